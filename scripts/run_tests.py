@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""run_tests.py BUILD_DIR...: runs the tests of each build directory and sums up.
+
+The tests print TAP; meson counts programs, so the cases are counted here, from
+the TAP itself. Failures are shown in full, skips with their reason, and the
+last line is "N passed, N failed, N skipped".
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+CASE = re.compile(r"(not )?ok\b\s*\d*\s*-?\s*([^#]*)(?:#\s*SKIP\b\s*(.*))?", re.IGNORECASE)
+PLAN = re.compile(r"1\.\.(\d+)\s*(?:#\s*SKIP\b\s*(.*))?", re.IGNORECASE)
+
+
+class Tally:
+    def __init__(self):
+        self.passed = 0
+        self.failed = 0
+        self.skips = []
+
+    def read_program(self, where, entry):
+        """Counts the cases of one program; returns why it failed, if it did."""
+        planned, seen, failed = None, 0, []
+        for line in (entry.get("stdout") or "").splitlines():
+            if plan := PLAN.fullmatch(line.strip()):
+                planned = int(plan[1])
+                if planned == 0:
+                    self.skips.append((where, plan[2] or "no reason given"))
+            elif case := CASE.fullmatch(line.strip()):
+                seen += 1
+                name = case[2].strip()
+                if case[1]:
+                    failed.append(name)
+                elif case[3] is not None:
+                    self.skips.append((f"{where}: {name}", case[3] or "no reason given"))
+                else:
+                    self.passed += 1
+        if planned is None:
+            failed.append("no TAP plan")
+        elif planned != seen:
+            failed.append(f"{planned} cases planned, {seen} seen")
+        # A sanitizer complains at exit, after the last case: that is a failure too.
+        if not failed and entry["returncode"] != 0:
+            failed.append(f"exit status {entry['returncode']}")
+        if not failed and entry["result"] not in ("OK", "SKIP"):
+            failed.append(entry["result"].lower())
+        self.failed += len(failed)
+        return failed
+
+
+def run_directory(build, tally):
+    print(f"== tests in {build}", flush=True)
+    log = Path(build, "meson-logs", "testlog.json")
+    log.unlink(missing_ok=True)
+    status = subprocess.run(["meson", "test", "-C", build]).returncode
+    if not log.exists():
+        print(f"FAILED {build}: the tests could not be built or started (status {status})")
+        tally.failed += 1
+        return
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+        entry = json.loads(line)
+        where = f"{build}: {entry['name']}"
+        if failed := tally.read_program(where, entry):
+            print(f"\nFAILED {where}: {'; '.join(failed)}")
+            print((entry.get("stdout") or "") + (entry.get("stderr") or ""))
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    tally = Tally()
+    for build in sys.argv[1:]:
+        run_directory(build, tally)
+    for where, reason in tally.skips:
+        print(f"skipped {where}: {reason}")
+    if tally.passed + tally.failed == 0:
+        print("no test ran")
+    print(f"{tally.passed} passed, {tally.failed} failed, {len(tally.skips)} skipped", flush=True)
+    sys.exit(tally.failed > 0 or tally.passed == 0)
+
+
+if __name__ == "__main__":
+    main()
