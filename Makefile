@@ -1,28 +1,27 @@
 # SPDX-License-Identifier: MIT
-# A front to meson, which does the building in directories below build/.
+# A front to meson, which builds in one directory below build/ for each purpose.
 # `make help` lists the targets.
 PREFIX ?= /usr/local
 SOAK_SECONDS ?= 600
-export PREFIX
+export PREFIX SOAK_SECONDS
 
-.PHONY: all build check lint demo bench soak install format clean help
-.PHONY: bootstrap bootstrap-check program quick-lint
-.PHONY: lint-format lint-layers lint-size lint-clang lint-tidy lint-cppcheck lint-analyzer lint-shell
+C_FILES = $(shell find src tests -name '*.c')
+JOBS = $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+SUBMAKE = @$(MAKE) --no-print-directory
 
-## build           the program build/cordon, and libcordon in build/lib/src (the default)
 all: build
-build: bootstrap
-	@$(MAKE) --no-print-directory program build/lib/build.ninja
-	ninja -C build/lib
 
-program: build/static/build.ninja
-	ninja -C build/static
+## build           build/cordon, and libcordon in build/lib/src (the default)
+build: bootstrap
+	$(SUBMAKE) build-static build-lib
 	@cp build/static/src/cordon build/cordon
 
-## check           quick lint, build, and all tests, plain and with sanitizers
-check: bootstrap-check
-	@$(MAKE) --no-print-directory quick-lint build build/asan/build.ninja
-	@scripts/run_tests.py build/lib build/asan
+build-%: build/%/build.ninja
+	@echo "== building build/$*"
+	@ninja -C build/$*
+
+build/%/build.ninja:
+	@scripts/configure $*
 
 bootstrap:
 	@scripts/bootstrap build
@@ -30,11 +29,89 @@ bootstrap:
 bootstrap-check:
 	@scripts/bootstrap check
 
-build/%/build.ninja:
-	@scripts/configure $*
+## check           quick lint, build, and all tests, plain and with sanitizers
+check: bootstrap-check
+	$(SUBMAKE) lint-quick build build-asan
+	@scripts/run_tests.py build/lib build/asan
 
-quick-lint: lint-format lint-layers
-
-## lint            every static check; each is also a target of its own:
+## lint            every static check; each is a target of its own too:
 lint: bootstrap-check
-	@$(MAKE) --no-print-directory lint-format lint-layers lint-size lint-shell lint-clang lint-tidy lint-cppcheck lint-analyzer
+	$(SUBMAKE) lint-quick lint-shell lint-clang lint-tidy lint-cppcheck lint-analyzer
+
+lint-quick: lint-format lint-layers lint-headers lint-size
+
+## lint-format     the format of the C files (clang-format 14)
+lint-format:
+	@scripts/format --check
+
+## lint-layers     who includes whom (src/layers.txt), and the house rules
+lint-layers:
+	@scripts/check_layers.py
+
+## lint-headers    every header compiles alone
+lint-headers:
+	@scripts/check_headers
+
+## lint-size       a report on long functions and files
+lint-size:
+	@scripts/report_outliers.py
+
+## lint-shell      shellcheck
+lint-shell:
+	@echo "== shellcheck"
+	@shellcheck .ci/run $$(grep -lE '^#!.*\b(ba)?sh$$' -r scripts)
+
+## lint-clang      builds all, tests too, with clang and its warnings
+lint-clang: build-clang
+	@ninja -C build/clang meson-test-prereq
+
+## lint-tidy       clang-tidy
+lint-tidy: build/clang/build.ninja
+	@echo "== clang-tidy"
+	@printf '%s\n' $(C_FILES) | xargs -n 4 -P $(JOBS) clang-tidy -p build/clang --quiet
+
+## lint-cppcheck   cppcheck
+lint-cppcheck:
+	@echo "== cppcheck"
+	@cppcheck --enable=warning,style,performance,portability --error-exitcode=1 --inline-suppr \
+		--quiet --std=c11 -j $(JOBS) -Isrc -Iinclude src
+
+## lint-analyzer   gcc -fanalyzer
+lint-analyzer: build-analyzer
+
+## format          formats the C files
+format: bootstrap-check
+	@scripts/format
+
+## demo            shows what cordon does
+demo: build
+	@scripts/demo
+
+## bench           measures
+bench: build
+	@bench/run
+
+## soak            fuzzes SOAK_SECONDS (600) with each fuzzer, long property tests
+soak: bootstrap-check
+	$(SUBMAKE) build-fuzz build-asan
+	@scripts/soak
+
+## install         to PREFIX (/usr/local), below DESTDIR if set
+install: build
+	@for part in static lib; do \
+		meson configure build/$$part -Dprefix=$(PREFIX) && \
+		meson install -C build/$$part --strip || exit 1; \
+	done
+
+## clean           removes build/
+clean:
+	rm -rf build
+
+## help            this list
+help:
+	@sed -n 's/^## /  make /p' Makefile
+
+.PHONY: all build bootstrap bootstrap-check check lint lint-quick lint-format lint-layers \
+	lint-headers lint-size lint-shell lint-clang lint-tidy lint-cppcheck lint-analyzer format \
+	demo bench soak install clean help
+.PRECIOUS: build/%/build.ninja

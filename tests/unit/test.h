@@ -33,31 +33,29 @@ static struct test *test_first, **test_last = &test_first;
 static bool test_failed;
 static const char *test_skipped;
 
-#define TEST(name)                                                           \
-	static void name(void);                                              \
-	__attribute__((constructor)) static void test_register_##name(void)  \
-	{                                                                    \
-		static struct test self = { #name, name, NULL };             \
-		*test_last = &self;                                          \
-		test_last = &self.next;                                      \
-	}                                                                    \
+#define TEST(name)                                                          \
+	static void name(void);                                             \
+	__attribute__((constructor)) static void test_register_##name(void) \
+	{                                                                   \
+		static struct test self = { #name, name, NULL };            \
+		*test_last = &self;                                         \
+		test_last = &self.next;                                     \
+	}                                                                   \
 	static void name(void)
 
-#define CHECK(cond)                                                          \
-	test_check((cond), __FILE__, __LINE__, #cond)
-#define REQUIRE(cond)                                                        \
-	do {                                                                 \
-		if (!test_check((cond), __FILE__, __LINE__, #cond))          \
-			return;                                              \
+#define CHECK(cond) test_check((cond), __FILE__, __LINE__, #cond)
+#define REQUIRE(cond)                                               \
+	do {                                                        \
+		if (!test_check((cond), __FILE__, __LINE__, #cond)) \
+			return;                                     \
 	} while (0)
-#define CHECK_INT(got, want)                                                 \
+#define CHECK_INT(got, want) \
 	test_check_int((intmax_t)(got), (intmax_t)(want), __FILE__, __LINE__, #got)
-#define CHECK_STR(got, want)                                                 \
-	test_check_str((got), (want), __FILE__, __LINE__, #got)
-#define SKIP(reason)                                                         \
-	do {                                                                 \
-		test_skipped = (reason);                                     \
-		return;                                                      \
+#define CHECK_STR(got, want) test_check_str((got), (want), __FILE__, __LINE__, #got)
+#define SKIP(reason)                     \
+	do {                             \
+		test_skipped = (reason); \
+		return;                  \
 	} while (0)
 
 TEST_MAY_BE_UNUSED static bool test_check(bool ok, const char *file, int line, const char *what)
@@ -101,7 +99,8 @@ TEST_MAY_BE_UNUSED static bool test_check_str(const char *got, const char *want,
 TEST_MAY_BE_UNUSED static uint64_t test_seed(void)
 {
 	const char *given = getenv("CORDON_SEED");
-	uint64_t seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 0x9e3779b97f4a7c15u;
+	uint64_t seed = given ? strtoull(given, NULL, 0)
+			      : (uint64_t)time(NULL) * 0x9e3779b97f4a7c15u;
 
 	printf("# CORDON_SEED=%" PRIu64 "\n", seed);
 	return seed;
