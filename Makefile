@@ -13,7 +13,9 @@ all: build
 
 ## build           build/cordon, and libcordon in build/lib/src (the default)
 build: bootstrap
-	$(SUBMAKE) build-static build-lib
+	$(SUBMAKE) build-static build/lib/build.ninja
+	@echo "== building the libraries in build/lib"
+	@ninja -C build/lib libraries
 	@cp build/static/src/cordon build/cordon
 
 build-%: build/%/build.ninja
@@ -31,7 +33,7 @@ bootstrap-check:
 
 ## check           quick lint, build, and all tests, plain and with sanitizers
 check: bootstrap-check
-	$(SUBMAKE) lint-quick build build-asan
+	$(SUBMAKE) lint-quick build build-lib build-asan
 	@scripts/run_tests.py build/lib build/asan
 
 ## lint            every static check; each is a target of its own too:
@@ -63,7 +65,6 @@ lint-shell:
 
 ## lint-clang      builds all, tests too, with clang and its warnings
 lint-clang: build-clang
-	@ninja -C build/clang meson-test-prereq
 
 ## lint-tidy       clang-tidy
 lint-tidy: build/clang/build.ninja
@@ -100,7 +101,7 @@ soak: bootstrap-check
 install: build
 	@for part in static lib; do \
 		meson configure build/$$part -Dprefix=$(PREFIX) && \
-		meson install -C build/$$part --strip || exit 1; \
+		meson install -C build/$$part --strip --no-rebuild || exit 1; \
 	done
 
 ## clean           removes build/
