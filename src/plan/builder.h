@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How plan_build() goes about it: passes over one struct, in the order below,
+ * each in its own file. A pass may read what earlier ones made.
+ */
+#pragma once
+
+#include "plan/plan.h"
+
+/* A path made canonical against the host (P8). */
+struct canon {
+	struct str path;     /* links resolved; from the first missing component on, lexical */
+	enum host_type type; /* of the whole path; HOST_MISSING when any part is */
+	size_t missing_from; /* length of the prefix of `path` that ends with the first missing
+				component; 0 when all is there */
+	bool crossed_links;
+};
+
+/* A symlink met while an entry was made canonical. */
+struct met_link {
+	struct str path;   /* of the link, its directories canonical */
+	struct str target; /* canonical */
+};
+typedef VEC(struct met_link) met_links;
+
+struct builder {
+	struct arena *a;
+	const struct plan_inputs *in;
+	const struct host *host;
+	struct plan *plan;
+	/* For each rule of plan->rules, at the same position: */
+	VEC(struct rule_site {
+		enum host_type type;
+		size_t missing_from;
+		const struct met_link *links; /* met on the way to it */
+		size_t link_count;
+	}) sites;
+};
+
+/* canon.c: `follow_last`: whether a link at the very end is followed. */
+int canon_resolve(struct arena *a, const struct host *host, struct str path, bool follow_last,
+		  struct canon *out, met_links *links, struct err *e) MUST_CHECK;
+
+/* Adds a rule and its site; sets rule->depth. Returns NULL on failure. */
+struct rule *builder_add(struct builder *b, const struct rule *rule, const struct rule_site *site,
+			 struct err *e) MUST_CHECK NONNULL;
+int builder_note(struct builder *b, bool is_warning, struct origin origin, struct err *e,
+		 const char *fmt, ...) MUST_CHECK PRINTF_LIKE(5, 6);
+
+/* The passes, in this order. (Between them plan->index is rebuilt where a pass needs answers.) */
+int pass_entries(struct builder *b, struct err *e) MUST_CHECK NONNULL; /* entries.c: P5, P8, P18, P11 skips */
+int pass_masked(struct builder *b, struct err *e) MUST_CHECK NONNULL;  /* masked.c: scans for P6; adds denies for targets of matching links */
+int pass_roots(struct builder *b, struct err *e) MUST_CHECK NONNULL;   /* roots.c: writable roots of P9 */
+int pass_git(struct builder *b, struct err *e) MUST_CHECK NONNULL;     /* git.c: P9's git directories, P10 */
+int pass_protect(struct builder *b, struct err *e) MUST_CHECK NONNULL; /* protect.c: P9's names */
+int pass_own(struct builder *b, struct err *e) MUST_CHECK NONNULL;     /* own.c: P25 */
+int pass_missing(struct builder *b, struct err *e) MUST_CHECK NONNULL; /* missing.c: P11 caps and placeholders */
+int pass_index(struct builder *b, struct err *e) MUST_CHECK NONNULL;   /* index.c: the final index */
+int pass_links(struct builder *b, struct err *e) MUST_CHECK NONNULL;   /* pins.c: P8's links */
+int pass_regions(struct builder *b, struct err *e) MUST_CHECK NONNULL; /* regions.c; also P2's cut widenings */
+int pass_pins(struct builder *b, struct err *e) MUST_CHECK NONNULL;    /* pins.c: P8's pins */
+int pass_needs(struct builder *b, struct err *e) MUST_CHECK NONNULL;   /* needs.c: P16 */

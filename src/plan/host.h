@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The host's files, as plan/ sees them: a handful of questions, answered by the
+ * operating system in real use and by a made-up tree in tests. plan/ knows no
+ * other way to reach the host.
+ *
+ * All paths are plain (base/path.h). No function follows a link at the end of
+ * its path; callers hand in paths whose directories they have resolved.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+
+enum host_type {
+	HOST_MISSING,
+	HOST_HIDDEN, /* this user may not look there, so neither may the sandbox */
+	HOST_FILE,
+	HOST_DIR,
+	HOST_LINK,
+	HOST_OTHER, /* socket, device, fifo */
+};
+
+struct host_file {
+	enum host_type type;
+	uint64_t device, inode; /* 0 unless it exists */
+};
+
+struct host {
+	void *user;
+	/* What lies at `path`. Fails only when the host itself does (I/O error). */
+	int (*look)(void *user, struct str path, struct host_file *out, struct err *e);
+	/* The text of a link. */
+	int (*read_link)(void *user, struct str path, struct buf *out, struct err *e);
+	/* A whole file; ERR_LIMIT when it does not fit `out`. */
+	int (*read_file)(void *user, struct str path, struct buf *out, struct err *e);
+	/* Calls `each` for every name but "." and ".."; stops when it returns non-zero, and returns that. */
+	int (*list)(void *user, struct str path,
+		    int (*each)(void *arg, struct str name, enum host_type type, struct err *e),
+		    void *arg, struct err *e);
+};
