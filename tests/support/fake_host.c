@@ -89,8 +89,11 @@ static struct fake_file *add_file(struct fake_host *h, struct str path, enum hos
 	}
 	at = position_of(h, path);
 	memmove(&h->files[at + 1], &h->files[at], (h->count - at) * sizeof(*h->files));
-	h->files[at] =
-		(struct fake_file){ copy_of(path), copy_of(STR_EMPTY), type, false, ++h->count };
+	h->files[at] = (struct fake_file){ .path = copy_of(path),
+					   .text = copy_of(STR_EMPTY),
+					   .type = type,
+					   .inode = ++h->last_inode };
+	h->count++;
 	return &h->files[at];
 }
 
