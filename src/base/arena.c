@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* See arena.h. */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct arena_chunk {
+	struct arena_chunk *older;
+	size_t size; /* of `bytes` */
+	size_t used;
+	alignas(max_align_t) unsigned char bytes[];
+};
+
+enum {
+	CHUNK_FIRST = 4096,
+	CHUNK_LARGEST = 1 << 20,
+};
+
+void arena_done(struct arena *a)
+{
+	while (a->chunks) {
+		struct arena_chunk *chunk = a->chunks;
+
+		a->chunks = chunk->older;
+		mem_free(chunk);
+	}
+	a->used_bytes = 0;
+}
+
+/* Chunks double up to a megabyte: few system calls, little waste when small. */
+static int add_chunk(struct arena *a, size_t size, struct err *e)
+{
+	size_t wanted = a->chunks ? MIN_OF(a->chunks->size * 2, (size_t)CHUNK_LARGEST)
+				  : CHUNK_FIRST;
+	size_t left = a->limit_bytes - a->used_bytes;
+	struct arena_chunk *chunk;
+
+	if (size > left)
+		return FAIL(e, ERR_LIMIT,
+			    "the input needs more than the limit of %zu bytes of memory",
+			    a->limit_bytes);
+	wanted = MAX_OF(MIN_OF(wanted, left), size);
+	if (wanted > SIZE_MAX - sizeof(*chunk))
+		return FAIL(e, ERR_LIMIT, "an object of %zu bytes is too large", size);
+	chunk = mem_new(sizeof(*chunk) + wanted, e);
+	if (!chunk)
+		return -(int)e->code;
+	chunk->older = a->chunks;
+	chunk->size = wanted;
+	a->chunks = chunk;
+	a->used_bytes += wanted;
+	return 0;
+}
+
+void *arena_alloc(struct arena *a, size_t size, struct err *e)
+{
+	size_t const align = alignof(max_align_t);
+	size_t rounded;
+	void *object;
+
+	if (size > SIZE_MAX - align)
+		return FAIL_NULL(e, ERR_LIMIT, "an object of %zu bytes is too large", size);
+	rounded = (size + align - 1) / align * align;
+	if ((!a->chunks || a->chunks->size - a->chunks->used < rounded) &&
+	    add_chunk(a, rounded, e) < 0)
+		return NULL;
+	object = a->chunks->bytes + a->chunks->used; /* zeroed by mem_new */
+	a->chunks->used += rounded;
+	return object;
+}
+
+void *arena_array(struct arena *a, size_t count, size_t size, struct err *e)
+{
+	if (size && count > SIZE_MAX / size)
+		return FAIL_NULL(e, ERR_LIMIT, "an array of %zu items is too large", count);
+	return arena_alloc(a, count * size, e);
+}
+
+int arena_copy(struct arena *a, struct str s, struct str *out, struct err *e)
+{
+	char *copy;
+
+	if (s.len == SIZE_MAX)
+		return FAIL(e, ERR_LIMIT, "a string is too large");
+	copy = arena_alloc(a, s.len + 1, e);
+	if (!copy)
+		return -(int)e->code;
+	if (s.len)
+		memcpy(copy, s.p, s.len);
+	*out = (struct str){ copy, s.len };
+	return 0;
+}
+
+int arena_printf(struct arena *a, struct str *out, struct err *e, const char *fmt, ...)
+{
+	va_list args;
+	int n;
+	char *text;
+
+	va_start(args, fmt);
+	n = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	if (n < 0)
+		return FAIL(e, ERR_INTERNAL, "a text could not be formatted");
+	text = arena_alloc(a, (size_t)n + 1, e);
+	if (!text)
+		return -(int)e->code;
+	va_start(args, fmt);
+	(void)vsnprintf(text, (size_t)n + 1, fmt, args);
+	va_end(args);
+	*out = (struct str){ text, (size_t)n };
+	return 0;
+}
+
+int arena_vec_grow(struct arena *a, void **items, size_t *count, size_t *room, size_t size,
+		   struct err *e)
+{
+	if (*count == *room) {
+		size_t larger = *room ? *room * 2 : 4;
+		void *moved = arena_array(a, larger, size, e);
+
+		if (!moved)
+			return -(int)e->code;
+		if (*count)
+			memcpy(moved, *items, *count * size);
+		*items = moved;
+		*room = larger;
+	}
+	(*count)++;
+	return 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* See err.h. Formats into fixed space only, so that it works when memory is gone. */
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Marks a cut text, at a whole UTF-8 character: an error is shown to people. */
+static void mark_cut(char *text, size_t size)
+{
+	static const char dots[] = "...";
+	size_t at = size - sizeof(dots);
+
+	while (at > 0 && ((unsigned char)text[at] & 0xC0) == 0x80)
+		at--;
+	memcpy(text + at, dots, sizeof(dots));
+}
+
+int err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_error,
+		const char *fmt, ...)
+{
+	va_list args;
+	int n;
+
+	e->code = code;
+	e->os_error = os_error;
+	e->at = at;
+	va_start(args, fmt);
+	n = vsnprintf(e->text, sizeof(e->text), fmt, args);
+	va_end(args);
+	if (n >= 0 && (size_t)n < sizeof(e->text) && code == ERR_SYS) {
+		size_t room = sizeof(e->text) - (size_t)n;
+		int m = snprintf(e->text + n, room, ": %s", strerror(os_error));
+
+		n = m < 0 ? m : n + m;
+	}
+	if (n < 0 || (size_t)n >= sizeof(e->text))
+		mark_cut(e->text, sizeof(e->text));
+	return -(int)code;
+}
+
+int err_wrap(struct err *e, const char *fmt, ...)
+{
+	char outer[sizeof(e->text)];
+	va_list args;
+	size_t used;
+	size_t rest = strlen(e->text);
+
+	va_start(args, fmt);
+	(void)vsnprintf(outer, sizeof(outer) - 2, fmt, args);
+	va_end(args);
+	used = strlen(outer);
+	memcpy(outer + used, ": ", 2);
+	used += 2;
+	if (used + rest >= sizeof(e->text)) {
+		/* The cause says more than the context around it: keep the cause. */
+		if (rest + sizeof(": ") > sizeof(e->text))
+			return -(int)e->code;
+		used = sizeof(e->text) - 1 - rest;
+	}
+	memmove(e->text + used, e->text, rest + 1);
+	memcpy(e->text, outer, used);
+	return -(int)e->code;
+}
+
+void err_clear(struct err *e)
+{
+	*e = (struct err)ERR_INIT;
+}
+
+const char *err_code_text(enum err_code code)
+{
+	switch (code) {
+#define ERR_TEXT(name, number, text) \
+	case ERR_##name:             \
+		return text;
+		ERR_CODES(ERR_TEXT)
+#undef ERR_TEXT
+	}
+	return "unknown error";
+}

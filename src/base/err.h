@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Errors: a code, a cause and the context around it, in a struct that the
+ * caller owns and that needs no heap.
+ *
+ * Every fallible function returns 0 or -ERR_*, takes `struct err *e` last, and
+ * writes neither its results nor anything else on failure. `e` is never NULL.
+ * A constructor may return NULL instead. Each level may put its own context
+ * before the text with err_wrap(); the code stays that of the first failure.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/macros.h"
+
+/* The numbers are those of enum cordon_code in cordon.h: append, never renumber. */
+#define ERR_CODES(X)                                             \
+	X(OK, 0, "ok")                                           \
+	X(NOMEM, 1, "out of memory")                             \
+	X(SYNTAX, 2, "malformed input")                          \
+	X(POLICY, 3, "the policy is not valid")                  \
+	X(LIMIT, 4, "limit exceeded")                            \
+	X(SYS, 5, "operating system call failed")                \
+	X(WEAKER, 6, "host cannot enforce what the policy asks") \
+	X(INTERNAL, 7, "internal error")                         \
+	X(ARGUMENT, 8, "bad argument")                           \
+	X(NOTFOUND, 9, "not found")
+
+enum err_code {
+#define ERR_ENUM(name, number, text) ERR_##name = (number),
+	ERR_CODES(ERR_ENUM)
+#undef ERR_ENUM
+};
+
+struct err {
+	enum err_code code;
+	int32_t os_error; /* errno or GetLastError(); 0 unless ERR_SYS */
+	const char *at;	  /* "file.c:123" of the first failure */
+	char text[1024];  /* outer context first, cause last */
+};
+
+#define ERR_INIT                                                      \
+	{                                                             \
+		.code = ERR_OK, .os_error = 0, .at = NULL, .text = "" \
+	}
+#define ERR_HERE __FILE__ ":" STRINGIFY(__LINE__)
+
+#define FAIL(e, code, ...)	err_fail_at((e), ERR_HERE, (code), 0, __VA_ARGS__)
+#define FAIL_SYS(e, oserr, ...) err_fail_at((e), ERR_HERE, ERR_SYS, (oserr), __VA_ARGS__)
+#define FAIL_NULL(e, code, ...) (err_fail_at((e), ERR_HERE, (code), 0, __VA_ARGS__), NULL)
+
+/*
+ * Records a failure and returns -code. FAIL_SYS appends the text of `os_error`.
+ * A text that does not fit is cut at a whole UTF-8 character and ends in "...".
+ */
+int err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_error,
+		const char *fmt, ...) PRINTF_LIKE(5, 6) NONNULL;
+
+/* Puts "context: " before the text and returns -code of the failure it wraps. */
+int err_wrap(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3) NONNULL;
+
+/* Forgets a failure, for the rare caller that goes on after one. */
+void err_clear(struct err *e) NONNULL;
+
+/* "malformed input" for ERR_SYNTAX. */
+const char *err_code_text(enum err_code code) RETURNS_NONNULL;

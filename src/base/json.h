@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * JSON (RFC 8259), strict: UTF-8 only, no duplicate names, no lone surrogates,
+ * no \u0000 and no raw NUL, one value and nothing behind it. Integers that fit int64_t are
+ * exact; one that does not is refused rather than rounded; numbers with a
+ * fraction or exponent are doubles, finite or refused.
+ *
+ * The tree lives in the caller's arena. Writing goes straight into a buf.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+
+enum { JSON_MAX_DEPTH = 128 };
+
+enum json_type { JSON_NULL, JSON_BOOL, JSON_INT, JSON_REAL, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+struct json_member;
+
+struct json {
+	enum json_type type;
+	uint32_t line, column; /* of its first byte, from 1; columns count bytes */
+	union {
+		bool boolean;
+		int64_t integer;
+		double real;
+		struct str string;
+		struct {
+			struct json *items;
+			size_t count;
+		} array;
+		struct {
+			struct json_member *items; /* in the order of the text */
+			size_t count;
+		} object;
+	};
+};
+
+struct json_member {
+	struct str name;
+	struct json value;
+};
+
+/* ERR_SYNTAX with "LINE:COLUMN: what is wrong", ERR_LIMIT, ERR_NOMEM. */
+struct json *json_parse(struct arena *a, struct str text, struct err *e) MUST_CHECK NONNULL;
+
+/* The member called `name`, or NULL; also NULL when `object` is none. */
+const struct json *json_find(const struct json *object, const char *name) NONNULL;
+
+/*
+ * The writer keeps commas, indentation and nesting:
+ *	struct json_writer w = JSON_WRITER_INIT(&buf);
+ *	json_begin_object(&w);
+ *	json_key(&w, "access");
+ *	json_add_str(&w, STR("read"));
+ *	json_end_object(&w);
+ * Two-space indented, a newline at the very end (when depth returns to 0).
+ * A string that is not UTF-8 (a path) is written with U+DC80..U+DCFF escapes
+ * for its stray bytes, as python's surrogateescape reads them back.
+ */
+struct json_writer {
+	struct buf *out;
+	uint32_t depth;
+	bool has_item; /* at this depth, so a comma is due */
+	bool after_key;
+};
+
+#define JSON_WRITER_INIT(buffer)                                                   \
+	{                                                                          \
+		.out = (buffer), .depth = 0, .has_item = false, .after_key = false \
+	}
+
+void json_begin_object(struct json_writer *w) NONNULL;
+void json_end_object(struct json_writer *w) NONNULL;
+void json_begin_array(struct json_writer *w) NONNULL;
+void json_end_array(struct json_writer *w) NONNULL;
+void json_key(struct json_writer *w, const char *name) NONNULL;
+void json_add_str(struct json_writer *w, struct str s) NONNULL;
+void json_add_text(struct json_writer *w, const char *text) NONNULL;
+void json_add_int(struct json_writer *w, int64_t n) NONNULL;
+void json_add_bool(struct json_writer *w, bool b) NONNULL;
+void json_add_null(struct json_writer *w) NONNULL;
+
+/* Any parsed value; used to compare and to pass values through. */
+void json_add_value(struct json_writer *w, const struct json *value) NONNULL;

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* Writing JSON; see json.h. */
+#include "base/json.h"
+#include "base/real.h"
+#include "base/utf8.h"
+
+static void add_line(struct json_writer *w)
+{
+	buf_add_char(w->out, '\n');
+	for (uint32_t i = 0; i < w->depth; i++)
+		buf_add(w->out, STR("  "));
+}
+
+/* What stands before any value: nothing after a key, else comma and new line. */
+static void begin_value(struct json_writer *w)
+{
+	if (w->after_key) {
+		w->after_key = false;
+		return;
+	}
+	if (w->has_item)
+		buf_add_char(w->out, ',');
+	if (w->depth > 0)
+		add_line(w);
+}
+
+static void end_value(struct json_writer *w)
+{
+	w->has_item = w->depth > 0;
+	if (w->depth == 0)
+		buf_add_char(w->out, '\n');
+}
+
+static void begin(struct json_writer *w, char open)
+{
+	begin_value(w);
+	buf_add_char(w->out, open);
+	w->depth++;
+	w->has_item = false;
+}
+
+static void end(struct json_writer *w, char close)
+{
+	w->depth--;
+	if (w->has_item)
+		add_line(w);
+	buf_add_char(w->out, close);
+	end_value(w);
+}
+
+void json_begin_object(struct json_writer *w)
+{
+	begin(w, '{');
+}
+
+void json_end_object(struct json_writer *w)
+{
+	end(w, '}');
+}
+
+void json_begin_array(struct json_writer *w)
+{
+	begin(w, '[');
+}
+
+void json_end_array(struct json_writer *w)
+{
+	end(w, ']');
+}
+
+/*
+ * Control characters of all kinds are escaped, also those that JSON would let
+ * pass (DEL, C1, bidirectional): people read this on terminals too.
+ */
+static void add_string(struct buf *b, struct str s)
+{
+	static const char names[] = "btnfr\"\\";
+	static const char values[] = "\b\t\n\f\r\"\\";
+	size_t at = 0;
+	uint32_t c;
+
+	buf_add_char(b, '"');
+	while (at < s.len) {
+		size_t from = at;
+		const char *value;
+
+		if (!utf8_next(s, &at, &c)) {
+			buf_printf(b, "\\udc%02x", (unsigned)(unsigned char)s.p[at++]);
+			continue;
+		}
+		value = c && c < 0x80 ? strchr(values, (int)c) : NULL;
+		if (value)
+			buf_printf(b, "\\%c", names[value - values]);
+		else if (utf8_is_control(c))
+			buf_printf(b, "\\u%04x", (unsigned)c);
+		else
+			buf_add(b, (struct str){ s.p + from, at - from });
+	}
+	buf_add_char(b, '"');
+}
+
+static void add_name(struct json_writer *w, struct str name)
+{
+	begin_value(w);
+	add_string(w->out, name);
+	buf_add(w->out, STR(": "));
+	w->after_key = true;
+}
+
+void json_key(struct json_writer *w, const char *name)
+{
+	add_name(w, str_of(name));
+}
+
+void json_add_str(struct json_writer *w, struct str s)
+{
+	begin_value(w);
+	add_string(w->out, s);
+	end_value(w);
+}
+
+void json_add_text(struct json_writer *w, const char *text)
+{
+	json_add_str(w, str_of(text));
+}
+
+static void add_word(struct json_writer *w, const char *word)
+{
+	begin_value(w);
+	buf_add_text(w->out, word);
+	end_value(w);
+}
+
+void json_add_int(struct json_writer *w, int64_t n)
+{
+	begin_value(w);
+	buf_printf(w->out, "%lld", (long long)n);
+	end_value(w);
+}
+
+void json_add_bool(struct json_writer *w, bool b)
+{
+	add_word(w, b ? "true" : "false");
+}
+
+void json_add_null(struct json_writer *w)
+{
+	add_word(w, "null");
+}
+
+static void add_array(struct json_writer *w, const struct json *value)
+{
+	json_begin_array(w);
+	for (size_t i = 0; i < value->array.count; i++)
+		json_add_value(w, &value->array.items[i]);
+	json_end_array(w);
+}
+
+static void add_object(struct json_writer *w, const struct json *value)
+{
+	json_begin_object(w);
+	for (size_t i = 0; i < value->object.count; i++) {
+		add_name(w, value->object.items[i].name);
+		json_add_value(w, &value->object.items[i].value);
+	}
+	json_end_object(w);
+}
+
+void json_add_value(struct json_writer *w, const struct json *value)
+{
+	char text[REAL_TEXT_BYTES];
+
+	switch (value->type) {
+	case JSON_NULL:
+		json_add_null(w);
+		break;
+	case JSON_BOOL:
+		json_add_bool(w, value->boolean);
+		break;
+	case JSON_INT:
+		json_add_int(w, value->integer);
+		break;
+	case JSON_REAL:
+		add_word(w, real_print(value->real, text));
+		break;
+	case JSON_STRING:
+		json_add_str(w, value->string);
+		break;
+	case JSON_ARRAY:
+		add_array(w, value);
+		break;
+	case JSON_OBJECT:
+		add_object(w, value);
+		break;
+	}
+}

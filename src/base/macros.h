@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The few macros that every file may use. Compiler differences end here: no
+ * other file below src/ tests for a compiler or a platform.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define MIN_OF(a, b)	((a) < (b) ? (a) : (b))
+#define MAX_OF(a, b)	((a) > (b) ? (a) : (b))
+
+#define MUST_CHECK	 __attribute__((warn_unused_result))
+#define NONNULL		 __attribute__((nonnull))
+#define PURE		 __attribute__((pure))
+#define SCOPED(function) __attribute__((cleanup(function)))
+#define RETURNS_NONNULL	 __attribute__((returns_nonnull))
+
+/* mingw has two printf dialects; the one that knows %zu has to be asked for. */
+#ifdef __MINGW_PRINTF_FORMAT
+#define PRINTF_LIKE(fmt, args) __attribute__((format(__MINGW_PRINTF_FORMAT, fmt, args)))
+#else
+#define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
+#endif
+
+#define STRINGIFY_(x) #x
+#define STRINGIFY(x)  STRINGIFY_(x)

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* See path.h. Text only: nothing here may ask the file system. */
+#include "base/path.h"
+
+bool path_is_absolute(struct str path)
+{
+	return path.len > 0 && path.p[0] == '/';
+}
+
+bool path_next(struct str path, size_t *at, struct str *name)
+{
+	size_t from = *at;
+	size_t to;
+
+	while (from < path.len && path.p[from] == '/')
+		from++;
+	if (from >= path.len)
+		return false;
+	to = from + str_find(str_from(path, from), '/');
+	*name = (struct str){ path.p + from, to - from };
+	*at = to;
+	return true;
+}
+
+/* A path under construction: "" stands for "/" until the end. */
+struct draft {
+	char bytes[PATH_MAX_BYTES];
+	size_t len;
+};
+
+static int add_name(struct draft *d, struct str name, struct err *e)
+{
+	if (name.len > PATH_MAX_COMPONENT)
+		return FAIL(e, ERR_LIMIT, "a path component is %zu bytes long, the limit is %d",
+			    name.len, PATH_MAX_COMPONENT);
+	if (str_is(name, "."))
+		return 0;
+	if (str_is(name, "..")) {
+		/* Above the root is the root, as the kernel has it. */
+		while (d->len > 0 && d->bytes[--d->len] != '/')
+			;
+		return 0;
+	}
+	if (name.len + 2 > sizeof(d->bytes) - d->len)
+		return FAIL(e, ERR_LIMIT, "a path is longer than %d bytes", PATH_MAX_BYTES - 1);
+	d->bytes[d->len++] = '/';
+	memcpy(d->bytes + d->len, name.p, name.len);
+	d->len += name.len;
+	return 0;
+}
+
+static int add_names(struct draft *d, struct str path, struct err *e)
+{
+	struct str name;
+	size_t at = 0;
+
+	while (path_next(path, &at, &name)) {
+		int r = add_name(d, name, e);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int path_plain(struct arena *a, struct str base, struct str path, struct str *out, struct err *e)
+{
+	struct draft d = { .len = 0 };
+	int r;
+
+	if (str_has_nul(path) || str_has_nul(base))
+		return FAIL(e, ERR_SYNTAX, "a path holds a NUL byte");
+	if (!path_is_absolute(path)) {
+		r = add_names(&d, base, e);
+		if (r < 0)
+			return r;
+	}
+	r = add_names(&d, path, e);
+	if (r < 0)
+		return r;
+	if (d.len == 0)
+		d.bytes[d.len++] = '/';
+	return arena_copy(a, (struct str){ d.bytes, d.len }, out, e);
+}
+
+int path_join(struct arena *a, struct str dir, struct str rest, struct str *out, struct err *e)
+{
+	struct draft d = { .len = 0 };
+	int r;
+
+	if (rest.len == 0)
+		return arena_copy(a, dir, out, e);
+	r = add_names(&d, dir, e);
+	if (r < 0)
+		return r;
+	r = add_names(&d, rest, e);
+	if (r < 0)
+		return r;
+	if (d.len == 0)
+		d.bytes[d.len++] = '/';
+	return arena_copy(a, (struct str){ d.bytes, d.len }, out, e);
+}
+
+bool path_is_under(struct str path, struct str dir)
+{
+	if (!str_has_prefix(path, dir))
+		return false;
+	return path.len == dir.len || str_is(dir, "/") || path.p[dir.len] == '/';
+}
+
+struct str path_below(struct str path, struct str dir)
+{
+	struct str rest = str_from(path, dir.len);
+
+	return path_is_absolute(rest) ? str_from(rest, 1) : rest;
+}
+
+size_t path_depth(struct str path)
+{
+	struct str name;
+	size_t depth = 0;
+	size_t at = 0;
+
+	while (path_next(path, &at, &name))
+		depth++;
+	return depth;
+}
+
+/* Where the last component begins. */
+static size_t name_start(struct str path)
+{
+	size_t at = path.len;
+
+	while (at > 0 && path.p[at - 1] != '/')
+		at--;
+	return at;
+}
+
+struct str path_parent(struct str path)
+{
+	size_t at = name_start(path);
+
+	return str_first(path, at > 1 ? at - 1 : at);
+}
+
+struct str path_name(struct str path)
+{
+	return str_from(path, name_start(path));
+}
+
+/* The separator sorts before every byte of a name, or "/a-b" would part "/a" from "/a/b". */
+static int rank(char c)
+{
+	return c == '/' ? -1 : (unsigned char)c;
+}
+
+int path_cmp(struct str a, struct str b)
+{
+	size_t n = MIN_OF(a.len, b.len);
+
+	for (size_t i = 0; i < n; i++)
+		if (a.p[i] != b.p[i])
+			return rank(a.p[i]) < rank(b.p[i]) ? -1 : 1;
+	return (a.len > b.len) - (a.len < b.len);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Byte strings with a length. What comes from outside (paths, names, texts) is
+ * a `struct str` until it has been checked; it may hold any byte, and is
+ * borrowed from whoever made it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/macros.h"
+
+struct str {
+	const char *p;
+	size_t len;
+};
+
+/* A literal as a struct str; also in static initialisers. */
+#define STR(literal) ((struct str){ "" literal, sizeof(literal) - 1 })
+#define STR_INIT(literal)                       \
+	{                                       \
+		"" literal, sizeof(literal) - 1 \
+	}
+#define STR_EMPTY ((struct str){ "", 0 })
+
+/* For printf's %.*s; a text over 200 bytes is cut there. */
+#define STR_ARG(s) ((int)MIN_OF((s).len, (size_t)200)), (s).p
+
+static inline struct str str_of(const char *text)
+{
+	return (struct str){ text, strlen(text) };
+}
+
+static inline bool str_eq(struct str a, struct str b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
+}
+
+static inline bool str_is(struct str a, const char *text)
+{
+	return str_eq(a, str_of(text));
+}
+
+/* Bytewise, a prefix first. */
+static inline int str_cmp(struct str a, struct str b)
+{
+	size_t n = MIN_OF(a.len, b.len);
+	int c = n ? memcmp(a.p, b.p, n) : 0;
+
+	return c ? c : (a.len > b.len) - (a.len < b.len);
+}
+
+static inline bool str_has_prefix(struct str s, struct str prefix)
+{
+	return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.p, prefix.p, prefix.len) == 0);
+}
+
+static inline bool str_has_suffix(struct str s, struct str suffix)
+{
+	return s.len >= suffix.len &&
+	       (suffix.len == 0 || memcmp(s.p + s.len - suffix.len, suffix.p, suffix.len) == 0);
+}
+
+/* From `from` (at most the end) on. */
+static inline struct str str_from(struct str s, size_t from)
+{
+	from = MIN_OF(from, s.len);
+	return (struct str){ s.p + from, s.len - from };
+}
+
+static inline struct str str_first(struct str s, size_t n)
+{
+	return (struct str){ s.p, MIN_OF(n, s.len) };
+}
+
+/* The position of `c`, or s.len. */
+static inline size_t str_find(struct str s, char c)
+{
+	const char *at = s.len ? memchr(s.p, c, s.len) : NULL;
+
+	return at ? (size_t)(at - s.p) : s.len;
+}
+
+static inline bool str_has_nul(struct str s)
+{
+	return str_find(s, '\0') < s.len;
+}
+
+/* ASCII only: the locale has no say in what a policy means. */
+static inline char ascii_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static inline bool ascii_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool ascii_is_alpha(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}

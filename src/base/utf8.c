@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* See utf8.h. */
+#include "base/utf8.h"
+
+#include <stdio.h>
+
+bool utf8_next(struct str s, size_t *at, uint32_t *out)
+{
+	static const uint32_t smallest[] = { 0, 0x80, 0x800, 0x10000 };
+	unsigned char first;
+	size_t more;
+	uint32_t c;
+
+	if (*at >= s.len)
+		return false;
+	first = (unsigned char)s.p[*at];
+	if (first < 0x80) {
+		*out = first;
+		(*at)++;
+		return true;
+	}
+	if (first < 0xC2 || first > 0xF4)
+		return false;
+	more = first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
+	if (s.len - *at <= more)
+		return false;
+	c = first & (0x3FU >> more);
+	for (size_t i = 1; i <= more; i++) {
+		unsigned char next = (unsigned char)s.p[*at + i];
+
+		if ((next & 0xC0) != 0x80)
+			return false;
+		c = c << 6 | (next & 0x3F);
+	}
+	if (c < smallest[more] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
+		return false;
+	*out = c;
+	*at += more + 1;
+	return true;
+}
+
+size_t utf8_check(struct str s)
+{
+	size_t at = 0;
+	uint32_t c;
+
+	while (at < s.len && utf8_next(s, &at, &c))
+		;
+	return at;
+}
+
+bool utf8_put(uint32_t c, char out[4], size_t *len)
+{
+	if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
+		return false;
+	if (c < 0x80) {
+		out[0] = (char)c;
+		*len = 1;
+	} else if (c < 0x800) {
+		out[0] = (char)(0xC0 | c >> 6);
+		out[1] = (char)(0x80 | (c & 0x3F));
+		*len = 2;
+	} else if (c < 0x10000) {
+		out[0] = (char)(0xE0 | c >> 12);
+		out[1] = (char)(0x80 | (c >> 6 & 0x3F));
+		out[2] = (char)(0x80 | (c & 0x3F));
+		*len = 3;
+	} else {
+		out[0] = (char)(0xF0 | c >> 18);
+		out[1] = (char)(0x80 | (c >> 12 & 0x3F));
+		out[2] = (char)(0x80 | (c >> 6 & 0x3F));
+		out[3] = (char)(0x80 | (c & 0x3F));
+		*len = 4;
+	}
+	return true;
+}
+
+bool utf8_is_control(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x061C || c == 0x200E || c == 0x200F ||
+	       (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
+/* One character, or one stray byte, at `*at` as a person may see it. */
+static struct str show_next(struct str s, size_t *at, char escaped[16])
+{
+	size_t from = *at;
+	uint32_t c;
+	int n;
+
+	if (!utf8_next(s, at, &c)) {
+		(*at)++;
+		n = snprintf(escaped, 16, "\\x%02x", (unsigned)(unsigned char)s.p[from]);
+	} else if (!utf8_is_control(c)) {
+		return (struct str){ s.p + from, *at - from };
+	} else if (c < 0x80) {
+		n = snprintf(escaped, 16, "\\x%02x", (unsigned)c);
+	} else {
+		n = snprintf(escaped, 16, "\\u{%04x}", (unsigned)c);
+	}
+	return (struct str){ escaped, (size_t)n };
+}
+
+void utf8_add_shown(struct buf *b, struct str s)
+{
+	char escaped[16];
+	size_t at = 0;
+
+	while (at < s.len)
+		buf_add(b, show_next(s, &at, escaped));
+}
+
+const char *utf8_show(struct str s, char *out, size_t size)
+{
+	static const char dots[] = "...";
+	char escaped[16];
+	size_t used = 0;
+	size_t at = 0;
+
+	while (at < s.len) {
+		struct str next = show_next(s, &at, escaped);
+		size_t after = at < s.len ? sizeof(dots) : 1;
+
+		if (next.len + after > size - used) {
+			memcpy(out + used, dots, sizeof(dots));
+			return out;
+		}
+		memcpy(out + used, next.p, next.len);
+		used += next.len;
+	}
+	out[used] = '\0';
+	return out;
+}

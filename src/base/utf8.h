@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* UTF-8 as RFC 3629 has it: no surrogates, no overlong forms, at most U+10FFFF. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+/* Reads one character at `*at` and steps over it; false when it is malformed. */
+bool utf8_next(struct str s, size_t *at, uint32_t *out) NONNULL;
+
+/* The offset of the first malformed byte, or s.len when all is well. */
+size_t utf8_check(struct str s) PURE;
+
+/* Writes 1 to 4 bytes; false for a surrogate or a number over U+10FFFF. */
+bool utf8_put(uint32_t c, char out[4], size_t *len) NONNULL;
+
+/*
+ * Adds `s` for a person's eyes: bytes that are not UTF-8 and control characters
+ * (utf8_is_control) become \xNN or \u{NNNN}, so nothing
+ * that a file or a path holds can rewrite a terminal or forge a line.
+ */
+void utf8_add_shown(struct buf *b, struct str s) NONNULL;
+
+/*
+ * The same into fixed space, for error texts: what does not fit is left off at a
+ * whole character and "..." says so. `size` is at least 8. Returns `out`.
+ */
+const char *utf8_show(struct str s, char *out, size_t size) NONNULL;
+
+/* C0, DEL, C1, bidirectional controls, line and paragraph separators. */
+bool utf8_is_control(uint32_t c) PURE;
