@@ -8,6 +8,26 @@
  * Order in the profile: network off: deny · network full: allow · deny rule ·
  * private guard · allow rule or grant · decider (ask) · deny. A narrowing layer
  * lowers by "off", by its deny rules, and has no opinion otherwise.
+ *
+ * Where that leaves room:
+ *  - Of several rules that cover a host, the most specific is named: exact before
+ *    the longest suffix before "*", the longest prefix of an address; then the one
+ *    for fewer ports.
+ *  - A grant (P18) opens its hosts also where the profile's network is off, as a
+ *    grant of a path does below a deny that stands higher up; the private guard,
+ *    deny rules and narrowing layers hold against it. Nobody is asked there.
+ *  - Network full has no private guard: it was asked for every host.
+ *  - A deny of an IPv4 block also covers an IPv6 address that carries one of its
+ *    addresses (NAT64, 6to4, …). An allow does not.
+ *  - "localhost" and what is below it are loopback by definition, so the guard
+ *    treats the name as such: it needs an allow of that exact name and one of
+ *    127.0.0.1 or ::1 as an address or a block.
+ *  - Port 0, not known: only rules for every port are counted; those for some
+ *    ports are in the trace.
+ *  - A narrowing layer over network full makes it managed as soon as it has
+ *    anything to enforce. Then, as always in managed mode, only those unix
+ *    sockets are open that the profile names.
+ *  - An unsandboxed policy allows everything, because nothing would stop it.
  */
 #pragma once
 
@@ -47,7 +67,7 @@ struct net;
 const struct net *net_build(struct arena *a, const struct policy *p, bool has_decider, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* What the network as a whole is after all layers: off, full or managed. */
+/* What the network as a whole is after all layers: off, full or managed (grants included). */
 enum net_access net_mode(const struct net *n) NONNULL;
 bool net_is_limited(const struct net *n) NONNULL;
 
@@ -57,7 +77,8 @@ struct net_verdict net_resolve(const struct net *n, const struct hostname *host,
 
 /*
  * The second look of P13, at the address about to be dialled for a name that
- * net_resolve() allowed: a non-public address needs an allow of its own.
+ * net_resolve() allowed: a deny of that address holds, and a non-public one needs
+ * an allow of its own. Otherwise allowed, for the reason NET_REASON_UNMATCHED.
  */
 struct net_verdict net_resolve_address(const struct net *n, const struct ip *ip, uint16_t port)
 	NONNULL;
@@ -65,9 +86,23 @@ struct net_verdict net_resolve_address(const struct net *n, const struct ip *ip,
 /* P14: whether a request with this method may pass ("" for a tunnel that can't be seen into). */
 bool net_method_passes(const struct net *n, struct str method) NONNULL;
 
-/* The same answer as net_resolve with every rule that had a say, the deciding one first. */
+/* The same answer as net_resolve() with every rule that had a say, the deciding one first. */
 int net_trace_host(struct arena *a, const struct net *n, const struct hostname *host, uint16_t port,
 		   struct net_verdict *out, net_trace *trace, struct err *e) MUST_CHECK NONNULL;
 
 /* P15: whether that socket file of the host may be connected to. `home` as in struct places. */
 struct net_verdict net_resolve_socket(const struct net *n, struct str path, struct str home) NONNULL;
+
+/*
+ * P2: what an untrusted project asks for and does not get, because the profile
+ * does not give it. For the plan's notes.
+ */
+struct net_cut {
+	uint32_t layer;	      /* index into policy->layers */
+	struct str what;      /* the pattern, the path of the socket, or "" for the network itself */
+	struct origin origin; /* of the line that asks */
+};
+typedef VEC(struct net_cut) net_cut_list;
+
+int net_cuts(struct arena *a, const struct net *n, net_cut_list *out, struct err *e)
+	MUST_CHECK NONNULL;

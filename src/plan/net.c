@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The network matcher; net.h says what it computes. It works on names and
+ * addresses as they are written and never looks anything up.
+ */
+#include "plan/net.h"
+
+#include "base/path.h"
+#include "plan/net_table.h"
+
+/* What one layer says, ready to be asked. */
+struct net_layer {
+	const struct net_rules *said;
+	struct net_table allow; /* of the profile only */
+	struct net_table deny;
+};
+
+struct net {
+	const struct policy *policy;
+	struct net_layer *layers; /* at the same positions as policy->layers */
+	struct net_table grants;
+	enum net_access mode;
+	bool is_limited;
+	bool has_decider;
+	bool is_unsandboxed;
+};
+
+const char *decision_name(enum decision d)
+{
+	switch (d) {
+	case DECISION_DENY:
+		return "deny";
+	case DECISION_ASK:
+		return "ask";
+	case DECISION_ALLOW:
+		return "allow";
+	}
+	return "?";
+}
+
+/* ---- Building ----------------------------------------------------------- */
+
+static bool narrows(const struct policy *p, size_t layer)
+{
+	return layer > 0 && p->layers.items[layer].has_net;
+}
+
+/* Whether a narrowing layer takes anything from a network that is full. */
+static bool has_restriction(const struct net_layer *l)
+{
+	if (l->said->is_limited || l->deny.name_count || l->deny.block_count || l->deny.any_count)
+		return true;
+	for (size_t i = 0; i < l->said->sockets.count; i++)
+		if (!l->said->sockets.items[i].is_allow)
+			return true;
+	return false;
+}
+
+static enum net_access find_mode(const struct net *n)
+{
+	const struct policy *p = n->policy;
+	enum net_access mode = p->layers.items[0].net.access;
+
+	if (n->is_unsandboxed)
+		return NET_FULL;
+	if (mode == NET_OFF && p->net_grants.count)
+		mode = NET_MANAGED;
+	for (size_t i = 1; i < p->layers.count; i++) {
+		if (!narrows(p, i))
+			continue;
+		if (p->layers.items[i].net.access == NET_OFF)
+			return NET_OFF;
+		if (mode == NET_FULL && has_restriction(&n->layers[i]))
+			mode = NET_MANAGED;
+	}
+	return mode;
+}
+
+static bool find_limited(const struct net *n)
+{
+	for (size_t i = 0; i < n->policy->layers.count; i++)
+		if ((i == 0 || narrows(n->policy, i)) && n->layers[i].said->is_limited)
+			return !n->is_unsandboxed;
+	return false;
+}
+
+const struct net *net_build(struct arena *a, const struct policy *p, bool has_decider,
+			    struct err *e)
+{
+	struct net *n = ARENA_NEW(a, struct net, e);
+
+	if (!n)
+		return NULL;
+	if (p->layers.count == 0)
+		return FAIL_NULL(e, ERR_INTERNAL, "a policy without layers");
+	*n = (struct net){
+		.policy = p,
+		.layers = arena_array(a, p->layers.count, sizeof(struct net_layer), e),
+		.has_decider = has_decider,
+		.is_unsandboxed = p->profile->is_unsandboxed,
+	};
+	if (!n->layers)
+		return NULL;
+	for (size_t i = 0; i < p->layers.count; i++) {
+		struct net_layer *l = &n->layers[i];
+		const struct net_rules *said = &p->layers.items[i].net;
+
+		l->said = said;
+		if (net_table_build(a, said->rules.items, said->rules.count, false, &l->deny, e) <
+		    0)
+			return NULL;
+		if (i == 0 && net_table_build(a, said->rules.items, said->rules.count, true,
+					      &l->allow, e) < 0)
+			return NULL;
+	}
+	if (net_table_build(a, p->net_grants.items, p->net_grants.count, true, &n->grants, e) < 0)
+		return NULL;
+	n->mode = find_mode(n);
+	n->is_limited = find_limited(n);
+	return n;
+}
+
+enum net_access net_mode(const struct net *n)
+{
+	return n->mode;
+}
+
+bool net_is_limited(const struct net *n)
+{
+	return n->is_limited;
+}
+
+bool net_method_passes(const struct net *n, struct str method)
+{
+	return !n->is_limited || str_is(method, "GET") || str_is(method, "HEAD") ||
+	       str_is(method, "OPTIONS");
+}
+
+/* ---- One layer's answer ------------------------------------------------- */
+
+static struct net_verdict by_rule(const struct net_rule *rule, size_t layer)
+{
+	return (struct net_verdict){
+		.decision = rule->is_allow ? DECISION_ALLOW : DECISION_DENY,
+		.reason = NET_REASON_RULE,
+		.rule = rule,
+		.layer = (uint32_t)layer,
+		.origin = rule->origin,
+	};
+}
+
+static struct net_verdict by_reason(enum decision decision, enum net_reason reason, size_t layer,
+				    struct origin origin)
+{
+	return (struct net_verdict){
+		.decision = decision,
+		.reason = reason,
+		.layer = (uint32_t)layer,
+		.origin = origin,
+	};
+}
+
+static const struct origin nowhere = { .file = NULL };
+
+/*
+ * SECURITY: a packet to an IPv6 address that carries an IPv4 address ends up at
+ * the latter, so a deny of that one holds for both spellings.
+ */
+static const struct net_rule *find_deny(const struct net_table *t, const struct domain *what)
+{
+	const struct net_rule *found = net_table_find(t, what);
+	struct domain inside = *what;
+
+	if (!found && what->kind == DOMAIN_BLOCK &&
+	    ip_embedded_v4(&what->block.first, &inside.block.first))
+		found = net_table_find(t, &inside);
+	return found;
+}
+
+static const struct net_rule *find_allow(const struct net *n, const struct domain *what)
+{
+	const struct net_rule *found = NULL;
+
+	if (n->policy->layers.items[0].net.access != NET_OFF)
+		found = net_table_find(&n->layers[0].allow, what);
+	return found ? found : net_table_find(&n->grants, what);
+}
+
+/* The allow of its own that a non-public address needs: never "*", which covers no such address. */
+static const struct net_rule *find_own_allow(const struct net *n, const struct domain *what)
+{
+	const struct net_rule *found = find_allow(n, what);
+
+	return found && found->domain.kind == DOMAIN_BLOCK ? found : NULL;
+}
+
+static bool is_localhost(const struct domain *what)
+{
+	return what->kind == DOMAIN_EXACT &&
+	       (str_is(what->name, "localhost") || str_has_suffix(what->name, STR(".localhost")));
+}
+
+static bool is_exact(const struct net_rule *rule)
+{
+	return rule && rule->domain.kind == DOMAIN_EXACT;
+}
+
+static bool allows_loopback(const struct net *n, const struct domain *name)
+{
+	struct domain address = *name;
+
+	if (!is_exact(find_allow(n, name)) && !is_exact(net_table_find(&n->grants, name)))
+		return false;
+	address.kind = DOMAIN_BLOCK;
+	address.block.bits = 128;
+	for (unsigned v6 = 0; v6 < 2; v6++)
+		if (ip_parse(v6 ? STR("::1") : STR("127.0.0.1"), &address.block.first) &&
+		    find_own_allow(n, &address))
+			return true;
+	return false;
+}
+
+static bool is_guarded(const struct net *n, const struct domain *what)
+{
+	if (is_localhost(what))
+		return !allows_loopback(n, what);
+	return what->kind == DOMAIN_BLOCK && !ip_is_public(&what->block.first) &&
+	       !find_own_allow(n, what);
+}
+
+/* P13's order, but for the last steps, in which names and dialled addresses differ. */
+static bool refuses_early(const struct net *n, const struct domain *what, struct net_verdict *out)
+{
+	const struct net_rule *deny = find_deny(&n->layers[0].deny, what);
+
+	if (deny)
+		*out = by_rule(deny, 0);
+	else if (is_guarded(n, what))
+		*out = by_reason(DECISION_DENY, NET_REASON_PRIVATE, 0, nowhere);
+	else
+		return false;
+	return true;
+}
+
+/* What the profile says to all hosts alike; false when it depends on the host. */
+static bool is_same_for_all(const struct net *n, struct net_verdict *out)
+{
+	const struct net_rules *said = n->layers[0].said;
+
+	if (n->is_unsandboxed)
+		*out = by_reason(DECISION_ALLOW, NET_REASON_UNSANDBOXED, 0, said->access_origin);
+	else if (said->access == NET_FULL)
+		*out = by_reason(DECISION_ALLOW, NET_REASON_FULL, 0, said->access_origin);
+	else if (said->access == NET_OFF && n->policy->net_grants.count == 0)
+		*out = by_reason(DECISION_DENY, NET_REASON_OFF, 0, said->access_origin);
+	else
+		return false;
+	return true;
+}
+
+static struct net_verdict judge_profile(const struct net *n, const struct domain *what)
+{
+	const struct net_rules *said = n->layers[0].said;
+	const struct net_rule *allow;
+	struct net_verdict v;
+
+	if (is_same_for_all(n, &v) || refuses_early(n, what, &v))
+		return v;
+	allow = find_allow(n, what);
+	if (allow)
+		return by_rule(allow, 0);
+	if (said->access == NET_OFF)
+		return by_reason(DECISION_DENY, NET_REASON_OFF, 0, said->access_origin);
+	return by_reason(n->has_decider ? DECISION_ASK : DECISION_DENY, NET_REASON_UNMATCHED, 0,
+			 nowhere);
+}
+
+/* Whether the narrowing layer lowers; if so, its verdict. */
+static bool lowers(const struct net *n, size_t layer, const struct domain *what,
+		   struct net_verdict *out)
+{
+	const struct net_layer *l = &n->layers[layer];
+	const struct net_rule *deny;
+
+	if (n->is_unsandboxed || !narrows(n->policy, layer))
+		return false;
+	if (l->said->access == NET_OFF) {
+		*out = by_reason(DECISION_DENY, NET_REASON_OFF, layer, l->said->access_origin);
+		return true;
+	}
+	deny = find_deny(&l->deny, what);
+	if (deny)
+		*out = by_rule(deny, layer);
+	return deny != NULL;
+}
+
+/* The least of the profile's verdict and all layers above; of equals the lowest layer is named. */
+static struct net_verdict meet_layers(const struct net *n, const struct domain *what,
+				      struct net_verdict v)
+{
+	for (size_t i = 1; i < n->policy->layers.count && v.decision != DECISION_DENY; i++)
+		if (lowers(n, i, what, &v))
+			break;
+	return v;
+}
+
+struct net_verdict net_resolve(const struct net *n, const struct hostname *host, uint16_t port)
+{
+	struct domain what = net_one_host(host, port);
+
+	return meet_layers(n, &what, judge_profile(n, &what));
+}
+
+struct net_verdict net_resolve_address(const struct net *n, const struct ip *ip, uint16_t port)
+{
+	struct hostname host = { .is_ip = true, .ip = *ip, .name = STR_EMPTY };
+	struct domain what = net_one_host(&host, port);
+	struct net_verdict v;
+
+	if (!is_same_for_all(n, &v) && !refuses_early(n, &what, &v)) {
+		const struct net_rule *allow = find_allow(n, &what);
+
+		v = allow ? by_rule(allow, 0)
+			  : by_reason(DECISION_ALLOW, NET_REASON_UNMATCHED, 0, nowhere);
+	}
+	return meet_layers(n, &what, v);
+}
+
+/* ---- Traces ------------------------------------------------------------- */
+
+static int add_verdict(struct arena *a, net_trace *trace, struct net_verdict v, struct err *e)
+{
+	struct net_verdict *at;
+
+	/* The deciding one and the profile's stand first already. */
+	for (size_t i = 0; i < MIN_OF(trace->count, 2u); i++)
+		if (trace->items[i].rule == v.rule && trace->items[i].reason == v.reason &&
+		    trace->items[i].layer == v.layer)
+			return 0;
+	at = VEC_PUSH(a, trace, e);
+	if (!at)
+		return -(int)e->code;
+	*at = v;
+	return 0;
+}
+
+/* Of rules for another port nothing is heard, unless no port was named. */
+static int trace_rules(struct arena *a, const struct net_rule *rules, size_t count, size_t layer,
+		       const struct domain *what, net_trace *trace, struct err *e)
+{
+	bool any_port = what->port_first == 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct domain *d = &rules[i].domain;
+
+		/* In a narrowing layer an allow has no say. */
+		if (layer > 0 && rules[i].is_allow)
+			continue;
+		if (!(any_port ? net_is_host_within(what, d) : net_is_within(what, d)))
+			continue;
+		if (add_verdict(a, trace, by_rule(&rules[i], layer), e) < 0)
+			return -(int)e->code;
+	}
+	return 0;
+}
+
+int net_trace_host(struct arena *a, const struct net *n, const struct hostname *host, uint16_t port,
+		   struct net_verdict *out, net_trace *trace, struct err *e)
+{
+	const struct policy *p = n->policy;
+	struct domain what = net_one_host(host, port);
+	struct net_verdict v = net_resolve(n, host, port), profile = judge_profile(n, &what);
+
+	trace->count = 0;
+	if (add_verdict(a, trace, v, e) < 0 || add_verdict(a, trace, profile, e) < 0)
+		return -(int)e->code;
+	for (size_t i = 0; i < p->layers.count && !n->is_unsandboxed; i++) {
+		const struct net_rules *said = n->layers[i].said;
+		struct net_verdict lowered;
+
+		if (i > 0 && !narrows(p, i))
+			continue;
+		if (i > 0 && lowers(n, i, &what, &lowered) && !lowered.rule &&
+		    add_verdict(a, trace, lowered, e) < 0)
+			return -(int)e->code;
+		if (trace_rules(a, said->rules.items, said->rules.count, i, &what, trace, e) < 0)
+			return -(int)e->code;
+	}
+	if (!n->is_unsandboxed &&
+	    trace_rules(a, p->net_grants.items, p->net_grants.count, 0, &what, trace, e) < 0)
+		return -(int)e->code;
+	*out = v;
+	return 0;
+}
+
+/* ---- Unix sockets (P15) ------------------------------------------------- */
+
+static bool is_at(const struct net_socket *s, struct str path, struct str home)
+{
+	if (!s->below_home)
+		return str_eq(s->path, path);
+	return home.len > 0 && path_is_under(path, home) && str_eq(path_below(path, home), s->path);
+}
+
+/* The socket as a layer names it, a deny before an allow; NULL when it does not. */
+static const struct net_socket *find_socket(const struct net_rules *said, struct str path,
+					    struct str home)
+{
+	const struct net_socket *found = NULL;
+
+	for (size_t i = 0; i < said->sockets.count; i++) {
+		const struct net_socket *s = &said->sockets.items[i];
+
+		if (is_at(s, path, home) && (!found || !s->is_allow))
+			found = s;
+	}
+	return found;
+}
+
+struct net_verdict net_resolve_socket(const struct net *n, struct str path, struct str home)
+{
+	const struct net_rules *said = n->layers[0].said;
+	const struct net_socket *s = find_socket(said, path, home);
+	struct net_verdict v;
+
+	if (n->is_unsandboxed)
+		return by_reason(DECISION_ALLOW, NET_REASON_UNSANDBOXED, 0, said->access_origin);
+	for (size_t i = 1; i < n->policy->layers.count; i++) {
+		const struct net_rules *narrow = n->layers[i].said;
+
+		if (!narrows(n->policy, i))
+			continue;
+		if (narrow->access == NET_OFF)
+			return by_reason(DECISION_DENY, NET_REASON_OFF, i, narrow->access_origin);
+		const struct net_socket *deny = find_socket(narrow, path, home);
+		if (deny && !deny->is_allow)
+			return by_reason(DECISION_DENY, NET_REASON_RULE, i, deny->origin);
+	}
+	if (said->access == NET_OFF)
+		v = by_reason(DECISION_DENY, NET_REASON_OFF, 0, said->access_origin);
+	else if (n->mode == NET_FULL)
+		v = by_reason(DECISION_ALLOW, NET_REASON_FULL, 0, said->access_origin);
+	else if (s)
+		v = by_reason(s->is_allow ? DECISION_ALLOW : DECISION_DENY, NET_REASON_RULE, 0,
+			      s->origin);
+	else
+		v = by_reason(DECISION_DENY, NET_REASON_UNMATCHED, 0, nowhere);
+	return v;
+}
+
+/* ---- Cut widenings (P2) ------------------------------------------------- */
+
+static int add_cut(struct arena *a, net_cut_list *out, size_t layer, struct str what,
+		   struct origin origin, struct err *e)
+{
+	struct net_cut *cut = VEC_PUSH(a, out, e);
+
+	if (!cut)
+		return -(int)e->code;
+	*cut = (struct net_cut){ .layer = (uint32_t)layer, .what = what, .origin = origin };
+	return 0;
+}
+
+/* Whether the profile gives less than all of what a pattern asks for. */
+static bool is_cut(const struct net *n, const struct domain *what)
+{
+	if (n->layers[0].said->access == NET_FULL)
+		return false;
+	return find_deny(&n->layers[0].deny, what) || !find_allow(n, what) ||
+	       (is_localhost(what) && !allows_loopback(n, what));
+}
+
+static bool is_socket_cut(const struct net *n, const struct net_socket *asked)
+{
+	const struct net_rules *said = n->layers[0].said;
+
+	if (said->access != NET_MANAGED)
+		return said->access == NET_OFF;
+	for (size_t i = 0; i < said->sockets.count; i++) {
+		const struct net_socket *s = &said->sockets.items[i];
+
+		if (s->below_home == asked->below_home && str_eq(s->path, asked->path))
+			return !s->is_allow;
+	}
+	return true;
+}
+
+static int cut_layer(struct arena *a, const struct net *n, size_t layer, net_cut_list *out,
+		     struct err *e)
+{
+	const struct net_rules *said = n->layers[layer].said;
+	enum net_access below = n->layers[0].said->access;
+
+	if (said->access == NET_OFF)
+		return 0; /* What it allows besides, it does not get from itself. */
+	if ((below == NET_OFF || (below == NET_MANAGED && said->access == NET_FULL)) &&
+	    add_cut(a, out, layer, STR_EMPTY, said->access_origin, e) < 0)
+		return -(int)e->code;
+	for (size_t i = 0; i < said->rules.count; i++) {
+		const struct net_rule *r = &said->rules.items[i];
+
+		if (r->is_allow && is_cut(n, &r->domain) &&
+		    add_cut(a, out, layer, r->domain.text, r->origin, e) < 0)
+			return -(int)e->code;
+	}
+	for (size_t i = 0; i < said->sockets.count; i++) {
+		const struct net_socket *s = &said->sockets.items[i];
+
+		if (s->is_allow && is_socket_cut(n, s) &&
+		    add_cut(a, out, layer, s->path, s->origin, e) < 0)
+			return -(int)e->code;
+	}
+	return 0;
+}
+
+int net_cuts(struct arena *a, const struct net *n, net_cut_list *out, struct err *e)
+{
+	const struct policy *p = n->policy;
+
+	for (size_t i = 1; i < p->layers.count && !n->is_unsandboxed; i++)
+		if (p->layers.items[i].kind == LAYER_PROJECT && narrows(p, i) &&
+		    cut_layer(a, n, i, out, e) < 0)
+			return -(int)e->code;
+	return 0;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The index behind net.c. It only finds: what an allow or a deny means, and in
+ * which order they count, is the business of net.c.
+ *
+ * A host that is asked about is itself a pattern, one that covers a single name
+ * or address: so one notion, "lies within", serves answers for hosts as well as
+ * the question whether a project's rule asks for more than its profile gives.
+ */
+#include "plan/net_table.h"
+
+struct domain net_one_host(const struct hostname *host, uint16_t port)
+{
+	return (struct domain){
+		.kind = host->is_ip ? DOMAIN_BLOCK : DOMAIN_EXACT,
+		.name = host->name,
+		.block = { .first = host->ip, .bits = 128 },
+		.port_first = port,
+		.port_last = port ? port : UINT16_MAX,
+		.text = host->name,
+	};
+}
+
+/* Whether `name` is `parent` with at least one label before it. */
+static bool is_subdomain(struct str name, struct str parent)
+{
+	return name.len > parent.len + 1 && str_has_suffix(name, parent) &&
+	       name.p[name.len - parent.len - 1] == '.';
+}
+
+static bool is_name(const struct domain *d)
+{
+	return d->kind == DOMAIN_EXACT || d->kind == DOMAIN_SUBDOMAINS || d->kind == DOMAIN_BOTH;
+}
+
+bool net_is_host_within(const struct domain *inner, const struct domain *outer)
+{
+	switch (outer->kind) {
+	case DOMAIN_EXACT:
+		return inner->kind == DOMAIN_EXACT && str_eq(inner->name, outer->name);
+	case DOMAIN_SUBDOMAINS:
+		return is_name(inner) &&
+		       (is_subdomain(inner->name, outer->name) ||
+			(inner->kind == DOMAIN_SUBDOMAINS && str_eq(inner->name, outer->name)));
+	case DOMAIN_BOTH:
+		return is_name(inner) &&
+		       (is_subdomain(inner->name, outer->name) || str_eq(inner->name, outer->name));
+	case DOMAIN_ANY:
+		/* Of blocks only single addresses: which part of a wider one is public, who knows. */
+		return inner->kind != DOMAIN_BLOCK ||
+		       (inner->block.bits == 128 && ip_is_public(&inner->block.first));
+	case DOMAIN_BLOCK:
+		return inner->kind == DOMAIN_BLOCK && inner->block.bits >= outer->block.bits &&
+		       ip_block_has(&outer->block, &inner->block.first);
+	}
+	return false;
+}
+
+bool net_is_within(const struct domain *inner, const struct domain *outer)
+{
+	return inner->port_first >= outer->port_first && inner->port_last <= outer->port_last &&
+	       net_is_host_within(inner, outer);
+}
+
+/* ---- Order -------------------------------------------------------------- */
+
+static int cmp_ports(const struct domain *a, const struct domain *b)
+{
+	int width_a = a->port_last - a->port_first, width_b = b->port_last - b->port_first;
+
+	return width_a - width_b;
+}
+
+static int cmp_names(const struct domain *a, const struct domain *b)
+{
+	int c = str_cmp(a->name, b->name);
+
+	if (c == 0)
+		c = (int)a->kind - (int)b->kind;
+	return c ? c : cmp_ports(a, b);
+}
+
+static int cmp_blocks(const struct domain *a, const struct domain *b)
+{
+	int c = b->block.bits - a->block.bits;
+
+	if (c == 0)
+		c = memcmp(a->block.first.bytes, b->block.first.bytes, sizeof(struct ip));
+	return c ? c : cmp_ports(a, b);
+}
+
+typedef int (*domain_order)(const struct domain *a, const struct domain *b);
+
+/* Merges the sorted runs [first, middle) and [middle, last) of `from` into `to`. */
+static void merge_runs(const struct net_rule **from, const struct net_rule **to, size_t first,
+		       size_t middle, size_t last, domain_order order)
+{
+	size_t left = first, right = middle;
+
+	for (size_t i = first; i < last; i++) {
+		bool take_left =
+			left < middle &&
+			(right >= last || order(&from[left]->domain, &from[right]->domain) <= 0);
+		to[i] = from[take_left ? left++ : right++];
+	}
+}
+
+/*
+ * A merge sort from below: never quadratic, whoever chose the keys, and stable,
+ * so that of equal rules the first written is named.
+ */
+static int sort_rules(struct arena *a, const struct net_rule ***rules, size_t count,
+		      domain_order order, struct err *e)
+{
+	const struct net_rule **from = *rules, **to;
+
+	if (count < 2)
+		return 0;
+	to = arena_array(a, count, sizeof(const struct net_rule *), e);
+	if (!to)
+		return -(int)e->code;
+	for (size_t width = 1; width < count; width *= 2) {
+		const struct net_rule **swap = from;
+
+		for (size_t i = 0; i < count; i += 2 * width)
+			merge_runs(from, to, i, MIN_OF(i + width, count),
+				   MIN_OF(i + 2 * width, count), order);
+		from = to;
+		to = swap;
+	}
+	*rules = from;
+	return 0;
+}
+
+/* ---- Building ----------------------------------------------------------- */
+
+int net_table_build(struct arena *a, const struct net_rule *rules, size_t count, bool is_allow,
+		    struct net_table *out, struct err *e)
+{
+	struct net_table t = { .name_count = 0 };
+
+	*out = t;
+	if (count == 0)
+		return 0;
+	t.names = arena_array(a, count, sizeof(const struct net_rule *), e);
+	t.blocks = arena_array(a, count, sizeof(const struct net_rule *), e);
+	t.any = arena_array(a, count, sizeof(const struct net_rule *), e);
+	if (!t.names || !t.blocks || !t.any)
+		return -(int)e->code;
+	for (size_t i = 0; i < count; i++) {
+		if (rules[i].is_allow != is_allow)
+			continue;
+		if (rules[i].domain.kind == DOMAIN_BLOCK)
+			t.blocks[t.block_count++] = &rules[i];
+		else if (rules[i].domain.kind == DOMAIN_ANY)
+			t.any[t.any_count++] = &rules[i];
+		else
+			t.names[t.name_count++] = &rules[i];
+	}
+	if (sort_rules(a, &t.names, t.name_count, cmp_names, e) < 0 ||
+	    sort_rules(a, &t.blocks, t.block_count, cmp_blocks, e) < 0 ||
+	    sort_rules(a, &t.any, t.any_count, cmp_ports, e) < 0)
+		return -(int)e->code;
+	*out = t;
+	return 0;
+}
+
+/* ---- Finding ------------------------------------------------------------ */
+
+/* The first of the sorted rules that is not before `key`. */
+static size_t lower_bound(const struct net_rule *const *rules, size_t count,
+			  const struct domain *key, domain_order order)
+{
+	size_t first = 0, last = count;
+
+	while (first < last) {
+		size_t middle = first + (last - first) / 2;
+
+		if (order(&rules[middle]->domain, key) < 0)
+			first = middle + 1;
+		else
+			last = middle;
+	}
+	return first;
+}
+
+static const struct net_rule *find_name(const struct net_table *t, const struct domain *what)
+{
+	struct domain key = { .kind = DOMAIN_EXACT, .name = what->name };
+
+	for (;;) {
+		size_t i = lower_bound(t->names, t->name_count, &key, cmp_names);
+
+		for (; i < t->name_count && str_eq(t->names[i]->domain.name, key.name); i++)
+			if (net_is_within(what, &t->names[i]->domain))
+				return t->names[i];
+
+		size_t dot = str_find(key.name, '.');
+		if (dot == key.name.len)
+			return NULL;
+		key.name = str_from(key.name, dot + 1);
+	}
+}
+
+static struct ip mask_ip(struct ip ip, unsigned bits)
+{
+	for (unsigned i = 0; i < sizeof(ip.bytes); i++) {
+		unsigned kept = bits > i * 8 ? MIN_OF(bits - i * 8, 8u) : 0;
+
+		ip.bytes[i] = (uint8_t)(ip.bytes[i] & (0xff00u >> kept));
+	}
+	return ip;
+}
+
+static const struct net_rule *find_block(const struct net_table *t, const struct domain *what)
+{
+	struct domain key = { .kind = DOMAIN_BLOCK, .block.bits = what->block.bits };
+	size_t i = 0;
+
+	/* Each turn of the loop is one prefix length, from the longest that can hold it down. */
+	for (;;) {
+		key.block.first = (struct ip){ { 0 } };
+		i = lower_bound(t->blocks, t->block_count, &key, cmp_blocks);
+		if (i == t->block_count)
+			return NULL;
+		key.block.bits = t->blocks[i]->domain.block.bits;
+		key.block.first = mask_ip(what->block.first, key.block.bits);
+		i = lower_bound(t->blocks, t->block_count, &key, cmp_blocks);
+		for (; i < t->block_count; i++) {
+			const struct domain *d = &t->blocks[i]->domain;
+
+			if (d->block.bits != key.block.bits ||
+			    memcmp(&d->block.first, &key.block.first, sizeof(struct ip)) != 0)
+				break;
+			if (net_is_within(what, d))
+				return t->blocks[i];
+		}
+		if (key.block.bits == 0)
+			return NULL;
+		key.block.bits--;
+	}
+}
+
+const struct net_rule *net_table_find(const struct net_table *t, const struct domain *what)
+{
+	const struct net_rule *found = NULL;
+
+	if (what->kind == DOMAIN_BLOCK)
+		found = find_block(t, what);
+	else if (what->kind != DOMAIN_ANY)
+		found = find_name(t, what);
+	for (size_t i = 0; !found && i < t->any_count; i++)
+		if (net_is_within(what, &t->any[i]->domain))
+			found = t->any[i];
+	return found;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rules of `network.domains`, sorted so that the most specific one that covers
+ * a host is found by binary search: time is the labels of the name (or the
+ * distinct prefix lengths of the blocks) times the logarithm of the rules. No
+ * hashing, as in index.h.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "policy/policy.h"
+
+struct net_table {
+	const struct net_rule **names;	/* EXACT, SUBDOMAINS, BOTH: by name, then as specific */
+	const struct net_rule **blocks; /* BLOCK: longest prefix first, then by address */
+	const struct net_rule **any;	/* ANY: fewest ports first */
+	size_t name_count, block_count, any_count;
+};
+
+/* Those of `rules` that allow (or deny). They are referred to, not copied. */
+int net_table_build(struct arena *a, const struct net_rule *rules, size_t count, bool is_allow,
+		    struct net_table *out, struct err *e) MUST_CHECK;
+
+/*
+ * The most specific rule that covers the whole of `what`, or NULL: an exact name
+ * before a longer suffix before a shorter one before "*", and a longer prefix
+ * before a shorter one; then the one for fewer ports.
+ */
+const struct net_rule *net_table_find(const struct net_table *t, const struct domain *what) NONNULL;
+
+/* One host and port as a pattern that covers just that; port 0 (not known) is every port. */
+struct domain net_one_host(const struct hostname *host, uint16_t port) NONNULL;
+
+/* Whether every host and port that `inner` covers is covered by `outer` too. */
+bool net_is_within(const struct domain *inner, const struct domain *outer) NONNULL;
+
+/* The same for hosts alone. */
+bool net_is_host_within(const struct domain *inner, const struct domain *outer) NONNULL;
