@@ -23,6 +23,9 @@ struct met_link {
 };
 typedef VEC(struct met_link) met_links;
 
+/* Positions in plan->rules. */
+typedef VEC(uint32_t) rule_numbers;
+
 struct builder {
 	struct arena *a;
 	const struct plan_inputs *in;
@@ -35,6 +38,12 @@ struct builder {
 		const struct met_link *links; /* met on the way to it */
 		size_t link_count;
 	}) sites;
+	/*
+	 * plan->rules moves as it grows, so until the last rule is added these hold
+	 * the positions of the rules of plan->masked, ->roots, ->placeholders and
+	 * ->links; pass_links() turns them into pointers.
+	 */
+	rule_numbers masked_rules, root_rules, placeholder_rules, link_rules;
 };
 
 /* canon.c: `follow_last`: whether a link at the very end is followed. */
