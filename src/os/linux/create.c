@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Creating a file whole: it is written under a name of its own next to the
+ * place, and then put there by one system call that either happens or not.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/linux/path.h"
+
+enum { TEMPORARY_TRIES = 100 };
+
+static int make_parents(struct str path, struct err *e)
+{
+	size_t at = 0;
+	struct str name;
+
+	while (path_next(path, &at, &name) && at < path.len) {
+		struct c_path dir;
+		struct shown shown;
+
+		if (c_path_init(&dir, str_first(path, at), e) < 0)
+			return -(int)e->code;
+		if (mkdir(dir.text, 0700) < 0 && errno != EEXIST && errno != EROFS &&
+		    errno != EACCES)
+			return FAIL_SYS(e, errno, "can't make the directory '%s'",
+					show_path(&shown, str_first(path, at)));
+		/* EROFS, EACCES: it may be there all the same; creating the file will tell. */
+	}
+	return 0;
+}
+
+static int write_all(int fd, struct str text)
+{
+	size_t done = 0;
+
+	while (done < text.len) {
+		ssize_t n = write(fd, text.p + done, text.len - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		done += (size_t)n;
+	}
+	return fsync(fd);
+}
+
+/* A file in the directory of `path` that nobody else has: "config.toml.new7". */
+static int open_temporary(struct str path, struct c_path *name, struct err *e)
+{
+	struct shown shown;
+
+	for (int i = 0; i < TEMPORARY_TRIES; i++) {
+		int n = snprintf(name->text, sizeof(name->text), "%.*s.new%d", (int)path.len,
+				 path.p, i);
+		int fd;
+
+		if (n < 0 || (size_t)n >= sizeof(name->text))
+			return FAIL(e, ERR_LIMIT, "the path '%s' is too long",
+				    show_path(&shown, path));
+		fd = open(name->text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd >= 0)
+			return fd;
+		if (errno != EEXIST)
+			break;
+	}
+	return FAIL_SYS(e, errno, "can't create '%s'", show_path(&shown, path));
+}
+
+static int put_in_place(const char *temporary, const char *place, bool replaces)
+{
+	if (replaces)
+		return rename(temporary, place);
+	if (syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, place, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	/* The file system does not know it. A link refuses an existing name too. */
+	if (link(temporary, place) < 0)
+		return -1;
+	return unlink(temporary);
+}
+
+int os_create_file(struct str path, struct str text, bool replaces, struct err *e)
+{
+	struct c_path place;
+	struct c_path temporary;
+	struct shown shown;
+	scoped_fd fd = -1;
+
+	if (c_path_init(&place, path, e) < 0 || make_parents(path, e) < 0)
+		return -(int)e->code;
+	fd = open_temporary(path, &temporary, e);
+	if (fd < 0)
+		return -(int)e->code;
+	if (write_all(fd, text) < 0 || put_in_place(temporary.text, place.text, replaces) < 0) {
+		int error = errno;
+
+		(void)unlink(temporary.text);
+		return FAIL_SYS(e, error, "can't create '%s'", show_path(&shown, path));
+	}
+	return 0;
+}

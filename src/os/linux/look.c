@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Looking at files without opening them: types, links, directories. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/linux/path.h"
+
+int os_look(struct str path, struct os_file *out, struct err *e)
+{
+	struct c_path name;
+	struct shown shown;
+	struct stat st;
+
+	if (c_path_init(&name, path, e) < 0)
+		return -(int)e->code;
+	if (lstat(name.text, &st) == 0) {
+		*out = (struct os_file){ .type = type_of_mode(st.st_mode),
+					 .device = st.st_dev,
+					 .inode = st.st_ino };
+		return 0;
+	}
+	switch (errno) {
+	case ENOENT:
+	case ENOTDIR:
+	case ENAMETOOLONG: /* some file systems take fewer than 255 bytes: it can't be there */
+		*out = (struct os_file){ .type = OS_MISSING };
+		return 0;
+	case EACCES:
+		*out = (struct os_file){ .type = OS_HIDDEN };
+		return 0;
+	default:
+		return FAIL_SYS(e, errno, "can't look at '%s'", show_path(&shown, path));
+	}
+}
+
+int os_read_link(struct str path, struct buf *out, struct err *e)
+{
+	struct c_path name;
+	struct shown shown;
+	char target[PATH_MAX_BYTES];
+	ssize_t n;
+
+	if (c_path_init(&name, path, e) < 0)
+		return -(int)e->code;
+	n = readlink(name.text, target, sizeof(target));
+	if (n < 0)
+		return FAIL_SYS(e, errno, "can't read the link '%s'", show_path(&shown, path));
+	if ((size_t)n == sizeof(target))
+		return FAIL(e, ERR_LIMIT, "the link '%s' has a target of more than %zu bytes",
+			    show_path(&shown, path), sizeof(target) - 1);
+	buf_add(out, (struct str){ target, (size_t)n });
+	return buf_check(out, e);
+}
+
+static void directory_done(DIR *const *directory)
+{
+	if (*directory)
+		(void)closedir(*directory);
+}
+
+/* readdir() often knows the type; where the file system does not tell it, ask. */
+static enum os_type type_of_entry(DIR *directory, const struct dirent *entry)
+{
+	struct stat st;
+
+	switch (entry->d_type) {
+	case DT_REG:
+		return OS_FILE;
+	case DT_DIR:
+		return OS_DIR;
+	case DT_LNK:
+		return OS_LINK;
+	case DT_UNKNOWN:
+		if (fstatat(dirfd(directory), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return OS_MISSING;
+		return type_of_mode(st.st_mode);
+	default:
+		return OS_OTHER;
+	}
+}
+
+int os_list(struct str path,
+	    int (*each)(void *arg, struct str name, enum os_type type, struct err *e), void *arg,
+	    struct err *e)
+{
+	SCOPED(directory_done) DIR *directory = NULL;
+	struct c_path name;
+	struct shown shown;
+
+	if (c_path_init(&name, path, e) < 0)
+		return -(int)e->code;
+	directory = opendir(name.text);
+	if (!directory)
+		return FAIL_SYS(e, errno, "can't list '%s'", show_path(&shown, path));
+	for (;;) {
+		struct dirent *entry;
+		int status;
+
+		errno = 0;
+		entry = readdir(directory);
+		if (!entry && errno)
+			return FAIL_SYS(e, errno, "can't list '%s'", show_path(&shown, path));
+		if (!entry)
+			return 0;
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		status = each(arg, str_of(entry->d_name), type_of_entry(directory, entry), e);
+		if (status)
+			return status;
+	}
+}

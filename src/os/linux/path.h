@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of os/linux share; nobody else includes this. */
+#pragma once
+
+#include "os/os.h"
+
+/* A path as the kernel takes it. */
+struct c_path {
+	char text[PATH_MAX_BYTES];
+};
+
+/* ERR_SYNTAX for a NUL, ERR_LIMIT for a path that no kernel would take. */
+int c_path_init(struct c_path *out, struct str path, struct err *e) MUST_CHECK NONNULL;
+
+/* A path for an error text: control characters escaped, cut when long. */
+struct shown {
+	char text[512];
+};
+const char *show_path(struct shown *out, struct str path) NONNULL;
+
+void fd_done(const int *fd) NONNULL;
+#define scoped_fd SCOPED(fd_done) int
+
+/* The type in st_mode. */
+enum os_type type_of_mode(uint32_t mode) PURE;

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* This process: its environment, its places, its user. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/linux/path.h"
+
+enum { USERS_MAX_BYTES = 16 << 20 };
+
+const char *const *os_environment(void)
+{
+	return (const char *const *)environ;
+}
+
+const char *os_environment_find(const char *const *environment, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; environment && environment[i]; i++)
+		if (strncmp(environment[i], name, len) == 0 && environment[i][len] == '=')
+			return environment[i] + len + 1;
+	return NULL;
+}
+
+int os_working_directory(struct arena *a, struct str *out, struct err *e)
+{
+	char path[PATH_MAX_BYTES];
+
+	if (!getcwd(path, sizeof(path)))
+		return FAIL_SYS(e, errno, "can't tell the working directory");
+	/* The kernel says "(unreachable)/x" for a directory outside of its root. */
+	if (path[0] != '/')
+		return FAIL_SYS(e, ENOENT, "the working directory can't be reached by any path");
+	return arena_copy(a, str_of(path), out, e);
+}
+
+int os_canonical_directory(struct arena *a, struct str path, struct str *out, struct err *e)
+{
+	char resolved[PATH_MAX_BYTES];
+	struct c_path name;
+	struct shown shown;
+	struct stat st;
+
+	if (c_path_init(&name, path, e) < 0)
+		return -(int)e->code;
+	if (!realpath(name.text, resolved) || stat(resolved, &st) < 0)
+		return FAIL_SYS(e, errno, "can't use '%s' as the working directory",
+				show_path(&shown, path));
+	if (!S_ISDIR(st.st_mode))
+		return FAIL_SYS(e, ENOTDIR, "can't use '%s' as the working directory",
+				show_path(&shown, path));
+	return arena_copy(a, str_of(resolved), out, e);
+}
+
+int os_program_path(struct arena *a, struct str *out, struct err *e)
+{
+	static const struct str removed = STR_INIT(" (deleted)");
+	char path[PATH_MAX_BYTES];
+	struct os_file file;
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
+	struct str found;
+
+	/* SECURITY: without it the program could not be protected from the sandbox (P25). */
+	if (n < 0)
+		return FAIL_SYS(e, errno, "can't tell where this program is (is /proc mounted?)");
+	if ((size_t)n == sizeof(path))
+		return FAIL(e, ERR_LIMIT, "the path of this program has over %zu bytes",
+			    sizeof(path) - 1);
+	found = (struct str){ path, (size_t)n };
+	if (str_has_suffix(found, removed)) {
+		if (os_look(found, &file, e) < 0)
+			return -(int)e->code;
+		if (file.type == OS_MISSING)
+			found = STR_EMPTY;
+	}
+	return arena_copy(a, found, out, e);
+}
+
+/* The fields of a line are separated by ':'. Cuts the first off. */
+static struct str cut_field(struct str *line)
+{
+	struct str field = str_first(*line, str_find(*line, ':'));
+
+	*line = str_from(*line, field.len + 1);
+	return field;
+}
+
+static bool is_number(struct str text, uint64_t number)
+{
+	uint64_t value = 0;
+
+	if (text.len == 0 || text.len > 10)
+		return false;
+	for (size_t i = 0; i < text.len; i++) {
+		if (!ascii_is_digit(text.p[i]))
+			return false;
+		value = value * 10 + (uint64_t)(text.p[i] - '0');
+	}
+	return value == number;
+}
+
+int os_user_home(struct arena *a, struct str users_file, struct str *out, struct err *e)
+{
+	scoped_arena work = ARENA_INIT(USERS_MAX_BYTES + 4096);
+	struct str rest = STR_EMPTY;
+	bool is_there = false;
+
+	if (os_read_file(&work, users_file, USERS_MAX_BYTES, &rest, &is_there, e) < 0)
+		return -(int)e->code;
+	/* name:password:uid:gid:comment:home:shell */
+	while (rest.len) {
+		struct str line = str_first(rest, str_find(rest, '\n'));
+		struct str uid;
+
+		rest = str_from(rest, line.len + 1);
+		(void)cut_field(&line);
+		(void)cut_field(&line);
+		uid = cut_field(&line);
+		if (!is_number(uid, getuid()))
+			continue;
+		(void)cut_field(&line);
+		(void)cut_field(&line);
+		return arena_copy(a, cut_field(&line), out, e);
+	}
+	*out = STR_EMPTY;
+	return 0;
+}

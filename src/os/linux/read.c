@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading whole files. A policy that is read in half is another policy, so a
+ * file that is not exactly as long as it was said to be is refused.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/linux/path.h"
+
+enum {
+	/* NONBLOCK: opening a fifo must not wait for someone to write to it. */
+	OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+};
+
+static bool says_missing(int error)
+{
+	return error == ENOENT || error == ENOTDIR;
+}
+
+/* As many bytes as there are, up to `size`. */
+static ssize_t read_all(int fd, char *to, size_t size)
+{
+	size_t got = 0;
+
+	while (got < size) {
+		ssize_t n = read(fd, to + got, size - got);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
+static int read_fd(struct arena *a, int fd, struct str path, size_t max_bytes, struct str *out,
+		   struct err *e)
+{
+	struct shown shown;
+	struct stat st;
+	ssize_t got;
+	size_t size;
+	char *text;
+
+	if (fstat(fd, &st) < 0)
+		return FAIL_SYS(e, errno, "can't read '%s'", show_path(&shown, path));
+	if (!S_ISREG(st.st_mode))
+		return FAIL(e, ERR_POLICY, "'%s' is %s, not a regular file",
+			    show_path(&shown, path),
+			    S_ISDIR(st.st_mode) ? "a directory" : "a device, socket or fifo");
+	size = (size_t)st.st_size;
+	if (size > max_bytes)
+		return FAIL(e, ERR_LIMIT, "'%s' has %zu bytes, the limit is %zu",
+			    show_path(&shown, path), size, max_bytes);
+	/* One more byte than it should have, to see that it has no more. */
+	text = arena_alloc(a, size + 1, e);
+	if (!text)
+		return -(int)e->code;
+	got = read_all(fd, text, size + 1);
+	if (got < 0)
+		return FAIL_SYS(e, errno, "can't read '%s'", show_path(&shown, path));
+	if ((size_t)got != size)
+		return FAIL(e, ERR_POLICY, "'%s' changed while it was read; try again",
+			    show_path(&shown, path));
+	text[size] = '\0';
+	*out = (struct str){ text, size };
+	return 0;
+}
+
+int os_read_file(struct arena *a, struct str path, size_t max_bytes, struct str *out,
+		 bool *is_there, struct err *e)
+{
+	struct c_path name;
+	struct shown shown;
+	scoped_fd fd = -1;
+
+	if (c_path_init(&name, path, e) < 0)
+		return -(int)e->code;
+	fd = open(name.text, OPEN_FLAGS);
+	if (fd < 0 && says_missing(errno)) {
+		*is_there = false;
+		return 0;
+	}
+	if (fd < 0)
+		return FAIL_SYS(e, errno, "can't open '%s'", show_path(&shown, path));
+	if (read_fd(a, fd, path, max_bytes, out, e) < 0)
+		return -(int)e->code;
+	*is_there = true;
+	return 0;
+}
+
+static bool is_link(int dir, const char *name)
+{
+	int saved = errno;
+	struct stat st;
+	bool found = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+
+	errno = saved;
+	return found;
+}
+
+/* For kernels without openat2(), and filters that refuse it: no link at all. */
+static int open_without_links(int dir, struct str below)
+{
+	scoped_fd at = fcntl(dir, F_DUPFD_CLOEXEC, 3);
+	size_t next = 0;
+	struct str name;
+
+	while (at >= 0 && path_next(below, &next, &name)) {
+		bool is_last = next >= below.len;
+		char text[PATH_MAX_COMPONENT + 1] = "";
+		int fd;
+
+		memcpy(text, name.p, MIN_OF(name.len, sizeof(text) - 1));
+		fd = openat(at, text,
+			    OPEN_FLAGS | O_NOFOLLOW | (is_last ? 0 : O_PATH | O_DIRECTORY));
+		/* SECURITY: a link to a directory says ENOTDIR, and must not pass for missing. */
+		if (fd < 0 && errno == ENOTDIR && is_link(at, text))
+			errno = ELOOP;
+		if (fd < 0 || is_last)
+			return fd;
+		(void)close(at);
+		at = fd;
+	}
+	return -1;
+}
+
+static int open_beneath(int dir, struct str below)
+{
+	struct open_how how = { .flags = OPEN_FLAGS,
+				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
+	struct c_path name = { .text = "" };
+	long fd = -1;
+
+	memcpy(name.text, below.p, MIN_OF(below.len, sizeof(name.text) - 1));
+	/* EAGAIN: something was renamed meanwhile, so the kernel can't be sure; ask again. */
+	for (int tries = 0; tries < 16; tries++) {
+		fd = syscall(SYS_openat2, dir, name.text, &how, sizeof(how));
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		return open_without_links(dir, below);
+	return (int)fd;
+}
+
+int os_read_file_beneath(struct arena *a, struct str dir, struct str below, size_t max_bytes,
+			 struct str *out, bool *is_there, struct err *e)
+{
+	struct c_path name;
+	struct shown shown;
+	struct str whole;
+	scoped_fd at = -1;
+	scoped_fd fd = -1;
+
+	if (path_join(a, dir, below, &whole, e) < 0 || c_path_init(&name, dir, e) < 0)
+		return -(int)e->code;
+	at = open(name.text, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (at >= 0)
+		fd = open_beneath(at, below);
+	if (fd < 0 && says_missing(errno)) {
+		*is_there = false;
+		return 0;
+	}
+	if (fd < 0 && (errno == EXDEV || errno == ELOOP))
+		return FAIL(e, ERR_POLICY,
+			    "'%s' is reached by a symbolic link that loops or leaves that "
+			    "directory; put the file itself there, or remove the link",
+			    show_path(&shown, whole));
+	if (fd < 0)
+		return FAIL_SYS(e, errno, "can't open '%s'", show_path(&shown, whole));
+	if (read_fd(a, fd, whole, max_bytes, out, e) < 0)
+		return -(int)e->code;
+	*is_there = true;
+	return 0;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The operating system, as much of it as Cordon needs: files, the environment,
+ * who and where this process is. One header; each system has a directory that
+ * implements it (linux/). Nothing here knows what a policy is.
+ *
+ * Paths are bytes without a NUL (ERR_SYNTAX) of less than PATH_MAX_BYTES
+ * (ERR_LIMIT). No function changes anything of the process: neither its working
+ * directory nor its environment nor its umask, because in libcordon the process
+ * is someone else's. Descriptors are close-on-exec from birth.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "base/str.h"
+
+/* ---- Looking at files ---------------------------------------------------- */
+
+enum os_type {
+	OS_MISSING,
+	OS_HIDDEN, /* a directory on the way may not be searched */
+	OS_FILE,
+	OS_DIR,
+	OS_LINK,
+	OS_OTHER, /* socket, device, fifo */
+};
+
+struct os_file {
+	enum os_type type;
+	uint64_t device, inode; /* 0 unless it exists */
+};
+
+/* What lies at `path`, a link at its end not followed. ERR_SYS when the host fails. */
+int os_look(struct str path, struct os_file *out, struct err *e) MUST_CHECK NONNULL;
+
+/* The text of a link, added to `out`. ERR_SYS, ERR_LIMIT. */
+int os_read_link(struct str path, struct buf *out, struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * Calls `each` for every name but "." and ".."; stops when it returns non-zero,
+ * and returns that. ERR_SYS.
+ */
+int os_list(struct str path,
+	    int (*each)(void *arg, struct str name, enum os_type type, struct err *e), void *arg,
+	    struct err *e) MUST_CHECK NONNULL;
+
+/* ---- Reading files whole ------------------------------------------------- */
+
+/*
+ * The whole of a regular file, in the arena, a NUL behind it. Nothing that
+ * blocks is ever read: a fifo, a device or a directory is ERR_POLICY by name.
+ * ERR_LIMIT over `max_bytes`; ERR_SYS for the rest, a file that changes while it
+ * is read included. When nothing is there, `*is_there` is false and that is 0.
+ */
+int os_read_file(struct arena *a, struct str path, size_t max_bytes, struct str *out,
+		 bool *is_there, struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * The same for `below` (relative) inside the directory `dir`. Symbolic links on
+ * the way are followed only as long as they stay inside `dir`; one that leaves
+ * is ERR_POLICY. Where the kernel can't tell (Linux before 5.6) every link is.
+ */
+int os_read_file_beneath(struct arena *a, struct str dir, struct str below, size_t max_bytes,
+			 struct str *out, bool *is_there, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- Making files -------------------------------------------------------- */
+
+/*
+ * Creates `path` with `text`, all or nothing: whoever looks sees no file or the
+ * whole one. Missing directories are made, open to their owner only. An
+ * existing file (or link) is ERR_SYS with EEXIST unless `replaces`.
+ */
+int os_create_file(struct str path, struct str text, bool replaces, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* ---- This process -------------------------------------------------------- */
+
+/* The environment of the process, as execve() would take it. */
+const char *const *os_environment(void);
+
+/* The value of `name` in such a list, or NULL. */
+const char *os_environment_find(const char *const *environment, const char *name);
+
+/* The canonical working directory. ERR_SYS, also when it was removed. */
+int os_working_directory(struct arena *a, struct str *out, struct err *e) MUST_CHECK NONNULL;
+
+/* The canonical path of an existing directory. ERR_SYS. */
+int os_canonical_directory(struct arena *a, struct str path, struct str *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* The canonical path of the running program; "" when its file was removed. ERR_SYS. */
+int os_program_path(struct arena *a, struct str *out, struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * The home directory that the system's list of users (`users_file`, normally
+ * /etc/passwd) has for this user; "" when it has none. Read by hand: a static
+ * program has no name service to ask.
+ */
+int os_user_home(struct arena *a, struct str users_file, struct str *out, struct err *e)
+	MUST_CHECK NONNULL;
