@@ -38,7 +38,7 @@ check: bootstrap-check
 
 ## lint            every static check; each is a target of its own too:
 lint: bootstrap-check
-	$(SUBMAKE) lint-quick lint-shell lint-clang lint-tidy lint-cppcheck lint-analyzer
+	$(SUBMAKE) -k lint-quick lint-shell lint-clang lint-tidy lint-cppcheck lint-analyzer
 
 lint-quick: lint-format lint-layers lint-headers lint-size
 

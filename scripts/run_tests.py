@@ -40,15 +40,14 @@ class Tally:
                     self.skips.append((f"{where}: {name}", case[3] or "no reason given"))
                 else:
                     self.passed += 1
+        ending = f"{entry['result'].lower()}, exit status {entry['returncode']}"
         if planned is None:
-            failed.append("no TAP plan")
+            failed.append(f"no TAP plan ({ending})")
         elif planned != seen:
-            failed.append(f"{planned} cases planned, {seen} seen")
+            failed.append(f"{planned} cases planned, {seen} seen ({ending})")
         # A sanitizer complains at exit, after the last case: that is a failure too.
-        if not failed and entry["returncode"] != 0:
-            failed.append(f"exit status {entry['returncode']}")
-        if not failed and entry["result"] not in ("OK", "SKIP"):
-            failed.append(entry["result"].lower())
+        elif not failed and (entry["returncode"] != 0 or entry["result"] not in ("OK", "SKIP")):
+            failed.append(ending)
         self.failed += len(failed)
         return failed
 
