@@ -26,11 +26,18 @@ typedef VEC(struct met_link) met_links;
 /* Positions in plan->rules. */
 typedef VEC(uint32_t) rule_numbers;
 
+/*
+ * Directories that were found on the way to earlier paths, so that the many
+ * entries of one directory don't look up all that leads there again.
+ */
+struct canon_cache;
+
 struct builder {
 	struct arena *a;
 	const struct plan_inputs *in;
 	const struct host *host;
 	struct plan *plan;
+	struct canon_cache *cache; /* or NULL: builder_canon() then works without */
 	/* For each rule of plan->rules, at the same position: */
 	VEC(struct rule_site {
 		enum host_type type;
@@ -46,11 +53,34 @@ struct builder {
 	rule_numbers masked_rules, root_rules, placeholder_rules, link_rules;
 };
 
-/* canon.c: `follow_last`: whether a link at the very end is followed. */
+/*
+ * canon.c: `follow_last`: whether a link at the very end is followed; when not,
+ * the type may be HOST_LINK. `links` may be NULL; the links met are appended, in
+ * the order in which they were met. ERR_POLICY after 40 links, ERR_LIMIT for a
+ * path that no kernel would take.
+ */
 int canon_resolve(struct arena *a, const struct host *host, struct str path, bool follow_last,
 		  struct canon *out, met_links *links, struct err *e) MUST_CHECK;
 
-/* Adds a rule and its site; sets rule->depth. Returns NULL on failure. */
+struct canon_cache *canon_cache_new(struct arena *a, struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * The same through the builder's cache. `path` must live as long as the arena:
+ * the cache refers to it, and out->path is `path` itself where that is canonical.
+ */
+int builder_canon(struct builder *b, struct str path, bool follow_last, struct canon *out,
+		  met_links *links, struct err *e) MUST_CHECK;
+
+/* What plan_locate() says, for a path taken from `cwd` (plain and canonical). */
+int canon_locate(struct arena *a, const struct host *host, struct str cwd, struct str path,
+		 struct located *out, struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * entries.c: adds a rule and its site; sets rule->depth. Returns NULL on
+ * failure. The rules move when there is no more room for them: a pointer stays
+ * good for reading, but after later additions it is no longer the address of
+ * the rule in plan->rules.
+ */
 struct rule *builder_add(struct builder *b, const struct rule *rule, const struct rule_site *site,
 			 struct err *e) MUST_CHECK NONNULL;
 int builder_note(struct builder *b, bool is_warning, struct origin origin, struct err *e,
@@ -64,7 +94,7 @@ int pass_git(struct builder *b, struct err *e) MUST_CHECK NONNULL;     /* git.c:
 int pass_protect(struct builder *b, struct err *e) MUST_CHECK NONNULL; /* protect.c: P9's names */
 int pass_own(struct builder *b, struct err *e) MUST_CHECK NONNULL;     /* own.c: P25 */
 int pass_missing(struct builder *b, struct err *e) MUST_CHECK NONNULL; /* missing.c: P11 caps and placeholders */
-int pass_index(struct builder *b, struct err *e) MUST_CHECK NONNULL;   /* index.c: the final index */
+int pass_index(struct builder *b, struct err *e) MUST_CHECK NONNULL;   /* index.c: the final index; a pass that needs answers before calls it too */
 int pass_links(struct builder *b, struct err *e) MUST_CHECK NONNULL;   /* pins.c: P8's links */
 int pass_regions(struct builder *b, struct err *e) MUST_CHECK NONNULL; /* regions.c; also P2's cut widenings */
 int pass_pins(struct builder *b, struct err *e) MUST_CHECK NONNULL;    /* pins.c: P8's pins */

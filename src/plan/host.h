@@ -37,7 +37,10 @@ struct host {
 	int (*read_link)(void *user, struct str path, struct buf *out, struct err *e);
 	/* A whole file; ERR_LIMIT when it does not fit `out`. */
 	int (*read_file)(void *user, struct str path, struct buf *out, struct err *e);
-	/* Calls `each` for every name but "." and ".."; stops when it returns non-zero, and returns that. */
+	/*
+	 * Calls `each` for every name but "." and ".."; stops when it returns non-zero, and returns
+	 * that. What is no directory, or one that this user may not read, has no names.
+	 */
 	int (*list)(void *user, struct str path,
 		    int (*each)(void *arg, struct str name, enum host_type type, struct err *e),
 		    void *arg, struct err *e);
