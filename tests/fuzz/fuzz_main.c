@@ -63,5 +63,6 @@ int main(int argc, char **argv)
 	(void)closedir(dir);
 	failed |= count == 0;
 	printf("%sok 1 - %s replays %zu inputs\n", failed ? "not " : "", argv[1], count);
+	(void)fflush(stdout); /* the leak checker ends the process without it */
 	return failed;
 }

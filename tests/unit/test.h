@@ -140,5 +140,6 @@ int main(void)
 		failures += test_failed;
 	}
 	printf("1..%d\n", number);
+	(void)fflush(stdout); /* the leak checker ends the process without it */
 	return failures > 0;
 }
