@@ -28,12 +28,14 @@ bool ip_parse(struct str text, struct ip *out) NONNULL;
 bool ip_block_parse(struct str text, struct ip_block *out) NONNULL;
 
 bool ip_is_v4(const struct ip *ip) NONNULL;
+
+/* A block that is written as IPv6 ("::/0") has no IPv4 address in it. */
 bool ip_block_has(const struct ip_block *block, const struct ip *ip) NONNULL;
 
 /*
  * The address that a packet to `ip` would really reach when `ip` carries an
  * IPv4 address inside: v4-mapped, v4-compatible, NAT64 (64:ff9b::/96), 6to4,
- * Teredo. False when it carries none.
+ * Teredo (the client). False when it carries none; an IPv4 address gives itself.
  */
 bool ip_embedded_v4(const struct ip *ip, struct ip *out) NONNULL;
 
@@ -41,7 +43,8 @@ bool ip_embedded_v4(const struct ip *ip, struct ip *out) NONNULL;
  * Whether `ip` is an ordinary public unicast address: not loopback, private,
  * link-local, CGNAT, multicast, documentation, benchmarking, reserved or
  * otherwise special (IANA's special-purpose registries), nor one that carries
- * such an IPv4 address.
+ * such an IPv4 address. Blocks with single public addresses in them (192.0.0/24,
+ * 2001::/23 except Teredo) are not public as a whole.
  */
 bool ip_is_public(const struct ip *ip) NONNULL;
 

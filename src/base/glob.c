@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Globs: the functions of glob.h, and the short ways for the patterns that
+ * people write.
+ *
+ * Almost every pattern is, after its few alternatives are written out, of the
+ * form head / ** / tail / ** with any part left out. Such a shape is compared
+ * component by component. What has another form goes to the automaton of
+ * glob_nfa.c, which can do all; tests/property/oracle_glob.c holds both against
+ * a plain matcher.
+ */
+#include "base/glob.h"
+
+#include "base/glob_internal.h"
+
+enum {
+	MAX_SHAPES = 16,
+	MAX_CHOICES = 16,	 /* groups of braces that one way comes through */
+	MAX_SHAPE_TOKENS = 1024, /* of all shapes of a pattern */
+};
+
+enum part_kind {
+	PART_LITERAL,
+	PART_PREFIX, /* text* */
+	PART_SUFFIX, /* *text */
+	PART_TOKENS,
+};
+
+/* One component of a pattern. */
+struct part {
+	enum part_kind kind;
+	struct str text; /* unless PART_TOKENS */
+	const struct glob_token *tokens;
+	size_t token_count;
+};
+
+struct shape {
+	const struct part *head, *tail;
+	size_t head_count, tail_count;
+	bool floats; /* any number of components between head and tail */
+	bool below;  /* and what is below a match matches too; tail_count > 0 */
+};
+
+struct glob {
+	const struct glob_nfa *nfa;
+	const struct glob_class *classes;
+	const struct shape *shapes;
+	size_t shape_count; /* 0: only the automaton will do */
+	bool has_empty;
+};
+
+/* Parsing */
+
+/* The walk through all ways to choose alternatives; the last choice varies fastest. */
+struct expand {
+	const struct glob_token *in;
+	struct glob_token *out; /* MAX_SHAPE_TOKENS */
+	size_t used;
+	size_t chosen[MAX_CHOICES]; /* of each group that the way comes through */
+	size_t offered[MAX_CHOICES];
+	size_t choices;
+};
+
+/* The start of the alternative to take in the group at `at`; 0 when there is too much to choose. */
+static size_t choose(struct expand *x, size_t at, size_t nth)
+{
+	if (nth == MAX_CHOICES)
+		return 0;
+	if (nth == x->choices) {
+		x->chosen[nth] = 0;
+		x->offered[nth] = 1;
+		for (size_t i = x->in[at].link; x->in[i].type == GLOB_COMMA; i = x->in[i].link)
+			x->offered[nth]++;
+		x->choices++;
+	}
+	for (size_t i = x->chosen[nth]; i > 0; i--)
+		at = x->in[at].link;
+	return at + 1;
+}
+
+/* Writes the tokens of one way, without braces; false when there is no room. */
+static bool expand_one(struct expand *x)
+{
+	size_t nth = 0;
+
+	for (size_t at = 0; x->in[at].type != GLOB_END;) {
+		switch ((enum glob_token_type)x->in[at].type) {
+		case GLOB_OPEN:
+			at = choose(x, at, nth++);
+			if (at == 0)
+				return false;
+			break;
+		case GLOB_COMMA: /* the end of the alternative taken */
+			at = x->in[at].link;
+			break;
+		case GLOB_CLOSE:
+			at++;
+			break;
+		case GLOB_BYTE:
+		case GLOB_ANY:
+		case GLOB_CLASS:
+		case GLOB_STAR:
+		case GLOB_SLASH:
+		case GLOB_END:
+		default:
+			if (x->used == MAX_SHAPE_TOKENS)
+				return false;
+			x->out[x->used++] = x->in[at++];
+			break;
+		}
+	}
+	return true;
+}
+
+/* Goes on to the next way; false after the last one. */
+static bool expand_next(struct expand *x)
+{
+	while (x->choices > 0) {
+		if (++x->chosen[x->choices - 1] < x->offered[x->choices - 1])
+			return true;
+		x->choices--;
+	}
+	return false;
+}
+
+static bool is_globstar(const struct glob_token *t, size_t count)
+{
+	return count == 2 && t[0].type == GLOB_STAR && t[1].type == GLOB_STAR;
+}
+
+/* The tokens as text when all of them are bytes. */
+static int tokens_text(struct arena *a, const struct glob_token *t, size_t count, struct str *out,
+		       struct err *e)
+{
+	char *text = arena_alloc(a, count + 1, e);
+
+	if (!text)
+		return -(int)e->code;
+	for (size_t i = 0; i < count; i++)
+		text[i] = (char)t[i].byte;
+	*out = (struct str){ text, count };
+	return 0;
+}
+
+static int part_init(struct arena *a, const struct glob_token *t, size_t count, struct part *out,
+		     struct err *e)
+{
+	size_t others = 0;
+
+	for (size_t i = 0; i < count; i++)
+		others += t[i].type != GLOB_BYTE;
+	out->kind = PART_TOKENS;
+	out->tokens = t;
+	out->token_count = count;
+	if (others == 0) {
+		out->kind = PART_LITERAL;
+		return tokens_text(a, t, count, &out->text, e);
+	}
+	if (others == 1 && t[0].type == GLOB_STAR) {
+		out->kind = PART_SUFFIX;
+		return tokens_text(a, t + 1, count - 1, &out->text, e);
+	}
+	if (others == 1 && t[count - 1].type == GLOB_STAR) {
+		out->kind = PART_PREFIX;
+		return tokens_text(a, t, count - 1, &out->text, e);
+	}
+	return 0;
+}
+
+/* The components of one way. Its shape is out->head_count > 0 or floats; false: it has none. */
+static int shape_init(struct arena *a, const struct glob_token *t, size_t count, struct shape *out,
+		      bool *fits, struct err *e)
+{
+	struct part *parts;
+	size_t slashes = 0, used = 0, end;
+	struct shape s = { 0 };
+
+	for (size_t i = 0; i < count; i++)
+		slashes += t[i].type == GLOB_SLASH;
+	parts = arena_array(a, slashes + 1, sizeof(*parts), e);
+	if (!parts)
+		return -(int)e->code;
+	*fits = true;
+	for (size_t at = 0; at < count; at = end + 1) {
+		for (end = at; end < count && t[end].type != GLOB_SLASH; end++)
+			;
+		if (is_globstar(t + at, end - at)) {
+			s.below = s.floats && used > s.head_count;
+			if (!s.floats)
+				s.head_count = used;
+			s.floats = true;
+			continue;
+		}
+		if (s.below) { /* a third run of fixed components */
+			*fits = false;
+			return 0;
+		}
+		if (part_init(a, t + at, end - at, &parts[used++], e) < 0)
+			return -(int)e->code;
+	}
+	if (!s.floats)
+		s.head_count = used;
+	s.head = parts;
+	s.tail = parts + s.head_count;
+	s.tail_count = used - s.head_count;
+	*out = s;
+	return 0;
+}
+
+/* The shapes of all ways; none when they are too many or one does not fit. */
+static int find_shapes(struct arena *a, const struct glob_tokens *t, struct glob *g, struct err *e)
+{
+	struct expand x = { .in = t->list };
+	struct shape *shapes = arena_array(a, MAX_SHAPES, sizeof(*shapes), e);
+	size_t count = 0, ways = 0;
+
+	if (!shapes)
+		return -(int)e->code;
+	x.out = arena_array(a, MIN_OF(t->count * MAX_SHAPES, (size_t)MAX_SHAPE_TOKENS),
+			    sizeof(*x.out), e);
+	if (!x.out)
+		return -(int)e->code;
+	do {
+		size_t begin = x.used;
+		bool fits;
+
+		if (ways++ == MAX_SHAPES || !expand_one(&x))
+			return 0;
+		if (shape_init(a, x.out + begin, x.used - begin, &shapes[count], &fits, e) < 0)
+			return -(int)e->code;
+		if (!fits)
+			return 0;
+		/* The way that is empty matches the empty path only: has_empty knows. */
+		count += x.used > begin;
+	} while (expand_next(&x));
+	g->shapes = shapes;
+	g->shape_count = count;
+	return 0;
+}
+
+const struct glob *glob_parse(struct arena *a, struct str pattern, struct err *e)
+{
+	struct glob *g = ARENA_NEW(a, struct glob, e);
+	struct glob_tokens tokens;
+
+	if (!g || glob_tokenize(a, pattern, &tokens, e) < 0)
+		return NULL;
+	g->classes = tokens.classes;
+	g->nfa = glob_nfa_new(a, &tokens, e);
+	if (!g->nfa)
+		return NULL;
+	g->has_empty = glob_nfa_has_empty(g->nfa);
+	if (find_shapes(a, &tokens, g, e) < 0)
+		return NULL;
+	return g;
+}
+
+/* Matching */
+
+static bool token_has(const struct glob *g, const struct glob_token *t, char c)
+{
+	if (t->type == GLOB_BYTE)
+		return t->byte == (unsigned char)c;
+	return t->type == GLOB_ANY ||
+	       (t->type == GLOB_CLASS && glob_class_has(&g->classes[t->link], (unsigned char)c));
+}
+
+/*
+ * One component with stars in the middle. Only the last star seen needs another
+ * try, with one byte more: what an earlier one could take, it can take as well.
+ */
+static bool tokens_match(const struct glob *g, const struct part *part, struct str name)
+{
+	size_t at = 0, token = 0;
+	size_t star = SIZE_MAX, star_at = 0;
+
+	while (at < name.len) {
+		if (token < part->token_count && part->tokens[token].type == GLOB_STAR) {
+			star = token++;
+			star_at = at;
+		} else if (token < part->token_count &&
+			   token_has(g, &part->tokens[token], name.p[at])) {
+			token++;
+			at++;
+		} else if (star != SIZE_MAX) {
+			token = star + 1;
+			at = ++star_at;
+		} else {
+			return false;
+		}
+	}
+	while (token < part->token_count && part->tokens[token].type == GLOB_STAR)
+		token++;
+	return token == part->token_count;
+}
+
+static inline bool part_match(const struct glob *g, const struct part *part, struct str name)
+{
+	switch (part->kind) {
+	case PART_LITERAL:
+		return str_eq(name, part->text);
+	case PART_PREFIX:
+		return str_has_prefix(name, part->text);
+	case PART_SUFFIX:
+		return str_has_suffix(name, part->text);
+	case PART_TOKENS:
+	default:
+		return tokens_match(g, part, name);
+	}
+}
+
+/* The component that starts at `at`. */
+static inline struct str component(struct str path, size_t at)
+{
+	struct str rest = str_from(path, at);
+
+	return str_first(rest, str_find(rest, '/'));
+}
+
+/* Past the path: no component follows. Where one does, it starts after the slash at `end`. */
+#define NO_MORE SIZE_MAX
+
+/*
+ * Whether the components from `*at` on match `parts`. Moves `*at` to the start
+ * of the component behind them, or to NO_MORE.
+ */
+static bool parts_match(const struct glob *g, const struct part *parts, size_t count,
+			struct str path, size_t *at)
+{
+	size_t here = *at;
+
+	for (size_t i = 0; i < count; i++) {
+		struct str name;
+
+		if (here == NO_MORE)
+			return false;
+		name = component(path, here);
+		if (!part_match(g, &parts[i], name))
+			return false;
+		here += name.len;
+		here = here == path.len ? NO_MORE : here + 1;
+	}
+	*at = here;
+	return true;
+}
+
+static int count_components(struct str path, size_t at)
+{
+	int count = 1;
+
+	if (at == NO_MORE)
+		return 0;
+	for (; at < path.len; at++)
+		count += path.p[at] == '/';
+	return count;
+}
+
+/* For a path that is not empty. */
+static int shape_deepest(const struct glob *g, const struct shape *s, struct str path)
+{
+	int depth = (int)s->head_count;
+	int deepest = -1;
+	size_t at = 0;
+
+	if (!parts_match(g, s->head, s->head_count, path, &at))
+		return -1;
+	if (!s->floats)
+		return depth;
+	if (s->tail_count == 0)
+		return depth + count_components(path, at);
+	for (; at != NO_MORE; depth++) {
+		size_t behind = at;
+
+		if (parts_match(g, s->tail, s->tail_count, path, &behind)) {
+			deepest = depth + (int)s->tail_count;
+			if (s->below)
+				return deepest + count_components(path, behind);
+		}
+		at += component(path, at).len;
+		at = at == path.len ? NO_MORE : at + 1;
+	}
+	return deepest;
+}
+
+static bool shape_match(const struct glob *g, const struct shape *s, struct str path)
+{
+	size_t at = 0;
+
+	if (!parts_match(g, s->head, s->head_count, path, &at))
+		return false;
+	if (!s->floats)
+		return at == NO_MORE;
+	if (s->tail_count == 0)
+		return true;
+	while (at != NO_MORE) {
+		size_t behind = at;
+
+		if (parts_match(g, s->tail, s->tail_count, path, &behind) &&
+		    (s->below || behind == NO_MORE))
+			return true;
+		at += component(path, at).len;
+		at = at == path.len ? NO_MORE : at + 1;
+	}
+	return false;
+}
+
+static bool shape_may_match_below(const struct glob *g, const struct shape *s, struct str path)
+{
+	size_t at = path.len ? 0 : NO_MORE;
+
+	for (size_t i = 0; i < s->head_count; i++) {
+		if (at == NO_MORE)
+			return true;
+		if (!parts_match(g, &s->head[i], 1, path, &at))
+			return false;
+	}
+	return s->floats;
+}
+
+bool glob_match(const struct glob *g, struct str path)
+{
+	if (path.len == 0)
+		return g->has_empty;
+	if (g->shape_count == 0)
+		return glob_nfa_match(g->nfa, path);
+	for (size_t i = 0; i < g->shape_count; i++)
+		if (shape_match(g, &g->shapes[i], path))
+			return true;
+	return false;
+}
+
+int glob_match_deepest(const struct glob *g, struct str path)
+{
+	int deepest = g->has_empty ? 0 : -1;
+
+	if (path.len == 0)
+		return deepest;
+	if (g->shape_count == 0)
+		return glob_nfa_match_deepest(g->nfa, path);
+	for (size_t i = 0; i < g->shape_count; i++) {
+		int depth = shape_deepest(g, &g->shapes[i], path);
+
+		deepest = MAX_OF(deepest, depth);
+	}
+	return deepest;
+}
+
+bool glob_may_match_below(const struct glob *g, struct str path)
+{
+	if (g->shape_count == 0)
+		return glob_nfa_may_match_below(g->nfa, path);
+	for (size_t i = 0; i < g->shape_count; i++)
+		if (shape_may_match_below(g, &g->shapes[i], path))
+			return true;
+	return false;
+}
+
+const struct glob_nfa *glob_get_nfa(const struct glob *g)
+{
+	return g->nfa;
+}
+
+bool glob_is_simple(const struct glob *g)
+{
+	return g->shape_count > 0;
+}
+
+static bool is_special(char c)
+{
+	return c == '*' || c == '?' || c == '[' || c == '{' || c == '\\';
+}
+
+bool glob_is_special(struct str text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (is_special(text.p[i]))
+			return true;
+	return false;
+}
+
+size_t glob_literal_prefix(struct str pattern)
+{
+	size_t slash = 0;
+
+	for (size_t i = 0; i < pattern.len; i++) {
+		if (is_special(pattern.p[i]))
+			return slash;
+		if (pattern.p[i] == '/')
+			slash = i + 1;
+	}
+	return pattern.len;
+}

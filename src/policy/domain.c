@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* See domain.h. */
+#include "policy/domain.h"
+
+#include "base/utf8.h"
+
+#define FORMS                                                                     \
+	"the forms are example.com, *.example.com, **.example.com, *, an address, " \
+	"or a block such as 10.0.0.0/8; each may have a :port or :from-to, "        \
+	"IPv6 then in brackets"
+
+/* "443" or "8000-8999". */
+static int parse_ports(struct str text, struct domain *d, struct err *e)
+{
+	size_t dash = str_find(text, '-');
+
+	if (!hostname_port_number(str_first(text, dash), &d->port_first))
+		return FAIL(e, ERR_SYNTAX, "a port is a number from 1 to 65535");
+	d->port_last = d->port_first;
+	if (dash < text.len && !hostname_port_number(str_from(text, dash + 1), &d->port_last))
+		return FAIL(e, ERR_SYNTAX, "a port is a number from 1 to 65535");
+	if (d->port_first > d->port_last)
+		return FAIL(e, ERR_SYNTAX, "the first port is above the last");
+	/* Every port, however it is said, is said in one way. */
+	if (d->port_first == 1 && d->port_last == UINT16_MAX)
+		d->port_first = 0;
+	return 0;
+}
+
+static int parse_block(struct str text, struct domain *d, struct err *e)
+{
+	d->kind = DOMAIN_BLOCK;
+	if (ip_block_parse(text, &d->block))
+		return 0;
+	if (str_find(text, '%') < text.len)
+		return FAIL(e, ERR_SYNTAX, "an address here has no zone");
+	if (str_find(text, '/') < text.len)
+		return FAIL(e, ERR_SYNTAX, "not an address block: the address must be whole, the "
+					   "length in range, and no bit set behind it");
+	return FAIL(e, ERR_SYNTAX, "not an address; " FORMS);
+}
+
+static int parse_bracketed(struct str text, struct domain *d, struct err *e)
+{
+	if (text.p[text.len - 1] != ']' || str_find(text, ':') == text.len)
+		return FAIL(e, ERR_SYNTAX, "brackets are for an IPv6 address or block, [...]:port");
+	return parse_block(str_from(str_first(text, text.len - 1), 1), d, e);
+}
+
+static int parse_pattern(struct arena *a, struct str text, struct domain *d, struct err *e)
+{
+	struct ip ip;
+
+	if (str_has_prefix(text, STR("[")))
+		return parse_bracketed(text, d, e);
+	if (str_find(text, ':') < text.len || str_find(text, '/') < text.len || ip_parse(text, &ip))
+		return parse_block(text, d, e);
+	if (str_is(text, "*")) {
+		d->kind = DOMAIN_ANY;
+		return 0;
+	}
+	d->kind = DOMAIN_EXACT;
+	if (str_has_prefix(text, STR("**."))) {
+		d->kind = DOMAIN_BOTH;
+		text = str_from(text, 3);
+	} else if (str_has_prefix(text, STR("*."))) {
+		d->kind = DOMAIN_SUBDOMAINS;
+		text = str_from(text, 2);
+	}
+	if (str_find(text, '*') < text.len)
+		return FAIL(e, ERR_SYNTAX, "a '*' can only be the whole first label; " FORMS);
+	return hostname_parse_name(a, text, &d->name, e);
+}
+
+static void print_block(struct buf *b, const struct domain *d, bool bracket)
+{
+	bool v4 = d->block.bits >= 96 && ip_is_v4(&d->block.first);
+
+	bracket = bracket && !v4;
+	if (bracket)
+		buf_add_char(b, '[');
+	ip_print(b, &d->block.first);
+	if (d->block.bits < 128)
+		buf_printf(b, "/%d", d->block.bits - (v4 ? 96 : 0));
+	if (bracket)
+		buf_add_char(b, ']');
+}
+
+static int print(struct arena *a, struct domain *d, struct err *e)
+{
+	static const char *const stars[] = {
+		[DOMAIN_EXACT] = "", [DOMAIN_SUBDOMAINS] = "*.", [DOMAIN_BOTH] = "**.",
+		[DOMAIN_ANY] = "*",  [DOMAIN_BLOCK] = "",
+	};
+	scoped_buf b = BUF_INIT(512);
+	bool ports = d->port_first > 0;
+
+	buf_add_text(&b, stars[d->kind]);
+	if (d->kind == DOMAIN_BLOCK)
+		print_block(&b, d, ports);
+	else
+		buf_add(&b, d->name);
+	if (ports)
+		buf_printf(&b, ":%u", (unsigned)d->port_first);
+	if (ports && d->port_first != d->port_last)
+		buf_printf(&b, "-%u", (unsigned)d->port_last);
+	if (buf_check(&b, e) < 0)
+		return -(int)e->code;
+	return arena_copy(a, buf_str(&b), &d->text, e);
+}
+
+int domain_parse(struct arena *a, struct str text, struct domain *out, struct err *e)
+{
+	struct domain d = { .name = STR_EMPTY, .port_first = 0, .port_last = UINT16_MAX };
+	size_t port = hostname_port_offset(text);
+	char shown[128];
+	int result;
+
+	if (text.len == 0)
+		return FAIL(e, ERR_SYNTAX, "a domain pattern is empty; " FORMS);
+	for (size_t i = 0; i + 2 < text.len; i++)
+		if (memcmp(text.p + i, "://", 3) == 0)
+			port = SIZE_MAX;
+	if (port == SIZE_MAX)
+		result = FAIL(e, ERR_SYNTAX, "write the host only, not a URL");
+	else
+		result = parse_pattern(a, str_first(text, port), &d, e);
+	if (result == 0 && port < text.len)
+		result = parse_ports(str_from(text, port + 1), &d, e);
+	if (result < 0)
+		return err_wrap(e, "domain pattern '%s'", utf8_show(text, shown, sizeof(shown)));
+	if (print(a, &d, e) < 0)
+		return -(int)e->code;
+	*out = d;
+	return 0;
+}
+
+/* Whether `name` is `parent` with at least one label before it. */
+static bool is_below(struct str name, struct str parent)
+{
+	return name.len > parent.len + 1 && str_has_suffix(name, parent) &&
+	       name.p[name.len - parent.len - 1] == '.';
+}
+
+static bool covers_name(const struct domain *d, struct str name)
+{
+	switch (d->kind) {
+	case DOMAIN_EXACT:
+		return str_eq(name, d->name);
+	case DOMAIN_SUBDOMAINS:
+		return is_below(name, d->name);
+	case DOMAIN_BOTH:
+		return str_eq(name, d->name) || is_below(name, d->name);
+	case DOMAIN_ANY:
+		return true;
+	case DOMAIN_BLOCK:
+	default:
+		return false;
+	}
+}
+
+bool domain_covers(const struct domain *d, const struct hostname *host, uint16_t port)
+{
+	if (port == 0 ? d->port_first > 0 || d->port_last < UINT16_MAX
+		      : port < d->port_first || port > d->port_last)
+		return false;
+	if (!host->is_ip)
+		return covers_name(d, host->name);
+	if (d->kind == DOMAIN_BLOCK)
+		return ip_block_has(&d->block, &host->ip);
+	/* SECURITY: the private guard of P13 rests on '*' not covering such an address. */
+	return d->kind == DOMAIN_ANY && ip_is_public(&host->ip);
+}

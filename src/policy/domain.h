@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* One pattern of `network.domains` (P13): which hosts and ports it speaks of. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/hostname.h"
+#include "base/ip.h"
+#include "base/str.h"
+
+enum domain_kind {
+	DOMAIN_EXACT,	   /* example.com */
+	DOMAIN_SUBDOMAINS, /* *.example.com */
+	DOMAIN_BOTH,	   /* **.example.com */
+	DOMAIN_ANY,	   /* *: every name and every public address */
+	DOMAIN_BLOCK,	   /* an address or a CIDR block */
+};
+
+struct domain {
+	enum domain_kind kind;
+	struct str name; /* normal form, without the stars; of EXACT, SUBDOMAINS, BOTH */
+	struct ip_block block;
+	uint16_t port_first, port_last; /* 0 and 65535 when none is given, or all are */
+	struct str text;		/* the whole pattern in normal form */
+};
+
+/* ERR_SYNTAX with what is wrong and what the forms are. */
+int domain_parse(struct arena *a, struct str text, struct domain *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/*
+ * Whether the pattern speaks of that host and port. `port` 0 asks for a port
+ * that is not known: only a pattern for every port covers it.
+ *
+ * Names and addresses are apart: a name pattern covers no address and a block no
+ * name; '*' covers every name and every public address, never another one (the
+ * private guard of P13). An address that carries an IPv4 address inside (NAT64,
+ * 6to4) is not covered by the block of that one, v4-mapped ones excepted: whoever
+ * denies looks at ip_embedded_v4 as well.
+ */
+bool domain_covers(const struct domain *d, const struct hostname *host, uint16_t port) NONNULL;
