@@ -485,15 +485,20 @@ static bool is_socket_cut(const struct net *n, const struct net_socket *asked)
 	return true;
 }
 
+/* `enabled = true` and nothing else; with other keys it asks for no more than they do. */
+static bool asks_for_all(const struct net_rules *said)
+{
+	return said->access == NET_FULL && said->rules.count == 0 && said->sockets.count == 0;
+}
+
 static int cut_layer(struct arena *a, const struct net *n, size_t layer, net_cut_list *out,
 		     struct err *e)
 {
 	const struct net_rules *said = n->layers[layer].said;
-	enum net_access below = n->layers[0].said->access;
 
 	if (said->access == NET_OFF)
 		return 0; /* What it allows besides, it does not get from itself. */
-	if ((below == NET_OFF || (below == NET_MANAGED && said->access == NET_FULL)) &&
+	if (n->layers[0].said->access != NET_FULL && asks_for_all(said) &&
 	    add_cut(a, out, layer, STR_EMPTY, said->access_origin, e) < 0)
 		return -(int)e->code;
 	for (size_t i = 0; i < said->rules.count; i++) {
