@@ -42,25 +42,28 @@ int err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_er
 
 int err_wrap(struct err *e, const char *fmt, ...)
 {
-	char outer[sizeof(e->text)];
-	va_list args;
-	size_t used;
+	char outer[sizeof(e->text)] = "";
 	size_t rest = strlen(e->text);
+	size_t room;
+	size_t used;
+	va_list args;
+	int n;
 
+	/* The cause says more than the context around it: the cause stays whole. */
+	if (rest + sizeof("...: ") > sizeof(e->text))
+		return -(int)e->code;
+	room = sizeof(e->text) - rest - 2;
 	va_start(args, fmt);
-	(void)vsnprintf(outer, sizeof(outer) - 2, fmt, args);
+	n = vsnprintf(outer, room, fmt, args);
 	va_end(args);
+	if (n < 0)
+		return -(int)e->code;
+	if ((size_t)n >= room)
+		mark_cut(outer, room);
 	used = strlen(outer);
-	memcpy(outer + used, ": ", 2);
-	used += 2;
-	if (used + rest >= sizeof(e->text)) {
-		/* The cause says more than the context around it: keep the cause. */
-		if (rest + sizeof(": ") > sizeof(e->text))
-			return -(int)e->code;
-		used = sizeof(e->text) - 1 - rest;
-	}
-	memmove(e->text + used, e->text, rest + 1);
+	memmove(e->text + used + 2, e->text, rest + 1);
 	memcpy(e->text, outer, used);
+	memcpy(e->text + used, ": ", 2);
 	return -(int)e->code;
 }
 
