@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The first pass: every entry of every layer, and every grant, becomes rules at
+ * canonical paths (P5, P8, P18), and what is missing is left out or kept as P11
+ * says:
+ *	deny, glob	kept: losing a deny is never an option (P3)
+ *	write, grant	left out: there is nothing to make writable
+ *	read		kept where it narrows, below something writable; else left out
+ * What a narrowing layer says is always kept: it can only lower the answer.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/path.h"
+#include "plan/builder.h"
+#include "plan/index.h"
+
+struct rule *builder_add(struct builder *b, const struct rule *rule, const struct rule_site *site,
+			 struct err *e)
+{
+	struct rule *added = VEC_PUSH(b->a, &b->plan->rules, e);
+	struct rule_site *beside;
+
+	if (!added)
+		return NULL;
+	*added = *rule;
+	added->depth = (uint32_t)path_depth(rule->path);
+	beside = VEC_PUSH(b->a, &b->sites, e);
+	if (!beside)
+		return NULL;
+	*beside = *site;
+	return added;
+}
+
+int builder_note(struct builder *b, bool is_warning, struct origin origin, struct err *e,
+		 const char *fmt, ...)
+{
+	struct note *note;
+	struct str text;
+	char cut[2048];
+	va_list args;
+	int r;
+
+	va_start(args, fmt);
+	(void)vsnprintf(cut, sizeof(cut), fmt, args);
+	va_end(args);
+	r = arena_copy(b->a, str_of(cut), &text, e);
+	if (r < 0)
+		return r;
+	note = VEC_PUSH(b->a, &b->plan->notes, e);
+	if (!note)
+		return -(int)e->code;
+	*note = (struct note){ .is_warning = is_warning, .origin = origin, .text = text };
+	return 0;
+}
+
+/* One place that an entry stands for, on its way to be a rule. */
+struct candidate {
+	const struct fs_entry *entry;
+	struct place place;
+	struct canon canon;
+	met_links links;
+	uint32_t layer;
+	bool is_grant;
+};
+
+struct entries {
+	struct builder *b;
+	VEC(struct candidate) undecided; /* missing reads of the profile */
+};
+
+static int add_rule(struct builder *b, const struct candidate *c, struct err *e)
+{
+	const struct fs_entry *entry = c->entry;
+	bool is_glob = c->place.matcher != NULL;
+	struct rule rule = {
+		.kind = c->is_grant ? RULE_GRANT
+			: is_glob   ? RULE_GLOB
+				    : RULE_ENTRY,
+		.access = entry->access,
+		.layer = c->layer,
+		.path = c->canon.path,
+		.glob = is_glob ? c->place.glob : STR_EMPTY,
+		.matcher = c->place.matcher,
+		.key = entry->key,
+		.note = STR_EMPTY,
+		.origin = entry->origin,
+	};
+	struct rule_site site = { .type = c->canon.type,
+				  .missing_from = c->canon.missing_from,
+				  .links = c->links.items,
+				  .link_count = c->links.count };
+
+	/* SECURITY: the resolver takes every glob for a deny. */
+	if (is_glob && (entry->access != ACCESS_DENY || c->is_grant))
+		return FAIL(e, ERR_POLICY, "%.*s: a glob may only deny", STR_ARG(entry->key));
+	return builder_add(b, &rule, &site, e) ? 0 : -(int)e->code;
+}
+
+/* The temporary directories of a built-in profile are offered, not asked for by anyone. */
+static bool is_worth_a_note(const struct candidate *c)
+{
+	const struct fs_entry *entry = c->entry;
+	bool is_tmp = entry->anchor == FS_TMPDIR || entry->anchor == FS_SLASH_TMP;
+	bool is_built_in = !entry->origin.file || strcmp(entry->origin.file, "built-in") == 0;
+
+	return !(is_tmp ? is_built_in : c->place.is_optional);
+}
+
+static int leave_out(struct builder *b, const struct candidate *c, struct err *e)
+{
+	const struct fs_entry *entry = c->entry;
+	bool is_tmp = entry->anchor == FS_TMPDIR || entry->anchor == FS_SLASH_TMP;
+	bool is_write = entry->access == ACCESS_WRITE;
+
+	if (!is_worth_a_note(c))
+		return 0;
+	return builder_note(b, is_write && !is_tmp, entry->origin, e,
+			    "%s \"%.*s\" = \"%s\" is left out: %.*s does not exist%s",
+			    c->is_grant ? "the grant" : "the entry", STR_ARG(entry->key),
+			    access_name(entry->access), STR_ARG(c->canon.path),
+			    is_write ? ", so nothing there can be made writable" : "");
+}
+
+static int add_candidate(struct entries *x, const struct candidate *c, struct err *e)
+{
+	const struct layer *layer = &x->b->plan->policy->layers.items[c->layer];
+	struct candidate *undecided;
+
+	if (c->canon.type != HOST_MISSING || layer->kind != LAYER_PROFILE || c->place.matcher ||
+	    c->entry->access == ACCESS_DENY)
+		return add_rule(x->b, c, e);
+	if (c->is_grant || c->entry->access == ACCESS_WRITE)
+		return leave_out(x->b, c, e);
+	undecided = VEC_PUSH(x->b->a, &x->undecided, e);
+	if (!undecided)
+		return -(int)e->code;
+	*undecided = *c;
+	return 0;
+}
+
+static int add_entry(struct entries *x, const struct fs_entry *entry, uint32_t layer, bool is_grant,
+		     struct err *e)
+{
+	struct builder *b = x->b;
+	place_list places = { .items = NULL };
+	int r = places_expand(b->a, &b->in->places, entry, &places, e);
+
+	for (size_t i = 0; r == 0 && i < places.count; i++) {
+		struct candidate c = { .entry = entry,
+				       .place = places.items[i],
+				       .layer = layer,
+				       .is_grant = is_grant };
+
+		r = builder_canon(b, c.place.path, true, &c.canon, &c.links, e);
+		if (r == 0)
+			r = add_candidate(x, &c, e);
+	}
+	if (r < 0 && entry->origin.file)
+		return err_wrap(e, "%s:%u:%u: \"%.*s\"", entry->origin.file, entry->origin.line,
+				entry->origin.column, STR_ARG(entry->key));
+	return r;
+}
+
+static int add_entries(struct entries *x, const fs_entries *fs, uint32_t layer, bool are_grants,
+		       struct err *e)
+{
+	for (size_t i = 0; i < fs->count; i++) {
+		int r = add_entry(x, &fs->items[i], layer, are_grants, e);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* A missing read counts where the others would let it be written. */
+static int decide(struct entries *x, struct err *e)
+{
+	const struct index *index;
+	int r;
+
+	if (x->undecided.count == 0)
+		return 0;
+	r = pass_index(x->b, e);
+	index = x->b->plan->index;
+	for (size_t i = 0; r == 0 && i < x->undecided.count; i++) {
+		const struct candidate *c = &x->undecided.items[i];
+		bool narrows = index_answer(index, c->canon.path).access == ACCESS_WRITE;
+
+		r = narrows ? add_rule(x->b, c, e) : leave_out(x->b, c, e);
+	}
+	return r;
+}
+
+/* One rule for each entry is the usual case; with the room for it they don't move. */
+static int reserve(struct builder *b, struct err *e)
+{
+	const struct policy *policy = b->plan->policy;
+	size_t room = policy->grants.count + 64;
+
+	for (size_t i = 0; i < policy->layers.count; i++)
+		room += policy->layers.items[i].fs.count;
+	b->plan->rules.items = arena_array(b->a, room, sizeof(*b->plan->rules.items), e);
+	if (!b->plan->rules.items)
+		return -(int)e->code;
+	b->plan->rules.room = room;
+	b->sites.items = arena_array(b->a, room, sizeof(*b->sites.items), e);
+	if (!b->sites.items)
+		return -(int)e->code;
+	b->sites.room = room;
+	return 0;
+}
+
+int pass_entries(struct builder *b, struct err *e)
+{
+	const struct policy *policy = b->plan->policy;
+	struct entries x = { .b = b };
+	int r = reserve(b, e);
+
+	for (size_t i = 0; r == 0 && i < policy->layers.count; i++)
+		r = add_entries(&x, &policy->layers.items[i].fs, (uint32_t)i, false, e);
+	if (r == 0)
+		r = add_entries(&x, &policy->grants, 0, true, e);
+	return r < 0 ? r : decide(&x, e);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* What index_build.c makes and index.c reads; nobody else includes this. */
+#pragma once
+
+#include "plan/index.h"
+
+#define INDEX_NONE UINT32_MAX
+
+struct node {
+	const char *label; /* the components from the parent to here, no slash at either end */
+	uint32_t label_len;
+	uint32_t path_len;    /* of the whole path, 0 for "/" */
+	uint32_t depth;	      /* components of the whole path */
+	uint32_t parent;      /* the root's is itself */
+	uint32_t first_child; /* children stand side by side, in order */
+	uint32_t child_count;
+	uint32_t skip;		  /* leading bytes that all children's labels share */
+	uint32_t place;		  /* INDEX_NONE: only a fork, no rule has this path */
+	uint32_t first_effective; /* the rules here that can decide, in index.effective */
+	uint32_t effective_count;
+	uint32_t glob_count; /* the last rules of the place */
+	uint32_t glob_node;  /* the nearest on the way up, itself included, that has globs */
+	uint32_t write_depth; /* of the deepest write entry of the profile on the way, plus 1; or 0 */
+	struct verdict verdict; /* here and below, where no glob matches and no child goes on */
+};
+
+struct index {
+	const struct rule *rules; /* what it was built from */
+	size_t rule_count;
+	uint32_t layer_count;
+	uint32_t place_count;
+	struct rule fallback;		     /* for what no entry covers */
+	const struct node *nodes;	     /* [0] is "/" */
+	const uint64_t *keys;		     /* of nodes: see index_key() */
+	const struct rule *const *sorted;    /* by path; of one path the globs last */
+	const struct rule *const *effective; /* see struct node */
+	const struct rule *const *places;
+	const uint32_t *place_starts; /* in `sorted`; place_count + 1 of them */
+};
+
+/*
+ * Up to eight bytes of the first component of `label` from `skip` on, as a
+ * number that sorts like them. Siblings are searched by it; `label` may go on.
+ */
+static inline uint64_t index_key(const char *label, size_t len, size_t skip)
+{
+	uint64_t key = 0;
+	size_t i = skip;
+
+	for (; i < len && i < skip + 8 && label[i] != '/'; i++)
+		key = key << 8 | (unsigned char)label[i];
+	return i == skip ? 0 : key << (8 * (skip + 8 - i));
+}
+
+/*
+ * What the rules on the way from `node` up say about `path`, by the book
+ * (plan.h): slow, but with globs and for any number of layers.
+ */
+struct verdict index_tally(const struct index *x, const struct node *node, struct str path,
+			   bool with_globs, uint32_t layers) NONNULL;

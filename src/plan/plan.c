@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* See plan.h for the theory, builder.h for the passes. */
+#include "plan/plan.h"
+
+#include "base/path.h"
+#include "plan/builder.h"
+#include "plan/index.h"
+#include "plan/net.h"
+
+typedef int pass(struct builder *b, struct err *e);
+
+static pass *const passes[] = {
+	pass_entries, pass_masked, pass_roots, pass_git,     pass_protect, pass_own,
+	pass_missing, pass_index,  pass_links, pass_regions, pass_pins,	   pass_needs,
+};
+
+/* Without a sandbox there is nothing to enforce, so there are no rules: only the answer. */
+static pass *const unsandboxed_passes[] = { pass_index, pass_regions };
+
+static int run_passes(struct builder *b, pass *const *list, size_t count, struct err *e)
+{
+	for (size_t i = 0; i < count; i++) {
+		int r = list[i](b, e);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* plan->places: the roots of the inputs, canonical. */
+static int find_places(struct builder *b, struct err *e)
+{
+	const struct places *given = &b->in->places;
+	struct str *roots = arena_array(b->a, given->root_count + 1, sizeof(*roots), e);
+
+	if (!roots)
+		return -(int)e->code;
+	for (size_t i = 0; i < given->root_count; i++) {
+		struct canon canon;
+		int r = builder_canon(b, given->roots[i], true, &canon, NULL, e);
+
+		if (r < 0)
+			return err_wrap(e, "workspace root");
+		roots[i] = canon.path;
+	}
+	b->plan->places = *given;
+	b->plan->places.roots = roots;
+	return 0;
+}
+
+static int build(struct builder *b, struct err *e)
+{
+	struct plan *plan = b->plan;
+	int r;
+
+	b->cache = canon_cache_new(b->a, e);
+	if (!b->cache)
+		return -(int)e->code;
+	r = find_places(b, e);
+	if (r < 0)
+		return r;
+	plan->net = net_build(b->a, plan->policy, b->in->has_decider, e);
+	if (!plan->net)
+		return -(int)e->code;
+	if (plan->is_unsandboxed)
+		return run_passes(b, unsandboxed_passes, COUNT_OF(unsandboxed_passes), e);
+	return run_passes(b, passes, COUNT_OF(passes), e);
+}
+
+struct plan *plan_build(struct arena *a, const struct plan_inputs *in, struct err *e)
+{
+	struct builder b = { .a = a, .in = in, .host = in->host };
+
+	b.plan = ARENA_NEW(a, struct plan, e);
+	if (!b.plan)
+		return NULL;
+	b.plan->policy = in->policy;
+	b.plan->is_unsandboxed = in->policy->profile->is_unsandboxed;
+	return build(&b, e) < 0 ? NULL : b.plan;
+}
+
+struct verdict plan_resolve(const struct plan *p, struct str path)
+{
+	return index_answer(p->index, path);
+}
+
+int plan_trace(struct arena *a, const struct plan *p, struct str path, struct verdict *out,
+	       rule_trace *trace, struct err *e)
+{
+	return index_resolve(p->index, path, out, a, trace, e);
+}
+
+int plan_locate(struct arena *a, const struct plan_inputs *in, struct str path, struct located *out,
+		struct err *e)
+{
+	return canon_locate(a, in->host, in->places.cwd, path, out, e);
+}

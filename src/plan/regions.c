@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The flattened form of the answers: where they change on the way down from
+ * "/", and the report of what a project asked for and did not get (P2).
+ *
+ * A region is kept when its answer differs from that of the region around it,
+ * and also when it differs only from the answer right above it: there a glob
+ * matched in between, and what masks that match has to be opened again here.
+ */
+#include "base/path.h"
+#include "plan/builder.h"
+#include "plan/index.h"
+
+/* What lies at the i-th place; the passes that add rules about missing paths may know less. */
+static enum host_type type_at(const struct builder *b, size_t i)
+{
+	size_t count;
+	const struct rule *const *rules = index_rules_at(b->plan->index, i, &count);
+
+	for (size_t k = 0; k < count; k++) {
+		const struct rule_site *site = &b->sites.items[rules[k] - b->plan->rules.items];
+
+		if (site->type != HOST_MISSING)
+			return site->type;
+	}
+	return HOST_MISSING;
+}
+
+static int add_region(struct builder *b, struct str path, enum host_type type, struct err *e)
+{
+	struct verdict v = plan_resolve(b->plan, path);
+	struct region *region = VEC_PUSH(b->a, &b->plan->regions, e);
+
+	if (!region)
+		return -(int)e->code;
+	*region = (struct region){ .path = path, .access = v.access, .rule = v.rule, .type = type };
+	return 0;
+}
+
+/* The regions around the place at hand, outermost first: positions in plan->regions. */
+typedef VEC(size_t) region_stack;
+
+static int add_place(struct builder *b, struct str path, enum host_type type, region_stack *around,
+		     struct err *e)
+{
+	const struct region *regions = b->plan->regions.items;
+	enum access access = plan_resolve(b->plan, path).access;
+	size_t *top;
+	int r;
+
+	while (around->count > 0 &&
+	       !path_is_under(path, regions[around->items[around->count - 1]].path))
+		around->count--;
+	if (around->count > 0 && regions[around->items[around->count - 1]].access == access &&
+	    plan_resolve(b->plan, path_parent(path)).access == access)
+		return 0;
+	r = add_region(b, path, type, e);
+	if (r < 0)
+		return r;
+	top = VEC_PUSH(b->a, around, e);
+	if (!top)
+		return -(int)e->code;
+	*top = b->plan->regions.count - 1;
+	return 0;
+}
+
+static int find_regions(struct builder *b, struct err *e)
+{
+	region_stack around = { .items = NULL };
+	size_t count;
+	const struct rule *const *places = index_places(b->plan->index, &count);
+	int r = add_place(b, STR("/"), HOST_DIR, &around, e);
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		if (!str_is(places[i]->path, "/"))
+			r = add_place(b, places[i]->path, type_at(b, i), &around, e);
+	return r;
+}
+
+/* A widening that was cut is reported, never silent (P2). */
+static int report_cut(struct builder *b, const struct rule *rule, struct err *e)
+{
+	const struct layer *layer = &b->plan->policy->layers.items[rule->layer];
+	enum access below;
+
+	if (layer->kind != LAYER_PROJECT || rule->kind != RULE_ENTRY)
+		return 0;
+	below = index_resolve_below(b->plan->index, rule->path, rule->layer).access;
+	if (rule->access <= below)
+		return 0;
+	return builder_note(
+		b, true, rule->origin, e,
+		"the project asks for \"%s\" at %.*s (\"%.*s\") and gets \"%s\": a project "
+		"file may only narrow. To trust this one as it is now, put \"%.*s\" = "
+		"\"sha256:…\", the digest of the file, into [trust] of your own "
+		"configuration",
+		access_name(rule->access), STR_ARG(rule->path), STR_ARG(rule->key),
+		access_name(plan_resolve(b->plan, rule->path).access), STR_ARG(layer->dir));
+}
+
+int pass_regions(struct builder *b, struct err *e)
+{
+	int r = find_regions(b, e);
+
+	for (size_t i = 0; r == 0 && i < b->plan->rules.count; i++)
+		r = report_cut(b, &b->plan->rules.items[i], e);
+	return r;
+}
