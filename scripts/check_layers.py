@@ -15,7 +15,7 @@ from pathlib import Path
 
 HARMLESS = {
     f"<{name}.h>"
-    for name in "errno float inttypes limits math stdalign stdarg stdbool stddef stdint stdio string".split()
+    for name in "errno float inttypes limits math stdalign stdarg stdbool stddef stdint stdio stdlib string".split()
 }
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 COMMENT_OR_LITERAL = re.compile(
@@ -25,6 +25,11 @@ COMMENT_OR_LITERAL = re.compile(
 ALLOCATE = re.compile(r"\b(?:malloc|calloc|realloc|reallocarray|free)\s*\(")
 PRINT_OR_EXIT = re.compile(
     r"\b(?:v?f?printf|f?puts|f?putc|putchar|perror|exit|_Exit|quick_exit|abort|assert)\s*\("
+)
+# What the harmless headers hold besides: files, the environment, chance.
+REACH_OUT = re.compile(
+    r"\b(?:f(?:d|re)?open|fclose|fread|fwrite|fgets|getline|tmpfile|remove|rename|realpath|mkd?s?temp"
+    r"|(?:secure_)?getenv|system|random|arc4random\w*)\s*\("
 )
 EXTERN = re.compile(r"^\s*extern\b")
 PLATFORM = re.compile(
@@ -74,13 +79,15 @@ def check_includes(name, text, allowed):
             yield number, f"may not include {match[2]} (src/layers.txt)"
 
 
-def check_rules(name, text):
+def check_rules(name, text, allowed):
     inside_cli = name.startswith("cli/")
     for number, line in enumerate(blank(text).splitlines(), 1):
         if name != "base/mem.c" and ALLOCATE.search(line):
             yield number, "memory comes from base/mem.h"
         if not inside_cli and PRINT_OR_EXIT.search(line):
             yield number, "only cli/ prints or exits"
+        if "<*>" not in allowed and REACH_OUT.search(line):
+            yield number, "pure code can't reach the operating system"
         if name.endswith(".c") and EXTERN.match(line):
             yield number, "a declaration belongs in a header, not in a .c file"
         if name != "base/macros.h" and not name.startswith("os/") and PLATFORM.match(line):
@@ -103,7 +110,7 @@ def main():
         allowed = ["<*>"] if name == "base/banned.h" else find_layer(layers, name)
         found = [(1, "no line of src/layers.txt matches")] if allowed is None else []
         found += check_includes(name, text, allowed or [])
-        found += check_rules(name, text)
+        found += check_rules(name, text, allowed or [])
         for number, problem in sorted(found):
             print(f"src/{name}:{number}: {problem}")
         problems += len(found)
