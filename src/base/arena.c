@@ -37,8 +37,8 @@ void arena_done(struct arena *a)
 /* Chunks double up to a megabyte: few system calls, little waste when small. */
 static int add_chunk(struct arena *a, size_t size, struct err *e)
 {
-	size_t wanted = a->chunks ? MIN_OF(a->chunks->size * 2, (size_t)CHUNK_LARGEST)
-				  : CHUNK_FIRST;
+	size_t largest = ARENA_CHUNK_LARGEST;
+	size_t wanted = a->chunks ? MIN_OF(a->chunks->size * 2, largest) : ARENA_CHUNK_FIRST;
 	size_t left = a->limit_bytes - a->used_bytes;
 	struct arena_chunk *chunk;
 
