@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* cordon check: what is wrong with a configuration. */
+#include "cli/cli.h"
+
+static int check_syntax(const struct args *args)
+{
+	cordon_report *report;
+	cordon_error *error;
+
+	if (!args->operand) {
+		complain_usage(args, "--syntax-only needs a FILE to judge");
+		return EXIT_CORDON;
+	}
+	if (cordon_check_syntax(args->operand, &report, &error) < 0)
+		return finish_error(args, error);
+	return finish_report(args, report);
+}
+
+int cmd_check(const struct args *args)
+{
+	struct cordon_load_options load = args->load;
+	cordon_report *report;
+	cordon_error *error;
+
+	if (args_have(args, OPT_SYNTAX_ONLY))
+		return check_syntax(args);
+	if (args->operand && load.config_file) {
+		complain_usage(args, "check takes a FILE or --config-file, not both");
+		return EXIT_CORDON;
+	}
+	if (args->operand)
+		load.config_file = args->operand;
+	if (cordon_check(&load, &report, &error) < 0)
+		return finish_error(args, error);
+	return finish_report(args, report);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* cordon explain: what the policy means, here or on another platform. */
+#include "cli/cli.h"
+
+int cmd_explain(const struct args *args)
+{
+	cordon_policy *policy;
+	cordon_report *report;
+	cordon_error *error;
+	int status;
+
+	/* The report lists the warnings itself. */
+	if (cordon_policy_load(&args->load, &policy, &error) < 0)
+		return finish_error(args, error);
+	if (cordon_explain(policy, args->platform, &report, &error) < 0)
+		status = finish_error(args, error);
+	else
+		status = finish_report(args, report);
+	cordon_policy_free(policy);
+	return status;
+}

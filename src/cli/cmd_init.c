@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* cordon init: a configuration to start from. */
+#include "cli/cli.h"
+
+int cmd_init(const struct args *args)
+{
+	uint32_t flags = args_have(args, OPT_FORCE) ? CORDON_INIT_REPLACE : 0;
+	cordon_report *report;
+	cordon_error *error;
+
+	if (cordon_init(&args->load, args->operand, flags, &report, &error) < 0)
+		return finish_error(args, error);
+	return finish_report(args, report);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* cordon profiles: which there are, and what one amounts to. */
+#include "cli/cli.h"
+
+int cmd_profiles(const struct args *args)
+{
+	struct cordon_load_options load = args->load;
+	const char *name = args->operand;
+	cordon_report *report;
+	cordon_error *error;
+
+	if (name && load.profile) {
+		complain_usage(args, "profiles takes a NAME or --profile, not both");
+		return EXIT_CORDON;
+	}
+	if (!name)
+		name = load.profile;
+	load.profile = NULL;
+	show_warnings(args, &load);
+	if (cordon_profiles(&load, name, &report, &error) < 0)
+		return finish_error(args, error);
+	return finish_report(args, report);
+}

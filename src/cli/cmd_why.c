@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* cordon why: the answer for one path or host, with its reasons. */
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* False when two options exclude each other or there is nothing to ask about. */
+static bool is_asked_well(const struct args *args, bool is_path)
+{
+	bool asks_access = args_have(args, OPT_READ) || args_have(args, OPT_WRITE);
+
+	if (!args->operand)
+		complain_usage(args, "why what? Name a PATH or a HOST, as in 'cordon why ~/.ssh'");
+	else if (args_have(args, OPT_PATH) && args_have(args, OPT_HOST))
+		complain_usage(args, "--path and --host exclude each other");
+	else if (args_have(args, OPT_READ) && args_have(args, OPT_WRITE))
+		complain_usage(args, "--read and --write exclude each other; write includes read");
+	else if (asks_access && !is_path)
+		complain_usage(args,
+			       "--read and --write are for paths, and '%s' looks like a host; "
+			       "--path says that it is none",
+			       args->operand);
+	else
+		return true;
+	return false;
+}
+
+static bool names_path(const struct args *args)
+{
+	const char *subject = args->operand ? args->operand : "";
+
+	if (args_have(args, OPT_PATH) || args_have(args, OPT_HOST))
+		return args_have(args, OPT_PATH);
+	return subject[0] == '.' || subject[0] == '~' || strchr(subject, '/');
+}
+
+int cmd_why(const struct args *args)
+{
+	struct cordon_load_options load = args->load;
+	bool is_path = names_path(args);
+	cordon_policy *policy;
+	cordon_report *report;
+	cordon_error *error;
+	uint32_t ask = 0;
+	int status;
+
+	if (!is_asked_well(args, is_path))
+		return EXIT_CORDON;
+	if (args_have(args, OPT_READ) || args_have(args, OPT_WRITE))
+		ask = args_have(args, OPT_READ) ? CORDON_ASK_READ : CORDON_ASK_WRITE;
+	show_warnings(args, &load);
+	if (cordon_policy_load(&load, &policy, &error) < 0)
+		return finish_error(args, error);
+	if (is_path)
+		status = cordon_why_path(policy, args->operand, strlen(args->operand), ask, &report,
+					 &error);
+	else
+		status = cordon_why_host(policy, args->operand, strlen(args->operand), &report,
+					 &error);
+	status = status < 0 ? finish_error(args, error) : finish_report(args, report);
+	cordon_policy_free(policy);
+	return status;
+}

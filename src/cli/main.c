@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* The program `cordon`: finds the command and runs it. */
+#include <string.h>
+
+#include "cli/cli.h"
+
+const struct command commands[] = {
+	{ "init", cmd_init, "write a commented starter configuration", "[FILE]",
+	  "Writes a configuration to start from to FILE, by default to your own,\n"
+	  "~/.config/cordon/config.toml. An existing file is left alone.",
+	  OPT_BIT(OPT_FORCE) | OPTS_OUTPUT, 1 },
+	{ "check", cmd_check, "say what is wrong with a configuration", "[FILE]",
+	  "Checks every layer of the configuration and every profile in it, and lists the\n"
+	  "errors and warnings. FILE is read in place of your own configuration.",
+	  OPTS_POLICY | OPTS_OUTPUT | OPT_BIT(OPT_SYNTAX_ONLY), 1 },
+	{ "profiles", cmd_profiles, "list the profiles, or show one", "[NAME]",
+	  "Lists the profiles that there are. With NAME, shows what that profile amounts to\n"
+	  "after all that it extends, and what :minimal and :secrets stand for.",
+	  OPTS_POLICY | OPTS_OUTPUT, 1 },
+	{ "why", cmd_why, "say what is allowed for a path or host, and why", "PATH|HOST[:PORT]",
+	  "Says what may be done with a path (deny, read or write) or a host (allow, deny or\n"
+	  "ask), which rule decides and where it is written, which rules lost, and the\n"
+	  "smallest edit that would change the answer. What has a '/', or begins with '.' or\n"
+	  "'~', is a path; all else is a host. Nothing is resolved, nothing is run.",
+	  OPTS_POLICY | OPTS_OUTPUT | OPT_BIT(OPT_READ) | OPT_BIT(OPT_WRITE) | OPT_BIT(OPT_PATH) |
+		  OPT_BIT(OPT_HOST),
+	  1 },
+	{ "explain", cmd_explain, "show what the policy means here", "",
+	  "Shows the profile in force, its rules as they apply to the files of this host, the\n"
+	  "guarantees that it needs from an enforcement and which rule needs each, what is\n"
+	  "protected, the network, the environment and the limits.",
+	  OPTS_POLICY | OPTS_OUTPUT | OPT_BIT(OPT_PLATFORM), 0 },
+	{ "help", cmd_help, "show help, also for one command", "[COMMAND]",
+	  "The same as 'cordon COMMAND --help'.", 0, 1 },
+	{ "version", cmd_version, "show the version", "", "The same as 'cordon --version'.", 0, 0 },
+	{ .name = NULL },
+};
+
+const struct command *command_find(const char *name)
+{
+	for (const struct command *c = commands; c->name; c++)
+		if (strcmp(c->name, name) == 0)
+			return c;
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct args args;
+
+	if (!args_parse(&args, argc, argv))
+		return EXIT_CORDON;
+	if (args_have(&args, OPT_HELP) || args_have(&args, OPT_HELP_SHORT)) {
+		help_print(stdout, args.command, args_have(&args, OPT_HELP));
+		return finish_output(0);
+	}
+	if (args_have(&args, OPT_VERSION))
+		return cmd_version(&args);
+	if (!args.command) {
+		help_print(stderr, NULL, false);
+		return EXIT_CORDON;
+	}
+	return args.command->run(&args);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the user sees. Answers go to stdout, errors and warnings to stderr. With
+ * --json an error is on stdout too, as JSON, so that a program which reads
+ * stdout always finds JSON there.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static bool has_colour(int fd)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term;
+
+	if ((no_color && no_color[0]) || !isatty(fd))
+		return false;
+	term = getenv("TERM");
+	return term && strcmp(term, "dumb") != 0;
+}
+
+int finish_output(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	perror("cordon: can't write the output");
+	return EXIT_CORDON;
+}
+
+int finish_report(const struct args *args, cordon_report *report)
+{
+	int status = cordon_report_error_count(report) ? EXIT_CORDON : 0;
+	const char *text;
+
+	if (args_have(args, OPT_JSON))
+		text = cordon_report_json(report);
+	else
+		text = cordon_report_text(
+			report, (args_have(args, OPT_QUIET) ? CORDON_TEXT_BRIEF : 0) |
+					(has_colour(STDOUT_FILENO) ? CORDON_TEXT_COLOUR : 0));
+	if (text)
+		(void)fputs(text, stdout);
+	cordon_report_free(report);
+	if (!text)
+		return finish_error(args, cordon_error_new(CORDON_E_NOMEM, "out of memory"));
+	return finish_output(status);
+}
+
+static void print_message(const char *kind, const char *colour, const char *text)
+{
+	if (has_colour(STDERR_FILENO))
+		(void)fprintf(stderr, "cordon: \033[%sm%s\033[0m%s\n", colour, kind, text);
+	else
+		(void)fprintf(stderr, "cordon: %s%s\n", kind, text);
+}
+
+int finish_error(const struct args *args, cordon_error *error)
+{
+	print_message("error: ", "31", cordon_error_text(error));
+	if (args_have(args, OPT_JSON)) {
+		(void)fputs(cordon_error_json(error), stdout);
+		(void)finish_output(0);
+	}
+	cordon_error_free(error);
+	return EXIT_CORDON;
+}
+
+static void print_warning(void *user, const char *text)
+{
+	(void)user;
+	print_message("warning: ", "33", text);
+}
+
+void show_warnings(const struct args *args, struct cordon_load_options *load)
+{
+	if (!args_have(args, OPT_QUIET) && !args_have(args, OPT_JSON))
+		load->on_warning = print_warning;
+}
