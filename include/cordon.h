@@ -99,7 +99,7 @@ CORDON_API uint32_t cordon_error_code(const cordon_error *error);
 CORDON_API const char *cordon_error_text(const cordon_error *error);
 
 /* {"error": {"code", "message", "file", "line", "column"}}; the last three may be null. */
-CORDON_API const char *cordon_error_json(const cordon_error *error);
+CORDON_API const char *cordon_error_json(cordon_error *error);
 
 /* ---- Policies ------------------------------------------------------------- */
 

@@ -47,10 +47,9 @@ int os_canonical_directory(struct arena *a, struct str path, struct str *out, st
 	if (c_path_init(&name, path, e) < 0)
 		return -(int)e->code;
 	if (!realpath(name.text, resolved) || stat(resolved, &st) < 0)
-		return FAIL_SYS(e, errno, "can't use '%s' as the working directory",
-				show_path(&shown, path));
+		return FAIL_SYS(e, errno, "can't use the directory '%s'", show_path(&shown, path));
 	if (!S_ISDIR(st.st_mode))
-		return FAIL_SYS(e, ENOTDIR, "can't use '%s' as the working directory",
+		return FAIL_SYS(e, ENOTDIR, "can't use the directory '%s'",
 				show_path(&shown, path));
 	return arena_copy(a, str_of(resolved), out, e);
 }

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cordon_check(): everything that can be found wrong with a configuration in one
+ * go. Reading stops at the first error of a layer; so when the whole does not
+ * load, each layer is tried alone, and when it does, every profile is compiled.
+ */
+#include "lib/lib.h"
+#include "lib/report.h"
+#include "os/os.h"
+
+struct problem {
+	enum err_code code;
+	struct origin origin;
+	struct str message;
+};
+
+struct check {
+	struct arena *a;
+	struct inputs *in;
+	VEC(struct problem) errors;
+	VEC(struct problem) warnings;
+	VEC(struct str) files;	  /* those that are there */
+	VEC(struct str) profiles; /* the user's own */
+	struct str in_force;
+};
+
+static int add_error(struct check *c, const struct err *found, struct err *e)
+{
+	struct problem problem = { .code = found->code };
+	struct problem *added;
+	struct str text;
+
+	if (found->code == ERR_NOMEM)
+		return FAIL(e, ERR_NOMEM, "%s", found->text);
+	if (arena_copy(c->a, str_of(found->text), &text, e) < 0 ||
+	    where_split(c->a, text, &problem.origin, &problem.message, e) < 0)
+		return -(int)e->code;
+	for (size_t i = 0; i < c->errors.count; i++)
+		if (str_eq(c->errors.items[i].message, problem.message) &&
+		    c->errors.items[i].origin.line == problem.origin.line)
+			return 0;
+	added = VEC_PUSH(c->a, &c->errors, e);
+	if (!added)
+		return -(int)e->code;
+	*added = problem;
+	return 0;
+}
+
+static int add_warning(struct check *c, const struct note *note, struct err *e)
+{
+	struct problem *added;
+
+	for (size_t i = 0; i < c->warnings.count; i++)
+		if (str_eq(c->warnings.items[i].message, note->text) &&
+		    c->warnings.items[i].origin.line == note->origin.line)
+			return 0;
+	added = VEC_PUSH(c->a, &c->warnings, e);
+	if (!added)
+		return -(int)e->code;
+	*added = (struct problem){ .origin = note->origin, .message = note->text };
+	return 0;
+}
+
+static int add_file(struct check *c, const struct source *source, struct err *e)
+{
+	struct str *file;
+
+	if (!source->is_present)
+		return 0;
+	file = VEC_PUSH(c->a, &c->files, e);
+	if (!file)
+		return -(int)e->code;
+	*file = str_of(source->file);
+	return 0;
+}
+
+/* One more layer on top of those known to be good. `*is_good` says how it went. */
+static int try_layers(struct check *c, const struct config_inputs *layers, bool *is_good,
+		      struct err *e)
+{
+	scoped_arena a = ARENA_INIT(POLICY_MAX_BYTES);
+	struct err found = ERR_INIT;
+
+	*is_good = config_load(&a, layers, &found) != NULL;
+	return *is_good ? 0 : add_error(c, &found, e);
+}
+
+/* A profile may extend one of a lower layer, so the good ones below stay in. */
+static int try_each_layer(struct check *c, struct err *e)
+{
+	const struct config_inputs *all = &c->in->config;
+	struct config_inputs some = { .system = all->system };
+	bool is_good;
+
+	if (try_layers(c, &some, &is_good, e) < 0)
+		return -(int)e->code;
+	if (!is_good)
+		some.system = (struct source){ .file = NULL };
+	some.user = all->user;
+	if (try_layers(c, &some, &is_good, e) < 0)
+		return -(int)e->code;
+	if (!is_good)
+		some.user = (struct source){ .file = NULL };
+	some.requirements = all->requirements;
+	if (try_layers(c, &some, &is_good, e) < 0)
+		return -(int)e->code;
+	if (!is_good)
+		some.requirements = (struct source){ .file = NULL };
+	some.overrides = all->overrides;
+	some.override_count = all->override_count;
+	return try_layers(c, &some, &is_good, e);
+}
+
+static int check_profile(struct check *c, const struct config *config, const char *name,
+			 struct err *e)
+{
+	struct cordon_policy policy = { .arena = ARENA_INIT(0) };
+	struct err found = ERR_INIT;
+
+	if (load_policy(c->in, config, name, &policy, &found) < 0)
+		return add_error(c, &found, e);
+	if (!name)
+		c->in_force = policy.policy->profile->name;
+	for (size_t i = 0; i < policy.plan->notes.count; i++)
+		if (policy.plan->notes.items[i].is_warning &&
+		    add_warning(c, &policy.plan->notes.items[i], e) < 0)
+			return -(int)e->code;
+	return 0;
+}
+
+static int check_profiles(struct check *c, const struct config *config, struct err *e)
+{
+	profile_names all = { .items = NULL };
+	struct err found = ERR_INIT;
+
+	/* The one in force first: its problems matter most. */
+	if (check_profile(c, config, NULL, e) < 0)
+		return -(int)e->code;
+	if (config_profiles(c->a, config, &all, &found) < 0)
+		return add_error(c, &found, e);
+	for (size_t i = 0; i < all.count; i++) {
+		struct str *name;
+		struct str copy;
+
+		if (all.items[i].name.len && all.items[i].name.p[0] == ':')
+			continue;
+		name = VEC_PUSH(c->a, &c->profiles, e);
+		if (!name || arena_copy(c->a, all.items[i].name, &copy, e) < 0)
+			return -(int)e->code;
+		*name = copy;
+		if (!str_eq(copy, c->in_force) && check_profile(c, config, copy.p, e) < 0)
+			return -(int)e->code;
+	}
+	return 0;
+}
+
+static int check_all(struct check *c, struct err *e)
+{
+	const struct config_inputs *all = &c->in->config;
+	struct err found = ERR_INIT;
+	const struct config *config;
+
+	if (inputs_find(c->in, e) < 0 || inputs_read(c->in, e) < 0 ||
+	    add_file(c, &all->system, e) < 0 || add_file(c, &all->user, e) < 0 ||
+	    add_file(c, &all->requirements, e) < 0)
+		return -(int)e->code;
+	config = config_load(c->a, all, &found);
+	if (config)
+		return check_profiles(c, config, e);
+	if (add_error(c, &found, e) < 0)
+		return -(int)e->code;
+	return try_each_layer(c, e);
+}
+
+/* ---- Wording ------------------------------------------------------------------------ */
+
+static void print_problem(struct page *p, enum style style, const char *kind,
+			  const struct problem *problem)
+{
+	page_style(p, style, "%s", kind);
+	page_text(p, ": ");
+	if (problem->origin.file) {
+		page_str(p, str_of(problem->origin.file));
+		if (problem->origin.line)
+			page_printf(p, ":%u:%u", (unsigned)problem->origin.line,
+				    (unsigned)problem->origin.column);
+		page_text(p, ": ");
+	}
+	page_str(p, problem->message);
+	page_line(p);
+}
+
+static void print_count(struct page *p, size_t count, const char *what)
+{
+	page_printf(p, "%zu %s%s", count, what, count == 1 ? "" : "s");
+}
+
+static void print_text(struct page *p, const void *data)
+{
+	const struct check *c = data;
+
+	for (size_t i = 0; i < c->errors.count; i++)
+		print_problem(p, STYLE_BAD, "error", &c->errors.items[i]);
+	for (size_t i = 0; i < c->warnings.count && !p->is_brief; i++)
+		print_problem(p, STYLE_CAREFUL, "warning", &c->warnings.items[i]);
+	if (p->is_brief)
+		return;
+	if (c->errors.count) {
+		print_count(p, c->errors.count, "error");
+	} else {
+		page_style(p, STYLE_GOOD, "ok");
+		page_text(p, ": ");
+		print_count(p, c->files.count, "file");
+		page_text(p, ", ");
+		print_count(p, c->profiles.count, "profile");
+		page_text(p, " of your own, '");
+		page_str(p, c->in_force);
+		page_text(p, "' is in force");
+	}
+	if (c->warnings.count) {
+		page_text(p, ", ");
+		print_count(p, c->warnings.count, "warning");
+	}
+	page_line(p);
+	for (size_t i = 0; i < c->files.count; i++) {
+		page_text(p, "  ");
+		page_str(p, c->files.items[i]);
+		page_line(p);
+	}
+	if (!c->files.count)
+		page_text(p, "  no configuration file is there; 'cordon init' writes one\n");
+}
+
+static void json_problems(struct json_writer *w, const char *key, const struct problem *problems,
+			  size_t count)
+{
+	json_key(w, key);
+	json_begin_array(w);
+	for (size_t i = 0; i < count; i++) {
+		json_begin_object(w);
+		json_str(w, "message", problems[i].message);
+		json_origin(w, &problems[i].origin);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
+static void json_strings(struct json_writer *w, const char *key, const struct str *items,
+			 size_t count)
+{
+	json_key(w, key);
+	json_begin_array(w);
+	for (size_t i = 0; i < count; i++)
+		json_add_str(w, items[i]);
+	json_end_array(w);
+}
+
+static void print_json(struct json_writer *w, const void *data)
+{
+	const struct check *c = data;
+
+	json_begin_object(w);
+	json_bool(w, "ok", c->errors.count == 0);
+	json_strings(w, "files", c->files.items, c->files.count);
+	json_strings(w, "profiles", c->profiles.items, c->profiles.count);
+	json_key(w, "in_force");
+	if (c->in_force.len)
+		json_add_str(w, c->in_force);
+	else
+		json_add_null(w);
+	json_problems(w, "errors", c->errors.items, c->errors.count);
+	json_problems(w, "warnings", c->warnings.items, c->warnings.count);
+	json_end_object(w);
+}
+
+static int run_check(cordon_report *report, const struct cordon_load_options *options,
+		     struct err *e)
+{
+	scoped_arena texts = ARENA_INIT(TEXTS_MAX_BYTES);
+	struct inputs in = { .a = &report->arena, .texts = &texts, .options = options };
+	struct check *c = ARENA_NEW(&report->arena, struct check, e);
+
+	if (!c)
+		return -(int)e->code;
+	c->a = &report->arena;
+	c->in = &in;
+	c->in_force = STR_EMPTY;
+	if (check_all(c, e) < 0)
+		return -(int)e->code;
+	c->in = NULL;
+	report->error_count = c->errors.count;
+	report->data = c;
+	report->print_text = print_text;
+	report->print_json = print_json;
+	return 0;
+}
+
+int cordon_check(const struct cordon_load_options *options, cordon_report **report,
+		 cordon_error **error)
+{
+	struct err e = ERR_INIT;
+	struct cordon_load_options own;
+	cordon_report *r = NULL;
+
+	if (!report)
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_check needs a place for the report");
+	else if (options_read(options, &own, &e) == 0)
+		r = report_new(&e);
+	if (!r)
+		return error_give(&e, error);
+	if (run_check(r, &own, &e) < 0) {
+		cordon_report_free(r);
+		return error_give(&e, error);
+	}
+	*report = r;
+	return 0;
+}

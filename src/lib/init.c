@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* cordon_init(): puts the starter configuration in its place. */
+#include <errno.h>
+
+#include "base/utf8.h"
+#include "lib/lib.h"
+#include "lib/report.h"
+#include "os/os.h"
+
+struct written {
+	struct str path;
+	bool is_default; /* where it is found without --config-file */
+};
+
+static void print_text(struct page *p, const void *data)
+{
+	const struct written *written = data;
+
+	if (p->is_brief)
+		return;
+	page_style(p, STYLE_GOOD, "wrote");
+	page_text(p, " ");
+	page_str(p, written->path);
+	page_text(p, "\n\nnext:\n");
+	if (written->is_default) {
+		page_text(p, "  cordon check       is it valid?\n"
+			     "  cordon explain     what does it allow here?\n"
+			     "  cordon why ~/.ssh  what about one path or host, and why?\n");
+		return;
+	}
+	page_text(p, "  cordon check ");
+	page_str(p, written->path);
+	page_text(p, "\n  cordon explain --config-file ");
+	page_str(p, written->path);
+	page_line(p);
+}
+
+static void print_json(struct json_writer *w, const void *data)
+{
+	const struct written *written = data;
+
+	json_begin_object(w);
+	json_str(w, "written", written->path);
+	json_end_object(w);
+}
+
+static int write_starter(cordon_report *report, const struct cordon_load_options *options,
+			 const char *file, bool replaces, struct err *e)
+{
+	struct inputs in = { .a = &report->arena, .texts = &report->arena, .options = options };
+	struct written *written = ARENA_NEW(&report->arena, struct written, e);
+	char shown[512];
+
+	if (!written || (!file && inputs_find(&in, e) < 0) ||
+	    (file && arena_copy(&report->arena, str_of(file), &written->path, e) < 0))
+		return -(int)e->code;
+	if (!file) {
+		written->path = in.default_user_file;
+		written->is_default = true;
+	}
+	if (!written->path.len)
+		return FAIL(e, ERR_ARGUMENT,
+			    "there is no place for it: $HOME is not set; name a FILE");
+	if (os_create_file(written->path, str_of(starter_config), replaces, e) < 0) {
+		if (e->code == ERR_SYS && e->os_error == EEXIST)
+			return FAIL(e, ERR_ARGUMENT,
+				    "'%s' exists already and is left as it is; "
+				    "--force replaces it",
+				    utf8_show(written->path, shown, sizeof(shown)));
+		return -(int)e->code;
+	}
+	report->data = written;
+	report->print_text = print_text;
+	report->print_json = print_json;
+	return 0;
+}
+
+int cordon_init(const struct cordon_load_options *options, const char *file, uint32_t flags,
+		cordon_report **report, cordon_error **error)
+{
+	struct err e = ERR_INIT;
+	struct cordon_load_options own;
+	cordon_report *r = NULL;
+
+	if (!report || (flags & ~(uint32_t)CORDON_INIT_REPLACE)) {
+		(void)FAIL(&e, ERR_ARGUMENT,
+			   "cordon_init was called with a NULL or an unknown flag");
+		return error_give(&e, error);
+	}
+	if (options_read(options, &own, &e) < 0 || !(r = report_new(&e)))
+		return error_give(&e, error);
+	if (write_starter(r, &own, file, (flags & CORDON_INIT_REPLACE) != 0, &e) < 0) {
+		cordon_report_free(r);
+		return error_give(&e, error);
+	}
+	*report = r;
+	return 0;
+}

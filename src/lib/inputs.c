@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which files make the configuration (P1), and which files are Cordon's own
+ * (P25). Reads them; what they say is the business of policy/.
+ */
+#include <errno.h>
+
+#include "base/utf8.h"
+#include "lib/lib.h"
+#include "os/os.h"
+
+static const char default_system_dir[] = "/etc/cordon";
+static const char users_file[] = "/etc/passwd";
+
+/* The value of a variable when it is an absolute path, plain; else "". */
+static int find_absolute(struct inputs *in, const char *name, struct str *out, struct err *e)
+{
+	const char *value = os_environment_find(in->environment, name);
+
+	*out = STR_EMPTY;
+	if (!value || value[0] != '/')
+		return 0;
+	if (path_plain(in->a, STR("/"), str_of(value), out, e) < 0)
+		return err_wrap(e, "$%s", name);
+	return 0;
+}
+
+static int find_home(struct inputs *in, struct err *e)
+{
+	struct str listed = STR_EMPTY;
+
+	if (find_absolute(in, "HOME", &in->places.home, e) < 0)
+		return -(int)e->code;
+	if (in->places.home.len)
+		return 0;
+	if (os_user_home(in->a, str_of(users_file), &listed, e) < 0)
+		return -(int)e->code;
+	if (!path_is_absolute(listed))
+		return 0;
+	return path_plain(in->a, STR("/"), listed, &in->places.home, e);
+}
+
+/* $XDG_x, or its default below home; relative values are ignored, as XDG says. */
+static int find_xdg(struct inputs *in, const char *name, struct str below_home, struct str below,
+		    struct str *out, struct err *e)
+{
+	struct str base;
+
+	*out = STR_EMPTY;
+	if (find_absolute(in, name, &base, e) < 0)
+		return -(int)e->code;
+	if (!base.len && !in->places.home.len)
+		return 0;
+	if (!base.len && path_join(in->a, in->places.home, below_home, &base, e) < 0)
+		return -(int)e->code;
+	return path_join(in->a, base, below, out, e);
+}
+
+int inputs_absolute(struct arena *a, const char *path, struct str *out, struct err *e)
+{
+	struct str whole = str_of(path);
+	struct str dir;
+	size_t name_at = whole.len;
+
+	while (name_at > 0 && whole.p[name_at - 1] != '/')
+		name_at--;
+	if (name_at == 0)
+		dir = STR(".");
+	else
+		dir = str_first(whole, name_at);
+	if (whole.len == name_at || str_is(str_from(whole, name_at), ".") ||
+	    str_is(str_from(whole, name_at), ".."))
+		return os_canonical_directory(a, whole, out, e);
+	if (os_canonical_directory(a, dir, &dir, e) < 0)
+		return -(int)e->code;
+	return path_join(a, dir, str_from(whole, name_at), out, e);
+}
+
+static int find_directory(struct inputs *in, struct err *e)
+{
+	if (!in->options->directory)
+		return os_working_directory(in->a, &in->places.cwd, e);
+	return os_canonical_directory(in->a, str_of(in->options->directory), &in->places.cwd, e);
+}
+
+int inputs_find(struct inputs *in, struct err *e)
+{
+	const struct cordon_load_options *o = in->options;
+	const char *system = o->system_directory ? o->system_directory : default_system_dir;
+
+	in->environment = o->environment ? o->environment : os_environment();
+	if (find_directory(in, e) < 0 || find_home(in, e) < 0 ||
+	    find_absolute(in, "TMPDIR", &in->places.tmpdir, e) < 0 ||
+	    find_xdg(in, "XDG_CONFIG_HOME", STR(".config"), STR("cordon/config.toml"),
+		     &in->default_user_file, e) < 0 ||
+	    find_xdg(in, "XDG_STATE_HOME", STR(".local/state"), STR("cordon"), &in->state_dir, e) <
+		    0 ||
+	    path_plain(in->a, in->places.cwd, str_of(system), &in->system_dir, e) < 0 ||
+	    os_program_path(in->a, &in->program, e) < 0)
+		return -(int)e->code;
+	return 0;
+}
+
+/* The name that messages show: no file name can forge a line or a colour. */
+static int show_name(struct arena *a, struct str path, const char **out, struct err *e)
+{
+	scoped_buf shown = BUF_INIT(64 << 10);
+	struct str copy;
+
+	utf8_add_shown(&shown, path);
+	if (buf_check(&shown, e) < 0 || arena_copy(a, buf_str(&shown), &copy, e) < 0)
+		return -(int)e->code;
+	*out = copy.p;
+	return 0;
+}
+
+static int read_source(struct inputs *in, struct str path, struct source *out, struct err *e)
+{
+	if (show_name(in->a, path, &out->file, e) < 0)
+		return -(int)e->code;
+	return os_read_file(in->texts, path, CONFIG_MAX_BYTES, &out->text, &out->is_present, e);
+}
+
+static int read_user_layer(struct inputs *in, struct err *e)
+{
+	const char *file = in->options->config_file;
+
+	if (!file) {
+		in->user_file = in->default_user_file;
+		return in->user_file.len ? read_source(in, in->user_file, &in->config.user, e) : 0;
+	}
+	if (read_source(in, str_of(file), &in->config.user, e) < 0)
+		return -(int)e->code;
+	if (!in->config.user.is_present)
+		return FAIL(e, ERR_NOTFOUND,
+			    "there is no file '%s'; 'cordon init %s' would make one to start from",
+			    in->config.user.file, in->config.user.file);
+	return inputs_absolute(in->a, file, &in->user_file, e);
+}
+
+static int read_overrides(struct inputs *in, struct err *e)
+{
+	const struct cordon_load_options *o = in->options;
+	struct str *overrides = arena_array(in->a, o->override_count, sizeof(*overrides), e);
+
+	if (!overrides)
+		return -(int)e->code;
+	for (size_t i = 0; i < o->override_count; i++)
+		if (arena_copy(in->a, str_of(o->overrides[i]), &overrides[i], e) < 0)
+			return -(int)e->code;
+	in->config.overrides = overrides;
+	in->config.override_count = o->override_count;
+	return 0;
+}
+
+/* A variable that is set to nothing says nothing. */
+static const char *find_set(const struct inputs *in, const char *name)
+{
+	const char *value = os_environment_find(in->environment, name);
+
+	return value && value[0] ? value : NULL;
+}
+
+int inputs_read(struct inputs *in, struct err *e)
+{
+	struct str system_file;
+	struct str requirements_file;
+
+	if (path_join(in->a, in->system_dir, STR("config.toml"), &system_file, e) < 0 ||
+	    path_join(in->a, in->system_dir, STR("requirements.toml"), &requirements_file, e) < 0 ||
+	    read_source(in, system_file, &in->config.system, e) < 0 ||
+	    read_source(in, requirements_file, &in->config.requirements, e) < 0 ||
+	    read_user_layer(in, e) < 0 || read_overrides(in, e) < 0)
+		return -(int)e->code;
+	in->config.env_profile = find_set(in, "CORDON_PROFILE");
+	in->config.env_mode = find_set(in, "CORDON_MODE");
+	return 0;
+}
+
+/* ---- Projects --------------------------------------------------------------------- */
+
+static int read_project(const struct inputs *in, struct str root, project_list *projects,
+			struct err *e)
+{
+	static const struct str below = STR_INIT(".cordon/config.toml");
+	struct project found = { .dir = STR_EMPTY };
+	struct project *project;
+	struct str path;
+
+	if (os_canonical_directory(in->a, root, &found.dir, e) < 0) {
+		if (e->code != ERR_SYS ||
+		    (e->os_error != ENOENT && e->os_error != ENOTDIR && e->os_error != EACCES))
+			return -(int)e->code;
+		err_clear(e); /* no root, no project; plan/ notes the missing root */
+		return 0;
+	}
+	for (size_t i = 0; i < projects->count; i++)
+		if (str_eq(projects->items[i].dir, found.dir))
+			return 0;
+	if (os_read_file_beneath(in->texts, found.dir, below, CONFIG_MAX_BYTES, &found.source.text,
+				 &found.source.is_present, e) < 0)
+		return -(int)e->code;
+	if (!found.source.is_present)
+		return 0;
+	if (path_join(in->a, found.dir, below, &path, e) < 0 ||
+	    show_name(in->a, path, &found.source.file, e) < 0)
+		return -(int)e->code;
+	project = VEC_PUSH(in->a, projects, e);
+	if (!project)
+		return -(int)e->code;
+	*project = found;
+	return 0;
+}
+
+static int add_root(const struct inputs *in, struct str path, path_list *roots,
+		    project_list *projects, struct err *e)
+{
+	struct str *root;
+
+	for (size_t i = 0; i < roots->count; i++)
+		if (str_eq(roots->items[i], path))
+			return 0;
+	root = VEC_PUSH(in->a, roots, e);
+	if (!root)
+		return -(int)e->code;
+	*root = path;
+	return read_project(in, path, projects, e);
+}
+
+int inputs_read_projects(const struct inputs *in, const struct profile_doc *doc, path_list *roots,
+			 project_list *projects, struct err *e)
+{
+	const struct root *configured;
+	size_t count;
+
+	if (add_root(in, in->places.cwd, roots, projects, e) < 0 ||
+	    profile_doc_roots(in->a, doc, &configured, &count, e) < 0)
+		return -(int)e->code;
+	for (size_t i = 0; i < count; i++) {
+		struct str path;
+
+		if (places_root(in->a, &in->places, &configured[i], &path, e) < 0)
+			return -(int)e->code;
+		if (path.len && add_root(in, path, roots, projects, e) < 0)
+			return -(int)e->code;
+	}
+	return 0;
+}
+
+/* ---- Cordon's own files ------------------------------------------------------------- */
+
+static int add_own(const struct inputs *in, own_list *own, struct str path, enum access access,
+		   const char *what, struct err *e)
+{
+	struct own_file *file;
+
+	if (!path.len)
+		return 0;
+	file = VEC_PUSH(in->a, own, e);
+	if (!file)
+		return -(int)e->code;
+	*file = (struct own_file){ .path = path, .access = access, .what = what };
+	return 0;
+}
+
+int inputs_own_files(const struct inputs *in, own_list *own, struct err *e)
+{
+	struct str secrets = STR_EMPTY;
+
+	if (in->state_dir.len && path_join(in->a, in->state_dir, STR("secrets"), &secrets, e) < 0)
+		return -(int)e->code;
+	/* The user's file at its default place is protected even when another one is read. */
+	if (add_own(in, own, in->default_user_file, ACCESS_READ, "your configuration", e) < 0 ||
+	    (in->options->config_file &&
+	     add_own(in, own, in->user_file, ACCESS_READ, "the configuration in use", e) < 0) ||
+	    add_own(in, own, in->system_dir, ACCESS_READ, "the configuration of the system", e) <
+		    0 ||
+	    add_own(in, own, in->state_dir, ACCESS_READ, "Cordon's state", e) < 0 ||
+	    add_own(in, own, secrets, ACCESS_DENY, "session secrets", e) < 0 ||
+	    add_own(in, own, in->program, ACCESS_READ, "the program that enforces", e) < 0)
+		return -(int)e->code;
+	return 0;
+}

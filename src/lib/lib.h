@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The library: cordon.h over policy/ and plan/. This is where the pure parts
+ * meet the host. It decides which files are read (inputs.c), puts the parts
+ * together (load.c), answers (answer.c) and words the answers (why_*.c,
+ * explain_*.c, profiles.c, check.c). It never prints and never exits.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cordon.h"
+#include "plan/plan.h"
+#include "policy/policy.h"
+
+enum {
+	/* Of one policy with all that it is made from. */
+	POLICY_MAX_BYTES = 768 << 20,
+	/* Of the texts of all its files, while they are parsed. */
+	TEXTS_MAX_BYTES = 128 << 20,
+	/* Of one report. */
+	REPORT_MAX_BYTES = 256 << 20,
+	/* Of what one question needs. */
+	ANSWER_MAX_BYTES = 64 << 20,
+};
+
+/* ---- error.c, options.c ------------------------------------------------------ */
+
+/* Hands `e` to the caller, when the caller wants it; returns -e->code. */
+int error_give(const struct err *e, cordon_error **error);
+
+/* The caller's options, whatever the version it was built with. NULL is all defaults. */
+int options_read(const struct cordon_load_options *in, struct cordon_load_options *out,
+		 struct err *e) MUST_CHECK;
+
+/* ---- inputs.c: what the configuration is read from --------------------------- */
+
+struct inputs {
+	struct arena *a;
+	struct arena *texts; /* of the files; may go once the policy is compiled */
+	const struct cordon_load_options *options;
+	const char *const *environment;
+	struct places places; /* without roots */
+	struct config_inputs config;
+	struct str default_user_file; /* "" when there is no home */
+	struct str user_file; /* the one read: default_user_file or --config-file, absolute */
+	struct str system_dir;
+	struct str state_dir; /* "" when there is no home */
+	struct str program;
+};
+
+/* Finds the places: working directory, home, the files. Reads nothing but /etc/passwd. */
+int inputs_find(struct inputs *in, struct err *e) MUST_CHECK NONNULL;
+
+/* Reads the layers. */
+int inputs_read(struct inputs *in, struct err *e) MUST_CHECK NONNULL;
+
+typedef VEC(struct project) project_list;
+typedef VEC(struct str) path_list;
+
+/*
+ * The workspace roots of a profile, the working directory first, and the
+ * project files in them (P1).
+ */
+int inputs_read_projects(const struct inputs *in, const struct profile_doc *doc, path_list *roots,
+			 project_list *projects, struct err *e) MUST_CHECK NONNULL;
+
+typedef VEC(struct own_file) own_list;
+
+/* Cordon's own files (P25). */
+int inputs_own_files(const struct inputs *in, own_list *own, struct err *e) MUST_CHECK NONNULL;
+
+/* A path from the command line, as the kernel would find it, its last component aside. */
+int inputs_absolute(struct arena *a, const char *path, struct str *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* ---- load.c ------------------------------------------------------------------- */
+
+/* This host's files, for plan/. */
+extern const struct host lib_host;
+
+struct cordon_policy {
+	struct arena arena;
+	struct inputs inputs;
+	const struct config *config;
+	const struct policy *policy;
+	struct plan_inputs plan_inputs;
+	const struct plan *plan;
+};
+
+/* policy_compile() for what inputs_read_projects() found; neither list may be NULL there. */
+struct policy *load_compile(struct arena *a, const struct config *config,
+			    const struct profile_doc *doc, const project_list *projects,
+			    struct err *e) MUST_CHECK NONNULL;
+
+/* Compiles the profile `name` (NULL: the one in force) as far as it goes. */
+int load_policy(struct inputs *in, const struct config *config, const char *profile,
+		struct cordon_policy *out, struct err *e) MUST_CHECK;
+
+/* A "~" at the start of `path` is the home directory. */
+int load_subject(struct arena *a, const struct cordon_policy *p, struct str path, struct str *out,
+		 struct err *e) MUST_CHECK NONNULL;
+
+/* ---- starter.c ----------------------------------------------------------------- */
+
+extern const char starter_config[];

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* From options to a loaded policy. */
+#include "base/mem.h"
+#include "base/path.h"
+#include "lib/lib.h"
+
+struct policy *load_compile(struct arena *a, const struct config *config,
+			    const struct profile_doc *doc, const project_list *projects,
+			    struct err *e)
+{
+	static const struct fs_entry no_entry;
+	struct project no_project = { .dir = STR_EMPTY };
+
+	return policy_compile(a, config, doc, projects->count ? projects->items : &no_project,
+			      projects->count, &no_entry, 0, e);
+}
+
+int load_policy(struct inputs *in, const struct config *config, const char *profile,
+		struct cordon_policy *out, struct err *e)
+{
+	struct selection selection = { .profile = profile ? profile : in->options->profile,
+				       .mode = profile ? NULL : in->options->mode,
+				       .fallback = ":read-only" };
+	path_list roots = { .items = NULL };
+	project_list projects = { .items = NULL };
+	own_list own = { .items = NULL };
+	const struct profile_doc *doc;
+
+	out->config = config;
+	doc = config_select(in->a, config, &selection, e);
+	if (!doc || inputs_read_projects(in, doc, &roots, &projects, e) < 0 ||
+	    inputs_own_files(in, &own, e) < 0)
+		return -(int)e->code;
+	out->policy = load_compile(in->a, config, doc, &projects, e);
+	if (!out->policy)
+		return -(int)e->code;
+	out->plan_inputs = (struct plan_inputs){ .policy = out->policy,
+						 .places = in->places,
+						 .own = own.items,
+						 .own_count = own.count,
+						 .has_decider = false,
+						 .host = &lib_host };
+	out->plan_inputs.places.roots = roots.items;
+	out->plan_inputs.places.root_count = roots.count;
+	out->plan = plan_build(in->a, &out->plan_inputs, e);
+	return out->plan ? 0 : -(int)e->code;
+}
+
+static int load(struct cordon_policy *p, const struct cordon_load_options *options, struct err *e)
+{
+	scoped_arena texts = ARENA_INIT(TEXTS_MAX_BYTES);
+	const struct config *config;
+	int status;
+
+	p->inputs = (struct inputs){ .a = &p->arena, .texts = &texts, .options = options };
+	if (inputs_find(&p->inputs, e) < 0 || inputs_read(&p->inputs, e) < 0)
+		return -(int)e->code;
+	config = config_load(&p->arena, &p->inputs.config, e);
+	if (!config)
+		return -(int)e->code;
+	status = load_policy(&p->inputs, config, NULL, p, e);
+	/* What pointed to this call's own things points nowhere after it. */
+	p->inputs.texts = NULL;
+	p->inputs.options = NULL;
+	p->inputs.environment = NULL;
+	p->inputs.config = (struct config_inputs){ .env_profile = NULL };
+	return status;
+}
+
+static int warn(const struct cordon_policy *p, const struct cordon_load_options *o, struct err *e)
+{
+	scoped_buf text = BUF_INIT(64 << 10);
+
+	for (size_t i = 0; o->on_warning && i < p->plan->notes.count; i++) {
+		const struct note *note = &p->plan->notes.items[i];
+
+		if (!note->is_warning)
+			continue;
+		buf_clear(&text);
+		if (note->origin.file)
+			buf_printf(&text, "%s:%u:%u: ", note->origin.file,
+				   (unsigned)note->origin.line, (unsigned)note->origin.column);
+		buf_add(&text, note->text);
+		if (buf_check(&text, e) < 0)
+			return -(int)e->code;
+		o->on_warning(o->user, text.p);
+	}
+	return 0;
+}
+
+int cordon_policy_load(const struct cordon_load_options *options, cordon_policy **policy,
+		       cordon_error **error)
+{
+	struct err e = ERR_INIT;
+	struct cordon_load_options own;
+	cordon_policy *p = NULL;
+
+	if (!policy) {
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_policy_load needs a place for the policy");
+		return error_give(&e, error);
+	}
+	if (options_read(options, &own, &e) < 0 || !(p = mem_new(sizeof(*p), &e)))
+		return error_give(&e, error);
+	p->arena = (struct arena)ARENA_INIT(POLICY_MAX_BYTES);
+	if (load(p, &own, &e) < 0 || warn(p, &own, &e) < 0) {
+		cordon_policy_free(p);
+		return error_give(&e, error);
+	}
+	*policy = p;
+	return 0;
+}
+
+void cordon_policy_free(cordon_policy *policy)
+{
+	if (!policy)
+		return;
+	arena_done(&policy->arena);
+	mem_free(policy);
+}
+
+int load_subject(struct arena *a, const struct cordon_policy *p, struct str path, struct str *out,
+		 struct err *e)
+{
+	const struct places *places = &p->plan_inputs.places;
+
+	if (!path.len)
+		return FAIL(e, ERR_ARGUMENT, "an empty path names nothing");
+	if (path.p[0] != '~' || (path.len > 1 && path.p[1] != '/')) {
+		*out = path;
+		return 0;
+	}
+	if (!places->home.len)
+		return FAIL(e, ERR_ARGUMENT, "'~' can't be looked up: $HOME is not set");
+	return path_plain(a, places->home, path.len > 2 ? str_from(path, 2) : STR("."), out, e);
+}

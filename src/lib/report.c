@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* See report.h. */
+#include "lib/report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "lib/lib.h"
+
+cordon_report *report_new(struct err *e)
+{
+	cordon_report *report = mem_new(sizeof(*report), e);
+
+	if (!report)
+		return NULL;
+	report->arena = (struct arena)ARENA_INIT(POLICY_MAX_BYTES);
+	report->text = (struct buf)BUF_INIT(REPORT_MAX_BYTES);
+	report->json = (struct buf)BUF_INIT(REPORT_MAX_BYTES);
+	return report;
+}
+
+void cordon_report_free(cordon_report *report)
+{
+	if (!report)
+		return;
+	arena_done(&report->arena);
+	buf_done(&report->text);
+	buf_done(&report->json);
+	mem_free(report);
+}
+
+uint64_t cordon_report_error_count(const cordon_report *report)
+{
+	return report->error_count;
+}
+
+const char *cordon_report_text(cordon_report *report, uint32_t flags)
+{
+	struct page page = { .out = &report->text,
+			     .is_coloured = (flags & CORDON_TEXT_COLOUR) != 0,
+			     .is_brief = (flags & CORDON_TEXT_BRIEF) != 0 };
+	struct err ignored = ERR_INIT;
+
+	buf_clear(&report->text);
+	buf_add_text(&report->text, "");
+	report->print_text(&page, report->data);
+	return buf_check(&report->text, &ignored) < 0 ? NULL : report->text.p;
+}
+
+const char *cordon_report_json(cordon_report *report)
+{
+	struct json_writer w = JSON_WRITER_INIT(&report->json);
+	struct err ignored = ERR_INIT;
+
+	buf_clear(&report->json);
+	report->print_json(&w, report->data);
+	return buf_check(&report->json, &ignored) < 0 ? NULL : report->json.p;
+}
+
+/* ---- Text --------------------------------------------------------------------- */
+
+static const char *style_start(enum style style)
+{
+	switch (style) {
+	case STYLE_GOOD:
+		return "\033[32m";
+	case STYLE_BAD:
+		return "\033[31m";
+	case STYLE_CAREFUL:
+		return "\033[33m";
+	case STYLE_TITLE:
+		return "\033[1m";
+	case STYLE_FAINT:
+		return "\033[2m";
+	case STYLE_PLAIN:
+		break;
+	}
+	return "";
+}
+
+void page_style(struct page *p, enum style style, const char *fmt, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (p->is_coloured)
+		buf_add_text(p->out, style_start(style));
+	buf_add_text(p->out, text);
+	if (p->is_coloured && style != STYLE_PLAIN)
+		buf_add_text(p->out, "\033[0m");
+}
+
+void page_text(struct page *p, const char *text)
+{
+	buf_add_text(p->out, text);
+}
+
+void page_printf(struct page *p, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	buf_add_text(p->out, text);
+}
+
+void page_line(struct page *p)
+{
+	buf_add_char(p->out, '\n');
+}
+
+void page_str(struct page *p, struct str s)
+{
+	utf8_add_shown(p->out, s);
+}
+
+/* One column a character: good enough for all but wide scripts, which only align less well. */
+static size_t count_characters(struct str s)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s.len; i++)
+		count += ((unsigned char)s.p[i] & 0xC0) != 0x80;
+	return count;
+}
+
+size_t shown_width(struct str s)
+{
+	scoped_buf shown = BUF_INIT(REPORT_MAX_BYTES);
+
+	utf8_add_shown(&shown, s);
+	return count_characters(buf_str(&shown));
+}
+
+void page_column(struct page *p, struct str s, size_t width)
+{
+	size_t start = p->out->len;
+	size_t used;
+
+	utf8_add_shown(p->out, s);
+	if (p->out->failed != ERR_OK)
+		return;
+	used = count_characters(str_from(buf_str(p->out), start));
+	for (; used < width; used++)
+		buf_add_char(p->out, ' ');
+}
+
+void page_access(struct page *p, enum access access)
+{
+	static const enum style styles[] = {
+		[ACCESS_DENY] = STYLE_BAD,
+		[ACCESS_READ] = STYLE_CAREFUL,
+		[ACCESS_WRITE] = STYLE_GOOD,
+	};
+
+	page_style(p, styles[access], "%-5s", access_name(access));
+}
+
+void page_origin(struct page *p, const struct origin *origin)
+{
+	if (!origin->file)
+		return;
+	if (p->is_coloured)
+		buf_add_text(p->out, style_start(STYLE_FAINT));
+	page_str(p, str_of(origin->file));
+	if (origin->line)
+		page_printf(p, ":%u", (unsigned)origin->line);
+	if (p->is_coloured)
+		buf_add_text(p->out, "\033[0m");
+}
+
+/* ---- JSON --------------------------------------------------------------------- */
+
+void json_str(struct json_writer *w, const char *key, struct str value)
+{
+	json_key(w, key);
+	json_add_str(w, value);
+}
+
+void json_text(struct json_writer *w, const char *key, const char *value)
+{
+	json_key(w, key);
+	if (value)
+		json_add_text(w, value);
+	else
+		json_add_null(w);
+}
+
+void json_bool(struct json_writer *w, const char *key, bool value)
+{
+	json_key(w, key);
+	json_add_bool(w, value);
+}
+
+void json_int(struct json_writer *w, const char *key, int64_t value)
+{
+	json_key(w, key);
+	json_add_int(w, value);
+}
+
+void json_origin(struct json_writer *w, const struct origin *origin)
+{
+	bool has_line = origin->file && origin->line;
+
+	json_text(w, "file", origin->file);
+	json_key(w, "line");
+	if (has_line)
+		json_add_int(w, (int64_t)origin->line);
+	else
+		json_add_null(w);
+	json_key(w, "column");
+	if (has_line)
+		json_add_int(w, (int64_t)origin->column);
+	else
+		json_add_null(w);
+}
+
+/* ---- Places in texts ------------------------------------------------------------- */
+
+/* ":12" at `at`; steps over it. */
+static bool skip_number(struct str text, size_t *at, uint32_t *out)
+{
+	size_t i = *at + 1;
+	uint32_t value = 0;
+
+	if (*at >= text.len || text.p[*at] != ':' || i >= text.len || !ascii_is_digit(text.p[i]))
+		return false;
+	for (; i < text.len && ascii_is_digit(text.p[i]) && value < 100000000; i++)
+		value = value * 10 + (uint32_t)(text.p[i] - '0');
+	*at = i;
+	*out = value;
+	return true;
+}
+
+int where_split(struct arena *a, struct str text, struct origin *where, struct str *message,
+		struct err *e)
+{
+	size_t file_start = 0;
+
+	*where = (struct origin){ .file = NULL };
+	*message = text;
+	for (size_t i = 0; i + 1 < text.len; i++) {
+		struct str file = str_first(str_from(text, file_start), i - file_start);
+		struct str copy;
+		size_t at = i;
+
+		/* "context: FILE:1:2: message": what was put before is no part of the name. */
+		if (text.p[i] == ':' && text.p[i + 1] == ' ')
+			file_start = i + 2;
+		if (!skip_number(text, &at, &where->line) ||
+		    !skip_number(text, &at, &where->column) ||
+		    !str_has_prefix(str_from(text, at), STR(": ")))
+			continue;
+		if (arena_copy(a, file, &copy, e) < 0)
+			return -(int)e->code;
+		where->file = copy.p;
+		*message = str_from(text, at + 2);
+		return 0;
+	}
+	*where = (struct origin){ .file = NULL };
+	return 0;
+}

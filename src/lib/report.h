@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reports: data and two ways to print it. A report is made by one function that
+ * fills `data`; text and JSON are printed when they are asked for.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/toml.h"
+#include "cordon.h"
+#include "policy/policy.h"
+
+/* Text for people: aligned, coloured where it is wanted. */
+struct page {
+	struct buf *out;
+	bool is_coloured;
+	bool is_brief;
+};
+
+enum style { STYLE_PLAIN, STYLE_GOOD, STYLE_BAD, STYLE_CAREFUL, STYLE_TITLE, STYLE_FAINT };
+
+typedef void print_text_fn(struct page *page, const void *data);
+typedef void print_json_fn(struct json_writer *w, const void *data);
+
+struct cordon_report {
+	struct arena arena;
+	struct buf text;
+	struct buf json;
+	uint64_t error_count;
+	const void *data; /* in the arena, or in the policy that it was made from */
+	print_text_fn *print_text;
+	print_json_fn *print_json;
+};
+
+/* An empty report, whose maker sets the rest. NULL: ERR_NOMEM. */
+cordon_report *report_new(struct err *e) MUST_CHECK NONNULL;
+
+void page_style(struct page *p, enum style style, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void page_text(struct page *p, const char *text);
+void page_printf(struct page *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void page_line(struct page *p); /* ends one */
+
+/* Escaped where it has to be. */
+void page_str(struct page *p, struct str s);
+
+/* The same, filled up with blanks to `width` characters. */
+void page_column(struct page *p, struct str s, size_t width);
+
+/* "deny" in red, "read" in yellow, "write" in green; five columns wide. */
+void page_access(struct page *p, enum access access);
+
+/* How many columns `s` takes when it is shown. */
+size_t shown_width(struct str s);
+
+/* "file:12"; nothing when there is no file. */
+void page_origin(struct page *p, const struct origin *origin);
+
+/* Members of the object being written. */
+void json_str(struct json_writer *w, const char *key, struct str value);
+void json_text(struct json_writer *w, const char *key, const char *value);
+void json_bool(struct json_writer *w, const char *key, bool value);
+void json_int(struct json_writer *w, const char *key, int64_t value);
+
+/* "file", "line", "column"; null without a file. */
+void json_origin(struct json_writer *w, const struct origin *origin);
+
+/*
+ * Takes "FILE:LINE:COLUMN: message" apart, as error texts are built. Without a
+ * place the message is the whole text and `where->file` NULL.
+ */
+int where_split(struct arena *a, struct str text, struct origin *where, struct str *message,
+		struct err *e) MUST_CHECK NONNULL;

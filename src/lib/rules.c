@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* See rules.h. */
+#include "lib/rules.h"
+
+const char *rule_kind_name(enum rule_kind kind)
+{
+	static const char *const texts[] = {
+		[RULE_ENTRY] = "entry",
+		[RULE_GLOB] = "glob",
+		[RULE_GRANT] = "grant",
+		[RULE_PROTECTED] = "protected",
+		[RULE_GIT] = "git",
+		[RULE_MISSING] = "missing",
+		[RULE_OWN] = "own",
+		[RULE_UNCOVERED] = "uncovered",
+		[RULE_UNSANDBOXED] = "unsandboxed",
+	};
+
+	return texts[kind];
+}
+
+struct str rule_label(const struct rule *rule)
+{
+	if (rule->kind == RULE_UNCOVERED)
+		return STR("(no entry)");
+	if (rule->kind == RULE_UNSANDBOXED)
+		return STR("(no sandbox)");
+	return rule->key.len ? rule->key : rule->path;
+}
+
+static const char *kind_reason(enum rule_kind kind)
+{
+	switch (kind) {
+	case RULE_UNCOVERED:
+		return "what no entry covers is denied (P7)";
+	case RULE_UNSANDBOXED:
+		return "this profile has no sandbox (P17)";
+	case RULE_PROTECTED:
+		return "protected (P9)";
+	case RULE_GIT:
+		return "protected git state (P10)";
+	case RULE_MISSING:
+		return "missing, and kept so (P11)";
+	case RULE_OWN:
+		return "Cordon's own (P25)";
+	case RULE_GRANT:
+		return "granted (P18)";
+	case RULE_ENTRY:
+	case RULE_GLOB:
+		break;
+	}
+	return "";
+}
+
+void page_rule_reason(struct page *p, const struct rule *rule)
+{
+	const char *reason = kind_reason(rule->kind);
+	bool has_text = rule->note.len || reason[0];
+
+	if (rule->note.len)
+		page_str(p, rule->note);
+	else
+		page_text(p, reason);
+	if (has_text && rule->origin.file)
+		page_text(p, "  ");
+	page_origin(p, &rule->origin);
+}
+
+void page_rule(struct page *p, const struct rule *rule, size_t label_width)
+{
+	page_access(p, rule->access);
+	page_text(p, "  ");
+	page_column(p, rule_label(rule), label_width);
+	page_text(p, "  ");
+	page_rule_reason(p, rule);
+	page_line(p);
+}
+
+void json_rule(struct json_writer *w, const struct plan *plan, const struct rule *rule)
+{
+	const struct policy *policy = plan->policy;
+
+	json_begin_object(w);
+	json_text(w, "kind", rule_kind_name(rule->kind));
+	json_text(w, "access", access_name(rule->access));
+	json_str(w, "path", rule->path);
+	json_key(w, "glob");
+	if (rule->glob.len)
+		json_add_str(w, rule->glob);
+	else
+		json_add_null(w);
+	json_str(w, "key", rule_label(rule));
+	json_str(w, "note", rule->note.len ? rule->note : str_of(kind_reason(rule->kind)));
+	json_key(w, "layer");
+	if (rule->origin.file && rule->layer < policy->layers.count)
+		json_add_str(w, policy->layers.items[rule->layer].name);
+	else
+		json_add_null(w);
+	json_origin(w, &rule->origin);
+	json_end_object(w);
+}
+
+void json_notes(struct json_writer *w, const struct plan *plan, bool warnings)
+{
+	json_key(w, warnings ? "warnings" : "notes");
+	json_begin_array(w);
+	for (size_t i = 0; i < plan->notes.count; i++) {
+		const struct note *note = &plan->notes.items[i];
+
+		if (note->is_warning != warnings)
+			continue;
+		json_begin_object(w);
+		json_str(w, "message", note->text);
+		json_origin(w, &note->origin);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
+const char *host_type_name(enum host_type type)
+{
+	static const char *const texts[] = {
+		[HOST_MISSING] = "missing", [HOST_HIDDEN] = "hidden", [HOST_FILE] = "file",
+		[HOST_DIR] = "directory",   [HOST_LINK] = "link",     [HOST_OTHER] = "other",
+	};
+
+	return texts[type];
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* How rules of the plan are worded; `why` and `explain` speak alike. */
+#pragma once
+
+#include "lib/lib.h"
+#include "lib/report.h"
+
+/* "entry", "glob", "grant", "protected", … */
+const char *rule_kind_name(enum rule_kind kind);
+
+/* What a rule is called: its key as it is written, or what is protected. */
+struct str rule_label(const struct rule *rule);
+
+/* "write  :workspace_roots  file:12", and what its note says. One line, begun by the caller. */
+void page_rule(struct page *p, const struct rule *rule, size_t label_width);
+
+/* Why the rule holds and where it is written, without its access and label. */
+void page_rule_reason(struct page *p, const struct rule *rule);
+
+void json_rule(struct json_writer *w, const struct plan *plan, const struct rule *rule);
+
+/* "warnings": [..], "notes": [..] */
+void json_notes(struct json_writer *w, const struct plan *plan, bool warnings);
+
+const char *host_type_name(enum host_type type);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The configuration that `cordon init` writes. It must pass `cordon check`, and
+ * it must be safe as it stands: what it shows but does not do is commented out.
+ */
+#include "lib/lib.h"
+
+const char starter_config[] =
+	"# Cordon: what commands may touch. 'cordon check' says whether this file is valid,\n"
+	"# 'cordon explain' what it means here, 'cordon why PATH' or 'cordon why HOST' why.\n"
+	"# All keys are in cordon-policy(5).\n"
+	"\n"
+	"# The profile in force unless -P, --mode or CORDON_PROFILE names another one.\n"
+	"# Built in: :read-only, :workspace, :danger-full-access; 'cordon profiles' lists all.\n"
+	"default_permissions = \"dev\"\n"
+	"\n"
+	"[permissions.dev]\n"
+	"description = \"work in this directory, no network, no secrets\"\n"
+	"# Reads everything; writes the working directory, /tmp and $TMPDIR. Directly below\n"
+	"# what it may write, .git, .codex, .agents and .cordon stay read-only.\n"
+	"extends = \":workspace\"\n"
+	"\n"
+	"# Whether git may commit: \"read\" (the default), \"commit\" (hooks and config stay\n"
+	"# read-only) or \"write\".\n"
+	"# git = \"commit\"\n"
+	"\n"
+	"# Directories besides the working directory that count as workspace.\n"
+	"# workspace_roots = { \"~/src/library\" = true }\n"
+	"\n"
+	"# \"read\", \"write\" or \"deny\"; the entry with the most components wins.\n"
+	"[permissions.dev.filesystem]\n"
+	"\":secrets\" = \"deny\" # ~/.ssh, ~/.aws, .env files, ...: 'cordon profiles dev' lists "
+	"them\n"
+	"# \"~/.cache\" = \"write\"\n"
+	"# \"~/private\" = \"deny\"\n"
+	"# \"~/private/shared\" = \"read\"\n"
+	"# \":workspace_roots\" = { \"docs\" = \"read\", \"**/*.pem\" = \"deny\" }\n"
+	"\n"
+	"# No network. With 'enabled = true' alone everything is reachable; with any other key\n"
+	"# besides it every connection passes the proxy and only what is allowed is reachable.\n"
+	"[permissions.dev.network]\n"
+	"enabled = false\n"
+	"# domains = { \"pypi.org\" = \"allow\", \"**.example.com\" = \"allow\", "
+	"\"ads.example.com\" = "
+	"\"deny\" }\n"
+	"\n"
+	"# Variables whose names look like secrets (*TOKEN*, *SECRET*, ...) are withheld.\n"
+	"# [permissions.dev.environment]\n"
+	"# include = [\"GITHUB_TOKEN\"]\n"
+	"\n"
+	"# [permissions.dev.limits]\n"
+	"# timeout = \"10m\"\n"
+	"# memory = \"4G\"\n";
+
+const char *cordon_starter_config(void)
+{
+	return starter_config;
+}
