@@ -317,8 +317,15 @@ static inline struct str component(struct str path, size_t at)
 	return str_first(rest, str_find(rest, '/'));
 }
 
-/* Past the path: no component follows. Where one does, it starts after the slash at `end`. */
+/* Past the path: no component follows. */
 #define NO_MORE SIZE_MAX
+
+/* Where the component behind `name`, which starts at `at`, starts. */
+static inline size_t next_component(struct str path, size_t at, struct str name)
+{
+	at += name.len;
+	return at == path.len ? NO_MORE : at + 1;
+}
 
 /*
  * Whether the components from `*at` on match `parts`. Moves `*at` to the start
@@ -337,11 +344,32 @@ static bool parts_match(const struct glob *g, const struct part *parts, size_t c
 		name = component(path, here);
 		if (!part_match(g, &parts[i], name))
 			return false;
-		here += name.len;
-		here = here == path.len ? NO_MORE : here + 1;
+		here = next_component(path, here, name);
 	}
 	*at = here;
 	return true;
+}
+
+/*
+ * The next place from `*at` on, counted in `*depth`, where the tail (not empty)
+ * matches: moves both to the component behind the one that it starts with, and
+ * `*behind` to the one behind all of it. False when there is none.
+ */
+static bool find_tail(const struct glob *g, const struct shape *s, struct str path, size_t *at,
+		      int *depth, size_t *behind)
+{
+	while (*at != NO_MORE) {
+		struct str name = component(path, *at);
+
+		*at = next_component(path, *at, name);
+		++*depth;
+		if (!part_match(g, &s->tail[0], name))
+			continue;
+		*behind = *at;
+		if (parts_match(g, s->tail + 1, s->tail_count - 1, path, behind))
+			return true;
+	}
+	return false;
 }
 
 static int count_components(struct str path, size_t at)
@@ -360,7 +388,7 @@ static int shape_deepest(const struct glob *g, const struct shape *s, struct str
 {
 	int depth = (int)s->head_count;
 	int deepest = -1;
-	size_t at = 0;
+	size_t at = 0, behind;
 
 	if (!parts_match(g, s->head, s->head_count, path, &at))
 		return -1;
@@ -368,23 +396,18 @@ static int shape_deepest(const struct glob *g, const struct shape *s, struct str
 		return depth;
 	if (s->tail_count == 0)
 		return depth + count_components(path, at);
-	for (; at != NO_MORE; depth++) {
-		size_t behind = at;
-
-		if (parts_match(g, s->tail, s->tail_count, path, &behind)) {
-			deepest = depth + (int)s->tail_count;
-			if (s->below)
-				return deepest + count_components(path, behind);
-		}
-		at += component(path, at).len;
-		at = at == path.len ? NO_MORE : at + 1;
+	while (find_tail(g, s, path, &at, &depth, &behind)) {
+		deepest = depth + (int)s->tail_count - 1;
+		if (s->below)
+			return deepest + count_components(path, behind);
 	}
 	return deepest;
 }
 
 static bool shape_match(const struct glob *g, const struct shape *s, struct str path)
 {
-	size_t at = 0;
+	size_t at = 0, behind;
+	int depth = 0;
 
 	if (!parts_match(g, s->head, s->head_count, path, &at))
 		return false;
@@ -392,15 +415,9 @@ static bool shape_match(const struct glob *g, const struct shape *s, struct str 
 		return at == NO_MORE;
 	if (s->tail_count == 0)
 		return true;
-	while (at != NO_MORE) {
-		size_t behind = at;
-
-		if (parts_match(g, s->tail, s->tail_count, path, &behind) &&
-		    (s->below || behind == NO_MORE))
+	while (find_tail(g, s, path, &at, &depth, &behind))
+		if (s->below || behind == NO_MORE)
 			return true;
-		at += component(path, at).len;
-		at = at == path.len ? NO_MORE : at + 1;
-	}
 	return false;
 }
 

@@ -37,7 +37,7 @@ enum op {
 };
 
 enum {
-	MAX_STATES = 8192,
+	MAX_STATES = 5120, /* one for each byte of the longest pattern, and some for braces */
 	MAX_WORDS = MAX_STATES / 64,
 };
 
@@ -217,7 +217,11 @@ static void fill_state(struct build *b, size_t at, enum before before, const uin
 		return;
 	case GLOB_END:
 	default:
-		s->op = before == BEFORE_TWO ? OP_REST : OP_END;
+		/* The empty pattern is a dead end: it matches the empty path only, see has_empty. */
+		if (before == BEFORE_START)
+			s->op = OP_FORK;
+		else
+			s->op = before == BEFORE_TWO ? OP_REST : OP_END;
 		return;
 	}
 	s->next = state_of(b, at + 1, before_next(token, before));

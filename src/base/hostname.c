@@ -79,8 +79,9 @@ static int parse_labels(struct str text, struct name_text *n, struct err *e)
 	if (any_rtl && !all_ok)
 		return FAIL(e, ERR_SYNTAX, "the name mixes writing directions (RFC 5893)");
 	if (ends_in_number(n->last))
-		return FAIL(e, ERR_SYNTAX, "a name can't end in a number; "
-					   "an IPv4 address is four plain decimal numbers");
+		return FAIL(e, ERR_SYNTAX,
+			    "a name can't end in a number; "
+			    "an IPv4 address is four plain decimal numbers");
 	return 0;
 }
 

@@ -323,8 +323,9 @@ static int check_u_label(const uint32_t *c, size_t count, struct idna_label *out
 	if (count >= 4 && c[2] == '-' && c[3] == '-')
 		return FAIL(e, ERR_SYNTAX, "'--' in the third place marks an encoded label");
 	if (!is_composed(c, count))
-		return FAIL(e, ERR_SYNTAX, "a label is not in its composed form (NFC); "
-					   "write that, or the encoded form (xn--...)");
+		return FAIL(e, ERR_SYNTAX,
+			    "a label is not in its composed form (NFC); "
+			    "write that, or the encoded form (xn--...)");
 	judge_bidi(c, count, out);
 	if (out->rtl && !out->bidi_ok)
 		return FAIL(e, ERR_SYNTAX, "a label mixes writing directions (RFC 5893)");
@@ -405,7 +406,8 @@ int idna_label_parse(struct str text, struct idna_label *out, struct err *e)
 		return FAIL(e, ERR_SYNTAX, "a label is empty");
 	for (size_t at = 0; at < text.len; count++) {
 		if (count == COUNT_OF(c))
-			return FAIL(e, ERR_SYNTAX, "a label has more than %d bytes", IDNA_MAX_LABEL);
+			return FAIL(e, ERR_SYNTAX, "a label has more than %d bytes",
+				    IDNA_MAX_LABEL);
 		if (!utf8_next(text, &at, &c[count]))
 			return FAIL(e, ERR_SYNTAX, "the name is not UTF-8");
 		c[count] = fold(c[count]);

@@ -19,8 +19,8 @@ enum {
 struct idna_label {
 	char text[IDNA_MAX_LABEL + 1]; /* lower case, ASCII */
 	size_t len;
-	bool rtl;	/* has a character that is written from right to left */
-	bool bidi_ok;	/* keeps the rule of RFC 5893, which binds all labels once one is rtl */
+	bool rtl;     /* has a character that is written from right to left */
+	bool bidi_ok; /* keeps the rule of RFC 5893, which binds all labels once one is rtl */
 };
 
 /* ERR_SYNTAX with the reason; the text doesn't name the label. */

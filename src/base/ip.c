@@ -184,9 +184,9 @@ struct range {
 
 bool ip_embedded_v4(const struct ip *ip, struct ip *out)
 {
-	static const uint8_t nat64[12] = { 0x00, 0x64, 0xff, 0x9b };	/* RFC 6052 */
-	static const uint8_t sixtofour[2] = { 0x20, 0x02 };		/* RFC 3056 */
-	static const uint8_t teredo[4] = { 0x20, 0x01, 0x00, 0x00 };	/* RFC 4380 */
+	static const uint8_t nat64[12] = { 0x00, 0x64, 0xff, 0x9b }; /* RFC 6052 */
+	static const uint8_t sixtofour[2] = { 0x20, 0x02 };	     /* RFC 3056 */
+	static const uint8_t teredo[4] = { 0x20, 0x01, 0x00, 0x00 }; /* RFC 4380 */
 	static const uint8_t zeros[15] = { 0 };
 	uint8_t quad[4];
 
@@ -212,21 +212,21 @@ bool ip_embedded_v4(const struct ip *ip, struct ip *out)
 
 /* IANA IPv4 Special-Purpose Address Registry, what is not globally reachable; and RFC 5771, 1112. */
 static const struct range special_v4[] = {
-	{ { 0 }, 8 },		   /* this network, RFC 791 */
-	{ { 10 }, 8 },		   /* private, RFC 1918 */
-	{ { 100, 64 }, 10 },	   /* shared (CGNAT), RFC 6598 */
-	{ { 127 }, 8 },		   /* loopback, RFC 1122 */
-	{ { 169, 254 }, 16 },	   /* link-local, RFC 3927 */
-	{ { 172, 16 }, 12 },	   /* private, RFC 1918 */
-	{ { 192, 0, 0 }, 24 },	   /* IETF protocol assignments, RFC 6890; all of it */
-	{ { 192, 0, 2 }, 24 },	   /* documentation, RFC 5737 */
-	{ { 192, 88, 99 }, 24 },   /* 6to4 relays, deprecated by RFC 7526 */
-	{ { 192, 168 }, 16 },	   /* private, RFC 1918 */
-	{ { 198, 18 }, 15 },	   /* benchmarking, RFC 2544 */
-	{ { 198, 51, 100 }, 24 },  /* documentation, RFC 5737 */
-	{ { 203, 0, 113 }, 24 },   /* documentation, RFC 5737 */
-	{ { 224 }, 4 },		   /* multicast, RFC 5771 */
-	{ { 240 }, 4 },		   /* reserved and broadcast, RFC 1112, RFC 919 */
+	{ { 0 }, 8 },		  /* this network, RFC 791 */
+	{ { 10 }, 8 },		  /* private, RFC 1918 */
+	{ { 100, 64 }, 10 },	  /* shared (CGNAT), RFC 6598 */
+	{ { 127 }, 8 },		  /* loopback, RFC 1122 */
+	{ { 169, 254 }, 16 },	  /* link-local, RFC 3927 */
+	{ { 172, 16 }, 12 },	  /* private, RFC 1918 */
+	{ { 192, 0, 0 }, 24 },	  /* IETF protocol assignments, RFC 6890; all of it */
+	{ { 192, 0, 2 }, 24 },	  /* documentation, RFC 5737 */
+	{ { 192, 88, 99 }, 24 },  /* 6to4 relays, deprecated by RFC 7526 */
+	{ { 192, 168 }, 16 },	  /* private, RFC 1918 */
+	{ { 198, 18 }, 15 },	  /* benchmarking, RFC 2544 */
+	{ { 198, 51, 100 }, 24 }, /* documentation, RFC 5737 */
+	{ { 203, 0, 113 }, 24 },  /* documentation, RFC 5737 */
+	{ { 224 }, 4 },		  /* multicast, RFC 5771 */
+	{ { 240 }, 4 },		  /* reserved and broadcast, RFC 1112, RFC 919 */
 };
 
 /*
@@ -234,9 +234,9 @@ static const struct range special_v4[] = {
  * (RFC 4291, 2.4, and IANA's IPv6 address space registry).
  */
 static const struct range special_v6[] = {
-	{ { 0x20, 0x01, 0x00 }, 23 },		  /* IETF protocol assignments, RFC 2928; all of it */
-	{ { 0x20, 0x01, 0x0d, 0xb8 }, 32 },	  /* documentation, RFC 3849 */
-	{ { 0x3f, 0xff, 0x00 }, 20 },		  /* documentation, RFC 9637 */
+	{ { 0x20, 0x01, 0x00 }, 23 },	    /* IETF protocol assignments, RFC 2928; all of it */
+	{ { 0x20, 0x01, 0x0d, 0xb8 }, 32 }, /* documentation, RFC 3849 */
+	{ { 0x3f, 0xff, 0x00 }, 20 },	    /* documentation, RFC 9637 */
 };
 
 static bool v4_is_public(const uint8_t quad[4])

@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 
-#define FORMS                                                                     \
+#define FORMS                                                                       \
 	"the forms are example.com, *.example.com, **.example.com, *, an address, " \
 	"or a block such as 10.0.0.0/8; each may have a :port or :from-to, "        \
 	"IPv6 then in brackets"
@@ -35,8 +35,9 @@ static int parse_block(struct str text, struct domain *d, struct err *e)
 	if (str_find(text, '%') < text.len)
 		return FAIL(e, ERR_SYNTAX, "an address here has no zone");
 	if (str_find(text, '/') < text.len)
-		return FAIL(e, ERR_SYNTAX, "not an address block: the address must be whole, the "
-					   "length in range, and no bit set behind it");
+		return FAIL(e, ERR_SYNTAX,
+			    "not an address block: the address must be whole, the "
+			    "length in range, and no bit set behind it");
 	return FAIL(e, ERR_SYNTAX, "not an address; " FORMS);
 }
 
