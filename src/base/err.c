@@ -17,8 +17,8 @@ static void mark_cut(char *text, size_t size)
 	memcpy(text + at, dots, sizeof(dots));
 }
 
-int err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_error,
-		const char *fmt, ...)
+void err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_error,
+		 const char *fmt, ...)
 {
 	va_list args;
 	int n;
@@ -37,10 +37,9 @@ int err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_er
 	}
 	if (n < 0 || (size_t)n >= sizeof(e->text))
 		mark_cut(e->text, sizeof(e->text));
-	return -(int)code;
 }
 
-int err_wrap(struct err *e, const char *fmt, ...)
+void err_wrap_text(struct err *e, const char *fmt, ...)
 {
 	char outer[sizeof(e->text)] = "";
 	size_t rest = strlen(e->text);
@@ -51,20 +50,19 @@ int err_wrap(struct err *e, const char *fmt, ...)
 
 	/* The cause says more than the context around it: the cause stays whole. */
 	if (rest + sizeof("...: ") > sizeof(e->text))
-		return -(int)e->code;
+		return;
 	room = sizeof(e->text) - rest - 2;
 	va_start(args, fmt);
 	n = vsnprintf(outer, room, fmt, args);
 	va_end(args);
 	if (n < 0)
-		return -(int)e->code;
+		return;
 	if ((size_t)n >= room)
 		mark_cut(outer, room);
 	used = strlen(outer);
 	memmove(e->text + used + 2, e->text, rest + 1);
 	memcpy(e->text, outer, used);
 	memcpy(e->text + used, ": ", 2);
-	return -(int)e->code;
 }
 
 void err_clear(struct err *e)

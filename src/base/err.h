@@ -46,19 +46,36 @@ struct err {
 	}
 #define ERR_HERE __FILE__ ":" STRINGIFY(__LINE__)
 
-#define FAIL(e, code, ...)	err_fail_at((e), ERR_HERE, (code), 0, __VA_ARGS__)
-#define FAIL_SYS(e, oserr, ...) err_fail_at((e), ERR_HERE, ERR_SYS, (oserr), __VA_ARGS__)
+/*
+ * Record a failure and give -code, in sight of the compiler and the analyzers:
+ * they then know that the caller's results were not written.
+ */
+#define FAIL(e, code, ...) (err_fail_at((e), ERR_HERE, (code), 0, __VA_ARGS__), err_negative(code))
+#define FAIL_SYS(e, oserr, ...) \
+	(err_fail_at((e), ERR_HERE, ERR_SYS, (oserr), __VA_ARGS__), err_negative(ERR_SYS))
 #define FAIL_NULL(e, code, ...) (err_fail_at((e), ERR_HERE, (code), 0, __VA_ARGS__), NULL)
 
-/*
- * Records a failure and returns -code. FAIL_SYS appends the text of `os_error`.
- * A text that does not fit is cut at a whole UTF-8 character and ends in "...".
- */
-int err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_error,
-		const char *fmt, ...) PRINTF_LIKE(5, 6) NONNULL;
+static inline int err_negative(enum err_code code)
+{
+	return 0 - (int)code;
+}
 
-/* Puts "context: " before the text and returns -code of the failure it wraps. */
-int err_wrap(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3) NONNULL;
+/*
+ * FAIL_SYS appends the text of `os_error`. A text that does not fit is cut at a
+ * whole UTF-8 character and ends in "...".
+ */
+void err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_error,
+		 const char *fmt, ...) PRINTF_LIKE(5, 6) NONNULL;
+
+/* The -code of a failure that was recorded, for passing it on. */
+static inline int err_result(const struct err *e)
+{
+	return e->code > ERR_OK ? err_negative(e->code) : err_negative(ERR_INTERNAL);
+}
+
+/* Puts "context: " before the text and gives err_result(). */
+#define err_wrap(e, ...) (err_wrap_text((e), __VA_ARGS__), err_result(e))
+void err_wrap_text(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3) NONNULL;
 
 /* Forgets a failure, for the rare caller that goes on after one. */
 void err_clear(struct err *e) NONNULL;
