@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Flipping the answer for a path. In each round the rule that decides suggests
+ * a few edits; the first that brings the wanted answer is taken, else the first
+ * after which another rule decides, and that one is asked next.
+ */
+#include "plan/flip.h"
+
+#include "base/path.h"
+#include "base/utf8.h"
+#include "plan/builder.h"
+#include "plan/flip_edit.h"
+
+enum trial_kind {
+	TRIAL_CHANGE, /* the access of an entry that stands for this path alone */
+	TRIAL_ADD,    /* an entry */
+	TRIAL_REMOVE, /* an entry */
+	TRIAL_GIT,    /* P10's key */
+};
+
+struct trial {
+	enum trial_kind kind;
+	size_t layer;
+	size_t entry;	 /* of layers[layer].fs; TRIAL_CHANGE, TRIAL_REMOVE */
+	struct str path; /* TRIAL_ADD */
+	enum access access;
+	enum git_access git;
+};
+
+enum { MAX_TRIALS = 8 };
+
+struct path_flip {
+	struct flipper f;
+	struct str path;
+	enum access wanted;
+	const struct plan *plan; /* with the edits so far */
+	struct trial trials[MAX_TRIALS];
+	size_t trial_count;
+};
+
+/* ---- Trying ------------------------------------------------------------- */
+
+/* The key for a literal path: what is special in a glob is escaped. */
+static int spell_path(struct flipper *f, struct str path, struct str *out)
+{
+	scoped_buf b = BUF_INIT((size_t)2 * PATH_MAX_BYTES);
+
+	for (size_t i = 0; i < path.len; i++) {
+		if (memchr("*?[]{}\\", path.p[i], 7))
+			buf_add_char(&b, '\\');
+		buf_add_char(&b, path.p[i]);
+	}
+	return buf_check(&b, f->e) < 0 ? -(int)f->e->code
+				       : arena_copy(f->a, buf_str(&b), out, f->e);
+}
+
+static struct policy *apply(struct flipper *f, const struct trial *t)
+{
+	static const struct origin suggested = { .file = "suggestion" };
+	struct policy *p = flip_copy_fs(f, f->policy, t->layer);
+	struct profile *profile;
+	fs_entries *fs;
+
+	if (!p)
+		return NULL;
+	fs = &p->layers.items[t->layer].fs;
+	profile = ARENA_NEW(f->a, struct profile, f->e);
+	if (!profile)
+		return NULL;
+	*profile = *p->profile;
+	switch (t->kind) {
+	case TRIAL_CHANGE:
+		fs->items[t->entry].access = t->access;
+		break;
+	case TRIAL_REMOVE:
+		memmove(&fs->items[t->entry], &fs->items[t->entry + 1],
+			(fs->count - t->entry - 1) * sizeof(*fs->items));
+		fs->count--;
+		break;
+	case TRIAL_ADD:
+		fs->items[fs->count++] = (struct fs_entry){ .anchor = FS_ABSOLUTE,
+							    .path = t->path,
+							    .glob = STR_EMPTY,
+							    .access = t->access,
+							    .key = t->path,
+							    .origin = suggested };
+		break;
+	case TRIAL_GIT:
+		profile->git = t->git;
+		break;
+	}
+	if (t->layer == 0)
+		profile->fs = *fs;
+	p->profile = profile;
+	return p;
+}
+
+/* The plan after an edit; NULL without an error when such a policy would be refused. */
+static int try_edit(struct path_flip *pf, const struct trial *t, struct policy **policy,
+		    const struct plan **plan)
+{
+	struct plan_inputs in = *pf->f.in;
+
+	*plan = NULL;
+	*policy = apply(&pf->f, t);
+	if (!*policy)
+		return -(int)pf->f.e->code;
+	in.policy = *policy;
+	*plan = plan_build(pf->f.a, &in, pf->f.e);
+	if (*plan)
+		return 0;
+	if (pf->f.e->code != ERR_POLICY)
+		return -(int)pf->f.e->code;
+	err_clear(pf->f.e);
+	return 0;
+}
+
+/* ---- What to try -------------------------------------------------------- */
+
+static void suggest(struct path_flip *pf, struct trial t)
+{
+	if (pf->trial_count < MAX_TRIALS)
+		pf->trials[pf->trial_count++] = t;
+}
+
+/* The entry that a rule comes from; false for what nobody wrote. */
+static bool find_entry(const struct path_flip *pf, const struct rule *rule, size_t *layer,
+		       size_t *entry)
+{
+	const struct policy *p = pf->f.policy;
+
+	for (*layer = 0; *layer < p->layers.count; ++*layer) {
+		const fs_entries *fs = &p->layers.items[*layer].fs;
+
+		for (*entry = 0; *entry < fs->count; ++*entry)
+			if (flip_same_origin(&fs->items[*entry].origin, &rule->origin) &&
+			    (rule->kind == RULE_MISSING || *layer == rule->layer))
+				return true;
+	}
+	return false;
+}
+
+static int count_places(struct path_flip *pf, const struct fs_entry *entry, size_t *out)
+{
+	place_list places = { .count = 0 };
+	int r = places_expand(pf->f.a, &pf->f.in->places, entry, &places, pf->f.e);
+
+	*out = places.count;
+	return r;
+}
+
+/* A new entry, or the one that has this very key already. */
+static void suggest_entry(struct path_flip *pf, size_t layer, struct str path)
+{
+	const fs_entries *fs = &pf->f.policy->layers.items[layer].fs;
+	struct trial t = { .kind = TRIAL_ADD, .layer = layer, .path = path, .access = pf->wanted };
+
+	for (size_t i = 0; i < fs->count; i++) {
+		const struct fs_entry *entry = &fs->items[i];
+
+		if (entry->anchor != FS_ABSOLUTE || entry->glob.len || !str_eq(entry->path, path))
+			continue;
+		t.kind = TRIAL_CHANGE;
+		t.entry = i;
+		if (!flip_is_ours(&entry->origin))
+			return;
+	}
+	suggest(pf, t);
+}
+
+/* P11 skips entries for what is missing, so the directory it would be made in has to do. */
+static int suggest_entries(struct path_flip *pf, size_t layer)
+{
+	struct canon canon;
+
+	suggest_entry(pf, layer, pf->path);
+	if (canon_resolve(pf->f.a, pf->f.in->host, pf->path, true, &canon, NULL, pf->f.e) < 0)
+		return -(int)pf->f.e->code;
+	if (canon.missing_from)
+		suggest_entry(pf, layer, path_parent(str_first(canon.path, canon.missing_from)));
+	return 0;
+}
+
+/* What the line that decided could say instead. */
+static int suggest_change(struct path_flip *pf, const struct rule *rule, bool may_remove)
+{
+	const struct fs_entry *entry;
+	size_t layer, at, places;
+
+	if (!find_entry(pf, rule, &layer, &at))
+		return 0;
+	entry = &pf->f.policy->layers.items[layer].fs.items[at];
+	if (!flip_is_ours(&entry->origin))
+		return 0;
+	if (count_places(pf, entry, &places) < 0)
+		return -(int)pf->f.e->code;
+	if (!may_remove) {
+		if (rule->kind == RULE_ENTRY && places == 1 && str_eq(rule->path, pf->path))
+			suggest(pf, (struct trial){ .kind = TRIAL_CHANGE,
+						    .layer = layer,
+						    .entry = at,
+						    .access = pf->wanted });
+		return 0;
+	}
+	/* Nobody is told to give up all secrets for one. */
+	if (flip_is_in_file(&entry->origin) && entry->anchor != FS_SECRETS)
+		suggest(pf, (struct trial){ .kind = TRIAL_REMOVE, .layer = layer, .entry = at });
+	return 0;
+}
+
+static void suggest_git(struct path_flip *pf)
+{
+	enum git_access is = pf->f.policy->profile->git;
+
+	if (is < GIT_COMMIT)
+		suggest(pf, (struct trial){ .kind = TRIAL_GIT, .git = GIT_COMMIT });
+	if (is < GIT_WRITE)
+		suggest(pf, (struct trial){ .kind = TRIAL_GIT, .git = GIT_WRITE });
+}
+
+static int suggest_wider(struct path_flip *pf, const struct rule *rule)
+{
+	switch (rule->kind) {
+	case RULE_OWN:
+	case RULE_UNSANDBOXED:
+		return 0;
+	case RULE_PROTECTED:
+	case RULE_GIT:
+		suggest_git(pf);
+		return suggest_entries(pf, 0);
+	case RULE_MISSING:
+		if (suggest_entries(pf, 0) < 0)
+			return -(int)pf->f.e->code;
+		return suggest_change(pf, rule, true);
+	case RULE_ENTRY:
+	case RULE_GLOB:
+	case RULE_GRANT:
+	case RULE_UNCOVERED:
+		break;
+	}
+	if (pf->f.policy->layers.items[rule->layer].kind == LAYER_CEILING)
+		return 0;
+	if (suggest_change(pf, rule, false) < 0 || suggest_entries(pf, rule->layer) < 0 ||
+	    suggest_change(pf, rule, true) < 0)
+		return -(int)pf->f.e->code;
+	return 0;
+}
+
+static int suggest_edits(struct path_flip *pf, const struct verdict *v)
+{
+	pf->trial_count = 0;
+	if (pf->wanted > v->access)
+		return suggest_wider(pf, v->rule);
+	if (v->rule->layer == 0 && suggest_change(pf, v->rule, false) < 0)
+		return -(int)pf->f.e->code;
+	suggest_entry(pf, 0, pf->path);
+	return 0;
+}
+
+/* ---- Recording ---------------------------------------------------------- */
+
+/* "/x → sub" as people read it is "sub" in the table of "/x". */
+static int record_entry(struct flipper *f, const struct trial *t, const struct fs_entry *entry,
+			struct str value)
+{
+	static const struct str arrow = STR_INIT(" → ");
+	struct str table = STR("filesystem"), key = entry->key, base;
+
+	for (size_t i = 0; i + arrow.len < entry->key.len; i++) {
+		if (!str_has_prefix(str_from(entry->key, i), arrow))
+			continue;
+		key = str_from(entry->key, i + arrow.len);
+		if (flip_key(f, str_first(entry->key, i), &base) < 0 ||
+		    arena_printf(f->a, &table, f->e, "filesystem.%.*s", (int)base.len, base.p) < 0)
+			return -(int)f->e->code;
+		break;
+	}
+	if (flip_key(f, key, &key) < 0)
+		return -(int)f->e->code;
+	return flip_record(f, t->layer, table.p, &entry->origin, key, value);
+}
+
+static int record(struct flipper *f, const struct trial *t)
+{
+	static const char *const git_names[] = { "read", "commit", "write" };
+	const fs_entries *fs = &f->policy->layers.items[t->layer].fs;
+	struct str key, value;
+
+	if (t->kind == TRIAL_REMOVE)
+		return record_entry(f, t, &fs->items[t->entry], STR_EMPTY);
+	if (t->kind == TRIAL_GIT) {
+		if (flip_string(f, str_of(git_names[t->git]), &value) < 0)
+			return -(int)f->e->code;
+		return flip_record(f, 0, "", &f->policy->profile->git_origin, STR("git"), value);
+	}
+	if (flip_string(f, str_of(access_name(t->access)), &value) < 0)
+		return -(int)f->e->code;
+	if (t->kind == TRIAL_CHANGE)
+		return record_entry(f, t, &fs->items[t->entry], value);
+	if (spell_path(f, t->path, &key) < 0 || flip_key(f, key, &key) < 0)
+		return -(int)f->e->code;
+	return flip_record(f, t->layer, "filesystem", NULL, key, value);
+}
+
+/* ---- The rounds --------------------------------------------------------- */
+
+static bool is_same_rule(const struct rule *a, const struct rule *b)
+{
+	return a->kind == b->kind && a->layer == b->layer && str_eq(a->path, b->path) &&
+	       str_eq(a->glob, b->glob);
+}
+
+/* Takes the best of the suggested edits; `*found` is false when none helps. */
+static int take_edit(struct path_flip *pf, const struct verdict *before, bool *found)
+{
+	struct policy *policy, *best_policy = NULL;
+	const struct plan *plan, *best_plan = NULL;
+	const struct trial *best = NULL;
+
+	for (size_t i = 0; i < pf->trial_count; i++) {
+		struct verdict v;
+
+		if (try_edit(pf, &pf->trials[i], &policy, &plan) < 0)
+			return -(int)pf->f.e->code;
+		if (!plan)
+			continue;
+		v = plan_resolve(plan, pf->path);
+		if (v.access != pf->wanted && (best || is_same_rule(v.rule, before->rule)))
+			continue;
+		best = &pf->trials[i];
+		best_policy = policy;
+		best_plan = plan;
+		if (v.access == pf->wanted)
+			break;
+	}
+	*found = best != NULL;
+	if (!best)
+		return 0;
+	if (record(&pf->f, best) < 0)
+		return -(int)pf->f.e->code;
+	pf->f.policy = best_policy;
+	pf->plan = best_plan;
+	return 0;
+}
+
+static int explain_ceiling(struct flipper *f, const struct rule *rule)
+{
+	struct str place;
+
+	if (flip_place(f, &rule->origin, &place) < 0)
+		return -(int)f->e->code;
+	return arena_printf(f->a, &f->flip.why_not, f->e,
+			    "%.*s is a ceiling that only the administrator of this machine can "
+			    "raise",
+			    STR_ARG(place));
+}
+
+static int explain(struct path_flip *pf, const struct rule *rule)
+{
+	struct flipper *f = &pf->f;
+	struct str place;
+
+	if (rule->kind == RULE_OWN)
+		return arena_printf(f->a, &f->flip.why_not, f->e,
+				    "%.*s belongs to Cordon itself, and no policy opens it (P25)",
+				    STR_ARG(pf->path));
+	if (rule->kind == RULE_UNSANDBOXED)
+		return arena_printf(f->a, &f->flip.why_not, f->e,
+				    "this profile has no sandbox; choose another one");
+	if (f->policy->layers.items[rule->layer].kind == LAYER_CEILING)
+		return explain_ceiling(f, rule);
+	if (flip_place(f, &rule->origin, &place) < 0)
+		return -(int)f->e->code;
+	return arena_printf(f->a, &f->flip.why_not, f->e,
+			    "%.*s (%.*s) decides here, and no single line changes that",
+			    STR_ARG(rule->key), STR_ARG(place));
+}
+
+static int flip_rounds(struct path_flip *pf)
+{
+	for (size_t round = 0;; round++) {
+		struct verdict v = plan_resolve(pf->plan, pf->path);
+		bool found = false;
+
+		if (v.access == pf->wanted)
+			return flip_finish(&pf->f);
+		if (round < FLIP_MAX_EDITS &&
+		    (suggest_edits(pf, &v) < 0 || take_edit(pf, &v, &found) < 0))
+			return -(int)pf->f.e->code;
+		if (!found)
+			return explain(pf, v.rule);
+	}
+}
+
+int plan_flip_path(struct arena *a, const struct plan_inputs *in, const struct plan *p,
+		   struct str path, enum access wanted, struct flip *out, struct err *e)
+{
+	struct path_flip pf = {
+		.f = { .a = a, .in = in, .policy = in->policy, .e = e },
+		.path = path,
+		.wanted = wanted,
+		.plan = p,
+	};
+	int r;
+
+	if (utf8_check(path) < path.len)
+		r = arena_printf(a, &pf.f.flip.why_not, e,
+				 "a configuration file can't hold a path that is not UTF-8");
+	else
+		r = flip_rounds(&pf);
+	if (r < 0)
+		return r;
+	if (!pf.f.flip.is_possible) {
+		pf.f.flip.edit_count = 0;
+		pf.f.flip.needs_own_profile = false;
+	}
+	*out = pf.f.flip;
+	return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * "What would I have to write so that the answer is another one?": the smallest
+ * edit that changes the answer for one path or host. Every edit was tried on a
+ * copy of the policy before it is suggested; what was not seen to work is not
+ * said.
+ *
+ * Preferred is a change of the one line that decided, if it is about just this
+ * path or host; else one more entry in the profile in force. A line that stands
+ * for more is taken out only where nothing else helps, and the text says so.
+ * Where several layers stand in the way, there is an edit for each.
+ */
+#pragma once
+
+#include "base/hostname.h"
+#include "plan/net.h"
+#include "plan/plan.h"
+
+struct flip_edit {
+	struct str file;  /* "" is the user's own configuration file */
+	uint32_t line;	  /* the line to replace; 0: a new one */
+	struct str table; /* "permissions.dev.filesystem", as it stands between [ and ] */
+	struct str key;	  /* as TOML */
+	struct str value; /* as TOML; "": the line is taken out */
+};
+
+enum { FLIP_MAX_EDITS = 4 };
+
+struct flip {
+	bool is_possible;
+	/*
+	 * The profile in force is built in and can't be edited: `toml` is then a new
+	 * profile that extends it, and `toml_top` a line that chooses it, to stand
+	 * before the first table of the file.
+	 */
+	bool needs_own_profile;
+	struct flip_edit edits[FLIP_MAX_EDITS]; /* none when the answer is `wanted` already */
+	size_t edit_count;
+	struct str text;     /* one sentence */
+	struct str toml;     /* to paste; a comment says where each part belongs */
+	struct str toml_top; /* "" unless needs_own_profile */
+	struct str why_not;  /* "" when it is possible */
+};
+
+/* `path` as for plan_resolve(). `in` and `p` belong together. ERR_NOMEM, ERR_LIMIT, ERR_SYS. */
+int plan_flip_path(struct arena *a, const struct plan_inputs *in, const struct plan *p,
+		   struct str path, enum access wanted, struct flip *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* `port` 0: every port. `wanted` is DECISION_ALLOW or DECISION_DENY; nobody can be made to ask. */
+int plan_flip_host(struct arena *a, const struct plan_inputs *in, const struct plan *p,
+		   const struct hostname *host, uint16_t port, enum decision wanted,
+		   struct flip *out, struct err *e) MUST_CHECK NONNULL;

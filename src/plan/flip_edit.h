@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What flip.c and flip_host.c share: a copy of the policy that edits are tried
+ * on, the list of edits, and the words and TOML made from it. Nobody else
+ * includes this.
+ */
+#pragma once
+
+#include "plan/flip.h"
+
+struct flipper {
+	struct arena *a;
+	const struct plan_inputs *in;
+	const struct policy *policy; /* with the edits so far */
+	struct flip flip;
+	struct err *e;
+};
+
+/* A copy whose layers and profile may be changed; what they point to may not. */
+struct policy *flip_copy(struct flipper *f, const struct policy *p) MUST_CHECK NONNULL;
+
+/* The same with the entries (or rules) of one layer copied too, with room for one more. */
+struct policy *flip_copy_fs(struct flipper *f, const struct policy *p, size_t layer)
+	MUST_CHECK NONNULL;
+struct policy *flip_copy_rules(struct flipper *f, const struct policy *p, size_t layer)
+	MUST_CHECK NONNULL;
+
+bool flip_same_origin(const struct origin *a, const struct origin *b) NONNULL;
+
+/* Whether a line can be edited: it is in a file, not built in nor on the command line. */
+bool flip_is_in_file(const struct origin *origin) NONNULL;
+
+/* Whether what stands there may be changed or overridden: all but the command line. */
+bool flip_is_ours(const struct origin *origin) NONNULL;
+
+/*
+ * Records an edit in a table ("filesystem"; "" is the profile's own) of that
+ * layer. `at` is the line to change, or NULL. `key` and `value` are TOML.
+ */
+int flip_record(struct flipper *f, size_t layer, const char *table, const struct origin *at,
+		struct str key, struct str value) MUST_CHECK;
+
+/* `text` as a TOML key, and as a TOML string. */
+int flip_key(struct flipper *f, struct str text, struct str *out) MUST_CHECK NONNULL;
+int flip_string(struct flipper *f, struct str text, struct str *out) MUST_CHECK NONNULL;
+
+/* Makes the words and the TOML of a flip that is possible. */
+int flip_finish(struct flipper *f) MUST_CHECK NONNULL;
+
+/* "FILE:LINE", or who else says it. */
+int flip_place(struct flipper *f, const struct origin *origin, struct str *out) MUST_CHECK NONNULL;

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Flipping the answer for a host. Each verdict has one cure; it is applied to a
+ * copy of the policy, and the answer asked again, until it is the wanted one.
+ */
+#include "plan/flip_edit.h"
+#include "plan/net_table.h"
+
+struct host_flip {
+	struct flipper f;
+	const struct hostname *host;
+	uint16_t port;
+	enum decision wanted;
+	struct domain own; /* the pattern for just this host and port */
+};
+
+static int parse_own(struct host_flip *hf)
+{
+	const struct hostname *host = hf->host;
+	bool bracket = host->is_ip && !ip_is_v4(&host->ip) && hf->port;
+	struct str text = host->name;
+
+	if (hf->port && arena_printf(hf->f.a, &text, hf->f.e, "%s%.*s%s:%u", bracket ? "[" : "",
+				     (int)host->name.len, host->name.p, bracket ? "]" : "",
+				     (unsigned)hf->port) < 0)
+		return -(int)hf->f.e->code;
+	return domain_parse(hf->f.a, text, &hf->own, hf->f.e);
+}
+
+/* ---- Single edits ------------------------------------------------------- */
+
+static int record_domain(struct host_flip *hf, size_t layer, struct str pattern, const char *value,
+			 const struct origin *at)
+{
+	struct str key, quoted = STR_EMPTY;
+
+	if (flip_key(&hf->f, pattern, &key) < 0 ||
+	    (value && flip_string(&hf->f, str_of(value), &quoted) < 0))
+		return -(int)hf->f.e->code;
+	return flip_record(&hf->f, layer, "network.domains", at, key, quoted);
+}
+
+static int add_rule(struct host_flip *hf, const struct domain *domain, bool is_allow)
+{
+	struct policy *p = flip_copy_rules(&hf->f, hf->f.policy, 0);
+	struct net_rules *net;
+
+	if (!p)
+		return -(int)hf->f.e->code;
+	net = &p->layers.items[0].net;
+	net->rules.items[net->rules.count++] = (struct net_rule){
+		.domain = *domain, .is_allow = is_allow, .origin = { .file = "suggestion" }
+	};
+	if (net->access == NET_FULL)
+		net->access = NET_MANAGED; /* P12: enabled, and any other key */
+	if (record_domain(hf, 0, domain->text, is_allow ? "allow" : "deny", NULL) < 0)
+		return -(int)hf->f.e->code;
+	hf->f.policy = p;
+	return 0;
+}
+
+static int add_text(struct host_flip *hf, struct str text, bool is_allow)
+{
+	struct domain domain;
+
+	if (domain_parse(hf->f.a, text, &domain, hf->f.e) < 0)
+		return -(int)hf->f.e->code;
+	return add_rule(hf, &domain, is_allow);
+}
+
+static int enable(struct host_flip *hf, size_t layer)
+{
+	struct policy *p = flip_copy(&hf->f, hf->f.policy);
+	const struct origin *at = NULL;
+
+	if (!p)
+		return -(int)hf->f.e->code;
+	/* A project is off only by a line that says so, a profile also by saying nothing. */
+	if (layer > 0)
+		at = &p->layers.items[layer].net.access_origin;
+	if (flip_record(&hf->f, layer, "network", at, STR("enabled"), STR("true")) < 0)
+		return -(int)hf->f.e->code;
+	p->layers.items[layer].net.access = NET_MANAGED;
+	hf->f.policy = p;
+	return 0;
+}
+
+/* The rule about just this host says the opposite; one about more is taken out. */
+static int change_rule(struct host_flip *hf, const struct net_verdict *v)
+{
+	struct policy *p = flip_copy_rules(&hf->f, hf->f.policy, v->layer);
+	bool is_own = str_eq(v->rule->domain.text, hf->own.text) && v->layer == 0;
+	struct net_rules *net;
+	size_t i = 0;
+
+	if (!p)
+		return -(int)hf->f.e->code;
+	net = &p->layers.items[v->layer].net;
+	while (i < net->rules.count && !flip_same_origin(&net->rules.items[i].origin, &v->origin))
+		i++;
+	if (i == net->rules.count)
+		return 0;
+	if (is_own) {
+		net->rules.items[i].is_allow = !v->rule->is_allow;
+	} else {
+		memmove(&net->rules.items[i], &net->rules.items[i + 1],
+			(net->rules.count - i - 1) * sizeof(*net->rules.items));
+		net->rules.count--;
+	}
+	if (record_domain(hf, v->layer, v->rule->domain.text,
+			  !is_own	      ? NULL
+			  : v->rule->is_allow ? "deny"
+					      : "allow",
+			  &v->origin) < 0)
+		return -(int)hf->f.e->code;
+	hf->f.policy = p;
+	return 0;
+}
+
+/* ---- Cures -------------------------------------------------------------- */
+
+static bool has_allow(const struct host_flip *hf, const struct domain *what)
+{
+	const struct net_rules *net = &hf->f.policy->layers.items[0].net;
+
+	for (size_t i = 0; i < net->rules.count; i++)
+		if (net->rules.items[i].is_allow &&
+		    net_is_within(what, &net->rules.items[i].domain))
+			return true;
+	return false;
+}
+
+static bool has_exact(const struct host_flip *hf)
+{
+	const struct net_rules *net = &hf->f.policy->layers.items[0].net;
+
+	for (size_t i = 0; i < net->rules.count; i++)
+		if (net->rules.items[i].is_allow &&
+		    net->rules.items[i].domain.kind == DOMAIN_EXACT &&
+		    net_is_within(&hf->own, &net->rules.items[i].domain))
+			return true;
+	return false;
+}
+
+/* A literal needs its own entry; a name that means this machine, itself and the address. */
+static int pass_guard(struct host_flip *hf)
+{
+	if (hf->host->is_ip || !has_exact(hf))
+		return add_rule(hf, &hf->own, true);
+	return add_text(hf, STR("127.0.0.1"), true);
+}
+
+static int cure_deny(struct host_flip *hf, const struct net_verdict *v)
+{
+	switch (v->reason) {
+	case NET_REASON_OFF:
+		if (v->layer == 0 && !has_allow(hf, &hf->own) && add_rule(hf, &hf->own, true) < 0)
+			return -(int)hf->f.e->code;
+		return enable(hf, v->layer);
+	case NET_REASON_RULE:
+		return flip_is_in_file(&v->origin) ? change_rule(hf, v) : 0;
+	case NET_REASON_PRIVATE:
+		return pass_guard(hf);
+	case NET_REASON_UNMATCHED:
+		return add_rule(hf, &hf->own, true);
+	case NET_REASON_FULL:
+	case NET_REASON_UNSANDBOXED:
+		break;
+	}
+	return 0;
+}
+
+static int cure_allow(struct host_flip *hf, const struct net_verdict *v)
+{
+	if (v->reason == NET_REASON_UNSANDBOXED)
+		return 0;
+	/* With any rule at all the network is managed, so that the others have to be named too. */
+	if (v->reason == NET_REASON_FULL && add_text(hf, STR("*"), true) < 0)
+		return -(int)hf->f.e->code;
+	if (v->rule && str_eq(v->rule->domain.text, hf->own.text) && flip_is_in_file(&v->origin))
+		return change_rule(hf, v);
+	return add_rule(hf, &hf->own, false);
+}
+
+static int explain(struct host_flip *hf, const struct net_verdict *v)
+{
+	struct flipper *f = &hf->f;
+	struct str place;
+
+	if (v->reason == NET_REASON_UNSANDBOXED)
+		return arena_printf(f->a, &f->flip.why_not, f->e,
+				    "this profile has no sandbox; choose another one");
+	if (hf->wanted == DECISION_ASK)
+		return arena_printf(f->a, &f->flip.why_not, f->e,
+				    "hosts are asked about when no rule covers them and a decider "
+				    "is configured; no line says so");
+	if (flip_place(f, &v->origin, &place) < 0)
+		return -(int)f->e->code;
+	if (f->policy->layers.items[v->layer].kind == LAYER_CEILING)
+		return arena_printf(f->a, &f->flip.why_not, f->e,
+				    "%.*s is a ceiling that only the administrator of this machine "
+				    "can raise",
+				    STR_ARG(place));
+	return arena_printf(f->a, &f->flip.why_not, f->e,
+			    "%.*s decides here, and no line in a file changes that",
+			    STR_ARG(place));
+}
+
+static int cure(struct host_flip *hf, const struct net_verdict *v)
+{
+	bool is_ceiling = hf->f.policy->layers.items[v->layer].kind == LAYER_CEILING;
+
+	if (is_ceiling || hf->wanted == DECISION_ASK)
+		return 0;
+	return hf->wanted == DECISION_ALLOW ? cure_deny(hf, v) : cure_allow(hf, v);
+}
+
+static int flip_rounds(struct host_flip *hf)
+{
+	for (;;) {
+		const struct policy *before = hf->f.policy;
+		const struct net *net = net_build(hf->f.a, before, hf->f.in->has_decider, hf->f.e);
+		struct net_verdict v;
+
+		if (!net)
+			return -(int)hf->f.e->code;
+		v = net_resolve(net, hf->host, hf->port);
+		if (v.decision == hf->wanted)
+			return flip_finish(&hf->f);
+		/* A cure takes up to two edits. */
+		if (hf->f.flip.edit_count + 2 <= FLIP_MAX_EDITS && cure(hf, &v) < 0)
+			return -(int)hf->f.e->code;
+		if (hf->f.policy == before)
+			return explain(hf, &v);
+	}
+}
+
+int plan_flip_host(struct arena *a, const struct plan_inputs *in, const struct plan *p,
+		   const struct hostname *host, uint16_t port, enum decision wanted,
+		   struct flip *out, struct err *e)
+{
+	struct host_flip hf = {
+		.f = { .a = a, .in = in, .policy = p->policy, .e = e },
+		.host = host,
+		.port = port,
+		.wanted = wanted,
+	};
+
+	if (parse_own(&hf) < 0 || flip_rounds(&hf) < 0)
+		return -(int)e->code;
+	if (!hf.f.flip.is_possible) {
+		hf.f.flip.edit_count = 0;
+		hf.f.flip.needs_own_profile = false;
+	}
+	*out = hf.f.flip;
+	return 0;
+}
