@@ -59,6 +59,8 @@ static int need_region(struct builder *b, const struct region *r, const struct r
 		       bool is_inside_carve, struct err *e)
 {
 	struct str path = r->path;
+	/* A glob may have matched between the region around this one and here. */
+	enum access above = plan_resolve(b->plan, path_parent(path)).access;
 
 	if (r->access < ACCESS_WRITE &&
 	    add_need(b, G_FS_WRITE, r->rule, e, "%.*s may not be written", STR_ARG(path)) < 0)
@@ -71,10 +73,9 @@ static int need_region(struct builder *b, const struct region *r, const struct r
 		     STR_ARG(path), access_name(r->access), STR_ARG(around->path),
 		     access_name(around->access)) < 0)
 		return -(int)e->code;
-	if (is_inside_carve && r->access > around->access &&
-	    add_need(b, G_FS_REOPEN, r->rule, e, "%.*s is %s inside %.*s, which is only %s",
-		     STR_ARG(path), access_name(r->access), STR_ARG(around->path),
-		     access_name(around->access)) < 0)
+	if ((is_inside_carve || above < around->access) && r->access > above &&
+	    add_need(b, G_FS_REOPEN, r->rule, e, "%.*s is %s inside what is only %s", STR_ARG(path),
+		     access_name(r->access), access_name(above)) < 0)
 		return -(int)e->code;
 	return 0;
 }
@@ -207,40 +208,12 @@ static int need_isolation(struct builder *b, struct err *e)
 	return 0;
 }
 
-/* P2: what a project asked of the network and did not get. */
-static int note_cuts(struct builder *b, struct err *e)
-{
-	net_cut_list cuts = { .count = 0 };
-
-	if (net_cuts(b->a, b->plan->net, &cuts, e) < 0)
-		return -(int)e->code;
-	for (size_t i = 0; i < cuts.count; i++) {
-		const struct net_cut *cut = &cuts.items[i];
-		struct str layer = b->in->policy->layers.items[cut->layer].name;
-		int failed;
-
-		if (cut->what.len)
-			failed = builder_note(b, true, cut->origin, e,
-					      "%.*s may not allow %.*s: the profile does not, and "
-					      "a project that is not trusted only narrows",
-					      STR_ARG(layer), STR_ARG(cut->what));
-		else
-			failed = builder_note(b, true, cut->origin, e,
-					      "%.*s may not open the network: the profile does "
-					      "not, and a project that is not trusted only narrows",
-					      STR_ARG(layer));
-		if (failed)
-			return failed;
-	}
-	return 0;
-}
-
 int pass_needs(struct builder *b, struct err *e)
 {
 	if (b->plan->is_unsandboxed)
 		return 0;
 	if (need_regions(b, e) < 0 || need_rules(b, e) < 0 || need_net(b, e) < 0 ||
-	    need_limits(b, e) < 0 || need_isolation(b, e) < 0 || note_cuts(b, e) < 0)
+	    need_limits(b, e) < 0 || need_isolation(b, e) < 0)
 		return -(int)e->code;
 	return 0;
 }

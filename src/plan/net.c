@@ -130,6 +130,22 @@ bool net_is_limited(const struct net *n)
 	return n->is_limited;
 }
 
+bool net_allows_local_binding(const struct net *n)
+{
+	for (size_t i = 0; i < n->policy->layers.count; i++)
+		if ((i == 0 || narrows(n->policy, i)) && !n->layers[i].said->allows_local_binding)
+			return n->is_unsandboxed;
+	return true;
+}
+
+bool net_allows_upstream_proxy(const struct net *n)
+{
+	for (size_t i = 0; i < n->policy->layers.count; i++)
+		if ((i == 0 || narrows(n->policy, i)) && !n->layers[i].said->allows_upstream_proxy)
+			return n->is_unsandboxed;
+	return true;
+}
+
 bool net_method_passes(const struct net *n, struct str method)
 {
 	return !n->is_limited || str_is(method, "GET") || str_is(method, "HEAD") ||
@@ -446,85 +462,4 @@ struct net_verdict net_resolve_socket(const struct net *n, struct str path, stru
 	else
 		v = by_reason(DECISION_DENY, NET_REASON_UNMATCHED, 0, nowhere);
 	return v;
-}
-
-/* ---- Cut widenings (P2) ------------------------------------------------- */
-
-static int add_cut(struct arena *a, net_cut_list *out, size_t layer, struct str what,
-		   struct origin origin, struct err *e)
-{
-	struct net_cut *cut = VEC_PUSH(a, out, e);
-
-	if (!cut)
-		return -(int)e->code;
-	*cut = (struct net_cut){ .layer = (uint32_t)layer, .what = what, .origin = origin };
-	return 0;
-}
-
-/* Whether the profile gives less than all of what a pattern asks for. */
-static bool is_cut(const struct net *n, const struct domain *what)
-{
-	if (n->layers[0].said->access == NET_FULL)
-		return false;
-	return find_deny(&n->layers[0].deny, what) || !find_allow(n, what) ||
-	       (is_localhost(what) && !allows_loopback(n, what));
-}
-
-static bool is_socket_cut(const struct net *n, const struct net_socket *asked)
-{
-	const struct net_rules *said = n->layers[0].said;
-
-	if (said->access != NET_MANAGED)
-		return said->access == NET_OFF;
-	for (size_t i = 0; i < said->sockets.count; i++) {
-		const struct net_socket *s = &said->sockets.items[i];
-
-		if (s->below_home == asked->below_home && str_eq(s->path, asked->path))
-			return !s->is_allow;
-	}
-	return true;
-}
-
-/* `enabled = true` and nothing else; with other keys it asks for no more than they do. */
-static bool asks_for_all(const struct net_rules *said)
-{
-	return said->access == NET_FULL && said->rules.count == 0 && said->sockets.count == 0;
-}
-
-static int cut_layer(struct arena *a, const struct net *n, size_t layer, net_cut_list *out,
-		     struct err *e)
-{
-	const struct net_rules *said = n->layers[layer].said;
-
-	if (said->access == NET_OFF)
-		return 0; /* What it allows besides, it does not get from itself. */
-	if (n->layers[0].said->access != NET_FULL && asks_for_all(said) &&
-	    add_cut(a, out, layer, STR_EMPTY, said->access_origin, e) < 0)
-		return -(int)e->code;
-	for (size_t i = 0; i < said->rules.count; i++) {
-		const struct net_rule *r = &said->rules.items[i];
-
-		if (r->is_allow && is_cut(n, &r->domain) &&
-		    add_cut(a, out, layer, r->domain.text, r->origin, e) < 0)
-			return -(int)e->code;
-	}
-	for (size_t i = 0; i < said->sockets.count; i++) {
-		const struct net_socket *s = &said->sockets.items[i];
-
-		if (s->is_allow && is_socket_cut(n, s) &&
-		    add_cut(a, out, layer, s->path, s->origin, e) < 0)
-			return -(int)e->code;
-	}
-	return 0;
-}
-
-int net_cuts(struct arena *a, const struct net *n, net_cut_list *out, struct err *e)
-{
-	const struct policy *p = n->policy;
-
-	for (size_t i = 1; i < p->layers.count && !n->is_unsandboxed; i++)
-		if (p->layers.items[i].kind == LAYER_PROJECT && narrows(p, i) &&
-		    cut_layer(a, n, i, out, e) < 0)
-			return -(int)e->code;
-	return 0;
 }

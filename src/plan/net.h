@@ -71,6 +71,10 @@ const struct net *net_build(struct arena *a, const struct policy *p, bool has_de
 enum net_access net_mode(const struct net *n) NONNULL;
 bool net_is_limited(const struct net *n) NONNULL;
 
+/* P13; only where every layer that speaks of the network leaves it. */
+bool net_allows_local_binding(const struct net *n) NONNULL;
+bool net_allows_upstream_proxy(const struct net *n) NONNULL;
+
 /* The answer; never fails, allocates nothing. `port` 0: not known (only rules for every port apply). */
 struct net_verdict net_resolve(const struct net *n, const struct hostname *host, uint16_t port)
 	NONNULL;
@@ -92,17 +96,3 @@ int net_trace_host(struct arena *a, const struct net *n, const struct hostname *
 
 /* P15: whether that socket file of the host may be connected to. `home` as in struct places. */
 struct net_verdict net_resolve_socket(const struct net *n, struct str path, struct str home) NONNULL;
-
-/*
- * P2: what an untrusted project asks for and does not get, because the profile
- * does not give it. For the plan's notes.
- */
-struct net_cut {
-	uint32_t layer;	      /* index into policy->layers */
-	struct str what;      /* the pattern, the path of the socket, or "" for the network itself */
-	struct origin origin; /* of the line that asks */
-};
-typedef VEC(struct net_cut) net_cut_list;
-
-int net_cuts(struct arena *a, const struct net *n, net_cut_list *out, struct err *e)
-	MUST_CHECK NONNULL;
