@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The effective policy (P1, P2, P16): the profile, the projects and the ceiling
+ * as a stack of layers.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "policy/config.h"
+
+/* What policy_compile() builds up. */
+struct compile {
+	struct arena *a;
+	const struct config *c;
+	struct policy *policy;
+	struct profile *profile;
+	VEC(struct narrowing) above;
+};
+
+static struct origin allow_origin(const struct toml *ceiling)
+{
+	const struct toml *allow = toml_find(ceiling, "allow");
+
+	return allow ? allow->origin : ceiling->origin;
+}
+
+/* What the ceiling's `allow` has to name before it may be chosen (P1). */
+static int check_allowed(const struct config *c, const struct profile_doc *doc, struct err *e)
+{
+	const struct settings *s = &c->settings;
+
+	if (!c->ceiling)
+		return 0;
+	if (!(s->allow & ALLOW_NONE) && doc->is_unsandboxed)
+		return FAIL_AT(
+			e, ERR_POLICY, allow_origin(c->ceiling),
+			"the requirements do not allow to run without a sandbox, as '%s' does; "
+			"choose another profile, or have \"none\" added to 'allow' here",
+			builtin_full_access);
+	if (!(s->allow & ALLOW_NONE) && s->unavailable == UNAVAILABLE_PASSTHROUGH)
+		return FAIL_AT(
+			e, ERR_POLICY, allow_origin(c->ceiling),
+			"the requirements do not allow unavailable = \"passthrough\" (%s:%u); "
+			"remove it there, or have \"none\" added to 'allow' here",
+			s->unavailable_origin.file, (unsigned)s->unavailable_origin.line);
+	if (!(s->allow & ALLOW_ACCEPT_MISSING) && s->accept_missing.count > 0)
+		return FAIL_AT(e, ERR_POLICY, allow_origin(c->ceiling),
+			       "the requirements do not allow 'accept_missing' (%s:%u); remove it "
+			       "there, or have \"accept_missing\" added to 'allow' here",
+			       s->accept_missing.items[0].origin.file,
+			       (unsigned)s->accept_missing.items[0].origin.line);
+	return 0;
+}
+
+static bool takes_away(const struct narrowing *n)
+{
+	for (size_t i = 0; i < n->layer.fs.count; i++)
+		if (n->layer.fs.items[i].access != ACCESS_WRITE)
+			return true;
+	for (size_t i = 0; i < LIMIT_COUNT; i++)
+		if (n->limits.value[i])
+			return true;
+	return n->protect.count > 0 || n->layer.net.access != NET_FULL ||
+	       !n->layer.net.allows_local_binding || !n->layer.net.allows_upstream_proxy;
+}
+
+/* P3: without a sandbox nothing that a layer takes away would be taken away. */
+static int check_enforced(const struct profile_doc *doc, const struct narrowing *n,
+			  struct origin origin, struct err *e)
+{
+	if (!doc->is_unsandboxed || !takes_away(n))
+		return 0;
+	return FAIL_AT(e, ERR_POLICY, origin,
+		       "'%s' runs without a sandbox, so what %s takes away would be lost; choose a "
+		       "profile with a sandbox, or remove this file's rules",
+		       builtin_full_access, SHOWN(n->layer.name));
+}
+
+static int add_narrowing(struct compile *k, const struct narrowing *n, struct err *e)
+{
+	struct narrowing *added = VEC_PUSH(k->a, &k->above, e);
+
+	if (!added)
+		return err_result(e);
+	*added = *n;
+	return 0;
+}
+
+/* One project: merged into `*table` when trusted, else a layer above. */
+static int add_project(struct compile *k, const struct profile_doc *doc, struct project *project,
+		       struct toml *table, struct toml **kept, struct err *e)
+{
+	struct decode quiet = { .a = k->a, .where = "a project", .narrows = true };
+	struct decode d = quiet;
+	struct narrowing n;
+	struct toml *top;
+	int r;
+
+	*kept = NULL;
+	if (!project->source.is_present) {
+		project->is_trusted = false;
+		return 0;
+	}
+	d.warnings = &k->policy->warnings;
+	r = project_load(&d, k->c, project, &top, e);
+	if (r == 0)
+		r = decode_narrowing(project->is_trusted ? &quiet : &d, top, &n, e);
+	if (r == 0)
+		r = arena_printf(k->a, &n.layer.name, e, "project %.*s", (int)project->dir.len,
+				 project->dir.p);
+	if (r == 0)
+		r = check_enforced(doc, &n, top->origin, e);
+	if (r < 0)
+		return r;
+	if (project->is_trusted)
+		return project_merge(k->a, table, top, e);
+	n.layer.kind = LAYER_PROJECT;
+	n.layer.dir = project->dir;
+	*kept = top;
+	return add_narrowing(k, &n, e);
+}
+
+static int add_ceiling(struct compile *k, const struct profile_doc *doc, struct err *e)
+{
+	struct decode d = { .a = k->a,
+			    .warnings = &k->policy->warnings,
+			    .where = "the requirements",
+			    .narrows = true };
+	struct narrowing n;
+	int r;
+
+	if (!k->c->ceiling)
+		return 0;
+	r = decode_narrowing(&d, k->c->ceiling, &n, e);
+	if (r < 0)
+		return r;
+	n.layer.kind = LAYER_CEILING;
+	n.layer.name = STR("requirements");
+	r = check_enforced(doc, &n, k->c->ceiling->origin, e);
+	return r < 0 ? r : add_narrowing(k, &n, e);
+}
+
+static int decode_base(struct compile *k, const struct profile_doc *doc, const struct toml *table,
+		       const struct fs_entry *extra, size_t extra_count, struct err *e)
+{
+	char where[SHOWN_BYTES + 16];
+	struct decode d = { .a = k->a, .warnings = &k->policy->warnings, .where = where };
+
+	(void)snprintf(where, sizeof(where), "profile '%s'", SHOWN(doc->name));
+	k->profile = decode_profile(&d, doc->name, table, e);
+	if (!k->profile)
+		return err_result(e);
+	k->profile->is_unsandboxed = doc->is_unsandboxed;
+	for (size_t i = 0; i < extra_count; i++) {
+		struct fs_entry *added;
+
+		if (doc->is_unsandboxed && extra[i].access != ACCESS_WRITE)
+			return FAIL_AT(
+				e, ERR_POLICY, extra[i].origin,
+				"'%s' runs without a sandbox, so '%s' could not be kept from "
+				"being written; choose another profile",
+				builtin_full_access, SHOWN(extra[i].key));
+		added = VEC_PUSH(k->a, &k->profile->fs, e);
+		if (!added)
+			return err_result(e);
+		*added = extra[i];
+	}
+	return 0;
+}
+
+static int compare_named(const void *left, const void *right)
+{
+	const struct named *a = left;
+	const struct named *b = right;
+
+	return str_cmp(a->name, b->name);
+}
+
+/* The names of all layers, each once. */
+static int unite_protect(struct compile *k, struct err *e)
+{
+	names *all = &k->profile->protect;
+	size_t count = 0;
+
+	for (size_t i = 0; i < k->above.count; i++) {
+		for (size_t j = 0; j < k->above.items[i].protect.count; j++) {
+			struct named *added = VEC_PUSH(k->a, all, e);
+
+			if (!added)
+				return err_result(e);
+			*added = k->above.items[i].protect.items[j];
+		}
+	}
+	if (all->count > 1)
+		qsort(all->items, all->count, sizeof(*all->items), compare_named);
+	for (size_t i = 0; i < all->count; i++)
+		if (i == 0 || !str_eq(all->items[i].name, all->items[count - 1].name))
+			all->items[count++] = all->items[i];
+	all->count = count;
+	return 0;
+}
+
+static void meet_limits(struct limits *into, const struct limits *other)
+{
+	for (size_t i = 0; i < LIMIT_COUNT; i++) {
+		if (!other->value[i] || (into->value[i] && into->value[i] <= other->value[i]))
+			continue;
+		into->value[i] = other->value[i];
+		into->origin[i] = other->origin[i];
+	}
+}
+
+static int stack_layers(struct compile *k, struct err *e)
+{
+	struct layer *base = VEC_PUSH(k->a, &k->policy->layers, e);
+	int r;
+
+	if (!base)
+		return err_result(e);
+	*base = (struct layer){ .kind = LAYER_PROFILE,
+				.dir = STR_EMPTY,
+				.fs = k->profile->fs,
+				.net = k->profile->net,
+				.has_net = true };
+	r = arena_printf(k->a, &base->name, e, "profile %.*s", (int)k->profile->name.len,
+			 k->profile->name.p);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < k->above.count; i++) {
+		struct layer *added = VEC_PUSH(k->a, &k->policy->layers, e);
+
+		if (!added)
+			return err_result(e);
+		*added = k->above.items[i].layer;
+		meet_limits(&k->profile->limits, &k->above.items[i].limits);
+	}
+	k->policy->profile = k->profile;
+	return unite_protect(k, e);
+}
+
+static int copy_warnings(struct compile *k, struct err *e)
+{
+	for (size_t i = 0; i < k->c->warnings.count; i++) {
+		struct warning *added = VEC_PUSH(k->a, &k->policy->warnings, e);
+
+		if (!added)
+			return err_result(e);
+		*added = k->c->warnings.items[i];
+	}
+	return 0;
+}
+
+/* Cuts can be told only when the profile, trusted projects included, is known. */
+static int report_cuts(struct compile *k, struct toml *const *tops, size_t count, struct err *e)
+{
+	struct decode d = { .a = k->a, .warnings = &k->policy->warnings, .where = "a project" };
+	size_t layer = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < count && r == 0; i++)
+		if (tops[i])
+			r = project_report_cuts(&d, tops[i], &k->above.items[layer++], k->profile,
+						e);
+	return r;
+}
+
+struct policy *policy_compile(struct arena *a, const struct config *c,
+			      const struct profile_doc *doc, struct project *projects,
+			      size_t project_count, const struct fs_entry *extra,
+			      size_t extra_count, struct err *e)
+{
+	struct compile k = { .a = a, .c = c, .policy = ARENA_NEW(a, struct policy, e) };
+	struct toml **tops = arena_array(a, project_count + 1, sizeof(struct toml *), e);
+	struct toml table = doc->table;
+
+	if (!k.policy || !tops || check_allowed(c, doc, e) < 0 || copy_warnings(&k, e) < 0)
+		return NULL;
+	k.policy->settings = c->settings;
+	for (size_t i = 0; i < project_count; i++)
+		if (add_project(&k, doc, &projects[i], &table, &tops[i], e) < 0)
+			return NULL;
+	if (decode_base(&k, doc, &table, extra, extra_count, e) < 0 ||
+	    report_cuts(&k, tops, project_count, e) < 0 || add_ceiling(&k, doc, e) < 0 ||
+	    stack_layers(&k, e) < 0)
+		return NULL;
+	return k.policy;
+}

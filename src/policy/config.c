@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* Loading: every layer by itself, then all of them over each other (P1, P3, P4). */
+#include "policy/config.h"
+
+#include "base/path.h"
+#include "policy/tree.h"
+
+enum {
+	CHAIN_MAX = 32,	     /* profiles that extend each other in a row */
+	SUGGEST_AMONG = 512, /* names that are looked at for "did you mean" */
+};
+
+const struct toml_member *config_find_profile(const struct config *c, struct str name)
+{
+	return tree_search(c->profiles, c->profile_count, name);
+}
+
+int config_fail_unknown(struct arena *a, const struct config *c, struct origin origin,
+			const char *what, struct str name, struct err *e)
+{
+	size_t count = MIN_OF(c->profile_count, (size_t)SUGGEST_AMONG);
+	const char **known = arena_array(a, count + 1, sizeof(*known), e);
+
+	if (!known)
+		return err_result(e);
+	for (size_t i = 0; i < count; i++) {
+		struct str copy;
+		int r = arena_copy(a, c->profiles[i]->name, &copy, e);
+
+		if (r < 0)
+			return r;
+		known[i] = copy.p;
+	}
+	return FAIL_AT(e, ERR_POLICY, origin, "%s the profile '%s', which does not exist%s", what,
+		       SHOWN(name), schema_hint(name, known).text);
+}
+
+/* The names from the profile up to the parent that extends none. */
+struct chain {
+	const struct toml_member *items[CHAIN_MAX];
+	size_t count;
+};
+
+static int fail_cycle(const struct chain *chain, size_t from, struct origin origin, struct err *e)
+{
+	char text[256];
+	size_t used = 0;
+
+	for (size_t i = from; i <= chain->count && used < sizeof(text) - 1; i++) {
+		const struct toml_member *m = chain->items[i < chain->count ? i : from];
+		int n = snprintf(text + used, sizeof(text) - used, "%s%s", i > from ? " -> " : "",
+				 SHOWN(m->name));
+
+		used = MIN_OF(used + (n > 0 ? (size_t)n : 0), sizeof(text) - 1);
+	}
+	return FAIL_AT(e, ERR_POLICY, origin,
+		       "profiles extend each other in a circle: %s; one of them has to end it",
+		       text);
+}
+
+static int find_parents(struct arena *a, const struct config *c, struct str name, struct chain *out,
+			struct err *e)
+{
+	const struct toml_member *m = config_find_profile(c, name);
+
+	out->count = 0;
+	while (m) {
+		const struct toml *extends = toml_find(&m->value, "extends");
+		const struct toml_member *parent;
+
+		if (out->count == CHAIN_MAX)
+			return FAIL_AT(e, ERR_LIMIT, m->name_origin,
+				       "more than %d profiles extend each other in a row",
+				       CHAIN_MAX);
+		out->items[out->count++] = m;
+		if (!extends)
+			break;
+		parent = config_find_profile(c, extends->string);
+		if (!parent)
+			return config_fail_unknown(a, c, extends->origin, "'extends' names",
+						   extends->string, e);
+		if (str_is(extends->string, builtin_full_access))
+			return FAIL_AT(e, ERR_POLICY, extends->origin,
+				       "'%s' can't be extended: it is the absence of a sandbox; "
+				       "extend ':workspace' and widen that",
+				       builtin_full_access);
+		for (size_t i = 0; i < out->count; i++)
+			if (out->items[i] == parent)
+				return fail_cycle(out, i, extends->origin, e);
+		m = parent;
+	}
+	return 0;
+}
+
+int config_check_parents(struct arena *a, const struct config *c, struct str name, struct err *e)
+{
+	struct chain chain;
+
+	return find_parents(a, c, name, &chain, e);
+}
+
+/* What a child inherits: all but the words about the parent itself. */
+static int take_inheritance(struct arena *a, const struct toml *parent, struct toml *out,
+			    struct err *e)
+{
+	struct toml_member *items = arena_array(a, parent->table.count + 1, sizeof(*items), e);
+	size_t count = 0;
+
+	if (!items)
+		return err_result(e);
+	for (size_t i = 0; i < parent->table.count; i++) {
+		const struct toml_member *m = &parent->table.items[i];
+
+		if (!str_is(m->name, "description") && !str_is(m->name, "extends"))
+			items[count++] = *m;
+	}
+	*out = *parent;
+	out->table.items = items;
+	out->table.count = count;
+	return 0;
+}
+
+int config_resolve(struct arena *a, const struct config *c, struct str name, struct toml *out,
+		   struct err *e)
+{
+	struct toml result = { .type = TOML_TABLE };
+	struct chain chain;
+	int r = find_parents(a, c, name, &chain, e);
+
+	for (size_t i = chain.count; i-- > 0 && r == 0;) {
+		struct toml table = chain.items[i]->value;
+
+		if (i > 0)
+			r = take_inheritance(a, &chain.items[i]->value, &table, e);
+		if (r == 0)
+			r = tree_merge(a, &result, &table, e);
+	}
+	if (r == 0)
+		*out = result;
+	return r;
+}
+
+static int add_layer(struct arena *a, struct config *c, const struct source *source,
+		     enum schema_layer layer, struct err *e)
+{
+	struct toml *top;
+	int r;
+
+	if (!source->is_present)
+		return 0;
+	top = layer_parse(a, source, e);
+	if (!top)
+		return err_result(e);
+	r = layer_check(a, top, layer, e);
+	return r < 0 ? r : tree_merge(a, c->merged, top, e);
+}
+
+static int add_overrides(struct arena *a, struct config *c, const struct config_inputs *in,
+			 struct err *e)
+{
+	for (size_t i = 0; i < in->override_count; i++) {
+		const struct toml *chosen;
+		struct toml *top;
+		int r;
+
+		if (in->overrides[i].len > CONFIG_MAX_BYTES)
+			return FAIL(e, ERR_LIMIT, "--config: the value is too long");
+		top = toml_parse_override(a, "--config", in->overrides[i], e);
+		if (!top)
+			return err_result(e);
+		r = layer_check(a, top, SCHEMA_USER, e);
+		if (r == 0)
+			r = tree_merge(a, c->merged, top, e);
+		if (r < 0)
+			return r;
+		chosen = toml_find(top, "default_permissions");
+		if (chosen)
+			c->command_default = chosen;
+	}
+	return 0;
+}
+
+static int add_ceiling(struct arena *a, struct config *c, const struct source *source,
+		       struct err *e)
+{
+	struct toml *top;
+	int r;
+
+	if (!source->is_present)
+		return 0;
+	top = layer_parse(a, source, e);
+	if (!top)
+		return err_result(e);
+	r = layer_check_narrowing(a, top, SCHEMA_REQUIREMENTS, "the requirements", e);
+	if (r == 0)
+		c->ceiling = top;
+	return r;
+}
+
+/* What only the merged whole can tell: that every name that is used exists. */
+static int check_names(struct arena *a, struct config *c, struct err *e)
+{
+	const struct toml *permissions = toml_find(c->merged, "permissions");
+	const struct toml *chosen = toml_find(c->merged, "default_permissions");
+	int r = 0;
+
+	if (!permissions)
+		return FAIL(e, ERR_INTERNAL, "the built-in profiles are missing");
+	c->profiles = tree_sorted(a, permissions, e);
+	if (!c->profiles)
+		return err_result(e);
+	c->profile_count = permissions->table.count;
+	for (size_t i = 0; i < c->profile_count && r == 0; i++)
+		r = config_check_parents(a, c, c->profiles[i]->name, e);
+	if (r == 0 && chosen && !config_find_profile(c, chosen->string))
+		r = config_fail_unknown(a, c, chosen->origin, "'default_permissions' names",
+					chosen->string, e);
+	return r;
+}
+
+static const char *unless_empty(const char *text)
+{
+	return text && text[0] ? text : NULL;
+}
+
+const struct config *config_load(struct arena *a, const struct config_inputs *in, struct err *e)
+{
+	struct config *c = ARENA_NEW(a, struct config, e);
+	struct decode d = { .a = a, .where = "the configuration" };
+
+	if (!c)
+		return NULL;
+	c->env_profile = unless_empty(in->env_profile);
+	c->env_mode = unless_empty(in->env_mode);
+	d.warnings = &c->warnings;
+	c->merged = builtin_parse(a, e);
+	if (!c->merged || add_layer(a, c, &in->system, SCHEMA_SYSTEM, e) < 0 ||
+	    add_layer(a, c, &in->user, SCHEMA_USER, e) < 0 || add_overrides(a, c, in, e) < 0 ||
+	    add_ceiling(a, c, &in->requirements, e) < 0 || check_names(a, c, e) < 0 ||
+	    settings_decode(&d, c->merged, &c->settings, e) < 0 ||
+	    (c->ceiling && settings_decode_allow(&d, c->ceiling, &c->settings.allow, e) < 0))
+		return NULL;
+	return c;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* What stands behind the opaque structs of policy.h. Internal to policy/. */
+#pragma once
+
+#include "policy/decode.h"
+#include "policy/policy.h"
+
+struct config {
+	struct toml *merged;		     /* built-in, system, user, command line */
+	const struct toml_member **profiles; /* of `permissions`, by name */
+	size_t profile_count;
+	const struct toml *command_default; /* `default_permissions` of --config, or NULL */
+	const struct toml *ceiling;	    /* requirements.toml, or NULL when there is none */
+	const char *env_profile, *env_mode; /* NULL when not set */
+	struct settings settings;
+	warning_list warnings;
+};
+
+struct profile_doc {
+	struct str name;
+	struct toml table; /* parents merged */
+	bool is_unsandboxed;
+};
+
+extern const char builtin_full_access[]; /* ":danger-full-access" */
+
+/* The built-in layer, parsed and in normal form. */
+struct toml *builtin_parse(struct arena *a, struct err *e) MUST_CHECK NONNULL;
+
+/* Reads a text as TOML, CONFIG_MAX_BYTES of it at most. */
+struct toml *layer_parse(struct arena *a, const struct source *source, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* Checks one layer alone and brings it into normal form. */
+int layer_check(struct arena *a, struct toml *top, enum schema_layer layer, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* The same for a file that narrows: SCHEMA_PROJECT or SCHEMA_REQUIREMENTS. */
+int layer_check_narrowing(struct arena *a, struct toml *top, enum schema_table which,
+			  const char *where, struct err *e) MUST_CHECK NONNULL;
+
+/* The top-level keys that are no profiles; all is allowed. */
+int settings_decode(const struct decode *d, const struct toml *merged, struct settings *out,
+		    struct err *e) MUST_CHECK NONNULL;
+
+/* What the ceiling's `allow` names. */
+int settings_decode_allow(const struct decode *d, const struct toml *ceiling, uint32_t *out,
+			  struct err *e) MUST_CHECK NONNULL;
+
+/* The table of a profile as the layers give it, or NULL. */
+const struct toml_member *config_find_profile(const struct config *c, struct str name) NONNULL;
+
+/* ERR_POLICY "... '%s' ...": no profile has that name; `what` says who asked for it. */
+int config_fail_unknown(struct arena *a, const struct config *c, struct origin origin,
+			const char *what, struct str name, struct err *e) NONNULL;
+
+/* The profile with its parents merged below it; cycles and unknown parents are errors. */
+int config_resolve(struct arena *a, const struct config *c, struct str name, struct toml *out,
+		   struct err *e) MUST_CHECK NONNULL;
+/* The same errors, without the merging. */
+int config_check_parents(struct arena *a, const struct config *c, struct str name, struct err *e)
+	MUST_CHECK NONNULL;
+
+/*
+ * Puts a project file into normal form and says whether the user trusts exactly
+ * this text in exactly that directory (P2).
+ */
+int project_load(const struct decode *d, const struct config *c, struct project *project,
+		 struct toml **out, struct err *e) MUST_CHECK NONNULL;
+
+/* Merges a trusted project's tables into a profile's, as if it were its child. */
+int project_merge(struct arena *a, struct toml *profile, const struct toml *project, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* Reports what an untrusted project asks for and does not get of network and limits. */
+int project_report_cuts(const struct decode *d, const struct toml *project,
+			const struct narrowing *narrowing, const struct profile *profile,
+			struct err *e) MUST_CHECK NONNULL;

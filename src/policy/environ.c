@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `environment` (P21): which variables a command gets. Names are matched without
+ * regard to case, because "github_token" is as secret as "GITHUB_TOKEN". Values
+ * of inherited variables are never seen here.
+ */
+#include "policy/decode.h"
+
+enum { NAME_MAX_BYTES = 1024 }; /* a longer name is withheld rather than guessed about */
+
+static const char *const core_names[] = {
+	"PATH", "SHELL",  "TMPDIR",   "TEMP",	 "TMP",	 "HOME",
+	"LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "USER", "TERM",
+};
+
+/* *TOKEN* *SECRET* *PASSWORD* *CREDENTIAL* *API_KEY* and *_KEY */
+static const char *const secret_parts[] = { "token", "secret", "password", "credential",
+					    "api_key" };
+static const char secret_end[] = "_key";
+
+/* A name has no components: its '/' may not stop a '*'. */
+static char fold(char c)
+{
+	return c == '/' ? '\x01' : ascii_lower(c);
+}
+
+static void fold_name(struct str name, char *out)
+{
+	for (size_t i = 0; i < name.len; i++)
+		out[i] = fold(name.p[i]);
+}
+
+static bool contains(struct str text, struct str part)
+{
+	for (size_t i = 0; i + part.len <= text.len; i++)
+		if (str_has_prefix(str_from(text, i), part))
+			return true;
+	return false;
+}
+
+static bool looks_secret(struct str folded)
+{
+	for (size_t i = 0; i < COUNT_OF(secret_parts); i++)
+		if (contains(folded, str_of(secret_parts[i])))
+			return true;
+	return str_has_suffix(folded, str_of(secret_end));
+}
+
+static bool is_core(struct str name)
+{
+	for (size_t i = 0; i < COUNT_OF(core_names); i++)
+		if (str_is(name, core_names[i]))
+			return true;
+	return false;
+}
+
+bool environment_passes(const struct environment *env, struct str name)
+{
+	char bytes[NAME_MAX_BYTES];
+	struct str folded = { bytes, name.len };
+
+	if (name.len == 0 || name.len > sizeof(bytes))
+		return false;
+	fold_name(name, bytes);
+	for (size_t i = 0; i < env->include.count; i++)
+		if (glob_match(env->include.items[i].matcher, folded))
+			return true;
+	if (env->inherit == ENV_NONE || (env->inherit == ENV_CORE && !is_core(name)))
+		return false;
+	for (size_t i = 0; i < env->exclude.count; i++)
+		if (glob_match(env->exclude.items[i].matcher, folded))
+			return false;
+	return !looks_secret(folded);
+}
+
+static int decode_pattern(const struct decode *d, const struct toml *value, const char *what,
+			  struct env_pattern *out, struct err *e)
+{
+	struct str text;
+	char *folded;
+	int r = schema_type(value, TOML_STRING, what, e);
+
+	if (r < 0)
+		return r;
+	text = value->string;
+	if (text.len == 0 || str_find(text, '=') < text.len)
+		return FAIL_AT(e, ERR_POLICY, value->origin,
+			       "%s '%s' matches no variable: a name is not empty and has no '='",
+			       what, SHOWN(text));
+	folded = arena_alloc(d->a, text.len + 1, e);
+	if (!folded)
+		return err_result(e);
+	fold_name(text, folded);
+	out->text = text;
+	out->origin = value->origin;
+	out->matcher = glob_parse(d->a, (struct str){ folded, text.len }, e);
+	return out->matcher ? 0 : schema_wrap(e, value->origin);
+}
+
+static int decode_patterns(const struct decode *d, const struct toml *array, const char *what,
+			   env_patterns *out, struct err *e)
+{
+	for (size_t i = 0; i < array->array.count; i++) {
+		struct env_pattern pattern;
+		struct env_pattern *added;
+		int r = decode_pattern(d, &array->array.items[i], what, &pattern, e);
+
+		if (r < 0)
+			return r;
+		added = VEC_PUSH(d->a, out, e);
+		if (!added)
+			return err_result(e);
+		*added = pattern;
+	}
+	return 0;
+}
+
+/* SECURITY: what tells a program that it is sandboxed is not the profile's to say. */
+static bool is_mark(struct str name)
+{
+	static const struct str ours = STR_INIT("cordon_");
+	size_t same = 0;
+
+	while (same < ours.len && same < name.len && ascii_lower(name.p[same]) == ours.p[same])
+		same++;
+	return same == ours.len || str_has_prefix(name, STR("CODEX_SANDBOX"));
+}
+
+static int decode_set(const struct decode *d, const struct toml *table, struct environment *out,
+		      struct err *e)
+{
+	for (size_t i = 0; i < table->table.count; i++) {
+		const struct toml_member *m = &table->table.items[i];
+		struct env_value *added;
+		int r = schema_type(&m->value, TOML_STRING, "the value of a variable", e);
+
+		if (r < 0)
+			return r;
+		if (m->name.len == 0 || str_has_nul(m->name) ||
+		    str_find(m->name, '=') < m->name.len)
+			return FAIL_AT(
+				e, ERR_POLICY, m->name_origin,
+				"'%s' can't be the name of a variable: it may not be empty nor "
+				"hold '=' or NUL",
+				SHOWN(m->name));
+		if (str_has_nul(m->value.string))
+			return FAIL_AT(e, ERR_POLICY, m->value.origin,
+				       "the value of '%s' holds a NUL, which no variable can",
+				       SHOWN(m->name));
+		if (is_mark(m->name))
+			return FAIL_AT(
+				e, ERR_POLICY, m->name_origin,
+				"'%s' can't be set: Cordon tells the command with it how it is "
+				"sandboxed",
+				SHOWN(m->name));
+		added = VEC_PUSH(d->a, &out->set, e);
+		if (!added)
+			return err_result(e);
+		*added = (struct env_value){ m->name, m->value.string, m->name_origin };
+	}
+	return 0;
+}
+
+int decode_environment(const struct decode *d, const struct toml *table, struct environment *out,
+		       struct err *e)
+{
+	static const char *const inherits[] = { "all", "core", "none", NULL };
+	const struct toml *inherit = toml_find(table, "inherit");
+	const struct toml *exclude = toml_find(table, "exclude");
+	const struct toml *include = toml_find(table, "include");
+	const struct toml *set = toml_find(table, "set");
+	struct environment env = { .inherit = ENV_ALL };
+	size_t which = ENV_ALL;
+	int r = decode_check(d, table, SCHEMA_ENVIRONMENT, "environment", e);
+
+	if (r == 0 && inherit)
+		r = schema_choice(inherit, "'environment.inherit'", inherits, &which, e);
+	if (r == 0 && exclude)
+		r = decode_patterns(d, exclude, "the pattern in 'environment.exclude'",
+				    &env.exclude, e);
+	if (r == 0 && include)
+		r = decode_patterns(d, include, "the pattern in 'environment.include'",
+				    &env.include, e);
+	if (r == 0 && set)
+		r = decode_set(d, set, &env, e);
+	if (r < 0)
+		return r;
+	env.inherit = (enum env_inherit)which;
+	*out = env;
+	return 0;
+}

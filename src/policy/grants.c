@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Additional permissions (P18). A set of permissions allows what any of its items
+ * allows, so the meet of two sets is the meet of every pair: min distributes over
+ * max. Nothing here can take anything away.
+ */
+#include <stdlib.h>
+
+#include "base/path.h"
+#include "policy/policy.h"
+#include "policy/schema.h"
+
+typedef VEC(struct permission) permission_list;
+
+static int compare_paths(const void *left, const void *right)
+{
+	const struct permission *a = left;
+	const struct permission *b = right;
+	int c = path_cmp(a->path, b->path);
+
+	return c ? c : (int)b->access - (int)a->access;
+}
+
+/* Sorts, and drops what an item above it, or the same path, already gives. */
+static int simplify(struct arena *a, const struct permission *items, size_t count,
+		    permission_list *out, struct err *e)
+{
+	struct permission *sorted = arena_array(a, count + 1, sizeof(*sorted), e);
+	size_t *above = arena_array(a, count + 1, sizeof(*above), e); /* the open directories */
+	size_t depth = 0;
+	size_t kept = 0;
+
+	if (!sorted || !above)
+		return err_result(e);
+	if (count)
+		memcpy(sorted, items, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), compare_paths);
+	for (size_t i = 0; i < count; i++) {
+		while (depth > 0 && !path_is_under(sorted[i].path, sorted[above[depth - 1]].path))
+			depth--;
+		/* Access only grows on the way down, so the innermost tells for all. */
+		if (depth > 0 && sorted[above[depth - 1]].access >= sorted[i].access)
+			continue;
+		sorted[kept] = sorted[i];
+		above[depth++] = kept++;
+	}
+	out->items = sorted;
+	out->count = kept;
+	out->room = count + 1;
+	return 0;
+}
+
+/* The subtree that both speak of; false when there is none. */
+static bool meet_paths(const struct permission *r, const struct permission *g,
+		       struct permission *out)
+{
+	if (path_is_under(r->path, g->path))
+		out->path = r->path;
+	else if (path_is_under(g->path, r->path))
+		out->path = g->path;
+	else
+		return false;
+	out->access = MIN_OF(r->access, g->access);
+	return true;
+}
+
+static int intersect_paths(struct arena *a, const struct permissions *requested,
+			   const struct permissions *granted, permission_list *out, struct err *e)
+{
+	permission_list wanted, given;
+	permission_list both = { 0 };
+	int r = simplify(a, requested->paths.items, requested->paths.count, &wanted, e);
+
+	if (r == 0)
+		r = simplify(a, granted->paths.items, granted->paths.count, &given, e);
+	for (size_t i = 0; r == 0 && i < wanted.count; i++) {
+		for (size_t j = 0; j < given.count; j++) {
+			struct permission meet;
+			struct permission *added;
+
+			if (!meet_paths(&wanted.items[i], &given.items[j], &meet))
+				continue;
+			added = VEC_PUSH(a, &both, e);
+			if (!added)
+				return err_result(e);
+			*added = meet;
+		}
+	}
+	return r < 0 ? r : simplify(a, both.items, both.count, out, e);
+}
+
+static bool is_below(struct str name, struct str parent)
+{
+	return name.len > parent.len + 1 && str_has_suffix(name, parent) &&
+	       name.p[name.len - parent.len - 1] == '.';
+}
+
+/*
+ * Whether `narrow` speaks of no host that `wide` does not, ports aside. Two
+ * patterns of which neither is that have nothing in common, but for *.a and
+ * **.b.a, of which the second is, and *.a and **.a, of which the first is.
+ */
+static bool is_within(const struct domain *narrow, const struct domain *wide)
+{
+	switch (wide->kind) {
+	case DOMAIN_ANY:
+		/* Of addresses it covers the public ones: of a block that can't be told. */
+		return narrow->kind != DOMAIN_BLOCK ||
+		       (narrow->block.bits == 128 && ip_is_public(&narrow->block.first));
+	case DOMAIN_BLOCK:
+		return narrow->kind == DOMAIN_BLOCK && narrow->block.bits >= wide->block.bits &&
+		       ip_block_has(&wide->block, &narrow->block.first);
+	case DOMAIN_EXACT:
+		return narrow->kind == DOMAIN_EXACT && str_eq(narrow->name, wide->name);
+	case DOMAIN_SUBDOMAINS:
+	case DOMAIN_BOTH:
+		break;
+	}
+	if (narrow->kind == DOMAIN_ANY || narrow->kind == DOMAIN_BLOCK)
+		return false;
+	if (is_below(narrow->name, wide->name))
+		return true;
+	return str_eq(narrow->name, wide->name) &&
+	       (wide->kind == DOMAIN_BOTH || narrow->kind == DOMAIN_SUBDOMAINS);
+}
+
+/* `d` for the ports from `first` to `last`. */
+static int limit_ports(struct arena *a, const struct domain *d, uint16_t first, uint16_t last,
+		       struct domain *out, struct err *e)
+{
+	static const char *const stars[] = {
+		[DOMAIN_EXACT] = "", [DOMAIN_SUBDOMAINS] = "*.", [DOMAIN_BOTH] = "**.",
+		[DOMAIN_ANY] = "*",  [DOMAIN_BLOCK] = "",
+	};
+	scoped_buf b = BUF_INIT(1024);
+	bool is_v4 = d->kind == DOMAIN_BLOCK && d->block.bits >= 96 && ip_is_v4(&d->block.first);
+
+	if (first == d->port_first && last == d->port_last) {
+		*out = *d;
+		return 0;
+	}
+	buf_add_text(&b, stars[d->kind]);
+	if (d->kind == DOMAIN_BLOCK) {
+		buf_add_text(&b, is_v4 ? "" : "[");
+		ip_print(&b, &d->block.first);
+		buf_printf(&b, "/%d%s", d->block.bits - (is_v4 ? 96 : 0), is_v4 ? "" : "]");
+	} else {
+		buf_add(&b, d->name);
+	}
+	buf_printf(&b, ":%u-%u", (unsigned)first, (unsigned)last);
+	if (buf_check(&b, e) < 0)
+		return err_result(e);
+	return domain_parse(a, buf_str(&b), out, e);
+}
+
+static int add_host(struct arena *a, struct permissions *out, const struct domain *host,
+		    struct err *e)
+{
+	struct domain *added = VEC_PUSH(a, &out->hosts, e);
+
+	if (!added)
+		return err_result(e);
+	*added = *host;
+	return 0;
+}
+
+static int intersect_pair(struct arena *a, const struct domain *r, const struct domain *g,
+			  struct permissions *out, struct err *e)
+{
+	uint16_t first = MAX_OF(r->port_first, g->port_first);
+	uint16_t last = MIN_OF(r->port_last, g->port_last);
+	struct domain meet;
+	int result;
+
+	if (first > last || (!is_within(r, g) && !is_within(g, r)))
+		return 0;
+	result = limit_ports(a, is_within(r, g) ? r : g, first, last, &meet, e);
+	return result < 0 ? result : add_host(a, out, &meet, e);
+}
+
+static int intersect_hosts(struct arena *a, const struct permissions *requested,
+			   const struct permissions *granted, struct permissions *out,
+			   struct err *e)
+{
+	int r = 0;
+
+	/* Who was given the whole network gets every host, and the other way round. */
+	for (size_t i = 0; granted->network && i < requested->hosts.count && r == 0; i++)
+		r = add_host(a, out, &requested->hosts.items[i], e);
+	for (size_t i = 0; requested->network && i < granted->hosts.count && r == 0; i++)
+		r = add_host(a, out, &granted->hosts.items[i], e);
+	for (size_t i = 0; i < requested->hosts.count && r == 0; i++)
+		for (size_t j = 0; j < granted->hosts.count && r == 0; j++)
+			r = intersect_pair(a, &requested->hosts.items[i], &granted->hosts.items[j],
+					   out, e);
+	return r;
+}
+
+int permissions_intersect(struct arena *a, const struct permissions *requested,
+			  const struct permissions *granted, struct permissions *out, struct err *e)
+{
+	struct permissions both = { .network = requested->network && granted->network };
+	permission_list paths;
+	int r = intersect_paths(a, requested, granted, &paths, e);
+
+	if (r == 0)
+		r = intersect_hosts(a, requested, granted, &both, e);
+	if (r < 0)
+		return r;
+	both.paths.items = paths.items;
+	both.paths.count = paths.count;
+	both.paths.room = paths.room;
+	*out = both;
+	return 0;
+}
+
+static int grant_path(struct arena *a, struct policy *p, const struct permission *permission,
+		      struct origin origin, struct err *e)
+{
+	struct fs_entry *added;
+
+	if (!path_is_absolute(permission->path) || permission->access == ACCESS_DENY)
+		return FAIL(e, ERR_ARGUMENT,
+			    "'%s' can't be granted: a grant is read or write access "
+			    "to an absolute path",
+			    SHOWN(permission->path));
+	added = VEC_PUSH(a, &p->grants, e);
+	if (!added)
+		return err_result(e);
+	*added = (struct fs_entry){ .anchor = FS_ABSOLUTE,
+				    .path = permission->path,
+				    .glob = STR_EMPTY,
+				    .access = permission->access,
+				    .key = permission->path,
+				    .origin = origin };
+	return 0;
+}
+
+static int grant_host(struct arena *a, struct policy *p, const struct domain *host,
+		      struct origin origin, struct err *e)
+{
+	struct net_rule *added = VEC_PUSH(a, &p->net_grants, e);
+
+	if (!added)
+		return err_result(e);
+	*added = (struct net_rule){ .domain = *host, .is_allow = true, .origin = origin };
+	return 0;
+}
+
+int policy_grant(struct arena *a, struct policy *p, const struct permissions *granted,
+		 struct origin origin, struct err *e)
+{
+	size_t paths = p->grants.count;
+	size_t hosts = p->net_grants.count;
+	int r = 0;
+
+	for (size_t i = 0; i < granted->paths.count && r == 0; i++)
+		r = grant_path(a, p, &granted->paths.items[i], origin, e);
+	for (size_t i = 0; i < granted->hosts.count && r == 0; i++)
+		r = grant_host(a, p, &granted->hosts.items[i], origin, e);
+	if (r == 0 && granted->network) {
+		struct domain any;
+
+		r = domain_parse(a, STR("*"), &any, e);
+		if (r == 0)
+			r = grant_host(a, p, &any, origin, e);
+	}
+	if (r < 0) { /* all of it or nothing */
+		p->grants.count = paths;
+		p->net_grants.count = hosts;
+	}
+	return r;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One layer by itself: read, checked against the schema, brought into normal
+ * form, and every value decoded once, so that an error names the file that made
+ * it, even when a higher layer would have hidden it.
+ */
+#include <stdio.h>
+
+#include "base/path.h"
+#include "policy/config.h"
+#include "policy/decode.h"
+#include "policy/normal.h"
+#include "policy/tree.h"
+
+struct toml *layer_parse(struct arena *a, const struct source *source, struct err *e)
+{
+	if (source->text.len > CONFIG_MAX_BYTES)
+		return FAIL_NULL(e, ERR_LIMIT, "%s:1:1: the file has %zu bytes, the limit is %d",
+				 source->file, source->text.len, CONFIG_MAX_BYTES);
+	return toml_parse(a, source->file, source->text, e);
+}
+
+static int check_profile_name(const struct toml_member *m, enum schema_layer layer, struct err *e)
+{
+	if (m->name.len == 0 || str_has_nul(m->name))
+		return FAIL_AT(e, ERR_POLICY, m->name_origin,
+			       "the name of a profile can't be empty nor hold a NUL");
+	if (m->name.p[0] == ':' && layer != SCHEMA_BUILTIN)
+		return FAIL_AT(e, ERR_POLICY, m->name_origin,
+			       "the profile '%s' can't be defined: names that start with ':' are "
+			       "built in; choose another name and say extends = \"%s\"",
+			       SHOWN(m->name), SHOWN(m->name));
+	return 0;
+}
+
+static int check_profile(struct arena *a, struct toml_member *m, enum schema_layer layer,
+			 struct err *e)
+{
+	char where[SHOWN_BYTES + 16];
+	struct decode d = { .a = a, .where = where };
+	int r = check_profile_name(m, layer, e);
+
+	(void)snprintf(where, sizeof(where), "profile '%s'", SHOWN(m->name));
+	if (r == 0)
+		r = schema_type(&m->value, TOML_TABLE, where, e);
+	if (r == 0)
+		r = schema_check(&m->value, SCHEMA_PROFILE, layer, where, e);
+	if (r == 0)
+		r = normal_table(a, &m->value, e);
+	if (r < 0)
+		return r;
+	return decode_profile(&d, m->name, &m->value, e) ? 0 : err_result(e);
+}
+
+/* P2: an exact directory, and the digest of the exact file in it. */
+static int check_trust(const struct toml_member *m, struct err *e)
+{
+	static const struct str scheme = STR_INIT("sha256:");
+	struct str digest;
+	int r = schema_type(&m->value, TOML_STRING, "the digest of a trusted project", e);
+
+	if (r < 0)
+		return r;
+	if (!path_is_absolute(m->name) || str_has_nul(m->name))
+		return FAIL_AT(e, ERR_POLICY, m->name_origin,
+			       "'%s' can't be trusted: write the absolute path of the directory",
+			       SHOWN(m->name));
+	digest = str_from(m->value.string, scheme.len);
+	for (size_t i = 0; i < digest.len; i++) {
+		char c = ascii_lower(digest.p[i]);
+
+		if (!ascii_is_digit(c) && (c < 'a' || c > 'f'))
+			digest.len = 0;
+	}
+	if (!str_has_prefix(m->value.string, scheme) || digest.len != 64)
+		return FAIL_AT(e, ERR_POLICY, m->value.origin,
+			       "'%s' is no digest; write \"sha256:\" and the 64 hexadecimal digits "
+			       "that sha256sum gives for the project's .cordon/config.toml",
+			       SHOWN(m->value.string));
+	return 0;
+}
+
+/* "/a/../b" or "/a/" would never be the directory that a run is in. */
+static int check_trust_plain(struct arena *a, const struct toml_member *m, struct err *e)
+{
+	struct str plain;
+
+	if (path_plain(a, STR("/"), m->name, &plain, e) < 0)
+		return schema_wrap(e, m->name_origin);
+	if (str_eq(plain, m->name))
+		return 0;
+	return FAIL_AT(e, ERR_POLICY, m->name_origin,
+		       "'%s' can't be trusted: write the directory as '%s'", SHOWN(m->name),
+		       SHOWN(plain));
+}
+
+static int check_trusts(struct arena *a, const struct toml *trust, struct err *e)
+{
+	for (size_t i = 0; i < trust->table.count; i++) {
+		int r = check_trust(&trust->table.items[i], e);
+
+		if (r == 0)
+			r = check_trust_plain(a, &trust->table.items[i], e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int layer_check(struct arena *a, struct toml *top, enum schema_layer layer, struct err *e)
+{
+	struct decode d = { .a = a, .where = "the configuration" };
+	struct settings settings;
+	int r = schema_check(top, SCHEMA_TOP, layer, d.where, e);
+
+	for (size_t i = 0; i < top->table.count && r == 0; i++) {
+		struct toml_member *m = &top->table.items[i];
+
+		if (str_is(m->name, "permissions"))
+			for (size_t j = 0; j < m->value.table.count && r == 0; j++)
+				r = check_profile(a, &m->value.table.items[j], layer, e);
+		else if (str_is(m->name, "trust"))
+			r = check_trusts(a, &m->value, e);
+	}
+	return r < 0 ? r : settings_decode(&d, top, &settings, e);
+}
+
+int layer_check_narrowing(struct arena *a, struct toml *top, enum schema_table which,
+			  const char *where, struct err *e)
+{
+	struct decode d = { .a = a, .where = where, .narrows = true };
+	struct narrowing narrowing;
+	uint32_t allow;
+	int r = schema_check(top, which, SCHEMA_USER, where, e);
+
+	if (r == 0)
+		r = settings_decode_allow(&d, top, &allow, e);
+	if (r == 0)
+		r = normal_table(a, top, e);
+	return r < 0 ? r : decode_narrowing(&d, top, &narrowing, e);
+}

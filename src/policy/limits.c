@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* `limits` (P23): numbers with or without a unit. */
+#include "policy/decode.h"
+
+enum unit { UNIT_NONE, UNIT_TIME, UNIT_BYTES };
+
+static const struct {
+	const char *name;
+	enum unit unit;
+	uint64_t whole; /* what an integer without a unit counts: seconds, bytes, things */
+} limits[LIMIT_COUNT] = {
+	[LIMIT_TIMEOUT] = { "timeout", UNIT_TIME, 1000 },
+	[LIMIT_MEMORY] = { "memory", UNIT_BYTES, 1 },
+	[LIMIT_PROCESSES] = { "processes", UNIT_NONE, 1 },
+	[LIMIT_FILE_SIZE] = { "file_size", UNIT_BYTES, 1 },
+	[LIMIT_OPEN_FILES] = { "open_files", UNIT_NONE, 1 },
+	[LIMIT_CPU_TIME] = { "cpu_time", UNIT_TIME, 1000 },
+};
+
+/* In milliseconds and bytes. Bare k, M, G, T are binary, as ulimit and systemd have them. */
+static const struct suffix {
+	const char *text;
+	enum unit unit;
+	uint64_t factor;
+} suffixes[] = {
+	{ "ms", UNIT_TIME, 1 },
+	{ "s", UNIT_TIME, 1000 },
+	{ "m", UNIT_TIME, 60 * 1000 },
+	{ "h", UNIT_TIME, 3600 * 1000 },
+	{ "B", UNIT_BYTES, 1 },
+	{ "k", UNIT_BYTES, 1ULL << 10 },
+	{ "K", UNIT_BYTES, 1ULL << 10 },
+	{ "M", UNIT_BYTES, 1ULL << 20 },
+	{ "G", UNIT_BYTES, 1ULL << 30 },
+	{ "T", UNIT_BYTES, 1ULL << 40 },
+	{ "KiB", UNIT_BYTES, 1ULL << 10 },
+	{ "MiB", UNIT_BYTES, 1ULL << 20 },
+	{ "GiB", UNIT_BYTES, 1ULL << 30 },
+	{ "TiB", UNIT_BYTES, 1ULL << 40 },
+	{ "kB", UNIT_BYTES, 1000 },
+	{ "KB", UNIT_BYTES, 1000 },
+	{ "MB", UNIT_BYTES, 1000 * 1000 },
+	{ "GB", UNIT_BYTES, 1000 * 1000 * 1000 },
+	{ "TB", UNIT_BYTES, 1000ULL * 1000 * 1000 * 1000 },
+};
+
+const char *limit_name(enum limit limit)
+{
+	return limits[limit].name;
+}
+
+static int fail_form(const struct toml *value, enum limit limit, struct err *e)
+{
+	return FAIL_AT(e, ERR_POLICY, value->origin,
+		       "'limits.%s' can't be \"%s\"; write a whole number and a unit, like %s",
+		       limit_name(limit), SHOWN(value->string),
+		       limits[limit].unit == UNIT_TIME ? "\"250ms\", \"90s\", \"5m\" or \"1h\""
+						       : "\"64k\", \"512MiB\" or \"2GB\"");
+}
+
+static int fail_large(const struct toml *value, enum limit limit, struct err *e)
+{
+	return FAIL_AT(e, ERR_POLICY, value->origin,
+		       "'limits.%s' is too large; leave it out for no limit", limit_name(limit));
+}
+
+/* "512MiB": the digits into `*number`, what one of them counts into `*factor`. */
+static int parse_text(const struct toml *value, enum limit limit, uint64_t *number,
+		      uint64_t *factor, struct err *e)
+{
+	struct str text = value->string;
+	uint64_t n = 0;
+	size_t i = 0;
+
+	for (; i < text.len && ascii_is_digit(text.p[i]); i++) {
+		if (n > (uint64_t)INT64_MAX / 10 - 1)
+			return fail_large(value, limit, e);
+		n = n * 10 + (uint64_t)(text.p[i] - '0');
+	}
+	if (i == 0)
+		return fail_form(value, limit, e);
+	text = str_from(text, i);
+	*number = n;
+	*factor = limits[limit].whole;
+	if (text.len == 0)
+		return 0;
+	for (size_t j = 0; j < COUNT_OF(suffixes); j++) {
+		if (suffixes[j].unit != limits[limit].unit || !str_is(text, suffixes[j].text))
+			continue;
+		*factor = suffixes[j].factor;
+		return 0;
+	}
+	return fail_form(value, limit, e);
+}
+
+static int decode_limit(const struct toml *value, enum limit limit, uint64_t *out, struct err *e)
+{
+	uint64_t factor = limits[limit].whole;
+	uint64_t number = 0;
+
+	if (value->type == TOML_STRING) {
+		int r = parse_text(value, limit, &number, &factor, e);
+
+		if (r < 0)
+			return r;
+	} else if (value->integer > 0) {
+		number = (uint64_t)value->integer;
+	}
+	if (number == 0)
+		return FAIL_AT(e, ERR_POLICY, value->origin,
+			       "'limits.%s' has to be at least 1; leave it out for no limit",
+			       limit_name(limit));
+	if (number > (uint64_t)INT64_MAX / factor)
+		return fail_large(value, limit, e);
+	*out = number * factor;
+	return 0;
+}
+
+int decode_limits(const struct decode *d, const struct toml *table, struct limits *out,
+		  struct err *e)
+{
+	struct limits found = { 0 };
+	int r = decode_check(d, table, SCHEMA_LIMITS, "limits", e);
+
+	for (size_t i = 0; i < LIMIT_COUNT && r == 0; i++) {
+		const struct toml *value = toml_find(table, limits[i].name);
+
+		if (!value)
+			continue;
+		r = decode_limit(value, (enum limit)i, &found.value[i], e);
+		found.origin[i] = value->origin;
+	}
+	if (r == 0)
+		*out = found;
+	return r;
+}

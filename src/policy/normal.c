@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See normal.h. A string becomes a table so that a child's subpaths add to what
+ * its parent says of the same key: a parent's deny is never lost that way.
+ */
+#include "policy/normal.h"
+
+#include "policy/decode.h"
+#include "policy/fs_key.h"
+#include "policy/schema.h"
+#include "policy/tree.h"
+
+/* The access that `value` names, in its one spelling. */
+static int normal_access(struct toml *value, enum access *out, struct err *e)
+{
+	int r = decode_access(value, out, e);
+
+	if (r == 0)
+		value->string = str_of(access_name(*out));
+	return r;
+}
+
+/* K = "read" as K = { "." = "read" }. */
+static int normal_plain(struct arena *a, struct toml_member *m, const struct fs_key *key,
+			struct err *e)
+{
+	struct toml_member *self = ARENA_NEW(a, struct toml_member, e);
+	struct fs_target target;
+	enum access access;
+	int r;
+
+	if (!self)
+		return err_result(e);
+	*self = (struct toml_member){ STR("."), m->name_origin, m->value };
+	r = normal_access(&self->value, &access, e);
+	if (r == 0 && !key->is_unknown) {
+		r = fs_key_target(a, key, access, m->name_origin, &target, e);
+		if (r == 0)
+			r = fs_key_text(a, key->anchor, &target, &m->name, e);
+	}
+	if (r < 0)
+		return r;
+	m->value.type = TOML_TABLE;
+	m->value.table.items = self;
+	m->value.table.count = 1;
+	return 0;
+}
+
+static int normal_scoped(struct arena *a, struct toml_member *m, const struct fs_key *key,
+			 struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < m->value.table.count && r == 0; i++) {
+		struct toml_member *sub = &m->value.table.items[i];
+		enum access access;
+
+		r = normal_access(&sub->value, &access, e);
+		if (r == 0)
+			r = fs_key_normal_subpath(a, sub->name, access, sub->name_origin,
+						  &sub->name, e);
+	}
+	if (r == 0 && !key->is_unknown)
+		r = fs_key_base_text(a, key, &m->name, e);
+	return r < 0 ? r : tree_check_unique(a, &m->value, "this table", e);
+}
+
+static int normal_filesystem(struct arena *a, struct toml *table, struct err *e)
+{
+	for (size_t i = 0; i < table->table.count; i++) {
+		struct toml_member *m = &table->table.items[i];
+		struct fs_key key;
+		int r;
+
+		if (str_is(m->name, "glob_scan_max_depth"))
+			continue;
+		r = fs_key_parse(a, m->name, m->name_origin, &key, e);
+		if (r < 0)
+			return r;
+		if (m->value.type == TOML_TABLE)
+			r = normal_scoped(a, m, &key, e);
+		else
+			r = normal_plain(a, m, &key, e);
+		if (r < 0)
+			return r;
+	}
+	return tree_check_unique(a, table, "'filesystem'", e);
+}
+
+static int normal_domains(struct arena *a, struct toml *table, struct err *e)
+{
+	for (size_t i = 0; i < table->table.count; i++) {
+		struct toml_member *m = &table->table.items[i];
+		struct domain domain;
+
+		if (domain_parse(a, m->name, &domain, e) < 0)
+			return schema_wrap(e, m->name_origin);
+		m->name = domain.text;
+	}
+	return tree_check_unique(a, table, "'domains'", e);
+}
+
+/* The keys of `workspace_roots` and `unix_sockets`. */
+static int normal_paths(struct arena *a, struct toml *table, bool may_be_relative,
+			const char *where, const char *what, struct err *e)
+{
+	for (size_t i = 0; i < table->table.count; i++) {
+		struct toml_member *m = &table->table.items[i];
+		enum fs_anchor anchor;
+		struct str path;
+		int r = fs_literal_parse(a, m->name, may_be_relative, what, m->name_origin, &anchor,
+					 &path, e);
+
+		if (r == 0)
+			r = fs_literal_text(a, anchor, path, &m->name, e);
+		if (r < 0)
+			return r;
+	}
+	return tree_check_unique(a, table, where, e);
+}
+
+static int normal_network(struct arena *a, struct toml *table, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < table->table.count && r == 0; i++) {
+		struct toml_member *m = &table->table.items[i];
+
+		if (m->value.type != TOML_TABLE)
+			continue;
+		if (str_is(m->name, "domains"))
+			r = normal_domains(a, &m->value, e);
+		else if (str_is(m->name, "unix_sockets"))
+			r = normal_paths(a, &m->value, false, "'unix_sockets'", "the socket", e);
+	}
+	return r;
+}
+
+int normal_table(struct arena *a, struct toml *table, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < table->table.count && r == 0; i++) {
+		struct toml_member *m = &table->table.items[i];
+
+		if (str_is(m->name, "filesystem"))
+			r = normal_filesystem(a, &m->value, e);
+		else if (str_is(m->name, "network"))
+			r = normal_network(a, &m->value, e);
+		else if (str_is(m->name, "workspace_roots"))
+			r = normal_paths(a, &m->value, true, "'workspace_roots'",
+					 "the workspace root", e);
+	}
+	return r;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* What the anchors of P5 stand for on a given host; see places.h. */
+#include "policy/places.h"
+
+#include "base/path.h"
+#include "policy/fs_key.h"
+#include "policy/schema.h"
+
+const char *const places_minimal[] = {
+	"/usr",
+	"/bin",
+	"/sbin",
+	"/lib",
+	"/lib32",
+	"/lib64",
+	"/libx32",
+	"/etc",
+	"/nix/store",
+	"/gnu/store",
+	"/run/current-system/sw",
+	NULL,
+};
+
+const char *const places_secret_paths[] = {
+	".ssh",
+	".aws",
+	".gnupg",
+	".kube",
+	".netrc",
+	".config/gh",
+	".config/hub",
+	".config/glab-cli",
+	".config/gcloud",
+	".config/op",
+	".config/rclone",
+	".config/git/credentials",
+	".azure",
+	".boto",
+	".bundle/config",
+	".cargo/credentials",
+	".cargo/credentials.toml",
+	".composer/auth.json",
+	".docker/config.json",
+	".gem/credentials",
+	".git-credentials",
+	".gradle/gradle.properties",
+	".local/share/keyrings",
+	".m2/settings.xml",
+	".my.cnf",
+	".npmrc",
+	".password-store",
+	".pgpass",
+	".pypirc",
+	".s3cfg",
+	".terraform.d/credentials.tfrc.json",
+	".vault-token",
+	".yarnrc.yml",
+	"Library/Keychains",
+	NULL,
+};
+
+/* Not ".env.example" and ".env.sample": those are there to be read. */
+const char *const places_secret_globs[] = {
+	"**/.env",
+	"**/.envrc",
+	"**/.env.local",
+	"**/.env.*.local",
+	"**/.env.{dev,development,prod,production,stage,staging,test}",
+	NULL,
+};
+
+/* One entry being spread out. */
+struct spread {
+	struct arena *a;
+	const struct places *places;
+	const struct fs_entry *entry;
+	place_list *out;
+};
+
+static int add_place(const struct spread *s, struct str base, struct str below, bool is_optional,
+		     struct err *e)
+{
+	struct place *added;
+	struct str path;
+
+	if (path_join(s->a, base, below, &path, e) < 0)
+		return schema_wrap(e, s->entry->origin);
+	added = VEC_PUSH(s->a, s->out, e);
+	if (!added)
+		return err_result(e);
+	*added = (struct place){ .path = path, .glob = STR_EMPTY, .is_optional = is_optional };
+	return 0;
+}
+
+/* The place of the entry itself, with its glob, below `base`. */
+static int add_below(const struct spread *s, struct str base, bool is_optional, struct err *e)
+{
+	const struct fs_entry *entry = s->entry;
+	int r = add_place(s, base, entry->path,
+			  is_optional && entry->path.len == 0 && entry->glob.len == 0, e);
+
+	if (r < 0)
+		return r;
+	s->out->items[s->out->count - 1].glob = entry->glob;
+	s->out->items[s->out->count - 1].matcher = entry->matcher;
+	return 0;
+}
+
+/* P3: without a home an allow is dropped, but a deny would be lost. */
+static int check_home(const struct spread *s, struct err *e)
+{
+	if (s->places->home.len > 0 || s->entry->access != ACCESS_DENY)
+		return 0;
+	return FAIL_AT(e, ERR_POLICY, s->entry->origin,
+		       "'%s' denies paths in the home directory, which is not known; set HOME",
+		       SHOWN(s->entry->key));
+}
+
+static int add_home(const struct spread *s, struct err *e)
+{
+	int r = check_home(s, e);
+
+	if (r < 0 || s->places->home.len == 0)
+		return r;
+	return add_below(s, s->places->home, false, e);
+}
+
+static int add_minimal(const struct spread *s, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; places_minimal[i] && r == 0; i++)
+		r = add_place(s, str_of(places_minimal[i]), STR_EMPTY, true, e);
+	return r;
+}
+
+static int add_secret_globs(const struct spread *s, struct err *e)
+{
+	for (size_t i = 0; places_secret_globs[i]; i++) {
+		struct str text = str_of(places_secret_globs[i]);
+		const struct glob *matcher = glob_parse(s->a, text, e);
+
+		if (!matcher)
+			return err_result(e);
+		for (size_t j = 0; j < s->places->root_count; j++) {
+			int r = add_place(s, s->places->roots[j], STR_EMPTY, true, e);
+
+			if (r < 0)
+				return r;
+			s->out->items[s->out->count - 1].glob = text;
+			s->out->items[s->out->count - 1].matcher = matcher;
+		}
+	}
+	return 0;
+}
+
+static int add_secrets(const struct spread *s, struct err *e)
+{
+	int r = check_home(s, e);
+
+	for (size_t i = 0; s->places->home.len > 0 && places_secret_paths[i] && r == 0; i++)
+		r = add_place(s, s->places->home, str_of(places_secret_paths[i]), true, e);
+	return r < 0 ? r : add_secret_globs(s, e);
+}
+
+static int add_roots(const struct spread *s, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->places->root_count && r == 0; i++)
+		r = add_below(s, s->places->roots[i], false, e);
+	return r;
+}
+
+int places_expand(struct arena *a, const struct places *p, const struct fs_entry *entry,
+		  place_list *out, struct err *e)
+{
+	struct spread s = { .a = a, .places = p, .entry = entry, .out = out };
+
+	switch (entry->anchor) {
+	case FS_ABSOLUTE: {
+		int r = add_place(&s, entry->path, STR_EMPTY, false, e);
+
+		if (r < 0)
+			return r;
+		out->items[out->count - 1].glob = entry->glob;
+		out->items[out->count - 1].matcher = entry->matcher;
+		return 0;
+	}
+	case FS_HOME:
+		return add_home(&s, e);
+	case FS_ROOT:
+		return add_below(&s, STR("/"), false, e);
+	case FS_MINIMAL:
+		return add_minimal(&s, e);
+	case FS_WORKSPACE_ROOTS:
+		return add_roots(&s, e);
+	case FS_TMPDIR:
+		return p->tmpdir.len > 0 ? add_below(&s, p->tmpdir, false, e) : 0;
+	case FS_SLASH_TMP:
+		return add_below(&s, STR("/tmp"), true, e);
+	case FS_SECRETS:
+		return add_secrets(&s, e);
+	}
+	return FAIL(e, ERR_INTERNAL, "an entry has no anchor");
+}
+
+int places_root(struct arena *a, const struct places *p, const struct root *root, struct str *out,
+		struct err *e)
+{
+	struct str base = root->anchor == FS_HOME ? p->home : p->cwd;
+
+	if (root->anchor == FS_ABSOLUTE) {
+		*out = root->path;
+		return 0;
+	}
+	if (base.len == 0)
+		return FAIL_AT(e, ERR_POLICY, root->origin,
+			       "the workspace root '~/%s' is in the home directory, which is not "
+			       "known; set HOME",
+			       SHOWN(root->path));
+	if (path_join(a, base, root->path, out, e) < 0)
+		return schema_wrap(e, root->origin);
+	return 0;
+}

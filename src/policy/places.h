@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the symbolic anchors of P5 stand for. The values are facts about the
+ * host, handed in by the caller.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "policy/policy.h"
+
+struct places {
+	struct str cwd; /* plain and canonical */
+	struct str
+		home; /* plain; "" when unknown: entries below it are then errors or dropped (P3) */
+	struct str tmpdir; /* $TMPDIR when absolute, plain; else "" */
+	const struct str
+		*roots; /* workspace roots, plain: the cwd first, then configured, then granted */
+	size_t root_count;
+};
+
+/* One path or glob that an entry stands for. */
+struct place {
+	struct str path; /* plain, lexical */
+	struct str glob; /* below path; "" for none */
+	const struct glob *matcher;
+	bool is_optional; /* :minimal, :secrets, :slash_tmp: not there is nothing to note */
+};
+
+typedef VEC(struct place) place_list;
+
+/*
+ * Appends what `entry` stands for to `out`: one per workspace root, all of
+ * :minimal's directories, all of :secrets' names. Nothing for :tmpdir when
+ * $TMPDIR is not set.
+ */
+int places_expand(struct arena *a, const struct places *p, const struct fs_entry *entry,
+		  place_list *out, struct err *e) MUST_CHECK NONNULL;
+
+/* What a configured workspace root stands for. */
+int places_root(struct arena *a, const struct places *p, const struct root *root, struct str *out,
+		struct err *e) MUST_CHECK NONNULL;
+
+/* The lists behind :minimal and :secrets, for `cordon profiles`; NULL-terminated. */
+extern const char *const places_minimal[];
+extern const char *const places_secret_paths[]; /* below home */
+extern const char *const places_secret_globs[]; /* below each workspace root */

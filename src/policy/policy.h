@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Policies: from text to the effective policy. Pure; rules P1-P5, P16-P19,
+ * P21, P23.
+ *
+ * The way through:
+ *
+ *	texts of the layers --config_load()--> struct config
+ *		Every layer is TOML, also the built-in one. Each is checked alone
+ *		(so that an error names its file), then system, user and command
+ *		line are merged key by key, the higher layer winning. What each
+ *		value's file:line was, it keeps.
+ *
+ *	struct config --config_select()--> struct profile_doc
+ *		The profile in force: name decided, `extends` followed, parents
+ *		merged below children. From it the caller learns the workspace
+ *		roots, and so which project files to read.
+ *
+ *	struct profile_doc + project files --policy_compile()--> struct policy
+ *		A policy is a *stack*: the profile at the bottom, and above it
+ *		narrowing layers, each of which can only lower what lies below. The
+ *		answer for a path is the least of all layers (P1's meet); a path
+ *		that a narrowing layer does not cover is left as it is. So "a
+ *		project may only narrow" holds by construction, and meet is
+ *		commutative, associative and idempotent because min is. A trusted
+ *		project (P2) is not a narrowing layer: its tables are merged into
+ *		the profile.
+ *
+ * Paths in here are as written: symbolic (":tmpdir") or lexical. What they mean
+ * on this host is the business of plan/.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/glob.h"
+#include "base/str.h"
+#include "base/toml.h"
+#include "policy/domain.h"
+
+/* Ordered: the lesser of two is the narrower. */
+enum access { ACCESS_DENY, ACCESS_READ, ACCESS_WRITE };
+
+/* "deny", "read", "write" */
+const char *access_name(enum access access) RETURNS_NONNULL;
+
+/* ---- Filesystem (P5) ---------------------------------------------------- */
+
+enum fs_anchor {
+	FS_ABSOLUTE,
+	FS_HOME,
+	FS_ROOT,
+	FS_MINIMAL,
+	FS_WORKSPACE_ROOTS,
+	FS_TMPDIR,
+	FS_SLASH_TMP,
+	FS_SECRETS,
+};
+
+struct fs_entry {
+	enum fs_anchor anchor;
+	struct str path;	    /* FS_ABSOLUTE: plain; else below the anchor, "" is itself */
+	struct str glob;	    /* pattern below `path`, "" when there is none */
+	const struct glob *matcher; /* of `glob`; NULL when there is none */
+	enum access access;
+	struct str key; /* as written, for people: ":workspace_roots" or "/x → sub" */
+	struct origin origin;
+};
+
+typedef VEC(struct fs_entry) fs_entries;
+
+/* ---- Network (P12-P15) -------------------------------------------------- */
+
+enum net_access { NET_OFF, NET_FULL, NET_MANAGED };
+
+struct net_rule {
+	struct domain domain;
+	bool is_allow;
+	struct origin origin;
+};
+
+struct net_socket {
+	struct str path; /* plain, or below home when it was written with ~ */
+	bool below_home;
+	bool is_allow;
+	struct origin origin;
+};
+
+struct net_rules {
+	enum net_access access;
+	struct origin access_origin; /* of `enabled`, or of the table that lacks it */
+	bool is_limited;	     /* P14 */
+	struct origin limited_origin;
+	bool allows_local_binding;  /* default false; in a narrowing layer true */
+	bool allows_upstream_proxy; /* default true */
+	VEC(struct net_rule) rules;
+	VEC(struct net_socket) sockets;
+};
+
+/* ---- The other keys of a profile ---------------------------------------- */
+
+enum git_access { GIT_READ, GIT_COMMIT, GIT_WRITE };
+
+struct named {
+	struct str name;
+	struct origin origin;
+};
+
+typedef VEC(struct named) names;
+
+struct root {
+	enum fs_anchor anchor; /* FS_ABSOLUTE, FS_HOME, or FS_WORKSPACE_ROOTS: below the cwd */
+	struct str path;
+	struct origin origin;
+};
+
+enum env_inherit { ENV_ALL, ENV_CORE, ENV_NONE };
+
+struct env_pattern {
+	struct str text;
+	const struct glob *matcher;
+	struct origin origin;
+};
+
+typedef VEC(struct env_pattern) env_patterns;
+
+struct env_value {
+	struct str name, value;
+	struct origin origin;
+};
+
+struct environment { /* P21 */
+	enum env_inherit inherit;
+	env_patterns exclude;
+	env_patterns include;
+	VEC(struct env_value) set;
+};
+
+/* Whether a variable of that name is passed on; names only, never values. */
+bool environment_passes(const struct environment *env, struct str name) NONNULL;
+
+enum limit {
+	LIMIT_TIMEOUT, /* milliseconds */
+	LIMIT_MEMORY,  /* bytes */
+	LIMIT_PROCESSES,
+	LIMIT_FILE_SIZE, /* bytes */
+	LIMIT_OPEN_FILES,
+	LIMIT_CPU_TIME, /* milliseconds */
+	LIMIT_COUNT,
+};
+
+struct limits { /* P23; 0 is no limit */
+	uint64_t value[LIMIT_COUNT];
+	struct origin origin[LIMIT_COUNT];
+};
+
+/* "timeout", …, the key in `limits`. */
+const char *limit_name(enum limit limit) RETURNS_NONNULL;
+
+struct profile {
+	struct str name;
+	struct str description;
+	struct origin origin;
+	fs_entries fs;
+	struct net_rules net;
+	VEC(struct root) roots; /* besides the working directory; only the true ones */
+	enum git_access git;
+	struct origin git_origin;
+	names protect; /* besides the names of P9 */
+	bool tmp_is_private;
+	bool globs_are_strict;
+	bool isolates_ipc, isolates_proc; /* default true */
+	bool allows_userns;		  /* default false */
+	struct environment env;
+	struct limits limits;
+	bool is_unsandboxed; /* :danger-full-access and nothing else */
+};
+
+/* ---- Configuration (P1-P4) ---------------------------------------------- */
+
+/* A layer's text. `file` names it in messages; `text.p` NUL-free or an error. */
+struct source {
+	const char *file;
+	struct str text;
+	bool is_present;
+};
+
+struct config_inputs {
+	struct source system;	     /* /etc/cordon/config.toml */
+	struct source user;	     /* ~/.config/cordon/config.toml or --config-file */
+	struct source requirements;  /* /etc/cordon/requirements.toml: the ceiling */
+	const char *env_profile;     /* CORDON_PROFILE or NULL */
+	const char *env_mode;	     /* CORDON_MODE or NULL */
+	const struct str *overrides; /* "key=value" from --config, --enable, --disable, in order */
+	size_t override_count;
+};
+
+enum {
+	CONFIG_MAX_BYTES = 16 << 20, /* of one layer's text */
+};
+
+struct config; /* merged, checked */
+
+/* ERR_SYNTAX (TOML), ERR_POLICY (P3, P4), ERR_LIMIT, ERR_NOMEM; text starts with file:line:column. */
+const struct config *config_load(struct arena *a, const struct config_inputs *in, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* All profiles, the built-in ones first. */
+struct profile_name {
+	struct str name, description;
+	struct str extends; /* "" when it extends none */
+	struct origin origin;
+	bool is_default;
+};
+typedef VEC(struct profile_name) profile_names;
+int config_profiles(struct arena *a, const struct config *c, profile_names *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* What the user layer (and only it, or the command line) may decide. */
+enum unavailable { UNAVAILABLE_REFUSE, UNAVAILABLE_PASSTHROUGH };
+
+/* What the ceiling's `allow` names; all bits set when there is no ceiling. */
+enum {
+	ALLOW_NONE =
+		1 << 0, /* --backend none, --sandbox forbid, passthrough, :danger-full-access */
+	ALLOW_ACCEPT_MISSING = 1 << 1,
+	ALLOW_ALWAYS = 1 << 2, /* grants with scope "always" */
+	ALLOW_ESCALATE = 1 << 3,
+};
+
+struct settings {
+	names linux_backends; /* in order; default native, bwrap, landlock */
+	enum unavailable unavailable;
+	struct origin unavailable_origin;
+	names accept_missing; /* names of guarantees */
+	VEC(struct feature {
+		struct str name;
+		bool is_on;
+		struct origin origin;
+	}) features;
+	uint32_t allow; /* ALLOW_* */
+};
+
+/* Modes (P19). */
+enum mode_kind { MODE_READ_ONLY, MODE_WORKSPACE_WRITE, MODE_FULL_ACCESS };
+
+struct mode {
+	enum mode_kind kind;
+	bool network_access;
+	bool exclude_tmpdir_env_var;
+	bool exclude_slash_tmp;
+	VEC(struct str) writable_roots; /* plain paths */
+};
+
+/* "read-only", "workspace-write", "danger-full-access"; false for anything else. */
+bool mode_kind_parse(struct str text, enum mode_kind *out) NONNULL;
+const char *mode_kind_name(enum mode_kind kind) RETURNS_NONNULL;
+
+/* The profile that a mode stands for. */
+struct profile *mode_profile(struct arena *a, const struct mode *m, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* What was asked for on the command line or through the API. */
+struct selection {
+	const char *profile;  /* -P NAME, or NULL */
+	const char *mode;     /* --mode, or NULL; both at once is an error */
+	const char *fallback; /* when nothing names one; ":read-only" */
+};
+
+struct profile_doc; /* the merged table of the profile in force */
+
+const struct profile_doc *config_select(struct arena *a, const struct config *c,
+					const struct selection *s, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* The roots that the profile configures, before any project file is read. */
+int profile_doc_roots(struct arena *a, const struct profile_doc *doc, const struct root **out,
+		      size_t *count, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- The effective policy ----------------------------------------------- */
+
+enum layer_kind {
+	LAYER_PROFILE, /* a path that it does not cover is denied */
+	LAYER_PROJECT, /* narrows; a path that it does not cover is left as it is */
+	LAYER_CEILING, /* narrows */
+};
+
+struct layer {
+	enum layer_kind kind;
+	struct str name; /* "profile dev", "project /repo", "requirements" */
+	struct str dir;	 /* of a project */
+	fs_entries fs;
+	/*
+	 * Of a narrowing layer: NET_OFF when it says enabled = false, NET_MANAGED
+	 * when it denies hosts or sockets or says mode = "limited", else NET_FULL. Its
+	 * allows take nothing away and so mean nothing.
+	 */
+	struct net_rules net;
+	bool has_net; /* a narrowing layer without `network` says nothing about it */
+};
+
+struct warning {
+	struct origin origin; /* .file NULL when there is none */
+	struct str text;
+};
+
+typedef VEC(struct warning) warning_list;
+
+struct policy {
+	const struct profile
+		*profile;	  /* the keys that have no layers, already met with the others' */
+	VEC(struct layer) layers; /* [0] is the profile */
+	fs_entries grants;	  /* P18: raise, but never over a deny at or below */
+	VEC(struct net_rule) net_grants;
+	struct settings settings;
+	warning_list warnings;
+};
+
+/* A project file, `<dir>/.cordon/config.toml`; `dir` plain and canonical. */
+struct project {
+	struct str dir;
+	struct source source;
+	bool is_trusted; /* set by policy_compile(): the user layer lists it with this digest */
+};
+
+/*
+ * ERR_SYNTAX, ERR_POLICY (P2, P3, P16 when the ceiling forbids it), ERR_LIMIT,
+ * ERR_NOMEM. `extra` are entries from the command line (--add-read …), part of
+ * the profile layer.
+ */
+struct policy *policy_compile(struct arena *a, const struct config *c,
+			      const struct profile_doc *doc, struct project *projects,
+			      size_t project_count, const struct fs_entry *extra,
+			      size_t extra_count, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- Additional permissions (P18) --------------------------------------- */
+
+/* What a command asks for, or what someone granted. Literal paths only. */
+struct permissions {
+	VEC(struct permission {
+		struct str path;    /* plain */
+		enum access access; /* read or write */
+	}) paths;
+	VEC(struct domain) hosts;
+	bool network; /* the whole network */
+};
+
+/* requested ∩ granted: for each path and host the lesser of both. */
+int permissions_intersect(struct arena *a, const struct permissions *requested,
+			  const struct permissions *granted, struct permissions *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* Adds them to the policy as grants; `origin` says who granted ("approved by …"). */
+int policy_grant(struct arena *a, struct policy *p, const struct permissions *granted,
+		 struct origin origin, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- Printing ----------------------------------------------------------- */
+
+/*
+ * `[permissions.NAME]` as TOML that compiles to an equal profile. The name of a
+ * built-in profile is written without its ':', because only Cordon may define
+ * such. Two things can't be written as TOML and become comments: that a profile
+ * is no sandbox at all, and paths of the command line that are not UTF-8.
+ */
+void profile_print(struct buf *b, const struct profile *p) NONNULL;
+
+/*
+ * Equal in everything but name, origins and the order of entries; of entries for
+ * one path only the one that P7 prefers counts. False also when memory is out.
+ */
+bool profile_equal(const struct profile *a, const struct profile *b) NONNULL;
+
+/*
+ * The entries by anchor, path and glob, without those that lose a tie of P7 (deny
+ * over write over read): what print and equal go by.
+ */
+int fs_entries_sorted(struct arena *a, const fs_entries *entries, const struct fs_entry ***out,
+		      size_t *count, struct err *e) MUST_CHECK NONNULL;

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Project files (P2). They come with the repository that is worked on, so they
+ * may only narrow, unless the user has listed this directory with the digest of
+ * this very text.
+ */
+#include <inttypes.h>
+
+#include "base/sha256.h"
+#include "policy/config.h"
+#include "policy/tree.h"
+
+static const char where[] = "the project file";
+
+static bool is_same_digest(struct str trusted, const char *digest)
+{
+	struct str given = str_from(trusted, sizeof("sha256:") - 1);
+
+	if (given.len != strlen(digest))
+		return false;
+	for (size_t i = 0; i < given.len; i++)
+		if (ascii_lower(given.p[i]) != digest[i])
+			return false;
+	return true;
+}
+
+static int decide_trust(const struct decode *d, const struct config *c, struct project *project,
+			struct err *e)
+{
+	const struct toml *trust = toml_find(c->merged, "trust");
+	const struct toml *entry = trust ? tree_find(trust, project->dir) : NULL;
+	char digest[SHA256_HEX_BYTES];
+
+	project->is_trusted = false;
+	if (!entry)
+		return 0;
+	sha256_hex(project->source.text, digest);
+	project->is_trusted = is_same_digest(entry->string, digest);
+	if (project->is_trusted)
+		return 0;
+	return decode_warn(
+		d, entry->origin, e,
+		"%s has changed since it was trusted and may only narrow: trusted is %s, "
+		"it now is sha256:%s; read it, then put the new digest here",
+		project->source.file, SHOWN(entry->string), digest);
+}
+
+int project_load(const struct decode *d, const struct config *c, struct project *project,
+		 struct toml **out, struct err *e)
+{
+	struct toml *top;
+	int r = decide_trust(d, c, project, e);
+
+	if (r < 0)
+		return r;
+	top = layer_parse(d->a, &project->source, e);
+	if (!top)
+		return err_result(e);
+	r = layer_check_narrowing(d->a, top, SCHEMA_PROJECT, where, e);
+	if (r == 0)
+		*out = top;
+	return r;
+}
+
+/* Even a trusted project only adds to what is protected: a list would replace the other. */
+static int unite_protect(struct arena *a, const struct toml *below, struct toml *above,
+			 struct err *e)
+{
+	const struct toml *old = toml_find(below, "protect");
+
+	for (size_t i = 0; old && i < above->table.count; i++) {
+		struct toml_member *m = &above->table.items[i];
+		size_t count = old->array.count + m->value.array.count;
+		struct toml *items;
+
+		if (!str_is(m->name, "protect"))
+			continue;
+		items = arena_array(a, count + 1, sizeof(*items), e);
+		if (!items)
+			return err_result(e);
+		if (old->array.count)
+			memcpy(items, old->array.items, old->array.count * sizeof(*items));
+		if (m->value.array.count)
+			memcpy(items + old->array.count, m->value.array.items,
+			       m->value.array.count * sizeof(*items));
+		m->value.array.items = items;
+		m->value.array.count = count;
+	}
+	return 0;
+}
+
+int project_merge(struct arena *a, struct toml *profile, const struct toml *project, struct err *e)
+{
+	struct toml above = { .type = TOML_TABLE };
+	int r = tree_merge(a, &above, project, e); /* a copy, because it is changed below */
+
+	if (r == 0)
+		r = unite_protect(a, profile, &above, e);
+	return r < 0 ? r : tree_merge(a, profile, &above, e);
+}
+
+static int report_limits(const struct decode *d, const struct limits *asked,
+			 const struct limits *given, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < LIMIT_COUNT && r == 0; i++)
+		if (given->value[i] && asked->value[i] > given->value[i])
+			r = decode_warn(d, asked->origin[i], e,
+					"'limits.%s' stays at the profile's %" PRIu64
+					": a project that is not trusted can only lower it",
+					limit_name((enum limit)i), given->value[i]);
+	return r;
+}
+
+static int report_network(const struct decode *d, const struct toml *network,
+			  const struct net_rules *asked, const struct net_rules *given,
+			  struct err *e)
+{
+	const struct toml *enabled = toml_find(network, "enabled");
+	const struct toml *mode = toml_find(network, "mode");
+	const struct toml *binding = toml_find(network, "allow_local_binding");
+	static const char fmt[] = "'network.%s' is cut: the profile does not give it, and %s that "
+				  "is not trusted can only narrow";
+	int r = 0;
+
+	if (enabled && enabled->boolean && given->access == NET_OFF)
+		r = decode_warn(d, enabled->origin, e, fmt, "enabled = true", where);
+	if (r == 0 && mode && !asked->is_limited && given->is_limited)
+		r = decode_warn(d, mode->origin, e, fmt, "mode = \"full\"", where);
+	if (r == 0 && binding && binding->boolean && !given->allows_local_binding &&
+	    given->access == NET_MANAGED)
+		r = decode_warn(d, binding->origin, e, fmt, "allow_local_binding = true", where);
+	return r;
+}
+
+int project_report_cuts(const struct decode *d, const struct toml *project,
+			const struct narrowing *narrowing, const struct profile *profile,
+			struct err *e)
+{
+	const struct toml *network = toml_find(project, "network");
+	int r = report_limits(d, &narrowing->limits, &profile->limits, e);
+
+	if (r == 0 && network)
+		r = report_network(d, network, &narrowing->layer.net, &profile->net, e);
+	return r;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* See schema.h. The tables below are the whole of what may be written. */
+#include "policy/schema.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/nearest.h"
+
+enum {
+	T_STRING = 1 << TOML_STRING,
+	T_INTEGER = 1 << TOML_INTEGER,
+	T_BOOLEAN = 1 << TOML_BOOLEAN,
+	T_ARRAY = 1 << TOML_ARRAY,
+	T_TABLE = 1 << TOML_TABLE,
+	T_ANY = -1,
+	EVERY_LAYER = SCHEMA_BUILTIN | SCHEMA_SYSTEM | SCHEMA_USER,
+};
+
+enum { KEYS_MAX = 24 };
+
+struct key {
+	const char *name;
+	int types;
+	int layers; /* 0 is every layer */
+};
+
+static const struct key keys[][KEYS_MAX] = {
+	[SCHEMA_TOP] = {
+		{ "default_permissions", T_STRING, 0 },
+		{ "permissions", T_TABLE, 0 },
+		{ "trust", T_TABLE, SCHEMA_USER },
+		{ "features", T_TABLE, 0 },
+		{ "linux", T_TABLE, 0 },
+		{ "unavailable", T_STRING, SCHEMA_USER },
+		{ "accept_missing", T_ARRAY, SCHEMA_USER },
+	},
+	[SCHEMA_PROFILE] = {
+		{ "description", T_STRING, 0 },
+		{ "extends", T_STRING, 0 },
+		{ "workspace_roots", T_TABLE, 0 },
+		{ "filesystem", T_TABLE, 0 },
+		{ "network", T_TABLE, 0 },
+		{ "environment", T_TABLE, 0 },
+		{ "limits", T_TABLE, 0 },
+		{ "git", T_STRING, 0 },
+		{ "protect", T_ARRAY, 0 },
+		{ "tmp", T_STRING, 0 },
+		{ "globs", T_STRING, 0 },
+		{ "isolation", T_TABLE, 0 },
+	},
+	[SCHEMA_PROJECT] = {
+		{ "filesystem", T_TABLE, 0 },
+		{ "network", T_TABLE, 0 },
+		{ "limits", T_TABLE, 0 },
+		{ "protect", T_ARRAY, 0 },
+	},
+	[SCHEMA_REQUIREMENTS] = {
+		{ "allow", T_ARRAY, 0 },
+		{ "filesystem", T_TABLE, 0 },
+		{ "network", T_TABLE, 0 },
+		{ "limits", T_TABLE, 0 },
+		{ "protect", T_ARRAY, 0 },
+	},
+	[SCHEMA_NETWORK] = {
+		{ "enabled", T_BOOLEAN, 0 },
+		{ "mode", T_STRING, 0 },
+		{ "domains", T_TABLE, 0 },
+		{ "unix_sockets", T_TABLE, 0 },
+		{ "allow_local_binding", T_BOOLEAN, 0 },
+		{ "allow_upstream_proxy", T_BOOLEAN, 0 },
+		{ "proxy_url", T_STRING, 0 },
+		{ "socks_url", T_STRING, 0 },
+		{ "enable_socks5", T_BOOLEAN, 0 },
+		{ "enable_socks5_udp", T_BOOLEAN, 0 },
+		{ "dangerously_allow_non_loopback_proxy", T_BOOLEAN, 0 },
+		{ "dangerously_allow_all_unix_sockets", T_BOOLEAN, 0 },
+		{ "dangerously_allow_plaintext_credential_injection", T_BOOLEAN, 0 },
+		{ "mitm", T_ANY, 0 },
+	},
+	[SCHEMA_ENVIRONMENT] = {
+		{ "inherit", T_STRING, 0 },
+		{ "exclude", T_ARRAY, 0 },
+		{ "include", T_ARRAY, 0 },
+		{ "set", T_TABLE, 0 },
+	},
+	[SCHEMA_LIMITS] = {
+		{ "timeout", T_INTEGER | T_STRING, 0 },
+		{ "memory", T_INTEGER | T_STRING, 0 },
+		{ "processes", T_INTEGER, 0 },
+		{ "file_size", T_INTEGER | T_STRING, 0 },
+		{ "open_files", T_INTEGER, 0 },
+		{ "cpu_time", T_INTEGER | T_STRING, 0 },
+	},
+	[SCHEMA_ISOLATION] = {
+		{ "ipc", T_BOOLEAN, 0 },
+		{ "proc", T_BOOLEAN, 0 },
+		{ "userns", T_BOOLEAN, 0 },
+	},
+	[SCHEMA_LINUX] = {
+		{ "backends", T_ARRAY, 0 },
+	},
+};
+
+void schema_fail(struct err *e, const char *at, enum err_code code, struct origin origin,
+		 const char *fmt, ...)
+{
+	char text[sizeof(e->text)];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (!origin.file)
+		err_fail_at(e, at, code, 0, "%s", text);
+	else
+		err_fail_at(e, at, code, 0, "%s:%" PRIu32 ":%" PRIu32 ": %s", origin.file,
+			    origin.line, origin.column, text);
+}
+
+int schema_wrap(struct err *e, struct origin origin)
+{
+	if (!origin.file)
+		return err_result(e);
+	return err_wrap(e, "%s:%" PRIu32 ":%" PRIu32, origin.file, origin.line, origin.column);
+}
+
+struct hint schema_hint(struct str typed, const char *const *known)
+{
+	struct hint hint = { "" };
+	const char *nearest;
+	size_t count = 0;
+
+	while (known[count])
+		count++;
+	nearest = nearest_name(typed, known, count);
+	if (nearest)
+		(void)snprintf(hint.text, sizeof(hint.text), "; did you mean '%s'?",
+			       SHOWN(str_of(nearest)));
+	return hint;
+}
+
+static const struct key *find_key(enum schema_table which, struct str name)
+{
+	for (const struct key *k = keys[which]; k < keys[which] + KEYS_MAX && k->name; k++)
+		if (str_is(name, k->name))
+			return k;
+	return NULL;
+}
+
+static int fail_unknown(const struct toml_member *m, enum schema_table which, const char *where,
+			struct err *e)
+{
+	const char *names[KEYS_MAX + 1] = { NULL };
+
+	for (size_t i = 0; i < KEYS_MAX && keys[which][i].name; i++)
+		names[i] = keys[which][i].name;
+	return FAIL_AT(e, ERR_POLICY, m->name_origin, "unknown key '%s' in %s%s", SHOWN(m->name),
+		       where, schema_hint(m->name, names).text);
+}
+
+/* "a string or an integer" */
+static void name_types(int types, char *out, size_t size)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (int t = TOML_STRING; t <= TOML_TABLE && used < size; t++) {
+		int n;
+
+		if (!(types & (1 << t)))
+			continue;
+		n = snprintf(out + used, size - used, "%s%s", used ? " or " : "",
+			     toml_type_name((enum toml_type)t));
+		used += n > 0 ? (size_t)n : 0;
+	}
+}
+
+int schema_check(const struct toml *table, enum schema_table which, enum schema_layer layer,
+		 const char *where, struct err *e)
+{
+	for (size_t i = 0; i < table->table.count; i++) {
+		const struct toml_member *m = &table->table.items[i];
+		const struct key *k = find_key(which, m->name);
+		char types[96];
+
+		if (!k)
+			return fail_unknown(m, which, where, e);
+		if (!((k->layers ? k->layers : EVERY_LAYER) & (int)layer))
+			return FAIL_AT(e, ERR_POLICY, m->name_origin,
+				       "'%s' is taken from the user's own configuration only; "
+				       "remove it here",
+				       k->name);
+		if (k->types & (1 << m->value.type))
+			continue;
+		name_types(k->types, types, sizeof(types));
+		return FAIL_AT(e, ERR_POLICY, m->value.origin,
+			       "'%s' in %s is a %s; it has to be a %s", k->name, where,
+			       toml_type_name(m->value.type), types);
+	}
+	return 0;
+}
+
+int schema_type(const struct toml *value, enum toml_type type, const char *what, struct err *e)
+{
+	if (value->type == type)
+		return 0;
+	return FAIL_AT(e, ERR_POLICY, value->origin, "%s is a %s; it has to be a %s", what,
+		       toml_type_name(value->type), toml_type_name(type));
+}
+
+int schema_choice(const struct toml *value, const char *what, const char *const *choices,
+		  size_t *out, struct err *e)
+{
+	char list[160] = "";
+	size_t used = 0;
+	int r = schema_type(value, TOML_STRING, what, e);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; choices[i]; i++) {
+		int n;
+
+		if (str_is(value->string, choices[i])) {
+			*out = i;
+			return 0;
+		}
+		n = snprintf(list + used, sizeof(list) - used, "%s\"%s\"",
+			     i == 0	      ? ""
+			     : choices[i + 1] ? ", "
+					      : " or ",
+			     choices[i]);
+		used = MIN_OF(used + (n > 0 ? (size_t)n : 0), sizeof(list) - 1);
+	}
+	return FAIL_AT(e, ERR_POLICY, value->origin, "%s can't be \"%s\"; it has to be %s%s", what,
+		       SHOWN(value->string), list, schema_hint(value->string, choices).text);
+}
