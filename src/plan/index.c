@@ -126,7 +126,8 @@ static struct verdict sum_up(const struct index *x, const struct tally *t, const
 	for (int access = ACCESS_DENY; access < (int)v.access; access++) {
 		const struct rule *cap = t->caps[access];
 
-		if (cap && (cap->lift_depth == CAP_FIXED || node->write_depth <= cap->lift_depth))
+		/* CAP_FIXED is more than any depth. */
+		if (cap && node->write_depth <= cap->lift_depth)
 			v = (struct verdict){ cap->access, cap };
 	}
 	return v;

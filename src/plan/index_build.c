@@ -48,7 +48,9 @@ static int rank_access(const struct rule *rule)
 {
 	static const int entries[] = { [ACCESS_DENY] = 0, [ACCESS_WRITE] = 1, [ACCESS_READ] = 2 };
 
-	return rank_kind(rule) == 2 ? (int)rule->access : entries[rule->access];
+	if (rule->kind == RULE_ENTRY)
+		return entries[rule->access];
+	return rule->kind == RULE_GRANT ? -(int)rule->access : (int)rule->access;
 }
 
 static int compare_rules(const struct rule *a, const struct rule *b)
