@@ -2,7 +2,8 @@
 /* Loading: every layer by itself, then all of them over each other (P1, P3, P4). */
 #include "policy/config.h"
 
-#include "base/path.h"
+#include <stdio.h>
+
 #include "policy/tree.h"
 
 enum {

@@ -203,7 +203,7 @@ enum {
 
 struct config; /* merged, checked */
 
-/* ERR_SYNTAX (TOML), ERR_POLICY (P3, P4), ERR_LIMIT, ERR_NOMEM; text starts with file:line:column. */
+/* ERR_SYNTAX (TOML, domains), ERR_POLICY (P3, P4), ERR_LIMIT, ERR_NOMEM; file:line:column first. */
 const struct config *config_load(struct arena *a, const struct config_inputs *in, struct err *e)
 	MUST_CHECK NONNULL;
 
@@ -328,12 +328,12 @@ struct project {
 /*
  * ERR_SYNTAX, ERR_POLICY (P2, P3, P16 when the ceiling forbids it), ERR_LIMIT,
  * ERR_NOMEM. `extra` are entries from the command line (--add-read …), part of
- * the profile layer.
+ * the profile layer. `projects` and `extra` may be NULL when there are none.
  */
 struct policy *policy_compile(struct arena *a, const struct config *c,
 			      const struct profile_doc *doc, struct project *projects,
 			      size_t project_count, const struct fs_entry *extra,
-			      size_t extra_count, struct err *e) MUST_CHECK NONNULL;
+			      size_t extra_count, struct err *e) MUST_CHECK;
 
 /* ---- Additional permissions (P18) --------------------------------------- */
 
