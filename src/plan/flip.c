@@ -50,7 +50,7 @@ static int spell_path(struct flipper *f, struct str path, struct str *out)
 			buf_add_char(&b, '\\');
 		buf_add_char(&b, path.p[i]);
 	}
-	return buf_check(&b, f->e) < 0 ? -(int)f->e->code
+	return buf_check(&b, f->e) < 0 ? err_result(f->e)
 				       : arena_copy(f->a, buf_str(&b), out, f->e);
 }
 
@@ -104,13 +104,13 @@ static int try_edit(struct path_flip *pf, const struct trial *t, struct policy *
 	*plan = NULL;
 	*policy = apply(&pf->f, t);
 	if (!*policy)
-		return -(int)pf->f.e->code;
+		return err_result(pf->f.e);
 	in.policy = *policy;
 	*plan = plan_build(pf->f.a, &in, pf->f.e);
 	if (*plan)
 		return 0;
 	if (pf->f.e->code != ERR_POLICY)
-		return -(int)pf->f.e->code;
+		return err_result(pf->f.e);
 	err_clear(pf->f.e);
 	return 0;
 }
@@ -175,7 +175,7 @@ static int suggest_entries(struct path_flip *pf, size_t layer)
 
 	suggest_entry(pf, layer, pf->path);
 	if (canon_resolve(pf->f.a, pf->f.in->host, pf->path, true, &canon, NULL, pf->f.e) < 0)
-		return -(int)pf->f.e->code;
+		return err_result(pf->f.e);
 	if (canon.missing_from)
 		suggest_entry(pf, layer, path_parent(str_first(canon.path, canon.missing_from)));
 	return 0;
@@ -193,7 +193,7 @@ static int suggest_change(struct path_flip *pf, const struct rule *rule, bool ma
 	if (!flip_is_ours(&entry->origin))
 		return 0;
 	if (count_places(pf, entry, &places) < 0)
-		return -(int)pf->f.e->code;
+		return err_result(pf->f.e);
 	if (!may_remove) {
 		if (rule->kind == RULE_ENTRY && places == 1 && str_eq(rule->path, pf->path))
 			suggest(pf, (struct trial){ .kind = TRIAL_CHANGE,
@@ -230,7 +230,7 @@ static int suggest_wider(struct path_flip *pf, const struct rule *rule)
 		return suggest_entries(pf, 0);
 	case RULE_MISSING:
 		if (suggest_entries(pf, 0) < 0)
-			return -(int)pf->f.e->code;
+			return err_result(pf->f.e);
 		return suggest_change(pf, rule, true);
 	case RULE_ENTRY:
 	case RULE_GLOB:
@@ -242,7 +242,7 @@ static int suggest_wider(struct path_flip *pf, const struct rule *rule)
 		return 0;
 	if (suggest_change(pf, rule, false) < 0 || suggest_entries(pf, rule->layer) < 0 ||
 	    suggest_change(pf, rule, true) < 0)
-		return -(int)pf->f.e->code;
+		return err_result(pf->f.e);
 	return 0;
 }
 
@@ -252,7 +252,7 @@ static int suggest_edits(struct path_flip *pf, const struct verdict *v)
 	if (pf->wanted > v->access)
 		return suggest_wider(pf, v->rule);
 	if (v->rule->layer == 0 && suggest_change(pf, v->rule, false) < 0)
-		return -(int)pf->f.e->code;
+		return err_result(pf->f.e);
 	suggest_entry(pf, 0, pf->path);
 	return 0;
 }
@@ -272,11 +272,11 @@ static int record_entry(struct flipper *f, const struct trial *t, const struct f
 		key = str_from(entry->key, i + arrow.len);
 		if (flip_key(f, str_first(entry->key, i), &base) < 0 ||
 		    arena_printf(f->a, &table, f->e, "filesystem.%.*s", (int)base.len, base.p) < 0)
-			return -(int)f->e->code;
+			return err_result(f->e);
 		break;
 	}
 	if (flip_key(f, key, &key) < 0)
-		return -(int)f->e->code;
+		return err_result(f->e);
 	return flip_record(f, t->layer, table.p, &entry->origin, key, value);
 }
 
@@ -290,15 +290,15 @@ static int record(struct flipper *f, const struct trial *t)
 		return record_entry(f, t, &fs->items[t->entry], STR_EMPTY);
 	if (t->kind == TRIAL_GIT) {
 		if (flip_string(f, str_of(git_names[t->git]), &value) < 0)
-			return -(int)f->e->code;
+			return err_result(f->e);
 		return flip_record(f, 0, "", &f->policy->profile->git_origin, STR("git"), value);
 	}
 	if (flip_string(f, str_of(access_name(t->access)), &value) < 0)
-		return -(int)f->e->code;
+		return err_result(f->e);
 	if (t->kind == TRIAL_CHANGE)
 		return record_entry(f, t, &fs->items[t->entry], value);
 	if (spell_path(f, t->path, &key) < 0 || flip_key(f, key, &key) < 0)
-		return -(int)f->e->code;
+		return err_result(f->e);
 	return flip_record(f, t->layer, "filesystem", NULL, key, value);
 }
 
@@ -321,7 +321,7 @@ static int take_edit(struct path_flip *pf, const struct verdict *before, bool *f
 		struct verdict v;
 
 		if (try_edit(pf, &pf->trials[i], &policy, &plan) < 0)
-			return -(int)pf->f.e->code;
+			return err_result(pf->f.e);
 		if (!plan)
 			continue;
 		v = plan_resolve(plan, pf->path);
@@ -337,7 +337,7 @@ static int take_edit(struct path_flip *pf, const struct verdict *before, bool *f
 	if (!best)
 		return 0;
 	if (record(&pf->f, best) < 0)
-		return -(int)pf->f.e->code;
+		return err_result(pf->f.e);
 	pf->f.policy = best_policy;
 	pf->plan = best_plan;
 	return 0;
@@ -348,7 +348,7 @@ static int explain_ceiling(struct flipper *f, const struct rule *rule)
 	struct str place;
 
 	if (flip_place(f, &rule->origin, &place) < 0)
-		return -(int)f->e->code;
+		return err_result(f->e);
 	return arena_printf(f->a, &f->flip.why_not, f->e,
 			    "%.*s is a ceiling that only the administrator of this machine can "
 			    "raise",
@@ -370,7 +370,7 @@ static int explain(struct path_flip *pf, const struct rule *rule)
 	if (f->policy->layers.items[rule->layer].kind == LAYER_CEILING)
 		return explain_ceiling(f, rule);
 	if (flip_place(f, &rule->origin, &place) < 0)
-		return -(int)f->e->code;
+		return err_result(f->e);
 	return arena_printf(f->a, &f->flip.why_not, f->e,
 			    "%.*s (%.*s) decides here, and no single line changes that",
 			    STR_ARG(rule->key), STR_ARG(place));
@@ -386,7 +386,7 @@ static int flip_rounds(struct path_flip *pf)
 			return flip_finish(&pf->f);
 		if (round < FLIP_MAX_EDITS &&
 		    (suggest_edits(pf, &v) < 0 || take_edit(pf, &v, &found) < 0))
-			return -(int)pf->f.e->code;
+			return err_result(pf->f.e);
 		if (!found)
 			return explain(pf, v.rule);
 	}

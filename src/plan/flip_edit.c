@@ -89,7 +89,7 @@ int flip_key(struct flipper *f, struct str text, struct str *out)
 	scoped_buf b = BUF_INIT(FLIP_MAX_TEXT);
 
 	toml_add_key(&b, text);
-	return buf_check(&b, f->e) < 0 ? -(int)f->e->code
+	return buf_check(&b, f->e) < 0 ? err_result(f->e)
 				       : arena_copy(f->a, buf_str(&b), out, f->e);
 }
 
@@ -98,7 +98,7 @@ int flip_string(struct flipper *f, struct str text, struct str *out)
 	scoped_buf b = BUF_INIT(FLIP_MAX_TEXT);
 
 	toml_add_string(&b, text);
-	return buf_check(&b, f->e) < 0 ? -(int)f->e->code
+	return buf_check(&b, f->e) < 0 ? err_result(f->e)
 				       : arena_copy(f->a, buf_str(&b), out, f->e);
 }
 
@@ -132,7 +132,7 @@ static int name_table(struct flipper *f, size_t layer, const char *table, struct
 			buf_add_char(&b, '.');
 	}
 	buf_add_text(&b, table);
-	return buf_check(&b, f->e) < 0 ? -(int)f->e->code
+	return buf_check(&b, f->e) < 0 ? err_result(f->e)
 				       : arena_copy(f->a, buf_str(&b), out, f->e);
 }
 
@@ -155,7 +155,7 @@ int flip_record(struct flipper *f, size_t layer, const char *table, const struct
 	if (f->flip.edit_count == FLIP_MAX_EDITS)
 		return FAIL(f->e, ERR_INTERNAL, "more than %d edits", FLIP_MAX_EDITS);
 	if (name_table(f, layer, table, &edit.table) < 0)
-		return -(int)f->e->code;
+		return err_result(f->e);
 	if (at && flip_is_in_file(at)) {
 		edit.file = str_of(at->file);
 		edit.line = at->line;
@@ -278,7 +278,7 @@ static int choose_own_profile(struct flipper *f)
 	buf_add_text(&b, "\"my-");
 	buf_add(&b, str_from(f->policy->profile->name, 1));
 	buf_add_text(&b, "\"\n");
-	return buf_check(&b, f->e) < 0 ? -(int)f->e->code
+	return buf_check(&b, f->e) < 0 ? err_result(f->e)
 				       : arena_copy(f->a, buf_str(&b), &f->flip.toml_top, f->e);
 }
 
@@ -292,9 +292,9 @@ int flip_finish(struct flipper *f)
 	if (buf_check(&text, f->e) < 0 || buf_check(&toml, f->e) < 0 ||
 	    arena_copy(f->a, buf_str(&text), &f->flip.text, f->e) < 0 ||
 	    arena_copy(f->a, buf_str(&toml), &f->flip.toml, f->e) < 0)
-		return -(int)f->e->code;
+		return err_result(f->e);
 	if (f->flip.needs_own_profile && choose_own_profile(f) < 0)
-		return -(int)f->e->code;
+		return err_result(f->e);
 	f->flip.is_possible = true;
 	return 0;
 }

@@ -23,7 +23,7 @@ static int parse_own(struct host_flip *hf)
 	if (hf->port && arena_printf(hf->f.a, &text, hf->f.e, "%s%.*s%s:%u", bracket ? "[" : "",
 				     (int)host->name.len, host->name.p, bracket ? "]" : "",
 				     (unsigned)hf->port) < 0)
-		return -(int)hf->f.e->code;
+		return err_result(hf->f.e);
 	return domain_parse(hf->f.a, text, &hf->own, hf->f.e);
 }
 
@@ -36,7 +36,7 @@ static int record_domain(struct host_flip *hf, size_t layer, struct str pattern,
 
 	if (flip_key(&hf->f, pattern, &key) < 0 ||
 	    (value && flip_string(&hf->f, str_of(value), &quoted) < 0))
-		return -(int)hf->f.e->code;
+		return err_result(hf->f.e);
 	return flip_record(&hf->f, layer, "network.domains", at, key, quoted);
 }
 
@@ -46,7 +46,7 @@ static int add_rule(struct host_flip *hf, const struct domain *domain, bool is_a
 	struct net_rules *net;
 
 	if (!p)
-		return -(int)hf->f.e->code;
+		return err_result(hf->f.e);
 	net = &p->layers.items[0].net;
 	net->rules.items[net->rules.count++] = (struct net_rule){
 		.domain = *domain, .is_allow = is_allow, .origin = { .file = "suggestion" }
@@ -54,7 +54,7 @@ static int add_rule(struct host_flip *hf, const struct domain *domain, bool is_a
 	if (net->access == NET_FULL)
 		net->access = NET_MANAGED; /* P12: enabled, and any other key */
 	if (record_domain(hf, 0, domain->text, is_allow ? "allow" : "deny", NULL) < 0)
-		return -(int)hf->f.e->code;
+		return err_result(hf->f.e);
 	hf->f.policy = p;
 	return 0;
 }
@@ -64,7 +64,7 @@ static int add_text(struct host_flip *hf, struct str text, bool is_allow)
 	struct domain domain;
 
 	if (domain_parse(hf->f.a, text, &domain, hf->f.e) < 0)
-		return -(int)hf->f.e->code;
+		return err_result(hf->f.e);
 	return add_rule(hf, &domain, is_allow);
 }
 
@@ -74,12 +74,12 @@ static int enable(struct host_flip *hf, size_t layer)
 	const struct origin *at = NULL;
 
 	if (!p)
-		return -(int)hf->f.e->code;
+		return err_result(hf->f.e);
 	/* A project is off only by a line that says so, a profile also by saying nothing. */
 	if (layer > 0)
 		at = &p->layers.items[layer].net.access_origin;
 	if (flip_record(&hf->f, layer, "network", at, STR("enabled"), STR("true")) < 0)
-		return -(int)hf->f.e->code;
+		return err_result(hf->f.e);
 	p->layers.items[layer].net.access = NET_MANAGED;
 	hf->f.policy = p;
 	return 0;
@@ -94,7 +94,7 @@ static int change_rule(struct host_flip *hf, const struct net_verdict *v)
 	size_t i = 0;
 
 	if (!p)
-		return -(int)hf->f.e->code;
+		return err_result(hf->f.e);
 	net = &p->layers.items[v->layer].net;
 	while (i < net->rules.count && !flip_same_origin(&net->rules.items[i].origin, &v->origin))
 		i++;
@@ -112,7 +112,7 @@ static int change_rule(struct host_flip *hf, const struct net_verdict *v)
 			  : v->rule->is_allow ? "deny"
 					      : "allow",
 			  &v->origin) < 0)
-		return -(int)hf->f.e->code;
+		return err_result(hf->f.e);
 	hf->f.policy = p;
 	return 0;
 }
@@ -155,7 +155,7 @@ static int cure_deny(struct host_flip *hf, const struct net_verdict *v)
 	switch (v->reason) {
 	case NET_REASON_OFF:
 		if (v->layer == 0 && !has_allow(hf, &hf->own) && add_rule(hf, &hf->own, true) < 0)
-			return -(int)hf->f.e->code;
+			return err_result(hf->f.e);
 		return enable(hf, v->layer);
 	case NET_REASON_RULE:
 		return flip_is_in_file(&v->origin) ? change_rule(hf, v) : 0;
@@ -176,7 +176,7 @@ static int cure_allow(struct host_flip *hf, const struct net_verdict *v)
 		return 0;
 	/* With any rule at all the network is managed, so that the others have to be named too. */
 	if (v->reason == NET_REASON_FULL && add_text(hf, STR("*"), true) < 0)
-		return -(int)hf->f.e->code;
+		return err_result(hf->f.e);
 	if (v->rule && str_eq(v->rule->domain.text, hf->own.text) && flip_is_in_file(&v->origin))
 		return change_rule(hf, v);
 	return add_rule(hf, &hf->own, false);
@@ -195,7 +195,7 @@ static int explain(struct host_flip *hf, const struct net_verdict *v)
 				    "hosts are asked about when no rule covers them and a decider "
 				    "is configured; no line says so");
 	if (flip_place(f, &v->origin, &place) < 0)
-		return -(int)f->e->code;
+		return err_result(f->e);
 	if (f->policy->layers.items[v->layer].kind == LAYER_CEILING)
 		return arena_printf(f->a, &f->flip.why_not, f->e,
 				    "%.*s is a ceiling that only the administrator of this machine "
@@ -223,13 +223,13 @@ static int flip_rounds(struct host_flip *hf)
 		struct net_verdict v;
 
 		if (!net)
-			return -(int)hf->f.e->code;
+			return err_result(hf->f.e);
 		v = net_resolve(net, hf->host, hf->port);
 		if (v.decision == hf->wanted)
 			return flip_finish(&hf->f);
 		/* A cure takes up to two edits. */
 		if (hf->f.flip.edit_count + 2 <= FLIP_MAX_EDITS && cure(hf, &v) < 0)
-			return -(int)hf->f.e->code;
+			return err_result(hf->f.e);
 		if (hf->f.policy == before)
 			return explain(hf, &v);
 	}
@@ -247,7 +247,7 @@ int plan_flip_host(struct arena *a, const struct plan_inputs *in, const struct p
 	};
 
 	if (parse_own(&hf) < 0 || flip_rounds(&hf) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (!hf.f.flip.is_possible) {
 		hf.f.flip.edit_count = 0;
 		hf.f.flip.needs_own_profile = false;

@@ -35,12 +35,12 @@ static int add_need(struct builder *b, enum guarantee g, const struct rule *rule
 		return 0;
 	need = VEC_PUSH(b->a, &p->needs, e);
 	if (!need)
-		return -(int)e->code;
+		return err_result(e);
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	if (arena_copy(b->a, str_of(text), &need->because, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	need->guarantee = g;
 	need->rule = rule;
 	p->needs_set |= GUARANTEE_BIT(g);
@@ -64,19 +64,19 @@ static int need_region(struct builder *b, const struct region *r, const struct r
 
 	if (r->access < ACCESS_WRITE &&
 	    add_need(b, G_FS_WRITE, r->rule, e, "%.*s may not be written", STR_ARG(path)) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (r->access == ACCESS_DENY &&
 	    add_need(b, G_FS_READ, r->rule, e, "%.*s may not be read", STR_ARG(path)) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (r->access < around->access &&
 	    add_need(b, G_FS_CARVE, r->rule, e, "%.*s is %s inside %.*s, which is %s",
 		     STR_ARG(path), access_name(r->access), STR_ARG(around->path),
 		     access_name(around->access)) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if ((is_inside_carve || above < around->access) && r->access > above &&
 	    add_need(b, G_FS_REOPEN, r->rule, e, "%.*s is %s inside what is only %s", STR_ARG(path),
 		     access_name(r->access), access_name(above)) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	return 0;
 }
 
@@ -88,7 +88,7 @@ static int need_regions(struct builder *b, struct err *e)
 	struct nesting *n = arena_array(b->a, p->regions.count + 1, sizeof(*n), e);
 
 	if (!n)
-		return -(int)e->code;
+		return err_result(e);
 	for (size_t i = 0; i < p->regions.count; i++) {
 		size_t around = i ? i - 1 : 0;
 
@@ -103,7 +103,7 @@ static int need_regions(struct builder *b, struct err *e)
 		n[i].is_carved = (around != i && n[around].is_carved) ||
 				 regions[i].access < regions[around].access;
 		if (need_region(b, &regions[i], &regions[around], n[i].is_carved, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 	}
 	return 0;
 }
@@ -114,12 +114,12 @@ static int need_glob(struct builder *b, const struct rule *r, struct err *e)
 		    0 ||
 	    add_need(b, G_FS_CARVE, r, e, "what matches %.*s is denied wherever it is",
 		     STR_ARG(r->key)) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (b->in->policy->profile->globs_are_strict &&
 	    add_need(b, G_DENY_FUTURE, r, e,
 		     "globs = \"strict\": what matches %.*s later on is denied from the start",
 		     STR_ARG(r->key)) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	return 0;
 }
 
@@ -136,7 +136,7 @@ static int need_protection(struct builder *b, const struct rule *r, struct err *
 		     STR_ARG(r->path)) < 0 ||
 	    add_need(b, G_PROTECT_MISSING, r, e, "%.*s may not be created or replaced",
 		     STR_ARG(r->path)) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	return 0;
 }
 
@@ -198,13 +198,13 @@ static int need_isolation(struct builder *b, struct err *e)
 
 	if (profile->isolates_ipc &&
 	    add_need(b, G_IPC, NULL, e, "isolation.ipc is on unless the profile drops it") < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (profile->isolates_proc &&
 	    add_need(b, G_PROC, NULL, e, "isolation.proc is on unless the profile drops it") < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (add_need(b, G_KERNEL, NULL, e, "every sandbox needs it") < 0 ||
 	    add_need(b, G_TREE_DEATH, NULL, e, "every sandbox needs it") < 0)
-		return -(int)e->code;
+		return err_result(e);
 	return 0;
 }
 
@@ -214,6 +214,6 @@ int pass_needs(struct builder *b, struct err *e)
 		return 0;
 	if (need_regions(b, e) < 0 || need_rules(b, e) < 0 || need_net(b, e) < 0 ||
 	    need_limits(b, e) < 0 || need_isolation(b, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	return 0;
 }

@@ -355,7 +355,7 @@ static int add_verdict(struct arena *a, net_trace *trace, struct net_verdict v, 
 			return 0;
 	at = VEC_PUSH(a, trace, e);
 	if (!at)
-		return -(int)e->code;
+		return err_result(e);
 	*at = v;
 	return 0;
 }
@@ -375,7 +375,7 @@ static int trace_rules(struct arena *a, const struct net_rule *rules, size_t cou
 		if (!(any_port ? net_is_host_within(what, d) : net_is_within(what, d)))
 			continue;
 		if (add_verdict(a, trace, by_rule(&rules[i], layer), e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 	}
 	return 0;
 }
@@ -389,7 +389,7 @@ int net_trace_host(struct arena *a, const struct net *n, const struct hostname *
 
 	trace->count = 0;
 	if (add_verdict(a, trace, v, e) < 0 || add_verdict(a, trace, profile, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	for (size_t i = 0; i < p->layers.count && !n->is_unsandboxed; i++) {
 		const struct net_rules *said = n->layers[i].said;
 		struct net_verdict lowered;
@@ -398,13 +398,13 @@ int net_trace_host(struct arena *a, const struct net *n, const struct hostname *
 			continue;
 		if (i > 0 && lowers(n, i, &what, &lowered) && !lowered.rule &&
 		    add_verdict(a, trace, lowered, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 		if (trace_rules(a, said->rules.items, said->rules.count, i, &what, trace, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 	}
 	if (!n->is_unsandboxed &&
 	    trace_rules(a, p->net_grants.items, p->net_grants.count, 0, &what, trace, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	*out = v;
 	return 0;
 }

@@ -118,7 +118,7 @@ static int sort_rules(struct arena *a, const struct net_rule ***rules, size_t co
 		return 0;
 	to = arena_array(a, count, sizeof(const struct net_rule *), e);
 	if (!to)
-		return -(int)e->code;
+		return err_result(e);
 	for (size_t width = 1; width < count; width *= 2) {
 		const struct net_rule **swap = from;
 
@@ -146,7 +146,7 @@ int net_table_build(struct arena *a, const struct net_rule *rules, size_t count,
 	t.blocks = arena_array(a, count, sizeof(const struct net_rule *), e);
 	t.any = arena_array(a, count, sizeof(const struct net_rule *), e);
 	if (!t.names || !t.blocks || !t.any)
-		return -(int)e->code;
+		return err_result(e);
 	for (size_t i = 0; i < count; i++) {
 		if (rules[i].is_allow != is_allow)
 			continue;
@@ -160,7 +160,7 @@ int net_table_build(struct arena *a, const struct net_rule *rules, size_t count,
 	if (sort_rules(a, &t.names, t.name_count, cmp_names, e) < 0 ||
 	    sort_rules(a, &t.blocks, t.block_count, cmp_blocks, e) < 0 ||
 	    sort_rules(a, &t.any, t.any_count, cmp_ports, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	*out = t;
 	return 0;
 }

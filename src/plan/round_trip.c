@@ -57,7 +57,7 @@ static int find_excluded(struct trip *t, struct str dir, struct str *canonical, 
 	if (dir.len == 0)
 		return 0;
 	if (plan_locate(t->a, t->in, dir, &at, t->e) < 0)
-		return -(int)t->e->code;
+		return err_result(t->e);
 	*canonical = at.path;
 	*out = !is_writable(t->plan, at.path) || is_root(t->plan, at.path);
 	return 0;
@@ -72,7 +72,7 @@ static int add_root(struct trip *t, struct str path)
 			return 0;
 	root = VEC_PUSH(t->a, &t->mode.writable_roots, t->e);
 	if (!root)
-		return -(int)t->e->code;
+		return err_result(t->e);
 	*root = path;
 	return 0;
 }
@@ -85,7 +85,7 @@ static int find_roots(struct trip *t, struct str slash_tmp, struct str tmpdir)
 	for (size_t i = 0; i < p->roots.count; i++)
 		if (!str_eq(p->roots.items[i].path, p->places.cwd) &&
 		    add_root(t, p->roots.items[i].path) < 0)
-			return -(int)t->e->code;
+			return err_result(t->e);
 	for (size_t i = 0; i < p->regions.count; i++) {
 		const struct region *r = &p->regions.items[i];
 
@@ -95,7 +95,7 @@ static int find_roots(struct trip *t, struct str slash_tmp, struct str tmpdir)
 		    (!t->mode.exclude_tmpdir_env_var && str_eq(r->path, tmpdir)))
 			continue;
 		if (add_root(t, r->path) < 0)
-			return -(int)t->e->code;
+			return err_result(t->e);
 	}
 	return 0;
 }
@@ -131,7 +131,7 @@ static int find_files_mode(struct trip *t)
 	t->mode.kind = MODE_WORKSPACE_WRITE;
 	if (find_excluded(t, STR("/tmp"), &slash_tmp, &t->mode.exclude_slash_tmp) < 0 ||
 	    find_excluded(t, p->places.tmpdir, &tmpdir, &t->mode.exclude_tmpdir_env_var) < 0)
-		return -(int)t->e->code;
+		return err_result(t->e);
 	return find_roots(t, slash_tmp, tmpdir);
 }
 
@@ -182,11 +182,11 @@ static int build_roots(struct trip *t, const struct profile *profile, struct pla
 	struct str *roots = arena_array(t->a, profile->roots.count + 1, sizeof(*roots), t->e);
 
 	if (!roots)
-		return -(int)t->e->code;
+		return err_result(t->e);
 	roots[0] = places->cwd;
 	for (size_t i = 0; i < profile->roots.count; i++)
 		if (places_root(t->a, places, &profile->roots.items[i], &roots[i + 1], t->e) < 0)
-			return -(int)t->e->code;
+			return err_result(t->e);
 	places->roots = roots;
 	places->root_count = profile->roots.count + 1;
 	return 0;
@@ -221,10 +221,10 @@ static int compare_at_rules(struct trip *t, const struct plan *other, const stru
 {
 	for (size_t i = 0; i < of->rules.count && !is_stopped(t); i++)
 		if (compare_at(t, other, of->rules.items[i].path) < 0)
-			return -(int)t->e->code;
+			return err_result(t->e);
 	for (size_t i = 0; i < of->regions.count && !is_stopped(t); i++)
 		if (compare_at(t, other, of->regions.items[i].path) < 0)
-			return -(int)t->e->code;
+			return err_result(t->e);
 	return 0;
 }
 
@@ -236,13 +236,13 @@ static int compare(struct trip *t)
 		/* A mode that is refused on this host can't stand for a plan that is not. */
 		if (t->e->code != ERR_POLICY ||
 		    arena_copy(t->a, str_of(t->e->text), &t->why_not, t->e) < 0)
-			return -(int)t->e->code;
+			return err_result(t->e);
 		err_clear(t->e);
 		return 0;
 	}
 	if (compare_at(t, other, STR("/")) < 0 || compare_at_rules(t, other, t->plan) < 0 ||
 	    compare_at_rules(t, other, other) < 0)
-		return -(int)t->e->code;
+		return err_result(t->e);
 	if (!is_stopped(t) && net_mode(t->plan->net) != net_mode(other->net))
 		return arena_printf(t->a, &t->why_not, t->e, "the network would not be the same");
 	return 0;
@@ -260,7 +260,7 @@ int plan_round_trips(struct arena *a, const struct plan_inputs *in, const struct
 		t.mode.network_access = net_mode(p->net) == NET_FULL;
 		if (find_files_mode(&t) < 0 || (!is_stopped(&t) && find_obstacle(&t) < 0) ||
 		    (!is_stopped(&t) && compare(&t) < 0))
-			return -(int)e->code;
+			return err_result(e);
 	}
 	*round_trips = !is_stopped(&t);
 	*mode = t.mode;
