@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "test.h"
+
+TEST(a_failure_keeps_code_place_and_text)
+{
+	struct err e = ERR_INIT;
+	int r = FAIL(&e, ERR_POLICY, "rule %d is odd", 7);
+
+	CHECK_INT(r, -ERR_POLICY);
+	CHECK_INT(e.code, ERR_POLICY);
+	CHECK_INT(e.os_error, 0);
+	CHECK_STR(e.text, "rule 7 is odd");
+	CHECK(strstr(e.at, "test_base_err.c:") != NULL);
+}
+
+TEST(a_system_failure_ends_in_the_reason_of_the_system)
+{
+	struct err e = ERR_INIT;
+	char want[200];
+
+	(void)snprintf(want, sizeof(want), "opening x: %s", strerror(ENOENT));
+	CHECK_INT(FAIL_SYS(&e, ENOENT, "opening %s", "x"), -ERR_SYS);
+	CHECK_INT(e.os_error, ENOENT);
+	CHECK_STR(e.text, want);
+}
+
+TEST(wrapping_puts_context_first_and_keeps_the_code)
+{
+	struct err e = ERR_INIT;
+
+	(void)FAIL(&e, ERR_SYNTAX, "cause");
+	CHECK_INT(err_wrap(&e, "inner %d", 1), -ERR_SYNTAX);
+	CHECK_INT(err_wrap(&e, "outer"), -ERR_SYNTAX);
+	CHECK_STR(e.text, "outer: inner 1: cause");
+}
+
+TEST(a_text_that_does_not_fit_is_cut_and_says_so)
+{
+	static char large[3000];
+	struct err e = ERR_INIT;
+
+	memset(large, 'x', sizeof(large) - 1);
+	(void)FAIL(&e, ERR_LIMIT, "%s", large);
+	CHECK_INT(strlen(e.text), sizeof(e.text) - 1);
+	CHECK_STR(e.text + sizeof(e.text) - 5, "x...");
+}
+
+TEST(a_cut_never_splits_a_character_whatever_the_offset)
+{
+	for (size_t shift = 0; shift < 4; shift++) {
+		static char large[4096];
+		struct err e = ERR_INIT;
+		size_t len = shift;
+
+		memset(large, 'x', shift);
+		for (; len + 4 < sizeof(large) - 1; len += 4)
+			memcpy(large + len, "\xF0\x9F\x98\x80", 4);
+		large[len] = '\0';
+		(void)FAIL(&e, ERR_LIMIT, "%s", large);
+		CHECK_INT(utf8_check(str_of(e.text)), strlen(e.text));
+		CHECK(str_has_suffix(str_of(e.text), STR("...")));
+	}
+}
+
+TEST(a_text_that_just_fits_is_not_cut)
+{
+	static char exact[sizeof(((struct err *)NULL)->text)];
+	struct err e = ERR_INIT;
+
+	memset(exact, 'x', sizeof(exact) - 1);
+	(void)FAIL(&e, ERR_LIMIT, "%s", exact);
+	CHECK_STR(e.text, exact);
+}
+
+TEST(wrapping_past_the_room_keeps_the_cause_whole)
+{
+	static char context[2000];
+	struct err e = ERR_INIT;
+
+	memset(context, 'c', sizeof(context) - 1);
+	(void)FAIL(&e, ERR_SYNTAX, "the cause");
+	(void)err_wrap(&e, "%s", context);
+	CHECK_INT(e.code, ERR_SYNTAX);
+	CHECK(str_has_prefix(str_of(e.text), STR("ccc")));
+	CHECK(str_has_suffix(str_of(e.text), STR("...: the cause")));
+	CHECK_INT(utf8_check(str_of(e.text)), strlen(e.text));
+}
+
+TEST(wrapping_cuts_the_context_at_a_whole_character)
+{
+	for (size_t shift = 0; shift < 4; shift++) {
+		static char context[2000];
+		struct err e = ERR_INIT;
+		size_t len = shift;
+
+		memset(context, 'x', shift);
+		for (; len + 4 < sizeof(context) - 1; len += 4)
+			memcpy(context + len, "\xF0\x9F\x98\x80", 4);
+		context[len] = '\0';
+		(void)FAIL(&e, ERR_SYNTAX, "the cause");
+		(void)err_wrap(&e, "%s", context);
+		CHECK_INT(utf8_check(str_of(e.text)), strlen(e.text));
+		CHECK(str_has_suffix(str_of(e.text), STR("...: the cause")));
+	}
+}
+
+TEST(wrapping_a_full_text_leaves_it_alone)
+{
+	static char full[sizeof(((struct err *)NULL)->text)];
+	struct err e = ERR_INIT;
+
+	memset(full, 'x', sizeof(full) - 1);
+	(void)FAIL(&e, ERR_SYNTAX, "%s", full);
+	(void)err_wrap(&e, "context");
+	CHECK_STR(e.text, full);
+}
+
+TEST(every_code_has_a_text)
+{
+	CHECK_STR(err_code_text(ERR_SYNTAX), "malformed input");
+	CHECK_STR(err_code_text(ERR_WEAKER), "host cannot enforce what the policy asks");
+	CHECK_STR(err_code_text((enum err_code)99), "unknown error");
+}
+
+TEST(clearing_forgets_everything)
+{
+	struct err e = ERR_INIT;
+
+	(void)FAIL_SYS(&e, EACCES, "x");
+	err_clear(&e);
+	CHECK_INT(e.code, ERR_OK);
+	CHECK_INT(e.os_error, 0);
+	CHECK_STR(e.text, "");
+}
