@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the official TOML 1.0 suite (toml-lang/toml-test), which is not part of
+this tree: it is looked for in data/toml-test below CORDON_SHARED, by default
+the folder `shared` beside the source tree. toml_conformance.py TOML2JSON SOURCE_ROOT"""
+import json
+import os
+import pathlib
+import re
+import sys
+
+from toml_peer import Peer, plain_tagged
+
+
+def check_valid(peer, path):
+    status, value = peer.read(path.read_bytes())
+    if status != "+":
+        return f"refused: {value}" if status == "-" else f"changed by printing: {value}"
+    want = plain_tagged(json.loads(path.with_suffix(".json").read_text(encoding="utf-8")))
+    return None if value == want else f"got {value}, want {want}"
+
+
+def check_invalid(peer, path):
+    status, value = peer.read(path.read_bytes())
+    if status != "-":
+        return f"accepted as {value}"
+    if not re.match(r"input:[1-9][0-9]*:[1-9][0-9]*: .", value):
+        return f"the error does not say where: {value}"
+    return None
+
+
+def main():
+    program, root = sys.argv[1], pathlib.Path(sys.argv[2])
+    shared = pathlib.Path(os.environ.get("CORDON_SHARED") or root.resolve().parent / "shared")
+    suite = shared / "data" / "toml-test"
+    listed = suite / "files-toml-1.0.0"
+    if not listed.is_file():
+        print(f"1..0 # SKIP the toml-test suite is not at {suite}")
+        return 0
+    peer = Peer(program)
+    failures = 0
+    number = 0
+    for name in listed.read_text(encoding="utf-8").split("\n"):
+        if not name.endswith(".toml"):
+            continue
+        number += 1
+        check = check_valid if name.startswith("valid/") else check_invalid
+        problem = check(peer, suite / name)
+        if problem:
+            print(f"# {problem}")
+            failures += 1
+        print(f"{'not ' if problem else ''}ok {number} - {name}")
+    status = peer.close()
+    number += 1
+    print(f"{'not ' if status else ''}ok {number} - toml2json ends cleanly")
+    print(f"1..{number}")
+    return 1 if failures or status else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
