@@ -109,7 +109,7 @@ static int enter(struct walk *w, struct str name, struct err *e)
 		return 0;
 	child = ARENA_NEW(w->a, struct canon_dir, e);
 	if (!child)
-		return -(int)e->code;
+		return err_result(e);
 	child->node.name = name;
 	child->parent = w->dir;
 	name_tree_add(&w->dir->children, &child->node);
@@ -136,7 +136,7 @@ static int record_link(struct walk *w, struct str link, struct err *e)
 		return r;
 	met = VEC_PUSH(w->a, w->links, e);
 	if (!met)
-		return -(int)e->code;
+		return err_result(e);
 	*met = (struct met_link){ .path = path, .target = path };
 	return 0;
 }

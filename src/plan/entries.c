@@ -49,7 +49,7 @@ int builder_note(struct builder *b, bool is_warning, struct origin origin, struc
 		return r;
 	note = VEC_PUSH(b->a, &b->plan->notes, e);
 	if (!note)
-		return -(int)e->code;
+		return err_result(e);
 	*note = (struct note){ .is_warning = is_warning, .origin = origin, .text = text };
 	return 0;
 }
@@ -94,7 +94,7 @@ static int add_rule(struct builder *b, const struct candidate *c, struct err *e)
 	/* SECURITY: the resolver takes every glob for a deny. */
 	if (is_glob && (entry->access != ACCESS_DENY || c->is_grant))
 		return FAIL(e, ERR_POLICY, "%.*s: a glob may only deny", STR_ARG(entry->key));
-	return builder_add(b, &rule, &site, e) ? 0 : -(int)e->code;
+	return builder_add(b, &rule, &site, e) ? 0 : err_result(e);
 }
 
 /* The temporary directories of a built-in profile are offered, not asked for by anyone. */
@@ -134,7 +134,7 @@ static int add_candidate(struct entries *x, const struct candidate *c, struct er
 		return leave_out(x->b, c, e);
 	undecided = VEC_PUSH(x->b->a, &x->undecided, e);
 	if (!undecided)
-		return -(int)e->code;
+		return err_result(e);
 	*undecided = *c;
 	return 0;
 }
@@ -203,11 +203,11 @@ static int reserve(struct builder *b, struct err *e)
 		room += policy->layers.items[i].fs.count;
 	b->plan->rules.items = arena_array(b->a, room, sizeof(*b->plan->rules.items), e);
 	if (!b->plan->rules.items)
-		return -(int)e->code;
+		return err_result(e);
 	b->plan->rules.room = room;
 	b->sites.items = arena_array(b->a, room, sizeof(*b->sites.items), e);
 	if (!b->sites.items)
-		return -(int)e->code;
+		return err_result(e);
 	b->sites.room = room;
 	return 0;
 }

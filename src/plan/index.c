@@ -234,7 +234,7 @@ static int add_applied(struct arena *a, applied_list *list, const struct rule *r
 	struct applied *item = VEC_PUSH(a, list, e);
 
 	if (!item)
-		return -(int)e->code;
+		return err_result(e);
 	*item = (struct applied){ rule, depth };
 	return 0;
 }
@@ -280,7 +280,7 @@ static int order_trace(struct arena *a, const applied_list *list, const struct r
 	starts = arena_array(a, deepest + 2, sizeof(*starts), e);
 	trace->items = arena_array(a, list->count + 1, sizeof(*trace->items), e);
 	if (!starts || !trace->items)
-		return -(int)e->code;
+		return err_result(e);
 	for (size_t i = 0; i < list->count; i++)
 		if (list->items[i].rule != deciding)
 			starts[deepest - list->items[i].depth + 1]++;
@@ -367,7 +367,7 @@ int pass_index(struct builder *b, struct err *e)
 		return 0;
 	x = index_build(b->a, plan->policy, plan->rules.items, plan->rules.count, e);
 	if (!x)
-		return -(int)e->code;
+		return err_result(e);
 	plan->index = x;
 	return 0;
 }

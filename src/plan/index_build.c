@@ -90,10 +90,10 @@ static int sort_rules(struct draft *d, struct err *e)
 	const struct rule **to;
 
 	if (!from)
-		return -(int)e->code;
+		return err_result(e);
 	to = arena_array(&d->scratch, count + 1, sizeof(*to), e);
 	if (!to)
-		return -(int)e->code;
+		return err_result(e);
 	d->sorted = from;
 	for (size_t i = 0; i < count; i++)
 		from[i] = &d->x->rules[i];
@@ -116,7 +116,7 @@ static int push_number(struct draft *d, uint32_t number, struct err *e)
 	uint32_t *start = VEC_PUSH(&d->scratch, &d->place_starts, e);
 
 	if (!start)
-		return -(int)e->code;
+		return err_result(e);
 	*start = number;
 	return 0;
 }
@@ -133,7 +133,7 @@ static int find_places(struct draft *d, struct err *e)
 			continue;
 		place = VEC_PUSH(&d->scratch, &d->places, e);
 		if (!place || push_number(d, i, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 		*place = d->sorted[i];
 	}
 	return push_number(d, count, e);
@@ -188,7 +188,7 @@ static int add_child(struct draft *d, uint32_t parent, struct span span, struct 
 	struct span *own = VEC_PUSH(&d->scratch, &d->spans, e);
 
 	if (!node || !own)
-		return -(int)e->code;
+		return err_result(e);
 	*node = (struct node){ .label = label.p,
 			       .label_len = (uint32_t)label.len,
 			       .path_len = (uint32_t)to,
@@ -212,7 +212,7 @@ static int add_children(struct draft *d, uint32_t number, struct err *e)
 		uint32_t end = find_group_end(d, span.low, span.high, path_len);
 
 		if (add_child(d, number, (struct span){ span.low, end }, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 		span.low = end;
 	}
 	node = &d->nodes.items[number];
@@ -226,12 +226,12 @@ static int draw_trie(struct draft *d, struct err *e)
 	struct span *span = VEC_PUSH(&d->scratch, &d->spans, e);
 
 	if (!root || !span)
-		return -(int)e->code;
+		return err_result(e);
 	*root = (struct node){ .label = "", .place = INDEX_NONE };
 	*span = (struct span){ 0, (uint32_t)d->places.count };
 	for (uint32_t i = 0; i < d->nodes.count; i++)
 		if (add_children(d, i, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 	return 0;
 }
 
@@ -247,7 +247,7 @@ static int make_keys(struct draft *d, struct err *e)
 	uint64_t *keys = arena_array(d->a, d->nodes.count, sizeof(*keys), e);
 
 	if (!keys)
-		return -(int)e->code;
+		return err_result(e);
 	for (size_t i = 0; i < d->nodes.count; i++) {
 		struct node *node = &d->nodes.items[i];
 		const struct node *children = &d->nodes.items[node->first_child];
@@ -298,7 +298,7 @@ static int find_effective(struct draft *d, struct node *node, struct err *e)
 			continue;
 		effective = VEC_PUSH(&d->scratch, &d->effective, e);
 		if (!effective)
-			return -(int)e->code;
+			return err_result(e);
 		*effective = rule;
 		node->effective_count++;
 	}
@@ -314,7 +314,7 @@ static int fill_nodes(struct draft *d, struct err *e)
 		node->first_effective = (uint32_t)d->effective.count;
 		node->write_depth = parent->write_depth;
 		if (node->place != INDEX_NONE && find_effective(d, node, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 		node->glob_node = i > 0 ? parent->glob_node : INDEX_NONE;
 		if (node->glob_count)
 			node->glob_node = i;
@@ -339,22 +339,22 @@ static int finish(struct draft *d, struct err *e)
 	struct node *nodes = arena_array(d->a, d->nodes.count, sizeof(*nodes), e);
 
 	if (!nodes)
-		return -(int)e->code;
+		return err_result(e);
 	memcpy(nodes, d->nodes.items, d->nodes.count * sizeof(*nodes));
 	x->nodes = nodes;
 	x->sorted = d->sorted;
 	x->place_count = (uint32_t)d->places.count;
 	x->places = keep(d, d->places.items, d->places.count, sizeof(*d->places.items), e);
 	if (!x->places)
-		return -(int)e->code;
+		return err_result(e);
 	x->place_starts = keep(d, d->place_starts.items, d->place_starts.count,
 			       sizeof(*d->place_starts.items), e);
 	if (!x->place_starts)
-		return -(int)e->code;
+		return err_result(e);
 	x->effective =
 		keep(d, d->effective.items, d->effective.count, sizeof(*d->effective.items), e);
 	if (!x->effective)
-		return -(int)e->code;
+		return err_result(e);
 	for (size_t i = 0; i < d->nodes.count; i++)
 		nodes[i].verdict = index_tally(x, &nodes[i], STR_EMPTY, false, x->layer_count);
 	return 0;

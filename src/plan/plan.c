@@ -35,7 +35,7 @@ static int find_places(struct builder *b, struct err *e)
 	struct str *roots = arena_array(b->a, given->root_count + 1, sizeof(*roots), e);
 
 	if (!roots)
-		return -(int)e->code;
+		return err_result(e);
 	for (size_t i = 0; i < given->root_count; i++) {
 		struct canon canon;
 		int r = builder_canon(b, given->roots[i], true, &canon, NULL, e);
@@ -56,13 +56,13 @@ static int build(struct builder *b, struct err *e)
 
 	b->cache = canon_cache_new(b->a, e);
 	if (!b->cache)
-		return -(int)e->code;
+		return err_result(e);
 	r = find_places(b, e);
 	if (r < 0)
 		return r;
 	plan->net = net_build(b->a, plan->policy, b->in->has_decider, e);
 	if (!plan->net)
-		return -(int)e->code;
+		return err_result(e);
 	if (plan->is_unsandboxed)
 		return run_passes(b, unsandboxed_passes, COUNT_OF(unsandboxed_passes), e);
 	return run_passes(b, passes, COUNT_OF(passes), e);

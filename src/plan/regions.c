@@ -32,7 +32,7 @@ static int add_region(struct builder *b, struct str path, enum host_type type, s
 	struct region *region = VEC_PUSH(b->a, &b->plan->regions, e);
 
 	if (!region)
-		return -(int)e->code;
+		return err_result(e);
 	*region = (struct region){ .path = path, .access = v.access, .rule = v.rule, .type = type };
 	return 0;
 }
@@ -59,7 +59,7 @@ static int add_place(struct builder *b, struct str path, enum host_type type, re
 		return r;
 	top = VEC_PUSH(b->a, around, e);
 	if (!top)
-		return -(int)e->code;
+		return err_result(e);
 	*top = b->plan->regions.count - 1;
 	return 0;
 }
