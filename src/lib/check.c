@@ -121,9 +121,9 @@ static int check_profile(struct check *c, const struct config *config, const cha
 		return add_error(c, &found, e);
 	if (!name)
 		c->in_force = policy.policy->profile->name;
-	for (size_t i = 0; i < policy.plan->notes.count; i++)
-		if (policy.plan->notes.items[i].is_warning &&
-		    add_warning(c, &policy.plan->notes.items[i], e) < 0)
+	for (size_t i = 0; i < policy.notes.count; i++)
+		if (policy.notes.items[i].is_warning &&
+		    add_warning(c, &policy.notes.items[i], e) < 0)
 			return -(int)e->code;
 	return 0;
 }

@@ -90,6 +90,7 @@ struct cordon_policy {
 	const struct policy *policy;
 	struct plan_inputs plan_inputs;
 	const struct plan *plan;
+	VEC(struct note) notes; /* of the policy, then of the plan */
 };
 
 /* policy_compile() for what inputs_read_projects() found; neither list may be NULL there. */

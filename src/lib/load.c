@@ -15,6 +15,32 @@ struct policy *load_compile(struct arena *a, const struct config *config,
 			      projects->count, &no_entry, 0, e);
 }
 
+static int add_note(struct cordon_policy *p, struct arena *a, struct note note, struct err *e)
+{
+	struct note *added = VEC_PUSH(a, &p->notes, e);
+
+	if (!added)
+		return -(int)e->code;
+	*added = note;
+	return 0;
+}
+
+/* What is to be said about the policy, whoever found it. */
+static int collect_notes(struct cordon_policy *p, struct arena *a, struct err *e)
+{
+	for (size_t i = 0; i < p->policy->warnings.count; i++) {
+		const struct warning *w = &p->policy->warnings.items[i];
+		struct note note = { .is_warning = true, .origin = w->origin, .text = w->text };
+
+		if (add_note(p, a, note, e) < 0)
+			return -(int)e->code;
+	}
+	for (size_t i = 0; i < p->plan->notes.count; i++)
+		if (add_note(p, a, p->plan->notes.items[i], e) < 0)
+			return -(int)e->code;
+	return 0;
+}
+
 int load_policy(struct inputs *in, const struct config *config, const char *profile,
 		struct cordon_policy *out, struct err *e)
 {
@@ -43,7 +69,7 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	out->plan_inputs.places.roots = roots.items;
 	out->plan_inputs.places.root_count = roots.count;
 	out->plan = plan_build(in->a, &out->plan_inputs, e);
-	return out->plan ? 0 : -(int)e->code;
+	return out->plan ? collect_notes(out, in->a, e) : -(int)e->code;
 }
 
 static int load(struct cordon_policy *p, const struct cordon_load_options *options, struct err *e)
@@ -71,8 +97,8 @@ static int warn(const struct cordon_policy *p, const struct cordon_load_options 
 {
 	scoped_buf text = BUF_INIT(64 << 10);
 
-	for (size_t i = 0; o->on_warning && i < p->plan->notes.count; i++) {
-		const struct note *note = &p->plan->notes.items[i];
+	for (size_t i = 0; o->on_warning && i < p->notes.count; i++) {
+		const struct note *note = &p->notes.items[i];
 
 		if (!note->is_warning)
 			continue;

@@ -100,12 +100,12 @@ void json_rule(struct json_writer *w, const struct plan *plan, const struct rule
 	json_end_object(w);
 }
 
-void json_notes(struct json_writer *w, const struct plan *plan, bool warnings)
+void json_notes(struct json_writer *w, const struct cordon_policy *policy, bool warnings)
 {
 	json_key(w, warnings ? "warnings" : "notes");
 	json_begin_array(w);
-	for (size_t i = 0; i < plan->notes.count; i++) {
-		const struct note *note = &plan->notes.items[i];
+	for (size_t i = 0; i < policy->notes.count; i++) {
+		const struct note *note = &policy->notes.items[i];
 
 		if (note->is_warning != warnings)
 			continue;
@@ -125,4 +125,84 @@ const char *host_type_name(enum host_type type)
 	};
 
 	return texts[type];
+}
+
+/* Each line of `toml` on a line of its own, indented so that it stands out. */
+static void page_toml(struct page *p, struct str toml)
+{
+	while (toml.len) {
+		struct str line = str_first(toml, str_find(toml, '\n'));
+
+		page_text(p, line.len ? "    " : "");
+		page_str(p, line);
+		page_line(p);
+		toml = str_from(toml, line.len + 1);
+	}
+}
+
+void page_flip(struct page *p, const struct flip *flip)
+{
+	if (!flip->is_possible) {
+		page_text(p, "  can't be changed: ");
+		page_str(p, flip->why_not);
+		page_line(p);
+		return;
+	}
+	page_text(p, "  ");
+	page_str(p, flip->text);
+	page_line(p);
+	if (flip->toml.len || flip->toml_top.len)
+		page_line(p);
+	if (flip->toml_top.len) {
+		page_toml(p, flip->toml_top);
+		page_line(p);
+	}
+	page_toml(p, flip->toml);
+}
+
+static void json_edits(struct json_writer *w, const struct flip *flip)
+{
+	json_key(w, "edits");
+	json_begin_array(w);
+	for (size_t i = 0; i < flip->edit_count; i++) {
+		const struct flip_edit *edit = &flip->edits[i];
+
+		json_begin_object(w);
+		json_key(w, "file");
+		if (edit->file.len)
+			json_add_str(w, edit->file);
+		else
+			json_add_null(w);
+		json_key(w, "line");
+		if (edit->line)
+			json_add_int(w, (int64_t)edit->line);
+		else
+			json_add_null(w);
+		json_str(w, "table", edit->table);
+		json_str(w, "key", edit->key);
+		json_key(w, "value");
+		if (edit->value.len)
+			json_add_str(w, edit->value);
+		else
+			json_add_null(w);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
+void json_flip(struct json_writer *w, const struct flip *flip, const char *wanted)
+{
+	json_key(w, "flip");
+	json_begin_object(w);
+	json_text(w, "to", wanted);
+	json_bool(w, "possible", flip->is_possible);
+	if (flip->is_possible) {
+		json_str(w, "text", flip->text);
+		json_str(w, "toml", flip->toml);
+		json_str(w, "toml_top", flip->toml_top);
+		json_edits(w, flip);
+	} else {
+		json_str(w, "why_not", flip->why_not);
+	}
+	json_end_object(w);
 }

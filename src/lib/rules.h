@@ -4,6 +4,7 @@
 
 #include "lib/lib.h"
 #include "lib/report.h"
+#include "plan/flip.h"
 
 /* "entry", "glob", "grant", "protected", … */
 const char *rule_kind_name(enum rule_kind kind);
@@ -20,6 +21,10 @@ void page_rule_reason(struct page *p, const struct rule *rule);
 void json_rule(struct json_writer *w, const struct plan *plan, const struct rule *rule);
 
 /* "warnings": [..], "notes": [..] */
-void json_notes(struct json_writer *w, const struct plan *plan, bool warnings);
+void json_notes(struct json_writer *w, const struct cordon_policy *policy, bool warnings);
+
+/* The edit that would change the answer, as text that is begun by the caller, and as "flip". */
+void page_flip(struct page *p, const struct flip *flip);
+void json_flip(struct json_writer *w, const struct flip *flip, const char *wanted);
 
 const char *host_type_name(enum host_type type);

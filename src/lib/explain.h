@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* What cordon_explain() found; explain_text.c and explain_json.c word it. */
+#pragma once
+
+#include "lib/lib.h"
+#include "lib/report.h"
+
+struct explanation {
+	const struct cordon_policy *policy;
+	const char *platform;	     /* "linux", "macos", "windows" */
+	const char *const *backends; /* that would be tried there, in order; NULL behind the last */
+	bool round_trips;	     /* P19 */
+	struct mode mode;
+	struct str why_not;
+};
+
+void explain_print_text(struct page *p, const void *data);
+void explain_print_json(struct json_writer *w, const void *data);
+
+/* "off", "full", "managed" */
+const char *net_access_name(enum net_access access);
+const char *git_access_name(enum git_access access);
+const char *env_inherit_name(enum env_inherit inherit);

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* cordon_why_host(): the answer for a host, and everything that led to it. */
+#include "base/hostname.h"
+#include "lib/lib.h"
+#include "lib/report.h"
+#include "lib/rules.h"
+#include "plan/net.h"
+
+struct why_host {
+	const struct cordon_policy *policy;
+	struct str asked;
+	struct hostname host;
+	uint16_t port; /* 0: none named */
+	struct net_verdict verdict;
+	net_trace trace;
+	enum decision wanted; /* of the flip */
+	struct flip flip;
+};
+
+static const char *reason_name(enum net_reason reason)
+{
+	static const char *const texts[] = {
+		[NET_REASON_OFF] = "off",
+		[NET_REASON_FULL] = "full",
+		[NET_REASON_RULE] = "rule",
+		[NET_REASON_PRIVATE] = "private",
+		[NET_REASON_UNMATCHED] = "unmatched",
+		[NET_REASON_UNSANDBOXED] = "unsandboxed",
+	};
+
+	return texts[reason];
+}
+
+static struct str verdict_label(const struct net_verdict *v)
+{
+	switch (v->reason) {
+	case NET_REASON_OFF:
+		return STR("network off");
+	case NET_REASON_FULL:
+		return STR("network full");
+	case NET_REASON_PRIVATE:
+		return STR("private guard");
+	case NET_REASON_UNMATCHED:
+		return STR("(no entry)");
+	case NET_REASON_UNSANDBOXED:
+		return STR("(no sandbox)");
+	case NET_REASON_RULE:
+		break;
+	}
+	return v->rule ? v->rule->domain.text : STR("(rule)");
+}
+
+static const char *verdict_reason(const struct net_verdict *v)
+{
+	switch (v->reason) {
+	case NET_REASON_OFF:
+		return "no host can be reached";
+	case NET_REASON_FULL:
+		return "every host can be reached";
+	case NET_REASON_PRIVATE:
+		return "a non-public address needs an entry of its own (P13)";
+	case NET_REASON_UNMATCHED:
+		return "no entry allows it, and nobody is there to ask (P13)";
+	case NET_REASON_UNSANDBOXED:
+		return "this profile has no sandbox (P17)";
+	case NET_REASON_RULE:
+		break;
+	}
+	return "";
+}
+
+static void page_decision(struct page *p, enum decision decision)
+{
+	static const enum style styles[] = {
+		[DECISION_DENY] = STYLE_BAD,
+		[DECISION_ASK] = STYLE_CAREFUL,
+		[DECISION_ALLOW] = STYLE_GOOD,
+	};
+
+	page_style(p, styles[decision], "%-5s", decision_name(decision));
+}
+
+static void print_verdict(struct page *p, const struct net_verdict *v, size_t width)
+{
+	const char *reason = verdict_reason(v);
+
+	page_text(p, "  ");
+	page_decision(p, v->decision);
+	page_text(p, "  ");
+	page_column(p, verdict_label(v), width);
+	page_text(p, "  ");
+	page_text(p, reason);
+	page_text(p, reason[0] && v->origin.file ? "  " : "");
+	page_origin(p, &v->origin);
+	page_line(p);
+}
+
+static void print_text(struct page *p, const void *data)
+{
+	const struct why_host *y = data;
+	size_t width = shown_width(verdict_label(&y->verdict));
+
+	if (p->is_brief) {
+		page_text(p, decision_name(y->verdict.decision));
+		page_line(p);
+		return;
+	}
+	page_decision(p, y->verdict.decision);
+	page_text(p, "  ");
+	page_str(p, y->host.name);
+	if (y->port)
+		page_printf(p, " port %u", (unsigned)y->port);
+	page_line(p);
+	for (size_t i = 0; i < y->trace.count; i++)
+		width = MAX_OF(width, shown_width(verdict_label(&y->trace.items[i])));
+	page_style(p, STYLE_TITLE, "\ndecided by\n");
+	print_verdict(p, &y->verdict, width);
+	/* The first of the trace is the deciding one. */
+	if (y->trace.count > 1)
+		page_style(p, STYLE_TITLE, "over\n");
+	for (size_t i = 1; i < y->trace.count; i++)
+		print_verdict(p, &y->trace.items[i], width);
+	page_style(p, STYLE_TITLE, y->wanted == DECISION_ALLOW ? "to allow it\n" : "to deny it\n");
+	page_flip(p, &y->flip);
+}
+
+static void json_verdict(struct json_writer *w, const struct why_host *y,
+			 const struct net_verdict *v)
+{
+	const struct policy *policy = y->policy->policy;
+
+	json_begin_object(w);
+	json_text(w, "kind", reason_name(v->reason));
+	json_text(w, "decision", decision_name(v->decision));
+	json_key(w, "pattern");
+	if (v->rule)
+		json_add_str(w, v->rule->domain.text);
+	else
+		json_add_null(w);
+	json_text(w, "note", verdict_reason(v));
+	json_key(w, "layer");
+	if (v->origin.file && v->layer < policy->layers.count)
+		json_add_str(w, policy->layers.items[v->layer].name);
+	else
+		json_add_null(w);
+	json_origin(w, &v->origin);
+	json_end_object(w);
+}
+
+static void print_json(struct json_writer *w, const void *data)
+{
+	const struct why_host *y = data;
+
+	json_begin_object(w);
+	json_text(w, "kind", "host");
+	json_str(w, "asked", y->asked);
+	json_str(w, "host", y->host.name);
+	json_key(w, "port");
+	if (y->port)
+		json_add_int(w, y->port);
+	else
+		json_add_null(w);
+	json_text(w, "decision", decision_name(y->verdict.decision));
+	json_str(w, "profile", y->policy->policy->profile->name);
+	json_key(w, "rule");
+	json_verdict(w, y, &y->verdict);
+	json_key(w, "lost");
+	json_begin_array(w);
+	for (size_t i = 1; i < y->trace.count; i++)
+		json_verdict(w, y, &y->trace.items[i]);
+	json_end_array(w);
+	json_flip(w, &y->flip, decision_name(y->wanted));
+	json_notes(w, y->policy, true);
+	json_end_object(w);
+}
+
+static int answer(cordon_report *report, const cordon_policy *policy, struct str host,
+		  struct err *e)
+{
+	struct arena *a = &report->arena;
+	struct why_host *y = ARENA_NEW(a, struct why_host, e);
+
+	if (!y || arena_copy(a, host, &y->asked, e) < 0 ||
+	    hostname_parse_port(a, y->asked, &y->host, &y->port, e) < 0 ||
+	    net_trace_host(a, policy->plan->net, &y->host, y->port, &y->verdict, &y->trace, e) < 0)
+		return -(int)e->code;
+	y->policy = policy;
+	y->wanted = y->verdict.decision == DECISION_ALLOW ? DECISION_DENY : DECISION_ALLOW;
+	if (plan_flip_host(a, &policy->plan_inputs, policy->plan, &y->host, y->port, y->wanted,
+			   &y->flip, e) < 0)
+		return -(int)e->code;
+	report->data = y;
+	report->print_text = print_text;
+	report->print_json = print_json;
+	return 0;
+}
+
+int cordon_why_host(const cordon_policy *policy, const char *host, size_t length,
+		    cordon_report **report, cordon_error **error)
+{
+	struct err e = ERR_INIT;
+	cordon_report *r = NULL;
+
+	if (!policy || !host || !report)
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_why_host was called with a NULL");
+	else
+		r = report_new(&e);
+	if (!r)
+		return error_give(&e, error);
+	if (answer(r, policy, (struct str){ host, length }, &e) < 0) {
+		cordon_report_free(r);
+		return error_give(&e, error);
+	}
+	*report = r;
+	return 0;
+}

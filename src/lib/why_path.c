@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* cordon_why_path(): the answer for a path, and everything that led to it. */
+#include "lib/lib.h"
+#include "lib/report.h"
+#include "lib/rules.h"
+
+struct why_path {
+	const struct cordon_policy *policy;
+	struct str asked; /* as it was written */
+	struct located located;
+	struct verdict verdict;
+	rule_trace trace;
+	uint32_t ask;
+	enum access wanted; /* of the flip */
+	struct flip flip;
+};
+
+static bool is_yes(const struct why_path *y)
+{
+	return (uint32_t)y->verdict.access >= y->ask;
+}
+
+/* The other answer: more when it is refused, less when it is allowed. */
+static enum access other_answer(enum access access, uint32_t ask)
+{
+	if (ask)
+		return (uint32_t)access >= ask ? (enum access)(ask - 1) : (enum access)ask;
+	switch (access) {
+	case ACCESS_DENY:
+		return ACCESS_READ;
+	case ACCESS_READ:
+		return ACCESS_WRITE;
+	case ACCESS_WRITE:
+		break;
+	}
+	return ACCESS_READ;
+}
+
+/* The same words may come from several layers or roots; once is enough. */
+static bool is_told(const struct why_path *y, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (y->trace.items[i] == y->trace.items[at])
+			return true;
+	return false;
+}
+
+static void print_heading(struct page *p, const struct why_path *y)
+{
+	if (y->ask) {
+		page_style(p, is_yes(y) ? STYLE_GOOD : STYLE_BAD, is_yes(y) ? "yes" : "no");
+		page_text(p, p->is_brief ? "" : ", it is: ");
+	}
+	if (p->is_brief && y->ask) {
+		page_line(p);
+		return;
+	}
+	if (p->is_brief) {
+		page_text(p, access_name(y->verdict.access));
+		page_line(p);
+		return;
+	}
+	page_access(p, y->verdict.access);
+	page_text(p, "  ");
+	page_str(p, y->located.path);
+	page_line(p);
+}
+
+static void print_how_found(struct page *p, const struct why_path *y)
+{
+	if (y->located.via_link.len) {
+		page_text(p, "       by the link ");
+		page_str(p, y->located.via_link);
+		page_line(p);
+	} else if (y->located.crossed_links) {
+		page_text(p, "       reached through a link in ");
+		page_str(p, y->asked);
+		page_line(p);
+	}
+	if (y->located.type == HOST_MISSING)
+		page_text(p, "       it does not exist\n");
+	if (y->located.type == HOST_HIDDEN)
+		page_text(p, "       it is in a directory that you may not search\n");
+}
+
+static void print_rules(struct page *p, const struct why_path *y)
+{
+	size_t width = shown_width(rule_label(y->verdict.rule));
+	bool has_lost = false;
+
+	for (size_t i = 0; i < y->trace.count; i++)
+		width = MAX_OF(width, shown_width(rule_label(y->trace.items[i])));
+	page_style(p, STYLE_TITLE, "\ndecided by\n");
+	page_text(p, "  ");
+	page_rule(p, y->verdict.rule, width);
+	for (size_t i = 0; i < y->trace.count; i++) {
+		if (y->trace.items[i] == y->verdict.rule || is_told(y, i))
+			continue;
+		if (!has_lost)
+			page_style(p, STYLE_TITLE, "over\n");
+		has_lost = true;
+		page_text(p, "  ");
+		page_rule(p, y->trace.items[i], width);
+	}
+}
+
+static void print_text(struct page *p, const void *data)
+{
+	const struct why_path *y = data;
+	static const char *const titles[] = {
+		[ACCESS_DENY] = "to deny it\n",
+		[ACCESS_READ] = "to make it readable\n",
+		[ACCESS_WRITE] = "to make it writable\n",
+	};
+	const char *title = titles[y->wanted];
+
+	print_heading(p, y);
+	if (p->is_brief)
+		return;
+	print_how_found(p, y);
+	print_rules(p, y);
+	if (y->wanted == ACCESS_READ && y->verdict.access == ACCESS_WRITE)
+		title = "to make it read-only\n";
+	page_style(p, STYLE_TITLE, "%s", title);
+	page_flip(p, &y->flip);
+}
+
+static void print_json(struct json_writer *w, const void *data)
+{
+	const struct why_path *y = data;
+	const struct plan *plan = y->policy->plan;
+
+	json_begin_object(w);
+	json_text(w, "kind", "path");
+	json_str(w, "asked", y->asked);
+	json_str(w, "path", y->located.path);
+	json_text(w, "type", host_type_name(y->located.type));
+	json_key(w, "via_link");
+	if (y->located.via_link.len)
+		json_add_str(w, y->located.via_link);
+	else
+		json_add_null(w);
+	json_text(w, "access", access_name(y->verdict.access));
+	if (y->ask) {
+		json_text(w, "question", access_name((enum access)y->ask));
+		json_bool(w, "answer", is_yes(y));
+	}
+	json_str(w, "profile", plan->policy->profile->name);
+	json_key(w, "rule");
+	json_rule(w, plan, y->verdict.rule);
+	json_key(w, "lost");
+	json_begin_array(w);
+	for (size_t i = 0; i < y->trace.count; i++)
+		if (y->trace.items[i] != y->verdict.rule && !is_told(y, i))
+			json_rule(w, plan, y->trace.items[i]);
+	json_end_array(w);
+	json_flip(w, &y->flip, access_name(y->wanted));
+	json_notes(w, y->policy, true);
+	json_end_object(w);
+}
+
+static int answer(cordon_report *report, const cordon_policy *policy, struct str path, uint32_t ask,
+		  struct err *e)
+{
+	struct arena *a = &report->arena;
+	struct why_path *y = ARENA_NEW(a, struct why_path, e);
+	struct str subject;
+
+	if (!y || arena_copy(a, path, &y->asked, e) < 0 ||
+	    load_subject(a, policy, y->asked, &subject, e) < 0 ||
+	    plan_locate(a, &policy->plan_inputs, subject, &y->located, e) < 0 ||
+	    plan_trace(a, policy->plan, y->located.path, &y->verdict, &y->trace, e) < 0)
+		return -(int)e->code;
+	y->policy = policy;
+	y->ask = ask;
+	y->wanted = other_answer(y->verdict.access, ask);
+	if (plan_flip_path(a, &policy->plan_inputs, policy->plan, y->located.path, y->wanted,
+			   &y->flip, e) < 0)
+		return -(int)e->code;
+	report->data = y;
+	report->print_text = print_text;
+	report->print_json = print_json;
+	return 0;
+}
+
+int cordon_why_path(const cordon_policy *policy, const char *path, size_t length, uint32_t ask,
+		    cordon_report **report, cordon_error **error)
+{
+	struct err e = ERR_INIT;
+	cordon_report *r = NULL;
+
+	if (!policy || !path || !report || ask > CORDON_ASK_WRITE)
+		(void)FAIL(&e, ERR_ARGUMENT,
+			   "cordon_why_path was called with a NULL or an unknown question");
+	else
+		r = report_new(&e);
+	if (!r)
+		return error_give(&e, error);
+	if (answer(r, policy, (struct str){ path, length }, ask, &e) < 0) {
+		cordon_report_free(r);
+		return error_give(&e, error);
+	}
+	*report = r;
+	return 0;
+}
