@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finds the git directories and worktrees that belong to the writable roots;
+ * see git.h. What it reads was perhaps written by whom the sandbox is for: a
+ * text that makes no sense protects its own file and nothing else, and is noted.
+ */
+#include "plan/git.h"
+
+#include "base/path.h"
+#include "base/utf8.h"
+#include "plan/git_text.h"
+#include "plan/protect.h"
+
+/* ---- Looking ------------------------------------------------------------ */
+
+static int look_below(struct builder *b, struct str dir, struct str name, enum host_type *type,
+		      struct err *e)
+{
+	struct host_file file;
+	struct str path;
+	int r = path_join(b->a, dir, name, &path, e);
+
+	if (r == 0)
+		r = b->host->look(b->host->user, path, &file, e);
+	if (r == 0)
+		*type = file.type;
+	return r;
+}
+
+int git_is_dir(struct builder *b, struct str path, bool *out, struct err *e)
+{
+	enum host_type head, objects, refs, common;
+	int r = look_below(b, path, STR("HEAD"), &head, e);
+
+	if (r == 0)
+		r = look_below(b, path, STR("objects"), &objects, e);
+	if (r == 0)
+		r = look_below(b, path, STR("refs"), &refs, e);
+	if (r == 0)
+		r = look_below(b, path, STR("commondir"), &common, e);
+	if (r < 0)
+		return r;
+	/* Links count as what they should be: git follows them. */
+	*out = (head == HOST_FILE || head == HOST_LINK) &&
+	       (common == HOST_FILE || common == HOST_LINK ||
+		((objects == HOST_DIR || objects == HOST_LINK) &&
+		 (refs == HOST_DIR || refs == HOST_LINK)));
+	return 0;
+}
+
+/*
+ * Where `text`, as git wrote it, leads from `base`, as the kernel would go.
+ * `*leads` is false when it can't lead anywhere.
+ */
+static int follow(struct git_scan *s, struct str base, struct str text, bool follow_last,
+		  struct canon *out, bool *leads, struct err *e)
+{
+	bool is_absolute = path_is_absolute(text);
+	struct str path;
+	int r;
+
+	*leads = false;
+	if (text.len == 0 || text.len >= PATH_MAX_BYTES || str_has_nul(text))
+		return 0;
+	r = arena_printf(s->b->a, &path, e, "%.*s/%.*s", is_absolute ? 0 : (int)base.len, base.p,
+			 (int)text.len, text.p);
+	if (r == 0)
+		r = builder_canon(s->b, path, follow_last, out, NULL, e);
+	if (r == -(int)ERR_POLICY) {
+		err_clear(e); /* a loop of links */
+		return 0;
+	}
+	*leads = r == 0;
+	return r;
+}
+
+/* A file `name` of `dir`, links followed. `*is_there` is false when there is no such file. */
+static int read_below(struct git_scan *s, struct str dir, const char *name, struct buf *out,
+		      bool *is_there, struct err *e)
+{
+	const struct host *host = s->b->host;
+	struct canon at;
+	char shown[512];
+	int r = follow(s, dir, str_of(name), true, &at, is_there, e);
+
+	*is_there = *is_there && at.type == HOST_FILE;
+	if (r < 0 || !*is_there)
+		return r;
+	r = host->read_file(host->user, at.path, out, e);
+	if (r == -(int)ERR_LIMIT)
+		return FAIL(e, ERR_LIMIT, "%s has more than %zu bytes, too many for a file of git",
+			    utf8_show(at.path, shown, sizeof(shown)), out->max);
+	return r;
+}
+
+/* ---- The queues --------------------------------------------------------- */
+
+struct dir_node {
+	struct name_node node;
+	size_t number;
+};
+
+struct git_found *git_find(const struct git_scan *s, struct str path)
+{
+	struct name_node *node = name_tree_find(s->seen_dirs, path);
+
+	return node ? &s->dirs.items[((struct dir_node *)(void *)node)->number] : NULL;
+}
+
+static int fail_places(const char *what, struct str path, struct err *e)
+{
+	char shown[512];
+
+	return FAIL(e, ERR_LIMIT, "more than %d %s belong to the writable roots, the last is %s",
+		    GIT_MAX_PLACES, what, utf8_show(path, shown, sizeof(shown)));
+}
+
+/* `worktree` and `root` may be "". A directory that is known already may learn them. */
+static int add_dir(struct git_scan *s, struct str path, struct str worktree, struct str root,
+		   struct err *e)
+{
+	struct git_found *found = git_find(s, path);
+	struct dir_node *node;
+
+	if (!found) {
+		if (s->dirs.count == GIT_MAX_PLACES)
+			return fail_places("git directories", path, e);
+		node = ARENA_NEW(s->b->a, struct dir_node, e);
+		found = node ? VEC_PUSH(s->b->a, &s->dirs, e) : NULL;
+		if (!found)
+			return -(int)e->code;
+		node->node.name = path;
+		node->number = s->dirs.count - 1;
+		name_tree_add(&s->seen_dirs, &node->node);
+		found->dir = (struct git_dir){ path, path, STR_EMPTY };
+		found->root = STR_EMPTY;
+	}
+	if (found->dir.worktree.len == 0)
+		found->dir.worktree = worktree;
+	if (found->root.len == 0)
+		found->root = root;
+	return 0;
+}
+
+static int add_worktree(struct git_scan *s, struct str path, struct err *e)
+{
+	struct name_node *node;
+	struct str *added;
+
+	if (name_tree_find(s->seen_worktrees, path))
+		return 0;
+	if (s->worktrees.count == GIT_MAX_PLACES)
+		return fail_places("worktrees", path, e);
+	node = ARENA_NEW(s->b->a, struct name_node, e);
+	added = node ? VEC_PUSH(s->b->a, &s->worktrees, e) : NULL;
+	if (!added)
+		return -(int)e->code;
+	node->name = path;
+	name_tree_add(&s->seen_worktrees, node);
+	*added = path;
+	return 0;
+}
+
+/* ---- Worktrees ---------------------------------------------------------- */
+
+/* The pointer file of `worktree`; its text leads to a git directory. */
+static int visit_pointer(struct git_scan *s, struct str worktree, struct str root, struct err *e)
+{
+	scoped_buf text = BUF_INIT(GIT_MAX_POINTER_BYTES);
+	struct str target;
+	struct canon at;
+	bool leads = false;
+	char shown[512];
+	int r = read_below(s, worktree, ".git", &text, &leads, e);
+
+	if (r == -(int)ERR_LIMIT) {
+		err_clear(e); /* git would not take it either */
+		leads = false;
+	} else if (r < 0) {
+		return r;
+	}
+	leads = leads && git_pointer_parse(buf_str(&text), &target);
+	if (leads) {
+		r = follow(s, worktree, target, true, &at, &leads, e);
+		if (r < 0)
+			return r;
+	}
+	if (leads)
+		return add_dir(s, at.path, worktree, root, e);
+	return builder_note(s->b, true, (struct origin){ .file = NULL }, e,
+			    "%s/.git is a file, but says nowhere that git could follow: it is "
+			    "protected, and nothing else with it",
+			    utf8_show(worktree, shown, sizeof(shown)));
+}
+
+struct modules_arg {
+	struct git_scan *s;
+	struct str worktree;
+};
+
+static int add_submodule(void *arg, const struct git_setting *setting, struct err *e)
+{
+	const struct modules_arg *m = arg;
+	struct git_setting plain = *setting;
+	struct canon at;
+	bool leads;
+	int r;
+
+	plain.subsection = STR_EMPTY; /* of any name */
+	if (!git_setting_is(&plain, "submodule", "path") || path_is_absolute(setting->value))
+		return 0;
+	r = follow(m->s, m->worktree, setting->value, true, &at, &leads, e);
+	if (r < 0 || !leads || at.type != HOST_DIR || !path_is_under(at.path, m->worktree) ||
+	    str_eq(at.path, m->worktree))
+		return r;
+	return add_worktree(m->s, at.path, e);
+}
+
+static int visit_modules_file(struct git_scan *s, struct str worktree, struct err *e)
+{
+	scoped_arena scratch = ARENA_INIT((size_t)8 << 20);
+	scoped_buf text = BUF_INIT(GIT_MAX_CONFIG_BYTES);
+	struct modules_arg arg = { s, worktree };
+	bool is_there;
+	int r = read_below(s, worktree, ".gitmodules", &text, &is_there, e);
+
+	if (r < 0 || !is_there)
+		return r;
+	return git_config_each(&scratch, buf_str(&text), add_submodule, &arg, e);
+}
+
+/* What `.git` of `worktree` is, and what it leads to. */
+static int look_at_git(struct git_scan *s, struct str worktree, enum host_type *own,
+		       struct canon *target, bool *is_git_dir, struct err *e)
+{
+	bool leads = false;
+	int r = look_below(s->b, worktree, STR(".git"), own, e);
+
+	*is_git_dir = false;
+	if (r == 0)
+		r = follow(s, worktree, STR(".git"), true, target, &leads, e);
+	if (r < 0)
+		return r;
+	if (!leads)
+		target->type = HOST_OTHER; /* a link that loops */
+	return target->type == HOST_DIR ? git_is_dir(s->b, target->path, is_git_dir, e) : 0;
+}
+
+static int visit_root(struct git_scan *s, struct str root, enum host_type target, bool is_git_dir,
+		      struct err *e)
+{
+	struct git_found *self;
+	bool is_self;
+	int r = git_is_dir(s->b, root, &is_self, e);
+
+	if (r < 0)
+		return r;
+	if (is_self) {
+		r = add_dir(s, root, STR_EMPTY, STR_EMPTY, e);
+		self = r == 0 ? git_find(s, root) : NULL;
+		if (self)
+			self->is_root = !git_is_meant(s, root);
+		return r;
+	}
+	/* Git looks for a bare layout also where `.git` is a directory of some other kind. */
+	if (target == HOST_MISSING || (target == HOST_DIR && !is_git_dir))
+		return git_refuse_bare(s, root, e);
+	return 0;
+}
+
+static int visit_worktree(struct git_scan *s, struct str worktree, struct err *e)
+{
+	bool is_root = roots_has(s->b, worktree);
+	struct str root = is_root ? worktree : STR_EMPTY;
+	struct canon target;
+	enum host_type own;
+	bool is_git_dir;
+	int r = look_at_git(s, worktree, &own, &target, &is_git_dir, e);
+
+	if (r == 0)
+		r = is_root ? visit_root(s, worktree, target.type, is_git_dir, e)
+			    : git_protect_pointer(s, worktree, own, is_git_dir, e);
+	if (r < 0)
+		return r;
+	if (is_git_dir)
+		r = add_dir(s, target.path, worktree, root, e);
+	else if (target.type == HOST_FILE)
+		r = visit_pointer(s, worktree, root, e);
+	return r < 0 ? r : visit_modules_file(s, worktree, e);
+}
+
+/* ---- Git directories ---------------------------------------------------- */
+
+/* The git directory with that number says that `path` is its worktree. */
+static int learn_worktree(struct git_scan *s, size_t number, struct str path, struct err *e)
+{
+	struct git_found *found = &s->dirs.items[number];
+
+	if (found->dir.worktree.len == 0)
+		found->dir.worktree = path;
+	if (found->root.len > 0 && str_eq(found->root, path))
+		found->claims_root = true;
+	return add_worktree(s, path, e);
+}
+
+static int visit_common(struct git_scan *s, size_t number, struct err *e)
+{
+	scoped_buf text = BUF_INIT(GIT_MAX_POINTER_BYTES);
+	struct str dir = s->dirs.items[number].dir.path;
+	struct str target;
+	struct canon at;
+	bool leads;
+	int r = read_below(s, dir, "commondir", &text, &leads, e);
+
+	if (r < 0 || !leads || !git_path_parse(buf_str(&text), &target))
+		return r;
+	r = follow(s, dir, target, true, &at, &leads, e);
+	if (r < 0 || !leads)
+		return r;
+	s->dirs.items[number].dir.common_dir = at.path;
+	return add_dir(s, at.path, STR_EMPTY, STR_EMPTY, e);
+}
+
+/* `gitdir`, in the git directory of a linked worktree, holds the path of its pointer file. */
+static int visit_gitdir(struct git_scan *s, size_t number, struct err *e)
+{
+	scoped_buf text = BUF_INIT(GIT_MAX_POINTER_BYTES);
+	struct str dir = s->dirs.items[number].dir.path;
+	struct host_file file;
+	struct str target;
+	struct canon at;
+	bool leads;
+	int r = read_below(s, dir, "gitdir", &text, &leads, e);
+
+	if (r < 0 || !leads || !git_path_parse(buf_str(&text), &target))
+		return r;
+	r = follow(s, dir, target, false, &at, &leads, e);
+	if (r < 0 || !leads || !str_is(path_name(at.path), ".git"))
+		return r;
+	r = s->b->host->look(s->b->host->user, path_parent(at.path), &file, e);
+	if (r < 0 || file.type != HOST_DIR)
+		return r; /* a worktree that was removed, and not yet pruned */
+	return learn_worktree(s, number, path_parent(at.path), e);
+}
+
+struct config_arg {
+	struct git_scan *s;
+	size_t number;
+};
+
+static int visit_setting(void *arg, const struct git_setting *setting, struct err *e)
+{
+	const struct config_arg *c = arg;
+	struct canon at;
+	bool leads;
+	int r;
+
+	if (!git_setting_is(setting, "core", "worktree"))
+		return 0;
+	r = follow(c->s, c->s->dirs.items[c->number].dir.path, setting->value, true, &at, &leads,
+		   e);
+	if (r < 0 || !leads || at.type != HOST_DIR)
+		return r;
+	return learn_worktree(c->s, c->number, at.path, e);
+}
+
+static int visit_config(struct git_scan *s, size_t number, const char *name, struct err *e)
+{
+	scoped_arena scratch = ARENA_INIT((size_t)8 << 20);
+	scoped_buf text = BUF_INIT(GIT_MAX_CONFIG_BYTES);
+	struct config_arg arg = { s, number };
+	bool is_there;
+	int r = read_below(s, s->dirs.items[number].dir.path, name, &text, &is_there, e);
+
+	if (r < 0 || !is_there)
+		return r;
+	return git_config_each(&scratch, buf_str(&text), visit_setting, &arg, e);
+}
+
+struct listing {
+	struct arena *a;
+	struct str dir;
+	VEC(struct str) names; /* of directories, and of links, which may lead to one */
+};
+
+static int add_listed(void *arg, struct str name, enum host_type type, struct err *e)
+{
+	struct listing *l = arg;
+	struct str *added;
+	char shown[512];
+
+	if (type != HOST_DIR && type != HOST_LINK)
+		return 0;
+	if (l->names.count == GIT_MAX_NAMES)
+		return FAIL(e, ERR_LIMIT, "more than %d directories in %s, too many to protect",
+			    GIT_MAX_NAMES, utf8_show(l->dir, shown, sizeof(shown)));
+	added = VEC_PUSH(l->a, &l->names, e);
+	if (!added)
+		return -(int)e->code;
+	return arena_copy(l->a, name, added, e);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+/* The directories in `dir`, canonical, in order; none when it is no directory. */
+static int list_dirs(struct git_scan *s, struct listing *l, struct err *e)
+{
+	const struct host *host = s->b->host;
+	struct host_file file;
+	int r = host->look(host->user, l->dir, &file, e);
+
+	if (r < 0 || file.type != HOST_DIR)
+		return r;
+	r = host->list(host->user, l->dir, add_listed, l, e);
+	if (r < 0)
+		return r;
+	if (l->names.count > 0)
+		qsort(l->names.items, l->names.count, sizeof(l->names.items[0]), compare_names);
+	return 0;
+}
+
+/* Names of submodules may hold slashes: what has no HEAD may have git directories below. */
+static int visit_modules(struct git_scan *s, struct str dir, int depth, struct err *e)
+{
+	struct listing l = { .a = s->b->a, .dir = dir };
+	char shown[512];
+	int r = list_dirs(s, &l, e);
+
+	for (size_t i = 0; r == 0 && i < l.names.count; i++) {
+		enum host_type head = HOST_MISSING;
+		struct canon at;
+		bool leads;
+
+		r = follow(s, dir, l.names.items[i], true, &at, &leads, e);
+		if (r < 0 || !leads || at.type != HOST_DIR)
+			continue;
+		r = look_below(s->b, at.path, STR("HEAD"), &head, e);
+		if (r < 0)
+			break;
+		if (head != HOST_MISSING) {
+			r = add_dir(s, at.path, STR_EMPTY, STR_EMPTY, e);
+		} else if (path_is_under(at.path, dir)) {
+			if (depth == GIT_MAX_DEPTH)
+				return FAIL(e, ERR_LIMIT,
+					    "directories more than %d deep in %s: git "
+					    "directories below would not be protected",
+					    GIT_MAX_DEPTH, utf8_show(dir, shown, sizeof(shown)));
+			r = visit_modules(s, at.path, depth + 1, e);
+		}
+	}
+	return r;
+}
+
+static int visit_linked(struct git_scan *s, struct str dir, struct err *e)
+{
+	struct listing l = { .a = s->b->a, .dir = dir };
+	int r = list_dirs(s, &l, e);
+
+	for (size_t i = 0; r == 0 && i < l.names.count; i++) {
+		struct canon at;
+		bool leads;
+
+		r = follow(s, dir, l.names.items[i], true, &at, &leads, e);
+		if (r == 0 && leads && at.type == HOST_DIR)
+			r = add_dir(s, at.path, STR_EMPTY, STR_EMPTY, e);
+	}
+	return r;
+}
+
+static int visit_dir(struct git_scan *s, size_t number, struct err *e)
+{
+	struct str dir = s->dirs.items[number].dir.path;
+	struct str modules, linked;
+	int r = visit_common(s, number, e);
+
+	if (r == 0)
+		r = visit_gitdir(s, number, e);
+	if (r == 0)
+		r = visit_config(s, number, "config", e);
+	if (r == 0)
+		r = visit_config(s, number, "config.worktree", e);
+	if (r == 0)
+		r = path_join(s->b->a, dir, STR("modules"), &modules, e);
+	if (r == 0)
+		r = visit_modules(s, modules, 1, e);
+	if (r == 0)
+		r = path_join(s->b->a, dir, STR("worktrees"), &linked, e);
+	return r < 0 ? r : visit_linked(s, linked, e);
+}
+
+/* ---- The pass ----------------------------------------------------------- */
+
+/* All worktrees that are known first: so every root is known before a git directory claims one. */
+static int find_all(struct git_scan *s, struct err *e)
+{
+	size_t dirs = 0;
+	size_t worktrees = 0;
+	int r = 0;
+
+	while (r == 0 && (worktrees < s->worktrees.count || dirs < s->dirs.count)) {
+		bool is_worktree = worktrees < s->worktrees.count;
+		struct str at = is_worktree ? s->worktrees.items[worktrees]
+					    : s->dirs.items[dirs].dir.path;
+		char shown[512];
+
+		r = is_worktree ? visit_worktree(s, s->worktrees.items[worktrees++], e)
+				: visit_dir(s, dirs++, e);
+		if (r < 0)
+			return err_wrap(e, "looking for what git has at %s",
+					utf8_show(at, shown, sizeof(shown)));
+	}
+	return r;
+}
+
+int pass_git(struct builder *b, struct err *e)
+{
+	struct git_scan s = { .b = b, .mode = b->plan->policy->profile->git };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < b->plan->roots.count; i++)
+		r = add_worktree(&s, b->plan->roots.items[i].path, e);
+	if (r == 0)
+		r = find_all(&s, e);
+	for (size_t i = 0; r == 0 && i < s.dirs.count; i++) {
+		struct git_dir *dir = VEC_PUSH(b->a, &b->plan->git_dirs, e);
+
+		if (!dir)
+			return -(int)e->code;
+		*dir = s.dirs.items[i].dir;
+	}
+	return r < 0 ? r : git_add_rules(&s, e);
+}

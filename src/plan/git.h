@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Git's directories, as far as P9 and P10 need them: git.c finds them from the
+ * writable roots on, git_rules.c turns them into rules.
+ *
+ * Two queues feed each other. A *worktree* has a `.git` (a directory, a link, or
+ * a pointer file) that leads to a git directory, and a .gitmodules that names
+ * more worktrees. A *git directory* has a common directory, and names the
+ * worktrees of its own, of its submodules (modules/) and those linked to it
+ * (worktrees/). Each is visited once, so loops end; and there are limits, all
+ * of them errors: what was not looked at would not be protected.
+ */
+#pragma once
+
+#include "base/name_tree.h"
+#include "plan/builder.h"
+
+enum {
+	GIT_MAX_POINTER_BYTES = 64 << 10,
+	GIT_MAX_CONFIG_BYTES = 1 << 20,
+	GIT_MAX_NAMES = 10000,	/* in one directory that is listed */
+	GIT_MAX_PLACES = 10000, /* git directories, and as many worktrees */
+	GIT_MAX_DEPTH = 16,	/* slashes in the name of a submodule */
+};
+
+struct git_found {
+	struct git_dir dir;
+	struct str root;  /* the writable root whose `.git` leads here, or "" */
+	bool claims_root; /* it says itself that `root` is its worktree */
+	bool is_root; /* it is a writable root, and no entry means to open it as a git directory */
+	bool is_raised; /* git_rules.c made it writable */
+};
+
+struct git_scan {
+	struct builder *b;
+	enum git_access mode;
+	VEC(struct git_found) dirs;
+	VEC(struct str) worktrees;
+	struct name_node *seen_dirs, *seen_worktrees; /* by path */
+};
+
+/* Whether `path`, a directory, looks like a git directory to git. */
+int git_is_dir(struct builder *b, struct str path, bool *out, struct err *e) MUST_CHECK NONNULL;
+
+/* The found one at `path`, or NULL. */
+struct git_found *git_find(const struct git_scan *s, struct str path) NONNULL;
+
+/* git_rules.c: the rules for all that was found. */
+int git_add_rules(struct git_scan *s, struct err *e) MUST_CHECK NONNULL;
+
+/* git_rules.c: where `.git` is missing, a bare layout can't be made in its place. */
+int git_refuse_bare(struct git_scan *s, struct str root, struct err *e) MUST_CHECK NONNULL;
+
+/* git_rules.c: `.git` of a worktree that is no writable root. `is_git_dir`: of what it leads to. */
+int git_protect_pointer(struct git_scan *s, struct str worktree, enum host_type type,
+			bool is_git_dir, struct err *e) MUST_CHECK NONNULL;
+
+/* git_rules.c: whether an explicit entry opens the git directory `root`, itself a writable root. */
+bool git_is_meant(const struct git_scan *s, struct str root) NONNULL;

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rules for git directories.
+ *
+ *	git = "read"	each is capped as a whole (P9)
+ *	git = "commit"	writable, but for what makes git run something or look
+ *			elsewhere (P10); those outside every writable root are
+ *			raised to write
+ *	git = "write"	no caps; raised likewise
+ *
+ * SECURITY: raising is the one place where a text in the tree that is worked on
+ * could widen the policy ("gitdir: /home/me/other/.git"). So a directory is
+ * raised only when it says itself that the root is its worktree, and a common
+ * directory only when the worktree's git directory lies where the common
+ * directory keeps those. Either is writable already, or its owner wrote that.
+ */
+#include "base/path.h"
+#include "base/utf8.h"
+#include "plan/git.h"
+#include "plan/protect.h"
+
+static int cap_below(struct git_scan *s, struct str dir, struct str name, struct cap *cap,
+		     struct err *e)
+{
+	struct str path;
+	int r = path_join(s->b->a, dir, name, &path, e);
+
+	cap->key = name;
+	return r < 0 ? r : protect_path(s->b, path, cap, e);
+}
+
+/* ---- Without a .git ----------------------------------------------------- */
+
+static bool is_usable(enum host_type type, bool is_dir)
+{
+	return type == HOST_LINK || type == (is_dir ? HOST_DIR : HOST_FILE);
+}
+
+/*
+ * The one part of a bare layout that has to be kept away: the first that is
+ * missing, else the first that is something else now and could be replaced. Not
+ * HEAD first: a directory of that name makes `git diff HEAD` ambiguous.
+ */
+static int find_missing_part(struct git_scan *s, struct str root, struct str *out, struct err *e)
+{
+	static const char *const parts[] = { "refs", "objects", "HEAD" };
+	const char *chosen = NULL;
+	bool is_missing = false;
+
+	for (size_t i = 0; !is_missing && i < COUNT_OF(parts); i++) {
+		struct host_file file;
+		struct str path;
+		int r = path_join(s->b->a, root, str_of(parts[i]), &path, e);
+
+		if (r == 0)
+			r = s->b->host->look(s->b->host->user, path, &file, e);
+		if (r < 0)
+			return r;
+		is_missing = file.type == HOST_MISSING;
+		if (is_missing || (!chosen && !is_usable(file.type, i < 2)))
+			chosen = parts[i];
+	}
+	*out = chosen ? str_of(chosen) : STR_EMPTY;
+	return 0;
+}
+
+int git_refuse_bare(struct git_scan *s, struct str root, struct err *e)
+{
+	struct cap cap = { .kind = RULE_PROTECTED, .access = ACCESS_READ };
+	struct str part = STR_EMPTY;
+	char shown[512];
+	int r;
+
+	if (s->mode == GIT_WRITE)
+		return 0;
+	r = arena_printf(s->b->a, &cap.note, e,
+			 "the writable root %s has no git directory: a bare one can't be made in "
+			 "its place, since git would run what its configuration says",
+			 utf8_show(root, shown, sizeof(shown)));
+	if (r == 0)
+		r = cap_below(s, root, STR("commondir"), &cap, e);
+	if (r == 0)
+		r = find_missing_part(s, root, &part, e);
+	if (r < 0 || part.len == 0)
+		return r;
+	return cap_below(s, root, part, &cap, e);
+}
+
+/* ---- Worktrees that are no roots ---------------------------------------- */
+
+static int note_name(void *arg, struct str name, enum host_type type, struct err *e)
+{
+	(void)name;
+	(void)type;
+	(void)e;
+	*(bool *)arg = true;
+	return 1;
+}
+
+/*
+ * A submodule that was not fetched: an empty directory. A placeholder for its
+ * `.git` would make `git status` fail ("not recognized as a git repository"), so
+ * the directory itself is kept empty. Where commits are allowed a gitlink can be
+ * made anywhere, and the report after the run lists them instead.
+ */
+static int protect_unfetched(struct git_scan *s, struct str worktree, struct cap *cap,
+			     struct err *e)
+{
+	const struct host *host = s->b->host;
+	bool has_names = false;
+	int r;
+
+	if (s->mode != GIT_READ)
+		return 0;
+	r = host->list(host->user, worktree, note_name, &has_names, e);
+	if (r < 0 || has_names)
+		return r < 0 ? r : 0;
+	cap->key = path_name(worktree);
+	return protect_path(s->b, worktree, cap, e);
+}
+
+int git_protect_pointer(struct git_scan *s, struct str worktree, enum host_type type,
+			bool is_git_dir, struct err *e)
+{
+	struct cap cap = { .kind = RULE_PROTECTED,
+			   .access = ACCESS_READ,
+			   .link_itself = is_git_dir };
+	char shown[512];
+	int r;
+
+	/* A git directory gets rules of its own. */
+	if (s->mode == GIT_WRITE || type == HOST_HIDDEN || (type == HOST_DIR && is_git_dir))
+		return 0;
+	r = arena_printf(s->b->a, &cap.note, e,
+			 "%s is a submodule or linked worktree of a writable root: what tells git "
+			 "where its repository is can't be changed",
+			 utf8_show(worktree, shown, sizeof(shown)));
+	if (r < 0)
+		return r;
+	if (type == HOST_MISSING)
+		return protect_unfetched(s, worktree, &cap, e);
+	return cap_below(s, worktree, STR(".git"), &cap, e);
+}
+
+/* ---- git = "read" ------------------------------------------------------- */
+
+/* An entry that names the path, and not just whatever happens to be the workspace. */
+static bool is_explicit(struct str key)
+{
+	struct str arrow = STR(" → ");
+
+	if (key.len == 0 || key.p[0] != ':')
+		return true;
+	for (size_t i = 0; i < key.len; i++)
+		if (str_has_prefix(str_from(key, i), arrow))
+			return true;
+	return false;
+}
+
+bool git_is_meant(const struct git_scan *s, struct str root)
+{
+	const struct plan *p = s->b->plan;
+	bool is_named = false;
+
+	for (size_t i = 0; !is_named && i < p->rules.count; i++) {
+		const struct rule *rule = &p->rules.items[i];
+
+		is_named = rule->kind == RULE_ENTRY && rule->layer == 0 &&
+			   rule->access == ACCESS_WRITE && str_eq(rule->path, root) &&
+			   is_explicit(rule->key);
+	}
+	if (!is_named)
+		return false;
+	if (protect_has_name(s->b, path_name(root)))
+		return true;
+	/* At or below what is protected for another root, the entry is the lift of P9. */
+	for (struct str at = root; at.len > 1; at = path_parent(at))
+		if (protect_has_name(s->b, path_name(at)) && roots_has(s->b, path_parent(at)))
+			return true;
+	return false;
+}
+
+static bool is_inside_another(const struct git_scan *s, struct str path)
+{
+	while (path.len > 1) {
+		path = path_parent(path);
+		if (git_find(s, path))
+			return true;
+	}
+	return false;
+}
+
+static int cap_whole(struct git_scan *s, const struct git_found *found, struct err *e)
+{
+	struct cap cap = { .kind = RULE_PROTECTED, .access = ACCESS_READ, .key = found->dir.path };
+	struct str path = found->dir.path;
+	bool is_named = str_is(path_name(path), ".git") && roots_has(s->b, path_parent(path));
+	int r;
+
+	if (found->is_root)
+		cap.lift_offset = 1; /* or the entry that makes it a root would lift it at once */
+	else if (is_named || is_inside_another(s, path))
+		return 0; /* pass_protect() does it; and what is inside is capped with the outer */
+	r = arena_printf(s->b->a, &cap.note, e, "%s",
+			 found->is_root ? "this writable root is itself a git directory: git runs "
+					  "what is written there"
+					: "the git directory of a writable root, or of a "
+					  "submodule or linked worktree of one");
+	return r < 0 ? r : protect_path(s->b, path, &cap, e);
+}
+
+/* ---- git = "commit" ----------------------------------------------------- */
+
+static int cap_parts(struct git_scan *s, const struct git_found *found, struct err *e)
+{
+	static const struct {
+		const char *name;
+		int32_t depth;
+	} parts[] = {
+		{ "hooks", 1 },	    { "config", 1 }, { "config.worktree", 1 },
+		{ "commondir", 1 }, { "gitdir", 1 }, { "objects/info/alternates", 3 },
+	};
+	struct cap cap = { .kind = RULE_GIT,
+			   .access = ACCESS_READ,
+			   .origin = s->b->plan->policy->profile->git_origin };
+	bool is_opened = found->is_root || found->is_raised;
+	char shown[512];
+	int r = arena_printf(s->b->a, &cap.note, e,
+			     "git = \"commit\" leaves the git directory %s writable, but not what "
+			     "makes git run something or look elsewhere",
+			     utf8_show(found->dir.path, shown, sizeof(shown)));
+
+	for (size_t i = 0; r == 0 && i < COUNT_OF(parts); i++) {
+		/* Lifted at the git directory, unless the rule that opens it lies right there. */
+		cap.lift_offset = (is_opened ? 1 : 0) - parts[i].depth;
+		r = cap_below(s, found->dir.path, str_of(parts[i].name), &cap, e);
+	}
+	return r;
+}
+
+/* ---- Raising ------------------------------------------------------------ */
+
+static const char *mode_key(const struct git_scan *s)
+{
+	return s->mode == GIT_COMMIT ? "git = \"commit\"" : "git = \"write\"";
+}
+
+static int refuse_raise(struct git_scan *s, const struct git_found *found, const char *why,
+			struct err *e)
+{
+	char root[512];
+	char dir[512];
+
+	return builder_note(s->b, true, s->b->plan->policy->profile->git_origin, e,
+			    "%s can't work in %s: its git directory %s is not made writable, %s",
+			    mode_key(s), utf8_show(found->root, root, sizeof(root)),
+			    utf8_show(found->dir.common_dir, dir, sizeof(dir)), why);
+}
+
+/*
+ * Whether both sides agree that the root belongs to this git directory; see the
+ * top. One that lies in the root, not behind a link, need not say so.
+ */
+static bool belongs(const struct git_found *found)
+{
+	struct str holder = path_parent(found->dir.path);
+
+	if (str_eq(found->dir.path, found->dir.common_dir))
+		return found->claims_root || str_eq(holder, found->root);
+	return found->claims_root && str_is(path_name(holder), "worktrees") &&
+	       str_eq(path_parent(holder), found->dir.common_dir);
+}
+
+static int add_raise(struct git_scan *s, const struct git_found *found, struct err *e)
+{
+	struct rule rule = { .kind = RULE_ENTRY,
+			     .access = ACCESS_WRITE,
+			     .path = found->dir.common_dir,
+			     .glob = STR_EMPTY,
+			     .key = str_of(mode_key(s)),
+			     .origin = s->b->plan->policy->profile->git_origin };
+	struct rule_site site = { .type = HOST_DIR };
+	struct git_found *opened = git_find(s, found->dir.common_dir);
+	char shown[512];
+	int r = arena_printf(s->b->a, &rule.note, e, "the git directory of the writable root %s",
+			     utf8_show(found->root, shown, sizeof(shown)));
+
+	if (r < 0)
+		return r;
+	if (opened)
+		opened->is_raised = true;
+	return builder_add(s->b, &rule, &site, e) ? 0 : -(int)e->code;
+}
+
+static int raise_dir(struct git_scan *s, const struct git_found *found, struct err *e)
+{
+	const struct plan *p = s->b->plan;
+	struct verdict common = plan_resolve(p, found->dir.common_dir);
+	struct git_found *opened = git_find(s, found->dir.common_dir);
+	bool is_git_dir = false;
+	int r;
+
+	if (found->root.len == 0 || (opened && opened->is_raised))
+		return 0;
+	if (common.access == ACCESS_WRITE &&
+	    plan_resolve(p, found->dir.path).access == ACCESS_WRITE)
+		return 0;
+	if (!belongs(found))
+		return refuse_raise(s, found,
+				    "since it does not itself name that directory as its worktree",
+				    e);
+	r = git_is_dir(s->b, found->dir.common_dir, &is_git_dir, e);
+	if (r < 0)
+		return r;
+	if (!is_git_dir)
+		return refuse_raise(s, found, "since it is none", e);
+	if (common.access == ACCESS_DENY)
+		return refuse_raise(s, found, "since the policy denies it", e);
+	if (common.access == ACCESS_WRITE ||
+	    (common.rule->kind == RULE_ENTRY && str_eq(common.rule->path, found->dir.common_dir)))
+		return refuse_raise(s, found, "since an entry for it says otherwise", e);
+	return add_raise(s, found, e);
+}
+
+/* ---- All ---------------------------------------------------------------- */
+
+int git_add_rules(struct git_scan *s, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && s->mode != GIT_READ && i < s->dirs.count; i++)
+		r = raise_dir(s, &s->dirs.items[i], e);
+	for (size_t i = 0; r == 0 && s->mode != GIT_WRITE && i < s->dirs.count; i++)
+		r = s->mode == GIT_READ ? cap_whole(s, &s->dirs.items[i], e)
+					: cap_parts(s, &s->dirs.items[i], e);
+	return r;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The few texts of git that decide where a repository's parts lie. They come
+ * from the tree that is worked on, so nothing in them is believed beyond "this
+ * path has to be protected too".
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+
+/* The path in a pointer file, "gitdir: X"; false for any other text. */
+bool git_pointer_parse(struct str text, struct str *path) NONNULL;
+
+/* The path that a `commondir` or `gitdir` file holds; false when it holds none. */
+bool git_path_parse(struct str text, struct str *path) NONNULL;
+
+struct git_setting {
+	struct str section;    /* as written */
+	struct str subsection; /* "" when there is none */
+	struct str name;       /* as written */
+	struct str value;      /* unquoted */
+};
+
+/* Whether it is `section`.`name`, in whatever case, with no subsection. */
+bool git_setting_is(const struct git_setting *s, const char *section, const char *name) NONNULL;
+
+/*
+ * Calls `each` for every setting of a configuration file, in order; stops when
+ * it returns non-zero, and returns that; the texts are good until it returns.
+ * A line that git would not take is left out: git refuses the whole file then,
+ * so nothing is lost. Files that it includes are not looked at, as git does not
+ * when it looks for the worktree.
+ */
+int git_config_each(struct arena *a, struct str text,
+		    int (*each)(void *arg, const struct git_setting *s, struct err *e), void *arg,
+		    struct err *e) MUST_CHECK NONNULL;

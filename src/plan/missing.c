@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Narrower paths that do not exist (P11). Where they could be made, because the
+ * directory that would hold their first missing component is writable, a
+ * placeholder has to stand at that component: all that is created inside the
+ * sandbox would otherwise be under no mount.
+ */
+#include "base/name_tree.h"
+#include "base/path.h"
+#include "base/utf8.h"
+#include "plan/builder.h"
+
+struct placed {
+	struct name_node node;
+	size_t number; /* in plan->placeholders */
+};
+
+struct placing {
+	struct builder *b;
+	struct name_node *seen;
+};
+
+static bool narrows(const struct rule *rule)
+{
+	switch (rule->kind) {
+	case RULE_ENTRY:
+		return rule->access < ACCESS_WRITE;
+	case RULE_PROTECTED:
+	case RULE_GIT:
+	case RULE_MISSING:
+	case RULE_OWN:
+		return true;
+	case RULE_GLOB:
+	case RULE_GRANT:
+	case RULE_UNCOVERED:
+	case RULE_UNSANDBOXED:
+		return false;
+	}
+	return false;
+}
+
+/*
+ * What git takes for nothing in its own directory (tried with git 2.39). As
+ * directories, `commondir` ends git at once, `config` and `config.worktree` end
+ * whatever reads its configuration, and `alternates` makes every command warn.
+ */
+static bool is_file_of_git(const struct rule *rule, struct str path, struct str *content)
+{
+	if (rule->kind != RULE_GIT || !str_eq(rule->path, path))
+		return false;
+	*content = str_is(rule->key, "commondir") ? STR(".") : STR_EMPTY;
+	return str_is(rule->key, "commondir") || str_is(rule->key, "config") ||
+	       str_is(rule->key, "config.worktree") || str_is(rule->key, "objects/info/alternates");
+}
+
+static int add_missing_rule(struct placing *p, uint32_t number, struct str path,
+			    enum host_type type, struct err *e)
+{
+	const struct rule *because = &p->b->plan->rules.items[number];
+	struct rule rule = { .kind = RULE_MISSING,
+			     .access = ACCESS_READ,
+			     .lift_depth = CAP_FIXED,
+			     .path = path,
+			     .glob = STR_EMPTY,
+			     .key = because->key,
+			     .origin = because->origin };
+	struct rule_site site = { .type = type,
+				  .missing_from = type == HOST_MISSING ? path.len : 0 };
+	char shown[512];
+	int r = arena_printf(p->b->a, &rule.note, e, "%s does not exist and can't be created",
+			     utf8_show(because->path, shown, sizeof(shown)));
+
+	if (r < 0)
+		return r;
+	return builder_add(p->b, &rule, &site, e) ? 0 : -(int)e->code;
+}
+
+/* A new placeholder at `path`, a directory for now; `number` is that of the rule that wants it. */
+static int add_placeholder(struct placing *p, uint32_t number, struct str path, struct err *e)
+{
+	struct plan *plan = p->b->plan;
+	struct placed *placed = ARENA_NEW(p->b->a, struct placed, e);
+	struct placeholder *holder;
+	uint32_t *slot;
+
+	/* The rule at that very path answers for it already. */
+	if (placed && !str_eq(plan->rules.items[number].path, path)) {
+		int r = add_missing_rule(p, number, path, HOST_MISSING, e);
+
+		if (r < 0)
+			return r;
+		number = (uint32_t)(plan->rules.count - 1);
+	}
+	holder = placed ? VEC_PUSH(p->b->a, &plan->placeholders, e) : NULL;
+	slot = holder ? VEC_PUSH(p->b->a, &p->b->placeholder_rules, e) : NULL;
+	if (!slot)
+		return -(int)e->code;
+	*holder =
+		(struct placeholder){ .path = path, .kind = PLACEHOLDER_DIR, .content = STR_EMPTY };
+	*slot = number;
+	placed->node.name = path;
+	placed->number = plan->placeholders.count - 1;
+	name_tree_add(&p->seen, &placed->node);
+	return 0;
+}
+
+/* Where the first missing components of several rules coincide, one placeholder serves all. */
+static int place(struct placing *p, uint32_t number, struct str path, struct err *e)
+{
+	struct plan *plan = p->b->plan;
+	struct str content = STR_EMPTY;
+	bool is_file = is_file_of_git(&plan->rules.items[number], path, &content);
+	struct name_node *node = name_tree_find(p->seen, path);
+	struct placeholder *holder;
+
+	if (!node) {
+		int r = add_placeholder(p, number, path, e);
+
+		if (r < 0)
+			return r;
+		node = name_tree_find(p->seen, path);
+	}
+	if (!node || !is_file)
+		return 0;
+	/* Nothing can be made below a file either, so it serves the others too. */
+	holder = &plan->placeholders.items[((struct placed *)(void *)node)->number];
+	holder->kind = PLACEHOLDER_FILE;
+	holder->content = content;
+	return 0;
+}
+
+static int visit_rule(struct placing *p, uint32_t number, struct err *e)
+{
+	const struct builder *b = p->b;
+	const struct rule *rule = &b->plan->rules.items[number];
+	const struct rule_site *site = &b->sites.items[number];
+	struct str path = str_first(rule->path, site->missing_from);
+	struct host_file holder;
+	int r;
+
+	if (!narrows(rule) || site->type != HOST_MISSING || site->missing_from == 0)
+		return 0;
+	/* Lifted, or nothing that could be made there: then it needs nothing. */
+	if (plan_resolve(b->plan, rule->path).access == ACCESS_WRITE ||
+	    plan_resolve(b->plan, path_parent(path)).access != ACCESS_WRITE)
+		return 0;
+	r = b->host->look(b->host->user, path_parent(path), &holder, e);
+	if (r < 0)
+		return r;
+	if (holder.type == HOST_DIR)
+		return place(p, number, path, e);
+	/* Below a file nothing can be made, unless the file makes way for a directory. */
+	return add_missing_rule(p, number, path_parent(path), holder.type, e);
+}
+
+int pass_missing(struct builder *b, struct err *e)
+{
+	struct placing p = { .b = b };
+	size_t count = b->plan->rules.count;
+	int r = pass_index(b, e);
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = visit_rule(&p, (uint32_t)i, e);
+	return r;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Protected names directly under the writable roots (P9), existing or not, and
+ * the one way in which every pass here puts a cap on a path.
+ *
+ * A cap on a link would protect only what it leads to: whoever may replace the
+ * link replaces the protected thing. So the link's own path is capped too, and
+ * pass_links() sees to it that the link can't be removed.
+ */
+#include "plan/protect.h"
+
+#include "base/path.h"
+#include "base/utf8.h"
+#include "plan/git.h"
+
+static const char *const names_of_p9[] = { ".git", ".codex", ".agents", ".cordon" };
+
+static int add_cap(struct builder *b, const struct canon *at, const met_links *links,
+		   int32_t lift_offset, const struct cap *cap, struct err *e)
+{
+	struct rule rule = { .kind = cap->kind,
+			     .access = cap->access,
+			     .lift_depth = CAP_FIXED,
+			     .path = at->path,
+			     .glob = STR_EMPTY,
+			     .key = cap->key,
+			     .note = cap->note,
+			     .origin = cap->origin };
+	struct rule_site site = { .type = at->type,
+				  .missing_from = at->missing_from,
+				  .links = links->items,
+				  .link_count = links->count };
+	int32_t depth = (int32_t)path_depth(at->path) + lift_offset;
+
+	if (!cap->is_fixed)
+		rule.lift_depth = (uint32_t)MAX_OF(depth, 0);
+	return builder_add(b, &rule, &site, e) ? 0 : -(int)e->code;
+}
+
+int protect_path(struct builder *b, struct str path, const struct cap *cap, struct err *e)
+{
+	met_links way = { .items = NULL };
+	met_links further = { .items = NULL };
+	struct canon own, target;
+	int r = builder_canon(b, path, false, &own, &way, e);
+
+	if (r == 0)
+		r = add_cap(b, &own, &way, cap->lift_offset, cap, e);
+	if (r < 0 || own.type != HOST_LINK || cap->link_itself)
+		return r;
+	r = builder_canon(b, own.path, true, &target, &further, e);
+	if (r == -(int)ERR_POLICY) {
+		/* A loop leads nowhere, and the link can't be made to lead elsewhere. */
+		err_clear(e);
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	return add_cap(b, &target, &further, MAX_OF(cap->lift_offset, 0), cap, e);
+}
+
+bool protect_has_name(const struct builder *b, struct str name)
+{
+	const names *more = &b->plan->policy->profile->protect;
+
+	for (size_t i = 0; i < COUNT_OF(names_of_p9); i++)
+		if (str_is(name, names_of_p9[i]))
+			return true;
+	for (size_t i = 0; i < more->count; i++)
+		if (str_eq(name, more->items[i].name))
+			return true;
+	return false;
+}
+
+static int protect_name(struct builder *b, struct str root, const struct named *name,
+			bool link_itself, struct err *e)
+{
+	struct cap cap = { .kind = RULE_PROTECTED,
+			   .access = ACCESS_READ,
+			   .link_itself = link_itself,
+			   .key = name->name,
+			   .origin = name->origin };
+	struct str path;
+	char shown[512];
+	int r = path_join(b->a, root, name->name, &path, e);
+
+	if (r == 0)
+		r = arena_printf(b->a, &cap.note, e,
+				 "protected metadata of the writable root %s: it can't be changed, "
+				 "moved away or created",
+				 utf8_show(root, shown, sizeof(shown)));
+	return r < 0 ? r : protect_path(b, path, &cap, e);
+}
+
+/*
+ * `.git` itself is left to P10 when the profile may commit and there is
+ * something to commit to. A link to it stays protected as a link, and so do
+ * pointer files and directories that are no git directory yet: whoever fills
+ * such a one decides what git runs.
+ */
+static int protect_git(struct builder *b, struct str root, struct err *e)
+{
+	struct named name = { .name = STR_INIT(".git") };
+	enum git_access mode = b->plan->policy->profile->git;
+	struct canon own, target;
+	bool is_git_dir = false;
+	struct str path;
+	int r;
+
+	if (mode == GIT_WRITE)
+		return 0;
+	if (mode == GIT_READ)
+		return protect_name(b, root, &name, false, e);
+	r = path_join(b->a, root, name.name, &path, e);
+	if (r == 0)
+		r = builder_canon(b, path, false, &own, NULL, e);
+	if (r < 0)
+		return r;
+	r = builder_canon(b, path, true, &target, NULL, e);
+	if (r == -(int)ERR_POLICY) {
+		err_clear(e);
+		return protect_name(b, root, &name, true, e);
+	}
+	if (r == 0 && target.type == HOST_DIR)
+		r = git_is_dir(b, target.path, &is_git_dir, e);
+	if (r < 0 || (is_git_dir && own.type == HOST_DIR))
+		return r;
+	return protect_name(b, root, &name, is_git_dir, e);
+}
+
+static int protect_root(struct builder *b, struct str root, struct err *e)
+{
+	const names *more = &b->plan->policy->profile->protect;
+	int r = protect_git(b, root, e);
+
+	for (size_t i = 1; r == 0 && i < COUNT_OF(names_of_p9); i++) {
+		struct named name = { .name = str_of(names_of_p9[i]) };
+
+		r = protect_name(b, root, &name, false, e);
+	}
+	/* A name that is listed stays protected whatever `git` says: it was asked for. */
+	for (size_t i = 0; r == 0 && i < more->count; i++)
+		r = protect_name(b, root, &more->items[i], false, e);
+	return r;
+}
+
+int pass_protect(struct builder *b, struct err *e)
+{
+	for (size_t i = 0; i < b->plan->roots.count; i++) {
+		int r = protect_root(b, b->plan->roots.items[i].path, e);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The writable roots of P9: the directories of write entries and of grants (a
+ * grant adds entries, P18), and the workspace roots whose access is write. Only
+ * where writing is really possible once every layer has had its say.
+ *
+ * A path that only :tmpdir or :slash_tmp names is none: /tmp is nobody's
+ * project, and names in it are not metadata.
+ */
+#include "base/path.h"
+#include "plan/protect.h"
+
+bool roots_has(const struct builder *b, struct str path)
+{
+	size_t from = 0;
+	size_t to = b->plan->roots.count;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		int c = path_cmp(path, b->plan->roots.items[middle].path);
+
+		if (c == 0)
+			return true;
+		if (c < 0)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return false;
+}
+
+struct candidate {
+	struct str path;
+	uint32_t rule;
+};
+typedef VEC(struct candidate) candidates;
+
+static int compare_candidates(const void *a, const void *b)
+{
+	const struct candidate *x = a;
+	const struct candidate *y = b;
+	int c = path_cmp(x->path, y->path);
+
+	return c ? c : (x->rule > y->rule) - (x->rule < y->rule);
+}
+
+static bool is_temporary(struct str key)
+{
+	return str_is(key, ":tmpdir") || str_is(key, ":slash_tmp");
+}
+
+static int add_candidate(struct builder *b, struct str path, candidates *found, struct err *e)
+{
+	struct verdict verdict = plan_resolve(b->plan, path);
+	struct candidate *c;
+
+	if (verdict.access != ACCESS_WRITE)
+		return 0;
+	c = VEC_PUSH(b->a, found, e);
+	if (!c)
+		return -(int)e->code;
+	/* The index was made just now and refers to the rules where they are. */
+	*c = (struct candidate){ path, (uint32_t)(verdict.rule - b->plan->rules.items) };
+	return 0;
+}
+
+static int find_candidates(struct builder *b, candidates *found, struct err *e)
+{
+	const struct plan *p = b->plan;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->rules.count; i++) {
+		const struct rule *rule = &p->rules.items[i];
+
+		if ((rule->kind == RULE_ENTRY || rule->kind == RULE_GRANT) && rule->layer == 0 &&
+		    rule->access == ACCESS_WRITE && b->sites.items[i].type == HOST_DIR &&
+		    !is_temporary(rule->key))
+			r = add_candidate(b, rule->path, found, e);
+	}
+	for (size_t i = 0; r == 0 && i < p->places.root_count; i++) {
+		struct host_file file;
+
+		r = b->host->look(b->host->user, p->places.roots[i], &file, e);
+		if (r == 0 && file.type == HOST_DIR)
+			r = add_candidate(b, p->places.roots[i], found, e);
+	}
+	return r;
+}
+
+int pass_roots(struct builder *b, struct err *e)
+{
+	candidates found = { .items = NULL };
+	int r = pass_index(b, e);
+
+	if (r == 0)
+		r = find_candidates(b, &found, e);
+	if (r < 0 || found.count == 0)
+		return r;
+	qsort(found.items, found.count, sizeof(found.items[0]), compare_candidates);
+	for (size_t i = 0; i < found.count; i++) {
+		struct writable_root *root;
+		uint32_t *number;
+
+		if (i > 0 && str_eq(found.items[i].path, found.items[i - 1].path))
+			continue;
+		root = VEC_PUSH(b->a, &b->plan->roots, e);
+		number = root ? VEC_PUSH(b->a, &b->root_rules, e) : NULL;
+		if (!number)
+			return -(int)e->code;
+		root->path = found.items[i].path;
+		*number = found.items[i].rule;
+	}
+	return 0;
+}
