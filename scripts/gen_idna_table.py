@@ -110,7 +110,9 @@ def compositions(allowed):
         if ud.normalize("NFC", chr(first) + chr(second)) != chr(cp):
             continue
         if first in allowed and second in allowed:
-            pairs.append((second, first))
+            pairs.append((second, first, cp))
+        elif cp in allowed:
+            raise ValueError(f"U+{cp:04X} is allowed, but not what it is composed of")
     return sorted(pairs)
 
 
@@ -162,7 +164,7 @@ def main():
     print_table(
         "idna_pair",
         "idna_pairs",
-        [f"{{0x{second:X},0x{first:X}}}" for second, first in pairs],
+        [f"{{0x{second:X},0x{first:X},0x{both:X}}}" for second, first, both in pairs],
     )
 
 

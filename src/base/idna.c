@@ -216,7 +216,8 @@ static uint32_t fold(uint32_t c)
 	return c;
 }
 
-static bool composes(uint32_t first, uint32_t second)
+/* What NFC makes of the two, or 0. */
+static uint32_t compose(uint32_t first, uint32_t second)
 {
 	size_t low = 0, high = idna_pairs_count;
 
@@ -225,13 +226,21 @@ static bool composes(uint32_t first, uint32_t second)
 		const struct idna_pair *pair = &idna_pairs[middle];
 
 		if (pair->second == second && pair->first == first)
-			return true;
+			return pair->both;
 		if (second < pair->second || (second == pair->second && first < pair->first))
 			high = middle;
 		else
 			low = middle + 1;
 	}
-	return false;
+	return 0;
+}
+
+static const struct idna_pair *find_composed(uint32_t both)
+{
+	for (size_t i = 0; i < idna_pairs_count; i++)
+		if (idna_pairs[i].both == both)
+			return &idna_pairs[i];
+	return NULL;
 }
 
 static int check_allowed(const uint32_t *c, size_t count, struct err *e)
@@ -246,31 +255,71 @@ static int check_allowed(const uint32_t *c, size_t count, struct err *e)
 	return 0;
 }
 
-/*
- * Whether the characters, all allowed, are their own NFC. None of them has a
- * canonical decomposition that NFC would leave undone (they are stable, RFC 5892,
- * 2.2), so what remains is the order of the marks and the pairs that would
- * compose: a mark composes with the last starter before it, unless another
- * character of its own class or a higher one stands between (UAX 15, D115).
- */
-static bool is_composed(const uint32_t *c, size_t count)
+/* Characters that are being brought into NFC; one of a label becomes four at most. */
+struct nfc {
+	uint32_t c[4 * IDNA_MAX_LABEL];
+	uint8_t class[4 * IDNA_MAX_LABEL]; /* canonical combining class */
+	size_t count;
+};
+
+/* Adds one character, decomposed, each part at its place in canonical order (UAX 15). */
+static void nfc_add(struct nfc *n, uint32_t c)
 {
-	size_t starter = 0;
-	unsigned last = 0;
+	uint32_t parts[4];
+	size_t count = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		unsigned class = find_allowed(c[i])->combining;
+	for (const struct idna_pair *pair; count < 3 && (pair = find_composed(c)); c = pair->first)
+		parts[count++] = pair->second;
+	parts[count++] = c;
+	while (count-- > 0) {
+		const struct idna_run *run = find_allowed(parts[count]);
+		uint8_t class = run ? run->combining : 0;
+		size_t at = n->count++;
 
-		if (class && class < last)
-			return false;
-		if (i > 0 && (i == starter + 1 || (last && last < class)) &&
-		    composes(c[starter], c[i]))
-			return false;
-		if (class == 0)
-			starter = i;
-		last = class;
+		for (; class && at > 0 && n->class[at - 1] > class; at--) {
+			n->c[at] = n->c[at - 1];
+			n->class[at] = n->class[at - 1];
+		}
+		n->c[at] = parts[count];
+		n->class[at] = class;
 	}
-	return true;
+}
+
+/* Composes each character with the last starter, unless one between blocks it (UAX 15, D117). */
+static void nfc_compose(struct nfc *n)
+{
+	size_t used = 1, starter = 0;
+
+	for (size_t i = 1; i < n->count; i++) {
+		bool adjacent = used == starter + 1;
+		uint32_t both = 0;
+
+		if (adjacent || n->class[used - 1] < n -> class[i])
+			both = compose(n->c[starter], n->c[i]);
+		if (both) {
+			n->c[starter] = both;
+			continue;
+		}
+		if (n->class[i] == 0)
+			starter = used;
+		n->c[used] = n->c[i];
+		n->class[used++] = n->class[i];
+	}
+	n->count = used;
+}
+
+/*
+ * Whether the characters, all allowed and the first no mark, are their own NFC.
+ * Hangul syllables count as they are: their parts are not allowed in a name.
+ */
+static bool is_nfc(const uint32_t *c, size_t count)
+{
+	struct nfc n = { .count = 0 };
+
+	for (size_t i = 0; i < count; i++)
+		nfc_add(&n, c[i]);
+	nfc_compose(&n);
+	return n.count == count && memcmp(n.c, c, count * sizeof(*c)) == 0;
 }
 
 /* RFC 5893, section 2. `kind` as in struct idna_run. */
@@ -322,7 +371,7 @@ static int check_u_label(const uint32_t *c, size_t count, struct idna_label *out
 		return FAIL(e, ERR_SYNTAX, "a label can't start or end with '-'");
 	if (count >= 4 && c[2] == '-' && c[3] == '-')
 		return FAIL(e, ERR_SYNTAX, "'--' in the third place marks an encoded label");
-	if (!is_composed(c, count))
+	if (!is_nfc(c, count))
 		return FAIL(e, ERR_SYNTAX,
 			    "a label is not in its composed form (NFC); "
 			    "write that, or the encoded form (xn--...)");

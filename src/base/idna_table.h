@@ -35,9 +35,10 @@ struct idna_fold {
 	uint32_t to;
 };
 
-/* Two allowed characters that NFC would write as one; sorted by `second`, then `first`. */
+/* Two allowed characters that NFC writes as one; sorted by `second`, then `first`. */
 struct idna_pair {
 	uint32_t second, first;
+	uint32_t both;
 };
 
 extern const struct idna_run idna_allowed[];

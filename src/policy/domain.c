@@ -36,8 +36,8 @@ static int parse_block(struct str text, struct domain *d, struct err *e)
 		return FAIL(e, ERR_SYNTAX, "an address here has no zone");
 	if (str_find(text, '/') < text.len)
 		return FAIL(e, ERR_SYNTAX,
-			    "not an address block: the address must be whole, the "
-			    "length in range, and no bit set behind it");
+			    "not an address block: the address must be whole, the length in range, "
+			    "and no bit set behind it; " FORMS);
 	return FAIL(e, ERR_SYNTAX, "not an address; " FORMS);
 }
 
