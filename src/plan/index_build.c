@@ -74,6 +74,11 @@ static void merge(const struct rule **from, const struct rule **to, size_t low, 
 {
 	size_t left = low, right = middle;
 
+	/* People write sorted lists, and a later index has the rules of an earlier one first. */
+	if (middle >= high || compare_rules(from[middle - 1], from[middle]) <= 0) {
+		memcpy(to + low, from + low, (high - low) * sizeof(*to));
+		return;
+	}
 	for (size_t i = low; i < high; i++) {
 		if (left < middle && (right >= high || compare_rules(from[left], from[right]) <= 0))
 			to[i] = from[left++];
