@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tests of plan/flip.c and plan/flip_host.c. That an edit really works is what
+ * tests/property/prop_flip.c is about; here it is which edit is suggested.
+ */
+#include "plan/flip.h"
+
+#include "test.h"
+#include "world.h"
+
+#define DEV "default_permissions = 'dev'\n[permissions.dev]\n"
+#define FS  "[permissions.dev.filesystem]\n"
+#define NET "[permissions.dev.network]\n"
+
+static const char host_text[] =
+	"d /repo/.git/hooks\nd /repo/docs/x\nf /repo/.env\nd /home/me/.ssh\n"
+	"d /srv\nd /usr\nd /tmp\n";
+
+static bool start(struct world *w, const char *user)
+{
+	world_init(w, host_text, "/repo");
+	w->user = user;
+	if (world_plan(w))
+		return true;
+	printf("# %s\n", w->e.text);
+	return false;
+}
+
+static struct flip flip_path(struct world *w, const char *path, enum access wanted)
+{
+	struct flip flip = { .is_possible = false };
+
+	if (plan_flip_path(&w->a, &w->in, w->plan, str_of(path), wanted, &flip, &w->e) < 0)
+		printf("# %s\n", w->e.text);
+	return flip;
+}
+
+static struct flip flip_host(struct world *w, const char *host, enum decision wanted)
+{
+	struct flip flip = { .is_possible = false };
+	struct hostname name;
+	uint16_t port;
+
+	if (hostname_parse_port(&w->a, str_of(host), &name, &port, &w->e) < 0 ||
+	    plan_flip_host(&w->a, &w->in, w->plan, &name, port, wanted, &flip, &w->e) < 0)
+		printf("# %s\n", w->e.text);
+	return flip;
+}
+
+TEST(line_about_this_very_path_is_changed)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/' = 'read'\n'/srv' = 'deny'\n"));
+	f = flip_path(&w, "/srv", ACCESS_WRITE);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK(!f.needs_own_profile);
+	CHECK_STR(f.edits[0].file.p, "user.toml");
+	CHECK_INT(f.edits[0].line, 5);
+	CHECK_STR(f.edits[0].table.p, "permissions.dev.filesystem");
+	CHECK_STR(f.edits[0].key.p, "\"/srv\"");
+	CHECK_STR(f.edits[0].value.p, "\"write\"");
+	CHECK_STR(f.text.p, "change to \"/srv\" = \"write\" at user.toml:5");
+	CHECK_STR(f.toml.p, "# user.toml:5\n[permissions.dev.filesystem]\n\"/srv\" = \"write\"\n");
+}
+
+TEST(entry_is_added_below_what_decides)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/' = 'read'\n"));
+	f = flip_path(&w, "/repo/docs", ACCESS_WRITE);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_INT(f.edits[0].line, 0);
+	CHECK_STR(f.text.p, "add \"/repo/docs\" = \"write\" to [permissions.dev.filesystem] in "
+			    "user.toml");
+	f = flip_path(&w, "/repo/docs", ACCESS_DENY);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.edits[0].value.p, "\"deny\"");
+}
+
+TEST(nothing_changes_when_the_answer_is_right_already)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/' = 'read'\n"));
+	f = flip_path(&w, "/usr", ACCESS_READ);
+	CHECK(f.is_possible);
+	CHECK_INT(f.edit_count, 0);
+	CHECK_STR(f.text.p, "nothing has to change");
+}
+
+TEST(built_in_profiles_are_extended)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, NULL));
+	f = flip_path(&w, "/srv", ACCESS_WRITE);
+	REQUIRE(f.is_possible);
+	CHECK(f.needs_own_profile);
+	CHECK_STR(f.toml_top.p, "default_permissions = \"my-read-only\"\n");
+	CHECK_STR(f.toml.p, "[permissions.my-read-only]\nextends = \":read-only\"\n"
+			    "[permissions.my-read-only.filesystem]\n\"/srv\" = \"write\"\n");
+}
+
+TEST(missing_paths_are_opened_by_their_directory)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/' = 'read'\n"));
+	f = flip_path(&w, "/srv/new/deep", ACCESS_WRITE);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.edits[0].key.p, "\"/srv\"");
+}
+
+TEST(protected_git_is_opened_by_the_narrowest_key_that_helps)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/' = 'read'\n'/repo' = 'write'\n"));
+	fake_host_add(&w.host, "f /repo/.git/HEAD = ref: refs/heads/main\\n\nd /repo/.git/refs\n"
+			       "d /repo/.git/objects\nf /repo/.git/config\n");
+	REQUIRE(world_plan(&w));
+	f = flip_path(&w, "/repo/.git/index", ACCESS_WRITE);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.edits[0].key.p, "git");
+	CHECK_STR(f.edits[0].value.p, "\"commit\"");
+	CHECK_STR(f.edits[0].table.p, "permissions.dev");
+	f = flip_path(&w, "/repo/.git/hooks", ACCESS_WRITE);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.edits[0].value.p, "\"write\"");
+}
+
+TEST(protected_names_are_opened_by_an_entry)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/' = 'read'\n'/repo' = 'write'\n"));
+	fake_host_add(&w.host, "d /repo/.codex\n");
+	REQUIRE(world_plan(&w));
+	f = flip_path(&w, "/repo/.codex", ACCESS_WRITE);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.edits[0].key.p, "\"/repo/.codex\"");
+}
+
+TEST(a_glob_is_taken_out_where_no_entry_can_win)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/' = 'read'\n'/repo/**/.env' = 'deny'\n"));
+	f = flip_path(&w, "/repo/.env", ACCESS_READ);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_INT(f.edits[0].line, 5);
+	CHECK_STR(f.edits[0].value.p, "");
+	CHECK_STR(f.text.p,
+		  "take out \"/repo/**/.env\" (for all that it stands for) at user.toml:5");
+	f = flip_path(&w, "/repo/.env", ACCESS_WRITE);
+	REQUIRE(f.is_possible);
+	CHECK_INT(f.edit_count, 2);
+}
+
+TEST(secrets_are_not_given_up_as_a_whole)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/' = 'read'\n':secrets' = 'deny'\n"));
+	f = flip_path(&w, "/home/me/.ssh", ACCESS_READ);
+	CHECK(!f.is_possible);
+	CHECK_INT(f.edit_count, 0);
+	CHECK_STR(f.why_not.p,
+		  ":secrets (user.toml:5) decides here, and no single line changes that");
+}
+
+TEST(own_files_and_ceilings_are_out_of_reach)
+{
+	static const struct own_file own = { STR_INIT("/srv/audit"), ACCESS_READ, "the audit log" };
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/' = 'write'\n"));
+	w.own = &own;
+	w.own_count = 1;
+	w.requirements = "[filesystem]\n'/usr' = 'read'\n[network]\nenabled = false\n";
+	REQUIRE(world_plan(&w));
+	f = flip_path(&w, "/srv/audit", ACCESS_WRITE);
+	CHECK(!f.is_possible);
+	CHECK_STR(f.why_not.p, "/srv/audit belongs to Cordon itself, and no policy opens it (P25)");
+	f = flip_path(&w, "/usr/x", ACCESS_WRITE);
+	CHECK(!f.is_possible);
+	CHECK_STR(f.why_not.p,
+		  "requirements.toml:2 is a ceiling that only the administrator of this "
+		  "machine can raise");
+	f = flip_host(&w, "a.com", DECISION_ALLOW);
+	CHECK(!f.is_possible);
+	CHECK_STR(f.why_not.p,
+		  "requirements.toml:4 is a ceiling that only the administrator of this "
+		  "machine can raise");
+}
+
+TEST(projects_are_edited_in_their_own_file)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/' = 'read'\n'/repo' = 'write'\n"));
+	w.project = "[filesystem]\n'/repo/docs' = 'deny'\n";
+	REQUIRE(world_plan(&w));
+	f = flip_path(&w, "/repo/docs", ACCESS_WRITE);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.text.p, "change to \"/repo/docs\" = \"write\" at project.toml:2");
+	f = flip_path(&w, "/repo/docs/x", ACCESS_WRITE);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.text.p, "add \"/repo/docs/x\" = \"write\" to [filesystem] in project.toml");
+}
+
+TEST(each_layer_in_the_way_gets_an_edit)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/' = 'read'\n"));
+	w.project = "[filesystem]\n'/repo/docs' = 'deny'\n";
+	REQUIRE(world_plan(&w));
+	f = flip_path(&w, "/repo/docs", ACCESS_WRITE);
+	REQUIRE(f.is_possible && f.edit_count == 2);
+	CHECK_STR(f.text.p,
+		  "change to \"/repo/docs\" = \"write\" at project.toml:2, and add "
+		  "\"/repo/docs\" = \"write\" to [permissions.dev.filesystem] in user.toml");
+}
+
+TEST(unsandboxed_profiles_can_not_be_narrowed)
+{
+	scoped_world w;
+
+	REQUIRE(start(&w, NULL));
+	w.profile = ":danger-full-access";
+	REQUIRE(world_plan(&w));
+	CHECK(!flip_path(&w, "/usr", ACCESS_READ).is_possible);
+	CHECK(!flip_host(&w, "a.com", DECISION_DENY).is_possible);
+	CHECK(flip_host(&w, "a.com", DECISION_ALLOW).is_possible);
+}
+
+TEST(bytes_that_toml_can_not_hold_are_said)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/' = 'read'\n"));
+	f = flip_path(&w, "/srv/\xff", ACCESS_WRITE);
+	CHECK(!f.is_possible);
+	CHECK(f.why_not.len > 0);
+}
+
+TEST(special_characters_are_escaped)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/' = 'read'\n"));
+	fake_host_add(&w.host, "d /srv/a[b]*\n");
+	REQUIRE(world_plan(&w));
+	f = flip_path(&w, "/srv/a[b]*", ACCESS_WRITE);
+	REQUIRE(f.is_possible);
+	CHECK_STR(f.edits[0].key.p, "\"/srv/a\\\\[b\\\\]\\\\*\"");
+}
+
+TEST(hosts_are_added_where_nothing_matches)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV NET "enabled = true\nmode = 'full'\n"));
+	f = flip_host(&w, "a.com:443", DECISION_ALLOW);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.text.p, "add \"a.com:443\" = \"allow\" to [permissions.dev.network.domains] in "
+			    "user.toml");
+	f = flip_host(&w, "10.0.0.1", DECISION_ALLOW);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.edits[0].key.p, "\"10.0.0.1\"");
+	f = flip_host(&w, "[fd00::1]:80", DECISION_ALLOW);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.edits[0].key.p, "\"[fd00::1]:80\"");
+	f = flip_host(&w, "localhost", DECISION_ALLOW);
+	REQUIRE(f.is_possible);
+	CHECK_INT(f.edit_count, 2);
+}
+
+TEST(network_that_is_off_is_enabled_for_one_host)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, NULL));
+	f = flip_host(&w, "a.com", DECISION_ALLOW);
+	REQUIRE(f.is_possible && f.needs_own_profile);
+	CHECK_STR(f.toml.p, "[permissions.my-read-only]\nextends = \":read-only\"\n"
+			    "[permissions.my-read-only.network.domains]\n\"a.com\" = \"allow\"\n"
+			    "[permissions.my-read-only.network]\nenabled = true\n");
+}
+
+TEST(rules_about_this_very_host_are_changed)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV NET "enabled = true\n[permissions.dev.network.domains]\n"
+				  "'a.com' = 'deny'\n'*' = 'allow'\n'*.b.com' = 'deny'\n"));
+	f = flip_host(&w, "a.com", DECISION_ALLOW);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.text.p, "change to \"a.com\" = \"allow\" at user.toml:6");
+	f = flip_host(&w, "x.b.com", DECISION_ALLOW);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_INT(f.edits[0].line, 8);
+	CHECK_STR(f.edits[0].value.p, "");
+	f = flip_host(&w, "c.com", DECISION_DENY);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.edits[0].key.p, "\"c.com\"");
+}
+
+TEST(full_network_stays_open_for_the_others)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV NET "enabled = true\n"));
+	f = flip_host(&w, "a.com", DECISION_DENY);
+	REQUIRE(f.is_possible && f.edit_count == 2);
+	CHECK_STR(f.toml.p, "# user.toml\n[permissions.dev.network.domains]\n\"*\" = \"allow\"\n"
+			    "\"a.com\" = \"deny\"\n");
+}
+
+TEST(nobody_can_be_made_to_ask)
+{
+	scoped_world w;
+
+	REQUIRE(start(&w, DEV NET "enabled = true\n"));
+	CHECK(!flip_host(&w, "a.com", DECISION_ASK).is_possible);
+}
