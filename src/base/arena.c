@@ -51,7 +51,7 @@ static int add_chunk(struct arena *a, size_t size, struct err *e)
 		return FAIL(e, ERR_LIMIT, "an object of %zu bytes is too large", size);
 	chunk = mem_new(sizeof(*chunk) + wanted, e);
 	if (!chunk)
-		return -(int)e->code;
+		return err_result(e);
 	chunk->older = a->chunks;
 	chunk->size = wanted;
 	a->chunks = chunk;
@@ -91,7 +91,7 @@ int arena_copy(struct arena *a, struct str s, struct str *out, struct err *e)
 		return FAIL(e, ERR_LIMIT, "a string is too large");
 	copy = arena_alloc(a, s.len + 1, e);
 	if (!copy)
-		return -(int)e->code;
+		return err_result(e);
 	if (s.len)
 		memcpy(copy, s.p, s.len);
 	*out = (struct str){ copy, s.len };
@@ -111,7 +111,7 @@ int arena_printf(struct arena *a, struct str *out, struct err *e, const char *fm
 		return FAIL(e, ERR_INTERNAL, "a text could not be formatted");
 	text = arena_alloc(a, (size_t)n + 1, e);
 	if (!text)
-		return -(int)e->code;
+		return err_result(e);
 	va_start(args, fmt);
 	(void)vsnprintf(text, (size_t)n + 1, fmt, args);
 	va_end(args);
@@ -127,7 +127,7 @@ int arena_vec_grow(struct arena *a, void **items, size_t *count, size_t *room, s
 		void *moved = arena_array(a, larger, size, e);
 
 		if (!moved)
-			return -(int)e->code;
+			return err_result(e);
 		if (*count)
 			memcpy(moved, *items, *count * size);
 		*items = moved;

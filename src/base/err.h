@@ -70,7 +70,9 @@ void err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_e
 /* The -code of a failure that was recorded, for passing it on. */
 static inline int err_result(const struct err *e)
 {
-	return e->code > ERR_OK ? err_negative(e->code) : err_negative(ERR_INTERNAL);
+	int code = (int)e->code;
+
+	return code > 0 ? -code : -(int)ERR_INTERNAL;
 }
 
 /* Puts "context: " before the text and gives err_result(). */

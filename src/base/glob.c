@@ -135,7 +135,7 @@ static int tokens_text(struct arena *a, const struct glob_token *t, size_t count
 	char *text = arena_alloc(a, count + 1, e);
 
 	if (!text)
-		return -(int)e->code;
+		return err_result(e);
 	for (size_t i = 0; i < count; i++)
 		text[i] = (char)t[i].byte;
 	*out = (struct str){ text, count };
@@ -179,7 +179,7 @@ static int shape_init(struct arena *a, const struct glob_token *t, size_t count,
 		slashes += t[i].type == GLOB_SLASH;
 	parts = arena_array(a, slashes + 1, sizeof(*parts), e);
 	if (!parts)
-		return -(int)e->code;
+		return err_result(e);
 	*fits = true;
 	for (size_t at = 0; at < count; at = end + 1) {
 		for (end = at; end < count && t[end].type != GLOB_SLASH; end++)
@@ -196,7 +196,7 @@ static int shape_init(struct arena *a, const struct glob_token *t, size_t count,
 			return 0;
 		}
 		if (part_init(a, t + at, end - at, &parts[used++], e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 	}
 	if (!s.floats)
 		s.head_count = used;
@@ -215,11 +215,11 @@ static int find_shapes(struct arena *a, const struct glob_tokens *t, struct glob
 	size_t count = 0, ways = 0;
 
 	if (!shapes)
-		return -(int)e->code;
+		return err_result(e);
 	x.out = arena_array(a, MIN_OF(t->count * MAX_SHAPES, (size_t)MAX_SHAPE_TOKENS),
 			    sizeof(*x.out), e);
 	if (!x.out)
-		return -(int)e->code;
+		return err_result(e);
 	do {
 		size_t begin = x.used;
 		bool fits;
@@ -227,7 +227,7 @@ static int find_shapes(struct arena *a, const struct glob_tokens *t, struct glob
 		if (ways++ == MAX_SHAPES || !expand_one(&x))
 			return 0;
 		if (shape_init(a, x.out + begin, x.used - begin, &shapes[count], &fits, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 		if (!fits)
 			return 0;
 		/* The way that is empty matches the empty path only: has_empty knows. */

@@ -177,16 +177,16 @@ int glob_tokenize(struct arena *a, struct str pattern, struct glob_tokens *out, 
 		return FAIL(e, ERR_SYNTAX, "the pattern holds a NUL byte");
 	tokens.list = arena_array(a, pattern.len + 1, sizeof(*tokens.list), e);
 	if (!tokens.list)
-		return -(int)e->code;
+		return err_result(e);
 	tokens.classes = arena_array(a, count_byte(pattern, '['), sizeof(*tokens.classes), e);
 	if (!tokens.classes)
-		return -(int)e->code;
+		return err_result(e);
 	s.open = arena_array(a, braces * 2, sizeof(*s.open), e);
 	if (!s.open)
-		return -(int)e->code;
+		return err_result(e);
 	s.last = s.open + braces;
 	if (scan_all(&s, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	*out = tokens;
 	return 0;
 }

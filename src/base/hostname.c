@@ -70,7 +70,7 @@ static int parse_labels(struct str text, struct name_text *n, struct err *e)
 		dot = str_find(text, '.');
 		if (idna_label_parse(str_first(text, dot), &label, e) < 0 ||
 		    add_label(n, &label, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 		any_rtl |= label.rtl;
 		all_ok &= label.bidi_ok;
 		if (dot == text.len)
@@ -94,7 +94,7 @@ static int parse_name(struct arena *a, struct str text, struct str *out, struct 
 	if (text.len > 1 && text.p[text.len - 1] == '.')
 		text.len--;
 	if (parse_labels(text, &n, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	return arena_copy(a, (struct str){ n.text, n.len }, out, e);
 }
 
@@ -118,7 +118,7 @@ static int set_ip(struct arena *a, const struct ip *ip, struct hostname *out, st
 
 	ip_print(&b, ip);
 	if (buf_check(&b, e) < 0 || arena_copy(a, buf_str(&b), &host.name, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	*out = host;
 	return 0;
 }
@@ -154,7 +154,7 @@ static int parse_host(struct arena *a, struct str text, struct hostname *out, st
 	if (ip_parse(text, &ip))
 		return set_ip(a, &ip, out, e);
 	if (parse_name(a, text, &host.name, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	*out = host;
 	return 0;
 }

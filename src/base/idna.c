@@ -366,7 +366,7 @@ static void judge_bidi(const uint32_t *c, size_t count, struct idna_label *out)
 static int check_u_label(const uint32_t *c, size_t count, struct idna_label *out, struct err *e)
 {
 	if (check_allowed(c, count, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (c[0] == '-' || c[count - 1] == '-')
 		return FAIL(e, ERR_SYNTAX, "a label can't start or end with '-'");
 	if (count >= 4 && c[2] == '-' && c[3] == '-')

@@ -286,7 +286,7 @@ static int read_array(struct parser *p, uint32_t depth, struct json *out)
 		int r;
 
 		if (!item)
-			return -(int)p->e->code;
+			return err_result(p->e);
 		skip_space(p);
 		r = read_value(p, depth, item);
 		if (r == 0)
@@ -300,12 +300,19 @@ static int read_array(struct parser *p, uint32_t depth, struct json *out)
 	return 0;
 }
 
+static int fail_twice(struct parser *p, size_t at, struct str name)
+{
+	char shown[128];
+
+	return fail(p, at, ERR_SYNTAX, "the object has two members called '%s'",
+		    utf8_show(name, shown, sizeof(shown)));
+}
+
 /* A name that the object does not have yet. */
 static int read_name(struct parser *p, struct name_node **names, struct str *out)
 {
 	size_t start = p->at;
 	struct name_node *node;
-	char shown[128];
 	int r;
 
 	if (peek(p) != '"')
@@ -314,11 +321,10 @@ static int read_name(struct parser *p, struct name_node **names, struct str *out
 	if (r < 0)
 		return r;
 	if (name_tree_find(*names, *out))
-		return fail(p, start, ERR_SYNTAX, "the object has two members called '%s'",
-			    utf8_show(*out, shown, sizeof(shown)));
+		return fail_twice(p, start, *out);
 	node = ARENA_NEW(p->work, struct name_node, p->e);
 	if (!node)
-		return -(int)p->e->code;
+		return err_result(p->e);
 	node->name = *out;
 	name_tree_add(names, node);
 	return 0;
@@ -357,7 +363,7 @@ static int read_object(struct parser *p, uint32_t depth, struct json *out)
 		int r;
 
 		if (!member)
-			return -(int)p->e->code;
+			return err_result(p->e);
 		r = read_member(p, depth, &names, member);
 		if (r == 0)
 			r = read_separator(p, '}', &more);

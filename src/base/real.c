@@ -245,12 +245,9 @@ const char *real_print(double value, char out[REAL_TEXT_BYTES])
 	char made[REAL_TEXT_BYTES];
 
 	for (int digits = 15; digits <= 17; digits++) {
-		double again;
-
 		(void)snprintf(made, sizeof(made), "%.*g", digits, value);
 		copy_neutral(made, out);
-		again = real_parse(str_of(out));
-		if (memcmp(&again, &value, sizeof(value)) == 0)
+		if (real_is_same(real_parse(str_of(out)), value))
 			break;
 	}
 	return out;

@@ -21,3 +21,13 @@ double real_parse(struct str text) PURE;
  * '.' or an exponent, so that it stays a real. `value` is finite. Returns `out`.
  */
 const char *real_print(double value, char out[REAL_TEXT_BYTES]) NONNULL;
+
+/* Bit for bit the same: 0 and -0 are not, nan and itself are. */
+static inline bool real_is_same(double a, double b)
+{
+	uint64_t left, right;
+
+	memcpy(&left, &a, sizeof(left));
+	memcpy(&right, &b, sizeof(right));
+	return left == right;
+}

@@ -47,23 +47,23 @@ int toml_fail_depth(struct toml_parser *p, size_t at)
 			 TOML_MAX_DEPTH);
 }
 
-const char *toml_found(const struct toml_parser *p, char out[TOML_FOUND_BYTES])
+int toml_fail_found(struct toml_parser *p, const char *expected)
 {
 	struct str rest = str_from(p->text, p->at);
 	char shown[16];
 	size_t len = 0;
 	uint32_t c;
 
-	if (rest.len == 0 || rest.p[0] == '\n' || str_has_prefix(rest, STR("\r\n"))) {
-		(void)snprintf(out, TOML_FOUND_BYTES, "the end of the %s",
-			       rest.len == 0 ? "text" : "line");
-		return out;
-	}
+	if (rest.len == 0)
+		return toml_fail(p, p->at, ERR_SYNTAX, "expected %s, found the end of the text",
+				 expected);
+	if (rest.p[0] == '\n' || str_has_prefix(rest, STR("\r\n")))
+		return toml_fail(p, p->at, ERR_SYNTAX, "expected %s, found the end of the line",
+				 expected);
 	if (!utf8_next(rest, &len, &c))
 		len = 1;
-	(void)snprintf(out, TOML_FOUND_BYTES, "'%s'",
-		       utf8_show(str_first(rest, len), shown, sizeof(shown)));
-	return out;
+	return toml_fail(p, p->at, ERR_SYNTAX, "expected %s, found '%s'", expected,
+			 utf8_show(str_first(rest, len), shown, sizeof(shown)));
 }
 
 char toml_peek(const struct toml_parser *p)
@@ -140,7 +140,6 @@ int toml_read_part(struct toml_parser *p, struct str *out)
 {
 	size_t start = p->at;
 	char c = toml_peek(p);
-	char found[TOML_FOUND_BYTES];
 	int r;
 
 	if (c == '"' || c == '\'') {
@@ -149,10 +148,8 @@ int toml_read_part(struct toml_parser *p, struct str *out)
 		while (is_bare(toml_peek(p)))
 			p->at++;
 		if (p->at == start)
-			return toml_fail(p, start, ERR_SYNTAX,
-					 "expected a key, found %s; a key of other characters than "
-					 "A-Z a-z 0-9 _ - needs quotes",
-					 toml_found(p, found));
+			return toml_fail_found(
+				p, "a key (characters other than A-Z a-z 0-9 _ - need quotes)");
 		r = arena_copy(p->out, (struct str){ p->text.p + start, p->at - start }, out, p->e);
 	}
 	toml_skip_blanks(p);
@@ -278,9 +275,8 @@ static int read_header(struct toml_parser *p, struct toml_node *document, struct
 	bool is_list = toml_has_prefix(p, "[[");
 	const char *close = is_list ? "]]" : "]";
 	struct toml_node *table = document;
-	char found[TOML_FOUND_BYTES];
-	struct origin origin;
-	struct str name;
+	struct origin origin = { .line = 0 };
+	struct str name = STR_EMPTY;
 
 	p->at += is_list ? 2 : 1;
 	for (;;) {
@@ -296,16 +292,15 @@ static int read_header(struct toml_parser *p, struct toml_node *document, struct
 		p->at++;
 		table = enter_header(p, table, name, origin);
 		if (!table)
-			return -(int)p->e->code;
+			return err_result(p->e);
 	}
 	if (!toml_has_prefix(p, close))
-		return toml_fail(p, p->at, ERR_SYNTAX, "a header must be closed with %s, found %s",
-				 close, toml_found(p, found));
+		return toml_fail_found(p, is_list ? "]] behind the header" : "] behind the header");
 	p->at += strlen(close);
 	table = is_list ? define_element(p, table, name, origin)
 			: define_table(p, table, name, origin);
 	if (!table)
-		return -(int)p->e->code;
+		return err_result(p->e);
 	*out = table;
 	return 0;
 }
@@ -314,7 +309,6 @@ static int read_header(struct toml_parser *p, struct toml_node *document, struct
 static int read_key(struct toml_parser *p, struct toml_node **table, struct str *name,
 		    struct origin *origin)
 {
-	char found[TOML_FOUND_BYTES];
 
 	for (;;) {
 		int r;
@@ -329,11 +323,10 @@ static int read_key(struct toml_parser *p, struct toml_node **table, struct str 
 		p->at++;
 		*table = enter_dotted(p, *table, *name, *origin);
 		if (!*table)
-			return -(int)p->e->code;
+			return err_result(p->e);
 	}
 	if (toml_peek(p) != '=')
-		return toml_fail(p, p->at, ERR_SYNTAX, "expected = after the key, found %s",
-				 toml_found(p, found));
+		return toml_fail_found(p, "= after the key");
 	p->at++;
 	return 0;
 }
@@ -346,17 +339,17 @@ static int add_member(struct toml_parser *p, struct toml_node *table, struct str
 
 	if (old) {
 		(void)fail_defined(p, old, origin, "");
-		return -(int)p->e->code;
+		return err_result(p->e);
 	}
 	*out = add_child(p, table, name, origin, TABLE_NONE);
-	return *out ? 0 : -(int)p->e->code;
+	return *out ? 0 : err_result(p->e);
 }
 
 int toml_read_pair(struct toml_parser *p, struct toml_node *table)
 {
-	struct toml_node *member;
-	struct origin origin;
-	struct str name;
+	struct toml_node *member = NULL;
+	struct origin origin = { .line = 0 };
+	struct str name = STR_EMPTY;
 	int r = read_key(p, &table, &name, &origin);
 
 	if (r == 0)
@@ -373,7 +366,7 @@ static int finish_list(struct toml_parser *p, const struct toml_node *node, stru
 	size_t i = 0;
 
 	if (!items)
-		return -(int)p->e->code;
+		return err_result(p->e);
 	for (const struct toml_node *child = node->first; child; child = child->next, i++) {
 		int r = toml_finish(p, child, &items[i]);
 
@@ -397,7 +390,7 @@ int toml_finish(struct toml_parser *p, const struct toml_node *node, struct toml
 		return finish_list(p, node, out);
 	items = arena_array(p->out, node->count, sizeof(*items), p->e);
 	if (!items)
-		return -(int)p->e->code;
+		return err_result(p->e);
 	for (const struct toml_node *child = node->first; child; child = child->next, i++) {
 		int r = toml_finish(p, child, &items[i].value);
 
@@ -414,7 +407,6 @@ int toml_finish(struct toml_parser *p, const struct toml_node *node, struct toml
 static int read_document(struct toml_parser *p, struct toml_node *document)
 {
 	struct toml_node *table = document;
-	char found[TOML_FOUND_BYTES];
 
 	for (;;) {
 		int r = toml_skip_lines(p);
@@ -430,9 +422,7 @@ static int read_document(struct toml_parser *p, struct toml_node *document)
 		if (r < 0)
 			return r;
 		if (p->at < p->text.len && !toml_skip_newline(p))
-			return toml_fail(p, p->at, ERR_SYNTAX,
-					 "expected the end of the line, found %s",
-					 toml_found(p, found));
+			return toml_fail_found(p, "the end of the line");
 	}
 }
 
@@ -537,9 +527,9 @@ struct toml *toml_parse_override(struct arena *a, const char *file, struct str t
 				 .e = e };
 	struct toml_node document;
 	struct toml_node *table = &document;
-	struct toml_node *member;
-	struct origin origin;
-	struct str name;
+	struct toml_node *member = NULL;
+	struct origin origin = { .line = 0 };
+	struct str name = STR_EMPTY;
 	int r;
 
 	init_document(&p, &document);

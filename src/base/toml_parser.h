@@ -57,9 +57,8 @@ int toml_fail(struct toml_parser *p, size_t at, enum err_code code, const char *
 
 int toml_fail_depth(struct toml_parser *p, size_t at) NONNULL;
 
-/* What is at the current place, for "found ...". Returns `out`. */
-enum { TOML_FOUND_BYTES = 32 };
-const char *toml_found(const struct toml_parser *p, char out[TOML_FOUND_BYTES]) NONNULL;
+/* "expected ..., found" and what is at the current place. */
+int toml_fail_found(struct toml_parser *p, const char *expected) NONNULL;
 
 /* The byte at the current place, or 0 at the end: no NUL gets this far. */
 char toml_peek(const struct toml_parser *p) PURE NONNULL;

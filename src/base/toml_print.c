@@ -60,11 +60,13 @@ void toml_add_key(struct buf *b, struct str key)
 
 static void add_float(struct buf *b, double value)
 {
-	char text[REAL_TEXT_BYTES];
+	if (isfinite(value)) {
+		char text[REAL_TEXT_BYTES];
 
-	if (isfinite(value))
 		buf_add_text(b, real_print(value, text));
-	else if (isnan(value))
+		return;
+	}
+	if (isnan(value))
 		buf_add_text(b, signbit(value) ? "-nan" : "nan");
 	else
 		buf_add_text(b, value < 0 ? "-inf" : "inf");

@@ -4,18 +4,18 @@
 
 /* An array while it grows. */
 struct items {
-	VEC(struct toml) vec;
+	struct toml *items;
+	size_t count, room;
 };
 
 /* One element and the comma behind it, if there is one. */
 static int read_item(struct toml_parser *p, uint32_t depth, struct items *items)
 {
-	struct toml *item = VEC_PUSH(p->work, &items->vec, p->e);
-	char found[TOML_FOUND_BYTES];
+	struct toml *item = VEC_PUSH(p->work, items, p->e);
 	int r;
 
 	if (!item)
-		return -(int)p->e->code;
+		return err_result(p->e);
 	r = toml_read_value(p, depth, item);
 	if (r < 0)
 		return r;
@@ -25,14 +25,13 @@ static int read_item(struct toml_parser *p, uint32_t depth, struct items *items)
 	if (toml_peek(p) == ',')
 		p->at++;
 	else if (toml_peek(p) != ']')
-		return toml_fail(p, p->at, ERR_SYNTAX, "expected , or ] in an array, found %s",
-				 toml_found(p, found));
+		return toml_fail_found(p, ", or ] in an array");
 	return toml_skip_lines(p);
 }
 
 static int read_array(struct toml_parser *p, uint32_t depth, struct toml *out)
 {
-	struct items items = { .vec = { .items = NULL } };
+	struct items items = { .items = NULL };
 	struct toml *kept;
 	int r;
 
@@ -45,20 +44,19 @@ static int read_array(struct toml_parser *p, uint32_t depth, struct toml *out)
 	if (r < 0)
 		return r;
 	p->at++;
-	kept = arena_array(p->out, items.vec.count, sizeof(*kept), p->e);
+	kept = arena_array(p->out, items.count, sizeof(*kept), p->e);
 	if (!kept)
-		return -(int)p->e->code;
-	if (items.vec.count)
-		memcpy(kept, items.vec.items, items.vec.count * sizeof(*kept));
+		return err_result(p->e);
+	if (items.count)
+		memcpy(kept, items.items, items.count * sizeof(*kept));
 	out->type = TOML_ARRAY;
 	out->array.items = kept;
-	out->array.count = items.vec.count;
+	out->array.count = items.count;
 	return 0;
 }
 
 static int read_pairs(struct toml_parser *p, struct toml_node *table)
 {
-	char found[TOML_FOUND_BYTES];
 
 	for (;;) {
 		int r = toml_read_pair(p, table);
@@ -69,9 +67,7 @@ static int read_pairs(struct toml_parser *p, struct toml_node *table)
 		if (toml_peek(p) == '}')
 			return 0;
 		if (toml_peek(p) != ',')
-			return toml_fail(p, p->at, ERR_SYNTAX,
-					 "expected , or } in an inline table, found %s",
-					 toml_found(p, found));
+			return toml_fail_found(p, ", or } in an inline table");
 		p->at++;
 		toml_skip_blanks(p);
 		if (toml_peek(p) == '}')
@@ -91,7 +87,7 @@ static int read_inline(struct toml_parser *p, uint32_t depth, struct toml *out)
 	int r = 0;
 
 	if (!table)
-		return -(int)p->e->code;
+		return err_result(p->e);
 	if (depth > TOML_MAX_DEPTH)
 		return toml_fail_depth(p, p->at);
 	table->kind = TABLE_DOTTED;
@@ -135,7 +131,6 @@ static bool read_boolean(struct toml_parser *p, struct toml *out)
 
 int toml_read_value(struct toml_parser *p, uint32_t depth, struct toml *out)
 {
-	char found[TOML_FOUND_BYTES];
 	char c = toml_peek(p);
 
 	out->origin = toml_here(p);
@@ -153,5 +148,5 @@ int toml_read_value(struct toml_parser *p, uint32_t depth, struct toml *out)
 		return toml_read_datetime(p, out);
 	if (ascii_is_digit(c) || ascii_is_alpha(c) || c == '+' || c == '-' || c == '_' || c == '.')
 		return toml_read_number(p, out);
-	return toml_fail(p, p->at, ERR_SYNTAX, "expected a value, found %s", toml_found(p, found));
+	return toml_fail_found(p, "a value");
 }

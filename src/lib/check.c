@@ -34,14 +34,14 @@ static int add_error(struct check *c, const struct err *found, struct err *e)
 		return FAIL(e, ERR_NOMEM, "%s", found->text);
 	if (arena_copy(c->a, str_of(found->text), &text, e) < 0 ||
 	    where_split(c->a, text, &problem.origin, &problem.message, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	for (size_t i = 0; i < c->errors.count; i++)
 		if (str_eq(c->errors.items[i].message, problem.message) &&
 		    c->errors.items[i].origin.line == problem.origin.line)
 			return 0;
 	added = VEC_PUSH(c->a, &c->errors, e);
 	if (!added)
-		return -(int)e->code;
+		return err_result(e);
 	*added = problem;
 	return 0;
 }
@@ -56,7 +56,7 @@ static int add_warning(struct check *c, const struct note *note, struct err *e)
 			return 0;
 	added = VEC_PUSH(c->a, &c->warnings, e);
 	if (!added)
-		return -(int)e->code;
+		return err_result(e);
 	*added = (struct problem){ .origin = note->origin, .message = note->text };
 	return 0;
 }
@@ -69,7 +69,7 @@ static int add_file(struct check *c, const struct source *source, struct err *e)
 		return 0;
 	file = VEC_PUSH(c->a, &c->files, e);
 	if (!file)
-		return -(int)e->code;
+		return err_result(e);
 	*file = str_of(source->file);
 	return 0;
 }
@@ -93,17 +93,17 @@ static int try_each_layer(struct check *c, struct err *e)
 	bool is_good;
 
 	if (try_layers(c, &some, &is_good, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (!is_good)
 		some.system = (struct source){ .file = NULL };
 	some.user = all->user;
 	if (try_layers(c, &some, &is_good, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (!is_good)
 		some.user = (struct source){ .file = NULL };
 	some.requirements = all->requirements;
 	if (try_layers(c, &some, &is_good, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (!is_good)
 		some.requirements = (struct source){ .file = NULL };
 	some.overrides = all->overrides;
@@ -124,7 +124,7 @@ static int check_profile(struct check *c, const struct config *config, const cha
 	for (size_t i = 0; i < policy.notes.count; i++)
 		if (policy.notes.items[i].is_warning &&
 		    add_warning(c, &policy.notes.items[i], e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 	return 0;
 }
 
@@ -135,7 +135,7 @@ static int check_profiles(struct check *c, const struct config *config, struct e
 
 	/* The one in force first: its problems matter most. */
 	if (check_profile(c, config, NULL, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (config_profiles(c->a, config, &all, &found) < 0)
 		return add_error(c, &found, e);
 	for (size_t i = 0; i < all.count; i++) {
@@ -146,10 +146,10 @@ static int check_profiles(struct check *c, const struct config *config, struct e
 			continue;
 		name = VEC_PUSH(c->a, &c->profiles, e);
 		if (!name || arena_copy(c->a, all.items[i].name, &copy, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 		*name = copy;
 		if (!str_eq(copy, c->in_force) && check_profile(c, config, copy.p, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 	}
 	return 0;
 }
@@ -163,12 +163,12 @@ static int check_all(struct check *c, struct err *e)
 	if (inputs_find(c->in, e) < 0 || inputs_read(c->in, e) < 0 ||
 	    add_file(c, &all->system, e) < 0 || add_file(c, &all->user, e) < 0 ||
 	    add_file(c, &all->requirements, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	config = config_load(c->a, all, &found);
 	if (config)
 		return check_profiles(c, config, e);
 	if (add_error(c, &found, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	return try_each_layer(c, e);
 }
 
@@ -281,12 +281,12 @@ static int run_check(cordon_report *report, const struct cordon_load_options *op
 	struct check *c = ARENA_NEW(&report->arena, struct check, e);
 
 	if (!c)
-		return -(int)e->code;
+		return err_result(e);
 	c->a = &report->arena;
 	c->in = &in;
 	c->in_force = STR_EMPTY;
 	if (check_all(c, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	c->in = NULL;
 	report->error_count = c->errors.count;
 	report->data = c;

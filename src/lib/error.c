@@ -48,7 +48,7 @@ int error_give(const struct err *e, cordon_error **error)
 {
 	if (error)
 		*error = cordon_error_new((uint32_t)e->code, e->text);
-	return -(int)e->code;
+	return err_result(e);
 }
 
 void cordon_error_free(cordon_error *error)

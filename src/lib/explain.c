@@ -28,12 +28,12 @@ static int find_linux_backends(struct arena *a, const struct settings *settings,
 	const char **list = arena_array(a, count + 1, sizeof(*list), e);
 
 	if (!list)
-		return -(int)e->code;
+		return err_result(e);
 	for (size_t i = 0; i < count; i++) {
 		struct str copy;
 
 		if (arena_copy(a, settings->linux_backends.items[i].name, &copy, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 		list[i] = copy.p;
 	}
 	*out = list;
@@ -64,12 +64,12 @@ static int explain(cordon_report *report, const cordon_policy *policy, const cha
 	struct explanation *x = ARENA_NEW(a, struct explanation, e);
 
 	if (!x)
-		return -(int)e->code;
+		return err_result(e);
 	x->policy = policy;
 	if (find_platform(a, x, platform ? platform : "linux", e) < 0 ||
 	    plan_round_trips(a, &policy->plan_inputs, policy->plan, &x->round_trips, &x->mode,
 			     &x->why_not, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	report->data = x;
 	report->print_text = explain_print_text;
 	report->print_json = explain_print_json;

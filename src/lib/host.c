@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The host's files as plan/ asks for them, answered by os/. */
+/* See host.h. */
+#include "lib/host.h"
+
 #include "lib/lib.h"
 #include "os/os.h"
+
+enum {
+	/* Of names remembered; a scan of a huge tree is not kept. */
+	LISTED_MAX_BYTES = 1 << 20,
+};
 
 static enum host_type host_type_of(enum os_type type)
 {
@@ -22,7 +29,9 @@ static enum host_type host_type_of(enum os_type type)
 	return HOST_OTHER;
 }
 
-static int host_look(void *user, struct str path, struct host_file *out, struct err *e)
+/* ---- Asking the system -------------------------------------------------------------- */
+
+static int now_look(void *user, struct str path, struct host_file *out, struct err *e)
 {
 	struct os_file file;
 
@@ -35,21 +44,21 @@ static int host_look(void *user, struct str path, struct host_file *out, struct 
 	return 0;
 }
 
-static int host_read_link(void *user, struct str path, struct buf *out, struct err *e)
+static int now_read_link(void *user, struct str path, struct buf *out, struct err *e)
 {
 	(void)user;
 	return os_read_link(path, out, e);
 }
 
-static int host_read_file(void *user, struct str path, struct buf *out, struct err *e)
+static int now_read_file(void *user, struct str path, struct buf *out, struct err *e)
 {
 	scoped_arena a = ARENA_INIT(TEXTS_MAX_BYTES);
 	struct str text = STR_EMPTY;
 	bool is_there = false;
+	size_t room = MIN_OF(out->max - out->len, (size_t)CONFIG_MAX_BYTES);
 
 	(void)user;
-	if (os_read_file(&a, path, MIN_OF(out->max - out->len, (size_t)TEXTS_MAX_BYTES / 2), &text,
-			 &is_there, e) < 0)
+	if (os_read_file(&a, path, room, &text, &is_there, e) < 0)
 		return -(int)e->code;
 	if (!is_there)
 		return FAIL(e, ERR_NOTFOUND, "'%.*s' is gone", STR_ARG(path));
@@ -69,9 +78,9 @@ static int list_one(void *arg, struct str name, enum os_type type, struct err *e
 	return listing->each(listing->arg, name, host_type_of(type), e);
 }
 
-static int host_list(void *user, struct str path,
-		     int (*each)(void *arg, struct str name, enum host_type type, struct err *e),
-		     void *arg, struct err *e)
+static int now_list(void *user, struct str path,
+		    int (*each)(void *arg, struct str name, enum host_type type, struct err *e),
+		    void *arg, struct err *e)
 {
 	struct listing listing = { .each = each, .arg = arg };
 
@@ -79,9 +88,164 @@ static int host_list(void *user, struct str path,
 	return os_list(path, list_one, &listing, e);
 }
 
-const struct host lib_host = {
-	.look = host_look,
-	.read_link = host_read_link,
-	.read_file = host_read_file,
-	.list = host_list,
+const struct host host_now = {
+	.look = now_look,
+	.read_link = now_read_link,
+	.read_file = now_read_file,
+	.list = now_list,
 };
+
+/* ---- Remembering --------------------------------------------------------------------- */
+
+struct listed {
+	struct str name;
+	enum host_type type;
+};
+
+typedef VEC(struct listed) listed_names;
+
+struct seen {
+	struct name_node by_path; /* first, so that one can be cast to the other */
+	struct host_file file;
+	listed_names names;
+	struct str text; /* of a file or a link */
+	bool has_file, has_names, has_text;
+};
+
+/* What is known about `path`; NULL when nothing is and nothing may be added, or on failure. */
+static int view_find(struct host_view *view, struct str path, struct seen **out, struct err *e)
+{
+	struct seen *seen = (struct seen *)(void *)name_tree_find(view->files, path);
+
+	*out = seen;
+	if (seen || view->is_frozen)
+		return 0;
+	seen = ARENA_NEW(view->a, struct seen, e);
+	if (!seen || arena_copy(view->a, path, &seen->by_path.name, e) < 0)
+		return -(int)e->code;
+	name_tree_add(&view->files, &seen->by_path);
+	*out = seen;
+	return 0;
+}
+
+static int view_look(void *user, struct str path, struct host_file *out, struct err *e)
+{
+	struct host_view *view = user;
+	struct seen *seen;
+
+	if (view_find(view, path, &seen, e) < 0)
+		return -(int)e->code;
+	if (seen && seen->has_file) {
+		*out = seen->file;
+		return 0;
+	}
+	if (now_look(NULL, path, out, e) < 0)
+		return -(int)e->code;
+	if (seen && !view->is_frozen) {
+		seen->file = *out;
+		seen->has_file = true;
+	}
+	return 0;
+}
+
+/* A path is a file or a link, so one text serves both. */
+static int view_read(struct host_view *view, struct str path, struct buf *out,
+		     int (*read)(void *user, struct str path, struct buf *out, struct err *e),
+		     struct err *e)
+{
+	size_t start = out->len;
+	struct seen *seen;
+
+	if (view_find(view, path, &seen, e) < 0)
+		return -(int)e->code;
+	if (seen && seen->has_text) {
+		buf_add(out, seen->text);
+		return buf_check(out, e);
+	}
+	if (read(NULL, path, out, e) < 0)
+		return -(int)e->code;
+	if (!seen || view->is_frozen)
+		return 0;
+	if (arena_copy(view->a, str_from(buf_str(out), start), &seen->text, e) < 0)
+		return -(int)e->code;
+	seen->has_text = true;
+	return 0;
+}
+
+static int view_read_link(void *user, struct str path, struct buf *out, struct err *e)
+{
+	return view_read(user, path, out, now_read_link, e);
+}
+
+static int view_read_file(void *user, struct str path, struct buf *out, struct err *e)
+{
+	return view_read(user, path, out, now_read_file, e);
+}
+
+/* Hands names on and keeps them, as long as there is room. */
+struct keeping {
+	struct host_view *view;
+	listed_names names;
+	bool is_whole;
+	struct listing to;
+};
+
+static int keep_one(void *arg, struct str name, enum os_type type, struct err *e)
+{
+	struct keeping *k = arg;
+	struct listed listed = { .type = host_type_of(type) };
+
+	if (k->is_whole) {
+		struct listed *kept = VEC_PUSH(k->view->a, &k->names, e);
+
+		if (!kept || arena_copy(k->view->a, name, &listed.name, e) < 0)
+			return -(int)e->code;
+		*kept = listed;
+		k->view->listed_bytes += sizeof(listed) + name.len;
+		k->is_whole = k->view->listed_bytes < LISTED_MAX_BYTES;
+	}
+	return k->to.each(k->to.arg, name, listed.type, e);
+}
+
+static int view_list(void *user, struct str path,
+		     int (*each)(void *arg, struct str name, enum host_type type, struct err *e),
+		     void *arg, struct err *e)
+{
+	struct host_view *view = user;
+	struct keeping k = { .view = view, .to = { .each = each, .arg = arg } };
+	struct seen *seen;
+	int status;
+
+	if (view_find(view, path, &seen, e) < 0)
+		return -(int)e->code;
+	if (seen && seen->has_names) {
+		for (size_t i = 0; i < seen->names.count; i++) {
+			status = each(arg, seen->names.items[i].name, seen->names.items[i].type, e);
+			if (status)
+				return status;
+		}
+		return 0;
+	}
+	k.is_whole = seen && !view->is_frozen && view->listed_bytes < LISTED_MAX_BYTES;
+	status = os_list(path, keep_one, &k, e);
+	if (status == 0 && k.is_whole) {
+		seen->names = k.names;
+		seen->has_names = true;
+	}
+	return status;
+}
+
+struct host host_view_init(struct host_view *view, struct arena *a)
+{
+	*view = (struct host_view){ .a = a };
+	return (struct host){ .user = view,
+			      .look = view_look,
+			      .read_link = view_read_link,
+			      .read_file = view_read_file,
+			      .list = view_list };
+}
+
+void host_view_freeze(struct host_view *view)
+{
+	view->is_frozen = true;
+}

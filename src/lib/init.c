@@ -53,7 +53,7 @@ static int write_starter(cordon_report *report, const struct cordon_load_options
 
 	if (!written || (!file && inputs_find(&in, e) < 0) ||
 	    (file && arena_copy(&report->arena, str_of(file), &written->path, e) < 0))
-		return -(int)e->code;
+		return err_result(e);
 	if (!file) {
 		written->path = in.default_user_file;
 		written->is_default = true;
@@ -67,7 +67,7 @@ static int write_starter(cordon_report *report, const struct cordon_load_options
 				    "'%s' exists already and is left as it is; "
 				    "--force replaces it",
 				    utf8_show(written->path, shown, sizeof(shown)));
-		return -(int)e->code;
+		return err_result(e);
 	}
 	report->data = written;
 	report->print_text = print_text;

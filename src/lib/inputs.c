@@ -30,11 +30,11 @@ static int find_home(struct inputs *in, struct err *e)
 	struct str listed = STR_EMPTY;
 
 	if (find_absolute(in, "HOME", &in->places.home, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (in->places.home.len)
 		return 0;
 	if (os_user_home(in->a, str_of(users_file), &listed, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (!path_is_absolute(listed))
 		return 0;
 	return path_plain(in->a, STR("/"), listed, &in->places.home, e);
@@ -48,11 +48,11 @@ static int find_xdg(struct inputs *in, const char *name, struct str below_home, 
 
 	*out = STR_EMPTY;
 	if (find_absolute(in, name, &base, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (!base.len && !in->places.home.len)
 		return 0;
 	if (!base.len && path_join(in->a, in->places.home, below_home, &base, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	return path_join(in->a, base, below, out, e);
 }
 
@@ -72,7 +72,7 @@ int inputs_absolute(struct arena *a, const char *path, struct str *out, struct e
 	    str_is(str_from(whole, name_at), ".."))
 		return os_canonical_directory(a, whole, out, e);
 	if (os_canonical_directory(a, dir, &dir, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	return path_join(a, dir, str_from(whole, name_at), out, e);
 }
 
@@ -97,7 +97,7 @@ int inputs_find(struct inputs *in, struct err *e)
 		    0 ||
 	    path_plain(in->a, in->places.cwd, str_of(system), &in->system_dir, e) < 0 ||
 	    os_program_path(in->a, &in->program, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	return 0;
 }
 
@@ -109,7 +109,7 @@ static int show_name(struct arena *a, struct str path, const char **out, struct 
 
 	utf8_add_shown(&shown, path);
 	if (buf_check(&shown, e) < 0 || arena_copy(a, buf_str(&shown), &copy, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	*out = copy.p;
 	return 0;
 }
@@ -117,7 +117,7 @@ static int show_name(struct arena *a, struct str path, const char **out, struct 
 static int read_source(struct inputs *in, struct str path, struct source *out, struct err *e)
 {
 	if (show_name(in->a, path, &out->file, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	return os_read_file(in->texts, path, CONFIG_MAX_BYTES, &out->text, &out->is_present, e);
 }
 
@@ -130,7 +130,7 @@ static int read_user_layer(struct inputs *in, struct err *e)
 		return in->user_file.len ? read_source(in, in->user_file, &in->config.user, e) : 0;
 	}
 	if (read_source(in, str_of(file), &in->config.user, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (!in->config.user.is_present)
 		return FAIL(e, ERR_NOTFOUND,
 			    "there is no file '%s'; 'cordon init %s' would make one to start from",
@@ -144,10 +144,10 @@ static int read_overrides(struct inputs *in, struct err *e)
 	struct str *overrides = arena_array(in->a, o->override_count, sizeof(*overrides), e);
 
 	if (!overrides)
-		return -(int)e->code;
+		return err_result(e);
 	for (size_t i = 0; i < o->override_count; i++)
 		if (arena_copy(in->a, str_of(o->overrides[i]), &overrides[i], e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 	in->config.overrides = overrides;
 	in->config.override_count = o->override_count;
 	return 0;
@@ -171,7 +171,7 @@ int inputs_read(struct inputs *in, struct err *e)
 	    read_source(in, system_file, &in->config.system, e) < 0 ||
 	    read_source(in, requirements_file, &in->config.requirements, e) < 0 ||
 	    read_user_layer(in, e) < 0 || read_overrides(in, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	in->config.env_profile = find_set(in, "CORDON_PROFILE");
 	in->config.env_mode = find_set(in, "CORDON_MODE");
 	return 0;
@@ -190,7 +190,7 @@ static int read_project(const struct inputs *in, struct str root, project_list *
 	if (os_canonical_directory(in->a, root, &found.dir, e) < 0) {
 		if (e->code != ERR_SYS ||
 		    (e->os_error != ENOENT && e->os_error != ENOTDIR && e->os_error != EACCES))
-			return -(int)e->code;
+			return err_result(e);
 		err_clear(e); /* no root, no project; plan/ notes the missing root */
 		return 0;
 	}
@@ -199,15 +199,15 @@ static int read_project(const struct inputs *in, struct str root, project_list *
 			return 0;
 	if (os_read_file_beneath(in->texts, found.dir, below, CONFIG_MAX_BYTES, &found.source.text,
 				 &found.source.is_present, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (!found.source.is_present)
 		return 0;
 	if (path_join(in->a, found.dir, below, &path, e) < 0 ||
 	    show_name(in->a, path, &found.source.file, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	project = VEC_PUSH(in->a, projects, e);
 	if (!project)
-		return -(int)e->code;
+		return err_result(e);
 	*project = found;
 	return 0;
 }
@@ -222,7 +222,7 @@ static int add_root(const struct inputs *in, struct str path, path_list *roots,
 			return 0;
 	root = VEC_PUSH(in->a, roots, e);
 	if (!root)
-		return -(int)e->code;
+		return err_result(e);
 	*root = path;
 	return read_project(in, path, projects, e);
 }
@@ -235,14 +235,14 @@ int inputs_read_projects(const struct inputs *in, const struct profile_doc *doc,
 
 	if (add_root(in, in->places.cwd, roots, projects, e) < 0 ||
 	    profile_doc_roots(in->a, doc, &configured, &count, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	for (size_t i = 0; i < count; i++) {
 		struct str path;
 
 		if (places_root(in->a, &in->places, &configured[i], &path, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 		if (path.len && add_root(in, path, roots, projects, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 	}
 	return 0;
 }
@@ -258,7 +258,7 @@ static int add_own(const struct inputs *in, own_list *own, struct str path, enum
 		return 0;
 	file = VEC_PUSH(in->a, own, e);
 	if (!file)
-		return -(int)e->code;
+		return err_result(e);
 	*file = (struct own_file){ .path = path, .access = access, .what = what };
 	return 0;
 }
@@ -268,7 +268,7 @@ int inputs_own_files(const struct inputs *in, own_list *own, struct err *e)
 	struct str secrets = STR_EMPTY;
 
 	if (in->state_dir.len && path_join(in->a, in->state_dir, STR("secrets"), &secrets, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	/* The user's file at its default place is protected even when another one is read. */
 	if (add_own(in, own, in->default_user_file, ACCESS_READ, "your configuration", e) < 0 ||
 	    (in->options->config_file &&
@@ -278,6 +278,6 @@ int inputs_own_files(const struct inputs *in, own_list *own, struct err *e)
 	    add_own(in, own, in->state_dir, ACCESS_READ, "Cordon's state", e) < 0 ||
 	    add_own(in, own, secrets, ACCESS_DENY, "session secrets", e) < 0 ||
 	    add_own(in, own, in->program, ACCESS_READ, "the program that enforces", e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cordon.h"
+#include "lib/host.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
 
@@ -80,15 +81,14 @@ int inputs_absolute(struct arena *a, const char *path, struct str *out, struct e
 
 /* ---- load.c ------------------------------------------------------------------- */
 
-/* This host's files, for plan/. */
-extern const struct host lib_host;
-
 struct cordon_policy {
 	struct arena arena;
 	struct inputs inputs;
 	const struct config *config;
 	const struct policy *policy;
-	struct plan_inputs plan_inputs;
+	struct host_view view;
+	struct host host;		/* through `view`: what the plan was made from */
+	struct plan_inputs plan_inputs; /* with `host` */
 	const struct plan *plan;
 	VEC(struct note) notes; /* of the policy, then of the plan */
 };
@@ -101,6 +101,10 @@ struct policy *load_compile(struct arena *a, const struct config *config,
 /* Compiles the profile `name` (NULL: the one in force) as far as it goes. */
 int load_policy(struct inputs *in, const struct config *config, const char *profile,
 		struct cordon_policy *out, struct err *e) MUST_CHECK;
+
+/* Where a path asked about leads now, not when the policy was loaded. */
+int load_locate(struct arena *a, const struct cordon_policy *p, struct str path,
+		struct located *out, struct err *e) MUST_CHECK NONNULL;
 
 /* A "~" at the start of `path` is the home directory. */
 int load_subject(struct arena *a, const struct cordon_policy *p, struct str path, struct str *out,

@@ -20,7 +20,7 @@ static int add_note(struct cordon_policy *p, struct arena *a, struct note note, 
 	struct note *added = VEC_PUSH(a, &p->notes, e);
 
 	if (!added)
-		return -(int)e->code;
+		return err_result(e);
 	*added = note;
 	return 0;
 }
@@ -33,11 +33,11 @@ static int collect_notes(struct cordon_policy *p, struct arena *a, struct err *e
 		struct note note = { .is_warning = true, .origin = w->origin, .text = w->text };
 
 		if (add_note(p, a, note, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 	}
 	for (size_t i = 0; i < p->plan->notes.count; i++)
 		if (add_note(p, a, p->plan->notes.items[i], e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 	return 0;
 }
 
@@ -56,20 +56,22 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	doc = config_select(in->a, config, &selection, e);
 	if (!doc || inputs_read_projects(in, doc, &roots, &projects, e) < 0 ||
 	    inputs_own_files(in, &own, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	out->policy = load_compile(in->a, config, doc, &projects, e);
 	if (!out->policy)
-		return -(int)e->code;
+		return err_result(e);
+	out->host = host_view_init(&out->view, in->a);
 	out->plan_inputs = (struct plan_inputs){ .policy = out->policy,
 						 .places = in->places,
 						 .own = own.items,
 						 .own_count = own.count,
 						 .has_decider = false,
-						 .host = &lib_host };
+						 .host = &out->host };
 	out->plan_inputs.places.roots = roots.items;
 	out->plan_inputs.places.root_count = roots.count;
 	out->plan = plan_build(in->a, &out->plan_inputs, e);
-	return out->plan ? collect_notes(out, in->a, e) : -(int)e->code;
+	host_view_freeze(&out->view);
+	return out->plan ? collect_notes(out, in->a, e) : err_result(e);
 }
 
 static int load(struct cordon_policy *p, const struct cordon_load_options *options, struct err *e)
@@ -80,10 +82,10 @@ static int load(struct cordon_policy *p, const struct cordon_load_options *optio
 
 	p->inputs = (struct inputs){ .a = &p->arena, .texts = &texts, .options = options };
 	if (inputs_find(&p->inputs, e) < 0 || inputs_read(&p->inputs, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	config = config_load(&p->arena, &p->inputs.config, e);
 	if (!config)
-		return -(int)e->code;
+		return err_result(e);
 	status = load_policy(&p->inputs, config, NULL, p, e);
 	/* What pointed to this call's own things points nowhere after it. */
 	p->inputs.texts = NULL;
@@ -108,7 +110,7 @@ static int warn(const struct cordon_policy *p, const struct cordon_load_options 
 				   (unsigned)note->origin.line, (unsigned)note->origin.column);
 		buf_add(&text, note->text);
 		if (buf_check(&text, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 		o->on_warning(o->user, text.p);
 	}
 	return 0;
@@ -142,6 +144,15 @@ void cordon_policy_free(cordon_policy *policy)
 		return;
 	arena_done(&policy->arena);
 	mem_free(policy);
+}
+
+int load_locate(struct arena *a, const struct cordon_policy *p, struct str path,
+		struct located *out, struct err *e)
+{
+	struct plan_inputs in = p->plan_inputs;
+
+	in.host = &host_now;
+	return plan_locate(a, &in, path, out, e);
 }
 
 int load_subject(struct arena *a, const struct cordon_policy *p, struct str path, struct str *out,

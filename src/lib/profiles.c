@@ -140,10 +140,10 @@ static int show_one(cordon_report *report, const struct config *config, const ch
 	const struct policy *policy;
 
 	if (!doc)
-		return -(int)e->code;
+		return err_result(e);
 	policy = load_compile(&report->arena, config, doc, &no_projects, e);
 	if (!policy)
-		return -(int)e->code;
+		return err_result(e);
 	l->shown = policy->profile;
 	for (size_t i = 0; i < l->profiles.count; i++)
 		if (str_eq(l->profiles.items[i].name, policy->profile->name))
@@ -164,10 +164,10 @@ static int list_profiles(cordon_report *report, const struct cordon_load_options
 	const struct config *config;
 
 	if (!l || inputs_find(&in, e) < 0 || inputs_read(&in, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	config = config_load(&report->arena, &in.config, e);
 	if (!config || config_profiles(&report->arena, config, &l->profiles, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	report->data = l;
 	report->print_text = print_list_text;
 	report->print_json = print_list_json;

@@ -259,7 +259,7 @@ int where_split(struct arena *a, struct str text, struct origin *where, struct s
 		    !str_has_prefix(str_from(text, at), STR(": ")))
 			continue;
 		if (arena_copy(a, file, &copy, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 		where->file = copy.p;
 		*message = str_from(text, at + 2);
 		return 0;

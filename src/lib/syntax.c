@@ -34,11 +34,11 @@ static int judge(cordon_report *report, const char *file, struct err *e)
 	utf8_add_shown(&shown, str_of(file));
 	if (buf_check(&shown, e) < 0 || arena_copy(&report->arena, buf_str(&shown), &name, e) < 0 ||
 	    os_read_file(&a, str_of(file), CONFIG_MAX_BYTES, &text, &is_there, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (!is_there)
 		return FAIL(e, ERR_NOTFOUND, "there is no file '%s'", name.p);
 	if (!toml_parse(&a, name.p, text, e))
-		return -(int)e->code;
+		return err_result(e);
 	report->data = name.p;
 	report->print_text = print_text;
 	report->print_json = print_json;

@@ -183,12 +183,12 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 	if (!y || arena_copy(a, host, &y->asked, e) < 0 ||
 	    hostname_parse_port(a, y->asked, &y->host, &y->port, e) < 0 ||
 	    net_trace_host(a, policy->plan->net, &y->host, y->port, &y->verdict, &y->trace, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	y->policy = policy;
 	y->wanted = y->verdict.decision == DECISION_ALLOW ? DECISION_DENY : DECISION_ALLOW;
 	if (plan_flip_host(a, &policy->plan_inputs, policy->plan, &y->host, y->port, y->wanted,
 			   &y->flip, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	report->data = y;
 	report->print_text = print_text;
 	report->print_json = print_json;

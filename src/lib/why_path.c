@@ -168,15 +168,15 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 
 	if (!y || arena_copy(a, path, &y->asked, e) < 0 ||
 	    load_subject(a, policy, y->asked, &subject, e) < 0 ||
-	    plan_locate(a, &policy->plan_inputs, subject, &y->located, e) < 0 ||
+	    load_locate(a, policy, subject, &y->located, e) < 0 ||
 	    plan_trace(a, policy->plan, y->located.path, &y->verdict, &y->trace, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	y->policy = policy;
 	y->ask = ask;
 	y->wanted = other_answer(y->verdict.access, ask);
 	if (plan_flip_path(a, &policy->plan_inputs, policy->plan, y->located.path, y->wanted,
 			   &y->flip, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	report->data = y;
 	report->print_text = print_text;
 	report->print_json = print_json;

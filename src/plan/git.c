@@ -128,7 +128,7 @@ static int add_dir(struct git_scan *s, struct str path, struct str worktree, str
 		node = ARENA_NEW(s->b->a, struct dir_node, e);
 		found = node ? VEC_PUSH(s->b->a, &s->dirs, e) : NULL;
 		if (!found)
-			return -(int)e->code;
+			return err_result(e);
 		node->node.name = path;
 		node->number = s->dirs.count - 1;
 		name_tree_add(&s->seen_dirs, &node->node);
@@ -154,7 +154,7 @@ static int add_worktree(struct git_scan *s, struct str path, struct err *e)
 	node = ARENA_NEW(s->b->a, struct name_node, e);
 	added = node ? VEC_PUSH(s->b->a, &s->worktrees, e) : NULL;
 	if (!added)
-		return -(int)e->code;
+		return err_result(e);
 	node->name = path;
 	name_tree_add(&s->seen_worktrees, node);
 	*added = path;
@@ -396,7 +396,7 @@ static int add_listed(void *arg, struct str name, enum host_type type, struct er
 			    GIT_MAX_NAMES, utf8_show(l->dir, shown, sizeof(shown)));
 	added = VEC_PUSH(l->a, &l->names, e);
 	if (!added)
-		return -(int)e->code;
+		return err_result(e);
 	return arena_copy(l->a, name, added, e);
 }
 
@@ -528,7 +528,7 @@ int pass_git(struct builder *b, struct err *e)
 		struct git_dir *dir = VEC_PUSH(b->a, &b->plan->git_dirs, e);
 
 		if (!dir)
-			return -(int)e->code;
+			return err_result(e);
 		*dir = s.dirs.items[i].dir;
 	}
 	return r < 0 ? r : git_add_rules(&s, e);

@@ -289,7 +289,7 @@ static int add_raise(struct git_scan *s, const struct git_found *found, struct e
 		return r;
 	if (opened)
 		opened->is_raised = true;
-	return builder_add(s->b, &rule, &site, e) ? 0 : -(int)e->code;
+	return builder_add(s->b, &rule, &site, e) ? 0 : err_result(e);
 }
 
 static int raise_dir(struct git_scan *s, const struct git_found *found, struct err *e)

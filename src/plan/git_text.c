@@ -221,7 +221,7 @@ int git_config_each(struct arena *a, struct str text,
 	r.value = arena_alloc(a, text.len + 1, e);
 	r.subsection = r.value ? arena_alloc(a, text.len + 1, e) : NULL;
 	if (!r.subsection)
-		return -(int)e->code;
+		return err_result(e);
 	while (result == 0 && !is_end(&r)) {
 		char c = peek(&r);
 

@@ -28,7 +28,7 @@ static int see(struct builder *b, struct name_node **seen, struct str path, stru
 	struct name_node *node = ARENA_NEW(b->a, struct name_node, e);
 
 	if (!node)
-		return -(int)e->code;
+		return err_result(e);
 	node->name = path;
 	name_tree_add(seen, node);
 	return 0;
@@ -44,7 +44,7 @@ static int add_link(struct builder *b, struct name_node **seen, const struct met
 		return 0;
 	link = VEC_PUSH(b->a, &b->plan->links, e);
 	if (!link)
-		return -(int)e->code;
+		return err_result(e);
 	*link = (struct link){ .path = met->path, .target = met->target, .rule = rule };
 	return see(b, seen, met->path, e);
 }

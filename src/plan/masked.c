@@ -100,7 +100,7 @@ static int add_match(struct walk *w, struct str path, struct str below, enum hos
 			return fail_limit(w, MAX_MATCHES, "matches", e);
 		match = VEC_PUSH(w->scratch, &w->matches, e);
 		if (!match)
-			return -(int)e->code;
+			return err_result(e);
 		*match = (struct match){ .type = type, .rule = w->globs[i] };
 		return arena_copy(w->b->a, path, &match->path, e);
 	}
@@ -133,7 +133,7 @@ static int visit(void *arg, struct str name, enum host_type type, struct err *e)
 	if (matches && !is_reopened_below(w, path))
 		return 0;
 	pending = VEC_PUSH(w->scratch, &w->pending, e);
-	return pending ? arena_copy(w->scratch, path, pending, e) : -(int)e->code;
+	return pending ? arena_copy(w->scratch, path, pending, e) : err_result(e);
 }
 
 /* One that went away meanwhile holds no names; one that this user can't list is said aloud. */
@@ -162,7 +162,7 @@ static int list_dir(struct walk *w, struct err *e)
 static int walk_from(struct walk *w, struct err *e)
 {
 	struct str *first = VEC_PUSH(w->scratch, &w->pending, e);
-	int r = first ? 0 : -(int)e->code;
+	int r = first ? 0 : err_result(e);
 
 	if (first)
 		*first = w->start;
@@ -192,7 +192,7 @@ static int find_reopened(struct walk *w, struct err *e)
 			continue;
 		added = VEC_PUSH(w->scratch, &w->reopened, e);
 		if (!added)
-			return -(int)e->code;
+			return err_result(e);
 		*added = rule->path;
 	}
 	if (w->reopened.count > 0)
@@ -228,7 +228,7 @@ static int find_starts(struct walk *w, starts *out, struct err *e)
 			continue;
 		start = VEC_PUSH(w->scratch, out, e);
 		if (!start)
-			return -(int)e->code;
+			return err_result(e);
 		*start = (struct start){ p->rules.items[i].path, (uint32_t)i };
 	}
 	if (out->count > 0)
@@ -239,7 +239,7 @@ static int find_starts(struct walk *w, starts *out, struct err *e)
 static int walk_all(struct walk *w, const starts *all, struct err *e)
 {
 	uint32_t *numbers = arena_array(w->scratch, all->count + 1, sizeof(*numbers), e);
-	int r = numbers ? 0 : -(int)e->code;
+	int r = numbers ? 0 : err_result(e);
 
 	for (size_t i = 0; r == 0 && i < all->count; i += w->glob_count) {
 		w->start = all->items[i].path;
@@ -293,12 +293,12 @@ static int deny_target(struct builder *b, const struct match *m, struct err *e)
 		rule.glob = STR_EMPTY;
 		rule.matcher = NULL;
 		if (r < 0 || !builder_add(b, &rule, &site, e))
-			return -(int)e->code;
+			return err_result(e);
 	}
 	link = VEC_PUSH(b->a, &b->plan->links, e);
 	number = link ? VEC_PUSH(b->a, &b->link_rules, e) : NULL;
 	if (!number)
-		return -(int)e->code;
+		return err_result(e);
 	link->path = m->path;
 	link->target = target.path;
 	*number = m->rule;
@@ -323,7 +323,7 @@ static int record(struct walk *w, struct err *e)
 		masked = VEC_PUSH(b->a, &b->plan->masked, e);
 		number = masked ? VEC_PUSH(b->a, &b->masked_rules, e) : NULL;
 		if (!number)
-			return -(int)e->code;
+			return err_result(e);
 		masked->path = m->path;
 		masked->type = m->type;
 		*number = m->rule;

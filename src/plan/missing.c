@@ -72,7 +72,7 @@ static int add_missing_rule(struct placing *p, uint32_t number, struct str path,
 
 	if (r < 0)
 		return r;
-	return builder_add(p->b, &rule, &site, e) ? 0 : -(int)e->code;
+	return builder_add(p->b, &rule, &site, e) ? 0 : err_result(e);
 }
 
 /* A new placeholder at `path`, a directory for now; `number` is that of the rule that wants it. */
@@ -94,7 +94,7 @@ static int add_placeholder(struct placing *p, uint32_t number, struct str path, 
 	holder = placed ? VEC_PUSH(p->b->a, &plan->placeholders, e) : NULL;
 	slot = holder ? VEC_PUSH(p->b->a, &p->b->placeholder_rules, e) : NULL;
 	if (!slot)
-		return -(int)e->code;
+		return err_result(e);
 	*holder =
 		(struct placeholder){ .path = path, .kind = PLACEHOLDER_DIR, .content = STR_EMPTY };
 	*slot = number;

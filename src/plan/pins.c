@@ -31,7 +31,7 @@ static int index_regions(struct pinning *p, struct err *e)
 			continue;
 		node = ARENA_NEW(p->b->a, struct region_node, e);
 		if (!node)
-			return -(int)e->code;
+			return err_result(e);
 		node->node.name = region->path;
 		node->region = region;
 		name_tree_add(&p->regions, &node->node);
@@ -72,7 +72,7 @@ static int add_pin(struct pinning *p, struct str path, struct str because, struc
 	struct pin *pin = node ? VEC_PUSH(p->b->a, &p->b->plan->pins, e) : NULL;
 
 	if (!pin)
-		return -(int)e->code;
+		return err_result(e);
 	*pin = (struct pin){ path, because };
 	node->name = path;
 	name_tree_add(&p->pinned, node);

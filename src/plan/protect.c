@@ -34,7 +34,7 @@ static int add_cap(struct builder *b, const struct canon *at, const met_links *l
 
 	if (!cap->is_fixed)
 		rule.lift_depth = (uint32_t)MAX_OF(depth, 0);
-	return builder_add(b, &rule, &site, e) ? 0 : -(int)e->code;
+	return builder_add(b, &rule, &site, e) ? 0 : err_result(e);
 }
 
 int protect_path(struct builder *b, struct str path, const struct cap *cap, struct err *e)

@@ -58,7 +58,7 @@ static int add_candidate(struct builder *b, struct str path, candidates *found, 
 		return 0;
 	c = VEC_PUSH(b->a, found, e);
 	if (!c)
-		return -(int)e->code;
+		return err_result(e);
 	/* The index was made just now and refers to the rules where they are. */
 	*c = (struct candidate){ path, (uint32_t)(verdict.rule - b->plan->rules.items) };
 	return 0;
@@ -106,7 +106,7 @@ int pass_roots(struct builder *b, struct err *e)
 		root = VEC_PUSH(b->a, &b->plan->roots, e);
 		number = root ? VEC_PUSH(b->a, &b->root_rules, e) : NULL;
 		if (!number)
-			return -(int)e->code;
+			return err_result(e);
 		root->path = found.items[i].path;
 		*number = found.items[i].rule;
 	}

@@ -106,7 +106,7 @@ static int print(struct arena *a, struct domain *d, struct err *e)
 	if (ports && d->port_first != d->port_last)
 		buf_printf(&b, "-%u", (unsigned)d->port_last);
 	if (buf_check(&b, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	return arena_copy(a, buf_str(&b), &d->text, e);
 }
 
@@ -131,7 +131,7 @@ int domain_parse(struct arena *a, struct str text, struct domain *out, struct er
 	if (result < 0)
 		return err_wrap(e, "domain pattern '%s'", utf8_show(text, shown, sizeof(shown)));
 	if (print(a, &d, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	*out = d;
 	return 0;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "base/real.h"
 
 static inline bool same_json(const struct json *a, const struct json *b);
 
@@ -42,7 +43,7 @@ static inline bool same_json(const struct json *a, const struct json *b)
 	case JSON_INT:
 		return a->integer == b->integer;
 	case JSON_REAL:
-		return memcmp(&a->real, &b->real, sizeof(a->real)) == 0; /* -0 too */
+		return real_is_same(a->real, b->real); /* -0 too */
 	case JSON_STRING:
 		return str_eq(a->string, b->string);
 	case JSON_ARRAY:

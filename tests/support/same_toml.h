@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/real.h"
 #include "base/toml.h"
 
 static inline bool same_toml(const struct toml *a, const struct toml *b);
@@ -61,7 +62,7 @@ static inline bool same_toml(const struct toml *a, const struct toml *b)
 	case TOML_INTEGER:
 		return a->integer == b->integer;
 	case TOML_FLOAT:
-		return memcmp(&a->real, &b->real, sizeof(a->real)) == 0; /* nan and -0 too */
+		return real_is_same(a->real, b->real); /* nan and -0 too */
 	case TOML_BOOLEAN:
 		return a->boolean == b->boolean;
 	case TOML_OFFSET_DATETIME:

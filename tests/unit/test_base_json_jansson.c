@@ -19,6 +19,7 @@
 #undef JSON_ARRAY
 #undef JSON_OBJECT
 
+#include "base/real.h"
 #include "test.h"
 
 #ifndef HAVE_JANSSON
@@ -120,8 +121,6 @@ static bool is_same_array(const struct json *ours, const json_t *theirs)
 
 static bool is_same(const struct json *ours, const json_t *theirs)
 {
-	double real;
-
 	switch (ours->type) {
 	case OUR_NULL:
 		return json_is_null(theirs);
@@ -130,8 +129,7 @@ static bool is_same(const struct json *ours, const json_t *theirs)
 	case JSON_INT:
 		return json_is_integer(theirs) && json_integer_value(theirs) == ours->integer;
 	case OUR_REAL:
-		real = json_real_value(theirs);
-		return json_is_real(theirs) && memcmp(&real, &ours->real, sizeof(real)) == 0;
+		return json_is_real(theirs) && real_is_same(ours->real, json_real_value(theirs));
 	case OUR_STRING:
 		return json_is_string(theirs) &&
 		       str_eq(ours->string, (struct str){ json_string_value(theirs),

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "../support/same_toml.h"
+#include "base/real.h"
 #include "base/toml.h"
 #include "test.h"
 
@@ -151,7 +152,7 @@ TEST(floats_are_read)
 		const struct toml *v = value(&a, cases[i].text);
 
 		REQUIRE(v && v->type == TOML_FLOAT);
-		CHECK(memcmp(&v->real, &cases[i].want, sizeof(double)) == 0);
+		CHECK(real_is_same(v->real, cases[i].want));
 	}
 	CHECK(isinf(value(&a, "inf")->real));
 	CHECK(value(&a, "-inf")->real < 0);
@@ -398,7 +399,7 @@ TEST(messages_say_what_to_do)
 	CHECK_STR(refusal(STR("a = \"x"), &e),
 		  "1:5: a string must be closed with \" on the line it begins on");
 	CHECK_STR(refusal(STR("[a"), &e),
-		  "1:3: a header must be closed with ], found the end of the text");
+		  "1:3: expected ] behind the header, found the end of the text");
 	CHECK_STR(refusal(STR("a = [1 2]"), &e), "1:8: expected , or ] in an array, found '2'");
 	CHECK_STR(refusal(STR("a = 1 \xC3\xA9"), &e),
 		  "1:7: expected the end of the line, found '\xC3\xA9'");

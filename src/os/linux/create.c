@@ -25,7 +25,7 @@ static int make_parents(struct str path, struct err *e)
 		struct shown shown;
 
 		if (c_path_init(&dir, str_first(path, at), e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 		if (mkdir(dir.text, 0700) < 0 && errno != EEXIST && errno != EROFS &&
 		    errno != EACCES)
 			return FAIL_SYS(e, errno, "can't make the directory '%s'",
@@ -95,10 +95,10 @@ int os_create_file(struct str path, struct str text, bool replaces, struct err *
 	scoped_fd fd = -1;
 
 	if (c_path_init(&place, path, e) < 0 || make_parents(path, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	fd = open_temporary(path, &temporary, e);
 	if (fd < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (write_all(fd, text) < 0 || put_in_place(temporary.text, place.text, replaces) < 0) {
 		int error = errno;
 

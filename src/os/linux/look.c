@@ -15,7 +15,7 @@ int os_look(struct str path, struct os_file *out, struct err *e)
 	struct stat st;
 
 	if (c_path_init(&name, path, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (lstat(name.text, &st) == 0) {
 		*out = (struct os_file){ .type = type_of_mode(st.st_mode),
 					 .device = st.st_dev,
@@ -44,7 +44,7 @@ int os_read_link(struct str path, struct buf *out, struct err *e)
 	ssize_t n;
 
 	if (c_path_init(&name, path, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	n = readlink(name.text, target, sizeof(target));
 	if (n < 0)
 		return FAIL_SYS(e, errno, "can't read the link '%s'", show_path(&shown, path));
@@ -91,7 +91,7 @@ int os_list(struct str path,
 	struct shown shown;
 
 	if (c_path_init(&name, path, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	directory = opendir(name.text);
 	if (!directory)
 		return FAIL_SYS(e, errno, "can't list '%s'", show_path(&shown, path));

@@ -45,7 +45,7 @@ int os_canonical_directory(struct arena *a, struct str path, struct str *out, st
 	struct stat st;
 
 	if (c_path_init(&name, path, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (!realpath(name.text, resolved) || stat(resolved, &st) < 0)
 		return FAIL_SYS(e, errno, "can't use the directory '%s'", show_path(&shown, path));
 	if (!S_ISDIR(st.st_mode))
@@ -71,7 +71,7 @@ int os_program_path(struct arena *a, struct str *out, struct err *e)
 	found = (struct str){ path, (size_t)n };
 	if (str_has_suffix(found, removed)) {
 		if (os_look(found, &file, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 		if (file.type == OS_MISSING)
 			found = STR_EMPTY;
 	}
@@ -108,7 +108,7 @@ int os_user_home(struct arena *a, struct str users_file, struct str *out, struct
 	bool is_there = false;
 
 	if (os_read_file(&work, users_file, USERS_MAX_BYTES, &rest, &is_there, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	/* name:password:uid:gid:comment:home:shell */
 	while (rest.len) {
 		struct str line = str_first(rest, str_find(rest, '\n'));

@@ -63,7 +63,7 @@ static int read_fd(struct arena *a, int fd, struct str path, size_t max_bytes, s
 	/* One more byte than it should have, to see that it has no more. */
 	text = arena_alloc(a, size + 1, e);
 	if (!text)
-		return -(int)e->code;
+		return err_result(e);
 	got = read_all(fd, text, size + 1);
 	if (got < 0)
 		return FAIL_SYS(e, errno, "can't read '%s'", show_path(&shown, path));
@@ -83,7 +83,7 @@ int os_read_file(struct arena *a, struct str path, size_t max_bytes, struct str 
 	scoped_fd fd = -1;
 
 	if (c_path_init(&name, path, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	fd = open(name.text, OPEN_FLAGS);
 	if (fd < 0 && says_missing(errno)) {
 		*is_there = false;
@@ -92,7 +92,7 @@ int os_read_file(struct arena *a, struct str path, size_t max_bytes, struct str 
 	if (fd < 0)
 		return FAIL_SYS(e, errno, "can't open '%s'", show_path(&shown, path));
 	if (read_fd(a, fd, path, max_bytes, out, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	*is_there = true;
 	return 0;
 }
@@ -162,7 +162,7 @@ int os_read_file_beneath(struct arena *a, struct str dir, struct str below, size
 	scoped_fd fd = -1;
 
 	if (path_join(a, dir, below, &whole, e) < 0 || c_path_init(&name, dir, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	at = open(name.text, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (at >= 0)
 		fd = open_beneath(at, below);
@@ -178,7 +178,7 @@ int os_read_file_beneath(struct arena *a, struct str dir, struct str below, size
 	if (fd < 0)
 		return FAIL_SYS(e, errno, "can't open '%s'", show_path(&shown, whole));
 	if (read_fd(a, fd, whole, max_bytes, out, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	*is_there = true;
 	return 0;
 }
