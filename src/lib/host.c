@@ -37,7 +37,7 @@ static int now_look(void *user, struct str path, struct host_file *out, struct e
 
 	(void)user;
 	if (os_look(path, &file, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	*out = (struct host_file){ .type = host_type_of(file.type),
 				   .device = file.device,
 				   .inode = file.inode };
@@ -59,7 +59,7 @@ static int now_read_file(void *user, struct str path, struct buf *out, struct er
 
 	(void)user;
 	if (os_read_file(&a, path, room, &text, &is_there, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (!is_there)
 		return FAIL(e, ERR_NOTFOUND, "'%.*s' is gone", STR_ARG(path));
 	buf_add(out, text);
@@ -122,7 +122,7 @@ static int view_find(struct host_view *view, struct str path, struct seen **out,
 		return 0;
 	seen = ARENA_NEW(view->a, struct seen, e);
 	if (!seen || arena_copy(view->a, path, &seen->by_path.name, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	name_tree_add(&view->files, &seen->by_path);
 	*out = seen;
 	return 0;
@@ -134,13 +134,13 @@ static int view_look(void *user, struct str path, struct host_file *out, struct 
 	struct seen *seen;
 
 	if (view_find(view, path, &seen, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (seen && seen->has_file) {
 		*out = seen->file;
 		return 0;
 	}
 	if (now_look(NULL, path, out, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (seen && !view->is_frozen) {
 		seen->file = *out;
 		seen->has_file = true;
@@ -157,17 +157,17 @@ static int view_read(struct host_view *view, struct str path, struct buf *out,
 	struct seen *seen;
 
 	if (view_find(view, path, &seen, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (seen && seen->has_text) {
 		buf_add(out, seen->text);
 		return buf_check(out, e);
 	}
 	if (read(NULL, path, out, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (!seen || view->is_frozen)
 		return 0;
 	if (arena_copy(view->a, str_from(buf_str(out), start), &seen->text, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	seen->has_text = true;
 	return 0;
 }
@@ -199,7 +199,7 @@ static int keep_one(void *arg, struct str name, enum os_type type, struct err *e
 		struct listed *kept = VEC_PUSH(k->view->a, &k->names, e);
 
 		if (!kept || arena_copy(k->view->a, name, &listed.name, e) < 0)
-			return -(int)e->code;
+			return err_result(e);
 		*kept = listed;
 		k->view->listed_bytes += sizeof(listed) + name.len;
 		k->is_whole = k->view->listed_bytes < LISTED_MAX_BYTES;
@@ -217,7 +217,7 @@ static int view_list(void *user, struct str path,
 	int status;
 
 	if (view_find(view, path, &seen, e) < 0)
-		return -(int)e->code;
+		return err_result(e);
 	if (seen && seen->has_names) {
 		for (size_t i = 0; i < seen->names.count; i++) {
 			status = each(arg, seen->names.items[i].name, seen->names.items[i].type, e);

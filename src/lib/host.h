@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The host's files as plan/ asks for them, answered by os/.
+ *
+ * A plan is made by many passes that ask the same things, and an edit that
+ * `why` suggests is tried on several plans. A view remembers the answers while a
+ * policy is loaded: fewer system calls, and all of it is about the same state of
+ * the files. After host_view_freeze() it only gives what it has and asks the
+ * system for the rest, so that threads may share it.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/name_tree.h"
+#include "plan/host.h"
+
+struct host_view {
+	struct arena *a;
+	struct name_node *files;
+	size_t listed_bytes;
+	bool is_frozen;
+};
+
+/* Answers through `view`, which lives in `a` and must outlive the host. */
+struct host host_view_init(struct host_view *view, struct arena *a) NONNULL;
+
+void host_view_freeze(struct host_view *view) NONNULL;
+
+/* Always asks the system. */
+extern const struct host host_now;
