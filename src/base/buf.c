@@ -27,21 +27,12 @@ void buf_clear(struct buf *b)
 		b->p[0] = '\0';
 }
 
-/* Makes room for `more` bytes and the NUL behind them. */
-static bool reserve(struct buf *b, size_t more)
+static bool grow(struct buf *b, size_t more)
 {
 	struct err ignored = ERR_INIT; /* the code is all that sticks */
 	size_t room = b->room ? b->room : ROOM_FIRST;
 	void *block = b->p;
 
-	if (b->failed != ERR_OK)
-		return false;
-	if (b->len > b->max || more > b->max - b->len || b->max == SIZE_MAX) {
-		b->failed = ERR_LIMIT;
-		return false;
-	}
-	if (b->p && b->room - b->len > more)
-		return true;
 	while (room - b->len <= more && room <= SIZE_MAX / 2)
 		room *= 2;
 	/* Doubling may overshoot the maximum; what is needed never does. */
@@ -53,6 +44,21 @@ static bool reserve(struct buf *b, size_t more)
 	b->p = block;
 	b->room = room;
 	return true;
+}
+
+/* Makes room for `more` bytes and the NUL behind them. */
+static bool reserve(struct buf *b, size_t more)
+{
+	if (b->failed != ERR_OK)
+		return false;
+	if (b->len > b->max || more > b->max - b->len || b->max == SIZE_MAX) {
+		b->failed = ERR_LIMIT;
+		return false;
+	}
+	if (b->p && b->room - b->len > more)
+		return true;
+	/* On its own, so that adding a character does not clear a whole struct err. */
+	return grow(b, more);
 }
 
 void buf_add(struct buf *b, struct str s)
