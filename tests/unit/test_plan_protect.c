@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* The protected names of P9 (plan/protect.c). */
+#include "test.h"
+
+#include "plan_lists.h"
+
+TEST(the_four_names_are_protected_existing_or_not)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo/.git\nd /repo/.codex\n", "/repo");
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/sub/.codex"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.git"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/.codex/x"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/.agents"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/.cordon/config.toml"), ACCESS_READ);
+	CHECK(find_placeholder(&w, "/repo/.agents"));
+	CHECK(find_placeholder(&w, "/repo/.cordon"));
+	CHECK(!find_placeholder(&w, "/repo/.codex"));
+	REQUIRE(find_rule(&w, RULE_PROTECTED, "/repo/.codex"));
+	CHECK(strstr(find_rule(&w, RULE_PROTECTED, "/repo/.codex")->note.p, "root /repo"));
+}
+
+TEST(an_explicit_write_entry_lifts_protection_there_and_below)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo/.git/hooks\nd /repo/.codex\nd /repo/.agents/x\n", "/repo");
+	w.user = WORKSPACE("") "'/repo/.codex' = 'write'\n'/repo/.agents/x' = 'write'\n";
+	w.profile = "dev";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/.codex/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.agents/y"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/.agents/x/z"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.git/hooks"), ACCESS_READ);
+}
+
+TEST(the_profile_adds_names)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo/.hg\nd /repo/.git\n", "/repo");
+	w.user = WORKSPACE("protect = ['.hg', '.jj']\n");
+	w.profile = "dev";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/.hg/hgrc"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/.jj"), ACCESS_READ);
+	REQUIRE(find_rule(&w, RULE_PROTECTED, "/repo/.jj"));
+	CHECK_STR(find_rule(&w, RULE_PROTECTED, "/repo/.jj")->origin.file, "user.toml");
+}
+
+TEST(git_write_lifts_only_git)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo/.git\nd /repo/.codex\n", "/repo");
+	w.user = WORKSPACE("git = 'write'\n");
+	w.profile = "dev";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.codex"), ACCESS_READ);
+	CHECK(!find_placeholder(&w, "/repo/commondir"));
+}
+
+TEST(a_listed_git_stays_protected_whatever_git_says)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo/.git\n", "/repo");
+	w.user = WORKSPACE("git = 'write'\nprotect = ['.git']\n");
+	w.profile = "dev";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_READ);
+}
+
+TEST(a_name_that_is_a_link_is_protected_with_its_target)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo/.git\nl /repo/.codex -> shared/codex\nd /repo/shared/codex\n",
+		   "/repo");
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/.codex"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/shared/codex/x"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/shared/y"), ACCESS_WRITE);
+	REQUIRE(find_link(&w, "/repo/.codex"));
+	CHECK(str_is(find_link(&w, "/repo/.codex")->target, "/repo/shared/codex"));
+	CHECK(is_of_plan(&w, find_link(&w, "/repo/.codex")->rule));
+	CHECK(find_pin(&w, "/repo/shared"));
+}
+
+TEST(links_that_dangle_or_loop_are_protected_as_links)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo/.git\nl /repo/.codex -> gone/x\nl /repo/.agents -> .agents\n",
+		   "/repo");
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	CHECK(find_link(&w, "/repo/.codex"));
+	CHECK(find_link(&w, "/repo/.agents"));
+	CHECK_INT(world_access(&w, "/repo/gone/x"), ACCESS_READ);
+	CHECK(find_placeholder(&w, "/repo/gone"));
+}
+
+TEST(a_link_to_the_root_itself_locks_nothing_else)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo/.git\nl /repo/.codex -> .\n", "/repo");
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.codex"), ACCESS_READ);
+}
+
+TEST(a_root_reached_by_a_link_protects_names_at_its_target)
+{
+	scoped_world w;
+
+	world_init(&w, "d /data/proj/.git\nl /repo -> /data/proj\nd /cwd\n", "/cwd");
+	w.user = "[permissions.dev.filesystem]\n':root' = 'read'\n'/repo' = 'write'\n";
+	w.profile = "dev";
+	REQUIRE(world_plan(&w));
+	CHECK(find_root(&w, "/data/proj"));
+	CHECK_INT(world_access(&w, "/data/proj/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/data/proj/.git/x"), ACCESS_READ);
+}
+
+TEST(grants_do_not_lift_protection)
+{
+	struct permission granted = { .path = STR_INIT("/repo/.git"), .access = ACCESS_WRITE };
+	struct permissions grants = { .paths = { .items = &granted, .count = 1, .room = 1 } };
+	scoped_world w;
+
+	world_init(&w, "d /repo/.git/hooks\n", "/repo");
+	w.profile = ":workspace";
+	w.grants = &grants;
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/.git/hooks"), ACCESS_READ);
+}
