@@ -91,8 +91,9 @@ format: bootstrap-check
 demo: build
 	@scripts/demo
 
-## bench           measures
+## bench           measures; build/bench has the figures and a plot
 bench: build
+	@ninja -C build/lib bench/bench_plan bench/spawn
 	@bench/run
 
 ## soak            fuzzes SOAK_SECONDS (600) with each fuzzer, long property tests

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What happens when memory runs out: every allocation on the way from a
+ * configuration to an answer is made to fail, one after the other. Each time
+ * the call must say so (CORDON_E_NOMEM) and lose nothing; the leak check of the
+ * sanitizer build looks at the end. The run that no failure reaches must succeed.
+ *
+ * The linker sends malloc, calloc and realloc of the library through here.
+ */
+#include <cordon.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../unit/test.h"
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *block, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+
+static size_t allocations; /* since counting began */
+static size_t failing;	   /* the one that fails, from 1; 0: none */
+
+static bool fails_now(void)
+{
+	return ++allocations == failing;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails_now() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return fails_now() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *block, size_t size)
+{
+	return fails_now() ? NULL : __real_realloc(block, size);
+}
+
+/* Something of everything that a configuration may hold. */
+static const char user_config[] =
+	"default_permissions = \"dev\"\n"
+	"accept_missing = [\"limits\"]\n"
+	"[features]\n"
+	"[linux]\n"
+	"backends = [\"native\", \"landlock\"]\n"
+	"[permissions.base]\n"
+	"extends = \":workspace\"\n"
+	"[permissions.base.filesystem]\n"
+	"\":secrets\" = \"deny\"\n"
+	"\"~/.cache\" = \"write\"\n"
+	"[permissions.dev]\n"
+	"description = \"for the test\"\n"
+	"extends = \"base\"\n"
+	"git = \"commit\"\n"
+	"protect = [\".vscode\"]\n"
+	"[permissions.dev.filesystem]\n"
+	"\"/usr\" = \"read\"\n"
+	"[permissions.dev.filesystem.\":workspace_roots\"]\n"
+	"docs = \"read\"\n"
+	"\"missing/below\" = \"deny\"\n"
+	"\"**/*.pem\" = \"deny\"\n"
+	"[permissions.dev.network]\n"
+	"enabled = true\n"
+	"domains = { \"*.example.com\" = \"allow\", \"10.0.0.0/8\" = \"deny\" }\n"
+	"unix_sockets = { \"/run/x.sock\" = \"allow\" }\n"
+	"[permissions.dev.environment]\n"
+	"exclude = [\"X_*\"]\n"
+	"set = { A = \"b\" }\n"
+	"[permissions.dev.limits]\n"
+	"timeout = \"5m\"\n"
+	"memory = \"1GiB\"\n";
+
+static const char project_config[] = "protect = [\"ci\"]\n"
+				     "[filesystem]\n"
+				     "\":workspace_roots\" = { tools = \"read\" }\n"
+				     "[network]\n"
+				     "domains = { \"evil.example.com\" = \"deny\" }\n";
+
+static char root[] = "/tmp/cordon-fault-XXXXXX";
+static char config_path[sizeof(root) + 32];
+static char home_variable[sizeof(root) + 32];
+
+static void put(const char *name, const char *text)
+{
+	char path[sizeof(root) + 64];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", root, name);
+	f = fopen(path, "w");
+	if (!f || fputs(text, f) < 0 || fclose(f) != 0) {
+		perror(path);
+		_exit(1);
+	}
+}
+
+static void make_dir(const char *name)
+{
+	char path[sizeof(root) + 64];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", root, name);
+	if (mkdir(path, 0700) < 0) {
+		perror(path);
+		_exit(1);
+	}
+}
+
+/* Removed in reverse when the program ends. */
+static const char *const dirs[] = { "home", "work", "work/.cordon", "work/.git", "work/docs" };
+static const char *const files[] = { "config.toml", "work/.cordon/config.toml", "work/.git/HEAD",
+				     "work/key.pem" };
+
+static void make_tree(void)
+{
+	if (!mkdtemp(root)) {
+		perror(root);
+		_exit(1);
+	}
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		make_dir(dirs[i]);
+	put(files[0], user_config);
+	put(files[1], project_config);
+	put(files[2], "ref: refs/heads/main\n");
+	put(files[3], "key\n");
+	(void)snprintf(config_path, sizeof(config_path), "%s/config.toml", root);
+	(void)snprintf(home_variable, sizeof(home_variable), "HOME=%s/home", root);
+}
+
+static void remove_tree(void)
+{
+	char path[sizeof(root) + 64];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", root, files[i]);
+		(void)unlink(path);
+	}
+	for (size_t i = sizeof(dirs) / sizeof(dirs[0]); i-- > 0;) {
+		(void)snprintf(path, sizeof(path), "%s/%s", root, dirs[i]);
+		(void)rmdir(path);
+	}
+	(void)rmdir(root);
+}
+
+struct setting {
+	struct cordon_load_options options;
+	const char *environment[2];
+	char directory[sizeof(root) + 8];
+};
+
+static void fill(struct setting *s)
+{
+	*s = (struct setting){ .options = { .size = sizeof(s->options) } };
+	(void)snprintf(s->directory, sizeof(s->directory), "%s/work", root);
+	s->environment[0] = home_variable;
+	s->options.directory = s->directory;
+	s->options.config_file = config_path;
+	s->options.system_directory = s->directory; /* holds no config.toml */
+	s->options.environment = s->environment;
+}
+
+/* One whole use of the library; 0, or the code that some step failed with. */
+typedef int scenario(const struct cordon_load_options *options, cordon_error **error);
+
+static int take_report(int r, cordon_report *report, cordon_error **error)
+{
+	if (r == 0) {
+		/* A report is written on demand: NULL is its way to say that memory is out. */
+		if (!cordon_report_text(report, 0) || !cordon_report_json(report)) {
+			r = -CORDON_E_NOMEM;
+			*error = cordon_error_new(CORDON_E_NOMEM, "out of memory");
+		}
+		cordon_report_free(report);
+	}
+	return r;
+}
+
+static int load_and_ask(const struct cordon_load_options *options, cordon_error **error)
+{
+	cordon_policy *policy;
+	uint32_t answer;
+	int r = cordon_policy_load(options, &policy, error);
+
+	if (r < 0)
+		return r;
+	r = cordon_policy_access(policy, "docs/x", 6, 0, &answer, error);
+	if (r == 0)
+		r = cordon_policy_host(policy, "www.example.com", 15, 443, &answer, error);
+	cordon_policy_free(policy);
+	return r;
+}
+
+static int why_path(const struct cordon_load_options *options, cordon_error **error)
+{
+	cordon_policy *policy;
+	cordon_report *report = NULL;
+	int r = cordon_policy_load(options, &policy, error);
+
+	if (r < 0)
+		return r;
+	r = cordon_why_path(policy, "docs/x", 6, CORDON_ASK_WRITE, &report, error);
+	r = take_report(r, report, error);
+	cordon_policy_free(policy);
+	return r;
+}
+
+static int why_host(const struct cordon_load_options *options, cordon_error **error)
+{
+	cordon_policy *policy;
+	cordon_report *report = NULL;
+	int r = cordon_policy_load(options, &policy, error);
+
+	if (r < 0)
+		return r;
+	r = cordon_why_host(policy, "www.example.org:443", 19, &report, error);
+	r = take_report(r, report, error);
+	cordon_policy_free(policy);
+	return r;
+}
+
+static int explain(const struct cordon_load_options *options, cordon_error **error)
+{
+	cordon_policy *policy;
+	cordon_report *report = NULL;
+	int r = cordon_policy_load(options, &policy, error);
+
+	if (r < 0)
+		return r;
+	r = cordon_explain(policy, "linux", &report, error);
+	r = take_report(r, report, error);
+	cordon_policy_free(policy);
+	return r;
+}
+
+static int check(const struct cordon_load_options *options, cordon_error **error)
+{
+	cordon_report *report = NULL;
+	int r = cordon_check(options, &report, error);
+
+	return take_report(r, report, error);
+}
+
+static int profiles(const struct cordon_load_options *options, cordon_error **error)
+{
+	cordon_report *report = NULL;
+	int r = cordon_profiles(options, "dev", &report, error);
+
+	return take_report(r, report, error);
+}
+
+/* Fails each allocation of `run` in turn, until one run goes through untouched. */
+static void fail_each(scenario *run)
+{
+	struct setting s;
+	size_t n = 1;
+
+	fill(&s);
+	for (;; n++) {
+		cordon_error *error = NULL;
+		bool was_reached;
+		int r;
+
+		allocations = 0;
+		failing = n;
+		r = run(&s.options, &error);
+		was_reached = allocations >= n;
+		failing = 0;
+		if (!was_reached) {
+			CHECK_INT(r, 0);
+			if (error)
+				CHECK_STR(cordon_error_text(error), "no error");
+			cordon_error_free(error);
+			break;
+		}
+		if (r != -CORDON_E_NOMEM) {
+			printf("# allocation %zu failed, the result was %d: %s\n", n, r,
+			       error ? cordon_error_text(error) : "(no error)");
+			CHECK_INT(r, -CORDON_E_NOMEM);
+		} else if (!error || cordon_error_text(error)[0] == '\0') {
+			CHECK(!"an error without a text");
+		}
+		cordon_error_free(error);
+		if (n > 1000000)
+			break;
+	}
+	printf("# %zu allocations failed in turn\n", n - 1);
+	CHECK(n > 20);
+}
+
+TEST(loading_a_policy_survives_every_failed_allocation)
+{
+	fail_each(load_and_ask);
+}
+
+TEST(explaining_a_path_survives_every_failed_allocation)
+{
+	fail_each(why_path);
+}
+
+TEST(explaining_a_host_survives_every_failed_allocation)
+{
+	fail_each(why_host);
+}
+
+TEST(explaining_a_plan_survives_every_failed_allocation)
+{
+	fail_each(explain);
+}
+
+TEST(checking_a_configuration_survives_every_failed_allocation)
+{
+	fail_each(check);
+}
+
+TEST(printing_a_profile_survives_every_failed_allocation)
+{
+	fail_each(profiles);
+}
+
+__attribute__((constructor(101))) static void set_up(void)
+{
+	make_tree();
+	if (atexit(remove_tree) != 0)
+		_exit(1);
+}
