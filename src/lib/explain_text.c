@@ -4,7 +4,12 @@
 #include "lib/rules.h"
 #include "plan/net.h"
 
-enum { FIELD_WIDTH = 12, PATH_WIDTH_MAX = 48 };
+enum {
+	FIELD_WIDTH = 12,
+	PATH_WIDTH_MAX = 48,
+	ALIKE_MAX = 3,	  /* lines of one entry that are shown; the others are counted */
+	ALIKE_REACH = 64, /* how far back they are looked for: a plan may have 100,000 */
+};
 
 static void field(struct page *p, const char *name)
 {
@@ -71,33 +76,59 @@ static void print_mode(struct page *p, const struct explanation *x)
 	page_line(p);
 }
 
+static void print_region(struct page *p, const struct region *region, size_t width,
+			 size_t label_width)
+{
+	page_text(p, p->is_brief ? "" : "  ");
+	page_access(p, region->access);
+	page_text(p, "  ");
+	page_column(p, region->path, width);
+	if (!p->is_brief) {
+		page_text(p, "  ");
+		page_column(p, rule_label(region->rule), label_width);
+		page_text(p, "  ");
+		page_rule_reason(p, region->rule);
+	}
+	page_line(p);
+}
+
+/* How many of the regions before this one come from the same entry. */
+static size_t count_alike(const struct plan *plan, size_t at)
+{
+	const struct rule *rule = plan->regions.items[at].rule;
+	size_t count = 0;
+
+	for (size_t i = at > ALIKE_REACH ? at - ALIKE_REACH : 0; i < at; i++)
+		count += rule_is_alike(plan->regions.items[i].rule, rule);
+	return count;
+}
+
+/*
+ * An entry like :secrets stands for dozens of paths, which say no more than the
+ * first few of them. Only a page for people leaves any out.
+ */
 static void print_regions(struct page *p, const struct explanation *x)
 {
 	const struct plan *plan = x->policy->plan;
 	size_t width = 0;
 	size_t label_width = 0;
+	size_t left_out = 0;
 
-	for (size_t i = 0; i < plan->regions.count; i++) {
+	for (size_t i = 0; i < plan->regions.count && !p->is_brief; i++) {
 		width = fit(width, plan->regions.items[i].path);
 		label_width = fit(label_width, rule_label(plan->regions.items[i].rule));
 	}
 	if (!p->is_brief)
 		title(p, "files: the deepest line that covers a path counts");
 	for (size_t i = 0; i < plan->regions.count; i++) {
-		const struct region *region = &plan->regions.items[i];
-
-		page_text(p, p->is_brief ? "" : "  ");
-		page_access(p, region->access);
-		page_text(p, "  ");
-		page_column(p, region->path, p->is_brief ? 0 : width);
-		if (!p->is_brief) {
-			page_text(p, "  ");
-			page_column(p, rule_label(region->rule), label_width);
-			page_text(p, "  ");
-			page_rule_reason(p, region->rule);
-		}
-		page_line(p);
+		if (!p->is_brief && count_alike(plan, i) >= ALIKE_MAX)
+			left_out++;
+		else
+			print_region(p, &plan->regions.items[i], width, label_width);
 	}
+	if (left_out)
+		page_printf(p, "  and %zu more like these; --quiet and --json list all\n",
+			    left_out);
 }
 
 static void print_globs(struct page *p, const struct plan *plan)
@@ -129,17 +160,36 @@ static void print_globs(struct page *p, const struct plan *plan)
 	}
 }
 
-static void print_held(struct page *p, const struct plan *plan)
+static void print_placeholders(struct page *p, const struct plan *plan)
 {
+	size_t left_out = 0;
+
 	for (size_t i = 0; i < plan->placeholders.count; i++) {
+		const struct placeholder *placeholder = &plan->placeholders.items[i];
+		size_t alike = 0;
+
 		if (i == 0)
 			title(p, "missing, and can't be created (P11)");
+		for (size_t j = i > ALIKE_REACH ? i - ALIKE_REACH : 0; j < i; j++)
+			alike += str_eq(plan->placeholders.items[j].rule->key,
+					placeholder->rule->key);
+		if (alike >= ALIKE_MAX) {
+			left_out++;
+			continue;
+		}
 		page_text(p, "  ");
-		page_str(p, plan->placeholders.items[i].path);
-		page_text(p, "  ");
-		page_rule_reason(p, plan->placeholders.items[i].rule);
+		page_str(p, placeholder->path);
+		page_text(p, "  because of ");
+		page_str(p, rule_label(placeholder->rule));
 		page_line(p);
 	}
+	if (left_out)
+		page_printf(p, "  and %zu more like these; --json lists all\n", left_out);
+}
+
+static void print_held(struct page *p, const struct plan *plan)
+{
+	print_placeholders(p, plan);
 	for (size_t i = 0; i < plan->links.count; i++) {
 		if (i == 0)
 			title(p, "links, protected together with their targets (P8)");

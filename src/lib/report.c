@@ -170,7 +170,8 @@ void page_origin(struct page *p, const struct origin *origin)
 	if (p->is_coloured)
 		buf_add_text(p->out, style_start(STYLE_FAINT));
 	page_str(p, str_of(origin->file));
-	if (origin->line)
+	/* The built-in layer is a text that nobody can open: its lines say nothing. */
+	if (origin->line && strcmp(origin->file, "built-in") != 0)
 		page_printf(p, ":%u", (unsigned)origin->line);
 	if (p->is_coloured)
 		buf_add_text(p->out, "\033[0m");

@@ -25,6 +25,8 @@ struct str rule_label(const struct rule *rule)
 		return STR("(no entry)");
 	if (rule->kind == RULE_UNSANDBOXED)
 		return STR("(no sandbox)");
+	if (rule->kind == RULE_OWN)
+		return STR("(Cordon's own)"); /* the note says what it is */
 	return rule->key.len ? rule->key : rule->path;
 }
 
@@ -64,6 +66,13 @@ void page_rule_reason(struct page *p, const struct rule *rule)
 	if (has_text && rule->origin.file)
 		page_text(p, "  ");
 	page_origin(p, &rule->origin);
+}
+
+bool rule_is_alike(const struct rule *a, const struct rule *b)
+{
+	return a->kind == b->kind && a->access == b->access && str_eq(a->key, b->key) &&
+	       a->origin.file == b->origin.file && a->origin.line == b->origin.line &&
+	       a->origin.column == b->origin.column;
 }
 
 void page_rule(struct page *p, const struct rule *rule, size_t label_width)

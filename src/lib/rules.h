@@ -12,6 +12,9 @@ const char *rule_kind_name(enum rule_kind kind);
 /* What a rule is called: its key as it is written, or what is protected. */
 struct str rule_label(const struct rule *rule);
 
+/* Whether both come from one entry, as the many paths of :secrets do. */
+bool rule_is_alike(const struct rule *a, const struct rule *b) NONNULL;
+
 /* "write  :workspace_roots  file:12", and what its note says. One line, begun by the caller. */
 void page_rule(struct page *p, const struct rule *rule, size_t label_width);
 

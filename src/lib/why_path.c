@@ -45,42 +45,47 @@ static bool is_told(const struct why_path *y, size_t at)
 	return false;
 }
 
+static const char *answer_text(const struct why_path *y)
+{
+	if (y->verdict.access == ACCESS_DENY)
+		return "no, it is denied: ";
+	if (!is_yes(y))
+		return "no, it may only be read: ";
+	return y->ask == CORDON_ASK_WRITE ? "yes, it may be written: " : "yes, it may be read: ";
+}
+
 static void print_heading(struct page *p, const struct why_path *y)
 {
-	if (y->ask) {
-		page_style(p, is_yes(y) ? STYLE_GOOD : STYLE_BAD, is_yes(y) ? "yes" : "no");
-		page_text(p, p->is_brief ? "" : ", it is: ");
-	}
 	if (p->is_brief && y->ask) {
-		page_line(p);
-		return;
-	}
-	if (p->is_brief) {
+		page_text(p, is_yes(y) ? "yes" : "no");
+	} else if (p->is_brief) {
 		page_text(p, access_name(y->verdict.access));
-		page_line(p);
-		return;
+	} else if (y->ask) {
+		page_style(p, is_yes(y) ? STYLE_GOOD : STYLE_BAD, "%s", answer_text(y));
+		page_str(p, y->located.path);
+	} else {
+		page_access(p, y->verdict.access);
+		page_text(p, "  ");
+		page_str(p, y->located.path);
 	}
-	page_access(p, y->verdict.access);
-	page_text(p, "  ");
-	page_str(p, y->located.path);
 	page_line(p);
 }
 
 static void print_how_found(struct page *p, const struct why_path *y)
 {
 	if (y->located.via_link.len) {
-		page_text(p, "       by the link ");
+		page_text(p, "  by the link ");
 		page_str(p, y->located.via_link);
 		page_line(p);
 	} else if (y->located.crossed_links) {
-		page_text(p, "       reached through a link in ");
+		page_text(p, "  reached through a link in ");
 		page_str(p, y->asked);
 		page_line(p);
 	}
 	if (y->located.type == HOST_MISSING)
-		page_text(p, "       it does not exist\n");
+		page_text(p, "  it does not exist\n");
 	if (y->located.type == HOST_HIDDEN)
-		page_text(p, "       it is in a directory that you may not search\n");
+		page_text(p, "  it is in a directory that you may not search\n");
 }
 
 static void print_rules(struct page *p, const struct why_path *y)

@@ -54,7 +54,8 @@ int os_list(struct str path,
 
 /*
  * The whole of a regular file, in the arena, a NUL behind it. Nothing that
- * blocks is ever read: a fifo, a device or a directory is ERR_POLICY by name.
+ * blocks is ever read: a fifo, a device other than /dev/null or a directory is
+ * ERR_POLICY by name.
  * ERR_LIMIT over `max_bytes`; ERR_SYS for the rest, a file that changes while it
  * is read included. When nothing is there, `*is_there` is false and that is 0.
  */

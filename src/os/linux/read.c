@@ -8,6 +8,7 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "os/linux/path.h"
@@ -52,6 +53,9 @@ static int read_fd(struct arena *a, int fd, struct str path, size_t max_bytes, s
 
 	if (fstat(fd, &st) < 0)
 		return FAIL_SYS(e, errno, "can't read '%s'", show_path(&shown, path));
+	/* "No configuration" is written /dev/null. It reads as what it is: empty. */
+	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3))
+		return arena_copy(a, STR_EMPTY, out, e);
 	if (!S_ISREG(st.st_mode))
 		return FAIL(e, ERR_POLICY, "'%s' is %s, not a regular file",
 			    show_path(&shown, path),
