@@ -35,7 +35,7 @@ void arena_done(struct arena *a)
 }
 
 /* Chunks double up to a megabyte: few system calls, little waste when small. */
-static int add_chunk(struct arena *a, size_t size, struct err *e)
+static struct arena_chunk *add_chunk(struct arena *a, size_t size, struct err *e)
 {
 	size_t largest = ARENA_CHUNK_LARGEST;
 	size_t wanted = a->chunks ? MIN_OF(a->chunks->size * 2, largest) : ARENA_CHUNK_FIRST;
@@ -43,36 +43,38 @@ static int add_chunk(struct arena *a, size_t size, struct err *e)
 	struct arena_chunk *chunk;
 
 	if (size > left)
-		return FAIL(e, ERR_LIMIT,
-			    "the input needs more than the limit of %zu bytes of memory",
-			    a->limit_bytes);
+		return FAIL_NULL(e, ERR_LIMIT,
+				 "the input needs more than the limit of %zu bytes of memory",
+				 a->limit_bytes);
 	wanted = MAX_OF(MIN_OF(wanted, left), size);
 	if (wanted > SIZE_MAX - sizeof(*chunk))
-		return FAIL(e, ERR_LIMIT, "an object of %zu bytes is too large", size);
+		return FAIL_NULL(e, ERR_LIMIT, "an object of %zu bytes is too large", size);
 	chunk = mem_new(sizeof(*chunk) + wanted, e);
 	if (!chunk)
-		return err_result(e);
+		return NULL;
 	chunk->older = a->chunks;
 	chunk->size = wanted;
 	a->chunks = chunk;
 	a->used_bytes += wanted;
-	return 0;
+	return chunk;
 }
 
 void *arena_alloc(struct arena *a, size_t size, struct err *e)
 {
 	size_t const align = alignof(max_align_t);
+	struct arena_chunk *chunk = a->chunks;
 	size_t rounded;
 	void *object;
 
 	if (size > SIZE_MAX - align)
 		return FAIL_NULL(e, ERR_LIMIT, "an object of %zu bytes is too large", size);
 	rounded = (size + align - 1) / align * align;
-	if ((!a->chunks || a->chunks->size - a->chunks->used < rounded) &&
-	    add_chunk(a, rounded, e) < 0)
+	if (!chunk || chunk->size - chunk->used < rounded)
+		chunk = add_chunk(a, rounded, e);
+	if (!chunk)
 		return NULL;
-	object = a->chunks->bytes + a->chunks->used; /* zeroed by mem_new */
-	a->chunks->used += rounded;
+	object = chunk->bytes + chunk->used; /* zeroed by mem_new */
+	chunk->used += rounded;
 	return object;
 }
 

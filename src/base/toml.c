@@ -332,30 +332,28 @@ static int read_key(struct toml_parser *p, struct toml_node **table, struct str 
 }
 
 /* A place for the value of a key that was just read. */
-static int add_member(struct toml_parser *p, struct toml_node *table, struct str name,
-		      struct origin origin, struct toml_node **out)
+static struct toml_node *add_member(struct toml_parser *p, struct toml_node *table, struct str name,
+				    struct origin origin)
 {
-	struct toml_node *old = find_child(table, name);
+	const struct toml_node *old = find_child(table, name);
 
-	if (old) {
-		(void)fail_defined(p, old, origin, "");
-		return err_result(p->e);
-	}
-	*out = add_child(p, table, name, origin, TABLE_NONE);
-	return *out ? 0 : err_result(p->e);
+	if (old)
+		return fail_defined(p, old, origin, "");
+	return add_child(p, table, name, origin, TABLE_NONE);
 }
 
 int toml_read_pair(struct toml_parser *p, struct toml_node *table)
 {
-	struct toml_node *member = NULL;
 	struct origin origin = { .line = 0 };
 	struct str name = STR_EMPTY;
+	struct toml_node *member;
 	int r = read_key(p, &table, &name, &origin);
 
-	if (r == 0)
-		r = add_member(p, table, name, origin, &member);
 	if (r < 0)
 		return r;
+	member = add_member(p, table, name, origin);
+	if (!member)
+		return err_result(p->e);
 	toml_skip_blanks(p);
 	return toml_read_value(p, table->depth, &member->value);
 }
@@ -514,6 +512,24 @@ static int read_override_value(struct toml_parser *p, uint32_t depth, struct tom
 	return arena_copy(p->out, literal, &out->string, p->e);
 }
 
+static int read_override(struct toml_parser *p, struct toml_node *document)
+{
+	struct toml_node *table = document;
+	struct origin origin = { .line = 0 };
+	struct str name = STR_EMPTY;
+	struct toml_node *member;
+	int r;
+
+	if (str_find(p->text, '=') == p->text.len)
+		return toml_fail(p, p->text.len, ERR_SYNTAX,
+				 "expected KEY=VALUE, such as network.enabled=true");
+	r = read_key(p, &table, &name, &origin);
+	if (r < 0)
+		return r;
+	member = add_member(p, table, name, origin);
+	return member ? read_override_value(p, table->depth, &member->value) : err_result(p->e);
+}
+
 struct toml *toml_parse_override(struct arena *a, const char *file, struct str text, struct err *e)
 {
 	scoped_arena work = ARENA_INIT(a->limit_bytes);
@@ -526,23 +542,12 @@ struct toml *toml_parse_override(struct arena *a, const char *file, struct str t
 				 .scratch = &scratch,
 				 .e = e };
 	struct toml_node document;
-	struct toml_node *table = &document;
-	struct toml_node *member = NULL;
-	struct origin origin = { .line = 0 };
-	struct str name = STR_EMPTY;
 	int r;
 
 	init_document(&p, &document);
 	r = check_bytes(&p);
-	if (r == 0 && str_find(text, '=') == text.len)
-		r = toml_fail(&p, text.len, ERR_SYNTAX,
-			      "expected KEY=VALUE, such as network.enabled=true");
 	if (r == 0)
-		r = read_key(&p, &table, &name, &origin);
-	if (r == 0)
-		r = add_member(&p, table, name, origin, &member);
-	if (r == 0)
-		r = read_override_value(&p, table->depth, &member->value);
+		r = read_override(&p, &document);
 	return finish_document(&p, r, &document);
 }
 

@@ -133,6 +133,7 @@ TEST(a_vector_that_can_not_grow_keeps_what_it_has)
 	while ((last = VEC_PUSH(&a, &numbers, &e)))
 		*last = numbers.count;
 	CHECK_INT(e.code, ERR_LIMIT);
+	REQUIRE(numbers.items && numbers.count > 0);
 	for (size_t i = 0; i < numbers.count; i++)
 		CHECK_INT(numbers.items[i], i + 1);
 }
