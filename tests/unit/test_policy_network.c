@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* `network` (P12-P15) in a profile, and what of Codex's keys is taken. */
+#include "../support/policy_text.h"
+#include "test.h"
+
+#define NET(keys) "[permissions.dev.network]\n" keys "\n"
+
+static int access_with(const char *user)
+{
+	scoped_outcome o = compile_dev(user);
+
+	if (!o.policy)
+		printf("#   %s\n", o.e.text);
+	return o.policy ? (int)o.policy->profile->net.access : -1;
+}
+
+TEST(no_network_unless_it_is_enabled)
+{
+	CHECK_INT(access_with("[permissions.dev]"), NET_OFF);
+	CHECK_INT(access_with(NET("")), NET_OFF);
+	CHECK_INT(access_with(NET("enabled = false")), NET_OFF);
+	CHECK_INT(access_with(NET("domains = { 'a.b' = 'allow' }")), NET_OFF);
+	CHECK_INT(access_with(NET("enabled = false\nmode = 'full'")), NET_OFF);
+}
+
+TEST(enabled_alone_is_the_full_network)
+{
+	CHECK_INT(access_with(NET("enabled = true")), NET_FULL);
+}
+
+TEST(any_other_key_makes_it_managed)
+{
+	CHECK_INT(access_with(NET("enabled = true\nmode = 'full'")), NET_MANAGED);
+	CHECK_INT(access_with(NET("enabled = true\ndomains = {}")), NET_MANAGED);
+	CHECK_INT(access_with(NET("enabled = true\nunix_sockets = {}")), NET_MANAGED);
+	CHECK_INT(access_with(NET("enabled = true\nallow_local_binding = false")), NET_MANAGED);
+	CHECK_INT(access_with(NET("enabled = true\nproxy_url = 'http://x'")), NET_MANAGED);
+	CHECK_INT(access_with(NET("enabled = true\n"
+				  "dangerously_allow_all_unix_sockets = false")),
+		  NET_MANAGED);
+}
+
+TEST(a_parents_key_makes_it_managed_too)
+{
+	CHECK_INT(access_with("[permissions.base.network.domains]\n'a.b' = 'deny'\n"
+			      "[permissions.dev]\nextends = 'base'\nnetwork.enabled = true"),
+		  NET_MANAGED);
+}
+
+TEST(all_keys_are_taken)
+{
+	scoped_outcome o =
+		compile_dev(NET("enabled = true\n"
+				"mode = 'limited'\n"
+				"allow_local_binding = true\n"
+				"allow_upstream_proxy = false\n"
+				"domains = { 'A.B.' = 'allow', '10.0.0.0/8' = 'deny' }\n"
+				"unix_sockets = { '/run//x' = 'allow', '~/s' = 'deny' }"));
+	const struct net_rules *net;
+
+	REQUIRE(o.policy);
+	net = &o.policy->profile->net;
+	CHECK(net->is_limited);
+	CHECK_INT(net->limited_origin.line, 3);
+	CHECK(net->allows_local_binding);
+	CHECK(!net->allows_upstream_proxy);
+	REQUIRE(net->rules.count == 2 && net->sockets.count == 2);
+	CHECK_STR(net->rules.items[0].domain.text.p, "a.b");
+	CHECK(net->rules.items[0].is_allow);
+	CHECK_INT(net->rules.items[1].domain.kind, DOMAIN_BLOCK);
+	CHECK(!net->rules.items[1].is_allow);
+	CHECK_STR(net->sockets.items[0].path.p, "/run/x");
+	CHECK(net->sockets.items[0].is_allow && !net->sockets.items[0].below_home);
+	CHECK_STR(net->sockets.items[1].path.p, "s");
+	CHECK(net->sockets.items[1].below_home);
+}
+
+TEST(defaults_are_the_careful_ones)
+{
+	scoped_outcome o = compile_dev(NET("enabled = true"));
+
+	REQUIRE(o.policy);
+	CHECK(!o.policy->profile->net.is_limited);
+	CHECK(!o.policy->profile->net.allows_local_binding);
+	CHECK(o.policy->profile->net.allows_upstream_proxy);
+}
+
+TEST(bad_values_are_refused)
+{
+	CHECK(is_refused(NET("mode = 'limitd'"), "2:8: 'network.mode' can't be \"limitd\""));
+	CHECK(is_refused(NET("domains = { 'a.b' = 'read' }"),
+			 "it has to be \"deny\" or \"allow\""));
+	CHECK(is_refused(NET("domains = { 'http://a.b' = 'allow' }"), "config.toml:2:13: "));
+	CHECK(is_refused(NET("domains = { '*' = 'deny' }"), "'*' can only be allowed"));
+	CHECK(is_refused(
+		NET("unix_sockets = { 'x.sock' = 'allow' }"),
+		"2:18: the socket 'x.sock' has to be a path that starts with '/' or '~/'"));
+	CHECK(is_refused(NET("unix_sockets = { '/run/../x' = 'allow' }"), "'.' or '..' component"));
+}
+
+TEST(domains_in_two_spellings_are_duplicates)
+{
+	CHECK(is_refused("[permissions.dev.network.domains]\n'a.b' = 'deny'\n'A.B.' = 'allow'",
+			 "config.toml:3:1: 'a.b' in 'domains' is already said on line 2"));
+	CHECK(is_refused("[permissions.dev.network.unix_sockets]\n'/a' = 'deny'\n'//a' = 'allow'",
+			 "3:1: '/a' in 'unix_sockets' is already said on line 2"));
+}
+
+TEST(a_childs_domain_replaces_its_parents_in_any_spelling)
+{
+	scoped_outcome o = compile_dev("[permissions.base.network]\nenabled = true\n"
+				       "domains = { 'Example.com' = 'deny', 'x.y' = 'deny' }\n"
+				       "[permissions.dev]\nextends = 'base'\n"
+				       "network.domains = { 'example.COM.' = 'allow' }\n");
+
+	REQUIRE(o.policy);
+	REQUIRE(o.policy->profile->net.rules.count == 2);
+	CHECK(o.policy->profile->net.rules.items[0].is_allow);
+	CHECK_INT(o.policy->profile->net.rules.items[0].origin.line, 6);
+}
+
+TEST(keys_of_codex_that_do_nothing_here_are_said_to_be_ignored)
+{
+	scoped_outcome o = compile_dev(NET("enabled = true\nproxy_url = 'http://127.0.0.1:3128'\n"
+					   "socks_url = 'http://127.0.0.1:8081'\n"
+					   "enable_socks5 = true\nenable_socks5_udp = false"));
+
+	CHECK(has_warning(&o, "'network.proxy_url' is ignored"));
+	CHECK(has_warning(&o, "'network.socks_url' is ignored"));
+	CHECK(has_warning(&o, "'network.enable_socks5' is ignored"));
+	CHECK(has_warning(&o, "'network.enable_socks5_udp' is ignored"));
+}
+
+TEST(keys_of_codex_that_would_widen_are_refused)
+{
+	CHECK(is_refused(NET("dangerously_allow_all_unix_sockets = true"),
+			 "2:1: "
+			 "'network.dangerously_allow_"
+			 "all_unix_sockets' is "
+			 "refused"));
+	CHECK(is_refused(NET("dangerously_allow_non_loopback_proxy = true"), "is refused"));
+	CHECK(is_refused(NET("mitm = { hooks = [] }"), "2:1: 'network.mitm' is not supported"));
+	CHECK(is_refused(NET("mitm = true"), "'network.mitm' is not supported"));
+}
