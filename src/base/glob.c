@@ -222,7 +222,7 @@ static int find_shapes(struct arena *a, const struct glob_tokens *t, struct glob
 		return err_result(e);
 	do {
 		size_t begin = x.used;
-		bool fits;
+		bool fits = false;
 
 		if (ways++ == MAX_SHAPES || !expand_one(&x))
 			return 0;
