@@ -110,6 +110,20 @@ void utf8_add_shown(struct buf *b, struct str s)
 		buf_add(b, show_next(s, &at, escaped));
 }
 
+size_t utf8_shown_width(struct str s)
+{
+	char escaped[16];
+	size_t width = 0;
+	size_t at = 0;
+
+	while (at < s.len) {
+		struct str next = show_next(s, &at, escaped);
+
+		width += next.p == escaped ? next.len : 1;
+	}
+	return width;
+}
+
 const char *utf8_show(struct str s, char *out, size_t size)
 {
 	static const char dots[] = "...";

@@ -24,6 +24,9 @@ bool utf8_put(uint32_t c, char out[4], size_t *len) NONNULL;
  */
 void utf8_add_shown(struct buf *b, struct str s) NONNULL;
 
+/* How many columns that takes: one a character, which is right for all but wide scripts. */
+size_t utf8_shown_width(struct str s);
+
 /*
  * The same into fixed space, for error texts: what does not fit is left off at a
  * whole character and "..." says so. `size` is at least 8. Returns `out`.

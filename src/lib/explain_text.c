@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An explanation as a page that a person reads from top to bottom. */
+#include "base/utf8.h"
 #include "lib/explain.h"
 #include "lib/rules.h"
 #include "plan/net.h"
@@ -26,7 +27,7 @@ static void title(struct page *p, const char *text)
 /* A column as wide as its widest text, within reason. */
 static size_t fit(size_t width, struct str s)
 {
-	return MIN_OF(MAX_OF(width, shown_width(s)), (size_t)PATH_WIDTH_MAX);
+	return MIN_OF(MAX_OF(width, utf8_shown_width(s)), (size_t)PATH_WIDTH_MAX);
 }
 
 static void print_profile(struct page *p, const struct explanation *x)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon_profiles(): the profiles that there are, and what one amounts to. */
+#include "base/utf8.h"
 #include "lib/lib.h"
 #include "lib/report.h"
 
@@ -16,8 +17,8 @@ static void print_list_text(struct page *p, const void *data)
 	size_t parent_width = 0;
 
 	for (size_t i = 0; i < l->profiles.count; i++) {
-		name_width = MAX_OF(name_width, shown_width(l->profiles.items[i].name));
-		parent_width = MAX_OF(parent_width, shown_width(l->profiles.items[i].extends));
+		name_width = MAX_OF(name_width, utf8_shown_width(l->profiles.items[i].name));
+		parent_width = MAX_OF(parent_width, utf8_shown_width(l->profiles.items[i].extends));
 	}
 	for (size_t i = 0; i < l->profiles.count; i++) {
 		const struct profile_name *n = &l->profiles.items[i];

@@ -121,34 +121,10 @@ void page_str(struct page *p, struct str s)
 	utf8_add_shown(p->out, s);
 }
 
-/* One column a character: good enough for all but wide scripts, which only align less well. */
-static size_t count_characters(struct str s)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < s.len; i++)
-		count += ((unsigned char)s.p[i] & 0xC0) != 0x80;
-	return count;
-}
-
-size_t shown_width(struct str s)
-{
-	scoped_buf shown = BUF_INIT(REPORT_MAX_BYTES);
-
-	utf8_add_shown(&shown, s);
-	return count_characters(buf_str(&shown));
-}
-
 void page_column(struct page *p, struct str s, size_t width)
 {
-	size_t start = p->out->len;
-	size_t used;
-
 	utf8_add_shown(p->out, s);
-	if (p->out->failed != ERR_OK)
-		return;
-	used = count_characters(str_from(buf_str(p->out), start));
-	for (; used < width; used++)
+	for (size_t used = utf8_shown_width(s); used < width; used++)
 		buf_add_char(p->out, ' ');
 }
 

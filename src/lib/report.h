@@ -51,9 +51,6 @@ void page_column(struct page *p, struct str s, size_t width);
 /* "deny" in red, "read" in yellow, "write" in green; five columns wide. */
 void page_access(struct page *p, enum access access);
 
-/* How many columns `s` takes when it is shown. */
-size_t shown_width(struct str s);
-
 /* "file:12"; nothing when there is no file. */
 void page_origin(struct page *p, const struct origin *origin);
 

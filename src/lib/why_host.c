@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon_why_host(): the answer for a host, and everything that led to it. */
 #include "base/hostname.h"
+#include "base/utf8.h"
 #include "lib/lib.h"
 #include "lib/report.h"
 #include "lib/rules.h"
@@ -98,7 +99,7 @@ static void print_verdict(struct page *p, const struct net_verdict *v, size_t wi
 static void print_text(struct page *p, const void *data)
 {
 	const struct why_host *y = data;
-	size_t width = shown_width(verdict_label(&y->verdict));
+	size_t width = utf8_shown_width(verdict_label(&y->verdict));
 
 	if (p->is_brief) {
 		page_text(p, decision_name(y->verdict.decision));
@@ -112,7 +113,7 @@ static void print_text(struct page *p, const void *data)
 		page_printf(p, " port %u", (unsigned)y->port);
 	page_line(p);
 	for (size_t i = 0; i < y->trace.count; i++)
-		width = MAX_OF(width, shown_width(verdict_label(&y->trace.items[i])));
+		width = MAX_OF(width, utf8_shown_width(verdict_label(&y->trace.items[i])));
 	page_style(p, STYLE_TITLE, "\ndecided by\n");
 	print_verdict(p, &y->verdict, width);
 	/* The first of the trace is the deciding one. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon_why_path(): the answer for a path, and everything that led to it. */
+#include "base/utf8.h"
 #include "lib/lib.h"
 #include "lib/report.h"
 #include "lib/rules.h"
@@ -90,11 +91,11 @@ static void print_how_found(struct page *p, const struct why_path *y)
 
 static void print_rules(struct page *p, const struct why_path *y)
 {
-	size_t width = shown_width(rule_label(y->verdict.rule));
+	size_t width = utf8_shown_width(rule_label(y->verdict.rule));
 	bool has_lost = false;
 
 	for (size_t i = 0; i < y->trace.count; i++)
-		width = MAX_OF(width, shown_width(rule_label(y->trace.items[i])));
+		width = MAX_OF(width, utf8_shown_width(rule_label(y->trace.items[i])));
 	page_style(p, STYLE_TITLE, "\ndecided by\n");
 	page_text(p, "  ");
 	page_rule(p, y->verdict.rule, width);
