@@ -35,7 +35,9 @@ void err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_e
 
 		n = m < 0 ? m : n + m;
 	}
-	if (n < 0 || (size_t)n >= sizeof(e->text))
+	if (n < 0)
+		mark_cut(e->text, sizeof("...")); /* never an error without a text */
+	else if ((size_t)n >= sizeof(e->text))
 		mark_cut(e->text, sizeof(e->text));
 }
 

@@ -18,7 +18,7 @@ enum {
 
 /*
  * The plain form of `path`, taken from `base` (plain) when it is relative.
- * ".." removes the component before it, as text. ERR_SYNTAX for a NUL,
+ * ".." removes the component before it, as text; "" is `base`. ERR_SYNTAX for a NUL,
  * ERR_LIMIT for a path or component that no kernel would take.
  */
 int path_plain(struct arena *a, struct str base, struct str path, struct str *out, struct err *e)
