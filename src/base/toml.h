@@ -84,7 +84,8 @@ struct toml *toml_parse(struct arena *a, const char *file, struct str text, stru
 /*
  * `key = value` as `--config` gives it: `key` a dotted TOML key, `value` a TOML
  * value if all of it parses as one, else a literal string; blanks around it do
- * not count, and a comment is none. Gives the document that holds just that. `file` as above, e.g. "--config".
+ * not count, and a comment is none. Gives the document that holds just that.
+ * `file` as above, e.g. "--config".
  */
 struct toml *toml_parse_override(struct arena *a, const char *file, struct str text, struct err *e)
 	MUST_CHECK NONNULL;
