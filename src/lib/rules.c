@@ -136,6 +136,19 @@ const char *host_type_name(enum host_type type)
 	return texts[type];
 }
 
+const struct flip *lazy_flip_set(struct lazy_flip *lazy, int status, const struct err *e)
+{
+	struct err ignored = ERR_INIT;
+
+	lazy->is_known = true;
+	if (status < 0) {
+		lazy->flip = (struct flip){ .is_possible = false };
+		if (arena_copy(lazy->a, str_of(e->text), &lazy->flip.why_not, &ignored) < 0)
+			lazy->flip.why_not = STR("out of memory");
+	}
+	return &lazy->flip;
+}
+
 /* Each line of `toml` on a line of its own, indented so that it stands out. */
 static void page_toml(struct page *p, struct str toml)
 {

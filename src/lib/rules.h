@@ -26,7 +26,20 @@ void json_rule(struct json_writer *w, const struct plan *plan, const struct rule
 /* "warnings": [..], "notes": [..] */
 void json_notes(struct json_writer *w, const struct cordon_policy *policy, bool warnings);
 
-/* The edit that would change the answer, as text that is begun by the caller, and as "flip". */
+/*
+ * The edit that would change an answer. Trying edits means making plans, which
+ * takes longer than the answer itself, so it is looked for when it is printed.
+ */
+struct lazy_flip {
+	struct arena *a;
+	bool is_known;
+	struct flip flip;
+};
+
+/* Takes what looking for the flip ended with; a failure becomes its `why_not`. */
+const struct flip *lazy_flip_set(struct lazy_flip *lazy, int status, const struct err *e) NONNULL;
+
+/* As text that is begun by the caller, and as "flip". */
 void page_flip(struct page *p, const struct flip *flip);
 void json_flip(struct json_writer *w, const struct flip *flip, const char *wanted);
 

@@ -15,8 +15,21 @@ struct why_host {
 	struct net_verdict verdict;
 	net_trace trace;
 	enum decision wanted; /* of the flip */
-	struct flip flip;
+	struct lazy_flip *lazy;
 };
+
+static const struct flip *find_flip(const struct why_host *y)
+{
+	struct lazy_flip *lazy = y->lazy;
+	struct err e = ERR_INIT;
+	int status;
+
+	if (lazy->is_known)
+		return &lazy->flip;
+	status = plan_flip_host(lazy->a, &y->policy->plan_inputs, y->policy->plan, &y->host,
+				y->port, y->wanted, &lazy->flip, &e);
+	return lazy_flip_set(lazy, status, &e);
+}
 
 static const char *reason_name(enum net_reason reason)
 {
@@ -122,7 +135,7 @@ static void print_text(struct page *p, const void *data)
 	for (size_t i = 1; i < y->trace.count; i++)
 		print_verdict(p, &y->trace.items[i], width);
 	page_style(p, STYLE_TITLE, y->wanted == DECISION_ALLOW ? "to allow it\n" : "to deny it\n");
-	page_flip(p, &y->flip);
+	page_flip(p, find_flip(y));
 }
 
 static void json_verdict(struct json_writer *w, const struct why_host *y,
@@ -170,7 +183,7 @@ static void print_json(struct json_writer *w, const void *data)
 	for (size_t i = 1; i < y->trace.count; i++)
 		json_verdict(w, y, &y->trace.items[i]);
 	json_end_array(w);
-	json_flip(w, &y->flip, decision_name(y->wanted));
+	json_flip(w, find_flip(y), decision_name(y->wanted));
 	json_notes(w, y->policy, true);
 	json_end_object(w);
 }
@@ -187,9 +200,10 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 		return err_result(e);
 	y->policy = policy;
 	y->wanted = y->verdict.decision == DECISION_ALLOW ? DECISION_DENY : DECISION_ALLOW;
-	if (plan_flip_host(a, &policy->plan_inputs, policy->plan, &y->host, y->port, y->wanted,
-			   &y->flip, e) < 0)
+	y->lazy = ARENA_NEW(a, struct lazy_flip, e);
+	if (!y->lazy)
 		return err_result(e);
+	y->lazy->a = a;
 	report->data = y;
 	report->print_text = print_text;
 	report->print_json = print_json;

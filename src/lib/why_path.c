@@ -13,8 +13,21 @@ struct why_path {
 	rule_trace trace;
 	uint32_t ask;
 	enum access wanted; /* of the flip */
-	struct flip flip;
+	struct lazy_flip *lazy;
 };
+
+static const struct flip *find_flip(const struct why_path *y)
+{
+	struct lazy_flip *lazy = y->lazy;
+	struct err e = ERR_INIT;
+	int status;
+
+	if (lazy->is_known)
+		return &lazy->flip;
+	status = plan_flip_path(lazy->a, &y->policy->plan_inputs, y->policy->plan, y->located.path,
+				y->wanted, &lazy->flip, &e);
+	return lazy_flip_set(lazy, status, &e);
+}
 
 static bool is_yes(const struct why_path *y)
 {
@@ -128,7 +141,7 @@ static void print_text(struct page *p, const void *data)
 	if (y->wanted == ACCESS_READ && y->verdict.access == ACCESS_WRITE)
 		title = "to make it read-only\n";
 	page_style(p, STYLE_TITLE, "%s", title);
-	page_flip(p, &y->flip);
+	page_flip(p, find_flip(y));
 }
 
 static void print_json(struct json_writer *w, const void *data)
@@ -160,7 +173,7 @@ static void print_json(struct json_writer *w, const void *data)
 		if (y->trace.items[i] != y->verdict.rule && !is_told(y, i))
 			json_rule(w, plan, y->trace.items[i]);
 	json_end_array(w);
-	json_flip(w, &y->flip, access_name(y->wanted));
+	json_flip(w, find_flip(y), access_name(y->wanted));
 	json_notes(w, y->policy, true);
 	json_end_object(w);
 }
@@ -180,9 +193,10 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 	y->policy = policy;
 	y->ask = ask;
 	y->wanted = other_answer(y->verdict.access, ask);
-	if (plan_flip_path(a, &policy->plan_inputs, policy->plan, y->located.path, y->wanted,
-			   &y->flip, e) < 0)
+	y->lazy = ARENA_NEW(a, struct lazy_flip, e);
+	if (!y->lazy)
 		return err_result(e);
+	y->lazy->a = a;
 	report->data = y;
 	report->print_text = print_text;
 	report->print_json = print_json;
