@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""What the end-to-end tests share: a made-up home, a project in it, and TAP.
+
+The program under test is $CORDON. Each case is a function that takes a World;
+`run_cases()` runs all that @case collected and prints TAP. No case may leave
+anything behind, and none may need root or the network.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+PROGRAM = os.path.abspath(os.environ.get("CORDON", "build/cordon"))
+SOURCE = Path(__file__).resolve().parent.parent.parent
+SECONDS = 20
+
+_cases = []
+
+
+def case(function):
+    _cases.append(function)
+    return function
+
+
+class Skip(Exception):
+    pass
+
+
+class Result:
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    def __repr__(self):
+        return f"status {self.status}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+class World:
+    """A home directory, a project, and no configuration of the system."""
+
+    def __init__(self, top):
+        self.top = Path(top).resolve()
+        self.home = self.top / "home"
+        self.repo = self.top / "repo"
+        self.config = self.home / ".config/cordon/config.toml"
+        self.home.mkdir()
+        self.repo.mkdir()
+        (self.top / "tmp").mkdir()
+        self.env = {"HOME": str(self.home), "PATH": os.environ["PATH"]}
+        self.env["TMPDIR"] = str(self.top / "tmp")
+        for name in os.environ:
+            if name.startswith(("ASAN", "UBSAN", "LSAN")):
+                self.env[name] = os.environ[name]
+
+    def write_config(self, text):
+        self.config.parent.mkdir(parents=True, exist_ok=True)
+        self.config.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    def write(self, name, text=""):
+        path = self.top / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def run(self, *args, env=None, cwd=None, check=None):
+        """Runs cordon. `check` is the status that it has to end with."""
+        done = subprocess.run(
+            [PROGRAM, *args],
+            cwd=cwd or self.repo,
+            env={**self.env, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SECONDS,
+        )
+        out = done.stdout.decode("utf-8", "surrogateescape")
+        err = done.stderr.decode("utf-8", "surrogateescape")
+        result = Result(done.returncode, out, err)
+        assert result.status in (0, 125), f"cordon {args}: {result!r}"
+        assert "Sanitizer" not in err and "runtime error" not in err, repr(result)
+        if check is not None:
+            assert result.status == check, f"cordon {args}: expected {check}, got {result!r}"
+        return result
+
+    def ok(self, *args, **kwargs):
+        return self.run(*args, check=0, **kwargs)
+
+    def fails(self, *args, **kwargs):
+        """Ends with 125 and says why, in one line and without internals."""
+        result = self.run(*args, check=125, **kwargs)
+        assert result.err.startswith("cordon: error: "), repr(result)
+        assert result.err.count("\n") == 1 and len(result.err) < 2048, repr(result)
+        assert ".c:" not in result.err, f"a place in the source is shown: {result!r}"
+        return result
+
+    def access(self, path, *args):
+        return self.ok("why", "--json", "--path", str(path), *args).json["access"]
+
+    def decision(self, host, *args):
+        return self.ok("why", "--json", "--host", host, *args).json["decision"]
+
+
+def run_one(function):
+    top = tempfile.mkdtemp(prefix="cordon-e2e-", dir="/var/tmp")
+    try:
+        function(World(top))
+    finally:
+        subprocess.run(["chmod", "-R", "u+rwx", top], check=False)
+        shutil.rmtree(top)
+
+
+def run_cases():
+    print(f"1..{len(_cases)}")
+    failed = 0
+    for number, function in enumerate(_cases, 1):
+        name = function.__name__
+        try:
+            run_one(function)
+            print(f"ok {number} - {name}")
+        except Skip as reason:
+            print(f"ok {number} - {name} # SKIP {reason}")
+        except Exception:  # pylint: disable=broad-except
+            failed += 1
+            print(f"not ok {number} - {name}")
+            for line in traceback.format_exc().splitlines():
+                print(f"# {line}")
+        sys.stdout.flush()
+    sys.exit(failed > 0)

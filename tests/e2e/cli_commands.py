@@ -1,0 +1,579 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Every command, as a person and as a program would use it."""
+
+import os
+import pty
+import re
+import stat
+import subprocess
+
+from cli import PROGRAM, World, case, run_cases
+
+DEV = """\
+default_permissions = "dev"
+
+[permissions.dev]
+extends = ":workspace"
+description = "the usual"
+
+[permissions.dev.filesystem]
+"~/private" = "deny"
+"~/private/shared" = "read"
+":workspace_roots" = { "docs" = "read", "**/*.pem" = "deny" }
+
+[permissions.dev.network]
+enabled = true
+domains = { "example.com" = "allow", "**.example.org:443" = "allow", "ads.example.org" = "deny" }
+
+[permissions.net]
+network = { enabled = true }
+"""
+
+
+# ---- init -----------------------------------------------------------------------
+
+
+@case
+def init_writes_a_starter_that_passes_check(w: World):
+    said = w.ok("init")
+    assert str(w.config) in said.out and "cordon check" in said.out, said
+    assert stat.S_IMODE(w.config.stat().st_mode) == 0o600
+    assert stat.S_IMODE(w.config.parent.stat().st_mode) == 0o700
+    assert w.ok("check").out.startswith("ok: 1 file")
+    assert w.ok("check", "--syntax-only", str(w.config)).status == 0
+    assert w.access("x") == "write" and w.access("~/.ssh/id_rsa") == "deny"
+    assert w.decision("example.com") == "deny"
+
+
+@case
+def what_the_starter_shows_but_does_not_do_is_valid_too(w: World):
+    w.ok("init")
+    lines = w.config.read_text().splitlines()
+    shown = re.compile(r'# (\[[a-z.]+\]|("[^"]+"|[a-z_]+) = .*)')
+    lines = [match[1] if (match := shown.fullmatch(line)) else line for line in lines]
+    assert len([line for line in lines if line and line[0] != "#"]) >= 18, lines
+    w.write_config("\n".join(lines))
+    w.ok("check")
+
+
+@case
+def init_leaves_an_existing_file_alone(w: World):
+    w.write_config("# mine\n")
+    said = w.fails("init")
+    assert "exists already" in said.err and "--force" in said.err
+    assert w.config.read_text() == "# mine\n"
+    w.ok("init", "--force")
+    assert "default_permissions" in w.config.read_text()
+    assert [p.name for p in w.config.parent.iterdir()] == ["config.toml"]
+
+
+@case
+def init_does_not_follow_a_dangling_link(w: World):
+    w.config.parent.mkdir(parents=True)
+    w.config.symlink_to(w.top / "elsewhere")
+    w.fails("init")
+    assert not (w.top / "elsewhere").exists()
+
+
+@case
+def init_takes_another_place(w: World):
+    said = w.ok("init", "deep/er/my.toml")
+    assert "cordon check deep/er/my.toml" in said.out
+    w.ok("check", "deep/er/my.toml")
+    assert w.ok("init", "--json", "other.toml").json == {"written": "other.toml"}
+    assert w.ok("init", "--quiet", "third.toml").out == ""
+
+
+# ---- check ----------------------------------------------------------------------
+
+
+@case
+def check_without_any_file_is_fine(w: World):
+    said = w.ok("check")
+    assert "':read-only' is in force" in said.out and "cordon init" in said.out
+
+
+@case
+def check_names_file_line_and_column(w: World):
+    w.write_config('[permissions.dev]\nextends = ":workspace"\nfilesytem = {}\n')
+    said = w.run("check", check=125)
+    assert f"{w.config}:3:1: " in said.out and "did you mean 'filesystem'?" in said.out, said
+    found = w.run("check", "--json", check=125).json
+    assert found["ok"] is False
+    assert found["errors"][0]["line"] == 3 and found["errors"][0]["file"] == str(w.config)
+    assert "filesystem" in found["errors"][0]["message"]
+
+
+@case
+def check_looks_at_every_profile(w: World):
+    w.write_config(
+        '[permissions.a]\nextends = ":workspace"\n'
+        '[permissions.b.filesystem]\n":nothing" = "deny"\n'
+        '[permissions.c.network]\nenabled = true\ndomains = { "0x7f.1" = "allow" }\n'
+    )
+    found = w.run("check", "--json", check=125).json
+    assert found["errors"], found
+
+
+@case
+def check_reports_the_first_error_of_each_layer(w: World):
+    w.write_config("nonsense = 1\n")
+    found = w.run("check", "--json", "--config", "default_permissions=1", check=125).json
+    assert len(found["errors"]) == 2, found
+
+
+@case
+def check_takes_a_file_in_place_of_the_users(w: World):
+    w.write_config("nonsense = 1\n")
+    good = w.write("good.toml", DEV)
+    said = w.ok("check", str(good))
+    assert str(good) in said.out and "2 profiles" in said.out, said
+    w.fails("check", str(good), "--config-file", str(good))
+    assert w.ok("check", "-q", str(good)).out == ""
+
+
+@case
+def check_reports_warnings_and_still_passes(w: World):
+    w.write_config('[permissions.dev.filesystem]\n":root" = "read"\n":nothing" = "read"\n')
+    found = w.ok("check", "--json").json
+    assert found["ok"] and found["warnings"], found
+    assert "warning: " in w.ok("check").out
+    assert "warning" not in w.ok("check", "--quiet").out
+
+
+@case
+def check_syntax_only_judges_toml_alone(w: World):
+    odd = w.write("odd.toml", "whatever = 1979-05-27\n")
+    assert w.ok("check", "--syntax-only", str(odd)).out == f"ok: {odd} is TOML 1.0\n"
+    assert w.ok("check", "--syntax-only", "--json", str(odd)).json["ok"] is True
+    bad = w.write("bad.toml", "a = 1\nb = \n")
+    assert f"{bad}:2:" in w.fails("check", "--syntax-only", str(bad)).err
+    w.fails("check", "--syntax-only")
+    w.fails("check", "--syntax-only", "not-there.toml")
+
+
+# ---- profiles -------------------------------------------------------------------
+
+
+@case
+def profiles_lists_built_in_and_own(w: World):
+    w.write_config(DEV)
+    listed = w.ok("profiles", "--json").json["profiles"]
+    names = {p["name"]: p for p in listed}
+    assert {":read-only", ":workspace", ":danger-full-access", "dev", "net"} == set(names)
+    assert names["dev"]["default"] and names["dev"]["extends"] == ":workspace"
+    assert names["dev"]["line"] == 3 and not names["dev"]["built_in"]
+    assert w.ok("profiles", "-q").out.splitlines()[0] == ":read-only"
+    assert "* dev" in w.ok("profiles").out
+
+
+@case
+def profiles_shows_one_as_toml_that_means_the_same(w: World):
+    w.write_config(DEV)
+    text = w.ok("profiles", "dev").out
+    assert ':workspace_roots' in text and "~/.ssh" in text and "/usr" in text
+    again = w.write("again.toml", text)
+    for path in ("x", "docs/x", "a/b.pem", "~/private/x", "~/private/shared/x", ".git/config"):
+        one = w.access(path, "-P", "dev")
+        other = w.access(path, "-P", "dev", "--config-file", str(again))
+        assert one == other, (path, one, other)
+    assert "toml" in w.ok("profiles", "dev", "--json").json
+    said = w.fails("profiles", "dve")
+    assert "dev" in said.err, said
+
+
+# ---- why ------------------------------------------------------------------------
+
+
+@case
+def why_tells_paths_from_hosts(w: World):
+    w.write_config(DEV)
+    for subject in ("/etc/passwd", "./x", ".git", "~", "~/x", "a/b"):
+        assert w.ok("why", "--json", subject).json["kind"] == "path", subject
+    for subject in ("example.com", "example.com:443", "localhost", "127.0.0.1", "[::1]:80", "file"):
+        assert w.ok("why", "--json", subject).json["kind"] == "host", subject
+    assert w.ok("why", "--json", "--path", "file").json["kind"] == "path"
+    assert w.ok("why", "--json", "file", "--path").json["kind"] == "path"
+
+
+@case
+def why_answers_for_paths(w: World):
+    w.write_config(DEV)
+    (w.home / "private/shared").mkdir(parents=True)
+    (w.repo / "docs").mkdir()
+    for path, access in {
+        "/etc/passwd": "read",
+        "new/file": "write",
+        "docs/x": "read",
+        "key.pem": "deny",
+        "a/b/key.pem": "deny",
+        ".git/config": "read",
+        "~/private/x": "deny",
+        "~/private/shared/x": "read",
+        str(w.config): "read",
+    }.items():
+        assert w.access(path) == access, path
+
+
+@case
+def why_names_the_rule_its_line_and_those_that_lost(w: World):
+    w.write_config(DEV)
+    (w.repo / "docs").mkdir()
+    found = w.ok("why", "docs/x", "--json").json
+    assert found["rule"]["file"] == str(w.config) and found["rule"]["line"] == 10, found
+    assert [r["access"] for r in found["lost"]][:2] == ["write", "read"], found["lost"]
+    assert found["flip"]["to"] == "write"
+    text = w.ok("why", "docs/x").out
+    assert text.startswith(f"read   {w.repo}/docs/x\n") and f"{w.config}:10" in text, text
+    assert w.ok("why", "docs/x", "-q").out == "read\n"
+
+
+@case
+def why_answers_yes_or_no(w: World):
+    w.write_config(DEV)
+    for args, answer in (
+        (["x/y", "--write"], True),
+        (["x/y", "--read"], True),
+        (["/etc/passwd", "--write"], False),
+        (["/etc/passwd", "--read"], True),
+        (["a/b.pem", "--read"], False),
+    ):
+        assert w.ok("why", "--json", *args).json["answer"] is answer, args
+        assert w.ok("why", "-q", *args).out == ("yes\n" if answer else "no\n")
+        assert w.ok("why", *args).out.startswith("yes, " if answer else "no, ")
+    w.fails("why", "x/y", "--read", "--write")
+    w.fails("why", "example.com", "--read")
+
+
+@case
+def the_flip_that_why_suggests_does_flip(w: World):
+    w.write_config(DEV)
+    (w.repo / "docs").mkdir()
+    (w.home / "private").mkdir()
+    (w.home / "private/x").touch()
+    for path in ("docs/x", "~/private/x", "/etc/passwd", "./src"):
+        flip = w.ok("why", path, "--json").json["flip"]
+        if not flip["possible"]:
+            continue
+        lines = w.config.read_text().splitlines()
+        for edit in sorted(flip["edits"], key=lambda edit: -(edit["line"] or 0)):
+            if edit["line"]:
+                continue
+            header = f"[{edit['table']}]"
+            at = lines.index(header) + 1 if header in lines else len(lines)
+            if at == len(lines):
+                lines.append(header)
+                at += 1
+            lines.insert(at, f"{edit['key']} = {edit['value']}")
+        if any(edit["line"] for edit in flip["edits"]):
+            continue
+        tried = w.write("tried.toml", "\n".join(lines))
+        assert w.access(path, "--config-file", str(tried)) == flip["to"], (path, flip)
+
+
+@case
+def why_follows_links_and_names_them(w: World):
+    w.write_config(DEV)
+    (w.home / "private").mkdir()
+    (w.repo / "link").symlink_to(w.home / "private")
+    found = w.ok("why", "./link", "--json").json
+    assert found["access"] == "deny" and found["path"] == str(w.home / "private")
+    assert found["via_link"] == str(w.repo / "link")
+    assert w.access("link/deep/er") == "deny"
+
+
+@case
+def why_answers_for_hosts(w: World):
+    w.write_config(DEV)
+    for host, decision in {
+        "example.com": "allow",
+        "EXAMPLE.com.": "allow",
+        "www.example.com": "deny",
+        "example.org:443": "allow",
+        "a.example.org:443": "allow",
+        "a.example.org:80": "deny",
+        "a.example.org": "deny",
+        "ads.example.org:443": "deny",
+        "127.0.0.1": "deny",
+        "other.net": "deny",
+    }.items():
+        assert w.decision(host) == decision, host
+    assert w.decision("other.net", "-P", "net") == "allow"
+    found = w.ok("why", "example.com", "--json").json
+    assert found["rule"]["line"] == 14 and found["rule"]["pattern"] == "example.com", found
+    assert w.ok("why", "-q", "example.com").out == "allow\n"
+
+
+# ---- explain --------------------------------------------------------------------
+
+
+@case
+def explain_shows_what_a_policy_means(w: World):
+    w.write_config(DEV)
+    subprocess.run(["git", "init", "-q", str(w.repo)], check=True)
+    text = w.ok("explain").out
+    for part in ("profile     dev", "fs_carve", "net_managed", "managed", "example.com",
+                 f"{w.repo}/.git", "no backend is built in yet"):
+        assert part in text, part
+    found = w.ok("explain", "--json").json
+    assert found["profile"]["name"] == "dev" and found["enforced"] is False
+    assert {"name", "meaning", "because", "rule"} <= set(found["guarantees"][0])
+    files = {f["path"]: f["access"] for f in found["files"]}
+    assert files[str(w.repo)] == "write" and files["/"] == "read", files
+    for path, access in files.items():
+        assert w.access(path) == access, path
+
+
+@case
+def explain_knows_other_platforms(w: World):
+    for name, platform, first in (
+        ("linux", "linux", "native"),
+        ("landlock", "linux", "native"),
+        ("macos", "macos", "seatbelt"),
+        ("seatbelt", "macos", "seatbelt"),
+        ("windows", "windows", "win_elevated"),
+    ):
+        found = w.ok("explain", "--json", "--platform", name).json
+        assert found["platform"] == platform and found["backends"][0] == first
+    assert "macos" in w.fails("explain", "--platform", "plan9").err
+
+
+@case
+def explain_says_which_mode_it_is(w: World):
+    for mode in ("read-only", "workspace-write", "danger-full-access"):
+        found = w.ok("explain", "--json", "--mode", mode).json
+        assert found["mode"]["name"] == mode, found["mode"]
+    w.write_config(DEV)
+    assert w.ok("explain", "--json").json["mode"] is None
+    assert "no sandbox" in w.ok("explain", "-P", ":danger-full-access").out
+
+
+# ---- Which policy ---------------------------------------------------------------
+
+
+@case
+def layers_and_choices_have_their_order(w: World):
+    w.write_config(DEV)
+    deep = w.write("other.toml", '[permissions.x]\nextends = ":read-only"\n')
+
+    def name(*args, **env):
+        return w.ok("explain", "--json", *args, env=env).json["profile"]["name"]
+
+    assert name() == "dev"
+    assert name(CORDON_PROFILE="net") == "net"
+    assert name(CORDON_PROFILE="") == "dev"
+    assert name(CORDON_MODE="read-only") == ":read-only"
+    assert name("--config", "default_permissions=net") == "net"
+    assert name("-P", ":workspace", CORDON_PROFILE="net") == ":workspace"
+    assert name("-P:workspace") == ":workspace"
+    assert name("--profile=net") == "net"
+    assert name("--mode", "workspace-write") == ":workspace"
+    assert name("--config-file", str(deep)) == ":read-only"
+    assert name("--config-file", str(deep), "-P", "x") == "x"
+    w.fails("explain", "-P", "net", "--mode", "read-only")
+    assert "dev" in w.fails("explain", "-P", "dew").err
+
+
+@case
+def the_directory_is_that_of_option_C(w: World):
+    (w.top / "other").mkdir()
+    assert w.access("x", "-P", ":workspace", "-C", str(w.top / "other")) == "write"
+    found = w.ok("why", "./x", "--json", "-C", "../other", "-P", ":workspace").json
+    assert found["path"] == str(w.top / "other/x")
+    assert w.access(w.repo / "x", "-P", ":workspace", "-C", str(w.top / "other")) == "read"
+    assert "No such file" in w.fails("why", "./x", "-C", "nowhere").err
+    w.write("repo/file")
+    assert "Not a directory" in w.fails("why", "./x", "-C", "file").err
+
+
+@case
+def xdg_decides_where_the_configuration_is(w: World):
+    w.write("xdg/cordon/config.toml", DEV)
+    xdg = {"XDG_CONFIG_HOME": str(w.top / "xdg")}
+    assert w.ok("explain", "--json", env=xdg).json["profile"]["name"] == "dev"
+    relative = {"XDG_CONFIG_HOME": "xdg"}
+    found = w.ok("explain", "--json", env=relative, cwd=w.top).json
+    assert found["profile"]["name"] == ":read-only"
+
+
+@case
+def without_home_the_list_of_users_is_asked(w: World):
+    found = w.ok("explain", "--json", env={"HOME": "relative"}).json
+    assert found["profile"]["name"]
+
+
+@case
+def features_are_overrides(w: World):
+    w.ok("why", "./x", "--enable", "some-feature", "--disable=other")
+    w.ok("check", "--config", "features.x=true")
+
+
+@case
+def a_project_only_narrows(w: World):
+    w.write("repo/.cordon/config.toml", '[filesystem]\n"/etc" = "deny"\n"/usr" = "write"\n')
+    assert w.access("/etc/passwd", "-P", ":workspace") == "deny"
+    assert w.access("/usr/x", "-P", ":workspace") == "read"
+    w.write("repo/.cordon/config.toml", 'default_permissions = ":danger-full-access"\n')
+    assert "repo/.cordon/config.toml:1:1" in w.fails("why", "./x").err
+
+
+@case
+def a_project_file_may_not_be_reached_by_a_link_that_leaves(w: World):
+    w.write("evil/config.toml", '[filesystem]\n"/etc" = "deny"\n')
+    (w.repo / ".cordon").symlink_to(w.top / "evil")
+    assert "symbolic link" in w.fails("why", "./x").err
+    (w.repo / ".cordon").unlink()
+    (w.repo / ".cordon").mkdir()
+    (w.repo / ".cordon/config.toml").symlink_to("../../evil/config.toml")
+    assert "symbolic link" in w.fails("why", "./x").err
+    (w.repo / ".cordon/config.toml").unlink()
+    w.write("repo/inside.toml", '[filesystem]\n"/etc" = "deny"\n')
+    (w.repo / ".cordon/config.toml").symlink_to("../inside.toml")
+    assert w.access("/etc/passwd") == "deny"
+
+
+@case
+def own_files_stay_read_only_in_every_policy(w: World):
+    w.write_config(
+        '[permissions.all.filesystem]\n":root" = "write"\n"~/.config" = "write"\n'
+        f'"{w.config}" = "write"\n"{PROGRAM}" = "write"\n'
+    )
+    assert w.access("~/x", "-P", "all") == "write"
+    for path in (w.config, PROGRAM, w.home / ".local/state/cordon/log", "/etc/cordon/config.toml"):
+        assert w.access(path, "-P", "all") == "read", path
+    assert w.access(w.home / ".local/state/cordon/secrets/1", "-P", "all") == "deny"
+    other = w.write("other.toml", w.config.read_text())
+    assert w.access(other, "-P", "all", "--config-file", "../other.toml") == "read"
+    assert w.access(w.config, "-P", "all", "--config-file", "../other.toml") == "read"
+
+
+# ---- The command line itself ----------------------------------------------------
+
+
+@case
+def options_may_stand_anywhere(w: World):
+    w.write_config(DEV)
+    for words in (
+        ["why", "--json", "-P", "net", "example.com"],
+        ["why", "example.com", "-P", "net", "--json"],
+        ["--json", "-P", "net", "why", "example.com"],
+        ["why", "--json", "-Pnet", "--", "example.com"],
+    ):
+        assert w.ok(*words).json["profile"] == "net", words
+    assert w.ok("why", "--path", "--json", "--", "--json").json["asked"] == "--json"
+
+
+@case
+def wrong_words_are_refused_with_a_suggestion(w: World):
+    for words, said in (
+        (["wyh", "x"], "did you mean 'why'?"),
+        (["why", "x", "--jsno"], "did you mean --json?"),
+        (["why", "x", "--config-fil", "y"], "did you mean --config-file?"),
+        (["why"], "why what?"),
+        (["why", "a/b", "c/d"], "one operand"),
+        (["explain", "x"], "no operand"),
+        (["check", "--write"], "no option --write"),
+        (["why", "x", "-Z"], "unknown option '-Z'"),
+        (["why", "x", "--profile"], "needs a value"),
+        (["why", "x", "--json=1"], "takes no value"),
+        (["why", "x", "--path", "--host"], "exclude"),
+        (["why", "x", "-P", "a", "-P", "b"], "twice"),
+        (["help", "nothing"], "no help for"),
+        (["--json"], "no command"),
+    ):
+        assert said in w.fails(*words).err, (words, w.fails(*words))
+    silent = w.run(check=125)
+    assert silent.err.startswith("usage: ") and silent.out == ""
+
+
+@case
+def help_and_version_are_answers(w: World):
+    assert re.fullmatch(r"cordon \d+\.\d+\.\d+\n", w.ok("--version").out)
+    assert w.ok("version").out == w.ok("-V").out == w.ok("--version").out
+    assert len(w.ok("-h").out) < len(w.ok("--help").out)
+    for command in ("init", "check", "profiles", "why", "explain", "help", "version"):
+        full = w.ok(command, "--help").out
+        assert full.startswith(f"usage: cordon {command}")
+        assert w.ok("help", command).out == full
+        assert len(w.ok(command, "-h").out) < len(full) + 40
+        assert max(len(line) for line in full.splitlines()) <= 90
+
+
+@case
+def errors_are_json_too_when_json_is_asked_for(w: World):
+    w.write_config("a = 1\n")
+    found = w.fails("why", "./x", "--json").json["error"]
+    assert found["code"] == "policy" and found["line"] == 1 and found["file"] == str(w.config)
+    assert found["message"] and str(w.config) not in found["message"]
+    assert w.fails("why", "--json", "--nonsense").json["error"]["code"] == "argument"
+    assert w.fails("why", "--nonsense").out == ""
+
+
+@case
+def warnings_go_to_stderr_or_into_the_json(w: World):
+    w.write_config('[permissions.a.filesystem]\n":root" = "read"\n":nothing" = "read"\n')
+    said = w.ok("why", "/x", "-P", "a")
+    assert said.err.startswith("cordon: warning: ") and ":nothing" in said.err
+    quiet = w.ok("why", "/x", "-P", "a", "--quiet")
+    assert quiet.err == "" and quiet.out == "read\n"
+    found = w.ok("why", "/x", "-P", "a", "--json")
+    assert found.err == "" and ":nothing" in found.json["warnings"][0]["message"]
+
+
+@case
+def control_characters_in_names_are_escaped(w: World):
+    said = w.ok("why", "./a\x1b[31m\nb", "-P", ":workspace")
+    assert "\x1b" not in said.out and "\\x1b" in said.out, said
+    said = w.fails("why", "x", "--\x1b[2J")
+    assert "\x1b" not in said.err
+    odd = w.write("odd\x1b\n.toml", "a = 1\n")
+    said = w.fails("why", "./x", "--config-file", str(odd))
+    assert "\x1b" not in said.err
+
+
+@case
+def names_that_are_not_utf8_are_answered(w: World):
+    name = b"caf\xe9".decode("utf-8", "surrogateescape")
+    found = w.ok("why", "--json", f"./{name}", "-P", ":workspace").json
+    assert found["access"] == "write" and found["path"] == f"{w.repo}/{name}"
+    assert "\\xe9" in w.ok("why", f"./{name}").out
+
+
+def run_on_terminal(args, env):
+    """What the program prints to a terminal."""
+    pid, master = pty.fork()
+    if pid == 0:
+        os.execve(PROGRAM, [PROGRAM, *args], env)
+    out = b""
+    try:
+        while chunk := os.read(master, 65536):
+            out += chunk
+    except OSError:
+        pass
+    os.waitpid(pid, 0)
+    os.close(master)
+    return out.decode()
+
+
+@case
+def colour_is_for_terminals_only(w: World):
+    args = ["why", "/etc/passwd"]
+    env = {**w.env, "TERM": "xterm"}
+    assert "\x1b[33m" in run_on_terminal(args, env)
+    assert "\x1b" not in run_on_terminal(args, {**env, "NO_COLOR": "1"})
+    assert "\x1b" not in run_on_terminal(args, {**env, "TERM": "dumb"})
+    assert "\x1b" not in w.ok(*args).out
+
+
+@case
+def output_that_can_not_be_written_is_an_error(w: World):
+    if not os.path.exists("/dev/full"):
+        return
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([PROGRAM, "why", "/etc/passwd"], stdout=full, env=w.env,
+                              stderr=subprocess.PIPE, cwd=w.repo, check=False)
+    assert done.returncode == 125 and b"can't write" in done.stderr, done
+
+
+run_cases()
