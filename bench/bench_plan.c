@@ -101,7 +101,7 @@ struct made {
 	struct plan *plan;
 };
 
-static int make_plan(struct arena *a, struct str text, struct made *out, struct err *e)
+static struct plan *make_plan(struct arena *a, struct str text, struct made *out, struct err *e)
 {
 	static const struct str root = STR_INIT("/srv");
 	struct config_inputs inputs = { .user = { "bench.toml", text, true } };
@@ -118,23 +118,23 @@ static int make_plan(struct arena *a, struct str text, struct made *out, struct 
 	in.places.root_count = 1;
 	config = config_load(a, &inputs, e);
 	if (!config)
-		return err_result(e);
+		return NULL;
 	times[1] = now_ms();
 	doc = config_select(a, config, &selection, e);
 	if (!doc)
-		return err_result(e);
+		return NULL;
 	in.policy = policy_compile(a, config, doc, NULL, 0, NULL, 0, e);
 	if (!in.policy)
-		return err_result(e);
+		return NULL;
 	times[2] = now_ms();
 	out->plan = plan_build(a, &in, e);
 	if (!out->plan)
-		return err_result(e);
+		return NULL;
 	times[3] = now_ms();
 	out->config_ms = times[1] - times[0];
 	out->policy_ms = times[2] - times[1];
 	out->plan_ms = times[3] - times[2];
-	return 0;
+	return out->plan;
 }
 
 static int bench_compile(size_t entries, struct err *e)
@@ -148,11 +148,10 @@ static int bench_compile(size_t entries, struct err *e)
 	make_text(&text, entries, 0);
 	for (size_t i = 0; i < rounds; i++) {
 		scoped_arena a = ARENA_INIT(ARENA_LIMIT);
-		struct made made;
-		int r = make_plan(&a, buf_str(&text), &made, e);
+		struct made made = { .plan = NULL };
 
-		if (r < 0)
-			return r;
+		if (!make_plan(&a, buf_str(&text), &made, e))
+			return err_result(e);
 		bytes = a.used_bytes;
 		if (!best.plan || made.config_ms + made.policy_ms + made.plan_ms <
 					  best.config_ms + best.policy_ms + best.plan_ms)
@@ -199,19 +198,19 @@ static int bench_answers(size_t entries, size_t globs, struct err *e)
 	scoped_arena a = ARENA_INIT(ARENA_LIMIT);
 	scoped_buf text = BUF_INIT(CONFIG_MAX_BYTES);
 	size_t sum = 0;
-	struct made made;
+	struct made made = { .plan = NULL };
+	struct plan *plan;
 	double start;
-	int r;
 
 	make_text(&text, entries, globs);
-	r = make_plan(&a, buf_str(&text), &made, e);
-	if (r < 0)
-		return r;
+	plan = make_plan(&a, buf_str(&text), &made, e);
+	if (!plan)
+		return err_result(e);
 	make_queries(&q, entries);
 	start = now_ms();
 	for (size_t round = 0; round < ANSWER_ROUNDS; round++)
 		for (size_t i = 0; i < QUERIES; i++)
-			sum += plan_resolve(made.plan, q.path[i]).access;
+			sum += plan_resolve(plan, q.path[i]).access;
 	printf("{\"bench\":\"plan_answers\",\"entries\":%zu,\"globs\":%zu,\"case\":\"%s\","
 	       "\"answers_per_second\":%.0f,\"checksum\":%zu}\n",
 	       entries, globs, globs ? "with globs" : "no globs",

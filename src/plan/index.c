@@ -69,7 +69,8 @@ static void count_rule(struct tally *t, const struct rule *rule)
 	}
 }
 
-static const struct rule *const *globs_at(const struct index *x, const struct node *node)
+/* Positions of rules; node->glob_count of them. */
+static const uint32_t *globs_at(const struct index *x, const struct node *node)
 {
 	return x->sorted + x->place_starts[node->place + 1] - node->glob_count;
 }
@@ -85,13 +86,14 @@ static int match_glob(const struct rule *glob, const struct node *node, struct s
 static void count_globs(struct tally *t, const struct index *x, const struct node *node,
 			struct str path, uint32_t layers)
 {
-	const struct rule *const *globs = globs_at(x, node);
+	const uint32_t *globs = globs_at(x, node);
 
 	for (uint32_t i = 0; i < node->glob_count; i++) {
-		int depth = globs[i]->layer < layers ? match_glob(globs[i], node, path) : -1;
+		const struct rule *glob = &x->rules[globs[i]];
+		int depth = glob->layer < layers ? match_glob(glob, node, path) : -1;
 
 		if (depth >= 0)
-			count_entry(&t->layers[globs[i]->layer], globs[i], (size_t)depth);
+			count_entry(&t->layers[glob->layer], glob, (size_t)depth);
 	}
 }
 
@@ -143,7 +145,7 @@ struct verdict index_tally(const struct index *x, const struct node *node, struc
 	memset(t.caps, 0, sizeof(t.caps));
 	for (const struct node *n = node;; n = &x->nodes[n->parent]) {
 		for (uint32_t i = 0; i < n->effective_count; i++) {
-			const struct rule *rule = x->effective[n->first_effective + i];
+			const struct rule *rule = &x->rules[x->effective[n->first_effective + i]];
 
 			if (rule->layer < layers)
 				count_rule(&t, rule);
@@ -212,10 +214,10 @@ static bool any_glob_matches(const struct index *x, const struct node *node, str
 
 	while (number != INDEX_NONE) {
 		const struct node *n = &x->nodes[number];
-		const struct rule *const *globs = globs_at(x, n);
+		const uint32_t *globs = globs_at(x, n);
 
 		for (uint32_t i = 0; i < n->glob_count; i++)
-			if (match_glob(globs[i], n, path) >= 0)
+			if (match_glob(&x->rules[globs[i]], n, path) >= 0)
 				return true;
 		number = n == x->nodes ? INDEX_NONE : x->nodes[n->parent].glob_node;
 	}
@@ -250,7 +252,7 @@ static int add_node(struct arena *a, const struct index *x, const struct node *n
 	first = x->place_starts[node->place];
 	last = x->place_starts[node->place + 1];
 	for (uint32_t i = first; i < last; i++) {
-		const struct rule *rule = x->sorted[i];
+		const struct rule *rule = &x->rules[x->sorted[i]];
 		int depth = (int)rule->depth;
 		int r;
 
@@ -278,6 +280,7 @@ static int order_trace(struct arena *a, const applied_list *list, const struct r
 	for (size_t i = 0; i < list->count; i++)
 		deepest = MAX_OF(deepest, list->items[i].depth);
 	starts = arena_array(a, deepest + 2, sizeof(*starts), e);
+	/* An array of pointers is meant. NOLINTNEXTLINE(bugprone-sizeof-expression) */
 	trace->items = arena_array(a, list->count + 1, sizeof(*trace->items), e);
 	if (!starts || !trace->items)
 		return err_result(e);
@@ -341,13 +344,13 @@ struct verdict index_resolve_below(const struct index *x, struct str path, uint3
 	return index_tally(x, find_node(x, path), path, true, MIN_OF(layer, x->layer_count));
 }
 
-const struct rule *const *index_places(const struct index *x, size_t *count)
+const uint32_t *index_places(const struct index *x, size_t *count)
 {
 	*count = x->place_count;
 	return x->places;
 }
 
-const struct rule *const *index_rules_at(const struct index *x, size_t i, size_t *count)
+const uint32_t *index_rules_at(const struct index *x, size_t i, size_t *count)
 {
 	*count = x->place_starts[i + 1] - x->place_starts[i];
 	return x->sorted + x->place_starts[i];

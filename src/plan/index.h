@@ -37,12 +37,13 @@ struct verdict index_resolve_below(const struct index *x, struct str path, uint3
 
 /*
  * The places where the answer may change: a rule for each distinct path that
- * has any (of a glob: the directory it starts from), in path_cmp() order.
+ * has any (of a glob: the directory it starts from), in path_cmp() order, as
+ * positions in the rules that the index was built from.
  */
-const struct rule *const *index_places(const struct index *x, size_t *count) NONNULL;
+const uint32_t *index_places(const struct index *x, size_t *count) NONNULL;
 
 /* The rules at the path of the i-th place, in no particular order. */
-const struct rule *const *index_rules_at(const struct index *x, size_t i, size_t *count) NONNULL;
+const uint32_t *index_rules_at(const struct index *x, size_t i, size_t *count) NONNULL;
 
 /* The rules that the index was built from. */
 bool index_is_of(const struct index *x, const struct rule *rules, size_t count) NONNULL;

@@ -11,14 +11,16 @@ struct span {
 	uint32_t low, high;
 }; /* places that a node stands for */
 
+typedef VEC(uint32_t) numbers;
+
 struct draft {
 	struct arena scratch;
 	struct arena *a;
 	struct index *x;
-	const struct rule **sorted;
-	VEC(const struct rule *) places;
-	VEC(uint32_t) place_starts;
-	VEC(const struct rule *) effective;
+	uint32_t *sorted; /* these are positions of rules */
+	numbers places;
+	numbers effective;
+	numbers place_starts; /* and these positions in `sorted` */
 	VEC(struct node) nodes;
 	VEC(struct span) spans; /* of the node at the same position */
 };
@@ -69,18 +71,19 @@ static int compare_rules(const struct rule *a, const struct rule *b)
 }
 
 /* Merges the sorted runs [low, middle) and [middle, high) of `from` into `to`. */
-static void merge(const struct rule **from, const struct rule **to, size_t low, size_t middle,
-		  size_t high)
+static void merge(const struct rule *rules, const uint32_t *from, uint32_t *to, size_t low,
+		  size_t middle, size_t high)
 {
 	size_t left = low, right = middle;
 
 	/* People write sorted lists, and a later index has the rules of an earlier one first. */
-	if (middle >= high || compare_rules(from[middle - 1], from[middle]) <= 0) {
+	if (middle >= high || compare_rules(&rules[from[middle - 1]], &rules[from[middle]]) <= 0) {
 		memcpy(to + low, from + low, (high - low) * sizeof(*to));
 		return;
 	}
 	for (size_t i = low; i < high; i++) {
-		if (left < middle && (right >= high || compare_rules(from[left], from[right]) <= 0))
+		if (left < middle &&
+		    (right >= high || compare_rules(&rules[from[left]], &rules[from[right]]) <= 0))
 			to[i] = from[left++];
 		else
 			to[i] = from[right++];
@@ -88,41 +91,46 @@ static void merge(const struct rule **from, const struct rule **to, size_t low, 
 }
 
 /* Stable, so that of equal rules the one written first decides. */
-static int sort_rules(struct draft *d, struct err *e)
+static uint32_t *sort_rules(struct draft *d, struct err *e)
 {
 	size_t count = d->x->rule_count;
-	const struct rule **from = arena_array(d->a, count + 1, sizeof(*from), e);
-	const struct rule **to;
+	uint32_t *from = arena_array(d->a, count + 1, sizeof(*from), e);
+	uint32_t *sorted = from;
+	uint32_t *to;
 
 	if (!from)
-		return err_result(e);
+		return NULL;
 	to = arena_array(&d->scratch, count + 1, sizeof(*to), e);
 	if (!to)
-		return err_result(e);
-	d->sorted = from;
-	for (size_t i = 0; i < count; i++)
-		from[i] = &d->x->rules[i];
+		return NULL;
+	for (uint32_t i = 0; i < count; i++)
+		from[i] = i;
 	for (size_t width = 1; width < count; width *= 2) {
-		const struct rule **swap = from;
+		uint32_t *swap = from;
 
 		for (size_t low = 0; low < count; low += 2 * width)
-			merge(from, to, low, MIN_OF(low + width, count),
+			merge(d->x->rules, from, to, low, MIN_OF(low + width, count),
 			      MIN_OF(low + 2 * width, count));
 		from = to;
 		to = swap;
 	}
-	if (from != d->sorted)
-		memcpy(d->sorted, from, count * sizeof(*from));
-	return 0;
+	if (from != sorted)
+		memcpy(sorted, from, count * sizeof(*from));
+	return sorted;
 }
 
-static int push_number(struct draft *d, uint32_t number, struct err *e)
+static const struct rule *sorted_rule(const struct draft *d, uint32_t i)
 {
-	uint32_t *start = VEC_PUSH(&d->scratch, &d->place_starts, e);
+	return &d->x->rules[d->sorted[i]];
+}
 
-	if (!start)
+static int push_number(struct draft *d, numbers *list, uint32_t number, struct err *e)
+{
+	uint32_t *item = VEC_PUSH(&d->scratch, list, e);
+
+	if (!item)
 		return err_result(e);
-	*start = number;
+	*item = number;
 	return 0;
 }
 
@@ -132,21 +140,18 @@ static int find_places(struct draft *d, struct err *e)
 	uint32_t count = (uint32_t)d->x->rule_count;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const struct rule **place;
-
-		if (i > 0 && str_eq(d->sorted[i]->path, d->sorted[i - 1]->path))
+		if (i > 0 && str_eq(sorted_rule(d, i)->path, sorted_rule(d, i - 1)->path))
 			continue;
-		place = VEC_PUSH(&d->scratch, &d->places, e);
-		if (!place || push_number(d, i, e) < 0)
+		if (push_number(d, &d->places, d->sorted[i], e) < 0 ||
+		    push_number(d, &d->place_starts, i, e) < 0)
 			return err_result(e);
-		*place = d->sorted[i];
 	}
-	return push_number(d, count, e);
+	return push_number(d, &d->place_starts, count, e);
 }
 
 static struct str place_path(const struct draft *d, uint32_t place)
 {
-	struct str path = d->places.items[place]->path;
+	struct str path = d->x->rules[d->places.items[place]].path;
 
 	return path.len == 1 ? STR_EMPTY : path; /* "/" is the prefix "" here */
 }
@@ -290,8 +295,7 @@ static int find_effective(struct draft *d, struct node *node, struct err *e)
 	uint32_t last = d->place_starts.items[node->place + 1];
 
 	for (uint32_t i = first; i < last; i++) {
-		const struct rule *rule = d->sorted[i];
-		const struct rule **effective;
+		const struct rule *rule = sorted_rule(d, i);
 
 		if (rule->kind == RULE_ENTRY && rule->layer == 0 && rule->access == ACCESS_WRITE)
 			node->write_depth = node->depth + 1;
@@ -299,12 +303,10 @@ static int find_effective(struct draft *d, struct node *node, struct err *e)
 			node->glob_count++;
 			continue;
 		}
-		if (i > first && !is_effective(rule, d->sorted[i - 1]))
+		if (i > first && !is_effective(rule, sorted_rule(d, i - 1)))
 			continue;
-		effective = VEC_PUSH(&d->scratch, &d->effective, e);
-		if (!effective)
+		if (push_number(d, &d->effective, d->sorted[i], e) < 0)
 			return err_result(e);
-		*effective = rule;
 		node->effective_count++;
 	}
 	return 0;
@@ -328,13 +330,12 @@ static int fill_nodes(struct draft *d, struct err *e)
 }
 
 /* A copy of a scratch array that lives as long as the index. */
-static const void *keep(struct draft *d, const void *items, size_t count, size_t size,
-			struct err *e)
+static const uint32_t *keep(struct draft *d, const numbers *list, struct err *e)
 {
-	void *copy = arena_array(d->a, count + 1, size, e);
+	uint32_t *copy = arena_array(d->a, list->count + 1, sizeof(*copy), e);
 
-	if (copy && count)
-		memcpy(copy, items, count * size);
+	if (copy && list->count)
+		memcpy(copy, list->items, list->count * sizeof(*copy));
 	return copy;
 }
 
@@ -349,15 +350,13 @@ static int finish(struct draft *d, struct err *e)
 	x->nodes = nodes;
 	x->sorted = d->sorted;
 	x->place_count = (uint32_t)d->places.count;
-	x->places = keep(d, d->places.items, d->places.count, sizeof(*d->places.items), e);
+	x->places = keep(d, &d->places, e);
 	if (!x->places)
 		return err_result(e);
-	x->place_starts = keep(d, d->place_starts.items, d->place_starts.count,
-			       sizeof(*d->place_starts.items), e);
+	x->place_starts = keep(d, &d->place_starts, e);
 	if (!x->place_starts)
 		return err_result(e);
-	x->effective =
-		keep(d, d->effective.items, d->effective.count, sizeof(*d->effective.items), e);
+	x->effective = keep(d, &d->effective, e);
 	if (!x->effective)
 		return err_result(e);
 	for (size_t i = 0; i < d->nodes.count; i++)
@@ -367,12 +366,20 @@ static int finish(struct draft *d, struct err *e)
 
 static int build(struct draft *d, struct err *e)
 {
-	int r;
+	static int (*const steps[])(struct draft * d, struct err * e) = {
+		find_places, draw_trie, make_keys, fill_nodes, finish,
+	};
 
-	(void)((r = sort_rules(d, e)) < 0 || (r = find_places(d, e)) < 0 ||
-	       (r = draw_trie(d, e)) < 0 || (r = make_keys(d, e)) < 0 ||
-	       (r = fill_nodes(d, e)) < 0 || (r = finish(d, e)) < 0);
-	return r;
+	d->sorted = sort_rules(d, e);
+	if (!d->sorted)
+		return err_result(e);
+	for (size_t i = 0; i < COUNT_OF(steps); i++) {
+		int r = steps[i](d, e);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 static struct rule make_fallback(const struct policy *p)

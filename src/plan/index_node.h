@@ -32,9 +32,10 @@ struct index {
 	struct rule fallback;		     /* for what no entry covers */
 	const struct node *nodes;	     /* [0] is "/" */
 	const uint64_t *keys;		     /* of nodes: see index_key() */
-	const struct rule *const *sorted;    /* by path; of one path the globs last */
-	const struct rule *const *effective; /* see struct node */
-	const struct rule *const *places;
+	/* Positions in `rules`: */
+	const uint32_t *sorted;	   /* by path; of one path the globs last */
+	const uint32_t *effective; /* see struct node */
+	const uint32_t *places;	   /* the first rule of each distinct path */
 	const uint32_t *place_starts; /* in `sorted`; place_count + 1 of them */
 };
 

@@ -15,10 +15,10 @@
 static enum host_type type_at(const struct builder *b, size_t i)
 {
 	size_t count;
-	const struct rule *const *rules = index_rules_at(b->plan->index, i, &count);
+	const uint32_t *rules = index_rules_at(b->plan->index, i, &count);
 
 	for (size_t k = 0; k < count; k++) {
-		const struct rule_site *site = &b->sites.items[rules[k] - b->plan->rules.items];
+		const struct rule_site *site = &b->sites.items[rules[k]];
 
 		if (site->type != HOST_MISSING)
 			return site->type;
@@ -68,12 +68,15 @@ static int find_regions(struct builder *b, struct err *e)
 {
 	region_stack around = { .items = NULL };
 	size_t count;
-	const struct rule *const *places = index_places(b->plan->index, &count);
+	const uint32_t *places = index_places(b->plan->index, &count);
 	int r = add_place(b, STR("/"), HOST_DIR, &around, e);
 
-	for (size_t i = 0; r == 0 && i < count; i++)
-		if (!str_is(places[i]->path, "/"))
-			r = add_place(b, places[i]->path, type_at(b, i), &around, e);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		struct str path = b->plan->rules.items[places[i]].path;
+
+		if (!str_is(path, "/"))
+			r = add_place(b, path, type_at(b, i), &around, e);
+	}
 	return r;
 }
 
