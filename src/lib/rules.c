@@ -138,14 +138,15 @@ const char *host_type_name(enum host_type type)
 
 const struct flip *lazy_flip_set(struct lazy_flip *lazy, int status, const struct err *e)
 {
-	struct err ignored = ERR_INIT;
+	struct err copying = ERR_INIT;
 
-	lazy->is_known = true;
 	if (status < 0) {
 		lazy->flip = (struct flip){ .is_possible = false };
-		if (arena_copy(lazy->a, str_of(e->text), &lazy->flip.why_not, &ignored) < 0)
-			lazy->flip.why_not = STR("out of memory");
+		if (e->code == ERR_NOMEM ||
+		    arena_copy(lazy->a, str_of(e->text), &lazy->flip.why_not, &copying) < 0)
+			return NULL;
 	}
+	lazy->is_known = true;
 	return &lazy->flip;
 }
 
@@ -164,6 +165,10 @@ static void page_toml(struct page *p, struct str toml)
 
 void page_flip(struct page *p, const struct flip *flip)
 {
+	if (!flip) {
+		p->out->failed = ERR_NOMEM;
+		return;
+	}
 	if (!flip->is_possible) {
 		page_text(p, "  can't be changed: ");
 		page_str(p, flip->why_not);
@@ -214,6 +219,10 @@ static void json_edits(struct json_writer *w, const struct flip *flip)
 
 void json_flip(struct json_writer *w, const struct flip *flip, const char *wanted)
 {
+	if (!flip) {
+		w->out->failed = ERR_NOMEM;
+		return;
+	}
 	json_key(w, "flip");
 	json_begin_object(w);
 	json_text(w, "to", wanted);

@@ -36,10 +36,13 @@ struct lazy_flip {
 	struct flip flip;
 };
 
-/* Takes what looking for the flip ended with; a failure becomes its `why_not`. */
+/*
+ * Takes what looking for the flip ended with. A failure becomes its `why_not`;
+ * but NULL when memory is out, which is no answer.
+ */
 const struct flip *lazy_flip_set(struct lazy_flip *lazy, int status, const struct err *e) NONNULL;
 
-/* As text that is begun by the caller, and as "flip". */
+/* As text that is begun by the caller, and as "flip". NULL makes the report fail. */
 void page_flip(struct page *p, const struct flip *flip);
 void json_flip(struct json_writer *w, const struct flip *flip, const char *wanted);
 
