@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What --help says, the man pages, the completions and the header agree, both ways."""
+
+import re
+import shutil
+import subprocess
+
+from cli import SOURCE, Skip, World, case, run_cases
+
+COMMANDS = ["init", "check", "profiles", "why", "explain", "help", "version"]
+OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|-[A-Za-z])(?![\w-])")
+
+
+def options_of(text):
+    """The options in the left column of a help text."""
+    found = set()
+    for line in text.splitlines():
+        if match := re.match(r" {2,6}(-\S.*?)(?:  |$)", line):
+            found |= set(OPTION.findall(match[1]))
+    return found
+
+
+def all_options(w):
+    return options_of(w.ok("--help").out)
+
+
+def options_in_man(text):
+    found = set()
+    for line in text.splitlines():
+        if line.startswith("."):
+            for word in re.findall(r"Fl ([A-Za-z-][\w-]*)", line):
+                found.add("-" + word)
+            # ".Op Fl -read | -write"
+            if "Fl" in line.split():
+                found |= {"-" + word for word in re.findall(r"\| (-[\w-]+)", line)}
+    return found
+
+
+@case
+def the_full_help_is_the_sum_of_the_commands(w: World):
+    each = set()
+    for command in COMMANDS:
+        each |= options_of(w.ok(command, "--help").out)
+    assert each | {"-V", "--version"} == all_options(w), each ^ all_options(w)
+
+
+@case
+def every_option_is_in_the_man_page_and_the_reverse(w: World):
+    text = (SOURCE / "man/cordon.1").read_text()
+    assert options_in_man(text) == all_options(w), options_in_man(text) ^ all_options(w)
+    for command in COMMANDS:
+        assert f".Cm {command}\n" in text and f".It Cm {command}" in text, command
+    documented = set(re.findall(r"^\.Cm (\w+)$", text, re.MULTILINE))
+    assert documented == set(COMMANDS), documented
+
+
+@case
+def every_option_is_in_the_bash_completion_and_the_reverse(w: World):
+    text = (SOURCE / "completions/cordon.bash").read_text()
+    lists = " ".join(re.findall(r'(?:policy|output|always|options)="([^"]*)"', text))
+    found = set(OPTION.findall(lists))
+    assert found == all_options(w), found ^ all_options(w)
+    assert f'commands="{" ".join(COMMANDS)}"' in text
+
+
+@case
+def every_option_is_in_the_zsh_completion_and_the_reverse(w: World):
+    text = (SOURCE / "completions/cordon.zsh").read_text()
+    found = set()
+    for braces, single in re.findall(r"'?\{(-[^}]*)\}'?\[|[*)']+(-{1,2}[A-Za-z-]+)\[", text):
+        found |= set((braces or single).split(","))
+    assert found == all_options(w), found ^ all_options(w)
+    for command in COMMANDS:
+        assert f"'{command}:" in text
+
+
+@case
+def every_option_is_in_the_fish_completion_and_the_reverse(w: World):
+    text = (SOURCE / "completions/cordon.fish").read_text()
+    lines = "\n".join(line for line in text.splitlines() if line.startswith("complete "))
+    found = {f"-{letter}" for letter in re.findall(r" -s (\w)", lines)}
+    found |= {f"--{name}" for name in re.findall(r" -l ([\w-]+)", lines)}
+    assert found == all_options(w), found ^ all_options(w)
+    for command in COMMANDS:
+        assert f" -a {command} " in text
+
+
+@case
+def the_bash_completion_completes(w: World):
+    if not shutil.which("bash"):
+        raise Skip("no bash")
+    script = (
+        f'. {SOURCE}/completions/cordon.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+        '_cordon; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+
+    def complete(*words):
+        done = subprocess.run(["bash", "-c", script, "bash", "cordon", *words], cwd=w.repo,
+                              env=w.env, capture_output=True, text=True, check=True)
+        assert not done.stderr, done.stderr
+        return done.stdout.split()
+
+    assert complete("wh") == ["why"]
+    assert complete("why", "--wr") == ["--write"]
+    assert "--platform" in complete("explain", "--p")
+    assert complete("explain", "--platform", "mac") == ["macos"]
+    assert complete("--ver") == ["--version"]
+
+
+@case
+def every_completion_parses(w: World):
+    ran = False
+    for shell in ("bash", "zsh", "fish"):
+        if shutil.which(shell):
+            ran = True
+            subprocess.run([shell, "-n", str(SOURCE / f"completions/cordon.{shell}")], check=True)
+    if not ran:
+        raise Skip("no shell that has completions")
+
+
+@case
+def the_man_pages_are_well_formed(w: World):
+    pages = sorted(str(page) for page in (SOURCE / "man").glob("*.[0-9]"))
+    assert len(pages) == 3
+    if shutil.which("mandoc"):
+        done = subprocess.run(["mandoc", "-Tlint", "-Wwarning", *pages], capture_output=True,
+                              text=True, check=False)
+        assert not done.stdout + done.stderr, done.stdout + done.stderr
+    elif shutil.which("groff"):
+        done = subprocess.run(["groff", "-mdoc", "-Tutf8", "-ww", "-z", *pages],
+                              capture_output=True, text=True, check=False)
+        assert not done.stderr, done.stderr
+    else:
+        raise Skip("neither mandoc nor groff")
+
+
+@case
+def every_function_is_in_the_man_page_and_the_reverse(w: World):
+    header = (SOURCE / "include/cordon.h").read_text()
+    declared = set(re.findall(r"^CORDON_API .*?(cordon_\w+)\(", header, re.MULTILINE))
+    documented = set(re.findall(r"^\.Fn (cordon_\w+) \"", (SOURCE / "man/libcordon.3").read_text(),
+                                re.MULTILINE))
+    assert declared == documented, declared ^ documented
+    codes = set(re.findall(r"^\t(CORDON_E_\w+) =", header, re.MULTILINE))
+    listed = set(re.findall(r"^\.It Dv (CORDON_E_\w+)", (SOURCE / "man/libcordon.3").read_text(),
+                            re.MULTILINE))
+    assert codes == listed, codes ^ listed
+
+
+@case
+def the_example_of_the_policy_page_is_valid(w: World):
+    text = (SOURCE / "man/cordon-policy.5").read_text()
+    blocks = re.findall(r"^\.Bd -literal.*?\n(.*?)^\.Ed", text, re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 2
+    for block in blocks:
+        w.ok("check", str(w.write("example.toml", block)))
+
+
+@case
+def the_policy_page_knows_every_key(w: World):
+    schema = (SOURCE / "src/policy/schema.c").read_text()
+    page = (SOURCE / "man/cordon-policy.5").read_text()
+    for key in set(re.findall(r'\{ "([a-z_0-9]+)", T_', schema)):
+        if not key.startswith("dangerously_") and key != "mitm":
+            assert re.search(rf"\b{key}\b", page), key
+
+
+run_cases()
