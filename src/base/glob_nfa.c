@@ -54,8 +54,12 @@ struct glob_nfa {
 	const struct state *states;
 	const uint16_t *edges;
 	const struct glob_class *classes;
-	const uint64_t *silent; /* the states that go on without reading */
-	const uint64_t *final;	/* the states in which a path may end */
+	/* Sets of states: */
+	const uint64_t *silent; /* they may go on without reading */
+	const uint64_t *reads;	/* they go on after some byte */
+	const uint64_t *stays;	/* they remain after any byte but '/' */
+	const uint64_t *holds;	/* they remain after a '/' too */
+	const uint64_t *final;	/* a path may end in them */
 	size_t words;
 	bool has_empty;
 };
@@ -74,7 +78,7 @@ struct build {
 	struct state *states;
 	uint16_t *edges;
 	size_t edge_count;
-	uint64_t *silent, *final;
+	uint64_t *silent, *reads, *stays, *holds, *final;
 	bool *idle; /* for each state: what comes from here on may match no component at all */
 };
 
@@ -227,45 +231,50 @@ static void fill_state(struct build *b, size_t at, enum before before, const uin
 	s->next = state_of(b, at + 1, before_next(token, before));
 }
 
-/* Backwards, so that what a state leads to is known before the state. */
-static void mark_states(struct build *b, size_t count)
+static void mark_state(struct build *b, size_t i)
 {
-	for (size_t i = count; i-- > 0;) {
-		const struct state *s = &b->states[i];
+	const struct state *s = &b->states[i];
 
-		switch ((enum op)s->op) {
-		case OP_STAR:
-			b->idle[i] = b->idle[s->next];
-			bit_set(b->silent, i);
-			break;
-		case OP_FORK:
-			for (size_t k = 0; k < s->edge_count; k++)
-				b->idle[i] |= b->idle[b->edges[s->edge_first + k]];
-			bit_set(b->silent, i);
-			break;
-		case OP_GLOBSTAR:
-			b->idle[i] = b->idle[s->next];
-			bit_set(b->silent, i);
-			if (b->idle[s->next])
-				bit_set(b->final, i);
-			break;
-		case OP_SLASH: /* "a" matches "a/" followed by what may be no component */
-			if (b->idle[s->next])
-				bit_set(b->final, i);
-			break;
-		case OP_REST:
-			b->idle[i] = true;
+	switch ((enum op)s->op) {
+	case OP_STAR:
+		b->idle[i] = b->idle[s->next];
+		bit_set(b->silent, i);
+		bit_set(b->stays, i);
+		break;
+	case OP_FORK:
+		for (size_t k = 0; k < s->edge_count; k++)
+			b->idle[i] |= b->idle[b->edges[s->edge_first + k]];
+		bit_set(b->silent, i);
+		break;
+	case OP_GLOBSTAR:
+		b->idle[i] = b->idle[s->next];
+		bit_set(b->silent, i);
+		bit_set(b->reads, i);
+		bit_set(b->stays, i);
+		bit_set(b->holds, i);
+		if (b->idle[s->next])
 			bit_set(b->final, i);
-			break;
-		case OP_END:
+		break;
+	case OP_SLASH: /* "a" matches "a/" followed by what may be no component */
+		bit_set(b->reads, i);
+		if (b->idle[s->next])
 			bit_set(b->final, i);
-			break;
-		case OP_BYTE:
-		case OP_ANY:
-		case OP_CLASS:
-		default:
-			break;
-		}
+		break;
+	case OP_REST:
+		b->idle[i] = true;
+		bit_set(b->stays, i);
+		bit_set(b->holds, i);
+		bit_set(b->final, i);
+		break;
+	case OP_END:
+		bit_set(b->final, i);
+		break;
+	case OP_BYTE:
+	case OP_ANY:
+	case OP_CLASS:
+	default:
+		bit_set(b->reads, i);
+		break;
 	}
 }
 
@@ -313,20 +322,28 @@ const struct glob_nfa *glob_nfa_new(struct arena *a, const struct glob_tokens *t
 	b.states = arena_array(a, count, sizeof(*b.states), e);
 	b.edges = arena_array(a, edges, sizeof(*b.edges), e);
 	b.idle = arena_array(a, count, sizeof(*b.idle), e);
-	b.silent = arena_array(a, n->words, sizeof(*b.silent), e);
-	b.final = arena_array(a, n->words, sizeof(*b.final), e);
-	if (!b.states || !b.edges || !b.idle || !b.silent || !b.final)
+	b.silent = arena_array(a, 5 * n->words, sizeof(*b.silent), e);
+	if (!b.states || !b.edges || !b.idle || !b.silent)
 		return NULL;
+	b.reads = b.silent + n->words;
+	b.stays = b.reads + n->words;
+	b.holds = b.stays + n->words;
+	b.final = b.holds + n->words;
 	for (size_t at = 0; at < t->count; at++)
 		for (enum before before = BEFORE_START; before < BEFORE_COUNT; before++)
 			if (b.seen[at] >> before & 1)
 				fill_state(&b, at, before, close);
-	mark_states(&b, count);
+	/* Backwards, so that what a state leads to is known before the state. */
+	for (size_t i = count; i-- > 0;)
+		mark_state(&b, i);
 
 	n->states = b.states;
 	n->edges = b.edges;
 	n->classes = t->classes;
 	n->silent = b.silent;
+	n->reads = b.reads;
+	n->stays = b.stays;
+	n->holds = b.holds;
 	n->final = b.final;
 	/* The last token with nothing before it: all of the pattern may be empty. */
 	n->has_empty = b.idle[0] || (b.seen[t->count - 1] & 1 << BEFORE_START);
@@ -355,55 +372,42 @@ static void follow(const struct glob_nfa *n, uint64_t *set, bool fresh)
 	}
 }
 
-static void read_state(const struct glob_nfa *n, size_t number, unsigned char c, uint64_t *to)
+static bool state_reads(const struct glob_nfa *n, const struct state *s, unsigned char c)
 {
-	const struct state *s = &n->states[number];
-
 	switch ((enum op)s->op) {
 	case OP_BYTE:
-		if (c == s->byte)
-			bit_set(to, s->next);
-		break;
+		return c == s->byte;
 	case OP_ANY:
-		if (c != '/')
-			bit_set(to, s->next);
-		break;
+		return c != '/';
 	case OP_CLASS:
-		if (glob_class_has(&n->classes[s->class], c))
-			bit_set(to, s->next);
-		break;
-	case OP_STAR:
-		if (c != '/')
-			bit_set(to, number);
-		break;
+		return glob_class_has(&n->classes[s->class], c);
 	case OP_SLASH:
-		if (c == '/')
-			bit_set(to, s->next);
-		break;
 	case OP_GLOBSTAR:
-		bit_set(to, number);
-		if (c == '/')
-			bit_set(to, s->next);
-		break;
+		return c == '/';
+	case OP_STAR:
 	case OP_REST:
-		bit_set(to, number);
-		break;
 	case OP_FORK:
 	case OP_END:
 	default:
-		break;
+		return false;
 	}
 }
 
 /* The states after reading `c`, with all that follows silently; false when there are none. */
 static bool read_byte(const struct glob_nfa *n, const uint64_t *from, unsigned char c, uint64_t *to)
 {
+	const uint64_t *remain = c == '/' ? n->holds : n->stays;
 	uint64_t any = 0;
 
-	memset(to, 0, n->words * sizeof(*to));
 	for (size_t w = 0; w < n->words; w++)
-		for (uint64_t left = from[w]; left; left &= left - 1)
-			read_state(n, w * 64 + (size_t)__builtin_ctzll(left), c, to);
+		to[w] = from[w] & remain[w];
+	for (size_t w = 0; w < n->words; w++)
+		for (uint64_t left = from[w] & n->reads[w]; left; left &= left - 1) {
+			const struct state *s = &n->states[w * 64 + (size_t)__builtin_ctzll(left)];
+
+			if (state_reads(n, s, c))
+				bit_set(to, s->next);
+		}
 	follow(n, to, c == '/');
 	for (size_t w = 0; w < n->words; w++)
 		any |= to[w];
@@ -481,12 +485,7 @@ bool glob_nfa_may_match_below(const struct glob_nfa *n, struct str path)
 	}
 	/* A state that only ends, or only leads on, reads no name. */
 	for (size_t w = 0; w < n->words; w++)
-		for (uint64_t left = sets[now][w]; left; left &= left - 1) {
-			size_t number = w * 64 + (size_t)__builtin_ctzll(left);
-			enum op op = (enum op)n->states[number].op;
-
-			if (op != OP_END && op != OP_FORK)
-				return true;
-		}
+		if (sets[now][w] & (n->reads[w] | n->stays[w]))
+			return true;
 	return false;
 }

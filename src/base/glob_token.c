@@ -31,6 +31,16 @@ static void add_byte(struct scan *s, char c)
 	token->byte = (uint8_t)c;
 }
 
+/* Three stars are one already; any more would only cost time. */
+static void add_star(struct scan *s)
+{
+	const struct glob_token *end = s->out->list + s->out->count;
+
+	if (s->out->count < 3 || end[-1].type != GLOB_STAR || end[-2].type != GLOB_STAR ||
+	    end[-3].type != GLOB_STAR)
+		add(s, GLOB_STAR);
+}
+
 /* One member of a class at `*at`, its escape removed; false where the class can't go on. */
 static bool class_member(struct str p, size_t *at, unsigned char *out)
 {
@@ -143,7 +153,7 @@ static int scan_all(struct scan *s, struct err *e)
 		} else if (c == '{' || c == ',' || c == '}') {
 			scan_brace(s, c);
 		} else if (c == '*') {
-			add(s, GLOB_STAR);
+			add_star(s);
 		} else if (c == '?') {
 			add(s, GLOB_ANY);
 		} else {
