@@ -161,7 +161,7 @@ TEST(a_changed_project_is_untrusted_and_named)
 TEST(trust_is_for_one_directory_only)
 {
 	static const char project[] = "filesystem = { '/opt' = 'write' }";
-	char user[512];
+	char user[1024];
 	char *at;
 
 	(void)snprintf(user, sizeof(user), "%s", trusting(project, ""));
@@ -176,7 +176,7 @@ TEST(trust_is_for_one_directory_only)
 TEST(a_digest_may_be_in_capitals)
 {
 	static const char project[] = "filesystem = { '/opt' = 'write' }";
-	char user[512];
+	char user[1024];
 
 	(void)snprintf(user, sizeof(user), "%s", trusting(project, ""));
 	for (char *c = strstr(user, "sha256:") + 7; *c != '\''; c++)
