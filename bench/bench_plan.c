@@ -7,7 +7,8 @@
  *	 "compile_ms":…,"peak_bytes":…,"max_rss_kb":…}
  *	{"bench":"plan_answers","entries":10000,"globs":0,"case":"…","answers_per_second":…}
  *
- * The host is made up and has no cost of its own: all that the policy names is
+ * Each is the best of several rounds: other work on the machine disturbs less. The
+ * host is made up and has no cost of its own: all that the policy names is
  * an existing directory.
  */
 #include <errno.h>
@@ -21,7 +22,7 @@
 #include "plan/plan.h"
 #include "policy/policy.h"
 
-enum { FILES_IN_DIR = 100, GLOBS = 4, QUERIES = 1 << 14, ANSWER_ROUNDS = 200 };
+enum { FILES_IN_DIR = 100, GLOBS = 4, QUERIES = 1 << 14, ANSWER_ROUNDS = 40 };
 
 #define ARENA_LIMIT ((size_t)2 << 30)
 
@@ -200,21 +201,24 @@ static int bench_answers(size_t entries, size_t globs, struct err *e)
 	size_t sum = 0;
 	struct made made = { .plan = NULL };
 	struct plan *plan;
-	double start;
+	double best_ms = 0;
 
 	make_text(&text, entries, globs);
 	plan = make_plan(&a, buf_str(&text), &made, e);
 	if (!plan)
 		return err_result(e);
 	make_queries(&q, entries);
-	start = now_ms();
-	for (size_t round = 0; round < ANSWER_ROUNDS; round++)
+	for (size_t round = 0; round < ANSWER_ROUNDS; round++) {
+		double start = now_ms(), took;
+
 		for (size_t i = 0; i < QUERIES; i++)
 			sum += plan_resolve(plan, q.path[i]).access;
+		took = now_ms() - start;
+		best_ms = round == 0 || took < best_ms ? took : best_ms;
+	}
 	printf("{\"bench\":\"plan_answers\",\"entries\":%zu,\"globs\":%zu,\"case\":\"%s\","
 	       "\"answers_per_second\":%.0f,\"checksum\":%zu}\n",
-	       entries, globs, globs ? "with globs" : "no globs",
-	       (double)QUERIES * ANSWER_ROUNDS / ((now_ms() - start) / 1e3), sum);
+	       entries, globs, globs ? "with globs" : "no globs", QUERIES / (best_ms / 1e3), sum);
 	return 0;
 }
 
