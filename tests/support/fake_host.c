@@ -266,8 +266,11 @@ static int list(void *user, struct str path,
 	struct fake_file *f;
 	int r = begin(h, path, &way, &f, e);
 
-	if (r < 0 || !f || f->type != HOST_DIR || f->is_closed)
+	if (r < 0)
 		return r;
+	if (!f || f->type != HOST_DIR || f->is_closed)
+		return FAIL_SYS(e, way == HOST_HIDDEN || (f && f->is_closed) ? EACCES : ENOENT,
+				"fake host: %.*s", STR_ARG(path));
 	for (size_t i = position_of(h, path) + 1; i < h->count; i++) {
 		struct fake_file *below = &h->files[i];
 

@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: MIT */
+/* Git directories, P9 and P10 (plan/git.c, git_rules.c, git_text.c). */
+#include "test.h"
+
+#include "plan/git.h"
+#include "plan/git_text.h"
+#include "plan_lists.h"
+
+/* A git directory as `git init` makes it. */
+#define GIT_DIR(path)                                 \
+	"f " path "/HEAD = ref: refs/heads/main\\n\n" \
+	"f " path "/config\nd " path "/objects/info\nd " path "/refs\nd " path "/hooks\n"
+
+/* The git directory of a linked worktree. */
+#define LINKED(common, name, worktree)                                    \
+	"f " common "/worktrees/" name "/HEAD\n"                          \
+	"f " common "/worktrees/" name "/commondir = ../..\\n\n"          \
+	"f " common "/worktrees/" name "/gitdir = " worktree "/.git\\n\n" \
+	"f " worktree "/.git = gitdir: " common "/worktrees/" name "\\n\n"
+
+#define ENTRIES(more, entries) \
+	"[permissions.dev]\n" more "[permissions.dev.filesystem]\n':root' = 'read'\n" entries
+
+static bool plan(struct world *w, const char *user)
+{
+	w->user = user;
+	w->profile = "dev";
+	if (world_plan(w))
+		return true;
+	printf("# %s\n", w->e.text);
+	return false;
+}
+
+/* ---- P9 ----------------------------------------------------------------- */
+
+TEST(a_pointer_file_protects_itself_its_git_dir_and_the_common_dir)
+{
+	scoped_world w;
+
+	world_init(&w, GIT_DIR("/main/.git") LINKED("/main/.git", "wt", "/wt"), "/wt");
+	REQUIRE(plan(&w, ENTRIES("", "'/wt' = 'write'\n'/main' = 'write'\n")));
+	CHECK_INT(world_access(&w, "/wt/.git"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/wt/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/main/.git/worktrees/wt/HEAD"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/main/.git/config"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/main/x"), ACCESS_WRITE);
+	REQUIRE(find_git_dir(&w, "/main/.git/worktrees/wt"));
+	CHECK(str_is(find_git_dir(&w, "/main/.git/worktrees/wt")->common_dir, "/main/.git"));
+	CHECK(str_is(find_git_dir(&w, "/main/.git/worktrees/wt")->worktree, "/wt"));
+}
+
+TEST(the_common_dir_is_protected_where_it_lies_below_something_writable)
+{
+	scoped_world w;
+
+	/* /src is a root, but /src/main is none: only the pointer leads there. */
+	world_init(&w, GIT_DIR("/src/main/.git") LINKED("/src/main/.git", "wt", "/wt"), "/wt");
+	REQUIRE(plan(&w, ENTRIES("", "'/wt' = 'write'\n'/src' = 'write'\n")));
+	CHECK_INT(world_access(&w, "/src/main/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/src/main/.git/config"), ACCESS_READ);
+	CHECK(find_pin(&w, "/src/main"));
+	/* Where nothing leads there, it is a directory like any other. */
+	world_done(&w);
+	world_init(&w, GIT_DIR("/src/main/.git") "d /wt\n", "/wt");
+	REQUIRE(plan(&w, ENTRIES("", "'/wt' = 'write'\n'/src' = 'write'\n")));
+	CHECK_INT(world_access(&w, "/src/main/.git/config"), ACCESS_WRITE);
+}
+
+TEST(an_entry_at_the_common_dir_lifts_it_with_all_inside)
+{
+	scoped_world w;
+
+	world_init(&w, GIT_DIR("/main/.git") LINKED("/main/.git", "wt", "/wt"), "/wt");
+	REQUIRE(plan(&w, ENTRIES("", "'/wt' = 'write'\n'/main/.git' = 'write'\n")));
+	CHECK_INT(world_access(&w, "/main/.git/config"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/main/.git/worktrees/wt/HEAD"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/wt/.git"), ACCESS_READ);
+}
+
+TEST(other_linked_worktrees_keep_their_pointers)
+{
+	scoped_world w;
+
+	world_init(&w,
+		   GIT_DIR("/src/main/.git") LINKED("/src/main/.git", "a", "/src/a")
+			   LINKED("/src/main/.git", "b", "/src/b") "d /src/c\n",
+		   "/src/main");
+	REQUIRE(plan(&w, ENTRIES("", "'/src' = 'write'\n")));
+	CHECK_INT(world_access(&w, "/src/a/.git"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/src/b/.git"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/src/b/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/src/c/.git"), ACCESS_WRITE);
+	CHECK(find_pin(&w, "/src/a"));
+}
+
+TEST(submodules_keep_their_pointers_also_in_nested_ones)
+{
+	scoped_world w;
+
+	world_init(
+		&w,
+		GIT_DIR("/repo/.git") GIT_DIR("/repo/.git/modules/vendor/lib") GIT_DIR(
+			"/repo/.git/modules/vendor/lib/modules/deep") "f "
+								      "/repo/.git/modules/vendor/"
+								      "lib/config = "
+								      "[core]\\n\\tworktree = "
+								      "../../../../vendor/lib\\n\n"
+								      "f "
+								      "/repo/.git/modules/vendor/"
+								      "lib/modules/deep/config = "
+								      "[core]\\nworktree = "
+								      "\"../../../../../../vendor/"
+								      "lib/deep\"\\n\n"
+								      "f /repo/vendor/lib/.git = "
+								      "gitdir: "
+								      "../../.git/modules/vendor/"
+								      "lib\\n\n"
+								      "f "
+								      "/repo/vendor/lib/deep/.git "
+								      "= gitdir: "
+								      "../../../.git/modules/"
+								      "vendor/lib/modules/"
+								      "deep\\n\n",
+		"/repo");
+	REQUIRE(plan(&w, WORKSPACE("")));
+	CHECK_INT(world_access(&w, "/repo/vendor/lib/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/vendor/lib/.git"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/vendor/lib/deep/.git"), ACCESS_READ);
+	CHECK(find_git_dir(&w, "/repo/.git/modules/vendor/lib/modules/deep"));
+	CHECK(find_pin(&w, "/repo/vendor/lib/deep"));
+}
+
+TEST(a_submodule_with_a_git_directory_of_its_own_is_found_by_gitmodules)
+{
+	scoped_world w;
+
+	world_init(&w,
+		   GIT_DIR("/repo/.git")
+			   GIT_DIR("/repo/old/.git") "f /repo/.gitmodules = [submodule "
+						     "\"o\"]\\n\\tpath = old\\n"
+						     "[submodule \"e\"]\\n\\tpath = "
+						     "empty\\n[submodule \"m\"]\\n\\tpath = gone\\n"
+						     "[submodule \"x\"]\\n\\tpath = ../out\\n\n"
+						     "d /repo/empty\nd /out\n",
+		   "/repo");
+	REQUIRE(plan(&w, ENTRIES("", "'/repo' = 'write'\n'/out' = 'write'\n")));
+	CHECK_INT(world_access(&w, "/repo/old/.git/config"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/old/x"), ACCESS_WRITE);
+	/* Not fetched: a placeholder for .git would break git, so the directory stays empty. */
+	CHECK_INT(world_access(&w, "/repo/empty/.git"), ACCESS_READ);
+	CHECK(!find_placeholder(&w, "/repo/empty/.git"));
+	CHECK_INT(world_access(&w, "/repo/gone"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/out/x"), ACCESS_WRITE);
+}
+
+TEST(malformed_pointers_protect_themselves_only)
+{
+	static const char *const texts[] = {
+		"",	 "gitdir:", "nonsense\\n", "gitdir: \\n", "gitdir: a\\0b", "gitdir: loop/x",
+		"\\0\\0"
+	};
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		char host[256];
+		scoped_world w;
+
+		snprintf(host, sizeof(host), "f /repo/.git = %s\nl /repo/loop -> loop\n", texts[i]);
+		world_init(&w, host, "/repo");
+		REQUIRE(plan(&w, WORKSPACE("")));
+		CHECK_INT(world_access(&w, "/repo/.git"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/repo/x"), ACCESS_WRITE);
+		CHECK_INT(w.plan->git_dirs.count, 0);
+		CHECK(has_note(&w, "/repo/.git is a file"));
+	}
+}
+
+TEST(a_pointer_to_the_root_or_above_locks_nothing)
+{
+	static const char *const texts[] = { ".", "..", "/" };
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		char host[256];
+		scoped_world w;
+
+		snprintf(host, sizeof(host), "f /src/repo/.git = gitdir: %s\\n\n", texts[i]);
+		world_init(&w, host, "/src/repo");
+		REQUIRE(plan(&w, WORKSPACE("")));
+		CHECK_INT(world_access(&w, "/src/repo/.git"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/src/repo/x"), ACCESS_WRITE);
+	}
+}
+
+TEST(a_pointer_to_what_is_missing_protects_that_place)
+{
+	scoped_world w;
+
+	world_init(&w, "f /repo/.git = gitdir: meta/git\\n\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("")));
+	CHECK_INT(world_access(&w, "/repo/meta/git/config"), ACCESS_READ);
+	CHECK(find_placeholder(&w, "/repo/meta"));
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+	CHECK_INT(world_access(&w, "/repo/meta/git/config"), ACCESS_READ);
+	CHECK(find_placeholder(&w, "/repo/meta"));
+}
+
+TEST(pointers_that_lead_in_circles_end)
+{
+	scoped_world w;
+
+	world_init(&w,
+		   GIT_DIR("/a") "f /a/commondir = /b\\n\n" GIT_DIR(
+			   "/b") "f /b/commondir = /a\\n\nf /repo/.git = gitdir: /a\\n\n",
+		   "/repo");
+	REQUIRE(plan(&w, ENTRIES("", "'/repo' = 'write'\n'/a' = 'write'\n'/b' = 'write'\n")));
+	CHECK_INT(world_access(&w, "/a/config"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/b/config"), ACCESS_READ);
+}
+
+TEST(a_linked_git_is_protected_as_link_and_target)
+{
+	scoped_world w;
+
+	world_init(&w, GIT_DIR("/repo/meta") "l /repo/.git -> meta\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("")));
+	CHECK_INT(world_access(&w, "/repo/.git"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/meta/config"), ACCESS_READ);
+	CHECK(find_link(&w, "/repo/.git"));
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+	CHECK(find_link(&w, "/repo/.git"));
+	CHECK_INT(world_access(&w, "/repo/meta/index"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/meta/config"), ACCESS_READ);
+}
+
+TEST(without_git_a_bare_layout_can_not_be_made)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("")));
+	CHECK(find_placeholder(&w, "/repo/.git"));
+	CHECK(find_placeholder(&w, "/repo/commondir"));
+	CHECK(find_placeholder(&w, "/repo/refs"));
+	CHECK_INT(world_access(&w, "/repo/objects"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/HEAD"), ACCESS_WRITE);
+	fake_host_add(&w.host, "d /repo/refs\nd /repo/objects\nf /repo/commondir\n");
+	REQUIRE(plan(&w, WORKSPACE("")));
+	CHECK(find_placeholder(&w, "/repo/HEAD"));
+	CHECK_INT(world_access(&w, "/repo/commondir"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/refs/x"), ACCESS_WRITE);
+	REQUIRE(plan(&w, WORKSPACE("git = 'write'\n")));
+	CHECK(!find_placeholder(&w, "/repo/HEAD"));
+	CHECK_INT(world_access(&w, "/repo/commondir"), ACCESS_WRITE);
+	/* Nor where .git is an empty directory, e.g. the placeholder of another run. */
+	world_done(&w);
+	world_init(&w, "d /repo/.git\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+	CHECK(find_placeholder(&w, "/repo/refs"));
+	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_READ);
+}
+
+TEST(a_part_of_another_kind_can_not_be_replaced)
+{
+	scoped_world w;
+
+	world_init(&w, "f /repo/refs\nd /repo/objects\nf /repo/HEAD\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("")));
+	CHECK_INT(world_access(&w, "/repo/refs"), ACCESS_READ);
+}
+
+TEST(a_root_that_is_a_git_directory_is_protected_whole)
+{
+	scoped_world w;
+
+	world_init(&w, GIT_DIR("/src/repo.git") "d /src/repo.git/wt\n", "/src/repo.git");
+	REQUIRE(plan(&w, WORKSPACE("")));
+	CHECK_INT(world_access(&w, "/src/repo.git/hooks/x"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/src/repo.git/index"), ACCESS_READ);
+	/* Also when it is named; only what is inside can be lifted. */
+	REQUIRE(plan(&w, ENTRIES("", "'/src/repo.git' = 'write'\n'/src/repo.git/wt' = 'write'\n")));
+	CHECK_INT(world_access(&w, "/src/repo.git/config"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/src/repo.git/wt/x"), ACCESS_WRITE);
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+	CHECK_INT(world_access(&w, "/src/repo.git/refs/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/src/repo.git/config"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/src/repo.git/hooks/x"), ACCESS_READ);
+	REQUIRE(plan(&w, WORKSPACE("git = 'write'\n")));
+	CHECK_INT(world_access(&w, "/src/repo.git/config"), ACCESS_WRITE);
+}
+
+TEST(a_git_directory_that_an_entry_names_as_such_is_lifted)
+{
+	scoped_world w;
+
+	world_init(&w, GIT_DIR("/repo/.git") GIT_DIR("/repo/.git/modules/a") "d /w\n", "/w");
+	REQUIRE(plan(&w, ENTRIES("", "'/repo/.git' = 'write'\n")));
+	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_WRITE);
+	CHECK(!find_placeholder(&w, "/repo/.git/commondir"));
+	REQUIRE(plan(&w, ENTRIES("", "'/repo' = 'write'\n'/repo/.git/modules/a' = 'write'\n")));
+	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/.git/modules/a/config"), ACCESS_WRITE);
+	/* That it happens to be the workspace does not name it. */
+	world_done(&w);
+	world_init(&w, GIT_DIR("/repo/.git"), "/repo/.git");
+	REQUIRE(plan(&w, WORKSPACE("")));
+	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_READ);
+	/* A subpath does. */
+	world_done(&w);
+	world_init(&w, GIT_DIR("/repo/.git"), "/repo");
+	REQUIRE(plan(&w, "[permissions.dev.filesystem.':workspace_roots']\n'.' = 'write'\n"
+			 "'.git' = 'write'\n"));
+	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_WRITE);
+}
+
+/* ---- P10 ---------------------------------------------------------------- */
+
+static const char *const parts[] = { "hooks",	  "config", "config.worktree",
+				     "commondir", "gitdir", "objects/info/alternates" };
+
+static void check_parts(const struct world *w, const char *dir)
+{
+	char path[256];
+
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, parts[i]);
+		if (world_access(w, path) != ACCESS_READ)
+			printf("# %s\n", path);
+		CHECK_INT(world_access(w, path), ACCESS_READ);
+		CHECK(find_rule(w, RULE_GIT, path));
+	}
+	snprintf(path, sizeof(path), "%s/index", dir);
+	CHECK_INT(world_access(w, path), ACCESS_WRITE);
+}
+
+TEST(commit_caps_the_parts_and_pins_the_rest)
+{
+	const struct placeholder *p;
+	scoped_world w;
+
+	world_init(&w, GIT_DIR("/repo/.git"), "/repo");
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+	check_parts(&w, "/repo/.git");
+	CHECK(find_pin(&w, "/repo/.git"));
+	CHECK(find_pin(&w, "/repo/.git/objects/info"));
+	p = find_placeholder(&w, "/repo/.git/commondir");
+	REQUIRE(p);
+	CHECK_INT(p->kind, PLACEHOLDER_FILE);
+	CHECK(str_is(p->content, "."));
+	p = find_placeholder(&w, "/repo/.git/config.worktree");
+	REQUIRE(p);
+	CHECK_INT(p->kind, PLACEHOLDER_FILE);
+	CHECK(str_is(p->content, ""));
+	p = find_placeholder(&w, "/repo/.git/objects/info/alternates");
+	REQUIRE(p);
+	CHECK_INT(p->kind, PLACEHOLDER_FILE);
+	p = find_placeholder(&w, "/repo/.git/gitdir");
+	REQUIRE(p);
+	CHECK_INT(p->kind, PLACEHOLDER_DIR);
+	CHECK(!find_placeholder(&w, "/repo/.git/hooks"));
+	CHECK(is_of_plan(&w, p->rule));
+}
+
+TEST(an_explicit_entry_lifts_what_commit_caps)
+{
+	scoped_world w;
+
+	world_init(&w, GIT_DIR("/repo/.git"), "/repo");
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n") "'/repo/.git/hooks' = 'write'\n"));
+	CHECK_INT(world_access(&w, "/repo/.git/hooks/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_READ);
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n") "'/repo/.git' = 'write'\n"));
+	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.git/objects/info/alternates"), ACCESS_WRITE);
+}
+
+TEST(commit_works_in_a_linked_worktree_whose_repository_lies_elsewhere)
+{
+	scoped_world w;
+
+	world_init(&w, GIT_DIR("/main/.git") LINKED("/main/.git", "wt", "/wt"), "/wt");
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+	CHECK_INT(world_access(&w, "/wt/.git"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/main/x"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/main/.git/refs/heads/x"), ACCESS_WRITE);
+	check_parts(&w, "/main/.git");
+	check_parts(&w, "/main/.git/worktrees/wt");
+	REQUIRE(find_rule(&w, RULE_ENTRY, "/main/.git"));
+	CHECK(str_is(find_rule(&w, RULE_ENTRY, "/main/.git")->key, "git = \"commit\""));
+	REQUIRE(plan(&w, WORKSPACE("git = 'write'\n")));
+	CHECK_INT(world_access(&w, "/main/.git/config"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/wt/.git"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/main/x"), ACCESS_READ);
+	REQUIRE(plan(&w, WORKSPACE("")));
+	CHECK_INT(world_access(&w, "/main/.git/index"), ACCESS_READ);
+}
+
+TEST(commit_works_in_a_submodule_whose_repository_lies_elsewhere)
+{
+	scoped_world w;
+
+	world_init(&w,
+		   GIT_DIR("/super/.git") GIT_DIR(
+			   "/super/.git/modules/lib") "f /super/.git/modules/lib/config = "
+						      "[core]\\nworktree = ../../../lib\\n\n"
+						      "f /super/lib/.git = gitdir: "
+						      "../.git/modules/lib\\n\n",
+		   "/super/lib");
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+	check_parts(&w, "/super/.git/modules/lib");
+	CHECK_INT(world_access(&w, "/super/.git/index"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/super/lib/.git"), ACCESS_READ);
+	/* From the outer one the inner is as usable, and as capped. */
+	world_done(&w);
+	world_init(&w,
+		   GIT_DIR("/super/.git") GIT_DIR(
+			   "/super/.git/modules/lib") "f /super/.git/modules/lib/config = "
+						      "[core]\\nworktree = ../../../lib\\n\n"
+						      "f /super/lib/.git = gitdir: "
+						      "../.git/modules/lib\\n\n" LINKED(
+							      "/super/.git/modules/lib", "w", "/w"),
+		   "/super");
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+	check_parts(&w, "/super/.git");
+	check_parts(&w, "/super/.git/modules/lib");
+	check_parts(&w, "/super/.git/modules/lib/worktrees/w");
+	CHECK_INT(world_access(&w, "/super/lib/.git"), ACCESS_READ);
+}
+
+TEST(a_forged_pointer_raises_nothing)
+{
+	static const char *const forged[] = {
+		/* Another repository, which knows nothing of this root. */
+		"f /repo/.git = gitdir: /main/.git\\n\n",
+		/* A git directory made up inside the root that claims to share with it. */
+		"f /repo/.git = gitdir: fake\\n\nf /repo/fake/HEAD\n"
+		"f /repo/fake/commondir = /main/.git\\n\nf /repo/fake/gitdir = /repo/.git\\n\n",
+		"f /repo/.git/HEAD\nf /repo/.git/commondir = /main/.git\\n\n",
+		"l /repo/.git -> /main/.git\n",
+		/* Not git's at all. */
+		"f /repo/.git = gitdir: /home/me/.ssh\\n\nd /home/me/.ssh\n",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(forged); i++) {
+		scoped_world w;
+
+		world_init(&w, GIT_DIR("/main/.git"), "/repo");
+		fake_host_add(&w.host, forged[i]);
+		REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+		CHECK_INT(world_access(&w, "/main/.git/index"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/home/me/.ssh/x"), ACCESS_READ);
+		CHECK(has_note(&w, "is not made writable"));
+	}
+}
+
+TEST(a_git_directory_that_is_denied_or_named_is_not_raised)
+{
+	static const char *const entries[] = {
+		ENTRIES("git = 'commit'\n", "'/main' = 'deny'\n'/wt' = 'write'\n"),
+		ENTRIES("git = 'commit'\n", "'/main/.git' = 'deny'\n'/wt' = 'write'\n"),
+		ENTRIES("git = 'commit'\n", "'/main/.git' = 'read'\n'/wt' = 'write'\n"),
+	};
+
+	for (size_t i = 0; i < COUNT_OF(entries); i++) {
+		scoped_world w;
+
+		world_init(&w, GIT_DIR("/main/.git") LINKED("/main/.git", "wt", "/wt"), "/wt");
+		REQUIRE(plan(&w, entries[i]));
+		CHECK_INT(world_access(&w, "/main/.git/index"), i < 2 ? ACCESS_DENY : ACCESS_READ);
+		CHECK(has_note(&w, "is not made writable"));
+	}
+}
+
+TEST(denies_inside_a_raised_git_directory_stay)
+{
+	scoped_world w;
+
+	world_init(&w, GIT_DIR("/main/.git") LINKED("/main/.git", "wt", "/wt") "f /main/.git/key\n",
+		   "/wt");
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n") "'/main/.git/key' = 'deny'\n"));
+	CHECK_INT(world_access(&w, "/main/.git/key"), ACCESS_DENY);
+	CHECK_INT(world_access(&w, "/main/.git/index"), ACCESS_WRITE);
+}
+
+/* ---- Limits ------------------------------------------------------------- */
+
+TEST(what_can_not_be_looked_at_whole_is_an_error)
+{
+	static const char line[] = "f /repo/.git/config = ";
+	static char text[GIT_MAX_CONFIG_BYTES + sizeof(line) + 1];
+	scoped_world w;
+
+	world_init(&w, GIT_DIR("/repo/.git"), "/repo");
+	memset(text, '#', sizeof(text) - 1);
+	memcpy(text, line, sizeof(line) - 1);
+	fake_host_add(&w.host, text);
+	w.profile = ":workspace";
+	CHECK(!world_plan(&w));
+	CHECK_INT(w.e.code, ERR_LIMIT);
+	CHECK(strstr(w.e.text, "/repo/.git/config"));
+}
+
+TEST(modules_too_deep_are_an_error)
+{
+	static const char path[] = "d /repo/.git/modules/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16\n";
+	scoped_world w;
+
+	world_init(&w, GIT_DIR("/repo/.git"), "/repo");
+	fake_host_add(&w.host, path);
+	w.profile = ":workspace";
+	CHECK(!world_plan(&w));
+	CHECK_INT(w.e.code, ERR_LIMIT);
+	CHECK(strstr(w.e.text, "deep"));
+}
+
+TEST(every_failure_of_the_host_is_passed_on)
+{
+	size_t calls;
+	scoped_world w;
+
+	world_init(&w,
+		   GIT_DIR("/main/.git") LINKED("/main/.git", "wt", "/wt")
+			   GIT_DIR("/main/.git/modules/lib") "f /wt/.gitmodules\n",
+		   "/wt");
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+	calls = w.host.calls;
+	for (size_t i = 1; i <= calls; i++) {
+		w.host.calls = 0;
+		w.host.fail_at = i;
+		if (world_plan(&w))
+			printf("# call %zu\n", i);
+		CHECK(!w.plan);
+		CHECK_INT(w.e.code, ERR_SYS);
+	}
+}
+
+/* ---- Texts -------------------------------------------------------------- */
+
+static char seen[512];
+
+static int add_seen(void *arg, const struct git_setting *s, struct err *e)
+{
+	char *text = arg;
+	size_t len = strlen(text);
+
+	(void)e;
+	snprintf(text + len, sizeof(seen) - len, "%.*s|%.*s|%.*s=%.*s;", STR_ARG(s->section),
+		 STR_ARG(s->subsection), STR_ARG(s->name), STR_ARG(s->value));
+	return 0;
+}
+
+static const char *settings(const char *text)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct err e = ERR_INIT;
+
+	seen[0] = '\0';
+	return git_config_each(&a, str_of(text), add_seen, seen, &e) < 0 ? NULL : seen;
+}
+
+TEST(settings_are_read_as_git_reads_them)
+{
+	CHECK_STR(settings("[core]\n\tworktree = a b \t\n"), "core||worktree=a b;");
+	CHECK_STR(settings("[core] worktree=x ; no\n[a \"b\\\"c]\"]\nd\n"),
+		  "core||worktree=x;a|b\"c]|d=;");
+	CHECK_STR(settings("[c]\nw = \"a # b\" c# d\n"), "c||w=a # b c;");
+	CHECK_STR(settings("[c]\nw = a\\\n  b\\tc\\\\\n"), "c||w=a  b\tc\\;");
+	CHECK_STR(settings("[c]\r\nw = a\r\nx=\" y \"\r\n"), "c||w=a;c||x= y ;");
+	CHECK_STR(settings("\xef\xbb\xbf[a.b]\nc=d"), "a|b|c=d;");
+	CHECK_STR(settings("# x\n; y\n[c\n=\n!\n[d]e=f"), "d||e=f;");
+	CHECK_STR(settings("[c]\nw=\"a"), "c||w=a;");
+	CHECK_STR(settings("[c]\nw=\\"), "c||w=;");
+	CHECK_STR(settings("["), "");
+	CHECK_STR(settings(""), "");
+}
+
+TEST(pointers_are_read_as_git_reads_them)
+{
+	struct str path;
+
+	REQUIRE(git_pointer_parse(STR("gitdir: /a b\r\n\n"), &path));
+	CHECK(str_is(path, "/a b"));
+	CHECK(!git_pointer_parse(STR("gitdir:/a"), &path));
+	CHECK(!git_pointer_parse(STR(" gitdir: /a"), &path));
+	CHECK(!git_pointer_parse(STR("gitdir: \n"), &path));
+	REQUIRE(git_path_parse(STR("../..\n"), &path));
+	CHECK(str_is(path, "../.."));
+	CHECK(!git_path_parse(STR("\n"), &path));
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* The names that globs deny, P6 (plan/masked.c). */
+#include "test.h"
+
+#include "plan_lists.h"
+
+static bool plan(struct world *w, const char *user)
+{
+	w->user = user;
+	w->profile = "dev";
+	if (world_plan(w))
+		return true;
+	printf("# %s\n", w->e.text);
+	return false;
+}
+
+TEST(existing_names_are_found_whatever_they_are)
+{
+	scoped_world w;
+
+	world_init(&w,
+		   "f /repo/.env\nf /repo/a/b/.env\nd /repo/c/.env/x\no /repo/d/.env\n"
+		   "f /repo/a/.env.md\nd /repo/.git\nf /other/.env\n",
+		   "/repo");
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/**/.env' = 'deny'\n"));
+	CHECK_INT(w.plan->masked.count, 4);
+	REQUIRE(find_masked(&w, "/repo/c/.env"));
+	CHECK_INT(find_masked(&w, "/repo/c/.env")->type, HOST_DIR);
+	CHECK(is_of_plan(&w, find_masked(&w, "/repo/c/.env")->rule));
+	CHECK_INT(find_masked(&w, "/repo/c/.env")->rule->kind, RULE_GLOB);
+	CHECK(find_masked(&w, "/repo/d/.env"));
+	CHECK_INT(world_access(&w, "/repo/a/b/.env"), ACCESS_DENY);
+	CHECK_INT(world_access(&w, "/repo/a/.env.md"), ACCESS_WRITE);
+	CHECK(find_pin(&w, "/repo/a/b"));
+	CHECK(has_note(&w, "when they are seen"));
+}
+
+TEST(strict_globs_say_nothing_of_a_watch)
+{
+	scoped_world w;
+
+	world_init(&w, "f /repo/.env\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("globs = 'strict'\n") "'/repo/**/.env' = 'deny'\n"));
+	CHECK(find_masked(&w, "/repo/.env"));
+	CHECK(!has_note(&w, "when they are seen"));
+}
+
+TEST(a_matching_link_is_denied_with_its_target)
+{
+	scoped_world w;
+
+	world_init(&w,
+		   "l /repo/a/.env -> ../../data/secret\nf /data/secret\nf /data/other\n"
+		   "l /repo/b/.env -> gone\nl /repo/c/.env -> .env\n",
+		   "/repo");
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/**/.env' = 'deny'\n"));
+	CHECK_INT(world_access(&w, "/data/secret"), ACCESS_DENY);
+	CHECK_INT(world_access(&w, "/data/other"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/b/gone"), ACCESS_DENY);
+	CHECK(find_placeholder(&w, "/repo/b/gone"));
+	REQUIRE(find_link(&w, "/repo/a/.env"));
+	CHECK(str_is(find_link(&w, "/repo/a/.env")->target, "/data/secret"));
+	CHECK(is_of_plan(&w, find_link(&w, "/repo/a/.env")->rule));
+	CHECK(find_link(&w, "/repo/c/.env"));
+	REQUIRE(find_rule(&w, RULE_ENTRY, "/data/secret"));
+	CHECK(strstr(find_rule(&w, RULE_ENTRY, "/data/secret")->note.p, "/repo/a/.env"));
+}
+
+TEST(linked_directories_are_not_followed)
+{
+	scoped_world w;
+
+	world_init(&w, "l /repo/link -> /data\nf /data/.env\nl /repo/self -> .\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/**/.env' = 'deny'\n"));
+	CHECK_INT(w.plan->masked.count, 0);
+	CHECK_INT(world_access(&w, "/data/.env"), ACCESS_READ);
+}
+
+TEST(a_matching_directory_is_entered_only_for_what_is_reopened)
+{
+	scoped_world w;
+
+	world_init(&w, "f /repo/x/deps/a/deps/f\nf /repo/y/deps/a/deps/f\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/**/deps' = 'deny'\n'/repo/x/deps/a' = 'write'\n"));
+	CHECK_INT(w.plan->masked.count, 3);
+	CHECK(find_masked(&w, "/repo/x/deps"));
+	CHECK(find_masked(&w, "/repo/x/deps/a/deps"));
+	CHECK(find_masked(&w, "/repo/y/deps"));
+	CHECK_INT(world_access(&w, "/repo/x/deps/a/g"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/x/deps/a/deps/f"), ACCESS_DENY);
+}
+
+TEST(several_globs_share_a_walk_and_a_name_is_listed_once)
+{
+	size_t calls;
+	scoped_world w;
+
+	world_init(&w, "f /repo/a/k.pem\nf /repo/b/x.key\nf /repo/.env\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/**/*.pem' = 'deny'\n"));
+	calls = w.host.calls;
+	w.host.calls = 0;
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/**/*.pem' = 'deny'\n'/repo/**/k.*' = 'deny'\n"
+				       "'/repo/**/{.env,*.key}' = 'deny'\n"));
+	CHECK_INT(w.plan->masked.count, 3);
+	CHECK(str_is(w.plan->masked.items[0].path, "/repo/.env"));
+	CHECK(w.host.calls <= calls + 4);
+}
+
+TEST(directories_where_nothing_can_match_are_left_out)
+{
+	size_t calls;
+	scoped_world w;
+
+	world_init(&w, "f /repo/a/secret\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/a/s*' = 'deny'\n"));
+	calls = w.host.calls;
+	CHECK(find_masked(&w, "/repo/a/secret"));
+	fake_host_add(&w.host, "f /repo/b/c/d/e\nf /repo/a/b/c/d\n");
+	w.host.calls = 0;
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/a/s*' = 'deny'\n"));
+	CHECK_INT(w.host.calls, calls);
+}
+
+TEST(what_the_kernel_makes_up_is_not_searched)
+{
+	scoped_world w;
+
+	world_init(&w, "f /proc/1/.env\nf /sys/.env\nf /dev/.env\nf /srv/.env\nd /repo\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("") "'/**/.env' = 'deny'\n"));
+	CHECK_INT(w.plan->masked.count, 1);
+	CHECK(find_masked(&w, "/srv/.env"));
+	CHECK_INT(world_access(&w, "/proc/1/.env"), ACCESS_DENY);
+}
+
+TEST(what_can_not_be_listed_is_said)
+{
+	scoped_world w;
+
+	world_init(&w, "h /repo/locked\nf /repo/.env\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/**/.env' = 'deny'\n"));
+	CHECK_INT(w.plan->masked.count, 1);
+	CHECK(has_note(&w, "/repo/locked can't be listed"));
+}
+
+TEST(a_glob_of_a_missing_directory_finds_nothing)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("") "'/gone/**/.env' = 'deny'\n"));
+	CHECK_INT(w.plan->masked.count, 0);
+	CHECK_INT(world_access(&w, "/gone/a/.env"), ACCESS_DENY);
+}
+
+TEST(a_projects_glob_counts_as_well)
+{
+	scoped_world w;
+
+	world_init(&w, "f /repo/a/.env\nl /repo/b/.env -> /data/s\nf /data/s\n", "/repo");
+	w.project = "[filesystem]\n'/repo/**/.env' = 'deny'\n";
+	REQUIRE(plan(&w, WORKSPACE("")));
+	CHECK(find_masked(&w, "/repo/a/.env"));
+	CHECK_INT(world_access(&w, "/data/s"), ACCESS_DENY);
+	CHECK_INT(find_rule(&w, RULE_ENTRY, "/data/s")->layer, 1);
+}
+
+/* ---- Limits: a host with as many names as are asked for ------------------- */
+
+struct crowd {
+	size_t names;
+	size_t matches;
+};
+
+static int crowd_look(void *user, struct str path, struct host_file *out, struct err *e)
+{
+	(void)user;
+	(void)e;
+	*out = (struct host_file){ .type = HOST_DIR, .device = 1, .inode = 1 };
+	if (!str_is(path, "/") && !str_is(path, "/repo"))
+		out->type = HOST_MISSING;
+	return 0;
+}
+
+static int crowd_list(void *user, struct str path,
+		      int (*each)(void *arg, struct str name, enum host_type type, struct err *e),
+		      void *arg, struct err *e)
+{
+	const struct crowd *c = user;
+	char name[32];
+	int r = 0;
+
+	(void)path;
+	for (size_t i = 0; r == 0 && i < c->names; i++) {
+		snprintf(name, sizeof(name), i < c->matches ? "%zu.key" : "%zu.txt", i);
+		r = each(arg, str_of(name), HOST_FILE, e);
+	}
+	return r;
+}
+
+static bool plan_crowd(struct world *w, struct crowd crowd)
+{
+	struct host host = { .user = &crowd, .look = crowd_look, .list = crowd_list };
+
+	if (!world_policy(w))
+		return false;
+	w->in.policy = w->policy;
+	w->in.host = &host;
+	w->plan = plan_build(&w->a, &w->in, &w->e);
+	return w->plan != NULL;
+}
+
+TEST(too_many_names_or_matches_are_an_error_that_names_the_glob)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo\n", "/repo");
+	w.user = "[permissions.dev.filesystem]\n':root' = 'read'\n'/repo/**/*.key' = 'deny'\n";
+	w.profile = "dev";
+	REQUIRE(plan_crowd(&w, (struct crowd){ .names = 1000000, .matches = 10000 }));
+	CHECK_INT(w.plan->masked.count, 10000);
+	CHECK(!plan_crowd(&w, (struct crowd){ .names = 1000001 }));
+	CHECK_INT(w.e.code, ERR_LIMIT);
+	CHECK(strstr(w.e.text, "/repo/**/*.key"));
+	CHECK(strstr(w.e.text, "narrower"));
+	CHECK(!plan_crowd(&w, (struct crowd){ .names = 100001, .matches = 100001 }));
+	CHECK_INT(w.e.code, ERR_LIMIT);
+	CHECK(strstr(w.e.text, "matches"));
+}
