@@ -66,6 +66,7 @@ struct candidate {
 
 struct entries {
 	struct builder *b;
+	place_list places;		 /* of the entry at hand; one list, its memory used again */
 	VEC(struct candidate) undecided; /* missing reads of the profile */
 };
 
@@ -143,12 +144,13 @@ static int add_entry(struct entries *x, const struct fs_entry *entry, uint32_t l
 		     struct err *e)
 {
 	struct builder *b = x->b;
-	place_list places = { .items = NULL };
-	int r = places_expand(b->a, &b->in->places, entry, &places, e);
+	int r;
 
-	for (size_t i = 0; r == 0 && i < places.count; i++) {
+	x->places.count = 0;
+	r = places_expand(b->a, &b->in->places, entry, &x->places, e);
+	for (size_t i = 0; r == 0 && i < x->places.count; i++) {
 		struct candidate c = { .entry = entry,
-				       .place = places.items[i],
+				       .place = x->places.items[i],
 				       .layer = layer,
 				       .is_grant = is_grant };
 
