@@ -39,6 +39,7 @@ uint64_t cordon_report_error_count(const cordon_report *report)
 const char *cordon_report_text(cordon_report *report, uint32_t flags)
 {
 	struct page page = { .out = &report->text,
+			     .home = report->home,
 			     .is_coloured = (flags & CORDON_TEXT_COLOUR) != 0,
 			     .is_brief = (flags & CORDON_TEXT_BRIEF) != 0 };
 	struct err ignored = ERR_INIT;
@@ -141,11 +142,18 @@ void page_access(struct page *p, enum access access)
 
 void page_origin(struct page *p, const struct origin *origin)
 {
+	struct str file;
+
 	if (!origin->file)
 		return;
+	file = str_of(origin->file);
 	if (p->is_coloured)
 		buf_add_text(p->out, style_start(STYLE_FAINT));
-	page_str(p, str_of(origin->file));
+	if (p->home.len > 1 && str_has_prefix(file, p->home) && file.p[p->home.len] == '/') {
+		page_text(p, "~");
+		file = str_from(file, p->home.len);
+	}
+	page_str(p, file);
 	/* The built-in layer is a text that nobody can open: its lines say nothing. */
 	if (origin->line && strcmp(origin->file, "built-in") != 0)
 		page_printf(p, ":%u", (unsigned)origin->line);

@@ -15,6 +15,7 @@
 /* Text for people: aligned, coloured where it is wanted. */
 struct page {
 	struct buf *out;
+	struct str home; /* shown as "~" where a file is named; "" when unknown */
 	bool is_coloured;
 	bool is_brief;
 };
@@ -29,6 +30,7 @@ struct cordon_report {
 	struct buf text;
 	struct buf json;
 	uint64_t error_count;
+	struct str home;  /* see struct page */
 	const void *data; /* in the arena, or in the policy that it was made from */
 	print_text_fn *print_text;
 	print_json_fn *print_json;
@@ -51,7 +53,7 @@ void page_column(struct page *p, struct str s, size_t width);
 /* "deny" in red, "read" in yellow, "write" in green; five columns wide. */
 void page_access(struct page *p, enum access access);
 
-/* "file:12"; nothing when there is no file. */
+/* "~/file:12"; nothing when there is no file. */
 void page_origin(struct page *p, const struct origin *origin);
 
 /* Members of the object being written. */

@@ -33,6 +33,7 @@ void json_notes(struct json_writer *w, const struct cordon_policy *policy, bool 
 struct lazy_flip {
 	struct arena *a;
 	bool is_known;
+	uint32_t wanted; /* what it leads to, when that differs from what was asked for */
 	struct flip flip;
 };
 

@@ -204,6 +204,7 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 	if (!y->lazy)
 		return err_result(e);
 	y->lazy->a = a;
+	report->home = policy->plan_inputs.places.home;
 	report->data = y;
 	report->print_text = print_text;
 	report->print_json = print_json;

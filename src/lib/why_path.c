@@ -12,21 +12,41 @@ struct why_path {
 	struct verdict verdict;
 	rule_trace trace;
 	uint32_t ask;
-	enum access wanted; /* of the flip */
+	enum access wanted; /* of the flip, or more where that much can't be had alone */
 	struct lazy_flip *lazy;
 };
 
-static const struct flip *find_flip(const struct why_path *y)
+/*
+ * Where a deny stands inside something writable, taking it out may be the only
+ * edit: then what is asked for comes with more.
+ */
+static const struct flip *find_flip(const struct why_path *y, enum access *wanted)
 {
+	const struct cordon_policy *policy = y->policy;
 	struct lazy_flip *lazy = y->lazy;
 	struct err e = ERR_INIT;
 	int status;
 
-	if (lazy->is_known)
-		return &lazy->flip;
-	status = plan_flip_path(lazy->a, &y->policy->plan_inputs, y->policy->plan, y->located.path,
-				y->wanted, &lazy->flip, &e);
-	return lazy_flip_set(lazy, status, &e);
+	if (!lazy->is_known) {
+		lazy->wanted = (uint32_t)y->wanted;
+		status = plan_flip_path(lazy->a, &policy->plan_inputs, policy->plan,
+					y->located.path, y->wanted, &lazy->flip, &e);
+		if (status == 0 && !lazy->flip.is_possible && y->wanted == ACCESS_READ &&
+		    y->verdict.access == ACCESS_DENY) {
+			struct flip more;
+
+			status = plan_flip_path(lazy->a, &policy->plan_inputs, policy->plan,
+						y->located.path, ACCESS_WRITE, &more, &e);
+			if (status == 0 && more.is_possible) {
+				lazy->flip = more;
+				lazy->wanted = ACCESS_WRITE;
+			}
+		}
+		if (!lazy_flip_set(lazy, status, &e))
+			return NULL;
+	}
+	*wanted = (enum access)lazy->wanted;
+	return &lazy->flip;
 }
 
 static bool is_yes(const struct why_path *y)
@@ -123,31 +143,40 @@ static void print_rules(struct page *p, const struct why_path *y)
 	}
 }
 
+static const char *flip_title(const struct why_path *y, enum access wanted)
+{
+	if (wanted == ACCESS_DENY)
+		return "to deny it\n";
+	if (wanted == ACCESS_WRITE && y->wanted == ACCESS_READ)
+		return "to make it readable, and writable\n";
+	if (wanted == ACCESS_WRITE)
+		return "to make it writable\n";
+	return y->verdict.access == ACCESS_WRITE ? "to make it read-only\n"
+						 : "to make it readable\n";
+}
+
 static void print_text(struct page *p, const void *data)
 {
 	const struct why_path *y = data;
-	static const char *const titles[] = {
-		[ACCESS_DENY] = "to deny it\n",
-		[ACCESS_READ] = "to make it readable\n",
-		[ACCESS_WRITE] = "to make it writable\n",
-	};
-	const char *title = titles[y->wanted];
+	enum access wanted = y->wanted;
+	const struct flip *flip;
 
 	print_heading(p, y);
 	if (p->is_brief)
 		return;
 	print_how_found(p, y);
 	print_rules(p, y);
-	if (y->wanted == ACCESS_READ && y->verdict.access == ACCESS_WRITE)
-		title = "to make it read-only\n";
-	page_style(p, STYLE_TITLE, "%s", title);
-	page_flip(p, find_flip(y));
+	flip = find_flip(y, &wanted);
+	page_style(p, STYLE_TITLE, "%s", flip_title(y, wanted));
+	page_flip(p, flip);
 }
 
 static void print_json(struct json_writer *w, const void *data)
 {
 	const struct why_path *y = data;
 	const struct plan *plan = y->policy->plan;
+	enum access wanted = y->wanted;
+	const struct flip *flip = find_flip(y, &wanted);
 
 	json_begin_object(w);
 	json_text(w, "kind", "path");
@@ -173,7 +202,7 @@ static void print_json(struct json_writer *w, const void *data)
 		if (y->trace.items[i] != y->verdict.rule && !is_told(y, i))
 			json_rule(w, plan, y->trace.items[i]);
 	json_end_array(w);
-	json_flip(w, find_flip(y), access_name(y->wanted));
+	json_flip(w, flip, access_name(wanted));
 	json_notes(w, y->policy, true);
 	json_end_object(w);
 }
@@ -197,6 +226,7 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 	if (!y->lazy)
 		return err_result(e);
 	y->lazy->a = a;
+	report->home = policy->plan_inputs.places.home;
 	report->data = y;
 	report->print_text = print_text;
 	report->print_json = print_json;

@@ -225,7 +225,7 @@ def why_names_the_rule_its_line_and_those_that_lost(w: World):
     assert [r["access"] for r in found["lost"]][:2] == ["write", "read"], found["lost"]
     assert found["flip"]["to"] == "write"
     text = w.ok("why", "docs/x").out
-    assert text.startswith(f"read   {w.repo}/docs/x\n") and f"{w.config}:10" in text, text
+    assert text.startswith(f"read   {w.repo}/docs/x\n") and "~/.config/cordon/config.toml:10\n" in text, text
     assert w.ok("why", "docs/x", "-q").out == "read\n"
 
 
