@@ -26,9 +26,9 @@ static enum host_type type_at(const struct builder *b, size_t i)
 	return HOST_MISSING;
 }
 
-static int add_region(struct builder *b, struct str path, enum host_type type, struct err *e)
+static int add_region(struct builder *b, struct str path, struct verdict v, enum host_type type,
+		      struct err *e)
 {
-	struct verdict v = plan_resolve(b->plan, path);
 	struct region *region = VEC_PUSH(b->a, &b->plan->regions, e);
 
 	if (!region)
@@ -44,17 +44,17 @@ static int add_place(struct builder *b, struct str path, enum host_type type, re
 		     struct err *e)
 {
 	const struct region *regions = b->plan->regions.items;
-	enum access access = plan_resolve(b->plan, path).access;
+	struct verdict v = plan_resolve(b->plan, path);
 	size_t *top;
 	int r;
 
 	while (around->count > 0 &&
 	       !path_is_under(path, regions[around->items[around->count - 1]].path))
 		around->count--;
-	if (around->count > 0 && regions[around->items[around->count - 1]].access == access &&
-	    plan_resolve(b->plan, path_parent(path)).access == access)
+	if (around->count > 0 && regions[around->items[around->count - 1]].access == v.access &&
+	    plan_resolve(b->plan, path_parent(path)).access == v.access)
 		return 0;
-	r = add_region(b, path, type, e);
+	r = add_region(b, path, v, type, e);
 	if (r < 0)
 		return r;
 	top = VEC_PUSH(b->a, around, e);
