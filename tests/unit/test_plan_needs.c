@@ -68,6 +68,31 @@ TEST(read_only_needs_what_p16_says)
 	CHECK_INT(w.plan->needs.count, 6);
 }
 
+/* With session secrets at /home/me/secrets, on a host with `more` files. */
+static const char *needs_with_secrets(const char *more)
+{
+	static const struct own_file secrets = { STR_INIT("/home/me/secrets"), ACCESS_DENY,
+						 "session secrets" };
+	static char copy[512];
+	scoped_world w;
+
+	world_init(&w, host_text, "/repo");
+	fake_host_add(&w.host, more);
+	w.profile = ":read-only";
+	w.own = &secrets;
+	w.own_count = 1;
+	if (!world_plan(&w))
+		return w.e.text[0] ? "failed" : "failed without a text";
+	(void)snprintf(copy, sizeof(copy), "%s", list_needs(w.plan));
+	return copy;
+}
+
+TEST(session_secrets_need_hiding_only_once_they_are_there)
+{
+	CHECK_STR(needs_with_secrets("d /home/me"), "fs_write net_off");
+	CHECK_STR(needs_with_secrets("d /home/me/secrets"), "fs_write fs_read fs_carve net_off");
+}
+
 TEST(workspace_needs_carving_and_protection_of_the_missing)
 {
 	CHECK_STR(needs_of(NULL, ":workspace"), "fs_write fs_carve protect_missing net_off");
