@@ -123,7 +123,7 @@ static int add_dir(struct git_scan *s, struct str path, struct str worktree, str
 	struct dir_node *node;
 
 	if (!found) {
-		if (s->dirs.count == GIT_MAX_PLACES)
+		if (s->dirs.count >= GIT_MAX_PLACES + s->b->plan->roots.count)
 			return fail_places("git directories", path, e);
 		node = ARENA_NEW(s->b->a, struct dir_node, e);
 		found = node ? VEC_PUSH(s->b->a, &s->dirs, e) : NULL;
@@ -149,7 +149,7 @@ static int add_worktree(struct git_scan *s, struct str path, struct err *e)
 
 	if (name_tree_find(s->seen_worktrees, path))
 		return 0;
-	if (s->worktrees.count == GIT_MAX_PLACES)
+	if (s->worktrees.count >= GIT_MAX_PLACES + s->b->plan->roots.count)
 		return fail_places("worktrees", path, e);
 	node = ARENA_NEW(s->b->a, struct name_node, e);
 	added = node ? VEC_PUSH(s->b->a, &s->worktrees, e) : NULL;

@@ -19,7 +19,7 @@ enum {
 	GIT_MAX_POINTER_BYTES = 64 << 10,
 	GIT_MAX_CONFIG_BYTES = 1 << 20,
 	GIT_MAX_NAMES = 10000,	/* in one directory that is listed */
-	GIT_MAX_PLACES = 10000, /* git directories, and as many worktrees */
+	GIT_MAX_PLACES = 10000, /* git directories, and as many worktrees, besides the roots' own */
 	GIT_MAX_DEPTH = 16,	/* slashes in the name of a submodule */
 };
 

@@ -31,6 +31,27 @@ static int cap_below(struct git_scan *s, struct str dir, struct str name, struct
 
 /* ---- Without a .git ----------------------------------------------------- */
 
+static int note_name(void *arg, struct str name, enum host_type type, struct err *e)
+{
+	(void)name;
+	(void)type;
+	(void)e;
+	*(bool *)arg = true;
+	return 1;
+}
+
+static int is_empty_dir(struct git_scan *s, struct str path, bool *out, struct err *e)
+{
+	const struct host *host = s->b->host;
+	bool has_names = false;
+	int r = host->list(host->user, path, note_name, &has_names, e);
+
+	if (r < 0)
+		return r;
+	*out = !has_names;
+	return 0;
+}
+
 static bool is_usable(enum host_type type, bool is_dir)
 {
 	return type == HOST_LINK || type == (is_dir ? HOST_DIR : HOST_FILE);
@@ -39,7 +60,9 @@ static bool is_usable(enum host_type type, bool is_dir)
 /*
  * The one part of a bare layout that has to be kept away: the first that is
  * missing, else the first that is something else now and could be replaced. Not
- * HEAD first: a directory of that name makes `git diff HEAD` ambiguous.
+ * HEAD first: a directory of that name makes `git diff HEAD` ambiguous. An empty
+ * directory counts as missing: it may be the placeholder of another run, which
+ * this one must not be able to remove.
  */
 static int find_missing_part(struct git_scan *s, struct str root, struct str *out, struct err *e)
 {
@@ -54,9 +77,11 @@ static int find_missing_part(struct git_scan *s, struct str root, struct str *ou
 
 		if (r == 0)
 			r = s->b->host->look(s->b->host->user, path, &file, e);
+		is_missing = r == 0 && file.type == HOST_MISSING;
+		if (r == 0 && file.type == HOST_DIR)
+			r = is_empty_dir(s, path, &is_missing, e);
 		if (r < 0)
 			return r;
-		is_missing = file.type == HOST_MISSING;
 		if (is_missing || (!chosen && !is_usable(file.type, i < 2)))
 			chosen = parts[i];
 	}
@@ -88,15 +113,6 @@ int git_refuse_bare(struct git_scan *s, struct str root, struct err *e)
 
 /* ---- Worktrees that are no roots ---------------------------------------- */
 
-static int note_name(void *arg, struct str name, enum host_type type, struct err *e)
-{
-	(void)name;
-	(void)type;
-	(void)e;
-	*(bool *)arg = true;
-	return 1;
-}
-
 /*
  * A submodule that was not fetched: an empty directory. A placeholder for its
  * `.git` would make `git status` fail ("not recognized as a git repository"), so
@@ -106,15 +122,14 @@ static int note_name(void *arg, struct str name, enum host_type type, struct err
 static int protect_unfetched(struct git_scan *s, struct str worktree, struct cap *cap,
 			     struct err *e)
 {
-	const struct host *host = s->b->host;
-	bool has_names = false;
+	bool is_empty;
 	int r;
 
 	if (s->mode != GIT_READ)
 		return 0;
-	r = host->list(host->user, worktree, note_name, &has_names, e);
-	if (r < 0 || has_names)
-		return r < 0 ? r : 0;
+	r = is_empty_dir(s, worktree, &is_empty, e);
+	if (r < 0 || !is_empty)
+		return r;
 	cap->key = path_name(worktree);
 	return protect_path(s->b, worktree, cap, e);
 }

@@ -242,7 +242,7 @@ TEST(without_git_a_bare_layout_can_not_be_made)
 	CHECK(find_placeholder(&w, "/repo/refs"));
 	CHECK_INT(world_access(&w, "/repo/objects"), ACCESS_WRITE);
 	CHECK_INT(world_access(&w, "/repo/HEAD"), ACCESS_WRITE);
-	fake_host_add(&w.host, "d /repo/refs\nd /repo/objects\nf /repo/commondir\n");
+	fake_host_add(&w.host, "f /repo/refs/x\nf /repo/objects/x\nf /repo/commondir\n");
 	REQUIRE(plan(&w, WORKSPACE("")));
 	CHECK(find_placeholder(&w, "/repo/HEAD"));
 	CHECK_INT(world_access(&w, "/repo/commondir"), ACCESS_READ);
@@ -256,13 +256,17 @@ TEST(without_git_a_bare_layout_can_not_be_made)
 	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
 	CHECK(find_placeholder(&w, "/repo/refs"));
 	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_READ);
+	fake_host_add(&w.host, "d /repo/refs\nd /repo/commondir\n");
+	REQUIRE(plan(&w, WORKSPACE("")));
+	CHECK_INT(world_access(&w, "/repo/refs"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/objects"), ACCESS_WRITE);
 }
 
 TEST(a_part_of_another_kind_can_not_be_replaced)
 {
 	scoped_world w;
 
-	world_init(&w, "f /repo/refs\nd /repo/objects\nf /repo/HEAD\n", "/repo");
+	world_init(&w, "f /repo/refs\nf /repo/objects/x\nf /repo/HEAD\n", "/repo");
 	REQUIRE(plan(&w, WORKSPACE("")));
 	CHECK_INT(world_access(&w, "/repo/refs"), ACCESS_READ);
 }
