@@ -19,12 +19,9 @@ const struct toml_member *config_find_profile(const struct config *c, struct str
 int config_fail_unknown(struct arena *a, const struct config *c, struct origin origin,
 			const char *what, struct str name, struct err *e)
 {
-	size_t count = MIN_OF(c->profile_count, (size_t)SUGGEST_AMONG);
-	const char **known = arena_array(a, count + 1, sizeof(*known), e);
+	const char *known[SUGGEST_AMONG + 1] = { NULL };
 
-	if (!known)
-		return err_result(e);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < c->profile_count && i < SUGGEST_AMONG; i++) {
 		struct str copy;
 		int r = arena_copy(a, c->profiles[i]->name, &copy, e);
 

@@ -59,8 +59,10 @@ int fs_entries_sorted(struct arena *a, const fs_entries *entries, const struct f
 static bool equal_fs(struct arena *arena, const fs_entries *a, const fs_entries *b)
 {
 	struct err e = ERR_INIT;
-	const struct fs_entry **left, **right;
-	size_t left_count, right_count;
+	const struct fs_entry **left = NULL;
+	const struct fs_entry **right = NULL;
+	size_t left_count = 0;
+	size_t right_count = 0;
 
 	if (fs_entries_sorted(arena, a, &left, &left_count, &e) < 0 ||
 	    fs_entries_sorted(arena, b, &right, &right_count, &e) < 0 || left_count != right_count)

@@ -63,7 +63,7 @@ static int add_entry(const struct decode *d, const struct fs_key *base, struct s
 {
 	struct fs_entry entry = { .anchor = base->anchor, .key = base_text };
 	struct fs_key key = *base;
-	struct fs_target target;
+	struct fs_target target = { STR_EMPTY, STR_EMPTY };
 	struct fs_entry *added;
 	int r;
 

@@ -302,12 +302,11 @@ int fs_key_target(struct arena *a, const struct fs_key *key, enum access access,
 		  struct origin origin, struct fs_target *out, struct err *e)
 {
 	struct str pattern = access == ACCESS_DENY ? key->pattern : strip_subtree(key->pattern);
-	struct fs_target found;
+	struct fs_target found = { STR_EMPTY, STR_EMPTY };
 	size_t prefix;
 	int r;
 
 	if (is_literal(pattern)) {
-		found.glob = STR_EMPTY;
 		r = unescape(a, pattern, &found.path, e);
 		if (r == 0)
 			r = check_literal(found.path, origin, e);
@@ -386,7 +385,7 @@ int fs_key_normal_subpath(struct arena *a, struct str sub, enum access access, s
 			  struct str *out, struct err *e)
 {
 	struct fs_key key = { .anchor = FS_WORKSPACE_ROOTS, .pattern = STR_EMPTY };
-	struct fs_target target;
+	struct fs_target target = { STR_EMPTY, STR_EMPTY };
 	int r = fs_key_scope(a, &key, sub, origin, e);
 
 	if (r == 0)
@@ -399,7 +398,7 @@ int fs_literal_parse(struct arena *a, struct str text, bool may_be_relative, con
 {
 	enum fs_anchor found = FS_WORKSPACE_ROOTS;
 	struct str rest = text;
-	struct str tidied;
+	struct str tidied = STR_EMPTY;
 	int r = check_bytes(text, origin, e);
 
 	if (r < 0)

@@ -67,7 +67,8 @@ static bool meet_paths(const struct permission *r, const struct permission *g,
 static int intersect_paths(struct arena *a, const struct permissions *requested,
 			   const struct permissions *granted, permission_list *out, struct err *e)
 {
-	permission_list wanted, given;
+	permission_list wanted = { 0 };
+	permission_list given = { 0 };
 	permission_list both = { 0 };
 	int r = simplify(a, requested->paths.items, requested->paths.count, &wanted, e);
 
@@ -200,7 +201,7 @@ int permissions_intersect(struct arena *a, const struct permissions *requested,
 			  const struct permissions *granted, struct permissions *out, struct err *e)
 {
 	struct permissions both = { .network = requested->network && granted->network };
-	permission_list paths;
+	permission_list paths = { 0 };
 	int r = intersect_paths(a, requested, granted, &paths, e);
 
 	if (r == 0)

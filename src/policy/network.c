@@ -67,7 +67,7 @@ static int decode_domains(const struct decode *d, const struct toml *table, stru
 		const struct toml_member *m = &table->table.items[i];
 		struct net_rule rule = { .origin = m->name_origin };
 		struct net_rule *added;
-		size_t which;
+		size_t which = 0;
 		int r = schema_choice(&m->value, "the permission of a domain", permission_names,
 				      &which, e);
 
@@ -93,9 +93,9 @@ static int decode_sockets(const struct decode *d, const struct toml *table, stru
 	for (size_t i = 0; i < table->table.count; i++) {
 		const struct toml_member *m = &table->table.items[i];
 		struct net_socket *added;
-		enum fs_anchor anchor;
-		struct str path;
-		size_t which;
+		enum fs_anchor anchor = FS_ABSOLUTE;
+		struct str path = STR_EMPTY;
+		size_t which = 0;
 		int r = schema_choice(&m->value, "the permission of a socket", permission_names,
 				      &which, e);
 

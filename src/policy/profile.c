@@ -122,7 +122,7 @@ static int decode_choices(const struct toml *table, struct profile *p, struct er
 	const struct toml *tmp = toml_find(table, "tmp");
 	const struct toml *glob = toml_find(table, "globs");
 	size_t which;
-	int r = 0;
+	int r;
 
 	if (git) {
 		r = schema_choice(git, "'git'", gits, &which, e);
