@@ -31,7 +31,10 @@ int decode_access(const struct toml *value, enum access *out, struct err *e)
 	return r;
 }
 
-/* P3: losing an allow may warn, losing a deny is an error. */
+/*
+ * P3: losing an allow may warn, losing a deny is an error. In a narrowing layer a
+ * read takes the writing away, so it is a deny too.
+ */
 static int drop_unknown(const struct decode *d, struct str key, const struct fs_entry *entry,
 			struct err *e)
 {
@@ -40,7 +43,7 @@ static int drop_unknown(const struct decode *d, struct str key, const struct fs_
 					     NULL };
 	struct hint hint = schema_hint(key, known);
 
-	if (entry->access == ACCESS_DENY)
+	if (entry->access == ACCESS_DENY || (d->narrows && entry->access == ACCESS_READ))
 		return FAIL_AT(e, ERR_POLICY, entry->origin,
 			       "the token '%s' is not known, so what it denies would stay open%s",
 			       SHOWN(key), hint.text);

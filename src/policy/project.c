@@ -4,8 +4,6 @@
  * may only narrow, unless the user has listed this directory with the digest of
  * this very text.
  */
-#include <inttypes.h>
-
 #include "base/sha256.h"
 #include "policy/config.h"
 #include "policy/tree.h"
@@ -106,10 +104,11 @@ static int report_limits(const struct decode *d, const struct limits *asked,
 
 	for (size_t i = 0; i < LIMIT_COUNT && r == 0; i++)
 		if (given->value[i] && asked->value[i] > given->value[i])
-			r = decode_warn(d, asked->origin[i], e,
-					"'limits.%s' stays at the profile's %" PRIu64
-					": a project that is not trusted can only lower it",
-					limit_name((enum limit)i), given->value[i]);
+			r = decode_warn(
+				d, asked->origin[i], e,
+				"'limits.%s' stays as the profile has it: a project that is not "
+				"trusted can only lower it",
+				limit_name((enum limit)i));
 	return r;
 }
 

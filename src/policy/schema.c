@@ -160,6 +160,12 @@ static int fail_unknown(const struct toml_member *m, enum schema_table which, co
 		       where, schema_hint(m->name, names).text);
 }
 
+/* "a " or "an ", before the name of a type. */
+static const char *article(const char *name)
+{
+	return name[0] != '\0' && strchr("aeio", name[0]) ? "an " : "a ";
+}
+
 /* "a string or an integer" */
 static void name_types(int types, char *out, size_t size)
 {
@@ -167,12 +173,13 @@ static void name_types(int types, char *out, size_t size)
 
 	out[0] = '\0';
 	for (int t = TOML_STRING; t <= TOML_TABLE && used < size; t++) {
+		const char *name = toml_type_name((enum toml_type)t);
 		int n;
 
 		if (!(types & (1 << t)))
 			continue;
-		n = snprintf(out + used, size - used, "%s%s", used ? " or " : "",
-			     toml_type_name((enum toml_type)t));
+		n = snprintf(out + used, size - used, "%s%s%s", used ? " or " : "", article(name),
+			     name);
 		used += n > 0 ? (size_t)n : 0;
 	}
 }
@@ -196,7 +203,8 @@ int schema_check(const struct toml *table, enum schema_table which, enum schema_
 			continue;
 		name_types(k->types, types, sizeof(types));
 		return FAIL_AT(e, ERR_POLICY, m->value.origin,
-			       "'%s' in %s is a %s; it has to be a %s", k->name, where,
+			       "'%s' in %s is %s%s; it has to be %s", k->name, where,
+			       article(toml_type_name(m->value.type)),
 			       toml_type_name(m->value.type), types);
 	}
 	return 0;
@@ -206,8 +214,9 @@ int schema_type(const struct toml *value, enum toml_type type, const char *what,
 {
 	if (value->type == type)
 		return 0;
-	return FAIL_AT(e, ERR_POLICY, value->origin, "%s is a %s; it has to be a %s", what,
-		       toml_type_name(value->type), toml_type_name(type));
+	return FAIL_AT(e, ERR_POLICY, value->origin, "%s is %s%s; it has to be %s%s", what,
+		       article(toml_type_name(value->type)), toml_type_name(value->type),
+		       article(toml_type_name(type)), toml_type_name(type));
 }
 
 int schema_choice(const struct toml *value, const char *what, const char *const *choices,

@@ -142,16 +142,17 @@ TEST(wrong_types_are_refused)
 {
 	CHECK(is_refused("permissions = 3",
 			 "config.toml:1:15: 'permissions' in the configuration is "
-			 "a integer; it has to be a table"));
+			 "an integer; it has to be a table"));
 	CHECK(is_refused("[permissions]\ndev = 'x'", "config.toml:2:7: profile 'dev' is a string"));
 	CHECK(is_refused("[permissions.dev]\ngit = 1", "2:7: 'git' in profile 'dev'"));
-	CHECK(is_refused("[permissions.dev]\nprotect = 'x'", "it has to be a array"));
+	CHECK(is_refused("[permissions.dev]\nprotect = 'x'", "it has to be an array"));
 	CHECK(is_refused("[permissions.dev.limits]\nmemory = true",
-			 "it has to be a string or integer"));
-	CHECK(is_refused("[permissions.dev.filesystem]\n'/x' = 3", "2:8: the access is a integer"));
+			 "it has to be a string or an integer"));
+	CHECK(is_refused("[permissions.dev.filesystem]\n'/x' = 3",
+			 "2:8: the access is an integer"));
 	CHECK(is_refused("[permissions.dev.filesystem]\n'/x' = { y = {} }",
 			 "the access is a table"));
-	CHECK(is_refused("[features]\nx = 1", "the value of a feature is a integer"));
+	CHECK(is_refused("[features]\nx = 1", "the value of a feature is an integer"));
 }
 
 TEST(an_error_in_a_layer_is_not_hidden_by_a_higher_one)
@@ -224,7 +225,7 @@ TEST(bad_settings_are_refused)
 	CHECK(is_refused("linux.backends = ['native', 'native']", "stands here twice"));
 	CHECK(is_refused("linux.backends = ['natve']", "did you mean 'native'?"));
 	CHECK(is_refused("accept_missing = ['fs_rite']", "did you mean 'fs_write'?"));
-	CHECK(is_refused("accept_missing = [1]", "is a integer"));
+	CHECK(is_refused("accept_missing = [1]", "is an integer"));
 	CHECK(is_refused("unavailable = 'pass'", "it has to be \"refuse\" or \"passthrough\""));
 }
 

@@ -73,7 +73,7 @@ TEST(bad_scalars_are_refused)
 			 "\"commit\" or \"write\"; did you mean 'commit'?"));
 	CHECK(is_refused(DEV("tmp = 'own'"), "'tmp' can't be \"own\""));
 	CHECK(is_refused(DEV("globs = 'watch'"), "'globs' can't be"));
-	CHECK(is_refused(DEV("isolation = { ipc = 1 }"), "is a integer"));
+	CHECK(is_refused(DEV("isolation = { ipc = 1 }"), "is an integer"));
 }
 
 TEST(protected_names_are_single_names)
@@ -83,7 +83,7 @@ TEST(protected_names_are_single_names)
 	CHECK(is_refused(DEV("protect = ['..']"), "can't be protected"));
 	CHECK(is_refused(DEV("protect = ['']"), "can't be protected"));
 	CHECK(is_refused(DEV("protect = [\"a\\u0000\"]"), "can't be protected"));
-	CHECK(is_refused(DEV("protect = [1]"), "is a integer"));
+	CHECK(is_refused(DEV("protect = [1]"), "is an integer"));
 }
 
 TEST(workspace_roots_are_absolute_at_home_or_below_the_working_directory)
@@ -250,7 +250,7 @@ TEST(bad_environments_are_refused)
 	CHECK(is_refused(DEV("environment.set = { '' = 'x' }"), "can't be the name of a variable"));
 	CHECK(is_refused(DEV("environment.set = { 'a=b' = 'x' }"), "can't be the name"));
 	CHECK(is_refused(DEV("environment.set = { a = \"b\\u0000\" }"), "holds a NUL"));
-	CHECK(is_refused(DEV("environment.set = { a = 1 }"), "is a integer"));
+	CHECK(is_refused(DEV("environment.set = { a = 1 }"), "is an integer"));
 	CHECK(is_refused(DEV("environment.set = { CORDON_SANDBOX = 'x' }"),
 			 "2:21: 'CORDON_SANDBOX' "
 			 "can't be set"));
@@ -259,7 +259,7 @@ TEST(bad_environments_are_refused)
 	CHECK(is_refused(DEV("environment.exclude = ['a=b']"), "matches no variable"));
 	CHECK(is_refused(DEV("environment.include = ['']"), "matches no variable"));
 	CHECK(is_refused(DEV("environment.include = ['a\\']"), "config.toml:2:24: "));
-	CHECK(is_refused(DEV("environment.include = [1]"), "is a integer"));
+	CHECK(is_refused(DEV("environment.include = [1]"), "is an integer"));
 }
 
 /* ---- Limits ------------------------------------------------------------- */

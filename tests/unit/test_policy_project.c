@@ -102,7 +102,7 @@ TEST(what_a_project_asks_for_and_does_not_get_is_reported)
 	CHECK(has_warning(&o, "'network.enabled = true' is cut"));
 	CHECK(has_warning(&o, "the allow of 'a.b' changes nothing"));
 	CHECK(has_warning(&o, "the allow of '/s' changes nothing"));
-	CHECK(has_warning(&o, "'limits.timeout' stays at the profile's 5000"));
+	CHECK(has_warning(&o, "'limits.timeout' stays as the profile has it"));
 	CHECK_INT(o.policy->profile->net.access, NET_OFF);
 	CHECK_INT(o.policy->profile->limits.value[LIMIT_TIMEOUT], 5000);
 }
@@ -185,6 +185,16 @@ TEST(a_digest_may_be_in_capitals)
 	scoped_outcome o = compile_texts(&(struct texts){ .project = project, .user = user });
 	REQUIRE(o.policy);
 	CHECK(o.project.is_trusted);
+}
+
+TEST(an_unknown_token_that_narrows_is_an_error)
+{
+	struct texts t = { .project = "filesystem = { ':new' = 'read' }" };
+
+	CHECK(is_refused_texts(&t, "project.toml:1:16: the token ':new' is not known"));
+	t.project = "filesystem = { ':new' = 'write' }";
+	scoped_outcome o = compile_texts(&t);
+	CHECK(has_warning(&o, "the token ':new' is not known and gives nothing"));
 }
 
 /* ---- The ceiling -------------------------------------------------------- */
