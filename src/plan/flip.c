@@ -25,6 +25,7 @@ struct trial {
 	struct str path; /* TRIAL_ADD */
 	enum access access;
 	enum git_access git;
+	bool is_wide; /* the entry stands for more than this path */
 };
 
 enum { MAX_TRIALS = 8 };
@@ -181,30 +182,31 @@ static int suggest_entries(struct path_flip *pf, size_t layer)
 	return 0;
 }
 
-/* What the line that decided could say instead. */
-static int suggest_change(struct path_flip *pf, const struct rule *rule, bool may_remove)
+/*
+ * What the line that decided could say instead. `is_last`: also one that stands
+ * for more than this path. It is changed rather than taken out, which could bring
+ * to light what a parent of the profile says under the same key; but a glob can
+ * say nothing else.
+ */
+static int suggest_change(struct path_flip *pf, const struct rule *rule, bool is_last)
 {
+	struct trial t = { .kind = TRIAL_CHANGE, .access = pf->wanted };
 	const struct fs_entry *entry;
-	size_t layer, at, places;
+	size_t places;
 
-	if (!find_entry(pf, rule, &layer, &at))
+	if (!find_entry(pf, rule, &t.layer, &t.entry))
 		return 0;
-	entry = &pf->f.policy->layers.items[layer].fs.items[at];
-	if (!flip_is_ours(&entry->origin))
+	entry = &pf->f.policy->layers.items[t.layer].fs.items[t.entry];
+	/* Nobody is told to give up all secrets for one. */
+	if (!flip_is_ours(&entry->origin) || entry->anchor == FS_SECRETS)
 		return 0;
 	if (count_places(pf, entry, &places) < 0)
 		return err_result(pf->f.e);
-	if (!may_remove) {
-		if (rule->kind == RULE_ENTRY && places == 1 && str_eq(rule->path, pf->path))
-			suggest(pf, (struct trial){ .kind = TRIAL_CHANGE,
-						    .layer = layer,
-						    .entry = at,
-						    .access = pf->wanted });
-		return 0;
-	}
-	/* Nobody is told to give up all secrets for one. */
-	if (flip_is_in_file(&entry->origin) && entry->anchor != FS_SECRETS)
-		suggest(pf, (struct trial){ .kind = TRIAL_REMOVE, .layer = layer, .entry = at });
+	t.is_wide = entry->glob.len || places != 1 || !str_eq(rule->path, pf->path);
+	if (entry->glob.len)
+		t.kind = TRIAL_REMOVE;
+	if (t.is_wide == is_last)
+		suggest(pf, t);
 	return 0;
 }
 
@@ -275,9 +277,11 @@ static int record_entry(struct flipper *f, const struct trial *t, const struct f
 			return err_result(f->e);
 		break;
 	}
-	if (flip_key(f, key, &key) < 0)
+	if (flip_key(f, key, &key) < 0 ||
+	    flip_record(f, t->layer, table.p, &entry->origin, key, value) < 0)
 		return err_result(f->e);
-	return flip_record(f, t->layer, table.p, &entry->origin, key, value);
+	f->flip.edits[f->flip.edit_count - 1].is_wide = t->is_wide;
+	return 0;
 }
 
 static int record(struct flipper *f, const struct trial *t)

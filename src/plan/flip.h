@@ -7,7 +7,7 @@
  *
  * Preferred is a change of the one line that decided, if it is about just this
  * path or host; else one more entry in the profile in force. A line that stands
- * for more is taken out only where nothing else helps, and the text says so.
+ * for more is touched only where nothing else helps, and the text says so.
  * Where several layers stand in the way, there is an edit for each.
  */
 #pragma once
@@ -22,6 +22,7 @@ struct flip_edit {
 	struct str table; /* "permissions.dev.filesystem", as it stands between [ and ] */
 	struct str key;	  /* as TOML */
 	struct str value; /* as TOML; "": the line is taken out */
+	bool is_wide;	  /* the line stands for more than what was asked about */
 };
 
 enum { FLIP_MAX_EDITS = 4 };

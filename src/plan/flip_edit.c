@@ -191,8 +191,10 @@ static void describe(struct buf *b, const struct flip_edit *edit)
 		buf_add_text(b, " = ");
 		buf_add(b, edit->value);
 	}
+	if (edit->is_wide)
+		buf_add_text(b, " (for all that it stands for)");
 	if (edit->line) {
-		buf_add_text(b, is_removal ? " (for all that it stands for) at " : " at ");
+		buf_add_text(b, " at ");
 		add_file(b, edit->file);
 		buf_printf(b, ":%u", edit->line);
 	} else {
@@ -248,7 +250,33 @@ static void add_edit(struct buf *b, const struct flip_edit *edit, struct str *ta
 	buf_add_char(b, '\n');
 }
 
-/* What belongs to the new profile's own table comes first: a table can't be opened twice. */
+static bool is_same_table(const struct flip_edit *a, const struct flip_edit *b)
+{
+	return str_eq(a->table, b->table) && str_eq(a->file, b->file);
+}
+
+/* All edits of one table, if the i-th is the first of them: a table can't be opened twice. */
+static void add_table(struct buf *b, const struct flip *flip, size_t i, struct str *table,
+		      struct str *file)
+{
+	const struct flip_edit *edits = flip->edits;
+
+	for (size_t k = 0; k < i; k++)
+		if (is_same_table(&edits[k], &edits[i]))
+			return;
+	for (size_t k = i; k < flip->edit_count; k++)
+		if (is_same_table(&edits[k], &edits[i]))
+			add_edit(b, &edits[k], table, file);
+}
+
+/* A new profile's own table, which is opened anyway; the profile's other tables; a project's. */
+static unsigned order(const struct flip_edit *edit, struct str own)
+{
+	if (str_eq(edit->table, own))
+		return 0;
+	return str_has_prefix(edit->table, STR("permissions.")) ? 1 : 2;
+}
+
 static void add_toml(struct buf *b, const struct flipper *f)
 {
 	const struct flip *flip = &f->flip;
@@ -262,12 +290,10 @@ static void add_toml(struct buf *b, const struct flipper *f)
 		toml_add_string(b, f->policy->profile->name);
 		buf_add_char(b, '\n');
 	}
-	for (size_t i = 0; i < flip->edit_count; i++)
-		if (str_eq(flip->edits[i].table, buf_str(&own)))
-			add_edit(b, &flip->edits[i], &table, &file);
-	for (size_t i = 0; i < flip->edit_count; i++)
-		if (!str_eq(flip->edits[i].table, buf_str(&own)))
-			add_edit(b, &flip->edits[i], &table, &file);
+	for (unsigned turn = 0; turn < 3; turn++)
+		for (size_t i = 0; i < flip->edit_count; i++)
+			if (order(&flip->edits[i], buf_str(&own)) == turn)
+				add_table(b, flip, i, &table, &file);
 }
 
 static int choose_own_profile(struct flipper *f)

@@ -40,6 +40,17 @@ static int record_domain(struct host_flip *hf, size_t layer, struct str pattern,
 	return flip_record(&hf->f, layer, "network.domains", at, key, quoted);
 }
 
+static bool has_rule(const struct host_flip *hf, struct str pattern)
+{
+	const struct net_rules *net = &hf->f.policy->layers.items[0].net;
+
+	for (size_t i = 0; i < net->rules.count; i++)
+		if (str_eq(net->rules.items[i].domain.text, pattern))
+			return true;
+	return false;
+}
+
+/* A pattern that has a line already gets no second one, which TOML would not take. */
 static int add_rule(struct host_flip *hf, const struct domain *domain, bool is_allow)
 {
 	struct policy *p = flip_copy_rules(&hf->f, hf->f.policy, 0);
@@ -47,6 +58,8 @@ static int add_rule(struct host_flip *hf, const struct domain *domain, bool is_a
 
 	if (!p)
 		return err_result(hf->f.e);
+	if (has_rule(hf, domain->text))
+		return 0;
 	net = &p->layers.items[0].net;
 	net->rules.items[net->rules.count++] = (struct net_rule){
 		.domain = *domain, .is_allow = is_allow, .origin = { .file = "suggestion" }
@@ -113,22 +126,13 @@ static int change_rule(struct host_flip *hf, const struct net_verdict *v)
 					      : "allow",
 			  &v->origin) < 0)
 		return err_result(hf->f.e);
+	hf->f.flip.edits[hf->f.flip.edit_count - 1].is_wide =
+		!str_eq(v->rule->domain.text, hf->own.text);
 	hf->f.policy = p;
 	return 0;
 }
 
 /* ---- Cures -------------------------------------------------------------- */
-
-static bool has_allow(const struct host_flip *hf, const struct domain *what)
-{
-	const struct net_rules *net = &hf->f.policy->layers.items[0].net;
-
-	for (size_t i = 0; i < net->rules.count; i++)
-		if (net->rules.items[i].is_allow &&
-		    net_is_within(what, &net->rules.items[i].domain))
-			return true;
-	return false;
-}
 
 static bool has_exact(const struct host_flip *hf)
 {
@@ -147,14 +151,16 @@ static int pass_guard(struct host_flip *hf)
 {
 	if (hf->host->is_ip || !has_exact(hf))
 		return add_rule(hf, &hf->own, true);
-	return add_text(hf, STR("127.0.0.1"), true);
+	return add_text(hf, has_rule(hf, STR("127.0.0.1")) ? STR("::1") : STR("127.0.0.1"), true);
 }
 
 static int cure_deny(struct host_flip *hf, const struct net_verdict *v)
 {
 	switch (v->reason) {
 	case NET_REASON_OFF:
-		if (v->layer == 0 && !has_allow(hf, &hf->own) && add_rule(hf, &hf->own, true) < 0)
+		/* `enabled` without any rule would open every host. */
+		if (v->layer == 0 && hf->f.policy->layers.items[0].net.rules.count == 0 &&
+		    add_rule(hf, &hf->own, true) < 0)
 			return err_result(hf->f.e);
 		return enable(hf, v->layer);
 	case NET_REASON_RULE:

@@ -231,7 +231,7 @@ static bool allows_loopback(const struct net *n, const struct domain *name)
 	address.block.bits = 128;
 	for (unsigned v6 = 0; v6 < 2; v6++)
 		if (ip_parse(v6 ? STR("::1") : STR("127.0.0.1"), &address.block.first) &&
-		    find_own_allow(n, &address))
+		    find_own_allow(n, &address) && !find_deny(&n->layers[0].deny, &address))
 			return true;
 	return false;
 }

@@ -21,7 +21,7 @@
  *    addresses (NAT64, 6to4, …). An allow does not.
  *  - "localhost" and what is below it are loopback by definition, so the guard
  *    treats the name as such: it needs an allow of that exact name and one of
- *    127.0.0.1 or ::1 as an address or a block.
+ *    127.0.0.1 or ::1 as an address or a block, which no deny covers.
  *  - Port 0, not known: only rules for every port are counted; those for some
  *    ports are in the trace.
  *  - A narrowing layer over network full makes it managed as soon as it has

@@ -84,6 +84,7 @@ static int find_roots(struct trip *t, struct str slash_tmp, struct str tmpdir)
 
 	for (size_t i = 0; i < p->roots.count; i++)
 		if (!str_eq(p->roots.items[i].path, p->places.cwd) &&
+		    is_writable(p, p->roots.items[i].path) &&
 		    add_root(t, p->roots.items[i].path) < 0)
 			return err_result(t->e);
 	for (size_t i = 0; i < p->regions.count; i++) {
