@@ -17,6 +17,16 @@
 #define SCOPED(function) __attribute__((cleanup(function)))
 #define RETURNS_NONNULL	 __attribute__((returns_nonnull))
 
+/*
+ * A large variable that is written before it is read: the build clears all
+ * others, and clearing this one would take longer than what it is for.
+ */
+#if defined(__has_attribute) && __has_attribute(uninitialized)
+#define UNINITIALIZED __attribute__((uninitialized))
+#else
+#define UNINITIALIZED
+#endif
+
 /* mingw has two printf dialects; the one that knows %zu has to be asked for. */
 #ifdef __MINGW_PRINTF_FORMAT
 #define PRINTF_LIKE(fmt, args) __attribute__((format(__MINGW_PRINTF_FORMAT, fmt, args)))

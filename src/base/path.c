@@ -16,7 +16,9 @@ bool path_next(struct str path, size_t *at, struct str *name)
 		from++;
 	if (from >= path.len)
 		return false;
-	to = from + str_find(str_from(path, from), '/');
+	/* Components are short: a loop is faster than memchr(). */
+	for (to = from; to < path.len && path.p[to] != '/'; to++)
+		;
 	*name = (struct str){ path.p + from, to - from };
 	*at = to;
 	return true;
@@ -24,9 +26,29 @@ bool path_next(struct str path, size_t *at, struct str *name)
 
 /* A path under construction: "" stands for "/" until the end. */
 struct draft {
-	char bytes[PATH_MAX_BYTES];
+	char *bytes;
 	size_t len;
 };
+
+/* With room for all components of both, and for the NUL behind them. */
+static int draft_init(struct draft *d, struct arena *a, struct str base, struct str path,
+		      struct err *e)
+{
+	size_t room = MIN_OF(base.len, (size_t)PATH_MAX_BYTES) +
+		      MIN_OF(path.len, (size_t)PATH_MAX_BYTES) + sizeof("//");
+
+	d->len = 0;
+	d->bytes = arena_alloc(a, MIN_OF(room, (size_t)PATH_MAX_BYTES), e);
+	return d->bytes ? 0 : err_result(e);
+}
+
+static struct str draft_end(struct draft *d)
+{
+	if (d->len == 0)
+		d->bytes[d->len++] = '/';
+	d->bytes[d->len] = '\0';
+	return (struct str){ d->bytes, d->len };
+}
 
 static int add_name(struct draft *d, struct str name, struct err *e)
 {
@@ -41,7 +63,7 @@ static int add_name(struct draft *d, struct str name, struct err *e)
 			;
 		return 0;
 	}
-	if (name.len + 2 > sizeof(d->bytes) - d->len)
+	if (name.len + 2 > PATH_MAX_BYTES - d->len)
 		return FAIL(e, ERR_LIMIT, "a path is longer than %d bytes", PATH_MAX_BYTES - 1);
 	d->bytes[d->len++] = '/';
 	memcpy(d->bytes + d->len, name.p, name.len);
@@ -65,40 +87,30 @@ static int add_names(struct draft *d, struct str path, struct err *e)
 
 int path_plain(struct arena *a, struct str base, struct str path, struct str *out, struct err *e)
 {
-	struct draft d = { .len = 0 };
-	int r;
+	struct draft d;
 
 	if (str_has_nul(path) || str_has_nul(base))
 		return FAIL(e, ERR_SYNTAX, "a path holds a NUL byte");
-	if (!path_is_absolute(path)) {
-		r = add_names(&d, base, e);
-		if (r < 0)
-			return r;
-	}
-	r = add_names(&d, path, e);
-	if (r < 0)
-		return r;
-	if (d.len == 0)
-		d.bytes[d.len++] = '/';
-	return arena_copy(a, (struct str){ d.bytes, d.len }, out, e);
+	if (path_is_absolute(path))
+		base = STR_EMPTY;
+	if (draft_init(&d, a, base, path, e) < 0 || add_names(&d, base, e) < 0 ||
+	    add_names(&d, path, e) < 0)
+		return err_result(e);
+	*out = draft_end(&d);
+	return 0;
 }
 
 int path_join(struct arena *a, struct str dir, struct str rest, struct str *out, struct err *e)
 {
-	struct draft d = { .len = 0 };
-	int r;
+	struct draft d;
 
 	if (rest.len == 0)
 		return arena_copy(a, dir, out, e);
-	r = add_names(&d, dir, e);
-	if (r < 0)
-		return r;
-	r = add_names(&d, rest, e);
-	if (r < 0)
-		return r;
-	if (d.len == 0)
-		d.bytes[d.len++] = '/';
-	return arena_copy(a, (struct str){ d.bytes, d.len }, out, e);
+	if (draft_init(&d, a, dir, rest, e) < 0 || add_names(&d, dir, e) < 0 ||
+	    add_names(&d, rest, e) < 0)
+		return err_result(e);
+	*out = draft_end(&d);
+	return 0;
 }
 
 bool path_is_under(struct str path, struct str dir)
@@ -117,12 +129,15 @@ struct str path_below(struct str path, struct str dir)
 
 size_t path_depth(struct str path)
 {
-	struct str name;
 	size_t depth = 0;
-	size_t at = 0;
+	bool is_between = true;
 
-	while (path_next(path, &at, &name))
-		depth++;
+	for (size_t i = 0; i < path.len; i++) {
+		bool is_slash = path.p[i] == '/';
+
+		depth += is_between && !is_slash;
+		is_between = is_slash;
+	}
 	return depth;
 }
 
@@ -157,9 +172,9 @@ static int rank(char c)
 int path_cmp(struct str a, struct str b)
 {
 	size_t n = MIN_OF(a.len, b.len);
+	size_t i = bytes_same(a.p, b.p, n);
 
-	for (size_t i = 0; i < n; i++)
-		if (a.p[i] != b.p[i])
-			return rank(a.p[i]) < rank(b.p[i]) ? -1 : 1;
+	if (i < n)
+		return rank(a.p[i]) < rank(b.p[i]) ? -1 : 1;
 	return (a.len > b.len) - (a.len < b.len);
 }

@@ -34,9 +34,30 @@ static inline struct str str_of(const char *text)
 	return (struct str){ text, strlen(text) };
 }
 
+/*
+ * How many of the first `n` bytes are the same. Names and paths are short: the
+ * call of memcmp() alone costs more than this does, and musl's goes byte by byte.
+ */
+static inline size_t bytes_same(const char *a, const char *b, size_t n)
+{
+	size_t i = 0;
+
+	for (; n - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
+		uint64_t x, y;
+
+		memcpy(&x, a + i, sizeof(x));
+		memcpy(&y, b + i, sizeof(y));
+		if (x != y)
+			break;
+	}
+	while (i < n && a[i] == b[i])
+		i++;
+	return i;
+}
+
 static inline bool str_eq(struct str a, struct str b)
 {
-	return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
+	return a.len == b.len && bytes_same(a.p, b.p, a.len) == a.len;
 }
 
 static inline bool str_is(struct str a, const char *text)
@@ -48,20 +69,23 @@ static inline bool str_is(struct str a, const char *text)
 static inline int str_cmp(struct str a, struct str b)
 {
 	size_t n = MIN_OF(a.len, b.len);
-	int c = n ? memcmp(a.p, b.p, n) : 0;
+	size_t i = bytes_same(a.p, b.p, n);
 
-	return c ? c : (a.len > b.len) - (a.len < b.len);
+	if (i < n)
+		return (unsigned char)a.p[i] < (unsigned char)b.p[i] ? -1 : 1;
+	return (a.len > b.len) - (a.len < b.len);
 }
 
 static inline bool str_has_prefix(struct str s, struct str prefix)
 {
-	return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.p, prefix.p, prefix.len) == 0);
+	return s.len >= prefix.len && bytes_same(s.p, prefix.p, prefix.len) == prefix.len;
 }
 
 static inline bool str_has_suffix(struct str s, struct str suffix)
 {
 	return s.len >= suffix.len &&
-	       (suffix.len == 0 || memcmp(s.p + s.len - suffix.len, suffix.p, suffix.len) == 0);
+	       (suffix.len == 0 ||
+		bytes_same(s.p + s.len - suffix.len, suffix.p, suffix.len) == suffix.len);
 }
 
 /* From `from` (at most the end) on. */

@@ -19,8 +19,22 @@ struct canon_dir {
 	struct canon_dir *parent; /* of the root itself */
 };
 
+/* A text that is being walked: the path itself at the bottom, links' texts above it. */
+struct frame {
+	struct str text;
+	size_t at;
+	size_t link; /* index into walk.links */
+};
+
+/* What a walk needs that is large: clearing it for every path would cost more than the walk. */
+struct space {
+	struct frame frames[1 + CANON_MAX_LINKS];
+	char path[PATH_MAX_BYTES];
+};
+
 struct canon_cache {
 	struct canon_dir root;
+	struct space space; /* one walk at a time */
 };
 
 struct canon_cache *canon_cache_new(struct arena *a, struct err *e)
@@ -32,13 +46,6 @@ struct canon_cache *canon_cache_new(struct arena *a, struct err *e)
 	return cache;
 }
 
-/* A text that is being walked: the path itself at the bottom, links' texts above it. */
-struct frame {
-	struct str text;
-	size_t at;
-	size_t link; /* index into walk.links */
-};
-
 struct walk {
 	struct arena *a;
 	const struct host *host;
@@ -49,13 +56,13 @@ struct walk {
 	bool crossed_links; /* another one was followed */
 	size_t final_link;
 	size_t link_count;
-	met_links *links; /* or NULL */
-	struct frame frames[1 + CANON_MAX_LINKS];
+	met_links *links;     /* or NULL */
+	struct frame *frames; /* of a struct space */
 	size_t frame_count;
 	size_t stop_len; /* of the prefix of `path` that can't be entered; 0: all can */
 	enum host_type stop_type;
 	size_t len; /* "" stands for "/" */
-	char path[PATH_MAX_BYTES];
+	char *path; /* of a struct space */
 };
 
 static struct str walk_path(const struct walk *w)
@@ -81,7 +88,7 @@ static int append_name(struct walk *w, struct str name, struct err *e)
 	if (name.len > PATH_MAX_COMPONENT)
 		return FAIL(e, ERR_LIMIT, "a path component is %zu bytes long, the limit is %d",
 			    name.len, PATH_MAX_COMPONENT);
-	if (name.len + 2 > sizeof(w->path) - w->len)
+	if (name.len + 2 > PATH_MAX_BYTES - w->len)
 		return FAIL(e, ERR_LIMIT, "a path is longer than %d bytes", PATH_MAX_BYTES - 1);
 	w->path[w->len++] = '/';
 	memcpy(w->path + w->len, name.p, name.len);
@@ -291,7 +298,13 @@ static int resolve(struct walk *w, struct str path, struct canon *out, struct er
 int canon_resolve(struct arena *a, const struct host *host, struct str path, bool follow_last,
 		  struct canon *out, met_links *links, struct err *e)
 {
-	struct walk w = { .a = a, .host = host, .follow_last = follow_last, .links = links };
+	struct space space;
+	struct walk w = { .a = a,
+			  .host = host,
+			  .follow_last = follow_last,
+			  .links = links,
+			  .frames = space.frames,
+			  .path = space.path };
 
 	return resolve(&w, path, out, e);
 }
@@ -302,10 +315,14 @@ int builder_canon(struct builder *b, struct str path, bool follow_last, struct c
 	struct walk w = { .a = b->a,
 			  .host = b->host,
 			  .cache = b->cache,
-			  .dir = b->cache ? &b->cache->root : NULL,
 			  .follow_last = follow_last,
 			  .links = links };
 
+	if (!b->cache)
+		return canon_resolve(b->a, b->host, path, follow_last, out, links, e);
+	w.dir = &b->cache->root;
+	w.frames = b->cache->space.frames;
+	w.path = b->cache->space.path;
 	return resolve(&w, path, out, e);
 }
 
@@ -313,7 +330,13 @@ int canon_locate(struct arena *a, const struct host *host, struct str cwd, struc
 		 struct located *out, struct err *e)
 {
 	met_links links = { .items = NULL };
-	struct walk w = { .a = a, .host = host, .follow_last = true, .links = &links };
+	struct space space;
+	struct walk w = { .a = a,
+			  .host = host,
+			  .follow_last = true,
+			  .links = &links,
+			  .frames = space.frames,
+			  .path = space.path };
 	struct located result = { .via_link = STR_EMPTY };
 	int r;
 
@@ -322,7 +345,7 @@ int canon_locate(struct arena *a, const struct host *host, struct str cwd, struc
 	if (path.len == 0)
 		return FAIL(e, ERR_SYNTAX, "a path is empty");
 	if (!path_is_absolute(path) && cwd.len > 1) {
-		if (cwd.len >= sizeof(w.path))
+		if (cwd.len >= sizeof(space.path))
 			return FAIL(e, ERR_LIMIT, "the working directory's path is too long");
 		memcpy(w.path, cwd.p, cwd.len);
 		w.len = cwd.len;

@@ -10,8 +10,8 @@
 
 int os_look(struct str path, struct os_file *out, struct err *e)
 {
-	struct c_path name;
-	struct shown shown;
+	UNINITIALIZED struct c_path name;
+	UNINITIALIZED struct shown shown;
 	struct stat st;
 
 	if (c_path_init(&name, path, e) < 0)
@@ -38,9 +38,9 @@ int os_look(struct str path, struct os_file *out, struct err *e)
 
 int os_read_link(struct str path, struct buf *out, struct err *e)
 {
-	struct c_path name;
-	struct shown shown;
-	char target[PATH_MAX_BYTES];
+	UNINITIALIZED struct c_path name;
+	UNINITIALIZED struct shown shown;
+	UNINITIALIZED char target[PATH_MAX_BYTES];
 	ssize_t n;
 
 	if (c_path_init(&name, path, e) < 0)
@@ -87,8 +87,8 @@ int os_list(struct str path,
 	    struct err *e)
 {
 	SCOPED(directory_done) DIR *directory = NULL;
-	struct c_path name;
-	struct shown shown;
+	UNINITIALIZED struct c_path name;
+	UNINITIALIZED struct shown shown;
 
 	if (c_path_init(&name, path, e) < 0)
 		return err_result(e);

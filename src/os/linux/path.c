@@ -15,7 +15,7 @@ const char *show_path(struct shown *out, struct str path)
 
 int c_path_init(struct c_path *out, struct str path, struct err *e)
 {
-	struct shown shown;
+	UNINITIALIZED struct shown shown;
 
 	if (str_has_nul(path))
 		return FAIL(e, ERR_SYNTAX, "the path '%s' holds a NUL byte",
