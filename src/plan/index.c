@@ -138,7 +138,7 @@ static struct verdict sum_up(const struct index *x, const struct tally *t, const
 struct verdict index_tally(const struct index *x, const struct node *node, struct str path,
 			   bool with_globs, uint32_t layers)
 {
-	struct tally t;
+	UNINITIALIZED struct tally t;
 
 	memset(t.layers, 0, layers * sizeof(t.layers[0]));
 	memset(t.grants, 0, sizeof(t.grants));

@@ -7,22 +7,25 @@
 #include "base/path.h"
 #include "plan/index_node.h"
 
+/* The places that a node stands for. */
 struct span {
 	uint32_t low, high;
-}; /* places that a node stands for */
-
-typedef VEC(uint32_t) numbers;
+};
 
 struct draft {
 	struct arena scratch;
 	struct arena *a;
 	struct index *x;
-	uint32_t *sorted; /* these are positions of rules */
-	numbers places;
-	numbers effective;
-	numbers place_starts; /* and these positions in `sorted` */
-	VEC(struct node) nodes;
-	VEC(struct span) spans; /* of the node at the same position */
+	uint32_t place_count, node_count, effective_count;
+	/* Of the index: */
+	uint32_t *sorted;
+	uint32_t *places;
+	uint32_t *place_starts;
+	uint32_t *effective;
+	struct node *nodes;
+	/* In scratch: */
+	uint32_t *shared;   /* for each place, how much of its path the place before has too */
+	struct span *spans; /* of the node at the same position */
 };
 
 /* In which order the rules of one path stand; of one kind and layer the strongest first. */
@@ -124,14 +127,23 @@ static const struct rule *sorted_rule(const struct draft *d, uint32_t i)
 	return &d->x->rules[d->sorted[i]];
 }
 
-static int push_number(struct draft *d, numbers *list, uint32_t number, struct err *e)
+static struct str place_path(const struct draft *d, uint32_t place)
 {
-	uint32_t *item = VEC_PUSH(&d->scratch, list, e);
+	struct str path = d->x->rules[d->places[place]].path;
 
-	if (!item)
-		return err_result(e);
-	*item = number;
-	return 0;
+	return path.len == 1 ? STR_EMPTY : path; /* "/" is the prefix "" here */
+}
+
+/* The longest path of whole components that both start with. */
+static uint32_t common_length(struct str a, struct str b)
+{
+	size_t i = bytes_same(a.p, b.p, MIN_OF(a.len, b.len));
+
+	if ((i == a.len || a.p[i] == '/') && (i == b.len || b.p[i] == '/'))
+		return (uint32_t)i;
+	while (i > 0 && a.p[i - 1] != '/')
+		i--;
+	return (uint32_t)(i - 1);
 }
 
 /* The distinct paths. */
@@ -139,109 +151,110 @@ static int find_places(struct draft *d, struct err *e)
 {
 	uint32_t count = (uint32_t)d->x->rule_count;
 
+	d->places = arena_array(d->a, count + 1u, sizeof(*d->places), e);
+	d->place_starts = arena_array(d->a, count + 1u, sizeof(*d->place_starts), e);
+	d->shared = arena_array(&d->scratch, count + 1u, sizeof(*d->shared), e);
+	if (!d->places || !d->place_starts || !d->shared)
+		return err_result(e);
 	for (uint32_t i = 0; i < count; i++) {
+		uint32_t place = d->place_count;
+
 		if (i > 0 && str_eq(sorted_rule(d, i)->path, sorted_rule(d, i - 1)->path))
 			continue;
-		if (push_number(d, &d->places, d->sorted[i], e) < 0 ||
-		    push_number(d, &d->place_starts, i, e) < 0)
-			return err_result(e);
+		d->places[place] = d->sorted[i];
+		d->place_starts[place] = i;
+		d->place_count++;
+		if (place > 0)
+			d->shared[place] =
+				common_length(place_path(d, place - 1), place_path(d, place));
 	}
-	return push_number(d, &d->place_starts, count, e);
-}
-
-static struct str place_path(const struct draft *d, uint32_t place)
-{
-	struct str path = d->x->rules[d->places.items[place]].path;
-
-	return path.len == 1 ? STR_EMPTY : path; /* "/" is the prefix "" here */
-}
-
-/* The longest path of whole components that both start with. */
-static size_t common_length(struct str a, struct str b)
-{
-	size_t n = MIN_OF(a.len, b.len);
-	size_t i = 0;
-
-	while (i < n && a.p[i] == b.p[i])
-		i++;
-	if ((i == a.len || a.p[i] == '/') && (i == b.len || b.p[i] == '/'))
-		return i;
-	while (i > 0 && a.p[i - 1] != '/')
-		i--;
-	return i - 1;
-}
-
-/* Of the places [low, high), all below one node, the end of those that share the first's next component. */
-static uint32_t find_group_end(const struct draft *d, uint32_t low, uint32_t high, size_t from)
-{
-	struct str first = place_path(d, low);
-	struct str stem = str_first(first, from + 1 + str_find(str_from(first, from + 1), '/'));
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (path_is_under(place_path(d, middle), stem))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static int add_child(struct draft *d, uint32_t parent, struct span span, struct err *e)
-{
-	struct str first = place_path(d, span.low);
-	size_t from = d->nodes.items[parent].path_len + 1u;
-	size_t to = common_length(first, place_path(d, span.high - 1));
-	struct str label = { first.p + from, to - from };
-	struct node *node = VEC_PUSH(&d->scratch, &d->nodes, e);
-	struct span *own = VEC_PUSH(&d->scratch, &d->spans, e);
-
-	if (!node || !own)
-		return err_result(e);
-	*node = (struct node){ .label = label.p,
-			       .label_len = (uint32_t)label.len,
-			       .path_len = (uint32_t)to,
-			       .depth = d->nodes.items[parent].depth + (uint32_t)path_depth(label),
-			       .parent = parent,
-			       .place = INDEX_NONE };
-	*own = span;
+	d->place_starts[d->place_count] = count;
 	return 0;
 }
 
-static int add_children(struct draft *d, uint32_t number, struct err *e)
+/*
+ * How many nodes the trie has: the root, the places, and the forks, where two
+ * neighbours part at a path that is no place. `open` are the lengths of the
+ * nodes around the place at hand.
+ */
+static int count_nodes(struct draft *d, struct err *e)
 {
-	struct span span = d->spans.items[number];
-	struct node *node = &d->nodes.items[number];
-	size_t path_len = node->path_len;
+	uint32_t *open = arena_array(&d->scratch, 2u * d->place_count + 1u, sizeof(*open), e);
+	size_t depth = 1;
 
-	node->first_child = (uint32_t)d->nodes.count;
-	if (span.low < span.high && place_path(d, span.low).len == path_len)
+	if (!open)
+		return err_result(e);
+	d->node_count = 1;
+	for (uint32_t i = 0; i < d->place_count; i++) {
+		uint32_t len = (uint32_t)place_path(d, i).len;
+
+		while (open[depth - 1] > d->shared[i])
+			depth--;
+		if (open[depth - 1] < d->shared[i]) {
+			open[depth++] = d->shared[i];
+			d->node_count++;
+		}
+		if (len > open[depth - 1]) {
+			open[depth++] = len;
+			d->node_count++;
+		}
+	}
+	return 0;
+}
+
+static void add_child(struct draft *d, uint32_t parent, struct span span, uint32_t to)
+{
+	size_t from = d->nodes[parent].path_len + 1u;
+	struct str label = { place_path(d, span.low).p + from, to - from };
+
+	d->nodes[d->node_count] = (struct node){
+		.label = label.p,
+		.label_len = (uint32_t)label.len,
+		.path_len = to,
+		.depth = d->nodes[parent].depth + (uint32_t)path_depth(label),
+		.parent = parent,
+		.place = INDEX_NONE,
+	};
+	d->spans[d->node_count++] = span;
+}
+
+/* The places of a node that share more than its path are of one child. */
+static void add_children(struct draft *d, uint32_t number)
+{
+	struct node *node = &d->nodes[number];
+	struct span span = d->spans[number];
+
+	node->first_child = d->node_count;
+	if (span.low < span.high && place_path(d, span.low).len == node->path_len)
 		node->place = span.low++;
 	while (span.low < span.high) {
-		uint32_t end = find_group_end(d, span.low, span.high, path_len);
+		uint32_t to = (uint32_t)place_path(d, span.low).len;
+		uint32_t end = span.low + 1;
 
-		if (add_child(d, number, (struct span){ span.low, end }, e) < 0)
-			return err_result(e);
+		for (; end < span.high && d->shared[end] > node->path_len; end++)
+			to = MIN_OF(to, d->shared[end]);
+		add_child(d, number, (struct span){ span.low, end }, to);
 		span.low = end;
 	}
-	node = &d->nodes.items[number];
-	node->child_count = (uint32_t)d->nodes.count - node->first_child;
-	return 0;
+	node->child_count = d->node_count - node->first_child;
 }
 
 static int draw_trie(struct draft *d, struct err *e)
 {
-	struct node *root = VEC_PUSH(&d->scratch, &d->nodes, e);
-	struct span *span = VEC_PUSH(&d->scratch, &d->spans, e);
+	uint32_t count;
 
-	if (!root || !span)
+	if (count_nodes(d, e) < 0)
 		return err_result(e);
-	*root = (struct node){ .label = "", .place = INDEX_NONE };
-	*span = (struct span){ 0, (uint32_t)d->places.count };
-	for (uint32_t i = 0; i < d->nodes.count; i++)
-		if (add_children(d, i, e) < 0)
-			return err_result(e);
+	count = d->node_count;
+	d->nodes = arena_array(d->a, count, sizeof(*d->nodes), e);
+	d->spans = arena_array(&d->scratch, count, sizeof(*d->spans), e);
+	if (!d->nodes || !d->spans)
+		return err_result(e);
+	d->nodes[0] = (struct node){ .label = "", .place = INDEX_NONE };
+	d->spans[0] = (struct span){ 0, d->place_count };
+	d->node_count = 1;
+	for (uint32_t i = 0; i < count; i++)
+		add_children(d, i);
 	return 0;
 }
 
@@ -254,22 +267,20 @@ static struct str first_component(const struct node *node)
 
 static int make_keys(struct draft *d, struct err *e)
 {
-	uint64_t *keys = arena_array(d->a, d->nodes.count, sizeof(*keys), e);
+	uint64_t *keys = arena_array(d->a, d->node_count, sizeof(*keys), e);
 
 	if (!keys)
 		return err_result(e);
-	for (size_t i = 0; i < d->nodes.count; i++) {
-		struct node *node = &d->nodes.items[i];
-		const struct node *children = &d->nodes.items[node->first_child];
+	for (size_t i = 0; i < d->node_count; i++) {
+		struct node *node = &d->nodes[i];
+		const struct node *children = &d->nodes[node->first_child];
 		struct str first, last;
 
 		if (!node->child_count)
 			continue;
 		first = first_component(&children[0]);
 		last = first_component(&children[node->child_count - 1]);
-		while (node->skip < MIN_OF(first.len, last.len) &&
-		       first.p[node->skip] == last.p[node->skip])
-			node->skip++;
+		node->skip = (uint32_t)bytes_same(first.p, last.p, MIN_OF(first.len, last.len));
 		for (uint32_t c = 0; c < node->child_count; c++)
 			keys[node->first_child + c] =
 				index_key(children[c].label, children[c].label_len, node->skip);
@@ -289,10 +300,10 @@ static bool is_effective(const struct rule *rule, const struct rule *before)
 }
 
 /* However many keys name one path, what counts of them is at most a rule for each layer. */
-static int find_effective(struct draft *d, struct node *node, struct err *e)
+static void find_effective(struct draft *d, struct node *node)
 {
-	uint32_t first = d->place_starts.items[node->place];
-	uint32_t last = d->place_starts.items[node->place + 1];
+	uint32_t first = d->place_starts[node->place];
+	uint32_t last = d->place_starts[node->place + 1];
 
 	for (uint32_t i = first; i < last; i++) {
 		const struct rule *rule = sorted_rule(d, i);
@@ -305,23 +316,24 @@ static int find_effective(struct draft *d, struct node *node, struct err *e)
 		}
 		if (i > first && !is_effective(rule, sorted_rule(d, i - 1)))
 			continue;
-		if (push_number(d, &d->effective, d->sorted[i], e) < 0)
-			return err_result(e);
+		d->effective[d->effective_count++] = d->sorted[i];
 		node->effective_count++;
 	}
-	return 0;
 }
 
 static int fill_nodes(struct draft *d, struct err *e)
 {
-	for (uint32_t i = 0; i < d->nodes.count; i++) {
-		struct node *node = &d->nodes.items[i];
-		const struct node *parent = &d->nodes.items[node->parent];
+	d->effective = arena_array(d->a, d->x->rule_count + 1, sizeof(*d->effective), e);
+	if (!d->effective)
+		return err_result(e);
+	for (uint32_t i = 0; i < d->node_count; i++) {
+		struct node *node = &d->nodes[i];
+		const struct node *parent = &d->nodes[node->parent];
 
-		node->first_effective = (uint32_t)d->effective.count;
+		node->first_effective = d->effective_count;
 		node->write_depth = parent->write_depth;
-		if (node->place != INDEX_NONE && find_effective(d, node, e) < 0)
-			return err_result(e);
+		if (node->place != INDEX_NONE)
+			find_effective(d, node);
 		node->glob_node = i > 0 ? parent->glob_node : INDEX_NONE;
 		if (node->glob_count)
 			node->glob_node = i;
@@ -329,38 +341,26 @@ static int fill_nodes(struct draft *d, struct err *e)
 	return 0;
 }
 
-/* A copy of a scratch array that lives as long as the index. */
-static const uint32_t *keep(struct draft *d, const numbers *list, struct err *e)
-{
-	uint32_t *copy = arena_array(d->a, list->count + 1, sizeof(*copy), e);
-
-	if (copy && list->count)
-		memcpy(copy, list->items, list->count * sizeof(*copy));
-	return copy;
-}
-
 static int finish(struct draft *d, struct err *e)
 {
 	struct index *x = d->x;
-	struct node *nodes = arena_array(d->a, d->nodes.count, sizeof(*nodes), e);
 
-	if (!nodes)
-		return err_result(e);
-	memcpy(nodes, d->nodes.items, d->nodes.count * sizeof(*nodes));
-	x->nodes = nodes;
+	(void)e;
+	x->nodes = d->nodes;
 	x->sorted = d->sorted;
-	x->place_count = (uint32_t)d->places.count;
-	x->places = keep(d, &d->places, e);
-	if (!x->places)
-		return err_result(e);
-	x->place_starts = keep(d, &d->place_starts, e);
-	if (!x->place_starts)
-		return err_result(e);
-	x->effective = keep(d, &d->effective, e);
-	if (!x->effective)
-		return err_result(e);
-	for (size_t i = 0; i < d->nodes.count; i++)
-		nodes[i].verdict = index_tally(x, &nodes[i], STR_EMPTY, false, x->layer_count);
+	x->place_count = d->place_count;
+	x->places = d->places;
+	x->place_starts = d->place_starts;
+	x->effective = d->effective;
+	for (uint32_t i = 0; i < d->node_count; i++) {
+		struct node *node = &d->nodes[i];
+
+		/* Where no rule is, the answer is that of above. */
+		if (i > 0 && !node->effective_count)
+			node->verdict = d->nodes[node->parent].verdict;
+		else
+			node->verdict = index_tally(x, node, STR_EMPTY, false, x->layer_count);
+	}
 	return 0;
 }
 
