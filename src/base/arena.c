@@ -41,6 +41,7 @@ static struct arena_chunk *add_chunk(struct arena *a, size_t size, struct err *e
 	size_t wanted = a->chunks ? MIN_OF(a->chunks->size * 2, largest) : ARENA_CHUNK_FIRST;
 	size_t left = a->limit_bytes - a->used_bytes;
 	struct arena_chunk *chunk;
+	void *block = NULL;
 
 	if (size > left)
 		return FAIL_NULL(e, ERR_LIMIT,
@@ -49,11 +50,13 @@ static struct arena_chunk *add_chunk(struct arena *a, size_t size, struct err *e
 	wanted = MAX_OF(MIN_OF(wanted, left), size);
 	if (wanted > SIZE_MAX - sizeof(*chunk))
 		return FAIL_NULL(e, ERR_LIMIT, "an object of %zu bytes is too large", size);
-	chunk = mem_new(sizeof(*chunk) + wanted, e);
-	if (!chunk)
+	/* Not zeroed: clearing would touch pages that may never be used. */
+	if (mem_resize(&block, sizeof(*chunk) + wanted, e) < 0)
 		return NULL;
+	chunk = block;
 	chunk->older = a->chunks;
 	chunk->size = wanted;
+	chunk->used = 0;
 	a->chunks = chunk;
 	a->used_bytes += wanted;
 	return chunk;
@@ -73,7 +76,7 @@ void *arena_alloc(struct arena *a, size_t size, struct err *e)
 		chunk = add_chunk(a, rounded, e);
 	if (!chunk)
 		return NULL;
-	object = chunk->bytes + chunk->used; /* zeroed by mem_new */
+	object = memset(chunk->bytes + chunk->used, 0, size);
 	chunk->used += rounded;
 	return object;
 }
