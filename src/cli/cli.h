@@ -91,7 +91,7 @@ const struct command *command_find(const char *name);
 
 enum {
 	MAX_OVERRIDES = 128,
-	MAX_FEATURE_BYTES = 4096, /* of all that --enable and --disable name */
+	MAX_FEATURE_BYTES = 2048, /* of all that --enable and --disable name */
 	MAX_KNOWN = 64,		  /* more than there are options or commands */
 };
 

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 
+#include "base/name_tree.h"
 #include "base/utf8.h"
 #include "lib/lib.h"
 #include "os/os.h"
@@ -179,30 +180,30 @@ int inputs_read(struct inputs *in, struct err *e)
 
 /* ---- Projects --------------------------------------------------------------------- */
 
-static int read_project(const struct inputs *in, struct str root, project_list *projects,
+/* What a search of the roots has found so far. */
+struct root_search {
+	struct name_node *known; /* by path */
+	path_list *roots;
+	project_list *projects;
+};
+
+static int read_project(const struct inputs *in, struct str dir, project_list *projects,
 			struct err *e)
 {
 	static const struct str below = STR_INIT(".cordon/config.toml");
-	struct project found = { .dir = STR_EMPTY };
+	struct project found = { .dir = dir };
 	struct project *project;
 	struct str path;
 
-	if (os_canonical_directory(in->a, root, &found.dir, e) < 0) {
-		if (e->code != ERR_SYS ||
-		    (e->os_error != ENOENT && e->os_error != ENOTDIR && e->os_error != EACCES))
-			return err_result(e);
-		err_clear(e); /* no root, no project; plan/ notes the missing root */
-		return 0;
-	}
 	for (size_t i = 0; i < projects->count; i++)
-		if (str_eq(projects->items[i].dir, found.dir))
+		if (str_eq(projects->items[i].dir, dir))
 			return 0;
-	if (os_read_file_beneath(in->texts, found.dir, below, CONFIG_MAX_BYTES, &found.source.text,
+	if (os_read_file_beneath(in->texts, dir, below, CONFIG_MAX_BYTES, &found.source.text,
 				 &found.source.is_present, e) < 0)
 		return err_result(e);
 	if (!found.source.is_present)
 		return 0;
-	if (path_join(in->a, found.dir, below, &path, e) < 0 ||
+	if (path_join(in->a, dir, below, &path, e) < 0 ||
 	    show_name(in->a, path, &found.source.file, e) < 0)
 		return err_result(e);
 	project = VEC_PUSH(in->a, projects, e);
@@ -212,28 +213,40 @@ static int read_project(const struct inputs *in, struct str root, project_list *
 	return 0;
 }
 
-static int add_root(const struct inputs *in, struct str path, path_list *roots,
-		    project_list *projects, struct err *e)
+static int add_root(const struct inputs *in, struct str path, struct root_search *search,
+		    struct err *e)
 {
+	struct name_node *node;
 	struct str *root;
 
-	for (size_t i = 0; i < roots->count; i++)
-		if (str_eq(roots->items[i], path))
-			return 0;
-	root = VEC_PUSH(in->a, roots, e);
-	if (!root)
+	if (name_tree_find(search->known, path))
+		return 0;
+	node = ARENA_NEW(in->a, struct name_node, e);
+	root = VEC_PUSH(in->a, search->roots, e);
+	if (!node || !root)
 		return err_result(e);
 	*root = path;
-	return read_project(in, path, projects, e);
+	node->name = path;
+	name_tree_add(&search->known, node);
+	/* The working directory comes first, and is canonical. */
+	if (search->roots->count > 1 && os_canonical_directory(in->a, path, &path, e) < 0) {
+		if (e->code != ERR_SYS ||
+		    (e->os_error != ENOENT && e->os_error != ENOTDIR && e->os_error != EACCES))
+			return err_result(e);
+		err_clear(e); /* no root, no project; plan/ notes the missing root */
+		return 0;
+	}
+	return read_project(in, path, search->projects, e);
 }
 
 int inputs_read_projects(const struct inputs *in, const struct profile_doc *doc, path_list *roots,
 			 project_list *projects, struct err *e)
 {
+	struct root_search search = { .roots = roots, .projects = projects };
 	const struct root *configured;
 	size_t count;
 
-	if (add_root(in, in->places.cwd, roots, projects, e) < 0 ||
+	if (add_root(in, in->places.cwd, &search, e) < 0 ||
 	    profile_doc_roots(in->a, doc, &configured, &count, e) < 0)
 		return err_result(e);
 	for (size_t i = 0; i < count; i++) {
@@ -241,7 +254,7 @@ int inputs_read_projects(const struct inputs *in, const struct profile_doc *doc,
 
 		if (places_root(in->a, &in->places, &configured[i], &path, e) < 0)
 			return err_result(e);
-		if (path.len && add_root(in, path, roots, projects, e) < 0)
+		if (path.len && add_root(in, path, &search, e) < 0)
 			return err_result(e);
 	}
 	return 0;

@@ -123,6 +123,8 @@ static void print_one_json(struct json_writer *w, const void *data)
 	scoped_buf toml = BUF_INIT(REPORT_MAX_BYTES);
 
 	profile_print(&toml, l->shown);
+	if (toml.failed != ERR_OK)
+		w->out->failed = toml.failed;
 	json_begin_object(w);
 	json_name(w, l->name);
 	json_str(w, "toml", buf_str(&toml));
