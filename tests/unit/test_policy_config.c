@@ -293,3 +293,40 @@ TEST(a_hundred_thousand_entries_compile_in_time)
 	}
 	free(text);
 }
+
+/* Every allocation fails once: each time with a reason, and never a half-made policy. */
+TEST(too_little_memory_is_always_an_error)
+{
+	static const char user[] =
+		"default_permissions = 'dev'\nfeatures.x = true\n[permissions.base]\n"
+		"filesystem = { '/a/\\*' = 'read', ':root' = { 'b/*' = 'deny' }, ':x' = 'read' }\n"
+		"network = { enabled = true, domains = { 'a.b' = 'deny' }, unix_sockets = { '/s' = "
+		"'allow' } }\n[permissions.dev]\nextends = 'base'\nprotect = ['x']\n"
+		"environment = { exclude = ['a*'], set = { b = 'c' } }\nworkspace_roots.d = true\n";
+	size_t refused = 0;
+
+	for (size_t limit = 0; limit < 64 << 10; limit += 16) {
+		scoped_arena a = ARENA_INIT(limit);
+		struct config_inputs in = { .user = text_source("config.toml", user),
+					    .requirements =
+						    text_source("req.toml", "limits.memory = 1") };
+		struct project project = { .dir = STR("/p"),
+					   .source = text_source("p.toml", "protect = ['y']") };
+		struct selection selection = { .fallback = ":read-only" };
+		struct err e = ERR_INIT;
+		const struct config *c = config_load(&a, &in, &e);
+		const struct profile_doc *doc = c ? config_select(&a, c, &selection, &e) : NULL;
+		const struct policy *p = doc ? policy_compile(&a, c, doc, &project, 1, NULL, 0, &e)
+					     : NULL;
+
+		if (p) {
+			CHECK_INT(p->layers.count, 3);
+			CHECK_INT(p->profile->protect.count, 2);
+			continue;
+		}
+		refused++;
+		CHECK_INT(e.code, ERR_LIMIT);
+	}
+	CHECK(refused > 100);
+	CHECK(refused < 4096);
+}
