@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of src/os/linux on a tree of real files. */
+#include "os/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static char top[] = "/var/tmp/cordon-os-XXXXXX";
+static char command[64];
+
+__attribute__((constructor)) static void make_tree(void)
+{
+	if (!mkdtemp(top) || chdir(top) < 0)
+		_exit(1);
+}
+
+__attribute__((destructor)) static void remove_tree(void)
+{
+	(void)snprintf(command, sizeof(command), "rm -rf %s", top);
+	if (system(command) != 0)
+		perror(command);
+}
+
+static void put(const char *name, const char *text)
+{
+	FILE *f = fopen(name, "w");
+
+	if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+		perror(name);
+}
+
+static void make_link(const char *target, const char *name)
+{
+	if (symlink(target, name) < 0)
+		perror(name);
+}
+
+static int read_code(const char *name, size_t max_bytes)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct err e = ERR_INIT;
+	struct str text = STR_EMPTY;
+	bool is_there = false;
+	int r = os_read_file(&a, str_of(name), max_bytes, &text, &is_there, &e);
+
+	return r < 0 ? -r : is_there ? 0 : 100;
+}
+
+TEST(a_file_is_read_whole_and_bounded)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct err e = ERR_INIT;
+	struct str text = STR_EMPTY;
+	bool is_there = false;
+
+	put("five", "12345");
+	REQUIRE(os_read_file(&a, STR("five"), 5, &text, &is_there, &e) == 0);
+	CHECK(is_there && str_is(text, "12345") && text.p[5] == '\0');
+	CHECK_INT(read_code("five", 4), ERR_LIMIT);
+	CHECK_INT(read_code("nothing", 10), 100);
+	CHECK_INT(read_code("five/below", 10), 100);
+}
+
+TEST(what_is_no_file_is_refused_without_waiting)
+{
+	REQUIRE(mkfifo("fifo", 0600) == 0 && mkdir("dir", 0700) == 0);
+	REQUIRE(symlink("loop", "loop") == 0);
+	CHECK_INT(read_code("fifo", 10), ERR_POLICY);
+	CHECK_INT(read_code("dir", 10), ERR_POLICY);
+	CHECK_INT(read_code("/dev/zero", 10), ERR_POLICY);
+	CHECK_INT(read_code("/dev/null", 10), 0);
+	CHECK_INT(read_code("loop", 10), ERR_SYS);
+}
+
+TEST(a_path_with_a_nul_or_too_long_is_refused)
+{
+	struct err e = ERR_INIT;
+	struct os_file file;
+	char longest[PATH_MAX_BYTES + 1];
+
+	CHECK_INT(os_look((struct str){ "a\0b", 3 }, &file, &e), -ERR_SYNTAX);
+	memset(longest, 'x', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	CHECK_INT(os_look(str_of(longest), &file, &e), -ERR_LIMIT);
+	CHECK(strlen(e.text) < 700);
+}
+
+static int beneath_code(const char *below)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct err e = ERR_INIT;
+	struct str text = STR_EMPTY;
+	bool is_there = false;
+	int r = os_read_file_beneath(&a, str_of(top), str_of(below), 100, &text, &is_there, &e);
+
+	return r < 0 ? -r : is_there ? 0 : 100;
+}
+
+static void make_beneath(void)
+{
+	if (mkdir("b", 0700) < 0 || mkdir("b/in", 0700) < 0)
+		return;
+	put("b/in/file", "x");
+	make_link("in", "b/inside");
+	make_link("/etc", "b/outside");
+	make_link("../../etc", "b/up");
+	make_link("/etc/passwd", "b/in/passwd");
+	make_link("round", "b/round");
+}
+
+TEST(links_are_followed_only_inside)
+{
+	make_beneath();
+	CHECK_INT(beneath_code("b/in/file"), 0);
+	CHECK_INT(beneath_code("b/inside/file"), 0);
+	CHECK_INT(beneath_code("b/nothing/file"), 100);
+	CHECK_INT(beneath_code("b/outside/passwd"), ERR_POLICY);
+	CHECK_INT(beneath_code("b/in/passwd"), ERR_POLICY);
+	CHECK_INT(beneath_code("b/round"), ERR_POLICY);
+}
+
+/* The kernel as it was before openat2(). */
+static bool forbid_openat2(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = COUNT_OF(code), .filter = code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(without_openat2_every_link_is_refused_and_none_is_missed)
+{
+	int status = 0;
+	pid_t pid;
+
+	make_beneath();
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (pid == 0) {
+		if (!forbid_openat2())
+			_exit(77);
+		_exit(beneath_code("b/in/file") != 0 ||
+		      beneath_code("b/inside/file") != ERR_POLICY ||
+		      beneath_code("b/nothing/file") != 100 ||
+		      beneath_code("b/in/nothing") != 100 ||
+		      beneath_code("b/outside/passwd") != ERR_POLICY ||
+		      beneath_code("b/in/passwd") != ERR_POLICY ||
+		      beneath_code("b/round") != ERR_POLICY || beneath_code("b/in") != ERR_POLICY);
+	}
+	REQUIRE(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		SKIP("seccomp filters are not to be had here");
+	CHECK_INT(WEXITSTATUS(status), 0);
+}
+
+TEST(types_are_told_apart)
+{
+	struct err e = ERR_INIT;
+	struct os_file file;
+
+	put("plain", "");
+	make_link("plain", "link");
+	CHECK(os_look(STR("plain"), &file, &e) == 0 && file.type == OS_FILE && file.inode);
+	CHECK(os_look(STR("link"), &file, &e) == 0 && file.type == OS_LINK);
+	CHECK(os_look(STR("/"), &file, &e) == 0 && file.type == OS_DIR);
+	CHECK(os_look(STR("/dev/null"), &file, &e) == 0 && file.type == OS_OTHER);
+	CHECK(os_look(STR("plain/x"), &file, &e) == 0 && file.type == OS_MISSING && !file.inode);
+}
+
+TEST(a_link_is_read)
+{
+	struct err e = ERR_INIT;
+	scoped_buf text = BUF_INIT(100);
+	scoped_buf small = BUF_INIT(2);
+
+	make_link("some/where", "pointer");
+	CHECK_INT(os_read_link(STR("pointer"), &text, &e), 0);
+	CHECK(str_is(buf_str(&text), "some/where"));
+	CHECK_INT(os_read_link(STR("pointer"), &small, &e), -ERR_LIMIT);
+	CHECK_INT(os_read_link(STR("/"), &text, &e), -ERR_SYS);
+}
+
+static int count_names(void *arg, struct str name, enum os_type type, struct err *e)
+{
+	int *count = arg;
+
+	(void)e;
+	CHECK(!str_is(name, ".") && !str_is(name, ".."));
+	CHECK(str_is(name, "f") ? type == OS_FILE : type == OS_DIR);
+	return ++*count == 5 ? 5 : 0;
+}
+
+TEST(a_directory_is_listed)
+{
+	struct err e = ERR_INIT;
+	int count = 0;
+
+	REQUIRE(mkdir("list", 0700) == 0 && mkdir("list/d", 0700) == 0);
+	put("list/f", "");
+	CHECK_INT(os_list(STR("list"), count_names, &count, &e), 0);
+	CHECK_INT(count, 2);
+	count = 4;
+	CHECK_INT(os_list(STR("list"), count_names, &count, &e), 5);
+	CHECK_INT(os_list(STR("nothing"), count_names, &count, &e), -ERR_SYS);
+}
+
+TEST(a_file_is_created_whole_or_not_at_all)
+{
+	struct err e = ERR_INIT;
+	struct stat st;
+
+	CHECK_INT(os_create_file(STR("new/er/file"), STR("text"), false, &e), 0);
+	CHECK(stat("new/er/file", &st) == 0 && st.st_size == 4 && (st.st_mode & 0777) == 0600);
+	CHECK(stat("new", &st) == 0 && (st.st_mode & 0777) == 0700);
+	CHECK_INT(os_create_file(STR("new/er/file"), STR("other"), false, &e), -ERR_SYS);
+	CHECK_INT(e.os_error, EEXIST);
+	CHECK_INT(os_create_file(STR("new/er/file"), STR("other"), true, &e), 0);
+	CHECK(stat("new/er/file", &st) == 0 && st.st_size == 5);
+	CHECK(stat("new/er/file.new0", &st) < 0);
+	CHECK_INT(os_create_file(STR("/proc/nothing"), STR(""), false, &e), -ERR_SYS);
+}
+
+TEST(a_user_is_found_by_number)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct err e = ERR_INIT;
+	struct str home = STR_EMPTY;
+	char line[200];
+
+	(void)snprintf(line, sizeof(line),
+		       "x:x:99999999999:0::/wrong:\nshort:line\nme::%u:0:a:/my/home:/sh\n",
+		       (unsigned)getuid());
+	put("users", line);
+	CHECK_INT(os_user_home(&a, STR("users"), &home, &e), 0);
+	CHECK(str_is(home, "/my/home"));
+	put("users", "a:b:c:d\n\n:::");
+	CHECK_INT(os_user_home(&a, STR("users"), &home, &e), 0);
+	CHECK(str_is(home, ""));
+	CHECK_INT(os_user_home(&a, STR("nothing"), &home, &e), 0);
+	CHECK(str_is(home, ""));
+}
+
+TEST(the_environment_is_searched_by_whole_names)
+{
+	const char *const list[] = { "HOMEX=1", "HOME", "HOME=2", "HOME=3", NULL };
+
+	CHECK_STR(os_environment_find(list, "HOME"), "2");
+	CHECK(os_environment_find(list, "HOM") == NULL);
+	CHECK(os_environment_find(NULL, "HOME") == NULL);
+}
+
+TEST(this_process_is_found)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct err e = ERR_INIT;
+	struct str path;
+
+	CHECK(os_working_directory(&a, &path, &e) == 0 && str_is(path, top));
+	CHECK(os_canonical_directory(&a, STR("./b/.."), &path, &e) == 0 && str_is(path, top));
+	CHECK_INT(os_canonical_directory(&a, STR("plain"), &path, &e), -ERR_SYS);
+	CHECK_INT(os_canonical_directory(&a, STR("nothing"), &path, &e), -ERR_SYS);
+	CHECK(os_program_path(&a, &path, &e) == 0 && str_has_suffix(path, STR("test_os_files")));
+}
