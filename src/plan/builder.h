@@ -5,7 +5,12 @@
  */
 #pragma once
 
+#include "base/utf8.h"
 #include "plan/plan.h"
+
+/* A path for a person's eyes, good until the end of the block. */
+enum { SHOWN_BYTES = 512 };
+#define SHOWN(s) utf8_show((s), (char[SHOWN_BYTES]){ 0 }, SHOWN_BYTES)
 
 /* A path made canonical against the host (P8). */
 struct canon {

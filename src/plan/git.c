@@ -7,7 +7,6 @@
 #include "plan/git.h"
 
 #include "base/path.h"
-#include "base/utf8.h"
 #include "plan/git_text.h"
 #include "plan/protect.h"
 
@@ -29,7 +28,10 @@ static int look_below(struct builder *b, struct str dir, struct str name, enum h
 
 int git_is_dir(struct builder *b, struct str path, bool *out, struct err *e)
 {
-	enum host_type head, objects, refs, common;
+	enum host_type head = HOST_MISSING;
+	enum host_type objects = HOST_MISSING;
+	enum host_type refs = HOST_MISSING;
+	enum host_type common = HOST_MISSING;
 	int r = look_below(b, path, STR("HEAD"), &head, e);
 
 	if (r == 0)
@@ -80,7 +82,6 @@ static int read_below(struct git_scan *s, struct str dir, const char *name, stru
 {
 	const struct host *host = s->b->host;
 	struct canon at;
-	char shown[512];
 	int r = follow(s, dir, str_of(name), true, &at, is_there, e);
 
 	*is_there = *is_there && at.type == HOST_FILE;
@@ -89,7 +90,7 @@ static int read_below(struct git_scan *s, struct str dir, const char *name, stru
 	r = host->read_file(host->user, at.path, out, e);
 	if (r == -(int)ERR_LIMIT)
 		return FAIL(e, ERR_LIMIT, "%s has more than %zu bytes, too many for a file of git",
-			    utf8_show(at.path, shown, sizeof(shown)), out->max);
+			    SHOWN(at.path), out->max);
 	return r;
 }
 
@@ -109,10 +110,9 @@ struct git_found *git_find(const struct git_scan *s, struct str path)
 
 static int fail_places(const char *what, struct str path, struct err *e)
 {
-	char shown[512];
 
 	return FAIL(e, ERR_LIMIT, "more than %d %s belong to the writable roots, the last is %s",
-		    GIT_MAX_PLACES, what, utf8_show(path, shown, sizeof(shown)));
+		    GIT_MAX_PLACES, what, SHOWN(path));
 }
 
 /* `worktree` and `root` may be "". A directory that is known already may learn them. */
@@ -170,7 +170,6 @@ static int visit_pointer(struct git_scan *s, struct str worktree, struct str roo
 	struct str target;
 	struct canon at;
 	bool leads = false;
-	char shown[512];
 	int r = read_below(s, worktree, ".git", &text, &leads, e);
 
 	if (r == -(int)ERR_LIMIT) {
@@ -190,7 +189,7 @@ static int visit_pointer(struct git_scan *s, struct str worktree, struct str roo
 	return builder_note(s->b, true, (struct origin){ .file = NULL }, e,
 			    "%s/.git is a file, but says nowhere that git could follow: it is "
 			    "protected, and nothing else with it",
-			    utf8_show(worktree, shown, sizeof(shown)));
+			    SHOWN(worktree));
 }
 
 struct modules_arg {
@@ -249,13 +248,14 @@ static int look_at_git(struct git_scan *s, struct str worktree, enum host_type *
 static int visit_root(struct git_scan *s, struct str root, enum host_type target, bool is_git_dir,
 		      struct err *e)
 {
-	struct git_found *self;
-	bool is_self;
+	bool is_self = false;
 	int r = git_is_dir(s->b, root, &is_self, e);
 
 	if (r < 0)
 		return r;
 	if (is_self) {
+		struct git_found *self;
+
 		r = add_dir(s, root, STR_EMPTY, STR_EMPTY, e);
 		self = r == 0 ? git_find(s, root) : NULL;
 		if (self)
@@ -272,9 +272,9 @@ static int visit_worktree(struct git_scan *s, struct str worktree, struct err *e
 {
 	bool is_root = roots_has(s->b, worktree);
 	struct str root = is_root ? worktree : STR_EMPTY;
-	struct canon target;
-	enum host_type own;
-	bool is_git_dir;
+	struct canon target = { .type = HOST_MISSING };
+	enum host_type own = HOST_MISSING;
+	bool is_git_dir = false;
 	int r = look_at_git(s, worktree, &own, &target, &is_git_dir, e);
 
 	if (r == 0)
@@ -387,13 +387,12 @@ static int add_listed(void *arg, struct str name, enum host_type type, struct er
 {
 	struct listing *l = arg;
 	struct str *added;
-	char shown[512];
 
 	if (type != HOST_DIR && type != HOST_LINK)
 		return 0;
 	if (l->names.count == GIT_MAX_NAMES)
 		return FAIL(e, ERR_LIMIT, "more than %d directories in %s, too many to protect",
-			    GIT_MAX_NAMES, utf8_show(l->dir, shown, sizeof(shown)));
+			    GIT_MAX_NAMES, SHOWN(l->dir));
 	added = VEC_PUSH(l->a, &l->names, e);
 	if (!added)
 		return err_result(e);
@@ -426,7 +425,6 @@ static int list_dirs(struct git_scan *s, struct listing *l, struct err *e)
 static int visit_modules(struct git_scan *s, struct str dir, int depth, struct err *e)
 {
 	struct listing l = { .a = s->b->a, .dir = dir };
-	char shown[512];
 	int r = list_dirs(s, &l, e);
 
 	for (size_t i = 0; r == 0 && i < l.names.count; i++) {
@@ -447,7 +445,7 @@ static int visit_modules(struct git_scan *s, struct str dir, int depth, struct e
 				return FAIL(e, ERR_LIMIT,
 					    "directories more than %d deep in %s: git "
 					    "directories below would not be protected",
-					    GIT_MAX_DEPTH, utf8_show(dir, shown, sizeof(shown)));
+					    GIT_MAX_DEPTH, SHOWN(dir));
 			r = visit_modules(s, at.path, depth + 1, e);
 		}
 	}
@@ -473,7 +471,8 @@ static int visit_linked(struct git_scan *s, struct str dir, struct err *e)
 static int visit_dir(struct git_scan *s, size_t number, struct err *e)
 {
 	struct str dir = s->dirs.items[number].dir.path;
-	struct str modules, linked;
+	struct str modules = STR_EMPTY;
+	struct str linked = STR_EMPTY;
 	int r = visit_common(s, number, e);
 
 	if (r == 0)
@@ -504,13 +503,11 @@ static int find_all(struct git_scan *s, struct err *e)
 		bool is_worktree = worktrees < s->worktrees.count;
 		struct str at = is_worktree ? s->worktrees.items[worktrees]
 					    : s->dirs.items[dirs].dir.path;
-		char shown[512];
 
 		r = is_worktree ? visit_worktree(s, s->worktrees.items[worktrees++], e)
 				: visit_dir(s, dirs++, e);
 		if (r < 0)
-			return err_wrap(e, "looking for what git has at %s",
-					utf8_show(at, shown, sizeof(shown)));
+			return err_wrap(e, "looking for what git has at %s", SHOWN(at));
 	}
 	return r;
 }

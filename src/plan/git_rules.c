@@ -15,7 +15,6 @@
  * directory keeps those. Either is writable already, or its owner wrote that.
  */
 #include "base/path.h"
-#include "base/utf8.h"
 #include "plan/git.h"
 #include "plan/protect.h"
 
@@ -71,7 +70,7 @@ static int find_missing_part(struct git_scan *s, struct str root, struct str *ou
 	bool is_missing = false;
 
 	for (size_t i = 0; !is_missing && i < COUNT_OF(parts); i++) {
-		struct host_file file;
+		struct host_file file = { .type = HOST_MISSING };
 		struct str path;
 		int r = path_join(s->b->a, root, str_of(parts[i]), &path, e);
 
@@ -93,7 +92,6 @@ int git_refuse_bare(struct git_scan *s, struct str root, struct err *e)
 {
 	struct cap cap = { .kind = RULE_PROTECTED, .access = ACCESS_READ };
 	struct str part = STR_EMPTY;
-	char shown[512];
 	int r;
 
 	if (s->mode == GIT_WRITE)
@@ -101,7 +99,7 @@ int git_refuse_bare(struct git_scan *s, struct str root, struct err *e)
 	r = arena_printf(s->b->a, &cap.note, e,
 			 "the writable root %s has no git directory: a bare one can't be made in "
 			 "its place, since git would run what its configuration says",
-			 utf8_show(root, shown, sizeof(shown)));
+			 SHOWN(root));
 	if (r == 0)
 		r = cap_below(s, root, STR("commondir"), &cap, e);
 	if (r == 0)
@@ -122,7 +120,7 @@ int git_refuse_bare(struct git_scan *s, struct str root, struct err *e)
 static int protect_unfetched(struct git_scan *s, struct str worktree, struct cap *cap,
 			     struct err *e)
 {
-	bool is_empty;
+	bool is_empty = false;
 	int r;
 
 	if (s->mode != GIT_READ)
@@ -140,7 +138,6 @@ int git_protect_pointer(struct git_scan *s, struct str worktree, enum host_type 
 	struct cap cap = { .kind = RULE_PROTECTED,
 			   .access = ACCESS_READ,
 			   .link_itself = is_git_dir };
-	char shown[512];
 	int r;
 
 	/* A git directory gets rules of its own. */
@@ -149,7 +146,7 @@ int git_protect_pointer(struct git_scan *s, struct str worktree, enum host_type 
 	r = arena_printf(s->b->a, &cap.note, e,
 			 "%s is a submodule or linked worktree of a writable root: what tells git "
 			 "where its repository is can't be changed",
-			 utf8_show(worktree, shown, sizeof(shown)));
+			 SHOWN(worktree));
 	if (r < 0)
 		return r;
 	if (type == HOST_MISSING)
@@ -239,11 +236,10 @@ static int cap_parts(struct git_scan *s, const struct git_found *found, struct e
 			   .access = ACCESS_READ,
 			   .origin = s->b->plan->policy->profile->git_origin };
 	bool is_opened = found->is_root || found->is_raised;
-	char shown[512];
 	int r = arena_printf(s->b->a, &cap.note, e,
 			     "git = \"commit\" leaves the git directory %s writable, but not what "
 			     "makes git run something or look elsewhere",
-			     utf8_show(found->dir.path, shown, sizeof(shown)));
+			     SHOWN(found->dir.path));
 
 	for (size_t i = 0; r == 0 && i < COUNT_OF(parts); i++) {
 		/* Lifted at the git directory, unless the rule that opens it lies right there. */
@@ -263,13 +259,10 @@ static const char *mode_key(const struct git_scan *s)
 static int refuse_raise(struct git_scan *s, const struct git_found *found, const char *why,
 			struct err *e)
 {
-	char root[512];
-	char dir[512];
 
 	return builder_note(s->b, true, s->b->plan->policy->profile->git_origin, e,
 			    "%s can't work in %s: its git directory %s is not made writable, %s",
-			    mode_key(s), utf8_show(found->root, root, sizeof(root)),
-			    utf8_show(found->dir.common_dir, dir, sizeof(dir)), why);
+			    mode_key(s), SHOWN(found->root), SHOWN(found->dir.common_dir), why);
 }
 
 /*
@@ -296,9 +289,8 @@ static int add_raise(struct git_scan *s, const struct git_found *found, struct e
 			     .origin = s->b->plan->policy->profile->git_origin };
 	struct rule_site site = { .type = HOST_DIR };
 	struct git_found *opened = git_find(s, found->dir.common_dir);
-	char shown[512];
 	int r = arena_printf(s->b->a, &rule.note, e, "the git directory of the writable root %s",
-			     utf8_show(found->root, shown, sizeof(shown)));
+			     SHOWN(found->root));
 
 	if (r < 0)
 		return r;

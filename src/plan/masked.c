@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "base/path.h"
-#include "base/utf8.h"
 #include "plan/builder.h"
 
 enum {
@@ -45,12 +44,11 @@ static const struct rule *rule_at(const struct walk *w, uint32_t number)
 static int fail_limit(const struct walk *w, size_t limit, const char *what, struct err *e)
 {
 	const struct rule *rule = rule_at(w, w->globs[0]);
-	char shown[512];
 
 	return FAIL(e, ERR_LIMIT,
 		    "the glob '%.*s' has more than %zu %s below %s: let it start at a narrower "
 		    "directory",
-		    STR_ARG(rule->key), limit, what, utf8_show(w->start, shown, sizeof(shown)));
+		    STR_ARG(rule->key), limit, what, SHOWN(w->start));
 }
 
 /* ---- Walking ------------------------------------------------------------ */
@@ -110,7 +108,7 @@ static int add_match(struct walk *w, struct str path, struct str below, enum hos
 static int visit(void *arg, struct str name, enum host_type type, struct err *e)
 {
 	struct walk *w = arg;
-	char space[PATH_MAX_BYTES + 1];
+	UNINITIALIZED char space[PATH_MAX_BYTES + 1];
 	struct str path = { space, 0 };
 	size_t len = w->dir.len == 1 ? 0 : w->dir.len;
 	struct str *pending;
@@ -141,7 +139,6 @@ static int list_dir(struct walk *w, struct err *e)
 {
 	const struct host *host = w->b->host;
 	const struct rule *rule = rule_at(w, w->globs[0]);
-	char shown[512];
 	int r = host->list(host->user, w->dir, visit, w, e);
 
 	if (r != -(int)ERR_SYS)
@@ -156,16 +153,17 @@ static int list_dir(struct walk *w, struct err *e)
 	return builder_note(w->b, true, rule->origin, e,
 			    "%s can't be listed by this user: names below it that '%.*s' matches "
 			    "are not known",
-			    utf8_show(w->dir, shown, sizeof(shown)), STR_ARG(rule->key));
+			    SHOWN(w->dir), STR_ARG(rule->key));
 }
 
 static int walk_from(struct walk *w, struct err *e)
 {
 	struct str *first = VEC_PUSH(w->scratch, &w->pending, e);
-	int r = first ? 0 : err_result(e);
+	int r = 0;
 
-	if (first)
-		*first = w->start;
+	if (!first)
+		return err_result(e);
+	*first = w->start;
 	while (r == 0 && w->pending.count > 0) {
 		w->dir = w->pending.items[--w->pending.count];
 		r = list_dir(w, e);
@@ -239,8 +237,10 @@ static int find_starts(struct walk *w, starts *out, struct err *e)
 static int walk_all(struct walk *w, const starts *all, struct err *e)
 {
 	uint32_t *numbers = arena_array(w->scratch, all->count + 1, sizeof(*numbers), e);
-	int r = numbers ? 0 : err_result(e);
+	int r = 0;
 
+	if (!numbers)
+		return err_result(e);
 	for (size_t i = 0; r == 0 && i < all->count; i += w->glob_count) {
 		w->start = all->items[i].path;
 		w->globs = numbers + i;
@@ -275,7 +275,6 @@ static int deny_target(struct builder *b, const struct match *m, struct err *e)
 	struct canon target;
 	struct link *link;
 	uint32_t *number;
-	char shown[512];
 	int r = builder_canon(b, m->path, true, &target, &links, e);
 
 	if (r == -(int)ERR_POLICY) {
@@ -287,7 +286,7 @@ static int deny_target(struct builder *b, const struct match *m, struct err *e)
 		site = (struct rule_site){ target.type, target.missing_from, links.items,
 					   links.count };
 		r = arena_printf(b->a, &rule.note, e, "%s, which '%.*s' matches, is a link to it",
-				 utf8_show(m->path, shown, sizeof(shown)), STR_ARG(rule.glob));
+				 SHOWN(m->path), STR_ARG(rule.glob));
 		rule.kind = RULE_ENTRY;
 		rule.path = target.path;
 		rule.glob = STR_EMPTY;

@@ -7,7 +7,6 @@
  */
 #include "base/name_tree.h"
 #include "base/path.h"
-#include "base/utf8.h"
 #include "plan/builder.h"
 
 struct placed {
@@ -66,9 +65,8 @@ static int add_missing_rule(struct placing *p, uint32_t number, struct str path,
 			     .origin = because->origin };
 	struct rule_site site = { .type = type,
 				  .missing_from = type == HOST_MISSING ? path.len : 0 };
-	char shown[512];
 	int r = arena_printf(p->b->a, &rule.note, e, "%s does not exist and can't be created",
-			     utf8_show(because->path, shown, sizeof(shown)));
+			     SHOWN(because->path));
 
 	if (r < 0)
 		return r;

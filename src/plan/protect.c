@@ -10,7 +10,6 @@
 #include "plan/protect.h"
 
 #include "base/path.h"
-#include "base/utf8.h"
 #include "plan/git.h"
 
 static const char *const names_of_p9[] = { ".git", ".codex", ".agents", ".cordon" };
@@ -81,14 +80,13 @@ static int protect_name(struct builder *b, struct str root, const struct named *
 			   .key = name->name,
 			   .origin = name->origin };
 	struct str path;
-	char shown[512];
 	int r = path_join(b->a, root, name->name, &path, e);
 
 	if (r == 0)
 		r = arena_printf(b->a, &cap.note, e,
 				 "protected metadata of the writable root %s: it can't be changed, "
 				 "moved away or created",
-				 utf8_show(root, shown, sizeof(shown)));
+				 SHOWN(root));
 	return r < 0 ? r : protect_path(b, path, &cap, e);
 }
 
@@ -102,7 +100,8 @@ static int protect_git(struct builder *b, struct str root, struct err *e)
 {
 	struct named name = { .name = STR_INIT(".git") };
 	enum git_access mode = b->plan->policy->profile->git;
-	struct canon own, target;
+	struct canon own = { .type = HOST_MISSING };
+	struct canon target = { .type = HOST_MISSING };
 	bool is_git_dir = false;
 	struct str path;
 	int r;

@@ -435,8 +435,8 @@ TEST(a_forged_pointer_raises_nothing)
 		/* Another repository, which knows nothing of this root. */
 		"f /repo/.git = gitdir: /main/.git\\n\n",
 		/* A git directory made up inside the root that claims to share with it. */
-		"f /repo/.git = gitdir: fake\\n\nf /repo/fake/HEAD\n"
-		"f /repo/fake/commondir = /main/.git\\n\nf /repo/fake/gitdir = /repo/.git\\n\n",
+		("f /repo/.git = gitdir: fake\\n\nf /repo/fake/HEAD\n"
+		 "f /repo/fake/commondir = /main/.git\\n\nf /repo/fake/gitdir = /repo/.git\\n\n"),
 		"f /repo/.git/HEAD\nf /repo/.git/commondir = /main/.git\\n\n",
 		"l /repo/.git -> /main/.git\n",
 		/* Not git's at all. */

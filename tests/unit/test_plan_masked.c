@@ -206,6 +206,7 @@ static bool plan_crowd(struct world *w, struct crowd crowd)
 	w->in.policy = w->policy;
 	w->in.host = &host;
 	w->plan = plan_build(&w->a, &w->in, &w->e);
+	w->in.host = &w->host.host;
 	return w->plan != NULL;
 }
 
