@@ -54,7 +54,7 @@ struct glob {
 /* The walk through all ways to choose alternatives; the last choice varies fastest. */
 struct expand {
 	const struct glob_token *in;
-	struct glob_token *out; /* MAX_SHAPE_TOKENS */
+	struct glob_token *out; /* or NULL: only counts */
 	size_t used;
 	size_t chosen[MAX_CHOICES]; /* of each group that the way comes through */
 	size_t offered[MAX_CHOICES];
@@ -105,7 +105,10 @@ static bool expand_one(struct expand *x)
 		default:
 			if (x->used == MAX_SHAPE_TOKENS)
 				return false;
-			x->out[x->used++] = x->in[at++];
+			if (x->out)
+				x->out[x->used] = x->in[at];
+			x->used++;
+			at++;
 			break;
 		}
 	}
@@ -207,24 +210,40 @@ static int shape_init(struct arena *a, const struct glob_token *t, size_t count,
 	return 0;
 }
 
+/* How many ways and tokens there are; false when they are too many. */
+static bool count_ways(const struct glob_tokens *t, size_t *ways, size_t *tokens)
+{
+	struct expand x = { .in = t->list };
+
+	*ways = 0;
+	do {
+		if ((*ways)++ == MAX_SHAPES || !expand_one(&x))
+			return false;
+	} while (expand_next(&x));
+	*tokens = x.used;
+	return true;
+}
+
 /* The shapes of all ways; none when they are too many or one does not fit. */
 static int find_shapes(struct arena *a, const struct glob_tokens *t, struct glob *g, struct err *e)
 {
 	struct expand x = { .in = t->list };
-	struct shape *shapes = arena_array(a, MAX_SHAPES, sizeof(*shapes), e);
-	size_t count = 0, ways = 0;
+	struct shape *shapes;
+	size_t count = 0, ways, tokens;
 
+	if (!count_ways(t, &ways, &tokens))
+		return 0;
+	shapes = arena_array(a, ways, sizeof(*shapes), e);
 	if (!shapes)
 		return err_result(e);
-	x.out = arena_array(a, MIN_OF(t->count * MAX_SHAPES, (size_t)MAX_SHAPE_TOKENS),
-			    sizeof(*x.out), e);
+	x.out = arena_array(a, tokens, sizeof(*x.out), e);
 	if (!x.out)
 		return err_result(e);
 	do {
 		size_t begin = x.used;
 		bool fits = false;
 
-		if (ways++ == MAX_SHAPES || !expand_one(&x))
+		if (!expand_one(&x))
 			return 0;
 		if (shape_init(a, x.out + begin, x.used - begin, &shapes[count], &fits, e) < 0)
 			return err_result(e);
@@ -312,9 +331,12 @@ static inline bool part_match(const struct glob *g, const struct part *part, str
 /* The component that starts at `at`. */
 static inline struct str component(struct str path, size_t at)
 {
-	struct str rest = str_from(path, at);
+	size_t end = at;
 
-	return str_first(rest, str_find(rest, '/'));
+	/* Components are short: a loop is faster than memchr(). */
+	while (end < path.len && path.p[end] != '/')
+		end++;
+	return (struct str){ path.p + at, end - at };
 }
 
 /* Past the path: no component follows. */
@@ -404,6 +426,20 @@ static int shape_deepest(const struct glob *g, const struct shape *s, struct str
 	return deepest;
 }
 
+/* Where the last `count` components start; NO_MORE when fewer come from `from` on. */
+static size_t last_components(struct str path, size_t from, size_t count)
+{
+	size_t at = path.len + 1;
+
+	for (; count > 0; count--) {
+		if (from == NO_MORE || at <= from)
+			return NO_MORE;
+		for (at--; at > from && path.p[at - 1] != '/'; at--)
+			;
+	}
+	return at;
+}
+
 static bool shape_match(const struct glob *g, const struct shape *s, struct str path)
 {
 	size_t at = 0, behind;
@@ -415,10 +451,10 @@ static bool shape_match(const struct glob *g, const struct shape *s, struct str 
 		return at == NO_MORE;
 	if (s->tail_count == 0)
 		return true;
-	while (find_tail(g, s, path, &at, &depth, &behind))
-		if (s->below || behind == NO_MORE)
-			return true;
-	return false;
+	if (s->below)
+		return find_tail(g, s, path, &at, &depth, &behind);
+	at = last_components(path, at, s->tail_count);
+	return parts_match(g, s->tail, s->tail_count, path, &at);
 }
 
 static bool shape_may_match_below(const struct glob *g, const struct shape *s, struct str path)
