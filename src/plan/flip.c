@@ -107,7 +107,7 @@ static int try_edit(struct path_flip *pf, const struct trial *t, struct policy *
 	if (!*policy)
 		return err_result(pf->f.e);
 	in.policy = *policy;
-	*plan = plan_build(pf->f.a, &in, pf->f.e);
+	*plan = plan_build_answers(pf->f.a, &in, pf->f.e);
 	if (*plan)
 		return 0;
 	if (pf->f.e->code != ERR_POLICY)

@@ -28,7 +28,7 @@ static int add_need(struct builder *b, enum guarantee g, const struct rule *rule
 {
 	struct plan *p = b->plan;
 	struct need *need;
-	char text[1024];
+	UNINITIALIZED char text[1024];
 	va_list args;
 
 	if (p->needs_set & GUARANTEE_BIT(g))

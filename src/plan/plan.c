@@ -9,13 +9,16 @@
 
 typedef int pass(struct builder *b, struct err *e);
 
-static pass *const passes[] = {
-	pass_entries, pass_masked, pass_roots, pass_git,     pass_protect, pass_own,
-	pass_missing, pass_index,  pass_links, pass_regions, pass_pins,	   pass_needs,
+static pass *const rule_passes[] = {
+	pass_entries, pass_masked, pass_roots,	 pass_git,
+	pass_protect, pass_own,	   pass_missing, pass_index,
 };
 
+static pass *const region_passes[] = { pass_links, pass_regions, pass_pins, pass_needs };
+
 /* Without a sandbox there is nothing to enforce, so there are no rules: only the answer. */
-static pass *const unsandboxed_passes[] = { pass_index, pass_regions };
+static pass *const unsandboxed_rule_passes[] = { pass_index };
+static pass *const unsandboxed_region_passes[] = { pass_regions };
 
 static int run_passes(struct builder *b, pass *const *list, size_t count, struct err *e)
 {
@@ -49,9 +52,9 @@ static int find_places(struct builder *b, struct err *e)
 	return 0;
 }
 
-static int build(struct builder *b, struct err *e)
+/* The rules, and the answers that they give. */
+static int build_answers(struct builder *b, struct err *e)
 {
-	struct plan *plan = b->plan;
 	int r;
 
 	b->cache = canon_cache_new(b->a, e);
@@ -60,24 +63,51 @@ static int build(struct builder *b, struct err *e)
 	r = find_places(b, e);
 	if (r < 0)
 		return r;
-	plan->net = net_build(b->a, plan->policy, b->in->has_decider, e);
-	if (!plan->net)
+	if (b->plan->is_unsandboxed)
+		return run_passes(b, unsandboxed_rule_passes, COUNT_OF(unsandboxed_rule_passes), e);
+	return run_passes(b, rule_passes, COUNT_OF(rule_passes), e);
+}
+
+/* What the answers mean to a backend. */
+static int build_regions(struct builder *b, struct err *e)
+{
+	if (b->plan->is_unsandboxed)
+		return run_passes(b, unsandboxed_region_passes, COUNT_OF(unsandboxed_region_passes),
+				  e);
+	return run_passes(b, region_passes, COUNT_OF(region_passes), e);
+}
+
+static int builder_init(struct builder *b, struct arena *a, const struct plan_inputs *in,
+			struct err *e)
+{
+	*b = (struct builder){ .a = a, .in = in, .host = in->host };
+	b->plan = ARENA_NEW(a, struct plan, e);
+	if (!b->plan)
 		return err_result(e);
-	if (plan->is_unsandboxed)
-		return run_passes(b, unsandboxed_passes, COUNT_OF(unsandboxed_passes), e);
-	return run_passes(b, passes, COUNT_OF(passes), e);
+	b->plan->policy = in->policy;
+	b->plan->is_unsandboxed = in->policy->profile->is_unsandboxed;
+	return 0;
 }
 
 struct plan *plan_build(struct arena *a, const struct plan_inputs *in, struct err *e)
 {
-	struct builder b = { .a = a, .in = in, .host = in->host };
+	struct builder b;
 
-	b.plan = ARENA_NEW(a, struct plan, e);
-	if (!b.plan)
+	if (builder_init(&b, a, in, e) < 0)
 		return NULL;
-	b.plan->policy = in->policy;
-	b.plan->is_unsandboxed = in->policy->profile->is_unsandboxed;
-	return build(&b, e) < 0 ? NULL : b.plan;
+	b.plan->net = net_build(a, in->policy, in->has_decider, e);
+	if (!b.plan->net || build_answers(&b, e) < 0 || build_regions(&b, e) < 0)
+		return NULL;
+	return b.plan;
+}
+
+struct plan *plan_build_answers(struct arena *a, const struct plan_inputs *in, struct err *e)
+{
+	struct builder b;
+
+	if (builder_init(&b, a, in, e) < 0 || build_answers(&b, e) < 0)
+		return NULL;
+	return b.plan;
 }
 
 struct verdict plan_resolve(const struct plan *p, struct str path)

@@ -185,6 +185,14 @@ struct plan *plan_build(struct arena *a, const struct plan_inputs *in, struct er
 	MUST_CHECK NONNULL;
 
 /*
+ * The rules and the index alone, for who only asks plan_resolve() and
+ * plan_trace(): `net`, `regions` and all that is made of them are left out.
+ * Refuses the same policies, since what is left out refuses none.
+ */
+struct plan *plan_build_answers(struct arena *a, const struct plan_inputs *in, struct err *e)
+	MUST_CHECK NONNULL;
+
+/*
  * The answer of P7 with P9, P10, P11, P25 for `path`, which is plain and
  * canonical (plan_locate() makes it so). Never fails, allocates nothing.
  */
