@@ -107,13 +107,14 @@ static int add_below(const struct spread *s, struct str base, bool is_optional, 
 }
 
 /* P3: without a home an allow is dropped, but a deny would be lost. */
+/* Only a write entry can be dropped: "read" may be what narrows something writable (P3). */
 static int check_home(const struct spread *s, struct err *e)
 {
-	if (s->places->home.len > 0 || s->entry->access != ACCESS_DENY)
+	if (s->places->home.len > 0 || s->entry->access == ACCESS_WRITE)
 		return 0;
 	return FAIL_AT(e, ERR_POLICY, s->entry->origin,
-		       "'%s' denies paths in the home directory, which is not known; set HOME",
-		       SHOWN(s->entry->key));
+		       "'%s' = \"%s\" speaks of the home directory, which is not known; set HOME",
+		       SHOWN(s->entry->key), access_name(s->entry->access));
 }
 
 static int add_home(const struct spread *s, struct err *e)

@@ -112,18 +112,19 @@ TEST(without_tmpdir_it_stands_for_nothing)
 	CHECK_INT(list.count, 0);
 }
 
-TEST(without_a_home_an_allow_is_dropped_and_a_deny_an_error)
+TEST(without_a_home_only_what_makes_writable_is_dropped)
 {
 	struct places none = places;
-	scoped_outcome a, b, c;
+	scoped_outcome a, b, c, d;
 	place_list list;
 
 	none.home = STR_EMPTY;
-	CHECK_INT(expand(&a, "'~/x' = 'read'", &none, &list), 0);
+	CHECK_INT(expand(&a, "'~/x' = 'write'", &none, &list), 0);
 	CHECK_INT(list.count, 0);
 	CHECK_INT(expand(&b, "'~/x' = 'deny'", &none, &list), -ERR_POLICY);
-	CHECK(strstr(b.e.text, "config.toml:2:1: '~/x' denies paths in the home directory"));
+	CHECK(strstr(b.e.text, "config.toml:2:1: '~/x' = \"deny\" speaks of the home directory"));
 	CHECK_INT(expand(&c, "':secrets' = 'deny'", &none, &list), -ERR_POLICY);
+	CHECK_INT(expand(&d, "'~/x' = 'read'", &none, &list), -ERR_POLICY);
 }
 
 TEST(roots_stand_for_paths)
