@@ -142,7 +142,9 @@ static int need_glob(struct builder *b, const struct rule *r, struct err *e)
  */
 static int need_protection(struct builder *b, const struct rule *r, struct err *e)
 {
-	if (plan_resolve(b->plan, r->path).access == ACCESS_WRITE)
+	/* Lifted, or inside what can't be written anyway. */
+	if (plan_resolve(b->plan, r->path).access == ACCESS_WRITE ||
+	    plan_resolve(b->plan, path_parent(r->path)).access != ACCESS_WRITE)
 		return 0;
 	if (add_need(b, G_FS_CARVE, r, e, "%.*s is protected inside a writable root",
 		     STR_ARG(r->path)) < 0 ||
