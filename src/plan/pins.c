@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pins (P8): the directories between a writable region and a narrower path in
- * it. Without a pin such a directory could be renamed away, narrower path and
- * all, and another put in its place.
+ * Pins (P8): the directories between a writable area and a narrower path in it.
+ * Without a pin such a directory could be renamed away, narrower path and all,
+ * and another put in its place.
  */
 #include "base/name_tree.h"
 #include "base/path.h"
@@ -10,61 +10,8 @@
 
 struct pinning {
 	struct builder *b;
-	struct name_node *regions; /* struct region_node, by path */
-	struct name_node *pinned;  /* by path */
+	struct name_node *pinned; /* by path */
 };
-
-struct region_node {
-	struct name_node node;
-	const struct region *region;
-};
-
-static int index_regions(struct pinning *p, struct err *e)
-{
-	const struct plan *plan = p->b->plan;
-
-	for (size_t i = 0; i < plan->regions.count; i++) {
-		const struct region *region = &plan->regions.items[i];
-		struct region_node *node;
-
-		if (name_tree_find(p->regions, region->path))
-			continue;
-		node = ARENA_NEW(p->b->a, struct region_node, e);
-		if (!node)
-			return err_result(e);
-		node->node.name = region->path;
-		node->region = region;
-		name_tree_add(&p->regions, &node->node);
-	}
-	return 0;
-}
-
-/* The region around `path`, itself not counted; NULL for "/". */
-static const struct region *find_around(const struct pinning *p, struct str path)
-{
-	while (path.len > 1) {
-		struct name_node *node;
-
-		path = path_parent(path);
-		node = name_tree_find(p->regions, path);
-		if (node)
-			return ((struct region_node *)(void *)node)->region;
-	}
-	return NULL;
-}
-
-/* The outermost of the writable regions that lie around `path` without a gap; NULL for none. */
-static const struct region *find_area(const struct pinning *p, struct str path)
-{
-	const struct region *area = NULL;
-	const struct region *around = find_around(p, path);
-
-	while (around && around->access == ACCESS_WRITE) {
-		area = around;
-		around = find_around(p, area->path);
-	}
-	return area;
-}
 
 static int add_pin(struct pinning *p, struct str path, struct str because, struct err *e)
 {
@@ -79,22 +26,33 @@ static int add_pin(struct pinning *p, struct str path, struct str because, struc
 	return 0;
 }
 
-/* All between `path` and the area around it; what is not writable itself can't be renamed. */
+static bool is_writable(const struct pinning *p, struct str path)
+{
+	return plan_resolve(p->b->plan, path).access == ACCESS_WRITE;
+}
+
+/*
+ * Every writable directory above `path`, up to the outermost, which is not
+ * pinned itself: it lies in what can't be written, so it can't be renamed.
+ */
 static int pin_above(struct pinning *p, struct str path, struct err *e)
 {
-	const struct region *area = find_area(p, path);
-	int r = 0;
+	struct str at = path_parent(path);
+	bool is_inside = is_writable(p, at);
 
-	if (!area)
-		return 0;
-	for (struct str at = path_parent(path); r == 0 && at.len > area->path.len;
-	     at = path_parent(at)) {
-		if (name_tree_find(p->pinned, at))
-			return 0; /* and so is all above it */
-		if (plan_resolve(p->b->plan, at).access == ACCESS_WRITE)
-			r = add_pin(p, at, path, e);
+	while (is_inside && at.len > 1) {
+		struct str above = path_parent(at);
+		int r;
+
+		is_inside = is_writable(p, above);
+		if (!is_inside || name_tree_find(p->pinned, at))
+			break; /* what is above a pin is pinned, too */
+		r = add_pin(p, at, path, e);
+		if (r < 0)
+			return r;
+		at = above;
 	}
-	return r;
+	return 0;
 }
 
 static int pin_all(struct pinning *p, struct err *e)
@@ -127,10 +85,8 @@ static int compare_pins(const void *a, const void *b)
 int pass_pins(struct builder *b, struct err *e)
 {
 	struct pinning p = { .b = b };
-	int r = index_regions(&p, e);
+	int r = pin_all(&p, e);
 
-	if (r == 0)
-		r = pin_all(&p, e);
 	if (r == 0 && b->plan->pins.count > 0)
 		qsort(b->plan->pins.items, b->plan->pins.count, sizeof(b->plan->pins.items[0]),
 		      compare_pins);
