@@ -7,31 +7,8 @@
 
 #include "lib/lib.h"
 #include "lib/report.h"
+#include "scratch.h"
 #include "test.h"
-
-static char top[] = "/var/tmp/cordon-view-XXXXXX";
-static char command[64];
-
-__attribute__((constructor)) static void make_tree(void)
-{
-	if (!mkdtemp(top) || chdir(top) < 0)
-		_exit(1);
-}
-
-__attribute__((destructor)) static void remove_tree(void)
-{
-	(void)snprintf(command, sizeof(command), "rm -rf %s", top);
-	if (system(command) != 0)
-		perror(command);
-}
-
-static void put(const char *name, const char *text)
-{
-	FILE *f = fopen(name, "w");
-
-	if (!f || fputs(text, f) < 0 || fclose(f) != 0)
-		perror(name);
-}
 
 static enum host_type look(const struct host *host, const char *path)
 {
@@ -69,15 +46,15 @@ TEST(a_view_remembers_and_then_keeps_still)
 	struct err e = ERR_INIT;
 
 	REQUIRE(mkdir("d", 0700) == 0);
-	put("d/a", "text");
+	scratch_put("d/a", "text");
 	CHECK_INT(look(&host, "d/a"), HOST_FILE);
 	CHECK_INT(look(&host, "d/b"), HOST_MISSING);
 	CHECK_INT(count(&host, "d"), 1);
 	CHECK_INT(host.read_file(host.user, STR("d/a"), &text, &e), 0);
 	host_view_freeze(&view);
 
-	put("d/b", "");
-	put("d/c", "");
+	scratch_put("d/b", "");
+	scratch_put("d/c", "");
 	CHECK_INT(look(&host, "d/b"), HOST_MISSING);
 	CHECK_INT(look(&host, "d/c"), HOST_FILE); /* nobody asked before */
 	CHECK_INT(count(&host, "d"), 1);
@@ -98,7 +75,7 @@ TEST(a_huge_directory_is_passed_on_but_not_kept)
 	REQUIRE(mkdir("huge", 0700) == 0);
 	for (int i = 0; i < 30000; i++) {
 		(void)snprintf(name, sizeof(name), "huge/a-rather-long-name-%d", i);
-		put(name, "");
+		scratch_put(name, "");
 	}
 	CHECK_INT(count(&host, "huge"), 30000);
 	CHECK(a.used_bytes < (4 << 20));

@@ -12,31 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "scratch.h"
 #include "test.h"
-
-static char top[] = "/var/tmp/cordon-os-XXXXXX";
-static char command[64];
-
-__attribute__((constructor)) static void make_tree(void)
-{
-	if (!mkdtemp(top) || chdir(top) < 0)
-		_exit(1);
-}
-
-__attribute__((destructor)) static void remove_tree(void)
-{
-	(void)snprintf(command, sizeof(command), "rm -rf %s", top);
-	if (system(command) != 0)
-		perror(command);
-}
-
-static void put(const char *name, const char *text)
-{
-	FILE *f = fopen(name, "w");
-
-	if (!f || fputs(text, f) < 0 || fclose(f) != 0)
-		perror(name);
-}
 
 static void make_link(const char *target, const char *name)
 {
@@ -62,7 +39,7 @@ TEST(a_file_is_read_whole_and_bounded)
 	struct str text = STR_EMPTY;
 	bool is_there = false;
 
-	put("five", "12345");
+	scratch_put("five", "12345");
 	REQUIRE(os_read_file(&a, STR("five"), 5, &text, &is_there, &e) == 0);
 	CHECK(is_there && str_is(text, "12345") && text.p[5] == '\0');
 	CHECK_INT(read_code("five", 4), ERR_LIMIT);
@@ -100,7 +77,8 @@ static int beneath_code(const char *below)
 	struct err e = ERR_INIT;
 	struct str text = STR_EMPTY;
 	bool is_there = false;
-	int r = os_read_file_beneath(&a, str_of(top), str_of(below), 100, &text, &is_there, &e);
+	int r = os_read_file_beneath(&a, str_of(scratch_top), str_of(below), 100, &text, &is_there,
+				     &e);
 
 	return r < 0 ? -r : is_there ? 0 : 100;
 }
@@ -109,7 +87,7 @@ static void make_beneath(void)
 {
 	if (mkdir("b", 0700) < 0 || mkdir("b/in", 0700) < 0)
 		return;
-	put("b/in/file", "x");
+	scratch_put("b/in/file", "x");
 	make_link("in", "b/inside");
 	make_link("/etc", "b/outside");
 	make_link("../../etc", "b/up");
@@ -173,7 +151,7 @@ TEST(types_are_told_apart)
 	struct err e = ERR_INIT;
 	struct os_file file;
 
-	put("plain", "");
+	scratch_put("plain", "");
 	make_link("plain", "link");
 	CHECK(os_look(STR("plain"), &file, &e) == 0 && file.type == OS_FILE && file.inode);
 	CHECK(os_look(STR("link"), &file, &e) == 0 && file.type == OS_LINK);
@@ -211,7 +189,7 @@ TEST(a_directory_is_listed)
 	int count = 0;
 
 	REQUIRE(mkdir("list", 0700) == 0 && mkdir("list/d", 0700) == 0);
-	put("list/f", "");
+	scratch_put("list/f", "");
 	CHECK_INT(os_list(STR("list"), count_names, &count, &e), 0);
 	CHECK_INT(count, 2);
 	count = 4;
@@ -245,10 +223,10 @@ TEST(a_user_is_found_by_number)
 	(void)snprintf(line, sizeof(line),
 		       "x:x:99999999999:0::/wrong:\nshort:line\nme::%u:0:a:/my/home:/sh\n",
 		       (unsigned)getuid());
-	put("users", line);
+	scratch_put("users", line);
 	CHECK_INT(os_user_home(&a, STR("users"), &home, &e), 0);
 	CHECK(str_is(home, "/my/home"));
-	put("users", "a:b:c:d\n\n:::");
+	scratch_put("users", "a:b:c:d\n\n:::");
 	CHECK_INT(os_user_home(&a, STR("users"), &home, &e), 0);
 	CHECK(str_is(home, ""));
 	CHECK_INT(os_user_home(&a, STR("nothing"), &home, &e), 0);
@@ -270,8 +248,9 @@ TEST(this_process_is_found)
 	struct err e = ERR_INIT;
 	struct str path;
 
-	CHECK(os_working_directory(&a, &path, &e) == 0 && str_is(path, top));
-	CHECK(os_canonical_directory(&a, STR("./b/.."), &path, &e) == 0 && str_is(path, top));
+	CHECK(os_working_directory(&a, &path, &e) == 0 && str_is(path, scratch_top));
+	CHECK(os_canonical_directory(&a, STR("./b/.."), &path, &e) == 0 &&
+	      str_is(path, scratch_top));
 	CHECK_INT(os_canonical_directory(&a, STR("plain"), &path, &e), -ERR_SYS);
 	CHECK_INT(os_canonical_directory(&a, STR("nothing"), &path, &e), -ERR_SYS);
 	CHECK(os_program_path(&a, &path, &e) == 0 && str_has_suffix(path, STR("test_os_files")));
