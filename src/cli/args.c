@@ -44,7 +44,7 @@ static bool add_feature(struct args *args, const char *name, const char *value)
 /* Two different values for one of these would leave a script guessing. */
 static bool set_once(struct args *args, const char **place, const char *name, const char *value)
 {
-	if (*place && strcmp(*place, value) != 0) {
+	if (*place && value && strcmp(*place, value) != 0) {
 		complain_usage(args, "%s is given twice, '%s' and '%s'", name, *place, value);
 		return false;
 	}

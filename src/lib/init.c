@@ -49,7 +49,6 @@ static int write_starter(cordon_report *report, const struct cordon_load_options
 {
 	struct inputs in = { .a = &report->arena, .texts = &report->arena, .options = options };
 	struct written *written = ARENA_NEW(&report->arena, struct written, e);
-	char shown[512];
 
 	if (!written || (!file && inputs_find(&in, e) < 0) ||
 	    (file && arena_copy(&report->arena, str_of(file), &written->path, e) < 0))
@@ -62,6 +61,8 @@ static int write_starter(cordon_report *report, const struct cordon_load_options
 		return FAIL(e, ERR_ARGUMENT,
 			    "there is no place for it: $HOME is not set; name a FILE");
 	if (os_create_file(written->path, str_of(starter_config), replaces, e) < 0) {
+		char shown[512];
+
 		if (e->code == ERR_SYS && e->os_error == EEXIST)
 			return FAIL(e, ERR_ARGUMENT,
 				    "'%s' exists already and is left as it is; "

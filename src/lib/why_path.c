@@ -25,12 +25,12 @@ static const struct flip *find_flip(const struct why_path *y, enum access *wante
 	const struct cordon_policy *policy = y->policy;
 	struct lazy_flip *lazy = y->lazy;
 	struct err e = ERR_INIT;
-	int status;
 
 	if (!lazy->is_known) {
+		int status = plan_flip_path(lazy->a, &policy->plan_inputs, policy->plan,
+					    y->located.path, y->wanted, &lazy->flip, &e);
+
 		lazy->wanted = (uint32_t)y->wanted;
-		status = plan_flip_path(lazy->a, &policy->plan_inputs, policy->plan,
-					y->located.path, y->wanted, &lazy->flip, &e);
 		if (status == 0 && !lazy->flip.is_possible && y->wanted == ACCESS_READ &&
 		    y->verdict.access == ACCESS_DENY) {
 			struct flip more;
