@@ -120,6 +120,8 @@ static void add_profile_table(struct buf *b, const struct profile *p)
 	}
 	buf_add_text(b, "permissions.");
 	toml_add_key(b, buf_str(&own));
+	if (own.failed != ERR_OK)
+		b->failed = own.failed;
 }
 
 static int name_table(struct flipper *f, size_t layer, const char *table, struct str *out)
@@ -294,6 +296,8 @@ static void add_toml(struct buf *b, const struct flipper *f)
 		for (size_t i = 0; i < flip->edit_count; i++)
 			if (order(&flip->edits[i], buf_str(&own)) == turn)
 				add_table(b, flip, i, &table, &file);
+	if (own.failed != ERR_OK)
+		b->failed = own.failed;
 }
 
 static int choose_own_profile(struct flipper *f)
