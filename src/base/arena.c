@@ -23,6 +23,8 @@ struct arena_chunk {
 #define ARENA_CHUNK_LARGEST (1 << 20)
 #endif
 
+enum { ARENA_GROWTH = 64 };
+
 void arena_done(struct arena *a)
 {
 	while (a->chunks) {
@@ -34,11 +36,16 @@ void arena_done(struct arena *a)
 	a->used_bytes = 0;
 }
 
-/* Chunks double up to a megabyte: few system calls, little waste when small. */
+/*
+ * Small arenas fit a page. What grows beyond that gets room for a whole policy at
+ * once: pages that are never touched cost nothing, a system call for each of many
+ * chunks, and the pages around them, do.
+ */
 static struct arena_chunk *add_chunk(struct arena *a, size_t size, struct err *e)
 {
-	size_t largest = ARENA_CHUNK_LARGEST;
-	size_t wanted = a->chunks ? MIN_OF(a->chunks->size * 2, largest) : ARENA_CHUNK_FIRST;
+	size_t step = ARENA_CHUNK_LARGEST / ARENA_GROWTH;
+	size_t wanted = a->chunks ? MIN_OF(a->chunks->size, step) * ARENA_GROWTH
+				  : (size_t)ARENA_CHUNK_FIRST;
 	size_t left = a->limit_bytes - a->used_bytes;
 	struct arena_chunk *chunk;
 	void *block = NULL;
@@ -105,15 +112,18 @@ int arena_copy(struct arena *a, struct str s, struct str *out, struct err *e)
 
 int arena_printf(struct arena *a, struct str *out, struct err *e, const char *fmt, ...)
 {
+	UNINITIALIZED char first[512];
 	va_list args;
 	int n;
 	char *text;
 
 	va_start(args, fmt);
-	n = vsnprintf(NULL, 0, fmt, args);
+	n = vsnprintf(first, sizeof(first), fmt, args);
 	va_end(args);
 	if (n < 0)
 		return FAIL(e, ERR_INTERNAL, "a text could not be formatted");
+	if ((size_t)n < sizeof(first))
+		return arena_copy(a, (struct str){ first, (size_t)n }, out, e);
 	text = arena_alloc(a, (size_t)n + 1, e);
 	if (!text)
 		return err_result(e);

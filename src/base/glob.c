@@ -37,8 +37,9 @@ struct part {
 struct shape {
 	const struct part *head, *tail;
 	size_t head_count, tail_count;
-	bool floats; /* any number of components between head and tail */
-	bool below;  /* and what is below a match matches too; tail_count > 0 */
+	bool floats;  /* any number of components between head and tail */
+	bool below;   /* and what is below a match matches too; tail_count > 0 */
+	bool is_name; /* only the name counts: a "**", then one component */
 };
 
 struct glob {
@@ -206,6 +207,7 @@ static int shape_init(struct arena *a, const struct glob_token *t, size_t count,
 	s.head = parts;
 	s.tail = parts + s.head_count;
 	s.tail_count = used - s.head_count;
+	s.is_name = s.head_count == 0 && s.floats && s.tail_count == 1 && !s.below;
 	*out = s;
 	return 0;
 }
@@ -472,13 +474,20 @@ static bool shape_may_match_below(const struct glob *g, const struct shape *s, s
 
 bool glob_match(const struct glob *g, struct str path)
 {
+	struct str name;
+
 	if (path.len == 0)
 		return g->has_empty;
 	if (g->shape_count == 0)
 		return glob_nfa_match(g->nfa, path);
-	for (size_t i = 0; i < g->shape_count; i++)
-		if (shape_match(g, &g->shapes[i], path))
+	name = str_from(path, last_components(path, 0, 1));
+	for (size_t i = 0; i < g->shape_count; i++) {
+		const struct shape *s = &g->shapes[i];
+
+		/* What most globs are, tried on every name of a tree. */
+		if (s->is_name ? part_match(g, s->tail, name) : shape_match(g, s, path))
 			return true;
+	}
 	return false;
 }
 
