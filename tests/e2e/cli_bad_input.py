@@ -107,7 +107,7 @@ def files_that_are_none(w: World):
     (w.top / "loop").symlink_to("loop")
     (w.top / "a").symlink_to("b")
     (w.top / "b").symlink_to("a")
-    for name, said in (("fifo", "fifo"), ("loop", "ymbolic link"), ("a", "symbolic links"),
+    for name, said in (("fifo", "fifo"), ("loop", "ymbolic link"), ("a", "ymbolic link"),
                        ("repo", "a directory"), ("nothing", "no file"), ("home/x/y", "no file")):
         for args in (["why", "./x", "--config-file", str(w.top / name)],
                      ["check", str(w.top / name)],
