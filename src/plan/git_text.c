@@ -157,7 +157,10 @@ static char unescaped(char c)
 	}
 }
 
-/* Up to the end of the line: quotes, comments and continued lines as git has them. */
+/*
+ * Up to the end of the line: quotes, comments and continued lines as git has
+ * them. Blanks count unless the value begins or ends with them unquoted.
+ */
 static size_t read_value(struct reader *r)
 {
 	char *out = r->value;
@@ -165,27 +168,26 @@ static size_t read_value(struct reader *r)
 	size_t len = 0;
 	size_t kept = 0; /* without the blanks at the end */
 
-	skip_blanks(r);
 	while (!is_end(r) && peek(r) != '\n') {
 		char c = next(r);
 
-		if (c == '"') {
-			is_quoted = !is_quoted;
-			kept = len;
-		} else if (c == '\\') {
-			bool is_continued = peek(r) == '\n';
-
-			c = next(r);
-			if (!is_continued) {
-				out[len++] = unescaped(c);
-				kept = len;
-			}
-		} else if (!is_quoted && (c == '#' || c == ';')) {
+		if (!is_quoted && (c == '#' || c == ';')) {
 			while (!is_end(r) && peek(r) != '\n')
 				(void)next(r);
+		} else if (!is_quoted && is_blank(c)) {
+			if (len > 0)
+				out[len++] = c;
 		} else {
-			out[len++] = c;
-			kept = is_quoted || !is_blank(c) ? len : kept;
+			bool is_escape = c == '\\';
+			bool is_nothing = is_escape && (is_end(r) || peek(r) == '\n');
+
+			if (is_escape)
+				c = unescaped(next(r));
+			else if (c == '"')
+				is_quoted = !is_quoted;
+			if (!is_nothing && (is_escape || c != '"'))
+				out[len++] = c;
+			kept = len;
 		}
 	}
 	return kept;
