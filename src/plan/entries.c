@@ -195,14 +195,26 @@ static int decide(struct entries *x, struct err *e)
 	return r;
 }
 
-/* One rule for each entry is the usual case; with the room for it they don't move. */
+/* How many rules an entry may become, about. */
+static size_t guess_places(const struct fs_entry *entry, size_t roots)
+{
+	if (entry->anchor == FS_SECRETS)
+		return 40 + 5 * roots;
+	if (entry->anchor == FS_MINIMAL)
+		return 12;
+	return entry->anchor == FS_WORKSPACE_ROOTS ? roots : 1;
+}
+
+/* With room for all rules they don't move; what is not used of it costs pages. */
 static int reserve(struct builder *b, struct err *e)
 {
 	const struct policy *policy = b->plan->policy;
-	size_t room = policy->grants.count + 64;
+	size_t roots = b->in->places.root_count;
+	size_t room = policy->grants.count + b->in->own_count + 8 * (roots + 1);
 
 	for (size_t i = 0; i < policy->layers.count; i++)
-		room += policy->layers.items[i].fs.count;
+		for (size_t k = 0; k < policy->layers.items[i].fs.count; k++)
+			room += guess_places(&policy->layers.items[i].fs.items[k], roots);
 	b->plan->rules.items = arena_array(b->a, room, sizeof(*b->plan->rules.items), e);
 	if (!b->plan->rules.items)
 		return err_result(e);

@@ -139,8 +139,8 @@ static int visit_rule(struct placing *p, uint32_t number, struct err *e)
 	if (!narrows(rule) || site->type != HOST_MISSING || site->missing_from == 0)
 		return 0;
 	/* Lifted, or nothing that could be made there: then it needs nothing. */
-	if (plan_resolve(b->plan, rule->path).access == ACCESS_WRITE ||
-	    plan_resolve(b->plan, path_parent(path)).access != ACCESS_WRITE)
+	if (plan_resolve(b->plan, path_parent(path)).access != ACCESS_WRITE ||
+	    plan_resolve(b->plan, rule->path).access == ACCESS_WRITE)
 		return 0;
 	r = b->host->look(b->host->user, path_parent(path), &holder, e);
 	if (r < 0)
