@@ -288,7 +288,7 @@ static int record(struct flipper *f, const struct trial *t)
 {
 	static const char *const git_names[] = { "read", "commit", "write" };
 	const fs_entries *fs = &f->policy->layers.items[t->layer].fs;
-	struct str key, value;
+	struct str key = t->path, value = STR_EMPTY;
 
 	if (t->kind == TRIAL_REMOVE)
 		return record_entry(f, t, &fs->items[t->entry], STR_EMPTY);

@@ -215,10 +215,11 @@ static struct ip mask_ip(struct ip ip, unsigned bits)
 static const struct net_rule *find_block(const struct net_table *t, const struct domain *what)
 {
 	struct domain key = { .kind = DOMAIN_BLOCK, .block.bits = what->block.bits };
-	size_t i = 0;
 
 	/* Each turn of the loop is one prefix length, from the longest that can hold it down. */
 	for (;;) {
+		size_t i;
+
 		key.block.first = (struct ip){ { 0 } };
 		i = lower_bound(t->blocks, t->block_count, &key, cmp_blocks);
 		if (i == t->block_count)

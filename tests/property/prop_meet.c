@@ -50,6 +50,8 @@ static struct answers answer(struct world *w, const struct policy *policy, const
 		got.paths[i] = (signed char)world_access(w, gen_paths[i]);
 	for (size_t i = 0; w->plan && gen_hosts[i]; i++)
 		got.hosts[i] = (signed char)world_host(w, gen_hosts[i]).decision;
+	w->in.policy = NULL; /* it goes away here, and the plan is not asked again */
+	w->plan = NULL;
 	return got;
 }
 
