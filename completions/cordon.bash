@@ -1,6 +1,26 @@
 # SPDX-License-Identifier: MIT
 # bash completion for cordon
 
+# The profiles that begin with $1. SECURITY: never through compgen -W, which expands its
+# words: a profile called '$(rm x)' would run at TAB. Quoted, since nothing else does it.
+_cordon_profiles()
+{
+	local name quoted
+	while IFS= read -r name; do
+		if [[ $name == "$1"* ]]; then
+			printf -v quoted %q "$name"
+			COMPREPLY+=("$quoted")
+		fi
+	done < <(cordon profiles --quiet 2>/dev/null)
+}
+
+# The files ("-f") or directories ("-d") that begin with $2; readline quotes these.
+_cordon_files()
+{
+	compopt -o filenames 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen "$1" -- "$2")
+}
+
 _cordon()
 {
 	local cur prev words cword command= i
@@ -14,7 +34,7 @@ _cordon()
 
 	case $prev in
 	-P | --profile)
-		mapfile -t COMPREPLY < <(compgen -W "$(cordon profiles --quiet 2>/dev/null)" -- "$cur")
+		_cordon_profiles "$cur"
 		return
 		;;
 	--mode)
@@ -26,11 +46,11 @@ _cordon()
 		return
 		;;
 	-C)
-		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		_cordon_files -d "$cur"
 		return
 		;;
 	--config-file)
-		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		_cordon_files -f "$cur"
 		return
 		;;
 	--config | --enable | --disable)
@@ -63,8 +83,8 @@ _cordon()
 	fi
 	case $command in
 	"" | help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
-	init | check | why) mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
-	profiles) mapfile -t COMPREPLY < <(compgen -W "$(cordon profiles --quiet 2>/dev/null)" -- "$cur") ;;
+	init | check | why) _cordon_files -f "$cur" ;;
+	profiles) _cordon_profiles "$cur" ;;
 	esac
 }
-complete -o filenames -F _cordon cordon
+complete -F _cordon cordon

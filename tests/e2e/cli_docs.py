@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT
 """What --help says, the man pages, the completions and the header agree, both ways."""
 
+import json
 import re
 import shutil
 import subprocess
 
-from cli import SOURCE, Skip, World, case, run_cases
+from cli import PROGRAM, SOURCE, Skip, World, case, run_cases
 
 COMMANDS = ["init", "check", "profiles", "why", "explain", "help", "version"]
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|-[A-Za-z])(?![\w-])")
@@ -106,6 +107,36 @@ def the_bash_completion_completes(w: World):
     assert "--platform" in complete("explain", "--p")
     assert complete("explain", "--platform", "mac") == ["macos"]
     assert complete("--ver") == ["--version"]
+
+
+@case
+def no_completion_runs_what_a_profile_is_called(w: World):
+    names = ["$(touch ran-1)", "`touch ran-2`", "two words", "a\nb$(touch ran-3)", "${HOME}",
+             "; touch ran-4", "(touch ran-5)", "plain"]
+    w.write_config("".join(f"[permissions.{json.dumps(name)}]\n" for name in names))
+    listed = w.ok("profiles", "--quiet").out.splitlines()
+    (w.top / "bin").mkdir()
+    (w.top / "bin/cordon").symlink_to(PROGRAM)
+    env = {**w.env, "PATH": f"{w.top}/bin:{w.env['PATH']}"}
+    source = f"{SOURCE}/completions/cordon"
+    scripts = {
+        # What bash offers is inserted as it is, so it has to read back as the names.
+        "bash": f". {source}.bash; COMP_WORDS=(cordon why -P ''); COMP_CWORD=3; _cordon; "
+                'eval "words=(${COMPREPLY[*]})"; printf "%s\\n" "${words[@]}"',
+        "zsh": "_arguments() { :; }; compadd() { print -rl -- ${(P)2}; }; "
+               f". {source}.zsh; _cordon_profiles",
+        "fish": f"source {source}.fish; complete -C 'cordon why -P '",
+    }
+    shells = [shell for shell in scripts if shutil.which(shell)]
+    if not shells:
+        raise Skip("no shell that has completions")
+    for shell in shells:
+        quiet = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
+        done = subprocess.run([shell, *quiet, "-c", scripts[shell]], cwd=w.repo, env=env,
+                              capture_output=True, text=True, check=True)
+        offered = {line.split("\t")[0] for line in done.stdout.splitlines()}
+        assert set(listed) <= offered, f"{shell}: {done.stdout}{done.stderr}"
+        assert not list(w.repo.iterdir()), f"{shell} ran the name of a profile"
 
 
 @case
