@@ -95,7 +95,17 @@ static int add_rule(struct builder *b, const struct candidate *c, struct err *e)
 	/* SECURITY: the resolver takes every glob for a deny. */
 	if (is_glob && (entry->access != ACCESS_DENY || c->is_grant))
 		return FAIL(e, ERR_POLICY, "%.*s: a glob may only deny", STR_ARG(entry->key));
+	if (is_glob && b->glob_count++ == PLAN_MAX_GLOBS)
+		return FAIL(e, ERR_LIMIT,
+			    "the policy has more than %d deny globs, those of each workspace root "
+			    "counted: name several files in one, as in '**/{a,b}'",
+			    PLAN_MAX_GLOBS);
 	return builder_add(b, &rule, &site, e) ? 0 : err_result(e);
+}
+
+static bool is_built_in(const struct fs_entry *entry)
+{
+	return !entry->origin.file || strcmp(entry->origin.file, "built-in") == 0;
 }
 
 /* The temporary directories of a built-in profile are offered, not asked for by anyone. */
@@ -103,9 +113,8 @@ static bool is_worth_a_note(const struct candidate *c)
 {
 	const struct fs_entry *entry = c->entry;
 	bool is_tmp = entry->anchor == FS_TMPDIR || entry->anchor == FS_SLASH_TMP;
-	bool is_built_in = !entry->origin.file || strcmp(entry->origin.file, "built-in") == 0;
 
-	return !(is_tmp ? is_built_in : c->place.is_optional);
+	return !(is_tmp ? is_built_in(entry) : c->place.is_optional);
 }
 
 static int leave_out(struct builder *b, const struct candidate *c, struct err *e)
@@ -121,6 +130,18 @@ static int leave_out(struct builder *b, const struct candidate *c, struct err *e
 			    c->is_grant ? "the grant" : "the entry", STR_ARG(entry->key),
 			    access_name(entry->access), STR_ARG(c->canon.path),
 			    is_write ? ", so nothing there can be made writable" : "");
+}
+
+/* An entry that stands for no place: its directory is known only when the environment says it. */
+static int leave_out_unknown(struct builder *b, const struct fs_entry *entry, struct err *e)
+{
+	if (is_built_in(entry))
+		return 0;
+	return builder_note(
+		b, true, entry->origin, e, "the entry \"%.*s\" = \"%s\" is left out: %s",
+		STR_ARG(entry->key), access_name(entry->access),
+		entry->anchor == FS_TMPDIR ? "TMPDIR is not set to an absolute path"
+					   : "the home directory is not known; set HOME");
 }
 
 static int add_candidate(struct entries *x, const struct candidate *c, struct err *e)
@@ -148,6 +169,8 @@ static int add_entry(struct entries *x, const struct fs_entry *entry, uint32_t l
 
 	x->places.count = 0;
 	r = places_expand(b->a, &b->in->places, entry, &x->places, e);
+	if (r == 0 && x->places.count == 0)
+		r = leave_out_unknown(b, entry, e);
 	for (size_t i = 0; r == 0 && i < x->places.count; i++) {
 		struct candidate c = { .entry = entry,
 				       .place = x->places.items[i],

@@ -106,24 +106,34 @@ static int add_below(const struct spread *s, struct str base, bool is_optional, 
 	return 0;
 }
 
-/* P3: without a home an allow is dropped, but a deny would be lost. */
-/* Only a write entry can be dropped: "read" may be what narrows something writable (P3). */
-static int check_home(const struct spread *s, struct err *e)
+/* A place that only the user's environment tells. */
+struct known_by {
+	const char *what, *remedy;
+};
+static const struct known_by by_home = { "the home directory, which is not known", "set HOME" };
+static const struct known_by by_tmpdir = { "$TMPDIR, which is not set to an absolute path",
+					   "set TMPDIR" };
+
+/*
+ * SECURITY: of entries whose place is not known only those that make writable may
+ * be dropped (P3): "read" may be what narrows something writable, in a profile as
+ * in a layer above it.
+ */
+static int check_known(const struct spread *s, struct str base, const struct known_by *by,
+		       struct err *e)
 {
-	if (s->places->home.len > 0 || s->entry->access == ACCESS_WRITE)
+	if (base.len > 0 || s->entry->access == ACCESS_WRITE)
 		return 0;
-	return FAIL_AT(e, ERR_POLICY, s->entry->origin,
-		       "'%s' = \"%s\" speaks of the home directory, which is not known; set HOME",
-		       SHOWN(s->entry->key), access_name(s->entry->access));
+	return FAIL_AT(e, ERR_POLICY, s->entry->origin, "'%s' = \"%s\" speaks of %s; %s",
+		       SHOWN(s->entry->key), access_name(s->entry->access), by->what, by->remedy);
 }
 
-static int add_home(const struct spread *s, struct err *e)
+static int add_below_known(const struct spread *s, struct str base, const struct known_by *by,
+			   struct err *e)
 {
-	int r = check_home(s, e);
+	int r = check_known(s, base, by, e);
 
-	if (r < 0 || s->places->home.len == 0)
-		return r;
-	return add_below(s, s->places->home, false, e);
+	return r < 0 || base.len == 0 ? r : add_below(s, base, false, e);
 }
 
 static int add_minimal(const struct spread *s, struct err *e)
@@ -157,7 +167,7 @@ static int add_secret_globs(const struct spread *s, struct err *e)
 
 static int add_secrets(const struct spread *s, struct err *e)
 {
-	int r = check_home(s, e);
+	int r = check_known(s, s->places->home, &by_home, e);
 
 	for (size_t i = 0; s->places->home.len > 0 && places_secret_paths[i] && r == 0; i++)
 		r = add_place(s, s->places->home, str_of(places_secret_paths[i]), true, e);
@@ -189,7 +199,7 @@ int places_expand(struct arena *a, const struct places *p, const struct fs_entry
 		return 0;
 	}
 	case FS_HOME:
-		return add_home(&s, e);
+		return add_below_known(&s, p->home, &by_home, e);
 	case FS_ROOT:
 		return add_below(&s, STR("/"), false, e);
 	case FS_MINIMAL:
@@ -197,7 +207,7 @@ int places_expand(struct arena *a, const struct places *p, const struct fs_entry
 	case FS_WORKSPACE_ROOTS:
 		return add_roots(&s, e);
 	case FS_TMPDIR:
-		return p->tmpdir.len > 0 ? add_below(&s, p->tmpdir, false, e) : 0;
+		return add_below_known(&s, p->tmpdir, &by_tmpdir, e);
 	case FS_SLASH_TMP:
 		return add_below(&s, STR("/tmp"), true, e);
 	case FS_SECRETS:

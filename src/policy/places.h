@@ -10,8 +10,7 @@
 
 struct places {
 	struct str cwd; /* plain and canonical */
-	struct str
-		home; /* plain; "" when unknown: entries below it are then errors or dropped (P3) */
+	struct str home;   /* plain; "" when not known */
 	struct str tmpdir; /* $TMPDIR when absolute, plain; else "" */
 	const struct str
 		*roots; /* workspace roots, plain: the cwd first, then configured, then granted */
@@ -30,8 +29,9 @@ typedef VEC(struct place) place_list;
 
 /*
  * Appends what `entry` stands for to `out`: one per workspace root, all of
- * :minimal's directories, all of :secrets' names. Nothing for :tmpdir when
- * $TMPDIR is not set.
+ * :minimal's directories, all of :secrets' names. Where the home or $TMPDIR is
+ * not known, an entry that makes it writable stands for nothing, and any other is
+ * ERR_POLICY (P3).
  */
 int places_expand(struct arena *a, const struct places *p, const struct fs_entry *entry,
 		  place_list *out, struct err *e) MUST_CHECK NONNULL;

@@ -156,6 +156,60 @@ TEST(a_missing_tmpdir_of_a_built_in_profile_is_silent)
 	CHECK(!find_note(&w, "/var/gone")->is_warning);
 }
 
+TEST(what_narrows_an_unknown_tmpdir_or_home_is_refused)
+{
+	static const char *const entries[] = { "':tmpdir' = 'read'", "':tmpdir' = 'deny'",
+					       "'~/x' = 'read'", "'~/x' = 'deny'" };
+
+	for (size_t i = 0; i < COUNT_OF(entries); i++) {
+		char user[256], project[256];
+		scoped_world w;
+
+		(void)snprintf(user, sizeof(user), PROFILE "'/' = 'write'\n%s\n", entries[i]);
+		(void)snprintf(project, sizeof(project), "[filesystem]\n%s\n", entries[i]);
+		world_init(&w, files, "/repo");
+		w.home = "";
+		w.user = user;
+		CHECK(!world_plan(&w));
+		CHECK(strstr(w.e.text, "user.toml:4:1: "));
+		w.user = PROFILE "'/' = 'write'\n";
+		REQUIRE(world_plan(&w));
+		w.project = project;
+		CHECK(!world_plan(&w));
+		CHECK_INT(w.e.code, ERR_POLICY);
+		w.project = NULL;
+		w.requirements = project;
+		CHECK(!world_plan(&w));
+		CHECK_INT(w.e.code, ERR_POLICY);
+	}
+}
+
+TEST(what_opens_an_unknown_tmpdir_or_home_is_left_out_with_a_warning)
+{
+	scoped_world w;
+
+	world_init(&w, files, "/repo");
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	CHECK(!find_note(&w, "TMPDIR"));
+	w.profile = NULL;
+	w.home = "";
+	w.user = PROFILE "'/' = 'read'\n':tmpdir' = 'write'\n'~/x' = 'write'\n";
+	REQUIRE(world_plan(&w));
+	REQUIRE(find_note(&w, "TMPDIR is not set"));
+	CHECK(find_note(&w, "TMPDIR is not set")->is_warning);
+	CHECK_INT(find_note(&w, "TMPDIR is not set")->origin.line, 4);
+	REQUIRE(find_note(&w, "set HOME"));
+	CHECK(find_note(&w, "set HOME")->is_warning);
+	CHECK_INT(world_access(&w, "/tmp"), ACCESS_READ);
+	/* Where a layer above writes, that only leaves as it is, and losing it loses no deny. */
+	w.user = PROFILE "'/' = 'write'\n";
+	w.requirements = "[filesystem]\n'/' = 'read'\n':tmpdir' = 'write'\n";
+	REQUIRE(world_plan(&w));
+	CHECK(find_note(&w, "TMPDIR is not set") != NULL);
+	CHECK_INT(world_access(&w, "/tmp"), ACCESS_READ);
+}
+
 TEST(places_that_are_offered_are_not_noted)
 {
 	scoped_world w;
@@ -198,6 +252,30 @@ TEST(grants_raise_and_missing_ones_are_left_out)
 	CHECK(!find_rule(&w, RULE_GRANT, "/gone"));
 	REQUIRE(find_note(&w, "/gone"));
 	CHECK(find_note(&w, "/gone")->is_warning);
+}
+
+/* `count` globs, each a key of its own. */
+static bool plan_globs(struct world *w, int count)
+{
+	scoped_buf text = BUF_INIT(1 << 20);
+
+	world_init(w, files, "/repo");
+	buf_add_text(&text, PROFILE);
+	for (int i = 0; i < count; i++)
+		buf_printf(&text, "'/repo/**/%d' = 'deny'\n", i);
+	w->user = text.p;
+	return world_plan(w);
+}
+
+TEST(so_many_globs_and_no_more)
+{
+	scoped_world most;
+	scoped_world more;
+
+	CHECK(plan_globs(&most, 4096));
+	CHECK(!plan_globs(&more, 4097));
+	CHECK_INT(more.e.code, ERR_LIMIT);
+	CHECK(strstr(more.e.text, "4096 deny globs") != NULL);
 }
 
 TEST(a_loop_of_links_names_the_entry)

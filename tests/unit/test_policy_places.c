@@ -101,15 +101,19 @@ TEST(secrets_are_in_the_home_and_in_every_root)
 	CHECK_INT(globs, 1);
 }
 
-TEST(without_tmpdir_it_stands_for_nothing)
+TEST(without_tmpdir_only_what_makes_writable_is_dropped)
 {
 	struct places none = places;
-	scoped_outcome o;
+	scoped_outcome a, b, c, d;
 	place_list list;
 
 	none.tmpdir = STR_EMPTY;
-	REQUIRE(expand(&o, "':tmpdir' = 'write'", &none, &list) == 0);
+	REQUIRE(expand(&a, "':tmpdir' = 'write'", &none, &list) == 0);
 	CHECK_INT(list.count, 0);
+	CHECK_INT(expand(&b, "':tmpdir' = 'read'", &none, &list), -ERR_POLICY);
+	CHECK(strstr(b.e.text, "config.toml:2:1: ':tmpdir' = \"read\" speaks of $TMPDIR"));
+	CHECK_INT(expand(&c, "':tmpdir' = 'deny'", &none, &list), -ERR_POLICY);
+	CHECK_INT(expand(&d, "':tmpdir' = { '*.key' = 'deny' }", &none, &list), -ERR_POLICY);
 }
 
 TEST(without_a_home_only_what_makes_writable_is_dropped)
