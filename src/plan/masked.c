@@ -4,6 +4,10 @@
  * start at one directory share one walk. Links are not followed on the way: what
  * lies behind one has other names. A link that itself matches is denied together
  * with what it resolves to.
+ *
+ * What lies below a match is masked with it and is not listed again. The walk
+ * goes on there all the same, wherever a glob may still match: a link below
+ * leads to what may lie elsewhere, under no mask.
  */
 #include <errno.h>
 
@@ -20,6 +24,13 @@ struct match {
 	struct str path;
 	enum host_type type;
 	uint32_t rule;
+	bool is_covered; /* masked with a directory above it; a link, or it would not be here */
+};
+
+/* A directory to be listed. */
+struct pending {
+	struct str path;
+	bool is_covered; /* it matched, or lies below a match, and nothing in it is reopened */
 };
 
 struct walk {
@@ -32,8 +43,8 @@ struct walk {
 	const uint32_t *globs; /* positions of the rules that start at `start` */
 	size_t glob_count;
 	struct str start;
-	VEC(struct str) pending; /* directories to be listed */
-	struct str dir;		 /* the one that is listed */
+	VEC(struct pending) pending;
+	struct pending dir; /* the one that is listed */
 };
 
 static const struct rule *rule_at(const struct walk *w, uint32_t number)
@@ -84,23 +95,34 @@ static bool may_match_below(const struct walk *w, struct str below)
 	return false;
 }
 
-static int add_match(struct walk *w, struct str path, struct str below, enum host_type type,
-		     bool *matches, struct err *e)
+/*
+ * Where several globs of one layer match a name, the first serves for all. Each
+ * layer has its own: what one reopens at a link's target, another may still deny.
+ */
+static int add_matches(struct walk *w, struct str path, enum host_type type, bool *matches,
+		       struct err *e)
 {
+	struct str below = path_below(path, w->start);
+	struct str kept = STR_EMPTY;
+	uint32_t layer = UINT32_MAX; /* of the last one added; the rules come in their order */
+
 	*matches = false;
 	for (size_t i = 0; i < w->glob_count; i++) {
+		const struct rule *rule = rule_at(w, w->globs[i]);
 		struct match *match;
 
-		if (!glob_match(rule_at(w, w->globs[i])->matcher, below))
+		if (rule->layer == layer || !glob_match(rule->matcher, below))
 			continue;
 		*matches = true;
+		if (type != HOST_LINK && (w->dir.is_covered || layer != UINT32_MAX))
+			return 0;
+		layer = rule->layer;
 		if (w->matches.count == MAX_MATCHES)
 			return fail_limit(w, MAX_MATCHES, "matches", e);
 		match = VEC_PUSH(w->scratch, &w->matches, e);
-		if (!match)
+		if (!match || (kept.len == 0 && arena_copy(w->b->a, path, &kept, e) < 0))
 			return err_result(e);
-		*match = (struct match){ .type = type, .rule = w->globs[i] };
-		return arena_copy(w->b->a, path, &match->path, e);
+		*match = (struct match){ kept, type, w->globs[i], w->dir.is_covered };
 	}
 	return 0;
 }
@@ -110,8 +132,8 @@ static int visit(void *arg, struct str name, enum host_type type, struct err *e)
 	struct walk *w = arg;
 	UNINITIALIZED char space[PATH_MAX_BYTES + 1];
 	struct str path = { space, 0 };
-	size_t len = w->dir.len == 1 ? 0 : w->dir.len;
-	struct str *pending;
+	size_t len = w->dir.path.len == 1 ? 0 : w->dir.path.len;
+	struct pending *pending;
 	bool matches;
 	int r;
 
@@ -119,19 +141,20 @@ static int visit(void *arg, struct str name, enum host_type type, struct err *e)
 		return fail_limit(w, MAX_VISITED, "names", e);
 	if (name.len + 1 >= PATH_MAX_BYTES - len)
 		return fail_limit(w, PATH_MAX_BYTES, "bytes in the path of a name", e);
-	memcpy(space, w->dir.p, len);
+	memcpy(space, w->dir.path.p, len);
 	space[len] = '/';
 	memcpy(space + len + 1, name.p, name.len);
 	path.len = len + 1 + name.len;
-	r = add_match(w, path, path_below(path, w->start), type, &matches, e);
+	r = add_matches(w, path, type, &matches, e);
+	/* SECURITY: a match is no reason to stop, or links below would keep their targets open. */
 	if (r < 0 || type != HOST_DIR || is_made_up(path) ||
 	    !may_match_below(w, path_below(path, w->start)))
 		return r;
-	/* What lies below a match is denied with it, but for what is reopened. */
-	if (matches && !is_reopened_below(w, path))
-		return 0;
 	pending = VEC_PUSH(w->scratch, &w->pending, e);
-	return pending ? arena_copy(w->scratch, path, pending, e) : err_result(e);
+	if (!pending)
+		return err_result(e);
+	pending->is_covered = w->dir.is_covered || (matches && !is_reopened_below(w, path));
+	return arena_copy(w->scratch, path, &pending->path, e);
 }
 
 /* One that went away meanwhile holds no names; one that this user can't list is said aloud. */
@@ -139,7 +162,7 @@ static int list_dir(struct walk *w, struct err *e)
 {
 	const struct host *host = w->b->host;
 	const struct rule *rule = rule_at(w, w->globs[0]);
-	int r = host->list(host->user, w->dir, visit, w, e);
+	int r = host->list(host->user, w->dir.path, visit, w, e);
 
 	if (r != -(int)ERR_SYS)
 		return r;
@@ -153,17 +176,17 @@ static int list_dir(struct walk *w, struct err *e)
 	return builder_note(w->b, true, rule->origin, e,
 			    "%s can't be listed by this user: names below it that '%.*s' matches "
 			    "are not known",
-			    SHOWN(w->dir), STR_ARG(rule->key));
+			    SHOWN(w->dir.path), STR_ARG(rule->key));
 }
 
 static int walk_from(struct walk *w, struct err *e)
 {
-	struct str *first = VEC_PUSH(w->scratch, &w->pending, e);
+	struct pending *first = VEC_PUSH(w->scratch, &w->pending, e);
 	int r = 0;
 
 	if (!first)
 		return err_result(e);
-	*first = w->start;
+	*first = (struct pending){ .path = w->start };
 	while (r == 0 && w->pending.count > 0) {
 		w->dir = w->pending.items[--w->pending.count];
 		r = list_dir(w, e);
@@ -266,68 +289,114 @@ static int compare_matches(const void *a, const void *b)
 	return c ? c : (x->rule > y->rule) - (x->rule < y->rule);
 }
 
-/* The deny at what a matching link resolves to. */
-static int deny_target(struct builder *b, const struct match *m, struct err *e)
+/*
+ * Whether the glob denies the target as an entry there would. Trees of packages
+ * hold a great many links to each other, and need no rule for each.
+ */
+static bool is_denied_as_it_is(const struct rule *rule, const struct canon *target,
+			       const met_links *links)
+{
+	return links->count == 1 && target->type != HOST_MISSING && target->type != HOST_HIDDEN &&
+	       path_is_under(target->path, rule->path) &&
+	       glob_match(rule->matcher, path_below(target->path, rule->path));
+}
+
+/* The deny at what a matching link resolves to; its path is `*out`. */
+static int deny_target(struct builder *b, const struct match *m, struct str *out, struct err *e)
 {
 	struct rule rule = b->plan->rules.items[m->rule];
 	met_links links = { .items = NULL };
 	struct rule_site site;
 	struct canon target;
-	struct link *link;
-	uint32_t *number;
 	int r = builder_canon(b, m->path, true, &target, &links, e);
 
 	if (r == -(int)ERR_POLICY) {
 		err_clear(e); /* a loop has no target */
-		target.path = m->path;
-	} else if (r < 0) {
-		return r;
-	} else {
-		site = (struct rule_site){ target.type, target.missing_from, links.items,
-					   links.count };
-		r = arena_printf(b->a, &rule.note, e, "%s, which '%.*s' matches, is a link to it",
-				 SHOWN(m->path), STR_ARG(rule.glob));
-		rule.kind = RULE_ENTRY;
-		rule.path = target.path;
-		rule.glob = STR_EMPTY;
-		rule.matcher = NULL;
-		if (r < 0 || !builder_add(b, &rule, &site, e))
-			return err_result(e);
+		*out = m->path;
+		return 0;
 	}
-	link = VEC_PUSH(b->a, &b->plan->links, e);
-	number = link ? VEC_PUSH(b->a, &b->link_rules, e) : NULL;
+	if (r < 0)
+		return r;
+	*out = target.path;
+	if (is_denied_as_it_is(&rule, &target, &links))
+		return 0;
+	site = (struct rule_site){ target.type, target.missing_from, links.items, links.count };
+	r = arena_printf(b->a, &rule.note, e, "%s, which '%.*s' matches, is a link to it",
+			 SHOWN(m->path), STR_ARG(rule.glob));
+	rule.kind = RULE_ENTRY;
+	rule.path = target.path;
+	rule.glob = STR_EMPTY;
+	rule.matcher = NULL;
+	if (r < 0 || !builder_add(b, &rule, &site, e))
+		return err_result(e);
+	return 0;
+}
+
+static int add_masked(struct builder *b, const struct match *m, struct err *e)
+{
+	struct masked *masked = VEC_PUSH(b->a, &b->plan->masked, e);
+	uint32_t *number = masked ? VEC_PUSH(b->a, &b->masked_rules, e) : NULL;
+
 	if (!number)
 		return err_result(e);
-	link->path = m->path;
-	link->target = target.path;
+	masked->path = m->path;
+	masked->type = m->type;
 	*number = m->rule;
 	return 0;
 }
 
+static int add_link(struct builder *b, const struct match *m, struct str target, struct err *e)
+{
+	struct link *link = VEC_PUSH(b->a, &b->plan->links, e);
+	uint32_t *number = link ? VEC_PUSH(b->a, &b->link_rules, e) : NULL;
+
+	if (!number)
+		return err_result(e);
+	link->path = m->path;
+	link->target = target;
+	*number = m->rule;
+	return 0;
+}
+
+/* All matches of one path, `count` of them, in the order of their rules. */
+static int record_name(struct builder *b, const struct match *m, size_t count, struct err *e)
+{
+	const struct match *shown = NULL; /* the first that no directory above covers */
+	struct str target = STR_EMPTY;
+	uint32_t layer = UINT32_MAX;
+	int r = 0;
+
+	for (size_t i = 0; i < count && !shown; i++)
+		shown = m[i].is_covered ? NULL : &m[i];
+	if (shown)
+		r = add_masked(b, shown, e);
+	if (m->type != HOST_LINK)
+		return r;
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		uint32_t own = b->plan->rules.items[m[i].rule].layer;
+
+		if (own != layer)
+			r = deny_target(b, &m[i], &target, e);
+		layer = own;
+	}
+	return r < 0 || !shown ? r : add_link(b, shown, target, e);
+}
+
 static int record(struct walk *w, struct err *e)
 {
-	struct builder *b = w->b;
+	size_t count;
 	int r = 0;
 
 	if (w->matches.count > 0)
 		qsort(w->matches.items, w->matches.count, sizeof(w->matches.items[0]),
 		      compare_matches);
-	for (size_t i = 0; r == 0 && i < w->matches.count; i++) {
+	for (size_t i = 0; r == 0 && i < w->matches.count; i += count) {
 		const struct match *m = &w->matches.items[i];
-		struct masked *masked;
-		uint32_t *number;
 
-		if (i > 0 && str_eq(m->path, m[-1].path))
-			continue;
-		masked = VEC_PUSH(b->a, &b->plan->masked, e);
-		number = masked ? VEC_PUSH(b->a, &b->masked_rules, e) : NULL;
-		if (!number)
-			return err_result(e);
-		masked->path = m->path;
-		masked->type = m->type;
-		*number = m->rule;
-		if (m->type == HOST_LINK)
-			r = deny_target(b, m, e);
+		for (count = 1; i + count < w->matches.count; count++)
+			if (!str_eq(m[count].path, m->path))
+				break;
+		r = record_name(w->b, m, count, e);
 	}
 	return r;
 }

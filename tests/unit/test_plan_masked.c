@@ -90,6 +90,92 @@ TEST(a_matching_directory_is_entered_only_for_what_is_reopened)
 	CHECK_INT(world_access(&w, "/repo/x/deps/a/deps/f"), ACCESS_DENY);
 }
 
+TEST(links_below_a_match_are_denied_with_their_targets)
+{
+	scoped_world w;
+
+	/* One profile: the second glob masks the directory, the first one still counts in it. */
+	world_init(&w,
+		   "l /repo/conf/server.key -> ../../keys/real\nf /keys/real\n"
+		   "l /repo/conf/sub/x -> /keys/x\nf /keys/x\nf /keys/other\n",
+		   "/repo");
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/**/*.key' = 'deny'\n'/repo/con?' = 'deny'\n"));
+	CHECK_INT(world_access(&w, "/repo/conf/server.key"), ACCESS_DENY);
+	CHECK_INT(world_access(&w, "/keys/real"), ACCESS_DENY);
+	CHECK_INT(world_access(&w, "/keys/x"), ACCESS_READ);
+	/* What is masked with its directory is not listed again. */
+	CHECK_INT(w.plan->masked.count, 1);
+	CHECK(find_masked(&w, "/repo/conf"));
+	/* The same glob that masks the directory matches what is in it. */
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/**/conf/**' = 'deny'\n"));
+	CHECK_INT(world_access(&w, "/keys/real"), ACCESS_DENY);
+	CHECK_INT(world_access(&w, "/keys/x"), ACCESS_DENY);
+	CHECK_INT(world_access(&w, "/keys/other"), ACCESS_READ);
+	CHECK_INT(w.plan->masked.count, 1);
+}
+
+TEST(a_projects_glob_takes_no_deny_of_the_user_away)
+{
+	static const char *const projects[] = {
+		"[filesystem]\n':workspace_roots' = { 'con?' = 'deny' }\n",
+		"[filesystem]\n':workspace_roots' = { '**/server.*' = 'deny' }\n",
+		"[filesystem]\n':workspace_roots' = { 'conf/*' = 'deny' }\n",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(projects); i++) {
+		scoped_world w;
+
+		world_init(&w,
+			   "l /repo/conf/server.key -> /keys/real\nf /keys/real/a\n"
+			   "f /keys/other\n",
+			   "/repo");
+		w.project = projects[i];
+		REQUIRE(plan(&w, "[permissions.dev.filesystem]\n':root' = 'read'\n"
+				 "':workspace_roots' = { '.' = 'write', '**/*.key' = 'deny' }\n"));
+		CHECK_INT(world_access(&w, "/repo/conf/server.key"), ACCESS_DENY);
+		CHECK_INT(world_access(&w, "/keys/real/a"), ACCESS_DENY);
+		CHECK_INT(world_access(&w, "/keys/other"), ACCESS_READ);
+		REQUIRE(find_rule(&w, RULE_ENTRY, "/keys/real"));
+		CHECK_INT(find_rule(&w, RULE_ENTRY, "/keys/real")->layer, 0);
+	}
+}
+
+TEST(a_link_that_two_layers_match_is_denied_in_both)
+{
+	scoped_world w;
+
+	/* The profile reopens part of the target; the project, which may narrow, does not. */
+	world_init(&w, "l /repo/a.key -> /keys\nf /keys/open\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/**/*.key' = 'deny'\n'/keys/open' = 'read'\n"));
+	CHECK_INT(world_access(&w, "/keys/open"), ACCESS_READ);
+	w.project = "[filesystem]\n'/repo/**/a.*' = 'deny'\n";
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/**/*.key' = 'deny'\n'/keys/open' = 'read'\n"));
+	CHECK_INT(world_access(&w, "/keys/open"), ACCESS_DENY);
+	CHECK_INT(w.plan->links.count, 1);
+	CHECK_INT(w.plan->masked.count, 1);
+	/* Also when the two globs start at different directories. */
+	w.project = "[filesystem]\n'/repo/a*' = 'deny'\n";
+	REQUIRE(plan(&w, WORKSPACE("") "'/**/*.key' = 'deny'\n'/keys/open' = 'read'\n"));
+	CHECK_INT(world_access(&w, "/keys/open"), ACCESS_DENY);
+	CHECK_INT(w.plan->links.count, 1);
+}
+
+TEST(links_inside_a_match_to_what_it_masks_add_no_rules)
+{
+	size_t rules;
+	scoped_world w;
+
+	world_init(&w, "f /repo/deps/store/x\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/**/deps/**' = 'deny'\n"));
+	rules = w.plan->rules.count;
+	fake_host_add(&w.host, "l /repo/deps/a -> store/x\nl /repo/deps/b -> ../deps/store\n");
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/**/deps/**' = 'deny'\n"));
+	CHECK_INT(w.plan->rules.count, rules);
+	fake_host_add(&w.host, "l /repo/deps/c -> /repo/gone\n");
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/**/deps/**' = 'deny'\n"));
+	CHECK_INT(world_access(&w, "/repo/gone"), ACCESS_DENY);
+}
+
 TEST(several_globs_share_a_walk_and_a_name_is_listed_once)
 {
 	size_t calls;
