@@ -37,6 +37,12 @@ typedef VEC(uint32_t) rule_numbers;
  */
 struct canon_cache;
 
+/*
+ * P6: every answer tries all globs that start on the way, so unlike entries they
+ * cost their number times that of the entries.
+ */
+enum { PLAN_MAX_GLOBS = 4096 };
+
 struct builder {
 	struct arena *a;
 	const struct plan_inputs *in;
@@ -56,6 +62,7 @@ struct builder {
 	 * ->links; pass_links() turns them into pointers.
 	 */
 	rule_numbers masked_rules, root_rules, placeholder_rules, link_rules;
+	size_t glob_count; /* of the rules: at most PLAN_MAX_GLOBS */
 };
 
 /*
