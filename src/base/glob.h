@@ -65,7 +65,10 @@ int glob_match_deepest(const struct glob *g, struct str path) NONNULL;
  */
 bool glob_may_match_below(const struct glob *g, struct str path) NONNULL;
 
-/* Whether `text` has any character that is special in a glob: * ? [ { \ */
+/*
+ * Whether `text` has any character that is special in a glob: * ? [ { \
+ * The others (']', '}', ',', ...) are so only behind one of these.
+ */
 bool glob_is_special(struct str text) PURE;
 
 /*
@@ -74,3 +77,21 @@ bool glob_is_special(struct str text) PURE;
  * without special characters. The bytes before it hold none, a '\' included.
  */
 size_t glob_literal_prefix(struct str pattern) PURE;
+
+/* The pattern that matches `literal` and nothing else. */
+int glob_escape(struct arena *a, struct str literal, struct str *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/*
+ * What a pattern says, in one spelling: what looks special and is not (a '[' or
+ * '{' that nothing closes) is escaped, what is escaped without need is not. So
+ * two such patterns can be joined by a '/' and each part goes on to mean what it
+ * meant alone; as written, a '{' of the one could find its '}' in the other.
+ */
+struct glob_spelling {
+	struct str pattern;
+	bool is_literal;    /* it matches one path only, without being a group or a class */
+	struct str literal; /* that path; "" when there is none */
+};
+int glob_spell(struct arena *a, struct str pattern, struct glob_spelling *out, struct err *e)
+	MUST_CHECK NONNULL;

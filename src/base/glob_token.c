@@ -14,12 +14,16 @@ struct scan {
 	uint16_t *last; /* the newest comma of each, or its opening */
 	size_t depth;
 	size_t unclosed_end; /* a '[' before this offset is known to be unclosed */
+	size_t at;	     /* where the token being read starts */
+	uint32_t *from;	     /* where each token starts, or NULL */
 };
 
 static struct glob_token *add(struct scan *s, enum glob_token_type type)
 {
 	struct glob_token *token = &s->out->list[s->out->count++];
 
+	if (s->from)
+		s->from[s->out->count - 1] = (uint32_t)s->at;
 	token->type = (uint8_t)type;
 	return token;
 }
@@ -143,6 +147,7 @@ static int scan_all(struct scan *s, struct err *e)
 	for (size_t i = 0; i < p.len;) {
 		char c = p.p[i];
 
+		s->at = i;
 		if (c == '[' && scan_class(s, &i))
 			continue;
 		i++;
@@ -161,6 +166,7 @@ static int scan_all(struct scan *s, struct err *e)
 		}
 	}
 	undo_open_groups(s);
+	s->at = p.len;
 	add(s, GLOB_END);
 	return 0;
 }
@@ -174,29 +180,142 @@ static size_t count_byte(struct str s, char c)
 	return count;
 }
 
+static int scan_init(struct scan *s, struct arena *a, struct str pattern, struct glob_tokens *out,
+		     struct err *e)
+{
+	size_t braces = count_byte(pattern, '{');
+
+	*s = (struct scan){ .pattern = pattern, .out = out };
+	/* The links between tokens have 16 bits. */
+	if (pattern.len >= UINT16_MAX)
+		return FAIL(e, ERR_LIMIT, "the pattern has %zu bytes, which is too long",
+			    pattern.len);
+	if (str_has_nul(pattern))
+		return FAIL(e, ERR_SYNTAX, "the pattern holds a NUL byte");
+	out->list = arena_array(a, pattern.len + 1, sizeof(*out->list), e);
+	if (!out->list)
+		return err_result(e);
+	out->classes = arena_array(a, count_byte(pattern, '['), sizeof(*out->classes), e);
+	if (!out->classes)
+		return err_result(e);
+	s->open = arena_array(a, braces * 2, sizeof(*s->open), e);
+	if (!s->open)
+		return err_result(e);
+	s->last = s->open + braces;
+	return 0;
+}
+
 int glob_tokenize(struct arena *a, struct str pattern, struct glob_tokens *out, struct err *e)
 {
 	struct glob_tokens tokens = { 0 };
-	struct scan s = { .pattern = pattern, .out = &tokens };
-	size_t braces = count_byte(pattern, '{');
+	struct scan s;
 
 	if (pattern.len > GLOB_MAX_BYTES)
 		return FAIL(e, ERR_LIMIT, "the pattern has %zu bytes, the limit is %d", pattern.len,
 			    GLOB_MAX_BYTES);
-	if (str_has_nul(pattern))
-		return FAIL(e, ERR_SYNTAX, "the pattern holds a NUL byte");
-	tokens.list = arena_array(a, pattern.len + 1, sizeof(*tokens.list), e);
-	if (!tokens.list)
-		return err_result(e);
-	tokens.classes = arena_array(a, count_byte(pattern, '['), sizeof(*tokens.classes), e);
-	if (!tokens.classes)
-		return err_result(e);
-	s.open = arena_array(a, braces * 2, sizeof(*s.open), e);
-	if (!s.open)
-		return err_result(e);
-	s.last = s.open + braces;
-	if (scan_all(&s, e) < 0)
+	if (scan_init(&s, a, pattern, &tokens, e) < 0 || scan_all(&s, e) < 0)
 		return err_result(e);
 	*out = tokens;
+	return 0;
+}
+
+/* ---- Spelling ------------------------------------------------------------------- */
+
+static bool is_special(char c)
+{
+	return glob_is_special((struct str){ &c, 1 });
+}
+
+int glob_escape(struct arena *a, struct str literal, struct str *out, struct err *e)
+{
+	size_t len = 0;
+	char *text;
+
+	if (!glob_is_special(literal)) {
+		*out = literal;
+		return 0;
+	}
+	text = arena_alloc(a, 2 * literal.len + 1, e);
+	if (!text)
+		return err_result(e);
+	for (size_t i = 0; i < literal.len; i++) {
+		if (is_special(literal.p[i]))
+			text[len++] = '\\';
+		text[len++] = literal.p[i];
+	}
+	text[len] = '\0';
+	*out = (struct str){ text, len };
+	return 0;
+}
+
+/* The literal that all of `t` is; false when any of it is more than a byte. */
+static bool spell_literal(const struct glob_tokens *t, char *text, size_t *len)
+{
+	*len = 0;
+	for (const struct glob_token *token = t->list; token->type != GLOB_END; token++) {
+		if (token->type != GLOB_BYTE && token->type != GLOB_SLASH)
+			return false;
+		text[(*len)++] = (char)token->byte;
+	}
+	return true;
+}
+
+/* The tokens as a pattern in which every byte that could be taken for more is escaped. */
+static size_t spell_pattern(const struct scan *s, char *text)
+{
+	const struct glob_token *token = s->out->list;
+	size_t depth = 0;
+	size_t len = 0;
+
+	for (size_t i = 0; token[i].type != GLOB_END; i++) {
+		struct str source =
+			str_first(str_from(s->pattern, s->from[i]), s->from[i + 1] - s->from[i]);
+		char c = (char)token[i].byte;
+
+		if (token[i].type == GLOB_BYTE || token[i].type == GLOB_SLASH) {
+			/* Inside a group, a comma or an end that is a byte was escaped. */
+			if (is_special(c) || (depth > 0 && (c == ',' || c == '}')))
+				text[len++] = '\\';
+			text[len++] = c;
+			continue;
+		}
+		depth += token[i].type == GLOB_OPEN;
+		depth -= token[i].type == GLOB_CLOSE;
+		/* Stars that were left out as too many are no tokens, and not copied either. */
+		if (token[i].type == GLOB_STAR)
+			source = str_first(source, 1);
+		memcpy(text + len, source.p, source.len);
+		len += source.len;
+	}
+	return len;
+}
+
+int glob_spell(struct arena *a, struct str pattern, struct glob_spelling *out, struct err *e)
+{
+	struct glob_tokens tokens = { 0 };
+	struct glob_spelling found = { .literal = pattern, .pattern = pattern, .is_literal = true };
+	struct scan s;
+	char *text;
+
+	if (!glob_is_special(pattern)) {
+		*out = found;
+		return 0;
+	}
+	if (scan_init(&s, a, pattern, &tokens, e) < 0)
+		return err_result(e);
+	s.from = arena_array(a, pattern.len + 1, sizeof(*s.from), e);
+	text = arena_alloc(a, 2 * pattern.len + 1, e);
+	if (!s.from || !text || scan_all(&s, e) < 0)
+		return err_result(e);
+	found.is_literal = spell_literal(&tokens, text, &found.literal.len);
+	if (found.is_literal) {
+		found.literal.p = text;
+		if (glob_escape(a, found.literal, &found.pattern, e) < 0)
+			return err_result(e);
+	} else {
+		found.literal = STR_EMPTY;
+		found.pattern = (struct str){ text, spell_pattern(&s, text) };
+	}
+	*out = found;
 	return 0;
 }

@@ -44,15 +44,11 @@ struct path_flip {
 /* The key for a literal path: what is special in a glob is escaped. */
 static int spell_path(struct flipper *f, struct str path, struct str *out)
 {
-	scoped_buf b = BUF_INIT((size_t)2 * PATH_MAX_BYTES);
+	struct str escaped;
 
-	for (size_t i = 0; i < path.len; i++) {
-		if (memchr("*?[]{}\\", path.p[i], 7))
-			buf_add_char(&b, '\\');
-		buf_add_char(&b, path.p[i]);
-	}
-	return buf_check(&b, f->e) < 0 ? err_result(f->e)
-				       : arena_copy(f->a, buf_str(&b), out, f->e);
+	return glob_escape(f->a, path, &escaped, f->e) < 0
+		       ? err_result(f->e)
+		       : arena_copy(f->a, escaped, out, f->e);
 }
 
 static struct policy *apply(struct flipper *f, const struct trial *t)

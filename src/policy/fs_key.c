@@ -5,8 +5,6 @@
 #include "base/path.h"
 #include "policy/schema.h"
 
-static const char special[] = "*?[]{}\\";
-
 enum { KEY_MAX_BYTES = 2 * PATH_MAX_BYTES }; /* every byte of a path may be escaped */
 
 static const struct token {
@@ -28,68 +26,6 @@ const char *fs_anchor_name(enum fs_anchor anchor)
 		if (tokens[i].anchor == anchor)
 			return tokens[i].name;
 	return anchor == FS_HOME ? "~" : "";
-}
-
-static bool is_special(char c)
-{
-	return c != '\0' && strchr(special, c);
-}
-
-/* Whether nothing in it is special, or all that is special is escaped. */
-static bool is_literal(struct str pattern)
-{
-	for (size_t i = 0; i < pattern.len; i++) {
-		if (pattern.p[i] == '\\')
-			i++;
-		else if (is_special(pattern.p[i]))
-			return false;
-	}
-	return true;
-}
-
-static int unescape(struct arena *a, struct str pattern, struct str *out, struct err *e)
-{
-	char *text;
-	size_t len = 0;
-
-	if (str_find(pattern, '\\') == pattern.len) {
-		*out = pattern;
-		return 0;
-	}
-	text = arena_alloc(a, pattern.len + 1, e);
-	if (!text)
-		return err_result(e);
-	for (size_t i = 0; i < pattern.len; i++) {
-		if (pattern.p[i] == '\\' && i + 1 < pattern.len)
-			i++;
-		text[len++] = pattern.p[i];
-	}
-	*out = (struct str){ text, len };
-	return 0;
-}
-
-static int escape(struct arena *a, struct str path, struct str *out, struct err *e)
-{
-	size_t more = 0;
-	size_t len = 0;
-	char *text;
-
-	for (size_t i = 0; i < path.len; i++)
-		more += is_special(path.p[i]);
-	if (more == 0) {
-		*out = path;
-		return 0;
-	}
-	text = arena_alloc(a, path.len + more + 1, e);
-	if (!text)
-		return err_result(e);
-	for (size_t i = 0; i < path.len; i++) {
-		if (is_special(path.p[i]))
-			text[len++] = '\\';
-		text[len++] = path.p[i];
-	}
-	*out = (struct str){ text, len };
-	return 0;
 }
 
 /* "." and "..", also spelled "\." and ".\.". */
@@ -171,6 +107,20 @@ static int tidy(struct arena *a, struct str text, bool is_absolute, bool is_patt
 	return 0;
 }
 
+/*
+ * SECURITY: every key and subpath is put into its one spelling before it is joined
+ * with another, so that a '{' of a key can't find its '}' in a subpath.
+ */
+static int spell(struct arena *a, struct str *pattern, struct origin origin, struct err *e)
+{
+	struct glob_spelling spelling;
+
+	if (glob_spell(a, *pattern, &spelling, e) < 0)
+		return schema_wrap(e, origin);
+	*pattern = spelling.pattern;
+	return 0;
+}
+
 static int check_literal(struct str path, struct origin origin, struct err *e)
 {
 	struct str component;
@@ -218,6 +168,8 @@ int fs_key_parse(struct arena *a, struct str text, struct origin origin, struct 
 	}
 	r = tidy(a, text, key.anchor == FS_ABSOLUTE, true, origin, &key.pattern, e);
 	if (r == 0)
+		r = spell(a, &key.pattern, origin, e);
+	if (r == 0)
 		*out = key;
 	return r;
 }
@@ -242,7 +194,7 @@ static int check_subpath(struct arena *a, struct str sub, struct origin origin, 
 			       "the subpath '%s' has an empty component; write names with one '/' "
 			       "between two, or \".\" for the key itself",
 			       SHOWN(sub));
-	return 0;
+	return spell(a, out, origin, e);
 }
 
 static int join(struct arena *a, struct str base, struct str rest, struct str *out, struct err *e)
@@ -303,13 +255,15 @@ int fs_key_target(struct arena *a, const struct fs_key *key, enum access access,
 {
 	struct str pattern = access == ACCESS_DENY ? key->pattern : strip_subtree(key->pattern);
 	struct fs_target found = { STR_EMPTY, STR_EMPTY };
+	struct glob_spelling spelling;
 	size_t prefix;
-	int r;
+	int r = glob_spell(a, pattern, &spelling, e);
 
-	if (is_literal(pattern)) {
-		r = unescape(a, pattern, &found.path, e);
-		if (r == 0)
-			r = check_literal(found.path, origin, e);
+	if (r < 0)
+		return r;
+	if (spelling.is_literal) {
+		found.path = spelling.literal;
+		r = check_literal(found.path, origin, e);
 		if (r == 0)
 			*out = found;
 		return r;
@@ -319,7 +273,7 @@ int fs_key_target(struct arena *a, const struct fs_key *key, enum access access,
 			e, ERR_POLICY, origin,
 			"'%s' is a glob, and a glob may only deny; for %s access name the path "
 			"itself, end it in '/**' for all below it, or put a '\\' before "
-			"each of * ? [ ] { } that is part of a name",
+			"each of * ? [ { that is part of a name",
 			SHOWN(pattern), access_name(access));
 	if (pattern.len > GLOB_MAX_BYTES)
 		return FAIL_AT(e, ERR_LIMIT, origin,
@@ -340,7 +294,7 @@ int fs_key_subpath(struct arena *a, const struct fs_target *target, struct str *
 
 	if (target->glob.len > 0)
 		return join(a, target->path, target->glob, out, e);
-	r = escape(a, target->path, out, e);
+	r = glob_escape(a, target->path, out, e);
 	if (r == 0 && out->len == 0)
 		*out = STR(".");
 	return r;
@@ -370,15 +324,7 @@ int fs_key_text(struct arena *a, enum fs_anchor anchor, const struct fs_target *
 
 int fs_key_base_text(struct arena *a, const struct fs_key *key, struct str *out, struct err *e)
 {
-	struct str pattern = key->pattern;
-	int r = 0;
-
-	if (is_literal(pattern)) {
-		r = unescape(a, pattern, &pattern, e);
-		if (r == 0)
-			r = escape(a, pattern, &pattern, e);
-	}
-	return r < 0 ? r : add_anchor(a, key->anchor, pattern, out, e);
+	return add_anchor(a, key->anchor, key->pattern, out, e);
 }
 
 int fs_key_normal_subpath(struct arena *a, struct str sub, enum access access, struct origin origin,

@@ -4,7 +4,8 @@
  * that two keys that say the same are the same key to a merge. Internal to
  * policy/.
  *
- * A key is a *pattern*: `\` escapes, and `* ? [ ] { }` unescaped make it a glob.
+ * A key is a *pattern*. Which one is a glob, and which a literal path that only looks
+ * like one ("a]", "[b"), glob_spell() says, as it does to who matches them.
  */
 #pragma once
 
@@ -13,6 +14,7 @@
 struct fs_key {
 	enum fs_anchor anchor;
 	bool is_unknown;    /* a :token of another version: P3 says what becomes of it */
+	/* As glob_spell() has it. */
 	struct str pattern; /* FS_ABSOLUTE: from "/" on; else below the anchor, "" is itself */
 };
 

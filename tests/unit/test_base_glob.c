@@ -242,6 +242,38 @@ TEST(special_characters_and_literal_prefix)
 	CHECK_INT(glob_literal_prefix(STR("")), 0);
 }
 
+/* "=literal" or "pattern", as glob_spell() has it. */
+static const char *spelled(const char *pattern)
+{
+	static char text[64];
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct err e = ERR_INIT;
+	struct glob_spelling s;
+
+	if (glob_spell(&a, str_of(pattern), &s, &e) < 0)
+		return "refused";
+	(void)snprintf(text, sizeof(text), "%s%.*s", s.is_literal ? "=" : "",
+		       STR_ARG(s.is_literal ? s.literal : s.pattern));
+	return text;
+}
+
+TEST(a_pattern_has_one_spelling)
+{
+	CHECK_STR(spelled("a]b}c,d"), "=a]b}c,d");
+	CHECK_STR(spelled("[a/b]"), "=[a/b]");
+	CHECK_STR(spelled("{a,b"), "={a,b");
+	CHECK_STR(spelled("\\{a,b\\}\\*"), "={a,b}*");
+	CHECK_STR(spelled("\\a*"), "a*");
+	CHECK_STR(spelled("{*"), "\\{*");
+	CHECK_STR(spelled("[*"), "\\[*");
+	CHECK_STR(spelled("*]}"), "*]}");
+	CHECK_STR(spelled("{a\\,b\\},[],]}"), "{a\\,b\\},[],]}");
+	CHECK_STR(spelled("{a{b,c}"), "\\{a{b,c}");
+	CHECK_STR(spelled("*****/x"), "***/x");
+	CHECK_STR(spelled("{a}"), "{a}");
+	CHECK_STR(spelled("a\\"), "refused");
+}
+
 /* A path that nothing rules out early, against the longest pattern made of `unit`. */
 static double seconds_for(const char *unit)
 {

@@ -161,7 +161,34 @@ TEST(a_glob_may_not_allow_except_a_subtree)
 	CHECK(is_refused(FS("'/a/*' = 'read'"), "config.toml:2:1: '/a/*' is a glob"));
 	CHECK(is_refused(FS("'/a/**/b' = 'write'"), "a glob may only deny"));
 	CHECK(is_refused(FS("'/a/*' = { b = 'write' }"), "a glob may only deny"));
-	CHECK(is_refused(FS("'/a/[b' = 'write'"), "put a '\\' before each"));
+	CHECK(is_refused(FS("'/a/[b]' = 'write'"), "put a '\\' before each"));
+	CHECK(is_refused(FS("'/a/{b}' = 'write'"), "a glob may only deny"));
+}
+
+TEST(what_only_looks_like_a_glob_is_a_literal_path)
+{
+	static const char *const odd[] = { "a]b", "a]", "]", "c}", "}", "{c", "[b", "a,b", "a}{" };
+	static const char *const modes[] = { "deny", "read", "write" };
+
+	for (size_t i = 0; i < COUNT_OF(odd); i++)
+		for (enum access access = ACCESS_DENY; access <= ACCESS_WRITE; access++) {
+			char text[64], path[16];
+
+			(void)snprintf(text, sizeof(text), "'/x/%s' = '%s'", odd[i], modes[access]);
+			(void)snprintf(path, sizeof(path), "/x/%s", odd[i]);
+			CHECK(is_entry(text, FS_ABSOLUTE, path, "", access));
+			(void)snprintf(text, sizeof(text), "'/x' = { '%s' = '%s' }", odd[i],
+				       modes[access]);
+			CHECK(is_entry(text, FS_ABSOLUTE, path, "", access));
+		}
+}
+
+TEST(a_brace_of_a_key_is_not_closed_by_its_subpath)
+{
+	CHECK(is_entry("'/x{' = { 'b}' = 'deny' }", FS_ABSOLUTE, "/x{/b}", "", ACCESS_DENY));
+	CHECK(is_entry("'/x{' = { 'b}' = 'write' }", FS_ABSOLUTE, "/x{/b}", "", ACCESS_WRITE));
+	CHECK(is_entry("'/*{' = { 'b}' = 'deny' }", FS_ABSOLUTE, "/", "*\\{/b}", ACCESS_DENY));
+	CHECK(is_entry("'/{x,y}' = { 'b}' = 'deny' }", FS_ABSOLUTE, "/", "{x,y}/b}", ACCESS_DENY));
 }
 
 TEST(an_escaped_key_is_a_literal_path)
