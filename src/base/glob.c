@@ -295,6 +295,10 @@ static bool tokens_match(const struct glob *g, const struct part *part, struct s
 	size_t at = 0, token = 0;
 	size_t star = SIZE_MAX, star_at = 0;
 
+	/* Most names differ at once. */
+	if (name.len && part->tokens[0].type == GLOB_BYTE &&
+	    part->tokens[0].byte != (unsigned char)name.p[0])
+		return false;
 	while (at < name.len) {
 		if (token < part->token_count && part->tokens[token].type == GLOB_STAR) {
 			star = token++;
@@ -407,6 +411,22 @@ static int count_components(struct str path, size_t at)
 	return count;
 }
 
+/* The number of components up to the last that `part` matches; -1: none. */
+static int name_deepest(const struct glob *g, const struct part *part, struct str path)
+{
+	int deepest = -1;
+	size_t at = 0;
+
+	for (int depth = 1; at != NO_MORE; depth++) {
+		struct str name = component(path, at);
+
+		if (part_match(g, part, name))
+			deepest = depth;
+		at = next_component(path, at, name);
+	}
+	return deepest;
+}
+
 /* For a path that is not empty. */
 static int shape_deepest(const struct glob *g, const struct shape *s, struct str path)
 {
@@ -414,6 +434,8 @@ static int shape_deepest(const struct glob *g, const struct shape *s, struct str
 	int deepest = -1;
 	size_t at = 0, behind;
 
+	if (s->is_name)
+		return name_deepest(g, s->tail, path);
 	if (!parts_match(g, s->head, s->head_count, path, &at))
 		return -1;
 	if (!s->floats)
