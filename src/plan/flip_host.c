@@ -4,7 +4,6 @@
  * copy of the policy, and the answer asked again, until it is the wanted one.
  */
 #include "plan/flip_edit.h"
-#include "plan/net_table.h"
 
 struct host_flip {
 	struct flipper f;
@@ -141,7 +140,7 @@ static bool has_exact(const struct host_flip *hf)
 	for (size_t i = 0; i < net->rules.count; i++)
 		if (net->rules.items[i].is_allow &&
 		    net->rules.items[i].domain.kind == DOMAIN_EXACT &&
-		    net_is_within(&hf->own, &net->rules.items[i].domain))
+		    domain_is_within(&hf->own, &net->rules.items[i].domain))
 			return true;
 	return false;
 }

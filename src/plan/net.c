@@ -322,7 +322,7 @@ static struct net_verdict meet_layers(const struct net *n, const struct domain *
 
 struct net_verdict net_resolve(const struct net *n, const struct hostname *host, uint16_t port)
 {
-	struct domain what = net_one_host(host, port);
+	struct domain what = domain_of_host(host, port);
 
 	return meet_layers(n, &what, judge_profile(n, &what));
 }
@@ -330,7 +330,7 @@ struct net_verdict net_resolve(const struct net *n, const struct hostname *host,
 struct net_verdict net_resolve_address(const struct net *n, const struct ip *ip, uint16_t port)
 {
 	struct hostname host = { .is_ip = true, .ip = *ip, .name = STR_EMPTY };
-	struct domain what = net_one_host(&host, port);
+	struct domain what = domain_of_host(&host, port);
 	struct net_verdict v;
 
 	if (!is_same_for_all(n, &v) && !refuses_early(n, &what, &v)) {
@@ -372,7 +372,7 @@ static int trace_rules(struct arena *a, const struct net_rule *rules, size_t cou
 		/* In a narrowing layer an allow has no say. */
 		if (layer > 0 && rules[i].is_allow)
 			continue;
-		if (!(any_port ? net_is_host_within(what, d) : net_is_within(what, d)))
+		if (!(any_port ? domain_is_host_within(what, d) : domain_is_within(what, d)))
 			continue;
 		if (add_verdict(a, trace, by_rule(&rules[i], layer), e) < 0)
 			return err_result(e);
@@ -384,7 +384,7 @@ int net_trace_host(struct arena *a, const struct net *n, const struct hostname *
 		   struct net_verdict *out, net_trace *trace, struct err *e)
 {
 	const struct policy *p = n->policy;
-	struct domain what = net_one_host(host, port);
+	struct domain what = domain_of_host(host, port);
 	struct net_verdict v = net_resolve(n, host, port), profile = judge_profile(n, &what);
 
 	trace->count = 0;

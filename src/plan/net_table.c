@@ -9,59 +9,6 @@
  */
 #include "plan/net_table.h"
 
-struct domain net_one_host(const struct hostname *host, uint16_t port)
-{
-	return (struct domain){
-		.kind = host->is_ip ? DOMAIN_BLOCK : DOMAIN_EXACT,
-		.name = host->name,
-		.block = { .first = host->ip, .bits = 128 },
-		.port_first = port,
-		.port_last = port ? port : UINT16_MAX,
-		.text = host->name,
-	};
-}
-
-/* Whether `name` is `parent` with at least one label before it. */
-static bool is_subdomain(struct str name, struct str parent)
-{
-	return name.len > parent.len + 1 && str_has_suffix(name, parent) &&
-	       name.p[name.len - parent.len - 1] == '.';
-}
-
-static bool is_name(const struct domain *d)
-{
-	return d->kind == DOMAIN_EXACT || d->kind == DOMAIN_SUBDOMAINS || d->kind == DOMAIN_BOTH;
-}
-
-bool net_is_host_within(const struct domain *inner, const struct domain *outer)
-{
-	switch (outer->kind) {
-	case DOMAIN_EXACT:
-		return inner->kind == DOMAIN_EXACT && str_eq(inner->name, outer->name);
-	case DOMAIN_SUBDOMAINS:
-		return is_name(inner) &&
-		       (is_subdomain(inner->name, outer->name) ||
-			(inner->kind == DOMAIN_SUBDOMAINS && str_eq(inner->name, outer->name)));
-	case DOMAIN_BOTH:
-		return is_name(inner) &&
-		       (is_subdomain(inner->name, outer->name) || str_eq(inner->name, outer->name));
-	case DOMAIN_ANY:
-		/* Of blocks only single addresses: which part of a wider one is public, who knows. */
-		return inner->kind != DOMAIN_BLOCK ||
-		       (inner->block.bits == 128 && ip_is_public(&inner->block.first));
-	case DOMAIN_BLOCK:
-		return inner->kind == DOMAIN_BLOCK && inner->block.bits >= outer->block.bits &&
-		       ip_block_has(&outer->block, &inner->block.first);
-	}
-	return false;
-}
-
-bool net_is_within(const struct domain *inner, const struct domain *outer)
-{
-	return inner->port_first >= outer->port_first && inner->port_last <= outer->port_last &&
-	       net_is_host_within(inner, outer);
-}
-
 /* ---- Order -------------------------------------------------------------- */
 
 static int cmp_ports(const struct domain *a, const struct domain *b)
@@ -192,7 +139,7 @@ static const struct net_rule *find_name(const struct net_table *t, const struct 
 		size_t i = lower_bound(t->names, t->name_count, &key, cmp_names);
 
 		for (; i < t->name_count && str_eq(t->names[i]->domain.name, key.name); i++)
-			if (net_is_within(what, &t->names[i]->domain))
+			if (domain_is_within(what, &t->names[i]->domain))
 				return t->names[i];
 
 		size_t dot = str_find(key.name, '.');
@@ -233,7 +180,7 @@ static const struct net_rule *find_block(const struct net_table *t, const struct
 			if (d->block.bits != key.block.bits ||
 			    memcmp(&d->block.first, &key.block.first, sizeof(struct ip)) != 0)
 				break;
-			if (net_is_within(what, d))
+			if (domain_is_within(what, d))
 				return t->blocks[i];
 		}
 		if (key.block.bits == 0)
@@ -251,7 +198,7 @@ const struct net_rule *net_table_find(const struct net_table *t, const struct do
 	else if (what->kind != DOMAIN_ANY)
 		found = find_name(t, what);
 	for (size_t i = 0; !found && i < t->any_count; i++)
-		if (net_is_within(what, &t->any[i]->domain))
+		if (domain_is_within(what, &t->any[i]->domain))
 			found = t->any[i];
 	return found;
 }

@@ -27,12 +27,3 @@ int net_table_build(struct arena *a, const struct net_rule *rules, size_t count,
  * before a shorter one; then the one for fewer ports.
  */
 const struct net_rule *net_table_find(const struct net_table *t, const struct domain *what) NONNULL;
-
-/* One host and port as a pattern that covers just that; port 0 (not known) is every port. */
-struct domain net_one_host(const struct hostname *host, uint16_t port) NONNULL;
-
-/* Whether every host and port that `inner` covers is covered by `outer` too. */
-bool net_is_within(const struct domain *inner, const struct domain *outer) NONNULL;
-
-/* The same for hosts alone. */
-bool net_is_host_within(const struct domain *inner, const struct domain *outer) NONNULL;

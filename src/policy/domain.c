@@ -9,21 +9,27 @@
 	"or a block such as 10.0.0.0/8; each may have a :port or :from-to, "        \
 	"IPv6 then in brackets"
 
+static void set_ports(struct domain *d, uint16_t first, uint16_t last)
+{
+	/* Every port, however it is said, is said in one way. */
+	d->port_first = first == 1 && last == UINT16_MAX ? 0 : first;
+	d->port_last = last;
+}
+
 /* "443" or "8000-8999". */
 static int parse_ports(struct str text, struct domain *d, struct err *e)
 {
 	size_t dash = str_find(text, '-');
+	uint16_t first, last;
 
-	if (!hostname_port_number(str_first(text, dash), &d->port_first))
+	if (!hostname_port_number(str_first(text, dash), &first))
 		return FAIL(e, ERR_SYNTAX, "a port is a number from 1 to 65535");
-	d->port_last = d->port_first;
-	if (dash < text.len && !hostname_port_number(str_from(text, dash + 1), &d->port_last))
+	last = first;
+	if (dash < text.len && !hostname_port_number(str_from(text, dash + 1), &last))
 		return FAIL(e, ERR_SYNTAX, "a port is a number from 1 to 65535");
-	if (d->port_first > d->port_last)
+	if (first > last)
 		return FAIL(e, ERR_SYNTAX, "the first port is above the last");
-	/* Every port, however it is said, is said in one way. */
-	if (d->port_first == 1 && d->port_last == UINT16_MAX)
-		d->port_first = 0;
+	set_ports(d, first, last);
 	return 0;
 }
 
@@ -136,6 +142,35 @@ int domain_parse(struct arena *a, struct str text, struct domain *out, struct er
 	return 0;
 }
 
+int domain_limit_ports(struct arena *a, const struct domain *d, uint16_t first, uint16_t last,
+		       struct domain *out, struct err *e)
+{
+	struct domain limited = *d;
+
+	set_ports(&limited, first, last);
+	if (print(a, &limited, e) < 0)
+		return err_result(e);
+	*out = limited;
+	return 0;
+}
+
+struct domain domain_of_host(const struct hostname *host, uint16_t port)
+{
+	return (struct domain){
+		.kind = host->is_ip ? DOMAIN_BLOCK : DOMAIN_EXACT,
+		.name = host->name,
+		.block = { .first = host->ip, .bits = 128 },
+		.port_first = port,
+		.port_last = port ? port : UINT16_MAX,
+		.text = host->name,
+	};
+}
+
+static bool is_name(const struct domain *d)
+{
+	return d->kind == DOMAIN_EXACT || d->kind == DOMAIN_SUBDOMAINS || d->kind == DOMAIN_BOTH;
+}
+
 /* Whether `name` is `parent` with at least one label before it. */
 static bool is_below(struct str name, struct str parent)
 {
@@ -143,32 +178,34 @@ static bool is_below(struct str name, struct str parent)
 	       name.p[name.len - parent.len - 1] == '.';
 }
 
-static bool covers_name(const struct domain *d, struct str name)
+bool domain_is_host_within(const struct domain *inner, const struct domain *outer)
 {
-	switch (d->kind) {
+	switch (outer->kind) {
 	case DOMAIN_EXACT:
-		return str_eq(name, d->name);
+		return inner->kind == DOMAIN_EXACT && str_eq(inner->name, outer->name);
 	case DOMAIN_SUBDOMAINS:
-		return is_below(name, d->name);
+		return is_name(inner) &&
+		       (is_below(inner->name, outer->name) ||
+			(inner->kind == DOMAIN_SUBDOMAINS && str_eq(inner->name, outer->name)));
 	case DOMAIN_BOTH:
-		return str_eq(name, d->name) || is_below(name, d->name);
+		return is_name(inner) &&
+		       (is_below(inner->name, outer->name) || str_eq(inner->name, outer->name));
 	case DOMAIN_ANY:
-		return true;
+		/*
+		 * SECURITY: the private guard of P13 rests on '*' not covering such an
+		 * address. Of wider blocks it can't be told which part is public.
+		 */
+		return inner->kind != DOMAIN_BLOCK ||
+		       (inner->block.bits == 128 && ip_is_public(&inner->block.first));
 	case DOMAIN_BLOCK:
-	default:
-		return false;
+		return inner->kind == DOMAIN_BLOCK && inner->block.bits >= outer->block.bits &&
+		       ip_block_has(&outer->block, &inner->block.first);
 	}
+	return false;
 }
 
-bool domain_covers(const struct domain *d, const struct hostname *host, uint16_t port)
+bool domain_is_within(const struct domain *inner, const struct domain *outer)
 {
-	if (port == 0 ? d->port_first > 0 || d->port_last < UINT16_MAX
-		      : port < d->port_first || port > d->port_last)
-		return false;
-	if (!host->is_ip)
-		return covers_name(d, host->name);
-	if (d->kind == DOMAIN_BLOCK)
-		return ip_block_has(&d->block, &host->ip);
-	/* SECURITY: the private guard of P13 rests on '*' not covering such an address. */
-	return d->kind == DOMAIN_ANY && ip_is_public(&host->ip);
+	return inner->port_first >= outer->port_first && inner->port_last <= outer->port_last &&
+	       domain_is_host_within(inner, outer);
 }

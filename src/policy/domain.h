@@ -30,9 +30,20 @@ struct domain {
 int domain_parse(struct arena *a, struct str text, struct domain *out, struct err *e)
 	MUST_CHECK NONNULL;
 
+/* The same for the ports from `first` to `last` alone. */
+int domain_limit_ports(struct arena *a, const struct domain *d, uint16_t first, uint16_t last,
+		       struct domain *out, struct err *e) MUST_CHECK NONNULL;
+
 /*
- * Whether the pattern speaks of that host and port. `port` 0 asks for a port
- * that is not known: only a pattern for every port covers it.
+ * One host and port as a pattern that covers just that; port 0 (not known) is
+ * every port. Refers to the host's name.
+ */
+struct domain domain_of_host(const struct hostname *host, uint16_t port) NONNULL;
+
+/*
+ * Whether every host and port that `inner` covers is covered by `outer` too. Two
+ * patterns of which neither lies within the other have no host in common, "*"
+ * and a block aside.
  *
  * Names and addresses are apart: a name pattern covers no address and a block no
  * name; '*' covers every name and every public address, never another one (the
@@ -40,4 +51,7 @@ int domain_parse(struct arena *a, struct str text, struct domain *out, struct er
  * 6to4) is not covered by the block of that one, v4-mapped ones excepted: whoever
  * denies looks at ip_embedded_v4 as well.
  */
-bool domain_covers(const struct domain *d, const struct hostname *host, uint16_t port) NONNULL;
+bool domain_is_within(const struct domain *inner, const struct domain *outer) NONNULL;
+
+/* The same for hosts alone. */
+bool domain_is_host_within(const struct domain *inner, const struct domain *outer) NONNULL;

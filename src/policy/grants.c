@@ -90,70 +90,6 @@ static int intersect_paths(struct arena *a, const struct permissions *requested,
 	return r < 0 ? r : simplify(a, both.items, both.count, out, e);
 }
 
-static bool is_below(struct str name, struct str parent)
-{
-	return name.len > parent.len + 1 && str_has_suffix(name, parent) &&
-	       name.p[name.len - parent.len - 1] == '.';
-}
-
-/*
- * Whether `narrow` speaks of no host that `wide` does not, ports aside. Two
- * patterns of which neither is that have nothing in common, but for *.a and
- * **.b.a, of which the second is, and *.a and **.a, of which the first is.
- */
-static bool is_within(const struct domain *narrow, const struct domain *wide)
-{
-	switch (wide->kind) {
-	case DOMAIN_ANY:
-		/* Of addresses it covers the public ones: of a block that can't be told. */
-		return narrow->kind != DOMAIN_BLOCK ||
-		       (narrow->block.bits == 128 && ip_is_public(&narrow->block.first));
-	case DOMAIN_BLOCK:
-		return narrow->kind == DOMAIN_BLOCK && narrow->block.bits >= wide->block.bits &&
-		       ip_block_has(&wide->block, &narrow->block.first);
-	case DOMAIN_EXACT:
-		return narrow->kind == DOMAIN_EXACT && str_eq(narrow->name, wide->name);
-	case DOMAIN_SUBDOMAINS:
-	case DOMAIN_BOTH:
-		break;
-	}
-	if (narrow->kind == DOMAIN_ANY || narrow->kind == DOMAIN_BLOCK)
-		return false;
-	if (is_below(narrow->name, wide->name))
-		return true;
-	return str_eq(narrow->name, wide->name) &&
-	       (wide->kind == DOMAIN_BOTH || narrow->kind == DOMAIN_SUBDOMAINS);
-}
-
-/* `d` for the ports from `first` to `last`. */
-static int limit_ports(struct arena *a, const struct domain *d, uint16_t first, uint16_t last,
-		       struct domain *out, struct err *e)
-{
-	static const char *const stars[] = {
-		[DOMAIN_EXACT] = "", [DOMAIN_SUBDOMAINS] = "*.", [DOMAIN_BOTH] = "**.",
-		[DOMAIN_ANY] = "*",  [DOMAIN_BLOCK] = "",
-	};
-	scoped_buf b = BUF_INIT(1024);
-	bool is_v4 = d->kind == DOMAIN_BLOCK && d->block.bits >= 96 && ip_is_v4(&d->block.first);
-
-	if (first == d->port_first && last == d->port_last) {
-		*out = *d;
-		return 0;
-	}
-	buf_add_text(&b, stars[d->kind]);
-	if (d->kind == DOMAIN_BLOCK) {
-		buf_add_text(&b, is_v4 ? "" : "[");
-		ip_print(&b, &d->block.first);
-		buf_printf(&b, "/%d%s", d->block.bits - (is_v4 ? 96 : 0), is_v4 ? "" : "]");
-	} else {
-		buf_add(&b, d->name);
-	}
-	buf_printf(&b, ":%u-%u", (unsigned)first, (unsigned)last);
-	if (buf_check(&b, e) < 0)
-		return err_result(e);
-	return domain_parse(a, buf_str(&b), out, e);
-}
-
 static int add_host(struct arena *a, struct permissions *out, const struct domain *host,
 		    struct err *e)
 {
@@ -170,12 +106,13 @@ static int intersect_pair(struct arena *a, const struct domain *r, const struct 
 {
 	uint16_t first = MAX_OF(r->port_first, g->port_first);
 	uint16_t last = MIN_OF(r->port_last, g->port_last);
+	bool is_narrower = domain_is_host_within(r, g);
 	struct domain meet;
 	int result;
 
-	if (first > last || (!is_within(r, g) && !is_within(g, r)))
+	if (first > last || (!is_narrower && !domain_is_host_within(g, r)))
 		return 0;
-	result = limit_ports(a, is_within(r, g) ? r : g, first, last, &meet, e);
+	result = domain_limit_ports(a, is_narrower ? r : g, first, last, &meet, e);
 	return result < 0 ? result : add_host(a, out, &meet, e);
 }
 

@@ -411,12 +411,19 @@ TEST(trace_has_the_deciding_rule_first_and_the_others_after_it)
 
 /* ---- Against a matcher that tries every rule ---------------------------- */
 
+static bool covers(const struct domain *d, const struct hostname *host, uint16_t port)
+{
+	struct domain asked = domain_of_host(host, port);
+
+	return domain_is_within(&asked, d);
+}
+
 static bool slow_covers(const struct net_rules *net, bool is_allow, const struct hostname *host,
 			uint16_t port)
 {
 	for (size_t i = 0; i < net->rules.count; i++)
 		if (net->rules.items[i].is_allow == is_allow &&
-		    domain_covers(&net->rules.items[i].domain, host, port))
+		    covers(&net->rules.items[i].domain, host, port))
 			return true;
 	return false;
 }
@@ -430,7 +437,7 @@ static enum decision slow_answer(const struct net_rules *net, const struct hostn
 	for (size_t i = 0; i < net->rules.count; i++)
 		if (net->rules.items[i].is_allow &&
 		    net->rules.items[i].domain.kind == DOMAIN_BLOCK &&
-		    domain_covers(&net->rules.items[i].domain, host, port))
+		    covers(&net->rules.items[i].domain, host, port))
 			has_block = true;
 	if (slow_covers(net, false, host, port) || (is_private && !has_block))
 		return DECISION_DENY;
