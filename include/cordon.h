@@ -189,7 +189,8 @@ enum {
 
 /*
  * Whether `host`, a name or an address, may be reached. Nothing is resolved.
- * `port` 0: not known, so that only rules for every port apply.
+ * `port` 0: not known. A deny of any port then counts, an allow only when it is
+ * for every port, so that the answer holds whichever port it turns out to be.
  * CORDON_E_SYNTAX, _LIMIT, _ARGUMENT, _NOMEM.
  */
 CORDON_API int cordon_policy_host(const cordon_policy *policy, const char *host, size_t length,

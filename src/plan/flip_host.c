@@ -126,7 +126,7 @@ static int change_rule(struct host_flip *hf, const struct net_verdict *v)
 			  &v->origin) < 0)
 		return err_result(hf->f.e);
 	hf->f.flip.edits[hf->f.flip.edit_count - 1].is_wide =
-		!str_eq(v->rule->domain.text, hf->own.text);
+		!domain_is_within(&v->rule->domain, &hf->own);
 	hf->f.policy = p;
 	return 0;
 }

@@ -22,8 +22,8 @@
  *  - "localhost" and what is below it are loopback by definition, so the guard
  *    treats the name as such: it needs an allow of that exact name and one of
  *    127.0.0.1 or ::1 as an address or a block, which no deny covers.
- *  - Port 0, not known: only rules for every port are counted; those for some
- *    ports are in the trace.
+ *  - Port 0, not known: a deny of any port counts, an allow only for every port;
+ *    so what is allowed is allowed on all ports. The others are in the trace.
  *  - A narrowing layer over network full makes it managed as soon as it has
  *    anything to enforce. Then, as always in managed mode, only those unix
  *    sockets are open that the profile names.
@@ -75,7 +75,7 @@ bool net_is_limited(const struct net *n) NONNULL;
 bool net_allows_local_binding(const struct net *n) NONNULL;
 bool net_allows_upstream_proxy(const struct net *n) NONNULL;
 
-/* The answer; never fails, allocates nothing. `port` 0: not known (only rules for every port apply). */
+/* The answer; never fails, allocates nothing. `port` 0: not known, the least of all ports. */
 struct net_verdict net_resolve(const struct net *n, const struct hostname *host, uint16_t port)
 	NONNULL;
 

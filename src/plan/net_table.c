@@ -84,7 +84,7 @@ static int sort_rules(struct arena *a, const struct net_rule ***rules, size_t co
 int net_table_build(struct arena *a, const struct net_rule *rules, size_t count, bool is_allow,
 		    struct net_table *out, struct err *e)
 {
-	struct net_table t = { .name_count = 0 };
+	struct net_table t = { .is_allow = is_allow };
 
 	*out = t;
 	if (count == 0)
@@ -114,6 +114,21 @@ int net_table_build(struct arena *a, const struct net_rule *rules, size_t count,
 
 /* ---- Finding ------------------------------------------------------------ */
 
+/*
+ * SECURITY: who does not know the port may not be told that it is open as long as
+ * one port is denied, nor because one port is allowed.
+ */
+static bool applies(const struct net_table *t, const struct net_rule *rule,
+		    const struct domain *what)
+{
+	const struct domain *d = &rule->domain;
+
+	if (t->is_allow)
+		return domain_is_within(what, d);
+	return what->port_first <= d->port_last && what->port_last >= d->port_first &&
+	       domain_is_host_within(what, d);
+}
+
 /* The first of the sorted rules that is not before `key`. */
 static size_t lower_bound(const struct net_rule *const *rules, size_t count,
 			  const struct domain *key, domain_order order)
@@ -139,7 +154,7 @@ static const struct net_rule *find_name(const struct net_table *t, const struct 
 		size_t i = lower_bound(t->names, t->name_count, &key, cmp_names);
 
 		for (; i < t->name_count && str_eq(t->names[i]->domain.name, key.name); i++)
-			if (domain_is_within(what, &t->names[i]->domain))
+			if (applies(t, t->names[i], what))
 				return t->names[i];
 
 		size_t dot = str_find(key.name, '.');
@@ -180,7 +195,7 @@ static const struct net_rule *find_block(const struct net_table *t, const struct
 			if (d->block.bits != key.block.bits ||
 			    memcmp(&d->block.first, &key.block.first, sizeof(struct ip)) != 0)
 				break;
-			if (domain_is_within(what, d))
+			if (applies(t, t->blocks[i], what))
 				return t->blocks[i];
 		}
 		if (key.block.bits == 0)
@@ -198,7 +213,7 @@ const struct net_rule *net_table_find(const struct net_table *t, const struct do
 	else if (what->kind != DOMAIN_ANY)
 		found = find_name(t, what);
 	for (size_t i = 0; !found && i < t->any_count; i++)
-		if (domain_is_within(what, &t->any[i]->domain))
+		if (applies(t, t->any[i], what))
 			found = t->any[i];
 	return found;
 }

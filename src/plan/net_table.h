@@ -15,6 +15,7 @@ struct net_table {
 	const struct net_rule **blocks; /* BLOCK: longest prefix first, then by address */
 	const struct net_rule **any;	/* ANY: fewest ports first */
 	size_t name_count, block_count, any_count;
+	bool is_allow;
 };
 
 /* Those of `rules` that allow (or deny). They are referred to, not copied. */
@@ -22,8 +23,9 @@ int net_table_build(struct arena *a, const struct net_rule *rules, size_t count,
 		    struct net_table *out, struct err *e) MUST_CHECK;
 
 /*
- * The most specific rule that covers the whole of `what`, or NULL: an exact name
+ * The most specific rule that applies to `what`, or NULL: an exact name
  * before a longer suffix before a shorter one before "*", and a longer prefix
- * before a shorter one; then the one for fewer ports.
+ * before a shorter one; then the one for fewer ports. All hosts of `what` have to be
+ * the rule's; an allow applies when all its ports are too, a deny when any is.
  */
 const struct net_rule *net_table_find(const struct net_table *t, const struct domain *what) NONNULL;

@@ -203,9 +203,29 @@ TEST(ports_are_part_of_a_rule)
 				  "'a.com:443' = 'allow'\n'b.com' = 'allow'\n'b.com:22' = 'deny'\n"
 				  "'c.com:8000-8999' = 'allow'\n"));
 	CHECK_STR(ANSWERS(&w, "a.com:443", "a.com:80", "a.com"), "allow deny deny");
-	CHECK_STR(ANSWERS(&w, "b.com:443", "b.com:22", "b.com"), "allow deny allow");
+	CHECK_STR(ANSWERS(&w, "b.com:443", "b.com:22", "b.com"), "allow deny deny");
 	CHECK_STR(ANSWERS(&w, "c.com:7999", "c.com:8000", "c.com:8999", "c.com:9000"),
 		  "deny allow allow deny");
+}
+
+TEST(unknown_port_is_open_only_when_every_port_is)
+{
+	scoped_world w;
+
+	world_init(&w, host_text, "/repo");
+	w.user = PROFILE
+		"enabled = true\n[permissions.dev.network.domains]\n"
+		"'*' = 'allow'\n'a.com:80' = 'deny'\n'*.b.com:1-9' = 'deny'\n"
+		"'8.8.0.0/16:53' = 'deny'\n'10.0.0.0/8' = 'allow'\n'10.0.0.1:22' = 'deny'\n";
+	w.project = "[network]\ndomains = { 'c.com:25' = 'deny' }\n";
+	REQUIRE(world_plan(&w));
+	CHECK_STR(ANSWERS(&w, "a.com", "x.b.com", "c.com", "d.com"), "deny deny deny allow");
+	CHECK_STR(ANSWERS(&w, "8.8.8.8", "8.9.8.8", "10.0.0.1", "10.0.0.2"),
+		  "deny allow deny allow");
+	CHECK_STR(ANSWERS(&w, "64:ff9b::808:808"), "deny");
+	CHECK_STR(ANSWERS(&w, "a.com:443", "x.b.com:10", "c.com:26", "8.8.8.8:54"),
+		  "allow allow allow allow");
+	CHECK_STR(world_host(&w, "a.com").rule->domain.text.p, "a.com:80");
 }
 
 TEST(most_specific_rule_is_named)
@@ -396,7 +416,7 @@ TEST(trace_has_the_deciding_rule_first_and_the_others_after_it)
 
 	world_init(&w, host_text, "/repo");
 	w.user = PROFILE "enabled = true\n[permissions.dev.network.domains]\n'*' = 'allow'\n"
-			 "'a.com' = 'allow'\n'a.com:22' = 'deny'\n'b.com' = 'deny'\n";
+			 "'a.com' = 'allow'\n'a.com:22' = 'allow'\n'b.com' = 'deny'\n";
 	w.project = "[network]\ndomains = { 'a.com' = 'deny', '*.a.com' = 'deny' }\n";
 	REQUIRE(world_plan(&w));
 	REQUIRE(hostname_parse(&w.a, STR("a.com"), &host, &w.e) == 0);
@@ -418,12 +438,32 @@ static bool covers(const struct domain *d, const struct hostname *host, uint16_t
 	return domain_is_within(&asked, d);
 }
 
-static bool slow_covers(const struct net_rules *net, bool is_allow, const struct hostname *host,
-			uint16_t port)
+/* The ports that random rules speak of, and one that none of them does. */
+enum { RULE_PORTS = 9 };
+
+static enum decision slow_port_answer(const struct net_rules *net, const struct hostname *host,
+				      uint16_t port)
+{
+	bool is_private = host->is_ip && !ip_is_public(&host->ip);
+	bool is_allowed = false;
+
+	for (size_t i = 0; i < net->rules.count; i++) {
+		const struct net_rule *rule = &net->rules.items[i];
+
+		if (!covers(&rule->domain, host, port))
+			continue;
+		if (!rule->is_allow)
+			return DECISION_DENY;
+		is_allowed |= !is_private || rule->domain.kind == DOMAIN_BLOCK;
+	}
+	return is_allowed ? DECISION_ALLOW : DECISION_DENY;
+}
+
+/* Whether some allow is for every port. */
+static bool has_whole_allow(const struct net_rules *net, const struct hostname *host)
 {
 	for (size_t i = 0; i < net->rules.count; i++)
-		if (net->rules.items[i].is_allow == is_allow &&
-		    covers(&net->rules.items[i].domain, host, port))
+		if (net->rules.items[i].is_allow && covers(&net->rules.items[i].domain, host, 0))
 			return true;
 	return false;
 }
@@ -431,17 +471,12 @@ static bool slow_covers(const struct net_rules *net, bool is_allow, const struct
 static enum decision slow_answer(const struct net_rules *net, const struct hostname *host,
 				 uint16_t port)
 {
-	bool is_private = host->is_ip && !ip_is_public(&host->ip);
-	bool has_block = false;
-
-	for (size_t i = 0; i < net->rules.count; i++)
-		if (net->rules.items[i].is_allow &&
-		    net->rules.items[i].domain.kind == DOMAIN_BLOCK &&
-		    covers(&net->rules.items[i].domain, host, port))
-			has_block = true;
-	if (slow_covers(net, false, host, port) || (is_private && !has_block))
-		return DECISION_DENY;
-	return slow_covers(net, true, host, port) ? DECISION_ALLOW : DECISION_DENY;
+	if (port)
+		return slow_port_answer(net, host, port);
+	for (uint16_t i = 1; i <= RULE_PORTS; i++)
+		if (slow_port_answer(net, host, i) == DECISION_DENY)
+			return DECISION_DENY;
+	return has_whole_allow(net, host) ? DECISION_ALLOW : DECISION_DENY;
 }
 
 static const char *const labels[] = { "a", "b", "ab", "c" };
@@ -516,7 +551,7 @@ TEST(index_agrees_with_trying_every_rule)
 		for (size_t i = 0; i < 20; i++) {
 			char text[128];
 			struct hostname host;
-			uint16_t port = (uint16_t)(test_random(&seed) % 9);
+			uint16_t port = (uint16_t)(test_random(&seed) % RULE_PORTS);
 
 			(void)add_name(text, sizeof(text), &seed);
 			if (test_random(&seed) % 2)
