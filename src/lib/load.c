@@ -2,6 +2,7 @@
 /* From options to a loaded policy. */
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/utf8.h"
 #include "lib/lib.h"
 
 struct policy *load_compile(struct arena *a, const struct config *config,
@@ -95,6 +96,11 @@ static int load(struct cordon_policy *p, const struct cordon_load_options *optio
 	return status;
 }
 
+/*
+ * SECURITY: a warning quotes files of the project, which may be hostile. This is
+ * the one way out for it, so whatever it was made of is escaped here: it is one
+ * line, and none of it speaks to a terminal.
+ */
 static int warn(const struct cordon_policy *p, const struct cordon_load_options *o, struct err *e)
 {
 	scoped_buf text = BUF_INIT(64 << 10);
@@ -105,10 +111,12 @@ static int warn(const struct cordon_policy *p, const struct cordon_load_options 
 		if (!note->is_warning)
 			continue;
 		buf_clear(&text);
-		if (note->origin.file)
-			buf_printf(&text, "%s:%u:%u: ", note->origin.file,
-				   (unsigned)note->origin.line, (unsigned)note->origin.column);
-		buf_add(&text, note->text);
+		if (note->origin.file) {
+			utf8_add_shown(&text, str_of(note->origin.file));
+			buf_printf(&text, ":%u:%u: ", (unsigned)note->origin.line,
+				   (unsigned)note->origin.column);
+		}
+		utf8_add_shown(&text, note->text);
 		if (buf_check(&text, e) < 0)
 			return err_result(e);
 		o->on_warning(o->user, text.p);

@@ -37,7 +37,8 @@ int builder_note(struct builder *b, bool is_warning, struct origin origin, struc
 {
 	struct note *note;
 	struct str text;
-	UNINITIALIZED char cut[2048];
+	UNINITIALIZED char cut[4096];
+	UNINITIALIZED char shown[2048];
 	va_list args;
 	int r;
 

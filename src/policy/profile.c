@@ -9,7 +9,8 @@
 
 int decode_warn(const struct decode *d, struct origin origin, struct err *e, const char *fmt, ...)
 {
-	char text[sizeof(e->text)];
+	char text[2 * sizeof(e->text)];
+	char shown[sizeof(e->text)];
 	struct warning *added;
 	va_list args;
 
@@ -22,7 +23,9 @@ int decode_warn(const struct decode *d, struct origin origin, struct err *e, con
 	if (!added)
 		return err_result(e);
 	added->origin = origin;
-	return arena_copy(d->a, str_of(text), &added->text, e);
+	/* Cut at a whole character, as no text grows shorter by being escaped. */
+	return arena_copy(d->a, str_of(utf8_show(str_of(text), shown, sizeof(shown))), &added->text,
+			  e);
 }
 
 int decode_check(const struct decode *d, const struct toml *table, enum schema_table which,
