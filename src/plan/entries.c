@@ -45,7 +45,11 @@ int builder_note(struct builder *b, bool is_warning, struct origin origin, struc
 	va_start(args, fmt);
 	(void)vsnprintf(cut, sizeof(cut), fmt, args);
 	va_end(args);
-	r = arena_copy(b->a, str_of(cut), &text, e);
+	/*
+	 * Escaped, and cut at a whole character. What vsnprintf() cut, maybe in the
+	 * middle of one, is not reached: escaping makes nothing shorter.
+	 */
+	r = arena_copy(b->a, str_of(utf8_show(str_of(cut), shown, sizeof(shown))), &text, e);
 	if (r < 0)
 		return r;
 	note = VEC_PUSH(b->a, &b->plan->notes, e);
