@@ -216,7 +216,8 @@ static int decide(struct entries *x, struct err *e)
 	index = x->b->plan->index;
 	for (size_t i = 0; r == 0 && i < x->undecided.count; i++) {
 		const struct candidate *c = &x->undecided.items[i];
-		bool narrows = index_answer(index, c->canon.path).access == ACCESS_WRITE;
+		/* SECURITY: of this layer alone: a project could lower what is around it. */
+		bool narrows = index_resolve_below(index, c->canon.path, 1).access == ACCESS_WRITE;
 
 		r = narrows ? add_rule(x->b, c, e) : leave_out(x->b, c, e);
 	}

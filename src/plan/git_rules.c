@@ -16,6 +16,7 @@
  */
 #include "base/path.h"
 #include "plan/git.h"
+#include "plan/index.h"
 #include "plan/protect.h"
 
 static int cap_below(struct git_scan *s, struct str dir, struct str name, struct cap *cap,
@@ -183,11 +184,12 @@ bool git_is_meant(const struct git_scan *s, struct str root)
 	}
 	if (!is_named)
 		return false;
-	if (protect_has_name(s->b, path_name(root)))
+	/* SECURITY: by P9's own names: with those of `protect` a project could open it. */
+	if (protect_is_metadata(path_name(root)))
 		return true;
 	/* At or below what is protected for another root, the entry is the lift of P9. */
 	for (struct str at = root; at.len > 1; at = path_parent(at))
-		if (protect_has_name(s->b, path_name(at)) && roots_has(s->b, path_parent(at)))
+		if (protect_is_metadata(path_name(at)) && roots_has(s->b, path_parent(at)))
 			return true;
 	return false;
 }
@@ -302,7 +304,8 @@ static int add_raise(struct git_scan *s, const struct git_found *found, struct e
 static int raise_dir(struct git_scan *s, const struct git_found *found, struct err *e)
 {
 	const struct plan *p = s->b->plan;
-	struct verdict common = plan_resolve(p, found->dir.common_dir);
+	/* SECURITY: the profile's own answers, or a project could bring about a raise by narrowing. */
+	struct verdict common = index_resolve_below(p->index, found->dir.common_dir, 1);
 	struct git_found *opened = git_find(s, found->dir.common_dir);
 	bool is_git_dir = false;
 	int r;
@@ -310,7 +313,7 @@ static int raise_dir(struct git_scan *s, const struct git_found *found, struct e
 	if (found->root.len == 0 || (opened && opened->is_raised))
 		return 0;
 	if (common.access == ACCESS_WRITE &&
-	    plan_resolve(p, found->dir.path).access == ACCESS_WRITE)
+	    index_resolve_below(p->index, found->dir.path, 1).access == ACCESS_WRITE)
 		return 0;
 	if (!belongs(found))
 		return refuse_raise(s, found,

@@ -4,14 +4,22 @@
  * directory that would hold their first missing component is writable, a
  * placeholder has to stand at that component: all that is created inside the
  * sandbox would otherwise be under no mount.
+ *
+ * SECURITY: whether that directory is writable is asked of the profile alone. A
+ * layer that narrows could otherwise take the cap away by lowering the
+ * directory, and open what is below. Only where the directory is writable in the
+ * end, something can be made there, and a placeholder is needed.
  */
 #include "base/name_tree.h"
 #include "base/path.h"
 #include "plan/builder.h"
+#include "plan/index.h"
 
+/* A first missing component that was seen to. */
 struct placed {
 	struct name_node node;
-	size_t number; /* in plan->placeholders */
+	bool has_holder; /* it could be made otherwise */
+	size_t number;	 /* in plan->placeholders, if so */
 };
 
 struct placing {
@@ -73,29 +81,43 @@ static int add_missing_rule(struct placing *p, uint32_t number, struct str path,
 	return builder_add(p->b, &rule, &site, e) ? 0 : err_result(e);
 }
 
-/* A new placeholder at `path`, a directory for now; `number` is that of the rule that wants it. */
+/* The placeholder at `path`, a directory for now; `number` is that of the rule that wants it. */
 static int add_placeholder(struct placing *p, uint32_t number, struct str path, struct err *e)
 {
-	struct plan *plan = p->b->plan;
-	struct placed *placed = ARENA_NEW(p->b->a, struct placed, e);
-	struct placeholder *holder;
-	uint32_t *slot;
+	struct placeholder *holder = VEC_PUSH(p->b->a, &p->b->plan->placeholders, e);
+	uint32_t *slot = holder ? VEC_PUSH(p->b->a, &p->b->placeholder_rules, e) : NULL;
 
-	/* The rule at that very path answers for it already. */
-	if (placed && !str_eq(plan->rules.items[number].path, path)) {
-		int r = add_missing_rule(p, number, path, HOST_MISSING, e);
-
-		if (r < 0)
-			return r;
-		number = (uint32_t)(plan->rules.count - 1);
-	}
-	holder = placed ? VEC_PUSH(p->b->a, &plan->placeholders, e) : NULL;
-	slot = holder ? VEC_PUSH(p->b->a, &p->b->placeholder_rules, e) : NULL;
 	if (!slot)
 		return err_result(e);
 	*holder =
 		(struct placeholder){ .path = path, .kind = PLACEHOLDER_DIR, .content = STR_EMPTY };
 	*slot = number;
+	return 0;
+}
+
+/* `path` is the first component of a rule's path that is missing, seen for the first time. */
+static int close_path(struct placing *p, uint32_t number, struct str path, struct err *e)
+{
+	struct plan *plan = p->b->plan;
+	const struct rule *rule = &plan->rules.items[number];
+	struct placed *placed = ARENA_NEW(p->b->a, struct placed, e);
+	int r = 0;
+
+	if (!placed)
+		return err_result(e);
+	placed->has_holder = plan_resolve(plan, path_parent(path)).access == ACCESS_WRITE;
+	/*
+	 * A cap or an entry of the profile at that very path answers for it already: no
+	 * entry below it reopens what is missing. One of another layer may have such.
+	 */
+	if (rule->layer > 0 || !str_eq(rule->path, path)) {
+		r = add_missing_rule(p, number, path, HOST_MISSING, e);
+		number = (uint32_t)(plan->rules.count - 1);
+	}
+	if (r == 0 && placed->has_holder)
+		r = add_placeholder(p, number, path, e);
+	if (r < 0)
+		return r;
 	placed->node.name = path;
 	placed->number = plan->placeholders.count - 1;
 	name_tree_add(&p->seen, &placed->node);
@@ -108,20 +130,20 @@ static int place(struct placing *p, uint32_t number, struct str path, struct err
 	struct plan *plan = p->b->plan;
 	struct str content = STR_EMPTY;
 	bool is_file = is_file_of_git(&plan->rules.items[number], path, &content);
-	struct name_node *node = name_tree_find(p->seen, path);
+	const struct placed *placed = (void *)name_tree_find(p->seen, path);
 	struct placeholder *holder;
 
-	if (!node) {
-		int r = add_placeholder(p, number, path, e);
+	if (!placed) {
+		int r = close_path(p, number, path, e);
 
 		if (r < 0)
 			return r;
-		node = name_tree_find(p->seen, path);
+		placed = (void *)name_tree_find(p->seen, path);
 	}
-	if (!node || !is_file)
+	if (!placed || !placed->has_holder || !is_file)
 		return 0;
 	/* Nothing can be made below a file either, so it serves the others too. */
-	holder = &plan->placeholders.items[((struct placed *)(void *)node)->number];
+	holder = &plan->placeholders.items[placed->number];
 	holder->kind = PLACEHOLDER_FILE;
 	holder->content = content;
 	return 0;
@@ -139,7 +161,7 @@ static int visit_rule(struct placing *p, uint32_t number, struct err *e)
 	if (!narrows(rule) || site->type != HOST_MISSING || site->missing_from == 0)
 		return 0;
 	/* Lifted, or nothing that could be made there: then it needs nothing. */
-	if (plan_resolve(b->plan, path_parent(path)).access != ACCESS_WRITE ||
+	if (index_resolve_below(b->plan->index, path_parent(path), 1).access != ACCESS_WRITE ||
 	    plan_resolve(b->plan, rule->path).access == ACCESS_WRITE)
 		return 0;
 	r = b->host->look(b->host->user, path_parent(path), &holder, e);

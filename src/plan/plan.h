@@ -116,7 +116,10 @@ struct masked {
 	const struct rule *rule;
 };
 
-/* P9: where writing is allowed as a root. */
+/*
+ * P9: what the profile and the grants allow to be written, as a root. A narrowing
+ * layer may have made it read-only; what is protected in it stays so.
+ */
 struct writable_root {
 	struct str path;
 	const struct rule *rule;

@@ -58,15 +58,10 @@ int protect_path(struct builder *b, struct str path, const struct cap *cap, stru
 	return add_cap(b, &target, &further, MAX_OF(cap->lift_offset, 0), cap, e);
 }
 
-bool protect_has_name(const struct builder *b, struct str name)
+bool protect_is_metadata(struct str name)
 {
-	const names *more = &b->plan->policy->profile->protect;
-
 	for (size_t i = 0; i < COUNT_OF(names_of_p9); i++)
 		if (str_is(name, names_of_p9[i]))
-			return true;
-	for (size_t i = 0; i < more->count; i++)
-		if (str_eq(name, more->items[i].name))
 			return true;
 	return false;
 }

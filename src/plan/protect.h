@@ -26,8 +26,11 @@ struct cap {
 int protect_path(struct builder *b, struct str path, const struct cap *cap, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* Whether P9 or the profile's `protect` protects that name under writable roots. */
-bool protect_has_name(const struct builder *b, struct str name) NONNULL;
+/*
+ * Whether it is a name that P9 itself protects. Those of `protect` don't count:
+ * projects add to them.
+ */
+bool protect_is_metadata(struct str name);
 
 /* Whether `path` is a writable root. */
 bool roots_has(const struct builder *b, struct str path) NONNULL;

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The writable roots of P9: the directories of write entries and of grants (a
- * grant adds entries, P18), and the workspace roots whose access is write. Only
- * where writing is really possible once every layer has had its say.
+ * grant adds entries, P18), and the workspace roots whose access is write.
+ *
+ * SECURITY: what is a root is up to the profile and the grants alone. A layer
+ * that narrows must not have a say: it could lower a root, so that nothing in it
+ * is protected, and leave the names of P9 as they are, which is then to open them.
  *
  * A path that only :tmpdir or :slash_tmp names is none: /tmp is nobody's
  * project, and names in it are not metadata.
  */
 #include "base/path.h"
+#include "plan/index.h"
 #include "plan/protect.h"
 
 bool roots_has(const struct builder *b, struct str path)
@@ -51,7 +55,7 @@ static bool is_temporary(struct str key)
 
 static int add_candidate(struct builder *b, struct str path, candidates *found, struct err *e)
 {
-	struct verdict verdict = plan_resolve(b->plan, path);
+	struct verdict verdict = index_resolve_below(b->plan->index, path, 1);
 	struct candidate *c;
 
 	if (verdict.access != ACCESS_WRITE)

@@ -88,6 +88,7 @@ const char *const gen_paths[] = { "/",
 				  "/repo/missing/deep/er",
 				  "/repo/HEAD",
 				  "/repo/refs",
+				  "/repo/refs/x",
 				  "/repo/commondir",
 				  "/other",
 				  "/other/x",
@@ -95,6 +96,8 @@ const char *const gen_paths[] = { "/",
 				  "/other/a",
 				  "/other/a/x",
 				  "/other/.codex",
+				  "/other/.codex/x",
+				  "/other/.git/x",
 				  "/far",
 				  "/far/x",
 				  "/far/.git",
@@ -104,6 +107,7 @@ const char *const gen_paths[] = { "/",
 				  "/tmp/g",
 				  "/tmp/g/config",
 				  "/tmp/g/hooks",
+				  "/tmp/g/hooks/x",
 				  "/tmp/g/HEAD",
 				  "/tmp/g/x",
 				  "/tmp/t",
@@ -113,6 +117,7 @@ const char *const gen_paths[] = { "/",
 				  "/bare/HEAD",
 				  "/bare/config",
 				  "/bare/hooks",
+				  "/bare/hooks/x",
 				  "/bare/x",
 				  "/srv",
 				  "/srv/x",
@@ -120,6 +125,7 @@ const char *const gen_paths[] = { "/",
 				  "/srv/data/x",
 				  "/srv/data/y",
 				  "/srv/.git",
+				  "/srv/.git/x",
 				  "/home",
 				  "/home/me",
 				  "/home/me/x",
@@ -287,23 +293,22 @@ static const char *pick_new(struct gen *g, const char *const *list, struct picke
 	const char *pick = gen_pick(g, list);
 
 	for (size_t i = 0; i < picked->count; i++)
-		if (picked->items[i] == pick)
+		if (strcmp(picked->items[i], pick) == 0)
 			return NULL;
 	if (picked->count < COUNT_OF(picked->items))
 		picked->items[picked->count++] = pick;
 	return pick;
 }
 
-void gen_filesystem(struct gen *g, unsigned max_entries)
+static void add_entries(struct gen *g, unsigned max_entries, struct picked *picked)
 {
-	struct picked picked = { .count = 0 };
 	size_t count = gen_next(g) % (max_entries + 1);
 
 	if (gen_chance(g, 2))
 		buf_add_text(g->b, "':root' = 'read'\n");
 	for (size_t i = 0; i < count; i++) {
 		bool is_glob = gen_chance(g, 8);
-		const char *key = pick_new(g, is_glob ? globs : keys, &picked);
+		const char *key = pick_new(g, is_glob ? globs : keys, picked);
 
 		if (key)
 			buf_printf(g->b, "'%s' = '%s'\n", key,
@@ -311,6 +316,13 @@ void gen_filesystem(struct gen *g, unsigned max_entries)
 	}
 	if (gen_chance(g, 10))
 		buf_add_text(g->b, "':secrets' = 'deny'\n");
+}
+
+void gen_filesystem(struct gen *g, unsigned max_entries)
+{
+	struct picked picked = { .count = 0 };
+
+	add_entries(g, max_entries, &picked);
 }
 
 void gen_domains(struct gen *g, unsigned max_rules)
@@ -376,14 +388,59 @@ void gen_profile(struct gen *g)
 	}
 }
 
+/*
+ * Lowers what tends to be a root and names for writing what is protected in one,
+ * or missing: the way in which a layer that narrows could try to open something.
+ */
+static void add_reopening(struct gen *g, struct picked *picked)
+{
+	static const char *const lowered[] = { "/repo", "/other", "/far",     "/bare", "/srv",
+					       "/tmp",	"/",	  "/home/me", NULL };
+	static const char *const opened[] = { "/repo/.git",
+					      "/repo/.git/hooks",
+					      "/repo/.git/worktrees/other",
+					      "/repo/.codex",
+					      "/repo/.cordon",
+					      "/repo/mine",
+					      "/repo/missing",
+					      "/repo/missing/deep/er",
+					      "/repo/refs",
+					      "/other/.git",
+					      "/other/.codex",
+					      "/far/.git",
+					      "/far/commondir",
+					      "/tmp/g",
+					      "/tmp/g/hooks",
+					      "/bare/config",
+					      "/bare/hooks",
+					      "/srv/.git",
+					      NULL };
+	const char *low = pick_new(g, lowered, picked);
+	size_t count = 1 + gen_next(g) % 6;
+
+	if (low)
+		buf_printf(g->b, "'%s' = '%s'\n", low, gen_chance(g, 4) ? "deny" : "read");
+	for (size_t i = 0; i < count; i++) {
+		const char *key = pick_new(g, opened, picked);
+
+		if (key)
+			buf_printf(g->b, "'%s' = 'write'\n", key);
+	}
+}
+
 void gen_narrowing(struct gen *g)
 {
-	if (gen_chance(g, 6))
-		buf_add_text(g->b, "protect = ['mine']\n");
+	static const char *const protected[] = { "'mine'", "'bare'", "'a', 'other'", NULL };
+	struct picked picked = { .count = 0 };
+
+	if (gen_chance(g, 4))
+		buf_printf(g->b, "protect = [%s]\n", gen_pick(g, protected));
 	if (gen_chance(g, 6))
 		buf_add_text(g->b, "limits = { processes = 7 }\n");
 	buf_add_text(g->b, "[filesystem]\n");
-	gen_filesystem(g, 6);
+	if (gen_chance(g, 2))
+		add_reopening(g, &picked);
+	add_entries(g, 6, &picked);
 	if (gen_chance(g, 2))
 		return;
 	buf_add_text(g->b, "[network]\n");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An untrusted project never widens (P2), and nobody can be talked out of P25:
+ * An untrusted project never widens (P2), nor does a ceiling (P1), whatever they
+ * lower and name; and nobody can be talked out of P25:
  * Cordon's own files stay at most readable under random profiles, grants,
  * project files, trusted ones too.
  */
@@ -39,7 +40,10 @@ static bool report(size_t n, const char *what, const char *where, const struct w
 {
 	printf("# case %zu: %s\n", n, where);
 	test_print_str("profile", w->user);
-	test_print_str("project", w->project);
+	if (w->project)
+		test_print_str("project", w->project);
+	if (w->requirements)
+		test_print_str("requirements", w->requirements);
 	return test_check(false, __FILE__, __LINE__, what);
 }
 
@@ -47,26 +51,27 @@ static bool check_widening(size_t n, struct world *without, struct world *with)
 {
 	for (const char *const *path = gen_paths; *path; path++)
 		if (world_access(with, *path) > world_access(without, *path))
-			return report(n, "a project opens a path", *path, with);
+			return report(n, "a narrowing layer opens a path", *path, with);
 	for (const char *const *host = gen_hosts; *host; host++)
 		if (world_host(with, *host).decision > world_host(without, *host).decision)
-			return report(n, "a project opens a host", *host, with);
+			return report(n, "a narrowing layer opens a host", *host, with);
 	if (net_mode(without->plan->net) == NET_OFF && net_mode(with->plan->net) != NET_OFF)
-		return report(n, "a project opens the network", "", with);
+		return report(n, "a narrowing layer opens the network", "", with);
 	if (net_is_limited(without->plan->net) && !net_is_limited(with->plan->net))
-		return report(n, "a project lifts mode = limited", "", with);
+		return report(n, "a narrowing layer lifts mode = limited", "", with);
 	for (size_t i = 0; i < LIMIT_COUNT; i++) {
 		uint64_t was = without->policy->profile->limits.value[i];
 		uint64_t is = with->policy->profile->limits.value[i];
 
 		if (was && (is == 0 || is > was))
-			return report(n, "a project raises a limit", limit_name((enum limit)i),
-				      with);
+			return report(n, "a narrowing layer raises a limit",
+				      limit_name((enum limit)i), with);
 	}
 	return true;
 }
 
-TEST(an_untrusted_project_never_widens)
+/* Compares policies without a layer that narrows and with one. */
+static void compare_narrowed(bool is_ceiling)
 {
 	struct gen g = { .state = test_seed() };
 	size_t cases = test_cases(3000), tried = 0;
@@ -85,7 +90,10 @@ TEST(an_untrusted_project_never_widens)
 		without.user = with.user = buf_str(&t.profile).p;
 		without.grants = with.grants = gen_chance(&g, 2) ? &grants : NULL;
 		without.has_decider = with.has_decider = gen_chance(&g, 2);
-		with.project = buf_str(&t.project).p;
+		if (is_ceiling)
+			with.requirements = buf_str(&t.project).p;
+		else
+			with.project = buf_str(&t.project).p;
 		if (!world_plan(&without) || !world_plan(&with))
 			continue;
 		tried++;
@@ -95,6 +103,16 @@ TEST(an_untrusted_project_never_widens)
 	}
 	printf("# %zu of %zu cases compared\n", tried, cases);
 	CHECK(tried > cases / 2);
+}
+
+TEST(an_untrusted_project_never_widens)
+{
+	compare_narrowed(false);
+}
+
+TEST(a_ceiling_never_widens)
+{
+	compare_narrowed(true);
 }
 
 /* What P25 leaves of a path at most. */

@@ -315,6 +315,19 @@ TEST(a_git_directory_that_an_entry_names_as_such_is_lifted)
 	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_WRITE);
 }
 
+TEST(a_name_that_a_project_protects_opens_no_git_directory)
+{
+	scoped_world w;
+
+	world_init(&w, GIT_DIR("/src/bare") GIT_DIR("/src/a/b") "d /w\n", "/w");
+	w.project = "protect = ['bare', 'a']\n";
+	REQUIRE(plan(&w, ENTRIES("", "'/src/bare' = 'write'\n")));
+	CHECK_INT(world_access(&w, "/src/bare/config"), ACCESS_READ);
+	REQUIRE(plan(&w, ENTRIES("", "'/src' = 'write'\n'/src/a/b' = 'write'\n")));
+	CHECK_INT(world_access(&w, "/src/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/src/a/b/config"), ACCESS_READ);
+}
+
 /* ---- P10 ---------------------------------------------------------------- */
 
 static const char *const parts[] = { "hooks",	  "config", "config.worktree",

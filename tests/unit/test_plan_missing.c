@@ -86,6 +86,34 @@ TEST(what_a_project_denies_is_kept_away_too)
 	CHECK(find_placeholder(&w, "/repo/secret"));
 }
 
+TEST(lowering_the_directory_opens_nothing_that_is_missing_in_it)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo\n", "/repo");
+	w.project = "[filesystem]\n'/repo' = 'read'\n'/repo/deep' = 'write'\n"
+		    "'/repo/docs' = 'write'\n";
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/deep/er' = 'deny'\n'/repo/docs' = 'read'\n"));
+	CHECK_INT(world_access(&w, "/repo/x"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/deep/x"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/deep/er"), ACCESS_DENY);
+	CHECK_INT(world_access(&w, "/repo/docs/x"), ACCESS_READ);
+	/* Nothing can be made there, so nothing has to stand. */
+	CHECK(!find_placeholder(&w, "/repo/deep"));
+	CHECK(!find_placeholder(&w, "/repo/docs"));
+}
+
+TEST(an_entry_of_a_project_does_not_stand_in_for_what_is_missing)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo\nl /repo/.codex -> deep/er\n", "/repo");
+	w.project = "[filesystem]\n'/repo/deep' = 'read'\n'/repo/deep/x' = 'write'\n";
+	REQUIRE(plan(&w, WORKSPACE("")));
+	CHECK_INT(world_access(&w, "/repo/deep/x"), ACCESS_READ);
+	CHECK(find_placeholder(&w, "/repo/deep"));
+}
+
 TEST(below_a_file_the_file_itself_is_kept)
 {
 	scoped_world w;

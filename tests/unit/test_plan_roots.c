@@ -90,7 +90,7 @@ TEST(files_and_missing_paths_are_no_roots)
 	CHECK(has_note(&w, "/gone"));
 }
 
-TEST(what_a_project_narrows_to_read_is_no_root)
+TEST(what_a_project_narrows_to_read_stays_a_root)
 {
 	scoped_world w;
 
@@ -100,7 +100,33 @@ TEST(what_a_project_narrows_to_read_is_no_root)
 	w.profile = "dev";
 	REQUIRE(world_plan(&w));
 	CHECK(find_root(&w, "/repo"));
-	CHECK(!find_root(&w, "/other"));
+	CHECK(find_root(&w, "/other"));
+	CHECK_INT(world_access(&w, "/other/x"), ACCESS_READ);
+}
+
+TEST(lowering_a_root_lifts_no_protection_in_it)
+{
+	static const char lowered[] = "[filesystem]\n'/repo' = 'read'\n'/repo/.git' = 'write'\n"
+				      "'/repo/.cordon' = 'write'\n'/repo/src' = 'write'\n";
+	scoped_world w;
+
+	world_init(&w, host, "/repo");
+	fake_host_add(&w.host, "d /repo/.git/hooks\nd /repo/.git/refs\nd /repo/.git/objects\n"
+			       "f /repo/.git/HEAD\nd /repo/src\n");
+	w.user = WORKSPACE("");
+	w.profile = "dev";
+	w.project = lowered;
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/x"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/src/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.git/hooks/x"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/.cordon/config.toml"), ACCESS_READ);
+	w.project = NULL;
+	w.requirements = lowered;
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/src/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.git/hooks/x"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/.cordon/config.toml"), ACCESS_READ);
 }
 
 TEST(a_granted_directory_is_a_root_too)
