@@ -2,6 +2,7 @@
 /* See err.h. Formats into fixed space only, so that it works when memory is gone. */
 #include "base/err.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +27,7 @@ void err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_e
 	e->code = code;
 	e->os_error = os_error;
 	e->at = at;
+	e->place = (struct err_place){ .bytes = 0 };
 	va_start(args, fmt);
 	n = vsnprintf(e->text, sizeof(e->text), fmt, args);
 	va_end(args);
@@ -39,6 +41,57 @@ void err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_e
 		mark_cut(e->text, sizeof("...")); /* never an error without a text */
 	else if ((size_t)n >= sizeof(e->text))
 		mark_cut(e->text, sizeof(e->text));
+}
+
+/* "FILE:LINE:COLUMN: " into `out`, which it always fits. */
+enum { PLACE_BYTES = ERR_FILE_BYTES + sizeof("...:4294967295:4294967295: ") };
+
+static struct err_place print_place(struct origin origin, char *out)
+{
+	struct str file = str_of(origin.file);
+	bool is_cut = file.len > ERR_FILE_BYTES;
+	int file_bytes;
+	int bytes;
+
+	if (is_cut)
+		file = str_from(file, file.len - ERR_FILE_BYTES);
+	while (is_cut && file.len && ((unsigned char)file.p[0] & 0xC0) == 0x80)
+		file = str_from(file, 1);
+	file_bytes = snprintf(out, PLACE_BYTES, "%s%s", is_cut ? "..." : "", file.p);
+	bytes = snprintf(out, PLACE_BYTES, "%s%s:%" PRIu32 ":%" PRIu32 ": ", is_cut ? "..." : "",
+			 file.p, origin.line, origin.column);
+	if (file_bytes <= 0 || bytes <= file_bytes) {
+		out[0] = '\0';
+		return (struct err_place){ .bytes = 0 };
+	}
+	return (struct err_place){ .file_bytes = (size_t)file_bytes,
+				   .bytes = (size_t)bytes,
+				   .line = origin.line,
+				   .column = origin.column };
+}
+
+void err_fail_place(struct err *e, const char *at, enum err_code code, struct origin origin,
+		    const char *fmt, ...)
+{
+	char text[sizeof(e->text)];
+	char place_text[PLACE_BYTES] = "";
+	struct err_place place = { .bytes = 0 };
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (origin.file)
+		place = print_place(origin, place_text);
+	err_fail_at(e, at, code, 0, "%s%s", place_text, text);
+	e->place = place;
+}
+
+/* Puts `n` bytes into the text before `at`, where there is room for them. */
+static void insert(struct err *e, size_t at, const char *bytes, size_t n)
+{
+	memmove(e->text + at + n, e->text + at, strlen(e->text + at) + 1);
+	memcpy(e->text + at, bytes, n);
 }
 
 void err_wrap_text(struct err *e, const char *fmt, ...)
@@ -62,9 +115,33 @@ void err_wrap_text(struct err *e, const char *fmt, ...)
 	if ((size_t)n >= room)
 		mark_cut(outer, room);
 	used = strlen(outer);
-	memmove(e->text + used + 2, e->text, rest + 1);
-	memcpy(e->text, outer, used);
-	memcpy(e->text + used, ": ", 2);
+	memcpy(outer + used, ": ", 2);
+	insert(e, e->place.bytes, outer, used + 2);
+}
+
+int err_wrap_place(struct err *e, struct origin origin)
+{
+	char place_text[PLACE_BYTES] = "";
+	struct err_place place;
+
+	if (!origin.file || e->place.bytes)
+		return err_result(e);
+	place = print_place(origin, place_text);
+	if (place.bytes + strlen(e->text) >= sizeof(e->text))
+		mark_cut(e->text, sizeof(e->text) - place.bytes);
+	insert(e, 0, place_text, place.bytes);
+	e->place = place;
+	return err_result(e);
+}
+
+struct str err_file(const struct err *e)
+{
+	return (struct str){ e->text, e->place.file_bytes };
+}
+
+struct str err_message(const struct err *e)
+{
+	return str_of(e->text + e->place.bytes);
 }
 
 void err_clear(struct err *e)

@@ -13,8 +13,10 @@
 #include <stdint.h>
 
 #include "base/macros.h"
+#include "base/origin.h"
+#include "base/str.h"
 
-/* The numbers are those of enum cordon_code in cordon.h: append, never renumber. */
+/* The numbers are those of CORDON_E_* in cordon.h: append, never renumber. */
 #define ERR_CODES(X)                                             \
 	X(OK, 0, "ok")                                           \
 	X(NOMEM, 1, "out of memory")                             \
@@ -33,16 +35,26 @@ enum err_code {
 #undef ERR_ENUM
 };
 
+/*
+ * The place in a file that is at fault, as the text begins with it. No pointer:
+ * an error outlives the arena that the name of the file was in.
+ */
+struct err_place {
+	size_t file_bytes, bytes; /* of "FILE" and of "FILE:LINE:COLUMN: "; 0: no place */
+	uint32_t line, column;
+};
+
 struct err {
 	enum err_code code;
 	int32_t os_error; /* errno or GetLastError(); 0 unless ERR_SYS */
 	const char *at;	  /* "file.c:123" of the first failure */
-	char text[1024];  /* outer context first, cause last */
+	struct err_place place;
+	char text[1024]; /* the place, outer context, cause last */
 };
 
-#define ERR_INIT                                                      \
-	{                                                             \
-		.code = ERR_OK, .os_error = 0, .at = NULL, .text = "" \
+#define ERR_INIT                                                                               \
+	{                                                                                      \
+		.code = ERR_OK, .os_error = 0, .at = NULL, .place = { .bytes = 0 }, .text = "" \
 	}
 #define ERR_HERE __FILE__ ":" STRINGIFY(__LINE__)
 
@@ -53,6 +65,8 @@ struct err {
 #define FAIL(e, code, ...) (err_fail_at((e), ERR_HERE, (code), 0, __VA_ARGS__), err_negative(code))
 #define FAIL_SYS(e, oserr, ...) \
 	(err_fail_at((e), ERR_HERE, ERR_SYS, (oserr), __VA_ARGS__), err_negative(ERR_SYS))
+#define FAIL_AT(e, code, origin, ...) \
+	(err_fail_place((e), ERR_HERE, (code), (origin), __VA_ARGS__), err_negative(code))
 #define FAIL_NULL(e, code, ...) (err_fail_at((e), ERR_HERE, (code), 0, __VA_ARGS__), NULL)
 
 static inline int err_negative(enum err_code code)
@@ -67,6 +81,14 @@ static inline int err_negative(enum err_code code)
 void err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_error,
 		 const char *fmt, ...) PRINTF_LIKE(5, 6) NONNULL;
 
+/*
+ * FAIL_AT puts "FILE:LINE:COLUMN: " before the text, unless `origin` names no
+ * file. Of a name over ERR_FILE_BYTES only the end is shown: the reason has to fit.
+ */
+enum { ERR_FILE_BYTES = 400 };
+void err_fail_place(struct err *e, const char *at, enum err_code code, struct origin origin,
+		    const char *fmt, ...) PRINTF_LIKE(5, 6) NONNULL;
+
 /* The -code of a failure that was recorded, for passing it on. */
 static inline int err_result(const struct err *e)
 {
@@ -75,9 +97,16 @@ static inline int err_result(const struct err *e)
 	return code > 0 ? -code : -(int)ERR_INTERNAL;
 }
 
-/* Puts "context: " before the text and gives err_result(). */
+/* Puts "context: " before the text, behind the place, and gives err_result(). */
 #define err_wrap(e, ...) (err_wrap_text((e), __VA_ARGS__), err_result(e))
 void err_wrap_text(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3) NONNULL;
+
+/* Says where a failure was that does not say it yet, and gives err_result(). */
+int err_wrap_place(struct err *e, struct origin origin) NONNULL;
+
+/* The file of e->place as the text names it, "" without one; and the text without its place. */
+struct str err_file(const struct err *e) NONNULL;
+struct str err_message(const struct err *e) NONNULL;
 
 /* Forgets a failure, for the rare caller that goes on after one. */
 void err_clear(struct err *e) NONNULL;

@@ -18,27 +18,22 @@ enum { SHOWN_BYTES = 128 }; /* of a key in a message */
 
 int toml_fail(struct toml_parser *p, size_t at, enum err_code code, const char *fmt, ...)
 {
-	enum { FILE_BYTES = 400 }; /* its end tells more, and the reason must fit behind it */
-	size_t file_len = strlen(p->file);
-	bool is_long = file_len > FILE_BYTES;
+	struct origin origin = { .file = p->file, .line = 1 };
 	char reason[500];
-	unsigned line = 1;
 	size_t line_start = 0;
 	va_list args;
 
 	for (size_t i = 0; i < at && i < p->text.len; i++) {
 		if (p->text.p[i] == '\n') {
-			line++;
+			origin.line++;
 			line_start = i + 1;
 		}
 	}
+	origin.column = (uint32_t)(at - line_start + 1);
 	va_start(args, fmt);
 	(void)vsnprintf(reason, sizeof(reason), fmt, args);
 	va_end(args);
-	p->has_place = true;
-	return FAIL(p->e, code, "%s%s:%u:%zu: %s", is_long ? "..." : "",
-		    is_long ? p->file + file_len - FILE_BYTES : p->file, line, at - line_start + 1,
-		    reason);
+	return FAIL_AT(p->e, code, origin, "%s", reason);
 }
 
 int toml_fail_depth(struct toml_parser *p, size_t at)
@@ -449,9 +444,8 @@ static struct toml *finish_document(struct toml_parser *p, int r, const struct t
 		out = ARENA_NEW(p->out, struct toml, p->e);
 	if (out && toml_finish(p, document, out) < 0)
 		out = NULL;
-	if (!out && !p->has_place)
-		(void)err_wrap(p->e, "%s:%u:%u", p->file, (unsigned)p->line,
-			       (unsigned)toml_here(p).column);
+	if (!out)
+		(void)err_wrap_place(p->e, toml_here(p));
 	return out;
 }
 
@@ -507,7 +501,6 @@ static int read_override_value(struct toml_parser *p, uint32_t depth, struct tom
 	if (r < 0 && p->e->code != ERR_SYNTAX)
 		return r;
 	err_clear(p->e);
-	p->has_place = false;
 	*out = origin_only;
 	return arena_copy(p->out, literal, &out->string, p->e);
 }

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/origin.h"
 #include "base/str.h"
 
 enum { TOML_MAX_DEPTH = 128 };
@@ -31,12 +32,6 @@ enum toml_type {
 	TOML_TABLE,
 };
 
-/* Where something is said. `file` is the name that toml_parse was given. */
-struct origin {
-	const char *file;
-	uint32_t line, column; /* from 1; columns count bytes */
-};
-
 struct toml_datetime {
 	int16_t year;
 	uint8_t month, day, hour, minute, second;
@@ -48,7 +43,7 @@ struct toml_member;
 
 struct toml {
 	enum toml_type type;
-	struct origin origin;
+	struct origin origin; /* in the file that toml_parse was told of */
 	union {
 		struct str string; /* may hold NUL only as \u0000; NUL-terminated besides */
 		int64_t integer;

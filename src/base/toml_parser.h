@@ -26,7 +26,6 @@ struct toml_parser {
 	struct arena *out;
 	struct arena *work;
 	struct buf *scratch; /* the string being read */
-	bool has_place;	     /* the error text says where */
 	struct err *e;
 };
 

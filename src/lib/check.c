@@ -4,61 +4,78 @@
  * go. Reading stops at the first error of a layer; so when the whole does not
  * load, each layer is tried alone, and when it does, every profile is compiled.
  */
+#include <inttypes.h>
+
+#include "base/name_tree.h"
 #include "lib/lib.h"
 #include "lib/report.h"
 #include "os/os.h"
 
 struct problem {
-	enum err_code code;
 	struct origin origin;
-	struct str message;
+	struct str message; /* NUL-terminated */
+};
+
+/* Each once, however many profiles share it. */
+struct problems {
+	VEC(struct problem) list;
+	struct name_node *known; /* by place and message */
 };
 
 struct check {
 	struct arena *a;
 	struct inputs *in;
-	VEC(struct problem) errors;
-	VEC(struct problem) warnings;
+	struct problems errors;
+	struct problems warnings;
 	VEC(struct str) files;	  /* those that are there */
 	VEC(struct str) profiles; /* the user's own */
 	struct str in_force;
 };
 
-static int add_error(struct check *c, const struct err *found, struct err *e)
+static int add_problem(struct check *c, struct problems *problems, struct problem problem,
+		       struct err *e)
 {
-	struct problem problem = { .code = found->code };
+	const struct origin *origin = &problem.origin;
 	struct problem *added;
-	struct str text;
+	struct name_node *node;
+	struct str key;
 
-	if (found->code == ERR_NOMEM)
-		return FAIL(e, ERR_NOMEM, "%s", found->text);
-	if (arena_copy(c->a, str_of(found->text), &text, e) < 0 ||
-	    where_split(c->a, text, &problem.origin, &problem.message, e) < 0)
+	if (arena_printf(c->a, &key, e, "%s:%" PRIu32 ":%" PRIu32 ": %s",
+			 origin->file ? origin->file : "", origin->line, origin->column,
+			 problem.message.p) < 0)
 		return err_result(e);
-	for (size_t i = 0; i < c->errors.count; i++)
-		if (str_eq(c->errors.items[i].message, problem.message) &&
-		    c->errors.items[i].origin.line == problem.origin.line)
-			return 0;
-	added = VEC_PUSH(c->a, &c->errors, e);
-	if (!added)
+	if (name_tree_find(problems->known, key))
+		return 0;
+	node = ARENA_NEW(c->a, struct name_node, e);
+	added = VEC_PUSH(c->a, &problems->list, e);
+	if (!node || !added)
 		return err_result(e);
+	node->name = key;
+	name_tree_add(&problems->known, node);
 	*added = problem;
 	return 0;
 }
 
+static int add_error(struct check *c, const struct err *found, struct err *e)
+{
+	struct problem problem = { .origin = { .line = found->place.line,
+					       .column = found->place.column } };
+	struct str file;
+
+	if (found->code == ERR_NOMEM)
+		return FAIL(e, ERR_NOMEM, "%s", found->text);
+	if (arena_copy(c->a, err_file(found), &file, e) < 0 ||
+	    arena_copy(c->a, err_message(found), &problem.message, e) < 0)
+		return err_result(e);
+	problem.origin.file = file.len ? file.p : NULL;
+	return add_problem(c, &c->errors, problem, e);
+}
+
 static int add_warning(struct check *c, const struct note *note, struct err *e)
 {
-	struct problem *added;
+	struct problem problem = { .origin = note->origin, .message = note->text };
 
-	for (size_t i = 0; i < c->warnings.count; i++)
-		if (str_eq(c->warnings.items[i].message, note->text) &&
-		    c->warnings.items[i].origin.line == note->origin.line)
-			return 0;
-	added = VEC_PUSH(c->a, &c->warnings, e);
-	if (!added)
-		return err_result(e);
-	*added = (struct problem){ .origin = note->origin, .message = note->text };
-	return 0;
+	return add_problem(c, &c->warnings, problem, e);
 }
 
 static int add_file(struct check *c, const struct source *source, struct err *e)
@@ -199,14 +216,14 @@ static void print_text(struct page *p, const void *data)
 {
 	const struct check *c = data;
 
-	for (size_t i = 0; i < c->errors.count; i++)
-		print_problem(p, STYLE_BAD, "error", &c->errors.items[i]);
-	for (size_t i = 0; i < c->warnings.count && !p->is_brief; i++)
-		print_problem(p, STYLE_CAREFUL, "warning", &c->warnings.items[i]);
+	for (size_t i = 0; i < c->errors.list.count; i++)
+		print_problem(p, STYLE_BAD, "error", &c->errors.list.items[i]);
+	for (size_t i = 0; i < c->warnings.list.count && !p->is_brief; i++)
+		print_problem(p, STYLE_CAREFUL, "warning", &c->warnings.list.items[i]);
 	if (p->is_brief)
 		return;
-	if (c->errors.count) {
-		print_count(p, c->errors.count, "error");
+	if (c->errors.list.count) {
+		print_count(p, c->errors.list.count, "error");
 	} else {
 		page_style(p, STYLE_GOOD, "ok");
 		page_text(p, ": ");
@@ -217,9 +234,9 @@ static void print_text(struct page *p, const void *data)
 		page_str(p, c->in_force);
 		page_text(p, "' is in force");
 	}
-	if (c->warnings.count) {
+	if (c->warnings.list.count) {
 		page_text(p, ", ");
-		print_count(p, c->warnings.count, "warning");
+		print_count(p, c->warnings.list.count, "warning");
 	}
 	page_line(p);
 	for (size_t i = 0; i < c->files.count; i++) {
@@ -231,15 +248,14 @@ static void print_text(struct page *p, const void *data)
 		page_text(p, "  no configuration file is there; 'cordon init' writes one\n");
 }
 
-static void json_problems(struct json_writer *w, const char *key, const struct problem *problems,
-			  size_t count)
+static void json_problems(struct json_writer *w, const char *key, const struct problems *problems)
 {
 	json_key(w, key);
 	json_begin_array(w);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < problems->list.count; i++) {
 		json_begin_object(w);
-		json_str(w, "message", problems[i].message);
-		json_origin(w, &problems[i].origin);
+		json_str(w, "message", problems->list.items[i].message);
+		json_origin(w, &problems->list.items[i].origin);
 		json_end_object(w);
 	}
 	json_end_array(w);
@@ -260,7 +276,7 @@ static void print_json(struct json_writer *w, const void *data)
 	const struct check *c = data;
 
 	json_begin_object(w);
-	json_bool(w, "ok", c->errors.count == 0);
+	json_bool(w, "ok", c->errors.list.count == 0);
 	json_strings(w, "files", c->files.items, c->files.count);
 	json_strings(w, "profiles", c->profiles.items, c->profiles.count);
 	json_key(w, "in_force");
@@ -268,8 +284,8 @@ static void print_json(struct json_writer *w, const void *data)
 		json_add_str(w, c->in_force);
 	else
 		json_add_null(w);
-	json_problems(w, "errors", c->errors.items, c->errors.count);
-	json_problems(w, "warnings", c->warnings.items, c->warnings.count);
+	json_problems(w, "errors", &c->errors);
+	json_problems(w, "warnings", &c->warnings);
 	json_end_object(w);
 }
 
@@ -288,7 +304,7 @@ static int run_check(cordon_report *report, const struct cordon_load_options *op
 	if (check_all(c, e) < 0)
 		return err_result(e);
 	c->in = NULL;
-	report->error_count = c->errors.count;
+	report->error_count = c->errors.list.count;
 	report->data = c;
 	report->print_text = print_text;
 	report->print_json = print_json;

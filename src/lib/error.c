@@ -8,7 +8,8 @@
 struct cordon_error {
 	uint32_t code;
 	bool is_static;
-	char text[1536]; /* more than the inner text, because of the escapes */
+	char text[1536];  /* more than the inner text, because of the escapes */
+	struct err inner; /* says which part of it is a place; nothing of the caller's own */
 	struct buf json;
 };
 
@@ -46,8 +47,11 @@ cordon_error *cordon_error_new(uint32_t code, const char *text)
 
 int error_give(const struct err *e, cordon_error **error)
 {
-	if (error)
+	if (error) {
 		*error = cordon_error_new((uint32_t)e->code, e->text);
+		if (!(*error)->is_static)
+			(*error)->inner = *e;
+	}
 	return err_result(e);
 }
 
@@ -83,20 +87,23 @@ const char *cordon_error_json(cordon_error *error)
 {
 	struct json_writer w = JSON_WRITER_INIT(&error->json);
 	struct err ignored = ERR_INIT;
-	struct origin where = { .file = NULL };
-	scoped_arena a = ARENA_INIT(64 << 10);
-	struct str message = str_of(error->text);
+	const struct err_place *place = &error->inner.place;
+	struct origin where = { .line = place->line, .column = place->column };
+	char message[sizeof(error->text)];
+	char file[sizeof(error->text)];
 
 	if (error->is_static)
 		return OUT_OF_MEMORY_JSON;
-	if (where_split(&a, message, &where, &message, &ignored) < 0)
-		return OUT_OF_MEMORY_JSON;
+	if (place->bytes)
+		where.file = utf8_show(err_file(&error->inner), file, sizeof(file));
 	buf_clear(&error->json);
 	json_begin_object(&w);
 	json_key(&w, "error");
 	json_begin_object(&w);
 	json_text(&w, "code", code_name(error->code));
-	json_str(&w, "message", message);
+	json_text(&w, "message",
+		  place->bytes ? utf8_show(err_message(&error->inner), message, sizeof(message))
+			       : error->text);
 	json_origin(&w, &where);
 	json_end_object(&w);
 	json_end_object(&w);

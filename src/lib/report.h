@@ -64,10 +64,3 @@ void json_int(struct json_writer *w, const char *key, int64_t value);
 
 /* "file", "line", "column"; null without a file. */
 void json_origin(struct json_writer *w, const struct origin *origin);
-
-/*
- * Takes "FILE:LINE:COLUMN: message" apart, as error texts are built. Without a
- * place the message is the whole text and `where->file` NULL.
- */
-int where_split(struct arena *a, struct str text, struct origin *where, struct str *message,
-		struct err *e) MUST_CHECK NONNULL;

@@ -186,9 +186,10 @@ static int add_entry(struct entries *x, const struct fs_entry *entry, uint32_t l
 		if (r == 0)
 			r = add_candidate(x, &c, e);
 	}
-	if (r < 0 && entry->origin.file)
-		return err_wrap(e, "%s:%u:%u: \"%.*s\"", entry->origin.file, entry->origin.line,
-				entry->origin.column, STR_ARG(entry->key));
+	if (r < 0 && entry->origin.file) {
+		err_wrap_text(e, "\"%.*s\"", STR_ARG(entry->key));
+		return err_wrap_place(e, entry->origin);
+	}
 	return r;
 }
 

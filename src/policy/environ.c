@@ -94,7 +94,7 @@ static int decode_pattern(const struct decode *d, const struct toml *value, cons
 	out->text = text;
 	out->origin = value->origin;
 	out->matcher = glob_parse(d->a, (struct str){ folded, text.len }, e);
-	return out->matcher ? 0 : schema_wrap(e, value->origin);
+	return out->matcher ? 0 : err_wrap_place(e, value->origin);
 }
 
 static int decode_patterns(const struct decode *d, const struct toml *array, const char *what,

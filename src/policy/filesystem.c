@@ -89,7 +89,7 @@ static int add_entry(const struct decode *d, const struct fs_key *base, struct s
 	if (target.glob.len > 0) {
 		entry.matcher = glob_parse(d->a, target.glob, e);
 		if (!entry.matcher)
-			return schema_wrap(e, sub->name_origin);
+			return err_wrap_place(e, sub->name_origin);
 	}
 	added = VEC_PUSH(d->a, out, e);
 	if (!added)

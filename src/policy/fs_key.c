@@ -116,7 +116,7 @@ static int spell(struct arena *a, struct str *pattern, struct origin origin, str
 	struct glob_spelling spelling;
 
 	if (glob_spell(a, *pattern, &spelling, e) < 0)
-		return schema_wrap(e, origin);
+		return err_wrap_place(e, origin);
 	*pattern = spelling.pattern;
 	return 0;
 }

@@ -86,7 +86,7 @@ static int check_trust_plain(struct arena *a, const struct toml_member *m, struc
 	struct str plain;
 
 	if (path_plain(a, STR("/"), m->name, &plain, e) < 0)
-		return schema_wrap(e, m->name_origin);
+		return err_wrap_place(e, m->name_origin);
 	if (str_eq(plain, m->name))
 		return 0;
 	return FAIL_AT(e, ERR_POLICY, m->name_origin,

@@ -75,7 +75,7 @@ static int decode_domains(const struct decode *d, const struct toml *table, stru
 			return r;
 		rule.is_allow = which == 1;
 		if (domain_parse(d->a, m->name, &rule.domain, e) < 0)
-			return schema_wrap(e, m->name_origin);
+			return err_wrap_place(e, m->name_origin);
 		r = check_domain(d, &rule, e);
 		if (r < 0)
 			return r;

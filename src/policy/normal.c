@@ -94,7 +94,7 @@ static int normal_domains(struct arena *a, struct toml *table, struct err *e)
 		struct domain domain;
 
 		if (domain_parse(a, m->name, &domain, e) < 0)
-			return schema_wrap(e, m->name_origin);
+			return err_wrap_place(e, m->name_origin);
 		m->name = domain.text;
 	}
 	return tree_check_unique(a, table, "'domains'", e);

@@ -84,7 +84,7 @@ static int add_place(const struct spread *s, struct str base, struct str below, 
 	struct str path;
 
 	if (path_join(s->a, base, below, &path, e) < 0)
-		return schema_wrap(e, s->entry->origin);
+		return err_wrap_place(e, s->entry->origin);
 	added = VEC_PUSH(s->a, s->out, e);
 	if (!added)
 		return err_result(e);
@@ -231,6 +231,6 @@ int places_root(struct arena *a, const struct places *p, const struct root *root
 			       "known; set HOME",
 			       SHOWN(root->path));
 	if (path_join(a, base, root->path, out, e) < 0)
-		return schema_wrap(e, root->origin);
+		return err_wrap_place(e, root->origin);
 	return 0;
 }

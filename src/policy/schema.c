@@ -2,8 +2,6 @@
 /* See schema.h. The tables below are the whole of what may be written. */
 #include "policy/schema.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/nearest.h"
@@ -102,29 +100,6 @@ static const struct key keys[][KEYS_MAX] = {
 		{ "backends", T_ARRAY, 0 },
 	},
 };
-
-void schema_fail(struct err *e, const char *at, enum err_code code, struct origin origin,
-		 const char *fmt, ...)
-{
-	char text[sizeof(e->text)];
-	va_list args;
-
-	va_start(args, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	if (!origin.file)
-		err_fail_at(e, at, code, 0, "%s", text);
-	else
-		err_fail_at(e, at, code, 0, "%s:%" PRIu32 ":%" PRIu32 ": %s", origin.file,
-			    origin.line, origin.column, text);
-}
-
-int schema_wrap(struct err *e, struct origin origin)
-{
-	if (!origin.file)
-		return err_result(e);
-	return err_wrap(e, "%s:%" PRIu32 ":%" PRIu32, origin.file, origin.line, origin.column);
-}
 
 struct hint schema_hint(struct str typed, const char *const *known)
 {

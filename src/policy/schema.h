@@ -14,15 +14,6 @@
 enum { SHOWN_BYTES = 160 };
 #define SHOWN(s) utf8_show((s), (char[SHOWN_BYTES]){ 0 }, SHOWN_BYTES)
 
-/* FAIL() with "FILE:LINE:COLUMN: " before the text. */
-#define FAIL_AT(e, code, origin, ...) \
-	(schema_fail((e), ERR_HERE, (code), (origin), __VA_ARGS__), err_negative(code))
-void schema_fail(struct err *e, const char *at, enum err_code code, struct origin origin,
-		 const char *fmt, ...) PRINTF_LIKE(5, 6) NONNULL;
-
-/* The same before the text of a failure that has none yet. */
-int schema_wrap(struct err *e, struct origin origin) NONNULL;
-
 /* Whose file a table stands in. Some keys belong to some layers only (P2, P16). */
 enum schema_layer {
 	SCHEMA_BUILTIN = 1 << 0,

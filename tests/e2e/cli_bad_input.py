@@ -74,6 +74,15 @@ def a_large_valid_file_is_read(w: World):
 
 
 @case
+def many_warnings(w: World):
+    entries = "".join(f'"/elsewhere/{i}" = "write"\n' for i in range(16000))
+    w.write("repo/.cordon/config.toml", "[filesystem]\n" + entries)
+    w.write_config('default_permissions = "p"\n[permissions.p]\nextends = ":workspace"\n')
+    assert bounded(w, "check", "-q") == (0, "")
+    assert len(w.ok("check", "--json").json["warnings"]) == 16000
+
+
+@case
 def deep_nesting(w: World):
     for opening, closing in (("[", "]"), ("{ a = ", " }")):
         refused(w, "a = " + opening * 10000 + "1" + closing * 10000, "bad.toml:1:")

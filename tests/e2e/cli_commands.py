@@ -106,6 +106,26 @@ def check_names_file_line_and_column(w: World):
 
 
 @case
+def a_place_is_found_whatever_the_file_is_called(w: World):
+    for name in ("a: b/c.toml", "x:1:2: y.toml", "plain.toml"):
+        path = str(w.write(name, "\nunknown = 1\n"))
+        (error,) = w.run("check", path, "--json", check=125).json["errors"]
+        assert (error["file"], error["line"], error["column"]) == (path, 2, 1), error
+        assert error["message"].startswith("unknown key"), error
+        said = w.run("explain", "--config-file", path, "--json", check=125).json["error"]
+        assert (said["file"], said["line"], said["message"]) == (path, 2, error["message"]), said
+
+
+@case
+def check_keeps_the_same_error_in_two_files_apart(w: World):
+    files = [str(w.write(f"{name}/.cordon/config.toml", "unknown = 1\n")) for name in "ab"]
+    w.write_config("".join(f'[permissions.{name}]\nextends = ":workspace"\n'
+                           f'workspace_roots = {{ "{w.top}/{name}" = true }}\n' for name in "ab"))
+    errors = w.run("check", "--json", check=125).json["errors"]
+    assert [error["file"] for error in errors] == files, errors
+
+
+@case
 def check_looks_at_every_profile(w: World):
     w.write_config(
         '[permissions.a]\nextends = ":workspace"\n'

@@ -39,6 +39,78 @@ TEST(wrapping_puts_context_first_and_keeps_the_code)
 	CHECK_STR(e.text, "outer: inner 1: cause");
 }
 
+static const struct origin odd_place = { .file = "a: b:3:4: c.toml", .line = 12, .column = 5 };
+
+static void check_place(const struct err *e, const char *file, const char *message)
+{
+	CHECK_INT(e->place.line, 12);
+	CHECK_INT(e->place.column, 5);
+	CHECK(str_is(err_file(e), file));
+	CHECK_STR(err_message(e).p, message);
+}
+
+TEST(a_place_is_kept_apart_whatever_the_file_is_called)
+{
+	struct err e = ERR_INIT;
+
+	CHECK_INT(FAIL_AT(&e, ERR_POLICY, odd_place, "rule %d: odd", 7), -ERR_POLICY);
+	CHECK_STR(e.text, "a: b:3:4: c.toml:12:5: rule 7: odd");
+	check_place(&e, odd_place.file, "rule 7: odd");
+}
+
+TEST(context_goes_behind_the_place)
+{
+	struct err e = ERR_INIT;
+
+	(void)FAIL_AT(&e, ERR_POLICY, odd_place, "cause");
+	CHECK_INT(err_wrap(&e, "outer"), -ERR_POLICY);
+	CHECK_STR(e.text, "a: b:3:4: c.toml:12:5: outer: cause");
+	check_place(&e, odd_place.file, "outer: cause");
+}
+
+TEST(the_first_place_stays)
+{
+	static const struct origin other = { .file = "other", .line = 1, .column = 1 };
+	static const struct origin none = { .file = NULL };
+	struct err e = ERR_INIT;
+
+	(void)FAIL(&e, ERR_SYNTAX, "cause");
+	CHECK_INT(err_wrap_place(&e, none), -ERR_SYNTAX);
+	CHECK_STR(e.text, "cause");
+	CHECK_INT(err_wrap_place(&e, odd_place), -ERR_SYNTAX);
+	CHECK_INT(err_wrap_place(&e, other), -ERR_SYNTAX);
+	check_place(&e, odd_place.file, "cause");
+	(void)FAIL(&e, ERR_SYNTAX, "another failure");
+	CHECK_INT(e.place.bytes, 0);
+	CHECK_INT(err_file(&e).len, 0);
+	CHECK_STR(err_message(&e).p, "another failure");
+}
+
+TEST(neither_a_long_name_nor_a_long_reason_drives_the_other_out)
+{
+	static char name[5000];
+	static char reason[3000];
+	struct origin place = { .file = name, .line = 12, .column = 5 };
+	struct err failed = ERR_INIT;
+	struct err wrapped = ERR_INIT;
+
+	for (size_t i = 0; i + 2 < sizeof(name); i += 2)
+		memcpy(name + i, "\xC3\xA4", 3);
+	memset(reason, 'x', sizeof(reason) - 1);
+	for (size_t shift = 0; shift < 2; shift++) {
+		place.file = name + 2 * shift;
+		name[sizeof(name) - 2 - shift] = '\0'; /* a whole character, then half of one */
+		(void)FAIL_AT(&failed, ERR_LIMIT, place, "%s", reason);
+		(void)FAIL(&wrapped, ERR_LIMIT, "%s", reason);
+		(void)err_wrap_place(&wrapped, place);
+		CHECK_STR(failed.text, wrapped.text);
+		CHECK_INT(strlen(failed.text), sizeof(failed.text) - 1);
+		CHECK(str_has_prefix(err_file(&failed), STR("...\xC3\xA4")));
+		CHECK(err_file(&failed).len <= ERR_FILE_BYTES + 3);
+		CHECK(str_has_prefix(err_message(&failed), STR("xxxx")));
+	}
+}
+
 TEST(a_text_that_does_not_fit_is_cut_and_says_so)
 {
 	static char large[3000];
