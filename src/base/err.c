@@ -3,6 +3,7 @@
 #include "base/err.h"
 
 #include <inttypes.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,15 @@ static void mark_cut(char *text, size_t size)
 	while (at > 0 && ((unsigned char)text[at] & 0xC0) == 0x80)
 		at--;
 	memcpy(text + at, dots, sizeof(dots));
+}
+
+/* In English and the same in every thread, whatever the program did to its locale. */
+static const char *os_text(int32_t os_error)
+{
+	/* The "C" locale is part of the library: nothing is allocated, nothing to free. */
+	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+
+	return plain ? strerror_l(os_error, plain) : "the reason is not known";
 }
 
 void err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_error,
@@ -33,7 +43,7 @@ void err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_e
 	va_end(args);
 	if (n >= 0 && (size_t)n < sizeof(e->text) && code == ERR_SYS) {
 		size_t room = sizeof(e->text) - (size_t)n;
-		int m = snprintf(e->text + n, room, ": %s", strerror(os_error));
+		int m = snprintf(e->text + n, room, ": %s", os_text(os_error));
 
 		n = m < 0 ? m : n + m;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <locale.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -109,6 +110,17 @@ TEST(neither_a_long_name_nor_a_long_reason_drives_the_other_out)
 		CHECK(err_file(&failed).len <= ERR_FILE_BYTES + 3);
 		CHECK(str_has_prefix(err_message(&failed), STR("xxxx")));
 	}
+}
+
+TEST(the_reason_of_the_system_is_english_in_every_locale)
+{
+	struct err e = ERR_INIT;
+
+	if (!setlocale(LC_ALL, "de_DE.UTF-8"))
+		SKIP("no German locale here");
+	(void)FAIL_SYS(&e, ENOENT, "x");
+	(void)setlocale(LC_ALL, "C");
+	CHECK_STR(e.text, "x: No such file or directory");
 }
 
 TEST(a_text_that_does_not_fit_is_cut_and_says_so)
