@@ -46,9 +46,8 @@ static int spell_path(struct flipper *f, struct str path, struct str *out)
 {
 	struct str escaped;
 
-	return glob_escape(f->a, path, &escaped, f->e) < 0
-		       ? err_result(f->e)
-		       : arena_copy(f->a, escaped, out, f->e);
+	return glob_escape(f->a, path, &escaped, f->e) < 0 ? err_result(f->e)
+							   : arena_copy(f->a, escaped, out, f->e);
 }
 
 static struct policy *apply(struct flipper *f, const struct trial *t)
@@ -135,6 +134,14 @@ static bool find_entry(const struct path_flip *pf, const struct rule *rule, size
 				return true;
 	}
 	return false;
+}
+
+static bool is_of_secrets(const struct path_flip *pf, const struct rule *rule)
+{
+	size_t layer, entry;
+
+	return find_entry(pf, rule, &layer, &entry) &&
+	       pf->f.policy->layers.items[layer].fs.items[entry].anchor == FS_SECRETS;
 }
 
 static int count_places(struct path_flip *pf, const struct fs_entry *entry, size_t *out)
@@ -355,6 +362,21 @@ static int explain_ceiling(struct flipper *f, const struct rule *rule)
 			    STR_ARG(place));
 }
 
+/* P7: of two entries for one path the deny wins, so that no line opens one secret alone. */
+static int explain_secret(struct flipper *f, const struct rule *rule)
+{
+	struct str place;
+
+	if (flip_place(f, &rule->origin, &place) < 0)
+		return err_result(f->e);
+	return arena_printf(f->a, &f->flip.why_not, f->e,
+			    "%.*s (%.*s) denies it%s%.*s, and over a deny of the very same path no "
+			    "entry wins (P7); the one way is to take %.*s out there and to deny, "
+			    "one by one, what shall stay secret",
+			    STR_ARG(rule->key), STR_ARG(place), rule->glob.len ? " as " : "",
+			    STR_ARG(rule->glob), STR_ARG(rule->key));
+}
+
 static int explain(struct path_flip *pf, const struct rule *rule)
 {
 	struct flipper *f = &pf->f;
@@ -369,6 +391,8 @@ static int explain(struct path_flip *pf, const struct rule *rule)
 				    "this profile has no sandbox; choose another one");
 	if (f->policy->layers.items[rule->layer].kind == LAYER_CEILING)
 		return explain_ceiling(f, rule);
+	if (is_of_secrets(pf, rule) && (rule->glob.len || str_eq(rule->path, pf->path)))
+		return explain_secret(f, rule);
 	if (flip_place(f, &rule->origin, &place) < 0)
 		return err_result(f->e);
 	return arena_printf(f->a, &f->flip.why_not, f->e,
@@ -376,8 +400,67 @@ static int explain(struct path_flip *pf, const struct rule *rule)
 			    STR_ARG(rule->key), STR_ARG(place));
 }
 
+/* An entry that was left out because what it names is missing (P11). */
+struct left_out {
+	const struct fs_entry *entry; /* NULL: none */
+	struct str missing;
+};
+
+static int explain_left_out(struct flipper *f, const struct left_out *left)
+{
+	struct str place;
+
+	if (flip_place(f, &left->entry->origin, &place) < 0)
+		return err_result(f->e);
+	return arena_printf(f->a, &f->flip.why_not, f->e,
+			    "%.*s = \"%s\" (%.*s) says so already, but is left out because %.*s "
+			    "does not exist (P11); make it first",
+			    STR_ARG(left->entry->key), access_name(left->entry->access),
+			    STR_ARG(place), STR_ARG(left->missing));
+}
+
+/*
+ * One that would give what is wanted if only its path were there: to open the
+ * directory instead would be more than was asked for.
+ */
+static int find_left_out(struct path_flip *pf, const struct verdict *v, struct left_out *out)
+{
+	const fs_entries *fs = &pf->f.policy->layers.items[0].fs;
+	place_list places = { .count = 0 };
+	struct canon canon;
+
+	out->entry = NULL;
+	if (pf->wanted != ACCESS_WRITE || v->rule->layer > 0 ||
+	    (v->rule->kind != RULE_ENTRY && v->rule->kind != RULE_UNCOVERED))
+		return 0;
+	if (canon_resolve(pf->f.a, pf->f.in->host, pf->path, true, &canon, NULL, pf->f.e) < 0)
+		return err_result(pf->f.e);
+	for (size_t i = 0; canon.missing_from && !out->entry && i < fs->count; i++) {
+		if (fs->items[i].access != ACCESS_WRITE)
+			continue;
+		places.count = 0;
+		if (places_expand(pf->f.a, &pf->f.in->places, &fs->items[i], &places, pf->f.e) < 0)
+			return err_result(pf->f.e);
+		for (size_t k = 0; k < places.count; k++) {
+			struct str path = places.items[k].path;
+
+			if (path.len >= canon.missing_from && path_is_under(pf->path, path) &&
+			    path_depth(path) > v->rule->depth)
+				*out = (struct left_out){ &fs->items[i], path };
+		}
+	}
+	return 0;
+}
+
 static int flip_rounds(struct path_flip *pf)
 {
+	struct verdict now = plan_resolve(pf->plan, pf->path);
+	struct left_out left;
+
+	if (find_left_out(pf, &now, &left) < 0)
+		return err_result(pf->f.e);
+	if (left.entry)
+		return explain_left_out(&pf->f, &left);
 	for (size_t round = 0;; round++) {
 		struct verdict v = plan_resolve(pf->plan, pf->path);
 		bool found = false;

@@ -87,9 +87,12 @@ static int enable(struct host_flip *hf, size_t layer)
 
 	if (!p)
 		return err_result(hf->f.e);
-	/* A project is off only by a line that says so, a profile also by saying nothing. */
-	if (layer > 0)
+	/* A line that says so is changed; a second one TOML would not take. */
+	if (p->layers.items[layer].net.access_is_said)
 		at = &p->layers.items[layer].net.access_origin;
+	/* What the command line says, no file can change. */
+	if (at && !flip_is_ours(at))
+		return 0;
 	if (flip_record(&hf->f, layer, "network", at, STR("enabled"), STR("true")) < 0)
 		return err_result(hf->f.e);
 	p->layers.items[layer].net.access = NET_MANAGED;
@@ -155,13 +158,17 @@ static int pass_guard(struct host_flip *hf)
 
 static int cure_deny(struct host_flip *hf, const struct net_verdict *v)
 {
+	const struct policy *before = hf->f.policy;
+
 	switch (v->reason) {
 	case NET_REASON_OFF:
-		/* `enabled` without any rule would open every host. */
-		if (v->layer == 0 && hf->f.policy->layers.items[0].net.rules.count == 0 &&
-		    add_rule(hf, &hf->own, true) < 0)
+		if (enable(hf, v->layer) < 0)
 			return err_result(hf->f.e);
-		return enable(hf, v->layer);
+		/* `enabled` without any rule would open every host. */
+		if (v->layer == 0 && hf->f.policy != before &&
+		    hf->f.policy->layers.items[0].net.rules.count == 0)
+			return add_rule(hf, &hf->own, true);
+		return 0;
 	case NET_REASON_RULE:
 		return flip_is_in_file(&v->origin) ? change_rule(hf, v) : 0;
 	case NET_REASON_PRIVATE:

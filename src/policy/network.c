@@ -196,6 +196,7 @@ int decode_network(const struct decode *d, const struct toml *table, struct net_
 		return r;
 	net.access = decide_access(d, enabled, table->table.count - (enabled ? 1 : 0), &net);
 	net.access_origin = enabled ? enabled->origin : table->origin;
+	net.access_is_said = enabled != NULL;
 	*out = net;
 	return 0;
 }

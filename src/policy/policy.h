@@ -91,6 +91,7 @@ struct net_socket {
 struct net_rules {
 	enum net_access access;
 	struct origin access_origin; /* of `enabled`, or of the table that lacks it */
+	bool access_is_said;	     /* there is an `enabled` */
 	bool is_limited;	     /* P14 */
 	struct origin limited_origin;
 	bool allows_local_binding;  /* default false; in a narrowing layer true */
@@ -185,6 +186,7 @@ struct source {
 	const char *file;
 	struct str text;
 	bool is_present;
+	bool has_other_names; /* hard links: who protects this name protects not the file */
 };
 
 struct config_inputs {

@@ -176,8 +176,33 @@ TEST(secrets_are_not_given_up_as_a_whole)
 	f = flip_path(&w, "/home/me/.ssh", ACCESS_READ);
 	CHECK(!f.is_possible);
 	CHECK_INT(f.edit_count, 0);
-	CHECK_STR(f.why_not.p,
-		  ":secrets (user.toml:5) decides here, and no single line changes that");
+	CHECK_STR(
+		f.why_not.p,
+		":secrets (user.toml:5) denies it, and over a deny of the very same path no entry "
+		"wins (P7); the one way is to take :secrets out there and to deny, one by one, "
+		"what shall stay secret");
+	f = flip_path(&w, "/repo/.env", ACCESS_READ);
+	CHECK(!f.is_possible);
+	CHECK(str_has_prefix(f.why_not, STR(":secrets (user.toml:5) denies it as **/.env, and ")));
+	fake_host_add(&w.host, "f /home/me/.ssh/known_hosts\n");
+	REQUIRE(world_plan(&w));
+	f = flip_path(&w, "/home/me/.ssh/known_hosts", ACCESS_READ);
+	CHECK(f.is_possible && f.edit_count == 1);
+}
+
+TEST(entry_that_was_left_out_is_named)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/' = 'read'\n'/srv/a' = 'write'\n'/srv/b' = 'write'\n"
+				 "'/usr/c' = 'deny'\n"));
+	f = flip_path(&w, "/srv/b/x", ACCESS_WRITE);
+	CHECK(!f.is_possible);
+	CHECK_STR(f.why_not.p, "/srv/b = \"write\" (user.toml:6) says so already, but is left out "
+			       "because /srv/b does not exist (P11); make it first");
+	f = flip_path(&w, "/srv/bb", ACCESS_WRITE);
+	CHECK(f.is_possible);
 }
 
 TEST(own_files_and_ceilings_are_out_of_reach)
@@ -303,8 +328,43 @@ TEST(network_that_is_off_is_enabled_for_one_host)
 	f = flip_host(&w, "a.com", DECISION_ALLOW);
 	REQUIRE(f.is_possible && f.needs_own_profile);
 	CHECK_STR(f.toml.p, "[permissions.my-read-only]\nextends = \":read-only\"\n"
-			    "[permissions.my-read-only.network.domains]\n\"a.com\" = \"allow\"\n"
-			    "[permissions.my-read-only.network]\nenabled = true\n");
+			    "[permissions.my-read-only.network]\nenabled = true\n"
+			    "[permissions.my-read-only.network.domains]\n\"a.com\" = \"allow\"\n");
+}
+
+TEST(line_that_says_off_is_changed)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV NET "enabled = false\ndomains = { 'b.com' = 'allow' }\n"));
+	f = flip_host(&w, "b.com", DECISION_ALLOW);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.text.p, "change to enabled = true at user.toml:4");
+	w.user = DEV NET "enabled = false\n";
+	REQUIRE(world_plan(&w));
+	f = flip_host(&w, "a.com", DECISION_ALLOW);
+	REQUIRE(f.is_possible && f.edit_count == 2);
+	CHECK_STR(f.text.p, "change to enabled = true at user.toml:4, and add \"a.com\" = "
+			    "\"allow\" to [permissions.dev.network.domains] in user.toml");
+	/* There is no such line where the table does not have one. */
+	w.user = DEV NET "domains = { 'b.com' = 'allow' }\n";
+	REQUIRE(world_plan(&w));
+	f = flip_host(&w, "b.com", DECISION_ALLOW);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.text.p, "add enabled = true to [permissions.dev.network] in user.toml");
+}
+
+TEST(deny_of_some_port_is_taken_out)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV NET "enabled = true\n[permissions.dev.network.domains]\n"
+				  "'*' = 'allow'\n'a.com:80' = 'deny'\n"));
+	f = flip_host(&w, "a.com", DECISION_ALLOW);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.text.p, "take out \"a.com:80\" at user.toml:7");
 }
 
 TEST(rules_about_this_very_host_are_changed)
