@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of src/lib/host.c and of the places in texts (src/lib/report.c). */
+/* Tests of src/lib/host.c. */
 #include "lib/host.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/lib.h"
-#include "lib/report.h"
 #include "scratch.h"
 #include "test.h"
 
@@ -80,29 +79,4 @@ TEST(a_huge_directory_is_passed_on_but_not_kept)
 	CHECK_INT(count(&host, "huge"), 30000);
 	CHECK(a.used_bytes < (4 << 20));
 	CHECK_INT(count(&host, "huge"), 30000);
-}
-
-static void check_place(const char *text, const char *file, unsigned line, const char *message)
-{
-	scoped_arena a = ARENA_INIT(1 << 20);
-	struct err e = ERR_INIT;
-	struct origin where;
-	struct str rest;
-
-	REQUIRE(where_split(&a, str_of(text), &where, &rest, &e) == 0);
-	CHECK_STR(where.file, file);
-	CHECK_INT(where.line, line);
-	CHECK(str_is(rest, message));
-}
-
-TEST(places_are_found_in_texts)
-{
-	check_place("/a/b.toml:3:14: wrong", "/a/b.toml", 3, "wrong");
-	check_place("a project: /a b:c.toml:3:14: x: y", "/a b:c.toml", 3, "x: y");
-	check_place("--config:1:1: no", "--config", 1, "no");
-	check_place("no place here", NULL, 0, "no place here");
-	check_place("x:1: only a line", NULL, 0, "x:1: only a line");
-	check_place("12:30:45", NULL, 0, "12:30:45");
-	check_place("", NULL, 0, "");
-	check_place(":", NULL, 0, ":");
 }
