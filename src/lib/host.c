@@ -54,13 +54,13 @@ static int now_read_file(void *user, struct str path, struct buf *out, struct er
 {
 	scoped_arena a = ARENA_INIT(TEXTS_MAX_BYTES);
 	struct str text = STR_EMPTY;
-	bool is_there = false;
+	struct os_seen seen = { .is_there = false };
 	size_t room = MIN_OF(out->max - out->len, (size_t)CONFIG_MAX_BYTES);
 
 	(void)user;
-	if (os_read_file(&a, path, room, &text, &is_there, e) < 0)
+	if (os_read_file(&a, path, room, &text, &seen, e) < 0)
 		return err_result(e);
-	if (!is_there)
+	if (!seen.is_there)
 		return FAIL(e, ERR_NOTFOUND, "'%.*s' is gone", STR_ARG(path));
 	buf_add(out, text);
 	return buf_check(out, e);

@@ -57,6 +57,12 @@ static int find_xdg(struct inputs *in, const char *name, struct str below_home, 
 	return path_join(in->a, base, below, out, e);
 }
 
+static int find_below_home(struct inputs *in, struct str below, struct str *out, struct err *e)
+{
+	*out = STR_EMPTY;
+	return in->places.home.len ? path_join(in->a, in->places.home, below, out, e) : 0;
+}
+
 int inputs_absolute(struct arena *a, const char *path, struct str *out, struct err *e)
 {
 	struct str whole = str_of(path);
@@ -96,6 +102,8 @@ int inputs_find(struct inputs *in, struct err *e)
 		     &in->default_user_file, e) < 0 ||
 	    find_xdg(in, "XDG_STATE_HOME", STR(".local/state"), STR("cordon"), &in->state_dir, e) <
 		    0 ||
+	    find_below_home(in, STR(".config/cordon/config.toml"), &in->plain_user_file, e) < 0 ||
+	    find_below_home(in, STR(".local/state/cordon"), &in->plain_state_dir, e) < 0 ||
 	    path_plain(in->a, in->places.cwd, str_of(system), &in->system_dir, e) < 0 ||
 	    os_program_path(in->a, &in->program, e) < 0)
 		return err_result(e);
@@ -117,9 +125,14 @@ static int show_name(struct arena *a, struct str path, const char **out, struct 
 
 static int read_source(struct inputs *in, struct str path, struct source *out, struct err *e)
 {
-	if (show_name(in->a, path, &out->file, e) < 0)
+	struct os_seen seen = { .is_there = false };
+
+	if (show_name(in->a, path, &out->file, e) < 0 ||
+	    os_read_file(in->texts, path, CONFIG_MAX_BYTES, &out->text, &seen, e) < 0)
 		return err_result(e);
-	return os_read_file(in->texts, path, CONFIG_MAX_BYTES, &out->text, &out->is_present, e);
+	out->is_present = seen.is_there;
+	out->has_other_names = seen.has_other_names;
+	return 0;
 }
 
 static int read_user_layer(struct inputs *in, struct err *e)
@@ -192,17 +205,20 @@ static int read_project(const struct inputs *in, struct str dir, project_list *p
 {
 	static const struct str below = STR_INIT(".cordon/config.toml");
 	struct project found = { .dir = dir };
+	struct os_seen seen = { .is_there = false };
 	struct project *project;
 	struct str path;
 
 	for (size_t i = 0; i < projects->count; i++)
 		if (str_eq(projects->items[i].dir, dir))
 			return 0;
-	if (os_read_file_beneath(in->texts, dir, below, CONFIG_MAX_BYTES, &found.source.text,
-				 &found.source.is_present, e) < 0)
+	if (os_read_file_beneath(in->texts, dir, below, CONFIG_MAX_BYTES, &found.source.text, &seen,
+				 e) < 0)
 		return err_result(e);
-	if (!found.source.is_present)
+	if (!seen.is_there)
 		return 0;
+	found.source.is_present = true;
+	found.source.has_other_names = seen.has_other_names;
 	if (path_join(in->a, dir, below, &path, e) < 0 ||
 	    show_name(in->a, path, &found.source.file, e) < 0)
 		return err_result(e);
@@ -276,20 +292,39 @@ static int add_own(const struct inputs *in, own_list *own, struct str path, enum
 	return 0;
 }
 
-int inputs_own_files(const struct inputs *in, own_list *own, struct err *e)
+static int add_user_file(const struct inputs *in, own_list *own, struct str file, struct err *e)
+{
+	return add_own(in, own, file, ACCESS_READ, "your configuration", e);
+}
+
+static int add_state(const struct inputs *in, own_list *own, struct str dir, struct err *e)
 {
 	struct str secrets = STR_EMPTY;
 
-	if (in->state_dir.len && path_join(in->a, in->state_dir, STR("secrets"), &secrets, e) < 0)
+	if (dir.len && path_join(in->a, dir, STR("secrets"), &secrets, e) < 0)
 		return err_result(e);
-	/* The user's file at its default place is protected even when another one is read. */
-	if (add_own(in, own, in->default_user_file, ACCESS_READ, "your configuration", e) < 0 ||
+	if (add_own(in, own, dir, ACCESS_READ, "Cordon's state", e) < 0)
+		return err_result(e);
+	return add_own(in, own, secrets, ACCESS_DENY, "session secrets", e);
+}
+
+int inputs_own_files(const struct inputs *in, own_list *own, struct err *e)
+{
+	/*
+	 * SECURITY: the user's file at its default place is protected even when another
+	 * one is read. XDG_* may point elsewhere for this run alone, so the places that
+	 * hold without it are protected as well: they make the next run's policy.
+	 */
+	if (add_user_file(in, own, in->default_user_file, e) < 0 ||
+	    (!str_eq(in->plain_user_file, in->default_user_file) &&
+	     add_user_file(in, own, in->plain_user_file, e) < 0) ||
 	    (in->options->config_file &&
 	     add_own(in, own, in->user_file, ACCESS_READ, "the configuration in use", e) < 0) ||
 	    add_own(in, own, in->system_dir, ACCESS_READ, "the configuration of the system", e) <
 		    0 ||
-	    add_own(in, own, in->state_dir, ACCESS_READ, "Cordon's state", e) < 0 ||
-	    add_own(in, own, secrets, ACCESS_DENY, "session secrets", e) < 0 ||
+	    add_state(in, own, in->state_dir, e) < 0 ||
+	    (!str_eq(in->plain_state_dir, in->state_dir) &&
+	     add_state(in, own, in->plain_state_dir, e) < 0) ||
 	    add_own(in, own, in->program, ACCESS_READ, "the program that enforces", e) < 0)
 		return err_result(e);
 	return 0;

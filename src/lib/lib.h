@@ -51,6 +51,9 @@ struct inputs {
 	struct str user_file; /* the one read: default_user_file or --config-file, absolute */
 	struct str system_dir;
 	struct str state_dir; /* "" when there is no home */
+	/* Where both would be without XDG_*; "" when there is no home. */
+	struct str plain_user_file;
+	struct str plain_state_dir;
 	struct str program;
 };
 

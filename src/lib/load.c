@@ -26,6 +26,36 @@ static int add_note(struct cordon_policy *p, struct arena *a, struct note note, 
 	return 0;
 }
 
+/*
+ * P25 and P9 protect the name of a file. A hard link is another name for the same
+ * file, and one that may lie where writing is allowed.
+ */
+static int note_other_names(struct cordon_policy *p, struct arena *a, const struct source *source,
+			    struct err *e)
+{
+	struct note note = { .is_warning = true, .text = STR_EMPTY };
+
+	if (!source->is_present || !source->has_other_names)
+		return 0;
+	if (arena_printf(a, &note.text, e,
+			 "%s has another name besides this one (a hard link), and under that "
+			 "it may be writable; replace it by a copy of itself",
+			 source->file) < 0)
+		return err_result(e);
+	return add_note(p, a, note, e);
+}
+
+static int note_hard_links(struct cordon_policy *p, const struct inputs *in,
+			   const project_list *projects, struct err *e)
+{
+	if (note_other_names(p, in->a, &in->config.user, e) < 0)
+		return err_result(e);
+	for (size_t i = 0; i < projects->count; i++)
+		if (note_other_names(p, in->a, &projects->items[i].source, e) < 0)
+			return err_result(e);
+	return 0;
+}
+
 /* What is to be said about the policy, whoever found it. */
 static int collect_notes(struct cordon_policy *p, struct arena *a, struct err *e)
 {
@@ -72,7 +102,9 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	out->plan_inputs.places.root_count = roots.count;
 	out->plan = plan_build(in->a, &out->plan_inputs, e);
 	host_view_freeze(&out->view);
-	return out->plan ? collect_notes(out, in->a, e) : err_result(e);
+	if (!out->plan || note_hard_links(out, in, &projects, e) < 0)
+		return err_result(e);
+	return collect_notes(out, in->a, e);
 }
 
 static int load(struct cordon_policy *p, const struct cordon_load_options *options, struct err *e)

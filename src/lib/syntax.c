@@ -29,13 +29,13 @@ static int judge(cordon_report *report, const char *file, struct err *e)
 	scoped_buf shown = BUF_INIT(64 << 10);
 	struct str text = STR_EMPTY;
 	struct str name;
-	bool is_there = false;
+	struct os_seen seen = { .is_there = false };
 
 	utf8_add_shown(&shown, str_of(file));
 	if (buf_check(&shown, e) < 0 || arena_copy(&report->arena, buf_str(&shown), &name, e) < 0 ||
-	    os_read_file(&a, str_of(file), CONFIG_MAX_BYTES, &text, &is_there, e) < 0)
+	    os_read_file(&a, str_of(file), CONFIG_MAX_BYTES, &text, &seen, e) < 0)
 		return err_result(e);
-	if (!is_there)
+	if (!seen.is_there)
 		return FAIL(e, ERR_NOTFOUND, "there is no file '%s'", name.p);
 	if (!toml_parse(&a, name.p, text, e))
 		return err_result(e);

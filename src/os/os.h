@@ -57,10 +57,15 @@ int os_list(struct str path,
  * blocks is ever read: a fifo, a device other than /dev/null or a directory is
  * ERR_POLICY by name.
  * ERR_LIMIT over `max_bytes`; ERR_SYS for the rest, a file that changes while it
- * is read included. When nothing is there, `*is_there` is false and that is 0.
+ * is read included. When nothing is there, `seen->is_there` is false and that is 0;
+ * a dangling link on the way, or what is no directory, is ERR_POLICY instead.
  */
+struct os_seen {
+	bool is_there;
+	bool has_other_names; /* hard links to it */
+};
 int os_read_file(struct arena *a, struct str path, size_t max_bytes, struct str *out,
-		 bool *is_there, struct err *e) MUST_CHECK NONNULL;
+		 struct os_seen *seen, struct err *e) MUST_CHECK NONNULL;
 
 /*
  * The same for `below` (relative) inside the directory `dir`. Symbolic links on
@@ -68,7 +73,7 @@ int os_read_file(struct arena *a, struct str path, size_t max_bytes, struct str 
  * is ERR_POLICY. Where the kernel can't tell (Linux before 5.6) every link is.
  */
 int os_read_file_beneath(struct arena *a, struct str dir, struct str below, size_t max_bytes,
-			 struct str *out, bool *is_there, struct err *e) MUST_CHECK NONNULL;
+			 struct str *out, struct os_seen *seen, struct err *e) MUST_CHECK NONNULL;
 
 /* ---- Making files -------------------------------------------------------- */
 

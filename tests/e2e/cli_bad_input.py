@@ -164,6 +164,11 @@ def project_files_that_are_none(w: World):
     (w.repo / ".cordon/config.toml").unlink()
     (w.repo / ".cordon").rmdir()
     w.write("repo/.cordon")
+    assert "is not a directory" in w.fails("why", "./x").err
+    (w.repo / ".cordon").unlink()
+    (w.repo / ".cordon").symlink_to("gone")
+    assert "leads nowhere" in w.fails("why", "./x").err
+    (w.repo / ".cordon").unlink()
     w.ok("why", "./x")
 
 

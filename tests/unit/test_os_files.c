@@ -26,10 +26,10 @@ static int read_code(const char *name, size_t max_bytes)
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct err e = ERR_INIT;
 	struct str text = STR_EMPTY;
-	bool is_there = false;
-	int r = os_read_file(&a, str_of(name), max_bytes, &text, &is_there, &e);
+	struct os_seen seen = { .is_there = false };
+	int r = os_read_file(&a, str_of(name), max_bytes, &text, &seen, &e);
 
-	return r < 0 ? -r : is_there ? 0 : 100;
+	return r < 0 ? -r : seen.is_there ? 0 : 100;
 }
 
 TEST(a_file_is_read_whole_and_bounded)
@@ -37,14 +37,14 @@ TEST(a_file_is_read_whole_and_bounded)
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct err e = ERR_INIT;
 	struct str text = STR_EMPTY;
-	bool is_there = false;
+	struct os_seen seen = { .is_there = false };
 
 	scratch_put("five", "12345");
-	REQUIRE(os_read_file(&a, STR("five"), 5, &text, &is_there, &e) == 0);
-	CHECK(is_there && str_is(text, "12345") && text.p[5] == '\0');
+	REQUIRE(os_read_file(&a, STR("five"), 5, &text, &seen, &e) == 0);
+	CHECK(seen.is_there && str_is(text, "12345") && text.p[5] == '\0');
 	CHECK_INT(read_code("five", 4), ERR_LIMIT);
 	CHECK_INT(read_code("nothing", 10), 100);
-	CHECK_INT(read_code("five/below", 10), 100);
+	CHECK_INT(read_code("five/below", 10), ERR_POLICY);
 }
 
 TEST(what_is_no_file_is_refused_without_waiting)
@@ -56,6 +56,27 @@ TEST(what_is_no_file_is_refused_without_waiting)
 	CHECK_INT(read_code("/dev/zero", 10), ERR_POLICY);
 	CHECK_INT(read_code("/dev/null", 10), 0);
 	CHECK_INT(read_code("loop", 10), ERR_SYS);
+}
+
+TEST(only_where_nothing_lies_a_file_is_missing)
+{
+	REQUIRE(mkdir("m", 0700) == 0 && mkdir("m/dir", 0700) == 0);
+	scratch_put("m/file", "x");
+	make_link("gone", "m/dangling");
+	make_link("dangling", "m/twice");
+	make_link("dir", "m/way");
+	make_link("file/x", "m/through_file");
+	CHECK_INT(read_code("m/none", 10), 100);
+	CHECK_INT(read_code("m/none/none", 10), 100);
+	CHECK_INT(read_code("m/dir/none", 10), 100);
+	CHECK_INT(read_code("m/way/none/none", 10), 100);
+	CHECK_INT(read_code("m/dangling", 10), ERR_POLICY);
+	CHECK_INT(read_code("m/dangling/none", 10), ERR_POLICY);
+	CHECK_INT(read_code("m/twice", 10), ERR_POLICY);
+	CHECK_INT(read_code("m/through_file", 10), ERR_POLICY);
+	CHECK_INT(read_code("m/file/none", 10), ERR_POLICY);
+	CHECK_INT(read_code("m/file/none/none", 10), ERR_POLICY);
+	CHECK_INT(read_code("m/file", 10), 0);
 }
 
 TEST(a_path_with_a_nul_or_too_long_is_refused)
@@ -76,11 +97,10 @@ static int beneath_code(const char *below)
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct err e = ERR_INIT;
 	struct str text = STR_EMPTY;
-	bool is_there = false;
-	int r = os_read_file_beneath(&a, str_of(scratch_top), str_of(below), 100, &text, &is_there,
-				     &e);
+	struct os_seen seen = { .is_there = false };
+	int r = os_read_file_beneath(&a, str_of(scratch_top), str_of(below), 100, &text, &seen, &e);
 
-	return r < 0 ? -r : is_there ? 0 : 100;
+	return r < 0 ? -r : seen.is_there ? 0 : 100;
 }
 
 static void make_beneath(void)
@@ -101,6 +121,12 @@ TEST(links_are_followed_only_inside)
 	CHECK_INT(beneath_code("b/in/file"), 0);
 	CHECK_INT(beneath_code("b/inside/file"), 0);
 	CHECK_INT(beneath_code("b/nothing/file"), 100);
+	CHECK_INT(beneath_code("b/in/nothing"), 100);
+	CHECK_INT(beneath_code("b/inside/nothing"), 100);
+	make_link("gone", "b/dangling");
+	CHECK_INT(beneath_code("b/dangling"), ERR_POLICY);
+	CHECK_INT(beneath_code("b/dangling/file"), ERR_POLICY);
+	CHECK_INT(beneath_code("b/in/file/file"), ERR_POLICY);
 	CHECK_INT(beneath_code("b/outside/passwd"), ERR_POLICY);
 	CHECK_INT(beneath_code("b/in/passwd"), ERR_POLICY);
 	CHECK_INT(beneath_code("b/round"), ERR_POLICY);

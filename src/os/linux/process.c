@@ -105,9 +105,9 @@ int os_user_home(struct arena *a, struct str users_file, struct str *out, struct
 {
 	scoped_arena work = ARENA_INIT(USERS_MAX_BYTES + 4096);
 	struct str rest = STR_EMPTY;
-	bool is_there = false;
+	struct os_seen seen = { .is_there = false };
 
-	if (os_read_file(&work, users_file, USERS_MAX_BYTES, &rest, &is_there, e) < 0)
+	if (os_read_file(&work, users_file, USERS_MAX_BYTES, &rest, &seen, e) < 0)
 		return err_result(e);
 	/* name:password:uid:gid:comment:home:shell */
 	while (rest.len) {

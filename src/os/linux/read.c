@@ -18,6 +18,46 @@ enum {
 	OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
 };
 
+/*
+ * SECURITY: "No such file" is an answer only when nothing lies there. A policy
+ * that is behind a dangling link, or below what is no directory, is one that
+ * someone meant to have; leaving it out would lose its denies. 0 when a name on
+ * the way is not taken at all, else an error that names what lies there instead.
+ */
+static int check_missing(struct str path, struct err *e)
+{
+	struct c_path name;
+	struct shown file, at;
+	struct str component;
+	size_t next = 0;
+
+	while (path_next(path, &next, &component)) {
+		struct str so_far = { path.p, (size_t)(component.p + component.len - path.p) };
+		struct stat st;
+
+		if (c_path_init(&name, so_far, e) < 0)
+			return err_result(e);
+		if (lstat(name.text, &st) < 0) {
+			if (errno == ENOENT)
+				return 0;
+			return FAIL_SYS(e, errno, "can't tell whether there is a file '%s'",
+					show_path(&file, path));
+		}
+		if (S_ISLNK(st.st_mode) && stat(name.text, &st) < 0)
+			return FAIL(e, ERR_POLICY,
+				    "can't read '%s': '%s' is a symbolic link that leads nowhere; "
+				    "put back what it leads to, or remove the link",
+				    show_path(&file, path), show_path(&at, so_far));
+		if (so_far.len < path.len && !S_ISDIR(st.st_mode))
+			return FAIL(e, ERR_POLICY,
+				    "can't read '%s': '%s' is not a directory; make it one, or "
+				    "remove it",
+				    show_path(&file, path), show_path(&at, so_far));
+	}
+	return FAIL(e, ERR_POLICY, "'%s' appeared while it was looked for; try again",
+		    show_path(&file, path));
+}
+
 static bool says_missing(int error)
 {
 	return error == ENOENT || error == ENOTDIR;
@@ -43,7 +83,7 @@ static ssize_t read_all(int fd, char *to, size_t size)
 }
 
 static int read_fd(struct arena *a, int fd, struct str path, size_t max_bytes, struct str *out,
-		   struct err *e)
+		   struct os_seen *seen, struct err *e)
 {
 	struct shown shown;
 	struct stat st;
@@ -54,8 +94,12 @@ static int read_fd(struct arena *a, int fd, struct str path, size_t max_bytes, s
 	if (fstat(fd, &st) < 0)
 		return FAIL_SYS(e, errno, "can't read '%s'", show_path(&shown, path));
 	/* "No configuration" is written /dev/null. It reads as what it is: empty. */
-	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3))
-		return arena_copy(a, STR_EMPTY, out, e);
+	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)) {
+		if (arena_copy(a, STR_EMPTY, out, e) < 0)
+			return err_result(e);
+		*seen = (struct os_seen){ .is_there = true };
+		return 0;
+	}
 	if (!S_ISREG(st.st_mode))
 		return FAIL(e, ERR_POLICY, "'%s' is %s, not a regular file",
 			    show_path(&shown, path),
@@ -75,12 +119,13 @@ static int read_fd(struct arena *a, int fd, struct str path, size_t max_bytes, s
 		return FAIL(e, ERR_POLICY, "'%s' changed while it was read; try again",
 			    show_path(&shown, path));
 	text[size] = '\0';
+	*seen = (struct os_seen){ .is_there = true, .has_other_names = st.st_nlink > 1 };
 	*out = (struct str){ text, size };
 	return 0;
 }
 
 int os_read_file(struct arena *a, struct str path, size_t max_bytes, struct str *out,
-		 bool *is_there, struct err *e)
+		 struct os_seen *seen, struct err *e)
 {
 	struct c_path name;
 	struct shown shown;
@@ -90,14 +135,16 @@ int os_read_file(struct arena *a, struct str path, size_t max_bytes, struct str 
 		return err_result(e);
 	fd = open(name.text, OPEN_FLAGS);
 	if (fd < 0 && says_missing(errno)) {
-		*is_there = false;
+		if (check_missing(path, e) < 0)
+			return err_result(e);
+		*seen = (struct os_seen){ .is_there = false };
 		return 0;
 	}
 	if (fd < 0)
-		return FAIL_SYS(e, errno, "can't open '%s'", show_path(&shown, path));
-	if (read_fd(a, fd, path, max_bytes, out, e) < 0)
+		return FAIL_SYS(e, errno, "can't open '%s'; make it readable, or remove it",
+				show_path(&shown, path));
+	if (read_fd(a, fd, path, max_bytes, out, seen, e) < 0)
 		return err_result(e);
-	*is_there = true;
 	return 0;
 }
 
@@ -157,7 +204,7 @@ static int open_beneath(int dir, struct str below)
 }
 
 int os_read_file_beneath(struct arena *a, struct str dir, struct str below, size_t max_bytes,
-			 struct str *out, bool *is_there, struct err *e)
+			 struct str *out, struct os_seen *seen, struct err *e)
 {
 	struct c_path name;
 	struct shown shown;
@@ -171,7 +218,9 @@ int os_read_file_beneath(struct arena *a, struct str dir, struct str below, size
 	if (at >= 0)
 		fd = open_beneath(at, below);
 	if (fd < 0 && says_missing(errno)) {
-		*is_there = false;
+		if (check_missing(whole, e) < 0)
+			return err_result(e);
+		*seen = (struct os_seen){ .is_there = false };
 		return 0;
 	}
 	if (fd < 0 && (errno == EXDEV || errno == ELOOP))
@@ -180,9 +229,9 @@ int os_read_file_beneath(struct arena *a, struct str dir, struct str below, size
 			    "directory; put the file itself there, or remove the link",
 			    show_path(&shown, whole));
 	if (fd < 0)
-		return FAIL_SYS(e, errno, "can't open '%s'", show_path(&shown, whole));
-	if (read_fd(a, fd, whole, max_bytes, out, e) < 0)
+		return FAIL_SYS(e, errno, "can't open '%s'; make it readable, or remove it",
+				show_path(&shown, whole));
+	if (read_fd(a, fd, whole, max_bytes, out, seen, e) < 0)
 		return err_result(e);
-	*is_there = true;
 	return 0;
 }
