@@ -85,8 +85,8 @@ enum {
 typedef struct cordon_error cordon_error;
 
 /*
- * An error of the caller's own, to be shown like the library's. `text` is
- * copied; control characters in it are escaped. Never NULL.
+ * An error of the caller's own, to be shown like the library's; it has no place
+ * in a file. `text` is copied; control characters in it are escaped. Never NULL.
  */
 CORDON_API cordon_error *cordon_error_new(uint32_t code, const char *text);
 
@@ -110,6 +110,7 @@ CORDON_API const char *cordon_error_json(cordon_error *error);
  */
 typedef void cordon_warning_fn(void *user, const char *text);
 
+/* Relative paths in it are relative to the working directory of the process. */
 struct cordon_load_options {
 	uint64_t size; /* sizeof(struct cordon_load_options) */
 
@@ -154,7 +155,7 @@ typedef struct cordon_policy cordon_policy;
 CORDON_API int cordon_policy_load(const struct cordon_load_options *options, cordon_policy **policy,
 				  cordon_error **error);
 
-/* Reports made from it must be freed before. NULL is fine. */
+/* Reports made from it may live on. NULL is fine. */
 CORDON_API void cordon_policy_free(cordon_policy *policy);
 
 /* Ordered: each includes the ones before it. */
@@ -239,26 +240,33 @@ CORDON_API int cordon_why_host(const cordon_policy *policy, const char *host, si
 
 /*
  * What the policy means on a platform: "linux" (or "landlock"), "macos" (or
- * "seatbelt"), "windows"; NULL is this one. CORDON_E_ARGUMENT for others.
+ * "seatbelt"), "windows"; NULL is this one. CORDON_E_ARGUMENT for others, and
+ * _SYNTAX, _POLICY, _LIMIT, _SYS, _NOMEM: it looks at the host again.
  */
 CORDON_API int cordon_explain(const cordon_policy *policy, const char *platform,
 			      cordon_report **report, cordon_error **error);
 
 /*
- * All profiles, or with `name` one of them as the TOML that it amounts to.
- * Codes as cordon_policy_load().
+ * All profiles, or with `name` one of them as the TOML that it amounts to;
+ * on_warning then hears what there is to say about that one. Codes as
+ * cordon_policy_load().
  */
 CORDON_API int cordon_profiles(const struct cordon_load_options *options, const char *name,
 			       cordon_report **report, cordon_error **error);
 
 /*
- * Checks the configuration and every profile in it. What is wrong with it is in
- * the report; the call itself fails only for _SYS, _ARGUMENT, _NOMEM.
+ * Checks the configuration and every profile in it. What is wrong with it, files
+ * that can't be read included, is in the report; warnings too, and on_warning is
+ * not called. The call itself fails only when it can't tell where to look
+ * (CORDON_E_SYS, _LIMIT: the directory, $HOME, …), and for _ARGUMENT, _NOMEM.
  */
 CORDON_API int cordon_check(const struct cordon_load_options *options, cordon_report **report,
 			    cordon_error **error);
 
-/* Whether `file` is TOML 1.0; what is wrong with it is the error. */
+/*
+ * Whether `file` is TOML 1.0; what is wrong with it is the error.
+ * CORDON_E_SYNTAX, _LIMIT, _NOTFOUND, _POLICY (no regular file), _SYS, _ARGUMENT, _NOMEM.
+ */
 CORDON_API int cordon_check_syntax(const char *file, cordon_report **report, cordon_error **error);
 
 /* A commented configuration to start from. */
@@ -270,7 +278,8 @@ enum {
 
 /*
  * Writes the starter configuration to `file`; NULL is the place of the user's
- * own. An existing file is CORDON_E_ARGUMENT and stays as it is.
+ * own. An existing file is CORDON_E_ARGUMENT and stays as it is; besides
+ * CORDON_E_SYS, _LIMIT, _NOMEM.
  */
 CORDON_API int cordon_init(const struct cordon_load_options *options, const char *file,
 			   uint32_t flags, cordon_report **report, cordon_error **error);

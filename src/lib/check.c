@@ -177,8 +177,11 @@ static int check_all(struct check *c, struct err *e)
 	struct err found = ERR_INIT;
 	const struct config *config;
 
-	if (inputs_find(c->in, e) < 0 || inputs_read(c->in, e) < 0 ||
-	    add_file(c, &all->system, e) < 0 || add_file(c, &all->user, e) < 0 ||
+	if (inputs_find(c->in, e) < 0)
+		return err_result(e);
+	if (inputs_read(c->in, &found) < 0)
+		return add_error(c, &found, e);
+	if (add_file(c, &all->system, e) < 0 || add_file(c, &all->user, e) < 0 ||
 	    add_file(c, &all->requirements, e) < 0)
 		return err_result(e);
 	config = config_load(c->a, all, &found);

@@ -70,6 +70,7 @@ static int explain(cordon_report *report, const cordon_policy *policy, const cha
 	    plan_round_trips(a, &policy->plan_inputs, policy->plan, &x->round_trips, &x->mode,
 			     &x->why_not, e) < 0)
 		return err_result(e);
+	report->policy = load_share(policy);
 	report->home = policy->plan_inputs.places.home;
 	report->data = x;
 	report->print_text = explain_print_text;

@@ -90,10 +90,21 @@ static int find_directory(struct inputs *in, struct err *e)
 	return os_canonical_directory(in->a, str_of(in->options->directory), &in->places.cwd, e);
 }
 
+/* Relative to the process, as every path of the options is. It need not exist. */
+static int find_system_dir(struct inputs *in, struct err *e)
+{
+	const char *given = in->options->system_directory;
+	struct str dir = str_of(given ? given : default_system_dir);
+	struct str base = STR("/");
+
+	if (!path_is_absolute(dir) && os_working_directory(in->a, &base, e) < 0)
+		return err_result(e);
+	return path_plain(in->a, base, dir, &in->system_dir, e);
+}
+
 int inputs_find(struct inputs *in, struct err *e)
 {
 	const struct cordon_load_options *o = in->options;
-	const char *system = o->system_directory ? o->system_directory : default_system_dir;
 
 	in->environment = o->environment ? o->environment : os_environment();
 	if (find_directory(in, e) < 0 || find_home(in, e) < 0 ||
@@ -104,8 +115,7 @@ int inputs_find(struct inputs *in, struct err *e)
 		    0 ||
 	    find_below_home(in, STR(".config/cordon/config.toml"), &in->plain_user_file, e) < 0 ||
 	    find_below_home(in, STR(".local/state/cordon"), &in->plain_state_dir, e) < 0 ||
-	    path_plain(in->a, in->places.cwd, str_of(system), &in->system_dir, e) < 0 ||
-	    os_program_path(in->a, &in->program, e) < 0)
+	    find_system_dir(in, e) < 0 || os_program_path(in->a, &in->program, e) < 0)
 		return err_result(e);
 	return 0;
 }

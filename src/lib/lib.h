@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/arena.h"
@@ -85,6 +86,8 @@ int inputs_absolute(struct arena *a, const char *path, struct str *out, struct e
 /* ---- load.c ------------------------------------------------------------------- */
 
 struct cordon_policy {
+	struct cordon_policy *self; /* for load_share(), which is given a const one */
+	atomic_uint users;	    /* the caller, and every report made from it */
 	struct arena arena;
 	struct inputs inputs;
 	const struct config *config;
@@ -104,6 +107,13 @@ struct policy *load_compile(struct arena *a, const struct config *config,
 /* Compiles the profile `name` (NULL: the one in force) as far as it goes. */
 int load_policy(struct inputs *in, const struct config *config, const char *profile,
 		struct cordon_policy *out, struct err *e) MUST_CHECK;
+
+/* Keeps it alive until one more cordon_policy_free(). */
+cordon_policy *load_share(const cordon_policy *policy) NONNULL;
+
+/* Tells the caller of a warning, when it wants to know. */
+int load_warn(const struct cordon_load_options *o, struct origin origin, struct str text,
+	      struct err *e) MUST_CHECK NONNULL;
 
 /* Where a path asked about leads now, not when the policy was loaded. */
 int load_locate(struct arena *a, const struct cordon_policy *p, struct str path,

@@ -133,25 +133,31 @@ static int load(struct cordon_policy *p, const struct cordon_load_options *optio
  * the one way out for it, so whatever it was made of is escaped here: it is one
  * line, and none of it speaks to a terminal.
  */
+int load_warn(const struct cordon_load_options *o, struct origin origin, struct str text,
+	      struct err *e)
+{
+	scoped_buf line = BUF_INIT(64 << 10);
+
+	if (!o->on_warning)
+		return 0;
+	if (origin.file) {
+		utf8_add_shown(&line, str_of(origin.file));
+		buf_printf(&line, ":%u:%u: ", (unsigned)origin.line, (unsigned)origin.column);
+	}
+	utf8_add_shown(&line, text);
+	if (buf_check(&line, e) < 0)
+		return err_result(e);
+	o->on_warning(o->user, line.p);
+	return 0;
+}
+
 static int warn(const struct cordon_policy *p, const struct cordon_load_options *o, struct err *e)
 {
-	scoped_buf text = BUF_INIT(64 << 10);
-
-	for (size_t i = 0; o->on_warning && i < p->notes.count; i++) {
+	for (size_t i = 0; i < p->notes.count; i++) {
 		const struct note *note = &p->notes.items[i];
 
-		if (!note->is_warning)
-			continue;
-		buf_clear(&text);
-		if (note->origin.file) {
-			utf8_add_shown(&text, str_of(note->origin.file));
-			buf_printf(&text, ":%u:%u: ", (unsigned)note->origin.line,
-				   (unsigned)note->origin.column);
-		}
-		utf8_add_shown(&text, note->text);
-		if (buf_check(&text, e) < 0)
+		if (note->is_warning && load_warn(o, note->origin, note->text, e) < 0)
 			return err_result(e);
-		o->on_warning(o->user, text.p);
 	}
 	return 0;
 }
@@ -169,6 +175,8 @@ int cordon_policy_load(const struct cordon_load_options *options, cordon_policy 
 	}
 	if (options_read(options, &own, &e) < 0 || !(p = mem_new(sizeof(*p), &e)))
 		return error_give(&e, error);
+	p->self = p;
+	atomic_init(&p->users, 1);
 	p->arena = (struct arena)ARENA_INIT(POLICY_MAX_BYTES);
 	if (load(p, &own, &e) < 0 || warn(p, &own, &e) < 0) {
 		cordon_policy_free(p);
@@ -180,10 +188,16 @@ int cordon_policy_load(const struct cordon_load_options *options, cordon_policy 
 
 void cordon_policy_free(cordon_policy *policy)
 {
-	if (!policy)
+	if (!policy || atomic_fetch_sub(&policy->users, 1) > 1)
 		return;
 	arena_done(&policy->arena);
 	mem_free(policy);
+}
+
+cordon_policy *load_share(const cordon_policy *policy)
+{
+	(void)atomic_fetch_add(&policy->self->users, 1);
+	return policy->self;
 }
 
 int load_locate(struct arena *a, const struct cordon_policy *p, struct str path,

@@ -134,8 +134,9 @@ static void print_one_json(struct json_writer *w, const void *data)
 	json_end_object(w);
 }
 
-static int show_one(cordon_report *report, const struct config *config, const char *name,
-		    struct listing *l, struct err *e)
+static int show_one(cordon_report *report, const struct config *config,
+		    const struct cordon_load_options *options, const char *name, struct listing *l,
+		    struct err *e)
 {
 	const struct selection selection = { .profile = name, .fallback = ":read-only" };
 	const project_list no_projects = { .items = NULL };
@@ -153,6 +154,10 @@ static int show_one(cordon_report *report, const struct config *config, const ch
 			l->name = &l->profiles.items[i];
 	if (!l->name)
 		return FAIL(e, ERR_INTERNAL, "a profile was found that is not in the list");
+	for (size_t i = 0; i < policy->warnings.count; i++)
+		if (load_warn(options, policy->warnings.items[i].origin,
+			      policy->warnings.items[i].text, e) < 0)
+			return err_result(e);
 	report->print_text = print_one_text;
 	report->print_json = print_one_json;
 	return 0;
@@ -174,7 +179,7 @@ static int list_profiles(cordon_report *report, const struct cordon_load_options
 	report->data = l;
 	report->print_text = print_list_text;
 	report->print_json = print_list_json;
-	return name ? show_one(report, config, name, l, e) : 0;
+	return name ? show_one(report, config, options, name, l, e) : 0;
 }
 
 int cordon_profiles(const struct cordon_load_options *options, const char *name,

@@ -28,6 +28,7 @@ void cordon_report_free(cordon_report *report)
 	arena_done(&report->arena);
 	buf_done(&report->text);
 	buf_done(&report->json);
+	cordon_policy_free(report->policy);
 	mem_free(report);
 }
 

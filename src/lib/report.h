@@ -29,9 +29,10 @@ struct cordon_report {
 	struct arena arena;
 	struct buf text;
 	struct buf json;
+	cordon_policy *policy; /* what it was made from, kept alive; may be NULL */
 	uint64_t error_count;
 	struct str home;  /* see struct page */
-	const void *data; /* in the arena, or in the policy that it was made from */
+	const void *data; /* in the arena, or in the policy */
 	print_text_fn *print_text;
 	print_json_fn *print_json;
 };

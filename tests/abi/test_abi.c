@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "../unit/test.h"
 
@@ -191,6 +193,7 @@ TEST(warnings_reach_the_callback)
 				    "permissions.x.filesystem.\":root\"=read" };
 	struct cordon_load_options options = make_options();
 	cordon_policy *policy = NULL;
+	cordon_report *report = NULL;
 	int count = 0;
 
 	options.overrides = overrides;
@@ -201,6 +204,71 @@ TEST(warnings_reach_the_callback)
 	REQUIRE(cordon_policy_load(&options, &policy, NULL) == 0);
 	CHECK_INT(count, 1);
 	cordon_policy_free(policy);
+	options.profile = NULL;
+	REQUIRE(cordon_profiles(&options, "x", &report, NULL) == 0);
+	CHECK_INT(count, 2);
+	cordon_report_free(report);
+}
+
+/* Asks with nothing left but the reports. */
+static void check_survivors(cordon_report *const *reports, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		CHECK(strstr(cordon_report_json(reports[i]), "\":workspace\"") != NULL);
+		CHECK(cordon_report_text(reports[i], 0) != NULL);
+	}
+}
+
+TEST(a_report_may_outlive_its_policy)
+{
+	struct cordon_load_options options = make_options();
+	cordon_report *reports[3] = { NULL };
+	cordon_policy *policy = NULL;
+
+	options.profile = ":workspace";
+	REQUIRE(cordon_policy_load(&options, &policy, NULL) == 0);
+	CHECK_INT(cordon_explain(policy, NULL, &reports[0], NULL), 0);
+	CHECK_INT(cordon_why_path(policy, "/etc", 4, 0, &reports[1], NULL), 0);
+	CHECK_INT(cordon_why_host(policy, "a.example", 9, &reports[2], NULL), 0);
+	cordon_policy_free(policy);
+	check_survivors(reports, 3);
+	cordon_report_free(reports[1]);
+	cordon_report_free(reports[0]);
+	check_survivors(&reports[2], 1);
+	cordon_report_free(reports[2]);
+}
+
+TEST(the_directory_of_the_system_is_relative_to_the_process)
+{
+	struct cordon_load_options options = make_options();
+	char top[] = "/var/tmp/cordon-abi-XXXXXX";
+	cordon_report *report = NULL;
+	FILE *file;
+
+	REQUIRE(mkdtemp(top) && chdir(top) == 0 && mkdir("system", 0700) == 0);
+	file = fopen("system/config.toml", "w");
+	REQUIRE(file && fputs("unknown = 1\n", file) >= 0 && fclose(file) == 0);
+	options.system_directory = "system";
+	CHECK_INT(cordon_check(&options, &report, NULL), 0);
+	CHECK_INT(report ? cordon_report_error_count(report) : 0, 1);
+	cordon_report_free(report);
+	CHECK(unlink("system/config.toml") == 0 && rmdir("system") == 0 && rmdir(top) == 0 &&
+	      chdir("/") == 0);
+}
+
+TEST(what_can_not_be_read_is_in_the_report_of_a_check)
+{
+	static const char *const files[] = { "/nonexistent/x.toml", "/usr" };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct cordon_load_options options = make_options();
+		cordon_report *report = NULL;
+
+		options.config_file = files[i];
+		CHECK_INT(cordon_check(&options, &report, NULL), 0);
+		CHECK_INT(report ? cordon_report_error_count(report) : 0, 1);
+		cordon_report_free(report);
+	}
 }
 
 TEST(an_error_of_the_callers_own_looks_like_ours)
@@ -209,8 +277,9 @@ TEST(an_error_of_the_callers_own_looks_like_ours)
 
 	CHECK_INT(cordon_error_code(error), CORDON_E_ARGUMENT);
 	CHECK(strchr(cordon_error_text(error), '\n') == NULL);
-	CHECK(strstr(cordon_error_json(error), "\"line\": 3") != NULL);
-	CHECK(strstr(cordon_error_json(error), "not \\\"this\\\"") != NULL);
+	/* What looks like a place in it is the caller's text all the same. */
+	CHECK(strstr(cordon_error_json(error), "\"line\": null") != NULL);
+	CHECK(strstr(cordon_error_json(error), "file:3:4: not \\\"this\\\"") != NULL);
 	cordon_error_free(error);
 }
 
