@@ -40,7 +40,8 @@ static int now_look(void *user, struct str path, struct host_file *out, struct e
 		return err_result(e);
 	*out = (struct host_file){ .type = host_type_of(file.type),
 				   .device = file.device,
-				   .inode = file.inode };
+				   .inode = file.inode,
+				   .is_locked = file.is_locked };
 	return 0;
 }
 

@@ -74,14 +74,35 @@ struct builder {
 int canon_resolve(struct arena *a, const struct host *host, struct str path, bool follow_last,
 		  struct canon *out, met_links *links, struct err *e) MUST_CHECK;
 
+/*
+ * What keeps this user from looking at `path` or into it, when that is a file or
+ * directory of the user's own whose mode forbids it; else "".
+ *
+ * SECURITY: what is closed by someone else is closed to the sandbox too. What is
+ * closed by this user the sandboxed command may have closed itself, in an earlier
+ * run, and may open again in this one: whatever has to be found there must not be
+ * taken for absent.
+ */
+int host_find_lock(const struct host *host, struct str path, struct str *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* ERR_POLICY, with the way out, when there is such a lock; `what` would be lost by it. */
+int builder_refuse_lock(struct builder *b, struct str path, const char *what, struct err *e)
+	MUST_CHECK NONNULL;
+
 struct canon_cache *canon_cache_new(struct arena *a, struct err *e) MUST_CHECK NONNULL;
 
 /*
  * The same through the builder's cache. `path` must live as long as the arena:
  * the cache refers to it, and out->path is `path` itself where that is canonical.
+ * Also ERR_POLICY where a lock (host_find_lock()) hides the rest of the way.
  */
 int builder_canon(struct builder *b, struct str path, bool follow_last, struct canon *out,
 		  met_links *links, struct err *e) MUST_CHECK;
+
+/* The same for who can do without: after a loop of links it gives 0, and `*leads` is false. */
+int builder_canon_if(struct builder *b, struct str path, bool follow_last, struct canon *out,
+		     met_links *links, bool *leads, struct err *e) MUST_CHECK;
 
 /* What plan_locate() says, for a path taken from `cwd` (plain and canonical). */
 int canon_locate(struct arena *a, const struct host *host, struct str cwd, struct str path,

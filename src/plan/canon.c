@@ -52,6 +52,8 @@ struct walk {
 	struct canon_cache *cache; /* or NULL */
 	struct canon_dir *dir;	   /* of the last directory entered, when there is a cache */
 	bool follow_last;
+	bool refuses_locks;
+	bool is_loop;	     /* that is why it failed */
 	bool has_final_link; /* the first link at the end of the path itself is links->items[final_link] */
 	bool crossed_links; /* another one was followed */
 	size_t final_link;
@@ -155,7 +157,8 @@ static int follow(struct walk *w, struct err *e)
 	struct frame next = { .link = w->links ? w->links->count : 0 };
 	int r;
 
-	if (w->link_count++ == CANON_MAX_LINKS)
+	w->is_loop = w->link_count++ == CANON_MAX_LINKS;
+	if (w->is_loop)
 		return FAIL(e, ERR_POLICY,
 			    "more than %d links on the way, the last is %.*s: a loop",
 			    CANON_MAX_LINKS, STR_ARG(walk_path(w)));
@@ -177,6 +180,38 @@ static int follow(struct walk *w, struct err *e)
 		w->len = w->len == 1 ? 0 : w->len;
 	}
 	return 0;
+}
+
+int host_find_lock(const struct host *host, struct str path, struct str *out, struct err *e)
+{
+	struct host_file file;
+	int r = host->look(host->user, path, &file, e);
+
+	while (r == 0 && file.type == HOST_HIDDEN && path.len > 1) {
+		path = path_parent(path);
+		r = host->look(host->user, path, &file, e);
+	}
+	if (r == 0)
+		*out = file.is_locked ? path : STR_EMPTY;
+	return r;
+}
+
+static int refuse_lock(const struct host *host, struct str path, const char *what, struct err *e)
+{
+	struct str lock;
+	int r = host_find_lock(host, path, &lock, e);
+
+	if (r < 0 || lock.len == 0)
+		return r;
+	return FAIL(e, ERR_POLICY,
+		    "%s is yours, but closed to you, so %s can't be found, while a command could "
+		    "open it: run 'chmod u+rX %s' first, or remove the entry or the directory",
+		    SHOWN(lock), what, SHOWN(lock));
+}
+
+int builder_refuse_lock(struct builder *b, struct str path, const char *what, struct err *e)
+{
+	return refuse_lock(b->host, path, what, e);
 }
 
 static int step(struct walk *w, struct str name, struct err *e)
@@ -208,6 +243,8 @@ static int step(struct walk *w, struct str name, struct err *e)
 		return follow(w, e);
 	w->stop_len = w->len;
 	w->stop_type = found.type;
+	if (found.type == HOST_HIDDEN && w->refuses_locks)
+		return refuse_lock(w->host, walk_path(w), "what this path leads to", e);
 	return 0;
 }
 
@@ -309,21 +346,46 @@ int canon_resolve(struct arena *a, const struct host *host, struct str path, boo
 	return resolve(&w, path, out, e);
 }
 
-int builder_canon(struct builder *b, struct str path, bool follow_last, struct canon *out,
-		  met_links *links, struct err *e)
+static int resolve_in(struct builder *b, struct str path, bool follow_last, struct canon *out,
+		      met_links *links, bool *is_loop, struct err *e)
 {
+	UNINITIALIZED struct space space;
+	struct space *used = b->cache ? &b->cache->space : &space;
 	struct walk w = { .a = b->a,
 			  .host = b->host,
 			  .cache = b->cache,
+			  .dir = b->cache ? &b->cache->root : NULL,
 			  .follow_last = follow_last,
-			  .links = links };
+			  .refuses_locks = true,
+			  .links = links,
+			  .frames = used->frames,
+			  .path = used->path };
+	int r = resolve(&w, path, out, e);
 
-	if (!b->cache)
-		return canon_resolve(b->a, b->host, path, follow_last, out, links, e);
-	w.dir = &b->cache->root;
-	w.frames = b->cache->space.frames;
-	w.path = b->cache->space.path;
-	return resolve(&w, path, out, e);
+	*is_loop = w.is_loop;
+	return r;
+}
+
+int builder_canon(struct builder *b, struct str path, bool follow_last, struct canon *out,
+		  met_links *links, struct err *e)
+{
+	bool is_loop;
+
+	return resolve_in(b, path, follow_last, out, links, &is_loop, e);
+}
+
+int builder_canon_if(struct builder *b, struct str path, bool follow_last, struct canon *out,
+		     met_links *links, bool *leads, struct err *e)
+{
+	bool is_loop;
+	int r = resolve_in(b, path, follow_last, out, links, &is_loop, e);
+
+	*leads = r == 0;
+	if (r < 0 && is_loop) {
+		err_clear(e);
+		return 0;
+	}
+	return r;
 }
 
 int canon_locate(struct arena *a, const struct host *host, struct str cwd, struct str path,

@@ -6,6 +6,8 @@
  */
 #include "plan/git.h"
 
+#include <errno.h>
+
 #include "base/path.h"
 #include "plan/git_text.h"
 #include "plan/protect.h"
@@ -21,6 +23,8 @@ static int look_below(struct builder *b, struct str dir, struct str name, enum h
 
 	if (r == 0)
 		r = b->host->look(b->host->user, path, &file, e);
+	if (r == 0 && file.type == HOST_HIDDEN)
+		r = builder_refuse_lock(b, path, "what git would take from there", e);
 	if (r == 0)
 		*type = file.type;
 	return r;
@@ -66,14 +70,7 @@ static int follow(struct git_scan *s, struct str base, struct str text, bool fol
 		return 0;
 	r = arena_printf(s->b->a, &path, e, "%.*s/%.*s", is_absolute ? 0 : (int)base.len, base.p,
 			 (int)text.len, text.p);
-	if (r == 0)
-		r = builder_canon(s->b, path, follow_last, out, NULL, e);
-	if (r == -(int)ERR_POLICY) {
-		err_clear(e); /* a loop of links */
-		return 0;
-	}
-	*leads = r == 0;
-	return r;
+	return r < 0 ? r : builder_canon_if(s->b, path, follow_last, out, NULL, leads, e);
 }
 
 /* A file `name` of `dir`, links followed. `*is_there` is false when there is no such file. */
@@ -88,6 +85,12 @@ static int read_below(struct git_scan *s, struct str dir, const char *name, stru
 	if (r < 0 || !*is_there)
 		return r;
 	r = host->read_file(host->user, at.path, out, e);
+	if (r == -(int)ERR_SYS && e->os_error == EACCES) {
+		/* Git, as this user, can't read it either, unless it is opened. */
+		err_clear(e);
+		*is_there = false;
+		return builder_refuse_lock(s->b, at.path, "what git would take from there", e);
+	}
 	if (r == -(int)ERR_LIMIT)
 		return FAIL(e, ERR_LIMIT, "%s has more than %zu bytes, too many for a file of git",
 			    SHOWN(at.path), out->max);
@@ -414,6 +417,10 @@ static int list_dirs(struct git_scan *s, struct listing *l, struct err *e)
 	if (r < 0 || file.type != HOST_DIR)
 		return r;
 	r = host->list(host->user, l->dir, add_listed, l, e);
+	if (r == -(int)ERR_SYS && e->os_error == EACCES) {
+		err_clear(e);
+		r = builder_refuse_lock(s->b, l->dir, "git directories in there", e);
+	}
 	if (r < 0)
 		return r;
 	if (l->names.count > 0)

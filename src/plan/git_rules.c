@@ -14,6 +14,8 @@
  * directory only when the worktree's git directory lies where the common
  * directory keeps those. Either is writable already, or its owner wrote that.
  */
+#include <errno.h>
+
 #include "base/path.h"
 #include "plan/git.h"
 #include "plan/index.h"
@@ -46,6 +48,11 @@ static int is_empty_dir(struct git_scan *s, struct str path, bool *out, struct e
 	bool has_names = false;
 	int r = host->list(host->user, path, note_name, &has_names, e);
 
+	if (r == -(int)ERR_SYS && e->os_error == EACCES) {
+		err_clear(e);
+		has_names = true; /* or so it has to be taken */
+		r = builder_refuse_lock(s->b, path, "whether git has something there", e);
+	}
 	if (r < 0)
 		return r;
 	*out = !has_names;

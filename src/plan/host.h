@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -17,7 +18,7 @@
 
 enum host_type {
 	HOST_MISSING,
-	HOST_HIDDEN, /* this user may not look there, so neither may the sandbox */
+	HOST_HIDDEN, /* this user may not look there; see host_find_lock() */
 	HOST_FILE,
 	HOST_DIR,
 	HOST_LINK,
@@ -27,6 +28,11 @@ enum host_type {
 struct host_file {
 	enum host_type type;
 	uint64_t device, inode; /* 0 unless it exists */
+	/*
+	 * It is this user's, but its mode keeps this user from reading it, or from
+	 * searching it. Whoever runs as this user may change that with chmod.
+	 */
+	bool is_locked;
 };
 
 struct host {
@@ -35,11 +41,11 @@ struct host {
 	int (*look)(void *user, struct str path, struct host_file *out, struct err *e);
 	/* The text of a link. */
 	int (*read_link)(void *user, struct str path, struct buf *out, struct err *e);
-	/* A whole file; ERR_LIMIT when it does not fit `out`. */
+	/* A whole file; ERR_LIMIT when it does not fit `out`, EACCES when it can't be read. */
 	int (*read_file)(void *user, struct str path, struct buf *out, struct err *e);
 	/*
 	 * Calls `each` for every name but "." and ".."; stops when it returns non-zero, and returns
-	 * that. What is no directory, or one that this user may not read, has no names.
+	 * that. ERR_SYS: ENOENT, ENOTDIR; EACCES for a directory that this user may not read.
 	 */
 	int (*list)(void *user, struct str path,
 		    int (*each)(void *arg, struct str name, enum host_type type, struct err *e),

@@ -63,15 +63,12 @@ static int add_capped_link(struct builder *b, struct name_node **seen, const str
 {
 	struct met_link met = { .path = rule->path };
 	struct canon target;
-	int r = builder_canon(b, rule->path, true, &target, NULL, e);
+	bool leads;
+	int r = builder_canon_if(b, rule->path, true, &target, NULL, &leads, e);
 
-	if (r == -(int)ERR_POLICY) {
-		err_clear(e); /* a loop */
-		target.path = rule->path;
-	} else if (r < 0) {
+	if (r < 0)
 		return r;
-	}
-	met.target = target.path;
+	met.target = leads ? target.path : rule->path; /* a loop leads nowhere */
 	return add_link(b, seen, &met, rule, e);
 }
 

@@ -62,6 +62,21 @@ static int fail_limit(const struct walk *w, size_t limit, const char *what, stru
 		    STR_ARG(rule->key), limit, what, SHOWN(w->start));
 }
 
+/* Puts where the glob is written before the text of a failure. */
+static int wrap_glob(const struct rule *rule, struct err *e)
+{
+	err_wrap_text(e, "\"%.*s\"", STR_ARG(rule->key));
+	return err_wrap_place(e, rule->origin);
+}
+
+/* SECURITY: names that this user only has to open a directory to see are not unknown (P3). */
+static int refuse_lock(struct walk *w, struct str path, struct err *e)
+{
+	int r = builder_refuse_lock(w->b, path, "the names that a glob denies", e);
+
+	return r < 0 ? wrap_glob(rule_at(w, w->globs[0]), e) : 0;
+}
+
 /* ---- Walking ------------------------------------------------------------ */
 
 /* Whether an entry that is no deny lies below `path`: such a one reopens part of it. */
@@ -146,6 +161,8 @@ static int visit(void *arg, struct str name, enum host_type type, struct err *e)
 	memcpy(space + len + 1, name.p, name.len);
 	path.len = len + 1 + name.len;
 	r = add_matches(w, path, type, &matches, e);
+	if (r == 0 && type == HOST_HIDDEN)
+		return refuse_lock(w, path, e);
 	/* SECURITY: a match is no reason to stop, or links below would keep their targets open. */
 	if (r < 0 || type != HOST_DIR || is_made_up(path) ||
 	    !may_match_below(w, path_below(path, w->start)))
@@ -173,6 +190,9 @@ static int list_dir(struct walk *w, struct err *e)
 	if (e->os_error != EACCES && e->os_error != EPERM)
 		return r;
 	err_clear(e);
+	r = refuse_lock(w, w->dir.path, e);
+	if (r < 0)
+		return r;
 	return builder_note(w->b, true, rule->origin, e,
 			    "%s can't be listed by this user: names below it that '%.*s' matches "
 			    "are not known",
@@ -308,17 +328,13 @@ static int deny_target(struct builder *b, const struct match *m, struct str *out
 	met_links links = { .items = NULL };
 	struct rule_site site;
 	struct canon target;
-	int r = builder_canon(b, m->path, true, &target, &links, e);
+	bool leads;
+	int r = builder_canon_if(b, m->path, true, &target, &links, &leads, e);
 
-	if (r == -(int)ERR_POLICY) {
-		err_clear(e); /* a loop has no target */
-		*out = m->path;
-		return 0;
-	}
 	if (r < 0)
-		return r;
-	*out = target.path;
-	if (is_denied_as_it_is(&rule, &target, &links))
+		return wrap_glob(&rule, e);
+	*out = leads ? target.path : m->path; /* a loop has no target */
+	if (!leads || is_denied_as_it_is(&rule, &target, &links))
 		return 0;
 	site = (struct rule_site){ target.type, target.missing_from, links.items, links.count };
 	r = arena_printf(b->a, &rule.note, e, "%s, which '%.*s' matches, is a link to it",

@@ -41,19 +41,16 @@ int protect_path(struct builder *b, struct str path, const struct cap *cap, stru
 	met_links way = { .items = NULL };
 	met_links further = { .items = NULL };
 	struct canon own, target;
+	bool leads;
 	int r = builder_canon(b, path, false, &own, &way, e);
 
 	if (r == 0)
 		r = add_cap(b, &own, &way, cap->lift_offset, cap, e);
 	if (r < 0 || own.type != HOST_LINK || cap->link_itself)
 		return r;
-	r = builder_canon(b, own.path, true, &target, &further, e);
-	if (r == -(int)ERR_POLICY) {
-		/* A loop leads nowhere, and the link can't be made to lead elsewhere. */
-		err_clear(e);
-		return 0;
-	}
-	if (r < 0)
+	r = builder_canon_if(b, own.path, true, &target, &further, &leads, e);
+	/* A loop leads nowhere, and the link can't be made to lead elsewhere. */
+	if (r < 0 || !leads)
 		return r;
 	return add_cap(b, &target, &further, MAX_OF(cap->lift_offset, 0), cap, e);
 }
@@ -98,6 +95,7 @@ static int protect_git(struct builder *b, struct str root, struct err *e)
 	struct canon own = { .type = HOST_MISSING };
 	struct canon target = { .type = HOST_MISSING };
 	bool is_git_dir = false;
+	bool leads;
 	struct str path;
 	int r;
 
@@ -110,11 +108,9 @@ static int protect_git(struct builder *b, struct str root, struct err *e)
 		r = builder_canon(b, path, false, &own, NULL, e);
 	if (r < 0)
 		return r;
-	r = builder_canon(b, path, true, &target, NULL, e);
-	if (r == -(int)ERR_POLICY) {
-		err_clear(e);
+	r = builder_canon_if(b, path, true, &target, NULL, &leads, e);
+	if (r == 0 && !leads)
 		return protect_name(b, root, &name, true, e);
-	}
 	if (r == 0 && target.type == HOST_DIR)
 		r = git_is_dir(b, target.path, &is_git_dir, e);
 	if (r < 0 || (is_git_dir && own.type == HOST_DIR))

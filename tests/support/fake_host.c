@@ -16,7 +16,9 @@ struct fake_file {
 	struct str path; /* own memory */
 	struct str text; /* a file's content, a link's target; own memory */
 	enum host_type type;
-	bool is_closed; /* a directory of kind 'h' */
+	bool is_closed; /* a directory that can't be searched */
+	bool is_unreadable;
+	bool is_locked;
 	uint64_t inode;
 };
 
@@ -126,9 +128,9 @@ static size_t find_text(struct str s, struct str mark)
 
 static void add_line(struct fake_host *h, struct str line)
 {
-	static const char letters[] = "dfloh";
+	static const char letters[] = "dflohcxu";
 	static const enum host_type types[] = { HOST_DIR, HOST_FILE, HOST_LINK, HOST_OTHER,
-						HOST_DIR };
+						HOST_DIR, HOST_DIR,  HOST_DIR,	HOST_FILE };
 	const char *letter = memchr(letters, line.p[0], sizeof(letters) - 1);
 	struct str mark = line.p[0] == 'l' ? STR(" -> ") : STR(" = ");
 	struct str rest = str_from(line, 2);
@@ -138,7 +140,9 @@ static void add_line(struct fake_host *h, struct str line)
 	if (line.len < 3 || !letter || line.p[1] != ' ' || rest.p[0] != '/')
 		die(line.p, "not a line of a tree");
 	f = add_file(h, str_first(rest, end), types[letter - letters]);
-	f->is_closed = *letter == 'h';
+	f->is_closed = *letter == 'h' || *letter == 'c';
+	f->is_locked = *letter == 'c' || *letter == 'x' || *letter == 'u';
+	f->is_unreadable = f->is_closed || f->is_locked;
 	free_str(f->text);
 	f->text = unescape(str_from(rest, end + mark.len));
 	if (f->type == HOST_LINK && f->text.len == 0)
@@ -225,7 +229,9 @@ static int look(void *user, struct str path, struct host_file *out, struct err *
 		return r;
 	*out = (struct host_file){ .type = way == HOST_HIDDEN ? HOST_HIDDEN : HOST_MISSING };
 	if (f)
-		*out = (struct host_file){ .type = f->type, .device = 1, .inode = f->inode };
+		*out = (struct host_file){
+			.type = f->type, .device = 1, .inode = f->inode, .is_locked = f->is_locked
+		};
 	return 0;
 }
 
@@ -243,6 +249,8 @@ static int read_text(void *user, struct str path, enum host_type type, struct bu
 				STR_ARG(path));
 	if (f->type != type)
 		return FAIL_SYS(e, EINVAL, "fake host: %.*s", STR_ARG(path));
+	if (f->is_unreadable)
+		return FAIL_SYS(e, EACCES, "fake host: %.*s", STR_ARG(path));
 	buf_add(out, f->text);
 	return buf_check(out, e);
 }
@@ -268,8 +276,8 @@ static int list(void *user, struct str path,
 
 	if (r < 0)
 		return r;
-	if (!f || f->type != HOST_DIR || f->is_closed)
-		return FAIL_SYS(e, way == HOST_HIDDEN || (f && f->is_closed) ? EACCES : ENOENT,
+	if (!f || f->type != HOST_DIR || f->is_unreadable)
+		return FAIL_SYS(e, way == HOST_HIDDEN || (f && f->is_unreadable) ? EACCES : ENOENT,
 				"fake host: %.*s", STR_ARG(path));
 	for (size_t i = position_of(h, path) + 1; i < h->count; i++) {
 		struct fake_file *below = &h->files[i];

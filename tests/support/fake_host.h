@@ -9,6 +9,9 @@
  *	l /repo/x -> ../a		a link
  *	o /run/sock			a socket, device or fifo
  *	h /secret			a directory that can be seen but not looked into
+ *	c /own				the same, but the user's own: a chmod opens it
+ *	x /own				the user's own, can be searched but not listed
+ *	u /own				a file of the user's own that can't be read
  *	# a comment
  *
  * Directories on the way need no line of their own; "/" is always there. A path

@@ -186,6 +186,51 @@ TEST(types_are_told_apart)
 	CHECK(os_look(STR("plain/x"), &file, &e) == 0 && file.type == OS_MISSING && !file.inode);
 }
 
+/* What this user could open by chmod, and what it could not. Root sees all: so not as root. */
+static int look_at_locks(void)
+{
+	struct err e = ERR_INIT;
+	struct os_file file;
+
+	if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
+		return 77;
+	if (mkdir("locks/closed", 0000) < 0 || mkdir("locks/unlisted", 0300) < 0 ||
+	    mkdir("locks/open", 0700) < 0)
+		return 1;
+	if (os_look(STR("locks/closed"), &file, &e) < 0 || file.type != OS_DIR || !file.is_locked)
+		return 2;
+	if (os_look(STR("locks/closed/x"), &file, &e) < 0 || file.type != OS_HIDDEN)
+		return 3;
+	if (os_look(STR("locks/unlisted"), &file, &e) < 0 || !file.is_locked)
+		return 4;
+	if (os_look(STR("locks/unlisted/x"), &file, &e) < 0 || file.type != OS_MISSING)
+		return 5;
+	if (os_look(STR("locks/open"), &file, &e) < 0 || file.is_locked)
+		return 6;
+	if (os_look(STR("/"), &file, &e) < 0 || file.is_locked)
+		return 7;
+	return 0;
+}
+
+TEST(what_the_owner_closed_is_told_apart)
+{
+	int status = 0;
+	pid_t pid;
+
+	REQUIRE(mkdir("locks", 0700) == 0);
+	REQUIRE(chmod(".", 0711) == 0 && chmod("locks", 0777) == 0);
+	pid = fork();
+	REQUIRE(pid >= 0);
+	if (pid == 0)
+		_exit(look_at_locks());
+	REQUIRE(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	(void)chmod("locks/closed", 0700);
+	(void)chmod("locks/unlisted", 0700);
+	if (WEXITSTATUS(status) == 77)
+		SKIP("this root can't become another user");
+	CHECK_INT(WEXITSTATUS(status), 0);
+}
+
 TEST(a_link_is_read)
 {
 	struct err e = ERR_INIT;

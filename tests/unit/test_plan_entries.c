@@ -139,6 +139,47 @@ TEST(what_is_hidden_is_kept)
 	CHECK(find_rule(&w, RULE_ENTRY, "/closed/b") != NULL);
 }
 
+/* A command could have closed it, to open it again when the policy has lost what is in there. */
+TEST(what_the_user_could_open_is_no_place_to_lose_an_entry)
+{
+	static const char *const entries[] = { "'/own/a' = 'deny'\n", "'/own/a/b' = 'read'\n",
+					       "'/own/a' = 'write'\n", "'/repo/way/a' = 'deny'\n" };
+
+	for (size_t i = 0; i < COUNT_OF(entries); i++) {
+		char user[256];
+		scoped_world w;
+
+		world_init(&w, "d /repo\nc /own\nf /own/a/b\nl /repo/way -> ../own\n", "/repo");
+		snprintf(user, sizeof(user), PROFILE "'/' = 'read'\n%s", entries[i]);
+		w.user = user;
+		CHECK(!world_plan(&w));
+		CHECK_INT(w.e.code, ERR_POLICY);
+		CHECK(strstr(w.e.text, "user.toml:"));
+		CHECK(strstr(w.e.text, "chmod u+rX /own'"));
+		fake_host_add(&w.host, "h /own\n");
+		CHECK(world_plan(&w));
+	}
+}
+
+TEST(a_workspace_root_behind_a_closed_directory_is_an_error)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo\nc /own\nd /own/ws\n", "/repo");
+	w.user = "[permissions.dev]\nworkspace_roots = { '/own/ws' = true }\n"
+		 "[permissions.dev.filesystem]\n':root' = 'read'\n':workspace_roots' = 'write'\n";
+	w.profile = "dev";
+	CHECK(!world_plan(&w));
+	CHECK_INT(w.e.code, ERR_POLICY);
+	CHECK(strstr(w.e.text, "/own is yours"));
+	/* Or when it is closed itself: its .git can't be seen. */
+	fake_host_add(&w.host, "d /own\nc /own/ws\n");
+	CHECK(!world_plan(&w));
+	CHECK_INT(w.e.code, ERR_POLICY);
+	fake_host_add(&w.host, "d /own/ws\n");
+	CHECK(world_plan(&w));
+}
+
 TEST(a_missing_tmpdir_of_a_built_in_profile_is_silent)
 {
 	scoped_world w;

@@ -497,6 +497,59 @@ TEST(denies_inside_a_raised_git_directory_stay)
 	CHECK_INT(world_access(&w, "/main/.git/index"), ACCESS_WRITE);
 }
 
+/* ---- What is closed ----------------------------------------------------- */
+
+#define SUBMODULE                                                                 \
+	GIT_DIR("/repo/.git")                                                     \
+	GIT_DIR("/repo/.git/modules/sub")                                         \
+	"f /repo/.git/modules/sub/config = [core]\\nworktree = ../../../sub\\n\n" \
+	"f /repo/sub/.git = gitdir: ../.git/modules/sub\\n\n"                     \
+	"f /repo/.gitmodules = [submodule \"sub\"]\\npath = sub\\n\n"
+
+/* In an earlier run the command may have closed what it may write, to open it in this one. */
+TEST(what_the_user_could_open_does_not_hide_a_repository)
+{
+	static const char *const closed[] = {
+		"c /repo/sub\n",
+		"c /repo/.git\n",
+		"c /repo/.git/modules\n",
+		"x /repo/.git/modules\n",
+		"c /repo/.git/modules/sub\n",
+		"u /repo/.git/modules/sub/config\n",
+		"u /repo/.gitmodules\n",
+		"u /repo/sub/.git\n",
+		"x /repo/.git/worktrees\n",
+		"f /repo/sub/.git = gitdir: ../own/x\\n\nc /repo/own\n",
+		"f /repo/.git/modules/sub/config = [core]\\nworktree = /repo/own/x\\n\nc "
+		"/repo/own\n",
+	};
+	static const char *const modes[] = { WORKSPACE(""), WORKSPACE("git = 'commit'\n") };
+
+	for (size_t i = 0; i < 2 * COUNT_OF(closed); i++) {
+		scoped_world w;
+
+		world_init(&w, SUBMODULE, "/repo");
+		REQUIRE(plan(&w, modes[i % 2]));
+		CHECK_INT(world_access(&w, "/repo/sub/.git"), ACCESS_READ);
+		fake_host_add(&w.host, closed[i / 2]);
+		if (plan(&w, modes[i % 2]))
+			printf("# not refused: %s", closed[i / 2]);
+		CHECK(!w.plan);
+		CHECK_INT(w.e.code, ERR_POLICY);
+		CHECK(strstr(w.e.text, "is yours"));
+	}
+}
+
+TEST(what_another_user_closed_stays_closed)
+{
+	scoped_world w;
+
+	world_init(&w, SUBMODULE "h /repo/sub\nh /repo/.git/worktrees\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("")));
+	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/x"), ACCESS_WRITE);
+}
+
 /* ---- Limits ------------------------------------------------------------- */
 
 TEST(what_can_not_be_looked_at_whole_is_an_error)

@@ -228,6 +228,25 @@ TEST(what_can_not_be_listed_is_said)
 	CHECK(has_note(&w, "/repo/locked can't be listed"));
 }
 
+TEST(what_the_user_could_open_has_to_be_listed)
+{
+	static const char *const closed[] = { "c /repo/locked\n", "x /repo/locked\n",
+					      "l /repo/.env -> /locked/x\nc /locked\n" };
+
+	for (size_t i = 0; i < COUNT_OF(closed); i++) {
+		scoped_world w;
+
+		world_init(&w, closed[i], "/repo");
+		CHECK(!plan(&w, WORKSPACE("") "'/repo/**/.env' = 'deny'\n"));
+		CHECK_INT(w.e.code, ERR_POLICY);
+		CHECK(strstr(w.e.text, "user.toml:6:1: \"/repo/**/.env\""));
+		CHECK(strstr(w.e.text, "/locked is yours"));
+		CHECK(strstr(w.e.text, "chmod"));
+		/* Where nothing can match, nothing is lost. */
+		CHECK(i == 2 || plan(&w, WORKSPACE("") "'/repo/l*' = 'deny'\n"));
+	}
+}
+
 TEST(a_glob_of_a_missing_directory_finds_nothing)
 {
 	scoped_world w;

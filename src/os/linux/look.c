@@ -8,6 +8,17 @@
 
 #include "os/linux/path.h"
 
+/*
+ * Without a mode that forbids it the owner is kept out by something that chmod
+ * does not change: another's FUSE mount, a security module.
+ */
+static bool is_locked(const struct stat *st)
+{
+	uint32_t wanted = S_ISDIR(st->st_mode) ? S_IRUSR | S_IXUSR : S_IRUSR;
+
+	return st->st_uid == geteuid() && (st->st_mode & wanted) != wanted;
+}
+
 int os_look(struct str path, struct os_file *out, struct err *e)
 {
 	UNINITIALIZED struct c_path name;
@@ -19,7 +30,8 @@ int os_look(struct str path, struct os_file *out, struct err *e)
 	if (lstat(name.text, &st) == 0) {
 		*out = (struct os_file){ .type = type_of_mode(st.st_mode),
 					 .device = st.st_dev,
-					 .inode = st.st_ino };
+					 .inode = st.st_ino,
+					 .is_locked = is_locked(&st) };
 		return 0;
 	}
 	switch (errno) {
@@ -75,7 +87,7 @@ static enum os_type type_of_entry(DIR *directory, const struct dirent *entry)
 		return OS_LINK;
 	case DT_UNKNOWN:
 		if (fstatat(dirfd(directory), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return OS_MISSING;
+			return errno == EACCES ? OS_HIDDEN : OS_MISSING;
 		return type_of_mode(st.st_mode);
 	default:
 		return OS_OTHER;
