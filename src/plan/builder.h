@@ -55,6 +55,7 @@ struct builder {
 		size_t missing_from;
 		const struct met_link *links; /* met on the way to it */
 		size_t link_count;
+		struct str root; /* of a cap: the writable root whose metadata it is, or "" */
 	}) sites;
 	/*
 	 * plan->rules moves as it grows, so until the last rule is added these hold

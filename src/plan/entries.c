@@ -75,6 +75,16 @@ struct entries {
 	VEC(struct candidate) undecided; /* missing reads of the profile */
 };
 
+/*
+ * Whether the key names a path, by itself or as a subpath of a token. SECURITY: a
+ * token alone stands for whatever is the workspace or $TMPDIR at the time, also
+ * when that is inside a git directory: nobody said that it may be written there.
+ */
+static bool is_explicit(const struct fs_entry *entry)
+{
+	return entry->anchor == FS_ABSOLUTE || entry->anchor == FS_HOME || entry->path.len > 0;
+}
+
 static int add_rule(struct builder *b, const struct candidate *c, struct err *e)
 {
 	const struct fs_entry *entry = c->entry;
@@ -85,6 +95,7 @@ static int add_rule(struct builder *b, const struct candidate *c, struct err *e)
 				    : RULE_ENTRY,
 		.access = entry->access,
 		.layer = c->layer,
+		.is_explicit = !c->is_grant && !is_glob && is_explicit(entry),
 		.path = c->canon.path,
 		.glob = is_glob ? c->place.glob : STR_EMPTY,
 		.matcher = c->place.matcher,

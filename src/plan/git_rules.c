@@ -164,19 +164,6 @@ int git_protect_pointer(struct git_scan *s, struct str worktree, enum host_type 
 
 /* ---- git = "read" ------------------------------------------------------- */
 
-/* An entry that names the path, and not just whatever happens to be the workspace. */
-static bool is_explicit(struct str key)
-{
-	struct str arrow = STR(" → ");
-
-	if (key.len == 0 || key.p[0] != ':')
-		return true;
-	for (size_t i = 0; i < key.len; i++)
-		if (str_has_prefix(str_from(key, i), arrow))
-			return true;
-	return false;
-}
-
 bool git_is_meant(const struct git_scan *s, struct str root)
 {
 	const struct plan *p = s->b->plan;
@@ -187,7 +174,7 @@ bool git_is_meant(const struct git_scan *s, struct str root)
 
 		is_named = rule->kind == RULE_ENTRY && rule->layer == 0 &&
 			   rule->access == ACCESS_WRITE && str_eq(rule->path, root) &&
-			   is_explicit(rule->key);
+			   rule->is_explicit;
 	}
 	if (!is_named)
 		return false;
@@ -211,6 +198,23 @@ static bool is_inside_another(const struct git_scan *s, struct str path)
 	return false;
 }
 
+/* Caps a git directory, once for each root inside it that belongs to it: see spare_roots(). */
+static int cap_for_roots(struct git_scan *s, struct str path, struct cap *cap, struct err *e)
+{
+	int r = protect_path(s->b, path, cap, e);
+
+	for (size_t i = 0; r == 0 && i < s->dirs.count; i++) {
+		const struct git_found *of = &s->dirs.items[i];
+
+		if (of->root.len == 0 || !path_is_under(of->root, path) ||
+		    (!str_eq(of->dir.path, path) && !str_eq(of->dir.common_dir, path)))
+			continue;
+		cap->root = of->root;
+		r = protect_path(s->b, path, cap, e);
+	}
+	return r;
+}
+
 static int cap_whole(struct git_scan *s, const struct git_found *found, struct err *e)
 {
 	struct cap cap = { .kind = RULE_PROTECTED, .access = ACCESS_READ, .key = found->dir.path };
@@ -227,7 +231,7 @@ static int cap_whole(struct git_scan *s, const struct git_found *found, struct e
 					  "what is written there"
 					: "the git directory of a writable root, or of a "
 					  "submodule or linked worktree of one");
-	return r < 0 ? r : protect_path(s->b, path, &cap, e);
+	return r < 0 ? r : cap_for_roots(s, path, &cap, e);
 }
 
 /* ---- git = "commit" ----------------------------------------------------- */
@@ -244,15 +248,14 @@ static int cap_parts(struct git_scan *s, const struct git_found *found, struct e
 	struct cap cap = { .kind = RULE_GIT,
 			   .access = ACCESS_READ,
 			   .origin = s->b->plan->policy->profile->git_origin };
-	bool is_opened = found->is_root || found->is_raised;
 	int r = arena_printf(s->b->a, &cap.note, e,
 			     "git = \"commit\" leaves the git directory %s writable, but not what "
 			     "makes git run something or look elsewhere",
 			     SHOWN(found->dir.path));
 
 	for (size_t i = 0; r == 0 && i < COUNT_OF(parts); i++) {
-		/* Lifted at the git directory, unless the rule that opens it lies right there. */
-		cap.lift_offset = (is_opened ? 1 : 0) - parts[i].depth;
+		/* Lifted at the git directory, unless the entry there only makes it a root. */
+		cap.lift_offset = (found->is_root ? 1 : 0) - parts[i].depth;
 		r = cap_below(s, found->dir.path, str_of(parts[i].name), &cap, e);
 	}
 	return r;

@@ -308,7 +308,9 @@ static void find_effective(struct draft *d, struct node *node)
 	for (uint32_t i = first; i < last; i++) {
 		const struct rule *rule = sorted_rule(d, i);
 
-		if (rule->kind == RULE_ENTRY && rule->layer == 0 && rule->access == ACCESS_WRITE)
+		/* SECURITY: what only happens to be the workspace or $TMPDIR lifts no cap. */
+		if (rule->kind == RULE_ENTRY && rule->layer == 0 && rule->access == ACCESS_WRITE &&
+		    rule->is_explicit)
 			node->write_depth = node->depth + 1;
 		if (rule->kind == RULE_GLOB) {
 			node->glob_count++;

@@ -336,7 +336,10 @@ static int deny_target(struct builder *b, const struct match *m, struct str *out
 	*out = leads ? target.path : m->path; /* a loop has no target */
 	if (!leads || is_denied_as_it_is(&rule, &target, &links))
 		return 0;
-	site = (struct rule_site){ target.type, target.missing_from, links.items, links.count };
+	site = (struct rule_site){ .type = target.type,
+				   .missing_from = target.missing_from,
+				   .links = links.items,
+				   .link_count = links.count };
 	r = arena_printf(b->a, &rule.note, e, "%s, which '%.*s' matches, is a link to it",
 			 SHOWN(m->path), STR_ARG(rule.glob));
 	rule.kind = RULE_ENTRY;

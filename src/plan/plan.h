@@ -24,8 +24,9 @@
  *  4. A *cap* (RULE_PROTECTED, RULE_GIT, RULE_MISSING, RULE_OWN) whose path is a
  *     prefix lowers the answer to its access, never raises it. A cap is lifted
  *     when the profile layer has an explicit write entry, itself a prefix of the
- *     path, with at least `lift_depth` components (P9); grants and narrowing
- *     layers lift nothing. lift_depth CAP_FIXED can't be lifted.
+ *     path, with at least `lift_depth` components (P9); grants, narrowing layers
+ *     and keys that name no path (":workspace_roots", ":tmpdir") lift nothing.
+ *     lift_depth CAP_FIXED can't be lifted.
  *
  * The answer is therefore constant between rules: it changes only at the path
  * of a rule, and where a glob matches. `regions` is that flattened form, parents
@@ -63,6 +64,7 @@ struct rule {
 	uint32_t layer;	     /* index into policy->layers; 0 for caps and grants */
 	uint32_t lift_depth; /* caps only */
 	uint32_t depth;	     /* components of `path` */
+	bool is_explicit;    /* an entry that lifts caps: its key names the path (P9) */
 	struct str path;     /* canonical; of a glob the directory it starts from */
 	struct str glob;     /* "" when it is none */
 	const struct glob *matcher;

@@ -28,7 +28,8 @@ static int add_cap(struct builder *b, const struct canon *at, const met_links *l
 	struct rule_site site = { .type = at->type,
 				  .missing_from = at->missing_from,
 				  .links = links->items,
-				  .link_count = links->count };
+				  .link_count = links->count,
+				  .root = cap->root };
 	int32_t depth = (int32_t)path_depth(at->path) + lift_offset;
 
 	if (!cap->is_fixed)
@@ -69,6 +70,7 @@ static int protect_name(struct builder *b, struct str root, const struct named *
 	struct cap cap = { .kind = RULE_PROTECTED,
 			   .access = ACCESS_READ,
 			   .link_itself = link_itself,
+			   .root = root,
 			   .key = name->name,
 			   .origin = name->origin };
 	struct str path;
@@ -134,6 +136,61 @@ static int protect_root(struct builder *b, struct str root, struct err *e)
 	return r;
 }
 
+/* ---- Roots inside their own metadata ------------------------------------ */
+
+static bool is_cap_above(const struct builder *b, size_t number, struct str path)
+{
+	const struct rule *rule = &b->plan->rules.items[number];
+
+	return (rule->kind == RULE_PROTECTED || rule->kind == RULE_GIT) &&
+	       path_is_under(path, rule->path);
+}
+
+/* Whether a cap at the path of that one is there for what belongs to `root`. */
+static bool is_own_cap(const struct builder *b, size_t number, struct str root)
+{
+	const struct rule *rules = b->plan->rules.items;
+
+	for (size_t i = 0; i < b->plan->rules.count; i++)
+		if (str_eq(b->sites.items[i].root, root) &&
+		    str_eq(rules[i].path, rules[number].path))
+			return true;
+	return false;
+}
+
+/*
+ * A worktree may lie inside its own git directory (a bare repository with its
+ * worktrees in it), and a link or a pointer may lead to the root or above it. What
+ * belongs to a root does not lock the root: its entry then lifts the caps around
+ * it, also when the key is only :workspace_roots. SECURITY: unless any of them is
+ * there for something else, as when the root lies in the hooks of another.
+ */
+static void spare_root(struct builder *b, struct str root)
+{
+	struct plan *p = b->plan;
+
+	for (size_t i = 0; i < p->rules.count; i++)
+		if (is_cap_above(b, i, root) && !is_own_cap(b, i, root))
+			return;
+	for (size_t i = 0; i < p->rules.count; i++) {
+		struct rule *rule = &p->rules.items[i];
+
+		if (rule->kind == RULE_ENTRY && rule->layer == 0 && rule->access == ACCESS_WRITE &&
+		    str_eq(rule->path, root))
+			rule->is_explicit = true;
+	}
+}
+
+static void spare_roots(struct builder *b)
+{
+	for (size_t i = 0; i < b->plan->rules.count; i++) {
+		struct str root = b->sites.items[i].root;
+
+		if (root.len > 0 && is_cap_above(b, i, root))
+			spare_root(b, root);
+	}
+}
+
 int pass_protect(struct builder *b, struct err *e)
 {
 	for (size_t i = 0; i < b->plan->roots.count; i++) {
@@ -142,5 +199,6 @@ int pass_protect(struct builder *b, struct err *e)
 		if (r < 0)
 			return r;
 	}
+	spare_roots(b);
 	return 0;
 }

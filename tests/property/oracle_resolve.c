@@ -87,6 +87,7 @@ struct thing {
 	uint32_t layer;
 	enum access access;
 	uint32_t lift_depth;
+	bool is_explicit;
 	struct parts path;
 	struct parts pattern; /* of a glob */
 	const struct glob *matcher;
@@ -153,8 +154,8 @@ static bool naive_is_lifted(const struct stated *s, const struct thing *cap,
 		const struct thing *t = &s->things[i];
 
 		if (t->kind == RULE_ENTRY && t->layer == 0 && t->access == ACCESS_WRITE &&
-		    is_prefix(&t->path, path) && t->path.count >= cap->lift_depth &&
-		    cap->lift_depth != CAP_FIXED)
+		    t->is_explicit && is_prefix(&t->path, path) &&
+		    t->path.count >= cap->lift_depth && cap->lift_depth != CAP_FIXED)
 			return true;
 	}
 	return false;
@@ -222,6 +223,7 @@ static struct thing make_entry(size_t number, uint32_t layer)
 	return (struct thing){ .kind = RULE_ENTRY,
 			       .layer = layer,
 			       .access = (enum access)(number % 3),
+			       .is_explicit = true,
 			       .path = world.tree[number / 3] };
 }
 
@@ -248,6 +250,7 @@ static struct rule make_rule(const struct thing *t)
 			      .access = t->access,
 			      .layer = t->layer,
 			      .lift_depth = t->lift_depth,
+			      .is_explicit = t->is_explicit,
 			      .depth = (uint32_t)t->path.count,
 			      .path = str_of(path_text(&t->path)),
 			      .matcher = t->matcher };
@@ -400,6 +403,7 @@ static struct thing make_random(uint64_t *state)
 		t.lift_depth = (uint32_t)(test_random(state) % 4);
 	if (kind == RULE_PROTECTED && t.lift_depth == 3)
 		t.lift_depth = CAP_FIXED;
+	t.is_explicit = test_random(state) % 3 > 0;
 	t.kind = kind;
 	return t;
 }

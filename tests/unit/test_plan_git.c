@@ -190,6 +190,31 @@ TEST(a_pointer_to_the_root_or_above_locks_nothing)
 	}
 }
 
+TEST(worktrees_inside_their_own_bare_repository_can_be_worked_in)
+{
+	static const char host[] =
+		GIT_DIR("/src/repo") "f /src/repo/main/.git = gitdir: /src/repo/worktrees/main\\n\n"
+				     "f /src/repo/worktrees/main/gitdir = /src/repo/main/.git\\n\n"
+				     "f /src/repo/worktrees/main/commondir = ../..\\n\n"
+				     "f /src/repo/worktrees/main/HEAD\n"
+				     "f /src/repo/dev/.git = gitdir: /src/repo/worktrees/dev\\n\n"
+				     "f /src/repo/worktrees/dev/gitdir = /src/repo/dev/.git\\n\n"
+				     "f /src/repo/worktrees/dev/commondir = ../..\\n\n"
+				     "f /src/repo/worktrees/dev/HEAD\n";
+	scoped_world w;
+
+	world_init(&w, host, "/src/repo/main");
+	REQUIRE(plan(&w, WORKSPACE("workspace_roots = { '/src/repo/dev' = true, "
+				   "'/src/repo/hooks' = true }\n") "'/src' = 'write'\n"));
+	CHECK_INT(world_access(&w, "/src/repo/main/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/src/repo/dev/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/src/repo/main/.git"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/src/repo/config"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/src/repo/x"), ACCESS_READ);
+	/* A root in there that is no worktree of it stays protected. */
+	CHECK_INT(world_access(&w, "/src/repo/hooks/x"), ACCESS_READ);
+}
+
 TEST(a_pointer_to_what_is_missing_protects_that_place)
 {
 	scoped_world w;

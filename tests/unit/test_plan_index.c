@@ -168,14 +168,16 @@ TEST(a_cap_lowers_until_it_is_lifted)
 
 	start(&f);
 	add(&f, RULE_ENTRY, "/r", ACCESS_WRITE);
-	add(&f, RULE_ENTRY, "/r/.git/lfs", ACCESS_WRITE);
+	add(&f, RULE_ENTRY, "/r/.git/lfs", ACCESS_WRITE)->is_explicit = true;
 	add(&f, RULE_PROTECTED, "/r/.git", ACCESS_READ)->lift_depth = 2;
 	add(&f, RULE_OWN, "/r/.git/lfs/own", ACCESS_READ)->lift_depth = CAP_FIXED;
+	add(&f, RULE_ENTRY, "/r/.git/tmp", ACCESS_WRITE);
 	REQUIRE(build(&f));
 	CHECK_INT(ask(&f, "/r/x"), ACCESS_WRITE);
 	CHECK_INT(ask(&f, "/r/.git/config"), ACCESS_READ);
 	CHECK_INT(ask(&f, "/r/.git/lfs/x"), ACCESS_WRITE);
 	CHECK_INT(ask(&f, "/r/.git/lfs/own"), ACCESS_READ);
+	CHECK_INT(ask(&f, "/r/.git/tmp/x"), ACCESS_READ);
 	CHECK(index_answer(f.x, STR("/r/.git")).rule == &f.rules[2]);
 }
 

@@ -38,6 +38,44 @@ TEST(an_explicit_write_entry_lifts_protection_there_and_below)
 	CHECK_INT(world_access(&w, "/repo/.git/hooks"), ACCESS_READ);
 }
 
+TEST(what_only_happens_to_lie_there_lifts_nothing)
+{
+	static const char tree[] = "f /repo/.git/HEAD\nd /repo/.git/refs\nd /repo/.git/objects\n"
+				   "d /repo/.git/hooks\nd /repo/.codex/t\nd /tmp\n";
+	scoped_world w;
+
+	/* $TMPDIR. */
+	world_init(&w, tree, "/repo");
+	w.tmpdir = "/repo/.git/hooks";
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.git/hooks/x"), ACCESS_READ);
+	/* A workspace root inside another's metadata. */
+	w.tmpdir = "";
+	w.user = "[permissions.dev]\nextends = ':workspace'\n"
+		 "workspace_roots = { '/repo/.git/hooks' = true, '/repo/.codex/t' = true }\n";
+	w.profile = "dev";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/.git/hooks/x"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/.codex/t/x"), ACCESS_READ);
+	/* The working directory. */
+	w.cwd = "/repo/.git/hooks";
+	w.user =
+		"[permissions.dev]\nextends = ':workspace'\nworkspace_roots = { '/repo' = true }\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.git/hooks/x"), ACCESS_READ);
+	/* A subpath names it, and so does the path itself. */
+	w.user = "[permissions.dev]\nextends = ':workspace'\nworkspace_roots = { '/repo' = true }\n"
+		 "[permissions.dev.filesystem]\n'/repo/.git/hooks' = 'write'\n"
+		 "':workspace_roots' = { '.' = 'write', '.codex' = 'write' }\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/.git/hooks/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.codex/t/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_READ);
+}
+
 TEST(the_profile_adds_names)
 {
 	scoped_world w;

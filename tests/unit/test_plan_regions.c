@@ -103,6 +103,7 @@ static struct rule make_rule(uint64_t *state, char (*text)[64])
 			      .access = (enum access)(test_random(state) % 3),
 			      .layer = kind == RULE_ENTRY ? (uint32_t)(test_random(state) % 2) : 0,
 			      .lift_depth = (uint32_t)(test_random(state) % 5),
+			      .is_explicit = test_random(state) % 2 > 0,
 			      .path = str_of(*text) };
 }
 
