@@ -182,7 +182,18 @@ struct range {
 	uint8_t bits;
 };
 
-bool ip_embedded_v4(const struct ip *ip, struct ip *out)
+/*
+ * ISATAP (RFC 5214, 6.1): below any prefix, ::0:5efe:a.b.c.d or ::200:5efe:a.b.c.d
+ * is tunnelled to a.b.c.d.
+ */
+static bool is_isatap(const struct ip *ip)
+{
+	return (ip->bytes[8] & ~0x02U) == 0 && ip->bytes[9] == 0 && ip->bytes[10] == 0x5e &&
+	       ip->bytes[11] == 0xfe;
+}
+
+/* The address inside, where the prefix says that there is one. */
+static bool find_behind_prefix(const struct ip *ip, struct ip *out)
 {
 	static const uint8_t nat64[12] = { 0x00, 0x64, 0xff, 0x9b }; /* RFC 6052 */
 	static const uint8_t sixtofour[2] = { 0x20, 0x02 };	     /* RFC 3056 */
@@ -207,6 +218,16 @@ bool ip_embedded_v4(const struct ip *ip, struct ip *out)
 		return false;
 	}
 	set_v4(out, quad);
+	return true;
+}
+
+bool ip_embedded_v4(const struct ip *ip, struct ip *out)
+{
+	if (find_behind_prefix(ip, out))
+		return true;
+	if (!is_isatap(ip))
+		return false;
+	set_v4(out, ip->bytes + 12);
 	return true;
 }
 
@@ -254,7 +275,10 @@ bool ip_is_public(const struct ip *ip)
 	static const uint8_t compatible[12] = { 0 };
 	struct ip inner;
 
-	if (ip_embedded_v4(ip, &inner))
+	/* SECURITY: both ends of the tunnel count, so this is asked before the prefix is. */
+	if (is_isatap(ip) && !v4_is_public(ip->bytes + 12))
+		return false;
+	if (find_behind_prefix(ip, &inner))
 		return !has_prefix(ip, compatible, 96) && v4_is_public(inner.bytes + 12);
 	if (ip->bytes[0] >> 5 != 1)
 		return false;

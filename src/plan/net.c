@@ -210,10 +210,23 @@ static const struct net_rule *find_own_allow(const struct net *n, const struct d
 	return found && found->domain.kind == DOMAIN_BLOCK ? found : NULL;
 }
 
+/*
+ * "localhost" is loopback by definition (RFC 6761, 6.3), the others by what
+ * distributions write into /etc/hosts.
+ */
 static bool is_localhost(const struct domain *what)
 {
-	return what->kind == DOMAIN_EXACT &&
-	       (str_is(what->name, "localhost") || str_has_suffix(what->name, STR(".localhost")));
+	static const char *const known[] = {
+		"localhost",  "localhost.localdomain",	 "localhost4",	  "localhost4.localdomain4",
+		"localhost6", "localhost6.localdomain6", "ip6-localhost", "ip6-loopback",
+	};
+
+	if (what->kind != DOMAIN_EXACT)
+		return false;
+	for (size_t i = 0; i < COUNT_OF(known); i++)
+		if (str_is(what->name, known[i]))
+			return true;
+	return str_has_suffix(what->name, STR(".localhost"));
 }
 
 static bool is_exact(const struct net_rule *rule)

@@ -19,7 +19,8 @@
  *  - Network full has no private guard: it was asked for every host.
  *  - A deny of an IPv4 block also covers an IPv6 address that carries one of its
  *    addresses (NAT64, 6to4, …). An allow does not.
- *  - "localhost" and what is below it are loopback by definition, so the guard
+ *  - "localhost" and what is below it are loopback by definition, and so are the
+ *    like ("localhost.localdomain", "ip6-localhost", …) in practice, so the guard
  *    treats the name as such: it needs an allow of that exact name and one of
  *    127.0.0.1 or ::1 as an address or a block, which no deny covers.
  *  - Port 0, not known: a deny of any port counts, an allow only for every port;

@@ -218,6 +218,12 @@ TEST(embedded_ipv4_is_found)
 	CHECK_STR(embedded("::"), "");
 	CHECK_STR(embedded("::1"), "");
 	CHECK_STR(embedded("2606:4700::1"), "");
+	CHECK_STR(embedded("2606:4700::5efe:10.0.0.1"), "10.0.0.1");
+	CHECK_STR(embedded("2606:4700::200:5efe:127.0.0.1"), "127.0.0.1");
+	CHECK_STR(embedded("fe80::5efe:192.168.0.1"), "192.168.0.1");
+	CHECK_STR(embedded("2606:4700::100:5efe:10.0.0.1"), "");
+	CHECK_STR(embedded("2606:4700::5eff:10.0.0.1"), "");
+	CHECK_STR(embedded("2002:808:808::5efe:10.0.0.1"), "8.8.8.8");
 }
 
 TEST(special_addresses_are_not_public)
@@ -253,6 +259,12 @@ TEST(special_addresses_are_not_public)
 		"::ffff:127.0.0.1",
 		"64:ff9b::10.0.0.1",
 		"64:ff9b:1::1",
+		"2606:4700::5efe:10.0.0.1",
+		"2606:4700::200:5efe:127.0.0.1",
+		"2002:808:808::5efe:10.0.0.1",
+		"fe80::5efe:8.8.8.8",
+		"2001:db8::5efe:8.8.8.8",
+		"::5efe:8.8.8.8",
 		"100::1",
 		"2001::1",
 		"2001:0:4136:e378:8000:63bf:3fff:fdd2",

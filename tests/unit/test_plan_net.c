@@ -195,6 +195,28 @@ TEST(localhost_needs_the_name_and_the_address)
 	}
 }
 
+TEST(other_names_of_loopback_are_guarded_like_localhost)
+{
+	scoped_world w;
+
+	REQUIRE(start(&w, PROFILE "enabled = true\ndomains = { '*' = 'allow' }\n"));
+	CHECK_STR(ANSWERS(&w, "localhost.localdomain", "ip6-localhost", "ip6-loopback",
+			  "LOCALHOST6.localdomain6."),
+		  "deny deny deny deny");
+	CHECK_STR(ANSWERS(&w, "localhost.example.com", "ip6-localhost.example.com"), "allow allow");
+	CHECK_STR(ANSWERS(&w, "2606:4700::5efe:127.0.0.1", "2606:4700::5efe:8.8.8.8"),
+		  "deny allow");
+}
+
+TEST(ip6_localhost_opens_as_localhost_does)
+{
+	scoped_world w;
+
+	REQUIRE(start(&w, PROFILE "enabled = true\n"
+				  "domains = { 'ip6-localhost' = 'allow', '::1' = 'allow' }\n"));
+	CHECK_STR(ANSWERS(&w, "ip6-localhost", "ip6-loopback"), "allow deny");
+}
+
 TEST(ports_are_part_of_a_rule)
 {
 	scoped_world w;
