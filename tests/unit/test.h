@@ -9,7 +9,8 @@
  *
  * and the file is a program that runs its tests in order and prints TAP, a line
  * for each. A failed CHECK is reported and the test goes on; REQUIRE, for what
- * the rest of the test can't do without, leaves it, as does SKIP.
+ * the rest of the test can't do without, leaves it, as does SKIP. A test that
+ * checked nothing has failed.
  */
 #pragma once
 
@@ -31,6 +32,7 @@ struct test {
 
 static struct test *test_first, **test_last = &test_first;
 static bool test_failed;
+static size_t test_checks; /* of this test; one that checks nothing shows nothing */
 static const char *test_skipped;
 
 #define TEST(name)                                                          \
@@ -60,6 +62,7 @@ static const char *test_skipped;
 
 TEST_MAY_BE_UNUSED static bool test_check(bool ok, const char *file, int line, const char *what)
 {
+	test_checks++;
 	if (!ok) {
 		printf("# %s:%d: failed: %s\n", file, line, what);
 		test_failed = true;
@@ -131,7 +134,12 @@ int main(void)
 	for (struct test *t = test_first; t; t = t->next) {
 		test_failed = false;
 		test_skipped = NULL;
+		test_checks = 0;
 		t->run();
+		if (!test_checks && !test_skipped) {
+			printf("# %s checked nothing\n", t->name);
+			test_failed = true;
+		}
 		printf("%sok %d - %s", test_failed ? "not " : "", ++number, t->name);
 		if (test_skipped)
 			printf(" # SKIP %s", test_skipped);
