@@ -90,7 +90,7 @@ static int add_narrowing(struct compile *k, const struct narrowing *n, struct er
 static int add_project(struct compile *k, const struct profile_doc *doc, struct project *project,
 		       struct toml *table, struct toml **kept, struct err *e)
 {
-	struct decode quiet = { .a = k->a, .where = "a project", .narrows = true };
+	struct decode quiet = { .a = k->a, .where = "a project", .kind = LAYER_PROJECT };
 	struct decode d = quiet;
 	struct narrowing n;
 	struct toml *top;
@@ -116,6 +116,7 @@ static int add_project(struct compile *k, const struct profile_doc *doc, struct 
 		return project_merge(k->a, table, top, e);
 	n.layer.kind = LAYER_PROJECT;
 	n.layer.dir = project->dir;
+	n.layer.digest = project->digest;
 	*kept = top;
 	return add_narrowing(k, &n, e);
 }
@@ -125,7 +126,7 @@ static int add_ceiling(struct compile *k, const struct profile_doc *doc, struct 
 	struct decode d = { .a = k->a,
 			    .warnings = &k->policy->warnings,
 			    .where = "the requirements",
-			    .narrows = true };
+			    .kind = LAYER_CEILING };
 	struct narrowing n;
 	int r;
 

@@ -13,8 +13,14 @@ struct decode {
 	struct arena *a;
 	warning_list *warnings; /* NULL when it is only asked whether all is valid */
 	const char *where;	/* "profile 'dev'", for messages */
-	bool narrows;		/* a project's or the ceiling's table: it can only take away */
+	enum layer_kind kind;	/* of the layer that the table is of */
 };
+
+/* Whether it is a project's or the ceiling's table, which can only take away. */
+static inline bool decode_narrows(const struct decode *d)
+{
+	return d->kind != LAYER_PROFILE;
+}
 
 /* Adds a warning, unless they are not asked for. */
 int decode_warn(const struct decode *d, struct origin origin, struct err *e, const char *fmt, ...)

@@ -43,7 +43,7 @@ static int drop_unknown(const struct decode *d, struct str key, const struct fs_
 					     NULL };
 	struct hint hint = schema_hint(key, known);
 
-	if (entry->access == ACCESS_DENY || (d->narrows && entry->access == ACCESS_READ))
+	if (entry->access == ACCESS_DENY || (decode_narrows(d) && entry->access == ACCESS_READ))
 		return FAIL_AT(e, ERR_POLICY, entry->origin,
 			       "the token '%s' is not known, so what it denies would stay open%s",
 			       SHOWN(key), hint.text);

@@ -128,7 +128,9 @@ int layer_check(struct arena *a, struct toml *top, enum schema_layer layer, stru
 int layer_check_narrowing(struct arena *a, struct toml *top, enum schema_table which,
 			  const char *where, struct err *e)
 {
-	struct decode d = { .a = a, .where = where, .narrows = true };
+	struct decode d = { .a = a,
+			    .where = where,
+			    .kind = which == SCHEMA_REQUIREMENTS ? LAYER_CEILING : LAYER_PROJECT };
 	struct narrowing narrowing;
 	uint32_t allow;
 	int r = schema_check(top, which, SCHEMA_USER, where, e);

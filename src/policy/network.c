@@ -44,6 +44,68 @@ static int refuse_unsafe(const struct toml_member *m, struct err *e)
 	return 0;
 }
 
+/*
+ * Every allow of a narrowing layer is without effect. In a project that is a
+ * widening that was cut (P2). But who writes it into the requirements means that
+ * only this be allowed: a deny of all the rest, which would be lost (P3).
+ */
+static int check_narrow_allow(const struct decode *d, struct str name, struct origin origin,
+			      struct err *e)
+{
+	if (d->kind == LAYER_CEILING)
+		return FAIL_AT(e, ERR_POLICY, origin,
+			       "the allow of '%s' would restrict nothing: %s can only narrow, and "
+			       "all else would stay as open as before; deny what shall be closed, "
+			       "or set 'network.enabled = false'",
+			       SHOWN(name), d->where);
+	if (!decode_narrows(d))
+		return 0;
+	return decode_warn(d, origin, e,
+			   "the allow of '%s' changes nothing: %s can only narrow, and an allow "
+			   "takes nothing away from others",
+			   SHOWN(name), d->where);
+}
+
+/* What the private guard keeps closed and nobody opens by the way. */
+static const struct guarded {
+	const char *block, *what;
+} guarded[] = {
+	{ "127.0.0.0/8", "this machine" }, { "169.254.0.0/16", "link-local, cloud metadata" },
+	{ "10.0.0.0/8", "private" },	   { "172.16.0.0/12", "private" },
+	{ "192.168.0.0/16", "private" },   { "100.64.0.0/10", "shared" },
+	{ "::1", "this machine" },	   { "fe80::/10", "link-local" },
+	{ "fc00::/7", "private" },
+};
+
+static bool is_wider(const struct ip_block *block, const char *than)
+{
+	struct ip_block other;
+
+	return ip_block_parse(str_of(than), &other) && block->bits < other.bits &&
+	       ip_block_has(block, &other.first);
+}
+
+/* P13: a block is an allow of its own, also for what lies in it unnoticed. */
+static int warn_wide_block(const struct decode *d, const struct net_rule *rule, struct err *e)
+{
+	scoped_buf opened = BUF_INIT(1024);
+
+	if (!rule->is_allow || rule->domain.kind != DOMAIN_BLOCK || decode_narrows(d))
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(guarded); i++)
+		if (is_wider(&rule->domain.block, guarded[i].block))
+			buf_printf(&opened, "%s%s (%s)", opened.len ? ", " : "", guarded[i].block,
+				   guarded[i].what);
+	if (buf_check(&opened, e) < 0)
+		return err_result(e);
+	if (opened.len == 0)
+		return 0;
+	return decode_warn(d, rule->origin, e,
+			   "the allow of '%s' opens %.*s too; for all public hosts allow '*', for "
+			   "others name narrower blocks",
+			   SHOWN(rule->domain.text), STR_ARG(buf_str(&opened)));
+}
+
 /* P13: `*` may only allow; a deny of everything is `enabled = false`. */
 static int check_domain(const struct decode *d, const struct net_rule *rule, struct err *e)
 {
@@ -52,12 +114,9 @@ static int check_domain(const struct decode *d, const struct net_rule *rule, str
 			       "'%s' can only be allowed; to deny every host set "
 			       "'network.enabled = false'",
 			       SHOWN(rule->domain.text));
-	if (d->narrows && rule->is_allow)
-		return decode_warn(d, rule->origin, e,
-				   "the allow of '%s' changes nothing: %s can only narrow, and an "
-				   "allow takes nothing away from other hosts",
-				   SHOWN(rule->domain.text), d->where);
-	return 0;
+	if (rule->is_allow && decode_narrows(d))
+		return check_narrow_allow(d, rule->domain.text, rule->origin, e);
+	return warn_wide_block(d, rule, e);
 }
 
 static int decode_domains(const struct decode *d, const struct toml *table, struct net_rules *out,
@@ -102,10 +161,8 @@ static int decode_sockets(const struct decode *d, const struct toml *table, stru
 		if (r == 0)
 			r = fs_literal_parse(d->a, m->name, false, "the socket", m->name_origin,
 					     &anchor, &path, e);
-		if (r == 0 && d->narrows && which == 1)
-			r = decode_warn(d, m->name_origin, e,
-					"the allow of '%s' changes nothing: %s can only narrow",
-					SHOWN(m->name), d->where);
+		if (r == 0 && which == 1)
+			r = check_narrow_allow(d, m->name, m->name_origin, e);
 		if (r < 0)
 			return r;
 		added = VEC_PUSH(d->a, &out->sockets, e);
@@ -171,7 +228,7 @@ static bool takes_away(const struct net_rules *net)
 static enum net_access decide_access(const struct decode *d, const struct toml *enabled,
 				     size_t others, const struct net_rules *net)
 {
-	if (d->narrows) {
+	if (decode_narrows(d)) {
 		if (enabled && !enabled->boolean)
 			return NET_OFF;
 		return takes_away(net) ? NET_MANAGED : NET_FULL;
@@ -185,7 +242,7 @@ int decode_network(const struct decode *d, const struct toml *table, struct net_
 		   struct err *e)
 {
 	/* A narrowing layer that is silent on local binding takes it from nobody. */
-	struct net_rules net = { .allows_local_binding = d->narrows,
+	struct net_rules net = { .allows_local_binding = decode_narrows(d),
 				 .allows_upstream_proxy = true };
 	const struct toml *enabled = toml_find(table, "enabled");
 	int r = decode_check(d, table, SCHEMA_NETWORK, "network", e);

@@ -75,6 +75,61 @@ TEST(all_keys_are_taken)
 	CHECK(net->sockets.items[1].below_home);
 }
 
+TEST(a_block_that_opens_more_than_it_seems_is_warned_about)
+{
+	static const char *const quiet[] = { "10.0.0.0/8",   "127.0.0.0/8", "127.0.0.1",
+					     "8.0.0.0/8",    "fc00::/7",    "fd00::/8",
+					     "::1",	     "2000::/3",    "169.254.0.0/16",
+					     "172.16.0.0/12" };
+	static const struct {
+		const char *block, *opened;
+	} loud[] = {
+		{ "0.0.0.0/0",
+		  "the allow of '0.0.0.0/0' opens 127.0.0.0/8 (this machine), "
+		  "169.254.0.0/16 (link-local, cloud metadata), 10.0.0.0/8 (private)" },
+		{ "::/0", "::1 (this machine), fe80::/10 (link-local), fc00::/7 (private) too" },
+		{ "::ffff:0:0/96", "127.0.0.0/8" },
+		{ "0.0.0.0/1", "opens 127.0.0.0/8 (this machine), 10.0.0.0/8 (private), 100.64" },
+		{ "172.0.0.0/8", "opens 172.16.0.0/12 (private) too" },
+		{ "0.0.0.0/0:443", "169.254.0.0/16" },
+	};
+	char text[256];
+
+	for (size_t i = 0; i < COUNT_OF(quiet); i++) {
+		(void)snprintf(text, sizeof(text), NET("enabled = true\ndomains.'%s' = 'allow'"),
+			       quiet[i]);
+		scoped_outcome o = compile_dev(text);
+
+		CHECK(o.policy && o.policy->warnings.count == 0);
+	}
+	for (size_t i = 0; i < COUNT_OF(loud); i++) {
+		(void)snprintf(text, sizeof(text), NET("enabled = true\ndomains.'%s' = 'allow'"),
+			       loud[i].block);
+		scoped_outcome o = compile_dev(text);
+
+		CHECK(has_warning(&o, loud[i].opened));
+	}
+	scoped_outcome o = compile_dev(NET("enabled = true\ndomains = { '0.0.0.0/0' = 'deny' }"));
+
+	CHECK(o.policy && o.policy->warnings.count == 0);
+}
+
+TEST(requirements_that_allow_would_restrict_nothing)
+{
+	struct texts t = { .user = NET("enabled = true"), .profile = "dev" };
+
+	t.requirements = "[network.domains]\n'a.b' = 'allow'";
+	CHECK(is_refused_texts(&t, "requirements.toml:2:1: the allow of 'a.b' would restrict"));
+	t.requirements = "[network.domains]\n'*' = 'allow'\n'c.d' = 'deny'";
+	CHECK(is_refused_texts(&t, "requirements.toml:2:1: the allow of '*' would restrict"));
+	t.requirements = "[network.unix_sockets]\n'/s' = 'allow'";
+	CHECK(is_refused_texts(&t, "requirements.toml:2:1: the allow of '/s' would restrict"));
+	t.requirements = "[network.domains]\n'a.b' = 'deny'";
+	scoped_outcome o = compile_texts(&t);
+
+	CHECK(o.policy && o.policy->warnings.count == 0);
+}
+
 TEST(defaults_are_the_careful_ones)
 {
 	scoped_outcome o = compile_dev(NET("enabled = true"));
