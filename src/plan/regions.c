@@ -8,6 +8,7 @@
  * matched in between, and what masks that match has to be opened again here.
  */
 #include "base/path.h"
+#include "base/toml.h"
 #include "plan/builder.h"
 #include "plan/index.h"
 
@@ -80,10 +81,24 @@ static int find_regions(struct builder *b, struct err *e)
 	return r;
 }
 
+/* The way to trust a project: a line that can be pasted. */
+static void add_trust_hint(struct buf *b, const struct layer *layer)
+{
+	/* TOML has no way to write such a name. */
+	if (utf8_check(layer->dir) != layer->dir.len)
+		return;
+	buf_add_text(b, " To trust this one as it is now, put this line below [trust] in your own "
+			"configuration: ");
+	toml_add_string(b, layer->dir);
+	buf_add_text(b, " = ");
+	toml_add_string(b, layer->digest);
+}
+
 /* A widening that was cut is reported, never silent (P2). */
 static int report_cut(struct builder *b, const struct rule *rule, struct err *e)
 {
 	const struct layer *layer = &b->plan->policy->layers.items[rule->layer];
+	scoped_buf hint = BUF_INIT((size_t)8 * PATH_MAX_BYTES);
 	enum access below;
 
 	if (layer->kind != LAYER_PROJECT || rule->kind != RULE_ENTRY)
@@ -91,14 +106,15 @@ static int report_cut(struct builder *b, const struct rule *rule, struct err *e)
 	below = index_resolve_below(b->plan->index, rule->path, rule->layer).access;
 	if (rule->access <= below)
 		return 0;
-	return builder_note(
-		b, true, rule->origin, e,
-		"the project asks for \"%s\" at %.*s (\"%.*s\") and gets \"%s\": a project "
-		"file may only narrow. To trust this one as it is now, put \"%.*s\" = "
-		"\"sha256:…\", the digest of the file, into [trust] of your own "
-		"configuration",
-		access_name(rule->access), STR_ARG(rule->path), STR_ARG(rule->key),
-		access_name(plan_resolve(b->plan, rule->path).access), STR_ARG(layer->dir));
+	add_trust_hint(&hint, layer);
+	if (buf_check(&hint, e) < 0)
+		return err_result(e);
+	return builder_note(b, true, rule->origin, e,
+			    "the project asks for \"%s\" at %.*s (\"%.*s\") and gets \"%s\": a "
+			    "project file may only narrow.%s",
+			    access_name(rule->access), STR_ARG(rule->path), STR_ARG(rule->key),
+			    access_name(plan_resolve(b->plan, rule->path).access),
+			    buf_str(&hint).p);
 }
 
 int pass_regions(struct builder *b, struct err *e)

@@ -291,8 +291,9 @@ enum layer_kind {
 
 struct layer {
 	enum layer_kind kind;
-	struct str name; /* "profile dev", "project /repo", "requirements" */
-	struct str dir;	 /* of a project */
+	struct str name;   /* "profile dev", "project /repo", "requirements" */
+	struct str dir;	   /* of a project */
+	struct str digest; /* of its file, as [trust] has it */
 	fs_entries fs;
 	/*
 	 * Of a narrowing layer: NET_OFF when it says enabled = false, NET_MANAGED
@@ -324,7 +325,9 @@ struct policy {
 struct project {
 	struct str dir;
 	struct source source;
-	bool is_trusted; /* set by policy_compile(): the user layer lists it with this digest */
+	/* Set by policy_compile(): */
+	struct str digest; /* as [trust] has it: "sha256:…" */
+	bool is_trusted;   /* the user layer lists it with this digest */
 };
 
 /*

@@ -30,9 +30,11 @@ static int decide_trust(const struct decode *d, const struct config *c, struct p
 	char digest[SHA256_HEX_BYTES];
 
 	project->is_trusted = false;
+	sha256_hex(project->source.text, digest);
+	if (arena_printf(d->a, &project->digest, e, "sha256:%s", digest) < 0)
+		return err_result(e);
 	if (!entry)
 		return 0;
-	sha256_hex(project->source.text, digest);
 	project->is_trusted = is_same_digest(entry->string, digest);
 	if (project->is_trusted)
 		return 0;
@@ -119,6 +121,7 @@ static int report_network(const struct decode *d, const struct toml *network,
 	const struct toml *enabled = toml_find(network, "enabled");
 	const struct toml *mode = toml_find(network, "mode");
 	const struct toml *binding = toml_find(network, "allow_local_binding");
+	const struct toml *proxy = toml_find(network, "allow_upstream_proxy");
 	static const char fmt[] = "'network.%s' is cut: the profile does not give it, and %s that "
 				  "is not trusted can only narrow";
 	int r = 0;
@@ -127,9 +130,12 @@ static int report_network(const struct decode *d, const struct toml *network,
 		r = decode_warn(d, enabled->origin, e, fmt, "enabled = true", where);
 	if (r == 0 && mode && !asked->is_limited && given->is_limited)
 		r = decode_warn(d, mode->origin, e, fmt, "mode = \"full\"", where);
+	/* Where the network is full, listening needs no key. */
 	if (r == 0 && binding && binding->boolean && !given->allows_local_binding &&
-	    given->access == NET_MANAGED)
+	    given->access != NET_FULL)
 		r = decode_warn(d, binding->origin, e, fmt, "allow_local_binding = true", where);
+	if (r == 0 && proxy && proxy->boolean && !given->allows_upstream_proxy)
+		r = decode_warn(d, proxy->origin, e, fmt, "allow_upstream_proxy = true", where);
 	return r;
 }
 

@@ -596,4 +596,21 @@ def output_that_can_not_be_written_is_an_error(w: World):
     assert done.returncode == 125 and b"can't write" in done.stderr, done
 
 
+@case
+def the_hint_to_trust_a_project_can_be_pasted(w: World):
+    w.write_config('default_permissions = ":workspace"\n')
+    repo = w.top / 'odd "name" \\ \u202e\t'
+    repo.mkdir()
+    (repo / ".cordon").mkdir()
+    (repo / ".cordon/config.toml").write_text('[filesystem]\n"/usr" = "write"\n')
+    ask = ["why", "-q", "--path", "/usr/x", "-C", str(repo)]
+    assert w.ok(*ask).out == "read\n"
+    hint = w.ok("why", "--path", "/usr/x", "-C", str(repo)).err
+    line = hint.rstrip("\n").split("in your own configuration: ")[1]
+    w.write_config('default_permissions = ":workspace"\n[trust]\n' + line + "\n")
+    assert w.ok(*ask).out == "write\n", line
+    (repo / ".cordon/config.toml").write_text('[filesystem]\n"/usr" = "write"\n#\n')
+    assert w.ok(*ask).out == "read\n"
+
+
 run_cases()

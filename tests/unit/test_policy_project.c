@@ -107,6 +107,24 @@ TEST(what_a_project_asks_for_and_does_not_get_is_reported)
 	CHECK_INT(o.policy->profile->limits.value[LIMIT_TIMEOUT], 5000);
 }
 
+TEST(network_keys_that_a_project_does_not_get_are_reported)
+{
+	struct texts t = { .project = "[network]\nallow_local_binding = true\n"
+				      "allow_upstream_proxy = true\n",
+			   .user = "[permissions.dev]\nnetwork = { enabled = true, "
+				   "allow_upstream_proxy = false }",
+			   .profile = "dev" };
+	scoped_outcome managed = compile_texts(&t);
+	scoped_outcome off = compile_texts(
+		(t.user = "[permissions.dev]\nnetwork.allow_upstream_proxy = false", &t));
+
+	REQUIRE(managed.policy && off.policy);
+	CHECK(has_warning(&managed, "'network.allow_local_binding = true' is cut"));
+	CHECK(has_warning(&managed, "'network.allow_upstream_proxy = true' is cut"));
+	CHECK(has_warning(&off, "'network.allow_local_binding = true' is cut"));
+	CHECK(has_warning(&off, "'network.allow_upstream_proxy = true' is cut"));
+}
+
 TEST(a_project_that_asks_for_what_it_has_is_not_reported)
 {
 	const struct texts t = { .project = "[network]\nenabled = true\nmode = 'full'\n"
