@@ -129,6 +129,21 @@ def a_program_builds_against_what_is_installed():
             assert list(Path(work).rglob(name)), name
 
 
+def the_installed_files_do_not_tell_where_they_were_built():
+    if is_sanitized():
+        raise Skip("nobody installs a sanitizer build")
+    if not shutil.which("meson"):
+        raise Skip("no meson")
+    places = {bytes(place.resolve()) for place in (SOURCE, BUILD)}
+    with tempfile.TemporaryDirectory(prefix="cordon-abi-") as work:
+        run("meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", work)
+        files = [path for path in Path(work).rglob("*") if path.is_file()]
+        assert any(path.name == "libcordon.a" for path in files), files
+        for path in files:
+            told = [place for place in places if place in path.read_bytes()]
+            assert not told, f"{path.name} holds {told}"
+
+
 def main():
     cases = [value for name, value in globals().items()
              if callable(value) and name.startswith(("the_", "a_"))]
