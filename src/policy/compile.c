@@ -117,7 +117,6 @@ static int add_project(struct compile *k, const struct profile_doc *doc, struct 
 	n.layer.kind = LAYER_PROJECT;
 	n.layer.dir = project->dir;
 	n.layer.digest = project->digest;
-	n.layer.digest = project->digest;
 	*kept = top;
 	return add_narrowing(k, &n, e);
 }
