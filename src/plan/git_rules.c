@@ -2,7 +2,8 @@
 /*
  * The rules for git directories.
  *
- *	git = "read"	each is capped as a whole (P9)
+ *	git = "read"	each is capped as a whole (P9), and so are the parts of P10
+ *			that links lead to
  *	git = "commit"	writable, but for what makes git run something or look
  *			elsewhere (P10); those outside every writable root are
  *			raised to write
@@ -234,8 +235,41 @@ static int cap_whole(struct git_scan *s, const struct git_found *found, struct e
 	return r < 0 ? r : cap_for_roots(s, path, &cap, e);
 }
 
-/* ---- git = "commit" ----------------------------------------------------- */
+/* ---- The parts that P10 names ------------------------------------------- */
 
+/* Whether `path` is a link, or lies behind one. */
+static int is_behind_link(struct git_scan *s, struct str path, bool *out, struct err *e)
+{
+	struct canon at = { .type = HOST_MISSING };
+	int r = builder_canon(s->b, path, true, &at, NULL, e);
+
+	if (r == -(int)ERR_POLICY) {
+		err_clear(e); /* a loop */
+		r = 0;
+		at.crossed_links = true;
+	}
+	*out = at.crossed_links;
+	return r;
+}
+
+static int cap_part(struct git_scan *s, struct str dir, struct str name, struct cap *cap,
+		    struct err *e)
+{
+	bool is_wanted = true;
+	struct str path;
+	int r = path_join(s->b->a, dir, name, &path, e);
+
+	/* SECURITY: the cap on the whole directory ends where a link leads out of it. */
+	if (r == 0 && s->mode == GIT_READ)
+		r = is_behind_link(s, path, &is_wanted, e);
+	cap->key = name;
+	return r < 0 || !is_wanted ? r : protect_path(s->b, path, cap, e);
+}
+
+/*
+ * With git = "commit" all parts; with "read", where the directory is capped as a
+ * whole, those that lie elsewhere: git runs what it finds behind a link, too.
+ */
 static int cap_parts(struct git_scan *s, const struct git_found *found, struct err *e)
 {
 	static const struct {
@@ -249,14 +283,16 @@ static int cap_parts(struct git_scan *s, const struct git_found *found, struct e
 			   .access = ACCESS_READ,
 			   .origin = s->b->plan->policy->profile->git_origin };
 	int r = arena_printf(s->b->a, &cap.note, e,
-			     "git = \"commit\" leaves the git directory %s writable, but not what "
-			     "makes git run something or look elsewhere",
+			     s->mode == GIT_READ
+				     ? "the git directory %s has it through a link"
+				     : "git = \"commit\" leaves the git directory %s writable, but "
+				       "not what makes git run something or look elsewhere",
 			     SHOWN(found->dir.path));
 
 	for (size_t i = 0; r == 0 && i < COUNT_OF(parts); i++) {
 		/* Lifted at the git directory, unless the entry there only makes it a root. */
 		cap.lift_offset = (found->is_root ? 1 : 0) - parts[i].depth;
-		r = cap_below(s, found->dir.path, str_of(parts[i].name), &cap, e);
+		r = cap_part(s, found->dir.path, str_of(parts[i].name), &cap, e);
 	}
 	return r;
 }
@@ -351,7 +387,8 @@ int git_add_rules(struct git_scan *s, struct err *e)
 	for (size_t i = 0; r == 0 && s->mode != GIT_READ && i < s->dirs.count; i++)
 		r = raise_dir(s, &s->dirs.items[i], e);
 	for (size_t i = 0; r == 0 && s->mode != GIT_WRITE && i < s->dirs.count; i++)
-		r = s->mode == GIT_READ ? cap_whole(s, &s->dirs.items[i], e)
-					: cap_parts(s, &s->dirs.items[i], e);
+		r = cap_parts(s, &s->dirs.items[i], e);
+	for (size_t i = 0; r == 0 && s->mode == GIT_READ && i < s->dirs.count; i++)
+		r = cap_whole(s, &s->dirs.items[i], e);
 	return r;
 }

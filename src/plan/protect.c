@@ -120,6 +120,34 @@ static int protect_git(struct builder *b, struct str root, struct err *e)
 	return protect_name(b, root, &name, is_git_dir, e);
 }
 
+/*
+ * The project file of `root`. It is protected with .cordon, but Cordon reads it
+ * through links, too: who may write what it leads to writes the next policy.
+ */
+static int protect_project_file(struct builder *b, struct str root, struct err *e)
+{
+	struct cap cap = { .kind = RULE_PROTECTED,
+			   .access = ACCESS_READ,
+			   .lift_offset = -1, /* an entry for .cordon lifts the link itself */
+			   .root = root,
+			   .key = STR(".cordon/config.toml") };
+	struct canon at = { .crossed_links = true };
+	struct str path;
+	int r = path_join(b->a, root, cap.key, &path, e);
+
+	if (r < 0)
+		return r;
+	r = builder_canon(b, path, true, &at, NULL, e);
+	if (r == -(int)ERR_POLICY) {
+		err_clear(e); /* a loop: the links are protected as such */
+		r = 0;
+	}
+	if (r < 0 || !at.crossed_links)
+		return r;
+	r = arena_printf(b->a, &cap.note, e, "the project file of %s is a link to it", SHOWN(root));
+	return r < 0 ? r : protect_path(b, path, &cap, e);
+}
+
 static int protect_root(struct builder *b, struct str root, struct err *e)
 {
 	const names *more = &b->plan->policy->profile->protect;
@@ -133,7 +161,7 @@ static int protect_root(struct builder *b, struct str root, struct err *e)
 	/* A name that is listed stays protected whatever `git` says: it was asked for. */
 	for (size_t i = 0; r == 0 && i < more->count; i++)
 		r = protect_name(b, root, &more->items[i], false, e);
-	return r;
+	return r < 0 ? r : protect_project_file(b, root, e);
 }
 
 /* ---- Roots inside their own metadata ------------------------------------ */
@@ -193,12 +221,17 @@ static void spare_roots(struct builder *b)
 
 int pass_protect(struct builder *b, struct err *e)
 {
-	for (size_t i = 0; i < b->plan->roots.count; i++) {
-		int r = protect_root(b, b->plan->roots.items[i].path, e);
+	const struct places *places = &b->plan->places;
+	int r = 0;
 
-		if (r < 0)
-			return r;
-	}
+	for (size_t i = 0; r == 0 && i < b->plan->roots.count; i++)
+		r = protect_root(b, b->plan->roots.items[i].path, e);
+	/* A workspace that can't be written has a project file as well. */
+	for (size_t i = 0; r == 0 && i < places->root_count; i++)
+		if (!roots_has(b, places->roots[i]))
+			r = protect_project_file(b, places->roots[i], e);
+	if (r < 0)
+		return r;
 	spare_roots(b);
 	return 0;
 }

@@ -401,6 +401,46 @@ TEST(commit_caps_the_parts_and_pins_the_rest)
 	CHECK(is_of_plan(&w, p->rule));
 }
 
+TEST(parts_behind_a_link_are_protected_in_every_mode)
+{
+	static const char *const modes[] = { "", "git = 'commit'\n" };
+
+	for (size_t i = 0; i < COUNT_OF(modes); i++) {
+		char user[512];
+		scoped_world w;
+
+		world_init(
+			&w,
+			"f /repo/.git/HEAD\nd /repo/.git/refs\nd /repo/.git/objects\n"
+			"d /repo/githooks\nl /repo/.git/hooks -> ../githooks\n"
+			"d /repo/meta\nf /repo/meta/config\nl /repo/.git/config -> ../meta/config\n"
+			"d /repo/info\nl /repo/.git/objects/info -> ../../info\n"
+			"l /repo/.git/gitdir -> gitdir\n",
+			"/repo");
+		snprintf(user, sizeof(user), "[permissions.dev]\n%s%s", modes[i],
+			 "[permissions.dev.filesystem]\n':root' = 'read'\n"
+			 "':workspace_roots' = 'write'\n");
+		REQUIRE(plan(&w, user));
+		CHECK_INT(world_access(&w, "/repo/x"), ACCESS_WRITE);
+		CHECK_INT(world_access(&w, "/repo/meta/x"), ACCESS_WRITE);
+		CHECK_INT(world_access(&w, "/repo/info/x"), ACCESS_WRITE);
+		CHECK_INT(world_access(&w, "/repo/githooks/pre-commit"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/repo/meta/config"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/repo/info/alternates"), ACCESS_READ);
+		CHECK(find_placeholder(&w, "/repo/info/alternates"));
+	}
+}
+
+TEST(git_read_needs_no_rules_for_parts_that_are_inside)
+{
+	scoped_world w;
+
+	world_init(&w, GIT_DIR("/repo/.git"), "/repo");
+	REQUIRE(plan(&w, WORKSPACE("")));
+	CHECK(!find_rule(&w, RULE_GIT, "/repo/.git/hooks"));
+	CHECK_INT(world_access(&w, "/repo/.git/hooks"), ACCESS_READ);
+}
+
 TEST(an_explicit_entry_lifts_what_commit_caps)
 {
 	scoped_world w;

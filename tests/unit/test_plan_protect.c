@@ -76,6 +76,31 @@ TEST(what_only_happens_to_lie_there_lifts_nothing)
 	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_READ);
 }
 
+TEST(what_the_project_file_is_a_link_to_is_protected)
+{
+	scoped_world w;
+
+	world_init(&w,
+		   "d /repo/build\nf /repo/build/c.toml\nf /repo/build/o\n"
+		   "l /repo/.cordon/config.toml -> ../build/c.toml\n",
+		   "/repo");
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/build/o"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/build/c.toml"), ACCESS_READ);
+	/* Also where the workspace itself is only read. */
+	w.user = "[permissions.dev.filesystem]\n':root' = 'read'\n'/repo/build' = 'write'\n";
+	w.profile = "dev";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/build/o"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/build/c.toml"), ACCESS_READ);
+	/* An entry for the target itself lifts it, as everywhere. */
+	w.user = "[permissions.dev.filesystem]\n':root' = 'read'\n'/repo/build' = 'write'\n"
+		 "'/repo/build/c.toml' = 'write'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/build/c.toml"), ACCESS_WRITE);
+}
+
 TEST(the_profile_adds_names)
 {
 	scoped_world w;
