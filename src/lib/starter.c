@@ -40,7 +40,7 @@ const char starter_config[] =
 	"# besides it every connection passes the proxy and only what is allowed is reachable.\n"
 	"[permissions.dev.network]\n"
 	"enabled = false\n"
-	"# domains = { \"pypi.org\" = \"allow\", \"**.example.com\" = \"allow\", "
+	"# domains = { \"example.org\" = \"allow\", \"**.example.com\" = \"allow\", "
 	"\"ads.example.com\" = "
 	"\"deny\" }\n"
 	"\n"
