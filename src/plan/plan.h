@@ -39,8 +39,8 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "plan/guarantee.h"
 #include "plan/host.h"
+#include "policy/guarantee.h"
 #include "policy/places.h"
 #include "policy/policy.h"
 

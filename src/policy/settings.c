@@ -2,13 +2,7 @@
 /* The top-level keys besides profiles: features, linux, unavailable, accept_missing, allow. */
 #include "policy/config.h"
 #include "policy/decode.h"
-
-/* P16's guarantees. */
-static const char *const guarantees[] = {
-	"fs_write",    "fs_read", "fs_carve",	 "fs_reopen", "protect_missing",
-	"deny_future", "net_off", "net_managed", "ipc",	      "proc",
-	"kernel",      "limits",  "tree_death",	 NULL,
-};
+#include "policy/guarantee.h"
 
 static const char *const backends[] = { "native", "bwrap", "landlock", NULL };
 
@@ -146,7 +140,7 @@ int settings_decode(const struct decode *d, const struct toml *merged, struct se
 	if (r == 0 && unavailable)
 		r = decode_unavailable(unavailable, &s, e);
 	if (r == 0 && missing)
-		r = decode_names(d->a, missing, "a name in 'accept_missing'", guarantees,
+		r = decode_names(d->a, missing, "a name in 'accept_missing'", guarantee_names,
 				 &s.accept_missing, e);
 	if (r == 0)
 		*out = s;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of plan/needs.c: rule P16, with the rows of P7's table as cases. */
-#include "plan/guarantee.h"
+#include "policy/guarantee.h"
 
 #include "test.h"
 #include "world.h"

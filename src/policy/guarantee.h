@@ -2,10 +2,9 @@
 /* The guarantees of P16: what a plan needs and a backend gives. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
-#include "base/str.h"
+#include "base/macros.h"
 
 /* One line each: enum name, name in text, what it means for a person. */
 #define GUARANTEES(X)                                                                             \
@@ -33,6 +32,6 @@ enum guarantee {
 typedef uint32_t guarantee_set;
 #define GUARANTEE_BIT(g) ((guarantee_set)1 << (g))
 
+extern const char *const guarantee_names[]; /* by number; NULL behind the last */
 const char *guarantee_name(enum guarantee g) RETURNS_NONNULL;
 const char *guarantee_meaning(enum guarantee g) RETURNS_NONNULL;
-bool guarantee_find(struct str name, enum guarantee *out) NONNULL;
