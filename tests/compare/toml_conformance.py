@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the official TOML 1.0 suite (toml-lang/toml-test), which is not part of
-this tree: it is looked for in data/toml-test below CORDON_SHARED, by default
-the folder `shared` beside the source tree. toml_conformance.py TOML2JSON SOURCE_ROOT"""
+"""toml_conformance.py TOML2JSON SOURCE_ROOT: runs the official TOML 1.0 suite.
+
+The suite (toml-lang/toml-test) is not part of this tree. CORDON_TOML_TEST names the
+directory that it is in, by default shared/data/toml-test beside the checkout.
+"""
 import json
 import os
 import pathlib
@@ -31,11 +33,11 @@ def check_invalid(peer, path):
 
 def main():
     program, root = sys.argv[1], pathlib.Path(sys.argv[2])
-    shared = pathlib.Path(os.environ.get("CORDON_SHARED") or root.resolve().parent / "shared")
-    suite = shared / "data" / "toml-test"
+    beside = root.resolve().parent / "shared/data/toml-test"
+    suite = pathlib.Path(os.environ.get("CORDON_TOML_TEST") or beside)
     listed = suite / "files-toml-1.0.0"
     if not listed.is_file():
-        print(f"1..0 # SKIP the toml-test suite is not at {suite}")
+        print(f"1..0 # SKIP no toml-test suite at {suite}; CORDON_TOML_TEST says where it is")
         return 0
     peer = Peer(program)
     failures = 0
