@@ -109,6 +109,52 @@ static void print_verdict(struct page *p, const struct net_verdict *v, size_t wi
 	page_line(p);
 }
 
+/* A rule that had a say and is for some ports only, where the question named none; or NULL. */
+static const struct net_rule *find_port_rule(const struct why_host *y, size_t at)
+{
+	const struct net_rule *rule = y->trace.items[at].rule;
+
+	return !y->port && rule && rule->domain.port_first > 0 ? rule : NULL;
+}
+
+/* The answer is for all ports at once; for one of them it may be another. */
+static void print_ports(struct page *p, const struct why_host *y)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < y->trace.count; i++) {
+		const struct net_rule *rule = find_port_rule(y, i);
+
+		if (!rule)
+			continue;
+		page_text(p,
+			  count++ ? ", " : "       on all ports; some have rules of their own: ");
+		page_text(p, rule->is_allow ? "allow " : "deny ");
+		page_str(p, rule->domain.text);
+	}
+	if (count)
+		page_line(p);
+}
+
+static void json_ports(struct json_writer *w, const struct why_host *y)
+{
+	json_key(w, "ports");
+	json_begin_array(w);
+	for (size_t i = 0; i < y->trace.count; i++) {
+		const struct net_rule *rule = find_port_rule(y, i);
+
+		if (!rule)
+			continue;
+		json_begin_object(w);
+		json_int(w, "first", rule->domain.port_first);
+		json_int(w, "last", rule->domain.port_last);
+		json_text(w, "decision", rule->is_allow ? "allow" : "deny");
+		json_str(w, "pattern", rule->domain.text);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
 static void print_text(struct page *p, const void *data)
 {
 	const struct why_host *y = data;
@@ -125,6 +171,7 @@ static void print_text(struct page *p, const void *data)
 	if (y->port)
 		page_printf(p, " port %u", (unsigned)y->port);
 	page_line(p);
+	print_ports(p, y);
 	for (size_t i = 0; i < y->trace.count; i++)
 		width = MAX_OF(width, utf8_shown_width(verdict_label(&y->trace.items[i])));
 	page_style(p, STYLE_TITLE, "\ndecided by\n");
@@ -175,6 +222,7 @@ static void print_json(struct json_writer *w, const void *data)
 	else
 		json_add_null(w);
 	json_text(w, "decision", decision_name(y->verdict.decision));
+	json_ports(w, y);
 	json_str(w, "profile", y->policy->policy->profile->name);
 	json_key(w, "rule");
 	json_verdict(w, y, &y->verdict);

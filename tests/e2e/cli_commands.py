@@ -597,6 +597,22 @@ def output_that_can_not_be_written_is_an_error(w: World):
 
 
 @case
+def a_host_without_a_port_is_told_which_ports_differ(w: World):
+    w.write_config('default_permissions = "p"\n[permissions.p.network]\nenabled = true\n'
+                   'domains = { "*" = "allow", "example.com:80" = "deny", '
+                   '"example.com:8000-8010" = "allow", "example.org:1" = "deny" }\n')
+    found = w.ok("why", "--json", "example.com").json
+    assert found["decision"] == "deny" and found["port"] is None
+    assert sorted((p["first"], p["last"], p["decision"]) for p in found["ports"]) == [
+        (80, 80, "deny"), (8000, 8010, "allow")], found["ports"]
+    text = w.ok("why", "example.com").out
+    assert "some have rules of their own: deny example.com:80, allow example.com:8000-8010" in text
+    for host in ("example.com:443", "www.example.com"):
+        assert w.ok("why", "--json", host).json["ports"] == []
+        assert "rules of their own" not in w.ok("why", host).out
+
+
+@case
 def the_hint_to_trust_a_project_can_be_pasted(w: World):
     w.write_config('default_permissions = ":workspace"\n')
     repo = w.top / 'odd "name" \\ \u202e\t'
