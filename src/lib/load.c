@@ -9,11 +9,7 @@ struct policy *load_compile(struct arena *a, const struct config *config,
 			    const struct profile_doc *doc, const project_list *projects,
 			    struct err *e)
 {
-	static const struct fs_entry no_entry;
-	struct project no_project = { .dir = STR_EMPTY };
-
-	return policy_compile(a, config, doc, projects->count ? projects->items : &no_project,
-			      projects->count, &no_entry, 0, e);
+	return policy_compile(a, config, doc, projects->items, projects->count, NULL, 0, e);
 }
 
 static int add_note(struct cordon_policy *p, struct arena *a, struct note note, struct err *e)

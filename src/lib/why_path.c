@@ -70,15 +70,6 @@ static enum access other_answer(enum access access, uint32_t ask)
 	return ACCESS_READ;
 }
 
-/* The same words may come from several layers or roots; once is enough. */
-static bool is_told(const struct why_path *y, size_t at)
-{
-	for (size_t i = 0; i < at; i++)
-		if (y->trace.items[i] == y->trace.items[at])
-			return true;
-	return false;
-}
-
 static const char *answer_text(const struct why_path *y)
 {
 	if (y->verdict.access == ACCESS_DENY)
@@ -133,7 +124,7 @@ static void print_rules(struct page *p, const struct why_path *y)
 	page_text(p, "  ");
 	page_rule(p, y->verdict.rule, width);
 	for (size_t i = 0; i < y->trace.count; i++) {
-		if (y->trace.items[i] == y->verdict.rule || is_told(y, i))
+		if (y->trace.items[i] == y->verdict.rule)
 			continue;
 		if (!has_lost)
 			page_style(p, STYLE_TITLE, "over\n");
@@ -199,7 +190,7 @@ static void print_json(struct json_writer *w, const void *data)
 	json_key(w, "lost");
 	json_begin_array(w);
 	for (size_t i = 0; i < y->trace.count; i++)
-		if (y->trace.items[i] != y->verdict.rule && !is_told(y, i))
+		if (y->trace.items[i] != y->verdict.rule)
 			json_rule(w, plan, y->trace.items[i]);
 	json_end_array(w);
 	json_flip(w, flip, access_name(wanted));
