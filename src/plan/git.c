@@ -55,6 +55,29 @@ int git_is_dir(struct builder *b, struct str path, bool *out, struct err *e)
 }
 
 /*
+ * Whether `path`, a directory, has anything of a git directory.
+ *
+ * SECURITY: to look for what git itself asks for is not enough. Where commits are
+ * allowed all of that but `config` and `hooks` can be moved away in one run, and
+ * back in the next, in which `config` and `hooks` would then be open.
+ */
+static int has_parts(struct builder *b, struct str path, bool *out, struct err *e)
+{
+	static const char *const parts[] = { "HEAD",  "config",	   "objects", "refs",
+					     "hooks", "commondir", "gitdir" };
+	enum host_type type = HOST_MISSING;
+
+	for (size_t i = 0; type == HOST_MISSING && i < COUNT_OF(parts); i++) {
+		int r = look_below(b, path, str_of(parts[i]), &type, e);
+
+		if (r < 0)
+			return r;
+	}
+	*out = type != HOST_MISSING;
+	return 0;
+}
+
+/*
  * Where `text`, as git wrote it, leads from `base`, as the kernel would go.
  * `*leads` is false when it can't lead anywhere.
  */
@@ -195,27 +218,47 @@ static int visit_pointer(struct git_scan *s, struct str worktree, struct str roo
 			    SHOWN(worktree));
 }
 
+/* The directory that `text` names strictly below `dir`; `*is_there` is false when there is none. */
+static int find_below(struct git_scan *s, struct str dir, struct str text, struct str *out,
+		      bool *is_there, struct err *e)
+{
+	struct canon at;
+	int r;
+
+	*is_there = false;
+	if (path_is_absolute(text))
+		return 0;
+	r = follow(s, dir, text, true, &at, is_there, e);
+	*is_there = *is_there && at.type == HOST_DIR && path_is_under(at.path, dir) &&
+		    !str_eq(at.path, dir);
+	if (r == 0 && *is_there)
+		*out = at.path;
+	return r;
+}
+
+static int add_submodule(struct git_scan *s, struct str worktree, struct str text, struct err *e)
+{
+	struct str path;
+	bool is_there;
+	int r = find_below(s, worktree, text, &path, &is_there, e);
+
+	return r < 0 || !is_there ? r : add_worktree(s, path, e);
+}
+
 struct modules_arg {
 	struct git_scan *s;
 	struct str worktree;
 };
 
-static int add_submodule(void *arg, const struct git_setting *setting, struct err *e)
+static int visit_modules_setting(void *arg, const struct git_setting *setting, struct err *e)
 {
 	const struct modules_arg *m = arg;
 	struct git_setting plain = *setting;
-	struct canon at;
-	bool leads;
-	int r;
 
 	plain.subsection = STR_EMPTY; /* of any name */
-	if (!git_setting_is(&plain, "submodule", "path") || path_is_absolute(setting->value))
+	if (!git_setting_is(&plain, "submodule", "path"))
 		return 0;
-	r = follow(m->s, m->worktree, setting->value, true, &at, &leads, e);
-	if (r < 0 || !leads || at.type != HOST_DIR || !path_is_under(at.path, m->worktree) ||
-	    str_eq(at.path, m->worktree))
-		return r;
-	return add_worktree(m->s, at.path, e);
+	return add_submodule(m->s, m->worktree, setting->value, e);
 }
 
 static int visit_modules_file(struct git_scan *s, struct str worktree, struct err *e)
@@ -228,7 +271,7 @@ static int visit_modules_file(struct git_scan *s, struct str worktree, struct er
 
 	if (r < 0 || !is_there)
 		return r;
-	return git_config_each(&scratch, buf_str(&text), add_submodule, &arg, e);
+	return git_config_each(&scratch, buf_str(&text), visit_modules_setting, &arg, e);
 }
 
 /* What `.git` of `worktree` is, and what it leads to. */
@@ -283,6 +326,11 @@ static int visit_worktree(struct git_scan *s, struct str worktree, struct err *e
 	if (r == 0)
 		r = is_root ? visit_root(s, worktree, target.type, is_git_dir, e)
 			    : git_protect_pointer(s, worktree, own, is_git_dir, e);
+	if (r < 0)
+		return r;
+	/* One that git would not take now is protected whole; but it leads to others. */
+	if (!is_git_dir && target.type == HOST_DIR)
+		r = has_parts(s->b, target.path, &is_git_dir, e);
 	if (r < 0)
 		return r;
 	if (is_git_dir)
@@ -367,17 +415,63 @@ static int visit_setting(void *arg, const struct git_setting *setting, struct er
 	return learn_worktree(c->s, c->number, at.path, e);
 }
 
-static int visit_config(struct git_scan *s, size_t number, const char *name, struct err *e)
+/*
+ * A submodule that was registered, [submodule "NAME"]: its git directory is
+ * modules/NAME, its path NAME unless .gitmodules says otherwise.
+ *
+ * SECURITY: the sandbox may change .gitmodules, but not the configuration.
+ */
+static int visit_name(void *arg, const struct git_setting *setting, struct err *e)
+{
+	const struct config_arg *c = arg;
+	const struct git_dir *dir = &c->s->dirs.items[c->number].dir;
+	struct str worktree = dir->worktree;
+	struct str modules, path;
+	struct canon at;
+	bool is_there;
+	int r;
+
+	if (!git_setting_is_of(setting, "submodule") || setting->subsection.len == 0)
+		return 0;
+	r = follow(c->s, dir->path, STR("modules"), true, &at, &is_there, e);
+	modules = r == 0 && is_there ? at.path : STR_EMPTY;
+	is_there = false;
+	if (r == 0 && modules.len > 0)
+		r = find_below(c->s, modules, setting->subsection, &path, &is_there, e);
+	if (r == 0 && is_there)
+		r = add_dir(c->s, path, STR_EMPTY, STR_EMPTY, e);
+	if (r < 0 || worktree.len == 0)
+		return r;
+	return add_submodule(c->s, worktree, setting->subsection, e);
+}
+
+/* The configuration in `dir`, on behalf of the git directory with that number. */
+static int visit_config(struct config_arg arg, struct str dir, const char *name,
+			int (*each)(void *arg, const struct git_setting *s, struct err *e),
+			struct err *e)
 {
 	scoped_arena scratch = ARENA_INIT((size_t)8 << 20);
 	scoped_buf text = BUF_INIT(GIT_MAX_CONFIG_BYTES);
-	struct config_arg arg = { s, number };
 	bool is_there;
-	int r = read_below(s, s->dirs.items[number].dir.path, name, &text, &is_there, e);
+	int r = read_below(arg.s, dir, name, &text, &is_there, e);
 
 	if (r < 0 || !is_there)
 		return r;
-	return git_config_each(&scratch, buf_str(&text), visit_setting, &arg, e);
+	return git_config_each(&scratch, buf_str(&text), each, &arg, e);
+}
+
+/* First where the worktree is, then the submodules, which are found from there. */
+static int visit_configs(struct git_scan *s, size_t number, struct err *e)
+{
+	const struct git_dir dir = s->dirs.items[number].dir;
+	struct config_arg arg = { s, number };
+	int r = visit_config(arg, dir.path, "config", visit_setting, e);
+
+	if (r == 0)
+		r = visit_config(arg, dir.path, "config.worktree", visit_setting, e);
+	if (r == 0)
+		r = visit_config(arg, dir.path, "config.worktree", visit_name, e);
+	return r < 0 ? r : visit_config(arg, dir.common_dir, "config", visit_name, e);
 }
 
 struct listing {
@@ -428,33 +522,66 @@ static int list_dirs(struct git_scan *s, struct listing *l, struct err *e)
 	return 0;
 }
 
-/* Names of submodules may hold slashes: what has no HEAD may have git directories below. */
-static int visit_modules(struct git_scan *s, struct str dir, int depth, struct err *e)
+/*
+ * What is in a git directory, and no place for another: logs/ looks like one. The
+ * submodule "a/logs/b" visit_name() finds, and visit_dir() visits modules/ and worktrees/.
+ */
+static bool is_inner_name(struct str name)
+{
+	static const char *const inner[] = { "objects", "refs", "logs",	   "hooks",
+					     "info",	"lfs",	"modules", "worktrees" };
+
+	for (size_t i = 0; i < COUNT_OF(inner); i++)
+		if (str_is(name, inner[i]))
+			return true;
+	return false;
+}
+
+static int visit_modules(struct git_scan *s, struct str dir, bool is_git_dir, int depth,
+			 struct err *e);
+
+/*
+ * Names of submodules may hold slashes, so each directory may have git
+ * directories below.
+ *
+ * SECURITY: also one that is a git directory itself, or whoever makes it look
+ * like one hides those below it.
+ */
+static int visit_module(struct git_scan *s, struct str dir, struct str name, int depth,
+			struct err *e)
+{
+	bool is_git_dir = false;
+	struct canon at;
+	bool leads;
+	int r = follow(s, dir, name, true, &at, &leads, e);
+
+	if (r < 0 || !leads || at.type != HOST_DIR)
+		return r;
+	r = has_parts(s->b, at.path, &is_git_dir, e);
+	if (r == 0 && is_git_dir)
+		r = add_dir(s, at.path, STR_EMPTY, STR_EMPTY, e);
+	/* What a link leads to here is visited where it lies. */
+	if (r < 0 || !str_eq(path_parent(at.path), dir) || !str_eq(path_name(at.path), name))
+		return r;
+	if (depth == GIT_MAX_DEPTH)
+		return FAIL(e, ERR_LIMIT,
+			    "directories more than %d deep in %s: git directories below would not "
+			    "be protected",
+			    GIT_MAX_DEPTH, SHOWN(dir));
+	return visit_modules(s, at.path, is_git_dir, depth + 1, e);
+}
+
+static int visit_modules(struct git_scan *s, struct str dir, bool is_git_dir, int depth,
+			 struct err *e)
 {
 	struct listing l = { .a = s->b->a, .dir = dir };
 	int r = list_dirs(s, &l, e);
 
 	for (size_t i = 0; r == 0 && i < l.names.count; i++) {
-		enum host_type head = HOST_MISSING;
-		struct canon at;
-		bool leads;
+		struct str name = l.names.items[i];
 
-		r = follow(s, dir, l.names.items[i], true, &at, &leads, e);
-		if (r < 0 || !leads || at.type != HOST_DIR)
-			continue;
-		r = look_below(s->b, at.path, STR("HEAD"), &head, e);
-		if (r < 0)
-			break;
-		if (head != HOST_MISSING) {
-			r = add_dir(s, at.path, STR_EMPTY, STR_EMPTY, e);
-		} else if (path_is_under(at.path, dir)) {
-			if (depth == GIT_MAX_DEPTH)
-				return FAIL(e, ERR_LIMIT,
-					    "directories more than %d deep in %s: git "
-					    "directories below would not be protected",
-					    GIT_MAX_DEPTH, SHOWN(dir));
-			r = visit_modules(s, at.path, depth + 1, e);
-		}
+		if (!is_git_dir || !is_inner_name(name))
+			r = visit_module(s, dir, name, depth, e);
 	}
 	return r;
 }
@@ -478,23 +605,21 @@ static int visit_linked(struct git_scan *s, struct str dir, struct err *e)
 static int visit_dir(struct git_scan *s, size_t number, struct err *e)
 {
 	struct str dir = s->dirs.items[number].dir.path;
-	struct str modules = STR_EMPTY;
-	struct str linked = STR_EMPTY;
+	struct canon at;
+	bool leads = false;
 	int r = visit_common(s, number, e);
 
 	if (r == 0)
 		r = visit_gitdir(s, number, e);
 	if (r == 0)
-		r = visit_config(s, number, "config", e);
+		r = visit_configs(s, number, e);
 	if (r == 0)
-		r = visit_config(s, number, "config.worktree", e);
+		r = follow(s, dir, STR("modules"), true, &at, &leads, e);
+	if (r == 0 && leads)
+		r = visit_modules(s, at.path, false, 1, e);
 	if (r == 0)
-		r = path_join(s->b->a, dir, STR("modules"), &modules, e);
-	if (r == 0)
-		r = visit_modules(s, modules, 1, e);
-	if (r == 0)
-		r = path_join(s->b->a, dir, STR("worktrees"), &linked, e);
-	return r < 0 ? r : visit_linked(s, linked, e);
+		r = follow(s, dir, STR("worktrees"), true, &at, &leads, e);
+	return r < 0 || !leads ? r : visit_linked(s, at.path, e);
 }
 
 /* ---- The pass ----------------------------------------------------------- */

@@ -6,8 +6,8 @@
  * Two queues feed each other. A *worktree* has a `.git` (a directory, a link, or
  * a pointer file) that leads to a git directory, and a .gitmodules that names
  * more worktrees. A *git directory* has a common directory, and names the
- * worktrees of its own, of its submodules (modules/) and those linked to it
- * (worktrees/). Each is visited once, so loops end; and there are limits, all
+ * worktrees of its own, of its submodules (modules/, and the names in its
+ * configuration) and those linked to it (worktrees/). Each is visited once, so loops end; and there are limits, all
  * of them errors: what was not looked at would not be protected.
  */
 #pragma once

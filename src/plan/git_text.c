@@ -36,6 +36,11 @@ static bool is_same_word(struct str a, const char *lower)
 	return true;
 }
 
+bool git_setting_is_of(const struct git_setting *s, const char *section)
+{
+	return is_same_word(s->section, section);
+}
+
 bool git_setting_is(const struct git_setting *s, const char *section, const char *name)
 {
 	return s->subsection.len == 0 && is_same_word(s->section, section) &&

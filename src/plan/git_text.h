@@ -27,6 +27,9 @@ struct git_setting {
 /* Whether it is `section`.`name`, in whatever case, with no subsection. */
 bool git_setting_is(const struct git_setting *s, const char *section, const char *name) NONNULL;
 
+/* Whether it is in `section`, in whatever case, with any subsection or none. */
+bool git_setting_is_of(const struct git_setting *s, const char *section) NONNULL;
+
 /*
  * Calls `each` for every setting of a configuration file, in order; stops when
  * it returns non-zero, and returns that; the texts are good until it returns.

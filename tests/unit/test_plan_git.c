@@ -562,7 +562,7 @@ TEST(denies_inside_a_raised_git_directory_stay)
 	CHECK_INT(world_access(&w, "/main/.git/index"), ACCESS_WRITE);
 }
 
-/* ---- What is closed ----------------------------------------------------- */
+/* ---- What one run may change to open the next ---------------------------- */
 
 #define SUBMODULE                                                                 \
 	GIT_DIR("/repo/.git")                                                     \
@@ -570,6 +570,120 @@ TEST(denies_inside_a_raised_git_directory_stay)
 	"f /repo/.git/modules/sub/config = [core]\\nworktree = ../../../sub\\n\n" \
 	"f /repo/sub/.git = gitdir: ../.git/modules/sub\\n\n"                     \
 	"f /repo/.gitmodules = [submodule \"sub\"]\\npath = sub\\n\n"
+
+#define SUBMODULES                                                                                \
+	SUBMODULE GIT_DIR("/repo/.git/modules/a/b") GIT_DIR("/repo/.git/modules/c/logs/d")        \
+		GIT_DIR("/repo/old/.git") "f /repo/.git/config = [submodule \"old\"]\\nactive = " \
+					  "true\\nurl = u\\n"                                     \
+					  "[submodule \"c/logs/d\"]\\nurl = v\\n[submodule "      \
+					  "\"../../x\"]\\nurl = w\\n\n"                           \
+					  "f /repo/.gitmodules = [submodule \"old\"]\\npath = "   \
+					  "old\\n\nd /repo/x\n"
+
+static void check_submodules(const struct world *w)
+{
+	check_parts(w, "/repo/.git/modules/sub");
+	check_parts(w, "/repo/.git/modules/a/b");
+	check_parts(w, "/repo/.git/modules/c/logs/d");
+	CHECK_INT(world_access(w, "/repo/sub/.git"), ACCESS_READ);
+	CHECK_INT(world_access(w, "/repo/old/.git/config"), ACCESS_READ);
+	CHECK_INT(world_access(w, "/repo/sub/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(w, "/repo/x/.git"), ACCESS_WRITE);
+}
+
+TEST(nothing_that_commit_leaves_writable_opens_the_next_run)
+{
+	static const struct {
+		const char *gone, *made;
+	} changes[] = {
+		{ "/repo/.git/modules/sub/HEAD", "f /repo/.git/modules/sub/H\n" },
+		{ "/repo/.git/modules/sub/refs", "d /repo/.git/modules/sub/r\n" },
+		{ "/repo/.git/modules/a/HEAD", "f /repo/.git/modules/a/HEAD = x\\n\n" },
+		{ "/repo/.git/modules/a/x", GIT_DIR("/repo/.git/modules/a") },
+		{ "/repo/.git/modules/c/x", GIT_DIR("/repo/.git/modules/c") },
+		{ "/repo/.git/modules/c/x", "f /repo/.git/modules/c/logs/HEAD\n" },
+		{ "/repo/.gitmodules", "f /repo/gm\n" },
+		{ "/repo/.gitmodules", "o /repo/.gitmodules\n" },
+		{ "/repo/.gitmodules", "d /repo/.gitmodules\n" },
+		{ "/repo/.gitmodules", "l /repo/.gitmodules -> .gitmodules\n" },
+		{ "/repo/.gitmodules", "f /repo/.gitmodules = [submodule\\n\\0\n" },
+		{ "/repo/.git/modules/x", "l /repo/.git/modules/x -> .\n" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(changes); i++) {
+		scoped_world w;
+
+		world_init(&w, SUBMODULES, "/repo");
+		REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+		check_submodules(&w);
+		fake_host_remove(&w.host, changes[i].gone);
+		fake_host_add(&w.host, changes[i].made);
+		REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+		check_submodules(&w);
+	}
+}
+
+TEST(a_git_directory_that_git_would_not_take_still_leads_to_others)
+{
+	scoped_world w;
+
+	world_init(&w, SUBMODULES, "/repo");
+	fake_host_remove(&w.host, "/repo/.git/HEAD");
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+	CHECK_INT(world_access(&w, "/repo/.git/index"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/sub/.git"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/old/.git/config"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/x"), ACCESS_WRITE);
+}
+
+TEST(what_a_run_makes_below_modules_is_capped_in_the_next)
+{
+	static const char *const made[] = { "HEAD",    "config",    "objects/x", "refs/x",
+					    "hooks/x", "commondir", "gitdir" };
+
+	for (size_t i = 0; i < COUNT_OF(made); i++) {
+		char line[128];
+		scoped_world w;
+
+		world_init(&w, GIT_DIR("/repo/.git"), "/repo");
+		REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+		CHECK_INT(world_access(&w, "/repo/.git/modules/n/config"), ACCESS_WRITE);
+		snprintf(line, sizeof(line), "f /repo/.git/modules/n/%s\n", made[i]);
+		fake_host_add(&w.host, line);
+		REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+		check_parts(&w, "/repo/.git/modules/n");
+	}
+}
+
+TEST(modules_behind_a_link_are_found)
+{
+	scoped_world w;
+
+	world_init(&w, SUBMODULE, "/repo");
+	fake_host_remove(&w.host, "/repo/.git/modules");
+	fake_host_add(&w.host, "l /repo/.git/modules -> ../m\n" GIT_DIR(
+				       "/repo/m/sub") "f /repo/m/sub/config = [core]\\nworktree "
+						      "= ../../sub\\n\n");
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+	check_parts(&w, "/repo/m/sub");
+	CHECK_INT(world_access(&w, "/repo/sub/.git"), ACCESS_READ);
+}
+
+TEST(submodules_of_a_linked_worktree_are_found_by_the_shared_configuration)
+{
+	scoped_world w;
+
+	world_init(&w,
+		   GIT_DIR("/main/.git") LINKED("/main/.git", "wt", "/wt") GIT_DIR(
+			   "/wt/old/.git") "f /main/.git/config = [submodule \"old\"]\\nurl = "
+					   "u\\n\n",
+		   "/wt");
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+	CHECK_INT(world_access(&w, "/wt/old/.git/config"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/wt/old/x"), ACCESS_WRITE);
+}
+
+/* ---- What is closed ----------------------------------------------------- */
 
 /* In an earlier run the command may have closed what it may write, to open it in this one. */
 TEST(what_the_user_could_open_does_not_hide_a_repository)
