@@ -30,6 +30,7 @@ complete -c cordon -n "__fish_seen_subcommand_from why" -l path -d 'it is a path
 complete -c cordon -n "__fish_seen_subcommand_from why" -l host -d 'it is a host'
 complete -c cordon -n "__fish_seen_subcommand_from explain" -l platform -x -a 'linux landlock macos seatbelt windows' -d 'for another system'
 complete -c cordon -n "__fish_seen_subcommand_from check" -l syntax-only -d 'judge only whether the file is TOML'
+complete -c cordon -n "__fish_seen_subcommand_from check" -a '-' -d 'the standard input'
 complete -c cordon -n "__fish_seen_subcommand_from init" -l force -d 'replace an existing file'
 complete -c cordon -n "__fish_seen_subcommand_from $output" -l json -d 'print JSON'
 complete -c cordon -n "__fish_seen_subcommand_from $output" -s q -l quiet -d 'print the bare answer'

@@ -49,7 +49,8 @@ _cordon() {
 			;;
 		check)
 			_arguments $always $policy $output \
-				'--syntax-only[judge only whether the file is TOML]' '1:file:_files'
+				'--syntax-only[judge only whether the file is TOML]' \
+				'1:file, or - for the standard input:_files'
 			;;
 		profiles)
 			_arguments $always $policy $output '1:profile:_cordon_profiles'

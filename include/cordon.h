@@ -255,7 +255,8 @@ CORDON_API int cordon_profiles(const struct cordon_load_options *options, const 
 			       cordon_report **report, cordon_error **error);
 
 /*
- * Checks the configuration and every profile in it. What is wrong with it, files
+ * Checks the configuration and every profile in it. Here, and for no other call,
+ * the config_file "-" is the standard input. What is wrong with it, files
  * that can't be read included, is in the report; warnings too, and on_warning is
  * not called. The call itself fails only when it can't tell where to look
  * (CORDON_E_SYS, _LIMIT: the directory, $HOME, …), and for _ARGUMENT, _NOMEM.
@@ -264,7 +265,7 @@ CORDON_API int cordon_check(const struct cordon_load_options *options, cordon_re
 			    cordon_error **error);
 
 /*
- * Whether `file` is TOML 1.0; what is wrong with it is the error.
+ * Whether `file` ("-": the standard input) is TOML 1.0; what is wrong is the error.
  * CORDON_E_SYNTAX, _LIMIT, _NOTFOUND, _POLICY (no regular file), _SYS, _ARGUMENT, _NOMEM.
  */
 CORDON_API int cordon_check_syntax(const char *file, cordon_report **report, cordon_error **error);

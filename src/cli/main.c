@@ -11,7 +11,8 @@ const struct command commands[] = {
 	  OPT_BIT(OPT_FORCE) | OPTS_OUTPUT, 1 },
 	{ "check", cmd_check, "say what is wrong with a configuration", "[FILE]",
 	  "Checks every layer of the configuration and every profile in it, and lists the\n"
-	  "errors and warnings. FILE is read in place of your own configuration.",
+	  "errors and warnings. FILE is read in place of your own configuration; '-' is the\n"
+	  "standard input.",
 	  OPTS_POLICY | OPTS_OUTPUT | OPT_BIT(OPT_SYNTAX_ONLY), 1 },
 	{ "profiles", cmd_profiles, "list the profiles, or show one", "[NAME]",
 	  "Lists the profiles that there are. With NAME, shows what that profile amounts to\n"

@@ -296,7 +296,9 @@ static int run_check(cordon_report *report, const struct cordon_load_options *op
 		     struct err *e)
 {
 	scoped_arena texts = ARENA_INIT(TEXTS_MAX_BYTES);
-	struct inputs in = { .a = &report->arena, .texts = &texts, .options = options };
+	struct inputs in = {
+		.a = &report->arena, .texts = &texts, .options = options, .may_read_input = true
+	};
 	struct check *c = ARENA_NEW(&report->arena, struct check, e);
 
 	if (!c)

@@ -145,6 +145,15 @@ static int read_source(struct inputs *in, struct str path, struct source *out, s
 	return 0;
 }
 
+int inputs_read_stdin(struct arena *texts, struct source *out, struct err *e)
+{
+	if (os_read_input(texts, CONFIG_MAX_BYTES, &out->text, e) < 0)
+		return err_result(e);
+	out->file = "<stdin>";
+	out->is_present = true;
+	return 0;
+}
+
 static int read_user_layer(struct inputs *in, struct err *e)
 {
 	const char *file = in->options->config_file;
@@ -153,6 +162,9 @@ static int read_user_layer(struct inputs *in, struct err *e)
 		in->user_file = in->default_user_file;
 		return in->user_file.len ? read_source(in, in->user_file, &in->config.user, e) : 0;
 	}
+	/* It is only judged, never enforced; so there is no file to protect. */
+	if (in->may_read_input && strcmp(file, "-") == 0)
+		return inputs_read_stdin(in->texts, &in->config.user, e);
 	if (read_source(in, str_of(file), &in->config.user, e) < 0)
 		return err_result(e);
 	if (!in->config.user.is_present)

@@ -45,6 +45,7 @@ struct inputs {
 	struct arena *a;
 	struct arena *texts; /* of the files; may go once the policy is compiled */
 	const struct cordon_load_options *options;
+	bool may_read_input; /* whether "-" as the user's file is the standard input */
 	const char *const *environment;
 	struct places places; /* without roots */
 	struct config_inputs config;
@@ -78,6 +79,9 @@ typedef VEC(struct own_file) own_list;
 
 /* Cordon's own files (P25). */
 int inputs_own_files(const struct inputs *in, own_list *own, struct err *e) MUST_CHECK NONNULL;
+
+/* A configuration from the standard input, named so in messages. */
+int inputs_read_stdin(struct arena *texts, struct source *out, struct err *e) MUST_CHECK NONNULL;
 
 /* A path from the command line, as the kernel would find it, its last component aside. */
 int inputs_absolute(struct arena *a, const char *path, struct str *out, struct err *e)

@@ -23,23 +23,33 @@ static void print_json(struct json_writer *w, const void *data)
 	json_end_object(w);
 }
 
-static int judge(cordon_report *report, const char *file, struct err *e)
+static int read_file(struct arena *shown_in, struct arena *texts, const char *file,
+		     struct source *out, struct err *e)
 {
-	scoped_arena a = ARENA_INIT(POLICY_MAX_BYTES);
 	scoped_buf shown = BUF_INIT(64 << 10);
-	struct str text = STR_EMPTY;
-	struct str name;
 	struct os_seen seen = { .is_there = false };
+	struct str name;
 
 	utf8_add_shown(&shown, str_of(file));
-	if (buf_check(&shown, e) < 0 || arena_copy(&report->arena, buf_str(&shown), &name, e) < 0 ||
-	    os_read_file(&a, str_of(file), CONFIG_MAX_BYTES, &text, &seen, e) < 0)
+	if (buf_check(&shown, e) < 0 || arena_copy(shown_in, buf_str(&shown), &name, e) < 0 ||
+	    os_read_file(texts, str_of(file), CONFIG_MAX_BYTES, &out->text, &seen, e) < 0)
 		return err_result(e);
 	if (!seen.is_there)
 		return FAIL(e, ERR_NOTFOUND, "there is no file '%s'", name.p);
-	if (!toml_parse(&a, name.p, text, e))
+	out->file = name.p;
+	return 0;
+}
+
+static int judge(cordon_report *report, const char *file, struct err *e)
+{
+	scoped_arena a = ARENA_INIT(POLICY_MAX_BYTES);
+	struct source source = { .text = STR_EMPTY };
+	int r = strcmp(file, "-") == 0 ? inputs_read_stdin(&a, &source, e)
+				       : read_file(&report->arena, &a, file, &source, e);
+
+	if (r < 0 || !toml_parse(&a, source.file, source.text, e))
 		return err_result(e);
-	report->data = name.p;
+	report->data = source.file;
 	report->print_text = print_text;
 	report->print_json = print_json;
 	return 0;

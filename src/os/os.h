@@ -76,6 +76,13 @@ int os_read_file(struct arena *a, struct str path, size_t max_bytes, struct str 
 int os_read_file_beneath(struct arena *a, struct str dir, struct str below, size_t max_bytes,
 			 struct str *out, struct os_seen *seen, struct err *e) MUST_CHECK NONNULL;
 
+/*
+ * All that the standard input gives until it ends, whatever it is; this may wait.
+ * ERR_LIMIT over `max_bytes`, ERR_SYS.
+ */
+int os_read_input(struct arena *a, size_t max_bytes, struct str *out, struct err *e)
+	MUST_CHECK NONNULL;
+
 /* ---- Making files -------------------------------------------------------- */
 
 /*

@@ -612,6 +612,33 @@ def a_host_without_a_port_is_told_which_ports_differ(w: World):
         assert "rules of their own" not in w.ok("why", host).out
 
 
+def run_with_input(w, text, *args):
+    done = subprocess.run([PROGRAM, *args], cwd=w.repo, env=w.env, input=text, timeout=20,
+                          capture_output=True, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+@case
+def check_reads_the_standard_input(w: World):
+    w.write_config("x = ")
+    good = b'default_permissions = "p"\n[permissions.p]\nextends = ":workspace"\n'
+    status, out, _ = run_with_input(w, good, "check", "-")
+    assert status == 0 and "'p' is in force" in out and "<stdin>" in out, out
+    status, out, _ = run_with_input(w, good + b"[x]\n", "check", "-")
+    assert status == 125 and "<stdin>:4:2" in out, out
+    status, out, _ = run_with_input(w, b"a = 1\n" + b"#" * 70000, "check", "--syntax-only", "-")
+    assert status == 0 and out == "ok: <stdin> is TOML 1.0\n", out
+    status, _, err = run_with_input(w, b"a = \n", "check", "--syntax-only", "-")
+    assert status == 125 and "<stdin>:1:5" in err, err
+    status, out, err = run_with_input(w, b"#" * (17 << 20), "check", "--syntax-only", "-")
+    assert status == 125 and "limit" in err, err
+    assert run_with_input(w, b"", "check", "-")[0] == 0
+    for args in (["check", "--config-file", "-"], ["why", "x", "--config-file", "-"],
+                 ["explain", "--config-file=-"], ["profiles", "--config-file", "-"]):
+        status, _, err = run_with_input(w, good, *args)
+        assert status == 125 and "only 'cordon check -'" in err, (args, err)
+
+
 @case
 def the_hint_to_trust_a_project_can_be_pasted(w: World):
     w.write_config('default_permissions = ":workspace"\n')

@@ -235,3 +235,25 @@ int os_read_file_beneath(struct arena *a, struct str dir, struct str below, size
 		return err_result(e);
 	return 0;
 }
+
+int os_read_input(struct arena *a, size_t max_bytes, struct str *out, struct err *e)
+{
+	scoped_buf text = BUF_INIT(max_bytes);
+	char block[16 << 10];
+
+	for (;;) {
+		ssize_t got = read_all(STDIN_FILENO, block, sizeof(block));
+
+		if (got < 0)
+			return FAIL_SYS(e, errno, "can't read the standard input");
+		buf_add(&text, (struct str){ block, (size_t)got });
+		if (text.failed == ERR_LIMIT)
+			return FAIL(e, ERR_LIMIT,
+				    "the standard input has more bytes than the limit of %zu",
+				    max_bytes);
+		if (buf_check(&text, e) < 0)
+			return err_result(e);
+		if ((size_t)got < sizeof(block))
+			return arena_copy(a, buf_str(&text), out, e);
+	}
+}
