@@ -7,10 +7,16 @@
  *	write, grant	left out: there is nothing to make writable
  *	read		kept where it narrows, below something writable; else left out
  * What a narrowing layer says is always kept: it can only lower the answer.
+ *
+ * SECURITY: an entry that opens something is followed through a link only where
+ * nobody in a sandbox can have made that link. Else a run could put one where an
+ * entry will look, and the next run would find its target writable. So entries of
+ * the profile that met links wait until all others are known; see judge_links().
  */
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/name_tree.h"
 #include "base/path.h"
 #include "plan/builder.h"
 #include "plan/index.h"
@@ -67,12 +73,14 @@ struct candidate {
 	met_links links;
 	uint32_t layer;
 	bool is_grant;
+	struct str steered_by; /* a link on the way that a sandbox could replace, or "" */
 };
 
 struct entries {
 	struct builder *b;
 	place_list places;		 /* of the entry at hand; one list, its memory used again */
-	VEC(struct candidate) undecided; /* missing reads of the profile */
+	VEC(struct candidate) linked;	 /* what opens something and was reached through links */
+	VEC(struct candidate) undecided; /* reads of the profile, missing or steered */
 };
 
 /*
@@ -133,6 +141,17 @@ static bool is_worth_a_note(const struct candidate *c)
 	return !(is_tmp ? is_built_in(entry) : c->place.is_optional);
 }
 
+static int leave_out_steered(struct builder *b, const struct candidate *c, struct err *e)
+{
+	return builder_note(
+		b, true, c->entry->origin, e,
+		"%s \"%.*s\" = \"%s\" is left out: it leads to %s through the link %s, "
+		"which lies below something writable, where a run could have put it; if "
+		"it is meant, name the target itself",
+		c->is_grant ? "the grant" : "the entry", STR_ARG(c->entry->key),
+		access_name(c->entry->access), SHOWN(c->canon.path), SHOWN(c->steered_by));
+}
+
 static int leave_out(struct builder *b, const struct candidate *c, struct err *e)
 {
 	const struct fs_entry *entry = c->entry;
@@ -160,20 +179,32 @@ static int leave_out_unknown(struct builder *b, const struct fs_entry *entry, st
 					   : "the home directory is not known; set HOME");
 }
 
-static int add_candidate(struct entries *x, const struct candidate *c, struct err *e)
+static int wait_undecided(struct entries *x, const struct candidate *c, struct err *e)
 {
-	const struct layer *layer = &x->b->plan->policy->layers.items[c->layer];
-	struct candidate *undecided;
+	struct candidate *undecided = VEC_PUSH(x->b->a, &x->undecided, e);
 
-	if (c->canon.type != HOST_MISSING || layer->kind != LAYER_PROFILE || c->place.matcher ||
-	    c->entry->access == ACCESS_DENY)
-		return add_rule(x->b, c, e);
-	if (c->is_grant || c->entry->access == ACCESS_WRITE)
-		return leave_out(x->b, c, e);
-	undecided = VEC_PUSH(x->b->a, &x->undecided, e);
 	if (!undecided)
 		return err_result(e);
 	*undecided = *c;
+	return 0;
+}
+
+static int add_candidate(struct entries *x, const struct candidate *c, struct err *e)
+{
+	const struct layer *layer = &x->b->plan->policy->layers.items[c->layer];
+	struct candidate *linked;
+
+	if (layer->kind != LAYER_PROFILE || c->place.matcher || c->entry->access == ACCESS_DENY)
+		return add_rule(x->b, c, e);
+	if (c->canon.type != HOST_MISSING && c->links.count == 0)
+		return add_rule(x->b, c, e);
+	if (c->canon.type == HOST_MISSING)
+		return c->is_grant || c->entry->access == ACCESS_WRITE ? leave_out(x->b, c, e)
+								       : wait_undecided(x, c, e);
+	linked = VEC_PUSH(x->b->a, &x->linked, e);
+	if (!linked)
+		return err_result(e);
+	*linked = *c;
 	return 0;
 }
 
@@ -216,23 +247,133 @@ static int add_entries(struct entries *x, const fs_entries *fs, uint32_t layer, 
 	return 0;
 }
 
-/* A missing read counts where the others would let it be written. */
+/* ---- Links that could lead anywhere ------------------------------------- */
+
+/* The paths that entries make writable, and those that grants do. */
+struct written {
+	struct name_node *by_entries, *by_grants;
+};
+
+static int add_written(struct builder *b, struct written *w, struct str path, bool is_grant,
+		       struct err *e)
+{
+	struct name_node **tree = is_grant ? &w->by_grants : &w->by_entries;
+	struct name_node *node;
+
+	if (name_tree_find(*tree, path))
+		return 0;
+	node = ARENA_NEW(b->a, struct name_node, e);
+	if (!node)
+		return err_result(e);
+	node->name = path;
+	name_tree_add(tree, node);
+	return 0;
+}
+
+/* Whether something on the way to `path`, or it, is in there. */
+static bool is_written(const struct written *w, struct str path, bool with_grants)
+{
+	for (;; path = path_parent(path)) {
+		if (name_tree_find(w->by_entries, path) ||
+		    (with_grants && name_tree_find(w->by_grants, path)))
+			return true;
+		if (path.len == 1)
+			return false;
+	}
+}
+
+/* A grant takes nothing away (P18), so what grants open counts only against grants. */
+static void find_steering(struct candidate *c, const struct written *w)
+{
+	for (size_t i = 0; i < c->links.count && c->steered_by.len == 0; i++)
+		if (is_written(w, path_parent(c->links.items[i].path), c->is_grant))
+			c->steered_by = c->links.items[i].path;
+}
+
+static int find_written(struct entries *x, struct written *w, struct err *e)
+{
+	const struct plan *p = x->b->plan;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < p->rules.count; i++) {
+		const struct rule *rule = &p->rules.items[i];
+
+		if (rule->layer == 0 && rule->access == ACCESS_WRITE)
+			r = add_written(x->b, w, rule->path, rule->kind == RULE_GRANT, e);
+	}
+	return r;
+}
+
+/*
+ * Which of the entries that met links are steered: some link lies below what is
+ * written. First against the entries that met none; then, all at once, against
+ * those and whatever is left of the ones judged. So the order does not matter, a
+ * steered one takes no other with it, and none is followed through a link that
+ * can be replaced in the end; of two that open each other's links both are left
+ * out.
+ *
+ * SECURITY: what counts is where something is opened, whatever a narrower entry
+ * says about the place of the link: a deny must never make another entry open
+ * more.
+ */
+static int judge_links(struct entries *x, struct err *e)
+{
+	struct written w = { NULL, NULL };
+	int r = find_written(x, &w, e);
+
+	for (size_t i = 0; r == 0 && i < x->linked.count; i++)
+		find_steering(&x->linked.items[i], &w);
+	for (size_t i = 0; r == 0 && i < x->linked.count; i++) {
+		const struct candidate *c = &x->linked.items[i];
+
+		if (c->steered_by.len == 0 && c->entry->access == ACCESS_WRITE)
+			r = add_written(x->b, &w, c->canon.path, c->is_grant, e);
+	}
+	for (size_t i = 0; r == 0 && i < x->linked.count; i++)
+		find_steering(&x->linked.items[i], &w);
+	return r;
+}
+
+static int add_linked(struct entries *x, struct err *e)
+{
+	int r = x->linked.count > 0 ? judge_links(x, e) : 0;
+
+	for (size_t i = 0; r == 0 && i < x->linked.count; i++) {
+		const struct candidate *c = &x->linked.items[i];
+
+		if (c->steered_by.len == 0)
+			r = add_rule(x->b, c, e);
+		else if (c->is_grant || c->entry->access == ACCESS_WRITE)
+			r = leave_out_steered(x->b, c, e);
+		else
+			r = wait_undecided(x, c,
+					   e); /* it may narrow, and that is never lost (P3) */
+	}
+	return r;
+}
+
+/* ---- Reads that may narrow or open -------------------------------------- */
+
+/* One that is missing counts where it could be written; a steered one where it opens nothing. */
+static int decide_one(struct entries *x, const struct candidate *c, struct err *e)
+{
+	/* SECURITY: of this layer alone: a project could lower what is around it. */
+	enum access others = index_resolve_below(x->b->plan->index, c->canon.path, 1).access;
+
+	if (others == ACCESS_WRITE || (c->steered_by.len > 0 && others == ACCESS_READ))
+		return add_rule(x->b, c, e);
+	return c->steered_by.len > 0 ? leave_out_steered(x->b, c, e) : leave_out(x->b, c, e);
+}
+
 static int decide(struct entries *x, struct err *e)
 {
-	const struct index *index;
 	int r;
 
 	if (x->undecided.count == 0)
 		return 0;
 	r = pass_index(x->b, e);
-	index = x->b->plan->index;
-	for (size_t i = 0; r == 0 && i < x->undecided.count; i++) {
-		const struct candidate *c = &x->undecided.items[i];
-		/* SECURITY: of this layer alone: a project could lower what is around it. */
-		bool narrows = index_resolve_below(index, c->canon.path, 1).access == ACCESS_WRITE;
-
-		r = narrows ? add_rule(x->b, c, e) : leave_out(x->b, c, e);
-	}
+	for (size_t i = 0; r == 0 && i < x->undecided.count; i++)
+		r = decide_one(x, &x->undecided.items[i], e);
 	return r;
 }
 
@@ -277,5 +418,7 @@ int pass_entries(struct builder *b, struct err *e)
 		r = add_entries(&x, &policy->layers.items[i].fs, (uint32_t)i, false, e);
 	if (r == 0)
 		r = add_entries(&x, &policy->grants, 0, true, e);
+	if (r == 0)
+		r = add_linked(&x, e);
 	return r < 0 ? r : decide(&x, e);
 }

@@ -346,3 +346,139 @@ TEST(a_failing_host_fails_the_plan)
 		CHECK_INT(w.e.code, ERR_SYS);
 	}
 }
+
+/* ---- Links that could lead anywhere (P8) -------------------------------- */
+
+#define STEERABLE                                                                         \
+	"d /repo/.git\nd /home/me/.config\nd /data\nd /tmp\nd /srv\nf /home/me/.bashrc\n" \
+	"l /repo/build -> /home/me\nl /srv/build -> /data\nl /repo/meta -> .git\n"
+
+static const struct note *steered_note(const struct world *w, const char *link)
+{
+	const struct note *note = find_note(w, link);
+
+	return note && note->is_warning && strstr(note->text.p, "name the target itself") ? note
+											  : NULL;
+}
+
+TEST(a_write_entry_is_not_followed_through_a_link_in_what_is_writable)
+{
+	scoped_world w;
+
+	world_init(&w, STEERABLE, "/repo");
+	w.user = PROFILE
+		"':root' = 'read'\n'/srv/build' = 'write'\n"
+		"':workspace_roots' = { '.' = 'write', 'build' = 'write', 'meta' = 'write' }\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.bashrc"), ACCESS_READ);
+	CHECK(steered_note(&w, "/repo/build"));
+	/* Nor is the protection of what it leads to lifted. */
+	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_READ);
+	CHECK(steered_note(&w, "/repo/meta"));
+	/* A link that nobody in a sandbox made is followed. */
+	CHECK_INT(world_access(&w, "/data/x"), ACCESS_WRITE);
+	CHECK(!find_note(&w, "/srv/build"));
+	/* The target itself can be named. */
+	w.user = PROFILE "':root' = 'read'\n':workspace_roots' = 'write'\n'~' = 'write'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.bashrc"), ACCESS_WRITE);
+}
+
+TEST(a_narrower_entry_at_the_link_does_not_make_it_good)
+{
+	scoped_world w;
+
+	world_init(&w, STEERABLE "l /repo/ro/out -> /home/me\n", "/repo");
+	w.user = PROFILE "':root' = 'read'\n'/repo' = 'write'\n'/repo/ro' = 'deny'\n"
+			 "'/repo/ro/out' = 'write'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/x"), ACCESS_READ);
+	CHECK(steered_note(&w, "/repo/ro/out"));
+}
+
+TEST(roots_and_temporary_directories_are_not_followed_either)
+{
+	scoped_world w;
+
+	world_init(&w, STEERABLE "l /tmp/t -> /data\n", "/repo");
+	w.tmpdir = "/tmp/t";
+	w.user = "[permissions.p]\nextends = ':workspace'\n"
+		 "workspace_roots = { '/repo/build' = true }\n";
+	w.profile = "p";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/tmp/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/home/me/x"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/data/x"), ACCESS_READ);
+	CHECK(steered_note(&w, "/repo/build"));
+	CHECK(steered_note(&w, "/tmp/t"));
+}
+
+TEST(grants_are_followed_through_what_no_sandbox_made)
+{
+	struct permission paths[] = { { STR_INIT("/repo/build"), ACCESS_WRITE },
+				      { STR_INIT("/srv/build"), ACCESS_WRITE } };
+	struct permissions grants = { .paths = { .items = paths, .count = 2, .room = 2 } };
+	scoped_world w;
+
+	world_init(&w, STEERABLE, "/repo");
+	w.user = PROFILE "':root' = 'read'\n':workspace_roots' = 'write'\n";
+	w.grants = &grants;
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/x"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/data/x"), ACCESS_WRITE);
+	CHECK(steered_note(&w, "/repo/build"));
+	/* A grant counts against other grants, and takes nothing from the base. */
+	paths[0] = (struct permission){ STR_INIT("/srv"), ACCESS_WRITE };
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/srv/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/data/x"), ACCESS_READ);
+	w.user = PROFILE "':root' = 'read'\n'/srv/build' = 'write'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/data/x"), ACCESS_WRITE);
+}
+
+TEST(entries_through_links_are_judged_in_no_order)
+{
+	/* Each opens the place of the other's link; a third is steered and takes none with it. */
+	static const char host[] = "d /a\nd /b\nd /c\nd /d\nd /w\nl /a/l -> /b\nl /b/l -> /a\n"
+				   "l /c/l -> /d\nl /w/l -> /c\nl /e -> /e2\nl /e2/l -> .\n";
+	static const char *const texts[] = {
+		PROFILE "'/w' = 'write'\n'/a/l' = 'write'\n'/b/l' = 'write'\n"
+			"'/c/l' = 'write'\n'/w/l' = 'write'\n'/e/l' = 'write'\n",
+		PROFILE "'/e/l' = 'write'\n'/w/l' = 'write'\n'/c/l' = 'write'\n"
+			"'/b/l' = 'write'\n'/a/l' = 'write'\n'/w' = 'write'\n",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		scoped_world w;
+
+		world_init(&w, host, "/w");
+		w.user = texts[i];
+		REQUIRE(world_plan(&w));
+		CHECK_INT(world_access(&w, "/w/x"), ACCESS_WRITE);
+		CHECK_INT(world_access(&w, "/a/x"), ACCESS_DENY);
+		CHECK_INT(world_access(&w, "/b/x"), ACCESS_DENY);
+		CHECK_INT(world_access(&w, "/c/x"), ACCESS_DENY);
+		CHECK_INT(world_access(&w, "/d/x"), ACCESS_WRITE);
+		/* It would open the place of its own link. */
+		CHECK_INT(world_access(&w, "/e2/x"), ACCESS_DENY);
+	}
+}
+
+TEST(a_read_entry_through_such_a_link_narrows_but_opens_nothing)
+{
+	scoped_world w;
+
+	world_init(&w, STEERABLE "l /repo/in -> src\nd /repo/src\n", "/repo");
+	w.user = PROFILE
+		"':workspace_roots' = { '.' = 'write', 'build' = 'read', 'in' = 'read' }\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.bashrc"), ACCESS_DENY);
+	CHECK(steered_note(&w, "/repo/build"));
+	CHECK_INT(world_access(&w, "/repo/src/x"), ACCESS_READ);
+	CHECK(!steered_note(&w, "/repo/in"));
+	w.user = PROFILE "'/srv/build' = 'read'\n':workspace_roots' = 'write'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/data/x"), ACCESS_READ);
+}

@@ -88,9 +88,10 @@ TEST(links_to_writable_paths_are_left_alone)
 {
 	scoped_world w;
 
-	world_init(&w, "d /repo/.git\nl /repo/out -> /data\nd /data\n", "/repo");
-	REQUIRE(plan(&w, WORKSPACE("") "'/repo/out' = 'write'\n"));
+	world_init(&w, "d /repo/.git\nl /repo/out -> /data\nl /out -> /data\nd /data\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("") "'/out' = 'write'\n"));
 	CHECK_INT(world_access(&w, "/data/x"), ACCESS_WRITE);
+	CHECK(!find_link(&w, "/out"));
 	CHECK(!find_link(&w, "/repo/out"));
 }
 
