@@ -118,6 +118,7 @@ int arena_printf(struct arena *a, struct str *out, struct err *e, const char *fm
 	char *text;
 
 	va_start(args, fmt);
+	/* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): clang 14 misses the va_start. */
 	n = vsnprintf(first, sizeof(first), fmt, args);
 	va_end(args);
 	if (n < 0)

@@ -43,7 +43,7 @@ static const struct policy *compile(struct arena *a, const struct config *c, str
 
 static const struct config *load(struct arena *a, struct str text, struct err *e)
 {
-	struct config_inputs in = { .user = { "fuzz", text, true } };
+	struct config_inputs in = { .user = { .file = "fuzz", .text = text, .is_present = true } };
 
 	return config_load(a, &in, e);
 }
@@ -99,8 +99,11 @@ static void check_narrowing(struct str text, bool is_ceiling)
 {
 	static const struct selection workspace = { .profile = ":workspace" };
 	scoped_arena a = ARENA_INIT(LIMIT_BYTES);
-	struct project project = { .dir = STR_INIT("/p"), .source = { "fuzz", text, true } };
-	struct config_inputs in = { .requirements = { "fuzz", text, is_ceiling } };
+	struct project project = { .dir = STR_INIT("/p"),
+				   .source = { .file = "fuzz", .text = text, .is_present = true } };
+	struct config_inputs in = {
+		.requirements = { .file = "fuzz", .text = text, .is_present = is_ceiling }
+	};
 	struct err e = ERR_INIT;
 	const struct config *c = config_load(&a, &in, &e);
 	const struct profile_doc *doc = c ? config_select(&a, c, &workspace, &e) : NULL;

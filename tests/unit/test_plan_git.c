@@ -699,8 +699,8 @@ TEST(what_the_user_could_open_does_not_hide_a_repository)
 		"u /repo/sub/.git\n",
 		"x /repo/.git/worktrees\n",
 		"f /repo/sub/.git = gitdir: ../own/x\\n\nc /repo/own\n",
-		"f /repo/.git/modules/sub/config = [core]\\nworktree = /repo/own/x\\n\nc "
-		"/repo/own\n",
+		("f /repo/.git/modules/sub/config = [core]\\nworktree = /repo/own/x\\n\n"
+		 "c /repo/own\n"),
 	};
 	static const char *const modes[] = { WORKSPACE(""), WORKSPACE("git = 'commit'\n") };
 
