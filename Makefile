@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 SOAK_SECONDS ?= 600
 export PREFIX SOAK_SECONDS
 
-C_FILES = $(shell find src tests -name '*.c')
+C_FILES = $(shell find src tests bench -name '*.c')
 JOBS = $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 SUBMAKE = @$(MAKE) --no-print-directory
 

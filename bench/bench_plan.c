@@ -105,7 +105,9 @@ struct made {
 static struct plan *make_plan(struct arena *a, struct str text, struct made *out, struct err *e)
 {
 	static const struct str root = STR_INIT("/srv");
-	struct config_inputs inputs = { .user = { "bench.toml", text, true } };
+	struct config_inputs inputs = {
+		.user = { .file = "bench.toml", .text = text, .is_present = true }
+	};
 	struct selection selection = { .fallback = ":read-only" };
 	struct plan_inputs in = {
 		.places = { .cwd = root, .home = STR("/home"), .tmpdir = STR_EMPTY },

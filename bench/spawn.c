@@ -113,12 +113,15 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* How many there are; 0 when one of them is empty. */
 static size_t split_commands(char **argv, struct timed *commands)
 {
 	size_t count = 0;
 
 	while (*argv && count < COMMANDS_MAX) {
-		commands[count++].argv = argv;
+		if (strcmp(*argv, "--") == 0)
+			return 0;
+		commands[count++].argv = argv++;
 		while (*argv && strcmp(*argv, "--") != 0)
 			argv++;
 		if (*argv)

@@ -31,7 +31,8 @@ def functions(lines):
 def main():
     top = Path(__file__).parent.parent
     outliers = 0
-    for path in sorted([*top.glob("src/**/*.[ch]"), *top.glob("tests/**/*.[ch]")]):
+    files = [path for part in ("src", "tests", "bench") for path in top.glob(f"{part}/**/*.[ch]")]
+    for path in sorted(files):
         lines = path.read_text().splitlines()
         name = path.relative_to(top)
         if len(lines) > FILE_LINES:
