@@ -158,15 +158,3 @@ void err_clear(struct err *e)
 {
 	*e = (struct err)ERR_INIT;
 }
-
-const char *err_code_text(enum err_code code)
-{
-	switch (code) {
-#define ERR_TEXT(name, number, text) \
-	case ERR_##name:             \
-		return text;
-		ERR_CODES(ERR_TEXT)
-#undef ERR_TEXT
-	}
-	return "unknown error";
-}

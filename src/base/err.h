@@ -17,22 +17,17 @@
 #include "base/str.h"
 
 /* The numbers are those of CORDON_E_* in cordon.h: append, never renumber. */
-#define ERR_CODES(X)                                             \
-	X(OK, 0, "ok")                                           \
-	X(NOMEM, 1, "out of memory")                             \
-	X(SYNTAX, 2, "malformed input")                          \
-	X(POLICY, 3, "the policy is not valid")                  \
-	X(LIMIT, 4, "limit exceeded")                            \
-	X(SYS, 5, "operating system call failed")                \
-	X(WEAKER, 6, "host cannot enforce what the policy asks") \
-	X(INTERNAL, 7, "internal error")                         \
-	X(ARGUMENT, 8, "bad argument")                           \
-	X(NOTFOUND, 9, "not found")
-
 enum err_code {
-#define ERR_ENUM(name, number, text) ERR_##name = (number),
-	ERR_CODES(ERR_ENUM)
-#undef ERR_ENUM
+	ERR_OK = 0,
+	ERR_NOMEM = 1,
+	ERR_SYNTAX = 2, /* malformed input */
+	ERR_POLICY = 3, /* the policy is not valid */
+	ERR_LIMIT = 4,
+	ERR_SYS = 5,	/* a call of the operating system failed */
+	ERR_WEAKER = 6, /* the host can't enforce what the policy asks */
+	ERR_INTERNAL = 7,
+	ERR_ARGUMENT = 8,
+	ERR_NOTFOUND = 9,
 };
 
 /*
@@ -110,6 +105,3 @@ struct str err_message(const struct err *e) NONNULL;
 
 /* Forgets a failure, for the rare caller that goes on after one. */
 void err_clear(struct err *e) NONNULL;
-
-/* "malformed input" for ERR_SYNTAX. */
-const char *err_code_text(enum err_code code) RETURNS_NONNULL;

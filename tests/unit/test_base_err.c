@@ -204,13 +204,6 @@ TEST(wrapping_a_full_text_leaves_it_alone)
 	CHECK_STR(e.text, full);
 }
 
-TEST(every_code_has_a_text)
-{
-	CHECK_STR(err_code_text(ERR_SYNTAX), "malformed input");
-	CHECK_STR(err_code_text(ERR_WEAKER), "host cannot enforce what the policy asks");
-	CHECK_STR(err_code_text((enum err_code)99), "unknown error");
-}
-
 TEST(clearing_forgets_everything)
 {
 	struct err e = ERR_INIT;
