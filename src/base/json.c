@@ -28,22 +28,16 @@ static int fail(struct parser *p, size_t at, enum err_code code, const char *fmt
 /* Fails with "LINE:COLUMN: " of the byte at `at`. */
 static int fail(struct parser *p, size_t at, enum err_code code, const char *fmt, ...)
 {
+	struct origin origin = origin_find(NULL, p->text, at);
 	char reason[500];
-	unsigned line = 1;
-	size_t line_start = 0;
 	va_list args;
 
-	for (size_t i = 0; i < at && i < p->text.len; i++) {
-		if (p->text.p[i] == '\n') {
-			line++;
-			line_start = i + 1;
-		}
-	}
 	va_start(args, fmt);
 	(void)vsnprintf(reason, sizeof(reason), fmt, args);
 	va_end(args);
 	p->has_place = true;
-	return FAIL(p->e, code, "%u:%zu: %s", line, at - line_start + 1, reason);
+	return FAIL(p->e, code, "%u:%u: %s", (unsigned)origin.line, (unsigned)origin.column,
+		    reason);
 }
 
 /* The byte at the current place, or 0 at the end: no NUL gets this far. */

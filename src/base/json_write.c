@@ -68,35 +68,10 @@ void json_end_array(struct json_writer *w)
 	end(w, ']');
 }
 
-/*
- * Control characters of all kinds are escaped, also those that JSON would let
- * pass (DEL, C1, bidirectional): people read this on terminals too.
- */
+/* A path need not be UTF-8, and a reader has to get back the same bytes. */
 static void add_string(struct buf *b, struct str s)
 {
-	static const char names[] = "btnfr\"\\";
-	static const char values[] = "\b\t\n\f\r\"\\";
-	size_t at = 0;
-	uint32_t c;
-
-	buf_add_char(b, '"');
-	while (at < s.len) {
-		size_t from = at;
-		const char *value;
-
-		if (!utf8_next(s, &at, &c)) {
-			buf_printf(b, "\\udc%02x", (unsigned)(unsigned char)s.p[at++]);
-			continue;
-		}
-		value = c && c < 0x80 ? strchr(values, (int)c) : NULL;
-		if (value)
-			buf_printf(b, "\\%c", names[value - values]);
-		else if (utf8_is_control(c))
-			buf_printf(b, "\\u%04x", (unsigned)c);
-		else
-			buf_add(b, (struct str){ s.p + from, at - from });
-	}
-	buf_add_char(b, '"');
+	utf8_add_quoted(b, s, true);
 }
 
 static void add_name(struct json_writer *w, struct str name)

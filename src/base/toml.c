@@ -18,22 +18,13 @@ enum { SHOWN_BYTES = 128 }; /* of a key in a message */
 
 int toml_fail(struct toml_parser *p, size_t at, enum err_code code, const char *fmt, ...)
 {
-	struct origin origin = { .file = p->file, .line = 1 };
 	char reason[500];
-	size_t line_start = 0;
 	va_list args;
 
-	for (size_t i = 0; i < at && i < p->text.len; i++) {
-		if (p->text.p[i] == '\n') {
-			origin.line++;
-			line_start = i + 1;
-		}
-	}
-	origin.column = (uint32_t)(at - line_start + 1);
 	va_start(args, fmt);
 	(void)vsnprintf(reason, sizeof(reason), fmt, args);
 	va_end(args);
-	return FAIL_AT(p->e, code, origin, "%s", reason);
+	return FAIL_AT(p->e, code, origin_find(p->file, p->text, at), "%s", reason);
 }
 
 int toml_fail_depth(struct toml_parser *p, size_t at)
@@ -456,29 +447,6 @@ static void init_document(const struct toml_parser *p, struct toml_node *documen
 	document->value.origin = toml_here(p);
 }
 
-struct toml *toml_parse(struct arena *a, const char *file, struct str text, struct err *e)
-{
-	scoped_arena work = ARENA_INIT(a->limit_bytes);
-	scoped_buf scratch = BUF_INIT(text.len);
-	struct toml_parser p = { .text = text,
-				 .line = 1,
-				 .file = file,
-				 .out = a,
-				 .work = &work,
-				 .scratch = &scratch,
-				 .e = e };
-	struct toml_node document;
-	int r;
-
-	if (str_has_prefix(text, STR("\xEF\xBB\xBF")))
-		p.text = str_from(text, 3);
-	init_document(&p, &document);
-	r = check_bytes(&p);
-	if (r == 0)
-		r = read_document(&p, &document);
-	return finish_document(&p, r, &document);
-}
-
 /* The value as TOML, if all of the text is one; else the text itself. */
 static int read_override_value(struct toml_parser *p, uint32_t depth, struct toml *out)
 {
@@ -523,7 +491,10 @@ static int read_override(struct toml_parser *p, struct toml_node *document)
 	return member ? read_override_value(p, table->depth, &member->value) : err_result(p->e);
 }
 
-struct toml *toml_parse_override(struct arena *a, const char *file, struct str text, struct err *e)
+typedef int (*document_reader)(struct toml_parser *p, struct toml_node *document);
+
+static struct toml *parse(struct arena *a, const char *file, struct str text, document_reader read,
+			  struct err *e)
 {
 	scoped_arena work = ARENA_INIT(a->limit_bytes);
 	scoped_buf scratch = BUF_INIT(text.len);
@@ -540,8 +511,20 @@ struct toml *toml_parse_override(struct arena *a, const char *file, struct str t
 	init_document(&p, &document);
 	r = check_bytes(&p);
 	if (r == 0)
-		r = read_override(&p, &document);
+		r = read(&p, &document);
 	return finish_document(&p, r, &document);
+}
+
+struct toml *toml_parse(struct arena *a, const char *file, struct str text, struct err *e)
+{
+	if (str_has_prefix(text, STR("\xEF\xBB\xBF")))
+		text = str_from(text, 3);
+	return parse(a, file, text, read_document, e);
+}
+
+struct toml *toml_parse_override(struct arena *a, const char *file, struct str text, struct err *e)
+{
+	return parse(a, file, text, read_override, e);
 }
 
 const struct toml *toml_find(const struct toml *table, const char *name)

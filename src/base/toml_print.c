@@ -18,31 +18,8 @@ struct toml_way {
 
 void toml_add_string(struct buf *b, struct str s)
 {
-	static const char names[] = "btnfr\"\\";
-	static const char values[] = "\b\t\n\f\r\"\\";
-	size_t at = 0;
-	uint32_t c;
-
-	buf_add_char(b, '"');
-	while (at < s.len) {
-		size_t from = at;
-		const char *value;
-
-		if (!utf8_next(s, &at, &c)) {
-			buf_add(b,
-				STR("\\uFFFD")); /* not UTF-8: against the contract, yet never malformed */
-			at++;
-			continue;
-		}
-		value = c && c < 0x80 ? strchr(values, (int)c) : NULL;
-		if (value)
-			buf_printf(b, "\\%c", names[value - values]);
-		else if (utf8_is_control(c))
-			buf_printf(b, "\\u%04X", (unsigned)c);
-		else
-			buf_add(b, (struct str){ s.p + from, at - from });
-	}
-	buf_add_char(b, '"');
+	/* What is not UTF-8 is against the contract, yet never makes it malformed. */
+	utf8_add_quoted(b, s, false);
 }
 
 void toml_add_key(struct buf *b, struct str key)

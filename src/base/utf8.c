@@ -145,3 +145,32 @@ const char *utf8_show(struct str s, char *out, size_t size)
 	out[used] = '\0';
 	return out;
 }
+
+void utf8_add_quoted(struct buf *b, struct str s, bool keeps_bytes)
+{
+	static const char names[] = "btnfr\"\\";
+	static const char values[] = "\b\t\n\f\r\"\\";
+	size_t at = 0;
+	uint32_t c;
+
+	buf_add_char(b, '"');
+	while (at < s.len) {
+		size_t from = at;
+		const char *value;
+
+		if (!utf8_next(s, &at, &c)) {
+			unsigned byte = (unsigned char)s.p[at++];
+
+			buf_printf(b, "\\u%04x", keeps_bytes ? 0xDC00 | byte : 0xFFFD);
+			continue;
+		}
+		value = c && c < 0x80 ? strchr(values, (int)c) : NULL;
+		if (value)
+			buf_printf(b, "\\%c", names[value - values]);
+		else if (utf8_is_control(c))
+			buf_printf(b, "\\u%04x", (unsigned)c);
+		else
+			buf_add(b, (struct str){ s.p + from, at - from });
+	}
+	buf_add_char(b, '"');
+}

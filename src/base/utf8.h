@@ -33,5 +33,13 @@ size_t utf8_shown_width(struct str s);
  */
 const char *utf8_show(struct str s, char *out, size_t size) NONNULL;
 
+/*
+ * Adds `s` in quotes, as JSON and TOML have it, with control characters of all
+ * kinds escaped, also those that both let pass (DEL, C1, bidirectional): people
+ * read this on terminals too. A byte that is not UTF-8 becomes \udcNN, as in
+ * Python, where `keeps_bytes`; else U+FFFD.
+ */
+void utf8_add_quoted(struct buf *b, struct str s, bool keeps_bytes) NONNULL;
+
 /* C0, DEL, C1, bidirectional controls, line and paragraph separators. */
 bool utf8_is_control(uint32_t c) PURE;

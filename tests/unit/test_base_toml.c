@@ -746,7 +746,7 @@ TEST(keys_are_quoted_only_when_they_must)
 	toml_add_key(&b, STR("/a b\n"));
 	buf_add_char(&b, ' ');
 	toml_add_string(&b, STR("\xC3\xA9\x1b"));
-	CHECK_STR(b.p, "plain-key_1 \"\" \"/a b\\n\" \"\xC3\xA9\\u001B\"");
+	CHECK_STR(b.p, "plain-key_1 \"\" \"/a b\\n\" \"\xC3\xA9\\u001b\"");
 }
 
 TEST(types_have_names_for_messages)
