@@ -95,3 +95,15 @@ struct glob_spelling {
 };
 int glob_spell(struct arena *a, struct str pattern, struct glob_spelling *out, struct err *e)
 	MUST_CHECK NONNULL;
+
+/* What is valid, and yet hardly what its author meant: each matches less than it seems to. */
+enum glob_slip {
+	GLOB_NO_SLIP,
+	GLOB_SLIP_STARS, /* a "**" that is no whole component, and so a '*' */
+	GLOB_SLIP_CLASS, /* a '[' that nothing closes, and so itself */
+	GLOB_SLIP_GROUP, /* a '{' likewise */
+};
+
+/* The first slip of a pattern, and the offset of it. */
+int glob_find_slip(struct arena *a, struct str pattern, enum glob_slip *out, size_t *at,
+		   struct err *e) MUST_CHECK NONNULL;

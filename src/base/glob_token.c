@@ -319,3 +319,64 @@ int glob_spell(struct arena *a, struct str pattern, struct glob_spelling *out, s
 	*out = found;
 	return 0;
 }
+
+/* ---- Slips ---------------------------------------------------------------------- */
+
+/* What stands for one or more bytes of a name, so that stars beside it are within one. */
+static bool is_in_name(const struct glob_token *token)
+{
+	return token->type == GLOB_BYTE || token->type == GLOB_ANY || token->type == GLOB_CLASS;
+}
+
+/* Two stars or more from `i` on that are no component by themselves. */
+static bool is_stars_slip(const struct glob_token *token, size_t i)
+{
+	size_t end = i;
+
+	if (i > 0 && token[i - 1].type == GLOB_STAR)
+		return false;
+	while (token[end].type == GLOB_STAR)
+		end++;
+	if (end < i + 2)
+		return false;
+	return end > i + 2 || is_in_name(&token[end]) || (i > 0 && is_in_name(&token[i - 1]));
+}
+
+static enum glob_slip slip_at(const struct scan *s, size_t i)
+{
+	const struct glob_token *token = s->out->list;
+	char written = s->pattern.p[s->from[i]];
+
+	if (token[i].type == GLOB_STAR && is_stars_slip(token, i))
+		return GLOB_SLIP_STARS;
+	if (token[i].type != GLOB_BYTE)
+		return GLOB_NO_SLIP;
+	/* What is escaped was written with a '\\' first. */
+	return written == '[' ? GLOB_SLIP_CLASS : written == '{' ? GLOB_SLIP_GROUP : GLOB_NO_SLIP;
+}
+
+int glob_find_slip(struct arena *a, struct str pattern, enum glob_slip *out, size_t *at,
+		   struct err *e)
+{
+	struct glob_tokens tokens = { 0 };
+	enum glob_slip found = GLOB_NO_SLIP;
+	struct scan s;
+	size_t i;
+
+	*out = GLOB_NO_SLIP;
+	if (!glob_is_special(pattern))
+		return 0;
+	if (scan_init(&s, a, pattern, &tokens, e) < 0)
+		return err_result(e);
+	s.from = arena_array(a, pattern.len + 1, sizeof(*s.from), e);
+	if (!s.from || scan_all(&s, e) < 0)
+		return err_result(e);
+	for (i = 0; tokens.list[i].type != GLOB_END; i++) {
+		found = slip_at(&s, i);
+		if (found != GLOB_NO_SLIP)
+			break;
+	}
+	*out = found;
+	*at = s.from[i];
+	return 0;
+}

@@ -28,8 +28,9 @@ static const char text[] =
 struct toml *builtin_parse(struct arena *a, struct err *e)
 {
 	struct toml *top = toml_parse(a, "built-in", (struct str){ text, sizeof(text) - 1 }, e);
+	warning_list none = { .items = NULL };
 
-	if (!top || layer_check(a, top, SCHEMA_BUILTIN, e) < 0)
+	if (!top || layer_check(a, top, SCHEMA_BUILTIN, &none, e) < 0)
 		return NULL;
 	return top;
 }

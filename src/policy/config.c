@@ -149,7 +149,7 @@ static int add_layer(struct arena *a, struct config *c, const struct source *sou
 	top = layer_parse(a, source, e);
 	if (!top)
 		return err_result(e);
-	r = layer_check(a, top, layer, e);
+	r = layer_check(a, top, layer, &c->warnings, e);
 	return r < 0 ? r : tree_merge(a, c->merged, top, e);
 }
 
@@ -166,7 +166,7 @@ static int add_overrides(struct arena *a, struct config *c, const struct config_
 		top = toml_parse_override(a, "--config", in->overrides[i], e);
 		if (!top)
 			return err_result(e);
-		r = layer_check(a, top, SCHEMA_USER, e);
+		r = layer_check(a, top, SCHEMA_USER, &c->warnings, e);
 		if (r == 0)
 			r = tree_merge(a, c->merged, top, e);
 		if (r < 0)
@@ -189,7 +189,7 @@ static int add_ceiling(struct arena *a, struct config *c, const struct source *s
 	top = layer_parse(a, source, e);
 	if (!top)
 		return err_result(e);
-	r = layer_check_narrowing(a, top, SCHEMA_REQUIREMENTS, "the requirements", e);
+	r = layer_check_narrowing(a, top, SCHEMA_REQUIREMENTS, "the requirements", &c->warnings, e);
 	if (r == 0)
 		c->ceiling = top;
 	return r;

@@ -31,13 +31,14 @@ struct toml *builtin_parse(struct arena *a, struct err *e) MUST_CHECK NONNULL;
 struct toml *layer_parse(struct arena *a, const struct source *source, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* Checks one layer alone and brings it into normal form. */
-int layer_check(struct arena *a, struct toml *top, enum schema_layer layer, struct err *e)
-	MUST_CHECK NONNULL;
+/* Checks one layer alone and brings it into normal form; `warnings` as normal_table() has it. */
+int layer_check(struct arena *a, struct toml *top, enum schema_layer layer, warning_list *warnings,
+		struct err *e) MUST_CHECK NONNULL;
 
 /* The same for a file that narrows: SCHEMA_PROJECT or SCHEMA_REQUIREMENTS. */
 int layer_check_narrowing(struct arena *a, struct toml *top, enum schema_table which,
-			  const char *where, struct err *e) MUST_CHECK NONNULL;
+			  const char *where, warning_list *warnings, struct err *e)
+	MUST_CHECK NONNULL;
 
 /* The top-level keys that are no profiles; all is allowed. */
 int settings_decode(const struct decode *d, const struct toml *merged, struct settings *out,

@@ -33,11 +33,12 @@ static int check_profile_name(const struct toml_member *m, enum schema_layer lay
 	return 0;
 }
 
-static int check_profile(struct arena *a, struct toml_member *m, enum schema_layer layer,
+static int check_profile(const struct decode *loud, struct toml_member *m, enum schema_layer layer,
 			 struct err *e)
 {
 	char where[SHOWN_BYTES + 16];
-	struct decode d = { .a = a, .where = where };
+	/* Silent: what it would warn of is told when the profile is in force. */
+	struct decode d = { .a = loud->a, .where = where };
 	int r = check_profile_name(m, layer, e);
 
 	(void)snprintf(where, sizeof(where), "profile '%s'", SHOWN(m->name));
@@ -46,7 +47,7 @@ static int check_profile(struct arena *a, struct toml_member *m, enum schema_lay
 	if (r == 0)
 		r = schema_check(&m->value, SCHEMA_PROFILE, layer, where, e);
 	if (r == 0)
-		r = normal_table(a, &m->value, e);
+		r = normal_table(loud, &m->value, e);
 	if (r < 0)
 		return r;
 	return decode_profile(&d, m->name, &m->value, e) ? 0 : err_result(e);
@@ -107,8 +108,10 @@ static int check_trusts(struct arena *a, const struct toml *trust, struct err *e
 	return 0;
 }
 
-int layer_check(struct arena *a, struct toml *top, enum schema_layer layer, struct err *e)
+int layer_check(struct arena *a, struct toml *top, enum schema_layer layer, warning_list *warnings,
+		struct err *e)
 {
+	struct decode loud = { .a = a, .warnings = warnings, .where = "the configuration" };
 	struct decode d = { .a = a, .where = "the configuration" };
 	struct settings settings;
 	int r = schema_check(top, SCHEMA_TOP, layer, d.where, e);
@@ -118,7 +121,7 @@ int layer_check(struct arena *a, struct toml *top, enum schema_layer layer, stru
 
 		if (str_is(m->name, "permissions"))
 			for (size_t j = 0; j < m->value.table.count && r == 0; j++)
-				r = check_profile(a, &m->value.table.items[j], layer, e);
+				r = check_profile(&loud, &m->value.table.items[j], layer, e);
 		else if (str_is(m->name, "trust"))
 			r = check_trusts(a, &m->value, e);
 	}
@@ -126,8 +129,9 @@ int layer_check(struct arena *a, struct toml *top, enum schema_layer layer, stru
 }
 
 int layer_check_narrowing(struct arena *a, struct toml *top, enum schema_table which,
-			  const char *where, struct err *e)
+			  const char *where, warning_list *warnings, struct err *e)
 {
+	struct decode loud = { .a = a, .warnings = warnings, .where = where };
 	struct decode d = { .a = a,
 			    .where = where,
 			    .kind = which == SCHEMA_REQUIREMENTS ? LAYER_CEILING : LAYER_PROJECT };
@@ -138,6 +142,6 @@ int layer_check_narrowing(struct arena *a, struct toml *top, enum schema_table w
 	if (r == 0)
 		r = settings_decode_allow(&d, top, &allow, e);
 	if (r == 0)
-		r = normal_table(a, top, e);
+		r = normal_table(&loud, top, e);
 	return r < 0 ? r : decode_narrowing(&d, top, &narrowing, e);
 }

@@ -5,7 +5,6 @@
  */
 #include "policy/normal.h"
 
-#include "policy/decode.h"
 #include "policy/fs_key.h"
 #include "policy/schema.h"
 #include "policy/tree.h"
@@ -46,26 +45,79 @@ static int normal_plain(struct arena *a, struct toml_member *m, const struct fs_
 	return 0;
 }
 
-static int normal_scoped(struct arena *a, struct toml_member *m, const struct fs_key *key,
+/* The pattern that was likelier meant than one whose stars are within a name; "" if unclear. */
+static int mend_stars(struct arena *a, struct str key, size_t at, struct str *out, struct err *e)
+{
+	struct str before = str_first(key, at);
+	struct str after = str_from(key, at);
+
+	while (after.len && after.p[0] == '*')
+		after = str_from(after, 1);
+	*out = STR_EMPTY;
+	if (before.len == 0 || before.p[before.len - 1] == '/')
+		return arena_printf(a, out, e, "%.*s**%s%.*s", STR_ARG(before),
+				    after.len && after.p[0] != '/' ? "/*" : "", STR_ARG(after));
+	if (after.len == 0 || after.p[0] == '/')
+		return arena_printf(a, out, e, "%.*s/**%.*s", STR_ARG(before), STR_ARG(after));
+	return 0;
+}
+
+/*
+ * P6 gives these a meaning, so they are no errors. But a deny that matches less than
+ * its author thinks leaves the rest open, and nothing else would tell.
+ */
+static int warn_slip(const struct decode *d, const struct toml_member *m, struct err *e)
+{
+	enum glob_slip slip = GLOB_NO_SLIP;
+	struct str meant;
+	size_t at = 0;
+	int r;
+
+	if (!d->warnings)
+		return 0;
+	r = glob_find_slip(d->a, m->name, &slip, &at, e);
+	if (r < 0 || slip == GLOB_NO_SLIP)
+		return r < 0 ? err_wrap_place(e, m->name_origin) : 0;
+	if (slip != GLOB_SLIP_STARS)
+		return decode_warn(d, m->name_origin, e,
+				   "in '%s' the '%c' is never closed, so it stands for itself; "
+				   "write '\\%c' to say so",
+				   SHOWN(m->name), m->name.p[at], m->name.p[at]);
+	r = mend_stars(d->a, m->name, at, &meant, e);
+	if (r < 0)
+		return r;
+	return decode_warn(
+		d, m->name_origin, e,
+		"in '%s' the '**' is a mere '*': it counts only as a whole component%s%s%s",
+		SHOWN(m->name), meant.len ? "; did you mean \"" : "; write '*' to say so",
+		meant.len ? SHOWN(meant) : "", meant.len ? "\"?" : "");
+}
+
+static int normal_scoped(const struct decode *d, struct toml_member *m, const struct fs_key *key,
 			 struct err *e)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < m->value.table.count && r == 0; i++) {
 		struct toml_member *sub = &m->value.table.items[i];
+		struct str name = STR_EMPTY;
 		enum access access;
 
 		r = normal_access(&sub->value, &access, e);
 		if (r == 0)
-			r = fs_key_normal_subpath(a, sub->name, access, sub->name_origin,
-						  &sub->name, e);
+			r = fs_key_normal_subpath(d->a, sub->name, access, sub->name_origin, &name,
+						  e);
+		if (r == 0)
+			r = warn_slip(d, sub, e);
+		if (r == 0)
+			sub->name = name;
 	}
 	if (r == 0 && !key->is_unknown)
-		r = fs_key_base_text(a, key, &m->name, e);
-	return r < 0 ? r : tree_check_unique(a, &m->value, "this table", e);
+		r = fs_key_base_text(d->a, key, &m->name, e);
+	return r < 0 ? r : tree_check_unique(d->a, &m->value, "this table", e);
 }
 
-static int normal_filesystem(struct arena *a, struct toml *table, struct err *e)
+static int normal_filesystem(const struct decode *d, struct toml *table, struct err *e)
 {
 	for (size_t i = 0; i < table->table.count; i++) {
 		struct toml_member *m = &table->table.items[i];
@@ -74,17 +126,19 @@ static int normal_filesystem(struct arena *a, struct toml *table, struct err *e)
 
 		if (str_is(m->name, "glob_scan_max_depth"))
 			continue;
-		r = fs_key_parse(a, m->name, m->name_origin, &key, e);
+		r = fs_key_parse(d->a, m->name, m->name_origin, &key, e);
+		if (r == 0)
+			r = warn_slip(d, m, e);
 		if (r < 0)
 			return r;
 		if (m->value.type == TOML_TABLE)
-			r = normal_scoped(a, m, &key, e);
+			r = normal_scoped(d, m, &key, e);
 		else
-			r = normal_plain(a, m, &key, e);
+			r = normal_plain(d->a, m, &key, e);
 		if (r < 0)
 			return r;
 	}
-	return tree_check_unique(a, table, "'filesystem'", e);
+	return tree_check_unique(d->a, table, "'filesystem'", e);
 }
 
 static int normal_domains(struct arena *a, struct toml *table, struct err *e)
@@ -136,7 +190,7 @@ static int normal_network(struct arena *a, struct toml *table, struct err *e)
 	return r;
 }
 
-int normal_table(struct arena *a, struct toml *table, struct err *e)
+int normal_table(const struct decode *d, struct toml *table, struct err *e)
 {
 	int r = 0;
 
@@ -144,11 +198,11 @@ int normal_table(struct arena *a, struct toml *table, struct err *e)
 		struct toml_member *m = &table->table.items[i];
 
 		if (str_is(m->name, "filesystem"))
-			r = normal_filesystem(a, &m->value, e);
+			r = normal_filesystem(d, &m->value, e);
 		else if (str_is(m->name, "network"))
-			r = normal_network(a, &m->value, e);
+			r = normal_network(d->a, &m->value, e);
 		else if (str_is(m->name, "workspace_roots"))
-			r = normal_paths(a, &m->value, true, "'workspace_roots'",
+			r = normal_paths(d->a, &m->value, true, "'workspace_roots'",
 					 "the workspace root", e);
 	}
 	return r;

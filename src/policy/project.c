@@ -56,7 +56,7 @@ int project_load(const struct decode *d, const struct config *c, struct project 
 	top = layer_parse(d->a, &project->source, e);
 	if (!top)
 		return err_result(e);
-	r = layer_check_narrowing(d->a, top, SCHEMA_PROJECT, where, e);
+	r = layer_check_narrowing(d->a, top, SCHEMA_PROJECT, where, d->warnings, e);
 	if (r == 0)
 		*out = top;
 	return r;

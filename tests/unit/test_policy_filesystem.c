@@ -183,6 +183,69 @@ TEST(what_only_looks_like_a_glob_is_a_literal_path)
 		}
 }
 
+/* The warnings about the one entry of a profile; P6 decides what it means all the same. */
+static bool warns_of(const char *entry, const char *part)
+{
+	char text[256];
+
+	(void)snprintf(text, sizeof(text), FS("%s"), entry);
+	scoped_outcome o = compile_dev(text);
+	if (part && has_warning(&o, part) && o.policy->warnings.count == 1 &&
+	    o.policy->warnings.items[0].origin.line == 2)
+		return true;
+	if (!part && o.policy && o.policy->warnings.count == 0)
+		return true;
+	printf("#   %s: %s\n", entry,
+	       o.policy && o.policy->warnings.count ? o.policy->warnings.items[0].text.p
+						    : o.e.text);
+	return false;
+}
+
+TEST(a_glob_that_matches_less_than_it_seems_to_is_warned_of)
+{
+	CHECK(warns_of("':workspace_roots' = { '**.key' = 'deny' }",
+		       "in '**.key' the '**' is a mere '*': it counts only as a whole component; "
+		       "did you mean \"**/*.key\"?"));
+	CHECK(warns_of("'/a/**.key' = 'deny'", "did you mean \"/a/**/*.key\"?"));
+	CHECK(warns_of("'/a/x**' = 'deny'", "did you mean \"/a/x/**\"?"));
+	CHECK(warns_of("'/a/x**/y' = 'deny'", "did you mean \"/a/x/**/y\"?"));
+	CHECK(warns_of("'/a/***' = 'deny'", "did you mean \"/a/**\"?"));
+	CHECK(warns_of("'/a/x**y' = 'deny'", "component; write '*' to say so"));
+	CHECK(warns_of("'/a/{**.key,b}' = 'deny'", "write '*' to say so"));
+	CHECK(warns_of("'/a/[ab' = 'deny'",
+		       "in '/a/[ab' the '[' is never closed, so it stands for itself; write '\\[' "
+		       "to say so"));
+	CHECK(warns_of("':workspace_roots' = { 'src/{a,b' = 'deny' }",
+		       "the '{' is never closed, so it stands for itself; write '\\{' to say so"));
+	CHECK(warns_of("'/a/[ab' = 'write'", "the '[' is never closed"));
+}
+
+TEST(a_glob_that_means_what_it_says_is_not_warned_of)
+{
+	static const char *const good[] = { "**/*.key", "**",	     "x/**",  "a/**/b", "[ab]",
+					    "{a,b}",	"{**,x}/y",  "\\[ab", "\\{a",	"[*][*]",
+					    "*a*",	"{a/,}**/b", "a]",    "b}" };
+
+	for (size_t i = 0; i < COUNT_OF(good); i++) {
+		char text[64];
+
+		(void)snprintf(text, sizeof(text), "'/r' = { '%s' = 'deny' }", good[i]);
+		CHECK(warns_of(text, NULL));
+	}
+}
+
+TEST(a_slip_of_a_project_or_the_ceiling_is_warned_of)
+{
+	struct texts t = { .user = "[permissions.dev]\n",
+			   .profile = "dev",
+			   .project = "[filesystem]\n'/p/**.key' = 'deny'\n",
+			   .requirements = "[filesystem]\n'/r/[x' = 'deny'\n" };
+	scoped_outcome o = compile_texts(&t);
+
+	CHECK(has_warning(&o, "\"/p/**/*.key\"?"));
+	CHECK(has_warning(&o, "in '/r/[x' the '['"));
+}
+
 TEST(a_brace_of_a_key_is_not_closed_by_its_subpath)
 {
 	CHECK(is_entry("'/x{' = { 'b}' = 'deny' }", FS_ABSOLUTE, "/x{/b}", "", ACCESS_DENY));
