@@ -28,6 +28,11 @@ const char *mode_kind_name(enum mode_kind kind)
 	return modes[kind].name;
 }
 
+const char *mode_kind_profile(enum mode_kind kind)
+{
+	return modes[kind].profile;
+}
+
 static struct profile *builtin_profile(struct arena *a, const char *name, struct err *e)
 {
 	struct decode d = { .a = a, .where = "the mode" };
@@ -76,7 +81,7 @@ static int add_root(struct arena *a, struct profile *p, struct str path, struct 
 
 struct profile *mode_profile(struct arena *a, const struct mode *m, struct err *e)
 {
-	struct profile *p = builtin_profile(a, modes[m->kind].profile, e);
+	struct profile *p = builtin_profile(a, mode_kind_profile(m->kind), e);
 
 	if (!p)
 		return NULL;

@@ -259,6 +259,8 @@ struct mode {
 /* "read-only", "workspace-write", "danger-full-access"; false for anything else. */
 bool mode_kind_parse(struct str text, enum mode_kind *out) NONNULL;
 const char *mode_kind_name(enum mode_kind kind) RETURNS_NONNULL;
+/* The built-in profile that it starts from. */
+const char *mode_kind_profile(enum mode_kind kind) RETURNS_NONNULL;
 
 /* The profile that a mode stands for. */
 struct profile *mode_profile(struct arena *a, const struct mode *m, struct err *e)

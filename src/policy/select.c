@@ -2,12 +2,6 @@
 /* Which profile is in force (P1, P4, P19), and the list of all. */
 #include "policy/config.h"
 
-static const char *const mode_profiles[] = {
-	[MODE_READ_ONLY] = ":read-only",
-	[MODE_WORKSPACE_WRITE] = ":workspace",
-	[MODE_FULL_ACCESS] = builtin_full_access,
-};
-
 /* A choice, and who made it. */
 struct choice {
 	struct str name;
@@ -17,17 +11,17 @@ struct choice {
 
 static int choose_mode(const char *mode, const char *what, struct choice *out, struct err *e)
 {
-	static const char *const known[] = { "read-only", "workspace-write", "danger-full-access",
-					     NULL };
+	const char *const known[] = { mode_kind_name(MODE_READ_ONLY),
+				      mode_kind_name(MODE_WORKSPACE_WRITE),
+				      mode_kind_name(MODE_FULL_ACCESS), NULL };
 	enum mode_kind kind;
 
 	if (!mode_kind_parse(str_of(mode), &kind))
-		return FAIL(
-			e, ERR_POLICY,
-			"%s: there is no mode '%s'; the modes are read-only, workspace-write and "
-			"danger-full-access%s",
-			what, SHOWN(str_of(mode)), schema_hint(str_of(mode), known).text);
-	*out = (struct choice){ .name = str_of(mode_profiles[kind]), .what = what };
+		return FAIL(e, ERR_POLICY,
+			    "%s: there is no mode '%s'; the modes are %s, %s and %s%s", what,
+			    SHOWN(str_of(mode)), known[0], known[1], known[2],
+			    schema_hint(str_of(mode), known).text);
+	*out = (struct choice){ .name = str_of(mode_kind_profile(kind)), .what = what };
 	return 0;
 }
 
