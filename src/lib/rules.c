@@ -229,6 +229,11 @@ void json_flip(struct json_writer *w, const struct flip *flip, const char *wante
 	json_bool(w, "possible", flip->is_possible);
 	if (flip->is_possible) {
 		json_str(w, "text", flip->text);
+		json_key(w, "needs_path");
+		if (flip->needs_path.len)
+			json_add_str(w, flip->needs_path);
+		else
+			json_add_null(w);
 		json_str(w, "toml", flip->toml);
 		json_str(w, "toml_top", flip->toml_top);
 		json_edits(w, flip);

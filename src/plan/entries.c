@@ -164,7 +164,8 @@ static int leave_out(struct builder *b, const struct candidate *c, struct err *e
 			    "%s \"%.*s\" = \"%s\" is left out: %.*s does not exist%s",
 			    c->is_grant ? "the grant" : "the entry", STR_ARG(entry->key),
 			    access_name(entry->access), STR_ARG(c->canon.path),
-			    is_write ? ", so nothing there can be made writable" : "");
+			    is_write ? ", so nothing there can be made writable; create it first"
+				     : "");
 }
 
 /* An entry that stands for no place: its directory is known only when the environment says it. */

@@ -25,7 +25,8 @@ struct trial {
 	struct str path; /* TRIAL_ADD */
 	enum access access;
 	enum git_access git;
-	bool is_wide; /* the entry stands for more than this path */
+	bool is_wide;	 /* the entry stands for more than this path */
+	bool needs_path; /* tried as if the path were there */
 };
 
 enum { MAX_TRIALS = 8 };
@@ -34,7 +35,9 @@ struct path_flip {
 	struct flipper f;
 	struct str path;
 	enum access wanted;
-	const struct plan *plan; /* with the edits so far */
+	const struct plan *plan;    /* with the edits so far */
+	size_t missing_from;	    /* of the path, as in struct canon */
+	struct flip_host_view view; /* with f.flip.needs_path, once that is set */
 	struct trial trials[MAX_TRIALS];
 	size_t trial_count;
 };
@@ -96,12 +99,19 @@ static int try_edit(struct path_flip *pf, const struct trial *t, struct policy *
 		    const struct plan **plan)
 {
 	struct plan_inputs in = *pf->f.in;
+	struct flip_host_view view;
 
 	*plan = NULL;
 	*policy = apply(&pf->f, t);
 	if (!*policy)
 		return err_result(pf->f.e);
 	in.policy = *policy;
+	if (pf->f.flip.needs_path.len) {
+		in.host = &pf->view.host;
+	} else if (t->needs_path) {
+		flip_host_view_init(&view, pf->f.in->host, pf->path, pf->missing_from);
+		in.host = &view.host;
+	}
 	*plan = plan_build_answers(pf->f.a, &in, pf->f.e);
 	if (*plan)
 		return 0;
@@ -172,17 +182,23 @@ static void suggest_entry(struct path_flip *pf, size_t layer, struct str path)
 	suggest(pf, t);
 }
 
-/* P11 skips entries for what is missing, so the directory it would be made in has to do. */
-static int suggest_entries(struct path_flip *pf, size_t layer)
+/*
+ * P11 skips entries for what is missing: then the same entry is tried as if the
+ * path were there.
+ *
+ * SECURITY: the directory that it would be made in is never suggested instead. It
+ * stands for all else in it, and for "/nonexistent" it is "/".
+ */
+static void suggest_entries(struct path_flip *pf, size_t layer)
 {
-	struct canon canon;
+	size_t first = pf->trial_count;
 
 	suggest_entry(pf, layer, pf->path);
-	if (canon_resolve(pf->f.a, pf->f.in->host, pf->path, true, &canon, NULL, pf->f.e) < 0)
-		return err_result(pf->f.e);
-	if (canon.missing_from)
-		suggest_entry(pf, layer, path_parent(str_first(canon.path, canon.missing_from)));
-	return 0;
+	if (!pf->missing_from || pf->f.flip.needs_path.len || pf->trial_count == first)
+		return;
+	suggest_entry(pf, layer, pf->path);
+	if (pf->trial_count > first + 1)
+		pf->trials[first + 1].needs_path = true;
 }
 
 /*
@@ -232,10 +248,10 @@ static int suggest_wider(struct path_flip *pf, const struct rule *rule)
 	case RULE_PROTECTED:
 	case RULE_GIT:
 		suggest_git(pf);
-		return suggest_entries(pf, 0);
+		suggest_entries(pf, 0);
+		return 0;
 	case RULE_MISSING:
-		if (suggest_entries(pf, 0) < 0)
-			return err_result(pf->f.e);
+		suggest_entries(pf, 0);
 		return suggest_change(pf, rule, true);
 	case RULE_ENTRY:
 	case RULE_GLOB:
@@ -245,10 +261,10 @@ static int suggest_wider(struct path_flip *pf, const struct rule *rule)
 	}
 	if (pf->f.policy->layers.items[rule->layer].kind == LAYER_CEILING)
 		return 0;
-	if (suggest_change(pf, rule, false) < 0 || suggest_entries(pf, rule->layer) < 0 ||
-	    suggest_change(pf, rule, true) < 0)
+	if (suggest_change(pf, rule, false) < 0)
 		return err_result(pf->f.e);
-	return 0;
+	suggest_entries(pf, rule->layer);
+	return suggest_change(pf, rule, true);
 }
 
 static int suggest_edits(struct path_flip *pf, const struct verdict *v)
@@ -317,6 +333,13 @@ static bool is_same_rule(const struct rule *a, const struct rule *b)
 	       str_eq(a->glob, b->glob);
 }
 
+/* From here on all is tried as if `path`, which is the one asked about or above it, were there. */
+static void need_path(struct path_flip *pf, struct str path)
+{
+	pf->f.flip.needs_path = path;
+	flip_host_view_init(&pf->view, pf->f.in->host, path, pf->missing_from);
+}
+
 /* Takes the best of the suggested edits; `*found` is false when none helps. */
 static int take_edit(struct path_flip *pf, const struct verdict *before, bool *found)
 {
@@ -345,6 +368,8 @@ static int take_edit(struct path_flip *pf, const struct verdict *before, bool *f
 		return 0;
 	if (record(&pf->f, best) < 0)
 		return err_result(pf->f.e);
+	if (best->needs_path)
+		need_path(pf, pf->path);
 	pf->f.policy = best_policy;
 	pf->plan = best_plan;
 	return 0;
@@ -406,17 +431,21 @@ struct left_out {
 	struct str missing;
 };
 
-static int explain_left_out(struct flipper *f, const struct left_out *left)
+/* Creating its path is the first thing to do; it may be all. */
+static int take_left_out(struct path_flip *pf, const struct left_out *left)
 {
-	struct str place;
+	struct flipper *f = &pf->f;
+	struct plan_inputs in = *f->in;
+	struct str key, place;
 
-	if (flip_place(f, &left->entry->origin, &place) < 0)
+	need_path(pf, left->missing);
+	in.host = &pf->view.host;
+	pf->plan = plan_build_answers(f->a, &in, f->e);
+	if (!pf->plan || flip_key(f, left->entry->key, &key) < 0 ||
+	    flip_place(f, &left->entry->origin, &place) < 0)
 		return err_result(f->e);
-	return arena_printf(f->a, &f->flip.why_not, f->e,
-			    "%.*s = \"%s\" (%.*s) says so already, but is left out because %.*s "
-			    "does not exist (P11); make it first",
-			    STR_ARG(left->entry->key), access_name(left->entry->access),
-			    STR_ARG(place), STR_ARG(left->missing));
+	return arena_printf(f->a, &f->said_by, f->e, "%.*s = \"%s\" (%.*s)", STR_ARG(key),
+			    access_name(left->entry->access), STR_ARG(place));
 }
 
 /*
@@ -427,15 +456,12 @@ static int find_left_out(struct path_flip *pf, const struct verdict *v, struct l
 {
 	const fs_entries *fs = &pf->f.policy->layers.items[0].fs;
 	place_list places = { .count = 0 };
-	struct canon canon;
 
 	out->entry = NULL;
 	if (pf->wanted != ACCESS_WRITE || v->rule->layer > 0 ||
 	    (v->rule->kind != RULE_ENTRY && v->rule->kind != RULE_UNCOVERED))
 		return 0;
-	if (canon_resolve(pf->f.a, pf->f.in->host, pf->path, true, &canon, NULL, pf->f.e) < 0)
-		return err_result(pf->f.e);
-	for (size_t i = 0; canon.missing_from && !out->entry && i < fs->count; i++) {
+	for (size_t i = 0; pf->missing_from && !out->entry && i < fs->count; i++) {
 		if (fs->items[i].access != ACCESS_WRITE)
 			continue;
 		places.count = 0;
@@ -444,7 +470,7 @@ static int find_left_out(struct path_flip *pf, const struct verdict *v, struct l
 		for (size_t k = 0; k < places.count; k++) {
 			struct str path = places.items[k].path;
 
-			if (path.len >= canon.missing_from && path_is_under(pf->path, path) &&
+			if (path.len >= pf->missing_from && path_is_under(pf->path, path) &&
 			    path_depth(path) > v->rule->depth)
 				*out = (struct left_out){ &fs->items[i], path };
 		}
@@ -456,11 +482,13 @@ static int flip_rounds(struct path_flip *pf)
 {
 	struct verdict now = plan_resolve(pf->plan, pf->path);
 	struct left_out left;
+	struct canon canon;
 
-	if (find_left_out(pf, &now, &left) < 0)
+	if (canon_resolve(pf->f.a, pf->f.in->host, pf->path, true, &canon, NULL, pf->f.e) < 0)
 		return err_result(pf->f.e);
-	if (left.entry)
-		return explain_left_out(&pf->f, &left);
+	pf->missing_from = canon.missing_from;
+	if (find_left_out(pf, &now, &left) < 0 || (left.entry && take_left_out(pf, &left) < 0))
+		return err_result(pf->f.e);
 	for (size_t round = 0;; round++) {
 		struct verdict v = plan_resolve(pf->plan, pf->path);
 		bool found = false;
@@ -496,6 +524,7 @@ int plan_flip_path(struct arena *a, const struct plan_inputs *in, const struct p
 	if (!pf.f.flip.is_possible) {
 		pf.f.flip.edit_count = 0;
 		pf.f.flip.needs_own_profile = false;
+		pf.f.flip.needs_path = STR_EMPTY;
 	}
 	*out = pf.f.flip;
 	return 0;

@@ -8,7 +8,8 @@
  * Preferred is a change of the one line that decided, if it is about just this
  * path or host; else one more entry in the profile in force. A line that stands
  * for more is touched only where nothing else helps, and the text says so.
- * Where several layers stand in the way, there is an edit for each.
+ * Where several layers stand in the way, there is an edit for each. What is
+ * missing is never opened by a directory above it, which stands for more.
  */
 #pragma once
 
@@ -35,7 +36,13 @@ struct flip {
 	 * before the first table of the file.
 	 */
 	bool needs_own_profile;
-	struct flip_edit edits[FLIP_MAX_EDITS]; /* none when the answer is `wanted` already */
+	/*
+	 * A path that has to be created before the edits help, since an entry for what
+	 * is missing is left out (P11); "" when there is none. The edits were tried as
+	 * if it were an empty directory.
+	 */
+	struct str needs_path;
+	struct flip_edit edits[FLIP_MAX_EDITS]; /* none: it is `wanted` already, or with needs_path */
 	size_t edit_count;
 	struct str text;     /* one sentence */
 	struct str toml;     /* to paste; a comment says where each part belongs */

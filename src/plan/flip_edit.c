@@ -207,9 +207,48 @@ static void describe(struct buf *b, const struct flip_edit *edit)
 	}
 }
 
+/* As one word of a shell: within '...' nothing but ' itself is special. */
+static void add_quoted(struct buf *b, struct str path)
+{
+	buf_add_char(b, '\'');
+	for (size_t i = 0; i < path.len; i++) {
+		if (path.p[i] == '\'')
+			buf_add_text(b, "'\\'");
+		buf_add_char(b, path.p[i]);
+	}
+	buf_add_char(b, '\'');
+}
+
+static bool is_plain_word(struct str path)
+{
+	for (size_t i = 0; i < path.len; i++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+",
+			    path.p[i]))
+			return false;
+	return true;
+}
+
+static void describe_path(struct buf *b, const struct flipper *f)
+{
+	buf_add_text(b, "create it first (mkdir -p ");
+	if (is_plain_word(f->flip.needs_path))
+		buf_add(b, f->flip.needs_path);
+	else
+		add_quoted(b, f->flip.needs_path);
+	buf_add_text(b, f->flip.edit_count ? "), then " : ")");
+	if (f->said_by.len) {
+		buf_add_text(b, f->flip.edit_count ? "" : "; ");
+		buf_add(b, f->said_by);
+		buf_add_text(b, " is left out until then (P11)");
+		buf_add_text(b, f->flip.edit_count ? "; also " : "");
+	}
+}
+
 static void describe_all(struct buf *b, const struct flipper *f)
 {
-	if (f->flip.edit_count == 0)
+	if (f->flip.needs_path.len)
+		describe_path(b, f);
+	else if (f->flip.edit_count == 0)
 		buf_add_text(b, "nothing has to change");
 	if (f->flip.needs_own_profile) {
 		buf_add_text(b, "make a profile of your own that extends ");

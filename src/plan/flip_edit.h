@@ -13,8 +13,21 @@ struct flipper {
 	const struct plan_inputs *in;
 	const struct policy *policy; /* with the edits so far */
 	struct flip flip;
+	struct str
+		said_by; /* with flip.needs_path: "KEY = VALUE (FILE:LINE)" that waits for it, or "" */
 	struct err *e;
 };
+
+/* A host on which one missing path is an empty directory; all else is as below. */
+struct flip_host_view {
+	struct host host; /* hand out &v.host */
+	const struct host *below;
+	struct str path;     /* canonical */
+	size_t missing_from; /* as in struct canon */
+};
+
+void flip_host_view_init(struct flip_host_view *v, const struct host *below, struct str path,
+			 size_t missing_from) NONNULL;
 
 /* A copy whose layers and profile may be changed; what they point to may not. */
 struct policy *flip_copy(struct flipper *f, const struct policy *p) MUST_CHECK NONNULL;

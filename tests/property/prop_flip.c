@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Suggested edits work: each is made in the text, as a person would, the text is
- * read again, and the answer has to be the wanted one.
+ * read again, and the answer has to be the wanted one. A path that has to be
+ * created first is created.
  */
 #include "../unit/test.h"
+#include "base/path.h"
 #include "gen.h"
 #include "plan/flip.h"
 
@@ -177,6 +179,51 @@ static void print_case(size_t n, const struct question *q, const struct world *w
 	test_print_str("toml   ", flip->toml.p);
 }
 
+static void create(struct world *w, struct str path)
+{
+	char line[512];
+
+	(void)snprintf(line, sizeof(line), "d %.*s\n", (int)path.len, path.p);
+	fake_host_add(&w->host, line);
+}
+
+/* Takes away what create() made in `edited`: from the first part on that `w` does not have. */
+static void remove_created(const struct world *w, struct world *edited, struct str path)
+{
+	char prefix[512];
+	size_t at = 0;
+	struct str name;
+
+	while (path_next(path, &at, &name)) {
+		struct err e = ERR_INIT;
+		struct host_file file;
+
+		if (w->host.host.look(w->host.host.user, str_first(path, at), &file, &e) < 0)
+			exit(99);
+		if (file.type != HOST_MISSING)
+			continue;
+		(void)snprintf(prefix, sizeof(prefix), "%.*s", (int)at, path.p);
+		fake_host_remove(&edited->host, prefix);
+		return;
+	}
+}
+
+/* Whether a new line opens a directory above the path that has to be created. */
+static bool is_wide(const struct flip *flip)
+{
+	for (size_t i = 0; flip->needs_path.len && i < flip->edit_count; i++) {
+		const struct flip_edit *edit = &flip->edits[i];
+		struct str key = edit->key;
+
+		if (edit->line || key.len < 3 || key.p[0] != '"' || key.p[1] != '/')
+			continue;
+		key = str_first(str_from(key, 1), key.len - 2);
+		if (!str_eq(key, flip->needs_path) && path_is_under(flip->needs_path, key))
+			return true;
+	}
+	return false;
+}
+
 /* One case; false ends the test. */
 static bool try_case(struct gen *g, size_t n, struct texts *t, struct world *w,
 		     struct world *edited, size_t *flipped)
@@ -193,14 +240,19 @@ static bool try_case(struct gen *g, size_t n, struct texts *t, struct world *w,
 	if (!flip.is_possible)
 		return test_check(flip.why_not.len > 0 && flip.edit_count == 0, __FILE__, __LINE__,
 				  "an impossible flip says why");
-	if (flip.edit_count == 0)
+	if (flip.edit_count == 0 && !flip.needs_path.len)
 		return test_check(is_answered(w, &q), __FILE__, __LINE__, "nothing has to change");
 	++*flipped;
 	edit_texts(g, t, &flip);
 	edited->user = buf_str(&t->user).p;
 	edited->project = buf_str(&t->project).p;
 	edited->profile = flip.needs_own_profile ? NULL : w->profile;
-	works = world_plan(edited) && is_answered(edited, &q);
+	/* gen_world() has no link that leads below a missing path, so it is removed whole. */
+	if (flip.needs_path.len)
+		create(edited, flip.needs_path);
+	works = !is_wide(&flip) && world_plan(edited) && is_answered(edited, &q);
+	if (flip.needs_path.len)
+		remove_created(w, edited, flip.needs_path);
 	if (!works) {
 		printf("# %s\n", edited->plan ? "another answer" : edited->e.text);
 		print_case(n, &q, edited, &flip);

@@ -107,7 +107,7 @@ TEST(built_in_profiles_are_extended)
 			    "[permissions.my-read-only.filesystem]\n\"/srv\" = \"write\"\n");
 }
 
-TEST(missing_paths_are_opened_by_their_directory)
+TEST(missing_paths_are_created_and_opened_alone)
 {
 	scoped_world w;
 	struct flip f;
@@ -115,7 +115,47 @@ TEST(missing_paths_are_opened_by_their_directory)
 	REQUIRE(start(&w, DEV FS "'/' = 'read'\n"));
 	f = flip_path(&w, "/srv/new/deep", ACCESS_WRITE);
 	REQUIRE(f.is_possible && f.edit_count == 1);
-	CHECK_STR(f.edits[0].key.p, "\"/srv\"");
+	CHECK_STR(f.needs_path.p, "/srv/new/deep");
+	CHECK_STR(f.edits[0].key.p, "\"/srv/new/deep\"");
+	CHECK_STR(f.text.p, "create it first (mkdir -p /srv/new/deep), then add "
+			    "\"/srv/new/deep\" = \"write\" to [permissions.dev.filesystem] in "
+			    "user.toml");
+	f = flip_path(&w, "/nonexistent/it's", ACCESS_WRITE);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.edits[0].key.p, "\"/nonexistent/it's\"");
+	CHECK(str_has_prefix(f.text,
+			     STR("create it first (mkdir -p '/nonexistent/it'\\''s'), then ")));
+	/* What is there needs no creating, and what is denied may be named while it is missing. */
+	CHECK_INT(flip_path(&w, "/srv", ACCESS_WRITE).needs_path.len, 0);
+	w.user = DEV FS "'/' = 'read'\n'/srv' = 'write'\n";
+	REQUIRE(world_plan(&w));
+	f = flip_path(&w, "/srv/new", ACCESS_DENY);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_INT(f.needs_path.len, 0);
+}
+
+TEST(missing_path_that_is_not_readable_is_opened_alone)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/usr' = 'read'\n"));
+	f = flip_path(&w, "/home/me/new", ACCESS_READ);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.needs_path.p, "/home/me/new");
+	CHECK_STR(f.edits[0].key.p, "\"/home/me/new\"");
+}
+
+TEST(protected_name_that_is_missing_is_created_first)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/' = 'read'\n'/repo' = 'write'\n"));
+	f = flip_path(&w, "/repo/.codex", ACCESS_WRITE);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.needs_path.p, "/repo/.codex");
+	CHECK_STR(f.edits[0].key.p, "\"/repo/.codex\"");
 }
 
 TEST(protected_git_is_opened_by_the_narrowest_key_that_helps)
@@ -198,11 +238,19 @@ TEST(entry_that_was_left_out_is_named)
 	REQUIRE(start(&w, DEV FS "'/' = 'read'\n'/srv/a' = 'write'\n'/srv/b' = 'write'\n"
 				 "'/usr/c' = 'deny'\n"));
 	f = flip_path(&w, "/srv/b/x", ACCESS_WRITE);
-	CHECK(!f.is_possible);
-	CHECK_STR(f.why_not.p, "/srv/b = \"write\" (user.toml:6) says so already, but is left out "
-			       "because /srv/b does not exist (P11); make it first");
+	REQUIRE(f.is_possible);
+	CHECK_INT(f.edit_count, 0);
+	CHECK_STR(f.needs_path.p, "/srv/b");
+	CHECK_STR(f.text.p, "create it first (mkdir -p /srv/b); \"/srv/b\" = \"write\" "
+			    "(user.toml:6) is left out until then (P11)");
 	f = flip_path(&w, "/srv/bb", ACCESS_WRITE);
-	CHECK(f.is_possible);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.needs_path.p, "/srv/bb");
+	w.project = "[filesystem]\n'/srv/b' = 'read'\n";
+	REQUIRE(world_plan(&w));
+	f = flip_path(&w, "/srv/b", ACCESS_WRITE);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.edits[0].file.p, "project.toml");
 }
 
 TEST(own_files_and_ceilings_are_out_of_reach)

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* The host as it would be with one more directory; see flip_edit.h. */
+#include "base/path.h"
+#include "plan/flip_edit.h"
+
+/* Whether `path` is one of the directories that are made up. */
+static bool is_made_up(const struct flip_host_view *v, struct str path)
+{
+	return path.len >= v->missing_from && path_is_under(v->path, path);
+}
+
+static int look(void *user, struct str path, struct host_file *out, struct err *e)
+{
+	const struct flip_host_view *v = user;
+
+	if (!is_made_up(v, path))
+		return v->below->look(v->below->user, path, out, e);
+	*out = (struct host_file){ .type = HOST_DIR };
+	return 0;
+}
+
+static int read_link(void *user, struct str path, struct buf *out, struct err *e)
+{
+	const struct flip_host_view *v = user;
+
+	return v->below->read_link(v->below->user, path, out, e);
+}
+
+static int read_file(void *user, struct str path, struct buf *out, struct err *e)
+{
+	const struct flip_host_view *v = user;
+
+	return v->below->read_file(v->below->user, path, out, e);
+}
+
+static int list(void *user, struct str path,
+		int (*each)(void *arg, struct str name, enum host_type type, struct err *e),
+		void *arg, struct err *e)
+{
+	const struct flip_host_view *v = user;
+	size_t at = path.len;
+	struct str name;
+	int r = 0;
+
+	if (!is_made_up(v, path))
+		r = v->below->list(v->below->user, path, each, arg, e);
+	if (r != 0 || path.len >= v->path.len || !path_is_under(v->path, path) ||
+	    !path_next(v->path, &at, &name) || !is_made_up(v, str_first(v->path, at)))
+		return r;
+	return each(arg, name, HOST_DIR, e);
+}
+
+void flip_host_view_init(struct flip_host_view *v, const struct host *below, struct str path,
+			 size_t missing_from)
+{
+	*v = (struct flip_host_view){
+		.host = { .user = v,
+			  .look = look,
+			  .read_link = read_link,
+			  .read_file = read_file,
+			  .list = list },
+		.below = below,
+		.path = path,
+		.missing_from = missing_from,
+	};
+}
