@@ -148,12 +148,25 @@ static bool has_exact(const struct host_flip *hf)
 	return false;
 }
 
+/* An address of this machine, with the port that was asked about and no other. */
+static int spell_own_address(struct host_flip *hf, bool is_v6, struct str *out)
+{
+	if (!hf->port)
+		return arena_copy(hf->f.a, is_v6 ? STR("::1") : STR("127.0.0.1"), out, hf->f.e);
+	return arena_printf(hf->f.a, out, hf->f.e, is_v6 ? "[::1]:%u" : "127.0.0.1:%u",
+			    (unsigned)hf->port);
+}
+
 /* A literal needs its own entry; a name that means this machine, itself and the address. */
 static int pass_guard(struct host_flip *hf)
 {
+	struct str v4, v6;
+
 	if (hf->host->is_ip || !has_exact(hf))
 		return add_rule(hf, &hf->own, true);
-	return add_text(hf, has_rule(hf, STR("127.0.0.1")) ? STR("::1") : STR("127.0.0.1"), true);
+	if (spell_own_address(hf, false, &v4) < 0 || spell_own_address(hf, true, &v6) < 0)
+		return err_result(hf->f.e);
+	return add_text(hf, has_rule(hf, v4) ? v6 : v4, true);
 }
 
 static int cure_deny(struct host_flip *hf, const struct net_verdict *v)

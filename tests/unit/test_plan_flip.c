@@ -367,6 +367,24 @@ TEST(hosts_are_added_where_nothing_matches)
 	CHECK_INT(f.edit_count, 2);
 }
 
+TEST(this_machine_is_opened_for_the_port_asked_about)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV NET "enabled = true\nmode = 'full'\n"));
+	f = flip_host(&w, "localhost:3000", DECISION_ALLOW);
+	REQUIRE(f.is_possible && f.edit_count == 2);
+	CHECK_STR(f.edits[0].key.p, "\"localhost:3000\"");
+	CHECK_STR(f.edits[1].key.p, "\"127.0.0.1:3000\"");
+	w.user = DEV NET "enabled = true\n[permissions.dev.network.domains]\n"
+			 "'localhost:3000' = 'allow'\n'127.0.0.1:3000' = 'deny'\n";
+	REQUIRE(world_plan(&w));
+	f = flip_host(&w, "localhost:3000", DECISION_ALLOW);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.edits[0].key.p, "\"[::1]:3000\"");
+}
+
 TEST(network_that_is_off_is_enabled_for_one_host)
 {
 	scoped_world w;
