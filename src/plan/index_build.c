@@ -5,6 +5,7 @@
  * their children, and works out the answer at every node.
  */
 #include "base/path.h"
+#include "base/sort.h"
 #include "plan/index_node.h"
 
 /* The places that a node stands for. */
@@ -73,52 +74,28 @@ static int compare_rules(const struct rule *a, const struct rule *b)
 	return c;
 }
 
-/* Merges the sorted runs [low, middle) and [middle, high) of `from` into `to`. */
-static void merge(const struct rule *rules, const uint32_t *from, uint32_t *to, size_t low,
-		  size_t middle, size_t high)
+static int order_rules(const void *context, uint32_t a, uint32_t b)
 {
-	size_t left = low, right = middle;
+	const struct rule *rules = context;
 
-	/* People write sorted lists, and a later index has the rules of an earlier one first. */
-	if (middle >= high || compare_rules(&rules[from[middle - 1]], &rules[from[middle]]) <= 0) {
-		memcpy(to + low, from + low, (high - low) * sizeof(*to));
-		return;
-	}
-	for (size_t i = low; i < high; i++) {
-		if (left < middle &&
-		    (right >= high || compare_rules(&rules[from[left]], &rules[from[right]]) <= 0))
-			to[i] = from[left++];
-		else
-			to[i] = from[right++];
-	}
+	return compare_rules(&rules[a], &rules[b]);
 }
 
-/* Stable, so that of equal rules the one written first decides. */
+/*
+ * Stable, so that of equal rules the one written first decides. People write
+ * sorted lists, and a later index has the rules of an earlier one first.
+ */
 static uint32_t *sort_rules(struct draft *d, struct err *e)
 {
 	size_t count = d->x->rule_count;
-	uint32_t *from = arena_array(d->a, count + 1, sizeof(*from), e);
-	uint32_t *sorted = from;
-	uint32_t *to;
+	uint32_t *sorted = arena_array(d->a, count + 1, sizeof(*sorted), e);
+	uint32_t *spare = arena_array(&d->scratch, count + 1, sizeof(*spare), e);
 
-	if (!from)
-		return NULL;
-	to = arena_array(&d->scratch, count + 1, sizeof(*to), e);
-	if (!to)
+	if (!sorted || !spare)
 		return NULL;
 	for (uint32_t i = 0; i < count; i++)
-		from[i] = i;
-	for (size_t width = 1; width < count; width *= 2) {
-		uint32_t *swap = from;
-
-		for (size_t low = 0; low < count; low += 2 * width)
-			merge(d->x->rules, from, to, low, MIN_OF(low + width, count),
-			      MIN_OF(low + 2 * width, count));
-		from = to;
-		to = swap;
-	}
-	if (from != sorted)
-		memcpy(sorted, from, count * sizeof(*from));
+		sorted[i] = i;
+	sort_numbers(sorted, spare, count, order_rules, d->x->rules);
 	return sorted;
 }
 

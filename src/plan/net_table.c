@@ -9,6 +9,8 @@
  */
 #include "plan/net_table.h"
 
+#include "base/sort.h"
+
 /* ---- Order -------------------------------------------------------------- */
 
 static int cmp_ports(const struct domain *a, const struct domain *b)
@@ -38,44 +40,38 @@ static int cmp_blocks(const struct domain *a, const struct domain *b)
 
 typedef int (*domain_order)(const struct domain *a, const struct domain *b);
 
-/* Merges the sorted runs [first, middle) and [middle, last) of `from` into `to`. */
-static void merge_runs(const struct net_rule **from, const struct net_rule **to, size_t first,
-		       size_t middle, size_t last, domain_order order)
-{
-	size_t left = first, right = middle;
+struct rule_order {
+	const struct net_rule **rules;
+	domain_order order;
+};
 
-	for (size_t i = first; i < last; i++) {
-		bool take_left =
-			left < middle &&
-			(right >= last || order(&from[left]->domain, &from[right]->domain) <= 0);
-		to[i] = from[take_left ? left++ : right++];
-	}
+static int order_rules(const void *context, uint32_t a, uint32_t b)
+{
+	const struct rule_order *o = context;
+
+	return o->order(&o->rules[a]->domain, &o->rules[b]->domain);
 }
 
-/*
- * A merge sort from below: never quadratic, whoever chose the keys, and stable,
- * so that of equal rules the first written is named.
- */
+/* Stable: of equal rules the first written is named. */
 static int sort_rules(struct arena *a, const struct net_rule ***rules, size_t count,
 		      domain_order order, struct err *e)
 {
-	const struct net_rule **from = *rules, **to;
+	struct rule_order o = { .rules = *rules, .order = order };
+	const struct net_rule **sorted;
+	uint32_t *numbers;
 
 	if (count < 2)
 		return 0;
-	to = arena_array(a, count, sizeof(const struct net_rule *), e);
-	if (!to)
+	sorted = arena_array(a, count, sizeof(const struct net_rule *), e);
+	numbers = arena_array(a, 2 * count, sizeof(*numbers), e);
+	if (!sorted || !numbers)
 		return err_result(e);
-	for (size_t width = 1; width < count; width *= 2) {
-		const struct net_rule **swap = from;
-
-		for (size_t i = 0; i < count; i += 2 * width)
-			merge_runs(from, to, i, MIN_OF(i + width, count),
-				   MIN_OF(i + 2 * width, count), order);
-		from = to;
-		to = swap;
-	}
-	*rules = from;
+	for (size_t i = 0; i < count; i++)
+		numbers[i] = (uint32_t)i;
+	sort_numbers(numbers, numbers + count, count, order_rules, &o);
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = o.rules[numbers[i]];
+	*rules = sorted;
 	return 0;
 }
 

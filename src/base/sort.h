@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A merge sort: never quadratic, whoever chose the keys, and stable, so that of
+ * equals the first written stays the first. qsort() promises neither.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+
+/* Below 0, 0 or above 0, for the items with these numbers. */
+typedef int (*sort_order)(const void *context, uint32_t a, uint32_t b);
+
+/* `spare` has room for as many. What is in order already costs one look. */
+void sort_numbers(uint32_t *items, uint32_t *spare, size_t count, sort_order order,
+		  const void *context);
