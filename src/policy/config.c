@@ -138,19 +138,23 @@ int config_resolve(struct arena *a, const struct config *c, struct str name, str
 	return r;
 }
 
+static int merge_layer(struct arena *a, struct config *c, struct toml *top, enum schema_layer layer,
+		       struct err *e)
+{
+	int r = layer_check(a, top, layer, &c->warnings, e);
+
+	return r < 0 ? r : tree_merge(a, c->merged, top, e);
+}
+
 static int add_layer(struct arena *a, struct config *c, const struct source *source,
 		     enum schema_layer layer, struct err *e)
 {
 	struct toml *top;
-	int r;
 
 	if (!source->is_present)
 		return 0;
 	top = layer_parse(a, source, e);
-	if (!top)
-		return err_result(e);
-	r = layer_check(a, top, layer, &c->warnings, e);
-	return r < 0 ? r : tree_merge(a, c->merged, top, e);
+	return top ? merge_layer(a, c, top, layer, e) : err_result(e);
 }
 
 static int add_overrides(struct arena *a, struct config *c, const struct config_inputs *in,
@@ -159,18 +163,12 @@ static int add_overrides(struct arena *a, struct config *c, const struct config_
 	for (size_t i = 0; i < in->override_count; i++) {
 		const struct toml *chosen;
 		struct toml *top;
-		int r;
 
 		if (in->overrides[i].len > CONFIG_MAX_BYTES)
 			return FAIL(e, ERR_LIMIT, "--config: the value is too long");
 		top = toml_parse_override(a, "--config", in->overrides[i], e);
-		if (!top)
+		if (!top || merge_layer(a, c, top, SCHEMA_USER, e) < 0)
 			return err_result(e);
-		r = layer_check(a, top, SCHEMA_USER, &c->warnings, e);
-		if (r == 0)
-			r = tree_merge(a, c->merged, top, e);
-		if (r < 0)
-			return r;
 		chosen = toml_find(top, "default_permissions");
 		if (chosen)
 			c->command_default = chosen;
@@ -182,17 +180,15 @@ static int add_ceiling(struct arena *a, struct config *c, const struct source *s
 		       struct err *e)
 {
 	struct toml *top;
-	int r;
 
 	if (!source->is_present)
 		return 0;
 	top = layer_parse(a, source, e);
-	if (!top)
+	if (!top || layer_check_narrowing(a, top, SCHEMA_REQUIREMENTS, "the requirements",
+					  &c->warnings, e) < 0)
 		return err_result(e);
-	r = layer_check_narrowing(a, top, SCHEMA_REQUIREMENTS, "the requirements", &c->warnings, e);
-	if (r == 0)
-		c->ceiling = top;
-	return r;
+	c->ceiling = top;
+	return 0;
 }
 
 /* What only the merged whole can tell: that every name that is used exists. */
