@@ -36,13 +36,18 @@ FIND_LISTED(find_root, roots, writable_root)
 FIND_LISTED(find_git_dir, git_dirs, git_dir)
 #undef FIND_LISTED
 
-/* Whether a note holds that text. */
-static inline bool has_note(const struct world *w, const char *text)
+/* The first note that holds that text, or NULL. */
+static inline const struct note *find_note(const struct world *w, const char *text)
 {
 	for (size_t i = 0; i < w->plan->notes.count; i++)
 		if (strstr(w->plan->notes.items[i].text.p, text))
-			return true;
-	return false;
+			return &w->plan->notes.items[i];
+	return NULL;
+}
+
+static inline bool has_note(const struct world *w, const char *text)
+{
+	return find_note(w, text) != NULL;
 }
 
 /* Whether `rule` is one of the plan's, i.e. no pointer into an older array. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What becomes of entries (P5, P8, P11, P18), seen in the rules and notes of whole plans. */
+#include "plan_lists.h"
 #include "test.h"
-#include "world.h"
 
 static const char files[] = "d /repo/src\n"
 			    "d /home/me\n"
@@ -13,25 +13,6 @@ static const char files[] = "d /repo/src\n"
 			    "l /bin -> usr/bin\n";
 
 #define PROFILE "default_permissions = 'p'\n[permissions.p.filesystem]\n"
-
-static const struct rule *find_rule(const struct world *w, enum rule_kind kind, const char *path)
-{
-	for (size_t i = 0; i < w->plan->rules.count; i++) {
-		const struct rule *rule = &w->plan->rules.items[i];
-
-		if (rule->kind == kind && str_is(rule->path, path))
-			return rule;
-	}
-	return NULL;
-}
-
-static const struct note *find_note(const struct world *w, const char *part)
-{
-	for (size_t i = 0; i < w->plan->notes.count; i++)
-		if (strstr(w->plan->notes.items[i].text.p, part))
-			return &w->plan->notes.items[i];
-	return NULL;
-}
 
 TEST(entries_become_rules_at_canonical_paths)
 {
