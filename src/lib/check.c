@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cordon_check(): everything that can be found wrong with a configuration in one
- * go. Reading stops at the first error of a layer; so when the whole does not
- * load, each layer is tried alone, and when it does, every profile is compiled.
+ * go. Loading stops at the first error; so when the whole does not load, all its
+ * errors are looked for, and when it does, every profile is compiled.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/name_tree.h"
 #include "lib/lib.h"
 #include "lib/report.h"
 #include "os/os.h"
+#include "policy/errors.h"
 
 struct problem {
 	struct origin origin;
@@ -27,7 +29,7 @@ struct check {
 	struct inputs *in;
 	struct problems errors;
 	struct problems warnings;
-	VEC(struct str) files;	  /* those that are there */
+	VEC(struct str) files;	  /* those that are there, each once */
 	VEC(struct str) profiles; /* the user's own */
 	struct str in_force;
 };
@@ -84,6 +86,9 @@ static int add_file(struct check *c, const struct source *source, struct err *e)
 
 	if (!source->is_present)
 		return 0;
+	for (size_t i = 0; i < c->files.count; i++)
+		if (str_is(c->files.items[i], source->file))
+			return 0;
 	file = VEC_PUSH(c->a, &c->files, e);
 	if (!file)
 		return err_result(e);
@@ -91,41 +96,25 @@ static int add_file(struct check *c, const struct source *source, struct err *e)
 	return 0;
 }
 
-/* One more layer on top of those known to be good. `*is_good` says how it went. */
-static int try_layers(struct check *c, const struct config_inputs *layers, bool *is_good,
-		      struct err *e)
+static int sink_error(void *user, const struct err *found, struct err *e)
 {
-	scoped_arena a = ARENA_INIT(POLICY_MAX_BYTES);
-	struct err found = ERR_INIT;
-
-	*is_good = config_load(&a, layers, &found) != NULL;
-	return *is_good ? 0 : add_error(c, &found, e);
+	return add_error(user, found, e);
 }
 
-/* A profile may extend one of a lower layer, so the good ones below stay in. */
-static int try_each_layer(struct check *c, struct err *e)
+/* What was read of the projects before it went wrong, and all that is wrong with them. */
+static int check_projects(struct check *c, const project_list *projects, bool is_good,
+			  struct err *e)
 {
-	const struct config_inputs *all = &c->in->config;
-	struct config_inputs some = { .system = all->system };
-	bool is_good;
+	const struct error_sink sink = { .add = sink_error, .user = c };
 
-	if (try_layers(c, &some, &is_good, e) < 0)
-		return err_result(e);
-	if (!is_good)
-		some.system = (struct source){ .file = NULL };
-	some.user = all->user;
-	if (try_layers(c, &some, &is_good, e) < 0)
-		return err_result(e);
-	if (!is_good)
-		some.user = (struct source){ .file = NULL };
-	some.requirements = all->requirements;
-	if (try_layers(c, &some, &is_good, e) < 0)
-		return err_result(e);
-	if (!is_good)
-		some.requirements = (struct source){ .file = NULL };
-	some.overrides = all->overrides;
-	some.override_count = all->override_count;
-	return try_layers(c, &some, &is_good, e);
+	for (size_t i = 0; i < projects->count; i++) {
+		const struct source *source = &projects->items[i].source;
+
+		if (add_file(c, source, e) < 0 ||
+		    (!is_good && project_find_errors(source, &sink, e) < 0))
+			return err_result(e);
+	}
+	return 0;
 }
 
 static int check_profile(struct check *c, const struct config *config, const char *name,
@@ -133,8 +122,11 @@ static int check_profile(struct check *c, const struct config *config, const cha
 {
 	struct cordon_policy policy = { .arena = ARENA_INIT(0) };
 	struct err found = ERR_INIT;
+	bool is_good = load_policy(c->in, config, name, &policy, &found) == 0;
 
-	if (load_policy(c->in, config, name, &policy, &found) < 0)
+	if (check_projects(c, &policy.projects, is_good, e) < 0)
+		return err_result(e);
+	if (!is_good)
 		return add_error(c, &found, e);
 	if (!name)
 		c->in_force = policy.policy->profile->name;
@@ -173,6 +165,7 @@ static int check_profiles(struct check *c, const struct config *config, struct e
 
 static int check_all(struct check *c, struct err *e)
 {
+	const struct error_sink sink = { .add = sink_error, .user = c };
 	const struct config_inputs *all = &c->in->config;
 	struct err found = ERR_INIT;
 	const struct config *config;
@@ -189,7 +182,28 @@ static int check_all(struct check *c, struct err *e)
 		return check_profiles(c, config, e);
 	if (add_error(c, &found, e) < 0)
 		return err_result(e);
-	return try_each_layer(c, e);
+	return config_find_errors(all, &sink, e);
+}
+
+/* By file, then by place; what has no file comes first. */
+static int compare_problems(const void *left, const void *right)
+{
+	const struct origin *a = &((const struct problem *)left)->origin;
+	const struct origin *b = &((const struct problem *)right)->origin;
+	int r = strcmp(a->file ? a->file : "", b->file ? b->file : "");
+
+	if (r == 0 && a->line != b->line)
+		r = a->line < b->line ? -1 : 1;
+	if (r == 0 && a->column != b->column)
+		r = a->column < b->column ? -1 : 1;
+	return r;
+}
+
+static void sort_problems(struct problems *problems)
+{
+	if (problems->list.count > 1)
+		qsort(problems->list.items, problems->list.count, sizeof(*problems->list.items),
+		      compare_problems);
 }
 
 /* ---- Wording ------------------------------------------------------------------------ */
@@ -309,6 +323,7 @@ static int run_check(cordon_report *report, const struct cordon_load_options *op
 	if (check_all(c, e) < 0)
 		return err_result(e);
 	c->in = NULL;
+	sort_problems(&c->errors);
 	report->error_count = c->errors.list.count;
 	report->data = c;
 	report->print_text = print_text;

@@ -100,6 +100,7 @@ struct cordon_policy {
 	struct host host;		/* through `view`: what the plan was made from */
 	struct plan_inputs plan_inputs; /* with `host` */
 	const struct plan *plan;
+	project_list projects;	/* the files of the workspace roots */
 	VEC(struct note) notes; /* of the policy, then of the plan */
 };
 

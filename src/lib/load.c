@@ -75,16 +75,15 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 				       .mode = profile ? NULL : in->options->mode,
 				       .fallback = ":read-only" };
 	path_list roots = { .items = NULL };
-	project_list projects = { .items = NULL };
 	own_list own = { .items = NULL };
 	const struct profile_doc *doc;
 
 	out->config = config;
 	doc = config_select(in->a, config, &selection, e);
-	if (!doc || inputs_read_projects(in, doc, &roots, &projects, e) < 0 ||
+	if (!doc || inputs_read_projects(in, doc, &roots, &out->projects, e) < 0 ||
 	    inputs_own_files(in, &own, e) < 0)
 		return err_result(e);
-	out->policy = load_compile(in->a, config, doc, &projects, e);
+	out->policy = load_compile(in->a, config, doc, &out->projects, e);
 	if (!out->policy)
 		return err_result(e);
 	out->host = host_view_init(&out->view, in->a);
@@ -98,7 +97,7 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	out->plan_inputs.places.root_count = roots.count;
 	out->plan = plan_build(in->a, &out->plan_inputs, e);
 	host_view_freeze(&out->view);
-	if (!out->plan || note_hard_links(out, in, &projects, e) < 0)
+	if (!out->plan || note_hard_links(out, in, &out->projects, e) < 0)
 		return err_result(e);
 	return collect_notes(out, in->a, e);
 }

@@ -157,16 +157,20 @@ static int add_layer(struct arena *a, struct config *c, const struct source *sou
 	return top ? merge_layer(a, c, top, layer, e) : err_result(e);
 }
 
+struct toml *config_parse_override(struct arena *a, struct str text, struct err *e)
+{
+	if (text.len > CONFIG_MAX_BYTES)
+		return FAIL_NULL(e, ERR_LIMIT, "--config: the value is too long");
+	return toml_parse_override(a, "--config", text, e);
+}
+
 static int add_overrides(struct arena *a, struct config *c, const struct config_inputs *in,
 			 struct err *e)
 {
 	for (size_t i = 0; i < in->override_count; i++) {
 		const struct toml *chosen;
-		struct toml *top;
+		struct toml *top = config_parse_override(a, in->overrides[i], e);
 
-		if (in->overrides[i].len > CONFIG_MAX_BYTES)
-			return FAIL(e, ERR_LIMIT, "--config: the value is too long");
-		top = toml_parse_override(a, "--config", in->overrides[i], e);
 		if (!top || merge_layer(a, c, top, SCHEMA_USER, e) < 0)
 			return err_result(e);
 		chosen = toml_find(top, "default_permissions");
@@ -191,12 +195,9 @@ static int add_ceiling(struct arena *a, struct config *c, const struct source *s
 	return 0;
 }
 
-/* What only the merged whole can tell: that every name that is used exists. */
-static int check_names(struct arena *a, struct config *c, struct err *e)
+static int sort_profiles(struct arena *a, struct config *c, struct err *e)
 {
 	const struct toml *permissions = toml_find(c->merged, "permissions");
-	const struct toml *chosen = toml_find(c->merged, "default_permissions");
-	int r = 0;
 
 	if (!permissions)
 		return FAIL(e, ERR_INTERNAL, "the built-in profiles are missing");
@@ -204,12 +205,27 @@ static int check_names(struct arena *a, struct config *c, struct err *e)
 	if (!c->profiles)
 		return err_result(e);
 	c->profile_count = permissions->table.count;
+	return 0;
+}
+
+int config_check_default(struct arena *a, const struct config *c, struct err *e)
+{
+	const struct toml *chosen = toml_find(c->merged, "default_permissions");
+
+	if (!chosen || config_find_profile(c, chosen->string))
+		return 0;
+	return config_fail_unknown(a, c, chosen->origin, "'default_permissions' names",
+				   chosen->string, e);
+}
+
+/* What only the merged whole can tell: that every name that is used exists. */
+static int check_names(struct arena *a, const struct config *c, struct err *e)
+{
+	int r = 0;
+
 	for (size_t i = 0; i < c->profile_count && r == 0; i++)
 		r = config_check_parents(a, c, c->profiles[i]->name, e);
-	if (r == 0 && chosen && !config_find_profile(c, chosen->string))
-		r = config_fail_unknown(a, c, chosen->origin, "'default_permissions' names",
-					chosen->string, e);
-	return r;
+	return r < 0 ? r : config_check_default(a, c, e);
 }
 
 static const char *unless_empty(const char *text)
@@ -217,21 +233,31 @@ static const char *unless_empty(const char *text)
 	return text && text[0] ? text : NULL;
 }
 
-const struct config *config_load(struct arena *a, const struct config_inputs *in, struct err *e)
+struct config *config_merge(struct arena *a, const struct config_inputs *in, struct err *e)
 {
 	struct config *c = ARENA_NEW(a, struct config, e);
-	struct decode d = { .a = a, .where = "the configuration" };
 
 	if (!c)
 		return NULL;
 	c->env_profile = unless_empty(in->env_profile);
 	c->env_mode = unless_empty(in->env_mode);
-	d.warnings = &c->warnings;
 	c->merged = builtin_parse(a, e);
 	if (!c->merged || add_layer(a, c, &in->system, SCHEMA_SYSTEM, e) < 0 ||
 	    add_layer(a, c, &in->user, SCHEMA_USER, e) < 0 || add_overrides(a, c, in, e) < 0 ||
-	    add_ceiling(a, c, &in->requirements, e) < 0 || check_names(a, c, e) < 0 ||
-	    settings_decode(&d, c->merged, &c->settings, e) < 0 ||
+	    add_ceiling(a, c, &in->requirements, e) < 0 || sort_profiles(a, c, e) < 0)
+		return NULL;
+	return c;
+}
+
+const struct config *config_load(struct arena *a, const struct config_inputs *in, struct err *e)
+{
+	struct decode d = { .a = a, .where = "the configuration" };
+	struct config *c = config_merge(a, in, e);
+
+	if (!c)
+		return NULL;
+	d.warnings = &c->warnings;
+	if (check_names(a, c, e) < 0 || settings_decode(&d, c->merged, &c->settings, e) < 0 ||
 	    (c->ceiling && settings_decode_allow(&d, c->ceiling, &c->settings.allow, e) < 0))
 		return NULL;
 	return c;

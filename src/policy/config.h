@@ -22,6 +22,7 @@ struct profile_doc {
 	bool is_unsandboxed;
 };
 
+extern const char project_where[];	 /* "the project file" */
 extern const char builtin_full_access[]; /* ":danger-full-access" */
 
 /* The built-in layer, parsed and in normal form. */
@@ -30,6 +31,17 @@ struct toml *builtin_parse(struct arena *a, struct err *e) MUST_CHECK NONNULL;
 /* Reads a text as TOML, CONFIG_MAX_BYTES of it at most. */
 struct toml *layer_parse(struct arena *a, const struct source *source, struct err *e)
 	MUST_CHECK NONNULL;
+
+/* Reads "key=value". */
+struct toml *config_parse_override(struct arena *a, struct str text, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* All layers checked and merged; whether the names that they use exist is not looked at. */
+struct config *config_merge(struct arena *a, const struct config_inputs *in, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* Whether the profile exists that `default_permissions` names. */
+int config_check_default(struct arena *a, const struct config *c, struct err *e) MUST_CHECK NONNULL;
 
 /* Checks one layer alone and brings it into normal form; `warnings` as normal_table() has it. */
 int layer_check(struct arena *a, struct toml *top, enum schema_layer layer, warning_list *warnings,

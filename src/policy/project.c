@@ -8,7 +8,7 @@
 #include "policy/config.h"
 #include "policy/tree.h"
 
-static const char where[] = "the project file";
+const char project_where[] = "the project file";
 
 static bool is_same_digest(struct str trusted, const char *digest)
 {
@@ -56,7 +56,7 @@ int project_load(const struct decode *d, const struct config *c, struct project 
 	top = layer_parse(d->a, &project->source, e);
 	if (!top)
 		return err_result(e);
-	r = layer_check_narrowing(d->a, top, SCHEMA_PROJECT, where, d->warnings, e);
+	r = layer_check_narrowing(d->a, top, SCHEMA_PROJECT, project_where, d->warnings, e);
 	if (r == 0)
 		*out = top;
 	return r;
@@ -127,15 +127,17 @@ static int report_network(const struct decode *d, const struct toml *network,
 	int r = 0;
 
 	if (enabled && enabled->boolean && given->access == NET_OFF)
-		r = decode_warn(d, enabled->origin, e, fmt, "enabled = true", where);
+		r = decode_warn(d, enabled->origin, e, fmt, "enabled = true", project_where);
 	if (r == 0 && mode && !asked->is_limited && given->is_limited)
-		r = decode_warn(d, mode->origin, e, fmt, "mode = \"full\"", where);
+		r = decode_warn(d, mode->origin, e, fmt, "mode = \"full\"", project_where);
 	/* Where the network is full, listening needs no key. */
 	if (r == 0 && binding && binding->boolean && !given->allows_local_binding &&
 	    given->access != NET_FULL)
-		r = decode_warn(d, binding->origin, e, fmt, "allow_local_binding = true", where);
+		r = decode_warn(d, binding->origin, e, fmt, "allow_local_binding = true",
+				project_where);
 	if (r == 0 && proxy && proxy->boolean && !given->allows_upstream_proxy)
-		r = decode_warn(d, proxy->origin, e, fmt, "allow_upstream_proxy = true", where);
+		r = decode_warn(d, proxy->origin, e, fmt, "allow_upstream_proxy = true",
+				project_where);
 	return r;
 }
 

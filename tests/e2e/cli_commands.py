@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Every command, as a person and as a program would use it."""
 
+import hashlib
 import os
 import pty
 import re
@@ -137,10 +138,46 @@ def check_looks_at_every_profile(w: World):
 
 
 @case
-def check_reports_the_first_error_of_each_layer(w: World):
-    w.write_config("nonsense = 1\n")
+def check_lists_every_error(w: World):
+    w.write_config(
+        'nonsense = 1\n'
+        '[permissions.b.filesystem]\n":nothing" = "deny"\n"/a" = "raed"\n"/ok" = "read"\n'
+        '"/b" = { "c" = "read", ".." = "read", "d" = 1 }\n'
+        '[permissions.a]\nextneds = "b"\ngit = "no"\n'
+        '[permissions.c.network]\nenabled = "yes"\n'
+        'domains = { "0x7f.1" = "allow", "a.com" = "allow", "b.com" = "maybe" }\n'
+        '[permissions.d.limits]\nmemory = "4X"\n'
+        '[linux]\nbackends = ["none"]\n'
+    )
     found = w.run("check", "--json", "--config", "default_permissions=1", check=125).json
-    assert len(found["errors"]) == 2, found
+    errors = found["errors"]
+    assert all(e["file"] in (str(w.config), "--config") for e in errors), errors
+    lines = [e["line"] for e in errors if e["file"] == str(w.config)]
+    assert lines == [1, 3, 4, 6, 6, 8, 9, 11, 12, 12, 14, 16], [
+        (e["line"], e["message"]) for e in errors]
+    assert len(errors) == len(lines) + 1, errors
+    assert found["files"] == [str(w.config)]
+
+
+@case
+def check_lists_every_name_that_is_wrong(w: World):
+    w.write_config('default_permissions = "x"\n[permissions.a]\nextends = "y"\n'
+                   '[permissions.b]\nextends = "z"\n')
+    errors = w.run("check", "--json", check=125).json["errors"]
+    assert [e["line"] for e in errors] == [1, 3, 5], errors
+
+
+@case
+def check_looks_into_the_files_of_projects(w: World):
+    w.write_config('default_permissions = "p"\n[permissions.p]\nextends = ":workspace"\n')
+    project = w.write("repo/.cordon/config.toml", '[filesystem]\n"/a" = "deny"\n')
+    said = w.ok("check").out
+    assert said.startswith("ok: 2 files") and str(project) in said, said
+    project.write_text('x = 1\n[filesystem]\n"a" = "deny"\n"/b" = "dney"\n')
+    found = w.run("check", "--json", check=125).json
+    assert [(e["file"], e["line"]) for e in found["errors"]] == [
+        (str(project), line) for line in (1, 3, 4)], found
+    assert found["files"] == [str(w.config), str(project)], found
 
 
 @case
@@ -637,6 +674,20 @@ def check_reads_the_standard_input(w: World):
                  ["explain", "--config-file=-"], ["profiles", "--config-file", "-"]):
         status, _, err = run_with_input(w, good, *args)
         assert status == 125 and "only 'cordon check -'" in err, (args, err)
+
+
+@case
+def a_trusted_project_is_named_and_not_edited(w: World):
+    w.write_config(DEV)
+    w.write("repo/.cordon/config.toml", '[filesystem]\n"/srv" = "read"\n')
+    digest = hashlib.sha256((w.repo / ".cordon/config.toml").read_bytes()).hexdigest()
+    w.write_config(DEV + f'\n[trust]\n"{w.repo}" = "sha256:{digest}"\n')
+    text = w.ok("explain").out
+    assert "profile     dev  ~/.config/cordon/config.toml:" in text, text
+    assert f"widened by  the trusted project {w.repo}/.cordon/config.toml\n" in text, text
+    assert w.ok("explain", "--json").json["trusted"] == [f"{w.repo}/.cordon/config.toml"]
+    edits = w.ok("why", "/usr", "--json").json["flip"]["edits"]
+    assert [e["file"] for e in edits] == [str(w.config)], edits
 
 
 @case

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See errors.h. The functions that check stop at the first error. So a table in
+ * which there is one is taken apart: each member is checked as if it stood there
+ * alone, and each that fails is taken apart in turn.
+ */
+#include "policy/errors.h"
+
+#include "policy/config.h"
+
+enum {
+	DEPTH_MAX = 5,	    /* permissions, a profile, filesystem, a key, a subpath */
+	FAILURES_MAX = 500, /* a file of which all is wrong is not for reading */
+	TRY_MAX_BYTES = 256 << 20,
+};
+
+enum role { ROLE_SYSTEM, ROLE_USER, ROLE_REQUIREMENTS, ROLE_PROJECT };
+
+struct finder {
+	const struct error_sink *sink;
+	enum role role;
+	size_t failures;
+	const struct toml_member *chain[DEPTH_MAX]; /* what is tried: each holds the next only */
+};
+
+static int check_role(struct arena *a, struct toml *top, enum role role, struct err *e)
+{
+	warning_list ignored = { .items = NULL };
+
+	switch (role) {
+	case ROLE_SYSTEM:
+		return layer_check(a, top, SCHEMA_SYSTEM, &ignored, e);
+	case ROLE_USER:
+		return layer_check(a, top, SCHEMA_USER, &ignored, e);
+	case ROLE_REQUIREMENTS:
+		return layer_check_narrowing(a, top, SCHEMA_REQUIREMENTS, "the requirements",
+					     &ignored, e);
+	case ROLE_PROJECT:
+		return layer_check_narrowing(a, top, SCHEMA_PROJECT, project_where, &ignored, e);
+	}
+	return FAIL(e, ERR_INTERNAL, "a layer without a role");
+}
+
+/* With tables of its own, since checking brings them into normal form. */
+static int copy_table(struct arena *a, const struct toml *from, struct toml *out, struct err *e)
+{
+	struct toml_member *items;
+
+	*out = *from;
+	if (from->type != TOML_TABLE)
+		return 0;
+	items = arena_array(a, from->table.count + 1, sizeof(*items), e);
+	if (!items)
+		return err_result(e);
+	for (size_t i = 0; i < from->table.count; i++) {
+		items[i] = from->table.items[i];
+		if (copy_table(a, &from->table.items[i].value, &items[i].value, e) < 0)
+			return err_result(e);
+	}
+	out->table.items = items;
+	return 0;
+}
+
+/* A document of nothing but the chain up to `depth`, and all that is in its last member. */
+static int make_alone(struct arena *a, const struct finder *f, size_t depth, struct toml *out,
+		      struct err *e)
+{
+	struct toml inner;
+
+	if (copy_table(a, &f->chain[depth]->value, &inner, e) < 0)
+		return err_result(e);
+	for (size_t i = depth + 1; i-- > 0;) {
+		struct toml_member *only = ARENA_NEW(a, struct toml_member, e);
+
+		if (!only)
+			return err_result(e);
+		*only = *f->chain[i];
+		only->value = inner;
+		inner = i > 0 ? f->chain[i - 1]->value : (struct toml){ .type = TOML_TABLE };
+		inner.table.items = only;
+		inner.table.count = 1;
+	}
+	*out = inner;
+	return 0;
+}
+
+static bool is_at(const struct err *found, const struct origin *origin)
+{
+	return found->place.line == origin->line && found->place.column == origin->column;
+}
+
+static int tell(struct finder *f, const struct err *found, struct err *e)
+{
+	f->failures++;
+	return f->sink->add(f->sink->user, found, e);
+}
+
+/* `*goes_on`: there may be more errors in the last member of the chain. */
+static int try_alone(struct finder *f, size_t depth, bool *goes_on, struct err *e)
+{
+	scoped_arena a = ARENA_INIT(TRY_MAX_BYTES);
+	const struct toml_member *last = f->chain[depth];
+	struct err found = ERR_INIT;
+	struct toml top;
+
+	*goes_on = false;
+	if (make_alone(&a, f, depth, &top, e) < 0)
+		return err_result(e);
+	if (check_role(&a, &top, f->role, &found) == 0)
+		return 0;
+	/* When it is the key itself that is wrong, nothing below it means anything. */
+	*goes_on = last->value.type == TOML_TABLE && !is_at(&found, &last->name_origin);
+	return tell(f, &found, e);
+}
+
+/* One level of the tree after the other, so deep as there may be tables. */
+static int take_apart(struct finder *f, const struct toml *top, struct err *e)
+{
+	const struct toml *tables[DEPTH_MAX] = { top };
+	size_t next[DEPTH_MAX] = { 0 };
+	size_t depth = 0;
+
+	for (;;) {
+		bool goes_on;
+
+		if (f->failures >= FAILURES_MAX)
+			return 0;
+		if (next[depth] == tables[depth]->table.count) {
+			if (depth == 0)
+				return 0;
+			depth--;
+			continue;
+		}
+		f->chain[depth] = &tables[depth]->table.items[next[depth]++];
+		if (try_alone(f, depth, &goes_on, e) < 0)
+			return err_result(e);
+		if (!goes_on || depth + 1 == DEPTH_MAX)
+			continue;
+		tables[depth + 1] = &f->chain[depth]->value;
+		next[++depth] = 0;
+	}
+}
+
+/* `*is_good` stays as it is when nothing is wrong. */
+static int search_source(const struct source *source, enum role role, const struct error_sink *sink,
+			 bool *is_good, struct err *e)
+{
+	scoped_arena a = ARENA_INIT(TRY_MAX_BYTES);
+	struct finder f = { .sink = sink, .role = role };
+	struct err found = ERR_INIT;
+	const struct toml *top;
+	struct toml whole;
+
+	if (!source->is_present)
+		return 0;
+	top = layer_parse(&a, source, &found);
+	if (top && copy_table(&a, top, &whole, e) < 0)
+		return err_result(e);
+	if (top && check_role(&a, &whole, role, &found) == 0)
+		return 0;
+	*is_good = false;
+	if (tell(&f, &found, e) < 0)
+		return err_result(e);
+	return top ? take_apart(&f, top, e) : 0;
+}
+
+static int search_overrides(const struct config_inputs *in, const struct error_sink *sink,
+			    bool *is_good, struct err *e)
+{
+	for (size_t i = 0; i < in->override_count; i++) {
+		scoped_arena a = ARENA_INIT(TRY_MAX_BYTES);
+		struct finder f = { .sink = sink };
+		struct err found = ERR_INIT;
+		struct toml *top = config_parse_override(&a, in->overrides[i], &found);
+
+		if (top && check_role(&a, top, ROLE_USER, &found) == 0)
+			continue;
+		*is_good = false;
+		if (tell(&f, &found, e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+static int search_names(const struct config_inputs *in, const struct error_sink *sink,
+			struct err *e)
+{
+	scoped_arena a = ARENA_INIT(TRY_MAX_BYTES);
+	struct finder f = { .sink = sink };
+	struct err found = ERR_INIT;
+	struct config *c = config_merge(&a, in, &found);
+
+	if (!c)
+		return tell(&f, &found, e);
+	for (size_t i = 0; i < c->profile_count && f.failures < FAILURES_MAX; i++) {
+		err_clear(&found);
+		if (config_check_parents(&a, c, c->profiles[i]->name, &found) < 0 &&
+		    tell(&f, &found, e) < 0)
+			return err_result(e);
+	}
+	err_clear(&found);
+	return config_check_default(&a, c, &found) < 0 ? tell(&f, &found, e) : 0;
+}
+
+int config_find_errors(const struct config_inputs *in, const struct error_sink *sink, struct err *e)
+{
+	bool is_good = true;
+
+	if (search_source(&in->system, ROLE_SYSTEM, sink, &is_good, e) < 0 ||
+	    search_source(&in->user, ROLE_USER, sink, &is_good, e) < 0 ||
+	    search_source(&in->requirements, ROLE_REQUIREMENTS, sink, &is_good, e) < 0 ||
+	    search_overrides(in, sink, &is_good, e) < 0)
+		return err_result(e);
+	return is_good ? search_names(in, sink, e) : 0;
+}
+
+int project_find_errors(const struct source *source, const struct error_sink *sink, struct err *e)
+{
+	bool is_good;
+
+	return search_source(source, ROLE_PROJECT, sink, &is_good, e);
+}
