@@ -261,7 +261,7 @@ static void print_text(struct page *p, const void *data)
 		page_str(p, c->files.items[i]);
 		page_line(p);
 	}
-	if (!c->files.count)
+	if (!c->files.count && !c->errors.list.count)
 		page_text(p, "  no configuration file is there; 'cordon init' writes one\n");
 }
 

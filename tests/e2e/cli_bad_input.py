@@ -119,9 +119,12 @@ def files_that_are_none(w: World):
     for name, said in (("fifo", "fifo"), ("loop", "ymbolic link"), ("a", "ymbolic link"),
                        ("repo", "a directory"), ("nothing", "no file"), ("home/x/y", "no file")):
         for args in (["why", "./x", "--config-file", str(w.top / name)],
-                     ["check", str(w.top / name)],
                      ["check", "--syntax-only", str(w.top / name)]):
             assert said in w.fails(*args).err, (args, w.fails(*args))
+        report = w.run("check", str(w.top / name), check=125)
+        assert said in report.out and "cordon init' writes" not in report.out, report
+        (error,) = w.run("check", "--json", str(w.top / name), check=125).json["errors"]
+        assert said in error["message"], error
     assert "not a regular file" in w.fails("why", "./x", "--config-file", "/dev/zero").err
     w.ok("why", "./x", "--config-file", "/dev/null")
 
