@@ -326,6 +326,8 @@ def the_flip_that_why_suggests_does_flip(w: World):
         if any(edit["line"] for edit in flip["edits"]):
             continue
         tried = w.write("tried.toml", "\n".join(lines))
+        if flip["needs_path"]:
+            os.makedirs(flip["needs_path"])
         assert w.access(path, "--config-file", str(tried)) == flip["to"], (path, flip)
 
 
