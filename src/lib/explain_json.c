@@ -41,6 +41,11 @@ static void json_profile(struct json_writer *w, const struct explanation *x)
 	for (size_t i = 0; i < policy->layers.count; i++)
 		json_add_str(w, policy->layers.items[i].name);
 	json_end_array(w);
+	json_key(w, "trusted");
+	json_begin_array(w);
+	for (size_t i = 0; i < policy->trusted.count; i++)
+		json_add_str(w, policy->trusted.items[i].name);
+	json_end_array(w);
 	json_str(w, "directory", x->policy->plan_inputs.places.cwd);
 	json_key(w, "workspace_roots");
 	json_begin_array(w);

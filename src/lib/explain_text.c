@@ -49,6 +49,12 @@ static void print_profile(struct page *p, const struct explanation *x)
 		page_style(p, STYLE_BAD, "no sandbox: the command can do all that you can (P17)");
 		page_line(p);
 	}
+	for (size_t i = 0; i < x->policy->policy->trusted.count; i++) {
+		field(p, i == 0 ? "widened by" : "");
+		page_text(p, "the trusted project ");
+		page_origin(p, &x->policy->policy->trusted.items[i].origin);
+		page_line(p);
+	}
 	for (size_t i = 1; i < x->policy->policy->layers.count; i++) {
 		field(p, i == 1 ? "narrowed by" : "");
 		page_str(p, x->policy->policy->layers.items[i].name);

@@ -176,7 +176,7 @@ static void suggest_entry(struct path_flip *pf, size_t layer, struct str path)
 			continue;
 		t.kind = TRIAL_CHANGE;
 		t.entry = i;
-		if (!flip_is_ours(&entry->origin))
+		if (!flip_is_ours(&pf->f, &entry->origin))
 			return;
 	}
 	suggest(pf, t);
@@ -217,7 +217,7 @@ static int suggest_change(struct path_flip *pf, const struct rule *rule, bool is
 		return 0;
 	entry = &pf->f.policy->layers.items[t.layer].fs.items[t.entry];
 	/* Nobody is told to give up all secrets for one. */
-	if (!flip_is_ours(&entry->origin) || entry->anchor == FS_SECRETS)
+	if (!flip_is_ours(&pf->f, &entry->origin) || entry->anchor == FS_SECRETS)
 		return 0;
 	if (count_places(pf, entry, &places) < 0)
 		return err_result(pf->f.e);
@@ -420,6 +420,8 @@ static int explain(struct path_flip *pf, const struct rule *rule)
 		return explain_secret(f, rule);
 	if (flip_place(f, &rule->origin, &place) < 0)
 		return err_result(f->e);
+	if (flip_is_trusted(f, &rule->origin))
+		return flip_explain_trusted(f, place);
 	return arena_printf(f->a, &f->flip.why_not, f->e,
 			    "%.*s (%.*s) decides here, and no single line changes that",
 			    STR_ARG(rule->key), STR_ARG(place));

@@ -63,14 +63,27 @@ bool flip_same_origin(const struct origin *a, const struct origin *b)
 	       a->column == b->column;
 }
 
-bool flip_is_ours(const struct origin *origin)
+static bool is_on_command_line(const struct origin *origin)
 {
-	return origin->file && origin->file[0] != '-';
+	return origin->file && origin->file[0] == '-';
+}
+
+bool flip_is_trusted(const struct flipper *f, const struct origin *origin)
+{
+	for (size_t i = 0; origin->file && i < f->policy->trusted.count; i++)
+		if (str_is(f->policy->trusted.items[i].name, origin->file))
+			return true;
+	return false;
+}
+
+bool flip_is_ours(const struct flipper *f, const struct origin *origin)
+{
+	return origin->file && !is_on_command_line(origin) && !flip_is_trusted(f, origin);
 }
 
 bool flip_is_in_file(const struct origin *origin)
 {
-	return flip_is_ours(origin) && strcmp(origin->file, "built-in") != 0;
+	return origin->file && !is_on_command_line(origin) && strcmp(origin->file, "built-in") != 0;
 }
 
 int flip_place(struct flipper *f, const struct origin *origin, struct str *out)
@@ -80,6 +93,15 @@ int flip_place(struct flipper *f, const struct origin *origin, struct str *out)
 	if (!flip_is_in_file(origin))
 		return arena_copy(f->a, str_of(origin->file), out, f->e);
 	return arena_printf(f->a, out, f->e, "%s:%u", origin->file, origin->line);
+}
+
+int flip_explain_trusted(struct flipper *f, struct str place)
+{
+	return arena_printf(f->a, &f->flip.why_not, f->e,
+			    "%.*s, of a trusted project, decides here, and your configuration does "
+			    "not win over it; change it there, and trust the changed file anew "
+			    "(P2)",
+			    STR_ARG(place));
 }
 
 /* ---- Edits -------------------------------------------------------------- */

@@ -43,8 +43,14 @@ bool flip_same_origin(const struct origin *a, const struct origin *b) NONNULL;
 /* Whether a line can be edited: it is in a file, not built in nor on the command line. */
 bool flip_is_in_file(const struct origin *origin) NONNULL;
 
-/* Whether what stands there may be changed or overridden: all but the command line. */
-bool flip_is_ours(const struct origin *origin) NONNULL;
+/* Whether it is in a trusted project's file, which no longer is trusted once it is edited (P2). */
+bool flip_is_trusted(const struct flipper *f, const struct origin *origin) NONNULL;
+
+/*
+ * Whether what stands there may be changed or overridden: all but the command
+ * line and trusted projects, which win over the user's file.
+ */
+bool flip_is_ours(const struct flipper *f, const struct origin *origin) NONNULL;
 
 /*
  * Records an edit in a table ("filesystem"; "" is the profile's own) of that
@@ -62,3 +68,6 @@ int flip_finish(struct flipper *f) MUST_CHECK NONNULL;
 
 /* "FILE:LINE", or who else says it. */
 int flip_place(struct flipper *f, const struct origin *origin, struct str *out) MUST_CHECK NONNULL;
+
+/* Why a flip is not possible: the line at `place` is a trusted project's. */
+int flip_explain_trusted(struct flipper *f, struct str place) MUST_CHECK NONNULL;

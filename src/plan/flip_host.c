@@ -91,7 +91,7 @@ static int enable(struct host_flip *hf, size_t layer)
 	if (p->layers.items[layer].net.access_is_said)
 		at = &p->layers.items[layer].net.access_origin;
 	/* What the command line says, no file can change. */
-	if (at && !flip_is_ours(at))
+	if (at && !flip_is_ours(&hf->f, at))
 		return 0;
 	if (flip_record(&hf->f, layer, "network", at, STR("enabled"), STR("true")) < 0)
 		return err_result(hf->f.e);
@@ -132,6 +132,11 @@ static int change_rule(struct host_flip *hf, const struct net_verdict *v)
 		!domain_is_within(&v->rule->domain, &hf->own);
 	hf->f.policy = p;
 	return 0;
+}
+
+static bool is_editable(const struct host_flip *hf, const struct origin *origin)
+{
+	return flip_is_in_file(origin) && flip_is_ours(&hf->f, origin);
 }
 
 /* ---- Cures -------------------------------------------------------------- */
@@ -183,7 +188,7 @@ static int cure_deny(struct host_flip *hf, const struct net_verdict *v)
 			return add_rule(hf, &hf->own, true);
 		return 0;
 	case NET_REASON_RULE:
-		return flip_is_in_file(&v->origin) ? change_rule(hf, v) : 0;
+		return is_editable(hf, &v->origin) ? change_rule(hf, v) : 0;
 	case NET_REASON_PRIVATE:
 		return pass_guard(hf);
 	case NET_REASON_UNMATCHED:
@@ -202,7 +207,7 @@ static int cure_allow(struct host_flip *hf, const struct net_verdict *v)
 	/* With any rule at all the network is managed, so that the others have to be named too. */
 	if (v->reason == NET_REASON_FULL && add_text(hf, STR("*"), true) < 0)
 		return err_result(hf->f.e);
-	if (v->rule && str_eq(v->rule->domain.text, hf->own.text) && flip_is_in_file(&v->origin))
+	if (v->rule && str_eq(v->rule->domain.text, hf->own.text) && is_editable(hf, &v->origin))
 		return change_rule(hf, v);
 	return add_rule(hf, &hf->own, false);
 }
@@ -226,6 +231,8 @@ static int explain(struct host_flip *hf, const struct net_verdict *v)
 				    "%.*s is a ceiling that only the administrator of this machine "
 				    "can raise",
 				    STR_ARG(place));
+	if (flip_is_trusted(f, &v->origin))
+		return flip_explain_trusted(f, place);
 	return arena_printf(f->a, &f->flip.why_not, f->e,
 			    "%.*s decides here, and no line in a file changes that",
 			    STR_ARG(place));

@@ -86,6 +86,25 @@ static int add_narrowing(struct compile *k, const struct narrowing *n, struct er
 	return 0;
 }
 
+/* The profile stays where the user wrote it: that is the place for what is changed in it. */
+static int merge_trusted(struct compile *k, const struct project *project, struct toml *table,
+			 const struct toml *top, struct err *e)
+{
+	struct origin origin = table->origin;
+	struct named *added;
+	int r = project_merge(k->a, table, top, e);
+
+	if (r < 0)
+		return r;
+	table->origin = origin;
+	added = VEC_PUSH(k->a, &k->policy->trusted, e);
+	if (!added)
+		return err_result(e);
+	*added = (struct named){ .name = str_of(project->source.file),
+				 .origin = { .file = project->source.file } };
+	return 0;
+}
+
 /* One project: merged into `*table` when trusted, else a layer above. */
 static int add_project(struct compile *k, const struct profile_doc *doc, struct project *project,
 		       struct toml *table, struct toml **kept, struct err *e)
@@ -113,7 +132,7 @@ static int add_project(struct compile *k, const struct profile_doc *doc, struct 
 	if (r < 0)
 		return r;
 	if (project->is_trusted)
-		return project_merge(k->a, table, top, e);
+		return merge_trusted(k, project, table, top, e);
 	n.layer.kind = LAYER_PROJECT;
 	n.layer.dir = project->dir;
 	n.layer.digest = project->digest;

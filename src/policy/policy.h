@@ -319,6 +319,8 @@ struct policy {
 	VEC(struct layer) layers; /* [0] is the profile */
 	fs_entries grants;	  /* P18: raise, but never over a deny at or below */
 	VEC(struct net_rule) net_grants;
+	/* P2: trusted projects, whose tables are part of the profile; `name` is the file. */
+	names trusted;
 	struct settings settings;
 	warning_list warnings;
 };

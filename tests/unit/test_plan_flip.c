@@ -295,6 +295,33 @@ TEST(projects_are_edited_in_their_own_file)
 	CHECK_STR(f.text.p, "add \"/repo/docs/x\" = \"write\" to [filesystem] in project.toml");
 }
 
+TEST(trusted_projects_are_not_edited)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV FS "'/' = 'read'\n"));
+	w.project = "[filesystem]\n'/repo/docs' = 'write'\n'/repo/docs/x' = 'deny'\n"
+		    "[network]\nenabled = false\n";
+	w.trusts_project = true;
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/docs"), ACCESS_WRITE);
+	CHECK_STR(w.policy->profile->origin.file, "user.toml");
+	f = flip_path(&w, "/srv", ACCESS_WRITE);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.text.p, "add \"/srv\" = \"write\" to [permissions.dev.filesystem] in "
+			    "user.toml");
+	/* Where the project's line wins, changing it would end the trust. */
+	f = flip_path(&w, "/repo/docs/x", ACCESS_WRITE);
+	CHECK(!f.is_possible);
+	CHECK_STR(f.why_not.p, "project.toml:3, of a trusted project, decides here, and your "
+			       "configuration does not win over it; change it there, and trust the "
+			       "changed file anew (P2)");
+	f = flip_host(&w, "a.com", DECISION_ALLOW);
+	CHECK(!f.is_possible);
+	CHECK(str_has_prefix(f.why_not, STR("project.toml:5, of a trusted project, ")));
+}
+
 TEST(each_layer_in_the_way_gets_an_edit)
 {
 	scoped_world w;
