@@ -539,6 +539,39 @@ bool glob_may_match_below(const struct glob *g, struct str path)
 	return false;
 }
 
+/* `floats`: they are tried from each component on, and there may be one for each byte. */
+static void add_parts_cost(struct glob_cost *cost, const struct part *parts, size_t count,
+			   bool floats)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct part *part = &parts[i];
+		uint64_t tokens = part->kind == PART_TOKENS ? part->token_count : 1;
+
+		/* After a star, each byte may be tried as the start of the rest. */
+		if (floats || part->kind == PART_TOKENS)
+			cost->byte += tokens;
+		else
+			cost->each += tokens;
+	}
+}
+
+struct glob_cost glob_get_cost(const struct glob *g)
+{
+	enum { TRY = 40, STEP_OF_STATE = 5 };
+	struct glob_cost cost = { .each = TRY, .byte = 1 }; /* to find where the name starts */
+
+	if (g->shape_count == 0)
+		cost.byte += STEP_OF_STATE * glob_nfa_count(g->nfa);
+	for (size_t i = 0; i < g->shape_count; i++) {
+		const struct shape *s = &g->shapes[i];
+
+		cost.each += 4;
+		add_parts_cost(&cost, s->head, s->head_count, false);
+		add_parts_cost(&cost, s->tail, s->tail_count, s->floats && !s->is_name);
+	}
+	return cost;
+}
+
 const struct glob_nfa *glob_get_nfa(const struct glob *g)
 {
 	return g->nfa;

@@ -32,6 +32,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/str.h"
@@ -64,6 +65,17 @@ int glob_match_deepest(const struct glob *g, struct str path) NONNULL;
  * only for what can't match at all, such as "[b-a]".
  */
 bool glob_may_match_below(const struct glob *g, struct str path) NONNULL;
+
+/*
+ * What glob_match() or glob_may_match_below() may cost for one path, whatever it
+ * holds: `each`, and `byte` for each of its bytes, in units of very roughly a
+ * nanosecond. It depends on the pattern alone, so that who counts it refuses the
+ * same on every machine.
+ */
+struct glob_cost {
+	uint64_t each, byte;
+};
+struct glob_cost glob_get_cost(const struct glob *g) NONNULL;
 
 /*
  * Whether `text` has any character that is special in a glob: * ? [ { \

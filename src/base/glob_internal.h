@@ -55,6 +55,9 @@ struct glob_nfa;
 const struct glob_nfa *glob_nfa_new(struct arena *a, const struct glob_tokens *t, struct err *e)
 	MUST_CHECK NONNULL;
 
+/* How many states it has: no byte of a path takes more steps. */
+size_t glob_nfa_count(const struct glob_nfa *n) NONNULL;
+
 /* Whether the path without components matches. */
 bool glob_nfa_has_empty(const struct glob_nfa *n) NONNULL;
 

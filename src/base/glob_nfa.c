@@ -60,6 +60,7 @@ struct glob_nfa {
 	const uint64_t *stays;	/* they remain after any byte but '/' */
 	const uint64_t *holds;	/* they remain after a '/' too */
 	const uint64_t *final;	/* a path may end in them */
+	size_t count;		/* of states */
 	size_t words;
 	bool has_empty;
 };
@@ -318,6 +319,7 @@ const struct glob_nfa *glob_nfa_new(struct arena *a, const struct glob_tokens *t
 	count = number_states(&b, &edges);
 	if (count == 0)
 		return FAIL_NULL(e, ERR_LIMIT, "the pattern has too many alternatives");
+	n->count = count;
 	n->words = (count + 63) / 64;
 	b.states = arena_array(a, count, sizeof(*b.states), e);
 	b.edges = arena_array(a, edges, sizeof(*b.edges), e);
@@ -428,6 +430,11 @@ static void start(const struct glob_nfa *n, uint64_t *set)
 	memset(set, 0, n->words * sizeof(*set));
 	bit_set(set, 0);
 	follow(n, set, true);
+}
+
+size_t glob_nfa_count(const struct glob_nfa *n)
+{
+	return n->count;
 }
 
 bool glob_nfa_has_empty(const struct glob_nfa *n)

@@ -20,6 +20,17 @@ enum {
 	SCRATCH_BYTES = 512 << 20, /* for the directories of MAX_VISITED names */
 };
 
+/*
+ * A scan may be a project's, and so may be the tree: what it costs is limited, in
+ * the units of glob_get_cost(). A dozen globs on half a million names take a quarter.
+ */
+static const uint64_t max_cost = UINT64_C(3000) * 1000 * 1000;
+enum {
+	COST_OF_NAME = 500,
+	COST_OF_DIR = 10000,
+	TRIES_OF_MATCH = 4, /* every glob is tried again where its answers are needed */
+};
+
 struct match {
 	struct str path;
 	enum host_type type;
@@ -39,9 +50,12 @@ struct walk {
 	VEC(struct str) reopened; /* paths of entries that are no denies, in order */
 	VEC(struct match) matches;
 	size_t visited;
+	uint64_t cost;
 	/* Of the walk at hand: */
 	const uint32_t *globs; /* positions of the rules that start at `start` */
 	size_t glob_count;
+	struct glob_cost glob_cost; /* of all of them */
+	uint32_t dearest;	    /* of them */
 	struct str start;
 	VEC(struct pending) pending;
 	struct pending dir; /* the one that is listed */
@@ -56,10 +70,24 @@ static int fail_limit(const struct walk *w, size_t limit, const char *what, stru
 {
 	const struct rule *rule = rule_at(w, w->globs[0]);
 
-	return FAIL(e, ERR_LIMIT,
-		    "the glob '%.*s' has more than %zu %s below %s: let it start at a narrower "
-		    "directory",
-		    STR_ARG(rule->key), limit, what, SHOWN(w->start));
+	return FAIL_AT(e, ERR_LIMIT, rule->origin,
+		       "the glob '%.*s' has more than %zu %s below %s: let it start at a narrower "
+		       "directory",
+		       STR_ARG(rule->key), limit, what, SHOWN(w->start));
+}
+
+/* What it takes to try all globs on a path of `len` bytes, `tries` times, and `cost` besides. */
+static int spend(struct walk *w, uint64_t cost, size_t len, unsigned tries, struct err *e)
+{
+	const struct rule *rule = rule_at(w, w->dearest);
+
+	w->cost += cost + tries * (w->glob_cost.each + w->glob_cost.byte * len);
+	if (w->cost <= max_cost)
+		return 0;
+	return FAIL_AT(e, ERR_LIMIT, rule->origin,
+		       "finding what %zu globs match below %s takes too long, most for '%.*s': let "
+		       "it start at a narrower directory, or write it with fewer alternatives",
+		       w->glob_count, SHOWN(w->start), STR_ARG(rule->key));
 }
 
 /* Puts where the glob is written before the text of a failure. */
@@ -137,6 +165,8 @@ static int add_matches(struct walk *w, struct str path, enum host_type type, boo
 		match = VEC_PUSH(w->scratch, &w->matches, e);
 		if (!match || (kept.len == 0 && arena_copy(w->b->a, path, &kept, e) < 0))
 			return err_result(e);
+		if (spend(w, 0, below.len, TRIES_OF_MATCH, e) < 0)
+			return err_result(e);
 		*match = (struct match){ kept, type, w->globs[i], w->dir.is_covered };
 	}
 	return 0;
@@ -160,6 +190,9 @@ static int visit(void *arg, struct str name, enum host_type type, struct err *e)
 	space[len] = '/';
 	memcpy(space + len + 1, name.p, name.len);
 	path.len = len + 1 + name.len;
+	r = spend(w, COST_OF_NAME, path_below(path, w->start).len, type == HOST_DIR ? 2 : 1, e);
+	if (r < 0)
+		return r;
 	r = add_matches(w, path, type, &matches, e);
 	if (r == 0 && type == HOST_HIDDEN)
 		return refuse_lock(w, path, e);
@@ -179,8 +212,10 @@ static int list_dir(struct walk *w, struct err *e)
 {
 	const struct host *host = w->b->host;
 	const struct rule *rule = rule_at(w, w->globs[0]);
-	int r = host->list(host->user, w->dir.path, visit, w, e);
+	int r = spend(w, COST_OF_DIR, 0, 0, e);
 
+	if (r == 0)
+		r = host->list(host->user, w->dir.path, visit, w, e);
 	if (r != -(int)ERR_SYS)
 		return r;
 	if (e->os_error == ENOENT || e->os_error == ENOTDIR) {
@@ -277,6 +312,48 @@ static int find_starts(struct walk *w, starts *out, struct err *e)
 	return 0;
 }
 
+/*
+ * Every rule is asked about once or more, and each glob may be tried for that,
+ * also one that starts where there is nothing to be walked.
+ */
+static int spend_on_rules(struct walk *w, struct err *e)
+{
+	const struct plan *p = w->b->plan;
+	const struct rule *last = NULL;
+	uint64_t each = 0;
+
+	for (size_t i = 0; i < p->rules.count; i++) {
+		if (p->rules.items[i].kind != RULE_GLOB)
+			continue;
+		last = &p->rules.items[i];
+		each += glob_get_cost(last->matcher).each;
+	}
+	w->cost += each * p->rules.count;
+	if (!last || w->cost <= max_cost)
+		return 0;
+	return FAIL_AT(e, ERR_LIMIT, last->origin,
+		       "'%.*s' is one glob too many for a policy of %zu entries: each is tried on "
+		       "all of them; write them with alternatives, {a,b}, or write fewer",
+		       STR_ARG(last->key), p->rules.count);
+}
+
+static void find_cost(struct walk *w)
+{
+	uint64_t most = 0;
+
+	w->glob_cost = (struct glob_cost){ .each = 0 };
+	for (size_t i = 0; i < w->glob_count; i++) {
+		struct glob_cost cost = glob_get_cost(rule_at(w, w->globs[i])->matcher);
+
+		w->glob_cost.each += cost.each;
+		w->glob_cost.byte += cost.byte;
+		if (cost.each + cost.byte > most) {
+			most = cost.each + cost.byte;
+			w->dearest = w->globs[i];
+		}
+	}
+}
+
 static int walk_all(struct walk *w, const starts *all, struct err *e)
 {
 	uint32_t *numbers = arena_array(w->scratch, all->count + 1, sizeof(*numbers), e);
@@ -293,6 +370,7 @@ static int walk_all(struct walk *w, const starts *all, struct err *e)
 			numbers[i + w->glob_count] = all->items[i + w->glob_count].rule;
 			w->glob_count++;
 		}
+		find_cost(w);
 		r = walk_from(w, e);
 	}
 	return r;
@@ -440,8 +518,10 @@ int pass_masked(struct builder *b, struct err *e)
 	scoped_arena scratch = ARENA_INIT(SCRATCH_BYTES);
 	struct walk w = { .b = b, .scratch = &scratch };
 	starts all = { .items = NULL };
-	int r = find_starts(&w, &all, e);
+	int r = spend_on_rules(&w, e);
 
+	if (r == 0)
+		r = find_starts(&w, &all, e);
 	if (r == 0 && all.count > 0)
 		r = find_reopened(&w, e);
 	if (r == 0 && all.count > 0)

@@ -274,6 +274,7 @@ TEST(a_projects_glob_counts_as_well)
 struct crowd {
 	size_t names;
 	size_t matches;
+	const char *prefix; /* of each name */
 };
 
 static int crowd_look(void *user, struct str path, struct host_file *out, struct err *e)
@@ -291,12 +292,13 @@ static int crowd_list(void *user, struct str path,
 		      void *arg, struct err *e)
 {
 	const struct crowd *c = user;
-	char name[32];
+	char name[256];
 	int r = 0;
 
 	(void)path;
 	for (size_t i = 0; r == 0 && i < c->names; i++) {
-		snprintf(name, sizeof(name), i < c->matches ? "%zu.key" : "%zu.txt", i);
+		snprintf(name, sizeof(name), i < c->matches ? "%s%zu.key" : "%s%zu.txt",
+			 c->prefix ? c->prefix : "", i);
 		r = each(arg, str_of(name), HOST_FILE, e);
 	}
 	return r;
@@ -331,4 +333,63 @@ TEST(too_many_names_or_matches_are_an_error_that_names_the_glob)
 	CHECK(!plan_crowd(&w, (struct crowd){ .names = 100001, .matches = 100001 }));
 	CHECK_INT(w.e.code, ERR_LIMIT);
 	CHECK(strstr(w.e.text, "matches"));
+}
+
+/* A profile with `count` globs, each with its number between `before` and `after`. */
+static const char *many_globs(const char *before, const char *after, size_t count)
+{
+	static char text[1 << 20];
+	size_t len = (size_t)snprintf(text, sizeof(text),
+				      "[permissions.dev.filesystem]\n':root' = 'read'\n");
+
+	for (size_t i = 0; i < count; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len,
+					"'/repo/**/%s%zu%s' = 'deny'\n", before, i, after);
+	return text;
+}
+
+TEST(a_scan_that_would_take_too_long_is_an_error_that_names_the_glob)
+{
+	static const char braces[] = "{a*,b*}{a*,b*}{a*,b*}{a*,b*}{a*,b*}{a*,b*}{a*,b*}";
+	scoped_world w;
+
+	world_init(&w, "d /repo\n", "/repo");
+	w.profile = "dev";
+	/* What people write, on a tree larger than most. */
+	w.user = many_globs("*.k", "", 12);
+	CHECK(plan_crowd(&w, (struct crowd){ .names = 500000 }));
+	w.user = many_globs("{*.k", ",id_*.[a-z]*,.env}", 12);
+	CHECK(plan_crowd(&w, (struct crowd){ .names = 500000 }));
+	w.user = many_globs("*.k", "", 1000);
+	CHECK(plan_crowd(&w, (struct crowd){ .names = 10000 }));
+	CHECK(!plan_crowd(&w, (struct crowd){ .names = 500000 }));
+	CHECK_INT(w.e.code, ERR_LIMIT);
+	w.user = many_globs(braces, "", 200);
+	CHECK(plan_crowd(&w, (struct crowd){ .names = 1000 }));
+	CHECK(!plan_crowd(&w, (struct crowd){ .names = 100000, .prefix = "aaaaaaaaaaaaaaaaaaaa" }));
+	CHECK_INT(w.e.code, ERR_LIMIT);
+	CHECK(strstr(w.e.text, "user.toml:"));
+	CHECK(strstr(w.e.text, "{a*,b*}"));
+	CHECK(strstr(w.e.text, "narrower"));
+}
+
+TEST(many_globs_and_many_entries_together_are_an_error)
+{
+	static char text[1 << 22];
+	size_t len = (size_t)snprintf(text, sizeof(text), "[filesystem]\n");
+	scoped_world w;
+
+	world_init(&w, "d /repo\n", "/repo");
+	w.profile = ":workspace";
+	w.project = text;
+	for (size_t i = 0; i < 40000; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "'/gone/%zu' = 'deny'\n",
+					i);
+	CHECK(world_plan(&w));
+	for (size_t i = 0; i < 4000; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len,
+					"'/gone/**/z%zu*' = 'deny'\n", i);
+	CHECK(!world_plan(&w));
+	CHECK_INT(w.e.code, ERR_LIMIT);
+	CHECK(strstr(w.e.text, "project.toml:"));
 }
