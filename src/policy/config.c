@@ -29,8 +29,11 @@ int config_fail_unknown(struct arena *a, const struct config *c, struct origin o
 			return r;
 		known[i] = copy.p;
 	}
+	if (!what)
+		return FAIL(e, ERR_NOTFOUND, "there is no profile '%s'%s", SHOWN(name),
+			    schema_hint_or_list(name, known, "; known are: ").text);
 	return FAIL_AT(e, ERR_POLICY, origin, "%s the profile '%s', which does not exist%s", what,
-		       SHOWN(name), schema_hint(name, known).text);
+		       SHOWN(name), schema_hint_or_list(name, known, "; known are: ").text);
 }
 
 /* The names from the profile up to the parent that extends none. */
@@ -82,6 +85,11 @@ static int find_parents(struct arena *a, const struct config *c, struct str name
 				       "'%s' can't be extended: it is the absence of a sandbox; "
 				       "extend ':workspace' and widen that",
 				       builtin_full_access);
+		if (parent == m)
+			return FAIL_AT(e, ERR_POLICY, extends->origin,
+				       "profile '%s' extends itself; name another, such as "
+				       "\":workspace\"",
+				       SHOWN(m->name));
 		for (size_t i = 0; i < out->count; i++)
 			if (out->items[i] == parent)
 				return fail_cycle(out, i, extends->origin, e);

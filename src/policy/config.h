@@ -63,9 +63,12 @@ int settings_decode_allow(const struct decode *d, const struct toml *ceiling, ui
 /* The table of a profile as the layers give it, or NULL. */
 const struct toml_member *config_find_profile(const struct config *c, struct str name) NONNULL;
 
-/* ERR_POLICY "... '%s' ...": no profile has that name; `what` says who asked for it. */
+/*
+ * No profile has that name. `what` says who asked for it in a file, which is ERR_POLICY;
+ * NULL is the caller, and ERR_NOTFOUND.
+ */
 int config_fail_unknown(struct arena *a, const struct config *c, struct origin origin,
-			const char *what, struct str name, struct err *e) NONNULL;
+			const char *what, struct str name, struct err *e);
 
 /* The profile with its parents merged below it; cycles and unknown parents are errors. */
 int config_resolve(struct arena *a, const struct config *c, struct str name, struct toml *out,

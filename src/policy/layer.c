@@ -28,8 +28,8 @@ static int check_profile_name(const struct toml_member *m, enum schema_layer lay
 	if (m->name.p[0] == ':' && layer != SCHEMA_BUILTIN)
 		return FAIL_AT(e, ERR_POLICY, m->name_origin,
 			       "the profile '%s' can't be defined: names that start with ':' are "
-			       "built in; choose another name and say extends = \"%s\"",
-			       SHOWN(m->name), SHOWN(m->name));
+			       "built in; call it '%s'",
+			       SHOWN(m->name), SHOWN(str_from(m->name, 1)));
 	return 0;
 }
 

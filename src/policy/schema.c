@@ -116,6 +116,28 @@ struct hint schema_hint(struct str typed, const char *const *known)
 	return hint;
 }
 
+struct hint schema_hint_or_list(struct str typed, const char *const *known, const char *intro)
+{
+	struct hint hint = schema_hint(typed, known);
+	size_t room = sizeof(hint.text) - sizeof(", ...");
+	size_t used = 0;
+
+	if (hint.text[0])
+		return hint;
+	for (size_t i = 0; known[i]; i++) {
+		struct str name = str_of(known[i]);
+		const char *before = i ? ", " : intro;
+
+		if (used + strlen(before) + 4 * name.len > room) {
+			(void)snprintf(hint.text + used, sizeof(hint.text) - used, ", ...");
+			break;
+		}
+		used += (size_t)snprintf(hint.text + used, sizeof(hint.text) - used, "%s%s", before,
+					 SHOWN(name));
+	}
+	return hint;
+}
+
 static const struct key *find_key(enum schema_table which, struct str name)
 {
 	for (const struct key *k = keys[which]; k < keys[which] + KEYS_MAX && k->name; k++)
@@ -131,8 +153,13 @@ static int fail_unknown(const struct toml_member *m, enum schema_table which, co
 
 	for (size_t i = 0; i < KEYS_MAX && keys[which][i].name; i++)
 		names[i] = keys[which][i].name;
+	if (which == SCHEMA_TOP && m->value.type == TOML_TABLE &&
+	    !schema_hint(m->name, names).text[0])
+		return FAIL_AT(e, ERR_POLICY, m->name_origin,
+			       "unknown key '%s' in %s; a profile is written [permissions.%s]",
+			       SHOWN(m->name), where, SHOWN(m->name));
 	return FAIL_AT(e, ERR_POLICY, m->name_origin, "unknown key '%s' in %s%s", SHOWN(m->name),
-		       where, schema_hint(m->name, names).text);
+		       where, schema_hint_or_list(m->name, names, "; it may hold: ").text);
 }
 
 /* "a " or "an ", before the name of a type. */
@@ -159,13 +186,38 @@ static void name_types(int types, char *out, size_t size)
 	}
 }
 
+/* Tables that are often taken for arrays or strings. */
+static const struct {
+	const char *name, *form;
+} forms[] = {
+	{ "domains", "domains = { \"example.com\" = \"allow\" }" },
+	{ "unix_sockets", "unix_sockets = { \"/run/x.sock\" = \"allow\" }" },
+	{ "workspace_roots", "workspace_roots = { \"~/src/other\" = true }" },
+	{ "filesystem", "filesystem = { \"/path\" = \"read\" }" },
+	{ "network", "network = { enabled = true }" },
+};
+
+static int fail_type(const struct toml_member *m, const struct key *k, const char *where,
+		     struct err *e)
+{
+	const char *form = NULL;
+	char types[96];
+
+	name_types(k->types, types, sizeof(types));
+	for (size_t i = 0; i < COUNT_OF(forms); i++)
+		if (strcmp(k->name, forms[i].name) == 0)
+			form = forms[i].form;
+	return FAIL_AT(e, ERR_POLICY, m->value.origin, "'%s' in %s is %s%s; it has to be %s%s%s",
+		       k->name, where, article(toml_type_name(m->value.type)),
+		       toml_type_name(m->value.type), types, form ? ": " : "", form ? form : "");
+}
+
 int schema_check(const struct toml *table, enum schema_table which, enum schema_layer layer,
 		 const char *where, struct err *e)
 {
 	for (size_t i = 0; i < table->table.count; i++) {
 		const struct toml_member *m = &table->table.items[i];
 		const struct key *k = find_key(which, m->name);
-		char types[96];
 
 		if (!k)
 			return fail_unknown(m, which, where, e);
@@ -174,13 +226,8 @@ int schema_check(const struct toml *table, enum schema_table which, enum schema_
 				       "'%s' is taken from the user's own configuration only; "
 				       "remove it here",
 				       k->name);
-		if (k->types & (1 << m->value.type))
-			continue;
-		name_types(k->types, types, sizeof(types));
-		return FAIL_AT(e, ERR_POLICY, m->value.origin,
-			       "'%s' in %s is %s%s; it has to be %s", k->name, where,
-			       article(toml_type_name(m->value.type)),
-			       toml_type_name(m->value.type), types);
+		if (!(k->types & (1 << m->value.type)))
+			return fail_type(m, k, where, e);
 	}
 	return 0;
 }
@@ -199,14 +246,11 @@ int schema_choice(const struct toml *value, const char *what, const char *const 
 {
 	char list[160] = "";
 	size_t used = 0;
-	int r = schema_type(value, TOML_STRING, what, e);
 
-	if (r < 0)
-		return r;
 	for (size_t i = 0; choices[i]; i++) {
 		int n;
 
-		if (str_is(value->string, choices[i])) {
+		if (value->type == TOML_STRING && str_is(value->string, choices[i])) {
 			*out = i;
 			return 0;
 		}
@@ -217,6 +261,10 @@ int schema_choice(const struct toml *value, const char *what, const char *const 
 			     choices[i]);
 		used = MIN_OF(used + (n > 0 ? (size_t)n : 0), sizeof(list) - 1);
 	}
+	if (value->type != TOML_STRING)
+		return FAIL_AT(e, ERR_POLICY, value->origin, "%s is %s%s; it has to be %s", what,
+			       article(toml_type_name(value->type)), toml_type_name(value->type),
+			       list);
 	return FAIL_AT(e, ERR_POLICY, value->origin, "%s can't be \"%s\"; it has to be %s%s", what,
 		       SHOWN(value->string), list, schema_hint(value->string, choices).text);
 }

@@ -50,6 +50,9 @@ int schema_choice(const struct toml *value, const char *what, const char *const 
 
 /* "; did you mean 'x'?", or "" when nothing is near. `known` is NULL-terminated. */
 struct hint {
-	char text[96];
+	char text[320];
 };
+/* The same, but when nothing is near all of them, after `intro`: "; known are: a, b". */
+struct hint schema_hint_or_list(struct str typed, const char *const *known, const char *intro)
+	NONNULL;
 struct hint schema_hint(struct str typed, const char *const *known) NONNULL;

@@ -6,7 +6,7 @@
 struct choice {
 	struct str name;
 	struct origin origin; /* .file NULL when it comes from no file */
-	const char *what;
+	const char *what;     /* NULL: the caller */
 };
 
 static int choose_mode(const char *mode, const char *what, struct choice *out, struct err *e)
@@ -18,9 +18,9 @@ static int choose_mode(const char *mode, const char *what, struct choice *out, s
 
 	if (!mode_kind_parse(str_of(mode), &kind))
 		return FAIL(e, ERR_POLICY,
-			    "%s: there is no mode '%s'; the modes are %s, %s and %s%s", what,
-			    SHOWN(str_of(mode)), known[0], known[1], known[2],
-			    schema_hint(str_of(mode), known).text);
+			    "%s%sthere is no mode '%s'; the modes are %s, %s and %s%s",
+			    what ? what : "", what ? ": " : "", SHOWN(str_of(mode)), known[0],
+			    known[1], known[2], schema_hint(str_of(mode), known).text);
 	*out = (struct choice){ .name = str_of(mode_kind_profile(kind)), .what = what };
 	return 0;
 }
@@ -32,12 +32,11 @@ static int choose(const struct config *c, const struct selection *s, struct choi
 	const struct toml *chosen = toml_find(c->merged, "default_permissions");
 
 	if (s->profile && s->mode)
-		return FAIL(e, ERR_POLICY,
-			    "a profile (-P) and a mode (--mode) can't be asked for at once");
+		return FAIL(e, ERR_POLICY, "a profile and a mode can't be asked for at once");
 	if (s->mode)
-		return choose_mode(s->mode, "--mode", out, e);
+		return choose_mode(s->mode, NULL, out, e);
 	if (s->profile) {
-		*out = (struct choice){ .name = str_of(s->profile), .what = "-P names" };
+		*out = (struct choice){ .name = str_of(s->profile), .what = NULL };
 		return 0;
 	}
 	if (!c->command_default && c->env_profile && c->env_mode)

@@ -74,8 +74,41 @@ TEST(an_unknown_profile_is_refused_with_the_nearest)
 		"does not exist; did you mean ':workspace'?"));
 	CHECK(is_refused_texts(
 		&(struct texts){ .user = "[permissions.develop]", .profile = "develp" },
-		"did you mean 'develop'?"));
+		"there is no profile 'develp'; did you mean 'develop'?"));
 	CHECK(is_refused_texts(&(struct texts){ .env_profile = "a\x1b[1m" }, "a\\x1b[1m"));
+	CHECK(is_refused_texts(&(struct texts){ .user = "[permissions.own]", .profile = "zzz" },
+			       "there is no profile 'zzz'; known are: :danger-full-access, "
+			       ":read-only, :workspace, own"));
+	CHECK(is_refused("[permissions.a]\nextends = 'zzz'", "known are: :danger-full-access, "));
+	CHECK(is_refused("default_permissions = 'zzz'", "does not exist; known are: "));
+}
+
+TEST(a_profile_that_the_caller_names_is_not_found)
+{
+	scoped_outcome asked = compile_texts(&(struct texts){ .profile = "zzz" });
+	scoped_outcome written =
+		compile_texts(&(struct texts){ .user = "default_permissions = 'zzz'" });
+
+	CHECK_INT(asked.e.code, ERR_NOTFOUND);
+	CHECK_INT(written.e.code, ERR_POLICY);
+}
+
+TEST(what_is_wrong_is_told_with_what_is_right)
+{
+	CHECK(is_refused("[shop]\nx = 1",
+			 "1:2: unknown key 'shop' in the configuration; a profile is "
+			 "written [permissions.shop]"));
+	CHECK(is_refused("[permissions.dev.isolation]\nzzz = 1",
+			 "; it may hold: ipc, proc, userns"));
+	CHECK(is_refused("permisions = 1", "did you mean 'permissions'?"));
+	CHECK(is_refused_texts(&(struct texts){ .project = "[permissions.x]" },
+			       "; it may hold: filesystem, network, limits, protect"));
+	CHECK(is_refused("[permissions.dev.filesystem]\n'/a' = true",
+			 "the access is a boolean; it has to be \"deny\", \"read\" or \"write\""));
+	CHECK(is_refused("[permissions.dev.network]\ndomains = ['a.com']",
+			 "is an array; it has to be a table: domains = { \"example.com\" = "
+			 "\"allow\" }"));
+	CHECK(is_refused("[permissions.':mine']", "built in; call it 'mine'"));
 }
 
 TEST(keys_of_a_higher_layer_replace_those_of_a_lower_one)
