@@ -35,6 +35,7 @@ struct path_flip {
 	struct flipper f;
 	struct str path;
 	enum access wanted;
+	const struct plan *first;   /* before any edit */
 	const struct plan *plan;    /* with the edits so far */
 	size_t missing_from;	    /* of the path, as in struct canon */
 	struct flip_host_view view; /* with f.flip.needs_path, once that is set */
@@ -387,19 +388,61 @@ static int explain_ceiling(struct flipper *f, const struct rule *rule)
 			    STR_ARG(place));
 }
 
-/* P7: of two entries for one path the deny wins, so that no line opens one secret alone. */
-static int explain_secret(struct flipper *f, const struct rule *rule)
+/* A deny of this very path, which no entry wins over. */
+static bool is_final_deny(const struct path_flip *pf, const struct rule *rule)
 {
-	struct str place;
+	return rule->access == ACCESS_DENY && rule->origin.file &&
+	       (rule->kind == RULE_GLOB ||
+		(rule->kind == RULE_ENTRY && str_eq(rule->path, pf->path)));
+}
 
-	if (flip_place(f, &rule->origin, &place) < 0)
+static bool is_said_before(const struct path_flip *pf, const rule_trace *trace, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (is_final_deny(pf, trace->items[i]) &&
+		    flip_same_origin(&trace->items[i]->origin, &trace->items[at]->origin))
+			return true;
+	return false;
+}
+
+/* ":secrets (user.toml:5) and the glob (user.toml:6)": each line that denies it, once. */
+static int list_denies(struct path_flip *pf, struct str *out)
+{
+	struct flipper *f = &pf->f;
+	rule_trace trace = { .count = 0 };
+	struct verdict v;
+
+	*out = STR_EMPTY;
+	if (plan_trace(f->a, pf->first, pf->path, &v, &trace, f->e) < 0)
+		return err_result(f->e);
+	for (size_t i = 0; i < trace.count; i++) {
+		const struct rule *rule = trace.items[i];
+		struct str before = *out, place;
+
+		if (!is_final_deny(pf, rule) || is_said_before(pf, &trace, i))
+			continue;
+		if (flip_place(f, &rule->origin, &place) < 0 ||
+		    arena_printf(f->a, out, f->e, "%.*s%s%.*s (%.*s)", STR_ARG(before),
+				 before.len ? " and " : "", STR_ARG(rule->key), STR_ARG(place)) < 0)
+			return err_result(f->e);
+	}
+	return 0;
+}
+
+/* P7: of two entries for one path the deny wins, so that no line opens one secret alone. */
+static int explain_secret(struct path_flip *pf, const struct rule *rule)
+{
+	struct flipper *f = &pf->f;
+	struct str denies;
+
+	if (list_denies(pf, &denies) < 0)
 		return err_result(f->e);
 	return arena_printf(f->a, &f->flip.why_not, f->e,
-			    "%.*s (%.*s) denies it%s%.*s, and over a deny of the very same path no "
-			    "entry wins (P7); the one way is to take %.*s out there and to deny, "
-			    "one by one, what shall stay secret",
-			    STR_ARG(rule->key), STR_ARG(place), rule->glob.len ? " as " : "",
-			    STR_ARG(rule->glob), STR_ARG(rule->key));
+			    "%.*s denies it%s%.*s, and over a deny of the very same path no entry "
+			    "wins (P7); the one way is to take out %.*s, and to deny the rest of "
+			    "it one by one ('cordon profiles %.*s' lists it)",
+			    STR_ARG(rule->key), rule->glob.len ? " as " : "", STR_ARG(rule->glob),
+			    STR_ARG(denies), STR_ARG(f->policy->profile->name));
 }
 
 static int explain(struct path_flip *pf, const struct rule *rule)
@@ -417,9 +460,13 @@ static int explain(struct path_flip *pf, const struct rule *rule)
 	if (f->policy->layers.items[rule->layer].kind == LAYER_CEILING)
 		return explain_ceiling(f, rule);
 	if (is_of_secrets(pf, rule) && (rule->glob.len || str_eq(rule->path, pf->path)))
-		return explain_secret(f, rule);
+		return explain_secret(pf, rule);
 	if (flip_place(f, &rule->origin, &place) < 0)
 		return err_result(f->e);
+	if (rule->kind == RULE_PROTECTED && !rule->origin.file)
+		return arena_printf(f->a, &f->flip.why_not, f->e,
+				    "%.*s is always protected in a writable root (P9)",
+				    STR_ARG(rule->key));
 	if (flip_is_trusted(f, &rule->origin))
 		return flip_explain_trusted(f, place);
 	return arena_printf(f->a, &f->flip.why_not, f->e,
@@ -512,6 +559,7 @@ int plan_flip_path(struct arena *a, const struct plan_inputs *in, const struct p
 		.f = { .a = a, .in = in, .policy = in->policy, .e = e },
 		.path = path,
 		.wanted = wanted,
+		.first = p,
 		.plan = p,
 	};
 	int r;

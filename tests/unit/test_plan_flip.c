@@ -216,14 +216,20 @@ TEST(secrets_are_not_given_up_as_a_whole)
 	f = flip_path(&w, "/home/me/.ssh", ACCESS_READ);
 	CHECK(!f.is_possible);
 	CHECK_INT(f.edit_count, 0);
-	CHECK_STR(
-		f.why_not.p,
-		":secrets (user.toml:5) denies it, and over a deny of the very same path no entry "
-		"wins (P7); the one way is to take :secrets out there and to deny, one by one, "
-		"what shall stay secret");
+	CHECK_STR(f.why_not.p,
+		  ":secrets denies it, and over a deny of the very same path no entry wins (P7); "
+		  "the one way is to take out :secrets (user.toml:5), and to deny the rest of it "
+		  "one by one ('cordon profiles dev' lists it)");
 	f = flip_path(&w, "/repo/.env", ACCESS_READ);
 	CHECK(!f.is_possible);
-	CHECK(str_has_prefix(f.why_not, STR(":secrets (user.toml:5) denies it as **/.env, and ")));
+	CHECK(str_has_prefix(f.why_not, STR(":secrets denies it as **/.env, and ")));
+	w.user = DEV FS "'/' = 'read'\n':secrets' = 'deny'\n'/repo/**/.env' = 'deny'\n"
+			"'/repo/**/*.pem' = 'deny'\n";
+	REQUIRE(world_plan(&w));
+	f = flip_path(&w, "/repo/.env", ACCESS_READ);
+	CHECK(!f.is_possible);
+	CHECK(strstr(f.why_not.p, ":secrets (user.toml:5)") &&
+	      strstr(f.why_not.p, "/repo/**/.env (user.toml:6)") && !strstr(f.why_not.p, ".pem"));
 	fake_host_add(&w.host, "f /home/me/.ssh/known_hosts\n");
 	REQUIRE(world_plan(&w));
 	f = flip_path(&w, "/home/me/.ssh/known_hosts", ACCESS_READ);
