@@ -77,8 +77,7 @@ static void print_mode(struct page *p, const struct explanation *x)
 		page_printf(p, "%s%s, the same answers", mode_kind_name(x->mode.kind),
 			    x->mode.network_access ? " with network" : "");
 	} else {
-		page_text(p, "none: ");
-		page_str(p, x->why_not);
+		page_text(p, "(no --mode gives the same answers)");
 	}
 	page_line(p);
 }

@@ -74,7 +74,7 @@ static const char *verdict_reason(const struct net_verdict *v)
 	case NET_REASON_PRIVATE:
 		return "a non-public address needs an entry of its own (P13)";
 	case NET_REASON_UNMATCHED:
-		return "no entry allows it, and nobody is there to ask (P13)";
+		return "no entry allows it";
 	case NET_REASON_UNSANDBOXED:
 		return "this profile has no sandbox (P17)";
 	case NET_REASON_RULE:

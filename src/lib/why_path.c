@@ -99,7 +99,7 @@ static void print_heading(struct page *p, const struct why_path *y)
 static void print_how_found(struct page *p, const struct why_path *y)
 {
 	if (y->located.via_link.len) {
-		page_text(p, "  by the link ");
+		page_text(p, "  reached through the link ");
 		page_str(p, y->located.via_link);
 		page_line(p);
 	} else if (y->located.crossed_links) {
