@@ -238,6 +238,19 @@ static enum net_access decide_access(const struct decode *d, const struct toml *
 	return others > 0 ? NET_MANAGED : NET_FULL;
 }
 
+/* P12: without `enabled` the network is off, whatever else is said. */
+static int warn_off(const struct decode *d, const struct toml *table, struct err *e)
+{
+	const struct toml_member *first = table->table.items;
+
+	if (decode_narrows(d) || table->table.count == 0 || toml_find(table, "enabled"))
+		return 0;
+	return decode_warn(d, first->name_origin, e,
+			   "'network.%s' has no effect: there is no 'enabled = true' beside it, so "
+			   "the network is off",
+			   SHOWN(first->name));
+}
+
 int decode_network(const struct decode *d, const struct toml *table, struct net_rules *out,
 		   struct err *e)
 {
@@ -249,6 +262,9 @@ int decode_network(const struct decode *d, const struct toml *table, struct net_
 
 	for (size_t i = 0; i < table->table.count && r == 0; i++)
 		r = decode_key(d, &table->table.items[i], &net, e);
+	if (r < 0)
+		return r;
+	r = warn_off(d, table, e);
 	if (r < 0)
 		return r;
 	net.access = decide_access(d, enabled, table->table.count - (enabled ? 1 : 0), &net);

@@ -197,3 +197,17 @@ TEST(keys_of_codex_that_would_widen_are_refused)
 	CHECK(is_refused(NET("mitm = { hooks = [] }"), "2:1: 'network.mitm' is not supported"));
 	CHECK(is_refused(NET("mitm = true"), "'network.mitm' is not supported"));
 }
+
+TEST(keys_without_enabled_are_warned_of)
+{
+	scoped_outcome off =
+		compile_dev("[permissions.dev.network]\ndomains = { 'a.com' = 'allow' }");
+	scoped_outcome on = compile_dev(
+		"[permissions.dev.network]\nenabled = true\ndomains = { 'a.com' = 'allow' }");
+	scoped_outcome said = compile_dev(
+		"[permissions.dev.network]\nenabled = false\ndomains = { 'a.com' = 'allow' }");
+
+	CHECK(has_warning(&off, "'network.domains' has no effect: there is no 'enabled = true'"));
+	CHECK(on.policy && on.policy->warnings.count == 0);
+	CHECK(said.policy && said.policy->warnings.count == 0);
+}
