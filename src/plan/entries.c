@@ -152,15 +152,41 @@ static int leave_out_steered(struct builder *b, const struct candidate *c, struc
 		access_name(c->entry->access), SHOWN(c->canon.path), SHOWN(c->steered_by));
 }
 
+/* Where a place was named: a workspace root by its own line, all else by the entry. */
+static int find_origin(struct builder *b, const struct candidate *c, struct origin *out,
+		       struct err *e)
+{
+	const struct profile *profile = b->plan->policy->profile;
+
+	*out = c->entry->origin;
+	if (c->entry->anchor != FS_WORKSPACE_ROOTS || c->entry->path.len > 0)
+		return 0;
+	for (size_t i = 0; i < profile->roots.count; i++) {
+		const struct root *root = &profile->roots.items[i];
+		struct str path;
+		int r = places_root(b->a, &b->in->places, root, &path, e);
+
+		if (r < 0)
+			return r;
+		if (str_eq(path, c->place.path))
+			*out = root->origin;
+	}
+	return 0;
+}
+
 static int leave_out(struct builder *b, const struct candidate *c, struct err *e)
 {
 	const struct fs_entry *entry = c->entry;
 	bool is_tmp = entry->anchor == FS_TMPDIR || entry->anchor == FS_SLASH_TMP;
 	bool is_write = entry->access == ACCESS_WRITE;
 
+	struct origin origin;
+
 	if (!is_worth_a_note(c))
 		return 0;
-	return builder_note(b, is_write && !is_tmp, entry->origin, e,
+	if (find_origin(b, c, &origin, e) < 0)
+		return err_result(e);
+	return builder_note(b, is_write && !is_tmp, origin, e,
 			    "%s \"%.*s\" = \"%s\" is left out: %.*s does not exist%s",
 			    c->is_grant ? "the grant" : "the entry", STR_ARG(entry->key),
 			    access_name(entry->access), STR_ARG(c->canon.path),
