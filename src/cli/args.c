@@ -157,6 +157,19 @@ static bool parse_option(struct args *args, struct words *words)
 	return take_option(args, option, value);
 }
 
+/* Commands that later versions will have: no typos of others. */
+static bool is_planned(const char *word)
+{
+	static const char *const planned[] = { "run",	    "sandbox",	"doctor",
+					       "proxy",	    "mcp",	"audit",
+					       "approvals", "escalate", "apply-patch" };
+
+	for (size_t i = 0; i < sizeof(planned) / sizeof(planned[0]); i++)
+		if (strcmp(word, planned[i]) == 0)
+			return true;
+	return false;
+}
+
 static bool take_command(struct args *args, const char *word)
 {
 	const char *known[MAX_KNOWN];
@@ -166,6 +179,13 @@ static bool take_command(struct args *args, const char *word)
 	args->command = command_find(word);
 	if (args->command)
 		return true;
+	if (is_planned(word)) {
+		complain_usage(args,
+			       "'%s' is not in this version: it explains policies and enforces "
+			       "nothing yet",
+			       word);
+		return false;
+	}
 	for (const struct command *c = commands; c->name; c++)
 		known[count++] = c->name;
 	meant = suggest(word, known, count);

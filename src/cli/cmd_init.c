@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon init: a configuration to start from. */
+#include <string.h>
+
 #include "cli/cli.h"
 
 int cmd_init(const struct args *args)
@@ -8,6 +10,10 @@ int cmd_init(const struct args *args)
 	cordon_report *report;
 	cordon_error *error;
 
+	if (args->operand && strcmp(args->operand, "-") == 0) {
+		(void)fputs(cordon_starter_config(), stdout);
+		return finish_output(0);
+	}
 	if (cordon_init(&args->load, args->operand, flags, &report, &error) < 0)
 		return finish_error(args, error);
 	return finish_report(args, report);

@@ -7,7 +7,8 @@
 const struct command commands[] = {
 	{ "init", cmd_init, "write a commented starter configuration", "[FILE]",
 	  "Writes a configuration to start from to FILE, by default to your own,\n"
-	  "~/.config/cordon/config.toml. An existing file is left alone.",
+	  "~/.config/cordon/config.toml. An existing file is left alone. '-' is the standard\n"
+	  "output.",
 	  OPT_BIT(OPT_FORCE) | OPTS_OUTPUT, 1 },
 	{ "check", cmd_check, "say what is wrong with a configuration", "[FILE]",
 	  "Checks every layer of the configuration and every profile in it, and lists the\n"

@@ -162,6 +162,8 @@ static int read_user_layer(struct inputs *in, struct err *e)
 		in->user_file = in->default_user_file;
 		return in->user_file.len ? read_source(in, in->user_file, &in->config.user, e) : 0;
 	}
+	if (!file[0])
+		return FAIL(e, ERR_ARGUMENT, "the name of the file is empty");
 	/* It is only judged, never enforced; so there is no file to protect. */
 	if (in->may_read_input && strcmp(file, "-") == 0)
 		return inputs_read_stdin(in->texts, &in->config.user, e);

@@ -86,6 +86,14 @@ def init_takes_another_place(w: World):
     assert w.ok("init", "--quiet", "third.toml").out == ""
 
 
+@case
+def init_prints_commands_that_can_be_pasted(w: World):
+    said = w.ok("init", "it's a file.toml").out
+    assert "cordon check 'it'\\''s a file.toml'\n" in said, said
+    starter = w.ok("init", "-").out
+    assert starter == (w.repo / "it's a file.toml").read_text() and not (w.repo / "-").exists()
+
+
 # ---- check ----------------------------------------------------------------------
 
 
@@ -135,6 +143,20 @@ def check_looks_at_every_profile(w: World):
     )
     found = w.run("check", "--json", check=125).json
     assert found["errors"], found
+
+
+@case
+def a_missing_workspace_root_is_shown_where_it_was_named(w: World):
+    w.write_config('default_permissions = "p"\n[permissions.p]\nextends = ":workspace"\n'
+                   'workspace_roots = { "~/off" = false, "~/gone" = true }\n')
+    (found,) = w.ok("check", "--json").json["warnings"]
+    assert (found["file"], found["line"]) == (str(w.config), 4), found
+    assert "gone does not exist" in found["message"], found
+
+
+@case
+def check_of_an_empty_name_says_so(w: World):
+    assert "the name of the file is empty" in w.run("check", "", check=125).out
 
 
 @case
@@ -540,6 +562,11 @@ def wrong_words_are_refused_with_a_suggestion(w: World):
         (["why", "x", "-P", "a", "-P", "b"], "twice"),
         (["help", "nothing"], "no help for"),
         (["--json"], "no command"),
+        (["run", "--", "ls", "-l"], "'run' is not in this version: it explains policies"),
+        (["apply-patch"], "enforces nothing yet"),
+        (["explain", "--config-file="], "the name of the file is empty"),
+        (["profiles", "nope"], "there is no profile 'nope'; known are: :danger-full-access, "),
+        (["why", "/x", "-P", ":worksapce"], "there is no profile ':worksapce'; did you mean"),
     ):
         assert said in w.fails(*words).err, (words, w.fails(*words))
     silent = w.run(check=125)
