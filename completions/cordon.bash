@@ -1,6 +1,35 @@
 # SPDX-License-Identifier: MIT
 # bash completion for cordon
 
+# The words up to the cursor as the user sees them, into the caller's `words`: readline
+# splits them at ':' and '=' too. What has no blank before it on the line belongs to the
+# word before.
+_cordon_words()
+{
+	local line=$COMP_LINE piece rest i
+	words=()
+	for ((i = 0; i <= COMP_CWORD; i++)); do
+		piece=${COMP_WORDS[i]}
+		rest=${line#"${line%%[![:space:]]*}"}
+		if [[ $i -gt 0 && -n $COMP_LINE && $rest == "$line" ]]; then
+			words[${#words[@]}-1]+=$piece
+		else
+			words+=("$piece")
+		fi
+		line=${rest#"$piece"}
+	done
+}
+
+# Readline replaces only what follows the last ':' of $1, so that is all that may be offered.
+_cordon_trim_colons()
+{
+	local prefix=${1%"${1##*:}"} i
+	[[ -n $prefix && $COMP_WORDBREAKS == *:* ]] || return 0
+	for i in "${!COMPREPLY[@]}"; do
+		COMPREPLY[i]=${COMPREPLY[i]#"$prefix"}
+	done
+}
+
 # The profiles that begin with $1. SECURITY: never through compgen -W, which expands its
 # words: a profile called '$(rm x)' would run at TAB. Quoted, since nothing else does it.
 _cordon_profiles()
@@ -12,6 +41,7 @@ _cordon_profiles()
 			COMPREPLY+=("$quoted")
 		fi
 	done < <(cordon profiles --quiet 2>/dev/null)
+	_cordon_trim_colons "$1"
 }
 
 # The files ("-f") or directories ("-d") that begin with $2; readline quotes these.
@@ -23,10 +53,15 @@ _cordon_files()
 
 _cordon()
 {
-	local cur prev words cword command= i
+	local cur prev words command= i
 	COMPREPLY=()
-	cur=${COMP_WORDS[COMP_CWORD]}
-	prev=${COMP_WORDS[COMP_CWORD - 1]}
+	_cordon_words
+	cur=${words[${#words[@]} - 1]}
+	prev=${words[${#words[@]} - 2]}
+	if [[ $cur == --*=* ]]; then
+		prev=${cur%%=*}
+		cur=${cur#*=}
+	fi
 	local commands="init check profiles why explain help version"
 	local policy="-P --profile --mode -C --config-file --config --enable --disable"
 	local output="--json -q --quiet"
@@ -58,10 +93,10 @@ _cordon()
 		;;
 	esac
 
-	for ((i = 1; i < COMP_CWORD; i++)); do
-		case ${COMP_WORDS[i]} in
+	for ((i = 1; i < ${#words[@]} - 1; i++)); do
+		case ${words[i]} in
 		init | check | profiles | why | explain | help | version)
-			command=${COMP_WORDS[i]}
+			command=${words[i]}
 			break
 			;;
 		esac

@@ -110,6 +110,38 @@ def the_bash_completion_completes(w: World):
 
 
 @case
+def the_bash_completion_knows_where_readline_splits(w: World):
+    if not shutil.which("bash"):
+        raise Skip("no bash")
+    (w.top / "bin").mkdir()
+    (w.top / "bin/cordon").symlink_to(PROGRAM)
+    env = {**w.env, "PATH": f"{w.top}/bin:{w.env['PATH']}"}
+    script = (
+        f'. {SOURCE}/completions/cordon.bash; COMP_LINE=$1; COMP_POINT=${{#1}}; shift; '
+        'COMP_WORDBREAKS=" =:"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+        '_cordon; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    for line, words, offered in (
+        ("cordon why -P :w", "cordon why -P : w", ["workspace"]),
+        ("cordon why -P :", "cordon why -P :", ["danger-full-access", "read-only", "workspace"]),
+        ("cordon profiles :r", "cordon profiles : r", ["read-only"]),
+        ("cordon why --profile=:w", "cordon why --profile = : w", ["workspace"]),
+        ("cordon why --mode=w", "cordon why --mode = w", ["workspace-write"]),
+        ("cordon why --mode=", "cordon why --mode =",
+         ["danger-full-access", "read-only", "workspace-write"]),
+        ("cordon why --mode w", "cordon why --mode w", ["workspace-write"]),
+        ("cordon why --wr", "cordon why --wr", ["--write"]),
+        ("cordon explain --platform ", ["cordon", "explain", "--platform", ""],
+         ["landlock", "linux", "macos", "seatbelt", "windows"]),
+    ):
+        words = words.split() if isinstance(words, str) else words
+        done = subprocess.run(["bash", "-c", script, "bash", line, *words], cwd=w.repo, env=env,
+                              capture_output=True, text=True, check=True)
+        assert not done.stderr, done.stderr
+        assert sorted(done.stdout.split()) == offered, (line, done.stdout)
+
+
+@case
 def no_completion_runs_what_a_profile_is_called(w: World):
     names = ["$(touch ran-1)", "`touch ran-2`", "two words", "a\nb$(touch ran-3)", "${HOME}",
              "; touch ran-4", "(touch ran-5)", "plain"]
