@@ -385,6 +385,9 @@ int toml_finish(struct toml_parser *p, const struct toml_node *node, struct toml
 	}
 	out->table.items = items;
 	out->table.count = node->count;
+	out->form = node->kind == TABLE_HEADER	 ? TOML_FORM_HEADER
+		    : node->kind == TABLE_DOTTED ? TOML_FORM_DOTTED
+						 : TOML_FORM_IMPLICIT;
 	return 0;
 }
 

@@ -32,6 +32,14 @@ enum toml_type {
 	TOML_TABLE,
 };
 
+/* How a table is written, which decides how a line can be added to it. */
+enum toml_form {
+	TOML_FORM_IMPLICIT, /* [a.b] made `a`: one [a] may follow */
+	TOML_FORM_HEADER,   /* [a] */
+	TOML_FORM_DOTTED,   /* a.b = 1 made `a` */
+	TOML_FORM_INLINE,   /* a = { } */
+};
+
 struct toml_datetime {
 	int16_t year;
 	uint8_t month, day, hour, minute, second;
@@ -43,6 +51,7 @@ struct toml_member;
 
 struct toml {
 	enum toml_type type;
+	enum toml_form form;  /* of a TOML_TABLE */
 	struct origin origin; /* in the file that toml_parse was told of */
 	union {
 		struct str string; /* may hold NUL only as \u0000; NUL-terminated besides */

@@ -101,7 +101,9 @@ static int read_inline(struct toml_parser *p, uint32_t depth, struct toml *out)
 	if (r < 0)
 		return r;
 	p->at++;
-	return toml_finish(p, table, out);
+	r = toml_finish(p, table, out);
+	out->form = TOML_FORM_INLINE;
+	return r;
 }
 
 /* Whether a date or a time begins here, rather than a number. */

@@ -187,6 +187,25 @@ void page_flip(struct page *p, const struct flip *flip)
 	page_toml(p, flip->toml);
 }
 
+/* Where a new line goes: "inside" what, which begins on that line. */
+static void json_spot(struct json_writer *w, const struct flip_edit *edit)
+{
+	static const char *const kinds[] = {
+		[SPOT_NEW] = NULL,
+		[SPOT_HEADER] = "header",
+		[SPOT_INLINE] = "inline",
+		[SPOT_DOTTED] = "dotted",
+	};
+
+	json_text(w, "inside", kinds[edit->spot.kind]);
+	json_key(w, "table_line");
+	if (edit->spot.line)
+		json_add_int(w, (int64_t)edit->spot.line);
+	else
+		json_add_null(w);
+	json_str(w, "prefix", edit->spot.prefix);
+}
+
 static void json_edits(struct json_writer *w, const struct flip *flip)
 {
 	json_key(w, "edits");
@@ -206,6 +225,7 @@ static void json_edits(struct json_writer *w, const struct flip *flip)
 		else
 			json_add_null(w);
 		json_str(w, "table", edit->table);
+		json_spot(w, edit);
 		json_str(w, "key", edit->key);
 		json_key(w, "value");
 		if (edit->value.len)
@@ -236,6 +256,11 @@ void json_flip(struct json_writer *w, const struct flip *flip, const char *wante
 			json_add_null(w);
 		json_str(w, "toml", flip->toml);
 		json_str(w, "toml_top", flip->toml_top);
+		json_key(w, "profile");
+		if (flip->profile.len)
+			json_add_str(w, flip->profile);
+		else
+			json_add_null(w);
 		json_edits(w, flip);
 	} else {
 		json_str(w, "why_not", flip->why_not);

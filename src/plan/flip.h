@@ -17,13 +17,29 @@
 #include "plan/net.h"
 #include "plan/plan.h"
 
+/* Where a new line can stand. */
+enum flip_spot_kind {
+	SPOT_NEW,    /* there is no such table: [table] opens it */
+	SPOT_HEADER, /* below [table] */
+	SPOT_INLINE, /* inside name = { ... } */
+	SPOT_DOTTED, /* beside a line whose key begins with `prefix` */
+};
+
+struct flip_spot {
+	enum flip_spot_kind kind;
+	uint32_t line;	   /* where that begins; 0 of SPOT_NEW */
+	struct str name;   /* SPOT_INLINE: as TOML */
+	struct str prefix; /* what the key is to begin with there: "domains.", or "" */
+};
+
 struct flip_edit {
-	struct str file;  /* "" is the user's own configuration file */
-	uint32_t line;	  /* the line to replace; 0: a new one */
-	struct str table; /* "permissions.dev.filesystem", as it stands between [ and ] */
-	struct str key;	  /* as TOML */
-	struct str value; /* as TOML; "": the line is taken out */
-	bool is_wide;	  /* the line stands for more than what was asked about */
+	struct str file;       /* "" is the user's own configuration file */
+	uint32_t line;	       /* the line to replace; 0: a new one */
+	struct str table;      /* "permissions.dev.filesystem", as it stands between [ and ] */
+	struct str key;	       /* as TOML */
+	struct str value;      /* as TOML; "": the line is taken out */
+	bool is_wide;	       /* the line stands for more than what was asked about */
+	struct flip_spot spot; /* of a new line */
 };
 
 enum { FLIP_MAX_EDITS = 4 };
@@ -32,8 +48,10 @@ struct flip {
 	bool is_possible;
 	/*
 	 * The profile in force is built in and can't be edited: `toml` is then a new
-	 * profile that extends it, and `toml_top` a line that chooses it, to stand
-	 * before the first table of the file.
+	 * profile that extends it. `profile` is its name, `chosen_by` the option or
+	 * variable that has to name it (NULL: none does); else the last of the edits
+	 * changes the line that chooses, or `toml_top` is such a line, to stand before
+	 * the first table of the file.
 	 */
 	bool needs_own_profile;
 	/*
@@ -42,10 +60,14 @@ struct flip {
 	 * if it were an empty directory.
 	 */
 	struct str needs_path;
-	struct flip_edit edits[FLIP_MAX_EDITS]; /* none: it is `wanted` already, or with needs_path */
+	struct str profile;
+	const char *chosen_by;
+	struct flip_edit
+		edits[FLIP_MAX_EDITS + 1]; /* none: it is `wanted` already, or with needs_path */
 	size_t edit_count;
-	struct str text;     /* one sentence */
-	struct str toml;     /* to paste; a comment says where each part belongs */
+	struct str text; /* one sentence */
+	/* What can be pasted as it is: tables that are not there yet. A comment names the file. */
+	struct str toml;
 	struct str toml_top; /* "" unless needs_own_profile */
 	struct str why_not;  /* "" when it is possible */
 };

@@ -129,29 +129,44 @@ static bool is_built_in(const struct profile *p)
 	return str_has_prefix(p->name, STR(":"));
 }
 
-/* The profile to edit: the one in force, or one to be made. */
-static void add_profile_table(struct buf *b, const struct profile *p)
+static bool has_profile(const struct policy *p, struct str name)
 {
-	scoped_buf own = BUF_INIT(FLIP_MAX_TEXT);
+	const struct toml *permissions = p->user ? toml_find(p->user, "permissions") : NULL;
 
-	if (is_built_in(p)) {
-		buf_add_text(&own, "my-");
-		buf_add(&own, str_from(p->name, 1));
-	} else {
-		buf_add(&own, p->name);
+	for (size_t i = 0; permissions && i < permissions->table.count; i++)
+		if (str_eq(permissions->table.items[i].name, name))
+			return true;
+	return false;
+}
+
+/* The profile to edit: the one in force, or one to be made, whose name is not taken. */
+static int name_profile(struct flipper *f, struct str *out)
+{
+	struct str name = f->policy->profile->name;
+
+	if (!is_built_in(f->policy->profile)) {
+		*out = name;
+		return 0;
 	}
-	buf_add_text(b, "permissions.");
-	toml_add_key(b, buf_str(&own));
-	if (own.failed != ERR_OK)
-		b->failed = own.failed;
+	name = str_from(name, 1);
+	if (arena_printf(f->a, out, f->e, "my-%.*s", STR_ARG(name)) < 0)
+		return err_result(f->e);
+	for (unsigned n = 2; has_profile(f->policy, *out); n++)
+		if (arena_printf(f->a, out, f->e, "my-%.*s-%u", STR_ARG(name), n) < 0)
+			return err_result(f->e);
+	return 0;
 }
 
 static int name_table(struct flipper *f, size_t layer, const char *table, struct str *out)
 {
 	scoped_buf b = BUF_INIT(FLIP_MAX_TEXT);
+	struct str name;
 
 	if (layer == 0) {
-		add_profile_table(&b, f->policy->profile);
+		if (name_profile(f, &name) < 0)
+			return err_result(f->e);
+		buf_add_text(&b, "permissions.");
+		toml_add_key(&b, name);
 		if (*table)
 			buf_add_char(&b, '.');
 	}
@@ -168,7 +183,29 @@ static struct str name_file(struct flipper *f, size_t layer)
 
 	if (layer > 0)
 		origin = l->fs.count ? &l->fs.items[0].origin : &l->net.access_origin;
-	return flip_is_in_file(origin) ? str_of(origin->file) : STR_EMPTY;
+	if (flip_is_in_file(origin))
+		return str_of(origin->file);
+	return f->policy->user ? str_of(f->policy->user->origin.file) : STR_EMPTY;
+}
+
+/* Where a new line stands: `table` is one of those that a profile or a project has. */
+static int find_spot(struct flipper *f, size_t layer, const char *table, struct flip_edit *edit)
+{
+	struct str steps[4], rest = str_of(table);
+	size_t count = 0;
+
+	if (layer == 0) {
+		steps[count++] = STR("permissions");
+		if (name_profile(f, &steps[count++]) < 0)
+			return err_result(f->e);
+	}
+	while (rest.len && count < COUNT_OF(steps)) {
+		size_t end = str_find(rest, '.');
+
+		steps[count++] = str_first(rest, end);
+		rest = str_from(rest, MIN_OF(end + 1, rest.len));
+	}
+	return flip_find_spot(f, edit->file, steps, count, &edit->spot);
 }
 
 int flip_record(struct flipper *f, size_t layer, const char *table, const struct origin *at,
@@ -185,6 +222,8 @@ int flip_record(struct flipper *f, size_t layer, const char *table, const struct
 		edit.line = at->line;
 	} else {
 		edit.file = name_file(f, layer);
+		if (find_spot(f, layer, table, &edit) < 0)
+			return err_result(f->e);
 	}
 	if (layer == 0 && is_built_in(f->policy->profile))
 		f->flip.needs_own_profile = true;
@@ -202,31 +241,60 @@ static void add_file(struct buf *b, struct str file)
 		buf_add_text(b, "your configuration");
 }
 
-static void describe(struct buf *b, const struct flip_edit *edit)
+static void describe_value(struct buf *b, const struct flip_edit *edit)
 {
-	bool is_removal = edit->value.len == 0;
-
-	if (is_removal)
-		buf_add_text(b, "take out ");
-	else
-		buf_add_text(b, edit->line ? "change to " : "add ");
+	buf_add(b, edit->spot.prefix);
 	buf_add(b, edit->key);
-	if (!is_removal) {
+	if (edit->value.len) {
 		buf_add_text(b, " = ");
 		buf_add(b, edit->value);
 	}
 	if (edit->is_wide)
 		buf_add_text(b, " (for all that it stands for)");
-	if (edit->line) {
-		buf_add_text(b, " at ");
-		add_file(b, edit->file);
-		buf_printf(b, ":%u", edit->line);
-	} else {
+}
+
+static void describe_new(struct buf *b, const struct flip_edit *edit)
+{
+	switch (edit->spot.kind) {
+	case SPOT_NEW:
+		buf_add_text(b, "add ");
+		describe_value(b, edit);
 		buf_add_text(b, " to [");
 		buf_add(b, edit->table);
 		buf_add_text(b, "] in ");
 		add_file(b, edit->file);
+		return;
+	case SPOT_HEADER:
+		buf_add_text(b, "in [");
+		buf_add(b, edit->table);
+		buf_add_text(b, "], which begins on line ");
+		break;
+	case SPOT_INLINE:
+		buf_add_text(b, "inside ");
+		buf_add(b, edit->spot.name);
+		buf_add_text(b, " = { ... } on line ");
+		break;
+	case SPOT_DOTTED:
+		buf_add_text(b, "below line ");
+		break;
 	}
+	buf_printf(b, "%u of ", edit->spot.line);
+	add_file(b, edit->file);
+	buf_add_text(b, edit->spot.kind == SPOT_INLINE ? ", add: " : ", add the line: ");
+	describe_value(b, edit);
+}
+
+static void describe(struct buf *b, const struct flip_edit *edit)
+{
+	if (!edit->line) {
+		describe_new(b, edit);
+		return;
+	}
+	buf_add_text(b, edit->value.len ? "change to " : "take out ");
+	describe_value(b, edit);
+	buf_add_text(b, " at ");
+	add_file(b, edit->file);
+	buf_printf(b, ":%u", edit->line);
 }
 
 /* As one word of a shell: within '...' nothing but ' itself is special. */
@@ -284,33 +352,29 @@ static void describe_all(struct buf *b, const struct flipper *f)
 	}
 }
 
-static void add_place(struct buf *b, const struct flip_edit *edit)
-{
-	buf_add_text(b, "# ");
-	add_file(b, edit->file);
-	if (edit->line)
-		buf_printf(b, ":%u%s", edit->line, edit->value.len ? "" : ", to be taken out:\n# ");
-	if (edit->value.len)
-		buf_add_char(b, '\n');
-	else
-		buf_add(b, edit->key);
-}
-
 static void add_edit(struct buf *b, const struct flip_edit *edit, struct str *table,
 		     struct str *file)
 {
-	if (edit->line || !str_eq(*file, edit->file))
-		add_place(b, edit);
-	*file = edit->file;
-	if (edit->value.len) {
-		if (!str_eq(*table, edit->table))
-			buf_printf(b, "[%.*s]\n", (int)edit->table.len, edit->table.p);
-		*table = edit->table;
-		buf_add(b, edit->key);
-		buf_add_text(b, " = ");
-		buf_add(b, edit->value);
+	if (!str_eq(*file, edit->file)) {
+		buf_add_text(b, "# ");
+		add_file(b, edit->file);
+		buf_add_char(b, '\n');
+		*table = STR_EMPTY;
 	}
+	*file = edit->file;
+	if (!str_eq(*table, edit->table))
+		buf_printf(b, "[%.*s]\n", (int)edit->table.len, edit->table.p);
+	*table = edit->table;
+	buf_add(b, edit->key);
+	buf_add_text(b, " = ");
+	buf_add(b, edit->value);
 	buf_add_char(b, '\n');
+}
+
+/* A change of a line, or a line for a table that is there, can't be pasted as it is. */
+static bool can_be_pasted(const struct flip_edit *edit)
+{
+	return !edit->line && edit->spot.kind == SPOT_NEW;
 }
 
 static bool is_same_table(const struct flip_edit *a, const struct flip_edit *b)
@@ -325,10 +389,10 @@ static void add_table(struct buf *b, const struct flip *flip, size_t i, struct s
 	const struct flip_edit *edits = flip->edits;
 
 	for (size_t k = 0; k < i; k++)
-		if (is_same_table(&edits[k], &edits[i]))
+		if (can_be_pasted(&edits[k]) && is_same_table(&edits[k], &edits[i]))
 			return;
 	for (size_t k = i; k < flip->edit_count; k++)
-		if (is_same_table(&edits[k], &edits[i]))
+		if (can_be_pasted(&edits[k]) && is_same_table(&edits[k], &edits[i]))
 			add_edit(b, &edits[k], table, file);
 }
 
@@ -340,37 +404,59 @@ static unsigned order(const struct flip_edit *edit, struct str own)
 	return str_has_prefix(edit->table, STR("permissions.")) ? 1 : 2;
 }
 
-static void add_toml(struct buf *b, const struct flipper *f)
+static int add_toml(struct buf *b, struct flipper *f)
 {
 	const struct flip *flip = &f->flip;
-	scoped_buf own = BUF_INIT(FLIP_MAX_TEXT);
-	struct str table = STR_EMPTY, file = STR_EMPTY;
+	struct str own = STR_EMPTY, table = STR_EMPTY, file = STR_EMPTY;
 
 	if (flip->needs_own_profile) {
-		add_profile_table(&own, f->policy->profile);
-		table = buf_str(&own);
-		buf_printf(b, "[%.*s]\nextends = ", (int)table.len, table.p);
+		if (name_table(f, 0, "", &own) < 0)
+			return err_result(f->e);
+		table = own;
+		file = name_file(f, 0);
+		buf_printf(b, "%s%.*s%s[%.*s]\nextends = ", file.len ? "# " : "", STR_ARG(file),
+			   file.len ? "\n" : "", STR_ARG(table));
 		toml_add_string(b, f->policy->profile->name);
 		buf_add_char(b, '\n');
 	}
 	for (unsigned turn = 0; turn < 3; turn++)
 		for (size_t i = 0; i < flip->edit_count; i++)
-			if (order(&flip->edits[i], buf_str(&own)) == turn)
+			if (can_be_pasted(&flip->edits[i]) && order(&flip->edits[i], own) == turn)
 				add_table(b, flip, i, &table, &file);
-	if (own.failed != ERR_OK)
-		b->failed = own.failed;
+	return 0;
 }
 
-static int choose_own_profile(struct flipper *f)
+/* Has the new profile chosen by what chooses now. */
+static int choose_own_profile(struct flipper *f, struct buf *text)
 {
-	scoped_buf b = BUF_INIT(FLIP_MAX_TEXT);
+	const struct policy *p = f->policy;
+	const struct toml *chosen = p->user ? toml_find(p->user, "default_permissions") : NULL;
+	struct flip *flip = &f->flip;
+	struct str value;
 
-	buf_add_text(&b, "default_permissions = ");
-	buf_add_text(&b, "\"my-");
-	buf_add(&b, str_from(f->policy->profile->name, 1));
-	buf_add_text(&b, "\"\n");
-	return buf_check(&b, f->e) < 0 ? err_result(f->e)
-				       : arena_copy(f->a, buf_str(&b), &f->flip.toml_top, f->e);
+	if (name_profile(f, &flip->profile) < 0 || flip_string(f, flip->profile, &value) < 0)
+		return err_result(f->e);
+	flip->chosen_by = p->chosen_by;
+	if (p->chosen_by) {
+		buf_printf(text, "; and use -P %.*s in place of %s", STR_ARG(flip->profile),
+			   p->chosen_by);
+		if (strcmp(p->chosen_by, "-P") == 0)
+			buf_printf(text, " %.*s", STR_ARG(p->profile->name));
+		return 0;
+	}
+	if (!chosen)
+		return arena_printf(f->a, &flip->toml_top, f->e, "default_permissions = %.*s\n",
+				    STR_ARG(value));
+	flip->edits[flip->edit_count] = (struct flip_edit){
+		.file = str_of(chosen->origin.file),
+		.line = chosen->origin.line,
+		.table = STR_EMPTY,
+		.key = STR("default_permissions"),
+		.value = value,
+	};
+	buf_add_text(text, ", and ");
+	describe(text, &flip->edits[flip->edit_count++]);
+	return 0;
 }
 
 int flip_finish(struct flipper *f)
@@ -379,12 +465,12 @@ int flip_finish(struct flipper *f)
 	scoped_buf toml = BUF_INIT(FLIP_MAX_TEXT);
 
 	describe_all(&text, f);
-	add_toml(&toml, f);
+	if (add_toml(&toml, f) < 0 ||
+	    (f->flip.needs_own_profile && choose_own_profile(f, &text) < 0))
+		return err_result(f->e);
 	if (buf_check(&text, f->e) < 0 || buf_check(&toml, f->e) < 0 ||
 	    arena_copy(f->a, buf_str(&text), &f->flip.text, f->e) < 0 ||
 	    arena_copy(f->a, buf_str(&toml), &f->flip.toml, f->e) < 0)
-		return err_result(f->e);
-	if (f->flip.needs_own_profile && choose_own_profile(f) < 0)
 		return err_result(f->e);
 	f->flip.is_possible = true;
 	return 0;

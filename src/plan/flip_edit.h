@@ -59,6 +59,10 @@ bool flip_is_ours(const struct flipper *f, const struct origin *origin) NONNULL;
 int flip_record(struct flipper *f, size_t layer, const char *table, const struct origin *at,
 		struct str key, struct str value) MUST_CHECK;
 
+/* Finds where a new line of a table can stand in a file; `steps` lead to the table. */
+int flip_find_spot(struct flipper *f, struct str file, const struct str *steps, size_t count,
+		   struct flip_spot *out) MUST_CHECK NONNULL;
+
 /* `text` as a TOML key, and as a TOML string. */
 int flip_key(struct flipper *f, struct str text, struct str *out) MUST_CHECK NONNULL;
 int flip_string(struct flipper *f, struct str text, struct str *out) MUST_CHECK NONNULL;

@@ -86,6 +86,19 @@ static int add_narrowing(struct compile *k, const struct narrowing *n, struct er
 	return 0;
 }
 
+static int add_text(struct compile *k, const struct toml *text, struct err *e)
+{
+	const struct toml **added;
+
+	if (!text)
+		return 0;
+	added = VEC_PUSH(k->a, &k->policy->texts, e);
+	if (!added)
+		return err_result(e);
+	*added = text;
+	return 0;
+}
+
 /* The profile stays where the user wrote it: that is the place for what is changed in it. */
 static int merge_trusted(struct compile *k, const struct project *project, struct toml *table,
 			 const struct toml *top, struct err *e)
@@ -137,7 +150,7 @@ static int add_project(struct compile *k, const struct profile_doc *doc, struct 
 	n.layer.dir = project->dir;
 	n.layer.digest = project->digest;
 	*kept = top;
-	return add_narrowing(k, &n, e);
+	return add_text(k, top, e) < 0 ? err_result(e) : add_narrowing(k, &n, e);
 }
 
 static int add_ceiling(struct compile *k, const struct profile_doc *doc, struct err *e)
@@ -296,6 +309,10 @@ struct policy *policy_compile(struct arena *a, const struct config *c,
 	if (!k.policy || !tops || check_allowed(c, doc, e) < 0 || copy_warnings(&k, e) < 0)
 		return NULL;
 	k.policy->settings = c->settings;
+	k.policy->user = c->user;
+	k.policy->chosen_by = doc->chosen_by;
+	if (add_text(&k, c->system, e) < 0 || add_text(&k, c->user, e) < 0)
+		return NULL;
 	for (size_t i = 0; i < project_count; i++)
 		if (add_project(&k, doc, &projects[i], &table, &tops[i], e) < 0)
 			return NULL;

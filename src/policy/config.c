@@ -157,11 +157,13 @@ static int merge_layer(struct arena *a, struct config *c, struct toml *top, enum
 static int add_layer(struct arena *a, struct config *c, const struct source *source,
 		     enum schema_layer layer, struct err *e)
 {
+	const struct toml **kept = layer == SCHEMA_SYSTEM ? &c->system : &c->user;
 	struct toml *top;
 
 	if (!source->is_present)
 		return 0;
 	top = layer_parse(a, source, e);
+	*kept = top;
 	return top ? merge_layer(a, c, top, layer, e) : err_result(e);
 }
 

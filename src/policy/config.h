@@ -10,6 +10,7 @@ struct config {
 	const struct toml_member **profiles; /* of `permissions`, by name */
 	size_t profile_count;
 	const struct toml *command_default; /* `default_permissions` of --config, or NULL */
+	const struct toml *system, *user;   /* as they are written, or NULL */
 	const struct toml *ceiling;	    /* requirements.toml, or NULL when there is none */
 	const char *env_profile, *env_mode; /* NULL when not set */
 	struct settings settings;
@@ -18,7 +19,8 @@ struct config {
 
 struct profile_doc {
 	struct str name;
-	struct toml table; /* parents merged */
+	struct toml table;     /* parents merged */
+	const char *chosen_by; /* as struct policy has it */
 	bool is_unsandboxed;
 };
 

@@ -321,6 +321,10 @@ struct policy {
 	VEC(struct net_rule) net_grants;
 	/* P2: trusted projects, whose tables are part of the profile; `name` is the file. */
 	names trusted;
+	/* For who suggests edits: the files as they are written, and what named the profile. */
+	VEC(const struct toml *) texts;
+	const struct toml *user; /* of the texts; NULL when there is none */
+	const char *chosen_by;	 /* "-P", "CORDON_MODE", …; NULL: a file, or nothing did */
 	struct settings settings;
 	warning_list warnings;
 };

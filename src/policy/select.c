@@ -7,6 +7,7 @@ struct choice {
 	struct str name;
 	struct origin origin; /* .file NULL when it comes from no file */
 	const char *what;     /* NULL: the caller */
+	const char *by;	      /* the option or variable; NULL: a file, or nothing */
 };
 
 static int choose_mode(const char *mode, const char *what, struct choice *out, struct err *e)
@@ -21,7 +22,9 @@ static int choose_mode(const char *mode, const char *what, struct choice *out, s
 			    "%s%sthere is no mode '%s'; the modes are %s, %s and %s%s",
 			    what ? what : "", what ? ": " : "", SHOWN(str_of(mode)), known[0],
 			    known[1], known[2], schema_hint(str_of(mode), known).text);
-	*out = (struct choice){ .name = str_of(mode_kind_profile(kind)), .what = what };
+	*out = (struct choice){ .name = str_of(mode_kind_profile(kind)),
+				.what = what,
+				.by = what ? what : "--mode" };
 	return 0;
 }
 
@@ -36,7 +39,7 @@ static int choose(const struct config *c, const struct selection *s, struct choi
 	if (s->mode)
 		return choose_mode(s->mode, NULL, out, e);
 	if (s->profile) {
-		*out = (struct choice){ .name = str_of(s->profile), .what = NULL };
+		*out = (struct choice){ .name = str_of(s->profile), .what = NULL, .by = "-P" };
 		return 0;
 	}
 	if (!c->command_default && c->env_profile && c->env_mode)
@@ -46,13 +49,15 @@ static int choose(const struct config *c, const struct selection *s, struct choi
 		return choose_mode(c->env_mode, "CORDON_MODE", out, e);
 	if (!c->command_default && c->env_profile) {
 		*out = (struct choice){ .name = str_of(c->env_profile),
-					.what = "CORDON_PROFILE names" };
+					.what = "CORDON_PROFILE names",
+					.by = "CORDON_PROFILE" };
 		return 0;
 	}
 	if (chosen)
 		*out = (struct choice){ .name = chosen->string,
 					.origin = chosen->origin,
-					.what = "'default_permissions' names" };
+					.what = "'default_permissions' names",
+					.by = c->command_default ? "--config" : NULL };
 	else
 		*out = (struct choice){ .name = str_of(s->fallback), .what = "the default is" };
 	return 0;
@@ -73,6 +78,7 @@ const struct profile_doc *config_select(struct arena *a, const struct config *c,
 		return NULL;
 	}
 	doc->name = found->name;
+	doc->chosen_by = choice.by;
 	doc->is_unsandboxed = str_is(found->name, builtin_full_access);
 	if (config_resolve(a, c, found->name, &doc->table, e) < 0)
 		return NULL;

@@ -24,7 +24,7 @@ def what_is_missing_is_not_opened_by_its_directory(w: World):
         full = path.replace("~", str(w.home))
         assert flip["needs_path"] == full, flip
         assert [e["key"] for e in flip["edits"]] == [f'"{full}"'], flip
-        assert flip["text"].startswith(f"create it first (mkdir -p {full}), then add "), flip
+        assert flip["text"].startswith(f"create it first (mkdir -p {full}), then "), flip
     w.write_config(DEV + '"~/.cache/other" = "write"\n')
     found = w.ok("why", "~/.cache/other/x", "--json").json
     flip = found["flip"]
@@ -42,6 +42,28 @@ def the_starters_network_is_enabled_where_it_is_off(w: World):
     edits = w.ok("why", "example.com:443", "--json").json["flip"]["edits"]
     assert (edits[0]["line"], edits[0]["key"], edits[0]["value"]) == (line, "enabled", "true"), edits
     assert edits[1]["key"] == '"example.com:443"', edits
+
+
+@case
+def an_own_profile_is_chosen_by_what_chooses_now(w: World):
+    w.write_config('default_permissions = ":read-only"\n')
+    for args, env, words in (
+        (["--mode", "workspace-write"], {}, "; and use -P my-workspace in place of --mode"),
+        (["-P", ":workspace"], {}, "; and use -P my-workspace in place of -P :workspace"),
+        ([], {"CORDON_MODE": "workspace-write"}, "; and use -P my-workspace in place of CORDON_MODE"),
+    ):
+        w.env.update(env)
+        flip = w.ok("why", "/usr", "--json", *args).json["flip"]
+        assert flip["text"].endswith(words) and not flip["toml_top"], flip
+        assert [e["file"] for e in flip["edits"]] == [str(w.config)], flip
+        tried = w.write("tried.toml", w.config.read_text() + flip["toml"])
+        assert w.access("/usr", "--config-file", str(tried), "-P", flip["profile"]) == "write"
+    del w.env["CORDON_MODE"]
+    flip = w.ok("why", "/usr", "--json").json["flip"]
+    last = flip["edits"][-1]
+    assert (last["key"], last["line"]) == ("default_permissions", 1), flip
+    w.write_config(f"{last['key']} = {last['value']}\n" + flip["toml"])
+    assert w.access("/usr") == "write"
 
 
 run_cases()

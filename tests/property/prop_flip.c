@@ -246,7 +246,7 @@ static bool try_case(struct gen *g, size_t n, struct texts *t, struct world *w,
 	edit_texts(g, t, &flip);
 	edited->user = buf_str(&t->user).p;
 	edited->project = buf_str(&t->project).p;
-	edited->profile = flip.needs_own_profile ? NULL : w->profile;
+	edited->profile = flip.needs_own_profile ? flip.profile.p : w->profile;
 	/* gen_world() has no link that leads below a missing path, so it is removed whole. */
 	if (flip.needs_path.len)
 		create(edited, flip.needs_path);

@@ -62,7 +62,7 @@ TEST(line_about_this_very_path_is_changed)
 	CHECK_STR(f.edits[0].key.p, "\"/srv\"");
 	CHECK_STR(f.edits[0].value.p, "\"write\"");
 	CHECK_STR(f.text.p, "change to \"/srv\" = \"write\" at user.toml:5");
-	CHECK_STR(f.toml.p, "# user.toml:5\n[permissions.dev.filesystem]\n\"/srv\" = \"write\"\n");
+	CHECK_STR(f.toml.p, "");
 }
 
 TEST(entry_is_added_below_what_decides)
@@ -74,8 +74,8 @@ TEST(entry_is_added_below_what_decides)
 	f = flip_path(&w, "/repo/docs", ACCESS_WRITE);
 	REQUIRE(f.is_possible && f.edit_count == 1);
 	CHECK_INT(f.edits[0].line, 0);
-	CHECK_STR(f.text.p, "add \"/repo/docs\" = \"write\" to [permissions.dev.filesystem] in "
-			    "user.toml");
+	CHECK_STR(f.text.p, "in [permissions.dev.filesystem], which begins on line 3 of user.toml, "
+			    "add the line: \"/repo/docs\" = \"write\"");
 	f = flip_path(&w, "/repo/docs", ACCESS_DENY);
 	REQUIRE(f.is_possible && f.edit_count == 1);
 	CHECK_STR(f.edits[0].value.p, "\"deny\"");
@@ -117,9 +117,10 @@ TEST(missing_paths_are_created_and_opened_alone)
 	REQUIRE(f.is_possible && f.edit_count == 1);
 	CHECK_STR(f.needs_path.p, "/srv/new/deep");
 	CHECK_STR(f.edits[0].key.p, "\"/srv/new/deep\"");
-	CHECK_STR(f.text.p, "create it first (mkdir -p /srv/new/deep), then add "
-			    "\"/srv/new/deep\" = \"write\" to [permissions.dev.filesystem] in "
-			    "user.toml");
+	CHECK_STR(
+		f.text.p,
+		"create it first (mkdir -p /srv/new/deep), then in [permissions.dev.filesystem], "
+		"which begins on line 3 of user.toml, add the line: \"/srv/new/deep\" = \"write\"");
 	f = flip_path(&w, "/nonexistent/it's", ACCESS_WRITE);
 	REQUIRE(f.is_possible && f.edit_count == 1);
 	CHECK_STR(f.edits[0].key.p, "\"/nonexistent/it's\"");
@@ -298,7 +299,8 @@ TEST(projects_are_edited_in_their_own_file)
 	CHECK_STR(f.text.p, "change to \"/repo/docs\" = \"write\" at project.toml:2");
 	f = flip_path(&w, "/repo/docs/x", ACCESS_WRITE);
 	REQUIRE(f.is_possible && f.edit_count == 1);
-	CHECK_STR(f.text.p, "add \"/repo/docs/x\" = \"write\" to [filesystem] in project.toml");
+	CHECK_STR(f.text.p, "in [filesystem], which begins on line 1 of project.toml, add the "
+			    "line: \"/repo/docs/x\" = \"write\"");
 }
 
 TEST(trusted_projects_are_not_edited)
@@ -315,8 +317,8 @@ TEST(trusted_projects_are_not_edited)
 	CHECK_STR(w.policy->profile->origin.file, "user.toml");
 	f = flip_path(&w, "/srv", ACCESS_WRITE);
 	REQUIRE(f.is_possible && f.edit_count == 1);
-	CHECK_STR(f.text.p, "add \"/srv\" = \"write\" to [permissions.dev.filesystem] in "
-			    "user.toml");
+	CHECK_STR(f.text.p, "in [permissions.dev.filesystem], which begins on line 3 of user.toml, "
+			    "add the line: \"/srv\" = \"write\"");
 	/* Where the project's line wins, changing it would end the trust. */
 	f = flip_path(&w, "/repo/docs/x", ACCESS_WRITE);
 	CHECK(!f.is_possible);
@@ -338,9 +340,9 @@ TEST(each_layer_in_the_way_gets_an_edit)
 	REQUIRE(world_plan(&w));
 	f = flip_path(&w, "/repo/docs", ACCESS_WRITE);
 	REQUIRE(f.is_possible && f.edit_count == 2);
-	CHECK_STR(f.text.p,
-		  "change to \"/repo/docs\" = \"write\" at project.toml:2, and add "
-		  "\"/repo/docs\" = \"write\" to [permissions.dev.filesystem] in user.toml");
+	CHECK_STR(f.text.p, "change to \"/repo/docs\" = \"write\" at project.toml:2, and in "
+			    "[permissions.dev.filesystem], which begins on line 3 of user.toml, "
+			    "add the line: \"/repo/docs\" = \"write\"");
 }
 
 TEST(unsandboxed_profiles_can_not_be_narrowed)
@@ -451,7 +453,8 @@ TEST(line_that_says_off_is_changed)
 	REQUIRE(world_plan(&w));
 	f = flip_host(&w, "b.com", DECISION_ALLOW);
 	REQUIRE(f.is_possible && f.edit_count == 1);
-	CHECK_STR(f.text.p, "add enabled = true to [permissions.dev.network] in user.toml");
+	CHECK_STR(f.text.p, "in [permissions.dev.network], which begins on line 3 of user.toml, "
+			    "add the line: enabled = true");
 }
 
 TEST(deny_of_some_port_is_taken_out)
@@ -503,4 +506,61 @@ TEST(nobody_can_be_made_to_ask)
 
 	REQUIRE(start(&w, DEV NET "enabled = true\n"));
 	CHECK(!flip_host(&w, "a.com", DECISION_ASK).is_possible);
+}
+
+TEST(lines_are_added_to_tables_as_they_are_written)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, DEV NET "enabled = true\ndomains = { 'b.com' = 'allow' }\n"));
+	f = flip_host(&w, "a.com", DECISION_ALLOW);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.text.p,
+		  "inside domains = { ... } on line 5 of user.toml, add: \"a.com\" = \"allow\"");
+	CHECK_STR(f.toml.p, "");
+	w.user = DEV "network = { enabled = true, mode = 'full' }\n";
+	REQUIRE(world_plan(&w));
+	f = flip_host(&w, "a.com", DECISION_ALLOW);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.text.p, "inside network = { ... } on line 3 of user.toml, add: "
+			    "domains.\"a.com\" = \"allow\"");
+	w.user = DEV "network.enabled = true\nnetwork.domains.'b.com' = 'allow'\n";
+	REQUIRE(world_plan(&w));
+	f = flip_host(&w, "a.com", DECISION_ALLOW);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_STR(f.text.p, "below line 4 of user.toml, add the line: "
+			    "network.domains.\"a.com\" = \"allow\"");
+	/* A table that is not there can be pasted. */
+	w.user = DEV NET "enabled = true\nmode = 'full'\n";
+	REQUIRE(world_plan(&w));
+	f = flip_host(&w, "a.com", DECISION_ALLOW);
+	REQUIRE(f.is_possible);
+	CHECK_STR(f.toml.p, "# user.toml\n[permissions.dev.network.domains]\n"
+			    "\"a.com\" = \"allow\"\n");
+}
+
+TEST(own_profile_is_chosen_by_what_chooses_now)
+{
+	scoped_world w;
+	struct flip f;
+
+	REQUIRE(start(&w, "default_permissions = ':read-only'\n[permissions.my-read-only]\n"));
+	f = flip_path(&w, "/srv", ACCESS_WRITE);
+	REQUIRE(f.is_possible && f.needs_own_profile && f.edit_count == 2);
+	CHECK_STR(f.profile.p, "my-read-only-2"); /* the other name is taken */
+	CHECK_INT(f.toml_top.len, 0);
+	CHECK_STR(f.toml.p, "# user.toml\n[permissions.my-read-only-2]\nextends = \":read-only\"\n"
+			    "[permissions.my-read-only-2.filesystem]\n\"/srv\" = \"write\"\n");
+	CHECK_STR(f.edits[1].key.p, "default_permissions");
+	CHECK_INT(f.edits[1].line, 1);
+	CHECK(strstr(f.text.p, ", and change to default_permissions = \"my-read-only-2\" at "
+			       "user.toml:1"));
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	f = flip_path(&w, "/srv", ACCESS_WRITE);
+	REQUIRE(f.is_possible && f.edit_count == 1);
+	CHECK_INT(f.toml_top.len, 0);
+	CHECK_STR(f.chosen_by, "-P");
+	CHECK(strstr(f.text.p, "; and use -P my-workspace in place of -P :workspace"));
 }
