@@ -22,6 +22,10 @@ static int parse_ports(struct str text, struct domain *d, struct err *e)
 	size_t dash = str_find(text, '-');
 	uint16_t first, last;
 
+	if (str_is(text, "*"))
+		return FAIL(e, ERR_SYNTAX, "leave the port out for all of them");
+	if (str_find(text, ',') < text.len)
+		return FAIL(e, ERR_SYNTAX, "write one entry for each port, or a range :from-to");
 	if (!hostname_port_number(str_first(text, dash), &first))
 		return FAIL(e, ERR_SYNTAX, "a port is a number from 1 to 65535");
 	last = first;
@@ -33,13 +37,51 @@ static int parse_ports(struct str text, struct domain *d, struct err *e)
 	return 0;
 }
 
+/* "10.0.0.1/8": a block but for the bits behind its length, which are cleared in `*out`. */
+static bool clear_bits(struct str text, struct ip *out, unsigned *length)
+{
+	size_t slash = str_find(text, '/');
+	uint16_t number;
+	unsigned bits;
+
+	if (slash == text.len || !ip_parse(str_first(text, slash), out) ||
+	    !hostname_port_number(str_from(text, slash + 1), &number))
+		return false;
+	bits = number + (ip_is_v4(out) ? 96U : 0U);
+	if (bits > 128)
+		return false;
+	for (unsigned i = bits; i < 128; i++)
+		out->bytes[i / 8] &= (uint8_t) ~(0x80U >> (i % 8));
+	*length = number;
+	return true;
+}
+
+static int fail_bits(const struct ip *first, unsigned length, struct err *e)
+{
+	scoped_buf b = BUF_INIT(128);
+
+	ip_print(&b, first);
+	if (buf_check(&b, e) < 0)
+		return err_result(e);
+	return FAIL(e, ERR_SYNTAX, "bits are set behind /%u; did you mean %.*s/%u?", length,
+		    STR_ARG(buf_str(&b)), length);
+}
+
 static int parse_block(struct str text, struct domain *d, struct err *e)
 {
+	unsigned length;
+	struct ip ip;
+
 	d->kind = DOMAIN_BLOCK;
 	if (ip_block_parse(text, &d->block))
 		return 0;
+	if (clear_bits(text, &ip, &length))
+		return fail_bits(&ip, length, e);
 	if (str_find(text, '%') < text.len)
 		return FAIL(e, ERR_SYNTAX, "an address here has no zone");
+	if (str_find(text, '/') < text.len &&
+	    !ip_parse(str_first(text, str_find(text, '/')), &ip) && str_find(text, ':') == text.len)
+		return FAIL(e, ERR_SYNTAX, "write the host only: paths are not judged");
 	if (str_find(text, '/') < text.len)
 		return FAIL(e, ERR_SYNTAX,
 			    "not an address block: the address must be whole, the length in range, "

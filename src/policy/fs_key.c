@@ -147,6 +147,42 @@ static int parse_token(struct str text, struct fs_key *out)
 	return 0;
 }
 
+/* A key that is neither absolute nor below '~' nor a token: what was meant, most likely. */
+static int fail_relative(struct str text, struct origin origin, struct err *e)
+{
+	struct str plain = text;
+
+	if (text.len == 0)
+		return FAIL_AT(e, ERR_POLICY, origin,
+			       "an empty key names no path; write \":workspace_roots\" for the "
+			       "working directory, \":root\" for everything");
+	if (str_has_prefix(text, STR("$HOME/")) || str_has_prefix(text, STR("${HOME}/")))
+		return FAIL_AT(e, ERR_POLICY, origin,
+			       "in '%s' variables are not expanded; write \"~/%s\"", SHOWN(text),
+			       SHOWN(str_from(text, str_find(text, '/') + 1)));
+	if (text.p[0] == '$')
+		return FAIL_AT(e, ERR_POLICY, origin,
+			       "in '%s' variables are not expanded; write the path itself",
+			       SHOWN(text));
+	if (text.p[0] == '~')
+		return FAIL_AT(e, ERR_POLICY, origin,
+			       "'%s' names the home of another user, which is not looked up; write "
+			       "its absolute path, or \"~/\" for your own",
+			       SHOWN(text));
+	if (text.len > 2 && text.p[1] == ':' && (text.p[2] == '\\' || text.p[2] == '/'))
+		return FAIL_AT(e, ERR_POLICY, origin,
+			       "'%s' is a path of Windows; write it from '/' or '~/' on",
+			       SHOWN(text));
+	while (str_has_prefix(plain, STR("./")))
+		plain = str_from(plain, 2);
+	if (plain.len == 0 || str_is(plain, ".") || str_has_prefix(plain, STR("..")))
+		plain = STR("sub/path");
+	return FAIL_AT(e, ERR_POLICY, origin,
+		       "the path '%s' is relative; write it from '/' or '~/' on, or inside a "
+		       "table: \":workspace_roots\" = { \"%s\" = ... }",
+		       SHOWN(text), SHOWN(plain));
+}
+
 int fs_key_parse(struct arena *a, struct str text, struct origin origin, struct fs_key *out,
 		 struct err *e)
 {
@@ -161,10 +197,7 @@ int fs_key_parse(struct arena *a, struct str text, struct origin origin, struct 
 		key.anchor = FS_HOME;
 		text = str_from(text, 1);
 	} else if (!path_is_absolute(text)) {
-		return FAIL_AT(e, ERR_POLICY, origin,
-			       "the path '%s' is relative; write it from '/' or '~/' on, or inside "
-			       "a table: \":workspace_roots\" = { \"%s\" = ... }",
-			       SHOWN(text), SHOWN(text));
+		return fail_relative(text, origin, e);
 	}
 	r = tidy(a, text, key.anchor == FS_ABSOLUTE, true, origin, &key.pattern, e);
 	if (r == 0)
@@ -189,6 +222,11 @@ static int check_subpath(struct arena *a, struct str sub, struct origin origin, 
 	r = tidy(a, sub, false, true, origin, out, e);
 	if (r < 0)
 		return r;
+	if (path_is_absolute(sub) && out->len > 0)
+		return FAIL_AT(e, ERR_POLICY, origin,
+			       "the absolute path '%s' can't stand inside a table; write it as an "
+			       "entry of its own, or \"%s\" for what is below the key",
+			       SHOWN(sub), SHOWN(*out));
 	if (sub.len == 0 || out->len != sub.len)
 		return FAIL_AT(e, ERR_POLICY, origin,
 			       "the subpath '%s' has an empty component; write names with one '/' "

@@ -49,8 +49,35 @@ const char *limit_name(enum limit limit)
 	return limits[limit].name;
 }
 
+/* The unit that was meant when only its case is wrong, or "gb" for "GB"; else NULL. */
+static const char *find_unit(struct str text, enum unit unit)
+{
+	for (size_t i = 0; i < COUNT_OF(suffixes); i++) {
+		struct str known = str_of(suffixes[i].text);
+		size_t same = 0;
+
+		while (same < known.len && same < text.len &&
+		       ascii_lower(known.p[same]) == ascii_lower(text.p[same]))
+			same++;
+		if (suffixes[i].unit == unit && same == known.len && same == text.len)
+			return suffixes[i].text;
+	}
+	return NULL;
+}
+
 static int fail_form(const struct toml *value, enum limit limit, struct err *e)
 {
+	struct str digits = value->string;
+	const char *meant;
+
+	for (digits.len = 0;
+	     digits.len < value->string.len && ascii_is_digit(value->string.p[digits.len]);)
+		digits.len++;
+	meant = find_unit(str_from(value->string, digits.len), limits[limit].unit);
+	if (meant && digits.len > 0)
+		return FAIL_AT(e, ERR_POLICY, value->origin,
+			       "'limits.%s' can't be \"%s\"; did you mean \"%s%s\"?",
+			       limit_name(limit), SHOWN(value->string), SHOWN(digits), meant);
 	return FAIL_AT(e, ERR_POLICY, value->origin,
 		       "'limits.%s' can't be \"%s\"; write a whole number and a unit, like %s",
 		       limit_name(limit), SHOWN(value->string),

@@ -84,6 +84,15 @@ TEST(other_wildcards_are_refused_with_the_forms)
 	CHECK(refused("*:*", "port"));
 }
 
+TEST(what_was_meant_is_told)
+{
+	CHECK(refused("a.com:*", "leave the port out for all of them"));
+	CHECK(refused("a.com:80,443", "write one entry for each port, or a range"));
+	CHECK(refused("a.com/x", "write the host only: paths are not judged"));
+	CHECK(refused("10.0.0.1/8", "bits are set behind /8; did you mean 10.0.0.0/8?"));
+	CHECK(refused("fe80::1/10", "bits are set behind /10; did you mean fe80::/10?"));
+}
+
 TEST(malformed_patterns_are_refused)
 {
 	CHECK(refused("", "empty"));
@@ -91,8 +100,6 @@ TEST(malformed_patterns_are_refused)
 	CHECK(refused("**.", "empty"));
 	CHECK(refused("https://example.com", "URL"));
 	CHECK(refused("https://example.com:443/x", "URL"));
-	CHECK(refused("example.com/x", "block"));
-	CHECK(refused("10.0.0.1/8", "block"));
 	CHECK(refused("10.0.0.0/33", "block"));
 	CHECK(refused("10.1", "number"));
 	CHECK(refused("*.10.1", "number"));

@@ -87,8 +87,14 @@ TEST(secrets_can_only_be_denied)
 TEST(bad_keys_are_refused_with_their_place)
 {
 	CHECK(is_refused(FS("'a/b' = 'read'"), "config.toml:2:1: the path 'a/b' is relative"));
-	CHECK(is_refused(FS("'' = 'read'"), "is relative"));
-	CHECK(is_refused(FS("'~me/x' = 'read'"), "is relative"));
+	CHECK(is_refused(FS("'./vendor' = 'read'"), "{ \"vendor\" = ... }"));
+	CHECK(is_refused(FS("'../x' = 'read'"), "{ \"sub/path\" = ... }"));
+	CHECK(is_refused(FS("'' = 'read'"), "an empty key names no path"));
+	CHECK(is_refused(FS("'~me/x' = 'read'"), "names the home of another user"));
+	CHECK(is_refused(FS("'$HOME/x/y' = 'read'"), "are not expanded; write \"~/x/y\""));
+	CHECK(is_refused(FS("'${HOME}/x' = 'read'"), "are not expanded; write \"~/x\""));
+	CHECK(is_refused(FS("'$TMPDIR/x' = 'read'"), "variables are not expanded; write the path"));
+	CHECK(is_refused(FS("'C:\\x' = 'read'"), "is a path of Windows"));
 	CHECK(is_refused(FS("'/a/../b' = 'read'"), "has a '.' or '..' component"));
 	CHECK(is_refused(FS("'/./a' = 'deny'"), "has a '.' or '..' component"));
 	CHECK(is_refused(FS("'/a/\\.\\./b' = 'deny'"), "has a '.' or '..' component"));
@@ -100,7 +106,11 @@ TEST(bad_keys_are_refused_with_their_place)
 TEST(bad_subpaths_are_refused)
 {
 	CHECK(is_refused(FS("'/a' = { 'b/' = 'read' }"), "has an empty component"));
-	CHECK(is_refused(FS("'/a' = { '/b' = 'read' }"), "has an empty component"));
+	CHECK(is_refused(
+		FS("'/a' = { '/b' = 'read' }"),
+		"the absolute path '/b' can't stand inside a table; write it as an entry of "
+		"its own, or \"b\" for what is below the key"));
+	CHECK(is_refused(FS("'/a' = { '/' = 'read' }"), "has an empty component"));
 	CHECK(is_refused(FS("'/a' = { 'b//c' = 'read' }"), "has an empty component"));
 	CHECK(is_refused(FS("'/a' = { '' = 'read' }"), "has an empty component"));
 	CHECK(is_refused(FS("'/a' = { '..' = 'read' }"), "has a '.' or '..' component"));

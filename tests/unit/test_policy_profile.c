@@ -150,7 +150,8 @@ TEST(bad_parents_are_refused)
 	CHECK(is_refused("[permissions.a]\nextends = 'b'\n[permissions.b]\nextends = 'c'\n"
 			 "[permissions.c]\nextends = 'b'\n",
 			 "profiles extend each other in a circle: b -> c -> b"));
-	CHECK(is_refused("[permissions.a]\nextends = 'a'", "2:11: profile 'a' extends itself; name another, such as \":workspace\""));
+	CHECK(is_refused("[permissions.a]\nextends = 'a'",
+			 "2:11: profile 'a' extends itself; name another, such as \":workspace\""));
 	CHECK(is_refused(
 		"[permissions.a]\nextends = ':workspac'",
 		"config.toml:2:11: 'extends' names the profile ':workspac', which does not "
@@ -299,6 +300,10 @@ TEST(bad_limits_are_refused)
 	CHECK(is_refused(DEV("limits.timeout = '0s'"), "has to be at least 1"));
 	CHECK(is_refused(DEV("limits.timeout = '5 minutes'"), "can't be \"5 minutes\""));
 	CHECK(is_refused(DEV("limits.timeout = '5MiB'"), "\"250ms\", \"90s\""));
+	CHECK(is_refused(DEV("limits.memory = '4g'"), "did you mean \"4G\"?"));
+	CHECK(is_refused(DEV("limits.memory = '4gb'"), "did you mean \"4GB\"?"));
+	CHECK(is_refused(DEV("limits.memory = '4mib'"), "did you mean \"4MiB\"?"));
+	CHECK(is_refused(DEV("limits.timeout = '4H'"), "did you mean \"4h\"?"));
 	CHECK(is_refused(DEV("limits.memory = '5s'"), "\"64k\", \"512MiB\""));
 	CHECK(is_refused(DEV("limits.memory = ''"), "can't be \"\""));
 	CHECK(is_refused(DEV("limits.memory = '-1k'"), "can't be \"-1k\""));
