@@ -34,7 +34,7 @@ enum os_type {
 struct os_file {
 	enum os_type type;
 	uint64_t device, inode; /* 0 unless it exists */
-	bool is_locked; /* this user's, who may not read (or search) it until a chmod */
+	bool is_locked;		/* this user's, who may not read (or search) it until a chmod */
 };
 
 /* What lies at `path`, a link at its end not followed. ERR_SYS when the host fails. */

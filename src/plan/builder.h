@@ -121,15 +121,22 @@ int builder_note(struct builder *b, bool is_warning, struct origin origin, struc
 		 const char *fmt, ...) MUST_CHECK PRINTF_LIKE(5, 6);
 
 /* The passes, in this order. (Between them plan->index is rebuilt where a pass needs answers.) */
-int pass_entries(struct builder *b, struct err *e) MUST_CHECK NONNULL; /* entries.c: P5, P8, P18, P11 skips */
-int pass_masked(struct builder *b, struct err *e) MUST_CHECK NONNULL;  /* masked.c: scans for P6; adds denies for targets of matching links */
-int pass_roots(struct builder *b, struct err *e) MUST_CHECK NONNULL;   /* roots.c: writable roots of P9 */
-int pass_git(struct builder *b, struct err *e) MUST_CHECK NONNULL;     /* git.c: P9's git directories, P10 */
+int pass_entries(struct builder *b, struct err *e)
+	MUST_CHECK NONNULL; /* entries.c: P5, P8, P18, P11 skips */
+int pass_masked(struct builder *b, struct err *e)
+	MUST_CHECK NONNULL; /* masked.c: scans for P6; adds denies for targets of matching links */
+int pass_roots(struct builder *b, struct err *e)
+	MUST_CHECK NONNULL; /* roots.c: writable roots of P9 */
+int pass_git(struct builder *b, struct err *e)
+	MUST_CHECK NONNULL; /* git.c: P9's git directories, P10 */
 int pass_protect(struct builder *b, struct err *e) MUST_CHECK NONNULL; /* protect.c: P9's names */
 int pass_own(struct builder *b, struct err *e) MUST_CHECK NONNULL;     /* own.c: P25 */
-int pass_missing(struct builder *b, struct err *e) MUST_CHECK NONNULL; /* missing.c: P11 caps and placeholders */
-int pass_index(struct builder *b, struct err *e) MUST_CHECK NONNULL;   /* index.c: the final index; a pass that needs answers before calls it too */
-int pass_links(struct builder *b, struct err *e) MUST_CHECK NONNULL;   /* pins.c: P8's links */
-int pass_regions(struct builder *b, struct err *e) MUST_CHECK NONNULL; /* regions.c; also P2's cut widenings */
-int pass_pins(struct builder *b, struct err *e) MUST_CHECK NONNULL;    /* pins.c: P8's pins */
-int pass_needs(struct builder *b, struct err *e) MUST_CHECK NONNULL;   /* needs.c: P16 */
+int pass_missing(struct builder *b, struct err *e)
+	MUST_CHECK NONNULL; /* missing.c: P11 caps and placeholders */
+int pass_index(struct builder *b, struct err *e)
+	MUST_CHECK NONNULL; /* index.c: the final index; a pass that needs answers before calls it too */
+int pass_links(struct builder *b, struct err *e) MUST_CHECK NONNULL; /* pins.c: P8's links */
+int pass_regions(struct builder *b, struct err *e)
+	MUST_CHECK NONNULL; /* regions.c; also P2's cut widenings */
+int pass_pins(struct builder *b, struct err *e) MUST_CHECK NONNULL;  /* pins.c: P8's pins */
+int pass_needs(struct builder *b, struct err *e) MUST_CHECK NONNULL; /* needs.c: P16 */

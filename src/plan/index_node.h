@@ -18,9 +18,9 @@ struct node {
 	uint32_t place;		  /* INDEX_NONE: only a fork, no rule has this path */
 	uint32_t first_effective; /* the rules here that can decide, in index.effective */
 	uint32_t effective_count;
-	uint32_t glob_count; /* the last rules of the place */
-	uint32_t glob_node;  /* the nearest on the way up, itself included, that has globs */
-	uint32_t write_depth; /* of the deepest explicit write entry on the way, plus 1; or 0 */
+	uint32_t glob_count;	/* the last rules of the place */
+	uint32_t glob_node;	/* the nearest on the way up, itself included, that has globs */
+	uint32_t write_depth;	/* of the deepest explicit write entry on the way, plus 1; or 0 */
 	struct verdict verdict; /* here and below, where no glob matches and no child goes on */
 };
 
@@ -29,13 +29,13 @@ struct index {
 	size_t rule_count;
 	uint32_t layer_count;
 	uint32_t place_count;
-	struct rule fallback;		     /* for what no entry covers */
-	const struct node *nodes;	     /* [0] is "/" */
-	const uint64_t *keys;		     /* of nodes: see index_key() */
+	struct rule fallback;	  /* for what no entry covers */
+	const struct node *nodes; /* [0] is "/" */
+	const uint64_t *keys;	  /* of nodes: see index_key() */
 	/* Positions in `rules`: */
-	const uint32_t *sorted;	   /* by path; of one path the globs last */
-	const uint32_t *effective; /* see struct node */
-	const uint32_t *places;	   /* the first rule of each distinct path */
+	const uint32_t *sorted;	      /* by path; of one path the globs last */
+	const uint32_t *effective;    /* see struct node */
+	const uint32_t *places;	      /* the first rule of each distinct path */
 	const uint32_t *place_starts; /* in `sorted`; place_count + 1 of them */
 };
 

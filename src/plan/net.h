@@ -45,11 +45,11 @@ enum decision { DECISION_DENY, DECISION_ASK, DECISION_ALLOW };
 const char *decision_name(enum decision d) RETURNS_NONNULL;
 
 enum net_reason {
-	NET_REASON_OFF,		/* no network at all */
-	NET_REASON_FULL,	/* every host */
-	NET_REASON_RULE,	/* a rule says so */
-	NET_REASON_PRIVATE,	/* the private guard */
-	NET_REASON_UNMATCHED,	/* neither allowed nor denied */
+	NET_REASON_OFF,	      /* no network at all */
+	NET_REASON_FULL,      /* every host */
+	NET_REASON_RULE,      /* a rule says so */
+	NET_REASON_PRIVATE,   /* the private guard */
+	NET_REASON_UNMATCHED, /* neither allowed nor denied */
 	NET_REASON_UNSANDBOXED,
 };
 
@@ -58,15 +58,15 @@ struct net_verdict {
 	enum net_reason reason;
 	const struct net_rule *rule; /* or NULL */
 	uint32_t layer;		     /* index into policy->layers */
-	struct origin origin;	     /* of the rule, of `enabled`, …; .file NULL when nothing says it */
+	struct origin origin; /* of the rule, of `enabled`, …; .file NULL when nothing says it */
 };
 
 typedef VEC(struct net_verdict) net_trace;
 
 struct net;
 
-const struct net *net_build(struct arena *a, const struct policy *p, bool has_decider, struct err *e)
-	MUST_CHECK NONNULL;
+const struct net *net_build(struct arena *a, const struct policy *p, bool has_decider,
+			    struct err *e) MUST_CHECK NONNULL;
 
 /* What the network as a whole is after all layers: off, full or managed (grants included). */
 enum net_access net_mode(const struct net *n) NONNULL;
@@ -96,4 +96,5 @@ int net_trace_host(struct arena *a, const struct net *n, const struct hostname *
 		   struct net_verdict *out, net_trace *trace, struct err *e) MUST_CHECK NONNULL;
 
 /* P15: whether that socket file of the host may be connected to. `home` as in struct places. */
-struct net_verdict net_resolve_socket(const struct net *n, struct str path, struct str home) NONNULL;
+struct net_verdict net_resolve_socket(const struct net *n, struct str path, struct str home)
+	NONNULL;

@@ -45,14 +45,14 @@
 #include "policy/policy.h"
 
 enum rule_kind {
-	RULE_ENTRY,	/* written in a layer or on the command line */
-	RULE_GLOB,	/* a deny glob */
-	RULE_GRANT,	/* P18 */
-	RULE_PROTECTED, /* P9 */
-	RULE_GIT,	/* P10 */
-	RULE_MISSING,	/* P11 */
-	RULE_OWN,	/* P25 */
-	RULE_UNCOVERED, /* no entry: deny (P7) */
+	RULE_ENTRY,	  /* written in a layer or on the command line */
+	RULE_GLOB,	  /* a deny glob */
+	RULE_GRANT,	  /* P18 */
+	RULE_PROTECTED,	  /* P9 */
+	RULE_GIT,	  /* P10 */
+	RULE_MISSING,	  /* P11 */
+	RULE_OWN,	  /* P25 */
+	RULE_UNCOVERED,	  /* no entry: deny (P7) */
 	RULE_UNSANDBOXED, /* :danger-full-access: everything */
 };
 
@@ -68,8 +68,8 @@ struct rule {
 	struct str path;     /* canonical; of a glob the directory it starts from */
 	struct str glob;     /* "" when it is none */
 	const struct glob *matcher;
-	struct str key;	   /* as written, or what is protected: ".git" */
-	struct str note;   /* for people: why a cap is there, "" for entries */
+	struct str key;	      /* as written, or what is protected: ".git" */
+	struct str note;      /* for people: why a cap is there, "" for entries */
 	struct origin origin; /* .file is NULL for rules that nobody wrote */
 };
 
@@ -209,10 +209,10 @@ int plan_trace(struct arena *a, const struct plan *p, struct str path, struct ve
 
 /* A path as someone asks about it. */
 struct located {
-	struct str path;      /* canonical, its missing rest lexical */
-	enum host_type type;  /* of what lies there */
-	struct str via_link;  /* the final link that was followed, or "" */
-	bool crossed_links;   /* some directory on the way was a link */
+	struct str path;     /* canonical, its missing rest lexical */
+	enum host_type type; /* of what lies there */
+	struct str via_link; /* the final link that was followed, or "" */
+	bool crossed_links;  /* some directory on the way was a link */
 };
 
 /*

@@ -9,7 +9,7 @@
 #include "policy/policy.h"
 
 struct places {
-	struct str cwd; /* plain and canonical */
+	struct str cwd;	   /* plain and canonical */
 	struct str home;   /* plain; "" when not known */
 	struct str tmpdir; /* $TMPDIR when absolute, plain; else "" */
 	const struct str
