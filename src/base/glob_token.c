@@ -205,6 +205,36 @@ static int scan_init(struct scan *s, struct arena *a, struct str pattern, struct
 	return 0;
 }
 
+/*
+ * Components that are "**" again and again mean no more than one, and cost a
+ * state each: what a pattern repeats is dropped. No class can hold a '/', so
+ * whatever stands between slashes here is a component.
+ */
+static int drop_repeats(struct arena *a, struct str pattern, struct str *out, struct err *e)
+{
+	static const struct str twice = STR_INIT("**/**/");
+	size_t used = 0;
+	char *text;
+
+	if (pattern.len < twice.len) {
+		*out = pattern;
+		return 0;
+	}
+	text = arena_alloc(a, pattern.len + 1, e);
+	if (!text)
+		return err_result(e);
+	for (size_t i = 0; i < pattern.len;) {
+		bool begins = i == 0 || pattern.p[i - 1] == '/';
+
+		if (begins && str_has_prefix(str_from(pattern, i), twice))
+			i += 3;
+		else
+			text[used++] = pattern.p[i++];
+	}
+	*out = (struct str){ text, used };
+	return 0;
+}
+
 int glob_tokenize(struct arena *a, struct str pattern, struct glob_tokens *out, struct err *e)
 {
 	struct glob_tokens tokens = { 0 };
@@ -213,7 +243,8 @@ int glob_tokenize(struct arena *a, struct str pattern, struct glob_tokens *out, 
 	if (pattern.len > GLOB_MAX_BYTES)
 		return FAIL(e, ERR_LIMIT, "the pattern has %zu bytes, the limit is %d", pattern.len,
 			    GLOB_MAX_BYTES);
-	if (scan_init(&s, a, pattern, &tokens, e) < 0 || scan_all(&s, e) < 0)
+	if (drop_repeats(a, pattern, &pattern, e) < 0 ||
+	    scan_init(&s, a, pattern, &tokens, e) < 0 || scan_all(&s, e) < 0)
 		return err_result(e);
 	*out = tokens;
 	return 0;

@@ -99,6 +99,18 @@ TEST(two_stars_are_any_number_of_components)
 	CHECK_INT(match("**/**", "a"), 1);
 }
 
+TEST(two_stars_repeated_are_two_stars)
+{
+	CHECK(match("**/**/x", "x"));
+	CHECK(match("**/**/x", "a/b/x"));
+	CHECK(!match("**/**/x", "a/b/y"));
+	CHECK(match("a/**/**/**/b", "a/b"));
+	CHECK(match("a/**/**/**/b", "a/c/d/b"));
+	CHECK(!match("a/**/**/**/b", "b"));
+	CHECK(match("{a/**/**/b,c}", "a/x/b"));
+	CHECK(match("x**/**/**/y", "xa/y"));
+}
+
 TEST(two_stars_within_a_component_are_one)
 {
 	CHECK_INT(match("a**b", "axb"), 1);
