@@ -4,24 +4,46 @@
 
 #include "cli/cli.h"
 
+static bool asks_access(const struct args *args)
+{
+	return args_have(args, OPT_READ) || args_have(args, OPT_WRITE);
+}
+
+/* False for what looks like neither a path nor a host, unless --path says that it is one. */
+static bool is_named_well(const struct args *args)
+{
+	const char *subject = args->operand;
+
+	if (args_have(args, OPT_PATH))
+		return true;
+	if (strstr(subject, "://"))
+		complain_usage(args, "'%s': write the host only, not a URL", subject);
+	else if (subject[0] == '~' && subject[1] && subject[1] != '/')
+		complain_usage(args,
+			       "'%s': only your own ~ is known; write the path in full, or ./%s "
+			       "for a file of that name",
+			       subject, subject);
+	else
+		return true;
+	return false;
+}
+
 /* False when two options exclude each other or there is nothing to ask about. */
 static bool is_asked_well(const struct args *args, bool is_path)
 {
-	bool asks_access = args_have(args, OPT_READ) || args_have(args, OPT_WRITE);
-
 	if (!args->operand)
 		complain_usage(args, "why what? Name a PATH or a HOST, as in 'cordon why ~/.ssh'");
 	else if (args_have(args, OPT_PATH) && args_have(args, OPT_HOST))
 		complain_usage(args, "--path and --host exclude each other");
 	else if (args_have(args, OPT_READ) && args_have(args, OPT_WRITE))
 		complain_usage(args, "--read and --write exclude each other; write includes read");
-	else if (asks_access && !is_path)
+	else if (asks_access(args) && !is_path)
 		complain_usage(args,
-			       "--read and --write are for paths, and '%s' looks like a host; "
-			       "--path says that it is none",
+			       "--read and --write are for paths, and --host says that '%s' "
+			       "is none",
 			       args->operand);
 	else
-		return true;
+		return is_named_well(args);
 	return false;
 }
 
@@ -31,7 +53,8 @@ static bool names_path(const struct args *args)
 
 	if (args_have(args, OPT_PATH) || args_have(args, OPT_HOST))
 		return args_have(args, OPT_PATH);
-	return subject[0] == '.' || subject[0] == '~' || strchr(subject, '/');
+	/* A host is neither read nor written. */
+	return asks_access(args) || subject[0] == '.' || subject[0] == '~' || strchr(subject, '/');
 }
 
 int cmd_why(const struct args *args)
@@ -46,7 +69,7 @@ int cmd_why(const struct args *args)
 
 	if (!is_asked_well(args, is_path))
 		return EXIT_CORDON;
-	if (args_have(args, OPT_READ) || args_have(args, OPT_WRITE))
+	if (asks_access(args))
 		ask = args_have(args, OPT_READ) ? CORDON_ASK_READ : CORDON_ASK_WRITE;
 	show_warnings(args, &load);
 	if (cordon_policy_load(&load, &policy, &error) < 0)

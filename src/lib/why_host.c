@@ -11,7 +11,8 @@ struct why_host {
 	const struct cordon_policy *policy;
 	struct str asked;
 	struct hostname host;
-	uint16_t port; /* 0: none named */
+	uint16_t port;	  /* 0: none named */
+	bool is_file_too; /* the working directory has one of this name */
 	struct net_verdict verdict;
 	net_trace trace;
 	enum decision wanted; /* of the flip */
@@ -166,11 +167,16 @@ static void print_text(struct page *p, const void *data)
 		return;
 	}
 	page_decision(p, y->verdict.decision);
-	page_text(p, "  ");
+	page_text(p, "  host ");
 	page_str(p, y->host.name);
 	if (y->port)
 		page_printf(p, " port %u", (unsigned)y->port);
 	page_line(p);
+	if (y->is_file_too) {
+		page_text(p, "       a file of this name is here: 'cordon why ./");
+		page_str(p, y->asked);
+		page_text(p, "' asks about it\n");
+	}
 	print_ports(p, y);
 	for (size_t i = 0; i < y->trace.count; i++)
 		width = MAX_OF(width, utf8_shown_width(verdict_label(&y->trace.items[i])));
@@ -222,6 +228,7 @@ static void print_json(struct json_writer *w, const void *data)
 	else
 		json_add_null(w);
 	json_text(w, "decision", decision_name(y->verdict.decision));
+	json_bool(w, "is_file_too", y->is_file_too);
 	json_ports(w, y);
 	json_str(w, "profile", y->policy->policy->profile->name);
 	json_key(w, "rule");
@@ -236,6 +243,23 @@ static void print_json(struct json_writer *w, const void *data)
 	json_end_object(w);
 }
 
+/* A name without a slash is taken for a host, which may not be what was meant. */
+static int find_file(struct arena *a, struct why_host *y, struct err *e)
+{
+	struct located located;
+
+	if (load_locate(a, y->policy, y->asked, &located, e) < 0) {
+		/* A loop of links is a file too; a name that can't be one is none. */
+		y->is_file_too = e->code == ERR_POLICY;
+		if (e->code == ERR_NOMEM)
+			return err_result(e);
+		err_clear(e);
+		return 0;
+	}
+	y->is_file_too = located.type != HOST_MISSING;
+	return 0;
+}
+
 static int answer(cordon_report *report, const cordon_policy *policy, struct str host,
 		  struct err *e)
 {
@@ -247,6 +271,8 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 	    net_trace_host(a, policy->plan->net, &y->host, y->port, &y->verdict, &y->trace, e) < 0)
 		return err_result(e);
 	y->policy = policy;
+	if (find_file(a, y, e) < 0)
+		return err_result(e);
 	y->wanted = y->verdict.decision == DECISION_ALLOW ? DECISION_DENY : DECISION_ALLOW;
 	y->lazy = ARENA_NEW(a, struct lazy_flip, e);
 	if (!y->lazy)

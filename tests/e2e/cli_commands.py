@@ -322,7 +322,7 @@ def why_answers_yes_or_no(w: World):
         assert w.ok("why", "-q", *args).out == ("yes\n" if answer else "no\n")
         assert w.ok("why", *args).out.startswith("yes, " if answer else "no, ")
     w.fails("why", "x/y", "--read", "--write")
-    w.fails("why", "example.com", "--read")
+    w.fails("why", "--host", "example.com", "--read")
 
 
 @case

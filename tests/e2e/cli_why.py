@@ -66,4 +66,29 @@ def an_own_profile_is_chosen_by_what_chooses_now(w: World):
     assert w.access("/usr") == "write"
 
 
+@case
+def it_is_said_what_a_name_was_taken_for(w: World):
+    w.write_config(DEV)
+    assert w.ok("why", "src").out.startswith("deny   host src\n\n")
+    (w.repo / "src").mkdir()
+    hint = "       a file of this name is here: 'cordon why ./src' asks about it\n"
+    assert w.ok("why", "src").out.startswith("deny   host src\n" + hint)
+    assert w.ok("why", "src", "--json").json["is_file_too"] is True
+    assert w.ok("why", "example.com", "--json").json["is_file_too"] is False
+    for option in ("--read", "--write"):
+        found = w.ok("why", "src", option, "--json").json
+        assert found["kind"] == "path" and found["path"] == str(w.repo / "src"), found
+
+
+@case
+def what_is_no_host_and_no_path_is_refused(w: World):
+    w.write_config(DEV)
+    for args in (["https://example.com/x"], ["--host", "https://example.com"]):
+        assert "write the host only, not a URL" in w.fails("why", *args).err
+    for name in ("~someone", "~someone/x"):
+        assert "only your own ~ is known" in w.fails("why", name).err
+    assert w.access("~/x") == "read"
+    assert w.ok("why", "--path", "~someone", "-q").out == "write\n"
+
+
 run_cases()
