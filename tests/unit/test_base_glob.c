@@ -101,14 +101,14 @@ TEST(two_stars_are_any_number_of_components)
 
 TEST(two_stars_repeated_are_two_stars)
 {
-	CHECK(match("**/**/x", "x"));
-	CHECK(match("**/**/x", "a/b/x"));
-	CHECK(!match("**/**/x", "a/b/y"));
-	CHECK(match("a/**/**/**/b", "a/b"));
-	CHECK(match("a/**/**/**/b", "a/c/d/b"));
-	CHECK(!match("a/**/**/**/b", "b"));
-	CHECK(match("{a/**/**/b,c}", "a/x/b"));
-	CHECK(match("x**/**/**/y", "xa/y"));
+	CHECK_INT(match("**/**/x", "x"), 1);
+	CHECK_INT(match("**/**/x", "a/b/x"), 1);
+	CHECK_INT(match("**/**/x", "a/b/y"), 0);
+	CHECK_INT(match("a/**/**/**/b", "a/b"), 1);
+	CHECK_INT(match("a/**/**/**/b", "a/c/d/b"), 1);
+	CHECK_INT(match("a/**/**/**/b", "b"), 0);
+	CHECK_INT(match("{a/**/**/b,c}", "a/x/b"), 1);
+	CHECK_INT(match("x**/**/**/y", "xa/y"), 1);
 }
 
 TEST(two_stars_within_a_component_are_one)
