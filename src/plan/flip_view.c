@@ -33,21 +33,17 @@ static int read_file(void *user, struct str path, struct buf *out, struct err *e
 	return v->below->read_file(v->below->user, path, out, e);
 }
 
+/*
+ * What is made up is in no list: only links that globs match are looked for there,
+ * and it is none. A deep one would have every glob walk down to its end.
+ */
 static int list(void *user, struct str path,
 		int (*each)(void *arg, struct str name, enum host_type type, struct err *e),
 		void *arg, struct err *e)
 {
 	const struct flip_host_view *v = user;
-	size_t at = path.len;
-	struct str name;
-	int r = 0;
 
-	if (!is_made_up(v, path))
-		r = v->below->list(v->below->user, path, each, arg, e);
-	if (r != 0 || path.len >= v->path.len || !path_is_under(v->path, path) ||
-	    !path_next(v->path, &at, &name) || !is_made_up(v, str_first(v->path, at)))
-		return r;
-	return each(arg, name, HOST_DIR, e);
+	return is_made_up(v, path) ? 0 : v->below->list(v->below->user, path, each, arg, e);
 }
 
 void flip_host_view_init(struct flip_host_view *v, const struct host *below, struct str path,
