@@ -33,8 +33,23 @@ int toml_fail_depth(struct toml_parser *p, size_t at)
 			 TOML_MAX_DEPTH);
 }
 
+/* What word processors and web pages put in place of plain characters; "" when not one of them. */
+static const char *find_plain(uint32_t c)
+{
+	if (c == 0xA0 || c == 0x202F || (c >= 0x2000 && c <= 0x200A) || c == 0x3000)
+		return "a plain space";
+	if (c == 0x200B || c == 0xFEFF)
+		return "nothing there";
+	if (c == 0x201C || c == 0x201D || c == 0x201E || c == 0xAB || c == 0xBB)
+		return "a plain \"";
+	if (c == 0x2018 || c == 0x2019 || c == 0x201A)
+		return "a plain '";
+	return "";
+}
+
 int toml_fail_found(struct toml_parser *p, const char *expected)
 {
+	const char *plain = "";
 	struct str rest = str_from(p->text, p->at);
 	char shown[16];
 	size_t len = 0;
@@ -46,8 +61,13 @@ int toml_fail_found(struct toml_parser *p, const char *expected)
 	if (rest.p[0] == '\n' || str_has_prefix(rest, STR("\r\n")))
 		return toml_fail(p, p->at, ERR_SYNTAX, "expected %s, found the end of the line",
 				 expected);
-	if (!utf8_next(rest, &len, &c))
+	if (utf8_next(rest, &len, &c))
+		plain = find_plain(c);
+	else
 		len = 1;
+	if (plain[0])
+		return toml_fail(p, p->at, ERR_SYNTAX, "expected %s, found U+%04X; write %s",
+				 expected, (unsigned)c, plain);
 	return toml_fail(p, p->at, ERR_SYNTAX, "expected %s, found '%s'", expected,
 			 utf8_show(str_first(rest, len), shown, sizeof(shown)));
 }
@@ -421,6 +441,8 @@ static int check_bytes(struct toml_parser *p)
 
 	if (p->text.len >= UINT32_MAX)
 		return toml_fail(p, 0, ERR_LIMIT, "the text is larger than 4 GiB");
+	if (str_has_prefix(p->text, STR("\xFF\xFE")) || str_has_prefix(p->text, STR("\xFE\xFF")))
+		return toml_fail(p, 0, ERR_SYNTAX, "the file is UTF-16; save it as UTF-8");
 	if (nul < p->text.len && nul < bad)
 		return toml_fail(p, nul, ERR_SYNTAX, "a NUL byte is not allowed");
 	if (bad < p->text.len)
@@ -485,8 +507,9 @@ static int read_override(struct toml_parser *p, struct toml_node *document)
 	int r;
 
 	if (str_find(p->text, '=') == p->text.len)
-		return toml_fail(p, p->text.len, ERR_SYNTAX,
-				 "expected KEY=VALUE, such as network.enabled=true");
+		return toml_fail(
+			p, p->text.len, ERR_SYNTAX,
+			"expected KEY=VALUE, such as permissions.dev.network.enabled=true");
 	r = read_key(p, &table, &name, &origin);
 	if (r < 0)
 		return r;

@@ -404,6 +404,16 @@ TEST(messages_say_what_to_do)
 	CHECK_STR(refusal(STR("a = 1 \xC3\xA9"), &e),
 		  "1:7: expected the end of the line, found '\xC3\xA9'");
 	CHECK_STR(refusal(STR("a 1"), &e), "1:3: expected = after the key, found '1'");
+	CHECK_STR(refusal(STR("a\xC2\xA0= 1"), &e),
+		  "1:2: expected = after the key, found U+00A0; write a plain space");
+	CHECK_STR(refusal(STR("a = \xE2\x80\x9Cx\xE2\x80\x9D"), &e),
+		  "1:5: expected a value, found U+201C; write a plain \"");
+	CHECK_STR(refusal(STR("a = \xE2\x80\x98x"), &e),
+		  "1:5: expected a value, found U+2018; write a plain '");
+	CHECK_STR(refusal(STR("\xFF\xFE"
+			      "a\0"),
+			  &e),
+		  "1:1: the file is UTF-16; save it as UTF-8");
 }
 
 TEST(bytes_that_are_no_text_are_refused_with_their_place)
@@ -657,7 +667,8 @@ TEST(an_override_without_a_key_or_sign_is_refused)
 	struct err e = ERR_INIT;
 
 	CHECK(override(&a, STR("network"), &e) == NULL);
-	CHECK_STR(e.text, "--config:1:8: expected KEY=VALUE, such as network.enabled=true");
+	CHECK_STR(e.text,
+		  "--config:1:8: expected KEY=VALUE, such as permissions.dev.network.enabled=true");
 	CHECK(override(&a, STR(""), &e) == NULL);
 	CHECK(override(&a, STR("=1"), &e) == NULL);
 	CHECK(str_has_prefix(str_of(e.text), STR("--config:1:1: expected a key")));
