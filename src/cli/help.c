@@ -61,7 +61,7 @@ static void print_overview(FILE *to, bool is_full)
 		    "  CORDON_PROFILE           the profile, when no option names one\n"
 		    "  CORDON_MODE              the mode, likewise\n"
 		    "  XDG_CONFIG_HOME          where cordon/config.toml is, instead of ~/.config\n"
-		    "  NO_COLOR                 never print colours\n"
+		    "  NO_COLOR                 when not empty, print no colours\n"
 		    "\nThe status is 0, or 125 when there is an error. "
 		    "More in cordon(1) and cordon-policy(5).\n",
 		    to);

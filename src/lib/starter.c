@@ -10,7 +10,7 @@ const char starter_config[] =
 	"# 'cordon explain' what it means here, 'cordon why PATH' or 'cordon why HOST' why.\n"
 	"# All keys are in cordon-policy(5).\n"
 	"\n"
-	"# The profile in force unless -P, --mode or CORDON_PROFILE names another one.\n"
+	"# The profile in force unless -P, --mode, CORDON_PROFILE or CORDON_MODE names another.\n"
 	"# Built in: :read-only, :workspace, :danger-full-access; 'cordon profiles' lists all.\n"
 	"default_permissions = \"dev\"\n"
 	"\n"
