@@ -127,9 +127,16 @@ static int decode_domains(const struct decode *d, const struct toml *table, stru
 		struct net_rule rule = { .origin = m->name_origin };
 		struct net_rule *added;
 		size_t which = 0;
-		int r = schema_choice(&m->value, "the permission of a domain", permission_names,
-				      &which, e);
+		int r;
 
+		/* An unquoted a.com is a key 'a' with a key 'com' in it. */
+		if (m->value.type == TOML_TABLE)
+			return FAIL_AT(e, ERR_POLICY, m->name_origin,
+				       "'%s' in 'domains' is a table; quote a name with dots: "
+				       "domains.\"a.com\" = \"allow\"",
+				       SHOWN(m->name));
+		r = schema_choice(&m->value, "the permission of a domain", permission_names, &which,
+				  e);
 		if (r < 0)
 			return r;
 		rule.is_allow = which == 1;

@@ -211,3 +211,10 @@ TEST(keys_without_enabled_are_warned_of)
 	CHECK(on.policy && on.policy->warnings.count == 0);
 	CHECK(said.policy && said.policy->warnings.count == 0);
 }
+
+TEST(a_name_with_dots_has_to_be_quoted)
+{
+	const struct texts t = { .overrides = { "permissions.dev.network.domains.a.com=allow" } };
+
+	CHECK(is_refused_texts(&t, "'a' in 'domains' is a table; quote a name with dots"));
+}
