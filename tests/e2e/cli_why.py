@@ -91,4 +91,29 @@ def what_is_no_host_and_no_path_is_refused(w: World):
     assert w.ok("why", "--path", "~someone", "-q").out == "write\n"
 
 
+@case
+def new_lines_go_where_the_file_can_take_them(w: World):
+    top = 'default_permissions = "dev"\n[permissions.dev]\n'
+    for text, inside in (
+        ('network = { enabled = true, mode = "full" }', "inline"),
+        ('network.enabled = true\nnetwork.domains."b.com" = "allow"', "dotted"),
+        ('[permissions.dev.network]\nenabled = true\ndomains = { "b.com" = "allow" }', "inline"),
+        ('[permissions.dev.network]\nenabled = true\n[permissions.dev.network.domains]\n"b.com" = "allow"',
+         "header"),
+    ):
+        w.write_config(top + text + "\n")
+        flip = w.ok("why", "a.com", "--json").json["flip"]
+        assert [e["inside"] for e in flip["edits"]] == [inside] and not flip["toml"], flip
+        edit = flip["edits"][0]
+        lines = w.config.read_text().splitlines()
+        added = f"{edit['prefix']}{edit['key']} = {edit['value']}"
+        if inside == "inline":
+            at = edit["table_line"] - 1
+            lines[at] = lines[at][: lines[at].rindex("}")] + ", " + added + " }"
+        else:
+            lines.insert(edit["table_line"], added)
+        w.write_config("\n".join(lines) + "\n")
+        assert w.decision("a.com") == "allow", lines
+
+
 run_cases()
