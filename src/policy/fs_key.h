@@ -13,7 +13,7 @@
 
 struct fs_key {
 	enum fs_anchor anchor;
-	bool is_unknown;    /* a :token of another version: P3 says what becomes of it */
+	bool is_unknown; /* a :token of another version: P3 says what becomes of it */
 	/* As glob_spell() has it. */
 	struct str pattern; /* FS_ABSOLUTE: from "/" on; else below the anchor, "" is itself */
 };
