@@ -101,7 +101,7 @@ TEST(a_failure_writes_no_result_and_needs_no_error)
 	cordon_report *report = (cordon_report *)&options;
 
 	options.profile = "nothing";
-	CHECK_INT(cordon_policy_load(&options, &policy, NULL), -CORDON_E_POLICY);
+	CHECK_INT(cordon_policy_load(&options, &policy, NULL), -CORDON_E_NOTFOUND);
 	CHECK(policy == (cordon_policy *)&options);
 	CHECK_INT(cordon_check_syntax("/nonexistent", &report, NULL), -CORDON_E_NOTFOUND);
 	CHECK(report == (cordon_report *)&options);
