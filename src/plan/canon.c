@@ -350,6 +350,7 @@ static int resolve_in(struct builder *b, struct str path, bool follow_last, stru
 		      met_links *links, bool *is_loop, struct err *e)
 {
 	UNINITIALIZED struct space space;
+	/* cppcheck-suppress uninitvar; room to write to, never read before */
 	struct space *used = b->cache ? &b->cache->space : &space;
 	struct walk w = { .a = b->a,
 			  .host = b->host,

@@ -38,6 +38,7 @@ struct path_flip {
 	const struct plan *first;   /* before any edit */
 	const struct plan *plan;    /* with the edits so far */
 	size_t missing_from;	    /* of the path, as in struct canon */
+	bool is_canonical;	    /* no part of the path is a link */
 	struct flip_host_view view; /* with f.flip.needs_path, once that is set */
 	struct trial trials[MAX_TRIALS];
 	size_t trial_count;
@@ -95,6 +96,14 @@ static struct policy *apply(struct flipper *f, const struct trial *t)
 	return p;
 }
 
+/* Whether plan_narrow() serves. */
+static bool only_narrows(const struct path_flip *pf, const struct trial *t)
+{
+	return t->kind == TRIAL_ADD && t->layer == 0 && !t->needs_path && pf->is_canonical &&
+	       !pf->plan->is_unsandboxed && str_eq(t->path, pf->path) &&
+	       t->access < plan_resolve(pf->plan, t->path).access;
+}
+
 /* The plan after an edit; NULL without an error when such a policy would be refused. */
 static int try_edit(struct path_flip *pf, const struct trial *t, struct policy **policy,
 		    const struct plan **plan)
@@ -106,6 +115,10 @@ static int try_edit(struct path_flip *pf, const struct trial *t, struct policy *
 	*policy = apply(&pf->f, t);
 	if (!*policy)
 		return err_result(pf->f.e);
+	if (only_narrows(pf, t)) {
+		*plan = plan_narrow(pf->f.a, pf->plan, t->path, t->access, pf->f.e);
+		return *plan ? 0 : err_result(pf->f.e);
+	}
 	in.policy = *policy;
 	if (pf->f.flip.needs_path.len) {
 		in.host = &pf->view.host;
@@ -536,6 +549,7 @@ static int flip_rounds(struct path_flip *pf)
 	if (canon_resolve(pf->f.a, pf->f.in->host, pf->path, true, &canon, NULL, pf->f.e) < 0)
 		return err_result(pf->f.e);
 	pf->missing_from = canon.missing_from;
+	pf->is_canonical = str_eq(canon.path, pf->path);
 	if (find_left_out(pf, &now, &left) < 0 || (left.entry && take_left_out(pf, &left) < 0))
 		return err_result(pf->f.e);
 	for (size_t round = 0;; round++) {

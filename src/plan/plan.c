@@ -110,6 +110,30 @@ struct plan *plan_build_answers(struct arena *a, const struct plan_inputs *in, s
 	return b.plan;
 }
 
+struct plan *plan_narrow(struct arena *a, const struct plan *p, struct str path, enum access access,
+			 struct err *e)
+{
+	struct plan *narrowed = ARENA_NEW(a, struct plan, e);
+	size_t count = p->rules.count;
+	struct rule *rules = arena_array(a, count + 1, sizeof(*rules), e);
+
+	if (!narrowed || !rules)
+		return NULL;
+	memcpy(rules, p->rules.items, count * sizeof(*rules));
+	rules[count] = (struct rule){ .kind = RULE_ENTRY,
+				      .access = access,
+				      .depth = (uint32_t)path_depth(path),
+				      .path = path,
+				      .glob = STR_EMPTY,
+				      .key = path,
+				      .note = STR_EMPTY };
+	*narrowed = (struct plan){ .policy = p->policy, .places = p->places };
+	narrowed->rules.items = rules;
+	narrowed->rules.count = narrowed->rules.room = count + 1;
+	narrowed->index = index_build(a, p->policy, rules, count + 1, e);
+	return narrowed->index ? narrowed : NULL;
+}
+
 struct verdict plan_resolve(const struct plan *p, struct str path)
 {
 	return index_answer(p->index, path);

@@ -198,6 +198,15 @@ struct plan *plan_build_answers(struct arena *a, const struct plan_inputs *in, s
 	MUST_CHECK NONNULL;
 
 /*
+ * The answers with one more entry of the profile at `path`, canonical, which
+ * lowers what is said there. Such an entry makes no root, opens no way to
+ * another path and lifts nothing, so the rules of all passes stay what they are,
+ * and the files need not be looked at again.
+ */
+struct plan *plan_narrow(struct arena *a, const struct plan *p, struct str path, enum access access,
+			 struct err *e) MUST_CHECK NONNULL;
+
+/*
  * The answer of P7 with P9, P10, P11, P25 for `path`, which is plain and
  * canonical (plan_locate() makes it so). Never fails, allocates nothing.
  */
