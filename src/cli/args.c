@@ -63,7 +63,7 @@ static bool take_option(struct args *args, const struct option *option, const ch
 	case OPT_DIRECTORY:
 		return set_once(args, &args->load.directory, "-C", value);
 	case OPT_CONFIG_FILE:
-		if (strcmp(value, "-") == 0) {
+		if (value && strcmp(value, "-") == 0) {
 			complain_usage(args,
 				       "--config-file needs a file that can be protected; only "
 				       "'cordon check -' reads the standard input");

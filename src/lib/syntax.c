@@ -43,7 +43,7 @@ static int read_file(struct arena *shown_in, struct arena *texts, const char *fi
 static int judge(cordon_report *report, const char *file, struct err *e)
 {
 	scoped_arena a = ARENA_INIT(POLICY_MAX_BYTES);
-	struct source source = { .text = STR_EMPTY };
+	struct source source = { .file = file, .text = STR_EMPTY };
 	int r = strcmp(file, "-") == 0 ? inputs_read_stdin(&a, &source, e)
 				       : read_file(&report->arena, &a, file, &source, e);
 

@@ -198,7 +198,7 @@ int host_find_lock(const struct host *host, struct str path, struct str *out, st
 
 static int refuse_lock(const struct host *host, struct str path, const char *what, struct err *e)
 {
-	struct str lock;
+	struct str lock = STR_EMPTY;
 	int r = host_find_lock(host, path, &lock, e);
 
 	if (r < 0 || lock.len == 0)

@@ -432,7 +432,7 @@ static int choose_own_profile(struct flipper *f, struct buf *text)
 	const struct policy *p = f->policy;
 	const struct toml *chosen = p->user ? toml_find(p->user, "default_permissions") : NULL;
 	struct flip *flip = &f->flip;
-	struct str value;
+	struct str value = STR_EMPTY;
 
 	if (name_profile(f, &flip->profile) < 0 || flip_string(f, flip->profile, &value) < 0)
 		return err_result(f->e);

@@ -238,8 +238,8 @@ static int find_below(struct git_scan *s, struct str dir, struct str text, struc
 
 static int add_submodule(struct git_scan *s, struct str worktree, struct str text, struct err *e)
 {
-	struct str path;
-	bool is_there;
+	struct str path = STR_EMPTY;
+	bool is_there = false;
 	int r = find_below(s, worktree, text, &path, &is_there, e);
 
 	return r < 0 || !is_there ? r : add_worktree(s, path, e);
@@ -426,8 +426,9 @@ static int visit_name(void *arg, const struct git_setting *setting, struct err *
 	const struct config_arg *c = arg;
 	const struct git_dir *dir = &c->s->dirs.items[c->number].dir;
 	struct str worktree = dir->worktree;
-	struct str modules, path;
-	struct canon at;
+	struct str path = STR_EMPTY;
+	struct str modules;
+	struct canon at = { .path = STR_EMPTY };
 	bool is_there;
 	int r;
 

@@ -92,6 +92,7 @@ static int add_text(struct compile *k, const struct toml *text, struct err *e)
 
 	if (!text)
 		return 0;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the items are pointers. */
 	added = VEC_PUSH(k->a, &k->policy->texts, e);
 	if (!added)
 		return err_result(e);
@@ -291,7 +292,7 @@ static int report_cuts(struct compile *k, struct toml *const *tops, size_t count
 	int r = 0;
 
 	for (size_t i = 0; i < count && r == 0; i++)
-		if (tops[i])
+		if (tops[i] && layer < k->above.count)
 			r = project_report_cuts(&d, tops[i], &k->above.items[layer++], k->profile,
 						e);
 	return r;

@@ -259,7 +259,7 @@ static int join(struct arena *a, struct str base, struct str rest, struct str *o
 int fs_key_scope(struct arena *a, struct fs_key *key, struct str sub, struct origin origin,
 		 struct err *e)
 {
-	struct str rest;
+	struct str rest = STR_EMPTY;
 	int r = check_subpath(a, sub, origin, &rest, e);
 
 	if (r < 0)
@@ -354,7 +354,7 @@ static int add_anchor(struct arena *a, enum fs_anchor anchor, struct str pattern
 int fs_key_text(struct arena *a, enum fs_anchor anchor, const struct fs_target *target,
 		struct str *out, struct err *e)
 {
-	struct str pattern;
+	struct str pattern = STR_EMPTY;
 	int r = fs_key_subpath(a, target, &pattern, e);
 
 	return r < 0 ? r : add_anchor(a, anchor, pattern, out, e);

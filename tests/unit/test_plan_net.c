@@ -495,8 +495,8 @@ static enum decision slow_answer(const struct net_rules *net, const struct hostn
 {
 	if (port)
 		return slow_port_answer(net, host, port);
-	for (uint16_t i = 1; i <= RULE_PORTS; i++)
-		if (slow_port_answer(net, host, i) == DECISION_DENY)
+	for (unsigned i = 1; i <= RULE_PORTS; i++)
+		if (slow_port_answer(net, host, (uint16_t)i) == DECISION_DENY)
 			return DECISION_DENY;
 	return has_whole_allow(net, host) ? DECISION_ALLOW : DECISION_DENY;
 }
