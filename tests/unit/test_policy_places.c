@@ -5,9 +5,9 @@
 #include "../support/policy_text.h"
 #include "test.h"
 
-static const struct str roots[] = { STR_INIT("/work"), STR_INIT("/lib") };
+static const struct str roots[] = { STR_INIT("/proj"), STR_INIT("/lib") };
 static const struct places places = {
-	.cwd = STR_INIT("/work"),
+	.cwd = STR_INIT("/proj"),
 	.home = STR_INIT("/home/me"),
 	.tmpdir = STR_INIT("/var/tmp/x"),
 	.roots = roots,
@@ -62,7 +62,7 @@ TEST(workspace_roots_are_many)
 
 	REQUIRE(expand(&o, "':workspace_roots' = { 'a/*.x' = 'deny' }", &places, &list) == 0);
 	REQUIRE(list.count == 2);
-	CHECK(str_is(list.items[0].path, "/work/a"));
+	CHECK(str_is(list.items[0].path, "/proj/a"));
 	CHECK(str_is(list.items[1].path, "/lib/a"));
 	CHECK(str_is(list.items[1].glob, "*.x"));
 	CHECK(glob_match(list.items[1].matcher, STR("b.x")));
@@ -135,7 +135,7 @@ TEST(roots_stand_for_paths)
 {
 	scoped_outcome o = compile_dev("[permissions.dev]\nworkspace_roots = { '/a' = true, "
 				       "'~/b' = true, 'c' = true, '.' = true }");
-	static const char *const want[] = { "/a", "/home/me/b", "/work/c", "/work" };
+	static const char *const want[] = { "/a", "/home/me/b", "/proj/c", "/proj" };
 	struct places none = places;
 	struct str path;
 
