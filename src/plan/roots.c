@@ -53,21 +53,43 @@ static bool is_temporary(struct str key)
 	return str_is(key, ":tmpdir") || str_is(key, ":slash_tmp");
 }
 
-static int add_candidate(struct builder *b, struct str path, candidates *found, struct err *e)
+static int add_candidate(struct builder *b, struct str path, size_t rule, candidates *found,
+			 struct err *e)
 {
-	struct verdict verdict = index_resolve_below(b->plan->index, path, 1);
-	struct candidate *c;
+	struct candidate *c = VEC_PUSH(b->a, found, e);
 
-	if (verdict.access != ACCESS_WRITE)
-		return 0;
-	c = VEC_PUSH(b->a, found, e);
 	if (!c)
 		return err_result(e);
-	/* The index was made just now and refers to the rules where they are. */
-	*c = (struct candidate){ path, (uint32_t)(verdict.rule - b->plan->rules.items) };
+	*c = (struct candidate){ path, (uint32_t)rule };
 	return 0;
 }
 
+static bool makes_writable(const struct rule *rule)
+{
+	return (rule->kind == RULE_ENTRY || rule->kind == RULE_GRANT) && rule->layer == 0 &&
+	       rule->access == ACCESS_WRITE;
+}
+
+/* The deepest write entry or grant that covers `path`; the number of rules when none does. */
+static size_t find_cover(const struct plan *p, struct str path)
+{
+	size_t found = p->rules.count;
+
+	for (size_t i = 0; i < p->rules.count; i++) {
+		const struct rule *rule = &p->rules.items[i];
+
+		if (makes_writable(rule) && path_is_under(path, rule->path) &&
+		    (found == p->rules.count || rule->depth > p->rules.items[found].depth))
+			found = i;
+	}
+	return found;
+}
+
+/*
+ * SECURITY: what narrows a root does not end its being one, be it a project or an
+ * entry beside it: protection of what lies elsewhere, a git directory that its
+ * .git names, would end with it, and a deny would have opened something.
+ */
 static int find_candidates(struct builder *b, candidates *found, struct err *e)
 {
 	const struct plan *p = b->plan;
@@ -76,17 +98,17 @@ static int find_candidates(struct builder *b, candidates *found, struct err *e)
 	for (size_t i = 0; r == 0 && i < p->rules.count; i++) {
 		const struct rule *rule = &p->rules.items[i];
 
-		if ((rule->kind == RULE_ENTRY || rule->kind == RULE_GRANT) && rule->layer == 0 &&
-		    rule->access == ACCESS_WRITE && b->sites.items[i].type == HOST_DIR &&
+		if (makes_writable(rule) && b->sites.items[i].type == HOST_DIR &&
 		    !is_temporary(rule->key))
-			r = add_candidate(b, rule->path, found, e);
+			r = add_candidate(b, rule->path, i, found, e);
 	}
 	for (size_t i = 0; r == 0 && i < p->places.root_count; i++) {
+		size_t cover = find_cover(p, p->places.roots[i]);
 		struct host_file file;
 
 		r = b->host->look(b->host->user, p->places.roots[i], &file, e);
-		if (r == 0 && file.type == HOST_DIR)
-			r = add_candidate(b, p->places.roots[i], found, e);
+		if (r == 0 && file.type == HOST_DIR && cover < p->rules.count)
+			r = add_candidate(b, p->places.roots[i], cover, found, e);
 	}
 	return r;
 }
