@@ -104,6 +104,29 @@ TEST(what_a_project_narrows_to_read_stays_a_root)
 	CHECK_INT(world_access(&w, "/other/x"), ACCESS_READ);
 }
 
+/* The git directory that the .git of /repo names lies in another writable root. */
+TEST(a_deny_at_a_root_opens_no_git_directory_elsewhere)
+{
+	static const char pointed[] = "f /repo/.git = gitdir: /other/git\nf /other/git/HEAD\n"
+				      "d /other/git/objects\nd /other/git/refs\n";
+	static const char *const more[] = { "", "'/repo' = 'deny'\n" };
+
+	for (size_t i = 0; i < 2; i++) {
+		scoped_world w;
+		char user[512];
+
+		(void)snprintf(user, sizeof(user), "%s%s", WORKSPACE("") "'/other' = 'write'\n",
+			       more[i]);
+		world_init(&w, pointed, "/repo");
+		w.user = user;
+		w.profile = "dev";
+		REQUIRE(world_plan(&w));
+		CHECK(find_root(&w, "/repo"));
+		CHECK_INT(world_access(&w, "/other/git/config"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/other/x"), ACCESS_WRITE);
+	}
+}
+
 TEST(lowering_a_root_lifts_no_protection_in_it)
 {
 	static const char lowered[] = "[filesystem]\n'/repo' = 'read'\n'/repo/.git' = 'write'\n"
