@@ -143,6 +143,17 @@ struct cordon_load_options {
 
 	cordon_warning_fn *on_warning; /* may be NULL */
 	void *user;		       /* handed to on_warning */
+
+	/* Paths, taken literally, that the profile in force gets as entries besides its own. */
+	const char *const *add_read;
+	uint64_t add_read_count;
+	const char *const *add_write;
+	uint64_t add_write_count;
+	const char *const *deny;
+	uint64_t deny_count;
+
+	/* "off", "full": in place of what the profile says. NULL: what it says. */
+	const char *network;
 };
 
 typedef struct cordon_policy cordon_policy;
@@ -284,6 +295,158 @@ enum {
  */
 CORDON_API int cordon_init(const struct cordon_load_options *options, const char *file,
 			   uint32_t flags, cordon_report **report, cordon_error **error);
+
+/* ---- Running commands ------------------------------------------------------ */
+
+/*
+ * A command is run so that it can touch only what the policy allows, or it is not
+ * run at all. A status that is not 0 is a result, not an error: an error is what
+ * kept Cordon from running the command as asked.
+ *
+ *	struct cordon_load_options load = { .size = sizeof(load) };
+ *	struct cordon_run_options options = { .size = sizeof(options) };
+ *	const char *const argv[] = { "make", "check", NULL };
+ *	cordon_result *result;
+ *
+ *	load.mode = "workspace-write";
+ *	options.load = &load;
+ *	options.command = argv;
+ *	options.flags = CORDON_RUN_CAPTURE;
+ *	if (cordon_run(NULL, &options, &result, &error) < 0)
+ *		return complain(cordon_error_text(error));
+ *	printf("%d\n%s", (int)cordon_result_status(result), cordon_result_output(result, 1, NULL));
+ *	cordon_result_free(result);
+ */
+
+enum {
+	CORDON_RUN_CAPTURE =
+		1,	       /* keep stdout and stderr for the result, up to capture_limit each */
+	CORDON_RUN_MIRROR = 2, /* with CAPTURE or on_output: also pass them on to the own ones */
+	CORDON_RUN_FOREGROUND =
+		4,		  /* job control: hand the terminal to the command (the CLI does) */
+	CORDON_RUN_QUIET = 8,	  /* no sum of denials among the warnings */
+	CORDON_RUN_NO_STDIN = 16, /* the command's stdin is empty; else it is the own one */
+	CORDON_RUN_TRACE = 32	  /* on_trace is told of every path and decision */
+};
+
+enum { CORDON_STREAM_STDOUT = 1, CORDON_STREAM_STDERR = 2 };
+
+typedef struct cordon cordon; /* defaults for many runs; may be shared by threads */
+typedef struct cordon_run_handle cordon_run_handle; /* one run; one thread at a time */
+typedef struct cordon_result cordon_result;
+
+/* Called while a run is polled or waited for, on that thread. */
+typedef void cordon_output_fn(void *user, uint32_t stream, const char *bytes, size_t length);
+typedef void cordon_trace_fn(void *user, const char *text);
+typedef void cordon_done_fn(void *user, const cordon_result *result);
+
+struct cordon_run_options {
+	uint64_t size; /* sizeof(struct cordon_run_options) */
+
+	/* Which policy: directory, profile, mode, overrides, …; NULL: all defaults. */
+	const struct cordon_load_options *load;
+
+	/* NULL behind the last word; looked up in PATH like execvp(). Must not be empty. */
+	const char *const *command;
+
+	/* "linux" (or "landlock"), "macos" (or "seatbelt"), "windows"; NULL is this one.
+	 * Any other than this host's is refused: CORDON_E_WEAKER. */
+	const char *platform;
+
+	const char *backend; /* "native", "none"; NULL: the first that gives what is needed */
+	const char *sandbox; /* "auto", "require", "forbid" (P17); NULL: auto */
+
+	/* The command's environment before P21; "NAME=value", NULL behind the last.
+	 * NULL: the environment of the process. */
+	const char *const *environment;
+	/* "NAME=value" sets, "NAME" passes one on that would be withheld; NULL behind the last. */
+	const char *const *set_environment;
+
+	uint64_t timeout_ms;	/* 0: none; the policy's limit counts as well */
+	uint64_t capture_limit; /* bytes of each stream; 0: 16 MiB */
+	uint64_t flags;		/* CORDON_RUN_* */
+
+	/* Guarantees whose loss is accepted (P16), NULL behind the last; may be NULL. */
+	const char *const *accept_missing;
+
+	/* The program that cordon_request_argv() names; NULL: "cordon". */
+	const char *binary;
+
+	cordon_output_fn *on_output; /* all may be NULL */
+	cordon_trace_fn *on_trace;
+	cordon_done_fn *on_done; /* once, when the result is there, before wait returns it */
+	void *run_user;		 /* handed to the three */
+};
+
+/*
+ * Defaults for many runs: a member of a request that is NULL or 0 is taken from
+ * `defaults`, which is copied, lists included. CORDON_E_ARGUMENT, _NOMEM.
+ */
+CORDON_API int cordon_new(const struct cordon_run_options *defaults, cordon **handle,
+			  cordon_error **error);
+CORDON_API void cordon_free(cordon *handle); /* NULL is fine; not while a call uses it */
+
+/*
+ * Runs to the end. `handle` may be NULL. Codes as cordon_policy_load(), and
+ * CORDON_E_WEAKER when this host can't enforce the policy.
+ */
+CORDON_API int cordon_run(const cordon *handle, const struct cordon_run_options *request,
+			  cordon_result **result, cordon_error **error);
+
+/* The same in steps: the command runs when cordon_start() has returned. */
+CORDON_API int cordon_start(const cordon *handle, const struct cordon_run_options *request,
+			    cordon_run_handle **run, cordon_error **error);
+
+/* Readable when cordon_poll() has something to do; -1: poll it from time to time. */
+CORDON_API int cordon_run_descriptor(const cordon_run_handle *run);
+
+/*
+ * Does what there is to do, waiting at most `timeout_ms` (-1: for ever) for
+ * something. 1 when the run has ended, 0 when not yet. Some calls of the command
+ * are answered here: a run that nobody polls may stand still.
+ */
+CORDON_API int cordon_poll(cordon_run_handle *run, int timeout_ms, cordon_error **error);
+
+/* Sends a signal to the command. CORDON_E_ARGUMENT when it has ended or the number is none. */
+CORDON_API int cordon_signal(cordon_run_handle *run, int signal_number, cordon_error **error);
+
+/* Ends everything in the sandbox at once; the result is still to be waited for. */
+CORDON_API void cordon_cancel(cordon_run_handle *run);
+
+/* Polls to the end, gives the result and frees the run. */
+CORDON_API int cordon_wait(cordon_run_handle *run, cordon_result **result, cordon_error **error);
+
+CORDON_API void cordon_result_free(cordon_result *result); /* NULL is fine */
+
+/* As P24 has it: the command's own, 128+n, 124 timed out, 126, 127; 125 never: that is an error. */
+CORDON_API int cordon_result_status(const cordon_result *result);
+CORDON_API int cordon_result_signal(const cordon_result *result); /* that killed it, or 0 */
+CORDON_API int cordon_result_timed_out(const cordon_result *result);
+CORDON_API int cordon_result_cancelled(const cordon_result *result);
+/* What was captured of CORDON_STREAM_*, a NUL behind it. */
+CORDON_API const char *cordon_result_output(const cordon_result *result, uint32_t stream,
+					    size_t *length);
+CORDON_API int cordon_result_truncated(const cordon_result *result, uint32_t stream);
+CORDON_API const char *cordon_result_backend(const cordon_result *result); /* "native", "none" */
+CORDON_API uint64_t cordon_result_warning_count(const cordon_result *result);
+CORDON_API const char *cordon_result_warning(const cordon_result *result, uint64_t index);
+/* How many attempts are known to have been refused; by name in the report. */
+CORDON_API uint64_t cordon_result_denial_count(const cordon_result *result);
+/* The whole run; lives as long as the result. */
+CORDON_API cordon_report *cordon_result_report(cordon_result *result);
+
+/* What a run would do, without running it (--dry-run). Codes as cordon_run(). */
+CORDON_API int cordon_dry_run(const cordon *handle, const struct cordon_run_options *request,
+			      cordon_report **report, cordon_error **error);
+
+/*
+ * The words of a `cordon run` that does the same as the request out of process,
+ * NULL behind the last; free with cordon_argv_free(). Looks at nothing but its
+ * arguments. CORDON_E_ARGUMENT (an empty command, …), _NOMEM.
+ */
+CORDON_API int cordon_request_argv(const cordon *handle, const struct cordon_run_options *request,
+				   char ***argv, cordon_error **error);
+CORDON_API void cordon_argv_free(char **argv); /* NULL is fine */
 
 #ifdef __cplusplus
 }

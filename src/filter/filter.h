@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The system-call filter: options -> a seccomp program. Pure; the instructions
+ * are those of classic BPF, and apply.c hands them to the kernel.
+ *
+ * It is a list of what is refused. What a number alone decides, the kernel
+ * remembers as "always allowed" (since 5.11), so calls that are not in the list
+ * cost nothing. A number beyond those known here answers ENOSYS: a system call
+ * that is newer than this list is not allowed by accident.
+ *
+ *	bpf.h		an assembler with labels: blocks of tests, jumps of any length
+ *	syscalls.h	names and numbers for each architecture
+ *	filter.c	which call gets which verdict
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+enum filter_arch { FILTER_X86_64, FILTER_AARCH64 };
+
+/* The architecture of this build. */
+extern const enum filter_arch filter_this_arch;
+
+struct filter_options {
+	enum filter_arch arch;
+	/*
+	 * The host may be reached (network full): unix datagrams are allowed. Else
+	 * only unix streams and sequenced packets exist, inet of the own namespace,
+	 * and netlink for routes.
+	 */
+	bool reaches_host;
+	/* connect() is answered by the supervisor (SECCOMP_RET_USER_NOTIF). */
+	bool asks_connect;
+	bool allows_userns; /* isolation.userns of the profile */
+	bool is_root;	    /* no set-id bits may be made; openat2 answers ENOSYS */
+};
+
+/* Same layout as struct sock_filter, which is Linux's alone. */
+struct bpf_insn {
+	uint16_t code;
+	uint8_t jump_true, jump_false;
+	uint32_t k;
+};
+
+enum { FILTER_MAX_INSNS = 4096 }; /* BPF_MAXINSNS of the kernel */
+
+struct filter {
+	struct bpf_insn *insns;
+	size_t count;
+};
+
+/* ERR_LIMIT when the program would be too long, ERR_NOMEM. */
+int filter_build(struct arena *a, const struct filter_options *options, struct filter *out,
+		 struct err *e) MUST_CHECK NONNULL;

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One event loop for all that happens during a run: descriptors that become
+ * ready and points in time. Whoever waits for something adds a *watcher*, which
+ * lives in its own struct. Level-triggered; one thread at a time.
+ *
+ * A watcher may remove itself or any other from within a call: events of a
+ * removed watcher that were already fetched are dropped.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum {
+	LOOP_IN = 1,
+	LOOP_OUT = 2,
+	LOOP_GONE = 4 /* the other end closed, or an error; always told */
+};
+
+struct loop;
+
+struct watcher {
+	int fd;
+	/* Fails only for what has to end the run. */
+	int (*ready)(void *user, uint32_t events, struct err *e);
+	void *user;
+	bool is_added;
+};
+
+struct timer {
+	uint64_t at_ms; /* on loop_now(); 0: not set */
+	int (*due)(void *user, struct err *e);
+	void *user;
+	struct timer *next;
+	bool is_added;
+};
+
+enum { LOOP_MAX_FETCHED = 16 };
+
+struct loop {
+	int epoll;
+	struct timer *timers; /* a handful */
+	struct watcher *fetched[LOOP_MAX_FETCHED];
+};
+
+int loop_init(struct loop *l, struct err *e) MUST_CHECK NONNULL;
+void loop_done(struct loop *l) NONNULL; /* closes its own descriptor only */
+
+int loop_add(struct loop *l, struct watcher *w, uint32_t events, struct err *e) MUST_CHECK NONNULL;
+int loop_change(struct loop *l, struct watcher *w, uint32_t events, struct err *e)
+	MUST_CHECK NONNULL;
+void loop_remove(struct loop *l, struct watcher *w) NONNULL; /* fine when it is not added */
+
+/* Set or moved to `at_ms`; 0 takes it away. Never fails. */
+void loop_set_timer(struct loop *l, struct timer *t, uint64_t at_ms) NONNULL;
+
+/* Milliseconds of the monotonic clock. */
+uint64_t loop_now(void);
+
+/*
+ * Waits at most `timeout_ms` (-1: for ever, 0: not at all) and hands out what is
+ * ready. 0, also after a signal or when nothing happened; else what a watcher
+ * failed with.
+ */
+int loop_step(struct loop *l, int timeout_ms, struct err *e) MUST_CHECK NONNULL;

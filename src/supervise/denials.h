@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What was refused during a run, by name. Equal refusals are counted, not
+ * repeated, and there is a bound on how many different ones are kept: a command
+ * that floods it loses detail, never the count.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/origin.h"
+#include "base/str.h"
+
+enum denial_kind { DENIAL_UNIX_SOCKET };
+
+struct denial {
+	enum denial_kind kind;
+	struct str subject; /* "/run/docker.sock", "@abstract" */
+	struct str rule;    /* why, in words: "network is off (P12)" */
+	struct str way_out; /* what would allow it, pasteable; "" when nothing can */
+	struct str program; /* comm of the first that tried; "" when it was gone */
+	int32_t pid;	    /* of the first that tried, inside */
+	uint64_t count;
+	uint64_t first_ms, last_ms; /* since the start of the run */
+};
+
+enum { DENIALS_MAX = 1000, DENIALS_MAX_BYTES = 1 << 20 };
+
+struct denials {
+	struct arena arena;
+	VEC(struct denial) items;
+	uint64_t total;
+	uint64_t unlisted; /* of those, not in `items` */
+	uint64_t started_ms;
+	/* Told at once of each new one (--trace); may be NULL. */
+	void (*on_denial)(void *user, const struct denial *denial);
+	void *user;
+};
+
+void denials_init(struct denials *d) NONNULL;
+void denials_done(struct denials *d) NONNULL;
+/* Counts it; strings are copied. Memory that runs out only loses detail. */
+void denials_add(struct denials *d, const struct denial *denial) NONNULL;

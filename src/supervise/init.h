@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * PID 1 of a sandbox: reaps, passes signals on, tells how the command fares, and
+ * ends when the run does. When it ends, the kernel ends all that is left in the
+ * pid namespace (tree_death).
+ *
+ * It speaks with the supervising process over the *channel*, a SOCK_SEQPACKET
+ * pair, in fixed structs. The end of the channel is the end of the run: nothing
+ * that happens to the supervising process leaves the sandbox alive.
+ *
+ * Everything here runs between clone and exec: async-signal-safe, no allocation.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* From the sandbox. */
+enum init_message_kind {
+	INIT_FAILED = 1,  /* the set-up: `stage`, `index` and `os_error` say where */
+	INIT_READY,	  /* set up; descriptors come with it (struct sandbox in backend.h) */
+	INIT_EXEC_FAILED, /* the command could not be started: `os_error` */
+	INIT_STOPPED,	  /* the command was stopped by signal `value` */
+	INIT_CONTINUED,
+	INIT_ENDED, /* the command's wait status is `value`; all else is being killed */
+};
+
+struct init_message {
+	uint32_t kind;
+	uint32_t stage;
+	uint32_t index;
+	int32_t os_error;
+	int32_t value;
+	uint32_t landlock_abi;			  /* of INIT_READY: 0 when the kernel has none */
+	uint64_t user_us, system_us, max_rss_kib; /* of INIT_ENDED: all that was reaped */
+};
+
+/* To the sandbox. */
+enum init_order_kind {
+	INIT_GO = 1,	   /* identities are mapped, the terminal is handed over: run */
+	INIT_SIGNAL,	   /* send `value` to the command */
+	INIT_SIGNAL_GROUP, /* send it to the command's process group */
+	INIT_KILL,	   /* end the run now */
+};
+
+struct init_order {
+	uint32_t kind;
+	int32_t value;
+};
+
+/* Waits for INIT_GO; false when the channel ended instead. */
+int init_wait_go(int channel);
+
+/* The rest of the life of PID 1. All signals have to be blocked already. */
+_Noreturn void init_run(int channel, pid_t command);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * P11: what stands on the host at a missing path so that it can't be created
+ * there, for as long as any run needs it.
+ *
+ * A placeholder is an empty directory (or, inside git directories, a small file)
+ * that bears a mark: a modification time that nothing else has. Whatever is put
+ * into it changes that time, so the mark also says "untouched". A run holds a
+ * shared lock (flock) on the inode itself; who ends tries the exclusive lock,
+ * and removes the placeholder when nobody else holds it. A dead process holds no
+ * lock, so nothing has to be written down: a run that finds a marked, unlocked
+ * placeholder takes it over, and host views show it as missing (os_file
+ * .is_placeholder), so that concurrent runs make the same plan.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "plan/plan.h"
+
+struct held {
+	const struct placeholder *wanted;
+	const char *path;	/* wanted->path as a C string */
+	int fd;			/* holds the lock; -1: this user could not create anything there */
+	uint64_t device, inode; /* of what stands there; 0 when fd is -1 */
+};
+
+struct placeholders {
+	struct held *items; /* as in plan->placeholders */
+	size_t count;
+};
+
+/*
+ * Makes and locks all that the plan wants. When one can't be had, those already
+ * made are released again. ERR_SYS names the path; ERR_POLICY when something
+ * else appeared at it since the plan was made.
+ */
+int placeholders_hold(struct arena *a, const struct plan *plan, struct placeholders *out,
+		      struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * Removes those that nobody else holds and closes the locks. Async-signal-safe,
+ * makes no allocation: the warden runs it. Never removes what is not empty and
+ * marked, or what is not the inode that was held.
+ */
+void placeholders_release(struct placeholders *held) NONNULL;

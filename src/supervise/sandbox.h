@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* A sandbox that stands: what a backend hands to those who look after it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/macros.h"
+
+/* A command that runs. The descriptors are this process's, close-on-exec. */
+struct sandbox {
+	pid_t pid; /* of PID 1, in this process's namespace; also the command's group */
+	int pidfd;
+	int channel;	       /* supervise/init.h */
+	int listener;	       /* of seccomp notifications; -1: none is asked for */
+	int unix_diag;	       /* netlink socket of the sandbox's network namespace, -1: host's */
+	int root;	       /* O_PATH on the sandbox's "/" */
+	int user_ns, mount_ns; /* for masks that come later (P6); -1 when there are no globs */
+	uint32_t landlock_abi; /* 0: the second wall is missing */
+	bool has_own_network;
+};
+
+/* Closes what is open; kills nothing. */
+void sandbox_done(struct sandbox *s) NONNULL;
+#define SANDBOX_NONE                                                                     \
+	{                                                                                \
+		.pidfd = -1, .channel = -1, .listener = -1, .unix_diag = -1, .root = -1, \
+		.user_ns = -1, .mount_ns = -1                                            \
+	}

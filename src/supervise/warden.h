@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The warden: a process of its own, only there when there are placeholders, that
+ * removes them when the run is over, however it ended. It leaves the session, so
+ * that no signal meant for the others reaches it, holds copies of the locks, and
+ * waits for the end of a pipe whose other end is this process's: it also ends
+ * when this process was killed. Then it kills the sandbox (by pidfd), waits until
+ * nothing in it is left, and releases the placeholders.
+ *
+ * It is forked without exec from what may be a threaded program: nothing in it
+ * but async-signal-safe calls.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "supervise/placeholder.h"
+
+struct warden {
+	pid_t pid;   /* 0: none */
+	int pidfd;   /* readable when it has ended: then the run must not go on */
+	int channel; /* its end is the sign */
+};
+
+#define WARDEN_NONE                                  \
+	{                                            \
+		.pid = 0, .pidfd = -1, .channel = -1 \
+	}
+
+/* Nothing is forked, and that is success, when there are no placeholders. */
+int warden_start(struct warden *w, struct placeholders *held, struct err *e) MUST_CHECK NONNULL;
+
+/* From now on it can kill the sandbox. */
+int warden_watch(struct warden *w, int sandbox_pidfd, struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * The sandbox is gone: lets the warden remove the placeholders and waits for it.
+ * Where the warden itself was killed, removes them here. All descriptors closed.
+ */
+void warden_finish(struct warden *w, struct placeholders *held) NONNULL;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * P6: names that appear later and are denied by a glob. The directories in which
+ * a glob can match are watched (inotify); a name that appears is asked of
+ * plan_resolve(), and when a glob denies it, it is covered inside the running
+ * sandbox: a short-lived child joins its user and mount namespaces and moves a
+ * mask onto it. There is a window between the creation and the mask; the report
+ * says how many were masked and that there was one.
+ */
+#pragma once
+
+#include "os/loop.h"
+#include "plan/plan.h"
+#include "supervise/sandbox.h"
+
+struct watch;
+
+struct watch_summary {
+	uint64_t directories; /* watched */
+	uint64_t masked;      /* names that were covered */
+	uint64_t missed;      /* names seen that could not be covered, or a queue that overflowed */
+};
+
+/*
+ * NULL without an error when the plan has no glob that needs it. Directories
+ * that appear while it is being set up are not missed. ERR_SYS: also when the
+ * host allows no more watches (max_user_watches), and says so.
+ */
+int watch_start(struct arena *a, struct loop *loop, const struct sandbox *sandbox,
+		const struct plan *plan, struct watch **out, struct err *e) MUST_CHECK NONNULL;
+struct watch_summary watch_stop(struct watch *w) NONNULL;
