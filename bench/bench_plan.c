@@ -126,7 +126,7 @@ static struct plan *make_plan(struct arena *a, struct str text, struct made *out
 	doc = config_select(a, config, &selection, e);
 	if (!doc)
 		return NULL;
-	in.policy = policy_compile(a, config, doc, NULL, 0, NULL, 0, e);
+	in.policy = policy_compile(a, config, doc, NULL, 0, NULL, e);
 	if (!in.policy)
 		return NULL;
 	times[2] = now_ms();

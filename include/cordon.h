@@ -319,11 +319,17 @@ CORDON_API int cordon_init(const struct cordon_load_options *options, const char
  */
 
 enum {
-	CORDON_RUN_CAPTURE =
-		1,	       /* keep stdout and stderr for the result, up to capture_limit each */
-	CORDON_RUN_MIRROR = 2, /* with CAPTURE or on_output: also pass them on to the own ones */
-	CORDON_RUN_FOREGROUND =
-		4,		  /* job control: hand the terminal to the command (the CLI does) */
+	/* Keep stdout and stderr for the result, up to capture_limit each. */
+	CORDON_RUN_CAPTURE = 1,
+	/* With CAPTURE or on_output: also pass them on to this process's own ones. */
+	CORDON_RUN_MIRROR = 2,
+	/*
+	 * Job control, for a program that is its user's command itself, like the CLI:
+	 * the terminal is handed to the command, and when the command is stopped (Ctrl-Z),
+	 * this process stops too. Without it a command that wants the terminal is stopped
+	 * until it times out; a warning says so.
+	 */
+	CORDON_RUN_FOREGROUND = 4,
 	CORDON_RUN_QUIET = 8,	  /* no sum of denials among the warnings */
 	CORDON_RUN_NO_STDIN = 16, /* the command's stdin is empty; else it is the own one */
 	CORDON_RUN_TRACE = 32	  /* on_trace is told of every path and decision */
@@ -376,11 +382,18 @@ struct cordon_run_options {
 	cordon_trace_fn *on_trace;
 	cordon_done_fn *on_done; /* once, when the result is there, before wait returns it */
 	void *run_user;		 /* handed to the three */
+
+	/* Features switched on and off: "NAME" is "features.NAME=true" (false) as an override,
+	 * above those of `load`. NULL behind the last; may be NULL. */
+	const char *const *enable;
+	const char *const *disable;
 };
 
 /*
- * Defaults for many runs: a member of a request that is NULL or 0 is taken from
- * `defaults`, which is copied, lists included. CORDON_E_ARGUMENT, _NOMEM.
+ * Defaults for many runs: a member of a request, and of its `load`, that is NULL
+ * or 0 is taken from `defaults`, which is copied, lists included. Profile and mode
+ * count as one: who asks for either gets neither from the defaults.
+ * CORDON_E_ARGUMENT, _NOMEM.
  */
 CORDON_API int cordon_new(const struct cordon_run_options *defaults, cordon **handle,
 			  cordon_error **error);
@@ -423,6 +436,11 @@ CORDON_API int cordon_result_status(const cordon_result *result);
 CORDON_API int cordon_result_signal(const cordon_result *result); /* that killed it, or 0 */
 CORDON_API int cordon_result_timed_out(const cordon_result *result);
 CORDON_API int cordon_result_cancelled(const cordon_result *result);
+/*
+ * Whether the command had the terminal (CORDON_RUN_FOREGROUND): a signal from the
+ * keyboard that killed it did then not reach this process.
+ */
+CORDON_API int cordon_result_had_terminal(const cordon_result *result);
 /* What was captured of CORDON_STREAM_*, a NUL behind it. */
 CORDON_API const char *cordon_result_output(const cordon_result *result, uint32_t stream,
 					    size_t *length);
@@ -442,7 +460,9 @@ CORDON_API int cordon_dry_run(const cordon *handle, const struct cordon_run_opti
 /*
  * The words of a `cordon run` that does the same as the request out of process,
  * NULL behind the last; free with cordon_argv_free(). Looks at nothing but its
- * arguments. CORDON_E_ARGUMENT (an empty command, …), _NOMEM.
+ * arguments. What no word can say is left to who starts it: the environment that
+ * it is started with, where its output goes, and the callbacks.
+ * CORDON_E_ARGUMENT (an empty command, …), _NOMEM.
  */
 CORDON_API int cordon_request_argv(const cordon *handle, const struct cordon_run_options *request,
 				   char ***argv, cordon_error **error);

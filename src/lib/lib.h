@@ -38,6 +38,8 @@ int error_give(const struct err *e, cordon_error **error);
 /* The caller's options, whatever the version it was built with. NULL is all defaults. */
 int options_read(const struct cordon_load_options *in, struct cordon_load_options *out,
 		 struct err *e) MUST_CHECK;
+int options_read_run(const struct cordon_run_options *in, struct cordon_run_options *out,
+		     struct err *e) MUST_CHECK;
 
 /* ---- inputs.c: what the configuration is read from --------------------------- */
 
@@ -75,6 +77,10 @@ typedef VEC(struct str) path_list;
 int inputs_read_projects(const struct inputs *in, const struct profile_doc *doc, path_list *roots,
 			 project_list *projects, struct err *e) MUST_CHECK NONNULL;
 
+/* --add-read, --add-write, --deny and --network, or the members that they stand for. */
+int inputs_additions(const struct inputs *in, struct additions *out, struct err *e)
+	MUST_CHECK NONNULL;
+
 typedef VEC(struct own_file) own_list;
 
 /* Cordon's own files (P25). */
@@ -103,11 +109,6 @@ struct cordon_policy {
 	project_list projects;	/* the files of the workspace roots */
 	VEC(struct note) notes; /* of the policy, then of the plan */
 };
-
-/* policy_compile() for what inputs_read_projects() found; neither list may be NULL there. */
-struct policy *load_compile(struct arena *a, const struct config *config,
-			    const struct profile_doc *doc, const project_list *projects,
-			    struct err *e) MUST_CHECK NONNULL;
 
 /* Compiles the profile `name` (NULL: the one in force) as far as it goes. */
 int load_policy(struct inputs *in, const struct config *config, const char *profile,

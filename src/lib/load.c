@@ -5,13 +5,6 @@
 #include "base/utf8.h"
 #include "lib/lib.h"
 
-struct policy *load_compile(struct arena *a, const struct config *config,
-			    const struct profile_doc *doc, const project_list *projects,
-			    struct err *e)
-{
-	return policy_compile(a, config, doc, projects->items, projects->count, NULL, 0, e);
-}
-
 static int add_note(struct cordon_policy *p, struct arena *a, struct note note, struct err *e)
 {
 	struct note *added = VEC_PUSH(a, &p->notes, e);
@@ -76,6 +69,7 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 				       .fallback = ":read-only" };
 	path_list roots = { .items = NULL };
 	own_list own = { .items = NULL };
+	struct additions more = { .entries = NULL };
 	const struct profile_doc *doc;
 
 	out->config = config;
@@ -83,7 +77,11 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	if (!doc || inputs_read_projects(in, doc, &roots, &out->projects, e) < 0 ||
 	    inputs_own_files(in, &own, e) < 0)
 		return err_result(e);
-	out->policy = load_compile(in->a, config, doc, &out->projects, e);
+	/* They are for the profile in force, not for each that is looked at. */
+	if (!profile && inputs_additions(in, &more, e) < 0)
+		return err_result(e);
+	out->policy = policy_compile(in->a, config, doc, out->projects.items, out->projects.count,
+				     &more, e);
 	if (!out->policy)
 		return err_result(e);
 	out->host = host_view_init(&out->view, in->a);

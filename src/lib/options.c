@@ -6,36 +6,67 @@
 _Static_assert(sizeof(void *) == 8, "pointers are members, and members are 8 bytes");
 _Static_assert(sizeof(struct cordon_load_options) == 18 * sizeof(uint64_t),
 	       "no padding, no narrow member");
+_Static_assert(sizeof(struct cordon_run_options) == 19 * sizeof(uint64_t),
+	       "no padding, no narrow member");
+
+enum {
+	STRUCT_MAX_BYTES = 4096,
+	LIST_MAX = 65536, /* of words in any list */
+};
+
+/* Both structs begin with their size. */
+static int read_struct(const void *in, void *out, size_t out_size, const char *name, struct err *e)
+{
+	const unsigned char *bytes = in;
+	uint64_t size;
+
+	memset(out, 0, out_size);
+	if (in) {
+		memcpy(&size, in, sizeof(size));
+		if (size < sizeof(size) || size % 8 != 0 || size > STRUCT_MAX_BYTES)
+			return FAIL(e, ERR_ARGUMENT,
+				    "options of %llu bytes: size must be sizeof(struct %s)",
+				    (unsigned long long)size, name);
+		for (size_t i = out_size; i < size; i++)
+			if (bytes[i] != 0)
+				return FAIL(e, ERR_ARGUMENT,
+					    "an option is set that libcordon " CORDON_VERSION
+					    " does not know; a newer one is needed");
+		memcpy(out, in, MIN_OF((size_t)size, out_size));
+	}
+	size = out_size;
+	memcpy(out, &size, sizeof(size));
+	return 0;
+}
+
+static int check_list(const char *const *list, uint64_t count, const char *name, struct err *e)
+{
+	if (count > 0 && !list)
+		return FAIL(e, ERR_ARGUMENT, "the count of %s is set, the list is not", name);
+	if (count > LIST_MAX)
+		return FAIL(e, ERR_LIMIT, "%llu %s are too many", (unsigned long long)count, name);
+	for (size_t i = 0; i < count; i++)
+		if (!list[i])
+			return FAIL(e, ERR_ARGUMENT, "one of the %s is NULL", name);
+	return 0;
+}
 
 int options_read(const struct cordon_load_options *in, struct cordon_load_options *out,
 		 struct err *e)
 {
-	const unsigned char *bytes = (const unsigned char *)in;
-
-	*out = (struct cordon_load_options){ .size = sizeof(*out) };
-	if (!in)
-		return 0;
-	if (in->size < sizeof(in->size) || in->size % 8 != 0 || in->size > 4096)
-		return FAIL(
-			e, ERR_ARGUMENT,
-			"options of %llu bytes: size must be sizeof(struct cordon_load_options)",
-			(unsigned long long)in->size);
-	for (size_t i = sizeof(*out); i < in->size; i++)
-		if (bytes[i] != 0)
-			return FAIL(e, ERR_ARGUMENT,
-				    "an option is set that libcordon " CORDON_VERSION
-				    " does not know; a newer one is needed");
-	memcpy(out, in, MIN_OF((size_t)in->size, sizeof(*out)));
-	out->size = sizeof(*out);
-	if (out->override_count > 0 && !out->overrides)
-		return FAIL(e, ERR_ARGUMENT, "override_count is set, overrides is not");
-	if (out->override_count > 65536)
-		return FAIL(e, ERR_LIMIT, "%llu overrides are too many",
-			    (unsigned long long)out->override_count);
-	for (size_t i = 0; i < out->override_count; i++)
-		if (!out->overrides[i])
-			return FAIL(e, ERR_ARGUMENT, "one of the overrides is NULL");
+	if (read_struct(in, out, sizeof(*out), "cordon_load_options", e) < 0 ||
+	    check_list(out->overrides, out->override_count, "overrides", e) < 0 ||
+	    check_list(out->add_read, out->add_read_count, "paths to read", e) < 0 ||
+	    check_list(out->add_write, out->add_write_count, "paths to write", e) < 0 ||
+	    check_list(out->deny, out->deny_count, "paths to deny", e) < 0)
+		return err_result(e);
 	return 0;
+}
+
+int options_read_run(const struct cordon_run_options *in, struct cordon_run_options *out,
+		     struct err *e)
+{
+	return read_struct(in, out, sizeof(*out), "cordon_run_options", e);
 }
 
 uint32_t cordon_abi_version(void)

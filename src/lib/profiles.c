@@ -139,13 +139,12 @@ static int show_one(cordon_report *report, const struct config *config,
 		    struct err *e)
 {
 	const struct selection selection = { .profile = name, .fallback = ":read-only" };
-	const project_list no_projects = { .items = NULL };
 	const struct profile_doc *doc = config_select(&report->arena, config, &selection, e);
 	const struct policy *policy;
 
 	if (!doc)
 		return err_result(e);
-	policy = load_compile(&report->arena, config, doc, &no_projects, e);
+	policy = policy_compile(&report->arena, config, doc, NULL, 0, NULL, e);
 	if (!policy)
 		return err_result(e);
 	l->shown = policy->profile;

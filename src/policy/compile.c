@@ -174,8 +174,45 @@ static int add_ceiling(struct compile *k, const struct profile_doc *doc, struct 
 	return r < 0 ? r : add_narrowing(k, &n, e);
 }
 
+static int add_entries(struct compile *k, const struct additions *more, struct err *e)
+{
+	for (size_t i = 0; i < more->entry_count; i++) {
+		const struct fs_entry *entry = &more->entries[i];
+		struct fs_entry *added;
+
+		if (k->profile->is_unsandboxed && entry->access != ACCESS_WRITE)
+			return FAIL_AT(
+				e, ERR_POLICY, entry->origin,
+				"'%s' runs without a sandbox, so '%s' could not be kept from "
+				"being written; choose another profile",
+				builtin_full_access, SHOWN(entry->key));
+		added = VEC_PUSH(k->a, &k->profile->fs, e);
+		if (!added)
+			return err_result(e);
+		*added = *entry;
+	}
+	return 0;
+}
+
+/* The profile's own rules for hosts and sockets go: they were for the network that it had. */
+static int replace_network(struct compile *k, const struct additions *more, struct err *e)
+{
+	if (!more->says_network)
+		return 0;
+	if (k->profile->is_unsandboxed && more->network != NET_FULL)
+		return FAIL_AT(e, ERR_POLICY, more->network_origin,
+			       "'%s' runs without a sandbox, so the network could not be kept off; "
+			       "choose another profile",
+			       builtin_full_access);
+	k->profile->net = (struct net_rules){ .access = more->network,
+					      .access_origin = more->network_origin,
+					      .access_is_said = true,
+					      .allows_upstream_proxy = true };
+	return 0;
+}
+
 static int decode_base(struct compile *k, const struct profile_doc *doc, const struct toml *table,
-		       const struct fs_entry *extra, size_t extra_count, struct err *e)
+		       const struct additions *more, struct err *e)
 {
 	char where[SHOWN_BYTES + 16];
 	struct decode d = { .a = k->a, .warnings = &k->policy->warnings, .where = where };
@@ -185,21 +222,9 @@ static int decode_base(struct compile *k, const struct profile_doc *doc, const s
 	if (!k->profile)
 		return err_result(e);
 	k->profile->is_unsandboxed = doc->is_unsandboxed;
-	for (size_t i = 0; i < extra_count; i++) {
-		struct fs_entry *added;
-
-		if (doc->is_unsandboxed && extra[i].access != ACCESS_WRITE)
-			return FAIL_AT(
-				e, ERR_POLICY, extra[i].origin,
-				"'%s' runs without a sandbox, so '%s' could not be kept from "
-				"being written; choose another profile",
-				builtin_full_access, SHOWN(extra[i].key));
-		added = VEC_PUSH(k->a, &k->profile->fs, e);
-		if (!added)
-			return err_result(e);
-		*added = extra[i];
-	}
-	return 0;
+	if (!more)
+		return 0;
+	return add_entries(k, more, e) < 0 ? err_result(e) : replace_network(k, more, e);
 }
 
 static int compare_named(const void *left, const void *right)
@@ -300,8 +325,8 @@ static int report_cuts(struct compile *k, struct toml *const *tops, size_t count
 
 struct policy *policy_compile(struct arena *a, const struct config *c,
 			      const struct profile_doc *doc, struct project *projects,
-			      size_t project_count, const struct fs_entry *extra,
-			      size_t extra_count, struct err *e)
+			      size_t project_count, const struct additions *additions,
+			      struct err *e)
 {
 	struct compile k = { .a = a, .c = c, .policy = ARENA_NEW(a, struct policy, e) };
 	struct toml **tops = arena_array(a, project_count + 1, sizeof(struct toml *), e);
@@ -317,7 +342,7 @@ struct policy *policy_compile(struct arena *a, const struct config *c,
 	for (size_t i = 0; i < project_count; i++)
 		if (add_project(&k, doc, &projects[i], &table, &tops[i], e) < 0)
 			return NULL;
-	if (decode_base(&k, doc, &table, extra, extra_count, e) < 0 ||
+	if (decode_base(&k, doc, &table, additions, e) < 0 ||
 	    report_cuts(&k, tops, project_count, e) < 0 || add_ceiling(&k, doc, e) < 0 ||
 	    stack_layers(&k, e) < 0)
 		return NULL;

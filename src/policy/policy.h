@@ -339,14 +339,25 @@ struct project {
 };
 
 /*
+ * What the command line adds to the profile in force. It becomes part of the
+ * profile layer: what narrows (projects, the ceiling) still applies to it.
+ */
+struct additions {
+	const struct fs_entry *entries; /* --add-read, --add-write, --deny */
+	size_t entry_count;
+	bool says_network;
+	enum net_access network; /* --network, in place of all that the profile says of it */
+	struct origin network_origin;
+};
+
+/*
  * ERR_SYNTAX, ERR_POLICY (P2, P3, P16 when the ceiling forbids it), ERR_LIMIT,
- * ERR_NOMEM. `extra` are entries from the command line (--add-read …), part of
- * the profile layer. `projects` and `extra` may be NULL when there are none.
+ * ERR_NOMEM. `projects` and `additions` may be NULL when there are none.
  */
 struct policy *policy_compile(struct arena *a, const struct config *c,
 			      const struct profile_doc *doc, struct project *projects,
-			      size_t project_count, const struct fs_entry *extra,
-			      size_t extra_count, struct err *e) MUST_CHECK;
+			      size_t project_count, const struct additions *additions,
+			      struct err *e) MUST_CHECK;
 
 /* ---- Additional permissions (P18) --------------------------------------- */
 

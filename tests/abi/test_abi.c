@@ -52,8 +52,12 @@ TEST(every_member_is_eight_bytes_wide)
 	CHECK_INT(sizeof(struct cordon_load_options) % 8, 0);
 	CHECK_INT(offsetof(struct cordon_load_options, directory), 8);
 	CHECK_INT(offsetof(struct cordon_load_options, override_count), 56);
-	CHECK_INT(offsetof(struct cordon_load_options, user) + 8,
+	CHECK_INT(offsetof(struct cordon_load_options, network) + 8,
 		  sizeof(struct cordon_load_options));
+	CHECK_INT(sizeof(struct cordon_run_options) % 8, 0);
+	CHECK_INT(offsetof(struct cordon_run_options, flags), 80);
+	CHECK_INT(offsetof(struct cordon_run_options, disable) + 8,
+		  sizeof(struct cordon_run_options));
 }
 
 TEST(an_older_and_shorter_struct_is_taken)

@@ -38,7 +38,7 @@ static const struct policy *compile(struct arena *a, const struct config *c, str
 		return NULL;
 	selection.profile = copy.p;
 	doc = config_select(a, c, &selection, e);
-	return doc ? policy_compile(a, c, doc, NULL, 0, NULL, 0, e) : NULL;
+	return doc ? policy_compile(a, c, doc, NULL, 0, NULL, e) : NULL;
 }
 
 static const struct config *load(struct arena *a, struct str text, struct err *e)
@@ -108,7 +108,7 @@ static void check_narrowing(struct str text, bool is_ceiling)
 	const struct config *c = config_load(&a, &in, &e);
 	const struct profile_doc *doc = c ? config_select(&a, c, &workspace, &e) : NULL;
 	const struct policy *p =
-		doc ? policy_compile(&a, c, doc, &project, is_ceiling ? 0 : 1, NULL, 0, &e) : NULL;
+		doc ? policy_compile(&a, c, doc, &project, is_ceiling ? 0 : 1, NULL, &e) : NULL;
 
 	if (!p)
 		check_error(&e);

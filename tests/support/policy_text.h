@@ -17,6 +17,7 @@ struct texts {
 	const char *overrides[4];
 	const char *profile, *mode;
 	struct fs_entry extra; /* part of it when it has a key */
+	const char *network;   /* --network, or NULL */
 };
 
 /* What comes of it. `policy` is NULL when it was refused, and `e` says why. */
@@ -61,6 +62,10 @@ static inline struct outcome compile_texts(const struct texts *t)
 		.env_profile = t->env_profile,
 		.env_mode = t->env_mode,
 	};
+	struct additions more = { .entries = &t->extra,
+				  .entry_count = t->extra.key.len > 0 ? 1 : 0,
+				  .says_network = t->network != NULL,
+				  .network_origin = { .file = "--network" } };
 
 	while (in.override_count < COUNT_OF(t->overrides) && t->overrides[in.override_count]) {
 		o.overrides[in.override_count] = str_of(t->overrides[in.override_count]);
@@ -69,12 +74,13 @@ static inline struct outcome compile_texts(const struct texts *t)
 	in.overrides = o.overrides;
 	o.project = (struct project){ .dir = STR("/repo"),
 				      .source = text_source("project.toml", t->project) };
+	if (t->network)
+		more.network = strcmp(t->network, "full") == 0 ? NET_FULL : NET_OFF;
 	o.config = config_load(&o.a, &in, &o.e);
 	if (o.config)
 		o.doc = config_select(&o.a, o.config, &selection, &o.e);
 	if (o.doc)
-		o.policy = policy_compile(&o.a, o.config, o.doc, &o.project, 1, &t->extra,
-					  t->extra.key.len > 0 ? 1 : 0, &o.e);
+		o.policy = policy_compile(&o.a, o.config, o.doc, &o.project, 1, &more, &o.e);
 	return o;
 }
 

@@ -83,6 +83,7 @@ bool world_policy(struct world *w)
 	struct selection selection = { .profile = w->profile, .fallback = ":read-only" };
 	const struct config *config;
 	const struct profile_doc *doc;
+	struct additions more;
 
 	arena_done(&w->a);
 	err_clear(&w->e);
@@ -97,8 +98,8 @@ bool world_policy(struct world *w)
 		.dir = str_of(w->cwd),
 		.source = source_of("project.toml", w->project),
 	};
-	w->policy =
-		policy_compile(&w->a, config, doc, w->projects, 1, w->extra, w->extra_count, &w->e);
+	more = (struct additions){ .entries = w->extra, .entry_count = w->extra_count };
+	w->policy = policy_compile(&w->a, config, doc, w->projects, 1, &more, &w->e);
 	if (w->policy && w->grants &&
 	    policy_grant(&w->a, w->policy, w->grants, (struct origin){ .file = "granted" }, &w->e) <
 		    0)

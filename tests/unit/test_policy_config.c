@@ -349,7 +349,7 @@ TEST(too_little_memory_is_always_an_error)
 		struct err e = ERR_INIT;
 		const struct config *c = config_load(&a, &in, &e);
 		const struct profile_doc *doc = c ? config_select(&a, c, &selection, &e) : NULL;
-		const struct policy *p = doc ? policy_compile(&a, c, doc, &project, 1, NULL, 0, &e)
+		const struct policy *p = doc ? policy_compile(&a, c, doc, &project, 1, NULL, &e)
 					     : NULL;
 
 		if (p) {

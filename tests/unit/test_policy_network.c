@@ -218,3 +218,57 @@ TEST(a_name_with_dots_has_to_be_quoted)
 
 	CHECK(is_refused_texts(&t, "'a' in 'domains' is a table; quote a name with dots"));
 }
+
+/* The network of the whole stack: the least of its layers. */
+static int least_network(const struct texts *t)
+{
+	scoped_outcome o = compile_texts(t);
+	int least = NET_FULL;
+
+	if (!o.policy) {
+		printf("#   %s\n", o.e.text);
+		return -1;
+	}
+	for (size_t i = 0; i < o.policy->layers.count; i++) {
+		const struct layer *layer = &o.policy->layers.items[i];
+
+		if (layer->has_net && layer->net.access == NET_OFF)
+			return NET_OFF;
+		if (layer->has_net && layer->net.access == NET_MANAGED)
+			least = NET_MANAGED;
+	}
+	return least;
+}
+
+TEST(the_command_line_replaces_what_the_profile_says_of_the_network)
+{
+	struct texts t = { .user = NET("enabled = true\ndomains = { 'a.b' = 'allow' }"),
+			   .profile = "dev" };
+
+	CHECK_INT(least_network(&t), NET_MANAGED);
+	t.network = "full";
+	CHECK_INT(least_network(&t), NET_FULL);
+	t.network = "off";
+	CHECK_INT(least_network(&t), NET_OFF);
+}
+
+TEST(what_narrows_still_narrows_the_network_of_the_command_line)
+{
+	struct texts t = { .user = "[permissions.dev]", .profile = "dev", .network = "full" };
+
+	CHECK_INT(least_network(&t), NET_FULL);
+	t.project = "[network]\nenabled = false\n";
+	CHECK_INT(least_network(&t), NET_OFF);
+	t.project = NULL;
+	t.requirements = "[network]\ndomains = { 'a.b' = 'deny' }\n";
+	CHECK_INT(least_network(&t), NET_MANAGED);
+}
+
+TEST(without_a_sandbox_the_network_can_not_be_kept_off)
+{
+	struct texts t = { .profile = ":danger-full-access", .network = "full" };
+
+	CHECK_INT(least_network(&t), NET_FULL);
+	t.network = "off";
+	CHECK(is_refused_texts(&t, "the network could not be kept off"));
+}

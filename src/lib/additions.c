@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* What a call adds to the profile in force: --add-read, --add-write, --deny, --network. */
+#include "base/utf8.h"
+#include "lib/lib.h"
+#include "os/os.h"
+
+static bool has_dots(struct str path)
+{
+	size_t at = 0;
+	struct str name;
+
+	while (path_next(path, &at, &name))
+		if (str_is(name, ".."))
+			return true;
+	return false;
+}
+
+/*
+ * Relative to the process, as every path of the options is. Text can't tell where
+ * ".." leads behind a link, so with one in it the directory has to exist.
+ */
+static int make_plain(struct arena *a, const char *path, struct str *out, struct err *e)
+{
+	struct str text = str_of(path);
+	struct str base = STR("/");
+
+	if (text.len == 0)
+		return FAIL(e, ERR_ARGUMENT, "an empty path names nothing");
+	if (has_dots(text))
+		return inputs_absolute(a, path, out, e);
+	if (!path_is_absolute(text) && os_working_directory(a, &base, e) < 0)
+		return err_result(e);
+	return path_plain(a, base, text, out, e);
+}
+
+struct added_paths {
+	const char *option;
+	const char *const *paths;
+	uint64_t count;
+	enum access access;
+};
+
+typedef VEC(struct fs_entry) entry_list;
+
+static int add_paths(struct arena *a, const struct added_paths *added, entry_list *list,
+		     struct err *e)
+{
+	for (size_t i = 0; i < added->count; i++) {
+		struct fs_entry entry = { .anchor = FS_ABSOLUTE,
+					  .glob = STR_EMPTY,
+					  .access = added->access,
+					  .origin = { .file = added->option } };
+		struct fs_entry *place;
+		char shown[256];
+
+		if (make_plain(a, added->paths[i], &entry.path, e) < 0)
+			return err_wrap(e, "%s '%s'", added->option,
+					utf8_show(str_of(added->paths[i]), shown, sizeof(shown)));
+		if (arena_copy(a, str_of(added->paths[i]), &entry.key, e) < 0)
+			return err_result(e);
+		place = VEC_PUSH(a, list, e);
+		if (!place)
+			return err_result(e);
+		*place = entry;
+	}
+	return 0;
+}
+
+static int add_network(const char *network, struct additions *out, struct err *e)
+{
+	char shown[64];
+
+	if (!network)
+		return 0;
+	out->says_network = true;
+	out->network_origin = (struct origin){ .file = "--network" };
+	if (strcmp(network, "off") == 0)
+		out->network = NET_OFF;
+	else if (strcmp(network, "full") == 0)
+		out->network = NET_FULL;
+	else if (strcmp(network, "managed") == 0)
+		return FAIL(e, ERR_WEAKER,
+			    "the network can't be 'managed' yet: that comes with a later version; "
+			    "--network off or full");
+	else
+		return FAIL(e, ERR_ARGUMENT, "the network can't be '%s'; it can be off or full",
+			    utf8_show(str_of(network), shown, sizeof(shown)));
+	return 0;
+}
+
+int inputs_additions(const struct inputs *in, struct additions *out, struct err *e)
+{
+	const struct cordon_load_options *o = in->options;
+	const struct added_paths all[] = {
+		{ "--add-read", o->add_read, o->add_read_count, ACCESS_READ },
+		{ "--add-write", o->add_write, o->add_write_count, ACCESS_WRITE },
+		{ "--deny", o->deny, o->deny_count, ACCESS_DENY },
+	};
+	struct additions found = { .entries = NULL };
+	entry_list list = { .items = NULL };
+
+	for (size_t i = 0; i < COUNT_OF(all); i++)
+		if (add_paths(in->a, &all[i], &list, e) < 0)
+			return err_result(e);
+	if (add_network(o->network, &found, e) < 0)
+		return err_result(e);
+	found.entries = list.items;
+	found.entry_count = list.count;
+	*out = found;
+	return 0;
+}
