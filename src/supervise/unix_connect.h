@@ -9,25 +9,43 @@
  * here; the caller sees the result on its own socket, epoll registrations and
  * all. A blocking connect that would block is waited for in the loop.
  *
+ *	from outside		refused: a socket that was inherited (stdio) belongs to
+ *				another network namespace, and connecting it anew would
+ *				reach that one
  *	not a unix socket	connected as it is: its network namespace is its own
  *	abstract name		likewise: abstract names belong to the network namespace
  *	a path			looked up in the caller's own view (its root and working
  *				directory); connected when the policy names it (P15), or
  *				when the socket that is bound there belongs to the sandbox's
  *				network namespace (asked of the kernel, sock_diag), else
- *				refused with EACCES and a denial.
+ *				refused with EACCES and a denial. Where nobody is bound, the
+ *				answer is ECONNREFUSED as ever: programs tell by it that a
+ *				socket is a leftover.
+ *
+ * What differs from a connect() of the caller's own:
+ *  - A server sees this process as its peer (SO_PEERCRED, SO_PEERPIDFD): the user
+ *    and group are the command's, because they are the same, the pid is 0 for a
+ *    server inside. Credentials sent with a message (SCM_CREDENTIALS) are the
+ *    sender's own.
+ *  - The socket is made non-blocking for the moment of the call. A thread that
+ *    uses the same, unconnected socket at that moment can see it.
+ *  - While a blocking connect waits, signals are seen with a delay of a few
+ *    hundredths of a second.
  */
 #pragma once
 
-#include "plan/plan.h"
 #include "supervise/denials.h"
 #include "supervise/engine.h"
 #include "supervise/sandbox.h"
+#include "supervise/unix_sockets.h"
 
 struct unix_connect;
 
-/* `sandbox` and `plan` must outlive it. ERR_NOMEM, ERR_SYS. */
+/* All but `e` must outlive it. ERR_NOMEM, ERR_SYS. */
 struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
-					const struct sandbox *sandbox, const struct plan *plan,
-					struct denials *denials, struct err *e) MUST_CHECK NONNULL;
+					const struct sandbox *sandbox,
+					const struct unix_sockets *sockets, struct denials *denials,
+					struct err *e) MUST_CHECK NONNULL;
+
+/* Calls that wait are left to the engine's end. */
 void unix_connect_stop(struct unix_connect *u) NONNULL;
