@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parent's side of a native launch: prepares the job, clones PID 1 into its
+ * namespaces, maps identities, hands over the terminal, and waits until PID 1
+ * says that all is in place.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backend/native/host.h"
+#include "backend/native/native.h"
+#include "base/path.h"
+#include "base/utf8.h"
+#include "plan/net.h"
+
+/* ---- The job ------------------------------------------------------------------ */
+
+/* PID 1 wipes the caller's words, so the command's are copies. */
+static int copy_words(struct arena *a, const char *const *words, size_t before, char ***out,
+		      struct err *e)
+{
+	size_t count = 0;
+	char **copy;
+
+	while (words[count])
+		count++;
+	copy = arena_array(a, before + count + 1, sizeof(*copy), e);
+	if (!copy)
+		return err_result(e);
+	for (size_t i = 0; i < count; i++) {
+		size_t bytes = strlen(words[i]) + 1;
+
+		copy[before + i] = arena_alloc(a, bytes, e);
+		if (!copy[before + i])
+			return err_result(e);
+		memcpy(copy[before + i], words[i], bytes);
+	}
+	*out = copy;
+	return 0;
+}
+
+static int prepare_words(struct arena *a, const struct launch *in, struct native_job *job,
+			 struct err *e)
+{
+	struct str directory;
+
+	/* Behind "sh", and with the file in place of argv[0], for what the kernel can't execute. */
+	if (copy_words(a, in->argv, 0, &job->argv, e) < 0 ||
+	    copy_words(a, in->argv, 1, &job->shell_argv, e) < 0 ||
+	    copy_words(a, in->programs, 0, &job->programs, e) < 0 ||
+	    copy_words(a, in->environment, 0, &job->environment, e) < 0 ||
+	    arena_copy(a, str_of(in->directory), &directory, e) < 0)
+		return err_result(e);
+	job->shell_argv[0] = host_shell_name;
+	job->directory = directory.p;
+	job->terminal_path = in->terminal_path;
+	memcpy(job->stdio, in->stdio, sizeof(job->stdio));
+	return 0;
+}
+
+static void add_limit(struct native_job *job, int resource, uint64_t value, uint64_t slack)
+{
+	struct rlimit now;
+
+	if (value == 0 || getrlimit(resource, &now) < 0)
+		return;
+	job->rlimits[job->rlimit_count].resource = resource;
+	job->rlimits[job->rlimit_count].limit.rlim_cur = MIN_OF((rlim_t)value, now.rlim_max);
+	job->rlimits[job->rlimit_count].limit.rlim_max =
+		MIN_OF((rlim_t)(value + slack), now.rlim_max);
+	job->rlimit_count++;
+}
+
+static void prepare_limits(struct native_job *job, const struct limits *limits)
+{
+	add_limit(job, RLIMIT_FSIZE, limits->value[LIMIT_FILE_SIZE], 0);
+	add_limit(job, RLIMIT_NOFILE, limits->value[LIMIT_OPEN_FILES], 0);
+	/* In whole seconds; the signal that can be named comes before the one that can't. */
+	add_limit(job, RLIMIT_CPU, (limits->value[LIMIT_CPU_TIME] + 999) / 1000, 1);
+}
+
+static int prepare(struct arena *a, const struct launch *in, struct mounts *mounts,
+		   struct native_job *job, struct err *e)
+{
+	const struct profile *profile = in->plan->policy->profile;
+	struct filter_options filter = { .arch = filter_this_arch,
+					 .allows_userns = profile->allows_userns,
+					 .is_root = geteuid() == 0 };
+
+	*job = (struct native_job){ .mounts = mounts,
+				    .channel = -1,
+				    .unix_diag = -1,
+				    .has_own_network = net_mode(in->plan->net) != NET_FULL };
+	job->asks_connect = job->has_own_network;
+	filter.reaches_host = !job->has_own_network;
+	filter.asks_connect = job->asks_connect;
+	if (lower_mounts(a, in, mounts, e) < 0 || prepare_words(a, in, job, e) < 0 ||
+	    filter_build(a, &filter, &job->filter, e) < 0 ||
+	    host_find_words(&job->wipe_from, &job->wipe_bytes, e) < 0)
+		return err_result(e);
+	job->sources = arena_array(a, mounts->ops.count, sizeof(*job->sources), e);
+	if (!job->sources)
+		return err_result(e);
+	for (size_t i = 0; i < mounts->ops.count; i++)
+		job->sources[i] = -1;
+	prepare_limits(job, &profile->limits);
+	return 0;
+}
+
+/* ---- Failures, in words --------------------------------------------------------- */
+
+static const char *const stage_texts[] = {
+#define NATIVE_STAGE_TEXT(name, text) [NATIVE_##name] = text,
+	NATIVE_STAGES(NATIVE_STAGE_TEXT)
+#undef NATIVE_STAGE_TEXT
+};
+
+static bool is_about_a_path(uint32_t stage)
+{
+	return stage == NATIVE_SOURCE || stage == NATIVE_SOURCE_CHANGED ||
+	       stage == NATIVE_SOURCE_ACCESS || stage == NATIVE_TARGET || stage == NATIVE_ATTACH;
+}
+
+static int word_failure(const struct native_job *job, const struct init_message *m, struct err *e)
+{
+	scoped_buf path = BUF_INIT(4 * PATH_MAX_BYTES);
+
+	if (m->stage >= COUNT_OF(stage_texts))
+		return FAIL(e, ERR_INTERNAL, "PID 1 reports a stage that there is not");
+	if (is_about_a_path(m->stage) && m->index < job->mounts->ops.count)
+		utf8_add_shown(&path, str_of(job->mounts->ops.items[m->index].path));
+	else if (m->stage == NATIVE_DIRECTORY)
+		utf8_add_shown(&path, str_of(job->directory));
+	if (m->stage == NATIVE_SOURCE_CHANGED)
+		return FAIL(
+			e, ERR_POLICY,
+			"'%s' is no longer what it was when the policy was compiled; nothing was "
+			"run, try again",
+			buf_str(&path).p);
+	if (m->stage == NATIVE_PROC && m->index == 0)
+		return host_fail_proc(m->os_error, e);
+	if (m->stage == NATIVE_DIRECTORY)
+		return FAIL_SYS(e, m->os_error,
+				"the command may not enter its working directory '%s'",
+				buf_str(&path).p);
+	if (path.len > 0)
+		return FAIL_SYS(e, m->os_error, "can't %s '%s' in the sandbox",
+				stage_texts[m->stage], buf_str(&path).p);
+	return FAIL_SYS(e, m->os_error, "can't %s in the sandbox (step %u)", stage_texts[m->stage],
+			m->index);
+}
+
+/* ---- PID 1 ---------------------------------------------------------------------- */
+
+static unsigned long namespaces(const struct launch *in, const struct native_job *job)
+{
+	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS |
+			      CLONE_NEWCGROUP | CLONE_PIDFD;
+
+	if (in->plan->policy->profile->isolates_ipc)
+		flags |= CLONE_NEWIPC;
+	if (job->has_own_network)
+		flags |= CLONE_NEWNET;
+	return flags;
+}
+
+/*
+ * No exit signal, so that a host program's waitpid(-1) and SIGCHLD never meet it.
+ * All signals are blocked in PID 1 from its first moment: the handlers that it has
+ * inherited are the host program's.
+ */
+static int start(const struct launch *in, struct native_job *job, struct sandbox *out,
+		 struct err *e)
+{
+	int pair[2];
+	sigset_t all, before;
+	long pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return FAIL_SYS(e, errno, "can't make a channel to the sandbox");
+	job->channel = pair[1];
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pid = syscall(SYS_clone, namespaces(in, job), 0, &out->pidfd, 0, 0);
+	if (pid == 0) {
+		close(pair[0]);
+		native_child(job);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (pid < 0) {
+		int os_error = errno;
+
+		close(pair[0]);
+		close(pair[1]);
+		out->pidfd = -1;
+		return host_fail_namespaces(os_error, e);
+	}
+	close(pair[1]);
+	out->pid = (pid_t)pid;
+	out->channel = pair[0];
+	out->has_own_network = job->has_own_network;
+	return 0;
+}
+
+/* The command's group gets the terminal before the command can touch it. */
+static void hand_over_terminal(const struct launch *in, pid_t group)
+{
+	sigset_t stop, before;
+
+	if (in->terminal < 0)
+		return;
+	setpgid(group, group);
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTTOU);
+	pthread_sigmask(SIG_BLOCK, &stop, &before);
+	tcsetpgrp(in->terminal, group);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* For the masks of names that appear later (P6). */
+static int open_namespaces(const struct launch *in, struct sandbox *s, struct err *e)
+{
+	bool has_globs = false;
+
+	for (size_t i = 0; i < in->plan->rules.count; i++)
+		has_globs |= in->plan->rules.items[i].kind == RULE_GLOB;
+	if (!has_globs)
+		return 0;
+	return host_open_namespaces(s->pid, &s->user_ns, &s->mount_ns, e);
+}
+
+static int send_go(const struct sandbox *s, struct err *e)
+{
+	struct init_order go = { .kind = INIT_GO };
+
+	if (send(s->channel, &go, sizeof(go), MSG_NOSIGNAL) != (ssize_t)sizeof(go))
+		return FAIL_SYS(e, errno, "can't speak to the sandbox");
+	return 0;
+}
+
+/* The descriptors come in the order of tell_ready(). */
+static void take_descriptors(struct msghdr *envelope, const struct native_job *job,
+			     struct sandbox *s)
+{
+	struct cmsghdr *header = CMSG_FIRSTHDR(envelope);
+	int fds[3] = { -1, -1, -1 };
+	size_t bytes;
+
+	if (!header || header->cmsg_type != SCM_RIGHTS)
+		return;
+	bytes = MIN_OF(header->cmsg_len - CMSG_LEN(0), sizeof(fds));
+	memcpy(fds, CMSG_DATA(header), bytes);
+	s->root = fds[0];
+	if (job->asks_connect) {
+		s->unix_diag = fds[1];
+		s->listener = fds[2];
+	}
+}
+
+static int wait_ready(const struct native_job *job, struct sandbox *s, struct err *e)
+{
+	struct init_message message;
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(3 * sizeof(int))];
+	} control;
+	struct iovec part = { .iov_base = &message, .iov_len = sizeof(message) };
+	struct msghdr envelope = { .msg_iov = &part,
+				   .msg_iovlen = 1,
+				   .msg_control = control.room,
+				   .msg_controllen = sizeof(control.room) };
+	ssize_t n;
+
+	do
+		n = recvmsg(s->channel, &envelope, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return FAIL_SYS(e, errno, "can't hear from the sandbox");
+	if (n != (ssize_t)sizeof(message))
+		return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
+	take_descriptors(&envelope, job, s);
+	if (message.kind != INIT_READY)
+		return word_failure(job, &message, e);
+	if (s->root < 0 || (job->asks_connect && s->listener < 0))
+		return FAIL(e, ERR_INTERNAL, "the sandbox handed over too few descriptors");
+	s->landlock_abi = message.landlock_abi;
+	return 0;
+}
+
+/* What the kernel has to have for what was asked, and what only shows once it runs. */
+static int check_walls(const struct launch *in, const struct sandbox *s, struct err *e)
+{
+	if (!s->has_own_network && in->plan->policy->profile->isolates_ipc && s->landlock_abi < 6)
+		return FAIL(
+			e, ERR_WEAKER,
+			"the guarantee ipc can't be held with the whole network: this kernel's "
+			"Landlock (ABI %u, 6 is needed) can't keep abstract sockets of the host "
+			"away; use --network off, a newer kernel, or isolation.ipc = false",
+			s->landlock_abi);
+	return 0;
+}
+
+static int bring_up(const struct launch *in, struct native_job *job, struct sandbox *s,
+		    struct err *e)
+{
+	if (start(in, job, s, e) < 0)
+		return err_result(e);
+	if (host_map_identities(s->pid, e) < 0 || open_namespaces(in, s, e) < 0)
+		return err_result(e);
+	hand_over_terminal(in, s->pid);
+	if (send_go(s, e) < 0 || wait_ready(job, s, e) < 0)
+		return err_result(e);
+	return check_walls(in, s, e);
+}
+
+static int launch(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e)
+{
+	struct sandbox s = SANDBOX_NONE;
+	struct mounts mounts;
+	struct native_job job;
+
+	if (prepare(a, in, &mounts, &job, e) < 0)
+		return err_result(e);
+	if (bring_up(in, &job, &s, e) < 0) {
+		if (s.pidfd >= 0) {
+			siginfo_t info;
+
+			syscall(SYS_pidfd_send_signal, s.pidfd, SIGKILL, NULL, 0);
+			waitid((idtype_t)3 /* P_PIDFD */, (id_t)s.pidfd, &info, WEXITED | __WALL);
+		}
+		sandbox_done(&s);
+		return err_result(e);
+	}
+	*out = s;
+	return 0;
+}
+
+static int describe(struct arena *a, const struct launch *in, struct buf *out, struct err *e)
+{
+	struct mounts mounts;
+
+	if (lower_mounts(a, in, &mounts, e) < 0)
+		return err_result(e);
+	for (size_t i = 0; i < mounts.ops.count; i++) {
+		lower_describe(&mounts.ops.items[i], out);
+		buf_add_char(out, '\n');
+	}
+	return buf_check(out, e);
+}
+
+static const char *why_not(enum guarantee g)
+{
+	switch (g) {
+	case G_DENY_FUTURE:
+		return "names that appear later are masked when they are seen, with a window";
+	case G_NET_MANAGED:
+		return "the proxy is not in this version";
+	case G_LIMITS:
+		return "control groups are not used in this version";
+	case G_FS_WRITE:
+	case G_FS_READ:
+	case G_FS_CARVE:
+	case G_FS_REOPEN:
+	case G_PROTECT_MISSING:
+	case G_NET_OFF:
+	case G_IPC:
+	case G_PROC:
+	case G_KERNEL:
+	case G_TREE_DEATH:
+	case GUARANTEE_COUNT:
+		break;
+	}
+	return "";
+}
+
+const struct backend backend_native = {
+	.name = "native",
+	.gives = GUARANTEE_BIT(G_FS_WRITE) | GUARANTEE_BIT(G_FS_READ) | GUARANTEE_BIT(G_FS_CARVE) |
+		 GUARANTEE_BIT(G_FS_REOPEN) | GUARANTEE_BIT(G_PROTECT_MISSING) |
+		 GUARANTEE_BIT(G_NET_OFF) | GUARANTEE_BIT(G_IPC) | GUARANTEE_BIT(G_PROC) |
+		 GUARANTEE_BIT(G_KERNEL) | GUARANTEE_BIT(G_TREE_DEATH),
+	.why_not = why_not,
+	.describe = describe,
+	.launch = launch,
+};

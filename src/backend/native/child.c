@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* PID 1 of a native sandbox, from the clone to the command. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <net/if.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "backend/native/native.h"
+
+_Noreturn void native_fail(const struct native_job *job, enum native_stage stage, size_t index)
+{
+	struct init_message message = {
+		.kind = INIT_FAILED, .stage = stage, .index = (uint32_t)index, .os_error = errno
+	};
+
+	/* When nobody listens there is nobody left to tell. */
+	if (send(job->channel, &message, sizeof(message), MSG_NOSIGNAL) < 0)
+		_exit(1);
+	_exit(0);
+}
+
+/* An own network has only this, and it is down. */
+static void raise_loopback(struct native_job *job)
+{
+	struct ifreq request = { .ifr_name = "lo" };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &request) < 0)
+		native_fail(job, NATIVE_LOOPBACK, 0);
+	request.ifr_flags |= IFF_UP | IFF_RUNNING;
+	if (ioctl(fd, SIOCSIFFLAGS, &request) < 0)
+		native_fail(job, NATIVE_LOOPBACK, 1);
+	close(fd);
+	if (!job->asks_connect)
+		return;
+	/* The supervisor asks this one which sockets were bound in here. */
+	job->unix_diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	if (job->unix_diag < 0)
+		native_fail(job, NATIVE_LOOPBACK, 2);
+}
+
+static void set_limits(const struct native_job *job)
+{
+	for (size_t i = 0; i < job->rlimit_count; i++)
+		if (setrlimit(job->rlimits[i].resource, &job->rlimits[i].limit) < 0)
+			native_fail(job, NATIVE_LIMITS, i);
+}
+
+/* With the descriptors that only this process can make. */
+static void tell_ready(const struct native_job *job, int listener)
+{
+	struct init_message message = { .kind = INIT_READY, .landlock_abi = job->landlock_abi };
+	int fds[3] = { job->root };
+	size_t count = 1;
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(fds))];
+	} control;
+	struct iovec part = { .iov_base = &message, .iov_len = sizeof(message) };
+	struct msghdr envelope = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room };
+
+	/* The parent knows which are there: those that it asked for. */
+	if (job->unix_diag >= 0)
+		fds[count++] = job->unix_diag;
+	if (listener >= 0)
+		fds[count++] = listener;
+	envelope.msg_controllen = CMSG_SPACE(count * sizeof(fds[0]));
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = CMSG_LEN(count * sizeof(fds[0]));
+	memcpy(CMSG_DATA(&control.header), fds, count * sizeof(fds[0]));
+	if (sendmsg(job->channel, &envelope, MSG_NOSIGNAL) < 0)
+		native_fail(job, NATIVE_TELL, 0);
+}
+
+/* ---- The command ------------------------------------------------------------ */
+
+static _Noreturn void tell_exec_failed(const struct native_job *job, int os_error)
+{
+	struct init_message message = { .kind = INIT_EXEC_FAILED, .os_error = os_error };
+
+	if (send(job->channel, &message, sizeof(message), MSG_NOSIGNAL) < 0)
+		_exit(1);
+	_exit(127);
+}
+
+/* As execvp() does: a refusal counts only when no other file can be had. */
+static _Noreturn void execute(const struct native_job *job)
+{
+	int failure = ENOENT;
+
+	for (size_t i = 0; job->programs[i]; i++) {
+		execve(job->programs[i], job->argv, job->environment);
+		if (errno == ENOEXEC) {
+			job->shell_argv[1] = job->programs[i];
+			execve("/bin/sh", job->shell_argv, job->environment);
+		}
+		if (errno != ENOENT && errno != ENOTDIR && failure == ENOENT)
+			failure = errno;
+	}
+	tell_exec_failed(job, failure);
+}
+
+/* The three may be numbered so that one would overwrite another. */
+static void place_stdio(const struct native_job *job)
+{
+	int moved[3];
+
+	for (int i = 0; i < 3; i++) {
+		moved[i] = fcntl(job->stdio[i], F_DUPFD_CLOEXEC, 3);
+		if (moved[i] < 0)
+			tell_exec_failed(job, errno);
+	}
+	for (int i = 0; i < 3; i++)
+		if (dup2(moved[i], i) < 0)
+			tell_exec_failed(job, errno);
+}
+
+static _Noreturn void run_command(const struct native_job *job)
+{
+	sigset_t none;
+
+	place_stdio(job);
+	/* All that is not the command's; the channel is needed until the very end. */
+	if (syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0)
+		tell_exec_failed(job, errno);
+	for (int n = 1; n < NSIG; n++) {
+		struct sigaction action;
+
+		/* What the caller ignores (nohup) stays ignored; handlers are not the command's. */
+		if (sigaction(n, NULL, &action) == 0 && action.sa_handler != SIG_IGN &&
+		    action.sa_handler != SIG_DFL)
+			signal(n, SIG_DFL);
+	}
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execute(job);
+}
+
+/* ---- PID 1 ------------------------------------------------------------------ */
+
+/*
+ * SECURITY: PID 1 is a copy of the caller and can be seen from inside. Nothing
+ * may be read from it (not dumpable), and its words and environment, which the
+ * kernel shows nevertheless, are wiped.
+ */
+static void hide_self(const struct native_job *job)
+{
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	memset(job->wipe_from, 0, job->wipe_bytes);
+	prctl(PR_SET_NAME, "cordon", 0, 0, 0);
+}
+
+/* Only the channel is left. */
+static void close_all_but(int channel)
+{
+	if (channel > 0)
+		syscall(SYS_close_range, 0U, (unsigned)channel - 1, 0U);
+	syscall(SYS_close_range, (unsigned)channel + 1, ~0U, 0U);
+}
+
+_Noreturn void native_child(struct native_job *job)
+{
+	mode_t mask;
+	int listener;
+	pid_t command;
+
+	/* A group of its own: the command's kill(0) must not reach the caller's. */
+	setpgid(0, 0);
+	if (job->has_own_network)
+		raise_loopback(job);
+	native_open_sources(job);
+	if (!init_wait_go(job->channel))
+		_exit(0);
+	mask = umask(0);
+	native_mount_all(job);
+	umask(mask);
+	if (chdir(job->directory) < 0)
+		native_fail(job, NATIVE_DIRECTORY, 0);
+	job->root = open("/", O_PATH | O_CLOEXEC);
+	set_limits(job);
+	hide_self(job);
+	native_drop_capabilities(job);
+	native_lock_landlock(job);
+	listener = native_lock_filter(job);
+	tell_ready(job, listener);
+	command = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (command < 0)
+		native_fail(job, NATIVE_FORK, 0);
+	if (command == 0)
+		run_command(job);
+	close_all_but(job->channel);
+	init_run(job->channel, command);
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The mounts of a sandbox, made by PID 1 in its own namespace.
+ *
+ * The order is what makes it right. What is shown of the host is taken first, as
+ * descriptors, from a tree that nothing covers yet. Then the tree is closed. Then
+ * things are put in their places, parents before children, each place opened
+ * without following a link and compared with what the plan was made from.
+ *
+ * Everything that is made (masks, /dev, skeletons, a private /tmp) comes from one
+ * tmpfs, the *box*; one file system is cheaper than five. It hangs over "/" while
+ * it is needed, where no path leads.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "backend/native/native.h"
+
+/* Of <fcntl.h> and <sys/mount.h>, as far as not every C library has them. */
+enum {
+	EMPTY_PATH = 0x1000,
+	NO_FOLLOW = 0x100,
+	RECURSIVE = 0x8000,
+	DETACH = 2,
+	PRIVATE_MOUNT = 1 << 18,
+};
+
+static int attr_set(int fd, const char *path, unsigned flags, uint64_t set, uint64_t clear,
+		    uint64_t propagation)
+{
+	struct mount_attr attr = { .attr_set = set, .attr_clr = clear, .propagation = propagation };
+
+	return (int)syscall(SYS_mount_setattr, fd, path, flags, &attr, sizeof(attr));
+}
+
+/* A copy of the mounts at `path`, not in the tree yet. */
+static int tree_clone(int dir, const char *path, unsigned flags)
+{
+	return (int)syscall(SYS_open_tree, dir, path,
+			    flags | NO_FOLLOW | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+}
+
+static int tree_move(int tree, int dir, const char *path)
+{
+	unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | (path[0] ? 0 : MOVE_MOUNT_T_EMPTY_PATH);
+
+	return (int)syscall(SYS_move_mount, tree, "", dir, path, flags);
+}
+
+/* A new file system, not in the tree yet. */
+static int new_mount(const char *type, const char *const *options, unsigned attributes)
+{
+	int context = (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
+	int tree = -1;
+	int saved;
+
+	if (context < 0)
+		return -1;
+	for (; options && options[0]; options += 2)
+		if (syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, options[0], options[1], 0) <
+		    0)
+			goto out;
+	if (syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		tree = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, attributes);
+out:
+	saved = errno;
+	close(context);
+	errno = saved;
+	return tree;
+}
+
+/* Without following any link, wherever it is in the path (P8). */
+static int open_place(int root, const char *below)
+{
+	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+				.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+
+	return (int)syscall(SYS_openat2, root, below, &how, sizeof(how));
+}
+
+/* Whether `fd` is what the plan was made from. */
+static bool is_as_planned(int fd, const struct mount_op *op)
+{
+	struct stat st;
+
+	if (!op->is_checked)
+		return true;
+	return fstat(fd, &st) == 0 && st.st_dev == op->device && st.st_ino == op->inode;
+}
+
+/* ---- What is taken before the tree is closed -------------------------------- */
+
+static bool is_device(const struct mount_op *op)
+{
+	return strncmp(op->path, "/dev/", 5) == 0;
+}
+
+static void open_source(struct native_job *job, size_t i)
+{
+	const struct mount_op *op = &job->mounts->ops.items[i];
+	int place = open_place(job->root, op->below);
+	unsigned recursive = op->type == HOST_DIR ? RECURSIVE : 0;
+
+	if (place < 0)
+		native_fail(job, NATIVE_SOURCE, i);
+	if (!is_as_planned(place, op)) {
+		errno = 0;
+		native_fail(job, NATIVE_SOURCE_CHANGED, i);
+	}
+	job->sources[i] = tree_clone(place, "", EMPTY_PATH | recursive);
+	if (job->sources[i] < 0)
+		native_fail(job, NATIVE_SOURCE, i);
+	close(place);
+	if (op->access != ACCESS_WRITE &&
+	    attr_set(job->sources[i], "", EMPTY_PATH | recursive, MOUNT_ATTR_RDONLY, 0, 0) < 0)
+		native_fail(job, NATIVE_SOURCE_ACCESS, i);
+}
+
+static void open_sources(struct native_job *job, bool devices)
+{
+	for (size_t i = 1; i < job->mounts->ops.count; i++) {
+		const struct mount_op *op = &job->mounts->ops.items[i];
+
+		if (op->kind == MOUNT_SELF && is_device(op) == devices)
+			open_source(job, i);
+	}
+}
+
+static const char *const device_names[NATIVE_DEVICE_COUNT] = { "null",	 "zero",    "full",
+							       "random", "urandom", "tty" };
+
+void native_open_sources(struct native_job *job)
+{
+	job->root = open("/", O_PATH | O_CLOEXEC);
+	if (job->root < 0)
+		native_fail(job, NATIVE_PRIVATE, 0);
+	for (size_t i = 0; i < NATIVE_DEVICE_COUNT; i++) {
+		char path[16] = "/dev/";
+
+		memcpy(path + 5, device_names[i], strlen(device_names[i]) + 1);
+		job->devices[i] = tree_clone(AT_FDCWD, path, 0);
+		if (job->devices[i] < 0 && errno != ENOENT)
+			native_fail(job, NATIVE_DEVICES, i);
+	}
+	job->console = -1;
+	if (job->terminal_path)
+		job->console = tree_clone(AT_FDCWD, job->terminal_path, 0);
+	open_sources(job, true);
+	if (attr_set(AT_FDCWD, "/", RECURSIVE, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID, 0,
+		     PRIVATE_MOUNT) < 0)
+		native_fail(job, NATIVE_PRIVATE, 0);
+	open_sources(job, false);
+}
+
+/* ---- The box ---------------------------------------------------------------- */
+
+#define BOX_MASK_DIR  "mask_dir"
+#define BOX_MASK_FILE "mask_file"
+#define BOX_EMPTY     "empty"
+
+static int make_file(int dir, const char *path, mode_t mode)
+{
+	int fd = openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+
+	if (fd < 0)
+		return -1;
+	return close(fd);
+}
+
+static void make_box(struct native_job *job)
+{
+	static const char *const options[] = { "mode", "0755", NULL };
+
+	job->box = new_mount("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	if (job->box < 0 || tree_move(job->box, AT_FDCWD, "/") < 0 ||
+	    mkdirat(job->box, BOX_MASK_DIR, 0) < 0 || make_file(job->box, BOX_MASK_FILE, 0) < 0 ||
+	    mkdirat(job->box, BOX_EMPTY, 0555) < 0)
+		native_fail(job, NATIVE_BOX, 0);
+}
+
+static void make_dev(struct native_job *job)
+{
+	static const char *const links[][2] = {
+		{ "/proc/self/fd", MADE_DEV "/fd" },
+		{ "/proc/self/fd/0", MADE_DEV "/stdin" },
+		{ "/proc/self/fd/1", MADE_DEV "/stdout" },
+		{ "/proc/self/fd/2", MADE_DEV "/stderr" },
+		{ "pts/ptmx", MADE_DEV "/ptmx" },
+		{ "/proc/kcore", MADE_DEV "/core" },
+	};
+	char path[32] = MADE_DEV "/";
+
+	if (mkdirat(job->box, MADE_DEV, 0755) < 0 || mkdirat(job->box, MADE_DEV "/pts", 0755) < 0 ||
+	    mkdirat(job->box, MADE_DEV "/shm", 01777) < 0)
+		native_fail(job, NATIVE_DEV, 0);
+	for (size_t i = 0; i < COUNT_OF(links); i++)
+		if (symlinkat(links[i][0], job->box, links[i][1]) < 0)
+			native_fail(job, NATIVE_DEV, i);
+	for (size_t i = 0; i < NATIVE_DEVICE_COUNT; i++) {
+		memcpy(path + sizeof(MADE_DEV), device_names[i], strlen(device_names[i]) + 1);
+		if (job->devices[i] >= 0 && make_file(job->box, path, 0) < 0)
+			native_fail(job, NATIVE_DEV, i);
+	}
+	if (job->console >= 0 && make_file(job->box, MADE_DEV "/console", 0) < 0)
+		native_fail(job, NATIVE_DEV, 0);
+}
+
+static void make_things(struct native_job *job)
+{
+	for (size_t i = 0; i < job->mounts->made.count; i++) {
+		const struct made *made = &job->mounts->made.items[i];
+		int r;
+
+		if (made->type == HOST_DIR)
+			r = mkdirat(job->box, made->path, made->mode);
+		else if (made->type == HOST_LINK)
+			r = symlinkat(made->target, job->box, made->path);
+		else
+			r = make_file(job->box, made->path, made->mode);
+		if (r < 0)
+			native_fail(job, NATIVE_MADE, i);
+	}
+}
+
+/* What stays writable has to be taken before the box is closed. */
+static void take_writable(struct native_job *job)
+{
+	job->shm = tree_clone(job->box, MADE_DEV "/shm", 0);
+	if (job->shm < 0)
+		native_fail(job, NATIVE_DEV, 0);
+	for (size_t i = 1; i < job->mounts->ops.count; i++) {
+		const struct mount_op *op = &job->mounts->ops.items[i];
+
+		if (op->kind != MOUNT_FRESH)
+			continue;
+		job->sources[i] = tree_clone(job->box, op->made, 0);
+		if (job->sources[i] < 0)
+			native_fail(job, NATIVE_SOURCE, i);
+	}
+}
+
+/* ---- Closing the tree ------------------------------------------------------- */
+
+static void close_tree(struct native_job *job)
+{
+	const struct mount_op *top = &job->mounts->ops.items[0];
+	int r;
+
+	if (top->kind == MOUNT_SELF && top->access == ACCESS_WRITE)
+		r = attr_set(job->box, "", EMPTY_PATH, MOUNT_ATTR_RDONLY, 0, 0);
+	else
+		r = attr_set(AT_FDCWD, "/", RECURSIVE, MOUNT_ATTR_RDONLY, 0, 0);
+	if (r < 0)
+		native_fail(job, NATIVE_CLOSE_TREE, 0);
+	if (top->kind == MOUNT_SELF)
+		return;
+	/* Nothing of the host's root is to be seen: another one takes its place. */
+	close(job->root);
+	job->root = tree_clone(job->box, top->kind == MOUNT_SKELETON ? top->made : BOX_MASK_DIR, 0);
+	if (job->root < 0 || tree_move(job->root, AT_FDCWD, "/") < 0)
+		native_fail(job, NATIVE_ROOT, 0);
+}
+
+/*
+ * /proc with what root could change the host through made read-only, also for
+ * who is not root: it is the same for all. Copies of a read-only mount are
+ * read-only, so it is mounted so, and opened when they are in place.
+ */
+static void mount_proc(struct native_job *job, int proc)
+{
+	static const char *const closed[] = { "proc/sys",  "proc/sysrq-trigger",
+					      "proc/irq",  "proc/bus",
+					      "proc/fs",   "proc/acpi",
+					      "proc/scsi", "proc/mtrr" };
+
+	if (tree_move(proc, job->root, "proc") < 0)
+		native_fail(job, NATIVE_PROC, 1);
+	for (size_t i = 0; i < COUNT_OF(closed); i++) {
+		int tree = tree_clone(job->root, closed[i], 0);
+
+		if (tree < 0 && errno == ENOENT)
+			continue;
+		if (tree < 0 || tree_move(tree, job->root, closed[i]) < 0)
+			native_fail(job, NATIVE_PROC, 2);
+		close(tree);
+	}
+	if (attr_set(proc, "", EMPTY_PATH, 0, MOUNT_ATTR_RDONLY, 0) < 0)
+		native_fail(job, NATIVE_PROC, 3);
+	close(proc);
+}
+
+static void mount_dev(struct native_job *job)
+{
+	static const char *const pts_options[] = { "newinstance", "",	  "ptmxmode", "0666",
+						   "mode",	  "0620", NULL };
+	int dev = tree_clone(job->box, MADE_DEV, 0);
+	int pts;
+	char path[32] = "dev/";
+
+	if (dev < 0 || tree_move(dev, job->root, "dev") < 0)
+		native_fail(job, NATIVE_DEV, 1);
+	close(dev);
+	if (tree_move(job->shm, job->root, "dev/shm") < 0)
+		native_fail(job, NATIVE_DEV, 2);
+	close(job->shm);
+	for (size_t i = 0; i < NATIVE_DEVICE_COUNT; i++) {
+		memcpy(path + 4, device_names[i], strlen(device_names[i]) + 1);
+		if (job->devices[i] >= 0 && tree_move(job->devices[i], job->root, path) < 0)
+			native_fail(job, NATIVE_DEV, 3);
+		close(job->devices[i]);
+	}
+	if (job->console >= 0 && tree_move(job->console, job->root, "dev/console") < 0)
+		native_fail(job, NATIVE_DEV, 4);
+	pts = new_mount("devpts", pts_options + 2, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	if (pts < 0 || tree_move(pts, job->root, "dev/pts") < 0)
+		native_fail(job, NATIVE_DEV, 5);
+	close(pts);
+}
+
+/* As root, /sys could be written to wherever "/" can: never. */
+static void close_sys(struct native_job *job)
+{
+	int tree;
+
+	if (job->mounts->ops.items[0].kind != MOUNT_SELF ||
+	    job->mounts->ops.items[0].access != ACCESS_WRITE)
+		return;
+	tree = tree_clone(job->root, "sys", RECURSIVE);
+	if (tree < 0 && errno == ENOENT)
+		return;
+	if (tree < 0 || attr_set(tree, "", EMPTY_PATH | RECURSIVE, MOUNT_ATTR_RDONLY, 0, 0) < 0 ||
+	    tree_move(tree, job->root, "sys") < 0)
+		native_fail(job, NATIVE_CLOSE_TREE, 1);
+	close(tree);
+}
+
+/* ---- Putting things in their places ----------------------------------------- */
+
+/* What comes onto the place of `op`, from what was made. */
+static int take_made(const struct native_job *job, const struct mount_op *op)
+{
+	if (op->kind == MOUNT_SKELETON)
+		return tree_clone(job->box, op->made, 0);
+	if (op->kind == MOUNT_EMPTY)
+		return tree_clone(job->box, BOX_EMPTY, 0);
+	return tree_clone(job->box, op->type == HOST_DIR ? BOX_MASK_DIR : BOX_MASK_FILE, 0);
+}
+
+/* Whether what is seen at the place is the host's own, and so has to be the right inode. */
+static void attach(struct native_job *job, size_t i)
+{
+	const struct mount_op *op = &job->mounts->ops.items[i];
+	int tree = job->sources[i];
+	int place = open_place(job->root, op->below);
+
+	/* Of /proc and /dev the host's view is not there to be narrowed. */
+	if (place < 0 && errno == ENOENT && !op->is_checked)
+		return;
+	if (place < 0)
+		native_fail(job, NATIVE_TARGET, i);
+	if (!op->is_in_made && !is_as_planned(place, op)) {
+		errno = 0;
+		native_fail(job, NATIVE_SOURCE_CHANGED, i);
+	}
+	if (tree < 0)
+		tree = take_made(job, op);
+	if (tree < 0 || tree_move(tree, place, "") < 0)
+		native_fail(job, NATIVE_ATTACH, i);
+	close(tree);
+	close(place);
+}
+
+/* Leaves the old root, or takes the box down: nothing that was only needed here stays. */
+static void finish_root(struct native_job *job)
+{
+	bool is_new = job->mounts->ops.items[0].kind != MOUNT_SELF;
+
+	if (fchdir(is_new ? job->root : job->box) < 0 ||
+	    (is_new && syscall(SYS_pivot_root, ".", ".") < 0) ||
+	    syscall(SYS_umount2, ".", DETACH) < 0)
+		native_fail(job, NATIVE_ROOT, 1);
+	close(job->box);
+	if (chdir("/") < 0)
+		native_fail(job, NATIVE_ROOT, 2);
+}
+
+void native_mount_all(struct native_job *job)
+{
+	/* While the host's own is still to be seen: the kernel asks for that. */
+	int proc = new_mount("proc", NULL,
+			     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
+				     MOUNT_ATTR_RDONLY);
+
+	if (proc < 0)
+		native_fail(job, NATIVE_PROC, 0);
+	make_box(job);
+	make_dev(job);
+	make_things(job);
+	take_writable(job);
+	close_tree(job);
+	mount_proc(job, proc);
+	mount_dev(job);
+	close_sys(job);
+	for (size_t i = 1; i < job->mounts->ops.count; i++)
+		attach(job, i);
+	finish_root(job);
+}

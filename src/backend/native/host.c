@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* What a native launch asks of this host and this process; see host.h. */
+#include "backend/native/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+char host_shell_name[] = "sh";
+
+/* A small file of /proc, cut at the room there is; its length or -errno. */
+static ssize_t read_small(const char *path, char *out, size_t room)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, out, room - 1);
+	if (n < 0)
+		n = -errno;
+	else
+		out[n] = '\0';
+	close(fd);
+	return n;
+}
+
+/* ---- Words --------------------------------------------------------------------- */
+
+/* The `n`-th number behind the name, which may hold anything, in /proc/PID/stat. */
+static bool stat_number(const char *text, unsigned n, uintptr_t *out)
+{
+	const char *at = strrchr(text, ')');
+
+	/* Behind the name comes field 3. */
+	for (unsigned field = 2; at && field < n; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return false;
+	*out = 0;
+	for (at++; *at >= '0' && *at <= '9'; at++)
+		*out = *out * 10 + (uintptr_t)(*at - '0');
+	return true;
+}
+
+enum { STAT_ARG_START = 48, STAT_ENV_END = 51 };
+
+int host_find_words(char **from, size_t *bytes, struct err *e)
+{
+	char text[1024];
+	uintptr_t start, end;
+	ssize_t n = read_small("/proc/self/stat", text, sizeof(text));
+
+	if (n < 0)
+		return FAIL_SYS(e, (int)-n, "can't read /proc/self/stat; /proc has to be mounted");
+	if (!stat_number(text, STAT_ARG_START, &start) || !stat_number(text, STAT_ENV_END, &end) ||
+	    start == 0 || end < start || end - start > (64U << 20))
+		return FAIL(e, ERR_INTERNAL, "can't make sense of /proc/self/stat");
+	*from = (char *)start;
+	*bytes = end - start;
+	return 0;
+}
+
+/* ---- Identities ------------------------------------------------------------------ */
+
+static int write_file(pid_t pid, const char *name, struct str text)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text.p, text.len);
+	if (n != (ssize_t)text.len)
+		n = n < 0 ? -errno : -EIO;
+	close(fd);
+	return n < 0 ? (int)n : 0;
+}
+
+/* All identities that this namespace has ("inside outside count" lines), each as itself. */
+static void add_all(struct buf *out, const char *map)
+{
+	char text[4096];
+	const char *at = text;
+
+	if (read_small(map, text, sizeof(text)) <= 0)
+		return;
+	while (*at) {
+		unsigned long first, count;
+		char *end;
+
+		first = strtoul(at, &end, 10);
+		strtoul(end, &end, 10);
+		count = strtoul(end, &end, 10);
+		if (count == 0)
+			return;
+		buf_printf(out, "%lu %lu %lu\n", first, first, count);
+		at = *end == '\n' ? end + 1 : end;
+	}
+}
+
+static int map(pid_t pid, const char *name, const char *own_map, unsigned id, bool is_root)
+{
+	scoped_buf text = BUF_INIT(8192);
+	int r = -EPERM;
+
+	if (is_root) {
+		add_all(&text, own_map);
+		if (text.len > 0 && text.failed == ERR_OK)
+			r = write_file(pid, name, buf_str(&text));
+	}
+	/* Root without the capability to map others is alone in there, as anyone else is. */
+	if (r == -EPERM) {
+		buf_clear(&text);
+		buf_printf(&text, "%u %u 1\n", id, id);
+		r = write_file(pid, name, buf_str(&text));
+	}
+	return r;
+}
+
+int host_map_identities(pid_t pid, struct err *e)
+{
+	bool is_root = geteuid() == 0;
+	int r = 0;
+
+	/* Who is not root may map a group only after giving up setgroups(). */
+	if (!is_root)
+		r = write_file(pid, "setgroups", STR("deny"));
+	if (r == 0)
+		r = map(pid, "uid_map", "/proc/self/uid_map", geteuid(), is_root);
+	if (r == 0)
+		r = map(pid, "gid_map", "/proc/self/gid_map", getegid(), is_root);
+	if (r < 0)
+		return FAIL_SYS(e, -r, "can't map this user into the sandbox's user namespace");
+	return 0;
+}
+
+int host_open_namespaces(pid_t pid, int *user_ns, int *mount_ns, struct err *e)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+	*user_ns = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
+	*mount_ns = open(path, O_RDONLY | O_CLOEXEC);
+	if (*user_ns < 0 || *mount_ns < 0)
+		return FAIL_SYS(e, errno, "can't open the namespaces of the sandbox");
+	return 0;
+}
+
+/* ---- Why not ---------------------------------------------------------------------- */
+
+/* Whether a switch of the kernel's is set to `value`. */
+static bool is_set_to(const char *path, char value)
+{
+	char text[32];
+
+	return read_small(path, text, sizeof(text)) > 0 && text[0] == value &&
+	       (text[1] == '\n' || text[1] == '\0');
+}
+
+int host_fail_namespaces(int os_error, struct err *e)
+{
+	const char *cause = "the kernel or a container around this process forbids it; in a "
+			    "container allow user namespaces (for example --security-opt "
+			    "seccomp=unconfined), or run cordon outside of it";
+
+	if (is_set_to("/proc/sys/user/max_user_namespaces", '0'))
+		cause = "user.max_user_namespaces is 0; as root: sysctl "
+			"user.max_user_namespaces=15000";
+	else if (is_set_to("/proc/sys/kernel/unprivileged_userns_clone", '0'))
+		cause = "kernel.unprivileged_userns_clone is 0; as root: sysctl "
+			"kernel.unprivileged_userns_clone=1";
+	else if (is_set_to("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1'))
+		cause = "AppArmor restricts user namespaces; as root, allow them for cordon with a "
+			"profile, or: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+	else if (os_error == ENOSPC || os_error == EUSERS)
+		cause = "there are too many namespaces already, or they are nested too deep "
+			"(user.max_*_namespaces)";
+	else if (os_error == EINVAL)
+		cause = "this kernel lacks one of user, mount, pid, network, ipc, uts or cgroup "
+			"namespaces";
+	err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error,
+		    "the native backend can't make its namespaces: %s", cause);
+	return err_result(e);
+}
+
+int host_fail_proc(int os_error, struct err *e)
+{
+	err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error,
+		    "the native backend can't mount a /proc of its own: %s",
+		    os_error == EPERM
+			    ? "the host's /proc is partly covered, as containers do it; run "
+			      "the container with an unmasked /proc (for example "
+			      "--security-opt systempaths=unconfined)"
+			    : "the kernel refused");
+	return err_result(e);
+}

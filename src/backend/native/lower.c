@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+/* plan -> mount operations; see lower.h. */
+#include "backend/native/lower.h"
+
+#include <stdlib.h>
+
+#include "base/path.h"
+#include "base/utf8.h"
+
+/* What is wanted at a path, from whichever list of the plan it comes. */
+struct wish {
+	struct str path;
+	enum mount_kind kind;
+	enum access access;
+	enum host_type type;
+	uint32_t rank; /* of several wishes for one path the lowest counts */
+	bool is_pin;
+	const struct held *held;
+	struct str because;
+};
+
+/* A directory that can be passed through and not listed. */
+enum { MODE_PASS = 0111 };
+
+enum { RANK_HELD, RANK_MASKED, RANK_FRESH, RANK_REGION, RANK_LINK, RANK_PIN };
+
+struct lowering {
+	struct arena *a;
+	const struct launch *in;
+	struct mounts *out;
+	VEC(struct wish) wishes;
+};
+
+static int add_wish(struct lowering *l, struct wish wish, struct err *e)
+{
+	struct wish *added = VEC_PUSH(l->a, &l->wishes, e);
+
+	if (!added)
+		return err_result(e);
+	*added = wish;
+	return 0;
+}
+
+/* The kernel's own trees are made anew for each run, and what is said about them has its own way. */
+static bool is_under(struct str path, const char *dir)
+{
+	return path_is_under(path, str_of(dir));
+}
+
+static int wish_regions(struct lowering *l, struct err *e)
+{
+	const struct plan *plan = l->in->plan;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < plan->regions.count; i++) {
+		const struct region *region = &plan->regions.items[i];
+		bool is_deny = region->access == ACCESS_DENY;
+
+		if (region->type == HOST_MISSING || region->type == HOST_HIDDEN)
+			continue;
+		r = add_wish(l,
+			     (struct wish){ .path = region->path,
+					    .kind = is_deny ? MOUNT_MASK : MOUNT_SELF,
+					    .access = region->access,
+					    .type = region->type,
+					    .rank = RANK_REGION,
+					    .because = region->rule->key },
+			     e);
+	}
+	return r;
+}
+
+static int wish_masked(struct lowering *l, struct err *e)
+{
+	const struct plan *plan = l->in->plan;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < plan->masked.count; i++) {
+		const struct masked *masked = &plan->masked.items[i];
+
+		r = add_wish(l,
+			     (struct wish){ .path = masked->path,
+					    .kind = MOUNT_MASK,
+					    .type = masked->type,
+					    .rank = RANK_MASKED,
+					    .because = masked->rule->key },
+			     e);
+	}
+	return r;
+}
+
+/* P11: the placeholder itself stays below; what is seen is empty, or the small file as it is. */
+static int wish_held(struct lowering *l, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < l->in->held->count; i++) {
+		const struct held *held = &l->in->held->items[i];
+		bool is_file = held->wanted->kind == PLACEHOLDER_FILE;
+		enum access access = plan_resolve(l->in->plan, held->wanted->path).access;
+		struct wish wish = { .path = held->wanted->path,
+				     .kind = is_file ? MOUNT_SELF : MOUNT_EMPTY,
+				     .access = ACCESS_READ,
+				     .type = is_file ? HOST_FILE : HOST_DIR,
+				     .rank = RANK_HELD,
+				     .held = held,
+				     .because = held->wanted->rule->key };
+
+		if (access == ACCESS_DENY)
+			wish.kind = MOUNT_MASK;
+		if (held->fd >= 0)
+			r = add_wish(l, wish, e);
+	}
+	return r;
+}
+
+static int wish_links_and_pins(struct lowering *l, struct err *e)
+{
+	const struct plan *plan = l->in->plan;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < plan->links.count; i++)
+		r = add_wish(l,
+			     (struct wish){ .path = plan->links.items[i].path,
+					    .kind = MOUNT_SELF,
+					    .access = ACCESS_READ,
+					    .type = HOST_LINK,
+					    .rank = RANK_LINK,
+					    .because = plan->links.items[i].rule->key },
+			     e);
+	for (size_t i = 0; r == 0 && i < plan->pins.count; i++)
+		r = add_wish(l,
+			     (struct wish){ .path = plan->pins.items[i].path,
+					    .kind = MOUNT_SELF,
+					    .access = ACCESS_WRITE,
+					    .type = HOST_DIR,
+					    .rank = RANK_PIN,
+					    .is_pin = true,
+					    .because = plan->pins.items[i].because },
+			     e);
+	return r;
+}
+
+/* A workspace below a fresh directory is there all the same. */
+static int wish_roots_below(struct lowering *l, struct str fresh, struct err *e)
+{
+	const struct places *places = &l->in->plan->places;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < places->root_count; i++) {
+		struct str root = places->roots[i];
+		enum access access = plan_resolve(l->in->plan, root).access;
+
+		if (access == ACCESS_DENY || !path_is_under(root, fresh) || str_eq(root, fresh))
+			continue;
+		r = add_wish(l,
+			     (struct wish){ .path = root,
+					    .kind = MOUNT_SELF,
+					    .access = access,
+					    .type = HOST_DIR,
+					    .rank = RANK_REGION,
+					    .because = STR("workspace") },
+			     e);
+	}
+	return r;
+}
+
+static int wish_private_tmp(struct lowering *l, struct err *e)
+{
+	const struct plan *plan = l->in->plan;
+	struct str places[] = { STR("/tmp"), plan->places.tmpdir };
+	int r = 0;
+
+	if (!plan->policy->profile->tmp_is_private)
+		return 0;
+	for (size_t i = 0; r == 0 && i < COUNT_OF(places); i++) {
+		struct host_file file;
+
+		if (places[i].len == 0)
+			continue;
+		r = l->in->host->look(l->in->host->user, places[i], &file, e);
+		if (r == 0 && file.type == HOST_DIR)
+			r = add_wish(l,
+				     (struct wish){ .path = places[i],
+						    .kind = MOUNT_FRESH,
+						    .type = HOST_DIR,
+						    .rank = RANK_FRESH,
+						    .because = STR("tmp = \"private\"") },
+				     e);
+		if (r == 0 && file.type == HOST_DIR)
+			r = wish_roots_below(l, places[i], e);
+	}
+	return r;
+}
+
+static int compare_wishes(const void *a, const void *b)
+{
+	const struct wish *x = a, *y = b;
+	int c = path_cmp(x->path, y->path);
+
+	return c ? c : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* ---- From wishes to operations ------------------------------------------- */
+
+/* The operation that covers `path`: the nearest one at or above it so far. */
+static size_t find_cover(const struct mounts *m, const size_t *stack, size_t *depth,
+			 struct str path)
+{
+	while (*depth > 1 && !path_is_under(path, str_of(m->ops.items[stack[*depth - 1]].path)))
+		(*depth)--;
+	return stack[*depth - 1];
+}
+
+static int add_made(struct lowering *l, struct str path, enum host_type type, uint32_t mode,
+		    const char *target, struct err *e)
+{
+	struct made *made;
+
+	for (size_t i = l->out->made.count; i-- > 0;)
+		if (str_is(path, l->out->made.items[i].path))
+			return 0;
+	made = VEC_PUSH(l->a, &l->out->made, e);
+	if (!made)
+		return err_result(e);
+	*made = (struct made){ .path = path.p, .type = type, .mode = mode, .target = target };
+	return 0;
+}
+
+static bool covers_with_mask(const struct mount_op *op)
+{
+	return op->kind == MOUNT_MASK || op->kind == MOUNT_SKELETON;
+}
+
+/* Whether the mount points below it have to be made. */
+static bool is_made(const struct mount_op *op)
+{
+	return covers_with_mask(op) || op->kind == MOUNT_FRESH;
+}
+
+/* A directory among the made things that `op` will show. */
+static int name_made(struct lowering *l, struct mount_op *op, struct err *e)
+{
+	struct str name;
+
+	uint32_t mode = op->kind == MOUNT_FRESH ? 01777 : MODE_PASS;
+
+	if (arena_printf(l->a, &name, e, "m%zu", l->out->made.count) < 0 ||
+	    add_made(l, name, HOST_DIR, mode, NULL, e) < 0)
+		return err_result(e);
+	op->made = name.p;
+	return 0;
+}
+
+/* Lets `path` be reached through what covers it. */
+static int open_way(struct lowering *l, struct mount_op *cover, struct str path,
+		    enum host_type type, struct err *e)
+{
+	struct str rest = path_below(path, str_of(cover->path));
+	uint32_t mode = cover->kind == MOUNT_FRESH || cover->kind == MOUNT_SELF ? 0755 : MODE_PASS;
+	struct str name, made;
+	size_t at = 0;
+
+	if (cover->type != HOST_DIR)
+		return FAIL(e, ERR_INTERNAL, "%s lies below %s, which is no directory", path.p,
+			    cover->path);
+	if (cover->kind == MOUNT_MASK) {
+		cover->kind = MOUNT_SKELETON;
+		if (name_made(l, cover, e) < 0)
+			return err_result(e);
+	}
+	while (path_next(rest, &at, &name)) {
+		bool is_last = at == rest.len;
+
+		bool is_file = is_last && type != HOST_DIR;
+
+		if (path_join(l->a, str_of(cover->made), str_first(rest, at), &made, e) < 0 ||
+		    add_made(l, made, is_file ? HOST_FILE : HOST_DIR, is_file ? 0 : mode, NULL, e) <
+			    0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+/*
+ * Whether a wish changes anything where `cover` is what is seen. What the run
+ * makes anew (/proc, /dev, /sys) takes narrower answers, and of /dev what is
+ * opened by name.
+ */
+static bool is_needed(const struct wish *wish, const struct mount_op *cover)
+{
+	if (covers_with_mask(cover) && wish->kind == MOUNT_MASK)
+		return false;
+	/* Below something fresh or empty, what the host has is not there unless it is named. */
+	if (cover->kind == MOUNT_EMPTY)
+		return false;
+	if (cover->kind == MOUNT_FRESH)
+		return wish->rank == RANK_REGION && wish->kind == MOUNT_SELF;
+	if (wish->kind != MOUNT_SELF)
+		return true;
+	if (is_under(wish->path, "/proc") || is_under(wish->path, "/sys") ||
+	    str_is(wish->path, "/dev"))
+		return false;
+	/* A read-only mount does not keep anyone from writing to a device. */
+	if (is_under(wish->path, "/dev"))
+		return wish->access == ACCESS_WRITE;
+	if (wish->is_pin || wish->type == HOST_LINK)
+		return cover->kind == MOUNT_SELF;
+	return cover->kind != MOUNT_SELF || cover->access != wish->access || wish->held;
+}
+
+static int fill_inode(struct lowering *l, const struct wish *wish, struct mount_op *op,
+		      struct err *e)
+{
+	struct host_file file;
+
+	if (wish->held) {
+		op->device = wish->held->device;
+		op->inode = wish->held->inode;
+		op->is_checked = true;
+		return 0;
+	}
+	/* Another instance of these file systems is seen inside. */
+	if (is_under(wish->path, "/proc") ||
+	    (is_under(wish->path, "/dev") && wish->kind != MOUNT_SELF))
+		return 0;
+	if (l->in->host->look(l->in->host->user, wish->path, &file, e) < 0)
+		return err_result(e);
+	if (file.type != wish->type)
+		return FAIL(e, ERR_POLICY, "'%s' changed while the policy was compiled; try again",
+			    op->path);
+	op->device = file.device;
+	op->inode = file.inode;
+	op->is_checked = true;
+	return 0;
+}
+
+static int add_op(struct lowering *l, const struct wish *wish, struct mount_op *cover,
+		  struct err *e)
+{
+	struct mount_op op = { .kind = wish->kind,
+			       .access = wish->access,
+			       .type = wish->type,
+			       .is_pin = wish->is_pin,
+			       .because = wish->because };
+	struct mount_op *added;
+	struct str path;
+
+	if (arena_copy(l->a, wish->path, &path, e) < 0)
+		return err_result(e);
+	op.path = path.p;
+	op.below = path.p + 1;
+	if (fill_inode(l, wish, &op, e) < 0)
+		return err_result(e);
+	if (op.kind == MOUNT_SELF && is_under(path, "/dev")) {
+		/* Devices that are opened by name come into the made /dev. */
+		struct mount_op dev = {
+			.kind = MOUNT_SELF, .type = HOST_DIR, .path = "/dev", .made = MADE_DEV
+		};
+
+		op.is_in_made = true;
+		if (open_way(l, &dev, path, wish->type, e) < 0)
+			return err_result(e);
+	} else if (cover && is_made(cover)) {
+		op.is_in_made = true;
+		if (open_way(l, cover, path, wish->type, e) < 0)
+			return err_result(e);
+	}
+	if (op.kind == MOUNT_FRESH && name_made(l, &op, e) < 0)
+		return err_result(e);
+	added = VEC_PUSH(l->a, &l->out->ops, e);
+	if (!added)
+		return err_result(e);
+	*added = op;
+	return 0;
+}
+
+static int make_ops(struct lowering *l, struct err *e)
+{
+	size_t *stack = arena_array(l->a, l->wishes.count + 1, sizeof(*stack), e);
+	size_t depth = 0;
+
+	if (!stack)
+		return err_result(e);
+	for (size_t i = 0; i < l->wishes.count; i++) {
+		const struct wish *wish = &l->wishes.items[i];
+		struct mount_op *cover = NULL;
+
+		if (i > 0 && str_eq(wish->path, l->wishes.items[i - 1].path))
+			continue;
+		if (depth > 0) {
+			cover = &l->out->ops.items[find_cover(l->out, stack, &depth, wish->path)];
+			if (!is_needed(wish, cover))
+				continue;
+		}
+		if (add_op(l, wish, cover, e) < 0)
+			return err_result(e);
+		stack[depth++] = l->out->ops.count - 1;
+	}
+	return 0;
+}
+
+/* ---- A root that is denied ------------------------------------------------- */
+
+struct root_links {
+	struct lowering *l;
+	const char *root; /* the name of its skeleton */
+};
+
+/* "/bin -> usr/bin": without these links no script would find its interpreter. */
+static int add_root_link(void *arg, struct str name, enum host_type type, struct err *e)
+{
+	struct root_links *links = arg;
+	struct lowering *l = links->l;
+	scoped_buf text = BUF_INIT(PATH_MAX_BYTES);
+	struct str from, path, target;
+
+	if (type != HOST_LINK)
+		return 0;
+	if (path_join(l->a, STR("/"), name, &from, e) < 0 ||
+	    path_join(l->a, str_of(links->root), name, &path, e) < 0)
+		return err_result(e);
+	if (l->in->host->read_link(l->in->host->user, from, &text, e) < 0)
+		return err_result(e);
+	if (arena_copy(l->a, buf_str(&text), &target, e) < 0)
+		return err_result(e);
+	return add_made(l, path, HOST_LINK, 0, target.p, e);
+}
+
+/* What has to be in a root that shows nothing of the host's: mount points, and links to follow. */
+static int furnish_root(struct lowering *l, struct err *e)
+{
+	struct mount_op *root = &l->out->ops.items[0];
+	struct root_links links = { .l = l };
+
+	if (!covers_with_mask(root))
+		return 0;
+	if (open_way(l, root, STR("/proc"), HOST_DIR, e) < 0 ||
+	    open_way(l, root, STR("/dev"), HOST_DIR, e) < 0)
+		return err_result(e);
+	links.root = root->made;
+	return l->in->host->list(l->in->host->user, STR("/"), add_root_link, &links, e);
+}
+
+int lower_mounts(struct arena *a, const struct launch *in, struct mounts *out, struct err *e)
+{
+	struct lowering l = { .a = a, .in = in, .out = out };
+
+	*out = (struct mounts){ .ops = { .items = NULL } };
+	if (wish_regions(&l, e) < 0 || wish_masked(&l, e) < 0 || wish_held(&l, e) < 0 ||
+	    wish_links_and_pins(&l, e) < 0 || wish_private_tmp(&l, e) < 0)
+		return err_result(e);
+	qsort(l.wishes.items, l.wishes.count, sizeof(l.wishes.items[0]), compare_wishes);
+	if (l.wishes.count == 0 || !str_is(l.wishes.items[0].path, "/"))
+		return FAIL(e, ERR_INTERNAL, "a plan without an answer for the root directory");
+	if (make_ops(&l, e) < 0)
+		return err_result(e);
+	return furnish_root(&l, e);
+}
+
+void lower_describe(const struct mount_op *op, struct buf *out)
+{
+	static const char *const kinds[] = { [MOUNT_SELF] = "",
+					     [MOUNT_MASK] = "hide",
+					     [MOUNT_EMPTY] = "keep empty",
+					     [MOUNT_SKELETON] = "hide but for what follows",
+					     [MOUNT_FRESH] = "start empty" };
+	const char *kind = kinds[op->kind];
+
+	if (op->kind == MOUNT_SELF)
+		kind = op->is_pin		    ? "keep in place"
+		       : op->type == HOST_LINK	    ? "keep the link"
+		       : op->access == ACCESS_WRITE ? "writable"
+						    : "read-only";
+	buf_printf(out, "%s ", kind);
+	utf8_add_shown(out, str_of(op->path));
+	if (op->because.len > 0) {
+		buf_add_text(out, "  (");
+		utf8_add_shown(out, op->because);
+		buf_add_text(out, ")");
+	}
+}
