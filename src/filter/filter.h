@@ -3,14 +3,16 @@
  * The system-call filter: options -> a seccomp program. Pure; the instructions
  * are those of classic BPF, and apply.c hands them to the kernel.
  *
- * It is a list of what is refused. What a number alone decides, the kernel
- * remembers as "always allowed" (since 5.11), so calls that are not in the list
- * cost nothing. A number beyond those known here answers ENOSYS: a system call
- * that is newer than this list is not allowed by accident.
+ * It is a list of what is refused; filter.c gives the reason for each. What a
+ * number alone decides, the kernel remembers as "always allowed" (since 5.11), so
+ * calls that are not in the list cost nothing. A number beyond those known here
+ * answers ENOSYS: a system call that is newer than this list is not allowed by
+ * accident.
  *
  *	bpf.h		an assembler with labels: blocks of tests, jumps of any length
  *	syscalls.h	names and numbers for each architecture
  *	filter.c	which call gets which verdict
+ *	arguments.h	the calls whose arguments decide
  */
 #pragma once
 
@@ -34,8 +36,12 @@ struct filter_options {
 	bool reaches_host;
 	/* connect() is answered by the supervisor (SECCOMP_RET_USER_NOTIF). */
 	bool asks_connect;
-	bool allows_userns; /* isolation.userns of the profile */
-	bool is_root;	    /* no set-id bits may be made; openat2 answers ENOSYS */
+	/*
+	 * isolation.userns of the profile: namespaces, and the mounts that they are
+	 * for. A sandbox inside can then be made.
+	 */
+	bool allows_userns;
+	bool is_root; /* no set-id bits may be made; openat2 answers ENOSYS */
 };
 
 /* Same layout as struct sock_filter, which is Linux's alone. */

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* See arguments.h. */
+#include "filter/arguments.h"
+
+enum {
+	LINUX_EPROTONOSUPPORT = 93,
+	LINUX_ESOCKTNOSUPPORT = 94,
+	LINUX_EAFNOSUPPORT = 97,
+};
+
+static bpf_label load_low(struct bpf *b, unsigned argument, bpf_label next)
+{
+	return bpf_load(b, FILTER_ARGUMENTS_AT + 8 * argument, next);
+}
+
+static bpf_label load_high(struct bpf *b, unsigned argument, bpf_label next)
+{
+	return bpf_load(b, FILTER_ARGUMENTS_AT + 8 * argument + 4, next);
+}
+
+/* Whether what was loaded is one of the values. */
+static bpf_label is_one_of(struct bpf *b, const uint32_t *values, size_t count, bpf_label yes,
+			   bpf_label no)
+{
+	for (size_t i = count; i-- > 0;)
+		no = bpf_test(b, BPF_EQUAL, values[i], yes, no);
+	return no;
+}
+
+static bpf_label refuse(struct bpf *b, unsigned os_error)
+{
+	return bpf_return(b, FILTER_ERRNO | os_error);
+}
+
+/* Flags of clone() and unshare(). */
+enum {
+	LINUX_CLONE_VM = 0x100,
+	LINUX_CLONE_FS = 0x200,
+	LINUX_CLONE_FILES = 0x400,
+	LINUX_CLONE_SIGHAND = 0x800,
+	LINUX_CLONE_THREAD = 0x10000,
+	LINUX_CLONE_SYSVSEM = 0x40000,
+	/* Mount, cgroup, uts, ipc, user, pid, net. (Time is unshare's alone: clone has a signal there.) */
+	LINUX_CLONE_NAMESPACES = 0x7e020000,
+};
+
+bpf_label arguments_clone(const struct arguments *a)
+{
+	struct bpf *b = a->bpf;
+
+	return load_low(b, 0,
+			bpf_test(b, BPF_ANY_BIT, LINUX_CLONE_NAMESPACES, a->refuse, a->allow));
+}
+
+/* The flags are 64 bits wide, and those that are not known here may be namespaces too. */
+bpf_label arguments_unshare(const struct arguments *a)
+{
+	const uint32_t harmless = LINUX_CLONE_VM | LINUX_CLONE_FS | LINUX_CLONE_FILES |
+				  LINUX_CLONE_SIGHAND | LINUX_CLONE_THREAD | LINUX_CLONE_SYSVSEM;
+	struct bpf *b = a->bpf;
+	bpf_label low = load_low(b, 0, bpf_test(b, BPF_ANY_BIT, ~harmless, a->refuse, a->allow));
+
+	return load_high(b, 0, bpf_test(b, BPF_EQUAL, 0, low, a->refuse));
+}
+
+enum {
+	LINUX_AF_UNIX = 1,
+	LINUX_AF_INET = 2,
+	LINUX_AF_INET6 = 10,
+	LINUX_AF_NETLINK = 16,
+
+	LINUX_SOCK_TYPE = 0xf, /* the rest are SOCK_CLOEXEC and SOCK_NONBLOCK */
+	LINUX_SOCK_STREAM = 1,
+	LINUX_SOCK_DGRAM = 2,
+	LINUX_SOCK_RAW = 3,
+	LINUX_SOCK_SEQPACKET = 5,
+
+	LINUX_NETLINK_ROUTE = 0,
+};
+
+static const uint32_t stream_protocols[] = { 0, 6 /* TCP */, 262 /* MPTCP */ };
+static const uint32_t datagram_protocols[] = { 0, 17 /* UDP */, 1 /* ICMP: ping */,
+					       58 /* ICMPv6 */ };
+
+/*
+ * TCP, UDP and ping. Anything else would have the kernel load a protocol that
+ * nobody uses (SCTP, DCCP, L2TP), and SOCK_PACKET makes it AF_PACKET. Raw sockets
+ * need a capability, so that is left to the kernel.
+ */
+static bpf_label check_inet(const struct arguments *a, bpf_label bad_type, bpf_label bad_protocol)
+{
+	struct bpf *b = a->bpf;
+	bpf_label allow = a->allow;
+	bpf_label stream = load_low(
+		b, 2,
+		is_one_of(b, stream_protocols, COUNT_OF(stream_protocols), allow, bad_protocol));
+	bpf_label datagram = load_low(b, 2,
+				      is_one_of(b, datagram_protocols, COUNT_OF(datagram_protocols),
+						allow, bad_protocol));
+	bpf_label next = bpf_test(b, BPF_EQUAL, LINUX_SOCK_RAW, allow, bad_type);
+
+	next = bpf_test(b, BPF_EQUAL, LINUX_SOCK_DGRAM, datagram, next);
+	next = bpf_test(b, BPF_EQUAL, LINUX_SOCK_STREAM, stream, next);
+	return load_low(b, 1, bpf_mask(b, LINUX_SOCK_TYPE, next));
+}
+
+/*
+ * A datagram can be sent to any path without connect(), so nobody would be asked;
+ * one end of a pair can be aimed anew. SOCK_RAW is a datagram socket here.
+ */
+static bpf_label check_unix(const struct arguments *a, bool reaches_host, bpf_label bad_type)
+{
+	static const uint32_t connected[] = { LINUX_SOCK_STREAM, LINUX_SOCK_SEQPACKET };
+	struct bpf *b = a->bpf;
+	bpf_label next;
+
+	if (reaches_host)
+		return a->allow;
+	next = is_one_of(b, connected, COUNT_OF(connected), a->allow, bad_type);
+	return load_low(b, 1, bpf_mask(b, LINUX_SOCK_TYPE, next));
+}
+
+/*
+ * SECURITY: the families are a list of what is allowed. AF_VSOCK reaches the host
+ * of a virtual machine and knows no namespace; AF_ALG and most others are used for
+ * little but attacks. Netlink is there for getaddrinfo() and "ip addr".
+ */
+bpf_label arguments_socket(const struct arguments *a, bool reaches_host)
+{
+	struct bpf *b = a->bpf;
+	bpf_label bad_type = refuse(b, LINUX_ESOCKTNOSUPPORT);
+	bpf_label bad_protocol = refuse(b, LINUX_EPROTONOSUPPORT);
+	bpf_label bad_family = refuse(b, LINUX_EAFNOSUPPORT);
+	bpf_label inet = check_inet(a, bad_type, bad_protocol),
+		  local = check_unix(a, reaches_host, bad_type);
+	bpf_label netlink =
+		load_low(b, 2, bpf_test(b, BPF_EQUAL, LINUX_NETLINK_ROUTE, a->allow, bad_protocol));
+	bpf_label next = bpf_test(b, BPF_EQUAL, LINUX_AF_NETLINK, netlink, bad_family);
+
+	next = bpf_test(b, BPF_EQUAL, LINUX_AF_INET6, inet, next);
+	next = bpf_test(b, BPF_EQUAL, LINUX_AF_INET, inet, next);
+	next = bpf_test(b, BPF_EQUAL, LINUX_AF_UNIX, local, next);
+	return load_low(b, 0, next);
+}
+
+bpf_label arguments_ioctl(const struct arguments *a)
+{
+	static const uint32_t requests[] = {
+		0x5412, /* TIOCSTI: puts characters into the input queue */
+		0x541c, /* TIOCLINUX: pastes into the console */
+		0x541d, /* TIOCCONS: takes over what is written to the console */
+		0x5423, /* TIOCSETD: loads line disciplines, many with holes */
+	};
+	struct bpf *b = a->bpf;
+
+	return load_low(b, 1, is_one_of(b, requests, COUNT_OF(requests), a->refuse, a->allow));
+}
+
+/*
+ * Reading it, no address randomisation (gdb), and what setarch asks uname() to
+ * say. Not: memory at address 0, memory executable when readable, old layouts.
+ */
+bpf_label arguments_personality(const struct arguments *a)
+{
+	const uint32_t read = 0xffffffff, linux32 = 8, uname26 = 0x20000, no_randomize = 0x40000;
+	struct bpf *b = a->bpf;
+	bpf_label next =
+		bpf_test(b, BPF_ANY_BIT, ~(linux32 | uname26 | no_randomize), a->refuse, a->allow);
+
+	return load_low(b, 0, bpf_test(b, BPF_EQUAL, read, a->allow, next));
+}
+
+enum { SET_ID_BITS = 06000 };
+
+bpf_label arguments_mode(const struct arguments *a, unsigned argument)
+{
+	struct bpf *b = a->bpf;
+
+	return load_low(b, argument, bpf_test(b, BPF_ANY_BIT, SET_ID_BITS, a->refuse, a->allow));
+}
+
+/*
+ * The mode counts only when a file is made. O_TMPFILE is two bits, one of which is
+ * O_DIRECTORY; the other one never comes alone.
+ */
+bpf_label arguments_open(const struct arguments *a, unsigned flags)
+{
+	const uint32_t o_creat = 0x40, o_tmpfile = 0x400000;
+	struct bpf *b = a->bpf;
+	bpf_label mode = arguments_mode(a, flags + 1);
+
+	return load_low(b, flags, bpf_test(b, BPF_ANY_BIT, o_creat | o_tmpfile, mode, a->allow));
+}

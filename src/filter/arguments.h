@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calls whose arguments decide: a block of tests for each, which begins with
+ * loading what it looks at.
+ *
+ * SECURITY: an argument is compared in the width that the kernel uses. Where that
+ * is an int the upper half is whatever the caller left there, and looking at it
+ * would let a call through that the kernel then takes for the refused one.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "filter/bpf.h"
+
+/* Linux's error numbers; those of the system that this is built for may be others. */
+enum { LINUX_EPERM = 1, LINUX_ENOSYS = 38 };
+
+/* What a program returns. */
+#define FILTER_ALLOW  0x7fff0000u
+#define FILTER_NOTIFY 0x7fc00000u
+#define FILTER_ERRNO  0x00050000u /* | the error */
+#define FILTER_KILL   0x80000000u /* the whole process */
+
+/* Where things are in struct seccomp_data. */
+enum { FILTER_NUMBER_AT = 0, FILTER_ARCH_AT = 4, FILTER_ARGUMENTS_AT = 16 };
+
+struct arguments {
+	struct bpf *bpf;
+	bpf_label allow, refuse; /* where to go on; refuse is EPERM */
+};
+
+bpf_label arguments_clone(const struct arguments *a) NONNULL;
+bpf_label arguments_unshare(const struct arguments *a) NONNULL;
+bpf_label arguments_socket(const struct arguments *a, bool reaches_host) NONNULL;
+bpf_label arguments_ioctl(const struct arguments *a) NONNULL;
+bpf_label arguments_personality(const struct arguments *a) NONNULL;
+
+/* Argument `mode` is the mode of a file. */
+bpf_label arguments_mode(const struct arguments *a, unsigned mode) NONNULL;
+/* Argument `flags` is the flags of an open, and the next one the mode. */
+bpf_label arguments_open(const struct arguments *a, unsigned flags) NONNULL;

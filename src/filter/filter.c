@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See filter.h. The table below says which call gets which verdict; the rest of
+ * the file turns it into a program:
+ *
+ *	architecture	another one is killed
+ *	number		a binary search over the runs of numbers with one verdict
+ *	arguments	a block of tests for each verdict that looks at them (arguments.c)
+ */
+#include "filter/filter.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "filter/arguments.h"
+#include "filter/bpf.h"
+#include "filter/syscalls.h"
+
+enum verdict {
+	ALLOW,
+	REFUSE, /* EPERM: what a caller without rights gets */
+	ABSENT, /* ENOSYS: what a caller on an older kernel gets: it knows another way */
+	KILL,
+	NOTIFY,
+	CHECK_SOCKET,
+	CHECK_CLONE,
+	CHECK_UNSHARE,
+	CHECK_IOCTL,
+	CHECK_PERSONALITY,
+	CHECK_MODE_1, /* the mode is argument 1 */
+	CHECK_MODE_2,
+	CHECK_OPEN_1, /* the flags are argument 1, the mode is the next one */
+	CHECK_OPEN_2,
+	VERDICTS,
+};
+
+enum condition { ALWAYS, NO_USERNS, ASKS, ROOT };
+
+/*
+ * EPERM is the answer unless something else is said: it is the kernel's own to a
+ * caller without the capability, which most of these need.
+ *
+ * Not here on purpose: ptrace (gdb works; its targets are the pid namespace's),
+ * kcmp, migrate_pages and move_pages (likewise, by the rules of ptrace), seccomp
+ * and landlock_* (they only narrow), statmount and listmount (what mountinfo
+ * says), name_to_handle_at (a number, useless without opening it), fanotify (no
+ * more than inotify for those without rights), adjtimex and clock_adjtime (reading
+ * is for everyone, and what they read and write the filter can't tell apart: the
+ * kernel wants CAP_SYS_TIME), uprobe and uretprobe (the kernel's own trampolines).
+ */
+static const struct rule {
+	enum syscall call;
+	enum verdict verdict;
+	enum condition condition;
+} rules[] = {
+	/* Other processes' memory and descriptors, past what ptrace shows a debugger. */
+	{ SYSCALL_process_vm_readv, REFUSE, ALWAYS },
+	{ SYSCALL_process_vm_writev, REFUSE, ALWAYS },
+	{ SYSCALL_pidfd_getfd, REFUSE, ALWAYS },
+	/* Allocators call it for themselves and do without on kernels before 5.10. */
+	{ SYSCALL_process_madvise, ABSENT, ALWAYS },
+
+	/*
+	 * Its operations pass no filter: connect, openat and sendmsg would all be free.
+	 * libuv, tokio and others take ENOSYS for an old kernel and use epoll.
+	 */
+	{ SYSCALL_io_uring_setup, ABSENT, ALWAYS },
+	{ SYSCALL_io_uring_enter, ABSENT, ALWAYS },
+	{ SYSCALL_io_uring_register, ABSENT, ALWAYS },
+
+	/* Code in the kernel, and where most of its holes were. */
+	{ SYSCALL_bpf, REFUSE, ALWAYS },
+	/* Measures other processes and the kernel; a frequent hole. */
+	{ SYSCALL_perf_event_open, REFUSE, ALWAYS },
+	/* Stops the kernel in the middle of a copy: what turns races into exploits. */
+	{ SYSCALL_userfaultfd, REFUSE, ALWAYS },
+	/* Memory that even the supervisor can't read; was off by default until 6.5. */
+	{ SYSCALL_memfd_secret, ABSENT, ALWAYS },
+	/* Segments of one's own making, for 16-bit programs; kernels without it say ENOSYS. */
+	{ SYSCALL_modify_ldt, ABSENT, ALWAYS },
+
+	/*
+	 * The session keyring is inherited from outside and knows no namespace. ENOSYS
+	 * is a kernel without keyrings: Kerberos and runc then go on without.
+	 */
+	{ SYSCALL_add_key, ABSENT, ALWAYS },
+	{ SYSCALL_request_key, ABSENT, ALWAYS },
+	{ SYSCALL_keyctl, ABSENT, ALWAYS },
+
+	/* Another kernel, or parts of one. */
+	{ SYSCALL_kexec_load, REFUSE, ALWAYS },
+	{ SYSCALL_kexec_file_load, REFUSE, ALWAYS },
+	{ SYSCALL_init_module, REFUSE, ALWAYS },
+	{ SYSCALL_finit_module, REFUSE, ALWAYS },
+	{ SYSCALL_delete_module, REFUSE, ALWAYS },
+
+	/*
+	 * The mounts are the policy. Whoever may have a user namespace has one to
+	 * mount in: there what came from outside is locked, so it can only be covered.
+	 */
+	{ SYSCALL_mount, REFUSE, NO_USERNS },
+	{ SYSCALL_umount2, REFUSE, NO_USERNS },
+	{ SYSCALL_pivot_root, REFUSE, NO_USERNS },
+	{ SYSCALL_chroot, REFUSE, NO_USERNS },
+	{ SYSCALL_open_tree, REFUSE, NO_USERNS },
+	{ SYSCALL_open_tree_attr, REFUSE, NO_USERNS },
+	{ SYSCALL_move_mount, REFUSE, NO_USERNS },
+	{ SYSCALL_mount_setattr, REFUSE, NO_USERNS },
+	{ SYSCALL_fsopen, REFUSE, NO_USERNS },
+	{ SYSCALL_fsconfig, REFUSE, NO_USERNS },
+	{ SYSCALL_fsmount, REFUSE, NO_USERNS },
+	{ SYSCALL_fspick, REFUSE, NO_USERNS },
+	/* Opens by inode number, whatever directory or mount is in the way. */
+	{ SYSCALL_open_by_handle_at, REFUSE, ALWAYS },
+
+	/* All capabilities over a new namespace: what most holes of the kernel start from. */
+	{ SYSCALL_clone, CHECK_CLONE, NO_USERNS },
+	{ SYSCALL_unshare, CHECK_UNSHARE, NO_USERNS },
+	{ SYSCALL_setns, REFUSE, NO_USERNS },
+	/* Its flags are in memory, out of sight; every libc then uses clone. */
+	{ SYSCALL_clone3, ABSENT, NO_USERNS },
+	/* Tells of namespaces elsewhere; nobody has needed it before 6.19. */
+	{ SYSCALL_listns, ABSENT, ALWAYS },
+
+	/* The ways out that are no files. */
+	{ SYSCALL_socket, CHECK_SOCKET, ALWAYS },
+	{ SYSCALL_socketpair, CHECK_SOCKET, ALWAYS },
+	{ SYSCALL_connect, NOTIFY, ASKS },
+	/* Typing into the terminal that the caller of cordon sits at. */
+	{ SYSCALL_ioctl, CHECK_IOCTL, ALWAYS },
+	{ SYSCALL_vhangup, REFUSE, ALWAYS },
+	/* A process that is easier to exploit. */
+	{ SYSCALL_personality, CHECK_PERSONALITY, ALWAYS },
+
+	/* The machine itself, for whoever should keep a capability by mistake. */
+	{ SYSCALL_swapon, REFUSE, ALWAYS },
+	{ SYSCALL_swapoff, REFUSE, ALWAYS },
+	{ SYSCALL_reboot, REFUSE, ALWAYS },
+	{ SYSCALL_acct, REFUSE, ALWAYS },
+	{ SYSCALL_quotactl, REFUSE, ALWAYS },
+	{ SYSCALL_quotactl_fd, REFUSE, ALWAYS },
+	{ SYSCALL_settimeofday, REFUSE, ALWAYS },
+	{ SYSCALL_clock_settime, REFUSE, ALWAYS },
+	{ SYSCALL_iopl, REFUSE, ALWAYS },
+	{ SYSCALL_ioperm, REFUSE, ALWAYS },
+	/* The kernel's log is the host's: addresses, devices, others' crashes. */
+	{ SYSCALL_syslog, REFUSE, ALWAYS },
+	/* Paths of files that a profiler saw, of all processes. */
+	{ SYSCALL_lookup_dcookie, REFUSE, ALWAYS },
+
+	/* Gone from the kernel, or taken by modules from elsewhere. */
+	{ SYSCALL_uselib, ABSENT, ALWAYS },
+	{ SYSCALL__sysctl, ABSENT, ALWAYS },
+	{ SYSCALL_nfsservctl, ABSENT, ALWAYS },
+	{ SYSCALL_create_module, ABSENT, ALWAYS },
+	{ SYSCALL_get_kernel_syms, ABSENT, ALWAYS },
+	{ SYSCALL_query_module, ABSENT, ALWAYS },
+	{ SYSCALL_afs_syscall, ABSENT, ALWAYS },
+	{ SYSCALL_tuxcall, ABSENT, ALWAYS },
+	{ SYSCALL_security, ABSENT, ALWAYS },
+	{ SYSCALL_vserver, ABSENT, ALWAYS },
+
+	/*
+	 * What root makes inside belongs to root outside, so a set-id file would be a
+	 * real one. (mkdir drops these bits by itself.)
+	 */
+	{ SYSCALL_chmod, CHECK_MODE_1, ROOT },
+	{ SYSCALL_fchmod, CHECK_MODE_1, ROOT },
+	{ SYSCALL_fchmodat, CHECK_MODE_2, ROOT },
+	{ SYSCALL_fchmodat2, CHECK_MODE_2, ROOT },
+	{ SYSCALL_mknod, CHECK_MODE_1, ROOT },
+	{ SYSCALL_mknodat, CHECK_MODE_2, ROOT },
+	{ SYSCALL_creat, CHECK_MODE_1, ROOT },
+	{ SYSCALL_open, CHECK_OPEN_1, ROOT },
+	{ SYSCALL_openat, CHECK_OPEN_2, ROOT },
+	/* Its mode is in memory, out of sight; callers know openat from before 5.6. */
+	{ SYSCALL_openat2, ABSENT, ROOT },
+};
+
+struct run {
+	uint32_t first; /* number; the run ends where the next one begins */
+	enum verdict verdict;
+};
+
+enum {
+	MAX_RUNS = 2 * COUNT_OF(rules) + 2 * SYSCALL_RANGES + 4,
+	ROOM = 1024, /* several times what is needed */
+};
+
+struct build {
+	const struct filter_options *options;
+	struct bpf bpf;
+	struct run runs[MAX_RUNS];
+	size_t run_count;
+	bpf_label labels[VERDICTS];
+	bool is_used[VERDICTS];
+};
+
+static bpf_label make_block(struct build *s, enum verdict verdict)
+{
+	const struct arguments args = {
+		.bpf = &s->bpf,
+		.allow = s->labels[ALLOW],
+		.refuse = s->labels[REFUSE],
+	};
+
+	switch (verdict) {
+	case ALLOW:
+		return bpf_return(&s->bpf, FILTER_ALLOW);
+	case REFUSE:
+		return bpf_return(&s->bpf, FILTER_ERRNO | LINUX_EPERM);
+	case ABSENT:
+		return bpf_return(&s->bpf, FILTER_ERRNO | LINUX_ENOSYS);
+	case NOTIFY:
+		return bpf_return(&s->bpf, FILTER_NOTIFY);
+	case CHECK_SOCKET:
+		return arguments_socket(&args, s->options->reaches_host);
+	case CHECK_CLONE:
+		return arguments_clone(&args);
+	case CHECK_UNSHARE:
+		return arguments_unshare(&args);
+	case CHECK_IOCTL:
+		return arguments_ioctl(&args);
+	case CHECK_PERSONALITY:
+		return arguments_personality(&args);
+	case CHECK_MODE_1:
+		return arguments_mode(&args, 1);
+	case CHECK_MODE_2:
+		return arguments_mode(&args, 2);
+	case CHECK_OPEN_1:
+		return arguments_open(&args, 1);
+	case CHECK_OPEN_2:
+		return arguments_open(&args, 2);
+	case KILL:
+	case VERDICTS:
+		break;
+	}
+	return bpf_return(&s->bpf, FILTER_KILL);
+}
+
+static bool holds(enum condition condition, const struct filter_options *options)
+{
+	switch (condition) {
+	case NO_USERNS:
+		return !options->allows_userns;
+	case ASKS:
+		return options->asks_connect;
+	case ROOT:
+		return options->is_root;
+	case ALWAYS:
+		break;
+	}
+	return true;
+}
+
+/* The verdict on each number: indexed, so that nothing needs to be sorted. */
+static void judge_numbers(const struct filter_options *options, uint8_t verdicts[SYSCALL_LAST + 1])
+{
+	const struct syscall_range *range = syscall_ranges[options->arch];
+
+	memset(verdicts, ABSENT, SYSCALL_LAST + 1);
+	for (size_t i = 0; i < SYSCALL_RANGES && range[i].last > 0; i++)
+		memset(verdicts + range[i].first, ALLOW,
+		       (size_t)(range[i].last - range[i].first) + 1);
+	for (size_t i = 0; i < COUNT_OF(rules); i++) {
+		int number = syscalls[rules[i].call].numbers[options->arch];
+
+		if (number >= 0 && holds(rules[i].condition, options))
+			verdicts[number] = (uint8_t)rules[i].verdict;
+	}
+}
+
+static void add_run(struct build *s, uint32_t first, enum verdict verdict)
+{
+	if (s->run_count > 0 && s->runs[s->run_count - 1].verdict == verdict)
+		return;
+	s->runs[s->run_count++] = (struct run){ .first = first, .verdict = verdict };
+	s->is_used[verdict] = true;
+}
+
+static void make_runs(struct build *s)
+{
+	uint8_t verdicts[SYSCALL_LAST + 1];
+
+	judge_numbers(s->options, verdicts);
+	for (uint32_t number = 0; number <= SYSCALL_LAST; number++)
+		add_run(s, number, (enum verdict)verdicts[number]);
+	add_run(s, SYSCALL_LAST + 1, ABSENT);
+	/*
+	 * SECURITY: from this bit on the numbers are those of x32, another table with
+	 * the same architecture. Nobody who means well uses it.
+	 */
+	if (s->options->arch == FILTER_X86_64)
+		add_run(s, 0x40000000, KILL);
+	/* A tracer has cancelled the call: the kernel does nothing, the answer is the tracer's. */
+	add_run(s, UINT32_MAX, ALLOW);
+}
+
+/* Looks for the number that was loaded in the runs from `low` up to, not including, `high`. */
+static bpf_label search(struct build *s, size_t low, size_t high)
+{
+	size_t middle = low + (high - low) / 2;
+	bpf_label above, below;
+
+	if (high - low == 1)
+		return s->labels[s->runs[low].verdict];
+	above = search(s, middle, high);
+	below = search(s, low, middle);
+	return bpf_test(&s->bpf, BPF_AT_LEAST, s->runs[middle].first, above, below);
+}
+
+static void make_program(struct build *s)
+{
+	static const uint32_t audit_arch[] = {
+		[FILTER_X86_64] = 0xc000003e,
+		[FILTER_AARCH64] = 0xc00000b7,
+	};
+	struct bpf *b = &s->bpf;
+	bpf_label next;
+
+	s->is_used[KILL] = true;
+	for (unsigned i = 0; i < VERDICTS; i++)
+		if (s->is_used[i])
+			s->labels[i] = make_block(s, (enum verdict)i);
+	next = bpf_load(b, FILTER_NUMBER_AT, search(s, 0, s->run_count));
+	/* SECURITY: another architecture's numbers mean other calls. */
+	next = bpf_test(b, BPF_EQUAL, audit_arch[s->options->arch], next, s->labels[KILL]);
+	(void)bpf_load(b, FILTER_ARCH_AT, next);
+}
+
+int filter_build(struct arena *a, const struct filter_options *options, struct filter *out,
+		 struct err *e)
+{
+	UNINITIALIZED struct bpf_insn room[ROOM];
+	struct build s = { .options = options, .bpf = { .room = room, .size = ROOM } };
+	struct bpf_insn *insns;
+
+	make_runs(&s);
+	make_program(&s);
+	if (s.bpf.is_full)
+		return FAIL(e, ERR_LIMIT, "the system-call filter is longer than %d instructions",
+			    ROOM);
+	insns = arena_array(a, s.bpf.count, sizeof(*insns), e);
+	if (!insns)
+		return err_result(e);
+	memcpy(insns, bpf_first(&s.bpf), s.bpf.count * sizeof(*insns));
+	out->insns = insns;
+	out->count = s.bpf.count;
+	return 0;
+}

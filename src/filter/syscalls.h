@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The system calls that the filter has something to say about, and which
+ * numbers are system calls at all, for each architecture.
+ *
+ * The numbers are Linux's interface and never change. New calls have the same
+ * number everywhere since 424; SYSCALL_LAST is the newest that was looked at
+ * (Linux 7.0). Whoever raises it has judged each call up to it.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/macros.h"
+#include "filter/filter.h"
+
+enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
+
+/* name, number on x86_64, on aarch64 */
+#define SYSCALLS(X)                           \
+	X(open, 2, SYSCALL_NONE)              \
+	X(ioctl, 16, 29)                      \
+	X(socket, 41, 198)                    \
+	X(connect, 42, 203)                   \
+	X(socketpair, 53, 199)                \
+	X(clone, 56, 220)                     \
+	X(creat, 85, SYSCALL_NONE)            \
+	X(chmod, 90, SYSCALL_NONE)            \
+	X(fchmod, 91, 52)                     \
+	X(syslog, 103, 116)                   \
+	X(mknod, 133, SYSCALL_NONE)           \
+	X(uselib, 134, SYSCALL_NONE)          \
+	X(personality, 135, 92)               \
+	X(vhangup, 153, 58)                   \
+	X(modify_ldt, 154, SYSCALL_NONE)      \
+	X(pivot_root, 155, 41)                \
+	X(_sysctl, 156, SYSCALL_NONE)         \
+	X(chroot, 161, 51)                    \
+	X(acct, 163, 89)                      \
+	X(settimeofday, 164, 170)             \
+	X(mount, 165, 40)                     \
+	X(umount2, 166, 39)                   \
+	X(swapon, 167, 224)                   \
+	X(swapoff, 168, 225)                  \
+	X(reboot, 169, 142)                   \
+	X(iopl, 172, SYSCALL_NONE)            \
+	X(ioperm, 173, SYSCALL_NONE)          \
+	X(create_module, 174, SYSCALL_NONE)   \
+	X(init_module, 175, 105)              \
+	X(delete_module, 176, 106)            \
+	X(get_kernel_syms, 177, SYSCALL_NONE) \
+	X(query_module, 178, SYSCALL_NONE)    \
+	X(quotactl, 179, 60)                  \
+	X(nfsservctl, 180, 42)                \
+	X(afs_syscall, 183, SYSCALL_NONE)     \
+	X(tuxcall, 184, SYSCALL_NONE)         \
+	X(security, 185, SYSCALL_NONE)        \
+	X(lookup_dcookie, 212, 18)            \
+	X(clock_settime, 227, 112)            \
+	X(vserver, 236, SYSCALL_NONE)         \
+	X(kexec_load, 246, 104)               \
+	X(add_key, 248, 217)                  \
+	X(request_key, 249, 218)              \
+	X(keyctl, 250, 219)                   \
+	X(openat, 257, 56)                    \
+	X(mknodat, 259, 33)                   \
+	X(fchmodat, 268, 53)                  \
+	X(unshare, 272, 97)                   \
+	X(perf_event_open, 298, 241)          \
+	X(open_by_handle_at, 304, 265)        \
+	X(setns, 308, 268)                    \
+	X(process_vm_readv, 310, 270)         \
+	X(process_vm_writev, 311, 271)        \
+	X(finit_module, 313, 273)             \
+	X(kexec_file_load, 320, 294)          \
+	X(bpf, 321, 280)                      \
+	X(userfaultfd, 323, 282)              \
+	X(io_uring_setup, 425, 425)           \
+	X(io_uring_enter, 426, 426)           \
+	X(io_uring_register, 427, 427)        \
+	X(open_tree, 428, 428)                \
+	X(move_mount, 429, 429)               \
+	X(fsopen, 430, 430)                   \
+	X(fsconfig, 431, 431)                 \
+	X(fsmount, 432, 432)                  \
+	X(fspick, 433, 433)                   \
+	X(clone3, 435, 435)                   \
+	X(openat2, 437, 437)                  \
+	X(pidfd_getfd, 438, 438)              \
+	X(process_madvise, 440, 440)          \
+	X(mount_setattr, 442, 442)            \
+	X(quotactl_fd, 443, 443)              \
+	X(memfd_secret, 447, 447)             \
+	X(fchmodat2, 452, 452)                \
+	X(open_tree_attr, 467, 467)           \
+	X(listns, 470, 470)
+
+#define SYSCALL_ENUM(name, x86_64, aarch64) SYSCALL_##name,
+enum syscall { SYSCALLS(SYSCALL_ENUM) SYSCALL_COUNT };
+#undef SYSCALL_ENUM
+
+struct syscall_entry {
+	const char *name;
+	int16_t numbers[2]; /* by enum filter_arch; SYSCALL_NONE: there is none */
+};
+
+extern const struct syscall_entry syscalls[SYSCALL_COUNT];
+
+/* Numbers that are system calls, or were once. Between the ranges there are none. */
+struct syscall_range {
+	uint16_t first, last;
+};
+
+enum { SYSCALL_RANGES = 3 };
+
+/* In order; unused ones at the end have `last` 0. */
+extern const struct syscall_range syscall_ranges[2][SYSCALL_RANGES];
