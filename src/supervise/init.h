@@ -22,7 +22,7 @@ enum init_message_kind {
 	INIT_EXEC_FAILED, /* the command could not be started: `os_error` */
 	INIT_STOPPED,	  /* the command was stopped by signal `value` */
 	INIT_CONTINUED,
-	INIT_ENDED, /* the command's wait status is `value`; all else is being killed */
+	INIT_ENDED, /* the command's wait status is `value`; `is_alone`, or all else is killed now */
 };
 
 struct init_message {

@@ -105,7 +105,8 @@ static int prepare(struct arena *a, const struct launch *in, struct mounts *moun
 	    host_find_words(&job->wipe_from, &job->wipe_bytes, e) < 0)
 		return err_result(e);
 	job->sources = arena_array(a, mounts->ops.count, sizeof(*job->sources), e);
-	if (!job->sources)
+	job->stack = arena_alloc(a, NATIVE_STACK_BYTES, e);
+	if (!job->sources || !job->stack)
 		return err_result(e);
 	for (size_t i = 0; i < mounts->ops.count; i++)
 		job->sources[i] = -1;
@@ -158,15 +159,14 @@ static int word_failure(const struct native_job *job, const struct init_message 
 
 /* ---- PID 1 ---------------------------------------------------------------------- */
 
-static unsigned long namespaces(const struct launch *in, const struct native_job *job)
+/* All but the network, which PID 1 makes itself while the mounts are being made. */
+static unsigned long namespaces(const struct launch *in)
 {
 	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS |
 			      CLONE_NEWCGROUP | CLONE_PIDFD;
 
 	if (in->plan->policy->profile->isolates_ipc)
 		flags |= CLONE_NEWIPC;
-	if (job->has_own_network)
-		flags |= CLONE_NEWNET;
 	return flags;
 }
 
@@ -187,7 +187,7 @@ static int start(const struct launch *in, struct native_job *job, struct sandbox
 	job->channel = pair[1];
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pid = syscall(SYS_clone, namespaces(in, job), 0, &out->pidfd, 0, 0);
+	pid = syscall(SYS_clone, namespaces(in), 0, &out->pidfd, 0, 0);
 	if (pid == 0) {
 		close(pair[0]);
 		native_child(job);

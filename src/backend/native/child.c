@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <net/if.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "backend/native/native.h"
@@ -21,29 +23,33 @@ _Noreturn void native_fail(const struct native_job *job, enum native_stage stage
 	};
 
 	/* When nobody listens there is nobody left to tell. */
-	if (send(job->channel, &message, sizeof(message), MSG_NOSIGNAL) < 0)
-		_exit(1);
-	_exit(0);
+	send(job->channel, &message, sizeof(message), MSG_NOSIGNAL);
+	_exit(1);
 }
 
-/* An own network has only this, and it is down. */
-static void raise_loopback(struct native_job *job)
+/* An own network has only the loopback interface, and it is down. */
+static void make_network(struct native_job *job)
 {
 	struct ifreq request = { .ifr_name = "lo" };
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd;
 
+	if (!job->has_own_network)
+		return;
+	if (unshare(CLONE_NEWNET) < 0)
+		native_fail(job, NATIVE_NETWORK, 0);
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &request) < 0)
-		native_fail(job, NATIVE_LOOPBACK, 0);
+		native_fail(job, NATIVE_NETWORK, 0);
 	request.ifr_flags |= IFF_UP | IFF_RUNNING;
 	if (ioctl(fd, SIOCSIFFLAGS, &request) < 0)
-		native_fail(job, NATIVE_LOOPBACK, 1);
+		native_fail(job, NATIVE_NETWORK, 1);
 	close(fd);
 	if (!job->asks_connect)
 		return;
 	/* The supervisor asks this one which sockets were bound in here. */
 	job->unix_diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	if (job->unix_diag < 0)
-		native_fail(job, NATIVE_LOOPBACK, 2);
+		native_fail(job, NATIVE_NETWORK, 2);
 }
 
 static void set_limits(const struct native_job *job)
@@ -86,8 +92,7 @@ static _Noreturn void tell_exec_failed(const struct native_job *job, int os_erro
 {
 	struct init_message message = { .kind = INIT_EXEC_FAILED, .os_error = os_error };
 
-	if (send(job->channel, &message, sizeof(message), MSG_NOSIGNAL) < 0)
-		_exit(1);
+	send(job->channel, &message, sizeof(message), MSG_NOSIGNAL);
 	_exit(127);
 }
 
@@ -155,7 +160,44 @@ static void hide_self(const struct native_job *job)
 {
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	memset(job->wipe_from, 0, job->wipe_bytes);
+	/* What `ps` shows of it. */
+	if (job->wipe_bytes >= sizeof("cordon"))
+		memcpy(job->wipe_from, "cordon", sizeof("cordon"));
 	prctl(PR_SET_NAME, "cordon", 0, 0, 0);
+}
+
+/*
+ * A network namespace takes the kernel about as long as all the mounts, so the
+ * two are made at the same time. The second process shares everything with PID 1
+ * but its namespaces of the network; errno, too, and so only what fails for good
+ * may set it here while the other runs.
+ */
+static int mount_beside(void *arg)
+{
+	struct native_job *job = arg;
+
+	native_open_sources(job);
+	if (!init_wait_go(job->channel))
+		_exit(1);
+	native_mount_all(job);
+	_exit(0);
+}
+
+static void make_namespaces(struct native_job *job)
+{
+	int flags = CLONE_VM | CLONE_FS | CLONE_FILES;
+	pid_t mounter = clone(mount_beside, job->stack + NATIVE_STACK_BYTES, flags, job);
+	int status;
+
+	if (mounter < 0)
+		native_fail(job, NATIVE_FORK, 1);
+	make_network(job);
+	while (waitpid(mounter, &status, __WALL) < 0)
+		if (errno != EINTR)
+			native_fail(job, NATIVE_FORK, 2);
+	/* It has said why. */
+	if (status != 0)
+		_exit(0);
 }
 
 /* Only the channel is left. */
@@ -174,13 +216,8 @@ _Noreturn void native_child(struct native_job *job)
 
 	/* A group of its own: the command's kill(0) must not reach the caller's. */
 	setpgid(0, 0);
-	if (job->has_own_network)
-		raise_loopback(job);
-	native_open_sources(job);
-	if (!init_wait_go(job->channel))
-		_exit(0);
 	mask = umask(0);
-	native_mount_all(job);
+	make_namespaces(job);
 	umask(mask);
 	if (chdir(job->directory) < 0)
 		native_fail(job, NATIVE_DIRECTORY, 0);
@@ -191,7 +228,8 @@ _Noreturn void native_child(struct native_job *job)
 	native_lock_landlock(job);
 	listener = native_lock_filter(job);
 	tell_ready(job, listener);
-	command = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	/* Nothing is copied that exec would throw away; PID 1 waits until then. */
+	command = vfork();
 	if (command < 0)
 		native_fail(job, NATIVE_FORK, 0);
 	if (command == 0)

@@ -59,6 +59,7 @@ enum native_stage {
 enum {
 	NATIVE_MAX_RLIMITS = 4,
 	NATIVE_DEVICE_COUNT = 6, /* that every /dev has */
+	NATIVE_STACK_BYTES = 64 << 10,
 };
 
 /* All that PID 1 needs; prepared before the clone. */
@@ -87,6 +88,7 @@ struct native_job {
 	char *wipe_from;
 	size_t wipe_bytes;
 
+	char *stack; /* of who mounts while PID 1 makes the network */
 	int channel; /* PID 1's end */
 
 	/* Set by PID 1 on the way. */
