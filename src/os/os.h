@@ -35,6 +35,7 @@ struct os_file {
 	enum os_type type;
 	uint64_t device, inode; /* 0 unless it exists */
 	bool is_locked;		/* this user's, who may not read (or search) it until a chmod */
+	bool is_placeholder;	/* bears Cordon's mark and holds nothing: no one's, and soon gone */
 };
 
 /* What lies at `path`, a link at its end not followed. ERR_SYS when the host fails. */

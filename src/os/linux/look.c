@@ -6,7 +6,45 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/linux/mark.h"
 #include "os/linux/path.h"
+
+enum { LOOK_TRIES = 1000 };
+
+/* Whether the marked thing holds nothing. -1: it is gone, or another one; look again. */
+static int is_unused(const char *path, const struct stat *st)
+{
+	scoped_fd fd = -1;
+	struct stat opened;
+	int is_empty;
+
+	if (!S_ISDIR(st->st_mode))
+		return 1;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == EACCES ? 0 : -1;
+	if (fstat(fd, &opened) < 0 || opened.st_dev != st->st_dev || opened.st_ino != st->st_ino)
+		return -1;
+	is_empty = mark_is_empty(fd);
+	return is_empty >= 0 || errno == ENOENT ? is_empty : 0;
+}
+
+/*
+ * lstat(), and whether it is a placeholder. Those come and go with runs that
+ * start and end meanwhile: what is told is what was there at one moment.
+ */
+static int look_at(const char *path, struct stat *st, bool *is_placeholder)
+{
+	int unused = -1;
+
+	for (int i = 0; unused < 0 && i < LOOK_TRIES; i++) {
+		if (lstat(path, st) < 0)
+			return -1;
+		unused = mark_of(st) == MARK_NONE ? 0 : is_unused(path, st);
+	}
+	*is_placeholder = unused > 0;
+	return 0;
+}
 
 /*
  * Without a mode that forbids it the owner is kept out by something that chmod
@@ -24,14 +62,16 @@ int os_look(struct str path, struct os_file *out, struct err *e)
 	UNINITIALIZED struct c_path name;
 	UNINITIALIZED struct shown shown;
 	struct stat st;
+	bool is_placeholder;
 
 	if (c_path_init(&name, path, e) < 0)
 		return err_result(e);
-	if (lstat(name.text, &st) == 0) {
+	if (look_at(name.text, &st, &is_placeholder) == 0) {
 		*out = (struct os_file){ .type = type_of_mode(st.st_mode),
 					 .device = st.st_dev,
 					 .inode = st.st_ino,
-					 .is_locked = is_locked(&st) };
+					 .is_locked = is_locked(&st),
+					 .is_placeholder = is_placeholder };
 		return 0;
 	}
 	switch (errno) {
