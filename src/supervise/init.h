@@ -22,7 +22,7 @@ enum init_message_kind {
 	INIT_EXEC_FAILED, /* the command could not be started: `os_error` */
 	INIT_STOPPED,	  /* the command was stopped by signal `value` */
 	INIT_CONTINUED,
-	INIT_ENDED, /* the command's wait status is `value`; `is_alone`, or all else is killed now */
+	INIT_ENDED, /* the command's wait status is `value`; all that is left is killed now */
 };
 
 struct init_message {
@@ -31,7 +31,9 @@ struct init_message {
 	uint32_t index;
 	int32_t os_error;
 	int32_t value;
-	uint32_t landlock_abi;			  /* of INIT_READY: 0 when the kernel has none */
+	uint32_t landlock_abi; /* of INIT_READY: 0 when the kernel has none */
+	uint32_t is_alone;     /* of INIT_ENDED: PID 1 is the last process in there, and leaving */
+	uint32_t unused;
 	uint64_t user_us, system_us, max_rss_kib; /* of INIT_ENDED: all that was reaped */
 };
 

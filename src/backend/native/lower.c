@@ -274,7 +274,7 @@ static int open_way(struct lowering *l, struct mount_op *cover, struct str path,
 
 		bool is_file = is_last && type != HOST_DIR;
 
-		if (path_join(l->a, str_of(cover->made), str_first(rest, at), &made, e) < 0 ||
+		if (arena_printf(l->a, &made, e, "%s/%.*s", cover->made, (int)at, rest.p) < 0 ||
 		    add_made(l, made, is_file ? HOST_FILE : HOST_DIR, is_file ? 0 : mode, NULL, e) <
 			    0)
 			return err_result(e);
@@ -418,7 +418,7 @@ static int add_root_link(void *arg, struct str name, enum host_type type, struct
 	if (type != HOST_LINK)
 		return 0;
 	if (path_join(l->a, STR("/"), name, &from, e) < 0 ||
-	    path_join(l->a, str_of(links->root), name, &path, e) < 0)
+	    arena_printf(l->a, &path, e, "%s/%.*s", links->root, (int)name.len, name.p) < 0)
 		return err_result(e);
 	if (l->in->host->read_link(l->in->host->user, from, &text, e) < 0)
 		return err_result(e);

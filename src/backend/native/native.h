@@ -27,7 +27,7 @@
 /* What PID 1 was doing; one line each: name, what could not be done. */
 #define NATIVE_STAGES(X)                                                                \
 	X(WAIT, "hear from the parent process")                                         \
-	X(LOOPBACK, "bring up the loopback interface")                                  \
+	X(NETWORK, "make a network of its own")                                         \
 	X(DEVICES, "take the devices of")                                               \
 	X(PRIVATE, "keep mounts of the host from appearing later")                      \
 	X(SOURCE, "open")                                                               \
