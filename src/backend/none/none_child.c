@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* The monitor of a command without a sandbox, and the command until its exec. See none.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backend/none/none.h"
+#include "supervise/init.h"
+
+static void tell(int channel, const struct init_message *message)
+{
+	ssize_t n;
+
+	do
+		n = send(channel, message, sizeof(*message), MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+}
+
+/* ---- The command -------------------------------------------------------------------- */
+
+/* Each is copied out of the way first: one of them may lie where another has to go. */
+static bool place_stdio(const int *stdio)
+{
+	int away[3];
+
+	for (int i = 0; i < 3; i++) {
+		away[i] = fcntl(stdio[i], F_DUPFD_CLOEXEC, 3);
+		if (away[i] < 0)
+			return false;
+	}
+	for (int i = 0; i < 3; i++)
+		if (dup2(away[i], i) < 0)
+			return false;
+	return true;
+}
+
+/* What execvp() goes on after. */
+static bool is_elsewhere(int error)
+{
+	return error == ENOENT || error == ENOTDIR || error == EACCES || error == ESTALE ||
+	       error == ENODEV || error == ETIMEDOUT;
+}
+
+/* As execvp() does it; gives the error when nothing could be executed. */
+static int exec_first(const struct none_job *job)
+{
+	char *const *argv = (char *const *)(const void *)job->argv;
+	char *const *environment = (char *const *)(const void *)job->environment;
+	int error = ENOENT;
+
+	for (size_t i = 0; job->programs[i]; i++) {
+		execve(job->programs[i], argv, environment);
+		if (errno == ENOEXEC) {
+			job->shell_argv[1] = job->programs[i];
+			execve(job->shell_argv[0], (char *const *)(const void *)job->shell_argv,
+			       environment);
+			return ENOEXEC;
+		}
+		if (!is_elsewhere(errno))
+			return errno;
+		if (error != EACCES)
+			error = errno;
+	}
+	return error;
+}
+
+static _Noreturn void run_command(const struct none_job *job)
+{
+	struct init_message message = { .kind = INIT_EXEC_FAILED };
+	sigset_t none;
+
+	message.os_error = fchdir(job->directory) < 0 || !place_stdio(job->stdio) ? errno : 0;
+	for (size_t i = 0; i < job->limit_count && !message.os_error; i++)
+		if (setrlimit((unsigned)job->limits[i].resource, &job->limits[i].value) < 0)
+			message.os_error = errno;
+	/* What the caller blocks it blocks for itself. */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (!message.os_error)
+		message.os_error = exec_first(job);
+	tell(job->channel, &message);
+	_exit(127);
+}
+
+/* ---- The monitor --------------------------------------------------------------------- */
+
+/* Everything that others wait for the end of: pipes, sockets, the host's own descriptors. */
+static void close_others(int a, int b)
+{
+	unsigned low = (unsigned)(a < b ? a : b);
+	unsigned high = (unsigned)(a < b ? b : a);
+
+	if (low > 0)
+		syscall(SYS_close_range, 0, low - 1, 0);
+	if (high > low + 1)
+		syscall(SYS_close_range, low + 1, high - 1, 0);
+	syscall(SYS_close_range, high + 1, ~0U, 0);
+}
+
+static uint64_t microseconds(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
+}
+
+static void tell_end(int channel, int status, const struct rusage *usage)
+{
+	struct init_message message = { .kind = INIT_ENDED,
+					.value = status,
+					.user_us = microseconds(usage->ru_utime),
+					.system_us = microseconds(usage->ru_stime),
+					.max_rss_kib = (uint64_t)usage->ru_maxrss };
+
+	tell(channel, &message);
+}
+
+static void look_at(int channel, pid_t command)
+{
+	struct rusage usage;
+	int status;
+
+	while (wait4(command, &status, WNOHANG | WUNTRACED | WCONTINUED, &usage) > 0) {
+		struct init_message message = { .kind = INIT_CONTINUED };
+
+		if (WIFEXITED(status) || WIFSIGNALED(status)) {
+			tell_end(channel, status, &usage);
+			/* What it left running goes on, as it would without Cordon. */
+			_exit(0);
+		}
+		if (WIFSTOPPED(status))
+			message = (struct init_message){ .kind = INIT_STOPPED,
+							 .value = WSTOPSIG(status) };
+		tell(channel, &message);
+	}
+}
+
+/* The command first, whose end is to be told; then its group, this process included. */
+static _Noreturn void kill_all(int channel, pid_t command)
+{
+	struct rusage usage;
+	int status;
+
+	kill(command, SIGKILL);
+	if (wait4(command, &status, 0, &usage) == command)
+		tell_end(channel, status, &usage);
+	kill(0, SIGKILL);
+	_exit(0);
+}
+
+static void obey(int channel, pid_t command)
+{
+	struct init_order order;
+	ssize_t n;
+
+	do
+		n = recv(channel, &order, sizeof(order), 0);
+	while (n < 0 && errno == EINTR);
+	/* The end of the channel is the end of who started the run. */
+	if (n != (ssize_t)sizeof(order) ||
+	    (order.kind != INIT_SIGNAL && order.kind != INIT_SIGNAL_GROUP))
+		kill_all(channel, command);
+	/* The two that can't be blocked would hit this process as well. */
+	if (order.kind == INIT_SIGNAL || order.value == SIGSTOP || order.value == SIGKILL)
+		kill(command, order.value);
+	else
+		kill(0, order.value);
+}
+
+static pid_t wait_and_fork(const struct none_job *job)
+{
+	struct init_message ready = { .kind = INIT_READY };
+	struct init_order order = { .kind = 0 };
+	pid_t command;
+
+	/* Else the channel could never end. */
+	close(job->other_end);
+	if (setpgid(0, 0) < 0)
+		ready = (struct init_message){ .kind = INIT_FAILED, .os_error = errno };
+	tell(job->channel, &ready);
+	if (recv(job->channel, &order, sizeof(order), 0) != (ssize_t)sizeof(order) ||
+	    order.kind != INIT_GO)
+		_exit(125);
+	/* Not fork(): its handlers are the host program's and may take locks. */
+	command = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	if (command == 0)
+		run_command(job);
+	if (command < 0) {
+		struct init_message failed = { .kind = INIT_EXEC_FAILED, .os_error = errno };
+
+		tell(job->channel, &failed);
+		_exit(125);
+	}
+	return command;
+}
+
+_Noreturn void none_monitor(const struct none_job *job)
+{
+	struct pollfd wait[2] = { { .fd = job->channel, .events = POLLIN }, { .events = POLLIN } };
+	pid_t command = wait_and_fork(job);
+	sigset_t children;
+
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	wait[1].fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (wait[1].fd < 0)
+		kill_all(job->channel, command);
+	close_others(wait[0].fd, wait[1].fd);
+	for (;;) {
+		struct signalfd_siginfo info;
+
+		look_at(wait[0].fd, command);
+		if (poll(wait, 2, -1) < 0 && errno != EINTR)
+			kill_all(wait[0].fd, command);
+		while (read(wait[1].fd, &info, sizeof(info)) > 0)
+			;
+		look_at(wait[0].fd, command);
+		if (wait[0].revents)
+			obey(wait[0].fd, command);
+	}
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* See git_index.h. The text is hostile: every step stays inside it. */
+#include "session/git_index.h"
+
+#include <stdint.h>
+
+enum {
+	HEADER_BYTES = 12,
+	MODE_AT = 24,
+	HASH_AT = 40,
+	MODE_TYPE = 0170000,
+	MODE_GITLINK = 0160000,
+	FLAG_EXTENDED = 0x4000,
+	NAME_MAX_BYTES = 4096,
+};
+
+struct index_reader {
+	struct str text;
+	size_t at;
+	uint32_t version;
+	size_t hash_bytes; /* 20 or 32 */
+	char name[NAME_MAX_BYTES];
+	size_t name_bytes;
+};
+
+static uint32_t read_32(struct str text, size_t at)
+{
+	const unsigned char *p = (const unsigned char *)text.p + at;
+
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* How many bytes of the last name fall away, as version 4 counts them. */
+static bool read_cut(struct index_reader *r, size_t *out)
+{
+	size_t value = 0;
+	unsigned char c;
+
+	if (r->at >= r->text.len)
+		return false;
+	c = (unsigned char)r->text.p[r->at++];
+	value = c & 127;
+	while (c & 128) {
+		if (r->at >= r->text.len || value > NAME_MAX_BYTES)
+			return false;
+		c = (unsigned char)r->text.p[r->at++];
+		value = ((value + 1) << 7) + (c & 127);
+	}
+	*out = value;
+	return true;
+}
+
+/* The name behind an entry; `start` is where the entry began, for its padding. */
+static bool read_name(struct index_reader *r, size_t start)
+{
+	size_t cut = 0;
+	size_t kept = 0;
+	size_t length;
+
+	if (r->version == 4) {
+		if (!read_cut(r, &cut) || cut > r->name_bytes)
+			return false;
+		kept = r->name_bytes - cut;
+	}
+	length = str_find(str_from(r->text, r->at), '\0');
+	if (length == r->text.len - r->at || kept + length > NAME_MAX_BYTES)
+		return false;
+	memcpy(r->name + kept, r->text.p + r->at, length);
+	r->name_bytes = kept + length;
+	r->at += length;
+	/* One to eight NULs up to a multiple of eight; version 4 has just one. */
+	r->at += r->version == 4 ? 1 : 8 - (r->at - start) % 8;
+	return r->at <= r->text.len;
+}
+
+static bool read_entry(struct index_reader *r, uint32_t *mode)
+{
+	size_t start = r->at;
+	size_t fixed = HASH_AT + r->hash_bytes + 2;
+	uint32_t flags;
+
+	if (r->text.len - r->at < fixed + 2)
+		return false;
+	*mode = read_32(r->text, start + MODE_AT);
+	flags = read_32(r->text, start + fixed - 2) >> 16;
+	r->at += fixed + (flags & FLAG_EXTENDED && r->version >= 3 ? 2 : 0);
+	return read_name(r, start);
+}
+
+/* Whether all entries can be read with hashes of that size; calls `each` when it is not NULL. */
+static int read_entries(struct index_reader *r, uint32_t count, bool *is_whole,
+			int (*each)(void *arg, struct str name, struct err *e), void *arg,
+			struct err *e)
+{
+	r->at = HEADER_BYTES;
+	r->name_bytes = 0;
+	*is_whole = false;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t mode;
+		int status;
+
+		if (!read_entry(r, &mode))
+			return 0;
+		if (!each || (mode & MODE_TYPE) != MODE_GITLINK)
+			continue;
+		status = each(arg, (struct str){ r->name, r->name_bytes }, e);
+		if (status)
+			return status;
+	}
+	*is_whole = true;
+	return 0;
+}
+
+int git_index_links(struct str text, int (*each)(void *arg, struct str name, struct err *e),
+		    void *arg, struct err *e)
+{
+	static const size_t hashes[] = { 20, 32 };
+	struct index_reader r = { .text = text };
+	uint32_t count;
+
+	if (text.len < HEADER_BYTES || !str_has_prefix(text, STR("DIRC")))
+		return FAIL(e, ERR_SYNTAX, "this is no index of git");
+	r.version = read_32(text, 4);
+	count = read_32(text, 8);
+	if (r.version < 2 || r.version > 4)
+		return FAIL(e, ERR_SYNTAX, "this version of the index is not known");
+	/* The size of a hash is not in the file: the one with which all of it makes sense. */
+	for (size_t i = 0; i < COUNT_OF(hashes); i++) {
+		bool is_whole;
+
+		r.hash_bytes = hashes[i];
+		if (read_entries(&r, count, &is_whole, NULL, NULL, e) < 0)
+			return err_result(e);
+		if (is_whole)
+			return read_entries(&r, count, &is_whole, each, arg, e);
+	}
+	return FAIL(e, ERR_SYNTAX, "the index ends in the middle of an entry");
+}

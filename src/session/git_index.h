@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The index of git, as far as a look for gitlinks needs it: versions 2 to 4, SHA-1 and SHA-256. */
+#pragma once
+
+#include "base/err.h"
+#include "base/str.h"
+
+/*
+ * Calls `each` for every entry that is a repository of its own (mode 160000).
+ * ERR_SYNTAX when `text` is no index; else what `each` returned.
+ */
+int git_index_links(struct str text, int (*each)(void *arg, struct str name, struct err *e),
+		    void *arg, struct err *e) MUST_CHECK NONNULL;

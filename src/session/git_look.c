@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * P9, P10: what a run left where git, used outside of the sandbox afterwards,
+ * would take it up. A look around, no guarantee: it is bounded, and says when it
+ * was cut.
+ *
+ * SECURITY: the files are the command's. They are read as data of fixed bounds;
+ * no link is followed, nothing is run.
+ */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "os/loop.h"
+#include "os/os.h"
+#include "session/git_index.h"
+#include "session/session.h"
+
+enum {
+	LOOK_MAX_ENTRIES = 100000,
+	LOOK_MAX_MS = 1000,
+	LOOK_MAX_BYTES = 64 << 20,
+	LOOK_MAX_FINDINGS = 200,
+	HEAD_MAX_BYTES = 4096,
+};
+
+struct look {
+	struct arena *a;   /* of what is found */
+	struct arena work; /* of the way there */
+	const struct plan *plan;
+	struct timespec started;
+	struct git_findings *out;
+	VEC(struct str) dirs; /* still to be looked at */
+	size_t entries;
+	uint64_t end_ms;
+};
+
+const char *git_finding_name(enum git_finding_kind kind)
+{
+	static const char *const texts[] = {
+		[GIT_FOUND_REPOSITORY] = "repository",
+		[GIT_FOUND_BARE] = "bare",
+		[GIT_FOUND_GITLINK] = "gitlink",
+		[GIT_FOUND_STATE] = "state",
+		[GIT_FOUND_HEAD] = "head",
+	};
+
+	return texts[kind];
+}
+
+const char *git_finding_meaning(enum git_finding_kind kind)
+{
+	static const char *const texts[] = {
+		[GIT_FOUND_REPOSITORY] = "a git repository: git used in there obeys its "
+					 "configuration and hooks",
+		[GIT_FOUND_BARE] = "looks like a bare git repository: git used in there obeys its "
+				   "configuration and hooks",
+		[GIT_FOUND_GITLINK] = "the index names it as a repository of its own, and it is no "
+				      "registered submodule",
+		[GIT_FOUND_STATE] = "an operation that the next git command goes on with",
+		[GIT_FOUND_HEAD] = "this HEAD is none that git writes",
+	};
+
+	return texts[kind];
+}
+
+static bool is_since(struct statx_timestamp t, struct timespec started)
+{
+	return t.tv_sec > started.tv_sec ||
+	       (t.tv_sec == started.tv_sec && (long)t.tv_nsec >= started.tv_nsec);
+}
+
+/* Whether what lies at `path` was changed since the start; `*is_new`: made since then. */
+static bool is_touched(const struct look *l, struct str path, bool *is_new)
+{
+	struct statx st;
+
+	if (statx(AT_FDCWD, path.p, AT_SYMLINK_NOFOLLOW, STATX_CTIME | STATX_BTIME, &st) < 0)
+		return false;
+	*is_new = !(st.stx_mask & STATX_BTIME) || is_since(st.stx_btime, l->started);
+	return is_since(st.stx_ctime, l->started);
+}
+
+static int report(struct look *l, enum git_finding_kind kind, struct str path, bool is_new,
+		  struct err *e)
+{
+	struct git_finding *found;
+
+	if (l->out->items.count >= LOOK_MAX_FINDINGS) {
+		l->out->was_cut = true;
+		return 0;
+	}
+	found = VEC_PUSH(l->a, &l->out->items, e);
+	if (!found)
+		return err_result(e);
+	found->kind = kind;
+	found->is_new = is_new;
+	return arena_copy(l->a, path, &found->path, e);
+}
+
+/* ---- Repositories that nobody knew ------------------------------------------------------ */
+
+static bool is_known(const struct look *l, struct str git_dir, struct str worktree)
+{
+	for (size_t i = 0; i < l->plan->git_dirs.count; i++) {
+		const struct git_dir *known = &l->plan->git_dirs.items[i];
+
+		if (str_eq(known->path, git_dir) || str_eq(known->common_dir, git_dir) ||
+		    (known->worktree.len && str_eq(known->worktree, worktree)))
+			return true;
+	}
+	return false;
+}
+
+struct listing {
+	struct look *l;
+	struct str dir;
+	bool has_git, has_head, has_objects, has_refs;
+};
+
+/* Views of the kernel, not of anybody's files. */
+static bool is_kernel(struct str path)
+{
+	return str_is(path, "/proc") || str_is(path, "/sys") || str_is(path, "/dev");
+}
+
+static int see_name(void *arg, struct str name, enum os_type type, struct err *e)
+{
+	struct listing *seen = arg;
+	struct look *l = seen->l;
+	struct str *dir;
+
+	if (++l->entries > LOOK_MAX_ENTRIES) {
+		l->out->was_cut = true;
+		return 1;
+	}
+	if (str_is(name, ".git")) {
+		seen->has_git = true;
+		return 0;
+	}
+	seen->has_head |= str_is(name, "HEAD");
+	if (type != OS_DIR)
+		return 0;
+	seen->has_objects |= str_is(name, "objects");
+	seen->has_refs |= str_is(name, "refs");
+	dir = VEC_PUSH(&l->work, &l->dirs, e);
+	if (!dir)
+		return err_result(e);
+	return path_join(&l->work, seen->dir, name, dir, e);
+}
+
+static int judge_dir(struct look *l, const struct listing *seen, struct err *e)
+{
+	bool is_new = false;
+	struct str git;
+
+	if (seen->has_head && seen->has_objects && seen->has_refs &&
+	    !is_known(l, seen->dir, STR("")) && is_touched(l, seen->dir, &is_new) &&
+	    report(l, GIT_FOUND_BARE, seen->dir, is_new, e) < 0)
+		return err_result(e);
+	if (!seen->has_git)
+		return 0;
+	if (path_join(&l->work, seen->dir, STR(".git"), &git, e) < 0)
+		return err_result(e);
+	if (is_known(l, git, seen->dir) || !is_touched(l, git, &is_new))
+		return 0;
+	return report(l, GIT_FOUND_REPOSITORY, git, is_new, e);
+}
+
+/* What can't be listed has nothing for git either. */
+static int look_into(struct look *l, struct str dir, struct err *e)
+{
+	struct listing seen = { .l = l, .dir = dir };
+	size_t before = l->dirs.count;
+
+	if (is_kernel(dir))
+		return 0;
+	if (os_list(dir, see_name, &seen, e) < 0) {
+		if (e->code != ERR_SYS)
+			return err_result(e);
+		err_clear(e);
+	}
+	/* Inside a git directory lies nothing that was not judged with it. */
+	if (is_known(l, dir, STR("")) || (seen.has_head && seen.has_objects && seen.has_refs))
+		l->dirs.count = before;
+	return judge_dir(l, &seen, e);
+}
+
+static bool is_covered(const struct plan *plan, size_t at)
+{
+	for (size_t i = 0; i < plan->roots.count; i++)
+		if (i != at &&
+		    path_is_under(plan->roots.items[at].path, plan->roots.items[i].path) &&
+		    (i < at || plan->roots.items[at].path.len > plan->roots.items[i].path.len))
+			return true;
+	return false;
+}
+
+static int look_for_repositories(struct look *l, struct err *e)
+{
+	for (size_t i = 0; i < l->plan->roots.count; i++) {
+		struct str *dir;
+
+		if (is_covered(l->plan, i))
+			continue;
+		dir = VEC_PUSH(&l->work, &l->dirs, e);
+		if (!dir || arena_copy(&l->work, l->plan->roots.items[i].path, dir, e) < 0)
+			return err_result(e);
+	}
+	while (l->dirs.count > 0 && !l->out->was_cut) {
+		if (look_into(l, l->dirs.items[--l->dirs.count], e) < 0)
+			return err_result(e);
+		if (loop_now() > l->end_ms)
+			l->out->was_cut = true;
+	}
+	return 0;
+}
+
+/* ---- The repositories that are known ------------------------------------------------------ */
+
+/* A file of a git directory, when it was changed; "" else. */
+static int read_touched(struct look *l, struct str dir, struct str name, size_t max_bytes,
+			struct str *path, struct str *text, struct err *e)
+{
+	struct os_seen seen = { .is_there = false };
+	bool is_new = false;
+
+	*text = STR_EMPTY;
+	if (path_join(&l->work, dir, name, path, e) < 0)
+		return err_result(e);
+	if (!is_touched(l, *path, &is_new))
+		return 0;
+	if (os_read_file_beneath(&l->work, dir, name, max_bytes, text, &seen, e) < 0) {
+		if (e->code == ERR_NOMEM)
+			return err_result(e);
+		err_clear(e);
+		l->out->was_cut = true;
+		*text = STR_EMPTY;
+	}
+	return 0;
+}
+
+static bool is_hex(struct str text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (!ascii_is_digit(text.p[i]) && (text.p[i] < 'a' || text.p[i] > 'f'))
+			return false;
+	return text.len == 40 || text.len == 64;
+}
+
+static bool is_head(struct str text)
+{
+	while (text.len && (text.p[text.len - 1] == '\n' || text.p[text.len - 1] == ' '))
+		text.len--;
+	if (!str_has_prefix(text, STR("ref: refs/")))
+		return is_hex(text);
+	for (size_t i = 0; i < text.len; i++)
+		if ((unsigned char)text.p[i] < ' ' || text.p[i] == 0x7f)
+			return false;
+	return true;
+}
+
+static int look_at_head(struct look *l, struct str dir, struct err *e)
+{
+	struct str path;
+	struct str text;
+	bool is_new = false;
+
+	if (read_touched(l, dir, STR("HEAD"), HEAD_MAX_BYTES, &path, &text, e) < 0)
+		return err_result(e);
+	if (!is_touched(l, path, &is_new) || is_head(text))
+		return 0;
+	return report(l, GIT_FOUND_HEAD, path, is_new, e);
+}
+
+static int look_at_state(struct look *l, struct str dir, struct err *e)
+{
+	static const char *const states[] = { "rebase-merge",	 "rebase-apply", "sequencer",
+					      "MERGE_HEAD",	 "REVERT_HEAD",	 "BISECT_LOG",
+					      "CHERRY_PICK_HEAD" };
+
+	for (size_t i = 0; i < COUNT_OF(states); i++) {
+		bool is_new = false;
+		struct str path;
+
+		if (path_join(&l->work, dir, str_of(states[i]), &path, e) < 0)
+			return err_result(e);
+		if (is_touched(l, path, &is_new) && report(l, GIT_FOUND_STATE, path, is_new, e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+struct gitlinks {
+	struct look *l;
+	struct str worktree;
+};
+
+static int see_gitlink(void *arg, struct str name, struct err *e)
+{
+	struct gitlinks *links = arg;
+	struct str path;
+
+	if (path_plain(&links->l->work, links->worktree, name, &path, e) < 0) {
+		if (e->code == ERR_NOMEM)
+			return err_result(e);
+		err_clear(e);
+		path = name;
+	}
+	if (is_known(links->l, STR(""), path))
+		return 0;
+	return report(links->l, GIT_FOUND_GITLINK, path, true, e);
+}
+
+static int look_at_index(struct look *l, const struct git_dir *dir, struct err *e)
+{
+	struct gitlinks links = { .l = l, .worktree = dir->worktree };
+	struct str path;
+	struct str text;
+
+	if (!dir->worktree.len)
+		return 0;
+	if (read_touched(l, dir->path, STR("index"), LOOK_MAX_BYTES / 2, &path, &text, e) < 0)
+		return err_result(e);
+	if (text.len == 0)
+		return 0;
+	if (git_index_links(text, see_gitlink, &links, e) < 0) {
+		if (e->code == ERR_NOMEM)
+			return err_result(e);
+		err_clear(e);
+		l->out->was_cut = true; /* one that git would not read either */
+	}
+	return 0;
+}
+
+int git_look(struct arena *a, const struct plan *plan, struct timespec started,
+	     struct git_findings *out, struct err *e)
+{
+	struct look l = { .a = a,
+			  .work = ARENA_INIT(LOOK_MAX_BYTES),
+			  .plan = plan,
+			  .started = started,
+			  .out = out,
+			  .end_ms = loop_now() + LOOK_MAX_MS };
+	int status = look_for_repositories(&l, e);
+
+	for (size_t i = 0; i < plan->git_dirs.count && status == 0; i++) {
+		const struct git_dir *dir = &plan->git_dirs.items[i];
+
+		if (look_at_head(&l, dir->path, e) < 0 || look_at_state(&l, dir->path, e) < 0 ||
+		    look_at_index(&l, dir, e) < 0)
+			status = err_result(e);
+	}
+	arena_done(&l.work);
+	if (status < 0 && e->code == ERR_LIMIT) {
+		err_clear(e);
+		out->was_cut = true;
+		return 0;
+	}
+	return status;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* What a run came to, in the terms of P23 and P24. */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "session/run.h"
+
+enum {
+	STATUS_TIMED_OUT = 124,
+	STATUS_NOT_EXECUTABLE = 126,
+	STATUS_NOT_FOUND = 127,
+	STATUS_SIGNAL = 128,
+};
+
+enum { SAID_MAX_BYTES = 2048 };
+
+void session_warn(const struct session_request *in, const char *fmt, ...)
+{
+	char text[SAID_MAX_BYTES];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	in->warn(in->user, str_of(text));
+}
+
+void session_trace(const struct session_request *in, const char *fmt, ...)
+{
+	char text[SAID_MAX_BYTES];
+	va_list args;
+
+	if (!in->traces)
+		return;
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	in->trace(in->user, str_of(text));
+}
+
+void outcome_set_status(struct outcome *o, int wait_status)
+{
+	o->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+	o->status = o->signal ? STATUS_SIGNAL + o->signal : WEXITSTATUS(wait_status);
+	if (o->timed_out)
+		o->status = STATUS_TIMED_OUT;
+}
+
+/* Of the files that were tried, one that is there for this process; or NULL. */
+static const char *find_existing(const char *const *programs)
+{
+	for (size_t i = 0; programs[i]; i++)
+		if (access(programs[i], F_OK) == 0)
+			return programs[i];
+	return NULL;
+}
+
+void outcome_set_exec_failed(struct session *s, int os_error)
+{
+	const char *name = s->in.argv[0];
+	const char *inside = s->outcome.is_sandboxed ? " inside the sandbox" : "";
+	bool is_missing = os_error == ENOENT || os_error == ENOTDIR;
+	const char *existing = is_missing ? find_existing(s->programs) : NULL;
+	bool has_slash = str_find(str_of(name), '/') < strlen(name);
+
+	s->outcome.exec_error = os_error;
+	s->outcome.has_started = false;
+	s->outcome.status = is_missing ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+	if (!is_missing) {
+		/* For the text of the error, which is the same in every locale. */
+		struct err said = ERR_INIT;
+
+		(void)FAIL_SYS(&said, os_error, "'%s' can't be executed%s", name, inside);
+		session_warn(&s->in, "%s", said.text);
+	} else if (existing) {
+		session_warn(&s->in,
+			     "'%s' is there, but it, or the interpreter that it names, was not "
+			     "found%s",
+			     existing, inside);
+	} else {
+		session_warn(&s->in, "'%s' was not found%s%s", name, has_slash ? "" : " in PATH",
+			     inside);
+	}
+}
+
+/* ---- The end --------------------------------------------------------------------------- */
+
+static const char *find_limit(const struct session *s)
+{
+	const struct limits *limits = &s->in.plan->policy->profile->limits;
+
+	if (s->outcome.timed_out)
+		return limit_name(LIMIT_TIMEOUT);
+	if (s->outcome.signal == SIGXCPU && limits->value[LIMIT_CPU_TIME])
+		return limit_name(LIMIT_CPU_TIME);
+	if (s->outcome.signal == SIGXFSZ && limits->value[LIMIT_FILE_SIZE])
+		return limit_name(LIMIT_FILE_SIZE);
+	return NULL;
+}
+
+static void warn_of_denials(const struct session *s)
+{
+	const struct denials *d = &s->outcome.denials;
+	char shown[256];
+
+	if (s->in.is_quiet || d->total == 0)
+		return;
+	session_warn(&s->in, "%llu %s refused%s%s%s; --report names %s",
+		     (unsigned long long)d->total, d->total == 1 ? "attempt was" : "attempts were",
+		     d->items.count ? ", the first on '" : "",
+		     d->items.count ? utf8_show(d->items.items[0].subject, shown, sizeof(shown))
+				    : "",
+		     d->items.count ? "'" : "", d->total == 1 ? "it" : "them");
+}
+
+static void warn_of_findings(const struct session *s)
+{
+	const struct git_findings *git = &s->outcome.git;
+
+	for (size_t i = 0; i < git->items.count; i++) {
+		const struct git_finding *found = &git->items.items[i];
+		char shown[512];
+
+		session_warn(&s->in, "the run %s '%s': %s", found->is_new ? "made" : "changed",
+			     utf8_show(found->path, shown, sizeof(shown)),
+			     git_finding_meaning(found->kind));
+	}
+}
+
+int outcome_complete(struct session *s, struct err *e)
+{
+	struct outcome *o = &s->outcome;
+
+	o->limit = find_limit(s);
+	if (o->is_sandboxed && o->watch.missed > 0)
+		session_warn(&s->in,
+			     "%llu names that a glob denies appeared and could not be masked",
+			     (unsigned long long)o->watch.missed);
+	/* P10: what git could be made to do later is looked for where it may write. */
+	if (o->is_sandboxed && s->in.plan->policy->profile->git == GIT_COMMIT) {
+		if (git_look(s->a, s->in.plan, o->started, &o->git, e) < 0)
+			return err_result(e);
+		o->has_looked = true;
+		warn_of_findings(s);
+	}
+	warn_of_denials(s);
+	return 0;
+}

@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A run in order:
+ *
+ *	choose_all		which backend, which environment
+ *	streams, terminal	what the command gets as 0, 1, 2
+ *	placeholders, warden	what must not be created is held, and is let go however this ends
+ *	launch			the command runs
+ *	engine, watch		its calls are answered, its files looked after
+ *	loop			until PID 1 says that it has ended, and the kernel that all has
+ *	warden			the placeholders go
+ *
+ * What was begun is undone in finish(), from wherever it has got to.
+ */
+#include "session/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervise/init.h"
+
+/* Between the request to end and the kill. */
+enum { PATIENCE_MS = 2000 };
+
+/* ---- Speaking to the sandbox ------------------------------------------------------------ */
+
+static bool order(const struct session *s, enum init_order_kind kind, int value)
+{
+	const struct init_order message = { .kind = kind, .value = value };
+
+	return send(s->sandbox.channel, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+	       (ssize_t)sizeof(message);
+}
+
+static void kill_all(struct session *s)
+{
+	if (s->sandbox.pidfd < 0)
+		return;
+	s->was_killed = true;
+	(void)order(s, INIT_KILL, 0);
+	/*
+	 * PID 1 takes all with it, also when it is not able to listen. Without a sandbox it
+	 * would take nothing: there it has to listen.
+	 */
+	if (s->outcome.is_sandboxed)
+		(void)syscall(SYS_pidfd_send_signal, s->sandbox.pidfd, SIGKILL, NULL, 0);
+}
+
+/* ---- Time -------------------------------------------------------------------------------- */
+
+static int set_clock(struct session *s, uint64_t ms, struct err *e)
+{
+	struct itimerspec in = { .it_value = { .tv_sec = (time_t)(ms / 1000),
+					       .tv_nsec = (long)(ms % 1000) * 1000000 } };
+
+	if (s->clock.fd < 0) {
+		/* A descriptor, and not a timer of the loop: who polls must see it. */
+		s->clock.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+		if (s->clock.fd < 0)
+			return FAIL_SYS(e, errno, "can't make a timer");
+		if (loop_add(&s->loop, &s->clock, LOOP_IN, e) < 0)
+			return err_result(e);
+	}
+	if (timerfd_settime(s->clock.fd, 0, &in, NULL) < 0)
+		return FAIL_SYS(e, errno, "can't set a timer");
+	return 0;
+}
+
+static int clock_is_due(void *user, uint32_t events, struct err *e)
+{
+	struct session *s = user;
+	uint64_t times;
+
+	(void)events;
+	if (read(s->clock.fd, &times, sizeof(times)) < 0 || s->has_ended)
+		return 0;
+	if (s->was_told_to_end) {
+		kill_all(s);
+		return 0;
+	}
+	s->outcome.timed_out = true;
+	s->was_told_to_end = true;
+	session_trace(&s->in, "the time is over: the command is told to end");
+	(void)order(s, INIT_SIGNAL_GROUP, SIGTERM);
+	/* One that is stopped could not hear it. */
+	(void)order(s, INIT_SIGNAL_GROUP, SIGCONT);
+	return set_clock(s, PATIENCE_MS, e);
+}
+
+static uint64_t find_timeout(const struct session_request *in)
+{
+	uint64_t limit = in->plan->policy->profile->limits.value[LIMIT_TIMEOUT];
+
+	if (limit && in->timeout_ms)
+		return MIN_OF(limit, in->timeout_ms);
+	return limit ? limit : in->timeout_ms;
+}
+
+/* ---- What the sandbox says ------------------------------------------------------------------ */
+
+static void command_stopped(struct session *s, int number)
+{
+	session_trace(&s->in, "the command was stopped by signal %d", number);
+	if (s->in.is_foreground) {
+		terminal_stop(&s->terminal, s->sandbox.pid, number);
+		s->outcome.had_terminal |= s->terminal.was_given;
+		(void)order(s, INIT_SIGNAL_GROUP, SIGCONT);
+		return;
+	}
+	if ((number != SIGTTIN && number != SIGTTOU) || s->has_warned_of_tty)
+		return;
+	s->has_warned_of_tty = true;
+	session_warn(&s->in, "the command was stopped because it wants the terminal, which it was "
+			     "not given; run it in the foreground, or without standard input");
+}
+
+static int take_message(struct session *s, const struct init_message *m, struct err *e)
+{
+	switch ((enum init_message_kind)m->kind) {
+	case INIT_EXEC_FAILED:
+		outcome_set_exec_failed(s, m->os_error);
+		return 0;
+	case INIT_STOPPED:
+		command_stopped(s, m->value);
+		return 0;
+	case INIT_CONTINUED:
+		session_trace(&s->in, "the command goes on");
+		return 0;
+	case INIT_ENDED:
+		s->has_ended = true;
+		s->outcome.cpu_ms = (m->user_us + m->system_us) / 1000;
+		s->outcome.max_rss_kib = m->max_rss_kib;
+		if (!s->outcome.exec_error)
+			outcome_set_status(&s->outcome, m->value);
+		return 0;
+	case INIT_FAILED:
+		return FAIL_SYS(e, m->os_error, "the command could not be started");
+	case INIT_READY:
+		break;
+	}
+	return FAIL(e, ERR_INTERNAL, "the sandbox says something that it can't say now");
+}
+
+/* 0 when there is nothing (more), 1 after a message. */
+static int hear(struct session *s, struct err *e)
+{
+	struct init_message message;
+	ssize_t n = recv(s->sandbox.channel, &message, sizeof(message), MSG_DONTWAIT);
+
+	if (n == (ssize_t)sizeof(message))
+		return take_message(s, &message, e) < 0 ? err_result(e) : 1;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	/* The other end is closed: what is to come comes by the pidfd. */
+	loop_remove(&s->loop, &s->channel);
+	return 0;
+}
+
+static int channel_is_ready(void *user, uint32_t events, struct err *e)
+{
+	(void)events;
+	return hear(user, e) < 0 ? err_result(e) : 0;
+}
+
+/* The last words may still be in the channel when the speaker is gone. */
+static int sandbox_is_gone(void *user, uint32_t events, struct err *e)
+{
+	struct session *s = user;
+	siginfo_t info;
+	int heard;
+
+	(void)events;
+	loop_remove(&s->loop, &s->gone);
+	do
+		heard = hear(s, e);
+	while (heard > 0);
+	(void)waitid((idtype_t)3 /* P_PIDFD */, (id_t)s->sandbox.pidfd, &info, WEXITED | __WALL);
+	if (heard < 0)
+		return err_result(e);
+	if (!s->has_ended) {
+		outcome_set_status(&s->outcome, SIGKILL);
+		if (!s->was_killed)
+			session_warn(&s->in, "the sandbox was killed from outside of Cordon");
+	}
+	s->outcome.duration_ms = loop_now() - s->started_ms;
+	s->state = SESSION_DRAINS;
+	return 0;
+}
+
+/* SECURITY: nobody else removes what must not stay, and nobody else ends the run with us. */
+static int warden_is_gone(void *user, uint32_t events, struct err *e)
+{
+	struct session *s = user;
+
+	(void)events;
+	loop_remove(&s->loop, &s->warden_gone);
+	return FAIL_SYS(e, ECHILD, "the process that cleans up after the run was killed");
+}
+
+/* ---- Starting ---------------------------------------------------------------------------------- */
+
+/* What the caller has closed is /dev/null, lest another file get its number. */
+static int find_stdio(struct session *s, struct err *e)
+{
+	for (int i = 0; i < 3; i++) {
+		bool is_closed = fcntl(i, F_GETFD) < 0;
+
+		s->stdio[i] = i;
+		if (!is_closed && !(i == 0 && s->in.has_no_stdin))
+			continue;
+		s->stdio[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (s->stdio[i] < 0)
+			return FAIL_SYS(e, errno, "can't open /dev/null");
+		s->owns_stdio[i] = true;
+	}
+	return 0;
+}
+
+static int start_outputs(struct session *s, struct err *e)
+{
+	if (!s->in.captures && !s->in.hands_out)
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		struct captured *kept = s->in.captures ? &s->outcome.captured[i] : NULL;
+		int write_end = -1;
+
+		/* One that is closed has nowhere to be passed on to. */
+		if (output_start(s->a, &s->outputs[i], &s->loop, i + 1, &s->in, kept, &write_end,
+				 e) < 0)
+			return err_result(e);
+		if (s->owns_stdio[i + 1])
+			close(s->stdio[i + 1]);
+		s->stdio[i + 1] = write_end;
+		s->owns_stdio[i + 1] = true;
+	}
+	return 0;
+}
+
+static void close_stdio(struct session *s)
+{
+	for (int i = 0; i < 3; i++) {
+		if (s->owns_stdio[i])
+			close(s->stdio[i]);
+		s->owns_stdio[i] = false;
+	}
+}
+
+static int hold_places(struct session *s, struct err *e)
+{
+	if (!s->outcome.is_sandboxed)
+		return 0;
+	if (placeholders_hold(s->a, s->in.plan, &s->held, e) < 0)
+		return err_result(e);
+	s->outcome.placeholder_count = s->held.count;
+	if (warden_start(&s->warden, &s->held, e) < 0) {
+		placeholders_release(&s->held);
+		s->held.count = 0;
+		return err_result(e);
+	}
+	return unix_sockets_find(s->a, s->in.plan, &s->sockets, e);
+}
+
+static int trace_steps(const struct session *s, const struct launch *launch, struct err *e)
+{
+	scoped_buf steps = BUF_INIT(16 << 20);
+	struct str rest;
+
+	if (!s->in.traces)
+		return 0;
+	if (s->outcome.backend->describe(s->a, launch, &steps, e) < 0)
+		return err_result(e);
+	for (rest = buf_str(&steps); rest.len;) {
+		struct str line = str_first(rest, str_find(rest, '\n'));
+
+		s->in.trace(s->in.user, line);
+		rest = str_from(rest, line.len + 1);
+	}
+	return 0;
+}
+
+static int launch_command(struct session *s, struct err *e)
+{
+	struct launch launch = { .plan = s->in.plan,
+				 .host = s->in.host,
+				 .held = &s->held,
+				 .argv = s->in.argv,
+				 .programs = s->programs,
+				 .environment = s->outcome.environment.list,
+				 .directory = s->in.directory,
+				 .terminal = -1 };
+
+	for (int i = 0; i < 3; i++)
+		launch.stdio[i] = s->stdio[i];
+	if (s->in.is_foreground) {
+		terminal_find(&s->terminal);
+		launch.terminal_path = s->terminal.path[0] ? s->terminal.path : NULL;
+		if (terminal_is_ours(&s->terminal)) {
+			terminal_will_give(&s->terminal);
+			launch.terminal = s->terminal.fd;
+			s->outcome.had_terminal = true;
+		}
+	}
+	if (trace_steps(s, &launch, e) < 0)
+		return err_result(e);
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->outcome.started);
+	s->started_ms = loop_now();
+	s->outcome.denials.started_ms = s->started_ms;
+	return s->outcome.backend->launch(s->a, &launch, &s->sandbox, e);
+}
+
+static int look_after(struct session *s, struct err *e)
+{
+	s->outcome.has_started = true;
+	s->outcome.landlock_abi = s->sandbox.landlock_abi;
+	s->channel.fd = s->sandbox.channel;
+	s->gone.fd = s->sandbox.pidfd;
+	s->warden_gone.fd = s->warden.pidfd;
+	if (warden_watch(&s->warden, s->sandbox.pidfd, e) < 0 ||
+	    loop_add(&s->loop, &s->channel, LOOP_IN, e) < 0 ||
+	    loop_add(&s->loop, &s->gone, LOOP_IN, e) < 0 ||
+	    (s->warden.pidfd >= 0 && loop_add(&s->loop, &s->warden_gone, LOOP_IN, e) < 0))
+		return err_result(e);
+	if (s->sandbox.listener >= 0) {
+		int listener = s->sandbox.listener;
+
+		s->sandbox.listener = -1;
+		if (engine_start(&s->engine, &s->loop, listener, e) < 0)
+			return err_result(e);
+		s->connects = unix_connect_start(s->a, &s->engine, &s->sandbox, &s->sockets,
+						 &s->outcome.denials, e);
+		if (!s->connects)
+			return err_result(e);
+	}
+	if (s->outcome.is_sandboxed &&
+	    watch_start(s->a, &s->loop, &s->sandbox, s->in.plan, &s->watch, e) < 0)
+		return err_result(e);
+	s->outcome.was_watched = s->watch != NULL;
+	return find_timeout(&s->in) ? set_clock(s, find_timeout(&s->in), e) : 0;
+}
+
+static int begin(struct session *s, struct err *e)
+{
+	if (choose_all(s->a, &s->in, &s->outcome, &s->programs, e) < 0 || find_stdio(s, e) < 0 ||
+	    loop_init(&s->loop, e) < 0 || start_outputs(s, e) < 0 || hold_places(s, e) < 0 ||
+	    launch_command(s, e) < 0)
+		return err_result(e);
+	close_stdio(s);
+	return look_after(s, e);
+}
+
+static void tell_denial(void *user, const struct denial *denial)
+{
+	const struct session *s = user;
+
+	session_trace(&s->in, "refused: %.*s (%.*s)", STR_ARG(denial->subject),
+		      STR_ARG(denial->rule));
+}
+
+static void session_init(struct session *s, struct arena *a, const struct session_request *in)
+{
+	*s = (struct session){ .a = a,
+			       .in = *in,
+			       .loop = { .epoll = -1 },
+			       .sandbox = SANDBOX_NONE,
+			       .warden = WARDEN_NONE,
+			       .sockets = UNIX_SOCKETS_NONE,
+			       .terminal = TERMINAL_NONE,
+			       .channel = { .fd = -1, .ready = channel_is_ready, .user = s },
+			       .gone = { .fd = -1, .ready = sandbox_is_gone, .user = s },
+			       .warden_gone = { .fd = -1, .ready = warden_is_gone, .user = s },
+			       .clock = { .fd = -1, .ready = clock_is_due, .user = s } };
+	denials_init(&s->outcome.denials);
+	if (in->traces) {
+		s->outcome.denials.on_denial = tell_denial;
+		s->outcome.denials.user = s;
+	}
+}
+
+/* ---- Ending ---------------------------------------------------------------------------------- */
+
+/* Everything in the sandbox is dead, or never lived. */
+static void stop_looking_after(struct session *s)
+{
+	if (s->is_let_go)
+		return;
+	s->is_let_go = true;
+	if (s->watch)
+		s->outcome.watch = watch_stop(s->watch);
+	if (s->connects)
+		unix_connect_stop(s->connects);
+	if (s->engine.loop) {
+		s->outcome.calls_answered = s->engine.handled;
+		engine_stop(&s->engine);
+	}
+	unix_sockets_done(&s->sockets);
+	loop_remove(&s->loop, &s->channel);
+	loop_remove(&s->loop, &s->gone);
+	loop_remove(&s->loop, &s->warden_gone);
+	loop_remove(&s->loop, &s->clock);
+	if (s->clock.fd >= 0)
+		close(s->clock.fd);
+	s->clock.fd = -1;
+	if (s->in.is_foreground)
+		terminal_done(&s->terminal, s->sandbox.pid,
+			      s->outcome.signal != 0 || s->was_killed);
+	warden_finish(&s->warden, &s->held);
+	sandbox_done(&s->sandbox);
+}
+
+static void wait_for_death(struct session *s)
+{
+	siginfo_t info;
+
+	if (s->sandbox.pidfd < 0 || s->state != SESSION_RUNS)
+		return;
+	kill_all(s);
+	while (waitid((idtype_t)3 /* P_PIDFD */, (id_t)s->sandbox.pidfd, &info, WEXITED | __WALL) <
+		       0 &&
+	       errno == EINTR)
+		;
+}
+
+/* However far it got. */
+static void finish(struct session *s)
+{
+	wait_for_death(s);
+	close_stdio(s);
+	stop_looking_after(s);
+	for (int i = 0; i < 2; i++)
+		output_stop(&s->outputs[i]);
+	loop_done(&s->loop);
+	s->state = SESSION_IS_OVER;
+}
+
+int session_start(struct arena *a, const struct session_request *in, struct session **out,
+		  struct err *e)
+{
+	struct session *s = ARENA_NEW(a, struct session, e);
+
+	if (!s)
+		return err_result(e);
+	session_init(s, a, in);
+	if (begin(s, e) < 0) {
+		finish(s);
+		session_done(s);
+		return err_result(e);
+	}
+	*out = s;
+	return 0;
+}
+
+/* The command has ended; what it wrote may still have to be passed on. */
+static int drain(struct session *s, int timeout_ms, struct err *e)
+{
+	bool is_done = true;
+
+	for (int i = 0; i < 2; i++) {
+		if (!s->outputs[i].loop)
+			continue;
+		output_end(&s->outputs[i]);
+		is_done &= output_is_done(&s->outputs[i]);
+	}
+	stop_looking_after(s);
+	if (!is_done && !s->outcome.was_cancelled) {
+		if (loop_step(&s->loop, timeout_ms, e) < 0)
+			return err_result(e);
+		return 0;
+	}
+	finish(s);
+	return outcome_complete(s, e) < 0 ? err_result(e) : 1;
+}
+
+static int step(struct session *s, int timeout_ms, struct err *e)
+{
+	if (s->state == SESSION_RUNS && loop_step(&s->loop, timeout_ms, e) < 0)
+		return err_result(e);
+	if (s->state == SESSION_DRAINS)
+		return drain(s, timeout_ms, e);
+	return s->state == SESSION_IS_OVER;
+}
+
+int session_step(struct session *s, int timeout_ms, struct err *e)
+{
+	int status;
+
+	if (s->failure.code != ERR_OK) {
+		*e = s->failure;
+		return err_result(e);
+	}
+	status = step(s, timeout_ms, e);
+	if (status < 0) {
+		s->failure = *e;
+		finish(s);
+	}
+	return status;
+}
+
+int session_descriptor(const struct session *s)
+{
+	return s->loop.epoll;
+}
+
+int session_signal(struct session *s, int number, struct err *e)
+{
+	if (number < 1 || number >= NSIG)
+		return FAIL(e, ERR_ARGUMENT, "there is no signal %d", number);
+	if (s->state != SESSION_RUNS || s->has_ended || !order(s, INIT_SIGNAL, number))
+		return FAIL(e, ERR_ARGUMENT, "the command has ended");
+	return 0;
+}
+
+void session_cancel(struct session *s)
+{
+	if (s->state == SESSION_IS_OVER)
+		return;
+	s->outcome.was_cancelled = true;
+	if (s->state == SESSION_RUNS)
+		kill_all(s);
+}
+
+struct outcome *session_outcome(struct session *s)
+{
+	return &s->outcome;
+}
+
+void session_done(struct session *s)
+{
+	if (s->state != SESSION_IS_OVER)
+		finish(s);
+	for (int i = 0; i < 2; i++)
+		buf_done(&s->outcome.captured[i].bytes);
+	denials_done(&s->outcome.denials);
+}
+
+int session_rehearse(struct arena *a, const struct session_request *in, struct rehearsal *out,
+		     struct err *e)
+{
+	const struct placeholders none = { .items = NULL };
+	struct launch launch = { .plan = in->plan,
+				 .host = in->host,
+				 .held = &none,
+				 .argv = in->argv,
+				 .directory = in->directory,
+				 .stdio = { 0, 1, 2 },
+				 .terminal = -1 };
+
+	if (choose_all(a, in, &out->outcome, &out->programs, e) < 0)
+		return err_result(e);
+	launch.programs = out->programs;
+	launch.environment = out->outcome.environment.list;
+	return out->outcome.backend->describe(a, &launch, &out->steps, e);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* The inside of a session: what run.c starts and looks after, choose.c decides, end.c words. */
+#pragma once
+
+#include "os/loop.h"
+#include "session/output.h"
+#include "session/session.h"
+#include "session/terminal.h"
+#include "supervise/engine.h"
+#include "supervise/sandbox.h"
+#include "supervise/unix_connect.h"
+#include "supervise/unix_sockets.h"
+#include "supervise/warden.h"
+
+enum session_state {
+	SESSION_RUNS,
+	SESSION_DRAINS, /* the command has ended, its output is still to be passed on */
+	SESSION_IS_OVER,
+};
+
+struct session {
+	struct arena *a;
+	struct session_request in;
+	struct outcome outcome;
+	enum session_state state;
+
+	struct loop loop;
+	struct sandbox sandbox;
+	struct placeholders held;
+	struct warden warden;
+	struct unix_sockets sockets;
+	struct engine engine;
+	struct unix_connect *connects; /* NULL: connect() is not asked about */
+	struct watch *watch;	       /* NULL: nothing is watched */
+	struct output outputs[2];
+	struct terminal terminal;
+
+	struct watcher channel;	    /* the sandbox speaks */
+	struct watcher gone;	    /* the sandbox is no more */
+	struct watcher warden_gone; /* who cleans up is no more */
+	struct watcher clock;	    /* a timerfd: the limit, then the patience after it */
+
+	const char *const *programs;
+	int stdio[3];
+	bool owns_stdio[3];
+	uint64_t started_ms;
+	bool has_ended;	      /* INIT_ENDED was heard */
+	bool was_told_to_end; /* SIGTERM after the timeout */
+	bool was_killed;      /* by this session */
+	bool has_warned_of_tty;
+	bool is_let_go;	    /* nothing is looked after any more */
+	struct err failure; /* what ended the session early; .code ERR_OK: nothing did */
+};
+
+/* ---- choose.c: what is decided before anything is done ------------------------------- */
+
+/* The backend, the guarantees, the environment and where the program may be. Warns (P16, P17). */
+int choose_all(struct arena *a, const struct session_request *in, struct outcome *out,
+	       const char *const **programs, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- outcome.c: from what was heard to what is said ----------------------------------- */
+
+/* P24 for a wait status. */
+void outcome_set_status(struct outcome *o, int wait_status) NONNULL;
+
+/* P24 when nothing could be executed; says so. */
+void outcome_set_exec_failed(struct session *s, int os_error) NONNULL;
+
+/* Which limit it was, the sum of the denials, what was found of git. */
+int outcome_complete(struct session *s, struct err *e) MUST_CHECK NONNULL;
+
+/* A warning of the session, formatted. */
+void session_warn(const struct session_request *in, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void session_trace(const struct session_request *in, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One run, from a plan to an outcome.
+ *
+ *	environment.c	what the command finds in its environment (P21, P22)
+ *	program.c	which files its name may stand for
+ *	output.c	its output: kept, handed out, passed on
+ *	terminal.c	job control
+ *	git_look.c	what a run left behind for git (P9, P10)
+ *	run.c		all of it in order, and then what happens while it runs
+ *
+ * session_start() returns when the command runs. From then on session_step() has
+ * to be called until it says that the run is over; each call does what there is to
+ * do and never waits longer than it is told. One thread at a time; any number of
+ * sessions in one process.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "backend/backend.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "plan/plan.h"
+#include "supervise/denials.h"
+#include "supervise/watch.h"
+
+/* ---- environment.c ------------------------------------------------------------------- */
+
+typedef VEC(struct str) str_list;
+
+struct environment_request {
+	const struct environment *policy;
+	const char *const *base; /* before P21 */
+	/* "NAME=value" sets, "NAME" passes on what would be withheld; NULL behind the last, or NULL */
+	const char *const *more;
+	const char *backend; /* for the marks */
+	bool network_is_off;
+	guarantee_set lost;
+	const char *directory; /* becomes $PWD where there is one; NULL: as it is */
+};
+
+struct child_environment {
+	const char *const *list; /* NULL behind the last */
+	str_list withheld;	 /* names */
+};
+
+/* ERR_ARGUMENT for an addition that is none, ERR_NOMEM. What it gives may borrow from the request. */
+int environment_make(struct arena *a, const struct environment_request *in,
+		     struct child_environment *out, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- program.c ------------------------------------------------------------------------ */
+
+/*
+ * The files that execvp() would try for `name`, in order, NULL behind the last.
+ * `path` is $PATH; NULL: what the C library takes then.
+ */
+int program_candidates(struct arena *a, const char *name, const char *path, const char *const **out,
+		       struct err *e) MUST_CHECK;
+
+/* ---- git_look.c ------------------------------------------------------------------------ */
+
+enum git_finding_kind {
+	GIT_FOUND_REPOSITORY, /* a ".git" that nobody knew */
+	GIT_FOUND_BARE,	      /* a directory that git would take for a repository */
+	GIT_FOUND_GITLINK,    /* an entry of the index that is no registered submodule */
+	GIT_FOUND_STATE,      /* a rebase, merge, … that the next git command goes on with */
+	GIT_FOUND_HEAD,	      /* a HEAD that is none */
+};
+
+struct git_finding {
+	enum git_finding_kind kind;
+	struct str path;
+	bool is_new; /* else it was there and was changed */
+};
+
+struct git_findings {
+	VEC(struct git_finding) items;
+	bool was_cut; /* there may be more: the look is bounded */
+};
+
+/* "repository", "bare", "gitlink", "state", "head" */
+const char *git_finding_name(enum git_finding_kind kind) RETURNS_NONNULL;
+/* What it means, in words. */
+const char *git_finding_meaning(enum git_finding_kind kind) RETURNS_NONNULL;
+
+/* What has appeared since `started` (the real-time clock). ERR_NOMEM only. */
+int git_look(struct arena *a, const struct plan *plan, struct timespec started,
+	     struct git_findings *out, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- run.c ------------------------------------------------------------------------------ */
+
+enum sandbox_wish { WISH_AUTO, WISH_REQUIRE, WISH_FORBID };
+
+/* Everything is borrowed until the outcome is there. */
+struct session_request {
+	const struct plan *plan;
+	const struct host *host; /* what the plan was made from */
+	const char *directory;	 /* canonical */
+	bool sets_pwd;		 /* the directory was chosen for this run */
+
+	const char *const *argv; /* not empty */
+	const char *const *environment;
+	const char *const *more_environment; /* may be NULL */
+
+	const char *backend; /* forced, or NULL */
+	enum sandbox_wish wish;
+	guarantee_set accepted; /* by the call; the configuration's count as well */
+
+	uint64_t timeout_ms; /* 0: none */
+	size_t capture_limit;
+	bool captures, hands_out, mirrors;
+	bool has_no_stdin;
+	bool is_foreground;
+	bool is_quiet;
+	bool traces;
+
+	/* On the thread that steps; none may be NULL but `output`, when nothing is handed out. */
+	void *user;
+	void (*warn)(void *user, struct str text);
+	void (*trace)(void *user, struct str text);
+	void (*output)(void *user, int stream, struct str bytes); /* 1 or 2 */
+};
+
+struct captured {
+	struct buf bytes;
+	bool is_truncated;
+};
+
+struct outcome {
+	const struct backend *backend;
+	bool is_sandboxed;
+	guarantee_set needed, given, lost;
+	struct child_environment environment;
+	bool network_is_off;
+
+	bool has_started; /* the command itself, not what leads to it */
+	int exec_error;	  /* errno, when it could not be executed */
+	int status;	  /* P24 */
+	int signal;	  /* that killed it, or 0 */
+	bool timed_out, was_cancelled, had_terminal;
+	const char *limit; /* the key in `limits` that ended it, or NULL */
+
+	struct timespec started; /* real time */
+	uint64_t duration_ms, cpu_ms, max_rss_kib;
+	uint32_t landlock_abi;
+	uint64_t calls_answered; /* by the supervisor */
+	struct captured captured[2];
+	struct denials denials;
+	struct watch_summary watch;
+	bool was_watched;
+	size_t placeholder_count;
+
+	bool has_looked; /* whether `git` is filled in */
+	struct git_findings git;
+};
+
+struct session;
+
+/*
+ * All in `a`, which must outlive the session. ERR_WEAKER when the host can't
+ * enforce the plan, ERR_POLICY (the ceiling), ERR_ARGUMENT, ERR_SYS, ERR_LIMIT, ERR_NOMEM;
+ * nothing runs then.
+ */
+int session_start(struct arena *a, const struct session_request *in, struct session **out,
+		  struct err *e) MUST_CHECK NONNULL;
+
+/* Becomes readable when session_step() has something to do. */
+int session_descriptor(const struct session *s) NONNULL;
+
+/*
+ * Waits at most `timeout_ms` (-1: for ever) for something and does it. 1 when the
+ * run is over, 0 when not. An error is the end of the run too: everything in it
+ * was killed.
+ */
+int session_step(struct session *s, int timeout_ms, struct err *e) MUST_CHECK NONNULL;
+
+/* To the command alone. ERR_ARGUMENT when it has ended. */
+int session_signal(struct session *s, int number, struct err *e) MUST_CHECK NONNULL;
+
+void session_cancel(struct session *s) NONNULL;
+
+/* What came of it; complete once the run is over. */
+struct outcome *session_outcome(struct session *s) NONNULL;
+
+/* Frees what is not in the arena, the outcome's buffers included. Ends a run that is not over. */
+void session_done(struct session *s) NONNULL;
+
+/*
+ * What session_start() would do, without doing it: the backend, the environment
+ * and what the backend would set up, in words.
+ */
+struct rehearsal {
+	struct outcome outcome; /* as far as it is known before a run */
+	const char *const *programs;
+	struct buf steps;
+};
+int session_rehearse(struct arena *a, const struct session_request *in, struct rehearsal *out,
+		     struct err *e) MUST_CHECK NONNULL;

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* See terminal.h. */
+#include "session/terminal.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+void terminal_find(struct terminal *t)
+{
+	*t = (struct terminal){ .fd = -1, .own_group = getpgrp() };
+	/* Fails for a terminal that is not the controlling one. */
+	for (int fd = 0; fd < 3 && t->fd < 0; fd++)
+		if (tcgetpgrp(fd) >= 0)
+			t->fd = fd;
+	if (t->fd < 0) {
+		t->fd = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+		t->owns_fd = t->fd >= 0;
+	} else if (ttyname_r(t->fd, t->path, sizeof(t->path)) != 0) {
+		t->path[0] = '\0';
+	}
+}
+
+bool terminal_is_ours(const struct terminal *t)
+{
+	return t->fd >= 0 && tcgetpgrp(t->fd) == t->own_group;
+}
+
+/* From the background this would stop the process, were the signal not blocked. */
+static void set_group(const struct terminal *t, pid_t group)
+{
+	sigset_t ttou;
+	sigset_t before;
+
+	sigemptyset(&ttou);
+	sigaddset(&ttou, SIGTTOU);
+	pthread_sigmask(SIG_BLOCK, &ttou, &before);
+	(void)tcsetpgrp(t->fd, group);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void set_attributes(const struct terminal *t)
+{
+	sigset_t ttou;
+	sigset_t before;
+
+	sigemptyset(&ttou);
+	sigaddset(&ttou, SIGTTOU);
+	pthread_sigmask(SIG_BLOCK, &ttou, &before);
+	(void)tcsetattr(t->fd, TCSADRAIN, &t->attributes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void terminal_will_give(struct terminal *t)
+{
+	t->was_given = true;
+	t->has_attributes = tcgetattr(t->fd, &t->attributes) == 0;
+}
+
+static void give(struct terminal *t, pid_t group)
+{
+	if (!t->was_given)
+		terminal_will_give(t);
+	set_group(t, group);
+}
+
+/* As the terminal would have done it, to all of our job. A SIGSTOP was for one process. */
+static void stop_self(int number)
+{
+	sigset_t one;
+	sigset_t before;
+
+	sigemptyset(&one);
+	sigaddset(&one, number);
+	pthread_sigmask(SIG_UNBLOCK, &one, &before);
+	if (number == SIGSTOP)
+		(void)kill(getpid(), SIGSTOP);
+	else
+		(void)kill(0, number);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void terminal_stop(struct terminal *t, pid_t group, int number)
+{
+	bool wants_terminal = number == SIGTTIN || number == SIGTTOU;
+
+	/* Brought to the foreground without being told, as fg does with a running job. */
+	if (wants_terminal && terminal_is_ours(t)) {
+		give(t, group);
+		return;
+	}
+	if (t->fd >= 0 && tcgetpgrp(t->fd) == group)
+		set_group(t, t->own_group);
+	stop_self(number);
+	/*
+	 * Continued; or never stopped, because nobody is there who could continue us (an
+	 * orphaned group ignores the terminal's stops): then the command is not to stop either.
+	 */
+	if (terminal_is_ours(t))
+		give(t, group);
+}
+
+void terminal_done(struct terminal *t, pid_t group, bool was_killed)
+{
+	if (t->fd < 0)
+		return;
+	if (t->was_given && tcgetpgrp(t->fd) == group)
+		set_group(t, t->own_group);
+	if (t->was_given && was_killed && t->has_attributes && terminal_is_ours(t))
+		set_attributes(t);
+	if (t->owns_fd)
+		close(t->fd);
+	t->fd = -1;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Job control. The command is in a process group of its own, because one in ours
+ * could kill all of us with kill(0). So the terminal has to be handed to it and
+ * taken back, and a stop of the command has to become a stop of this process, as
+ * a shell does it for its jobs.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <termios.h>
+
+#include "base/err.h"
+
+struct terminal {
+	int fd; /* the controlling terminal; -1: there is none */
+	bool owns_fd;
+	pid_t own_group;
+	bool was_given;	     /* to the command's group */
+	bool has_attributes; /* as they were before the run */
+	struct termios attributes;
+	char path[64]; /* "" when not known */
+};
+
+#define TERMINAL_NONE                       \
+	{                                   \
+		.fd = -1, .owns_fd = false, \
+	}
+
+/* Finds the controlling terminal, if there is one. */
+void terminal_find(struct terminal *t) NONNULL;
+
+/* Whether the process group of this process is the one in the foreground. */
+bool terminal_is_ours(const struct terminal *t) NONNULL;
+
+/* The backend is about to hand it to the command. */
+void terminal_will_give(struct terminal *t) NONNULL;
+
+/*
+ * The command's group was stopped by `number`: stops this process in the same
+ * way, and returns when both are to go on. True: tell the command's group to.
+ */
+void terminal_stop(struct terminal *t, pid_t group, int number) NONNULL;
+
+/* The end of the run. `was_killed`: nobody put the terminal's attributes back. */
+void terminal_done(struct terminal *t, pid_t group, bool was_killed) NONNULL;
