@@ -12,7 +12,10 @@
 #include "base/origin.h"
 #include "base/str.h"
 
-enum denial_kind { DENIAL_UNIX_SOCKET };
+enum denial_kind {
+	DENIAL_UNIX_SOCKET,
+	DENIAL_INHERITED_SOCKET, /* a socket from outside that was to be connected anew */
+};
 
 struct denial {
 	enum denial_kind kind;

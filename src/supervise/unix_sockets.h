@@ -32,8 +32,8 @@ struct unix_sockets {
 	VEC(struct known_socket) items;
 };
 
-#define UNIX_SOCKETS_NONE           \
-	{                           \
+#define UNIX_SOCKETS_NONE               \
+	{                               \
 		.items = { NULL, 0, 0 } \
 	}
 

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+/* Judges and makes the connects of a sandbox; see unix_connect.h. */
+#include "supervise/unix_connect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "base/path.h"
+#include "base/toml.h"
+#include "base/utf8.h"
+#include "supervise/caller.h"
+#include "supervise/fd.h"
+#include "supervise/rights.h"
+#include "supervise/unix_attempt.h"
+#include "supervise/unix_bound.h"
+#include "supervise/unix_lookup.h"
+
+/* Newer than some C libraries; the number is that of all the architectures here. */
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
+
+enum {
+	MAX_PENDING = 256,
+	FIRST_PAUSE_MS = 1,
+	MAX_PAUSE_MS = 32, /* also how long a signal may go unseen */
+	WAY_OUT_MAX_BYTES = 8 << 10,
+};
+
+/* A blocking connect that has to wait. */
+struct pending {
+	struct attempt attempt;
+	struct watcher watcher;
+	struct unix_connect *owner;
+	uint64_t next_ms, pause_ms;
+	bool is_used;
+};
+
+struct unix_connect {
+	struct engine *engine;
+	struct loop *loop;
+	const struct sandbox *sandbox;
+	const struct unix_sockets *sockets;
+	struct denials *denials;
+	struct unix_bound bound;
+	struct timer timer;
+	struct arena *arena;
+	struct pending *pending; /* MAX_PENDING once one was needed: most runs need none */
+	size_t pending_count;
+};
+
+/* ---- Denials -------------------------------------------------------------------- */
+
+static void add_denial(struct unix_connect *u, const struct attempt *t, struct denial *denial)
+{
+	struct caller_status status;
+	char name[CALLER_NAME_BYTES];
+
+	caller_read_name(t->call.pid, name);
+	if (caller_read_status(t->call.pid, &status))
+		denial->pid = status.inner_process;
+	/* Whose number it is now is not who called. */
+	if (!engine_is_waiting(u->engine, t->call.id)) {
+		denial->pid = 0;
+		name[0] = '\0';
+	}
+	denial->program = str_of(name);
+	denials_add(u->denials, denial);
+}
+
+static void describe_rule(const struct socket_verdict *verdict, char *out, size_t size)
+{
+	static const char *const texts[] = {
+		[SOCKET_ALLOWED] = "",
+		[SOCKET_NETWORK_OFF] = "network is off (P12)",
+		[SOCKET_DENIED] = "the socket is denied (P15)",
+		[SOCKET_REPLACED] = "the policy allows the socket that stood there when the run "
+				    "began, and this is another (P15)",
+		[SOCKET_UNNAMED] = "the policy does not name this socket (P15)",
+	};
+
+	if (verdict->origin.file)
+		(void)snprintf(out, size, "%s, %s:%u", texts[verdict->reason], verdict->origin.file,
+			       verdict->origin.line);
+	else
+		(void)snprintf(out, size, "%s", texts[verdict->reason]);
+}
+
+/* What to add to the profile; "" when that would not help. */
+static void describe_way_out(const struct socket_verdict *verdict, struct str path, struct buf *out)
+{
+	if (verdict->is_final || utf8_check(path) != path.len ||
+	    (verdict->reason != SOCKET_NETWORK_OFF && verdict->reason != SOCKET_UNNAMED))
+		return;
+	buf_add_text(out, verdict->reason == SOCKET_NETWORK_OFF
+				  ? "network = { enabled = true, unix_sockets = { "
+				  : "network.unix_sockets = { ");
+	toml_add_string(out, path);
+	buf_add_text(out,
+		     verdict->reason == SOCKET_NETWORK_OFF ? " = \"allow\" } }" : " = \"allow\" }");
+}
+
+static void deny_path(struct unix_connect *u, const struct attempt *t,
+		      const struct socket_verdict *verdict, struct str path)
+{
+	scoped_buf way_out = BUF_INIT(WAY_OUT_MAX_BYTES);
+	char rule[1024];
+	struct denial denial = { .kind = DENIAL_UNIX_SOCKET, .subject = path };
+
+	describe_rule(verdict, rule, sizeof(rule));
+	describe_way_out(verdict, path, &way_out);
+	denial.rule = str_of(rule);
+	denial.way_out = way_out.failed == ERR_OK ? buf_str(&way_out) : STR_EMPTY;
+	add_denial(u, t, &denial);
+}
+
+static void deny_socket(struct unix_connect *u, const struct attempt *t, const char *rule)
+{
+	struct denial denial = {
+		.kind = t->domain == AF_UNIX ? DENIAL_UNIX_SOCKET : DENIAL_INHERITED_SOCKET,
+		.rule = str_of(rule),
+		.way_out = STR_EMPTY,
+	};
+	char subject[64];
+
+	(void)snprintf(subject, sizeof(subject), "descriptor %d", (int)t->call.args[0]);
+	denial.subject = str_of(subject);
+	add_denial(u, t, &denial);
+}
+
+/* ---- Whose socket it is ----------------------------------------------------------- */
+
+/* 0, or -errno where the kernel (before 5.14) has no such number. */
+static int get_network(int socket, uint64_t *out)
+{
+	socklen_t size = sizeof(*out);
+
+	return getsockopt(socket, SOL_SOCKET, SO_NETNS_COOKIE, out, &size) < 0 ? -errno : 0;
+}
+
+static bool stat_network(int socket, struct stat *out)
+{
+	scoped_fd ns = ioctl(socket, SIOCGSKNS);
+
+	return ns >= 0 && fstat(ns, out) == 0;
+}
+
+/*
+ * SECURITY: a socket reaches the network namespace that it was made in, not the
+ * one of who uses it. The command's standard input may be a socket of the host's.
+ */
+static bool is_of_sandbox(const struct unix_connect *u, int socket)
+{
+	uint64_t its = 0, ours = 1;
+	struct stat theirs, here;
+
+	if (!u->sandbox->has_own_network)
+		return true;
+	if (get_network(u->bound.diag, &ours) == 0)
+		return get_network(socket, &its) == 0 && its == ours;
+	return stat_network(u->bound.diag, &here) && stat_network(socket, &theirs) &&
+	       here.st_dev == theirs.st_dev && here.st_ino == theirs.st_ino;
+}
+
+/* ---- Paths ------------------------------------------------------------------------ */
+
+/* Where an inode lies, for the denial and for rules that name everything. */
+static struct str read_place(int fd, char out[PATH_MAX_BYTES])
+{
+	char link[CALLER_PATH_BYTES];
+	ssize_t n;
+
+	(void)snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
+	n = readlink(link, out, PATH_MAX_BYTES);
+	return (struct str){ out, n < 0 ? 0 : (size_t)n };
+}
+
+/* The inode that the caller's path leads to, found with its rights: 0 or -errno. */
+static int find_target(const struct unix_connect *u, struct attempt *t)
+{
+	struct lookup lookup;
+	struct rights rights;
+	int r = lookup_init(&lookup, u->engine, &t->call, t->address.path.sun_path);
+
+	if (r == 0)
+		r = rights_put_down(&rights);
+	if (r == 0) {
+		t->target = lookup_find(&lookup);
+		rights_take_up(&rights);
+		r = t->target < 0 ? t->target : 0;
+	}
+	lookup_done(&lookup);
+	return r;
+}
+
+static int find_if_bound(int target)
+{
+	struct rights rights;
+	int r = rights_put_down(&rights);
+
+	if (r == 0) {
+		r = unix_bound_anywhere(target);
+		rights_take_up(&rights);
+	}
+	return r;
+}
+
+/* 0 when the inode may be connected to, else -errno. */
+static int judge_path(struct unix_connect *u, struct attempt *t)
+{
+	UNINITIALIZED char place[PATH_MAX_BYTES];
+	struct socket_verdict verdict;
+	struct str path;
+	struct stat st;
+	int r = find_target(u, t);
+
+	if (r < 0)
+		return r;
+	if (fstat(t->target, &st) < 0)
+		return -errno;
+	/* Not a socket: the kernel has an answer for that. */
+	if (!S_ISSOCK(st.st_mode))
+		return 0;
+	path = read_place(t->target, place);
+	verdict = unix_sockets_judge(u->sockets, &st, path);
+	if (verdict.reason == SOCKET_ALLOWED)
+		return 0;
+	if (u->bound.diag >= 0 && unix_bound_inside(&u->bound, t->target, &st))
+		return 0;
+	r = find_if_bound(t->target);
+	if (r <= 0)
+		return r < 0 ? r : -ECONNREFUSED;
+	/* It may have been bound, inside, since that was asked. */
+	if (u->bound.diag >= 0 && unix_bound_inside(&u->bound, t->target, &st))
+		return 0;
+	deny_path(u, t, &verdict, path);
+	return -EACCES;
+}
+
+static int judge(struct unix_connect *u, struct attempt *t)
+{
+	if (!is_of_sandbox(u, t->socket)) {
+		deny_socket(u, t, "a socket from outside may be used, not connected anew (P12)");
+		return -EACCES;
+	}
+	switch (t->domain) {
+	case AF_INET:
+	case AF_INET6:
+	case AF_NETLINK:
+		return 0;
+	case AF_UNIX:
+		if (t->type == SOCK_DGRAM) {
+			deny_socket(u, t, "unix datagrams could reach the host (P12)");
+			return -EACCES;
+		}
+		return attempt_has_path(t) ? judge_path(u, t) : 0;
+	default:
+		/* SECURITY: families that no network namespace contains (vsock) end here. */
+		return -EACCES;
+	}
+}
+
+/* ---- Waiting ---------------------------------------------------------------------- */
+
+static void set_timer(struct unix_connect *u)
+{
+	uint64_t first = 0;
+
+	for (size_t i = 0; i < MAX_PENDING && u->pending_count > 0; i++) {
+		const struct pending *p = &u->pending[i];
+
+		if (p->is_used && (first == 0 || p->next_ms < first))
+			first = p->next_ms;
+	}
+	loop_set_timer(u->loop, &u->timer, first);
+}
+
+static void end_pending(struct pending *p)
+{
+	struct unix_connect *u = p->owner;
+
+	loop_remove(u->loop, &p->watcher);
+	attempt_done(&p->attempt);
+	p->is_used = false;
+	u->pending_count--;
+}
+
+static void finish(struct pending *p, int result)
+{
+	engine_reply(p->owner->engine, p->attempt.call.id, result);
+	end_pending(p);
+}
+
+/* Once more; for inet the second call is what ends the first. */
+static void try_again(struct pending *p)
+{
+	int r = attempt_connect(&p->attempt);
+
+	if (r != ATTEMPT_WAITS)
+		finish(p, r);
+}
+
+static int on_writable(void *user, uint32_t events, struct err *e)
+{
+	struct pending *p = user;
+
+	(void)events;
+	(void)e;
+	try_again(p);
+	return 0;
+}
+
+static void look_after(struct pending *p, uint64_t now)
+{
+	struct unix_connect *u = p->owner;
+	const struct attempt *t = &p->attempt;
+
+	p->pause_ms = MIN_OF(p->pause_ms * 2, (uint64_t)MAX_PAUSE_MS);
+	p->next_ms = now + p->pause_ms;
+	if (!engine_is_waiting(u->engine, t->call.id)) {
+		end_pending(p);
+		return;
+	}
+	if (t->domain == AF_UNIX) {
+		try_again(p);
+		if (!p->is_used)
+			return;
+	}
+	if (t->deadline_ms && now >= t->deadline_ms)
+		finish(p, attempt_timed_out(t));
+	else if (caller_has_signal(t->call.pid))
+		finish(p, attempt_interrupted(t));
+}
+
+static int on_timer(void *user, struct err *e)
+{
+	struct unix_connect *u = user;
+	uint64_t now = loop_now();
+
+	(void)e;
+	for (size_t i = 0; i < MAX_PENDING; i++)
+		if (u->pending[i].is_used && u->pending[i].next_ms <= now)
+			look_after(&u->pending[i], now);
+	set_timer(u);
+	return 0;
+}
+
+/* Takes the attempt over. False when there is no room. */
+static bool add_pending(struct unix_connect *u, struct attempt *t)
+{
+	struct pending *p = NULL;
+	struct err e = ERR_INIT;
+
+	if (!u->pending)
+		u->pending = arena_array(u->arena, MAX_PENDING, sizeof(*u->pending), &e);
+	for (size_t i = 0; u->pending && i < MAX_PENDING && !p; i++)
+		if (!u->pending[i].is_used)
+			p = &u->pending[i];
+	if (!p)
+		return false;
+	*p = (struct pending){
+		.attempt = *t,
+		.watcher = { .fd = t->socket, .ready = on_writable, .user = p },
+		.owner = u,
+		.next_ms = loop_now() + FIRST_PAUSE_MS,
+		.pause_ms = FIRST_PAUSE_MS,
+		.is_used = true,
+	};
+	/* A unix socket tells nobody that the server's queue has room again. */
+	if (t->domain != AF_UNIX && loop_add(u->loop, &p->watcher, LOOP_OUT, &e) < 0) {
+		p->is_used = false;
+		return false;
+	}
+	*t = (struct attempt)ATTEMPT_NONE;
+	u->pending_count++;
+	set_timer(u);
+	return true;
+}
+
+/* ---- The handler ------------------------------------------------------------------ */
+
+static enum engine_answer on_connect(void *user, struct engine *engine,
+				     const struct engine_call *call, int64_t *value)
+{
+	struct unix_connect *u = user;
+	struct attempt t;
+	int r = attempt_init(&t, engine, call);
+
+	if (r == 0)
+		r = judge(u, &t);
+	if (r == 0)
+		r = attempt_connect(&t);
+	if (r == ATTEMPT_WAITS) {
+		if (add_pending(u, &t))
+			return ENGINE_LATER;
+		r = -EAGAIN;
+	}
+	attempt_done(&t);
+	*value = r;
+	return ENGINE_RETURN;
+}
+
+struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
+					const struct sandbox *sandbox,
+					const struct unix_sockets *sockets, struct denials *denials,
+					struct err *e)
+{
+	struct unix_connect *u;
+	struct engine_handler handler = { .number = SYS_connect, .call = on_connect };
+
+	if (access("/proc/thread-self/fd", X_OK) < 0) {
+		(void)FAIL_SYS(e, errno, "can't reach descriptors by path (is /proc mounted?)");
+		return NULL;
+	}
+	if (sandbox->has_own_network && sandbox->unix_diag < 0)
+		return FAIL_NULL(e, ERR_INTERNAL, "a sandbox without its sock_diag socket");
+	u = ARENA_NEW(a, struct unix_connect, e);
+	if (!u)
+		return NULL;
+	*u = (struct unix_connect){
+		.engine = engine,
+		.loop = engine->loop,
+		.sandbox = sandbox,
+		.sockets = sockets,
+		.denials = denials,
+		.bound = { .diag = sandbox->unix_diag, .inside = sandbox->pid },
+		.timer = { .due = on_timer, .user = u },
+		.arena = a,
+	};
+	handler.user = u;
+	engine_handle(engine, &handler);
+	return u;
+}
+
+void unix_connect_stop(struct unix_connect *u)
+{
+	for (size_t i = 0; u->pending && i < MAX_PENDING; i++)
+		if (u->pending[i].is_used)
+			end_pending(&u->pending[i]);
+	loop_set_timer(u->loop, &u->timer, 0);
+}
