@@ -8,8 +8,8 @@
  * without following a link and compared with what the plan was made from.
  *
  * Everything that is made (masks, /dev, skeletons, a private /tmp) comes from one
- * tmpfs, the *box*; one file system is cheaper than five. It hangs over "/" while
- * it is needed, where no path leads.
+ * tmpfs, the *box*; one file system is cheaper than five. It stands at /proc until
+ * the new /proc covers it: to take it down would cost more than to bury it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -177,7 +177,7 @@ static void make_box(struct native_job *job)
 	static const char *const options[] = { "mode", "0755", NULL };
 
 	job->box = new_mount("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	if (job->box < 0 || tree_move(job->box, AT_FDCWD, "/") < 0 ||
+	if (job->box < 0 || tree_move(job->box, AT_FDCWD, "/proc") < 0 ||
 	    mkdirat(job->box, BOX_MASK_DIR, 0) < 0 || make_file(job->box, BOX_MASK_FILE, 0) < 0 ||
 	    mkdirat(job->box, BOX_EMPTY, 0555) < 0)
 		native_fail(job, NATIVE_BOX, 0);
@@ -375,16 +375,13 @@ static void attach(struct native_job *job, size_t i)
 	close(place);
 }
 
-/* Leaves the old root, or takes the box down: nothing that was only needed here stays. */
-static void finish_root(struct native_job *job)
+/* Nothing of the old root stays; the new one was made of what is open. */
+static void enter_root(struct native_job *job)
 {
-	bool is_new = job->mounts->ops.items[0].kind != MOUNT_SELF;
-
-	if (fchdir(is_new ? job->root : job->box) < 0 ||
-	    (is_new && syscall(SYS_pivot_root, ".", ".") < 0) ||
-	    syscall(SYS_umount2, ".", DETACH) < 0)
+	if (job->mounts->ops.items[0].kind != MOUNT_SELF &&
+	    (fchdir(job->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 ||
+	     syscall(SYS_umount2, ".", DETACH) < 0))
 		native_fail(job, NATIVE_ROOT, 1);
-	close(job->box);
 	if (chdir("/") < 0)
 		native_fail(job, NATIVE_ROOT, 2);
 }
@@ -408,5 +405,5 @@ void native_mount_all(struct native_job *job)
 	close_sys(job);
 	for (size_t i = 1; i < job->mounts->ops.count; i++)
 		attach(job, i);
-	finish_root(job);
+	enter_root(job);
 }
