@@ -92,16 +92,14 @@ static int make_masks(void)
 	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
 					       MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
 	int context = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
-	int top = -1, file = -1;
+	int top = -1;
 
 	if (context >= 0 && syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
 		top = (int)syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, 0);
-	if (top >= 0)
-		file = openat(top, mask_names[0], O_CREAT | O_WRONLY | O_CLOEXEC, 0);
-	if (file < 0 || mkdirat(top, mask_names[1], 0) < 0 ||
-	    syscall(SYS_mount_setattr, top, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0)
+	if (top >= 0 &&
+	    (mknodat(top, mask_names[0], S_IFREG, 0) < 0 || mkdirat(top, mask_names[1], 0) < 0 ||
+	     syscall(SYS_mount_setattr, top, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0))
 		close_one(&top);
-	close_one(&file);
 	close_one(&context);
 	return top;
 }

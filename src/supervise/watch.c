@@ -29,7 +29,7 @@
 enum {
 	MAX_DIRS = 200000,
 	MAX_BYTES = 256 << 20, /* of their paths */
-	MAX_WASTE = 4 << 20,   /* of paths that are no longer used, before all starts anew */
+	MAX_WASTE = 1 << 20,   /* of paths that are no longer used, before all starts anew */
 	STEPS_AT_A_TIME = 512, /* about a millisecond */
 	LISTED_BYTES = 32 << 10,
 	SHOWN_BYTES = 512,
