@@ -29,7 +29,10 @@
  *    sender's own.
  *  - The socket is made non-blocking for the moment of the call. A thread that
  *    uses the same, unconnected socket at that moment can see it.
- *  - While a blocking connect waits, signals are seen with a delay of a few
+ *  - A signal whose handler was set without SA_RESTART, and that comes in the
+ *    moment before the call is received here, makes it EINTR, also where it would
+ *    not have blocked; nothing was connected then. Later ones do not, and are seen
+ *    at the end of the call, or while a blocking connect waits within a few
  *    hundredths of a second.
  */
 #pragma once
