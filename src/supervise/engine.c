@@ -37,6 +37,12 @@ union response {
 	char room[NOTIFY_MAX_BYTES];
 };
 
+/* The C libraries differ in the type of a request. */
+static long listener_call(int listener, unsigned long request, void *argument)
+{
+	return syscall(SYS_ioctl, listener, request, argument);
+}
+
 static void respond(const struct engine *engine, uint64_t id, int64_t value, uint32_t flags)
 {
 	union response response = { .room = { 0 } };
@@ -48,7 +54,7 @@ static void respond(const struct engine *engine, uint64_t id, int64_t value, uin
 	else
 		response.it.val = value;
 	/* ENOENT: the caller is gone. Nothing else can be wrong with what is sent. */
-	(void)ioctl(engine->watcher.fd, SECCOMP_IOCTL_NOTIF_SEND, &response);
+	(void)listener_call(engine->watcher.fd, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
 void engine_reply(struct engine *engine, uint64_t id, int64_t value)
@@ -58,7 +64,7 @@ void engine_reply(struct engine *engine, uint64_t id, int64_t value)
 
 bool engine_is_waiting(const struct engine *engine, uint64_t id)
 {
-	return ioctl(engine->watcher.fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+	return listener_call(engine->watcher.fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
 static const struct engine_handler *find_handler(const struct engine *engine, int32_t number)
@@ -104,7 +110,7 @@ static int on_ready(void *user, uint32_t events, struct err *e)
 			loop_remove(engine->loop, &engine->watcher);
 		return 0;
 	}
-	if (ioctl(engine->watcher.fd, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0) {
+	if (listener_call(engine->watcher.fd, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0) {
 		/* ENOENT: it was killed, or a signal came first. */
 		if (errno == ENOENT || errno == EINTR || errno == EAGAIN)
 			return 0;
