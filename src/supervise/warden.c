@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See warden.h. The warden reads fixed messages from the channel:
+ * See warden.h. The warden follows orders from the channel until it ends.
  *
- *	WARDEN_WATCH	the pidfd of the sandbox comes with it
- *	WARDEN_FINISH	the sandbox is gone: an orderly end
- *
- * and ends with the channel. SECURITY: without WARDEN_FINISH and without a pidfd
- * the other process died while the sandbox was being made. That ends by itself
- * (its own channel has ended too), so it is given a moment before what protects
- * the host from it goes.
+ * SECURITY: without WARDEN_FINISH and without a pidfd the other process died
+ * while the sandbox was being made. That ends by itself (its own channel has ended
+ * too), so it is given a moment before what protects the host from it goes.
  */
 #include "supervise/warden.h"
 
@@ -23,9 +19,18 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-	WARDEN_WATCH = 1,
-	WARDEN_FINISH,
+enum warden_order_kind {
+	WARDEN_LOCKS = 1, /* the locks of the placeholders in `numbers` come with it */
+	WARDEN_WATCH,	  /* the pidfd of the sandbox comes with it */
+	WARDEN_FINISH,	  /* the sandbox is gone: an orderly end */
+};
+
+enum { ORDER_MAX_FDS = 64 };
+
+struct order {
+	uint32_t kind;
+	uint32_t count; /* of descriptors */
+	uint32_t numbers[ORDER_MAX_FDS];
 };
 
 enum {
@@ -33,12 +38,12 @@ enum {
 	UNSEEN_MS = 50,	 /* a sandbox that the warden was not told of */
 };
 
-union one_fd {
+union fds {
 	struct cmsghdr header;
-	char space[CMSG_SPACE(sizeof(int))];
+	char space[CMSG_SPACE(ORDER_MAX_FDS * sizeof(int))];
 };
 
-/* Readable means ended. */
+/* Readable means ended; without one, this is a pause. */
 static bool has_ended(int pidfd, int wait_ms)
 {
 	struct pollfd poll = { .fd = pidfd, .events = POLLIN };
@@ -75,64 +80,72 @@ static bool close_others(int channel, const struct placeholders *held)
 	return true;
 }
 
-/* The descriptor that came with a message, or -1. */
-static int received_fd(struct msghdr *message)
-{
-	struct cmsghdr *header = CMSG_FIRSTHDR(message);
-	int fd = -1;
+/* What the warden knows of the run. */
+struct wardship {
+	struct placeholders *held;
+	int sandbox; /* pidfd, or -1 */
+	bool is_orderly;
+};
 
-	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-	    header->cmsg_len == CMSG_LEN(sizeof(fd)))
-		memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-	return fd;
+static void follow(struct wardship *w, const struct order *order, const int *fds)
+{
+	if (order->kind == WARDEN_FINISH)
+		w->is_orderly = true;
+	if (order->kind == WARDEN_WATCH && order->count == 1)
+		w->sandbox = fds[0];
+	for (size_t i = 0; order->kind == WARDEN_LOCKS && i < order->count; i++)
+		if (order->numbers[i] < w->held->count)
+			w->held->items[order->numbers[i]].fd = fds[i];
 }
 
-/* Until the channel ends. The raw call: a thread can't be cancelled in it. */
-static void listen_until_end(int channel, int *sandbox, bool *is_orderly)
+/* False at the end of the channel. The raw call: a thread can't be cancelled in it. */
+static bool follow_next(struct wardship *w, int channel)
 {
-	for (;;) {
-		unsigned char kind = 0;
-		struct iovec data = { &kind, sizeof(kind) };
-		union one_fd control = { .space = { 0 } };
-		struct msghdr message = { .msg_iov = &data,
-					  .msg_iovlen = 1,
-					  .msg_control = control.space,
-					  .msg_controllen = sizeof(control.space) };
-		long n = syscall(SYS_recvmsg, channel, &message, MSG_CMSG_CLOEXEC);
+	struct order order;
+	union fds control;
+	struct iovec data = { &order, sizeof(order) };
+	struct msghdr message = { .msg_iov = &data,
+				  .msg_iovlen = 1,
+				  .msg_control = control.space,
+				  .msg_controllen = sizeof(control.space) };
+	long n = syscall(SYS_recvmsg, channel, &message, MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *header = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return;
-		if (kind == WARDEN_WATCH)
-			*sandbox = received_fd(&message);
-		*is_orderly = kind == WARDEN_FINISH;
-	}
+	if (n == (long)sizeof(order) && order.count == 0)
+		follow(w, &order, NULL);
+	else if (n == (long)sizeof(order) && header && order.count <= ORDER_MAX_FDS &&
+		 header->cmsg_len == CMSG_LEN(order.count * sizeof(int)))
+		follow(w, &order, (const int *)(const void *)CMSG_DATA(header));
+	return n > 0 || (n < 0 && errno == EINTR);
+}
+
+static _Noreturn void end(int status)
+{
+	for (;;)
+		syscall(SYS_exit_group, status);
 }
 
 static _Noreturn void warden_run(int channel, struct placeholders *held)
 {
-	int sandbox = -1;
-	bool is_orderly = false;
+	struct wardship w = { .held = held, .sandbox = -1 };
 
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "cordon-warden");
 	(void)prctl(PR_SET_DUMPABLE, 0); /* it has a copy of this process's memory */
-	if (chdir("/") < 0 || !close_others(channel, held)) {
-		for (;;) /* seen as a dead warden */
-			syscall(SYS_exit_group, 1);
-	}
-	listen_until_end(channel, &sandbox, &is_orderly);
-	if (sandbox >= 0) {
-		syscall(SYS_pidfd_send_signal, sandbox, SIGKILL, NULL, 0);
-		(void)has_ended(sandbox, DEATH_MS);
-	} else if (!is_orderly) {
-		(void)syscall(SYS_ppoll, NULL, 0,
-			      &(struct timespec){ .tv_nsec = UNSEEN_MS * 1000000L }, NULL, 0);
+	if (chdir("/") < 0 || !close_others(channel, held))
+		end(1); /* which ends the run */
+	while (follow_next(&w, channel))
+		;
+	if (w.sandbox >= 0) {
+		syscall(SYS_pidfd_send_signal, w.sandbox, SIGKILL, NULL, 0);
+		(void)has_ended(w.sandbox, DEATH_MS);
+	} else if (!w.is_orderly) {
+		(void)has_ended(-1, UNSEEN_MS);
 	}
 	placeholders_release(held);
-	for (;;)
-		syscall(SYS_exit_group, 0);
+	if (!w.is_orderly)
+		placeholders_reclaim(held);
+	end(0);
 }
 
 /* ---- Its other end ---------------------------------------------------------------- */
@@ -167,16 +180,12 @@ static pid_t fork_warden(int channel, struct placeholders *held, int *pidfd)
 	return (pid_t)pid;
 }
 
-int warden_start(struct warden *w, struct placeholders *held, struct err *e)
+static int start(struct warden *w, struct placeholders *held, struct err *e)
 {
 	struct warden started = WARDEN_NONE;
 	int ends[2];
 	int r = 0;
 
-	if (!holds_any(held)) {
-		*w = started;
-		return 0;
-	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return FAIL_SYS(e, errno, "can't make a channel to the warden");
 	started.channel = ends[0];
@@ -191,25 +200,77 @@ int warden_start(struct warden *w, struct placeholders *held, struct err *e)
 	return r;
 }
 
+int warden_start(struct warden *w, struct placeholders *held, struct err *e)
+{
+	*w = (struct warden)WARDEN_NONE;
+	return holds_any(held) ? start(w, held, e) : 0;
+}
+
+static int send_order(const struct warden *w, struct order *order, const int *fds, struct err *e)
+{
+	struct iovec data = { order, sizeof(*order) };
+	union fds control = { .space = { 0 } };
+	size_t bytes = order->count * sizeof(*fds);
+	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1 };
+	ssize_t n;
+
+	if (order->count > 0) {
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = (socklen_t)CMSG_LEN(bytes);
+		memcpy(CMSG_DATA(&control.header), fds, bytes);
+		message.msg_control = control.space;
+		message.msg_controllen = (socklen_t)CMSG_SPACE(bytes);
+	}
+	do
+		n = sendmsg(w->channel, &message, MSG_NOSIGNAL);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? FAIL_SYS(e, errno, "can't reach the warden") : 0;
+}
+
+/* The locks have to outlive this process, for as long as the sandbox takes to die. */
+static int share_locks(const struct warden *w, const struct placeholders *held, struct err *e)
+{
+	struct order order = { .kind = WARDEN_LOCKS };
+	int fds[ORDER_MAX_FDS];
+
+	for (size_t i = 0; i < held->count; i++) {
+		if (held->items[i].fd >= 0) {
+			fds[order.count] = held->items[i].fd;
+			order.numbers[order.count++] = (uint32_t)i;
+		}
+		if (order.count == 0 || (order.count < ORDER_MAX_FDS && i + 1 < held->count))
+			continue;
+		if (send_order(w, &order, fds, e) < 0)
+			return err_result(e);
+		order.count = 0;
+	}
+	return 0;
+}
+
+int warden_hold(struct warden *w, struct arena *a, const struct plan *plan,
+		struct placeholders *out, struct err *e)
+{
+	struct warden started = WARDEN_NONE;
+	struct placeholders held;
+
+	if (placeholders_prepare(a, plan, &held, e) < 0 ||
+	    (held.count > 0 && start(&started, &held, e) < 0))
+		return err_result(e);
+	if (placeholders_take(&held, e) < 0 || share_locks(&started, &held, e) < 0) {
+		warden_finish(&started, &held);
+		return err_result(e);
+	}
+	*w = started;
+	*out = held;
+	return 0;
+}
+
 int warden_watch(struct warden *w, int sandbox_pidfd, struct err *e)
 {
-	unsigned char kind = WARDEN_WATCH;
-	struct iovec data = { &kind, sizeof(kind) };
-	union one_fd control = { .space = { 0 } };
-	struct msghdr message = { .msg_iov = &data,
-				  .msg_iovlen = 1,
-				  .msg_control = control.space,
-				  .msg_controllen = sizeof(control.space) };
+	struct order order = { .kind = WARDEN_WATCH, .count = 1 };
 
-	if (w->pid == 0)
-		return 0;
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(&control.header), &sandbox_pidfd, sizeof(sandbox_pidfd));
-	if (sendmsg(w->channel, &message, MSG_NOSIGNAL) < 0)
-		return FAIL_SYS(e, errno, "can't reach the warden");
-	return 0;
+	return w->pid == 0 ? 0 : send_order(w, &order, &sandbox_pidfd, e);
 }
 
 /* One that was stopped would let this process wait for ever. */
@@ -225,10 +286,12 @@ static void reap(const struct warden *w)
 
 void warden_finish(struct warden *w, struct placeholders *held)
 {
-	unsigned char kind = WARDEN_FINISH;
+	struct order order = { .kind = WARDEN_FINISH };
+	struct err ignored = ERR_INIT;
 
 	if (w->pid != 0) {
-		(void)send(w->channel, &kind, sizeof(kind), MSG_NOSIGNAL);
+		if (send_order(w, &order, NULL, &ignored) < 0)
+			err_clear(&ignored); /* it is dead, so this process does it below */
 		(void)close(w->channel);
 		reap(w);
 		(void)close(w->pidfd);

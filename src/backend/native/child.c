@@ -77,10 +77,10 @@ static void tell_ready(const struct native_job *job, int listener)
 		fds[count++] = job->unix_diag;
 	if (listener >= 0)
 		fds[count++] = listener;
-	envelope.msg_controllen = CMSG_SPACE(count * sizeof(fds[0]));
+	envelope.msg_controllen = (socklen_t)CMSG_SPACE(count * sizeof(fds[0]));
 	control.header.cmsg_level = SOL_SOCKET;
 	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = CMSG_LEN(count * sizeof(fds[0]));
+	control.header.cmsg_len = (socklen_t)CMSG_LEN(count * sizeof(fds[0]));
 	memcpy(CMSG_DATA(&control.header), fds, count * sizeof(fds[0]));
 	if (sendmsg(job->channel, &envelope, MSG_NOSIGNAL) < 0)
 		native_fail(job, NATIVE_TELL, 0);
