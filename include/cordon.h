@@ -392,7 +392,8 @@ struct cordon_run_options {
 /*
  * Defaults for many runs: a member of a request, and of its `load`, that is NULL
  * or 0 is taken from `defaults`, which is copied, lists included. Profile and mode
- * count as one: who asks for either gets neither from the defaults.
+ * count as one, and so do backend and sandbox: who asks for either gets neither from
+ * the defaults.
  * CORDON_E_ARGUMENT, _NOMEM.
  */
 CORDON_API int cordon_new(const struct cordon_run_options *defaults, cordon **handle,
@@ -450,7 +451,7 @@ CORDON_API uint64_t cordon_result_warning_count(const cordon_result *result);
 CORDON_API const char *cordon_result_warning(const cordon_result *result, uint64_t index);
 /* How many attempts are known to have been refused; by name in the report. */
 CORDON_API uint64_t cordon_result_denial_count(const cordon_result *result);
-/* The whole run; lives as long as the result. */
+/* The whole run; lives as long as the result and is freed with it. NULL when memory is out. */
 CORDON_API cordon_report *cordon_result_report(cordon_result *result);
 
 /* What a run would do, without running it (--dry-run). Codes as cordon_run(). */

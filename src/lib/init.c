@@ -12,32 +12,6 @@ struct written {
 	bool is_default; /* where it is found without --config-file */
 };
 
-/* As one word of a shell, so that the line can be pasted. */
-static void print_word(struct page *p, struct str word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789/._-+,:@%";
-	struct str part = word;
-
-	while (part.len && str_find(str_of(plain), part.p[0]) < sizeof(plain) - 1)
-		part = str_from(part, 1);
-	if (part.len == 0 && word.len) {
-		page_str(p, word);
-		return;
-	}
-	page_text(p, "'");
-	for (;;) {
-		size_t quote = str_find(word, '\'');
-
-		page_str(p, str_first(word, quote));
-		if (quote == word.len)
-			break;
-		page_text(p, "'\\''");
-		word = str_from(word, quote + 1);
-	}
-	page_text(p, "'");
-}
-
 static void print_text(struct page *p, const void *data)
 {
 	const struct written *written = data;
@@ -55,9 +29,9 @@ static void print_text(struct page *p, const void *data)
 		return;
 	}
 	page_text(p, "  cordon check ");
-	print_word(p, written->path);
+	page_word(p, written->path);
 	page_text(p, "\n  cordon explain --config-file ");
-	print_word(p, written->path);
+	page_word(p, written->path);
 	page_line(p);
 }
 

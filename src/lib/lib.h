@@ -114,6 +114,10 @@ struct cordon_policy {
 int load_policy(struct inputs *in, const struct config *config, const char *profile,
 		struct cordon_policy *out, struct err *e) MUST_CHECK;
 
+/* cordon_policy_load() for options that options_read() has read. */
+cordon_policy *load_new(const struct cordon_load_options *options, struct err *e)
+	MUST_CHECK NONNULL;
+
 /* Keeps it alive until one more cordon_policy_free(). */
 cordon_policy *load_share(const cordon_policy *policy) NONNULL;
 

@@ -155,6 +155,22 @@ static int warn(const struct cordon_policy *p, const struct cordon_load_options 
 	return 0;
 }
 
+cordon_policy *load_new(const struct cordon_load_options *options, struct err *e)
+{
+	cordon_policy *p = mem_new(sizeof(*p), e);
+
+	if (!p)
+		return NULL;
+	p->self = p;
+	atomic_init(&p->users, 1);
+	p->arena = (struct arena)ARENA_INIT(POLICY_MAX_BYTES);
+	if (load(p, options, e) < 0 || warn(p, options, e) < 0) {
+		cordon_policy_free(p);
+		return NULL;
+	}
+	return p;
+}
+
 int cordon_policy_load(const struct cordon_load_options *options, cordon_policy **policy,
 		       cordon_error **error)
 {
@@ -166,15 +182,10 @@ int cordon_policy_load(const struct cordon_load_options *options, cordon_policy 
 		(void)FAIL(&e, ERR_ARGUMENT, "cordon_policy_load needs a place for the policy");
 		return error_give(&e, error);
 	}
-	if (options_read(options, &own, &e) < 0 || !(p = mem_new(sizeof(*p), &e)))
+	if (options_read(options, &own, &e) == 0)
+		p = load_new(&own, &e);
+	if (!p)
 		return error_give(&e, error);
-	p->self = p;
-	atomic_init(&p->users, 1);
-	p->arena = (struct arena)ARENA_INIT(POLICY_MAX_BYTES);
-	if (load(p, &own, &e) < 0 || warn(p, &own, &e) < 0) {
-		cordon_policy_free(p);
-		return error_give(&e, error);
-	}
 	*policy = p;
 	return 0;
 }

@@ -123,6 +123,31 @@ void page_str(struct page *p, struct str s)
 	utf8_add_shown(p->out, s);
 }
 
+void page_word(struct page *p, struct str word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789/._-+,:@%";
+	struct str part = word;
+
+	while (part.len && str_find(str_of(plain), part.p[0]) < sizeof(plain) - 1)
+		part = str_from(part, 1);
+	if (part.len == 0 && word.len) {
+		page_str(p, word);
+		return;
+	}
+	page_text(p, "'");
+	for (;;) {
+		size_t quote = str_find(word, '\'');
+
+		page_str(p, str_first(word, quote));
+		if (quote == word.len)
+			break;
+		page_text(p, "'\\''");
+		word = str_from(word, quote + 1);
+	}
+	page_text(p, "'");
+}
+
 void page_column(struct page *p, struct str s, size_t width)
 {
 	utf8_add_shown(p->out, s);

@@ -48,7 +48,10 @@ void page_line(struct page *p); /* ends one */
 /* Escaped where it has to be. */
 void page_str(struct page *p, struct str s);
 
-/* The same, filled up with blanks to `width` characters. */
+/* As one word of a shell, so that the line can be pasted. */
+void page_word(struct page *p, struct str word);
+
+/* The same as page_str(), filled up with blanks to `width` characters. */
 void page_column(struct page *p, struct str s, size_t width);
 
 /* "deny" in red, "read" in yellow, "write" in green; five columns wide. */
@@ -57,7 +60,7 @@ void page_access(struct page *p, enum access access);
 /* "~/file:12"; nothing when there is no file. */
 void page_origin(struct page *p, const struct origin *origin);
 
-/* Members of the object being written. */
+/* Members of the object being written. A NULL is null. */
 void json_str(struct json_writer *w, const char *key, struct str value);
 void json_text(struct json_writer *w, const char *key, const char *value);
 void json_bool(struct json_writer *w, const char *key, bool value);

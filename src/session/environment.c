@@ -180,6 +180,7 @@ int environment_make(struct arena *a, const struct environment_request *in,
 	    add_marks(&m, e) < 0 || add(&m, NULL, e) < 0)
 		return err_result(e);
 	out->list = m.list.items;
+	out->count = m.list.count - 1;
 	out->withheld = m.withheld;
 	return 0;
 }

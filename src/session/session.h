@@ -43,8 +43,9 @@ struct environment_request {
 };
 
 struct child_environment {
-	const char *const *list; /* NULL behind the last */
-	str_list withheld;	 /* names */
+	const char *const *list; /* NULL behind the last; borrows from the request */
+	size_t count;
+	str_list withheld; /* names */
 };
 
 /* ERR_ARGUMENT for an addition that is none, ERR_NOMEM. What it gives may borrow from the request. */

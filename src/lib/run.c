@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs, from start to result. */
+#include "lib/run.h"
+#include "base/mem.h"
+
+struct cordon_run_handle {
+	cordon_result *result;
+	bool is_over;
+};
+
+static int start(cordon_result *r, struct asked *asked, struct err *e)
+{
+	struct session_request in;
+
+	/* The caller's words are gone when this returns, and are still to be spoken of. */
+	if (copy_words(&r->arena, asked->run.command, &r->argv, e) < 0)
+		return err_result(e);
+	r->policy = voice_load(&r->voice, &r->arena, asked, e);
+	if (!r->policy || asked_session(asked, r->policy, &in, e) < 0)
+		return err_result(e);
+	in.argv = r->argv;
+	voice_attach(&r->voice, &in);
+	return session_start(&r->arena, &in, &r->session, e);
+}
+
+int cordon_start(const cordon *handle, const struct cordon_run_options *request,
+		 cordon_run_handle **run, cordon_error **error)
+{
+	struct err e = ERR_INIT;
+	struct asked asked;
+	cordon_run_handle *made = NULL;
+
+	if (!run) {
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_start needs a place for the run");
+		return error_give(&e, error);
+	}
+	if (asked_read(handle, request, &asked, &e) < 0 || !(made = mem_new(sizeof(*made), &e)))
+		return error_give(&e, error);
+	made->result = result_new(&e);
+	if (!made->result || start(made->result, &asked, &e) < 0) {
+		cordon_result_free(made->result);
+		mem_free(made);
+		return error_give(&e, error);
+	}
+	*run = made;
+	return 0;
+}
+
+int cordon_run_descriptor(const cordon_run_handle *run)
+{
+	return run->is_over ? -1 : session_descriptor(run->result->session);
+}
+
+static int poll_once(cordon_run_handle *run, int timeout_ms, struct err *e)
+{
+	cordon_result *r = run->result;
+	int status;
+
+	if (run->is_over)
+		return 1;
+	status = session_step(r->session, timeout_ms, e);
+	if (status > 0) {
+		run->is_over = true;
+		if (r->voice.run.on_done)
+			r->voice.run.on_done(r->voice.run.run_user, r);
+	}
+	return status;
+}
+
+int cordon_poll(cordon_run_handle *run, int timeout_ms, cordon_error **error)
+{
+	struct err e = ERR_INIT;
+	int status = poll_once(run, timeout_ms, &e);
+
+	return status < 0 ? error_give(&e, error) : status;
+}
+
+int cordon_signal(cordon_run_handle *run, int signal_number, cordon_error **error)
+{
+	struct err e = ERR_INIT;
+
+	if (session_signal(run->result->session, signal_number, &e) < 0)
+		return error_give(&e, error);
+	return 0;
+}
+
+void cordon_cancel(cordon_run_handle *run)
+{
+	session_cancel(run->result->session);
+}
+
+int cordon_wait(cordon_run_handle *run, cordon_result **result, cordon_error **error)
+{
+	struct err e = ERR_INIT;
+	cordon_result *r = run->result;
+	int status;
+
+	do
+		status = poll_once(run, -1, &e);
+	while (status == 0);
+	mem_free(run);
+	if (status < 0) {
+		cordon_result_free(r);
+		return error_give(&e, error);
+	}
+	if (result)
+		*result = r;
+	else
+		cordon_result_free(r);
+	return 0;
+}
+
+int cordon_run(const cordon *handle, const struct cordon_run_options *request,
+	       cordon_result **result, cordon_error **error)
+{
+	cordon_run_handle *run;
+	int status = cordon_start(handle, request, &run, error);
+
+	return status < 0 ? status : cordon_wait(run, result, error);
+}

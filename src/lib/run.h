@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runs: cordon.h over session/.
+ *
+ *	run_options.c	a request and the defaults of a handle -> what is asked for
+ *	voice.c		what the caller is told meanwhile
+ *	run.c		start, poll, wait
+ *	result.c	what came of it
+ *	run_report.c	the same in words
+ *	dry_run.c	what would come of it
+ *	request_argv.c	the same request as a command line
+ */
+#pragma once
+
+#include "lib/lib.h"
+#include "lib/report.h"
+#include "session/session.h"
+
+enum {
+	RUN_MAX_BYTES = 256 << 20,  /* of one run, its output aside */
+	CAPTURE_DEFAULT = 16 << 20, /* bytes of each stream */
+	CAPTURE_MAX = 1 << 30,
+	WARNINGS_MAX = 1000,
+};
+
+/* The defaults of a handle, copied. */
+struct cordon {
+	struct arena arena;
+	struct cordon_run_options options;
+	struct cordon_load_options load;
+};
+
+/* ---- run_options.c -------------------------------------------------------------------- */
+
+/* A request with the defaults filled in. Everything is borrowed from both. */
+struct asked {
+	struct cordon_run_options run;
+	struct cordon_load_options load; /* run.load points here */
+};
+
+/* Reads, completes and checks it: the command, the flags. ERR_ARGUMENT, ERR_LIMIT. */
+int asked_read(const cordon *handle, const struct cordon_run_options *request, struct asked *out,
+	       struct err *e) MUST_CHECK;
+
+/* Puts enable and disable among the overrides. ERR_NOMEM. */
+int asked_add_features(struct arena *a, struct asked *asked, struct err *e) MUST_CHECK NONNULL;
+
+/* What the session is asked for; the callbacks are the caller's. ERR_ARGUMENT, ERR_WEAKER. */
+int asked_session(const struct asked *asked, const cordon_policy *policy,
+		  struct session_request *out, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- voice.c ----------------------------------------------------------------------------- */
+
+/* Tells the caller what there is to tell, and keeps the warnings. */
+struct voice {
+	struct arena *a;
+	VEC(struct str) warnings;
+	cordon_warning_fn *on_warning;
+	void *warning_user;
+	struct cordon_run_options run; /* for its callbacks; the rest of it is borrowed and gone */
+};
+
+/* Loads the policy that is asked for; its warnings go through `voice`, which is set up here. */
+cordon_policy *voice_load(struct voice *voice, struct arena *a, struct asked *asked, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* Makes the session speak through it. */
+void voice_attach(struct voice *voice, struct session_request *in) NONNULL;
+
+/* ---- result.c ---------------------------------------------------------------------------- */
+
+struct cordon_result {
+	struct arena arena;
+	cordon_policy *policy;
+	struct session *session; /* over; holds the outcome */
+	const char *const *argv;
+	struct voice voice;
+	cordon_report *report; /* NULL until it is asked for */
+};
+
+cordon_result *result_new(struct err *e) MUST_CHECK NONNULL;
+
+static inline const struct outcome *result_outcome(const cordon_result *r)
+{
+	return session_outcome(r->session);
+}
+
+/* A copy of a list that ends with NULL. */
+int copy_words(struct arena *a, const char *const *words, const char *const **out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* ---- run_report.c -------------------------------------------------------------------------- */
+
+void run_print_text(struct page *p, const void *data); /* of a cordon_result */
+void run_print_json(struct json_writer *w, const void *data);
+
+/* What runs and rehearsals have in common. */
+struct run_subject {
+	const cordon_policy *policy;
+	const struct outcome *outcome;
+	const char *const *argv;
+};
+void run_print_subject(struct page *p, const struct run_subject *subject);
+void run_json_subject(struct json_writer *w, const struct run_subject *subject);
+void run_json_strs(struct json_writer *w, const char *key, const struct str *items, size_t count);

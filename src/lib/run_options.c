@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/* What a run is asked for: the request, and the defaults of its handle. */
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "base/utf8.h"
+#include "lib/run.h"
+#include "os/os.h"
+
+enum { WORDS_MAX = 1 << 20 };
+
+/* ---- Completing ---------------------------------------------------------------------- */
+
+#define TAKE(to, from, member)                         \
+	do {                                           \
+		if (!(to)->member)                     \
+			(to)->member = (from)->member; \
+	} while (0)
+
+static void take_list(const char *const **list, uint64_t *count, const char *const *default_list,
+		      uint64_t default_count)
+{
+	if (*count)
+		return;
+	*list = default_list;
+	*count = default_count;
+}
+
+static void complete_load(struct cordon_load_options *to, const struct cordon_load_options *from)
+{
+	TAKE(to, from, directory);
+	TAKE(to, from, config_file);
+	TAKE(to, from, system_directory);
+	/* One choice in two members. */
+	if (!to->profile && !to->mode) {
+		to->profile = from->profile;
+		to->mode = from->mode;
+	}
+	TAKE(to, from, environment);
+	TAKE(to, from, on_warning);
+	TAKE(to, from, user);
+	TAKE(to, from, network);
+	take_list(&to->overrides, &to->override_count, from->overrides, from->override_count);
+	take_list(&to->add_read, &to->add_read_count, from->add_read, from->add_read_count);
+	take_list(&to->add_write, &to->add_write_count, from->add_write, from->add_write_count);
+	take_list(&to->deny, &to->deny_count, from->deny, from->deny_count);
+}
+
+static void complete_run(struct cordon_run_options *to, const struct cordon_run_options *from)
+{
+	TAKE(to, from, command);
+	TAKE(to, from, platform);
+	/* The same. */
+	if (!to->backend && !to->sandbox) {
+		to->backend = from->backend;
+		to->sandbox = from->sandbox;
+	}
+	TAKE(to, from, environment);
+	TAKE(to, from, set_environment);
+	TAKE(to, from, timeout_ms);
+	TAKE(to, from, capture_limit);
+	TAKE(to, from, flags);
+	TAKE(to, from, accept_missing);
+	TAKE(to, from, binary);
+	TAKE(to, from, on_output);
+	TAKE(to, from, on_trace);
+	TAKE(to, from, on_done);
+	TAKE(to, from, run_user);
+	TAKE(to, from, enable);
+	TAKE(to, from, disable);
+}
+
+static int check_command(const char *const *command, struct err *e)
+{
+	size_t count = 0;
+
+	if (!command || !command[0])
+		return FAIL(e, ERR_ARGUMENT, "there is no command to run");
+	if (!command[0][0])
+		return FAIL(e, ERR_ARGUMENT, "the name of the command is empty");
+	while (command[count] && count <= WORDS_MAX)
+		count++;
+	if (count > WORDS_MAX)
+		return FAIL(e, ERR_LIMIT, "the command has over %d words", WORDS_MAX);
+	return 0;
+}
+
+int asked_read(const cordon *handle, const struct cordon_run_options *request, struct asked *out,
+	       struct err *e)
+{
+	const uint64_t known = CORDON_RUN_CAPTURE | CORDON_RUN_MIRROR | CORDON_RUN_FOREGROUND |
+			       CORDON_RUN_QUIET | CORDON_RUN_NO_STDIN | CORDON_RUN_TRACE;
+
+	if (options_read_run(request, &out->run, e) < 0 ||
+	    options_read(out->run.load, &out->load, e) < 0)
+		return err_result(e);
+	if (handle) {
+		complete_run(&out->run, &handle->options);
+		complete_load(&out->load, &handle->load);
+	}
+	out->run.load = &out->load;
+	if (out->run.flags & ~known)
+		return FAIL(e, ERR_ARGUMENT, "an unknown flag is set");
+	if (out->run.capture_limit > CAPTURE_MAX)
+		return FAIL(e, ERR_LIMIT, "more than %d bytes can't be captured", CAPTURE_MAX);
+	return check_command(out->run.command, e);
+}
+
+static int add_features(struct arena *a, const char *const *names_of, const char *value,
+			const char **overrides, size_t *count, struct err *e)
+{
+	for (size_t i = 0; names_of && names_of[i]; i++) {
+		struct str text;
+
+		if (arena_printf(a, &text, e, "features.%s=%s", names_of[i], value) < 0)
+			return err_result(e);
+		overrides[(*count)++] = text.p;
+	}
+	return 0;
+}
+
+static size_t count_words(const char *const *words)
+{
+	size_t count = 0;
+
+	while (words && words[count])
+		count++;
+	return count;
+}
+
+int asked_add_features(struct arena *a, struct asked *asked, struct err *e)
+{
+	struct cordon_load_options *load = &asked->load;
+	size_t count = load->override_count;
+	const char **overrides;
+
+	if (!asked->run.enable && !asked->run.disable)
+		return 0;
+	overrides = arena_array(
+		a, count + count_words(asked->run.enable) + count_words(asked->run.disable) + 1,
+		sizeof(*overrides), e);
+	if (!overrides)
+		return err_result(e);
+	for (size_t i = 0; i < count; i++)
+		overrides[i] = load->overrides[i];
+	if (add_features(a, asked->run.enable, "true", overrides, &count, e) < 0 ||
+	    add_features(a, asked->run.disable, "false", overrides, &count, e) < 0)
+		return err_result(e);
+	load->overrides = overrides;
+	load->override_count = count;
+	return 0;
+}
+
+/* ---- For the session ------------------------------------------------------------------- */
+
+static int check_platform(const char *platform, struct err *e)
+{
+	static const char *const others[] = { "macos", "seatbelt", "windows" };
+	char shown[64];
+
+	if (!platform || strcmp(platform, "linux") == 0 || strcmp(platform, "landlock") == 0)
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(others); i++)
+		if (strcmp(platform, others[i]) == 0)
+			return FAIL(e, ERR_WEAKER,
+				    "this host is linux, so nothing can be run as on %s; 'cordon "
+				    "explain --platform %s' tells what would happen there",
+				    platform, platform);
+	return FAIL(e, ERR_ARGUMENT,
+		    "there is no platform '%s'; they are linux (or landlock), macos (or seatbelt) "
+		    "and windows",
+		    utf8_show(str_of(platform), shown, sizeof(shown)));
+}
+
+static int find_wish(const char *sandbox, enum sandbox_wish *out, struct err *e)
+{
+	char shown[64];
+
+	*out = WISH_AUTO;
+	if (!sandbox || strcmp(sandbox, "auto") == 0)
+		return 0;
+	if (strcmp(sandbox, "require") == 0)
+		*out = WISH_REQUIRE;
+	else if (strcmp(sandbox, "forbid") == 0)
+		*out = WISH_FORBID;
+	else
+		return FAIL(e, ERR_ARGUMENT,
+			    "the sandbox can't be '%s'; it can be auto, require or forbid",
+			    utf8_show(str_of(sandbox), shown, sizeof(shown)));
+	return 0;
+}
+
+static int find_accepted(const char *const *names_of, guarantee_set *out, struct err *e)
+{
+	*out = 0;
+	for (size_t i = 0; names_of && names_of[i]; i++) {
+		guarantee_set found = 0;
+		const char *meant;
+		char shown[64];
+
+		for (int g = 0; g < GUARANTEE_COUNT; g++)
+			if (strcmp(names_of[i], guarantee_name((enum guarantee)g)) == 0)
+				found = GUARANTEE_BIT(g);
+		*out |= found;
+		if (found)
+			continue;
+		meant = nearest_name(str_of(names_of[i]), guarantee_names, GUARANTEE_COUNT);
+		return FAIL(e, ERR_ARGUMENT, "there is no guarantee '%s'%s%s%s",
+			    utf8_show(str_of(names_of[i]), shown, sizeof(shown)),
+			    meant ? "; did you mean '" : "; 'cordon explain' lists them",
+			    meant ? meant : "", meant ? "'?" : "");
+	}
+	return 0;
+}
+
+int asked_session(const struct asked *asked, const cordon_policy *policy,
+		  struct session_request *out, struct err *e)
+{
+	const struct cordon_run_options *run = &asked->run;
+	struct session_request in = {
+		.plan = policy->plan,
+		.host = &policy->host,
+		.directory = policy->plan_inputs.places.cwd.p,
+		.sets_pwd = asked->load.directory != NULL,
+		.argv = run->command,
+		.environment = run->environment ? run->environment : os_environment(),
+		.more_environment = run->set_environment,
+		.backend = run->backend,
+		.timeout_ms = run->timeout_ms,
+		.capture_limit = run->capture_limit ? run->capture_limit : CAPTURE_DEFAULT,
+		.captures = (run->flags & CORDON_RUN_CAPTURE) != 0,
+		.hands_out = run->on_output != NULL,
+		.mirrors = (run->flags & CORDON_RUN_MIRROR) != 0,
+		.has_no_stdin = (run->flags & CORDON_RUN_NO_STDIN) != 0,
+		.is_foreground = (run->flags & CORDON_RUN_FOREGROUND) != 0,
+		.is_quiet = (run->flags & CORDON_RUN_QUIET) != 0,
+		.traces = (run->flags & CORDON_RUN_TRACE) != 0 && run->on_trace,
+	};
+
+	if (check_platform(run->platform, e) < 0 || find_wish(run->sandbox, &in.wish, e) < 0 ||
+	    find_accepted(run->accept_missing, &in.accepted, e) < 0)
+		return err_result(e);
+	*out = in;
+	return 0;
+}
+
+/* ---- Handles ------------------------------------------------------------------------------ */
+
+int copy_words(struct arena *a, const char *const *words, const char *const **out, struct err *e)
+{
+	size_t count = count_words(words);
+	const char **copy = arena_array(a, count + 1, sizeof(*copy), e);
+
+	if (!copy)
+		return err_result(e);
+	for (size_t i = 0; i < count; i++) {
+		struct str text;
+
+		if (arena_copy(a, str_of(words[i]), &text, e) < 0)
+			return err_result(e);
+		copy[i] = text.p;
+	}
+	*out = copy;
+	return 0;
+}
+
+static int keep_text(struct arena *a, const char **text, struct err *e)
+{
+	struct str copy;
+
+	if (!*text)
+		return 0;
+	if (arena_copy(a, str_of(*text), &copy, e) < 0)
+		return err_result(e);
+	*text = copy.p;
+	return 0;
+}
+
+static int keep_words(struct arena *a, const char *const **words, struct err *e)
+{
+	return *words ? copy_words(a, *words, words, e) : 0;
+}
+
+/* A list with a count need not end with NULL. */
+static int keep_list(struct arena *a, const char *const **list, uint64_t count, struct err *e)
+{
+	const char **copy;
+
+	if (!count)
+		return 0;
+	copy = arena_array(a, count, sizeof(*copy), e);
+	if (!copy)
+		return err_result(e);
+	for (size_t i = 0; i < count; i++) {
+		copy[i] = (*list)[i];
+		if (keep_text(a, &copy[i], e) < 0)
+			return err_result(e);
+	}
+	*list = copy;
+	return 0;
+}
+
+static int keep_load(struct arena *a, struct cordon_load_options *o, struct err *e)
+{
+	if (keep_text(a, &o->directory, e) < 0 || keep_text(a, &o->config_file, e) < 0 ||
+	    keep_text(a, &o->system_directory, e) < 0 || keep_text(a, &o->profile, e) < 0 ||
+	    keep_text(a, &o->mode, e) < 0 || keep_text(a, &o->network, e) < 0 ||
+	    keep_words(a, &o->environment, e) < 0 ||
+	    keep_list(a, &o->overrides, o->override_count, e) < 0 ||
+	    keep_list(a, &o->add_read, o->add_read_count, e) < 0 ||
+	    keep_list(a, &o->add_write, o->add_write_count, e) < 0 ||
+	    keep_list(a, &o->deny, o->deny_count, e) < 0)
+		return err_result(e);
+	return 0;
+}
+
+static int keep_run(struct arena *a, struct cordon_run_options *o, struct err *e)
+{
+	if (keep_text(a, &o->platform, e) < 0 || keep_text(a, &o->backend, e) < 0 ||
+	    keep_text(a, &o->sandbox, e) < 0 || keep_text(a, &o->binary, e) < 0 ||
+	    keep_words(a, &o->command, e) < 0 || keep_words(a, &o->environment, e) < 0 ||
+	    keep_words(a, &o->set_environment, e) < 0 || keep_words(a, &o->accept_missing, e) < 0 ||
+	    keep_words(a, &o->enable, e) < 0 || keep_words(a, &o->disable, e) < 0)
+		return err_result(e);
+	return 0;
+}
+
+static int fill_handle(struct cordon *handle, const struct cordon_run_options *defaults,
+		       struct err *e)
+{
+	handle->arena = (struct arena)ARENA_INIT(RUN_MAX_BYTES);
+	if (options_read_run(defaults, &handle->options, e) < 0 ||
+	    options_read(handle->options.load, &handle->load, e) < 0 ||
+	    keep_run(&handle->arena, &handle->options, e) < 0 ||
+	    keep_load(&handle->arena, &handle->load, e) < 0)
+		return err_result(e);
+	handle->options.load = NULL; /* it is in the handle */
+	return 0;
+}
+
+int cordon_new(const struct cordon_run_options *defaults, cordon **handle, cordon_error **error)
+{
+	struct err e = ERR_INIT;
+	cordon *made = NULL;
+
+	if (!handle)
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_new needs a place for the handle");
+	else
+		made = mem_new(sizeof(*made), &e);
+	if (!made)
+		return error_give(&e, error);
+	if (fill_handle(made, defaults, &e) < 0) {
+		cordon_free(made);
+		return error_give(&e, error);
+	}
+	*handle = made;
+	return 0;
+}
+
+void cordon_free(cordon *handle)
+{
+	if (!handle)
+		return;
+	arena_done(&handle->arena);
+	mem_free(handle);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* What the caller of a run is told while it is prepared and while it goes. */
+#include "base/utf8.h"
+#include "lib/run.h"
+
+/* `text` is fit to be shown. */
+static void warn(void *user, const char *text)
+{
+	struct voice *voice = user;
+	struct err ignored = ERR_INIT; /* told all the same */
+	struct str copy;
+
+	if (voice->warnings.count < WARNINGS_MAX &&
+	    arena_copy(voice->a, str_of(text), &copy, &ignored) == 0) {
+		struct str *kept = VEC_PUSH(voice->a, &voice->warnings, &ignored);
+
+		if (kept)
+			*kept = copy;
+	}
+	if (voice->on_warning)
+		voice->on_warning(voice->warning_user, text);
+}
+
+/*
+ * SECURITY: what a session says quotes names that the command chose. This is the
+ * way out for it: one line, and none of it speaks to a terminal.
+ */
+static void session_warns(void *user, struct str text)
+{
+	scoped_buf line = BUF_INIT(64 << 10);
+
+	utf8_add_shown(&line, text);
+	if (line.failed == ERR_OK && line.p)
+		warn(user, line.p);
+}
+
+static void session_traces(void *user, struct str text)
+{
+	const struct voice *voice = user;
+	scoped_buf line = BUF_INIT(64 << 10);
+
+	utf8_add_shown(&line, text);
+	if (line.failed == ERR_OK && line.p)
+		voice->run.on_trace(voice->run.run_user, line.p);
+}
+
+static void session_outputs(void *user, int stream, struct str bytes)
+{
+	const struct voice *voice = user;
+
+	voice->run.on_output(voice->run.run_user, (uint32_t)stream, bytes.p, bytes.len);
+}
+
+cordon_policy *voice_load(struct voice *voice, struct arena *a, struct asked *asked, struct err *e)
+{
+	*voice = (struct voice){ .a = a,
+				 .on_warning = asked->load.on_warning,
+				 .warning_user = asked->load.user,
+				 .run = asked->run };
+	if (asked_add_features(a, asked, e) < 0)
+		return NULL;
+	asked->load.on_warning = warn;
+	asked->load.user = voice;
+	return load_new(&asked->load, e);
+}
+
+void voice_attach(struct voice *voice, struct session_request *in)
+{
+	in->user = voice;
+	in->warn = session_warns;
+	in->trace = session_traces;
+	in->output = session_outputs;
+}
