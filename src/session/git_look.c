@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "os/loop.h"
 #include "os/os.h"
+#include "os/times.h"
 #include "session/git_index.h"
 #include "session/session.h"
 
@@ -64,21 +65,21 @@ const char *git_finding_meaning(enum git_finding_kind kind)
 	return texts[kind];
 }
 
-static bool is_since(struct statx_timestamp t, struct timespec started)
+static bool is_since(struct timespec t, struct timespec started)
 {
 	return t.tv_sec > started.tv_sec ||
-	       (t.tv_sec == started.tv_sec && (long)t.tv_nsec >= started.tv_nsec);
+	       (t.tv_sec == started.tv_sec && t.tv_nsec >= started.tv_nsec);
 }
 
 /* Whether what lies at `path` was changed since the start; `*is_new`: made since then. */
 static bool is_touched(const struct look *l, struct str path, bool *is_new)
 {
-	struct statx st;
+	struct os_times times;
 
-	if (statx(AT_FDCWD, path.p, AT_SYMLINK_NOFOLLOW, STATX_CTIME | STATX_BTIME, &st) < 0)
+	if (!os_look_times(path.p, &times))
 		return false;
-	*is_new = !(st.stx_mask & STATX_BTIME) || is_since(st.stx_btime, l->started);
-	return is_since(st.stx_ctime, l->started);
+	*is_new = !times.has_birth || is_since(times.birth, l->started);
+	return is_since(times.change, l->started);
 }
 
 static int report(struct look *l, enum git_finding_kind kind, struct str path, bool is_new,

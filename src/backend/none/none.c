@@ -32,7 +32,7 @@ static void add_limit(struct none_job *job, int resource, uint64_t value)
 {
 	struct rlimit now;
 
-	if (value == 0 || getrlimit((unsigned)resource, &now) < 0)
+	if (value == 0 || syscall(SYS_prlimit64, 0, resource, NULL, &now) < 0)
 		return;
 	if (now.rlim_max != RLIM_INFINITY && now.rlim_max < value)
 		value = now.rlim_max;

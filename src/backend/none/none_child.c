@@ -78,7 +78,8 @@ static _Noreturn void run_command(const struct none_job *job)
 
 	message.os_error = fchdir(job->directory) < 0 || !place_stdio(job->stdio) ? errno : 0;
 	for (size_t i = 0; i < job->limit_count && !message.os_error; i++)
-		if (setrlimit((unsigned)job->limits[i].resource, &job->limits[i].value) < 0)
+		if (syscall(SYS_prlimit64, 0, job->limits[i].resource, &job->limits[i].value,
+			    NULL) < 0)
 			message.os_error = errno;
 	/* What the caller blocks it blocks for itself. */
 	sigemptyset(&none);
