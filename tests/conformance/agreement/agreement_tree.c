@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/* Random trees of real files; see agreement.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agreement.h"
+#include "base/path.h"
+
+enum {
+	TREE_BYTES = 64 << 20,
+	MAX_DEPTH = 5,
+	MAX_MADE = 130,
+	NOBODY = 65534,
+};
+
+/* ".env" and "*.key" are what globs speak of, "mine" what is protected, the rest git's and ours. */
+static const char *const names[] = { "a",    "b",    "c",	"docs",	      "src",  ".env",
+				     "mine", "README", "x.key", "with space", "\xff\xfe", "refs" };
+static const char *const absent[] = { "new",	   ".git",	".codex", ".agents", ".cordon",
+				      ".env",	   "mine",	"docs",	  "refs",    "objects",
+				      "HEAD",	   "commondir", "a",	  "hooks",   "config.worktree",
+				      "gitdir",	   "x.key" };
+
+uint64_t tree_random(struct tree *t)
+{
+	uint64_t z = t->state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+bool tree_chance(struct tree *t, unsigned one_in)
+{
+	return tree_random(t) % one_in == 0;
+}
+
+size_t tree_below(struct tree *t, size_t limit)
+{
+	return (size_t)(tree_random(t) % limit);
+}
+
+static _Noreturn void fail(const char *what)
+{
+	perror(what);
+	exit(99);
+}
+
+static struct str join(struct tree *t, struct str dir, const char *name)
+{
+	struct err e = ERR_INIT;
+	struct str path;
+
+	if (path_join(&t->a, dir, str_of(name), &path, &e) < 0)
+		fail("memory");
+	return path;
+}
+
+struct str tree_path(struct tree *t, const char *name)
+{
+	return join(t, t->top, name);
+}
+
+static struct spot *add_spot(struct tree *t, char kind, struct str path)
+{
+	struct err e = ERR_INIT;
+	struct spot *spot = VEC_PUSH(&t->a, &t->spots, &e);
+
+	if (!spot)
+		fail("memory");
+	*spot = (struct spot){ .kind = kind, .path = path, .target = STR_EMPTY };
+	return spot;
+}
+
+/* ---- Making ------------------------------------------------------------------- */
+
+static void give(struct tree *t, struct str path, mode_t mode)
+{
+	if (t->uid != geteuid() && lchown(path.p, t->uid, t->uid) < 0)
+		fail(path.p);
+	if (mode && chmod(path.p, mode) < 0)
+		fail(path.p);
+	t->made++;
+}
+
+static struct str make_dir(struct tree *t, struct str dir, const char *name)
+{
+	struct str path = join(t, dir, name);
+
+	if (mkdir(path.p, 0777) < 0)
+		fail(path.p);
+	give(t, path, 0777);
+	add_spot(t, KIND_DIR, path);
+	return path;
+}
+
+/* A file that holds `text`; NULL: its own path. */
+static struct str make_file(struct tree *t, struct str dir, const char *name, const char *text)
+{
+	struct str path = join(t, dir, name);
+	FILE *f = fopen(path.p, "w");
+
+	if (!f || fputs(text ? text : path.p, f) < 0 || fclose(f) != 0)
+		fail(path.p);
+	give(t, path, 0666);
+	add_spot(t, text ? KIND_OTHER : KIND_FILE, path);
+	return path;
+}
+
+static void make_link(struct tree *t, struct str dir, const char *name, const char *text)
+{
+	struct str path = join(t, dir, name);
+
+	if (symlink(text, path.p) < 0)
+		fail(path.p);
+	give(t, path, 0);
+	add_spot(t, KIND_LINK, path);
+}
+
+static void find_targets(struct tree *t)
+{
+	for (size_t i = 0; i < t->spots.count; i++) {
+		struct spot *spot = &t->spots.items[i];
+		char target[PATH_MAX_BYTES];
+		struct err e = ERR_INIT;
+
+		if (spot->kind != KIND_LINK || !realpath(spot->path.p, target))
+			continue;
+		if (arena_copy(&t->a, str_of(target), &spot->target, &e) < 0)
+			fail("memory");
+	}
+}
+
+static void make_git_dir(struct tree *t, struct str dir, const char *name)
+{
+	struct str git = make_dir(t, dir, name);
+	struct str objects = make_dir(t, git, "objects");
+	struct str info = make_dir(t, objects, "info");
+
+	make_file(t, git, "HEAD", "ref: refs/heads/main\n");
+	make_file(t, git, "config", "[core]\n\tbare = false\n");
+	make_file(t, make_dir(t, git, "hooks"), "pre-commit", "#!/bin/sh\n");
+	make_dir(t, make_dir(t, git, "refs"), "heads");
+	if (tree_chance(t, 2))
+		make_file(t, info, "alternates", "\n");
+	if (tree_chance(t, 2))
+		make_file(t, git, "index", NULL);
+}
+
+/* A `.git` for a directory that has none: a repository, or a pointer to one that lies elsewhere. */
+static void make_repository(struct tree *t, struct str dir, struct str elsewhere)
+{
+	char text[PATH_MAX_BYTES + 20], name[20];
+
+	if (tree_chance(t, 4)) {
+		(void)snprintf(name, sizeof(name), "store%zu", tree_below(t, 1000000));
+		make_git_dir(t, elsewhere, name);
+		(void)snprintf(text, sizeof(text), "gitdir: %s/%s\n", elsewhere.p, name);
+		make_file(t, dir, ".git", text);
+	} else {
+		make_git_dir(t, dir, ".git");
+	}
+}
+
+static void make_random_link(struct tree *t, struct str dir, const char *name)
+{
+	const struct spot *spot = &t->spots.items[tree_below(t, t->spots.count)];
+	char text[PATH_MAX_BYTES + 10];
+
+	switch (tree_below(t, 8)) {
+	case 0:
+		make_link(t, dir, name, "nowhere/at/all");
+		return;
+	case 1:
+		make_link(t, dir, name, name); /* a loop */
+		return;
+	case 2:
+		make_link(t, dir, name, "..");
+		return;
+	default:
+		if (spot->kind == KIND_LINK && tree_chance(t, 2))
+			(void)snprintf(text, sizeof(text), "%s", path_name(spot->path).p);
+		else
+			(void)snprintf(text, sizeof(text), "%s", spot->path.p);
+		make_link(t, dir, name, text);
+	}
+}
+
+static void grow(struct tree *t, struct str dir, int depth)
+{
+	size_t children = 2 + tree_below(t, 4);
+	bool has[COUNT_OF(names)] = { false };
+
+	for (size_t i = 0; i < children && t->made < MAX_MADE; i++) {
+		size_t n = tree_below(t, COUNT_OF(names));
+
+		if (has[n])
+			continue;
+		has[n] = true;
+		switch (tree_below(t, 9)) {
+		case 0:
+			make_random_link(t, dir, names[n]);
+			break;
+		case 1:
+		case 2:
+		case 3:
+			make_file(t, dir, names[n], NULL);
+			break;
+		default:
+			if (depth == MAX_DEPTH)
+				make_file(t, dir, names[n], NULL);
+			else
+				grow(t, make_dir(t, dir, names[n]), depth + 1);
+		}
+	}
+	if (depth > 0 && tree_chance(t, 10) && t->made < MAX_MADE)
+		make_repository(t, dir, tree_path(t, "other"));
+}
+
+static const char *const narrowing[] = {
+	"[filesystem]\n':workspace_roots' = 'read'\n",
+	"[filesystem]\n':workspace_roots' = { 'a' = 'read', 'b' = 'deny' }\n",
+	"protect = ['src']\n[filesystem]\n':workspace_roots' = { '**/x.key' = 'deny' }\n",
+};
+
+static void make_all(struct tree *t)
+{
+	struct str other = make_dir(t, t->top, "other");
+	struct str home = make_dir(t, t->top, "home");
+	struct str ws = make_dir(t, t->top, "ws");
+
+	make_file(t, home, "x", NULL);
+	make_file(t, make_dir(t, home, ".ssh"), "id", NULL);
+	grow(t, home, 4);
+	make_file(t, make_dir(t, t->top, "tmp"), "x", NULL);
+	grow(t, other, 1);
+	if (tree_chance(t, 3))
+		make_repository(t, other, home);
+	grow(t, ws, 0);
+	grow(t, ws, 2 * (t->made > 60));
+	if (!tree_chance(t, 3))
+		make_repository(t, ws, other);
+	if (tree_chance(t, 4))
+		make_file(t, make_dir(t, ws, ".cordon"), "config.toml",
+			  narrowing[tree_below(t, COUNT_OF(narrowing))]);
+}
+
+/* ---- What is not there, and what is not ours ---------------------------------------- */
+
+static void add_absent(struct tree *t, struct str dir, const char *name)
+{
+	struct str path = join(t, dir, name);
+	struct stat st;
+
+	if (lstat(path.p, &st) < 0)
+		add_spot(t, KIND_MISSING, path);
+}
+
+static void add_all_absent(struct tree *t)
+{
+	size_t count = t->spots.count;
+
+	for (size_t i = 0; i < count; i++) {
+		struct spot spot = t->spots.items[i];
+		bool is_root = path_depth(spot.path) == path_depth(t->top) + 1;
+
+		if (spot.kind != KIND_DIR)
+			continue;
+		for (size_t k = 0; k < COUNT_OF(absent); k++)
+			if (is_root || tree_chance(t, 5))
+				add_absent(t, spot.path, absent[k]);
+	}
+}
+
+static void add_foreign(struct tree *t)
+{
+	static const char *const paths[] = { "/",	"/etc",	    "/etc/passwd", "/usr",
+					     "/usr/bin", "/var",    "/home",	   "/tmp",
+					     "/var/tmp", "/usr/lib" };
+
+	for (size_t i = 0; i < COUNT_OF(paths); i++) {
+		struct stat st;
+
+		if (lstat(paths[i], &st) == 0 && !S_ISLNK(st.st_mode))
+			add_spot(t, S_ISDIR(st.st_mode) ? KIND_DIR : KIND_OTHER, str_of(paths[i]))
+				->is_foreign = true;
+	}
+	add_spot(t, KIND_DIR, t->top);
+}
+
+static void copy_probe(struct tree *t, const char *probe)
+{
+	struct str path = join(t, make_dir(t, t->top, "bin"), "probe");
+	char bytes[1 << 16];
+	FILE *from = fopen(probe, "r"), *to = fopen(path.p, "w");
+	size_t n;
+
+	if (!from || !to)
+		fail(probe);
+	while ((n = fread(bytes, 1, sizeof(bytes), from)) > 0)
+		if (fwrite(bytes, 1, n, to) != n)
+			fail(path.p);
+	fclose(from);
+	if (fclose(to) != 0)
+		fail(path.p);
+	give(t, path, 0755);
+	add_spot(t, KIND_OTHER, path);
+}
+
+bool tree_make(struct tree *t, uint64_t seed, const char *probe)
+{
+	struct str config_dir;
+	char outer[PATH_MAX_BYTES];
+	mode_t mask = umask(0);
+	struct err e = ERR_INIT;
+
+	*t = (struct tree){ .a = ARENA_INIT(TREE_BYTES), .state = seed };
+	t->uid = geteuid() == 0 && seed % 2 ? NOBODY : geteuid();
+	t->is_in_tmp = seed / 2 % 2;
+	(void)snprintf(t->outer, sizeof(t->outer), "%s/cordon-agree-XXXXXX",
+		       t->is_in_tmp ? "/tmp" : "/var/tmp");
+	if (!mkdtemp(t->outer) || chmod(t->outer, 0777) < 0 || !realpath(t->outer, outer) ||
+	    arena_printf(&t->a, &t->top, &e, "%s/t", outer) < 0 || mkdir(t->top.p, 0777) < 0) {
+		umask(mask);
+		return false;
+	}
+	give(t, t->top, 0777);
+	if (t->uid != geteuid() && lchown(t->outer, t->uid, t->uid) < 0)
+		fail(t->outer);
+	config_dir = make_dir(t, t->top, "conf");
+	t->config = make_file(t, config_dir, "config.toml", "\n");
+	copy_probe(t, probe);
+	make_all(t);
+	find_targets(t);
+	add_all_absent(t);
+	add_foreign(t);
+	umask(mask);
+	return true;
+}
+
+/* ---- Looking again, removing ---------------------------------------------------------- */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+void tree_remove(struct tree *t)
+{
+	if (nftw(t->outer, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
+		perror(t->outer);
+	arena_done(&t->a);
+}
+
+static struct tree *looked_at; /* nftw() hands nothing on */
+static size_t seen, strange;
+
+static int look_at_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	seen++;
+	for (size_t i = 0; i < looked_at->spots.count; i++)
+		if (looked_at->spots.items[i].kind != KIND_MISSING &&
+		    str_is(looked_at->spots.items[i].path, path))
+			return 0;
+	printf("# left behind: %s\n", path);
+	strange++;
+	return 0;
+}
+
+size_t tree_changes(struct tree *t)
+{
+	looked_at = t;
+	seen = strange = 0;
+	if (nftw(t->top.p, look_at_one, 16, FTW_PHYS) != 0)
+		perror(t->top.p);
+	if (seen - strange != t->made) {
+		printf("# %zu names were made, %zu of them are there\n", t->made, seen - strange);
+		strange++;
+	}
+	return strange;
+}

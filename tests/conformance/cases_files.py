@@ -1,0 +1,589 @@
+# SPDX-License-Identifier: MIT
+"""Files: every way to write × every kind of place that must not be written, then
+ways round: other names for the same file, renamed ancestors, descriptors, masks."""
+
+import os
+
+from conform import (
+    HIDDEN,
+    READ_ONLY,
+    Skip,
+    await_path,
+    case,
+    check,
+    check_same,
+    rows,
+)
+
+# ---- Every write primitive ---------------------------------------------------------
+
+CARVED = """
+[permissions.box.filesystem]
+":root" = "read"
+"{work}" = "write"
+"{work}/docs" = "read"
+"{work}/secret" = "deny"
+"""
+PLACES = ["{out}/p", "{work}/.git/p", "{work}/docs/p", "{work}/secret/p"]
+OPEN = "{work}/open"
+
+# {p} is the place, {o} a directory that may be written, {s} a file in it.
+PRIMITIVES = {
+    "open": "write {p}/file",
+    "append": "append {p}/file",
+    "open_with_truncation": "open-trunc {p}/file",
+    "pwritev2": "pwritev2 {p}/file",
+    "openat2": "openat2-write {p}/file",
+    "open_from_a_directory": "write-at {p} file",
+    "creat": "create {p}/new",
+    "openat2_creat": "openat2-create {p}/new",
+    "creat_from_a_directory": "create-at {p} new",
+    "o_tmpfile": "tmpfile {p} {p}/new",
+    "o_tmpfile_linked_in": "tmpfile {o} {p}/new",
+    "rename_in": "rename {s} {p}/new",
+    "rename_over": "rename {s} {p}/file",
+    "rename_out": "rename {p}/file {s}.out",
+    "rename_within": "rename {p}/file {p}/new",
+    "rename_of_a_directory": "rename {p}/dir {s}.dir",
+    "exchange": "exchange {s} {p}/file",
+    "exchange_out": "exchange {p}/file {s}",
+    "rename_without_replacing": "noreplace {s} {p}/new",
+    "whiteout": "whiteout {p}/file {p}/new",
+    "link_out": "link {p}/file {s}.link",
+    "link_in": "link {s} {p}/new",
+    "link_of_a_descriptor": "link-fd {p}/file {s}.link",
+    "symlink": "symlink target {p}/new",
+    "symlink_swapped_in": "symlink-over target {p}/file",
+    "unlink": "unlink {p}/file",
+    "mkdir": "mkdir {p}/new",
+    "rmdir": "rmdir {p}/dir",
+    "mkfifo": "mkfifo {p}/new",
+    "mknod": "mknod {p}/new f 0 0",
+    "bind_of_a_socket": "bind-name {p}/new",
+    "chmod": "chmod {p}/file 0600",
+    "chmod_of_a_directory": "chmod {p} 0700",
+    "fchmod": "fchmod {p}/file 0600",
+    "fchmodat": "fchmodat {p}/file 0600",
+    "fchmodat2": "fchmodat2 {p}/file 0600",
+    "chmod_of_a_descriptor": "chmod-fd {p}/file 0600",
+    "chown": "chown {p}/file",
+    "lchown": "lchown {p}/link",
+    "fchown": "fchown {p}/file",
+    "fchownat": "fchownat {p}/file",
+    "utimes": "utimes {p}/file",
+    "utimes_of_a_link": "utimes-link {p}/link",
+    "futimens": "futimens {p}/file",
+    "setxattr": "setxattr {p}/file",
+    "fsetxattr": "fsetxattr {p}/file",
+    "setxattrat": "setxattrat {p}/file",
+    "removexattr": "removexattr {p}/file",
+    "file_flags": "setflags {p}/file",
+    "file_setattr": "setattr {p}/file",
+    "truncate": "truncate {p}/file",
+    "ftruncate": "ftruncate {p}/file",
+    "fallocate": "fallocate {p}/file",
+    "punched_hole": "punch {p}/file",
+    "mmap": "mmap {p}/file",
+    "reopened_descriptor": "reopen {p}/file",
+    "reopened_path_descriptor": "reopen-path {p}/file",
+    "splice": "splice {p}/file",
+    "sendfile": "sendfile {p}/file {s}",
+    "copy_file_range": "copy-file-range {p}/file {s}",
+    "clone_file": "clone-file {p}/file {s}",
+    "io_uring": "io-uring {p}/file",
+}
+# Refused inside altogether, or (openat2, for root) not there: then open() is the allow.
+ONLY_REFUSED = {"io_uring", "openat2", "openat2_creat", "whiteout"}
+MAY_LACK = {"clone_file", "io_uring", "setxattrat", "file_setattr", "fchmodat2", "whiteout"}
+
+
+def primitive_tree():
+    tree = {}
+    for place in [*PLACES, OPEN]:
+        tree[f"{place}/file"] = "text that is long enough\n"
+        tree[f"{place}/link"] = "->file"
+        tree[f"{place}/dir/"] = ""
+    for n in range(len(PLACES) + 1):
+        tree[f"{OPEN}/s{n}"] = "source text\n"
+    return tree
+
+
+def primitive_box(arena):
+    watch = ("{out}", "{work}/.git", "{work}/docs", "{work}/secret")
+    box = arena.box(tree=primitive_tree(), policy=CARVED, watch=watch)
+    for place in [*PLACES, OPEN]:
+        os.setxattr(box.path(f"{place}/file"), "user.cordon", b"mark")
+    return box
+
+
+def primitive_case(name, template):
+    def run(arena):
+        def at(place, n):
+            text = template.replace("{p}", place).replace("{o}", OPEN)
+            return text.replace("{s}", f"{OPEN}/s{n}")
+
+        refused = [at(place, n) for n, place in enumerate(PLACES)]
+        allowed = "write {work}/open/file" if name in ONLY_REFUSED else at(OPEN, len(PLACES))
+        reads = [f"read {place}/file" for place in PLACES]
+        inside = primitive_box(arena)
+        before = inside.snapshot()
+        done = inside.run(*reads, allowed, *refused)
+        for place, got in zip(PLACES, done):
+            want = HIDDEN if "secret" in place else {"OK text that is long enough\\x0a"}
+            check(got in want, f"read {place}/file: {got}")
+        check(done[len(PLACES)] == "OK", f"allowed, but {done[len(PLACES)]}: {allowed}")
+        for attempt, got in zip(refused, done[len(PLACES) + 1 :]):
+            errors = READ_ONLY | (HIDDEN if "secret" in attempt else set())
+            errors |= {"ENOSYS"} if name in ONLY_REFUSED else set()
+            check(got in errors, f"expected one of {sorted(errors)}, got {got}: {attempt}")
+        check_same(before, inside.snapshot(), f"was changed by {name}")
+        for attempt, got in zip(refused, primitive_box(arena).bare(*refused)):
+            if name in MAY_LACK and got in ("ENOSYS", "EOPNOTSUPP", "EPERM", "EINVAL"):
+                raise Skip(f"the control is {got}")
+            check(got == "OK", f"the control is {got}, shows nothing: {attempt}")
+
+    run.__name__ = f"{name}_changes_nothing_that_is_read_only_or_denied"
+    case(run)
+
+
+for _name, _template in PRIMITIVES.items():
+    primitive_case(_name, _template)
+
+@case
+def read_only_mode_writes_nothing(arena):
+    box = arena.box(options=("--mode", "read-only"), watch=("{out}", "{work}", "{tmp}"))
+    before = box.snapshot()
+    attempts = ["write {work}/file", "create {work}/new", "create {tmp}/new", "unlink {work}/file"]
+    done = box.run("read {work}/file", "open-write /dev/null", *attempts)
+    check(done[0].startswith("OK inside") and done[1] == "OK", f"{done}")
+    check(set(done[2:]) <= READ_ONLY, f"{done}")
+    check_same(before, box.snapshot(), "was changed")
+    check(arena.box().bare(*attempts) == ["OK"] * 4, "the control shows nothing")
+
+
+@case
+def the_default_profile_is_read_only(arena):
+    box = arena.box(options=("--quiet",), watch=("{out}", "{work}"))
+    before = box.snapshot()
+    done = box.run("read {work}/file", "write {work}/file")
+    check(done[0].startswith("OK") and done[1] in READ_ONLY, f"{done}")
+    check_same(before, box.snapshot(), "was changed")
+    check(box.bare("write {work}/file") == ["OK"], "the control shows nothing")
+
+
+# ---- Other names for the same file ---------------------------------------------------
+
+rows(
+    "other_names_of_a_read_only_file_are_no_way_to_it",
+    refused=[
+        "write /proc/self/root{out}/file",
+        "write /proc/thread-self/root{out}/file",
+        "write /proc/self/cwd/../out/file",
+        "write ../out/file",
+        "write {work}/../out/file",
+        "write {work}/up/file",
+        "write {work}/uplink",
+        "write //{out}//file",
+        "create {work}/up/new",
+        "touch {work}/dangling",
+    ],
+    allowed=["write /proc/self/root{work}/file", "write /proc/self/cwd/file", "write ./file"],
+    tree={
+        "{work}/up": "->{out}",
+        "{work}/uplink": "->../out/file",
+        "{work}/dangling": "->{out}/missing",
+    },
+)
+
+rows(
+    "the_root_of_another_process_is_no_way_out",
+    refused=["write /proc/1/root{out}/file", "write /proc/1/cwd/../out/file"],
+    allowed=["write /proc/self/root{work}/file"],
+    errors=READ_ONLY | HIDDEN,
+    control=None,  # the next case's
+)
+
+
+@case
+def the_root_of_a_host_process_is_no_way_out(arena):
+    box, equal = arena.box(), arena.box()
+    pid = arena.victim(cwd=box.out).pid
+    for name in ("root{out}", "cwd"):
+        got = box.run(f"write /proc/{pid}/{name}/file", "write {work}/file")
+        check(got[0] in HIDDEN | READ_ONLY and got[1] == "OK", f"{name}: {got}")
+        got = equal.bare(f"write /proc/{pid}/{name}/file")
+        check(got == ["OK"], f"the control shows nothing: {got}")
+
+
+# ---- Renamed ancestors (P8) ---------------------------------------------------------
+
+NESTED = """
+[permissions.box.filesystem]
+":root" = "read"
+"{work}" = "write"
+"{work}/ci/deploy/keys" = "read"
+"{work}/a/b/secret" = "deny"
+"""
+NESTED_TREE = {
+    "{work}/ci/deploy/keys/file": "key\n",
+    "{work}/a/b/secret/file": "secret\n",
+    "{work}/plain/file": "plain\n",
+    "{work}/fresh/deploy/keys/file": "planted\n",
+    "{work}/.git/config": "[core]\n",
+}
+
+
+@case
+def renamed_ancestors_do_not_shake_off_a_rule(arena):
+    attempts = [
+        "rename {work}/ci {work}/old",
+        "rename {work}/ci/deploy {work}/old",
+        "rename {work}/ci/deploy/keys {work}/old",
+        "rename {work}/a {work}/old",
+        "rename {work}/a/b {work}/old",
+        "rename {work}/.git {work}/old",
+        "exchange {work}/ci {work}/fresh",
+        "exchange {work}/fresh {work}/ci",
+        "symlink-over fresh {work}/ci",
+        "rename {work}/fresh {work}/ci",
+        "rmdir {work}/ci/deploy/keys",
+        "rename {work} {top}/moved",
+    ]
+    watch = ("{work}/ci", "{work}/a", "{work}/.git", "{out}")
+    box = arena.box(tree=NESTED_TREE, policy=NESTED, watch=watch)
+    before = box.snapshot()
+    done = box.run("rename {work}/plain {work}/plain2", "create {work}/ci/new", *attempts)
+    check(done[:2] == ["OK", "OK"], f"allowed: {done}")
+    errors = READ_ONLY | {"EBUSY", "ENOTEMPTY", "EISDIR", "EEXIST"}
+    for attempt, got in zip(attempts, done[2:]):
+        check(got in errors, f"{got}: {attempt}")
+    box.path("{work}/ci/new").unlink()
+    after = box.snapshot()
+    for path, seen in before.items():
+        check(after.get(path, [0] * 4)[:4] == seen[:4], f"{path}: {seen} -> {after.get(path)}")
+    # Without a sandbox each of these works, in a tree of its own.
+    for attempt in attempts:
+        if attempt.split()[0] in ("symlink-over", "rmdir") or attempt.endswith("fresh {work}/ci"):
+            continue
+        equal = arena.box(tree=NESTED_TREE)
+        got = equal.bare(attempt)
+        check(got == ["OK"], f"the control is {got}: {attempt}")
+
+
+@case
+def a_directory_made_anew_under_an_old_name_is_not_writable(arena):
+    """`mv ci old; mkdir ci; write ci/...`: the way that needs no privilege at all."""
+    steps = [
+        "rename {work}/ci {work}/old",
+        "mkdir {work}/ci",
+        "mkdir {work}/ci/deploy",
+        "mkdir {work}/ci/deploy/keys",
+        "create {work}/ci/deploy/keys/planted",
+    ]
+    box = arena.box(tree=NESTED_TREE, policy=NESTED)
+    got = box.run(*steps)
+    check(got[-1] in READ_ONLY, f"{got}")
+    check(not box.path("{work}/ci/deploy/keys/planted").exists(), "was planted")
+    check(arena.box(tree=NESTED_TREE).bare(*steps) == ["OK"] * 5, "the control shows nothing")
+
+
+# ---- Masks ----------------------------------------------------------------------------
+
+MASKS = """
+[permissions.box.filesystem]
+":root" = "read"
+"{work}" = "write"
+"{work}/key" = "deny"
+"{work}/keys" = "deny"
+"{work}/keylink" = "deny"
+"{out}/shadow" = "deny"
+"{work}/later/missing" = "deny"
+"""
+MASKS_TREE = {
+    "{work}/key": "SECRET",
+    "{work}/keys/one": "SECRET",
+    "{work}/keys/deep/two": "SECRET",
+    "{work}/target": "SECRET",
+    "{work}/keylink": "->target",
+    "{work}/tokey": "->key",
+    "{out}/shadow": "SECRET",
+    "{work}/later/": "",
+    "{work}/plain": "plain",
+}
+MASKED = [
+    "{work}/key",
+    "{work}/keys/one",
+    "{work}/keys/deep/two",
+    "{work}/target",
+    "{work}/keylink",
+    "{work}/tokey",
+    "{out}/shadow",
+    "/proc/self/root{work}/key",
+    "/proc/self/cwd/key",
+]
+
+rows(
+    "denied_files_directories_and_links_can_not_be_read",
+    refused=[f"read {path}" for path in MASKED],
+    allowed=["read {work}/plain", "read {out}/file"],
+    errors=HIDDEN,
+    tree=MASKS_TREE,
+    policy=MASKS,
+    watch=("{work}/key", "{work}/keys", "{work}/target", "{out}"),
+)
+
+
+@case
+def denied_things_can_not_be_replaced_listed_or_made(arena):
+    attempts = [
+        "list {work}/keys",
+        "rename {work}/key {work}/key2",
+        "unlink {work}/key",
+        "link {work}/key {work}/key3",
+        "rename {work}/keys {work}/keys2",
+        "create {work}/keys/new",
+        "mkdir {work}/keys/newdir",
+        "unlink {work}/keylink",
+        "create {work}/later/missing",
+        "mkdir {work}/later/missing",
+        "symlink {out} {work}/later/missing",
+        "rename {work}/plain {work}/later/missing",
+    ]
+    watch = ("{work}/key", "{work}/keys", "{work}/target", "{out}")
+    box = arena.box(tree=MASKS_TREE, policy=MASKS, watch=watch)
+    before = box.snapshot()
+    done = box.run("create {work}/later/other", *attempts)
+    check(done[0] == "OK", f"{done}")
+    for attempt, got in zip(attempts, done[1:]):
+        errors = READ_ONLY | HIDDEN | {"EEXIST", "EISDIR", "ENOTEMPTY", "EBUSY"}
+        check(got in errors or got == "OK" and attempt.startswith("list"), f"{got}: {attempt}")
+    check(done[1] in READ_ONLY | HIDDEN | {"OK"}, f"listed: {done[1]}")
+    check_same(before, box.snapshot(), "was changed")
+    check(not os.path.lexists(box.path("{work}/later/missing")), "the placeholder stayed")
+    alone = ["list {work}/keys", "rename {work}/key {work}/key2", "create {work}/keys/new"]
+    alone += ["unlink {work}/keylink", "create {work}/later/missing"]
+    got = arena.box(tree=MASKS_TREE).bare(*alone)
+    check([g.split()[0] for g in got] == ["OK"] * 5, f"the control shows nothing: {got}")
+
+
+@case
+def a_hard_link_that_existed_before_is_another_name(arena):
+    """Documented: a mask covers a name; a second name of the same file has to be denied too.
+    What a command can't do is make such a name."""
+    policy = MASKS.replace('"{work}/keylink" = "deny"', '"{work}/second" = "deny"')
+    tree = {**MASKS_TREE, "{work}/second": "={work}/key"}
+    box = arena.box(tree=tree, policy=policy)
+    got = box.run("read {work}/key", "read {work}/second", "link {work}/second {work}/third")
+    check(set(got) <= HIDDEN | READ_ONLY, f"{got}")
+    check(box.bare("read {work}/second") == ["OK SECRET"], "the control shows nothing")
+
+
+# ---- Globs (P6) --------------------------------------------------------------------------
+
+GLOBS = """
+[permissions.box.filesystem]
+":root" = "read"
+"{work}" = "write"
+"{work}/**/*.env" = "deny"
+"{work}/**/de*p" = "deny"
+"""
+GLOBS_TREE = {
+    "{work}/a.env": "SECRET",
+    "{work}/x/y/.env": "SECRET",
+    "{work}/x/b.env/inner": "SECRET",
+    "{work}/deep/inner": "SECRET",
+    "{work}/real": "SECRET",
+    "{work}/link.env": "->real",
+    "{work}/a.env.md": "plain",
+    "{work}/x/plain": "plain",
+}
+GLOBBED = ["a.env", "x/y/.env", "x/b.env/inner", "deep/inner", "link.env", "real"]
+
+rows(
+    "globs_deny_files_directories_and_links_at_any_depth",
+    refused=[f"read {{work}}/{name}" for name in GLOBBED],
+    allowed=["read {work}/a.env.md", "read {work}/x/plain", "create {work}/x/new"],
+    errors=HIDDEN,
+    tree=GLOBS_TREE,
+    policy=GLOBS,
+    watch=tuple("{work}/" + name for name in ("a.env", "x/y", "x/b.env", "deep", "real")),
+)
+
+
+@case
+def a_name_that_appears_later_is_masked_when_it_is_seen(arena):
+    box = arena.box(tree=GLOBS_TREE, policy=GLOBS)
+    argv = box.argv("create {work}/ready", "await {work}/x/host.env", "create {work}/new.env",
+                    "mkdir {work}/made", "create {work}/made/deeper.env", "sleep 500",
+                    "read {work}/x/host.env", "read {work}/new.env", "read {work}/made/deeper.env",
+                    "read {work}/x/host.txt")
+    process = box.start(argv)
+    await_path(box.path("{work}/ready"))
+    box.write("{work}/x/host.txt", "plain")
+    box.write("{work}/x/new.tmp", "SECRET")
+    os.rename(box.path("{work}/x/new.tmp"), box.path("{work}/x/host.env"))
+    out, err = process.communicate(timeout=30)
+    got = out.decode().splitlines()
+    check(process.returncode == 0 and len(got) == 10, f"{got} {err}")
+    check(set(got[6:9]) <= HIDDEN, f"not masked: {got[6:9]} {err}")
+    check(got[9] == "OK plain", f"{got}")
+    check(box.bare("read {work}/x/host.env") == ["OK SECRET"], "the control shows nothing")
+
+
+# ---- Nesting (P7) -----------------------------------------------------------------------------
+
+REOPEN = """
+[permissions.box.filesystem]
+":root" = "read"
+"{work}" = "write"
+"{work}/a" = "deny"
+"{work}/a/b" = "write"
+"{work}/a/b/c" = "read"
+"{work}/a/b/c/d" = "deny"
+"{work}/a/b/c/d/e" = "write"
+"{home}" = "deny"
+"{home}/.config/git" = "read"
+"""
+REOPEN_TREE = {
+    "{work}/a/file": "SECRET",
+    "{work}/a/b/file": "b",
+    "{work}/a/b/c/file": "c",
+    "{work}/a/b/c/d/file": "SECRET",
+    "{work}/a/b/c/d/e/file": "e",
+    "{home}/.config/git/config": "git",
+    "{home}/.config/other": "SECRET",
+    "{home}/file": "SECRET",
+}
+
+
+@case
+def rules_within_rules_hold_at_any_depth(arena):
+    box = arena.box(tree=REOPEN_TREE, policy=REOPEN)
+    reads = {"a/file": 0, "a/b/file": 1, "a/b/c/file": 1, "a/b/c/d/file": 0, "a/b/c/d/e/file": 1}
+    writes = {"a/new": 0, "a/b/new": 1, "a/b/c/new": 0, "a/b/c/d/new": 0, "a/b/c/d/e/new": 1}
+    homes = {".config/git/config": 1, ".config/other": 0, "file": 0}
+    attempts = [f"read {{work}}/{n}" for n in reads] + [f"create {{work}}/{n}" for n in writes]
+    attempts += [f"read {{home}}/{n}" for n in homes]
+    got = box.run(*attempts)
+    for attempt, allowed, one in zip(attempts, [*reads.values(), *writes.values(), *homes.values()], got):
+        good = one.startswith("OK") if allowed else one in HIDDEN | READ_ONLY
+        check(good, f"{one}: {attempt}")
+    got = arena.box(tree=REOPEN_TREE).bare(*attempts)
+    check(all(one.startswith("OK") for one in got), f"the control shows nothing: {got}")
+
+
+ROOT_WRITE = """
+[permissions.box.filesystem]
+":root" = "write"
+"{out}/p" = "read"
+"{out}/secret" = "deny"
+"""
+
+rows(
+    "writing_everywhere_still_keeps_what_is_protected",
+    refused=[
+        "write {out}/p/file",
+        "write {work}/.git/config",
+        "rename {work}/.git {work}/old",
+        "mkdir {work}/.codex",
+        "create {work}/.git/hooks/pre-commit",
+        "read {out}/secret",
+    ],
+    allowed=["write {out}/file", "create {out}/new", "write {work}/file", "create {tmp}/new"],
+    errors=READ_ONLY | HIDDEN | {"EEXIST"},
+    tree={
+        "{out}/p/file": "p\n",
+        "{out}/secret": "SECRET",
+        "{work}/.git/config": "[core]\n",
+        "{work}/.git/hooks/": "",
+    },
+    policy=ROOT_WRITE,
+    watch=("{out}/p", "{out}/secret", "{work}/.git"),
+)
+
+
+# ---- Temporary files -----------------------------------------------------------------------------
+
+
+@case
+def a_private_tmp_vanishes_with_the_run(arena):
+    name = f"cordon-conf-private-{os.getpid()}"
+    box = arena.box(
+        policy='[permissions.box]\nextends = ":workspace"\ntmp = "private"\n',
+        tree={"{tmp}/host": "HOST"},
+    )
+    got = box.run(f"create /tmp/{name}", "create {tmp}/new", "list /tmp", "read {tmp}/host")
+    check(got[0] == "OK" and got[1] == "OK", f"{got}")
+    check(got[3] in HIDDEN, f"the host's temporary file is visible: {got}")
+    check(not os.path.exists(f"/tmp/{name}"), "it is on the host")
+    check(not box.path("{tmp}/new").exists(), "it is on the host")
+    shared = arena.box()
+    got = shared.run(f"create /tmp/{name}", "create {tmp}/new")
+    seen = os.path.exists(f"/tmp/{name}"), shared.path("{tmp}/new").exists()
+    os.unlink(f"/tmp/{name}")
+    check(got == ["OK", "OK"] and seen == (True, True), f"shared: {got} {seen}")
+
+
+@case
+def a_workspace_below_tmp_is_protected_like_any_other(arena):
+    box = arena.box(under="/tmp", tree={"{work}/.git/config": "[core]\n"}, watch=("{work}/.git",))
+    before = box.snapshot()
+    got = box.run("create {work}/new", "write {work}/.git/config", "mkdir {work}/.codex",
+                  "rename {work}/.git {work}/old", "rename {work} {top}/old")
+    check(got[0] == "OK" and set(got[1:4]) <= READ_ONLY | {"EEXIST"}, f"{got}")
+    check(got[4] in READ_ONLY, f"the root itself was moved: {got}")
+    check_same(before, box.snapshot(), "was changed")
+    got = box.bare("write {work}/.git/config", "mkdir {work}/.codex", "rename {work} {top}/old")
+    check(got == ["OK"] * 3, f"the control shows nothing: {got}")
+
+
+# ---- Standard streams -------------------------------------------------------------------------------
+
+
+def try_streams(arena, name, mode):
+    """Descriptor 0 is opened by the caller; inside it may be used, not opened anew for more."""
+    tree = {"{work}/docs/file": "docs\n", "{work}/.git/config": "[core]\n"}
+    policy = CARVED.replace('"{work}/secret" = "deny"\n', "")
+    box = arena.box(tree=tree, policy=policy, watch=("{out}", "{work}/docs", "{work}/.git"))
+    before = box.snapshot()
+    with open(box.path(name), mode) as stdin:
+        attempt = "fd-reopen 0"
+        got = box.run(attempt, "write {work}/file", stdin=stdin)
+        check(got[0] in READ_ONLY | HIDDEN and got[1] == "OK", f"{name}: {got}")
+        check_same(before, box.snapshot(), "was changed")
+        check(box.bare(attempt, stdin=stdin) == ["OK"], "the control shows nothing")
+
+
+@case
+def stdin_is_not_reopened_for_writing_outside(arena):
+    try_streams(arena, "{out}/file", "rb")
+
+
+@case
+def stdin_is_not_reopened_for_writing_in_a_read_only_carve_out(arena):
+    try_streams(arena, "{work}/docs/file", "rb")
+
+
+@case
+def stdin_is_not_reopened_for_writing_in_protected_metadata(arena):
+    try_streams(arena, "{work}/.git/config", "rb")
+
+
+@case
+def a_directory_as_stdin_is_no_way_in(arena):
+    tree = {"{work}/docs/file": "docs\n", "{work}/.git/config": "[core]\n"}
+    policy = CARVED.replace('"{work}/secret" = "deny"\n', "")
+    for name in ("{out}", "{work}/docs", "{work}/.git"):
+        box = arena.box(tree=tree, policy=policy, watch=("{out}", "{work}/docs", "{work}/.git"))
+        before = box.snapshot()
+        fd = os.open(box.path(name), os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            out, err, status = box.finish(
+                box.argv("fd-create-at 0 new", "write {work}/file"), status=None, stdin=fd)
+            got = out.splitlines()
+            refused = status == 125 and "cordon: " in err
+            check(refused or got[0] in READ_ONLY | {"EBADF", "ENOTDIR"}, f"{name}: {got} {err}")
+            check_same(before, box.snapshot(), "was changed")
+            check(box.bare("fd-create-at 0 new", stdin=fd) == ["OK"], "the control shows nothing")
+        finally:
+            os.close(fd)

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: MIT
+"""Beginning and end: nothing outlives a run, nothing stays behind, nothing is told that
+was withheld, and nobody can swap a directory while a run begins."""
+
+import os
+import signal
+import subprocess
+import time
+
+from conform import (
+    HIDDEN,
+    READ_ONLY,
+    await_path,
+    case,
+    check,
+    check_same,
+    descendants,
+    snapshot,
+)
+
+REFUSED = READ_ONLY | {"EEXIST", "EISDIR"}
+
+
+def names_below(top):
+    return {os.path.join(w, n) for w, ds, fs in os.walk(top) for n in ds + fs}
+
+
+def ended(process):
+    """Collects a process that was killed, so that its output ends too."""
+    process.communicate(timeout=30)
+
+
+# ---- Survivors ------------------------------------------------------------------------------
+
+
+@case
+def daemons_end_with_the_command(arena):
+    box = arena.box()
+    got = box.run("daemon {work}/ready", "pid")
+    check(got[0] == "OK", f"{got}")
+    equal = arena.box()
+    # It keeps its standard output, as the one inside did: that must not be a pipe to here.
+    null = {"stdout": subprocess.DEVNULL}
+    equal.start([arena.probe, *equal.words(["daemon {work}/ready"])], **null).wait(30)
+    alive = {pid for pid, name in descendants().items() if name == "probe"}
+    for pid in alive:
+        os.kill(pid, signal.SIGKILL)
+    check(len(alive) == 2, "the control shows nothing")
+    arena.check_nothing_lives()
+
+
+@case
+def a_timeout_ends_everything(arena):
+    box = arena.box(options=("--mode", "workspace-write", "--timeout", "0.3s"))
+    before = names_below(box.top)
+    start = time.monotonic()
+    box.finish(box.argv("hold {work}/ready"), status=124)
+    check(time.monotonic() - start < 10, "it took too long")
+    arena.check_nothing_lives()
+    check(names_below(box.top) - before <= {str(box.path("{work}/ready"))}, "something was left")
+
+
+def start_held(box, **more):
+    process = box.start(box.argv("hold {work}/ready"), **more)
+    try:
+        await_path(box.path("{work}/ready"))
+    except AssertionError:
+        process.kill()
+        raise AssertionError(f"did not start: {process.communicate()}") from None
+    return process
+
+
+def check_gone(arena, box, before, what):
+    try:
+        arena.check_nothing_lives(1.0)
+    except AssertionError as error:
+        raise AssertionError(f"{what}: {error}") from None
+    left = names_below(box.top) - before - {str(box.path("{work}/ready"))}
+    check(not left, f"{what}: left behind: {sorted(left)}")
+
+
+@case
+def nothing_survives_a_kill_of_cordon_at_any_stage(arena):
+    box = arena.box()
+    before = names_below(box.top)
+    start = time.monotonic()
+    process = start_held(box)
+    whole = time.monotonic() - start
+    process.kill()
+    ended(process)
+    check_gone(arena, box, before, "killed when it ran")
+    steps = 40 if whole < 0.05 else 20
+    for step in range(steps):
+        box.path("{work}/ready").unlink(missing_ok=True)
+        process = box.start(box.argv("hold {work}/ready"))
+        time.sleep(whole * 1.2 * step / steps)
+        process.kill()
+        ended(process)
+        check_gone(arena, box, before, f"killed {whole * 1.2 * step / steps * 1000:.1f} ms after its start")
+
+
+@case
+def nothing_survives_a_kill_of_any_part(arena):
+    """PID 1, the warden, and whoever else there is: one after the other, then all at once."""
+    box = arena.box()
+    before = names_below(box.top)
+    number = 0
+    while True:
+        box.path("{work}/ready").unlink(missing_ok=True)
+        process = start_held(box)
+        parts = sorted(pid for pid, name in descendants().items() if name != "probe")
+        check(len(parts) >= 2, f"only {parts} to kill")
+        if number < len(parts):
+            os.kill(parts[number], signal.SIGKILL)
+        else:
+            for pid in parts:
+                os.kill(pid, signal.SIGSTOP)
+            for pid in parts:
+                os.kill(pid, signal.SIGKILL)
+        ended(process)
+        if number == len(parts):
+            break
+        check_gone(arena, box, before, f"part {number} of {len(parts)} was killed")
+        number += 1
+    # When every part dies at once nobody can remove a placeholder; the next run does.
+    arena.check_nothing_lives(1.0)
+    got = box.run("mkdir {work}/.codex")
+    check(got[0] in REFUSED, f"{got}")
+    check_gone(arena, box, before, "all parts were killed, and another run came by")
+
+
+@case
+def nothing_survives_a_kill_of_cordon_under_a_deaf_parent(arena):
+    """The caller ignores SIGCHLD and never waits."""
+    box = arena.box()
+    before = names_below(box.top)
+    script = "trap '' CHLD; \"$@\" & echo $!; exec sleep 1000"
+    shell = box.start(["/bin/sh", "-c", script, "sh", *box.argv("hold {work}/ready")])
+    arena.guests.append(shell)
+    await_path(box.path("{work}/ready"))
+    os.kill(int(shell.stdout.readline()), signal.SIGKILL)
+    end = time.monotonic() + 1
+    while time.monotonic() < end and len(descendants()) > 1:
+        time.sleep(0.01)
+    alive = {p: v for p, v in descendants().items() if p != shell.pid}
+    shell.kill()
+    check(not alive, f"alive: {alive}")
+    left = names_below(box.top) - before - {str(box.path("{work}/ready"))}
+    check(not left, f"left behind: {left}")
+
+
+@case
+def signals_to_cordon_reach_the_command(arena):
+    for name in ("TERM", "INT", "HUP", "QUIT"):
+        box = arena.box()
+        script = f"trap 'echo caught {name}; exit 7' {name}; : >ready; while :; do sleep 0.01; done"
+        process = box.start([*box.argv(), "/bin/sh", "-c", script])
+        await_path(box.path("{work}/ready"))
+        process.send_signal(getattr(signal, "SIG" + name))
+        out, err = process.communicate(timeout=30)
+        check(process.returncode == 7 and b"caught" in out, f"{name}: {process.returncode} {out} {err}")
+        arena.check_nothing_lives()
+
+
+@case
+def a_run_leaves_no_file_anywhere(arena):
+    box = arena.box()
+    marked = ("/tmp", "/dev/shm", "/run", "/var/tmp", "/var/run")
+
+    def seen():
+        ours = {n for d in marked if os.path.isdir(d) for n in os.listdir(d) if "cordon" in n}
+        return names_below(box.top), {n for n in ours if "cordon-" not in n}
+
+    before = seen()
+    box.run("pid")
+    check(seen() == before, f"left: {seen()[0] ^ before[0]} {seen()[1] ^ before[1]}")
+
+
+# ---- Several runs in one directory -------------------------------------------------------------
+
+
+@case
+def two_runs_in_one_directory_do_not_undo_each_other(arena):
+    for first_ends_by in (signal.SIGTERM, signal.SIGKILL):
+        box = arena.box()
+        before = names_below(box.top)
+        one = start_held(box)
+        two = box.start(box.argv("create {work}/two", "await {work}/go", "mkdir {work}/.git",
+                                 "create {work}/.codex", "create {work}/new"))
+        await_path(box.path("{work}/two"))
+        one.send_signal(first_ends_by)
+        one.kill()
+        ended(one)
+        time.sleep(0.3)
+        box.write("{work}/go")
+        out, err = two.communicate(timeout=30)
+        got = out.decode().split()
+        check(len(got) == 5 and got[4] == "OK", f"{got} {err}")
+        check(set(got[2:4]) <= REFUSED, f"the second run lost its protection: {got}")
+        mine = {str(box.path("{work}/" + n)) for n in ("two", "go", "new")}
+        check_gone(arena, box, before | mine, "both runs are over")
+    equal = arena.box()
+    check(equal.bare("mkdir {work}/.git") == ["OK"], "the control shows nothing")
+
+
+@case
+def many_runs_in_one_directory_at_once(arena):
+    box = arena.box()
+    before = names_below(box.top)
+    running = []
+    for number in range(24):
+        argv = box.argv("mkdir {work}/.git", "mkdir {work}/.codex", f"create {{work}}/n{number}")
+        running.append(box.start(argv))
+        if len(running) >= 6:
+            finish_one(running.pop(0))
+    for process in running:
+        finish_one(process)
+    mine = {str(box.path(f"{{work}}/n{n}")) for n in range(24)}
+    check_gone(arena, box, before | mine, "all are over")
+
+
+def finish_one(process):
+    out, err = process.communicate(timeout=30)
+    got = out.decode().split()
+    check(process.returncode == 0 and len(got) == 3, f"{process.returncode} {got} {err}")
+    check(set(got[:2]) <= REFUSED and got[2] == "OK", f"{got}")
+
+
+# ---- A directory swapped while a run begins --------------------------------------------------------
+
+def try_swaps(arena, box, swapped, attempts, good, seconds=1.5):
+    """Runs again and again while another process exchanges two names; `out` must stay."""
+    before = snapshot(box.out)
+    a, b = (str(box.path(p)) for p in swapped)
+    arena.guest([arena.probe, "exchange-for-ever", a, b])
+    end, states = time.monotonic() + seconds, {}
+    while time.monotonic() < end:
+        argv = box.argv(*attempts)
+        out, err, status = box.finish(argv, status=None)
+        check(status in (0, 125), f"status {status}: {out} {err}")
+        states[status] = states.get(status, 0) + 1
+        if status == 0:
+            got = out.split()
+            check(all(g in want for g, want in zip(got, good)), f"{got} {err}")
+        check_same(before, snapshot(box.out), "was written to through a swapped name")
+    return states
+
+
+WRITE_ONE = '[permissions.box.filesystem]\n":root" = "read"\n"{top}/x/swap" = "write"\n'
+
+
+@case
+def a_write_root_swapped_for_a_link_is_not_written_through(arena):
+    tree = {"{top}/x/swap/": "", "{top}/x/alt": "->{out}"}
+    box = arena.box(policy=WRITE_ONE, tree=tree)
+    anything = READ_ONLY | HIDDEN | {"OK", "EEXIST", "ENOTDIR"}
+    try_swaps(arena, box, ("{top}/x/swap", "{top}/x/alt"),
+              ["create {top}/x/swap/new", "create {out}/new", "write {out}/file"],
+              [anything, READ_ONLY, READ_ONLY])
+
+
+@case
+def a_parent_swapped_for_a_link_is_not_written_through(arena):
+    tree = {"{top}/x/mid/leaf/": "", "{out}/leaf/": "", "{top}/x/alt": "->{out}"}
+    policy = WRITE_ONE.replace("x/swap", "x/mid/leaf")
+    box = arena.box(policy=policy, tree=tree)
+    anything = READ_ONLY | HIDDEN | {"OK", "EEXIST", "ENOTDIR"}
+    try_swaps(arena, box, ("{top}/x/mid", "{top}/x/alt"),
+              ["create {top}/x/mid/leaf/new", "create {out}/leaf/new", "write {out}/file"],
+              [anything, READ_ONLY, READ_ONLY])
+
+
+@case
+def metadata_swapped_while_a_run_begins_is_not_written(arena):
+    tree = {"{work}/.git/config": "[core]\n", "{work}/alt": "->{out}"}
+    box = arena.box(tree=tree)
+    anything = READ_ONLY | HIDDEN | {"EEXIST", "ENOTDIR", "EISDIR"}
+    try_swaps(arena, box, ("{work}/.git", "{work}/alt"),
+              ["create {work}/.git/new", "unlink {work}/.git", "write {out}/file"],
+              [anything, anything, READ_ONLY])
+
+
+# ---- What must not be told ----------------------------------------------------------------------------
+
+VALUE = "s3cr3t-value-of-the-host"
+
+
+@case
+def secrets_of_the_environment_are_nowhere_inside(arena):
+    names = ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "OPENAI_API_KEY", "MY_CREDENTIALS",
+             "SIGNING_KEY"]
+    secrets = {name: VALUE for name in names}
+    box = arena.box()
+    got = box.run(*[f"env {n}" for n in names], "env PLAIN", f"grep /proc/1/environ {VALUE}",
+                  f"grep /proc/1/cmdline {VALUE}", f"grep /proc/self/environ {VALUE}",
+                  env={**secrets, "PLAIN": "plain"})
+    check(got[: len(names)] == ["ENOENT"] * len(names), f"{dict(zip(names, got))}")
+    check(got[len(names)] == "OK plain", f"{got}")
+    check(all(one != "OK" for one in got[len(names) + 1 :]), f"found: {got}")
+    script = f"cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline /proc/[0-9]*/task/*/environ 2>/dev/null | " \
+             f"tr '\\0' '\\n' | grep -c '{VALUE[:6]}.*{VALUE[8:]}'; true"
+    out, _, _ = box.finish([*box.argv(), "/bin/sh", "-c", script.replace(VALUE, "")], env=secrets)
+    check(out.strip() == "0", f"{out} places tell it")
+    got = box.bare(*[f"env {n}" for n in names], env=secrets)
+    check(all(one.startswith("OK") for one in got), "the control shows nothing")
+
+
+@case
+def a_secret_that_is_included_is_passed_on(arena):
+    policy = '[permissions.box]\nextends = ":workspace"\nenvironment = { include = ["GITHUB_*"] }\n'
+    box = arena.box(policy=policy)
+    got = box.run("env GITHUB_TOKEN", "env DB_PASSWORD", env={"GITHUB_TOKEN": "x", "DB_PASSWORD": "y"})
+    check(got == ["OK x", "ENOENT"], f"{got}")
+
+
+@case
+def marks_say_what_the_sandbox_is(arena):
+    box = arena.box()
+    got = box.run("env CORDON_SANDBOX", "env CORDON_SANDBOX_NETWORK_DISABLED",
+                  "env CODEX_SANDBOX_NETWORK_DISABLED")
+    check(got == [f"OK {arena.backend}", "OK 1", "OK 1"], f"{got}")
+    got = box.run("env CORDON_SANDBOX_NETWORK_DISABLED", options=(*box.options, "--network", "full"))
+    check(got == ["ENOENT"], f"{got}")

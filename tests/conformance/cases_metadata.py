@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: MIT
+"""Metadata that others trust (P9 to P11): .git and its relatives, whatever shape they have."""
+
+import json
+import os
+import shutil
+import subprocess
+
+from conform import HIDDEN, READ_ONLY, Skip, await_path, case, check, check_same, rows
+
+NAMES = [".git", ".codex", ".agents", ".cordon"]
+REFUSED = READ_ONLY | {"EEXIST", "EISDIR", "ENOTDIR", "ENOTEMPTY"}
+
+# ---- Missing and existing names ---------------------------------------------------------
+
+for _name in NAMES:
+    _label = _name[1:]
+    rows(
+        f"a_missing_{_label}_can_not_be_made",
+        refused=[
+            f"mkdir {{work}}/{_name}",
+            f"create {{work}}/{_name}",
+            f"symlink plain {{work}}/{_name}",
+            f"rename {{work}}/plain {{work}}/{_name}",
+            f"noreplace {{work}}/plain {{work}}/{_name}",
+            f"link {{work}}/file {{work}}/{_name}",
+            f"mkfifo {{work}}/{_name}",
+            f"bind-name {{work}}/{_name}",
+        ],
+        allowed=["mkdir {work}/.other", "create {work}/.gitignore"],
+        errors=REFUSED,
+        tree={"{work}/plain/config": "planted\n"},
+        watch=("{out}", "{work}/plain"),
+    )
+    rows(
+        f"an_existing_{_label}_can_not_be_moved_or_changed",
+        refused=[
+            f"write {{work}}/{_name}/config",
+            f"create {{work}}/{_name}/new",
+            f"unlink {{work}}/{_name}/config",
+            f"rename {{work}}/{_name} {{work}}/old",
+            f"exchange {{work}}/{_name} {{work}}/plain",
+            f"exchange {{work}}/plain {{work}}/{_name}",
+            f"link {{work}}/{_name}/config {{work}}/hard",
+            f"setxattr {{work}}/{_name}/config",
+            f"chmod {{work}}/{_name} 0700",
+        ],
+        allowed=[f"read {{work}}/{_name}/config", "create {work}/new"],
+        errors=REFUSED,
+        tree={f"{{work}}/{_name}/config": "[core]\n", "{work}/plain/config": "planted\n"},
+        watch=("{out}", f"{{work}}/{_name}", "{work}/plain"),
+    )
+
+
+@case
+def every_writable_root_is_protected_not_only_the_workspace(arena):
+    tree = {"{out}/repo/.git/config": "[core]\n", "{out}/repo/file": "x"}
+    options = ("--mode", "workspace-write", "--add-write", "{out}/repo")
+    box = arena.box(tree=tree, options=options, watch=("{out}/repo/.git",))
+    before = box.snapshot()
+    got = box.run("write {out}/repo/file", "write {out}/repo/.git/config", "mkdir {out}/repo/.codex")
+    check(got[0] == "OK" and set(got[1:]) <= REFUSED, f"{got}")
+    check_same(before, box.snapshot(), "was changed")
+    got = box.bare("write {out}/repo/.git/config", "mkdir {out}/repo/.codex")
+    check(got == ["OK", "OK"], f"the control shows nothing: {got}")
+
+
+@case
+def an_explicit_write_entry_lifts_protection_there(arena):
+    policy = """
+[permissions.box]
+extends = ":workspace"
+[permissions.box.filesystem]
+"{work}/.codex" = "write"
+"""
+    tree = {"{work}/.codex/file": "x", "{work}/.git/config": "x"}
+    box = arena.box(tree=tree, policy=policy)
+    got = box.run("write {work}/.codex/file", "write {work}/.git/config")
+    check(got[0] == "OK" and got[1] in READ_ONLY, f"{got}")
+    check(box.bare("write {work}/.git/config") == ["OK"], "the control shows nothing")
+
+
+@case
+def names_that_the_policy_adds_are_protected_too(arena):
+    policy = '[permissions.box]\nextends = ":workspace"\nprotect = [".husky", "ci"]\n'
+    box = arena.box(tree={"{work}/ci/file": "x"}, policy=policy, watch=("{work}/ci",))
+    before = box.snapshot()
+    got = box.run("create {work}/new", "mkdir {work}/.husky", "write {work}/ci/file",
+                  "rename {work}/ci {work}/old")
+    check(got[0] == "OK" and set(got[1:]) <= REFUSED, f"{got}")
+    check_same(before, box.snapshot(), "was changed")
+    got = box.bare("mkdir {work}/.husky", "write {work}/ci/file", "rename {work}/ci {work}/old")
+    check(got == ["OK"] * 3, f"the control shows nothing: {got}")
+
+
+# ---- Bare layouts --------------------------------------------------------------------------
+
+BARE = ["create {work}/HEAD", "mkdir {work}/refs", "mkdir {work}/objects"]
+
+
+@case
+def a_bare_layout_can_not_be_made_in_a_workspace(arena):
+    """HEAD, refs and objects side by side are a repository, whose config git would run."""
+    box = arena.box()
+    got = box.run("create {work}/config", "create {work}/commondir", *BARE)
+    check(got[0] == "OK" and got[1] in REFUSED, f"{got}")
+    check(not all(one == "OK" for one in got[2:]), f"a repository was made: {got}")
+    equal = arena.box()
+    got = equal.bare("create {work}/commondir", *BARE)
+    check(got == ["OK"] * 4, f"the control shows nothing: {got}")
+
+
+@case
+def the_last_missing_part_of_a_bare_layout_can_not_be_made(arena):
+    for missing in BARE:
+        kind, path = missing.split()
+        tree = {"{work}/HEAD": "ref: refs/heads/main\n", "{work}/refs/": "", "{work}/objects/": ""}
+        tree.pop(path + ("/" if kind == "mkdir" else ""))
+        box = arena.box(tree=tree)
+        got = box.run(missing, "create {work}/new")
+        check(got[0] in REFUSED and got[1] == "OK", f"{missing}: {got}")
+        check(box.bare(missing) == ["OK"], "the control shows nothing")
+
+
+@case
+def a_root_that_is_a_git_directory_is_protected(arena):
+    tree = {"{work}/HEAD": "ref: refs/heads/main\n", "{work}/refs/heads/": "", "{work}/objects/": ""}
+    tree |= {"{work}/config": "[core]\n", "{work}/hooks/": ""}
+    box = arena.box(tree=tree, watch=("{work}/config", "{work}/hooks"))
+    before = box.snapshot()
+    attempts = ["write {work}/config", "create {work}/hooks/post-commit", "create {work}/commondir"]
+    got = box.run("read {work}/config", *attempts)
+    check(got[0].startswith("OK") and set(got[1:]) <= REFUSED, f"{got}")
+    check_same(before, box.snapshot(), "was changed")
+    check(box.bare(*attempts) == ["OK"] * 3, "the control shows nothing")
+
+
+# ---- Pointers ---------------------------------------------------------------------------------
+
+POINTER_TREE = {
+    "{work}/.git": "gitdir: {work}/store/linked\n",
+    "{work}/store/linked/HEAD": "ref: refs/heads/main\n",
+    "{work}/store/linked/commondir": "../main\n",
+    "{work}/store/linked/gitdir": "{work}/.git\n",
+    "{work}/store/main/HEAD": "ref: refs/heads/main\n",
+    "{work}/store/main/config": "[core]\n",
+    "{work}/store/main/hooks/": "",
+    "{work}/store/main/objects/": "",
+    "{work}/store/main/refs/": "",
+    "{work}/evil/config": "[core]\n",
+}
+
+rows(
+    "a_gitdir_pointer_protects_the_file_and_where_it_leads",
+    refused=[
+        "write {work}/.git",
+        "unlink {work}/.git",
+        "rename {work}/evil/config {work}/.git",
+        "write {work}/store/linked/commondir",
+        "write {work}/store/linked/HEAD",
+        "write {work}/store/main/config",
+        "create {work}/store/main/hooks/post-checkout",
+        "rename {work}/store {work}/old",
+        "rename {work}/store/main {work}/old",
+        "exchange {work}/store/linked {work}/evil",
+    ],
+    allowed=["read {work}/.git", "create {work}/store/new", "create {work}/new"],
+    errors=REFUSED,
+    tree=POINTER_TREE,
+    watch=("{work}/.git", "{work}/store/linked", "{work}/store/main", "{out}"),
+)
+
+rows(
+    "a_pointer_to_a_writable_place_elsewhere_is_followed",
+    refused=["write {tmp}/store/config", "create {tmp}/store/hooks/x", "rename {tmp}/store {tmp}/o"],
+    allowed=["create {tmp}/new"],
+    errors=REFUSED,
+    tree={
+        "{work}/.git": "gitdir: {tmp}/store\n",
+        "{tmp}/store/HEAD": "ref: refs/heads/main\n",
+        "{tmp}/store/config": "[core]\n",
+        "{tmp}/store/hooks/": "",
+        "{tmp}/store/objects/": "",
+        "{tmp}/store/refs/": "",
+    },
+    watch=("{work}/.git", "{tmp}/store", "{out}"),
+)
+
+rows(
+    "a_symlinked_git_is_protected_as_a_link_and_as_what_it_leads_to",
+    refused=[
+        "write {work}/.git/config",
+        "write {work}/store/real/config",
+        "unlink {work}/.git",
+        "rename {work}/.git {work}/old",
+        "symlink-over evil {work}/.git",
+        "rename {work}/evil/config {work}/.git",
+        "rename {work}/store {work}/old",
+        "rename {work}/store/real {work}/old",
+    ],
+    allowed=["read {work}/.git/config", "create {work}/new", "create {work}/store/new"],
+    errors=REFUSED,
+    tree={
+        "{work}/.git": "->store/real",
+        "{work}/store/real/HEAD": "ref: refs/heads/main\n",
+        "{work}/store/real/config": "[core]\n",
+        "{work}/store/real/objects/": "",
+        "{work}/store/real/refs/": "",
+        "{work}/evil/config": "[core]\n",
+    },
+    watch=("{work}/.git", "{work}/store/real", "{out}"),
+)
+
+
+@case
+def dangling_and_looping_metadata_links_are_held_or_refused_by_name(arena):
+    for link in ("nowhere", ".codex", "decoy"):
+        box = arena.box(tree={"{work}/.codex": f"->{link}", "{work}/decoy/": ""})
+        argv = box.argv("unlink {work}/.codex", "mkdir {work}/nowhere", "create {work}/.codex/evil",
+                        "symlink-over decoy {work}/.codex", "create {work}/new")
+        out, err, status = box.finish(argv, status=None)
+        if status == 125:
+            check(".codex" in err, f"the link is not named: {err}")
+            continue
+        got = out.splitlines()
+        check(status == 0 and got[4] == "OK", f"{got} {err}")
+        check(got[0] in REFUSED and got[3] in REFUSED, f"{link}: {got}")
+        check(got[2] in REFUSED | HIDDEN | {"ELOOP"}, f"{link}: {got}")
+        check(os.readlink(box.path("{work}/.codex")) == link, "the link was changed")
+        check(not os.listdir(box.path("{work}/decoy")), "something was planted")
+    box = arena.box(tree={"{work}/.codex": "->decoy", "{work}/decoy/": ""})
+    check(box.bare("create {work}/.codex/evil", "unlink {work}/.codex") == ["OK", "OK"], "control")
+
+
+# ---- With the real git ------------------------------------------------------------------------
+
+GIT_CONFIG = """
+[user]
+	name = A
+	email = a@example.com
+[init]
+	defaultBranch = main
+[protocol "file"]
+	allow = always
+[advice]
+	detachedHead = false
+[safe]
+	directory = *
+"""
+
+
+class Git:
+    def __init__(self, box):
+        if shutil.which("git") is None:
+            raise Skip("there is no git")
+        self.box = box
+        config = box.write("{top}/gitconfig", GIT_CONFIG)
+        box.env |= {"GIT_CONFIG_GLOBAL": str(config), "GIT_CONFIG_NOSYSTEM": "1", "GIT_EDITOR": "true"}
+
+    def __call__(self, where, *words, status=0):
+        command = ["git", "-C", self.box.fill(where), *words]
+        done = subprocess.run(command, env=self.box.env, capture_output=True, text=True, check=False)
+        check(done.returncode == status, f"{words}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def init(self, where):
+        self.box.path(where).mkdir(parents=True, exist_ok=True)
+        self(where, "init", "-q")
+        self.box.write(f"{where}/tracked", "one\n")
+        self(where, "add", "tracked")
+        self(where, "commit", "-qm", "one")
+
+    def inside(self, script, where="{work}", status=0, **more):
+        """A shell script in the sandbox; what was there before is there after, and no more."""
+        before = self.box.listing()
+        argv = [*self.box.argv(), "/bin/sh", "-ec", self.box.fill(script)]
+        out, err, _ = self.box.finish(argv, status=status, cwd=self.box.fill(where), **more)
+        self.box.arena.check_nothing_lives()
+        left = [p for p in self.box.listing() - before if ".git" not in p.split("/")[:-1]]
+        check(not left, f"left behind: {left}")
+        return out + err
+
+
+COMMIT = '[permissions.box]\nextends = ":workspace"\ngit = "commit"\n'
+# Names in a git directory that git runs, or follows.
+CARVED = ["config", "config.worktree", "commondir", "gitdir", "hooks/post-commit", "objects/info/alternates"]
+
+
+def try_carved(box, directory, allowed):
+    attempts = []
+    for name in CARVED:
+        path = f"{directory}/{name}"
+        attempts += [f"create {path}", f"write {path}", f"symlink-over x {path}", f"unlink {path}"]
+    attempts += [f"rename {directory}/hooks {directory}/h2", f"rename {directory}/objects {directory}/o2"]
+    attempts += [f"exchange {directory}/hooks {directory}/logs"]
+    got = box.run(f"create {directory}/{allowed}", *attempts)
+    check(got[0] == "OK", f"{allowed} can't be made: {got[0]}")
+    for attempt, one in zip(attempts, got[1:]):
+        check(one in REFUSED | {"ENOENT"}, f"{one}: {attempt}")
+
+
+@case
+def git_commit_mode_works_and_keeps_what_git_runs(arena):
+    box = arena.box(policy=COMMIT)
+    git = Git(box)
+    git.init("{work}")
+    shutil.rmtree(box.path("{work}/.git/hooks"), ignore_errors=True)
+    os.makedirs(box.path("{work}/.git/hooks"))
+    before = box.path("{work}/.git/config").read_bytes()
+    git.inside("echo two >two; git add two; git commit -qm two; git branch side; git checkout -q side;"
+               "echo 3 >>tracked; git stash -q; git stash pop -q; git commit -qam three;"
+               "git rebase -q main; git status --porcelain")
+    check(git("{work}", "log", "--format=%s").split() == ["three", "two", "one"], "not committed")
+    check(git("{work}", "status", "--porcelain").split() == ["??", "file"], "git status is not clean")
+    try_carved(box, "{work}/.git", "COMMIT_EDITMSG2")
+    got = box.run("rename {work}/.git {work}/old", "symlink-over x {work}/.git")
+    check(set(got) <= REFUSED, f"{got}")
+    check(box.path("{work}/.git/config").read_bytes() == before, "config was changed")
+    left = [n for n in CARVED if n != "config" and os.path.lexists(box.path("{work}/.git/" + n))]
+    check(not left, f"left in .git: {left}")
+    equal = arena.box()
+    Git(equal).init("{work}")
+    got = equal.bare("write {work}/.git/config", "create {work}/.git/commondir",
+                     "create {work}/.git/hooks/post-commit")
+    check(got == ["OK"] * 3, f"the control shows nothing: {got}")
+
+
+@case
+def git_read_mode_lets_git_look_but_not_commit(arena):
+    box = arena.box()
+    git = Git(box)
+    git.init("{work}")
+    box.watch = ("{work}/.git",)
+    before = box.snapshot()
+    out = git.inside("git status --porcelain; git log --format=%s; git diff HEAD; ! git commit -qam x")
+    check("?? file" in out and "one" in out, out)
+    check_same(before, box.snapshot(), "was changed")
+    equal = arena.box()
+    git = Git(equal)
+    git.init("{work}")
+    equal.write("{work}/tracked", "two\n")
+    git("{work}", "commit", "-qam", "x")
+
+
+@case
+def git_sees_nothing_of_the_placeholders(arena):
+    """In a repository without .codex and the like: status, add -A, stash -u and clean work."""
+    box = arena.box(policy=COMMIT)
+    git = Git(box)
+    git.init("{work}")
+    process = box.start(box.argv("hold {work}/ready"))
+    await_path(box.path("{work}/ready"))
+    check(git("{work}", "status", "--porcelain").split() == ["??", "file", "??", "ready"], "outside")
+    process.kill()
+    process.communicate()
+    box.arena.check_nothing_lives()
+    out = git.inside("git status --porcelain; git add -A; git commit -qm all; echo x >u; git stash -qu;"
+                     "git stash pop -q; git clean -fdq; git diff HEAD")
+    check(".codex" not in out and "HEAD" not in out, out)
+
+
+@case
+def git_linked_worktrees_are_protected_and_can_be_committed_in(arena):
+    policy = COMMIT + '[permissions.box.filesystem]\n"{top}/main" = "write"\n'
+    box = arena.box(policy=policy)
+    git = Git(box)
+    git.init("{top}/main")
+    shutil.rmtree(box.work)
+    git("{top}/main", "worktree", "add", "-q", str(box.work), "-b", "side")
+    git.inside("echo two >two; git add two; git commit -qm two")
+    check(git("{work}", "log", "-1", "--format=%s").strip() == "two", "not committed")
+    name = "{top}/main/.git/worktrees/work"
+    attempts = ["write {work}/.git", "unlink {work}/.git", "symlink-over x {work}/.git"]
+    attempts += ["write {top}/main/.git/config", "create {top}/main/.git/hooks/post-commit"]
+    attempts += [f"write {name}/commondir", f"write {name}/gitdir", f"create {name}/config.worktree"]
+    attempts += [f"rename {name} {name}2", "rename {top}/main/.git {top}/main/old"]
+    got = box.run("create {work}/new", *attempts)
+    check(got[0] == "OK", f"{got}")
+    for attempt, one in zip(attempts, got[1:]):
+        check(one in REFUSED, f"{one}: {attempt}")
+    got = box.bare("write {top}/main/.git/config", f"write {name}/commondir", "write {work}/.git")
+    check(got == ["OK"] * 3, f"the control shows nothing: {got}")
+
+
+@case
+def git_submodules_are_protected_and_can_be_committed_in(arena):
+    box = arena.box(policy=COMMIT)
+    git = Git(box)
+    git.init("{top}/lib")
+    git.init("{work}")
+    git("{work}", "submodule", "--quiet", "add", str(box.path("{top}/lib")), "lib")
+    git("{work}", "commit", "-qm", "lib")
+    git.inside("cd lib; echo two >two; git add two; git commit -qm two; cd ..; git commit -qam up")
+    check(git("{work}/lib", "log", "-1", "--format=%s").strip() == "two", "not committed")
+    module = "{work}/.git/modules/lib"
+    attempts = ["write {work}/lib/.git", "unlink {work}/lib/.git", "symlink-over x {work}/lib/.git"]
+    attempts += [f"write {module}/config", f"create {module}/hooks/post-commit"]
+    attempts += [f"create {module}/commondir", f"rename {module} {module}2", "rename {work}/lib {work}/l2"]
+    got = box.run("create {work}/lib/new", *attempts)
+    check(got[0] == "OK", f"{got}")
+    for attempt, one in zip(attempts, got[1:]):
+        check(one in REFUSED, f"{one}: {attempt}")
+    got = box.bare("write {work}/lib/.git", f"write {module}/config", f"create {module}/commondir")
+    check(got == ["OK"] * 3, f"the control shows nothing: {got}")
+
+
+@case
+def git_repositories_that_a_run_made_are_in_its_report(arena):
+    box = arena.box()
+    git = Git(box)
+    git.init("{work}")
+    report = box.path("{top}/report.json")
+    box.options = (*box.options, "--report", str(report))
+    git.inside("mkdir -p sub/repo; git init -q sub/repo; git init -q --bare sub/bare; mkdir plain")
+    text = json.dumps(json.loads(report.read_text(encoding="utf-8")))
+    check("sub/repo" in text and "sub/bare" in text, f"not in the report: {text}")
+    check("plain" not in text.replace("explain", ""), f"a plain directory is reported: {text}")
+
+
+@case
+def git_init_where_nothing_is_yet_is_refused(arena):
+    box = arena.box()
+    git = Git(box)
+    git.inside("! git init -q . 2>/dev/null; ! git init -q --bare . 2>/dev/null; git init -q sub")
+    check(not os.path.lexists(box.path("{work}/.git")), "there is a .git")
+    check(box.path("{work}/sub/.git/HEAD").exists(), "a repository below can't be made")
+    names = set(os.listdir(box.work)) & {"HEAD", "refs", "objects", "config"}
+    check(not {"HEAD", "refs", "objects"} <= names, f"a bare layout: {names}")
+    equal = arena.box()
+    Git(equal)("{work}", "init", "-q")

@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: MIT
+"""What a command could reach of others: processes, shared memory, sockets, the network."""
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+from conform import FORBIDDEN, HIDDEN, Skip, case, check, check_same
+
+NOBODY = HIDDEN | {"ESRCH", "ENOSYS"}
+
+# ---- Signals and tracing ------------------------------------------------------------------
+
+
+@case
+def host_processes_can_not_be_signalled_traced_or_opened(arena):
+    box = arena.box()
+    pid = arena.victim().pid
+    attempts = [
+        f"kill {pid} 0",
+        f"kill {pid} 19",
+        f"ptrace {pid}",
+        f"mem {pid}",
+        f"pidfd-open {pid}",
+        f"pidfd-getfd {pid} 0",
+        f"priority {pid}",
+        f"prlimit {pid}",
+        f"read /proc/{pid}/environ",
+        f"read /proc/{pid}/cmdline",
+        f"list /proc/{pid}/fd",
+    ]
+    got = box.run("ptrace-child", *attempts)
+    check(got[0] == "OK", f"{got}")
+    for attempt, one in zip(attempts, got[1:]):
+        check(one in NOBODY, f"{one}: {attempt}")
+    got = box.bare(f"kill {pid} 0", f"pidfd-open {pid}", f"pidfd-getfd {pid} 0", f"priority {pid}",
+                   f"prlimit {pid}", f"list /proc/{pid}/fd", f"ptrace {pid}", f"mem {pid}")
+    check(all(one.startswith("OK") for one in got), f"the control shows nothing: {got}")
+
+
+@case
+def signals_to_everybody_stay_inside(arena):
+    for target in ("-1", "0", f"-{os.getpid()}"):
+        box = arena.box()
+        victim = arena.victim(process_group=0)
+        argv = box.argv(f"kill {target} {int(signal.SIGKILL)}", "pid")
+        # The same process group as the victim: a shell's job, say.
+        box.finish(argv, status=None, process_group=victim.pid)
+        time.sleep(0.02)
+        check(victim.poll() is None, f"kill({target}) reached the caller's process group")
+    if arena.uid != 0:
+        # As root -1 would be everybody indeed.
+        victim = arena.victim(process_group=0)
+        box.finish([arena.probe, "kill", "0", "9"], status=None, process_group=victim.pid)
+        check(victim.wait(5) == -9, "the control shows nothing")
+
+
+@case
+def priorities_of_the_users_other_processes_stay(arena):
+    box = arena.box()
+    victim = arena.victim()
+    got = box.run("priority-user")
+    check(os.getpriority(os.PRIO_PROCESS, victim.pid) == os.getpriority(os.PRIO_PROCESS, 0), f"{got}")
+    if arena.uid != 0:
+        # Not as root, whose processes are the system's.
+        line = f"exec {arena.probe} priority-user"
+        check(subprocess.run(["sh", "-c", line], check=False).returncode == 0, "control")
+        check(os.getpriority(os.PRIO_PROCESS, victim.pid) == 7, "the control shows nothing")
+
+
+@case
+def pid_1_shows_nothing_and_can_not_be_touched(arena):
+    box = arena.box()
+    got = box.run("mem 1", "ptrace 1", "pidfd-getfd 1 0", "list /proc/1/fd", "readlink /proc/1/root",
+                  "readlink /proc/1/cwd", "readlink /proc/1/exe", "read /proc/1/environ",
+                  "read /proc/1/maps", "read /proc/1/auxv", "kill 1 0", "kill 1 9", "pid")
+    for one in got[:6]:
+        check(one in NOBODY, f"{got}")
+    check(got[7] in NOBODY or got[7] == "OK", f"the environment of PID 1: {got[7]}")
+    check(got[8] in NOBODY or got[8] == "OK", f"maps of PID 1: {got[8]}")
+    check(got[12].startswith("OK"), f"PID 1 was killed: {got}")
+    got = box.bare(f"list /proc/{os.getppid()}/fd") if arena.uid == 0 else ["OK"]
+    check(got[0].startswith("OK"), "the control shows nothing")
+
+
+# ---- Shared memory, queues, keys ---------------------------------------------------------
+
+
+@case
+def ipc_objects_of_the_host_are_not_there(arena):
+    box = arena.box()
+    key = 0x0C0D0000 | (os.getpid() & 0xFFFF)
+    made = box.bare(f"ipc-make {key}")[0]
+    check(made.startswith("OK"), made)
+    try:
+        names = [f"shm {key}", f"msg {key}", f"sem {key}"]
+        got = box.run(*names, f"shm-id {made.split()[1]}", *[f"{n.replace(' ', '-new ')}" for n in names])
+        check(set(got[:3]) == {"ENOENT"} and got[3] in {"EINVAL", "EACCES", "EIDRM"}, f"{got}")
+        check(got[4:] == ["OK"] * 3, f"its own can't be made: {got}")
+        got = box.bare(*names, f"shm-id {made.split()[1]}")
+        check(got == ["OK"] * 4, f"the control shows nothing: {got}")
+    finally:
+        box.bare(f"ipc-remove {key}")
+
+
+@case
+def message_queues_of_the_host_are_not_there(arena):
+    box = arena.box()
+    name = f"/cordon-conf-{os.getpid()}"
+    check(box.bare(f"mq-make {name}") == ["OK"], "control")
+    try:
+        got = box.run(f"mq {name}", f"mq-make {name}", f"mq {name}")
+        check(got == ["ENOENT", "OK", "OK"], f"{got}")
+        check(box.bare(f"mq {name}") == ["OK"], "the control shows nothing")
+    finally:
+        box.bare(f"mq-remove {name}")
+
+
+# ---- Unix sockets --------------------------------------------------------------------------
+
+
+class Server:
+    """A unix socket of the host's; `got` is what it received."""
+
+    def __init__(self, address, kind=socket.SOCK_STREAM):
+        self.kind, self.got = kind, b""
+        self.socket = socket.socket(socket.AF_UNIX, kind)
+        self.socket.bind(address)
+        if kind != socket.SOCK_DGRAM:
+            self.socket.listen(8)
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            try:
+                if self.kind == socket.SOCK_DGRAM:
+                    self.got += self.socket.recv(64)
+                else:
+                    peer = self.socket.accept()[0]
+                    self.got += b"connected"
+                    peer.recv(64)
+                    peer.close()
+            except OSError:
+                return
+
+    def close(self):
+        self.socket.close()
+
+
+@case
+def unix_sockets_of_the_host_can_not_be_reached_by_path(arena):
+    for place in ("{work}", "{tmp}", "{out}"):
+        box = arena.box()
+        path = str(box.path(f"{place}/host"))
+        servers = [Server(f"{path}.s"), Server(f"{path}.q", socket.SOCK_SEQPACKET)]
+        box.path("{work}/link").symlink_to(f"{path}.s")
+        attempts = [f"unix-stream {path}.s", f"unix-seqpacket {path}.q", "unix-stream {work}/link",
+                    f"unix-stream /proc/self/root{path}.s"]
+        got = box.run("unix-self {tmp}/own", "unix-self-seqpacket {tmp}/own2", *attempts)
+        check(got[:2] == ["OK", "OK"], f"its own sockets: {got}")
+        check(set(got[2:]) <= FORBIDDEN | {"ECONNREFUSED", "ENOENT"}, f"{place}: {got}")
+        check(not any(server.got for server in servers), "something arrived")
+        check(box.bare(*attempts[:2]) == ["OK", "OK"], "the control shows nothing")
+        for server in servers:
+            server.close()
+
+
+@case
+def unix_datagrams_do_not_reach_the_host(arena):
+    """sendto and sendmsg need no connect(); a socketpair can be aimed anew."""
+    box = arena.box()
+    path = str(box.path("{work}/host.d"))
+    server = Server(path, socket.SOCK_DGRAM)
+    attempts = [
+        f"unix-sendto {path}",
+        f"unix-raw-sendto {path}",
+        f"unix-dgram-connect {path}",
+        f"pair-sendto {path}",
+        f"pair-raw-sendto {path}",
+        f"unix-pass {path} {{work}}/file",
+        f"pair-pass {path} {{work}}/file",
+    ]
+    got = box.run("pair", "pass-self {work}/file", *attempts, f"pair-stream-sendto {path}")
+    check(got[:2] == ["OK", "OK"], f"{got}")
+    check(set(got[2:-1]) <= FORBIDDEN | {"EPROTONOSUPPORT", "ESOCKTNOSUPPORT", "EAFNOSUPPORT"}, f"{got}")
+    check(got[-1] != "OK", f"a stream pair was aimed anew: {got}")
+    time.sleep(0.05)
+    check(server.got == b"", f"arrived: {server.got}")
+    got = box.bare(*attempts)
+    check(got == ["OK"] * len(attempts), f"the control shows nothing: {got}")
+    server.close()
+
+
+@case
+def abstract_sockets_of_the_host_can_not_be_reached(arena):
+    box = arena.box()
+    name = f"cordon-conf-{os.getpid()}-{time.monotonic_ns()}"
+    server = Server("\0" + name)
+    datagrams = Server("\0" + name + ".d", socket.SOCK_DGRAM)
+    got = box.run("unix-self @own", f"unix-stream @{name}", f"unix-sendto @{name}.d")
+    check(got[0] == "OK", f"{got}")
+    check(set(got[1:]) <= FORBIDDEN | {"ECONNREFUSED", "EPROTONOSUPPORT", "ESOCKTNOSUPPORT"}, f"{got}")
+    check(not server.got and not datagrams.got, "something arrived")
+    got = box.bare(f"unix-stream @{name}", f"unix-sendto @{name}.d")
+    check(got == ["OK", "OK"], f"the control shows nothing: {got}")
+    server.close()
+    datagrams.close()
+
+
+@case
+def a_named_unix_socket_opens_that_one_and_no_other(arena):
+    policy = """
+[permissions.box]
+extends = ":workspace"
+[permissions.box.network]
+enabled = false
+unix_sockets = { "{out}/yes.sock" = "allow" }
+"""
+    box = arena.box(policy=policy)
+    yes, no = Server(str(box.path("{out}/yes.sock"))), Server(str(box.path("{out}/no.sock")))
+    got = box.run("unix-stream {out}/yes.sock", "unix-stream {out}/no.sock")
+    check(got[0] == "OK" and got[1] in FORBIDDEN, f"{got}")
+    check(yes.got and not no.got, "the wrong one was reached")
+    check(box.bare("unix-stream {out}/no.sock") == ["OK"], "the control shows nothing")
+    yes.close()
+    no.close()
+
+
+@case
+def a_socket_swapped_in_during_the_check_is_not_reached(arena):
+    """Another process renames the host's socket over the own one, again and again."""
+    box = arena.box()
+    server = Server(str(box.path("{work}/host.s")))
+    got = box.run("unix-race {work}/own.s {work}/host.s {work}/name 600")
+    check(got[0].startswith("OK") and got[0] != "OK 0", f"{got}")
+    check(not server.got, f"the host's socket was reached: {got}")
+    box.path("{work}/own.s").unlink()
+    got = box.bare("unix-race {work}/own.s {work}/host.s {work}/name 100")
+    check(server.got, f"the control shows nothing: {got}")
+    server.close()
+
+
+# ---- Families ---------------------------------------------------------------------------------
+
+ALLOWED_FAMILIES = {"1/1", "1/5", "2/1", "2/2", "10/1", "10/2", "16/2", "16/3"}
+
+
+@case
+def only_the_families_that_are_needed_exist(arena):
+    box = arena.box()
+    got = box.run("families low", "families high", "pairs", "netlinks")
+    for one in got[:2]:
+        found = set(one.split()[1:])
+        check(found <= ALLOWED_FAMILIES, f"also: {sorted(found - ALLOWED_FAMILIES)}")
+        check({"1/1", "2/1", "10/1"} <= found, f"missing: {one}")
+    check(set(got[2].split()[1:]) <= {"1/1", "1/5"}, f"pairs: {got[2]}")
+    check(set(got[3].split()[1:]) <= {"0"}, f"netlink: {got[3]}")
+    got = box.bare("families low", "pairs", "netlinks")
+    check(len(set(got[0].split()[1:]) - ALLOWED_FAMILIES) >= 2, f"the control shows nothing: {got}")
+    check("1/2" in got[1] and len(got[2].split()) > 3, f"the control shows nothing: {got}")
+
+
+# ---- The host's loopback ----------------------------------------------------------------------------
+
+
+class Echo:
+    """TCP and UDP on the host's loopback; counts what arrives."""
+
+    def __init__(self, family, host):
+        self.count = 0
+        self.tcp = socket.socket(family, socket.SOCK_STREAM)
+        self.tcp.bind((host, 0))
+        self.tcp.listen(8)
+        self.port = self.tcp.getsockname()[1]
+        self.udp = socket.socket(family, socket.SOCK_DGRAM)
+        self.udp.bind((host, self.port))
+        for target in (self.accept, self.answer):
+            threading.Thread(target=target, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                peer = self.tcp.accept()[0]
+            except OSError:
+                return
+            self.count += 1
+            peer.close()
+
+    def answer(self):
+        while True:
+            try:
+                data, peer = self.udp.recvfrom(64)
+                self.count += 1
+                self.udp.sendto(data, peer)
+            except OSError:
+                return
+
+
+def try_loopback(arena, host, family):
+    try:
+        echo = Echo(family, host)
+    except OSError as error:
+        raise Skip(f"no {host}: {error}") from error
+    box = arena.box()
+    attempts = [f"tcp {host} {echo.port} 0", f"tcp {host} {echo.port} 262", f"udp {host} {echo.port}",
+                f"tcp-fastopen {host} {echo.port}"]
+    got = box.run(f"tcp-self {host}", *attempts)
+    check(got[0] == "OK", f"its own loopback: {got}")
+    refused = FORBIDDEN | {"ECONNREFUSED", "ENETUNREACH", "ETIMEDOUT", "EADDRNOTAVAIL", "EOPNOTSUPP"}
+    refused |= {"EPROTONOSUPPORT", "EINPROGRESS"}
+    check(set(got[1:]) <= refused, f"{got}")
+    check(echo.count == 0, "something arrived at the host")
+    got = box.bare(attempts[0], attempts[2])
+    check(got == ["OK", "OK"] and echo.count >= 2, f"the control shows nothing: {got}")
+    got = box.run(attempts[0], attempts[2], options=(*box.options, "--network", "full"))
+    check(got == ["OK", "OK"], f"with the network on: {got}")
+
+
+@case
+def the_hosts_ipv4_loopback_is_not_reached(arena):
+    try_loopback(arena, "127.0.0.1", socket.AF_INET)
+
+
+@case
+def the_hosts_ipv6_loopback_is_not_reached(arena):
+    try_loopback(arena, "::1", socket.AF_INET6)
+
+
+@case
+def no_address_outside_has_a_route(arena):
+    box = arena.box()
+    got = box.run("tcp 192.0.2.1 80 0", "tcp 2001:db8::1 80 0", "udp 192.0.2.1 53", "tcp-self 127.0.0.1")
+    check(set(got[:3]) <= {"ENETUNREACH", "EPERM", "EACCES", "EADDRNOTAVAIL"} and got[3] == "OK", f"{got}")
+
+
+# ---- Inherited descriptors -----------------------------------------------------------------------------
+
+
+@case
+def inherited_descriptors_do_not_reach_the_command(arena):
+    box = arena.box()
+    server = Server(str(box.path("{top}/s")), socket.SOCK_DGRAM)
+    peer = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    peer.connect(str(box.path("{top}/s")))
+    original = [
+        os.open(box.path("{out}/file"), os.O_RDWR),
+        os.open(box.path("{out}"), os.O_RDONLY | os.O_DIRECTORY),
+        peer.fileno(),
+    ]
+    numbers = [(3, 0), (4, 1), (5, 2), (15, 0), (16, 0), (20, 1), (64, 2), (251, 0), (999, 1), (1000, 0)]
+    fds = []
+    try:
+        for number, which in numbers:
+            if number in original:
+                continue
+            os.dup2(original[which], number + 200 if number < 100 else number)
+            fds.append((number + 200 if number < 100 else number, which))
+        attempts = []
+        for fd, which in fds:
+            attempts.append([f"fd-write {fd}", f"fd-create-at {fd} new{fd}", f"fd-send {fd}"][which])
+        before = box.snapshot()
+        keep = [fd for fd, _ in fds]
+        got = box.run("fds", "write {work}/file", *attempts, pass_fds=keep)
+        check(got[0] == "OK" and got[1] == "OK", f"open inside: {got}")
+        check(set(got[2:]) == {"EBADF"}, f"{got}")
+        time.sleep(0.02)
+        check_same(before, box.snapshot(), "was changed")
+        check(server.got == b"", "something was sent")
+        got = box.bare(*attempts, pass_fds=keep)
+        check(set(got) == {"OK"}, f"the control shows nothing: {got}")
+    finally:
+        for fd, _ in fds:
+            os.close(fd)
+        os.close(original[0])
+        os.close(original[1])
+        peer.close()
+        server.close()
+
+
+@case
+def low_inherited_descriptors_do_not_reach_the_command(arena):
+    """Descriptors 3 to 20 without a gap, as a shell's `3<file` gives them."""
+    box = arena.box()
+    shell = " ".join(f"{n}>>'{box.out}/file'" for n in range(3, 10))
+    line = f"exec \"$@\" {shell}"
+    before = box.snapshot()
+    attempts = [f"fd-write {n}" for n in range(3, 10)]
+    out, err, _ = box.finish(["/bin/sh", "-c", line, "sh", *box.argv("fds", *attempts)])
+    got = out.splitlines()
+    check(got == ["OK"] + ["EBADF"] * 7, f"{got} {err}")
+    check_same(before, box.snapshot(), "was changed")
+    out, _, _ = box.finish(["/bin/sh", "-c", line, "sh", arena.probe, *box.words(attempts)])
+    check(out.splitlines() == ["OK"] * 7, "the control shows nothing")

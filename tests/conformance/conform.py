@@ -1,0 +1,463 @@
+# SPDX-License-Identifier: MIT
+"""What the conformance cases share: a box to try things in, the table, and TAP.
+
+A case is tried with one backend as one user. What must be refused inside is
+paired with what must work inside, and with a control: the same attempt without
+a sandbox, in a tree that was built the same way, works. After every run nothing
+of it may be alive, and nothing of it may lie about.
+
+The attempts are the probe's (probe.h). In the texts of attempts, policies and
+paths, {work}, {out}, {home}, {tmp} and {top} are the box's directories.
+"""
+
+import ctypes
+import fnmatch
+import hashlib
+import os
+import shlex
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+SECONDS = 30  # for one process; a loaded machine is slow
+FIRST_UID = 61183  # of the ordinary user when the tests run as root: nobody's, not in passwd
+MARKED = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "LANG": "C"}
+PLACEHOLDERS = {".git", ".codex", ".agents", ".cordon", "HEAD", "refs", "objects", "commondir"}
+
+# How a path that is read-only, or not there at all, may refuse a change.
+READ_ONLY = {"EROFS", "EACCES", "EPERM", "EXDEV", "EBUSY"}
+HIDDEN = {"ENOENT", "EACCES", "EPERM"}
+FORBIDDEN = {"EPERM", "EACCES", "ENOSYS"}
+
+
+class Skip(Exception):
+    pass
+
+
+class Wrong(AssertionError):
+    pass
+
+
+def check(condition, text):
+    if not condition:
+        raise Wrong(text)
+
+
+# ---- The table -----------------------------------------------------------------
+
+CASES = []
+
+
+@dataclass
+class Case:
+    name: str
+    run: Callable
+    who: tuple  # of "root", "user"
+    slow: bool
+
+
+def case(function=None, *, who=("root", "user"), slow=False):
+    """Adds a function that takes an Arena to the table; its name is a sentence."""
+
+    def add(f):
+        check(all(c.name != f.__name__ for c in CASES), f"two cases are named {f.__name__}")
+        CASES.append(Case(f.__name__, f, who, slow))
+        return f
+
+    return add(function) if function else add
+
+
+@dataclass
+class Control:
+    """How the attempt is tried without a sandbox, and what shows that it would have worked."""
+
+    prefix: str = ""  # another attempt that runs it, such as as-ns-root
+    accept: frozenset = frozenset({"OK"})
+    needs_root: bool = False  # shown in root's column alone
+    host_lacks: frozenset = frozenset()  # outcomes that mean: not to be had on this host
+
+
+SAME = Control()
+AS_ROOT = Control(needs_root=True)
+IN_NAMESPACE = Control(prefix="as-ns-root ")
+
+
+def rows(names, refused, allowed=(), errors=READ_ONLY, control=SAME, who=("root", "user"), **box):
+    """One case: attempts that are refused inside, others that work inside, all work outside.
+
+    `control` is None only where another case shows it.
+    """
+
+    def run(arena):
+        inside = arena.box(**box)
+        before = inside.snapshot()
+        done = inside.run(*allowed, *refused)
+        for attempt, got in zip(allowed, done):
+            check(got.startswith("OK"), f"allowed, but {got}: {attempt}")
+        for attempt, got in zip(refused, done[len(allowed) :]):
+            check(got in errors, f"expected one of {sorted(errors)}, got {got}: {attempt}")
+        check_same(before, inside.snapshot(), "was changed from inside")
+        show_control(arena, refused, allowed, control, box)
+
+    run.__name__ = names
+    case(run, who=who)
+
+
+def show_control(arena, refused, allowed, control, box):
+    if control is None or control.needs_root and arena.uid != 0:
+        return
+    for attempt, got in zip(allowed, arena.box(**box).bare(*allowed)):
+        check(got.startswith("OK"), f"the control of what is allowed is {got}: {attempt}")
+    for attempt in refused:
+        # In a tree of its own: one attempt must not spoil the next one's.
+        got = arena.box(**box).bare(control.prefix + attempt)[0]
+        if got in control.host_lacks:
+            raise Skip(f"{attempt.split()[0]}: {got} on this host without a sandbox")
+        check(got.split()[0] in control.accept, f"the control is {got}, shows nothing: {attempt}")
+
+
+# ---- What a tree looks like ------------------------------------------------------
+
+
+def describe(path):
+    st = os.lstat(path)
+    parts = [oct(st.st_mode), st.st_uid, st.st_gid, st.st_nlink, st.st_mtime_ns, st.st_ctime_ns]
+    if stat.S_ISREG(st.st_mode):
+        parts += [st.st_size, hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]]
+        parts += [(n, os.getxattr(path, n)) for n in sorted(os.listxattr(path))]
+    elif stat.S_ISLNK(st.st_mode):
+        parts.append(os.readlink(path))
+    return parts
+
+
+def snapshot(*tops):
+    seen = {}
+    for top in tops:
+        if not os.path.lexists(top):
+            seen[str(top)] = None
+            continue
+        seen[str(top)] = describe(top)
+        for where, directories, files in os.walk(top):
+            for name in directories + files:
+                seen[os.path.join(where, name)] = describe(os.path.join(where, name))
+    return seen
+
+
+def check_same(before, after, what):
+    for path in sorted(before.keys() | after.keys()):
+        old, new = before.get(path), after.get(path)
+        check(old == new, f"{path} {what}: {old} -> {new}")
+
+
+def await_path(path, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not os.path.lexists(path):
+        check(time.monotonic() < end, f"{path} did not appear")
+        time.sleep(0.002)
+
+
+# ---- Processes -------------------------------------------------------------------
+
+
+def children(pid):
+    """Of all its threads; empty when it is gone."""
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", encoding="utf-8") as file:
+                found += [int(word) for word in file.read().split()]
+    except OSError:
+        pass
+    return found
+
+
+def state_of(pid):
+    """(state, name), or None when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError:
+        return None
+    return text[text.rindex(")") + 2], text[text.index("(") + 1 : text.rindex(")")]
+
+
+def descendants():
+    """{pid: name} of the living below this process: orphans too, since it is their reaper."""
+    below, found = children(os.getpid()), {}
+    while below:
+        pid = below.pop()
+        state = state_of(pid)
+        if state is not None and state[0] not in "ZX":
+            found[pid] = state[1]
+        below += children(pid)
+    return found
+
+
+def reap(known=()):
+    """Collects orphans that have ended; `known` are children that others wait for."""
+    for pid in children(os.getpid()):
+        state = state_of(pid)
+        if pid not in known and state is not None and state[0] in "ZX":
+            try:
+                os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                pass
+
+
+def become_reaper():
+    libc = ctypes.CDLL(None, use_errno=True)
+    check(libc.prctl(36, 1, 0, 0, 0) == 0, "PR_SET_CHILD_SUBREAPER")
+    tasks = f"/proc/{os.getpid()}/task/{os.getpid()}/children"
+    check(os.path.exists(tasks), "the kernel does not list children: survivors would not be seen")
+
+
+# ---- The box ---------------------------------------------------------------------
+
+
+class Box:
+    """Directories to try things in, and a policy. Only `work` and `tmp` are writable by default."""
+
+    def __init__(self, arena, top, tree=None, policy=None, options=(), watch=("{out}",), env=None):
+        self.arena = arena
+        self.top = Path(top)
+        self.home, self.work = self.top / "home", self.top / "work"
+        self.out, self.tmp = self.top / "out", self.top / "tmp"
+        for path in (self.home, self.work, self.out, self.tmp):
+            path.mkdir()
+        self.names = {n: str(getattr(self, n)) for n in ("top", "home", "work", "out", "tmp")}
+        self.env = {**MARKED, "HOME": str(self.home), "TMPDIR": str(self.tmp), **(env or {})}
+        for name in os.environ:
+            if name.startswith(("ASAN", "UBSAN", "LSAN")):
+                self.env[name] = os.environ[name]
+        self.write("{out}/file", "outside\n")
+        self.write("{work}/file", "inside\n")
+        for name, text in (tree or {}).items():
+            self.make(name, text)
+        if policy is not None:
+            self.write("{home}/.config/cordon/config.toml", self.fill(policy))
+            options = ("-P", "box", *options)
+        elif not options:
+            options = ("--mode", "workspace-write")
+        self.options = options
+        self.watch = watch
+
+    def fill(self, text):
+        for name, value in self.names.items():
+            text = text.replace("{" + name + "}", value)
+        return text
+
+    def path(self, text):
+        return Path(self.fill(text))
+
+    def write(self, name, text=""):
+        path = self.path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def make(self, name, text):
+        """name/ is a directory, a text that starts with -> a link, = a hard link."""
+        path = self.path(name)
+        if name.endswith("/"):
+            path.mkdir(parents=True, exist_ok=True)
+        elif text.startswith("->"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.symlink_to(self.fill(text[2:]))
+        elif text.startswith("="):
+            os.link(self.fill(text[1:]), path)
+        else:
+            self.write(name, self.fill(text))
+
+    def snapshot(self):
+        return snapshot(*[self.fill(w) for w in self.watch])
+
+    def words(self, attempts):
+        words = []
+        for attempt in attempts:
+            words += [*shlex.split(self.fill(attempt)), ";"]
+        return words[:-1]
+
+    def argv(self, *attempts, options=None):
+        options = [self.fill(o) for o in (self.options if options is None else options)]
+        head = [self.arena.program, "run", "--backend", self.arena.backend, *options, "--"]
+        return head + ([self.arena.probe, *self.words(attempts)] if attempts else [])
+
+    def start(self, argv, env=None, cwd=None, **more):
+        more = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, **more}
+        return subprocess.Popen(
+            argv,
+            cwd=cwd or self.work,
+            env={**self.env, **(env or {})},
+            stderr=more.pop("stderr", subprocess.PIPE),
+            **more,
+        )
+
+    def finish(self, argv, status=0, **more):
+        """Runs to the end. Returns (stdout, stderr)."""
+        process = self.start(argv, **more)
+        try:
+            out, err = process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            raise Wrong(f"not done after {SECONDS} s: {argv}: {out!r} {err!r}") from None
+        out, err = (t.decode("utf-8", "backslashreplace") if t else "" for t in (out, err))
+        check("Sanitizer" not in err and "runtime error:" not in err, err)
+        if status is not None:
+            told = f"{shlex.join(argv)}\nstatus {process.returncode}\n{out}{err}"
+            check(process.returncode == status, told)
+        return out, err, process.returncode
+
+    def outcomes(self, attempts, argv, **more):
+        out, err, _ = self.finish(argv, **more)
+        lines = out.splitlines()
+        check(len(lines) == len(attempts), f"{len(attempts)} attempts, {len(lines)} outcomes: {err}")
+        return lines
+
+    def run(self, *attempts, options=None, **more):
+        """The outcome of each attempt inside; afterwards nothing may be left."""
+        before = self.listing()
+        lines = self.outcomes(attempts, self.argv(*attempts, options=options), **more)
+        self.check_clean(before)
+        return lines
+
+    def bare(self, *attempts, **more):
+        """The outcome of each attempt without a sandbox."""
+        if not attempts:
+            return []
+        return self.outcomes(attempts, [self.arena.probe, *self.words(attempts)], **more)
+
+    def refuses(self, *attempts, options=None, **more):
+        """The whole run is refused (125). Returns what it says."""
+        argv = self.argv(*(attempts or ["pid"]), options=options)
+        _, err, _ = self.finish(argv, status=125, **more)
+        check(err.startswith("cordon: ") and "\n" in err, f"refused without a word: {err!r}")
+        return err
+
+    # What is made for a run and must be gone: placeholders, and anything in the home.
+    def listing(self):
+        found = set()
+        for top in (self.work, self.tmp, self.out, self.home):
+            for where, directories, files in os.walk(top):
+                for name in directories + files:
+                    if name in PLACEHOLDERS or str(where).startswith(str(self.home)):
+                        found.add(os.path.join(where, name))
+        return found
+
+    def check_clean(self, before, seconds=1.0):
+        self.arena.check_nothing_lives(seconds)
+        left = self.listing() - before - self.arena.expected_files
+        check(not left, f"left behind: {sorted(left)}")
+
+
+class Arena:
+    """A case on one backend as one user."""
+
+    def __init__(self, backend, program, probe):
+        self.backend, self.program, self.probe = backend, program, probe
+        self.uid = os.getuid()
+        self.tops, self.guests, self.expected_files = [], [], set()
+
+    def box(self, under="/var/tmp", **more):
+        top = tempfile.mkdtemp(prefix="cordon-conf-", dir=under)
+        self.tops.append(top)
+        return Box(self, top, **more)
+
+    def guest(self, argv, **more):
+        """A process of the host's, as a victim or a helper; ended with the case."""
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, **more)
+        self.guests.append(process)
+        return process
+
+    def victim(self, **more):
+        return self.guest(["sleep", "1000"], stdout=subprocess.DEVNULL, **more)
+
+    def check_nothing_lives(self, seconds=1.0):
+        known = {g.pid for g in self.guests}
+        end = time.monotonic() + seconds
+        while True:
+            reap(known)
+            alive = {p: v for p, v in descendants().items() if p not in known}
+            if not alive:
+                return
+            if time.monotonic() > end:
+                break
+            time.sleep(0.005)
+        for pid in alive:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        raise Wrong(f"still alive {seconds} s after the run: {alive}")
+
+    def close(self):
+        for guest in self.guests:
+            guest.kill()
+            guest.wait()
+        self.guests = []
+        try:
+            self.check_nothing_lives()
+        finally:
+            for top in self.tops:
+                subprocess.run(["chmod", "-R", "u+rwx", top], check=False, stderr=subprocess.DEVNULL)
+                shutil.rmtree(top, ignore_errors=True)
+
+
+# ---- Which skips are expected ------------------------------------------------------
+
+FACTS = {
+    "always": lambda: True,
+    "not_root": lambda: os.getuid() != 0,
+    "not_x86_64": lambda: os.uname().machine != "x86_64",
+    "no_git": lambda: shutil.which("git") is None,
+    "no_bwrap": lambda: shutil.which("bwrap") is None,
+    "no_io_uring": lambda: not _answers("io-uring-setup"),
+    "no_user_namespaces": lambda: not _answers("unshare user"),
+    "no_reflink": lambda: not _can_clone(),
+    "no_legacy_tiocsti": lambda: _setting("dev/tty/legacy_tiocsti") == "0",
+}
+probe_of_facts = None
+
+
+def _setting(name):
+    try:
+        return Path("/proc/sys", name).read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def _answers(attempt):
+    done = subprocess.run([probe_of_facts, *attempt.split()], capture_output=True, check=False)
+    return done.stdout.startswith(b"OK")
+
+
+def _can_clone():
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as top:
+        for name in "ab":
+            Path(top, name).write_text("text", encoding="utf-8")
+        return _answers(f"clone-file {top}/a {top}/b")
+
+
+def read_support(path):
+    """Lines "BACKEND WHO CASE FACT reason": with that fact the case may, and has to, skip."""
+    lines = []
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+        if line.strip() and not line.startswith("#"):
+            fields = line.split(None, 4)
+            check(len(fields) == 5 and fields[3] in FACTS, f"{path}:{number}: {line}")
+            lines.append(fields)
+    return lines
+
+
+def predicts_skip(support, backend, who, name):
+    for b, w, c, fact, _ in support:
+        if all(fnmatch.fnmatchcase(x, y) for x, y in ((backend, b), (who, w), (name, c))):
+            if FACTS[fact]():
+                return True
+    return False

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""conformance.py [--backend NAME]... [--only PATTERN] [--list]: the table, as TAP.
+
+Every case is run with every backend as root (when this is root) and as an
+ordinary user. $CORDON is the program under test, $PROBE the probe. Skips have to
+be predicted by support.txt; $CORDON_MUST_WORK names backends (comma-separated)
+that may skip nothing at all.
+"""
+
+import argparse
+import fnmatch
+import json
+import os
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+import conform
+from conform import CASES, FIRST_UID, Arena, Skip, Wrong
+
+import cases_files  # noqa: F401  pylint: disable=unused-import
+import cases_metadata  # noqa: F401  pylint: disable=unused-import
+import cases_kernel  # noqa: F401  pylint: disable=unused-import
+import cases_reach  # noqa: F401  pylint: disable=unused-import
+import cases_life  # noqa: F401  pylint: disable=unused-import
+import cases_peers  # noqa: F401  pylint: disable=unused-import
+
+HERE = Path(__file__).resolve().parent
+WORKERS = 2  # for each user
+CASE_SECONDS = 120
+
+
+def give_up(_signal, _frame):
+    raise Wrong(f"the case took more than {CASE_SECONDS} s")
+
+
+def run_case(case, backend, program, probe):
+    arena = Arena(backend, program, probe)
+    signal.alarm(CASE_SECONDS)
+    try:
+        try:
+            case.run(arena)
+        finally:
+            arena.close()
+        return "ok", ""
+    except Skip as reason:
+        return "skip", str(reason)
+    except Wrong as wrong:
+        return "failed", str(wrong)
+    except Exception:  # pylint: disable=broad-except
+        return "failed", traceback.format_exc()
+    finally:
+        signal.alarm(0)
+
+
+def work(jobs, who, program, probe, support, pipe):
+    """A worker: one case at a time, so that all that lives below it is the case's."""
+    if who == "user" and os.getuid() == 0:
+        os.setgroups([])
+        os.setresgid(FIRST_UID, FIRST_UID, FIRST_UID)
+        os.setresuid(FIRST_UID, FIRST_UID, FIRST_UID)
+    os.setsid()
+    os.umask(0o022)
+    os.chdir("/")
+    conform.become_reaper()
+    signal.signal(signal.SIGALRM, give_up)
+    must_work = os.environ.get("CORDON_MUST_WORK", "").split(",")
+    for index, backend, case in jobs:
+        start = time.monotonic()
+        state, text = run_case(case, backend, program, probe)
+        if state == "skip" and (
+            backend in must_work or not conform.predicts_skip(support, backend, who, case.name)
+        ):
+            state, text = "failed", f"skipped, which support.txt does not predict: {text}"
+        took = time.monotonic() - start
+        os.write(pipe, json.dumps([index, state, text, took]).encode() + b"\n")
+
+
+def start_worker(jobs, who, program, probe, support):
+    ours, theirs = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        os.close(ours)
+        try:
+            work(jobs, who, program, probe, support, theirs)
+        except BaseException:  # pylint: disable=broad-except
+            traceback.print_exc()
+        os._exit(0)
+    os.close(theirs)
+    return pid, ours
+
+
+def collect(workers):
+    """{index: (state, text, seconds)} of all cases."""
+    results, pending = {}, {pipe: b"" for _, pipe in workers}
+    while pending:
+        for pipe in select.select(list(pending), [], [])[0]:
+            data = os.read(pipe, 65536)
+            if not data:
+                del pending[pipe]
+                continue
+            *lines, pending[pipe] = (pending[pipe] + data).split(b"\n")
+            for line in lines:
+                index, *rest = json.loads(line)
+                results[index] = rest
+    for pid, _ in workers:
+        os.waitpid(pid, 0)
+    return results
+
+
+def print_tap(table, results, slowest):
+    failed = 0
+    print(f"1..{len(table)}")
+    for index, (backend, who, case) in enumerate(table):
+        state, text, _ = results.get(index, ("failed", "the worker died", 0))
+        label = f"{index + 1} - {backend} {who}: {case.name}"
+        if state == "skip":
+            print(f"ok {label} # SKIP {text}")
+            continue
+        print(f"{'ok' if state == 'ok' else 'not ok'} {label}")
+        failed += state != "ok"
+        for line in text.splitlines():
+            print(f"# {line}")
+    if slowest:
+        for index, result in sorted(results.items(), key=lambda r: -r[1][2])[:slowest]:
+            print(f"# {result[2]:.2f} s: {table[index][1]} {table[index][2].name}")
+    sys.exit(failed > 0)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--backend", action="append")
+    parser.add_argument("--only", default="*")
+    parser.add_argument("--who", choices=["root", "user"])
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--slowest", type=int, default=0)
+    options = parser.parse_args()
+    backends = options.backend or ["native"]
+    everyone = [options.who] if options.who else ["root", "user"]
+    if os.getuid() != 0 and "root" in everyone:
+        everyone.remove("root")
+    table = [
+        (backend, who, case)
+        for backend in backends
+        for who in everyone
+        for case in CASES
+        if who in case.who and fnmatch.fnmatchcase(case.name, options.only)
+    ]
+    if options.list:
+        for row in table:
+            print(row[0], row[1], row[2].name)
+        return
+    support = conform.read_support(HERE / "support.txt")
+    # The ordinary user may not be able to reach the build directory.
+    with tempfile.TemporaryDirectory(prefix="cordon-conf-bin-", dir="/var/tmp") as binaries:
+        os.chmod(binaries, 0o755)
+        program = shutil.copy(os.environ["CORDON"], f"{binaries}/cordon")
+        probe = shutil.copy(os.environ["PROBE"], f"{binaries}/probe")
+        conform.probe_of_facts = probe
+        workers = []
+        for who in everyone:
+            jobs = [(i, b, c) for i, (b, w, c) in enumerate(table) if w == who]
+            for n in range(WORKERS):
+                workers.append(start_worker(jobs[n::WORKERS], who, program, probe, support))
+        results = collect(workers)
+    print_tap(table, results, options.slowest)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* Attempts at other processes, and processes that try to live on. */
+#include "probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static int try_pid(char **a)
+{
+	(void)a;
+	say("%d %d", getpid(), getppid());
+	return 0;
+}
+
+static int try_kill(char **a)
+{
+	return outcome(kill((pid_t)number(a[0]), (int)number(a[1])));
+}
+
+static int try_pidfd_open(char **a)
+{
+	return outcome(syscall(SYS_pidfd_open, (pid_t)number(a[0]), 0));
+}
+
+/* Takes descriptor a[1] of process a[0]. */
+static int try_pidfd_getfd(char **a)
+{
+	long fd = syscall(SYS_pidfd_open, (pid_t)number(a[0]), 0);
+
+	return fd < 0 ? -errno : outcome(syscall(SYS_pidfd_getfd, fd, number(a[1]), 0));
+}
+
+static int try_ptrace(char **a)
+{
+	return outcome(ptrace(PTRACE_SEIZE, (pid_t)number(a[0]), NULL, NULL));
+}
+
+/* What a debugger does: traces a child of its own. */
+static int try_ptrace_child(char **a)
+{
+	int status = 0, result;
+	pid_t child = fork();
+
+	(void)a;
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	result = outcome(ptrace(PTRACE_SEIZE, child, NULL, NULL));
+	(void)kill(child, SIGKILL);
+	(void)waitpid(child, &status, 0);
+	return result;
+}
+
+static int try_mem(char **a)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%s/mem", a[0]);
+	return outcome(open(path, O_RDWR | O_CLOEXEC));
+}
+
+/* Its own memory, as a debugger in the process would. */
+static int try_mem_self(char **a)
+{
+	static volatile int value = 1;
+	int next = 2;
+	int fd = must_open("/proc/self/mem", O_RDWR);
+
+	(void)a;
+	if (pwrite(fd, &next, sizeof(next), (off_t)(size_t)&value) < 0)
+		return -errno;
+	return value == 2 ? 0 : -EIO;
+}
+
+static int try_priority(char **a)
+{
+	return outcome(setpriority(PRIO_PROCESS, (id_t)number(a[0]), 5));
+}
+
+/* All of this user's processes that can be seen. */
+static int try_priority_user(char **a)
+{
+	(void)a;
+	return outcome(setpriority(PRIO_USER, getuid(), 7));
+}
+
+static int try_prlimit(char **a)
+{
+	struct rlimit limit;
+
+	return outcome(syscall(SYS_prlimit64, (pid_t)number(a[0]), RLIMIT_CORE, NULL, &limit));
+}
+
+/* The processes that /proc shows. */
+static int try_processes(char **a)
+{
+	char path[64];
+	struct stat st;
+
+	(void)a;
+	for (int pid = 1; pid < 1 << 16; pid++) {
+		(void)snprintf(path, sizeof(path), "/proc/%d", pid);
+		if (stat(path, &st) == 0)
+			say("%d ", pid);
+	}
+	return 0;
+}
+
+static int try_env(char **a)
+{
+	const char *value = getenv(a[0]);
+
+	if (value == NULL)
+		return -ENOENT;
+	say("%s", value);
+	return 0;
+}
+
+static void touch(const char *path)
+{
+	(void)close(must_open(path, O_WRONLY | O_CREAT));
+}
+
+static _Noreturn void sleep_for_ever(void)
+{
+	for (;;)
+		pause();
+}
+
+static void ignore_signals(void)
+{
+	for (int n = 1; n < 32; n++)
+		(void)signal(n, SIG_IGN);
+}
+
+/* A daemon: a session of its own, no parent, deaf; says that it is there by a file. */
+static int try_daemon(char **a)
+{
+	struct stat st;
+
+	if (fork() == 0) {
+		(void)setsid();
+		ignore_signals();
+		if (fork() != 0)
+			_exit(0);
+		if (fork() == 0)
+			sleep_for_ever();
+		touch(a[0]);
+		sleep_for_ever();
+	}
+	for (int i = 0; i < 2000 && stat(a[0], &st) < 0; i++)
+		(void)usleep(1000);
+	return outcome(stat(a[0], &st));
+}
+
+/* A daemon, and its parent stays too: deaf as well. */
+static int try_hold(char **a)
+{
+	int result = try_daemon(a);
+
+	if (result < 0)
+		return result;
+	ignore_signals();
+	sleep_for_ever();
+}
+
+/* Keeps a file open as descriptor 9 and stays until killed. */
+static int try_stay(char **a)
+{
+	if (dup2(must_open(a[1], O_RDONLY), 9) < 0)
+		return -errno;
+	touch(a[0]);
+	sleep_for_ever();
+}
+
+/* Tries an attempt again and again, for a[0] ms or until it goes well. */
+static int try_insist(char **a)
+{
+	struct timespec start, now;
+	long limit_ms = number(a[0]);
+	int result;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
+		result = run_attempt_apart(a + 1);
+		(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (result < 0 &&
+		 (now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 <
+			 limit_ms);
+	return result;
+}
+
+static int try_sleep(char **a)
+{
+	(void)usleep((useconds_t)number(a[0]) * 1000);
+	return 0;
+}
+
+/* Waits until a file is there, at most 5 s. */
+static int try_await(char **a)
+{
+	struct stat st;
+
+	for (int i = 0; i < 5000 && lstat(a[0], &st) < 0; i++)
+		(void)usleep(1000);
+	return outcome(lstat(a[0], &st));
+}
+
+const struct attempt process_attempts[] = {
+	{ "pid", 0, try_pid },
+	{ "kill", 2, try_kill },
+	{ "pidfd-open", 1, try_pidfd_open },
+	{ "pidfd-getfd", 2, try_pidfd_getfd },
+	{ "ptrace", 1, try_ptrace },
+	{ "ptrace-child", 0, try_ptrace_child },
+	{ "mem", 1, try_mem },
+	{ "mem-self", 0, try_mem_self },
+	{ "priority", 1, try_priority },
+	{ "priority-user", 0, try_priority_user },
+	{ "prlimit", 1, try_prlimit },
+	{ "processes", 0, try_processes },
+	{ "env", 1, try_env },
+	{ "daemon", 1, try_daemon },
+	{ "hold", 1, try_hold },
+	{ "stay", 2, try_stay },
+	{ "insist", -1, try_insist },
+	{ "sleep", 1, try_sleep },
+	{ "await", 1, try_await },
+	{ NULL, 0, NULL },
+};
