@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Git is used in a sandbox as agents use it, and outside at the same time.
+
+By default a repository can be looked at, and its metadata stays as it is. With
+`git = "commit"` the everyday commands work, in a plain repository, in a linked
+worktree and in a submodule.
+"""
+
+import os
+import subprocess
+import time
+
+from work import SECONDS, case, run_cases
+
+COMMIT = 'permissions.work.extends = ":workspace"\npermissions.work.git = "commit"\n'
+
+# Every commit has the same name each time: names, dates and contents are given.
+DAILY = """
+git checkout -q -b base
+echo one >>file; git add file; git commit -qm one
+git branch topic
+git checkout -q topic
+mkdir -p sub; echo two >sub/other; git add sub; git commit -qm two
+git mv sub/other sub/moved; git commit -qm moved
+git checkout -q base
+echo three >>file; git stash -q; git status --porcelain; git stash pop -q; git commit -qam three
+git tag v1
+git checkout -q topic
+git rebase -q base
+git commit -q --amend -m 'moved again'
+echo four >new; git add new; git reset -q; rm new
+git cherry-pick base~0 2>/dev/null || git cherry-pick --abort || git reset -q
+git checkout -q base; git merge -q --no-edit topic
+git branch -d topic
+git gc -q
+git log --format='%H %s'
+git status --porcelain
+git diff --stat HEAD~1
+git fsck --no-progress
+"""
+
+
+def make_repository(w, where):
+    w.plain("git", "init", "-q", where)
+    w.write(f"{where}/file", "first\n")
+    w.write(f"{where}/.gitignore", "*.o\n")
+    w.give(w.workspace)
+    w.plain("git", "add", "-A", cwd=w.workspace / where)
+    w.plain("git", "commit", "-qm", "first", cwd=w.workspace / where)
+
+
+def status(w, where="."):
+    return w.plain("git", "status", "--porcelain", "--untracked-files=all", cwd=w.workspace / where).text
+
+
+@case
+def status_diff_and_log_work(w):
+    make_repository(w, ".")
+    w.write_all({"file": "changed\n", "untracked": ""})
+    out = w.shell("git status --porcelain; git diff; git log --format='%H %s'; git show --stat; git blame file;"
+                  " git ls-files; git grep -n chang; git rev-parse --show-toplevel").text
+    assert "M file" in out and "?? untracked" in out and "+changed" in out, out
+    return w.same_name(out)
+
+
+@case
+def a_commit_is_refused_unless_the_policy_says_so(w):
+    make_repository(w, ".")
+    w.write_all({"file": "changed\n"})
+    done = w.run("git", "commit", "-qam", "second", check=None)
+    head = w.plain("git", "log", "--format=%s").text.split()
+    if w.is_boxed:
+        assert done.status != 0 and b"Read-only file system" in done.err, done
+        assert head == ["first"] and status(w) == " M file\n", head
+    else:
+        assert done.status == 0 and head == ["second", "first"], done
+
+
+def daily_work(w, where):
+    """The day's work; then everything is in order outside as well."""
+    out = w.shell(DAILY, cwd=w.workspace / where).text
+    assert status(w, where) == "", status(w, where)
+    w.plain("git", "fsck", "--strict", "--no-progress", cwd=w.workspace / where)
+    # Nothing is in the way of what comes next.
+    w.plain("git", "commit", "-q", "--allow-empty", "-m", "outside", cwd=w.workspace / where)
+    return out + w.plain("git", "log", "--format=%H %s", "-2", cwd=w.workspace / where).text
+
+
+@case
+def with_git_commit_the_day_is_done_in_a_plain_repository(w):
+    w.configure(COMMIT)
+    make_repository(w, ".")
+    return daily_work(w, ".")
+
+
+@case
+def with_git_commit_the_day_is_done_in_a_linked_worktree(w):
+    """The root is the directory above: a worktree without its repository could commit nothing."""
+    w.configure(COMMIT)
+    make_repository(w, "main")
+    w.plain("git", "worktree", "add", "-q", "-b", "linked", "../linked", cwd=w.workspace / "main")
+    options = ["--add-write", str(w.workspace)] if w.is_boxed else []
+    w.options = [*w.options, *options]
+    return daily_work(w, "linked")
+
+
+@case
+def with_git_commit_the_day_is_done_in_a_submodule(w):
+    w.configure(COMMIT)
+    make_repository(w, "library")
+    make_repository(w, "super")
+    w.plain("git", "submodule", "--quiet", "add", "../library", "library", cwd=w.workspace / "super")
+    w.plain("git", "commit", "-qm", "with a submodule", cwd=w.workspace / "super")
+    out = w.shell(f"cd library; {DAILY}", cwd=w.workspace / "super").text
+    # The new commit of the submodule is what the outer repository then records.
+    out += w.shell("git status --porcelain; git commit -qam bump; git log --format='%H %s'",
+                   cwd=w.workspace / "super").text
+    assert status(w, "super") == "", status(w, "super")
+    w.plain("git", "fsck", "--strict", "--no-progress", cwd=w.workspace / "super/library")
+    return out
+
+
+@case
+def a_rebase_that_stops_can_be_continued(w):
+    w.configure(COMMIT)
+    make_repository(w, ".")
+    script = """
+git checkout -q -b topic; echo topic >file; git commit -qam topic
+git checkout -q main; echo main >file; git commit -qam main
+git checkout -q topic
+git rebase -q main >/dev/null 2>&1 && exit 9
+echo both >file; git add file; GIT_EDITOR=true git rebase --continue >/dev/null 2>&1
+git log --format='%H %s'; cat file
+"""
+    return w.shell(script).text
+
+
+@case
+def a_fetch_and_a_clone_over_a_path_work(w):
+    w.configure(COMMIT)
+    make_repository(w, ".")
+    origin = w.top / "home/origin"
+    w.plain("git", "clone", "-q", "--bare", str(w.workspace), str(origin))
+    w.plain("git", "remote", "add", "origin", str(origin))
+    w.write_all({"file": "second\n"})
+    w.plain("git", "commit", "-qam", "second")
+    w.plain("git", "push", "-q", "origin", "main")
+    w.plain("git", "reset", "-q", "--hard", "HEAD~1")
+    w.run("git", "fetch", "-q", "origin")
+    w.run("git", "clone", "-q", "--no-local", ".", "copy")
+    return w.shell("git log --format='%H %s' origin/main; git -C copy log --format='%H %s'").text
+
+
+def run_meanwhile(w, command, question):
+    """Asks the question outside while the command runs inside; it runs until its stdin ends."""
+    process = subprocess.Popen([*w.prefix(), "/bin/sh", "-c", f"{command}; echo up; cat"], cwd=w.workspace,
+                               env=w.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **w.who.keywords)
+    try:
+        assert process.stdout.readline() == b"up\n"
+        answer = question()
+    finally:
+        process.stdin.close()
+        process.wait(SECONDS)
+        process.stdout.close()
+    assert process.returncode == 0, process.returncode
+    return answer
+
+
+@case
+def git_status_outside_stays_clean_during_and_after_a_run(w):
+    make_repository(w, ".")
+    assert status(w) == ""
+    during = run_meanwhile(w, "true", lambda: status(w))
+    assert during == "", during
+    assert status(w) == "", status(w)
+
+
+@case
+def git_status_outside_stays_clean_with_commit_too(w):
+    w.configure(COMMIT)
+    make_repository(w, ".")
+    during = run_meanwhile(w, "git status >/dev/null", lambda: status(w) + w.plain("git", "fsck").text)
+    assert during == "", during
+    assert status(w) == "", status(w)
+
+
+@case
+def one_can_commit_outside_while_a_run_goes_on(w):
+    make_repository(w, ".")
+    w.write_all({"file": "changed outside\n"})
+
+    def commit():
+        w.plain("git", "commit", "-qam", "outside")
+        w.plain("git", "checkout", "-q", "-b", "other")
+        w.plain("git", "gc", "-q")
+        return status(w)
+
+    assert run_meanwhile(w, "true", commit) == ""
+    return w.plain("git", "log", "--format=%H %s").text
+
+
+@case
+def two_runs_at_once_leave_nothing(w):
+    make_repository(w, ".")
+    inner = run_meanwhile(w, "true", lambda: run_meanwhile(w, "true", lambda: status(w)))
+    assert inner == "" and status(w) == ""
+    deadline = time.monotonic() + 1
+    while w.is_boxed and (w.workspace / ".codex").exists():
+        assert time.monotonic() < deadline, os.listdir(w.workspace)
+
+
+if __name__ == "__main__":
+    run_cases()
