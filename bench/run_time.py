@@ -154,7 +154,7 @@ def peers(place):
     for name, command in wanted.items():
         program = find_peer(name)
         if not program:
-            absent[name] = "not installed"
+            absent[name] = "not installed" + (", `scripts/bootstrap all` does it" if name == "bwrap" else "")
             continue
         try:
             place.run([*command(program), TRUE])
