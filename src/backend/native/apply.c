@@ -71,19 +71,19 @@ static int prepare_words(struct arena *a, const struct launch *in, struct native
  */
 static int check_stdio(const struct launch *in, struct err *e)
 {
-	static const char *const names[] = { "input", "output", "error output" };
+	static const char *const streams[] = { "input", "output", "error output" };
 
 	for (int i = 0; i < 3; i++) {
 		struct stat st;
 		int flags = fcntl(in->stdio[i], F_GETFL);
 
 		if (flags < 0 || fstat(in->stdio[i], &st) < 0)
-			return FAIL_SYS(e, errno, "can't look at the standard %s", names[i]);
+			return FAIL_SYS(e, errno, "can't look at the standard %s", streams[i]);
 		if (S_ISDIR(st.st_mode) || (flags & O_PATH))
 			return FAIL(e, ERR_POLICY,
 				    "the standard %s is a directory, through which the command "
 				    "could leave the sandbox; redirect it from a file or /dev/null",
-				    names[i]);
+				    streams[i]);
 	}
 	return 0;
 }
