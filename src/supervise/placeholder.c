@@ -2,12 +2,14 @@
 /*
  * See placeholder.h; the mark is os/linux/mark.h's.
  *
- * What makes it safe between runs that start and end at any time: whoever wants
- * a placeholder looks again, after it has the lock, whether the path still names
- * the locked inode; whoever removes one has the exclusive lock on that inode, so
- * nobody else has any. One that was created and not yet finished is finished by
- * whoever gets its exclusive lock first; shared locks are only taken on finished
- * ones. Nothing waits for a lock: it is tried again, and not for ever.
+ * What makes it safe between runs that start and end at any time:
+ * - Whoever wants a placeholder looks again, after it has a lock, whether the path
+ *   still names the locked inode.
+ * - Whoever removes one has the exclusive lock on that inode, so nobody else has any.
+ * - What was created but not finished is finished by who created it, under its
+ *   shared lock, or by someone else who has the exclusive one. Nobody else takes
+ *   a shared lock before it is finished.
+ * - Nothing waits for a lock: it is tried again, and not for ever.
  *
  * The modification time of the directory around it changes when a placeholder
  * comes and goes. It is not set back: that could hide a change of someone else
@@ -142,25 +144,52 @@ void placeholders_release(struct placeholders *held)
 		release_one(&held->items[i - 1]);
 }
 
+/* Takes hold of what is there, if it is what it has to be; only to release it. */
+static void reclaim_one(struct held h)
+{
+	int dir = open_parent(h.path);
+	struct stat st;
+
+	if (dir >= 0 && fstatat(dir, last_name(h.path), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    mark_of(&st) != MARK_NONE)
+		h.fd = (int)syscall(SYS_openat, dir, last_name(h.path),
+				    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	close_fd(dir);
+	release_one(&h);
+}
+
+void placeholders_reclaim(const struct placeholders *held)
+{
+	for (size_t i = held->count; i > 0; i--)
+		if (held->items[i - 1].fd < 0)
+			reclaim_one(held->items[i - 1]);
+}
+
 /* ---- Taking hold -------------------------------------------------------------- */
+
+/* The directory that things are made in: for many placeholders in a row the same. */
+struct spot {
+	struct str path; /* borrowed; empty at first */
+	int fd;
+	struct stat st;
+};
 
 /* One that is being taken. */
 struct taking {
 	struct held *held;
 	const struct placeholder *wanted;
+	const struct spot *in;
 	const char *name;
-	int dir;
-	struct stat dir_stat;
 	int fd;
 	struct stat st;
-	bool was_made; /* by this process: so it is known for what it is where modes are not kept */
+	bool was_made; /* by this process, just now */
 };
 
 enum outcome {
 	OUTCOME_HELD,
 	OUTCOME_NONE,	/* this user can't create anything there */
-	OUTCOME_LOCKED, /* the lock is had, go on */
-	OUTCOME_MADE,	/* go on with what is there now */
+	OUTCOME_MADE,	/* something is there now: go on */
+	OUTCOME_LOCKED, /* the lock is had: go on */
 	OUTCOME_AGAIN,	/* another run is at it */
 	OUTCOME_FAILED, /* the error is recorded */
 };
@@ -181,26 +210,20 @@ static enum outcome fail_other(const struct taking *t, const char *what, struct 
 	return OUTCOME_FAILED;
 }
 
-static enum outcome fail_filled(const struct taking *t, struct err *e)
-{
-	return fail_other(t, "was missing when the plan was made, and now something is in it", e);
-}
-
 static enum outcome create(struct taking *t, struct err *e)
 {
 	int r;
 
 	if (t->wanted->kind == PLACEHOLDER_DIR) {
-		r = mkdirat(t->dir, t->name, MARK_DIR_MODE);
+		r = mkdirat(t->in->fd, t->name, MARK_DIR_MODE);
 	} else {
-		r = openat(t->dir, t->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+		r = openat(t->in->fd, t->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 			   MARK_FILE_MODE);
 		fd_done(&r);
 	}
-	if (r >= 0)
+	t->was_made = r >= 0;
+	if (r >= 0 || errno == EEXIST)
 		return OUTCOME_MADE;
-	if (errno == EEXIST)
-		return OUTCOME_AGAIN;
 	if (errno == EACCES || errno == EPERM || errno == EROFS)
 		return OUTCOME_NONE;
 	return fail_sys(t, errno, "can't create the placeholder", e);
@@ -255,7 +278,7 @@ static int write_content(const struct taking *t)
  */
 static int set_owner_and_mode(const struct taking *t)
 {
-	const struct stat *dir = &t->dir_stat;
+	const struct stat *dir = &t->in->st;
 	bool is_dir = S_ISDIR(t->st.st_mode);
 	mode_t others = dir->st_mode & (is_dir ? 0055 : 0044);
 
@@ -264,23 +287,20 @@ static int set_owner_and_mode(const struct taking *t)
 	return fchmod(t->fd, (t->st.st_mode & S_ISGID) | (is_dir ? 0700 : 0600) | others);
 }
 
-/* Makes what was born what it has to be; the exclusive lock is had. */
-static enum outcome complete(struct taking *t, struct err *e)
+/* Makes what was born what it has to be; see above for which lock that needs. */
+static enum outcome finish(struct taking *t, struct err *e)
 {
-	if (!is_still_there(t->dir, t->name, t->fd, &t->st) ||
-	    (t->was_made ? !mark_could_be(&t->st) : mark_of(&t->st) == MARK_NONE))
-		return OUTCOME_AGAIN;
-	if (has_names(t))
-		return fail_filled(t, e);
+	int os_error;
+
 	if (write_content(t) == 0 && mark_set(t->fd) == 0 && set_owner_and_mode(t) == 0 &&
 	    fstat(t->fd, &t->st) == 0) {
 		if (mark_of(&t->st) == MARK_SET)
-			return lock(t, LOCK_SH, e);
+			return OUTCOME_LOCKED;
 		errno = EOPNOTSUPP; /* the file system takes the mark and does not keep it */
 	}
-	(void)fail_sys(t, errno, "can't mark the placeholder", e);
-	(void)remove_name(t->dir, t->name, &t->st);
-	return OUTCOME_FAILED;
+	os_error = errno;
+	(void)remove_name(t->in->fd, t->name, &t->st);
+	return fail_sys(t, os_error, "can't mark the placeholder", e);
 }
 
 /* What a run with another plan needs or, as it is not locked, left behind. */
@@ -288,29 +308,49 @@ static enum outcome replace(struct taking *t, struct err *e)
 {
 	if (flock(t->fd, LOCK_EX | LOCK_NB) < 0)
 		return fail_other(t, "is in use by another run that needs something else there", e);
-	if (is_still_there(t->dir, t->name, t->fd, &t->st) && mark_of(&t->st) != MARK_NONE &&
-	    remove_name(t->dir, t->name, &t->st) < 0)
+	if (is_still_there(t->in->fd, t->name, t->fd, &t->st) && mark_of(&t->st) != MARK_NONE &&
+	    remove_name(t->in->fd, t->name, &t->st) < 0)
 		return fail_sys(t, errno, "can't replace the placeholder", e);
 	return OUTCOME_AGAIN;
 }
 
 /* ---- Taking hold of one --------------------------------------------------------- */
 
-static int open_found(const struct taking *t, enum mark mark)
+/* Opens it as what it seems to be. -1 with errno. */
+static int open_seen(const struct taking *t, bool is_dir, bool is_finished)
 {
-	bool is_written = mark != MARK_SET && !S_ISDIR(t->st.st_mode);
+	int flags = is_dir ? O_RDONLY | O_DIRECTORY : is_finished ? O_RDONLY : O_RDWR;
 
-	return openat(t->dir, t->name,
-		      (is_written ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return openat(t->in->fd, t->name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* Looks again, now that it is locked. */
-static enum outcome accept_locked(struct taking *t, struct err *e)
+/* What it is, now that it is locked. */
+static enum mark mark_locked(struct taking *t)
 {
-	if (!is_still_there(t->dir, t->name, t->fd, &t->st) || mark_of(&t->st) != MARK_SET)
+	enum mark mark;
+
+	if (!is_still_there(t->in->fd, t->name, t->fd, &t->st) || !has_wanted_kind(t))
+		return MARK_NONE;
+	mark = mark_of(&t->st);
+	/* Where modes are not kept, only who made it knows what it is. */
+	return mark == MARK_NONE && t->was_made && mark_could_be(&t->st) ? MARK_BIRTH : mark;
+}
+
+static enum outcome accept_locked(struct taking *t, bool is_exclusive, struct err *e)
+{
+	enum mark mark = mark_locked(t);
+
+	if (mark == MARK_NONE || (mark == MARK_BIRTH && !t->was_made && !is_exclusive))
 		return OUTCOME_AGAIN;
 	if (has_names(t))
-		return fail_filled(t, e);
+		return fail_other(
+			t, "was missing when the plan was made, and now something is in it", e);
+	if (mark == MARK_BIRTH && finish(t, e) == OUTCOME_FAILED)
+		return OUTCOME_FAILED;
+	if (is_exclusive)
+		return OUTCOME_MADE; /* from now on like any that is found */
+	if (!has_wanted_content(t))
+		return OUTCOME_AGAIN;
 	t->held->fd = t->fd;
 	t->held->device = t->st.st_dev;
 	t->held->inode = t->st.st_ino;
@@ -318,34 +358,41 @@ static enum outcome accept_locked(struct taking *t, struct err *e)
 	return OUTCOME_HELD;
 }
 
-static enum outcome take_found(struct taking *t, enum mark mark, struct err *e)
+/* One that is open. `mark` is what it bore. */
+static enum outcome take_open(struct taking *t, enum mark mark, struct err *e)
 {
+	bool is_exclusive = mark != MARK_SET && !t->was_made;
 	enum outcome outcome;
 
-	if (!has_wanted_kind(t) || (mark == MARK_SET && !has_wanted_content(t)))
+	if (!t->was_made && (!has_wanted_kind(t) || (mark == MARK_SET && !has_wanted_content(t))))
 		return replace(t, e);
-	outcome = lock(t, mark == MARK_SET ? LOCK_SH : LOCK_EX, e);
-	if (outcome == OUTCOME_LOCKED && mark != MARK_SET)
-		outcome = complete(t, e);
-	return outcome == OUTCOME_LOCKED ? accept_locked(t, e) : outcome;
+	outcome = lock(t, is_exclusive ? LOCK_EX : LOCK_SH, e);
+	return outcome == OUTCOME_LOCKED ? accept_locked(t, is_exclusive, e) : outcome;
 }
 
 static enum outcome attempt(struct taking *t, struct err *e)
 {
-	enum outcome outcome;
-	enum mark mark;
+	bool is_dir = t->wanted->kind == PLACEHOLDER_DIR;
+	enum mark mark = MARK_BIRTH;
+	enum outcome outcome = create(t, e);
 
-	if (fstatat(t->dir, t->name, &t->st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? create(t, e) : fail_sys(t, errno, "can't look at", e);
-	mark = mark_of(&t->st);
-	if (mark == MARK_NONE && !t->was_made)
-		return fail_other(t, "was missing when the plan was made, and now it is not", e);
-	t->fd = open_found(t, mark);
+	if (outcome != OUTCOME_MADE)
+		return outcome;
+	if (!t->was_made) {
+		if (fstatat(t->in->fd, t->name, &t->st, AT_SYMLINK_NOFOLLOW) < 0)
+			return OUTCOME_AGAIN;
+		is_dir = S_ISDIR(t->st.st_mode);
+		mark = mark_of(&t->st);
+		if (mark == MARK_NONE)
+			return fail_other(
+				t, "was missing when the plan was made, and now it is not", e);
+	}
+	t->fd = open_seen(t, is_dir, mark == MARK_SET);
 	if (t->fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
 		return fail_sys(t, errno, "can't open the placeholder", e);
 	if (t->fd < 0)
 		return OUTCOME_AGAIN; /* gone, or another user's run has not finished it */
-	outcome = take_found(t, mark, e);
+	outcome = take_open(t, mark, e);
 	close_fd(t->fd);
 	t->fd = -1;
 	return outcome;
@@ -368,29 +415,34 @@ static int take(struct taking *t, struct err *e)
 			return err_result(e);
 		if (outcome == OUTCOME_HELD || outcome == OUTCOME_NONE)
 			return 0;
-		t->was_made = outcome == OUTCOME_MADE;
-		if (!t->was_made)
+		if (outcome == OUTCOME_AGAIN)
 			pause_before(tries);
 	}
 	(void)fail_sys(t, EBUSY, "another run does not let go of the placeholder", e);
 	return err_result(e);
 }
 
-static int hold_one(struct held *h, struct err *e)
+static void spot_done(const struct spot *p)
 {
-	scoped_fd dir = open_parent(h->path);
-	struct taking t = { .held = h, .wanted = h->wanted, .dir = dir, .fd = -1 };
+	fd_done(&p->fd);
+}
+
+static int spot_find(struct spot *p, const char *path, struct err *e)
+{
+	struct str parent = path_parent(str_of(path));
 	struct shown shown;
 
-	if (dir < 0 && (errno == ELOOP || errno == ENOTDIR))
-		return FAIL(e, ERR_POLICY,
-			    "'%s' is no longer in a directory: a part of it was replaced",
-			    show(&shown, h->path));
-	if (dir < 0 || fstat(dir, &t.dir_stat) < 0)
-		return FAIL_SYS(e, errno, "can't open the directory of '%s'",
-				show(&shown, h->path));
-	t.name = last_name(h->path);
-	return take(&t, e);
+	if (p->fd >= 0 && str_eq(p->path, parent))
+		return 0;
+	spot_done(p);
+	p->path = parent;
+	p->fd = open_parent(path);
+	if (p->fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+		return FAIL(e, ERR_POLICY, "'%s': a directory on the way was replaced",
+			    show(&shown, path));
+	if (p->fd < 0 || fstat(p->fd, &p->st) < 0)
+		return FAIL_SYS(e, errno, "can't open the directory of '%s'", show(&shown, path));
+	return 0;
 }
 
 static int held_init(struct arena *a, const struct placeholder *wanted, struct held *out,
@@ -406,24 +458,45 @@ static int held_init(struct arena *a, const struct placeholder *wanted, struct h
 	return 0;
 }
 
-int placeholders_hold(struct arena *a, const struct plan *plan, struct placeholders *out,
-		      struct err *e)
+int placeholders_prepare(struct arena *a, const struct plan *plan, struct placeholders *out,
+			 struct err *e)
 {
-	struct placeholders held = { .count = 0 };
-	size_t count = plan->placeholders.count;
+	struct placeholders held = { .count = plan->placeholders.count };
 
-	held.items = arena_array(a, count + 1, sizeof(*held.items), e);
+	held.items = arena_array(a, held.count + 1, sizeof(*held.items), e);
 	if (!held.items)
 		return err_result(e);
-	for (; held.count < count; held.count++) {
-		struct held *h = &held.items[held.count];
+	for (size_t i = 0; i < held.count; i++)
+		if (held_init(a, &plan->placeholders.items[i], &held.items[i], e) < 0)
+			return err_result(e);
+	*out = held;
+	return 0;
+}
 
-		if (held_init(a, &plan->placeholders.items[held.count], h, e) < 0 ||
-		    hold_one(h, e) < 0) {
-			placeholders_release(&held);
+int placeholders_take(struct placeholders *held, struct err *e)
+{
+	SCOPED(spot_done) struct spot in = { .fd = -1 };
+
+	for (size_t i = 0; i < held->count; i++) {
+		struct held *h = &held->items[i];
+		struct taking t = { .held = h, .wanted = h->wanted, .in = &in, .fd = -1 };
+
+		t.name = last_name(h->path);
+		if (spot_find(&in, h->path, e) < 0 || take(&t, e) < 0) {
+			placeholders_release(held);
 			return err_result(e);
 		}
 	}
+	return 0;
+}
+
+int placeholders_hold(struct arena *a, const struct plan *plan, struct placeholders *out,
+		      struct err *e)
+{
+	struct placeholders held;
+
+	if (placeholders_prepare(a, plan, &held, e) < 0 || placeholders_take(&held, e) < 0)
+		return err_result(e);
 	*out = held;
 	return 0;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See warden.h. The warden follows orders from the channel until it ends.
+ * See warden.h. The warden follows orders from the channel. When that ends, the
+ * other process died: at an orderly end that has removed the placeholders itself,
+ * and kills the warden.
  *
- * SECURITY: without WARDEN_FINISH and without a pidfd the other process died
- * while the sandbox was being made. That ends by itself (its own channel has ended
- * too), so it is given a moment before what protects the host from it goes.
+ * SECURITY: when the warden has no pidfd then, the sandbox was still being made.
+ * It ends by itself (its own channel has ended too), so it is given a moment
+ * before what protects the host from it goes.
  */
 #include "supervise/warden.h"
 
@@ -22,7 +24,6 @@
 enum warden_order_kind {
 	WARDEN_LOCKS = 1, /* the locks of the placeholders in `numbers` come with it */
 	WARDEN_WATCH,	  /* the pidfd of the sandbox comes with it */
-	WARDEN_FINISH,	  /* the sandbox is gone: an orderly end */
 };
 
 enum { ORDER_MAX_FDS = 64 };
@@ -34,7 +35,7 @@ struct order {
 };
 
 enum {
-	DEATH_MS = 5000, /* of the sandbox, and of the warden */
+	DEATH_MS = 5000, /* of the sandbox: then whatever is left of it hangs in the kernel */
 	UNSEEN_MS = 50,	 /* a sandbox that the warden was not told of */
 };
 
@@ -84,13 +85,10 @@ static bool close_others(int channel, const struct placeholders *held)
 struct wardship {
 	struct placeholders *held;
 	int sandbox; /* pidfd, or -1 */
-	bool is_orderly;
 };
 
 static void follow(struct wardship *w, const struct order *order, const int *fds)
 {
-	if (order->kind == WARDEN_FINISH)
-		w->is_orderly = true;
 	if (order->kind == WARDEN_WATCH && order->count == 1)
 		w->sandbox = fds[0];
 	for (size_t i = 0; order->kind == WARDEN_LOCKS && i < order->count; i++)
@@ -111,10 +109,8 @@ static bool follow_next(struct wardship *w, int channel)
 	long n = syscall(SYS_recvmsg, channel, &message, MSG_CMSG_CLOEXEC);
 	const struct cmsghdr *header = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
 
-	if (n == (long)sizeof(order) && order.count == 0)
-		follow(w, &order, NULL);
-	else if (n == (long)sizeof(order) && header && order.count <= ORDER_MAX_FDS &&
-		 header->cmsg_len == CMSG_LEN(order.count * sizeof(int)))
+	if (n == (long)sizeof(order) && header && order.count <= ORDER_MAX_FDS &&
+	    header->cmsg_len == CMSG_LEN(order.count * sizeof(int)))
 		follow(w, &order, (const int *)(const void *)CMSG_DATA(header));
 	return n > 0 || (n < 0 && errno == EINTR);
 }
@@ -139,12 +135,11 @@ static _Noreturn void warden_run(int channel, struct placeholders *held)
 	if (w.sandbox >= 0) {
 		syscall(SYS_pidfd_send_signal, w.sandbox, SIGKILL, NULL, 0);
 		(void)has_ended(w.sandbox, DEATH_MS);
-	} else if (!w.is_orderly) {
+	} else {
 		(void)has_ended(-1, UNSEEN_MS);
 	}
 	placeholders_release(held);
-	if (!w.is_orderly)
-		placeholders_reclaim(held);
+	placeholders_reclaim(held);
 	end(0);
 }
 
@@ -211,17 +206,16 @@ static int send_order(const struct warden *w, struct order *order, const int *fd
 	struct iovec data = { order, sizeof(*order) };
 	union fds control = { .space = { 0 } };
 	size_t bytes = order->count * sizeof(*fds);
-	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1 };
+	struct msghdr message = { .msg_iov = &data,
+				  .msg_iovlen = 1,
+				  .msg_control = control.space,
+				  .msg_controllen = (socklen_t)CMSG_SPACE(bytes) };
 	ssize_t n;
 
-	if (order->count > 0) {
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = (socklen_t)CMSG_LEN(bytes);
-		memcpy(CMSG_DATA(&control.header), fds, bytes);
-		message.msg_control = control.space;
-		message.msg_controllen = (socklen_t)CMSG_SPACE(bytes);
-	}
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = (socklen_t)CMSG_LEN(bytes);
+	memcpy(CMSG_DATA(&control.header), fds, bytes);
 	do
 		n = sendmsg(w->channel, &message, MSG_NOSIGNAL);
 	while (n < 0 && errno == EINTR);
@@ -273,30 +267,18 @@ int warden_watch(struct warden *w, int sandbox_pidfd, struct err *e)
 	return w->pid == 0 ? 0 : send_order(w, &order, &sandbox_pidfd, e);
 }
 
-/* One that was stopped would let this process wait for ever. */
-static void reap(const struct warden *w)
+void warden_finish(struct warden *w, struct placeholders *held)
 {
 	siginfo_t info;
 
-	if (!has_ended(w->pidfd, DEATH_MS + 1000))
-		syscall(SYS_pidfd_send_signal, w->pidfd, SIGKILL, NULL, 0);
+	/* Killed in the middle of this, the warden does the rest. */
+	placeholders_release(held);
+	if (w->pid == 0)
+		return;
+	syscall(SYS_pidfd_send_signal, w->pidfd, SIGKILL, NULL, 0);
 	while (waitid(P_PIDFD, (id_t)w->pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
 		;
-}
-
-void warden_finish(struct warden *w, struct placeholders *held)
-{
-	struct order order = { .kind = WARDEN_FINISH };
-	struct err ignored = ERR_INIT;
-
-	if (w->pid != 0) {
-		if (send_order(w, &order, NULL, &ignored) < 0)
-			err_clear(&ignored); /* it is dead, so this process does it below */
-		(void)close(w->channel);
-		reap(w);
-		(void)close(w->pidfd);
-		*w = (struct warden)WARDEN_NONE;
-	}
-	/* What the warden removed is not there to be removed again. */
-	placeholders_release(held);
+	(void)close(w->pidfd);
+	(void)close(w->channel);
+	*w = (struct warden)WARDEN_NONE;
 }

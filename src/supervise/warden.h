@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The warden: a process of its own, only there when there are placeholders, that
- * removes them when the run is over, however it ended. It leaves the session, so
- * that no signal meant for the others reaches it, holds copies of the locks, and
- * waits for the end of a pipe whose other end is this process's: it also ends
- * when this process was killed. Then it kills the sandbox (by pidfd), waits until
- * nothing in it is left, and releases the placeholders.
+ * removes them when this process can't, because it was killed. It leaves the
+ * session, so that no signal meant for the others reaches it, holds copies of the
+ * locks, and waits for the end of a channel whose other end is this process's.
+ * Then it kills the sandbox (by pidfd), waits until nothing in it is left, and
+ * releases the placeholders.
  *
  * It is forked without exec from what may be a threaded program: nothing in it
  * but async-signal-safe calls.
@@ -28,14 +28,23 @@ struct warden {
 		.pid = 0, .pidfd = -1, .channel = -1 \
 	}
 
-/* Nothing is forked, and that is success, when there are no placeholders. */
+/*
+ * Starts the warden and then makes and locks what the plan wants
+ * (placeholders_take), in this order: there is no moment at which a killed
+ * process leaves one behind. Nothing is forked, and that is success, when the
+ * plan wants none. On failure nothing is left.
+ */
+int warden_hold(struct warden *w, struct arena *a, const struct plan *plan,
+		struct placeholders *out, struct err *e) MUST_CHECK NONNULL;
+
+/* The same for what is held already; nothing is forked when that is nothing. */
 int warden_start(struct warden *w, struct placeholders *held, struct err *e) MUST_CHECK NONNULL;
 
 /* From now on it can kill the sandbox. */
 int warden_watch(struct warden *w, int sandbox_pidfd, struct err *e) MUST_CHECK NONNULL;
 
 /*
- * The sandbox is gone: lets the warden remove the placeholders and waits for it.
- * Where the warden itself was killed, removes them here. All descriptors closed.
+ * The sandbox is gone: removes the placeholders that nobody else holds, and ends
+ * the warden, whatever became of it. All descriptors closed.
  */
 void warden_finish(struct warden *w, struct placeholders *held) NONNULL;

@@ -59,8 +59,6 @@ int mark_is_empty(int dir)
 {
 	_Alignas(struct entry) char space[512];
 
-	if (lseek(dir, 0, SEEK_SET) < 0)
-		return -1;
 	for (;;) {
 		long n = syscall(SYS_getdents64, dir, space, sizeof(space));
 

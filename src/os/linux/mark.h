@@ -46,5 +46,5 @@ enum mark mark_of(const struct stat *st) PURE NONNULL;
 /* 0, or -1 with errno. */
 int mark_set(int fd) MUST_CHECK;
 
-/* Whether the open directory holds no name; -1 with errno, ENOENT for one that was removed. */
+/* Whether a directory, just opened, holds no name; -1 with errno, ENOENT when it was removed. */
 int mark_is_empty(int dir) MUST_CHECK;

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* A plan that wants placeholders below the scratch directory, and nothing else. */
+#pragma once
+
+#include <stdio.h>
+
+#include "plan/plan.h"
+#include "scratch.h"
+
+enum { MAX_WANTED = 100 };
+
+struct wish {
+	struct plan plan;
+	struct placeholder items[MAX_WANTED];
+	char paths[MAX_WANTED][200];
+};
+
+/* `name` is below the scratch directory; a `content` makes it a file. */
+static void wish_add(struct wish *w, const char *name, const char *content)
+{
+	size_t i = w->plan.placeholders.count++;
+
+	(void)snprintf(w->paths[i], sizeof(w->paths[i]), "%s/%s", scratch_top, name);
+	w->items[i] = (struct placeholder){ .path = str_of(w->paths[i]),
+					    .kind = content ? PLACEHOLDER_FILE : PLACEHOLDER_DIR,
+					    .content = content ? str_of(content) : STR_EMPTY };
+	w->plan.placeholders.items = w->items;
+}
