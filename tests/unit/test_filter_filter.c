@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tests of filter/filter.c and filter/arguments.c: what they answer. That every
+ * answer is right is compared in test_filter_libseccomp.c, that the kernel takes
+ * it in test_filter_kernel.c.
+ */
+#include "filter/filter.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "filter/syscalls.h"
+#include "filter_cases.h"
+#include "test.h"
+
+#define GARBAGE 0xdeadbeef00000000u
+
+static struct arena arena = ARENA_INIT(1u << 20);
+
+__attribute__((destructor)) static void empty_arena(void)
+{
+	arena_done(&arena);
+}
+
+static struct filter build(const struct filter_options *options)
+{
+	struct filter f = { .count = 0 };
+	struct err e = ERR_INIT;
+
+	CHECK_INT(filter_build(&arena, options, &f, &e), 0);
+	CHECK_STR(bpf_find_fault(f.insns, f.count), NULL);
+	return f;
+}
+
+static struct filter build_plain(void)
+{
+	return build(&(struct filter_options){ .arch = FILTER_X86_64 });
+}
+
+static uint32_t ask(const struct filter *f, enum syscall call, uint64_t a, uint64_t b, uint64_t c,
+		    uint64_t d)
+{
+	const struct bpf_call asked = {
+		.number = (uint32_t)syscalls[call].numbers[FILTER_X86_64],
+		.arch = (uint32_t)AUDIT_X86_64,
+		.args = { a, b, c, d },
+	};
+
+	return bpf_eval(f->insns, &asked).value;
+}
+
+static uint32_t ask_number(const struct filter *f, uint32_t arch, uint32_t number)
+{
+	const struct bpf_call asked = { .number = number, .arch = arch };
+
+	return bpf_eval(f->insns, &asked).value;
+}
+
+TEST(another_architecture_is_killed)
+{
+	for (unsigned n = 0; n < FILTER_OPTION_SETS; n++) {
+		struct filter_options options = filter_option_set(n);
+		struct filter f = build(&options);
+		uint32_t own = filter_audit_arch(options.arch);
+
+		CHECK_INT(ask_number(&f, own ^ 1, 0), ANSWER_KILL);
+		CHECK_INT(ask_number(&f, 0x40000003 /* i386 */, 20), ANSWER_KILL);
+		CHECK_INT(ask_number(&f, 0x40000028 /* arm */, 20), ANSWER_KILL);
+		CHECK_INT(ask_number(&f, own, 20), ANSWER_ALLOW);
+	}
+}
+
+TEST(x32_is_killed_and_a_cancelled_call_is_not)
+{
+	struct filter f = build_plain();
+
+	CHECK_INT(ask_number(&f, (uint32_t)AUDIT_X86_64, 0x40000000), ANSWER_KILL);
+	CHECK_INT(ask_number(&f, (uint32_t)AUDIT_X86_64, 0x40000000 + 39), ANSWER_KILL);
+	CHECK_INT(ask_number(&f, (uint32_t)AUDIT_X86_64, 0xfffffffe), ANSWER_KILL);
+	CHECK_INT(ask_number(&f, (uint32_t)AUDIT_X86_64, 0xffffffff), ANSWER_ALLOW);
+}
+
+TEST(unknown_numbers_do_not_exist)
+{
+	static const uint32_t x86_64[] = { 337, 387, 423, SYSCALL_LAST + 1, 512, 0x3fffffff };
+	static const uint32_t aarch64[] = { 244, 259, 295, 423, SYSCALL_LAST + 1, 0x40000000 };
+
+	for (unsigned n = 0; n < FILTER_OPTION_SETS; n++) {
+		struct filter_options options = filter_option_set(n);
+		struct filter f = build(&options);
+		const uint32_t *numbers = options.arch == FILTER_X86_64 ? x86_64 : aarch64;
+		uint32_t own = filter_audit_arch(options.arch);
+
+		for (size_t i = 0; i < COUNT_OF(x86_64); i++)
+			CHECK_INT(ask_number(&f, own, numbers[i]), ANSWER_ERRNO(ENOSYS));
+		CHECK_INT(ask_number(&f, own, 424), ANSWER_ALLOW);
+		CHECK_INT(ask_number(&f, own, SYSCALL_LAST), ANSWER_ALLOW);
+	}
+}
+
+TEST(numbers_are_those_of_system_calls_and_each_has_one_name)
+{
+	for (unsigned arch = 0; arch < 2; arch++) {
+		for (unsigned i = 0; i < SYSCALL_COUNT; i++) {
+			int number = syscalls[i].numbers[arch];
+			bool is_known = number == SYSCALL_NONE;
+
+			for (unsigned r = 0; r < SYSCALL_RANGES; r++)
+				is_known |= number >= syscall_ranges[arch][r].first &&
+					    number <= syscall_ranges[arch][r].last;
+			CHECK(is_known);
+			for (unsigned other = 0; number != SYSCALL_NONE && other < i; other++)
+				CHECK(syscalls[other].numbers[arch] != number);
+		}
+	}
+}
+
+TEST(new_namespaces_need_a_profile_that_says_so)
+{
+	struct filter f = build_plain();
+	struct filter open = build(&(struct filter_options){ .allows_userns = true });
+
+	for (unsigned bit = 0; bit < 32; bit++) {
+		bool is_namespace = bit == 17 || (bit >= 25 && bit <= 30);
+		uint32_t want = is_namespace ? ANSWER_ERRNO(EPERM) : ANSWER_ALLOW;
+
+		CHECK_INT(ask(&f, SYSCALL_clone, 1u << bit, 0, 0, 0), want);
+		CHECK_INT(ask(&f, SYSCALL_clone, GARBAGE | 1u << bit | 17, 0, 0, 0), want);
+		CHECK_INT(ask(&open, SYSCALL_clone, 1u << bit, 0, 0, 0), ANSWER_ALLOW);
+		if (is_namespace)
+			CHECK_INT(ask(&f, SYSCALL_unshare, 1u << bit, 0, 0, 0), want);
+		CHECK_INT(ask(&open, SYSCALL_unshare, 1u << bit, 0, 0, 0), ANSWER_ALLOW);
+	}
+	CHECK_INT(ask(&f, SYSCALL_unshare, 0x200 | 0x400 | 0x40000, 0, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&f, SYSCALL_unshare, 0x80 /* time */, 0, 0, 0), ANSWER_ERRNO(EPERM));
+	CHECK_INT(ask(&f, SYSCALL_unshare, 1ull << 32, 0, 0, 0), ANSWER_ERRNO(EPERM));
+	CHECK_INT(ask(&f, SYSCALL_clone3, 0, 0, 0, 0), ANSWER_ERRNO(ENOSYS));
+	CHECK_INT(ask(&open, SYSCALL_clone3, 0, 0, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&f, SYSCALL_mount, 0, 0, 0, 0), ANSWER_ERRNO(EPERM));
+	CHECK_INT(ask(&open, SYSCALL_mount, 0, 0, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&open, SYSCALL_open_by_handle_at, 0, 0, 0, 0), ANSWER_ERRNO(EPERM));
+}
+
+enum { STREAM = 1, DGRAM = 2, RAW = 3, SEQPACKET = 5, PACKET = 10, CLOEXEC = 02000000 };
+
+TEST(unix_datagrams_need_a_reachable_host)
+{
+	struct filter f = build_plain();
+	struct filter open = build(&(struct filter_options){ .reaches_host = true });
+
+	for (unsigned i = 0; i < 2; i++) {
+		enum syscall call = i ? SYSCALL_socketpair : SYSCALL_socket;
+
+		for (uint64_t type = 0; type < 16; type++) {
+			bool fine = type == STREAM || type == SEQPACKET;
+			uint32_t want = fine ? ANSWER_ALLOW : ANSWER_ERRNO(ESOCKTNOSUPPORT);
+
+			CHECK_INT(ask(&f, call, 1, type, 0, 0), want);
+			CHECK_INT(ask(&f, call, 1, type | CLOEXEC, 0, 0), want);
+			CHECK_INT(ask(&f, call, GARBAGE | 1, GARBAGE | type, 0, 0), want);
+			CHECK_INT(ask(&open, call, 1, type, 0, 0), ANSWER_ALLOW);
+		}
+	}
+}
+
+TEST(only_the_families_that_a_network_needs_exist)
+{
+	for (unsigned n = 0; n < FILTER_OPTION_SETS; n += 2) {
+		struct filter_options options = filter_option_set(n);
+		struct filter f = build(&options);
+
+		for (uint64_t family = 0; family < 100; family++) {
+			bool fine = family == 1 || family == 2 || family == 10 || family == 16;
+			uint32_t want = fine ? ANSWER_ALLOW : ANSWER_ERRNO(EAFNOSUPPORT);
+
+			CHECK_INT(ask(&f, SYSCALL_socket, family, STREAM, 0, 0), want);
+			CHECK_INT(ask(&f, SYSCALL_socket, GARBAGE | family, STREAM, 0, 0), want);
+		}
+		CHECK_INT(ask(&f, SYSCALL_socket, 16, RAW, 0, 0), ANSWER_ALLOW);
+		CHECK_INT(ask(&f, SYSCALL_socket, 16, RAW, 16, 0), ANSWER_ERRNO(EPROTONOSUPPORT));
+		CHECK_INT(ask(&f, SYSCALL_socket, 16, RAW, GARBAGE, 0), ANSWER_ALLOW);
+	}
+}
+
+TEST(inet_is_tcp_udp_and_ping)
+{
+	static const struct {
+		uint64_t type, protocol;
+		uint32_t want;
+	} cases[] = {
+		{ STREAM, 0, ANSWER_ALLOW },
+		{ STREAM, 6, ANSWER_ALLOW },
+		{ STREAM | CLOEXEC, 262, ANSWER_ALLOW },
+		{ STREAM, 132 /* SCTP */, ANSWER_ERRNO(EPROTONOSUPPORT) },
+		{ STREAM, 256 /* SMC */, ANSWER_ERRNO(EPROTONOSUPPORT) },
+		{ DGRAM, 0, ANSWER_ALLOW },
+		{ DGRAM, 17, ANSWER_ALLOW },
+		{ DGRAM, 1, ANSWER_ALLOW },
+		{ DGRAM, 58, ANSWER_ALLOW },
+		{ DGRAM, 115 /* L2TP */, ANSWER_ERRNO(EPROTONOSUPPORT) },
+		{ RAW, 255, ANSWER_ALLOW },
+		{ SEQPACKET, 132, ANSWER_ERRNO(ESOCKTNOSUPPORT) },
+		{ 6 /* DCCP */, 33, ANSWER_ERRNO(ESOCKTNOSUPPORT) },
+		{ PACKET, 0, ANSWER_ERRNO(ESOCKTNOSUPPORT) },
+	};
+	struct filter f = build_plain();
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		for (uint64_t family = 2; family <= 10; family += 8) {
+			CHECK_INT(ask(&f, SYSCALL_socket, family, cases[i].type, cases[i].protocol,
+				      0),
+				  cases[i].want);
+			CHECK_INT(ask(&f, SYSCALL_socket, family, cases[i].type,
+				      GARBAGE | cases[i].protocol, 0),
+				  cases[i].want);
+		}
+	}
+}
+
+TEST(nothing_types_into_the_terminal)
+{
+	static const uint64_t requests[] = { 0x5412, 0x541c, 0x541d, 0x5423 };
+	struct filter f = build_plain();
+
+	for (size_t i = 0; i < COUNT_OF(requests); i++) {
+		CHECK_INT(ask(&f, SYSCALL_ioctl, 0, requests[i], 0, 0), ANSWER_ERRNO(EPERM));
+		CHECK_INT(ask(&f, SYSCALL_ioctl, 0, GARBAGE | requests[i], 0, 0),
+			  ANSWER_ERRNO(EPERM));
+	}
+	CHECK_INT(ask(&f, SYSCALL_ioctl, 0, 0x5401 /* TCGETS */, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&f, SYSCALL_ioctl, 0, 0x5413 /* TIOCGWINSZ */, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&f, SYSCALL_ioctl, 0x5412, 0, 0x5412, 0), ANSWER_ALLOW);
+}
+
+TEST(a_personality_is_harmless)
+{
+	static const uint64_t fine[] = { 0, 8, 0x20000, 0x20008, 0x40000, 0x60008, 0xffffffff };
+	static const uint64_t bad[] = { 0x400000, 0x100000, 0x200000, 0x8000000, 1, 0x440000 };
+	struct filter f = build_plain();
+
+	for (size_t i = 0; i < COUNT_OF(fine); i++)
+		CHECK_INT(ask(&f, SYSCALL_personality, GARBAGE | fine[i], 0, 0, 0), ANSWER_ALLOW);
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
+		CHECK_INT(ask(&f, SYSCALL_personality, bad[i], 0, 0, 0), ANSWER_ERRNO(EPERM));
+}
+
+TEST(root_makes_no_set_id_files)
+{
+	const uint64_t create = 0x40, temporary = 0x400000 | 0x10000, directory = 0x10000;
+	struct filter plain = build_plain();
+	struct filter f = build(&(struct filter_options){ .is_root = true });
+	const uint32_t no = ANSWER_ERRNO(EPERM);
+
+	for (uint64_t mode = 0; mode < 010000; mode++) {
+		uint32_t want = mode & 06000 ? no : ANSWER_ALLOW;
+
+		if (!CHECK(ask(&f, SYSCALL_chmod, 0, mode, 0, 0) == want &&
+			   ask(&f, SYSCALL_fchmod, 0, GARBAGE | mode, 0, 0) == want &&
+			   ask(&f, SYSCALL_fchmodat, 0, 0, mode, 0) == want &&
+			   ask(&f, SYSCALL_fchmodat2, 0, 0, mode, 0) == want &&
+			   ask(&f, SYSCALL_mknod, 0, 0100000 | mode, 0, 0) == want &&
+			   ask(&f, SYSCALL_mknodat, 0, 0, 010000 | mode, 0) == want &&
+			   ask(&f, SYSCALL_creat, 0, mode, 0, 0) == want &&
+			   ask(&f, SYSCALL_open, 0, create, mode, 0) == want &&
+			   ask(&f, SYSCALL_open, 0, GARBAGE | temporary, mode, 0) == want &&
+			   ask(&f, SYSCALL_openat, 0, 0, create | 2, GARBAGE | mode) == want))
+			return;
+	}
+	/* A mode that is not used is whatever was in the register. */
+	CHECK_INT(ask(&f, SYSCALL_open, 0, directory, 06755, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&f, SYSCALL_openat, 0, 0, 2, UINT64_MAX), ANSWER_ALLOW);
+	CHECK_INT(ask(&f, SYSCALL_openat2, 0, 0, 0, 0), ANSWER_ERRNO(ENOSYS));
+	CHECK_INT(ask(&plain, SYSCALL_openat2, 0, 0, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&plain, SYSCALL_chmod, 0, 06755, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&plain, SYSCALL_open, 0, create, 06755, 0), ANSWER_ALLOW);
+}
+
+TEST(connect_is_answered_by_the_supervisor_when_it_asks)
+{
+	struct filter plain = build_plain();
+	struct filter f = build(&(struct filter_options){ .asks_connect = true });
+
+	CHECK_INT(ask(&plain, SYSCALL_connect, 0, 0, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&f, SYSCALL_connect, 0, 0, 0, 0), ANSWER_NOTIFY);
+}
+
+/* Only then does the kernel remember the answer and run no program for such a call. */
+TEST(a_call_that_is_always_allowed_is_known_by_its_number)
+{
+	for (unsigned n = 0; n < FILTER_OPTION_SETS; n++) {
+		struct filter_options options = filter_option_set(n);
+		struct filter f = build(&options);
+		unsigned by_number = 0;
+
+		for (uint32_t number = 0; number <= SYSCALL_LAST; number++) {
+			const struct bpf_call call = {
+				.number = number,
+				.arch = filter_audit_arch(options.arch),
+			};
+			struct bpf_answer answer = bpf_eval(f.insns, &call);
+
+			by_number += answer.value == ANSWER_ALLOW && !answer.looked_at_address;
+			CHECK(answer.steps <= 24);
+		}
+		CHECK(by_number >= (options.arch == FILTER_X86_64 ? 300 : 230));
+	}
+}
+
+TEST(programs_are_short)
+{
+	size_t shortest = FILTER_MAX_INSNS, longest = 0;
+
+	for (unsigned n = 0; n < FILTER_OPTION_SETS; n++) {
+		struct filter_options options = filter_option_set(n);
+		struct filter f = build(&options);
+
+		shortest = MIN_OF(shortest, f.count);
+		longest = MAX_OF(longest, f.count);
+	}
+	printf("# %zu to %zu instructions\n", shortest, longest);
+	CHECK(longest <= 256);
+}
+
+static double now_us(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+/* It is built at every start. The best of many: others use the machine too. */
+TEST(building_takes_no_time)
+{
+	const struct filter_options options = { .asks_connect = true, .is_root = true };
+	double best = 1e9;
+
+	for (unsigned i = 0; i < 200; i++) {
+		scoped_arena a = ARENA_INIT(1u << 20);
+		struct filter f;
+		struct err e = ERR_INIT;
+		double start = now_us();
+
+		REQUIRE(filter_build(&a, &options, &f, &e) == 0);
+		best = MIN_OF(best, now_us() - start);
+	}
+	printf("# %.1f us\n", best);
+	CHECK(best < 60);
+}
+
+TEST(no_memory_is_an_error)
+{
+	scoped_arena a = ARENA_INIT(64);
+	struct filter f = { .count = 77 };
+	struct err e = ERR_INIT;
+
+	CHECK_INT(filter_build(&a, &(struct filter_options){ .arch = FILTER_X86_64 }, &f, &e),
+		  -ERR_LIMIT);
+	CHECK_INT(f.count, 77);
+}
