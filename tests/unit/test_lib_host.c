@@ -2,10 +2,12 @@
 /* Tests of src/lib/host.c. */
 #include "lib/host.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/lib.h"
+#include "os/linux/mark.h"
 #include "scratch.h"
 #include "test.h"
 
@@ -62,6 +64,32 @@ TEST(a_view_remembers_and_then_keeps_still)
 	CHECK(str_is(buf_str(&text), "texttext"));
 	CHECK_INT(look(&host_now, "d/a"), HOST_MISSING);
 	CHECK_INT(count(&host_now, "d"), 2);
+}
+
+TEST(a_placeholder_is_not_there)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct host_view view;
+	struct host host = host_view_init(&view, &a);
+	int fd;
+
+	REQUIRE(mkdir("p", 0700) == 0 && mkdir("p/.git", MARK_DIR_MODE) == 0);
+	REQUIRE(mkdir("p/own", 0755) == 0);
+	scratch_put("p/config", "");
+	fd = open("p/config", O_RDONLY | O_CLOEXEC);
+	REQUIRE(fd >= 0);
+	CHECK_INT(count(&host_now, "p"), 2); /* the directory of one's own, and the file */
+	REQUIRE(mark_set(fd) == 0 && close(fd) == 0);
+	CHECK_INT(look(&host, "p/.git"), HOST_MISSING);
+	CHECK_INT(look(&host, "p/config"), HOST_MISSING);
+	CHECK_INT(look(&host, "p/own"), HOST_DIR);
+	CHECK_INT(count(&host, "p"), 1);
+	CHECK_INT(count(&host, "p"), 1);
+	CHECK_INT(count(&host_now, "p"), 1);
+	REQUIRE(chmod("p/.git", 0755) == 0);
+	CHECK_INT(look(&host, "p/.git"), HOST_MISSING); /* as remembered */
+	CHECK_INT(look(&host_now, "p/.git"), HOST_DIR);
+	CHECK_INT(count(&host_now, "p"), 2);
 }
 
 TEST(a_huge_directory_is_passed_on_but_not_kept)

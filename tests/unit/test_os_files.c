@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/linux/mark.h"
 #include "scratch.h"
 #include "test.h"
 
@@ -184,6 +185,80 @@ TEST(types_are_told_apart)
 	CHECK(os_look(STR("/"), &file, &e) == 0 && file.type == OS_DIR);
 	CHECK(os_look(STR("/dev/null"), &file, &e) == 0 && file.type == OS_OTHER);
 	CHECK(os_look(STR("plain/x"), &file, &e) == 0 && file.type == OS_MISSING && !file.inode);
+}
+
+static bool look_placeholder(const char *path, enum os_type type)
+{
+	struct err e = ERR_INIT;
+	struct os_file file = { .type = OS_MISSING };
+
+	CHECK_INT(os_look(str_of(path), &file, &e), 0);
+	CHECK_INT(file.type, type);
+	return file.is_placeholder;
+}
+
+static void set_time(const char *path, long seconds, long nanoseconds)
+{
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+				     { .tv_sec = seconds, .tv_nsec = nanoseconds } };
+
+	CHECK(utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) == 0);
+}
+
+TEST(a_placeholder_is_known_by_its_time)
+{
+	REQUIRE(mkdir("times", 0700) == 0 && mkdir("times/d", 0755) == 0);
+	scratch_put("times/f", ".");
+	make_link("d", "times/link");
+	CHECK(!look_placeholder("times/d", OS_DIR) && !look_placeholder("times/f", OS_FILE));
+	set_time("times/d", MARK_SECONDS, MARK_NANOSECONDS);
+	set_time("times/f", MARK_SECONDS, MARK_NANOSECONDS);
+	set_time("times/link", MARK_SECONDS, MARK_NANOSECONDS);
+	CHECK(look_placeholder("times/d", OS_DIR) && look_placeholder("times/f", OS_FILE));
+	CHECK(!look_placeholder("times/link", OS_LINK));
+	set_time("times/d", MARK_SECONDS, 0); /* where only seconds are kept */
+	CHECK(look_placeholder("times/d", OS_DIR));
+	set_time("times/d", MARK_SECONDS, 1);
+	CHECK(!look_placeholder("times/d", OS_DIR));
+	set_time("times/d", MARK_SECONDS + 1, MARK_NANOSECONDS);
+	CHECK(!look_placeholder("times/d", OS_DIR));
+	scratch_put("times/f", "..");
+	set_time("times/f", MARK_SECONDS, MARK_NANOSECONDS);
+	CHECK(!look_placeholder("times/f", OS_FILE));
+}
+
+TEST(a_placeholder_is_known_from_the_moment_it_is_made)
+{
+	static const mode_t masks[] = { 0, 022, 077 };
+	mode_t before = umask(0);
+
+	REQUIRE(mkdir("births", 02755) == 0); /* hands its group on */
+	for (size_t i = 0; i < COUNT_OF(masks); i++) {
+		int fd;
+
+		(void)umask(masks[i]);
+		REQUIRE(mkdir("births/d", MARK_DIR_MODE) == 0);
+		fd = open("births/f", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, MARK_FILE_MODE);
+		REQUIRE(fd >= 0 && close(fd) == 0);
+		CHECK(look_placeholder("births/d", OS_DIR));
+		CHECK(look_placeholder("births/f", OS_FILE));
+		REQUIRE(rmdir("births/d") == 0 && unlink("births/f") == 0);
+	}
+	(void)umask(before);
+	REQUIRE(mkdir("births/tmp", 0700) == 0 && chmod("births/tmp", 01777) == 0);
+	CHECK(!look_placeholder("births/tmp", OS_DIR));
+}
+
+TEST(what_holds_something_is_no_placeholder)
+{
+	REQUIRE(mkdir("filled", 0700) == 0 && mkdir("filled/d", 0755) == 0);
+	scratch_put("filled/d/x", "");
+	set_time("filled/d", MARK_SECONDS, MARK_NANOSECONDS);
+	CHECK(!look_placeholder("filled/d", OS_DIR));
+	REQUIRE(chmod("filled/d", MARK_DIR_MODE) == 0);
+	CHECK(!look_placeholder("filled/d", OS_DIR));
+	REQUIRE(chmod("filled/d", 0700) == 0 && unlink("filled/d/x") == 0);
+	CHECK(!look_placeholder("filled/d", OS_DIR)); /* touched: someone's own from now on */
 }
 
 /* What this user could open by chmod, and what it could not. Root sees all: so not as root. */
