@@ -51,21 +51,76 @@ _cordon_files()
 	mapfile -t COMPREPLY < <(compgen "$1" -- "$2")
 }
 
+# Which command of cordon's it is, into the caller's `command`; and where in `words` the first
+# word of the command to run stands, into `first`, 0 when there is none yet.
+_cordon_find_command()
+{
+	local i word
+	for ((i = 1; i < ${#words[@]}; i++)); do
+		word=${words[i]}
+		case $word in
+		--)
+			if [[ $command == run && $((i + 1)) -lt ${#words[@]} ]]; then
+				first=$((i + 1))
+				return
+			fi
+			;;
+		-P | -C | -c | --profile | --mode | --cd | --config-file | --config | --enable | \
+			--disable | --network | --add-read | --add-write | --deny | --platform | \
+			--timeout | --env | --backend | --sandbox | --accept-missing | --report)
+			((i++))
+			;;
+		-*) ;;
+		*)
+			if [[ $command == run ]]; then
+				first=$i
+				return
+			fi
+			if [[ -z $command && $i -lt $((${#words[@]} - 1)) ]]; then
+				command=${word/#sandbox/run}
+			fi
+			;;
+		esac
+	done
+}
+
+# The command to run, whose first word is number $1: a program, or what that one completes.
+_cordon_command()
+{
+	if [[ $1 -eq $((${#words[@]} - 1)) && ${words[$1]} != */* ]]; then
+		compopt -o filenames 2>/dev/null
+		mapfile -t COMPREPLY < <(compgen -c -- "${words[$1]}")
+	elif declare -F _command_offset >/dev/null && [[ ${#words[@]} -eq ${#COMP_WORDS[@]} ]]; then
+		_command_offset "$1"
+	else
+		_cordon_files -f "${words[${#words[@]} - 1]}"
+	fi
+}
+
 _cordon()
 {
-	local cur prev words command= i
+	local cur prev words command= first=0
 	COMPREPLY=()
 	_cordon_words
+	_cordon_find_command
+	if [[ $first -gt 0 ]]; then
+		_cordon_command "$first"
+		return
+	fi
 	cur=${words[${#words[@]} - 1]}
 	prev=${words[${#words[@]} - 2]}
 	if [[ $cur == --*=* ]]; then
 		prev=${cur%%=*}
 		cur=${cur#*=}
 	fi
-	local commands="init check profiles why explain help version"
-	local policy="-P --profile --mode -C --config-file --config --enable --disable"
+	local commands="run sandbox init check profiles why explain help version"
+	local policy="-P --profile --mode -C --cd --config-file -c --config --enable --disable"
+	local entries="--full-auto --network --add-read --add-write --deny --platform"
+	local run="--timeout --env --backend --sandbox --accept-missing --dry-run --report --trace"
 	local output="--json -q --quiet"
 	local always="-h --help"
+	local guarantees="fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off"
+	guarantees+=" net_managed ipc proc kernel limits tree_death"
 
 	case $prev in
 	-P | --profile)
@@ -80,36 +135,48 @@ _cordon()
 		mapfile -t COMPREPLY < <(compgen -W "linux landlock macos seatbelt windows" -- "$cur")
 		return
 		;;
-	-C)
+	--network)
+		mapfile -t COMPREPLY < <(compgen -W "off full" -- "$cur")
+		return
+		;;
+	--backend)
+		mapfile -t COMPREPLY < <(compgen -W "native none" -- "$cur")
+		return
+		;;
+	--sandbox)
+		mapfile -t COMPREPLY < <(compgen -W "auto require forbid" -- "$cur")
+		return
+		;;
+	--accept-missing)
+		mapfile -t COMPREPLY < <(compgen -W "$guarantees" -- "$cur")
+		return
+		;;
+	--env)
+		mapfile -t COMPREPLY < <(compgen -e -- "$cur")
+		return
+		;;
+	-C | --cd)
 		_cordon_files -d "$cur"
 		return
 		;;
-	--config-file)
+	--config-file | --report | --add-read | --add-write | --deny)
 		_cordon_files -f "$cur"
 		return
 		;;
-	--config | --enable | --disable)
+	-c | --config | --enable | --disable | --timeout)
 		return
 		;;
 	esac
 
-	for ((i = 1; i < ${#words[@]} - 1; i++)); do
-		case ${words[i]} in
-		init | check | profiles | why | explain | help | version)
-			command=${words[i]}
-			break
-			;;
-		esac
-	done
-
 	if [[ $cur == -* ]]; then
 		local options
 		case $command in
+		run) options="$policy $entries $run $output" ;;
 		init) options="--force $output" ;;
 		check) options="$policy $output --syntax-only" ;;
 		profiles) options="$policy $output" ;;
-		why) options="$policy $output --read --write --path --host" ;;
-		explain) options="$policy $output --platform" ;;
+		why) options="$policy $entries $output --read --write --path --host" ;;
+		explain) options="$policy $entries $output" ;;
 		help | version) options= ;;
 		*) options="-V --version" ;;
 		esac

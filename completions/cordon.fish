@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 # fish completion for cordon
 
-set -l commands init check profiles why explain help version
-set -l policy 'check profiles why explain'
-set -l output 'init check profiles why explain'
+set -l commands run sandbox init check profiles why explain help version
+set -l config 'run sandbox check profiles why explain'
+set -l policy 'run sandbox why explain'
+set -l run 'run sandbox'
+set -l output 'run sandbox init check profiles why explain'
 
 complete -c cordon -f
+complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a run -d 'run a command that can touch only what is allowed'
+complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a sandbox -d 'the same as run'
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a init -d 'write a commented starter configuration'
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a check -d 'say what is wrong with a configuration'
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a profiles -d 'list the profiles, or show one'
@@ -15,20 +19,34 @@ complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a help -d 'sh
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a version -d 'show the version'
 complete -c cordon -n "__fish_seen_subcommand_from help" -a "$commands"
 complete -c cordon -n "__fish_seen_subcommand_from init check why" -F
+complete -c cordon -n "__fish_seen_subcommand_from $run" -x -a '(__fish_complete_subcommand --fcs-skip=2)'
 complete -c cordon -n "__fish_seen_subcommand_from profiles" -a '(cordon profiles --quiet 2>/dev/null)'
 
-complete -c cordon -n "__fish_seen_subcommand_from $policy" -s P -l profile -x -a '(cordon profiles --quiet 2>/dev/null)' -d 'use this profile'
-complete -c cordon -n "__fish_seen_subcommand_from $policy" -l mode -x -a 'read-only workspace-write danger-full-access' -d 'use the profile of a mode'
-complete -c cordon -n "__fish_seen_subcommand_from $policy" -s C -x -a '(__fish_complete_directories)' -d 'take a directory as the working directory'
-complete -c cordon -n "__fish_seen_subcommand_from $policy" -l config-file -r -F -d 'read a file in place of your configuration'
-complete -c cordon -n "__fish_seen_subcommand_from $policy" -l config -x -d 'set a key for this call'
-complete -c cordon -n "__fish_seen_subcommand_from $policy" -l enable -x -d 'turn a feature on'
-complete -c cordon -n "__fish_seen_subcommand_from $policy" -l disable -x -d 'turn a feature off'
+complete -c cordon -n "__fish_seen_subcommand_from $config" -s P -l profile -x -a '(cordon profiles --quiet 2>/dev/null)' -d 'use this profile'
+complete -c cordon -n "__fish_seen_subcommand_from $config" -l mode -x -a 'read-only workspace-write danger-full-access' -d 'use the profile of a mode'
+complete -c cordon -n "__fish_seen_subcommand_from $config" -s C -l cd -x -a '(__fish_complete_directories)' -d 'take a directory as the working directory'
+complete -c cordon -n "__fish_seen_subcommand_from $config" -l config-file -r -F -d 'read a file in place of your configuration'
+complete -c cordon -n "__fish_seen_subcommand_from $config" -s c -l config -x -d 'set a key for this call'
+complete -c cordon -n "__fish_seen_subcommand_from $config" -l enable -x -d 'turn a feature on'
+complete -c cordon -n "__fish_seen_subcommand_from $config" -l disable -x -d 'turn a feature off'
+complete -c cordon -n "__fish_seen_subcommand_from $policy" -l full-auto -d 'write here and in /tmp, no network'
+complete -c cordon -n "__fish_seen_subcommand_from $policy" -l network -x -a 'off full' -d 'instead of what the profile says'
+complete -c cordon -n "__fish_seen_subcommand_from $policy" -l add-read -r -F -d 'let a path be read'
+complete -c cordon -n "__fish_seen_subcommand_from $policy" -l add-write -r -F -d 'let a path be written'
+complete -c cordon -n "__fish_seen_subcommand_from $policy" -l deny -r -F -d 'let a path not even be read'
+complete -c cordon -n "__fish_seen_subcommand_from $policy" -l platform -x -a 'linux landlock macos seatbelt windows' -d 'for another system'
+complete -c cordon -n "__fish_seen_subcommand_from $run" -l timeout -x -d 'end it after this time'
+complete -c cordon -n "__fish_seen_subcommand_from $run" -l env -x -a '(set -nx)' -d 'set or pass on a variable'
+complete -c cordon -n "__fish_seen_subcommand_from $run" -l backend -x -a 'native none' -d 'enforce with this'
+complete -c cordon -n "__fish_seen_subcommand_from $run" -l sandbox -x -a 'auto require forbid' -d 'whether there has to be one'
+complete -c cordon -n "__fish_seen_subcommand_from $run" -l accept-missing -x -a 'fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off net_managed ipc proc kernel limits tree_death' -d 'do without a guarantee'
+complete -c cordon -n "__fish_seen_subcommand_from $run" -l dry-run -d 'say what would be done'
+complete -c cordon -n "__fish_seen_subcommand_from $run" -l report -r -F -d 'write what happened, as JSON'
+complete -c cordon -n "__fish_seen_subcommand_from $run" -l trace -d 'tell of paths and decisions'
 complete -c cordon -n "__fish_seen_subcommand_from why" -l read -d 'may it be read?'
 complete -c cordon -n "__fish_seen_subcommand_from why" -l write -d 'may it be written?'
 complete -c cordon -n "__fish_seen_subcommand_from why" -l path -d 'it is a path'
 complete -c cordon -n "__fish_seen_subcommand_from why" -l host -d 'it is a host'
-complete -c cordon -n "__fish_seen_subcommand_from explain" -l platform -x -a 'linux landlock macos seatbelt windows' -d 'for another system'
 complete -c cordon -n "__fish_seen_subcommand_from check" -l syntax-only -d 'judge only whether the file is TOML'
 complete -c cordon -n "__fish_seen_subcommand_from check" -a '-' -d 'the standard input'
 complete -c cordon -n "__fish_seen_subcommand_from init" -l force -d 'replace an existing file'

@@ -11,8 +11,10 @@ _cordon_profiles() {
 
 _cordon() {
 	local curcontext=$curcontext state line
-	local -a commands policy output always
+	local -a commands policy entries run output always
 	commands=(
+		'run:run a command that can touch only what is allowed'
+		'sandbox:the same as run'
 		'init:write a commented starter configuration'
 		'check:say what is wrong with a configuration'
 		'profiles:list the profiles, or show one'
@@ -24,11 +26,29 @@ _cordon() {
 	policy=(
 		'(-P --profile --mode)'{-P,--profile}'[use this profile]:profile:_cordon_profiles'
 		'(-P --profile)--mode[use the profile of a mode]:mode:(read-only workspace-write danger-full-access)'
-		'-C[take a directory as the working directory]:directory:_directories'
+		'(-C --cd)'{-C,--cd}'[take a directory as the working directory]:directory:_directories'
 		'--config-file[read a file in place of your configuration]:file:_files'
-		'*--config[set a key for this call]:key=value:'
+		'*'{-c,--config}'[set a key for this call]:key=value:'
 		'*--enable[turn a feature on]:feature:'
 		'*--disable[turn a feature off]:feature:'
+	)
+	entries=(
+		'(-P --profile --mode --network)--full-auto[write here and in /tmp, no network]'
+		'--network[instead of what the profile says]:network:(off full)'
+		'*--add-read[let a path be read]:path:_files'
+		'*--add-write[let a path be written]:path:_files'
+		'*--deny[let a path not even be read]:path:_files'
+		'--platform[for another system]:platform:(linux landlock macos seatbelt windows)'
+	)
+	run=(
+		'--timeout[end it after this time]:time:'
+		'*--env[set or pass on a variable]:variable:_parameters -g "*export*" -q -S ""'
+		'--backend[enforce with this]:backend:(native none)'
+		'--sandbox[whether there has to be one]:when:(auto require forbid)'
+		'*--accept-missing[do without a guarantee]:guarantee:(fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off net_managed ipc proc kernel limits tree_death)'
+		'--dry-run[say what would be done]'
+		'--report[write what happened, as JSON]:file, or - for the standard output:_files'
+		'--trace[tell of paths and decisions]'
 	)
 	output=(
 		'--json[print JSON]'
@@ -44,6 +64,10 @@ _cordon() {
 		;;
 	argument)
 		case $line[1] in
+		run | sandbox)
+			_arguments -S $always $policy $entries $run $output \
+				'(-)1:command: _command_names -e' '*::argument: _normal'
+			;;
 		init)
 			_arguments $always $output '--force[replace an existing file]' '1:file:_files'
 			;;
@@ -56,14 +80,13 @@ _cordon() {
 			_arguments $always $policy $output '1:profile:_cordon_profiles'
 			;;
 		why)
-			_arguments $always $policy $output \
+			_arguments $always $policy $entries $output \
 				'(--write)--read[may it be read?]' '(--read)--write[may it be written?]' \
 				'(--host)--path[it is a path]' '(--path)--host[it is a host]' \
 				'1:path or host:_files'
 			;;
 		explain)
-			_arguments $always $policy $output \
-				'--platform[for another system]:platform:(linux landlock macos seatbelt windows)'
+			_arguments $always $policy $entries $output
 			;;
 		help)
 			_describe command commands

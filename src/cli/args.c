@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Words to struct args. Options may stand anywhere, also before the command;
- * "--" ends them. "--name value", "--name=value", "-X value" and "-Xvalue" are
- * the same.
+ * "--" ends them, and so does the first word of a command to run: what follows
+ * is that command's. "--name value", "--name=value", "-X value" and "-Xvalue"
+ * are the same.
  */
 #include <string.h>
 
@@ -15,16 +16,19 @@ struct words {
 	bool options_ended;
 };
 
-static bool add_override(struct args *args, const char *text)
+static bool add_to(struct args *args, struct listed *list, const char *names, const char *text)
 {
-	if (args->load.override_count == MAX_OVERRIDES) {
-		complain_usage(args, "more than %d of --config, --enable and --disable",
-			       MAX_OVERRIDES);
+	if (list->count == MAX_LISTED) {
+		complain_usage(args, "more than %d of %s", MAX_LISTED, names);
 		return false;
 	}
-	args->overrides[args->load.override_count++] = text;
-	args->load.overrides = args->overrides;
+	list->items[list->count++] = text;
 	return true;
+}
+
+static bool add_override(struct args *args, const char *text)
+{
+	return add_to(args, &args->overrides, "--config, --enable and --disable", text);
 }
 
 static bool add_feature(struct args *args, const char *name, const char *value)
@@ -52,6 +56,58 @@ static bool set_once(struct args *args, const char **place, const char *name, co
 	return true;
 }
 
+static bool set_config_file(struct args *args, const char *value)
+{
+	if (strcmp(value, "-") == 0) {
+		complain_usage(args, "--config-file needs a file that can be protected; only "
+				     "'cordon check -' reads the standard input");
+		return false;
+	}
+	return set_once(args, &args->load.config_file, "--config-file", value);
+}
+
+static bool set_network(struct args *args, const char *value)
+{
+	if (strcmp(value, "managed") == 0) {
+		complain_usage(args, "--network managed is not in this version, which has no proxy "
+				     "yet; it can be off or full");
+		return false;
+	}
+	if (strcmp(value, "off") != 0 && strcmp(value, "full") != 0) {
+		complain_usage(args, "--network can't be '%s'; it is off or full", value);
+		return false;
+	}
+	return set_once(args, &args->load.network, "--network", value);
+}
+
+static bool set_timeout(struct args *args, const char *value)
+{
+	uint64_t ms = 0;
+	const char *wrong = parse_duration(value, &ms);
+
+	if (wrong) {
+		complain_usage(args, "--timeout '%s' %s", value, wrong);
+		return false;
+	}
+	if (args->timeout_ms && args->timeout_ms != ms) {
+		complain_usage(args, "--timeout is given twice, and the times differ");
+		return false;
+	}
+	args->timeout_ms = ms;
+	return true;
+}
+
+static bool add_env(struct args *args, const char *value)
+{
+	if (value[0] == '\0' || value[0] == '=') {
+		complain_usage(args,
+			       "--env '%s' names no variable; write NAME=VALUE, or NAME alone",
+			       value);
+		return false;
+	}
+	return add_to(args, &args->env, "--env", value);
+}
+
 static bool take_option(struct args *args, const struct option *option, const char *value)
 {
 	args->seen |= OPT_BIT(option->id);
@@ -63,21 +119,38 @@ static bool take_option(struct args *args, const struct option *option, const ch
 	case OPT_DIRECTORY:
 		return set_once(args, &args->load.directory, "-C", value);
 	case OPT_CONFIG_FILE:
-		if (value && strcmp(value, "-") == 0) {
-			complain_usage(args,
-				       "--config-file needs a file that can be protected; only "
-				       "'cordon check -' reads the standard input");
-			return false;
-		}
-		return set_once(args, &args->load.config_file, "--config-file", value);
+		return set_config_file(args, value);
+	case OPT_NETWORK:
+		return set_network(args, value);
 	case OPT_PLATFORM:
 		return set_once(args, &args->platform, "--platform", value);
+	case OPT_BACKEND:
+		return set_once(args, &args->backend, "--backend", value);
+	case OPT_SANDBOX:
+		return set_once(args, &args->sandbox, "--sandbox", value);
+	case OPT_REPORT:
+		return set_once(args, &args->report, "--report", value);
+	case OPT_TIMEOUT:
+		return set_timeout(args, value);
 	case OPT_CONFIG:
 		return add_override(args, value);
 	case OPT_ENABLE:
 		return add_feature(args, value, "true");
 	case OPT_DISABLE:
 		return add_feature(args, value, "false");
+	case OPT_ADD_READ:
+		return add_to(args, &args->add_read, "--add-read", value);
+	case OPT_ADD_WRITE:
+		return add_to(args, &args->add_write, "--add-write", value);
+	case OPT_DENY:
+		return add_to(args, &args->deny, "--deny", value);
+	case OPT_ENV:
+		return add_env(args, value);
+	case OPT_ACCEPT_MISSING:
+		return add_to(args, &args->accept_missing, "--accept-missing", value);
+	case OPT_FULL_AUTO:
+	case OPT_DRY_RUN:
+	case OPT_TRACE:
 	case OPT_READ:
 	case OPT_WRITE:
 	case OPT_PATH:
@@ -92,23 +165,6 @@ static bool take_option(struct args *args, const struct option *option, const ch
 		return true;
 	}
 	return true;
-}
-
-static const struct option *find_by_name(const char *name, size_t length)
-{
-	for (size_t i = 0; i < option_count; i++)
-		if (options[i].name && strlen(options[i].name) == length &&
-		    memcmp(options[i].name, name, length) == 0)
-			return &options[i];
-	return NULL;
-}
-
-static const struct option *find_by_letter(char letter)
-{
-	for (size_t i = 0; i < option_count; i++)
-		if (options[i].letter == letter)
-			return &options[i];
-	return NULL;
 }
 
 static bool complain_unknown(const struct args *args, const char *word)
@@ -132,16 +188,9 @@ static bool complain_unknown(const struct args *args, const char *word)
 static bool parse_option(struct args *args, struct words *words)
 {
 	const char *word = words->items[words->at++];
-	bool is_long = word[1] == '-';
-	size_t length = strcspn(word + 2, "=");
-	const struct option *option = is_long ? find_by_name(word + 2, length)
-					      : find_by_letter(word[1]);
 	const char *value = NULL;
+	const struct option *option = option_find(word, &value);
 
-	if (is_long && word[2 + length] == '=')
-		value = word + 2 + length + 1;
-	else if (!is_long && word[2])
-		value = word + 2;
 	if (!option)
 		return complain_unknown(args, word);
 	if (value && !option->value) {
@@ -160,8 +209,7 @@ static bool parse_option(struct args *args, struct words *words)
 /* Commands that later versions will have: no typos of others. */
 static bool is_planned(const char *word)
 {
-	static const char *const planned[] = { "run",	    "sandbox",	"doctor",
-					       "proxy",	    "mcp",	"audit",
+	static const char *const planned[] = { "doctor",    "proxy",	"mcp",	      "audit",
 					       "approvals", "escalate", "apply-patch" };
 
 	for (size_t i = 0; i < sizeof(planned) / sizeof(planned[0]); i++)
@@ -180,9 +228,7 @@ static bool take_command(struct args *args, const char *word)
 	if (args->command)
 		return true;
 	if (is_planned(word)) {
-		complain_usage(args,
-			       "'%s' is not in this version: it explains policies and enforces "
-			       "nothing yet",
+		complain_usage(args, "'%s' is not in this version; 'cordon --help' lists what is",
 			       word);
 		return false;
 	}
@@ -196,10 +242,17 @@ static bool take_command(struct args *args, const char *word)
 	return false;
 }
 
-static bool take_word(struct args *args, const char *word)
+static bool take_word(struct args *args, struct words *words)
 {
+	const char *word = words->items[words->at++];
+
 	if (!args->command)
 		return take_command(args, word);
+	if (args->command->max_operands == OPERANDS_ARE_A_COMMAND) {
+		args->words = words->items + words->at - 1;
+		words->at = words->count;
+		return true;
+	}
 	if (args->command->max_operands == 0) {
 		complain_usage(args, "'cordon %s' takes no operand, but '%s' was given",
 			       args->command->name, word);
@@ -217,7 +270,7 @@ static bool take_word(struct args *args, const char *word)
 /* Each command takes only some options: one that would be ignored is a mistake. */
 static bool check_options(const struct args *args)
 {
-	uint32_t taken = OPTS_ALWAYS;
+	option_set taken = OPTS_ALWAYS;
 
 	taken |= args->command ? args->command->options : OPT_BIT(OPT_VERSION);
 	for (size_t i = 0; i < option_count; i++) {
@@ -236,22 +289,78 @@ static bool check_options(const struct args *args)
 	return true;
 }
 
+/* --full-auto is short for other options; what contradicts it would be a guess. */
+static bool expand_full_auto(struct args *args)
+{
+	if (!args_have(args, OPT_FULL_AUTO))
+		return true;
+	if (args->load.profile)
+		complain_usage(args, "--full-auto and --profile exclude each other");
+	else if (args->load.mode && strcmp(args->load.mode, "workspace-write") != 0)
+		complain_usage(args,
+			       "--full-auto is --mode workspace-write, and --mode '%s' was given",
+			       args->load.mode);
+	else if (args->load.network && strcmp(args->load.network, "off") != 0)
+		complain_usage(args, "--full-auto has the network off; to have it on, write --mode "
+				     "workspace-write --network full");
+	else {
+		args->load.mode = "workspace-write";
+		args->load.network = "off";
+		return true;
+	}
+	return false;
+}
+
+static void hand_over_lists(struct args *args)
+{
+	args->load.overrides = args->overrides.items;
+	args->load.override_count = args->overrides.count;
+	args->load.add_read = args->add_read.items;
+	args->load.add_read_count = args->add_read.count;
+	args->load.add_write = args->add_write.items;
+	args->load.add_write_count = args->add_write.count;
+	args->load.deny = args->deny.items;
+	args->load.deny_count = args->deny.count;
+}
+
+/*
+ * Whether --json is among the options: known before anything can be wrong, so
+ * that errors come as JSON too. A --json of the command to run is none of ours.
+ */
+static bool has_json(int argc, char **argv)
+{
+	const struct command *command = NULL;
+	const char *value;
+
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "--json") == 0)
+			return true;
+		if (argv[i][0] == '-' && argv[i][1]) {
+			const struct option *option = option_find(argv[i], &value);
+
+			i += option && option->value && !value;
+		} else if (!command) {
+			command = command_find(argv[i]);
+		} else if (command->max_operands == OPERANDS_ARE_A_COMMAND) {
+			return false;
+		}
+	}
+	return false;
+}
+
 bool args_parse(struct args *args, int argc, char **argv)
 {
 	struct words words = { .count = argc, .items = argv, .at = 1 };
 
 	memset(args, 0, sizeof(*args));
 	args->load.size = sizeof(args->load);
-	/* Known before anything can be wrong, so that errors come as JSON too. */
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (strcmp(argv[i], "--json") == 0)
-			args->seen |= OPT_BIT(OPT_JSON);
+	if (has_json(argc, argv))
+		args->seen |= OPT_BIT(OPT_JSON);
 	while (words.at < words.count) {
 		const char *word = words.items[words.at];
 
 		if (words.options_ended || word[0] != '-' || word[1] == '\0') {
-			words.at++;
-			if (!take_word(args, word))
+			if (!take_word(args, &words))
 				return false;
 		} else if (strcmp(word, "--") == 0) {
 			words.at++;
@@ -260,5 +369,6 @@ bool args_parse(struct args *args, int argc, char **argv)
 			return false;
 		}
 	}
-	return check_options(args);
+	hand_over_lists(args);
+	return check_options(args) && expand_full_auto(args);
 }

@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 
 enum {
-	COLUMN = 24,	    /* where the explanations begin */
+	COLUMN = 26,	    /* where the explanations begin */
 	SUGGEST_BYTES = 32, /* longer words are close to nothing */
 };
 
@@ -24,11 +24,25 @@ static void print_option(FILE *to, const struct option *option)
 	(void)fprintf(to, "  %-*s %s\n", COLUMN, text, option->help);
 }
 
-static void print_options(FILE *to, uint32_t which)
+static void print_options(FILE *to, option_set which)
 {
-	for (size_t i = 0; i < option_count; i++)
-		if (which & OPT_BIT(options[i].id))
-			print_option(to, &options[i]);
+	static const char *const titles[] = {
+		[GROUP_POLICY] = "the policy:",
+		[GROUP_RUN] = "the run:",
+		[GROUP_QUESTION] = "the question:",
+		[GROUP_OUTPUT] = "the output:",
+	};
+	int group = -1;
+
+	for (size_t i = 0; i < option_count; i++) {
+		if ((which & OPT_BIT(options[i].id)) == 0)
+			continue;
+		if ((int)options[i].group != group) {
+			group = (int)options[i].group;
+			(void)fprintf(to, "\n%s\n", titles[group]);
+		}
+		print_option(to, &options[i]);
+	}
 }
 
 static void print_commands(FILE *to)
@@ -43,9 +57,10 @@ static void print_commands(FILE *to)
 
 static void print_overview(FILE *to, bool is_full)
 {
-	(void)fputs("usage: cordon COMMAND [OPTIONS]\n\n"
-		    "Says what a policy allows a command to touch, and why.\n\n",
-		    to);
+	(void)fputs(
+		"usage: cordon COMMAND [OPTIONS]\n\n"
+		"Runs a command so that it can touch only what a policy allows, and says why.\n\n",
+		to);
 	print_commands(to);
 	if (!is_full) {
 		(void)fputs("\n'cordon --help' shows all options, "
@@ -53,18 +68,24 @@ static void print_overview(FILE *to, bool is_full)
 			    to);
 		return;
 	}
-	(void)fputs("\noptions of the commands:\n", to);
-	print_options(to, ~(OPTS_ALWAYS | OPT_BIT(OPT_VERSION)));
-	(void)fputs("\noptions everywhere:\n", to);
-	print_options(to, OPTS_ALWAYS | OPT_BIT(OPT_VERSION));
-	(void)fputs("\nenvironment:\n"
-		    "  CORDON_PROFILE           the profile, when no option names one\n"
-		    "  CORDON_MODE              the mode, likewise\n"
-		    "  XDG_CONFIG_HOME          where cordon/config.toml is, instead of ~/.config\n"
-		    "  NO_COLOR                 when not empty, print no colours\n"
-		    "\nThe status is 0, or 125 when there is an error. "
-		    "More in cordon(1) and cordon-policy(5).\n",
-		    to);
+	print_options(to, ~UINT64_C(0));
+	(void)fputs(
+		"\nenvironment:\n"
+		"  CORDON_PROFILE             the profile, when no option names one\n"
+		"  CORDON_MODE                the mode, likewise\n"
+		"  CORDON_LOG                 trace, warn or quiet, for 'cordon run'\n"
+		"  XDG_CONFIG_HOME            where cordon/config.toml is, instead of ~/.config\n"
+		"  NO_COLOR                   when not empty, print no colours\n"
+		"\nThe status is 0, or 125 when there is an error; that of 'cordon run' is the "
+		"command's.\nMore in cordon(1) and cordon-policy(5).\n",
+		to);
+}
+
+void help_print_usage(FILE *to, const struct command *command)
+{
+	(void)fprintf(to, "usage: cordon %s%s%s%s\n", command->name,
+		      command->options ? " [OPTIONS]" : "", command->operands[0] ? " " : "",
+		      command->operands);
 }
 
 void help_print(FILE *to, const struct command *command, bool is_full)
@@ -73,15 +94,13 @@ void help_print(FILE *to, const struct command *command, bool is_full)
 		print_overview(to, is_full);
 		return;
 	}
-	(void)fprintf(to, "usage: cordon %s%s%s%s\n\n", command->name,
-		      command->options ? " [OPTIONS]" : "", command->operands[0] ? " " : "",
-		      command->operands);
+	help_print_usage(to, command);
 	if (!is_full) {
-		(void)fprintf(to, "%c%s.\n\n'cordon %s --help' shows the options.\n",
+		(void)fprintf(to, "\n%c%s.\n\n'cordon %s --help' shows the options.\n",
 			      command->summary[0] - 'a' + 'A', command->summary + 1, command->name);
 		return;
 	}
-	(void)fprintf(to, "%s\n\noptions:\n", command->about);
+	(void)fprintf(to, "\n%s\n", command->about);
 	print_options(to, command->options | OPTS_ALWAYS);
 }
 

@@ -4,7 +4,26 @@
 
 #include "cli/cli.h"
 
+#define ABOUT_RUN                                                                                 \
+	"Runs COMMAND so that it can touch only what the policy allows, or not at all. Without\n" \
+	"options it may read everything, write nothing, and has no network. Options end at the\n" \
+	"first word of COMMAND. Its input, output, terminal and signals are those of cordon.\n"   \
+	"\n"                                                                                      \
+	"  cordon run -- git log                look, and change nothing\n"                       \
+	"  cordon run --full-auto -- make test  may write here and in /tmp, no network\n"         \
+	"  cordon run -P dev -- npm test        with a profile of your configuration\n"           \
+	"  cordon run --dry-run -- git log      what would be enforced, and how\n"                \
+	"\n"                                                                                      \
+	"The status is that of COMMAND, 128+n when signal n killed it, 124 after --timeout,\n"    \
+	"126 or 127 when it could not be executed or found, and 125 when Cordon refused or\n"     \
+	"failed. 'cordon why PATH' says why something was refused."
+
 const struct command commands[] = {
+	{ "run", cmd_run, "run a command that can touch only what is allowed",
+	  "[--] COMMAND [ARG...]", ABOUT_RUN, OPTS_POLICY | OPTS_RUN | OPTS_OUTPUT,
+	  OPERANDS_ARE_A_COMMAND },
+	{ "sandbox", cmd_run, "the same as run", "[--] COMMAND [ARG...]", ABOUT_RUN,
+	  OPTS_POLICY | OPTS_RUN | OPTS_OUTPUT, OPERANDS_ARE_A_COMMAND },
 	{ "init", cmd_init, "write a commented starter configuration", "[FILE]",
 	  "Writes a configuration to start from to FILE, by default to your own,\n"
 	  "~/.config/cordon/config.toml. An existing file is left alone. '-' is the standard\n"
@@ -14,11 +33,11 @@ const struct command commands[] = {
 	  "Checks every layer of the configuration and every profile in it, and lists the\n"
 	  "errors and warnings. FILE is read in place of your own configuration; '-' is the\n"
 	  "standard input.",
-	  OPTS_POLICY | OPTS_OUTPUT | OPT_BIT(OPT_SYNTAX_ONLY), 1 },
+	  OPTS_CONFIG | OPTS_OUTPUT | OPT_BIT(OPT_SYNTAX_ONLY), 1 },
 	{ "profiles", cmd_profiles, "list the profiles, or show one", "[NAME]",
 	  "Lists the profiles that there are. With NAME, shows what that profile amounts to\n"
 	  "after all that it extends, and what :minimal and :secrets stand for.",
-	  OPTS_POLICY | OPTS_OUTPUT, 1 },
+	  OPTS_CONFIG | OPTS_OUTPUT, 1 },
 	{ "why", cmd_why, "say what is allowed for a path or host, and why", "PATH|HOST[:PORT]",
 	  "Says what may be done with a path (deny, read or write) or a host (allow, deny or\n"
 	  "ask), which rule decides and where it is written, which rules lost, and the\n"

@@ -1,29 +1,81 @@
 /* SPDX-License-Identifier: MIT */
 /* The options, once: parsing, help, and the tests of man page and completions read this. */
+#include <string.h>
+
 #include "cli/cli.h"
 
 const struct option options[] = {
-	{ OPT_PROFILE, 'P', "profile", "NAME", "use this profile" },
-	{ OPT_MODE, 0, "mode", "MODE", "read-only, workspace-write or danger-full-access" },
-	{ OPT_DIRECTORY, 'C', NULL, "DIR", "take DIR as the working directory" },
-	{ OPT_CONFIG_FILE, 0, "config-file", "FILE", "read FILE in place of your configuration" },
-	{ OPT_CONFIG, 0, "config", "KEY=VALUE", "set a key for this call; may be repeated" },
-	{ OPT_ENABLE, 0, "enable", "FEATURE", "the same as --config features.FEATURE=true" },
-	{ OPT_DISABLE, 0, "disable", "FEATURE", "the same as --config features.FEATURE=false" },
-	{ OPT_READ, 0, "read", NULL, "answer yes or no: may it be read?" },
-	{ OPT_WRITE, 0, "write", NULL, "answer yes or no: may it be written?" },
-	{ OPT_PATH, 0, "path", NULL, "it is a path, whatever it looks like" },
-	{ OPT_HOST, 0, "host", NULL, "it is a host, whatever it looks like" },
-	{ OPT_PLATFORM, 0, "platform", "NAME", "for linux, macos or windows, not this system" },
-	{ OPT_SYNTAX_ONLY, 0, "syntax-only", NULL, "judge only whether FILE is TOML 1.0" },
-	{ OPT_FORCE, 0, "force", NULL, "replace an existing file" },
-	{ OPT_JSON, 0, "json", NULL, "print JSON, for programs" },
-	{ OPT_QUIET, 'q', "quiet", NULL, "print the bare answer, no warnings or advice" },
-	{ OPT_HELP_SHORT, 'h', NULL, NULL, "a short help" },
-	{ OPT_HELP, 0, "help", NULL, "the full help" },
-	{ OPT_VERSION, 'V', "version", NULL, "the version" },
+	{ OPT_PROFILE, GROUP_POLICY, 'P', "profile", "NAME", "use this profile" },
+	{ OPT_MODE, GROUP_POLICY, 0, "mode", "MODE",
+	  "read-only, workspace-write or danger-full-access" },
+	{ OPT_FULL_AUTO, GROUP_POLICY, 0, "full-auto", NULL,
+	  "the same as --mode workspace-write --network off" },
+	{ OPT_DIRECTORY, GROUP_POLICY, 'C', "cd", "DIR", "take DIR as the working directory" },
+	{ OPT_ADD_READ, GROUP_POLICY, 0, "add-read", "PATH", "let PATH be read; may be repeated" },
+	{ OPT_ADD_WRITE, GROUP_POLICY, 0, "add-write", "PATH",
+	  "let PATH be written; may be repeated" },
+	{ OPT_DENY, GROUP_POLICY, 0, "deny", "PATH", "let PATH not even be read; may be repeated" },
+	{ OPT_NETWORK, GROUP_POLICY, 0, "network", "off|full", "instead of what the profile says" },
+	{ OPT_CONFIG_FILE, GROUP_POLICY, 0, "config-file", "FILE",
+	  "read FILE in place of your configuration" },
+	{ OPT_CONFIG, GROUP_POLICY, 'c', "config", "KEY=VALUE",
+	  "set a key for this call; may be repeated" },
+	{ OPT_ENABLE, GROUP_POLICY, 0, "enable", "FEATURE",
+	  "the same as --config features.FEATURE=true" },
+	{ OPT_DISABLE, GROUP_POLICY, 0, "disable", "FEATURE",
+	  "the same as --config features.FEATURE=false" },
+	{ OPT_PLATFORM, GROUP_POLICY, 0, "platform", "NAME",
+	  "for linux, macos or windows, not this system" },
+	{ OPT_TIMEOUT, GROUP_RUN, 0, "timeout", "TIME", "end it after TIME: 90, 250ms, 5m, 1h" },
+	{ OPT_ENV, GROUP_RUN, 0, "env", "NAME[=VALUE]",
+	  "set NAME for it, or pass NAME on; may be repeated" },
+	{ OPT_BACKEND, GROUP_RUN, 0, "backend", "NAME",
+	  "enforce with native; none is no sandbox at all" },
+	{ OPT_SANDBOX, GROUP_RUN, 0, "sandbox", "WHEN",
+	  "auto, require (accept no loss) or forbid (no sandbox)" },
+	{ OPT_ACCEPT_MISSING, GROUP_RUN, 0, "accept-missing", "NAME",
+	  "do without this guarantee; may be repeated" },
+	{ OPT_DRY_RUN, GROUP_RUN, 0, "dry-run", NULL, "say what would be done, and run nothing" },
+	{ OPT_REPORT, GROUP_RUN, 0, "report", "FILE",
+	  "write what happened to FILE, as JSON; '-' is stdout" },
+	{ OPT_TRACE, GROUP_RUN, 0, "trace", NULL, "tell of paths and decisions on stderr" },
+	{ OPT_READ, GROUP_QUESTION, 0, "read", NULL, "answer yes or no: may it be read?" },
+	{ OPT_WRITE, GROUP_QUESTION, 0, "write", NULL, "answer yes or no: may it be written?" },
+	{ OPT_PATH, GROUP_QUESTION, 0, "path", NULL, "it is a path, whatever it looks like" },
+	{ OPT_HOST, GROUP_QUESTION, 0, "host", NULL, "it is a host, whatever it looks like" },
+	{ OPT_SYNTAX_ONLY, GROUP_QUESTION, 0, "syntax-only", NULL,
+	  "judge only whether FILE is TOML 1.0" },
+	{ OPT_FORCE, GROUP_QUESTION, 0, "force", NULL, "replace an existing file" },
+	{ OPT_JSON, GROUP_OUTPUT, 0, "json", NULL, "print JSON, for programs; errors too" },
+	{ OPT_QUIET, GROUP_OUTPUT, 'q', "quiet", NULL, "no warnings or advice: the bare answer" },
+	{ OPT_HELP_SHORT, GROUP_OUTPUT, 'h', NULL, NULL, "a short help" },
+	{ OPT_HELP, GROUP_OUTPUT, 0, "help", NULL, "the full help" },
+	{ OPT_VERSION, GROUP_OUTPUT, 'V', "version", NULL, "the version" },
 };
 
 const size_t option_count = COUNT_OF(options);
 
-_Static_assert(COUNT_OF(options) <= MAX_KNOWN && COUNT_OF(options) <= 32, "room for all options");
+_Static_assert(COUNT_OF(options) <= MAX_KNOWN && COUNT_OF(options) <= 64, "room for all options");
+
+static bool is_named(const struct option *option, const char *name, size_t length)
+{
+	return option->name && strlen(option->name) == length &&
+	       memcmp(option->name, name, length) == 0;
+}
+
+const struct option *option_find(const char *word, const char **value)
+{
+	bool is_long = word[1] == '-';
+	size_t length = is_long ? strcspn(word + 2, "=") : 0;
+
+	*value = NULL;
+	if (is_long && word[2 + length] == '=')
+		*value = word + 2 + length + 1;
+	else if (!is_long && word[2])
+		*value = word + 2;
+	for (size_t i = 0; i < option_count; i++)
+		if (is_long ? is_named(&options[i], word + 2, length)
+			    : options[i].letter == word[1])
+			return &options[i];
+	return NULL;
+}

@@ -67,10 +67,16 @@ int finish_error(const struct args *args, cordon_error *error)
 	return EXIT_CORDON;
 }
 
-static void print_warning(void *user, const char *text)
+void print_warning(void *unused, const char *text)
 {
-	(void)user;
+	(void)unused;
 	print_message("warning: ", "33", text);
+}
+
+void print_trace(void *unused, const char *text)
+{
+	(void)unused;
+	print_message("trace: ", "2", text);
 }
 
 void show_warnings(const struct args *args, struct cordon_load_options *load)

@@ -221,7 +221,7 @@ def overrides_that_are_none(w: World):
     for text in ("", "=", "a", "a=", "=1", "a..b=1", "permissions=1", "nonsense=1",
                  "permissions.x.filesystem.y=1", "[a]=1"):
         w.fails("why", "./x", "--config", text)
-    w.fails("why", "./x", *["--config", "features.a=true"] * 200)
+    w.fails("why", "./x", *["--config", "features.a=true"] * 600)
     w.fails("why", "./x", "--enable", "x" * 5000)
     w.fails("why", "./x", "--enable", "a b = c")
 

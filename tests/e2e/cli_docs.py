@@ -9,7 +9,7 @@ import subprocess
 
 from cli import PROGRAM, SOURCE, Skip, World, case, run_cases
 
-COMMANDS = ["init", "check", "profiles", "why", "explain", "help", "version"]
+COMMANDS = ["run", "sandbox", "init", "check", "profiles", "why", "explain", "help", "version"]
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|-[A-Za-z])(?![\w-])")
 
 
@@ -35,7 +35,7 @@ def options_in_man(text):
             # ".Op Fl -read | -write"
             if "Fl" in line.split():
                 found |= {"-" + word for word in re.findall(r"\| (-[\w-]+)", line)}
-    return found
+    return found - {"--"}
 
 
 @case
@@ -59,7 +59,7 @@ def every_option_is_in_the_man_page_and_the_reverse(w: World):
 @case
 def every_option_is_in_the_bash_completion_and_the_reverse(w: World):
     text = (SOURCE / "completions/cordon.bash").read_text()
-    lists = " ".join(re.findall(r'(?:policy|output|always|options)="([^"]*)"', text))
+    lists = " ".join(re.findall(r'(?:policy|entries|run|output|always|options)="([^"]*)"', text))
     found = set(OPTION.findall(lists))
     assert found == all_options(w), found ^ all_options(w)
     assert f'commands="{" ".join(COMMANDS)}"' in text
@@ -107,6 +107,15 @@ def the_bash_completion_completes(w: World):
     assert "--platform" in complete("explain", "--p")
     assert complete("explain", "--platform", "mac") == ["macos"]
     assert complete("--ver") == ["--version"]
+    assert complete("sand") == ["sandbox"]
+    assert complete("run", "--full") == complete("sandbox", "--full") == ["--full-auto"]
+    assert complete("run", "--sandbox", "req") == ["require"]
+    assert complete("why", "--add-w") == ["--add-write"] and not complete("check", "--add-w")
+    # What follows the first word of the command to run is that command's.
+    assert "printf" in complete("run", "-P", "x", "prin") == complete("run", "--", "prin")
+    w.write("repo/--full-of-files")
+    for words in (["ls", "--full"], ["--", "ls", "--full"], ["--timeout", "5", "ls", "--full"]):
+        assert complete("run", *words) == ["--full-of-files"], words
 
 
 @case

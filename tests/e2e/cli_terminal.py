@@ -42,6 +42,9 @@ COMMANDS = [
     ["check", "-q"],
     ["profiles"],
     ["profiles", "-q"],
+    ["run", "true"],
+    ["run", "--trace", "true"],
+    ["run", "--dry-run", "true"],
 ]
 
 
@@ -167,10 +170,20 @@ def words_of_the_command_line(w: World):
                      ["why", "x", b"--config=" + raw], ["why", "x", b"--config=a" + raw + b"=1"],
                      ["why", "x", "--enable", raw], ["check", raw], ["check", raw, "--config-file", "x"],
                      ["check", "--syntax-only", raw], ["profiles", raw],
-                     ["init", b"no/" + raw + b"/\xff/" + raw * 300]):
+                     ["init", b"no/" + raw + b"/\xff/" + raw * 300],
+                     ["run", "-P", raw, "true"], ["run", "-C", raw, "true"],
+                     ["run", "--backend", raw, "true"], ["run", "--sandbox", raw, "true"],
+                     ["run", "--platform", raw, "true"], ["run", "--network", raw, "true"],
+                     ["run", "--timeout", raw, "true"], ["run", b"--env==" + raw, "true"],
+                     ["run", "--accept-missing", raw, "true"],
+                     ["run", b"--report=no/" + raw, "true"], ["run", b"--deny=/" + raw, "true"],
+                     ["run", b"--add-write=/no/" + raw, "true"], [b"run", b"--" + raw, "true"],
+                     ["run", "--trace", "--dry-run", b"no/" + raw],
+                     ["run", "-q", "--dry-run", "--full-auto", "true", raw]):
             check_clean(w.run(*args), (name, args))
         check_clean(w.run("why", "x", env={"CORDON_PROFILE": os.fsdecode(raw)}), name)
         check_clean(w.run("why", "x", env={"CORDON_MODE": os.fsdecode(raw)}), name)
+        check_clean(w.run("run", "true", env={"CORDON_LOG": os.fsdecode(raw)}), name)
 
 
 @case

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* cordon run, cordon sandbox: a command that can touch only what the policy allows. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+struct running {
+	const struct args *args;
+	struct cordon_load_options load;
+	struct cordon_run_options options;
+	struct report_file report;
+	struct signals signals;
+};
+
+static int refuse_empty(const struct args *args)
+{
+	complain_usage(args, "no command is given");
+	if (!args_have(args, OPT_JSON))
+		help_print_usage(stderr, args->command);
+	return EXIT_CORDON;
+}
+
+static void fill_request(struct running *r)
+{
+	const struct args *args = r->args;
+	enum verbosity verbosity = find_verbosity(args);
+
+	r->load = args->load;
+	r->options = (struct cordon_run_options){
+		.size = sizeof(r->options),
+		.load = &r->load,
+		.command = (const char *const *)args->words,
+		.platform = args->platform,
+		.backend = args->backend,
+		.sandbox = args->sandbox,
+		.set_environment = args->env.count ? args->env.items : NULL,
+		.accept_missing = args->accept_missing.count ? args->accept_missing.items : NULL,
+		.timeout_ms = args->timeout_ms,
+		.flags = CORDON_RUN_FOREGROUND,
+	};
+	if (verbosity != SAY_LITTLE)
+		r->load.on_warning = print_warning;
+	else
+		r->options.flags |= CORDON_RUN_QUIET;
+	if (verbosity == SAY_ALL) {
+		r->options.flags |= CORDON_RUN_TRACE;
+		r->options.on_trace = print_trace;
+	}
+}
+
+static int dry_run(const struct running *r)
+{
+	cordon_report *report;
+	cordon_error *error;
+
+	if (r->args->report) {
+		complain_usage(r->args, "--dry-run prints its report; --report is for a run");
+		return EXIT_CORDON;
+	}
+	if (cordon_dry_run(NULL, &r->options, &report, &error) < 0)
+		return finish_error(r->args, error);
+	return finish_report(r->args, report);
+}
+
+/* The report of a run that there is no result of; it says whether the command had begun. */
+static int finish_failed(struct running *r, cordon_error *error, bool has_started)
+{
+	const char *json = cordon_error_json(error);
+	char start[64];
+	char text[8192];
+
+	(void)snprintf(start, sizeof(start), "{\n  \"started\": %s,\n  \"status\": %d,",
+		       has_started ? "true" : "false", EXIT_CORDON);
+	/* `json` is an object with one member: its brace is replaced by this one's. */
+	(void)snprintf(text, sizeof(text), "%s%s", start, json + 1);
+	(void)report_file_write(r->args, &r->report, text);
+	return finish_error(r->args, error);
+}
+
+/* Until the run has ended; false with `*error` when it failed. */
+static bool look_after(struct running *r, cordon_run_handle *run, cordon_error **error)
+{
+	struct pollfd fds[] = {
+		{ .fd = r->signals.fd, .events = POLLIN },
+		{ .fd = cordon_run_descriptor(run), .events = POLLIN },
+	};
+	int state = cordon_poll(run, 0, error);
+
+	while (state == 0) {
+		if (poll(fds, COUNT_OF(fds), -1) < 0 && errno != EINTR) {
+			cordon_cancel(run);
+			break;
+		}
+		signals_pass_on(&r->signals, run);
+		state = cordon_poll(run, 0, error);
+	}
+	return state >= 0;
+}
+
+/* What the warnings of the run have not said. */
+static void tell_end(const struct running *r, const cordon_result *result)
+{
+	bool is_quiet = !r->load.on_warning;
+
+	if (cordon_result_timed_out(result) && !is_quiet)
+		print_warning(NULL, "the command was ended: its time was over");
+	/* P17 is said aloud whatever was asked for. */
+	if (is_quiet && strcmp(cordon_result_backend(result), "none") == 0)
+		print_warning(NULL, "there was no sandbox: the command could do all that you can");
+}
+
+static int finish_result(struct running *r, cordon_result *result)
+{
+	int status = cordon_result_status(result);
+	const char *json = NULL;
+
+	tell_end(r, result);
+	if (r->report.path) {
+		json = cordon_report_json(cordon_result_report(result));
+		if (!report_file_write(r->args, &r->report, json ? json : "{}\n") || !json)
+			status = EXIT_CORDON;
+	}
+	signals_end_likewise(&r->signals, cordon_result_signal(result),
+			     cordon_result_had_terminal(result));
+	cordon_result_free(result);
+	return status;
+}
+
+static int run_it(struct running *r)
+{
+	cordon_run_handle *run;
+	cordon_result *result;
+	cordon_error *error = NULL;
+
+	if (!signals_hold(&r->signals)) {
+		complain_usage(r->args, "can't receive signals: %s", strerror(errno));
+		return EXIT_CORDON;
+	}
+	if (cordon_start(NULL, &r->options, &run, &error) < 0)
+		return finish_failed(r, error, false);
+	if (!look_after(r, run, &error)) {
+		cordon_cancel(run);
+		if (cordon_wait(run, &result, NULL) == 0)
+			cordon_result_free(result);
+		return finish_failed(r, error, true);
+	}
+	if (cordon_wait(run, &result, &error) < 0)
+		return finish_failed(r, error, true);
+	return finish_result(r, result);
+}
+
+int cmd_run(const struct args *args)
+{
+	struct running r = { .args = args };
+
+	if (!args->words || args->words[0][0] == '\0')
+		return refuse_empty(args);
+	fill_request(&r);
+	if (args_have(args, OPT_DRY_RUN))
+		return dry_run(&r);
+	if (!report_file_open(args, &r.report))
+		return EXIT_CORDON;
+	return run_it(&r);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Signals that are sent to this process are meant for the command. They are
+ * blocked and read from a descriptor, so that one which comes before the command
+ * runs is not lost, and none comes in the middle of anything. A command that has
+ * the terminal gets the terminal's signals by itself.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+				 SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT };
+
+bool signals_hold(struct signals *signals)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < COUNT_OF(passed_on); i++)
+		sigaddset(&set, passed_on[i]);
+	signals->sent = 0;
+	signals->typed = 0;
+	signals->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return signals->fd >= 0 && sigprocmask(SIG_BLOCK, &set, NULL) == 0;
+}
+
+void signals_pass_on(struct signals *signals, cordon_run_handle *run)
+{
+	struct signalfd_siginfo info;
+
+	while (read(signals->fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_code == SI_KERNEL)
+			signals->typed |= UINT64_C(1) << info.ssi_signo;
+		else
+			signals->sent |= UINT64_C(1) << info.ssi_signo;
+		/* A command that has just ended needs none any more. */
+		(void)cordon_signal(run, (int)info.ssi_signo, NULL);
+	}
+}
+
+void signals_end_likewise(const struct signals *signals, int number, bool had_terminal)
+{
+	uint64_t bit = UINT64_C(1) << number;
+	bool was_typed = (signals->typed & bit) || (had_terminal && !(signals->sent & bit));
+	sigset_t set;
+
+	/*
+	 * A shell that runs a loop ends it at Ctrl-C only when it sees that what it
+	 * ran died of that.
+	 */
+	if (!was_typed || (number != SIGINT && number != SIGQUIT))
+		return;
+	(void)prctl(PR_SET_DUMPABLE, 0); /* the core is the command's, not this process's */
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	if (signal(number, SIG_DFL) == SIG_ERR || raise(number) != 0)
+		return;
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}

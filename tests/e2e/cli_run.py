@@ -1,0 +1,729 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`cordon run` as a user meets it: options, statuses, streams, signals, reports, messages.
+
+What is enforced, and how well, is the matter of tests/conformance; here each kind of
+refusal stands once, beside what is allowed and beside a control without a sandbox.
+"""
+
+import json
+import os
+import pty
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from cli import PROGRAM, SECONDS, Result, World, case, run_cases
+
+NONE = ["--backend", "none"]
+BOTH = ([], NONE)
+P17 = "cordon: warning: "
+
+
+def run(w, *args, env=None, cwd=None, stdin=b"", raw=False, fds=(), command="run"):
+    """`cordon run ARGS`, whatever its status."""
+    done = subprocess.run([PROGRAM, command, *args], cwd=cwd or w.repo,
+                          env={**w.env, **(env or {})}, input=stdin, capture_output=True,
+                          timeout=SECONDS * 3, pass_fds=fds, check=False)
+    assert b"Sanitizer" not in done.stderr and b"runtime error" not in done.stderr, done.stderr
+    if raw:
+        return done
+    return Result(done.returncode, done.stdout.decode("utf-8", "surrogateescape"),
+                  done.stderr.decode("utf-8", "surrogateescape"))
+
+
+def ok(w, *args, **kwargs):
+    result = run(w, *args, **kwargs)
+    assert result.status == 0, f"cordon run {args}: {result!r}"
+    return result
+
+
+def refused(w, *args, **kwargs):
+    """125, one line that says why, and nothing was run."""
+    result = run(w, *args, **kwargs)
+    assert result.status == 125, f"cordon run {args}: {result!r}"
+    assert result.err.startswith("cordon: error: "), repr(result)
+    assert len(result.err) < 2048 and ".c:" not in result.err, repr(result)
+    return result
+
+
+def start(w, *args, **kwargs):
+    return subprocess.Popen([PROGRAM, "run", *args], cwd=w.repo, env=w.env,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, **kwargs)
+
+
+def wait_for(what, seconds=SECONDS):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := what():
+            return found
+        time.sleep(0.02)
+    raise AssertionError("it did not happen in time")
+
+
+def processes_with(mark):
+    """The processes whose command line has `mark` in it, but for this one."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if mark.encode() in file.read() and int(pid) != os.getpid():
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+# ---- Statuses (P24) ---------------------------------------------------------------
+
+
+@case
+def the_status_is_that_of_the_command(w: World):
+    for how in BOTH:
+        for status in (0, 1, 3, 77, 124, 125, 126, 127, 128, 255):
+            result = run(w, *how, "sh", "-c", f"exit {status}")
+            assert result.status == status, (how, status, result)
+            if not how:
+                assert result.err == "", "nothing is said about a status that is the command's"
+
+
+@case
+def a_command_that_a_signal_killed_gives_128_and_its_number(w: World):
+    for how in BOTH:
+        for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGSEGV):
+            result = run(w, *how, "sh", "-c", f"kill -{int(number)} $$")
+            assert result.status == 128 + number, (how, number, result)
+
+
+@case
+def a_command_that_is_not_found_gives_127_and_says_so(w: World):
+    w.write("repo/dangling").unlink()
+    (w.repo / "dangling").symlink_to("gone")
+    for how in BOTH:
+        for name in ("no-such-program", "./no-such-program", "/nonexistent/program", "./dangling"):
+            result = run(w, *how, name, "x")
+            assert result.status == 127, (how, name, result)
+            assert name in result.err and result.err.count("\n") == (2 if how else 1), result
+
+
+@case
+def a_command_that_can_not_be_executed_gives_126_and_says_so(w: World):
+    w.write("repo/plain", "#!/bin/sh\n").chmod(0o644)
+    (w.repo / "dir").mkdir()
+    for how in BOTH:
+        for name in ("./plain", "./dir"):
+            result = run(w, *how, name)
+            assert result.status == 126, (how, name, result)
+            assert name in result.err and result.err.count("\n") == (2 if how else 1), result
+
+
+@case
+def a_program_later_in_the_path_is_found_behind_one_that_can_not_be_executed(w: World):
+    w.write("one/tool", "#!/bin/sh\necho one\n").chmod(0o644)
+    w.write("two/tool", "#!/bin/sh\necho two\n").chmod(0o755)
+    path = {"PATH": f"{w.top}/one:{w.top}/two:{w.env['PATH']}"}
+    for how in BOTH:
+        assert ok(w, *how, "tool", env=path).out == "two\n"
+        assert run(w, *how, "tool", env={"PATH": f"{w.top}/one:/usr/bin:/bin"}).status == 126
+
+
+@case
+def an_empty_command_is_refused_with_usage(w: World):
+    for words in ([], ["--"], ["--full-auto"], [""], ["--", ""]):
+        for command in ("run", "sandbox"):
+            result = refused(w, *words, command=command)
+            first, *usage = result.err.splitlines()
+            assert first == "cordon: error: no command is given", result
+            assert usage == [f"usage: cordon {command} [OPTIONS] [--] COMMAND [ARG...]"], result
+    found = json.loads(refused(w, "--json").out)
+    assert found["error"]["message"] == "no command is given", found
+
+
+# ---- Options ------------------------------------------------------------------------
+
+
+@case
+def options_end_at_the_first_word_of_the_command(w: World):
+    script = ["sh", "-c", 'printf "<%s>" "$0" "$@"']
+    words = ["--json", "-P", "none", "--help", "--", "-V", "", "a b"]
+    shown = "".join(f"<{word}>" for word in words)
+    for command in ("run", "sandbox"):
+        assert ok(w, *script, *words, command=command).out == shown
+        assert ok(w, "--", *script, *words, command=command).out == shown
+        assert ok(w, "--full-auto", "--", *script, *words, command=command).out == shown
+    # A "--json" of the command does not make Cordon's errors JSON.
+    assert run(w, "--timeout", "x", "ls", "--json").out == ""
+
+
+@case
+def options_may_stand_before_the_name_of_the_command(w: World):
+    done = subprocess.run([PROGRAM, "--full-auto", "run", "touch", "made"], cwd=w.repo, env=w.env,
+                          check=False)
+    assert done.returncode == 0 and (w.repo / "made").exists()
+
+
+@case
+def wrong_options_say_what_why_and_the_way_out(w: World):
+    for words, said in (
+        (["--network", "managed"], "not in this version"),
+        (["--network", "on"], "it is off or full"),
+        (["--timeout", "1.5"], "like 250ms, 90s, 5m or 1h"),
+        (["--timeout", "5 m"], "like 250ms"),
+        (["--timeout", "-5"], "like 250ms"),
+        (["--timeout", ""], "like 250ms"),
+        (["--timeout", "0"], "at least 1"),
+        (["--timeout", "99999999999999999999"], "too long"),
+        (["--timeout", "9999999999999999h"], "too long"),
+        (["--timeout", "1", "--timeout", "2"], "given twice"),
+        (["--full-auto", "-P", ":read-only"], "exclude each other"),
+        (["--full-auto", "--mode", "read-only"], "--mode workspace-write"),
+        (["--full-auto", "--network", "full"], "--mode workspace-write --network full"),
+        (["--mode", "workspace"], "workspace-write"),
+        (["-P", "nope"], "there is no profile 'nope'"),
+        (["--env", "=x"], "NAME=VALUE"),
+        (["--env", ""], "NAME=VALUE"),
+        (["--backend", "natve"], "native"),
+        (["--backend", "bwrap"], "bwrap"),
+        (["--sandbox", "maybe"], "require"),
+        (["--accept-missing", "everything"], "everything"),
+        (["--platform", "plan9"], "macos"),
+        (["--platform", "macos"], "macos"),
+        (["--platform", "windows"], "windows"),
+        (["--add-write", ""], "empty"),
+        (["-C", "missing"], "missing"),
+        (["--report", "no/such/dir"], "No such file or directory"),
+        (["--report", "."], "directory"),
+        (["--report", "/dev/fd/77"], "Bad file descriptor"),
+        (["--dry-run", "--report", "x"], "--report is for a run"),
+        (["--config", "nonsense=1"], "nonsense"),
+        (["--jsno"], "did you mean --json?"),
+        (["--write"], "no option --write"),
+    ):
+        result = refused(w, *words, "touch", "ran")
+        assert said in result.err and result.err.count("\n") == 1, (words, result)
+        assert not (w.repo / "ran").exists(), words
+        found = json.loads(refused(w, "--json", *words, "touch", "ran").out)
+        assert said in found["error"]["message"], (words, found)
+    assert sorted(os.listdir(w.repo)) == []
+
+
+@case
+def this_platform_may_be_named(w: World):
+    for name in ("linux", "landlock"):
+        ok(w, "--platform", name, "true")
+
+
+# ---- What may be touched ---------------------------------------------------------------
+
+
+@case
+def nothing_can_be_written_unless_it_is_allowed(w: World):
+    outside = w.top / "outside"
+    outside.mkdir()
+    script = f'touch inside; touch "{outside}/file"; cat "{w.home}/note"'
+    w.write("home/note", "read me\n")
+
+    def attempt(*words):
+        for path in (w.repo / "inside", outside / "file"):
+            path.unlink(missing_ok=True)
+        result = run(w, *words, "sh", "-c", script)
+        return ((w.repo / "inside").exists(), (outside / "file").exists(), result.out)
+
+    assert attempt() == (False, False, "read me\n")
+    assert attempt("--mode", "read-only") == (False, False, "read me\n")
+    assert attempt("-P", ":read-only") == (False, False, "read me\n")
+    assert attempt("--full-auto") == (True, False, "read me\n")
+    assert attempt("--mode", "workspace-write") == (True, False, "read me\n")
+    assert attempt("-P", ":workspace", "--add-write", str(outside)) == (True, True, "read me\n")
+    assert attempt("--add-write", str(outside)) == (False, True, "read me\n")
+    assert attempt("--full-auto", "--deny", str(w.home)) == (True, False, "")
+    assert attempt("-c", "default_permissions=:workspace") == (True, False, "read me\n")
+    assert attempt(*NONE) == (True, True, "read me\n")
+    w.write_config('default_permissions = "p"\n[permissions.p]\nextends = ":workspace"\n'
+                   '[permissions.p.filesystem]\n"~" = "deny"\n')
+    assert attempt() == (True, False, "")
+    assert attempt("--add-read", str(w.home / "note")) == (True, False, "read me\n")
+
+
+@case
+def relative_paths_of_options_are_taken_from_where_cordon_was_started(w: World):
+    (w.top / "data").mkdir()
+    (w.repo / "sub").mkdir()
+    ok(w, "-C", "sub", "--add-write", "../data", "touch", f"{w.top}/data/file")
+    assert (w.top / "data/file").exists()
+
+
+@case
+def the_network_is_off_unless_it_is_allowed(w: World):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        script = ("import socket, sys\n"
+                  f"socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 5)\n")
+        command = [sys.executable, "-c", script]
+        for words, status in (([], 1), (["--full-auto"], 1), (["--network", "off"], 1),
+                              (["--network", "full"], 0), (NONE, 0)):
+            assert run(w, *words, *command).status == status, words
+
+
+@case
+def the_directory_is_where_it_runs(w: World):
+    (w.repo / "a b").mkdir()
+    (w.top / "link").symlink_to("repo/a b")
+    for words, cwd in ((["-C", "a b"], None), (["--cd", "a b"], None), (["--cd=a b"], None),
+                       ([], w.repo / "a b"), (["-C", f"{w.top}/link"], None)):
+        for how in BOTH:
+            assert ok(w, *how, *words, "/bin/pwd", cwd=cwd).out == f"{w.repo}/a b\n", words
+
+
+@case
+def a_directory_that_is_missing_or_gone_is_refused(w: World):
+    assert "missing" in refused(w, "-C", "missing", "true").err
+    w.write("repo/file")
+    assert "file" in refused(w, "-C", "file", "true").err
+    gone = w.top / "gone"
+    gone.mkdir()
+    script = f'cd "{gone}" && rmdir "{gone}" && exec "{PROGRAM}" run true'
+    done = subprocess.run(["sh", "-c", script], env=w.env, capture_output=True, check=False)
+    assert done.returncode == 125 and b"working directory" in done.stderr, done
+
+
+@case
+def bytes_that_are_not_utf_8_are_passed_as_they_are(w: World):
+    odd = b"odd \xff\xfe\x80 \xc3name"
+    top = os.path.join(os.fsencode(w.repo), odd)
+    os.mkdir(top)
+    for how in BOTH:
+        done = run(w, *how, "--env", b"ODD=" + odd, "sh", "-c",
+                   '/bin/pwd; printf "%s\\n" "$1" "$ODD" "$PASSED"', "sh", odd, cwd=top,
+                   env={"PASSED": os.fsdecode(odd)}, raw=True)
+        assert done.returncode == 0, done
+        assert done.stdout == b"\n".join([top, odd, odd, odd, b""]), done
+    done = run(w, "--full-auto", "touch", odd, cwd=top, raw=True)
+    assert done.returncode == 0 and os.listdir(top) == [odd], done
+    # A name that can't be run is shown, but its bytes do not reach the terminal.
+    done = run(w, b"./\x1b[31m\xff", raw=True)
+    assert done.returncode == 127 and b"\x1b" not in done.stderr and b"\xff" not in done.stderr
+
+
+@case
+def long_arguments_are_passed_whole(w: World):
+    for size in (100 << 10, 127 << 10):
+        assert ok(w, "sh", "-c", 'echo "${#1}"', "sh", "x" * size).out == f"{size}\n"
+    many = ["0123456789"] * 10000
+    assert ok(w, "sh", "-c", 'echo "$#"', "sh", *many).out == "10000\n"
+
+
+# ---- The environment ---------------------------------------------------------------------
+
+
+@case
+def the_environment_is_passed_on_but_for_secrets(w: World):
+    env = {"PLAIN": "1", "MY_TOKEN": "t", "DB_PASSWORD": "p", "X_API_KEY": "k"}
+    show = ["sh", "-c", 'echo "$PLAIN-$MY_TOKEN-$DB_PASSWORD-$X_API_KEY-$NEW"']
+    for how in BOTH:
+        assert ok(w, *how, *show, env=env).out == "1----\n"
+        assert ok(w, *how, "--env", "MY_TOKEN", *show, env=env).out == "1-t---\n"
+        assert ok(w, *how, "--env", "NEW=a=b", "--env", "PLAIN=", "--env", "DB_PASSWORD=q", *show,
+                  env=env).out == "--q--a=b\n"
+    ok(w, "--env", "NOT_SET", "true")
+
+
+@case
+def the_marks_say_what_kind_of_sandbox_it_is(w: World):
+    show = ["sh", "-c", 'echo "$CORDON_SANDBOX,$CORDON_SANDBOX_NETWORK_DISABLED,'
+                        '$CODEX_SANDBOX_NETWORK_DISABLED"']
+    assert ok(w, *show).out == "native,1,1\n"
+    assert ok(w, "--network", "full", *show).out == "native,,\n"
+    assert ok(w, *NONE, *show).out == "none,,\n"
+    # What the caller has there does not count; but inside another sandbox, which may have
+    # set it, the network stays off.
+    assert ok(w, *NONE, *show, env={"CORDON_SANDBOX": "native"}).out == "none,,\n"
+
+
+# ---- No sandbox (P17) ------------------------------------------------------------------------
+
+
+@case
+def a_run_without_a_sandbox_says_so_even_when_quiet(w: World):
+    for words in (NONE, ["--sandbox", "forbid"], ["--mode", "danger-full-access"],
+                  ["-P", ":danger-full-access"]):
+        for quiet in ([], ["-q"]):
+            result = ok(w, *words, *quiet, "sh", "-c", "touch made; echo $CORDON_SANDBOX")
+            assert result.out == "none\n", (words, result)
+            assert result.err.startswith(P17) and result.err.count("\n") == 1, (words, result)
+            assert "no sandbox" in result.err or "without a sandbox" in result.err, result
+    result = ok(w, "--sandbox", "require", "true")
+    assert result.err == "", result
+    refused(w, "--sandbox", "require", *NONE, "true")
+    refused(w, "--sandbox", "forbid", "--backend", "native", "true")
+
+
+# ---- Streams -----------------------------------------------------------------------------------
+
+
+@case
+def the_streams_are_those_of_cordon(w: World):
+    for how in BOTH:
+        result = ok(w, *how, "sh", "-c", "cat; echo two >&2", stdin=b"one\n")
+        assert result.out == "one\n" and result.err.endswith("two\n"), result
+        data = os.urandom(3 << 20)
+        done = run(w, *how, "cat", stdin=data, raw=True)
+        assert done.stdout == data
+        assert ok(w, *how, "sh", "-c", "head -c 2000000 /dev/zero | tr '\\0' e >&2").err.count(
+            "e") >= 2000000
+
+
+@case
+def other_descriptors_do_not_reach_the_command(w: World):
+    secret = w.write("home/secret", "not for you")
+    script = 'for fd in /proc/self/fd/*; do [ "${fd##*/}" -gt 2 ] && readlink "$fd"; done; true'
+    with open(secret, "rb") as file:
+        found = ok(w, "sh", "-c", script, fds=(file.fileno(),)).out
+    assert "secret" not in found, found
+
+
+# ---- Time -------------------------------------------------------------------------------------
+
+
+@case
+def a_timeout_ends_everything_with_124(w: World):
+    for how in BOTH:
+        for words in (["--timeout", "250ms"], ["--config", "permissions.t.limits.timeout=250ms",
+                                               "--config", "permissions.t.extends=:workspace",
+                                               "-P", "t"]):
+            mark = f"17.{os.getpid()}"
+            begin = time.monotonic()
+            result = run(w, *how, *words, "sh", "-c", f"sleep {mark} & sleep {mark}")
+            took = time.monotonic() - begin
+            assert result.status == 124, (how, words, result)
+            assert 0.2 < took < 10, took
+            assert "cordon: " in result.err and "time" in result.err, result
+            wait_for(lambda: not processes_with(f"sleep\0{mark}"), 2)  # noqa: B023
+    assert run(w, "--timeout", "20", "true").status == 0
+    assert run(w, "--timeout", "1h", "true").status == 0
+
+
+# ---- Signals -----------------------------------------------------------------------------------
+
+TRAPS = ('for s in TERM INT HUP QUIT USR1 USR2; do trap "echo got $s; exit 9" $s; done; echo up; '
+         "while :; do sleep 0.05; done")
+
+
+@case
+def signals_that_are_sent_to_cordon_reach_the_command(w: World):
+    for how in BOTH:
+        for name in ("TERM", "INT", "HUP", "QUIT", "USR1", "USR2"):
+            with start(w, *how, "sh", "-c", TRAPS) as process:
+                assert process.stdout.readline() == b"up\n"
+                process.send_signal(getattr(signal, "SIG" + name))
+                out, _ = process.communicate(timeout=SECONDS)
+                assert (out, process.returncode) == (f"got {name}\n".encode(), 9), (how, name, out)
+
+
+@case
+def a_command_that_dies_of_a_signal_that_was_sent_gives_its_status(w: World):
+    for how in BOTH:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
+            with start(w, *how, "sh", "-c", "echo up; exec sleep 60") as process:
+                assert process.stdout.readline() == b"up\n"
+                process.send_signal(number)
+                process.communicate(timeout=SECONDS)
+                assert process.returncode == 128 + number, (how, process.returncode)
+
+
+@case
+def the_command_has_no_signal_blocked_and_those_ignored_that_cordon_had(w: World):
+    show = ["grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"]
+
+    def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+    plain = subprocess.run(show, preexec_fn=ignore, capture_output=True, check=True).stdout
+    assert b"SigBlk:\t0000000000000000" in plain, plain
+    for how in BOTH:
+        done = subprocess.run([PROGRAM, "run", *how, *show], preexec_fn=ignore, env=w.env,
+                              cwd=w.repo, capture_output=True, check=True)
+        assert done.stdout == plain, (how, done.stdout, plain)
+
+
+@case
+def when_cordon_is_killed_everything_inside_ends(w: World):
+    mark = f"18.{os.getpid()}"
+    with start(w, "--full-auto", "sh", "-c", f"echo up; setsid sleep {mark} & sleep {mark}"
+               ) as process:
+        assert process.stdout.readline() == b"up\n"
+        wait_for(lambda: len(processes_with(f"sleep\0{mark}")) == 2)
+        process.kill()
+        process.wait(timeout=SECONDS)
+        wait_for(lambda: not processes_with(f"sleep\0{mark}"), 2)
+    wait_for(lambda: os.listdir(w.repo) == [], 2)
+
+
+# ---- The terminal ----------------------------------------------------------------------------
+
+
+class Terminal:
+    """A shell-like parent: a session of its own with a pseudo-terminal."""
+
+    def __init__(self, w, *argv):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(w.repo)
+            os.execve(argv[0], argv, {**w.env, "TERM": "dumb", "PS1": "$ "})
+        self.seen = b""
+
+    def expect(self, text, seconds=SECONDS):
+        end = time.monotonic() + seconds
+        while text not in self.seen:
+            ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
+            assert ready, (text, self.seen)
+            try:
+                more = os.read(self.fd, 4096)
+            except OSError:
+                more = b""
+            assert more, (text, self.seen)
+            self.seen += more
+        self.seen = self.seen.split(text, 1)[1]
+
+    def type(self, text):
+        os.write(self.fd, text)
+
+    def wait(self):
+        def ended():
+            # What is left to read keeps the other side from ending.
+            if select.select([self.fd], [], [], 0)[0]:
+                try:
+                    self.seen += os.read(self.fd, 4096)
+                except OSError:
+                    pass
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            return [status] if pid else None
+
+        status = wait_for(ended)[0]
+        os.close(self.fd)
+        return status
+
+
+@case
+def a_command_on_a_terminal_has_it(w: World):
+    for how in BOTH:
+        t = Terminal(w, PROGRAM, "run", *how, "sh", "-c",
+                     'test -t 0 && test -t 1 && tty && stty size </dev/tty && read x && '
+                     'echo "<$x>"')
+        t.expect(b"/dev/")
+        t.type(b"hello\n")
+        t.expect(b"<hello>")
+        assert t.wait() == 0, how
+
+
+@case
+def control_c_ends_the_command_and_a_loop_around_cordon(w: World):
+    for how in BOTH:
+        t = Terminal(w, PROGRAM, "run", *how, "sh", "-c", "echo up; exec sleep 60")
+        t.expect(b"up")
+        t.type(b"\x03")
+        status = t.wait()
+        assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT, (how, status)
+    if os.path.exists("/bin/bash"):
+        t = Terminal(w, "/bin/bash", "--norc", "-i")
+        t.type(b"for i in 1 2 3; do %s run sh -c 'echo u''p; exec sleep 60'; done; echo not ended\n" %
+               os.fsencode(PROGRAM))
+        t.expect(b"\r\nup")
+        t.type(b"\x03")
+        t.type(b"echo in''between\n")
+        t.expect(b"inbetween")
+        assert b"up" not in t.seen and b"\r\nnot ended" not in t.seen, t.seen
+        t.type(b"exit 0\n")
+        assert t.wait() == 0
+
+
+@case
+def control_c_that_the_command_handles_does_not_end_cordon(w: World):
+    for how in BOTH:
+        t = Terminal(w, PROGRAM, "run", *how, "sh", "-c",
+                     'trap "echo caught; exit 4" INT; echo up; while :; do sleep 0.05; done')
+        t.expect(b"up")
+        t.type(b"\x03")
+        t.expect(b"caught")
+        assert os.waitstatus_to_exitcode(t.wait()) == 4, how
+
+
+@case
+def control_z_stops_it_and_fg_goes_on(w: World):
+    if not os.path.exists("/bin/bash"):
+        return
+    for how in (b"", b" --backend none"):
+        t = Terminal(w, "/bin/bash", "--norc", "-i")
+        t.type(b"%s run%s sh -c 'echo u''p; sleep 1; read x; echo \"<$x>\"'\n" %
+               (os.fsencode(PROGRAM), how))
+        t.expect(b"up")
+        time.sleep(0.3)  # a shell that is stopped between vfork and exec can't be, anywhere
+        t.type(b"\x1a")
+        t.expect(b"Stopped")
+        t.type(b"jobs; echo in''between\n")
+        t.expect(b"inbetween")
+        t.type(b"fg\n")
+        time.sleep(0.3)
+        t.type(b"word\n")
+        t.expect(b"<word>")
+        t.type(b"exit 0\n")
+        assert t.wait() == 0
+
+
+# ---- What is told -----------------------------------------------------------------------------
+
+CONNECT = ("import socket, sys\n"
+           "s = socket.socket(socket.AF_UNIX)\n"
+           "try: s.connect(sys.argv[1])\n"
+           "except OSError as e: print(e.strerror)\n"
+           "else: print('connected')\n")
+
+
+@case
+def a_run_that_goes_well_says_nothing(w: World):
+    result = ok(w, "--full-auto", "true")
+    assert (result.out, result.err) == ("", ""), result
+
+
+@case
+def known_denials_are_summed_up_in_one_line(w: World):
+    path = str(w.top / "host.sock")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
+        command = [sys.executable, "-c", CONNECT, path]
+        assert ok(w, *NONE, *command).out == "connected\n"
+        result = ok(w, *command)
+        assert result.out == "Permission denied\n", result
+        assert result.err.count("\n") == 1 and result.err.startswith("cordon: "), result
+        assert path in result.err and "1 " in result.err and "--report" in result.err, result
+        assert ok(w, "-q", *command).err == ""
+        assert ok(w, *command, env={"CORDON_LOG": "quiet"}).err == ""
+        ok(w, "-q", "--report", f"{w.top}/report.json", *command)
+        found = json.loads((w.top / "report.json").read_text())
+        assert path in json.dumps(found["denials"]), found
+        # It does not change the status.
+        assert run(w, "sh", "-c", f'"$@"; exit 5', "sh", *command).status == 5
+        trace = ok(w, "--trace", *command).err
+        assert path in trace, trace
+
+
+@case
+def a_trace_is_on_stderr_and_can_come_from_the_environment(w: World):
+    result = ok(w, "--trace", "true")
+    assert result.out == "" and "cordon: trace: " in result.err, result
+    assert ok(w, "true", env={"CORDON_LOG": "trace"}).err.count("cordon: trace: ") > 0
+    for value in ("warn", ""):
+        assert ok(w, "true", env={"CORDON_LOG": value}).err == ""
+    result = ok(w, "true", env={"CORDON_LOG": "\x1b[31m"})
+    assert result.err.startswith("cordon: warning: CORDON_LOG is ") and "\x1b" not in result.err
+    # An option wins.
+    assert ok(w, "-q", "true", env={"CORDON_LOG": "trace"}).err == ""
+
+
+@case
+def warnings_of_the_policy_are_shown_unless_quiet(w: World):
+    w.write_config('default_permissions = "p"\n[permissions.p]\nextends = ":workspace"\n'
+                   '[permissions.p.filesystem]\n"/nonexistent/x" = "write"\n')
+    assert "cordon: warning: " in ok(w, "true").err
+    assert ok(w, "-q", "true").err == ""
+
+
+# ---- Reports ----------------------------------------------------------------------------------
+
+
+def check_report(found, status, started=True):
+    assert found["status"] == status and found["started"] is started, found
+
+
+@case
+def a_report_is_written_when_the_run_is_over(w: World):
+    path = w.top / "report.json"
+    for how, backend in (([], "native"), (NONE, "none")):
+        assert run(w, *how, "--report", str(path), "sh", "-c", "exit 3").status == 3
+        found = json.loads(path.read_text())
+        check_report(found, 3)
+        assert found["backend"] == backend, found
+    result = run(w, "--report", "-", "sh", "-c", "echo out; exit 4")
+    assert result.status == 4 and result.out.startswith("out\n{"), result
+    check_report(json.loads(result.out[4:]), 4)
+    reader, writer = os.pipe()
+    run(w, "--report", f"/dev/fd/{writer}", "true", fds=(writer,))
+    os.close(writer)
+    with open(reader, "rb") as file:
+        check_report(json.loads(file.read()), 0)
+    result = run(w, "-q", "--report", "/dev/stderr", "sh", "-c", "kill -KILL $$")
+    check_report(json.loads(result.err), 137)
+    assert json.loads(result.err)["signal"] == 9, result
+
+
+@case
+def a_report_is_written_also_of_what_was_refused(w: World):
+    path = w.top / "report.json"
+    assert run(w, "--report", str(path), "-P", "nope", "true").status == 125
+    found = json.loads(path.read_text())
+    check_report(found, 125, started=False)
+    assert "nope" in found["error"]["message"], found
+
+
+@case
+def a_command_can_not_lead_the_report_astray(w: World):
+    victim = w.write("home/victim", "keep me")
+    report = w.repo / "report.json"
+    # A link that stands there is replaced, not followed.
+    report.symlink_to(victim)
+    ok(w, "--full-auto", "--report", "report.json", "true")
+    assert victim.read_text() == "keep me" and not report.is_symlink()
+    check_report(json.loads(report.read_text()), 0)
+    # Neither is one that the command puts there, and its own text does not stay.
+    ok(w, "--full-auto", "--report", "report.json", "sh", "-c",
+       f'rm report.json; ln -s "{victim}" report.json')
+    assert victim.read_text() == "keep me"
+    check_report(json.loads(report.read_text()), 0)
+    ok(w, "--full-auto", "--report", "report.json", "sh", "-c", "echo forged >report.json")
+    check_report(json.loads(report.read_text()), 0)
+    # A directory that was exchanged: the report is in neither place without a word.
+    (w.repo / "out").mkdir()
+    result = run(w, "--full-auto", "--report", "out/report.json", "sh", "-c",
+                 f'mv out moved; ln -s "{w.home}" out')
+    assert result.status == 125 and "moved or replaced" in result.err, result
+    assert sorted(os.listdir(w.home)) == ["victim"]
+    assert not list(w.repo.glob("**/.cordon-report*"))
+
+
+@case
+def a_pipe_is_written_to_as_it_is(w: World):
+    os.mkfifo(w.top / "pipe")
+    with subprocess.Popen(["cat", str(w.top / "pipe")], stdout=subprocess.PIPE) as reader:
+        ok(w, "--report", str(w.top / "pipe"), "true")
+        check_report(json.loads(reader.communicate(timeout=SECONDS)[0]), 0)
+
+
+@case
+def a_dry_run_runs_nothing_and_says_what_would_be_done(w: World):
+    before = sorted(os.listdir(w.repo))
+    result = ok(w, "--full-auto", "--dry-run", "touch", "ran")
+    assert "native" in result.out and str(w.repo) in result.out, result
+    found = json.loads(ok(w, "--full-auto", "--dry-run", "--json", "touch", "ran").out)
+    assert found["backend"] == "native", found
+    assert sorted(os.listdir(w.repo)) == before
+    assert "none" in ok(w, *NONE, "--dry-run", "touch", "ran").out
+    refused(w, "--dry-run", "--platform", "macos", "true")
+    assert sorted(os.listdir(w.repo)) == before
+
+
+@case
+def help_shows_the_options_and_examples(w: World):
+    for command in ("run", "sandbox"):
+        text = ok(w, "--help", command=command).out
+        assert "cordon run --full-auto -- make test" in text and "--timeout" in text, text
+        assert max(map(len, text.splitlines())) <= 90, text
+        short = ok(w, "-h", command=command).out
+        assert short.startswith(f"usage: cordon {command}") and len(short) < 400, short
+
+
+run_cases()
