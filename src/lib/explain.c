@@ -57,6 +57,31 @@ static int find_platform(struct arena *a, struct explanation *x, const char *nam
 		    name);
 }
 
+guarantee_set explain_lack(const struct explanation *x, const struct backend *backend)
+{
+	const names *accepted = &x->policy->policy->settings.accept_missing;
+	guarantee_set lack = x->policy->plan->needs_set & ~backend->gives;
+
+	for (int g = 0; g < GUARANTEE_COUNT; g++)
+		for (size_t i = 0; i < accepted->count; i++)
+			if (str_is(accepted->items[i].name, guarantee_name((enum guarantee)g)))
+				lack &= ~GUARANTEE_BIT(g);
+	return lack;
+}
+
+static const struct backend *find_backend(const struct explanation *x)
+{
+	if (x->policy->policy->profile->is_unsandboxed)
+		return NULL;
+	for (size_t i = 0; x->backends[i]; i++) {
+		const struct backend *backend = backend_find(str_of(x->backends[i]));
+
+		if (backend && explain_lack(x, backend) == 0)
+			return backend;
+	}
+	return NULL;
+}
+
 static int explain(cordon_report *report, const cordon_policy *policy, const char *platform,
 		   struct err *e)
 {
@@ -70,6 +95,7 @@ static int explain(cordon_report *report, const cordon_policy *policy, const cha
 	    plan_round_trips(a, &policy->plan_inputs, policy->plan, &x->round_trips, &x->mode,
 			     &x->why_not, e) < 0)
 		return err_result(e);
+	x->backend = find_backend(x);
 	report->policy = load_share(policy);
 	report->home = policy->plan_inputs.places.home;
 	report->data = x;

@@ -2,6 +2,7 @@
 /* What cordon_explain() found; explain_text.c and explain_json.c word it. */
 #pragma once
 
+#include "backend/backend.h"
 #include "lib/lib.h"
 #include "lib/report.h"
 
@@ -12,7 +13,11 @@ struct explanation {
 	bool round_trips;	     /* P19 */
 	struct mode mode;
 	struct str why_not;
+	const struct backend *backend; /* the first of them that gives what is needed, or NULL */
 };
+
+/* What `backend` does not give of what is needed and may not be done without. */
+guarantee_set explain_lack(const struct explanation *x, const struct backend *backend);
 
 void explain_print_text(struct page *p, const void *data);
 void explain_print_json(struct json_writer *w, const void *data);

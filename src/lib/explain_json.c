@@ -220,6 +220,33 @@ static void json_needs(struct json_writer *w, const struct plan *plan)
 	json_end_array(w);
 }
 
+static void json_backend(struct json_writer *w, const struct explanation *x)
+{
+	json_key(w, "backend");
+	if (x->backend)
+		json_add_text(w, x->backend->name);
+	else
+		json_add_null(w);
+	json_bool(w, "enforced", x->backend != NULL);
+	json_key(w, "lacking");
+	json_begin_array(w);
+	for (size_t i = 0; x->backends[i]; i++) {
+		const struct backend *backend = backend_find(str_of(x->backends[i]));
+		guarantee_set lack = backend ? explain_lack(x, backend) : 0;
+
+		for (int g = 0; g < GUARANTEE_COUNT; g++) {
+			if ((lack & GUARANTEE_BIT(g)) == 0)
+				continue;
+			json_begin_object(w);
+			json_text(w, "backend", backend->name);
+			json_text(w, "guarantee", guarantee_name((enum guarantee)g));
+			json_text(w, "why", backend->why_not((enum guarantee)g));
+			json_end_object(w);
+		}
+	}
+	json_end_array(w);
+}
+
 void explain_print_json(struct json_writer *w, const void *data)
 {
 	const struct explanation *x = data;
@@ -237,7 +264,7 @@ void explain_print_json(struct json_writer *w, const void *data)
 	for (size_t i = 0; x->backends[i]; i++)
 		json_add_text(w, x->backends[i]);
 	json_end_array(w);
-	json_bool(w, "enforced", false); /* no backend is built in yet */
+	json_backend(w, x);
 	json_notes(w, x->policy, true);
 	json_notes(w, x->policy, false);
 	json_end_object(w);

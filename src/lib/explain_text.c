@@ -367,18 +367,48 @@ static void print_needs(struct page *p, const struct explanation *x)
 		page_text(p, "  none\n");
 }
 
+static void print_lack(struct page *p, const struct backend *backend, guarantee_set lack)
+{
+	const char *separator = "can't give ";
+
+	for (int g = 0; g < GUARANTEE_COUNT; g++) {
+		if ((lack & GUARANTEE_BIT(g)) == 0)
+			continue;
+		page_printf(p, "%s%s (%s)", separator, guarantee_name((enum guarantee)g),
+			    backend->why_not((enum guarantee)g));
+		separator = ", ";
+	}
+}
+
+static void print_backend(struct page *p, const struct explanation *x, const char *name)
+{
+	const struct backend *backend = backend_find(str_of(name));
+
+	page_str(p, str_of(name));
+	page_text(p, ": ");
+	if (!backend)
+		page_text(p, "not in this version");
+	else if (explain_lack(x, backend))
+		print_lack(p, backend, explain_lack(x, backend));
+	else
+		page_style(p, STYLE_GOOD, "gives all that is needed, where the system lets it");
+	page_line(p);
+}
+
 static void print_platform(struct page *p, const struct explanation *x)
 {
 	page_line(p);
 	field(p, "platform");
-	page_printf(p, "%s; would try ", x->platform);
-	for (size_t i = 0; x->backends[i]; i++) {
-		page_text(p, i ? ", " : "");
-		page_str(p, str_of(x->backends[i]));
-	}
+	page_text(p, x->platform);
 	page_line(p);
+	for (size_t i = 0; x->backends[i]; i++) {
+		field(p, i ? "" : "backends");
+		print_backend(p, x, x->backends[i]);
+	}
+	if (x->backend || x->policy->policy->profile->is_unsandboxed)
+		return;
 	field(p, "");
-	page_style(p, STYLE_CAREFUL, "no backend is built in yet: nothing of this is enforced");
+	page_style(p, STYLE_CAREFUL, "none of them can enforce this: 'cordon run' would refuse");
 	page_line(p);
 }
 

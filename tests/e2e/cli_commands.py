@@ -395,15 +395,47 @@ def explain_shows_what_a_policy_means(w: World):
     subprocess.run(["git", "init", "-q", str(w.repo)], check=True)
     text = w.ok("explain").out
     for part in ("profile     dev", "fs_carve", "net_managed", "managed", "example.com",
-                 f"{w.repo}/.git", "no backend is built in yet"):
+                 f"{w.repo}/.git"):
         assert part in text, part
     found = w.ok("explain", "--json").json
-    assert found["profile"]["name"] == "dev" and found["enforced"] is False
+    assert found["profile"]["name"] == "dev"
     assert {"name", "meaning", "because", "rule"} <= set(found["guarantees"][0])
     files = {f["path"]: f["access"] for f in found["files"]}
     assert files[str(w.repo)] == "write" and files["/"] == "read", files
     for path, access in files.items():
         assert w.access(path) == access, path
+
+
+@case
+def explain_names_the_backend_and_what_it_lacks(w: World):
+    found = w.ok("explain", "--json").json
+    assert found["enforced"] is True and found["backend"] == "native", found
+    assert not found["lacking"], found
+    text = w.ok("explain").out
+    assert "native: gives all that is needed" in text and "bwrap: not in this version" in text
+    assert "would refuse" not in text, text
+    w.write_config(DEV)
+    found = w.ok("explain", "--json").json
+    assert found["enforced"] is False and found["backend"] is None, found
+    (lack,) = found["lacking"]
+    assert lack["backend"] == "native" and lack["guarantee"] == "net_managed" and lack["why"]
+    text = w.ok("explain").out
+    assert "can't give net_managed" in text and "'cordon run' would refuse" in text, text
+    assert w.ok("explain", "--json", "--network", "off").json["backend"] == "native"
+    found = w.ok("explain", "--json", "--platform", "macos").json
+    assert found["enforced"] is False and found["backend"] is None
+
+
+@case
+def explain_and_why_take_the_entries_of_a_run(w: World):
+    (w.top / "data").mkdir()
+    path = str(w.top / "data/x")
+    assert w.access(path) == "read"
+    assert w.access(path, "--add-write", str(w.top / "data")) == "write"
+    assert w.access(path, "--deny", str(w.top / "data")) == "deny"
+    assert w.access(w.repo / "x", "--full-auto") == "write"
+    assert w.ok("explain", "--json", "--network", "full").json["network"]["access"] == "full"
+    assert "has no option" in w.fails("check", "--add-write", path).err
 
 
 @case
@@ -562,8 +594,8 @@ def wrong_words_are_refused_with_a_suggestion(w: World):
         (["why", "x", "-P", "a", "-P", "b"], "twice"),
         (["help", "nothing"], "no help for"),
         (["--json"], "no command"),
-        (["run", "--", "ls", "-l"], "'run' is not in this version: it explains policies"),
-        (["apply-patch"], "enforces nothing yet"),
+        (["apply-patch"], "'apply-patch' is not in this version"),
+        (["doctor"], "'doctor' is not in this version"),
         (["explain", "--config-file="], "the name of the file is empty"),
         (["profiles", "nope"], "there is no profile 'nope'; known are: :danger-full-access, "),
         (["why", "/x", "-P", ":worksapce"], "there is no profile ':worksapce'; did you mean"),
