@@ -78,7 +78,13 @@ static int clock_is_due(void *user, uint32_t events, struct err *e)
 	uint64_t times;
 
 	(void)events;
-	if (read(s->clock.fd, &times, sizeof(times)) < 0 || s->has_ended)
+	if (read(s->clock.fd, &times, sizeof(times)) < 0)
+		return 0;
+	if (s->state == SESSION_DRAINS) {
+		s->gives_up = true;
+		return 0;
+	}
+	if (s->has_ended)
 		return 0;
 	if (s->was_told_to_end) {
 		kill_all(s);
@@ -255,14 +261,9 @@ static int hold_places(struct session *s, struct err *e)
 {
 	if (!s->outcome.is_sandboxed)
 		return 0;
-	if (placeholders_hold(s->a, s->in.plan, &s->held, e) < 0)
+	if (warden_hold(&s->warden, s->a, s->in.plan, &s->held, e) < 0)
 		return err_result(e);
 	s->outcome.placeholder_count = s->held.count;
-	if (warden_start(&s->warden, &s->held, e) < 0) {
-		placeholders_release(&s->held);
-		s->held.count = 0;
-		return err_result(e);
-	}
 	return unix_sockets_find(s->a, s->in.plan, &s->sockets, e);
 }
 
@@ -402,10 +403,6 @@ static void stop_looking_after(struct session *s)
 	loop_remove(&s->loop, &s->channel);
 	loop_remove(&s->loop, &s->gone);
 	loop_remove(&s->loop, &s->warden_gone);
-	loop_remove(&s->loop, &s->clock);
-	if (s->clock.fd >= 0)
-		close(s->clock.fd);
-	s->clock.fd = -1;
 	if (s->in.is_foreground)
 		terminal_done(&s->terminal, s->sandbox.pid,
 			      s->outcome.signal != 0 || s->was_killed);
@@ -434,6 +431,10 @@ static void finish(struct session *s)
 	stop_looking_after(s);
 	for (int i = 0; i < 2; i++)
 		output_stop(&s->outputs[i]);
+	loop_remove(&s->loop, &s->clock);
+	if (s->clock.fd >= 0)
+		close(s->clock.fd);
+	s->clock.fd = -1;
 	loop_done(&s->loop);
 	s->state = SESSION_IS_OVER;
 }
@@ -466,12 +467,12 @@ static int drain(struct session *s, int timeout_ms, struct err *e)
 		output_end(&s->outputs[i]);
 		is_done &= output_is_done(&s->outputs[i]);
 	}
+	/* Who sets a limit to the time does not wait for a reader that has stopped reading. */
+	if (!s->is_let_go && s->outcome.timed_out && set_clock(s, PATIENCE_MS, e) < 0)
+		return err_result(e);
 	stop_looking_after(s);
-	if (!is_done && !s->outcome.was_cancelled) {
-		if (loop_step(&s->loop, timeout_ms, e) < 0)
-			return err_result(e);
-		return 0;
-	}
+	if (!is_done && !s->outcome.was_cancelled && !s->gives_up)
+		return loop_step(&s->loop, timeout_ms, e) < 0 ? err_result(e) : 0;
 	finish(s);
 	return outcome_complete(s, e) < 0 ? err_result(e) : 1;
 }

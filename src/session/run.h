@@ -48,6 +48,7 @@ struct session {
 	bool was_told_to_end; /* SIGTERM after the timeout */
 	bool was_killed;      /* by this session */
 	bool has_warned_of_tty;
+	bool gives_up;	    /* on passing on the output */
 	bool is_let_go;	    /* nothing is looked after any more */
 	struct err failure; /* what ended the session early; .code ERR_OK: nothing did */
 };
