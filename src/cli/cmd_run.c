@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon run, cordon sandbox: a command that can touch only what the policy allows. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
+
+enum { STATUS_NOT_FOUND = 127 };
 
 struct running {
 	const struct args *args;
@@ -101,11 +103,26 @@ static bool look_after(struct running *r, cordon_run_handle *run, cordon_error *
 	return state >= 0;
 }
 
+/* What was probably meant by a name that no program has. */
+static void advise(const struct args *args)
+{
+	const char *name = args->words[0];
+
+	if (strchr(name, '/'))
+		return;
+	if (!args->words[1] && strpbrk(name, " \t;|&<>"))
+		print_warning(NULL, "that is one word; a shell runs such a line: sh -c '...'");
+	else if (strchr(name, '='))
+		print_warning(NULL, "--env NAME=VALUE, before the command, sets a variable");
+}
+
 /* What the warnings of the run have not said. */
 static void tell_end(const struct running *r, const cordon_result *result)
 {
 	bool is_quiet = !r->load.on_warning;
 
+	if (cordon_result_status(result) == STATUS_NOT_FOUND && !is_quiet)
+		advise(r->args);
 	if (cordon_result_timed_out(result) && !is_quiet)
 		print_warning(NULL, "the command was ended: its time was over");
 	/* P17 is said aloud whatever was asked for. */
@@ -153,12 +170,27 @@ static int run_it(struct running *r)
 	return finish_result(r, result);
 }
 
+/* SECURITY: nothing that is opened from here on may get the number of a stream that is closed. */
+static bool fill_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	return fd >= 0 && close(fd) == 0;
+}
+
 int cmd_run(const struct args *args)
 {
 	struct running r = { .args = args };
 
 	if (!args->words || args->words[0][0] == '\0')
 		return refuse_empty(args);
+	if (!fill_streams()) {
+		complain_usage(args, "can't open /dev/null: %s", strerror(errno));
+		return EXIT_CORDON;
+	}
 	fill_request(&r);
 	if (args_have(args, OPT_DRY_RUN))
 		return dry_run(&r);

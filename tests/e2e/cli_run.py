@@ -111,6 +111,12 @@ def a_command_that_is_not_found_gives_127_and_says_so(w: World):
 
 
 @case
+def a_name_that_is_a_line_or_a_variable_gets_advice(w: World):
+    assert "sh -c" in run(w, "ls -l").err and "--env" in run(w, "A=1", "ls").err
+    assert run(w, "sh", "-c", "exit 127").err == run(w, "-q", "ls -l").err == ""
+
+
+@case
 def a_command_that_can_not_be_executed_gives_126_and_says_so(w: World):
     w.write("repo/plain", "#!/bin/sh\n").chmod(0o644)
     (w.repo / "dir").mkdir()
@@ -374,6 +380,21 @@ def the_streams_are_those_of_cordon(w: World):
         assert done.stdout == data
         assert ok(w, *how, "sh", "-c", "head -c 2000000 /dev/zero | tr '\\0' e >&2").err.count(
             "e") >= 2000000
+
+
+@case
+def a_stream_that_is_closed_is_empty_and_nothing_of_cordons_own(w: World):
+    show = ("import os\nwith open('found', 'w') as file:\n"
+            "    for fd in range(3): print(os.readlink(f'/proc/self/fd/{fd}'), file=file)\n")
+    for how in (["--full-auto"], NONE):
+        for closed, numbers in (("<&-", [0]), (">&-", [1]), ("2>&-", [2]),
+                                ("<&- >&- 2>&-", [0, 1, 2])):
+            done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", PROGRAM, "run", *how,
+                                   "--report", f"{w.top}/report", sys.executable, "-c", show],
+                                  cwd=w.repo, env=w.env, check=False, capture_output=True)
+            assert done.returncode == 0, (how, closed, done)
+            found = (w.repo / "found").read_text().splitlines()
+            assert all(found[number] == "/dev/null" for number in numbers), (how, closed, found)
 
 
 @case
