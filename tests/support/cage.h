@@ -198,6 +198,8 @@ static int cage_inner(const struct cage_options *o, int channel)
 	char go;
 
 	INSIDE(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
+	while (!shared->pid)
+		(void)usleep(100);
 	if (cage_raise_loopback() || (o->with_capabilities && o->with_capabilities()))
 		return 1;
 	fds[1] = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);

@@ -31,7 +31,7 @@ __attribute__((destructor)) static void scratch_remove(void)
 		perror(scratch_top);
 }
 
-static void scratch_put(const char *name, const char *text)
+__attribute__((unused)) static void scratch_put(const char *name, const char *text)
 {
 	FILE *f = fopen(name, "w");
 
