@@ -23,11 +23,11 @@ struct spot {
 
 struct tree {
 	struct arena a;
-	uint64_t state;	 /* of the random numbers */
-	uid_t uid;	 /* who owns it and runs commands in it */
-	bool is_in_tmp;	 /* below /tmp */
-	char outer[64];	 /* holds only `top` */
-	struct str top;	 /* canonical */
+	uint64_t state;	   /* of the random numbers */
+	uid_t uid;	   /* who owns it and runs commands in it */
+	bool is_in_tmp;	   /* below /tmp */
+	char outer[64];	   /* holds only `top` */
+	struct str top;	   /* canonical */
 	struct str config; /* the file that profiles are written to */
 	VEC(struct spot) spots;
 	size_t made; /* names that exist below `top` */
@@ -61,12 +61,12 @@ struct line {
 	struct str key;
 };
 
-struct profile {
+struct draft {
 	VEC(struct line) lines;
 };
 
 /* Random lines; they live in the tree's arena. */
-void profile_make(struct tree *t, struct profile *p) NONNULL;
+void draft_make(struct tree *t, struct draft *p) NONNULL;
 
 /* The configuration file with the profile "rand". */
-void profile_print(const struct profile *p, struct buf *out) NONNULL;
+void draft_print(const struct draft *p, struct buf *out) NONNULL;

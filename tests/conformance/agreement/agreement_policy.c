@@ -11,10 +11,11 @@
 enum { LINE_BYTES = 1 << 16 };
 
 static const char *const accesses[] = { "read", "read", "write", "write", "deny" };
-static const char *const globs[] = { "ws/**/.env",     "ws/*",	  "ws/**/x.key",  "ws/a/*",
-				     "other/**/.env",  "ws/?",	  "ws/*/*/b",	  "other/{a,b}",
-				     "ws/**/[a-c]/**", "home/.*", "ws/**/m*/a",	  "other/**/*.key",
-				     "ws/gone/*",      "ws/**/.git", "ws/d*/**/src" };
+static const char *const globs[] = { "ws/**/.env", "ws/*",	    "ws/**/x.key",
+				     "ws/a/*",	   "other/**/.env", "ws/?",
+				     "ws/*/*/b",   "other/{a,b}",   "ws/**/[a-c]/**",
+				     "home/.*",	   "ws/**/m*/a",    "other/**/*.key",
+				     "ws/gone/*",  "ws/**/.git",    "ws/d*/**/src" };
 
 static const char *pick(struct tree *t, const char *const *list, size_t count)
 {
@@ -29,7 +30,7 @@ static void check(int r)
 }
 
 /* Not twice: TOML would refuse it. */
-static void add_line(struct tree *t, struct profile *p, bool is_entry, struct str key,
+static void add_line(struct tree *t, struct draft *p, bool is_entry, struct str key,
 		     const char *value)
 {
 	scoped_buf b = BUF_INIT(LINE_BYTES);
@@ -50,7 +51,7 @@ static void add_line(struct tree *t, struct profile *p, bool is_entry, struct st
 	check(arena_copy(&t->a, buf_str(&b), &line->text, &e));
 }
 
-static void add_entry(struct tree *t, struct profile *p, struct str key, const char *access)
+static void add_entry(struct tree *t, struct draft *p, struct str key, const char *access)
 {
 	char value[20];
 
@@ -69,7 +70,7 @@ static struct str random_path(struct tree *t)
 }
 
 /* Entries on the way down to some path: narrower in wider in narrower. */
-static void add_chain(struct tree *t, struct profile *p)
+static void add_chain(struct tree *t, struct draft *p)
 {
 	struct str path = random_path(t);
 	size_t links = 1 + tree_below(t, 5);
@@ -82,7 +83,7 @@ static void add_chain(struct tree *t, struct profile *p)
 	}
 }
 
-static void add_missing(struct tree *t, struct profile *p)
+static void add_missing(struct tree *t, struct draft *p)
 {
 	char text[PATH_MAX_BYTES + 30];
 	struct err e = ERR_INIT;
@@ -94,9 +95,9 @@ static void add_missing(struct tree *t, struct profile *p)
 	add_entry(t, p, key, PICK(t, accesses));
 }
 
-static void add_token(struct tree *t, struct profile *p)
+static void add_token(struct tree *t, struct draft *p)
 {
-	static const char *const tokens[] = { ":tmpdir", ":slash_tmp",	      "~",  "~/x",
+	static const char *const tokens[] = { ":tmpdir", ":slash_tmp",	     "~",    "~/x",
 					      "~/.ssh",	 ":workspace_roots", "/tmp", ":minimal" };
 	const char *token = PICK(t, tokens);
 
@@ -105,7 +106,7 @@ static void add_token(struct tree *t, struct profile *p)
 	add_entry(t, p, str_of(token), strcmp(token, ":minimal") == 0 ? "read" : PICK(t, accesses));
 }
 
-static void add_some(struct tree *t, struct profile *p)
+static void add_some(struct tree *t, struct draft *p)
 {
 	switch (tree_below(t, 10)) {
 	case 0:
@@ -130,7 +131,7 @@ static void add_some(struct tree *t, struct profile *p)
 	}
 }
 
-static void add_root(struct tree *t, struct profile *p)
+static void add_root(struct tree *t, struct draft *p)
 {
 	size_t n = tree_below(t, 10);
 
@@ -144,7 +145,7 @@ static void add_root(struct tree *t, struct profile *p)
 		add_entry(t, p, STR(":minimal"), "read");
 }
 
-static void add_workspace(struct tree *t, struct profile *p)
+static void add_workspace(struct tree *t, struct draft *p)
 {
 	static const char *const tables[] = { "{ \".\" = \"write\", \"docs\" = \"read\" }",
 					      "{ \".\" = \"read\", \"src\" = \"write\" }",
@@ -159,7 +160,7 @@ static void add_workspace(struct tree *t, struct profile *p)
 		add_entry(t, p, STR(":workspace_roots"), tree_chance(t, 3) ? "read" : "write");
 }
 
-static void add_switches(struct tree *t, struct profile *p)
+static void add_switches(struct tree *t, struct draft *p)
 {
 	static const char *const git[] = { "\"read\"", "\"commit\"", "\"commit\"", "\"write\"" };
 	char roots[PATH_MAX_BYTES + 30];
@@ -177,11 +178,11 @@ static void add_switches(struct tree *t, struct profile *p)
 		add_line(t, p, false, STR("workspace_roots"), roots);
 }
 
-void profile_make(struct tree *t, struct profile *p)
+void draft_make(struct tree *t, struct draft *p)
 {
 	size_t count = tree_below(t, 9);
 
-	*p = (struct profile){ .lines = { .items = NULL } };
+	*p = (struct draft){ .lines = { .items = NULL } };
 	add_entry(t, p, tree_path(t, "bin"), "read");
 	add_switches(t, p);
 	add_root(t, p);
@@ -192,11 +193,11 @@ void profile_make(struct tree *t, struct profile *p)
 		add_some(t, p);
 }
 
-void profile_print(const struct profile *p, struct buf *out)
+void draft_print(const struct draft *p, struct buf *out)
 {
 	for (int entries = 0; entries < 2; entries++) {
-		buf_add_text(out, entries ? "[permissions.rand.filesystem]\n" :
-					    "[permissions.rand]\n");
+		buf_add_text(out,
+			     entries ? "[permissions.rand.filesystem]\n" : "[permissions.rand]\n");
 		for (size_t i = 0; i < p->lines.count; i++) {
 			const struct line *line = &p->lines.items[i];
 

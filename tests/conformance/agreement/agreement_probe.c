@@ -101,10 +101,7 @@ static bool try_move(const char *path)
 
 static bool try_create(const char *path)
 {
-	bool as_file = make_and_remove(path);
-	bool as_dir = mkdir(path, 0777) == 0 && rmdir(path) == 0;
-
-	return as_file || as_dir;
+	return make_and_remove(path) || (mkdir(path, 0777) == 0 && rmdir(path) == 0);
 }
 
 static int attempt(char kind, int tries, const char *path)

@@ -19,12 +19,12 @@ enum {
 };
 
 /* ".env" and "*.key" are what globs speak of, "mine" what is protected, the rest git's and ours. */
-static const char *const names[] = { "a",    "b",    "c",	"docs",	      "src",  ".env",
+static const char *const names[] = { "a",    "b",      "c",	"docs",	      "src",	  ".env",
 				     "mine", "README", "x.key", "with space", "\xff\xfe", "refs" };
-static const char *const absent[] = { "new",	   ".git",	".codex", ".agents", ".cordon",
-				      ".env",	   "mine",	"docs",	  "refs",    "objects",
-				      "HEAD",	   "commondir", "a",	  "hooks",   "config.worktree",
-				      "gitdir",	   "x.key" };
+static const char *const absent[] = { "new",	".git",	     ".codex", ".agents", ".cordon",
+				      ".env",	"mine",	     "docs",   "refs",	  "objects",
+				      "HEAD",	"commondir", "a",      "hooks",	  "config.worktree",
+				      "gitdir", "x.key" };
 
 uint64_t tree_random(struct tree *t)
 {
@@ -183,6 +183,9 @@ static void make_random_link(struct tree *t, struct str dir, const char *name)
 		make_link(t, dir, name, "..");
 		return;
 	default:
+		/* A glob that matches the link would deny the probe itself. */
+		if (path_is_under(spot->path, tree_path(t, "bin")))
+			spot = &t->spots.items[t->spots.count - 1];
 		if (spot->kind == KIND_LINK && tree_chance(t, 2))
 			(void)snprintf(text, sizeof(text), "%s", path_name(spot->path).p);
 		else
@@ -279,9 +282,10 @@ static void add_all_absent(struct tree *t)
 
 static void add_foreign(struct tree *t)
 {
-	static const char *const paths[] = { "/",	"/etc",	    "/etc/passwd", "/usr",
-					     "/usr/bin", "/var",    "/home",	   "/tmp",
-					     "/var/tmp", "/usr/lib" };
+	static const char *const paths[] = {
+		"/",	"/etc",	 "/etc/passwd", "/usr",	    "/usr/bin",
+		"/var", "/home", "/tmp",	"/var/tmp", "/usr/lib"
+	};
 
 	for (size_t i = 0; i < COUNT_OF(paths); i++) {
 		struct stat st;
