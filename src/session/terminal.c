@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 void terminal_find(struct terminal *t)
@@ -24,6 +26,39 @@ void terminal_find(struct terminal *t)
 bool terminal_is_ours(const struct terminal *t)
 {
 	return t->fd >= 0 && tcgetpgrp(t->fd) == t->own_group;
+}
+
+/* The parent of a process as /proc has it; 0 when it can't be told. */
+static pid_t find_parent(pid_t pid)
+{
+	char text[512];
+	const char *at;
+	ssize_t n;
+	int fd;
+
+	(void)snprintf(text, sizeof(text), "/proc/%d/stat", (int)pid);
+	fd = open(text, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[MAX_OF(n, 0)] = '\0';
+	/* "PID (NAME) STATE PARENT ...": the name may hold anything. */
+	at = strrchr(text, ')');
+	return at && strlen(at) > 4 ? (pid_t)strtol(at + 4, NULL, 10) : 0;
+}
+
+/*
+ * Whether what has the terminal was started by a process of our group: in a
+ * pipeline of several runs each has a command with a group of its own, and the
+ * shell knows only ours.
+ */
+static bool is_of_our_job(const struct terminal *t)
+{
+	pid_t group = t->fd >= 0 ? tcgetpgrp(t->fd) : -1;
+	pid_t parent = group > 0 ? find_parent(group) : 0;
+
+	return parent > 0 && getpgid(parent) == t->own_group;
 }
 
 /* From the background this would stop the process, were the signal not blocked. */
@@ -84,8 +119,11 @@ void terminal_stop(struct terminal *t, pid_t group, int number)
 {
 	bool wants_terminal = number == SIGTTIN || number == SIGTTOU;
 
-	/* Brought to the foreground without being told, as fg does with a running job. */
-	if (wants_terminal && terminal_is_ours(t)) {
+	/*
+	 * Brought to the foreground without being told, as fg does with a running job; or
+	 * another of our job was faster: the one that asks last has it.
+	 */
+	if (wants_terminal && (terminal_is_ours(t) || is_of_our_job(t))) {
 		give(t, group);
 		return;
 	}

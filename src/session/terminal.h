@@ -39,7 +39,7 @@ void terminal_will_give(struct terminal *t) NONNULL;
 
 /*
  * The command's group was stopped by `number`: stops this process in the same
- * way, and returns when both are to go on. True: tell the command's group to.
+ * way, and returns when both are to go on. The caller tells the command's group.
  */
 void terminal_stop(struct terminal *t, pid_t group, int number) NONNULL;
 

@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A command under cordon has the terminal as it would have without: a shell with job
+control on a terminal of its own, typed at, with and without a sandbox."""
+
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import fcntl
+import time
+
+from cli import PROGRAM, SECONDS, Skip, World, case, run_cases
+
+BACKENDS = ["none", "native"]
+PROMPT = "ready> "
+
+
+class Terminal:
+    """bash -i on a terminal; what it shows is collected."""
+
+    def __init__(self, world, backend, rows=33, columns=99):
+        if not shutil.which("bash"):
+            raise Skip("no bash")
+        self.seen = ""
+        self.run = f"{PROGRAM} -q run --mode workspace-write --backend {backend} --"
+        env = {**world.env, "PS1": PROMPT, "TERM": "dumb", "CORDON": PROGRAM}
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(world.repo)
+            os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], env)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.expect(PROMPT)
+
+    def expect(self, text, seconds=SECONDS):
+        """Everything up to and with `text`, a regular expression."""
+        end = time.monotonic() + seconds
+        while True:
+            found = re.search(text, self.seen)
+            if found:
+                before, self.seen = self.seen[:found.end()], self.seen[found.end():]
+                return before
+            left = end - time.monotonic()
+            assert left > 0, f"no {text!r} in {self.seen!r}"
+            if select.select([self.fd], [], [], left)[0]:
+                try:
+                    self.seen += os.read(self.fd, 65536).decode("utf-8", "replace")
+                except OSError:
+                    raise AssertionError(f"the shell ended; {self.seen!r}") from None
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def line(self, text):
+        """A command, and what it shows until the next prompt."""
+        self.type(text + "\n")
+        self.expect(re.escape(text[-20:]) + r"\r?\n")
+        return self.expect(PROMPT)
+
+    def start(self, text, sign):
+        self.type(text + "\n")
+        self.expect(re.escape(text[-20:]) + r"\r?\n")
+        self.expect(sign)
+
+    def close(self):
+        os.close(self.fd)
+        for _ in range(100):
+            if os.waitpid(self.pid, os.WNOHANG)[0]:
+                return
+            time.sleep(0.05)
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        raise AssertionError("the shell did not end with its terminal")
+
+
+def on_terminal(function):
+    """One case for each backend."""
+
+    for backend in BACKENDS:
+        def one(world, backend=backend):
+            terminal = Terminal(world, backend)
+            try:
+                function(terminal)
+            finally:
+                terminal.close()
+
+        one.__name__ = f"{function.__name__}_{backend}"
+        case(one)
+    return function
+
+
+@on_terminal
+def control_c_ends_the_command_and_the_shell_goes_on(t):
+    t.start(f"{t.run} sh -c 'echo go; exec sleep 60'", "go")
+    t.type("\x03")
+    t.expect(PROMPT)
+    assert "<130>" in t.line("echo \"<$?>\"")
+
+
+@on_terminal
+def control_c_ends_a_loop_of_the_shell(t):
+    t.start(f"for i in 1 2 3; do {t.run} sh -c \"echo go$i; exec sleep 60\"; done", "go1")
+    t.type("\x03")
+    shown = t.expect(PROMPT)
+    assert "go2" not in shown, shown
+
+
+@on_terminal
+def a_command_that_catches_control_c_goes_on(t):
+    t.start(f"{t.run} sh -c 'trap \"echo caught\" INT; echo go; sleep 1; echo after; exit 5'", "go")
+    time.sleep(0.2)
+    t.type("\x03")
+    shown = t.expect(PROMPT)
+    assert "caught" in shown and "after" in shown, shown
+    assert "<5>" in t.line("echo \"<$?>\"")
+
+
+@on_terminal
+def control_z_stops_and_fg_goes_on(t):
+    t.start(f"{t.run} sh -c 'echo go; read x; echo got:$x; exit 3'", "go")
+    time.sleep(0.2)
+    t.type("\x1a")
+    t.expect("Stopped")
+    t.expect(PROMPT)
+    assert "Stopped" in t.line("jobs")
+    t.start("fg", "read x")
+    t.type("hello\n")
+    t.expect("got:hello")
+    t.expect(PROMPT)
+    assert "<3>" in t.line("echo \"<$?>\"")
+
+
+@on_terminal
+def control_z_and_bg_lets_it_run_behind(t):
+    t.start(f"{t.run} sh -c 'echo go; sleep 1; echo over >file'", "go")
+    time.sleep(0.2)
+    t.type("\x1a")
+    t.expect("Stopped")
+    t.expect(PROMPT)
+    t.line("bg")
+    t.line("wait")
+    assert "over" in t.line("cat file")
+
+
+@on_terminal
+def a_command_in_the_background_stops_when_it_wants_the_terminal(t):
+    t.line(f"{t.run} sh -c 'read x; echo got:$x' &")
+    for _ in range(50):
+        if "Stopped" in t.line("jobs"):
+            break
+        time.sleep(0.1)
+    else:
+        raise AssertionError("it was not stopped")
+    t.start("fg", "read x")
+    t.type("hello\n")
+    t.expect("got:hello")
+    t.expect(PROMPT)
+
+
+@on_terminal
+def a_running_job_that_comes_to_the_foreground_gets_the_terminal(t):
+    t.line(f"{t.run} sh -c 'sleep 1; read x; echo got:$x' &")
+    t.start("fg", "read x")
+    time.sleep(1.5)
+    t.type("hello\n")
+    t.expect("got:hello")
+    t.expect(PROMPT)
+
+
+@on_terminal
+def a_pipeline_of_two_runs_shares_the_terminal(t):
+    t.start(f"{t.run} sh -c 'echo go >/dev/tty; sleep 0.5; head -n 1' | {t.run} sed s/a/b/", "go")
+    time.sleep(0.7)
+    t.type("tata\n")
+    t.expect("tbta")
+    t.expect(PROMPT)
+
+
+@on_terminal
+def the_terminal_is_as_it_was_after_a_kill(t):
+    before = t.line("stty -a")
+    t.line(f"{t.run} sh -c 'stty raw -echo; kill -9 $$'")
+    assert "<137>" in t.line("echo \"<$?>\"")
+    assert t.line("stty -a") == before
+
+
+@on_terminal
+def what_a_command_sets_on_the_terminal_stays_when_it_ends_well(t):
+    t.line(f"{t.run} stty -tostop -ixon")
+    assert "-ixon" in t.line("stty -a")
+
+
+@on_terminal
+def the_size_of_the_window_is_known(t):
+    assert "33 99" in t.line(f"{t.run} stty size")
+    t.start(f"{t.run} sh -c 'trap \"stty size\" WINCH; echo go; sleep 1; echo over'", "go")
+    time.sleep(0.2)
+    fcntl.ioctl(t.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 44, 88, 0, 0))
+    t.expect("44 88")
+    t.expect(PROMPT)
+
+
+@on_terminal
+def an_interactive_shell_works_inside(t):
+    t.start(f"PS1='inner> ' {t.run} bash --norc --noprofile --noediting -i", "inner> ")
+    t.type("sleep 60\n")
+    t.expect("sleep 60")
+    time.sleep(0.3)
+    t.type("\x1a")
+    t.expect("Stopped")
+    t.expect("inner> ")
+    t.type("kill %1; wait; echo n$((40 + 2))d\n")
+    t.expect("n42d")
+    t.expect("inner> ")
+    t.type("exit 4\n")
+    t.expect(PROMPT)
+    assert "<4>" in t.line("echo \"<$?>\"")
+
+
+@on_terminal
+def a_signal_sent_to_cordon_stops_and_continues_the_command(t):
+    t.line(f"{t.run} sh -c 'while :; do echo x >>ticks; sleep 0.05; done' &")
+    t.line("sleep 0.5; kill -TSTP %1; sleep 0.3; wc -c <ticks >a; sleep 0.3; wc -c <ticks >b")
+    assert "same" in t.line("cmp a b && echo sa''me")
+    t.line("kill -CONT %1; sleep 0.5; wc -c <ticks >c")
+    assert "grew" in t.line("cmp -s b c || echo gr''ew")
+    t.line("kill %1; wait; true")
+
+
+@on_terminal
+def the_terminals_own_name_leads_to_it(t):
+    assert "by-name" in t.line(f"{t.run} sh -c 'echo by-name >/dev/tty'")
+
+
+@case
+def without_a_terminal_nothing_is_missing(world: World):
+    for backend in BACKENDS:
+        done = subprocess.run(
+            [PROGRAM, "-q", "run", "--backend", backend, "--", "sh", "-c", "echo fine; exit 2"],
+            cwd=world.repo, env=world.env, stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=SECONDS, start_new_session=True, check=False)
+        assert (done.returncode, done.stdout) == (2, b"fine\n"), done
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases())
