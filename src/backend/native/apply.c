@@ -9,7 +9,6 @@
 #include <linux/sched.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,29 +64,6 @@ static int prepare_words(struct arena *a, const struct launch *in, struct native
 	return 0;
 }
 
-/*
- * SECURITY: through an open directory of the host's own mounts the command could
- * walk to all that is hidden from it, and no mount of the sandbox is on that way.
- */
-static int check_stdio(const struct launch *in, struct err *e)
-{
-	static const char *const streams[] = { "input", "output", "error output" };
-
-	for (int i = 0; i < 3; i++) {
-		struct stat st;
-		int flags = fcntl(in->stdio[i], F_GETFL);
-
-		if (flags < 0 || fstat(in->stdio[i], &st) < 0)
-			return FAIL_SYS(e, errno, "can't look at the standard %s", streams[i]);
-		if (S_ISDIR(st.st_mode) || (flags & O_PATH))
-			return FAIL(e, ERR_POLICY,
-				    "the standard %s is a directory, through which the command "
-				    "could leave the sandbox; redirect it from a file or /dev/null",
-				    streams[i]);
-	}
-	return 0;
-}
-
 static void add_limit(struct native_job *job, int resource, uint64_t value, uint64_t slack)
 {
 	struct rlimit now;
@@ -124,7 +100,7 @@ static int prepare(struct arena *a, const struct launch *in, struct mounts *moun
 	job->asks_connect = job->has_own_network;
 	filter.reaches_host = !job->has_own_network;
 	filter.asks_connect = job->asks_connect;
-	if (check_stdio(in, e) < 0 || lower_mounts(a, in, mounts, e) < 0 ||
+	if (lower_mounts(a, in, mounts, e) < 0 || native_judge_stdio(a, in, job, e) < 0 ||
 	    prepare_words(a, in, job, e) < 0 || filter_build(a, &filter, &job->filter, e) < 0 ||
 	    host_find_words(&job->wipe_from, &job->wipe_bytes, e) < 0)
 		return err_result(e);

@@ -113,13 +113,32 @@ static _Noreturn void execute(const struct native_job *job)
 	tell_exec_failed(job, failure);
 }
 
+/* The same file at the same place in it, but by the sandbox's own mount. */
+static int open_again(const struct native_job *job, int i)
+{
+	int fd = open(job->reopened[i], O_RDONLY | O_NOFOLLOW | O_NOCTTY);
+	int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	struct stat given, found;
+
+	if (moved < 0 || fstat(job->stdio[i], &given) < 0 || fstat(moved, &found) < 0)
+		return -1;
+	if (given.st_dev != found.st_dev || given.st_ino != found.st_ino) {
+		errno = ESTALE;
+		return -1;
+	}
+	if (lseek(moved, lseek(job->stdio[i], 0, SEEK_CUR), SEEK_SET) < 0)
+		return -1;
+	return moved;
+}
+
 /* The three may be numbered so that one would overwrite another. */
 static void place_stdio(const struct native_job *job)
 {
 	int moved[3];
 
 	for (int i = 0; i < 3; i++) {
-		moved[i] = fcntl(job->stdio[i], F_DUPFD_CLOEXEC, 3);
+		moved[i] = job->reopened[i] ? open_again(job, i)
+					    : fcntl(job->stdio[i], F_DUPFD_CLOEXEC, 3);
 		if (moved[i] < 0)
 			tell_exec_failed(job, errno);
 	}

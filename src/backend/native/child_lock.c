@@ -99,7 +99,9 @@ static void allow_fd(const struct wall *w, int fd, uint64_t rights)
 	if (!S_ISDIR(st.st_mode))
 		rights &= LL_FILE;
 	rule.allowed_access = rights & w->handled;
-	if (syscall(SYS_landlock_add_rule, w->ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
+	/* EBADFD: a file of the kernel's own (memfd), of which Landlock takes no notice. */
+	if (syscall(SYS_landlock_add_rule, w->ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0 &&
+	    errno != EBADFD)
 		native_fail(w->job, NATIVE_LANDLOCK, 2);
 }
 
@@ -137,6 +139,8 @@ static void allow_files(const struct wall *w)
 	allow_path(w, "/dev", LL_READ | LL_FILE);
 	allow_path(w, "/dev/pts", LL_READ | LL_FILE);
 	allow_path(w, "/dev/shm", all);
+	if (w->job->has_mqueue)
+		allow_path(w, "/dev/mqueue", all);
 	for (size_t i = 1; i < mounts->ops.count; i++) {
 		const struct mount_op *op = &mounts->ops.items[i];
 

@@ -196,7 +196,8 @@ static void make_dev(struct native_job *job)
 	char path[32] = MADE_DEV "/";
 
 	if (mkdirat(job->box, MADE_DEV, 0755) < 0 || mkdirat(job->box, MADE_DEV "/pts", 0755) < 0 ||
-	    mkdirat(job->box, MADE_DEV "/shm", 01777) < 0)
+	    mkdirat(job->box, MADE_DEV "/shm", 01777) < 0 ||
+	    mkdirat(job->box, MADE_DEV "/mqueue", 01777) < 0)
 		native_fail(job, NATIVE_DEV, 0);
 	for (size_t i = 0; i < COUNT_OF(links); i++)
 		if (symlinkat(links[i][0], job->box, links[i][1]) < 0)
@@ -299,7 +300,7 @@ static void mount_dev(struct native_job *job)
 	static const char *const pts_options[] = { "newinstance", "",	  "ptmxmode", "0666",
 						   "mode",	  "0620", NULL };
 	int dev = tree_clone(job->box, MADE_DEV, 0);
-	int pts;
+	int pts, mqueue;
 	char path[32] = "dev/";
 
 	if (dev < 0 || tree_move(dev, job->root, "dev") < 0)
@@ -320,6 +321,15 @@ static void mount_dev(struct native_job *job)
 	if (pts < 0 || tree_move(pts, job->root, "dev/pts") < 0)
 		native_fail(job, NATIVE_DEV, 5);
 	close(pts);
+	/* Landlock judges message queues by this mount, also where no path is used. */
+	mqueue =
+		new_mount("mqueue", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	if (mqueue < 0 && errno == ENODEV)
+		return;
+	if (mqueue < 0 || tree_move(mqueue, job->root, "dev/mqueue") < 0)
+		native_fail(job, NATIVE_DEV, 6);
+	close(mqueue);
+	job->has_mqueue = true;
 }
 
 /* As root, /sys could be written to wherever "/" can: never. */

@@ -3,6 +3,7 @@
  * The native backend: namespaces and the mount API, in this process.
  *
  *	lower.c		plan -> mount operations (pure)
+ *	stdio.c		what the standard streams may be
  *	apply.c		prepares a job, clones PID 1 into its namespaces, speaks with it
  *	child.c		PID 1 until the command runs
  *	child_mounts.c	its mounts
@@ -73,6 +74,12 @@ struct native_job {
 	char **environment;
 	const char *directory;
 	int stdio[3];
+	/*
+	 * A file that was opened for reading, and that the command may not write, is
+	 * opened again inside: else it could be opened for writing by /proc/self/fd/0,
+	 * which leads to the host's mount of it.
+	 */
+	const char *reopened[3];
 	const char *terminal_path; /* NULL: none */
 
 	struct filter filter;
@@ -97,8 +104,13 @@ struct native_job {
 	int devices[NATIVE_DEVICE_COUNT];
 	int console, shm;
 	int unix_diag;
+	bool has_mqueue;
 	uint32_t landlock_abi;
 };
+
+/* ERR_POLICY for a standard stream through which the command could get around the policy. */
+int native_judge_stdio(struct arena *a, const struct launch *in, struct native_job *job,
+		       struct err *e) MUST_CHECK NONNULL;
 
 /* PID 1 from the clone on. */
 _Noreturn void native_child(struct native_job *job);

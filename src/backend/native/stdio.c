@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The standard streams come from outside and keep the host's own mounts: who has
+ * one can open it again through /proc/self/fd, past every mount of the sandbox.
+ * Landlock stands in the way, but it knows nothing narrower inside what is
+ * writable.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/native/native.h"
+#include "base/path.h"
+#include "base/utf8.h"
+
+static const char *const stream_names[] = { "input", "output", "error output" };
+
+/* The path by which a descriptor's file can be found now; false when there is none. */
+static bool find_path(int fd, const struct stat *st, char *path, size_t room)
+{
+	char link[64];
+	struct stat there;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, room - 1);
+	if (n <= 0)
+		return false;
+	path[n] = '\0';
+	return path[0] == '/' && lstat(path, &there) == 0 && there.st_dev == st->st_dev &&
+	       there.st_ino == st->st_ino;
+}
+
+/* Whether Landlock, which sees only the outer lines, would let it be written. */
+static bool is_below_something_writable(const struct mounts *mounts, struct str path)
+{
+	for (size_t i = 0; i < mounts->ops.count; i++) {
+		const struct mount_op *op = &mounts->ops.items[i];
+
+		if (op->kind == MOUNT_SELF && op->access == ACCESS_WRITE &&
+		    path_is_under(path, str_of(op->path)))
+			return true;
+	}
+	return false;
+}
+
+static int judge_file(struct arena *a, const struct launch *in, struct native_job *job, int i,
+		      struct str path, struct err *e)
+{
+	enum access access = plan_resolve(in->plan, path).access;
+	bool is_read_only = (fcntl(in->stdio[i], F_GETFL) & O_ACCMODE) == O_RDONLY;
+	struct str copy;
+
+	/* What Landlock refuses as well, or what the policy allows anyway, can stay. */
+	if (access == ACCESS_WRITE || !is_below_something_writable(job->mounts, path))
+		return 0;
+	if (access == ACCESS_DENY) {
+		scoped_buf shown = BUF_INIT(4 * PATH_MAX_BYTES);
+
+		utf8_add_shown(&shown, path);
+		return FAIL(e, ERR_POLICY,
+			    "the standard %s is '%s', which the policy denies; pass it through a "
+			    "pipe if the command is to have it",
+			    stream_names[i], buf_str(&shown).p);
+	}
+	/* Who opened it for writing has said that it may be written. */
+	if (!is_read_only)
+		return 0;
+	if (arena_copy(a, path, &copy, e) < 0)
+		return err_result(e);
+	job->reopened[i] = copy.p;
+	return 0;
+}
+
+int native_judge_stdio(struct arena *a, const struct launch *in, struct native_job *job,
+		       struct err *e)
+{
+	char path[PATH_MAX_BYTES];
+
+	for (int i = 0; i < 3; i++) {
+		struct stat st;
+		int flags = fcntl(in->stdio[i], F_GETFL);
+
+		if (flags < 0 || fstat(in->stdio[i], &st) < 0)
+			return FAIL_SYS(e, errno, "can't look at the standard %s", stream_names[i]);
+		/* SECURITY: through a directory the command could walk to all that is hidden. */
+		if (S_ISDIR(st.st_mode) || (flags & O_PATH))
+			return FAIL(e, ERR_POLICY,
+				    "the standard %s is a directory, through which the command "
+				    "could leave the sandbox; redirect it from a file or /dev/null",
+				    stream_names[i]);
+		if (S_ISREG(st.st_mode) && find_path(in->stdio[i], &st, path, sizeof(path)) &&
+		    judge_file(a, in, job, i, str_of(path), e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
