@@ -69,8 +69,8 @@ static bool is_usable(enum host_type type, bool is_dir)
  * The one part of a bare layout that has to be kept away: the first that is
  * missing, else the first that is something else now and could be replaced. Not
  * HEAD first: a directory of that name makes `git diff HEAD` ambiguous. An empty
- * directory counts as missing: it may be the placeholder of another run, which
- * this one must not be able to remove.
+ * directory is there: git is content with an empty `refs`. (The placeholder of
+ * another run is not: host views show it as missing.)
  */
 static int find_missing_part(struct git_scan *s, struct str root, struct str *out, struct err *e)
 {
@@ -85,11 +85,9 @@ static int find_missing_part(struct git_scan *s, struct str root, struct str *ou
 
 		if (r == 0)
 			r = s->b->host->look(s->b->host->user, path, &file, e);
-		is_missing = r == 0 && file.type == HOST_MISSING;
-		if (r == 0 && file.type == HOST_DIR)
-			r = is_empty_dir(s, path, &is_missing, e);
 		if (r < 0)
 			return r;
+		is_missing = file.type == HOST_MISSING;
 		if (is_missing || (!chosen && !is_usable(file.type, i < 2)))
 			chosen = parts[i];
 	}
