@@ -275,16 +275,20 @@ TEST(without_git_a_bare_layout_can_not_be_made)
 	REQUIRE(plan(&w, WORKSPACE("git = 'write'\n")));
 	CHECK(!find_placeholder(&w, "/repo/HEAD"));
 	CHECK_INT(world_access(&w, "/repo/commondir"), ACCESS_WRITE);
-	/* Nor where .git is an empty directory, e.g. the placeholder of another run. */
+	/* Nor where .git is an empty directory. */
 	world_done(&w);
 	world_init(&w, "d /repo/.git\n", "/repo");
 	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
 	CHECK(find_placeholder(&w, "/repo/refs"));
 	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_READ);
+	/* An empty part is there: git asks for no more. */
 	fake_host_add(&w.host, "d /repo/refs\nd /repo/commondir\n");
 	REQUIRE(plan(&w, WORKSPACE("")));
-	CHECK_INT(world_access(&w, "/repo/refs"), ACCESS_READ);
-	CHECK_INT(world_access(&w, "/repo/objects"), ACCESS_WRITE);
+	CHECK(find_placeholder(&w, "/repo/objects"));
+	CHECK_INT(world_access(&w, "/repo/refs/x"), ACCESS_WRITE);
+	fake_host_add(&w.host, "d /repo/objects\n");
+	REQUIRE(plan(&w, WORKSPACE("")));
+	CHECK(find_placeholder(&w, "/repo/HEAD"));
 }
 
 TEST(a_part_of_another_kind_can_not_be_replaced)
