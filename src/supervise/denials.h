@@ -12,14 +12,11 @@
 #include "base/origin.h"
 #include "base/str.h"
 
-enum denial_kind {
-	DENIAL_UNIX_SOCKET,
-	DENIAL_INHERITED_SOCKET, /* a socket from outside that was to be connected anew */
-};
+enum denial_kind { DENIAL_UNIX_SOCKET };
 
 struct denial {
 	enum denial_kind kind;
-	struct str subject; /* "/run/docker.sock", "@abstract" */
+	struct str subject; /* "/run/docker.sock", "inherited socket 0" */
 	struct str rule;    /* why, in words: "network is off (P12)" */
 	struct str way_out; /* what would allow it, pasteable; "" when nothing can */
 	struct str program; /* comm of the first that tried; "" when it was gone */

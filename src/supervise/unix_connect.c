@@ -83,11 +83,13 @@ static void describe_rule(const struct socket_verdict *verdict, char *out, size_
 		[SOCKET_UNNAMED] = "the policy does not name this socket (P15)",
 	};
 
-	if (verdict->origin.file)
+	if (!verdict->origin.file)
+		(void)snprintf(out, size, "%s", texts[verdict->reason]);
+	else if (verdict->origin.line == 0) /* an option of the command line */
+		(void)snprintf(out, size, "%s, %s", texts[verdict->reason], verdict->origin.file);
+	else
 		(void)snprintf(out, size, "%s, %s:%u", texts[verdict->reason], verdict->origin.file,
 			       verdict->origin.line);
-	else
-		(void)snprintf(out, size, "%s", texts[verdict->reason]);
 }
 
 /* What to add to the profile; "" when that would not help. */
@@ -121,13 +123,13 @@ static void deny_path(struct unix_connect *u, const struct attempt *t,
 static void deny_socket(struct unix_connect *u, const struct attempt *t, const char *rule)
 {
 	struct denial denial = {
-		.kind = t->domain == AF_UNIX ? DENIAL_UNIX_SOCKET : DENIAL_INHERITED_SOCKET,
+		.kind = DENIAL_UNIX_SOCKET,
 		.rule = str_of(rule),
 		.way_out = STR_EMPTY,
 	};
 	char subject[64];
 
-	(void)snprintf(subject, sizeof(subject), "descriptor %d", (int)t->call.args[0]);
+	(void)snprintf(subject, sizeof(subject), "inherited socket %d", (int)t->call.args[0]);
 	denial.subject = str_of(subject);
 	add_denial(u, t, &denial);
 }
