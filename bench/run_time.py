@@ -63,10 +63,11 @@ class Place:
             "PATH": os.environ["PATH"],
             "LANG": "C",
             "HOME": str(self.top / "home"),
-            "TMPDIR": "/tmp",
+            # Some leave sockets behind, whose names are those of later runs: not in /tmp.
+            "TMPDIR": str(self.top / "tmp"),
             "CODEX_HOME": str(self.top / "codex-home"),
         }
-        for name in ("home", "codex-home", "work"):
+        for name in ("home", "codex-home", "work", "tmp"):
             (self.top / name).mkdir()
         # Git makes the repository as the user that works in it.
         self.give()
@@ -138,8 +139,9 @@ def bwrap(place, *binds):
 
 
 def bwrap_workspace(place):
-    work, git = str(place.work), str(place.work / ".git")
-    return bwrap(place, "--bind", "/tmp", "/tmp", "--bind", work, work, "--ro-bind", git, git)
+    work, git, tmp = str(place.work), str(place.work / ".git"), str(place.top / "tmp")
+    return bwrap(place, "--bind", "/tmp", "/tmp", "--bind", tmp, tmp, "--bind", work, work,
+                 "--ro-bind", git, git)
 
 
 def peers(place):

@@ -80,7 +80,7 @@ def programs_with_address_and_leak_sanitizer_run(w):
     leak = w.run("./leak", "leak", env=options, check=1)
     assert b"LeakSanitizer: detected memory leaks" in leak.err, leak
     overflow = w.run("./leak", "over", "flow", env=options, check=1)
-    assert b"heap-buffer-overflow" in overflow.err and b"leak.c:12" in overflow.err, overflow
+    assert b"heap-buffer-overflow" in overflow.err and b"leak.c:11" in overflow.err, overflow
 
 
 @case

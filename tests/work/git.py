@@ -58,7 +58,7 @@ def status(w, where="."):
 def status_diff_and_log_work(w):
     make_repository(w, ".")
     w.write_all({"file": "changed\n", "untracked": ""})
-    out = w.shell("git status --porcelain; git diff; git log --format='%H %s'; git show --stat; git blame file;"
+    out = w.shell("git status --porcelain; git diff; git log --format='%H %s'; git show --stat; git blame HEAD -- file;"
                   " git ls-files; git grep -n chang; git rev-parse --show-toplevel").text
     assert "M file" in out and "?? untracked" in out and "+changed" in out, out
     return w.same_name(out)
@@ -96,12 +96,10 @@ def with_git_commit_the_day_is_done_in_a_plain_repository(w):
 
 @case
 def with_git_commit_the_day_is_done_in_a_linked_worktree(w):
-    """The root is the directory above: a worktree without its repository could commit nothing."""
+    """What is shared with the other worktrees lies outside the workspace."""
     w.configure(COMMIT)
     make_repository(w, "main")
     w.plain("git", "worktree", "add", "-q", "-b", "linked", "../linked", cwd=w.workspace / "main")
-    options = ["--add-write", str(w.workspace)] if w.is_boxed else []
-    w.options = [*w.options, *options]
     return daily_work(w, "linked")
 
 
@@ -119,6 +117,17 @@ def with_git_commit_the_day_is_done_in_a_submodule(w):
     assert status(w, "super") == "", status(w, "super")
     w.plain("git", "fsck", "--strict", "--no-progress", cwd=w.workspace / "super/library")
     return out
+
+
+@case
+def with_git_commit_the_day_is_done_from_within_a_submodule(w):
+    """Its git directory lies in that of the outer repository, outside the workspace."""
+    w.configure(COMMIT)
+    make_repository(w, "library")
+    make_repository(w, "super")
+    w.plain("git", "submodule", "--quiet", "add", "../library", "library", cwd=w.workspace / "super")
+    w.plain("git", "commit", "-qm", "with a submodule", cwd=w.workspace / "super")
+    return daily_work(w, "super/library")
 
 
 @case
@@ -148,7 +157,7 @@ def a_fetch_and_a_clone_over_a_path_work(w):
     w.plain("git", "push", "-q", "origin", "main")
     w.plain("git", "reset", "-q", "--hard", "HEAD~1")
     w.run("git", "fetch", "-q", "origin")
-    w.run("git", "clone", "-q", "--no-local", ".", "copy")
+    w.run("git", "clone", "-q", "--no-local", ".", "copy", says=b"copy/.git': a git repository")
     return w.shell("git log --format='%H %s' origin/main; git -C copy log --format='%H %s'").text
 
 

@@ -71,7 +71,7 @@ def dev_has_what_programs_open(w):
 for f in null zero full random urandom tty ptmx; do [ -c /dev/$f ] || { echo "no /dev/$f"; exit 1; }; done
 [ "$(head -c 8 /dev/urandom | wc -c)" = 8 ]; [ "$(head -c 4 /dev/zero | od -An -tx1)" = ' 00 00 00 00' ]
 echo gone >/dev/null; ! echo x 2>/dev/null >/dev/full
-echo through stdin | cat /dev/stdin >/dev/null; echo x >/dev/stderr; [ -d /dev/fd ]; [ -d /dev/pts ]
+echo through stdin | cat /dev/stdin >/dev/null; (echo x >/dev/stderr) 2>&1 | grep -q x; [ -d /dev/fd ]; [ -d /dev/pts ]
 name=/dev/shm/cordon-work-$$; echo shared >$name; [ "$(cat $name)" = shared ]; rm $name
 """)
 

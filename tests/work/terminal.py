@@ -283,7 +283,7 @@ def the_terminal_is_left_as_it_was(w):
     w.need("bash", "stty")
     with w.open_shell() as t:
         t.send(w.typed("/bin/sh", "-c", "kill -9 $$"))
-        t.expect("prompt> (?s:.*)prompt> |Killed(?s:.*)prompt> ")
+        t.expect(r"kill -9 .*\r\n(Killed.*\r\n)?prompt> ")
         t.send("stty -a | tr ';' '\\n' | grep -c 'isig'; echo status=$?\n")
         t.expect("\n1\r\nstatus=0")
         t.expect("prompt> ")

@@ -145,12 +145,13 @@ class World:
         """Without Cordon, whatever the case is run with."""
         return self.start(command, cwd, env, data, check)
 
-    def run(self, *command, cwd=None, env=None, data=b"", check=0, options=()):
-        """In the sandbox, or without it where the case is its own control."""
+    def run(self, *command, cwd=None, env=None, data=b"", check=0, options=(), says=None):
+        """In the sandbox, or without it where the case is its own control. Cordon itself has
+        nothing to say about it, or only lines that hold `says`."""
         result = self.start([*self.prefix(*options), *command], cwd, env, data, check)
         if self.is_boxed:
             own = [line for line in result.err.splitlines() if line.startswith(b"cordon:")]
-            assert not own, f"Cordon has something to say about {command[:4]}: {result!r}"
+            assert all(says and says in line for line in own), f"what Cordon says about {command[:4]}: {result!r}"
         return result
 
     def shell(self, script, **keywords):
@@ -205,6 +206,10 @@ class World:
         return text.replace(str(self.top), "TOP")
 
     def names(self):
+        """What is in the workspace, once all that was there for the run only had time to go (P11)."""
+        end = time.monotonic() + 1
+        while (self.workspace / ".codex").exists() and time.monotonic() < end:
+            time.sleep(0.02)
         found = sorted(os.listdir(os.fsencode(self.workspace)))
         git = self.workspace / ".git"
         return found + sorted(os.listdir(git)) if git.is_dir() else found
