@@ -172,11 +172,11 @@ bpf_label arguments_personality(const struct arguments *a)
 
 enum { SET_ID_BITS = 06000 };
 
-bpf_label arguments_mode(const struct arguments *a, unsigned argument)
+bpf_label arguments_mode(const struct arguments *a, unsigned mode)
 {
 	struct bpf *b = a->bpf;
 
-	return load_low(b, argument, bpf_test(b, BPF_ANY_BIT, SET_ID_BITS, a->refuse, a->allow));
+	return load_low(b, mode, bpf_test(b, BPF_ANY_BIT, SET_ID_BITS, a->refuse, a->allow));
 }
 
 /*

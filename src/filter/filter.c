@@ -183,7 +183,7 @@ struct run {
 };
 
 enum {
-	MAX_RUNS = 2 * COUNT_OF(rules) + 2 * SYSCALL_RANGES + 4,
+	MAX_RUNS = 2 * (COUNT_OF(rules) + SYSCALL_RANGES) + 4,
 	ROOM = 1024, /* several times what is needed */
 };
 

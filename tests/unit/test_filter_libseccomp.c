@@ -457,7 +457,7 @@ static void compare_socket(const struct compared *c, const char *name)
 	};
 	struct bpf_call call = make_call(c, (uint32_t)number_of(c, name));
 
-	for (uint64_t family = 0; family < 2 * 48; family++) {
+	for (uint64_t family = 0; family < 96; family++) {
 		call.args[0] = family < 48 ? family : GARBAGE | (family - 48);
 		for (uint64_t type = 0; type < 16 * COUNT_OF(flags); type++) {
 			call.args[1] = type % 16 | flags[type / 16];
