@@ -3,7 +3,10 @@
 #include "backend/backend.h"
 #include "base/utf8.h"
 
-enum { REFUSAL_MAX_BYTES = 16 << 10 };
+enum {
+	REFUSAL_MAX_BYTES = 16 << 10,
+	EXPLAINED_MAX = 3, /* guarantees of which it is said why they are needed */
+};
 
 /* Names of other versions: no typos. */
 static bool is_planned(struct str name)
@@ -52,18 +55,27 @@ static void say_need(struct buf *out, const struct plan *plan, enum guarantee g)
 	for (size_t i = 0; i < plan->needs.count && !need; i++)
 		if (plan->needs.items[i].guarantee == g)
 			need = &plan->needs.items[i];
-	buf_printf(out, "%s (%s", guarantee_name(g), guarantee_meaning(g));
-	if (need) {
-		buf_add_text(out, "; needed because ");
-		utf8_add_shown(out, str_first(need->because, 200));
-		if (need->rule && need->rule->origin.file)
-			buf_printf(out, ", %s:%u", need->rule->origin.file,
-				   (unsigned)need->rule->origin.line);
-	}
+	buf_add_text(out, guarantee_name(g));
+	if (!need)
+		return;
+	buf_add_text(out, " (needed because ");
+	utf8_add_shown(out, str_first(need->because, 120));
+	if (need->rule && need->rule->origin.file)
+		buf_printf(out, ", %s:%u", need->rule->origin.file,
+			   (unsigned)need->rule->origin.line);
 	buf_add_text(out, ")");
 }
 
-/* What every backend that was tried left open. */
+static int count(guarantee_set set)
+{
+	int n = 0;
+
+	for (; set; set &= set - 1)
+		n++;
+	return n;
+}
+
+/* Who was tried and why each fell short; gives what the best of them leaves open. */
 static guarantee_set say_tried(struct buf *out, const struct plan *plan, const names *order,
 			       guarantee_set accepted)
 {
@@ -75,13 +87,16 @@ static guarantee_set say_tried(struct buf *out, const struct plan *plan, const n
 		guarantee_set lacks = b ? plan->needs_set & ~b->gives & ~accepted : 0;
 		bool is_first = true;
 
+		if (b && !b->gives)
+			continue; /* no sandbox */
 		buf_add_text(out, i ? "; " : "; tried ");
 		utf8_add_shown(out, str_first(name, 64));
 		if (!b) {
 			buf_add_text(out, ": not in this version");
 			continue;
 		}
-		missing |= lacks;
+		if (!missing || count(lacks) < count(missing))
+			missing = lacks;
 		for (int g = 0; g < GUARANTEE_COUNT; g++) {
 			if (!(lacks & GUARANTEE_BIT(g)))
 				continue;
@@ -114,15 +129,16 @@ static int refuse(const struct plan *plan, const names *order, guarantee_set acc
 	scoped_buf tried = BUF_INIT(REFUSAL_MAX_BYTES);
 	scoped_buf text = BUF_INIT(REFUSAL_MAX_BYTES);
 	guarantee_set missing = say_tried(&tried, plan, order, accepted);
-	guarantee_set named = missing ? missing : plan->needs_set;
-	bool is_first = true;
+	int said = 0;
 
-	for (int g = 0; g < GUARANTEE_COUNT && missing; g++) {
-		if (!(named & GUARANTEE_BIT(g)))
+	for (int g = 0; g < GUARANTEE_COUNT; g++) {
+		if (!(missing & GUARANTEE_BIT(g)))
 			continue;
-		buf_add_text(&text, is_first ? "" : ", ");
-		say_need(&text, plan, (enum guarantee)g);
-		is_first = false;
+		buf_add_text(&text, said ? ", " : "");
+		if (said++ < EXPLAINED_MAX)
+			say_need(&text, plan, (enum guarantee)g);
+		else
+			buf_add_text(&text, guarantee_name((enum guarantee)g));
 	}
 	if (!missing)
 		buf_add_text(&text, "any of it: there is no backend for it");

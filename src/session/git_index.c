@@ -11,6 +11,7 @@ enum {
 	MODE_TYPE = 0170000,
 	MODE_GITLINK = 0160000,
 	FLAG_EXTENDED = 0x4000,
+	FLAG_LENGTH = 0x0fff, /* of the name; or all of it, for any that is longer */
 	NAME_MAX_BYTES = 4096,
 };
 
@@ -84,7 +85,8 @@ static bool read_entry(struct index_reader *r, uint32_t *mode)
 	*mode = read_32(r->text, start + MODE_AT);
 	flags = read_32(r->text, start + fixed - 2) >> 16;
 	r->at += fixed + (flags & FLAG_EXTENDED && r->version >= 3 ? 2 : 0);
-	return read_name(r, start);
+	/* With the wrong size of hash this is no length: that tells one from the other. */
+	return read_name(r, start) && (flags & FLAG_LENGTH) == MIN_OF(r->name_bytes, FLAG_LENGTH);
 }
 
 /* Whether all entries can be read with hashes of that size; calls `each` when it is not NULL. */

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* P21 and P22: what of an environment reaches a command. */
+#include "session/session.h"
+#include "test.h"
+
+static const struct environment everything = { .inherit = ENV_ALL };
+
+struct made {
+	struct arena a;
+	struct child_environment env;
+	struct err e;
+	bool is_made;
+};
+
+#define scoped_made SCOPED(made_done) struct made
+
+static void made_done(struct made *m)
+{
+	arena_done(&m->a);
+}
+
+static void make(struct made *m, struct environment_request in)
+{
+	*m = (struct made){ .a = ARENA_INIT(1 << 20), .e = ERR_INIT };
+	if (!in.policy)
+		in.policy = &everything;
+	if (!in.backend)
+		in.backend = "native";
+	m->is_made = environment_make(&m->a, &in, &m->env, &m->e) == 0;
+}
+
+/* All of it in one line, in order. */
+static const char *line_of(const struct made *m)
+{
+	static char line[1024];
+	size_t used = 0;
+
+	line[0] = '\0';
+	for (size_t i = 0; m->is_made && m->env.list[i]; i++)
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", i ? " " : "",
+					 m->env.list[i]);
+	return m->is_made ? line : m->e.text;
+}
+
+TEST(what_looks_like_a_secret_is_withheld_and_counted)
+{
+	const char *base[] = {
+		"A=1", "MY_TOKEN=x", "github_password=y", "B=2=3", "AWS_KEY=z", NULL
+	};
+	scoped_made m;
+
+	make(&m, (struct environment_request){ .base = base });
+	CHECK_STR(line_of(&m), "A=1 B=2=3 CORDON_SANDBOX=native");
+	CHECK_INT(m.env.count, 3);
+	REQUIRE(m.env.withheld.count == 3);
+	CHECK_STR(m.env.withheld.items[0].p, "MY_TOKEN");
+	CHECK_STR(m.env.withheld.items[2].p, "AWS_KEY");
+}
+
+TEST(additions_pass_on_set_and_replace)
+{
+	const char *base[] = { "A=1", "MY_TOKEN=x", "OTHER_TOKEN=y", NULL };
+	const char *more[] = { "MY_TOKEN", "A=2", "C=3", "A=4", "NOT_THERE", NULL };
+	scoped_made m;
+
+	make(&m, (struct environment_request){ .base = base, .more = more });
+	CHECK_STR(line_of(&m), "MY_TOKEN=x C=3 A=4 CORDON_SANDBOX=native");
+	CHECK_INT(m.env.withheld.count, 1);
+}
+
+TEST(the_policy_sets_and_the_call_comes_before_it)
+{
+	struct env_value set[] = { { .name = STR_INIT("A"), .value = STR_INIT("policy") },
+				   { .name = STR_INIT("B"), .value = STR_INIT("policy") } };
+	const struct environment policy = { .inherit = ENV_NONE,
+					    .set = { .items = set, .count = 2 } };
+	const char *base[] = { "A=base", "PATH=/bin", NULL };
+	const char *more[] = { "B=call", "PATH", NULL };
+	scoped_made m;
+
+	make(&m, (struct environment_request){ .policy = &policy, .base = base, .more = more });
+	CHECK_STR(line_of(&m), "PATH=/bin A=policy B=call CORDON_SANDBOX=native");
+}
+
+TEST(marks_are_made_here_and_nowhere_else)
+{
+	const char *base[] = {
+		"CORDON_SANDBOX=none",	 "CODEX_SANDBOX=x",    "CODEX_SANDBOX_NETWORK_DISABLED=1",
+		"CORDON_SANDBOX_LOST=y", "CORDON_PROFILE=dev", NULL
+	};
+	const char *forged[] = { "CODEX_SANDBOX=1", NULL };
+	scoped_made m;
+	scoped_made off;
+	scoped_made refused;
+
+	/* What an outer sandbox says of the network stays true. */
+	make(&m, (struct environment_request){ .base = base });
+	CHECK_STR(line_of(&m), "CODEX_SANDBOX_NETWORK_DISABLED=1 CORDON_PROFILE=dev "
+			       "CORDON_SANDBOX=native");
+	make(&off, (struct environment_request){ .base = base,
+						 .network_is_off = true,
+						 .lost = GUARANTEE_BIT(G_IPC) |
+							 GUARANTEE_BIT(G_LIMITS) });
+	CHECK_STR(line_of(&off), "CORDON_PROFILE=dev CORDON_SANDBOX=native "
+				 "CORDON_SANDBOX_NETWORK_DISABLED=1 "
+				 "CODEX_SANDBOX_NETWORK_DISABLED=1 CORDON_SANDBOX_LOST=ipc,limits");
+	make(&refused, (struct environment_request){ .base = base, .more = forged });
+	CHECK_INT(refused.e.code, ERR_ARGUMENT);
+}
+
+TEST(a_chosen_directory_is_the_one_that_pwd_names)
+{
+	const char *base[] = { "PWD=/old", "A=1", NULL };
+	const char *more[] = { "PWD=/mine", NULL };
+	scoped_made kept;
+	scoped_made chosen;
+	scoped_made said;
+
+	make(&kept, (struct environment_request){ .base = base });
+	CHECK_STR(line_of(&kept), "PWD=/old A=1 CORDON_SANDBOX=native");
+	make(&chosen, (struct environment_request){ .base = base, .directory = "/new" });
+	CHECK_STR(line_of(&chosen), "A=1 PWD=/new CORDON_SANDBOX=native");
+	make(&said,
+	     (struct environment_request){ .base = base, .directory = "/new", .more = more });
+	CHECK_STR(line_of(&said), "A=1 PWD=/mine CORDON_SANDBOX=native");
+}
+
+TEST(what_is_no_variable_is_left_out_or_refused)
+{
+	const char *base[] = { "=x", "nothing", "", "A=", NULL };
+	const char *more[] = { "=x", NULL };
+	scoped_made m;
+	scoped_made refused;
+
+	make(&m, (struct environment_request){ .base = base });
+	CHECK_STR(line_of(&m), "A= CORDON_SANDBOX=native");
+	make(&refused, (struct environment_request){ .base = base, .more = more });
+	CHECK(strstr(line_of(&refused), "'=x' names no variable") != NULL);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* What a look after a run finds for git. Real files; git itself where it is there. */
+#include <sys/stat.h>
+
+#include "../support/scratch.h"
+#include "session/git_index.h"
+#include "session/session.h"
+#include "test.h"
+
+/* ---- The index ---------------------------------------------------------------------------- */
+
+static int collect(void *arg, struct str name, struct err *e)
+{
+	struct buf *out = arg;
+
+	buf_printf(out, "[%.*s]", (int)name.len, name.p);
+	return buf_check(out, e);
+}
+
+static bool has_git(void)
+{
+	/* NOLINTNEXTLINE(cert-env33-c): a test may run a shell. */
+	return system("git --version >/dev/null 2>&1") == 0;
+}
+
+static int shell(const char *script)
+{
+	char line[2048];
+
+	(void)snprintf(
+		line, sizeof(line),
+		"export HOME=$PWD GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a "
+		"GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a; (%s) >log 2>&1",
+		script);
+	/* NOLINTNEXTLINE(cert-env33-c) */
+	return system(line);
+}
+
+static const char *links_in(const char *file)
+{
+	static char kept[256];
+	static char text[1 << 16];
+	scoped_buf out = BUF_INIT(1024);
+	struct err e = ERR_INIT;
+	FILE *f = fopen(file, "r");
+	size_t n = f ? fread(text, 1, sizeof(text), f) : 0;
+
+	if (f)
+		(void)fclose(f);
+	if (git_index_links((struct str){ text, n }, collect, &out, &e) < 0)
+		return "(failed)";
+	(void)snprintf(kept, sizeof(kept), "%.*s", (int)out.len, out.p ? out.p : "");
+	return kept;
+}
+
+TEST(gitlinks_are_found_in_every_kind_of_index)
+{
+	if (!has_git())
+		SKIP("no git");
+	REQUIRE(shell("git init -q --object-format=sha1 one && cd one && "
+		      "echo x >file && mkdir -p deep/er && echo y >deep/er/file && "
+		      "git add file deep && "
+		      "git update-index --add --cacheinfo 160000,"
+		      "1234567890123456789012345678901234567890,deep/link && "
+		      "git update-index --add --cacheinfo 160000,"
+		      "1234567890123456789012345678901234567890,zz") == 0);
+	CHECK_STR(links_in("one/.git/index"), "[deep/link][zz]");
+	REQUIRE(shell("cd one && git update-index --index-version 4") == 0);
+	CHECK_STR(links_in("one/.git/index"), "[deep/link][zz]");
+	REQUIRE(shell("cd one && git update-index --index-version 2 && "
+		      "git add -N log; git rm -q --cached -f log; true") == 0);
+	CHECK_STR(links_in("one/.git/index"), "[deep/link][zz]");
+	/* An entry that is only intended to be there makes a version 3. */
+	REQUIRE(shell("cd one && echo z >aa && git add -N aa") == 0);
+	CHECK_STR(links_in("one/.git/index"), "[deep/link][zz]");
+}
+
+TEST(gitlinks_are_found_with_longer_hashes)
+{
+	if (!has_git() || shell("git init -q --object-format=sha256 two") != 0)
+		SKIP("no git with sha256");
+	REQUIRE(shell("cd two && echo x >file && git add file && "
+		      "git update-index --add --cacheinfo 160000,"
+		      "1234567890123456789012345678901234567890123456789012345678901234,"
+		      "sub/link") == 0);
+	CHECK_STR(links_in("two/.git/index"), "[sub/link]");
+}
+
+TEST(an_index_that_is_none_is_refused)
+{
+	static char text[256] = "DIRC\0\0\0\2\0\0\0\1";
+	scoped_buf out = BUF_INIT(1024);
+
+	for (size_t n = 0; n < sizeof(text); n++) {
+		struct err e = ERR_INIT;
+
+		/* Cut anywhere, or all NUL behind its head: no name in it ever ends up as a link. */
+		CHECK(git_index_links((struct str){ text, n }, collect, &out, &e) <= 0);
+	}
+	memset(text + 12, 0xff, sizeof(text) - 12);
+	for (size_t n = 0; n < sizeof(text); n++) {
+		struct err e = ERR_INIT;
+
+		CHECK_INT(git_index_links((struct str){ text, n }, collect, &out, &e), -ERR_SYNTAX);
+	}
+	CHECK_INT(out.len, 0);
+}
+
+/* ---- The look ------------------------------------------------------------------------------ */
+
+static struct git_findings found;
+static struct arena found_arena = ARENA_INIT(16 << 20);
+
+static void look(const struct plan *plan, struct timespec since)
+{
+	struct err e = ERR_INIT;
+
+	arena_done(&found_arena);
+	found = (struct git_findings){ .was_cut = false };
+	CHECK_INT(git_look(&found_arena, plan, since, &found, &e), 0);
+}
+
+static bool has_found(enum git_finding_kind kind, const char *end)
+{
+	for (size_t i = 0; i < found.items.count; i++)
+		if (found.items.items[i].kind == kind &&
+		    str_has_suffix(found.items.items[i].path, str_of(end)))
+			return true;
+	for (size_t i = 0; i < found.items.count; i++)
+		printf("#   found %s %s\n", git_finding_name(found.items.items[i].kind),
+		       found.items.items[i].path.p);
+	return false;
+}
+
+/* A moment later than all that was done before it. */
+static struct timespec new_moment(void)
+{
+	const struct timespec pause = { .tv_nsec = 30000000 };
+	struct timespec now;
+
+	nanosleep(&pause, NULL);
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return now;
+}
+
+TEST(new_repositories_are_found_and_old_ones_are_not)
+{
+	struct writable_root roots[] = { { .path = { scratch_top, sizeof(scratch_top) - 1 } } };
+	struct plan plan = { .roots = { .items = roots, .count = 1 } };
+	struct timespec since;
+
+	REQUIRE(shell("mkdir -p old/.git deep/a/b && mkdir -p bare_old/objects bare_old/refs && "
+		      "touch bare_old/HEAD") == 0);
+	since = new_moment();
+	look(&plan, since);
+	CHECK_INT(found.items.count, 0);
+	REQUIRE(shell("mkdir deep/a/b/.git && mkdir pointer && echo 'gitdir: /x' >pointer/.git && "
+		      "mkdir -p bare/objects bare/refs && touch bare/HEAD && "
+		      "mkdir none && touch none/HEAD && ln -s /nonexistent linked && "
+		      "mkdir by_link && ln -s /nonexistent by_link/.git") == 0);
+	look(&plan, since);
+	CHECK(has_found(GIT_FOUND_REPOSITORY, "/deep/a/b/.git"));
+	CHECK(has_found(GIT_FOUND_REPOSITORY, "/pointer/.git"));
+	CHECK(has_found(GIT_FOUND_REPOSITORY, "/by_link/.git"));
+	CHECK(has_found(GIT_FOUND_BARE, "/bare"));
+	CHECK_INT(found.items.count, 4);
+	CHECK(!found.was_cut);
+}
+
+TEST(what_is_planted_in_a_known_repository_is_found)
+{
+	char git_dir[sizeof(scratch_top) + 32];
+	char worktree[sizeof(scratch_top) + 32];
+	struct git_dir dirs[1];
+	struct plan plan = { .git_dirs = { .items = dirs, .count = 1 } };
+	struct timespec since;
+
+	if (!has_git())
+		SKIP("no git");
+	REQUIRE(shell("git init -q known && cd known && git commit -q --allow-empty -m x") == 0);
+	(void)snprintf(git_dir, sizeof(git_dir), "%s/known/.git", scratch_top);
+	(void)snprintf(worktree, sizeof(worktree), "%s/known", scratch_top);
+	dirs[0] = (struct git_dir){ .path = str_of(git_dir),
+				    .common_dir = str_of(git_dir),
+				    .worktree = str_of(worktree) };
+	since = new_moment();
+	REQUIRE(shell("cd known && echo x >f && git add f && git commit -q -m y && "
+		      "git checkout -q -b other") == 0);
+	look(&plan, since);
+	CHECK_INT(found.items.count, 0);
+	REQUIRE(shell("cd known && mkdir .git/rebase-merge && echo nonsense >.git/HEAD") == 0);
+	look(&plan, since);
+	CHECK(has_found(GIT_FOUND_STATE, "/known/.git/rebase-merge"));
+	CHECK(has_found(GIT_FOUND_HEAD, "/known/.git/HEAD"));
+	REQUIRE(shell("cd known && rmdir .git/rebase-merge && echo 'ref: refs/heads/x' >.git/HEAD "
+		      "&& "
+		      "git update-index --add --cacheinfo 160000,"
+		      "1234567890123456789012345678901234567890,evil") == 0);
+	look(&plan, since);
+	CHECK(has_found(GIT_FOUND_GITLINK, "/known/evil"));
+	CHECK_INT(found.items.count, 1);
+	arena_done(&found_arena);
+}
