@@ -109,13 +109,17 @@ rows(
 @case
 def a_profile_may_allow_user_namespaces(arena):
     policy = '[permissions.box]\nextends = ":workspace"\nisolation = { userns = true }\n'
+    policy += '[permissions.box.filesystem]\n"{work}/hidden" = "deny"\n'
     box = arena.box(policy=policy, tree={"{work}/.git/config": "c"}, watch=("{out}", "{work}/.git"))
     before = box.snapshot()
-    got = box.run("unshare user", "as-ns-root write {out}/file", "as-ns-root write {work}/.git/config",
+    box.write("{work}/hidden/file", "SECRET")
+    got = box.run("unshare user", "as-ns-root bind-peek {work} {tmp} hidden/file", "as-ns-root write {out}/file", "as-ns-root write {work}/.git/config",
                   "as-ns-root umount {work}/.git", "as-ns-root mount-setattr {work}/.git",
                   "as-ns-root remount {out}")
     check(got[0] == "OK", f"not allowed: {got}")
     check(all(one != "OK" for one in got[1:]), f"{got}")
+    got = box.bare("as-ns-root bind-peek {work} {tmp} hidden/file")
+    check(got == ["OK"], f"the control shows nothing: {got}")
     check_same(before, box.snapshot(), "was changed")
 
 
@@ -274,6 +278,52 @@ def settings_of_the_kernel_are_not_even_opened_for_writing(arena):
 
 
 @case
+def nothing_in_proc_and_sys_may_be_written(arena):
+    """By what access() says of every file there, except of the processes' own."""
+    for options in (("--mode", "workspace-write"), ("--mode", "read-only")):
+        box = arena.box(options=options)
+        got = box.run("writable /proc", "writable /sys")
+        check(set(" ".join(got).split()) <= {"OK"}, f"{got}"[:2000])
+    got = box.bare("writable /proc")
+    check(arena.uid != 0 or "/proc/sys/kernel/core_pattern" in got[0], "the control shows nothing")
+
+
+@case
+def writing_everywhere_does_not_mean_the_kernels_files(arena):
+    box = arena.box(policy='[permissions.box.filesystem]\n":root" = "write"\n')
+    got = box.run("writable /proc", "writable /sys", "create {out}/new")
+    check(got[2] == "OK", f"{got}")
+    check(set(" ".join(got[:2]).split()) <= {"OK"}, f"{got}"[:2000])
+
+
+@case
+def memory_and_logs_of_the_kernel_can_not_be_read(arena):
+    box = arena.box()
+    names = [n for n in ("kcore", "kmsg", "kpageflags", "kpagecount", "vmallocinfo") if os.path.exists(f"/proc/{n}")]
+    names = [f"/proc/{n}" for n in names] + ["/sys/kernel/tracing/trace", "/sys/kernel/debug/x"]
+    got = box.run(*[f"open-read {n}" for n in names])
+    for name, one in zip(names, got):
+        # vmallocinfo is open to its owner, and shows no addresses.
+        check(one in FORBIDDEN | HIDDEN or "vmallocinfo" in name, f"{one}: {name}")
+    if arena.uid == 0:
+        check("OK" in box.bare(*[f"open-read {n}" for n in names]), "the control shows nothing")
+
+
+@case
+def only_mounts_of_the_plan_are_writable(arena):
+    box = arena.box()
+    out, _, _ = box.finish([*box.argv(), "/bin/cat", "/proc/self/mountinfo"])
+    expected = {str(box.work), str(box.tmp), "/tmp", "/proc"}
+    for line in out.splitlines():
+        place, options = line.split()[4:6]
+        good = "ro" in options.split(",") or place in expected or place.startswith("/dev/")
+        check(good, f"a writable mount: {line}")
+        flags = options.split(",")
+        check("nosuid" in flags or place == "/dev/pts", f"set-id files count there: {line}")
+        check("nodev" in flags or place.startswith("/dev"), f"devices count there: {line}")
+
+
+@case
 def sys_and_cgroups_can_not_be_written(arena):
     box = arena.box()
     names = [f"/sys/fs/cgroup/{n}" for n in sorted(os.listdir("/sys/fs/cgroup"))
@@ -395,6 +445,21 @@ def on_terminal(box, argv):
     _, status = os.waitpid(pid, 0)
     check(os.waitstatus_to_exitcode(status) == 0, f"{argv}: {status} {text}")
     return text.decode("utf-8", "replace").replace("\r", "").splitlines()
+
+
+@case
+def terminals_of_others_can_not_be_opened(arena):
+    box = arena.box()
+    master, slave = pty.openpty()
+    name = os.ttyname(slave)
+    try:
+        got = box.run(f"open-write {name}", f"open-read {name}", "open-read /dev/ptmx", "list /dev/pts")
+        check(set(got[:2]) <= FORBIDDEN | HIDDEN, f"{got}")
+        check(got[2] == "OK", f"its own terminals: {got}")
+        check(box.bare(f"open-write {name}") == ["OK"], "the control shows nothing")
+    finally:
+        os.close(master)
+        os.close(slave)
 
 
 INJECT = [f"ioctl-tty {n} {bits}" for n in (TIOCSTI, TIOCLINUX) for bits in ("low", "high")]

@@ -9,7 +9,7 @@ import subprocess
 from conform import HIDDEN, READ_ONLY, Skip, await_path, case, check, check_same, rows
 
 NAMES = [".git", ".codex", ".agents", ".cordon"]
-REFUSED = READ_ONLY | {"EEXIST", "EISDIR", "ENOTDIR", "ENOTEMPTY"}
+REFUSED = READ_ONLY | {"EEXIST", "EISDIR", "ENOTDIR", "ENOTEMPTY", "EADDRINUSE"}
 
 # ---- Missing and existing names ---------------------------------------------------------
 
@@ -102,7 +102,8 @@ BARE = ["create {work}/HEAD", "mkdir {work}/refs", "mkdir {work}/objects"]
 def a_bare_layout_can_not_be_made_in_a_workspace(arena):
     """HEAD, refs and objects side by side are a repository, whose config git would run."""
     box = arena.box()
-    got = box.run("create {work}/config", "create {work}/commondir", *BARE)
+    makes = ["{work}/HEAD", "{work}/refs", "{work}/objects"]
+    got = box.run("create {work}/config", "create {work}/commondir", *BARE, makes=makes)
     check(got[0] == "OK" and got[1] in REFUSED, f"{got}")
     check(not all(one == "OK" for one in got[2:]), f"a repository was made: {got}")
     equal = arena.box()
@@ -117,7 +118,7 @@ def the_last_missing_part_of_a_bare_layout_can_not_be_made(arena):
         tree = {"{work}/HEAD": "ref: refs/heads/main\n", "{work}/refs/": "", "{work}/objects/": ""}
         tree.pop(path + ("/" if kind == "mkdir" else ""))
         box = arena.box(tree=tree)
-        got = box.run(missing, "create {work}/new")
+        got = box.run(missing, "create {work}/new", makes=[path])
         check(got[0] in REFUSED and got[1] == "OK", f"{missing}: {got}")
         check(box.bare(missing) == ["OK"], "the control shows nothing")
 
@@ -276,7 +277,8 @@ class Git:
         argv = [*self.box.argv(), "/bin/sh", "-ec", self.box.fill(script)]
         out, err, _ = self.box.finish(argv, status=status, cwd=self.box.fill(where), **more)
         self.box.arena.check_nothing_lives()
-        left = [p for p in self.box.listing() - before if ".git" not in p.split("/")[:-1]]
+        left = self.box.listing() - before
+        left = [p for p in left if ".git" not in p.split("/")[:-1] and f"{self.box.work}/sub" not in p]
         check(not left, f"left behind: {left}")
         return out + err
 
@@ -412,7 +414,9 @@ def git_repositories_that_a_run_made_are_in_its_report(arena):
     report = box.path("{top}/report.json")
     box.options = (*box.options, "--report", str(report))
     git.inside("mkdir -p sub/repo; git init -q sub/repo; git init -q --bare sub/bare; mkdir plain")
-    text = json.dumps(json.loads(report.read_text(encoding="utf-8")))
+    told = json.loads(report.read_text(encoding="utf-8"))
+    told.pop("command")
+    text = json.dumps(told)
     check("sub/repo" in text and "sub/bare" in text, f"not in the report: {text}")
     check("plain" not in text.replace("explain", ""), f"a plain directory is reported: {text}")
 
@@ -428,3 +432,22 @@ def git_init_where_nothing_is_yet_is_refused(arena):
     check(not {"HEAD", "refs", "objects"} <= names, f"a bare layout: {names}")
     equal = arena.box()
     Git(equal)("{work}", "init", "-q")
+
+
+@case
+def git_directories_for_new_submodules_are_refused_or_reported(arena):
+    """In commit mode: a git directory below modules/ that was not there, and a pointer to it."""
+    box = arena.box(policy=COMMIT)
+    git = Git(box)
+    git.init("{work}")
+    report = box.path("{top}/report.json")
+    box.options = (*box.options, "--report", str(report))
+    script = ("mkdir -p .git/modules/evil/refs .git/modules/evil/objects sub || exit 0;"
+              "echo 'ref: refs/heads/main' >.git/modules/evil/HEAD;"
+              "printf '[core]\\n\\tfsmonitor = touch {top}/run\\n' >.git/modules/evil/config || exit 0;"
+              "echo 'gitdir: ../.git/modules/evil' >sub/.git; : >planted")
+    git.inside(script, status=None)
+    if box.path("{work}/planted").exists():
+        told = json.loads(report.read_text(encoding="utf-8"))
+        told.pop("command")
+        check("sub" in json.dumps(told) or "evil" in json.dumps(told), f"not reported: {told}")

@@ -222,21 +222,20 @@ def cordons_own_files_can_not_be_written(arena):
 "{work}" = "write"
 "{home}/.config/cordon" = "write"
 """
-    box = arena.box(policy=policy, watch=("{home}/.config/cordon",))
+    box = arena.box(policy=policy, watch=("{home}/.config/cordon/config.toml",))
     before = box.snapshot()
     attempts = ["write {home}/.config/cordon/config.toml", "unlink {home}/.config/cordon/config.toml",
                 "symlink-over x {home}/.config/cordon/config.toml", "rename {home}/.config {home}/c2",
                 "rename {home}/.config/cordon {home}/c2"]
-    got = box.run("create {home}/new", *attempts)
+    makes = ["{home}/new", "{home}/.config/cordon/config.toml.new"]
+    got = box.run("create {home}/new", *attempts, makes=makes)
     check(got[0] == "OK" and set(got[1:]) <= READ_ONLY, f"{got}")
-    box.path("{home}/new").unlink()
     check(before == box.snapshot(), "was changed")
     check(box.bare(attempts[0]) == ["OK"], "the control shows nothing")
     # Not there yet: it can't be made either.
     box = arena.box(options=("--mode", "workspace-write", "--add-write", "{home}"))
     got = box.run("create {home}/new", "mkdir {home}/.config", "mkdir {home}/.config/cordon",
-                  "create {home}/.config/cordon/config.toml")
-    arena.expected_files.add(str(box.path("{home}/new")))
+                  "create {home}/.config/cordon/config.toml", makes=["{home}/new", "{home}/.config"])
     check(got[0] == "OK" and got[3] in READ_ONLY | HIDDEN, f"{got}")
     check(not box.path("{home}/.config/cordon/config.toml").exists(), "was made")
 
@@ -247,7 +246,7 @@ def the_program_that_runs_can_not_be_replaced(arena):
     copy = shutil.copy(arena.program, box.path("{work}/cordon"))
     argv = [copy, *box.argv("create {work}/new", "write {work}/cordon", "unlink {work}/cordon",
                             "rename {work}/new {work}/cordon")[1:]]
-    got = box.outcomes([1] * 4, argv)
+    got = box.outcomes(range(4), argv)
     check(got[0] == "OK" and set(got[1:]) <= READ_ONLY | {"ETXTBSY"}, f"{got}")
     with open(copy, "rb") as one, open(arena.program, "rb") as two:
         check(one.read() == two.read(), "was changed")
@@ -275,7 +274,7 @@ def the_program_itself_may_be_denied(arena):
     box = arena.box(policy='[permissions.box.filesystem]\n":root" = "read"\n"{top}/bin" = "deny"\n')
     box.path("{top}/bin").mkdir()
     copy = shutil.copy(arena.program, box.path("{top}/bin/cordon"))
-    got = box.outcomes([1, 1], [copy, *box.argv("pid", f"open-read {copy}")[1:]])
+    got = box.outcomes(range(2), [copy, *box.argv("pid", f"open-read {copy}")[1:]])
     check(got[0].startswith("OK") and got[1] in HIDDEN, f"{got}")
     check(box.bare(f"open-read {copy}") == ["OK"], "the control shows nothing")
 

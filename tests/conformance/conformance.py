@@ -115,9 +115,11 @@ def collect(workers):
     return results
 
 
-def print_tap(table, results, slowest):
+def print_tap(table, results, slowest, absent):
     failed = 0
-    print(f"1..{len(table)}")
+    print(f"1..{len(table) + len(absent)}")
+    for index, reason in enumerate(absent, len(table) + 1):
+        print(f"ok {index} - {reason[0]} # SKIP {reason[1]}")
     for index, (backend, who, case) in enumerate(table):
         state, text, _ = results.get(index, ("failed", "the worker died", 0))
         label = f"{index + 1} - {backend} {who}: {case.name}"
@@ -144,8 +146,11 @@ def main():
     options = parser.parse_args()
     backends = options.backend or ["native"]
     everyone = [options.who] if options.who else ["root", "user"]
+    support = conform.read_support(HERE / "support.txt")
+    absent = []
     if os.getuid() != 0 and "root" in everyone:
         everyone.remove("root")
+        absent = [(f"{backend} root: all cases", "this is not root") for backend in backends]
     table = [
         (backend, who, case)
         for backend in backends
@@ -157,7 +162,6 @@ def main():
         for row in table:
             print(row[0], row[1], row[2].name)
         return
-    support = conform.read_support(HERE / "support.txt")
     # The ordinary user may not be able to reach the build directory.
     with tempfile.TemporaryDirectory(prefix="cordon-conf-bin-", dir="/var/tmp") as binaries:
         os.chmod(binaries, 0o755)
@@ -170,7 +174,7 @@ def main():
             for n in range(WORKERS):
                 workers.append(start_worker(jobs[n::WORKERS], who, program, probe, support))
         results = collect(workers)
-    print_tap(table, results, options.slowest)
+    print_tap(table, results, options.slowest, absent)
 
 
 if __name__ == "__main__":

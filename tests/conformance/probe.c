@@ -27,37 +27,38 @@ static struct report *report;
 
 static char descriptors[1 << 15];
 
-#define ERRORS(X)                                                                                 \
-	X(EPERM)                                                                                  \
-	X(ENOENT)                                                                                 \
-	X(ESRCH)                                                                                  \
-	X(EINTR)                                                                                  \
-	X(EIO)                                                                                    \
-	X(ENXIO)                                                                                  \
-	X(E2BIG)                                                                                  \
-	X(ENOEXEC)                                                                                \
-	X(EBADF) X(ECHILD) X(EAGAIN) X(ENOMEM) X(EACCES) X(EFAULT) X(ENOTBLK) X(EBUSY) X(         \
-		EEXIST) X(EXDEV) X(ENODEV) X(ENOTDIR) X(EISDIR) X(EINVAL) X(ENFILE) X(EMFILE)     \
-		X(ENOTTY) X(ETXTBSY) X(EFBIG) X(ENOSPC) X(ESPIPE) X(EROFS) X(EMLINK) X(EPIPE) X(  \
-			ENAMETOOLONG) X(ENOSYS) X(ENOTEMPTY) X(ELOOP) X(ENODATA) X(ENOPKG)        \
-			X(EOVERFLOW) X(ENOTSOCK) X(EDESTADDRREQ) X(EMSGSIZE) X(EPROTOTYPE) X(     \
-				ENOPROTOOPT) X(EPROTONOSUPPORT) X(ESOCKTNOSUPPORT) X(EOPNOTSUPP)  \
-				X(EPFNOSUPPORT) X(EAFNOSUPPORT) X(EADDRINUSE) X(EADDRNOTAVAIL) X( \
-					ENETDOWN) X(ENETUNREACH) X(ECONNRESET) X(EISCONN)         \
-					X(ENOTCONN) X(ETIMEDOUT) X(ECONNREFUSED) X(EHOSTUNREACH)  \
-						X(EINPROGRESS) X(ESTALE) X(EDQUOT) X(ENOKEY)      \
-							X(EKEYEXPIRED) X(EUSERS) X(EIDRM)         \
-								X(ENOMSG) X(ECONNABORTED) X(EDOM)
+#define E(number)               \
+	{                       \
+		number, #number \
+	}
+static const struct {
+	int number;
+	const char *name;
+} errors[] = {
+	E(EPERM),	    E(ENOENT),	   E(ESRCH),	    E(EINTR),	     E(EIO),
+	E(ENXIO),	    E(E2BIG),	   E(ENOEXEC),	    E(EBADF),	     E(ECHILD),
+	E(EAGAIN),	    E(ENOMEM),	   E(EACCES),	    E(EFAULT),	     E(ENOTBLK),
+	E(EBUSY),	    E(EEXIST),	   E(EXDEV),	    E(ENODEV),	     E(ENOTDIR),
+	E(EISDIR),	    E(EINVAL),	   E(ENFILE),	    E(EMFILE),	     E(ENOTTY),
+	E(ETXTBSY),	    E(EFBIG),	   E(ENOSPC),	    E(ESPIPE),	     E(EROFS),
+	E(EMLINK),	    E(EPIPE),	   E(ENAMETOOLONG), E(ENOSYS),	     E(ENOTEMPTY),
+	E(ELOOP),	    E(ENODATA),	   E(ENOPKG),	    E(EOVERFLOW),    E(ENOTSOCK),
+	E(EDESTADDRREQ),    E(EMSGSIZE),   E(EPROTOTYPE),   E(ENOPROTOOPT),  E(EPROTONOSUPPORT),
+	E(ESOCKTNOSUPPORT), E(EOPNOTSUPP), E(EPFNOSUPPORT), E(EAFNOSUPPORT), E(EADDRINUSE),
+	E(EADDRNOTAVAIL),   E(ENETDOWN),   E(ENETUNREACH),  E(ECONNRESET),   E(EISCONN),
+	E(ENOTCONN),	    E(ETIMEDOUT),  E(ECONNREFUSED), E(EHOSTUNREACH), E(EINPROGRESS),
+	E(ESTALE),	    E(EDQUOT),	   E(ENOKEY),	    E(EKEYEXPIRED),  E(EUSERS),
+	E(EIDRM),	    E(ENOMSG),	   E(ECONNABORTED), E(EDOM),
+};
+#undef E
 
 static const char *error_name(int number)
 {
 	static char other[32];
 
-#define NAME(e)          \
-	if (number == e) \
-		return #e;
-	ERRORS(NAME)
-#undef NAME
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+		if (errors[i].number == number)
+			return errors[i].name;
 	(void)snprintf(other, sizeof(other), "E%d", number);
 	return other;
 }

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
 #include <stdint.h>
@@ -50,6 +51,44 @@ static int try_list(char **a)
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			say("%s ", entry->d_name);
 	return outcome(closedir(dir));
+}
+
+static int tell_writable(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	/* Processes come and go, and what they may write of themselves is theirs. */
+	if (strncmp(path, "/proc/", 6) == 0 && path[6] >= '0' && path[6] <= '9')
+		return 2; /* FTW_SKIP_SUBTREE */
+	if (at->level > 6)
+		return 2;
+	if (type != FTW_SL && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
+		say("%s ", path);
+	return 0;
+}
+
+/* All below it that may be written, by what access() says: nothing is opened. */
+static int try_writable(char **a)
+{
+	return outcome(nftw(a[0], tell_writable, 64, FTW_PHYS | FTW_ACTIONRETVAL));
+}
+
+/* Writes down what descriptors 0, 1 and 2 are: for when none of them can be printed to. */
+static int try_stdio(char **a)
+{
+	int fd = must_open(a[0], O_WRONLY | O_CREAT);
+
+	for (int i = 0; i < 3; i++) {
+		char path[64], target[256] = "closed";
+		ssize_t length;
+
+		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", i);
+		length = readlink(path, target, sizeof(target) - 1);
+		if (length > 0)
+			target[length] = '\0';
+		if (dprintf(fd, "%s\n", target) < 0)
+			return -errno;
+	}
+	return 0;
 }
 
 static int try_readlink(char **a)
@@ -364,6 +403,8 @@ static int try_setattr(char **a)
 const struct attempt file_attempts[] = {
 	{ "stat", 1, try_stat },
 	{ "list", 1, try_list },
+	{ "writable", 1, try_writable },
+	{ "stdio", 1, try_stdio },
 	{ "readlink", 1, try_readlink },
 	{ "create", 1, try_create },
 	{ "touch", 1, try_touch },

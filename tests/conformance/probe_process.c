@@ -2,9 +2,11 @@
 /* Attempts at other processes, and processes that try to live on. */
 #include "probe.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,19 +105,30 @@ static int try_prlimit(char **a)
 	return outcome(syscall(SYS_prlimit64, (pid_t)number(a[0]), RLIMIT_CORE, NULL, &limit));
 }
 
-/* The processes that /proc shows. */
+/* Calls back for each process that /proc shows. */
+static int each_process(void (*tell)(const char *pid, const char *text), const char *text)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	if (proc == NULL)
+		return -errno;
+	while ((entry = readdir(proc)) != NULL)
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			tell(entry->d_name, text);
+	return outcome(closedir(proc));
+}
+
+static void say_pid(const char *pid, const char *text)
+{
+	(void)text;
+	say("%s ", pid);
+}
+
 static int try_processes(char **a)
 {
-	char path[64];
-	struct stat st;
-
 	(void)a;
-	for (int pid = 1; pid < 1 << 16; pid++) {
-		(void)snprintf(path, sizeof(path), "/proc/%d", pid);
-		if (stat(path, &st) == 0)
-			say("%d ", pid);
-	}
-	return 0;
+	return each_process(say_pid, NULL);
 }
 
 static int try_env(char **a)
@@ -126,6 +139,46 @@ static int try_env(char **a)
 		return -ENOENT;
 	say("%s", value);
 	return 0;
+}
+
+static bool file_has(const char *path, const char *text)
+{
+	static char bytes[1 << 18];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? 0 : read(fd, bytes, sizeof(bytes));
+
+	if (fd >= 0)
+		(void)close(fd);
+	return got > 0 && memmem(bytes, (size_t)got, text, strlen(text)) != NULL;
+}
+
+static void scan_process(const char *pid, const char *text)
+{
+	static const char *const files[] = { "environ", "cmdline", "status", "maps" };
+	char path[300];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		(void)snprintf(path, sizeof(path), "/proc/%s/%s", pid, files[i]);
+		if (file_has(path, text))
+			say("%s ", path);
+	}
+}
+
+/*
+ * Looks through what /proc tells of every process for a text, which is given
+ * backwards so that the search does not find itself. Names the files that have it.
+ */
+static int try_scan(char **a)
+{
+	size_t length = strlen(a[0]);
+	char text[256];
+
+	if (length >= sizeof(text))
+		return -ENAMETOOLONG;
+	for (size_t i = 0; i < length; i++)
+		text[i] = a[0][length - 1 - i];
+	text[length] = '\0';
+	return each_process(scan_process, text);
 }
 
 static void touch(const char *path)
@@ -232,6 +285,7 @@ const struct attempt process_attempts[] = {
 	{ "prlimit", 1, try_prlimit },
 	{ "processes", 0, try_processes },
 	{ "env", 1, try_env },
+	{ "scan", 1, try_scan },
 	{ "daemon", 1, try_daemon },
 	{ "hold", 1, try_hold },
 	{ "stay", 2, try_stay },

@@ -167,6 +167,17 @@ static int try_move_mount(char **a)
 	return outcome(syscall(SYS_move_mount, fd, "", AT_FDCWD, a[1], MOVE_MOUNT_F_EMPTY_PATH));
 }
 
+/* Binds a[0] at a[1] without what is mounted below it, and reads a[1]/a[2]: what is under a mask. */
+static int try_bind_peek(char **a)
+{
+	char path[4096];
+
+	if (mount_call(a[0], a[1], NULL, BIND) < 0)
+		return -errno;
+	(void)snprintf(path, sizeof(path), "%s/%s", a[1], a[2]);
+	return outcome(open(path, O_RDONLY | O_CLOEXEC));
+}
+
 static int try_fsopen(char **a)
 {
 	return outcome(syscall(SYS_fsopen, a[0], 0));
@@ -434,6 +445,7 @@ const struct attempt system_attempts[] = {
 	{ "umount", 1, try_umount },
 	{ "open-tree", 1, try_open_tree },
 	{ "move-mount", 2, try_move_mount },
+	{ "bind-peek", 3, try_bind_peek },
 	{ "fsopen", 1, try_fsopen },
 	{ "mount-setattr", 1, try_mount_setattr },
 	{ "pivot-root", 1, try_pivot_root },

@@ -339,7 +339,8 @@ static void expect(struct env *env, const cordon_policy *policy, const struct sp
 enum result { SAME, DIFFERENT, REFUSED, NO_POLICY };
 
 struct tally {
-	size_t run, refused, no_policy, tries;
+	size_t run, refused, no_policy;
+	size_t tries[4][2]; /* of each kind: that should fail, that should work */
 	struct reason {
 		char text[REASON_BYTES];
 		size_t count;
@@ -347,16 +348,19 @@ struct tally {
 	size_t reason_count;
 };
 
-/* By their first words: the rest is a path. */
+/* By their words without paths. */
 static void count_reason(struct tally *tally, const char *text)
 {
-	size_t i = 0;
 	char words[REASON_BYTES];
+	size_t i = 0, len = 0;
 
-	(void)snprintf(words, sizeof(words), "%s", text);
-	for (char *c = words; *c; c++)
-		if (*c == '/' || *c == '\'')
-			*c = '\0', c--;
+	for (; *text && len < sizeof(words) - 1; text++) {
+		if (*text == '/')
+			text += strcspn(text, " '\"") - 1;
+		else
+			words[len++] = *text;
+	}
+	words[len] = '\0';
 	while (i < tally->reason_count && strcmp(tally->reasons[i].text, words) != 0)
 		i++;
 	if (i == COUNT_OF(tally->reasons))
@@ -365,6 +369,13 @@ static void count_reason(struct tally *tally, const char *text)
 		(void)snprintf(tally->reasons[tally->reason_count++].text, REASON_BYTES, "%s",
 			       words);
 	tally->reasons[i].count++;
+}
+
+static void count_tries(struct tally *tally, const struct expected *expected, uint8_t control)
+{
+	for (int i = 0; i < 4; i++)
+		if (expected->tries & control & (1 << i))
+			tally->tries[i][(expected->works >> i) & 1]++;
 }
 
 static cordon_policy *load(const struct env *env, char said[REASON_BYTES])
@@ -505,7 +516,7 @@ static enum result try_profile(struct env *env, const struct draft *p, enum way 
 	}
 	for (size_t i = 0; i < count; i++) {
 		expect(env, policy, &env->tree.spots.items[i], &expected[i]);
-		tally->tries += (size_t)__builtin_popcount(expected[i].tries & env->control[i]);
+		count_tries(tally, &expected[i], env->control[i]);
 	}
 	out = run_cordon(&a, env, expected, way);
 	if ((out.status == 126 || out.status == 127) && way == WAY_RIGHT &&
@@ -640,8 +651,13 @@ static size_t try_tree(uint64_t seed, size_t policies, struct tally *tally, size
 
 static void show_tally(const struct tally *tally, size_t failures)
 {
-	printf("# %zu policies run, %zu differ, %zu refused, %zu no valid policy; %zu tries\n",
-	       tally->run, failures, tally->refused, tally->no_policy, tally->tries);
+	static const char *const kinds[] = { "read", "write", "move", "create" };
+
+	printf("# %zu policies run, %zu differ, %zu refused, %zu no valid policy\n", tally->run,
+	       failures, tally->refused, tally->no_policy);
+	for (size_t i = 0; i < COUNT_OF(kinds); i++)
+		printf("#   tried to %s: %zu that should fail, %zu that should work\n", kinds[i],
+		       tally->tries[i][0], tally->tries[i][1]);
 	for (size_t i = 0; i < tally->reason_count; i++)
 		printf("#   %zu times: %s\n", tally->reasons[i].count, tally->reasons[i].text);
 }

@@ -95,6 +95,27 @@ static void add_missing(struct tree *t, struct draft *p)
 	add_entry(t, p, key, PICK(t, accesses));
 }
 
+/* A link, or something behind one, that is narrower than what is around it. */
+static void add_link_entry(struct tree *t, struct draft *p)
+{
+	size_t from = tree_below(t, t->spots.count);
+	char text[PATH_MAX_BYTES + 30];
+	struct err e = ERR_INIT;
+	struct str key;
+
+	for (size_t i = 0; i < t->spots.count; i++) {
+		const struct spot *spot = &t->spots.items[(from + i) % t->spots.count];
+
+		if (spot->kind != KIND_LINK || path_is_under(spot->target, tree_path(t, "bin")))
+			continue;
+		(void)snprintf(text, sizeof(text), "%s%s", spot->path.p,
+			       tree_chance(t, 2) ? "" : "/a");
+		check(arena_copy(&t->a, str_of(text), &key, &e));
+		add_entry(t, p, key, tree_chance(t, 2) ? "read" : "deny");
+		return;
+	}
+}
+
 static void add_token(struct tree *t, struct draft *p)
 {
 	static const char *const tokens[] = { ":tmpdir", ":slash_tmp",	     "~",    "~/x",
@@ -108,7 +129,7 @@ static void add_token(struct tree *t, struct draft *p)
 
 static void add_some(struct tree *t, struct draft *p)
 {
-	switch (tree_below(t, 10)) {
+	switch (tree_below(t, 11)) {
 	case 0:
 	case 1:
 		add_entry(t, p, tree_path(t, PICK(t, globs)), "deny");
@@ -121,6 +142,9 @@ static void add_some(struct tree *t, struct draft *p)
 		break;
 	case 4:
 		add_entry(t, p, t->top, PICK(t, accesses));
+		break;
+	case 10:
+		add_link_entry(t, p);
 		break;
 	case 5:
 	case 6:

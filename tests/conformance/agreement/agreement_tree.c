@@ -136,7 +136,7 @@ static void find_targets(struct tree *t)
 	}
 }
 
-static void make_git_dir(struct tree *t, struct str dir, const char *name)
+static struct str make_git_dir(struct tree *t, struct str dir, const char *name)
 {
 	struct str git = make_dir(t, dir, name);
 	struct str objects = make_dir(t, git, "objects");
@@ -150,21 +150,59 @@ static void make_git_dir(struct tree *t, struct str dir, const char *name)
 		make_file(t, info, "alternates", "\n");
 	if (tree_chance(t, 2))
 		make_file(t, git, "index", NULL);
+	return git;
 }
 
-/* A `.git` for a directory that has none: a repository, or a pointer to one that lies elsewhere. */
+static void make_pointer(struct tree *t, struct str dir, struct str git)
+{
+	char text[PATH_MAX_BYTES + 20];
+
+	(void)snprintf(text, sizeof(text), "gitdir: %s\n", git.p);
+	make_file(t, dir, ".git", text);
+}
+
+static void make_submodule(struct tree *t, struct str worktree, struct str git)
+{
+	struct str own = make_git_dir(t, make_dir(t, git, "modules"), "sub");
+
+	make_pointer(t, make_dir(t, worktree, "sub"), own);
+}
+
+static void make_worktree(struct tree *t, struct str elsewhere, struct str git)
+{
+	struct str own = make_dir(t, make_dir(t, git, "worktrees"), "linked");
+	struct str linked = make_dir(t, elsewhere, "linked");
+	char text[PATH_MAX_BYTES + 20];
+
+	(void)snprintf(text, sizeof(text), "%s/.git\n", linked.p);
+	make_file(t, own, "gitdir", text);
+	make_file(t, own, "commondir", "../..\n");
+	make_file(t, own, "HEAD", "ref: refs/heads/linked\n");
+	make_pointer(t, linked, own);
+}
+
+/*
+ * A `.git` for a directory that has none: a repository, or a pointer or a link to
+ * one that lies elsewhere; sometimes with a submodule or a linked worktree.
+ */
 static void make_repository(struct tree *t, struct str dir, struct str elsewhere)
 {
-	char text[PATH_MAX_BYTES + 20], name[20];
+	size_t n = tree_below(t, 6);
+	bool is_there = n > 1;
+	struct str git;
+	char name[30];
 
-	if (tree_chance(t, 4)) {
-		(void)snprintf(name, sizeof(name), "store%zu", tree_below(t, 1000000));
-		make_git_dir(t, elsewhere, name);
-		(void)snprintf(text, sizeof(text), "gitdir: %s/%s\n", elsewhere.p, name);
-		make_file(t, dir, ".git", text);
-	} else {
-		make_git_dir(t, dir, ".git");
-	}
+	(void)snprintf(name, sizeof(name), "store%zu", tree_below(t, 1000000));
+	git = make_git_dir(t, is_there ? dir : elsewhere, is_there ? ".git" : name);
+	if (n == 0)
+		make_pointer(t, dir, git);
+	else if (n == 1)
+		make_link(t, dir, ".git", git.p);
+	if (tree_chance(t, 4))
+		make_submodule(t, dir, git);
+	if (tree_chance(t, 4) && !str_eq(dir, elsewhere) &&
+	    access(join(t, elsewhere, "linked").p, F_OK) < 0)
+		make_worktree(t, elsewhere, git);
 }
 
 static void make_random_link(struct tree *t, struct str dir, const char *name)
@@ -248,6 +286,10 @@ static void make_all(struct tree *t)
 	grow(t, ws, 2 * (t->made > 60));
 	if (!tree_chance(t, 3))
 		make_repository(t, ws, other);
+	if (tree_chance(t, 3))
+		make_file(t, make_dir(t, ws, ".codex"), "x", NULL);
+	else if (tree_chance(t, 3))
+		make_link(t, ws, ".codex", other.p);
 	if (tree_chance(t, 4))
 		make_file(t, make_dir(t, ws, ".cordon"), "config.toml",
 			  narrowing[tree_below(t, COUNT_OF(narrowing))]);
