@@ -48,7 +48,7 @@ static bool add_feature(struct args *args, const char *name, const char *value)
 /* Two different values for one of these would leave a script guessing. */
 static bool set_once(struct args *args, const char **place, const char *name, const char *value)
 {
-	if (*place && value && strcmp(*place, value) != 0) {
+	if (*place && strcmp(*place, value) != 0) {
 		complain_usage(args, "%s is given twice, '%s' and '%s'", name, *place, value);
 		return false;
 	}
@@ -203,7 +203,7 @@ static bool parse_option(struct args *args, struct words *words)
 		complain_usage(args, "'%s' needs a value: %s", word, option->value);
 		return false;
 	}
-	return take_option(args, option, value);
+	return take_option(args, option, value ? value : "");
 }
 
 /* Commands that later versions will have: no typos of others. */
