@@ -9,7 +9,7 @@ static const struct {
 	const char *text;
 	uint64_t ms;
 } time_units[] = {
-	{ "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60 * 1000 }, { "h", 60 * 60 * 1000 },
+	{ "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 },
 };
 
 const char *parse_duration(const char *text, uint64_t *ms)
