@@ -560,3 +560,56 @@ TEST(the_report_tells_of_the_run)
 	CHECK_STR(cordon_report_text(report, CORDON_TEXT_BRIEF), "7\n");
 	cordon_result_free(result);
 }
+
+/* The program itself takes the words that stand for a request. */
+TEST(cordon_understands_its_own_words)
+{
+	static const char *const command[] = { "sh", "-c", "echo $SET >out/said; exit 7", NULL };
+	static const char *const writes[] = { "out" };
+	static const char *const set[] = { "SET=x y", NULL };
+	static const char *const accept[] = { "limits", NULL };
+	const char *overrides[] = { "permissions.dev.extends=:read-only",
+				    "permissions.dev.limits.processes=100" };
+	struct cordon_load_options load = { .size = sizeof(load),
+					    .directory = ".",
+					    .profile = "dev",
+					    .overrides = overrides,
+					    .override_count = 2,
+					    .add_write = writes,
+					    .add_write_count = 1,
+					    .network = "off" };
+	struct cordon_run_options request = { .size = sizeof(request),
+					      .load = &load,
+					      .command = command,
+					      .platform = "linux",
+					      .backend = "native",
+					      .set_environment = set,
+					      .timeout_ms = 20000,
+					      .flags = CORDON_RUN_QUIET,
+					      .accept_missing = accept,
+					      .binary = getenv("CORDON") };
+	char **argv = NULL;
+	char said[16] = "";
+	FILE *file;
+	pid_t pid;
+	int status = -1;
+
+	if (!request.binary)
+		SKIP("CORDON does not name the program");
+	REQUIRE(mkdir("out", 0700) == 0);
+	REQUIRE(cordon_request_argv(NULL, &request, &argv, NULL) == 0);
+	pid = fork();
+	if (pid == 0) {
+		execv(argv[0], argv);
+		_exit(99);
+	}
+	REQUIRE(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status));
+	CHECK_INT(WEXITSTATUS(status), 7);
+	file = fopen("out/said", "r");
+	REQUIRE(file);
+	CHECK(fgets(said, sizeof(said), file) != NULL);
+	CHECK_STR(said, "x y\n");
+	CHECK(fclose(file) == 0);
+	cordon_argv_free(argv);
+}
