@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "os/os.h"
 
 char host_shell_name[] = "sh";
 
@@ -135,6 +136,12 @@ int host_map_identities(pid_t pid, struct err *e)
 		r = map(pid, "uid_map", "/proc/self/uid_map", geteuid(), is_root);
 	if (r == 0)
 		r = map(pid, "gid_map", "/proc/self/gid_map", getegid(), is_root);
+	if (r == -EPERM && is_root)
+		return FAIL(
+			e, ERR_WEAKER,
+			"the native backend can't map root into a user namespace: this root has "
+			"not the capabilities for it, as inside a container or another sandbox; "
+			"run it outside, or as an ordinary user");
 	if (r < 0)
 		return FAIL_SYS(e, -r, "can't map this user into the sandbox's user namespace");
 	return 0;
@@ -166,11 +173,17 @@ static bool is_set_to(const char *path, char value)
 
 int host_fail_namespaces(int os_error, struct err *e)
 {
+	const char *around = os_environment_find(os_environment(), "CORDON_SANDBOX");
 	const char *cause = "the kernel or a container around this process forbids it; in a "
 			    "container allow user namespaces (for example --security-opt "
 			    "seccomp=unconfined), or run cordon outside of it";
 
-	if (is_set_to("/proc/sys/user/max_user_namespaces", '0'))
+	if (around && strcmp(around, "none") != 0)
+		cause = "this is already inside a Cordon sandbox, where no new namespaces may be "
+			"made: "
+			"run the command as it is, it is confined, or give the outer profile "
+			"isolation.userns = true";
+	else if (is_set_to("/proc/sys/user/max_user_namespaces", '0'))
 		cause = "user.max_user_namespaces is 0; as root: sysctl "
 			"user.max_user_namespaces=15000";
 	else if (is_set_to("/proc/sys/kernel/unprivileged_userns_clone", '0'))
