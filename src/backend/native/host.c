@@ -171,14 +171,20 @@ static bool is_set_to(const char *path, char value)
 	       (text[1] == '\n' || text[1] == '\0');
 }
 
+static bool is_inside_cordon(void)
+{
+	const char *mark = os_environment_find(os_environment(), "CORDON_SANDBOX");
+
+	return mark && strcmp(mark, "none") != 0;
+}
+
 int host_fail_namespaces(int os_error, struct err *e)
 {
-	const char *around = os_environment_find(os_environment(), "CORDON_SANDBOX");
 	const char *cause = "the kernel or a container around this process forbids it; in a "
 			    "container allow user namespaces (for example --security-opt "
 			    "seccomp=unconfined), or run cordon outside of it";
 
-	if (around && strcmp(around, "none") != 0)
+	if (is_inside_cordon())
 		cause = "this is already inside a Cordon sandbox, where no new namespaces may be "
 			"made: "
 			"run the command as it is, it is confined, or give the outer profile "
@@ -205,12 +211,18 @@ int host_fail_namespaces(int os_error, struct err *e)
 
 int host_fail_proc(int os_error, struct err *e)
 {
+	const char *cause = "the kernel refused";
+
+	if (is_inside_cordon())
+		cause = "this is already inside a Cordon sandbox, whose /proc is partly covered: "
+			"run "
+			"the command as it is, it is confined";
+	else if (os_error == EPERM)
+		cause = "the host's /proc is partly covered, as containers do it; run the "
+			"container "
+			"with an unmasked /proc (for example --security-opt "
+			"systempaths=unconfined)";
 	err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error,
-		    "the native backend can't mount a /proc of its own: %s",
-		    os_error == EPERM
-			    ? "the host's /proc is partly covered, as containers do it; run "
-			      "the container with an unmasked /proc (for example "
-			      "--security-opt systempaths=unconfined)"
-			    : "the kernel refused");
+		    "the native backend can't mount a /proc of its own: %s", cause);
 	return err_result(e);
 }
