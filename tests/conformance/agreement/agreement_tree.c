@@ -77,6 +77,13 @@ static struct spot *add_spot(struct tree *t, char kind, struct str path)
 	return spot;
 }
 
+static bool is_there(struct str path)
+{
+	struct stat st;
+
+	return lstat(path.p, &st) == 0;
+}
+
 /* ---- Making ------------------------------------------------------------------- */
 
 static void give(struct tree *t, struct str path, mode_t mode)
@@ -188,20 +195,19 @@ static void make_worktree(struct tree *t, struct str elsewhere, struct str git)
 static void make_repository(struct tree *t, struct str dir, struct str elsewhere)
 {
 	size_t n = tree_below(t, 6);
-	bool is_there = n > 1;
+	bool is_own = n > 1;
 	struct str git;
 	char name[30];
 
 	(void)snprintf(name, sizeof(name), "store%zu", tree_below(t, 1000000));
-	git = make_git_dir(t, is_there ? dir : elsewhere, is_there ? ".git" : name);
+	git = make_git_dir(t, is_own ? dir : elsewhere, is_own ? ".git" : name);
 	if (n == 0)
 		make_pointer(t, dir, git);
 	else if (n == 1)
 		make_link(t, dir, ".git", git.p);
 	if (tree_chance(t, 4))
 		make_submodule(t, dir, git);
-	if (tree_chance(t, 4) && !str_eq(dir, elsewhere) &&
-	    access(join(t, elsewhere, "linked").p, F_OK) < 0)
+	if (tree_chance(t, 4) && !str_eq(dir, elsewhere) && !is_there(join(t, elsewhere, "linked")))
 		make_worktree(t, elsewhere, git);
 }
 
@@ -235,14 +241,12 @@ static void make_random_link(struct tree *t, struct str dir, const char *name)
 static void grow(struct tree *t, struct str dir, int depth)
 {
 	size_t children = 2 + tree_below(t, 4);
-	bool has[COUNT_OF(names)] = { false };
 
 	for (size_t i = 0; i < children && t->made < MAX_MADE; i++) {
 		size_t n = tree_below(t, COUNT_OF(names));
 
-		if (has[n])
+		if (is_there(join(t, dir, names[n])))
 			continue;
-		has[n] = true;
 		switch (tree_below(t, 9)) {
 		case 0:
 			make_random_link(t, dir, names[n]);
@@ -300,9 +304,8 @@ static void make_all(struct tree *t)
 static void add_absent(struct tree *t, struct str dir, const char *name)
 {
 	struct str path = join(t, dir, name);
-	struct stat st;
 
-	if (lstat(path.p, &st) < 0)
+	if (!is_there(path))
 		add_spot(t, KIND_MISSING, path);
 }
 
