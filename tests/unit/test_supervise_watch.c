@@ -537,6 +537,24 @@ TEST(other_denies_are_not_its_business)
 	CHECK_INT(run_done(&r).masked, 1);
 }
 
+/* As a backend makes it: the way to what is open is no mount of its own. */
+TEST(the_way_to_what_is_open_inside_stays_open)
+{
+	struct run r;
+
+	REQUIRE(run_init(&r, "way"));
+	make_dir(&r, "closed");
+	make_dir(&r, "closed/.git");
+	make_dir(&r, "closed/.git/refs");
+	put(&r, "closed/.git/refs/x");
+	REQUIRE(start_watch(&r, "'@/closed' = 'deny'\n'@/**/.git' = 'deny'\n'@/**/.env' = 'deny'\n"
+				"'@/closed/.git/refs' = 'write'\n"));
+	put(&r, "closed/.git/refs/.env");
+	CHECK(is_masked(&r, "closed/.git/refs/.env"));
+	CHECK(is_open_inside(&r, "closed/.git/refs/x"));
+	CHECK_INT(run_done(&r).masked, 1);
+}
+
 TEST(without_globs_there_is_no_watch)
 {
 	struct run r;
