@@ -53,7 +53,7 @@ enum {
 	TEXT_BYTES = 1 << 20,
 	SHOWN_DISAGREEMENTS = 8,
 	SHOWN_FAILURES = 5,
-	REASON_BYTES = 160,
+	REASON_BYTES = 500,
 };
 
 /* What is tried at a spot, and what has to come of it. */
@@ -342,32 +342,38 @@ struct tally {
 	size_t run, refused, no_policy;
 	size_t tries[4][2]; /* of each kind: that should fail, that should work */
 	struct reason {
-		char text[REASON_BYTES];
+		char words[REASON_BYTES], example[REASON_BYTES];
 		size_t count;
 	} reasons[40];
 	size_t reason_count;
 };
 
-/* By their words without paths. */
+/* By their words without names; one of each is shown. */
 static void count_reason(struct tally *tally, const char *text)
 {
 	char words[REASON_BYTES];
+	const char *from = text;
 	size_t i = 0, len = 0;
 
-	for (; *text && len < sizeof(words) - 1; text++) {
-		if (*text == '/')
-			text += strcspn(text, " '\"") - 1;
-		else
-			words[len++] = *text;
+	for (bool is_name = false; *from && len < sizeof(words) - 1; from++) {
+		if (*from == '\'' || *from == '"')
+			is_name = !is_name;
+		else if (*from == '/')
+			from += strcspn(from, " :,\'\"") - 1;
+		else if (!is_name)
+			words[len++] = *from;
 	}
 	words[len] = '\0';
-	while (i < tally->reason_count && strcmp(tally->reasons[i].text, words) != 0)
+	while (i < tally->reason_count && strncmp(tally->reasons[i].words, words, 30) != 0)
 		i++;
 	if (i == COUNT_OF(tally->reasons))
 		return;
-	if (i == tally->reason_count)
-		(void)snprintf(tally->reasons[tally->reason_count++].text, REASON_BYTES, "%s",
-			       words);
+	if (i == tally->reason_count) {
+		struct reason *reason = &tally->reasons[tally->reason_count++];
+
+		(void)snprintf(reason->words, sizeof(reason->words), "%s", words);
+		(void)snprintf(reason->example, sizeof(reason->example), "%s", text);
+	}
 	tally->reasons[i].count++;
 }
 
@@ -675,7 +681,7 @@ static void show_tally(const struct tally *tally, size_t failures)
 		printf("#   tried to %s: %zu that should fail, %zu that should work\n", kinds[i],
 		       tally->tries[i][0], tally->tries[i][1]);
 	for (size_t i = 0; i < tally->reason_count; i++)
-		printf("#   %zu times: %s\n", tally->reasons[i].count, tally->reasons[i].text);
+		printf("#   %zu times: %s\n", tally->reasons[i].count, tally->reasons[i].example);
 }
 
 TEST(what_the_kernel_does_is_what_the_resolver_says)

@@ -106,7 +106,8 @@ static void add_link_entry(struct tree *t, struct draft *p)
 	for (size_t i = 0; i < t->spots.count; i++) {
 		const struct spot *spot = &t->spots.items[(from + i) % t->spots.count];
 
-		if (spot->kind != KIND_LINK || path_is_under(spot->target, tree_path(t, "bin")))
+		if (spot->kind != KIND_LINK || spot->target.len == 0 /* a loop is no policy */ ||
+		    path_is_under(spot->target, tree_path(t, "bin")))
 			continue;
 		(void)snprintf(text, sizeof(text), "%s%s", spot->path.p,
 			       tree_chance(t, 2) ? "" : "/a");
