@@ -78,8 +78,7 @@ static void describe_rule(const struct socket_verdict *verdict, char *out, size_
 		[SOCKET_ALLOWED] = "",
 		[SOCKET_NETWORK_OFF] = "network is off (P12)",
 		[SOCKET_DENIED] = "the socket is denied (P15)",
-		[SOCKET_REPLACED] = "the policy allows the socket that stood there when the run "
-				    "began, and this is another (P15)",
+		[SOCKET_REPLACED] = "only the socket of the run's start is allowed there (P15)",
 		[SOCKET_UNNAMED] = "the policy does not name this socket (P15)",
 	};
 

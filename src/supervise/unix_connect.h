@@ -29,6 +29,8 @@
  *    sender's own.
  *  - The socket is made non-blocking for the moment of the call. A thread that
  *    uses the same, unconnected socket at that moment can see it.
+ *  - A program that its user may run but not read can't be looked into by an
+ *    ordinary user's supervisor: its connects are refused (EPERM).
  *  - A signal whose handler was set without SA_RESTART, and that comes in the
  *    moment before the call is received here, makes it EINTR, also where it would
  *    not have blocked; nothing was connected then. Later ones do not, and are seen

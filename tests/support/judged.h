@@ -218,6 +218,7 @@ TEST_MAY_BE_UNUSED static int listen_tcp(uint16_t *port, int backlog)
 	socklen_t size = sizeof(address);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+	*port = 0;
 	if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) < 0 || listen(fd, backlog) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&address, &size) < 0)
 		return -1;

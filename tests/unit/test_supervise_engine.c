@@ -141,7 +141,7 @@ static enum engine_answer answer_later(void *user, struct engine *engine,
 {
 	struct outside *o = user;
 
-	(void)value;
+	*value = 0;
 	o->last = *call;
 	later = (struct timer){ .due = on_due, .user = o };
 	loop_set_timer(engine->loop, &later, loop_now() + 30);

@@ -18,6 +18,15 @@ static void make_path(char out[256], const char *name)
 	(void)snprintf(out, 256, "%s/%s", scratch_top, name);
 }
 
+/* An abstract name that no test elsewhere has. */
+static const char *abstract(const char *name)
+{
+	static char text[100];
+
+	(void)snprintf(text, sizeof(text), "@%s-%s", scratch_top, name);
+	return text;
+}
+
 static bool open_host(const char *name)
 {
 	(void)mkdir("w", 0755);
@@ -381,21 +390,21 @@ TEST(a_connection_to_the_host_vouches_for_nothing)
 
 static int abstract_is_its_own(void)
 {
-	int listener = listen_at("@cordon-test-inside");
+	int listener = listen_at(abstract("inside"));
 
 	INSIDE(listener >= 0);
-	INSIDE(connect_to("@cordon-test-inside") == 0);
+	INSIDE(connect_to(abstract("inside")) == 0);
 	INSIDE(count_waiting(listener) == 1);
-	INSIDE(connect_to("@cordon-test-host") == -ECONNREFUSED);
+	INSIDE(connect_to(abstract("host")) == -ECONNREFUSED);
 	return 0;
 }
 
 TEST(abstract_names_are_those_of_the_cage)
 {
-	int listener = listen_at("@cordon-test-host");
+	int listener = listen_at(abstract("host"));
 	struct judged j;
 
-	REQUIRE(listener >= 0 && connect_to("@cordon-test-host") == 0);
+	REQUIRE(listener >= 0 && connect_to(abstract("host")) == 0);
 	CHECK_INT(count_waiting(listener), 1);
 	REQUIRE(judged_start(&j, NETWORK_OFF,
 			     &(struct cage_options){ .inside = abstract_is_its_own }));
@@ -527,7 +536,7 @@ static int inherited_can_not_be_aimed(void)
 
 	INSIDE(connect(inherited[0], &none, sizeof(none)) == -1 && errno == EACCES);
 	INSIDE(connect_port(inherited[0], host_port) == -EACCES);
-	INSIDE(connect_fd(inherited[1], "@cordon-test-outside") == -EACCES);
+	INSIDE(connect_fd(inherited[1], abstract("outside")) == -EACCES);
 	INSIDE(connect_fd(inherited[2], host_path) == -EACCES);
 	INSIDE(connect_port(inherited[3], host_port) == -EACCES);
 	INSIDE(write(inherited[0], "x", 1) == 1); /* as it is, it may be used */
@@ -541,7 +550,7 @@ static int inherited_could_be_aimed(void)
 	INSIDE(write(inherited[0], "x", 1) == 1);
 	INSIDE(connect(inherited[0], &none, sizeof(none)) == 0);
 	INSIDE(connect_port(inherited[0], host_port) == 0);
-	INSIDE(connect_fd(inherited[1], "@cordon-test-outside") == 0);
+	INSIDE(connect_fd(inherited[1], abstract("outside")) == 0);
 	INSIDE(connect_fd(inherited[2], host_path) == -EPROTOTYPE);
 	INSIDE(connect_port(inherited[3], host_port) == 0);
 	return 0;
@@ -565,25 +574,25 @@ static void close_inherited(void)
 TEST(a_socket_from_outside_can_not_be_connected_anew)
 {
 	int tcp = listen_tcp(&host_port, 16);
-	int abstract = listen_at("@cordon-test-outside");
+	int listener = listen_at(abstract("outside"));
 	struct judged j;
 
-	REQUIRE(tcp >= 0 && abstract >= 0 && open_host("host.sock"));
+	REQUIRE(tcp >= 0 && listener >= 0 && open_host("host.sock"));
 	make_inherited();
 	CHECK_INT(run_free(&(struct cage_options){ .inside = inherited_could_be_aimed }), 0);
 	close_inherited();
 	make_inherited();
-	(void)(count_waiting(tcp) + count_waiting(abstract));
+	(void)(count_waiting(tcp) + count_waiting(listener));
 	REQUIRE(judged_start(&j, NETWORK_OFF,
 			     &(struct cage_options){ .inside = inherited_can_not_be_aimed }));
 	CHECK_INT(judged_run(&j), 0);
 	CHECK_INT(count_waiting(tcp), 0);
-	CHECK_INT(count_waiting(abstract), 0);
+	CHECK_INT(count_waiting(listener), 0);
 	CHECK_INT(j.denials.total, 5);
 	judged_done(&j);
 	close_inherited();
 	close(tcp);
-	close(abstract);
+	close(listener);
 	close_host();
 }
 
@@ -841,10 +850,10 @@ static int race_with_the_descriptor(void)
 	int fds[2] = { socket(AF_UNIX, SOCK_STREAM, 0), inherited[1] };
 	pthread_t thread;
 
-	INSIDE(listen_at("@cordon-test-race") >= 0);
+	INSIDE(listen_at(abstract("race")) >= 0);
 	INSIDE(pthread_create(&thread, NULL, swap_descriptor, fds) == 0);
 	while (loop_now() < until) {
-		int r = connect_fd(60, "@cordon-test-race");
+		int r = connect_fd(60, abstract("race"));
 
 		shared->numbers[r == 0 || r == -EISCONN || r == -EAGAIN]++;
 	}
@@ -886,7 +895,7 @@ TEST(no_race_reaches_the_host)
 TEST(no_race_connects_a_socket_from_outside)
 {
 	make_path(host_path, "unused");
-	host_listener = listen_at("@cordon-test-race");
+	host_listener = listen_at(abstract("race"));
 	REQUIRE(host_listener >= 0);
 	inherited[1] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	CHECK_INT(run_free(&(struct cage_options){ .inside = race_with_the_descriptor }), 0);
