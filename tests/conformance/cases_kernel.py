@@ -284,10 +284,9 @@ HARMLESS = {"OK", "/proc/pressure/io", "/proc/pressure/cpu", "/proc/pressure/mem
 @case
 def nothing_in_proc_and_sys_may_be_written(arena):
     """By what access() says of every file there, except of the processes' own."""
-    for options in (("--mode", "workspace-write"), ("--mode", "read-only")):
-        box = arena.box(options=options)
-        got = box.run("writable /proc", "writable /sys")
-        check(set(" ".join(got).split()) <= HARMLESS, f"{got}"[:2000])
+    box = arena.box()
+    got = box.run("writable /proc", "writable /sys")
+    check(set(" ".join(got).split()) <= HARMLESS, f"{got}"[:2000])
     got = box.bare("writable /proc")
     check(arena.uid != 0 or "/proc/sys/kernel/core_pattern" in got[0], "the control shows nothing")
 

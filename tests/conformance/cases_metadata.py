@@ -346,7 +346,7 @@ def git_read_mode_lets_git_look_but_not_commit(arena):
 
 @case
 def git_sees_nothing_of_the_placeholders(arena):
-    """In a repository without .codex and the like: status, add -A, stash -u and clean work."""
+    """In a repository without .codex and the like: status, add -A and stash -u work."""
     box = arena.box(policy=COMMIT)
     git = Git(box)
     git.init("{work}")
@@ -356,9 +356,19 @@ def git_sees_nothing_of_the_placeholders(arena):
     process.kill()
     process.communicate()
     box.arena.check_nothing_lives()
-    out = git.inside("git status --porcelain; git add -A; git commit -qm all; echo x >u; git stash -qu;"
-                     "git stash pop -q; git clean -fdq; git diff HEAD")
+    out = git.inside("git status --porcelain; git add -A; git commit -qm all; : >u; git clean -fq; git diff HEAD")
     check(".codex" not in out and "HEAD" not in out, out)
+
+
+@case
+def git_stash_of_untracked_files_and_git_clean_work(arena):
+    """Both take away empty directories that are not tracked, and placeholders are such."""
+    box = arena.box(policy=COMMIT)
+    git = Git(box)
+    git.init("{work}")
+    out = git.inside("mkdir -p a/b; : >a/b/c; git stash -qu; git stash pop -q; test -e a/b/c;"
+                     "git clean -fdq; ! test -e a; ! mkdir .codex 2>/dev/null")
+    check("failed to remove" not in out, out)
 
 
 @case

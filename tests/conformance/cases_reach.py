@@ -4,7 +4,6 @@
 import os
 import signal
 import socket
-import subprocess
 import threading
 import time
 
@@ -63,12 +62,9 @@ def priorities_of_the_users_other_processes_stay(arena):
     box = arena.box()
     victim = arena.victim()
     got = box.run("priority-user")
+    check(got == ["OK"], f"{got}")
     check(os.getpriority(os.PRIO_PROCESS, victim.pid) == os.getpriority(os.PRIO_PROCESS, 0), f"{got}")
-    if arena.uid != 0:
-        # Not as root, whose processes are the system's.
-        line = f"exec {arena.probe} priority-user"
-        check(subprocess.run(["sh", "-c", line], check=False).returncode == 0, "control")
-        check(os.getpriority(os.PRIO_PROCESS, victim.pid) == 7, "the control shows nothing")
+    # No control: it would make everything else of this user's slow.
 
 
 @case
@@ -246,6 +242,9 @@ def a_socket_swapped_in_during_the_check_is_not_reached(arena):
     check(not server.got, f"the host's socket was reached: {got}")
     box.path("{work}/own.s").unlink()
     got = box.bare("unix-race {work}/own.s {work}/host.s {work}/name 100")
+    end = time.monotonic() + 5
+    while not server.got and time.monotonic() < end:
+        time.sleep(0.01)
     check(server.got, f"the control shows nothing: {got}")
     server.close()
 
