@@ -470,6 +470,22 @@ TEST(a_run_beside_one_that_is_killed_keeps_its_placeholders)
 	victim_done(&v);
 }
 
+TEST(the_warden_keeps_the_locks_until_the_sandbox_is_dead)
+{
+	struct wish w = { .plan.rules.count = 0 };
+	struct run run = RUN_INIT;
+	struct victim v;
+
+	wish_for_three(&w, "dying");
+	REQUIRE(victim_start(&v, &w, true) && run_start(&run, &w));
+	REQUIRE(kill(v.its.warden, SIGSTOP) == 0 && kill(v.pid, SIGKILL) == 0);
+	victim_done(&v);
+	run_end(&run);
+	CHECK(is_there("dying/.git") && is_there("dying/commondir")); /* its sandbox still runs */
+	REQUIRE(kill(v.its.warden, SIGCONT) == 0);
+	CHECK(is_left_empty("dying"));
+}
+
 TEST(when_the_warden_is_killed_it_shows_and_the_program_cleans_up)
 {
 	struct wish w = { .plan.rules.count = 0 };
