@@ -5,6 +5,7 @@
 enum {
 	LINUX_EPROTONOSUPPORT = 93,
 	LINUX_ESOCKTNOSUPPORT = 94,
+	LINUX_EOPNOTSUPP = 95,
 	LINUX_EAFNOSUPPORT = 97,
 };
 
@@ -141,6 +142,16 @@ bpf_label arguments_socket(const struct arguments *a, bool reaches_host)
 	next = bpf_test(b, BPF_EQUAL, LINUX_AF_INET, inet, next);
 	next = bpf_test(b, BPF_EQUAL, LINUX_AF_UNIX, local, next);
 	return load_low(b, 0, next);
+}
+
+/* What the kernel says where fast open is turned off: callers then connect(). */
+bpf_label arguments_send(const struct arguments *a, unsigned flags)
+{
+	const uint32_t fast_open = 0x20000000;
+	struct bpf *b = a->bpf;
+	bpf_label no = refuse(b, LINUX_EOPNOTSUPP);
+
+	return load_low(b, flags, bpf_test(b, BPF_ANY_BIT, fast_open, no, a->allow));
 }
 
 bpf_label arguments_ioctl(const struct arguments *a)

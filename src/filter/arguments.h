@@ -36,6 +36,9 @@ bpf_label arguments_socket(const struct arguments *a, bool reaches_host) NONNULL
 bpf_label arguments_ioctl(const struct arguments *a) NONNULL;
 bpf_label arguments_personality(const struct arguments *a) NONNULL;
 
+/* Argument `flags` is the flags of a send. */
+bpf_label arguments_send(const struct arguments *a, unsigned flags) NONNULL;
+
 /* Argument `mode` is the mode of a file. */
 bpf_label arguments_mode(const struct arguments *a, unsigned mode) NONNULL;
 /* Argument `flags` is the flags of an open, and the next one the mode. */

@@ -27,6 +27,8 @@ enum verdict {
 	CHECK_UNSHARE,
 	CHECK_IOCTL,
 	CHECK_PERSONALITY,
+	CHECK_SEND_2, /* the flags are argument 2 */
+	CHECK_SEND_3,
 	CHECK_MODE_1, /* the mode is argument 1 */
 	CHECK_MODE_2,
 	CHECK_OPEN_1, /* the flags are argument 1, the mode is the next one */
@@ -126,6 +128,10 @@ static const struct rule {
 	{ SYSCALL_socket, CHECK_SOCKET, ALWAYS },
 	{ SYSCALL_socketpair, CHECK_SOCKET, ALWAYS },
 	{ SYSCALL_connect, NOTIFY, ASKS },
+	/* MSG_FASTOPEN connects as well, and a standard stream may be a socket of the host's. */
+	{ SYSCALL_sendto, CHECK_SEND_3, ASKS },
+	{ SYSCALL_sendmsg, CHECK_SEND_2, ASKS },
+	{ SYSCALL_sendmmsg, CHECK_SEND_3, ASKS },
 	/* Typing into the terminal that the caller of cordon sits at. */
 	{ SYSCALL_ioctl, CHECK_IOCTL, ALWAYS },
 	{ SYSCALL_vhangup, REFUSE, ALWAYS },
@@ -223,6 +229,10 @@ static bpf_label make_block(struct build *s, enum verdict verdict)
 		return arguments_ioctl(&args);
 	case CHECK_PERSONALITY:
 		return arguments_personality(&args);
+	case CHECK_SEND_2:
+		return arguments_send(&args, 2);
+	case CHECK_SEND_3:
+		return arguments_send(&args, 3);
 	case CHECK_MODE_1:
 		return arguments_mode(&args, 1);
 	case CHECK_MODE_2:

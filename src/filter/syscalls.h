@@ -22,6 +22,8 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(ioctl, 16, 29)                      \
 	X(socket, 41, 198)                    \
 	X(connect, 42, 203)                   \
+	X(sendto, 44, 206)                    \
+	X(sendmsg, 46, 211)                   \
 	X(socketpair, 53, 199)                \
 	X(clone, 56, 220)                     \
 	X(creat, 85, SYSCALL_NONE)            \
@@ -68,6 +70,7 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(unshare, 272, 97)                   \
 	X(perf_event_open, 298, 241)          \
 	X(open_by_handle_at, 304, 265)        \
+	X(sendmmsg, 307, 269)                 \
 	X(setns, 308, 268)                    \
 	X(process_vm_readv, 310, 270)         \
 	X(process_vm_writev, 311, 271)        \

@@ -232,6 +232,21 @@ TEST(nothing_types_into_the_terminal)
 	CHECK_INT(ask(&f, SYSCALL_ioctl, 0x5412, 0, 0x5412, 0), ANSWER_ALLOW);
 }
 
+TEST(nothing_connects_by_sending)
+{
+	struct filter f = build(&(struct filter_options){ .asks_connect = true });
+	const uint64_t fast_open = 0x20000000;
+
+	CHECK_INT(ask(&f, SYSCALL_sendto, 0, 0, 0, fast_open), ANSWER_ERRNO(EOPNOTSUPP));
+	CHECK_INT(ask(&f, SYSCALL_sendmmsg, 0, 0, 0, GARBAGE | fast_open | 1),
+		  ANSWER_ERRNO(EOPNOTSUPP));
+	CHECK_INT(ask(&f, SYSCALL_sendmsg, 0, 0, fast_open, 0), ANSWER_ERRNO(EOPNOTSUPP));
+	CHECK_INT(ask(&f, SYSCALL_sendmsg, 0, 0, ~fast_open, fast_open), ANSWER_ALLOW);
+	CHECK_INT(ask(&f, SYSCALL_sendto, 0, 0, fast_open, 0x4000), ANSWER_ALLOW);
+	f = build_plain();
+	CHECK_INT(ask(&f, SYSCALL_sendto, 0, 0, 0, fast_open), ANSWER_ALLOW);
+}
+
 TEST(a_personality_is_harmless)
 {
 	static const uint64_t fine[] = { 0, 8, 0x20000, 0x20008, 0x40000, 0x60008, 0xffffffff };

@@ -182,6 +182,8 @@ static void add_set_id(const struct compared *c, scmp_filter_ctx ctx)
 	add(c, ctx, SCMP_ACT_ERRNO(ENOSYS), "openat2", 0, NULL);
 }
 
+enum { FAST_OPEN = 0x20000000 };
+
 static struct filter make_refusals(const struct compared *c)
 {
 	static const unsigned requests[] = { 0x5412, 0x541c, 0x541d, 0x5423 };
@@ -201,8 +203,15 @@ static struct filter make_refusals(const struct compared *c)
 			add(c, ctx, SCMP_ACT_ERRNO(EPERM), "clone", 1,
 			    &SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]));
 	}
-	if (c->options.asks_connect)
+	if (c->options.asks_connect) {
 		add(c, ctx, SCMP_ACT_NOTIFY, "connect", 0, NULL);
+		add(c, ctx, SCMP_ACT_ERRNO(EOPNOTSUPP), "sendto", 1,
+		    &SCMP_A3(SCMP_CMP_MASKED_EQ, FAST_OPEN, FAST_OPEN));
+		add(c, ctx, SCMP_ACT_ERRNO(EOPNOTSUPP), "sendmsg", 1,
+		    &SCMP_A2(SCMP_CMP_MASKED_EQ, FAST_OPEN, FAST_OPEN));
+		add(c, ctx, SCMP_ACT_ERRNO(EOPNOTSUPP), "sendmmsg", 1,
+		    &SCMP_A3(SCMP_CMP_MASKED_EQ, FAST_OPEN, FAST_OPEN));
+	}
 	if (c->options.is_root)
 		add_set_id(c, ctx);
 	return finish(ctx);
@@ -522,8 +531,9 @@ static void compare_bits(const struct compared *c, const char *name)
 
 static void compare_flags(const struct compared *c)
 {
-	static name_list names = { "clone",	  "clone3",  "unshare", "setns", "ioctl",
-				   "personality", "connect", "prctl",	NULL };
+	static name_list names = { "clone",  "clone3",	    "unshare",	"setns",
+				   "ioctl",  "personality", "connect",	"prctl",
+				   "sendto", "sendmsg",	    "sendmmsg", NULL };
 
 	for (const char *const *name = names; *name; name++)
 		compare_bits(c, *name);

@@ -68,7 +68,7 @@ static void add_limit(struct native_job *job, int resource, uint64_t value, uint
 {
 	struct rlimit now;
 
-	if (value == 0 || getrlimit(resource, &now) < 0)
+	if (value == 0 || syscall(SYS_prlimit64, 0, resource, NULL, &now) < 0)
 		return;
 	job->rlimits[job->rlimit_count].resource = resource;
 	job->rlimits[job->rlimit_count].limit.rlim_cur = MIN_OF((rlim_t)value, now.rlim_max);

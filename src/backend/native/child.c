@@ -55,7 +55,8 @@ static void make_network(struct native_job *job)
 static void set_limits(const struct native_job *job)
 {
 	for (size_t i = 0; i < job->rlimit_count; i++)
-		if (setrlimit(job->rlimits[i].resource, &job->rlimits[i].limit) < 0)
+		if (syscall(SYS_prlimit64, 0, job->rlimits[i].resource, &job->rlimits[i].limit,
+			    NULL) < 0)
 			native_fail(job, NATIVE_LIMITS, i);
 }
 

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,6 +74,31 @@ static int judge_file(struct arena *a, const struct launch *in, struct native_jo
 	return 0;
 }
 
+/*
+ * A connected stream is what it is. Any other socket could be aimed at whom it
+ * likes, and it belongs to the host's network.
+ */
+static int judge_socket(const struct native_job *job, int fd, int i, struct err *e)
+{
+	struct sockaddr_storage peer;
+	socklen_t peer_bytes = sizeof(peer);
+	int type = 0;
+	socklen_t type_bytes = sizeof(type);
+
+	if (!job->has_own_network)
+		return 0;
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_bytes) < 0)
+		return FAIL_SYS(e, errno, "can't look at the standard %s", stream_names[i]);
+	if ((type == SOCK_STREAM || type == SOCK_SEQPACKET) &&
+	    getpeername(fd, (struct sockaddr *)&peer, &peer_bytes) == 0)
+		return 0;
+	return FAIL(e, ERR_POLICY,
+		    "the standard %s is a socket that is not a connected stream: through it the "
+		    "command could reach the network, which is off; redirect it, or use "
+		    "--network full",
+		    stream_names[i]);
+}
+
 int native_judge_stdio(struct arena *a, const struct launch *in, struct native_job *job,
 		       struct err *e)
 {
@@ -90,6 +116,8 @@ int native_judge_stdio(struct arena *a, const struct launch *in, struct native_j
 				    "the standard %s is a directory, through which the command "
 				    "could leave the sandbox; redirect it from a file or /dev/null",
 				    stream_names[i]);
+		if (S_ISSOCK(st.st_mode) && judge_socket(job, in->stdio[i], i, e) < 0)
+			return err_result(e);
 		if (S_ISREG(st.st_mode) && find_path(in->stdio[i], &st, path, sizeof(path)) &&
 		    judge_file(a, in, job, i, str_of(path), e) < 0)
 			return err_result(e);
