@@ -18,6 +18,7 @@ from conform import (
     check,
     check_same,
     rows,
+    without_noise,
 )
 
 # ---- Mounts and namespaces --------------------------------------------------------------
@@ -445,7 +446,7 @@ def on_terminal(box, argv):
     os.close(master)
     _, status = os.waitpid(pid, 0)
     check(os.waitstatus_to_exitcode(status) == 0, f"{argv}: {status} {text}")
-    return text.decode("utf-8", "replace").replace("\r", "").splitlines()
+    return without_noise(text.decode("utf-8", "replace").replace("\r", "")).splitlines()
 
 
 @case

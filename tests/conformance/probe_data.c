@@ -81,7 +81,7 @@ static int try_pwritev2(char **a)
 {
 	struct iovec part = { .iov_base = (void *)(uintptr_t) "EVIL", .iov_len = 4 };
 
-	return outcome(pwritev2(must_open(a[0], O_RDWR), &part, 1, 0, 0));
+	return outcome(syscall(SYS_pwritev2, must_open(a[0], O_RDWR), &part, 1, 0, 0, 0));
 }
 
 static int try_openat2_write(char **a)

@@ -5,9 +5,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,23 +53,39 @@ static int try_list(char **a)
 	return outcome(closedir(dir));
 }
 
-static int tell_writable(const char *path, const struct stat *st, int type, struct FTW *at)
+/*
+ * All below it that may be written, by what access() says: nothing is opened.
+ * Processes come and go, and what they may write of themselves is theirs.
+ */
+static void tell_writable(const char *path, int depth)
 {
-	(void)st;
-	/* Processes come and go, and what they may write of themselves is theirs. */
-	if (strncmp(path, "/proc/", 6) == 0 && path[6] >= '0' && path[6] <= '9')
-		return 2; /* FTW_SKIP_SUBTREE */
-	if (at->level > 6)
-		return 2;
-	if (type != FTW_SL && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
-		say("%s ", path);
-	return 0;
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	char below[4096];
+
+	if (dir == NULL)
+		return;
+	while ((entry = readdir(dir)) != NULL) {
+		bool is_process = strcmp(path, "/proc") == 0 && entry->d_name[0] >= '0' &&
+				  entry->d_name[0] <= '9';
+
+		if (entry->d_name[0] == '.' || entry->d_type == DT_LNK || is_process)
+			continue;
+		(void)snprintf(below, sizeof(below), "%s/%s", path, entry->d_name);
+		if (faccessat(AT_FDCWD, below, W_OK, AT_EACCESS) == 0)
+			say("%s ", below);
+		if (entry->d_type == DT_DIR && depth < 6)
+			tell_writable(below, depth + 1);
+	}
+	(void)closedir(dir);
 }
 
-/* All below it that may be written, by what access() says: nothing is opened. */
 static int try_writable(char **a)
 {
-	return outcome(nftw(a[0], tell_writable, 64, FTW_PHYS | FTW_ACTIONRETVAL));
+	if (access(a[0], W_OK) == 0)
+		say("%s ", a[0]);
+	tell_writable(a[0], 0);
+	return 0;
 }
 
 /* Writes down what descriptors 0, 1 and 2 are: for when none of them can be printed to. */

@@ -199,13 +199,15 @@ static int try_unix_self_seqpacket(char **a)
 
 /*
  * Binds a[0] and connects to a[2] for a[3] ms, while a child makes a[2] another name of
- * a[0] and of a[1] in turn. Says how many connects went well: all to a[0], it is hoped.
+ * a[0] and of a[1] in turn. Says how many connects went well (all to a[0], it is hoped),
+ * and how many were refused by policy.
  */
 static int try_unix_race(char **a)
 {
 	struct sockaddr_un address;
 	socklen_t length = unix_address(a[0], &address);
 	int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), good = 0;
+	int refused = 0;
 	struct timespec start, now;
 	char other[4096];
 	pid_t child;
@@ -220,9 +222,10 @@ static int try_unix_race(char **a)
 			(void)unlink(other);
 	(void)clock_gettime(CLOCK_MONOTONIC, &start);
 	do {
-		int peer;
+		int peer, result = try_connect(a[2], SOCK_STREAM | SOCK_NONBLOCK);
 
-		good += try_connect(a[2], SOCK_STREAM | SOCK_NONBLOCK) == 0;
+		good += result == 0;
+		refused += result == -EACCES || result == -EPERM;
 		while ((peer = accept4(server, NULL, NULL, SOCK_CLOEXEC)) >= 0)
 			(void)close(peer);
 		(void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -230,7 +233,7 @@ static int try_unix_race(char **a)
 		 number(a[3]));
 	(void)kill(child, SIGKILL);
 	(void)waitpid(child, NULL, 0);
-	say("%d", good);
+	say("%d %d", good, refused);
 	return 0;
 }
 
