@@ -113,7 +113,7 @@ int cordon_wait(cordon_run_handle *run, cordon_result **result, cordon_error **e
 int cordon_run(const cordon *handle, const struct cordon_run_options *request,
 	       cordon_result **result, cordon_error **error)
 {
-	cordon_run_handle *run;
+	cordon_run_handle *run = NULL;
 	int status = cordon_start(handle, request, &run, error);
 
 	return status < 0 ? status : cordon_wait(run, result, error);

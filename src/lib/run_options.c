@@ -77,7 +77,7 @@ static int check_command(const char *const *command, struct err *e)
 		return FAIL(e, ERR_ARGUMENT, "there is no command to run");
 	if (!command[0][0])
 		return FAIL(e, ERR_ARGUMENT, "the name of the command is empty");
-	while (command[count] && count <= WORDS_MAX)
+	while (count <= WORDS_MAX && command[count])
 		count++;
 	if (count > WORDS_MAX)
 		return FAIL(e, ERR_LIMIT, "the command has over %d words", WORDS_MAX);

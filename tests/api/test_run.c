@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): it is declared here. */
 #define EACH_BACKEND(name) \
 	for (const char *const *each = both_backends, *name = *each; *each; name = *++each)
 

@@ -70,6 +70,7 @@ static int make_shell_argv(struct arena *a, const struct launch *in, struct none
 }
 
 /* No signal is sent when it ends: the host's SIGCHLD and waitpid(-1) are not ours. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): the kernel writes it. */
 static pid_t start_monitor(const struct none_job *job, int *pidfd)
 {
 	struct clone_args args = { .flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)pidfd };
