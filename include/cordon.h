@@ -422,7 +422,10 @@ CORDON_API int cordon_run_descriptor(const cordon_run_handle *run);
  */
 CORDON_API int cordon_poll(cordon_run_handle *run, int timeout_ms, cordon_error **error);
 
-/* Sends a signal to the command. CORDON_E_ARGUMENT when it has ended or the number is none. */
+/*
+ * Sends a signal to the command; -N sends N to its whole process group, as a
+ * terminal does. CORDON_E_ARGUMENT when it has ended or the number is none.
+ */
 CORDON_API int cordon_signal(cordon_run_handle *run, int signal_number, cordon_error **error);
 
 /* Ends everything in the sandbox at once; the result is still to be waited for. */

@@ -34,12 +34,15 @@ void signals_pass_on(struct signals *signals, cordon_run_handle *run)
 	struct signalfd_siginfo info;
 
 	while (read(signals->fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_code == SI_KERNEL)
-			signals->typed |= UINT64_C(1) << info.ssi_signo;
+		int number = (int)info.ssi_signo;
+		bool is_typed = info.ssi_code == SI_KERNEL;
+
+		if (is_typed)
+			signals->typed |= UINT64_C(1) << number;
 		else
-			signals->sent |= UINT64_C(1) << info.ssi_signo;
+			signals->sent |= UINT64_C(1) << number;
 		/* A command that has just ended needs none any more. */
-		(void)cordon_signal(run, (int)info.ssi_signo, NULL);
+		(void)cordon_signal(run, is_typed ? -number : number, NULL);
 	}
 }
 

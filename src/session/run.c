@@ -298,6 +298,20 @@ static int trace_steps(const struct session *s, const struct launch *launch, str
 	return 0;
 }
 
+/*
+ * Beside the command in a pipeline there may be another that wants the terminal, like
+ * a pager. Then the command gets it when it asks, that is when it is stopped for it;
+ * unless nothing can be stopped, as in a command substitution of bash.
+ */
+static bool gets_terminal_at_once(const struct session *s)
+{
+	struct sigaction ttin;
+
+	return terminal_is_ours(&s->terminal) &&
+	       (isatty(s->stdio[1]) ||
+		(sigaction(SIGTTIN, NULL, &ttin) == 0 && ttin.sa_handler == SIG_IGN));
+}
+
 static int launch_command(struct session *s, struct err *e)
 {
 	struct launch launch = { .plan = s->in.plan,
@@ -314,7 +328,7 @@ static int launch_command(struct session *s, struct err *e)
 	if (s->in.is_foreground) {
 		terminal_find(&s->terminal);
 		launch.terminal_path = s->terminal.path[0] ? s->terminal.path : NULL;
-		if (terminal_is_ours(&s->terminal)) {
+		if (gets_terminal_at_once(s)) {
 			terminal_will_give(&s->terminal);
 			launch.terminal = s->terminal.fd;
 			s->outcome.had_terminal = true;
@@ -522,9 +536,13 @@ int session_descriptor(const struct session *s)
 
 int session_signal(struct session *s, int number, struct err *e)
 {
-	if (number < 1 || number >= NSIG)
+	bool is_for_group = number < 0;
+
+	if (number == 0 || number <= -NSIG || number >= NSIG)
 		return FAIL(e, ERR_ARGUMENT, "there is no signal %d", number);
-	if (s->state != SESSION_RUNS || s->has_ended || !order(s, INIT_SIGNAL, number))
+	if (s->state != SESSION_RUNS || s->has_ended ||
+	    !order(s, is_for_group ? INIT_SIGNAL_GROUP : INIT_SIGNAL,
+		   is_for_group ? -number : number))
 		return FAIL(e, ERR_ARGUMENT, "the command has ended");
 	return 0;
 }

@@ -600,6 +600,47 @@ def control_z_stops_it_and_fg_goes_on(w: World):
         assert t.wait() == 0
 
 
+@case
+def a_pipe_to_a_program_that_reads_the_terminal_works(w: World):
+    if not os.path.exists("/bin/bash"):
+        return
+    t = Terminal(w, "/bin/bash", "--norc", "-i")
+    t.type(b"%s run sh -c 'echo from-inside; sleep 2' | "
+           b"sh -c 'read l; echo $l; read x </dev/tty; echo \"<$x>\"'\n" % os.fsencode(PROGRAM))
+    t.expect(b"\r\nfrom-inside")
+    t.type(b"word\n")
+    t.expect(b"<word>")
+    t.type(b"exit 0\n")
+    assert t.wait() == 0
+
+
+@case
+def a_command_whose_output_is_taken_gets_the_terminal_when_it_asks(w: World):
+    if not os.path.exists("/bin/bash"):
+        return
+    t = Terminal(w, "/bin/bash", "--norc", "-i")
+    t.type(b"x=$(%s run sh -c 'read x </dev/tty; echo got $x'); echo \"<$x>\"\n" % os.fsencode(PROGRAM))
+    time.sleep(0.5)
+    t.type(b"word\n")
+    t.expect(b"<got word>")
+    for stops in (False, True):
+        t.type(b"%s run sh -c 'echo u''p; sleep 77; echo not en''ded' | cat\n" %
+               os.fsencode(PROGRAM))
+        t.expect(b"\nup")
+        time.sleep(0.3)
+        if stops:
+            t.type(b"\x1a")
+            t.expect(b"Stopped")
+            t.type(b"fg\n")
+            time.sleep(0.3)
+        t.type(b"\x03")
+        t.type(b"echo in''between\n")
+        t.expect(b"inbetween")
+        assert b"not ended" not in t.seen
+    t.type(b"exit 0\n")
+    assert t.wait() == 0
+
+
 # ---- What is told -----------------------------------------------------------------------------
 
 CONNECT = ("import socket, sys\n"
