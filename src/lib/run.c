@@ -116,5 +116,5 @@ int cordon_run(const cordon *handle, const struct cordon_run_options *request,
 	cordon_run_handle *run = NULL;
 	int status = cordon_start(handle, request, &run, error);
 
-	return status < 0 ? status : cordon_wait(run, result, error);
+	return status < 0 || !run ? status : cordon_wait(run, result, error);
 }

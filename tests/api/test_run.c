@@ -4,9 +4,10 @@
 
 #include <pthread.h>
 
-/* NOLINTNEXTLINE(bugprone-macro-parentheses): it is declared here. */
+/* `name` is declared here. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define EACH_BACKEND(name) \
 	for (const char *const *each = both_backends, *name = *each; *each; name = *++each)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* ---- Statuses (P24) ------------------------------------------------------------------- */
 
