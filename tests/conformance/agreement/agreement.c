@@ -16,7 +16,7 @@
  *  below a	directory that is denied, all is denied but for what is opened again:
  *  denied one	there A says read or write, and that has to work, however it is reached.
  *  a link	opened by following it: what A says for its target, unless A denies the
- *		place of the link itself, then nothing.
+ *		place of the link itself or of another one on the way, then nothing.
  *  not there	can be made (as a file or a directory): A(p) = write. Below something
  *		writable P11 puts a placeholder at the first missing component; there A
  *		says read, or deny for the denied path itself, and it can't be made. A
@@ -281,8 +281,10 @@ static void expect_link(struct env *env, const cordon_policy *policy, const stru
 	    !path_is_under(spot->target, env->tree.top))
 		return;
 	access = resolve(policy, spot->target).access;
-	if (out->verdict.access == ACCESS_DENY)
-		access = ACCESS_DENY;
+	for (size_t i = 0; i < spot->others.count; i++)
+		if (resolve(policy, spot->others.items[i]).access == ACCESS_DENY ||
+		    is_hidden_by_tmp(&env->tree, policy, spot->others.items[i]))
+			access = ACCESS_DENY;
 	expect_file_or_dir(env, policy, spot->target, access, S_ISDIR(st.st_mode), out);
 }
 

@@ -18,13 +18,15 @@ struct spot {
 	char kind;	 /* KIND_* */
 	bool is_foreign; /* none of ours: only looked at */
 	struct str path;
-	struct str target; /* of a link, canonical; "" when it leads nowhere */
+	struct str target;	/* of a link, canonical; "" when it leads nowhere */
+	VEC(struct str) others; /* links that are met on the way to the target, canonical */
 };
 
 struct tree {
 	struct arena a;
-	uint64_t state;	   /* of the random numbers */
-	uid_t uid;	   /* who owns it and runs commands in it */
+	uint64_t state; /* of the random numbers */
+	uid_t uid;	/* who owns it and runs commands in it */
+	bool may_mount;
 	bool is_in_tmp;	   /* below /tmp */
 	char outer[64];	   /* holds only `top` */
 	struct str top;	   /* canonical */

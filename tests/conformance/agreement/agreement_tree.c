@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,6 +108,16 @@ static struct str make_dir(struct tree *t, struct str dir, const char *name)
 	return path;
 }
 
+static void make_fifo(struct tree *t, struct str dir, const char *name)
+{
+	struct str path = join(t, dir, name);
+
+	if (mkfifo(path.p, 0666) < 0)
+		fail(path.p);
+	give(t, path, 0666);
+	add_spot(t, KIND_OTHER, path);
+}
+
 /* A file that holds `text`; NULL: its own path. */
 static struct str make_file(struct tree *t, struct str dir, const char *name, const char *text)
 {
@@ -129,17 +141,58 @@ static void make_link(struct tree *t, struct str dir, const char *name, const ch
 	add_spot(t, KIND_LINK, path);
 }
 
+/*
+ * Follows `rest` from the canonical directory `at` as the kernel would and notes
+ * the links; false for what is missing or a loop.
+ */
+static bool follow(struct tree *t, struct spot *spot, struct str at, struct str rest,
+		   struct str *out, int *left)
+{
+	struct err e = ERR_INIT;
+	struct str name;
+	size_t pos = 0;
+
+	while (path_next(rest, &pos, &name)) {
+		struct str next, copy;
+		char text[PATH_MAX_BYTES];
+		ssize_t n;
+
+		if (str_is(name, ".."))
+			at = path_parent(at);
+		if (str_is(name, ".") || str_is(name, ".."))
+			continue;
+		if (arena_copy(&t->a, name, &copy, &e) < 0)
+			fail("memory");
+		next = join(t, at, copy.p);
+		if (!is_there(next))
+			return false;
+		n = readlink(next.p, text, sizeof(text));
+		if (n > 0) {
+			struct str *met = VEC_PUSH(&t->a, &spot->others, &e);
+
+			if (!met ||
+			    arena_copy(&t->a, (struct str){ text, (size_t)n }, &copy, &e) < 0)
+				fail("memory");
+			*met = next;
+			if (--*left < 0 ||
+			    !follow(t, spot, text[0] == '/' ? STR("/") : at, copy, &next, left))
+				return false;
+		}
+		at = next;
+	}
+	*out = at;
+	return true;
+}
+
 static void find_targets(struct tree *t)
 {
 	for (size_t i = 0; i < t->spots.count; i++) {
 		struct spot *spot = &t->spots.items[i];
-		char target[PATH_MAX_BYTES];
-		struct err e = ERR_INIT;
+		int left = 40;
 
-		if (spot->kind != KIND_LINK || !realpath(spot->path.p, target))
-			continue;
-		if (arena_copy(&t->a, str_of(target), &spot->target, &e) < 0)
-			fail("memory");
+		if (spot->kind == KIND_LINK &&
+		    !follow(t, spot, STR("/"), spot->path, &spot->target, &left))
+			spot->target = STR_EMPTY;
 	}
 }
 
@@ -247,13 +300,20 @@ static void grow(struct tree *t, struct str dir, int depth)
 
 		if (is_there(join(t, dir, names[n])))
 			continue;
-		switch (tree_below(t, 9)) {
+		switch (tree_below(t, 20)) {
 		case 0:
+		case 1:
 			make_random_link(t, dir, names[n]);
 			break;
-		case 1:
 		case 2:
+			make_fifo(t, dir, names[n]);
+			break;
 		case 3:
+		case 4:
+		case 5:
+		case 6:
+		case 7:
+		case 8:
 			make_file(t, dir, names[n], NULL);
 			break;
 		default:
@@ -265,6 +325,24 @@ static void grow(struct tree *t, struct str dir, int depth)
 	}
 	if (depth > 0 && tree_chance(t, 10) && t->made < MAX_MADE)
 		make_repository(t, dir, tree_path(t, "other"));
+}
+
+/* A file system of its own, and a file that lies on another, as far as this user may. */
+static void make_mounts(struct tree *t, struct str dir)
+{
+	struct str top, file;
+
+	if (!t->may_mount)
+		return;
+	top = make_dir(t, dir, "mounted");
+	if (mount("tmpfs", top.p, "tmpfs", 0, "size=1m,mode=0777") < 0)
+		fail(top.p);
+	grow(t, top, 3);
+	file = make_file(t, top, "below", NULL);
+	make_dir(t, make_dir(t, top, "deep"), "er");
+	if (mount(file.p, file.p, NULL, MS_BIND, NULL) < 0)
+		fail(file.p);
+	make_file(t, dir, "beside", NULL);
 }
 
 static const char *const narrowing[] = {
@@ -286,6 +364,8 @@ static void make_all(struct tree *t)
 	grow(t, other, 1);
 	if (tree_chance(t, 3))
 		make_repository(t, other, home);
+	if (tree_chance(t, 2))
+		make_mounts(t, tree_chance(t, 2) ? ws : other);
 	grow(t, ws, 0);
 	grow(t, ws, 2 * (t->made > 60));
 	if (!tree_chance(t, 3))
@@ -361,6 +441,17 @@ static void copy_probe(struct tree *t, const char *probe)
 	add_spot(t, KIND_OTHER, path);
 }
 
+/* Root's mounts are made where nobody else sees them, and end with the test. */
+static bool may_mount(void)
+{
+	static int may = -1;
+
+	if (may < 0)
+		may = geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
+		      mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+	return may;
+}
+
 bool tree_make(struct tree *t, uint64_t seed, const char *probe)
 {
 	struct str config_dir;
@@ -371,6 +462,7 @@ bool tree_make(struct tree *t, uint64_t seed, const char *probe)
 	*t = (struct tree){ .a = ARENA_INIT(TREE_BYTES), .state = seed };
 	t->uid = geteuid() == 0 && seed % 2 ? NOBODY : geteuid();
 	t->is_in_tmp = seed / 2 % 2;
+	t->may_mount = may_mount();
 	(void)snprintf(t->outer, sizeof(t->outer), "%s/cordon-agree-XXXXXX",
 		       t->is_in_tmp ? "/tmp" : "/var/tmp");
 	if (!mkdtemp(t->outer) || chmod(t->outer, 0777) < 0 || !realpath(t->outer, outer) ||
@@ -404,6 +496,10 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 void tree_remove(struct tree *t)
 {
+	for (size_t i = t->spots.count; t->may_mount && i-- > 0;)
+		if (strcmp(path_name(t->spots.items[i].path).p, "below") == 0 ||
+		    strcmp(path_name(t->spots.items[i].path).p, "mounted") == 0)
+			(void)umount2(t->spots.items[i].path.p, MNT_DETACH | UMOUNT_NOFOLLOW);
 	if (nftw(t->outer, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
 		perror(t->outer);
 	arena_done(&t->a);
