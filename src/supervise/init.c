@@ -21,11 +21,9 @@ static ssize_t receive(int channel, struct init_order *order)
 	return n;
 }
 
-int init_wait_go(int channel)
+bool init_wait(int channel, enum init_order_kind kind, struct init_order *order)
 {
-	struct init_order order;
-
-	return receive(channel, &order) == (ssize_t)sizeof(order) && order.kind == INIT_GO;
+	return receive(channel, order) == (ssize_t)sizeof(*order) && order->kind == kind;
 }
 
 static void tell(int channel, const struct init_message *message)

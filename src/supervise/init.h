@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -40,6 +41,7 @@ struct init_message {
 /* To the sandbox. */
 enum init_order_kind {
 	INIT_GO = 1,	   /* identities are mapped, the terminal is handed over: run */
+	INIT_WORDS,	   /* what PID 1 has to wipe lies at `from` */
 	INIT_SIGNAL,	   /* send `value` to the command */
 	INIT_SIGNAL_GROUP, /* send it to the command's process group */
 	INIT_KILL,	   /* end the run now */
@@ -48,10 +50,11 @@ enum init_order_kind {
 struct init_order {
 	uint32_t kind;
 	int32_t value;
+	uint64_t from, bytes;
 };
 
-/* Waits for INIT_GO; false when the channel ended instead. */
-int init_wait_go(int channel);
+/* Waits for an order of that kind; false when something else came, or the end of the channel. */
+bool init_wait(int channel, enum init_order_kind kind, struct init_order *order);
 
 /* The rest of the life of PID 1. All signals have to be blocked already. */
 _Noreturn void init_run(int channel, pid_t command);

@@ -101,8 +101,7 @@ static int prepare(struct arena *a, const struct launch *in, struct mounts *moun
 	filter.reaches_host = !job->has_own_network;
 	filter.asks_connect = job->asks_connect;
 	if (lower_mounts(a, in, mounts, e) < 0 || native_judge_stdio(a, in, job, e) < 0 ||
-	    prepare_words(a, in, job, e) < 0 || filter_build(a, &filter, &job->filter, e) < 0 ||
-	    host_find_words(&job->wipe_from, &job->wipe_bytes, e) < 0)
+	    prepare_words(a, in, job, e) < 0 || filter_build(a, &filter, &job->filter, e) < 0)
 		return err_result(e);
 	job->sources = arena_array(a, mounts->ops.count, sizeof(*job->sources), e);
 	job->stack = arena_alloc(a, NATIVE_STACK_BYTES, e);
@@ -235,12 +234,21 @@ static int open_namespaces(const struct launch *in, struct sandbox *s, struct er
 	return host_open_namespaces(s->pid, &s->user_ns, &s->mount_ns, e);
 }
 
-static int send_go(const struct sandbox *s, struct err *e)
+/* That PID 1 is gone already shows when it is listened to; then there is more to say. */
+static void give_order(const struct sandbox *s, const struct init_order *order)
+{
+	(void)send(s->channel, order, sizeof(*order), MSG_NOSIGNAL);
+}
+
+static int send_orders(const struct sandbox *s, struct err *e)
 {
 	struct init_order go = { .kind = INIT_GO };
+	struct init_order words = { .kind = INIT_WORDS };
 
-	if (send(s->channel, &go, sizeof(go), MSG_NOSIGNAL) != (ssize_t)sizeof(go))
-		return FAIL_SYS(e, errno, "can't speak to the sandbox");
+	give_order(s, &go);
+	if (host_find_words(&words.from, &words.bytes, e) < 0)
+		return err_result(e);
+	give_order(s, &words);
 	return 0;
 }
 
@@ -314,7 +322,7 @@ static int bring_up(const struct launch *in, struct native_job *job, struct sand
 	if (host_map_identities(s->pid, e) < 0 || open_namespaces(in, s, e) < 0)
 		return err_result(e);
 	hand_over_terminal(in, s->pid);
-	if (send_go(s, e) < 0 || wait_ready(job, s, e) < 0)
+	if (send_orders(s, e) < 0 || wait_ready(job, s, e) < 0)
 		return err_result(e);
 	return check_walls(in, s, e);
 }

@@ -174,16 +174,25 @@ static _Noreturn void run_command(const struct native_job *job)
 /*
  * SECURITY: PID 1 is a copy of the caller and can be seen from inside. Nothing
  * may be read from it (not dumpable), and its words and environment, which the
- * kernel shows nevertheless, are wiped.
+ * kernel shows nevertheless, are wiped. Where they lie the parent finds out
+ * while this process is busy.
  */
 static void hide_self(const struct native_job *job)
 {
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	memset(job->wipe_from, 0, job->wipe_bytes);
+	static const char shown[] = "cordon";
+	struct init_order words;
+	char *from;
+
+	if (!init_wait(job->channel, INIT_WORDS, &words))
+		_exit(1);
+	from = (char *)(uintptr_t)words.from;
+	memset(from, 0, words.bytes);
 	/* What `ps` shows of it. */
-	if (job->wipe_bytes >= sizeof("cordon"))
-		memcpy(job->wipe_from, "cordon", sizeof("cordon"));
-	prctl(PR_SET_NAME, "cordon", 0, 0, 0);
+	if (words.bytes >= sizeof(shown))
+		memcpy(from, shown, sizeof(shown));
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		native_fail(job, NATIVE_CAPABILITIES, 4);
+	prctl(PR_SET_NAME, shown, 0, 0, 0);
 }
 
 /*
@@ -195,9 +204,10 @@ static void hide_self(const struct native_job *job)
 static int mount_beside(void *arg)
 {
 	struct native_job *job = arg;
+	struct init_order go;
 
 	native_open_sources(job);
-	if (!init_wait_go(job->channel))
+	if (!init_wait(job->channel, INIT_GO, &go))
 		_exit(1);
 	native_mount_all(job);
 	_exit(0);

@@ -48,7 +48,7 @@ static bool stat_number(const char *text, unsigned n, uintptr_t *out)
 
 enum { STAT_ARG_START = 48, STAT_ENV_END = 51 };
 
-int host_find_words(char **from, size_t *bytes, struct err *e)
+int host_find_words(uint64_t *from, uint64_t *bytes, struct err *e)
 {
 	char text[1024];
 	uintptr_t start, end;
@@ -59,7 +59,7 @@ int host_find_words(char **from, size_t *bytes, struct err *e)
 	if (!stat_number(text, STAT_ARG_START, &start) || !stat_number(text, STAT_ENV_END, &end) ||
 	    start == 0 || end < start || end - start > (64U << 20))
 		return FAIL(e, ERR_INTERNAL, "can't make sense of /proc/self/stat");
-	*from = (char *)start;
+	*from = start;
 	*bytes = end - start;
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* What a native launch asks of this host and this process, through /proc. */
 #pragma once
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -9,7 +10,7 @@
 extern char host_shell_name[]; /* "sh" */
 
 /* Where the words and the environment of this process lie, which the kernel shows to others. */
-int host_find_words(char **from, size_t *bytes, struct err *e) MUST_CHECK NONNULL;
+int host_find_words(uint64_t *from, uint64_t *bytes, struct err *e) MUST_CHECK NONNULL;
 
 /*
  * Identities in the new user namespace are what they are outside: this user's

@@ -91,10 +91,6 @@ struct native_job {
 	} rlimits[NATIVE_MAX_RLIMITS];
 	size_t rlimit_count;
 
-	/* Where the caller's words and environment lie, to be wiped in PID 1's copy. */
-	char *wipe_from;
-	size_t wipe_bytes;
-
 	char *stack; /* of who mounts while PID 1 makes the network */
 	int channel; /* PID 1's end */
 
