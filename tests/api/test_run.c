@@ -3,6 +3,8 @@
 #include "host.h"
 
 #include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 /* `name` is declared here. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define EACH_BACKEND(name) \
@@ -815,4 +817,153 @@ TEST(many_threads_run_at_once)
 		CHECK_INT(count_descriptors(), before);
 		CHECK(leaves_no_zombie());
 	}
+}
+
+/* ---- The end of the host ------------------------------------------------------------------------- */
+
+static off_t size_of(const char *file)
+{
+	struct stat st;
+
+	return stat(file, &st) == 0 ? st.st_size : -1;
+}
+
+static void pause_ms(long ms)
+{
+	const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+	nanosleep(&pause, NULL);
+}
+
+TEST(a_killed_host_takes_the_command_along)
+{
+	EACH_BACKEND(backend)
+	{
+		off_t before;
+		pid_t host;
+
+		(void)unlink("ticks");
+		(void)fflush(stdout);
+		host = fork();
+		if (host == 0) {
+			cordon_result_free(
+				run_script(backend, "trap '' HUP TERM; "
+						    "while :; do echo >>ticks; sleep 0.02; done"));
+			_exit(0);
+		}
+		REQUIRE(host > 0);
+		for (int i = 0; i < 500 && size_of("ticks") < 3; i++)
+			pause_ms(20);
+		CHECK(size_of("ticks") >= 3);
+		CHECK(kill(host, SIGKILL) == 0);
+		CHECK(waitpid(host, NULL, 0) == host);
+		pause_ms(1000);
+		before = size_of("ticks");
+		pause_ms(300);
+		CHECK_INT(size_of("ticks"), before);
+	}
+}
+
+/* The children of this thread, oldest first; 0 when the kernel does not tell. */
+static int find_children(pid_t *out, int room)
+{
+	char text[256] = "";
+	char *at = text;
+	FILE *file = fopen("/proc/thread-self/children", "r");
+	int count = 0;
+
+	if (!file)
+		return 0;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	(void)fclose(file);
+	while (count < room && *at && *at != '\n') {
+		out[count] = (pid_t)strtol(at, &at, 10);
+		if (out[count] <= 0)
+			break;
+		count++;
+		while (*at == ' ')
+			at++;
+	}
+	return count;
+}
+
+TEST(parts_of_a_run_that_are_killed_from_outside_end_it)
+{
+	for (int which = 0; which < 2; which++) {
+		cordon_run_handle *run = start_script("native", "sleep 20");
+		cordon_result *result = NULL;
+		uint64_t started = now_ms();
+		pid_t children[4];
+		int status;
+
+		REQUIRE(run);
+		/* Who cleans up, and the first process of the sandbox. */
+		if (find_children(children, 4) != 2) {
+			cordon_cancel(run);
+			(void)cordon_wait(run, NULL, NULL);
+			SKIP("the kernel does not list children");
+		}
+		CHECK(kill(children[which], SIGKILL) == 0);
+		status = cordon_wait(run, &result, NULL);
+		CHECK(now_ms() - started < 2000);
+		CHECK(leaves_no_zombie());
+		if (which == 0) {
+			/* Nobody would have removed the placeholders: that is no run as it was asked for. */
+			CHECK_INT(status, -CORDON_E_SYS);
+			CHECK(access(".codex", F_OK) < 0);
+			continue;
+		}
+		CHECK_INT(status, 0);
+		REQUIRE(result);
+		CHECK_INT(cordon_result_status(result), 128 + SIGKILL);
+		CHECK(has_warning(result, "killed from outside"));
+		cordon_result_free(result);
+	}
+}
+
+/* ---- Denials --------------------------------------------------------------------------------------- */
+
+TEST(what_was_refused_is_counted_and_named)
+{
+	static const char script[] = "python3 -c 'import socket\n"
+				     "for i in range(3):\n"
+				     "    s = socket.socket(socket.AF_UNIX)\n"
+				     "    try: s.connect(\"host.sock\")\n"
+				     "    except PermissionError: print(\"refused\")\n"
+				     "    else: print(\"connected\")'";
+	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "host.sock" };
+	int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	cordon_result *result;
+	const char *json;
+	struct ask ask;
+
+	REQUIRE(bind(server, (const struct sockaddr *)&address, sizeof(address)) == 0);
+	REQUIRE(listen(server, 8) == 0);
+	if (status_of("none", "python3 -c 1") != 0)
+		SKIP("no python3");
+	result = run_script("none", script);
+	REQUIRE(result);
+	CHECK_STR(cordon_result_output(result, CORDON_STREAM_STDOUT, NULL),
+		  "connected\nconnected\nconnected\n");
+	cordon_result_free(result);
+	ask_script(&ask, "native", script);
+	result = run_it(&ask);
+	REQUIRE(result);
+	CHECK_STR(cordon_result_output(result, CORDON_STREAM_STDOUT, NULL),
+		  "refused\nrefused\nrefused\n");
+	CHECK_INT(cordon_result_status(result), 0);
+	CHECK_INT(cordon_result_denial_count(result), 3);
+	CHECK(has_warning(result, "3 attempts were refused"));
+	json = cordon_report_json(cordon_result_report(result));
+	CHECK(strstr(json, "host.sock\"") && strstr(json, "\"count\": 3"));
+	CHECK(strstr(cordon_report_text(cordon_result_report(result), 0), "host.sock") != NULL);
+	cordon_result_free(result);
+	ask.run.flags |= CORDON_RUN_QUIET;
+	result = run_it(&ask);
+	REQUIRE(result);
+	CHECK_INT(cordon_result_denial_count(result), 3);
+	CHECK_INT(cordon_result_warning_count(result), 0);
+	cordon_result_free(result);
+	close(server);
 }
