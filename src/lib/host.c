@@ -73,58 +73,20 @@ static int now_read_file(void *user, struct str path, struct buf *out, struct er
 struct listing {
 	int (*each)(void *arg, struct str name, enum host_type type, struct err *e);
 	void *arg;
-	struct str dir;
 };
-
-/*
- * A placeholder is a directory; only those of git's names, in its own directory,
- * are files. All else needs no second look, which is dear in a large tree.
- */
-static bool may_be_placeholder(struct str name, enum os_type type)
-{
-	static const char *const files[] = { "alternates", "commondir", "config",
-					     "config.worktree" };
-
-	for (size_t i = 0; type == OS_FILE && i < COUNT_OF(files); i++)
-		if (str_is(name, files[i]))
-			return true;
-	return type == OS_DIR;
-}
-
-/* Whether now_look() tells that there is nothing: then it is no name of the directory. */
-static int is_left_out(struct str dir, struct str name, enum os_type type, bool *out, struct err *e)
-{
-	UNINITIALIZED char space[PATH_MAX_BYTES];
-	struct str path = { space, dir.len + 1 + name.len };
-	struct host_file file;
-
-	*out = false;
-	if (!may_be_placeholder(name, type) || path.len >= sizeof(space))
-		return 0;
-	memcpy(space, dir.p, dir.len);
-	space[dir.len] = '/';
-	memcpy(space + dir.len + 1, name.p, name.len);
-	if (now_look(NULL, path, &file, e) < 0)
-		return err_result(e);
-	*out = file.type == HOST_MISSING;
-	return 0;
-}
 
 static int list_one(void *arg, struct str name, enum os_type type, struct err *e)
 {
 	const struct listing *listing = arg;
-	bool is_out;
 
-	if (is_left_out(listing->dir, name, type, &is_out, e) < 0)
-		return err_result(e);
-	return is_out ? 0 : listing->each(listing->arg, name, host_type_of(type), e);
+	return listing->each(listing->arg, name, host_type_of(type), e);
 }
 
 static int now_list(void *user, struct str path,
 		    int (*each)(void *arg, struct str name, enum host_type type, struct err *e),
 		    void *arg, struct err *e)
 {
-	struct listing listing = { .each = each, .arg = arg, .dir = path };
+	struct listing listing = { .each = each, .arg = arg };
 
 	(void)user;
 	return os_list(path, list_one, &listing, e);
@@ -236,12 +198,7 @@ static int keep_one(void *arg, struct str name, enum os_type type, struct err *e
 {
 	struct keeping *k = arg;
 	struct listed listed = { .type = host_type_of(type) };
-	bool is_out;
 
-	if (is_left_out(k->to.dir, name, type, &is_out, e) < 0)
-		return err_result(e);
-	if (is_out)
-		return 0;
 	if (k->is_whole) {
 		struct listed *kept = VEC_PUSH(k->view->a, &k->names, e);
 
@@ -259,7 +216,7 @@ static int view_list(void *user, struct str path,
 		     void *arg, struct err *e)
 {
 	struct host_view *view = user;
-	struct keeping k = { .view = view, .to = { .each = each, .arg = arg, .dir = path } };
+	struct keeping k = { .view = view, .to = { .each = each, .arg = arg } };
 	struct seen *seen;
 	int status;
 

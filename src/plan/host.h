@@ -46,6 +46,7 @@ struct host {
 	/*
 	 * Calls `each` for every name but "." and ".."; stops when it returns non-zero, and returns
 	 * that. ERR_SYS: ENOENT, ENOTDIR; EACCES for a directory that this user may not read.
+	 * Also names the placeholders of other runs (P11), which look() does not see.
 	 */
 	int (*list)(void *user, struct str path,
 		    int (*each)(void *arg, struct str name, enum host_type type, struct err *e),

@@ -139,6 +139,29 @@ static bool may_match_below(const struct walk *w, struct str below)
 }
 
 /*
+ * Whether a name that was listed is nothing: the placeholder of another run (P11)
+ * is a directory, or, as part of git's own, a file of one of these names. All
+ * else needs no second look.
+ */
+static int is_missing(const struct walk *w, struct str path, enum host_type type, bool *out,
+		      struct err *e)
+{
+	static const char *const files[] = { "alternates", "commondir", "config",
+					     "config.worktree" };
+	const struct host *host = w->b->host;
+	struct host_file file = { .type = type };
+	bool may_be = type == HOST_DIR;
+	int r = 0;
+
+	for (size_t i = 0; type == HOST_FILE && i < COUNT_OF(files); i++)
+		may_be = may_be || str_is(path_name(path), files[i]);
+	if (may_be)
+		r = host->look(host->user, path, &file, e);
+	*out = file.type == HOST_MISSING;
+	return r;
+}
+
+/*
  * Where several globs of one layer match a name, the first serves for all. Each
  * layer has its own: what one reopens at a link's target, another may still deny.
  */
@@ -148,6 +171,7 @@ static int add_matches(struct walk *w, struct str path, enum host_type type, boo
 	struct str below = path_below(path, w->start);
 	struct str kept = STR_EMPTY;
 	uint32_t layer = UINT32_MAX; /* of the last one added; the rules come in their order */
+	bool is_nothing = false;
 
 	*matches = false;
 	for (size_t i = 0; i < w->glob_count; i++) {
@@ -156,6 +180,10 @@ static int add_matches(struct walk *w, struct str path, enum host_type type, boo
 
 		if (rule->layer == layer || !glob_match(rule->matcher, below))
 			continue;
+		if (!*matches && is_missing(w, path, type, &is_nothing, e) < 0)
+			return err_result(e);
+		if (is_nothing)
+			return 0;
 		*matches = true;
 		if (type != HOST_LINK && (w->dir.is_covered || layer != UINT32_MAX))
 			return 0;

@@ -19,6 +19,7 @@ struct fake_file {
 	bool is_closed; /* a directory that can't be searched */
 	bool is_unreadable;
 	bool is_locked;
+	bool is_placeholder;
 	uint64_t inode;
 };
 
@@ -128,9 +129,10 @@ static size_t find_text(struct str s, struct str mark)
 
 static void add_line(struct fake_host *h, struct str line)
 {
-	static const char letters[] = "dflohcxu";
-	static const enum host_type types[] = { HOST_DIR, HOST_FILE, HOST_LINK, HOST_OTHER,
-						HOST_DIR, HOST_DIR,  HOST_DIR,	HOST_FILE };
+	static const char letters[] = "dflohcxup";
+	static const enum host_type types[] = { HOST_DIR,   HOST_FILE, HOST_LINK,
+						HOST_OTHER, HOST_DIR,  HOST_DIR,
+						HOST_DIR,   HOST_FILE, HOST_DIR };
 	const char *letter = memchr(letters, line.p[0], sizeof(letters) - 1);
 	struct str mark = line.p[0] == 'l' ? STR(" -> ") : STR(" = ");
 	struct str rest = str_from(line, 2);
@@ -141,6 +143,7 @@ static void add_line(struct fake_host *h, struct str line)
 		die(line.p, "not a line of a tree");
 	f = add_file(h, str_first(rest, end), types[letter - letters]);
 	f->is_closed = *letter == 'h' || *letter == 'c';
+	f->is_placeholder = *letter == 'p';
 	f->is_locked = *letter == 'c' || *letter == 'x' || *letter == 'u';
 	f->is_unreadable = f->is_closed || f->is_locked;
 	free_str(f->text);
@@ -228,7 +231,7 @@ static int look(void *user, struct str path, struct host_file *out, struct err *
 	if (r < 0)
 		return r;
 	*out = (struct host_file){ .type = way == HOST_HIDDEN ? HOST_HIDDEN : HOST_MISSING };
-	if (f)
+	if (f && !f->is_placeholder)
 		*out = (struct host_file){
 			.type = f->type, .device = 1, .inode = f->inode, .is_locked = f->is_locked
 		};

@@ -12,6 +12,7 @@
  *	c /own				the same, but the user's own: a chmod opens it
  *	x /own				the user's own, can be searched but not listed
  *	u /own				a file of the user's own that can't be read
+ *	p /repo/.git			another run's placeholder: listed, but not seen
  *	# a comment
  *
  * Directories on the way need no line of their own; "/" is always there. A path

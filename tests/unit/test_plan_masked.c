@@ -35,6 +35,26 @@ TEST(existing_names_are_found_whatever_they_are)
 	CHECK(has_note(&w, "when they are seen"));
 }
 
+TEST(the_placeholder_of_another_run_changes_nothing)
+{
+	static const char *const trees[] = { "d /repo/sub\nf /repo/x\n",
+					     "d /repo/sub\nf /repo/x\np /repo/.codex\n"
+					     "p /repo/sub/.codex\n" };
+	size_t placeholders[2];
+
+	for (size_t i = 0; i < COUNT_OF(trees); i++) {
+		scoped_world w;
+
+		world_init(&w, trees[i], "/repo");
+		REQUIRE(plan(&w, WORKSPACE("") "'/repo/**/.codex' = 'deny'\n"));
+		CHECK_INT(w.plan->masked.count, 0);
+		CHECK(find_placeholder(&w, "/repo/.codex"));
+		CHECK_INT(world_access(&w, "/repo/.codex"), ACCESS_DENY);
+		placeholders[i] = w.plan->placeholders.count;
+	}
+	CHECK_INT(placeholders[0], placeholders[1]);
+}
+
 TEST(strict_globs_say_nothing_of_a_watch)
 {
 	scoped_world w;
