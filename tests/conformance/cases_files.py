@@ -171,6 +171,43 @@ def the_default_profile_is_read_only(arena):
     check(box.bare("write {work}/file") == ["OK"], "the control shows nothing")
 
 
+@case
+def ordinary_work_within_a_writable_root_is_not_hindered(arena):
+    """Renames and links from one directory to another, which Landlock calls REFER."""
+    box = arena.box(tree={"{work}/a/one": "1", "{work}/a/two": "2", "{work}/b/three": "3", "{work}/a/d/": ""})
+    got = box.run("rename {work}/a/one {work}/b/one", "link {work}/a/two {work}/b/two",
+                  "exchange {work}/a/two {work}/b/three", "rename {work}/a/d {work}/b/d",
+                  "rename {work}/b/one {work}/b/three", "tmpfile {work}/a {work}/b/four",
+                  "rename {work}/b {work}/c", "symlink c {work}/b", "mkfifo {work}/fifo",
+                  "bind-name {work}/socket", "create {tmp}/new", "rename {work}/a/d {work}/x")
+    check(got[:-1] == ["OK"] * 11 and got[-1] == "ENOENT", f"{got}")
+
+
+def try_pipe(arena, place):
+    """A read-only mount does not keep anyone from writing into a named pipe."""
+    tree = {"{work}/docs/file": "d", "{work}/.git/config": "c"}
+    box = arena.box(tree=tree, policy=CARVED.replace('"{work}/secret" = "deny"\n', ""))
+    os.mkfifo(box.path(f"{place}/pipe"))
+    reader = os.open(box.path(f"{place}/pipe"), os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        got = box.run(f"write {place}/pipe", "write {work}/file")
+        check(got[1] == "OK", f"{got}")
+        check(got[0] in READ_ONLY, f"{place}: {got}")
+        check(box.bare(f"write {place}/pipe") == ["OK"], "the control shows nothing")
+    finally:
+        os.close(reader)
+
+
+@case
+def a_named_pipe_outside_is_not_written_into(arena):
+    try_pipe(arena, "{out}")
+
+
+@case
+def a_named_pipe_in_a_read_only_carve_out_is_not_written_into(arena):
+    try_pipe(arena, "{work}/docs")
+
+
 # ---- Other names for the same file ---------------------------------------------------
 
 rows(
@@ -612,3 +649,23 @@ def a_directory_as_stdin_is_no_way_in(arena):
             check(box.bare("fd-create-at 0 new", stdin=fd) == ["OK"], "the control shows nothing")
         finally:
             os.close(fd)
+
+
+def try_offset(arena, name):
+    box = arena.box(tree={name: "one\ntwo\nthree\n"})
+    argv = ["/bin/sh", "-c", '{ "$@"; cat; }', "sh", *box.argv(), "/bin/sh", "-c", "read x; echo got $x"]
+    with open(box.path(name), "rb") as stdin:
+        out, err, _ = box.finish(argv, stdin=stdin)
+    check(out == "got one\ntwo\nthree\n", f"{name}: {out!r} {err}")
+
+
+@case
+def stdin_is_read_on_from_where_the_command_left_it(arena):
+    """`{ cordon run -- head -1; cat; } <file`: the offset is the caller's own."""
+    try_offset(arena, "{out}/lines")
+    try_offset(arena, "{work}/lines")
+
+
+@case
+def stdin_in_protected_metadata_is_read_on_from_where_the_command_left_it(arena):
+    try_offset(arena, "{work}/.git/lines")

@@ -461,3 +461,26 @@ def git_directories_for_new_submodules_are_refused_or_reported(arena):
         told = json.loads(report.read_text(encoding="utf-8"))
         told.pop("command")
         check("sub" in json.dumps(told) or "evil" in json.dumps(told), f"not reported: {told}")
+
+
+@case
+def git_state_that_a_run_planted_is_in_its_report(arena):
+    """Commit mode lets a command write what a later rebase or HEAD would follow (P10)."""
+    plants = {
+        "rebase": "mkdir .git/rebase-merge; echo 'exec touch x' >.git/rebase-merge/git-rebase-todo",
+        "sequencer": "mkdir .git/sequencer; echo pick >.git/sequencer/todo",
+        "HEAD": "echo nonsense >.git/HEAD",
+        "nested": "mkdir nested; git init -q nested",
+    }
+    for word, script in plants.items():
+        box = arena.box(policy=COMMIT)
+        git = Git(box)
+        git.init("{work}")
+        report = box.path("{top}/report.json")
+        box.options = (*box.options, "--report", str(report))
+        before = box.listing()
+        box.finish([*box.argv(), "/bin/sh", "-ec", script])
+        told = json.loads(report.read_text(encoding="utf-8"))
+        told.pop("command")
+        check(word in json.dumps(told), f"{word} is not in the report: {told}")
+        check({".codex"}.isdisjoint(os.path.basename(p) for p in box.listing() - before), "left behind")

@@ -424,6 +424,7 @@ class Arena:
 
 FACTS = {
     "always": lambda: True,
+    "known_limit": lambda: True,
     "not_root": lambda: os.getuid() != 0,
     "not_x86_64": lambda: os.uname().machine != "x86_64",
     "no_git": lambda: shutil.which("git") is None,
@@ -456,7 +457,7 @@ def _can_clone():
 
 
 def read_support(path):
-    """Lines "BACKEND WHO CASE FACT reason": with that fact the case may, and has to, skip."""
+    """Lines "BACKEND WHO CASE FACT reason": with that fact the case may skip."""
     lines = []
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
         if line.strip() and not line.startswith("#"):
@@ -466,9 +467,20 @@ def read_support(path):
     return lines
 
 
-def predicts_skip(support, backend, who, name):
-    for b, w, c, fact, _ in support:
+def lines_for(support, backend, who, name):
+    for b, w, c, fact, reason in support:
         if all(fnmatch.fnmatchcase(x, y) for x, y in ((backend, b), (who, w), (name, c))):
-            if FACTS[fact]():
-                return True
-    return False
+            yield fact, reason
+
+
+def predicts_skip(support, backend, who, name):
+    lines = lines_for(support, backend, who, name)
+    return any(fact != "known_limit" and FACTS[fact]() for fact, _ in lines)
+
+
+def known_limit(support, backend, who, name):
+    """Why the case is known to fail, or None."""
+    for fact, reason in lines_for(support, backend, who, name):
+        if fact == "known_limit":
+            return reason
+    return None

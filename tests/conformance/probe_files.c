@@ -143,6 +143,42 @@ static int try_create_mode(char **a)
 	return 0;
 }
 
+/* O_TMPFILE has no O_CREAT in it, and takes a mode all the same. */
+static int try_tmpfile_mode(char **a)
+{
+	int fd = open(a[0], O_WRONLY | O_TMPFILE | O_CLOEXEC, (mode_t)number(a[2]));
+	char path[64];
+
+	if (fd < 0)
+		return -errno;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return outcome(linkat(AT_FDCWD, path, AT_FDCWD, a[1], AT_SYMLINK_FOLLOW));
+}
+
+/* The calls themselves, old ones too, with bits in the mode that the kernel does not look at. */
+static int try_raw_mode(char **a)
+{
+	uint64_t mode = (uint64_t)number(a[2]) | 0xdeadbeef00000000U;
+
+	if (strcmp(a[0], "openat") == 0)
+		return outcome(syscall(SYS_openat, AT_FDCWD, a[1], O_WRONLY | O_CREAT, mode));
+	if (strcmp(a[0], "fchmodat") == 0)
+		return outcome(syscall(SYS_fchmodat, AT_FDCWD, a[1], mode));
+	if (strcmp(a[0], "mknodat") == 0)
+		return outcome(syscall(SYS_mknodat, AT_FDCWD, a[1], mode | S_IFREG, 0));
+#ifdef SYS_creat
+	if (strcmp(a[0], "open") == 0)
+		return outcome(syscall(SYS_open, a[1], O_WRONLY | O_CREAT, mode));
+	if (strcmp(a[0], "creat") == 0)
+		return outcome(syscall(SYS_creat, a[1], mode));
+	if (strcmp(a[0], "mknod") == 0)
+		return outcome(syscall(SYS_mknod, a[1], mode | S_IFREG, 0));
+	if (strcmp(a[0], "chmod") == 0)
+		return outcome(syscall(SYS_chmod, a[1], mode));
+#endif
+	return -ENOSYS;
+}
+
 static int try_openat2_create(char **a)
 {
 	struct open_how how = { .flags = O_WRONLY | O_CREAT | O_EXCL, .mode = 0644 };
@@ -425,6 +461,8 @@ const struct attempt file_attempts[] = {
 	{ "create", 1, try_create },
 	{ "touch", 1, try_touch },
 	{ "create-mode", 2, try_create_mode },
+	{ "tmpfile-mode", 3, try_tmpfile_mode },
+	{ "raw-mode", 3, try_raw_mode },
 	{ "openat2-create", 1, try_openat2_create },
 	{ "openat2-mode", 2, try_openat2_mode },
 	{ "create-at", 2, try_create_at },

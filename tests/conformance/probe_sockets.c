@@ -197,6 +197,13 @@ static int try_unix_self_seqpacket(char **a)
 	return unix_self(a[0], SOCK_SEQPACKET);
 }
 
+static _Noreturn void swap_for_ever(char **a, const char *other)
+{
+	for (unsigned i = 0;; i++)
+		if (link(a[i % 2], other) < 0 || rename(other, a[2]) < 0)
+			(void)unlink(other);
+}
+
 /*
  * Binds a[0] and connects to a[2] for a[3] ms, while a child makes a[2] another name of
  * a[0] and of a[1] in turn. Says how many connects went well (all to a[0], it is hoped),
@@ -217,9 +224,8 @@ static int try_unix_race(char **a)
 		return -errno;
 	(void)snprintf(other, sizeof(other), "%s.new", a[2]);
 	child = fork();
-	for (int i = 0; child == 0; i++)
-		if (link(a[i % 2], other) < 0 || rename(other, a[2]) < 0)
-			(void)unlink(other);
+	if (child == 0)
+		swap_for_ever(a, other);
 	(void)clock_gettime(CLOCK_MONOTONIC, &start);
 	do {
 		int peer, result = try_connect(a[2], SOCK_STREAM | SOCK_NONBLOCK);
