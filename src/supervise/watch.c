@@ -67,6 +67,7 @@ struct watch {
 	struct masker masker;
 	bool is_running;  /* the start is over: what fails now is missed */
 	bool has_dropped; /* the kernel has dropped events */
+	bool is_full;	  /* the masker is behind */
 	uint64_t round;
 	uint64_t directories, missed;
 
@@ -420,6 +421,24 @@ static int read_events(struct watch *w, struct err *e)
 
 enum { STEP_IDLE, STEP_DONE, STEP_FULL };
 
+/* Most runs need no masker at all, so it is started with the first order. */
+static int send_order(struct watch *w, struct err *e)
+{
+	int r;
+
+	if (w->masker.channel < 0) {
+		if (masker_start(&w->masker, w->sandbox, e) < 0)
+			return err_result(e);
+		w->orders.fd = w->masker.channel;
+		if (loop_add(w->loop, &w->orders, 0, e) < 0)
+			return err_result(e);
+	}
+	r = masker_order(&w->masker, (struct str){ w->order, w->order_len }, e);
+	if (r > 0)
+		w->order_len = 0;
+	return r < 0 ? r : r == 0 ? STEP_FULL : STEP_DONE;
+}
+
 /* One thing; events and lists take turns, so that a flood of the one does not stop the other. */
 static int step(struct watch *w, struct err *e)
 {
@@ -427,12 +446,8 @@ static int step(struct watch *w, struct err *e)
 	bool has_dirs = w->listed >= 0 || w->pending.count > 0;
 	int r;
 
-	if (w->order_len > 0) {
-		r = masker_order(&w->masker, (struct str){ w->order, w->order_len }, e);
-		if (r > 0)
-			w->order_len = 0;
-		return r < 0 ? r : r == 0 ? STEP_FULL : STEP_DONE;
-	}
+	if (w->order_len > 0)
+		return send_order(w, e);
 	if (!has_events && !has_dirs && !w->has_dropped)
 		return STEP_IDLE;
 	w->events_turn = !w->events_turn;
@@ -477,6 +492,17 @@ static int start_anew(struct watch *w, struct err *e)
 	return start_round(w, e);
 }
 
+/* While the masker is behind, the kernel keeps the events. */
+static int set_full(struct watch *w, bool is_full, struct err *e)
+{
+	if (is_full == w->is_full)
+		return 0;
+	w->is_full = is_full;
+	if (loop_change(w->loop, &w->orders, is_full ? LOOP_OUT : 0, e) < 0)
+		return err_result(e);
+	return loop_change(w->loop, &w->events, is_full ? 0 : LOOP_IN, e);
+}
+
 static int run_some(struct watch *w, struct err *e)
 {
 	int r = STEP_DONE;
@@ -492,9 +518,7 @@ static int run_some(struct watch *w, struct err *e)
 	}
 	if (r < 0)
 		return r;
-	/* While the masker is behind, the kernel keeps the events. */
-	if (loop_change(w->loop, &w->orders, r == STEP_FULL ? LOOP_OUT : 0, e) < 0 ||
-	    loop_change(w->loop, &w->events, r == STEP_FULL ? 0 : LOOP_IN, e) < 0)
+	if (set_full(w, r == STEP_FULL, e) < 0)
 		return err_result(e);
 	loop_set_timer(w->loop, &w->more, r == STEP_DONE ? loop_now() : 0);
 	return 0;
@@ -557,16 +581,10 @@ static int set_up(struct arena *a, struct watch *w, struct err *e)
 	w->events.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (w->events.fd < 0)
 		return fail_instance(errno, e);
-	if (masker_start(&w->masker, w->sandbox, e) < 0)
-		return err_result(e);
-	w->orders.fd = w->masker.channel;
 	if (run_all(w, e) < 0)
 		return err_result(e);
 	w->is_running = true;
-	if (loop_add(w->loop, &w->events, LOOP_IN, e) < 0 ||
-	    loop_add(w->loop, &w->orders, 0, e) < 0)
-		return err_result(e);
-	return 0;
+	return loop_add(w->loop, &w->events, LOOP_IN, e);
 }
 
 static bool has_globs(const struct plan *plan)

@@ -3,9 +3,11 @@
  * P6: names that appear later and are denied by a glob. The directories in which
  * a glob can match are watched (inotify); a name that appears is asked of
  * plan_resolve(), and when a glob denies it, it is covered inside the running
- * sandbox: a short-lived child joins its user and mount namespaces and moves a
+ * sandbox: a process that joined its user and mount namespaces (masker.h) moves a
  * mask onto it. There is a window between the creation and the mask; the report
- * says how many were masked and that there was one.
+ * says how many were masked and that there was one. A link is covered as a link:
+ * its target was not denied when the plan was made, and the answer for it stays.
+ * What is covered can't be removed or renamed from inside any more.
  */
 #pragma once
 
