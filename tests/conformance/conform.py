@@ -416,8 +416,10 @@ class Arena:
             self.check_nothing_lives()
         finally:
             for top in self.tops:
-                subprocess.run(["chmod", "-R", "u+rwx", top], check=False, stderr=subprocess.DEVNULL)
                 shutil.rmtree(top, ignore_errors=True)
+                if os.path.exists(top):
+                    subprocess.run(["chmod", "-R", "u+rwx", top], check=False)
+                    shutil.rmtree(top)
 
 
 # ---- Which skips are expected ------------------------------------------------------

@@ -414,9 +414,9 @@ static int try_ioctl_tty(char **a)
 	/* The kernel takes the low 32 bits only, so a filter that compares all is fooled. */
 	unsigned long high = strcmp(a[1], "high") == 0 ? 0xdeadbeef00000000UL : 0;
 	unsigned long request = (unsigned long)number(a[0]) | high;
-	char byte[2] = { 'x', 0 };
+	char bytes[64] = "x"; /* what is typed, or room for what is told */
 
-	return outcome(syscall(SYS_ioctl, 0, request, byte));
+	return outcome(syscall(SYS_ioctl, 0, request, bytes));
 }
 
 static int try_open_tty(char **a)
