@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See terminal.h. */
 #include "session/terminal.h"
+#include "os/child.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -61,19 +62,6 @@ static bool is_of_our_job(const struct terminal *t)
 	return parent > 0 && getpgid(parent) == t->own_group;
 }
 
-/* From the background this would stop the process, were the signal not blocked. */
-static void set_group(const struct terminal *t, pid_t group)
-{
-	sigset_t ttou;
-	sigset_t before;
-
-	sigemptyset(&ttou);
-	sigaddset(&ttou, SIGTTOU);
-	pthread_sigmask(SIG_BLOCK, &ttou, &before);
-	(void)tcsetpgrp(t->fd, group);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
 static void set_attributes(const struct terminal *t)
 {
 	sigset_t ttou;
@@ -96,7 +84,7 @@ static void give(struct terminal *t, pid_t group)
 {
 	if (!t->was_given)
 		terminal_will_give(t);
-	set_group(t, group);
+	os_set_foreground(t->fd, group);
 }
 
 /* As the terminal would have done it, to all of our job. A SIGSTOP was for one process. */
@@ -128,7 +116,7 @@ void terminal_stop(struct terminal *t, pid_t group, int number)
 		return;
 	}
 	if (t->fd >= 0 && tcgetpgrp(t->fd) == group)
-		set_group(t, t->own_group);
+		os_set_foreground(t->fd, t->own_group);
 	stop_self(number);
 	/*
 	 * Continued; or never stopped, because nobody is there who could continue us (an
@@ -143,7 +131,7 @@ void terminal_done(struct terminal *t, pid_t group, bool was_killed)
 	if (t->fd < 0)
 		return;
 	if (t->was_given && tcgetpgrp(t->fd) == group)
-		set_group(t, t->own_group);
+		os_set_foreground(t->fd, t->own_group);
 	if (t->was_given && was_killed && t->has_attributes && terminal_is_ours(t))
 		set_attributes(t);
 	if (t->owns_fd)

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "os/child.h"
 
 /* What the process knows. */
 struct job {
@@ -249,22 +250,16 @@ bool masker_is_covered(int dir, const char *name)
 	       is_mount_root(&st);
 }
 
-/* No handler of the program that this is part of may run in the process. */
+static void run_job(void *arg)
+{
+	run(arg);
+}
+
 static int start_process(struct masker *m, struct job *j, struct err *e)
 {
-	struct clone_args args = { .flags = CLONE_PIDFD, .pidfd = (uintptr_t)&m->pidfd };
-	sigset_t all, before;
-	long pid;
-	int error;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pid = syscall(SYS_clone3, &args, sizeof(args));
-	if (pid == 0)
-		run(j);
-	error = errno;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return pid < 0 ? FAIL_SYS(e, error, "can't start a process") : 0;
+	if (os_fork(0, run_job, j, &m->pidfd) < 0)
+		return FAIL_SYS(e, errno, "can't start a process");
+	return 0;
 }
 
 static int await_start(const struct masker *m, struct err *e)
@@ -336,15 +331,11 @@ int masker_order(struct masker *m, struct str path, struct err *e)
 
 void masker_stop(struct masker *m, uint64_t *masked, uint64_t *missed)
 {
-	siginfo_t info;
-
 	*masked = *missed = 0;
 	close_one(&m->channel);
 	if (m->pidfd >= 0) {
-		(void)syscall(SYS_pidfd_send_signal, m->pidfd, SIGKILL, NULL, 0);
-		while (waitid(P_PIDFD, (id_t)m->pidfd, &info, WEXITED | __WALL) < 0 &&
-		       errno == EINTR)
-			;
+		os_kill(m->pidfd, SIGKILL);
+		os_reap(m->pidfd);
 	}
 	close_one(&m->pidfd);
 	if (!m->counts)

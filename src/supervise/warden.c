@@ -9,6 +9,7 @@
  * before what protects the host from it goes.
  */
 #include "supervise/warden.h"
+#include "os/child.h"
 
 #include <errno.h>
 #include <linux/sched.h>
@@ -133,7 +134,7 @@ static _Noreturn void warden_run(int channel, struct placeholders *held)
 	while (follow_next(&w, channel))
 		;
 	if (w.sandbox >= 0) {
-		syscall(SYS_pidfd_send_signal, w.sandbox, SIGKILL, NULL, 0);
+		os_kill(w.sandbox, SIGKILL);
 		(void)has_ended(w.sandbox, DEATH_MS);
 	} else {
 		(void)has_ended(-1, UNSEEN_MS);
@@ -153,26 +154,23 @@ static bool holds_any(const struct placeholders *held)
 	return false;
 }
 
-/*
- * With all signals blocked, so that no handler of this program ever runs in the
- * warden; the raw call blocks those that the C library keeps to itself too.
- */
+struct job {
+	int channel;
+	struct placeholders *held;
+};
+
+static void run_job(void *arg)
+{
+	const struct job *job = arg;
+
+	warden_run(job->channel, job->held);
+}
+
 static pid_t fork_warden(int channel, struct placeholders *held, int *pidfd)
 {
-	struct clone_args args = { .flags = CLONE_PIDFD, .pidfd = (uintptr_t)pidfd };
-	uint64_t all = UINT64_MAX;
-	uint64_t before = 0;
-	long pid;
-	int saved;
+	struct job job = { .channel = channel, .held = held };
 
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
-	pid = syscall(SYS_clone3, &args, sizeof(args));
-	if (pid == 0)
-		warden_run(channel, held);
-	saved = errno;
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
-	errno = saved;
-	return (pid_t)pid;
+	return os_fork(0, run_job, &job, pidfd);
 }
 
 static int start(struct warden *w, struct placeholders *held, struct err *e)
@@ -269,15 +267,12 @@ int warden_watch(struct warden *w, int sandbox_pidfd, struct err *e)
 
 void warden_finish(struct warden *w, struct placeholders *held)
 {
-	siginfo_t info;
-
 	/* Killed in the middle of this, the warden does the rest. */
 	placeholders_release(held);
 	if (w->pid == 0)
 		return;
-	syscall(SYS_pidfd_send_signal, w->pidfd, SIGKILL, NULL, 0);
-	while (waitid(P_PIDFD, (id_t)w->pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
-		;
+	os_kill(w->pidfd, SIGKILL);
+	os_reap(w->pidfd);
 	(void)close(w->pidfd);
 	(void)close(w->channel);
 	*w = (struct warden)WARDEN_NONE;

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/child.h"
 #include "supervise/init.h"
 
 static const char *why_not(enum guarantee g)
@@ -69,31 +70,9 @@ static int make_shell_argv(struct arena *a, const struct launch *in, struct none
 	return 0;
 }
 
-/* No signal is sent when it ends: the host's SIGCHLD and waitpid(-1) are not ours. */
-/* NOLINTNEXTLINE(readability-non-const-parameter): the kernel writes it. */
-static pid_t start_monitor(const struct none_job *job, int *pidfd)
+static void run_monitor(void *arg)
 {
-	struct clone_args args = { .flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)pidfd };
-	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
-
-	if (pid == 0)
-		none_monitor(job);
-	return pid;
-}
-
-/* Where the terminal goes: SIGTTOU would stop this process if it is in the background. */
-static void hand_over(int terminal, pid_t group)
-{
-	sigset_t ttou;
-	sigset_t before;
-
-	if (terminal < 0)
-		return;
-	sigemptyset(&ttou);
-	sigaddset(&ttou, SIGTTOU);
-	pthread_sigmask(SIG_BLOCK, &ttou, &before);
-	(void)tcsetpgrp(terminal, group);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	none_monitor(arg);
 }
 
 static int let_go(const struct launch *in, const struct sandbox *s, struct err *e)
@@ -105,7 +84,8 @@ static int let_go(const struct launch *in, const struct sandbox *s, struct err *
 		return FAIL_SYS(e, ECHILD, "the process that watches the command ended early");
 	if (message.kind != INIT_READY)
 		return FAIL_SYS(e, message.os_error, "can't make a process group for the command");
-	hand_over(in->terminal, s->pid);
+	if (in->terminal >= 0)
+		os_set_foreground(in->terminal, s->pid);
 	if (send(s->channel, &go, sizeof(go), MSG_NOSIGNAL) != (ssize_t)sizeof(go))
 		return FAIL_SYS(e, errno, "can't start the command");
 	return 0;
@@ -127,7 +107,7 @@ static int start(const struct launch *in, struct none_job *job, struct sandbox *
 	/* The host's signal handlers must not run in what is about to be cloned. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	s.pid = start_monitor(job, &s.pidfd);
+	s.pid = os_fork(0, run_monitor, job, &s.pidfd);
 	error = errno;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	close(ends[1]);
@@ -136,9 +116,8 @@ static int start(const struct launch *in, struct none_job *job, struct sandbox *
 		return FAIL_SYS(e, error, "can't start a process");
 	}
 	if (let_go(in, &s, e) < 0) {
-		(void)syscall(SYS_pidfd_send_signal, s.pidfd, SIGKILL, NULL, 0);
-		(void)waitid((idtype_t)3 /* P_PIDFD */, (id_t)s.pidfd, &(siginfo_t){ 0 },
-			     WEXITED | __WALL);
+		os_kill(s.pidfd, SIGKILL);
+		os_reap(s.pidfd);
 		sandbox_done(&s);
 		return err_result(e);
 	}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Children that run on without exec, made in what may be a threaded program:
+ * async-signal-safe calls only in there. They have no exit signal and are known by
+ * a pidfd, so that a host program's SIGCHLD and waitpid(-1) never meet them.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/macros.h"
+
+/*
+ * `body` runs in a copy of this process, with all signals blocked, and must not
+ * return. `flags` are CLONE_NEW*. The pid and `*pidfd` (close-on-exec), or -1 and
+ * errno.
+ */
+pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidfd) NONNULL;
+
+/* That it is gone already is no failure. */
+void os_kill(int pidfd, int number);
+
+/* Waits until it is gone. */
+void os_reap(int pidfd);
+
+/* `group` gets the terminal, also when this process is in the background. */
+void os_set_foreground(int terminal, pid_t group);
