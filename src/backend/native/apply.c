@@ -17,6 +17,7 @@
 #include "backend/native/native.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "os/child.h"
 #include "plan/net.h"
 
 /* ---- The job ------------------------------------------------------------------ */
@@ -96,7 +97,9 @@ static int prepare(struct arena *a, const struct launch *in, struct mounts *moun
 	*job = (struct native_job){ .mounts = mounts,
 				    .channel = -1,
 				    .unix_diag = -1,
-				    .has_own_network = net_mode(in->plan->net) != NET_FULL };
+				    .has_own_network = net_mode(in->plan->net) != NET_FULL,
+				    .is_root = filter.is_root,
+				    .allows_mounts = profile->allows_userns };
 	job->asks_connect = job->has_own_network;
 	filter.reaches_host = !job->has_own_network;
 	filter.asks_connect = job->asks_connect;
@@ -162,37 +165,28 @@ static int word_failure(const struct native_job *job, const struct init_message 
 static unsigned long namespaces(const struct launch *in)
 {
 	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS |
-			      CLONE_NEWCGROUP | CLONE_PIDFD;
+			      CLONE_NEWCGROUP;
 
 	if (in->plan->policy->profile->isolates_ipc)
 		flags |= CLONE_NEWIPC;
 	return flags;
 }
 
-/*
- * No exit signal, so that a host program's waitpid(-1) and SIGCHLD never meet it.
- * All signals are blocked in PID 1 from its first moment: the handlers that it has
- * inherited are the host program's.
- */
+static void run_child(void *arg)
+{
+	native_child(arg);
+}
+
 static int start(const struct launch *in, struct native_job *job, struct sandbox *out,
 		 struct err *e)
 {
 	int pair[2];
-	sigset_t all, before;
-	long pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return FAIL_SYS(e, errno, "can't make a channel to the sandbox");
 	job->channel = pair[1];
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pid = syscall(SYS_clone, namespaces(in), 0, &out->pidfd, 0, 0);
-	if (pid == 0) {
-		close(pair[0]);
-		native_child(job);
-	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (pid < 0) {
+	out->pid = os_fork(namespaces(in), run_child, job, &out->pidfd);
+	if (out->pid < 0) {
 		int os_error = errno;
 
 		close(pair[0]);
@@ -201,7 +195,6 @@ static int start(const struct launch *in, struct native_job *job, struct sandbox
 		return host_fail_namespaces(os_error, e);
 	}
 	close(pair[1]);
-	out->pid = (pid_t)pid;
 	out->channel = pair[0];
 	out->has_own_network = job->has_own_network;
 	return 0;
@@ -210,16 +203,10 @@ static int start(const struct launch *in, struct native_job *job, struct sandbox
 /* The command's group gets the terminal before the command can touch it. */
 static void hand_over_terminal(const struct launch *in, pid_t group)
 {
-	sigset_t stop, before;
-
 	if (in->terminal < 0)
 		return;
 	setpgid(group, group);
-	sigemptyset(&stop);
-	sigaddset(&stop, SIGTTOU);
-	pthread_sigmask(SIG_BLOCK, &stop, &before);
-	tcsetpgrp(in->terminal, group);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	os_set_foreground(in->terminal, group);
 }
 
 /* For the masks of names that appear later (P6). */
@@ -337,10 +324,8 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 		return err_result(e);
 	if (bring_up(in, &job, &s, e) < 0) {
 		if (s.pidfd >= 0) {
-			siginfo_t info;
-
-			syscall(SYS_pidfd_send_signal, s.pidfd, SIGKILL, NULL, 0);
-			waitid((idtype_t)3 /* P_PIDFD */, (id_t)s.pidfd, &info, WEXITED | __WALL);
+			os_kill(s.pidfd, SIGKILL);
+			os_reap(s.pidfd);
 		}
 		sandbox_done(&s);
 		return err_result(e);

@@ -52,14 +52,6 @@ static void make_network(struct native_job *job)
 		native_fail(job, NATIVE_NETWORK, 2);
 }
 
-static void set_limits(const struct native_job *job)
-{
-	for (size_t i = 0; i < job->rlimit_count; i++)
-		if (syscall(SYS_prlimit64, 0, job->rlimits[i].resource, &job->rlimits[i].limit,
-			    NULL) < 0)
-			native_fail(job, NATIVE_LIMITS, i);
-}
-
 /* With the descriptors that only this process can make. */
 static void tell_ready(const struct native_job *job, int listener)
 {
@@ -148,6 +140,17 @@ static void place_stdio(const struct native_job *job)
 			tell_exec_failed(job, errno);
 }
 
+/* Only now: what was set up may have needed more. */
+static void set_limits(const struct native_job *job)
+{
+	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &job->open_files, NULL) < 0)
+		tell_exec_failed(job, errno);
+	for (size_t i = 0; i < job->rlimit_count; i++)
+		if (syscall(SYS_prlimit64, 0, job->rlimits[i].resource, &job->rlimits[i].limit,
+			    NULL) < 0)
+			tell_exec_failed(job, errno);
+}
+
 static _Noreturn void run_command(const struct native_job *job)
 {
 	sigset_t none;
@@ -164,6 +167,7 @@ static _Noreturn void run_command(const struct native_job *job)
 		    action.sa_handler != SIG_DFL)
 			signal(n, SIG_DFL);
 	}
+	set_limits(job);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	execute(job);
@@ -210,7 +214,7 @@ static int mount_beside(void *arg)
 	if (!init_wait(job->channel, INIT_GO, &go))
 		_exit(1);
 	native_mount_all(job);
-	_exit(0);
+	return 0;
 }
 
 static void make_namespaces(struct native_job *job)
@@ -230,12 +234,44 @@ static void make_namespaces(struct native_job *job)
 		_exit(0);
 }
 
-/* Only the channel is left. */
-static void close_all_but(int channel)
+/* All but `count` descriptors, which get sorted. */
+static void close_all_but(int *kept, size_t count)
 {
-	if (channel > 0)
-		syscall(SYS_close_range, 0U, (unsigned)channel - 1, 0U);
-	syscall(SYS_close_range, (unsigned)channel + 1, ~0U, 0U);
+	unsigned from = 0;
+
+	for (size_t i = 1; i < count; i++)
+		for (size_t k = i; k > 0 && kept[k - 1] > kept[k]; k--) {
+			int other = kept[k];
+
+			kept[k] = kept[k - 1];
+			kept[k - 1] = other;
+		}
+	for (size_t i = 0; i < count; i++) {
+		unsigned fd = (unsigned)kept[i];
+
+		if (fd > from)
+			syscall(SYS_close_range, from, fd - 1, 0U);
+		from = fd + 1;
+	}
+	syscall(SYS_close_range, from, ~0U, 0U);
+}
+
+/*
+ * What else the caller has open is not for here; above all not the channels of
+ * other runs that are being started by other threads, whose end would then not be
+ * seen. For the set-up there may be many descriptors.
+ */
+static void tidy_descriptors(struct native_job *job)
+{
+	int kept[] = { job->stdio[0], job->stdio[1], job->stdio[2], job->channel };
+	struct rlimit most;
+
+	close_all_but(kept, COUNT_OF(kept));
+	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &job->open_files) < 0)
+		native_fail(job, NATIVE_LIMITS, 0);
+	most = (struct rlimit){ job->open_files.rlim_max, job->open_files.rlim_max };
+	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &most, NULL) < 0)
+		native_fail(job, NATIVE_LIMITS, 1);
 }
 
 _Noreturn void native_child(struct native_job *job)
@@ -246,13 +282,13 @@ _Noreturn void native_child(struct native_job *job)
 
 	/* A group of its own: the command's kill(0) must not reach the caller's. */
 	setpgid(0, 0);
+	tidy_descriptors(job);
 	mask = umask(0);
 	make_namespaces(job);
 	umask(mask);
 	if (chdir(job->directory) < 0)
 		native_fail(job, NATIVE_DIRECTORY, 0);
 	job->root = open("/", O_PATH | O_CLOEXEC);
-	set_limits(job);
 	hide_self(job);
 	native_drop_capabilities(job);
 	native_lock_landlock(job);
@@ -264,6 +300,6 @@ _Noreturn void native_child(struct native_job *job)
 		native_fail(job, NATIVE_FORK, 0);
 	if (command == 0)
 		run_command(job);
-	close_all_but(job->channel);
+	close_all_but(&job->channel, 1);
 	init_run(job->channel, command);
 }

@@ -109,6 +109,9 @@ static void allow_path(const struct wall *w, const char *path, uint64_t rights)
 {
 	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
+	/* What the policy hides is not to be opened here either. */
+	if (fd < 0 && (errno == ENOENT || errno == EACCES))
+		return;
 	if (fd < 0)
 		native_fail(w->job, NATIVE_LANDLOCK, 3);
 	allow_fd(w, fd, rights);
@@ -155,7 +158,8 @@ void native_lock_landlock(struct native_job *job)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
 			   (unsigned long)LANDLOCK_CREATE_RULESET_VERSION);
-	struct ruleset_attr attr = { .handled_fs = handled_rights(abi) };
+	/* It forbids all mounts, and so can't be where the profile allows them. */
+	struct ruleset_attr attr = { .handled_fs = job->allows_mounts ? 0 : handled_rights(abi) };
 	struct wall wall = { .job = job, .handled = attr.handled_fs };
 	size_t size = sizeof(attr);
 
@@ -164,6 +168,8 @@ void native_lock_landlock(struct native_job *job)
 		return;
 	if (abi < 0)
 		native_fail(job, NATIVE_LANDLOCK, 0);
+	if (job->allows_mounts && abi < 6)
+		return;
 	if (abi >= 6)
 		attr.scoped = LL_SCOPE_ABSTRACT | LL_SCOPE_SIGNAL;
 	else
@@ -171,7 +177,8 @@ void native_lock_landlock(struct native_job *job)
 	wall.ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
 	if (wall.ruleset < 0)
 		native_fail(job, NATIVE_LANDLOCK, 5);
-	allow_files(&wall);
+	if (!job->allows_mounts)
+		allow_files(&wall);
 	if (syscall(SYS_landlock_restrict_self, wall.ruleset, 0) < 0)
 		native_fail(job, NATIVE_LANDLOCK, 6);
 	close(wall.ruleset);

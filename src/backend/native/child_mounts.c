@@ -172,6 +172,24 @@ static int make_file(int dir, const char *path, mode_t mode)
 	return close(fd);
 }
 
+/*
+ * A placeholder is empty but for this file: `git clean` and `git stash -u` would
+ * else try to remove it, which fails, because it is a mount.
+ */
+static int make_empty(const struct native_job *job)
+{
+	static const char ignore_all[] = "*\n";
+	int fd;
+
+	if (mkdirat(job->box, BOX_EMPTY, 0555) < 0)
+		return -1;
+	fd = openat(job->box, BOX_EMPTY "/.gitignore", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		    0444);
+	if (fd < 0 || write(fd, ignore_all, sizeof(ignore_all) - 1) < 0)
+		return -1;
+	return close(fd);
+}
+
 static void make_box(struct native_job *job)
 {
 	static const char *const options[] = { "mode", "0755", NULL };
@@ -179,7 +197,7 @@ static void make_box(struct native_job *job)
 	job->box = new_mount("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	if (job->box < 0 || tree_move(job->box, AT_FDCWD, "/proc") < 0 ||
 	    mkdirat(job->box, BOX_MASK_DIR, 0) < 0 || make_file(job->box, BOX_MASK_FILE, 0) < 0 ||
-	    mkdirat(job->box, BOX_EMPTY, 0555) < 0)
+	    make_empty(job) < 0)
 		native_fail(job, NATIVE_BOX, 0);
 }
 
@@ -267,6 +285,21 @@ static void close_tree(struct native_job *job)
 		native_fail(job, NATIVE_ROOT, 0);
 }
 
+/* What tells root, with or without capabilities, about the memory of the host. */
+static void hide_memory(const struct native_job *job)
+{
+	static const char *const files[] = { "proc/kcore", "proc/kpagecount", "proc/kpageflags",
+					     "proc/kpagecgroup" };
+
+	for (size_t i = 0; i < COUNT_OF(files); i++) {
+		int tree = tree_clone(job->box, BOX_MASK_FILE, 0);
+
+		if (tree < 0 || (tree_move(tree, job->root, files[i]) < 0 && errno != ENOENT))
+			native_fail(job, NATIVE_PROC, 4);
+		close(tree);
+	}
+}
+
 /*
  * /proc with what root could change the host through made read-only, also for
  * who is not root: it is the same for all. Copies of a read-only mount are
@@ -290,6 +323,8 @@ static void mount_proc(struct native_job *job, int proc)
 			native_fail(job, NATIVE_PROC, 2);
 		close(tree);
 	}
+	if (job->is_root)
+		hide_memory(job);
 	if (attr_set(proc, "", EMPTY_PATH, 0, MOUNT_ATTR_RDONLY, 0) < 0)
 		native_fail(job, NATIVE_PROC, 3);
 	close(proc);

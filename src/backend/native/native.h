@@ -43,7 +43,7 @@
 	X(ATTACH, "mount")                                                              \
 	X(ROOT, "enter the new root")                                                   \
 	X(DIRECTORY, "enter the working directory: it is not readable for the command") \
-	X(LIMITS, "set the limits of")                                                  \
+	X(LIMITS, "set limits")                                                         \
 	X(CAPABILITIES, "drop the capabilities")                                        \
 	X(LANDLOCK, "set up Landlock")                                                  \
 	X(FILTER, "install the system-call filter")                                     \
@@ -85,6 +85,8 @@ struct native_job {
 	struct filter filter;
 	bool asks_connect;
 	bool has_own_network;
+	bool is_root;
+	bool allows_mounts; /* with user namespaces: Landlock would forbid them */
 	struct {
 		int resource;
 		struct rlimit limit;
@@ -95,8 +97,9 @@ struct native_job {
 	int channel; /* PID 1's end */
 
 	/* Set by PID 1 on the way. */
-	int root; /* O_PATH: what becomes "/" */
-	int box;  /* a tmpfs for everything that is made */
+	struct rlimit open_files; /* as it was */
+	int root;		  /* O_PATH: what becomes "/" */
+	int box;		  /* a tmpfs for everything that is made */
 	int devices[NATIVE_DEVICE_COUNT];
 	int console, shm;
 	int unix_diag;

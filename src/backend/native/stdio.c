@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "backend/native/native.h"
@@ -33,9 +34,21 @@ static bool find_path(int fd, const struct stat *st, char *path, size_t room)
 	       there.st_ino == st->st_ino;
 }
 
-/* Whether Landlock, which sees only the outer lines, would let it be written. */
-static bool is_below_something_writable(const struct mounts *mounts, struct str path)
+/* Whether there is a second wall at all. */
+static bool has_landlock(const struct native_job *job)
 {
+	const unsigned long version = 1; /* LANDLOCK_CREATE_RULESET_VERSION */
+
+	return !job->allows_mounts && syscall(SYS_landlock_create_ruleset, NULL, 0, version) > 0;
+}
+
+/* Whether Landlock, which sees only the outer lines, would let it be opened. */
+static bool is_left_open(const struct native_job *job, struct str path)
+{
+	const struct mounts *mounts = job->mounts;
+
+	if (!has_landlock(job))
+		return true;
 	for (size_t i = 0; i < mounts->ops.count; i++) {
 		const struct mount_op *op = &mounts->ops.items[i];
 
@@ -54,7 +67,7 @@ static int judge_file(struct arena *a, const struct launch *in, struct native_jo
 	struct str copy;
 
 	/* What Landlock refuses as well, or what the policy allows anyway, can stay. */
-	if (access == ACCESS_WRITE || !is_below_something_writable(job->mounts, path))
+	if (access == ACCESS_WRITE || !is_left_open(job, path))
 		return 0;
 	if (access == ACCESS_DENY) {
 		scoped_buf shown = BUF_INIT(4 * PATH_MAX_BYTES);
