@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/child.h"
 #include "supervise/init.h"
 
 /* Between the request to end and the kill. */
@@ -49,7 +50,7 @@ static void kill_all(struct session *s)
 	 * would take nothing: there it has to listen.
 	 */
 	if (s->outcome.is_sandboxed)
-		(void)syscall(SYS_pidfd_send_signal, s->sandbox.pidfd, SIGKILL, NULL, 0);
+		os_kill(s->sandbox.pidfd, SIGKILL);
 }
 
 /* ---- Time -------------------------------------------------------------------------------- */
@@ -191,7 +192,6 @@ static int channel_is_ready(void *user, uint32_t events, struct err *e)
 static int sandbox_is_gone(void *user, uint32_t events, struct err *e)
 {
 	struct session *s = user;
-	siginfo_t info;
 	int heard;
 
 	(void)events;
@@ -199,7 +199,7 @@ static int sandbox_is_gone(void *user, uint32_t events, struct err *e)
 	do
 		heard = hear(s, e);
 	while (heard > 0);
-	(void)waitid((idtype_t)3 /* P_PIDFD */, (id_t)s->sandbox.pidfd, &info, WEXITED | __WALL);
+	os_reap(s->sandbox.pidfd);
 	if (heard < 0)
 		return err_result(e);
 	if (!s->has_ended) {
@@ -249,12 +249,14 @@ static int start_outputs(struct session *s, struct err *e)
 		struct captured *kept = s->in.captures ? &s->outcome.captured[i] : NULL;
 		int write_end = -1;
 
-		/* One that is closed has nowhere to be passed on to. */
 		if (output_start(s->a, &s->outputs[i], &s->loop, i + 1, &s->in, kept, &write_end,
 				 e) < 0)
 			return err_result(e);
-		if (s->owns_stdio[i + 1])
+		if (s->owns_stdio[i + 1]) {
 			close(s->stdio[i + 1]);
+			/* The caller has closed it: its number is soon that of something else. */
+			s->outputs[i].mirror.fd = -1;
+		}
 		s->stdio[i + 1] = write_end;
 		s->owns_stdio[i + 1] = true;
 	}
@@ -368,6 +370,8 @@ static int look_after(struct session *s, struct err *e)
 	if (s->outcome.is_sandboxed &&
 	    watch_start(s->a, &s->loop, &s->sandbox, s->in.plan, &s->watch, e) < 0)
 		return err_result(e);
+	if (guard_start(&s->guard, &s->loop, &s->held, e) < 0)
+		return err_result(e);
 	s->outcome.was_watched = s->watch != NULL;
 	return find_timeout(&s->in) ? set_clock(s, find_timeout(&s->in), e) : 0;
 }
@@ -397,6 +401,7 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 			       .loop = { .epoll = -1 },
 			       .sandbox = SANDBOX_NONE,
 			       .warden = WARDEN_NONE,
+			       .guard = GUARD_NONE,
 			       .sockets = UNIX_SOCKETS_NONE,
 			       .terminal = TERMINAL_NONE,
 			       .channel = { .fd = -1, .ready = channel_is_ready, .user = s },
@@ -420,6 +425,7 @@ static void stop_looking_after(struct session *s)
 	s->is_let_go = true;
 	if (s->watch)
 		s->outcome.watch = watch_stop(s->watch);
+	guard_stop(&s->guard);
 	if (s->connects)
 		unix_connect_stop(s->connects);
 	if (s->engine.loop) {
@@ -439,15 +445,10 @@ static void stop_looking_after(struct session *s)
 
 static void wait_for_death(struct session *s)
 {
-	siginfo_t info;
-
 	if (s->sandbox.pidfd < 0 || s->state != SESSION_RUNS)
 		return;
 	kill_all(s);
-	while (waitid((idtype_t)3 /* P_PIDFD */, (id_t)s->sandbox.pidfd, &info, WEXITED | __WALL) <
-		       0 &&
-	       errno == EINTR)
-		;
+	os_reap(s->sandbox.pidfd);
 }
 
 /* However far it got. */

@@ -7,6 +7,7 @@
 #include "session/session.h"
 #include "session/terminal.h"
 #include "supervise/engine.h"
+#include "supervise/guard.h"
 #include "supervise/sandbox.h"
 #include "supervise/unix_connect.h"
 #include "supervise/unix_sockets.h"
@@ -28,6 +29,7 @@ struct session {
 	struct sandbox sandbox;
 	struct placeholders held;
 	struct warden warden;
+	struct guard guard;
 	struct unix_sockets sockets;
 	struct engine engine;
 	struct unix_connect *connects; /* NULL: connect() is not asked about */

@@ -47,6 +47,10 @@ struct pending {
 	uint64_t round;
 };
 
+struct starting {
+	const struct rule *rule; /* a glob */
+};
+
 /* As getdents64() has it. */
 struct entry {
 	uint64_t inode;
@@ -60,7 +64,7 @@ struct watch {
 	struct loop *loop;
 	const struct plan *plan;
 	const struct sandbox *sandbox;
-	VEC(const struct rule *) globs;
+	VEC(struct starting) globs;
 	VEC(struct str) starts;
 	struct watcher events, orders;
 	struct timer more;
@@ -101,7 +105,7 @@ static bool is_made_up(struct str path)
 static bool is_of_interest(const struct watch *w, struct str path)
 {
 	for (size_t i = 0; i < w->globs.count; i++) {
-		const struct rule *glob = w->globs.items[i];
+		const struct rule *glob = w->globs.items[i].rule;
 
 		if (path_is_under(glob->path, path))
 			return true;
@@ -160,12 +164,12 @@ static int add_start(struct arena *a, struct watch *w, struct str path, struct e
  */
 static int add_glob(struct arena *a, struct watch *w, const struct rule *rule, struct err *e)
 {
-	const struct rule **glob = VEC_PUSH(a, &w->globs, e);
+	struct starting *glob = VEC_PUSH(a, &w->globs, e);
 	struct str path = rule->path;
 
 	if (!glob)
 		return err_result(e);
-	*glob = rule;
+	glob->rule = rule;
 	for (;;) {
 		if (add_start(a, w, path, e) < 0)
 			return err_result(e);
@@ -376,8 +380,8 @@ static int take_event(struct watch *w, struct err *e)
 	/* What was moved has new paths all the way down. */
 	if ((event->mask & (IN_MOVED_TO | IN_ISDIR)) == (IN_MOVED_TO | IN_ISDIR))
 		w->round++;
-	return judge(w, dir->path, event->name, event->mask & IN_ISDIR ? DT_DIR : DT_REG,
-		     event->mask & IN_MOVED_TO ? w->round : 0, e);
+	return judge(w, dir->path, event->name, (event->mask & IN_ISDIR) ? DT_DIR : DT_REG,
+		     (event->mask & IN_MOVED_TO) ? w->round : 0, e);
 }
 
 static int take_entry(struct watch *w, struct err *e)
