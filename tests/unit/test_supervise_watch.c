@@ -232,10 +232,10 @@ static cordon_policy *load(const char *top, const char *entries)
 
 	if (!f)
 		return NULL;
-	fprintf(f, "[permissions.t.filesystem]\n':root' = 'read'\n'%s' = 'write'\n", top);
+	(void)fprintf(f, "[permissions.t.filesystem]\n':root' = 'read'\n'%s' = 'write'\n", top);
 	for (; *entries; entries++) /* '@' is the directory */
-		fprintf(f, *entries == '@' ? "%s" : "%.1s", *entries == '@' ? top : entries);
-	fclose(f);
+		(void)fprintf(f, *entries == '@' ? "%s" : "%.1s", *entries == '@' ? top : entries);
+	(void)fclose(f);
 	if (cordon_policy_load(&o, &policy, &error) < 0) {
 		printf("# %s\n", cordon_error_text(error));
 		cordon_error_free(error);
@@ -616,7 +616,7 @@ static size_t queue_length(void)
 	if (!f || !fgets(line, sizeof(line), f))
 		line[0] = '\0';
 	if (f)
-		fclose(f);
+		(void)fclose(f);
 	return strtoul(line, NULL, 10);
 }
 

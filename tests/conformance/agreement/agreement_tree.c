@@ -252,13 +252,15 @@ static void make_repository(struct tree *t, struct str dir, struct str elsewhere
 	struct str git;
 	char name[30];
 
+	if (is_there(join(t, dir, ".git")))
+		return;
 	(void)snprintf(name, sizeof(name), "store%zu", tree_below(t, 1000000));
 	git = make_git_dir(t, is_own ? dir : elsewhere, is_own ? ".git" : name);
 	if (n == 0)
 		make_pointer(t, dir, git);
 	else if (n == 1)
 		make_link(t, dir, ".git", git.p);
-	if (tree_chance(t, 4))
+	if (tree_chance(t, 4) && !is_there(join(t, dir, "sub")))
 		make_submodule(t, dir, git);
 	if (tree_chance(t, 4) && !str_eq(dir, elsewhere) && !is_there(join(t, elsewhere, "linked")))
 		make_worktree(t, elsewhere, git);
@@ -434,7 +436,7 @@ static void copy_probe(struct tree *t, const char *probe)
 	while ((n = fread(bytes, 1, sizeof(bytes), from)) > 0)
 		if (fwrite(bytes, 1, n, to) != n)
 			fail(path.p);
-	fclose(from);
+	(void)fclose(from);
 	if (fclose(to) != 0)
 		fail(path.p);
 	give(t, path, 0755);
