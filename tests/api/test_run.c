@@ -424,6 +424,13 @@ static int closed_run(const char *backend)
 		result = run_it(&ask);
 		is_right = result && cordon_result_status(result) == 0;
 		cordon_result_free(result);
+		/* Nor is anything passed on to whatever has their numbers by then. */
+		ask.run.flags = CORDON_RUN_CAPTURE | CORDON_RUN_MIRROR;
+		result = run_it(&ask);
+		is_right = is_right && result &&
+			   strcmp(cordon_result_output(result, CORDON_STREAM_STDOUT, NULL),
+				  "x\n") == 0;
+		cordon_result_free(result);
 	}
 	return is_right && fcntl(0, F_GETFD) < 0 && fcntl(1, F_GETFD) < 0 ? 0 : 91;
 }
