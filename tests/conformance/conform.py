@@ -288,9 +288,9 @@ class Box:
             words += [*shlex.split(self.fill(attempt)), ";"]
         return words[:-1]
 
-    def argv(self, *attempts, options=None):
+    def argv(self, *attempts, options=None, program=None):
         options = [self.fill(o) for o in (self.options if options is None else options)]
-        head = [self.arena.program, "run", "--backend", self.arena.backend, *options, "--"]
+        head = [*self.arena.prefix, program or self.arena.program, "run", "--backend", self.arena.backend, *options, "--"]
         return head + ([self.arena.probe, *self.words(attempts)] if attempts else [])
 
     def start(self, argv, env=None, cwd=None, **more):
@@ -366,8 +366,8 @@ class Box:
 class Arena:
     """A case on one backend as one user."""
 
-    def __init__(self, backend, program, probe):
-        self.backend, self.program, self.probe = backend, program, probe
+    def __init__(self, backend, program, probe, prefix=()):
+        self.backend, self.program, self.probe, self.prefix = backend, program, probe, prefix
         self.uid = os.getuid()
         self.tops, self.guests = [], []
 

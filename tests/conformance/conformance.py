@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""conformance.py [--backend NAME]... [--only PATTERN] [--list]: the table, as TAP.
+"""conformance.py [--backend NAME]... [--only PATTERN]...: the table, as TAP.
 
 Every case is run with every backend as root (when this is root) and as an
 ordinary user. $CORDON is the program under test, $PROBE the probe. Skips have to
@@ -40,8 +40,8 @@ def give_up(_signal, _frame):
     raise Wrong(f"the case took more than {CASE_SECONDS} s")
 
 
-def run_case(case, backend, program, probe):
-    arena = Arena(backend, program, probe)
+def run_case(case, backend, programs):
+    arena = Arena(backend, *programs)
     signal.alarm(CASE_SECONDS)
     try:
         try:
@@ -59,7 +59,7 @@ def run_case(case, backend, program, probe):
         signal.alarm(0)
 
 
-def work(jobs, who, program, probe, support, pipe):
+def work(jobs, who, programs, support, pipe):
     """A worker: one case at a time, so that all that lives below it is the case's."""
     if who == "user" and os.getuid() == 0:
         os.setgroups([])
@@ -73,7 +73,7 @@ def work(jobs, who, program, probe, support, pipe):
     must_work = os.environ.get("CORDON_MUST_WORK", "").split(",")
     for index, backend, case in jobs:
         start = time.monotonic()
-        state, text = run_case(case, backend, program, probe)
+        state, text = run_case(case, backend, programs)
         limit = conform.known_limit(support, backend, who, case.name)
         if limit and state == "failed":
             state, text = "limit", f"known limit: {limit}"
@@ -87,14 +87,14 @@ def work(jobs, who, program, probe, support, pipe):
         os.write(pipe, json.dumps([index, state, text, took]).encode() + b"\n")
 
 
-def start_worker(jobs, who, program, probe, support):
+def start_worker(jobs, who, programs, support):
     ours, theirs = os.pipe()
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
         os.close(ours)
         try:
-            work(jobs, who, program, probe, support, theirs)
+            work(jobs, who, programs, support, theirs)
         except BaseException:  # pylint: disable=broad-except
             traceback.print_exc()
         os._exit(0)
@@ -144,7 +144,8 @@ def print_tap(table, results, slowest, absent):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--backend", action="append")
-    parser.add_argument("--only", default="*")
+    parser.add_argument("--only", action="append", metavar="PATTERN")
+    parser.add_argument("--without-landlock", action="store_true", help="mounts alone have to do")
     parser.add_argument("--who", choices=["root", "user"])
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--slowest", type=int, default=0)
@@ -161,7 +162,7 @@ def main():
         for backend in backends
         for who in everyone
         for case in CASES
-        if who in case.who and fnmatch.fnmatchcase(case.name, options.only)
+        if who in case.who and any(fnmatch.fnmatchcase(case.name, p) for p in options.only or "*")
     ]
     if options.list:
         for row in table:
@@ -172,12 +173,13 @@ def main():
         os.chmod(binaries, 0o755)
         program = shutil.copy(os.environ["CORDON"], f"{binaries}/cordon")
         probe = shutil.copy(os.environ["PROBE"], f"{binaries}/probe")
+        programs = (program, probe, [probe, "--without-landlock"] if options.without_landlock else [])
         conform.probe_of_facts = probe
         workers = []
         for who in everyone:
             jobs = [(i, b, c) for i, (b, w, c) in enumerate(table) if w == who]
             for n in range(WORKERS):
-                workers.append(start_worker(jobs[n::WORKERS], who, program, probe, support))
+                workers.append(start_worker(jobs[n::WORKERS], who, programs, support))
         results = collect(workers)
     print_tap(table, results, options.slowest, absent)
 

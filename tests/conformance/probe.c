@@ -4,12 +4,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -193,9 +197,33 @@ static void try(char **args)
 	print_outcome(status);
 }
 
+/*
+ * Starts a program on a kernel that seems to have no Landlock: does what mounts
+ * alone have to hold still hold?
+ */
+static int run_without_landlock(char **argv)
+{
+	struct sock_filter insns[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 444 /* landlock_create_ruleset */, 0, 2),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 446 /* landlock_restrict_self */, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(insns) / sizeof(insns[0]), insns };
+
+	if (argv[0] == NULL || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0 || execv(argv[0], argv) < 0)
+		perror("probe: without Landlock");
+	return 99;
+}
+
 int main(int argc, char **argv)
 {
 	int first = 1;
+
+	if (argc > 1 && strcmp(argv[1], "--without-landlock") == 0)
+		return run_without_landlock(argv + 2);
 
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "fds") == 0)
