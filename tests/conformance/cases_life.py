@@ -181,6 +181,54 @@ def a_run_leaves_no_file_anywhere(arena):
     check(seen() == before, f"left: {seen()[0] ^ before[0]} {seen()[1] ^ before[1]}")
 
 
+@case
+def a_report_is_not_written_through_a_link_that_the_command_made(arena):
+    """--report names a file in the workspace, and the command puts a link there meanwhile."""
+    for script in ("ln -sf {out}/file report.json", "ln -f ready report.json",
+                   "rm -f report.json; mkfifo report.json", "mkdir report.json"):
+        box = arena.box(tree={"{work}/ready": "r"})
+        options = (*box.options, "--report", "report.json")
+        before = box.snapshot()
+        argv = [*box.argv(options=options), "/bin/sh", "-c", box.fill(script) + "; true"]
+        out, err, status = box.finish(argv, status=None)
+        check_same(before, box.snapshot(), f"was written to: {out} {err}")
+        check(status in (0, 125), f"{script}: {status} {err}")
+        check(box.path("{work}/ready").read_bytes() == b"r", f"{script}: another file was written to")
+
+
+@case
+def what_a_command_leaves_behind_can_not_hold_cordon_up(arena):
+    """After the run Cordon looks at repositories, which may be made to be looked at."""
+    tricks = [
+        "mkdir a; mkfifo a/.git a/HEAD; mkdir a/refs a/objects",
+        "mkdir b; ln -s /dev/zero b/HEAD; ln -s /dev/zero b/.git; mkdir b/refs b/objects",
+        "mkdir c; ln -s .. c/.git; ln -s ../c c/c",
+        "mkdir d; head -c 3000000 /dev/zero >d/.git",
+        "p=.; i=0; while [ $i -lt 1000 ]; do p=$p/x; i=$((i+1)); done; mkdir -p $p/.git",
+        "mkdir e; chmod 000 e; mkdir -p f/.git; chmod 000 f/.git",
+        "i=0; while [ $i -lt 3000 ]; do set -- \"$@\" m/$i/.git; i=$((i+1)); done; mkdir -p \"$@\"",
+    ]
+    commit = '[permissions.box]\nextends = ":workspace"\ngit = "commit"\n'
+    inside = [
+        "rm -f .git/HEAD; mkfifo .git/HEAD",
+        "rm -f .git/index; mkfifo .git/index",
+        "rm -f .git/index; ln -s /dev/zero .git/index",
+        "printf 'DIRC\\0\\0\\0\\2\\377\\377\\377\\377' >.git/index",
+        "rm -rf .git/refs; mkfifo .git/refs",
+        "rm -f .git/HEAD; ln -s /dev/zero .git/HEAD",
+        "rm -rf .git/modules; mkdir -p .git/modules/x; mkfifo .git/modules/x/HEAD",
+    ]
+    tree = {"{work}/.git/HEAD": "ref: refs/heads/main\n", "{work}/.git/refs/heads/": "",
+            "{work}/.git/objects/": "", "{work}/.git/config": "[core]\n", "{work}/.git/index": "DIRC"}
+    for policy, scripts in ((None, tricks), (commit, inside)):
+        for script in scripts:
+            box = arena.box(policy=policy, tree=tree)
+            start = time.monotonic()
+            argv = [*box.argv(), "/bin/sh", "-c", script + "; exit 7"]
+            box.finish(argv, status=7)
+            check(time.monotonic() - start < 15, f"it took too long: {script}")
+
+
 # ---- Several runs in one directory -------------------------------------------------------------
 
 

@@ -459,3 +459,20 @@ def low_inherited_descriptors_do_not_reach_the_command(arena):
     check_same(before, box.snapshot(), "was changed")
     out, _, _ = box.finish(["/bin/sh", "-c", line, "sh", arena.probe, *box.words(attempts)])
     check(out.splitlines() == ["OK"] * 7, "the control shows nothing")
+
+
+@case
+def a_socket_as_stdin_is_not_aimed_elsewhere(arena):
+    """It belongs to the host's network, whatever the sandbox has of its own."""
+    echo, other = Echo(socket.AF_INET, "127.0.0.1"), Echo(socket.AF_INET, "127.0.0.1")
+    for attempt in (f"fd-reconnect 0 {other.port}", "fd-listen 0"):
+        box = arena.box()
+        with socket.create_connection(("127.0.0.1", echo.port)) as stdin:
+            got = box.run(attempt, "tcp-self 127.0.0.1", stdin=stdin)
+        check(got[0] not in ("OK", "EDOM") and got[1] == "OK", f"{attempt}: {got}")
+        check(other.count == 0, "the other one was reached")
+        with socket.create_connection(("127.0.0.1", echo.port)) as stdin:
+            got = box.bare(attempt, stdin=stdin)
+        check(got == ["OK"], f"the control shows nothing: {got}")
+        time.sleep(0.05)
+        other.count = 0

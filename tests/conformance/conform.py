@@ -11,6 +11,7 @@ paths, {work}, {out}, {home}, {tmp} and {top} are the box's directories.
 """
 
 import ctypes
+import encodings.idna  # noqa: F401  now: the ordinary user may not be able to read it later
 import fnmatch
 import hashlib
 import os

@@ -7,6 +7,7 @@
 #include <linux/fs.h>
 #include <linux/io_uring.h>
 #include <linux/openat2.h>
+#include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -282,6 +283,29 @@ static int try_fd_send(char **a)
 	return outcome(send((int)number(a[0]), "EVIL", 4, MSG_NOSIGNAL));
 }
 
+/* A connected socket that was handed in: let go of its peer and aimed at another. */
+static int try_fd_reconnect(char **a)
+{
+	int fd = (int)number(a[0]);
+	struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+	struct sockaddr_in other = { .sin_family = AF_INET,
+				     .sin_port = htons((uint16_t)number(a[1])) };
+
+	other.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	(void)connect(fd, &nobody, sizeof(nobody));
+	return outcome(connect(fd, (struct sockaddr *)&other, sizeof(other)));
+}
+
+/* The same, to wait for others on the host. */
+static int try_fd_listen(char **a)
+{
+	int fd = (int)number(a[0]);
+	struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+
+	(void)connect(fd, &nobody, sizeof(nobody));
+	return outcome(listen(fd, 1));
+}
+
 /* Standard input, output or error, opened again for writing. */
 static int try_fd_reopen(char **a)
 {
@@ -333,6 +357,8 @@ const struct attempt data_attempts[] = {
 	{ "fd-write", 1, try_fd_write },
 	{ "fd-create-at", 2, try_fd_create_at },
 	{ "fd-send", 1, try_fd_send },
+	{ "fd-reconnect", 2, try_fd_reconnect },
+	{ "fd-listen", 1, try_fd_listen },
 	{ "fd-reopen", 1, try_fd_reopen },
 	{ "fd-read-at", 2, try_fd_read_at },
 	{ NULL, 0, NULL },
