@@ -408,6 +408,15 @@ class Arena:
             except OSError:
                 pass
 
+    @staticmethod
+    def remove(top):
+        try:
+            shutil.rmtree(top)
+        except (OSError, RecursionError):
+            # Closed to us, or deeper than Python can go.
+            subprocess.run(["chmod", "-R", "u+rwx", top], check=False, stderr=subprocess.DEVNULL)
+            subprocess.run(["rm", "-rf", top], check=True)
+
     def close(self):
         for guest in self.guests:
             guest.kill()
@@ -417,10 +426,7 @@ class Arena:
             self.check_nothing_lives()
         finally:
             for top in self.tops:
-                shutil.rmtree(top, ignore_errors=True)
-                if os.path.exists(top):
-                    subprocess.run(["chmod", "-R", "u+rwx", top], check=False)
-                    shutil.rmtree(top)
+                self.remove(top)
 
 
 # ---- Which skips are expected ------------------------------------------------------
