@@ -204,9 +204,9 @@ def what_a_command_leaves_behind_can_not_hold_cordon_up(arena):
         "mkdir b; ln -s /dev/zero b/HEAD; ln -s /dev/zero b/.git; mkdir b/refs b/objects",
         "mkdir c; ln -s .. c/.git; ln -s ../c c/c",
         "mkdir d; head -c 3000000 /dev/zero >d/.git",
-        "p=.; i=0; while [ $i -lt 1000 ]; do p=$p/x; i=$((i+1)); done; mkdir -p $p/.git",
+        "p=.; i=0; while [ $i -lt 400 ]; do p=$p/x; i=$((i+1)); done; mkdir -p $p/.git",
         "mkdir e; chmod 000 e; mkdir -p f/.git; chmod 000 f/.git",
-        "i=0; while [ $i -lt 3000 ]; do set -- \"$@\" m/$i/.git; i=$((i+1)); done; mkdir -p \"$@\"",
+        "mkdir -p $(seq -f m/%g/.git 1000)",
     ]
     commit = '[permissions.box]\nextends = ":workspace"\ngit = "commit"\n'
     inside = [

@@ -502,6 +502,17 @@ static void show_no_answers(struct env *env, const cordon_policy *policy, const 
 	show_spot(&probe, &expected, 0);
 }
 
+/* Whether it is right that there are no answers: the policy denies what a run can't do without. */
+static bool may_not_run(struct env *env, const cordon_policy *policy, struct outcome *out)
+{
+	if (out->status == 125)
+		return resolve_in(&env->tree, policy, env->tree.top, "ws").access == ACCESS_DENY;
+	if (out->status != 126 && out->status != 127)
+		return false;
+	(void)snprintf(out->said, sizeof(out->said), "the policy denies the probe");
+	return resolve_in(&env->tree, policy, env->tree.top, "bin/probe").access == ACCESS_DENY;
+}
+
 static enum result try_profile(struct env *env, const struct draft *p, enum way way, bool shows,
 			       struct tally *tally)
 {
@@ -527,12 +538,7 @@ static enum result try_profile(struct env *env, const struct draft *p, enum way 
 		count_tries(tally, &expected[i], env->control[i]);
 	}
 	out = run_cordon(&a, env, expected, way);
-	if ((out.status == 126 || out.status == 127) && way == WAY_RIGHT &&
-	    resolve_in(&env->tree, policy, env->tree.top, "bin/probe").access == ACCESS_DENY) {
-		out.status = 125;
-		(void)snprintf(out.said, sizeof(out.said), "the policy denies the probe");
-	}
-	if (out.status == 125) {
+	if (way == WAY_RIGHT && may_not_run(env, policy, &out)) {
 		tally->refused++;
 		count_reason(tally, out.said);
 		cordon_policy_free(policy);
