@@ -206,7 +206,7 @@ def what_a_command_leaves_behind_can_not_hold_cordon_up(arena):
         "mkdir d; head -c 3000000 /dev/zero >d/.git",
         "p=.; i=0; while [ $i -lt 400 ]; do p=$p/x; i=$((i+1)); done; mkdir -p $p/.git",
         "mkdir e; chmod 000 e; mkdir -p f/.git; chmod 000 f/.git",
-        "mkdir -p $(seq -f m/%g/.git 1000)",
+        "mkdir -p $(seq -f m/%g/.git 200)",
     ]
     commit = '[permissions.box]\nextends = ":workspace"\ngit = "commit"\n'
     inside = [
