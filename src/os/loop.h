@@ -42,6 +42,7 @@ enum { LOOP_MAX_FETCHED = 16 };
 
 struct loop {
 	int epoll;
+	struct watcher clock; /* a timerfd: who polls `epoll` sees that a timer is due */
 	struct timer *timers; /* a handful */
 	struct watcher *fetched[LOOP_MAX_FETCHED];
 };
@@ -54,8 +55,14 @@ int loop_change(struct loop *l, struct watcher *w, uint32_t events, struct err *
 	MUST_CHECK NONNULL;
 void loop_remove(struct loop *l, struct watcher *w) NONNULL; /* fine when it is not added */
 
+/* Before the first timer of a part; may be called again. */
+int loop_prepare_timers(struct loop *l, struct err *e) MUST_CHECK NONNULL;
+
 /* Set or moved to `at_ms`; 0 takes it away. Never fails. */
 void loop_set_timer(struct loop *l, struct timer *t, uint64_t at_ms) NONNULL;
+
+/* Forgets it, so that it may be freed; fine when it was never set. */
+void loop_drop_timer(struct loop *l, struct timer *t) NONNULL;
 
 /* Milliseconds of the monotonic clock. */
 uint64_t loop_now(void);

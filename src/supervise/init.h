@@ -32,9 +32,7 @@ struct init_message {
 	uint32_t index;
 	int32_t os_error;
 	int32_t value;
-	uint32_t landlock_abi; /* of INIT_READY: 0 when the kernel has none */
-	uint32_t is_alone;     /* of INIT_ENDED: PID 1 is the last process in there, and leaving */
-	uint32_t unused;
+	uint32_t is_alone; /* of INIT_ENDED: PID 1 is the last process in there, and leaving */
 	uint64_t user_us, system_us, max_rss_kib; /* of INIT_ENDED: all that was reaped */
 };
 

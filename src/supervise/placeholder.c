@@ -210,6 +210,27 @@ static enum outcome fail_other(const struct taking *t, const char *what, struct 
 	return OUTCOME_FAILED;
 }
 
+/*
+ * The directory is this user's own, and closed: the command, who is the same user,
+ * could open it and create there what it must not.
+ */
+static bool is_closed_by_owner(const struct taking *t)
+{
+	struct stat st;
+
+	return fstat(t->in->fd, &st) == 0 && st.st_uid == geteuid();
+}
+
+static enum outcome fail_closed(const struct taking *t, struct err *e)
+{
+	return fail_other(
+		t,
+		"has to be kept from being created, but its directory, which is yours, is "
+		"not writable now and a command could make it so: chmod u+w that directory "
+		"first",
+		e);
+}
+
 static enum outcome create(struct taking *t, struct err *e)
 {
 	int r;
@@ -224,6 +245,8 @@ static enum outcome create(struct taking *t, struct err *e)
 	t->was_made = r >= 0;
 	if (r >= 0 || errno == EEXIST)
 		return OUTCOME_MADE;
+	if (errno == EACCES && is_closed_by_owner(t))
+		return fail_closed(t, e);
 	if (errno == EACCES || errno == EPERM || errno == EROFS)
 		return OUTCOME_NONE;
 	return fail_sys(t, errno, "can't create the placeholder", e);

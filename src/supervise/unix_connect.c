@@ -413,14 +413,12 @@ struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 	struct unix_connect *u;
 	struct engine_handler handler = { .number = SYS_connect, .call = on_connect };
 
-	if (access("/proc/thread-self/fd", X_OK) < 0) {
-		(void)FAIL_SYS(e, errno, "can't reach descriptors by path (is /proc mounted?)");
-		return NULL;
-	}
 	if (sandbox->has_own_network && sandbox->unix_diag < 0)
 		return FAIL_NULL(e, ERR_INTERNAL, "a sandbox without its sock_diag socket");
 	u = ARENA_NEW(a, struct unix_connect, e);
 	if (!u)
+		return NULL;
+	if (loop_prepare_timers(engine->loop, e) < 0)
 		return NULL;
 	*u = (struct unix_connect){
 		.engine = engine,
@@ -442,5 +440,5 @@ void unix_connect_stop(struct unix_connect *u)
 	for (size_t i = 0; u->pending && i < MAX_PENDING; i++)
 		if (u->pending[i].is_used)
 			end_pending(&u->pending[i]);
-	loop_set_timer(u->loop, &u->timer, 0);
+	loop_drop_timer(u->loop, &u->timer);
 }

@@ -623,7 +623,9 @@ int watch_start(struct arena *a, struct loop *loop, const struct sandbox *sandbo
 	w->masker = (struct masker)MASKER_NONE;
 	w->arena = (struct arena)ARENA_INIT(MAX_BYTES);
 	w->listed = -1;
-	r = set_up(a, w, e);
+	r = loop_prepare_timers(loop, e);
+	if (r == 0)
+		r = set_up(a, w, e);
 	if (r < 0)
 		(void)watch_stop(w);
 	else
@@ -637,8 +639,7 @@ struct watch_summary watch_stop(struct watch *w)
 
 	loop_remove(w->loop, &w->events);
 	loop_remove(w->loop, &w->orders);
-	if (w->more.is_added)
-		loop_set_timer(w->loop, &w->more, 0);
+	loop_drop_timer(w->loop, &w->more);
 	stop_listing(w);
 	if (w->events.fd >= 0)
 		close(w->events.fd);

@@ -51,7 +51,7 @@ static bool start(struct outside *o, int (*inside)(void), answer_function *answe
 
 	*o = (struct outside){ .result = 0 };
 	if (!cage_start(&o->cage, &(struct cage_options){ .inside = inside, .asks = ASKED }) ||
-	    loop_init(&o->loop, &e) < 0 ||
+	    loop_init(&o->loop, &e) < 0 || loop_prepare_timers(&o->loop, &e) < 0 ||
 	    engine_start(&o->engine, &o->loop, o->cage.listener, &e) < 0)
 		return false;
 	o->cage.listener = -1;

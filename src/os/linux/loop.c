@@ -2,24 +2,36 @@
 /* The event loop over epoll. */
 #include <errno.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "os/loop.h"
 
+static int run_timers(void *user, uint32_t events, struct err *e);
+
 int loop_init(struct loop *l, struct err *e)
 {
-	*l = (struct loop){ .epoll = epoll_create1(EPOLL_CLOEXEC) };
+	*l = (struct loop){ .epoll = epoll_create1(EPOLL_CLOEXEC),
+			    .clock = { .fd = -1, .ready = run_timers, .user = l } };
 	if (l->epoll < 0)
 		return FAIL_SYS(e, errno, "can't make an event loop");
 	return 0;
 }
 
+static void close_one(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
 void loop_done(struct loop *l)
 {
-	if (l->epoll >= 0)
-		close(l->epoll);
-	l->epoll = -1;
+	/* One that was never begun has zeros in it. */
+	if (l->clock.is_added)
+		close_one(&l->clock.fd);
+	close_one(&l->epoll);
 }
 
 static int control(struct loop *l, int op, struct watcher *w, uint32_t events, struct err *e)
@@ -59,14 +71,51 @@ void loop_remove(struct loop *l, struct watcher *w)
 			l->fetched[i] = NULL;
 }
 
+/* The clock rings for the first timer; at once for one that is due. */
+static void set_clock(struct loop *l)
+{
+	struct itimerspec in = { .it_value = { .tv_sec = 0 } };
+	uint64_t first = 0;
+
+	for (const struct timer *t = l->timers; t; t = t->next)
+		if (t->at_ms && (!first || t->at_ms < first))
+			first = t->at_ms;
+	in.it_value.tv_sec = (time_t)(first / 1000);
+	in.it_value.tv_nsec = (long)(first % 1000) * 1000000;
+	if (l->clock.is_added)
+		(void)timerfd_settime(l->clock.fd, TFD_TIMER_ABSTIME, &in, NULL);
+}
+
+int loop_prepare_timers(struct loop *l, struct err *e)
+{
+	if (l->clock.is_added)
+		return 0;
+	l->clock.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (l->clock.fd < 0)
+		return FAIL_SYS(e, errno, "can't make a timer");
+	return loop_add(l, &l->clock, LOOP_IN, e);
+}
+
 void loop_set_timer(struct loop *l, struct timer *t, uint64_t at_ms)
 {
 	t->at_ms = at_ms;
-	if (t->is_added)
-		return;
-	t->next = l->timers;
-	l->timers = t;
-	t->is_added = true;
+	if (!t->is_added) {
+		t->next = l->timers;
+		l->timers = t;
+		t->is_added = true;
+	}
+	set_clock(l);
+}
+
+void loop_drop_timer(struct loop *l, struct timer *t)
+{
+	for (struct timer **at = &l->timers; *at; at = &(*at)->next)
+		if (*at == t) {
+			*at = t->next;
+			break;
+		}
+	t->is_added = false;
+	set_clock(l);
 }
 
 uint64_t loop_now(void)
@@ -77,34 +126,23 @@ uint64_t loop_now(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* The wait until the first timer, when that is sooner than `timeout_ms`. */
-static int wait_ms(const struct loop *l, int timeout_ms)
+static int run_timers(void *user, uint32_t events, struct err *e)
 {
+	struct loop *l = user;
 	uint64_t now = loop_now();
+	uint64_t times;
 
-	for (const struct timer *t = l->timers; t; t = t->next) {
-		uint64_t left = t->at_ms > now ? t->at_ms - now : 0;
-
-		if (t->at_ms == 0)
-			continue;
-		left = MIN_OF(left, (uint64_t)INT32_MAX);
-		if (timeout_ms < 0 || left < (uint64_t)timeout_ms)
-			timeout_ms = (int)left;
-	}
-	return timeout_ms;
-}
-
-static int run_timers(struct loop *l, struct err *e)
-{
-	uint64_t now = loop_now();
-
-	for (struct timer *t = l->timers; t; t = t->next) {
+	(void)events;
+	(void)!read(l->clock.fd, &times, sizeof(times));
+	for (struct timer *t = l->timers, *next; t; t = next) {
+		next = t->next;
 		if (t->at_ms == 0 || t->at_ms > now)
 			continue;
 		t->at_ms = 0;
 		if (t->due(t->user, e) < 0)
 			return err_result(e);
 	}
+	set_clock(l);
 	return 0;
 }
 
@@ -132,7 +170,7 @@ static int hand_out(struct loop *l, const struct epoll_event *events, int count,
 int loop_step(struct loop *l, int timeout_ms, struct err *e)
 {
 	struct epoll_event events[LOOP_MAX_FETCHED];
-	int count = epoll_wait(l->epoll, events, LOOP_MAX_FETCHED, wait_ms(l, timeout_ms));
+	int count = epoll_wait(l->epoll, events, LOOP_MAX_FETCHED, timeout_ms);
 	int status;
 
 	if (count < 0 && errno != EINTR)
@@ -142,5 +180,5 @@ int loop_step(struct loop *l, int timeout_ms, struct err *e)
 	status = hand_out(l, events, count, e);
 	for (size_t i = 0; i < LOOP_MAX_FETCHED; i++)
 		l->fetched[i] = NULL;
-	return status < 0 ? status : run_timers(l, e);
+	return status;
 }
