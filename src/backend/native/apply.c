@@ -86,6 +86,20 @@ static void prepare_limits(struct native_job *job, const struct limits *limits)
 	add_limit(job, RLIMIT_CPU, (limits->value[LIMIT_CPU_TIME] + 999) / 1000, 1);
 }
 
+/* Before anything runs: with the host's network only Landlock keeps abstract sockets away. */
+static int check_walls(const struct launch *in, const struct native_job *job, struct err *e)
+{
+	if (!job->has_own_network && in->plan->policy->profile->isolates_ipc &&
+	    job->landlock_abi < 6)
+		return FAIL(
+			e, ERR_WEAKER,
+			"the guarantee ipc can't be held with the whole network: this kernel's "
+			"Landlock (ABI %u, 6 is needed) can't keep abstract sockets of the host "
+			"away; use --network off, a newer kernel, or isolation.ipc = false",
+			job->landlock_abi);
+	return 0;
+}
+
 static int prepare(struct arena *a, const struct launch *in, struct mounts *mounts,
 		   struct native_job *job, struct err *e)
 {
@@ -99,12 +113,14 @@ static int prepare(struct arena *a, const struct launch *in, struct mounts *moun
 				    .unix_diag = -1,
 				    .has_own_network = net_mode(in->plan->net) != NET_FULL,
 				    .is_root = filter.is_root,
-				    .allows_mounts = profile->allows_userns };
+				    .allows_mounts = profile->allows_userns,
+				    .landlock_abi = host_landlock_abi() };
 	job->asks_connect = job->has_own_network;
 	filter.reaches_host = !job->has_own_network;
 	filter.asks_connect = job->asks_connect;
-	if (lower_mounts(a, in, mounts, e) < 0 || native_judge_stdio(a, in, job, e) < 0 ||
-	    prepare_words(a, in, job, e) < 0 || filter_build(a, &filter, &job->filter, e) < 0)
+	if (check_walls(in, job, e) < 0 || lower_mounts(a, in, mounts, e) < 0 ||
+	    native_judge_stdio(a, in, job, e) < 0 || prepare_words(a, in, job, e) < 0 ||
+	    filter_build(a, &filter, &job->filter, e) < 0)
 		return err_result(e);
 	job->sources = arena_array(a, mounts->ops.count, sizeof(*job->sources), e);
 	job->stack = arena_alloc(a, NATIVE_STACK_BYTES, e);
@@ -284,20 +300,7 @@ static int wait_ready(const struct native_job *job, struct sandbox *s, struct er
 		return word_failure(job, &message, e);
 	if (s->root < 0 || (job->asks_connect && s->listener < 0))
 		return FAIL(e, ERR_INTERNAL, "the sandbox handed over too few descriptors");
-	s->landlock_abi = message.landlock_abi;
-	return 0;
-}
-
-/* What the kernel has to have for what was asked, and what only shows once it runs. */
-static int check_walls(const struct launch *in, const struct sandbox *s, struct err *e)
-{
-	if (!s->has_own_network && in->plan->policy->profile->isolates_ipc && s->landlock_abi < 6)
-		return FAIL(
-			e, ERR_WEAKER,
-			"the guarantee ipc can't be held with the whole network: this kernel's "
-			"Landlock (ABI %u, 6 is needed) can't keep abstract sockets of the host "
-			"away; use --network off, a newer kernel, or isolation.ipc = false",
-			s->landlock_abi);
+	s->landlock_abi = job->landlock_abi;
 	return 0;
 }
 
@@ -309,9 +312,9 @@ static int bring_up(const struct launch *in, struct native_job *job, struct sand
 	if (host_map_identities(s->pid, e) < 0 || open_namespaces(in, s, e) < 0)
 		return err_result(e);
 	hand_over_terminal(in, s->pid);
-	if (send_orders(s, e) < 0 || wait_ready(job, s, e) < 0)
+	if (send_orders(s, e) < 0)
 		return err_result(e);
-	return check_walls(in, s, e);
+	return wait_ready(job, s, e);
 }
 
 static int launch(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e)
@@ -326,6 +329,8 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 		if (s.pidfd >= 0) {
 			os_kill(s.pidfd, SIGKILL);
 			os_reap(s.pidfd);
+			if (in->terminal >= 0)
+				os_set_foreground(in->terminal, getpgrp());
 		}
 		sandbox_done(&s);
 		return err_result(e);

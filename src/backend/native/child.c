@@ -55,7 +55,7 @@ static void make_network(struct native_job *job)
 /* With the descriptors that only this process can make. */
 static void tell_ready(const struct native_job *job, int listener)
 {
-	struct init_message message = { .kind = INIT_READY, .landlock_abi = job->landlock_abi };
+	struct init_message message = { .kind = INIT_READY };
 	int fds[3] = { job->root };
 	size_t count = 1;
 	union {

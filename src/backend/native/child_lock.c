@@ -75,7 +75,7 @@ struct wall {
 	uint64_t handled;
 };
 
-static uint64_t handled_rights(long abi)
+static uint64_t handled_rights(uint32_t abi)
 {
 	uint64_t rights = LL_ALL_V1;
 
@@ -154,35 +154,32 @@ static void allow_files(const struct wall *w)
 	allow_stdio(w);
 }
 
-void native_lock_landlock(struct native_job *job)
+/* Where the kernel has none, or none that helps, the report says so. */
+void native_lock_landlock(const struct native_job *job)
 {
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
-			   (unsigned long)LANDLOCK_CREATE_RULESET_VERSION);
-	/* It forbids all mounts, and so can't be where the profile allows them. */
-	struct ruleset_attr attr = { .handled_fs = job->allows_mounts ? 0 : handled_rights(abi) };
-	struct wall wall = { .job = job, .handled = attr.handled_fs };
+	uint32_t abi = job->landlock_abi;
+	struct ruleset_attr attr = { .handled_fs = handled_rights(abi) };
+	struct wall wall = { .job = job };
 	size_t size = sizeof(attr);
 
-	/* Not in this kernel, or turned off at boot: the report says so. */
-	if (abi < 0 && (errno == ENOSYS || errno == EOPNOTSUPP))
-		return;
-	if (abi < 0)
-		native_fail(job, NATIVE_LANDLOCK, 0);
-	if (job->allows_mounts && abi < 6)
+	/* It forbids all mounts, and so can't be where the profile allows them. */
+	if (job->allows_mounts)
+		attr.handled_fs = 0;
+	if (abi == 0 || (job->allows_mounts && abi < 6))
 		return;
 	if (abi >= 6)
 		attr.scoped = LL_SCOPE_ABSTRACT | LL_SCOPE_SIGNAL;
 	else
 		size = abi >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
+	wall.handled = attr.handled_fs;
 	wall.ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
 	if (wall.ruleset < 0)
 		native_fail(job, NATIVE_LANDLOCK, 5);
-	if (!job->allows_mounts)
+	if (wall.handled)
 		allow_files(&wall);
 	if (syscall(SYS_landlock_restrict_self, wall.ruleset, 0) < 0)
 		native_fail(job, NATIVE_LANDLOCK, 6);
 	close(wall.ruleset);
-	job->landlock_abi = (uint32_t)abi;
 }
 
 /* ---- seccomp ------------------------------------------------------------------ */

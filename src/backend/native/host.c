@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -26,6 +27,14 @@ static ssize_t read_small(const char *path, char *out, size_t room)
 		out[n] = '\0';
 	close(fd);
 	return n;
+}
+
+uint32_t host_landlock_abi(void)
+{
+	const unsigned long version = 1; /* LANDLOCK_CREATE_RULESET_VERSION */
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, version);
+
+	return abi > 0 ? (uint32_t)abi : 0;
 }
 
 /* ---- Words --------------------------------------------------------------------- */
@@ -124,6 +133,16 @@ static int map(pid_t pid, const char *name, const char *own_map, unsigned id, bo
 	return r;
 }
 
+/* Whether numbers in /proc are those that this process knows. */
+static bool is_own_proc(void)
+{
+	char link[32];
+	ssize_t n = readlink("/proc/self", link, sizeof(link) - 1);
+
+	link[n > 0 ? n : 0] = '\0';
+	return strtol(link, NULL, 10) == (long)getpid();
+}
+
 int host_map_identities(pid_t pid, struct err *e)
 {
 	bool is_root = geteuid() == 0;
@@ -136,6 +155,12 @@ int host_map_identities(pid_t pid, struct err *e)
 		r = map(pid, "uid_map", "/proc/self/uid_map", geteuid(), is_root);
 	if (r == 0)
 		r = map(pid, "gid_map", "/proc/self/gid_map", getegid(), is_root);
+	if (r < 0 && !is_own_proc())
+		return FAIL(
+			e, ERR_WEAKER,
+			"the native backend needs the /proc of its own pid namespace, and the one "
+			"that is mounted is another's: mount one (for example unshare "
+			"--mount-proc)");
 	if (r == -EPERM && is_root)
 		return FAIL(
 			e, ERR_WEAKER,

@@ -86,7 +86,8 @@ struct native_job {
 	bool asks_connect;
 	bool has_own_network;
 	bool is_root;
-	bool allows_mounts; /* with user namespaces: Landlock would forbid them */
+	uint32_t landlock_abi; /* 0: none */
+	bool allows_mounts;    /* with user namespaces: Landlock would forbid them */
 	struct {
 		int resource;
 		struct rlimit limit;
@@ -104,7 +105,6 @@ struct native_job {
 	int console, shm;
 	int unix_diag;
 	bool has_mqueue;
-	uint32_t landlock_abi;
 };
 
 /* ERR_POLICY for a standard stream through which the command could get around the policy. */
@@ -121,7 +121,7 @@ _Noreturn void native_fail(const struct native_job *job, enum native_stage stage
 void native_open_sources(struct native_job *job); /* before identities are mapped */
 void native_mount_all(struct native_job *job);	  /* after; changes the working directory */
 void native_drop_capabilities(const struct native_job *job);
-void native_lock_landlock(struct native_job *job);
+void native_lock_landlock(const struct native_job *job);
 int native_lock_filter(const struct native_job *job); /* the listener, or -1 */
 
 extern const struct backend backend_native;

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "backend/native/native.h"
@@ -34,20 +33,12 @@ static bool find_path(int fd, const struct stat *st, char *path, size_t room)
 	       there.st_ino == st->st_ino;
 }
 
-/* Whether there is a second wall at all. */
-static bool has_landlock(const struct native_job *job)
-{
-	const unsigned long version = 1; /* LANDLOCK_CREATE_RULESET_VERSION */
-
-	return !job->allows_mounts && syscall(SYS_landlock_create_ruleset, NULL, 0, version) > 0;
-}
-
 /* Whether Landlock, which sees only the outer lines, would let it be opened. */
 static bool is_left_open(const struct native_job *job, struct str path)
 {
 	const struct mounts *mounts = job->mounts;
 
-	if (!has_landlock(job))
+	if (job->allows_mounts || job->landlock_abi == 0)
 		return true;
 	for (size_t i = 0; i < mounts->ops.count; i++) {
 		const struct mount_op *op = &mounts->ops.items[i];
