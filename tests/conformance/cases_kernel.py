@@ -357,6 +357,42 @@ def only_processes_of_the_sandbox_are_seen(arena):
     check(box.bare(f"read /proc/{pid}/cmdline")[0].startswith("OK sleep"), "control")
 
 
+@case
+def entries_for_proc_sys_and_dev_open_nothing_of_the_host(arena):
+    """A rule that names them, or a workspace in them: the sandbox's own, or no run at all."""
+    pid = arena.victim().pid
+    tries = [("--add-read", "/proc"), ("--add-write", "/proc"), ("--add-write", "/proc/sys"),
+             ("--add-read", f"/proc/{pid}"), ("--add-write", "/sys"), ("--add-read", "/dev"),
+             ("--add-write", "/dev"), ("-C", "/proc/sys/kernel"), ("-C", "/sys/kernel"), ("-C", "/")]
+    attempts = [f"read /proc/{pid}/cmdline", "open-write /proc/sys/kernel/core_pattern",
+                "mkdir /sys/fs/cgroup/cordon-conf", "open-read /dev/kmsg", "open-read /dev/loop0"]
+    for options in tries:
+        box = arena.box(options=("--mode", "workspace-write", *options))
+        out, err, status = box.finish(box.argv(*attempts), status=None)
+        arena.check_nothing_lives()
+        check(status in (0, 125), f"{options}: {status} {out} {err}")
+        if status == 0:
+            got = out.splitlines()
+            check(all(one in READ_ONLY | HIDDEN for one in got), f"{options}: {got}")
+    if arena.uid == 0:
+        got = box.bare(*attempts[:2])
+        check([one.split()[0] for one in got] == ["OK", "OK"], f"the control shows nothing: {got}")
+
+
+@case
+def a_granted_dev_shm_is_the_hosts(arena):
+    name = f"cordon-conf-{os.getpid()}-{time.monotonic_ns()}"
+    box = arena.box(options=("--mode", "workspace-write", "--add-write", "/dev/shm"))
+    try:
+        got = box.run(f"create /dev/shm/{name}")
+        check(got == ["OK"] and os.path.exists(f"/dev/shm/{name}"), f"{got}")
+    finally:
+        if os.path.exists(f"/dev/shm/{name}"):
+            os.unlink(f"/dev/shm/{name}")
+    got = arena.box().run(f"create /dev/shm/{name}")
+    check(got == ["OK"] and not os.path.exists(f"/dev/shm/{name}"), f"not granted: {got}")
+
+
 # ---- Dangerous calls --------------------------------------------------------------------------
 
 REACHED = Control(accept=frozenset({"OK", "ENOENT", "EINVAL", "EBADF", "ENOKEY", "EFAULT"}))
