@@ -151,7 +151,10 @@ def signals_to_cordon_reach_the_command(arena):
         process = box.start([*box.argv(), "/bin/sh", "-c", script])
         await_path(box.path("{work}/ready"))
         process.send_signal(getattr(signal, "SIG" + name))
-        out, err = process.communicate(timeout=30)
+        try:
+            out, err = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{name} did not arrive in 30 s") from None
         check(process.returncode == 7 and b"caught" in out, f"{name}: {process.returncode} {out} {err}")
         arena.check_nothing_lives()
 

@@ -40,21 +40,25 @@ def give_up(_signal, _frame):
     raise Wrong(f"the case took more than {CASE_SECONDS} s")
 
 
+def outcome_of(function):
+    try:
+        function()
+        return "ok", ""
+    except Skip as reason:
+        return "skip", str(reason)
+    except AssertionError as wrong:
+        return "failed", str(wrong)
+    except Exception:  # pylint: disable=broad-except
+        return "failed", traceback.format_exc()
+
+
 def run_case(case, backend, programs):
     arena = Arena(backend, *programs)
     signal.alarm(CASE_SECONDS)
     try:
-        try:
-            case.run(arena)
-        finally:
-            arena.close()
-        return "ok", ""
-    except Skip as reason:
-        return "skip", str(reason)
-    except Wrong as wrong:
-        return "failed", str(wrong)
-    except Exception:  # pylint: disable=broad-except
-        return "failed", traceback.format_exc()
+        state, text = outcome_of(lambda: case.run(arena))
+        closed, why = outcome_of(arena.close)
+        return (closed, why) if state == "ok" else (state, text)
     finally:
         signal.alarm(0)
 
@@ -70,6 +74,9 @@ def work(jobs, who, programs, support, pipe):
     os.chdir("/")
     conform.become_reaper()
     signal.signal(signal.SIGALRM, give_up)
+    # A shell starts what is in its background with some of them ignored.
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
     must_work = os.environ.get("CORDON_MUST_WORK", "").split(",")
     for index, backend, case in jobs:
         start = time.monotonic()
