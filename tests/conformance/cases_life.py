@@ -100,6 +100,36 @@ def nothing_survives_a_kill_of_cordon_at_any_stage(arena):
 
 
 @case
+def nothing_survives_a_kill_of_any_part_at_any_stage(arena):
+    """The youngest part that there is at some moment: set-up, PID 1, the warden."""
+    box = arena.box()
+    before = names_below(box.top)
+    start = time.monotonic()
+    process = start_held(box)
+    whole = time.monotonic() - start
+    process.kill()
+    ended(process)
+    check_gone(arena, box, before, "killed when it ran")
+    for step in range(24):
+        box.path("{work}/ready").unlink(missing_ok=True)
+        process = box.start(box.argv("hold {work}/ready"))
+        time.sleep(whole * 1.2 * step / 24)
+        parts = sorted(pid for pid, name in descendants().items() if pid != process.pid and name != "probe")
+        try:
+            os.kill(parts[-1 - step % len(parts)] if parts else process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            process.kill()
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise AssertionError(f"the run goes on after {parts} lost a part") from None
+        finally:
+            ended(process)
+        check_gone(arena, box, before, f"a part was killed {whole * 1.2 * step / 24 * 1000:.1f} ms after the start")
+
+
+@case
 def nothing_survives_a_kill_of_any_part(arena):
     """PID 1, the warden, and whoever else there is: one after the other, then all at once."""
     box = arena.box()

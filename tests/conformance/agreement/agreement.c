@@ -16,7 +16,8 @@
  *  below a	directory that is denied, all is denied but for what is opened again:
  *  denied one	there A says read or write, and that has to work, however it is reached.
  *  a link	opened by following it: what A says for its target, unless A denies the
- *		place of the link itself or of another one on the way, then nothing.
+ *		place of the link itself or of another one on the way, then nothing. Its
+ *		text can be read: A(p) >= read.
  *  not there	can be made (as a file or a directory): A(p) = write. Below something
  *		writable P11 puts a placeholder at the first missing component; there A
  *		says read, or deny for the denied path itself, and it can't be made. A
@@ -259,7 +260,7 @@ static void expect_file_or_dir(struct env *env, const cordon_policy *policy, str
 {
 	struct verdict made = out->verdict;
 
-	out->tries = TRY_READ;
+	out->tries |= TRY_READ;
 	if (is_dir)
 		made = resolve_in(&env->tree, policy, path, PROBE_MADE);
 	if (!is_dir || !is_glob_deny(made))
@@ -276,6 +277,9 @@ static void expect_link(struct env *env, const cordon_policy *policy, const stru
 	enum access access;
 	struct stat st;
 
+	out->tries = TRY_TEXT;
+	if (out->verdict.access >= ACCESS_READ)
+		out->works = TRY_TEXT;
 	if (spot->target.len == 0 || lstat(spot->target.p, &st) < 0 ||
 	    is_hidden_by_tmp(&env->tree, policy, spot->target) ||
 	    !path_is_under(spot->target, env->tree.top))
@@ -342,7 +346,7 @@ enum result { SAME, DIFFERENT, REFUSED, NO_POLICY };
 
 struct tally {
 	size_t run, refused, no_policy;
-	size_t tries[4][2]; /* of each kind: that should fail, that should work */
+	size_t tries[5][2]; /* of each kind: that should fail, that should work */
 	struct reason {
 		char words[REASON_BYTES], example[REASON_BYTES];
 		size_t count;
@@ -381,7 +385,7 @@ static void count_reason(struct tally *tally, const char *text)
 
 static void count_tries(struct tally *tally, const struct expected *expected, uint8_t control)
 {
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		if (expected->tries & control & (1 << i))
 			tally->tries[i][(expected->works >> i) & 1]++;
 }
@@ -447,9 +451,9 @@ static struct outcome run_cordon(struct arena *a, const struct env *env,
 
 static void show_bits(const char *label, int bits)
 {
-	printf("%s:%s%s%s%s%s", label, bits ? "" : " nothing", bits & TRY_READ ? " read" : "",
+	printf("%s:%s%s%s%s%s%s", label, bits ? "" : " nothing", bits & TRY_READ ? " read" : "",
 	       bits & TRY_WRITE ? " write" : "", bits & TRY_MOVE ? " move" : "",
-	       bits & TRY_CREATE ? " create" : "");
+	       bits & TRY_CREATE ? " create" : "", bits & TRY_TEXT ? " text" : "");
 }
 
 static void show_spot(const struct spot *spot, const struct expected *expected, int worked)
@@ -615,8 +619,9 @@ static bool env_start(struct env *env, uint64_t seed)
 	for (size_t i = 0; i < env->tree.spots.count; i++) {
 		const struct spot *spot = &env->tree.spots.items[i];
 
-		all[i].tries = spot->is_foreign ? TRY_READ
-						: TRY_READ | TRY_WRITE | TRY_MOVE | TRY_CREATE;
+		all[i].tries = spot->is_foreign
+				       ? TRY_READ
+				       : TRY_READ | TRY_WRITE | TRY_MOVE | TRY_CREATE | TRY_TEXT;
 		if (spot->kind != KIND_MISSING)
 			all[i].tries &= (uint8_t)~TRY_CREATE;
 	}
@@ -681,7 +686,7 @@ static size_t try_tree(uint64_t seed, size_t policies, struct tally *tally, size
 
 static void show_tally(const struct tally *tally, size_t failures)
 {
-	static const char *const kinds[] = { "read", "write", "move", "create" };
+	static const char *const kinds[] = { "read", "write", "move", "create", "see a link" };
 
 	printf("# %zu policies run, %zu differ, %zu refused, %zu no valid policy\n", tally->run,
 	       failures, tally->refused, tally->no_policy);

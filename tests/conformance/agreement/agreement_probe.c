@@ -116,6 +116,8 @@ static int attempt(char kind, int tries, const char *path)
 		worked |= TRY_MOVE;
 	if ((tries & TRY_CREATE) && try_create(path))
 		worked |= TRY_CREATE;
+	if ((tries & TRY_TEXT) && readlink(path, (char[1]){ 0 }, 1) >= 0)
+		worked |= TRY_TEXT;
 	return worked;
 }
 
