@@ -3,6 +3,7 @@
 was withheld, and nobody can swap a directory while a run begins."""
 
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -260,6 +261,22 @@ def what_a_command_leaves_behind_can_not_hold_cordon_up(arena):
             argv = [*box.argv(), "/bin/sh", "-c", script + "; exit 7"]
             box.finish(argv, status=7)
             check(time.monotonic() - start < 15, f"it took too long: {script}")
+
+
+@case
+def a_start_that_fails_for_lack_of_descriptors_leaves_nothing(arena):
+    """Wherever it runs out of them: the run works, or is refused and was never there."""
+    box = arena.box()
+    before = names_below(box.top)
+    works = 0
+    for limit in range(5, 40):
+        soft = lambda n=limit: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n))
+        out, err, status = box.finish(box.argv("pid"), status=None, preexec_fn=soft)
+        check(status in (0, 125), f"{limit} descriptors: {status} {out} {err}")
+        check(status == 0 or err.startswith("cordon: "), f"{limit} descriptors: no word: {err}")
+        check_gone(arena, box, before, f"with {limit} descriptors: {err}")
+        works += status == 0
+    check(works > 0, "it never works")
 
 
 # ---- Several runs in one directory -------------------------------------------------------------

@@ -83,7 +83,7 @@ def work(jobs, who, programs, support, pipe):
         state, text = run_case(case, backend, programs)
         limit = conform.known_limit(support, backend, who, case.name)
         if limit and state == "failed":
-            state, text = "limit", f"known limit: {limit}"
+            state, text = "limit", f"known limit: {limit}\n{text}"
         elif limit and state == "ok":
             state, text = "failed", "support.txt calls this a limit, but it holds: take the line out"
         if state == "skip" and (
@@ -136,7 +136,10 @@ def print_tap(table, results, slowest, absent):
         state, text, _ = results.get(index, ("failed", "the worker died", 0))
         label = f"{index + 1} - {backend} {who}: {case.name}"
         if state in ("skip", "limit"):
-            print(f"ok {label} # SKIP {text}")
+            reason, *more = text.splitlines() or [""]
+            print(f"ok {label} # SKIP {reason}")
+            for line in more:
+                print(f"# {line}")
             continue
         print(f"{'ok' if state == 'ok' else 'not ok'} {label}")
         failed += state != "ok"

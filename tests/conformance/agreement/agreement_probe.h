@@ -20,7 +20,8 @@ enum {
 	TRY_READ = 1,	   /* the content, or the names of a directory */
 	TRY_WRITE = 2,	   /* opening for writing; making a file in a directory */
 	TRY_MOVE = 4,	   /* to PROBE_MOVED beside it, and back */
-	TRY_CREATE = 8,	   /* a file, and a directory, at the path */
+	TRY_CREATE = 8,	   /* a file, or a directory, at the path */
+	TRY_TEXT = 16,	   /* of a link */
 };
 
 #define PROBE_MADE  "zz.made"
