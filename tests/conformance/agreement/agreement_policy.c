@@ -122,10 +122,12 @@ static void add_token(struct tree *t, struct draft *p)
 	static const char *const tokens[] = { ":tmpdir", ":slash_tmp",	     "~",    "~/x",
 					      "~/.ssh",	 ":workspace_roots", "/tmp", ":minimal" };
 	const char *token = PICK(t, tokens);
+	const char *access = PICK(t, accesses);
 
-	if (strcmp(token, "/tmp") == 0 && t->uid == 0)
-		return; /* a root, whose .git and so on would stand in the real one */
-	add_entry(t, p, str_of(token), strcmp(token, ":minimal") == 0 ? "read" : PICK(t, accesses));
+	/* To be written it would be a root, whose .git and so on stood in the real one. */
+	if (strcmp(token, "/tmp") == 0 || strcmp(token, ":minimal") == 0)
+		access = *token == '/' && tree_chance(t, 2) ? "deny" : "read";
+	add_entry(t, p, str_of(token), access);
 }
 
 static void add_some(struct tree *t, struct draft *p)
