@@ -9,10 +9,11 @@
 static const char *lowered(struct world *w, struct mounts *mounts, struct buf *out)
 {
 	struct placeholders held = { .items = NULL };
+	const kernel_mounts windows = { .items = NULL };
 	struct launch in = { .plan = w->plan, .host = &w->host.host, .held = &held };
 
 	buf_clear(out);
-	if (lower_mounts(&w->a, &in, mounts, &w->e) < 0)
+	if (lower_mounts(&w->a, &in, &windows, mounts, &w->e) < 0)
 		return w->e.text;
 	for (size_t i = 0; i < mounts->ops.count; i++) {
 		struct mount_op op = mounts->ops.items[i];
@@ -149,4 +150,35 @@ TEST(what_changed_since_the_plan_was_made_is_refused)
 	fake_host_remove(&w.host, "/repo/.git");
 	fake_host_add(&w.host, "l /repo/.git -> /etc\n");
 	CHECK(strstr(lowered(&w, &mounts, &out), "changed while the policy was compiled"));
+}
+
+TEST(a_window_into_the_kernel_is_hidden_wherever_it_is)
+{
+	const struct str info =
+		STR("22 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"
+		    "23 22 0:21 / /proc rw,relatime - proc proc rw\n"
+		    "24 22 0:22 / /sys/kernel/debug rw shared:3 master:2 - debugfs debugfs rw\n"
+		    "25 22 0:21 / /repo/a\\040b/proc rw - proc proc rw\n"
+		    "26 22 0:23 / /repo/x rw shared:1 - tmpfs tmpfs rw\n"
+		    "27 22 0:24 / /repo/s rw propagate_from:2 - sysfs sysfs rw\n");
+	struct placeholders held = { .items = NULL };
+	scoped_buf out = BUF_INIT(1 << 16);
+	scoped_world w;
+	struct mounts mounts;
+	kernel_mounts windows;
+	struct launch in;
+
+	world_init(&w, "d /repo/.git\nd /repo/a b/proc\nd /repo/s\nd /repo/x\n", "/repo");
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/s' = 'write'\n"));
+	REQUIRE(kernel_mounts_parse(&w.a, info, &windows, &w.e) == 0);
+	CHECK_INT(windows.count, 2);
+	in = (struct launch){ .plan = w.plan, .host = &w.host.host, .held = &held };
+	REQUIRE(lower_mounts(&w.a, &in, &windows, &mounts, &w.e) == 0);
+	for (size_t i = 0; i < mounts.ops.count; i++) {
+		lower_describe(&mounts.ops.items[i], &out);
+		buf_add_char(&out, '\n');
+	}
+	CHECK(strstr(out.p, "hide /repo/a b/proc  (a window"));
+	CHECK(strstr(out.p, "hide /repo/s  (a window"));
+	CHECK(!strstr(out.p, "/repo/x"));
 }

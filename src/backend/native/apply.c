@@ -107,6 +107,7 @@ static int prepare(struct arena *a, const struct launch *in, struct mounts *moun
 	struct filter_options filter = { .arch = filter_this_arch,
 					 .allows_userns = profile->allows_userns,
 					 .is_root = geteuid() == 0 };
+	kernel_mounts windows;
 
 	*job = (struct native_job){ .mounts = mounts,
 				    .channel = -1,
@@ -118,9 +119,9 @@ static int prepare(struct arena *a, const struct launch *in, struct mounts *moun
 	job->asks_connect = job->has_own_network;
 	filter.reaches_host = !job->has_own_network;
 	filter.asks_connect = job->asks_connect;
-	if (check_walls(in, job, e) < 0 || lower_mounts(a, in, mounts, e) < 0 ||
-	    native_judge_stdio(a, in, job, e) < 0 || prepare_words(a, in, job, e) < 0 ||
-	    filter_build(a, &filter, &job->filter, e) < 0)
+	if (check_walls(in, job, e) < 0 || kernel_mounts_find(a, &windows, e) < 0 ||
+	    lower_mounts(a, in, &windows, mounts, e) < 0 || native_judge_stdio(a, in, job, e) < 0 ||
+	    prepare_words(a, in, job, e) < 0 || filter_build(a, &filter, &job->filter, e) < 0)
 		return err_result(e);
 	job->sources = arena_array(a, mounts->ops.count, sizeof(*job->sources), e);
 	job->stack = arena_alloc(a, NATIVE_STACK_BYTES, e);
@@ -342,8 +343,9 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 static int describe(struct arena *a, const struct launch *in, struct buf *out, struct err *e)
 {
 	struct mounts mounts;
+	kernel_mounts windows;
 
-	if (lower_mounts(a, in, &mounts, e) < 0)
+	if (kernel_mounts_find(a, &windows, e) < 0 || lower_mounts(a, in, &windows, &mounts, e) < 0)
 		return err_result(e);
 	for (size_t i = 0; i < mounts.ops.count; i++) {
 		lower_describe(&mounts.ops.items[i], out);

@@ -22,7 +22,7 @@ struct wish {
 /* A directory that can be passed through and not listed. */
 enum { MODE_PASS = 0111 };
 
-enum { RANK_HELD, RANK_MASKED, RANK_FRESH, RANK_REGION, RANK_LINK, RANK_PIN };
+enum { RANK_WINDOW, RANK_HELD, RANK_MASKED, RANK_FRESH, RANK_REGION, RANK_LINK, RANK_PIN };
 
 struct lowering {
 	struct arena *a;
@@ -442,13 +442,35 @@ static int furnish_root(struct lowering *l, struct err *e)
 	return l->in->host->list(l->in->host->user, STR("/"), add_root_link, &links, e);
 }
 
-int lower_mounts(struct arena *a, const struct launch *in, struct mounts *out, struct err *e)
+/* The first of all ranks: no entry of a policy opens one of these. */
+static int wish_windows(struct lowering *l, const kernel_mounts *windows, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < windows->count; i++) {
+		struct host_file file;
+
+		r = l->in->host->look(l->in->host->user, windows->items[i], &file, e);
+		if (r == 0 && (file.type == HOST_DIR || file.type == HOST_FILE))
+			r = add_wish(l,
+				     (struct wish){ .path = windows->items[i],
+						    .kind = MOUNT_MASK,
+						    .type = file.type,
+						    .rank = RANK_WINDOW,
+						    .because = STR("a window into the kernel") },
+				     e);
+	}
+	return r;
+}
+
+int lower_mounts(struct arena *a, const struct launch *in, const kernel_mounts *windows,
+		 struct mounts *out, struct err *e)
 {
 	struct lowering l = { .a = a, .in = in, .out = out };
 
 	*out = (struct mounts){ .ops = { .items = NULL } };
-	if (wish_regions(&l, e) < 0 || wish_masked(&l, e) < 0 || wish_held(&l, e) < 0 ||
-	    wish_links_and_pins(&l, e) < 0 || wish_private_tmp(&l, e) < 0)
+	if (wish_windows(&l, windows, e) < 0 || wish_regions(&l, e) < 0 || wish_masked(&l, e) < 0 ||
+	    wish_held(&l, e) < 0 || wish_links_and_pins(&l, e) < 0 || wish_private_tmp(&l, e) < 0)
 		return err_result(e);
 	qsort(l.wishes.items, l.wishes.count, sizeof(l.wishes.items[0]), compare_wishes);
 	if (l.wishes.count == 0 || !str_is(l.wishes.items[0].path, "/"))

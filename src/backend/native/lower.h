@@ -16,6 +16,7 @@
 #pragma once
 
 #include "backend/backend.h"
+#include "backend/native/kernel_mounts.h"
 #include "plan/plan.h"
 
 enum mount_kind {
@@ -56,9 +57,13 @@ struct mounts {
 	VEC(struct made) made;
 };
 
-/* ERR_POLICY: what the plan asks for can't be expressed, by name; ERR_SYS from the host. */
-int lower_mounts(struct arena *a, const struct launch *in, struct mounts *out, struct err *e)
-	MUST_CHECK NONNULL;
+/*
+ * `windows` are mounts of the host that are hidden whatever the plan says
+ * (kernel_mounts.h). ERR_POLICY: what the plan asks for can't be expressed, by name;
+ * ERR_SYS from the host.
+ */
+int lower_mounts(struct arena *a, const struct launch *in, const kernel_mounts *windows,
+		 struct mounts *out, struct err *e) MUST_CHECK NONNULL;
 
 /* One line for people. */
 void lower_describe(const struct mount_op *op, struct buf *out) NONNULL;

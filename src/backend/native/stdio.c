@@ -9,11 +9,14 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "backend/native/native.h"
 #include "base/path.h"
 #include "base/utf8.h"
+
+enum { MEMORY_DEVICES = 1 }; /* major number of /dev/null and its like */
 
 static const char *const stream_names[] = { "input", "output", "error output" };
 
@@ -79,6 +82,27 @@ static int judge_file(struct arena *a, const struct launch *in, struct native_jo
 }
 
 /*
+ * A device that was opened for reading could be opened for writing where "/" is
+ * writable for Landlock as well. Terminals and memory devices (/dev/null) are
+ * for all.
+ */
+static int judge_device(const struct launch *in, const struct native_job *job,
+			const struct stat *st, int i, struct err *e)
+{
+	bool is_read_only = (fcntl(in->stdio[i], F_GETFL) & O_ACCMODE) == O_RDONLY;
+	bool is_common = S_ISCHR(st->st_mode) &&
+			 (major(st->st_rdev) == MEMORY_DEVICES || isatty(in->stdio[i]));
+
+	if ((!S_ISCHR(st->st_mode) && !S_ISBLK(st->st_mode)) || is_common || !is_read_only ||
+	    !is_left_open(job, STR("/")))
+		return 0;
+	return FAIL(e, ERR_POLICY,
+		    "the standard %s is a device that is only open for reading, but the command "
+		    "could open it for writing; pass it through a pipe",
+		    stream_names[i]);
+}
+
+/*
  * A connected stream is what it is. Any other socket could be aimed at whom it
  * likes, and it belongs to the host's network.
  */
@@ -121,6 +145,8 @@ int native_judge_stdio(struct arena *a, const struct launch *in, struct native_j
 				    "could leave the sandbox; redirect it from a file or /dev/null",
 				    stream_names[i]);
 		if (S_ISSOCK(st.st_mode) && judge_socket(job, in->stdio[i], i, e) < 0)
+			return err_result(e);
+		if (judge_device(in, job, &st, i, e) < 0)
 			return err_result(e);
 		if (S_ISREG(st.st_mode) && find_path(in->stdio[i], &st, path, sizeof(path)) &&
 		    judge_file(a, in, job, i, str_of(path), e) < 0)

@@ -164,7 +164,8 @@ static void obey(int channel, pid_t command)
 	while (n < 0 && errno == EINTR);
 	/* The end of the channel is the end of who started the run. */
 	if (n != (ssize_t)sizeof(order) ||
-	    (order.kind != INIT_SIGNAL && order.kind != INIT_SIGNAL_GROUP))
+	    (order.kind != INIT_SIGNAL && order.kind != INIT_SIGNAL_GROUP &&
+	     order.kind != INIT_SIGNAL_ALL))
 		kill_all(channel, command);
 	/* The two that can't be blocked would hit this process as well. */
 	if (order.kind == INIT_SIGNAL || order.value == SIGSTOP || order.value == SIGKILL)
