@@ -55,6 +55,22 @@ static int pin_above(struct pinning *p, struct str path, struct err *e)
 	return 0;
 }
 
+/* The directory itself, too: a name below it is what is denied. */
+static int pin_start(struct pinning *p, struct str start, struct err *e)
+{
+	const struct host *host = p->b->host;
+	struct host_file file;
+	struct str below;
+
+	if (host->look(host->user, start, &file, e) < 0)
+		return err_result(e);
+	if (file.type != HOST_DIR)
+		return 0;
+	if (path_join(p->b->a, start, STR("*"), &below, e) < 0)
+		return err_result(e);
+	return pin_above(p, below, e);
+}
+
 static int pin_all(struct pinning *p, struct err *e)
 {
 	const struct plan *plan = p->b->plan;
@@ -74,6 +90,10 @@ static int pin_all(struct pinning *p, struct err *e)
 		r = pin_above(p, plan->links.items[i].path, e);
 	for (size_t i = 0; r == 0 && i < plan->masked.count; i++)
 		r = pin_above(p, plan->masked.items[i].path, e);
+	/* Where a glob starts from is watched for names that appear later. */
+	for (size_t i = 0; r == 0 && i < plan->rules.count; i++)
+		if (plan->rules.items[i].kind == RULE_GLOB)
+			r = pin_start(p, plan->rules.items[i].path, e);
 	return r;
 }
 
