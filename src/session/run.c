@@ -111,13 +111,27 @@ static uint64_t find_timeout(const struct session_request *in)
 
 /* ---- What the sandbox says ------------------------------------------------------------------ */
 
+/*
+ * Whether this process stops with its command, as a shell with job control expects
+ * it. A command must not get rid of its time limit so: with one, only where the
+ * terminal is ours to give.
+ */
+static bool stops_too(const struct session *s)
+{
+	if (!s->in.is_foreground || s->terminal.fd < 0)
+		return false;
+	return !find_timeout(&s->in) || s->terminal.was_given || terminal_is_ours(&s->terminal);
+}
+
 static void command_stopped(struct session *s, int number)
 {
 	session_trace(&s->in, "the command was stopped by signal %d", number);
-	if (s->in.is_foreground) {
+	if (stops_too(s)) {
+		/* SECURITY: who would look after the others that it has started? All stop. */
+		(void)order(s, INIT_SIGNAL_ALL, SIGSTOP);
 		terminal_stop(&s->terminal, s->sandbox.pid, number);
 		s->outcome.had_terminal |= s->terminal.was_given;
-		(void)order(s, INIT_SIGNAL_GROUP, SIGCONT);
+		(void)order(s, INIT_SIGNAL_ALL, SIGCONT);
 		return;
 	}
 	if ((number != SIGTTIN && number != SIGTTOU) || s->has_warned_of_tty)

@@ -95,6 +95,8 @@ static void obey(int channel, pid_t command)
 		kill(command, order.value);
 	else if (order.kind == INIT_SIGNAL_GROUP)
 		kill(0, order.value);
+	else if (order.kind == INIT_SIGNAL_ALL)
+		kill(-1, order.value);
 	else
 		_exit(0);
 }

@@ -42,6 +42,7 @@ enum init_order_kind {
 	INIT_WORDS,	   /* what PID 1 has to wipe lies at `from` */
 	INIT_SIGNAL,	   /* send `value` to the command */
 	INIT_SIGNAL_GROUP, /* send it to the command's process group */
+	INIT_SIGNAL_ALL,   /* send it to all in the sandbox; without one, as INIT_SIGNAL_GROUP */
 	INIT_KILL,	   /* end the run now */
 };
 
