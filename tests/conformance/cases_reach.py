@@ -58,6 +58,20 @@ def signals_to_everybody_stay_inside(arena):
 
 
 @case
+def who_holds_the_other_end_of_stdin_is_not_signalled(arena):
+    """Programs give their children unix sockets as streams; the kernel tells whose they are."""
+    box = arena.box()
+    one, other = socket.socketpair()
+    with one, other:
+        got = box.run("peer-kill 0 0", "pair", stdin=other)
+        check(got[0] not in ("OK", "EDOM") and got[1] == "OK", f"{got}")
+        got = box.bare("peer-kill 0 0", stdin=other)
+    if got[0] in ("ENOPROTOOPT", "ENODATA"):
+        raise Skip(f"the control is {got[0]}")
+    check(got == ["OK"], f"the control shows nothing: {got}")
+
+
+@case
 def priorities_of_the_users_other_processes_stay(arena):
     box = arena.box()
     victim = arena.victim()

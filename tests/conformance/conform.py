@@ -441,6 +441,7 @@ FACTS = {
     "no_io_uring": lambda: not _answers("io-uring-setup"),
     "no_user_namespaces": lambda: not _answers("unshare user"),
     "no_reflink": lambda: not _can_clone(),
+    "no_peer_handles": lambda: tuple(int(n) for n in os.uname().release.split(".")[:2]) < (6, 5),
     "no_legacy_tiocsti": lambda: _setting("dev/tty/legacy_tiocsti") == "0",
 }
 probe_of_facts = None

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -41,6 +42,21 @@ static int try_pidfd_getfd(char **a)
 	long fd = syscall(SYS_pidfd_open, (pid_t)number(a[0]), 0);
 
 	return fd < 0 ? -errno : outcome(syscall(SYS_pidfd_getfd, fd, number(a[1]), 0));
+}
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+/* The kernel gives a handle on whoever is at the other end of a unix socket. */
+static int try_peer_kill(char **a)
+{
+	int fd = -1;
+	socklen_t size = sizeof(fd);
+
+	if (getsockopt((int)number(a[0]), SOL_SOCKET, SO_PEERPIDFD, &fd, &size) < 0)
+		return -errno;
+	return outcome(syscall(SYS_pidfd_send_signal, fd, (int)number(a[1]), NULL, 0));
 }
 
 static int try_ptrace(char **a)
@@ -276,6 +292,7 @@ const struct attempt process_attempts[] = {
 	{ "kill", 2, try_kill },
 	{ "pidfd-open", 1, try_pidfd_open },
 	{ "pidfd-getfd", 2, try_pidfd_getfd },
+	{ "peer-kill", 2, try_peer_kill },
 	{ "ptrace", 1, try_ptrace },
 	{ "ptrace-child", 0, try_ptrace_child },
 	{ "mem", 1, try_mem },

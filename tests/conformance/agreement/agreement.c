@@ -23,9 +23,10 @@
  *		says read, or deny for the denied path itself, and it can't be made. A
  *		denied one can't be opened either.
  *  moving	p, where A(p) < write, or where A(q) < write for any q that was asked
- *		about below p and that no glob decides, can't be moved within a writable
- *		directory: else what is narrower could be put aside and replaced (P8).
- *		The same for links that are protected as such. What else may or may not
+ *		about below p (when a glob decides, only if it exists), can't be moved
+ *		within a writable directory: else what is narrower could be put aside and
+ *		replaced (P8). The same for links that are protected as such, and for
+ *		where a glob starts from and what is above. What else may or may not
  *		be moved is not said by A: some of it is a mount point (EXDEV, EBUSY).
  *
  * Left out is what A does not speak of: creating a name that a glob denies (the
@@ -229,14 +230,23 @@ static bool must_stay(const struct env *env, const cordon_policy *policy, const 
 			return true;
 	if (spot->kind != KIND_DIR)
 		return false;
+	for (size_t i = 0; i < plan->rules.count; i++) {
+		const struct rule *rule = &plan->rules.items[i];
+
+		if (rule->kind == RULE_GLOB && path_is_under(rule->path, spot->path) &&
+		    access(rule->path.p, F_OK) == 0)
+			return true;
+	}
 	for (size_t i = 0; i < env->tree.spots.count; i++) {
-		struct str below = env->tree.spots.items[i].path;
+		const struct spot *other = &env->tree.spots.items[i];
+		struct str below = other->path;
 		struct verdict v;
 
 		if (below.len <= spot->path.len || !path_is_under(below, spot->path))
 			continue;
 		v = resolve(policy, below);
-		if (v.access < ACCESS_WRITE && v.rule->kind != RULE_GLOB)
+		if (v.access < ACCESS_WRITE &&
+		    (v.rule->kind != RULE_GLOB || other->kind != KIND_MISSING))
 			return true;
 	}
 	return false;
