@@ -102,6 +102,14 @@ def gdb_attaches_to_a_process_of_the_same_run(w):
 
 
 @case
+def strace_follows_children(w):
+    w.need("strace")
+    w.run("strace", "-f", "-o", "trace", "/bin/sh", "-c", "cat /dev/null; true")
+    text = (w.workspace / "trace").read_text(errors="replace")
+    assert '"/dev/null", O_RDONLY' in text and "+++ exited with 0 +++" in text, text
+
+
+@case
 def python_makes_and_uses_a_venv(w):
     python = w.python()
     w.run(python, "-m", "venv", "--without-pip", "env")
