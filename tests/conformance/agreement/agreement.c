@@ -30,8 +30,8 @@
  *		be moved is not said by A: some of it is a mount point (EXDEV, EBUSY).
  *
  * Left out is what A does not speak of: creating a name that a glob denies (the
- * window of P6), and what a private /tmp hides. All of it is permitted to
- * everyone by mode, and the probe is run once without a sandbox in every tree: a
+ * window of P6), what a private /tmp hides, and /proc, /sys and /dev, which are
+ * made anew for each run. All that is tried is permitted to everyone by mode, and the probe is run once without a sandbox in every tree: a
  * try counts only where it works there. Afterwards the tree has to be as before.
  */
 #include "agreement.h"
