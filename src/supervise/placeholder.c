@@ -105,6 +105,20 @@ static int remove_name(int dir, const char *name, const struct stat *st)
 	return unlinkat(dir, name, S_ISDIR(st->st_mode) ? AT_REMOVEDIR : 0);
 }
 
+/* A command may have closed the directory to everyone, which is its owner's to undo. */
+static void remove_from_closed(int dir, const char *name, const struct stat *st)
+{
+	int fd = (int)syscall(SYS_openat, dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	struct stat closed;
+
+	if (fd >= 0 && fstat(fd, &closed) == 0 && closed.st_uid == geteuid() &&
+	    fchmod(fd, (closed.st_mode & 07777) | S_IRWXU) == 0) {
+		(void)remove_name(dir, name, st);
+		(void)fchmod(fd, closed.st_mode & 07777);
+	}
+	close_fd(fd);
+}
+
 /* ---- Letting go --------------------------------------------------------------- */
 
 /* A directory knows where it is, also after what is above it was renamed. */
@@ -129,8 +143,9 @@ static void release_one(struct held *h)
 		return;
 	if (flock(h->fd, LOCK_EX | LOCK_NB) == 0 && fstat(h->fd, &st) == 0)
 		dir = open_holder(h, &st);
-	if (dir >= 0 && is_still_there(dir, name, h->fd, &st) && mark_of(&st) != MARK_NONE)
-		(void)remove_name(dir, name, &st);
+	if (dir >= 0 && is_still_there(dir, name, h->fd, &st) && mark_of(&st) != MARK_NONE &&
+	    remove_name(dir, name, &st) < 0 && errno == EACCES)
+		remove_from_closed(dir, name, &st);
 	close_fd(dir);
 	/* A child that was forked meanwhile may have a copy of the descriptor: unlock it too. */
 	(void)flock(h->fd, LOCK_UN);

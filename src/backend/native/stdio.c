@@ -58,12 +58,11 @@ static int judge_file(struct arena *a, const struct launch *in, struct native_jo
 {
 	enum access access = plan_resolve(in->plan, path).access;
 	bool is_read_only = (fcntl(in->stdio[i], F_GETFL) & O_ACCMODE) == O_RDONLY;
+	/* Landlock lets all be read then. */
+	bool shows_host = job->mounts->ops.items[0].kind == MOUNT_SELF;
 	struct str copy;
 
-	/* What Landlock refuses as well, or what the policy allows anyway, can stay. */
-	if (access == ACCESS_WRITE || !is_left_open(job, path))
-		return 0;
-	if (access == ACCESS_DENY) {
+	if (access == ACCESS_DENY && (is_left_open(job, path) || (!is_read_only && shows_host))) {
 		scoped_buf shown = BUF_INIT(4 * PATH_MAX_BYTES);
 
 		utf8_add_shown(&shown, path);
@@ -72,6 +71,9 @@ static int judge_file(struct arena *a, const struct launch *in, struct native_jo
 			    "pipe if the command is to have it",
 			    stream_names[i], buf_str(&shown).p);
 	}
+	/* What Landlock refuses as well, or what the policy allows anyway, can stay. */
+	if (access != ACCESS_READ || !is_left_open(job, path))
+		return 0;
 	/* Who opened it for writing has said that it may be written. */
 	if (!is_read_only)
 		return 0;
