@@ -31,8 +31,9 @@
  *
  * Left out is what A does not speak of: creating a name that a glob denies (the
  * window of P6), what a private /tmp hides, and /proc, /sys and /dev, which are
- * made anew for each run. All that is tried is permitted to everyone by mode, and the probe is run once without a sandbox in every tree: a
- * try counts only where it works there. Afterwards the tree has to be as before.
+ * made anew for each run. All that is tried is permitted to everyone by mode, and
+ * the probe is run once without a sandbox in every tree: a try counts only where
+ * it works there. Afterwards the tree has to be as before.
  */
 #include "agreement.h"
 
