@@ -22,73 +22,33 @@
 
 /* ---- The job ------------------------------------------------------------------ */
 
-/* PID 1 wipes the caller's words, so the command's are copies. */
-static int copy_words(struct arena *a, const char *const *words, size_t before, char ***out,
-		      struct err *e)
-{
-	size_t count = 0;
-	char **copy;
-
-	while (words[count])
-		count++;
-	copy = arena_array(a, before + count + 1, sizeof(*copy), e);
-	if (!copy)
-		return err_result(e);
-	for (size_t i = 0; i < count; i++) {
-		size_t bytes = strlen(words[i]) + 1;
-
-		copy[before + i] = arena_alloc(a, bytes, e);
-		if (!copy[before + i])
-			return err_result(e);
-		memcpy(copy[before + i], words[i], bytes);
-	}
-	*out = copy;
-	return 0;
-}
-
 static int prepare_words(struct arena *a, const struct launch *in, struct native_job *job,
 			 struct err *e)
 {
 	struct str directory;
 
-	/* Behind "sh", and with the file in place of argv[0], for what the kernel can't execute. */
-	if (copy_words(a, in->argv, 0, &job->argv, e) < 0 ||
-	    copy_words(a, in->argv, 1, &job->shell_argv, e) < 0 ||
-	    copy_words(a, in->programs, 0, &job->programs, e) < 0 ||
-	    copy_words(a, in->environment, 0, &job->environment, e) < 0 ||
+	if (command_copy_words(a, in, &job->words, e) < 0 ||
 	    arena_copy(a, str_of(in->directory), &directory, e) < 0)
 		return err_result(e);
-	job->shell_argv[0] = host_shell_name;
 	job->directory = directory.p;
 	job->terminal_path = in->terminal_path;
 	memcpy(job->stdio, in->stdio, sizeof(job->stdio));
 	return 0;
 }
 
-static void add_limit(struct native_job *job, int resource, uint64_t value, uint64_t slack)
-{
-	struct rlimit now;
-
-	if (value == 0 || syscall(SYS_prlimit64, 0, resource, NULL, &now) < 0)
-		return;
-	job->rlimits[job->rlimit_count].resource = resource;
-	job->rlimits[job->rlimit_count].limit.rlim_cur = MIN_OF((rlim_t)value, now.rlim_max);
-	job->rlimits[job->rlimit_count].limit.rlim_max =
-		MIN_OF((rlim_t)(value + slack), now.rlim_max);
-	job->rlimit_count++;
-}
-
-static void prepare_limits(struct native_job *job, const struct limits *limits)
-{
-	add_limit(job, RLIMIT_FSIZE, limits->value[LIMIT_FILE_SIZE], 0);
-	add_limit(job, RLIMIT_NOFILE, limits->value[LIMIT_OPEN_FILES], 0);
-	/* In whole seconds; the signal that can be named comes before the one that can't. */
-	add_limit(job, RLIMIT_CPU, (limits->value[LIMIT_CPU_TIME] + 999) / 1000, 1);
-}
-
-/* Before anything runs: with the host's network only Landlock keeps abstract sockets away. */
+/*
+ * Before anything runs: what only Landlock can do. Read-only mounts do not keep anyone
+ * from writing to a fifo, and with the host's network abstract sockets are in reach.
+ */
 static int check_walls(const struct launch *in, const struct native_job *job, struct err *e)
 {
+	if (job->landlock_abi == 0)
+		return FAIL(
+			e, ERR_WEAKER,
+			"the guarantee fs_write can't be held: this kernel has no Landlock, "
+			"without which named pipes and devices of the host could be written to; "
+			"it needs Linux 5.13 with CONFIG_SECURITY_LANDLOCK, and \"landlock\" in "
+			"the lsm= list of the kernel's command line when there is one");
 	if (!job->has_own_network && in->plan->policy->profile->isolates_ipc &&
 	    job->landlock_abi < 6)
 		return FAIL(
@@ -113,6 +73,7 @@ static int prepare(struct arena *a, const struct launch *in, struct mounts *moun
 				    .channel = -1,
 				    .unix_diag = -1,
 				    .has_own_network = net_mode(in->plan->net) != NET_FULL,
+				    .has_own_ipc = profile->isolates_ipc,
 				    .is_root = filter.is_root,
 				    .allows_mounts = profile->allows_userns,
 				    .landlock_abi = host_landlock_abi() };
@@ -129,7 +90,7 @@ static int prepare(struct arena *a, const struct launch *in, struct mounts *moun
 		return err_result(e);
 	for (size_t i = 0; i < mounts->ops.count; i++)
 		job->sources[i] = -1;
-	prepare_limits(job, &profile->limits);
+	job->limits = command_limits(&profile->limits);
 	return 0;
 }
 
@@ -163,6 +124,11 @@ static int word_failure(const struct native_job *job, const struct init_message 
 			"'%s' is no longer what it was when the policy was compiled; nothing was "
 			"run, try again",
 			buf_str(&path).p);
+	if (m->os_error == ENOSYS)
+		return FAIL(e, ERR_WEAKER,
+			    "the native backend can't %s: this kernel, or a container around this "
+			    "process, lacks a system call for it; Linux 5.13 or newer is needed",
+			    stage_texts[m->stage]);
 	if (m->stage == NATIVE_PROC && m->index == 0)
 		return host_fail_proc(m->os_error, e);
 	if (m->stage == NATIVE_DIRECTORY)
@@ -287,11 +253,13 @@ static int wait_ready(const struct native_job *job, struct sandbox *s, struct er
 				   .msg_iovlen = 1,
 				   .msg_control = control.room,
 				   .msg_controllen = sizeof(control.room) };
+	int was_reset = 0;
 	ssize_t n;
 
+	/* ECONNRESET, once: it ended with orders unread, and its last words are still there. */
 	do
 		n = recvmsg(s->channel, &envelope, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 && (errno == EINTR || (errno == ECONNRESET && !was_reset++)));
 	if (n < 0)
 		return FAIL_SYS(e, errno, "can't hear from the sandbox");
 	if (n != (ssize_t)sizeof(message))

@@ -89,23 +89,6 @@ static _Noreturn void tell_exec_failed(const struct native_job *job, int os_erro
 	_exit(127);
 }
 
-/* As execvp() does: a refusal counts only when no other file can be had. */
-static _Noreturn void execute(const struct native_job *job)
-{
-	int failure = ENOENT;
-
-	for (size_t i = 0; job->programs[i]; i++) {
-		execve(job->programs[i], job->argv, job->environment);
-		if (errno == ENOEXEC) {
-			job->shell_argv[1] = job->programs[i];
-			execve("/bin/sh", job->shell_argv, job->environment);
-		}
-		if (errno != ENOENT && errno != ENOTDIR && failure == ENOENT)
-			failure = errno;
-	}
-	tell_exec_failed(job, failure);
-}
-
 /* The same file at the same place in it, but by the sandbox's own mount. */
 static int open_again(const struct native_job *job, int i)
 {
@@ -124,53 +107,23 @@ static int open_again(const struct native_job *job, int i)
 	return moved;
 }
 
-/* The three may be numbered so that one would overwrite another. */
-static void place_stdio(const struct native_job *job)
+static _Noreturn void run_command(struct native_job *job)
 {
-	int moved[3];
-
 	for (int i = 0; i < 3; i++) {
-		moved[i] = job->reopened[i] ? open_again(job, i)
-					    : fcntl(job->stdio[i], F_DUPFD_CLOEXEC, 3);
-		if (moved[i] < 0)
+		if (!job->reopened[i])
+			continue;
+		job->stdio[i] = open_again(job, i);
+		if (job->stdio[i] < 0)
 			tell_exec_failed(job, errno);
 	}
-	for (int i = 0; i < 3; i++)
-		if (dup2(moved[i], i) < 0)
-			tell_exec_failed(job, errno);
-}
-
-/* Only now: what was set up may have needed more. */
-static void set_limits(const struct native_job *job)
-{
-	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &job->open_files, NULL) < 0)
+	/* Limits come last: what was set up may have needed more. */
+	if (!command_place_stdio(job->stdio) ||
+	    syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0 ||
+	    syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &job->open_files, NULL) < 0 ||
+	    !command_set_limits(&job->limits))
 		tell_exec_failed(job, errno);
-	for (size_t i = 0; i < job->rlimit_count; i++)
-		if (syscall(SYS_prlimit64, 0, job->rlimits[i].resource, &job->rlimits[i].limit,
-			    NULL) < 0)
-			tell_exec_failed(job, errno);
-}
-
-static _Noreturn void run_command(const struct native_job *job)
-{
-	sigset_t none;
-
-	place_stdio(job);
-	/* All that is not the command's; the channel is needed until the very end. */
-	if (syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0)
-		tell_exec_failed(job, errno);
-	for (int n = 1; n < NSIG; n++) {
-		struct sigaction action;
-
-		/* What the caller ignores (nohup) stays ignored; handlers are not the command's. */
-		if (sigaction(n, NULL, &action) == 0 && action.sa_handler != SIG_IGN &&
-		    action.sa_handler != SIG_DFL)
-			signal(n, SIG_DFL);
-	}
-	set_limits(job);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	execute(job);
+	command_reset_signals(job->signals);
+	tell_exec_failed(job, command_execute(&job->words));
 }
 
 /* ---- PID 1 ------------------------------------------------------------------ */
@@ -294,6 +247,7 @@ _Noreturn void native_child(struct native_job *job)
 	native_lock_landlock(job);
 	listener = native_lock_filter(job);
 	tell_ready(job, listener);
+	job->signals = command_watch_children();
 	/* Nothing is copied that exec would throw away; PID 1 waits until then. */
 	command = vfork();
 	if (command < 0)

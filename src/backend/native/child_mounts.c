@@ -229,6 +229,11 @@ static void make_dev(struct native_job *job)
 		native_fail(job, NATIVE_DEV, 0);
 }
 
+static bool is_in_dev(const struct made *made)
+{
+	return strncmp(made->path, MADE_DEV "/", sizeof(MADE_DEV)) == 0;
+}
+
 static void make_things(struct native_job *job)
 {
 	for (size_t i = 0; i < job->mounts->made.count; i++) {
@@ -241,7 +246,8 @@ static void make_things(struct native_job *job)
 			r = symlinkat(made->target, job->box, made->path);
 		else
 			r = make_file(job->box, made->path, made->mode);
-		if (r < 0)
+		/* What every /dev has may be named by the policy, too. */
+		if (r < 0 && !(errno == EEXIST && is_in_dev(made)))
 			native_fail(job, NATIVE_MADE, i);
 	}
 }
@@ -307,10 +313,10 @@ static void hide_memory(const struct native_job *job)
  */
 static void mount_proc(struct native_job *job, int proc)
 {
-	static const char *const closed[] = { "proc/sys",  "proc/sysrq-trigger",
-					      "proc/irq",  "proc/bus",
-					      "proc/fs",   "proc/acpi",
-					      "proc/scsi", "proc/mtrr" };
+	static const char *const closed[] = {
+		"proc/sys",  "proc/sysrq-trigger", "proc/irq",	"proc/bus",	"proc/fs",
+		"proc/acpi", "proc/scsi",	   "proc/mtrr", "proc/pressure"
+	};
 
 	if (tree_move(proc, job->root, "proc") < 0)
 		native_fail(job, NATIVE_PROC, 1);
@@ -332,8 +338,7 @@ static void mount_proc(struct native_job *job, int proc)
 
 static void mount_dev(struct native_job *job)
 {
-	static const char *const pts_options[] = { "newinstance", "",	  "ptmxmode", "0666",
-						   "mode",	  "0620", NULL };
+	static const char *const pts_options[] = { "ptmxmode", "0666", "mode", "0620", NULL };
 	int dev = tree_clone(job->box, MADE_DEV, 0);
 	int pts, mqueue;
 	char path[32] = "dev/";
@@ -352,10 +357,12 @@ static void mount_dev(struct native_job *job)
 	}
 	if (job->console >= 0 && tree_move(job->console, job->root, "dev/console") < 0)
 		native_fail(job, NATIVE_DEV, 4);
-	pts = new_mount("devpts", pts_options + 2, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	pts = new_mount("devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	if (pts < 0 || tree_move(pts, job->root, "dev/pts") < 0)
 		native_fail(job, NATIVE_DEV, 5);
 	close(pts);
+	if (!job->has_own_ipc)
+		return;
 	/* Landlock judges message queues by this mount, also where no path is used. */
 	mqueue =
 		new_mount("mqueue", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
@@ -396,7 +403,6 @@ static int take_made(const struct native_job *job, const struct mount_op *op)
 	return tree_clone(job->box, op->type == HOST_DIR ? BOX_MASK_DIR : BOX_MASK_FILE, 0);
 }
 
-/* Whether what is seen at the place is the host's own, and so has to be the right inode. */
 static void attach(struct native_job *job, size_t i)
 {
 	const struct mount_op *op = &job->mounts->ops.items[i];

@@ -10,8 +10,6 @@
 #include "base/buf.h"
 #include "os/os.h"
 
-char host_shell_name[] = "sh";
-
 /* A small file of /proc, cut at the room there is; its length or -errno. */
 static ssize_t read_small(const char *path, char *out, size_t room)
 {
@@ -223,6 +221,8 @@ int host_fail_namespaces(int os_error, struct err *e)
 	else if (is_set_to("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1'))
 		cause = "AppArmor restricts user namespaces; as root, allow them for cordon with a "
 			"profile, or: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+	else if (os_error == EMFILE || os_error == ENFILE || os_error == ENOMEM)
+		return FAIL_SYS(e, os_error, "can't start a sandbox");
 	else if (os_error == ENOSPC || os_error == EUSERS)
 		cause = "there are too many namespaces already, or they are nested too deep "
 			"(user.max_*_namespaces)";

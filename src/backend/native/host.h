@@ -7,8 +7,6 @@
 
 #include "base/err.h"
 
-extern char host_shell_name[]; /* "sh" */
-
 /* 0 when this kernel has none, or it was turned off at boot. */
 uint32_t host_landlock_abi(void);
 

@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 #include "backend/backend.h"
+#include "backend/command_child.h"
 #include "backend/native/lower.h"
 #include "filter/filter.h"
 #include "supervise/init.h"
@@ -58,7 +59,6 @@ enum native_stage {
 };
 
 enum {
-	NATIVE_MAX_RLIMITS = 4,
 	NATIVE_DEVICE_COUNT = 6, /* that every /dev has */
 	NATIVE_STACK_BYTES = 64 << 10,
 };
@@ -68,10 +68,7 @@ struct native_job {
 	const struct mounts *mounts;
 	int *sources; /* one for each mount: what MOUNT_SELF shows */
 
-	char **argv;
-	char **shell_argv; /* the same behind "sh FILE" */
-	char **programs;
-	char **environment;
+	struct command_words words;
 	const char *directory;
 	int stdio[3];
 	/*
@@ -85,22 +82,20 @@ struct native_job {
 	struct filter filter;
 	bool asks_connect;
 	bool has_own_network;
+	bool has_own_ipc;
 	bool is_root;
 	uint32_t landlock_abi; /* 0: none */
 	bool allows_mounts;    /* with user namespaces: Landlock would forbid them */
-	struct {
-		int resource;
-		struct rlimit limit;
-	} rlimits[NATIVE_MAX_RLIMITS];
-	size_t rlimit_count;
+	struct command_limits limits;
 
 	char *stack; /* of who mounts while PID 1 makes the network */
 	int channel; /* PID 1's end */
 
 	/* Set by PID 1 on the way. */
-	struct rlimit open_files; /* as it was */
-	int root;		  /* O_PATH: what becomes "/" */
-	int box;		  /* a tmpfs for everything that is made */
+	struct rlimit open_files; /* as they were */
+	struct command_signals signals;
+	int root; /* O_PATH: what becomes "/" */
+	int box;  /* a tmpfs for everything that is made */
 	int devices[NATIVE_DEVICE_COUNT];
 	int console, shm;
 	int unix_diag;

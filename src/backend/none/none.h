@@ -15,10 +15,9 @@
 #include <sys/types.h>
 
 #include "backend/backend.h"
+#include "backend/command_child.h"
 
 extern const struct backend backend_none;
-
-enum { NONE_MAX_LIMITS = 3 };
 
 /* All that the monitor and the command need, made ready by the parent. */
 struct none_job {
@@ -26,16 +25,8 @@ struct none_job {
 	int other_end; /* of it, the parent's */
 	int directory; /* O_PATH */
 	int stdio[3];
-	const char *const *argv;
-	const char *const *programs;
-	const char *const *environment;
-	/* "/bin/sh", a place for the program, and the arguments: for a file that is no program. */
-	const char **shell_argv;
-	struct {
-		int resource;
-		struct rlimit value;
-	} limits[NONE_MAX_LIMITS];
-	size_t limit_count;
+	struct command_words words;
+	struct command_limits limits;
 };
 
 /*

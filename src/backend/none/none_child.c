@@ -25,67 +25,17 @@ static void tell(int channel, const struct init_message *message)
 
 /* ---- The command -------------------------------------------------------------------- */
 
-/* Each is copied out of the way first: one of them may lie where another has to go. */
-static bool place_stdio(const int *stdio)
-{
-	int away[3];
-
-	for (int i = 0; i < 3; i++) {
-		away[i] = fcntl(stdio[i], F_DUPFD_CLOEXEC, 3);
-		if (away[i] < 0)
-			return false;
-	}
-	for (int i = 0; i < 3; i++)
-		if (dup2(away[i], i) < 0)
-			return false;
-	return true;
-}
-
-/* What execvp() goes on after. */
-static bool is_elsewhere(int error)
-{
-	return error == ENOENT || error == ENOTDIR || error == EACCES || error == ESTALE ||
-	       error == ENODEV || error == ETIMEDOUT;
-}
-
-/* As execvp() does it; gives the error when nothing could be executed. */
-static int exec_first(const struct none_job *job)
-{
-	char *const *argv = (char *const *)(const void *)job->argv;
-	char *const *environment = (char *const *)(const void *)job->environment;
-	int error = ENOENT;
-
-	for (size_t i = 0; job->programs[i]; i++) {
-		execve(job->programs[i], argv, environment);
-		if (errno == ENOEXEC) {
-			job->shell_argv[1] = job->programs[i];
-			execve(job->shell_argv[0], (char *const *)(const void *)job->shell_argv,
-			       environment);
-			return ENOEXEC;
-		}
-		if (!is_elsewhere(errno))
-			return errno;
-		if (error != EACCES)
-			error = errno;
-	}
-	return error;
-}
-
-static _Noreturn void run_command(const struct none_job *job)
+static _Noreturn void run_command(const struct none_job *job, struct command_signals signals)
 {
 	struct init_message message = { .kind = INIT_EXEC_FAILED };
-	sigset_t none;
 
-	message.os_error = fchdir(job->directory) < 0 || !place_stdio(job->stdio) ? errno : 0;
-	for (size_t i = 0; i < job->limit_count && !message.os_error; i++)
-		if (syscall(SYS_prlimit64, 0, job->limits[i].resource, &job->limits[i].value,
-			    NULL) < 0)
-			message.os_error = errno;
-	/* What the caller blocks it blocks for itself. */
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (!message.os_error)
-		message.os_error = exec_first(job);
+	if (fchdir(job->directory) < 0 || !command_place_stdio(job->stdio) ||
+	    !command_set_limits(&job->limits)) {
+		message.os_error = errno;
+	} else {
+		command_reset_signals(signals);
+		message.os_error = command_execute(&job->words);
+	}
 	tell(job->channel, &message);
 	_exit(127);
 }
@@ -178,6 +128,7 @@ static pid_t wait_and_fork(const struct none_job *job)
 {
 	struct init_message ready = { .kind = INIT_READY };
 	struct init_order order = { .kind = 0 };
+	struct command_signals signals = command_watch_children();
 	pid_t command;
 
 	/* Else the channel could never end. */
@@ -191,7 +142,7 @@ static pid_t wait_and_fork(const struct none_job *job)
 	/* Not fork(): its handlers are the host program's and may take locks. */
 	command = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 	if (command == 0)
-		run_command(job);
+		run_command(job, signals);
 	if (command < 0) {
 		struct init_message failed = { .kind = INIT_EXEC_FAILED, .os_error = errno };
 

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A command between its fork and its exec, the same for every backend of this
+ * system. Async-signal-safe calls only.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/resource.h>
+
+#include "backend/backend.h"
+#include "base/arena.h"
+#include "policy/policy.h"
+
+enum { COMMAND_MAX_LIMITS = 3 };
+
+struct command_limits {
+	struct {
+		int resource;
+		struct rlimit limit;
+	} items[COMMAND_MAX_LIMITS];
+	size_t count;
+};
+
+struct command_words {
+	char **argv;
+	char **shell_argv; /* "sh", room for a file, and the rest: for what is no program */
+	char **programs;
+	char **environment;
+};
+
+/*
+ * Before the fork. Copies: what a process was given as its words can be seen by
+ * others, and may be wiped.
+ */
+int command_copy_words(struct arena *a, const struct launch *in, struct command_words *out,
+		       struct err *e) MUST_CHECK NONNULL;
+
+/* Before the fork: the limits of P23 that need no control group, as far as the present ones go. */
+struct command_limits command_limits(const struct limits *limits);
+
+/* What the caller ignores stays ignored (nohup); SIGCHLD is the caller's own affair before. */
+struct command_signals {
+	bool ignores_children;
+};
+
+/* For who waits for the command: it has to hear of its end. */
+struct command_signals command_watch_children(void);
+
+/* All four: true, or errno is set. */
+bool command_set_limits(const struct command_limits *limits);
+bool command_place_stdio(const int stdio[3]); /* as 0, 1, 2, however they are numbered now */
+void command_reset_signals(struct command_signals before);
+
+/* As execvp() does it over `programs`; gives the error when nothing could be executed. */
+int command_execute(const struct command_words *words);
