@@ -415,7 +415,6 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 			       .loop = { .epoll = -1 },
 			       .sandbox = SANDBOX_NONE,
 			       .warden = WARDEN_NONE,
-			       .guard = GUARD_NONE,
 			       .sockets = UNIX_SOCKETS_NONE,
 			       .terminal = TERMINAL_NONE,
 			       .channel = { .fd = -1, .ready = channel_is_ready, .user = s },
