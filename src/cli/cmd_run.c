@@ -137,7 +137,9 @@ static int finish_result(struct running *r, cordon_result *result)
 
 	tell_end(r, result);
 	if (r->report.path) {
-		json = cordon_report_json(cordon_result_report(result));
+		cordon_report *report = cordon_result_report(result);
+
+		json = report ? cordon_report_json(report) : NULL;
 		if (!report_file_write(r->args, &r->report, json ? json : "{}\n") || !json)
 			status = EXIT_CORDON;
 	}
