@@ -449,8 +449,14 @@ static int take(struct taking *t, struct err *e)
 	for (int tries = 0; tries < HOLD_TRIES; tries++) {
 		enum outcome outcome = attempt(t, e);
 
-		if (outcome == OUTCOME_FAILED)
+		if (outcome == OUTCOME_FAILED) {
+			/* Made, and then no descriptor was left to hold it by. */
+			if (t->was_made && t->fd < 0)
+				(void)unlinkat(t->in->fd, t->name,
+					       t->wanted->kind == PLACEHOLDER_DIR ? AT_REMOVEDIR
+										  : 0);
 			return err_result(e);
+		}
 		if (outcome == OUTCOME_HELD || outcome == OUTCOME_NONE)
 			return 0;
 		if (outcome == OUTCOME_AGAIN)
