@@ -133,7 +133,7 @@ static int open_holder(const struct held *h, const struct stat *st)
  * When several release at once, each gives up its own lock as it asks for the
  * exclusive one; the last to ask gets it.
  */
-static void release_one(struct held *h)
+static void release_one(struct held *h, bool is_last_try)
 {
 	const char *name = last_name(h->path);
 	struct stat st;
@@ -141,8 +141,12 @@ static void release_one(struct held *h)
 
 	if (h->fd < 0)
 		return;
+	errno = 0;
 	if (flock(h->fd, LOCK_EX | LOCK_NB) == 0 && fstat(h->fd, &st) == 0)
 		dir = open_holder(h, &st);
+	/* Those that are let go of meanwhile leave descriptors for this one. */
+	if (dir < 0 && errno == EMFILE && !is_last_try)
+		return;
 	if (dir >= 0 && is_still_there(dir, name, h->fd, &st) && mark_of(&st) != MARK_NONE &&
 	    remove_name(dir, name, &st) < 0 && errno == EACCES)
 		remove_from_closed(dir, name, &st);
@@ -156,7 +160,9 @@ static void release_one(struct held *h)
 void placeholders_release(struct placeholders *held)
 {
 	for (size_t i = held->count; i > 0; i--)
-		release_one(&held->items[i - 1]);
+		release_one(&held->items[i - 1], false);
+	for (size_t i = held->count; i > 0; i--)
+		release_one(&held->items[i - 1], true);
 }
 
 /* Takes hold of what is there, if it is what it has to be; only to release it. */
@@ -170,7 +176,7 @@ static void reclaim_one(struct held h)
 		h.fd = (int)syscall(SYS_openat, dir, last_name(h.path),
 				    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 	close_fd(dir);
-	release_one(&h);
+	release_one(&h, true);
 }
 
 void placeholders_reclaim(const struct placeholders *held)
