@@ -133,20 +133,19 @@ static int open_holder(const struct held *h, const struct stat *st)
  * When several release at once, each gives up its own lock as it asks for the
  * exclusive one; the last to ask gets it.
  */
-static void release_one(struct held *h, bool is_last_try)
+static bool release_one(struct held *h)
 {
 	const char *name = last_name(h->path);
 	struct stat st;
 	int dir = -1;
+	bool is_stuck;
 
 	if (h->fd < 0)
-		return;
+		return true;
 	errno = 0;
 	if (flock(h->fd, LOCK_EX | LOCK_NB) == 0 && fstat(h->fd, &st) == 0)
 		dir = open_holder(h, &st);
-	/* Those that are let go of meanwhile leave descriptors for this one. */
-	if (dir < 0 && errno == EMFILE && !is_last_try)
-		return;
+	is_stuck = dir < 0 && errno == EMFILE;
 	if (dir >= 0 && is_still_there(dir, name, h->fd, &st) && mark_of(&st) != MARK_NONE &&
 	    remove_name(dir, name, &st) < 0 && errno == EACCES)
 		remove_from_closed(dir, name, &st);
@@ -155,14 +154,18 @@ static void release_one(struct held *h, bool is_last_try)
 	(void)flock(h->fd, LOCK_UN);
 	close_fd(h->fd);
 	h->fd = -1;
+	return !is_stuck;
 }
 
 void placeholders_release(struct placeholders *held)
 {
+	bool is_stuck = false;
+
 	for (size_t i = held->count; i > 0; i--)
-		release_one(&held->items[i - 1], false);
-	for (size_t i = held->count; i > 0; i--)
-		release_one(&held->items[i - 1], true);
+		is_stuck |= !release_one(&held->items[i - 1]);
+	/* The first may have had no descriptor to remove it by; now there are some. */
+	if (is_stuck)
+		placeholders_reclaim(held);
 }
 
 /* Takes hold of what is there, if it is what it has to be; only to release it. */
@@ -176,7 +179,7 @@ static void reclaim_one(struct held h)
 		h.fd = (int)syscall(SYS_openat, dir, last_name(h.path),
 				    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 	close_fd(dir);
-	release_one(&h, true);
+	(void)release_one(&h);
 }
 
 void placeholders_reclaim(const struct placeholders *held)
