@@ -34,6 +34,7 @@ bootstrap-check:
 ## check           quick lint, build, and all tests, plain and with sanitizers
 check: bootstrap-check
 	$(SUBMAKE) lint-quick build build-lib build-asan
+	@scripts/check_child_symbols.py build/lib
 	@scripts/run_tests.py build/lib build/asan
 
 ## lint            every static check; each is a target of its own too:

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""check_child_symbols.py BUILD: what runs between fork and exec calls only what it may.
+
+In a threaded program another thread may hold the lock of malloc() or of stdio at
+the moment of the fork, and nobody will ever release it in the child. So the
+objects of those files may need nothing but async-signal-safe functions, thin
+wrappers of system calls, and each other.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+CHILDREN = """backend_command_child backend_none_none_child backend_native_child
+backend_native_child_lock backend_native_child_mounts supervise_init os_linux_child""".split()
+
+SAFE = set(
+    """_exit chdir clone close dup2 execve fchdir fchmod fcntl fcntl64 flock fstat fstat64 getpgrp
+    getrusage ioctl kill lseek lseek64 memcpy memset mkdirat open open64 openat openat64 poll prctl
+    read recv recvmsg send sendmsg setpgid setsid sigaction sigaddset sigemptyset signal signalfd
+    sigprocmask pthread_sigmask socket strlen strncmp symlinkat syscall tcsetpgrp umask unshare vfork
+    wait4 waitid waitpid write
+    __errno_location __memcpy_chk __memset_chk __stack_chk_fail __read_chk __poll_chk
+    _GLOBAL_OFFSET_TABLE_""".split()
+)
+
+
+def symbols(obj, *flags):
+    text = subprocess.run(["nm", *flags, obj], check=True, capture_output=True, text=True).stdout
+    return {line.split()[-1] for line in text.splitlines() if line.strip()}
+
+
+def main():
+    objects = Path(sys.argv[1]) / "src" / "libcordon_core.a.p"
+    files = [objects / f"{name}.c.o" for name in CHILDREN]
+    missing = [str(f) for f in files if not f.exists()]
+    if missing:
+        sys.exit(f"child symbols: not built: {' '.join(missing)}")
+    own = set().union(*(symbols(f, "--defined-only") for f in files))
+    bad = [(f.name, s) for f in files for s in sorted(symbols(f, "-u") - SAFE - own)]
+    for name, symbol in bad:
+        print(f"{name}: {symbol} is not known to be safe between fork and exec", file=sys.stderr)
+    print(f"child symbols: {len(files)} objects, {len(bad)} problems")
+    sys.exit(1 if bad else 0)
+
+
+main()
