@@ -17,7 +17,8 @@ enum {
 	TREE_BYTES = 64 << 20,
 	MAX_DEPTH = 5,
 	MAX_MADE = 130,
-	NOBODY = 65534,
+	SOMEBODY = 61000, /* and some more: a user of its own has its own limits */
+	SOMEBODIES = 4000,
 };
 
 /* ".env" and "*.key" are what globs speak of, "mine" what is protected, the rest git's and ours. */
@@ -462,7 +463,9 @@ bool tree_make(struct tree *t, uint64_t seed, const char *probe)
 	struct err e = ERR_INIT;
 
 	*t = (struct tree){ .a = ARENA_INIT(TREE_BYTES), .state = seed };
-	t->uid = geteuid() == 0 && seed % 2 ? NOBODY : geteuid();
+	t->uid = geteuid();
+	if (t->uid == 0 && seed % 2)
+		t->uid = SOMEBODY + (uid_t)getpid() % SOMEBODIES;
 	t->is_in_tmp = seed / 2 % 2;
 	t->may_mount = may_mount();
 	(void)snprintf(t->outer, sizeof(t->outer), "%s/cordon-agree-XXXXXX",
