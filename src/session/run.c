@@ -362,6 +362,10 @@ static int look_after(struct session *s, struct err *e)
 {
 	s->outcome.has_started = true;
 	s->outcome.landlock_abi = s->sandbox.landlock_abi;
+	if (s->outcome.is_sandboxed && s->sandbox.landlock_abi == 0)
+		session_warn(&s->in,
+			     "the profile allows user namespaces, and so there is no Landlock as "
+			     "a second wall: named pipes of the host can be written to");
 	s->channel.fd = s->sandbox.channel;
 	s->gone.fd = s->sandbox.pidfd;
 	s->warden_gone.fd = s->warden.pidfd;

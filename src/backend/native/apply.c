@@ -269,7 +269,8 @@ static int wait_ready(const struct native_job *job, struct sandbox *s, struct er
 		return word_failure(job, &message, e);
 	if (s->root < 0 || (job->asks_connect && s->listener < 0))
 		return FAIL(e, ERR_INTERNAL, "the sandbox handed over too few descriptors");
-	s->landlock_abi = job->landlock_abi;
+	/* Scopes alone are no wall for files. */
+	s->landlock_abi = job->allows_mounts ? 0 : job->landlock_abi;
 	return 0;
 }
 
