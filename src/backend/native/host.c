@@ -131,6 +131,13 @@ static int map(pid_t pid, const char *name, const char *own_map, unsigned id, bo
 	return r;
 }
 
+static bool is_inside_cordon(void)
+{
+	const char *mark = os_environment_find(os_environment(), "CORDON_SANDBOX");
+
+	return mark && strcmp(mark, "none") != 0;
+}
+
 /* Whether numbers in /proc are those that this process knows. */
 static bool is_own_proc(void)
 {
@@ -192,13 +199,6 @@ static bool is_set_to(const char *path, char value)
 
 	return read_small(path, text, sizeof(text)) > 0 && text[0] == value &&
 	       (text[1] == '\n' || text[1] == '\0');
-}
-
-static bool is_inside_cordon(void)
-{
-	const char *mark = os_environment_find(os_environment(), "CORDON_SANDBOX");
-
-	return mark && strcmp(mark, "none") != 0;
 }
 
 int host_fail_namespaces(int os_error, struct err *e)
