@@ -71,24 +71,23 @@ static bool passes_through(const struct session_request *in)
 {
 	const struct settings *settings = &in->plan->policy->settings;
 
-	/*
+	return !backends[0] && !in->backend && in->wish == WISH_AUTO &&
+	       settings->unavailable == UNAVAILABLE_PASSTHROUGH && (settings->allow & ALLOW_NONE);
+}
+
+/*
  * A sandbox of ours makes no namespaces and answers some calls as an old kernel
  * would: what fails first in there depends on the policy, and says little.
  */
-	static int refuse_nesting(struct err * e)
-	{
-		const char *mark = os_environment_find(os_environment(), "CORDON_SANDBOX");
+static int refuse_nesting(struct err *e)
+{
+	const char *mark = os_environment_find(os_environment(), "CORDON_SANDBOX");
 
-		if (!mark || strcmp(mark, "none") == 0 || prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 2)
-			return 0;
-		return FAIL(e, ERR_WEAKER,
-			    "this is already inside a Cordon sandbox, where another can't be made: "
-			    "run the "
-			    "command as it is, it is confined, or with --backend none");
-	}
-
-	return !backends[0] && !in->backend && in->wish == WISH_AUTO &&
-	       settings->unavailable == UNAVAILABLE_PASSTHROUGH && (settings->allow & ALLOW_NONE);
+	if (!mark || strcmp(mark, "none") == 0 || prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 2)
+		return 0;
+	return FAIL(e, ERR_WEAKER,
+		    "this is already inside a Cordon sandbox, where another can't be made: run the "
+		    "command as it is, it is confined, or with --backend none");
 }
 
 static int choose_backend(const struct session_request *in, struct outcome *out, struct err *e)
