@@ -123,13 +123,13 @@ static bool stops_too(const struct session *s)
 	return !find_timeout(&s->in) || s->terminal.was_given || terminal_is_ours(&s->terminal);
 }
 
-static void command_stopped(struct session *s, int number)
+static void command_stopped(struct session *s, int number, bool is_typed)
 {
 	session_trace(&s->in, "the command was stopped by signal %d", number);
 	if (stops_too(s)) {
 		/* SECURITY: who would look after the others that it has started? All stop. */
 		(void)order(s, INIT_SIGNAL_ALL, SIGSTOP);
-		terminal_stop(&s->terminal, s->sandbox.pid, number);
+		terminal_stop(&s->terminal, s->sandbox.pid, number, is_typed);
 		s->outcome.had_terminal |= s->terminal.was_given;
 		(void)order(s, INIT_SIGNAL_ALL, SIGCONT);
 		return;
@@ -159,7 +159,7 @@ static int take_message(struct session *s, const struct init_message *m, struct 
 		outcome_set_exec_failed(s, m->os_error);
 		return 0;
 	case INIT_STOPPED:
-		command_stopped(s, m->value);
+		command_stopped(s, m->value, m->is_typed);
 		return 0;
 	case INIT_CONTINUED:
 		session_trace(&s->in, "the command goes on");

@@ -87,8 +87,11 @@ static void give(struct terminal *t, pid_t group)
 	os_set_foreground(t->fd, group);
 }
 
-/* As the terminal would have done it, to all of our job. A SIGSTOP was for one process. */
-static void stop_self(int number)
+/*
+ * What was typed stops all of our job, as the terminal would have done it. What
+ * the command did to itself is no reason to stop anyone but this process.
+ */
+static void stop_self(int number, bool is_typed)
 {
 	sigset_t one;
 	sigset_t before;
@@ -96,14 +99,14 @@ static void stop_self(int number)
 	sigemptyset(&one);
 	sigaddset(&one, number);
 	pthread_sigmask(SIG_UNBLOCK, &one, &before);
-	if (number == SIGSTOP)
-		(void)kill(getpid(), SIGSTOP);
+	if (number == SIGSTOP || !is_typed)
+		(void)kill(getpid(), number);
 	else
 		(void)kill(0, number);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void terminal_stop(struct terminal *t, pid_t group, int number)
+void terminal_stop(struct terminal *t, pid_t group, int number, bool is_typed)
 {
 	bool wants_terminal = number == SIGTTIN || number == SIGTTOU;
 
@@ -117,7 +120,7 @@ void terminal_stop(struct terminal *t, pid_t group, int number)
 	}
 	if (t->fd >= 0 && tcgetpgrp(t->fd) == group)
 		os_set_foreground(t->fd, t->own_group);
-	stop_self(number);
+	stop_self(number, is_typed);
 	/*
 	 * Continued; or never stopped, because nobody is there who could continue us (an
 	 * orphaned group ignores the terminal's stops): then the command is not to stop either.

@@ -41,7 +41,7 @@ void terminal_will_give(struct terminal *t) NONNULL;
  * The command's group was stopped by `number`: stops this process in the same
  * way, and returns when both are to go on. The caller tells the command's group.
  */
-void terminal_stop(struct terminal *t, pid_t group, int number) NONNULL;
+void terminal_stop(struct terminal *t, pid_t group, int number, bool is_typed) NONNULL;
 
 /* The end of the run. `was_killed`: nobody put the terminal's attributes back. */
 void terminal_done(struct terminal *t, pid_t group, bool was_killed) NONNULL;

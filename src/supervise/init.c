@@ -65,7 +65,7 @@ static _Noreturn void end(int channel, int status)
 }
 
 /* Several children may have changed for one SIGCHLD. */
-static void reap(int channel, pid_t command)
+static void reap(int channel, pid_t command, bool *is_typed)
 {
 	int status;
 	pid_t pid;
@@ -79,7 +79,9 @@ static void reap(int channel, pid_t command)
 			end(channel, status);
 		if (WIFSTOPPED(status))
 			message = (struct init_message){ .kind = INIT_STOPPED,
-							 .value = WSTOPSIG(status) };
+							 .value = WSTOPSIG(status),
+							 .is_typed = *is_typed };
+		*is_typed = false;
 		tell(channel, &message);
 	}
 }
@@ -101,25 +103,39 @@ static void obey(int channel, pid_t command)
 		_exit(0);
 }
 
+/*
+ * What the terminal stops it stops as a group, and this process leads that group.
+ * It blocks the signal, and so can see that it was the kernel who sent it: no
+ * process can make that up.
+ */
+static void take_signals(int fd, bool *is_typed)
+{
+	struct signalfd_siginfo info;
+
+	while (read(fd, &info, sizeof(info)) > 0)
+		if (info.ssi_signo != SIGCHLD && info.ssi_code == SI_KERNEL)
+			*is_typed = true;
+}
+
 _Noreturn void init_run(int channel, pid_t command)
 {
-	sigset_t children;
+	static const int signals[] = { SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU };
 	struct pollfd wait[2] = { { .fd = channel, .events = POLLIN }, { .events = POLLIN } };
+	bool is_typed = false;
+	sigset_t wanted;
 
-	sigemptyset(&children);
-	sigaddset(&children, SIGCHLD);
-	wait[1].fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+	sigemptyset(&wanted);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaddset(&wanted, signals[i]);
+	wait[1].fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (wait[1].fd < 0)
 		_exit(0);
 	for (;;) {
-		struct signalfd_siginfo info;
-
-		reap(channel, command);
+		take_signals(wait[1].fd, &is_typed);
+		reap(channel, command, &is_typed);
 		if (poll(wait, 2, -1) < 0 && errno != EINTR)
 			_exit(0);
 		if (wait[0].revents)
 			obey(channel, command);
-		while (read(wait[1].fd, &info, sizeof(info)) > 0)
-			;
 	}
 }

@@ -86,6 +86,7 @@ static void look_at(int channel, pid_t command)
 		}
 		if (WIFSTOPPED(status))
 			message = (struct init_message){ .kind = INIT_STOPPED,
+							 .is_typed = 1,
 							 .value = WSTOPSIG(status) };
 		tell(channel, &message);
 	}
