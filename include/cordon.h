@@ -332,8 +332,7 @@ enum {
 	CORDON_RUN_FOREGROUND = 4,
 	CORDON_RUN_QUIET = 8,	  /* no sum of denials among the warnings */
 	CORDON_RUN_NO_STDIN = 16, /* the command's stdin is empty; else it is the own one */
-	CORDON_RUN_TRACE = 32,	  /* on_trace is told of every path and decision */
-	CORDON_RUN_LAST = 64 /* the process ends with this run: what is dead need not be reaped */
+	CORDON_RUN_TRACE = 32	  /* on_trace is told of every path and decision */
 };
 
 enum { CORDON_STREAM_STDOUT = 1, CORDON_STREAM_STDERR = 2 };

@@ -42,7 +42,7 @@ static void fill_request(struct running *r)
 		.set_environment = args->env.count ? args->env.items : NULL,
 		.accept_missing = args->accept_missing.count ? args->accept_missing.items : NULL,
 		.timeout_ms = args->timeout_ms,
-		.flags = CORDON_RUN_FOREGROUND | CORDON_RUN_LAST,
+		.flags = CORDON_RUN_FOREGROUND,
 	};
 	if (verbosity != SAY_LITTLE)
 		r->load.on_warning = print_warning;

@@ -141,17 +141,6 @@ static void command_stopped(struct session *s, int number, bool is_typed)
 			     "not given; run it in the foreground, or without standard input");
 }
 
-/*
- * Nothing but PID 1 is left, and it is on its way out: the kernel takes down its
- * namespaces while this process does the rest. Who lives on waits, and reaps it.
- */
-static void end_now(struct session *s)
-{
-	loop_remove(&s->loop, &s->gone);
-	s->outcome.duration_ms = loop_now() - s->started_ms;
-	s->state = SESSION_DRAINS;
-}
-
 static int take_message(struct session *s, const struct init_message *m, struct err *e)
 {
 	switch ((enum init_message_kind)m->kind) {
@@ -170,8 +159,6 @@ static int take_message(struct session *s, const struct init_message *m, struct 
 		s->outcome.max_rss_kib = m->max_rss_kib;
 		if (!s->outcome.exec_error)
 			outcome_set_status(&s->outcome, m->value);
-		if (m->is_alone && s->in.ends_after)
-			end_now(s);
 		return 0;
 	case INIT_FAILED:
 		return FAIL_SYS(e, m->os_error, "the command could not be started");

@@ -115,7 +115,6 @@ struct session_request {
 	bool captures, hands_out, mirrors;
 	bool has_no_stdin;
 	bool is_foreground;
-	bool ends_after; /* the process ends with the run: zombies are not its concern */
 	bool is_quiet;
 	bool traces;
 

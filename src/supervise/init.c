@@ -57,8 +57,6 @@ static _Noreturn void end(int channel, int status)
 {
 	struct init_message message = { .kind = INIT_ENDED, .value = status };
 
-	/* Orphans are its children: without any there is nobody to wait for. */
-	message.is_alone = waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD;
 	add_usage(&message);
 	tell(channel, &message);
 	_exit(0);

@@ -32,7 +32,6 @@ struct init_message {
 	uint32_t index;
 	int32_t os_error;
 	int32_t value;
-	uint32_t is_alone; /* of INIT_ENDED: PID 1 is the last process in there, and leaving */
 	uint32_t is_typed; /* of INIT_STOPPED: by the terminal, and not by another process */
 	uint64_t user_us, system_us, max_rss_kib; /* of INIT_ENDED: all that was reaped */
 };
