@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes over a connect() and makes it here, with the rights of its caller. */
+/* Takes over a connect(): its socket, and a copy of its address. */
 #include "supervise/unix_attempt.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
-#include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/time.h>
 
-#include "supervise/caller.h"
 #include "supervise/fd.h"
-#include "supervise/rights.h"
-
-/*
- * Of the kernel's inside: "restart the call, or EINTR, as the handler of the
- * signal wants it". Only for a caller for whom a signal waits; else it would see
- * the number itself.
- */
-enum { RESTART = 512 }; /* ERESTARTSYS */
 
 static int get_option(int socket, int option, int *out)
 {
@@ -27,15 +16,13 @@ static int get_option(int socket, int option, int *out)
 	return getsockopt(socket, SOL_SOCKET, option, out, &size) < 0 ? -errno : 0;
 }
 
-static uint64_t find_deadline(int socket)
+static bool has_time_limit(int socket)
 {
 	struct timeval limit = { .tv_sec = 0 };
 	socklen_t size = sizeof(limit);
 
-	if (getsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, &size) < 0 ||
-	    (limit.tv_sec == 0 && limit.tv_usec == 0))
-		return 0;
-	return loop_now() + (uint64_t)limit.tv_sec * 1000 + (uint64_t)limit.tv_usec / 1000;
+	return getsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, &size) == 0 &&
+	       (limit.tv_sec || limit.tv_usec);
 }
 
 int attempt_init(struct attempt *t, const struct engine *engine, const struct engine_call *call)
@@ -62,9 +49,7 @@ int attempt_init(struct attempt *t, const struct engine *engine, const struct en
 	if (r < 0)
 		return r;
 	t->size = (socklen_t)size;
-	t->is_blocking = !(flags & O_NONBLOCK);
-	if (t->is_blocking)
-		t->deadline_ms = find_deadline(t->socket);
+	t->has_time_limit = has_time_limit(t->socket);
 	return 0;
 }
 
@@ -92,7 +77,7 @@ bool attempt_has_path(struct attempt *t)
  * the command may not. Of a connect that matters for netlink alone: with a
  * destination other than the kernel it takes CAP_NET_ADMIN.
  */
-static int check_netlink(const struct attempt *t)
+int attempt_check_netlink(const struct attempt *t)
 {
 	struct sockaddr_nl to;
 
@@ -100,54 +85,4 @@ static int check_netlink(const struct attempt *t)
 		return 0;
 	memcpy(&to, &t->address, sizeof(to));
 	return to.nl_family == AF_NETLINK && (to.nl_pid || to.nl_groups) ? -EPERM : 0;
-}
-
-static int connect_here(const struct attempt *t)
-{
-	struct sockaddr_un path = { .sun_family = AF_UNIX };
-	struct rights rights;
-	int r = rights_put_down(&rights);
-
-	if (r < 0)
-		return r;
-	/* By descriptor: what was judged is what is connected, however long its path. */
-	if (t->target >= 0) {
-		(void)snprintf(path.sun_path, sizeof(path.sun_path), "/proc/thread-self/fd/%d",
-			       t->target);
-		r = connect(t->socket, (struct sockaddr *)&path, sizeof(path));
-	} else {
-		r = connect(t->socket, &t->address.any, t->size);
-	}
-	r = r < 0 ? -errno : 0;
-	rights_take_up(&rights);
-	return r;
-}
-
-int attempt_connect(struct attempt *t)
-{
-	int on = 1, off = 0;
-	int r = check_netlink(t);
-
-	if (r < 0)
-		return r;
-	if (!t->is_blocking)
-		return connect_here(t);
-	/* The flag alone, not all flags: another thread may be changing those. */
-	if (ioctl(t->socket, FIONBIO, &on) < 0)
-		return -errno;
-	r = connect_here(t);
-	(void)ioctl(t->socket, FIONBIO, &off);
-	if (t->domain == AF_UNIX ? r == -EAGAIN : r == -EINPROGRESS || r == -EALREADY)
-		return ATTEMPT_WAITS;
-	return r;
-}
-
-int attempt_timed_out(const struct attempt *t)
-{
-	return t->domain == AF_UNIX ? -EAGAIN : -EINPROGRESS;
-}
-
-int attempt_interrupted(const struct attempt *t)
-{
-	return t->deadline_ms ? -EINTR : -RESTART;
 }

@@ -38,13 +38,15 @@ struct search {
 	size_t count;
 };
 
-/* File systems whose inodes have 32 bits, or in which nobody can make 2^32 of them. */
+/*
+ * File systems whose inodes have 32 bits. Not tmpfs: there a number is used up by
+ * every file that is made, and 2^32 of them can be.
+ */
 static bool has_exact_numbers(int file)
 {
 	struct statfs fs;
 
-	return fstatfs(file, &fs) == 0 &&
-	       (fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC);
+	return fstatfs(file, &fs) == 0 && fs.f_type == EXT4_SUPER_MAGIC;
 }
 
 /* What the kernel sends is a row of these, each aligned; copied out, so never misaligned. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges and makes the connects of a sandbox; see unix_connect.h. */
+/* Judges the connects of a sandbox, and has them made; see unix_connect.h. */
 #include "supervise/unix_connect.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@
 #include "base/toml.h"
 #include "base/utf8.h"
 #include "supervise/caller.h"
+#include "supervise/connectors.h"
 #include "supervise/fd.h"
 #include "supervise/rights.h"
-#include "supervise/unix_attempt.h"
 #include "supervise/unix_bound.h"
 #include "supervise/unix_lookup.h"
 
@@ -24,33 +24,15 @@
 #define SO_NETNS_COOKIE 71
 #endif
 
-enum {
-	MAX_PENDING = 256,
-	FIRST_PAUSE_MS = 1,
-	MAX_PAUSE_MS = 32, /* also how long a signal may go unseen */
-	WAY_OUT_MAX_BYTES = 8 << 10,
-};
-
-/* A blocking connect that has to wait. */
-struct pending {
-	struct attempt attempt;
-	struct watcher watcher;
-	struct unix_connect *owner;
-	uint64_t next_ms, pause_ms;
-	bool is_used;
-};
+enum { WAY_OUT_MAX_BYTES = 8 << 10 };
 
 struct unix_connect {
 	struct engine *engine;
-	struct loop *loop;
 	const struct sandbox *sandbox;
 	const struct unix_sockets *sockets;
 	struct denials *denials;
 	struct unix_bound bound;
-	struct timer timer;
-	struct arena *arena;
-	struct pending *pending; /* MAX_PENDING once one was needed: most runs need none */
-	size_t pending_count;
+	struct connectors connectors;
 };
 
 /* ---- Denials -------------------------------------------------------------------- */
@@ -251,8 +233,9 @@ static int judge(struct unix_connect *u, struct attempt *t)
 	switch (t->domain) {
 	case AF_INET:
 	case AF_INET6:
-	case AF_NETLINK:
 		return 0;
+	case AF_NETLINK:
+		return attempt_check_netlink(t);
 	case AF_UNIX:
 		if (t->type == SOCK_DGRAM) {
 			deny_socket(u, t, "unix datagrams could reach the host (P12)");
@@ -265,123 +248,6 @@ static int judge(struct unix_connect *u, struct attempt *t)
 	}
 }
 
-/* ---- Waiting ---------------------------------------------------------------------- */
-
-static void set_timer(struct unix_connect *u)
-{
-	uint64_t first = 0;
-
-	for (size_t i = 0; i < MAX_PENDING && u->pending_count > 0; i++) {
-		const struct pending *p = &u->pending[i];
-
-		if (p->is_used && (first == 0 || p->next_ms < first))
-			first = p->next_ms;
-	}
-	loop_set_timer(u->loop, &u->timer, first);
-}
-
-static void end_pending(struct pending *p)
-{
-	struct unix_connect *u = p->owner;
-
-	loop_remove(u->loop, &p->watcher);
-	attempt_done(&p->attempt);
-	p->is_used = false;
-	u->pending_count--;
-}
-
-static void finish(struct pending *p, int result)
-{
-	engine_reply(p->owner->engine, p->attempt.call.id, result);
-	end_pending(p);
-}
-
-/* Once more; for inet the second call is what ends the first. */
-static void try_again(struct pending *p)
-{
-	int r = attempt_connect(&p->attempt);
-
-	if (r != ATTEMPT_WAITS)
-		finish(p, r);
-}
-
-static int on_writable(void *user, uint32_t events, struct err *e)
-{
-	struct pending *p = user;
-
-	(void)events;
-	(void)e;
-	try_again(p);
-	return 0;
-}
-
-static void look_after(struct pending *p, uint64_t now)
-{
-	struct unix_connect *u = p->owner;
-	const struct attempt *t = &p->attempt;
-
-	p->pause_ms = MIN_OF(p->pause_ms * 2, (uint64_t)MAX_PAUSE_MS);
-	p->next_ms = now + p->pause_ms;
-	if (!engine_is_waiting(u->engine, t->call.id)) {
-		end_pending(p);
-		return;
-	}
-	if (t->domain == AF_UNIX) {
-		try_again(p);
-		if (!p->is_used)
-			return;
-	}
-	if (t->deadline_ms && now >= t->deadline_ms)
-		finish(p, attempt_timed_out(t));
-	else if (caller_has_signal(t->call.pid))
-		finish(p, attempt_interrupted(t));
-}
-
-static int on_timer(void *user, struct err *e)
-{
-	struct unix_connect *u = user;
-	uint64_t now = loop_now();
-
-	(void)e;
-	for (size_t i = 0; i < MAX_PENDING; i++)
-		if (u->pending[i].is_used && u->pending[i].next_ms <= now)
-			look_after(&u->pending[i], now);
-	set_timer(u);
-	return 0;
-}
-
-/* Takes the attempt over. False when there is no room. */
-static bool add_pending(struct unix_connect *u, struct attempt *t)
-{
-	struct pending *p = NULL;
-	struct err e = ERR_INIT;
-
-	if (!u->pending)
-		u->pending = arena_array(u->arena, MAX_PENDING, sizeof(*u->pending), &e);
-	for (size_t i = 0; u->pending && i < MAX_PENDING && !p; i++)
-		if (!u->pending[i].is_used)
-			p = &u->pending[i];
-	if (!p)
-		return false;
-	*p = (struct pending){
-		.attempt = *t,
-		.watcher = { .fd = t->socket, .ready = on_writable, .user = p },
-		.owner = u,
-		.next_ms = loop_now() + FIRST_PAUSE_MS,
-		.pause_ms = FIRST_PAUSE_MS,
-		.is_used = true,
-	};
-	/* A unix socket tells nobody that the server's queue has room again. */
-	if (t->domain != AF_UNIX && loop_add(u->loop, &p->watcher, LOOP_OUT, &e) < 0) {
-		p->is_used = false;
-		return false;
-	}
-	*t = (struct attempt)ATTEMPT_NONE;
-	u->pending_count++;
-	set_timer(u);
-	return true;
-}
-
 /* ---- The handler ------------------------------------------------------------------ */
 
 static enum engine_answer on_connect(void *user, struct engine *engine,
@@ -389,20 +255,22 @@ static enum engine_answer on_connect(void *user, struct engine *engine,
 {
 	struct unix_connect *u = user;
 	struct attempt t;
-	int r = attempt_init(&t, engine, call);
+	int r;
 
+	if (!connectors_have_room(&u->connectors)) {
+		*value = -EAGAIN;
+		return ENGINE_RETURN;
+	}
+	r = attempt_init(&t, engine, call);
+	if (t.socket < 0) {
+		*value = r;
+		return ENGINE_RETURN;
+	}
 	if (r == 0)
 		r = judge(u, &t);
-	if (r == 0)
-		r = attempt_connect(&t);
-	if (r == ATTEMPT_WAITS) {
-		if (add_pending(u, &t))
-			return ENGINE_LATER;
-		r = -EAGAIN;
-	}
-	attempt_done(&t);
-	*value = r;
-	return ENGINE_RETURN;
+	/* Also what is refused: the socket must not be closed here. */
+	connectors_take(&u->connectors, &t, r);
+	return ENGINE_LATER;
 }
 
 struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
@@ -418,18 +286,15 @@ struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 	u = ARENA_NEW(a, struct unix_connect, e);
 	if (!u)
 		return NULL;
-	if (loop_prepare_timers(engine->loop, e) < 0)
-		return NULL;
 	*u = (struct unix_connect){
 		.engine = engine,
-		.loop = engine->loop,
 		.sandbox = sandbox,
 		.sockets = sockets,
 		.denials = denials,
 		.bound = { .diag = sandbox->unix_diag, .inside = sandbox->pid },
-		.timer = { .due = on_timer, .user = u },
-		.arena = a,
 	};
+	if (connectors_init(&u->connectors, a, engine, e) < 0)
+		return NULL;
 	handler.user = u;
 	engine_handle(engine, &handler);
 	return u;
@@ -437,8 +302,5 @@ struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 
 void unix_connect_stop(struct unix_connect *u)
 {
-	for (size_t i = 0; u->pending && i < MAX_PENDING; i++)
-		if (u->pending[i].is_used)
-			end_pending(&u->pending[i]);
-	loop_drop_timer(u->loop, &u->timer);
+	connectors_done(&u->connectors);
 }

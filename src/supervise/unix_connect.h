@@ -5,9 +5,9 @@
  * A filter can't see a path, so every connect() comes here. It is never let
  * through (ENGINE_CONTINUE): between the look and the call another thread could
  * put another address, or another socket under the same number. The socket is
- * taken from the caller (pidfd_getfd), the address copied, judged, and connected
- * here; the caller sees the result on its own socket, epoll registrations and
- * all. A blocking connect that would block is waited for in the loop.
+ * taken from the caller (pidfd_getfd), the address copied and judged, and what was
+ * judged is connected by a process that may be kept waiting (connector.h); the
+ * caller sees the result on its own socket, epoll registrations and all.
  *
  *	from outside		refused: a socket that was inherited (stdio) belongs to
  *				another network namespace, and connecting it anew would
@@ -23,12 +23,10 @@
  *				socket is a leftover.
  *
  * What differs from a connect() of the caller's own:
- *  - A server sees this process as its peer (SO_PEERCRED, SO_PEERPIDFD): the user
+ *  - A server sees that process as its peer (SO_PEERCRED, SO_PEERPIDFD): the user
  *    and group are the command's, because they are the same, the pid is 0 for a
  *    server inside. Credentials sent with a message (SCM_CREDENTIALS) are the
  *    sender's own.
- *  - The socket is made non-blocking for the moment of the call. A thread that
- *    uses the same, unconnected socket at that moment can see it.
  *  - A program that its user may run but not read can't be looked into by an
  *    ordinary user's supervisor: its connects are refused (EPERM).
  *  - A signal whose handler was set without SA_RESTART, and that comes in the
@@ -52,5 +50,5 @@ struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 					const struct unix_sockets *sockets, struct denials *denials,
 					struct err *e) MUST_CHECK NONNULL;
 
-/* Calls that wait are left to the engine's end. */
+/* Calls that wait are left to the engine's end. No process is left. */
 void unix_connect_stop(struct unix_connect *u) NONNULL;

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process that connects, and the two ends of its channel. In the process the
+ * raw calls are used where the C library's could cancel a thread.
+ */
+#include "supervise/connector.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os/child.h"
+
+enum {
+	CHANNEL = 0, /* its number in the process */
+	MAX_FDS = 2,
+	INTERRUPT = SIGUSR1,
+	MAX_ERRNO_TOLD = 511, /* above are those of the kernel's inside */
+};
+
+struct answer {
+	uint64_t id;
+	int64_t result;
+};
+
+union fds {
+	struct cmsghdr header;
+	char space[CMSG_SPACE(MAX_FDS * sizeof(int))];
+};
+
+/* ---- In the process ------------------------------------------------------------- */
+
+static _Noreturn void end(int status)
+{
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+/* Since the order came. A call that another signal has ended is made again. */
+static volatile sig_atomic_t is_interrupted;
+
+/* Interrupts a connect() by being handled at all. */
+static void on_signal(int number)
+{
+	struct pollfd channel = { .fd = CHANNEL };
+	struct timespec now = { .tv_sec = 0 };
+	int saved = errno;
+
+	if (number == INTERRUPT)
+		is_interrupted = 1;
+	if (syscall(SYS_ppoll, &channel, 1, &now, NULL, 0) == 1 && channel.revents & POLLHUP)
+		end(0);
+	errno = saved;
+}
+
+/* SIGIO: something came, or the other end is gone. */
+static bool listen_to_signals(void)
+{
+	const struct sigaction action = { .sa_handler = on_signal };
+	uint64_t blocked = ~(UINT64_C(1) << (SIGIO - 1) | UINT64_C(1) << (INTERRUPT - 1));
+
+	return sigaction(SIGIO, &action, NULL) == 0 && sigaction(INTERRUPT, &action, NULL) == 0 &&
+	       fcntl(CHANNEL, F_SETOWN, getpid()) == 0 && fcntl(CHANNEL, F_SETFL, O_ASYNC) == 0 &&
+	       syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked)) == 0;
+}
+
+static bool drop_rights(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const struct __user_cap_data_struct none[2] = { { .effective = 0 }, { .effective = 0 } };
+
+	return syscall(SYS_capset, &header, none) == 0 &&
+	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
+}
+
+static bool prepare(int channel)
+{
+	(void)setsid();
+	(void)prctl(PR_SET_NAME, "cordon-connect");
+	if (channel != CHANNEL && dup2(channel, CHANNEL) < 0)
+		return false;
+	return syscall(SYS_close_range, CHANNEL + 1, UINT32_MAX, 0) == 0 && chdir("/") == 0 &&
+	       drop_rights() && listen_to_signals();
+}
+
+/* How many descriptors came with the order; -1 at the end of the channel. */
+static int receive_order(struct connector_order *order, int fds[MAX_FDS])
+{
+	union fds control;
+	struct iovec data = { order, sizeof(*order) };
+	struct msghdr message = { .msg_iov = &data,
+				  .msg_iovlen = 1,
+				  .msg_control = control.space,
+				  .msg_controllen = sizeof(control.space) };
+	const struct cmsghdr *header;
+	long n;
+
+	do
+		n = syscall(SYS_recvmsg, CHANNEL, &message, 0);
+	while (n < 0 && errno == EINTR);
+	header = n == (long)sizeof(*order) ? CMSG_FIRSTHDR(&message) : NULL;
+	if (!header)
+		return -1;
+	for (int count = 1; count <= MAX_FDS; count++) {
+		if (header->cmsg_len != CMSG_LEN((size_t)count * sizeof(int)))
+			continue;
+		memcpy(fds, CMSG_DATA(header), (size_t)count * sizeof(int));
+		return count;
+	}
+	return -1;
+}
+
+static long connect_by(int socket, const void *address, size_t size)
+{
+	long r;
+
+	/* SIGIO may come as late as this, for the order itself. */
+	do
+		r = syscall(SYS_connect, socket, address, size) < 0 ? -errno : 0;
+	while (r == -EINTR && !is_interrupted);
+	return r;
+}
+
+/* By descriptor: what was judged is what is connected, however long its path. */
+static long connect_file(int socket, int target)
+{
+	static const char dir[] = "/proc/self/fd/";
+	struct sockaddr_un path = { .sun_family = AF_UNIX };
+
+	if (target < 0 || target > 9)
+		return -EPERM; /* there are no more than four */
+	memcpy(path.sun_path, dir, sizeof(dir) - 1);
+	path.sun_path[sizeof(dir) - 1] = (char)('0' + target);
+	return connect_by(socket, &path, sizeof(path));
+}
+
+static long carry_out(const struct connector_order *order, const int *fds, int count)
+{
+	if (order->verdict < 0)
+		return order->verdict;
+	if (count != (order->has_target ? 2 : 1))
+		return -EPERM;
+	return order->has_target ? connect_file(fds[0], fds[1])
+				 : connect_by(fds[0], &order->address, order->size);
+}
+
+static bool send_answer(const struct answer *answer)
+{
+	long n;
+
+	do
+		n = syscall(SYS_sendto, CHANNEL, answer, sizeof(*answer), MSG_NOSIGNAL, NULL, 0);
+	while (n < 0 && errno == EINTR);
+	return n == (long)sizeof(*answer);
+}
+
+static void run(void *arg)
+{
+	const int *channel = arg;
+	struct connector_order order;
+	int fds[MAX_FDS], count;
+
+	if (!prepare(*channel))
+		end(1);
+	while ((count = receive_order(&order, fds)) > 0) {
+		struct answer answer = { .id = order.id };
+
+		is_interrupted = 0;
+		answer.result = carry_out(&order, fds, count);
+		/* Before the answer: the last close of a socket may wait, as the call would. */
+		for (int i = 0; i < count; i++)
+			(void)syscall(SYS_close, fds[i]);
+		if (!send_answer(&answer))
+			break;
+	}
+	end(0);
+}
+
+/* ---- In this process ------------------------------------------------------------- */
+
+static void close_one(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+
+int connector_start(struct connector *c)
+{
+	struct connector started = CONNECTOR_NONE;
+	int ends[2], r = 0;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	if (os_fork(0, run, &ends[1], &started.pidfd) < 0)
+		r = -errno;
+	(void)close(ends[1]);
+	if (r < 0) {
+		(void)close(ends[0]);
+		return r;
+	}
+	started.channel = ends[0];
+	*c = started;
+	return 0;
+}
+
+int connector_send(const struct connector *c, const struct connector_order *order, int socket,
+		   int target)
+{
+	const int fds[MAX_FDS] = { socket, target };
+	size_t bytes = (order->has_target ? 2 : 1) * sizeof(int);
+	struct connector_order copy = *order;
+	struct iovec data = { &copy, sizeof(copy) };
+	union fds control = { .space = { 0 } };
+	struct msghdr message = { .msg_iov = &data,
+				  .msg_iovlen = 1,
+				  .msg_control = control.space,
+				  .msg_controllen = (socklen_t)CMSG_SPACE(bytes) };
+	ssize_t n;
+
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = (socklen_t)CMSG_LEN(bytes);
+	memcpy(CMSG_DATA(&control.header), fds, bytes);
+	do
+		n = sendmsg(c->channel, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+bool connector_receive(const struct connector *c, uint64_t id, int *result)
+{
+	struct answer answer;
+	ssize_t n;
+
+	do
+		n = recv(c->channel, &answer, sizeof(answer), MSG_DONTWAIT);
+	while (n < 0 && errno == EINTR);
+	/* SECURITY: nothing that it says may mean more than the result of its own call. */
+	if (n != (ssize_t)sizeof(answer) || answer.id != id || answer.result > 0 ||
+	    answer.result < -MAX_ERRNO_TOLD)
+		return false;
+	*result = (int)answer.result;
+	return true;
+}
+
+void connector_interrupt(const struct connector *c)
+{
+	os_kill(c->pidfd, INTERRUPT);
+}
+
+void connector_kill(struct connector *c)
+{
+	os_kill(c->pidfd, SIGKILL);
+	close_one(&c->channel);
+}
+
+void connector_reap(struct connector *c)
+{
+	if (c->pidfd >= 0)
+		os_reap(c->pidfd);
+	close_one(&c->pidfd);
+}
+
+static void hold(void *arg)
+{
+	(void)arg;
+	for (;;)
+		(void)syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
+}
+
+void connector_close_all(const int *fds, size_t count)
+{
+	struct connector holder = CONNECTOR_NONE;
+	bool is_held = count > 0 && os_fork(0, hold, &holder, &holder.pidfd) >= 0;
+
+	for (size_t i = 0; i < count; i++)
+		(void)close(fds[i]);
+	if (!is_held)
+		return;
+	connector_kill(&holder);
+	connector_reap(&holder);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The connects that are being made, and the processes that make them: one from the
+ * first connect on, more when that is not enough because some of them wait.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "supervise/unix_attempt.h"
+
+struct connect_call;
+struct connect_worker;
+
+struct connectors {
+	struct engine *engine;
+	struct timer timer;
+	struct arena *arena;
+	struct connect_call *calls; /* of both, all there can be, once one was needed */
+	struct connect_worker *workers;
+	uint64_t arrived;   /* calls, all in all */
+	size_t idle, alive; /* workers */
+	size_t may_start;   /* workers, before the loop goes on */
+};
+
+/* ERR_SYS. `c` must stay where it is. */
+int connectors_init(struct connectors *c, struct arena *a, struct engine *engine, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* Calls that wait are left to the engine's end. No process is left. */
+void connectors_done(struct connectors *c) NONNULL;
+
+/* False: the caller has to be told to try again. */
+bool connectors_have_room(struct connectors *c) NONNULL;
+
+/*
+ * Takes the attempt over and will answer it: with `verdict` when that is < 0, else
+ * with what the connect() gives. To be called only when there is room.
+ */
+void connectors_take(struct connectors *c, struct attempt *t, int verdict) NONNULL;
