@@ -366,6 +366,44 @@ def an_explicit_entry_lifts(w: World):
     t.expect("read", "src/.codex")
 
 
+# ---- git = "commit" (P10), tried with git ---------------------------------------
+
+EVERYDAY = """\
+echo more >>file; git add file; git commit -qm one
+git branch topic; git checkout -q topic; echo t >t; git add t; git commit -qm topic
+git checkout -q -; echo o >o; git add o; git commit -qm other
+echo dirty >>file; git stash -q; git stash pop -q; git checkout -q -- file
+git rebase -q topic; git commit -q --amend -m amended; git tag v1
+git fetch -q "$FROM" main; git merge -q --no-edit topic
+git reset -q --hard HEAD~1; git cherry-pick topic >/dev/null 2>&1 || git cherry-pick --skip
+git branch -D topic >/dev/null; git reflog >/dev/null; git gc -q; git fsck
+git status --short
+"""
+
+MISCHIEF = [
+    "echo x >$D/hooks/post-commit", "rm -r $D/hooks", "mv $D/hooks $D/h", "git config a.b c",
+    "echo x >>$D/config", "mv $D/config $D/c", "echo x >$D/config.new; mv -f $D/config.new $D/config",
+    "echo /x >$D/commondir", "rm $D/commondir", "echo x >$D/config.worktree",
+    "echo /x >$D/objects/info/alternates", "mv $D/objects/info $D/objects/i", "mv $D/objects $D/o",
+    "echo x >$D/gitdir", "mv $D $D.away",
+]
+
+
+def try_commits(t, where, git_dir, *, is_linked=False):
+    t.init("from")
+    t.git("from", "branch", "-qM", "main")
+    t.expect_parts(git_dir)
+    before = (t.top / git_dir / "config").read_bytes() if not is_linked else None
+    said = t.works(where, f"FROM={t.top}/from\n{EVERYDAY}")
+    # `git branch -D` also drops the branch's upstream, and says that it could not (P10).
+    usual = re.compile(r"dangling .*|.*could not (write|lock) config file .*|warning: Update of config-file failed")
+    noise = [line for line in said.splitlines() if not usual.fullmatch(line)]
+    assert not noise, noise
+    assert before is None or before == (t.top / git_dir / "config").read_bytes()
+    for script in MISCHIEF:
+        t.fails(where, f"D={t.top}/{git_dir}\n{script}")
+    
+
 @case
 def commits_in_a_plain_repository(w: World):
     t = enforcing_tree(w)
