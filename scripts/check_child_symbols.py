@@ -13,13 +13,13 @@ import sys
 from pathlib import Path
 
 CHILDREN = """backend_command_child backend_none_none_child backend_native_child
-backend_native_child_lock backend_native_child_mounts supervise_init os_linux_child""".split()
+backend_native_child_lock backend_native_child_mounts supervise_init supervise_connector os_linux_child""".split()
 
 SAFE = set(
-    """_exit chdir clone close dup2 execve fchdir fchmod fcntl fcntl64 flock fstat fstat64 getpgrp
+    """_exit chdir clone close dup2 execve fchdir fchmod fcntl fcntl64 flock fstat fstat64 getpgrp getpid
     getrusage ioctl kill lseek lseek64 memcpy memset mkdirat open open64 openat openat64 poll prctl
     read recv recvmsg send sendmsg setpgid setsid sigaction sigaddset sigemptyset signal signalfd
-    sigprocmask pthread_sigmask socket strlen strncmp symlinkat syscall tcsetpgrp umask unshare vfork
+    sigprocmask pthread_sigmask socket socketpair strlen strncmp symlinkat syscall tcsetpgrp umask unshare vfork
     wait4 waitid waitpid write
     __errno_location __memcpy_chk __memset_chk __stack_chk_fail __read_chk __poll_chk
     _GLOBAL_OFFSET_TABLE_""".split()
