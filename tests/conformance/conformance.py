@@ -131,8 +131,6 @@ def collect(workers):
 def print_tap(table, results, slowest, absent):
     failed = 0
     print(f"1..{len(table) + len(absent)}")
-    for index, reason in enumerate(absent, len(table) + 1):
-        print(f"ok {index} - {reason[0]} # SKIP {reason[1]}")
     for index, (backend, who, case) in enumerate(table):
         state, text, _ = results.get(index, ("failed", "the worker died", 0))
         label = f"{index + 1} - {backend} {who}: {case.name}"
@@ -146,6 +144,8 @@ def print_tap(table, results, slowest, absent):
         failed += state != "ok"
         for line in text.splitlines():
             print(f"# {line}")
+    for index, reason in enumerate(absent, len(table) + 1):
+        print(f"ok {index} - {reason[0]} # SKIP {reason[1]}")
     if slowest:
         for index, result in sorted(results.items(), key=lambda r: -r[1][2])[:slowest]:
             print(f"# {result[2]:.2f} s: {table[index][1]} {table[index][2].name}")
