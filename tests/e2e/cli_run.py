@@ -793,4 +793,47 @@ def help_shows_the_options_and_examples(w: World):
         assert short.startswith(f"usage: cordon {command}") and len(short) < 400, short
 
 
+# ---- Callers and streams that are not as usual ----------------------------------------
+
+
+@case
+def a_caller_that_ignores_its_children_hears_of_the_end(w: World):
+    done = subprocess.run(["/bin/sh", "-c", f"trap '' CHLD; exec '{PROGRAM}' run -- /bin/sh -c 'exit 7'"],
+                          cwd=w.repo, env=w.env, capture_output=True, timeout=SECONDS * 3, check=False)
+    assert done.returncode == 7, done
+
+
+@case
+def every_key_of_isolation_can_be_turned(w: World):
+    for key, value in (("ipc", "false"), ("proc", "false"), ("userns", "true")):
+        ok(w, "--config", f'permissions.p={{extends=":workspace",isolation={{{key}={value}}}}}', "-P", "p",
+           "--", "/bin/true")
+
+
+@case
+def a_stream_that_leads_out_is_refused(w: World):
+    def status(stdin, *options):
+        done = subprocess.run([PROGRAM, "run", *options, "--", "/bin/true"], cwd=w.repo, env=w.env, stdin=stdin,
+                              capture_output=True, timeout=SECONDS * 3, check=False)
+        return done.returncode, b"standard input" in done.stderr
+
+    ours, theirs = socket.socketpair()
+    with ours, theirs, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+        assert status(ours) == (0, False)
+        assert status(datagrams) == (125, True)
+        assert status(datagrams, "--network", "full") == (0, False)
+    directory = os.open(w.repo, os.O_RDONLY)
+    try:
+        assert status(directory) == (125, True)
+    finally:
+        os.close(directory)
+
+
+@case
+def a_command_that_stops_itself_keeps_its_time_limit(w: World):
+    began = time.monotonic()
+    result = run(w, "--timeout", "1s", "--", "/bin/sh", "-c", "kill -STOP $$")
+    assert result.status == 124 and time.monotonic() - began < 20, result
+
+
 run_cases()
