@@ -233,8 +233,9 @@ _Noreturn void native_child(struct native_job *job)
 	int listener;
 	pid_t command;
 
-	/* A group of its own: the command's kill(0) must not reach the caller's. */
-	setpgid(0, 0);
+	/* SECURITY: a group of its own: the command's kill(0) must not reach the caller's. */
+	if (setpgid(0, 0) < 0)
+		native_fail(job, NATIVE_GROUP, 0);
 	tidy_descriptors(job);
 	mask = umask(0);
 	make_namespaces(job);

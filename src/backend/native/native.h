@@ -28,7 +28,6 @@
 
 /* What PID 1 was doing; one line each: name, what could not be done. */
 #define NATIVE_STAGES(X)                                                                \
-	X(WAIT, "hear from the parent process")                                         \
 	X(NETWORK, "make a network of its own")                                         \
 	X(DEVICES, "take the devices of")                                               \
 	X(PRIVATE, "keep mounts of the host from appearing later")                      \
@@ -44,11 +43,11 @@
 	X(ATTACH, "mount")                                                              \
 	X(ROOT, "enter the new root")                                                   \
 	X(DIRECTORY, "enter the working directory: it is not readable for the command") \
+	X(GROUP, "make a process group")                                                \
 	X(LIMITS, "set limits")                                                         \
 	X(CAPABILITIES, "drop the capabilities")                                        \
 	X(LANDLOCK, "set up Landlock")                                                  \
 	X(FILTER, "install the system-call filter")                                     \
-	X(STDIO, "set up the standard streams")                                         \
 	X(TELL, "hand over to the parent process")                                      \
 	X(FORK, "start a process")
 
