@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "os/os.h"
 
 /* A small file of /proc, cut at the room there is; its length or -errno. */
 static ssize_t read_small(const char *path, char *out, size_t room)
@@ -131,13 +130,6 @@ static int map(pid_t pid, const char *name, const char *own_map, unsigned id, bo
 	return r;
 }
 
-static bool is_inside_cordon(void)
-{
-	const char *mark = os_environment_find(os_environment(), "CORDON_SANDBOX");
-
-	return mark && strcmp(mark, "none") != 0;
-}
-
 /* Whether numbers in /proc are those that this process knows. */
 static bool is_own_proc(void)
 {
@@ -207,12 +199,7 @@ int host_fail_namespaces(int os_error, struct err *e)
 			    "container allow user namespaces (for example --security-opt "
 			    "seccomp=unconfined), or run cordon outside of it";
 
-	if (is_inside_cordon())
-		cause = "this is already inside a Cordon sandbox, where no new namespaces may be "
-			"made: "
-			"run the command as it is, it is confined, or give the outer profile "
-			"isolation.userns = true";
-	else if (is_set_to("/proc/sys/user/max_user_namespaces", '0'))
+	if (is_set_to("/proc/sys/user/max_user_namespaces", '0'))
 		cause = "user.max_user_namespaces is 0; as root: sysctl "
 			"user.max_user_namespaces=15000";
 	else if (is_set_to("/proc/sys/kernel/unprivileged_userns_clone", '0'))
@@ -238,11 +225,7 @@ int host_fail_proc(int os_error, struct err *e)
 {
 	const char *cause = "the kernel refused";
 
-	if (is_inside_cordon())
-		cause = "this is already inside a Cordon sandbox, whose /proc is partly covered: "
-			"run "
-			"the command as it is, it is confined";
-	else if (os_error == EPERM)
+	if (os_error == EPERM)
 		cause = "the host's /proc is partly covered, as containers do it; run the "
 			"container "
 			"with an unmasked /proc (for example --security-opt "
