@@ -54,7 +54,7 @@ def a_server_is_reached_over_the_own_loopback(w):
 def curl_reaches_a_server_in_the_background(w):
     w.need("curl")
     return w.shell(f"""
-echo hello >page; "{w.python()}" -u -m http.server --bind localhost 0 >log 2>&1 & server=$!
+echo hello >page; : >log; "{w.python()}" -u -m http.server --bind localhost 0 >log 2>&1 & server=$!
 for i in $(seq 100); do port=$(sed -n 's/.*port \\([0-9]*\\).*/\\1/p' log); [ -n "$port" ] && break; sleep 0.05; done
 curl -sS --noproxy '*' "http://localhost:$port/page"; kill $server
 """).text
@@ -99,7 +99,8 @@ print(os.stat("fourth").st_nlink, oct(os.stat("third").st_mode))
 @case
 def ps_shows_the_own_processes(w):
     w.need("ps")
-    out = w.shell("sleep 5 & ps -e -o pid,comm; ps aux >/dev/null; ps -o ppid= -p $$; kill $!").text
+    # The shell forks first: it takes a moment until that is sleep.
+    out = w.shell("sleep 5 & while [ \"$(cat /proc/$!/comm)\" != sleep ]; do :; done; ps -e -o pid,comm; ps aux >/dev/null; ps -o ppid= -p $$; kill $!").text
     assert "sleep" in out and "ps" in out, out
     count = len(out.splitlines())
     # As many as a sandbox has: PID 1, the shell, sleep and ps.
