@@ -13,7 +13,8 @@ import sys
 from pathlib import Path
 
 CHILDREN = """backend_command_child backend_none_none_child backend_native_child
-backend_native_child_lock backend_native_child_mounts supervise_init supervise_connector os_linux_child""".split()
+backend_inner_child backend_inner_lock_child
+backend_native_child_mounts supervise_init supervise_connector os_linux_child""".split()
 
 SAFE = set(
     """_exit chdir clone close dup2 execve fchdir fchmod fcntl fcntl64 flock fstat fstat64 getpgrp getpid

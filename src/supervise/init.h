@@ -38,8 +38,8 @@ struct init_message {
 
 /* To the sandbox. */
 enum init_order_kind {
-	INIT_GO = 1,	   /* identities are mapped, the terminal is handed over: run */
-	INIT_WORDS,	   /* what PID 1 has to wipe lies at `from` */
+	/* Identities are mapped, the terminal is handed over; what to wipe lies at `from`. */
+	INIT_GO = 1,
 	INIT_SIGNAL,	   /* send `value` to the command */
 	INIT_SIGNAL_GROUP, /* send it to the command's process group */
 	INIT_SIGNAL_ALL,   /* send it to all in the sandbox; without one, as INIT_SIGNAL_GROUP */

@@ -22,41 +22,26 @@
 
 /* ---- The job ------------------------------------------------------------------ */
 
-static int prepare_words(struct arena *a, const struct launch *in, struct native_job *job,
-			 struct err *e)
-{
-	struct str directory;
-
-	if (command_copy_words(a, in, &job->words, e) < 0 ||
-	    arena_copy(a, str_of(in->directory), &directory, e) < 0)
-		return err_result(e);
-	job->directory = directory.p;
-	job->terminal_path = in->terminal_path;
-	memcpy(job->stdio, in->stdio, sizeof(job->stdio));
-	return 0;
-}
-
 /*
  * Before anything runs: what only Landlock can do. Read-only mounts do not keep anyone
  * from writing to a fifo, and with the host's network abstract sockets are in reach.
  */
-static int check_walls(const struct launch *in, const struct native_job *job, struct err *e)
+static int check_walls(const struct launch *in, const struct inner_job *job, struct err *e)
 {
-	if (job->landlock_abi == 0)
+	if (job->walls.abi == 0)
 		return FAIL(
 			e, ERR_WEAKER,
 			"the guarantee fs_write can't be held: this kernel has no Landlock, "
 			"without which named pipes and devices of the host could be written to; "
 			"it needs Linux 5.13 with CONFIG_SECURITY_LANDLOCK, and \"landlock\" in "
 			"the lsm= list of the kernel's command line when there is one");
-	if (!job->has_own_network && in->plan->policy->profile->isolates_ipc &&
-	    job->landlock_abi < 6)
+	if (!job->has_own_network && in->plan->policy->profile->isolates_ipc && job->walls.abi < 6)
 		return FAIL(
 			e, ERR_WEAKER,
 			"the guarantee ipc can't be held with the whole network: this kernel's "
 			"Landlock (ABI %u, 6 is needed) can't keep abstract sockets of the host "
 			"away; use --network off, a newer kernel, or isolation.ipc = false",
-			job->landlock_abi);
+			job->walls.abi);
 	return 0;
 }
 
@@ -64,25 +49,26 @@ static int prepare(struct arena *a, const struct launch *in, struct mounts *moun
 		   struct native_job *job, struct err *e)
 {
 	const struct profile *profile = in->plan->policy->profile;
+	bool is_offline = net_mode(in->plan->net) != NET_FULL;
 	struct filter_options filter = { .arch = filter_this_arch,
 					 .allows_userns = profile->allows_userns,
+					 .reaches_host = !is_offline,
+					 .asks_connect = is_offline,
 					 .is_root = geteuid() == 0 };
+	struct inner_job *inner = &job->inner;
 	kernel_mounts windows;
 
 	*job = (struct native_job){ .mounts = mounts,
-				    .channel = -1,
-				    .unix_diag = -1,
-				    .has_own_network = net_mode(in->plan->net) != NET_FULL,
 				    .has_own_ipc = profile->isolates_ipc,
-				    .is_root = filter.is_root,
-				    .allows_mounts = profile->allows_userns,
-				    .landlock_abi = host_landlock_abi() };
-	job->asks_connect = job->has_own_network;
-	filter.reaches_host = !job->has_own_network;
-	filter.asks_connect = job->asks_connect;
-	if (check_walls(in, job, e) < 0 || kernel_mounts_find(a, &windows, e) < 0 ||
-	    lower_mounts(a, in, &windows, mounts, e) < 0 || native_judge_stdio(a, in, job, e) < 0 ||
-	    prepare_words(a, in, job, e) < 0 || filter_build(a, &filter, &job->filter, e) < 0)
+				    .terminal_path = in->terminal_path,
+				    .is_root = filter.is_root };
+	inner->has_own_network = is_offline;
+	inner->walls.abi = inner_landlock_abi();
+	inner->walls.scopes_only = profile->allows_userns;
+	if (check_walls(in, inner, e) < 0 || kernel_mounts_find(a, &windows, e) < 0 ||
+	    lower_mounts(a, in, &windows, mounts, e) < 0 ||
+	    lower_walls(a, mounts, &inner->walls, e) < 0 ||
+	    inner_prepare(a, in, filter, inner, e) < 0)
 		return err_result(e);
 	job->sources = arena_array(a, mounts->ops.count, sizeof(*job->sources), e);
 	job->stack = arena_alloc(a, NATIVE_STACK_BYTES, e);
@@ -90,14 +76,13 @@ static int prepare(struct arena *a, const struct launch *in, struct mounts *moun
 		return err_result(e);
 	for (size_t i = 0; i < mounts->ops.count; i++)
 		job->sources[i] = -1;
-	job->limits = command_limits(&profile->limits);
 	return 0;
 }
 
 /* ---- Failures, in words --------------------------------------------------------- */
 
 static const char *const stage_texts[] = {
-#define NATIVE_STAGE_TEXT(name, text) [NATIVE_##name] = text,
+#define NATIVE_STAGE_TEXT(name, text) [NATIVE_##name - INNER_STAGE_COUNT] = text,
 	NATIVE_STAGES(NATIVE_STAGE_TEXT)
 #undef NATIVE_STAGE_TEXT
 };
@@ -111,13 +96,15 @@ static bool is_about_a_path(uint32_t stage)
 static int word_failure(const struct native_job *job, const struct init_message *m, struct err *e)
 {
 	scoped_buf path = BUF_INIT(4 * PATH_MAX_BYTES);
+	const char *doing;
 
-	if (m->stage >= COUNT_OF(stage_texts))
+	if (m->stage < INNER_STAGE_COUNT)
+		return inner_word_failure(&job->inner, m, e);
+	if (m->stage - INNER_STAGE_COUNT >= COUNT_OF(stage_texts))
 		return FAIL(e, ERR_INTERNAL, "PID 1 reports a stage that there is not");
+	doing = stage_texts[m->stage - INNER_STAGE_COUNT];
 	if (is_about_a_path(m->stage) && m->index < job->mounts->ops.count)
 		utf8_add_shown(&path, str_of(job->mounts->ops.items[m->index].path));
-	else if (m->stage == NATIVE_DIRECTORY)
-		utf8_add_shown(&path, str_of(job->directory));
 	if (m->stage == NATIVE_SOURCE_CHANGED)
 		return FAIL(
 			e, ERR_POLICY,
@@ -128,18 +115,13 @@ static int word_failure(const struct native_job *job, const struct init_message 
 		return FAIL(e, ERR_WEAKER,
 			    "the native backend can't %s: this kernel, or a container around this "
 			    "process, lacks a system call for it; Linux 5.13 or newer is needed",
-			    stage_texts[m->stage]);
+			    doing);
 	if (m->stage == NATIVE_PROC && m->index == 0)
 		return host_fail_proc(m->os_error, e);
-	if (m->stage == NATIVE_DIRECTORY)
-		return FAIL_SYS(e, m->os_error,
-				"the command may not enter its working directory '%s'",
-				buf_str(&path).p);
 	if (path.len > 0)
-		return FAIL_SYS(e, m->os_error, "can't %s '%s' in the sandbox",
-				stage_texts[m->stage], buf_str(&path).p);
-	return FAIL_SYS(e, m->os_error, "can't %s in the sandbox (step %u)", stage_texts[m->stage],
-			m->index);
+		return FAIL_SYS(e, m->os_error, "can't %s '%s' in the sandbox", doing,
+				buf_str(&path).p);
+	return FAIL_SYS(e, m->os_error, "can't %s in the sandbox (step %u)", doing, m->index);
 }
 
 /* ---- PID 1 ---------------------------------------------------------------------- */
@@ -167,7 +149,7 @@ static int start(const struct launch *in, struct native_job *job, struct sandbox
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return FAIL_SYS(e, errno, "can't make a channel to the sandbox");
-	job->channel = pair[1];
+	job->inner.channel = pair[1];
 	out->pid = os_fork(namespaces(in), run_child, job, &out->pidfd);
 	if (out->pid < 0) {
 		int os_error = errno;
@@ -179,17 +161,8 @@ static int start(const struct launch *in, struct native_job *job, struct sandbox
 	}
 	close(pair[1]);
 	out->channel = pair[0];
-	out->has_own_network = job->has_own_network;
+	out->has_own_network = job->inner.has_own_network;
 	return 0;
-}
-
-/* The command's group gets the terminal before the command can touch it. */
-static void hand_over_terminal(const struct launch *in, pid_t group)
-{
-	if (in->terminal < 0)
-		return;
-	setpgid(group, group);
-	os_set_foreground(in->terminal, group);
 }
 
 /* For the masks of names that appear later (P6). */
@@ -204,87 +177,21 @@ static int open_namespaces(const struct launch *in, struct sandbox *s, struct er
 	return host_open_namespaces(s->pid, &s->user_ns, &s->mount_ns, e);
 }
 
-/* That PID 1 is gone already shows when it is listened to; then there is more to say. */
-static void give_order(const struct sandbox *s, const struct init_order *order)
-{
-	(void)send(s->channel, order, sizeof(*order), MSG_NOSIGNAL);
-}
-
-static int send_orders(const struct sandbox *s, struct err *e)
-{
-	struct init_order go = { .kind = INIT_GO };
-	struct init_order words = { .kind = INIT_WORDS };
-
-	give_order(s, &go);
-	if (host_find_words(&words.from, &words.bytes, e) < 0)
-		return err_result(e);
-	give_order(s, &words);
-	return 0;
-}
-
-/* The descriptors come in the order of tell_ready(). */
-static void take_descriptors(struct msghdr *envelope, const struct native_job *job,
-			     struct sandbox *s)
-{
-	struct cmsghdr *header = CMSG_FIRSTHDR(envelope);
-	int fds[3] = { -1, -1, -1 };
-	size_t bytes;
-
-	if (!header || header->cmsg_type != SCM_RIGHTS)
-		return;
-	bytes = MIN_OF(header->cmsg_len - CMSG_LEN(0), sizeof(fds));
-	memcpy(fds, CMSG_DATA(header), bytes);
-	s->root = fds[0];
-	if (job->asks_connect) {
-		s->unix_diag = fds[1];
-		s->listener = fds[2];
-	}
-}
-
-static int wait_ready(const struct native_job *job, struct sandbox *s, struct err *e)
-{
-	struct init_message message;
-	union {
-		struct cmsghdr header;
-		char room[CMSG_SPACE(3 * sizeof(int))];
-	} control;
-	struct iovec part = { .iov_base = &message, .iov_len = sizeof(message) };
-	struct msghdr envelope = { .msg_iov = &part,
-				   .msg_iovlen = 1,
-				   .msg_control = control.room,
-				   .msg_controllen = sizeof(control.room) };
-	int was_reset = 0;
-	ssize_t n;
-
-	/* ECONNRESET, once: it ended with orders unread, and its last words are still there. */
-	do
-		n = recvmsg(s->channel, &envelope, MSG_CMSG_CLOEXEC);
-	while (n < 0 && (errno == EINTR || (errno == ECONNRESET && !was_reset++)));
-	if (n < 0)
-		return FAIL_SYS(e, errno, "can't hear from the sandbox");
-	if (n != (ssize_t)sizeof(message))
-		return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
-	take_descriptors(&envelope, job, s);
-	if (message.kind != INIT_READY)
-		return word_failure(job, &message, e);
-	if (s->root < 0 || (job->asks_connect && s->listener < 0))
-		return FAIL(e, ERR_INTERNAL, "the sandbox handed over too few descriptors");
-	/* Scopes alone are no wall for files. */
-	s->landlock_abi = job->allows_mounts ? 0 : job->landlock_abi;
-	return 0;
-}
-
 static int bring_up(const struct launch *in, struct native_job *job, struct sandbox *s,
 		    struct err *e)
 {
-	if (start(in, job, s, e) < 0)
+	struct init_order go = { .kind = INIT_GO };
+	struct init_message first;
+
+	if (start(in, job, s, e) < 0 || inner_find_words(&go, e) < 0 ||
+	    host_map_identities(s->pid, e) < 0 || open_namespaces(in, s, e) < 0)
 		return err_result(e);
-	if (host_map_identities(s->pid, e) < 0 || open_namespaces(in, s, e) < 0)
+	inner_hand_over_terminal(in, s->pid);
+	/* That PID 1 is gone already shows when it is listened to; then there is more to say. */
+	(void)send(s->channel, &go, sizeof(go), MSG_NOSIGNAL);
+	if (inner_wait_ready(&job->inner, s, &first, e) < 0)
 		return err_result(e);
-	hand_over_terminal(in, s->pid);
-	if (send_orders(s, e) < 0)
-		return err_result(e);
-	return wait_ready(job, s, e);
+	return first.kind == INIT_READY ? 0 : word_failure(job, &first, e);
 }
 
 static int launch(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e)

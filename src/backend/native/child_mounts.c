@@ -371,7 +371,6 @@ static void mount_dev(struct native_job *job)
 	if (mqueue < 0 || tree_move(mqueue, job->root, "dev/mqueue") < 0)
 		native_fail(job, NATIVE_DEV, 6);
 	close(mqueue);
-	job->has_mqueue = true;
 }
 
 /* As root, /sys could be written to wherever "/" can: never. */

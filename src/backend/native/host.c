@@ -26,50 +26,6 @@ static ssize_t read_small(const char *path, char *out, size_t room)
 	return n;
 }
 
-uint32_t host_landlock_abi(void)
-{
-	const unsigned long version = 1; /* LANDLOCK_CREATE_RULESET_VERSION */
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, version);
-
-	return abi > 0 ? (uint32_t)abi : 0;
-}
-
-/* ---- Words --------------------------------------------------------------------- */
-
-/* The `n`-th number behind the name, which may hold anything, in /proc/PID/stat. */
-static bool stat_number(const char *text, unsigned n, uintptr_t *out)
-{
-	const char *at = strrchr(text, ')');
-
-	/* Behind the name comes field 3. */
-	for (unsigned field = 2; at && field < n; field++)
-		at = strchr(at + 1, ' ');
-	if (!at)
-		return false;
-	*out = 0;
-	for (at++; *at >= '0' && *at <= '9'; at++)
-		*out = *out * 10 + (uintptr_t)(*at - '0');
-	return true;
-}
-
-enum { STAT_ARG_START = 48, STAT_ENV_END = 51 };
-
-int host_find_words(uint64_t *from, uint64_t *bytes, struct err *e)
-{
-	char text[1024];
-	uintptr_t start, end;
-	ssize_t n = read_small("/proc/self/stat", text, sizeof(text));
-
-	if (n < 0)
-		return FAIL_SYS(e, (int)-n, "can't read /proc/self/stat; /proc has to be mounted");
-	if (!stat_number(text, STAT_ARG_START, &start) || !stat_number(text, STAT_ENV_END, &end) ||
-	    start == 0 || end < start || end - start > (64U << 20))
-		return FAIL(e, ERR_INTERNAL, "can't make sense of /proc/self/stat");
-	*from = start;
-	*bytes = end - start;
-	return 0;
-}
-
 /* ---- Identities ------------------------------------------------------------------ */
 
 static int write_file(pid_t pid, const char *name, struct str text)

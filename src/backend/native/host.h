@@ -7,12 +7,6 @@
 
 #include "base/err.h"
 
-/* 0 when this kernel has none, or it was turned off at boot. */
-uint32_t host_landlock_abi(void);
-
-/* Where the words and the environment of this process lie, which the kernel shows to others. */
-int host_find_words(uint64_t *from, uint64_t *bytes, struct err *e) MUST_CHECK NONNULL;
-
 /*
  * Identities in the new user namespace are what they are outside: this user's
  * own, or for root all that root has here.

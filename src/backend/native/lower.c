@@ -480,6 +480,47 @@ int lower_mounts(struct arena *a, const struct launch *in, const kernel_mounts *
 	return furnish_root(&l, e);
 }
 
+/* ---- Landlock ------------------------------------------------------------------ */
+
+static int add_rule(struct arena *a, struct walls *walls, struct wall_rule rule, struct err *e)
+{
+	struct wall_rule *added = VEC_PUSH(a, &walls->rules, e);
+
+	if (!added)
+		return err_result(e);
+	*added = rule;
+	return 0;
+}
+
+int lower_walls(struct arena *a, const struct mounts *mounts, struct walls *out, struct err *e)
+{
+	const struct mount_op *top = &mounts->ops.items[0];
+	bool is_open = top->kind == MOUNT_SELF && top->access == ACCESS_WRITE;
+	const struct wall_rule always[] = {
+		{ "/", is_open ? WALL_WRITE : WALL_READ, false },
+		{ "/proc", WALL_USE, true },
+		{ "/dev", WALL_USE, true },
+		{ "/dev/pts", WALL_USE, true },
+		{ "/dev/shm", WALL_WRITE, true },
+		{ "/dev/mqueue", WALL_WRITE, true },
+	};
+	int r = 0;
+
+	out->shows_root = top->kind == MOUNT_SELF;
+	for (size_t i = 0; r == 0 && i < COUNT_OF(always); i++)
+		r = add_rule(a, out, always[i], e);
+	for (size_t i = 1; r == 0 && i < mounts->ops.count; i++) {
+		const struct mount_op *op = &mounts->ops.items[i];
+		bool is_fresh = op->kind == MOUNT_FRESH;
+
+		if (!op->is_pin &&
+		    (is_fresh || (op->kind == MOUNT_SELF && op->access == ACCESS_WRITE)))
+			r = add_rule(a, out, (struct wall_rule){ op->path, WALL_WRITE, is_fresh },
+				     e);
+	}
+	return r;
+}
+
 void lower_describe(const struct mount_op *op, struct buf *out)
 {
 	static const char *const kinds[] = { [MOUNT_SELF] = "",

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "backend/backend.h"
+#include "backend/inner/inner.h"
 #include "backend/native/kernel_mounts.h"
 #include "plan/plan.h"
 
@@ -64,6 +65,10 @@ struct mounts {
  */
 int lower_mounts(struct arena *a, const struct launch *in, const kernel_mounts *windows,
 		 struct mounts *out, struct err *e) MUST_CHECK NONNULL;
+
+/* What of it Landlock repeats: see struct walls. */
+int lower_walls(struct arena *a, const struct mounts *mounts, struct walls *out, struct err *e)
+	MUST_CHECK NONNULL;
 
 /* One line for people. */
 void lower_describe(const struct mount_op *op, struct buf *out) NONNULL;

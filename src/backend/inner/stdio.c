@@ -12,7 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "backend/native/native.h"
+#include "backend/inner/inner.h"
 #include "base/path.h"
 #include "base/utf8.h"
 
@@ -37,32 +37,31 @@ static bool find_path(int fd, const struct stat *st, char *path, size_t room)
 }
 
 /* Whether Landlock, which sees only the outer lines, would let it be opened. */
-static bool is_left_open(const struct native_job *job, struct str path)
+static bool is_left_open(const struct inner_job *job, struct str path)
 {
-	const struct mounts *mounts = job->mounts;
+	const struct walls *walls = &job->walls;
 
-	if (job->allows_mounts || job->landlock_abi == 0)
+	if (walls->scopes_only || walls->abi == 0)
 		return true;
-	for (size_t i = 0; i < mounts->ops.count; i++) {
-		const struct mount_op *op = &mounts->ops.items[i];
+	for (size_t i = 0; i < walls->rules.count; i++) {
+		const struct wall_rule *rule = &walls->rules.items[i];
 
-		if (op->kind == MOUNT_SELF && op->access == ACCESS_WRITE &&
-		    path_is_under(path, str_of(op->path)))
+		if (rule->kind == WALL_WRITE && !rule->is_made &&
+		    path_is_under(path, str_of(rule->path)))
 			return true;
 	}
 	return false;
 }
 
-static int judge_file(struct arena *a, const struct launch *in, struct native_job *job, int i,
+static int judge_file(struct arena *a, const struct launch *in, struct inner_job *job, int i,
 		      struct str path, struct err *e)
 {
 	enum access access = plan_resolve(in->plan, path).access;
 	bool is_read_only = (fcntl(in->stdio[i], F_GETFL) & O_ACCMODE) == O_RDONLY;
-	/* Landlock lets all be read then. */
-	bool shows_host = job->mounts->ops.items[0].kind == MOUNT_SELF;
 	struct str copy;
 
-	if (access == ACCESS_DENY && (is_left_open(job, path) || (!is_read_only && shows_host))) {
+	if (access == ACCESS_DENY &&
+	    (is_left_open(job, path) || (!is_read_only && job->walls.shows_root))) {
 		scoped_buf shown = BUF_INIT(4 * PATH_MAX_BYTES);
 
 		utf8_add_shown(&shown, path);
@@ -88,8 +87,8 @@ static int judge_file(struct arena *a, const struct launch *in, struct native_jo
  * writable for Landlock as well. Terminals and memory devices (/dev/null) are
  * for all.
  */
-static int judge_device(const struct launch *in, const struct native_job *job,
-			const struct stat *st, int i, struct err *e)
+static int judge_device(const struct launch *in, const struct inner_job *job, const struct stat *st,
+			int i, struct err *e)
 {
 	bool is_read_only = (fcntl(in->stdio[i], F_GETFL) & O_ACCMODE) == O_RDONLY;
 	bool is_common = S_ISCHR(st->st_mode) &&
@@ -108,7 +107,7 @@ static int judge_device(const struct launch *in, const struct native_job *job,
  * A connected stream is what it is. Any other socket could be aimed at whom it
  * likes, and it belongs to the host's network.
  */
-static int judge_socket(const struct native_job *job, int fd, int i, struct err *e)
+static int judge_socket(const struct inner_job *job, int fd, int i, struct err *e)
 {
 	struct sockaddr_storage peer;
 	socklen_t peer_bytes = sizeof(peer);
@@ -129,8 +128,8 @@ static int judge_socket(const struct native_job *job, int fd, int i, struct err 
 		    stream_names[i]);
 }
 
-int native_judge_stdio(struct arena *a, const struct launch *in, struct native_job *job,
-		       struct err *e)
+int inner_judge_stdio(struct arena *a, const struct launch *in, struct inner_job *job,
+		      struct err *e)
 {
 	char path[PATH_MAX_BYTES];
 

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* The first process of a sandbox, from its walls to the command; see inner.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "backend/inner/inner.h"
+
+_Noreturn void inner_fail(const struct inner_job *job, uint32_t stage, size_t index)
+{
+	struct init_message message = {
+		.kind = INIT_FAILED, .stage = stage, .index = (uint32_t)index, .os_error = errno
+	};
+
+	/* When nobody listens there is nobody left to tell. */
+	send(job->channel, &message, sizeof(message), MSG_NOSIGNAL);
+	_exit(1);
+}
+
+/* ---- Descriptors --------------------------------------------------------------- */
+
+void inner_close_all_but(int *kept, size_t count)
+{
+	unsigned from = 0;
+
+	for (size_t i = 1; i < count; i++)
+		for (size_t k = i; k > 0 && kept[k - 1] > kept[k]; k--) {
+			int other = kept[k];
+
+			kept[k] = kept[k - 1];
+			kept[k - 1] = other;
+		}
+	for (size_t i = 0; i < count; i++) {
+		unsigned fd = (unsigned)kept[i];
+
+		if (fd > from)
+			syscall(SYS_close_range, from, fd - 1, 0U);
+		from = fd + 1;
+	}
+	syscall(SYS_close_range, from, ~0U, 0U);
+}
+
+void inner_tidy_descriptors(struct inner_job *job)
+{
+	int kept[] = { job->stdio[0], job->stdio[1], job->stdio[2], job->channel };
+	struct rlimit most;
+
+	inner_close_all_but(kept, COUNT_OF(kept));
+	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &job->open_files) < 0)
+		inner_fail(job, INNER_LIMITS, 0);
+	most = (struct rlimit){ job->open_files.rlim_max, job->open_files.rlim_max };
+	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &most, NULL) < 0)
+		inner_fail(job, INNER_LIMITS, 1);
+}
+
+void inner_hide_self(const struct inner_job *job, const struct init_order *words)
+{
+	static const char shown[] = "cordon";
+	char *from = (char *)(uintptr_t)words->from;
+
+	memset(from, 0, words->bytes);
+	/* What `ps` shows of it. */
+	if (words->bytes >= sizeof(shown))
+		memcpy(from, shown, sizeof(shown));
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		inner_fail(job, INNER_CAPABILITIES, 4);
+	prctl(PR_SET_NAME, shown, 0, 0, 0);
+}
+
+void inner_tell_ready(const struct inner_job *job, int listener)
+{
+	struct init_message message = { .kind = INIT_READY };
+	int fds[3] = { job->root };
+	size_t count = 1;
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(fds))];
+	} control;
+	struct iovec part = { .iov_base = &message, .iov_len = sizeof(message) };
+	struct msghdr envelope = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room };
+
+	/* The parent knows which are there: those that it asked for. */
+	if (job->unix_diag >= 0)
+		fds[count++] = job->unix_diag;
+	if (listener >= 0)
+		fds[count++] = listener;
+	envelope.msg_controllen = (socklen_t)CMSG_SPACE(count * sizeof(fds[0]));
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = (socklen_t)CMSG_LEN(count * sizeof(fds[0]));
+	memcpy(CMSG_DATA(&control.header), fds, count * sizeof(fds[0]));
+	if (sendmsg(job->channel, &envelope, MSG_NOSIGNAL) < 0)
+		inner_fail(job, INNER_TELL, 0);
+}
+
+/* ---- The command ------------------------------------------------------------ */
+
+static _Noreturn void tell_exec_failed(const struct inner_job *job, int os_error)
+{
+	struct init_message message = { .kind = INIT_EXEC_FAILED, .os_error = os_error };
+
+	send(job->channel, &message, sizeof(message), MSG_NOSIGNAL);
+	_exit(127);
+}
+
+/* The same file at the same place in it, but by the sandbox's own mount. */
+static int open_again(const struct inner_job *job, int i)
+{
+	int fd = open(job->reopened[i], O_RDONLY | O_NOFOLLOW | O_NOCTTY);
+	int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	struct stat given, found;
+
+	if (moved < 0 || fstat(job->stdio[i], &given) < 0 || fstat(moved, &found) < 0)
+		return -1;
+	if (given.st_dev != found.st_dev || given.st_ino != found.st_ino) {
+		errno = ESTALE;
+		return -1;
+	}
+	if (lseek(moved, lseek(job->stdio[i], 0, SEEK_CUR), SEEK_SET) < 0)
+		return -1;
+	return moved;
+}
+
+static _Noreturn void run_command(struct inner_job *job)
+{
+	for (int i = 0; i < 3; i++) {
+		if (!job->reopened[i])
+			continue;
+		job->stdio[i] = open_again(job, i);
+		if (job->stdio[i] < 0)
+			tell_exec_failed(job, errno);
+	}
+	/* Limits come last: what was set up may have needed more. */
+	if (!command_place_stdio(job->stdio) ||
+	    syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0 ||
+	    syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &job->open_files, NULL) < 0 ||
+	    !command_set_limits(&job->limits))
+		tell_exec_failed(job, errno);
+	command_reset_signals(job->signals);
+	tell_exec_failed(job, command_execute(&job->words));
+}
+
+pid_t inner_start_command(struct inner_job *job)
+{
+	pid_t command;
+
+	job->signals = command_watch_children();
+	/* Nothing is copied that exec would throw away; this process waits until then. */
+	command = vfork();
+	if (command < 0)
+		inner_fail(job, INNER_FORK, 0);
+	if (command == 0)
+		run_command(job);
+	return command;
+}

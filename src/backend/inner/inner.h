@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What every Linux sandbox does last, whatever made its walls: the first process
+ * in it hides what it holds, gives up what it could do, for itself and for the
+ * command, tells the parent, and starts the command.
+ *
+ *	prepare.c	the parent's side: the job, and failures in words
+ *	stdio.c		what the standard streams may be
+ *	lock_child.c	capabilities, Landlock, seccomp: what can't be undone
+ *	child.c		the rest
+ *
+ * The files *child.c run between clone and exec in what may be a threaded
+ * program: raw system calls on what the job holds, no allocation, no locale, no
+ * stdio. A failure is a stage, a number and an errno in an init_message.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "backend/backend.h"
+#include "backend/command_child.h"
+#include "filter/filter.h"
+#include "supervise/init.h"
+
+/*
+ * What the process was doing; one line each: name, what could not be done. A
+ * backend's own stages follow, from INNER_STAGE_COUNT on.
+ */
+#define INNER_STAGES(X)                                                                 \
+	X(DIRECTORY, "enter the working directory: it is not readable for the command") \
+	X(GROUP, "make a process group")                                                \
+	X(LIMITS, "set limits")                                                         \
+	X(CAPABILITIES, "drop the capabilities")                                        \
+	X(LANDLOCK, "set up Landlock")                                                  \
+	X(FILTER, "install the system-call filter")                                     \
+	X(TELL, "hand over to the parent process")                                      \
+	X(FORK, "start a process")
+
+enum inner_stage {
+#define INNER_STAGE_ENUM(name, text) INNER_##name,
+	INNER_STAGES(INNER_STAGE_ENUM)
+#undef INNER_STAGE_ENUM
+		INNER_STAGE_COUNT,
+};
+
+/*
+ * Landlock, as data. It knows no "narrower inside wider": the rules are the outer
+ * lines. What is not there, or hidden, is passed over: a rule only opens.
+ */
+enum wall_kind {
+	WALL_READ,  /* reading, listing, executing */
+	WALL_USE,   /* also writing to what is there */
+	WALL_WRITE, /* all */
+};
+
+struct wall_rule {
+	const char *path;
+	enum wall_kind kind;
+	bool is_made; /* for this run: not what the host has there */
+};
+
+struct walls {
+	uint32_t abi;	  /* of the kernel; 0: none */
+	bool scopes_only; /* files are left alone: Landlock would forbid all mounts */
+	bool shows_root;  /* the host's "/" is what is seen as "/" */
+	VEC(struct wall_rule) rules;
+};
+
+struct inner_job {
+	struct command_words words;
+	const char *directory;
+	int stdio[3];
+	/*
+	 * A file that was opened for reading, and that the command may not write, is
+	 * opened again inside: else it could be opened for writing by /proc/self/fd/0,
+	 * which leads to the host's mount of it.
+	 */
+	const char *reopened[3];
+	struct filter filter;
+	bool asks_connect;
+	bool has_own_network;
+	struct walls walls;
+	struct command_limits limits;
+	int channel; /* the sandbox's end */
+
+	/* Set inside, on the way. */
+	struct rlimit open_files; /* as they were */
+	struct command_signals signals;
+	int root; /* O_PATH: what is "/" for the command */
+	int unix_diag;
+	int ruleset; /* Landlock's, -1: none */
+};
+
+/* ---- The parent ---------------------------------------------------------------- */
+
+/* 0 when this kernel has none, or it was turned off at boot. */
+uint32_t inner_landlock_abi(void);
+
+/*
+ * Fills in `job` but for `walls`, which have to be there already, and `channel`.
+ * ERR_POLICY for a standard stream through which the command could get around the
+ * policy; ERR_LIMIT, ERR_NOMEM, ERR_SYS.
+ */
+int inner_prepare(struct arena *a, const struct launch *in, struct filter_options filter,
+		  struct inner_job *job, struct err *e) MUST_CHECK NONNULL;
+
+/* stdio.c: sets `reopened`. */
+int inner_judge_stdio(struct arena *a, const struct launch *in, struct inner_job *job,
+		      struct err *e) MUST_CHECK NONNULL;
+
+/* Where the words and the environment of this process lie, which the kernel shows to others. */
+int inner_find_words(struct init_order *out, struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * Waits for the first message. The descriptors of inner_tell_ready() go to `s`
+ * when it is INIT_READY; else the caller words `m`.
+ */
+int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init_message *m,
+		     struct err *e) MUST_CHECK NONNULL;
+
+/* For the stages above. */
+int inner_word_failure(const struct inner_job *job, const struct init_message *m, struct err *e)
+	NONNULL;
+
+/* The command's group gets the terminal before the command can touch it. */
+void inner_hand_over_terminal(const struct launch *in, pid_t group) NONNULL;
+
+/* ---- Inside ---------------------------------------------------------------------- */
+
+/* Reports and ends the process. */
+_Noreturn void inner_fail(const struct inner_job *job, uint32_t stage, size_t index);
+
+/* All but `count` descriptors, which get sorted. */
+void inner_close_all_but(int *kept, size_t count);
+
+/*
+ * What else the caller has open is not for here; above all not the channels of
+ * other runs that are being started by other threads, whose end would then not be
+ * seen. For the set-up there may be many descriptors.
+ */
+void inner_tidy_descriptors(struct inner_job *job);
+
+/*
+ * SECURITY: a copy of the caller can be seen from inside. Nothing may be read from
+ * it (not dumpable), and its words and environment, which the kernel shows
+ * nevertheless, are wiped.
+ */
+void inner_hide_self(const struct inner_job *job, const struct init_order *words);
+
+void inner_drop_capabilities(const struct inner_job *job);
+
+/* Landlock in two steps: the rules when all is in its place, then the wall for this process. */
+void inner_build_wall(struct inner_job *job);
+void inner_enter_wall(struct inner_job *job);
+
+int inner_lock_filter(const struct inner_job *job); /* the listener, or -1 */
+
+/* Hands `root`, `unix_diag` and the listener to the parent. */
+void inner_tell_ready(const struct inner_job *job, int listener);
+
+/* Returns when it is executed, or has said why not. */
+pid_t inner_start_command(struct inner_job *job);

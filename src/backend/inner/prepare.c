@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* The parent's side of what every Linux sandbox does last; see inner.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "backend/inner/inner.h"
+#include "base/path.h"
+#include "base/utf8.h"
+#include "os/child.h"
+
+uint32_t inner_landlock_abi(void)
+{
+	const unsigned long version = 1; /* LANDLOCK_CREATE_RULESET_VERSION */
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, version);
+
+	return abi > 0 ? (uint32_t)abi : 0;
+}
+
+/* ---- The job ------------------------------------------------------------------- */
+
+int inner_prepare(struct arena *a, const struct launch *in, struct filter_options filter,
+		  struct inner_job *job, struct err *e)
+{
+	struct str directory;
+
+	job->channel = job->unix_diag = job->root = job->ruleset = -1;
+	job->asks_connect = filter.asks_connect;
+	memcpy(job->stdio, in->stdio, sizeof(job->stdio));
+	if (inner_judge_stdio(a, in, job, e) < 0 || command_copy_words(a, in, &job->words, e) < 0 ||
+	    arena_copy(a, str_of(in->directory), &directory, e) < 0 ||
+	    filter_build(a, &filter, &job->filter, e) < 0)
+		return err_result(e);
+	job->directory = directory.p;
+	job->limits = command_limits(&in->plan->policy->profile->limits);
+	return 0;
+}
+
+/* ---- Words --------------------------------------------------------------------- */
+
+/* A small file of /proc, cut at the room there is; its length or -errno. */
+static ssize_t read_small(const char *path, char *out, size_t room)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, out, room - 1);
+	if (n < 0)
+		n = -errno;
+	else
+		out[n] = '\0';
+	close(fd);
+	return n;
+}
+
+/* The `n`-th number behind the name, which may hold anything, in /proc/PID/stat. */
+static bool stat_number(const char *text, unsigned n, uintptr_t *out)
+{
+	const char *at = strrchr(text, ')');
+
+	/* Behind the name comes field 3. */
+	for (unsigned field = 2; at && field < n; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return false;
+	*out = 0;
+	for (at++; *at >= '0' && *at <= '9'; at++)
+		*out = *out * 10 + (uintptr_t)(*at - '0');
+	return true;
+}
+
+enum { STAT_ARG_START = 48, STAT_ENV_END = 51 };
+
+int inner_find_words(struct init_order *out, struct err *e)
+{
+	char text[1024];
+	uintptr_t start, end;
+	ssize_t n = read_small("/proc/self/stat", text, sizeof(text));
+
+	if (n < 0)
+		return FAIL_SYS(e, (int)-n, "can't read /proc/self/stat; /proc has to be mounted");
+	if (!stat_number(text, STAT_ARG_START, &start) || !stat_number(text, STAT_ENV_END, &end) ||
+	    start == 0 || end < start || end - start > (64U << 20))
+		return FAIL(e, ERR_INTERNAL, "can't make sense of /proc/self/stat");
+	out->from = start;
+	out->bytes = end - start;
+	return 0;
+}
+
+/* ---- The channel ----------------------------------------------------------------- */
+
+void inner_hand_over_terminal(const struct launch *in, pid_t group)
+{
+	if (in->terminal < 0)
+		return;
+	setpgid(group, group);
+	os_set_foreground(in->terminal, group);
+}
+
+/* The descriptors come in the order of inner_tell_ready(). */
+static void take_descriptors(struct msghdr *envelope, const struct inner_job *job,
+			     struct sandbox *s)
+{
+	struct cmsghdr *header = CMSG_FIRSTHDR(envelope);
+	int fds[3] = { -1, -1, -1 };
+	size_t bytes;
+
+	if (!header || header->cmsg_type != SCM_RIGHTS)
+		return;
+	bytes = MIN_OF(header->cmsg_len - CMSG_LEN(0), sizeof(fds));
+	memcpy(fds, CMSG_DATA(header), bytes);
+	s->root = fds[0];
+	if (job->asks_connect) {
+		s->unix_diag = fds[1];
+		s->listener = fds[2];
+	}
+}
+
+int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init_message *m,
+		     struct err *e)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(3 * sizeof(int))];
+	} control;
+	struct iovec part = { .iov_base = m, .iov_len = sizeof(*m) };
+	struct msghdr envelope = { .msg_iov = &part,
+				   .msg_iovlen = 1,
+				   .msg_control = control.room,
+				   .msg_controllen = sizeof(control.room) };
+	int was_reset = 0;
+	ssize_t n;
+
+	/* ECONNRESET, once: it ended with orders unread, and its last words are still there. */
+	do
+		n = recvmsg(s->channel, &envelope, MSG_CMSG_CLOEXEC);
+	while (n < 0 && (errno == EINTR || (errno == ECONNRESET && !was_reset++)));
+	if (n < 0)
+		return FAIL_SYS(e, errno, "can't hear from the sandbox");
+	if (n != (ssize_t)sizeof(*m))
+		return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
+	take_descriptors(&envelope, job, s);
+	if (m->kind != INIT_READY)
+		return 0;
+	if (s->root < 0 || (job->asks_connect && s->listener < 0))
+		return FAIL(e, ERR_INTERNAL, "the sandbox handed over too few descriptors");
+	/* Scopes alone are no wall for files. */
+	s->landlock_abi = job->walls.scopes_only ? 0 : job->walls.abi;
+	return 0;
+}
+
+/* ---- Failures, in words ------------------------------------------------------------ */
+
+static const char *const stage_texts[] = {
+#define INNER_STAGE_TEXT(name, text) [INNER_##name] = text,
+	INNER_STAGES(INNER_STAGE_TEXT)
+#undef INNER_STAGE_TEXT
+};
+
+int inner_word_failure(const struct inner_job *job, const struct init_message *m, struct err *e)
+{
+	scoped_buf path = BUF_INIT(4 * PATH_MAX_BYTES);
+
+	if (m->stage >= COUNT_OF(stage_texts))
+		return FAIL(e, ERR_INTERNAL, "the sandbox reports a stage that there is not");
+	if (m->stage != INNER_DIRECTORY)
+		return FAIL_SYS(e, m->os_error, "can't %s in the sandbox (step %u)",
+				stage_texts[m->stage], m->index);
+	utf8_add_shown(&path, str_of(job->directory));
+	return FAIL_SYS(e, m->os_error, "the command may not enter its working directory '%s'",
+			buf_str(&path).p);
+}
