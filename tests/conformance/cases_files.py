@@ -13,9 +13,12 @@ from conform import (
     check,
     check_same,
     rows,
+    these_need,
 )
 
 # ---- Every write primitive ---------------------------------------------------------
+
+these_need("fs_write")
 
 CARVED = """
 [permissions.box.filesystem]
@@ -25,6 +28,7 @@ CARVED = """
 "{work}/secret" = "deny"
 """
 PLACES = ["{out}/p", "{work}/.git/p", "{work}/docs/p", "{work}/secret/p"]
+CARVED_OPEN = CARVED.replace('"{work}/secret" = "deny"\n', "")
 OPEN = "{work}/open"
 
 # {p} is the place, {o} a directory that may be written, {s} a file in it.
@@ -108,9 +112,15 @@ def primitive_tree():
     return tree
 
 
+def places_of(arena):
+    """All of them, but for a backend that knows nothing narrower inside what is writable."""
+    return PLACES[:1] if arena.lacks & {"fs_carve", "fs_read"} else PLACES
+
+
 def primitive_box(arena):
-    watch = ("{out}", "{work}/.git", "{work}/docs", "{work}/secret")
-    box = arena.box(tree=primitive_tree(), policy=CARVED, watch=watch)
+    is_whole = places_of(arena) == PLACES
+    watch = ("{out}", "{work}/.git", "{work}/docs", "{work}/secret") if is_whole else ("{out}",)
+    box = arena.box(tree=primitive_tree(), policy=CARVED if is_whole else None, watch=watch)
     for place in [*PLACES, OPEN]:
         os.setxattr(box.path(f"{place}/file"), "user.cordon", b"mark")
     return box
@@ -122,9 +132,10 @@ def primitive_case(name, template):
             text = template.replace("{p}", place).replace("{o}", OPEN)
             return text.replace("{s}", f"{OPEN}/s{n}")
 
-        refused = [at(place, n) for n, place in enumerate(PLACES)]
-        allowed = "write {work}/open/file" if name in ONLY_REFUSED else at(OPEN, len(PLACES))
-        reads = [f"read {place}/file" for place in PLACES]
+        places = places_of(arena)
+        refused = [at(place, n) for n, place in enumerate(places)]
+        allowed = "write {work}/open/file" if name in ONLY_REFUSED else at(OPEN, len(places))
+        reads = [f"read {place}/file" for place in places]
         for attempt, got in zip(refused, primitive_box(arena).bare(*refused)):
             if name in MAY_LACK and got in ("ENOSYS", "EOPNOTSUPP", "EPERM", "EINVAL"):
                 raise Skip(f"the control is {got}")
@@ -132,11 +143,11 @@ def primitive_case(name, template):
         inside = primitive_box(arena)
         before = inside.snapshot()
         done = inside.run(*reads, allowed, *refused)
-        for place, got in zip(PLACES, done):
+        for place, got in zip(places, done):
             want = HIDDEN if "secret" in place else {"OK text that is long enough\\x0a"}
             check(got in want, f"read {place}/file: {got}")
-        check(done[len(PLACES)] == "OK", f"allowed, but {done[len(PLACES)]}: {allowed}")
-        for attempt, got in zip(refused, done[len(PLACES) + 1 :]):
+        check(done[len(places)] == "OK", f"allowed, but {done[len(places)]}: {allowed}")
+        for attempt, got in zip(refused, done[len(places) + 1 :]):
             errors = READ_ONLY | (HIDDEN if "secret" in attempt else set())
             errors |= {"ENOSYS"} if name in ONLY_REFUSED else set()
             check(got in errors, f"expected one of {sorted(errors)}, got {got}: {attempt}")
@@ -171,7 +182,7 @@ def the_default_profile_is_read_only(arena):
     check(box.bare("write {work}/file") == ["OK"], "the control shows nothing")
 
 
-@case
+@case(needs=())
 def ordinary_work_within_a_writable_root_is_not_hindered(arena):
     """Renames and links from one directory to another, which Landlock calls REFER."""
     box = arena.box(tree={"{work}/a/one": "1", "{work}/a/two": "2", "{work}/b/three": "3", "{work}/a/d/": ""})
@@ -186,7 +197,7 @@ def ordinary_work_within_a_writable_root_is_not_hindered(arena):
 def try_pipe(arena, place):
     """A read-only mount does not keep anyone from writing into a named pipe."""
     tree = {"{work}/docs/file": "d", "{work}/.git/config": "c"}
-    box = arena.box(tree=tree, policy=CARVED.replace('"{work}/secret" = "deny"\n', ""))
+    box = arena.box(tree=tree, policy=None if place == "{out}" else CARVED_OPEN)
     os.mkfifo(box.path(f"{place}/pipe"))
     reader = os.open(box.path(f"{place}/pipe"), os.O_RDONLY | os.O_NONBLOCK)
     try:
@@ -203,12 +214,14 @@ def a_named_pipe_outside_is_not_written_into(arena):
     try_pipe(arena, "{out}")
 
 
-@case
+@case(needs={"fs_carve"})
 def a_named_pipe_in_a_read_only_carve_out_is_not_written_into(arena):
     try_pipe(arena, "{work}/docs")
 
 
 # ---- Other names for the same file ---------------------------------------------------
+
+these_need("fs_write")
 
 rows(
     "other_names_of_a_read_only_file_are_no_way_to_it",
@@ -253,6 +266,8 @@ def the_root_of_a_host_process_is_no_way_out(arena):
 
 
 # ---- Renamed ancestors (P8) ---------------------------------------------------------
+
+these_need("fs_carve")
 
 NESTED = """
 [permissions.box.filesystem]
@@ -325,6 +340,8 @@ def a_directory_made_anew_under_an_old_name_is_not_writable(arena):
 
 
 # ---- Masks ----------------------------------------------------------------------------
+
+these_need("fs_read", "fs_carve", "protect_missing")
 
 MASKS = """
 [permissions.box.filesystem]
@@ -431,6 +448,8 @@ def a_hard_link_that_existed_before_is_another_name(arena):
 
 # ---- Globs (P6) --------------------------------------------------------------------------
 
+these_need("fs_read", "fs_carve")
+
 GLOBS = """
 [permissions.box.filesystem]
 ":root" = "read"
@@ -508,6 +527,8 @@ def directories_that_appear_later_are_searched_and_masks_stay(arena):
 
 # ---- Nesting (P7) -----------------------------------------------------------------------------
 
+these_need("fs_read", "fs_carve", "fs_reopen")
+
 REOPEN = """
 [permissions.box.filesystem]
 ":root" = "read"
@@ -574,14 +595,17 @@ rows(
         "{work}/.git/hooks/": "",
     },
     policy=ROOT_WRITE,
+    needs={"fs_read", "fs_carve", "protect_missing"},
     watch=("{out}/p", "{out}/secret", "{work}/.git"),
 )
 
 
 # ---- Temporary files -----------------------------------------------------------------------------
 
+these_need("fs_carve", "protect_missing")
 
-@case
+
+@case(needs={"fs_read", "fs_carve"})
 def a_private_tmp_vanishes_with_the_run(arena):
     name = f"cordon-conf-private-{os.getpid()}"
     box = arena.box(
@@ -615,11 +639,13 @@ def a_workspace_below_tmp_is_protected_like_any_other(arena):
 
 # ---- Standard streams -------------------------------------------------------------------------------
 
+these_need("fs_write")
+
 
 def try_streams(arena, name, mode):
     """Descriptor 0 is opened by the caller; inside it may be used, not opened anew for more."""
     tree = {"{work}/docs/file": "docs\n", "{work}/.git/config": "[core]\n"}
-    policy = CARVED.replace('"{work}/secret" = "deny"\n', "")
+    policy = None if name.startswith("{out}") else CARVED_OPEN
     box = arena.box(tree=tree, policy=policy, watch=("{out}", "{work}/docs", "{work}/.git"))
     before = box.snapshot()
     with open(box.path(name), mode) as stdin:
@@ -635,12 +661,12 @@ def stdin_is_not_reopened_for_writing_outside(arena):
     try_streams(arena, "{out}/file", "rb")
 
 
-@case
+@case(needs={"fs_carve"})
 def stdin_is_not_reopened_for_writing_in_a_read_only_carve_out(arena):
     try_streams(arena, "{work}/docs/file", "rb")
 
 
-@case
+@case(needs={"fs_carve"})
 def stdin_is_not_reopened_for_writing_in_protected_metadata(arena):
     try_streams(arena, "{work}/.git/config", "rb")
 
@@ -648,9 +674,9 @@ def stdin_is_not_reopened_for_writing_in_protected_metadata(arena):
 @case
 def a_directory_as_stdin_is_no_way_in(arena):
     tree = {"{work}/docs/file": "docs\n", "{work}/.git/config": "[core]\n"}
-    policy = CARVED.replace('"{work}/secret" = "deny"\n', "")
-    for name in ("{out}", "{work}/docs", "{work}/.git"):
-        box = arena.box(tree=tree, policy=policy, watch=("{out}", "{work}/docs", "{work}/.git"))
+    is_whole = "fs_carve" not in arena.lacks
+    for name in ("{out}", "{work}/docs", "{work}/.git") if is_whole else ("{out}",):
+        box = arena.box(tree=tree, policy=CARVED_OPEN if is_whole else None, watch=("{out}", "{work}/docs", "{work}/.git"))
         before = box.snapshot()
         fd = os.open(box.path(name), os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -673,13 +699,13 @@ def try_offset(arena, name):
     check(out == "got one\ntwo\nthree\n", f"{name}: {out!r} {err}")
 
 
-@case
+@case(needs=())
 def stdin_is_read_on_from_where_the_command_left_it(arena):
     """`{ cordon run -- head -1; cat; } <file`: the offset is the caller's own."""
     try_offset(arena, "{out}/lines")
     try_offset(arena, "{work}/lines")
 
 
-@case
+@case(needs={"fs_carve"})
 def stdin_in_protected_metadata_is_read_on_from_where_the_command_left_it(arena):
     try_offset(arena, "{work}/.git/lines")

@@ -18,10 +18,13 @@ from conform import (
     check,
     check_same,
     rows,
+    these_need,
     without_noise,
 )
 
 # ---- Mounts and namespaces --------------------------------------------------------------
+
+these_need("kernel")
 
 rows(
     "nothing_can_be_mounted",
@@ -88,6 +91,7 @@ rows(
 "{work}/docs" = "read"
 """,
     watch=("{work}/secret", "{work}/docs", "{work}/.git", "{out}"),
+    needs={"kernel", "fs_read", "fs_carve"},
 )
 
 for _space in ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup", "time"):
@@ -107,7 +111,7 @@ rows(
 )
 
 
-@case
+@case(needs={"fs_read", "fs_carve"})
 def a_profile_may_allow_user_namespaces(arena):
     policy = '[permissions.box]\nextends = ":workspace"\nisolation = { userns = true }\n'
     policy += '[permissions.box.filesystem]\n"{work}/hidden" = "deny"\n'
@@ -154,7 +158,7 @@ def no_capability_and_no_new_privilege_is_left(arena):
         check(box.bare("status CapEff:") != ["OK 0000000000000000"], "the control shows nothing")
 
 
-@case
+@case(needs={"kernel", "proc"})
 def pid_1_has_no_capability_and_the_same_filter(arena):
     box = arena.box()
     out, _, _ = box.finish([*box.argv(), "/bin/cat", "/proc/1/status", "/proc/self/status"])
@@ -236,7 +240,7 @@ def dev_has_what_programs_need_and_nothing_of_the_host(arena):
             check(box.bare(f"open-read /dev/{name}")[0] != "ENOENT", "the control shows nothing")
 
 
-@case
+@case(needs={"ipc"})
 def files_in_the_hosts_dev_shm_are_not_there(arena):
     name = f"/cordon-conf-{os.getpid()}-{time.monotonic_ns()}"
     box = arena.box()
@@ -250,6 +254,8 @@ def files_in_the_hosts_dev_shm_are_not_there(arena):
 
 
 # ---- /proc and /sys -------------------------------------------------------------------------
+
+these_need("fs_write")
 
 SETTINGS = [
     "/proc/sysrq-trigger",
@@ -305,7 +311,7 @@ def writing_everywhere_does_not_mean_the_kernels_files(arena):
     check(set(" ".join(got[:2]).split()) <= HARMLESS, f"{got}"[:2000])
 
 
-@case
+@case(needs={"kernel"})
 def memory_and_logs_of_the_kernel_can_not_be_read(arena):
     box = arena.box()
     names = [n for n in ("/proc/kcore", "/proc/kmsg") if os.path.exists(n)]
@@ -346,7 +352,7 @@ def sys_and_cgroups_can_not_be_written(arena):
         check("OK" in outside, f"the control shows nothing: {outside}")
 
 
-@case
+@case(needs={"proc"})
 def only_processes_of_the_sandbox_are_seen(arena):
     box = arena.box()
     pid = arena.victim().pid
@@ -357,7 +363,7 @@ def only_processes_of_the_sandbox_are_seen(arena):
     check(box.bare(f"read /proc/{pid}/cmdline")[0].startswith("OK sleep"), "control")
 
 
-@case
+@case(needs={"fs_write", "proc"})
 def entries_for_proc_sys_and_dev_open_nothing_of_the_host(arena):
     """A rule that names them, or a workspace in them: the sandbox's own, or no run at all."""
     pid = arena.victim().pid
@@ -379,7 +385,7 @@ def entries_for_proc_sys_and_dev_open_nothing_of_the_host(arena):
         check([one.split()[0] for one in got] == ["OK", "OK"], f"the control shows nothing: {got}")
 
 
-@case
+@case(needs={"ipc"})
 def a_granted_dev_shm_is_the_hosts(arena):
     name = f"cordon-conf-{os.getpid()}-{time.monotonic_ns()}"
     box = arena.box(options=("--mode", "workspace-write", "--add-write", "/dev/shm"))
@@ -394,6 +400,8 @@ def a_granted_dev_shm_is_the_hosts(arena):
 
 
 # ---- Dangerous calls --------------------------------------------------------------------------
+
+these_need("kernel")
 
 REACHED = Control(accept=frozenset({"OK", "ENOENT", "EINVAL", "EBADF", "ENOKEY", "EFAULT"}))
 

@@ -18,6 +18,7 @@ from conform import (
     descendants,
     snapshot,
     state_of,
+    these_need,
 )
 
 REFUSED = READ_ONLY | {"EEXIST", "EISDIR"}
@@ -33,6 +34,8 @@ def ended(process):
 
 
 # ---- Survivors ------------------------------------------------------------------------------
+
+these_need("tree_death")
 
 
 @case
@@ -147,7 +150,7 @@ def nothing_survives_a_kill_of_any_part_at_any_stage(arena):
         check_gone(arena, box, before, f"a part was killed {whole * 1.2 * step / 24 * 1000:.1f} ms after the start")
 
 
-@case
+@case(needs={"tree_death", "protect_missing"})
 def nothing_survives_a_kill_of_any_part(arena):
     """PID 1, the warden, and whoever else there is: one after the other, then all at once."""
     box = arena.box()
@@ -191,7 +194,7 @@ def nothing_survives_a_kill_of_cordon_under_a_deaf_parent(arena):
     shell.kill()
 
 
-@case
+@case(needs=())
 def signals_to_cordon_reach_the_command(arena):
     for name in ("TERM", "INT", "HUP", "QUIT"):
         box = arena.box()
@@ -207,7 +210,7 @@ def signals_to_cordon_reach_the_command(arena):
         arena.check_nothing_lives()
 
 
-@case
+@case(needs=())
 def the_command_starts_with_the_callers_signals(arena):
     """What the caller ignores or blocks is ignored or blocked, and nothing else."""
     box = arena.box()
@@ -218,7 +221,7 @@ def the_command_starts_with_the_callers_signals(arena):
         check(inside == outside, f"{line}: {inside.split()} instead of {outside.split()}")
 
 
-@case
+@case(needs=())
 def a_run_leaves_no_file_anywhere(arena):
     box = arena.box()
     marked = ("/tmp", "/dev/shm", "/run", "/var/tmp", "/var/run")
@@ -232,7 +235,7 @@ def a_run_leaves_no_file_anywhere(arena):
     check(seen() == before, f"left: {seen()[0] ^ before[0]} {seen()[1] ^ before[1]}")
 
 
-@case
+@case(needs=())
 def a_report_is_not_written_through_a_link_that_the_command_made(arena):
     """--report names a file in the workspace, and the command puts a link there meanwhile."""
     for script in ("ln -sf {out}/file report.json", "ln -f ready report.json",
@@ -247,7 +250,7 @@ def a_report_is_not_written_through_a_link_that_the_command_made(arena):
         check(box.path("{work}/ready").read_bytes() == b"r", f"{script}: another file was written to")
 
 
-@case
+@case(needs=())
 def what_a_command_leaves_behind_can_not_hold_cordon_up(arena):
     """After the run Cordon looks at repositories, which may be made to be looked at."""
     tricks = [
@@ -280,7 +283,7 @@ def what_a_command_leaves_behind_can_not_hold_cordon_up(arena):
             check(time.monotonic() - start < 15, f"it took too long: {script}")
 
 
-@case
+@case(needs=())
 def a_start_that_fails_for_lack_of_descriptors_leaves_nothing(arena):
     """Wherever it runs out of them: the run works, or is refused and was never there."""
     box = arena.box()
@@ -297,6 +300,8 @@ def a_start_that_fails_for_lack_of_descriptors_leaves_nothing(arena):
 
 
 # ---- Several runs in one directory -------------------------------------------------------------
+
+these_need("protect_missing")
 
 
 @case
@@ -348,6 +353,8 @@ def finish_one(process):
 
 # ---- A directory swapped while a run begins --------------------------------------------------------
 
+these_need("fs_write", "fs_read", "fs_carve")
+
 def try_swaps(arena, box, swapped, attempt, seconds=1.2):
     """Runs again and again while another process exchanges two names; `out` must stay.
 
@@ -386,7 +393,7 @@ def a_parent_swapped_for_a_link_is_not_written_through(arena):
     try_swaps(arena, box, ("{top}/x/mid", "{top}/x/alt"), "create {top}/x/mid/leaf/new")
 
 
-@case
+@case(needs={"fs_write", "fs_read", "fs_carve", "protect_missing"})
 def metadata_swapped_for_a_link_is_not_written_through(arena):
     tree = {"{work}/.git/config": "[core]\n", "{work}/alt": "->{out}"}
     policy = WRITE_ONE.replace("{top}/x/swap", "{work}")
@@ -395,6 +402,8 @@ def metadata_swapped_for_a_link_is_not_written_through(arena):
 
 
 # ---- What must not be told ----------------------------------------------------------------------------
+
+these_need()
 
 VALUE = "s3cr3t-value-of-the-host"
 

@@ -6,17 +6,20 @@ import os
 import shutil
 import subprocess
 
-from conform import HIDDEN, READ_ONLY, Skip, await_path, case, check, check_same, rows
+from conform import HIDDEN, READ_ONLY, Skip, await_path, case, check, check_same, rows, these_need
 
 NAMES = [".git", ".codex", ".agents", ".cordon"]
 REFUSED = READ_ONLY | {"EEXIST", "EISDIR", "ENOTDIR", "ENOTEMPTY", "EADDRINUSE"}
 
 # ---- Missing and existing names ---------------------------------------------------------
 
+these_need("fs_carve", "protect_missing")
+
 for _name in NAMES:
     _label = _name[1:]
     rows(
         f"a_missing_{_label}_can_not_be_made",
+        needs={"protect_missing"},
         refused=[
             f"mkdir {{work}}/{_name}",
             f"create {{work}}/{_name}",
@@ -34,6 +37,7 @@ for _name in NAMES:
     )
     rows(
         f"an_existing_{_label}_can_not_be_moved_or_changed",
+        needs={"fs_carve"},
         refused=[
             f"write {{work}}/{_name}/config",
             f"create {{work}}/{_name}/new",
@@ -98,7 +102,7 @@ def names_that_the_policy_adds_are_protected_too(arena):
 BARE = ["create {work}/HEAD", "mkdir {work}/refs", "mkdir {work}/objects"]
 
 
-@case
+@case(needs={"protect_missing"})
 def a_bare_layout_can_not_be_made_in_a_workspace(arena):
     """HEAD, refs and objects side by side are a repository, whose config git would run."""
     box = arena.box()
@@ -111,7 +115,7 @@ def a_bare_layout_can_not_be_made_in_a_workspace(arena):
     check(got == ["OK"] * 4, f"the control shows nothing: {got}")
 
 
-@case
+@case(needs={"protect_missing"})
 def the_last_missing_part_of_a_bare_layout_can_not_be_made(arena):
     for missing in BARE:
         kind, path = missing.split()
@@ -416,7 +420,7 @@ def git_submodules_are_protected_and_can_be_committed_in(arena):
     check(got == ["OK"] * 3, f"the control shows nothing: {got}")
 
 
-@case
+@case(needs=())
 def git_repositories_that_a_run_made_are_in_its_report(arena):
     box = arena.box()
     git = Git(box)

@@ -8,7 +8,7 @@ import shutil
 import socket
 import subprocess
 
-from conform import CASES, HIDDEN, READ_ONLY, await_path, case, check, check_same
+from conform import CASES, HIDDEN, READ_ONLY, await_path, case, check, check_same, these_need
 
 PEERS = {
     "codex: descriptors of the caller reach the command": "inherited_descriptors_do_not_reach_the_command",
@@ -65,6 +65,9 @@ PEERS = {
 }
 
 
+these_need()
+
+
 @case
 def every_weakness_of_the_peers_has_a_case(arena):
     names = {c.name for c in CASES}
@@ -91,7 +94,7 @@ domains = { "example.com" = "allow" }
     listener.close()
 
 
-@case
+@case(needs={"proc", "kernel", "fs_carve"})
 def writing_everywhere_keeps_the_namespaces(arena):
     box = arena.box(policy='[permissions.box.filesystem]\n":root" = "write"\n')
     pid = arena.victim().pid
@@ -117,7 +120,7 @@ def programs_on_the_path_are_not_trusted(arena):
     check(box.path("{top}/trusted").exists(), "the control shows nothing")
 
 
-@case
+@case(needs={"tree_death"})
 def temporary_directories_get_no_placeholders(arena):
     box = arena.box()
     process = box.start(box.argv("hold {work}/ready"))
@@ -139,7 +142,7 @@ def commands_that_can_not_run_say_so(arena):
     box.finish([*box.argv(), "/bin/sh", "-c", "exit 42"], status=42)
 
 
-@case
+@case(needs={"fs_read"})
 def a_minimal_profile_runs_programs(arena):
     policy = """
 [permissions.box.filesystem]
@@ -154,7 +157,7 @@ def a_minimal_profile_runs_programs(arena):
     check(box.path("{out}/file").read_bytes() == b"outside\n", "control")
 
 
-@case
+@case(needs={"fs_read", "fs_carve"})
 def many_masks_need_few_descriptors(arena):
     policy = '[permissions.box.filesystem]\n":root" = "read"\n"{work}" = "write"\n"{work}/**/*.env" = "deny"\n'
     tree = {f"{{work}}/d{n % 20}/{n}.env": "SECRET" for n in range(400)}
@@ -171,7 +174,7 @@ def many_masks_need_few_descriptors(arena):
 ODD = [b"a b", b"new\nline", b"back\\slash", b"caf\xe9", b"tab\t", b"o\x01ctl", "ü".encode(), b"\\040", b"'q\""]
 
 
-@case
+@case(needs={"fs_carve", "protect_missing"})
 def odd_names_are_protected_like_others(arena):
     for odd in ODD:
         box = arena.box()
@@ -213,7 +216,7 @@ def a_sandbox_in_a_sandbox_works_or_is_refused_by_name(arena):
     check_same(before, box.snapshot(), "was changed")
 
 
-@case
+@case(needs={"fs_carve", "protect_missing"})
 def cordons_own_files_can_not_be_written(arena):
     policy = """
 [permissions.box.filesystem]
@@ -240,7 +243,7 @@ def cordons_own_files_can_not_be_written(arena):
     check(not box.path("{home}/.config/cordon/config.toml").exists(), "was made")
 
 
-@case
+@case(needs={"fs_carve"})
 def the_program_that_runs_can_not_be_replaced(arena):
     box = arena.box()
     copy = shutil.copy(arena.program, box.path("{work}/cordon"))
@@ -268,7 +271,7 @@ def temporary_files_can_be_made(arena):
     check(out.startswith(str(box.tmp)), out)
 
 
-@case
+@case(needs={"fs_read", "fs_carve"})
 def the_program_itself_may_be_denied(arena):
     """The command still starts when what Cordon itself needs can't be read inside."""
     box = arena.box(policy='[permissions.box.filesystem]\n":root" = "read"\n"{top}/bin" = "deny"\n')
@@ -280,7 +283,7 @@ def the_program_itself_may_be_denied(arena):
     check(box.bare(f"open-read {copy}") == ["OK"], "the control shows nothing")
 
 
-@case
+@case(needs={"fs_write"})
 def a_single_file_may_be_writable(arena):
     policy = '[permissions.box.filesystem]\n":root" = "read"\n"{out}/file" = "write"\n'
     box = arena.box(policy=policy, tree={"{out}/other": "x"})
@@ -289,7 +292,7 @@ def a_single_file_may_be_writable(arena):
     check(box.bare("write {out}/other", "create {out}/new") == ["OK", "OK"], "the control shows nothing")
 
 
-@case
+@case(needs={"fs_write"})
 def a_missing_write_root_is_skipped_with_a_warning(arena):
     policy = '[permissions.box]\nextends = ":workspace"\n[permissions.box.filesystem]\n"{out}/missing" = "write"\n'
     box = arena.box(policy=policy)
@@ -307,7 +310,7 @@ def an_atomic_replace_keeps_its_access(arena):
     check(got == ["OK", "OK", "OK", "OK EVIL"], f"{got}")
 
 
-@case
+@case(needs={"fs_write", "fs_carve"})
 def a_projects_own_file_can_not_widen(arena):
     config = '[filesystem]\n"{out}" = "write"\n"{work}/ro" = "read"\n'
     box = arena.box(tree={"{work}/.cordon/config.toml": config, "{work}/ro/file": "x"})

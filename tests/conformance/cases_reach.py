@@ -7,11 +7,13 @@ import socket
 import threading
 import time
 
-from conform import FORBIDDEN, HIDDEN, Skip, case, check, check_same
+from conform import FORBIDDEN, HIDDEN, Skip, case, check, check_same, these_need
 
 NOBODY = HIDDEN | {"ESRCH", "ENOSYS"}
 
 # ---- Signals and tracing ------------------------------------------------------------------
+
+these_need("proc")
 
 
 @case
@@ -98,6 +100,8 @@ def pid_1_shows_nothing_and_can_not_be_touched(arena):
 
 # ---- Shared memory, queues, keys ---------------------------------------------------------
 
+these_need("ipc")
+
 
 @case
 def ipc_objects_of_the_host_are_not_there(arena):
@@ -130,6 +134,8 @@ def message_queues_of_the_host_are_not_there(arena):
 
 
 # ---- Unix sockets --------------------------------------------------------------------------
+
+these_need("net_off")
 
 
 class Server:
@@ -205,7 +211,7 @@ def unix_datagrams_do_not_reach_the_host(arena):
     server.close()
 
 
-@case
+@case(needs={"net_off", "ipc"})
 def abstract_sockets_of_the_host_can_not_be_reached(arena):
     box = arena.box()
     name = f"cordon-conf-{os.getpid()}-{time.monotonic_ns()}"
@@ -230,15 +236,12 @@ unix_sockets = { "{out}/yes.sock" = "allow" }
 """
 
 
-@case
+@case(needs={"net_managed"})
 def a_named_unix_socket_opens_that_one_and_no_other(arena):
     box = arena.box(policy=NAMED)
     yes, no = Server(str(box.path("{out}/yes.sock"))), Server(str(box.path("{out}/no.sock")))
     argv = box.argv("unix-stream {out}/yes.sock", "unix-stream {out}/no.sock")
-    out, err, status = box.finish(argv, status=None)
-    if status == 125 and "net_managed" in err:
-        raise Skip("the managed network is missing")
-    got = out.splitlines()
+    got = box.finish(argv)[0].splitlines()
     check(got[0] == "OK" and got[1] in FORBIDDEN, f"{got}")
     check(yes.got and not no.got, "the wrong one was reached")
     check(box.bare("unix-stream {out}/no.sock") == ["OK"], "the control shows nothing")
@@ -270,10 +273,12 @@ def a_socket_swapped_in_during_the_check_is_not_reached(arena):
 
 # ---- Families ---------------------------------------------------------------------------------
 
+these_need("kernel")
+
 ALLOWED_FAMILIES = {"1/1", "1/5", "2/1", "2/2", "10/1", "10/2", "16/2", "16/3"}
 
 
-@case
+@case(needs={"kernel", "net_off"})
 def only_the_families_that_are_needed_exist(arena):
     box = arena.box()
     got = box.run("families low", "families high", "pairs", "netlinks")
@@ -301,7 +306,7 @@ def with_the_network_on_other_families_still_do_not_exist(arena):
     check("40/1" in box.bare("families low")[0] or not os.path.exists("/dev/vsock"), "control")
 
 
-@case
+@case(needs={"ipc"})
 def with_the_network_on_abstract_sockets_are_still_not_reached(arena):
     """P16: `ipc`, which a profile has unless it drops it, names them."""
     box = arena.box(options=("--mode", "workspace-write", "--network", "full"))
@@ -316,7 +321,7 @@ def with_the_network_on_abstract_sockets_are_still_not_reached(arena):
     datagrams.close()
 
 
-@case
+@case(needs={"ipc", "proc", "kernel"})
 def with_the_network_on_processes_and_ipc_are_still_apart(arena):
     box = arena.box(options=("--mode", "workspace-write", "--network", "full"))
     pid = arena.victim().pid
@@ -325,6 +330,8 @@ def with_the_network_on_processes_and_ipc_are_still_apart(arena):
 
 
 # ---- The host's loopback ----------------------------------------------------------------------------
+
+these_need("net_off")
 
 
 class Echo:
@@ -398,6 +405,8 @@ def no_address_outside_has_a_route(arena):
 
 
 # ---- Inherited descriptors -----------------------------------------------------------------------------
+
+these_need()
 
 
 @case
@@ -475,7 +484,7 @@ def low_inherited_descriptors_do_not_reach_the_command(arena):
     check(out.splitlines() == ["OK"] * 7, "the control shows nothing")
 
 
-@case
+@case(needs={"net_off"})
 def a_socket_as_stdin_is_not_aimed_elsewhere(arena):
     """It belongs to the host's network, whatever the sandbox has of its own."""
     echo, other = Echo(socket.AF_INET, "127.0.0.1"), Echo(socket.AF_INET, "127.0.0.1")

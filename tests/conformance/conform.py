@@ -6,6 +6,11 @@ paired with what must work inside, and with a control: the same attempt without
 a sandbox, in a tree that was built the same way, works. After every run nothing
 of it may be alive, and nothing of it may lie about.
 
+A case states which guarantees (P16) what it shows rests on. Where the backend lacks one
+of them on this host, as support.txt says, the case is not tried; what else the backend
+lacks is accepted by name, so that all that it does give is tried. That a loss which
+nobody accepted is refused has cases of its own (cases_guarantees.py).
+
 The attempts are the probe's (probe.h). In the texts of attempts, policies and
 paths, {work}, {out}, {home}, {tmp} and {top} are the box's directories.
 """
@@ -15,6 +20,7 @@ import encodings.idna  # noqa: F401  now: the ordinary user may not be able to r
 import fnmatch
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -35,6 +41,16 @@ PLACEHOLDERS = {".git", ".codex", ".agents", ".cordon", "HEAD", "refs", "objects
 READ_ONLY = {"EROFS", "EACCES", "EPERM", "EXDEV", "EBUSY"}
 HIDDEN = {"ENOENT", "EACCES", "EPERM"}
 FORBIDDEN = {"EPERM", "EACCES", "ENOSYS"}
+
+
+SOURCES = Path(__file__).resolve().parents[2]
+# {name: meaning}, of the program's own list.
+GUARANTEES = dict(
+    re.findall(r'X\(\w+, "(\w+)", "([^"]+)"\)', (SOURCES / "src/policy/guarantee.h").read_text(encoding="utf-8"))
+)
+# What :workspace needs. The others are needed only where a policy says so, and no case
+# says so without being about it: they are never accepted.
+EVERYDAY = set(GUARANTEES) - {"fs_read", "fs_reopen", "deny_future", "net_managed", "limits"}
 
 
 class Skip(Exception):
@@ -60,14 +76,27 @@ class Case:
     name: str
     run: Callable
     who: tuple  # of "root", "user"
+    needs: frozenset  # what it shows can't be had without; empty: all backends do it
 
 
-def case(function=None, *, who=("root", "user")):
+_needs = frozenset()
+
+
+def these_need(*guarantees):
+    """What the cases that follow need, unless one says otherwise."""
+    global _needs  # pylint: disable=global-statement
+    check(set(guarantees) <= set(GUARANTEES), f"{guarantees}")
+    _needs = frozenset(guarantees)
+
+
+def case(function=None, *, who=("root", "user"), needs=None):
     """Adds a function that takes an Arena to the table; its name is a sentence."""
+    wanted = _needs if needs is None else frozenset(needs)
+    check(wanted <= set(GUARANTEES), f"{wanted}")
 
     def add(f):
         check(all(c.name != f.__name__ for c in CASES), f"two cases are named {f.__name__}")
-        CASES.append(Case(f.__name__, f, who))
+        CASES.append(Case(f.__name__, f, who, wanted))
         return f
 
     return add(function) if function else add
@@ -88,7 +117,7 @@ AS_ROOT = Control(needs_root=True)
 IN_NAMESPACE = Control(prefix="as-ns-root ")
 
 
-def rows(names, refused, allowed=(), errors=READ_ONLY, control=SAME, who=("root", "user"), **box):
+def rows(names, refused, allowed=(), errors=READ_ONLY, control=SAME, who=("root", "user"), needs=None, **box):
     """One case: attempts that are refused inside, others that work inside, all work outside.
 
     `control` is None only where another case shows it.
@@ -106,7 +135,7 @@ def rows(names, refused, allowed=(), errors=READ_ONLY, control=SAME, who=("root"
         show_control(arena, refused, allowed, control, box)
 
     run.__name__ = names
-    case(run, who=who)
+    case(run, who=who, needs=needs)
 
 
 def show_control(arena, refused, allowed, control, box):
@@ -291,7 +320,9 @@ class Box:
 
     def argv(self, *attempts, options=None, program=None):
         options = [self.fill(o) for o in (self.options if options is None else options)]
-        head = [*self.arena.prefix, program or self.arena.program, "run", "--backend", self.arena.backend, *options, "--"]
+        accepted = [word for name in self.arena.accepts for word in ("--accept-missing", name)]
+        head = [*self.arena.prefix, program or self.arena.program, "run", "--backend", self.arena.backend]
+        head += [*accepted, *options, "--"]
         return head + ([self.arena.probe, *self.words(attempts)] if attempts else [])
 
     def start(self, argv, env=None, cwd=None, **more):
@@ -367,8 +398,10 @@ class Box:
 class Arena:
     """A case on one backend as one user."""
 
-    def __init__(self, backend, program, probe, prefix=()):
+    def __init__(self, backend, program, probe, prefix=(), lacks=frozenset(), needs=frozenset()):
         self.backend, self.program, self.probe, self.prefix = backend, program, probe, prefix
+        self.lacks = lacks
+        self.accepts = sorted(lacks & EVERYDAY - needs)
         self.uid = os.getuid()
         self.tops, self.guests = [], []
 
@@ -444,7 +477,14 @@ FACTS = {
     "no_peer_handles": lambda: tuple(int(n) for n in os.uname().release.split(".")[:2]) < (6, 5),
     "no_legacy_tiocsti": lambda: _setting("dev/tty/legacy_tiocsti") == "0",
 }
+# landlock_below_N: this kernel's Landlock has not what ABI N brought, or there is none.
+FACTS |= {f"landlock_below_{n}": lambda n=n: _landlock_abi() < n for n in range(1, 11)}
 probe_of_facts = None
+
+
+def _landlock_abi():
+    create_ruleset, version = 444, 1
+    return ctypes.CDLL(None, use_errno=True).syscall(create_ruleset, None, ctypes.c_size_t(0), version)
 
 
 def _setting(name):
@@ -466,19 +506,40 @@ def _can_clone():
         return _answers(f"clone-file {top}/a {top}/b")
 
 
+@dataclass
+class Support:
+    """support.txt: what each backend lacks, and which cases can't be tried where."""
+
+    lacks: list  # of (backend, guarantee, fact, reason)
+    cases: list  # of (backend, who, case, fact, reason)
+
+    def lacking(self, backend):
+        """{guarantee: reason} on this host."""
+        found = {}
+        for b, guarantee, fact, reason in self.lacks:
+            if fnmatch.fnmatchcase(backend, b) and FACTS[fact]():
+                found.setdefault(guarantee, reason)
+        return found
+
+
 def read_support(path):
-    """Lines "BACKEND WHO CASE FACT reason": with that fact the case may skip."""
-    lines = []
+    support = Support([], [])
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
-        if line.strip() and not line.startswith("#"):
-            fields = line.split(None, 4)
-            check(len(fields) == 5 and fields[3] in FACTS, f"{path}:{number}: {line}")
-            lines.append(fields)
-    return lines
+        if not line.strip() or line.startswith("#"):
+            continue
+        fields = line.split(None, 4)
+        check(len(fields) == 5 and fields[3] in FACTS, f"{path}:{number}: {line}")
+        if fields[1] == "lacks":
+            backend, _, guarantee, fact, reason = fields
+            check(guarantee in GUARANTEES, f"{path}:{number}: {line}")
+            support.lacks.append((backend, guarantee, fact, reason))
+        else:
+            support.cases.append(fields)
+    return support
 
 
 def lines_for(support, backend, who, name):
-    for b, w, c, fact, reason in support:
+    for b, w, c, fact, reason in support.cases:
         if all(fnmatch.fnmatchcase(x, y) for x, y in ((backend, b), (who, w), (name, c))):
             yield fact, reason
 

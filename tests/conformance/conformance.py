@@ -31,6 +31,7 @@ import cases_kernel  # noqa: F401  pylint: disable=unused-import
 import cases_reach  # noqa: F401  pylint: disable=unused-import
 import cases_life  # noqa: F401  pylint: disable=unused-import
 import cases_peers  # noqa: F401  pylint: disable=unused-import
+import cases_guarantees  # noqa: F401  pylint: disable=unused-import
 
 HERE = Path(__file__).resolve().parent
 WORKERS = 2  # for each user
@@ -53,8 +54,11 @@ def outcome_of(function):
         return "failed", traceback.format_exc()
 
 
-def run_case(case, backend, programs):
-    arena = Arena(backend, *programs)
+def run_case(case, backend, programs, lacks):
+    missing = [g for g in conform.GUARANTEES if g in case.needs and g in lacks]
+    if missing:
+        return "lacks", f"{backend} lacks {missing[0]}: {lacks[missing[0]]}"
+    arena = Arena(backend, *programs, lacks=frozenset(lacks), needs=case.needs)
     signal.alarm(CASE_SECONDS)
     try:
         state, text = outcome_of(lambda: case.run(arena))
@@ -79,9 +83,10 @@ def work(jobs, who, programs, support, pipe):
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
     must_work = os.environ.get("CORDON_MUST_WORK", "").split(",")
+    lacks = {backend: support.lacking(backend) for _, backend, _ in jobs}
     for index, backend, case in jobs:
         start = time.monotonic()
-        state, text = run_case(case, backend, programs)
+        state, text = run_case(case, backend, programs, lacks[backend])
         limit = conform.known_limit(support, backend, who, case.name)
         if limit and state == "failed":
             state, text = "limit", f"known limit: {limit}\n{text}"
@@ -134,7 +139,7 @@ def print_tap(table, results, slowest, absent):
     for index, (backend, who, case) in enumerate(table):
         state, text, _ = results.get(index, ("failed", "the worker died", 0))
         label = f"{index + 1} - {backend} {who}: {case.name}"
-        if state in ("skip", "limit"):
+        if state in ("skip", "limit", "lacks"):
             reason, *more = text.splitlines() or [""]
             print(f"ok {label} # SKIP {reason}")
             for line in more:

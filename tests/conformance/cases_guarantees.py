@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""One case for each guarantee (P16): it is held, or a policy that needs it is refused by name.
+
+Each policy here needs its guarantee; `cordon explain` says so. What else the backend lacks
+is accepted, so that the refusal is for the one guarantee that is not.
+"""
+
+import json
+import os
+
+from conform import GUARANTEES, case, check, these_need
+
+WORKSPACE = '[permissions.box]\nextends = ":workspace"\n'
+NESTED = """
+[permissions.box.filesystem]
+":root" = "read"
+"{work}" = "write"
+"{work}/a" = "deny"
+"{work}/a/b" = "write"
+"""
+NEEDING = {
+    "fs_write": '[permissions.box]\nextends = ":read-only"\n',
+    "fs_read": WORKSPACE + '[permissions.box.filesystem]\n"{out}/secret" = "deny"\n',
+    "fs_carve": WORKSPACE,
+    "fs_reopen": NESTED,
+    "protect_missing": WORKSPACE,
+    "deny_future": WORKSPACE + 'globs = "strict"\n[permissions.box.filesystem]\n"{work}/**/*.env" = "deny"\n',
+    "net_off": WORKSPACE,
+    "net_managed": WORKSPACE + '[permissions.box.network]\nenabled = true\ndomains = { "example.com" = "allow" }\n',
+    "ipc": WORKSPACE,
+    "proc": WORKSPACE,
+    "kernel": WORKSPACE,
+    "limits": WORKSPACE + 'limits = { processes = 100 }\n',
+    "tree_death": WORKSPACE,
+}
+
+these_need()
+
+
+def explained(arena, box):
+    words = [*arena.prefix, arena.program, "explain", "--json", "-P", "box"]
+    return json.loads(box.finish(words)[0])
+
+
+def guarantee_case(name):
+    def run(arena):
+        box = arena.box(policy=NEEDING[name], tree={"{out}/secret": "s", "{work}/a/b/": ""})
+        needed = [g["name"] for g in explained(arena, box)["guarantees"]]
+        check(name in needed, f"the policy does not need it: {needed}")
+        arena.accepts = sorted(arena.lacks - {name})
+        if name not in arena.lacks:
+            check(box.run("pid")[0].startswith("OK"), "it is held, but nothing runs")
+            return
+        before = box.listing()
+        said = box.refuses()
+        check(name in said and arena.backend in said, f"not by name: {said}")
+        check(f"--accept-missing {name}" in said, f"no way out: {said}")
+        others = [g for g in arena.accepts if f"--accept-missing {g}" in said]
+        check(not others, f"also refused for {others}, which were accepted: {said}")
+        box.check_clean(before)
+
+    run.__name__ = f"{name}_is_held_or_refused_by_name"
+    case(run)
+
+
+for _name in GUARANTEES:
+    guarantee_case(_name)
+
+
+@case
+def an_accepted_loss_is_said_and_marked(arena):
+    box = arena.box()
+    report = box.path("{top}/report.json")
+    words = ["env", "CORDON_SANDBOX"]
+    out, err, _ = box.finish(box.argv(" ".join(words), options=(*box.options, "--report", str(report))))
+    check(out == f"OK {arena.backend}\n", out)
+    told = json.loads(report.read_text(encoding="utf-8"))
+    check(told["backend"] == arena.backend, f"{told}")
+    lost = set(arena.accepts)
+    check(lost == {g for g in GUARANTEES if f"guarantee {g} is not held" in err}, f"{lost}: {err}")
+    os.unlink(report)
