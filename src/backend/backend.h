@@ -37,29 +37,77 @@ struct launch {
 
 struct backend {
 	const char *name;
-	/* What it gives where it works at all; the rest is what this host lacks. */
-	guarantee_set gives;
+	/*
+	 * What it gives where it works at all, as far as a cheap question to the kernel
+	 * tells (an ABI); whether it works here is what launch() finds out.
+	 */
+	guarantee_set (*gives)(void);
 	/* Why it does not give `g`, in words. */
 	const char *(*why_not)(enum guarantee g);
 	/* The operations in words, one a line. */
 	int (*describe)(struct arena *a, const struct launch *in, struct buf *out, struct err *e);
 	/*
 	 * Returns when the sandbox stands and the command is about to be executed.
-	 * `in` may go after it. ERR_WEAKER, ERR_SYS, ERR_POLICY, ERR_LIMIT, ERR_NOMEM.
+	 * `in` may go after it. ERR_WEAKER: this host does not let it, nothing was run and
+	 * nothing is left, so another may be tried; its text begins like "the native backend
+	 * can't", names the cause and the way out. ERR_SYS, ERR_POLICY, ERR_LIMIT and ERR_NOMEM
+	 * end the run.
 	 */
 	int (*launch)(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e);
 };
 
 /* In the order of the table of the architecture; closed by NULL. */
 extern const struct backend *const backends[];
+extern const struct backend backend_none; /* no sandbox; not among them */
 const struct backend *backend_find(struct str name);
 
+/* ---- select.c: which one a plan gets (P16) ---------------------------------------------- */
+
+/* One that was passed over, or could not do it here. */
+struct backend_attempt {
+	struct str name;
+	struct str reason;   /* in words */
+	guarantee_set lacks; /* what it does not give; 0: the reason says it */
+	bool is_unknown;     /* not in this version */
+};
+
 /*
- * P16: the backend for the plan. `names` is the order; `forced` (or NULL) is
- * --backend. ERR_WEAKER names each guarantee that is missing, the rule that
- * needs it, the backends tried and why each fell short, and the way out. Losses
- * in `accepted` do not count; those that are really lost are set in `*lost`.
+ * Goes through the backends of an order: one that gives what the plan needs, but for
+ * the accepted losses, is a candidate. That it does so on this host shows in launch();
+ * when that says ERR_WEAKER, backend_fell_short() keeps the reason, and the next is
+ * asked for.
  */
-int backend_select(const struct plan *plan, const names *order, const char *forced,
-		   guarantee_set accepted, const struct backend **out, guarantee_set *lost,
-		   struct err *e) MUST_CHECK;
+struct backend_search {
+	struct arena *a;
+	const struct plan *plan;
+	guarantee_set accepted;
+	const names *order;
+	const char *forced; /* NULL: none is */
+	size_t next;	    /* of the order */
+	VEC(struct backend_attempt) attempts;
+};
+
+/*
+ * `forced` (or NULL) is --backend, and then the only one. ERR_ARGUMENT, ERR_WEAKER for one
+ * that there is not, ERR_NOMEM.
+ */
+int backend_begin(struct arena *a, const struct plan *plan, const names *order, const char *forced,
+		  guarantee_set accepted, struct backend_search *out, struct err *e) MUST_CHECK;
+
+/*
+ * The next candidate; what is really lost with it is set in `*lost`. ERR_WEAKER when there
+ * is none (left): names each guarantee that is missing, the rule that needs it, the
+ * backends tried, why each fell short, and the way out.
+ */
+int backend_next(struct backend_search *s, const struct backend **out, guarantee_set *lost,
+		 struct err *e) MUST_CHECK NONNULL;
+
+/* `candidate` can't do it here, as `*e` says, which is forgotten. ERR_NOMEM. */
+int backend_fell_short(struct backend_search *s, const struct backend *candidate, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* Who was tried so far and why each fell short: "native: …; bwrap: …". */
+void backend_say_attempts(const struct backend_search *s, struct buf *out) NONNULL;
+
+/* Whether a kernel's release ("4.4.0-19041-Microsoft") is that of the first WSL, which is no Linux. */
+bool backend_is_wsl1(struct str release);

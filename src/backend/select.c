@@ -75,122 +75,235 @@ static int count(guarantee_set set)
 	return n;
 }
 
-/* Who was tried and why each fell short; gives what the best of them leaves open. */
-static guarantee_set say_tried(struct buf *out, const struct plan *plan, const names *order,
-			       guarantee_set accepted)
+/* ---- Attempts ---------------------------------------------------------------------------- */
+
+static int keep_attempt(struct backend_search *s, struct backend_attempt attempt, struct err *e)
 {
-	guarantee_set missing = 0;
+	struct backend_attempt *kept = VEC_PUSH(s->a, &s->attempts, e);
 
-	for (size_t i = 0; i < order->count; i++) {
-		struct str name = order->items[i].name;
-		const struct backend *b = backend_find(name);
-		guarantee_set lacks = b ? plan->needs_set & ~b->gives & ~accepted : 0;
-		bool is_first = true;
+	if (!kept)
+		return err_result(e);
+	*kept = attempt;
+	return 0;
+}
 
-		if (b && !b->gives)
-			continue; /* no sandbox */
-		buf_add_text(out, i ? "; " : "; tried ");
-		utf8_add_shown(out, str_first(name, 64));
-		if (!b) {
-			buf_add_text(out, ": not in this version");
-			continue;
-		}
-		if (!missing || count(lacks) < count(missing))
-			missing = lacks;
-		for (int g = 0; g < GUARANTEE_COUNT; g++) {
-			if (!(lacks & GUARANTEE_BIT(g)))
-				continue;
-			buf_printf(out, "%s %s: %s", is_first ? ":" : ",",
+/* "fs_carve: why, proc: why" */
+static int keep_lacks(struct backend_search *s, const struct backend *b, guarantee_set lacks,
+		      struct err *e)
+{
+	struct backend_attempt attempt = { .name = str_of(b->name), .lacks = lacks };
+	scoped_buf text = BUF_INIT(REFUSAL_MAX_BYTES);
+
+	for (int g = 0; g < GUARANTEE_COUNT; g++)
+		if (lacks & GUARANTEE_BIT(g))
+			buf_printf(&text, "%s%s: %s", text.len ? ", " : "",
 				   guarantee_name((enum guarantee)g),
 				   b->why_not((enum guarantee)g));
-			is_first = false;
-		}
+	if (buf_check(&text, e) < 0 || arena_copy(s->a, buf_str(&text), &attempt.reason, e) < 0)
+		return err_result(e);
+	return keep_attempt(s, attempt, e);
+}
+
+int backend_fell_short(struct backend_search *s, const struct backend *candidate, struct err *e)
+{
+	struct backend_attempt attempt = { .name = str_of(candidate->name) };
+	struct err copy = ERR_INIT;
+
+	if (arena_copy(s->a, str_of(e->text), &attempt.reason, &copy) < 0 ||
+	    keep_attempt(s, attempt, &copy) < 0) {
+		*e = copy;
+		return err_result(e);
 	}
-	return missing;
+	err_clear(e);
+	return 0;
 }
 
-static void say_way_out(struct buf *out, guarantee_set missing)
+void backend_say_attempts(const struct backend_search *s, struct buf *out)
 {
-	for (int g = 0; g < GUARANTEE_COUNT; g++)
-		if ((missing & GUARANTEE_BIT(g)) && way_out((enum guarantee)g))
-			buf_printf(out, "; %s: %s", guarantee_name((enum guarantee)g),
-				   way_out((enum guarantee)g));
-	if (!missing)
-		return;
-	buf_add_text(out, "; to run with less: ");
-	for (int g = 0; g < GUARANTEE_COUNT; g++)
-		if (missing & GUARANTEE_BIT(g))
-			buf_printf(out, "--accept-missing %s ", guarantee_name((enum guarantee)g));
+	for (size_t i = 0; i < s->attempts.count; i++) {
+		const struct backend_attempt *attempt = &s->attempts.items[i];
+
+		buf_add_text(out, i ? "; " : "");
+		utf8_add_shown(out, str_first(attempt->name, 64));
+		buf_add_text(out, ": ");
+		buf_add(out, attempt->reason);
+	}
 }
 
-static int refuse(const struct plan *plan, const names *order, guarantee_set accepted,
-		  struct err *e)
+/* ---- The refusal --------------------------------------------------------------------------- */
+
+/* The one that would do with the fewest losses; NULL: none would. */
+static const struct backend_attempt *find_best(const struct backend_search *s)
 {
-	scoped_buf tried = BUF_INIT(REFUSAL_MAX_BYTES);
-	scoped_buf text = BUF_INIT(REFUSAL_MAX_BYTES);
-	guarantee_set missing = say_tried(&tried, plan, order, accepted);
+	const struct backend_attempt *best = NULL;
+
+	for (size_t i = 0; i < s->attempts.count; i++) {
+		const struct backend_attempt *attempt = &s->attempts.items[i];
+
+		if (attempt->lacks && (!best || count(attempt->lacks) < count(best->lacks)))
+			best = attempt;
+	}
+	return best;
+}
+
+/* Whether one would give everything, if only this host let it. */
+static bool is_for_the_host(const struct backend_search *s)
+{
+	for (size_t i = 0; i < s->attempts.count; i++)
+		if (!s->attempts.items[i].lacks && !s->attempts.items[i].is_unknown)
+			return true;
+	return false;
+}
+
+static void say_missing(struct buf *out, const struct plan *plan, guarantee_set missing)
+{
 	int said = 0;
 
 	for (int g = 0; g < GUARANTEE_COUNT; g++) {
 		if (!(missing & GUARANTEE_BIT(g)))
 			continue;
-		buf_add_text(&text, said ? ", " : "");
+		buf_add_text(out, said ? ", " : ": nothing gives ");
 		if (said++ < EXPLAINED_MAX)
-			say_need(&text, plan, (enum guarantee)g);
+			say_need(out, plan, (enum guarantee)g);
 		else
-			buf_add_text(&text, guarantee_name((enum guarantee)g));
+			buf_add_text(out, guarantee_name((enum guarantee)g));
 	}
 	if (!missing)
-		buf_add_text(&text, "any of it: there is no backend for it");
-	buf_add(&text, buf_str(&tried));
-	say_way_out(&text, missing);
-	if (buf_check(&tried, e) < 0 || buf_check(&text, e) < 0)
-		return err_result(e);
-	while (text.len && text.p[text.len - 1] == ' ')
-		text.p[--text.len] = '\0';
-	return FAIL(e, ERR_WEAKER, "the policy can't be enforced here: nothing gives %s", text.p);
+		buf_add_text(out, ": there is no backend for it");
 }
 
-static int find_forced(const char *name, const struct backend **out, struct err *e)
+static void say_way_out(struct buf *out, const struct backend_attempt *best)
 {
+	for (int g = 0; g < GUARANTEE_COUNT; g++)
+		if ((best->lacks & GUARANTEE_BIT(g)) && way_out((enum guarantee)g))
+			buf_printf(out, "; %s: %s", guarantee_name((enum guarantee)g),
+				   way_out((enum guarantee)g));
+	buf_printf(out, "; to run with less, by %.*s:", STR_ARG(best->name));
+	for (int g = 0; g < GUARANTEE_COUNT; g++)
+		if (best->lacks & GUARANTEE_BIT(g))
+			buf_printf(out, " --accept-missing %s", guarantee_name((enum guarantee)g));
+}
+
+static int refuse(const struct backend_search *s, struct err *e)
+{
+	scoped_buf text = BUF_INIT(REFUSAL_MAX_BYTES);
+	const struct backend_attempt *best = find_best(s);
+
+	/* Of one alone there is no more to say than what it says. */
+	if (s->forced && is_for_the_host(s))
+		return FAIL(e, ERR_WEAKER, "%s", s->attempts.items[0].reason.p);
+	if (!is_for_the_host(s))
+		say_missing(&text, s->plan, best ? best->lacks : 0);
+	if (s->attempts.count)
+		buf_add_text(&text, "; tried ");
+	backend_say_attempts(s, &text);
+	if (best)
+		say_way_out(&text, best);
+	if (buf_check(&text, e) < 0)
+		return err_result(e);
+	return FAIL(e, ERR_WEAKER, "the policy can't be enforced here%s", buf_str(&text).p);
+}
+
+/* ---- The search ------------------------------------------------------------------------------ */
+
+static int check_forced(const char *name, struct err *e)
+{
+	scoped_buf known = BUF_INIT(REFUSAL_MAX_BYTES);
 	char shown[64];
 
-	*out = backend_find(str_of(name));
-	if (*out)
+	if (backend_find(str_of(name)))
 		return 0;
 	(void)utf8_show(str_of(name), shown, sizeof(shown));
 	if (is_planned(str_of(name)))
 		return FAIL(e, ERR_WEAKER, "the backend '%s' is not in this version", shown);
-	return FAIL(e, ERR_ARGUMENT, "there is no backend '%s'; there are native and none", shown);
+	for (size_t i = 0; backends[i]; i++)
+		buf_printf(&known, "%s%s", i ? ", " : "", backends[i]->name);
+	if (buf_check(&known, e) < 0)
+		return err_result(e);
+	return FAIL(e, ERR_ARGUMENT, "there is no backend '%s'; there are %s and none", shown,
+		    buf_str(&known).p);
 }
 
-int backend_select(const struct plan *plan, const names *order, const char *forced,
-		   guarantee_set accepted, const struct backend **out, guarantee_set *lost,
-		   struct err *e)
+int backend_begin(struct arena *a, const struct plan *plan, const names *order, const char *forced,
+		  guarantee_set accepted, struct backend_search *out, struct err *e)
 {
-	const struct backend *b = NULL;
-	struct named only = { .name = STR_EMPTY };
-	names one = { .items = &only, .count = 1 };
+	*out = (struct backend_search){
+		.a = a, .plan = plan, .accepted = accepted, .order = order, .forced = forced
+	};
+	return forced ? check_forced(forced, e) : 0;
+}
 
-	if (forced) {
-		if (find_forced(forced, &b, e) < 0)
-			return err_result(e);
-		only.name = str_of(forced);
-		order = &one;
-	}
-	for (size_t i = 0; i < order->count; i++) {
-		guarantee_set lacks;
+/* The name of the next in the order; false behind the last. */
+static bool take_name(struct backend_search *s, struct str *out)
+{
+	if (s->next >= (s->forced ? 1 : s->order->count))
+		return false;
+	*out = s->forced ? str_of(s->forced) : s->order->items[s->next].name;
+	s->next++;
+	return true;
+}
 
-		b = backend_find(order->items[i].name);
-		/* One that gives nothing is no sandbox, whatever a list says. */
-		if (!b || !b->gives)
-			continue;
-		lacks = plan->needs_set & ~b->gives;
-		if (lacks & ~accepted)
-			continue;
-		*out = b;
-		*lost = lacks;
+/* 1 for a candidate, 0 when it is passed over. */
+static int judge(struct backend_search *s, struct str name, const struct backend **out,
+		 guarantee_set *lost, struct err *e)
+{
+	const struct backend_attempt unknown = { .name = name,
+						 .reason = STR("not in this version"),
+						 .is_unknown = true };
+	const struct backend *b = backend_find(name);
+	guarantee_set lacks, open;
+
+	if (!b)
+		return keep_attempt(s, unknown, e);
+	/* No sandbox is none, whatever a list says. */
+	if (b == &backend_none)
 		return 0;
+	lacks = s->plan->needs_set & ~b->gives();
+	open = lacks & ~s->accepted;
+	if (open)
+		return keep_lacks(s, b, open, e);
+	*out = b;
+	*lost = lacks;
+	return 1;
+}
+
+int backend_next(struct backend_search *s, const struct backend **out, guarantee_set *lost,
+		 struct err *e)
+{
+	struct str name;
+
+	while (take_name(s, &name)) {
+		int status = judge(s, name, out, lost, e);
+
+		if (status != 0)
+			return status < 0 ? err_result(e) : 0;
 	}
-	return refuse(plan, order, accepted, e);
+	return refuse(s, e);
+}
+
+/* ---- The first WSL ------------------------------------------------------------------------------ */
+
+static bool holds(struct str text, const char *part)
+{
+	size_t len = strlen(part);
+
+	for (size_t i = 0; i + len <= text.len; i++) {
+		size_t n = 0;
+
+		while (n < len && ascii_lower(text.p[i + n]) == part[n])
+			n++;
+		if (n == len)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * WSL1 is "4.4.0-19041-Microsoft"; WSL2 was "4.19.84-microsoft-standard" first and is
+ * "5.15.90.1-microsoft-standard-WSL2" now, both a Linux like any other.
+ */
+bool backend_is_wsl1(struct str release)
+{
+	return holds(release, "microsoft") && !holds(release, "microsoft-standard") &&
+	       !holds(release, "wsl2");
 }

@@ -44,7 +44,7 @@ struct err {
 	int32_t os_error; /* errno or GetLastError(); 0 unless ERR_SYS */
 	const char *at;	  /* "file.c:123" of the first failure */
 	struct err_place place;
-	char text[1024]; /* the place, outer context, cause last */
+	char text[2048]; /* the place, outer context, cause last */
 };
 
 #define ERR_INIT                                                                               \

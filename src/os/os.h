@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -111,6 +112,9 @@ int os_canonical_directory(struct arena *a, struct str path, struct str *out, st
 
 /* The canonical path of the running program; "" when its file was removed. ERR_SYS. */
 int os_program_path(struct arena *a, struct str *out, struct err *e) MUST_CHECK NONNULL;
+
+/* A small file of the kernel's, cut at the room there is, NUL behind it; its length or -errno. */
+ssize_t os_read_small(const char *path, char *out, size_t room) NONNULL;
 
 /*
  * The home directory that the system's list of users (`users_file`, normally

@@ -13,7 +13,7 @@ static const char *find_reason(const struct session_request *in)
 		return "the profile ':danger-full-access' has none";
 	if (in->wish == WISH_FORBID)
 		return "--sandbox forbid";
-	if (in->backend && strcmp(in->backend, backend_find(STR("none"))->name) == 0)
+	if (in->backend && strcmp(in->backend, backend_none.name) == 0)
 		return "--backend none";
 	return NULL;
 }
@@ -90,38 +90,94 @@ static int refuse_nesting(struct err *e)
 		    "command as it is, it is confined, or with --backend none");
 }
 
-static int choose_backend(const struct session_request *in, struct outcome *out, struct err *e)
+/*
+ * SECURITY: WSL1 takes many calls that it does not follow. From the file, not from
+ * uname(), which a personality changes.
+ */
+static int refuse_wsl1(struct err *e)
+{
+	char release[256];
+	ssize_t n = os_read_small("/proc/sys/kernel/osrelease", release, sizeof(release));
+
+	if (n <= 0 || !backend_is_wsl1((struct str){ release, (size_t)n }))
+		return 0;
+	return FAIL(e, ERR_WEAKER,
+		    "this is WSL1, which is no Linux kernel and has no sandbox: convert it to WSL2 "
+		    "(in Windows: wsl --set-version DISTRIBUTION 2), or run without one, with "
+		    "--backend none");
+}
+
+int choose_begin(struct arena *a, const struct session_request *in, struct choice *out,
+		 struct outcome *o, struct err *e)
 {
 	const char *reason = find_reason(in);
 	guarantee_set accepted = 0;
 
+	*out = (struct choice){ .in = in };
 	if (check_wishes(in, reason, e) < 0)
 		return err_result(e);
-	out->needed = in->plan->needs_set;
+	o->needed = in->plan->needs_set;
 	if (!reason && passes_through(in))
 		reason = "unavailable = \"passthrough\", and there is no backend here";
 	if (reason) {
-		out->backend = backend_find(STR("none"));
 		session_warn(in, "there is no sandbox (%s): the command can do all that you can",
 			     reason);
 		return 0;
 	}
+	o->is_sandboxed = true;
 	if (find_accepted(in, &accepted, e) < 0 ||
-	    backend_select(in->plan, &in->plan->policy->settings.linux_backends, in->backend,
-			   accepted, &out->backend, &out->lost, e) < 0)
+	    backend_begin(a, in->plan, &in->plan->policy->settings.linux_backends, in->backend,
+			  accepted, &out->search, e) < 0)
 		return err_result(e);
-	out->is_sandboxed = true;
-	out->given = out->backend->gives;
-	return refuse_nesting(e);
+	return 0;
 }
 
-static void warn_of_losses(const struct session_request *in, const struct outcome *out)
+static int find_backend(struct choice *c, struct outcome *o, struct err *e)
+{
+	bool is_first = c->search.next == 0;
+
+	if (!o->is_sandboxed) {
+		o->backend = &backend_none;
+		return 0;
+	}
+	if (backend_next(&c->search, &o->backend, &o->lost, e) < 0)
+		return err_result(e);
+	o->given = o->backend->gives();
+	if (is_first && (refuse_nesting(e) < 0 || refuse_wsl1(e) < 0))
+		return err_result(e);
+	return 0;
+}
+
+int choose_pass_over(struct choice *c, const struct outcome *o, struct err *e)
+{
+	if (!o->is_sandboxed || e->code != ERR_WEAKER)
+		return err_result(e);
+	session_trace(c->in, "%s; another backend is tried", e->text);
+	return backend_fell_short(&c->search, o->backend, e);
+}
+
+void choose_settle(const struct choice *c, const struct outcome *o)
+{
+	scoped_buf reasons = BUF_INIT(64 << 10);
+	struct err e = ERR_INIT;
+
+	if (!c->search.attempts.count)
+		return;
+	backend_say_attempts(&c->search, &reasons);
+	session_warn(c->in, "the backend is %s, and not one before it in the order (%s)",
+		     o->backend->name,
+		     buf_check(&reasons, &e) < 0 ? "no memory to say why" : buf_str(&reasons).p);
+}
+
+static void warn_of_losses(struct choice *c, const struct outcome *o)
 {
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
-		if (out->lost & GUARANTEE_BIT(g))
-			session_warn(in, "the guarantee %s is not held (%s): its loss was accepted",
+		if (o->lost & ~c->warned & GUARANTEE_BIT(g))
+			session_warn(c->in,
+				     "the guarantee %s is not held (%s): its loss was accepted",
 				     guarantee_name((enum guarantee)g),
 				     guarantee_meaning((enum guarantee)g));
+	c->warned |= o->lost;
 }
 
 static void trace_environment(const struct session_request *in, const struct outcome *out)
@@ -139,26 +195,28 @@ static void trace_environment(const struct session_request *in, const struct out
 	}
 }
 
-int choose_all(struct arena *a, const struct session_request *in, struct outcome *out,
-	       const char *const **programs, struct err *e)
+int choose_next(struct arena *a, struct choice *c, struct outcome *o, const char *const **programs,
+		struct err *e)
 {
+	const struct session_request *in = c->in;
 	struct environment_request env = { .policy = &in->plan->policy->profile->env,
 					   .base = in->environment,
 					   .more = in->more_environment };
 
-	if (choose_backend(in, out, e) < 0)
+	if (find_backend(c, o, e) < 0)
 		return err_result(e);
-	warn_of_losses(in, out);
-	out->network_is_off = out->is_sandboxed && net_mode(in->plan->net) == NET_OFF &&
-			      !(out->lost & GUARANTEE_BIT(G_NET_OFF));
-	env.backend = out->backend->name;
-	env.network_is_off = out->network_is_off;
-	env.lost = out->lost;
+	warn_of_losses(c, o);
+	o->network_is_off = o->is_sandboxed && net_mode(in->plan->net) == NET_OFF &&
+			    !(o->lost & GUARANTEE_BIT(G_NET_OFF));
+	env.backend = o->backend->name;
+	env.network_is_off = o->network_is_off;
+	env.lost = o->lost;
 	env.directory = in->sets_pwd ? in->directory : NULL;
-	if (environment_make(a, &env, &out->environment, e) < 0 ||
-	    program_candidates(a, in->argv[0], os_environment_find(out->environment.list, "PATH"),
+	o->environment = (struct child_environment){ .list = NULL };
+	if (environment_make(a, &env, &o->environment, e) < 0 ||
+	    program_candidates(a, in->argv[0], os_environment_find(o->environment.list, "PATH"),
 			       programs, e) < 0)
 		return err_result(e);
-	trace_environment(in, out);
+	trace_environment(in, o);
 	return 0;
 }

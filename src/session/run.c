@@ -2,10 +2,10 @@
 /*
  * A run in order:
  *
- *	choose_all		which backend, which environment
+ *	choose_next		which backend, which environment
  *	streams, terminal	what the command gets as 0, 1, 2
  *	placeholders, warden	what must not be created is held, and is let go however this ends
- *	launch			the command runs
+ *	launch			the command runs; or this host does not let the backend, and the next is chosen
  *	engine, watch		its calls are answered, its files looked after
  *	loop			until PID 1 says that it has ended, and the kernel that all has
  *	warden			the placeholders go
@@ -273,14 +273,30 @@ static void close_stdio(struct session *s)
 	}
 }
 
+static int find_sockets(struct session *s, struct err *e)
+{
+	return s->outcome.is_sandboxed ? unix_sockets_find(s->a, s->in.plan, &s->sockets, e) : 0;
+}
+
+/* Anew for each backend that is tried: not every one has a use for them. */
 static int hold_places(struct session *s, struct err *e)
 {
-	if (!s->outcome.is_sandboxed)
+	bool is_wanted = s->outcome.is_sandboxed &&
+			 !(s->outcome.lost & GUARANTEE_BIT(G_PROTECT_MISSING));
+
+	if (is_wanted == s->has_held)
 		return 0;
-	if (warden_hold(&s->warden, s->a, s->in.plan, &s->held, e) < 0)
-		return err_result(e);
+	s->has_held = is_wanted;
+	if (is_wanted) {
+		if (warden_hold(&s->warden, s->a, s->in.plan, &s->held, e) < 0)
+			return err_result(e);
+	} else {
+		/* Who can't keep the command from them would only be ended by their loss. */
+		warden_finish(&s->warden, &s->held);
+		s->held = (struct placeholders){ .items = NULL };
+	}
 	s->outcome.placeholder_count = s->held.count;
-	return unix_sockets_find(s->a, s->in.plan, &s->sockets, e);
+	return 0;
 }
 
 static int trace_steps(const struct session *s, const struct launch *launch, struct err *e)
@@ -315,6 +331,17 @@ static bool gets_terminal_at_once(const struct session *s)
 		(sigaction(SIGTTIN, NULL, &ttin) == 0 && ttin.sa_handler == SIG_IGN));
 }
 
+static void find_terminal(struct session *s)
+{
+	if (!s->in.is_foreground)
+		return;
+	terminal_find(&s->terminal);
+	if (!gets_terminal_at_once(s))
+		return;
+	terminal_will_give(&s->terminal);
+	s->outcome.had_terminal = true;
+}
+
 static int launch_command(struct session *s, struct err *e)
 {
 	struct launch launch = { .plan = s->in.plan,
@@ -329,13 +356,9 @@ static int launch_command(struct session *s, struct err *e)
 	for (int i = 0; i < 3; i++)
 		launch.stdio[i] = s->stdio[i];
 	if (s->in.is_foreground) {
-		terminal_find(&s->terminal);
 		launch.terminal_path = s->terminal.path[0] ? s->terminal.path : NULL;
-		if (gets_terminal_at_once(s)) {
-			terminal_will_give(&s->terminal);
+		if (s->terminal.was_given)
 			launch.terminal = s->terminal.fd;
-			s->outcome.had_terminal = true;
-		}
 	}
 	if (trace_steps(s, &launch, e) < 0)
 		return err_result(e);
@@ -381,12 +404,31 @@ static int look_after(struct session *s, struct err *e)
 	return find_timeout(&s->in) ? set_clock(s, find_timeout(&s->in), e) : 0;
 }
 
+/* Launching is the probe: what a host does not let a backend do shows there alone. */
+static int launch_somehow(struct session *s, struct err *e)
+{
+	for (;;) {
+		if (hold_places(s, e) < 0)
+			return err_result(e);
+		if (launch_command(s, e) == 0)
+			return 0;
+		if (choose_pass_over(&s->choice, &s->outcome, e) < 0 ||
+		    choose_next(s->a, &s->choice, &s->outcome, &s->programs, e) < 0)
+			return err_result(e);
+	}
+}
+
 static int begin(struct session *s, struct err *e)
 {
-	if (choose_all(s->a, &s->in, &s->outcome, &s->programs, e) < 0 || find_stdio(s, e) < 0 ||
-	    loop_init(&s->loop, e) < 0 || start_outputs(s, e) < 0 || hold_places(s, e) < 0 ||
-	    launch_command(s, e) < 0)
+	if (choose_begin(s->a, &s->in, &s->choice, &s->outcome, e) < 0 ||
+	    choose_next(s->a, &s->choice, &s->outcome, &s->programs, e) < 0 ||
+	    find_stdio(s, e) < 0 || loop_init(&s->loop, e) < 0 || start_outputs(s, e) < 0 ||
+	    find_sockets(s, e) < 0)
 		return err_result(e);
+	find_terminal(s);
+	if (launch_somehow(s, e) < 0)
+		return err_result(e);
+	choose_settle(&s->choice, &s->outcome);
 	close_stdio(s);
 	return look_after(s, e);
 }
@@ -587,7 +629,10 @@ int session_rehearse(struct arena *a, const struct session_request *in, struct r
 				 .stdio = { 0, 1, 2 },
 				 .terminal = -1 };
 
-	if (choose_all(a, in, &out->outcome, &out->programs, e) < 0)
+	struct choice choice;
+
+	if (choose_begin(a, in, &choice, &out->outcome, e) < 0 ||
+	    choose_next(a, &choice, &out->outcome, &out->programs, e) < 0)
 		return err_result(e);
 	launch.programs = out->programs;
 	launch.environment = out->outcome.environment.list;

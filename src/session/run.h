@@ -19,10 +19,17 @@ enum session_state {
 	SESSION_IS_OVER,
 };
 
+struct choice {
+	const struct session_request *in;
+	struct backend_search search;
+	guarantee_set warned; /* of which loss the caller was told */
+};
+
 struct session {
 	struct arena *a;
 	struct session_request in;
 	struct outcome outcome;
+	struct choice choice;
 	enum session_state state;
 
 	struct loop loop;
@@ -50,6 +57,7 @@ struct session {
 	bool was_told_to_end; /* SIGTERM after the timeout */
 	bool was_killed;      /* by this session */
 	bool has_warned_of_tty;
+	bool has_held;	    /* placeholders, should the plan want any */
 	bool gives_up;	    /* on passing on the output */
 	bool is_let_go;	    /* nothing is looked after any more */
 	struct err failure; /* what ended the session early; .code ERR_OK: nothing did */
@@ -57,9 +65,22 @@ struct session {
 
 /* ---- choose.c: what is decided before anything is done ------------------------------- */
 
-/* The backend, the guarantees, the environment and where the program may be. Warns (P16, P17). */
-int choose_all(struct arena *a, const struct session_request *in, struct outcome *out,
-	       const char *const **programs, struct err *e) MUST_CHECK NONNULL;
+/* Whether there is to be a sandbox; the search for its backend begins. Warns (P17). */
+int choose_begin(struct arena *a, const struct session_request *in, struct choice *out,
+		 struct outcome *o, struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * The next backend to try: the guarantees, the environment and where the program may be.
+ * Warns (P16). ERR_WEAKER when there is none (left).
+ */
+int choose_next(struct arena *a, struct choice *c, struct outcome *o, const char *const **programs,
+		struct err *e) MUST_CHECK NONNULL;
+
+/* The backend was refused by this host, as `*e` says: ERR_OK when another may be tried. */
+int choose_pass_over(struct choice *c, const struct outcome *o, struct err *e) MUST_CHECK NONNULL;
+
+/* What runs runs: warns when it is not the first of the order. */
+void choose_settle(const struct choice *c, const struct outcome *o) NONNULL;
 
 /* ---- outcome.c: from what was heard to what is said ----------------------------------- */
 

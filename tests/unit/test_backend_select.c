@@ -5,23 +5,34 @@
 #include "test.h"
 
 static struct named listed[] = { { .name = STR_INIT("native") },
-				 { .name = STR_INIT("bwrap") },
+				 { .name = STR_INIT("seatbelt") },
 				 { .name = STR_INIT("none") } };
 static const names usual = { .items = listed, .count = 3 };
 
 struct choice {
 	const struct backend *backend;
 	guarantee_set lost;
+	struct backend_search search;
 	struct err e;
 };
 
-static struct choice choose(const struct world *w, const char *forced, guarantee_set accepted)
+static struct choice choose(struct world *w, const char *forced, guarantee_set accepted)
 {
 	struct choice c = { .e = ERR_INIT };
 
-	if (backend_select(w->plan, &usual, forced, accepted, &c.backend, &c.lost, &c.e) < 0)
+	if (backend_begin(&w->a, w->plan, &usual, forced, accepted, &c.search, &c.e) < 0 ||
+	    backend_next(&c.search, &c.backend, &c.lost, &c.e) < 0)
 		c.backend = NULL;
 	return c;
+}
+
+/* The candidate's launch has said `why`; the next one. */
+static void go_on(struct choice *c, const char *why)
+{
+	(void)FAIL(&c->e, ERR_WEAKER, "%s", why);
+	if (backend_fell_short(&c->search, c->backend, &c->e) < 0 ||
+	    backend_next(&c->search, &c->backend, &c->lost, &c->e) < 0)
+		c->backend = NULL;
 }
 
 TEST(backends_are_found_by_name)
@@ -63,7 +74,7 @@ TEST(a_gap_is_named_with_its_rule_and_the_way_out)
 	CHECK(strstr(c.e.text, "deny_future (") && strstr(c.e.text, "user.toml:5"));
 	CHECK(strstr(c.e.text, "net_managed (") && strstr(c.e.text, "--network off or full"));
 	CHECK(strstr(c.e.text, "tried native: deny_future: ") != NULL);
-	CHECK(strstr(c.e.text, "bwrap: not in this version") != NULL);
+	CHECK(strstr(c.e.text, "; seatbelt: not in this version") != NULL);
 	CHECK(strstr(c.e.text, "--accept-missing deny_future --accept-missing net_managed"));
 }
 
@@ -87,17 +98,17 @@ TEST(an_accepted_gap_is_told_and_another_is_not_accepted)
 TEST(what_is_no_sandbox_is_never_chosen)
 {
 	const names only_none = { .items = &listed[2], .count = 1 };
-	const struct backend *chosen = NULL;
-	guarantee_set lost = 0;
-	struct err e = ERR_INIT;
+	struct choice c = { .e = ERR_INIT };
 	scoped_world w;
 
 	world_init(&w, "d /repo\nd /home/me\n", "/repo");
 	w.profile = ":read-only";
 	REQUIRE(world_plan(&w));
-	CHECK_INT(backend_select(w.plan, &only_none, NULL, ~(guarantee_set)0, &chosen, &lost, &e),
-		  -ERR_WEAKER);
-	CHECK(chosen == NULL);
+	REQUIRE(backend_begin(&w.a, w.plan, &only_none, NULL, ~(guarantee_set)0, &c.search, &c.e) ==
+		0);
+	CHECK_INT(backend_next(&c.search, &c.backend, &c.lost, &c.e), -ERR_WEAKER);
+	CHECK(c.backend == NULL);
+	CHECK(strstr(c.e.text, "there is no backend") != NULL);
 }
 
 TEST(a_forced_backend_is_the_only_one_tried)
@@ -109,9 +120,73 @@ TEST(a_forced_backend_is_the_only_one_tried)
 	w.profile = ":read-only";
 	REQUIRE(world_plan(&w));
 	CHECK(choose(&w, "native", 0).backend != NULL);
-	c = choose(&w, "landlock", 0);
+	c = choose(&w, "seatbelt", 0);
 	CHECK_INT(c.e.code, ERR_WEAKER);
-	CHECK(strstr(c.e.text, "'landlock' is not in this version") != NULL);
+	CHECK(strstr(c.e.text, "'seatbelt' is not in this version") != NULL);
 	c = choose(&w, "nothing", 0);
 	CHECK_INT(c.e.code, ERR_ARGUMENT);
+}
+
+TEST(what_this_host_does_not_let_is_named_when_none_is_left)
+{
+	scoped_world w;
+	struct choice c;
+
+	world_init(&w, "d /repo\nd /home/me\n", "/repo");
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	c = choose(&w, NULL, 0);
+	REQUIRE(c.backend);
+	go_on(&c, "the native backend can't do it; turn it on");
+	CHECK(c.backend == NULL);
+	CHECK_INT(c.e.code, ERR_WEAKER);
+	CHECK_STR(c.e.text, "the policy can't be enforced here; tried native: the native backend "
+			    "can't do it; turn it on; seatbelt: not in this version");
+}
+
+TEST(of_a_forced_one_only_its_own_words_are_said)
+{
+	scoped_world w;
+	struct choice c;
+
+	world_init(&w, "d /repo\nd /home/me\n", "/repo");
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	c = choose(&w, "native", 0);
+	REQUIRE(c.backend);
+	go_on(&c, "the native backend can't do it");
+	CHECK(c.backend == NULL);
+	CHECK_STR(c.e.text, "the native backend can't do it");
+}
+
+TEST(those_before_the_one_that_runs_are_named)
+{
+	static struct named late[] = { { .name = STR_INIT("seatbelt") },
+				       { .name = STR_INIT("native") } };
+	const names order = { .items = late, .count = 2 };
+	scoped_buf said = BUF_INIT(1000);
+	struct choice c = { .e = ERR_INIT };
+	scoped_world w;
+
+	world_init(&w, "d /repo\nd /home/me\n", "/repo");
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	REQUIRE(backend_begin(&w.a, w.plan, &order, NULL, 0, &c.search, &c.e) == 0);
+	REQUIRE(backend_next(&c.search, &c.backend, &c.lost, &c.e) == 0);
+	CHECK_STR(c.backend->name, "native");
+	backend_say_attempts(&c.search, &said);
+	CHECK_STR(buf_str(&said).p, "seatbelt: not in this version");
+}
+
+TEST(the_first_wsl_is_known_by_its_release)
+{
+	CHECK(backend_is_wsl1(STR("4.4.0-19041-Microsoft\n")));
+	CHECK(backend_is_wsl1(STR("4.4.0-43-Microsoft")));
+	CHECK(backend_is_wsl1(STR("4.4.0-22621-microsoft")));
+	CHECK(!backend_is_wsl1(STR("4.19.84-microsoft-standard\n")));
+	CHECK(!backend_is_wsl1(STR("5.15.90.1-microsoft-standard-WSL2\n")));
+	CHECK(!backend_is_wsl1(STR("6.6.0-Microsoft-custom-wsl2+")));
+	CHECK(!backend_is_wsl1(STR("6.1.0-44-amd64\n")));
+	CHECK(!backend_is_wsl1(STR("6.1.0-microsof")));
+	CHECK(!backend_is_wsl1(STR("")));
 }

@@ -5,7 +5,7 @@
 
 static const char *selected(const struct texts *t)
 {
-	static char name[1024];
+	static char name[sizeof(((struct err *)NULL)->text)];
 	scoped_outcome o = compile_texts(t);
 
 	(void)snprintf(name, sizeof(name), "%s", o.policy ? o.policy->profile->name.p : o.e.text);

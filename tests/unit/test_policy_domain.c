@@ -7,7 +7,7 @@
 /* The normal form, or "!" and the reason. */
 static const char *normal(const char *text)
 {
-	static char out[1100];
+	static char out[sizeof(((struct err *)NULL)->text) + 80];
 	scoped_arena a = ARENA_INIT(1U << 16);
 	struct err e = ERR_INIT;
 	struct domain d;

@@ -255,12 +255,17 @@ static const char *why_not(enum guarantee g)
 	return "";
 }
 
+static guarantee_set gives(void)
+{
+	return GUARANTEE_BIT(G_FS_WRITE) | GUARANTEE_BIT(G_FS_READ) | GUARANTEE_BIT(G_FS_CARVE) |
+	       GUARANTEE_BIT(G_FS_REOPEN) | GUARANTEE_BIT(G_PROTECT_MISSING) |
+	       GUARANTEE_BIT(G_NET_OFF) | GUARANTEE_BIT(G_IPC) | GUARANTEE_BIT(G_PROC) |
+	       GUARANTEE_BIT(G_KERNEL) | GUARANTEE_BIT(G_TREE_DEATH);
+}
+
 const struct backend backend_native = {
 	.name = "native",
-	.gives = GUARANTEE_BIT(G_FS_WRITE) | GUARANTEE_BIT(G_FS_READ) | GUARANTEE_BIT(G_FS_CARVE) |
-		 GUARANTEE_BIT(G_FS_REOPEN) | GUARANTEE_BIT(G_PROTECT_MISSING) |
-		 GUARANTEE_BIT(G_NET_OFF) | GUARANTEE_BIT(G_IPC) | GUARANTEE_BIT(G_PROC) |
-		 GUARANTEE_BIT(G_KERNEL) | GUARANTEE_BIT(G_TREE_DEATH),
+	.gives = gives,
 	.why_not = why_not,
 	.describe = describe,
 	.launch = launch,

@@ -8,23 +8,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-
-/* A small file of /proc, cut at the room there is; its length or -errno. */
-static ssize_t read_small(const char *path, char *out, size_t room)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = read(fd, out, room - 1);
-	if (n < 0)
-		n = -errno;
-	else
-		out[n] = '\0';
-	close(fd);
-	return n;
-}
+#include "os/os.h"
 
 /* ---- Identities ------------------------------------------------------------------ */
 
@@ -51,7 +35,7 @@ static void add_all(struct buf *out, const char *map)
 	char text[4096];
 	const char *at = text;
 
-	if (read_small(map, text, sizeof(text)) <= 0)
+	if (os_read_small(map, text, sizeof(text)) <= 0)
 		return;
 	while (*at) {
 		unsigned long first, count;
@@ -145,7 +129,7 @@ static bool is_set_to(const char *path, char value)
 {
 	char text[32];
 
-	return read_small(path, text, sizeof(text)) > 0 && text[0] == value &&
+	return os_read_small(path, text, sizeof(text)) > 0 && text[0] == value &&
 	       (text[1] == '\n' || text[1] == '\0');
 }
 

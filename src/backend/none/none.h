@@ -2,7 +2,7 @@
 /*
  * No sandbox (P17): the command with its environment, its limits and a process
  * group of its own, and nothing else. It gives no guarantee and is never chosen
- * by backend_select(): only who asks for it by name gets it.
+ * by backend_next(): only who asks for it by name gets it.
  *
  * Between this process and the command stands a *monitor*, which speaks the
  * protocol of supervise/init.h, so that a run goes the same way with and without
@@ -16,8 +16,6 @@
 
 #include "backend/backend.h"
 #include "backend/command_child.h"
-
-extern const struct backend backend_none;
 
 /* All that the monitor and the command need, made ready by the parent. */
 struct none_job {

@@ -54,6 +54,23 @@ int os_canonical_directory(struct arena *a, struct str path, struct str *out, st
 	return arena_copy(a, str_of(resolved), out, e);
 }
 
+ssize_t os_read_small(const char *path, char *out, size_t room)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
+
+	out[0] = '\0';
+	if (fd < 0)
+		return -errno;
+	n = read(fd, out, room - 1);
+	if (n < 0)
+		n = -errno;
+	else
+		out[n] = '\0';
+	close(fd);
+	return n;
+}
+
 int os_program_path(struct arena *a, struct str *out, struct err *e)
 {
 	static const struct str removed = STR_INIT(" (deleted)");
