@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans as mount operations (backend/native/lower.c). */
+/* Plans as mount operations (backend/mounts/lower.c). */
 #include "test.h"
 
-#include "backend/native/lower.h"
+#include "backend/mounts/lower.h"
 #include "plan_lists.h"
 
 /* The operations in words, one a line, without their reasons. */

@@ -101,6 +101,14 @@ struct inner_job {
 uint32_t inner_landlock_abi(void);
 
 /*
+ * What only Landlock can do, as ERR_WEAKER when it can't here. Read-only mounts do
+ * not keep anyone from writing to a fifo, and with the host's network abstract
+ * sockets are in reach.
+ */
+int inner_check_walls(const struct launch *in, const struct inner_job *job, struct err *e)
+	MUST_CHECK NONNULL;
+
+/*
  * Fills in `job` but for `walls`, which have to be there already, and `channel`.
  * ERR_POLICY for a standard stream through which the command could get around the
  * policy; ERR_LIMIT, ERR_NOMEM, ERR_SYS.

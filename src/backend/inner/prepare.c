@@ -21,6 +21,25 @@ uint32_t inner_landlock_abi(void)
 
 /* ---- The job ------------------------------------------------------------------- */
 
+int inner_check_walls(const struct launch *in, const struct inner_job *job, struct err *e)
+{
+	if (job->walls.abi == 0)
+		return FAIL(
+			e, ERR_WEAKER,
+			"the guarantee fs_write can't be held: this kernel has no Landlock, "
+			"without which named pipes and devices of the host could be written to; "
+			"it needs Linux 5.13 with CONFIG_SECURITY_LANDLOCK, and \"landlock\" in "
+			"the lsm= list of the kernel's command line when there is one");
+	if (!job->has_own_network && in->plan->policy->profile->isolates_ipc && job->walls.abi < 6)
+		return FAIL(
+			e, ERR_WEAKER,
+			"the guarantee ipc can't be held with the whole network: this kernel's "
+			"Landlock (ABI %u, 6 is needed) can't keep abstract sockets of the host "
+			"away; use --network off, a newer kernel, or isolation.ipc = false",
+			job->walls.abi);
+	return 0;
+}
+
 int inner_prepare(struct arena *a, const struct launch *in, struct filter_options filter,
 		  struct inner_job *job, struct err *e)
 {

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backend/native/host.h"
+#include "backend/host.h"
 #include "backend/native/native.h"
 #include "base/path.h"
 #include "base/utf8.h"
@@ -21,29 +21,6 @@
 #include "plan/net.h"
 
 /* ---- The job ------------------------------------------------------------------ */
-
-/*
- * Before anything runs: what only Landlock can do. Read-only mounts do not keep anyone
- * from writing to a fifo, and with the host's network abstract sockets are in reach.
- */
-static int check_walls(const struct launch *in, const struct inner_job *job, struct err *e)
-{
-	if (job->walls.abi == 0)
-		return FAIL(
-			e, ERR_WEAKER,
-			"the guarantee fs_write can't be held: this kernel has no Landlock, "
-			"without which named pipes and devices of the host could be written to; "
-			"it needs Linux 5.13 with CONFIG_SECURITY_LANDLOCK, and \"landlock\" in "
-			"the lsm= list of the kernel's command line when there is one");
-	if (!job->has_own_network && in->plan->policy->profile->isolates_ipc && job->walls.abi < 6)
-		return FAIL(
-			e, ERR_WEAKER,
-			"the guarantee ipc can't be held with the whole network: this kernel's "
-			"Landlock (ABI %u, 6 is needed) can't keep abstract sockets of the host "
-			"away; use --network off, a newer kernel, or isolation.ipc = false",
-			job->walls.abi);
-	return 0;
-}
 
 static int prepare(struct arena *a, const struct launch *in, struct mounts *mounts,
 		   struct native_job *job, struct err *e)
@@ -65,7 +42,7 @@ static int prepare(struct arena *a, const struct launch *in, struct mounts *moun
 	inner->has_own_network = is_offline;
 	inner->walls.abi = inner_landlock_abi();
 	inner->walls.scopes_only = profile->allows_userns;
-	if (check_walls(in, inner, e) < 0 || kernel_mounts_find(a, &windows, e) < 0 ||
+	if (inner_check_walls(in, inner, e) < 0 || kernel_mounts_find(a, &windows, e) < 0 ||
 	    lower_mounts(a, in, &windows, mounts, e) < 0 ||
 	    lower_walls(a, mounts, &inner->walls, e) < 0 ||
 	    inner_prepare(a, in, filter, inner, e) < 0)
@@ -117,7 +94,7 @@ static int word_failure(const struct native_job *job, const struct init_message 
 			    "process, lacks a system call for it; Linux 5.13 or newer is needed",
 			    doing);
 	if (m->stage == NATIVE_PROC && m->index == 0)
-		return host_fail_proc(m->os_error, e);
+		return host_fail_proc(backend_native.name, m->os_error, e);
 	if (path.len > 0)
 		return FAIL_SYS(e, m->os_error, "can't %s '%s' in the sandbox", doing,
 				buf_str(&path).p);
@@ -157,7 +134,7 @@ static int start(const struct launch *in, struct native_job *job, struct sandbox
 		close(pair[0]);
 		close(pair[1]);
 		out->pidfd = -1;
-		return host_fail_namespaces(os_error, e);
+		return host_fail_namespaces(backend_native.name, os_error, e);
 	}
 	close(pair[1]);
 	out->channel = pair[0];
@@ -184,7 +161,8 @@ static int bring_up(const struct launch *in, struct native_job *job, struct sand
 	struct init_message first;
 
 	if (start(in, job, s, e) < 0 || inner_find_words(&go, e) < 0 ||
-	    host_map_identities(s->pid, e) < 0 || open_namespaces(in, s, e) < 0)
+	    host_map_identities(backend_native.name, s->pid, e) < 0 ||
+	    open_namespaces(in, s, e) < 0)
 		return err_result(e);
 	inner_hand_over_terminal(in, s->pid);
 	/* That PID 1 is gone already shows when it is listened to; then there is more to say. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The native backend: namespaces and the mount API, in this process.
+ * The native backend: namespaces and the mount API, in this process. What is
+ * mounted where backend/mounts says.
  *
- *	lower.c		plan -> mount operations (pure)
  *	apply.c		prepares a job, clones PID 1 into its namespaces, speaks with it
  *	child.c		PID 1 until the command runs
  *	child_mounts.c	its mounts
@@ -19,7 +19,7 @@
 
 #include "backend/backend.h"
 #include "backend/inner/inner.h"
-#include "backend/native/lower.h"
+#include "backend/mounts/lower.h"
 
 /* What PID 1 was doing; one line each: name, what could not be done. */
 #define NATIVE_STAGES(X)                                              \

@@ -17,7 +17,7 @@
 
 #include "backend/backend.h"
 #include "backend/inner/inner.h"
-#include "backend/native/kernel_mounts.h"
+#include "backend/mounts/kernel_mounts.h"
 #include "plan/plan.h"
 
 enum mount_kind {

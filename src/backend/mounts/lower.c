@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* plan -> mount operations; see lower.h. */
-#include "backend/native/lower.h"
+#include "backend/mounts/lower.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a native launch asks of this host and this process; see host.h. */
-#include "backend/native/host.h"
+/* What a launch into namespaces asks of this host and this process; see host.h. */
+#include "backend/host.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +80,7 @@ static bool is_own_proc(void)
 	return strtol(link, NULL, 10) == (long)getpid();
 }
 
-int host_map_identities(pid_t pid, struct err *e)
+int host_map_identities(const char *backend, pid_t pid, struct err *e)
 {
 	bool is_root = geteuid() == 0;
 	int r = 0;
@@ -93,17 +93,18 @@ int host_map_identities(pid_t pid, struct err *e)
 	if (r == 0)
 		r = map(pid, "gid_map", "/proc/self/gid_map", getegid(), is_root);
 	if (r < 0 && !is_own_proc())
-		return FAIL(
-			e, ERR_WEAKER,
-			"the native backend needs the /proc of its own pid namespace, and the one "
-			"that is mounted is another's: mount one (for example unshare "
-			"--mount-proc)");
+		return FAIL(e, ERR_WEAKER,
+			    "the %s backend needs the /proc of its own pid namespace, and the one "
+			    "that is mounted is another's: mount one (for example unshare "
+			    "--mount-proc)",
+			    backend);
 	if (r == -EPERM && is_root)
 		return FAIL(
 			e, ERR_WEAKER,
-			"the native backend can't map root into a user namespace: this root has "
+			"the %s backend can't map root into a user namespace: this root has "
 			"not the capabilities for it, as inside a container or another sandbox; "
-			"run it outside, or as an ordinary user");
+			"run it outside, or as an ordinary user",
+			backend);
 	if (r < 0)
 		return FAIL_SYS(e, -r, "can't map this user into the sandbox's user namespace");
 	return 0;
@@ -133,7 +134,7 @@ static bool is_set_to(const char *path, char value)
 	       (text[1] == '\n' || text[1] == '\0');
 }
 
-int host_fail_namespaces(int os_error, struct err *e)
+int host_fail_namespaces(const char *backend, int os_error, struct err *e)
 {
 	const char *cause = "the kernel or a container around this process forbids it; in a "
 			    "container allow user namespaces (for example --security-opt "
@@ -157,11 +158,11 @@ int host_fail_namespaces(int os_error, struct err *e)
 		cause = "this kernel lacks one of user, mount, pid, network, ipc, uts or cgroup "
 			"namespaces";
 	err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error,
-		    "the native backend can't make its namespaces: %s", cause);
+		    "the %s backend can't make its namespaces: %s", backend, cause);
 	return err_result(e);
 }
 
-int host_fail_proc(int os_error, struct err *e)
+int host_fail_proc(const char *backend, int os_error, struct err *e)
 {
 	const char *cause = "the kernel refused";
 
@@ -171,6 +172,6 @@ int host_fail_proc(int os_error, struct err *e)
 			"with an unmasked /proc (for example --security-opt "
 			"systempaths=unconfined)";
 	err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error,
-		    "the native backend can't mount a /proc of its own: %s", cause);
+		    "the %s backend can't mount a /proc of its own: %s", backend, cause);
 	return err_result(e);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Windows into the kernel in odd places; see kernel_mounts.h. */
-#include "backend/native/kernel_mounts.h"
+#include "backend/mounts/kernel_mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What a launch into namespaces asks of this host and this process, through /proc. */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/*
+ * Identities in the new user namespace are what they are outside: this user's
+ * own, or for root all that root has here.
+ */
+int host_map_identities(const char *backend, pid_t pid, struct err *e) MUST_CHECK NONNULL;
+
+int host_open_namespaces(pid_t pid, int *user_ns, int *mount_ns, struct err *e) MUST_CHECK NONNULL;
+
+/* ERR_WEAKER: why `backend` has no namespaces, or no new /proc, and the way out. */
+int host_fail_namespaces(const char *backend, int os_error, struct err *e) NONNULL;
+int host_fail_proc(const char *backend, int os_error, struct err *e) NONNULL;
