@@ -62,7 +62,7 @@ lint-size:
 ## lint-shell      shellcheck
 lint-shell:
 	@echo "== shellcheck"
-	@shellcheck .ci/run $$(grep -lE '^#!.*\b(ba)?sh$$' -r scripts)
+	@shellcheck .ci/run $$(grep -lE '^#!.*\b(ba)?sh$$' -r scripts packaging)
 
 ## lint-clang      builds all, tests too, with clang and its warnings
 lint-clang: build-clang
@@ -110,6 +110,20 @@ install: build
 		meson install -C build/$$part --strip --no-rebuild || exit 1; \
 	done
 
+## dist            build/cordon-VERSION.tar.xz of the last commit, always the same bytes
+dist:
+	@scripts/make_dist
+
+## deb             Debian packages of this tree, in build/deb
+deb:
+	@scripts/bootstrap deb
+	@scripts/make_deb
+
+## check-deb       dist and deb of the last commit, used in a clean Debian (as root)
+check-deb:
+	@scripts/bootstrap check-deb
+	@scripts/check_deb
+
 ## clean           removes build/
 clean:
 	rm -rf build
@@ -120,5 +134,5 @@ help:
 
 .PHONY: all build bootstrap bootstrap-check check lint lint-quick lint-format lint-layers \
 	lint-headers lint-size lint-shell lint-clang lint-tidy lint-cppcheck lint-analyzer format \
-	demo bench soak install clean help
+	demo bench soak install dist deb check-deb clean help
 .PRECIOUS: build/%/build.ninja
