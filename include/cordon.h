@@ -296,6 +296,14 @@ enum {
 CORDON_API int cordon_init(const struct cordon_load_options *options, const char *file,
 			   uint32_t flags, cordon_report **report, cordon_error **error);
 
+/*
+ * For main(), before anything else: does what Cordon starts this program again for
+ * (argv[0] says so), and gives the status to end with; or -1: it was not started
+ * for that. The program `cordon` does so. A program that does it too needs no other
+ * one for what can't be done without a start of its own (cordon_doctor()).
+ */
+CORDON_API int cordon_inner_main(int argc, char **argv);
+
 /* ---- Running commands ------------------------------------------------------ */
 
 /*

@@ -68,7 +68,10 @@ const struct command *command_find(const char *name)
 int main(int argc, char **argv)
 {
 	struct args args;
+	int inner = cordon_inner_main(argc, argv);
 
+	if (inner >= 0)
+		return inner;
 	if (!args_parse(&args, argc, argv))
 		return EXIT_CORDON;
 	if (args_have(&args, OPT_HELP) || args_have(&args, OPT_HELP_SHORT)) {
