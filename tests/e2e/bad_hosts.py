@@ -1,0 +1,438 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Hosts that do not want sandboxes: each gives the right backend, or a refusal that names
+cause and fix, within a second.
+
+The hosts are made for real, in namespaces of their own, and end with the case: switches
+of the kernel, mounts over /proc, filters as containers have them ($FORBID), a bwrap that
+is not what it should be. Each case runs as root (when this is root) and as an ordinary
+user, beside a control: the same command on the host as it is.
+
+The second is measured from the execution of cordon to its end. Other tests run at the
+same time, so the quickest of a few tries counts.
+"""
+
+import ctypes
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import struct
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
+import conform  # noqa: E402  pylint: disable=wrong-import-position
+
+SECONDS = 1.0  # that cordon may take
+TRIES = 5  # of which the quickest counts
+HANG_SECONDS = 30
+USER = 61190
+LIBC = ctypes.CDLL(None, use_errno=True)
+NEWNS, NEWUSER, NEWPID = 0x20000, 0x10000000, 0x20000000
+MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 32, 4096, 16384, 1 << 18
+ST_FLAGS = {os.ST_NOSUID: 2, os.ST_NODEV: 4, os.ST_NOEXEC: 8, os.ST_NOATIME: 1024, os.ST_RELATIME: 1 << 21}
+
+SUPPORT = conform.read_support(Path(conform.__file__).with_name("support.txt"))
+_cases = []
+
+
+def case(function):
+    _cases.append(function)
+    return function
+
+
+class Skip(Exception):
+    pass
+
+
+def check(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+# ---- Making a host -----------------------------------------------------------------
+
+
+def call(name, *args):
+    if getattr(LIBC, name)(*args) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{name}{args}: {os.strerror(error)}")
+
+
+def mount(source, target, kind=None, flags=0, data=None):
+    words = [None if w is None else os.fsencode(w) for w in (source, target, kind)]
+    call("mount", *words, ctypes.c_ulong(flags), None if data is None else os.fsencode(data))
+
+
+def bind(source, target):
+    mount(source, target, flags=MS_BIND)
+
+
+def bind_read_only(target):
+    mount(target, target, flags=MS_BIND | MS_REC)
+    have = os.statvfs(target).f_flag
+    kept = sum(flag for st, flag in ST_FLAGS.items() if have & st)
+    mount(None, target, flags=MS_BIND | MS_REMOUNT | MS_RDONLY | kept)
+
+
+class Outcome:
+    def __init__(self, status, out, err, seconds):
+        self.status, self.out, self.err, self.seconds = status, out, err, seconds
+        self.backend = None
+
+    def __repr__(self):
+        return f"status {self.status}, {self.backend}, {self.seconds:.2f} s\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+class World:
+    """A home, a workspace, a directory for temporary files and one for programs; a user."""
+
+    def __init__(self, top, who, binaries):
+        self.top, self.who = Path(top), who
+        self.program, self.forbid = f"{binaries}/cordon", f"{binaries}/forbid"
+        self.drops = who == "user" and os.getuid() == 0
+        self.home, self.work, self.tmp, self.bin = (self.top / n for n in ("home", "work", "tmp", "bin"))
+        for path in (self.home, self.work, self.tmp, self.bin):
+            path.mkdir()
+        (self.work / "file").write_text("text\n", encoding="utf-8")
+        self.report = self.top / "report.json"
+        self.env = {"HOME": str(self.home), "TMPDIR": str(self.tmp), "LANG": "C",
+                    "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
+        for name in os.environ:
+            if name.startswith(("ASAN", "UBSAN", "LSAN")):
+                self.env[name] = os.environ[name]
+        self.give()
+
+    def give(self):
+        for path in (self.top, *self.top.rglob("*")):
+            if self.drops:
+                os.chown(path, USER, USER, follow_symlinks=False)
+
+    def configure(self, text):
+        path = self.home / ".config/cordon/config.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("{work}", str(self.work)), encoding="utf-8")
+        self.give()
+
+    # What runs in the child, from the fork to the exec.
+    def become_host(self, setup, namespaces, ready, go):
+        if self.drops and namespaces & NEWUSER:
+            self.become_user()  # the namespace is to be the user's own
+        if namespaces:
+            # Not dumpable after setuid: its maps could not be written by its own user.
+            call("prctl", 4, 1, 0, 0, 0)
+            call("unshare", namespaces)
+            os.write(ready, b"r")
+            check(os.read(go, 1) == b"g", "no maps")
+            if namespaces & NEWNS:
+                mount(None, "/", flags=MS_REC | MS_PRIVATE)
+            if namespaces & NEWPID:
+                self.leave_to_child()
+                self.leave_to_child()  # PID 1 of the new namespace is not what is tried
+                mount("proc", "/proc", "proc")
+        setup(self)
+        if self.drops and not namespaces & NEWUSER:
+            self.become_user()
+
+    @staticmethod
+    def become_user():
+        os.setgroups([])
+        os.setresgid(USER, USER, USER)
+        os.setresuid(USER, USER, USER)
+
+    @staticmethod
+    def leave_to_child():
+        pid = os.fork()
+        if pid:
+            _, status = os.waitpid(pid, 0)
+            code = os.waitstatus_to_exitcode(status)
+            os._exit(code if code >= 0 else 128 - code)
+
+    @staticmethod
+    def map_ids(pid, is_all):
+        """All that this namespace has, or the user alone."""
+        if not is_all:
+            Path(f"/proc/{pid}/setgroups").write_text("deny", encoding="utf-8")
+        for name in ("uid", "gid"):
+            own = USER if os.getuid() == 0 else getattr(os, f"get{name}")()
+            text = f"{own} {own} 1"
+            if is_all:
+                lines = Path(f"/proc/self/{name}_map").read_text(encoding="utf-8").splitlines()
+                text = "\n".join("{0} {0} {2}".format(*line.split()) for line in lines)
+            Path(f"/proc/{pid}/{name}_map").write_text(text, encoding="utf-8")
+
+    def start(self, argv, setup, namespaces, env):
+        """Forks what becomes the host and then the command; returns (pid, pipes, when)."""
+        out, err, ready, go, when = (os.pipe() for _ in range(5))
+        sys.stdout.flush()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                null = os.open("/dev/null", os.O_RDONLY)
+                for number, fd in enumerate((null, out[1], err[1])):
+                    os.dup2(fd, number)
+                os.chdir(self.work)
+                self.become_host(setup, namespaces, ready[1], go[0])
+                os.write(when[1], struct.pack("d", time.monotonic()))
+                os.execve(argv[0], [os.fspath(a) for a in argv], env)
+            except BaseException:  # pylint: disable=broad-except
+                traceback.print_exc()
+                os.write(2, traceback.format_exc().encode())
+            finally:
+                os._exit(98)
+        for pipe in (out, err, ready, when):
+            os.close(pipe[1])
+        os.close(go[0])
+        if namespaces and os.read(ready[0], 1) == b"r":
+            if namespaces & NEWUSER:
+                self.map_ids(pid, is_all=self.who == "root")
+            os.write(go[1], b"g")
+        os.close(go[1])
+        os.close(ready[0])
+        return pid, (out[0], err[0]), when[0]
+
+    def once(self, argv, setup, namespaces, env):
+        pid, pipes, when = self.start(argv, setup, namespaces, env)
+        texts = {pipe: b"" for pipe in pipes}
+        pending, end = set(pipes), time.monotonic() + HANG_SECONDS
+        while pending and time.monotonic() < end:
+            for pipe in select.select(list(pending), [], [], 1)[0]:
+                data = os.read(pipe, 65536)
+                texts[pipe] += data
+                if not data:
+                    pending.discard(pipe)
+        if pending:
+            os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+        ended = time.monotonic()
+        began = os.read(when, 8)
+        for pipe in (*pipes, when):
+            os.close(pipe)
+        out, err = (texts[pipe].decode("utf-8", "replace") for pipe in pipes)
+        check(len(began) == 8, f"the host could not be made: {out}{err}")
+        check(not pending, f"not done after {HANG_SECONDS} s: {argv}: {out} {err}")
+        seconds = ended - struct.unpack("d", began)[0]
+        return Outcome(os.waitstatus_to_exitcode(status), out, conform.without_noise(err), seconds)
+
+    def try_on(self, setup, *options, namespaces=0, prefix=(), env=None, command=("/bin/cat", "file"), limit=SECONDS):
+        """cordon run on that host; the quickest of a few tries."""
+        argv = [*prefix, self.program, "run", *options, "--report", str(self.report), "--", *command]
+        if self.who == "user" and namespaces:
+            namespaces |= NEWUSER
+        if argv[0] != self.program:
+            argv[0] = shutil.which(argv[0]) or argv[0]
+        for _ in range(TRIES):
+            self.report.unlink(missing_ok=True)
+            done = self.once(argv, setup, namespaces, {**self.env, **(env or {})})
+            check("Sanitizer" not in done.err and "runtime error" not in done.err, repr(done))
+            if done.seconds < limit:
+                break
+        check(done.seconds < limit, f"too slow: {done!r}")
+        if self.report.exists():
+            done.backend = json.loads(self.report.read_text(encoding="utf-8")).get("backend")
+        return done
+
+
+def nothing(_world):
+    pass
+
+
+def works(done, backend, out="text\n"):
+    check(done.status == 0 and done.out == out, repr(done))
+    check(done.backend == backend, f"expected {backend}: {done!r}")
+    return done
+
+
+def refused(done, *words):
+    """One line, that names cause and fix."""
+    check(done.status == 125 and done.out == "", repr(done))
+    lines = [line for line in done.err.splitlines() if not line.startswith("cordon: warning: ")]
+    check(len(lines) == 1 and lines[0].startswith("cordon: error: "), repr(done))
+    for word in words:
+        check(word in done.err, f"'{word}' is not said: {done!r}")
+    return done
+
+
+def with_landlock():
+    """What has to be accepted for a sandbox by Landlock alone."""
+    lacks = sorted(set(SUPPORT.lacking("landlock")) & conform.EVERYDAY)
+    return [word for name in lacks for word in ("--accept-missing", name)]
+
+
+MODE = ("--mode", "workspace-write")
+
+
+@case
+def an_ordinary_host_gives_native(w):
+    works(w.try_on(nothing, *MODE), "native")
+
+
+# ---- Switches of the kernel ----------------------------------------------------------
+
+
+def no_user_namespaces(_world):
+    Path("/proc/sys/user/max_user_namespaces").write_text("0", encoding="utf-8")
+
+
+@case
+def no_user_namespace_is_to_be_had(w):
+    works(w.try_on(nothing, *MODE, namespaces=NEWUSER), "native")  # the control
+    done = w.try_on(no_user_namespaces, *MODE, namespaces=NEWUSER)
+    refused(done, "native", "user.max_user_namespaces is 0", "sysctl user.max_user_namespaces=")
+
+
+# ---- /proc ------------------------------------------------------------------------------
+
+
+def cover_proc(_world):
+    """What container engines cover, as far as this kernel has it."""
+    for name in ("kcore", "keys", "timer_list", "interrupts"):
+        if os.path.exists(f"/proc/{name}"):
+            bind("/dev/null", f"/proc/{name}")
+
+
+@case
+def a_covered_proc_as_containers_have_it(w):
+    works(w.try_on(nothing, *MODE, namespaces=NEWNS), "native")
+    done = w.try_on(cover_proc, *MODE, namespaces=NEWNS)
+    refused(done, "native", "/proc is partly covered", "systempaths=unconfined")
+
+
+# ---- Filters ------------------------------------------------------------------------------
+
+
+@case
+def no_clone3_as_containers_have_it(w):
+    works(w.try_on(nothing, *MODE, prefix=[w.forbid, "clone3", "--"]), "native")
+
+
+@case
+def no_namespaces_and_no_mounts_as_containers_have_it(w):
+    prefix = [w.forbid, "clone3", "namespaces", "mounts", "--"]
+    done = w.try_on(nothing, *MODE, prefix=prefix)
+    refused(done, "native", "container", "seccomp=unconfined")
+
+
+# ---- Other systems ---------------------------------------------------------------------------
+
+WSL1 = "4.4.0-19041-Microsoft"
+WSL2 = "5.15.153.1-microsoft-standard-WSL2"
+
+
+def windows_kernel(release):
+    def setup(world):
+        # A /proc that is not covered has to be somewhere, or there would be no new one.
+        whole = world.top / "proc"
+        whole.mkdir(exist_ok=True)
+        mount("proc", whole, "proc")
+        for name, text in (("sys/kernel/osrelease", release + "\n"),
+                           ("version", f"Linux version {release} (Microsoft@Microsoft.com) #1 SMP\n")):
+            made = world.tmp / os.path.basename(name)
+            made.write_text(text, encoding="utf-8")
+            bind(made, f"/proc/{name}")
+    return setup
+
+
+@case
+def windows_subsystem_1_is_refused_by_name(w):
+    done = w.try_on(windows_kernel(WSL1), *MODE, namespaces=NEWNS | NEWPID)
+    refused(done, "WSL", "WSL2")
+
+
+@case
+def windows_subsystem_2_is_plain_linux(w):
+    works(w.try_on(windows_kernel(WSL2), *MODE, namespaces=NEWNS | NEWPID), "native")
+
+
+# ---- Little room ---------------------------------------------------------------------------------
+
+
+@case
+def a_read_only_tmp(w):
+    done = w.try_on(lambda _: bind_read_only("/tmp"), *MODE, namespaces=NEWNS, env={"TMPDIR": "/tmp"},
+                    command=("/bin/sh", "-c", "cat file; echo x >new; ! touch /tmp/cordon-bad-host 2>/dev/null"))
+    works(done, "native")
+    check((w.work / "new").exists(), "the workspace can't be written")
+
+
+@case
+def a_tmpdir_that_is_not_there(w):
+    for value in ("/nonexistent/tmp", str(w.top / "no/such"), "relative", ""):
+        done = w.try_on(nothing, *MODE, env={"TMPDIR": value})
+        works(done, "native")
+
+
+@case
+def few_descriptors(w):
+    for count in (8, 12, 16, 24, 64):
+        done = w.try_on(lambda _, n=count: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)), *MODE)
+        if done.status == 125:
+            refused(done, "Too many open files")
+            check(count < 24, f"{count} are enough: {done!r}")
+        else:
+            works(done, "native")
+
+
+MASKS = """
+[permissions.many]
+extends = ":workspace"
+[permissions.many.filesystem]
+":workspace_roots" = { "**/*.env" = "deny" }
+"""
+
+
+@case
+def five_thousand_masks(w):
+    for n in range(5000):
+        path = w.work / f"d{n // 100}" / f"{n}.env"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"SECRET")
+    w.configure(MASKS)
+    script = "cat file; cat d0/0.env d49/4999.env 2>/dev/null; true"
+    works(w.try_on(nothing, "-P", "many", command=("/bin/sh", "-c", script)), "native")
+    works(w.try_on(nothing, *MODE, command=("/bin/sh", "-c", script)), "native", "text\nSECRETSECRET")
+
+
+# ---- Running them -----------------------------------------------------------------------------------
+
+
+def run_one(function, who, binaries):
+    top = tempfile.mkdtemp(prefix="cordon-bad-", dir="/var/tmp")
+    try:
+        os.chmod(top, 0o755)
+        function(World(top, who, binaries))
+    finally:
+        shutil.rmtree(top)
+
+
+def main():
+    everyone = ["root", "user"] if os.getuid() == 0 else ["user"]
+    wanted = [(f, who) for who in everyone for f in _cases if len(sys.argv) < 2 or f.__name__ in sys.argv[1:]]
+    failed = 0
+    print(f"1..{len(wanted)}")
+    with tempfile.TemporaryDirectory(prefix="cordon-bad-bin-", dir="/var/tmp") as binaries:
+        os.chmod(binaries, 0o755)
+        shutil.copy(os.environ["CORDON"], f"{binaries}/cordon")
+        shutil.copy(os.environ["FORBID"], f"{binaries}/forbid")
+        for number, (function, who) in enumerate(wanted, 1):
+            label = f"{number} - {function.__name__} as {who}"
+            try:
+                run_one(function, who, binaries)
+                print(f"ok {label}", flush=True)
+            except Skip as reason:
+                print(f"ok {label} # SKIP {reason}", flush=True)
+            except Exception:  # pylint: disable=broad-except
+                failed += 1
+                print(f"not ok {label}")
+                print("".join(f"# {line}\n" for line in traceback.format_exc().splitlines()), end="", flush=True)
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
