@@ -54,14 +54,7 @@ int git_is_dir(struct builder *b, struct str path, bool *out, struct err *e)
 	return 0;
 }
 
-/*
- * Whether `path`, a directory, has anything of a git directory.
- *
- * SECURITY: to look for what git itself asks for is not enough. Where commits are
- * allowed all of that but `config` and `hooks` can be moved away in one run, and
- * back in the next, in which `config` and `hooks` would then be open.
- */
-static int has_parts(struct builder *b, struct str path, bool *out, struct err *e)
+int git_has_parts(struct builder *b, struct str path, bool *out, struct err *e)
 {
 	static const char *const parts[] = { "HEAD",  "config",	   "objects", "refs",
 					     "hooks", "commondir", "gitdir" };
@@ -330,7 +323,7 @@ static int visit_worktree(struct git_scan *s, struct str worktree, struct err *e
 		return r;
 	/* One that git would not take now is protected whole; but it leads to others. */
 	if (!is_git_dir && target.type == HOST_DIR)
-		r = has_parts(s->b, target.path, &is_git_dir, e);
+		r = git_has_parts(s->b, target.path, &is_git_dir, e);
 	if (r < 0)
 		return r;
 	if (is_git_dir)
@@ -558,7 +551,7 @@ static int visit_module(struct git_scan *s, struct str dir, struct str name, int
 
 	if (r < 0 || !leads || at.type != HOST_DIR)
 		return r;
-	r = has_parts(s->b, at.path, &is_git_dir, e);
+	r = git_has_parts(s->b, at.path, &is_git_dir, e);
 	if (r == 0 && is_git_dir)
 		r = add_dir(s, at.path, STR_EMPTY, STR_EMPTY, e);
 	/* What a link leads to here is visited where it lies. */

@@ -37,10 +37,20 @@ struct git_scan {
 	VEC(struct git_found) dirs;
 	VEC(struct str) worktrees;
 	struct name_node *seen_dirs, *seen_worktrees; /* by path */
+	struct name_node *shelves; /* by path: the directories that keep git directories */
 };
 
 /* Whether `path`, a directory, looks like a git directory to git. */
 int git_is_dir(struct builder *b, struct str path, bool *out, struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * Whether `path`, a directory, has anything of a git directory.
+ *
+ * SECURITY: to look for what git itself asks for is not enough. Where commits are
+ * allowed all of that but `config` and `hooks` can be moved away in one run, and
+ * back in the next, in which `config` and `hooks` would then be open.
+ */
+int git_has_parts(struct builder *b, struct str path, bool *out, struct err *e) MUST_CHECK NONNULL;
 
 /* The found one at `path`, or NULL. */
 struct git_found *git_find(const struct git_scan *s, struct str path) NONNULL;

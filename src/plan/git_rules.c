@@ -6,7 +6,8 @@
  *			that links lead to
  *	git = "commit"	writable, but for what makes git run something or look
  *			elsewhere (P10); those outside every writable root are
- *			raised to write
+ *			raised to write. The *shelves*, modules/ and worktrees/,
+ *			are closed, and each git directory on one is open
  *	git = "write"	no caps; raised likewise
  *
  * SECURITY: raising is the one place where a text in the tree that is worked on
@@ -264,19 +265,48 @@ static int cap_part(struct git_scan *s, struct str dir, struct str name, struct 
 	return r < 0 || !is_wanted ? r : protect_path(s->b, path, cap, e);
 }
 
+/* Remembers what was capped since there were `before` rules: a shelf, or a link and a shelf. */
+static int note_shelves(struct git_scan *s, size_t before, struct err *e)
+{
+	const struct plan *p = s->b->plan;
+
+	for (size_t i = before; i < p->rules.count; i++) {
+		struct name_node *node;
+
+		if (name_tree_find(s->shelves, p->rules.items[i].path))
+			continue;
+		node = ARENA_NEW(s->b->a, struct name_node, e);
+		if (!node)
+			return err_result(e);
+		node->name = p->rules.items[i].path;
+		name_tree_add(&s->shelves, node);
+	}
+	return 0;
+}
+
+struct part {
+	const char *name;
+	int32_t depth;
+	enum {
+		PART,
+		SHELF,
+		COMMON_SHELF, /* a linked worktree has none of its own */
+	} kind;
+};
+
 /*
  * With git = "commit" all parts; with "read", where the directory is capped as a
  * whole, those that lie elsewhere: git runs what it finds behind a link, too.
  */
 static int cap_parts(struct git_scan *s, const struct git_found *found, struct err *e)
 {
-	static const struct {
-		const char *name;
-		int32_t depth;
-	} parts[] = {
-		{ "hooks", 1 },	    { "config", 1 }, { "config.worktree", 1 },
-		{ "commondir", 1 }, { "gitdir", 1 }, { "objects/info/alternates", 3 },
+	static const struct part parts[] = {
+		{ "hooks", 1, PART },		{ "config", 1, PART },
+		{ "config.worktree", 1, PART }, { "commondir", 1, PART },
+		{ "gitdir", 1, PART },		{ "objects/info/alternates", 3, PART },
+		{ "modules", 1, SHELF },	{ "worktrees", 1, COMMON_SHELF },
 	};
+	bool is_linked = !str_eq(found->dir.path, found->dir.common_dir);
 	struct cap cap = { .kind = RULE_GIT,
 			   .access = ACCESS_READ,
 			   .origin = s->b->plan->policy->profile->git_origin };
@@ -288,19 +318,64 @@ static int cap_parts(struct git_scan *s, const struct git_found *found, struct e
 			     SHOWN(found->dir.path));
 
 	for (size_t i = 0; r == 0 && i < COUNT_OF(parts); i++) {
+		size_t before = s->b->plan->rules.count;
+
+		if (parts[i].kind == COMMON_SHELF && is_linked)
+			continue;
+		cap.is_shelf = parts[i].kind != PART;
 		/* Lifted at the git directory, unless the entry there only makes it a root. */
 		cap.lift_offset = (found->is_root ? 1 : 0) - parts[i].depth;
 		r = cap_part(s, found->dir.path, str_of(parts[i].name), &cap, e);
+		if (r == 0 && cap.is_shelf)
+			r = note_shelves(s, before, e);
 	}
 	return r;
 }
-
-/* ---- Raising ------------------------------------------------------------ */
 
 static const char *mode_key(const struct git_scan *s)
 {
 	return s->mode == GIT_COMMIT ? "git = \"commit\"" : "git = \"write\"";
 }
+
+/* ---- What is on the shelves --------------------------------------------- */
+
+static bool is_on_shelf(const struct git_scan *s, struct str path)
+{
+	while (path.len > 1) {
+		path = path_parent(path);
+		if (name_tree_find(s->shelves, path))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * SECURITY: a text in the tree can make any directory a found one. What has no
+ * part of a git directory stays closed, or the next one could be made in it.
+ */
+static int open_on_shelf(struct git_scan *s, const struct git_found *found, struct err *e)
+{
+	struct rule rule = { .kind = RULE_GIT,
+			     .access = ACCESS_WRITE,
+			     .path = found->dir.path,
+			     .glob = STR_EMPTY,
+			     .key = str_of(mode_key(s)),
+			     .note = STR("a git directory of a submodule or linked worktree: what "
+					 "is closed around it ends here"),
+			     .origin = s->b->plan->policy->profile->git_origin };
+	struct rule_site site = { .type = HOST_DIR };
+	bool is_one = false;
+
+	if (!is_on_shelf(s, found->dir.path))
+		return 0;
+	if (git_has_parts(s->b, found->dir.path, &is_one, e) < 0)
+		return err_result(e);
+	if (!is_one)
+		return 0;
+	return builder_add(s->b, &rule, &site, e) ? 0 : err_result(e);
+}
+
+/* ---- Raising ------------------------------------------------------------ */
 
 static int refuse_raise(struct git_scan *s, const struct git_found *found, const char *why,
 			struct err *e)
@@ -386,6 +461,8 @@ int git_add_rules(struct git_scan *s, struct err *e)
 		r = raise_dir(s, &s->dirs.items[i], e);
 	for (size_t i = 0; r == 0 && s->mode != GIT_WRITE && i < s->dirs.count; i++)
 		r = cap_parts(s, &s->dirs.items[i], e);
+	for (size_t i = 0; r == 0 && s->mode == GIT_COMMIT && i < s->dirs.count; i++)
+		r = open_on_shelf(s, &s->dirs.items[i], e);
 	for (size_t i = 0; r == 0 && s->mode == GIT_READ && i < s->dirs.count; i++)
 		r = cap_whole(s, &s->dirs.items[i], e);
 	return r;

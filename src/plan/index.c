@@ -20,6 +20,7 @@ struct tally {
 	struct best layers[INDEX_MAX_LAYERS];
 	struct best grants[ACCESS_WRITE + 1];  /* by access: the deepest */
 	const struct rule *caps[ACCESS_WRITE]; /* by access: the hardest to lift */
+	bool has_left_shelf;		       /* of the shelf above what was counted so far */
 };
 
 /* Of two entries at one path: deny > write > read. */
@@ -39,7 +40,10 @@ static void count_cap(struct tally *t, const struct rule *rule)
 {
 	const struct rule **cap;
 
+	/* Counted upwards, and of one path the strictest first: this is about shelves above. */
 	if (rule->access == ACCESS_WRITE)
+		t->has_left_shelf = true;
+	if (rule->access == ACCESS_WRITE || (rule->is_shelf && t->has_left_shelf))
 		return;
 	cap = &t->caps[rule->access];
 	if (!*cap || rule->lift_depth > (*cap)->lift_depth ||
@@ -143,6 +147,7 @@ struct verdict index_tally(const struct index *x, const struct node *node, struc
 	memset(t.layers, 0, layers * sizeof(t.layers[0]));
 	memset(t.grants, 0, sizeof(t.grants));
 	memset(t.caps, 0, sizeof(t.caps));
+	t.has_left_shelf = false;
 	for (const struct node *n = node;; n = &x->nodes[n->parent]) {
 		for (uint32_t i = 0; i < n->effective_count; i++) {
 			const struct rule *rule = &x->rules[x->effective[n->first_effective + i]];

@@ -70,6 +70,8 @@ static int compare_rules(const struct rule *a, const struct rule *b)
 	if (c == 0)
 		c = rank_access(a) - rank_access(b);
 	if (c == 0)
+		c = (int)a->is_shelf - (int)b->is_shelf;
+	if (c == 0)
 		c = (a->lift_depth < b->lift_depth) - (a->lift_depth > b->lift_depth);
 	return c;
 }
@@ -272,7 +274,7 @@ static bool is_effective(const struct rule *rule, const struct rule *before)
 	if (rank_kind(rule) != rank_kind(before))
 		return true;
 	if (rank_kind(rule) == 2)
-		return rule->access != before->access;
+		return rule->access != before->access || rule->is_shelf != before->is_shelf;
 	return rule->kind == RULE_ENTRY && rule->layer != before->layer;
 }
 

@@ -60,6 +60,17 @@ static bool is_file_of_git(const struct rule *rule, struct str path, struct str 
 	       str_is(rule->key, "config.worktree") || str_is(rule->key, "objects/info/alternates");
 }
 
+/*
+ * `git gc` and `git worktree remove`, used outside, take an empty worktrees/ away.
+ * To end the run for that would be worse than what a run can make there then,
+ * which the look after it reports.
+ */
+static bool may_go(const struct rule *rule, struct str path)
+{
+	return rule->kind == RULE_GIT && rule->is_shelf && str_eq(rule->path, path) &&
+	       str_is(rule->key, "worktrees");
+}
+
 static int add_missing_rule(struct placing *p, uint32_t number, struct str path,
 			    enum host_type type, struct err *e)
 {
@@ -89,8 +100,10 @@ static int add_placeholder(struct placing *p, uint32_t number, struct str path, 
 
 	if (!slot)
 		return err_result(e);
-	*holder =
-		(struct placeholder){ .path = path, .kind = PLACEHOLDER_DIR, .content = STR_EMPTY };
+	*holder = (struct placeholder){ .path = path,
+					.kind = PLACEHOLDER_DIR,
+					.content = STR_EMPTY,
+					.may_go = may_go(&p->b->plan->rules.items[number], path) };
 	*slot = number;
 	return 0;
 }

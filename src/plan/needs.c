@@ -164,7 +164,8 @@ static int need_rules(struct builder *b, struct err *e)
 
 		if (r->kind == RULE_GLOB && r->access == ACCESS_DENY)
 			failed = need_glob(b, r, e);
-		else if (r->kind == RULE_PROTECTED || r->kind == RULE_GIT)
+		else if ((r->kind == RULE_PROTECTED || r->kind == RULE_GIT) &&
+			 r->access < ACCESS_WRITE)
 			failed = need_protection(b, r, e);
 	}
 	for (size_t i = 0; i < p->placeholders.count && !failed; i++)

@@ -26,7 +26,8 @@
  *     when the profile layer has an explicit write entry, itself a prefix of the
  *     path, with at least `lift_depth` components (P9); grants, narrowing layers
  *     and keys that name no path (":workspace_roots", ":tmpdir") lift nothing.
- *     lift_depth CAP_FIXED can't be lifted.
+ *     lift_depth CAP_FIXED can't be lifted. The cap on a *shelf*, a directory that
+ *     keeps git directories (P10), ends at a cap below it that leaves "write".
  *
  * The answer is therefore constant between rules: it changes only at the path
  * of a rule, and where a glob matches. `regions` is that flattened form, parents
@@ -65,6 +66,7 @@ struct rule {
 	uint32_t lift_depth; /* caps only */
 	uint32_t depth;	     /* components of `path` */
 	bool is_explicit;    /* an entry that lifts caps: its key names the path (P9) */
+	bool is_shelf;	     /* a cap that ends where a git directory starts (P10) */
 	struct str path;     /* canonical; of a glob the directory it starts from */
 	struct str glob;     /* "" when it is none */
 	const struct glob *matcher;
@@ -108,6 +110,7 @@ struct placeholder {
 	struct str path; /* the first missing component */
 	enum placeholder_kind kind;
 	struct str content; /* of a file */
+	bool may_go;	    /* git itself takes it away while it is empty: that ends no run */
 	const struct rule *rule;
 };
 

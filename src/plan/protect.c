@@ -20,6 +20,7 @@ static int add_cap(struct builder *b, const struct canon *at, const met_links *l
 	struct rule rule = { .kind = cap->kind,
 			     .access = cap->access,
 			     .lift_depth = CAP_FIXED,
+			     .is_shelf = cap->is_shelf,
 			     .path = at->path,
 			     .glob = STR_EMPTY,
 			     .key = cap->key,
@@ -171,7 +172,7 @@ static bool is_cap_above(const struct builder *b, size_t number, struct str path
 	const struct rule *rule = &b->plan->rules.items[number];
 
 	return (rule->kind == RULE_PROTECTED || rule->kind == RULE_GIT) &&
-	       path_is_under(path, rule->path);
+	       rule->access < ACCESS_WRITE && path_is_under(path, rule->path);
 }
 
 /* Whether a cap at the path of that one is there for what belongs to `root`. */

@@ -15,6 +15,7 @@ struct cap {
 	int32_t lift_offset;
 	bool is_fixed;	  /* nothing lifts it; lift_offset has no meaning */
 	bool link_itself; /* if a link lies there, its target is left alone */
+	bool is_shelf;	  /* it ends where git_rules.c opens a git directory */
 	struct str root;  /* the writable root whose metadata it is, or "" */
 	struct str key, note;
 	struct origin origin;

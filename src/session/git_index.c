@@ -6,6 +6,7 @@
 
 enum {
 	HEADER_BYTES = 12,
+	EXTENSION_BYTES = 8,
 	MODE_AT = 24,
 	HASH_AT = 40,
 	MODE_TYPE = 0170000,
@@ -113,13 +114,43 @@ static int read_entries(struct index_reader *r, uint32_t count, bool *is_whole,
 	return 0;
 }
 
+/*
+ * The extension "link" behind the entries: the hash of the shared index, all NUL
+ * when there is none any more, and two bitmaps of which of its entries are gone or
+ * replaced. Each extension is a name and a length, then its bytes; the hash of all
+ * comes last.
+ */
+static struct str find_shared(const struct index_reader *r)
+{
+	static const char none[32];
+	size_t end = r->text.len - MIN_OF(r->hash_bytes, r->text.len);
+	size_t at = r->at;
+
+	while (at < end && end - at >= EXTENSION_BYTES) {
+		struct str name = { r->text.p + at, 4 };
+		size_t bytes = read_32(r->text, at + 4);
+
+		at += EXTENSION_BYTES;
+		if (bytes > end - at)
+			break;
+		if (str_is(name, "link") && bytes >= r->hash_bytes) {
+			struct str hash = { r->text.p + at, r->hash_bytes };
+
+			return memcmp(hash.p, none, hash.len) == 0 ? STR_EMPTY : hash;
+		}
+		at += bytes;
+	}
+	return STR_EMPTY;
+}
+
 int git_index_links(struct str text, int (*each)(void *arg, struct str name, struct err *e),
-		    void *arg, struct err *e)
+		    void *arg, struct str *shared, struct err *e)
 {
 	static const size_t hashes[] = { 20, 32 };
 	struct index_reader r = { .text = text };
 	uint32_t count;
 
+	*shared = STR_EMPTY;
 	if (text.len < HEADER_BYTES || !str_has_prefix(text, STR("DIRC")))
 		return FAIL(e, ERR_SYNTAX, "this is no index of git");
 	r.version = read_32(text, 4);
@@ -133,8 +164,10 @@ int git_index_links(struct str text, int (*each)(void *arg, struct str name, str
 		r.hash_bytes = hashes[i];
 		if (read_entries(&r, count, &is_whole, NULL, NULL, e) < 0)
 			return err_result(e);
-		if (is_whole)
+		if (is_whole) {
+			*shared = find_shared(&r);
 			return read_entries(&r, count, &is_whole, each, arg, e);
+		}
 	}
 	return FAIL(e, ERR_SYNTAX, "the index ends in the middle of an entry");
 }

@@ -116,8 +116,14 @@ static bool is_known(const struct look *l, struct str git_dir, struct str worktr
 struct listing {
 	struct look *l;
 	struct str dir;
-	bool has_git, has_head, has_objects, has_refs;
+	bool has_git, has_head, has_commondir, has_objects, has_refs;
 };
+
+/* As git itself decides whether a directory is one of its own. */
+static bool is_git_dir(const struct listing *seen)
+{
+	return seen->has_head && (seen->has_commondir || (seen->has_objects && seen->has_refs));
+}
 
 /* Views of the kernel, not of anybody's files. */
 static bool is_kernel(struct str path)
@@ -140,6 +146,7 @@ static int see_name(void *arg, struct str name, enum os_type type, struct err *e
 		return 0;
 	}
 	seen->has_head |= str_is(name, "HEAD");
+	seen->has_commondir |= str_is(name, "commondir");
 	if (type != OS_DIR)
 		return 0;
 	seen->has_objects |= str_is(name, "objects");
@@ -155,8 +162,8 @@ static int judge_dir(struct look *l, const struct listing *seen, struct err *e)
 	bool is_new = false;
 	struct str git;
 
-	if (seen->has_head && seen->has_objects && seen->has_refs &&
-	    !is_known(l, seen->dir, STR("")) && is_touched(l, seen->dir, &is_new) &&
+	if (is_git_dir(seen) && !is_known(l, seen->dir, STR("")) &&
+	    is_touched(l, seen->dir, &is_new) &&
 	    report(l, GIT_FOUND_BARE, seen->dir, is_new, e) < 0)
 		return err_result(e);
 	if (!seen->has_git)
@@ -182,7 +189,7 @@ static int look_into(struct look *l, struct str dir, struct err *e)
 		err_clear(e);
 	}
 	/* Inside a git directory lies nothing that was not judged with it. */
-	if (is_known(l, dir, STR("")) || (seen.has_head && seen.has_objects && seen.has_refs))
+	if (is_known(l, dir, STR("")) || is_git_dir(&seen))
 		l->dirs.count = before;
 	return judge_dir(l, &seen, e);
 }
@@ -197,6 +204,26 @@ static bool is_covered(const struct plan *plan, size_t at)
 	return false;
 }
 
+/*
+ * Where a known git directory keeps those of submodules and linked worktrees (P10).
+ * A run with git = "write" was meant to make them.
+ */
+static int add_shelves(struct look *l, const struct git_dir *of, struct err *e)
+{
+	static const char *const shelves[] = { "modules", "worktrees" };
+	const struct policy *policy = l->plan->policy;
+
+	if (policy && policy->profile->git == GIT_WRITE)
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(shelves); i++) {
+		struct str *dir = VEC_PUSH(&l->work, &l->dirs, e);
+
+		if (!dir || path_join(&l->work, of->path, str_of(shelves[i]), dir, e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
 static int look_for_repositories(struct look *l, struct err *e)
 {
 	for (size_t i = 0; i < l->plan->roots.count; i++) {
@@ -208,6 +235,9 @@ static int look_for_repositories(struct look *l, struct err *e)
 		if (!dir || arena_copy(&l->work, l->plan->roots.items[i].path, dir, e) < 0)
 			return err_result(e);
 	}
+	for (size_t i = 0; i < l->plan->git_dirs.count; i++)
+		if (add_shelves(l, &l->plan->git_dirs.items[i], e) < 0)
+			return err_result(e);
 	while (l->dirs.count > 0 && !l->out->was_cut) {
 		if (look_into(l, l->dirs.items[--l->dirs.count], e) < 0)
 			return err_result(e);
@@ -219,18 +249,13 @@ static int look_for_repositories(struct look *l, struct err *e)
 
 /* ---- The repositories that are known ------------------------------------------------------ */
 
-/* A file of a git directory, when it was changed; "" else. */
-static int read_touched(struct look *l, struct str dir, struct str name, size_t max_bytes,
-			struct str *path, struct str *text, struct err *e)
+/* A file of a git directory; "", and the look is cut, when it can't be read. */
+static int read_part(struct look *l, struct str dir, struct str name, size_t max_bytes,
+		     struct str *text, struct err *e)
 {
 	struct os_seen seen = { .is_there = false };
-	bool is_new = false;
 
 	*text = STR_EMPTY;
-	if (path_join(&l->work, dir, name, path, e) < 0)
-		return err_result(e);
-	if (!is_touched(l, *path, &is_new))
-		return 0;
 	if (os_read_file_beneath(&l->work, dir, name, max_bytes, text, &seen, e) < 0) {
 		if (e->code == ERR_NOMEM)
 			return err_result(e);
@@ -239,6 +264,18 @@ static int read_touched(struct look *l, struct str dir, struct str name, size_t 
 		*text = STR_EMPTY;
 	}
 	return 0;
+}
+
+/* The same when it was changed; "" else. */
+static int read_touched(struct look *l, struct str dir, struct str name, size_t max_bytes,
+			struct str *path, struct str *text, struct err *e)
+{
+	bool is_new = false;
+
+	*text = STR_EMPTY;
+	if (path_join(&l->work, dir, name, path, e) < 0)
+		return err_result(e);
+	return is_touched(l, *path, &is_new) ? read_part(l, dir, name, max_bytes, text, e) : 0;
 }
 
 static bool is_hex(struct str text)
@@ -295,6 +332,7 @@ static int look_at_state(struct look *l, struct str dir, struct err *e)
 struct gitlinks {
 	struct look *l;
 	struct str worktree;
+	struct str index; /* its path */
 };
 
 static int see_gitlink(void *arg, struct str name, struct err *e)
@@ -302,6 +340,8 @@ static int see_gitlink(void *arg, struct str name, struct err *e)
 	struct gitlinks *links = arg;
 	struct str path;
 
+	if (name.len == 0)
+		return report(links->l, GIT_FOUND_GITLINK, links->index, true, e);
 	if (path_plain(&links->l->work, links->worktree, name, &path, e) < 0) {
 		if (e->code == ERR_NOMEM)
 			return err_result(e);
@@ -313,25 +353,51 @@ static int see_gitlink(void *arg, struct str name, struct err *e)
 	return report(links->l, GIT_FOUND_GITLINK, path, true, e);
 }
 
-static int look_at_index(struct look *l, const struct git_dir *dir, struct err *e)
+static int look_at_entries(struct gitlinks *links, struct str text, struct str *shared,
+			   struct err *e)
 {
-	struct gitlinks links = { .l = l, .worktree = dir->worktree };
-	struct str path;
-	struct str text;
-
-	if (!dir->worktree.len)
-		return 0;
-	if (read_touched(l, dir->path, STR("index"), LOOK_MAX_BYTES / 2, &path, &text, e) < 0)
-		return err_result(e);
+	*shared = STR_EMPTY;
 	if (text.len == 0)
 		return 0;
-	if (git_index_links(text, see_gitlink, &links, e) < 0) {
+	if (git_index_links(text, see_gitlink, links, shared, e) < 0) {
 		if (e->code == ERR_NOMEM)
 			return err_result(e);
 		err_clear(e);
-		l->out->was_cut = true; /* one that git would not read either */
+		links->l->out->was_cut = true; /* one that git would not read either */
 	}
 	return 0;
+}
+
+/* What the index leaves to a shared one, also where it says that an entry of that is gone. */
+static int look_at_shared(struct gitlinks *links, struct str dir, struct str hash, struct err *e)
+{
+	scoped_buf name = BUF_INIT(128);
+	struct str text, none;
+
+	if (hash.len == 0)
+		return 0;
+	buf_add_text(&name, "sharedindex.");
+	for (size_t i = 0; i < hash.len; i++)
+		buf_printf(&name, "%02x", (unsigned)(unsigned char)hash.p[i]);
+	if (buf_check(&name, e) < 0 ||
+	    read_part(links->l, dir, buf_str(&name), LOOK_MAX_BYTES / 4, &text, e) < 0)
+		return err_result(e);
+	links->l->out->was_cut |= text.len == 0;
+	return look_at_entries(links, text, &none, e);
+}
+
+static int look_at_index(struct look *l, const struct git_dir *dir, struct err *e)
+{
+	struct gitlinks links = { .l = l, .worktree = dir->worktree };
+	struct str text, shared;
+
+	if (!dir->worktree.len)
+		return 0;
+	if (read_touched(l, dir->path, STR("index"), LOOK_MAX_BYTES / 2, &links.index, &text, e) <
+		    0 ||
+	    look_at_entries(&links, text, &shared, e) < 0)
+		return err_result(e);
+	return look_at_shared(&links, dir->path, shared, e);
 }
 
 int git_look(struct arena *a, const struct plan *plan, struct timespec started,

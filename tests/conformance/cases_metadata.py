@@ -449,22 +449,91 @@ def git_init_where_nothing_is_yet_is_refused(arena):
 
 
 @case
-def git_directories_for_new_submodules_are_refused_or_reported(arena):
+def git_commit_mode_takes_no_new_git_directory(arena):
+    """Not below modules/ or worktrees/, whether those are there or not; what is on them works (P10)."""
+    box = arena.box(policy=COMMIT)
+    git = Git(box)
+    git.init("{top}/lib")
+    git.init("{work}")
+    closed = ["mkdir {work}/.git/modules/evil", "mkdir {work}/.git/worktrees/evil",
+              "create {work}/.git/modules/evil", "create {work}/.git/worktrees/evil",
+              "rename {work}/.git/modules {work}/.git/m2", "rename {work}/.git/worktrees {work}/.git/w2",
+              "rmdir {work}/.git/modules", "rmdir {work}/.git/worktrees"]
+    git.inside("mkdir {work}/.git/evil")
+    check(not {"modules", "worktrees"} & set(os.listdir(box.path("{work}/.git"))), "left in .git")
+    got = box.run(*closed)
+    check(set(got) <= REFUSED | {"ENOENT"}, f"where they are missing: {got}")
+    git("{work}", "submodule", "--quiet", "add", "--name", "deep/lib", str(box.path("{top}/lib")), "lib")
+    git("{work}", "worktree", "add", "-q", str(box.path("{top}/side")))
+    closed += ["mkdir {work}/.git/modules/deep/evil", "mkdir {work}/.git/modules/deep/lib/modules/evil",
+               "mkdir {work}/.git/worktrees/side/modules/evil",
+               "rename {work}/.git/modules/deep {work}/.git/modules/d2",
+               "rename {work}/.git/evil {work}/.git/worktrees/side2",
+               "exchange {work}/.git/evil {work}/.git/modules/deep/lib"]
+    got = box.run("create {work}/.git/modules/deep/lib/new", "create {work}/.git/worktrees/side/new", *closed)
+    check(got[:2] == ["OK"] * 2, f"what is there can't be written: {got}")
+    for attempt, one in zip(closed, got[2:]):
+        check(one in REFUSED | {"ENOENT"}, f"{one}: {attempt}")
+    got = box.bare("mkdir {work}/.git/modules/evil", "mkdir {work}/.git/worktrees/evil",
+                   "mkdir {work}/.git/modules/deep/evil", "rename {work}/.git/modules {work}/.git/m2")
+    check(got == ["OK"] * 4, f"the control shows nothing: {got}")
+
+
+@case
+def git_directories_for_new_submodules_are_refused(arena):
     """In commit mode: a git directory below modules/ that was not there, and a pointer to it."""
+    script = ("mkdir -p .git/modules/evil/refs .git/modules/evil/objects sub;"
+              "echo 'ref: refs/heads/main' >.git/modules/evil/HEAD;"
+              "printf '[core]\\n\\tfsmonitor = touch {top}/run\\n' >.git/modules/evil/config;"
+              "echo 'gitdir: ../.git/modules/evil' >sub/.git; : >planted")
+    box = arena.box(policy=COMMIT)
+    git = Git(box)
+    git.init("{work}")
+    git.inside(script, status=None)
+    check(not box.path("{work}/planted").exists(), "a git directory was planted")
+    equal = arena.box()
+    Git(equal).init("{work}")
+    subprocess.run(["/bin/sh", "-ec", equal.fill(script)], cwd=equal.work, env=equal.env, check=True)
+    check(equal.path("{work}/planted").exists(), "the control shows nothing")
+
+
+@case
+def git_worktrees_is_let_go_and_what_is_made_there_then_is_reported(arena):
+    """`git gc` outside removes an empty worktrees/, as it does without a run: the run goes on."""
     box = arena.box(policy=COMMIT)
     git = Git(box)
     git.init("{work}")
     report = box.path("{top}/report.json")
     box.options = (*box.options, "--report", str(report))
-    script = ("mkdir -p .git/modules/evil/refs .git/modules/evil/objects sub || exit 0;"
-              "echo 'ref: refs/heads/main' >.git/modules/evil/HEAD;"
-              "printf '[core]\\n\\tfsmonitor = touch {top}/run\\n' >.git/modules/evil/config || exit 0;"
-              "echo 'gitdir: ../.git/modules/evil' >sub/.git; : >planted")
-    git.inside(script, status=None)
-    if box.path("{work}/planted").exists():
-        told = json.loads(report.read_text(encoding="utf-8"))
-        told.pop("command")
-        check("sub" in json.dumps(told) or "evil" in json.dumps(told), f"not reported: {told}")
+    script = ("mkdir .git/worktrees/evil 2>/dev/null && exit 9; : >ready;"
+              "until mkdir -p .git/worktrees/evil 2>/dev/null; do sleep 0.05; done;"
+              "echo 'ref: refs/heads/main' >.git/worktrees/evil/HEAD; echo ../.. >.git/worktrees/evil/commondir")
+    process = box.start([*box.argv(), "/bin/sh", "-ec", script])
+    await_path(box.path("{work}/ready"))
+    git("{work}", "gc", "-q")
+    out, err = process.communicate(timeout=30)
+    check(process.returncode == 0, f"{process.returncode} {out} {err}")
+    told = json.loads(report.read_text(encoding="utf-8"))
+    told.pop("command")
+    check("worktrees/evil" in json.dumps(told), f"not reported: {told}")
+
+
+@case
+def git_gitlinks_in_a_split_index_are_in_the_report(arena):
+    box = arena.box(policy=COMMIT)
+    git = Git(box)
+    git.init("{work}")
+    report = box.path("{top}/report.json")
+    box.options = (*box.options, "--report", str(report))
+    link = "git update-index --add --cacheinfo 160000,1234567890123456789012345678901234567890,"
+    git.inside("git update-index --split-index; git update-index --no-split-index")
+    told = json.loads(report.read_text(encoding="utf-8"))
+    told.pop("command")
+    check("gitlink" not in json.dumps(told), f"the control shows a gitlink: {told}")
+    git.inside(f"{link}evil; git update-index --split-index")
+    told = json.loads(report.read_text(encoding="utf-8"))
+    told.pop("command")
+    check("gitlink" in json.dumps(told) and "work/evil" in json.dumps(told), f"not in the report: {told}")
 
 
 @case

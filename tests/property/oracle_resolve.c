@@ -87,7 +87,7 @@ struct thing {
 	uint32_t layer;
 	enum access access;
 	uint32_t lift_depth;
-	bool is_explicit;
+	bool is_explicit, is_shelf;
 	struct parts path;
 	struct parts pattern; /* of a glob */
 	const struct glob *matcher;
@@ -161,6 +161,21 @@ static bool naive_is_lifted(const struct stated *s, const struct thing *cap,
 	return false;
 }
 
+/* P10: whether a git directory that stands on the shelf is at or above `path`. */
+static bool naive_is_off_shelf(const struct stated *s, const struct thing *cap,
+			       const struct parts *path)
+{
+	for (size_t i = 0; cap->is_shelf && i < s->count; i++) {
+		const struct thing *t = &s->things[i];
+
+		if ((t->kind == RULE_GIT || t->kind == RULE_PROTECTED) &&
+		    t->access == ACCESS_WRITE && t->path.count > cap->path.count &&
+		    is_prefix(&cap->path, &t->path) && is_prefix(&t->path, path))
+			return true;
+	}
+	return false;
+}
+
 static enum access naive_answer(const struct stated *s, const struct parts *path, uint32_t layers)
 {
 	int components;
@@ -177,7 +192,7 @@ static enum access naive_answer(const struct stated *s, const struct parts *path
 		const struct thing *t = &s->things[i];
 
 		if (t->kind == RULE_PROTECTED && is_prefix(&t->path, path) &&
-		    !naive_is_lifted(s, t, path))
+		    !naive_is_lifted(s, t, path) && !naive_is_off_shelf(s, t, path))
 			access = MIN_OF(access, (int)t->access);
 	}
 	return (enum access)access;
@@ -251,6 +266,7 @@ static struct rule make_rule(const struct thing *t)
 			      .layer = t->layer,
 			      .lift_depth = t->lift_depth,
 			      .is_explicit = t->is_explicit,
+			      .is_shelf = t->is_shelf,
 			      .depth = (uint32_t)t->path.count,
 			      .path = str_of(path_text(&t->path)),
 			      .matcher = t->matcher };
@@ -388,21 +404,63 @@ TEST(every_small_policy_answers_as_the_text_says)
 	CHECK(world.policies > 100000);
 }
 
+/* A git directory on a shelf. */
+static struct thing make_git_dir(size_t at)
+{
+	return (struct thing){ .kind = RULE_GIT, .access = ACCESS_WRITE, .path = world.tree[at] };
+}
+
+static struct thing make_shelf(size_t at, uint32_t lift_depth)
+{
+	return (struct thing){ .kind = RULE_PROTECTED,
+			       .access = ACCESS_READ,
+			       .lift_depth = lift_depth,
+			       .is_shelf = true,
+			       .path = world.tree[at] };
+}
+
+TEST(every_two_shelves_with_a_git_directory_answer_as_the_text_says)
+{
+	struct err e = ERR_INIT;
+
+	REQUIRE(prepare(&e));
+	for (size_t n = 0; n < ENTRIES * TREE * TREE * TREE && world.wrong < 5; n++) {
+		struct stated s = { .layers = 1 };
+		struct thing cap = make_shelf(n / ENTRIES % TREE, 2);
+
+		add(&s, (struct thing){ .kind = RULE_ENTRY, .access = ACCESS_WRITE });
+		add(&s, make_entry(n % ENTRIES, 0));
+		add(&s, make_git_dir(n / ENTRIES / TREE % TREE));
+		add(&s, make_shelf(n / ENTRIES / TREE / TREE, CAP_FIXED));
+		compare(&s);
+		add(&s, cap);
+		compare(&s);
+		cap.is_shelf = false;
+		add(&s, cap);
+		compare(&s);
+	}
+	CHECK_INT(world.wrong, 0);
+	CHECK(world.policies > 10000);
+}
+
 static struct thing make_random(uint64_t *state)
 {
-	static const enum rule_kind kinds[] = { RULE_ENTRY, RULE_ENTRY,	    RULE_ENTRY,
-						RULE_GLOB,  RULE_PROTECTED, RULE_GRANT };
+	static const enum rule_kind kinds[] = { RULE_ENTRY,	RULE_ENTRY, RULE_ENTRY, RULE_GLOB,
+						RULE_PROTECTED, RULE_GRANT, RULE_GIT };
 	struct thing t = make_entry(test_random(state) % ENTRIES, 0);
 	enum rule_kind kind = kinds[test_random(state) % COUNT_OF(kinds)];
 
 	if (kind == RULE_GLOB)
 		t = make_glob(test_random(state) % COUNT_OF(globs));
+	if (kind == RULE_GIT)
+		return make_git_dir(test_random(state) % TREE);
 	if (kind == RULE_ENTRY || kind == RULE_GLOB)
 		t.layer = (uint32_t)(test_random(state) % 3);
 	if (kind == RULE_PROTECTED)
 		t.lift_depth = (uint32_t)(test_random(state) % 4);
 	if (kind == RULE_PROTECTED && t.lift_depth == 3)
 		t.lift_depth = CAP_FIXED;
+	t.is_shelf = kind == RULE_PROTECTED && t.access < ACCESS_WRITE && test_random(state) % 2;
 	t.is_explicit = test_random(state) % 3 > 0;
 	t.kind = kind;
 	return t;

@@ -511,6 +511,111 @@ TEST(commit_works_in_a_submodule_whose_repository_lies_elsewhere)
 	CHECK_INT(world_access(&w, "/super/lib/.git"), ACCESS_READ);
 }
 
+/* ---- Where git keeps git directories -------------------------------------- */
+
+#define SHELVES                                         \
+	GIT_DIR("/repo/.git")                           \
+	GIT_DIR("/repo/.git/modules/lib")               \
+	GIT_DIR("/repo/.git/modules/lib/modules/inner") \
+	GIT_DIR("/repo/.git/modules/a/b")               \
+	LINKED("/repo/.git", "wt", "/wt")               \
+	"d /wt\n"                                       \
+	"d /repo/sub\n"
+
+TEST(no_git_directory_can_be_added_where_git_keeps_them)
+{
+	static const char *const closed[] = {
+		"/repo/.git/modules",
+		"/repo/.git/modules/new",
+		"/repo/.git/modules/new/config",
+		"/repo/.git/modules/a",
+		"/repo/.git/modules/a/new",
+		"/repo/.git/modules/lib/modules/new",
+		"/repo/.git/worktrees",
+		"/repo/.git/worktrees/new/gitdir",
+		"/repo/.git/modules/lib/worktrees",
+		"/repo/.git/worktrees/wt/modules/new",
+	};
+	static const char *const open[] = {
+		"/repo/.git/modules/lib/index",	     "/repo/.git/modules/lib/modules/inner/index",
+		"/repo/.git/modules/a/b/refs/x",     "/repo/.git/worktrees/wt/index",
+		"/repo/.git/worktrees/wt/logs/HEAD", "/repo/.git/refs/modules",
+	};
+	scoped_world w;
+
+	world_init(&w, SHELVES, "/repo");
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+	for (size_t i = 0; i < COUNT_OF(closed); i++)
+		if (world_access(&w, closed[i]) != ACCESS_READ)
+			CHECK_STR(closed[i], "closed");
+	for (size_t i = 0; i < COUNT_OF(open); i++)
+		if (world_access(&w, open[i]) != ACCESS_WRITE)
+			CHECK_STR(open[i], "open");
+	check_parts(&w, "/repo/.git/modules/lib/modules/inner");
+	check_parts(&w, "/repo/.git/worktrees/wt");
+	REQUIRE(plan(&w, WORKSPACE("git = 'write'\n")));
+	CHECK_INT(world_access(&w, "/repo/.git/modules/new"), ACCESS_WRITE);
+}
+
+TEST(what_is_missing_there_is_held_and_only_worktrees_may_be_taken_away)
+{
+	const struct placeholder *p;
+	scoped_world w;
+
+	world_init(&w, SHELVES GIT_DIR("/repo/two/.git"), "/repo");
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n") "'/repo/two' = 'write'\n"));
+	CHECK(!find_placeholder(&w, "/repo/.git/modules"));
+	CHECK(!find_placeholder(&w, "/repo/.git/worktrees"));
+	CHECK(!find_placeholder(&w, "/repo/.git/worktrees/wt/worktrees"));
+	p = find_placeholder(&w, "/repo/two/.git/modules");
+	REQUIRE(p);
+	CHECK_INT(p->kind, PLACEHOLDER_DIR);
+	CHECK(!p->may_go);
+	p = find_placeholder(&w, "/repo/two/.git/worktrees");
+	REQUIRE(p);
+	CHECK(p->may_go);
+}
+
+TEST(a_pointer_to_a_directory_there_does_not_open_it)
+{
+	static const char *const forged[] = {
+		"f /repo/sub/.git = gitdir: ../.git/modules\\n\n",
+		"f /repo/sub/.git = gitdir: ../.git/modules/a\\n\n",
+		"l /repo/sub/.git -> ../.git/modules/a\n",
+		"f /repo/.git/modules/lib/commondir = ../a\\n\n",
+	};
+
+	for (size_t i = 0; i < COUNT_OF(forged); i++) {
+		scoped_world w;
+
+		world_init(&w, SHELVES, "/repo");
+		fake_host_add(&w.host, forged[i]);
+		REQUIRE(plan(&w, ENTRIES("git = 'commit'\n",
+					 "'/repo' = 'write'\n'/repo/sub' = 'write'\n")));
+		CHECK_INT(world_access(&w, "/repo/.git/modules/a/new/config"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/repo/.git/modules/new/config"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/repo/.git/modules/lib/index"), ACCESS_WRITE);
+	}
+}
+
+TEST(entries_about_what_git_keeps_there_still_count)
+{
+	scoped_world w;
+
+	world_init(&w, SHELVES, "/repo");
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n") "'/repo/.git/modules/lib' = 'read'\n"
+						       "'/repo/.git/modules/a/b' = 'deny'\n"));
+	CHECK_INT(world_access(&w, "/repo/.git/modules/lib/index"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/.git/modules/a/b/index"), ACCESS_DENY);
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n") "'/repo/.git/modules' = 'write'\n"));
+	CHECK_INT(world_access(&w, "/repo/.git/modules/new"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.git/worktrees/new"), ACCESS_READ);
+	/* Protected by name, it stays as a whole. */
+	w.project = "protect = ['.git']\n";
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+	CHECK_INT(world_access(&w, "/repo/.git/modules/lib/index"), ACCESS_READ);
+}
+
 TEST(a_forged_pointer_raises_nothing)
 {
 	static const char *const forged[] = {
@@ -640,7 +745,7 @@ TEST(a_git_directory_that_git_would_not_take_still_leads_to_others)
 	CHECK_INT(world_access(&w, "/repo/x"), ACCESS_WRITE);
 }
 
-TEST(what_a_run_makes_below_modules_is_capped_in_the_next)
+TEST(whatever_has_a_part_of_a_git_directory_below_modules_is_capped)
 {
 	static const char *const made[] = { "HEAD",    "config",    "objects/x", "refs/x",
 					    "hooks/x", "commondir", "gitdir" };
@@ -651,7 +756,8 @@ TEST(what_a_run_makes_below_modules_is_capped_in_the_next)
 
 		world_init(&w, GIT_DIR("/repo/.git"), "/repo");
 		REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
-		CHECK_INT(world_access(&w, "/repo/.git/modules/n/config"), ACCESS_WRITE);
+		CHECK_INT(world_access(&w, "/repo/.git/modules/n/config"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/repo/.git/modules/n/index"), ACCESS_READ);
 		snprintf(line, sizeof(line), "f /repo/.git/modules/n/%s\n", made[i]);
 		fake_host_add(&w.host, line);
 		REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));

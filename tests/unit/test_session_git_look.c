@@ -42,14 +42,16 @@ static const char *links_in(const char *file)
 	static char text[1 << 16];
 	scoped_buf out = BUF_INIT(1024);
 	struct err e = ERR_INIT;
+	struct str shared;
 	FILE *f = fopen(file, "r");
 	size_t n = f ? fread(text, 1, sizeof(text), f) : 0;
 
 	if (f)
 		(void)fclose(f);
-	if (git_index_links((struct str){ text, n }, collect, &out, &e) < 0)
+	if (git_index_links((struct str){ text, n }, collect, &out, &shared, &e) < 0)
 		return "(failed)";
-	(void)snprintf(kept, sizeof(kept), "%.*s", (int)out.len, out.p ? out.p : "");
+	(void)snprintf(kept, sizeof(kept), "%.*s%s", (int)out.len, out.p ? out.p : "",
+		       shared.len ? "+" : "");
 	return kept;
 }
 
@@ -86,22 +88,44 @@ TEST(gitlinks_are_found_with_longer_hashes)
 	CHECK_STR(links_in("two/.git/index"), "[sub/link]");
 }
 
+TEST(a_split_index_names_the_shared_one)
+{
+	if (!has_git())
+		SKIP("no git");
+	REQUIRE(shell("git init -q split && cd split && echo x >file && git add file && "
+		      "git update-index --add --cacheinfo 160000,"
+		      "1234567890123456789012345678901234567890,link") == 0);
+	CHECK_STR(links_in("split/.git/index"), "[link]");
+	REQUIRE(shell("cd split && git update-index --split-index && ls .git/sharedindex.* && "
+		      "cp .git/sharedindex.* shared") == 0);
+	CHECK_STR(links_in("split/.git/index"), "+");
+	CHECK_STR(links_in("split/shared"), "[link]");
+	/* One that was a file in the shared index: its name stands there. */
+	REQUIRE(shell("cd split && git update-index --add --cacheinfo 160000,"
+		      "1234567890123456789012345678901234567890,file") == 0);
+	CHECK_STR(links_in("split/.git/index"), "[]+");
+	REQUIRE(shell("cd split && git update-index --no-split-index") == 0);
+	CHECK_STR(links_in("split/.git/index"), "[file][link]");
+}
+
 TEST(an_index_that_is_none_is_refused)
 {
 	static char text[256] = "DIRC\0\0\0\2\0\0\0\1";
 	scoped_buf out = BUF_INIT(1024);
+	struct str shared;
 
 	for (size_t n = 0; n < sizeof(text); n++) {
 		struct err e = ERR_INIT;
 
 		/* Cut anywhere, or all NUL behind its head: no name in it ever ends up as a link. */
-		CHECK(git_index_links((struct str){ text, n }, collect, &out, &e) <= 0);
+		CHECK(git_index_links((struct str){ text, n }, collect, &out, &shared, &e) <= 0);
 	}
 	memset(text + 12, 0xff, sizeof(text) - 12);
 	for (size_t n = 0; n < sizeof(text); n++) {
 		struct err e = ERR_INIT;
 
-		CHECK_INT(git_index_links((struct str){ text, n }, collect, &out, &e), -ERR_SYNTAX);
+		CHECK_INT(git_index_links((struct str){ text, n }, collect, &out, &shared, &e),
+			  -ERR_SYNTAX);
 	}
 	CHECK_INT(out.len, 0);
 }
@@ -199,5 +223,49 @@ TEST(what_is_planted_in_a_known_repository_is_found)
 	look(&plan, since);
 	CHECK(has_found(GIT_FOUND_GITLINK, "/known/evil"));
 	CHECK_INT(found.items.count, 1);
+	REQUIRE(shell("cd known && git update-index --split-index") == 0);
+	look(&plan, since);
+	CHECK(has_found(GIT_FOUND_GITLINK, "/known/evil"));
+	REQUIRE(shell("cd known && git update-index --no-split-index && git rm -q --cached evil && "
+		      "git update-index --split-index && "
+		      "git update-index --add --cacheinfo 160000,"
+		      "1234567890123456789012345678901234567890,f") == 0);
+	look(&plan, since);
+	CHECK(has_found(GIT_FOUND_GITLINK, "/known/.git/index"));
+	CHECK_INT(found.items.count, 1);
+	CHECK(!found.was_cut);
+	REQUIRE(shell("rm known/.git/sharedindex.*") == 0);
+	look(&plan, since);
+	CHECK(found.was_cut);
+	arena_done(&found_arena);
+}
+
+TEST(git_directories_made_where_git_keeps_them_are_found)
+{
+	char paths[2][sizeof(scratch_top) + 64];
+	struct git_dir dirs[2];
+	struct plan plan = { .git_dirs = { .items = dirs, .count = COUNT_OF(dirs) } };
+	struct timespec since;
+
+	REQUIRE(shell("mkdir -p keeps/modules/lib/refs keeps/modules/lib/objects && "
+		      "touch keeps/modules/lib/HEAD") == 0);
+	(void)snprintf(paths[0], sizeof(paths[0]), "%s/keeps", scratch_top);
+	(void)snprintf(paths[1], sizeof(paths[1]), "%s/keeps/modules/lib", scratch_top);
+	for (size_t i = 0; i < COUNT_OF(dirs); i++)
+		dirs[i] = (struct git_dir){ str_of(paths[i]), str_of(paths[i]), STR_EMPTY };
+	since = new_moment();
+	REQUIRE(shell("touch keeps/modules/lib/index keeps/modules/lib/refs/x; mkdir keeps/logs;"
+		      "touch keeps/modules/none") == 0);
+	look(&plan, since);
+	CHECK_INT(found.items.count, 0);
+	REQUIRE(shell("mkdir -p keeps/modules/a/b/refs keeps/modules/a/b/objects keeps/worktrees/w "
+		      "keeps/modules/lib/modules/c && touch keeps/modules/a/b/HEAD && "
+		      "cd keeps && touch worktrees/w/HEAD worktrees/w/commondir "
+		      "modules/lib/modules/c/HEAD modules/lib/modules/c/commondir") == 0);
+	look(&plan, since);
+	CHECK(has_found(GIT_FOUND_BARE, "/keeps/modules/a/b"));
+	CHECK(has_found(GIT_FOUND_BARE, "/keeps/worktrees/w"));
+	CHECK(has_found(GIT_FOUND_BARE, "/keeps/modules/lib/modules/c"));
+	CHECK_INT(found.items.count, 3);
 	arena_done(&found_arena);
 }

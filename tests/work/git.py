@@ -162,9 +162,9 @@ def a_fetch_and_a_clone_over_a_path_work(w):
                    says=b"copy/.git': a git repository").text
 
 
-def run_meanwhile(w, command, question):
+def run_meanwhile(w, command, question, cwd="."):
     """Asks the question outside while the command runs inside; it runs until its stdin ends."""
-    process = subprocess.Popen([*w.prefix(), "/bin/sh", "-c", f"{command}; echo up; cat"], cwd=w.workspace,
+    process = subprocess.Popen([*w.prefix(), "/bin/sh", "-c", f"{command}; echo up; cat"], cwd=w.workspace / cwd,
                                env=w.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **w.who.keywords)
     try:
         assert process.stdout.readline() == b"up\n"
@@ -208,6 +208,28 @@ def one_can_commit_outside_while_a_run_goes_on(w):
 
     assert run_meanwhile(w, "true", commit) == ""
     return w.plain("git", "log", "--format=%H %s").text
+
+
+@case
+def git_can_be_used_outside_while_a_run_may_commit(w):
+    """Worktrees come and go, submodules are added, garbage is collected; the run inside goes on."""
+    w.configure(COMMIT)
+    make_repository(w, "library")
+    make_repository(w, "main")
+
+    def work():
+        w.plain("git", "gc", "-q", cwd=w.workspace / "main")
+        w.plain("git", "worktree", "add", "-q", "-b", "side", "../side", cwd=w.workspace / "main")
+        w.plain("git", "commit", "-q", "--allow-empty", "-m", "side", cwd=w.workspace / "side")
+        w.plain("git", "worktree", "remove", "../side", cwd=w.workspace / "main")
+        w.plain("git", "submodule", "--quiet", "add", "../library", "library", cwd=w.workspace / "main")
+        w.plain("git", "commit", "-qm", "library", cwd=w.workspace / "main")
+        return w.plain("git", "log", "--format=%H %s", cwd=w.workspace / "main").text
+
+    out = run_meanwhile(w, "git commit -q --allow-empty -m inside", work, cwd="main")
+    assert status(w, "main") == "", status(w, "main")
+    w.plain("git", "fsck", "--strict", "--no-progress", cwd=w.workspace / "main/library")
+    return out
 
 
 @case

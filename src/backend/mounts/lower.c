@@ -89,7 +89,11 @@ static int wish_masked(struct lowering *l, struct err *e)
 	return r;
 }
 
-/* P11: the placeholder itself stays below; what is seen is empty, or the small file as it is. */
+/*
+ * P11: the placeholder itself stays below what is seen, which is empty but for a
+ * file that git ignores it by. In git's own directory it is shown as it is: git
+ * would take that file for something of its own.
+ */
 static int wish_held(struct lowering *l, struct err *e)
 {
 	int r = 0;
@@ -97,9 +101,10 @@ static int wish_held(struct lowering *l, struct err *e)
 	for (size_t i = 0; r == 0 && i < l->in->held->count; i++) {
 		const struct held *held = &l->in->held->items[i];
 		bool is_file = held->wanted->kind == PLACEHOLDER_FILE;
+		bool is_shown = is_file || held->wanted->rule->kind == RULE_GIT;
 		enum access access = plan_resolve(l->in->plan, held->wanted->path).access;
 		struct wish wish = { .path = held->wanted->path,
-				     .kind = is_file ? MOUNT_SELF : MOUNT_EMPTY,
+				     .kind = is_shown ? MOUNT_SELF : MOUNT_EMPTY,
 				     .access = ACCESS_READ,
 				     .type = is_file ? HOST_FILE : HOST_DIR,
 				     .rank = RANK_HELD,
