@@ -30,7 +30,7 @@ struct bound_file {
 
 struct unix_bound {
 	int diag;     /* netlink socket of the sandbox's network namespace */
-	pid_t inside; /* a process of the sandbox's pid namespace */
+	pid_t inside; /* who asks: a process of the sandbox's pid namespace */
 	uint32_t sequence;
 	struct bound_file remembered[UNIX_BOUND_REMEMBERED]; /* what was asked for before */
 	size_t next;

@@ -212,6 +212,8 @@ static int judge_path(struct unix_connect *u, struct attempt *t)
 	verdict = unix_sockets_judge(u->sockets, &st, path);
 	if (verdict.reason == SOCKET_ALLOWED)
 		return 0;
+	/* Of PID 1, which hides, an ordinary user learns nothing. */
+	u->bound.inside = t->call.pid;
 	if (u->bound.diag >= 0 && unix_bound_inside(&u->bound, t->target, &st))
 		return 0;
 	r = find_if_bound(t->target);
@@ -291,7 +293,7 @@ struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 		.sandbox = sandbox,
 		.sockets = sockets,
 		.denials = denials,
-		.bound = { .diag = sandbox->unix_diag, .inside = sandbox->pid },
+		.bound = { .diag = sandbox->unix_diag },
 	};
 	if (connectors_init(&u->connectors, a, engine, e) < 0)
 		return NULL;

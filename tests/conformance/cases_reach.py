@@ -186,6 +186,24 @@ def unix_sockets_of_the_host_can_not_be_reached_by_path(arena):
 
 
 @case
+def its_own_unix_sockets_are_reached_where_numbers_of_inodes_are_not_exact(arena):
+    """On a tmpfs the socket itself has to be asked for its file; on ext4 it need not."""
+    name = f"/dev/shm/cordon-conf-{os.getpid()}-{time.monotonic_ns()}"
+    box = arena.box(options=("--mode", "workspace-write", "--add-write", "/dev/shm"))
+    server = Server(f"{name}.host")
+    try:
+        got = box.run(f"unix-self {name}", f"unix-stream {name}.host")
+        check(got[0] == "OK" and got[1] in FORBIDDEN | {"ECONNREFUSED"}, f"{got}")
+        check(not server.got, "something arrived")
+        check(box.bare(f"unix-stream {name}.host") == ["OK"], "the control shows nothing")
+    finally:
+        server.close()
+        for path in (name, f"{name}.host"):
+            if os.path.lexists(path):
+                os.unlink(path)
+
+
+@case
 def unix_datagrams_do_not_reach_the_host(arena):
     """sendto and sendmsg need no connect(); a socketpair can be aimed anew."""
     box = arena.box()
