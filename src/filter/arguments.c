@@ -126,14 +126,15 @@ static bpf_label check_unix(const struct arguments *a, bool reaches_host, bpf_la
  * of a virtual machine and knows no namespace; AF_ALG and most others are used for
  * little but attacks. Netlink is there for getaddrinfo() and "ip addr".
  */
-bpf_label arguments_socket(const struct arguments *a, bool reaches_host)
+bpf_label arguments_socket(const struct arguments *a, bool reaches_host, bool has_no_network)
 {
 	struct bpf *b = a->bpf;
 	bpf_label bad_type = refuse(b, LINUX_ESOCKTNOSUPPORT);
 	bpf_label bad_protocol = refuse(b, LINUX_EPROTONOSUPPORT);
 	bpf_label bad_family = refuse(b, LINUX_EAFNOSUPPORT);
-	bpf_label inet = check_inet(a, bad_type, bad_protocol),
-		  local = check_unix(a, reaches_host, bad_type);
+	bpf_label inet = has_no_network ? refuse(b, LINUX_EACCES)
+					: check_inet(a, bad_type, bad_protocol);
+	bpf_label local = check_unix(a, reaches_host, bad_type);
 	bpf_label netlink =
 		load_low(b, 2, bpf_test(b, BPF_EQUAL, LINUX_NETLINK_ROUTE, a->allow, bad_protocol));
 	bpf_label next = bpf_test(b, BPF_EQUAL, LINUX_AF_NETLINK, netlink, bad_family);
@@ -154,17 +155,63 @@ bpf_label arguments_send(const struct arguments *a, unsigned flags)
 	return load_low(b, flags, bpf_test(b, BPF_ANY_BIT, fast_open, no, a->allow));
 }
 
+static const uint32_t refused_requests[] = {
+	0x5412, /* TIOCSTI: puts characters into the input queue */
+	0x541c, /* TIOCLINUX: pastes into the console */
+	0x541d, /* TIOCCONS: takes over what is written to the console */
+	0x5423, /* TIOCSETD: loads line disciplines, many with holes */
+};
+
 bpf_label arguments_ioctl(const struct arguments *a)
 {
-	static const uint32_t requests[] = {
-		0x5412, /* TIOCSTI: puts characters into the input queue */
-		0x541c, /* TIOCLINUX: pastes into the console */
-		0x541d, /* TIOCCONS: takes over what is written to the console */
-		0x5423, /* TIOCSETD: loads line disciplines, many with holes */
-	};
 	struct bpf *b = a->bpf;
 
-	return load_low(b, 1, is_one_of(b, requests, COUNT_OF(requests), a->refuse, a->allow));
+	return load_low(
+		b, 1,
+		is_one_of(b, refused_requests, COUNT_OF(refused_requests), a->refuse, a->allow));
+}
+
+/*
+ * SECURITY: a file system may have any request that changes a file, and many take a
+ * descriptor for reading (FS_IOC_SETFLAGS, FAT_IOCTL_SET_ATTRIBUTES, subvolumes of
+ * btrfs). So what is allowed is a list: the requests that are known not to, by the
+ * letter that they share when it is not a file system's, else one by one.
+ */
+bpf_label arguments_ioctl_listed(const struct arguments *a, bpf_label attributes)
+{
+	static const uint32_t letters[] = {
+		'T' << 8,  /* terminals, and what all files have: FIONREAD, FIOCLEX */
+		0x89 << 8, /* sockets */
+		0x8a << 8, /* epoll */
+		'!' << 8,  /* seccomp notifications */
+		'R' << 8,  /* /dev/random */
+		0xb7 << 8, /* namespaces */
+		0xff << 8, /* pidfds */
+	};
+	static const uint32_t requests[] = {
+		0x2,	    /* FIGETBSZ */
+		0x80086601, /* FS_IOC_GETFLAGS */
+		0x80087601, /* FS_IOC_GETVERSION */
+		0x801c581f, /* FS_IOC_FSGETXATTR */
+		0xc020660b, /* FS_IOC_FIEMAP */
+		0x80111500, /* FS_IOC_GETFSUUID */
+		0x80811501, /* FS_IOC_GETFSSYSFSPATH */
+		/* What they write to has to be open for writing. */
+		0x40049409, /* FICLONE */
+		0x4020940d, /* FICLONERANGE */
+	};
+	static const uint32_t changing[] = {
+		0x40086602, /* FS_IOC_SETFLAGS */
+		0x401c5820, /* FS_IOC_FSSETXATTR */
+	};
+	struct bpf *b = a->bpf;
+	bpf_label next = is_one_of(b, letters, COUNT_OF(letters), a->allow, a->refuse);
+
+	next = bpf_mask(b, 0xff00, next);
+	next = is_one_of(b, changing, COUNT_OF(changing), attributes, next);
+	next = is_one_of(b, requests, COUNT_OF(requests), a->allow, next);
+	next = is_one_of(b, refused_requests, COUNT_OF(refused_requests), a->refuse, next);
+	return load_low(b, 1, next);
 }
 
 /*
@@ -194,11 +241,27 @@ bpf_label arguments_mode(const struct arguments *a, unsigned mode)
  * The mode counts only when a file is made. O_TMPFILE is two bits, one of which is
  * O_DIRECTORY; the other one never comes alone.
  */
-bpf_label arguments_open(const struct arguments *a, unsigned flags)
+static bpf_label check_mode(const struct arguments *a, unsigned flags)
 {
 	const uint32_t o_creat = 0x40, o_tmpfile = 0x400000;
 	struct bpf *b = a->bpf;
 	bpf_label mode = arguments_mode(a, flags + 1);
 
 	return load_low(b, flags, bpf_test(b, BPF_ANY_BIT, o_creat | o_tmpfile, mode, a->allow));
+}
+
+/* Opening for writing is asked of Landlock; the fourth value of the two bits is neither. */
+bpf_label arguments_open(const struct arguments *a, unsigned flags, struct open_checks checks)
+{
+	static const uint32_t writing[] = { 1, 2 };
+	const uint32_t o_accmode = 3, o_trunc = 0x200;
+	struct bpf *b = a->bpf;
+	bpf_label next = checks.mode ? check_mode(a, flags) : a->allow;
+	bpf_label opened;
+
+	if (!checks.truncate)
+		return next;
+	opened = is_one_of(b, writing, COUNT_OF(writing), next, refuse(b, LINUX_EACCES));
+	opened = load_low(b, flags, bpf_mask(b, o_accmode, opened));
+	return load_low(b, flags, bpf_test(b, BPF_ANY_BIT, o_trunc, opened, next));
 }

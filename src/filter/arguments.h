@@ -14,7 +14,7 @@
 #include "filter/bpf.h"
 
 /* Linux's error numbers; those of the system that this is built for may be others. */
-enum { LINUX_EPERM = 1, LINUX_ENOSYS = 38 };
+enum { LINUX_EPERM = 1, LINUX_EACCES = 13, LINUX_ENOSYS = 38 };
 
 /* What a program returns. */
 #define FILTER_ALLOW  0x7fff0000u
@@ -32,8 +32,11 @@ struct arguments {
 
 bpf_label arguments_clone(const struct arguments *a) NONNULL;
 bpf_label arguments_unshare(const struct arguments *a) NONNULL;
-bpf_label arguments_socket(const struct arguments *a, bool reaches_host) NONNULL;
+bpf_label arguments_socket(const struct arguments *a, bool reaches_host, bool has_no_network)
+	NONNULL;
 bpf_label arguments_ioctl(const struct arguments *a) NONNULL;
+/* As a list of what is allowed; those that set attributes of a file go to `attributes`. */
+bpf_label arguments_ioctl_listed(const struct arguments *a, bpf_label attributes) NONNULL;
 bpf_label arguments_personality(const struct arguments *a) NONNULL;
 
 /* Argument `flags` is the flags of a send. */
@@ -42,4 +45,9 @@ bpf_label arguments_send(const struct arguments *a, unsigned flags) NONNULL;
 /* Argument `mode` is the mode of a file. */
 bpf_label arguments_mode(const struct arguments *a, unsigned mode) NONNULL;
 /* Argument `flags` is the flags of an open, and the next one the mode. */
-bpf_label arguments_open(const struct arguments *a, unsigned flags) NONNULL;
+struct open_checks {
+	bool mode;     /* no set-id bits */
+	bool truncate; /* only what is opened for writing */
+};
+bpf_label arguments_open(const struct arguments *a, unsigned flags, struct open_checks checks)
+	NONNULL;

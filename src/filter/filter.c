@@ -34,9 +34,19 @@ enum verdict {
 	CHECK_OPEN_1, /* the flags are argument 1, the mode is the next one */
 	CHECK_OPEN_2,
 	VERDICTS,
+	METADATA, /* REFUSE or NOTIFY, as the options say */
 };
 
-enum condition { ALWAYS, NO_USERNS, ASKS, ROOT };
+enum condition {
+	ALWAYS,
+	NO_USERNS,
+	ASKS,
+	ROOT,
+	ROOT_OR_TRUNCATES,
+	IPC,
+	METADATA_IS_OURS,
+	TRUNCATES
+};
 
 /*
  * EPERM is the answer unless something else is said: it is the kernel's own to a
@@ -177,10 +187,56 @@ static const struct rule {
 	{ SYSCALL_mknod, CHECK_MODE_1, ROOT },
 	{ SYSCALL_mknodat, CHECK_MODE_2, ROOT },
 	{ SYSCALL_creat, CHECK_MODE_1, ROOT },
-	{ SYSCALL_open, CHECK_OPEN_1, ROOT },
-	{ SYSCALL_openat, CHECK_OPEN_2, ROOT },
-	/* Its mode is in memory, out of sight; callers know openat from before 5.6. */
-	{ SYSCALL_openat2, ABSENT, ROOT },
+	{ SYSCALL_open, CHECK_OPEN_1, ROOT_OR_TRUNCATES },
+	{ SYSCALL_openat, CHECK_OPEN_2, ROOT_OR_TRUNCATES },
+	/* Its mode and flags are in memory, out of sight; callers know openat from before 5.6. */
+	{ SYSCALL_openat2, ABSENT, ROOT_OR_TRUNCATES },
+
+	/* The host's, where there is no namespace for them. */
+	{ SYSCALL_shmget, ABSENT, IPC },
+	{ SYSCALL_shmat, ABSENT, IPC },
+	{ SYSCALL_shmctl, ABSENT, IPC },
+	{ SYSCALL_shmdt, ABSENT, IPC },
+	{ SYSCALL_semget, ABSENT, IPC },
+	{ SYSCALL_semop, ABSENT, IPC },
+	{ SYSCALL_semctl, ABSENT, IPC },
+	{ SYSCALL_semtimedop, ABSENT, IPC },
+	{ SYSCALL_msgget, ABSENT, IPC },
+	{ SYSCALL_msgsnd, ABSENT, IPC },
+	{ SYSCALL_msgrcv, ABSENT, IPC },
+	{ SYSCALL_msgctl, ABSENT, IPC },
+	{ SYSCALL_mq_open, ABSENT, IPC },
+	{ SYSCALL_mq_unlink, ABSENT, IPC },
+	/* Also of a queue that was opened as a file. */
+	{ SYSCALL_mq_timedsend, ABSENT, IPC },
+	{ SYSCALL_mq_timedreceive, ABSENT, IPC },
+	{ SYSCALL_mq_notify, ABSENT, IPC },
+	{ SYSCALL_mq_getsetattr, ABSENT, IPC },
+
+	/* What Landlock does not govern. These come last: they replace what is said above. */
+	{ SYSCALL_chmod, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_fchmod, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_fchmodat, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_fchmodat2, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_chown, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_lchown, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_fchown, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_fchownat, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_utime, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_utimes, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_futimesat, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_utimensat, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_setxattr, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_lsetxattr, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_fsetxattr, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_setxattrat, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_removexattr, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_lremovexattr, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_fremovexattr, METADATA, METADATA_IS_OURS },
+	{ SYSCALL_removexattrat, METADATA, METADATA_IS_OURS },
+	/* Newer than 6.17, and every caller knows the ioctl() for it. */
+	{ SYSCALL_file_setattr, ABSENT, METADATA_IS_OURS },
+	{ SYSCALL_truncate, METADATA, TRUNCATES },
 };
 
 struct run {
@@ -202,12 +258,21 @@ struct build {
 	bool is_used[VERDICTS];
 };
 
+static enum verdict metadata_verdict(const struct filter_options *options)
+{
+	return options->metadata == FILTER_METADATA_ASKED ? NOTIFY : REFUSE;
+}
+
 static bpf_label make_block(struct build *s, enum verdict verdict)
 {
 	const struct arguments args = {
 		.bpf = &s->bpf,
 		.allow = s->labels[ALLOW],
 		.refuse = s->labels[REFUSE],
+	};
+	const struct open_checks opens = {
+		.mode = s->options->is_root,
+		.truncate = s->options->lacks_truncate,
 	};
 
 	switch (verdict) {
@@ -220,13 +285,16 @@ static bpf_label make_block(struct build *s, enum verdict verdict)
 	case NOTIFY:
 		return bpf_return(&s->bpf, FILTER_NOTIFY);
 	case CHECK_SOCKET:
-		return arguments_socket(&args, s->options->reaches_host);
+		return arguments_socket(&args, s->options->reaches_host,
+					s->options->has_no_network);
 	case CHECK_CLONE:
 		return arguments_clone(&args);
 	case CHECK_UNSHARE:
 		return arguments_unshare(&args);
 	case CHECK_IOCTL:
-		return arguments_ioctl(&args);
+		if (s->options->metadata == FILTER_METADATA_FREE)
+			return arguments_ioctl(&args);
+		return arguments_ioctl_listed(&args, s->labels[metadata_verdict(s->options)]);
 	case CHECK_PERSONALITY:
 		return arguments_personality(&args);
 	case CHECK_SEND_2:
@@ -238,11 +306,12 @@ static bpf_label make_block(struct build *s, enum verdict verdict)
 	case CHECK_MODE_2:
 		return arguments_mode(&args, 2);
 	case CHECK_OPEN_1:
-		return arguments_open(&args, 1);
+		return arguments_open(&args, 1, opens);
 	case CHECK_OPEN_2:
-		return arguments_open(&args, 2);
+		return arguments_open(&args, 2, opens);
 	case KILL:
 	case VERDICTS:
+	case METADATA:
 		break;
 	}
 	return bpf_return(&s->bpf, FILTER_KILL);
@@ -257,6 +326,14 @@ static bool holds(enum condition condition, const struct filter_options *options
 		return options->asks_connect;
 	case ROOT:
 		return options->is_root;
+	case ROOT_OR_TRUNCATES:
+		return options->is_root || options->lacks_truncate;
+	case IPC:
+		return options->refuses_ipc;
+	case METADATA_IS_OURS:
+		return options->metadata != FILTER_METADATA_FREE;
+	case TRUNCATES:
+		return options->lacks_truncate;
 	case ALWAYS:
 		break;
 	}
@@ -274,9 +351,12 @@ static void judge_numbers(const struct filter_options *options, uint8_t verdicts
 		       (size_t)(range[i].last - range[i].first) + 1);
 	for (size_t i = 0; i < COUNT_OF(rules); i++) {
 		int number = syscalls[rules[i].call].numbers[options->arch];
+		enum verdict verdict = rules[i].verdict;
 
+		if (verdict == METADATA)
+			verdict = metadata_verdict(options);
 		if (number >= 0 && holds(rules[i].condition, options))
-			verdicts[number] = (uint8_t)rules[i].verdict;
+			verdicts[number] = (uint8_t)verdict;
 	}
 }
 

@@ -26,6 +26,17 @@ enum filter_arch { FILTER_X86_64, FILTER_AARCH64 };
 /* The architecture of this build. */
 extern const enum filter_arch filter_this_arch;
 
+/*
+ * Modes, owners, times and attributes of files, which Landlock does not govern, also
+ * by a descriptor for reading. With anything but FILTER_METADATA_FREE the requests of
+ * ioctl() are a list of what is allowed: those of file systems change files, too.
+ */
+enum filter_metadata {
+	FILTER_METADATA_FREE,	 /* the mounts decide */
+	FILTER_METADATA_REFUSED, /* nothing is writable */
+	FILTER_METADATA_ASKED,	 /* the supervisor judges, and does it */
+};
+
 struct filter_options {
 	enum filter_arch arch;
 	/*
@@ -42,6 +53,13 @@ struct filter_options {
 	 */
 	bool allows_userns;
 	bool is_root; /* no set-id bits may be made; openat2 answers ENOSYS */
+
+	/* What namespaces and mounts do elsewhere, where there are none but Landlock is. */
+	bool has_no_network; /* the only network is the host's: no inet sockets at all */
+	bool refuses_ipc;    /* SysV and message queues answer as in a kernel without them */
+	enum filter_metadata metadata;
+	/* Landlock before ABI 3: truncation by path, and by opening for reading, is left to this. */
+	bool lacks_truncate;
 };
 
 /* Same layout as struct sock_filter, which is Linux's alone. */

@@ -20,16 +20,32 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 #define SYSCALLS(X)                           \
 	X(open, 2, SYSCALL_NONE)              \
 	X(ioctl, 16, 29)                      \
+	X(shmget, 29, 194)                    \
+	X(shmat, 30, 196)                     \
+	X(shmctl, 31, 195)                    \
 	X(socket, 41, 198)                    \
 	X(connect, 42, 203)                   \
 	X(sendto, 44, 206)                    \
 	X(sendmsg, 46, 211)                   \
 	X(socketpair, 53, 199)                \
 	X(clone, 56, 220)                     \
+	X(semget, 64, 190)                    \
+	X(semop, 65, 193)                     \
+	X(semctl, 66, 191)                    \
+	X(shmdt, 67, 197)                     \
+	X(msgget, 68, 186)                    \
+	X(msgsnd, 69, 189)                    \
+	X(msgrcv, 70, 188)                    \
+	X(msgctl, 71, 187)                    \
+	X(truncate, 76, 45)                   \
 	X(creat, 85, SYSCALL_NONE)            \
 	X(chmod, 90, SYSCALL_NONE)            \
 	X(fchmod, 91, 52)                     \
+	X(chown, 92, SYSCALL_NONE)            \
+	X(fchown, 93, 55)                     \
+	X(lchown, 94, SYSCALL_NONE)           \
 	X(syslog, 103, 116)                   \
+	X(utime, 132, SYSCALL_NONE)           \
 	X(mknod, 133, SYSCALL_NONE)           \
 	X(uselib, 134, SYSCALL_NONE)          \
 	X(personality, 135, 92)               \
@@ -57,17 +73,34 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(afs_syscall, 183, SYSCALL_NONE)     \
 	X(tuxcall, 184, SYSCALL_NONE)         \
 	X(security, 185, SYSCALL_NONE)        \
+	X(setxattr, 188, 5)                   \
+	X(lsetxattr, 189, 6)                  \
+	X(fsetxattr, 190, 7)                  \
+	X(removexattr, 197, 14)               \
+	X(lremovexattr, 198, 15)              \
+	X(fremovexattr, 199, 16)              \
 	X(lookup_dcookie, 212, 18)            \
+	X(semtimedop, 220, 192)               \
 	X(clock_settime, 227, 112)            \
+	X(utimes, 235, SYSCALL_NONE)          \
 	X(vserver, 236, SYSCALL_NONE)         \
+	X(mq_open, 240, 180)                  \
+	X(mq_unlink, 241, 181)                \
+	X(mq_timedsend, 242, 182)             \
+	X(mq_timedreceive, 243, 183)          \
+	X(mq_notify, 244, 184)                \
+	X(mq_getsetattr, 245, 185)            \
 	X(kexec_load, 246, 104)               \
 	X(add_key, 248, 217)                  \
 	X(request_key, 249, 218)              \
 	X(keyctl, 250, 219)                   \
 	X(openat, 257, 56)                    \
 	X(mknodat, 259, 33)                   \
+	X(fchownat, 260, 54)                  \
+	X(futimesat, 261, SYSCALL_NONE)       \
 	X(fchmodat, 268, 53)                  \
 	X(unshare, 272, 97)                   \
+	X(utimensat, 280, 88)                 \
 	X(perf_event_open, 298, 241)          \
 	X(open_by_handle_at, 304, 265)        \
 	X(sendmmsg, 307, 269)                 \
@@ -95,7 +128,10 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(quotactl_fd, 443, 443)              \
 	X(memfd_secret, 447, 447)             \
 	X(fchmodat2, 452, 452)                \
+	X(setxattrat, 463, 463)               \
+	X(removexattrat, 466, 466)            \
 	X(open_tree_attr, 467, 467)           \
+	X(file_setattr, 469, 469)             \
 	X(listns, 470, 470)
 
 #define SYSCALL_ENUM(name, x86_64, aarch64) SYSCALL_##name,

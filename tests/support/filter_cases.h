@@ -1,16 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* Every combination of the options of the system-call filter. */
+/*
+ * Combinations of the options of the system-call filter: every one with namespaces
+ * and mounts, then those that stand in for them.
+ */
 #pragma once
 
 #include "base/macros.h"
 #include "bpf_eval.h"
 #include "filter/filter.h"
 
-enum { FILTER_OPTION_SETS = 2 * 16 };
+enum { FILTER_OPTION_SETS = 2 * 16 + 2 * 16 };
+
+static inline struct filter_options filter_option_set_alone(unsigned n)
+{
+	return (struct filter_options){
+		.arch = n & 1 ? FILTER_AARCH64 : FILTER_X86_64,
+		.is_root = n & 2,
+		.metadata = n & 4 ? FILTER_METADATA_ASKED : FILTER_METADATA_REFUSED,
+		.reaches_host = n & 8,
+		.asks_connect = !(n & 8),
+		.has_no_network = !(n & 8),
+		.refuses_ipc = !(n & 4) != !(n & 8),
+		.lacks_truncate = n & 16,
+	};
+}
 
 /* The combination with this number. */
 static inline struct filter_options filter_option_set(unsigned n)
 {
+	if (n >= 2 * 16)
+		return filter_option_set_alone(n - 2 * 16);
 	return (struct filter_options){
 		.arch = n & 1 ? FILTER_AARCH64 : FILTER_X86_64,
 		.reaches_host = n & 2,
