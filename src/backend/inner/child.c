@@ -126,7 +126,7 @@ static int open_again(const struct inner_job *job, int i)
 	return moved;
 }
 
-static _Noreturn void run_command(struct inner_job *job)
+_Noreturn void inner_become_command(struct inner_job *job)
 {
 	for (int i = 0; i < 3; i++) {
 		if (!job->reopened[i])
@@ -155,6 +155,6 @@ pid_t inner_start_command(struct inner_job *job)
 	if (command < 0)
 		inner_fail(job, INNER_FORK, 0);
 	if (command == 0)
-		run_command(job);
+		inner_become_command(job);
 	return command;
 }

@@ -36,6 +36,7 @@
 	X(LIMITS, "set limits")                                                         \
 	X(CAPABILITIES, "drop the capabilities")                                        \
 	X(LANDLOCK, "set up Landlock")                                                  \
+	X(CHANGED, "find what the policy was compiled for at")                          \
 	X(FILTER, "install the system-call filter")                                     \
 	X(TELL, "hand over to the parent process")                                      \
 	X(FORK, "start a process")
@@ -52,7 +53,9 @@ enum inner_stage {
  * lines. What is not there, or hidden, is passed over: a rule only opens.
  */
 enum wall_kind {
-	WALL_READ,  /* reading, listing, executing */
+	WALL_LIST,  /* listing directories, nothing else */
+	WALL_LOOK,  /* reading, listing, executing */
+	WALL_READ,  /* likewise, and what a device is asked, where the devices are chosen anyway */
 	WALL_USE,   /* also writing to what is there */
 	WALL_WRITE, /* all */
 };
@@ -61,12 +64,17 @@ struct wall_rule {
 	const char *path;
 	enum wall_kind kind;
 	bool is_made; /* for this run: not what the host has there */
+	/* P8, for walls that nothing stands before: it has to be that inode, and to be there. */
+	bool is_checked;
+	uint64_t device, inode;
 };
 
 struct walls {
 	uint32_t abi;	  /* of the kernel; 0: none */
 	bool scopes_only; /* files are left alone: Landlock would forbid all mounts */
 	bool shows_root;  /* the host's "/" is what is seen as "/" */
+	/* Ports, and sockets that were bound outside, as far as the ABI has rights for them. */
+	bool refuses_network;
 	VEC(struct wall_rule) rules;
 };
 
@@ -82,6 +90,7 @@ struct inner_job {
 	const char *reopened[3];
 	struct filter filter;
 	bool asks_connect;
+	bool has_listener; /* something is asked of the parent */
 	bool has_own_network;
 	struct walls walls;
 	struct command_limits limits;
@@ -172,3 +181,6 @@ void inner_tell_ready(const struct inner_job *job, int listener);
 
 /* Returns when it is executed, or has said why not. */
 pid_t inner_start_command(struct inner_job *job);
+
+/* This very process becomes the command, or says why not. `signals` has to be set. */
+_Noreturn void inner_become_command(struct inner_job *job);

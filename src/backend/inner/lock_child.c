@@ -59,10 +59,18 @@ enum {
 	LL_REFER = 1 << 13,	/* ABI 2 */
 	LL_TRUNCATE = 1 << 14,	/* ABI 3 */
 	LL_IOCTL_DEV = 1 << 15, /* ABI 5 */
+	/*
+	 * ABI 9: to connect to a socket by its path, unless it was bound inside. The
+	 * headers here are older; these numbers are the kernel's, include/uapi/linux/landlock.h.
+	 */
+	LL_RESOLVE_UNIX = 1 << 16,
+	LL_NET_TCP = 3 << 0, /* ABI 4: bind and connect */
+	LL_NET_UDP = 3 << 2, /* ABI 10: bind; connect and send */
 	LL_SCOPE_ABSTRACT = 1 << 0,
 	LL_SCOPE_SIGNAL = 1 << 1,
 
-	LL_READ = LL_EXECUTE | LL_READ_FILE | LL_READ_DIR | LL_IOCTL_DEV,
+	LL_LOOK = LL_EXECUTE | LL_READ_FILE | LL_READ_DIR,
+	LL_READ = LL_LOOK | LL_IOCTL_DEV,
 	LL_FILE = LL_EXECUTE | LL_READ_FILE | LL_WRITE_FILE | LL_TRUNCATE | LL_IOCTL_DEV,
 };
 
@@ -83,7 +91,17 @@ static uint64_t handled_rights(const struct walls *walls)
 		rights |= LL_TRUNCATE;
 	if (walls->abi >= 5)
 		rights |= LL_IOCTL_DEV;
+	if (walls->abi >= 9 && walls->refuses_network)
+		rights |= LL_RESOLVE_UNIX;
 	return rights;
+}
+
+/* No rule is ever added for these: all ports are refused. */
+static uint64_t handled_ports(const struct walls *walls)
+{
+	if (!walls->refuses_network || walls->abi < 4)
+		return 0;
+	return walls->abi < 10 ? LL_NET_TCP : LL_NET_TCP | LL_NET_UDP;
 }
 
 static void allow_fd(const struct inner_job *job, int fd, uint64_t rights)
@@ -104,18 +122,35 @@ static void allow_fd(const struct inner_job *job, int fd, uint64_t rights)
 		inner_fail(job, INNER_LANDLOCK, 2);
 }
 
+static void check_same(const struct inner_job *job, const struct wall_rule *rule, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || st.st_dev != rule->device || st.st_ino != rule->inode)
+		inner_fail(job, INNER_CHANGED, (size_t)(rule - job->walls.rules.items));
+}
+
 static void allow_path(const struct inner_job *job, const struct wall_rule *rule)
 {
 	static const uint64_t rights[] = {
-		[WALL_READ] = LL_READ, [WALL_USE] = LL_READ | LL_FILE, [WALL_WRITE] = ~0ULL
+		[WALL_LIST] = LL_READ_DIR,
+		[WALL_LOOK] = LL_LOOK,
+		[WALL_READ] = LL_READ,
+		[WALL_USE] = LL_READ | LL_FILE,
+		/* SECURITY: a socket that lies there may be bound by anyone. */
+		[WALL_WRITE] = ~(uint64_t)LL_RESOLVE_UNIX,
 	};
 	int fd = open(rule->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
+	if (fd < 0 && rule->is_checked)
+		inner_fail(job, INNER_CHANGED, (size_t)(rule - job->walls.rules.items));
 	/* What the policy hides is not to be opened here either. */
 	if (fd < 0 && (errno == ENOENT || errno == EACCES))
 		return;
 	if (fd < 0)
 		inner_fail(job, INNER_LANDLOCK, 3);
+	if (rule->is_checked)
+		check_same(job, rule, fd);
 	allow_fd(job, fd, rights[rule->kind]);
 	close(fd);
 }
@@ -137,7 +172,8 @@ static void allow_stdio(const struct inner_job *job)
 void inner_build_wall(struct inner_job *job)
 {
 	const struct walls *walls = &job->walls;
-	struct ruleset_attr attr = { .handled_fs = handled_rights(walls) };
+	struct ruleset_attr attr = { .handled_fs = handled_rights(walls),
+				     .handled_net = handled_ports(walls) };
 	size_t size = sizeof(attr);
 
 	job->ruleset = -1;
@@ -179,7 +215,7 @@ int inner_lock_filter(const struct inner_job *job)
 	long flags = 0;
 	long r;
 
-	if (job->asks_connect)
+	if (job->has_listener)
 		flags = (long)SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV;
 	r = raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, (long)&program, 0);
 	if (r == -EINVAL && flags)
@@ -189,5 +225,5 @@ int inner_lock_filter(const struct inner_job *job)
 		errno = (int)-r;
 		inner_fail(job, INNER_FILTER, 0);
 	}
-	return job->asks_connect ? (int)r : -1;
+	return job->has_listener ? (int)r : -1;
 }

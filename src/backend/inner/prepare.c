@@ -47,6 +47,7 @@ int inner_prepare(struct arena *a, const struct launch *in, struct filter_option
 
 	job->channel = job->unix_diag = job->root = job->ruleset = -1;
 	job->asks_connect = filter.asks_connect;
+	job->has_listener = filter.asks_connect || filter.metadata == FILTER_METADATA_ASKED;
 	memcpy(job->stdio, in->stdio, sizeof(job->stdio));
 	if (inner_judge_stdio(a, in, job, e) < 0 || command_copy_words(a, in, &job->words, e) < 0 ||
 	    arena_copy(a, str_of(in->directory), &directory, e) < 0 ||
@@ -126,17 +127,17 @@ static void take_descriptors(struct msghdr *envelope, const struct inner_job *jo
 {
 	struct cmsghdr *header = CMSG_FIRSTHDR(envelope);
 	int fds[3] = { -1, -1, -1 };
-	size_t bytes;
+	size_t bytes, next = 1;
 
 	if (!header || header->cmsg_type != SCM_RIGHTS)
 		return;
 	bytes = MIN_OF(header->cmsg_len - CMSG_LEN(0), sizeof(fds));
 	memcpy(fds, CMSG_DATA(header), bytes);
 	s->root = fds[0];
-	if (job->asks_connect) {
-		s->unix_diag = fds[1];
-		s->listener = fds[2];
-	}
+	if (job->asks_connect && job->has_own_network)
+		s->unix_diag = fds[next++];
+	if (job->has_listener)
+		s->listener = fds[next];
 }
 
 int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init_message *m,
@@ -165,7 +166,7 @@ int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init
 	take_descriptors(&envelope, job, s);
 	if (m->kind != INIT_READY)
 		return 0;
-	if (s->root < 0 || (job->asks_connect && s->listener < 0))
+	if (s->root < 0 || (job->has_listener && s->listener < 0))
 		return FAIL(e, ERR_INTERNAL, "the sandbox handed over too few descriptors");
 	/* Scopes alone are no wall for files. */
 	s->landlock_abi = job->walls.scopes_only ? 0 : job->walls.abi;
@@ -186,6 +187,13 @@ int inner_word_failure(const struct inner_job *job, const struct init_message *m
 
 	if (m->stage >= COUNT_OF(stage_texts))
 		return FAIL(e, ERR_INTERNAL, "the sandbox reports a stage that there is not");
+	if (m->stage == INNER_CHANGED && m->index < job->walls.rules.count) {
+		utf8_add_shown(&path, str_of(job->walls.rules.items[m->index].path));
+		return FAIL(e, ERR_POLICY,
+			    "'%s' is no longer what it was when the policy was compiled; nothing "
+			    "was run, try again",
+			    buf_str(&path).p);
+	}
 	if (m->stage != INNER_DIRECTORY)
 		return FAIL_SYS(e, m->os_error, "can't %s in the sandbox (step %u)",
 				stage_texts[m->stage], m->index);

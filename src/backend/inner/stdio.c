@@ -111,13 +111,21 @@ static int judge_socket(const struct inner_job *job, int fd, int i, struct err *
 {
 	struct sockaddr_storage peer;
 	socklen_t peer_bytes = sizeof(peer);
-	int type = 0;
-	socklen_t type_bytes = sizeof(type);
+	int type = 0, domain = 0;
+	socklen_t bytes = sizeof(type);
 
-	if (!job->has_own_network)
+	if (!job->has_own_network && !job->walls.refuses_network)
 		return 0;
-	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_bytes) < 0)
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) < 0)
 		return FAIL_SYS(e, errno, "can't look at the standard %s", stream_names[i]);
+	/* SECURITY: once its peer has gone it can listen, and nobody would be asked. */
+	if (!job->has_own_network && domain != AF_UNIX)
+		return FAIL(e, ERR_POLICY,
+			    "the standard %s is a socket of the host's network, and there is no "
+			    "other to keep it from being used anew in; pass it through a pipe, or "
+			    "use --network full",
+			    stream_names[i]);
 	if ((type == SOCK_STREAM || type == SOCK_SEQPACKET) &&
 	    getpeername(fd, (struct sockaddr *)&peer, &peer_bytes) == 0)
 		return 0;
