@@ -105,6 +105,8 @@ int host_map_identities(const char *backend, pid_t pid, struct err *e)
 			"not the capabilities for it, as inside a container or another sandbox; "
 			"run it outside, or as an ordinary user",
 			backend);
+	if (r == -EPERM || r == -EACCES)
+		return host_fail_rights(backend, "map this user into its namespaces", -r, e);
 	if (r < 0)
 		return FAIL_SYS(e, -r, "can't map this user into the sandbox's user namespace");
 	return 0;
@@ -134,31 +136,40 @@ static bool is_set_to(const char *path, char value)
 	       (text[1] == '\n' || text[1] == '\0');
 }
 
+static const char *find_cause(int os_error)
+{
+	if (is_set_to("/proc/sys/user/max_user_namespaces", '0'))
+		return "user.max_user_namespaces is 0; as root: sysctl "
+		       "user.max_user_namespaces=15000";
+	if (is_set_to("/proc/sys/kernel/unprivileged_userns_clone", '0'))
+		return "kernel.unprivileged_userns_clone is 0; as root: sysctl "
+		       "kernel.unprivileged_userns_clone=1";
+	if (is_set_to("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1'))
+		return "AppArmor restricts user namespaces; as root, put Cordon's profile to "
+		       "/etc/apparmor.d/cordon and run apparmor_parser -r /etc/apparmor.d/cordon, "
+		       "or: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+	if (os_error == ENOSPC || os_error == EUSERS)
+		return "there are too many namespaces already, or they are nested too deep "
+		       "(user.max_*_namespaces)";
+	if (os_error == EINVAL)
+		return "this kernel lacks one of user, mount, pid, network, ipc, uts or cgroup "
+		       "namespaces";
+	return "the kernel or a container around this process forbids it; in a container allow "
+	       "user namespaces (for example --security-opt seccomp=unconfined), or run cordon "
+	       "outside of it";
+}
+
 int host_fail_namespaces(const char *backend, int os_error, struct err *e)
 {
-	const char *cause = "the kernel or a container around this process forbids it; in a "
-			    "container allow user namespaces (for example --security-opt "
-			    "seccomp=unconfined), or run cordon outside of it";
-
-	if (is_set_to("/proc/sys/user/max_user_namespaces", '0'))
-		cause = "user.max_user_namespaces is 0; as root: sysctl "
-			"user.max_user_namespaces=15000";
-	else if (is_set_to("/proc/sys/kernel/unprivileged_userns_clone", '0'))
-		cause = "kernel.unprivileged_userns_clone is 0; as root: sysctl "
-			"kernel.unprivileged_userns_clone=1";
-	else if (is_set_to("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1'))
-		cause = "AppArmor restricts user namespaces; as root, allow them for cordon with a "
-			"profile, or: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
-	else if (os_error == EMFILE || os_error == ENFILE || os_error == ENOMEM)
+	if (os_error == EMFILE || os_error == ENFILE || os_error == ENOMEM)
 		return FAIL_SYS(e, os_error, "can't start a sandbox");
-	else if (os_error == ENOSPC || os_error == EUSERS)
-		cause = "there are too many namespaces already, or they are nested too deep "
-			"(user.max_*_namespaces)";
-	else if (os_error == EINVAL)
-		cause = "this kernel lacks one of user, mount, pid, network, ipc, uts or cgroup "
-			"namespaces";
-	err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error,
-		    "the %s backend can't make its namespaces: %s", backend, cause);
+	return host_fail_rights(backend, "make its namespaces", os_error, e);
+}
+
+int host_fail_rights(const char *backend, const char *doing, int os_error, struct err *e)
+{
+	err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error, "the %s backend can't %s: %s", backend,
+		    doing, find_cause(os_error));
 	return err_result(e);
 }
 

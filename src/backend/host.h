@@ -17,4 +17,6 @@ int host_open_namespaces(pid_t pid, int *user_ns, int *mount_ns, struct err *e) 
 
 /* ERR_WEAKER: why `backend` has no namespaces, or no new /proc, and the way out. */
 int host_fail_namespaces(const char *backend, int os_error, struct err *e) NONNULL;
+/* Likewise why it may not do in them what it has to; `doing` completes "can't". */
+int host_fail_rights(const char *backend, const char *doing, int os_error, struct err *e) NONNULL;
 int host_fail_proc(const char *backend, int os_error, struct err *e) NONNULL;

@@ -70,6 +70,14 @@ static bool is_about_a_path(uint32_t stage)
 	       stage == NATIVE_SOURCE_ACCESS || stage == NATIVE_TARGET || stage == NATIVE_ATTACH;
 }
 
+/* What takes a capability in the sandbox's own namespaces, and nothing else of the host. */
+static bool needs_rights(uint32_t stage)
+{
+	return stage == NATIVE_NETWORK || stage == NATIVE_DEVICES || stage == NATIVE_PRIVATE ||
+	       stage == NATIVE_SOURCE || stage == NATIVE_SOURCE_ACCESS || stage == NATIVE_BOX ||
+	       stage == NATIVE_CLOSE_TREE || stage == NATIVE_ATTACH || stage == NATIVE_ROOT;
+}
+
 static int word_failure(const struct native_job *job, const struct init_message *m, struct err *e)
 {
 	scoped_buf path = BUF_INIT(4 * PATH_MAX_BYTES);
@@ -95,6 +103,11 @@ static int word_failure(const struct native_job *job, const struct init_message 
 			    doing);
 	if (m->stage == NATIVE_PROC && m->index == 0)
 		return host_fail_proc(backend_native.name, m->os_error, e);
+	if (m->stage == NATIVE_NETWORK && m->index == 0)
+		return host_fail_namespaces(backend_native.name, m->os_error, e);
+	/* It made its namespaces, and is nobody in them: AppArmor's way to forbid them. */
+	if (m->os_error == EPERM && needs_rights(m->stage))
+		return host_fail_rights(backend_native.name, doing, m->os_error, e);
 	if (path.len > 0)
 		return FAIL_SYS(e, m->os_error, "can't %s '%s' in the sandbox", doing,
 				buf_str(&path).p);

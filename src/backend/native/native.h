@@ -24,7 +24,7 @@
 /* What PID 1 was doing; one line each: name, what could not be done. */
 #define NATIVE_STAGES(X)                                              \
 	X(NETWORK, "make a network of its own")                       \
-	X(DEVICES, "take the devices of")                             \
+	X(DEVICES, "take the devices of the host")                    \
 	X(PRIVATE, "keep mounts of the host from appearing later")    \
 	X(SOURCE, "open")                                             \
 	X(SOURCE_CHANGED, "find what the policy was compiled for at") \
