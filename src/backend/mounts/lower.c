@@ -502,12 +502,12 @@ int lower_walls(struct arena *a, const struct mounts *mounts, struct walls *out,
 	const struct mount_op *top = &mounts->ops.items[0];
 	bool is_open = top->kind == MOUNT_SELF && top->access == ACCESS_WRITE;
 	const struct wall_rule always[] = {
-		{ "/", is_open ? WALL_WRITE : WALL_READ, false },
-		{ "/proc", WALL_USE, true },
-		{ "/dev", WALL_USE, true },
-		{ "/dev/pts", WALL_USE, true },
-		{ "/dev/shm", WALL_WRITE, true },
-		{ "/dev/mqueue", WALL_WRITE, true },
+		{ .path = "/", .kind = is_open ? WALL_WRITE : WALL_READ },
+		{ .path = "/proc", .kind = WALL_USE, .is_made = true },
+		{ .path = "/dev", .kind = WALL_USE, .is_made = true },
+		{ .path = "/dev/pts", .kind = WALL_USE, .is_made = true },
+		{ .path = "/dev/shm", .kind = WALL_WRITE, .is_made = true },
+		{ .path = "/dev/mqueue", .kind = WALL_WRITE, .is_made = true },
 	};
 	int r = 0;
 
@@ -520,7 +520,10 @@ int lower_walls(struct arena *a, const struct mounts *mounts, struct walls *out,
 
 		if (!op->is_pin &&
 		    (is_fresh || (op->kind == MOUNT_SELF && op->access == ACCESS_WRITE)))
-			r = add_rule(a, out, (struct wall_rule){ op->path, WALL_WRITE, is_fresh },
+			r = add_rule(a, out,
+				     (struct wall_rule){ .path = op->path,
+							 .kind = WALL_WRITE,
+							 .is_made = is_fresh },
 				     e);
 	}
 	return r;
