@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From options to a loaded policy. */
+#include "base/glob.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/utf8.h"
@@ -42,6 +43,38 @@ static int note_hard_links(struct cordon_policy *p, const struct inputs *in,
 	for (size_t i = 0; i < projects->count; i++)
 		if (note_other_names(p, in->a, &projects->items[i].source, e) < 0)
 			return err_result(e);
+	return 0;
+}
+
+/*
+ * Paths of the options are literal (P6). One that looks like a glob and names
+ * nothing was hardly meant so, and what was to be denied is then open.
+ */
+static int note_literals(struct cordon_policy *p, struct arena *a, const struct additions *more,
+			 struct err *e)
+{
+	for (size_t i = 0; i < more->entry_count; i++) {
+		const struct fs_entry *entry = &more->entries[i];
+		struct note note = { .is_warning = true, .origin = entry->origin };
+		struct host_file file;
+
+		if (!glob_is_special(entry->key))
+			continue;
+		if (host_now.look(host_now.user, entry->path, &file, e) < 0)
+			return err_result(e);
+		if (file.type != HOST_MISSING)
+			continue;
+		if (arena_printf(a, &note.text, e,
+				 "'%.*s' is taken as it is written, and nothing has that name; %s",
+				 STR_ARG(entry->key),
+				 entry->access == ACCESS_DENY
+					 ? "a glob is an entry of a profile, such as "
+					   "\":workspace_roots\" = { \"**/*.pem\" = \"deny\" }"
+					 : "only a deny can be a glob, in a profile") < 0)
+			return err_result(e);
+		if (add_note(p, a, note, e) < 0)
+			return err_result(e);
+	}
 	return 0;
 }
 
@@ -95,7 +128,8 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	out->plan_inputs.places.root_count = roots.count;
 	out->plan = plan_build(in->a, &out->plan_inputs, e);
 	host_view_freeze(&out->view);
-	if (!out->plan || note_hard_links(out, in, &out->projects, e) < 0)
+	if (!out->plan || note_hard_links(out, in, &out->projects, e) < 0 ||
+	    note_literals(out, in->a, &more, e) < 0)
 		return err_result(e);
 	return collect_notes(out, in->a, e);
 }
@@ -135,7 +169,10 @@ int load_warn(const struct cordon_load_options *o, struct origin origin, struct 
 		return 0;
 	if (origin.file) {
 		utf8_add_shown(&line, str_of(origin.file));
-		buf_printf(&line, ":%u:%u: ", (unsigned)origin.line, (unsigned)origin.column);
+		/* An option has no lines. */
+		if (origin.line)
+			buf_printf(&line, ":%u:%u", (unsigned)origin.line, (unsigned)origin.column);
+		buf_add_text(&line, ": ");
 	}
 	utf8_add_shown(&line, text);
 	if (buf_check(&line, e) < 0)

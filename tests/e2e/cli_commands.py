@@ -439,6 +439,33 @@ def explain_and_why_take_the_entries_of_a_run(w: World):
 
 
 @case
+def a_path_of_an_option_that_looks_like_a_glob_is_warned_about(w: World):
+    (w.repo / "a.c").touch()
+    words = "cordon: warning: --deny: '*.c' is taken as it is written, and nothing has that name; "
+    found = w.ok("why", "./a.c", "--deny", "*.c")
+    assert found.err.startswith(words), found
+    assert found.err.count("\n") == 1, found
+    assert w.access("a.c", "--deny", "*.c") == "read"
+    # What it says to write instead does it, and a file of that very name is no slip.
+    example = found.err[found.err.index('":workspace_roots"'):].strip().replace("pem", "c")
+    profile = f'permissions.p={{extends=":workspace",filesystem={{{example}}}}}'
+    assert w.access("a.c", "-c", profile, "-P", "p") == "deny"
+    (w.repo / "*.c").touch()
+    assert w.ok("why", "./a.c", "--deny", "*.c").err == ""
+    assert w.access("*.c", "--deny", "*.c") == "deny"
+
+
+@case
+def a_warning_about_an_option_names_no_line(w: World):
+    found = w.ok("why", "./x", "--add-write", "/nonexistent/x")
+    assert found.err.startswith('cordon: warning: --add-write: the entry "/nonexistent/x"'), found
+    w.write_config('[permissions.p]\nextends = ":workspace"\n[permissions.p.filesystem]\n'
+                   '"/nonexistent/x" = "write"\n')
+    found = w.ok("why", "./x", "-P", "p")
+    assert f"{w.config}:4:" in found.err, found
+
+
+@case
 def explain_knows_other_platforms(w: World):
     for name, platform, first in (
         ("linux", "linux", "native"),
