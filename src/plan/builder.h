@@ -75,19 +75,7 @@ struct builder {
 int canon_resolve(struct arena *a, const struct host *host, struct str path, bool follow_last,
 		  struct canon *out, met_links *links, struct err *e) MUST_CHECK;
 
-/*
- * What keeps this user from looking at `path` or into it, when that is a file or
- * directory of the user's own whose mode forbids it; else "".
- *
- * SECURITY: what is closed by someone else is closed to the sandbox too. What is
- * closed by this user the sandboxed command may have closed itself, in an earlier
- * run, and may open again in this one: whatever has to be found there must not be
- * taken for absent.
- */
-int host_find_lock(const struct host *host, struct str path, struct str *out, struct err *e)
-	MUST_CHECK NONNULL;
-
-/* ERR_POLICY, with the way out, when there is such a lock; `what` would be lost by it. */
+/* host_refuse_lock() for the builder's host. */
 int builder_refuse_lock(struct builder *b, struct str path, const char *what, struct err *e)
 	MUST_CHECK NONNULL;
 

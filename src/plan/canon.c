@@ -196,7 +196,7 @@ int host_find_lock(const struct host *host, struct str path, struct str *out, st
 	return r;
 }
 
-static int refuse_lock(const struct host *host, struct str path, const char *what, struct err *e)
+int host_refuse_lock(const struct host *host, struct str path, const char *what, struct err *e)
 {
 	struct str lock = STR_EMPTY;
 	int r = host_find_lock(host, path, &lock, e);
@@ -211,7 +211,7 @@ static int refuse_lock(const struct host *host, struct str path, const char *wha
 
 int builder_refuse_lock(struct builder *b, struct str path, const char *what, struct err *e)
 {
-	return refuse_lock(b->host, path, what, e);
+	return host_refuse_lock(b->host, path, what, e);
 }
 
 static int step(struct walk *w, struct str name, struct err *e)
@@ -244,7 +244,7 @@ static int step(struct walk *w, struct str name, struct err *e)
 	w->stop_len = w->len;
 	w->stop_type = found.type;
 	if (found.type == HOST_HIDDEN && w->refuses_locks)
-		return refuse_lock(w->host, walk_path(w), "what this path leads to", e);
+		return host_refuse_lock(w->host, walk_path(w), "what this path leads to", e);
 	return 0;
 }
 

@@ -52,3 +52,19 @@ struct host {
 		    int (*each)(void *arg, struct str name, enum host_type type, struct err *e),
 		    void *arg, struct err *e);
 };
+
+/*
+ * canon.c: what keeps this user from looking at `path` or into it, when that is a file or
+ * directory of the user's own whose mode forbids it; else "".
+ *
+ * SECURITY: what is closed by someone else is closed to the sandbox too. What is
+ * closed by this user the sandboxed command may have closed itself, in an earlier
+ * run, and may open again in this one: whatever has to be found there must not be
+ * taken for absent.
+ */
+int host_find_lock(const struct host *host, struct str path, struct str *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* ERR_POLICY, with the way out, when there is such a lock; `what` would be lost by it. */
+int host_refuse_lock(const struct host *host, struct str path, const char *what, struct err *e)
+	MUST_CHECK NONNULL;

@@ -304,6 +304,34 @@ def a_covered_proc_as_containers_have_it(w):
     refused(done, "native", "/proc is partly covered", "systempaths=unconfined")
 
 
+def view_of_kernel(mode):
+    def setup(world):
+        place = world.work / "closed/proc"
+        place.mkdir(parents=True, exist_ok=True)
+        world.give()
+        mount("proc", place, "proc")
+        place.parent.chmod(mode)
+    return setup
+
+
+@case
+def a_proc_in_the_workspace_is_hidden_or_refused_where_it_is_closed(w):
+    """The command could open a directory of its user's that is closed: what is in it has to be known."""
+    namespaces = NEWNS | NEWPID
+    script = ("/bin/sh", "-c", "chmod 700 closed; test -e closed/proc/self/status && echo seen; cat file")
+    closed = w.work / "closed"
+    works(w.try_on(view_of_kernel(0o700), *MODE, namespaces=namespaces, command=script), "native")
+    done = w.try_on(view_of_kernel(0), *MODE, namespaces=namespaces, command=script)
+    closed.chmod(0o700)
+    if w.who == "user":
+        refused(done, str(closed), "closed to you", "chmod u+rX")
+    else:
+        works(done, "native")  # root sees it, and so it is hidden
+    done = w.try_on(view_of_kernel(0), "--mode", "danger-full-access", namespaces=namespaces, command=script)
+    closed.chmod(0o700)
+    check(done.status == 0 and done.out == "seen\ntext\n", f"the control shows nothing: {done!r}")
+
+
 # ---- Filters ------------------------------------------------------------------------------
 
 

@@ -181,4 +181,8 @@ TEST(a_window_into_the_kernel_is_hidden_wherever_it_is)
 	CHECK(strstr(out.p, "hide /repo/a b/proc  (a window"));
 	CHECK(strstr(out.p, "hide /repo/s  (a window"));
 	CHECK(!strstr(out.p, "/repo/x"));
+	/* Where its owner closed the way to it, a command could open that way. */
+	fake_host_add(&w.host, "c /repo/a b\n");
+	CHECK_INT(lower_mounts(&w.a, &in, &windows, &mounts, &w.e), -ERR_POLICY);
+	CHECK(strstr(w.e.text, "/repo/a b is yours, but closed to you"));
 }

@@ -447,7 +447,13 @@ static int furnish_root(struct lowering *l, struct err *e)
 	return l->in->host->list(l->in->host->user, STR("/"), add_root_link, &links, e);
 }
 
-/* The first of all ranks: no entry of a policy opens one of these. */
+/*
+ * The first of all ranks: no entry of a policy opens one of these.
+ *
+ * SECURITY: one below a directory that its owner, this user, has closed can't be
+ * seen, but the command could open that directory. What is closed by others is
+ * closed to the command too.
+ */
 static int wish_windows(struct lowering *l, const kernel_mounts *windows, struct err *e)
 {
 	int r = 0;
@@ -464,6 +470,9 @@ static int wish_windows(struct lowering *l, const kernel_mounts *windows, struct
 						    .rank = RANK_WINDOW,
 						    .because = STR("a window into the kernel") },
 				     e);
+		if (r == 0 && file.type == HOST_HIDDEN)
+			r = host_refuse_lock(l->in->host, windows->items[i],
+					     "the view of the kernel that is mounted there", e);
 	}
 	return r;
 }
