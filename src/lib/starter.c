@@ -38,6 +38,7 @@ const char starter_config[] =
 	"\n"
 	"# No network. With 'enabled = true' alone everything is reachable; with any other key\n"
 	"# besides it every connection passes the proxy and only what is allowed is reachable.\n"
+	"# Version " CORDON_VERSION " has no proxy yet: 'cordon run' refuses such rules.\n"
 	"[permissions.dev.network]\n"
 	"enabled = false\n"
 	"# domains = { \"example.org\" = \"allow\", \"**.example.com\" = \"allow\", "
@@ -48,9 +49,11 @@ const char starter_config[] =
 	"# [permissions.dev.environment]\n"
 	"# include = [\"GITHUB_TOKEN\"]\n"
 	"\n"
+	"# Version " CORDON_VERSION
+	" can't limit memory and processes: 'cordon run' refuses that.\n"
 	"# [permissions.dev.limits]\n"
 	"# timeout = \"10m\"\n"
-	"# memory = \"4G\"\n";
+	"# file_size = \"2G\"\n";
 
 const char *cordon_starter_config(void)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon_why_host(): the answer for a host, and everything that led to it. */
+#include "backend/backend.h"
 #include "base/hostname.h"
 #include "base/utf8.h"
 #include "lib/lib.h"
@@ -30,6 +31,28 @@ static const struct flip *find_flip(const struct why_host *y)
 	status = plan_flip_host(lazy->a, &y->policy->plan_inputs, y->policy->plan, &y->host,
 				y->port, y->wanted, &lazy->flip, &e);
 	return lazy_flip_set(lazy, status, &e);
+}
+
+static bool can_be_managed(void)
+{
+	for (size_t i = 0; backends[i]; i++)
+		if (backends[i]->gives() & GUARANTEE_BIT(G_NET_MANAGED))
+			return true;
+	return false;
+}
+
+/*
+ * What the answer or the edit is worth with this version, or NULL. Every edit for one
+ * host makes the network managed (P12), and an edit that `run` refuses is no advice.
+ */
+static const char *find_caveat(const struct why_host *y, const struct flip *flip)
+{
+	bool is_managed = net_mode(y->policy->plan->net) == NET_MANAGED;
+
+	if (!flip || (!flip->is_possible && !is_managed) || can_be_managed())
+		return NULL;
+	return "this version has no proxy yet, and so 'cordon run' refuses a network with rules "
+	       "for hosts; until then --network full opens every host, --network off none";
 }
 
 static const char *reason_name(enum net_reason reason)
@@ -160,6 +183,8 @@ static void print_text(struct page *p, const void *data)
 {
 	const struct why_host *y = data;
 	size_t width = utf8_shown_width(verdict_label(&y->verdict));
+	const struct flip *flip;
+	const char *caveat;
 
 	if (p->is_brief) {
 		page_text(p, decision_name(y->verdict.decision));
@@ -188,7 +213,14 @@ static void print_text(struct page *p, const void *data)
 	for (size_t i = 1; i < y->trace.count; i++)
 		print_verdict(p, &y->trace.items[i], width);
 	page_style(p, STYLE_TITLE, y->wanted == DECISION_ALLOW ? "to allow it\n" : "to deny it\n");
-	page_flip(p, find_flip(y));
+	flip = find_flip(y);
+	page_flip(p, flip);
+	caveat = find_caveat(y, flip);
+	if (caveat) {
+		page_text(p, flip->toml.len ? "\n  " : "  ");
+		page_style(p, STYLE_CAREFUL, "%s", caveat);
+		page_line(p);
+	}
 }
 
 static void json_verdict(struct json_writer *w, const struct why_host *y,
@@ -217,6 +249,7 @@ static void json_verdict(struct json_writer *w, const struct why_host *y,
 static void print_json(struct json_writer *w, const void *data)
 {
 	const struct why_host *y = data;
+	const struct flip *flip = find_flip(y);
 
 	json_begin_object(w);
 	json_text(w, "kind", "host");
@@ -238,7 +271,8 @@ static void print_json(struct json_writer *w, const void *data)
 	for (size_t i = 1; i < y->trace.count; i++)
 		json_verdict(w, y, &y->trace.items[i]);
 	json_end_array(w);
-	json_flip(w, find_flip(y), decision_name(y->wanted));
+	json_flip(w, flip, decision_name(y->wanted));
+	json_text(w, "caveat", find_caveat(y, flip));
 	json_notes(w, y->policy, true);
 	json_end_object(w);
 }

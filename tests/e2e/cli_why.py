@@ -45,6 +45,39 @@ def the_starters_network_is_enabled_where_it_is_off(w: World):
 
 
 @case
+def an_edit_that_run_refuses_is_not_advised_without_a_word(w: World):
+    w.ok("init")
+    found = w.ok("why", "example.com", "--json").json
+    assert "'cordon run' refuses" in found["caveat"], found
+    assert found["caveat"] in w.ok("why", "example.com").out
+    flip = found["flip"]
+    edited = w.config.read_text().replace("enabled = false", "enabled = true") + flip["toml"]
+    # It is good advice all the same, but for that, and both of what it says instead works.
+    tried = str(w.write("tried.toml", edited))
+    assert w.decision("example.com", "--config-file", tried) == "allow"
+    assert "net_managed" in w.fails("run", "--config-file", tried, "--", "true").err
+    for network in ("full", "off"):
+        w.ok("run", "--config-file", tried, "--network", network, "--", "true")
+    assert w.ok("why", "example.com", "--config-file", tried, "--json").json["caveat"]
+    # Nothing to say where no edit leads there.
+    found = w.ok("why", "example.com", "--mode", "danger-full-access", "--json").json
+    assert found["caveat"] is None and not found["flip"]["possible"], found
+
+
+@case
+def the_starter_says_what_run_refuses(w: World):
+    w.ok("init")
+    text = w.config.read_text()
+    assert text.count("'cordon run' refuses") == 2, text
+    offered = [line[2:] for line in text.splitlines() if line.startswith("# ") and " = " in line]
+    assert any(line.startswith("domains = ") for line in offered), offered
+    assert not any(line.startswith(("memory", "processes")) for line in offered), offered
+    w.write_config(text.replace("# [permissions.dev.limits]", "[permissions.dev.limits]")
+                   .replace("# timeout", "timeout").replace("# file_size", "file_size"))
+    w.ok("run", "--", "true")
+
+
+@case
 def an_own_profile_is_chosen_by_what_chooses_now(w: World):
     w.write_config('default_permissions = ":read-only"\n')
     for args, env, words in (
