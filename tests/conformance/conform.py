@@ -48,6 +48,7 @@ SOURCES = Path(__file__).resolve().parents[2]
 GUARANTEES = dict(
     re.findall(r'X\(\w+, "(\w+)", "([^"]+)"\)', (SOURCES / "src/policy/guarantee.h").read_text(encoding="utf-8"))
 )
+BACKENDS = tuple(b for b in ("native", "bwrap", "landlock") if (SOURCES / "src/backend" / b).is_dir())
 # What :workspace needs. The others are needed only where a policy says so, and no case
 # says so without being about it: they are never accepted.
 EVERYDAY = set(GUARANTEES) - {"fs_read", "fs_reopen", "deny_future", "net_managed", "limits"}

@@ -15,6 +15,9 @@ from work import SECONDS, case, run_cases
 
 COMMIT = 'permissions.work.extends = ":workspace"\npermissions.work.git = "commit"\n'
 
+# What is narrower inside the workspace: .git, and what git runs.
+NEEDS = {"fs_carve", "protect_missing"}
+
 # Every commit has the same name each time: names, dates and contents are given.
 DAILY = """
 git checkout -q -b base
@@ -64,7 +67,7 @@ def status_diff_and_log_work(w):
     return w.same_name(out)
 
 
-@case
+@case(needs=NEEDS)
 def a_commit_is_refused_unless_the_policy_says_so(w):
     make_repository(w, ".")
     w.write_all({"file": "changed\n"})
@@ -87,14 +90,14 @@ def daily_work(w, where):
     return out + w.plain("git", "log", "--format=%H %s", "-2", cwd=w.workspace / where).text
 
 
-@case
+@case(needs=NEEDS)
 def with_git_commit_the_day_is_done_in_a_plain_repository(w):
     w.configure(COMMIT)
     make_repository(w, ".")
     return daily_work(w, ".")
 
 
-@case
+@case(needs=NEEDS)
 def with_git_commit_the_day_is_done_in_a_linked_worktree(w):
     """What is shared with the other worktrees lies outside the workspace."""
     w.configure(COMMIT)
@@ -103,7 +106,7 @@ def with_git_commit_the_day_is_done_in_a_linked_worktree(w):
     return daily_work(w, "linked")
 
 
-@case
+@case(needs=NEEDS)
 def with_git_commit_the_day_is_done_in_a_submodule(w):
     w.configure(COMMIT)
     make_repository(w, "library")
@@ -119,7 +122,7 @@ def with_git_commit_the_day_is_done_in_a_submodule(w):
     return out
 
 
-@case
+@case(needs=NEEDS)
 def with_git_commit_the_day_is_done_from_within_a_submodule(w):
     """Its git directory lies in that of the outer repository, outside the workspace."""
     w.configure(COMMIT)
@@ -130,7 +133,7 @@ def with_git_commit_the_day_is_done_from_within_a_submodule(w):
     return daily_work(w, "super/library")
 
 
-@case
+@case(needs=NEEDS)
 def a_rebase_that_stops_can_be_continued(w):
     w.configure(COMMIT)
     make_repository(w, ".")
@@ -145,7 +148,7 @@ git log --format='%H %s'; cat file
     return w.shell(script).text
 
 
-@case
+@case(needs=NEEDS)
 def a_fetch_and_a_clone_over_a_path_work(w):
     w.configure(COMMIT)
     make_repository(w, ".")
@@ -177,7 +180,7 @@ def run_meanwhile(w, command, question, cwd="."):
     return answer
 
 
-@case
+@case(needs=NEEDS)
 def git_status_outside_stays_clean_during_and_after_a_run(w):
     make_repository(w, ".")
     assert status(w) == ""
@@ -186,7 +189,7 @@ def git_status_outside_stays_clean_during_and_after_a_run(w):
     assert status(w) == "", status(w)
 
 
-@case
+@case(needs=NEEDS)
 def git_status_outside_stays_clean_with_commit_too(w):
     w.configure(COMMIT)
     make_repository(w, ".")
@@ -210,7 +213,7 @@ def one_can_commit_outside_while_a_run_goes_on(w):
     return w.plain("git", "log", "--format=%H %s").text
 
 
-@case
+@case(needs=NEEDS)
 def git_can_be_used_outside_while_a_run_may_commit(w):
     """Worktrees come and go, submodules are added, garbage is collected; the run inside goes on."""
     w.configure(COMMIT)
@@ -232,7 +235,7 @@ def git_can_be_used_outside_while_a_run_may_commit(w):
     return out
 
 
-@case
+@case(needs=NEEDS)
 def two_runs_at_once_leave_nothing(w):
     make_repository(w, ".")
     inner = run_meanwhile(w, "true", lambda: run_meanwhile(w, "true", lambda: status(w)))

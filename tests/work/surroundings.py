@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 
-from work import case, case_below, run_cases
+from work import case, run_cases
 
 SERVER = """
 import http.server, socket, sys, threading, urllib.request
@@ -41,10 +41,10 @@ def the_sandbox_is_one(w):
                  check=None)
     assert (w.workspace / "inside").read_text() == "in\n", done
     assert outside.exists() != w.is_boxed, done
-    assert done.text.strip() == ("native" if w.is_boxed else ""), done
+    assert done.text.strip() == (w.backend or ""), done
 
 
-@case
+@case(needs={"net_off"})
 def a_server_is_reached_over_the_own_loopback(w):
     w.write_all({"server.py": SERVER})
     return w.run(w.python(), "server.py", "127.0.0.1").text + w.run(w.python(), "server.py", "::1").text
@@ -96,7 +96,7 @@ print(os.stat("fourth").st_nlink, oct(os.stat("third").st_mode))
     return w.run(w.python(), "-c", script).text
 
 
-@case
+@case(needs={"proc"})
 def ps_shows_the_own_processes(w):
     w.need("ps")
     # The shell forks first: it takes a moment until that is sleep.
@@ -176,7 +176,7 @@ def a_workspace_behind_a_link_is_worked_in(w):
     return w.same_name(out)
 
 
-@case_below("/tmp")
+@case(below="/tmp", needs={"fs_carve", "protect_missing"})
 def a_workspace_below_tmp_is_worked_in(w):
     w.write_all({"main.c": "int main(void) { return 0; }\n"})
     w.plain("git", "init", "-q")
@@ -225,7 +225,7 @@ def a_reader_that_goes_away_ends_the_writer(w):
     return w.plain("/bin/bash", "-c", f"{command} | head -n 1; echo ${{PIPESTATUS[0]}}").text
 
 
-@case
+@case(needs={"tree_death"})
 def what_a_command_leaves_running_ends_with_it(w):
     """Unlike without a sandbox: nothing outlives the run."""
     marker = w.workspace / "late"

@@ -2,10 +2,15 @@
 """What the tests of real work share: a place to work in, a terminal, and TAP.
 
 Each case is a function that takes a World and does real work through w.run(). It is
-called twice, each time in a new place: first without Cordon, which proves that the
-work can be done here at all, then with everything in the sandbox. Its assertions have
-to hold both times, what it returns has to be the same both times, and so have the
-names that it leaves behind. As root all of it is done as root and as an ordinary user.
+called several times, each time in a new place: first without Cordon, which proves that
+the work can be done here at all, then with everything in the sandbox, with each backend.
+Its assertions have to hold each time, what it returns has to be the same each time, and
+so have the names that it leaves behind. As root all of it is done as root and as an
+ordinary user.
+
+A case may need guarantees; with a backend that lacks one of them here, as the conformance
+table's support.txt says, it is not tried. What else that backend lacks is accepted; a
+known limit there is one here too.
 
 The program under test is $CORDON. No case may need the network or leave anything.
 """
@@ -28,26 +33,26 @@ import time
 import traceback
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
+import conform  # noqa: E402  pylint: disable=wrong-import-position
+
 PROGRAM = os.path.abspath(os.environ.get("CORDON", "build/cordon"))
 SECONDS = 30
 TEMPORARY = "/var/tmp"
 
+SUPPORT = conform.read_support(Path(conform.__file__).with_name("support.txt"))
+
 _cases = []
 
 
-def case(function):
-    _cases.append((function, TEMPORARY))
-    return function
+def case(function=None, *, below=TEMPORARY, needs=()):
+    """`below` is for work in a directory of which the policy has an opinion of its own."""
 
+    def add(f):
+        _cases.append((f, below, frozenset(needs)))
+        return f
 
-def case_below(directory):
-    """For work in a directory of which the policy has an opinion of its own, such as /tmp."""
-
-    def add(function):
-        _cases.append((function, directory))
-        return function
-
-    return add
+    return add(function) if function else add
 
 
 class Skip(Exception):
@@ -84,10 +89,11 @@ class Result:
 class World:
     """A home, a workspace and a directory for temporary files, all new."""
 
-    def __init__(self, top, who, is_boxed):
+    def __init__(self, top, who, backend):
         self.top = Path(top)
         self.who = who
-        self.is_boxed = is_boxed
+        self.backend = backend
+        self.is_boxed = backend is not None
         self.options = ["--mode", "workspace-write"]
         self.home = self.top / "home"
         self.workspace = self.top / "workspace"
@@ -139,7 +145,11 @@ class World:
         self.options = ["-P", "work"]
 
     def prefix(self, *options):
-        return [self.program, "run", *self.options, *options, "--"] if self.is_boxed else []
+        if not self.is_boxed:
+            return []
+        accepted = sorted(set(SUPPORT.lacking(self.backend)) & conform.EVERYDAY)
+        words = [word for name in accepted for word in ("--accept-missing", name)]
+        return [self.program, "run", "--backend", self.backend, *words, *self.options, *options, "--"]
 
     def plain(self, *command, cwd=None, env=None, data=b"", check=0):
         """Without Cordon, whatever the case is run with."""
@@ -150,7 +160,8 @@ class World:
         nothing to say about it, or only lines that hold `says`."""
         result = self.start([*self.prefix(*options), *command], cwd, env, data, check)
         if self.is_boxed:
-            own = [line for line in result.err.splitlines() if line.startswith(b"cordon:")]
+            own = [line for line in result.err.splitlines() if line.startswith(b"cordon:")
+                   and b": its loss was accepted" not in line]
             assert all(says and says in line for line in own), f"what Cordon says about {command[:4]}: {result!r}"
         return result
 
@@ -302,44 +313,79 @@ def remove(top):
     shutil.rmtree(top)
 
 
-def run_in(directory, function, who, is_boxed):
+def run_in(directory, function, who, backend):
     top = os.path.realpath(tempfile.mkdtemp(prefix="cordon-work-", dir=directory))
     try:
-        world = World(top, who, is_boxed)
+        world = World(top, who, backend)
         given = function(world)
         return given, world.names()
     finally:
         remove(top)
 
 
-def run_case(function, directory, who):
+class Control:
+    """The work without Cordon: done once, and compared with what each backend gives."""
+
+    def __init__(self, function, directory, who):
+        self.arguments = directory, function, who
+        self.result, self.failure = None, None
+        try:
+            self.result = run_in(*self.arguments, None)
+        except Exception as reason:  # pylint: disable=broad-except
+            self.failure = reason
+
+    def compare(self, backend):
+        if isinstance(self.failure, Skip):
+            raise self.failure
+        if self.failure:
+            raise AssertionError("without Cordon it does not work either") from self.failure
+        boxed = run_in(*self.arguments, backend)
+        assert boxed[0] == self.result[0], f"inside: {boxed[0]!r}\noutside: {self.result[0]!r}"
+        assert boxed[1] == self.result[1], f"left inside: {boxed[1]!r}\noutside: {self.result[1]!r}"
+
+
+def run_with(backend, function, who, needs, control):
+    """Gives "" or why it counts as skipped. A known limit must still be one."""
+    lacks = SUPPORT.lacking(backend)
+    for name in sorted(needs & set(lacks)):
+        return f" # SKIP {backend} lacks {name}: {lacks[name]}"
+    column = "root" if who.name == "root" else "user"
+    limit = conform.known_limit(SUPPORT, backend, column, function.__name__)
     try:
-        control = run_in(directory, function, who, False)
-    except AssertionError as reason:
-        raise AssertionError("without Cordon it does not work either") from reason
-    boxed = run_in(directory, function, who, True)
-    assert boxed[0] == control[0], f"inside: {boxed[0]!r}\noutside: {control[0]!r}"
-    assert boxed[1] == control[1], f"left inside: {boxed[1]!r}\noutside: {control[1]!r}"
+        control.compare(backend)
+    except Skip as reason:
+        return f" # SKIP {reason}"
+    except AssertionError:
+        if limit and control.failure is None:
+            return f" # SKIP known limit: {limit}"
+        raise
+    assert not limit, "support.txt calls this a limit, but it holds: take the line out"
+    return ""
 
 
 def run_cases():
-    wanted = [(who, *c) for who in identities() for c in _cases
-              if len(sys.argv) < 2 or c[0].__name__ in sys.argv[1:]]
-    failed = 0
-    print(f"1..{len(wanted)}")
-    for number, (who, function, directory) in enumerate(wanted, 1):
-        name = f"{function.__name__} as {who.name}"
+    """All cases, or those that are named; --backend NAME is for one backend alone."""
+    words = sys.argv[1:]
+    backends = conform.BACKENDS
+    if words[:1] == ["--backend"]:
+        backends, words = words[1].split(","), words[2:]
+    wanted = [(who, *c) for who in identities() for c in _cases if not words or c[0].__name__ in words]
+    number, failed = 0, 0
+    print(f"1..{len(wanted) * len(backends)}")
+    for who, function, directory, needs in wanted:
         begin = time.monotonic()
-        try:
-            run_case(function, directory, who)
-            print(f"ok {number} - {name}")
-        except Skip as reason:
-            print(f"ok {number} - {name} # SKIP {reason}")
-        except Exception:  # pylint: disable=broad-except
-            failed += 1
-            print(f"not ok {number} - {name}")
-            for line in traceback.format_exc().splitlines():
-                print(f"# {line}")
+        control = Control(function, directory, who)
         print(f"# {time.monotonic() - begin:.2f} s")
-        sys.stdout.flush()
+        for backend in backends:
+            number += 1
+            label = f"{number} - {backend}: {function.__name__} as {who.name}"
+            begin = time.monotonic()
+            try:
+                print(f"ok {label}{run_with(backend, function, who, needs, control)}")
+            except Exception:  # pylint: disable=broad-except
+                failed += 1
+                print(f"not ok {label}")
+                for line in traceback.format_exc().splitlines():
+                    print(f"# {line}")
+            print(f"# {time.monotonic() - begin:.2f} s", flush=True)
     sys.exit(failed > 0)
