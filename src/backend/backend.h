@@ -33,6 +33,7 @@ struct launch {
 	int stdio[3];		   /* become 0, 1, 2; may be the same */
 	int terminal;		   /* handed to the command's group, -1: none */
 	const char *terminal_path; /* of the terminal, for /dev/console; NULL when not known */
+	struct beginning *begun;   /* by begin(), or NULL; launch() uses it up */
 };
 
 struct backend {
@@ -46,6 +47,13 @@ struct backend {
 	const char *(*why_not)(enum guarantee g);
 	/* The operations in words, one a line. */
 	int (*describe)(struct arena *a, const struct launch *in, struct buf *out, struct err *e);
+	/*
+	 * Begins what needs no plan and takes the kernel long, while the plan is being made;
+	 * NULL when there is nothing of the kind. What it gives goes to launch() or, when it
+	 * comes to none, to abandon(). What fails is told by launch().
+	 */
+	struct beginning *(*begin)(bool has_own_network);
+	void (*abandon)(struct beginning *begun);
 	/*
 	 * Returns when the sandbox stands and the command is about to be executed.
 	 * `in` may go after it. ERR_WEAKER: this host does not let it, nothing was run and

@@ -47,10 +47,10 @@ void inner_close_all_but(int *kept, size_t count)
 
 void inner_tidy_descriptors(struct inner_job *job)
 {
-	int kept[] = { job->stdio[0], job->stdio[1], job->stdio[2], job->channel };
+	int kept[] = { job->stdio[0], job->stdio[1], job->stdio[2], job->channel, job->unix_diag };
 	struct rlimit most;
 
-	inner_close_all_but(kept, COUNT_OF(kept));
+	inner_close_all_but(kept, COUNT_OF(kept) - (job->unix_diag < 0));
 	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &job->open_files) < 0)
 		inner_fail(job, INNER_LIMITS, 0);
 	most = (struct rlimit){ job->open_files.rlim_max, job->open_files.rlim_max };

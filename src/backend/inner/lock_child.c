@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "backend/inner/inner.h"
-#include "os/linux/raw_call.h"
 
 _Static_assert(sizeof(struct bpf_insn) == sizeof(struct sock_filter), "the kernel's layout");
 
@@ -21,7 +20,6 @@ void inner_drop_capabilities(const struct inner_job *job)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { .effective = 0 } };
-	long r = 0;
 
 	/* That the user is root gives nothing back on exec. */
 	if (prctl(PR_SET_SECUREBITS,
@@ -31,9 +29,9 @@ void inner_drop_capabilities(const struct inner_job *job)
 		  0, 0, 0) < 0)
 		inner_fail(job, INNER_CAPABILITIES, 0);
 	/* EINVAL ends the list; anything else did not drop. */
-	for (long cap = 0; r == 0; cap++)
-		r = raw_call(SYS_prctl, PR_CAPBSET_DROP, cap, 0, 0);
-	if (r != -EINVAL)
+	for (unsigned long cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
+		;
+	if (errno != EINVAL)
 		inner_fail(job, INNER_CAPABILITIES, 1);
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
 	    syscall(SYS_capset, &header, none) < 0)
@@ -206,24 +204,22 @@ void inner_enter_wall(struct inner_job *job)
 /* ---- seccomp ------------------------------------------------------------------ */
 
 /* Since 5.19; without it a signal makes a call that is being answered look failed. */
-#define WAIT_KILLABLE_RECV (1L << 5)
+#define WAIT_KILLABLE_RECV (1UL << 5)
 
 int inner_lock_filter(const struct inner_job *job)
 {
 	struct sock_fprog program = { .len = (unsigned short)job->filter.count,
 				      .filter = (struct sock_filter *)(void *)job->filter.insns };
-	long flags = 0;
+	unsigned long flags = 0;
 	long r;
 
 	if (job->has_listener)
-		flags = (long)SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV;
-	r = raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, (long)&program, 0);
-	if (r == -EINVAL && flags)
-		r = raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags & ~WAIT_KILLABLE_RECV,
-			     (long)&program, 0);
-	if (r < 0) {
-		errno = (int)-r;
+		flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV;
+	r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+	if (r < 0 && errno == EINVAL && flags)
+		r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags & ~WAIT_KILLABLE_RECV,
+			    &program);
+	if (r < 0)
 		inner_fail(job, INNER_FILTER, 0);
-	}
 	return job->has_listener ? (int)r : -1;
 }

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What of a native sandbox needs no plan: its user namespace and its network.
+ *
+ * The kernel takes about as long for a network namespace as Cordon for everything
+ * else, so it is begun before the policy is read, by a *forerunner*: a process that
+ * shares this one's memory and descriptors, and that clones PID 1 when the job is
+ * ready; as a sibling, so that it is this process's child all the same. Because
+ * memory is shared, errno included, the forerunner calls the kernel and nothing
+ * else, and never sets errno.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <linux/netlink.h>
+#include <linux/sched.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "backend/native/begin.h"
+#include "base/mem.h"
+#include "os/child.h"
+#include "os/linux/raw_call.h"
+
+enum order { ORDER_NONE, ORDER_CLONE, ORDER_END };
+
+enum { STACK_BYTES = 64 << 10 };
+
+struct beginning {
+	bool has_network;
+	pid_t parent;
+	pid_t forerunner_pid;
+	int forerunner;	 /* pidfd */
+	uint32_t lives;	 /* the kernel clears it when the forerunner ends */
+	uint32_t orders; /* enum order */
+
+	/* With ORDER_CLONE. */
+	unsigned long namespaces;
+	struct native_job *job;
+
+	/* From the forerunner. */
+	uint32_t is_done; /* with the order to clone */
+	int os_error;	  /* of what failed first */
+	int unix_diag;
+	pid_t pid;
+	int pidfd;
+
+	_Alignas(16) char stack[STACK_BYTES];
+};
+
+static void wait_while(uint32_t *word, uint32_t value)
+{
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == value)
+		raw_call(SYS_futex, (long)word, FUTEX_WAIT, value, 0);
+}
+
+/* ---- The forerunner ------------------------------------------------------------------ */
+
+/* An own network has only the loopback interface, and it is down. */
+static long make_network(struct beginning *b)
+{
+	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	long r = raw_call(SYS_unshare, CLONE_NEWNET, 0, 0, 0);
+	long fd;
+
+	if (r < 0)
+		return r;
+	fd = raw_call(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0, 0);
+	if (fd < 0)
+		return fd;
+	r = raw_call(SYS_ioctl, fd, SIOCSIFFLAGS, (long)&request, 0);
+	raw_call(SYS_close, fd, 0, 0, 0);
+	if (r < 0)
+		return r;
+	/* The supervisor asks this one which sockets were bound in here. */
+	fd = raw_call(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG, 0);
+	b->unix_diag = fd < 0 ? -1 : (int)fd;
+	return fd < 0 ? fd : 0;
+}
+
+static void clone_first(struct beginning *b)
+{
+	long flags = (long)(b->namespaces | CLONE_PARENT | CLONE_PIDFD);
+	long pid;
+
+	b->job->inner.unix_diag = b->unix_diag;
+	pid = raw_call(SYS_clone, flags, 0, (long)&b->pidfd, 0);
+	if (pid == 0)
+		native_child(b->job);
+	b->pid = pid < 0 ? -1 : (pid_t)pid;
+	b->os_error = pid < 0 ? (int)-pid : 0;
+}
+
+static int run_forerunner(void *arg)
+{
+	struct beginning *b = arg;
+	long r = raw_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
+
+	/* Who is gone already sends no signal. */
+	if (raw_call(SYS_getppid, 0, 0, 0, 0) != b->parent)
+		return 1;
+	if (r == 0 && b->has_network)
+		r = make_network(b);
+	b->os_error = (int)-r;
+	wait_while(&b->orders, ORDER_NONE);
+	if (__atomic_load_n(&b->orders, __ATOMIC_ACQUIRE) == ORDER_CLONE) {
+		if (r == 0)
+			clone_first(b);
+		__atomic_store_n(&b->is_done, 1, __ATOMIC_RELEASE);
+		raw_call(SYS_futex, (long)&b->is_done, FUTEX_WAKE, 1, 0);
+		wait_while(&b->orders, ORDER_CLONE);
+	}
+	return 0;
+}
+
+/* ---- This process --------------------------------------------------------------------- */
+
+struct beginning *native_begin(bool has_network)
+{
+	uint64_t all = UINT64_MAX, before = 0;
+	struct err ignored = ERR_INIT;
+	struct beginning *b = mem_new(sizeof(*b), &ignored);
+	int flags = CLONE_VM | CLONE_FILES | CLONE_NEWUSER | CLONE_PIDFD | CLONE_CHILD_CLEARTID;
+
+	if (!b)
+		return NULL;
+	b->has_network = has_network;
+	b->parent = getpid();
+	b->unix_diag = b->pidfd = -1;
+	b->pid = -1;
+	b->lives = 1;
+	/* The raw call blocks those that the C library keeps to itself, too. */
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	b->forerunner_pid = clone(run_forerunner, b->stack + STACK_BYTES, flags, b, &b->forerunner,
+				  NULL, &b->lives);
+	if (b->forerunner_pid < 0) {
+		b->os_error = errno;
+		b->lives = 0;
+		b->forerunner = -1;
+	}
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	return b;
+}
+
+static void give_order(struct beginning *b, enum order order)
+{
+	__atomic_store_n(&b->orders, order, __ATOMIC_RELEASE);
+	raw_call(SYS_futex, (long)&b->orders, FUTEX_WAKE, 1, 0);
+}
+
+/*
+ * One that has not the network that the job needs is no use. What is made here is
+ * as good, only later.
+ */
+struct beginning *native_choose(struct beginning *b, bool has_network)
+{
+	if (b && b->has_network == has_network)
+		return b;
+	native_abandon(b);
+	return native_begin(has_network);
+}
+
+pid_t native_forerunner(const struct beginning *b)
+{
+	return b->forerunner_pid;
+}
+
+void native_order(struct beginning *b, unsigned long namespaces, struct native_job *job)
+{
+	b->namespaces = namespaces;
+	b->job = job;
+	give_order(b, ORDER_CLONE);
+}
+
+int native_await(struct beginning *b, pid_t *pid, int *pidfd)
+{
+	if (b->forerunner >= 0)
+		wait_while(&b->is_done, 0);
+	*pid = b->pid;
+	*pidfd = b->pidfd;
+	return b->os_error;
+}
+
+void native_abandon(struct beginning *b)
+{
+	if (!b)
+		return;
+	give_order(b, ORDER_END);
+	wait_while(&b->lives, 1);
+	if (b->forerunner >= 0) {
+		os_reap(b->forerunner);
+		close(b->forerunner);
+	}
+	/* PID 1 has its own. */
+	if (b->unix_diag >= 0)
+		close(b->unix_diag);
+	mem_free(b);
+}
