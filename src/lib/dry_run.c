@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon_dry_run(): what a run would do. */
+#include "lib/rules.h"
 #include "lib/run.h"
 
 struct rehearsed {
@@ -49,10 +50,31 @@ static void print_json(struct json_writer *w, const void *data)
 	json_end_object(w);
 }
 
+/* What is made on the host before anything else, for as long as it runs (P11). */
+static int add_placeholders(struct arena *a, struct rehearsed *x, struct err *e)
+{
+	const struct run_subject subject = { x->policy, &x->rehearsal.outcome, x->argv };
+	size_t count = run_placeholder_count(&subject);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct placeholder *made = &x->policy->plan->placeholders.items[i];
+		struct str *line = VEC_PUSH(a, &x->steps, e);
+
+		if (!line ||
+		    arena_printf(a, line, e, "hold by %s %.*s  (%.*s)",
+				 made->kind == PLACEHOLDER_DIR ? "an empty directory" : "a file",
+				 STR_ARG(made->path), STR_ARG(rule_label(made->rule))) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
 static int split_steps(struct arena *a, struct rehearsed *x, struct err *e)
 {
 	struct str rest;
 
+	if (add_placeholders(a, x, e) < 0)
+		return err_result(e);
 	if (arena_copy(a, buf_str(&x->rehearsal.steps), &rest, e) < 0)
 		return err_result(e);
 	while (rest.len) {

@@ -100,6 +100,8 @@ struct run_subject {
 	const struct outcome *outcome;
 	const char *const *argv;
 };
+/* How many placeholders the run makes, of those in the plan: all or none. */
+size_t run_placeholder_count(const struct run_subject *subject) NONNULL;
 void run_print_subject(struct page *p, const struct run_subject *subject);
 void run_json_subject(struct json_writer *w, const struct run_subject *subject);
 void run_json_strs(struct json_writer *w, const char *key, const struct str *items, size_t count);

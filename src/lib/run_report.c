@@ -41,6 +41,28 @@ static void print_guarantees(struct page *p, const char *name, guarantee_set set
 	page_line(p);
 }
 
+/* What the command has, not what the policy says: a loss may be between the two. */
+static const char *network_name(const struct run_subject *subject)
+{
+	const struct outcome *o = subject->outcome;
+	bool is_managed = net_mode(subject->policy->plan->net) == NET_MANAGED;
+
+	if (o->network_is_off)
+		return net_access_name(NET_OFF);
+	if (o->is_sandboxed && is_managed && !(o->lost & GUARANTEE_BIT(G_NET_MANAGED)))
+		return net_access_name(NET_MANAGED);
+	return net_access_name(NET_FULL);
+}
+
+size_t run_placeholder_count(const struct run_subject *subject)
+{
+	const struct outcome *o = subject->outcome;
+
+	if (!o->is_sandboxed || (o->lost & GUARANTEE_BIT(G_PROTECT_MISSING)))
+		return 0;
+	return subject->policy->plan->placeholders.count;
+}
+
 static void print_withheld(struct page *p, const struct child_environment *env)
 {
 	field(p, "environment");
@@ -76,8 +98,7 @@ void run_print_subject(struct page *p, const struct run_subject *subject)
 	print_guarantees(p, "guarantees", o->is_sandboxed ? o->needed & ~o->lost : 0);
 	print_guarantees(p, "lost", o->lost);
 	field(p, "network");
-	page_text(p,
-		  o->is_sandboxed ? net_access_name(net_mode(subject->policy->plan->net)) : "full");
+	page_text(p, network_name(subject));
 	page_line(p);
 	print_withheld(p, &o->environment);
 }
@@ -208,11 +229,14 @@ static bool is_protected(const struct rule *rule)
 	return rule->kind == RULE_PROTECTED || rule->kind == RULE_GIT || rule->kind == RULE_OWN;
 }
 
-static void json_files(struct json_writer *w, const struct plan *plan)
+static void json_files(struct json_writer *w, const struct run_subject *subject)
 {
+	const struct plan *plan = subject->policy->plan;
+	size_t count = run_placeholder_count(subject);
+
 	json_key(w, "placeholders");
 	json_begin_array(w);
-	for (size_t i = 0; i < plan->placeholders.count; i++)
+	for (size_t i = 0; i < count; i++)
 		json_add_str(w, plan->placeholders.items[i].path);
 	json_end_array(w);
 	json_key(w, "protected");
@@ -227,7 +251,6 @@ static void json_files(struct json_writer *w, const struct plan *plan)
 void run_json_subject(struct json_writer *w, const struct run_subject *subject)
 {
 	const struct outcome *o = subject->outcome;
-	const struct plan *plan = subject->policy->plan;
 
 	json_text(w, "version", CORDON_VERSION);
 	json_key(w, "command");
@@ -245,14 +268,14 @@ void run_json_subject(struct json_writer *w, const struct run_subject *subject)
 	json_guarantees(w, "given", o->given);
 	json_guarantees(w, "lost", o->lost);
 	json_end_object(w);
-	json_text(w, "network", o->is_sandboxed ? net_access_name(net_mode(plan->net)) : "full");
+	json_text(w, "network", network_name(subject));
 	json_key(w, "environment");
 	json_begin_object(w);
 	json_number(w, "passed", o->environment.count);
 	json_number(w, "withheld", o->environment.withheld.count);
 	run_json_strs(w, "names", o->environment.withheld.items, o->environment.withheld.count);
 	json_end_object(w);
-	json_files(w, plan);
+	json_files(w, subject);
 }
 
 static void json_ending(struct json_writer *w, const struct outcome *o)

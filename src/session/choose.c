@@ -174,10 +174,28 @@ static void warn_of_losses(struct choice *c, const struct outcome *o)
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
 		if (o->lost & ~c->warned & GUARANTEE_BIT(g))
 			session_warn(c->in,
-				     "the guarantee %s is not held (%s): its loss was accepted",
+				     "the guarantee %s is not held (%s): its loss was accepted%s",
 				     guarantee_name((enum guarantee)g),
-				     guarantee_meaning((enum guarantee)g));
+				     guarantee_meaning((enum guarantee)g),
+				     g == G_NET_MANAGED && o->network_is_off
+					     ? "; there is no network at all instead"
+					     : "");
 	c->warned |= o->lost;
+}
+
+/* A backend that can close the network does so too where it can't manage it. */
+static bool is_network_off(const struct session_request *in, const struct outcome *o)
+{
+	switch (net_mode(in->plan->net)) {
+	case NET_OFF:
+		return !(o->lost & GUARANTEE_BIT(G_NET_OFF));
+	case NET_MANAGED:
+		return (o->lost & GUARANTEE_BIT(G_NET_MANAGED)) &&
+		       (o->given & GUARANTEE_BIT(G_NET_OFF));
+	case NET_FULL:
+		break;
+	}
+	return false;
 }
 
 static void trace_environment(const struct session_request *in, const struct outcome *out)
@@ -205,9 +223,8 @@ int choose_next(struct arena *a, struct choice *c, struct outcome *o, const char
 
 	if (find_backend(c, o, e) < 0)
 		return err_result(e);
+	o->network_is_off = o->is_sandboxed && is_network_off(in, o);
 	warn_of_losses(c, o);
-	o->network_is_off = o->is_sandboxed && net_mode(in->plan->net) == NET_OFF &&
-			    !(o->lost & GUARANTEE_BIT(G_NET_OFF));
 	env.backend = o->backend->name;
 	env.network_is_off = o->network_is_off;
 	env.lost = o->lost;

@@ -784,6 +784,50 @@ def a_dry_run_runs_nothing_and_says_what_would_be_done(w: World):
 
 
 @case
+def a_dry_run_names_the_placeholders(w: World):
+    found = json.loads(ok(w, "--full-auto", "--dry-run", "--json", "true").out)
+    assert str(w.repo / ".codex") in found["placeholders"], found
+    held = [step for step in found["steps"] if step.startswith("hold by ")]
+    assert len(held) == len(found["placeholders"]), found
+    text = ok(w, "--full-auto", "--dry-run", "true").out
+    for path in found["placeholders"]:
+        assert any(f" {path}  (" in step for step in held), held
+        assert f"  hold by an empty directory {path}  (" in text, text
+    # They are what a run makes, and where none are made none are named.
+    made = ok(w, "--full-auto", "ls", "-A").out.split()
+    assert set(made) == {os.path.basename(path) for path in found["placeholders"]}, made
+    for words in (NONE, ["--dry-run", "--mode", "read-only"]):
+        found = json.loads(ok(w, *words, "--dry-run", "--json", "true").out)
+        assert found["placeholders"] == [], found
+        assert not [step for step in found["steps"] if step.startswith("hold by ")], found
+    assert os.listdir(w.repo) == []
+
+
+@case
+def a_network_that_can_not_be_managed_is_off_and_said_so(w: World):
+    rules = ("-P", "p", "-c", 'permissions.p={extends=":workspace",'
+             'network={enabled=true,domains={"example.org"="allow"}}}')
+    report = w.top / "report.json"
+    words = ("--report", str(report), "sh", "-c", "cat /proc/net/route; env")
+
+    def network(*options):
+        result = ok(w, *options, *words)
+        routes = [line for line in result.out.splitlines() if re.match(r"\w+\t[0-9A-F]{8}\t", line)]
+        is_marked = "CORDON_SANDBOX_NETWORK_DISABLED=1" in result.out.splitlines()
+        return json.loads(report.read_text())["network"], bool(routes), is_marked, result
+
+    assert "net_managed" in refused(w, *rules, "true").err
+    said, _, is_marked, result = network(*rules, "--accept-missing", "net_managed")
+    assert (said, is_marked) == ("off", True), result
+    assert result.err.endswith("its loss was accepted; there is no network at all instead\n"), result
+    assert "CORDON_SANDBOX_LOST=net_managed" in result.out.splitlines(), result
+    outside = network(*NONE)[1]
+    assert network(*rules, "--accept-missing", "net_managed")[1] is False
+    assert network(*rules, "--network", "off")[:3] == ("off", False, True)
+    assert network(*rules, "--network", "full")[:3] == ("full", outside, False)
+
+
+@case
 def help_shows_the_options_and_examples(w: World):
     for command in ("run", "sandbox"):
         text = ok(w, "--help", command=command).out
