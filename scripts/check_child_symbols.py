@@ -14,7 +14,7 @@ from pathlib import Path
 
 CHILDREN = """backend_command_child backend_none_none_child backend_native_child
 backend_inner_child backend_inner_lock_child
-backend_native_child_mounts supervise_init supervise_connector os_linux_child""".split()
+backend_native_child_mounts supervise_init supervise_connector os_linux_child os_linux_fd_pass""".split()
 
 SAFE = set(
     """_exit chdir clone close dup2 execve fchdir fchmod fcntl fcntl64 flock fstat fstat64 getpgrp getpid

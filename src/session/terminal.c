@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* See terminal.h. */
 #include "session/terminal.h"
-#include "os/child.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "os/child.h"
+#include "os/os.h"
 
 void terminal_find(struct terminal *t)
 {
@@ -32,18 +34,12 @@ bool terminal_is_ours(const struct terminal *t)
 /* The parent of a process as /proc has it; 0 when it can't be told. */
 static pid_t find_parent(pid_t pid)
 {
-	char text[512];
+	char path[32], text[512];
 	const char *at;
-	ssize_t n;
-	int fd;
 
-	(void)snprintf(text, sizeof(text), "/proc/%d/stat", (int)pid);
-	fd = open(text, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (os_read_small(path, text, sizeof(text)) < 0)
 		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[MAX_OF(n, 0)] = '\0';
 	/* "PID (NAME) STATE PARENT ...": the name may hold anything. */
 	at = strrchr(text, ')');
 	return at && strlen(at) > 4 ? (pid_t)strtol(at + 4, NULL, 10) : 0;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "supervise/fd.h"
+#include "os/fd.h"
 
 enum { STATUS_MAX_BYTES = 8192 }; /* about 1,500 but for lists of processors and groups */
 

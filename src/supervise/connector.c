@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "os/child.h"
+#include "os/fd.h"
+#include "os/fd_pass.h"
 
 enum {
 	CHANNEL = 0, /* its number in the process */
@@ -29,11 +31,6 @@ enum {
 struct answer {
 	uint64_t id;
 	int64_t result;
-};
-
-union fds {
-	struct cmsghdr header;
-	char space[CMSG_SPACE(MAX_FDS * sizeof(int))];
 };
 
 /* ---- In the process ------------------------------------------------------------- */
@@ -91,31 +88,13 @@ static bool prepare(int channel)
 	       drop_rights() && listen_to_signals();
 }
 
-/* How many descriptors came with the order; -1 at the end of the channel. */
-static int receive_order(struct connector_order *order, int fds[MAX_FDS])
+/* How many descriptors came with the order; 0 at the end of the channel. */
+static size_t receive_order(struct connector_order *order, int fds[MAX_FDS])
 {
-	union fds control;
-	struct iovec data = { order, sizeof(*order) };
-	struct msghdr message = { .msg_iov = &data,
-				  .msg_iovlen = 1,
-				  .msg_control = control.space,
-				  .msg_controllen = sizeof(control.space) };
-	const struct cmsghdr *header;
-	long n;
+	size_t count = MAX_FDS;
+	ssize_t n = fd_pass_receive(CHANNEL, order, sizeof(*order), fds, &count);
 
-	do
-		n = syscall(SYS_recvmsg, CHANNEL, &message, 0);
-	while (n < 0 && errno == EINTR);
-	header = n == (long)sizeof(*order) ? CMSG_FIRSTHDR(&message) : NULL;
-	if (!header)
-		return -1;
-	for (int count = 1; count <= MAX_FDS; count++) {
-		if (header->cmsg_len != CMSG_LEN((size_t)count * sizeof(int)))
-			continue;
-		memcpy(fds, CMSG_DATA(header), (size_t)count * sizeof(int));
-		return count;
-	}
-	return -1;
+	return n == (ssize_t)sizeof(*order) ? count : 0;
 }
 
 static long connect_by(int socket, const void *address, size_t size)
@@ -142,7 +121,7 @@ static long connect_file(int socket, int target)
 	return connect_by(socket, &path, sizeof(path));
 }
 
-static long carry_out(const struct connector_order *order, const int *fds, int count)
+static long carry_out(const struct connector_order *order, const int *fds, size_t count)
 {
 	if (order->verdict < 0)
 		return order->verdict;
@@ -166,7 +145,8 @@ static void run(void *arg)
 {
 	const int *channel = arg;
 	struct connector_order order;
-	int fds[MAX_FDS], count;
+	int fds[MAX_FDS];
+	size_t count;
 
 	if (!prepare(*channel))
 		end(1);
@@ -176,8 +156,8 @@ static void run(void *arg)
 		is_interrupted = 0;
 		answer.result = carry_out(&order, fds, count);
 		/* Before the answer: the last close of a socket may wait, as the call would. */
-		for (int i = 0; i < count; i++)
-			(void)syscall(SYS_close, fds[i]);
+		for (size_t i = 0; i < count; i++)
+			fd_done(&fds[i]);
 		if (!send_answer(&answer))
 			break;
 	}
@@ -185,13 +165,6 @@ static void run(void *arg)
 }
 
 /* ---- In this process ------------------------------------------------------------- */
-
-static void close_one(int *fd)
-{
-	if (*fd >= 0)
-		(void)close(*fd);
-	*fd = -1;
-}
 
 int connector_start(struct connector *c)
 {
@@ -216,24 +189,10 @@ int connector_send(const struct connector *c, const struct connector_order *orde
 		   int target)
 {
 	const int fds[MAX_FDS] = { socket, target };
-	size_t bytes = (order->has_target ? 2 : 1) * sizeof(int);
 	struct connector_order copy = *order;
-	struct iovec data = { &copy, sizeof(copy) };
-	union fds control = { .space = { 0 } };
-	struct msghdr message = { .msg_iov = &data,
-				  .msg_iovlen = 1,
-				  .msg_control = control.space,
-				  .msg_controllen = (socklen_t)CMSG_SPACE(bytes) };
-	ssize_t n;
 
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = (socklen_t)CMSG_LEN(bytes);
-	memcpy(CMSG_DATA(&control.header), fds, bytes);
-	do
-		n = sendmsg(c->channel, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : 0;
+	return fd_pass_send(c->channel, &copy, sizeof(copy), fds, order->has_target ? 2 : 1,
+			    MSG_DONTWAIT);
 }
 
 bool connector_receive(const struct connector *c, uint64_t id, int *result)
@@ -260,14 +219,14 @@ void connector_interrupt(const struct connector *c)
 void connector_kill(struct connector *c)
 {
 	os_kill(c->pidfd, SIGKILL);
-	close_one(&c->channel);
+	fd_close(&c->channel);
 }
 
 void connector_reap(struct connector *c)
 {
 	if (c->pidfd >= 0)
 		os_reap(c->pidfd);
-	close_one(&c->pidfd);
+	fd_close(&c->pidfd);
 }
 
 static void hold(void *arg)

@@ -15,8 +15,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "os/fd.h"
 #include "supervise/caller.h"
-#include "supervise/fd.h"
 
 /* Newer than the headers of some systems. */
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS

@@ -24,6 +24,7 @@
 
 #include "base/path.h"
 #include "os/child.h"
+#include "os/fd.h"
 
 /* What the process knows. */
 struct job {
@@ -62,13 +63,6 @@ enum step {
 
 /* ---- In the process ---------------------------------------------------------- */
 
-static void close_one(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 static int close_all_but(const int *kept, size_t count)
 {
 	unsigned from = 0;
@@ -100,8 +94,8 @@ static int make_masks(void)
 	if (top >= 0 &&
 	    (mknodat(top, mask_names[0], S_IFREG, 0) < 0 || mkdirat(top, mask_names[1], 0) < 0 ||
 	     syscall(SYS_mount_setattr, top, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0))
-		close_one(&top);
-	close_one(&context);
+		fd_close(&top);
+	fd_close(&context);
 	return top;
 }
 
@@ -175,7 +169,7 @@ static enum cover attach(struct job *j, int at, uint32_t mode)
 		    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return errno == ENOENT ? COVER_AGAIN : COVER_FAILED; /* ENOENT: just removed */
 	atomic_fetch_add(&j->counts->masked, 1);
-	close_one(mask);
+	fd_close(mask);
 	return COVER_AGAIN;
 }
 
@@ -332,12 +326,12 @@ int masker_order(struct masker *m, struct str path, struct err *e)
 void masker_stop(struct masker *m, uint64_t *masked, uint64_t *missed)
 {
 	*masked = *missed = 0;
-	close_one(&m->channel);
+	fd_close(&m->channel);
 	if (m->pidfd >= 0) {
 		os_kill(m->pidfd, SIGKILL);
 		os_reap(m->pidfd);
 	}
-	close_one(&m->pidfd);
+	fd_close(&m->pidfd);
 	if (!m->counts)
 		return;
 	*masked = atomic_load(&m->counts->masked);

@@ -28,6 +28,7 @@
 
 #include "base/path.h"
 #include "base/utf8.h"
+#include "os/fd.h"
 #include "os/linux/mark.h"
 
 enum {
@@ -43,22 +44,6 @@ static const char *show(struct shown *out, const char *path)
 {
 	return utf8_show(str_of(path), out->text, sizeof(out->text));
 }
-
-/* close() is where a thread can be cancelled, which the warden must not be. */
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		syscall(SYS_close, fd);
-}
-
-static void fd_done(const int *fd)
-{
-	int saved = errno;
-
-	close_fd(*fd);
-	errno = saved;
-}
-#define scoped_fd SCOPED(fd_done) int
 
 /* ---- Where it is to stand ---------------------------------------------------- */
 
@@ -116,7 +101,7 @@ static void remove_from_closed(int dir, const char *name, const struct stat *st)
 		(void)remove_name(dir, name, st);
 		(void)fchmod(fd, closed.st_mode & 07777);
 	}
-	close_fd(fd);
+	fd_done(&fd);
 }
 
 /* ---- Letting go --------------------------------------------------------------- */
@@ -149,11 +134,10 @@ static bool release_one(struct held *h)
 	if (dir >= 0 && is_still_there(dir, name, h->fd, &st) && mark_of(&st) != MARK_NONE &&
 	    remove_name(dir, name, &st) < 0 && errno == EACCES)
 		remove_from_closed(dir, name, &st);
-	close_fd(dir);
+	fd_done(&dir);
 	/* A child that was forked meanwhile may have a copy of the descriptor: unlock it too. */
 	(void)flock(h->fd, LOCK_UN);
-	close_fd(h->fd);
-	h->fd = -1;
+	fd_close(&h->fd);
 	return !is_stuck;
 }
 
@@ -178,7 +162,7 @@ static void reclaim_one(struct held h)
 	    mark_of(&st) != MARK_NONE)
 		h.fd = (int)syscall(SYS_openat, dir, last_name(h.path),
 				    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
-	close_fd(dir);
+	fd_done(&dir);
 	(void)release_one(&h);
 }
 
@@ -440,8 +424,7 @@ static enum outcome attempt(struct taking *t, struct err *e)
 	if (t->fd < 0)
 		return OUTCOME_AGAIN; /* gone, or another user's run has not finished it */
 	outcome = take_open(t, mark, e);
-	close_fd(t->fd);
-	t->fd = -1;
+	fd_close(&t->fd);
 	return outcome;
 }
 
@@ -540,16 +523,5 @@ int placeholders_take(struct placeholders *held, struct err *e)
 			return err_result(e);
 		}
 	}
-	return 0;
-}
-
-int placeholders_hold(struct arena *a, const struct plan *plan, struct placeholders *out,
-		      struct err *e)
-{
-	struct placeholders held;
-
-	if (placeholders_prepare(a, plan, &held, e) < 0 || placeholders_take(&held, e) < 0)
-		return err_result(e);
-	*out = held;
 	return 0;
 }

@@ -50,10 +50,6 @@ int placeholders_prepare(struct arena *a, const struct plan *plan, struct placeh
  */
 int placeholders_take(struct placeholders *held, struct err *e) MUST_CHECK NONNULL;
 
-/* Both. */
-int placeholders_hold(struct arena *a, const struct plan *plan, struct placeholders *out,
-		      struct err *e) MUST_CHECK NONNULL;
-
 /*
  * Removes those that nobody else holds and closes the locks. Async-signal-safe,
  * makes no allocation: the warden runs it. Never removes what is not empty and

@@ -2,22 +2,15 @@
 /* See sandbox.h. */
 #include "supervise/sandbox.h"
 
-#include <unistd.h>
-
-static void close_one(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
+#include "os/fd.h"
 
 void sandbox_done(struct sandbox *s)
 {
-	close_one(&s->pidfd);
-	close_one(&s->channel);
-	close_one(&s->listener);
-	close_one(&s->unix_diag);
-	close_one(&s->root);
-	close_one(&s->user_ns);
-	close_one(&s->mount_ns);
+	fd_close(&s->pidfd);
+	fd_close(&s->channel);
+	fd_close(&s->listener);
+	fd_close(&s->unix_diag);
+	fd_close(&s->root);
+	fd_close(&s->user_ns);
+	fd_close(&s->mount_ns);
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Takes over a connect(): its socket, and a copy of its address. */
 #include "supervise/unix_attempt.h"
+#include "os/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <sys/time.h>
-
-#include "supervise/fd.h"
 
 static int get_option(int socket, int option, int *out)
 {
@@ -55,8 +54,8 @@ int attempt_init(struct attempt *t, const struct engine *engine, const struct en
 
 void attempt_done(struct attempt *t)
 {
-	scoped_fd_done(&t->socket);
-	scoped_fd_done(&t->target);
+	fd_done(&t->socket);
+	fd_done(&t->target);
 	t->socket = t->target = -1;
 }
 

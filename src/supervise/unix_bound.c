@@ -16,7 +16,7 @@
 #include <sys/un.h>
 
 #include "base/str.h"
-#include "supervise/fd.h"
+#include "os/fd.h"
 #include "supervise/unix_holder.h"
 
 enum {

@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "os/fd.h"
 #include "supervise/caller.h"
-#include "supervise/fd.h"
 
 enum { SIOC_UNIX_FILE = SIOCPROTOPRIVATE }; /* SIOCUNIXFILE of linux/un.h, which libc's hides */
 
@@ -71,7 +71,7 @@ static int find_socket(pid_t pid, const char *wanted)
 	int number;
 
 	if (!dir) {
-		scoped_fd_done(&fd);
+		fd_done(&fd);
 		return -1;
 	}
 	while ((number = next_number(dir)) >= 0) {

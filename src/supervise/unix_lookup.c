@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 
 #include "base/path.h"
+#include "os/fd.h"
 #include "supervise/caller.h"
-#include "supervise/fd.h"
 
 enum { MAX_TRIES = 32 };
 
@@ -112,8 +112,8 @@ int lookup_init(struct lookup *l, const struct engine *engine, const struct engi
 
 void lookup_done(struct lookup *l)
 {
-	scoped_fd_done(&l->root);
-	scoped_fd_done(&l->start);
+	fd_done(&l->root);
+	fd_done(&l->start);
 	l->root = l->start = -1;
 }
 

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 
 #include "base/path.h"
-#include "supervise/fd.h"
+#include "os/fd.h"
 
 enum { MAX_LINKS = 40 }; /* as the kernel */
 
@@ -173,7 +173,7 @@ int unix_sockets_find(struct arena *a, const struct plan *plan, struct unix_sock
 void unix_sockets_done(struct unix_sockets *s)
 {
 	for (size_t i = 0; i < s->items.count; i++) {
-		scoped_fd_done(&s->items.items[i].held);
+		fd_done(&s->items.items[i].held);
 		s->items.items[i].held = -1;
 	}
 	s->items.count = 0;

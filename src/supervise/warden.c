@@ -9,7 +9,6 @@
  * before what protects the host from it goes.
  */
 #include "supervise/warden.h"
-#include "os/child.h"
 
 #include <errno.h>
 #include <linux/sched.h>
@@ -22,12 +21,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/child.h"
+#include "os/fd.h"
+#include "os/fd_pass.h"
+
 enum warden_order_kind {
 	WARDEN_LOCKS = 1, /* the locks of the placeholders in `numbers` come with it */
 	WARDEN_WATCH,	  /* the pidfd of the sandbox comes with it */
 };
 
-enum { ORDER_MAX_FDS = 64 };
+enum { ORDER_MAX_FDS = FD_PASS_MAX };
 
 struct order {
 	uint32_t kind;
@@ -38,11 +41,6 @@ struct order {
 enum {
 	DEATH_MS = 5000, /* of the sandbox: then whatever is left of it hangs in the kernel */
 	UNSEEN_MS = 50,	 /* a sandbox that the warden was not told of */
-};
-
-union fds {
-	struct cmsghdr header;
-	char space[CMSG_SPACE(ORDER_MAX_FDS * sizeof(int))];
 };
 
 /* Readable means ended; without one, this is a pause. */
@@ -97,23 +95,17 @@ static void follow(struct wardship *w, const struct order *order, const int *fds
 			w->held->items[order->numbers[i]].fd = fds[i];
 }
 
-/* False at the end of the channel. The raw call: a thread can't be cancelled in it. */
+/* False at the end of the channel. */
 static bool follow_next(struct wardship *w, int channel)
 {
+	int fds[ORDER_MAX_FDS];
+	size_t count = ORDER_MAX_FDS;
 	struct order order;
-	union fds control;
-	struct iovec data = { &order, sizeof(order) };
-	struct msghdr message = { .msg_iov = &data,
-				  .msg_iovlen = 1,
-				  .msg_control = control.space,
-				  .msg_controllen = sizeof(control.space) };
-	long n = syscall(SYS_recvmsg, channel, &message, MSG_CMSG_CLOEXEC);
-	const struct cmsghdr *header = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	ssize_t n = fd_pass_receive(channel, &order, sizeof(order), fds, &count);
 
-	if (n == (long)sizeof(order) && header && order.count <= ORDER_MAX_FDS &&
-	    header->cmsg_len == CMSG_LEN(order.count * sizeof(int)))
-		follow(w, &order, (const int *)(const void *)CMSG_DATA(header));
-	return n > 0 || (n < 0 && errno == EINTR);
+	if (n == (ssize_t)sizeof(order) && order.count == count)
+		follow(w, &order, fds);
+	return n > 0;
 }
 
 static _Noreturn void end(int status)
@@ -145,14 +137,6 @@ static _Noreturn void warden_run(int channel, struct placeholders *held)
 }
 
 /* ---- Its other end ---------------------------------------------------------------- */
-
-static bool holds_any(const struct placeholders *held)
-{
-	for (size_t i = 0; i < held->count; i++)
-		if (held->items[i].fd >= 0)
-			return true;
-	return false;
-}
 
 struct job {
 	int channel;
@@ -193,31 +177,11 @@ static int start(struct warden *w, struct placeholders *held, struct err *e)
 	return r;
 }
 
-int warden_start(struct warden *w, struct placeholders *held, struct err *e)
-{
-	*w = (struct warden)WARDEN_NONE;
-	return holds_any(held) ? start(w, held, e) : 0;
-}
-
 static int send_order(const struct warden *w, struct order *order, const int *fds, struct err *e)
 {
-	struct iovec data = { order, sizeof(*order) };
-	union fds control = { .space = { 0 } };
-	size_t bytes = order->count * sizeof(*fds);
-	struct msghdr message = { .msg_iov = &data,
-				  .msg_iovlen = 1,
-				  .msg_control = control.space,
-				  .msg_controllen = (socklen_t)CMSG_SPACE(bytes) };
-	ssize_t n;
+	int r = fd_pass_send(w->channel, order, sizeof(*order), fds, order->count, 0);
 
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = (socklen_t)CMSG_LEN(bytes);
-	memcpy(CMSG_DATA(&control.header), fds, bytes);
-	do
-		n = sendmsg(w->channel, &message, MSG_NOSIGNAL);
-	while (n < 0 && errno == EINTR);
-	return n < 0 ? FAIL_SYS(e, errno, "can't reach the warden") : 0;
+	return r < 0 ? FAIL_SYS(e, -r, "can't reach the warden") : 0;
 }
 
 /* The locks have to outlive this process, for as long as the sandbox takes to die. */
@@ -273,7 +237,7 @@ void warden_finish(struct warden *w, struct placeholders *held)
 		return;
 	os_kill(w->pidfd, SIGKILL);
 	os_reap(w->pidfd);
-	(void)close(w->pidfd);
-	(void)close(w->channel);
+	fd_close(&w->pidfd);
+	fd_close(&w->channel);
 	*w = (struct warden)WARDEN_NONE;
 }

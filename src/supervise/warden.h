@@ -37,9 +37,6 @@ struct warden {
 int warden_hold(struct warden *w, struct arena *a, const struct plan *plan,
 		struct placeholders *out, struct err *e) MUST_CHECK NONNULL;
 
-/* The same for what is held already; nothing is forked when that is nothing. */
-int warden_start(struct warden *w, struct placeholders *held, struct err *e) MUST_CHECK NONNULL;
-
 /* From now on it can kill the sandbox. */
 int warden_watch(struct warden *w, int sandbox_pidfd, struct err *e) MUST_CHECK NONNULL;
 

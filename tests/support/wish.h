@@ -6,6 +6,7 @@
 
 #include "plan/plan.h"
 #include "scratch.h"
+#include "supervise/placeholder.h"
 
 enum { MAX_WANTED = 100 };
 
@@ -25,4 +26,15 @@ static void wish_add(struct wish *w, const char *name, const char *content)
 					    .kind = content ? PLACEHOLDER_FILE : PLACEHOLDER_DIR,
 					    .content = content ? str_of(content) : STR_EMPTY };
 	w->plan.placeholders.items = w->items;
+}
+
+static inline int wish_hold(struct arena *a, const struct wish *w, struct placeholders *out,
+			    struct err *e)
+{
+	struct placeholders held;
+
+	if (placeholders_prepare(a, &w->plan, &held, e) < 0 || placeholders_take(&held, e) < 0)
+		return err_result(e);
+	*out = held;
+	return 0;
 }

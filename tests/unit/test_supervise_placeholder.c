@@ -21,7 +21,7 @@
 static int hold(struct arena *a, const struct wish *w, struct placeholders *out)
 {
 	struct err e = ERR_INIT;
-	int r = placeholders_hold(a, &w->plan, out, &e);
+	int r = wish_hold(a, w, out, &e);
 
 	if (r < 0)
 		printf("# %s\n", e.text);
@@ -175,7 +175,7 @@ static int refused_code(const char *name, const char *content)
 
 	wish_add(&w, "own/first", NULL);
 	wish_add(&w, name, content);
-	r = placeholders_hold(&a, &w.plan, &held, &e);
+	r = wish_hold(&a, &w, &held, &e);
 	if (r == 0)
 		placeholders_release(&held);
 	else

@@ -187,20 +187,6 @@ TEST(a_run_that_ends_leaves_nothing)
 	CHECK(waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD);
 }
 
-TEST(what_is_held_already_can_be_given_to_a_warden)
-{
-	struct wish w = { .plan.rules.count = 0 };
-	struct run run = RUN_INIT;
-	struct err e = ERR_INIT;
-
-	wish_for_three(&w, "given");
-	REQUIRE(placeholders_hold(&run.a, &w.plan, &run.held, &e) == 0);
-	REQUIRE(warden_start(&run.warden, &run.held, &e) == 0);
-	CHECK(run.warden.pid > 0);
-	run_end(&run);
-	CHECK(rmdir("given") == 0);
-}
-
 TEST(more_locks_than_one_message_takes_are_shared)
 {
 	struct wish w = { .plan.rules.count = 0 };
@@ -228,8 +214,6 @@ TEST(without_placeholders_there_is_no_warden)
 	struct wish w = { .plan.rules.count = 0 };
 	struct run run = RUN_INIT;
 	struct err e = ERR_INIT;
-	struct held none = { .fd = -1 };
-	struct placeholders nothing = { .items = &none, .count = 1 };
 	int before = count_open();
 
 	REQUIRE(run_start(&run, &w));
@@ -237,7 +221,6 @@ TEST(without_placeholders_there_is_no_warden)
 	CHECK_INT(run.warden.pidfd, -1);
 	CHECK_INT(warden_watch(&run.warden, 0, &e), 0);
 	run_end(&run);
-	CHECK(warden_start(&run.warden, &nothing, &e) == 0 && run.warden.pid == 0);
 	CHECK_INT(count_open(), before);
 }
 

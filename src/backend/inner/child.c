@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backend/inner/inner.h"
+#include "os/fd_pass.h"
 
 _Noreturn void inner_fail(const struct inner_job *job, uint32_t stage, size_t index)
 {
@@ -77,25 +78,18 @@ void inner_tell_ready(const struct inner_job *job, int listener)
 	struct init_message message = { .kind = INIT_READY };
 	int fds[3] = { job->root };
 	size_t count = 1;
-	union {
-		struct cmsghdr header;
-		char room[CMSG_SPACE(sizeof(fds))];
-	} control;
-	struct iovec part = { .iov_base = &message, .iov_len = sizeof(message) };
-	struct msghdr envelope = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room };
+	int r;
 
 	/* The parent knows which are there: those that it asked for. */
 	if (job->unix_diag >= 0)
 		fds[count++] = job->unix_diag;
 	if (listener >= 0)
 		fds[count++] = listener;
-	envelope.msg_controllen = (socklen_t)CMSG_SPACE(count * sizeof(fds[0]));
-	control.header.cmsg_level = SOL_SOCKET;
-	control.header.cmsg_type = SCM_RIGHTS;
-	control.header.cmsg_len = (socklen_t)CMSG_LEN(count * sizeof(fds[0]));
-	memcpy(CMSG_DATA(&control.header), fds, count * sizeof(fds[0]));
-	if (sendmsg(job->channel, &envelope, MSG_NOSIGNAL) < 0)
+	r = fd_pass_send(job->channel, &message, sizeof(message), fds, count, 0);
+	if (r < 0) {
+		errno = -r;
 		inner_fail(job, INNER_TELL, 0);
+	}
 }
 
 /* ---- The command ------------------------------------------------------------ */

@@ -10,6 +10,8 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "os/child.h"
+#include "os/fd_pass.h"
+#include "os/os.h"
 
 uint32_t inner_landlock_abi(void)
 {
@@ -60,23 +62,6 @@ int inner_prepare(struct arena *a, const struct launch *in, struct filter_option
 
 /* ---- Words --------------------------------------------------------------------- */
 
-/* A small file of /proc, cut at the room there is; its length or -errno. */
-static ssize_t read_small(const char *path, char *out, size_t room)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = read(fd, out, room - 1);
-	if (n < 0)
-		n = -errno;
-	else
-		out[n] = '\0';
-	close(fd);
-	return n;
-}
-
 /* The `n`-th number behind the name, which may hold anything, in /proc/PID/stat. */
 static bool stat_number(const char *text, unsigned n, uintptr_t *out)
 {
@@ -99,7 +84,7 @@ int inner_find_words(struct init_order *out, struct err *e)
 {
 	char text[1024];
 	uintptr_t start, end;
-	ssize_t n = read_small("/proc/self/stat", text, sizeof(text));
+	ssize_t n = os_read_small("/proc/self/stat", text, sizeof(text));
 
 	if (n < 0)
 		return FAIL_SYS(e, (int)-n, "can't read /proc/self/stat; /proc has to be mounted");
@@ -113,6 +98,8 @@ int inner_find_words(struct init_order *out, struct err *e)
 
 /* ---- The channel ----------------------------------------------------------------- */
 
+enum { INNER_MAX_FDS = 3 };
+
 void inner_hand_over_terminal(const struct launch *in, pid_t group)
 {
 	if (in->terminal < 0)
@@ -122,17 +109,11 @@ void inner_hand_over_terminal(const struct launch *in, pid_t group)
 }
 
 /* The descriptors come in the order of inner_tell_ready(). */
-static void take_descriptors(struct msghdr *envelope, const struct inner_job *job,
+static void take_descriptors(const int fds[INNER_MAX_FDS], const struct inner_job *job,
 			     struct sandbox *s)
 {
-	struct cmsghdr *header = CMSG_FIRSTHDR(envelope);
-	int fds[3] = { -1, -1, -1 };
-	size_t bytes, next = 1;
+	size_t next = 1;
 
-	if (!header || header->cmsg_type != SCM_RIGHTS)
-		return;
-	bytes = MIN_OF(header->cmsg_len - CMSG_LEN(0), sizeof(fds));
-	memcpy(fds, CMSG_DATA(header), bytes);
 	s->root = fds[0];
 	if (job->asks_connect && job->has_own_network)
 		s->unix_diag = fds[next++];
@@ -143,27 +124,20 @@ static void take_descriptors(struct msghdr *envelope, const struct inner_job *jo
 int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init_message *m,
 		     struct err *e)
 {
-	union {
-		struct cmsghdr header;
-		char room[CMSG_SPACE(3 * sizeof(int))];
-	} control;
-	struct iovec part = { .iov_base = m, .iov_len = sizeof(*m) };
-	struct msghdr envelope = { .msg_iov = &part,
-				   .msg_iovlen = 1,
-				   .msg_control = control.room,
-				   .msg_controllen = sizeof(control.room) };
-	int was_reset = 0;
-	ssize_t n;
+	int fds[INNER_MAX_FDS] = { -1, -1, -1 };
+	size_t count = COUNT_OF(fds);
+	ssize_t n = fd_pass_receive(s->channel, m, sizeof(*m), fds, &count);
 
-	/* ECONNRESET, once: it ended with orders unread, and its last words are still there. */
-	do
-		n = recvmsg(s->channel, &envelope, MSG_CMSG_CLOEXEC);
-	while (n < 0 && (errno == EINTR || (errno == ECONNRESET && !was_reset++)));
+	/* Once: it ended with orders unread, and its last words are still there. */
+	if (n == -ECONNRESET) {
+		count = COUNT_OF(fds);
+		n = fd_pass_receive(s->channel, m, sizeof(*m), fds, &count);
+	}
 	if (n < 0)
-		return FAIL_SYS(e, errno, "can't hear from the sandbox");
+		return FAIL_SYS(e, (int)-n, "can't hear from the sandbox");
 	if (n != (ssize_t)sizeof(*m))
 		return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
-	take_descriptors(&envelope, job, s);
+	take_descriptors(fds, job, s);
 	if (m->kind != INIT_READY)
 		return 0;
 	if (s->root < 0 || (job->has_listener && s->listener < 0))

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/fd.h"
 #include "os/loop.h"
 
 static int run_timers(void *user, uint32_t events, struct err *e);
@@ -19,19 +20,12 @@ int loop_init(struct loop *l, struct err *e)
 	return 0;
 }
 
-static void close_one(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 void loop_done(struct loop *l)
 {
 	/* One that was never begun has zeros in it. */
 	if (l->clock.is_added)
-		close_one(&l->clock.fd);
-	close_one(&l->epoll);
+		fd_close(&l->clock.fd);
+	fd_close(&l->epoll);
 }
 
 static int control(struct loop *l, int op, struct watcher *w, uint32_t events, struct err *e)

@@ -2,9 +2,7 @@
 /* See linux/path.h. */
 #include "os/linux/path.h"
 
-#include <errno.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/utf8.h"
 
@@ -27,15 +25,6 @@ int c_path_init(struct c_path *out, struct str path, struct err *e)
 		memcpy(out->text, path.p, path.len);
 	out->text[path.len] = '\0';
 	return 0;
-}
-
-void fd_done(const int *fd)
-{
-	int saved = errno;
-
-	if (*fd >= 0)
-		(void)close(*fd);
-	errno = saved;
 }
 
 enum os_type type_of_mode(uint32_t mode)

@@ -2,6 +2,7 @@
 /* What the files of os/linux share; nobody else includes this. */
 #pragma once
 
+#include "os/fd.h"
 #include "os/os.h"
 
 /* A path as the kernel takes it. */
@@ -17,9 +18,6 @@ struct shown {
 	char text[512];
 };
 const char *show_path(struct shown *out, struct str path) NONNULL;
-
-void fd_done(const int *fd) NONNULL;
-#define scoped_fd SCOPED(fd_done) int
 
 /* The type in st_mode. */
 enum os_type type_of_mode(uint32_t mode) PURE;

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* See fd_pass.h. */
+#include "os/fd_pass.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+union control {
+	struct cmsghdr header;
+	char space[CMSG_SPACE(FD_PASS_MAX * sizeof(int))];
+};
+
+int fd_pass_send(int channel, void *data, size_t bytes, const int *fds, size_t count, int flags)
+{
+	size_t size = count * sizeof(*fds);
+	struct iovec part = { data, bytes };
+	/* The raw call takes the lengths wider than some C libraries have them: all else is 0. */
+	union control control = { .space = { 0 } };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control.space,
+				  .msg_controllen = (socklen_t)CMSG_SPACE(size) };
+	long n;
+
+	if (count == 0 || count > FD_PASS_MAX)
+		return -EINVAL;
+	control.header.cmsg_level = SOL_SOCKET;
+	control.header.cmsg_type = SCM_RIGHTS;
+	control.header.cmsg_len = (socklen_t)CMSG_LEN(size);
+	memcpy(CMSG_DATA(&control.header), fds, size);
+	do
+		n = syscall(SYS_sendmsg, channel, &message, MSG_NOSIGNAL | flags);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+ssize_t fd_pass_receive(int channel, void *data, size_t room, int *fds, size_t *count)
+{
+	size_t size = MIN_OF(*count, (size_t)FD_PASS_MAX) * sizeof(*fds);
+	struct iovec part = { data, room };
+	union control control = { .space = { 0 } };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control.space,
+				  .msg_controllen = (socklen_t)CMSG_LEN(size) };
+	const struct cmsghdr *header;
+	long n;
+
+	*count = 0;
+	do
+		n = syscall(SYS_recvmsg, channel, &message, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	header = CMSG_FIRSTHDR(&message);
+	if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+		return n;
+	size = MIN_OF(header->cmsg_len - CMSG_LEN(0), size);
+	memcpy(fds, CMSG_DATA(header), size);
+	*count = size / sizeof(*fds);
+	return n;
+}
