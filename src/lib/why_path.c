@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon_why_path(): the answer for a path, and everything that led to it. */
 #include "base/utf8.h"
+#include "lib/inside.h"
 #include "lib/lib.h"
 #include "lib/report.h"
 #include "lib/rules.h"
@@ -11,6 +12,7 @@ struct why_path {
 	struct located located;
 	struct verdict verdict;
 	rule_trace trace;
+	struct inside inside;
 	uint32_t ask;
 	enum access wanted; /* of the flip, or more where that much can't be had alone */
 	struct lazy_flip *lazy;
@@ -26,6 +28,12 @@ static const struct flip *find_flip(const struct why_path *y, enum access *wante
 	struct lazy_flip *lazy = y->lazy;
 	struct err e = ERR_INIT;
 
+	if (!lazy->is_known && y->inside.ignores[y->wanted]) {
+		lazy->wanted = (uint32_t)y->wanted;
+		lazy->flip =
+			(struct flip){ .why_not = STR("no entry changes what is there inside") };
+		lazy->is_known = true;
+	}
 	if (!lazy->is_known) {
 		int status = plan_flip_path(lazy->a, &policy->plan_inputs, policy->plan,
 					    y->located.path, y->wanted, &lazy->flip, &e);
@@ -111,6 +119,11 @@ static void print_how_found(struct page *p, const struct why_path *y)
 		page_text(p, "  it does not exist\n");
 	if (y->located.type == HOST_HIDDEN)
 		page_text(p, "  it is in a directory that you may not search\n");
+	if (y->inside.text.len) {
+		page_text(p, "  ");
+		page_str(p, y->inside.text);
+		page_line(p);
+	}
 }
 
 static void print_rules(struct page *p, const struct why_path *y)
@@ -180,6 +193,11 @@ static void print_json(struct json_writer *w, const void *data)
 	else
 		json_add_null(w);
 	json_text(w, "access", access_name(y->verdict.access));
+	json_key(w, "inside");
+	if (y->inside.text.len)
+		json_add_str(w, y->inside.text);
+	else
+		json_add_null(w);
 	if (y->ask) {
 		json_text(w, "question", access_name((enum access)y->ask));
 		json_bool(w, "answer", is_yes(y));
@@ -208,7 +226,8 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 	if (!y || arena_copy(a, path, &y->asked, e) < 0 ||
 	    load_subject(a, policy, y->asked, &subject, e) < 0 ||
 	    load_locate(a, policy, subject, &y->located, e) < 0 ||
-	    plan_trace(a, policy->plan, y->located.path, &y->verdict, &y->trace, e) < 0)
+	    plan_trace(a, policy->plan, y->located.path, &y->verdict, &y->trace, e) < 0 ||
+	    inside_find(a, policy->plan, y->located.path, &y->verdict, &y->inside, e) < 0)
 		return err_result(e);
 	y->policy = policy;
 	y->ask = ask;

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: MIT
 """What `why` tells a person to do, and that it is good advice."""
 
-from cli import World, case, run_cases
+import os
+import stat
+
+from cli import Skip, World, case, run_cases
 
 DEV = """\
 default_permissions = "dev"
@@ -75,6 +78,86 @@ def the_starter_says_what_run_refuses(w: World):
     w.write_config(text.replace("# [permissions.dev.limits]", "[permissions.dev.limits]")
                    .replace("# timeout", "timeout").replace("# file_size", "file_size"))
     w.ok("run", "--", "true")
+
+
+def find_device():
+    """Any that a sandbox does not have by itself, or None."""
+    usual = {"null", "zero", "full", "random", "urandom", "tty", "ptmx"}
+    for entry in sorted(os.scandir("/dev"), key=lambda entry: entry.name):
+        if entry.name not in usual and stat.S_ISCHR(entry.stat(follow_symlinks=False).st_mode):
+            return entry.path
+    return None
+
+
+def has(w, test, path, *args):
+    """Whether the command finds it so."""
+    found = w.ok("run", *args, "--", "sh", "-c", f'test {test} "$1" && echo yes; true', "sh", path)
+    return found.out == "yes\n"
+
+
+def entries(filesystem, more=""):
+    return ["-P", "p", "-c", f'permissions.p={{{more}filesystem={{{filesystem}}}}}']
+
+
+@case
+def of_proc_and_sys_it_is_said_what_holds_inside(w: World):
+    for path, place in (("/proc/sys/kernel/hostname", "/proc"), ("/sys/kernel", "/sys")):
+        found = w.ok("why", path, "--write", "--json").json
+        assert found["inside"].startswith(f"inside, {place} ") and not found["answer"], found
+        assert found["flip"]["possible"] is False, found
+        assert "  " + found["inside"] + "\n" in w.ok("why", path).out
+        # As it says: an entry does not make it writable.
+        args = entries(f'":root"="read","{path}"="write"')
+        assert w.access(path, *args) == "write" and w.ok("why", path, "--json", *args).json["inside"]
+        assert has(w, "-r", path, *args) and not has(w, "-w", path, *args)
+    # What is denied by name is so, and nothing below it is opened again.
+    w.write_config('[permissions.p.filesystem]\n":root" = "read"\n"/sys" = "deny"\n'
+                   '"/sys/kernel" = "read"\n')
+    args = ["-P", "p"]
+    found = w.ok("why", "/sys", "--json", *args).json
+    assert found["access"] == "deny" and found["inside"] is None and found["flip"]["possible"], found
+    found = w.ok("why", "/sys/kernel", "--json", *args).json
+    assert "denied like what is above it" in found["inside"], found
+    assert not has(w, "-e", "/sys/kernel", *args)
+    found = w.ok("why", "/sys/module", "--json", *args).json
+    assert found["inside"] is None and not found["flip"]["possible"], found
+    # Nothing to say elsewhere, nor without a sandbox.
+    assert w.ok("why", "/usr", "--json").json["inside"] is None
+    assert w.ok("why", "/sys", "--json", "--mode", "danger-full-access").json["inside"] is None
+
+
+@case
+def of_dev_it_is_said_what_holds_inside(w: World):
+    found = w.ok("why", "/dev/null", "--write", "--json").json
+    assert "can be used" in found["inside"] and not found["flip"]["possible"], found
+    assert has(w, "-w", "/dev/null")
+    assert not w.ok("why", "/dev", "--write", "--json").json["flip"]["possible"]
+    device = find_device()
+    if not device:
+        raise Skip("this machine has no other device")
+    found = w.ok("why", device, "--write", "--json").json
+    assert "only by a write entry" in found["inside"] and found["flip"]["possible"], found
+    assert not has(w, "-e", device)
+    args = entries(f'":root"="read","{device}"="write"')
+    assert w.ok("why", device, "--json", *args).json["inside"] is None
+    assert has(w, "-e", device, *args)
+
+
+@case
+def of_a_private_tmp_it_is_said_what_holds_inside(w: World):
+    held = w.write("tmp/held", "")
+    root = '":root"="read",":tmpdir"="write"'
+    shared, private = entries(root), entries(root, 'tmp="private",')
+    assert w.ok("why", held, "--json", *shared).json["inside"] is None
+    assert has(w, "-e", held, *shared)
+    found = w.ok("why", held, "--json", *private).json
+    assert found["inside"].startswith(f"inside, {w.top}/tmp is empty and writable"), found
+    assert not has(w, "-e", held, *private) and has(w, "-w", held.parent, *private)
+    assert not w.ok("why", held.parent, "--json", *private).json["flip"]["possible"]
+    # What an entry names is the host's.
+    named = entries(f'{root},"{held}"="read"', 'tmp="private",')
+    assert w.ok("why", held, "--json", *named).json["inside"] is None
+    assert has(w, "-e", held, *named) and not has(w, "-w", held, *named)
 
 
 @case
