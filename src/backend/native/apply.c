@@ -140,6 +140,8 @@ static int clone_first(const struct launch *in, struct native_job *job, struct b
 	if (os_error == EPERM && forerunner >= 0)
 		return host_fail_rights(backend_native.name, "make a network of its own", os_error,
 					e);
+	if (os_error == ESRCH)
+		return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
 	if (os_error != 0)
 		return host_fail_namespaces(backend_native.name, os_error, e);
 	return r;

@@ -29,6 +29,9 @@
 
 enum order { ORDER_NONE, ORDER_CLONE, ORDER_END };
 
+/* The kernel says the last, whatever ended it. */
+enum life { LIFE_OVER, LIFE_WORKS, LIFE_HAS_CLONED };
+
 enum { STACK_BYTES = 64 << 10 };
 
 struct beginning {
@@ -36,7 +39,7 @@ struct beginning {
 	pid_t parent;
 	pid_t forerunner_pid;
 	int forerunner;	 /* pidfd */
-	uint32_t lives;	 /* the kernel clears it when the forerunner ends */
+	uint32_t life;	 /* enum life */
 	uint32_t orders; /* enum order */
 
 	/* With ORDER_CLONE. */
@@ -44,14 +47,19 @@ struct beginning {
 	struct native_job *job;
 
 	/* From the forerunner. */
-	uint32_t is_done; /* with the order to clone */
-	int os_error;	  /* of what failed first */
+	int os_error; /* of what failed first */
 	int unix_diag;
 	pid_t pid;
 	int pidfd;
 
 	_Alignas(16) char stack[STACK_BYTES];
 };
+
+static void set_word(uint32_t *word, uint32_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+	raw_call(SYS_futex, (long)word, FUTEX_WAKE, 1, 0);
+}
 
 static void wait_while(uint32_t *word, uint32_t value)
 {
@@ -101,6 +109,8 @@ static int run_forerunner(void *arg)
 	struct beginning *b = arg;
 	long r = raw_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
 
+	raw_call(SYS_prctl, PR_SET_NAME, (long)"cordon-begins", 0, 0);
+
 	/* Who is gone already sends no signal. */
 	if (raw_call(SYS_getppid, 0, 0, 0, 0) != b->parent)
 		return 1;
@@ -111,8 +121,7 @@ static int run_forerunner(void *arg)
 	if (__atomic_load_n(&b->orders, __ATOMIC_ACQUIRE) == ORDER_CLONE) {
 		if (r == 0)
 			clone_first(b);
-		__atomic_store_n(&b->is_done, 1, __ATOMIC_RELEASE);
-		raw_call(SYS_futex, (long)&b->is_done, FUTEX_WAKE, 1, 0);
+		set_word(&b->life, LIFE_HAS_CLONED);
 		wait_while(&b->orders, ORDER_CLONE);
 	}
 	return 0;
@@ -133,24 +142,18 @@ struct beginning *native_begin(bool has_network)
 	b->parent = getpid();
 	b->unix_diag = b->pidfd = -1;
 	b->pid = -1;
-	b->lives = 1;
+	b->life = LIFE_WORKS;
 	/* The raw call blocks those that the C library keeps to itself, too. */
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
 	b->forerunner_pid = clone(run_forerunner, b->stack + STACK_BYTES, flags, b, &b->forerunner,
-				  NULL, &b->lives);
+				  NULL, &b->life);
 	if (b->forerunner_pid < 0) {
 		b->os_error = errno;
-		b->lives = 0;
+		b->life = LIFE_OVER;
 		b->forerunner = -1;
 	}
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 	return b;
-}
-
-static void give_order(struct beginning *b, enum order order)
-{
-	__atomic_store_n(&b->orders, order, __ATOMIC_RELEASE);
-	raw_call(SYS_futex, (long)&b->orders, FUTEX_WAKE, 1, 0);
 }
 
 /*
@@ -174,13 +177,14 @@ void native_order(struct beginning *b, unsigned long namespaces, struct native_j
 {
 	b->namespaces = namespaces;
 	b->job = job;
-	give_order(b, ORDER_CLONE);
+	set_word(&b->orders, ORDER_CLONE);
 }
 
 int native_await(struct beginning *b, pid_t *pid, int *pidfd)
 {
-	if (b->forerunner >= 0)
-		wait_while(&b->is_done, 0);
+	wait_while(&b->life, LIFE_WORKS);
+	if (b->pid < 0 && b->os_error == 0)
+		b->os_error = ESRCH; /* it was killed */
 	*pid = b->pid;
 	*pidfd = b->pidfd;
 	return b->os_error;
@@ -190,8 +194,9 @@ void native_abandon(struct beginning *b)
 {
 	if (!b)
 		return;
-	give_order(b, ORDER_END);
-	wait_while(&b->lives, 1);
+	set_word(&b->orders, ORDER_END);
+	wait_while(&b->life, LIFE_WORKS);
+	wait_while(&b->life, LIFE_HAS_CLONED);
 	if (b->forerunner >= 0) {
 		os_reap(b->forerunner);
 		close(b->forerunner);

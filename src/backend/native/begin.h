@@ -16,7 +16,7 @@ pid_t native_forerunner(const struct beginning *b) NONNULL;
 /* Has PID 1, which runs native_child(job), cloned into `namespaces` and those of `b`. */
 void native_order(struct beginning *b, unsigned long namespaces, struct native_job *job) NONNULL;
 
-/* Waits for it; an errno when it could not be. */
+/* Waits for it; an errno when it could not be, ESRCH when the forerunner was killed. */
 int native_await(struct beginning *b, pid_t *pid, int *pidfd) NONNULL;
 
 /* PID 1, when there is one, goes on. */
