@@ -72,7 +72,8 @@ def an_accepted_loss_is_said_and_marked(arena):
     box = arena.box()
     report = box.path("{top}/report.json")
     words = ["env", "CORDON_SANDBOX"]
-    out, err, _ = box.finish(box.argv(" ".join(words), options=(*box.options, "--report", str(report))))
+    argv = box.argv(" ".join(words), options=(*box.options, "--report", str(report)))
+    out, err, _ = box.finish(argv, says_losses=True)
     check(out == f"OK {arena.backend}\n", out)
     told = json.loads(report.read_text(encoding="utf-8"))
     check(told["backend"] == arena.backend, f"{told}")

@@ -281,7 +281,7 @@ def what_a_command_leaves_behind_can_not_hold_cordon_up(arena):
     ]
     tree = {"{work}/.git/HEAD": "ref: refs/heads/main\n", "{work}/.git/refs/heads/": "",
             "{work}/.git/objects/": "", "{work}/.git/config": "[core]\n", "{work}/.git/index": "DIRC"}
-    for policy, scripts in ((None, tricks), (commit, inside)):
+    for policy, scripts in ((None, tricks), (commit, inside))[: 1 if "fs_carve" in arena.lacks else 2]:
         for script in scripts:
             box = arena.box(policy=policy, tree=tree)
             start = time.monotonic()

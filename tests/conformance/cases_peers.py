@@ -15,7 +15,7 @@ PEERS = {
     "codex: sendmsg on a unix datagram socket is open": "unix_datagrams_do_not_reach_the_host",
     "codex: domains without the proxy mean full network": "managed_network_is_never_the_whole_network",
     "codex: writing everywhere drops the namespaces": "writing_everywhere_keeps_the_namespaces",
-    "codex: a glob that matches a directory masks nothing": "globs_deny_files_directories_and_links_at_any_depth",
+    "codex: a glob that matches a directory masks nothing": "globs_deny_files_and_directories_at_any_depth",
     "codex: a later name that matches is readable": "a_name_that_appears_later_is_masked_when_it_is_seen",
     "codex: hard links to a masked file": "a_hard_link_that_existed_before_is_another_name",
     "codex: a bwrap on PATH is trusted by name": "programs_on_the_path_are_not_trusted",

@@ -111,13 +111,20 @@ def ipc_objects_of_the_host_are_not_there(arena):
     check(made.startswith("OK"), made)
     try:
         names = [f"shm {key}", f"msg {key}", f"sem {key}"]
-        got = box.run(*names, f"shm-id {made.split()[1]}", *[f"{n.replace(' ', '-new ')}" for n in names])
-        check(set(got[:3]) == {"ENOENT"} and got[3] in {"EINVAL", "EACCES", "EIDRM"}, f"{got}")
-        check(got[4:] == ["OK"] * 3, f"its own can't be made: {got}")
+        got = box.run(*names, f"shm-id {made.split()[1]}", "pid")
+        check(set(got[:3]) <= {"ENOENT", "ENOSYS"} and got[4].startswith("OK"), f"{got}")
+        check(got[3] in {"EINVAL", "EACCES", "EIDRM", "ENOSYS"}, f"{got}")
         got = box.bare(*names, f"shm-id {made.split()[1]}")
         check(got == ["OK"] * 4, f"the control shows nothing: {got}")
     finally:
         box.bare(f"ipc-remove {key}")
+
+
+@case(needs=())
+def ipc_objects_of_its_own_can_be_made(arena):
+    key = 0x0C0E0000 | (os.getpid() & 0xFFFF)
+    got = arena.box().run(*[f"{n}-new {key}" for n in ("shm", "msg", "sem")])
+    check(got == ["OK"] * 3, f"{got}")
 
 
 @case
@@ -127,7 +134,8 @@ def message_queues_of_the_host_are_not_there(arena):
     check(box.bare(f"mq-make {name}") == ["OK"], "control")
     try:
         got = box.run(f"mq {name}", f"mq-make {name}", f"mq {name}")
-        check(got == ["ENOENT", "OK", "OK"], f"{got}")
+        # Queues of its own, or none at all.
+        check(got in (["ENOENT", "OK", "OK"], ["ENOSYS"] * 3, ["EACCES"] * 3), f"{got}")
         check(box.bare(f"mq {name}") == ["OK"], "the control shows nothing")
     finally:
         box.bare(f"mq-remove {name}")
@@ -303,7 +311,7 @@ def only_the_families_that_are_needed_exist(arena):
     for one in got[:2]:
         found = set(one.split()[1:])
         check(found <= ALLOWED_FAMILIES, f"also: {sorted(found - ALLOWED_FAMILIES)}")
-        check({"1/1", "2/1", "10/1"} <= found, f"missing: {one}")
+        check("1/1" in found, f"missing: {one}")
     check(set(got[2].split()[1:]) <= {"1/1", "1/5"}, f"pairs: {got[2]}")
     check(set(got[3].split()[1:]) <= {"0"}, f"netlink: {got[3]}")
     got = box.bare("families low", "pairs", "netlinks")
@@ -393,8 +401,8 @@ def try_loopback(arena, host, family):
     box = arena.box()
     attempts = [f"tcp {host} {echo.port} 0", f"tcp {host} {echo.port} 262", f"udp {host} {echo.port}",
                 f"tcp-fastopen {host} {echo.port}"]
-    got = box.run(f"tcp-self {host}", *attempts)
-    check(got[0] == "OK", f"its own loopback: {got}")
+    got = box.run("pid", *attempts)
+    check(got[0].startswith("OK"), f"{got}")
     refused = FORBIDDEN | {"ECONNREFUSED", "ENETUNREACH", "ETIMEDOUT", "EADDRNOTAVAIL", "EOPNOTSUPP"}
     refused |= {"EPROTONOSUPPORT", "EINPROGRESS"}
     check(echo.count == 0, f"something arrived at the host: {got}")
@@ -403,6 +411,13 @@ def try_loopback(arena, host, family):
     check(got == ["OK", "OK"], f"the control shows nothing: {got}")
     got = box.run(attempts[0], attempts[2], options=(*box.options, "--network", "full"))
     check(got == ["OK", "OK"], f"with the network on: {got}")
+
+
+@case(needs=())
+def its_own_loopback_is_reached(arena):
+    """P13: where there is a network namespace of its own."""
+    got = arena.box().run("tcp-self 127.0.0.1", "tcp-self ::1")
+    check(got == ["OK", "OK"], f"{got}")
 
 
 @case
@@ -418,8 +433,9 @@ def the_hosts_ipv6_loopback_is_not_reached(arena):
 @case
 def no_address_outside_has_a_route(arena):
     box = arena.box()
-    got = box.run("tcp 192.0.2.1 80 0", "tcp 2001:db8::1 80 0", "udp 192.0.2.1 53", "tcp-self 127.0.0.1")
-    check(set(got[:3]) <= {"ENETUNREACH", "EPERM", "EACCES", "EADDRNOTAVAIL"} and got[3] == "OK", f"{got}")
+    got = box.run("tcp 192.0.2.1 80 0", "tcp 2001:db8::1 80 0", "udp 192.0.2.1 53", "pid")
+    check(set(got[:3]) <= {"ENETUNREACH", "EPERM", "EACCES", "EADDRNOTAVAIL", "EAFNOSUPPORT"}, f"{got}")
+    check(got[3].startswith("OK"), f"{got}")
 
 
 # ---- Inherited descriptors -----------------------------------------------------------------------------
@@ -509,8 +525,12 @@ def a_socket_as_stdin_is_not_aimed_elsewhere(arena):
     for attempt in (f"fd-reconnect 0 {other.port}", "fd-listen 0"):
         box = arena.box()
         with socket.create_connection(("127.0.0.1", echo.port)) as stdin:
-            got = box.run(attempt, "tcp-self 127.0.0.1", stdin=stdin)
-        check(got[0] not in ("OK", "EDOM") and got[1] == "OK", f"{attempt}: {got}")
+            out, err, status = box.finish(box.argv(attempt, "pid"), status=None, stdin=stdin)
+        got = out.splitlines()
+        if status == 125:
+            check("standard input is a socket" in err, f"not by name: {err}")
+        else:
+            check(got[0] not in ("OK", "EDOM") and got[1].startswith("OK"), f"{attempt}: {got} {err}")
         check(other.count == 0, "the other one was reached")
         with socket.create_connection(("127.0.0.1", echo.port)) as stdin:
             got = box.bare(attempt, stdin=stdin)

@@ -37,6 +37,15 @@ FIRST_UID = 61183  # of the ordinary user when the tests run as root: nobody's, 
 MARKED = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "LANG": "C"}
 PLACEHOLDERS = {".git", ".codex", ".agents", ".cordon", "HEAD", "refs", "objects", "commondir"}
 
+# Whole policies that a backend refuses by name, whatever its guarantees: such a refusal is a
+# skip, which support.txt has to predict.
+REFUSALS = (
+    "can't keep a link as it is",
+    "not one of the modes",
+    "the policy lets the command change it",
+    "can't make all of '/' writable",
+)
+
 # How a path that is read-only, or not there at all, may refuse a change.
 READ_ONLY = {"EROFS", "EACCES", "EPERM", "EXDEV", "EBUSY"}
 HIDDEN = {"ENOENT", "EACCES", "EPERM"}
@@ -158,6 +167,11 @@ def without_noise(text):
     return "".join(line for line in text.splitlines(True) if not any(n in line for n in noise))
 
 
+def without_losses(text):
+    """Without what is said of losses that were accepted, and has a case of its own."""
+    return "".join(line for line in text.splitlines(True) if ": its loss was accepted" not in line)
+
+
 # ---- What a tree looks like ------------------------------------------------------
 
 
@@ -268,6 +282,8 @@ class Box:
             path.mkdir()
         self.names = {n: str(getattr(self, n)) for n in ("top", "home", "work", "out", "tmp")}
         self.env = {**MARKED, "HOME": str(self.home), "TMPDIR": str(self.tmp), **(env or {})}
+        if arena.cache:
+            self.env["XDG_CACHE_HOME"] = arena.cache
         for name in os.environ:
             if name.startswith(("ASAN", "UBSAN", "LSAN")):
                 self.env[name] = os.environ[name]
@@ -336,7 +352,7 @@ class Box:
             **more,
         )
 
-    def finish(self, argv, status=0, **more):
+    def finish(self, argv, status=0, says_losses=False, **more):
         """Runs to the end. Returns (stdout, stderr, status)."""
         argv = [os.fspath(word) for word in argv]
         process = self.start(argv, **more)
@@ -348,6 +364,10 @@ class Box:
             raise Wrong(f"not done after {SECONDS} s: {argv}: {out!r} {err!r}") from None
         out, err = (t.decode("utf-8", "backslashreplace") if t else "" for t in (out, err))
         err = without_noise(err)
+        if not says_losses:
+            err = without_losses(err)
+        if status == 0 and process.returncode == 125:
+            self.arena.skip_refusal(err)
         check("Sanitizer" not in err and "runtime error:" not in err, err)
         if status is not None:
             told = f"{shlex.join(argv)}\nstatus {process.returncode}\n{out}{err}"
@@ -399,6 +419,8 @@ class Box:
 class Arena:
     """A case on one backend as one user."""
 
+    cache = None  # where what is known of this host's bwrap is kept, for all cases alike
+
     def __init__(self, backend, program, probe, prefix=(), lacks=frozenset(), needs=frozenset()):
         self.backend, self.program, self.probe, self.prefix = backend, program, probe, prefix
         self.lacks = lacks
@@ -416,6 +438,12 @@ class Arena:
         process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, **more)
         self.guests.append(process)
         return process
+
+    @staticmethod
+    def skip_refusal(err):
+        for line in err.splitlines():
+            if any(text in line for text in REFUSALS):
+                raise Skip(line)
 
     def victim(self, **more):
         return self.guest(["sleep", "1000"], stdout=subprocess.DEVNULL, **more)

@@ -82,6 +82,12 @@ def work(jobs, who, programs, support, pipe):
     # A shell starts what is in its background with some of them ignored.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
+    with tempfile.TemporaryDirectory(prefix="cordon-conf-cache-", dir="/var/tmp") as cache:
+        Arena.cache = cache
+        run_jobs(jobs, who, programs, support, pipe)
+
+
+def run_jobs(jobs, who, programs, support, pipe):
     must_work = os.environ.get("CORDON_MUST_WORK", "").split(",")
     lacks = {backend: support.lacking(backend) for _, backend, _ in jobs}
     for index, backend, case in jobs:
