@@ -124,6 +124,11 @@ check-deb:
 	@scripts/bootstrap check-deb
 	@scripts/check_deb
 
+## check-kernels   boots other kernels, which it gets once, and tries the sandbox there
+check-kernels: build
+	@scripts/bootstrap kernels
+	@tests/kernels/check_kernels.py
+
 ## clean           removes build/
 clean:
 	rm -rf build
@@ -134,5 +139,6 @@ help:
 
 .PHONY: all build bootstrap bootstrap-check check lint lint-quick lint-format lint-layers \
 	lint-headers lint-size lint-shell lint-clang lint-tidy lint-cppcheck lint-analyzer format \
-	demo bench soak install dist deb check-deb clean help
+	demo bench soak install dist deb check-deb \
+	check-kernels clean help
 .PRECIOUS: build/%/build.ninja
