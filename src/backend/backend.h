@@ -33,6 +33,7 @@ struct launch {
 	int stdio[3];		   /* become 0, 1, 2; may be the same */
 	int terminal;		   /* handed to the command's group, -1: none */
 	const char *terminal_path; /* of the terminal, for /dev/console; NULL when not known */
+	bool waits;		   /* for sandbox_start(), before the command is executed */
 	struct beginning *begun;   /* by begin(), or NULL; launch() uses it up */
 };
 
@@ -55,7 +56,7 @@ struct backend {
 	struct beginning *(*begin)(bool has_own_network);
 	void (*abandon)(struct beginning *begun);
 	/*
-	 * Returns when the sandbox stands and the command is about to be executed.
+	 * Returns when the sandbox stands and the command is about to be executed, or waits.
 	 * `in` may go after it. ERR_WEAKER: this host does not let it, nothing was run and
 	 * nothing is left, so another may be tried; its text begins like "the native backend
 	 * can't", names the cause and the way out. ERR_SYS, ERR_POLICY, ERR_LIMIT and ERR_NOMEM

@@ -351,7 +351,9 @@ static int launch_command(struct session *s, struct err *e)
 				 .programs = s->programs,
 				 .environment = s->outcome.environment.list,
 				 .directory = s->in.directory,
-				 .terminal = -1 };
+				 .terminal = -1,
+				 /* What can't be watched must not have run. */
+				 .waits = watch_is_needed(s->in.plan) };
 
 	for (int i = 0; i < 3; i++)
 		launch.stdio[i] = s->stdio[i];
@@ -405,6 +407,8 @@ static int look_after(struct session *s, struct err *e)
 	if (guard_start(&s->guard, &s->loop, &s->held, e) < 0)
 		return err_result(e);
 	s->outcome.was_watched = s->watch != NULL;
+	if (sandbox_start(&s->sandbox, e) < 0)
+		return err_result(e);
 	return find_timeout(&s->in) ? set_clock(s, find_timeout(&s->in), e) : 0;
 }
 

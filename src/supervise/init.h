@@ -40,6 +40,7 @@ struct init_message {
 enum init_order_kind {
 	/* Identities are mapped, the terminal is handed over; what to wipe lies at `from`. */
 	INIT_GO = 1,
+	INIT_START,	   /* execute the command: only when INIT_READY was to be answered */
 	INIT_SIGNAL,	   /* send `value` to the command */
 	INIT_SIGNAL_GROUP, /* send it to the command's process group */
 	INIT_SIGNAL_ALL,   /* send it to all in the sandbox; without one, as INIT_SIGNAL_GROUP */

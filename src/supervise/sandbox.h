@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/macros.h"
+#include "base/err.h"
 
 /* A command that runs. The descriptors are this process's, close-on-exec. */
 struct sandbox {
@@ -19,7 +19,11 @@ struct sandbox {
 	int user_ns, mount_ns; /* for masks that come later (P6); -1 when there are no globs */
 	uint32_t landlock_abi; /* 0: the second wall is missing */
 	bool has_own_network;
+	bool waits; /* the command is executed after sandbox_start() */
 };
+
+/* Lets the command be executed, when it waits for that. ERR_SYS. */
+int sandbox_start(struct sandbox *s, struct err *e) MUST_CHECK NONNULL;
 
 /* Closes what is open; kills nothing. */
 void sandbox_done(struct sandbox *s) NONNULL;

@@ -591,9 +591,9 @@ static int set_up(struct arena *a, struct watch *w, struct err *e)
 	return loop_add(w->loop, &w->events, LOOP_IN, e);
 }
 
-static bool has_globs(const struct plan *plan)
+bool watch_is_needed(const struct plan *plan)
 {
-	for (size_t i = 0; i < plan->rules.count; i++)
+	for (size_t i = 0; !plan->is_unsandboxed && i < plan->rules.count; i++)
 		if (plan->rules.items[i].kind == RULE_GLOB)
 			return true;
 	return false;
@@ -605,7 +605,7 @@ int watch_start(struct arena *a, struct loop *loop, const struct sandbox *sandbo
 	struct watch *w;
 	int r;
 
-	if (plan->is_unsandboxed || !has_globs(plan)) {
+	if (!watch_is_needed(plan)) {
 		*out = NULL;
 		return 0;
 	}

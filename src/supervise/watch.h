@@ -23,6 +23,9 @@ struct watch_summary {
 	uint64_t missed;      /* names seen that could not be covered, or a queue that overflowed */
 };
 
+/* Whether the plan has names to be watched for. */
+bool watch_is_needed(const struct plan *plan) NONNULL;
+
 /*
  * NULL without an error when the plan has no glob that needs it. Directories
  * that appear while it is being set up are not missed. ERR_SYS: also when the

@@ -287,6 +287,28 @@ def no_user_namespace_is_to_be_had(w):
     refused(done, "native", "user.max_user_namespaces is 0", "sysctl user.max_user_namespaces=")
 
 
+WATCHES = 3000  # that take far longer to be set than the command to begin
+
+
+def few_watches(_world):
+    Path("/proc/sys/user/max_inotify_watches").write_text(str(WATCHES), encoding="utf-8")
+
+
+@case
+def names_that_can_not_be_watched_for_are_refused_before_the_command_runs(w):
+    w.configure('default_permissions = "p"\n[permissions.p]\nextends = ":workspace"\n'
+                '[permissions.p.filesystem]\n"{work}/**/*.key" = "deny"\n')
+    for i in range(WATCHES + 10):
+        (w.work / f"d/{i}").mkdir(parents=True)
+    w.give()
+    script = ("/bin/sh", "-c", ": >ran; cat file")
+    done = w.try_on(few_watches, namespaces=NEWUSER, command=script)
+    refused(done, "can't watch", "max_user_watches")
+    check(not (w.work / "ran").exists(), "the command was run")
+    works(w.try_on(nothing, namespaces=NEWUSER, command=script), "native")
+    check((w.work / "ran").exists(), "the control shows nothing")
+
+
 # ---- /proc ------------------------------------------------------------------------------
 
 

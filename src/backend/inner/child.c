@@ -76,6 +76,7 @@ void inner_hide_self(const struct inner_job *job, const struct init_order *words
 void inner_tell_ready(const struct inner_job *job, int listener)
 {
 	struct init_message message = { .kind = INIT_READY };
+	struct init_order order;
 	int fds[3] = { job->root };
 	size_t count = 1;
 	int r;
@@ -90,6 +91,9 @@ void inner_tell_ready(const struct inner_job *job, int listener)
 		errno = -r;
 		inner_fail(job, INNER_TELL, 0);
 	}
+	/* Something else, or the end of the channel: the run is over before it began. */
+	if (job->waits && !init_wait(job->channel, INIT_START, &order))
+		_exit(0);
 }
 
 /* ---- The command ------------------------------------------------------------ */

@@ -92,6 +92,7 @@ struct inner_job {
 	bool asks_connect;
 	bool has_listener; /* something is asked of the parent */
 	bool has_own_network;
+	bool waits; /* for INIT_START */
 	struct walls walls;
 	struct command_limits limits;
 	int channel; /* the sandbox's end */
@@ -176,7 +177,7 @@ void inner_enter_wall(struct inner_job *job);
 
 int inner_lock_filter(const struct inner_job *job); /* the listener, or -1 */
 
-/* Hands `root`, `unix_diag` and the listener to the parent. */
+/* Hands `root`, `unix_diag` and the listener to the parent, and waits for it when it `waits`. */
 void inner_tell_ready(const struct inner_job *job, int listener);
 
 /* Returns when it is executed, or has said why not. */

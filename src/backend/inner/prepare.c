@@ -49,6 +49,7 @@ int inner_prepare(struct arena *a, const struct launch *in, struct filter_option
 
 	job->channel = job->unix_diag = job->root = job->ruleset = -1;
 	job->asks_connect = filter.asks_connect;
+	job->waits = in->waits;
 	job->has_listener = filter.asks_connect || filter.metadata == FILTER_METADATA_ASKED;
 	memcpy(job->stdio, in->stdio, sizeof(job->stdio));
 	if (inner_judge_stdio(a, in, job, e) < 0 || command_copy_words(a, in, &job->words, e) < 0 ||
@@ -142,6 +143,7 @@ int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init
 		return 0;
 	if (s->root < 0 || (job->has_listener && s->listener < 0))
 		return FAIL(e, ERR_INTERNAL, "the sandbox handed over too few descriptors");
+	s->waits = job->waits;
 	/* Scopes alone are no wall for files. */
 	s->landlock_abi = job->walls.scopes_only ? 0 : job->walls.abi;
 	return 0;
