@@ -113,7 +113,7 @@ _cordon()
 		prev=${cur%%=*}
 		cur=${cur#*=}
 	fi
-	local commands="run sandbox init check profiles why explain help version"
+	local commands="run sandbox init check profiles why explain doctor help version"
 	local policy="-P --profile --mode -C --cd --config-file -c --config --enable --disable"
 	local entries="--full-auto --network --add-read --add-write --deny --platform"
 	local run="--timeout --env --backend --sandbox --accept-missing --dry-run --report --trace"
@@ -177,6 +177,7 @@ _cordon()
 		profiles) options="$policy $output" ;;
 		why) options="$policy $entries $output --read --write --path --host" ;;
 		explain) options="$policy $entries $output" ;;
+		doctor) options="$policy $output --clean" ;;
 		help | version) options= ;;
 		*) options="-V --version" ;;
 		esac

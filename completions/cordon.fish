@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # fish completion for cordon
 
-set -l commands run sandbox init check profiles why explain help version
-set -l config 'run sandbox check profiles why explain'
+set -l commands run sandbox init check profiles why explain doctor help version
+set -l config 'run sandbox check profiles why explain doctor'
 set -l policy 'run sandbox why explain'
 set -l run 'run sandbox'
-set -l output 'run sandbox init check profiles why explain'
+set -l output 'run sandbox init check profiles why explain doctor'
 
 complete -c cordon -f
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a run -d 'run a command that can touch only what is allowed'
@@ -15,6 +15,7 @@ complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a check -d 's
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a profiles -d 'list the profiles, or show one'
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a why -d 'say what is allowed for a path or host, and why'
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a explain -d 'show what the policy means here'
+complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a doctor -d 'show what this host can enforce'
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a help -d 'show help, also for one command'
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a version -d 'show the version'
 complete -c cordon -n "__fish_seen_subcommand_from help" -a "$commands"
@@ -50,6 +51,7 @@ complete -c cordon -n "__fish_seen_subcommand_from why" -l host -d 'it is a host
 complete -c cordon -n "__fish_seen_subcommand_from check" -l syntax-only -d 'judge only whether the file is TOML'
 complete -c cordon -n "__fish_seen_subcommand_from check" -a '-' -d 'the standard input'
 complete -c cordon -n "__fish_seen_subcommand_from init" -l force -d 'replace an existing file'
+complete -c cordon -n "__fish_seen_subcommand_from doctor" -l clean -d 'remove what dead runs have left behind'
 complete -c cordon -n "__fish_seen_subcommand_from $output" -l json -d 'print JSON'
 complete -c cordon -n "__fish_seen_subcommand_from $output" -s q -l quiet -d 'print the bare answer'
 complete -c cordon -s h -d 'a short help'

@@ -20,6 +20,7 @@ _cordon() {
 		'profiles:list the profiles, or show one'
 		'why:say what is allowed for a path or host, and why'
 		'explain:show what the policy means here'
+		'doctor:show what this host can enforce'
 		'help:show help, also for one command'
 		'version:show the version'
 	)
@@ -87,6 +88,9 @@ _cordon() {
 			;;
 		explain)
 			_arguments $always $policy $entries $output
+			;;
+		doctor)
+			_arguments $always $policy $output '--clean[remove what dead runs have left behind]'
 			;;
 		help)
 			_describe command commands

@@ -229,7 +229,7 @@ CORDON_API const char *cordon_report_text(cordon_report *report, uint32_t flags)
 /* One JSON value and a newline. Bytes that are not UTF-8 appear as U+DC80..U+DCFF. NULL likewise. */
 CORDON_API const char *cordon_report_json(cordon_report *report);
 
-/* How many errors it holds; only that of cordon_check() may hold any. */
+/* How many errors it holds; only those of cordon_check() and cordon_doctor() may hold any. */
 CORDON_API uint64_t cordon_report_error_count(const cordon_report *report);
 
 enum {
@@ -295,6 +295,36 @@ enum {
  */
 CORDON_API int cordon_init(const struct cordon_load_options *options, const char *file,
 			   uint32_t flags, cordon_report **report, cordon_error **error);
+
+enum {
+	CORDON_DOCTOR_CLEAN = 1 /* remove what runs that died have left behind, and say what */
+};
+
+typedef void cordon_step_fn(void *user, const char *text);
+
+struct cordon_doctor_options {
+	uint64_t size; /* sizeof(struct cordon_doctor_options) */
+
+	/* Whose default profile is tried, and where to clean; NULL: all defaults. */
+	const struct cordon_load_options *load;
+
+	uint64_t flags; /* CORDON_DOCTOR_* */
+
+	/* A program that calls cordon_inner_main(): it is run inside the sandboxes. NULL: this one. */
+	const char *program;
+
+	cordon_step_fn *on_step; /* told what is about to be tried; may be NULL */
+	void *user;		 /* handed to on_step */
+};
+
+/*
+ * What this host gives, for each backend and guarantee, found out by running a probe
+ * in a sandbox of each; and what would fix what is missing. The report holds an error
+ * when the default profile can't be enforced here. `options` may be NULL.
+ * CORDON_E_ARGUMENT, _LIMIT, _SYS, _NOMEM.
+ */
+CORDON_API int cordon_doctor(const struct cordon_doctor_options *options, cordon_report **report,
+			     cordon_error **error);
 
 /*
  * For main(), before anything else: does what Cordon starts this program again for

@@ -120,3 +120,4 @@ void backend_say_attempts(const struct backend_search *s, struct buf *out) NONNU
 
 /* Whether a kernel's release ("4.4.0-19041-Microsoft") is that of the first WSL, which is no Linux. */
 bool backend_is_wsl1(struct str release);
+bool backend_is_wsl2(struct str release);

@@ -304,6 +304,10 @@ static bool holds(struct str text, const char *part)
  */
 bool backend_is_wsl1(struct str release)
 {
-	return holds(release, "microsoft") && !holds(release, "microsoft-standard") &&
-	       !holds(release, "wsl2");
+	return holds(release, "microsoft") && !backend_is_wsl2(release);
+}
+
+bool backend_is_wsl2(struct str release)
+{
+	return holds(release, "microsoft-standard") || holds(release, "wsl2");
 }

@@ -157,6 +157,7 @@ static bool take_option(struct args *args, const struct option *option, const ch
 	case OPT_HOST:
 	case OPT_SYNTAX_ONLY:
 	case OPT_FORCE:
+	case OPT_CLEAN:
 	case OPT_JSON:
 	case OPT_QUIET:
 	case OPT_HELP_SHORT:
@@ -209,7 +210,7 @@ static bool parse_option(struct args *args, struct words *words)
 /* Commands that later versions will have: no typos of others. */
 static bool is_planned(const char *word)
 {
-	static const char *const planned[] = { "doctor",    "proxy",	"mcp",	      "audit",
+	static const char *const planned[] = { "proxy",	    "mcp",	"audit",
 					       "approvals", "escalate", "apply-patch" };
 
 	for (size_t i = 0; i < sizeof(planned) / sizeof(planned[0]); i++)

@@ -57,6 +57,7 @@ enum option_id {
 	OPT_HOST,
 	OPT_SYNTAX_ONLY,
 	OPT_FORCE,
+	OPT_CLEAN,
 	OPT_JSON,
 	OPT_QUIET,
 	OPT_HELP_SHORT,
@@ -240,6 +241,7 @@ void signals_pass_on(struct signals *signals, cordon_run_handle *run);
 void signals_end_likewise(const struct signals *signals, int number, bool had_terminal);
 
 int cmd_check(const struct args *args);
+int cmd_doctor(const struct args *args);
 int cmd_explain(const struct args *args);
 int cmd_help(const struct args *args);
 int cmd_init(const struct args *args);

@@ -51,6 +51,12 @@ const struct command commands[] = {
 	  "guarantees that it needs from an enforcement and which rule needs each, what is\n"
 	  "protected, the network, the environment and the limits.",
 	  OPTS_POLICY | OPTS_OUTPUT | OPT_BIT(OPT_PLATFORM), 0 },
+	{ "doctor", cmd_doctor, "show what this host can enforce", "",
+	  "Runs a probe in a sandbox of each backend and says, for each guarantee, whether it\n"
+	  "holds here and how that was found out, and what would fix what does not. The status\n"
+	  "is 0 when the default profile, or the one named, can be enforced here, else 1.\n"
+	  "--clean also removes what runs that were killed have left behind.",
+	  OPTS_CONFIG | OPTS_OUTPUT | OPT_BIT(OPT_CLEAN), 0 },
 	{ "help", cmd_help, "show help, also for one command", "[COMMAND]",
 	  "The same as 'cordon COMMAND --help'.", 0, 1 },
 	{ "version", cmd_version, "show the version", "", "The same as 'cordon --version'.", 0, 0 },

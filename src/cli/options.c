@@ -46,6 +46,7 @@ const struct option options[] = {
 	{ OPT_SYNTAX_ONLY, GROUP_QUESTION, 0, "syntax-only", NULL,
 	  "judge only whether FILE is TOML 1.0" },
 	{ OPT_FORCE, GROUP_QUESTION, 0, "force", NULL, "replace an existing file" },
+	{ OPT_CLEAN, GROUP_QUESTION, 0, "clean", NULL, "remove what dead runs have left behind" },
 	{ OPT_JSON, GROUP_OUTPUT, 0, "json", NULL, "print JSON, for programs; errors too" },
 	{ OPT_QUIET, GROUP_OUTPUT, 'q', "quiet", NULL, "no warnings or advice: the bare answer" },
 	{ OPT_HELP_SHORT, GROUP_OUTPUT, 'h', NULL, NULL, "a short help" },

@@ -8,13 +8,15 @@ _Static_assert(sizeof(struct cordon_load_options) == 18 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_run_options) == 19 * sizeof(uint64_t),
 	       "no padding, no narrow member");
+_Static_assert(sizeof(struct cordon_doctor_options) == 6 * sizeof(uint64_t),
+	       "no padding, no narrow member");
 
 enum {
 	STRUCT_MAX_BYTES = 4096,
 	LIST_MAX = 65536, /* of words in any list */
 };
 
-/* Both structs begin with their size. */
+/* All these structs begin with their size. */
 static int read_struct(const void *in, void *out, size_t out_size, const char *name, struct err *e)
 {
 	const unsigned char *bytes = in;
@@ -67,6 +69,12 @@ int options_read_run(const struct cordon_run_options *in, struct cordon_run_opti
 		     struct err *e)
 {
 	return read_struct(in, out, sizeof(*out), "cordon_run_options", e);
+}
+
+int options_read_doctor(const struct cordon_doctor_options *in, struct cordon_doctor_options *out,
+			struct err *e)
+{
+	return read_struct(in, out, sizeof(*out), "cordon_doctor_options", e);
 }
 
 uint32_t cordon_abi_version(void)

@@ -7,6 +7,7 @@
  *	output.c	its output: kept, handed out, passed on
  *	terminal.c	job control
  *	git_look.c	what a run left behind for git (P9, P10)
+ *	clean.c		what runs that died have left behind (P11)
  *	run.c		all of it in order, and then what happens while it runs
  *
  * session_start() returns when the command runs. From then on session_step() has
@@ -90,6 +91,21 @@ const char *git_finding_meaning(enum git_finding_kind kind) RETURNS_NONNULL;
 /* What has appeared since `started` (the real-time clock). ERR_NOMEM only. */
 int git_look(struct arena *a, const struct plan *plan, struct timespec started,
 	     struct git_findings *out, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- clean.c --------------------------------------------------------------------------- */
+
+struct cleaning {
+	str_list removed; /* placeholders that nobody held any more */
+	str_list kept;	  /* held by a run, or not ours to remove */
+	bool was_cut;	  /* the look is bounded */
+};
+
+/*
+ * Looks below `roots`, and where the plan wants them, for placeholders, and removes
+ * those that no run holds. Never removes what is not marked and empty. ERR_NOMEM, ERR_LIMIT.
+ */
+int session_clean(struct arena *a, const struct plan *plan, const struct str *roots, size_t count,
+		  struct cleaning *out, struct err *e) MUST_CHECK;
 
 /* ---- run.c ------------------------------------------------------------------------------ */
 

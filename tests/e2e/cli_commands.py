@@ -622,7 +622,7 @@ def wrong_words_are_refused_with_a_suggestion(w: World):
         (["help", "nothing"], "no help for"),
         (["--json"], "no command"),
         (["apply-patch"], "'apply-patch' is not in this version"),
-        (["doctor"], "'doctor' is not in this version"),
+        (["proxy"], "'proxy' is not in this version"),
         (["explain", "--config-file="], "the name of the file is empty"),
         (["profiles", "nope"], "there is no profile 'nope'; known are: :danger-full-access, "),
         (["why", "/x", "-P", ":worksapce"], "there is no profile ':worksapce'; did you mean"),
@@ -637,7 +637,7 @@ def help_and_version_are_answers(w: World):
     assert re.fullmatch(r"cordon \d+\.\d+\.\d+\n", w.ok("--version").out)
     assert w.ok("version").out == w.ok("-V").out == w.ok("--version").out
     assert len(w.ok("-h").out) < len(w.ok("--help").out)
-    for command in ("init", "check", "profiles", "why", "explain", "help", "version"):
+    for command in ("init", "check", "profiles", "why", "explain", "doctor", "help", "version"):
         full = w.ok(command, "--help").out
         assert full.startswith(f"usage: cordon {command}")
         assert w.ok("help", command).out == full

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* What would fix what. Pure: from what was found to what to do. */
+#include <errno.h>
+
+#include "lib/doctor.h"
+
+enum { ABI_WITH_SCOPES = 6 };
+
+static int add(struct arena *a, struct diagnosis *d, const char *id, bool is_needed,
+	       const char *what, const char *fix, struct err *e)
+{
+	struct advice *added = VEC_PUSH(a, &d->advice, e);
+
+	if (!added)
+		return err_result(e);
+	*added = (struct advice){
+		.id = id, .is_needed = is_needed, .what = str_of(what), .fix = str_of(fix)
+	};
+	return 0;
+}
+
+static const struct examined *find_examined(const struct diagnosis *d, const char *name)
+{
+	for (size_t i = 0; i < d->backends.count; i++)
+		if (strcmp(d->backends.items[i].backend->name, name) == 0)
+			return &d->backends.items[i];
+	return NULL;
+}
+
+static bool says(const struct examined *x, const char *part)
+{
+	return x && strstr(x->reason.p, part) != NULL;
+}
+
+/* ---- Namespaces ---------------------------------------------------------------------------- */
+
+/* Why the native backend does not work; the first that is true is the cause. */
+static int advise_namespaces(struct arena *a, struct diagnosis *d, const struct examined *native,
+			     bool is_needed, struct err *e)
+{
+	const struct host_facts *h = &d->host;
+
+	if (h->max_user_namespaces == 0)
+		return add(
+			a, d, "userns_max", is_needed,
+			"no user namespaces can be made: user.max_user_namespaces is 0",
+			"as root: sysctl -w user.max_user_namespaces=15000 (to keep it: the same "
+			"line in a file in /etc/sysctl.d)",
+			e);
+	if (h->userns_clone == 0 && !h->is_root)
+		return add(a, d, "userns_clone", is_needed,
+			   "ordinary users can't make user namespaces: "
+			   "kernel.unprivileged_userns_clone is 0",
+			   "as root: sysctl -w kernel.unprivileged_userns_clone=1 (to keep it: the "
+			   "same line in a file in /etc/sysctl.d)",
+			   e);
+	if (h->apparmor_userns == 1 && !h->is_root)
+		return add(
+			a, d, "apparmor_userns", is_needed,
+			"AppArmor lets only named programs make user namespaces "
+			"(kernel.apparmor_restrict_unprivileged_userns is 1)",
+			"as root: put Cordon's profile (packaging/apparmor/cordon) to "
+			"/etc/apparmor.d/cordon and run apparmor_parser -r /etc/apparmor.d/cordon; "
+			"the Debian package does so",
+			e);
+	if (says(native, "/proc of its own") && h->is_proc_covered)
+		return add(
+			a, d, "proc_masked", is_needed,
+			"parts of /proc are covered, as containers do it, and so no new /proc may "
+			"be mounted",
+			"start the container with an unmasked /proc: docker run --security-opt "
+			"systempaths=unconfined, podman run --security-opt unmask=ALL, in "
+			"Kubernetes "
+			"procMount: Unmasked",
+			e);
+	if (says(native, "can't"))
+		return add(
+			a, d, "namespaces", is_needed,
+			"something around this process, likely a container, forbids namespaces or "
+			"mounts in them",
+			"start the container with them allowed: docker run --security-opt "
+			"seccomp=unconfined --security-opt apparmor=unconfined, or with a seccomp "
+			"profile that allows clone, unshare, mount and the new mount calls; or run "
+			"cordon outside of it",
+			e);
+	return 0;
+}
+
+/* ---- Kernel ----------------------------------------------------------------------------------- */
+
+static int advise_landlock(struct arena *a, struct diagnosis *d, bool is_needed, struct err *e)
+{
+	const struct host_facts *h = &d->host;
+
+	if (h->landlock_error == EOPNOTSUPP)
+		return add(
+			a, d, "landlock_off", is_needed,
+			"the kernel has Landlock, but it was turned off at boot",
+			"add landlock to the lsm= list of the kernel's command line (the list in "
+			"force is in /sys/kernel/security/lsm), and start again",
+			e);
+	if (h->landlock_abi == 0)
+		return add(a, d, "landlock_missing", is_needed,
+			   "the kernel has no Landlock, or a filter around this process hides it",
+			   "use Linux 5.13 or newer, built with CONFIG_SECURITY_LANDLOCK; in a "
+			   "container, a seccomp profile that allows landlock_create_ruleset, "
+			   "landlock_add_rule and landlock_restrict_self",
+			   e);
+	if (h->landlock_abi < ABI_WITH_SCOPES)
+		return add(
+			a, d, "landlock_old", false,
+			"this kernel's Landlock can't keep abstract sockets of the host away when "
+			"the whole network is allowed",
+			"use Linux 6.12 or newer, --network off, or isolation.ipc = false", e);
+	return 0;
+}
+
+static int advise_seccomp(struct arena *a, struct diagnosis *d, bool is_needed, struct err *e)
+{
+	const struct host_facts *h = &d->host;
+
+	if (!h->has_filter)
+		return add(a, d, "seccomp_missing", is_needed,
+			   "system calls can't be filtered here",
+			   "use a kernel with CONFIG_SECCOMP_FILTER; in a container, a seccomp "
+			   "profile "
+			   "that allows seccomp()",
+			   e);
+	if (!h->has_notify)
+		return add(a, d, "notify_missing", is_needed,
+			   "the kernel has no seccomp notifications", "use Linux 5.9 or newer", e);
+	return 0;
+}
+
+/* ---- Programs ---------------------------------------------------------------------------------- */
+
+static int advise_programs(struct arena *a, struct diagnosis *d, bool is_needed, struct err *e)
+{
+	const struct examined *bwrap = find_examined(d, "bwrap");
+	const struct examined *native = find_examined(d, "native");
+
+	/* Where the native one works nobody needs the other. */
+	if (bwrap && !bwrap->works && native && !native->works && says(bwrap, "no ") &&
+	    add(a, d, "bwrap_missing", is_needed, bwrap->reason.p,
+		"install bubblewrap from the distribution: it may be allowed what cordon is not",
+		e) < 0)
+		return err_result(e);
+	if (d->host.has_git && !str_is(d->host.bare_repository, "explicit"))
+		return add(
+			a, d, "git_bare_repository", false,
+			"git takes any directory that looks like a bare repository for one, also "
+			"one that a command has made in the workspace, and runs what its "
+			"configuration names",
+			"git config --global safe.bareRepository explicit", e);
+	return 0;
+}
+
+int doctor_advise(struct arena *a, struct diagnosis *d, struct err *e)
+{
+	const struct examined *native = find_examined(d, "native");
+	bool is_needed = !d->usual.is_enforced;
+
+	if (d->host.wsl == 1)
+		return add(a, d, "wsl1", true, "this is WSL1, which is no Linux kernel",
+			   "convert the distribution to WSL2, in Windows: wsl --set-version "
+			   "DISTRIBUTION 2",
+			   e);
+	if (d->host.is_nested)
+		return add(a, d, "nested", true, "this is already inside a Cordon sandbox",
+			   "run cordon outside of it; what runs in here is confined", e);
+	if (d->room_reason.len && add(a, d, "no_directory", is_needed, d->room_reason.p,
+				      "set TMPDIR to a directory that can be written", e) < 0)
+		return err_result(e);
+	if (!d->room_reason.len && !d->control.is_there &&
+	    add(a, d, "no_probe", false, d->control.reason.p,
+		"run 'cordon doctor' itself, or name that program", e) < 0)
+		return err_result(e);
+	if (native && !native->works && d->host.landlock_abi > 0 &&
+	    advise_namespaces(a, d, native, is_needed, e) < 0)
+		return err_result(e);
+	if (advise_landlock(a, d, is_needed, e) < 0 || advise_seccomp(a, d, is_needed, e) < 0)
+		return err_result(e);
+	return advise_programs(a, d, is_needed, e);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel says about itself. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "lib/doctor.h"
+#include "os/os.h"
+
+#ifndef SECCOMP_RET_USER_NOTIF
+#define SECCOMP_RET_USER_NOTIF 0x7fc00000U
+#endif
+
+enum {
+	MOUNTS_MAX_BYTES = 16 << 20,
+	FILTER_NEW_LISTENER = 8,
+	FILTER_WAIT_KILLABLE = 32,
+	LANDLOCK_VERSION = 1, /* LANDLOCK_CREATE_RULESET_VERSION */
+};
+
+static int64_t read_number(const char *path)
+{
+	char text[64];
+	char *end;
+	int64_t number;
+
+	if (os_read_small(path, text, sizeof(text)) <= 0)
+		return FACT_UNKNOWN;
+	number = strtoll(text, &end, 10);
+	return end == text || number < 0 ? FACT_UNKNOWN : number;
+}
+
+static int read_line(struct arena *a, const char *path, struct str *out, struct err *e)
+{
+	char text[512];
+	ssize_t n = os_read_small(path, text, sizeof(text));
+	struct str line = { text, n > 0 ? (size_t)n : 0 };
+
+	return arena_copy(a, str_first(line, str_find(line, '\n')), out, e);
+}
+
+/* ---- mountinfo -------------------------------------------------------------------------- */
+
+/* The next word of a line, which is what is left of it then. */
+static struct str take_word(struct str *line)
+{
+	struct str word = str_first(*line, str_find(*line, ' '));
+
+	*line = str_from(*line, word.len + 1);
+	return word;
+}
+
+static bool next_line(struct str *text, struct str *out)
+{
+	if (!text->len)
+		return false;
+	*out = str_first(*text, str_find(*text, '\n'));
+	*text = str_from(*text, out->len + 1);
+	return true;
+}
+
+/* "36 35 98:0 ROOT POINT OPTIONS ... - TYPE SOURCE OPTIONS" */
+static void split_mount(struct str line, struct str *point, struct str *type)
+{
+	struct str word;
+
+	for (int i = 0; i < 4; i++)
+		(void)take_word(&line);
+	*point = take_word(&line);
+	do
+		word = take_word(&line);
+	while (word.len && !str_is(word, "-"));
+	*type = take_word(&line);
+}
+
+bool doctor_proc_is_covered(struct str mountinfo)
+{
+	struct str line, point, type;
+
+	while (next_line(&mountinfo, &line)) {
+		split_mount(line, &point, &type);
+		/* That one is empty until something is to be mounted on it, and stands in its place. */
+		if (str_has_prefix(point, STR("/proc/")) &&
+		    !str_is(point, "/proc/sys/fs/binfmt_misc"))
+			return true;
+	}
+	return false;
+}
+
+int doctor_cgroup(struct arena *a, struct str mountinfo, struct str own, struct str *out,
+		  struct err *e)
+{
+	struct str line, point = STR_EMPTY, type = STR_EMPTY;
+
+	*out = STR_EMPTY;
+	while (next_line(&mountinfo, &line) && !str_is(type, "cgroup2"))
+		split_mount(line, &point, &type);
+	if (!str_is(type, "cgroup2"))
+		return 0;
+	while (next_line(&own, &line)) {
+		struct str below = str_from(line, 3);
+
+		if (!str_has_prefix(line, STR("0::/")))
+			continue;
+		return arena_printf(a, out, e, "%.*s%.*s", (int)point.len, point.p,
+				    str_is(below, "/") ? 0 : (int)below.len, below.p);
+	}
+	return 0;
+}
+
+/* A file of /proc, whose size nobody knows. False when it can't be read. */
+static bool read_all(const char *path, struct buf *out)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char part[4096];
+	ssize_t n = -1;
+
+	while (fd >= 0 && (n = read(fd, part, sizeof(part))) > 0)
+		buf_add(out, (struct str){ part, (size_t)n });
+	if (fd >= 0)
+		close(fd);
+	return n == 0 && out->failed == ERR_OK;
+}
+
+static int look_at_mounts(struct arena *a, struct host_facts *f, struct err *e)
+{
+	scoped_buf mounts = BUF_INIT(MOUNTS_MAX_BYTES);
+	scoped_buf own = BUF_INIT(MOUNTS_MAX_BYTES);
+	struct str file;
+
+	if (!read_all("/proc/self/mountinfo", &mounts) || !read_all("/proc/self/cgroup", &own))
+		return 0;
+	f->is_proc_covered = doctor_proc_is_covered(buf_str(&mounts));
+	if (doctor_cgroup(a, buf_str(&mounts), buf_str(&own), &f->cgroup, e) < 0)
+		return err_result(e);
+	f->has_cgroup2 = f->cgroup.len > 0;
+	if (!f->has_cgroup2)
+		return 0;
+	if (arena_printf(a, &file, e, "%s/cgroup.procs", f->cgroup.p) < 0)
+		return err_result(e);
+	f->is_cgroup_ours = access(file.p, W_OK) == 0 && access(f->cgroup.p, W_OK) == 0;
+	if (arena_printf(a, &file, e, "%s/cgroup.controllers", f->cgroup.p) < 0)
+		return err_result(e);
+	return read_line(a, file.p, &f->cgroup_controllers, e);
+}
+
+/* ---- Landlock and seccomp ------------------------------------------------------------------ */
+
+static void ask_landlock(struct host_facts *f)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, (unsigned long)LANDLOCK_VERSION);
+
+	f->landlock_abi = abi > 0 ? abi : 0;
+	f->landlock_error = abi < 0 ? errno : 0;
+}
+
+/* Flags that the kernel knows let it get as far as the filter, which is nowhere. */
+static bool knows_flags(unsigned long flags)
+{
+	return syscall(SYS_seccomp, (unsigned long)SECCOMP_SET_MODE_FILTER, flags, NULL) < 0 &&
+	       errno == EFAULT;
+}
+
+static void ask_seccomp(struct host_facts *f)
+{
+	uint32_t notify = SECCOMP_RET_USER_NOTIF;
+
+	f->has_filter = knows_flags(0);
+	f->has_notify =
+		knows_flags(FILTER_NEW_LISTENER) &&
+		syscall(SYS_seccomp, (unsigned long)SECCOMP_GET_ACTION_AVAIL, 0UL, &notify) == 0;
+	f->has_wait_killable = knows_flags(FILTER_NEW_LISTENER | FILTER_WAIT_KILLABLE);
+}
+
+static bool is_nested(void)
+{
+	const char *mark = os_environment_find(os_environment(), "CORDON_SANDBOX");
+
+	return mark && strcmp(mark, "none") != 0 && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 2;
+}
+
+int doctor_look(struct arena *a, struct host_facts *out, struct err *e)
+{
+	struct host_facts f = { .is_root = geteuid() == 0, .is_nested = is_nested() };
+	struct utsname name;
+
+	if (uname(&name) < 0)
+		return FAIL_SYS(e, errno, "can't ask for the kernel's name");
+	if (read_line(a, "/proc/sys/kernel/osrelease", &f.release, e) < 0)
+		return err_result(e);
+	if (!f.release.len && arena_copy(a, str_of(name.release), &f.release, e) < 0)
+		return err_result(e);
+	if (backend_is_wsl1(f.release))
+		f.wsl = 1;
+	else if (backend_is_wsl2(f.release))
+		f.wsl = 2;
+	f.max_user_namespaces = read_number("/proc/sys/user/max_user_namespaces");
+	f.userns_clone = read_number("/proc/sys/kernel/unprivileged_userns_clone");
+	f.apparmor_userns = read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
+	ask_landlock(&f);
+	ask_seccomp(&f);
+	if (arena_copy(a, str_of(name.machine), &f.machine, e) < 0 ||
+	    read_line(a, "/sys/kernel/security/lsm", &f.lsm, e) < 0 || look_at_mounts(a, &f, e) < 0)
+		return err_result(e);
+	f.bare_repository = STR_EMPTY;
+	*out = f;
+	return 0;
+}

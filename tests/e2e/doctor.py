@@ -1,0 +1,449 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""cordon doctor: on this host, and on worse ones that are made for it.
+
+A worse host is this one inside namespaces of the test's own, with a switch of the
+kernel's set to what it would be there, a file of /proc covered by another, or a
+seccomp filter that answers as that kernel or container would.
+"""
+
+import ctypes
+import errno
+import fcntl
+import json
+import os
+import platform
+import shutil
+import struct
+import subprocess
+import sys
+import time
+
+import cli
+from cli import PROGRAM, Result, Skip, World, case, run_cases
+
+ORDINARY = 61234
+GUARANTEES = ["fs_write", "fs_read", "fs_carve", "fs_reopen", "protect_missing", "deny_future",
+              "net_off", "net_managed", "ipc", "proc", "kernel", "limits", "tree_death"]
+# What no backend of this version gives.
+NEVER = {"deny_future", "net_managed", "limits"}
+# supervise/placeholder.h: the mark of a placeholder.
+MARK_NS = 0x434F5244 * 10**9 + 420000000
+
+CALLS = {
+    "x86_64": {"open_tree": 428, "landlock_create_ruleset": 444},
+    "aarch64": {"open_tree": 428, "landlock_create_ruleset": 444},
+}.get(platform.machine())
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def answer(call, error):
+    """From now on `call` fails with `error`, for this process and all that it starts."""
+    program = [(0x20, 0, 0, 0), (0x15, 0, 1, CALLS[call]), (0x06, 0, 0, 0x00050000 | error),
+               (0x06, 0, 0, 0x7FFF0000)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in program))
+    header = struct.pack("HxxxxxxP", len(program), ctypes.addressof(code))
+    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+    if libc.prctl(22, 2, ctypes.c_char_p(header), 0, 0) != 0:  # PR_SET_SECCOMP
+        os._exit(99)
+
+
+def give(w: World, uid):
+    """The made-up home becomes that user's."""
+    for top, names, files in os.walk(w.top):
+        for name in [top, *(os.path.join(top, n) for n in names + files)]:
+            os.chown(name, uid, uid, follow_symlinks=False)
+
+
+def doctor(w: World, *args, before=None, spaces="-Urmpf --mount-proc", prepare=None, uid=None,
+           status=0, env=None):
+    """`before`: lines of a shell in namespaces of its own, `spaces`; `prepare`: called in the
+    process that becomes cordon."""
+    command = [PROGRAM, "doctor", *args]
+    if before is not None:
+        command = ["unshare", *spaces.split(), "sh", "-ec", before + '\nexec "$@"', "sh",
+                   *command]
+    who = {}
+    if uid is not None and os.geteuid() == 0:
+        give(w, uid)
+        who = {"user": uid, "group": uid, "extra_groups": []}
+    done = subprocess.run(command, cwd=w.repo, env={**w.env, **(env or {})},
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+                          preexec_fn=prepare, **who)
+    result = Result(done.returncode, done.stdout, done.stderr)
+    assert "Sanitizer" not in result.err and "runtime error" not in result.err, repr(result)
+    assert result.status == status, f"expected {status}: {result!r}"
+    return result
+
+
+def diagnose(w: World, *args, **kwargs):
+    return doctor(w, "--json", *args, **kwargs).json
+
+
+def need_namespaces():
+    done = subprocess.run(["unshare", "-Urmpf", "--mount-proc", "true"], capture_output=True,
+                          check=False)
+    if done.returncode != 0:
+        raise Skip("no namespaces for the test itself")
+
+
+def need_calls():
+    if not CALLS:
+        raise Skip("the numbers of the system calls are not known here")
+
+
+def backend(found, name):
+    return next(b for b in found["backends"] if b["name"] == name)
+
+
+def advice(found):
+    return {a["id"]: a for a in found["advice"]}
+
+
+def states(found, name):
+    return {g["name"]: g["state"] for g in backend(found, name)["guarantees"]}
+
+
+# ---- This host --------------------------------------------------------------------------
+
+
+def check_good(w, found):
+    assert found["ok"] is True and found["default"]["enforced"] is True, found
+    assert found["default"]["profile"] == ":read-only" and found["default"]["lost"] == []
+    assert found["default"]["backend"] == "native" and found["default"]["reason"] is None
+    native = backend(found, "native")
+    assert native["works"] is True and native["reason"] is None
+    for one in native["guarantees"]:
+        if one["name"] in NEVER:
+            assert one["state"] == "lacking" and one["reason"] and one["probe"] is None, one
+        else:
+            assert one["state"] == "held" and not one["reason"] and one["probe"], one
+    assert set(native["held"]) == set(GUARANTEES) - NEVER
+    assert list((w.top / "tmp").iterdir()) == []
+
+
+@case
+def each_guarantee_is_tried_and_held_as_root_or_whoever_runs_the_tests(w: World):
+    check_good(w, diagnose(w))
+
+
+@case
+def each_guarantee_is_tried_and_held_for_an_ordinary_user(w: World):
+    if os.geteuid() != 0:
+        raise Skip("the tests run as an ordinary user: see the case before")
+    found = diagnose(w, uid=ORDINARY)
+    assert found["host"]["root"] is False
+    check_good(w, found)
+
+
+@case
+def every_backend_names_every_guarantee_and_nothing_is_broken(w: World):
+    found = diagnose(w)
+    for one in found["backends"]:
+        assert [g["name"] for g in one["guarantees"]] == GUARANTEES
+        for g in one["guarantees"]:
+            assert g["state"] in ("held", "lacking", "untested"), (one["name"], g)
+            assert bool(g["reason"]) == (g["state"] != "held"), (one["name"], g)
+        assert bool(one["reason"]) == (not one["works"]), one
+
+
+@case
+def the_keys_are_those_of_the_man_page(w: World):
+    found = diagnose(w)
+    assert set(found) == {"version", "ok", "default", "host", "backends", "advice", "cleaned"}
+    assert set(found["default"]) == {"profile", "enforced", "backend", "reason", "needed", "lost"}
+    assert set(found["host"]) == {"kernel", "machine", "wsl", "root", "nested", "namespaces",
+                                  "landlock", "seccomp", "cgroup", "git"}
+    assert found["cleaned"] is None
+    assert found["host"]["landlock"]["abi"] > 0 and found["host"]["landlock"]["error"] is None
+    assert found["host"]["seccomp"]["filter"] is True and found["host"]["seccomp"]["notify"] is True
+    page = (cli.SOURCE / "man/cordon.1").read_text()
+    section = page[page.index("identifiers of advice are"):]
+    for key in [*found, *found["host"], *found["default"], *found["backends"][0]]:
+        assert key == "version" or f"Ql {key}" in page, key
+    for one in found["advice"]:
+        assert f"Ql {one['id']}" in section, one
+
+
+@case
+def it_takes_well_under_a_second(w: World):
+    doctor(w)
+    started = time.monotonic()
+    doctor(w)
+    spent = time.monotonic() - started
+    # Others may use this machine, and a sanitizer is slow.
+    assert spent < (5 if "ASAN_OPTIONS" in w.env and "asan" in PROGRAM else 2), spent
+
+
+@case
+def people_get_a_page_and_scripts_one_word(w: World):
+    said = doctor(w)
+    assert said.err == ""
+    assert "\nbackend native  works" in said.out
+    assert "can be enforced here, by native." in said.out.splitlines()[-1]
+    assert max(len(line) for line in said.out.splitlines()) <= 110, said.out
+    assert doctor(w, "-q").out == "native\n"
+
+
+# ---- The profile ----------------------------------------------------------------------------
+
+
+@case
+def the_profile_that_is_asked_for_decides_the_status(w: World):
+    w.write_config("[permissions.dev]\nextends = ':workspace'\n"
+                   "[permissions.dev.limits]\nmemory = '1G'\n")
+    assert diagnose(w)["default"]["profile"] == ":read-only"
+    found = diagnose(w, "-P", "dev", status=1)
+    assert found["ok"] is False and found["default"]["backend"] is None
+    assert "limits" in found["default"]["reason"]
+    # An accepted loss is one that is said.
+    w.write_config("accept_missing = ['limits']\n" + w.config.read_text())
+    found = diagnose(w, "-P", "dev")
+    assert found["default"]["lost"] == ["limits"]
+    assert "without limits (accepted)" in doctor(w, "-P", "dev").out
+
+
+@case
+def a_profile_without_a_sandbox_is_not_enforced(w: World):
+    found = diagnose(w, "--mode", "danger-full-access", status=1)
+    assert "no sandbox" in found["default"]["reason"]
+    assert doctor(w, "-q", "--mode", "danger-full-access", status=1).out == "none\n"
+
+
+@case
+def a_broken_configuration_is_told_beside_all_the_rest(w: World):
+    w.write_config("what = ")
+    found = diagnose(w, status=1)
+    assert found["default"]["profile"] is None and "config.toml:1" in found["default"]["reason"]
+    assert backend(found, "native")["works"] is True
+
+
+# ---- Worse hosts ------------------------------------------------------------------------------
+
+
+def check_bad(found, name, cause):
+    assert found["ok"] is False and found["default"]["enforced"] is False
+    native = backend(found, "native")
+    assert native["works"] is False and cause in native["reason"], native
+    assert set(states(found, "native").values()) == {"lacking"}
+    assert found["default"]["backend"] is None
+    assert "tried native: " in found["default"]["reason"], found["default"]
+    assert advice(found)[name]["needed"] is True and advice(found)[name]["fix"]
+
+
+@case
+def no_user_namespaces(w: World):
+    need_namespaces()
+    found = diagnose(w, before="echo 0 > /proc/sys/user/max_user_namespaces", status=1)
+    check_bad(found, "userns_max", "user.max_user_namespaces is 0")
+    assert found["host"]["namespaces"]["max_user"] == 0
+    assert "sysctl -w user.max_user_namespaces=" in advice(found)["userns_max"]["fix"]
+    # The same place without it.
+    assert diagnose(w, before=":")["ok"] is True
+
+
+def become_alone():
+    """In a user and a mount namespace of its own, as the same user. (In a new process.)"""
+    uid, gid = os.getuid(), os.getgid()
+    libc.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: /proc/self is this user's again
+    if libc.unshare(0x10000000 | 0x00020000) != 0:  # CLONE_NEWUSER, CLONE_NEWNS
+        os._exit(98)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"),
+                       ("gid_map", f"{gid} {gid} 1")):
+        with open(f"/proc/self/{name}", "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def set_switch(name, value):
+    """Another /proc/sys/kernel, with this in it; and as it is where that is the kernel's own:
+    namespaces can be made, and are of no use."""
+    become_alone()
+    with open("/proc/sys/kernel/osrelease", encoding="utf-8") as file:
+        release = file.read()
+    if libc.mount(b"none", b"/proc/sys/kernel", b"tmpfs", 0, None) != 0:
+        os._exit(97)
+    for file, text in (("osrelease", release), (name, f"{value}\n")):
+        with open(f"/proc/sys/kernel/{file}", "w", encoding="utf-8") as out:
+            out.write(text)
+    answer("open_tree", errno.EPERM)
+
+
+@case
+def apparmor_and_debian_forbid_ordinary_users_namespaces(w: World):
+    need_namespaces()
+    need_calls()
+    for name, value, identifier, cause, fix in (
+            ("apparmor_restrict_unprivileged_userns", 1, "apparmor_userns", "AppArmor restricts",
+             "/etc/apparmor.d/cordon"),
+            ("unprivileged_userns_clone", 0, "userns_clone",
+             "kernel.unprivileged_userns_clone is 0", "kernel.unprivileged_userns_clone=1")):
+        found = diagnose(w, uid=ORDINARY, status=1,
+                         prepare=lambda n=name, v=value: set_switch(n, v))
+        check_bad(found, identifier, cause)
+        assert fix in backend(found, "native")["reason"], found
+        assert fix in advice(found)[identifier]["fix"], found
+        # The same with the switch as it should be is for another cause.
+        found = diagnose(w, uid=ORDINARY, status=1,
+                         prepare=lambda n=name, v=value: set_switch(n, 1 - v))
+        check_bad(found, "namespaces", "container")
+    assert (cli.SOURCE / "packaging/apparmor/cordon").exists()
+
+
+@case
+def a_covered_proc(w: World):
+    need_namespaces()
+    found = diagnose(w, before="mount --bind /dev/null /proc/kallsyms", spaces="-Urm", status=1)
+    check_bad(found, "proc_masked", "can't mount a /proc of its own")
+    assert found["host"]["namespaces"]["proc_covered"] is True
+    assert "systempaths=unconfined" in advice(found)["proc_masked"]["fix"]
+
+
+@case
+def a_container_that_refuses_mounts(w: World):
+    need_calls()
+    found = diagnose(w, prepare=lambda: answer("open_tree", errno.EPERM), status=1)
+    check_bad(found, "namespaces", "the native backend can't ")
+    assert "--security-opt" in advice(found)["namespaces"]["fix"]
+
+
+@case
+def no_landlock_and_landlock_off_are_told_apart(w: World):
+    need_calls()
+    for error, name, word in ((errno.ENOSYS, "landlock_missing", "ENOSYS"),
+                              (errno.EOPNOTSUPP, "landlock_off", "EOPNOTSUPP")):
+        found = diagnose(w, prepare=lambda e=error: answer("landlock_create_ruleset", e), status=1)
+        check_bad(found, name, "no Landlock")
+        assert found["host"]["landlock"]["abi"] == 0
+        assert found["host"]["landlock"]["error"] == word
+        assert len({"landlock_missing", "landlock_off"} & set(advice(found))) == 1
+
+
+@case
+def the_first_wsl_is_refused_by_name_and_the_second_is_linux(w: World):
+    need_namespaces()
+    over = "mount --bind release /proc/sys/kernel/osrelease"
+    w.write("repo/release", "4.4.0-19041-Microsoft\n")
+    found = diagnose(w, before=over, status=1)
+    assert found["host"]["wsl"] == 1 and "WSL1" in found["default"]["reason"]
+    assert "wsl1" in advice(found)
+    w.write("repo/release", "5.15.90.1-microsoft-standard-WSL2\n")
+    # Whether it works then is another matter: the file that says so covers a part of /proc.
+    found = json.loads(subprocess.run(
+        ["unshare", "-Urmpf", "--mount-proc", "sh", "-ec", over + '\nexec "$@"', "sh", PROGRAM,
+         "doctor", "--json"], cwd=w.repo, env=w.env, capture_output=True, timeout=60,
+        check=False).stdout)
+    assert found["host"]["wsl"] == 2 and "wsl1" not in advice(found)
+    assert "WSL" not in str(found["default"]["reason"])
+
+
+@case
+def inside_a_sandbox_it_says_so(w: World):
+    done = subprocess.run([PROGRAM, "run", "--", PROGRAM, "doctor", "--json"], cwd=w.repo,
+                          env=w.env, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 1, done
+    found = json.loads(done.stdout)
+    assert found["host"]["nested"] is True and list(advice(found)) == ["nested"]
+
+
+@case
+def nowhere_to_try_it(w: World):
+    need_namespaces()
+    w.env["TMPDIR"] = "/nonexistent"
+    w.env["XDG_RUNTIME_DIR"] = "/proc"
+    top = str(w.top)
+    before = (f"mkdir {top}/keep; mount --bind {top} {top}/keep\n"
+              "mount -t tmpfs -o ro none /tmp; mount -t tmpfs -o ro none /var/tmp; cd /")
+    if not top.startswith("/var/tmp/"):
+        raise Skip("the made-up home is elsewhere")
+    keep = shutil.copy(PROGRAM, "/dev/shm/cordon-doctor-test")
+    try:
+        done = subprocess.run(["unshare", "-Urmpf", "--mount-proc", "sh", "-ec",
+                               before + '\nexec "$@"', "sh", keep, "doctor", "--json"],
+                              env={**w.env, "HOME": "/nonexistent"}, cwd=w.repo,
+                              capture_output=True, timeout=60, check=False)
+    finally:
+        os.unlink(keep)
+    found = json.loads(done.stdout)
+    assert "no_directory" in advice(found), found
+    assert set(states(found, "native").values()) == {"untested"}
+    # What it is about can be said all the same.
+    assert found["default"]["enforced"] is True and done.returncode == 0
+
+
+# ---- Git --------------------------------------------------------------------------------------
+
+
+@case
+def git_is_asked_about_bare_repositories(w: World):
+    if not shutil.which("git"):
+        raise Skip("no git")
+    found = diagnose(w)
+    assert found["host"]["git"] == {"found": True, "bare_repository": None}, found["host"]
+    assert advice(found)["git_bare_repository"]["needed"] is False
+    w.write("home/.gitconfig", "[safe]\n\tbareRepository = explicit\n")
+    found = diagnose(w)
+    assert found["host"]["git"]["bare_repository"] == "explicit"
+    assert "git_bare_repository" not in advice(found)
+
+
+# ---- Cleaning ----------------------------------------------------------------------------------
+
+
+def mark(path):
+    path.mkdir(parents=True, exist_ok=True)
+    os.utime(path, ns=(MARK_NS, MARK_NS))
+    return path
+
+
+@case
+def what_dead_runs_left_is_removed_and_nothing_else(w: World):
+    left = mark(w.repo / "a/b/.git")
+    also = mark(w.repo / ".agents")
+    held = mark(w.repo / "held")
+    own = w.repo / "own"
+    own.mkdir()
+    full = w.repo / "full"
+    w.write("repo/full/file", "x")
+    os.utime(full, ns=(MARK_NS, MARK_NS))
+    stale = w.top / "tmp/cordon-doctor.AbCdEf"
+    (stale / "work").mkdir(parents=True)
+    foreign = w.top / "tmp/cordon-doctor.foreign"
+    (foreign / "mine").mkdir(parents=True)
+
+    # Without being told so it removes nothing.
+    assert diagnose(w)["cleaned"] is None and left.exists() and stale.exists()
+    lock = os.open(held, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    found = diagnose(w, "--clean")["cleaned"]
+    assert set(found["removed"]) == {str(left), str(also), str(stale)}, found
+    assert set(found["in_use"]) == {str(held), str(full)}, found
+    assert not left.exists() and not also.exists() and not stale.exists()
+    assert held.exists() and own.exists() and (full / "file").exists() and foreign.exists()
+    os.close(lock)
+    said = doctor(w, "--clean").out
+    assert f"removed  {held}" in said and not held.exists()
+    assert "nothing was left behind" in doctor(w, "--clean").out
+
+
+@case
+def what_a_killed_run_left_is_removed(w: World):
+    (w.repo / ".git").mkdir()
+    run = subprocess.Popen([PROGRAM, "run", "--full-auto", "--", "sleep", "60"], cwd=w.repo,
+                           env=w.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, start_new_session=True)
+    deadline = time.monotonic() + 20
+    while not (w.repo / ".agents").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert (w.repo / ".agents").exists(), "this run makes a placeholder"
+    busy = diagnose(w, "--clean")["cleaned"]
+    assert str(w.repo / ".agents") in busy["in_use"] and busy["removed"] == [], busy
+    run.kill()
+    run.wait()
+    deadline = time.monotonic() + 20
+    while (w.repo / ".agents").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not (w.repo / ".agents").exists()
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases())
