@@ -100,14 +100,35 @@ static int read_plain(struct toml_parser *p)
 	return 0;
 }
 
+/* As many as stand for themselves in every kind of string: most strings are nothing else. */
+static void read_plain_run(struct toml_parser *p)
+{
+	struct str rest = str_from(p->text, p->at);
+	size_t len = 0;
+
+	while (len < rest.len) {
+		unsigned char c = (unsigned char)rest.p[len];
+
+		if (c < 0x20 || c == 0x7F || c == '"' || c == '\'' || c == '\\')
+			break;
+		len++;
+	}
+	buf_add(p->scratch, str_first(rest, len));
+	p->at += len;
+}
+
 static int read_line(struct toml_parser *p, char quote)
 {
 	size_t start = p->at++;
 
-	while (toml_peek(p) != quote) {
-		char c = toml_peek(p);
+	for (;;) {
+		char c;
 		int r;
 
+		read_plain_run(p);
+		c = toml_peek(p);
+		if (c == quote)
+			break;
 		if (p->at == p->text.len || c == '\n' || toml_has_prefix(p, "\r\n"))
 			return toml_fail(p, start, ERR_SYNTAX,
 					 "a string must be closed with %c on the line it begins on",
