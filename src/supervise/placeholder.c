@@ -458,9 +458,9 @@ static int take(struct taking *t, struct err *e)
 	return err_result(e);
 }
 
-static void spot_done(const struct spot *p)
+static void spot_done(struct spot *p)
 {
-	fd_done(&p->fd);
+	fd_close(&p->fd);
 }
 
 static int spot_find(struct spot *p, const char *path, struct err *e)
@@ -519,6 +519,7 @@ int placeholders_take(struct placeholders *held, struct err *e)
 
 		t.name = last_name(h->path);
 		if (spot_find(&in, h->path, e) < 0 || take(&t, e) < 0) {
+			spot_done(&in); /* to release takes a descriptor, too */
 			placeholders_release(held);
 			return err_result(e);
 		}
