@@ -163,7 +163,7 @@ TEST(a_text_that_just_fits_is_not_cut)
 
 TEST(wrapping_past_the_room_keeps_the_cause_whole)
 {
-	static char context[2000];
+	static char context[2 * sizeof(((struct err *)NULL)->text)];
 	struct err e = ERR_INIT;
 
 	memset(context, 'c', sizeof(context) - 1);
@@ -178,7 +178,7 @@ TEST(wrapping_past_the_room_keeps_the_cause_whole)
 TEST(wrapping_cuts_the_context_at_a_whole_character)
 {
 	for (size_t shift = 0; shift < 4; shift++) {
-		static char context[2000];
+		static char context[2 * sizeof(((struct err *)NULL)->text)];
 		struct err e = ERR_INIT;
 		size_t len = shift;
 
