@@ -146,6 +146,13 @@ MACHINES = {
 CONSOLES = {"amd64": "ttyS0", "arm64": "ttyAMA0"}
 
 
+def read_serial(serial, took=0):
+    """What boot() returns, of a boot that was."""
+    text = Path(serial).read_bytes().decode("utf-8", "backslashreplace")
+    lines = [line.strip("\r") for line in text.split("\n")]
+    return lines, took, "@end" in lines
+
+
 def boot(arch, kernel, image, words, serial, seconds):
     """(lines on the serial line, seconds it took, whether it ended by itself)
 
@@ -162,6 +169,4 @@ def boot(arch, kernel, image, words, serial, seconds):
             guest.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
             guest.kill()
-    text = Path(serial).read_bytes().decode("utf-8", "backslashreplace")
-    lines = [line.strip("\r") for line in text.split("\n")]
-    return lines, time.monotonic() - start, "@end" in lines
+    return read_serial(serial, time.monotonic() - start)
