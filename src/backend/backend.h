@@ -35,6 +35,11 @@ struct launch {
 	const char *terminal_path; /* of the terminal, for /dev/console; NULL when not known */
 	bool waits;		   /* for sandbox_start(), before the command is executed */
 	struct beginning *begun;   /* by begin(), or NULL; launch() uses it up */
+
+	guarantee_set accepted; /* losses that the run may have */
+	/* What the caller should know and what is no failure; may be NULL. */
+	void (*warn)(void *user, const char *text);
+	void *warn_user;
 };
 
 struct backend {

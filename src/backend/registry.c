@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The backends that are built in. */
 #include "backend/backend.h"
+#include "backend/bwrap/bwrap.h"
 #include "backend/native/native.h"
 #include "backend/none/none.h"
 
-const struct backend *const backends[] = { &backend_native, NULL };
+const struct backend *const backends[] = { &backend_native, &backend_bwrap, NULL };
 
 const struct backend *backend_find(struct str name)
 {

@@ -20,7 +20,7 @@ pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidf
 /* That it is gone already is no failure. */
 void os_kill(int pidfd, int number);
 
-/* Waits until it is gone. */
+/* Waits until it is gone, also when it is not a child of this process. */
 void os_reap(int pidfd);
 
 /* `group` gets the terminal, also when this process is in the background. */

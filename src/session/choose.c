@@ -156,19 +156,6 @@ int choose_pass_over(struct choice *c, const struct outcome *o, struct err *e)
 	return backend_fell_short(&c->search, o->backend, e);
 }
 
-void choose_settle(const struct choice *c, const struct outcome *o)
-{
-	scoped_buf reasons = BUF_INIT(64 << 10);
-	struct err e = ERR_INIT;
-
-	if (!c->search.attempts.count)
-		return;
-	backend_say_attempts(&c->search, &reasons);
-	session_warn(c->in, "the backend is %s, and not one before it in the order (%s)",
-		     o->backend->name,
-		     buf_check(&reasons, &e) < 0 ? "no memory to say why" : buf_str(&reasons).p);
-}
-
 static void warn_of_losses(struct choice *c, const struct outcome *o)
 {
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
@@ -196,6 +183,22 @@ static bool is_network_off(const struct session_request *in, const struct outcom
 		break;
 	}
 	return false;
+}
+
+void choose_settle(struct choice *c, struct outcome *o, guarantee_set lost)
+{
+	scoped_buf reasons = BUF_INIT(64 << 10);
+	struct err e = ERR_INIT;
+
+	o->lost |= lost;
+	o->given &= ~lost;
+	warn_of_losses(c, o);
+	if (!c->search.attempts.count)
+		return;
+	backend_say_attempts(&c->search, &reasons);
+	session_warn(c->in, "the backend is %s, and not one before it in the order (%s)",
+		     o->backend->name,
+		     buf_check(&reasons, &e) < 0 ? "no memory to say why" : buf_str(&reasons).p);
 }
 
 static void trace_environment(const struct session_request *in, const struct outcome *out)

@@ -342,6 +342,13 @@ static void find_terminal(struct session *s)
 	s->outcome.had_terminal = true;
 }
 
+static void warn_of_launch(void *user, const char *text)
+{
+	const struct session *s = user;
+
+	session_warn(&s->in, "%s", text);
+}
+
 static int launch_command(struct session *s, struct err *e)
 {
 	struct launch launch = { .plan = s->in.plan,
@@ -353,7 +360,10 @@ static int launch_command(struct session *s, struct err *e)
 				 .directory = s->in.directory,
 				 .terminal = -1,
 				 /* What can't be watched must not have run. */
-				 .waits = watch_is_needed(s->in.plan) };
+				 .waits = watch_is_needed(s->in.plan),
+				 .accepted = s->choice.search.accepted,
+				 .warn = warn_of_launch,
+				 .warn_user = s };
 
 	for (int i = 0; i < 3; i++)
 		launch.stdio[i] = s->stdio[i];
@@ -436,7 +446,7 @@ static int begin(struct session *s, struct err *e)
 	find_terminal(s);
 	if (launch_somehow(s, e) < 0)
 		return err_result(e);
-	choose_settle(&s->choice, &s->outcome);
+	choose_settle(&s->choice, &s->outcome, s->sandbox.lost);
 	close_stdio(s);
 	return look_after(s, e);
 }

@@ -79,8 +79,11 @@ int choose_next(struct arena *a, struct choice *c, struct outcome *o, const char
 /* The backend was refused by this host, as `*e` says: ERR_OK when another may be tried. */
 int choose_pass_over(struct choice *c, const struct outcome *o, struct err *e) MUST_CHECK NONNULL;
 
-/* What runs runs: warns when it is not the first of the order. */
-void choose_settle(const struct choice *c, const struct outcome *o) NONNULL;
+/*
+ * What runs runs: warns when it is not the first of the order, and of what it does not
+ * hold on this host after all.
+ */
+void choose_settle(struct choice *c, struct outcome *o, guarantee_set lost) NONNULL;
 
 /* ---- outcome.c: from what was heard to what is said ----------------------------------- */
 

@@ -3,8 +3,11 @@
 #include "supervise/sandbox.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 
+#include "os/child.h"
 #include "os/fd.h"
 #include "supervise/init.h"
 
@@ -20,8 +23,25 @@ int sandbox_start(struct sandbox *s, struct err *e)
 	return 0;
 }
 
+enum { HELPER_PATIENCE_MS = 1000 };
+
+/* It has reason to end; one that is stopped is made to. */
+static void end_helper(struct sandbox *s)
+{
+	struct pollfd wait = { .fd = s->helper, .events = POLLIN };
+
+	fd_close(&s->helper_life);
+	if (s->helper < 0)
+		return;
+	(void)poll(&wait, 1, HELPER_PATIENCE_MS);
+	os_kill(s->helper, SIGKILL);
+	os_reap(s->helper);
+	fd_close(&s->helper);
+}
+
 void sandbox_done(struct sandbox *s)
 {
+	end_helper(s);
 	fd_close(&s->pidfd);
 	fd_close(&s->channel);
 	fd_close(&s->listener);

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "policy/guarantee.h"
 
 /* A command that runs. The descriptors are this process's, close-on-exec. */
 struct sandbox {
@@ -20,15 +21,18 @@ struct sandbox {
 	uint32_t landlock_abi; /* 0: the second wall is missing */
 	bool has_own_network;
 	bool waits; /* the command is executed after sandbox_start() */
+	/* A process that started PID 1 and ends with it, and what keeps it going; -1: none. */
+	int helper, helper_life;
+	guarantee_set lost; /* what the backend gives elsewhere, but not on this host */
 };
 
 /* Lets the command be executed, when it waits for that. ERR_SYS. */
 int sandbox_start(struct sandbox *s, struct err *e) MUST_CHECK NONNULL;
 
-/* Closes what is open; kills nothing. */
+/* When all in it is dead: waits for the helper, closes what is open. */
 void sandbox_done(struct sandbox *s) NONNULL;
 #define SANDBOX_NONE                                                                     \
 	{                                                                                \
 		.pidfd = -1, .channel = -1, .listener = -1, .unix_diag = -1, .root = -1, \
-		.user_ns = -1, .mount_ns = -1                                            \
+		.user_ns = -1, .mount_ns = -1, .helper = -1, .helper_life = -1           \
 	}

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -41,8 +42,18 @@ void os_reap(int pidfd)
 	const idtype_t by_pidfd = (idtype_t)3; /* P_PIDFD, which not every C library has */
 	siginfo_t info;
 
-	while (waitid(by_pidfd, (id_t)pidfd, &info, WEXITED | __WALL) < 0 && errno == EINTR)
-		;
+	struct pollfd gone = { .fd = pidfd, .events = POLLIN };
+	int r;
+
+	do
+		r = waitid(by_pidfd, (id_t)pidfd, &info, WEXITED | __WALL);
+	while (r < 0 && errno == EINTR);
+	if (r == 0)
+		return;
+	/* Another's child, or reaped by another. */
+	do
+		r = poll(&gone, 1, -1);
+	while (r < 0 && errno == EINTR);
 }
 
 void os_set_foreground(int terminal, pid_t group)

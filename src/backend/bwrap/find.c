@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The first bwrap on PATH that can be trusted. It makes the walls, so whoever can
+ * change it, or put another in its place, has none: not a command that runs in a
+ * sandbox now, and not another user.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "backend/bwrap/bwrap.h"
+#include "base/path.h"
+#include "base/utf8.h"
+#include "os/os.h"
+
+/* ---- Who could change a file ---------------------------------------------------------- */
+
+/* One name of the way, itself not a link. */
+static const char *distrust_owner(const struct stat *st)
+{
+	if (st->st_uid != 0 && st->st_uid != geteuid())
+		return "belongs to another user";
+	if (st->st_mode & (S_IWGRP | S_IWOTH))
+		return "can be written by others";
+	return NULL;
+}
+
+const char *bwrap_distrust_path(const char *path, char *where, size_t room)
+{
+	char part[PATH_MAX_BYTES];
+	size_t len = strlen(path);
+	const char *why = NULL;
+
+	if (len >= sizeof(part) || path[0] != '/')
+		return "has no usable path";
+	memcpy(part, path, len + 1);
+	while (!why) {
+		struct stat st;
+
+		if (lstat(part, &st) < 0)
+			why = "can't be looked at";
+		else
+			why = distrust_owner(&st);
+		if (why)
+			(void)utf8_show(str_of(part), where, room);
+		if (why || strcmp(part, "/") == 0)
+			break;
+		while (len > 1 && part[len - 1] != '/')
+			len--;
+		len = len > 1 ? len - 1 : len;
+		part[len] = '\0';
+	}
+	return why;
+}
+
+/* ---- One candidate ---------------------------------------------------------------------- */
+
+struct search {
+	struct arena *a;
+	const struct launch *in;
+	struct buf said;
+	struct bwrap_program *out;
+};
+
+/*
+ * Whether the command could change what lies at `path`, or put something else
+ * there. What the policy opens, the file system may still keep closed.
+ */
+static bool is_changeable(const struct launch *in, struct str path)
+{
+	char part[PATH_MAX_BYTES];
+
+	for (; path.len < sizeof(part); path = path_parent(path)) {
+		memcpy(part, path.p, path.len);
+		part[path.len] = '\0';
+		if (plan_resolve(in->plan, path).access == ACCESS_WRITE && access(part, W_OK) == 0)
+			return true;
+		if (path.len <= 1)
+			return false;
+	}
+	return true;
+}
+
+static const char *distrust_place(const struct launch *in, struct str path)
+{
+	struct str directory = str_of(in->directory);
+
+	/* Where commands work, one may have put it there earlier. */
+	if (!str_is(directory, "/") && path_is_under(path, directory))
+		return "it lies in the working directory";
+	if (is_changeable(in, path))
+		return "the policy lets the command change it";
+	return NULL;
+}
+
+/* A file that is trusted for what it is, and what it is. */
+static const char *distrust_file(int fd, const char *path, struct bwrap_program *out, char *where,
+				 size_t room)
+{
+	struct stat st;
+	char value[64];
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return "it is no file";
+	if (access(path, X_OK) < 0)
+		return "it can't be executed";
+	/* Those who look after the sandbox would have no rights in what root has made. */
+	if ((st.st_mode & (S_ISUID | S_ISGID)) ||
+	    getxattr(path, "security.capability", value, sizeof(value)) >= 0)
+		return "it runs with the rights of another user (set-uid or capabilities), and "
+		       "then Cordon can't look after what runs in it";
+	out->identity = (struct bwrap_identity){
+		.device = st.st_dev,
+		.inode = st.st_ino,
+		.mtime_ns =
+			(uint64_t)st.st_mtim.tv_sec * 1000000000U + (uint64_t)st.st_mtim.tv_nsec,
+		.bytes = (uint64_t)st.st_size,
+	};
+	return bwrap_distrust_path(path, where, room);
+}
+
+static void say(struct search *s, struct str path, const char *why, const char *where)
+{
+	buf_add_text(&s->said, s->said.len ? "; " : "");
+	buf_add_text(&s->said, "'");
+	utf8_add_shown(&s->said, path);
+	buf_printf(&s->said, "' was passed over: %s%s%s%s", *where ? "'" : "", where,
+		   *where ? "' " : "", why);
+}
+
+/* 1 when it is the one, 0 when it was passed over (and said). */
+static int try_file(struct search *s, struct str candidate, const char *real, struct err *e)
+{
+	char where[256] = "";
+	const char *why = distrust_place(s->in, candidate);
+	int fd;
+
+	if (!why)
+		why = distrust_place(s->in, str_of(real));
+	fd = why ? -1 : open(real, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (!why && fd < 0)
+		why = "it can't be opened";
+	if (!why)
+		why = distrust_file(fd, real, s->out, where, sizeof(where));
+	if (why) {
+		say(s, candidate, why, where);
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	if (arena_copy(s->a, str_of(real), &s->out->path, e) < 0) {
+		close(fd);
+		return err_result(e);
+	}
+	s->out->fd = fd;
+	return 1;
+}
+
+/* 1 when the one in this directory of PATH is it. */
+static int try_directory(struct search *s, struct str directory, struct err *e)
+{
+	char real_directory[PATH_MAX_BYTES], real[PATH_MAX_BYTES];
+	struct str name, candidate;
+
+	/* SECURITY: "" and "." are where the command works. */
+	if (directory.len == 0 || directory.p[0] != '/')
+		return 0;
+	if (arena_copy(s->a, directory, &name, e) < 0)
+		return err_result(e);
+	if (!realpath(name.p, real_directory))
+		return 0;
+	if (path_join(s->a, str_of(real_directory), STR("bwrap"), &candidate, e) < 0)
+		return err_result(e);
+	if (!realpath(candidate.p, real))
+		return 0;
+	return try_file(s, candidate, real, e);
+}
+
+int bwrap_find(struct arena *a, const struct launch *in, const char *path_list,
+	       struct bwrap_program *out, struct err *e)
+{
+	struct bwrap_program found = { .fd = -1 };
+	struct search s = { .a = a, .in = in, .said = BUF_INIT(16 << 10), .out = &found };
+	struct str rest = str_of(path_list ? path_list : "/usr/local/bin:/usr/bin:/bin");
+	int r = 0;
+
+	while (r == 0) {
+		struct str directory = str_first(rest, str_find(rest, ':'));
+
+		r = try_directory(&s, directory, e);
+		if (directory.len == rest.len)
+			break;
+		rest = str_from(rest, directory.len + 1);
+	}
+	if (r == 0)
+		r = FAIL(e, ERR_WEAKER,
+			 "the bwrap backend can't be used: there is no bwrap on PATH that can be "
+			 "trusted; install bubblewrap%s%s",
+			 s.said.len ? "; " : "", buf_str(&s.said).p);
+	else if (r > 0 && s.said.len && in->warn)
+		in->warn(in->warn_user, buf_str(&s.said).p);
+	buf_done(&s.said);
+	if (r < 0)
+		return r;
+	*out = found;
+	return 0;
+}
+
+/* ---- The inner stage ---------------------------------------------------------------------- */
+
+/* Whether it is this program that runs, and not one that uses its library. */
+static bool is_cordon(struct str program)
+{
+	return str_is(path_name(program), "cordon");
+}
+
+int bwrap_find_stage(struct arena *a, int *fd, struct err *e)
+{
+	static const char installed[] = CORDON_PROGRAM;
+	const char *named = os_environment_find(os_environment(), "CORDON_PROGRAM");
+	struct str program;
+	char where[256];
+	const char *why;
+
+	if (os_program_path(a, &program, e) < 0)
+		return err_result(e);
+	/* The running one, whatever lies at its path by now. */
+	if (is_cordon(program)) {
+		*fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+		if (*fd < 0)
+			return FAIL_SYS(e, errno, "can't open this program");
+		return 0;
+	}
+	if (!named || !*named)
+		named = installed;
+	why = bwrap_distrust_path(named, where, sizeof(where));
+	if (why)
+		return FAIL(
+			e, ERR_WEAKER,
+			"the bwrap backend can't find its inner stage, the program cordon: '%s' "
+			"%s; install it, or set CORDON_PROGRAM to it",
+			where, why);
+	*fd = open(named, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (*fd < 0)
+		return FAIL_SYS(e, errno, "can't open the program '%s'", named);
+	return 0;
+}

@@ -1,0 +1,827 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parent's side of a launch with bwrap:
+ *
+ *	prepare		the job of the inner stage, what is mounted where
+ *	find, probe	which bwrap, what it can do
+ *	spawn		bwrap, with all that it needs as descriptors
+ *	map		who PID 1 is says bwrap; who it is in there says this process
+ *	masks		those that bwrap would be slow with
+ *	ready		the inner stage has looked at everything and given up all rights
+ *
+ * Until then nothing of the command's has run.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend/bwrap/bwrap.h"
+#include "backend/host.h"
+#include "backend/mounts/kernel_mounts.h"
+#include "base/path.h"
+#include "base/utf8.h"
+#include "os/child.h"
+#include "os/fd.h"
+#include "os/os.h"
+#include "plan/net.h"
+#include "supervise/masker.h"
+
+enum {
+	INFO_TIMEOUT_MS = 5000,
+	READY_TIMEOUT_MS = 60000,
+	LAST_WORDS_MS = 500,
+	ERRORS_MAX_BYTES = 2048,
+	JOB_MAX_BYTES = 64 << 20,
+};
+
+static const char ignore_all[] = "*\n";
+
+/* A launch on its way. What is -1 or empty is not there (yet). */
+struct attempt {
+	struct arena *a;
+	const struct launch *in;
+	struct mounts mounts;
+	struct bwrap_job job;
+	struct bwrap_facts facts;
+	struct bwrap_program program;
+	struct bwrap_words words;
+	int stage;		 /* O_PATH: the program that is the inner stage */
+	int errors, info, block; /* this process's ends */
+	VEC(int) fds;		 /* for bwrap, in the order of enum bwrap_fd */
+	pid_t helper;		 /* its number, and that of the group of bwrap */
+	bool lacks_proc;	 /* that is why it failed */
+	struct sandbox s;
+};
+
+/* ---- The job --------------------------------------------------------------------------- */
+
+/* What the sandbox must not be in. */
+static int note_namespaces(struct attempt *t, struct err *e)
+{
+	for (size_t i = 0; i < BWRAP_NAMESPACE_COUNT; i++) {
+		const char *name = bwrap_namespaces[i];
+		char path[64];
+		struct stat st;
+
+		if ((strcmp(name, "net") == 0 && !t->facts.has_own_network) ||
+		    (strcmp(name, "ipc") == 0 && !t->facts.has_own_ipc))
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
+		if (stat(path, &st) < 0)
+			return FAIL(e, ERR_WEAKER,
+				    "the bwrap backend can't tell the namespaces of this process: "
+				    "this kernel has no %s namespaces, or /proc is not mounted",
+				    name);
+		t->job.namespaces[i] = st.st_ino;
+	}
+	return 0;
+}
+
+static int add_place(struct attempt *t, struct bwrap_place place, struct err *e)
+{
+	struct bwrap_place *added = VEC_PUSH(t->a, &t->job.places, e);
+
+	if (!added)
+		return err_result(e);
+	*added = place;
+	return 0;
+}
+
+static enum bwrap_place_kind kind_of(const struct mount_op *op)
+{
+	if (op->kind == MOUNT_SELF)
+		return op->type == HOST_LINK ? PLACE_LINK : PLACE_SELF;
+	return op->kind == MOUNT_MASK ? PLACE_MASK : PLACE_MADE;
+}
+
+/* One for each operation, in the same order: a failure names it by its number. */
+static int note_places(struct attempt *t, struct err *e)
+{
+	for (size_t i = 0; i < t->mounts.ops.count; i++) {
+		const struct mount_op *op = &t->mounts.ops.items[i];
+		bool is_self = op->kind == MOUNT_SELF;
+		struct bwrap_place place = { .path = op->path,
+					     .kind = kind_of(op),
+					     .is_checked = op->is_checked,
+					     .is_read_only = is_self ? op->access != ACCESS_WRITE
+								     : op->kind != MOUNT_FRESH,
+					     .may_be_missing = !op->is_checked,
+					     .device = op->device,
+					     .inode = op->inode };
+
+		if (add_place(t, place, e) < 0)
+			return err_result(e);
+	}
+	return add_place(
+		t, (struct bwrap_place){ .path = "/dev", .kind = PLACE_MADE, .is_read_only = true },
+		e);
+}
+
+/* Whether the kernel knows a file system. */
+static bool has_file_system(const char *name)
+{
+	char text[8192];
+
+	return os_read_small("/proc/filesystems", text, sizeof(text)) > 0 && strstr(text, name);
+}
+
+static bool is_mount(const char *path)
+{
+	return masker_is_covered(AT_FDCWD, path);
+}
+
+static int note_limits(struct attempt *t, struct err *e)
+{
+	struct rlimit *limit = &t->job.inner.open_files;
+	struct sigaction children;
+
+	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, limit) < 0)
+		return FAIL_SYS(e, errno, "can't tell the limits of this process");
+	t->job.ignores_children = sigaction(SIGCHLD, NULL, &children) == 0 &&
+				  children.sa_handler == SIG_IGN;
+	return 0;
+}
+
+static int prepare(struct attempt *t, struct err *e)
+{
+	const struct launch *in = t->in;
+	const struct profile *profile = in->plan->policy->profile;
+	bool is_offline = net_mode(in->plan->net) != NET_FULL;
+	struct filter_options filter = { .arch = filter_this_arch,
+					 .allows_userns = profile->allows_userns,
+					 .reaches_host = !is_offline,
+					 .asks_connect = is_offline,
+					 .is_root = geteuid() == 0 };
+	struct inner_job *inner = &t->job.inner;
+	kernel_mounts windows;
+
+	t->facts = (struct bwrap_facts){ .is_root = filter.is_root,
+					 .has_own_network = is_offline,
+					 .has_own_ipc = profile->isolates_ipc,
+					 .has_own_proc = true,
+					 .terminal_path = in->terminal_path,
+					 .info_fd = BWRAP_FD_INFO,
+					 .block_fd = BWRAP_FD_BLOCK,
+					 .first_data_fd = BWRAP_FD_DATA,
+					 .is_mount = is_mount };
+	t->facts.has_mqueue = t->facts.has_own_ipc && has_file_system("\tmqueue\n");
+	inner->has_own_network = is_offline;
+	inner->walls.abi = inner_landlock_abi();
+	inner->walls.scopes_only = profile->allows_userns;
+	if (inner_check_walls(in, inner, e) < 0 || kernel_mounts_find(t->a, &windows, e) < 0 ||
+	    lower_mounts(t->a, in, &windows, &t->mounts, e) < 0 ||
+	    lower_walls(t->a, &t->mounts, &inner->walls, e) < 0)
+		return err_result(e);
+	return 0;
+}
+
+static int prepare_job(struct attempt *t, struct err *e)
+{
+	const struct launch *in = t->in;
+	const struct profile *profile = in->plan->policy->profile;
+	struct filter_options filter = { .arch = filter_this_arch,
+					 .allows_userns = profile->allows_userns,
+					 .reaches_host = !t->facts.has_own_network,
+					 .asks_connect = t->facts.has_own_network,
+					 .is_root = t->facts.is_root };
+
+	if (inner_prepare(t->a, in, filter, &t->job.inner, e) < 0 || note_namespaces(t, e) < 0 ||
+	    note_places(t, e) < 0 || note_limits(t, e) < 0)
+		return err_result(e);
+	return 0;
+}
+
+static int find_programs(struct attempt *t, struct err *e)
+{
+	const char *path_list = os_environment_find(os_environment(), "PATH");
+
+	if (bwrap_find(t->a, t->in, path_list, &t->program, e) < 0 ||
+	    bwrap_probe(t->a, t->in, t->program.fd, t->program.path, &t->program.identity,
+			&t->facts.features, e) < 0)
+		return err_result(e);
+	return bwrap_find_stage(t->a, &t->stage, e);
+}
+
+/* ---- Descriptors ------------------------------------------------------------------------ */
+
+/* A file in memory that nobody can change any more, to be read from its beginning. */
+static int make_memory(const char *name, struct str text, int *out, struct err *e)
+{
+	const int seals = 0x1 | 0x2 | 0x4 | 0x8; /* F_SEAL_SEAL, SHRINK, GROW, WRITE */
+	const int add_seals = 1033;		 /* F_ADD_SEALS */
+	int fd = (int)syscall(SYS_memfd_create, name, 1U | 2U /* CLOEXEC, ALLOW_SEALING */);
+	size_t done = 0;
+
+	if (fd < 0)
+		return FAIL_SYS(e, errno, "can't make a file in memory");
+	while (done < text.len) {
+		ssize_t n = pwrite(fd, text.p + done, text.len - done, (off_t)done);
+
+		if (n <= 0) {
+			(void)FAIL_SYS(e, errno, "can't write to a file in memory");
+			close(fd);
+			return err_result(e);
+		}
+		done += (size_t)n;
+	}
+	if (fcntl(fd, add_seals, seals) < 0) {
+		(void)FAIL_SYS(e, errno, "can't close a file in memory");
+		close(fd);
+		return err_result(e);
+	}
+	*out = fd;
+	return 0;
+}
+
+static int add_fd(struct attempt *t, int fd, struct err *e)
+{
+	int *added = VEC_PUSH(t->a, &t->fds, e);
+
+	if (!added) {
+		close(fd);
+		return err_result(e);
+	}
+	*added = fd;
+	return 0;
+}
+
+static int add_copy(struct attempt *t, int fd, struct err *e)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	if (copy < 0)
+		return FAIL_SYS(e, errno, "can't copy a descriptor");
+	return add_fd(t, copy, e);
+}
+
+static int add_opened(struct attempt *t, const char *path, struct err *e)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return FAIL_SYS(e, errno, "can't open %s", path);
+	return add_fd(t, fd, e);
+}
+
+static int add_memory(struct attempt *t, const char *name, struct str text, struct err *e)
+{
+	int fd = -1;
+
+	if (make_memory(name, text, &fd, e) < 0)
+		return err_result(e);
+	return add_fd(t, fd, e);
+}
+
+/* One end is bwrap's, the other this process's. */
+static int add_pipe(struct attempt *t, int own, int *out, struct err *e)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return FAIL_SYS(e, errno, "can't make a pipe");
+	*out = ends[own];
+	return add_fd(t, ends[!own], e);
+}
+
+static int add_args(struct attempt *t, struct err *e)
+{
+	scoped_buf text = BUF_INIT(JOB_MAX_BYTES);
+
+	for (size_t i = 0; i < t->words.list.count; i++) {
+		buf_add_text(&text, t->words.list.items[i]);
+		buf_add_char(&text, '\0');
+	}
+	if (buf_check(&text, e) < 0)
+		return err_result(e);
+	return add_memory(t, "bwrap arguments", buf_str(&text), e);
+}
+
+static int add_job(struct attempt *t, struct err *e)
+{
+	scoped_buf bytes = BUF_INIT(JOB_MAX_BYTES);
+
+	if (bwrap_job_pack(&t->job, &bytes, e) < 0)
+		return err_result(e);
+	return add_memory(t, "cordon job", buf_str(&bytes), e);
+}
+
+static int add_channel(struct attempt *t, struct err *e)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return FAIL_SYS(e, errno, "can't make a channel to the sandbox");
+	t->s.channel = pair[0];
+	return add_fd(t, pair[1], e);
+}
+
+/* What bwrap is to show, and nothing else that came to its path meanwhile (P8). */
+static int add_opened_place(struct attempt *t, const struct mount_op *op, struct err *e)
+{
+	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+				.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, op->path, &how, sizeof(how));
+	char shown[400];
+	struct stat st;
+
+	(void)utf8_show(str_of(op->path), shown, sizeof(shown));
+	if (fd < 0 && errno != ENOENT && errno != ELOOP && errno != ENOTDIR)
+		return FAIL_SYS(e, errno, "can't open '%s'", shown);
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == op->device && st.st_ino == op->inode)
+		return add_fd(t, fd, e);
+	fd_close(&fd);
+	return FAIL(e, ERR_POLICY,
+		    "'%s' is no longer what it was when the policy was compiled; nothing was run, "
+		    "try again",
+		    shown);
+}
+
+static int add_data(struct attempt *t, const struct bwrap_data *data, struct err *e)
+{
+	switch (data->kind) {
+	case BWRAP_DATA_NOTHING:
+		return add_opened(t, "/dev/null", e);
+	case BWRAP_DATA_IGNORE_ALL:
+		return add_memory(t, "gitignore", str_of(ignore_all), e);
+	case BWRAP_DATA_PLACE:
+		return add_opened_place(t, data->op, e);
+	}
+	return FAIL(e, ERR_INTERNAL, "data of no kind");
+}
+
+/* In the order of enum bwrap_fd. */
+static int make_descriptors(struct attempt *t, struct err *e)
+{
+	if (add_opened(t, "/dev/null", e) < 0 || add_opened(t, "/dev/null", e) < 0 ||
+	    add_pipe(t, 0, &t->errors, e) < 0 || add_args(t, e) < 0 ||
+	    add_pipe(t, 0, &t->info, e) < 0 || add_pipe(t, 1, &t->block, e) < 0 ||
+	    add_job(t, e) < 0 || add_channel(t, e) < 0 || add_copy(t, t->stage, e) < 0)
+		return err_result(e);
+	for (int i = 0; i < 3; i++)
+		if (add_copy(t, t->in->stdio[i], e) < 0)
+			return err_result(e);
+	for (size_t i = 0; i < t->words.data.count; i++)
+		if (add_data(t, &t->words.data.items[i], e) < 0)
+			return err_result(e);
+	return 0;
+}
+
+/* ---- bwrap ----------------------------------------------------------------------------------- */
+
+static void run_child(void *arg)
+{
+	bwrap_helper(arg);
+}
+
+static int spawn(struct attempt *t, struct err *e)
+{
+	static const char stage[] = "/proc/self/fd/8";
+	const char *argv[] = { "bwrap", "--args", "3", "--", stage, BWRAP_STAGE_NAME, NULL };
+	struct bwrap_spawn job = {
+		.program = t->program.fd, .argv = argv, .fds = t->fds.items, .count = t->fds.count
+	};
+
+	int ends[2];
+
+	_Static_assert(BWRAP_FD_ARGS == 3 && BWRAP_FD_STAGE == 8, "as in the words");
+	job.kept = arena_array(t->a, t->fds.count + 1, sizeof(*job.kept), e);
+	if (!job.kept)
+		return err_result(e);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return FAIL_SYS(e, errno, "can't make a channel to a process");
+	t->s.helper_life = ends[0];
+	job.life = ends[1];
+	t->helper = os_fork(0, run_child, &job, &t->s.helper);
+	if (t->helper < 0) {
+		t->s.helper = -1;
+		(void)FAIL_SYS(e, errno, "can't start a process");
+		close(ends[1]);
+		return err_result(e);
+	}
+	close(ends[1]);
+	for (size_t i = 0; i < t->fds.count; i++)
+		fd_close(&t->fds.items[i]);
+	return 0;
+}
+
+/* False: not within the time, or the other end is gone without a word. */
+static bool wait_for(int fd, int other, int timeout_ms)
+{
+	struct pollfd wait[2] = { { .fd = fd, .events = POLLIN },
+				  { .fd = other, .events = POLLIN } };
+	int n;
+
+	do
+		n = poll(wait, 2, timeout_ms);
+	while (n < 0 && errno == EINTR);
+	return n > 0 && (wait[0].revents & POLLIN);
+}
+
+/* What bwrap has complained of, in one line and without its name. */
+static void hear_errors(struct attempt *t, char *text, size_t room)
+{
+	static const char name[] = "bwrap: ";
+	char raw[ERRORS_MAX_BYTES];
+	struct str said;
+	ssize_t n = -1;
+
+	if (wait_for(t->s.helper, -1, LAST_WORDS_MS) || wait_for(t->errors, -1, 0)) {
+		(void)fcntl(t->errors, F_SETFL, O_NONBLOCK);
+		n = read(t->errors, raw, sizeof(raw));
+	}
+	said = (struct str){ raw, n > 0 ? (size_t)n : 0 };
+	said = str_first(said, str_find(said, '\n'));
+	if (str_has_prefix(said, str_of(name)))
+		said = str_from(said, sizeof(name) - 1);
+	(void)utf8_show(said, text, room);
+}
+
+static bool says(const char *text, const char *const *parts)
+{
+	for (; *parts; parts++)
+		if (strstr(text, *parts))
+			return true;
+	return false;
+}
+
+/* bwrap has ended before the inner stage could say anything. */
+static int word_end(struct attempt *t, struct err *e)
+{
+	static const char *const namespaces[] = { "namespace",	 "uid map",  "gid map", "setgroups",
+						  "RTM_NEWADDR", "loopback", NULL };
+	static const char *const changes[] = { "Can't find source path", "Can't create file at",
+					       "Can't mkdir", "Can't stat mount", NULL };
+	char text[400], path[256];
+
+	hear_errors(t, text, sizeof(text));
+	(void)utf8_show(t->program.path, path, sizeof(path));
+	t->lacks_proc = strstr(text, "mount proc") != NULL;
+	if (t->lacks_proc)
+		return host_fail_proc(backend_bwrap.name, EPERM, e);
+	if (says(text, namespaces))
+		return host_fail_namespaces(backend_bwrap.name, EPERM, e);
+	if (says(text, changes))
+		return FAIL(e, ERR_POLICY,
+			    "something is no longer what it was when the policy was compiled; "
+			    "nothing was run, try again (bwrap: %s)",
+			    text);
+	return FAIL(e, ERR_WEAKER, "the bwrap backend can't make its sandbox: '%s' %s%s", path,
+		    *text ? "says: " : "ended, or hangs, without a word", text);
+}
+
+/* "child-pid": 123, in what bwrap writes. */
+static pid_t parse_pid(const char *text)
+{
+	static const char key[] = "\"child-pid\":";
+	const char *at = strstr(text, key);
+	long pid = at ? strtol(at + sizeof(key) - 1, NULL, 10) : 0;
+
+	return pid > 0 && pid < INT32_MAX ? (pid_t)pid : 0;
+}
+
+static int find_first_process(struct attempt *t, struct err *e)
+{
+	char text[1024];
+	size_t len = 0;
+
+	text[0] = '\0';
+	while (!strchr(text, '}') && len < sizeof(text) - 1) {
+		ssize_t n = -1;
+
+		if (wait_for(t->info, t->s.helper, INFO_TIMEOUT_MS))
+			n = read(t->info, text + len, sizeof(text) - 1 - len);
+		if (n <= 0)
+			return word_end(t, e);
+		len += (size_t)n;
+		text[len] = '\0';
+	}
+	t->s.pid = parse_pid(text);
+	if (t->s.pid > 0)
+		t->s.pidfd = (int)syscall(SYS_pidfd_open, t->s.pid, 0);
+	if (t->s.pidfd < 0 || getpgid(t->s.pid) != t->helper)
+		return FAIL(e, ERR_WEAKER,
+			    "the bwrap backend can't use '%s': it does not tell which process it "
+			    "has started",
+			    t->program.path.p);
+	return 0;
+}
+
+/* ---- Masks from outside --------------------------------------------------------------------- */
+
+static bool has_globs(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->rules.count; i++)
+		if (plan->rules.items[i].kind == RULE_GLOB)
+			return true;
+	return false;
+}
+
+static void nap(void)
+{
+	const struct timespec time = { .tv_nsec = 200000 };
+
+	(void)nanosleep(&time, NULL);
+}
+
+static int order_masks(struct attempt *t, struct masker *m, struct err *e)
+{
+	size_t count = t->words.late.count;
+
+	for (size_t i = 0; i < count; i++) {
+		int r;
+
+		while ((r = masker_order(m, str_of(t->words.late.items[i]), e)) == 0)
+			nap();
+		if (r < 0)
+			return err_result(e);
+	}
+	while (atomic_load(&m->counts->done) < count) {
+		if (wait_for(m->pidfd, -1, 0))
+			return FAIL(e, ERR_SYS, "the process that covers names was killed");
+		nap();
+	}
+	return 0;
+}
+
+static int mask_the_rest(struct attempt *t, struct err *e)
+{
+	const struct init_order go = { .kind = INIT_GO };
+	struct masker masker = MASKER_NONE;
+	struct init_message stands;
+	uint64_t masked, missed;
+	char path[64];
+	int r;
+
+	if (!wait_for(t->s.channel, t->s.helper, READY_TIMEOUT_MS) ||
+	    recv(t->s.channel, &stands, sizeof(stands), MSG_PEEK) != (ssize_t)sizeof(stands) ||
+	    stands.kind != INIT_READY)
+		return 0; /* Why, is said to who waits for it to be ready. */
+	(void)!recv(t->s.channel, &stands, sizeof(stands), 0);
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)t->s.pid);
+	t->s.root = open(path, O_PATH | O_CLOEXEC);
+	if (t->s.root < 0)
+		return FAIL_SYS(e, errno, "can't open the root of the sandbox");
+	if (masker_start(&masker, &t->s, e) < 0)
+		return err_result(e);
+	r = order_masks(t, &masker, e);
+	masker_stop(&masker, &masked, &missed);
+	fd_close(&t->s.root);
+	if (r == 0 && missed)
+		return FAIL(e, ERR_SYS, "%llu names could not be covered in the sandbox",
+			    (unsigned long long)missed);
+	(void)send(t->s.channel, &go, sizeof(go), MSG_NOSIGNAL);
+	return r;
+}
+
+/* ---- The inner stage ----------------------------------------------------------------------------- */
+
+static const char *const stage_texts[] = {
+#define BWRAP_STAGE_TEXT(name, text) [BWRAP_##name - INNER_STAGE_COUNT] = text,
+	BWRAP_STAGES(BWRAP_STAGE_TEXT)
+#undef BWRAP_STAGE_TEXT
+};
+
+/* What the plan was made from is no longer so (P8), or only bwrap's look at it was not. */
+static bool is_change(const struct init_message *m)
+{
+	return m->stage == BWRAP_CHANGED || m->stage == BWRAP_UNCOVERED ||
+	       m->stage == BWRAP_WRITABLE ||
+	       (m->stage == BWRAP_PLACE &&
+		(m->os_error == ELOOP || m->os_error == ENOENT || m->os_error == ENOTDIR));
+}
+
+static int word_failure(const struct attempt *t, const struct init_message *m, struct err *e)
+{
+	char path[400] = "";
+	const char *doing;
+
+	if (m->stage < INNER_STAGE_COUNT)
+		return inner_word_failure(&t->job.inner, m, e);
+	if (m->stage - INNER_STAGE_COUNT >= COUNT_OF(stage_texts))
+		return FAIL(e, ERR_INTERNAL, "the inner stage reports a stage that there is not");
+	doing = stage_texts[m->stage - INNER_STAGE_COUNT];
+	if (m->index < t->job.places.count)
+		(void)utf8_show(str_of(t->job.places.items[m->index].path), path, sizeof(path));
+	if (is_change(m))
+		return FAIL(e, ERR_POLICY,
+			    "'%s' is no longer what it was when the policy was compiled, or bwrap "
+			    "did not mount it as told (it can't %s it); nothing was run, try again",
+			    path, doing);
+	if (m->stage == BWRAP_LINK) {
+		err_fail_at(
+			e, ERR_HERE, ERR_WEAKER, m->os_error,
+			"the bwrap backend can't keep the link '%s' in its place: bwrap follows "
+			"links, and the inner stage was not allowed to",
+			path);
+		return err_result(e);
+	}
+	if (m->stage == BWRAP_PLACE)
+		return FAIL_SYS(e, m->os_error, "can't %s '%s' in the sandbox", doing, path);
+	err_fail_at(e, ERR_HERE, ERR_WEAKER, m->os_error,
+		    "the bwrap backend can't %s (step %u): bwrap did not do what it was told",
+		    doing, m->index);
+	return err_result(e);
+}
+
+static int await_ready(struct attempt *t, struct err *e)
+{
+	struct init_message first;
+	struct err silence = ERR_INIT;
+
+	if (!wait_for(t->s.channel, t->s.helper, READY_TIMEOUT_MS) &&
+	    !wait_for(t->s.channel, -1, 0))
+		return word_end(t, e);
+	/* The end of the channel can be read, too. */
+	if (inner_wait_ready(&t->job.inner, &t->s, &first, &silence) < 0)
+		return word_end(t, e);
+	return first.kind == INIT_READY ? 0 : word_failure(t, &first, e);
+}
+
+static int bring_up(struct attempt *t, struct err *e)
+{
+	const struct init_order go = { .kind = INIT_GO };
+
+	t->job.has_own_proc = t->facts.has_own_proc;
+	if (lower_bwrap(t->a, t->in, &t->mounts, &t->facts, &t->words, e) < 0)
+		return err_result(e);
+	t->job.is_masked_later = t->words.late.count > 0;
+	if (make_descriptors(t, e) < 0 || spawn(t, e) < 0 || find_first_process(t, e) < 0 ||
+	    host_map_identities(backend_bwrap.name, t->s.pid, e) < 0)
+		return err_result(e);
+	if ((t->words.late.count || has_globs(t->in->plan)) &&
+	    host_open_namespaces(t->s.pid, &t->s.user_ns, &t->s.mount_ns, e) < 0)
+		return err_result(e);
+	/* At the end of it bwrap goes on. */
+	fd_close(&t->block);
+	if (t->words.late.count && mask_the_rest(t, e) < 0)
+		return err_result(e);
+	if (await_ready(t, e) < 0)
+		return err_result(e);
+	if (t->in->terminal >= 0)
+		os_set_foreground(t->in->terminal, t->s.pid);
+	(void)send(t->s.channel, &go, sizeof(go), MSG_NOSIGNAL);
+	t->s.has_own_network = t->facts.has_own_network;
+	return 0;
+}
+
+/* ---- The backend -------------------------------------------------------------------------------------- */
+
+static void begin(struct attempt *t, struct arena *a, const struct launch *in)
+{
+	*t = (struct attempt){ .a = a,
+			       .in = in,
+			       .program = { .fd = -1 },
+			       .stage = -1,
+			       .helper = -1,
+			       .errors = -1,
+			       .info = -1,
+			       .block = -1,
+			       .s = SANDBOX_NONE };
+}
+
+/* What belongs to one start of bwrap, and not to the sandbox that came of it. */
+static void close_ends(struct attempt *t)
+{
+	for (size_t i = 0; i < t->fds.count; i++)
+		fd_close(&t->fds.items[i]);
+	t->fds.count = 0;
+	fd_close(&t->errors);
+	fd_close(&t->info);
+	fd_close(&t->block);
+}
+
+static int start(struct attempt *t, struct err *e)
+{
+	int r = bring_up(t, e);
+
+	close_ends(t);
+	if (r == 0)
+		return 0;
+	/* The helper does so, too, but it may be the one that was killed. */
+	if (t->helper > 1)
+		kill(-t->helper, SIGKILL);
+	t->helper = -1;
+	if (t->s.pidfd >= 0) {
+		os_kill(t->s.pidfd, SIGKILL);
+		os_reap(t->s.pidfd);
+	}
+	sandbox_done(&t->s);
+	if (t->in->terminal >= 0)
+		os_set_foreground(t->in->terminal, getpgrp());
+	t->s = (struct sandbox)SANDBOX_NONE;
+	return r;
+}
+
+/* The host's /proc in place of an own one, for who has accepted that. */
+static int start_somehow(struct attempt *t, struct err *e)
+{
+	const guarantee_set proc = GUARANTEE_BIT(G_PROC);
+	bool is_accepted = (t->in->accepted & proc) || !(t->in->plan->needs_set & proc);
+
+	if (start(t, e) == 0)
+		return 0;
+	if (!t->lacks_proc || !is_accepted)
+		return err_result(e);
+	t->facts.has_own_proc = false;
+	*e = (struct err)ERR_INIT;
+	if (start(t, e) < 0)
+		return err_result(e);
+	t->s.lost = t->in->plan->needs_set & proc;
+	return 0;
+}
+
+static int launch(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e)
+{
+	struct attempt t;
+	int r = 0;
+
+	begin(&t, a, in);
+	if (prepare(&t, e) < 0 || find_programs(&t, e) < 0 || prepare_job(&t, e) < 0 ||
+	    start_somehow(&t, e) < 0)
+		r = err_result(e);
+	fd_close(&t.program.fd);
+	fd_close(&t.stage);
+	if (r < 0)
+		return r;
+	*out = t.s;
+	return 0;
+}
+
+static int describe(struct arena *a, const struct launch *in, struct buf *out, struct err *e)
+{
+	struct attempt t;
+	int r;
+
+	begin(&t, a, in);
+	r = prepare(&t, e);
+	if (r == 0)
+		r = find_programs(&t, e);
+	fd_close(&t.program.fd);
+	fd_close(&t.stage);
+	if (r < 0 || lower_bwrap(a, in, &t.mounts, &t.facts, &t.words, e) < 0)
+		return err_result(e);
+	/* An option and what belongs to it on a line. */
+	for (size_t i = 0; i < t.words.list.count; i++) {
+		bool is_option = strncmp(t.words.list.items[i], "--", 2) == 0;
+
+		if (i > 0)
+			buf_add_char(out, is_option ? '\n' : ' ');
+		utf8_add_shown(out, str_of(t.words.list.items[i]));
+	}
+	buf_add_char(out, '\n');
+	for (size_t i = 0; i < t.words.late.count; i++) {
+		buf_add_text(out, "hide ");
+		utf8_add_shown(out, str_of(t.words.late.items[i]));
+		buf_add_char(out, '\n');
+	}
+	return buf_check(out, e);
+}
+
+static const char *why_not(enum guarantee g)
+{
+	switch (g) {
+	case G_DENY_FUTURE:
+		return "names that appear later are masked when they are seen, with a window";
+	case G_NET_MANAGED:
+		return "the proxy is not in this version";
+	case G_LIMITS:
+		return "control groups are not used in this version";
+	case G_FS_WRITE:
+	case G_FS_READ:
+	case G_FS_CARVE:
+	case G_FS_REOPEN:
+	case G_PROTECT_MISSING:
+	case G_NET_OFF:
+	case G_IPC:
+	case G_PROC:
+	case G_KERNEL:
+	case G_TREE_DEATH:
+	case GUARANTEE_COUNT:
+		break;
+	}
+	return "";
+}
+
+static guarantee_set gives(void)
+{
+	return GUARANTEE_BIT(G_FS_WRITE) | GUARANTEE_BIT(G_FS_READ) | GUARANTEE_BIT(G_FS_CARVE) |
+	       GUARANTEE_BIT(G_FS_REOPEN) | GUARANTEE_BIT(G_PROTECT_MISSING) |
+	       GUARANTEE_BIT(G_NET_OFF) | GUARANTEE_BIT(G_IPC) | GUARANTEE_BIT(G_PROC) |
+	       GUARANTEE_BIT(G_KERNEL) | GUARANTEE_BIT(G_TREE_DEATH);
+}
+
+const struct backend backend_bwrap = {
+	.name = "bwrap",
+	.gives = gives,
+	.why_not = why_not,
+	.describe = describe,
+	.launch = launch,
+};

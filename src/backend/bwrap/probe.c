@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* What a bwrap can do; see probe.h. */
+#include "backend/bwrap/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "base/utf8.h"
+#include "os/child.h"
+#include "os/os.h"
+
+enum {
+	HELP_MAX_BYTES = 64 << 10,
+	HELP_TIMEOUT_MS = 400,
+	CACHE_MAX_BYTES = 8 << 10,
+};
+
+static const char *const options[] = {
+#define BWRAP_FEATURE_OPTION(name, option) option,
+	BWRAP_FEATURES(BWRAP_FEATURE_OPTION)
+#undef BWRAP_FEATURE_OPTION
+};
+
+/* ---- The text of --help ------------------------------------------------------------- */
+
+/* The first word of a line, when it is an option. */
+static struct str take_option(struct str line)
+{
+	size_t from = 0, len = 0;
+
+	while (from < line.len && line.p[from] == ' ')
+		from++;
+	line = str_from(line, from);
+	while (len < line.len &&
+	       (line.p[len] == '-' || ascii_is_alpha(line.p[len]) || ascii_is_digit(line.p[len])))
+		len++;
+	return str_first(line, len);
+}
+
+uint32_t bwrap_features_parse(struct str help)
+{
+	uint32_t features = 0;
+
+	while (help.len) {
+		struct str line = str_first(help, str_find(help, '\n'));
+		struct str option = take_option(line);
+
+		help = str_from(help, line.len + 1);
+		for (unsigned i = 0; i < BWRAP_FEATURE_COUNT; i++)
+			if (str_is(option, options[i]))
+				features |= BWRAP_FEATURE_BIT(i);
+	}
+	return features;
+}
+
+int bwrap_features_check(uint32_t features, struct str path, struct err *e)
+{
+	char shown[256];
+
+	for (unsigned i = 0; i < BWRAP_NEEDED_COUNT; i++)
+		if (!(features & BWRAP_FEATURE_BIT(i)))
+			return FAIL(e, ERR_WEAKER,
+				    "the bwrap backend can't use '%s': it has no %s; bubblewrap "
+				    "0.5.0 or newer is needed",
+				    utf8_show(path, shown, sizeof(shown)), options[i]);
+	return 0;
+}
+
+/* ---- Asking ------------------------------------------------------------------------- */
+
+struct question {
+	int program;
+	int output, nothing;
+};
+
+/* Between fork and exec: system calls alone. */
+static void ask_in_child(void *arg)
+{
+	static const char *const argv[] = { "bwrap", "--help", NULL };
+	static const char *const environment[] = { NULL };
+	const struct question *q = arg;
+	uint64_t none = 0;
+	int program = fcntl(q->program, F_DUPFD_CLOEXEC, 10);
+	int output = fcntl(q->output, F_DUPFD_CLOEXEC, 10);
+	int nothing = fcntl(q->nothing, F_DUPFD_CLOEXEC, 10);
+
+	(void)setpgid(0, 0);
+	if (program < 0 || dup2(nothing, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0 ||
+	    syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0)
+		_exit(126);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
+	syscall(SYS_execveat, program, "", argv, environment, AT_EMPTY_PATH);
+	_exit(127);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* What can be read now; false at the end. */
+static bool take_output(int fd, struct buf *out)
+{
+	char room[4096];
+	ssize_t n;
+
+	while ((n = read(fd, room, sizeof(room))) > 0)
+		buf_add(out, (struct str){ room, (size_t)n });
+	return n < 0 && (errno == EAGAIN || errno == EINTR) && out->failed == ERR_OK;
+}
+
+/* Until the process has ended: who has its output open may live on. False: not in time. */
+static bool hear_out(int pidfd, int output, struct buf *out)
+{
+	int64_t deadline = now_ms() + HELP_TIMEOUT_MS;
+	struct pollfd wait[2] = { { .fd = pidfd, .events = POLLIN },
+				  { .fd = output, .events = POLLIN } };
+
+	for (;;) {
+		int64_t left = deadline - now_ms();
+
+		if (left <= 0)
+			return false;
+		if (poll(wait, 2, (int)left) < 0 && errno != EINTR)
+			return false;
+		if (!take_output(output, out))
+			wait[1].fd = -1;
+		if (wait[0].revents)
+			return true;
+	}
+}
+
+static int start_asking(struct question *q, int *output, int *pidfd, struct err *e)
+{
+	int ends[2];
+
+	q->nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (q->nothing < 0)
+		return FAIL_SYS(e, errno, "can't open /dev/null");
+	if (pipe2(ends, O_CLOEXEC) < 0) {
+		close(q->nothing);
+		return FAIL_SYS(e, errno, "can't make a pipe");
+	}
+	q->output = ends[1];
+	*output = ends[0];
+	(void)fcntl(*output, F_SETFL, O_NONBLOCK);
+	if (os_fork(0, ask_in_child, q, pidfd) < 0) {
+		(void)FAIL_SYS(e, errno, "can't start a process");
+		close(*output);
+		*output = -1;
+	}
+	close(ends[1]);
+	close(q->nothing);
+	return *output < 0 ? err_result(e) : 0;
+}
+
+int bwrap_ask(int program, struct str path, uint32_t *features, struct err *e)
+{
+	struct question q = { .program = program };
+	scoped_buf help = BUF_INIT(HELP_MAX_BYTES);
+	char shown[256];
+	int output = -1, pidfd = -1;
+	bool is_in_time;
+
+	if (start_asking(&q, &output, &pidfd, e) < 0)
+		return err_result(e);
+	is_in_time = hear_out(pidfd, output, &help);
+	os_kill(pidfd, SIGKILL);
+	os_reap(pidfd);
+	close(pidfd);
+	close(output);
+	(void)utf8_show(path, shown, sizeof(shown));
+	if (!is_in_time)
+		return FAIL(e, ERR_WEAKER,
+			    "the bwrap backend can't use '%s': it did not answer to --help within "
+			    "%d ms; it hangs, or is none",
+			    shown, HELP_TIMEOUT_MS);
+	if (help.failed != ERR_OK || !bwrap_features_parse(buf_str(&help)))
+		return FAIL(e, ERR_WEAKER,
+			    "the bwrap backend can't use '%s': it does not answer to --help as "
+			    "bubblewrap does",
+			    shown);
+	*features = bwrap_features_parse(buf_str(&help));
+	return bwrap_features_check(*features, path, e);
+}
+
+/* ---- The cache -------------------------------------------------------------------------- */
+
+void bwrap_cache_print(struct str path, const struct bwrap_identity *identity, uint32_t features,
+		       struct buf *out)
+{
+	buf_printf(out, "cordon bwrap features 1\n%llu %llu %llu %llu %u\n",
+		   (unsigned long long)identity->device, (unsigned long long)identity->inode,
+		   (unsigned long long)identity->mtime_ns, (unsigned long long)identity->bytes,
+		   features);
+	buf_add(out, path);
+	buf_add_char(out, '\n');
+}
+
+/* One that can't be used is not kept, so few texts can be right. */
+bool bwrap_cache_parse(struct str text, struct str path, const struct bwrap_identity *identity,
+		       uint32_t *features)
+{
+	const uint32_t needed = BWRAP_FEATURE_BIT(BWRAP_NEEDED_COUNT) - 1;
+
+	for (uint32_t more = 0; more < 1U << (BWRAP_FEATURE_COUNT - BWRAP_NEEDED_COUNT); more++) {
+		scoped_buf wanted = BUF_INIT(CACHE_MAX_BYTES);
+		uint32_t all = needed | more << BWRAP_NEEDED_COUNT;
+
+		bwrap_cache_print(path, identity, all, &wanted);
+		if (wanted.failed == ERR_OK && str_eq(text, buf_str(&wanted))) {
+			*features = all;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A cache directory is not made for who has none: it would be left behind. */
+static bool is_own_directory(const char *path)
+{
+	struct stat st;
+
+	return path && path[0] == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+	       st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* Empty where there is none that could be used. */
+static int find_cache(struct arena *a, const struct launch *in, struct str *out, struct err *e)
+{
+	const char *base = os_environment_find(os_environment(), "XDG_CACHE_HOME");
+	const char *home = os_environment_find(os_environment(), "HOME");
+	struct str directory, plain;
+
+	*out = STR_EMPTY;
+	if (arena_printf(a, &directory, e, "%s%s",
+			 base	? base
+			 : home ? home
+				: "",
+			 base ? "" : "/.cache") < 0)
+		return err_result(e);
+	if (!is_own_directory(directory.p))
+		return 0;
+	if (os_canonical_directory(a, directory, &plain, e) < 0 ||
+	    path_join(a, plain, STR("cordon/bwrap"), &plain, e) < 0)
+		return err_result(e);
+	/* SECURITY: what a command could have written is not asked. */
+	if (plan_resolve(in->plan, plain).access != ACCESS_WRITE)
+		*out = plain;
+	return 0;
+}
+
+/* Only what this user alone could have written. */
+static bool read_cache(struct str file, char *text, size_t room, struct str *out)
+{
+	int fd = open(file.p, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	    !(st.st_mode & (S_IWGRP | S_IWOTH)) && st.st_nlink == 1 && st.st_size < (off_t)room)
+		n = read(fd, text, room);
+	close(fd);
+	if (n < 0)
+		return false;
+	*out = (struct str){ text, (size_t)n };
+	return true;
+}
+
+/* That it can't be kept costs time alone. */
+static void write_cache(struct str file, struct str path, const struct bwrap_identity *identity,
+			uint32_t features)
+{
+	scoped_buf text = BUF_INIT(CACHE_MAX_BYTES);
+	struct err ignored = ERR_INIT;
+
+	bwrap_cache_print(path, identity, features, &text);
+	if (text.failed == ERR_OK && os_create_file(file, buf_str(&text), true, &ignored) < 0)
+		return;
+}
+
+int bwrap_probe(struct arena *a, const struct launch *in, int program, struct str path,
+		const struct bwrap_identity *identity, uint32_t *features, struct err *e)
+{
+	char room[CACHE_MAX_BYTES];
+	struct str file, text;
+
+	if (find_cache(a, in, &file, e) < 0)
+		return err_result(e);
+	if (file.len && read_cache(file, room, sizeof(room), &text) &&
+	    bwrap_cache_parse(text, path, identity, features))
+		return 0;
+	if (bwrap_ask(program, path, features, e) < 0)
+		return err_result(e);
+	if (file.len)
+		write_cache(file, path, identity, *features);
+	return 0;
+}
