@@ -18,6 +18,10 @@
 
 /* With and without a sandbox a run looks the same to the host. */
 static const char *const both_backends[] = { "none", "native", NULL };
+/* `name` is declared here. NOLINTBEGIN(bugprone-macro-parentheses) */
+#define EACH_BACKEND(name) \
+	for (const char *const *each = both_backends, *name = *each; *each; name = *++each)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 struct ask {
 	struct cordon_load_options load;
