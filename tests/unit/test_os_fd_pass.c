@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of os/fd_pass.h over a real channel. */
+#include "os/fd_pass.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "os/fd.h"
+#include "test.h"
+
+static int ends[2] = { -1, -1 };
+
+static bool open_channel(void)
+{
+	fd_close(&ends[0]);
+	fd_close(&ends[1]);
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0;
+}
+
+static int count_open(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	while (dir && readdir(dir))
+		count++;
+	if (dir)
+		(void)closedir(dir);
+	return count;
+}
+
+static bool is_same(int a, int b)
+{
+	struct stat x, y;
+
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+TEST(descriptors_arrive_with_their_message_and_close_on_exec)
+{
+	int sent[FD_PASS_MAX], got[FD_PASS_MAX];
+	char word[8] = "word", heard[8] = "";
+	int files[2];
+
+	REQUIRE(open_channel() && pipe2(files, O_CLOEXEC) == 0);
+	for (size_t i = 0; i < COUNT_OF(sent); i++)
+		sent[i] = files[i % 2];
+	for (size_t n = 1; n <= FD_PASS_MAX; n += n == 1 ? 1 : 62) {
+		size_t count = FD_PASS_MAX;
+
+		CHECK_INT(fd_pass_send(ends[0], word, sizeof(word), sent, n, 0), 0);
+		CHECK_INT(fd_pass_receive(ends[1], heard, sizeof(heard), got, &count),
+			  (int)sizeof(heard));
+		CHECK_INT(count, n);
+		CHECK_STR(heard, "word");
+		for (size_t i = 0; i < count; i++) {
+			CHECK(is_same(got[i], sent[i]));
+			CHECK_INT(fcntl(got[i], F_GETFD), FD_CLOEXEC);
+			fd_close(&got[i]);
+		}
+	}
+	fd_close(&files[0]);
+	fd_close(&files[1]);
+}
+
+TEST(what_there_is_no_room_for_is_not_left_open)
+{
+	int sent[5] = { 0, 0, 0, 0, 0 }, got[2] = { -1, -1 };
+	size_t count = COUNT_OF(got);
+	char word[4] = "abc";
+	int before;
+
+	REQUIRE(open_channel());
+	sent[0] = sent[1] = sent[2] = sent[3] = sent[4] = ends[0];
+	before = count_open();
+	CHECK_INT(fd_pass_send(ends[0], word, sizeof(word), sent, COUNT_OF(sent), 0), 0);
+	CHECK_INT(fd_pass_receive(ends[1], word, sizeof(word), got, &count), 4);
+	CHECK_INT(count, 2);
+	CHECK_INT(count_open(), before + 2);
+	fd_close(&got[0]);
+	fd_close(&got[1]);
+}
+
+TEST(a_message_without_any_and_the_end_are_told_apart)
+{
+	size_t count = 3;
+	int got[3];
+	char word[4] = "abc";
+
+	REQUIRE(open_channel());
+	REQUIRE(send(ends[0], word, sizeof(word), 0) == (ssize_t)sizeof(word));
+	CHECK_INT(fd_pass_receive(ends[1], word, sizeof(word), got, &count), 4);
+	CHECK_INT(count, 0);
+	fd_close(&ends[0]);
+	count = 3;
+	CHECK_INT(fd_pass_receive(ends[1], word, sizeof(word), got, &count), 0);
+	CHECK_INT(count, 0);
+	/* Nobody listens: an error, and no signal. */
+	CHECK_INT(fd_pass_send(ends[1], word, sizeof(word), ends + 1, 1, 0), -EPIPE);
+}
+
+TEST(none_and_too_many_are_refused)
+{
+	static int many[FD_PASS_MAX + 1];
+	char word[4] = "abc";
+
+	REQUIRE(open_channel());
+	CHECK_INT(fd_pass_send(ends[0], word, sizeof(word), many, 0, 0), -EINVAL);
+	CHECK_INT(fd_pass_send(ends[0], word, sizeof(word), many, COUNT_OF(many), 0), -EINVAL);
+}
