@@ -476,6 +476,8 @@ CORDON_API void cordon_result_free(cordon_result *result); /* NULL is fine */
 /* As P24 has it: the command's own, 128+n, 124 timed out, 126, 127; 125 never: that is an error. */
 CORDON_API int cordon_result_status(const cordon_result *result);
 CORDON_API int cordon_result_signal(const cordon_result *result); /* that killed it, or 0 */
+/* Why the command could not be executed (126, 127), in words; NULL when it was. */
+CORDON_API const char *cordon_result_exec_error(const cordon_result *result);
 CORDON_API int cordon_result_timed_out(const cordon_result *result);
 CORDON_API int cordon_result_cancelled(const cordon_result *result);
 /*

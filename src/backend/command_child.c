@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -76,8 +77,18 @@ static bool is_elsewhere(int error)
 	       error == ENODEV || error == ETIMEDOUT;
 }
 
+/*
+ * Whether it is a file that may not be executed. In a PATH with a directory that may
+ * not be searched the same error says nothing about the file.
+ */
+static bool is_there(const char *program)
+{
+	return faccessat(AT_FDCWD, program, F_OK, AT_EACCESS) == 0;
+}
+
 int command_execute(const struct command_words *words)
 {
+	bool is_search = strchr(words->argv[0], '/') == NULL;
 	int error = ENOENT;
 
 	for (size_t i = 0; words->programs[i]; i++) {
@@ -89,6 +100,8 @@ int command_execute(const struct command_words *words)
 		}
 		if (!is_elsewhere(errno))
 			return errno;
+		if (errno == EACCES && is_search && !is_there(words->programs[i]))
+			continue;
 		if (error != EACCES)
 			error = errno;
 	}

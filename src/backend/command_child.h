@@ -53,5 +53,5 @@ bool command_set_limits(const struct command_limits *limits);
 bool command_place_stdio(const int stdio[3]); /* as 0, 1, 2, however they are numbered now */
 void command_reset_signals(struct command_signals before);
 
-/* As execvp() does it over `programs`; gives the error when nothing could be executed. */
+/* As execvp() does it over `programs`, but what is nowhere is ENOENT; gives the error when nothing could be executed. */
 int command_execute(const struct command_words *words);

@@ -201,6 +201,7 @@ int finish_output(int status);
 void show_warnings(const struct args *args, struct cordon_load_options *load);
 
 /* One line on stderr. Control characters in `text` are the caller's to escape. */
+void print_error(const char *text);
 void print_warning(void *unused, const char *text);
 void print_trace(void *unused, const char *text);
 

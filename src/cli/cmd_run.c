@@ -121,6 +121,9 @@ static void tell_end(const struct running *r, const cordon_result *result)
 {
 	bool is_quiet = !r->load.on_warning;
 
+	/* That nothing was run is no mere warning. */
+	if (is_quiet && cordon_result_exec_error(result))
+		print_error(cordon_result_exec_error(result));
 	if (cordon_result_status(result) == STATUS_NOT_FOUND && !is_quiet)
 		advise(r->args);
 	if (cordon_result_timed_out(result) && !is_quiet)

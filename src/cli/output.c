@@ -56,9 +56,14 @@ static void print_message(const char *kind, const char *colour, const char *text
 		(void)fprintf(stderr, "cordon: %s%s\n", kind, text);
 }
 
+void print_error(const char *text)
+{
+	print_message("error: ", "31", text);
+}
+
 int finish_error(const struct args *args, cordon_error *error)
 {
-	print_message("error: ", "31", cordon_error_text(error));
+	print_error(cordon_error_text(error));
 	if (args_have(args, OPT_JSON)) {
 		(void)fputs(cordon_error_json(error), stdout);
 		(void)finish_output(0);

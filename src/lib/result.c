@@ -34,6 +34,13 @@ int cordon_result_signal(const cordon_result *result)
 	return result_outcome(result)->signal;
 }
 
+const char *cordon_result_exec_error(const cordon_result *result)
+{
+	const struct outcome *o = result_outcome(result);
+
+	return o->exec_error ? o->exec_text.p : NULL;
+}
+
 int cordon_result_timed_out(const cordon_result *result)
 {
 	return result_outcome(result)->timed_out;

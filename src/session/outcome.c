@@ -60,6 +60,17 @@ static const char *find_existing(const char *const *programs)
 	return NULL;
 }
 
+static void keep_shown(struct session *s, struct str text)
+{
+	scoped_buf shown = BUF_INIT(8 * SAID_MAX_BYTES);
+	struct err e = ERR_INIT;
+
+	utf8_add_shown(&shown, text);
+	if (buf_check(&shown, &e) < 0 ||
+	    arena_copy(s->a, buf_str(&shown), &s->outcome.exec_text, &e) < 0)
+		s->outcome.exec_text = STR("it could not be executed");
+}
+
 void outcome_set_exec_failed(struct session *s, int os_error)
 {
 	const char *name = s->in.argv[0];
@@ -67,25 +78,24 @@ void outcome_set_exec_failed(struct session *s, int os_error)
 	bool is_missing = os_error == ENOENT || os_error == ENOTDIR;
 	const char *existing = is_missing ? find_existing(s->programs) : NULL;
 	bool has_slash = str_find(str_of(name), '/') < strlen(name);
+	struct err said = ERR_INIT;
 
 	s->outcome.exec_error = os_error;
 	s->outcome.has_started = false;
 	s->outcome.status = is_missing ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
-	if (!is_missing) {
-		/* For the text of the error, which is the same in every locale. */
-		struct err said = ERR_INIT;
-
+	/* As an error: the text of its number is the same in every locale. */
+	if (!is_missing)
 		(void)FAIL_SYS(&said, os_error, "'%s' can't be executed%s", name, inside);
-		session_warn(&s->in, "%s", said.text);
-	} else if (existing) {
-		session_warn(&s->in,
-			     "'%s' is there, but it, or the interpreter that it names, was not "
-			     "found%s",
-			     existing, inside);
-	} else {
-		session_warn(&s->in, "'%s' was not found%s%s", name, has_slash ? "" : " in PATH",
-			     inside);
-	}
+	else if (existing)
+		(void)FAIL(&said, ERR_NOTFOUND,
+			   "'%s' is there, but it, or the interpreter that it names, was not "
+			   "found%s",
+			   existing, inside);
+	else
+		(void)FAIL(&said, ERR_NOTFOUND, "'%s' was not found%s%s", name,
+			   has_slash ? "" : " in PATH", inside);
+	session_warn(&s->in, "%s", said.text);
+	keep_shown(s, str_of(said.text));
 }
 
 /* ---- The end --------------------------------------------------------------------------- */
@@ -97,6 +107,10 @@ static const char *find_limit(const struct session *s)
 	if (s->outcome.timed_out)
 		return limit_name(LIMIT_TIMEOUT);
 	if (s->outcome.signal == SIGXCPU && limits->value[LIMIT_CPU_TIME])
+		return limit_name(LIMIT_CPU_TIME);
+	/* A second after that signal the kernel does not ask any more. */
+	if (s->outcome.signal == SIGKILL && !s->was_killed && limits->value[LIMIT_CPU_TIME] &&
+	    s->outcome.cpu_ms >= limits->value[LIMIT_CPU_TIME])
 		return limit_name(LIMIT_CPU_TIME);
 	if (s->outcome.signal == SIGXFSZ && limits->value[LIMIT_FILE_SIZE])
 		return limit_name(LIMIT_FILE_SIZE);
@@ -137,6 +151,8 @@ int outcome_complete(struct session *s, struct err *e)
 	struct outcome *o = &s->outcome;
 
 	o->limit = find_limit(s);
+	if (o->limit && !o->timed_out)
+		session_warn(&s->in, "the command was ended: it reached the limit %s", o->limit);
 	if (o->is_sandboxed && o->watch.missed > 0)
 		session_warn(&s->in,
 			     "%llu names that a glob denies appeared and could not be masked",

@@ -154,10 +154,11 @@ struct outcome {
 	struct child_environment environment;
 	bool network_is_off;
 
-	bool has_started; /* the command itself, not what leads to it */
-	int exec_error;	  /* errno, when it could not be executed */
-	int status;	  /* P24 */
-	int signal;	  /* that killed it, or 0 */
+	bool has_started;     /* the command itself, not what leads to it */
+	int exec_error;	      /* errno, when it could not be executed */
+	struct str exec_text; /* the same in words, fit to be shown */
+	int status;	      /* P24 */
+	int signal;	      /* that killed it, or 0 */
 	bool timed_out, was_cancelled, had_terminal;
 	const char *limit; /* the key in `limits` that ended it, or NULL */
 

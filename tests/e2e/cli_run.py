@@ -19,6 +19,7 @@ import time
 
 from cli import PROGRAM, SECONDS, Result, World, case, run_cases
 
+ORDINARY = 61235
 NONE = ["--backend", "none"]
 BOTH = ([], NONE)
 P17 = "cordon: warning: "
@@ -118,7 +119,9 @@ def a_command_that_is_not_found_gives_127_and_says_so(w: World):
 @case
 def a_name_that_is_a_line_or_a_variable_gets_advice(w: World):
     assert "sh -c" in run(w, "ls -l").err and "--env" in run(w, "A=1", "ls").err
-    assert run(w, "sh", "-c", "exit 127").err == run(w, "-q", "ls -l").err == ""
+    assert run(w, "sh", "-c", "exit 127").err == ""
+    assert run(w, "-q", "ls -l").err == (
+        "cordon: error: 'ls -l' was not found in PATH inside the sandbox\n")
 
 
 @case
@@ -130,6 +133,55 @@ def a_command_that_can_not_be_executed_gives_126_and_says_so(w: World):
             result = run(w, *how, name)
             assert result.status == 126, (how, name, result)
             assert name in result.err and result.err.count("\n") == (2 if how else 1), result
+
+
+@case
+def that_nothing_was_run_is_said_even_when_quiet(w: World):
+    assert run(w, "-q", "nosuch").err == (
+        "cordon: error: 'nosuch' was not found in PATH inside the sandbox\n")
+    result = run(w, "-q", w.write("repo/data"))
+    assert result.status == 126 and result.err.startswith("cordon: error: '"), result
+    assert run(w, "-q", "no\x1bsuch").err.count("\x1b") == 0
+    # What the command itself says is its own affair.
+    assert run(w, "-q", "sh", "-c", "exit 127").err == ""
+
+
+@case
+def a_directory_of_the_path_that_can_not_be_searched_holds_no_program(w: World):
+    closed = w.top / "closed"
+    closed.mkdir()
+    w.write("open/tool", "").chmod(0o644)
+    closed.chmod(0)
+    who = {}
+    if os.geteuid() == 0:
+        for path in (w.top, w.home, w.repo):
+            os.chown(path, ORDINARY, ORDINARY)
+        who = {"user": ORDINARY, "group": ORDINARY, "extra_groups": []}
+    for how in BOTH:
+        for path, name, status in ((f"{closed}:/usr/bin", "nosuch", 127),
+                                   (f"{closed}:/usr/bin", "true", 0),
+                                   # This one is there, and is no program.
+                                   (f"{closed}:{w.top}/open", "tool", 126),
+                                   # And of this one the very place was named.
+                                   ("/usr/bin", f"{closed}/tool", 126)):
+            done = subprocess.run([PROGRAM, "run", *how, name], cwd=w.repo,
+                                  env={**w.env, "PATH": path}, capture_output=True, check=False,
+                                  timeout=SECONDS, **who)
+            assert done.returncode == status, (how, path, name, done)
+
+
+@case
+def a_limit_that_ended_the_command_is_named(w: World):
+    w.write_config("[permissions.x]\nextends = ':read-only'\n"
+                   "[permissions.x.limits]\ncpu_time = '1s'\n")
+    busy = ["sh", "-c", "while :; do :; done"]
+    result = run(w, "-P", "x", *busy)
+    assert result.status == 152 and result.err == (
+        "cordon: warning: the command was ended: it reached the limit cpu_time\n"), result
+    # One that does not listen is killed, a second later.
+    result = run(w, "-P", "x", "sh", "-c", "trap '' XCPU; while :; do :; done")
+    assert result.status == 137 and "it reached the limit cpu_time" in result.err, result
+    assert run(w, "-P", "x", "sh", "-c", "kill -KILL $$").err == ""
 
 
 @case
