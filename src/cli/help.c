@@ -47,11 +47,19 @@ static void print_options(FILE *to, option_set which)
 
 static void print_commands(FILE *to)
 {
+	int width = COLUMN;
+
+	/* All in one column, however long the longest is. */
+	for (const struct command *c = commands; c->name; c++) {
+		int needed = (int)(strlen(c->name) + 1 + strlen(c->operands));
+
+		width = needed > width ? needed : width;
+	}
 	for (const struct command *c = commands; c->name; c++) {
 		char text[64];
 
 		(void)snprintf(text, sizeof(text), "%s %s", c->name, c->operands);
-		(void)fprintf(to, "  %-*s %s\n", COLUMN, text, c->summary);
+		(void)fprintf(to, "  %-*s %s\n", width, text, c->summary);
 	}
 }
 
