@@ -94,11 +94,22 @@ static int examine_all(struct visit *v, struct err *e)
 
 /* ---- Cleaning ---------------------------------------------------------------------------------- */
 
+static bool has_path(const path_list *paths, struct str path)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		if (str_eq(paths->items[i], path))
+			return true;
+	return false;
+}
+
 static int add_paths(struct arena *a, path_list *to, const str_list *from, struct err *e)
 {
 	for (size_t i = 0; i < from->count; i++) {
-		struct str *added = VEC_PUSH(a, to, e);
+		struct str *added;
 
+		if (has_path(to, from->items[i]))
+			continue;
+		added = VEC_PUSH(a, to, e);
 		if (!added)
 			return err_result(e);
 		*added = from->items[i];

@@ -428,17 +428,18 @@ def what_dead_runs_left_is_removed_and_nothing_else(w: World):
 @case
 def what_a_killed_run_left_is_removed(w: World):
     (w.repo / ".git").mkdir()
-    run = subprocess.Popen([PROGRAM, "run", "--full-auto", "--", "sleep", "60"], cwd=w.repo,
-                           env=w.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+    run = subprocess.Popen([PROGRAM, "run", "--full-auto", "--", "sh", "-c",
+                            "echo yes; exec sleep 60"], cwd=w.repo, env=w.env,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.DEVNULL, start_new_session=True)
-    deadline = time.monotonic() + 20
-    while not (w.repo / ".agents").exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    assert run.stdout.readline() == b"yes\n"
     assert (w.repo / ".agents").exists(), "this run makes a placeholder"
     busy = diagnose(w, "--clean")["cleaned"]
     assert str(w.repo / ".agents") in busy["in_use"] and busy["removed"] == [], busy
+    assert len(busy["in_use"]) == len(set(busy["in_use"])), busy
     run.kill()
     run.wait()
+    run.stdout.close()
     deadline = time.monotonic() + 20
     while (w.repo / ".agents").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
