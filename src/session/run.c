@@ -46,11 +46,13 @@ static void kill_all(struct session *s)
 	s->was_killed = true;
 	(void)order(s, INIT_KILL, 0);
 	/*
-	 * PID 1 takes all with it, also when it is not able to listen. Without a sandbox it
-	 * would take nothing: there it has to listen.
+	 * PID 1 takes all with it, also when it is not able to listen. Without a pid namespace
+	 * it would take nothing: there it has to listen, and must not be stopped.
 	 */
-	if (s->outcome.is_sandboxed)
+	if (s->outcome.is_sandboxed && !s->sandbox.has_no_namespaces)
 		os_kill(s->sandbox.pidfd, SIGKILL);
+	else
+		os_kill(s->sandbox.pidfd, SIGCONT);
 }
 
 /* ---- Time -------------------------------------------------------------------------------- */
@@ -408,7 +410,8 @@ static int look_after(struct session *s, struct err *e)
 			return err_result(e);
 		s->connects = unix_connect_start(s->a, &s->engine, &s->sandbox, &s->sockets,
 						 &s->outcome.denials, e);
-		if (!s->connects)
+		if (!s->connects ||
+		    (s->sandbox.writable && metadata_start(s->a, &s->engine, &s->sandbox, e) < 0))
 			return err_result(e);
 	}
 	if (s->outcome.is_sandboxed &&

@@ -8,6 +8,7 @@
 #include "session/terminal.h"
 #include "supervise/engine.h"
 #include "supervise/guard.h"
+#include "supervise/metadata.h"
 #include "supervise/sandbox.h"
 #include "supervise/unix_connect.h"
 #include "supervise/unix_sockets.h"

@@ -204,6 +204,26 @@ int engine_read(const struct engine *engine, const struct engine_call *call, uin
 	return (size_t)got == size ? 0 : -EFAULT;
 }
 
+/* Not across the end of a page before it is needed: the next one may not be there. */
+int engine_read_text(const struct engine *engine, const struct engine_call *call, uint64_t address,
+		     char *out, size_t size)
+{
+	const size_t page = 4096;
+	size_t got = 0;
+
+	while (got < size) {
+		size_t part = MIN_OF(size - got, page - (address + got) % page);
+		int r = engine_read(engine, call, address + got, out + got, part);
+
+		if (r < 0)
+			return r;
+		if (memchr(out + got, '\0', part))
+			return 0;
+		got += part;
+	}
+	return -ENAMETOOLONG;
+}
+
 /* ---- The caller's descriptors ----------------------------------------------- */
 
 /*

@@ -39,7 +39,7 @@ struct engine_handler {
 	void *user;
 };
 
-enum { ENGINE_MAX_HANDLERS = 16 };
+enum { ENGINE_MAX_HANDLERS = 32 };
 
 struct engine {
 	struct loop *loop;
@@ -67,6 +67,10 @@ bool engine_is_waiting(const struct engine *engine, uint64_t id) NONNULL;
 /* Copies `size` bytes of its memory. 0 or -errno. */
 int engine_read(const struct engine *engine, const struct engine_call *call, uint64_t address,
 		void *out, size_t size) MUST_CHECK NONNULL;
+
+/* Copies a string with its NUL. 0, -ENAMETOOLONG when it does not fit, or -errno. */
+int engine_read_text(const struct engine *engine, const struct engine_call *call, uint64_t address,
+		     char *out, size_t size) MUST_CHECK NONNULL;
 
 /* A descriptor of this process for the caller's descriptor `fd`: the descriptor or -errno. */
 int engine_take_fd(const struct engine *engine, const struct engine_call *call, int fd)

@@ -3,6 +3,7 @@
 #include "supervise/init.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -49,21 +50,88 @@ static void add_usage(struct init_message *message)
 	message->max_rss_kib = (uint64_t)usage.ru_maxrss;
 }
 
+/* ---- Without a pid namespace ----------------------------------------------------- */
+
+/*
+ * The number is a child's until it is waited for here, so nobody else can have got
+ * it. False when the kernel does not list children.
+ */
+static bool signal_children(int number)
+{
+	int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	pid_t pid = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	while ((n = read(fd, text, sizeof(text))) > 0)
+		for (ssize_t i = 0; i < n; i++) {
+			if (text[i] >= '0' && text[i] <= '9') {
+				pid = pid * 10 + (text[i] - '0');
+				continue;
+			}
+			if (pid > 0)
+				kill(pid, number);
+			pid = 0;
+		}
+	if (pid > 0)
+		kill(pid, number);
+	close(fd);
+	return true;
+}
+
+/* Until there is none: the children of one that has ended become this process's own. */
+static void kill_tree(void)
+{
+	for (;;) {
+		pid_t pid;
+
+		/* The group at least, this process included. */
+		if (!signal_children(SIGKILL))
+			kill(0, SIGKILL);
+		while ((pid = waitpid(-1, NULL, WNOHANG | __WALL)) > 0)
+			;
+		if (pid < 0 && errno == ECHILD)
+			return;
+		/* They are dying. */
+		poll(NULL, 0, 1);
+	}
+}
+
+/* ---- The end -------------------------------------------------------------------------- */
+
+struct life {
+	int channel;
+	pid_t command;
+	bool has_namespace;
+	bool is_typed; /* the terminal has sent a signal since the command was last heard of */
+};
+
 /*
  * The end of PID 1 is the end of all in its namespace. Its own status says
  * nothing: what the command did is in the message.
  */
-static _Noreturn void end(int channel, int status)
+static _Noreturn void leave(const struct life *life)
+{
+	if (!life->has_namespace)
+		kill_tree();
+	_exit(0);
+}
+
+static _Noreturn void end(const struct life *life, int status)
 {
 	struct init_message message = { .kind = INIT_ENDED, .value = status };
 
+	if (!life->has_namespace)
+		kill_tree();
 	add_usage(&message);
-	tell(channel, &message);
+	tell(life->channel, &message);
 	_exit(0);
 }
 
 /* Several children may have changed for one SIGCHLD. */
-static void reap(int channel, pid_t command, bool *is_typed)
+static void reap(struct life *life)
 {
 	int status;
 	pid_t pid;
@@ -71,34 +139,45 @@ static void reap(int channel, pid_t command, bool *is_typed)
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
 		struct init_message message = { .kind = INIT_CONTINUED };
 
-		if (pid != command)
+		if (pid != life->command)
 			continue;
 		if (WIFEXITED(status) || WIFSIGNALED(status))
-			end(channel, status);
+			end(life, status);
 		if (WIFSTOPPED(status))
 			message = (struct init_message){ .kind = INIT_STOPPED,
 							 .value = WSTOPSIG(status),
-							 .is_typed = *is_typed };
-		*is_typed = false;
-		tell(channel, &message);
+							 .is_typed = life->is_typed };
+		life->is_typed = false;
+		tell(life->channel, &message);
 	}
 }
 
-static void obey(int channel, pid_t command)
+/* Two signals can't be blocked, and only in a namespace is its PID 1 spared. */
+static void signal_group(const struct life *life, int number)
+{
+	if (life->has_namespace || (number != SIGSTOP && number != SIGKILL))
+		kill(0, number);
+	else
+		signal_children(number);
+}
+
+static void obey(const struct life *life)
 {
 	struct init_order order;
 
 	/* Whatever it is that this does not understand, or the end of the channel: it is over. */
-	if (receive(channel, &order) != (ssize_t)sizeof(order))
-		_exit(0);
+	if (receive(life->channel, &order) != (ssize_t)sizeof(order))
+		leave(life);
 	if (order.kind == INIT_SIGNAL)
-		kill(command, order.value);
+		kill(life->command, order.value);
 	else if (order.kind == INIT_SIGNAL_GROUP)
-		kill(0, order.value);
-	else if (order.kind == INIT_SIGNAL_ALL)
+		signal_group(life, order.value);
+	else if (order.kind == INIT_SIGNAL_ALL && life->has_namespace)
 		kill(-1, order.value);
+	else if (order.kind == INIT_SIGNAL_ALL)
+		signal_children(order.value);
 	else
-		_exit(0);
+		leave(life);
 }
 
 /*
@@ -106,20 +185,19 @@ static void obey(int channel, pid_t command)
  * It blocks the signal, and so can see that it was the kernel who sent it: no
  * process can make that up.
  */
-static void take_signals(int fd, bool *is_typed)
+static void take_signals(int fd, struct life *life)
 {
 	struct signalfd_siginfo info;
 
 	while (read(fd, &info, sizeof(info)) > 0)
 		if (info.ssi_signo != SIGCHLD && info.ssi_code == SI_KERNEL)
-			*is_typed = true;
+			life->is_typed = true;
 }
 
-_Noreturn void init_run(int channel, pid_t command)
+static _Noreturn void run(struct life *life)
 {
 	static const int signals[] = { SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU };
-	struct pollfd wait[2] = { { .fd = channel, .events = POLLIN }, { .events = POLLIN } };
-	bool is_typed = false;
+	struct pollfd wait[2] = { { .fd = life->channel, .events = POLLIN }, { .events = POLLIN } };
 	sigset_t wanted;
 
 	sigemptyset(&wanted);
@@ -127,13 +205,27 @@ _Noreturn void init_run(int channel, pid_t command)
 		sigaddset(&wanted, signals[i]);
 	wait[1].fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (wait[1].fd < 0)
-		_exit(0);
+		leave(life);
 	for (;;) {
-		take_signals(wait[1].fd, &is_typed);
-		reap(channel, command, &is_typed);
+		take_signals(wait[1].fd, life);
+		reap(life);
 		if (poll(wait, 2, -1) < 0 && errno != EINTR)
-			_exit(0);
+			leave(life);
 		if (wait[0].revents)
-			obey(channel, command);
+			obey(life);
 	}
+}
+
+_Noreturn void init_run(int channel, pid_t command)
+{
+	struct life life = { .channel = channel, .command = command, .has_namespace = true };
+
+	run(&life);
+}
+
+_Noreturn void init_run_without_namespace(int channel, pid_t command)
+{
+	struct life life = { .channel = channel, .command = command };
+
+	run(&life);
 }

@@ -58,3 +58,10 @@ bool init_wait(int channel, enum init_order_kind kind, struct init_order *order)
 
 /* The rest of the life of PID 1. All signals have to be blocked already. */
 _Noreturn void init_run(int channel, pid_t command);
+
+/*
+ * The same where there is no pid namespace: a *monitor*, the leader of the
+ * command's group and the reaper of all orphans below it. It kills what it can
+ * find before it ends; should it be killed itself, nobody does (no tree_death).
+ */
+_Noreturn void init_run_without_namespace(int channel, pid_t command);

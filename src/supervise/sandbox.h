@@ -24,6 +24,13 @@ struct sandbox {
 	/* A process that started PID 1 and ends with it, and what keeps it going; -1: none. */
 	int helper, helper_life;
 	guarantee_set lost; /* what the backend gives elsewhere, but not on this host */
+	/*
+	 * Without namespaces: what is inside is what descends from `pid`, which has to be
+	 * told to end (killed, it would leave the rest behind); the network is the host's
+	 * and is not to be used; and changes of metadata below `writable` are asked for.
+	 */
+	bool has_no_namespaces;
+	const char *const *writable; /* closed by NULL; NULL: nothing is asked */
 };
 
 /* Lets the command be executed, when it waits for that. ERR_SYS. */

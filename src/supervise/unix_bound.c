@@ -27,6 +27,7 @@ enum {
 
 struct candidate {
 	uint64_t cookie;
+	dev_t device; /* of the file system */
 	uint32_t socket_inode;
 };
 
@@ -34,6 +35,7 @@ struct search {
 	const struct stat *file;
 	bool is_exact; /* device and number are enough to tell inodes apart */
 	bool is_found;
+	bool is_full; /* there may be more */
 	struct candidate candidates[MAX_CANDIDATES];
 	size_t count;
 };
@@ -101,8 +103,11 @@ static void look_at(struct search *s, struct str message)
 	} else if (s->count < MAX_CANDIDATES) {
 		s->candidates[s->count++] = (struct candidate){
 			.cookie = (uint64_t)socket.udiag_cookie[1] << 32 | socket.udiag_cookie[0],
+			.device = device_of(vfs.udiag_vfs_dev),
 			.socket_inode = socket.udiag_ino,
 		};
+	} else {
+		s->is_full = true;
 	}
 }
 
@@ -184,24 +189,52 @@ static const struct bound_file *find_file(struct unix_bound *b, const struct can
 
 	if (known)
 		return known;
-	if (!unix_holder_stat(b->inside, socket->socket_inode, socket->cookie, &st))
+	if (unix_holder_find(b->inside, socket->socket_inode, socket->cookie, &st) != HOLDER_TOLD)
 		return NULL;
 	*added = (struct bound_file){ socket->cookie, st.st_dev, st.st_ino };
 	b->next = (b->next + 1) % UNIX_BOUND_REMEMBERED;
 	return added;
 }
 
+static bool find_in_namespace(struct unix_bound *b, struct search *s)
+{
+	for (size_t i = 0; i < s->count && !s->is_found; i++) {
+		const struct bound_file *bound = find_file(b, &s->candidates[i]);
+
+		s->is_found = bound && bound->device == s->file->st_dev &&
+			      bound->inode == s->file->st_ino;
+	}
+	return s->is_found;
+}
+
+/* SECURITY: one that nobody inside has may be the host's, and the one that is meant. */
+static bool find_in_tree(const struct unix_bound *b, struct search *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct candidate *c = &s->candidates[i];
+		struct stat st;
+
+		switch (unix_holder_find(b->inside, c->socket_inode, c->cookie, &st)) {
+		case HOLDER_NONE:
+			return false;
+		case HOLDER_FOUND:
+			s->is_found |= c->device == s->file->st_dev;
+			break;
+		case HOLDER_TOLD:
+			s->is_found |= st.st_dev == s->file->st_dev && st.st_ino == s->file->st_ino;
+			break;
+		}
+	}
+	return s->is_found && !s->is_full;
+}
+
 bool unix_bound_inside(struct unix_bound *b, int file, const struct stat *st)
 {
-	struct search s = { .file = st, .is_exact = has_exact_numbers(file) };
+	bool is_tree = b->inside.is_tree;
+	struct search s = { .file = st, .is_exact = !is_tree && has_exact_numbers(file) };
 
 	search(b, &s);
-	for (size_t i = 0; i < s.count && !s.is_found; i++) {
-		const struct bound_file *bound = find_file(b, &s.candidates[i]);
-
-		s.is_found = bound && bound->device == st->st_dev && bound->inode == st->st_ino;
-	}
-	return s.is_found;
+	return is_tree ? find_in_tree(b, &s) : find_in_namespace(b, &s);
 }
 
 int unix_bound_anywhere(int file)

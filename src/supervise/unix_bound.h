@@ -10,6 +10,14 @@
  * system. Where that can be true of two inodes (subvolumes of btrfs, layers of
  * overlayfs, large disks with xfs), the socket itself is taken from the process
  * inside that has it, and asked for its file (SIOCUNIXFILE, Linux 4.11).
+ *
+ * A sandbox without namespaces has the host's: there a socket is its own when a
+ * process inside has it (none comes in from elsewhere). All sockets that could be
+ * the one have to be; and where this process may not ask them for their file, which
+ * takes CAP_NET_ADMIN, the device has to be the same, too. What is left open is a
+ * server in another network namespace (of which the kernel does not tell) behind an
+ * inode that has, on the same file system, the number of one of the sandbox's own
+ * sockets but for a multiple of 2^32.
  */
 #pragma once
 
@@ -19,6 +27,7 @@
 #include <sys/types.h>
 
 #include "base/macros.h"
+#include "supervise/unix_holder.h"
 
 enum { UNIX_BOUND_REMEMBERED = 32 };
 
@@ -29,8 +38,8 @@ struct bound_file {
 };
 
 struct unix_bound {
-	int diag;     /* netlink socket of the sandbox's network namespace */
-	pid_t inside; /* who asks: a process of the sandbox's pid namespace */
+	int diag; /* netlink socket of the sandbox's network namespace, or the host's */
+	struct unix_inside inside;
 	uint32_t sequence;
 	struct bound_file remembered[UNIX_BOUND_REMEMBERED]; /* what was asked for before */
 	size_t next;

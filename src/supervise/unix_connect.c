@@ -101,7 +101,8 @@ static void deny_path(struct unix_connect *u, const struct attempt *t,
 	add_denial(u, t, &denial);
 }
 
-static void deny_socket(struct unix_connect *u, const struct attempt *t, const char *rule)
+static void deny_socket(struct unix_connect *u, const struct attempt *t, const char *what,
+			const char *rule)
 {
 	struct denial denial = {
 		.kind = DENIAL_UNIX_SOCKET,
@@ -110,7 +111,7 @@ static void deny_socket(struct unix_connect *u, const struct attempt *t, const c
 	};
 	char subject[64];
 
-	(void)snprintf(subject, sizeof(subject), "inherited socket %d", (int)t->call.args[0]);
+	(void)snprintf(subject, sizeof(subject), "%s %d", what, (int)t->call.args[0]);
 	denial.subject = str_of(subject);
 	add_denial(u, t, &denial);
 }
@@ -213,7 +214,8 @@ static int judge_path(struct unix_connect *u, struct attempt *t)
 	if (verdict.reason == SOCKET_ALLOWED)
 		return 0;
 	/* Of PID 1, which hides, an ordinary user learns nothing. */
-	u->bound.inside = t->call.pid;
+	if (!u->bound.inside.is_tree)
+		u->bound.inside.pid = t->call.pid;
 	if (u->bound.diag >= 0 && unix_bound_inside(&u->bound, t->target, &st))
 		return 0;
 	r = find_if_bound(t->target);
@@ -226,12 +228,29 @@ static int judge_path(struct unix_connect *u, struct attempt *t)
 	return -EACCES;
 }
 
+/*
+ * SECURITY: where the network and abstract names are the host's, a path is all that
+ * can be told apart. An abstract name could be another's by the time it is used.
+ */
+static int judge_on_host(struct unix_connect *u, struct attempt *t)
+{
+	if (t->domain == AF_NETLINK)
+		return attempt_check_netlink(t);
+	if (t->domain == AF_UNIX && t->type != SOCK_DGRAM && attempt_has_path(t))
+		return judge_path(u, t);
+	deny_socket(u, t, "socket", "the sandbox has no network of its own to connect in (P12)");
+	return -EACCES;
+}
+
 static int judge(struct unix_connect *u, struct attempt *t)
 {
 	if (!is_of_sandbox(u, t->socket)) {
-		deny_socket(u, t, "a socket from outside may be used, not connected anew (P12)");
+		deny_socket(u, t, "inherited socket",
+			    "a socket from outside may be used, not connected anew (P12)");
 		return -EACCES;
 	}
+	if (u->sandbox->has_no_namespaces)
+		return judge_on_host(u, t);
 	switch (t->domain) {
 	case AF_INET:
 	case AF_INET6:
@@ -240,7 +259,8 @@ static int judge(struct unix_connect *u, struct attempt *t)
 		return attempt_check_netlink(t);
 	case AF_UNIX:
 		if (t->type == SOCK_DGRAM) {
-			deny_socket(u, t, "unix datagrams could reach the host (P12)");
+			deny_socket(u, t, "inherited socket",
+				    "unix datagrams could reach the host (P12)");
 			return -EACCES;
 		}
 		return attempt_has_path(t) ? judge_path(u, t) : 0;
@@ -293,7 +313,9 @@ struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 		.sandbox = sandbox,
 		.sockets = sockets,
 		.denials = denials,
-		.bound = { .diag = sandbox->unix_diag },
+		.bound = { .diag = sandbox->unix_diag,
+			   .inside = { .pid = sandbox->pid,
+				       .is_tree = sandbox->has_no_namespaces } },
 	};
 	if (connectors_init(&u->connectors, a, engine, e) < 0)
 		return NULL;

@@ -49,7 +49,7 @@ static bool stat_file_of(int socket, struct stat *out)
 	return file >= 0 && fstat(file, out) == 0;
 }
 
-static bool take_and_stat(pid_t pid, int fd, uint64_t cookie, struct stat *out)
+static enum unix_holder take_and_stat(pid_t pid, int fd, uint64_t cookie, struct stat *out)
 {
 	scoped_fd process = (int)syscall(SYS_pidfd_open, pid, 0);
 	scoped_fd taken = -1;
@@ -58,8 +58,10 @@ static bool take_and_stat(pid_t pid, int fd, uint64_t cookie, struct stat *out)
 
 	if (process >= 0)
 		taken = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
-	return taken >= 0 && getsockopt(taken, SOL_SOCKET, SO_COOKIE, &its_cookie, &size) == 0 &&
-	       its_cookie == cookie && stat_file_of(taken, out);
+	if (taken < 0 || getsockopt(taken, SOL_SOCKET, SO_COOKIE, &its_cookie, &size) < 0 ||
+	    its_cookie != cookie)
+		return HOLDER_NONE;
+	return stat_file_of(taken, out) ? HOLDER_TOLD : HOLDER_FOUND;
 }
 
 /* The descriptor of that process for the socket, -1 when it has none. */
@@ -87,25 +89,93 @@ static int find_socket(pid_t pid, const char *wanted)
 	return -1;
 }
 
-bool unix_holder_stat(pid_t inside, uint32_t socket_inode, uint64_t cookie, struct stat *out)
+struct wanted {
+	char link[32]; /* in /proc/PID/fd */
+	uint64_t cookie;
+};
+
+static enum unix_holder ask(pid_t pid, const struct wanted *w, struct stat *out)
 {
-	char wanted[32];
+	int fd = find_socket(pid, w->link);
+
+	return fd >= 0 ? take_and_stat(pid, fd, w->cookie, out) : HOLDER_NONE;
+}
+
+static enum unix_holder find_in_namespace(pid_t inside, const struct wanted *w, struct stat *out)
+{
 	struct stat ours, theirs;
 	scoped_dir proc = opendir("/proc");
+	enum unix_holder found = HOLDER_NONE;
 	pid_t pid;
 
 	if (!proc || !stat_pid_namespace(inside, &ours))
-		return false;
-	(void)snprintf(wanted, sizeof(wanted), "socket:[%u]", socket_inode);
-	while ((pid = next_number(proc)) > 0) {
-		int fd;
+		return HOLDER_NONE;
+	while (found == HOLDER_NONE && (pid = next_number(proc)) > 0)
+		if (stat_pid_namespace(pid, &theirs) && theirs.st_dev == ours.st_dev &&
+		    theirs.st_ino == ours.st_ino)
+			found = ask(pid, w, out);
+	return found;
+}
 
-		if (!stat_pid_namespace(pid, &theirs) || theirs.st_dev != ours.st_dev ||
-		    theirs.st_ino != ours.st_ino)
-			continue;
-		fd = find_socket(pid, wanted);
-		if (fd >= 0 && take_and_stat(pid, fd, cookie, out))
-			return true;
+enum { TREE_MAX_DEPTH = 200, CHILDREN_ROOM = 4096 };
+
+static enum unix_holder find_below(pid_t pid, unsigned depth, const struct wanted *w,
+				   struct stat *out);
+
+/* Of more than fit, the last are not looked at. */
+static void read_children(pid_t pid, int thread, char out[CHILDREN_ROOM])
+{
+	char name[64];
+	scoped_fd fd = -1;
+	ssize_t n = 0;
+
+	(void)snprintf(name, sizeof(name), "task/%d/children", thread);
+	fd = caller_open(pid, name, O_RDONLY);
+	if (fd >= 0)
+		n = read(fd, out, CHILDREN_ROOM - 1);
+	out[n < 0 ? 0 : n] = '\0';
+}
+
+static enum unix_holder find_below_thread(pid_t pid, int thread, unsigned depth,
+					  const struct wanted *w, struct stat *out)
+{
+	char text[CHILDREN_ROOM];
+	char *at = text;
+	enum unix_holder found = HOLDER_NONE;
+	pid_t child;
+
+	read_children(pid, thread, text);
+	while (found == HOLDER_NONE && (child = (pid_t)strtol(at, &at, 10)) > 0) {
+		found = ask(child, w, out);
+		if (found == HOLDER_NONE)
+			found = find_below(child, depth + 1, w, out);
 	}
-	return false;
+	return found;
+}
+
+static enum unix_holder find_below(pid_t pid, unsigned depth, const struct wanted *w,
+				   struct stat *out)
+{
+	int fd = depth < TREE_MAX_DEPTH ? caller_open(pid, "task", O_RDONLY | O_DIRECTORY) : -1;
+	scoped_dir tasks = fd < 0 ? NULL : fdopendir(fd);
+	enum unix_holder found = HOLDER_NONE;
+	int thread;
+
+	if (!tasks) {
+		fd_done(&fd);
+		return HOLDER_NONE;
+	}
+	while (found == HOLDER_NONE && (thread = next_number(tasks)) > 0)
+		found = find_below_thread(pid, thread, depth, w, out);
+	return found;
+}
+
+enum unix_holder unix_holder_find(struct unix_inside inside, uint32_t socket_inode, uint64_t cookie,
+				  struct stat *out)
+{
+	struct wanted w = { .cookie = cookie };
+
+	(void)snprintf(w.link, sizeof(w.link), "socket:[%u]", socket_inode);
+	return inside.is_tree ? find_below(inside.pid, 0, &w, out)
+			      : find_in_namespace(inside.pid, &w, out);
 }

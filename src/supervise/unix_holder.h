@@ -9,9 +9,21 @@
 
 #include "base/macros.h"
 
+/* Which processes are inside: those of a pid namespace, or without one a tree. */
+struct unix_inside {
+	pid_t pid; /* one of the namespace, or the root of the tree */
+	bool is_tree;
+};
+
+enum unix_holder {
+	HOLDER_NONE,
+	HOLDER_FOUND, /* but this process may not ask its socket for the file (CAP_NET_ADMIN) */
+	HOLDER_TOLD,  /* and `*out` is the file */
+};
+
 /*
  * Looks for the socket, by its number in /proc/PID/fd and its cookie, among the
- * processes of `inside`'s pid namespace. False when none has it.
+ * processes that are inside.
  */
-bool unix_holder_stat(pid_t inside, uint32_t socket_inode, uint64_t cookie, struct stat *out)
-	MUST_CHECK NONNULL;
+enum unix_holder unix_holder_find(struct unix_inside inside, uint32_t socket_inode, uint64_t cookie,
+				  struct stat *out) MUST_CHECK NONNULL;

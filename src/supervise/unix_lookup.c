@@ -92,9 +92,17 @@ static const char *split(const char *path, char name[CALLER_PATH_BYTES])
 int lookup_init(struct lookup *l, const struct engine *engine, const struct engine_call *call,
 		const char *path)
 {
+	return lookup_init_at(l, engine, call, AT_FDCWD, path);
+}
+
+int lookup_init_at(struct lookup *l, const struct engine *engine, const struct engine_call *call,
+		   int dir, const char *path)
+{
 	char name[CALLER_PATH_BYTES];
 
 	*l = (struct lookup){ .root = -1, .start = -1, .rest = split(path, name) };
+	if (path[0] != '/' && dir != AT_FDCWD)
+		(void)snprintf(name, sizeof(name), "fd/%d", dir);
 	while (*l->rest == '/')
 		l->rest++;
 	/* The end of "/proc/self/cwd/" asks for a directory, and is none that is a socket. */
@@ -104,7 +112,7 @@ int lookup_init(struct lookup *l, const struct engine *engine, const struct engi
 	if (strcmp(name, "root") != 0) {
 		l->start = caller_open(call->pid, name, O_PATH);
 		if (l->start < 0)
-			return -errno;
+			return errno == ENOENT && dir != AT_FDCWD ? -EBADF : -errno;
 	}
 	/* SECURITY: that pid was the caller's then only if it is still waiting. */
 	return engine_is_waiting(engine, call->id) ? 0 : -ESRCH;
@@ -152,19 +160,20 @@ static int find_around(const struct lookup *l)
 		return -ENOENT; /* the directory was removed or is covered by another */
 	path[n] = '/';
 	memcpy(path + n + 1, l->rest, rest_len + 1);
-	return open_below(l->root, path, 0, RESOLVE_IN_ROOT);
+	return open_below(l->root, path, l->nofollow ? O_NOFOLLOW : 0, RESOLVE_IN_ROOT);
 }
 
 int lookup_find(const struct lookup *l)
 {
+	uint64_t flags = l->nofollow ? O_NOFOLLOW : 0;
 	int fd;
 
 	if (l->start < 0)
-		return open_below(l->root, *l->rest ? l->rest : ".", 0, RESOLVE_IN_ROOT);
+		return open_below(l->root, *l->rest ? l->rest : ".", flags, RESOLVE_IN_ROOT);
 	if (!*l->rest) {
 		fd = fcntl(l->start, F_DUPFD_CLOEXEC, 3);
 		return fd < 0 ? -errno : fd;
 	}
-	fd = open_below(l->start, l->rest, 0, RESOLVE_BENEATH);
+	fd = open_below(l->start, l->rest, flags, RESOLVE_BENEATH);
 	return fd == -EXDEV ? find_around(l) : fd;
 }

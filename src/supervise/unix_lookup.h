@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The path of a socket as its caller means it: from its root, its working
- * directory, with its rights. What comes out is the inode; whether it may be
+ * A path as its caller means it: from its root, its working directory or one of
+ * its descriptors, with its rights. What comes out is the inode; whether it may be
  * reached is for others to say.
  *
  * /proc/self/fd/N, /dev/fd/N and the like are the usual way around the 108 bytes
@@ -11,17 +11,23 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "supervise/engine.h"
 
 struct lookup {
 	int root;	  /* of the caller, O_PATH */
 	int start;	  /* where `rest` is relative to; -1: the root */
 	const char *rest; /* in the caller's path; "" is `start` itself */
+	bool nofollow;	  /* a link at its end is what is meant */
 };
 
 /* Opens what the search starts from. 0 or -errno; lookup_done() in any case. */
 int lookup_init(struct lookup *l, const struct engine *engine, const struct engine_call *call,
 		const char *path) MUST_CHECK NONNULL;
+/* The same from the caller's descriptor `dir`, or AT_FDCWD; an empty path is the descriptor. */
+int lookup_init_at(struct lookup *l, const struct engine *engine, const struct engine_call *call,
+		   int dir, const char *path) MUST_CHECK NONNULL;
 void lookup_done(struct lookup *l) NONNULL;
 
 /*
