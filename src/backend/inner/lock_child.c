@@ -16,12 +16,9 @@
 
 _Static_assert(sizeof(struct bpf_insn) == sizeof(struct sock_filter), "the kernel's layout");
 
-void inner_drop_capabilities(const struct inner_job *job)
+/* That the user is root gives nothing back on exec. */
+static void lock_bits(const struct inner_job *job)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[2] = { { .effective = 0 } };
-
-	/* That the user is root gives nothing back on exec. */
 	if (prctl(PR_SET_SECUREBITS,
 		  SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
 			  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
@@ -33,6 +30,21 @@ void inner_drop_capabilities(const struct inner_job *job)
 		;
 	if (errno != EINVAL)
 		inner_fail(job, INNER_CAPABILITIES, 1);
+}
+
+void inner_drop_capabilities(const struct inner_job *job)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct has[2], none[2] = { { .effective = 0 } };
+
+	if (syscall(SYS_capget, &header, has) < 0)
+		inner_fail(job, INNER_CAPABILITIES, 5);
+	/*
+	 * Without a user namespace an ordinary user can do neither, and need not: with
+	 * no_new_privs nobody gets on exec what was not permitted before.
+	 */
+	if (has[0].effective & (1U << CAP_SETPCAP))
+		lock_bits(job);
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
 	    syscall(SYS_capset, &header, none) < 0)
 		inner_fail(job, INNER_CAPABILITIES, 2);
