@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 CHILDREN = """backend_command_child backend_none_none_child backend_native_child
-backend_inner_child backend_inner_lock_child
+backend_inner_child backend_inner_lock_child backend_landlock_monitor_child
 backend_native_child_mounts supervise_init supervise_connector os_linux_child os_linux_fd_pass""".split()
 
 SAFE = set(

@@ -2,10 +2,12 @@
 /* The backends that are built in. */
 #include "backend/backend.h"
 #include "backend/bwrap/bwrap.h"
+#include "backend/landlock/landlock.h"
 #include "backend/native/native.h"
 #include "backend/none/none.h"
 
-const struct backend *const backends[] = { &backend_native, &backend_bwrap, NULL };
+const struct backend *const backends[] = { &backend_native, &backend_bwrap, &backend_landlock,
+					   NULL };
 
 const struct backend *backend_find(struct str name)
 {

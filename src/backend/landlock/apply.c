@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* The parent's side: what this kernel has, the job, the monitor. */
+#include <errno.h>
+#include <linux/netlink.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "backend/landlock/landlock.h"
+#include "os/child.h"
+#include "plan/net.h"
+
+/* ---- What this kernel has ------------------------------------------------------------ */
+
+enum { ABI_SCOPES = 6, ABI_TRUNCATE = 3 };
+
+/* The ABI, or -errno: the kernel has none, or it is there but off, or it is forbidden. */
+static int ask_abi(void)
+{
+	const unsigned long version = 1; /* LANDLOCK_CREATE_RULESET_VERSION */
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, version);
+
+	return abi < 0 ? -errno : (int)abi;
+}
+
+static int find_abi(uint32_t *out, struct err *e)
+{
+	int abi = ask_abi();
+
+	if (abi > 0) {
+		*out = (uint32_t)abi;
+		return 0;
+	}
+	if (abi == -EOPNOTSUPP)
+		return FAIL(e, ERR_WEAKER,
+			    "the landlock backend can't be used: this kernel has Landlock, but it "
+			    "was turned off at boot; add \"landlock\" to the lsm= list of the "
+			    "kernel's command line");
+	if (abi == -ENOSYS)
+		return FAIL(e, ERR_WEAKER,
+			    "the landlock backend can't be used: this kernel has no Landlock, or a "
+			    "container around this process hides it; it needs Linux 5.13 with "
+			    "CONFIG_SECURITY_LANDLOCK");
+	err_fail_at(e, ERR_HERE, ERR_WEAKER, -abi,
+		    "the landlock backend can't be used: something around this process, like a "
+		    "container's filter, forbids Landlock; allow the landlock_* system calls");
+	return err_result(e);
+}
+
+/* Where there is none at all launch() says why. */
+static guarantee_set gives(void)
+{
+	guarantee_set set = GUARANTEE_BIT(G_FS_WRITE) | GUARANTEE_BIT(G_NET_OFF) |
+			    GUARANTEE_BIT(G_KERNEL);
+
+	if (ask_abi() >= ABI_SCOPES)
+		set |= GUARANTEE_BIT(G_IPC);
+	return set;
+}
+
+static const char *why_not(enum guarantee g)
+{
+	switch (g) {
+	case G_FS_READ:
+		return "what may be read is a list of all there is; it can't hide that a file "
+		       "exists";
+	case G_FS_CARVE:
+	case G_FS_REOPEN:
+		return "Landlock knows nothing narrower inside what is wider";
+	case G_PROTECT_MISSING:
+		return "there is nothing that could stand at a path that is missing";
+	case G_DENY_FUTURE:
+		return "Landlock knows paths, not names";
+	case G_NET_MANAGED:
+		return "there is no network of its own to manage";
+	case G_IPC:
+		return "this kernel's Landlock has no scopes (ABI 6, Linux 6.12), without which "
+		       "abstract sockets of the host are in reach";
+	case G_PROC:
+		return "without a pid namespace the host's processes are seen";
+	case G_LIMITS:
+		return "control groups are not used in this version";
+	case G_TREE_DEATH:
+		return "without a pid namespace what outlives its killed monitor goes on";
+	case G_FS_WRITE:
+	case G_NET_OFF:
+	case G_KERNEL:
+	case GUARANTEE_COUNT:
+		break;
+	}
+	return "";
+}
+
+/* ---- The job ------------------------------------------------------------------------- */
+
+static int make_walls(struct arena *a, const struct launch *in, struct walls *out, struct err *e)
+{
+	struct landlock_facts facts = { .terminal_path = in->terminal_path };
+	kernel_mounts windows;
+
+	facts.windows = &windows;
+	if (find_abi(&facts.abi, e) < 0 || kernel_mounts_find(a, &windows, e) < 0)
+		return err_result(e);
+	return landlock_lower(a, in, &facts, out, e);
+}
+
+/* Closed by NULL, and NULL when there are none. */
+static int list_writable(struct arena *a, const struct walls *walls, const char *const **out,
+			 struct err *e)
+{
+	const char **list = arena_array(a, walls->rules.count + 1, sizeof(*list), e);
+	size_t count = 0;
+
+	if (!list)
+		return err_result(e);
+	for (size_t i = 0; i < walls->rules.count; i++)
+		if (walls->rules.items[i].kind == WALL_WRITE)
+			list[count++] = walls->rules.items[i].path;
+	*out = count ? list : NULL;
+	return 0;
+}
+
+static int prepare(struct arena *a, const struct launch *in, struct inner_job *job,
+		   struct sandbox *s, struct err *e)
+{
+	const struct profile *profile = in->plan->policy->profile;
+	struct filter_options filter = { .arch = filter_this_arch,
+					 .is_root = geteuid() == 0,
+					 .refuses_ipc = profile->isolates_ipc };
+
+	*job = (struct inner_job){ .channel = -1 };
+	if (make_walls(a, in, &job->walls, e) < 0 ||
+	    list_writable(a, &job->walls, &s->writable, e) < 0)
+		return err_result(e);
+	filter.metadata = s->writable ? FILTER_METADATA_ASKED : FILTER_METADATA_REFUSED;
+	filter.lacks_truncate = job->walls.abi < ABI_TRUNCATE;
+	filter.has_no_network = filter.asks_connect = job->walls.refuses_network;
+	filter.reaches_host = !filter.has_no_network;
+	if (inner_prepare(a, in, filter, job, e) < 0)
+		return err_result(e);
+	/* There is no other mount to open a standard stream by. */
+	memset(job->reopened, 0, sizeof(job->reopened));
+	return 0;
+}
+
+/* ---- The monitor ------------------------------------------------------------------------ */
+
+static void run_monitor(void *arg)
+{
+	landlock_monitor(arg);
+}
+
+static int start(struct inner_job *job, struct sandbox *s, struct err *e)
+{
+	int pair[2];
+
+	if (job->asks_connect) {
+		s->unix_diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+		if (s->unix_diag < 0)
+			return FAIL_SYS(e, errno, "can't ask the kernel for its unix sockets");
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return FAIL_SYS(e, errno, "can't make a channel to the sandbox");
+	s->channel = pair[0];
+	s->has_no_namespaces = true;
+	job->channel = pair[1];
+	s->pid = os_fork(0, run_monitor, job, &s->pidfd);
+	if (s->pid < 0) {
+		(void)FAIL_SYS(e, errno, "can't start a process");
+		s->pidfd = -1;
+		close(pair[1]);
+		return err_result(e);
+	}
+	close(pair[1]);
+	return 0;
+}
+
+static int bring_up(const struct launch *in, struct inner_job *job, struct sandbox *s,
+		    struct err *e)
+{
+	struct init_order go = { .kind = INIT_GO };
+	struct init_message first;
+
+	if (start(job, s, e) < 0 || inner_find_words(&go, e) < 0)
+		return err_result(e);
+	inner_hand_over_terminal(in, s->pid);
+	/* That it is gone already shows when it is listened to; then there is more to say. */
+	(void)send(s->channel, &go, sizeof(go), MSG_NOSIGNAL);
+	if (inner_wait_ready(job, s, &first, e) < 0)
+		return err_result(e);
+	return first.kind == INIT_READY ? 0 : inner_word_failure(job, &first, e);
+}
+
+static int launch(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e)
+{
+	struct sandbox s = SANDBOX_NONE;
+	struct inner_job job;
+
+	if (prepare(a, in, &job, &s, e) < 0)
+		return err_result(e);
+	if (bring_up(in, &job, &s, e) < 0) {
+		/* Nothing was executed: there is nobody else to be killed. */
+		if (s.pidfd >= 0) {
+			os_kill(s.pidfd, SIGKILL);
+			os_reap(s.pidfd);
+			if (in->terminal >= 0)
+				os_set_foreground(in->terminal, getpgrp());
+		}
+		sandbox_done(&s);
+		return err_result(e);
+	}
+	*out = s;
+	return 0;
+}
+
+static int describe(struct arena *a, const struct launch *in, struct buf *out, struct err *e)
+{
+	struct walls walls;
+
+	if (make_walls(a, in, &walls, e) < 0)
+		return err_result(e);
+	buf_printf(out, "Landlock, ABI %u\n", walls.abi);
+	for (size_t i = 0; i < walls.rules.count; i++) {
+		landlock_describe_rule(&walls.rules.items[i], out);
+		buf_add_char(out, '\n');
+	}
+	if (walls.refuses_network)
+		buf_add_text(out, "no sockets but unix ones, and those bound inside\n");
+	return buf_check(out, e);
+}
+
+const struct backend backend_landlock = {
+	.name = "landlock",
+	.gives = gives,
+	.why_not = why_not,
+	.describe = describe,
+	.launch = launch,
+};

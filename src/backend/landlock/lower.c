@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* plan -> walls, or why they can't hold it. Pure. */
+#include "backend/landlock/landlock.h"
+#include "base/path.h"
+#include "base/utf8.h"
+#include "plan/net.h"
+
+struct lowering {
+	struct arena *a;
+	const struct launch *in;
+	const struct landlock_facts *facts;
+	struct walls *walls;
+};
+
+/* ---- What is refused -------------------------------------------------------------- */
+
+/* `what` is a sentence's end, with %s for the path. */
+static int refuse_path(struct str path, const char *before, const char *behind, struct err *e)
+{
+	scoped_buf shown = BUF_INIT(4 * PATH_MAX_BYTES);
+
+	utf8_add_shown(&shown, path);
+	return FAIL(e, ERR_WEAKER, "the landlock backend can't %s '%s' %s", before,
+		    buf_str(&shown).p, behind);
+}
+
+/* The own files of P25 as plan_build() was given them. */
+static int find_own(struct lowering *l, struct plan_inputs *inputs, struct err *e)
+{
+	const struct plan *p = l->in->plan;
+	struct own_file *own = arena_array(l->a, p->rules.count + 1, sizeof(*own), e);
+
+	if (!own)
+		return err_result(e);
+	for (size_t i = 0; i < p->rules.count; i++) {
+		const struct rule *rule = &p->rules.items[i];
+
+		if (rule->kind == RULE_OWN)
+			own[inputs->own_count++] = (struct own_file){
+				.path = rule->path,
+				.access = rule->access,
+				.what = "a file of Cordon's own",
+			};
+	}
+	inputs->own = own;
+	return 0;
+}
+
+static int check_mode(struct lowering *l, struct err *e)
+{
+	const struct plan *p = l->in->plan;
+	struct plan_inputs inputs = { .policy = p->policy,
+				      .places = p->places,
+				      .host = l->in->host };
+	struct mode mode;
+	struct str why_not;
+	bool round_trips;
+
+	if (p->policy->profile->allows_userns)
+		return FAIL(e, ERR_WEAKER,
+			    "the landlock backend can't give the user namespaces of "
+			    "isolation.userns; leave it out, or use the native backend");
+	if (find_own(l, &inputs, e) < 0 ||
+	    plan_round_trips(l->a, &inputs, p, &round_trips, &mode, &why_not, e) < 0)
+		return err_result(e);
+	if (round_trips)
+		return 0;
+	return FAIL(e, ERR_WEAKER,
+		    "the landlock backend can't hold a policy that is not one of the modes "
+		    "read-only and workspace-write (P19): %.*s; use --mode, or a backend with "
+		    "namespaces",
+		    STR_ARG(why_not));
+}
+
+static bool is_writable(const struct walls *walls, struct str path)
+{
+	for (size_t i = 0; i < walls->rules.count; i++)
+		if (walls->rules.items[i].kind == WALL_WRITE &&
+		    path_is_under(path, str_of(walls->rules.items[i].path)))
+			return true;
+	return false;
+}
+
+/* What other backends carve out of what is writable whatever is accepted. */
+static int check_inside(struct lowering *l, struct err *e)
+{
+	const struct plan *p = l->in->plan;
+
+	for (size_t i = 0; i < p->rules.count; i++) {
+		const struct rule *rule = &p->rules.items[i];
+
+		if (rule->kind == RULE_OWN && is_writable(l->walls, rule->path))
+			return refuse_path(rule->path, "keep Cordon's own",
+					   "read-only inside what is writable (P25); work in "
+					   "another directory, or have Cordon's files elsewhere",
+					   e);
+	}
+	for (size_t i = 0; i < l->facts->windows->count; i++)
+		if (is_writable(l->walls, l->facts->windows->items[i]))
+			return refuse_path(l->facts->windows->items[i],
+					   "hide the kernel's file system that is mounted at",
+					   "inside what is writable; unmount it first", e);
+	return 0;
+}
+
+/* ---- The rules ----------------------------------------------------------------------- */
+
+static int add_rule(struct lowering *l, struct str path, enum wall_kind kind, struct err *e)
+{
+	struct wall_rule *rule = VEC_PUSH(l->a, &l->walls->rules, e);
+	struct str copy;
+
+	if (!rule || arena_copy(l->a, path, &copy, e) < 0)
+		return err_result(e);
+	*rule = (struct wall_rule){ .path = copy.p, .kind = kind };
+	return 0;
+}
+
+/* P8: what is writable has to be what the plan was made for. */
+static int add_writable(struct lowering *l, const struct region *region, struct err *e)
+{
+	struct wall_rule *rule;
+	struct host_file file;
+
+	if (region->path.len == 1)
+		return FAIL(e, ERR_WEAKER,
+			    "the landlock backend can't make all of '/' writable and hold "
+			    "anything; use a backend with namespaces");
+	if (l->in->host->look(l->in->host->user, region->path, &file, e) < 0 ||
+	    add_rule(l, region->path, WALL_WRITE, e) < 0)
+		return err_result(e);
+	rule = &l->walls->rules.items[l->walls->rules.count - 1];
+	rule->is_checked = true;
+	rule->device = file.device;
+	rule->inode = file.inode;
+	return 0;
+}
+
+static int add_all_writable(struct lowering *l, struct err *e)
+{
+	const struct plan *p = l->in->plan;
+
+	for (size_t i = 0; i < p->regions.count; i++) {
+		const struct region *region = &p->regions.items[i];
+
+		if (region->access == ACCESS_WRITE && region->type != HOST_MISSING &&
+		    add_writable(l, region, e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+static int add_top(void *arg, struct str name, enum host_type type, struct err *e)
+{
+	struct lowering *l = arg;
+	struct str path;
+
+	/* A link opens nothing: what it leads to has a rule of its own. */
+	if (type == HOST_LINK || str_is(name, "dev"))
+		return 0;
+	if (arena_printf(l->a, &path, e, "/%.*s", STR_ARG(name)) < 0)
+		return err_result(e);
+	return add_rule(l, path, WALL_LOOK, e);
+}
+
+/*
+ * All may be read but what is the host's memory and devices: the files of /dev/shm,
+ * other terminals, disks. So "/" is opened name by name, and of /dev only what every
+ * program needs.
+ */
+static int add_readable(struct lowering *l, struct err *e)
+{
+	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
+					       "/dev/random", "/dev/urandom", "/dev/tty" };
+	const struct host *host = l->in->host;
+
+	if (add_rule(l, STR("/"), WALL_LIST, e) < 0 ||
+	    host->list(host->user, STR("/"), add_top, l, e) < 0)
+		return err_result(e);
+	for (size_t i = 0; i < COUNT_OF(devices); i++)
+		if (add_rule(l, str_of(devices[i]), WALL_USE, e) < 0)
+			return err_result(e);
+	if (l->facts->terminal_path &&
+	    add_rule(l, str_of(l->facts->terminal_path), WALL_USE, e) < 0)
+		return err_result(e);
+	if (l->in->plan->policy->profile->isolates_ipc)
+		return 0;
+	if (add_rule(l, STR("/dev/shm"), WALL_LOOK, e) < 0 ||
+	    add_rule(l, STR("/dev/mqueue"), WALL_LOOK, e) < 0)
+		return err_result(e);
+	return 0;
+}
+
+int landlock_lower(struct arena *a, const struct launch *in, const struct landlock_facts *facts,
+		   struct walls *out, struct err *e)
+{
+	struct lowering l = { .a = a, .in = in, .facts = facts, .walls = out };
+
+	*out = (struct walls){ .abi = facts->abi,
+			       .shows_root = true,
+			       .refuses_network = net_mode(in->plan->net) != NET_FULL };
+	if (check_mode(&l, e) < 0 || add_all_writable(&l, e) < 0 || check_inside(&l, e) < 0 ||
+	    add_readable(&l, e) < 0)
+		return err_result(e);
+	return 0;
+}
+
+void landlock_describe_rule(const struct wall_rule *rule, struct buf *out)
+{
+	static const char *const words[] = {
+		[WALL_LIST] = "list", [WALL_LOOK] = "read",   [WALL_READ] = "read",
+		[WALL_USE] = "use",   [WALL_WRITE] = "write",
+	};
+
+	buf_printf(out, "%-5s ", words[rule->kind]);
+	utf8_add_shown(out, str_of(rule->path));
+}
