@@ -67,8 +67,8 @@ struct draft {
 	VEC(struct line) lines;
 };
 
-/* Random lines; they live in the tree's arena. */
-void draft_make(struct tree *t, struct draft *p) NONNULL;
+/* Random lines, of what is a mode (P19) only if it has to be; they live in the tree's arena. */
+void draft_make(struct tree *t, struct draft *p, bool is_mode) NONNULL;
 
 /* The configuration file with the profile "rand". */
 void draft_print(const struct draft *p, struct buf *out) NONNULL;

@@ -205,11 +205,39 @@ static void add_switches(struct tree *t, struct draft *p)
 		add_line(t, p, false, STR("workspace_roots"), roots);
 }
 
-void draft_make(struct tree *t, struct draft *p)
+/* Something writable on top of everything readable. */
+static void make_mode(struct tree *t, struct draft *p)
+{
+	bool writes = !tree_chance(t, 4);
+	char roots[PATH_MAX_BYTES + 30];
+
+	add_line(t, p, false, STR("extends"), writes ? "\":workspace\"" : "\":read-only\"");
+	if (!writes)
+		return;
+	/* The program under test may lie there, and nothing narrower can be kept. */
+	add_entry(t, p, STR(":slash_tmp"), "read");
+	(void)snprintf(roots, sizeof(roots), "{ \"%s/other\" = true }", t->top.p);
+	if (tree_chance(t, 2))
+		add_line(t, p, false, STR("workspace_roots"), roots);
+	for (size_t more = tree_below(t, 4); more > 0; more--) {
+		struct str path = random_path(t);
+
+		/* Nor can Cordon's own files be kept. */
+		if (!path_is_under(path, tree_path(t, "home")) &&
+		    !path_is_under(tree_path(t, "home"), path))
+			add_entry(t, p, path, "write");
+	}
+}
+
+void draft_make(struct tree *t, struct draft *p, bool is_mode)
 {
 	size_t count = tree_below(t, 9);
 
 	*p = (struct draft){ .lines = { .items = NULL } };
+	if (is_mode) {
+		make_mode(t, p);
+		return;
+	}
 	add_entry(t, p, tree_path(t, "bin"), "read");
 	add_switches(t, p);
 	add_root(t, p);
