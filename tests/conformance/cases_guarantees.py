@@ -68,6 +68,19 @@ for _name in GUARANTEES:
 
 
 @case
+def doctor_says_what_the_table_shows(arena):
+    """Both ways: what `cordon doctor` finds by trying it, and what support.txt says."""
+    box = arena.box()
+    told = json.loads(box.finish([*arena.prefix, arena.program, "doctor", "--json"], status=None)[0])
+    found = [b for b in told["backends"] if b["name"] == arena.backend]
+    check(len(found) == 1 and found[0]["works"], f"{found or told}")
+    held, lacking = set(found[0]["held"]), GUARANTEES.keys() - set(found[0]["held"])
+    check(lacking == arena.lacks, f"lacking {sorted(lacking)}, support.txt has {sorted(arena.lacks)}")
+    check(held == {g["name"] for g in found[0]["guarantees"] if g["state"] == "held"}, f"{found}")
+    arena.check_nothing_lives()
+
+
+@case
 def an_accepted_loss_is_said_and_marked(arena):
     box = arena.box()
     report = box.path("{top}/report.json")

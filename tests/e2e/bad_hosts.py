@@ -30,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
 import conform  # noqa: E402  pylint: disable=wrong-import-position
 
 SECONDS = 1.0  # that cordon may take
+DOCTOR_SECONDS = 5.0
 TRIES = 5  # of which the quickest counts
 HANG_SECONDS = 30
 USER = 61190
@@ -220,23 +221,32 @@ class World:
         seconds = ended - struct.unpack("d", began)[0]
         return Outcome(os.waitstatus_to_exitcode(status), out, conform.without_noise(err), seconds)
 
-    def try_on(self, setup, *options, namespaces=0, prefix=(), env=None, command=("/bin/cat", "file"), limit=SECONDS):
+    def try_on(self, setup, *options, command=("/bin/cat", "file"), **host):
         """cordon run on that host; the quickest of a few tries."""
-        argv = [*prefix, self.program, "run", *options, "--report", str(self.report), "--", *command]
-        if self.who == "user" and namespaces:
-            namespaces |= NEWUSER
-        if argv[0] != self.program:
-            argv[0] = shutil.which(argv[0]) or argv[0]
-        for _ in range(TRIES):
-            self.report.unlink(missing_ok=True)
-            done = self.once(argv, setup, namespaces, {**self.env, **(env or {})})
-            check("Sanitizer" not in done.err and "runtime error" not in done.err, repr(done))
-            if done.seconds < limit:
-                break
-        check(done.seconds < limit, f"too slow: {done!r}")
+        words = ["run", *options, "--report", str(self.report), "--", *command]
+        self.report.unlink(missing_ok=True)
+        done = self.quickest(words, setup, SECONDS, **host)
         if self.report.exists():
             done.backend = json.loads(self.report.read_text(encoding="utf-8")).get("backend")
         return done
+
+    def doctor(self, setup, **host):
+        """What `cordon doctor` says of that host; it tries more than one run."""
+        done = self.quickest(["doctor", "--json"], setup, DOCTOR_SECONDS, **host)
+        told = json.loads(done.out)
+        check(done.status == (0 if told["ok"] else 1), repr(done))
+        return told
+
+    def quickest(self, words, setup, limit, namespaces=0, prefix=(), env=None):
+        argv = [*prefix, self.program, *words]
+        if self.who == "user" and namespaces:
+            namespaces |= NEWUSER
+        for _ in range(TRIES):
+            done = self.once(argv, setup, namespaces, {**self.env, **(env or {})})
+            check("Sanitizer" not in done.err and "runtime error" not in done.err, repr(done))
+            if done.seconds < limit:
+                return done
+        raise AssertionError(f"too slow: {done!r}")
 
 
 def nothing(_world):
@@ -259,18 +269,28 @@ def refused(done, *words):
     return done
 
 
-def with_landlock():
-    """What has to be accepted for a sandbox by Landlock alone."""
-    lacks = sorted(set(SUPPORT.lacking("landlock")) & conform.EVERYDAY)
-    return [word for name in lacks for word in ("--accept-missing", name)]
-
-
 MODE = ("--mode", "workspace-write")
+# What has to be accepted for a sandbox by Landlock alone.
+LESS = [word for name in sorted(set(SUPPORT.lacking("landlock")) & conform.EVERYDAY)
+        for word in ("--accept-missing", name)]
+
+
+def without_namespaces(w, setup, cause, fix, **host):
+    """No namespaces: refused with cause and fix, for doctor too; Landlock does with less."""
+    done = refused(w.try_on(setup, *MODE, **host), "native", cause, fix)
+    told = w.doctor(setup, **host)
+    check(not told["ok"] and any(fix in json.dumps(a) for a in told["advice"]), f"'{fix}' is no advice: {told['advice']}")
+    for backend in conform.BACKENDS:
+        check(backend in done.err, f"{backend} is not said to have been tried: {done!r}")
+    if "landlock" in conform.BACKENDS:
+        done = works(w.try_on(setup, *MODE, *LESS, **host), "landlock")
+        check("native" in done.err and cause in done.err, f"why not native is not said: {done!r}")
 
 
 @case
 def an_ordinary_host_gives_native(w):
     works(w.try_on(nothing, *MODE), "native")
+    check(w.doctor(nothing)["ok"], "doctor does not think so")
 
 
 # ---- Switches of the kernel ----------------------------------------------------------
@@ -283,8 +303,8 @@ def no_user_namespaces(_world):
 @case
 def no_user_namespace_is_to_be_had(w):
     works(w.try_on(nothing, *MODE, namespaces=NEWUSER), "native")  # the control
-    done = w.try_on(no_user_namespaces, *MODE, namespaces=NEWUSER)
-    refused(done, "native", "user.max_user_namespaces is 0", "sysctl user.max_user_namespaces=")
+    without_namespaces(w, no_user_namespaces, "user.max_user_namespaces is 0", "user.max_user_namespaces=15000",
+                       namespaces=NEWUSER)
 
 
 WATCHES = 3000  # that take far longer to be set than the command to begin
@@ -324,6 +344,8 @@ def a_covered_proc_as_containers_have_it(w):
     works(w.try_on(nothing, *MODE, namespaces=NEWNS), "native")
     done = w.try_on(cover_proc, *MODE, namespaces=NEWNS)
     refused(done, "native", "/proc is partly covered", "systempaths=unconfined")
+    told = w.doctor(cover_proc, namespaces=NEWNS)
+    check(not told["ok"] and "systempaths=unconfined" in json.dumps(told["advice"]), f"{told}")
 
 
 def view_of_kernel(mode):
@@ -365,8 +387,26 @@ def no_clone3_as_containers_have_it(w):
 @case
 def no_namespaces_and_no_mounts_as_containers_have_it(w):
     prefix = [w.forbid, "clone3", "namespaces", "mounts", "--"]
-    done = w.try_on(nothing, *MODE, prefix=prefix)
-    refused(done, "native", "container", "seccomp=unconfined")
+    without_namespaces(w, nothing, "container", "seccomp=unconfined", prefix=prefix)
+
+
+@case
+def namespaces_but_no_mounts(w):
+    """A filter that knows only half of it: the namespaces are made, and of no use."""
+    for what in ("mounts", "mount-api"):
+        done = w.try_on(nothing, *MODE, prefix=[w.forbid, what, "--"])
+        if done.status == 0:
+            works(done, "bwrap")  # whose mounts are of the old kind
+        else:
+            refused(done, "native", "container" if what == "mounts" else "Linux 5.")
+
+
+@case
+def no_landlock(w):
+    """A kernel without it, and one that was started without it."""
+    for what in ("landlock", "landlock-at-boot"):
+        refused(w.try_on(nothing, *MODE, prefix=[w.forbid, what, "--"]), "fs_write", "Landlock", "lsm=")
+        check(not w.doctor(nothing, prefix=[w.forbid, what, "--"])["ok"], what)
 
 
 # ---- Other systems ---------------------------------------------------------------------------
@@ -393,6 +433,8 @@ def windows_kernel(release):
 def windows_subsystem_1_is_refused_by_name(w):
     done = w.try_on(windows_kernel(WSL1), *MODE, namespaces=NEWNS | NEWPID)
     refused(done, "WSL", "WSL2")
+    told = w.doctor(windows_kernel(WSL1), namespaces=NEWNS | NEWPID)
+    check(not told["ok"] and "WSL2" in json.dumps(told), f"{told}")
 
 
 @case
