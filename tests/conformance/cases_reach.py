@@ -243,7 +243,7 @@ def abstract_sockets_of_the_host_can_not_be_reached(arena):
     name = f"cordon-conf-{os.getpid()}-{time.monotonic_ns()}"
     server = Server("\0" + name)
     datagrams = Server("\0" + name + ".d", socket.SOCK_DGRAM)
-    got = box.run("unix-self @own", f"unix-stream @{name}", f"unix-sendto @{name}.d")
+    got = box.run("unix-self {tmp}/own", f"unix-stream @{name}", f"unix-sendto @{name}.d")
     check(got[0] == "OK", f"{got}")
     check(set(got[1:]) <= FORBIDDEN | {"ECONNREFUSED", "EPROTONOSUPPORT", "ESOCKTNOSUPPORT"}, f"{got}")
     check(not server.got and not datagrams.got, "something arrived")
@@ -251,6 +251,12 @@ def abstract_sockets_of_the_host_can_not_be_reached(arena):
     check(got == ["OK", "OK"], f"the control shows nothing: {got}")
     server.close()
     datagrams.close()
+
+
+@case(needs=())
+def abstract_sockets_of_its_own_can_be_reached(arena):
+    got = arena.box().run("unix-self @own")
+    check(got == ["OK"], f"{got}")
 
 
 NAMED = """
