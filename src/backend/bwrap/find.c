@@ -168,14 +168,17 @@ static int try_directory(struct search *s, struct str directory, struct err *e)
 	/* SECURITY: "" and "." are where the command works. */
 	if (directory.len == 0 || directory.p[0] != '/')
 		return 0;
+	if (arena_printf(s->a, &name, e, "%.*s/bwrap", (int)directory.len, directory.p) < 0)
+		return err_result(e);
+	/* Most have none. */
+	if (access(name.p, F_OK) < 0 || !realpath(name.p, real))
+		return 0;
 	if (arena_copy(s->a, directory, &name, e) < 0)
 		return err_result(e);
 	if (!realpath(name.p, real_directory))
 		return 0;
 	if (path_join(s->a, str_of(real_directory), STR("bwrap"), &candidate, e) < 0)
 		return err_result(e);
-	if (!realpath(candidate.p, real))
-		return 0;
 	return try_file(s, candidate, real, e);
 }
 

@@ -13,7 +13,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -23,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backend/bwrap/bwrap.h"
+#include "backend/bwrap/attempt.h"
 #include "backend/host.h"
 #include "backend/mounts/kernel_mounts.h"
 #include "base/path.h"
@@ -39,26 +38,6 @@ enum {
 	READY_TIMEOUT_MS = 60000,
 	LAST_WORDS_MS = 500,
 	ERRORS_MAX_BYTES = 2048,
-	JOB_MAX_BYTES = 64 << 20,
-};
-
-static const char ignore_all[] = "*\n";
-
-/* A launch on its way. What is -1 or empty is not there (yet). */
-struct attempt {
-	struct arena *a;
-	const struct launch *in;
-	struct mounts mounts;
-	struct bwrap_job job;
-	struct bwrap_facts facts;
-	struct bwrap_program program;
-	struct bwrap_words words;
-	int stage;		 /* O_PATH: the program that is the inner stage */
-	int errors, info, block; /* this process's ends */
-	VEC(int) fds;		 /* for bwrap, in the order of enum bwrap_fd */
-	pid_t helper;		 /* its number, and that of the group of bwrap */
-	bool lacks_proc;	 /* that is why it failed */
-	struct sandbox s;
 };
 
 /* ---- The job --------------------------------------------------------------------------- */
@@ -208,208 +187,6 @@ static int find_programs(struct attempt *t, struct err *e)
 			&t->facts.features, e) < 0)
 		return err_result(e);
 	return bwrap_find_stage(t->a, &t->stage, e);
-}
-
-/* ---- Descriptors ------------------------------------------------------------------------ */
-
-/* A file in memory that nobody can change any more, to be read from its beginning. */
-static int make_memory(const char *name, struct str text, int *out, struct err *e)
-{
-	const int seals = 0x1 | 0x2 | 0x4 | 0x8; /* F_SEAL_SEAL, SHRINK, GROW, WRITE */
-	const int add_seals = 1033;		 /* F_ADD_SEALS */
-	int fd = (int)syscall(SYS_memfd_create, name, 1U | 2U /* CLOEXEC, ALLOW_SEALING */);
-	size_t done = 0;
-
-	if (fd < 0)
-		return FAIL_SYS(e, errno, "can't make a file in memory");
-	while (done < text.len) {
-		ssize_t n = pwrite(fd, text.p + done, text.len - done, (off_t)done);
-
-		if (n <= 0) {
-			(void)FAIL_SYS(e, errno, "can't write to a file in memory");
-			close(fd);
-			return err_result(e);
-		}
-		done += (size_t)n;
-	}
-	if (fcntl(fd, add_seals, seals) < 0) {
-		(void)FAIL_SYS(e, errno, "can't close a file in memory");
-		close(fd);
-		return err_result(e);
-	}
-	*out = fd;
-	return 0;
-}
-
-static int add_fd(struct attempt *t, int fd, struct err *e)
-{
-	int *added = VEC_PUSH(t->a, &t->fds, e);
-
-	if (!added) {
-		close(fd);
-		return err_result(e);
-	}
-	*added = fd;
-	return 0;
-}
-
-static int add_copy(struct attempt *t, int fd, struct err *e)
-{
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-
-	if (copy < 0)
-		return FAIL_SYS(e, errno, "can't copy a descriptor");
-	return add_fd(t, copy, e);
-}
-
-static int add_opened(struct attempt *t, const char *path, struct err *e)
-{
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-
-	if (fd < 0)
-		return FAIL_SYS(e, errno, "can't open %s", path);
-	return add_fd(t, fd, e);
-}
-
-static int add_memory(struct attempt *t, const char *name, struct str text, struct err *e)
-{
-	int fd = -1;
-
-	if (make_memory(name, text, &fd, e) < 0)
-		return err_result(e);
-	return add_fd(t, fd, e);
-}
-
-/* One end is bwrap's, the other this process's. */
-static int add_pipe(struct attempt *t, int own, int *out, struct err *e)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return FAIL_SYS(e, errno, "can't make a pipe");
-	*out = ends[own];
-	return add_fd(t, ends[!own], e);
-}
-
-static int add_args(struct attempt *t, struct err *e)
-{
-	scoped_buf text = BUF_INIT(JOB_MAX_BYTES);
-
-	for (size_t i = 0; i < t->words.list.count; i++) {
-		buf_add_text(&text, t->words.list.items[i]);
-		buf_add_char(&text, '\0');
-	}
-	if (buf_check(&text, e) < 0)
-		return err_result(e);
-	return add_memory(t, "bwrap arguments", buf_str(&text), e);
-}
-
-static int add_job(struct attempt *t, struct err *e)
-{
-	scoped_buf bytes = BUF_INIT(JOB_MAX_BYTES);
-
-	if (bwrap_job_pack(&t->job, &bytes, e) < 0)
-		return err_result(e);
-	return add_memory(t, "cordon job", buf_str(&bytes), e);
-}
-
-static int add_channel(struct attempt *t, struct err *e)
-{
-	int pair[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return FAIL_SYS(e, errno, "can't make a channel to the sandbox");
-	t->s.channel = pair[0];
-	return add_fd(t, pair[1], e);
-}
-
-/* What bwrap is to show, and nothing else that came to its path meanwhile (P8). */
-static int add_opened_place(struct attempt *t, const struct mount_op *op, struct err *e)
-{
-	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-				.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
-	int fd = (int)syscall(SYS_openat2, AT_FDCWD, op->path, &how, sizeof(how));
-	char shown[400];
-	struct stat st;
-
-	(void)utf8_show(str_of(op->path), shown, sizeof(shown));
-	if (fd < 0 && errno != ENOENT && errno != ELOOP && errno != ENOTDIR)
-		return FAIL_SYS(e, errno, "can't open '%s'", shown);
-	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == op->device && st.st_ino == op->inode)
-		return add_fd(t, fd, e);
-	fd_close(&fd);
-	return FAIL(e, ERR_POLICY,
-		    "'%s' is no longer what it was when the policy was compiled; nothing was run, "
-		    "try again",
-		    shown);
-}
-
-static int add_data(struct attempt *t, const struct bwrap_data *data, struct err *e)
-{
-	switch (data->kind) {
-	case BWRAP_DATA_NOTHING:
-		return add_opened(t, "/dev/null", e);
-	case BWRAP_DATA_IGNORE_ALL:
-		return add_memory(t, "gitignore", str_of(ignore_all), e);
-	case BWRAP_DATA_PLACE:
-		return add_opened_place(t, data->op, e);
-	}
-	return FAIL(e, ERR_INTERNAL, "data of no kind");
-}
-
-/* In the order of enum bwrap_fd. */
-static int make_descriptors(struct attempt *t, struct err *e)
-{
-	if (add_opened(t, "/dev/null", e) < 0 || add_opened(t, "/dev/null", e) < 0 ||
-	    add_pipe(t, 0, &t->errors, e) < 0 || add_args(t, e) < 0 ||
-	    add_pipe(t, 0, &t->info, e) < 0 || add_pipe(t, 1, &t->block, e) < 0 ||
-	    add_job(t, e) < 0 || add_channel(t, e) < 0 || add_copy(t, t->stage, e) < 0)
-		return err_result(e);
-	for (int i = 0; i < 3; i++)
-		if (add_copy(t, t->in->stdio[i], e) < 0)
-			return err_result(e);
-	for (size_t i = 0; i < t->words.data.count; i++)
-		if (add_data(t, &t->words.data.items[i], e) < 0)
-			return err_result(e);
-	return 0;
-}
-
-/* ---- bwrap ----------------------------------------------------------------------------------- */
-
-static void run_child(void *arg)
-{
-	bwrap_helper(arg);
-}
-
-static int spawn(struct attempt *t, struct err *e)
-{
-	static const char stage[] = "/proc/self/fd/8";
-	const char *argv[] = { "bwrap", "--args", "3", "--", stage, BWRAP_STAGE_NAME, NULL };
-	struct bwrap_spawn job = {
-		.program = t->program.fd, .argv = argv, .fds = t->fds.items, .count = t->fds.count
-	};
-
-	int ends[2];
-
-	_Static_assert(BWRAP_FD_ARGS == 3 && BWRAP_FD_STAGE == 8, "as in the words");
-	job.kept = arena_array(t->a, t->fds.count + 1, sizeof(*job.kept), e);
-	if (!job.kept)
-		return err_result(e);
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-		return FAIL_SYS(e, errno, "can't make a channel to a process");
-	t->s.helper_life = ends[0];
-	job.life = ends[1];
-	t->helper = os_fork(0, run_child, &job, &t->s.helper);
-	if (t->helper < 0) {
-		t->s.helper = -1;
-		(void)FAIL_SYS(e, errno, "can't start a process");
-		close(ends[1]);
-		return err_result(e);
-	}
-	close(ends[1]);
-	for (size_t i = 0; i < t->fds.count; i++)
-		fd_close(&t->fds.items[i]);
-	return 0;
 }
 
 /* False: not within the time, or the other end is gone without a word. */
@@ -650,10 +427,13 @@ static int bring_up(struct attempt *t, struct err *e)
 	const struct init_order go = { .kind = INIT_GO };
 
 	t->job.has_own_proc = t->facts.has_own_proc;
+	t->job.places.count = 0;
 	if (lower_bwrap(t->a, t->in, &t->mounts, &t->facts, &t->words, e) < 0)
 		return err_result(e);
 	t->job.is_masked_later = t->words.late.count > 0;
-	if (make_descriptors(t, e) < 0 || spawn(t, e) < 0 || find_first_process(t, e) < 0 ||
+	/* While bwrap is loaded and makes its namespaces. */
+	if (bwrap_spawn(t, e) < 0 || prepare_job(t, e) < 0 || bwrap_write_job(t, e) < 0 ||
+	    find_first_process(t, e) < 0 ||
 	    host_map_identities(backend_bwrap.name, t->s.pid, e) < 0)
 		return err_result(e);
 	if ((t->words.late.count || has_globs(t->in->plan)) &&
@@ -684,25 +464,15 @@ static void begin(struct attempt *t, struct arena *a, const struct launch *in)
 			       .errors = -1,
 			       .info = -1,
 			       .block = -1,
+			       .job_file = -1,
 			       .s = SANDBOX_NONE };
-}
-
-/* What belongs to one start of bwrap, and not to the sandbox that came of it. */
-static void close_ends(struct attempt *t)
-{
-	for (size_t i = 0; i < t->fds.count; i++)
-		fd_close(&t->fds.items[i]);
-	t->fds.count = 0;
-	fd_close(&t->errors);
-	fd_close(&t->info);
-	fd_close(&t->block);
 }
 
 static int start(struct attempt *t, struct err *e)
 {
 	int r = bring_up(t, e);
 
-	close_ends(t);
+	bwrap_close_ends(t);
 	if (r == 0)
 		return 0;
 	/* The helper does so, too, but it may be the one that was killed. */
@@ -744,8 +514,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 	int r = 0;
 
 	begin(&t, a, in);
-	if (prepare(&t, e) < 0 || find_programs(&t, e) < 0 || prepare_job(&t, e) < 0 ||
-	    start_somehow(&t, e) < 0)
+	if (prepare(&t, e) < 0 || find_programs(&t, e) < 0 || start_somehow(&t, e) < 0)
 		r = err_result(e);
 	fd_close(&t.program.fd);
 	fd_close(&t.stage);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* A launch with bwrap on its way: what launch.c and spawn.c share. */
+#pragma once
+
+#include "backend/bwrap/bwrap.h"
+
+/* A launch on its way. What is -1 or empty is not there (yet). */
+struct attempt {
+	struct arena *a;
+	const struct launch *in;
+	struct mounts mounts;
+	struct bwrap_job job;
+	struct bwrap_facts facts;
+	struct bwrap_program program;
+	struct bwrap_words words;
+	int stage;			   /* O_PATH: the program that is the inner stage */
+	int errors, info, block, job_file; /* this process's ends */
+	VEC(int) fds;			   /* for bwrap, in the order of enum bwrap_fd */
+	pid_t helper;			   /* its number, and that of the group of bwrap */
+	bool lacks_proc;		   /* that is why it failed */
+	struct sandbox s;
+};
+
+/*
+ * spawn.c: makes all that bwrap needs as descriptors and starts it. The job is still
+ * empty then; it is read when the identities have been mapped. ERR_SYS, ERR_POLICY
+ * for what is no longer what the plan was made from.
+ */
+int bwrap_spawn(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
+
+/* While bwrap starts. */
+int bwrap_write_job(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
+
+/* What belongs to the start of bwrap, and not to the sandbox that came of it. */
+void bwrap_close_ends(struct attempt *t) NONNULL;

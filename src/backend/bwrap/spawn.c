@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* bwrap and its descriptors; see attempt.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "backend/bwrap/attempt.h"
+#include "base/path.h"
+#include "base/utf8.h"
+#include "os/child.h"
+#include "os/fd.h"
+
+enum { JOB_MAX_BYTES = 64 << 20 };
+
+static const char ignore_all[] = "*\n";
+
+/* ---- Descriptors ------------------------------------------------------------------------ */
+
+static int make_memory(const char *name, int *out, struct err *e)
+{
+	*out = (int)syscall(SYS_memfd_create, name, 1U | 2U /* CLOEXEC, ALLOW_SEALING */);
+	if (*out < 0)
+		return FAIL_SYS(e, errno, "can't make a file in memory");
+	return 0;
+}
+
+/* After it nobody can change it; it is read from its beginning. */
+static int fill_memory(int fd, struct str text, struct err *e)
+{
+	const int seals = 0x1 | 0x2 | 0x4 | 0x8; /* F_SEAL_SEAL, SHRINK, GROW, WRITE */
+	const int add_seals = 1033;		 /* F_ADD_SEALS */
+	size_t done = 0;
+
+	while (done < text.len) {
+		ssize_t n = pwrite(fd, text.p + done, text.len - done, (off_t)done);
+
+		if (n <= 0)
+			return FAIL_SYS(e, errno, "can't write to a file in memory");
+		done += (size_t)n;
+	}
+	if (fcntl(fd, add_seals, seals) < 0)
+		return FAIL_SYS(e, errno, "can't close a file in memory");
+	return 0;
+}
+
+static int add_fd(struct attempt *t, int fd, struct err *e)
+{
+	int *added = VEC_PUSH(t->a, &t->fds, e);
+
+	if (!added) {
+		close(fd);
+		return err_result(e);
+	}
+	*added = fd;
+	return 0;
+}
+
+static int add_copy(struct attempt *t, int fd, struct err *e)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	if (copy < 0)
+		return FAIL_SYS(e, errno, "can't copy a descriptor");
+	return add_fd(t, copy, e);
+}
+
+static int add_opened(struct attempt *t, const char *path, struct err *e)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return FAIL_SYS(e, errno, "can't open %s", path);
+	return add_fd(t, fd, e);
+}
+
+static int add_memory(struct attempt *t, const char *name, struct str text, struct err *e)
+{
+	int fd = -1;
+
+	if (make_memory(name, &fd, e) < 0)
+		return err_result(e);
+	if (fill_memory(fd, text, e) < 0) {
+		fd_close(&fd);
+		return err_result(e);
+	}
+	return add_fd(t, fd, e);
+}
+
+/* One end is bwrap's, the other this process's. */
+static int add_pipe(struct attempt *t, int own, int *out, struct err *e)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return FAIL_SYS(e, errno, "can't make a pipe");
+	*out = ends[own];
+	return add_fd(t, ends[!own], e);
+}
+
+static int add_args(struct attempt *t, struct err *e)
+{
+	scoped_buf text = BUF_INIT(JOB_MAX_BYTES);
+
+	for (size_t i = 0; i < t->words.list.count; i++) {
+		buf_add_text(&text, t->words.list.items[i]);
+		buf_add_char(&text, '\0');
+	}
+	if (buf_check(&text, e) < 0)
+		return err_result(e);
+	return add_memory(t, "bwrap arguments", buf_str(&text), e);
+}
+
+/* This process keeps a copy to write it with. */
+static int add_job(struct attempt *t, struct err *e)
+{
+	if (make_memory("cordon job", &t->job_file, e) < 0)
+		return err_result(e);
+	return add_copy(t, t->job_file, e);
+}
+
+int bwrap_write_job(struct attempt *t, struct err *e)
+{
+	scoped_buf bytes = BUF_INIT(JOB_MAX_BYTES);
+
+	if (bwrap_job_pack(&t->job, &bytes, e) < 0)
+		return err_result(e);
+	return fill_memory(t->job_file, buf_str(&bytes), e);
+}
+
+static int add_channel(struct attempt *t, struct err *e)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return FAIL_SYS(e, errno, "can't make a channel to the sandbox");
+	t->s.channel = pair[0];
+	return add_fd(t, pair[1], e);
+}
+
+/* What bwrap is to show, and nothing else that came to its path meanwhile (P8). */
+static int add_opened_place(struct attempt *t, const struct mount_op *op, struct err *e)
+{
+	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+				.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, op->path, &how, sizeof(how));
+	char shown[400];
+	struct stat st;
+
+	(void)utf8_show(str_of(op->path), shown, sizeof(shown));
+	if (fd < 0 && errno != ENOENT && errno != ELOOP && errno != ENOTDIR)
+		return FAIL_SYS(e, errno, "can't open '%s'", shown);
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == op->device && st.st_ino == op->inode)
+		return add_fd(t, fd, e);
+	fd_close(&fd);
+	return FAIL(e, ERR_POLICY,
+		    "'%s' is no longer what it was when the policy was compiled; nothing was run, "
+		    "try again",
+		    shown);
+}
+
+static int add_data(struct attempt *t, const struct bwrap_data *data, struct err *e)
+{
+	switch (data->kind) {
+	case BWRAP_DATA_NOTHING:
+		return add_opened(t, "/dev/null", e);
+	case BWRAP_DATA_IGNORE_ALL:
+		return add_memory(t, "gitignore", str_of(ignore_all), e);
+	case BWRAP_DATA_PLACE:
+		return add_opened_place(t, data->op, e);
+	}
+	return FAIL(e, ERR_INTERNAL, "data of no kind");
+}
+
+/* In the order of enum bwrap_fd. */
+static int make_descriptors(struct attempt *t, struct err *e)
+{
+	if (add_opened(t, "/dev/null", e) < 0 || add_opened(t, "/dev/null", e) < 0 ||
+	    add_pipe(t, 0, &t->errors, e) < 0 || add_args(t, e) < 0 ||
+	    add_pipe(t, 0, &t->info, e) < 0 || add_pipe(t, 1, &t->block, e) < 0 ||
+	    add_job(t, e) < 0 || add_channel(t, e) < 0 || add_copy(t, t->stage, e) < 0)
+		return err_result(e);
+	for (int i = 0; i < 3; i++)
+		if (add_copy(t, t->in->stdio[i], e) < 0)
+			return err_result(e);
+	for (size_t i = 0; i < t->words.data.count; i++)
+		if (add_data(t, &t->words.data.items[i], e) < 0)
+			return err_result(e);
+	return 0;
+}
+
+/* ---- bwrap ----------------------------------------------------------------------------------- */
+
+static void run_child(void *arg)
+{
+	bwrap_helper(arg);
+}
+
+static int start(struct attempt *t, struct err *e)
+{
+	static const char stage[] = "/proc/self/fd/8";
+	const char *argv[] = { "bwrap", "--args", "3", "--", stage, BWRAP_STAGE_NAME, NULL };
+	struct bwrap_spawn job = {
+		.program = t->program.fd, .argv = argv, .fds = t->fds.items, .count = t->fds.count
+	};
+
+	int ends[2];
+
+	_Static_assert(BWRAP_FD_ARGS == 3 && BWRAP_FD_STAGE == 8, "as in the words");
+	job.kept = arena_array(t->a, t->fds.count + 1, sizeof(*job.kept), e);
+	if (!job.kept)
+		return err_result(e);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return FAIL_SYS(e, errno, "can't make a channel to a process");
+	t->s.helper_life = ends[0];
+	job.life = ends[1];
+	t->helper = os_fork(0, run_child, &job, &t->s.helper);
+	if (t->helper < 0) {
+		t->s.helper = -1;
+		(void)FAIL_SYS(e, errno, "can't start a process");
+		close(ends[1]);
+		return err_result(e);
+	}
+	close(ends[1]);
+	for (size_t i = 0; i < t->fds.count; i++)
+		fd_close(&t->fds.items[i]);
+	return 0;
+}
+
+int bwrap_spawn(struct attempt *t, struct err *e)
+{
+	if (make_descriptors(t, e) < 0)
+		return err_result(e);
+	return start(t, e);
+}
+
+void bwrap_close_ends(struct attempt *t)
+{
+	for (size_t i = 0; i < t->fds.count; i++)
+		fd_close(&t->fds.items[i]);
+	t->fds.count = 0;
+	fd_close(&t->errors);
+	fd_close(&t->info);
+	fd_close(&t->block);
+	fd_close(&t->job_file);
+}
