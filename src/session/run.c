@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -484,6 +485,23 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 
 /* ---- Ending ---------------------------------------------------------------------------------- */
 
+/*
+ * A stream that the command had anew has an offset of its own: the caller goes on
+ * where the command has left it, as after any other.
+ */
+static void move_streams(const struct session *s)
+{
+	for (int i = 0; i < 3; i++) {
+		int fd = s->sandbox.reopened[i];
+		struct stat own, had;
+		off_t at = fd < 0 ? -1 : lseek(fd, 0, SEEK_CUR);
+
+		if (at >= 0 && fstat(i, &own) == 0 && fstat(fd, &had) == 0 &&
+		    own.st_dev == had.st_dev && own.st_ino == had.st_ino)
+			(void)lseek(i, at, SEEK_SET);
+	}
+}
+
 /* Everything in the sandbox is dead, or never lived. */
 static void stop_looking_after(struct session *s)
 {
@@ -506,6 +524,7 @@ static void stop_looking_after(struct session *s)
 	if (s->in.is_foreground)
 		terminal_done(&s->terminal, s->sandbox.pid,
 			      s->outcome.signal != 0 || s->was_killed);
+	move_streams(s);
 	warden_finish(&s->warden, &s->held);
 	sandbox_done(&s->sandbox);
 }

@@ -47,6 +47,8 @@ void sandbox_done(struct sandbox *s)
 	fd_close(&s->listener);
 	fd_close(&s->unix_diag);
 	fd_close(&s->root);
+	for (size_t i = 0; i < COUNT_OF(s->reopened); i++)
+		fd_close(&s->reopened[i]);
 	fd_close(&s->user_ns);
 	fd_close(&s->mount_ns);
 }

@@ -17,6 +17,7 @@ struct sandbox {
 	int listener;	       /* of seccomp notifications; -1: none is asked for */
 	int unix_diag;	       /* netlink socket of the sandbox's network namespace, -1: host's */
 	int root;	       /* O_PATH on the sandbox's "/" */
+	int reopened[3];       /* standard streams that the command has anew; -1: the caller's */
 	int user_ns, mount_ns; /* for masks that come later (P6); -1 when there are no globs */
 	uint32_t landlock_abi; /* 0: the second wall is missing */
 	bool has_own_network;
@@ -41,5 +42,6 @@ void sandbox_done(struct sandbox *s) NONNULL;
 #define SANDBOX_NONE                                                                     \
 	{                                                                                \
 		.pidfd = -1, .channel = -1, .listener = -1, .unix_diag = -1, .root = -1, \
-		.user_ns = -1, .mount_ns = -1, .helper = -1, .helper_life = -1           \
+		.reopened = { -1, -1, -1 }, .user_ns = -1, .mount_ns = -1, .helper = -1, \
+		.helper_life = -1                                                        \
 	}

@@ -73,11 +73,29 @@ void inner_hide_self(const struct inner_job *job, const struct init_order *words
 	prctl(PR_SET_NAME, shown, 0, 0, 0);
 }
 
-void inner_tell_ready(const struct inner_job *job, int listener)
+/* The same file at the same place in it, but by the sandbox's own mount. */
+static int open_again(const struct inner_job *job, int i)
+{
+	int fd = open(job->reopened[i], O_RDONLY | O_NOFOLLOW | O_NOCTTY);
+	int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	struct stat given, found;
+
+	if (moved < 0 || fstat(job->stdio[i], &given) < 0 || fstat(moved, &found) < 0)
+		return -1;
+	if (given.st_dev != found.st_dev || given.st_ino != found.st_ino) {
+		errno = ESTALE;
+		return -1;
+	}
+	if (lseek(moved, lseek(job->stdio[i], 0, SEEK_CUR), SEEK_SET) < 0)
+		return -1;
+	return moved;
+}
+
+void inner_tell_ready(struct inner_job *job, int listener)
 {
 	struct init_message message = { .kind = INIT_READY };
 	struct init_order order;
-	int fds[3] = { job->root };
+	int fds[INNER_MAX_FDS] = { job->root };
 	size_t count = 1;
 	int r;
 
@@ -86,6 +104,15 @@ void inner_tell_ready(const struct inner_job *job, int listener)
 		fds[count++] = job->unix_diag;
 	if (listener >= 0)
 		fds[count++] = listener;
+	for (int i = 0; i < 3; i++) {
+		if (!job->reopened[i])
+			continue;
+		job->stdio[i] = open_again(job, i);
+		if (job->stdio[i] < 0)
+			inner_fail(job, INNER_STREAM, (size_t)i);
+		job->reopened[i] = NULL;
+		fds[count++] = job->stdio[i];
+	}
 	r = fd_pass_send(job->channel, &message, sizeof(message), fds, count, 0);
 	if (r < 0) {
 		errno = -r;
@@ -106,33 +133,8 @@ static _Noreturn void tell_exec_failed(const struct inner_job *job, int os_error
 	_exit(127);
 }
 
-/* The same file at the same place in it, but by the sandbox's own mount. */
-static int open_again(const struct inner_job *job, int i)
-{
-	int fd = open(job->reopened[i], O_RDONLY | O_NOFOLLOW | O_NOCTTY);
-	int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	struct stat given, found;
-
-	if (moved < 0 || fstat(job->stdio[i], &given) < 0 || fstat(moved, &found) < 0)
-		return -1;
-	if (given.st_dev != found.st_dev || given.st_ino != found.st_ino) {
-		errno = ESTALE;
-		return -1;
-	}
-	if (lseek(moved, lseek(job->stdio[i], 0, SEEK_CUR), SEEK_SET) < 0)
-		return -1;
-	return moved;
-}
-
 _Noreturn void inner_become_command(struct inner_job *job)
 {
-	for (int i = 0; i < 3; i++) {
-		if (!job->reopened[i])
-			continue;
-		job->stdio[i] = open_again(job, i);
-		if (job->stdio[i] < 0)
-			tell_exec_failed(job, errno);
-	}
 	/* Limits come last: what was set up may have needed more. */
 	if (!command_place_stdio(job->stdio) ||
 	    syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0 ||

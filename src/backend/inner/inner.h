@@ -38,6 +38,7 @@
 	X(LANDLOCK, "set up Landlock")                                                  \
 	X(CHANGED, "find what the policy was compiled for at")                          \
 	X(FILTER, "install the system-call filter")                                     \
+	X(STREAM, "open the file of a standard stream again")                           \
 	X(TELL, "hand over to the parent process")                                      \
 	X(FORK, "start a process")
 
@@ -104,6 +105,9 @@ struct inner_job {
 	int unix_diag;
 	int ruleset; /* Landlock's, -1: none */
 };
+
+/* That come with INIT_READY: root, unix_diag, the listener, three streams. */
+enum { INNER_MAX_FDS = 6 };
 
 /* ---- The parent ---------------------------------------------------------------- */
 
@@ -177,8 +181,11 @@ void inner_enter_wall(struct inner_job *job);
 
 int inner_lock_filter(const struct inner_job *job); /* the listener, or -1 */
 
-/* Hands `root`, `unix_diag` and the listener to the parent, and waits for it when it `waits`. */
-void inner_tell_ready(const struct inner_job *job, int listener);
+/*
+ * Hands `root`, `unix_diag`, the listener and what is opened again to the parent, and
+ * waits for it when it `waits`.
+ */
+void inner_tell_ready(struct inner_job *job, int listener);
 
 /* Returns when it is executed, or has said why not. */
 pid_t inner_start_command(struct inner_job *job);

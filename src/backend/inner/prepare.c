@@ -99,8 +99,6 @@ int inner_find_words(struct init_order *out, struct err *e)
 
 /* ---- The channel ----------------------------------------------------------------- */
 
-enum { INNER_MAX_FDS = 3 };
-
 void inner_hand_over_terminal(const struct launch *in, pid_t group)
 {
 	if (in->terminal < 0)
@@ -119,13 +117,16 @@ static void take_descriptors(const int fds[INNER_MAX_FDS], const struct inner_jo
 	if (job->asks_connect && job->has_own_network)
 		s->unix_diag = fds[next++];
 	if (job->has_listener)
-		s->listener = fds[next];
+		s->listener = fds[next++];
+	for (int i = 0; i < 3; i++)
+		if (job->reopened[i])
+			s->reopened[i] = fds[next++];
 }
 
 int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init_message *m,
 		     struct err *e)
 {
-	int fds[INNER_MAX_FDS] = { -1, -1, -1 };
+	int fds[INNER_MAX_FDS] = { -1, -1, -1, -1, -1, -1 };
 	size_t count = COUNT_OF(fds);
 	ssize_t n = fd_pass_receive(s->channel, m, sizeof(*m), fds, &count);
 
