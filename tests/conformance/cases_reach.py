@@ -254,14 +254,9 @@ def abstract_sockets_of_the_host_can_not_be_reached(arena):
 
 
 @case(needs=())
-<<<<<<< HEAD
 def abstract_sockets_of_its_own_can_be_reached(arena):
     got = arena.box().run("unix-self @own")
     check(got == ["OK"], f"{got}")
-=======
-def abstract_sockets_of_its_own_are_reached(arena):
-    check(arena.box().run("unix-self @own") == ["OK"], "its own")
->>>>>>> 0af721b (tests: the table with bwrap and landlock)
 
 
 NAMED = """
