@@ -48,13 +48,14 @@ static int find_abi(uint32_t *out, struct err *e)
 	return err_result(e);
 }
 
-/* Where there is none at all launch() says why. */
+/* Where there is none at all launch() says why, and nothing else is to come before that. */
 static guarantee_set gives(void)
 {
 	guarantee_set set = GUARANTEE_BIT(G_FS_WRITE) | GUARANTEE_BIT(G_NET_OFF) |
 			    GUARANTEE_BIT(G_KERNEL);
+	int abi = ask_abi();
 
-	if (ask_abi() >= ABI_SCOPES)
+	if (abi <= 0 || abi >= ABI_SCOPES)
 		set |= GUARANTEE_BIT(G_IPC);
 	return set;
 }
