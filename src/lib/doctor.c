@@ -2,6 +2,8 @@
 /* What this host gives; see doctor.h. */
 #include "lib/doctor.h"
 
+#include "backend/bwrap/bwrap.h"
+#include "base/path.h"
 #include "lib/doctor_probe.h"
 #include "os/os.h"
 
@@ -21,18 +23,33 @@ static void tell(const struct visit *v, const char *text)
 
 /* ---- Trying --------------------------------------------------------------------------------- */
 
+/*
+ * SECURITY: the control runs it without a sandbox, so it must be one that is known to
+ * be Cordon's, and that nobody else could have changed.
+ */
 static int find_program(const struct visit *v, const char **out, struct err *e)
 {
-	struct str path;
+	const char *named = os_environment_find(os_environment(), "CORDON_PROGRAM");
+	char where[256];
+	const char *why;
+	struct str own;
 
 	*out = v->options->program;
 	if (*out)
 		return 0;
-	if (os_program_path(v->a, &path, e) < 0)
+	if (os_program_path(v->a, &own, e) < 0)
 		return err_result(e);
-	if (!path.len)
-		return FAIL(e, ERR_SYS, "this program was removed or replaced while it runs");
-	*out = path.p;
+	*out = own.p;
+	if (str_is(path_name(own), "cordon"))
+		return 0;
+	*out = named && *named ? named : CORDON_PROGRAM;
+	why = bwrap_distrust_path(*out, where, sizeof(where));
+	if (why)
+		return FAIL(
+			e, ERR_SYS,
+			"the program cordon is needed for the probe: '%s' %s; install it, or set "
+			"CORDON_PROGRAM to it",
+			where, why);
 	return 0;
 }
 
@@ -92,67 +109,6 @@ static int examine_all(struct visit *v, struct err *e)
 	return 0;
 }
 
-/* ---- Cleaning ---------------------------------------------------------------------------------- */
-
-static bool has_path(const path_list *paths, struct str path)
-{
-	for (size_t i = 0; i < paths->count; i++)
-		if (str_eq(paths->items[i], path))
-			return true;
-	return false;
-}
-
-static int add_paths(struct arena *a, path_list *to, const str_list *from, struct err *e)
-{
-	for (size_t i = 0; i < from->count; i++) {
-		struct str *added;
-
-		if (has_path(to, from->items[i]))
-			continue;
-		added = VEC_PUSH(a, to, e);
-		if (!added)
-			return err_result(e);
-		*added = from->items[i];
-	}
-	return 0;
-}
-
-/* For one profile: another wants placeholders elsewhere. */
-static int clean_for(struct visit *v, const char *profile, bool looks_below, struct err *e)
-{
-	struct cordon_load_options load = v->load;
-	struct cleaning cleaning = { .was_cut = false };
-	cordon_policy *policy;
-	int status;
-
-	load.on_warning = NULL;
-	if (profile) {
-		load.profile = profile;
-		load.mode = NULL;
-	}
-	policy = load_new(&load, e);
-	if (!policy)
-		return err_result(e);
-	status = session_clean(v->a, policy->plan, policy->plan_inputs.places.roots,
-			       looks_below ? policy->plan_inputs.places.root_count : 0, &cleaning,
-			       e);
-	cordon_policy_free(policy);
-	if (status < 0 || add_paths(v->a, &v->d->removed, &cleaning.removed, e) < 0 ||
-	    add_paths(v->a, &v->d->kept, &cleaning.kept, e) < 0)
-		return err_result(e);
-	v->d->clean_was_cut |= cleaning.was_cut;
-	return 0;
-}
-
-static int clean(struct visit *v, struct err *e)
-{
-	tell(v, "looking for what dead runs have left behind");
-	v->d->has_cleaned = true;
-	if (clean_for(v, NULL, true, e) < 0 || clean_for(v, ":workspace", false, e) < 0)
-		return err_result(e);
-	return room_clean(v->a, &v->d->removed, e);
-}
-
 /* ---- All of it ----------------------------------------------------------------------------------- */
 
 static int visit(struct visit *v, struct err *e)
@@ -160,8 +116,11 @@ static int visit(struct visit *v, struct err *e)
 	struct diagnosis *d = v->d;
 	int status;
 
-	if ((v->options->flags & CORDON_DOCTOR_CLEAN) && clean(v, e) < 0)
-		return err_result(e);
+	if (v->options->flags & CORDON_DOCTOR_CLEAN) {
+		tell(v, "looking for what dead runs have left behind");
+		if (doctor_clean(v->a, &v->load, d, e) < 0)
+			return err_result(e);
+	}
 	tell(v, "looking at the kernel");
 	if (doctor_look(v->a, &d->host, e) < 0 || open_room(v, e) < 0)
 		return err_result(e);

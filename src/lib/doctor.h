@@ -7,6 +7,7 @@
  *	doctor_room.c	a directory and sockets for the probe
  *	doctor_run.c	runs: the probe in a sandbox of each backend, and without one
  *	doctor_probe.c	the probe
+ *	doctor_clean.c	what dead runs have left behind
  *	doctor_advice.c	what would fix what
  *	doctor_report.c	all of it in words
  */
@@ -156,6 +157,12 @@ struct diagnosis {
 	bool has_cleaned, clean_was_cut;
 	path_list removed, kept;
 };
+
+/* ---- doctor_clean.c -------------------------------------------------------------------- */
+
+/* Removes what nothing holds any more, and says what. */
+int doctor_clean(struct arena *a, const struct cordon_load_options *load, struct diagnosis *d,
+		 struct err *e) MUST_CHECK NONNULL;
 
 int doctor_advise(struct arena *a, struct diagnosis *d, struct err *e) MUST_CHECK NONNULL;
 

@@ -140,7 +140,7 @@ static int advise_programs(struct arena *a, struct diagnosis *d, bool is_needed,
 	const struct examined *native = find_examined(d, "native");
 
 	/* Where the native one works nobody needs the other. */
-	if (bwrap && !bwrap->works && native && !native->works && says(bwrap, "no ") &&
+	if (bwrap && !bwrap->works && native && !native->works && says(bwrap, "no bwrap on PATH") &&
 	    add(a, d, "bwrap_missing", is_needed, bwrap->reason.p,
 		"install bubblewrap from the distribution: it may be allowed what cordon is not",
 		e) < 0)

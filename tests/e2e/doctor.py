@@ -27,6 +27,8 @@ GUARANTEES = ["fs_write", "fs_read", "fs_carve", "fs_reopen", "protect_missing",
               "net_off", "net_managed", "ipc", "proc", "kernel", "limits", "tree_death"]
 # What no backend of this version gives.
 NEVER = {"deny_future", "net_managed", "limits"}
+# A directory of PATH without a bwrap in it, or a git.
+NO_PROGRAMS = "/proc"
 # supervise/placeholder.h: the mark of a placeholder.
 MARK_NS = 0x434F5244 * 10**9 + 420000000
 
@@ -56,10 +58,12 @@ def give(w: World, uid):
 
 
 def doctor(w: World, *args, before=None, spaces="-Urmpf --mount-proc", prepare=None, uid=None,
-           status=0, env=None):
+           status=0, env=None, path=None):
     """`before`: lines of a shell in namespaces of its own, `spaces`; `prepare`: called in the
-    process that becomes cordon."""
+    process that becomes cordon; `path`: its PATH."""
     command = [PROGRAM, "doctor", *args]
+    if path is not None:
+        command = ["/usr/bin/env", f"PATH={path}", *command]
     if before is not None:
         command = ["unshare", *spaces.split(), "sh", "-ec", before + '\nexec "$@"', "sh",
                    *command]
@@ -167,12 +171,14 @@ def the_keys_are_those_of_the_man_page(w: World):
 
 @case
 def it_takes_well_under_a_second(w: World):
-    doctor(w)
-    started = time.monotonic()
-    doctor(w)
-    spent = time.monotonic() - started
-    # Others may use this machine, and a sanitizer is slow.
-    assert spent < (5 if "ASAN_OPTIONS" in w.env and "asan" in PROGRAM else 2), spent
+    best = 60
+    for _ in range(8):  # others may use this machine
+        started = time.monotonic()
+        doctor(w)
+        best = min(best, time.monotonic() - started)
+        if best < 0.8:
+            break
+    assert best < (5 if "asan" in PROGRAM else 0.8), best
 
 
 @case
@@ -221,8 +227,15 @@ def a_broken_configuration_is_told_beside_all_the_rest(w: World):
 # ---- Worse hosts ------------------------------------------------------------------------------
 
 
+def worse(w, *args, **kwargs):
+    """A host where the default profile can't be enforced, not even by a bwrap."""
+    return diagnose(w, *args, status=1, path=NO_PROGRAMS, **kwargs)
+
+
 def check_bad(found, name, cause):
     assert found["ok"] is False and found["default"]["enforced"] is False
+    assert not any(b["works"] and set(found["default"]["needed"]) <= set(b["held"])
+                   for b in found["backends"]), found["backends"]
     native = backend(found, "native")
     assert native["works"] is False and cause in native["reason"], native
     assert set(states(found, "native").values()) == {"lacking"}
@@ -234,7 +247,7 @@ def check_bad(found, name, cause):
 @case
 def no_user_namespaces(w: World):
     need_namespaces()
-    found = diagnose(w, before="echo 0 > /proc/sys/user/max_user_namespaces", status=1)
+    found = worse(w, before="echo 0 > /proc/sys/user/max_user_namespaces")
     check_bad(found, "userns_max", "user.max_user_namespaces is 0")
     assert found["host"]["namespaces"]["max_user"] == 0
     assert "sysctl -w user.max_user_namespaces=" in advice(found)["userns_max"]["fix"]
@@ -277,14 +290,14 @@ def apparmor_and_debian_forbid_ordinary_users_namespaces(w: World):
              "/etc/apparmor.d/cordon"),
             ("unprivileged_userns_clone", 0, "userns_clone",
              "kernel.unprivileged_userns_clone is 0", "kernel.unprivileged_userns_clone=1")):
-        found = diagnose(w, uid=ORDINARY, status=1,
-                         prepare=lambda n=name, v=value: set_switch(n, v))
+        found = worse(w, uid=ORDINARY,
+                      prepare=lambda n=name, v=value: set_switch(n, v))
         check_bad(found, identifier, cause)
         assert fix in backend(found, "native")["reason"], found
         assert fix in advice(found)[identifier]["fix"], found
         # The same with the switch as it should be is for another cause.
-        found = diagnose(w, uid=ORDINARY, status=1,
-                         prepare=lambda n=name, v=value: set_switch(n, 1 - v))
+        found = worse(w, uid=ORDINARY,
+                      prepare=lambda n=name, v=value: set_switch(n, 1 - v))
         check_bad(found, "namespaces", "container")
     assert (cli.SOURCE / "packaging/apparmor/cordon").exists()
 
@@ -292,7 +305,7 @@ def apparmor_and_debian_forbid_ordinary_users_namespaces(w: World):
 @case
 def a_covered_proc(w: World):
     need_namespaces()
-    found = diagnose(w, before="mount --bind /dev/null /proc/kallsyms", spaces="-Urm", status=1)
+    found = worse(w, before="mount --bind /dev/null /proc/kallsyms", spaces="-Urm")
     check_bad(found, "proc_masked", "can't mount a /proc of its own")
     assert found["host"]["namespaces"]["proc_covered"] is True
     assert "systempaths=unconfined" in advice(found)["proc_masked"]["fix"]
@@ -301,9 +314,37 @@ def a_covered_proc(w: World):
 @case
 def a_container_that_refuses_mounts(w: World):
     need_calls()
-    found = diagnose(w, prepare=lambda: answer("open_tree", errno.EPERM), status=1)
+    found = worse(w, prepare=lambda: answer("open_tree", errno.EPERM))
     check_bad(found, "namespaces", "the native backend can't ")
     assert "--security-opt" in advice(found)["namespaces"]["fix"]
+
+
+@case
+def bubblewrap_is_used_where_only_it_may(w: World):
+    need_calls()
+    if not backend(diagnose(w), "bwrap")["works"]:
+        raise Skip("no bwrap that works here")
+    found = diagnose(w, prepare=lambda: answer("open_tree", errno.EPERM))
+    assert backend(found, "native")["works"] is False and backend(found, "bwrap")["works"] is True
+    assert found["default"]["enforced"] is True and found["default"]["backend"] == "bwrap"
+    # What helps is still said, but nobody needs it.
+    assert advice(found)["namespaces"]["needed"] is False
+    # And so does a run: with one warning that names the reason.
+    done = subprocess.run([PROGRAM, "run", "--", "sh", "-c", "echo $CORDON_SANDBOX"], cwd=w.repo,
+                          env=w.env, capture_output=True, text=True, timeout=60, check=False,
+                          preexec_fn=lambda: answer("open_tree", errno.EPERM))
+    assert done.returncode == 0 and done.stdout == "bwrap\n", done
+    assert done.stderr.count("\n") == 1, done
+    assert done.stderr.startswith("cordon: warning: the backend is bwrap, and not one before it"), done
+    assert "native: the native backend can't " in done.stderr, done
+
+
+@case
+def a_bwrap_that_is_missing_is_named_only_where_it_would_help(w: World):
+    need_calls()
+    assert "bwrap_missing" not in advice(diagnose(w, path=NO_PROGRAMS))
+    found = worse(w, prepare=lambda: answer("open_tree", errno.EPERM))
+    assert "install bubblewrap" in advice(found)["bwrap_missing"]["fix"], found["advice"]
 
 
 @case
@@ -311,7 +352,7 @@ def no_landlock_and_landlock_off_are_told_apart(w: World):
     need_calls()
     for error, name, word in ((errno.ENOSYS, "landlock_missing", "ENOSYS"),
                               (errno.EOPNOTSUPP, "landlock_off", "EOPNOTSUPP")):
-        found = diagnose(w, prepare=lambda e=error: answer("landlock_create_ruleset", e), status=1)
+        found = worse(w, prepare=lambda e=error: answer("landlock_create_ruleset", e))
         check_bad(found, name, "no Landlock")
         assert found["host"]["landlock"]["abi"] == 0
         assert found["host"]["landlock"]["error"] == word
@@ -426,6 +467,17 @@ def what_dead_runs_left_is_removed_and_nothing_else(w: World):
 
 
 @case
+def a_cache_about_a_bwrap_that_is_another_now_is_removed(w: World):
+    cache = w.write("home/.cache/cordon/bwrap", "cordon bwrap features 1\n1 2 3 4 5\n/usr/bin/bwrap\n")
+    for directory in (cache.parent, cache.parent.parent):
+        directory.chmod(0o700)
+    assert diagnose(w, "--clean")["cleaned"]["removed"] == [str(cache)]
+    # What is right stays; it was made by the doctor itself, where there is a bwrap.
+    if cache.exists():
+        assert diagnose(w, "--clean")["cleaned"]["removed"] == [] and cache.exists()
+
+
+@case
 def what_a_killed_run_left_is_removed(w: World):
     (w.repo / ".git").mkdir()
     run = subprocess.Popen([PROGRAM, "run", "--full-auto", "--", "sh", "-c",
@@ -441,9 +493,9 @@ def what_a_killed_run_left_is_removed(w: World):
     run.wait()
     run.stdout.close()
     deadline = time.monotonic() + 20
-    while (w.repo / ".agents").exists() and time.monotonic() < deadline:
+    while list(w.repo.rglob("*")) != [w.repo / ".git"] and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not (w.repo / ".agents").exists()
+    assert list(w.repo.rglob("*")) == [w.repo / ".git"]
 
 
 if __name__ == "__main__":

@@ -112,13 +112,7 @@ static const char *distrust_file(int fd, const char *path, struct bwrap_program 
 	    getxattr(path, "security.capability", value, sizeof(value)) >= 0)
 		return "it runs with the rights of another user (set-uid or capabilities), and "
 		       "then Cordon can't look after what runs in it";
-	out->identity = (struct bwrap_identity){
-		.device = st.st_dev,
-		.inode = st.st_ino,
-		.mtime_ns =
-			(uint64_t)st.st_mtim.tv_sec * 1000000000U + (uint64_t)st.st_mtim.tv_nsec,
-		.bytes = (uint64_t)st.st_size,
-	};
+	out->identity = bwrap_identity(&st);
 	return bwrap_distrust_path(path, where, room);
 }
 

@@ -196,6 +196,17 @@ int bwrap_ask(int program, struct str path, uint32_t *features, struct err *e)
 
 /* ---- The cache -------------------------------------------------------------------------- */
 
+struct bwrap_identity bwrap_identity(const struct stat *st)
+{
+	return (struct bwrap_identity){
+		.device = st->st_dev,
+		.inode = st->st_ino,
+		.mtime_ns =
+			(uint64_t)st->st_mtim.tv_sec * 1000000000U + (uint64_t)st->st_mtim.tv_nsec,
+		.bytes = (uint64_t)st->st_size,
+	};
+}
+
 void bwrap_cache_print(struct str path, const struct bwrap_identity *identity, uint32_t features,
 		       struct buf *out)
 {

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "backend/backend.h"
 #include "base/str.h"
@@ -41,6 +42,8 @@ enum bwrap_feature {
 struct bwrap_identity {
 	uint64_t device, inode, mtime_ns, bytes;
 };
+
+struct bwrap_identity bwrap_identity(const struct stat *st) NONNULL;
 
 /* Pure: the options that the text of --help lists. */
 uint32_t bwrap_features_parse(struct str help);
