@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Errors as the caller of the library gets them. */
+#include <errno.h>
+
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "lib/lib.h"
@@ -45,12 +47,24 @@ cordon_error *cordon_error_new(uint32_t code, const char *text)
 	return error;
 }
 
+/* Wherever descriptors run out, the way out is the same. */
+static struct err with_way_out(const struct err *e)
+{
+	struct err told = *e;
+
+	if (e->code == ERR_SYS && e->os_error == EMFILE)
+		err_wrap_text(&told, "this process may open no more files (raise 'ulimit -n')");
+	return told;
+}
+
 int error_give(const struct err *e, cordon_error **error)
 {
 	if (error) {
-		*error = cordon_error_new((uint32_t)e->code, e->text);
+		struct err told = with_way_out(e);
+
+		*error = cordon_error_new((uint32_t)told.code, told.text);
 		if (!(*error)->is_static)
-			(*error)->inner = *e;
+			(*error)->inner = told;
 	}
 	return err_result(e);
 }
