@@ -195,6 +195,22 @@ def measure_start(place):
     return {"rows": list(rows.values()), "absent": absent}
 
 
+def measure_landlock(place):
+    """The backend without namespaces, beside the command alone."""
+    run = [place.cordon, "run", "--quiet", "--backend", "landlock"]
+    less = [word for name in ("proc", "tree_death", "fs_carve", "protect_missing")
+            for word in ("--accept-missing", name)]
+    cases = {"true alone": [TRUE], "landlock": [*run, *less, "--", TRUE],
+             "landlock -P :workspace": [*run, *less, "-P", ":workspace", "--", TRUE]}
+    rows = place.time(cases, ROUNDS)
+    base = rows["true alone"]["median_us"]
+    for name, row in rows.items():
+        row["case"] = name
+        row["ratio"] = row["median_us"] / base
+        print(f"  {name:<32} {row['median_us']:>10.0f} µs {row['ratio']:>7.2f} × true")
+    return list(rows.values())
+
+
 def bwrap_masks(place, files):
     """So that one sees what the same costs elsewhere; few rounds, it takes its time."""
     if not shutil.which("bwrap"):
@@ -409,6 +425,7 @@ def measure_compile(place):
 
 PARTS = {
     "start": (measure_start, f"starting, medians of {ROUNDS} rounds in turns"),
+    "landlock": (measure_landlock, f"starting with --backend landlock, medians of {ROUNDS} rounds"),
     "masks": (measure_masks, "denied files, named one by one"),
     "globs": (measure_globs, f"`**` denies over {TREE_FILES:,} files"),
     "at_once": (measure_at_once, f"{AT_ONCE} at once"),
@@ -460,6 +477,9 @@ def judge(found):
     sure, what it could as well be."""
     if "start" in found:
         yield from judge_start(found["start"])
+    if "landlock" in found:
+        for name in ("landlock", "landlock -P :workspace"):
+            yield f"--backend {name} against true alone", row_of(found["landlock"], name)["ratio"], 2
     if "masks" in found:
         masks = found["masks"]
         yield "400 masks against none", row_of(masks["rows"], 400)["ratio"], 2
