@@ -250,7 +250,7 @@ def wrong_options_say_what_why_and_the_way_out(w: World):
         (["--env", "=x"], "NAME=VALUE"),
         (["--env", ""], "NAME=VALUE"),
         (["--backend", "natve"], "native"),
-        (["--backend", "bwrap"], "bwrap"),
+        (["--backend", "seatbelt"], "not in this version"),
         (["--sandbox", "maybe"], "require"),
         (["--accept-missing", "everything"], "everything"),
         (["--platform", "plan9"], "macos"),
@@ -272,6 +272,37 @@ def wrong_options_say_what_why_and_the_way_out(w: World):
         found = json.loads(refused(w, "--json", *words, "touch", "ran").out)
         assert said in found["error"]["message"], (words, found)
     assert sorted(os.listdir(w.repo)) == []
+
+
+@case
+def the_first_backend_of_the_order_that_gives_all_is_taken(w: World):
+    shows = ["sh", "-c", "echo $CORDON_SANDBOX"]
+
+    def by(*names, more=()):
+        listed = ", ".join(f'"{name}"' for name in names)
+        return run(w, "-c", f"linux.backends=[{listed}]", *more, *shows)
+
+    assert by("native", "landlock").out == "native\n" and by("native").err == ""
+    # One that is passed over is named once, with what it lacks.
+    result = by("landlock", "native")
+    assert result.out == "native\n" and result.err.count("\n") == 1, result
+    assert result.err.startswith("cordon: warning: the backend is native, and not one before it in "
+                                 "the order (landlock: "), result
+    assert "proc: " in result.err and "tree_death: " in result.err, result
+    # It is taken when its losses are accepted by name, and then they are said.
+    losses = ["--accept-missing", "proc", "--accept-missing", "tree_death"]
+    result = by("landlock", "native", more=losses)
+    assert result.out == "landlock\n" and result.err.count("its loss was accepted") == 2, result
+    # All that are left have fallen short: each is named.
+    result = refused(w, "-c", 'linux.backends=["landlock"]', *shows)
+    assert "tried landlock: " in result.err and "native" not in result.err, result
+    assert "--accept-missing proc --accept-missing tree_death" in result.err, result
+    # One that is asked for is the only one.
+    result = refused(w, "--backend", "landlock", *shows)
+    assert "native" not in result.err and "bwrap" not in result.err, result
+    result = refused(w, "--sandbox", "require", "-c", 'linux.backends=["landlock"]',
+                     "-c", 'accept_missing=["proc", "tree_death"]', *shows)
+    assert "tried landlock: proc: " in result.err, result
 
 
 @case

@@ -190,3 +190,60 @@ TEST(the_first_wsl_is_known_by_its_release)
 	CHECK(!backend_is_wsl1(STR("6.1.0-microsof")));
 	CHECK(!backend_is_wsl1(STR("")));
 }
+
+/* A plan that only needs what every one of them has, but for what Landlock can't. */
+static struct named all_three[] = { { .name = STR_INIT("landlock") },
+				    { .name = STR_INIT("native") },
+				    { .name = STR_INIT("bwrap") } };
+
+TEST(each_is_tried_in_its_turn_until_none_is_left)
+{
+	const names order = { .items = all_three, .count = 3 };
+	struct choice c = { .e = ERR_INIT };
+	scoped_buf said = BUF_INIT(1 << 16);
+	scoped_world w;
+
+	world_init(&w, "d /repo\nd /home/me\n", "/repo");
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	REQUIRE(backend_begin(&w.a, w.plan, &order, NULL, 0, &c.search, &c.e) == 0);
+	/* Landlock is passed over for what it lacks, without being launched. */
+	REQUIRE(backend_next(&c.search, &c.backend, &c.lost, &c.e) == 0);
+	CHECK_STR(c.backend->name, "native");
+	go_on(&c, "the native backend can't: A");
+	REQUIRE(c.backend);
+	CHECK_STR(c.backend->name, "bwrap");
+	CHECK_INT(c.lost, 0);
+	backend_say_attempts(&c.search, &said);
+	CHECK(str_has_prefix(buf_str(&said), STR("landlock: fs_carve: ")));
+	CHECK(str_has_suffix(buf_str(&said), STR("; native: the native backend can't: A")));
+	go_on(&c, "the bwrap backend can't: B");
+	CHECK(c.backend == NULL);
+	CHECK_INT(c.e.code, ERR_WEAKER);
+	CHECK(strstr(c.e.text, "can't: A; bwrap: the bwrap backend can't: B; ") != NULL);
+	/* The way out that is left. */
+	CHECK(strstr(c.e.text, "to run with less, by landlock: --accept-missing fs_carve"));
+}
+
+TEST(what_is_accepted_makes_a_weaker_one_a_candidate)
+{
+	const names order = { .items = all_three, .count = 3 };
+	struct choice c = { .e = ERR_INIT };
+	guarantee_set lacks;
+	scoped_world w;
+
+	world_init(&w, "d /repo\nd /home/me\n", "/repo");
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	lacks = w.plan->needs_set & ~backend_find(STR("landlock"))->gives();
+	CHECK(lacks & GUARANTEE_BIT(G_FS_CARVE));
+	REQUIRE(backend_begin(&w.a, w.plan, &order, NULL, lacks, &c.search, &c.e) == 0);
+	REQUIRE(backend_next(&c.search, &c.backend, &c.lost, &c.e) == 0);
+	CHECK_STR(c.backend->name, "landlock");
+	CHECK_INT(c.lost, lacks);
+	/* Who comes after it loses nothing. */
+	go_on(&c, "the landlock backend can't");
+	REQUIRE(c.backend);
+	CHECK_STR(c.backend->name, "native");
+	CHECK_INT(c.lost, 0);
+}
