@@ -350,10 +350,10 @@ def a_bwrap_that_is_missing_is_named_only_where_it_would_help(w: World):
 @case
 def no_landlock_and_landlock_off_are_told_apart(w: World):
     need_calls()
-    for error, name, word in ((errno.ENOSYS, "landlock_missing", "ENOSYS"),
-                              (errno.EOPNOTSUPP, "landlock_off", "EOPNOTSUPP")):
+    for error, name, word, cause in ((errno.ENOSYS, "landlock_missing", "ENOSYS", "no Landlock"),
+                                     (errno.EOPNOTSUPP, "landlock_off", "EOPNOTSUPP", "turned off at boot")):
         found = worse(w, prepare=lambda e=error: answer("landlock_create_ruleset", e))
-        check_bad(found, name, "no Landlock")
+        check_bad(found, name, cause)
         assert found["host"]["landlock"]["abi"] == 0
         assert found["host"]["landlock"]["error"] == word
         assert len({"landlock_missing", "landlock_off"} & set(advice(found))) == 1

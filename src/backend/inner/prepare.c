@@ -13,25 +13,40 @@
 #include "os/fd_pass.h"
 #include "os/os.h"
 
+#define LANDLOCK_VERSION 1UL /* LANDLOCK_CREATE_RULESET_VERSION */
+
 uint32_t inner_landlock_abi(void)
 {
-	const unsigned long version = 1; /* LANDLOCK_CREATE_RULESET_VERSION */
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, version);
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
 
 	return abi > 0 ? (uint32_t)abi : 0;
 }
 
 /* ---- The job ------------------------------------------------------------------- */
 
+/* In the kernel's own words: it has none (ENOSYS), or was told at boot not to (EOPNOTSUPP). */
+static int fail_landlock(struct err *e)
+{
+	const char *cause = "this kernel has no Landlock, or a container around this process hides "
+			    "it";
+	const char *way_out = "it needs Linux 5.13 with CONFIG_SECURITY_LANDLOCK";
+
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION) < 0 &&
+	    errno == EOPNOTSUPP) {
+		cause = "this kernel has Landlock, but it was turned off at boot";
+		way_out = "add \"landlock\" to the lsm= list of the kernel's command line";
+	}
+	return FAIL(
+		e, ERR_WEAKER,
+		"the guarantee fs_write can't be held: %s, without which named pipes and devices "
+		"of the host could be written to; %s",
+		cause, way_out);
+}
+
 int inner_check_walls(const struct launch *in, const struct inner_job *job, struct err *e)
 {
 	if (job->walls.abi == 0)
-		return FAIL(
-			e, ERR_WEAKER,
-			"the guarantee fs_write can't be held: this kernel has no Landlock, "
-			"without which named pipes and devices of the host could be written to; "
-			"it needs Linux 5.13 with CONFIG_SECURITY_LANDLOCK, and \"landlock\" in "
-			"the lsm= list of the kernel's command line when there is one");
+		return fail_landlock(e);
 	if (!job->has_own_network && in->plan->policy->profile->isolates_ipc && job->walls.abi < 6)
 		return FAIL(
 			e, ERR_WEAKER,
