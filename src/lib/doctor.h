@@ -37,6 +37,7 @@ struct host_facts {
 	struct str lsm; /* the list that the kernel was started with; "" when not known */
 
 	bool has_filter, has_notify, has_wait_killable; /* of seccomp */
+	bool lists_sockets;				/* unix ones, as sock_diag */
 
 	bool has_cgroup2;
 	bool is_cgroup_ours; /* limits could be set */

@@ -132,6 +132,17 @@ static int advise_seccomp(struct arena *a, struct diagnosis *d, bool is_needed, 
 	return 0;
 }
 
+static int advise_sockets(struct arena *a, struct diagnosis *d, struct err *e)
+{
+	if (d->host.lists_sockets)
+		return 0;
+	return add(
+		a, d, "unix_diag", false,
+		"the kernel does not list unix sockets, and so those that a command makes itself, "
+		"as files, are refused like those of the host",
+		"as root: modprobe unix_diag; or use a kernel with CONFIG_UNIX_DIAG", e);
+}
+
 /* ---- Programs ---------------------------------------------------------------------------------- */
 
 static int advise_programs(struct arena *a, struct diagnosis *d, bool is_needed, struct err *e)
@@ -178,7 +189,8 @@ int doctor_advise(struct arena *a, struct diagnosis *d, struct err *e)
 	if (native && !native->works && d->host.landlock_abi > 0 &&
 	    advise_namespaces(a, d, native, is_needed, e) < 0)
 		return err_result(e);
-	if (advise_landlock(a, d, is_needed, e) < 0 || advise_seccomp(a, d, is_needed, e) < 0)
+	if (advise_landlock(a, d, is_needed, e) < 0 || advise_seccomp(a, d, is_needed, e) < 0 ||
+	    advise_sockets(a, d, e) < 0)
 		return err_result(e);
 	return advise_programs(a, d, is_needed, e);
 }

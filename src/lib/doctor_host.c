@@ -2,14 +2,19 @@
 /* What the kernel says about itself. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "lib/doctor.h"
+#include "os/fd.h"
 #include "os/os.h"
 
 #ifndef SECCOMP_RET_USER_NOTIF
@@ -177,6 +182,32 @@ static void ask_seccomp(struct host_facts *f)
 	f->has_wait_killable = knows_flags(FILTER_NEW_LISTENER | FILTER_WAIT_KILLABLE);
 }
 
+/*
+ * Whether the kernel lists unix sockets, which is how those that a command has bound
+ * are known. What lists them is often a module, and asking loads it.
+ */
+static bool lists_unix_sockets(void)
+{
+	struct {
+		struct nlmsghdr header;
+		struct unix_diag_req what;
+	} request = {
+		.header = { .nlmsg_len = sizeof(request),
+			    .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
+		.what = { .sdiag_family = AF_UNIX },
+	};
+	struct nlmsghdr answer = { .nlmsg_type = NLMSG_ERROR };
+	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+	scoped_fd fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+
+	return fd >= 0 &&
+	       sendto(fd, &request, sizeof(request), MSG_DONTWAIT, (struct sockaddr *)&kernel,
+		      sizeof(kernel)) == (ssize_t)sizeof(request) &&
+	       recv(fd, &answer, sizeof(answer), MSG_DONTWAIT) >= (ssize_t)sizeof(answer) &&
+	       answer.nlmsg_type != NLMSG_ERROR;
+}
+
 static bool is_nested(void)
 {
 	const char *mark = os_environment_find(os_environment(), "CORDON_SANDBOX");
@@ -204,6 +235,7 @@ int doctor_look(struct arena *a, struct host_facts *out, struct err *e)
 	f.apparmor_userns = read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
 	ask_landlock(&f);
 	ask_seccomp(&f);
+	f.lists_sockets = lists_unix_sockets();
 	if (arena_copy(a, str_of(name.machine), &f.machine, e) < 0 ||
 	    read_line(a, "/sys/kernel/security/lsm", &f.lsm, e) < 0 || look_at_mounts(a, &f, e) < 0)
 		return err_result(e);

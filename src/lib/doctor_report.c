@@ -82,6 +82,12 @@ static void print_seccomp(struct page *p, const struct host_facts *h)
 	page_line(p);
 }
 
+static void print_sockets(struct page *p, const struct host_facts *h)
+{
+	field(p, "unix sockets");
+	page_text(p, h->lists_sockets ? "listed by the kernel\n" : "not listed by the kernel\n");
+}
+
 static void print_host(struct page *p, const struct host_facts *h)
 {
 	page_style(p, STYLE_TITLE, "host");
@@ -98,6 +104,7 @@ static void print_host(struct page *p, const struct host_facts *h)
 	print_namespaces(p, h);
 	print_landlock(p, h);
 	print_seccomp(p, h);
+	print_sockets(p, h);
 	field(p, "cgroup v2");
 	if (h->has_cgroup2) {
 		page_str(p, h->cgroup);
@@ -330,6 +337,7 @@ static void json_host(struct json_writer *w, const struct host_facts *h)
 	json_bool(w, "notify", h->has_notify);
 	json_bool(w, "wait_killable", h->has_wait_killable);
 	json_end_object(w);
+	json_bool(w, "lists_unix_sockets", h->lists_sockets);
 	json_key(w, "cgroup");
 	json_begin_object(w);
 	json_maybe(w, "path", h->cgroup);

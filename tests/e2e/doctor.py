@@ -157,7 +157,7 @@ def the_keys_are_those_of_the_man_page(w: World):
     assert set(found) == {"version", "ok", "default", "host", "backends", "advice", "cleaned"}
     assert set(found["default"]) == {"profile", "enforced", "backend", "reason", "needed", "lost"}
     assert set(found["host"]) == {"kernel", "machine", "wsl", "root", "nested", "namespaces",
-                                  "landlock", "seccomp", "cgroup", "git"}
+                                  "landlock", "seccomp", "lists_unix_sockets", "cgroup", "git"}
     assert found["cleaned"] is None
     assert found["host"]["landlock"]["abi"] > 0 and found["host"]["landlock"]["error"] is None
     assert found["host"]["seccomp"]["filter"] is True and found["host"]["seccomp"]["notify"] is True

@@ -173,6 +173,12 @@ class Judge:
         lives = "left 0" not in got.out and any(line.startswith("left ") for line in got.out)
         self.tap(lives, f"{self.kernel} control {who}: what a killed shell started lives on", f"{got}")
 
+    def bare(self):
+        """Before the modules were loaded."""
+        told = "\n".join(self.answers.get("bare/root/doctor", Answer()).out)
+        is_right = '"lists_unix_sockets": false' in told and '"id": "unix_diag"' in told
+        self.tap(is_right, f"{self.kernel}: doctor misses the module unix_diag", told)
+
     def refusal(self, who, backend):
         """What a refusal has to say here, or None where there must be none."""
         for one in self.refusals:
@@ -243,6 +249,7 @@ class Judge:
             self.held = {b["name"]: set(b["held"]) for b in told["backends"] if b["works"]}
             broken = [f"{b['name']}: {g}" for b in told["backends"] for g in b["guarantees"] if g["state"] == "broken"]
             abi, is_usual = told["host"]["landlock"]["abi"], told["ok"]
+            lists_sockets = told["host"]["lists_unix_sockets"]
         except (ValueError, KeyError, TypeError) as wrong:
             self.tap(False, f"{name}: can be read", f"{wrong!r}: {got}")
             return
@@ -250,6 +257,7 @@ class Judge:
         text = json.dumps(told, indent=1)
         self.tap(is_usual == runs and got.status == str(int(not runs)), f"{name}: says whether a usual run works", text)
         self.tap(str(abi) == self.landlock, f"{name}: knows Landlock", text)
+        self.tap(lists_sockets, f"{name}: knows that the kernel lists sockets", text)
         self.tap(not broken, f"{name}: nothing that is claimed is broken", f"{broken}\n{text}")
         for backend in BACKENDS[:-1]:
             is_refused = self.refusal(who, backend) is not None
@@ -308,6 +316,7 @@ def check_guest(tap, store, table, name, kernel, variants, options):
         expected = "ENOSYS"
     tap(facts.get("landlock") == expected, f"{name}: Landlock is {expected}", f"{facts}")
     judge = Judge(tap, table, name, answers, expected)
+    judge.bare()
     for who in USERS:
         judge.control(who)
     for variant, what in variants.items():

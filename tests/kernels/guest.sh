@@ -29,6 +29,7 @@ prepare() {
 	dmesg -n 2
 	cd / || exit
 	ip link set lo up
+	step bare/root/doctor 0 cordon doctor --json
 	for module in /check/modules/*.ko; do
 		[ ! -e "$module" ] || insmod "$module"
 	done
