@@ -60,7 +60,8 @@ static int open_room(struct visit *v, struct err *e)
 	const char *program;
 
 	v->d->room_reason = STR_EMPTY;
-	if (find_program(v, &program, &why) == 0 && room_open(v->a, program, &v->room, &why) == 0)
+	v->d->has_program = find_program(v, &program, &why) == 0;
+	if (v->d->has_program && room_open(v->a, program, &v->room, &why) == 0)
 		return 0;
 	if (why.code == ERR_NOMEM) {
 		*e = why;

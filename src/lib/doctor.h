@@ -151,6 +151,7 @@ typedef VEC(struct advice) advice_list;
 struct diagnosis {
 	struct host_facts host;
 	struct str room_reason; /* why nothing could be tried; "" when it could */
+	bool has_program;	/* to try it with */
 	struct control control;
 	VEC(struct examined) backends;
 	struct tried_default usual;

@@ -179,11 +179,12 @@ int doctor_advise(struct arena *a, struct diagnosis *d, struct err *e)
 	if (d->host.is_nested)
 		return add(a, d, "nested", true, "this is already inside a Cordon sandbox",
 			   "run cordon outside of it; what runs in here is confined", e);
-	if (d->room_reason.len && add(a, d, "no_directory", is_needed, d->room_reason.p,
-				      "set TMPDIR to a directory that can be written", e) < 0)
+	if (d->room_reason.len && d->has_program &&
+	    add(a, d, "no_directory", false, d->room_reason.p,
+		"set TMPDIR to a directory that can be written", e) < 0)
 		return err_result(e);
-	if (!d->room_reason.len && !d->control.is_there &&
-	    add(a, d, "no_probe", false, d->control.reason.p,
+	if ((!d->has_program || !d->control.is_there) && !(d->room_reason.len && d->has_program) &&
+	    add(a, d, "no_probe", false, d->has_program ? d->control.reason.p : d->room_reason.p,
 		"run 'cordon doctor' itself, or name that program", e) < 0)
 		return err_result(e);
 	if (native && !native->works && d->host.landlock_abi > 0 &&

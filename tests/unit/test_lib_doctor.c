@@ -75,6 +75,7 @@ static struct diagnosis well(void)
 			  .has_notify = true,
 			  .bare_repository = STR_INIT("") },
 		.room_reason = STR_INIT(""),
+		.has_program = true,
 		.control = { .is_there = true, .reason = STR_INIT("") },
 		.usual = { .is_enforced = true },
 	};
@@ -175,6 +176,18 @@ TEST(what_is_no_host_at_all_is_the_only_advice)
 	CHECK_STR(advised(&d, NULL, NULL), "");
 	d.host.is_nested = true;
 	CHECK_STR(advised(&d, "nested", "nested"), "nested!");
+}
+
+TEST(that_nothing_could_be_tried_is_said)
+{
+	struct diagnosis d = well();
+
+	d.control = (struct control){ .reason = STR("why") };
+	CHECK_STR(advised(&d, NULL, NULL), "no_probe");
+	d.room_reason = STR("why");
+	CHECK_STR(advised(&d, NULL, NULL), "no_directory");
+	d.has_program = false;
+	CHECK_STR(advised(&d, NULL, NULL), "no_probe");
 }
 
 TEST(git_is_only_advice)
