@@ -578,6 +578,10 @@ def predicts_skip(support, backend, who, name):
     return any(fact != "known_limit" and FACTS[fact]() for fact, _ in lines)
 
 
+def must_skip(support, backend, who, name):
+    return any(fact == "always" for fact, _ in lines_for(support, backend, who, name))
+
+
 def known_limit(support, backend, who, name):
     """Why the case is known to fail, or None."""
     for fact, reason in lines_for(support, backend, who, name):

@@ -98,6 +98,8 @@ def run_jobs(jobs, who, programs, support, pipe):
             state, text = "limit", f"known limit: {limit}\n{text}"
         elif limit and state == "ok":
             state, text = "failed", "support.txt calls this a limit, but it holds: take the line out"
+        if state == "ok" and conform.must_skip(support, backend, who, case.name):
+            state, text = "failed", "support.txt says that this is always skipped, but it holds: take the line out"
         if state == "skip" and (
             backend in must_work or not conform.predicts_skip(support, backend, who, case.name)
         ):

@@ -144,11 +144,13 @@ class World:
         self.give(self.home)
         self.options = ["-P", "work"]
 
-    def prefix(self, *options):
+    def prefix(self, *options, is_quiet=False):
+        """Quiet is for a terminal, where what is said of accepted losses would be in the way."""
         if not self.is_boxed:
             return []
         accepted = sorted(set(SUPPORT.lacking(self.backend)) & conform.EVERYDAY)
         words = [word for name in accepted for word in ("--accept-missing", name)]
+        words += ["--quiet"] if is_quiet and accepted else []
         return [self.program, "run", "--backend", self.backend, *words, *self.options, *options, "--"]
 
     def plain(self, *command, cwd=None, env=None, data=b"", check=0):
@@ -200,7 +202,7 @@ class World:
         raise Skip(f"{self.who.name} has no python3 here")
 
     def open_terminal(self, *command, rows=24, columns=80, is_plain=False, cwd=None):
-        words = list(command) if is_plain else [*self.prefix(), *command]
+        words = list(command) if is_plain else [*self.prefix(is_quiet=True), *command]
         return Terminal(self, words, rows, columns, cwd or self.workspace)
 
     def open_shell(self):
@@ -210,7 +212,7 @@ class World:
         return terminal
 
     def typed(self, *command):
-        return shlex.join([*(str(word) for word in self.prefix()), *command]) + "\n"
+        return shlex.join([*(str(word) for word in self.prefix(is_quiet=True)), *command]) + "\n"
 
     def same_name(self, text):
         """The text without what differs between two places."""
