@@ -40,7 +40,6 @@ PLACEHOLDERS = {".git", ".codex", ".agents", ".cordon", "HEAD", "refs", "objects
 # Whole policies that a backend refuses by name, whatever its guarantees: such a refusal is a
 # skip, which support.txt has to predict.
 REFUSALS = (
-    "can't keep a link as it is",
     "not one of the modes",
     "the policy lets the command change it",
     "can't make all of '/' writable",

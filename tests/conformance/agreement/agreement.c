@@ -35,8 +35,7 @@
  * the probe is run once without a sandbox in every tree: a try counts only where
  * it works there. Afterwards the tree has to be as before.
  *
- * $AGREEMENT_BACKEND is the backend. bwrap refuses links that have to stay, by name.
- * landlock takes only what is a mode (P19), and the losses that it has to be told to
+ * $AGREEMENT_BACKEND is the backend. landlock takes only what is a mode (P19), and the losses that it has to be told to
  * accept are left out of the comparison: what is narrower inside a writable root.
  */
 #include "agreement.h"
@@ -553,13 +552,11 @@ static void show_no_answers(struct env *env, const cordon_policy *policy, const 
 	show_spot(&probe, &expected, 0);
 }
 
-/* What a backend can't hold, and says so. */
+/* What landlock can't hold, and says so. */
 static bool is_refused_by_name(const char *said)
 {
-	if (is_coarse())
-		return strstr(said, "nothing gives fs_") || strstr(said, "(P19)") ||
-		       strstr(said, "(P25)");
-	return strcmp(backend(), "bwrap") == 0 && strstr(said, "can't keep a link as it is");
+	return is_coarse() && (strstr(said, "nothing gives fs_") || strstr(said, "(P19)") ||
+			       strstr(said, "(P25)"));
 }
 
 /* Whether it is right that there are no answers: the policy denies what a run can't do without. */
@@ -770,8 +767,8 @@ TEST(what_the_kernel_does_is_what_the_resolver_says)
 	}
 	show_tally(&tally, failures);
 	CHECK_INT(failures, 0);
-	/* Some trees bring what the others can't hold: links, a project's own file that denies. */
-	CHECK(tally.run * 10 >= tried * (strcmp(backend(), "native") == 0 ? 7 : 3));
+	/* Some trees have a project's own file that denies, which is no mode. */
+	CHECK(tally.run * 10 >= tried * (is_coarse() ? 3 : 7));
 }
 
 /* The other way round: a run that does not do what the policy says is noticed. */
