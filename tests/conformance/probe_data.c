@@ -78,6 +78,13 @@ static int try_open_trunc(char **a)
 	return outcome(open(a[0], O_RDONLY | O_TRUNC | O_CLOEXEC));
 }
 
+static int try_openat2_trunc(char **a)
+{
+	struct open_how how = { .flags = O_RDONLY | O_TRUNC | O_CLOEXEC };
+
+	return outcome(syscall(SYS_openat2, AT_FDCWD, a[0], &how, sizeof(how)));
+}
+
 static int try_pwritev2(char **a)
 {
 	struct iovec part = { .iov_base = (void *)(uintptr_t) "EVIL", .iov_len = 4 };
@@ -337,6 +344,7 @@ const struct attempt data_attempts[] = {
 	{ "write", 1, try_write },
 	{ "append", 1, try_append },
 	{ "open-trunc", 1, try_open_trunc },
+	{ "openat2-trunc", 1, try_openat2_trunc },
 	{ "pwritev2", 1, try_pwritev2 },
 	{ "openat2-write", 1, try_openat2_write },
 	{ "write-at", 2, try_write_at },

@@ -59,7 +59,8 @@ fresh() {
 	echo "ref: refs/heads/main" >/box/work/.git/HEAD
 	mkdir -p /box/work/.git/refs /box/work/.git/objects
 	echo "[core]" >/box/work/.git/config
-	for file in out/file out/secret work/file work/movable work/secret/file work/deep/down/.env; do
+	mkfifo /box/out/pipe
+	for file in out/file out/movable out/secret work/file work/movable work/secret/file work/deep/down/.env; do
 		echo text >"/box/$file"
 	done
 	cp /check/config.toml /box/home/.config/cordon/config.toml
