@@ -95,13 +95,22 @@ static const char *why_not(enum guarantee g)
 
 /* ---- The job ------------------------------------------------------------------------- */
 
+static bool has_writable(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->regions.count; i++)
+		if (plan->regions.items[i].access == ACCESS_WRITE)
+			return true;
+	return false;
+}
+
 static int make_walls(struct arena *a, const struct launch *in, struct walls *out, struct err *e)
 {
-	struct landlock_facts facts = { .terminal_path = in->terminal_path };
-	kernel_mounts windows;
+	kernel_mounts windows = { .items = NULL };
+	struct landlock_facts facts = { .terminal_path = in->terminal_path, .windows = &windows };
 
-	facts.windows = &windows;
-	if (find_abi(&facts.abi, e) < 0 || kernel_mounts_find(a, &windows, e) < 0)
+	/* Only where something is writable does it matter what is mounted in it. */
+	if (find_abi(&facts.abi, e) < 0 ||
+	    (has_writable(in->plan) && kernel_mounts_find(a, &windows, e) < 0))
 		return err_result(e);
 	return landlock_lower(a, in, &facts, out, e);
 }
