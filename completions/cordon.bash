@@ -140,7 +140,7 @@ _cordon()
 		return
 		;;
 	--backend)
-		mapfile -t COMPREPLY < <(compgen -W "native none" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "native bwrap landlock none" -- "$cur")
 		return
 		;;
 	--sandbox)

@@ -38,7 +38,7 @@ complete -c cordon -n "__fish_seen_subcommand_from $policy" -l deny -r -F -d 'le
 complete -c cordon -n "__fish_seen_subcommand_from $policy" -l platform -x -a 'linux landlock macos seatbelt windows' -d 'for another system'
 complete -c cordon -n "__fish_seen_subcommand_from $run" -l timeout -x -d 'end it after this time'
 complete -c cordon -n "__fish_seen_subcommand_from $run" -l env -x -a '(set -nx)' -d 'set or pass on a variable'
-complete -c cordon -n "__fish_seen_subcommand_from $run" -l backend -x -a 'native none' -d 'enforce with this'
+complete -c cordon -n "__fish_seen_subcommand_from $run" -l backend -x -a 'native bwrap landlock none' -d 'enforce with this'
 complete -c cordon -n "__fish_seen_subcommand_from $run" -l sandbox -x -a 'auto require forbid' -d 'whether there has to be one'
 complete -c cordon -n "__fish_seen_subcommand_from $run" -l accept-missing -x -a 'fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off net_managed ipc proc kernel limits tree_death' -d 'do without a guarantee'
 complete -c cordon -n "__fish_seen_subcommand_from $run" -l dry-run -d 'say what would be done'

@@ -44,7 +44,7 @@ _cordon() {
 	run=(
 		'--timeout[end it after this time]:time:'
 		'*--env[set or pass on a variable]:variable:_parameters -g "*export*" -q -S ""'
-		'--backend[enforce with this]:backend:(native none)'
+		'--backend[enforce with this]:backend:(native bwrap landlock none)'
 		'--sandbox[whether there has to be one]:when:(auto require forbid)'
 		'*--accept-missing[do without a guarantee]:guarantee:(fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off net_managed ipc proc kernel limits tree_death)'
 		'--dry-run[say what would be done]'

@@ -399,7 +399,8 @@ struct cordon_run_options {
 	 * Any other than this host's is refused: CORDON_E_WEAKER. */
 	const char *platform;
 
-	const char *backend; /* "native", "none"; NULL: the first that gives what is needed */
+	/* "native", "bwrap", "landlock", "none"; NULL: the first that gives what is needed here */
+	const char *backend;
 	const char *sandbox; /* "auto", "require", "forbid" (P17); NULL: auto */
 
 	/* The command's environment before P21; "NAME=value", NULL behind the last.
@@ -491,7 +492,8 @@ CORDON_API int cordon_result_had_terminal(const cordon_result *result);
 CORDON_API const char *cordon_result_output(const cordon_result *result, uint32_t stream,
 					    size_t *length);
 CORDON_API int cordon_result_truncated(const cordon_result *result, uint32_t stream);
-CORDON_API const char *cordon_result_backend(const cordon_result *result); /* "native", "none" */
+/* "native", "bwrap", "landlock", "none". */
+CORDON_API const char *cordon_result_backend(const cordon_result *result);
 CORDON_API uint64_t cordon_result_warning_count(const cordon_result *result);
 CORDON_API const char *cordon_result_warning(const cordon_result *result, uint64_t index);
 /* How many attempts are known to have been refused; by name in the report. */

@@ -9,32 +9,38 @@
 
 enum {
 	STATUS_NOT_ENFORCED = 1,
+	STEPS_MAX = 32,
 	PATIENCE_MS = 400, /* before it is said what takes so long */
 };
 
 /* What is being done, for the handler; only ever set to a text as a whole. */
 static const char *volatile current_step;
 
+/* One line a step, so that no terminal is too simple for it. */
 static void show_step(int unused)
 {
-	static const char start[] = "\r\033[Kcordon: ";
+	static const char *shown;
 	const char *step = current_step;
 
 	(void)unused;
-	if (!step || write(STDERR_FILENO, start, sizeof(start) - 1) < 0)
+	if (!step || step == shown)
 		return;
+	shown = step;
+	(void)!write(STDERR_FILENO, "cordon: ", 8);
 	(void)!write(STDERR_FILENO, step, strlen(step));
-	(void)!write(STDERR_FILENO, " ...", 4);
+	(void)!write(STDERR_FILENO, " ...\n", 5);
 }
 
 static void take_step(void *user, const char *text)
 {
-	static char steps[2][128];
+	static char steps[STEPS_MAX][128];
 	size_t *count = user;
 
-	/* The other one may be being shown. */
-	(void)snprintf(steps[*count % 2], sizeof(steps[0]), "%s", text);
-	current_step = steps[(*count)++ % 2];
+	/* Each has a place of its own: the handler may be reading the one before. */
+	if (*count >= STEPS_MAX)
+		return;
+	(void)snprintf(steps[*count], sizeof(steps[0]), "%s", text);
+	current_step = steps[(*count)++];
 }
 
 /* On a terminal, when anything takes longer: what it is. */
@@ -51,10 +57,8 @@ static void start_showing(void)
 static void stop_showing(void)
 {
 	const struct itimerval never = { .it_value = { .tv_sec = 0 } };
-	static const char clear[] = "\r\033[K";
 
 	(void)setitimer(ITIMER_REAL, &never, NULL);
-	(void)!write(STDERR_FILENO, clear, sizeof(clear) - 1);
 }
 
 int cmd_doctor(const struct args *args)

@@ -248,6 +248,19 @@ static void json_files(struct json_writer *w, const struct run_subject *subject)
 	json_number(w, "masked", plan->masked.count);
 }
 
+static void json_passed_over(struct json_writer *w, const struct outcome *o)
+{
+	json_key(w, "passed_over");
+	json_begin_array(w);
+	for (size_t i = 0; i < o->passed_over_count; i++) {
+		json_begin_object(w);
+		json_str(w, "name", o->passed_over[i].name);
+		json_str(w, "reason", o->passed_over[i].reason);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
 void run_json_subject(struct json_writer *w, const struct run_subject *subject)
 {
 	const struct outcome *o = subject->outcome;
@@ -261,6 +274,7 @@ void run_json_subject(struct json_writer *w, const struct run_subject *subject)
 	json_str(w, "directory", subject->policy->plan_inputs.places.cwd);
 	json_str(w, "profile", subject->policy->policy->profile->name);
 	json_text(w, "backend", o->backend->name);
+	json_passed_over(w, o);
 	json_bool(w, "sandboxed", o->is_sandboxed);
 	json_key(w, "guarantees");
 	json_begin_object(w);

@@ -143,6 +143,8 @@ static int find_backend(struct choice *c, struct outcome *o, struct err *e)
 	if (backend_next(&c->search, &o->backend, &o->lost, e) < 0)
 		return err_result(e);
 	o->given = o->backend->gives();
+	o->passed_over = c->search.attempts.items;
+	o->passed_over_count = c->search.attempts.count;
 	if (is_first && (refuse_nesting(e) < 0 || refuse_wsl1(e) < 0))
 		return err_result(e);
 	return 0;

@@ -149,6 +149,8 @@ struct captured {
 
 struct outcome {
 	const struct backend *backend;
+	const struct backend_attempt *passed_over; /* before it, in their order */
+	size_t passed_over_count;
 	bool is_sandboxed;
 	guarantee_set needed, given, lost;
 	struct child_environment environment;

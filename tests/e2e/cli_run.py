@@ -289,6 +289,9 @@ def the_first_backend_of_the_order_that_gives_all_is_taken(w: World):
     assert result.err.startswith("cordon: warning: the backend is native, and not one before it in "
                                  "the order (landlock: "), result
     assert "proc: " in result.err and "tree_death: " in result.err, result
+    (found,) = json.loads(run(w, "-c", 'linux.backends=["landlock", "native"]', "--dry-run", "--json",
+                              "true").out)["passed_over"]
+    assert found["name"] == "landlock" and "tree_death: " in found["reason"], found
     # It is taken when its losses are accepted by name, and then they are said.
     losses = ["--accept-missing", "proc", "--accept-missing", "tree_death"]
     result = by("landlock", "native", more=losses)

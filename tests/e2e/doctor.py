@@ -17,6 +17,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 import cli
@@ -189,6 +190,41 @@ def people_get_a_page_and_scripts_one_word(w: World):
     assert "can be enforced here, by native." in said.out.splitlines()[-1]
     assert max(len(line) for line in said.out.splitlines()) <= 110, said.out
     assert doctor(w, "-q").out == "native\n"
+
+
+def on_a_terminal(w, *args):
+    """What stderr shows there, stdout being none."""
+    main, side = os.openpty()
+    with subprocess.Popen([PROGRAM, "doctor", *args], cwd=w.repo, env=w.env, stderr=side,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        os.close(side)
+        shown = b""
+        while True:
+            try:
+                part = os.read(main, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            shown += part
+    os.close(main)
+    assert process.returncode == 0, shown
+    return shown.decode()
+
+
+@case
+def what_takes_long_is_said_on_a_terminal(w: World):
+    for a in range(150):
+        for b in range(100):
+            os.makedirs(w.repo / str(a) / str(b))
+    started = time.monotonic()
+    shown = on_a_terminal(w, "--clean")
+    if time.monotonic() - started < 0.4:
+        assert shown == "", shown
+        raise Skip("this machine is too fast for it")
+    for line in shown.splitlines():
+        assert line.startswith("cordon: ") and line.endswith(" ..."), shown
+    assert on_a_terminal(w, "-q") == ""
 
 
 # ---- The profile ----------------------------------------------------------------------------
@@ -396,14 +432,16 @@ def nowhere_to_try_it(w: World):
               "mount -t tmpfs -o ro none /tmp; mount -t tmpfs -o ro none /var/tmp; cd /")
     if not top.startswith("/var/tmp/"):
         raise Skip("the made-up home is elsewhere")
-    keep = shutil.copy(PROGRAM, "/dev/shm/cordon-doctor-test")
+    place = tempfile.mkdtemp(prefix="cordon-doctor-test-", dir="/dev/shm")
+    os.chmod(place, 0o755)
+    keep = shutil.copy(PROGRAM, f"{place}/cordon")
     try:
         done = subprocess.run(["unshare", "-Urmpf", "--mount-proc", "sh", "-ec",
                                before + '\nexec "$@"', "sh", keep, "doctor", "--json"],
                               env={**w.env, "HOME": "/nonexistent"}, cwd=w.repo,
                               capture_output=True, timeout=60, check=False)
     finally:
-        os.unlink(keep)
+        shutil.rmtree(place)
     found = json.loads(done.stdout)
     assert "no_directory" in advice(found), found
     assert set(states(found, "native").values()) == {"untested"}
