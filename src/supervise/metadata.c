@@ -85,6 +85,7 @@ static int read_timespecs(const struct reader *r, uint64_t address)
 	return copy(r, address, r->out->times, sizeof(r->out->times));
 }
 
+#ifdef SYS_utime /* newer architectures have utimensat() alone */
 static int read_timevals(const struct reader *r, uint64_t address)
 {
 	struct timeval times[2];
@@ -123,6 +124,7 @@ static int read_utimbuf(const struct reader *r, uint64_t address)
 	r->out->times[1] = (struct timespec){ .tv_sec = times.modtime };
 	return 0;
 }
+#endif
 
 static int read_name(const struct reader *r, uint64_t address)
 {
