@@ -35,8 +35,9 @@
  * the probe is run once without a sandbox in every tree: a try counts only where
  * it works there. Afterwards the tree has to be as before.
  *
- * $AGREEMENT_BACKEND is the backend. landlock takes only what is a mode (P19), and the losses that it has to be told to
- * accept are left out of the comparison: what is narrower inside a writable root.
+ * $AGREEMENT_BACKEND is the backend. landlock takes only what is a mode (P19), and the
+ * losses that it has to be told to accept are left out of the comparison: what is
+ * narrower inside a writable root.
  */
 #include "agreement.h"
 
