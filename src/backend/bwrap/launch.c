@@ -268,6 +268,7 @@ static int find_first_process(struct attempt *t, struct err *e)
 {
 	char text[1024];
 	size_t len = 0;
+	pid_t pid;
 
 	text[0] = '\0';
 	while (!strchr(text, '}') && len < sizeof(text) - 1) {
@@ -280,14 +281,18 @@ static int find_first_process(struct attempt *t, struct err *e)
 		len += (size_t)n;
 		text[len] = '\0';
 	}
-	t->s.pid = parse_pid(text);
-	if (t->s.pid > 0)
-		t->s.pidfd = (int)syscall(SYS_pidfd_open, t->s.pid, 0);
-	if (t->s.pidfd < 0 || getpgid(t->s.pid) != t->helper)
+	/* SECURITY: what is no process of bwrap's must not be looked after, nor killed. */
+	pid = parse_pid(text);
+	if (pid > 0 && getpgid(pid) == t->helper)
+		t->s.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (t->s.pidfd < 0 || getpgid(pid) != t->helper) {
+		fd_close(&t->s.pidfd);
 		return FAIL(e, ERR_WEAKER,
 			    "the bwrap backend can't use '%s': it does not tell which process it "
 			    "has started",
 			    t->program.path.p);
+	}
+	t->s.pid = pid;
 	return 0;
 }
 

@@ -114,9 +114,13 @@ static bool take_output(int fd, struct buf *out)
 	char room[4096];
 	ssize_t n;
 
-	while ((n = read(fd, room, sizeof(room))) > 0)
-		buf_add(out, (struct str){ room, (size_t)n });
-	return n < 0 && (errno == EAGAIN || errno == EINTR) && out->failed == ERR_OK;
+	/* One that never stops to speak is not heard out. */
+	do {
+		n = read(fd, room, sizeof(room));
+		if (n > 0)
+			buf_add(out, (struct str){ room, (size_t)n });
+	} while (n > 0 && out->failed == ERR_OK);
+	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
 /* Until the process has ended: who has its output open may live on. False: not in time. */
@@ -135,7 +139,7 @@ static bool hear_out(int pidfd, int output, struct buf *out)
 			return false;
 		if (!take_output(output, out))
 			wait[1].fd = -1;
-		if (wait[0].revents)
+		if (wait[0].revents || out->failed != ERR_OK)
 			return true;
 	}
 }

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A bwrap that is none. What it does stands in the file "mode" next to it, because
+ * it is started without an environment:
+ *
+ *	hang		never ends
+ *	flood		writes without end
+ *	other		answers to --help as another program would
+ *	old		lists what bwrap 0.4 had
+ *	quit		lists all that is needed, and then does nothing
+ *	complain	the same, and says why
+ *	stay		the same, and never ends
+ *	lie		the same, and names a process that is not its own
+ *	pass		the same, and runs the command as it is: no sandbox at all
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char old_options[] = "--args FD\n--unshare-user\n--unshare-cgroup\n--as-pid-1\n"
+				  "--info-fd FD\n--userns-block-fd FD\n--cap-add CAP\n"
+				  "--ro-bind-data FD DEST\n--remount-ro DEST\n--mqueue DEST\n";
+
+static const char *read_mode(char *room, size_t bytes)
+{
+	ssize_t n = readlink("/proc/self/exe", room, bytes - 16);
+	char *slash;
+	FILE *f;
+
+	room[n > 0 ? n : 0] = '\0';
+	slash = strrchr(room, '/');
+	if (!slash)
+		return "";
+	memcpy(slash, "/mode", sizeof("/mode"));
+	f = fopen(room, "r");
+	room[0] = '\0';
+	if (!f || !fgets(room, (int)bytes, f))
+		return "";
+	fclose(f);
+	room[strcspn(room, "\n")] = '\0';
+	return room;
+}
+
+static void flood(void)
+{
+	while (puts("usage: usage: usage: usage") >= 0)
+		;
+}
+
+static int answer(const char *mode)
+{
+	if (strcmp(mode, "other") == 0)
+		return puts("usage: something else") < 0;
+	fputs(old_options, stdout);
+	if (strcmp(mode, "old") != 0)
+		puts("--perms OCTAL");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	char room[4096];
+	const char *mode = read_mode(room, sizeof(room));
+	int command = 1;
+
+	if (strcmp(mode, "hang") == 0)
+		for (;;)
+			pause();
+	if (strcmp(mode, "flood") == 0)
+		flood();
+	if (argc == 2 && strcmp(argv[1], "--help") == 0)
+		return answer(mode);
+	if (strcmp(mode, "complain") == 0)
+		return fprintf(stderr, "bwrap: No permissions to create new namespace\n") < 0 || 1;
+	if (strcmp(mode, "stay") == 0)
+		for (;;)
+			pause();
+	if (strcmp(mode, "lie") == 0)
+		dprintf(4, "{\n    \"child-pid\": 1\n}\n");
+	if (strcmp(mode, "pass") != 0)
+		return 0;
+	dprintf(4, "{\n    \"child-pid\": %d\n}\n", (int)getpid());
+	while (command < argc && strcmp(argv[command], "--") != 0)
+		command++;
+	if (command + 1 < argc)
+		execv(argv[command + 1], argv + command + 1);
+	return 1;
+}
