@@ -24,6 +24,15 @@ first_root() {
 	exec switch_root /new /check/init second >/new/dev/console 2>&1 </new/dev/null
 }
 
+# What bwrap can do is asked once and remembered; a guest on a busy machine may be too slow at first.
+warm_up() {
+	mkdir -p "/run/$id/cache"
+	chown "$id:$id" "/run/$id/cache"
+	for _ in 1 2 3; do
+		(as "$id" cordon run --backend bwrap -- /bin/true) >/dev/null 2>&1 && break
+	done
+}
+
 # What a desktop's kernel has, and the controls need.
 prepare() {
 	dmesg -n 2
@@ -42,6 +51,7 @@ prepare() {
 		guest as $id guest neighbour "/run/$id/socket" "neighbour-$id" $((7000 + id)) >"/run/$id/log" 2>&1 &
 		eval "neighbour_$id=$!"
 		until [ -s "/run/$id/log" ]; do sleep 0.1; done
+		warm_up
 	done
 	echo # ends what the firmware left
 	echo "@facts release $(uname -r)"
@@ -71,7 +81,7 @@ fresh() {
 as() {
 	id=$1
 	shift
-	exec env -i PATH=/usr/bin:/bin HOME=/box/home TMPDIR=/box/tmp guest as "$id" "$@"
+	exec env -i PATH=/usr/bin:/bin HOME=/box/home TMPDIR=/box/tmp XDG_CACHE_HOME="/run/$id/cache" guest as "$id" "$@"
 }
 
 tell() { # ID STATUS, with what is in /run/out and /run/err
