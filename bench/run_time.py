@@ -67,7 +67,7 @@ class Place:
             "TMPDIR": str(self.top / "tmp"),
             "CODEX_HOME": str(self.top / "codex-home"),
         }
-        for name in ("home", "codex-home", "work", "tmp"):
+        for name in ("home", "home/.cache", "codex-home", "work", "tmp"):
             (self.top / name).mkdir()
         # Git makes the repository as the user that works in it.
         self.give()
@@ -144,6 +144,48 @@ def bwrap_workspace(place):
                  "--ro-bind", git, git)
 
 
+TRACED = "cordon: trace: --"
+
+
+def bwrap_as_told(place, *options):
+    """bwrap itself with the arguments that Cordon gives it. What goes in as a descriptor there
+    is a path here, which costs no more; what is held for the run is there for good, in a
+    workspace of its own."""
+    command = [place.cordon, "run", "--backend", "bwrap", *options, "--trace", "--", TRUE]
+    told = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          text=True, cwd=place.work, env=place.environment, check=True, **place.who.keywords).stderr
+    raw = place.top / "raw"
+    if not raw.exists():
+        shutil.copytree(place.work, raw)
+    words = ["bwrap"]
+    for line in told.splitlines():
+        if not line.startswith(TRACED):
+            continue
+        option, *operands = line.removeprefix(TRACED[:-2]).replace(str(place.work), str(raw)).split(" ")
+        if option in ("--info-fd", "--userns-block-fd", "--file"):
+            continue
+        if option in ("--ro-bind-data", "--bind-fd"):
+            path = operands[1]
+            option, operands = ("--bind", [path, path]) if option == "--bind-fd" else ("--ro-bind", ["/dev/null", path])
+        if option in ("--ro-bind", "--tmpfs") and operands[-1].startswith(str(raw)):
+            if not os.path.exists(operands[-1]):
+                os.mkdir(operands[-1])
+        words += [option, *operands]
+    place.give()
+    return [*drop_modes(words), "--chdir", str(raw)]
+
+
+def drop_modes(words):
+    """--perms belongs to what follows it, which may have become something that takes none."""
+    kept = []
+    for i, word in enumerate(words):
+        is_mode = "--perms" in (word, words[i - 1])
+        owner = words[i + (2 if word == "--perms" else 1)] if is_mode else ""
+        if not is_mode or owner in ("--tmpfs", "--dir"):
+            kept.append(word)
+    return kept
+
+
 def peers(place):
     """Name -> command of each peer that is here and works; name -> why not of the others."""
     here, absent = {}, {}
@@ -177,18 +219,21 @@ def measure_start(place):
     if "bwrap" in here:
         cases["bwrap, the same"] = [*here["bwrap"], TRUE]
         cases["bwrap, the same as :workspace"] = [*bwrap_workspace(place), TRUE]
+        for name, options in (("", ()), (" -P :workspace", ("-P", ":workspace"))):
+            cases[f"cordon run --backend bwrap{name}"] = [*cordon, "--backend", "bwrap", *options, "--", TRUE]
+            cases[f"bwrap as told by it{name}"] = [*bwrap_as_told(place, *options), TRUE]
     for name in ("firejail", "codex", "srt"):
         if name in here:
             label = {"codex": "codex sandbox"}.get(name, name)
             cases[label] = [*here[name], TRUE]
     rows = place.time(cases, ROUNDS)
     base = rows["true alone"]["median_us"]
-    print(f"  {'':<32} {'median µs':>10} {'min':>9} {'p90':>9} {'× true':>7} {'peak KiB':>9}"
+    print(f"  {'':<44} {'median µs':>10} {'min':>9} {'p90':>9} {'× true':>7} {'peak KiB':>9}"
           f" {'execs':>6} {'processes':>10}")
     for name, row in rows.items():
         row["case"] = name
         row["ratio"] = row["median_us"] / base
-        print(f"  {name:<32} {row['median_us']:>10.0f} {row['min_us']:>9.0f} {row['p90_us']:>9.0f}"
+        print(f"  {name:<44} {row['median_us']:>10.0f} {row['min_us']:>9.0f} {row['p90_us']:>9.0f}"
               f" {row['ratio']:>7.2f} {row['peak_kib']:>9} {row['execs']:>6} {row['processes']:>10}")
     for name, reason in absent.items():
         print(f"  {name}: absent, {reason}")
@@ -463,6 +508,8 @@ def judge_start(start):
     for mine, theirs, limit in (
             ("cordon run", "bwrap, the same", 0.5),
             ("cordon run -P :workspace", "bwrap, the same as :workspace", 0.5),
+            ("cordon run --backend bwrap", "bwrap as told by it", 1.3),
+            ("cordon run --backend bwrap -P :workspace", "bwrap as told by it -P :workspace", 1.3),
             ("cordon run", "codex sandbox", 0.1),
             ("cordon run", "srt", 0.025)):
         other = row_of(rows, theirs)
