@@ -44,7 +44,7 @@ class Store:
     """Packages below `top`; `suites` are those that may be asked for."""
 
     def __init__(self, top, suites):
-        self.top = Path(top)
+        self.top = Path(top).resolve()
         self.suites = sorted(suites)
         self.is_updated = False
 
@@ -52,7 +52,7 @@ class Store:
         root = self.top / "apt"
         options = {
             "Dir::Etc::sourcelist": root / "sources.list",
-            "Dir::Etc::sourceparts": "-",
+            "Dir::Etc::sourceparts": "/dev/null",
             "Dir::State": root / "state",
             "Dir::State::status": root / "status",
             "Dir::Cache": root / "cache",
