@@ -73,6 +73,7 @@ static struct diagnosis well(void)
 			  .lsm = STR_INIT(""),
 			  .has_filter = true,
 			  .has_notify = true,
+			  .lists_sockets = true,
 			  .bare_repository = STR_INIT("") },
 		.room_reason = STR_INIT(""),
 		.has_program = true,
@@ -188,6 +189,14 @@ TEST(that_nothing_could_be_tried_is_said)
 	CHECK_STR(advised(&d, NULL, NULL), "no_directory");
 	d.has_program = false;
 	CHECK_STR(advised(&d, NULL, NULL), "no_probe");
+}
+
+TEST(sockets_that_are_not_listed_are_only_advice)
+{
+	struct diagnosis d = well();
+
+	d.host.lists_sockets = false;
+	CHECK_STR(advised(&d, NULL, NULL), "unix_diag");
 }
 
 TEST(git_is_only_advice)
