@@ -163,8 +163,11 @@ def many_masks_need_few_descriptors(arena):
     tree = {f"{{work}}/d{n % 20}/{n}.env": "SECRET" for n in range(400)}
     box = arena.box(policy=policy, tree=tree)
 
+    # bwrap gets some of its mounts by descriptor.
+    count = 96 if arena.backend == "bwrap" else 64
+
     def limit():
-        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
 
     got = box.run("read {work}/d0/0.env", "read {work}/d19/399.env", "read {work}/file", preexec_fn=limit)
     check(set(got[:2]) <= HIDDEN and got[2].startswith("OK"), f"{got}")
