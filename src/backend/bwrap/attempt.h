@@ -15,9 +15,10 @@ struct attempt {
 	struct bwrap_words words;
 	int stage;			   /* O_PATH: the program that is the inner stage */
 	int errors, info, block, job_file; /* this process's ends */
-	VEC(int) fds;			   /* for bwrap, in the order of enum bwrap_fd */
-	pid_t helper;			   /* its number, and that of the group of bwrap */
-	bool lacks_proc;		   /* that is why it failed */
+	VEC(int) fds;	 /* for bwrap, in the order of enum bwrap_fd; may be there twice */
+	VEC(int) owned;	 /* those of them that are closed when bwrap has them */
+	pid_t helper;	 /* its number, and that of the group of bwrap */
+	bool lacks_proc; /* that is why it failed */
 	struct sandbox s;
 };
 

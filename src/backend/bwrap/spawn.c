@@ -47,33 +47,39 @@ static int fill_memory(int fd, struct str text, struct err *e)
 	return 0;
 }
 
-static int add_fd(struct attempt *t, int fd, struct err *e)
+/* Somebody else closes it. */
+static int add_borrowed(struct attempt *t, int fd, struct err *e)
 {
 	int *added = VEC_PUSH(t->a, &t->fds, e);
 
-	if (!added) {
-		close(fd);
+	if (!added)
 		return err_result(e);
-	}
 	*added = fd;
 	return 0;
 }
 
-static int add_copy(struct attempt *t, int fd, struct err *e)
+static int add_fd(struct attempt *t, int fd, struct err *e)
 {
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	int *owned = VEC_PUSH(t->a, &t->owned, e);
 
-	if (copy < 0)
-		return FAIL_SYS(e, errno, "can't copy a descriptor");
-	return add_fd(t, copy, e);
+	if (!owned) {
+		close(fd);
+		return err_result(e);
+	}
+	*owned = fd;
+	return add_borrowed(t, fd, e);
 }
 
-static int add_opened(struct attempt *t, const char *path, struct err *e)
+/* The first of all is /dev/null, for all who need one: descriptors may be few. */
+static int add_nothing(struct attempt *t, struct err *e)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC);
+	int fd;
 
+	if (t->fds.count > 0)
+		return add_borrowed(t, t->fds.items[BWRAP_FD_NULL_IN], e);
+	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (fd < 0)
-		return FAIL_SYS(e, errno, "can't open %s", path);
+		return FAIL_SYS(e, errno, "can't open /dev/null");
 	return add_fd(t, fd, e);
 }
 
@@ -119,7 +125,7 @@ static int add_job(struct attempt *t, struct err *e)
 {
 	if (make_memory("cordon job", &t->job_file, e) < 0)
 		return err_result(e);
-	return add_copy(t, t->job_file, e);
+	return add_borrowed(t, t->job_file, e);
 }
 
 int bwrap_write_job(struct attempt *t, struct err *e)
@@ -166,7 +172,7 @@ static int add_data(struct attempt *t, const struct bwrap_data *data, struct err
 {
 	switch (data->kind) {
 	case BWRAP_DATA_NOTHING:
-		return add_opened(t, "/dev/null", e);
+		return add_nothing(t, e);
 	case BWRAP_DATA_IGNORE_ALL:
 		return add_memory(t, "gitignore", str_of(ignore_all), e);
 	case BWRAP_DATA_PLACE:
@@ -178,13 +184,13 @@ static int add_data(struct attempt *t, const struct bwrap_data *data, struct err
 /* In the order of enum bwrap_fd. */
 static int make_descriptors(struct attempt *t, struct err *e)
 {
-	if (add_opened(t, "/dev/null", e) < 0 || add_opened(t, "/dev/null", e) < 0 ||
-	    add_pipe(t, 0, &t->errors, e) < 0 || add_args(t, e) < 0 ||
-	    add_pipe(t, 0, &t->info, e) < 0 || add_pipe(t, 1, &t->block, e) < 0 ||
-	    add_job(t, e) < 0 || add_channel(t, e) < 0 || add_copy(t, t->stage, e) < 0)
+	if (add_nothing(t, e) < 0 || add_nothing(t, e) < 0 || add_pipe(t, 0, &t->errors, e) < 0 ||
+	    add_args(t, e) < 0 || add_pipe(t, 0, &t->info, e) < 0 ||
+	    add_pipe(t, 1, &t->block, e) < 0 || add_job(t, e) < 0 || add_channel(t, e) < 0 ||
+	    add_borrowed(t, t->stage, e) < 0)
 		return err_result(e);
 	for (int i = 0; i < 3; i++)
-		if (add_copy(t, t->in->stdio[i], e) < 0)
+		if (add_borrowed(t, t->in->stdio[i], e) < 0)
 			return err_result(e);
 	for (size_t i = 0; i < t->words.data.count; i++)
 		if (add_data(t, &t->words.data.items[i], e) < 0)
@@ -193,6 +199,14 @@ static int make_descriptors(struct attempt *t, struct err *e)
 }
 
 /* ---- bwrap ----------------------------------------------------------------------------------- */
+
+static void close_owned(struct attempt *t)
+{
+	for (size_t i = 0; i < t->owned.count; i++)
+		fd_close(&t->owned.items[i]);
+	t->owned.count = 0;
+	t->fds.count = 0;
+}
 
 static void run_child(void *arg)
 {
@@ -225,8 +239,7 @@ static int start(struct attempt *t, struct err *e)
 		return err_result(e);
 	}
 	close(ends[1]);
-	for (size_t i = 0; i < t->fds.count; i++)
-		fd_close(&t->fds.items[i]);
+	close_owned(t);
 	return 0;
 }
 
@@ -239,9 +252,7 @@ int bwrap_spawn(struct attempt *t, struct err *e)
 
 void bwrap_close_ends(struct attempt *t)
 {
-	for (size_t i = 0; i < t->fds.count; i++)
-		fd_close(&t->fds.items[i]);
-	t->fds.count = 0;
+	close_owned(t);
 	fd_close(&t->errors);
 	fd_close(&t->info);
 	fd_close(&t->block);

@@ -32,25 +32,51 @@ static void allow_descriptors(void)
 	syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
 }
 
-/* Who lies in the place of another moves up. There may be little room: one at a time. */
+/* One is there several times, or lies in the place of another, which then moves up. */
+static bool make_way(const struct bwrap_spawn *spawn, int place, int *program)
+{
+	int count = (int)spawn->count;
+	int moved = -1;
+
+	for (int k = place + 1; k <= count; k++) {
+		int *other = k < count ? &spawn->fds[k] : program;
+
+		if (*other != place)
+			continue;
+		if (moved < 0)
+			moved = fcntl(place, F_DUPFD_CLOEXEC, count);
+		if (moved < 0)
+			return false;
+		*other = moved;
+	}
+	return true;
+}
+
+static bool is_used_later(const struct bwrap_spawn *spawn, size_t place, int program)
+{
+	for (size_t k = place + 1; k < spawn->count; k++)
+		if (spawn->fds[k] == spawn->fds[place])
+			return true;
+	return spawn->fds[place] == program;
+}
+
+/* There may be little room: one at a time. */
 static bool place_descriptors(const struct bwrap_spawn *spawn, int *program)
 {
 	int count = (int)spawn->count;
 
 	for (int i = 0; i < count; i++) {
-		for (int k = i + 1; k <= count; k++) {
-			int *other = k < count ? &spawn->fds[k] : program;
+		int *fd = &spawn->fds[i];
 
-			if (*other == i)
-				*other = fcntl(i, F_DUPFD_CLOEXEC, count);
-			if (*other < 0)
-				return false;
-		}
 		/* dup2() to itself would leave it to be closed on exec. */
-		if (spawn->fds[i] == i ? fcntl(i, F_SETFD, 0) < 0 : dup2(spawn->fds[i], i) < 0)
+		if (*fd == i && (fcntl(i, F_SETFD, 0) < 0 || !make_way(spawn, i, program)))
 			return false;
-		if (spawn->fds[i] != i)
-			close(spawn->fds[i]);
+		if (*fd == i)
+			continue;
+		if (!make_way(spawn, i, program) || dup2(*fd, i) < 0)
+			return false;
+		if (!is_used_later(spawn, (size_t)i, *program))
+			close(*fd);
 	}
 	return true;
 }
