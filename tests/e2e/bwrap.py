@@ -195,9 +195,7 @@ def one_that_makes_no_sandbox_runs_nothing(w):
 @case
 def one_that_hangs_when_it_is_needed_leaves_nothing(w):
     path = w.plant("stay")
-    done = w.run("--backend", "bwrap", path=path)
-    refused(done, "bwrap", "hangs")
-    check(done.seconds < 10, f"{done.seconds}")
+    refused(soon(lambda: w.run("--backend", "bwrap", path=path)), "bwrap", "hangs")
     left = subprocess.run(["pgrep", "-f", str(w.bin / "bwrap")], capture_output=True, text=True, check=False)
     check(not left.stdout, f"left: {left.stdout}")
 

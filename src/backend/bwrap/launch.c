@@ -34,9 +34,9 @@
 #include "supervise/masker.h"
 
 enum {
-	INFO_TIMEOUT_MS = 5000,
+	INFO_TIMEOUT_MS = 700,
 	READY_TIMEOUT_MS = 60000,
-	LAST_WORDS_MS = 500,
+	LAST_WORDS_MS = 150,
 	ERRORS_MAX_BYTES = 2048,
 };
 
