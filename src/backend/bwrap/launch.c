@@ -339,7 +339,7 @@ static int mask_the_rest(struct attempt *t, struct err *e)
 	struct masker masker = MASKER_NONE;
 	struct init_message stands;
 	uint64_t masked, missed;
-	char path[64];
+	char path[64], why[400];
 	int r;
 
 	if (!wait_for(t->s.channel, t->s.helper, READY_TIMEOUT_MS) ||
@@ -351,8 +351,13 @@ static int mask_the_rest(struct attempt *t, struct err *e)
 	t->s.root = open(path, O_PATH | O_CLOEXEC);
 	if (t->s.root < 0)
 		return FAIL_SYS(e, errno, "can't open the root of the sandbox");
-	if (masker_start(&masker, &t->s, e) < 0)
-		return err_result(e);
+	/* Where this process may not enter what bwrap has made, another backend may do. */
+	if (masker_start(&masker, &t->s, e) < 0) {
+		(void)utf8_show(str_of(e->text), why, sizeof(why));
+		*e = (struct err)ERR_INIT;
+		return FAIL(e, ERR_WEAKER,
+			    "the bwrap backend can't hide what the policy denies: %s", why);
+	}
 	r = order_masks(t, &masker, e);
 	masker_stop(&masker, &masked, &missed);
 	fd_close(&t->s.root);
@@ -385,6 +390,13 @@ static int word_failure(const struct attempt *t, const struct init_message *m, s
 	char path[400] = "";
 	const char *doing;
 
+	/* bwrap was let, and what it starts is nobody: AppArmor's profile for it. */
+	if (m->os_error == EPERM && (m->stage == INNER_CAPABILITIES || m->stage == BWRAP_PRIVATE))
+		return host_fail_rights(backend_bwrap.name,
+					m->stage == BWRAP_PRIVATE
+						? "keep mounts of the host from appearing later"
+						: "drop its capabilities",
+					m->os_error, e);
 	if (m->stage < INNER_STAGE_COUNT)
 		return inner_word_failure(&t->job.inner, m, e);
 	if (m->stage - INNER_STAGE_COUNT >= COUNT_OF(stage_texts))
