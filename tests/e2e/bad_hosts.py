@@ -224,11 +224,11 @@ class World:
         seconds = ended - struct.unpack("d", began)[0]
         return Outcome(os.waitstatus_to_exitcode(status), out, conform.without_noise(err), seconds)
 
-    def try_on(self, setup, *options, command=("/bin/cat", "file"), **host):
+    def try_on(self, setup, *options, command=("/bin/cat", "file"), limit=SECONDS, **host):
         """cordon run on that host; the quickest of a few tries."""
         words = ["run", *options, "--report", str(self.report), "--", *command]
         self.report.unlink(missing_ok=True)
-        done = self.quickest(words, setup, SECONDS, **host)
+        done = self.quickest(words, setup, limit, **host)
         if self.report.exists():
             done.backend = json.loads(self.report.read_text(encoding="utf-8")).get("backend")
         return done
@@ -412,8 +412,8 @@ def namespaces_but_no_mounts(w):
 @case
 def no_landlock(w):
     """A kernel without it, and one that was started without it."""
-    for what in ("landlock", "landlock-at-boot"):
-        refused(w.try_on(nothing, *MODE, prefix=[w.forbid, what, "--"]), "fs_write", "Landlock", "lsm=")
+    for what, fix in (("landlock", "CONFIG_SECURITY_LANDLOCK"), ("landlock-at-boot", "lsm=")):
+        refused(w.try_on(nothing, *MODE, prefix=[w.forbid, what, "--"]), "fs_write", "Landlock", fix)
         check(not w.doctor(nothing, prefix=[w.forbid, what, "--"])["ok"], what)
 
 
@@ -624,7 +624,9 @@ def a_bwrap_that_misbehaves_later(w):
     needs_bwrap(w)
     for kind in ("then-hangs", "then-says-yes", "then-says-no", "then-runs"):
         program = put_bwrap(w, w.trusted, kind)
-        done = w.try_on(nothing, *BWRAP, env={"PATH": str(w.trusted)}, command=("/bin/sh", "-c", "echo x >ran"))
+        # One that has answered gets five seconds for its namespaces, which a busy host may need.
+        done = w.try_on(nothing, *BWRAP, env={"PATH": str(w.trusted)}, command=("/bin/sh", "-c", "echo x >ran"),
+                        limit=6.0 if kind == "then-hangs" else SECONDS)
         refused(done, "bwrap")
         check(has_run(program) and not (w.work / "ran").exists(), f"{kind}: {done!r}")
         if kind == "then-says-no":
