@@ -7,7 +7,9 @@ export PREFIX SOAK_SECONDS
 
 C_FILES = $(shell find src tests bench -name '*.c')
 JOBS = $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
-SUBMAKE = @$(MAKE) --no-print-directory
+# One target after the other, whatever -j: they share directories, and ninja is parallel itself.
+.NOTPARALLEL:
+SUBMAKE = @+$(MAKE) --no-print-directory
 
 all: build
 
