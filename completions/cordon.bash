@@ -115,7 +115,7 @@ _cordon()
 	fi
 	local commands="run sandbox init check profiles why explain doctor help version"
 	local policy="-P --profile --mode -C --cd --config-file -c --config --enable --disable"
-	local entries="--full-auto --network --add-read --add-write --deny --platform"
+	local entries="--full-auto --network --add-read --add-write --deny"
 	local run="--timeout --env --backend --sandbox --accept-missing --dry-run --report --trace"
 	local output="--json -q --quiet"
 	local always="-h --help"
@@ -171,12 +171,12 @@ _cordon()
 	if [[ $cur == -* ]]; then
 		local options
 		case $command in
-		run) options="$policy $entries $run $output" ;;
+		run) options="$policy $entries --platform $run $output" ;;
 		init) options="--force $output" ;;
 		check) options="$policy $output --syntax-only" ;;
 		profiles) options="$policy $output" ;;
 		why) options="$policy $entries $output --read --write --path --host" ;;
-		explain) options="$policy $entries $output" ;;
+		explain) options="$policy $entries --platform $output" ;;
 		doctor) options="$policy $output --clean" ;;
 		help | version) options= ;;
 		*) options="-V --version" ;;

@@ -11,7 +11,7 @@ _cordon_profiles() {
 
 _cordon() {
 	local curcontext=$curcontext state line
-	local -a commands policy entries run output always
+	local -a commands policy entries platform run output always
 	commands=(
 		'run:run a command that can touch only what is allowed'
 		'sandbox:the same as run'
@@ -39,6 +39,8 @@ _cordon() {
 		'*--add-read[let a path be read]:path:_files'
 		'*--add-write[let a path be written]:path:_files'
 		'*--deny[let a path not even be read]:path:_files'
+	)
+	platform=(
 		'--platform[for another system]:platform:(linux landlock macos seatbelt windows)'
 	)
 	run=(
@@ -66,7 +68,7 @@ _cordon() {
 	argument)
 		case $line[1] in
 		run | sandbox)
-			_arguments -S $always $policy $entries $run $output \
+			_arguments -S $always $policy $entries $platform $run $output \
 				'(-)1:command: _command_names -e' '*::argument: _normal'
 			;;
 		init)
@@ -87,7 +89,7 @@ _cordon() {
 				'1:path or host:_files'
 			;;
 		explain)
-			_arguments $always $policy $entries $output
+			_arguments $always $policy $entries $platform $output
 			;;
 		doctor)
 			_arguments $always $policy $output '--clean[remove what dead runs have left behind]'

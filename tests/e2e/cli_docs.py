@@ -111,6 +111,10 @@ def the_bash_completion_completes(w: World):
     assert complete("sand") == ["sandbox"]
     assert complete("run", "--full") == complete("sandbox", "--full") == ["--full-auto"]
     assert complete("run", "--sandbox", "req") == ["require"]
+    for command in COMMANDS:
+        if command not in ("help", "version"):
+            offered = set(complete(command, "-"))
+            assert offered == options_of(w.ok(command, "--help").out), (command, offered)
     assert complete("why", "--add-w") == ["--add-write"] and not complete("check", "--add-w")
     # What follows the first word of the command to run is that command's.
     assert "printf" in complete("run", "-P", "x", "prin") == complete("run", "--", "prin")
