@@ -41,7 +41,7 @@ void err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_e
 	va_start(args, fmt);
 	n = vsnprintf(e->text, sizeof(e->text), fmt, args);
 	va_end(args);
-	if (n >= 0 && (size_t)n < sizeof(e->text) && code == ERR_SYS) {
+	if (n >= 0 && (size_t)n < sizeof(e->text) && code == ERR_SYS && os_error) {
 		size_t room = sizeof(e->text) - (size_t)n;
 		int m = snprintf(e->text + n, room, ": %s", os_text(os_error));
 

@@ -28,6 +28,9 @@ TEST(a_system_failure_ends_in_the_reason_of_the_system)
 	CHECK_INT(FAIL_SYS(&e, ENOENT, "opening %s", "x"), -ERR_SYS);
 	CHECK_INT(e.os_error, ENOENT);
 	CHECK_STR(e.text, want);
+	/* Without a number there is no more to say. */
+	CHECK_INT(FAIL(&e, ERR_SYS, "it was ended"), -ERR_SYS);
+	CHECK_STR(e.text, "it was ended");
 }
 
 TEST(wrapping_puts_context_first_and_keeps_the_code)
