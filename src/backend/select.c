@@ -60,9 +60,11 @@ static void say_need(struct buf *out, const struct plan *plan, enum guarantee g)
 		return;
 	buf_add_text(out, " (needed because ");
 	utf8_add_shown(out, str_first(need->because, 120));
-	if (need->rule && need->rule->origin.file)
-		buf_printf(out, ", %s:%u", need->rule->origin.file,
-			   (unsigned)need->rule->origin.line);
+	if (need->rule && need->rule->origin.file) {
+		buf_printf(out, ", %s", need->rule->origin.file);
+		if (need->rule->origin.line) /* an option has none */
+			buf_printf(out, ":%u", (unsigned)need->rule->origin.line);
+	}
 	buf_add_text(out, ")");
 }
 
@@ -214,12 +216,14 @@ static int check_forced(const char *name, struct err *e)
 	if (backend_find(str_of(name)))
 		return 0;
 	(void)utf8_show(str_of(name), shown, sizeof(shown));
-	if (is_planned(str_of(name)))
-		return FAIL(e, ERR_WEAKER, "the backend '%s' is not in this version", shown);
 	for (size_t i = 0; backends[i]; i++)
 		buf_printf(&known, "%s%s", i ? ", " : "", backends[i]->name);
 	if (buf_check(&known, e) < 0)
 		return err_result(e);
+	if (is_planned(str_of(name)))
+		return FAIL(e, ERR_WEAKER,
+			    "the backend '%s' is not in this version; there are %s and none", shown,
+			    buf_str(&known).p);
 	return FAIL(e, ERR_ARGUMENT, "there is no backend '%s'; there are %s and none", shown,
 		    buf_str(&known).p);
 }

@@ -85,7 +85,8 @@ static void print_overview(FILE *to, bool is_full)
 		"  XDG_CONFIG_HOME            where cordon/config.toml is, instead of ~/.config\n"
 		"  NO_COLOR                   when not empty, print no colours\n"
 		"\nThe status is 0, or 125 when there is an error; that of 'cordon run' is the "
-		"command's.\nMore in cordon(1) and cordon-policy(5).\n",
+		"command's,\nthat of 'cordon doctor' 1 when the policy can't be enforced "
+		"here.\nMore in cordon(1) and cordon-policy(5).\n",
 		to);
 }
 

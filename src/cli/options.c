@@ -30,7 +30,7 @@ const struct option options[] = {
 	{ OPT_ENV, GROUP_RUN, 0, "env", "NAME[=VALUE]",
 	  "set NAME for it, or pass NAME on; may be repeated" },
 	{ OPT_BACKEND, GROUP_RUN, 0, "backend", "NAME",
-	  "enforce with native; none is no sandbox at all" },
+	  "native, bwrap or landlock; none is no sandbox at all" },
 	{ OPT_SANDBOX, GROUP_RUN, 0, "sandbox", "WHEN",
 	  "auto, require (accept no loss) or forbid (no sandbox)" },
 	{ OPT_ACCEPT_MISSING, GROUP_RUN, 0, "accept-missing", "NAME",

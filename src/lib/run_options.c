@@ -206,7 +206,7 @@ static int find_accepted(const char *const *names_of, guarantee_set *out, struct
 		meant = nearest_name(str_of(names_of[i]), guarantee_names, GUARANTEE_COUNT);
 		return FAIL(e, ERR_ARGUMENT, "there is no guarantee '%s'%s%s%s",
 			    utf8_show(str_of(names_of[i]), shown, sizeof(shown)),
-			    meant ? "; did you mean '" : "; 'cordon explain' lists them",
+			    meant ? "; did you mean '" : "; 'cordon doctor' lists them",
 			    meant ? meant : "", meant ? "'?" : "");
 	}
 	return 0;
