@@ -159,9 +159,15 @@ static const char *find_cause(int os_error)
 	       "outside of it";
 }
 
+/* That something has run out says nothing about what is allowed here. */
+static bool is_shortage(int os_error)
+{
+	return os_error == EMFILE || os_error == ENFILE || os_error == ENOMEM || os_error == EAGAIN;
+}
+
 int host_fail_namespaces(const char *backend, int os_error, struct err *e)
 {
-	if (os_error == EMFILE || os_error == ENFILE || os_error == ENOMEM)
+	if (is_shortage(os_error))
 		return FAIL_SYS(e, os_error, "can't start a sandbox");
 	return host_fail_rights(backend, "make its namespaces", os_error, e);
 }
@@ -177,6 +183,8 @@ int host_fail_proc(const char *backend, int os_error, struct err *e)
 {
 	const char *cause = "the kernel refused";
 
+	if (is_shortage(os_error))
+		return FAIL_SYS(e, os_error, "can't mount a /proc");
 	if (os_error == EPERM)
 		cause = "the host's /proc is partly covered, as containers do it; run the "
 			"container "

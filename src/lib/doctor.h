@@ -31,6 +31,8 @@ struct host_facts {
 	int64_t userns_clone;	     /* a switch of some distributions: 0, 1, FACT_UNKNOWN */
 	int64_t apparmor_userns;     /* 1: AppArmor restricts them; 0, FACT_UNKNOWN */
 	bool is_proc_covered;	     /* mounts below /proc, as containers make them */
+	bool has_proc;		     /* without it nothing works */
+	int64_t open_files;	     /* how many this process may have */
 
 	int64_t landlock_abi; /* 0: none, because of: */
 	int landlock_error;

@@ -4,7 +4,10 @@
 
 #include "lib/doctor.h"
 
-enum { ABI_WITH_SCOPES = 6 };
+enum {
+	ABI_WITH_SCOPES = 6,
+	ENOUGH_FILES = 64, /* twice what the hungriest backend and the doctor itself have open */
+};
 
 static int add(struct arena *a, struct diagnosis *d, const char *id, bool is_needed,
 	       const char *what, const char *fix, struct err *e)
@@ -73,7 +76,7 @@ static int advise_namespaces(struct arena *a, struct diagnosis *d, const struct 
 			"Kubernetes "
 			"procMount: Unmasked",
 			e);
-	if (says(native, "can't"))
+	if (says(native, "backend can't"))
 		return add(
 			a, d, "namespaces", is_needed,
 			"something around this process, likely a container, forbids namespaces or "
@@ -83,6 +86,24 @@ static int advise_namespaces(struct arena *a, struct diagnosis *d, const struct 
 			"profile that allows clone, unshare, mount and the new mount calls; or run "
 			"cordon outside of it",
 			e);
+	return 0;
+}
+
+/* With too few descriptors anything fails, anywhere, and looks like something else. */
+static bool has_few_files(const struct diagnosis *d)
+{
+	return d->host.open_files != FACT_UNKNOWN && d->host.open_files < ENOUGH_FILES;
+}
+
+static int advise_trying(struct arena *a, struct diagnosis *d, struct err *e)
+{
+	if (d->room_reason.len && d->has_program)
+		return add(a, d, "no_directory", false, d->room_reason.p,
+			   "set TMPDIR to a directory that can be written", e);
+	if (!d->has_program || !d->control.is_there)
+		return add(a, d, "no_probe", false,
+			   d->has_program ? d->control.reason.p : d->room_reason.p,
+			   "run 'cordon doctor' itself, or name that program", e);
 	return 0;
 }
 
@@ -179,15 +200,19 @@ int doctor_advise(struct arena *a, struct diagnosis *d, struct err *e)
 	if (d->host.is_nested)
 		return add(a, d, "nested", true, "this is already inside a Cordon sandbox",
 			   "run cordon outside of it; what runs in here is confined", e);
-	if (d->room_reason.len && d->has_program &&
-	    add(a, d, "no_directory", false, d->room_reason.p,
-		"set TMPDIR to a directory that can be written", e) < 0)
+	if (!d->host.has_proc)
+		return add(a, d, "no_proc", true, "there is no /proc, which Cordon works with",
+			   "as root: mount -t proc proc /proc; in a container or chroot, start it "
+			   "with one",
+			   e);
+	if (has_few_files(d)) {
+		if (add(a, d, "open_files", is_needed,
+			"this process may open only a few files (ulimit -n)",
+			"ulimit -n 1024, in the shell that cordon is started from", e) < 0)
+			return err_result(e);
+	} else if (advise_trying(a, d, e) < 0)
 		return err_result(e);
-	if ((!d->has_program || !d->control.is_there) && !(d->room_reason.len && d->has_program) &&
-	    add(a, d, "no_probe", false, d->has_program ? d->control.reason.p : d->room_reason.p,
-		"run 'cordon doctor' itself, or name that program", e) < 0)
-		return err_result(e);
-	if (native && !native->works && d->host.landlock_abi > 0 &&
+	if (native && !native->works && !has_few_files(d) && d->host.landlock_abi > 0 &&
 	    advise_namespaces(a, d, native, is_needed, e) < 0)
 		return err_result(e);
 	if (advise_landlock(a, d, is_needed, e) < 0 || advise_seccomp(a, d, is_needed, e) < 0 ||

@@ -8,6 +8,7 @@
 #include <linux/unix_diag.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -208,6 +209,15 @@ static bool lists_unix_sockets(void)
 	       answer.nlmsg_type != NLMSG_ERROR;
 }
 
+static int64_t ask_open_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > INT64_MAX)
+		return FACT_UNKNOWN;
+	return (int64_t)limit.rlim_cur;
+}
+
 static bool is_nested(void)
 {
 	const char *mark = os_environment_find(os_environment(), "CORDON_SANDBOX");
@@ -230,6 +240,8 @@ int doctor_look(struct arena *a, struct host_facts *out, struct err *e)
 		f.wsl = 1;
 	else if (backend_is_wsl2(f.release))
 		f.wsl = 2;
+	f.has_proc = access("/proc/self/fd", F_OK) == 0;
+	f.open_files = ask_open_files();
 	f.max_user_namespaces = read_number("/proc/sys/user/max_user_namespaces");
 	f.userns_clone = read_number("/proc/sys/kernel/unprivileged_userns_clone");
 	f.apparmor_userns = read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");

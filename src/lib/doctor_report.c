@@ -220,7 +220,7 @@ static void print_usual(struct page *p, const struct tried_default *u)
 {
 	page_line(p);
 	if (!u->profile.len) {
-		page_style(p, STYLE_BAD, "The configuration is no good: ");
+		page_style(p, STYLE_BAD, "No policy can be made: ");
 		wrapped(p, 0, u->reason);
 		return;
 	}
@@ -324,6 +324,11 @@ static void json_host(struct json_writer *w, const struct host_facts *h)
 		json_add_null(w);
 	json_bool(w, "root", h->is_root);
 	json_bool(w, "nested", h->is_nested);
+	json_bool(w, "proc", h->has_proc);
+	if (h->open_files == FACT_UNKNOWN)
+		json_text(w, "open_files", NULL);
+	else
+		json_int(w, "open_files", h->open_files);
 	json_namespaces(w, h);
 	json_key(w, "landlock");
 	json_begin_object(w);

@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import re
+import resource
 import shutil
 import struct
 import subprocess
@@ -162,8 +163,8 @@ def the_keys_are_those_of_the_man_page(w: World):
     found = diagnose(w)
     assert set(found) == {"version", "ok", "default", "host", "backends", "advice", "cleaned"}
     assert set(found["default"]) == {"profile", "enforced", "backend", "reason", "needed", "lost"}
-    assert set(found["host"]) == {"kernel", "machine", "wsl", "root", "nested", "namespaces",
-                                  "landlock", "seccomp", "lists_unix_sockets", "cgroup", "git"}
+    assert set(found["host"]) == {"kernel", "machine", "wsl", "root", "nested", "proc",
+                                  "open_files", "namespaces", "landlock", "seccomp", "lists_unix_sockets", "cgroup", "git"}
     assert found["cleaned"] is None
     assert found["host"]["landlock"]["abi"] > 0 and found["host"]["landlock"]["error"] is None
     assert found["host"]["seccomp"]["filter"] is True and found["host"]["seccomp"]["notify"] is True
@@ -350,6 +351,22 @@ def a_covered_proc(w: World):
     check_bad(found, "proc_masked", "can't mount a /proc of its own")
     assert found["host"]["namespaces"]["proc_covered"] is True
     assert "systempaths=unconfined" in advice(found)["proc_masked"]["fix"]
+
+
+@case
+def a_shortage_is_not_taken_for_a_container(w: World):
+    found = worse(w, prepare=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12)))
+    assert found["host"]["open_files"] == 12
+    assert "ulimit -n" in advice(found)["open_files"]["fix"] and advice(found)["open_files"]["needed"]
+    assert not {"namespaces", "no_probe", "no_directory"} & set(advice(found)), found["advice"]
+
+
+@case
+def no_proc_at_all(w: World):
+    need_namespaces()
+    found = worse(w, before="mount -t tmpfs none /proc")
+    assert found["host"]["proc"] is False and list(advice(found)) == ["no_proc"], found["advice"]
+    assert "mount -t proc" in advice(found)["no_proc"]["fix"]
 
 
 @case

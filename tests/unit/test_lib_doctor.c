@@ -69,6 +69,8 @@ static struct diagnosis well(void)
 		.host = { .max_user_namespaces = 15000,
 			  .userns_clone = FACT_UNKNOWN,
 			  .apparmor_userns = FACT_UNKNOWN,
+			  .has_proc = true,
+			  .open_files = 1024,
 			  .landlock_abi = 7,
 			  .lsm = STR_INIT(""),
 			  .has_filter = true,
@@ -189,6 +191,21 @@ TEST(that_nothing_could_be_tried_is_said)
 	CHECK_STR(advised(&d, NULL, NULL), "no_directory");
 	d.has_program = false;
 	CHECK_STR(advised(&d, NULL, NULL), "no_probe");
+}
+
+TEST(a_shortage_is_not_taken_for_a_prohibition)
+{
+	struct diagnosis d = well();
+
+	CHECK_STR(advised(&d, "can't start a sandbox: Resource temporarily unavailable", NULL), "");
+	d.host.open_files = FACT_UNKNOWN;
+	CHECK_STR(advised(&d, NULL, NULL), "");
+	d.host.open_files = 20;
+	d.control = (struct control){ .reason = STR("why") };
+	CHECK_STR(advised(&d, CANT, CANT), "open_files!");
+	CHECK_STR(advised(&d, NULL, CANT), "open_files");
+	d.host.has_proc = false;
+	CHECK_STR(advised(&d, CANT, CANT), "no_proc!");
 }
 
 TEST(sockets_that_are_not_listed_are_only_advice)
