@@ -255,14 +255,21 @@ static int judge(struct backend_search *s, struct str name, const struct backend
 						 .reason = STR("not in this version"),
 						 .is_unknown = true };
 	const struct backend *b = backend_find(name);
-	guarantee_set lacks, open;
+	guarantee_set given, lacks, open;
 
 	if (!b)
 		return keep_attempt(s, unknown, e);
 	/* No sandbox is none, whatever a list says. */
 	if (b == &backend_none)
 		return 0;
-	lacks = s->plan->needs_set & ~b->gives();
+	given = b->gives();
+	if (!given) {
+		const struct backend_attempt useless = { .name = name,
+							 .reason = str_of(b->why_not(G_FS_WRITE)) };
+
+		return keep_attempt(s, useless, e);
+	}
+	lacks = s->plan->needs_set & ~given;
 	open = lacks & ~s->accepted;
 	if (open)
 		return keep_lacks(s, b, open, e);

@@ -409,7 +409,7 @@ TEST(wishes_that_contradict_each_other_are_refused)
 	ask.run.accept_missing = NULL;
 	ask.run.backend = "nativ";
 	CHECK_INT(refusal(&ask, "there is no backend 'nativ'"), CORDON_E_ARGUMENT);
-	ask.run.backend = "bwrap";
+	ask.run.backend = "seatbelt";
 	CHECK_INT(refusal(&ask, "not in this version"), CORDON_E_WEAKER);
 	ask.run.backend = NULL;
 	ask.run.platform = "macos";

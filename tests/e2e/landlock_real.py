@@ -295,7 +295,11 @@ def as_user():
         os.setgroups([])
         os.setresgid(USER, USER, USER)
         os.setresuid(USER, USER, USER)
-        run_cases()
+        try:
+            run_cases()
+        except SystemExit as end:
+            sys.stdout.flush()
+            os._exit(int(end.code))  # what is to be removed is the parent's
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 

@@ -116,9 +116,9 @@ class World:
         self.program = self.find_program()
 
     def find_program(self):
-        """The program itself; a copy where the way to it is not for everybody."""
+        """The program itself; a copy where the way to it is not for everybody, or writable inside (P25)."""
         reachable = subprocess.run(["test", "-x", PROGRAM], check=False, **self.who.keywords)
-        if reachable.returncode == 0:
+        if reachable.returncode == 0 and not PROGRAM.startswith("/tmp/"):
             return PROGRAM
         return shutil.copy2(PROGRAM, self.top / "cordon")
 

@@ -48,20 +48,30 @@ static int find_abi(uint32_t *out, struct err *e)
 	return err_result(e);
 }
 
-/* Where there is none at all launch() says why, and nothing else is to come before that. */
 static guarantee_set gives(void)
 {
 	guarantee_set set = GUARANTEE_BIT(G_FS_WRITE) | GUARANTEE_BIT(G_NET_OFF) |
 			    GUARANTEE_BIT(G_KERNEL);
 	int abi = ask_abi();
 
-	if (abi <= 0 || abi >= ABI_SCOPES)
+	if (abi <= 0)
+		return 0;
+	if (abi >= ABI_SCOPES)
 		set |= GUARANTEE_BIT(G_IPC);
 	return set;
 }
 
+/* Where there is no Landlock that is all there is to say. */
 static const char *why_not(enum guarantee g)
 {
+	int abi = ask_abi();
+
+	if (abi == -EOPNOTSUPP)
+		return "this kernel's Landlock was turned off at boot; add \"landlock\" to the "
+		       "lsm= list of the kernel's command line";
+	if (abi == -ENOSYS)
+		return "this kernel has no Landlock, or a container around this process hides it; "
+		       "it needs Linux 5.13 with CONFIG_SECURITY_LANDLOCK";
 	switch (g) {
 	case G_FS_READ:
 		return "what may be read is a list of all there is; it can't hide that a file "

@@ -250,9 +250,11 @@ static bool must_stay(const struct env *env, const cordon_policy *policy, const 
 		return false;
 	for (size_t i = 0; i < plan->rules.count; i++) {
 		const struct rule *rule = &plan->rules.items[i];
+		struct stat start;
 
+		/* Below a file there is nothing that a glob could match. */
 		if (rule->kind == RULE_GLOB && path_is_under(rule->path, spot->path) &&
-		    access(rule->path.p, F_OK) == 0)
+		    stat(rule->path.p, &start) == 0 && S_ISDIR(start.st_mode))
 			return true;
 	}
 	for (size_t i = 0; i < env->tree.spots.count; i++) {
