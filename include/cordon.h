@@ -310,9 +310,9 @@ struct cordon_doctor_options {
 
 	uint64_t flags; /* CORDON_DOCTOR_* */
 
-	/* A program that calls cordon_inner_main(): it is run inside the sandboxes, and once
-	 * without one. NULL: the program `cordon`, which is this one when it is called so, or
-	 * $CORDON_PROGRAM, or the installed one. */
+	/* A program, by its absolute path, that calls cordon_inner_main(): it is run inside
+	 * the sandboxes, and once without one. NULL: the program `cordon`, which is this one
+	 * when it is called so, or $CORDON_PROGRAM, or the installed one. */
 	const char *program;
 
 	cordon_step_fn *on_step; /* told what is about to be tried; may be NULL */

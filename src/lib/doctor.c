@@ -35,6 +35,8 @@ static int find_program(const struct visit *v, const char **out, struct err *e)
 	struct str own;
 
 	*out = v->options->program;
+	if (*out && (*out)[0] != '/')
+		return FAIL(e, ERR_SYS, "the program for the probe has no absolute path");
 	if (*out)
 		return 0;
 	if (os_program_path(v->a, &own, e) < 0)

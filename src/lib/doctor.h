@@ -64,6 +64,7 @@ int doctor_cgroup(struct arena *a, struct str mountinfo, struct str own, struct 
 /* What the probe is shown; see doctor_probe.h. */
 struct doctor_room {
 	const char *directory; /* NULL: none could be made */
+	const char *program;   /* that is the probe */
 	int lock;	       /* on it, as long as it is used */
 	int tcp, local;	       /* listeners */
 	int port;

@@ -3,7 +3,8 @@
  * What `cordon doctor` runs inside a sandbox, and once without one: it tries what
  * each guarantee forbids and says what came of it. It is this program itself,
  * started again under another name (inner_main.c), in a directory that the doctor
- * has made:
+ * has made. SECURITY: never by way of that directory, which a command that may write
+ * to /tmp could change, and so be run without a sandbox itself.
  *
  *	DIR/work/		where it starts; may be written
  *	DIR/work/carved		a file in there that may only be read
@@ -11,7 +12,6 @@
  *	DIR/outside		a file that may only be read
  *	DIR/denied/file		may not be read
  *	DIR/denied/open/file	may be read again
- *	DIR/cordon-doctor-probe	a link to this program
  *
  * It is called with the members of struct probe_facts, in their order, and then
  * with the names of the guarantees to try. It prints a line "NAME NUMBER" for each: 0

@@ -36,7 +36,7 @@ static const struct {
 };
 
 /* What only a run, or one that was cut short, can have left. */
-static const char *const remains[] = { "work/" PROBE_LEFT_FILE, "work/made", PROBE_NAME };
+static const char *const remains[] = { "work/" PROBE_LEFT_FILE, "work/made" };
 
 /* Where one may be made, in order of preference; NULL for what is not there. */
 static void list_places(const char *out[PLACE_COUNT])
@@ -52,7 +52,7 @@ static void list_places(const char *out[PLACE_COUNT])
 
 /* ---- The directory ------------------------------------------------------------------------ */
 
-static bool fill(int dir, const char *program)
+static bool fill(int dir)
 {
 	for (size_t i = 0; i < COUNT_OF(contents); i++) {
 		int fd;
@@ -67,7 +67,7 @@ static bool fill(int dir, const char *program)
 			return false;
 		close(fd);
 	}
-	return symlinkat(program, dir, PROBE_NAME) == 0;
+	return true;
 }
 
 /* Nothing but what was put there. */
@@ -81,8 +81,7 @@ static void empty(int dir)
 			       contents[i - 1].is_dir ? AT_REMOVEDIR : 0);
 }
 
-static int make_in(struct arena *a, const char *place, const char *program, struct doctor_room *out,
-		   struct err *e)
+static int make_in(struct arena *a, const char *place, struct doctor_room *out, struct err *e)
 {
 	char resolved[PATH_MAX_BYTES];
 	struct str path;
@@ -101,13 +100,12 @@ static int make_in(struct arena *a, const char *place, const char *program, stru
 		return FAIL_SYS(e, errno, "can't make a directory in %s", place);
 	out->directory = name;
 	out->lock = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (out->lock < 0 || flock(out->lock, LOCK_SH | LOCK_NB) < 0 || !fill(out->lock, program))
+	if (out->lock < 0 || flock(out->lock, LOCK_SH | LOCK_NB) < 0 || !fill(out->lock))
 		return FAIL_SYS(e, errno, "can't make what is to be tried in %s", name);
 	return 0;
 }
 
-static int make_somewhere(struct arena *a, const char *program, struct doctor_room *out,
-			  struct err *e)
+static int make_somewhere(struct arena *a, struct doctor_room *out, struct err *e)
 {
 	const char *places[PLACE_COUNT];
 
@@ -116,7 +114,7 @@ static int make_somewhere(struct arena *a, const char *program, struct doctor_ro
 		if (!places[i])
 			continue;
 		err_clear(e);
-		if (make_in(a, places[i], program, out, e) == 0)
+		if (make_in(a, places[i], out, e) == 0)
 			return 0;
 		room_close(out);
 		if (e->code != ERR_SYS)
@@ -161,8 +159,9 @@ static void listen_local(struct doctor_room *room)
 int room_open(struct arena *a, const char *program, struct doctor_room *out, struct err *e)
 {
 	*out = (struct doctor_room){ .lock = -1, .tcp = -1, .local = -1, .memory = -1 };
-	if (make_somewhere(a, program, out, e) < 0)
+	if (make_somewhere(a, out, e) < 0)
 		return err_result(e);
+	out->program = program;
 	/* What of these can't be had the control shows. */
 	listen_tcp(out);
 	listen_local(out);

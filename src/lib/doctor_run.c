@@ -48,6 +48,7 @@ struct run {
 	const cordon_policy *policy;
 	const char *backend; /* NULL: by the order of the configuration */
 	guarantee_set accepted;
+	const char *program; /* NULL: argv[0] */
 	const char *const *argv;
 };
 
@@ -69,6 +70,7 @@ static int run(struct arena *a, const struct run *r, struct ran *out, struct err
 		.host = &r->policy->host,
 		.directory = r->policy->plan_inputs.places.cwd.p,
 		.sets_pwd = true,
+		.program = r->program,
 		.argv = r->argv,
 		.environment = os_environment(),
 		.backend = r->backend,
@@ -101,7 +103,6 @@ static int run(struct arena *a, const struct run *r, struct ran *out, struct err
 
 struct arguments {
 	char numbers[3][24];
-	char link[PATH_MAX_BYTES];
 	const char *list[ARGUMENT_COUNT];
 };
 
@@ -113,8 +114,7 @@ static void fill_arguments(struct arguments *args, const struct doctor_room *roo
 
 	for (size_t i = 0; i < COUNT_OF(numbers); i++)
 		(void)snprintf(args->numbers[i], sizeof(args->numbers[i]), "%ld", numbers[i]);
-	(void)snprintf(args->link, sizeof(args->link), "%s/" PROBE_NAME, room->directory);
-	args->list[n++] = args->link;
+	args->list[n++] = PROBE_NAME;
 	args->list[n++] = room->directory;
 	args->list[n++] = args->numbers[0];
 	args->list[n++] = room->socket;
@@ -199,7 +199,10 @@ int doctor_control(struct arena *a, const struct doctor_room *room, struct contr
 {
 	cordon_policy *policy = load_probe_policy(room, false, e);
 	struct arguments args;
-	struct run r = { .policy = policy, .backend = backend_none.name, .argv = args.list };
+	struct run r = { .policy = policy,
+			 .backend = backend_none.name,
+			 .program = room->program,
+			 .argv = args.list };
 	struct ran ran = { .output = STR_EMPTY };
 	struct err why = ERR_INIT;
 
@@ -313,7 +316,10 @@ int doctor_examine(struct arena *a, const struct doctor_room *room, const struct
 	bool is_full = (gives & GUARANTEE_BIT(G_FS_CARVE)) && (gives & GUARANTEE_BIT(G_FS_REOPEN));
 	cordon_policy *policy = load_probe_policy(room, is_full, e);
 	struct arguments args;
-	struct run r = { .policy = policy, .backend = backend->name, .argv = args.list };
+	struct run r = { .policy = policy,
+			 .backend = backend->name,
+			 .program = room->program,
+			 .argv = args.list };
 	struct ran ran = { .output = STR_EMPTY };
 	struct err why = ERR_INIT;
 	uint64_t started = now_us();

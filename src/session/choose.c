@@ -236,8 +236,8 @@ int choose_next(struct arena *a, struct choice *c, struct outcome *o, const char
 	env.directory = in->sets_pwd ? in->directory : NULL;
 	o->environment = (struct child_environment){ .list = NULL };
 	if (environment_make(a, &env, &o->environment, e) < 0 ||
-	    program_candidates(a, in->argv[0], os_environment_find(o->environment.list, "PATH"),
-			       programs, e) < 0)
+	    program_candidates(a, in->program ? in->program : in->argv[0],
+			       os_environment_find(o->environment.list, "PATH"), programs, e) < 0)
 		return err_result(e);
 	trace_environment(in, o);
 	return 0;

@@ -119,6 +119,7 @@ struct session_request {
 	bool sets_pwd;		 /* the directory was chosen for this run */
 
 	const char *const *argv; /* not empty */
+	const char *program; /* absolute: what is executed in place of argv[0]; NULL: that one */
 	const char *const *environment;
 	const char *const *more_environment; /* may be NULL */
 
