@@ -16,6 +16,7 @@
 
 #include "lib/doctor.h"
 #include "lib/doctor_probe.h"
+#include "os/fd.h"
 #include "os/os.h"
 
 enum { PLACE_COUNT = 4 };
@@ -52,21 +53,57 @@ static void list_places(const char *out[PLACE_COUNT])
 
 /* ---- The directory ------------------------------------------------------------------------ */
 
+/*
+ * The directory of a name in the room; its last part is `*last`. SECURITY: a command
+ * that may write to /tmp could put links there, and what is made and removed by way
+ * of them would be anywhere.
+ */
+static int open_above(int top, const char *name, const char **last)
+{
+	int dir = fcntl(top, F_DUPFD_CLOEXEC, 3);
+	const char *slash;
+
+	while (dir >= 0 && (slash = strchr(name, '/')) != NULL) {
+		int above = dir;
+		char part[32];
+
+		(void)snprintf(part, sizeof(part), "%.*s", (int)(slash - name), name);
+		dir = openat(above, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		fd_done(&above);
+		name = slash + 1;
+	}
+	*last = name;
+	return dir;
+}
+
+static bool make_below(int top, const char *name, bool is_dir)
+{
+	const char *last;
+	scoped_fd dir = open_above(top, name, &last);
+	scoped_fd made = -1;
+
+	if (dir < 0)
+		return false;
+	if (is_dir)
+		return mkdirat(dir, last, 0700) == 0;
+	made = openat(dir, last, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return made >= 0;
+}
+
+static void remove_below(int top, const char *name, bool is_dir)
+{
+	const char *last;
+	scoped_fd dir = open_above(top, name, &last);
+
+	if (dir >= 0)
+		(void)unlinkat(dir, last, is_dir ? AT_REMOVEDIR : 0);
+}
+
 static bool fill(int dir)
 {
-	for (size_t i = 0; i < COUNT_OF(contents); i++) {
-		int fd;
-
-		if (contents[i].is_dir) {
-			if (mkdirat(dir, contents[i].name, 0700) < 0)
-				return false;
-			continue;
-		}
-		fd = openat(dir, contents[i].name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		if (fd < 0)
+	for (size_t i = 0; i < COUNT_OF(contents); i++)
+		if (!make_below(dir, contents[i].name, contents[i].is_dir))
 			return false;
-		close(fd);
-	}
 	return true;
 }
 
@@ -74,11 +111,10 @@ static bool fill(int dir)
 static void empty(int dir)
 {
 	for (size_t i = 0; i < COUNT_OF(remains); i++)
-		(void)unlinkat(dir, remains[i], 0);
-	(void)unlinkat(dir, "work/missing", AT_REMOVEDIR);
+		remove_below(dir, remains[i], false);
+	remove_below(dir, "work/missing", true);
 	for (size_t i = COUNT_OF(contents); i > 0; i--)
-		(void)unlinkat(dir, contents[i - 1].name,
-			       contents[i - 1].is_dir ? AT_REMOVEDIR : 0);
+		remove_below(dir, contents[i - 1].name, contents[i - 1].is_dir);
 }
 
 static int make_in(struct arena *a, const char *place, struct doctor_room *out, struct err *e)
@@ -189,14 +225,17 @@ void room_close(struct doctor_room *room)
 
 bool room_has_life(const struct doctor_room *room)
 {
-	int fd = openat(room->lock, "work/" PROBE_LEFT_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	const char *last;
+	scoped_fd dir = open_above(room->lock, "work/" PROBE_LEFT_FILE, &last);
+	scoped_fd fd = -1;
 	bool is_locked;
 
+	if (dir >= 0)
+		fd = openat(dir, last, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return false;
 	is_locked = flock(fd, LOCK_EX | LOCK_NB) < 0;
-	(void)unlinkat(room->lock, "work/" PROBE_LEFT_FILE, 0);
-	close(fd);
+	(void)unlinkat(dir, last, 0);
 	return is_locked;
 }
 

@@ -529,6 +529,17 @@ def what_dead_runs_left_is_removed_and_nothing_else(w: World):
 
 
 @case
+def a_link_that_a_command_left_in_a_room_is_not_followed(w: World):
+    own = w.write("home/own/carved", "x")
+    also = w.write("home/own/made", "x")
+    room = w.top / "tmp/cordon-doctor.AbCdEf"
+    room.mkdir()
+    (room / "work").symlink_to(own.parent)
+    assert diagnose(w, "--clean")["cleaned"]["removed"] == []
+    assert own.exists() and also.exists()
+
+
+@case
 def a_cache_about_a_bwrap_that_is_another_now_is_removed(w: World):
     cache = w.write("home/.cache/cordon/bwrap",
                     "cordon bwrap features 1\n1 2 3 4 5\n/usr/bin/bwrap\n")
