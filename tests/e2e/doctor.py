@@ -551,6 +551,16 @@ def a_cache_about_a_bwrap_that_is_another_now_is_removed(w: World):
         assert diagnose(w, "--clean")["cleaned"]["removed"] == [] and cache.exists()
 
 
+@case
+def a_cache_that_is_a_link_to_elsewhere_is_left_alone(w: World):
+    other = w.write("home/bin/bwrap", "a program")
+    (w.top / "home/.cache").mkdir(mode=0o700, exist_ok=True)
+    (w.top / "home/.cache/cordon").symlink_to(other.parent)
+    assert str(other) not in str(diagnose(w, "--clean")["cleaned"]["removed"])
+    assert diagnose(w, "--clean")["cleaned"]["removed"] == []
+    assert other.read_text() == "a program"
+
+
 def names_in(directory):
     """All of them, whatever goes meanwhile."""
     return [name for _, names, files in os.walk(directory) for name in names + files]

@@ -250,6 +250,14 @@ static bool is_own_directory(const char *path)
 	       st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
+/* SECURITY: a link that a command has left there would have another's "bwrap" replaced. */
+static bool is_no_link(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) < 0 ? errno == ENOENT : S_ISDIR(st.st_mode);
+}
+
 /* Empty where there is none that could be used. */
 static int find_cache(struct arena *a, const struct launch *in, struct str *out, struct err *e)
 {
@@ -267,8 +275,11 @@ static int find_cache(struct arena *a, const struct launch *in, struct str *out,
 	if (!is_own_directory(directory.p))
 		return 0;
 	if (os_canonical_directory(a, directory, &plain, e) < 0 ||
-	    path_join(a, plain, STR("cordon/bwrap"), &plain, e) < 0)
+	    path_join(a, plain, STR("cordon"), &directory, e) < 0 ||
+	    path_join(a, directory, STR("bwrap"), &plain, e) < 0)
 		return err_result(e);
+	if (!is_no_link(directory.p))
+		return 0;
 	/* SECURITY: what a command could have written is not asked. */
 	if (plan_resolve(in->plan, plain).access != ACCESS_WRITE)
 		*out = plain;
