@@ -116,6 +116,9 @@ int os_program_path(struct arena *a, struct str *out, struct err *e) MUST_CHECK 
 /* A small file of the kernel's, cut at the room there is, NUL behind it; its length or -errno. */
 ssize_t os_read_small(const char *path, char *out, size_t room) NONNULL;
 
+/* The parent of a process as /proc has it; 0 when it can't be told. */
+pid_t os_parent_of(pid_t pid);
+
 /*
  * The home directory that the system's list of users (`users_file`, normally
  * /etc/passwd) has for this user; "" when it has none. Read by hand: a static

@@ -4,8 +4,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "os/child.h"
@@ -31,20 +29,6 @@ bool terminal_is_ours(const struct terminal *t)
 	return t->fd >= 0 && tcgetpgrp(t->fd) == t->own_group;
 }
 
-/* The parent of a process as /proc has it; 0 when it can't be told. */
-static pid_t find_parent(pid_t pid)
-{
-	char path[32], text[512];
-	const char *at;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (os_read_small(path, text, sizeof(text)) < 0)
-		return 0;
-	/* "PID (NAME) STATE PARENT ...": the name may hold anything. */
-	at = strrchr(text, ')');
-	return at && strlen(at) > 4 ? (pid_t)strtol(at + 4, NULL, 10) : 0;
-}
-
 /*
  * Whether what has the terminal was started by a process of our group: in a
  * pipeline of several runs each has a command with a group of its own, and the
@@ -53,7 +37,7 @@ static pid_t find_parent(pid_t pid)
 static bool is_of_our_job(const struct terminal *t)
 {
 	pid_t group = t->fd >= 0 ? tcgetpgrp(t->fd) : -1;
-	pid_t parent = group > 0 ? find_parent(group) : 0;
+	pid_t parent = group > 0 ? os_parent_of(group) : 0;
 
 	return parent > 0 && getpgid(parent) == t->own_group;
 }

@@ -425,6 +425,18 @@ static int word_failure(const struct attempt *t, const struct init_message *m, s
 	return err_result(e);
 }
 
+/*
+ * PID 1 ends with its parent, which is bwrap; but where that was killed before PID 1
+ * had asked for it, its parent is the helper by now. The helper, when it is there,
+ * is that of all orphans.
+ */
+static bool has_bwrap(const struct attempt *t)
+{
+	pid_t parent = os_parent_of(t->s.pid);
+
+	return parent > 0 && parent != t->helper && !wait_for(t->s.helper, -1, 0);
+}
+
 static int await_ready(struct attempt *t, struct err *e)
 {
 	struct init_message first;
@@ -436,7 +448,11 @@ static int await_ready(struct attempt *t, struct err *e)
 	/* The end of the channel can be read, too. */
 	if (inner_wait_ready(&t->job.inner, &t->s, &first, &silence) < 0)
 		return word_end(t, e);
-	return first.kind == INIT_READY ? 0 : word_failure(t, &first, e);
+	if (first.kind != INIT_READY)
+		return word_failure(t, &first, e);
+	if (!has_bwrap(t))
+		return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
+	return 0;
 }
 
 static int bring_up(struct attempt *t, struct err *e)

@@ -271,11 +271,16 @@ static void tidy(struct bwrap_job *job)
 
 	inner_close_all_but(kept, COUNT_OF(kept));
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
+	/*
+	 * Whoever kills bwrap means the run: without it nobody would wait for this process.
+	 * Before it leaves the group that the helper kills; that bwrap is there even then
+	 * the parent finds out.
+	 */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		inner_fail(&job->inner, INNER_GROUP, 1);
 	/* SECURITY: a group of its own: the command's kill(0) must not reach bwrap. */
 	if (setpgid(0, 0) < 0)
 		inner_fail(&job->inner, INNER_GROUP, 0);
-	/* Whoever kills bwrap means the run: without it nobody would wait for this process. */
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (job->ignores_children)
 		signal(SIGCHLD, SIG_IGN);
 }

@@ -71,6 +71,19 @@ ssize_t os_read_small(const char *path, char *out, size_t room)
 	return n;
 }
 
+pid_t os_parent_of(pid_t pid)
+{
+	char path[32], text[512];
+	const char *at;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (os_read_small(path, text, sizeof(text)) < 0)
+		return 0;
+	/* "PID (NAME) STATE PARENT ...": the name may hold anything. */
+	at = strrchr(text, ')');
+	return at && strlen(at) > 4 ? (pid_t)strtol(at + 4, NULL, 10) : 0;
+}
+
 int os_program_path(struct arena *a, struct str *out, struct err *e)
 {
 	static const struct str removed = STR_INIT(" (deleted)");
