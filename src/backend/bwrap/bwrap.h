@@ -94,7 +94,7 @@ struct bwrap_spawn {
 	int program; /* O_PATH */
 	const char *const *argv;
 	int *fds;  /* become 0, 1, 2, ... */
-	int *kept; /* room for two more */
+	int *kept; /* room for one more */
 	size_t count;
 	int life; /* the helper's end of a stream socket; the run ends with the other one */
 };

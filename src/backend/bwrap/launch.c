@@ -134,15 +134,10 @@ static int prepare(struct attempt *t, struct err *e)
 	const struct launch *in = t->in;
 	const struct profile *profile = in->plan->policy->profile;
 	bool is_offline = net_mode(in->plan->net) != NET_FULL;
-	struct filter_options filter = { .arch = filter_this_arch,
-					 .allows_userns = profile->allows_userns,
-					 .reaches_host = !is_offline,
-					 .asks_connect = is_offline,
-					 .is_root = geteuid() == 0 };
 	struct inner_job *inner = &t->job.inner;
 	kernel_mounts windows;
 
-	t->facts = (struct bwrap_facts){ .is_root = filter.is_root,
+	t->facts = (struct bwrap_facts){ .is_root = geteuid() == 0,
 					 .has_own_network = is_offline,
 					 .has_own_ipc = profile->isolates_ipc,
 					 .has_own_proc = true,
