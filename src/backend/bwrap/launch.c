@@ -356,11 +356,13 @@ static int mask_the_rest(struct attempt *t, struct err *e)
 	r = order_masks(t, &masker, e);
 	masker_stop(&masker, &masked, &missed);
 	fd_close(&t->s.root);
-	if (r == 0 && missed)
+	if (r < 0)
+		return r;
+	if (missed)
 		return FAIL(e, ERR_SYS, "%llu names could not be covered in the sandbox",
 			    (unsigned long long)missed);
 	(void)send(t->s.channel, &go, sizeof(go), MSG_NOSIGNAL);
-	return r;
+	return 0;
 }
 
 /* ---- The inner stage ----------------------------------------------------------------------------- */
