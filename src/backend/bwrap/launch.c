@@ -32,6 +32,7 @@
 #include "os/os.h"
 #include "plan/net.h"
 #include "supervise/masker.h"
+#include "supervise/watch.h"
 
 enum {
 	INFO_TIMEOUT_MS = 700,
@@ -293,14 +294,6 @@ static int find_first_process(struct attempt *t, struct err *e)
 
 /* ---- Masks from outside --------------------------------------------------------------------- */
 
-static bool has_globs(const struct plan *plan)
-{
-	for (size_t i = 0; i < plan->rules.count; i++)
-		if (plan->rules.items[i].kind == RULE_GLOB)
-			return true;
-	return false;
-}
-
 static void nap(void)
 {
 	const struct timespec time = { .tv_nsec = 200000 };
@@ -466,7 +459,7 @@ static int bring_up(struct attempt *t, struct err *e)
 	    find_first_process(t, e) < 0 ||
 	    host_map_identities(backend_bwrap.name, t->s.pid, e) < 0)
 		return err_result(e);
-	if ((t->words.late.count || has_globs(t->in->plan)) &&
+	if ((t->words.late.count || watch_is_needed(t->in->plan)) &&
 	    host_open_namespaces(t->s.pid, &t->s.user_ns, &t->s.mount_ns, e) < 0)
 		return err_result(e);
 	/* At the end of it bwrap goes on. */

@@ -20,6 +20,7 @@
 #include "base/utf8.h"
 #include "os/child.h"
 #include "plan/net.h"
+#include "supervise/watch.h"
 
 /* ---- The job ------------------------------------------------------------------ */
 
@@ -172,11 +173,7 @@ static int start(const struct launch *in, struct native_job *job, struct init_or
 /* For the masks of names that appear later (P6). */
 static int open_namespaces(const struct launch *in, struct sandbox *s, struct err *e)
 {
-	bool has_globs = false;
-
-	for (size_t i = 0; i < in->plan->rules.count; i++)
-		has_globs |= in->plan->rules.items[i].kind == RULE_GLOB;
-	if (!has_globs)
+	if (!watch_is_needed(in->plan))
 		return 0;
 	return host_open_namespaces(s->pid, &s->user_ns, &s->mount_ns, e);
 }
