@@ -3,9 +3,7 @@
 #include "lib/doctor.h"
 
 #include "backend/bwrap/bwrap.h"
-#include "base/path.h"
 #include "lib/doctor_probe.h"
-#include "os/os.h"
 
 struct visit {
 	struct arena *a;
@@ -29,29 +27,17 @@ static void tell(const struct visit *v, const char *text)
  */
 static int find_program(const struct visit *v, const char **out, struct err *e)
 {
-	const char *named = os_environment_find(os_environment(), "CORDON_PROGRAM");
-	char where[256];
-	const char *why;
-	struct str own;
+	struct str program;
+	bool is_this;
 
 	*out = v->options->program;
 	if (*out && (*out)[0] != '/')
 		return FAIL(e, ERR_SYS, "the program for the probe has no absolute path");
 	if (*out)
 		return 0;
-	if (os_program_path(v->a, &own, e) < 0)
-		return err_result(e);
-	*out = own.p;
-	if (str_is(path_name(own), "cordon"))
-		return 0;
-	*out = named && *named ? named : CORDON_PROGRAM;
-	why = bwrap_distrust_path(*out, where, sizeof(where));
-	if (why)
-		return FAIL(
-			e, ERR_SYS,
-			"the program cordon is needed for the probe: '%s' %s; install it, or set "
-			"CORDON_PROGRAM to it",
-			where, why);
+	if (bwrap_find_cordon(v->a, &program, &is_this, e) < 0)
+		return err_wrap(e, "nothing can be tried without the probe");
+	*out = program.p;
 	return 0;
 }
 

@@ -162,3 +162,26 @@ TEST(fakes_are_passed_over)
 	REQUIRE(mkdir("links", 0755) == 0 && symlink("../work/bwrap", "links/bwrap") == 0);
 	check_passed_over(&w, "/repo", "links:good", "lets the command change it");
 }
+
+TEST(the_program_of_a_host_program_may_be_named_by_a_link)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct err e = ERR_INIT;
+	char link[4200], real[4200];
+	struct str found;
+	bool is_this = true;
+
+	if (!make_top())
+		SKIP("nothing below the home directory can be trusted");
+	REQUIRE(make_fake("stage", 0755) && symlink("stage/bwrap", "cordon-link") == 0);
+	snprintf(link, sizeof(link), "%s/cordon-link", top);
+	snprintf(real, sizeof(real), "%s/stage/bwrap", top);
+	REQUIRE(setenv("CORDON_PROGRAM", link, 1) == 0);
+	REQUIRE(bwrap_find_cordon(&a, &found, &is_this, &e) == 0);
+	CHECK(!is_this);
+	CHECK_STR(found.p, real);
+	REQUIRE(chmod("stage", 0777) == 0);
+	CHECK_INT(bwrap_find_cordon(&a, &found, &is_this, &e), -ERR_WEAKER);
+	CHECK(strstr(e.text, "can be written by others") && strstr(e.text, "/stage"));
+	(void)unsetenv("CORDON_PROGRAM");
+}

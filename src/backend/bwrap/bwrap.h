@@ -68,10 +68,15 @@ int bwrap_find(struct arena *a, const struct launch *in, const char *path_list,
 const char *bwrap_distrust_path(const char *path, char *where, size_t room) MUST_CHECK;
 
 /*
- * The program that is the inner stage, which is this one, or in a host program of
- * libcordon the installed one. ERR_WEAKER.
+ * The program cordon: this one, or in a host program of libcordon what $CORDON_PROGRAM
+ * names, else the installed one. ERR_WEAKER when others could change that.
  */
-int bwrap_find_stage(struct arena *a, int *fd, struct err *e) MUST_CHECK NONNULL;
+int bwrap_find_cordon(struct arena *a, struct str *out, bool *is_this, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* The same as what is to be the inner stage, which the command must not change either. */
+int bwrap_find_stage(struct arena *a, const struct launch *in, int *fd, struct err *e)
+	MUST_CHECK NONNULL;
 
 /* ---- spawn_child.c ---------------------------------------------------------------- */
 

@@ -208,40 +208,55 @@ int bwrap_find(struct arena *a, const struct launch *in, const char *path_list,
 
 /* ---- The inner stage ---------------------------------------------------------------------- */
 
-/* Whether it is this program that runs, and not one that uses its library. */
-static bool is_cordon(struct str program)
+int bwrap_find_cordon(struct arena *a, struct str *out, bool *is_this, struct err *e)
 {
-	return str_is(path_name(program), "cordon");
-}
-
-int bwrap_find_stage(struct arena *a, int *fd, struct err *e)
-{
-	static const char installed[] = CORDON_PROGRAM;
 	const char *named = os_environment_find(os_environment(), "CORDON_PROGRAM");
-	struct str program;
-	char where[256];
+	char real[PATH_MAX_BYTES], where[256];
 	const char *why;
 
-	if (os_program_path(a, &program, e) < 0)
+	if (os_program_path(a, out, e) < 0)
 		return err_result(e);
-	/* The running one, whatever lies at its path by now. */
-	if (is_cordon(program)) {
+	/* And not one that uses the library. */
+	*is_this = str_is(path_name(*out), "cordon");
+	if (*is_this)
+		return 0;
+	if (!named || !*named)
+		named = CORDON_PROGRAM;
+	/* What a link leads to is what has to be trusted. */
+	if (named[0] == '/' && realpath(named, real))
+		named = real;
+	why = bwrap_distrust_path(named, where, sizeof(where));
+	if (why)
+		return FAIL(e, ERR_WEAKER,
+			    "the program cordon is needed: '%s' %s; install it, or set "
+			    "CORDON_PROGRAM to it",
+			    where, why);
+	return arena_copy(a, str_of(named), out, e);
+}
+
+int bwrap_find_stage(struct arena *a, const struct launch *in, int *fd, struct err *e)
+{
+	const char *why;
+	struct str program;
+	bool is_this;
+	char shown[256];
+
+	if (bwrap_find_cordon(a, &program, &is_this, e) < 0)
+		return err_wrap(e, "the bwrap backend can't find its inner stage");
+	/* The running one, whatever lies at its path by now; P25 keeps the command from it. */
+	if (is_this) {
 		*fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
 		if (*fd < 0)
 			return FAIL_SYS(e, errno, "can't open this program");
 		return 0;
 	}
-	if (!named || !*named)
-		named = installed;
-	why = bwrap_distrust_path(named, where, sizeof(where));
+	(void)utf8_show(program, shown, sizeof(shown));
+	why = distrust_place(in, program);
 	if (why)
-		return FAIL(
-			e, ERR_WEAKER,
-			"the bwrap backend can't find its inner stage, the program cordon: '%s' "
-			"%s; install it, or set CORDON_PROGRAM to it",
-			where, why);
-	*fd = open(named, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		return FAIL(e, ERR_WEAKER,
+			    "the bwrap backend can't use '%s' as its inner stage: %s", shown, why);
+	*fd = open(program.p, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (*fd < 0)
-		return FAIL_SYS(e, errno, "can't open the program '%s'", named);
+		return FAIL_SYS(e, errno, "can't open the program '%s'", shown);
 	return 0;
 }

@@ -182,7 +182,7 @@ static int find_programs(struct attempt *t, struct err *e)
 	    bwrap_probe(t->a, t->in, t->program.fd, t->program.path, &t->program.identity,
 			&t->facts.features, e) < 0)
 		return err_result(e);
-	return bwrap_find_stage(t->a, &t->stage, e);
+	return bwrap_find_stage(t->a, t->in, &t->stage, e);
 }
 
 /* False: not within the time, or the other end is gone without a word. */
