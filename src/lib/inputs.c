@@ -83,9 +83,23 @@ int inputs_absolute(struct arena *a, const char *path, struct str *out, struct e
 	return path_join(a, dir, str_from(whole, name_at), out, e);
 }
 
+/*
+ * SECURITY: the directory itself first, then its path: whoever can rename it could else
+ * have another one compiled for (load.c compares).
+ */
 static int find_directory(struct inputs *in, struct err *e)
 {
-	if (!in->options->directory)
+	const char *named = in->options->directory;
+	struct os_file file;
+	struct str path = STR(".");
+
+	if (named && arena_printf(in->a, &path, e, "%s/.", named) < 0)
+		return err_result(e);
+	if (os_look(path, &file, e) < 0)
+		return err_result(e);
+	in->cwd_device = file.device;
+	in->cwd_inode = file.inode;
+	if (!named)
 		return os_working_directory(in->a, &in->places.cwd, e);
 	return os_canonical_directory(in->a, str_of(in->options->directory), &in->places.cwd, e);
 }

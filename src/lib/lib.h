@@ -52,6 +52,8 @@ struct inputs {
 	bool may_read_input; /* whether "-" as the user's file is the standard input */
 	const char *const *environment;
 	struct places places; /* without roots */
+	uint64_t cwd_device,
+		cwd_inode; /* what the caller stands in, or named: places.cwd is its path */
 	struct config_inputs config;
 	struct str default_user_file; /* "" when there is no home */
 	struct str user_file; /* the one read: default_user_file or --config-file, absolute */

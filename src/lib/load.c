@@ -94,6 +94,32 @@ static int collect_notes(struct cordon_policy *p, struct arena *a, struct err *e
 	return 0;
 }
 
+/*
+ * SECURITY: that the policy was compiled for the directory that was meant. The view keeps
+ * what the compilation saw, so a link that was there for a moment shows here.
+ */
+static int check_directory(const struct inputs *in, const struct host *host, struct err *e)
+{
+	struct host_file file = { .type = HOST_HIDDEN };
+	char shown[256];
+	struct str name;
+	size_t at = 0;
+
+	while (path_next(in->places.cwd, &at, &name)) {
+		if (host->look(host->user, str_first(in->places.cwd, at), &file, e) < 0)
+			return err_result(e);
+		/* What can't be looked at was not followed either. */
+		if (file.type != HOST_DIR && file.type != HOST_HIDDEN)
+			break;
+	}
+	if (file.type == HOST_HIDDEN ||
+	    (file.type == HOST_DIR && file.device == in->cwd_device && file.inode == in->cwd_inode))
+		return 0;
+	return FAIL(e, ERR_POLICY,
+		    "the directory '%s' was replaced while the policy was compiled; try again",
+		    utf8_show(in->places.cwd, shown, sizeof(shown)));
+}
+
 int load_policy(struct inputs *in, const struct config *config, const char *profile,
 		struct cordon_policy *out, struct err *e)
 {
@@ -127,8 +153,10 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	out->plan_inputs.places.roots = roots.items;
 	out->plan_inputs.places.root_count = roots.count;
 	out->plan = plan_build(in->a, &out->plan_inputs, e);
+	if (!out->plan || check_directory(in, &out->host, e) < 0)
+		return err_result(e);
 	host_view_freeze(&out->view);
-	if (!out->plan || note_hard_links(out, in, &out->projects, e) < 0 ||
+	if (note_hard_links(out, in, &out->projects, e) < 0 ||
 	    note_literals(out, in->a, &more, e) < 0)
 		return err_result(e);
 	return collect_notes(out, in->a, e);

@@ -408,6 +408,25 @@ def metadata_swapped_for_a_link_is_not_written_through(arena):
     try_swaps(arena, box, ("{work}/.git", "{work}/alt"), "create {work}/.git/new")
 
 
+@case(needs={"fs_write"})
+def the_working_directory_swapped_for_a_link_is_not_what_it_leads_to(arena):
+    """Who stands in a directory means that one, whatever its name leads to for a moment."""
+    box = arena.box(tree={"{top}/x/ws/": "", "{top}/x/alt": "->{out}"})
+    before = snapshot(box.out)
+    here = os.open(box.path("{top}/x/ws"), os.O_PATH)
+    cwd = f"/proc/self/fd/{here}"
+    out, err, _ = box.finish(box.argv("create new"), cwd=cwd)
+    check(out.split()[-1] == "OK", f"it can't be worked in at all: {out} {err}")
+    arena.guest([arena.probe, "exchange-for-ever", str(box.path("{top}/x/ws")), str(box.path("{top}/x/alt"))])
+    end = time.monotonic() + 1.2
+    while time.monotonic() < end:
+        out, err, status = box.finish(box.argv("create {out}/new"), status=None, cwd=cwd)
+        check(status in (0, 125), f"status {status}: {out} {err}")
+        check(status == 125 or out.split()[-1] in READ_ONLY, f"{out} {err}")
+        check_same(before, snapshot(box.out), "was written to as the working directory")
+    os.close(here)
+
+
 # ---- What must not be told ----------------------------------------------------------------------------
 
 these_need()
