@@ -64,7 +64,8 @@ static int advise_namespaces(struct arena *a, struct diagnosis *d, const struct 
 			"(kernel.apparmor_restrict_unprivileged_userns is 1)",
 			"as root: put Cordon's profile (packaging/apparmor/cordon) to "
 			"/etc/apparmor.d/cordon and run apparmor_parser -r /etc/apparmor.d/cordon; "
-			"the Debian package does so",
+			"it is for /usr/bin/cordon and /usr/local/bin/cordon; the Debian package "
+			"does so",
 			e);
 	if (says(native, "/proc of its own") && h->is_proc_covered)
 		return add(

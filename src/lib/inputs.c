@@ -174,7 +174,12 @@ static int read_user_layer(struct inputs *in, struct err *e)
 
 	if (!file) {
 		in->user_file = in->default_user_file;
-		return in->user_file.len ? read_source(in, in->user_file, &in->config.user, e) : 0;
+		if (!in->user_file.len || read_source(in, in->user_file, &in->config.user, e) == 0)
+			return 0;
+		/* As after a change of the user that left the environment as it was. */
+		if (e->os_error == EACCES)
+			return err_wrap(e, "HOME, or XDG_CONFIG_HOME, may be another user's");
+		return err_result(e);
 	}
 	if (!file[0])
 		return FAIL(e, ERR_ARGUMENT, "the name of the file is empty");

@@ -243,4 +243,15 @@ def a_working_directory_that_is_gone(w: World):
     assert done.returncode == 125 and b"working directory" in done.stderr, done
 
 
+@case
+def the_home_of_another_user_is_told(w: World):
+    if os.geteuid() != 0:
+        raise Skip("only root can become another user")
+    w.write_config("")
+    os.chmod(w.home, 0o700)
+    done = subprocess.run([PROGRAM, "why", "./x"], cwd="/", env=w.env, user=61234, group=61234,
+                          extra_groups=[], capture_output=True, text=True, check=False)
+    assert done.returncode == 125 and "HOME, or XDG_CONFIG_HOME, may be another" in done.stderr, done
+
+
 run_cases()
