@@ -39,7 +39,12 @@ struct launch {
 	guarantee_set accepted; /* losses that the run may have */
 	/* What the caller should know and what is no failure; may be NULL. */
 	void (*warn)(void *user, const char *text);
-	void *warn_user;
+	/*
+	 * The environment that says that `lost`, which was accepted, is not held on this host
+	 * after all (P22). May be NULL. ERR_NOMEM, ERR_LIMIT.
+	 */
+	int (*lose)(void *user, guarantee_set lost, const char *const **environment, struct err *e);
+	void *user;
 };
 
 struct backend {

@@ -218,24 +218,39 @@ static void trace_environment(const struct session_request *in, const struct out
 	}
 }
 
+static int make_environment(struct arena *a, const struct choice *c, struct outcome *o,
+			    struct err *e)
+{
+	const struct session_request *in = c->in;
+	const struct environment_request env = { .policy = &in->plan->policy->profile->env,
+						 .base = in->environment,
+						 .more = in->more_environment,
+						 .backend = o->backend->name,
+						 .network_is_off = o->network_is_off,
+						 .lost = o->lost,
+						 .directory = in->sets_pwd ? in->directory : NULL };
+
+	o->environment = (struct child_environment){ .list = NULL };
+	return environment_make(a, &env, &o->environment, e);
+}
+
+int choose_lose(struct arena *a, const struct choice *c, struct outcome *o, guarantee_set lost,
+		struct err *e)
+{
+	o->lost |= lost;
+	return make_environment(a, c, o, e);
+}
+
 int choose_next(struct arena *a, struct choice *c, struct outcome *o, const char *const **programs,
 		struct err *e)
 {
 	const struct session_request *in = c->in;
-	struct environment_request env = { .policy = &in->plan->policy->profile->env,
-					   .base = in->environment,
-					   .more = in->more_environment };
 
 	if (find_backend(c, o, e) < 0)
 		return err_result(e);
 	o->network_is_off = o->is_sandboxed && is_network_off(in, o);
 	warn_of_losses(c, o);
-	env.backend = o->backend->name;
-	env.network_is_off = o->network_is_off;
-	env.lost = o->lost;
-	env.directory = in->sets_pwd ? in->directory : NULL;
-	o->environment = (struct child_environment){ .list = NULL };
-	if (environment_make(a, &env, &o->environment, e) < 0 ||
+	if (make_environment(a, c, o, e) < 0 ||
 	    program_candidates(a, in->program ? in->program : in->argv[0],
 			       os_environment_find(o->environment.list, "PATH"), programs, e) < 0)
 		return err_result(e);

@@ -352,6 +352,17 @@ static void warn_of_launch(void *user, const char *text)
 	session_warn(&s->in, "%s", text);
 }
 
+static int lose_at_launch(void *user, guarantee_set lost, const char *const **environment,
+			  struct err *e)
+{
+	struct session *s = user;
+
+	if (choose_lose(s->a, &s->choice, &s->outcome, lost, e) < 0)
+		return err_result(e);
+	*environment = s->outcome.environment.list;
+	return 0;
+}
+
 static int launch_command(struct session *s, struct err *e)
 {
 	struct launch launch = { .plan = s->in.plan,
@@ -366,7 +377,8 @@ static int launch_command(struct session *s, struct err *e)
 				 .waits = watch_is_needed(s->in.plan),
 				 .accepted = s->choice.search.accepted,
 				 .warn = warn_of_launch,
-				 .warn_user = s };
+				 .lose = lose_at_launch,
+				 .user = s };
 
 	for (int i = 0; i < 3; i++)
 		launch.stdio[i] = s->stdio[i];

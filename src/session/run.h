@@ -77,6 +77,10 @@ int choose_begin(struct arena *a, const struct session_request *in, struct choic
 int choose_next(struct arena *a, struct choice *c, struct outcome *o, const char *const **programs,
 		struct err *e) MUST_CHECK NONNULL;
 
+/* The backend does not hold `lost` on this host: the environment says so from now on (P22). */
+int choose_lose(struct arena *a, const struct choice *c, struct outcome *o, guarantee_set lost,
+		struct err *e) MUST_CHECK NONNULL;
+
 /* The backend was refused by this host, as `*e` says: ERR_OK when another may be tried. */
 int choose_pass_over(struct choice *c, const struct outcome *o, struct err *e) MUST_CHECK NONNULL;
 

@@ -256,6 +256,9 @@ def without_a_proc_of_its_own_it_is_refused_unless_that_is_accepted(w):
     works(done)
     check("proc" in done.stderr and "not held" in done.stderr, done.stderr)
     check("proc" in json.dumps(done.told.get("guarantees", done.told)), f"{done.told}")
+    script = "echo lost $CORDON_SANDBOX_LOST"
+    done = w.run("--backend", "bwrap", "--accept-missing", "proc", prefix=prefix, command=("/bin/sh", "-c", script))
+    check(done.stdout == "lost proc\n", repr(done.stdout))
     script = "test -e /proc/1/status && ! echo 1 >/proc/self/oom_score_adj && cat file"
     done = w.run("--backend", "bwrap", "--accept-missing", "proc", prefix=prefix, command=("/bin/sh", "-c", script))
     works(done)

@@ -198,7 +198,7 @@ int bwrap_find(struct arena *a, const struct launch *in, const char *path_list,
 			 "trusted; install bubblewrap%s%s",
 			 s.said.len ? "; " : "", buf_str(&s.said).p);
 	else if (r > 0 && s.said.len && in->warn)
-		in->warn(in->warn_user, buf_str(&s.said).p);
+		in->warn(in->user, buf_str(&s.said).p);
 	buf_done(&s.said);
 	if (r < 0)
 		return r;

@@ -513,22 +513,34 @@ static int start(struct attempt *t, struct err *e)
 	return r;
 }
 
+static int start_with_less(struct attempt *t, guarantee_set lost, struct err *e)
+{
+	const struct launch *in = t->in;
+	struct launch less = *in;
+	int r;
+
+	if (lost && in->lose && in->lose(in->user, lost, &less.environment, e) < 0)
+		return err_result(e);
+	t->in = &less;
+	r = start(t, e);
+	t->in = in;
+	t->s.lost = lost;
+	return r;
+}
+
 /* The host's /proc in place of an own one, for who has accepted that. */
 static int start_somehow(struct attempt *t, struct err *e)
 {
 	const guarantee_set proc = GUARANTEE_BIT(G_PROC);
-	bool is_accepted = (t->in->accepted & proc) || !(t->in->plan->needs_set & proc);
+	guarantee_set needed = t->in->plan->needs_set & proc;
 
 	if (start(t, e) == 0)
 		return 0;
-	if (!t->lacks_proc || !is_accepted)
+	if (!t->lacks_proc || (needed & ~t->in->accepted))
 		return err_result(e);
 	t->facts.has_own_proc = false;
 	*e = (struct err)ERR_INIT;
-	if (start(t, e) < 0)
-		return err_result(e);
-	t->s.lost = t->in->plan->needs_set & proc;
-	return 0;
+	return start_with_less(t, needed, e);
 }
 
 static int launch(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e)
