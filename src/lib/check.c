@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "backend/backend.h"
 #include "base/name_tree.h"
 #include "lib/lib.h"
 #include "lib/report.h"
@@ -117,6 +118,42 @@ static int check_projects(struct check *c, const project_list *projects, bool is
 	return 0;
 }
 
+static bool is_accepted(const struct settings *settings, const char *guarantee)
+{
+	for (size_t i = 0; i < settings->accept_missing.count; i++)
+		if (str_is(settings->accept_missing.items[i].name, guarantee))
+			return true;
+	return false;
+}
+
+/* What a run would be refused for on every host; what depends on it is the doctor's. */
+static int check_needs(struct check *c, const struct cordon_policy *policy, struct err *e)
+{
+	guarantee_set given = 0;
+
+	for (size_t i = 0; backends[i]; i++)
+		given |= backends[i]->gives();
+	for (size_t i = 0; i < policy->plan->needs.count; i++) {
+		const struct need *need = &policy->plan->needs.items[i];
+		const char *name = guarantee_name(need->guarantee);
+		struct problem problem = { .origin = { .file = NULL } };
+
+		if ((given & GUARANTEE_BIT(need->guarantee)) ||
+		    is_accepted(&policy->policy->settings, name))
+			continue;
+		if (need->rule)
+			problem.origin = need->rule->origin;
+		if (arena_printf(c->a, &problem.message, e,
+				 "the profile '%.*s' needs %s (%.*s), which no backend of this "
+				 "version gives: 'cordon run' refuses it",
+				 STR_ARG(policy->policy->profile->name), name,
+				 STR_ARG(need->because)) < 0 ||
+		    add_problem(c, &c->warnings, problem, e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
 static int check_profile(struct check *c, const struct config *config, const char *name,
 			 struct err *e)
 {
@@ -134,7 +171,7 @@ static int check_profile(struct check *c, const struct config *config, const cha
 		if (policy.notes.items[i].is_warning &&
 		    add_warning(c, &policy.notes.items[i], e) < 0)
 			return err_result(e);
-	return 0;
+	return check_needs(c, &policy, e);
 }
 
 static int check_profiles(struct check *c, const struct config *config, struct err *e)

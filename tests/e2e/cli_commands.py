@@ -800,4 +800,22 @@ def the_hint_to_trust_a_project_can_be_pasted(w: World):
     assert w.ok(*ask).out == "read\n"
 
 
+@case
+def check_tells_what_run_would_refuse_everywhere(w: World):
+    profile = '[permissions.dev]\nextends = ":workspace"\n'
+    for rules, name in (
+        ('[permissions.dev.network]\nenabled = true\ndomains = { "a.example" = "allow" }\n',
+         "net_managed"),
+        ('[permissions.dev.limits]\nmemory = "1GB"\n', "limits"),
+    ):
+        w.write_config(profile + rules)
+        said = w.ok("check").out
+        assert f"the profile 'dev' needs {name} " in said and "1 warning" in said, said
+        assert name in w.fails("run", "-P", "dev", "--", "true").err
+        w.write_config(f'accept_missing = ["{name}"]\n' + profile + rules)
+        assert "warning" not in w.ok("check").out
+    w.write_config(profile + '[permissions.dev.limits]\ntimeout = "1h"\n')
+    assert "warning" not in w.ok("check").out
+
+
 run_cases()
