@@ -219,6 +219,18 @@ rows(
 )
 
 
+# Their mode is 0666 already: what the control does to the host's changes nothing.
+rows(
+    "devices_of_the_host_keep_their_mode",
+    refused=[f"chmod /dev/{name} 0666" for name in ("null", "zero", "full", "random", "urandom")]
+    + ["chmod-fd /dev/null 0666", "fchmod /dev/zero 0666", "chmod /proc/self/fd/0 0666"],
+    allowed=["open-write /dev/null", "open-read /dev/zero"],
+    errors=READ_ONLY | FORBIDDEN,
+    control=AS_ROOT,
+    who=("root",),
+)
+
+
 @case(who=("root",))
 def an_existing_device_node_elsewhere_can_not_be_opened(arena):
     box = arena.box()

@@ -34,6 +34,7 @@
 	X(JOB, "understand what it was told")                      \
 	X(NAMESPACES, "find itself in namespaces of its own")      \
 	X(PRIVATE, "keep mounts of the host from appearing later") \
+	X(DEVICES, "make the devices of the host read-only")       \
 	X(NETWORK, "look at its network")                          \
 	X(PROC, "find a /proc of its own")                         \
 	X(PLACE, "find the place of")                              \

@@ -124,6 +124,21 @@ static void part_from_host(const struct bwrap_job *job)
 		inner_fail(&job->inner, BWRAP_PRIVATE, 0);
 }
 
+/* SECURITY: the nodes are the host's own: so that nobody changes their mode, owner or times. */
+static void close_devices(const struct bwrap_job *job)
+{
+	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
+					       "/dev/random", "/dev/urandom", "/dev/tty",
+					       "/dev/console" };
+	struct mount_attr closed = { .attr_set = MOUNT_ATTR_RDONLY };
+
+	for (size_t i = 0; i < COUNT_OF(devices); i++)
+		if (syscall(SYS_mount_setattr, AT_FDCWD, devices[i], 0, &closed, sizeof(closed)) <
+			    0 &&
+		    errno != ENOENT && errno != EINVAL)
+			inner_fail(&job->inner, BWRAP_DEVICES, i);
+}
+
 static void check_proc(const struct bwrap_job *job)
 {
 	struct statfs fs;
@@ -255,6 +270,7 @@ static void check_all(const struct bwrap_job *job)
 	check_proc(job);
 	check_namespaces(job);
 	part_from_host(job);
+	close_devices(job);
 	if (job->is_masked_later)
 		await_masks(job);
 	for (size_t i = 0; i < job->places.count; i++)

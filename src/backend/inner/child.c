@@ -77,7 +77,8 @@ void inner_hide_self(const struct inner_job *job, const struct init_order *words
 /* The same file at the same place in it, but by the sandbox's own mount. */
 static int open_again(const struct inner_job *job, int i)
 {
-	int fd = open(job->reopened[i], O_RDONLY | O_NOFOLLOW | O_NOCTTY);
+	int access = fcntl(job->stdio[i], F_GETFL) & O_ACCMODE;
+	int fd = open(job->reopened[i], access | O_NOFOLLOW | O_NOCTTY);
 	int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	struct stat given, found;
 

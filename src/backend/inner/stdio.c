@@ -82,17 +82,36 @@ static int judge_file(struct arena *a, const struct launch *in, struct inner_job
 	return 0;
 }
 
+/* The name under which every sandbox has the device; NULL: it has not. */
+static const char *find_own(int fd, const struct stat *st)
+{
+	static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
+					       "/dev/urandom" };
+	char path[64];
+
+	if (!find_path(fd, st, path, sizeof(path)))
+		return NULL;
+	for (size_t i = 0; i < COUNT_OF(devices); i++)
+		if (strcmp(path, devices[i]) == 0)
+			return devices[i];
+	return NULL;
+}
+
 /*
  * A device that was opened for reading could be opened for writing where "/" is
  * writable for Landlock as well. Terminals and memory devices (/dev/null) are
  * for all.
  */
-static int judge_device(const struct launch *in, const struct inner_job *job, const struct stat *st,
+static int judge_device(const struct launch *in, struct inner_job *job, const struct stat *st,
 			int i, struct err *e)
 {
 	bool is_read_only = (fcntl(in->stdio[i], F_GETFL) & O_ACCMODE) == O_RDONLY;
-	bool is_common = S_ISCHR(st->st_mode) &&
-			 (major(st->st_rdev) == MEMORY_DEVICES || isatty(in->stdio[i]));
+	bool is_memory = S_ISCHR(st->st_mode) && major(st->st_rdev) == MEMORY_DEVICES;
+	bool is_common = is_memory || (S_ISCHR(st->st_mode) && isatty(in->stdio[i]));
+
+	/* SECURITY: the sandbox's own mount of it is read-only; by the host's, root could chmod it. */
+	if (is_memory)
+		job->reopened[i] = find_own(in->stdio[i], st);
 
 	if ((!S_ISCHR(st->st_mode) && !S_ISBLK(st->st_mode)) || is_common || !is_read_only ||
 	    !is_left_open(job, STR("/")))

@@ -131,6 +131,19 @@ static void open_sources(struct native_job *job, bool devices)
 	}
 }
 
+/*
+ * SECURITY: the node is the host's own. Read-only keeps its mode, owner and times; what
+ * is written to a device goes to the device all the same.
+ */
+static int clone_device(const char *path)
+{
+	int tree = tree_clone(AT_FDCWD, path, 0);
+
+	if (tree >= 0 && attr_set(tree, "", EMPTY_PATH, MOUNT_ATTR_RDONLY, 0, 0) < 0)
+		return -1;
+	return tree;
+}
+
 static const char *const device_names[NATIVE_DEVICE_COUNT] = { "null",	 "zero",    "full",
 							       "random", "urandom", "tty" };
 
@@ -143,13 +156,13 @@ void native_open_sources(struct native_job *job)
 		char path[16] = "/dev/";
 
 		memcpy(path + 5, device_names[i], strlen(device_names[i]) + 1);
-		job->devices[i] = tree_clone(AT_FDCWD, path, 0);
+		job->devices[i] = clone_device(path);
 		if (job->devices[i] < 0 && errno != ENOENT)
 			native_fail(job, NATIVE_DEVICES, i);
 	}
 	job->console = -1;
 	if (job->terminal_path)
-		job->console = tree_clone(AT_FDCWD, job->terminal_path, 0);
+		job->console = clone_device(job->terminal_path);
 	open_sources(job, true);
 	if (attr_set(AT_FDCWD, "/", RECURSIVE, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID, 0,
 		     PRIVATE_MOUNT) < 0)
