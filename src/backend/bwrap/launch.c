@@ -436,8 +436,12 @@ static int await_ready(struct attempt *t, struct err *e)
 	    !wait_for(t->s.channel, -1, 0))
 		return word_end(t, e);
 	/* The end of the channel can be read, too. */
-	if (inner_wait_ready(&t->job.inner, &t->s, &first, &silence) < 0)
-		return word_end(t, e);
+	if (inner_wait_ready(&t->job.inner, &t->s, &first, &silence) < 0) {
+		if (silence.os_error != EMFILE)
+			return word_end(t, e);
+		*e = silence;
+		return err_result(e);
+	}
 	if (first.kind != INIT_READY)
 		return word_failure(t, &first, e);
 	if (!has_bwrap(t))

@@ -122,9 +122,9 @@ void inner_hand_over_terminal(const struct launch *in, pid_t group)
 	os_set_foreground(in->terminal, group);
 }
 
-/* The descriptors come in the order of inner_tell_ready(). */
-static void take_descriptors(const int fds[INNER_MAX_FDS], const struct inner_job *job,
-			     struct sandbox *s)
+/* The descriptors come in the order of inner_tell_ready(). How many there have to be. */
+static size_t take_descriptors(const int fds[INNER_MAX_FDS], const struct inner_job *job,
+			       struct sandbox *s)
 {
 	size_t next = 1;
 
@@ -136,13 +136,14 @@ static void take_descriptors(const int fds[INNER_MAX_FDS], const struct inner_jo
 	for (int i = 0; i < 3; i++)
 		if (job->reopened[i])
 			s->reopened[i] = fds[next++];
+	return next;
 }
 
 int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init_message *m,
 		     struct err *e)
 {
 	int fds[INNER_MAX_FDS] = { -1, -1, -1, -1, -1, -1 };
-	size_t count = COUNT_OF(fds);
+	size_t count = COUNT_OF(fds), wanted;
 	ssize_t n = fd_pass_receive(s->channel, m, sizeof(*m), fds, &count);
 
 	/* Once: it ended with orders unread, and its last words are still there. */
@@ -154,11 +155,12 @@ int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init
 		return FAIL_SYS(e, (int)-n, "can't hear from the sandbox");
 	if (n != (ssize_t)sizeof(*m))
 		return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
-	take_descriptors(fds, job, s);
+	wanted = take_descriptors(fds, job, s);
 	if (m->kind != INIT_READY)
 		return 0;
-	if (s->root < 0 || (job->has_listener && s->listener < 0))
-		return FAIL(e, ERR_INTERNAL, "the sandbox handed over too few descriptors");
+	/* The kernel leaves out those that there is no room for in this process. */
+	if (count < wanted)
+		return FAIL_SYS(e, EMFILE, "can't take what the sandbox hands over");
 	s->waits = job->waits;
 	/* Scopes alone are no wall for files. */
 	s->landlock_abi = job->walls.scopes_only ? 0 : job->walls.abi;
