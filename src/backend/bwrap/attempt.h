@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A launch with bwrap on its way: what launch.c and spawn.c share. */
+/* A launch with bwrap on its way: what launch.c, prepare.c and spawn.c share. */
 #pragma once
 
 #include "backend/bwrap/bwrap.h"
@@ -21,6 +21,12 @@ struct attempt {
 	bool lacks_proc; /* that is why it failed */
 	struct sandbox s;
 };
+
+/* prepare.c: `facts`, `mounts` and the walls. ERR_WEAKER for what can't be held here. */
+int bwrap_prepare(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
+
+/* The rest of `job`, while bwrap starts. As inner_prepare(), and ERR_WEAKER. */
+int bwrap_prepare_job(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 
 /*
  * spawn.c: makes all that bwrap needs as descriptors and starts it. The job is still

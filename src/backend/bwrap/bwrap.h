@@ -6,7 +6,8 @@
  *	find.c		the first bwrap on PATH that can be trusted
  *	probe.c		what it can do, asked once and kept
  *	lower.c		mount operations -> its arguments (pure)
- *	launch.c	the parent's side, with spawn.c for bwrap's descriptors
+ *	launch.c	the parent's side, with prepare.c for the job and spawn.c for
+ *			bwrap's descriptors
  *	spawn_child.c	the helper that starts bwrap and ends it
  *	job.c		what the inner stage has to do, as bytes, and back
  *	stage.c		the inner stage: this program again, as PID 1 of the sandbox

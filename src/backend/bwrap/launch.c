@@ -15,22 +15,17 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "backend/bwrap/attempt.h"
 #include "backend/host.h"
-#include "backend/mounts/kernel_mounts.h"
-#include "base/path.h"
 #include "base/utf8.h"
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/os.h"
-#include "plan/net.h"
 #include "supervise/masker.h"
 #include "supervise/watch.h"
 
@@ -41,138 +36,7 @@ enum {
 	ERRORS_MAX_BYTES = 2048,
 };
 
-/* ---- The job --------------------------------------------------------------------------- */
-
-/* What the sandbox must not be in. */
-static int note_namespaces(struct attempt *t, struct err *e)
-{
-	for (size_t i = 0; i < BWRAP_NAMESPACE_COUNT; i++) {
-		const char *name = bwrap_namespaces[i];
-		char path[64];
-		struct stat st;
-
-		if ((strcmp(name, "net") == 0 && !t->facts.has_own_network) ||
-		    (strcmp(name, "ipc") == 0 && !t->facts.has_own_ipc))
-			continue;
-		snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
-		if (stat(path, &st) < 0)
-			return FAIL(e, ERR_WEAKER,
-				    "the bwrap backend can't tell the namespaces of this process: "
-				    "this kernel has no %s namespaces, or /proc is not mounted",
-				    name);
-		t->job.namespaces[i] = st.st_ino;
-	}
-	return 0;
-}
-
-static int add_place(struct attempt *t, struct bwrap_place place, struct err *e)
-{
-	struct bwrap_place *added = VEC_PUSH(t->a, &t->job.places, e);
-
-	if (!added)
-		return err_result(e);
-	*added = place;
-	return 0;
-}
-
-static enum bwrap_place_kind kind_of(const struct mount_op *op)
-{
-	if (op->kind == MOUNT_SELF)
-		return op->type == HOST_LINK ? PLACE_LINK : PLACE_SELF;
-	return op->kind == MOUNT_MASK ? PLACE_MASK : PLACE_MADE;
-}
-
-/* One for each operation, in the same order: a failure names it by its number. */
-static int note_places(struct attempt *t, struct err *e)
-{
-	for (size_t i = 0; i < t->mounts.ops.count; i++) {
-		const struct mount_op *op = &t->mounts.ops.items[i];
-		bool is_self = op->kind == MOUNT_SELF;
-		struct bwrap_place place = { .path = op->path,
-					     .kind = kind_of(op),
-					     .is_checked = op->is_checked,
-					     .is_read_only = is_self ? op->access != ACCESS_WRITE
-								     : op->kind != MOUNT_FRESH,
-					     .may_be_missing = !op->is_checked,
-					     .device = op->device,
-					     .inode = op->inode };
-
-		if (add_place(t, place, e) < 0)
-			return err_result(e);
-	}
-	return add_place(
-		t, (struct bwrap_place){ .path = "/dev", .kind = PLACE_MADE, .is_read_only = true },
-		e);
-}
-
-/* Whether the kernel knows a file system. */
-static bool has_file_system(const char *name)
-{
-	char text[8192];
-
-	return os_read_small("/proc/filesystems", text, sizeof(text)) > 0 && strstr(text, name);
-}
-
-static bool is_mount(const char *path)
-{
-	return masker_is_covered(AT_FDCWD, path);
-}
-
-static int note_limits(struct attempt *t, struct err *e)
-{
-	struct rlimit *limit = &t->job.inner.open_files;
-	struct sigaction children;
-
-	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, limit) < 0)
-		return FAIL_SYS(e, errno, "can't tell the limits of this process");
-	t->job.ignores_children = sigaction(SIGCHLD, NULL, &children) == 0 &&
-				  children.sa_handler == SIG_IGN;
-	return 0;
-}
-
-static int prepare(struct attempt *t, struct err *e)
-{
-	const struct launch *in = t->in;
-	const struct profile *profile = in->plan->policy->profile;
-	bool is_offline = net_mode(in->plan->net) != NET_FULL;
-	struct inner_job *inner = &t->job.inner;
-	kernel_mounts windows;
-
-	t->facts = (struct bwrap_facts){ .is_root = geteuid() == 0,
-					 .has_own_network = is_offline,
-					 .has_own_ipc = profile->isolates_ipc,
-					 .has_own_proc = true,
-					 .terminal_path = in->terminal_path,
-					 .info_fd = BWRAP_FD_INFO,
-					 .block_fd = BWRAP_FD_BLOCK,
-					 .first_data_fd = BWRAP_FD_DATA,
-					 .is_mount = is_mount };
-	t->facts.has_mqueue = t->facts.has_own_ipc && has_file_system("\tmqueue\n");
-	inner->has_own_network = is_offline;
-	inner->walls.abi = inner_landlock_abi();
-	inner->walls.scopes_only = profile->allows_userns;
-	if (inner_check_walls(in, inner, e) < 0 || kernel_mounts_find(t->a, &windows, e) < 0 ||
-	    lower_mounts(t->a, in, &windows, &t->mounts, e) < 0 ||
-	    lower_walls(t->a, &t->mounts, &inner->walls, e) < 0)
-		return err_result(e);
-	return 0;
-}
-
-static int prepare_job(struct attempt *t, struct err *e)
-{
-	const struct launch *in = t->in;
-	const struct profile *profile = in->plan->policy->profile;
-	struct filter_options filter = { .arch = filter_this_arch,
-					 .allows_userns = profile->allows_userns,
-					 .reaches_host = !t->facts.has_own_network,
-					 .asks_connect = t->facts.has_own_network,
-					 .is_root = t->facts.is_root };
-
-	if (inner_prepare(t->a, in, filter, &t->job.inner, e) < 0 || note_namespaces(t, e) < 0 ||
-	    note_places(t, e) < 0 || note_limits(t, e) < 0)
-		return err_result(e);
-	return 0;
-}
+/* ---- bwrap --------------------------------------------------------------------------------- */
 
 static int find_programs(struct attempt *t, struct err *e)
 {
@@ -459,7 +323,7 @@ static int bring_up(struct attempt *t, struct err *e)
 		return err_result(e);
 	t->job.is_masked_later = t->words.late.count > 0;
 	/* While bwrap is loaded and makes its namespaces. */
-	if (bwrap_spawn(t, e) < 0 || prepare_job(t, e) < 0 || bwrap_write_job(t, e) < 0 ||
+	if (bwrap_spawn(t, e) < 0 || bwrap_prepare_job(t, e) < 0 || bwrap_write_job(t, e) < 0 ||
 	    find_first_process(t, e) < 0 ||
 	    host_map_identities(backend_bwrap.name, t->s.pid, e) < 0)
 		return err_result(e);
@@ -553,7 +417,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 	int r = 0;
 
 	begin(&t, a, in);
-	if (prepare(&t, e) < 0 || find_programs(&t, e) < 0 || start_somehow(&t, e) < 0)
+	if (bwrap_prepare(&t, e) < 0 || find_programs(&t, e) < 0 || start_somehow(&t, e) < 0)
 		r = err_result(e);
 	fd_close(&t.program.fd);
 	fd_close(&t.stage);
@@ -569,7 +433,7 @@ static int describe(struct arena *a, const struct launch *in, struct buf *out, s
 	int r;
 
 	begin(&t, a, in);
-	r = prepare(&t, e);
+	r = bwrap_prepare(&t, e);
 	if (r == 0)
 		r = find_programs(&t, e);
 	fd_close(&t.program.fd);
