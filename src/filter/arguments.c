@@ -228,6 +228,29 @@ bpf_label arguments_personality(const struct arguments *a)
 	return load_low(b, 0, bpf_test(b, BPF_EQUAL, read, a->allow, next));
 }
 
+static bpf_label is_not_pid_1(const struct arguments *a, unsigned pid)
+{
+	struct bpf *b = a->bpf;
+
+	return load_low(b, pid, bpf_test(b, BPF_EQUAL, 1, a->refuse, a->allow));
+}
+
+bpf_label arguments_process(const struct arguments *a)
+{
+	return is_not_pid_1(a, 0);
+}
+
+/* PID 1 is in the command's group and has its user, so these are refused whoever is named. */
+bpf_label arguments_priority(const struct arguments *a, unsigned process)
+{
+	const uint32_t many[] = { process + 1, process + 2 };
+	struct bpf *b = a->bpf;
+	bpf_label next = is_one_of(b, many, COUNT_OF(many), a->refuse, a->allow);
+
+	next = bpf_test(b, BPF_EQUAL, process, is_not_pid_1(a, 1), next);
+	return load_low(b, 0, next);
+}
+
 enum { SET_ID_BITS = 06000 };
 
 bpf_label arguments_mode(const struct arguments *a, unsigned mode)

@@ -16,6 +16,9 @@
 /* Linux's error numbers; those of the system that this is built for may be others. */
 enum { LINUX_EPERM = 1, LINUX_EACCES = 13, LINUX_ENOSYS = 38 };
 
+/* What setpriority() and ioprio_set() call a process. */
+enum { LINUX_PRIO_PROCESS = 0, LINUX_IOPRIO_WHO_PROCESS = 1 };
+
 /* What a program returns. */
 #define FILTER_ALLOW  0x7fff0000u
 #define FILTER_NOTIFY 0x7fc00000u
@@ -38,6 +41,14 @@ bpf_label arguments_ioctl(const struct arguments *a) NONNULL;
 /* As a list of what is allowed; those that set attributes of a file go to `attributes`. */
 bpf_label arguments_ioctl_listed(const struct arguments *a, bpf_label attributes) NONNULL;
 bpf_label arguments_personality(const struct arguments *a) NONNULL;
+
+/* Argument 0 is a process, and must not be PID 1. */
+bpf_label arguments_process(const struct arguments *a) NONNULL;
+/*
+ * Argument 0 is a kind, argument 1 whom of it: a process when the kind is `process`. The two
+ * kinds that follow it are groups and users.
+ */
+bpf_label arguments_priority(const struct arguments *a, unsigned process) NONNULL;
 
 /* Argument `flags` is the flags of a send. */
 bpf_label arguments_send(const struct arguments *a, unsigned flags) NONNULL;

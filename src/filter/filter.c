@@ -27,6 +27,9 @@ enum verdict {
 	CHECK_UNSHARE,
 	CHECK_IOCTL,
 	CHECK_PERSONALITY,
+	CHECK_PROCESS,
+	CHECK_PRIORITY,
+	CHECK_IO_PRIORITY,
 	CHECK_SEND_2, /* the flags are argument 2 */
 	CHECK_SEND_3,
 	CHECK_MODE_1, /* the mode is argument 1 */
@@ -71,6 +74,19 @@ static const struct rule {
 	{ SYSCALL_pidfd_getfd, REFUSE, ALWAYS },
 	/* Allocators call it for themselves and do without on kernels before 5.10. */
 	{ SYSCALL_process_madvise, ABSENT, ALWAYS },
+
+	/*
+	 * SECURITY: PID 1 has the command's user, and ends the sandbox. Killed, it has to get a
+	 * processor before the rest dies: one that idles, or may use no time, lets a command
+	 * outlive its run. Where PID 1 is the host's nobody misses this either.
+	 */
+	{ SYSCALL_sched_setscheduler, CHECK_PROCESS, ALWAYS },
+	{ SYSCALL_sched_setparam, CHECK_PROCESS, ALWAYS },
+	{ SYSCALL_sched_setattr, CHECK_PROCESS, ALWAYS },
+	{ SYSCALL_sched_setaffinity, CHECK_PROCESS, ALWAYS },
+	{ SYSCALL_prlimit64, CHECK_PROCESS, ALWAYS },
+	{ SYSCALL_setpriority, CHECK_PRIORITY, ALWAYS },
+	{ SYSCALL_ioprio_set, CHECK_IO_PRIORITY, ALWAYS },
 
 	/*
 	 * Its operations pass no filter: connect, openat and sendmsg would all be free.
@@ -297,6 +313,12 @@ static bpf_label make_block(struct build *s, enum verdict verdict)
 		return arguments_ioctl_listed(&args, s->labels[metadata_verdict(s->options)]);
 	case CHECK_PERSONALITY:
 		return arguments_personality(&args);
+	case CHECK_PROCESS:
+		return arguments_process(&args);
+	case CHECK_PRIORITY:
+		return arguments_priority(&args, LINUX_PRIO_PROCESS);
+	case CHECK_IO_PRIORITY:
+		return arguments_priority(&args, LINUX_IOPRIO_WHO_PROCESS);
 	case CHECK_SEND_2:
 		return arguments_send(&args, 2);
 	case CHECK_SEND_3:

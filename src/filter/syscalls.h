@@ -49,6 +49,9 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(mknod, 133, SYSCALL_NONE)           \
 	X(uselib, 134, SYSCALL_NONE)          \
 	X(personality, 135, 92)               \
+	X(setpriority, 141, 140)              \
+	X(sched_setparam, 142, 118)           \
+	X(sched_setscheduler, 144, 119)       \
 	X(vhangup, 153, 58)                   \
 	X(modify_ldt, 154, SYSCALL_NONE)      \
 	X(pivot_root, 155, 41)                \
@@ -79,6 +82,7 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(removexattr, 197, 14)               \
 	X(lremovexattr, 198, 15)              \
 	X(fremovexattr, 199, 16)              \
+	X(sched_setaffinity, 203, 122)        \
 	X(lookup_dcookie, 212, 18)            \
 	X(semtimedop, 220, 192)               \
 	X(clock_settime, 227, 112)            \
@@ -94,6 +98,7 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(add_key, 248, 217)                  \
 	X(request_key, 249, 218)              \
 	X(keyctl, 250, 219)                   \
+	X(ioprio_set, 251, 30)                \
 	X(openat, 257, 56)                    \
 	X(mknodat, 259, 33)                   \
 	X(fchownat, 260, 54)                  \
@@ -102,12 +107,14 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(unshare, 272, 97)                   \
 	X(utimensat, 280, 88)                 \
 	X(perf_event_open, 298, 241)          \
+	X(prlimit64, 302, 261)                \
 	X(open_by_handle_at, 304, 265)        \
 	X(sendmmsg, 307, 269)                 \
 	X(setns, 308, 268)                    \
 	X(process_vm_readv, 310, 270)         \
 	X(process_vm_writev, 311, 271)        \
 	X(finit_module, 313, 273)             \
+	X(sched_setattr, 314, 274)            \
 	X(kexec_file_load, 320, 294)          \
 	X(bpf, 321, 280)                      \
 	X(userfaultfd, 323, 282)              \

@@ -201,6 +201,34 @@ def nothing_survives_a_kill_of_cordon_under_a_deaf_parent(arena):
     shell.kill()
 
 
+TUNING = ("priority", "io-priority", "scheduler", "scheduler-param", "scheduler-attr", "affinity",
+          "prlimit", "prlimit-none")
+
+
+@case(needs={"tree_death", "proc"})
+def pid_1_can_not_be_slowed_down_or_limited(arena):
+    """A PID 1 that gets no processor does not die when it is killed, nor does anything else."""
+    box = arena.box()
+    groups = ["priority-group", "io-priority-group"]
+    attempts = [*[f"{one} 1" for one in TUNING], *groups, "priority-user", "io-priority-user"]
+    allowed = [f"on-child {one}" for one in TUNING]
+    got = box.run(*allowed, *attempts)
+    check(got == ["OK"] * len(allowed) + ["EPERM"] * len(attempts), f"{dict(zip(allowed + attempts, got))}")
+    # The same calls; those on a user have no control: they would make all else here slow.
+    got = box.bare(*allowed, *groups, process_group=0)
+    check(got == ["OK"] * len(got), f"the control shows nothing: {got}")
+
+
+@case(needs=())
+def a_command_tunes_itself_and_its_children(arena):
+    box = arena.box()
+    attempts = [*[f"{one} 0" for one in TUNING], *[f"on-child {one}" for one in TUNING]]
+    got = box.run(*attempts)
+    check(got == ["OK"] * len(attempts), f"{dict(zip(attempts, got))}")
+    check(box.bare(*attempts) == got, "it differs without a sandbox")
+    box.finish([*box.argv(), "/bin/sh", "-c", "ulimit -S -c 0 && nice true"])
+
+
 @case(needs=())
 def signals_to_cordon_reach_the_command(arena):
     for name in ("TERM", "INT", "HUP", "QUIT"):

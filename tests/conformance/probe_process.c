@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,16 +103,120 @@ static int try_mem_self(char **a)
 	return value == 2 ? 0 : -EIO;
 }
 
+/* No process starts with less, so that anybody may set it. */
+enum { SLOWEST = 19 };
+
 static int try_priority(char **a)
 {
-	return outcome(setpriority(PRIO_PROCESS, (id_t)number(a[0]), 5));
+	return outcome(setpriority(PRIO_PROCESS, (id_t)number(a[0]), SLOWEST));
+}
+
+static int try_priority_group(char **a)
+{
+	(void)a;
+	return outcome(setpriority(PRIO_PGRP, 0, SLOWEST));
 }
 
 /* All of this user's processes that can be seen. */
 static int try_priority_user(char **a)
 {
 	(void)a;
-	return outcome(setpriority(PRIO_USER, getuid(), 7));
+	return outcome(setpriority(PRIO_USER, getuid(), SLOWEST));
+}
+
+enum { IO_PROCESS = 1, IO_GROUP, IO_USER };
+
+static int set_io_priority(int kind, long who)
+{
+	return outcome(syscall(SYS_ioprio_set, kind, who, 3 << 13 /* idle */));
+}
+
+static int try_io_priority(char **a)
+{
+	return set_io_priority(IO_PROCESS, number(a[0]));
+}
+
+static int try_io_priority_group(char **a)
+{
+	(void)a;
+	return set_io_priority(IO_GROUP, 0);
+}
+
+static int try_io_priority_user(char **a)
+{
+	(void)a;
+	return set_io_priority(IO_USER, getuid());
+}
+
+/* Not through the C library: musl's answers ENOSYS by itself. */
+static int try_scheduler(char **a)
+{
+	const int no_priority = 0;
+
+	return outcome(syscall(SYS_sched_setscheduler, (pid_t)number(a[0]), 5 /* SCHED_IDLE */,
+			       &no_priority));
+}
+
+static int try_scheduler_param(char **a)
+{
+	const int no_priority = 0;
+
+	return outcome(syscall(SYS_sched_setparam, (pid_t)number(a[0]), &no_priority));
+}
+
+static int try_scheduler_attr(char **a)
+{
+	const struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime, deadline, period;
+	} attr = { .size = sizeof(attr), .policy = 5 /* SCHED_IDLE */ };
+
+	return outcome(syscall(SYS_sched_setattr, (pid_t)number(a[0]), &attr, 0));
+}
+
+/* One of the processors that this process may use. */
+static int try_affinity(char **a)
+{
+	unsigned long mask[128] = { 0 };
+	long size = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
+	bool has_one = false;
+
+	if (size < 0)
+		return -errno;
+	for (size_t i = 0; i < sizeof(mask) / sizeof(mask[0]); i++) {
+		mask[i] = has_one ? 0 : mask[i] & -mask[i];
+		has_one |= mask[i] != 0;
+	}
+	return outcome(syscall(SYS_sched_setaffinity, (pid_t)number(a[0]), size, mask));
+}
+
+static int try_prlimit_none(char **a)
+{
+	const struct rlimit none = { 0, 0 };
+
+	return outcome(syscall(SYS_prlimit64, (pid_t)number(a[0]), RLIMIT_CORE, &none, NULL));
+}
+
+/* An attempt on a child: its number is the last argument. */
+static int try_on_child(char **a)
+{
+	char child_number[16];
+	char *attempt[] = { a[0], child_number, NULL };
+	int status = 0, result;
+	pid_t child = fork();
+
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	(void)snprintf(child_number, sizeof(child_number), "%d", child);
+	result = child < 0 ? -errno : run_attempt_apart(attempt);
+	(void)kill(child, SIGKILL);
+	(void)waitpid(child, &status, 0);
+	return result;
 }
 
 static int try_prlimit(char **a)
@@ -298,7 +403,17 @@ const struct attempt process_attempts[] = {
 	{ "mem", 1, try_mem },
 	{ "mem-self", 0, try_mem_self },
 	{ "priority", 1, try_priority },
+	{ "priority-group", 0, try_priority_group },
 	{ "priority-user", 0, try_priority_user },
+	{ "io-priority", 1, try_io_priority },
+	{ "io-priority-group", 0, try_io_priority_group },
+	{ "io-priority-user", 0, try_io_priority_user },
+	{ "scheduler", 1, try_scheduler },
+	{ "scheduler-param", 1, try_scheduler_param },
+	{ "scheduler-attr", 1, try_scheduler_attr },
+	{ "affinity", 1, try_affinity },
+	{ "prlimit-none", 1, try_prlimit_none },
+	{ "on-child", 1, try_on_child },
 	{ "prlimit", 1, try_prlimit },
 	{ "processes", 0, try_processes },
 	{ "env", 1, try_env },

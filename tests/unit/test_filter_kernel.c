@@ -179,12 +179,19 @@ static int get_pid(void)
 	return result(syscall(SYS_getpid));
 }
 
+static int ask_own_limit(void)
+{
+	uint64_t limit[2];
+
+	return result(syscall(SYS_prlimit64, getpid(), 0 /* RLIMIT_CPU */, NULL, limit));
+}
+
 TEST(ordinary_programs_notice_nothing)
 {
 	static attempt_function *const attempts[] = {
-		get_pid,     make_thread, spawn_program,
-		use_files,   use_sockets, read_and_set_harmless_personality,
-		trace_child,
+		get_pid,     make_thread,   spawn_program,
+		use_files,   use_sockets,   read_and_set_harmless_personality,
+		trace_child, ask_own_limit,
 	};
 
 	for (unsigned n = 0; n < 8; n++) {
@@ -209,6 +216,14 @@ static int read_own_memory(void)
 	struct iovec local = { &to, 1 }, remote = { &from, 1 };
 
 	return result(syscall(SYS_process_vm_readv, getpid(), &local, 1, &remote, 1, 0));
+}
+
+/* Changes nothing: it is the host's own outside. */
+static int ask_limit_of_pid_1(void)
+{
+	uint64_t limit[2];
+
+	return result(syscall(SYS_prlimit64, GARBAGE | 1, 0 /* RLIMIT_CPU */, NULL, limit));
 }
 
 static int ask_keyring(void)
@@ -355,6 +370,7 @@ static const struct refused {
 	int control, filtered;
 } refused[] = {
 	{ "process_vm_readv", read_own_memory, 0, EPERM },
+	{ "prlimit64(1)", ask_limit_of_pid_1, -1, EPERM },
 	{ "keyctl", ask_keyring, -1, ENOSYS },
 	{ "unshare(user)", unshare_user, -1, EPERM },
 	{ "clone(user)", clone_into_user_namespace, -1, EPERM },

@@ -76,6 +76,11 @@ static name_list eperm_without_userns = {
 	"mount",    "umount2", "pivot_root", "chroot", "open_tree",	"move_mount",	  "fsopen",
 	"fsconfig", "fsmount", "fspick",     "setns",  "mount_setattr", "open_tree_attr", NULL,
 };
+/* The process is argument 0. */
+static name_list not_of_pid_1 = {
+	"sched_setscheduler", "sched_setparam", "sched_setattr",
+	"sched_setaffinity",  "prlimit64",	NULL,
+};
 static name_list mode_is_1 = { "chmod", "fchmod", "mknod", "creat", NULL };
 static name_list mode_is_2 = { "fchmodat", "fchmodat2", "mknodat", NULL };
 
@@ -209,6 +214,29 @@ static void add_set_id(const struct compared *c, scmp_filter_ctx ctx)
 	}
 }
 
+static void add_pid_1(const struct compared *c, scmp_filter_ctx ctx)
+{
+	static const struct {
+		const char *name;
+		unsigned process, group, user;
+	} calls[] = { { "setpriority", 0, 1, 2 }, { "ioprio_set", 1, 2, 3 } };
+	const uint32_t no = SCMP_ACT_ERRNO(EPERM);
+
+	for (const char *const *name = not_of_pid_1; *name; name++)
+		add(c, ctx, no, *name, 1, &SCMP_A0(SCMP_CMP_MASKED_EQ, INT, 1));
+	for (size_t i = 0; i < COUNT_OF(calls); i++) {
+		const struct scmp_arg_cmp process[] = {
+			SCMP_A0(SCMP_CMP_MASKED_EQ, INT, calls[i].process),
+			SCMP_A1(SCMP_CMP_MASKED_EQ, INT, 1),
+		};
+
+		add(c, ctx, no, calls[i].name, 2, process);
+		add(c, ctx, no, calls[i].name, 1,
+		    &SCMP_A0(SCMP_CMP_MASKED_EQ, INT, calls[i].group));
+		add(c, ctx, no, calls[i].name, 1, &SCMP_A0(SCMP_CMP_MASKED_EQ, INT, calls[i].user));
+	}
+}
+
 static uint32_t metadata_action(const struct compared *c)
 {
 	return c->options.metadata == FILTER_METADATA_ASKED ? SCMP_ACT_NOTIFY
@@ -272,6 +300,7 @@ static struct filter make_refusals(const struct compared *c)
 
 	add_list(c, ctx, SCMP_ACT_ERRNO(EPERM), eperm);
 	add_list(c, ctx, SCMP_ACT_ERRNO(ENOSYS), enosys);
+	add_pid_1(c, ctx);
 	for (size_t i = 0; i < COUNT_OF(requests); i++)
 		add(c, ctx, SCMP_ACT_ERRNO(EPERM), "ioctl", 1,
 		    &SCMP_A1(SCMP_CMP_MASKED_EQ, INT, requests[i]));
@@ -651,6 +680,8 @@ static void compare_flags(const struct compared *c)
 
 	for (const char *const *name = names; *name; name++)
 		compare_bits(c, *name);
+	for (const char *const *name = not_of_pid_1; *name; name++)
+		compare_bits(c, *name);
 	for (const char *const *name = mode_is_1; *name; name++)
 		compare_bits(c, *name);
 	for (const char *const *name = mode_is_2; *name; name++)
@@ -690,6 +721,29 @@ static void compare_opens(const struct compared *c)
 TEST(every_open_gets_the_same_verdict)
 {
 	for_each_option_set(compare_opens);
+}
+
+static void compare_priorities(const struct compared *c)
+{
+	static name_list names = { "setpriority", "ioprio_set", NULL };
+	static const uint64_t parts[] = { 0, GARBAGE, 1ull << 32, 1u << 31, UINT64_MAX << 2 };
+	enum { VALUES = 4 * COUNT_OF(parts) };
+
+	for (const char *const *name = names; *name; name++) {
+		struct bpf_call call = make_call(c, (uint32_t)number_of(c, *name));
+
+		compare_bits(c, *name);
+		for (unsigned i = 0; i < VALUES * VALUES; i++) {
+			call.args[0] = parts[i / VALUES / 4] | i / VALUES % 4;
+			call.args[1] = parts[i % VALUES / 4] | i % 4;
+			compare(c, &call);
+		}
+	}
+}
+
+TEST(every_priority_gets_the_same_verdict)
+{
+	for_each_option_set(compare_priorities);
 }
 
 /* ---- The numbers ----------------------------------------------------------------- */
