@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What runs that died, and what is there no more, have left behind. */
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/bwrap/probe.h"
 #include "lib/doctor.h"
-#include "os/fd.h"
 #include "os/os.h"
 
 static bool has_path(const path_list *paths, struct str path)
@@ -89,47 +87,21 @@ static bool is_stale(struct str text)
 	return !bwrap_cache_parse(text, rest, &identity, &features);
 }
 
-static bool is_own(int fd, mode_t type)
-{
-	struct stat st;
-
-	return fd >= 0 && fstat(fd, &st) == 0 && (st.st_mode & S_IFMT) == type &&
-	       st.st_uid == geteuid();
-}
-
-/* SECURITY: by way of a link that another user or a command has left it could be any "bwrap". */
-static bool remove_stale(const char *directory)
-{
-	static const char name[] = "bwrap";
-	scoped_fd dir = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char text[PATH_MAX_BYTES + 512];
-	scoped_fd fd = -1;
-	struct str all;
-	ssize_t n;
-
-	if (!is_own(dir, S_IFDIR))
-		return false;
-	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	n = is_own(fd, S_IFREG) ? read(fd, text, sizeof(text)) : -1;
-	all = (struct str){ text, n > 0 ? (size_t)n : 0 };
-	return n >= 0 && is_stale(all) && unlinkat(dir, name, 0) == 0;
-}
-
 static int clean_cache(struct arena *a, struct diagnosis *d, struct err *e)
 {
-	const char *base = os_environment_find(os_environment(), "XDG_CACHE_HOME");
-	const char *home = os_environment_find(os_environment(), "HOME");
-	struct str directory, file;
+	char room[PATH_MAX_BYTES + 512];
+	struct str file, text;
+	int directory;
+	bool is_gone;
 
-	if (!base && !home)
-		return 0;
-	if (arena_printf(a, &directory, e, "%s%s/cordon", base ? base : home,
-			 base ? "" : "/.cache") < 0 ||
-	    arena_printf(a, &file, e, "%s/bwrap", directory.p) < 0)
+	if (bwrap_cache_open(a, &file, &directory, e) < 0)
 		return err_result(e);
-	if (directory.p[0] != '/' || !remove_stale(directory.p))
+	if (directory < 0)
 		return 0;
-	return add_path(a, &d->removed, file, e);
+	is_gone = bwrap_cache_read(directory, room, sizeof(room), &text) && is_stale(text) &&
+		  bwrap_cache_remove(directory);
+	close(directory);
+	return is_gone ? add_path(a, &d->removed, file, e) : 0;
 }
 
 int doctor_clean(struct arena *a, const struct cordon_load_options *load, struct diagnosis *d,

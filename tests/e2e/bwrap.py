@@ -226,6 +226,33 @@ def what_it_can_do_is_asked_once(w):
 
 
 @case
+def a_link_in_the_place_of_its_directory_is_not_followed(w):
+    # An earlier command, with a profile that opens ~/.cache, can have left it there.
+    victim = w.home / "victim"
+    victim.mkdir()
+    (victim / "bwrap").write_text("precious\n", encoding="utf-8")
+    link = w.home / ".cache/cordon"
+    done = w.run("--backend", "bwrap", "--mode", "workspace-write", "--add-write", str(w.home / ".cache"),
+                 command=("/bin/sh", "-c", f"ln -s {victim} {link} && ! echo x 2>/dev/null >{victim}/bwrap && cat file"))
+    works(done)
+    check(link.is_symlink(), "the command made no link")
+    w.give()
+    works(w.run("--backend", "bwrap"))
+    check(sorted(os.listdir(victim)) == ["bwrap"], f"{os.listdir(victim)}")
+    check((victim / "bwrap").read_text(encoding="utf-8") == "precious\n", "it was written through a link")
+    # A directory that others may write to is no better; the control is one of the user's alone.
+    link.unlink()
+    link.mkdir()
+    link.chmod(0o777)
+    w.give()
+    works(w.run("--backend", "bwrap"))
+    check(os.listdir(link) == [], "it was written where others can write")
+    link.chmod(0o700)
+    works(w.run("--backend", "bwrap"))
+    check(os.listdir(link) == ["bwrap"], f"{os.listdir(link)}")
+
+
+@case
 def a_cache_that_the_command_may_write_is_not_asked(w):
     cache = w.home / ".cache/cordon/bwrap"
     works(w.run("--backend", "bwrap", "--mode", "workspace-write", "--add-write", str(w.home / ".cache")))

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -14,6 +15,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "os/child.h"
+#include "os/fd.h"
 #include "os/os.h"
 
 enum {
@@ -21,6 +23,8 @@ enum {
 	HELP_TIMEOUT_MS = 400,
 	CACHE_MAX_BYTES = 8 << 10,
 };
+
+#define CACHE_NAME "bwrap"
 
 static const char *const options[] = {
 #define BWRAP_FEATURE_OPTION(name, option) option,
@@ -241,96 +245,156 @@ bool bwrap_cache_parse(struct str text, struct str path, const struct bwrap_iden
 	return false;
 }
 
-/* A cache directory is not made for who has none: it would be left behind. */
-static bool is_own_directory(const char *path)
-{
-	struct stat st;
-
-	return path && path[0] == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
-	       st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
-}
-
-/* SECURITY: a link that a command has left there would have another's "bwrap" replaced. */
-static bool is_no_link(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) < 0 ? errno == ENOENT : S_ISDIR(st.st_mode);
-}
-
-/* Empty where there is none that could be used. */
-static int find_cache(struct arena *a, const struct launch *in, struct str *out, struct err *e)
+/* Where it is; empty where this user has no such place. */
+static int find_base(struct arena *a, struct str *out, struct err *e)
 {
 	const char *base = os_environment_find(os_environment(), "XDG_CACHE_HOME");
 	const char *home = os_environment_find(os_environment(), "HOME");
-	struct str directory, plain;
 
 	*out = STR_EMPTY;
-	if (arena_printf(a, &directory, e, "%s%s",
-			 base	? base
-			 : home ? home
-				: "",
-			 base ? "" : "/.cache") < 0)
-		return err_result(e);
-	if (!is_own_directory(directory.p))
+	if (base ? base[0] != '/' : !home || home[0] != '/')
 		return 0;
-	if (os_canonical_directory(a, directory, &plain, e) < 0 ||
-	    path_join(a, plain, STR("cordon"), &directory, e) < 0 ||
-	    path_join(a, directory, STR("bwrap"), &plain, e) < 0)
+	return arena_printf(a, out, e, "%s%s", base ? base : home, base ? "" : "/.cache");
+}
+
+/* Closes one that is not this user's, or that others may write to. */
+static int keep_own(int directory)
+{
+	struct stat st;
+
+	if (directory >= 0 && fstat(directory, &st) == 0 && st.st_uid == geteuid() &&
+	    !(st.st_mode & (S_IWGRP | S_IWOTH)))
+		return directory;
+	fd_done(&directory);
+	return -1;
+}
+
+/*
+ * SECURITY: a command of another profile may have put a link there, so below the user's
+ * directory none is followed, and files are named from the descriptor.
+ */
+static int open_cache(struct str base, bool makes)
+{
+	scoped_fd above = keep_own(open(base.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+	/* A cache directory is not made for who has none: it would be left behind. */
+	if (above < 0 || (makes && mkdirat(above, "cordon", 0700) < 0 && errno != EEXIST))
+		return -1;
+	return keep_own(openat(above, "cordon", flags));
+}
+
+int bwrap_cache_open(struct arena *a, struct str *file, int *directory, struct err *e)
+{
+	struct str base;
+
+	*directory = -1;
+	if (find_base(a, &base, e) < 0)
 		return err_result(e);
-	if (!is_no_link(directory.p))
+	if (!base.len)
 		return 0;
+	if (arena_printf(a, file, e, "%s/cordon/" CACHE_NAME, base.p) < 0)
+		return err_result(e);
+	*directory = open_cache(base, false);
+	return 0;
+}
+
+/* Empty where there is none that could be used. */
+static int find_usable(struct arena *a, const struct launch *in, struct str *out, struct err *e)
+{
+	struct str base, plain, file;
+	scoped_fd above = -1;
+
+	*out = STR_EMPTY;
+	if (find_base(a, &base, e) < 0)
+		return err_result(e);
+	if (base.len)
+		above = keep_own(open(base.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	if (above < 0)
+		return 0;
+	if (os_canonical_directory(a, base, &plain, e) < 0 ||
+	    path_join(a, plain, STR("cordon/" CACHE_NAME), &file, e) < 0)
+		return err_result(e);
 	/* SECURITY: what a command could have written is not asked. */
-	if (plan_resolve(in->plan, plain).access != ACCESS_WRITE)
+	if (plan_resolve(in->plan, file).access != ACCESS_WRITE)
 		*out = plain;
 	return 0;
 }
 
 /* Only what this user alone could have written. */
-static bool read_cache(struct str file, char *text, size_t room, struct str *out)
+bool bwrap_cache_read(int directory, char *text, size_t room, struct str *out)
 {
-	int fd = open(file.p, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	scoped_fd fd =
+		openat(directory, CACHE_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	ssize_t n = -1;
 
-	if (fd < 0)
-		return false;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
 	    !(st.st_mode & (S_IWGRP | S_IWOTH)) && st.st_nlink == 1 && st.st_size < (off_t)room)
 		n = read(fd, text, room);
-	close(fd);
 	if (n < 0)
 		return false;
 	*out = (struct str){ text, (size_t)n };
 	return true;
 }
 
+bool bwrap_cache_remove(int directory)
+{
+	return unlinkat(directory, CACHE_NAME, 0) == 0;
+}
+
+/* Whole or not at all; what a killed one left is in nobody's way for long. */
+static void replace_cache(int directory, struct str text)
+{
+	char name[48];
+	scoped_fd fd = -1;
+
+	/* Not even another thread's. */
+	(void)snprintf(name, sizeof(name), CACHE_NAME ".new%ld", syscall(SYS_gettid));
+	(void)unlinkat(directory, name, 0);
+	fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return;
+	if (write(fd, text.p, text.len) != (ssize_t)text.len ||
+	    renameat(directory, name, directory, CACHE_NAME) < 0)
+		(void)unlinkat(directory, name, 0);
+}
+
 /* That it can't be kept costs time alone. */
-static void write_cache(struct str file, struct str path, const struct bwrap_identity *identity,
+static void write_cache(struct str base, struct str path, const struct bwrap_identity *identity,
 			uint32_t features)
 {
 	scoped_buf text = BUF_INIT(CACHE_MAX_BYTES);
-	struct err ignored = ERR_INIT;
+	scoped_fd directory = open_cache(base, true);
 
 	bwrap_cache_print(path, identity, features, &text);
-	if (text.failed == ERR_OK && os_create_file(file, buf_str(&text), true, &ignored) < 0)
-		return;
+	if (directory >= 0 && text.failed == ERR_OK)
+		replace_cache(directory, buf_str(&text));
+}
+
+static bool recall(struct str base, struct str path, const struct bwrap_identity *identity,
+		   uint32_t *features)
+{
+	char room[CACHE_MAX_BYTES];
+	scoped_fd directory = open_cache(base, false);
+	struct str text;
+
+	return directory >= 0 && bwrap_cache_read(directory, room, sizeof(room), &text) &&
+	       bwrap_cache_parse(text, path, identity, features);
 }
 
 int bwrap_probe(struct arena *a, const struct launch *in, int program, struct str path,
 		const struct bwrap_identity *identity, uint32_t *features, struct err *e)
 {
-	char room[CACHE_MAX_BYTES];
-	struct str file, text;
+	struct str base;
 
-	if (find_cache(a, in, &file, e) < 0)
+	if (find_usable(a, in, &base, e) < 0)
 		return err_result(e);
-	if (file.len && read_cache(file, room, sizeof(room), &text) &&
-	    bwrap_cache_parse(text, path, identity, features))
+	if (base.len && recall(base, path, identity, features))
 		return 0;
 	if (bwrap_ask(program, path, features, e) < 0)
 		return err_result(e);
-	if (file.len)
-		write_cache(file, path, identity, *features);
+	if (base.len)
+		write_cache(base, path, identity, *features);
 	return 0;
 }

@@ -64,3 +64,13 @@ void bwrap_cache_print(struct str path, const struct bwrap_identity *identity, u
 		       struct buf *out);
 bool bwrap_cache_parse(struct str text, struct str path, const struct bwrap_identity *identity,
 		       uint32_t *features);
+
+/*
+ * The directory of the cache, for who looks after it: -1 when there is none, or none that
+ * only this user could have written to and that no link leads to. `file`, for people, is
+ * the cache file in it, which may be missing.
+ */
+int bwrap_cache_open(struct arena *a, struct str *file, int *directory, struct err *e)
+	MUST_CHECK NONNULL;
+bool bwrap_cache_read(int directory, char *text, size_t room, struct str *out) MUST_CHECK NONNULL;
+bool bwrap_cache_remove(int directory) MUST_CHECK;
