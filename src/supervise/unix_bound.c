@@ -35,7 +35,9 @@ struct search {
 	const struct stat *file;
 	bool is_exact; /* device and number are enough to tell inodes apart */
 	bool is_found;
-	bool is_full; /* there may be more */
+	bool is_full;  /* there may be more */
+	bool is_whole; /* the kernel has told of all */
+	struct unix_effort effort;
 	struct candidate candidates[MAX_CANDIDATES];
 	size_t count;
 };
@@ -141,12 +143,24 @@ static bool read_part(const struct unix_bound *b, struct search *s, struct str p
 	while (next_message(&part, &head, &body)) {
 		if (head.nlmsg_seq != b->sequence)
 			continue;
+		if (head.nlmsg_type == NLMSG_DONE)
+			s->is_whole = true;
 		if (head.nlmsg_type == NLMSG_DONE || head.nlmsg_type == NLMSG_ERROR)
 			return true;
-		if (head.nlmsg_type == SOCK_DIAG_BY_FAMILY)
+		if (head.nlmsg_type == SOCK_DIAG_BY_FAMILY && unix_effort_take(&s->effort))
 			look_at(s, body);
 	}
 	return false;
+}
+
+/* Of an answer that was not heard out: the kernel gives no other before. */
+static void read_away(struct unix_bound *b, struct unix_effort *effort)
+{
+	UNINITIALIZED char part[ANSWER_BYTES];
+
+	while (b->is_behind && unix_effort_take(effort))
+		if (recv(b->diag, part, sizeof(part), MSG_DONTWAIT) < 0 && errno == EAGAIN)
+			b->is_behind = false;
 }
 
 /* What the kernel answers is there when it is asked: nothing is waited for. */
@@ -154,9 +168,11 @@ static void search(struct unix_bound *b, struct search *s)
 {
 	UNINITIALIZED char part[ANSWER_BYTES];
 
-	if (!ask(b))
+	read_away(b, &s->effort);
+	if (b->is_behind || !ask(b))
 		return;
-	for (;;) {
+	b->is_behind = true;
+	while (unix_effort_take(&s->effort)) {
 		struct sockaddr_nl from = { .nl_pid = 0 };
 		socklen_t from_size = sizeof(from);
 		ssize_t n = recvfrom(b->diag, part, sizeof(part), MSG_DONTWAIT,
@@ -167,8 +183,10 @@ static void search(struct unix_bound *b, struct search *s)
 		if (n <= 0)
 			return;
 		/* SECURITY: only the kernel knows; it is port 0. */
-		if (from.nl_pid == 0 && read_part(b, s, (struct str){ part, (size_t)n }))
+		if (from.nl_pid == 0 && read_part(b, s, (struct str){ part, (size_t)n })) {
+			b->is_behind = false;
 			return;
+		}
 	}
 }
 
@@ -181,7 +199,8 @@ static const struct bound_file *recall(const struct unix_bound *b, uint64_t cook
 }
 
 /* The file of that socket inside; NULL when nobody inside can be found to have it. */
-static const struct bound_file *find_file(struct unix_bound *b, const struct candidate *socket)
+static const struct bound_file *find_file(struct unix_bound *b, const struct candidate *socket,
+					  struct unix_effort *effort)
 {
 	const struct bound_file *known = recall(b, socket->cookie);
 	struct bound_file *added = &b->remembered[b->next];
@@ -189,7 +208,8 @@ static const struct bound_file *find_file(struct unix_bound *b, const struct can
 
 	if (known)
 		return known;
-	if (unix_holder_find(b->inside, socket->socket_inode, socket->cookie, &st) != HOLDER_TOLD)
+	if (unix_holder_find(b->inside, socket->socket_inode, socket->cookie, effort, &st) !=
+	    HOLDER_TOLD)
 		return NULL;
 	*added = (struct bound_file){ socket->cookie, st.st_dev, st.st_ino };
 	b->next = (b->next + 1) % UNIX_BOUND_REMEMBERED;
@@ -199,7 +219,7 @@ static const struct bound_file *find_file(struct unix_bound *b, const struct can
 static bool find_in_namespace(struct unix_bound *b, struct search *s)
 {
 	for (size_t i = 0; i < s->count && !s->is_found; i++) {
-		const struct bound_file *bound = find_file(b, &s->candidates[i]);
+		const struct bound_file *bound = find_file(b, &s->candidates[i], &s->effort);
 
 		s->is_found = bound && bound->device == s->file->st_dev &&
 			      bound->inode == s->file->st_ino;
@@ -214,8 +234,9 @@ static bool find_in_tree(const struct unix_bound *b, struct search *s)
 		const struct candidate *c = &s->candidates[i];
 		struct stat st;
 
-		switch (unix_holder_find(b->inside, c->socket_inode, c->cookie, &st)) {
+		switch (unix_holder_find(b->inside, c->socket_inode, c->cookie, &s->effort, &st)) {
 		case HOLDER_NONE:
+		case HOLDER_UNTOLD:
 			return false;
 		case HOLDER_FOUND:
 			s->is_found |= c->device == s->file->st_dev;
@@ -225,16 +246,19 @@ static bool find_in_tree(const struct unix_bound *b, struct search *s)
 			break;
 		}
 	}
-	return s->is_found && !s->is_full;
+	return s->is_found && !s->is_full && s->is_whole;
 }
 
-bool unix_bound_inside(struct unix_bound *b, int file, const struct stat *st)
+enum unix_bound_where unix_bound_find(struct unix_bound *b, int file, const struct stat *st)
 {
 	bool is_tree = b->inside.is_tree;
 	struct search s = { .file = st, .is_exact = !is_tree && has_exact_numbers(file) };
 
+	unix_effort_start(&s.effort);
 	search(b, &s);
-	return is_tree ? find_in_tree(b, &s) : find_in_namespace(b, &s);
+	if (is_tree ? find_in_tree(b, &s) : find_in_namespace(b, &s))
+		return BOUND_INSIDE;
+	return s.effort.is_spent ? BOUND_UNTOLD : BOUND_ELSEWHERE;
 }
 
 int unix_bound_anywhere(int file)

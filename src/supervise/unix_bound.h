@@ -41,12 +41,20 @@ struct unix_bound {
 	int diag; /* netlink socket of the sandbox's network namespace, or the host's */
 	struct unix_inside inside;
 	uint32_t sequence;
+	bool is_behind;					     /* not all of an answer was read */
 	struct bound_file remembered[UNIX_BOUND_REMEMBERED]; /* what was asked for before */
 	size_t next;
 };
 
-/* `file` is an O_PATH descriptor of a socket file, `st` its status. False when it can't be told. */
-bool unix_bound_inside(struct unix_bound *b, int file, const struct stat *st) MUST_CHECK NONNULL;
+enum unix_bound_where {
+	BOUND_ELSEWHERE, /* or it can't be told */
+	BOUND_INSIDE,
+	BOUND_UNTOLD, /* it was looked for as far as one may (struct unix_effort) */
+};
+
+/* `file` is an O_PATH descriptor of a socket file, `st` its status. */
+enum unix_bound_where unix_bound_find(struct unix_bound *b, int file, const struct stat *st)
+	MUST_CHECK NONNULL;
 
 /*
  * Whether any socket is bound to it, anywhere; else it is a leftover. Nobody

@@ -193,11 +193,38 @@ static int find_if_bound(int target)
 	return r;
 }
 
+static enum unix_bound_where find_where(struct unix_connect *u, const struct attempt *t,
+					const struct stat *st)
+{
+	if (u->bound.diag < 0)
+		return BOUND_ELSEWHERE;
+	/* Of PID 1, which hides, an ordinary user learns nothing. */
+	if (!u->bound.inside.is_tree)
+		u->bound.inside.pid = t->call.pid;
+	return unix_bound_find(&u->bound, t->target, st);
+}
+
+/* SECURITY: whose socket it is was not found out, so it counts as the host's. */
+static int deny_untold(struct unix_connect *u, const struct attempt *t, struct str path)
+{
+	struct denial denial = {
+		.kind = DENIAL_UNIX_SOCKET,
+		.subject = path,
+		.rule = STR("there are too many processes and descriptors inside to find out "
+			    "whose socket it is (P12)"),
+		.way_out = STR_EMPTY,
+	};
+
+	add_denial(u, t, &denial);
+	return -EACCES;
+}
+
 /* 0 when the inode may be connected to, else -errno. */
 static int judge_path(struct unix_connect *u, struct attempt *t)
 {
 	UNINITIALIZED char place[PATH_MAX_BYTES];
 	struct socket_verdict verdict;
+	enum unix_bound_where where;
 	struct str path;
 	struct stat st;
 	int r = find_target(u, t);
@@ -213,17 +240,19 @@ static int judge_path(struct unix_connect *u, struct attempt *t)
 	verdict = unix_sockets_judge(u->sockets, &st, path);
 	if (verdict.reason == SOCKET_ALLOWED)
 		return 0;
-	/* Of PID 1, which hides, an ordinary user learns nothing. */
-	if (!u->bound.inside.is_tree)
-		u->bound.inside.pid = t->call.pid;
-	if (u->bound.diag >= 0 && unix_bound_inside(&u->bound, t->target, &st))
+	where = find_where(u, t, &st);
+	if (where == BOUND_INSIDE)
 		return 0;
 	r = find_if_bound(t->target);
 	if (r <= 0)
 		return r < 0 ? r : -ECONNREFUSED;
 	/* It may have been bound, inside, since that was asked. */
-	if (u->bound.diag >= 0 && unix_bound_inside(&u->bound, t->target, &st))
+	if (where == BOUND_ELSEWHERE)
+		where = find_where(u, t, &st);
+	if (where == BOUND_INSIDE)
 		return 0;
+	if (where == BOUND_UNTOLD)
+		return deny_untold(u, t, path);
 	deny_path(u, t, &verdict, path);
 	return -EACCES;
 }

@@ -10,11 +10,51 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "os/fd.h"
 #include "supervise/caller.h"
 
 enum { SIOC_UNIX_FILE = SIOCPROTOPRIVATE }; /* SIOCUNIXFILE of linux/un.h, which libc's hides */
+
+enum {
+	EFFORT_STEPS = 100000,
+	EFFORT_CPU_US = 100000,
+	EFFORT_US = 400000,
+	STEPS_PER_CLOCK = 32,
+};
+
+/* ---- The effort ------------------------------------------------------------------ */
+
+static int64_t read_clock(clockid_t clock)
+{
+	struct timespec now = { .tv_sec = 0 };
+
+	(void)clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+void unix_effort_start(struct unix_effort *effort)
+{
+	*effort = (struct unix_effort){
+		.left = EFFORT_STEPS,
+		.cpu_until_us = read_clock(CLOCK_THREAD_CPUTIME_ID) + EFFORT_CPU_US,
+		.until_us = read_clock(CLOCK_MONOTONIC) + EFFORT_US,
+	};
+}
+
+bool unix_effort_take(struct unix_effort *effort)
+{
+	if (effort->left == 0)
+		effort->is_spent = true;
+	else if (--effort->left % STEPS_PER_CLOCK == 0 &&
+		 (read_clock(CLOCK_THREAD_CPUTIME_ID) > effort->cpu_until_us ||
+		  read_clock(CLOCK_MONOTONIC) > effort->until_us))
+		effort->is_spent = true;
+	return !effort->is_spent;
+}
+
+/* ---- The search ------------------------------------------------------------------ */
 
 static void dir_done(DIR *const *dir)
 {
@@ -64,8 +104,14 @@ static enum unix_holder take_and_stat(pid_t pid, int fd, uint64_t cookie, struct
 	return stat_file_of(taken, out) ? HOLDER_TOLD : HOLDER_FOUND;
 }
 
+struct wanted {
+	char link[32]; /* in /proc/PID/fd */
+	uint64_t cookie;
+	struct unix_effort *effort;
+};
+
 /* The descriptor of that process for the socket, -1 when it has none. */
-static int find_socket(pid_t pid, const char *wanted)
+static int find_socket(pid_t pid, const struct wanted *w)
 {
 	char link[64];
 	int fd = caller_open(pid, "fd", O_RDONLY | O_DIRECTORY);
@@ -76,29 +122,26 @@ static int find_socket(pid_t pid, const char *wanted)
 		fd_done(&fd);
 		return -1;
 	}
-	while ((number = next_number(dir)) >= 0) {
+	while (unix_effort_take(w->effort) && (number = next_number(dir)) >= 0) {
 		char name[16];
 		ssize_t n;
 
 		(void)snprintf(name, sizeof(name), "%d", number);
 		n = readlinkat(dirfd(dir), name, link, sizeof(link) - 1);
 		link[n < 0 ? 0 : n] = '\0';
-		if (strcmp(link, wanted) == 0)
+		if (strcmp(link, w->link) == 0)
 			return number;
 	}
 	return -1;
 }
 
-struct wanted {
-	char link[32]; /* in /proc/PID/fd */
-	uint64_t cookie;
-};
-
 static enum unix_holder ask(pid_t pid, const struct wanted *w, struct stat *out)
 {
-	int fd = find_socket(pid, w->link);
+	int fd = find_socket(pid, w);
 
-	return fd >= 0 ? take_and_stat(pid, fd, w->cookie, out) : HOLDER_NONE;
+	if (fd >= 0)
+		return take_and_stat(pid, fd, w->cookie, out);
+	return w->effort->is_spent ? HOLDER_UNTOLD : HOLDER_NONE;
 }
 
 static enum unix_holder find_in_namespace(pid_t inside, const struct wanted *w, struct stat *out)
@@ -111,8 +154,10 @@ static enum unix_holder find_in_namespace(pid_t inside, const struct wanted *w, 
 	if (!proc || !stat_pid_namespace(inside, &ours))
 		return HOLDER_NONE;
 	while (found == HOLDER_NONE && (pid = next_number(proc)) > 0)
-		if (stat_pid_namespace(pid, &theirs) && theirs.st_dev == ours.st_dev &&
-		    theirs.st_ino == ours.st_ino)
+		if (!unix_effort_take(w->effort))
+			found = HOLDER_UNTOLD;
+		else if (stat_pid_namespace(pid, &theirs) && theirs.st_dev == ours.st_dev &&
+			 theirs.st_ino == ours.st_ino)
 			found = ask(pid, w, out);
 	return found;
 }
@@ -166,14 +211,15 @@ static enum unix_holder find_below(pid_t pid, unsigned depth, const struct wante
 		return HOLDER_NONE;
 	}
 	while (found == HOLDER_NONE && (thread = next_number(tasks)) > 0)
-		found = find_below_thread(pid, thread, depth, w, out);
+		found = unix_effort_take(w->effort) ? find_below_thread(pid, thread, depth, w, out)
+						    : HOLDER_UNTOLD;
 	return found;
 }
 
 enum unix_holder unix_holder_find(struct unix_inside inside, uint32_t socket_inode, uint64_t cookie,
-				  struct stat *out)
+				  struct unix_effort *effort, struct stat *out)
 {
-	struct wanted w = { .cookie = cookie };
+	struct wanted w = { .cookie = cookie, .effort = effort };
 
 	(void)snprintf(w.link, sizeof(w.link), "socket:[%u]", socket_inode);
 	return inside.is_tree ? find_below(inside.pid, 0, &w, out)

@@ -107,6 +107,44 @@ class World:
         return self.ok("why", "--json", "--host", host, *args).json["decision"]
 
 
+# Connects again and again to the socket argv[3], or without one to that of its last child,
+# amid argv[1] processes of argv[2] descriptors each: there it is looked for who has it.
+CROWD = """
+import os, resource, socket, sys, time
+count, each = int(sys.argv[1]), int(sys.argv[2])
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (each + 64, hard))
+for _ in range(each): os.open('/dev/null', os.O_RDONLY)
+for _ in range(count):
+    if os.fork() == 0: time.sleep(60); os._exit(0)
+if len(sys.argv) > 3:
+    path = sys.argv[3]
+else:
+    told, tell = os.pipe()
+    if os.fork() == 0:
+        server = socket.socket(socket.AF_UNIX)
+        for path in ('/dev/shm/own', 'own'):
+            try: server.bind(path); break
+            except OSError: pass
+        server.listen(9); os.write(tell, path.encode()); time.sleep(60); os._exit(0)
+    path = os.read(told, 99).decode()
+while True:
+    began = time.monotonic()
+    try: socket.socket(socket.AF_UNIX).connect(path); said = 'OK'
+    except OSError as error: said = error.strerror
+    print(said, '%.2f' % (time.monotonic() - began), flush=True)
+    if count == 0: os.kill(0, 9)
+"""
+
+
+def check_crowd(outcome, report, seconds):
+    """That it ended by its --timeout of 4 s, and that what was not found out was refused."""
+    assert outcome.returncode == 124 and seconds < 12, (seconds, outcome)
+    lines = [line.rsplit(" ", 1) for line in outcome.stdout.splitlines()]
+    assert lines and {said for said, _ in lines} == {"Permission denied"}, outcome
+    assert "too many processes and descriptors" in Path(report).read_text(encoding="utf-8"), outcome
+
+
 def run_one(function):
     top = tempfile.mkdtemp(prefix="cordon-e2e-", dir="/var/tmp")
     try:

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 
+import cli
 from cli import PROGRAM, SECONDS, Result, World, case, run_cases
 
 ORDINARY = 61235
@@ -964,6 +965,22 @@ def a_command_that_stops_itself_keeps_its_time_limit(w: World):
     began = time.monotonic()
     result = run(w, "--timeout", "1s", "--", "/bin/sh", "-c", "kill -STOP $$")
     assert result.status == 124 and time.monotonic() - began < 20, result
+
+
+@case
+def a_crowd_does_not_keep_cordon_from_its_time_limit(w: World):
+    w.write("repo/crowd.py", cli.CROWD)
+    report = w.top / "report.json"
+    crowd = [PROGRAM, "run", "-q", "--mode", "workspace-write", "--timeout", "4s", "--report", report, "--",
+             "python3", "crowd.py"]
+    began = time.monotonic()
+    done = subprocess.run([*crowd, "130", "900"], cwd=w.repo, env=w.env, capture_output=True, text=True,
+                          timeout=SECONDS * 3, check=False)
+    cli.check_crowd(done, report, time.monotonic() - began)
+    # The control: without the crowd it is found.
+    done = subprocess.run([*crowd, "0", "900"], cwd=w.repo, env=w.env, capture_output=True, text=True,
+                          timeout=SECONDS * 3, check=False)
+    assert done.stdout.startswith("OK "), done
 
 
 run_cases()

@@ -288,6 +288,26 @@ connect('own'); connect('host')
     host.close()
 
 
+@case
+def a_crowd_does_not_keep_cordon_from_its_time_limit(world: World):
+    world.write("repo/crowd.py", cli.CROWD)
+    host = socket.socket(socket.AF_UNIX)
+    host.bind(str(world.repo / "host"))
+    host.listen(9)
+    for path in ([str(world.repo / "host")], []):
+        report = world.top / "report.json"
+        run = [cli.PROGRAM, *WORK, "--timeout", "4s", "--report", report, "--", PYTHON, "crowd.py", "130", "900", *path]
+        began = time.monotonic()
+        done = subprocess.run(run, cwd=world.repo, env=world.env, capture_output=True, text=True, check=False)
+        cli.check_crowd(done, report, time.monotonic() - began)
+        (world.repo / "own").unlink(missing_ok=True)
+    # The control: without the crowd it is found.
+    done = subprocess.run([cli.PROGRAM, *WORK, "--", PYTHON, "crowd.py", "0", "900"], cwd=world.repo,
+                          env=world.env, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("OK "), done
+    host.close()
+
+
 def as_user():
     """The same once more for an ordinary user, in a process of its own."""
     pid = os.fork()
