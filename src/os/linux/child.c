@@ -41,10 +41,12 @@ void os_reap(int pidfd)
 {
 	const idtype_t by_pidfd = (idtype_t)3; /* P_PIDFD, which not every C library has */
 	siginfo_t info;
-
 	struct pollfd gone = { .fd = pidfd, .events = POLLIN };
 	int r;
 
+	/* poll() would wait for it for ever. */
+	if (pidfd < 0)
+		return;
 	do
 		r = waitid(by_pidfd, (id_t)pidfd, &info, WEXITED | __WALL);
 	while (r < 0 && errno == EINTR);
