@@ -189,7 +189,8 @@ int native_await(struct beginning *b, pid_t *pid, int *pidfd)
 	if (b->pid < 0 && b->os_error == 0)
 		b->os_error = ESRCH; /* it was killed */
 	*pid = b->pid;
-	*pidfd = b->pidfd;
+	/* A clone that fails late has already told the number of one that is closed again. */
+	*pidfd = b->pid < 0 ? -1 : b->pidfd;
 	return b->os_error;
 }
 

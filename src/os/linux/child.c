@@ -27,6 +27,9 @@ pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidf
 		_exit(1);
 	}
 	saved = errno;
+	/* When it fails late the number is told already, and by now perhaps another thread's. */
+	if (pid < 0)
+		*pidfd = -1;
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 	errno = saved;
 	return (pid_t)pid;
