@@ -442,6 +442,8 @@ static int choose_own_profile(struct flipper *f, struct buf *text)
 			   p->chosen_by);
 		if (strcmp(p->chosen_by, "-P") == 0)
 			buf_printf(text, " %.*s", STR_ARG(p->profile->name));
+		if (strcmp(p->chosen_by, "--mode") == 0)
+			buf_add_text(text, " or --full-auto"); /* which stands for one */
 		return 0;
 	}
 	if (!chosen)

@@ -164,7 +164,8 @@ def of_a_private_tmp_it_is_said_what_holds_inside(w: World):
 def an_own_profile_is_chosen_by_what_chooses_now(w: World):
     w.write_config('default_permissions = ":read-only"\n')
     for args, env, words in (
-        (["--mode", "workspace-write"], {}, "; and use -P my-workspace in place of --mode"),
+        (["--mode", "workspace-write"], {},
+         "; and use -P my-workspace in place of --mode or --full-auto"),
         (["-P", ":workspace"], {}, "; and use -P my-workspace in place of -P :workspace"),
         ([], {"CORDON_MODE": "workspace-write"}, "; and use -P my-workspace in place of CORDON_MODE"),
     ):
