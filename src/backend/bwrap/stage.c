@@ -32,6 +32,11 @@ enum {
 	READ_ONLY = 1,		 /* ST_RDONLY */
 	RECURSIVE = 0x8000,	 /* AT_RECURSIVE */
 	PRIVATE_MOUNT = 1 << 18, /* MS_PRIVATE */
+	OLD_NOSUID = 2,		 /* MS_NOSUID and so on, and the same in statfs() */
+	OLD_NODEV = 4,
+	OLD_NOEXEC = 8,
+	OLD_REMOUNT = 32,
+	OLD_BIND = 4096,
 	STATUS_FAILED = 125,
 };
 
@@ -124,19 +129,29 @@ static void part_from_host(const struct bwrap_job *job)
 		inner_fail(&job->inner, BWRAP_PRIVATE, 0);
 }
 
-/* SECURITY: the nodes are the host's own: so that nobody changes their mode, owner or times. */
+/*
+ * SECURITY: the nodes are the host's own: so that nobody changes their mode, owner or
+ * times. The old call does, also where a host has not the new ones.
+ */
 static void close_devices(const struct bwrap_job *job)
 {
 	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
 					       "/dev/random", "/dev/urandom", "/dev/tty",
 					       "/dev/console" };
-	struct mount_attr closed = { .attr_set = MOUNT_ATTR_RDONLY };
+	const unsigned long kept = OLD_NOSUID | OLD_NODEV | OLD_NOEXEC;
 
-	for (size_t i = 0; i < COUNT_OF(devices); i++)
-		if (syscall(SYS_mount_setattr, AT_FDCWD, devices[i], 0, &closed, sizeof(closed)) <
-			    0 &&
-		    errno != ENOENT && errno != EINVAL)
+	for (size_t i = 0; i < COUNT_OF(devices); i++) {
+		struct statfs fs;
+
+		if (statfs(devices[i], &fs) == 0 &&
+		    syscall(SYS_mount, NULL, devices[i], NULL,
+			    OLD_REMOUNT | OLD_BIND | READ_ONLY | ((unsigned long)fs.f_flags & kept),
+			    NULL) == 0)
+			continue;
+		/* Not there, or no mount: then it lies in what is read-only as a whole. */
+		if (errno != ENOENT && errno != EINVAL)
 			inner_fail(&job->inner, BWRAP_DEVICES, i);
+	}
 }
 
 static void check_proc(const struct bwrap_job *job)
