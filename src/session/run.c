@@ -430,7 +430,7 @@ static int look_after(struct session *s, struct err *e)
 	if (s->outcome.is_sandboxed &&
 	    watch_start(s->a, &s->loop, &s->sandbox, s->in.plan, &s->watch, e) < 0)
 		return err_result(e);
-	if (guard_start(&s->guard, &s->loop, &s->held, e) < 0)
+	if (guard_start(&s->guard, &s->loop, &s->held, &s->sandbox, e) < 0)
 		return err_result(e);
 	s->outcome.was_watched = s->watch != NULL;
 	if (sandbox_start(&s->sandbox, e) < 0)

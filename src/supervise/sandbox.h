@@ -9,6 +9,20 @@
 #include "base/err.h"
 #include "policy/guarantee.h"
 
+/*
+ * A path where the command has less than around it, because of a mount on it. The
+ * kernel takes that mount away when the host removes what it lies on or renames
+ * something over it.
+ */
+struct narrowed {
+	const char *path;
+	bool may_go; /* git takes it away while it is used outside (P10): it may be missing */
+};
+struct narrowed_list {
+	const struct narrowed *items;
+	size_t count;
+};
+
 /* A command that runs. The descriptors are this process's, close-on-exec. */
 struct sandbox {
 	pid_t pid; /* of PID 1, in this process's namespace; also the command's group */
@@ -20,6 +34,7 @@ struct sandbox {
 	int reopened[3];       /* standard streams that the command has anew; -1: the caller's */
 	int user_ns, mount_ns; /* for masks that come later (P6); -1 when there are no globs */
 	uint32_t landlock_abi; /* 0: the second wall is missing */
+	struct narrowed_list narrowed; /* where a guard has to look; paths are the arena's */
 	bool has_own_network;
 	bool waits; /* the command is executed after sandbox_start() */
 	/* A process that started PID 1 and ends with it, and what keeps it going; -1: none. */

@@ -4,6 +4,7 @@ was withheld, and nobody can swap a directory while a run begins."""
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -497,3 +498,102 @@ def marks_say_what_the_sandbox_is(arena):
     check(got == [f"OK {arena.backend}", "OK 1", "OK 1"], f"{got}")
     got = box.run("env CORDON_SANDBOX_NETWORK_DISABLED", options=(*box.options, "--network", "full"))
     check(got == ["ENOENT"], f"{got}")
+
+
+# ---- What another program does to the files meanwhile ------------------------------------------
+
+these_need("fs_carve")
+
+NARROW = """
+[permissions.box]
+extends = ":workspace"
+git = "commit"
+[permissions.box.filesystem]
+"{work}/key" = "deny"
+"{work}/keys" = "deny"
+"{work}/fixed" = "read"
+"{work}/*.pem" = "deny"
+"""
+NARROW_TREE = {
+    "{work}/key": "old\n",
+    "{work}/keys/one": "old\n",
+    "{work}/fixed": "old\n",
+    "{work}/one.pem": "old\n",
+    "{work}/plain": "old\n",
+    "{work}/.git/HEAD": "ref: refs/heads/main\n",
+    "{work}/.git/config": "[core]\n",
+    "{work}/.git/objects/": "",
+    "{work}/.git/refs/": "",
+}
+
+
+def save(path):
+    """As editors do, and `git config`."""
+    new = path.with_name(".new")
+    new.write_text("new\n", encoding="utf-8")
+    shutil.copystat(path, new)
+    os.chown(new, path.stat().st_uid, path.stat().st_gid)
+    os.replace(new, path)
+
+
+def make_anew(path):
+    os.rename(path, path.with_name("moved"))
+    path.mkdir()
+    (path / "one").write_text("new\n", encoding="utf-8")
+
+
+# {path: (what is done to it outside, what the command must not be able to do)}
+TAKEN_AWAY = {
+    "{work}/key": (save, "cat key"),
+    "{work}/keys": (make_anew, "cat keys/one"),
+    "{work}/fixed": (save, "true >>fixed"),
+    "{work}/.git/config": (save, "true >>.git/config"),
+}
+
+
+def wait_inside(box, attempt):
+    """A command that goes on for three seconds after the attempt was refused."""
+    script = f"{attempt} && exit 9; : >ready; sleep 3; exit 3"
+    process = box.start([*box.argv(), "/bin/sh", "-c", script])
+    try:
+        await_path(box.path("{work}/ready"))
+    except AssertionError:
+        process.kill()
+        raise AssertionError(f"did not start: {process.communicate()}") from None
+    return process
+
+
+@case
+def a_run_ends_when_a_narrower_file_is_replaced_outside(arena):
+    """The kernel takes the mount away with the name below it: the run must not go on without."""
+    for path, (change, attempt) in TAKEN_AWAY.items():
+        box = arena.box(policy=NARROW, tree=NARROW_TREE)
+        process = wait_inside(box, attempt)
+        change(box.path(path))
+        out, err = process.communicate(timeout=30)
+        check(process.returncode == 125, f"{path}: {process.returncode} {out} {err}")
+        check(f"'{box.path(path)}' was replaced" in err.decode(), f"{path}: {err}")
+        arena.check_nothing_lives()
+        equal = arena.box(tree=NARROW_TREE)
+        equal.finish(["/bin/sh", "-c", attempt])
+    box = arena.box(policy=NARROW, tree=NARROW_TREE)
+    process = wait_inside(box, "cat key")
+    box.path("{work}/key").unlink()
+    _, err = process.communicate(timeout=30)
+    check(process.returncode == 125 and str(box.path("{work}/key")) in err.decode(), f"removed: {err}")
+
+
+@case
+def a_run_goes_on_when_other_files_are_replaced_outside(arena):
+    """Also a name that a glob denies: it is covered again. And what is below a narrower directory."""
+    box = arena.box(policy=NARROW, tree=NARROW_TREE)
+    script = ": >ready; until test -e go; do sleep 0.02; done; sleep 0.3; cat plain; ! cat one.pem keys/one key"
+    process = box.start([*box.argv(), "/bin/sh", "-ec", script])
+    await_path(box.path("{work}/ready"))
+    for name in ("plain", "one.pem", "keys/one", ".git/HEAD", "file"):
+        save(box.path("{work}/" + name))
+    box.write("{work}/key", "written in place\n")
+    box.write("{work}/go")
+    out, err = process.communicate(timeout=30)
+    check(process.returncode == 0 and out == b"new\n", f"{process.returncode} {out} {err}")
+    arena.check_nothing_lives()

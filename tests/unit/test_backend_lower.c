@@ -186,3 +186,54 @@ TEST(a_window_into_the_kernel_is_hidden_wherever_it_is)
 	CHECK_INT(lower_mounts(&w.a, &in, &windows, &mounts, &w.e), -ERR_POLICY);
 	CHECK(strstr(w.e.text, "/repo/a b is yours, but closed to you"));
 }
+
+/* The paths whose mounts are looked after, one a line. */
+static const char *guarded(struct world *w, const struct mounts *mounts, struct buf *out)
+{
+	struct narrowed_list list;
+
+	buf_clear(out);
+	if (lower_narrowed(&w->a, mounts, &list, &w->e) < 0)
+		return w->e.text;
+	for (size_t i = 0; i < list.count; i++)
+		buf_printf(out, "%s%s\n", list.items[i].path, list.items[i].may_go ? " ?" : "");
+	return out->len ? out->p : "";
+}
+
+TEST(what_a_lost_mount_would_open_is_looked_after_and_nothing_else)
+{
+	scoped_buf out = BUF_INIT(1 << 16);
+	scoped_world w;
+	struct mounts mounts;
+
+	world_init(&w,
+		   "d /repo/.git\nf /repo/key\nf /repo/sub/ro\nf /repo/one.pem\n"
+		   "d /repo/a/b\nf /repo/two.pem\n",
+		   "/repo");
+	/* No pin, nothing writable, nothing in what is made, no name that is watched for. */
+	REQUIRE(plan(&w, WORKSPACE("") "'/repo/key' = 'deny'\n'/repo/sub/ro' = 'read'\n"
+				       "'/repo/*.pem' = 'deny'\n'/repo/two.pem' = 'deny'\n"
+				       "'/repo/a' = 'deny'\n'/repo/a/b' = 'read'\n"));
+	(void)lowered(&w, &mounts, &out);
+	CHECK_STR(guarded(&w, &mounts, &out), "/repo/.git\n/repo/a\n/repo/key\n/repo/sub/ro\n"
+					      "/repo/two.pem\n");
+}
+
+TEST(worktrees_that_git_takes_away_may_go)
+{
+	scoped_buf out = BUF_INIT(1 << 16);
+	scoped_world w;
+	struct mounts mounts;
+
+	world_init(&w,
+		   "f /repo/.git/HEAD\nd /repo/.git/objects\n"
+		   "d /repo/.git/refs\nf /repo/.git/config\nd /repo/.git/worktrees/x\n"
+		   "f /repo/.git/worktrees/x/gitdir\n",
+		   "/repo");
+	REQUIRE(plan(&w, "[permissions.dev]\nextends = ':workspace'\ngit = 'commit'\n"));
+	(void)lowered(&w, &mounts, &out);
+	(void)guarded(&w, &mounts, &out);
+	CHECK(strstr(out.p, "/repo/.git/config\n"));
+	CHECK(strstr(out.p, "/repo/.git/worktrees ?\n"));
+	CHECK(strstr(out.p, "/repo/.git/worktrees/x/gitdir ?\n"));
+}

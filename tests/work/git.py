@@ -215,9 +215,8 @@ def one_can_commit_outside_while_a_run_goes_on(w):
 
 @case(needs=NEEDS)
 def git_can_be_used_outside_while_a_run_may_commit(w):
-    """Worktrees come and go, submodules are added, garbage is collected; the run inside goes on."""
+    """Worktrees come and go, garbage is collected; the run inside goes on."""
     w.configure(COMMIT)
-    make_repository(w, "library")
     make_repository(w, "main")
 
     def work():
@@ -225,11 +224,26 @@ def git_can_be_used_outside_while_a_run_may_commit(w):
         w.plain("git", "worktree", "add", "-q", "-b", "side", "../side", cwd=w.workspace / "main")
         w.plain("git", "commit", "-q", "--allow-empty", "-m", "side", cwd=w.workspace / "side")
         w.plain("git", "worktree", "remove", "../side", cwd=w.workspace / "main")
-        w.plain("git", "submodule", "--quiet", "add", "../library", "library", cwd=w.workspace / "main")
-        w.plain("git", "commit", "-qm", "library", cwd=w.workspace / "main")
         return w.plain("git", "log", "--format=%H %s", cwd=w.workspace / "main").text
 
     out = run_meanwhile(w, "git commit -q --allow-empty -m inside", work, cwd="main")
+    assert status(w, "main") == "", status(w, "main")
+    return out
+
+
+@case(needs=NEEDS)
+def submodules_can_be_added_outside_while_a_run_goes_on(w):
+    """Not while it may commit: git then replaces `config`, which is closed to the run (P10), and ends it."""
+    make_repository(w, "library")
+    make_repository(w, "main")
+
+    def work():
+        w.plain("git", "submodule", "--quiet", "add", "../library", "library", cwd=w.workspace / "main")
+        w.plain("git", "commit", "-qm", "library", cwd=w.workspace / "main")
+        time.sleep(0.3)  # the guard looks ten times a second
+        return w.plain("git", "log", "--format=%H %s", cwd=w.workspace / "main").text
+
+    out = run_meanwhile(w, "git status >/dev/null", work, cwd="main")
     assert status(w, "main") == "", status(w, "main")
     w.plain("git", "fsck", "--strict", "--no-progress", cwd=w.workspace / "main/library")
     return out

@@ -413,17 +413,20 @@ static int start_somehow(struct attempt *t, struct err *e)
 
 static int launch(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e)
 {
+	struct narrowed_list narrowed;
 	struct attempt t;
 	int r = 0;
 
 	begin(&t, a, in);
-	if (bwrap_prepare(&t, e) < 0 || find_programs(&t, e) < 0 || start_somehow(&t, e) < 0)
+	if (bwrap_prepare(&t, e) < 0 || lower_narrowed(a, &t.mounts, &narrowed, e) < 0 ||
+	    find_programs(&t, e) < 0 || start_somehow(&t, e) < 0)
 		r = err_result(e);
 	fd_close(&t.program.fd);
 	fd_close(&t.stage);
 	if (r < 0)
 		return r;
 	*out = t.s;
+	out->narrowed = narrowed;
 	return 0;
 }
 

@@ -340,6 +340,37 @@ static int fill_inode(struct lowering *l, const struct wish *wish, struct mount_
 	return 0;
 }
 
+/*
+ * Placeholders have a look of their own, and a name that a glob denies is covered
+ * again by who watches for such names.
+ */
+static bool is_narrower(const struct lowering *l, const struct wish *wish,
+			const struct mount_op *op)
+{
+	struct verdict v = plan_resolve(l->in->plan, wish->path);
+
+	if (op->is_in_made || !op->is_checked || wish->held)
+		return false;
+	if (wish->rank == RANK_MASKED && v.access == ACCESS_DENY && v.rule->kind == RULE_GLOB)
+		return false;
+	return op->kind != MOUNT_SELF || op->access != ACCESS_WRITE;
+}
+
+/* Linked worktrees come and go outside: their shelf, and what is kept on it. */
+static bool may_go(const struct lowering *l, struct str path)
+{
+	const struct rule *rule = plan_resolve(l->in->plan, path).rule;
+	struct str name;
+	size_t at = 0;
+
+	if (rule->kind != RULE_GIT)
+		return false;
+	while (path_next(path, &at, &name))
+		if (str_is(name, "worktrees"))
+			return true;
+	return false;
+}
+
 static int add_op(struct lowering *l, const struct wish *wish, struct mount_op *cover,
 		  struct err *e)
 {
@@ -373,6 +404,8 @@ static int add_op(struct lowering *l, const struct wish *wish, struct mount_op *
 	}
 	if (op.kind == MOUNT_FRESH && name_made(l, &op, e) < 0)
 		return err_result(e);
+	op.is_narrower = cover && is_narrower(l, wish, &op);
+	op.may_go = op.is_narrower && may_go(l, path);
 	added = VEC_PUSH(l->a, &l->out->ops, e);
 	if (!added)
 		return err_result(e);
@@ -536,6 +569,26 @@ int lower_walls(struct arena *a, const struct mounts *mounts, struct walls *out,
 				     e);
 	}
 	return r;
+}
+
+/* ---- What has to be looked after ------------------------------------------------ */
+
+int lower_narrowed(struct arena *a, const struct mounts *mounts, struct narrowed_list *out,
+		   struct err *e)
+{
+	struct narrowed *items = arena_array(a, mounts->ops.count, sizeof(*items), e);
+
+	if (!items)
+		return err_result(e);
+	*out = (struct narrowed_list){ .items = items };
+	for (size_t i = 0; i < mounts->ops.count; i++) {
+		const struct mount_op *op = &mounts->ops.items[i];
+
+		if (op->is_narrower)
+			items[out->count++] =
+				(struct narrowed){ .path = op->path, .may_go = op->may_go };
+	}
+	return 0;
 }
 
 void lower_describe(const struct mount_op *op, struct buf *out)

@@ -34,6 +34,8 @@ struct mount_op {
 	enum host_type type;
 	bool is_pin;		/* there only so that it can't be renamed (P8) */
 	bool is_in_made;	/* its place was made: it is not that inode */
+	bool is_narrower;	/* than around it, on the host's own inode: its loss opens it */
+	bool may_go;		/* see struct narrowed */
 	bool is_checked;	/* whether `device` and `inode` have to be there */
 	uint64_t device, inode; /* as they were when the plan was made */
 	const char *path;
@@ -69,6 +71,10 @@ int lower_mounts(struct arena *a, const struct launch *in, const kernel_mounts *
 /* What of it Landlock repeats: see struct walls. */
 int lower_walls(struct arena *a, const struct mounts *mounts, struct walls *out, struct err *e)
 	MUST_CHECK NONNULL;
+
+/* Where the loss of a mount would open what it narrows. */
+int lower_narrowed(struct arena *a, const struct mounts *mounts, struct narrowed_list *out,
+		   struct err *e) MUST_CHECK NONNULL;
 
 /* One line for people. */
 void lower_describe(const struct mount_op *op, struct buf *out) NONNULL;

@@ -200,7 +200,8 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 	struct mounts mounts;
 	struct native_job job;
 
-	if (prepare(a, in, &mounts, &job, e) < 0) {
+	if (prepare(a, in, &mounts, &job, e) < 0 ||
+	    lower_narrowed(a, &mounts, &s.narrowed, e) < 0) {
 		native_abandon(in->begun);
 		return err_result(e);
 	}
