@@ -968,6 +968,20 @@ def a_command_that_stops_itself_keeps_its_time_limit(w: World):
 
 
 @case
+def a_log_that_is_only_written_to_is_not_read(w: World):
+    w.write_config('[permissions.p.filesystem]\n":minimal" = "read"\n":workspace_roots" = "write"\n')
+    script = ["/bin/sh", "-c", "exec 3>&1; cat /proc/self/fd/3 >got 2>&1; echo again >>/proc/self/fd/3"]
+    for argv, reads in ((script, True), ([PROGRAM, "run", "-q", "-P", "p", "--", *script], False)):
+        log = w.write("log", "a token of before\n")
+        with open(log, "ab") as output:
+            done = subprocess.run(argv, cwd=w.repo, env=w.env, stdin=subprocess.DEVNULL, stdout=output,
+                                  stderr=subprocess.PIPE, timeout=SECONDS * 3, check=False)
+        assert done.returncode == 0, done
+        assert ("token" in (w.repo / "got").read_text()) == reads, (argv, done)
+        assert log.read_text() == "a token of before\nagain\n", log.read_text()
+
+
+@case
 def a_crowd_does_not_keep_cordon_from_its_time_limit(w: World):
     w.write("repo/crowd.py", cli.CROWD)
     report = w.top / "report.json"

@@ -82,6 +82,7 @@ enum {
 	LL_LOOK = LL_EXECUTE | LL_READ_FILE | LL_READ_DIR,
 	LL_READ = LL_LOOK | LL_IOCTL_DEV,
 	LL_FILE = LL_EXECUTE | LL_READ_FILE | LL_WRITE_FILE | LL_TRUNCATE | LL_IOCTL_DEV,
+	LL_OUTPUT = LL_WRITE_FILE | LL_TRUNCATE | LL_IOCTL_DEV,
 };
 
 /* struct landlock_ruleset_attr of ABI 6; older kernels take its beginning. */
@@ -165,7 +166,10 @@ static void allow_path(const struct inner_job *job, const struct wall_rule *rule
 	close(fd);
 }
 
-/* A stream that was handed in may be opened again as it was given (/dev/stdout). */
+/*
+ * A stream that was handed in may be opened again as it was given (/dev/stdout). SECURITY: one
+ * that is only for writing may be a log that the policy denies.
+ */
 static void allow_stdio(const struct inner_job *job)
 {
 	for (int i = 0; i < 3; i++) {
@@ -175,7 +179,8 @@ static void allow_stdio(const struct inner_job *job)
 		if (flags < 0 || fstat(job->stdio[i], &st) < 0)
 			inner_fail(job, INNER_LANDLOCK, 4);
 		if ((flags & O_ACCMODE) != O_RDONLY && (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)))
-			allow_fd(job, job->stdio[i], LL_FILE);
+			allow_fd(job, job->stdio[i],
+				 (flags & O_ACCMODE) == O_WRONLY ? LL_OUTPUT : LL_FILE);
 	}
 }
 
