@@ -52,9 +52,16 @@ struct change {
 	} file;
 };
 
+/* What may be written: a directory, not whatever has its name. */
+struct root {
+	const char *path;
+	dev_t device;
+	ino_t inode;
+};
+
 struct metadata {
 	struct engine *engine;
-	const struct sandbox *sandbox;
+	VEC(struct root) roots;
 	bool is_root;
 };
 
@@ -364,6 +371,14 @@ static int find_file(const struct metadata *m, const struct engine_call *call,
 	return r < 0 ? r : fd;
 }
 
+/* SECURITY: Landlock goes by the inode. One that has been put in its place is not writable. */
+static bool is_in_place(const struct root *root)
+{
+	struct stat st;
+
+	return lstat(root->path, &st) == 0 && st.st_dev == root->device && st.st_ino == root->inode;
+}
+
 /* Where it lies is what Landlock would look at for a write. */
 static bool is_writable(const struct metadata *m, int file)
 {
@@ -378,8 +393,9 @@ static bool is_writable(const struct metadata *m, int file)
 	if (n <= 0 || (size_t)n == sizeof(place) || place[0] != '/')
 		return false;
 	path = (struct str){ place, (size_t)n };
-	for (const char *const *root = m->sandbox->writable; *root; root++)
-		if (path_is_under(path, str_of(*root)))
+	for (size_t i = 0; i < m->roots.count; i++)
+		if (path_is_under(path, str_of(m->roots.items[i].path)) &&
+		    is_in_place(&m->roots.items[i]))
 			return true;
 	return false;
 }
@@ -544,6 +560,23 @@ static enum engine_answer on_call(void *user, struct engine *engine, const struc
 	return ENGINE_RETURN;
 }
 
+static int add_roots(struct arena *a, struct metadata *m, const char *const *paths, struct err *e)
+{
+	for (; *paths; paths++) {
+		struct root *root;
+		struct stat st;
+
+		/* What is not there any more nothing is below. */
+		if (lstat(*paths, &st) < 0)
+			continue;
+		root = VEC_PUSH(a, &m->roots, e);
+		if (!root)
+			return err_result(e);
+		*root = (struct root){ *paths, st.st_dev, st.st_ino };
+	}
+	return 0;
+}
+
 int metadata_start(struct arena *a, struct engine *engine, const struct sandbox *sandbox,
 		   struct err *e)
 {
@@ -551,7 +584,9 @@ int metadata_start(struct arena *a, struct engine *engine, const struct sandbox 
 
 	if (!m)
 		return err_result(e);
-	*m = (struct metadata){ .engine = engine, .sandbox = sandbox, .is_root = geteuid() == 0 };
+	*m = (struct metadata){ .engine = engine, .is_root = geteuid() == 0 };
+	if (add_roots(a, m, sandbox->writable, e) < 0)
+		return err_result(e);
 	for (size_t i = 0; i < COUNT_OF(calls); i++) {
 		const struct engine_handler handler = { .number = calls[i].number,
 							.call = on_call,

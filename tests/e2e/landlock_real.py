@@ -289,6 +289,25 @@ connect('own'); connect('host')
 
 
 @case
+def what_is_put_in_the_place_of_the_workspace_is_not_changed(world: World):
+    script_text = ("chmod 600 file || exit 1; echo ready; read go; "
+                   f"for c in 'chmod 777' 'truncate -s 1' 'touch -d @9'; do $c {world.repo}/file && echo $c; done; exit 0")
+    for swaps in (False, True):
+        file = world.write("repo/file", "text")
+        run = subprocess.Popen([cli.PROGRAM, *WORK, "--", "/bin/sh", "-c", script_text], cwd=world.repo,
+                               env=world.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True)
+        assert run.stdout.readline() == "ready\n"
+        if swaps:
+            world.repo.rename(world.top / "old")
+            world.write("repo/file", "text").chmod(0o600)
+        out = run.communicate("go\n", timeout=30)[0]
+        assert out == ("" if swaps else "chmod 777\ntruncate -s 1\ntouch -d @9\n"), (swaps, out)
+        st = file.stat()
+        assert (st.st_mode & 0o777 == 0o600, st.st_mtime > 9, st.st_size == 4) == (swaps, swaps, swaps), st
+
+
+@case
 def a_crowd_does_not_keep_cordon_from_its_time_limit(world: World):
     world.write("repo/crowd.py", cli.CROWD)
     host = socket.socket(socket.AF_UNIX)
