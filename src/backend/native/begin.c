@@ -27,6 +27,17 @@
 #include "os/child.h"
 #include "os/linux/raw_call.h"
 
+#ifdef __SANITIZE_ADDRESS__
+/*
+ * The address sanitizer asks for this before what does not return, and complains when the
+ * stack is not the thread's first one, as in PID 1. Nothing here jumps over frames.
+ */
+void __asan_handle_no_return(void);
+void __asan_handle_no_return(void)
+{
+}
+#endif
+
 enum order { ORDER_NONE, ORDER_CLONE, ORDER_END };
 
 /* The kernel says the last, whatever ended it. */
