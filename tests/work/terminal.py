@@ -91,7 +91,8 @@ while True:
 """
 
 
-@case
+# Without a PID 1 the signal was lost once in 34 runs, between a stop and the next start.
+@case(needs={"tree_death"})
 def ctrl_z_twice_and_a_kill_in_between(w):
     w.need("bash")
     w.write_all({"patient.py": PATIENT})
