@@ -34,7 +34,6 @@ struct launch {
 	int terminal;		   /* handed to the command's group, -1: none */
 	const char *terminal_path; /* of the terminal, for /dev/console; NULL when not known */
 	bool waits;		   /* for sandbox_start(), before the command is executed */
-	struct beginning *begun;   /* by begin(), or NULL; launch() uses it up */
 
 	guarantee_set accepted; /* losses that the run may have */
 	/* What the caller should know and what is no failure; may be NULL. */
@@ -58,13 +57,6 @@ struct backend {
 	const char *(*why_not)(enum guarantee g);
 	/* The operations in words, one a line. */
 	int (*describe)(struct arena *a, const struct launch *in, struct buf *out, struct err *e);
-	/*
-	 * Begins what needs no plan and takes the kernel long, while the plan is being made;
-	 * NULL when there is nothing of the kind. What it gives goes to launch() or, when it
-	 * comes to none, to abandon(). What fails is told by launch().
-	 */
-	struct beginning *(*begin)(bool has_own_network);
-	void (*abandon)(struct beginning *begun);
 	/*
 	 * Returns when the sandbox stands and the command is about to be executed, or waits.
 	 * `in` may go after it. ERR_WEAKER: this host does not let it, nothing was run and

@@ -8,34 +8,17 @@ struct cordon_run_handle {
 	bool is_over;
 };
 
-/* Whether a sandbox with a network of its own is likely; a wrong guess costs time alone. */
-static bool is_worth_beginning(const struct asked *asked)
-{
-	const char *backend = asked->run.backend, *sandbox = asked->run.sandbox;
-	const char *network = asked->load.network;
-
-	return (!backend || strcmp(backend, "native") == 0) &&
-	       (!sandbox || strcmp(sandbox, "forbid") != 0) &&
-	       (!network || strcmp(network, "full") != 0);
-}
-
 static int start(cordon_result *r, struct asked *asked, struct err *e)
 {
-	struct beginning *begun = NULL;
 	struct session_request in;
 
 	/* The caller's words are gone when this returns, and are still to be spoken of. */
 	if (copy_words(&r->arena, asked->run.command, &r->argv, e) < 0)
 		return err_result(e);
-	if (is_worth_beginning(asked))
-		begun = session_begin();
 	r->policy = voice_load(&r->voice, &r->arena, asked, e);
-	if (!r->policy || asked_session(asked, r->policy, &in, e) < 0) {
-		session_abandon(begun);
+	if (!r->policy || asked_session(asked, r->policy, &in, e) < 0)
 		return err_result(e);
-	}
 	in.argv = r->argv;
-	in.begun = begun;
 	voice_attach(&r->voice, &in);
 	return session_start(&r->arena, &in, &r->session, e);
 }

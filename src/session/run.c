@@ -389,10 +389,6 @@ static int launch_command(struct session *s, struct err *e)
 	}
 	if (trace_steps(s, &launch, e) < 0)
 		return err_result(e);
-	if (s->outcome.backend->begin) {
-		launch.begun = s->in.begun;
-		s->in.begun = NULL;
-	}
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->outcome.started);
 	s->started_ms = loop_now();
 	s->outcome.denials.started_ms = s->started_ms;
@@ -565,53 +561,15 @@ static void finish(struct session *s)
 	s->state = SESSION_IS_OVER;
 }
 
-static const struct backend *find_beginner(void)
-{
-	for (size_t i = 0; backends[i]; i++)
-		if (backends[i]->begin)
-			return backends[i];
-	return NULL;
-}
-
-/* Where a standard stream is missing, what is opened early would be taken for one. */
-static bool has_streams(void)
-{
-	for (int i = 0; i < 3; i++)
-		if (fcntl(i, F_GETFD) < 0)
-			return false;
-	return true;
-}
-
-struct beginning *session_begin(void)
-{
-	const struct backend *b = find_beginner();
-
-	return b && has_streams() ? b->begin(true) : NULL;
-}
-
-void session_abandon(struct beginning *begun)
-{
-	const struct backend *b = find_beginner();
-
-	if (b && begun)
-		b->abandon(begun);
-}
-
 int session_start(struct arena *a, const struct session_request *in, struct session **out,
 		  struct err *e)
 {
 	struct session *s = ARENA_NEW(a, struct session, e);
-	int r;
 
-	if (!s) {
-		session_abandon(in->begun);
+	if (!s)
 		return err_result(e);
-	}
 	session_init(s, a, in);
-	r = begin(s, e);
-	session_abandon(s->in.begun);
-	s->in.begun = NULL;
-	if (r < 0) {
+	if (begin(s, e) < 0) {
 		finish(s);
 		session_done(s);
 		return err_result(e);

@@ -123,8 +123,7 @@ struct session_request {
 	const char *const *environment;
 	const char *const *more_environment; /* may be NULL */
 
-	const char *backend;	 /* forced, or NULL */
-	struct beginning *begun; /* or NULL; used up */
+	const char *backend; /* forced, or NULL */
 	enum sandbox_wish wish;
 	guarantee_set accepted; /* by the call; the configuration's count as well */
 
@@ -180,14 +179,6 @@ struct outcome {
 };
 
 struct session;
-
-/*
- * Begins what a run without the host's network will need whatever its plan is, while
- * the plan is being made; NULL when there is nothing of the kind. It goes to
- * session_start() in the request, or to session_abandon(). From the same thread.
- */
-struct beginning *session_begin(void) MUST_CHECK;
-void session_abandon(struct beginning *begun);
 
 /*
  * All in `a`, which must outlive the session. ERR_WEAKER when the host can't

@@ -2,7 +2,6 @@
 /* The first process of a sandbox, from its walls to the command; see inner.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -147,23 +146,16 @@ _Noreturn void inner_become_command(struct inner_job *job)
 	tell_exec_failed(job, command_execute(&job->words));
 }
 
-static int be_command(void *job)
-{
-	inner_become_command(job);
-}
-
-/*
- * Nothing is copied that exec would throw away; this process waits until then. Not by
- * vfork(): the address sanitizer takes the stack here for the main one, which it is not.
- */
+/* Nothing is copied that exec would throw away; this process waits until then. */
 pid_t inner_start_command(struct inner_job *job)
 {
-	static _Alignas(16) char stack[64 << 10];
 	pid_t command;
 
 	job->signals = command_watch_children();
-	command = clone(be_command, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, job);
+	command = vfork();
 	if (command < 0)
 		inner_fail(job, INNER_FORK, 0);
+	if (command == 0)
+		inner_become_command(job);
 	return command;
 }

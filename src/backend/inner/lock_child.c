@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the first process gives up for itself and for the command, for good. */
+/*
+ * What the first process gives up for itself and for the command, for good. A backend may
+ * have another process at work in the same memory, so an error that is no failure is not
+ * taken from errno.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -13,12 +17,15 @@
 #include <unistd.h>
 
 #include "backend/inner/inner.h"
+#include "os/linux/raw_call.h"
 
 _Static_assert(sizeof(struct bpf_insn) == sizeof(struct sock_filter), "the kernel's layout");
 
 /* That the user is root gives nothing back on exec. */
 static void lock_bits(const struct inner_job *job)
 {
+	long r = 0;
+
 	if (prctl(PR_SET_SECUREBITS,
 		  SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
 			  SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
@@ -26,9 +33,9 @@ static void lock_bits(const struct inner_job *job)
 		  0, 0, 0) < 0)
 		inner_fail(job, INNER_CAPABILITIES, 0);
 	/* EINVAL ends the list; anything else did not drop. */
-	for (unsigned long cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
-		;
-	if (errno != EINVAL)
+	for (long cap = 0; r == 0; cap++)
+		r = raw_call(SYS_prctl, PR_CAPBSET_DROP, cap, 0, 0);
+	if (r != -EINVAL)
 		inner_fail(job, INNER_CAPABILITIES, 1);
 }
 
@@ -221,22 +228,24 @@ void inner_enter_wall(struct inner_job *job)
 /* ---- seccomp ------------------------------------------------------------------ */
 
 /* Since 5.19; without it a signal makes a call that is being answered look failed. */
-#define WAIT_KILLABLE_RECV (1UL << 5)
+#define WAIT_KILLABLE_RECV (1L << 5)
 
 int inner_lock_filter(const struct inner_job *job)
 {
 	struct sock_fprog program = { .len = (unsigned short)job->filter.count,
 				      .filter = (struct sock_filter *)(void *)job->filter.insns };
-	unsigned long flags = 0;
+	long flags = 0;
 	long r;
 
 	if (job->has_listener)
-		flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV;
-	r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
-	if (r < 0 && errno == EINVAL && flags)
-		r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags & ~WAIT_KILLABLE_RECV,
-			    &program);
-	if (r < 0)
+		flags = (long)SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV;
+	r = raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, (long)&program, 0);
+	if (r == -EINVAL && flags)
+		r = raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags & ~WAIT_KILLABLE_RECV,
+			     (long)&program, 0);
+	if (r < 0) {
+		errno = (int)-r;
 		inner_fail(job, INNER_FILTER, 0);
+	}
 	return job->has_listener ? (int)r : -1;
 }

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "backend/host.h"
-#include "backend/native/begin.h"
 #include "backend/native/native.h"
 #include "base/path.h"
 #include "base/utf8.h"
@@ -50,7 +49,8 @@ static int prepare(struct arena *a, const struct launch *in, struct mounts *moun
 	    inner_prepare(a, in, filter, inner, e) < 0)
 		return err_result(e);
 	job->sources = arena_array(a, mounts->ops.count, sizeof(*job->sources), e);
-	if (!job->sources)
+	job->stack = arena_alloc(a, NATIVE_STACK_BYTES, e);
+	if (!job->sources || !job->stack)
 		return err_result(e);
 	for (size_t i = 0; i < mounts->ops.count; i++)
 		job->sources[i] = -1;
@@ -74,9 +74,9 @@ static bool is_about_a_path(uint32_t stage)
 /* What takes a capability in the sandbox's own namespaces, and nothing else of the host. */
 static bool needs_rights(uint32_t stage)
 {
-	return stage == NATIVE_DEVICES || stage == NATIVE_PRIVATE || stage == NATIVE_SOURCE ||
-	       stage == NATIVE_SOURCE_ACCESS || stage == NATIVE_BOX || stage == NATIVE_CLOSE_TREE ||
-	       stage == NATIVE_ATTACH || stage == NATIVE_ROOT;
+	return stage == NATIVE_NETWORK || stage == NATIVE_DEVICES || stage == NATIVE_PRIVATE ||
+	       stage == NATIVE_SOURCE || stage == NATIVE_SOURCE_ACCESS || stage == NATIVE_BOX ||
+	       stage == NATIVE_CLOSE_TREE || stage == NATIVE_ATTACH || stage == NATIVE_ROOT;
 }
 
 static int word_failure(const struct native_job *job, const struct init_message *m, struct err *e)
@@ -104,6 +104,8 @@ static int word_failure(const struct native_job *job, const struct init_message 
 			    doing);
 	if (m->stage == NATIVE_PROC && m->index == 0)
 		return host_fail_proc(backend_native.name, m->os_error, e);
+	if (m->stage == NATIVE_NETWORK && m->index == 0 && m->os_error != EPERM)
+		return host_fail_namespaces(backend_native.name, m->os_error, e);
 	/* It made its namespaces, and is nobody in them: AppArmor's way to forbid them. */
 	if (m->os_error == EPERM && needs_rights(m->stage))
 		return host_fail_rights(backend_native.name, doing, m->os_error, e);
@@ -115,59 +117,40 @@ static int word_failure(const struct native_job *job, const struct init_message 
 
 /* ---- PID 1 ---------------------------------------------------------------------- */
 
-/* All but those that are begun before: the user's and the network. */
+/* All but the network, which PID 1 makes itself while the mounts are being made. */
 static unsigned long namespaces(const struct launch *in)
 {
-	unsigned long flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS | CLONE_NEWCGROUP;
+	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS |
+			      CLONE_NEWCGROUP;
 
 	if (in->plan->policy->profile->isolates_ipc)
 		flags |= CLONE_NEWIPC;
 	return flags;
 }
 
-/* What this process has to do for the clone is done while the kernel is at it. */
-static int clone_first(const struct launch *in, struct native_job *job, struct beginning *b,
-		       struct init_order *go, struct sandbox *out, struct err *e)
+static void run_child(void *arg)
 {
-	pid_t forerunner = native_forerunner(b);
-	int os_error, r = 0;
-
-	native_order(b, namespaces(in), job);
-	if (forerunner >= 0 && (inner_find_words(go, e) < 0 ||
-				host_map_identities(backend_native.name, forerunner, e) < 0))
-		r = err_result(e);
-	os_error = native_await(b, &out->pid, &out->pidfd);
-	/* Rights in the user namespace there were not: AppArmor's way to forbid them. */
-	if (os_error == EPERM && forerunner >= 0)
-		return host_fail_rights(backend_native.name, "make a network of its own", os_error,
-					e);
-	if (os_error == ESRCH)
-		return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
-	if (os_error != 0)
-		return host_fail_namespaces(backend_native.name, os_error, e);
-	return r;
+	native_child(arg);
 }
 
-static int start(const struct launch *in, struct native_job *job, struct init_order *go,
-		 struct sandbox *out, struct err *e)
+static int start(const struct launch *in, struct native_job *job, struct sandbox *out,
+		 struct err *e)
 {
-	struct beginning *b = native_choose(in->begun, job->inner.has_own_network);
 	int pair[2];
-	int r;
+	int os_error;
 
-	if (!b)
-		return FAIL(e, ERR_NOMEM, "no memory for a sandbox");
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-		r = FAIL_SYS(e, errno, "can't make a channel to the sandbox");
-	} else {
-		job->inner.channel = pair[1];
-		out->channel = pair[0];
-		out->has_own_network = job->inner.has_own_network;
-		r = clone_first(in, job, b, go, out, e);
-		close(pair[1]);
-	}
-	native_abandon(b);
-	return r;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return FAIL_SYS(e, errno, "can't make a channel to the sandbox");
+	job->inner.channel = pair[1];
+	out->channel = pair[0];
+	out->has_own_network = job->inner.has_own_network;
+	out->pid = os_fork(namespaces(in), run_child, job, &out->pidfd);
+	os_error = errno;
+	close(pair[1]);
+	if (out->pid >= 0)
+		return 0;
+	out->pidfd = -1;
+	return host_fail_namespaces(backend_native.name, os_error, e);
 }
 
 /* For the masks of names that appear later (P6). */
@@ -184,7 +167,9 @@ static int bring_up(const struct launch *in, struct native_job *job, struct sand
 	struct init_order go = { .kind = INIT_GO };
 	struct init_message first;
 
-	if (start(in, job, &go, s, e) < 0 || open_namespaces(in, s, e) < 0)
+	if (start(in, job, s, e) < 0 || inner_find_words(&go, e) < 0 ||
+	    host_map_identities(backend_native.name, s->pid, e) < 0 ||
+	    open_namespaces(in, s, e) < 0)
 		return err_result(e);
 	inner_hand_over_terminal(in, s->pid);
 	/* That PID 1 is gone already shows when it is listened to; then there is more to say. */
@@ -200,11 +185,8 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 	struct mounts mounts;
 	struct native_job job;
 
-	if (prepare(a, in, &mounts, &job, e) < 0 ||
-	    lower_narrowed(a, &mounts, &s.narrowed, e) < 0) {
-		native_abandon(in->begun);
+	if (prepare(a, in, &mounts, &job, e) < 0 || lower_narrowed(a, &mounts, &s.narrowed, e) < 0)
 		return err_result(e);
-	}
 	if (bring_up(in, &job, &s, e) < 0) {
 		if (s.pidfd >= 0) {
 			os_kill(s.pidfd, SIGKILL);
@@ -271,7 +253,5 @@ const struct backend backend_native = {
 	.gives = gives,
 	.why_not = why_not,
 	.describe = describe,
-	.begin = native_begin,
-	.abandon = native_abandon,
 	.launch = launch,
 };

@@ -1,30 +1,94 @@
 /* SPDX-License-Identifier: MIT */
 /* PID 1 of a native sandbox, from the clone to the command. */
 #include <fcntl.h>
+#include <linux/netlink.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "backend/native/native.h"
+#include "os/linux/raw_call.h"
 
-/* The umask is for what the command makes, and not for what is made for it. */
-static void make_walls(struct native_job *job, struct init_order *go)
+/* An own network has only the loopback interface, and it is down. */
+static void make_network(struct native_job *job)
 {
-	mode_t mask = umask(0);
+	struct ifreq request = { .ifr_name = "lo" };
+	int fd;
+
+	if (!job->inner.has_own_network)
+		return;
+	if (unshare(CLONE_NEWNET) < 0)
+		native_fail(job, NATIVE_NETWORK, 0);
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &request) < 0)
+		native_fail(job, NATIVE_NETWORK, 0);
+	request.ifr_flags |= IFF_UP | IFF_RUNNING;
+	if (ioctl(fd, SIOCSIFFLAGS, &request) < 0)
+		native_fail(job, NATIVE_NETWORK, 1);
+	close(fd);
+	if (!job->inner.asks_connect)
+		return;
+	/* The supervisor asks this one which sockets were bound in here. */
+	job->inner.unix_diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	if (job->inner.unix_diag < 0)
+		native_fail(job, NATIVE_NETWORK, 2);
+}
+
+/* ---- PID 1 ------------------------------------------------------------------ */
+
+/* In the second process, with all that does not touch what the first gives up. */
+static int mount_beside(void *arg)
+{
+	struct native_job *job = arg;
 
 	native_open_sources(job);
-	if (!init_wait(job->inner.channel, INIT_GO, go))
+	if (!init_wait(job->inner.channel, INIT_GO, &job->go))
 		_exit(1);
 	native_mount_all(job);
-	umask(mask);
 	if (chdir(job->inner.directory) < 0)
 		native_fail(job, INNER_DIRECTORY, 0);
 	job->inner.root = open("/", O_PATH | O_CLOEXEC);
+	inner_build_wall(&job->inner);
+	job->is_mounted = true;
+	return 0;
+}
+
+/*
+ * A network namespace, and what can't be undone, take the kernel about as long as
+ * all the mounts, so the two are done at the same time. The second process shares
+ * everything with PID 1 but its credentials, its filter and its network; errno,
+ * too, and so only what fails for good may set it in PID 1 while the other runs.
+ */
+static pid_t start_mounter(struct native_job *job)
+{
+	int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID |
+		    SIGCHLD;
+	char *stack = job->stack + NATIVE_STACK_BYTES;
+
+	return clone(mount_beside, stack, flags, job, &job->mounter, NULL, &job->mounter);
+}
+
+/* The kernel clears the number when the process ends, whatever ends it. */
+static void await_mounter(struct native_job *job)
+{
+	uint32_t seen;
+
+	while ((seen = __atomic_load_n(&job->mounter, __ATOMIC_ACQUIRE)) != 0)
+		raw_call(SYS_futex, (long)&job->mounter, 0 /* FUTEX_WAIT */, seen, 0);
+	/* Else it has said why. */
+	if (!job->is_mounted)
+		_exit(0);
 }
 
 _Noreturn void native_child(struct native_job *job)
 {
 	struct inner_job *inner = &job->inner;
-	struct init_order go;
+	mode_t mask;
 	int listener;
 	pid_t command;
 
@@ -32,12 +96,16 @@ _Noreturn void native_child(struct native_job *job)
 	if (setpgid(0, 0) < 0)
 		native_fail(job, INNER_GROUP, 0);
 	inner_tidy_descriptors(inner);
-	make_walls(job, &go);
-	inner_hide_self(inner, &go);
+	mask = umask(0);
+	if (start_mounter(job) < 0)
+		native_fail(job, INNER_FORK, 1);
+	make_network(job);
 	inner_drop_capabilities(inner);
-	inner_build_wall(inner);
-	inner_enter_wall(inner);
 	listener = inner_lock_filter(inner);
+	await_mounter(job);
+	umask(mask);
+	inner_hide_self(inner, &job->go);
+	inner_enter_wall(inner);
 	inner_tell_ready(inner, listener);
 	command = inner_start_command(inner);
 	inner_close_all_but(&inner->channel, 1);

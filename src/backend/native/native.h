@@ -3,8 +3,7 @@
  * The native backend: namespaces and the mount API, in this process. What is
  * mounted where backend/mounts says.
  *
- *	begin.c		what needs no plan, begun early; clones PID 1 into its namespaces
- *	apply.c		prepares a job, speaks with PID 1
+ *	apply.c		prepares a job, clones PID 1 into its namespaces, speaks with it
  *	child.c		PID 1 until the command runs
  *	child_mounts.c	its mounts
  *
@@ -24,6 +23,7 @@
 
 /* What PID 1 was doing; one line each: name, what could not be done. */
 #define NATIVE_STAGES(X)                                              \
+	X(NETWORK, "make a network of its own")                       \
 	X(DEVICES, "take the devices of the host")                    \
 	X(PRIVATE, "keep mounts of the host from appearing later")    \
 	X(SOURCE, "open")                                             \
@@ -45,7 +45,10 @@ enum native_stage {
 #undef NATIVE_STAGE_ENUM
 };
 
-enum { NATIVE_DEVICE_COUNT = 6 }; /* that every /dev has */
+enum {
+	NATIVE_DEVICE_COUNT = 6, /* that every /dev has */
+	NATIVE_STACK_BYTES = 64 << 10,
+};
 
 /* All that PID 1 needs; prepared before the clone. */
 struct native_job {
@@ -55,8 +58,12 @@ struct native_job {
 	const char *terminal_path; /* NULL: none */
 	bool has_own_ipc;
 	bool is_root;
+	char *stack; /* of who mounts while PID 1 makes the network */
 
 	/* Set inside, on the way. */
+	uint32_t mounter; /* its number, until it ends */
+	bool is_mounted;
+	struct init_order go;
 	int root; /* O_PATH: what becomes "/" */
 	int box;  /* a tmpfs for everything that is made */
 	int devices[NATIVE_DEVICE_COUNT];
