@@ -17,7 +17,7 @@ static struct bwrap_job example(struct bpf_insn *insns, struct wall_rule *rule,
 					       .programs = programs,
 					       .environment = environment };
 	inner->directory = "/work";
-	inner->reopened[1] = "/work/in";
+	inner->reopened[1] = "/ws/in";
 	insns[0] = (struct bpf_insn){ .code = 6, .k = 0x7fff0000 };
 	inner->filter = (struct filter){ .insns = insns, .count = 1 };
 	inner->asks_connect = inner->has_listener = true;
@@ -78,7 +78,7 @@ TEST(a_job_comes_back_as_it_went)
 	CHECK_STR(job.inner.words.environment[0], "A=b\nc");
 	CHECK_STR(job.inner.directory, "/work");
 	CHECK(!job.inner.reopened[0] && !job.inner.reopened[2]);
-	CHECK_STR(job.inner.reopened[1], "/work/in");
+	CHECK_STR(job.inner.reopened[1], "/ws/in");
 	CHECK_INT(job.inner.filter.insns[0].k, 0x7fff0000);
 	CHECK(job.inner.asks_connect && job.inner.has_listener && !job.inner.waits);
 	CHECK_INT(job.inner.walls.abi, 7);
