@@ -22,6 +22,7 @@
 
 #include "backend/bwrap/attempt.h"
 #include "backend/host.h"
+#include "backend/mounts/mounts.h"
 #include "base/utf8.h"
 #include "os/child.h"
 #include "os/fd.h"
@@ -370,13 +371,7 @@ static int start(struct attempt *t, struct err *e)
 	if (t->helper > 1)
 		kill(-t->helper, SIGKILL);
 	t->helper = -1;
-	if (t->s.pidfd >= 0) {
-		os_kill(t->s.pidfd, SIGKILL);
-		os_reap(t->s.pidfd);
-	}
-	sandbox_done(&t->s);
-	if (t->in->terminal >= 0)
-		os_set_foreground(t->in->terminal, getpgrp());
+	inner_undo(t->in, &t->s);
 	t->s = (struct sandbox)SANDBOX_NONE;
 	return r;
 }
@@ -460,43 +455,10 @@ static int describe(struct arena *a, const struct launch *in, struct buf *out, s
 	return buf_check(out, e);
 }
 
-static const char *why_not(enum guarantee g)
-{
-	switch (g) {
-	case G_DENY_FUTURE:
-		return "names that appear later are masked when they are seen, with a window";
-	case G_NET_MANAGED:
-		return "the proxy is not in this version";
-	case G_LIMITS:
-		return "control groups are not used in this version";
-	case G_FS_WRITE:
-	case G_FS_READ:
-	case G_FS_CARVE:
-	case G_FS_REOPEN:
-	case G_PROTECT_MISSING:
-	case G_NET_OFF:
-	case G_IPC:
-	case G_PROC:
-	case G_KERNEL:
-	case G_TREE_DEATH:
-	case GUARANTEE_COUNT:
-		break;
-	}
-	return "";
-}
-
-static guarantee_set gives(void)
-{
-	return GUARANTEE_BIT(G_FS_WRITE) | GUARANTEE_BIT(G_FS_READ) | GUARANTEE_BIT(G_FS_CARVE) |
-	       GUARANTEE_BIT(G_FS_REOPEN) | GUARANTEE_BIT(G_PROTECT_MISSING) |
-	       GUARANTEE_BIT(G_NET_OFF) | GUARANTEE_BIT(G_IPC) | GUARANTEE_BIT(G_PROC) |
-	       GUARANTEE_BIT(G_KERNEL) | GUARANTEE_BIT(G_TREE_DEATH);
-}
-
 const struct backend backend_bwrap = {
 	.name = "bwrap",
-	.gives = gives,
-	.why_not = why_not,
+	.gives = mounts_give,
+	.why_not = mounts_why_not,
 	.describe = describe,
 	.launch = launch,
 };

@@ -151,6 +151,9 @@ int inner_word_failure(const struct inner_job *job, const struct init_message *m
 /* The command's group gets the terminal before the command can touch it. */
 void inner_hand_over_terminal(const struct launch *in, pid_t group) NONNULL;
 
+/* For a launch that failed: ends the first process, if there is one, and takes the terminal back. */
+void inner_undo(const struct launch *in, struct sandbox *s) NONNULL;
+
 /* ---- Inside ---------------------------------------------------------------------- */
 
 /* Reports and ends the process. */

@@ -2,6 +2,7 @@
 /* The parent's side of what every Linux sandbox does last; see inner.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -120,6 +121,17 @@ void inner_hand_over_terminal(const struct launch *in, pid_t group)
 		return;
 	setpgid(group, group);
 	os_set_foreground(in->terminal, group);
+}
+
+void inner_undo(const struct launch *in, struct sandbox *s)
+{
+	if (s->pidfd >= 0) {
+		os_kill(s->pidfd, SIGKILL);
+		os_reap(s->pidfd);
+	}
+	if (in->terminal >= 0)
+		os_set_foreground(in->terminal, getpgrp());
+	sandbox_done(s);
 }
 
 /* The descriptors come in the order of inner_tell_ready(). How many there have to be. */

@@ -221,13 +221,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 		return err_result(e);
 	if (bring_up(in, &job, &s, e) < 0) {
 		/* Nothing was executed: there is nobody else to be killed. */
-		if (s.pidfd >= 0) {
-			os_kill(s.pidfd, SIGKILL);
-			os_reap(s.pidfd);
-			if (in->terminal >= 0)
-				os_set_foreground(in->terminal, getpgrp());
-		}
-		sandbox_done(&s);
+		inner_undo(in, &s);
 		return err_result(e);
 	}
 	*out = s;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "backend/host.h"
+#include "backend/mounts/mounts.h"
 #include "backend/native/native.h"
 #include "base/path.h"
 #include "base/utf8.h"
@@ -188,13 +189,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 	if (prepare(a, in, &mounts, &job, e) < 0 || lower_narrowed(a, &mounts, &s.narrowed, e) < 0)
 		return err_result(e);
 	if (bring_up(in, &job, &s, e) < 0) {
-		if (s.pidfd >= 0) {
-			os_kill(s.pidfd, SIGKILL);
-			os_reap(s.pidfd);
-			if (in->terminal >= 0)
-				os_set_foreground(in->terminal, getpgrp());
-		}
-		sandbox_done(&s);
+		inner_undo(in, &s);
 		return err_result(e);
 	}
 	*out = s;
@@ -215,43 +210,10 @@ static int describe(struct arena *a, const struct launch *in, struct buf *out, s
 	return buf_check(out, e);
 }
 
-static const char *why_not(enum guarantee g)
-{
-	switch (g) {
-	case G_DENY_FUTURE:
-		return "names that appear later are masked when they are seen, with a window";
-	case G_NET_MANAGED:
-		return "the proxy is not in this version";
-	case G_LIMITS:
-		return "control groups are not used in this version";
-	case G_FS_WRITE:
-	case G_FS_READ:
-	case G_FS_CARVE:
-	case G_FS_REOPEN:
-	case G_PROTECT_MISSING:
-	case G_NET_OFF:
-	case G_IPC:
-	case G_PROC:
-	case G_KERNEL:
-	case G_TREE_DEATH:
-	case GUARANTEE_COUNT:
-		break;
-	}
-	return "";
-}
-
-static guarantee_set gives(void)
-{
-	return GUARANTEE_BIT(G_FS_WRITE) | GUARANTEE_BIT(G_FS_READ) | GUARANTEE_BIT(G_FS_CARVE) |
-	       GUARANTEE_BIT(G_FS_REOPEN) | GUARANTEE_BIT(G_PROTECT_MISSING) |
-	       GUARANTEE_BIT(G_NET_OFF) | GUARANTEE_BIT(G_IPC) | GUARANTEE_BIT(G_PROC) |
-	       GUARANTEE_BIT(G_KERNEL) | GUARANTEE_BIT(G_TREE_DEATH);
-}
-
 const struct backend backend_native = {
 	.name = "native",
-	.gives = gives,
-	.why_not = why_not,
+	.gives = mounts_give,
+	.why_not = mounts_why_not,
 	.describe = describe,
 	.launch = launch,
 };
