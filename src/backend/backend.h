@@ -17,6 +17,16 @@
 #include "supervise/placeholder.h"
 #include "supervise/sandbox.h"
 
+/*
+ * A managed network: nothing but the loopback interface, on which every address is local,
+ * and the sockets of the proxy (struct sandbox), which are listening when launch() returns.
+ */
+enum { LAUNCH_PROXY_PORT = 3128, LAUNCH_MAX_HOST_PORTS = 32 };
+struct launch_network {
+	uint16_t host_ports[LAUNCH_MAX_HOST_PORTS]; /* on loopback: PROXY_HOST_PORT */
+	size_t host_port_count;
+};
+
 struct launch {
 	const struct plan *plan;
 	const struct host *host; /* what the plan was made from: the inodes to expect */
@@ -34,6 +44,7 @@ struct launch {
 	int terminal;		   /* handed to the command's group, -1: none */
 	const char *terminal_path; /* of the terminal, for /dev/console; NULL when not known */
 	bool waits;		   /* for sandbox_start(), before the command is executed */
+	const struct launch_network *network; /* NULL: it is not managed */
 
 	guarantee_set accepted; /* losses that the run may have */
 	/* What the caller should know and what is no failure; may be NULL. */

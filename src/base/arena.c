@@ -36,6 +36,24 @@ void arena_done(struct arena *a)
 	a->used_bytes = 0;
 }
 
+void arena_over(struct arena *a, void *block, size_t bytes)
+{
+	struct arena_chunk *chunk = block;
+	size_t room = bytes < sizeof(*chunk) ? 0 : bytes - sizeof(*chunk);
+
+	*a = (struct arena){ .used_bytes = room, .limit_bytes = room };
+	if (room == 0)
+		return;
+	*chunk = (struct arena_chunk){ .size = room };
+	a->chunks = chunk;
+}
+
+void arena_rewind(struct arena *a)
+{
+	if (a->chunks)
+		a->chunks->used = 0;
+}
+
 /*
  * Small arenas fit a page. What grows beyond that gets room for a whole policy at
  * once: pages that are never touched cost nothing, a system call for each of many

@@ -30,6 +30,16 @@ struct arena {
 /* Frees everything; the arena can be used again. */
 void arena_done(struct arena *a) NONNULL;
 
+/*
+ * An arena in `bytes` of memory that is there already, aligned for any object; it never
+ * asks for more (ERR_LIMIT). For processes that were forked from a threaded program, in
+ * which nothing may be allocated. Not to be given to arena_done().
+ */
+void arena_over(struct arena *a, void *block, size_t bytes) NONNULL;
+
+/* Empties such an arena. */
+void arena_rewind(struct arena *a) NONNULL;
+
 /* Zeroed, aligned for any object. NULL: ERR_NOMEM, or ERR_LIMIT past the limit. */
 void *arena_alloc(struct arena *a, size_t size, struct err *e) MUST_CHECK NONNULL;
 

@@ -26,6 +26,16 @@ struct buf {
 		.p = NULL, .len = 0, .room = 0, .max = (maximum), .failed = ERR_OK \
 	}
 
+/*
+ * One in an array of characters, which never asks for more (ERR_LIMIT). Not to be given to
+ * buf_done().
+ */
+#define BUF_OVER(array)                                                                  \
+	{                                                                                \
+		.p = (array), .len = 0, .room = sizeof(array), .max = sizeof(array) - 1, \
+		.failed = ERR_OK                                                         \
+	}
+
 #define scoped_buf SCOPED(buf_done) struct buf
 
 void buf_done(struct buf *b) NONNULL;

@@ -23,6 +23,7 @@ enum init_message_kind {
 	INIT_EXEC_FAILED, /* the command could not be started: `os_error` */
 	INIT_STOPPED,	  /* the command was stopped by signal `value` */
 	INIT_CONTINUED,
+	INIT_SOCKETS_MADE, /* `value` as in the order; the sockets come with it, or `os_error` */
 	INIT_ENDED, /* the command's wait status is `value`; all that is left is killed now */
 };
 
@@ -44,6 +45,7 @@ enum init_order_kind {
 	INIT_SIGNAL,	   /* send `value` to the command */
 	INIT_SIGNAL_GROUP, /* send it to the command's process group */
 	INIT_SIGNAL_ALL,   /* send it to all in the sandbox; without one, as INIT_SIGNAL_GROUP */
+	INIT_MAKE_SOCKETS, /* for the proxy: PROXY_SOCKETS_AT_ONCE of the family 4 or 6, `value` */
 	INIT_KILL,	   /* end the run now */
 };
 

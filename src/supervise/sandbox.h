@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "policy/guarantee.h"
+#include "proxy/channel.h"
 
 /*
  * A path where the command has less than around it, because of a mount on it. The
@@ -23,6 +24,14 @@ struct narrowed_list {
 	size_t count;
 };
 
+/* A socket that was made in the sandbox's network, for the proxy. */
+struct sandbox_socket {
+	enum proxy_role role;
+	uint16_t port;
+	int fd;
+};
+enum { SANDBOX_MAX_SOCKETS = 40 };
+
 /* A command that runs. The descriptors are this process's, close-on-exec. */
 struct sandbox {
 	pid_t pid; /* of PID 1, in this process's namespace; also the command's group */
@@ -36,6 +45,9 @@ struct sandbox {
 	uint32_t landlock_abi; /* 0: the second wall is missing */
 	struct narrowed_list narrowed; /* where a guard has to look; paths are the arena's */
 	bool has_own_network;
+	/* A managed network: to be handed to the proxy, in order; closed by sandbox_done(). */
+	struct sandbox_socket sockets[SANDBOX_MAX_SOCKETS];
+	size_t socket_count;
 	bool waits; /* the command is executed after sandbox_start() */
 	/* A process that started PID 1 and ends with it, and what keeps it going; -1: none. */
 	int helper, helper_life;

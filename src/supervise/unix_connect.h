@@ -37,12 +37,26 @@
  */
 #pragma once
 
+#include "proxy/channel.h"
 #include "supervise/denials.h"
 #include "supervise/engine.h"
 #include "supervise/sandbox.h"
 #include "supervise/unix_sockets.h"
 
 struct unix_connect;
+
+/*
+ * A managed network: a TCP connect to anything but loopback is asked of the proxy first
+ * (PROXY_WILL_CONNECT) and made when it says so; one to the proxy's own port is told to it
+ * afterwards (PROXY_HAS_CONNECTED), so that it knows whose it is.
+ */
+struct connect_proxy {
+	bool (*send)(void *user, const struct proxy_order *order); /* false: it is not to be had */
+	void *user;
+};
+
+/* What the proxy has answered (PROXY_MAY_CONNECT). */
+void unix_connect_answer(struct unix_connect *u, uint64_t id, int os_error) NONNULL;
 
 /* All but `e` must outlive it. ERR_NOMEM, ERR_SYS. */
 struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,

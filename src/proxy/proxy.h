@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The filtering proxy (P12-P15): a process of its own, forked without exec from what
+ * may be a threaded program, that reads untrusted bytes (HTTP, SOCKS, DNS, TLS hellos)
+ * and therefore locks itself before it reads the first: no exec, no file opened for
+ * writing, no way to other processes. It allocates nothing: all memory is mapped before
+ * the fork and bounded. It writes nothing either: what it decides it tells its parent.
+ *
+ *	channel.h	what is said between the two
+ *	proxy.c		the parent's side
+ *	server.c	the loop: accepts, times out, ends
+ *	client_*.c	one connection: HTTP, SOCKS, or an address that was connected to
+ *	tunnel.c	bytes both ways
+ *	decide.c	policy, and its words
+ *	http_head.c http_body.c socks5.c tls_hello.c dns_message.c	pure parsers, fuzzed
+ *	resolve.c	names: hosts file, UDP, TCP
+ *	stand_in.c	an address for each name, and the resolver inside
+ *	dial.c		happy eyeballs, upstream proxies
+ *	lock.c		what it gives up
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+#include "proxy/channel.h"
+
+struct proxy_limits {
+	uint32_t connections; /* clients at once */
+	uint32_t header_ms;   /* from the first byte of a head to its last */
+	uint32_t idle_ms;     /* between requests, and silence in a tunnel */
+	uint32_t dial_ms;     /* look-up and connect together */
+	uint32_t ask_ms;      /* for an answer to PROXY_ASKS */
+};
+#define PROXY_LIMITS_DEFAULT                                                                   \
+	{                                                                                      \
+		.connections = 16384, .header_ms = 15000, .idle_ms = 600000, .dial_ms = 30000, \
+		.ask_ms = 60000                                                                \
+	}
+
+struct proxy_options {
+	const struct plan *plan; /* its net, and the policy that live rules are added to */
+	bool has_decider;	 /* PROXY_ASKS is answered; else what is unlisted is denied */
+	const char *token;	 /* that every client has to show; NULL: none (the sandbox's own) */
+	const char *const *environment; /* for upstream proxies (HTTPS_PROXY, …); may be NULL */
+	struct proxy_limits limits;
+};
+
+struct proxy {
+	pid_t pid;   /* 0: none */
+	int pidfd;   /* readable when it has ended: then the run must not go on */
+	int channel; /* non-blocking */
+};
+
+#define PROXY_NONE                                   \
+	{                                            \
+		.pid = 0, .pidfd = -1, .channel = -1 \
+	}
+
+/*
+ * Forks it. It is of use when PROXY_READY has come; nothing it is sent before is lost.
+ * ERR_SYS, ERR_NOMEM, ERR_LIMIT.
+ */
+int proxy_start(struct proxy *p, const struct proxy_options *options, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* 0 or -errno (EAGAIN: it does not read). `fds` may be NULL with count 0. */
+int proxy_send(const struct proxy *p, const struct proxy_order *order, const int *fds, size_t count)
+	MUST_CHECK;
+
+/* 1 with a message, 0 when there is none now, -errno when it is gone or speaks nonsense. */
+int proxy_receive(const struct proxy *p, struct proxy_message *out) MUST_CHECK NONNULL;
+
+/* Ends it: it sends the records that are open, and goes. Waits; kills it after `patience_ms`. */
+void proxy_stop(struct proxy *p, uint32_t patience_ms,
+		void (*record)(void *user, const struct proxy_record *record), void *user);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs that know nothing of proxies ask for an address and connect to it. The
+ * resolver inside gives each name an address of its own, of 198.18.0.0/15 and of a block
+ * below fd00::/8, which stands for the name and for nothing else; whoever accepts a
+ * connection to it knows the name again. Nothing leaves the host for a name that policy
+ * does not allow; one that it does is looked up first, so that a name that does not
+ * exist does not seem to.
+ */
+#pragma once
+
+#include "os/loop.h"
+#include "proxy/dial.h"
+
+struct stand_ins;
+
+enum { STAND_IN_MAX_NAMES = 65536 };
+
+/* Before the fork. ERR_NOMEM. */
+int stand_ins_make(struct stand_ins **out, const struct rules *rules, struct dialer *dialer,
+		   struct err *e) MUST_CHECK NONNULL;
+void stand_ins_done(struct stand_ins *s) NONNULL;
+
+/* Takes the sockets of the resolver inside (PROXY_NAMES_UDP, one each family or one for both). */
+int stand_ins_serve(struct stand_ins *s, struct loop *loop, int fd, bool is_stream, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* What an address that was connected to means: its name, or itself when it stands for none. */
+void stand_ins_find(const struct stand_ins *s, const struct ip *ip, uint16_t port,
+		    struct target *out) NONNULL;
