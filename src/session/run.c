@@ -165,6 +165,7 @@ static int take_message(struct session *s, const struct init_message *m, struct 
 		return 0;
 	case INIT_FAILED:
 		return FAIL_SYS(e, m->os_error, "the command could not be started");
+	case INIT_SOCKETS_MADE:
 	case INIT_READY:
 		break;
 	}
