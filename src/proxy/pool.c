@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* Pools over anonymous memory. */
+#include "proxy/pool.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+void *pool_map(size_t bytes, struct err *e)
+{
+	/* Not reserved: most of it is never touched, and a host may count what is. */
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return FAIL_NULL(e, ERR_NOMEM, "can't map %zu bytes", bytes);
+	return memory;
+}
+
+void pool_unmap(void *memory, size_t bytes)
+{
+	if (memory)
+		(void)munmap(memory, bytes);
+}
+
+int pool_make(struct pool *p, size_t item_bytes, uint32_t count, struct err *e)
+{
+	size_t bytes;
+
+	/* Aligned for any object, and no two in one line of the cache. */
+	item_bytes = (item_bytes + 63) & ~(size_t)63;
+	if (__builtin_mul_overflow(item_bytes, (size_t)count, &bytes))
+		return FAIL(e, ERR_LIMIT, "a pool of %u things is too large", count);
+	*p = (struct pool){ .item_bytes = item_bytes, .count = count };
+	p->memory = pool_map(bytes, e);
+	return p->memory ? 0 : err_result(e);
+}
+
+void pool_done(struct pool *p)
+{
+	pool_unmap(p->memory, p->item_bytes * p->count);
+	*p = (struct pool){ .memory = NULL };
+}
+
+void *pool_take(struct pool *p)
+{
+	void *item = p->free;
+
+	if (item)
+		memcpy(&p->free, item, sizeof(p->free));
+	else if (p->fresh < p->count)
+		item = p->memory + p->item_bytes * p->fresh++;
+	if (item)
+		p->used++;
+	return item;
+}
+
+void pool_give(struct pool *p, void *item)
+{
+	memcpy(item, &p->free, sizeof(p->free));
+	p->free = item;
+	p->used--;
+}

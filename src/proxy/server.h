@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside the proxy's process: what its parts share. One thread, one loop. Nothing here
+ * allocates: each kind of thing comes out of a pool that was mapped before the fork and
+ * whose memory is touched only as far as it is used; when a pool is empty the work waits
+ * or is refused, and the client is told.
+ *
+ *	client		a connection that was accepted. It speaks a *protocol*, at first the
+ *			one that finds out which (client.c), then HTTP, SOCKS, …, a tunnel.
+ *	exchange	one decision and what became of it: target, judgement, record. A
+ *			client has one while a request is under way, and none between
+ *			requests. When it is finished its record is sent to the parent.
+ *	block		bytes that are pending. A connection that is idle holds none.
+ */
+#pragma once
+
+#include "os/loop.h"
+#include "proxy/decide.h"
+#include "proxy/dial.h"
+#include "proxy/pool.h"
+#include "proxy/proxy.h"
+#include "proxy/stand_in.h"
+
+struct client;
+struct exchange;
+struct http;
+struct http_pool;
+struct tunnel;
+struct question;
+
+enum {
+	BLOCK_BYTES = 64 * 1024 - 16, /* with its head a whole number of pages */
+	BLOCK_MAX = 2048,	      /* 128 MiB of them at the worst */
+	TOKEN_BYTES = 128,
+	MAX_LISTENERS = 256,
+};
+
+/* Bytes that wait: [start, end) of `bytes`. */
+struct block {
+	struct block *next; /* free for whoever holds it */
+	uint32_t start, end;
+	char bytes[BLOCK_BYTES];
+};
+
+struct listener {
+	struct server *server;
+	struct watcher watcher;
+	uint8_t role; /* enum proxy_role; 0: unused */
+	uint16_t port;
+};
+
+/* ---- One decision ------------------------------------------------------------------ */
+
+struct exchange {
+	struct exchange *next, *previous; /* while it waits to be sent */
+	struct target target;
+	struct judgement judgement;
+	struct proxy_record record;
+	uint64_t began_ms; /* on loop_now() */
+	uint64_t send_ms;  /* not before */
+	bool is_final;	   /* `record.reason` stands */
+};
+
+enum judged { JUDGED_ALLOWED, JUDGED_REFUSED, JUDGED_LATER };
+
+/*
+ * Begins the client's next exchange. False: too many records wait for the parent. Then
+ * read nothing more: protocol->resume() is called when there is room again.
+ */
+bool exchange_begin(struct client *c, enum proxy_protocol protocol) MUST_CHECK NONNULL;
+
+/*
+ * P13 for `c->exchange->target`, which the caller has filled in. JUDGED_LATER: somebody is
+ * asked; protocol->judged() follows. Refused: `exchange->judgement` and the record say why.
+ */
+enum judged exchange_judge(struct client *c) MUST_CHECK NONNULL;
+
+/*
+ * Dials the target, which was allowed; protocol->dialled() follows, never from within.
+ * False: it can't be begun, the record has PROXY_FAILED_RESOURCES.
+ */
+bool exchange_dial(struct client *c) MUST_CHECK NONNULL;
+
+/* Sets how it ended; the first time counts. */
+void exchange_set_reason(struct exchange *x, enum proxy_reason reason, int os_error) NONNULL;
+
+/* What refusal_answer() and the like take, out of what the exchange knows. */
+struct refusal exchange_refusal(const struct exchange *x) NONNULL;
+
+/* Its record goes to the parent, and the client has none. Fine when there is none. */
+void exchange_finish(struct client *c) NONNULL;
+
+/* ---- A connection ------------------------------------------------------------------- */
+
+/* What a client does next. Whoever has ended the client returns at once. */
+struct protocol {
+	void (*ready)(struct client *c, uint32_t events); /* of its own descriptor */
+	void (*judged)(struct client *c, bool is_allowed);
+	void (*dialled)(struct client *c, const struct dial_result *result); /* owns result->fd */
+	void (*resume)(struct client *c);  /* after exchange_begin() had said no */
+	void (*expired)(struct client *c); /* its deadline; ends it, or sets another */
+	void (*ended)(struct client *c);   /* gives back what is the protocol's own; may be NULL */
+};
+
+struct client {
+	struct server *server;
+	const struct protocol *protocol;
+	struct watcher watcher; /* its fd is the connection, -1 when it was given away */
+	uint32_t events;	/* that are waited for now */
+	struct client *next, *previous;
+	uint64_t deadline_ms; /* 0: none */
+	uint8_t role;	      /* of the listener: enum proxy_role */
+	bool is_waiting;      /* for room */
+	uint16_t port;	      /* of the listener */
+	uint16_t peer_port;
+	int32_t pid; /* inside; 0: not known (yet) */
+	char program[PROXY_PROGRAM_BYTES];
+	struct ip peer;
+	struct client *same_peer; /* in the table by which attributions are found */
+
+	struct exchange *exchange; /* or NULL */
+	struct dial *dial;
+	struct question *question;
+	union { /* of the protocol */
+		struct http *http;
+		struct tunnel *tunnel;
+		struct block *block; /* while it is found out, and of SOCKS */
+	};
+	uint32_t state; /* of the protocol, free to use */
+};
+
+/* Waits for these (LOOP_IN, LOOP_OUT; 0: not even for its end). False: the client is ended. */
+bool client_wait(struct client *c, uint32_t events) MUST_CHECK NONNULL;
+
+/* At least the accuracy of a second. 0: none. */
+void client_set_deadline(struct client *c, uint32_t in_ms) NONNULL;
+
+/* Closes the connection and all that belongs to it; an exchange is finished with what it has. */
+void client_end(struct client *c) NONNULL;
+
+/* The same, with RST instead of FIN. */
+void client_reset(struct client *c) NONNULL;
+
+/*
+ * Closes after a last answer in a way that the peer can still read it: what it goes on to send is
+ * read and thrown away for a moment (a RST would take the answer with it).
+ */
+void client_end_gently(struct client *c) NONNULL;
+
+/* As protocol `p` from now on; state is 0. */
+void client_speak(struct client *c, const struct protocol *p) NONNULL;
+
+extern const struct protocol protocol_first_byte; /* client.c */
+extern const struct protocol protocol_socks; /* client_socks.c: `c->block` has the first bytes */
+extern const struct protocol protocol_tunnel;
+
+/*
+ * client_http.c: from the first byte on. `c->block` (which it owns) has what was read
+ * already; when that is whole head or not is its affair. http_make() before the fork, the
+ * rest in the proxy; `struct http` is its own.
+ */
+extern const struct protocol protocol_http;
+int http_make(struct http_pool **out, uint32_t connections, struct err *e) MUST_CHECK NONNULL;
+void http_pool_done(struct http_pool *p) NONNULL;
+void http_begin(struct client *c, struct block *read) NONNULL;
+
+/* ---- tunnel.c ------------------------------------------------------------------------ */
+
+/*
+ * Bytes both ways between the client and `fd` (taken over), until both have ended; then the
+ * client's exchange, which must be there, is finished. First `to_client` is sent ("200
+ * Connection established"; not counted as payload) and `to_server`, which was read from the
+ * client already (at most BLOCK_BYTES). If the client begins with a TLS hello its
+ * server name is judged (P13). The caller's blocks stay the caller's.
+ * Limited mode (P14) is the caller's to refuse: exchange_may_tunnel().
+ */
+void tunnel_start(struct client *c, int fd, struct str to_client, struct str to_server) NONNULL;
+
+/* P14: an opaque tunnel is allowed. False: the record has PROXY_DENIED_TUNNEL. */
+bool exchange_may_tunnel(struct client *c) MUST_CHECK NONNULL;
+
+/* ---- The server ---------------------------------------------------------------------- */
+
+struct outbox; /* records that wait for the parent */
+struct attributions;
+struct on_demand; /* listeners at addresses that are connected to */
+
+struct server {
+	struct loop loop;
+	int channel;
+	struct watcher channel_watcher;
+	struct timer tick; /* the first deadline of a client */
+	struct proxy_limits limits;
+	struct rules *rules;
+	struct dialer *dialer;
+	struct stand_ins *stand_ins;
+	struct http_pool *http;
+	struct pool clients, exchanges, blocks, tunnels;
+	struct client *first_client; /* all of them */
+	struct outbox *outbox;
+	struct attributions *attributions;
+	struct on_demand *on_demand;
+	struct listener *listeners; /* MAX_LISTENERS */
+	uint32_t open_clients;
+	bool is_accepting;
+	bool is_ending;
+	char token[TOKEN_BYTES]; /* "": none is asked for */
+	char *scratch;		 /* BLOCK_BYTES, for the length of one call */
+	struct err failure;	 /* for calls whose failure ends a client, not the proxy */
+};
+
+/* NULL when there is none: refuse with PROXY_FAILED_RESOURCES, or wait. */
+struct block *block_take(struct server *s) NONNULL;
+void block_give(struct server *s, struct block **b) NONNULL; /* fine when it is NULL */
+
+/* In a time that does not tell how much of it is right. */
+bool server_is_token(const struct server *s, struct str token) NONNULL;
+static inline bool server_has_token(const struct server *s)
+{
+	return s->token[0] != '\0';
+}
