@@ -113,8 +113,9 @@ int hostname_parse_name(struct arena *a, struct str text, struct str *out, struc
 
 static int set_ip(struct arena *a, const struct ip *ip, struct hostname *out, struct err *e)
 {
-	scoped_buf b = BUF_INIT(64);
 	struct hostname host = { .is_ip = true, .ip = *ip };
+	char text[64];
+	struct buf b = BUF_OVER(text);
 
 	ip_print(&b, ip);
 	if (buf_check(&b, e) < 0 || arena_copy(a, buf_str(&b), &host.name, e) < 0)

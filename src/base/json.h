@@ -62,17 +62,25 @@ const struct json *json_find(const struct json *object, const char *name) NONNUL
  * Two-space indented, a newline at the very end (when depth returns to 0).
  * A string that is not UTF-8 (a path) is written with U+DC80..U+DCFF escapes
  * for its stray bytes, as python's surrogateescape reads them back.
+ * JSON_LINE_INIT: all in one line, for logs.
  */
 struct json_writer {
 	struct buf *out;
 	uint32_t depth;
 	bool has_item; /* at this depth, so a comma is due */
 	bool after_key;
+	bool is_line;
 };
 
 #define JSON_WRITER_INIT(buffer)                                                   \
 	{                                                                          \
 		.out = (buffer), .depth = 0, .has_item = false, .after_key = false \
+	}
+
+#define JSON_LINE_INIT(buffer)                                                      \
+	{                                                                           \
+		.out = (buffer), .depth = 0, .has_item = false, .after_key = false, \
+		.is_line = true                                                     \
 	}
 
 void json_begin_object(struct json_writer *w) NONNULL;

@@ -6,6 +6,8 @@
 
 static void add_line(struct json_writer *w)
 {
+	if (w->is_line)
+		return;
 	buf_add_char(w->out, '\n');
 	for (uint32_t i = 0; i < w->depth; i++)
 		buf_add(w->out, STR("  "));
@@ -78,7 +80,7 @@ static void add_name(struct json_writer *w, struct str name)
 {
 	begin_value(w);
 	add_string(w->out, name);
-	buf_add(w->out, STR(": "));
+	buf_add(w->out, w->is_line ? STR(":") : STR(": "));
 	w->after_key = true;
 }
 

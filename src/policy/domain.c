@@ -58,7 +58,8 @@ static bool clear_bits(struct str text, struct ip *out, unsigned *length)
 
 static int fail_bits(const struct ip *first, unsigned length, struct err *e)
 {
-	scoped_buf b = BUF_INIT(128);
+	char text[128];
+	struct buf b = BUF_OVER(text);
 
 	ip_print(&b, first);
 	if (buf_check(&b, e) < 0)
@@ -141,7 +142,8 @@ static int print(struct arena *a, struct domain *d, struct err *e)
 		[DOMAIN_EXACT] = "", [DOMAIN_SUBDOMAINS] = "*.", [DOMAIN_BOTH] = "**.",
 		[DOMAIN_ANY] = "*",  [DOMAIN_BLOCK] = "",
 	};
-	scoped_buf b = BUF_INIT(512);
+	char text[512];
+	struct buf b = BUF_OVER(text);
 	bool ports = d->port_first > 0;
 
 	buf_add_text(&b, stars[d->kind]);
