@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/ip.h"
+#include "base/macros.h"
 
 enum {
 	PROXY_HOST_BYTES = 256,	  /* a name and its NUL; an address in its text */
@@ -104,6 +105,17 @@ enum proxy_reason {
 	PROXY_BAD_REQUEST, /* malformed, smuggling, Host that does not match */
 	PROXY_BAD_TOKEN,   /* no token, or a wrong one */
 };
+
+static inline bool proxy_is_denial(uint32_t reason)
+{
+	return reason >= PROXY_DENIED_RULE && reason <= PROXY_DENIED_HELLO;
+}
+
+/* words.c. "?" for what is none: these numbers come over a channel. */
+const char *proxy_reason_name(uint32_t reason) RETURNS_NONNULL; /* "allowed", "unlisted", … */
+const char *proxy_reason_code(uint32_t reason)
+	RETURNS_NONNULL; /* "blocked-by-allowlist", "dns-failure", …; "" when allowed */
+const char *proxy_protocol_name(uint32_t protocol) RETURNS_NONNULL; /* "http", "connect", … */
 
 /*
  * One decision. Equal ones that follow each other on a connection, and equal refusals,

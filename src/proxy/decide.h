@@ -35,12 +35,15 @@ void rules_done(struct rules *r) NONNULL;
 /* Counts from the next question on; verdicts that were given stay valid. ERR_SYNTAX, ERR_LIMIT. */
 int rules_add(struct rules *r, bool is_allow, struct str pattern, struct err *e) MUST_CHECK NONNULL;
 
+enum { PROXY_PROFILE_BYTES = 64 };
+
 struct judgement {
 	enum decision decision;
 	enum proxy_reason reason; /* PROXY_ALLOWED, PROXY_DENIED_*; of ASK: DENIED_UNLISTED */
 	char rule[PROXY_RULE_BYTES];
 	char rule_file[PROXY_FILE_BYTES];
 	uint32_t rule_line;
+	char profile[PROXY_PROFILE_BYTES]; /* that a rule would have to be added to */
 };
 
 void rules_judge(const struct rules *r, const struct target *t, struct judgement *out) NONNULL;
@@ -52,7 +55,11 @@ void rules_judge_address(const struct rules *r, const struct ip *ip, uint16_t po
 /* Whether some port of that name may be reached, or be asked for: then it is worth a look-up. */
 bool rules_may_look_up(const struct rules *r, const struct target *t) NONNULL;
 
-/* P14 */
+/*
+ * P14. The judgement is DENIED_METHOD, or DENIED_TUNNEL for the method "" (a tunnel that
+ * can't be looked into), with the line that says "limited".
+ */
+void rules_judge_method(const struct rules *r, struct str method, struct judgement *out) NONNULL;
 bool rules_pass_method(const struct rules *r, struct str method) NONNULL;
 bool rules_are_limited(const struct rules *r) NONNULL;
 
@@ -73,6 +80,9 @@ const char *refusal_code(enum proxy_reason reason) RETURNS_NONNULL;
 unsigned refusal_status(enum proxy_reason reason);     /* 403, 502, 504, 400, 407, 503 */
 uint8_t refusal_socks_reply(enum proxy_reason reason); /* RFC 1928: 2 for policy, 4, 5, 6, 1 */
 int refusal_errno(enum proxy_reason reason);	       /* what connect() fails with */
+
+/* What refusal_text() and refusal_answer() need at most; with less they are cut, or fail. */
+enum { REFUSAL_TEXT_BYTES = 1536, REFUSAL_ANSWER_BYTES = 8192 };
 
 /* One line without a newline: what, why, and how to allow it. Cut to fit. */
 void refusal_text(const struct refusal *r, struct buf *out) NONNULL;

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See decide.h. The matcher is plan/net.c, the same that answers `cordon why`. Rules that
+ * come while the proxy runs are added to a copy of the policy: an allow as a grant (P18),
+ * a deny in a narrowing layer above all others, so that it counts whatever the profile
+ * says. The tables of the matcher are then built anew in the other of two arenas; an
+ * answer is copied out, so nothing points into the one before.
+ */
+#include "proxy/decide.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "base/utf8.h"
+
+enum {
+	LIVE_RULES_MAX = 1024,	 /* of either kind */
+	LIVE_TEXT_BYTES = 2048,	 /* of one, parsed: its name, its whole text */
+	TABLE_BYTES_A_RULE = 96, /* pointers in plan/net_table.c, sorting included */
+	TABLE_BYTES_A_LAYER = 1024,
+	PARSE_BYTES = 4096, /* what parsing one host or pattern takes */
+};
+
+struct rules {
+	size_t bytes; /* of the mapping that all of this is in */
+	struct policy policy;
+	struct layer *live; /* the last of the policy's layers: denies */
+	bool has_decider;
+	const struct net *net;
+	struct arena tables[2];
+	unsigned current; /* of the tables */
+	struct arena texts;
+};
+
+/* ---- Targets ----------------------------------------------------------------------- */
+
+/* As much as fits, at whole characters; the end of a file's name says more than its start. */
+static void copy_text(char *out, size_t size, struct str text)
+{
+	struct str part = str_first(text, size - 1);
+
+	while (part.len < text.len && part.len > 0 &&
+	       ((unsigned char)text.p[part.len] & 0xC0) == 0x80)
+		part.len--;
+	memcpy(out, part.p, part.len);
+	out[part.len] = '\0';
+}
+
+static void copy_end(char *out, size_t size, struct str text)
+{
+	size_t from = text.len < size ? 0 : text.len - (size - 1);
+
+	while (from > 0 && from < text.len && ((unsigned char)text.p[from] & 0xC0) == 0x80)
+		from++;
+	copy_text(out, size, str_from(text, from));
+}
+
+struct hostname target_host(const struct target *t)
+{
+	return (struct hostname){ .is_ip = t->is_ip, .ip = t->ip, .name = str_of(t->name) };
+}
+
+bool target_parse(struct target *out, struct str host, uint16_t port, char *why, size_t why_bytes)
+{
+	_Alignas(max_align_t) UNINITIALIZED unsigned char block[PARSE_BYTES];
+	struct err e = ERR_INIT;
+	struct hostname parsed;
+	struct arena a;
+
+	arena_over(&a, block, sizeof(block));
+	if (hostname_parse(&a, host, &parsed, &e) < 0) {
+		if (why_bytes)
+			copy_text(why, why_bytes, str_of(e.text));
+		return false;
+	}
+	if (parsed.name.len >= sizeof(out->name)) {
+		if (why_bytes)
+			copy_text(why, why_bytes, STR("a host name is too long"));
+		return false;
+	}
+	*out = (struct target){ .is_ip = parsed.is_ip, .port = port };
+	if (parsed.is_ip)
+		out->ip = parsed.ip;
+	memcpy(out->name, parsed.name.p, parsed.name.len);
+	return true;
+}
+
+/* ---- Rules ------------------------------------------------------------------------- */
+
+static size_t count_rules(const struct policy *p)
+{
+	size_t count = p->net_grants.count;
+
+	for (size_t i = 0; i < p->layers.count; i++)
+		count += p->layers.items[i].net.rules.count;
+	return count;
+}
+
+static size_t table_bytes(const struct policy *p)
+{
+	return PARSE_BYTES + TABLE_BYTES_A_RULE * (count_rules(p) + (size_t)2 * LIVE_RULES_MAX) +
+	       TABLE_BYTES_A_LAYER * (p->layers.count + 1);
+}
+
+/* Builds the tables of what the policy says now; the ones before stay when that fails. */
+static int build(struct rules *r, struct err *e)
+{
+	unsigned next = 1 - r->current;
+	const struct net *net;
+
+	arena_rewind(&r->tables[next]);
+	net = net_build(&r->tables[next], &r->policy, r->has_decider, e);
+	if (!net)
+		return err_result(e);
+	r->net = net;
+	r->current = next;
+	return 0;
+}
+
+static struct layer live_layer(struct net_rule *room)
+{
+	struct layer l = {
+		.kind = LAYER_CEILING,
+		.name = STR("rules added while running"),
+		.dir = STR_EMPTY,
+		.digest = STR_EMPTY,
+		.has_net = true,
+	};
+
+	l.net.access = NET_MANAGED;
+	l.net.allows_local_binding = true;
+	l.net.allows_upstream_proxy = true;
+	l.net.rules.items = room;
+	l.net.rules.room = LIVE_RULES_MAX;
+	return l;
+}
+
+/* The policy with room for more; all of it in `a`. */
+static int copy_policy(struct rules *r, const struct policy *p, struct arena *a, struct err *e)
+{
+	size_t layers = p->layers.count, grants = p->net_grants.count;
+	struct layer *copy = arena_array(a, layers + 1, sizeof(*copy), e);
+	struct net_rule *denies = arena_array(a, LIVE_RULES_MAX, sizeof(*denies), e);
+	struct net_rule *allows = arena_array(a, grants + LIVE_RULES_MAX, sizeof(*allows), e);
+
+	if (!copy || !denies || !allows)
+		return err_result(e);
+	memcpy(copy, p->layers.items, layers * sizeof(*copy));
+	if (grants)
+		memcpy(allows, p->net_grants.items, grants * sizeof(*allows));
+	r->policy = *p;
+	r->policy.layers.items = copy;
+	r->policy.layers.count = r->policy.layers.room = layers + 1;
+	r->policy.net_grants.items = allows;
+	r->policy.net_grants.room = grants + LIVE_RULES_MAX;
+	r->live = &copy[layers];
+	*r->live = live_layer(denies);
+	return 0;
+}
+
+static size_t policy_bytes(const struct policy *p)
+{
+	return PARSE_BYTES + (p->layers.count + 1) * sizeof(struct layer) +
+	       (p->net_grants.count + (size_t)2 * LIVE_RULES_MAX) * sizeof(struct net_rule) +
+	       (size_t)2 * LIVE_RULES_MAX * LIVE_TEXT_BYTES;
+}
+
+/* Sizes that keep what follows aligned. */
+static size_t round_up(size_t bytes)
+{
+	return (bytes + 63) / 64 * 64;
+}
+
+int rules_make(struct rules **out, const struct plan *plan, bool has_decider, struct err *e)
+{
+	const struct policy *p = plan->policy;
+	size_t head = round_up(sizeof(struct rules)), tables = round_up(table_bytes(p));
+	size_t texts = round_up(policy_bytes(p)), bytes = head + 2 * tables + texts;
+	/* Pages that are never touched cost nothing. */
+	unsigned char *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct rules *r;
+
+	if (block == MAP_FAILED)
+		return FAIL(e, ERR_NOMEM, "%zu bytes for the rules of the network", bytes);
+	r = (struct rules *)(void *)block;
+	r->bytes = bytes;
+	r->has_decider = has_decider;
+	arena_over(&r->tables[0], block + head, tables);
+	arena_over(&r->tables[1], block + head + tables, tables);
+	arena_over(&r->texts, block + head + 2 * tables, texts);
+	if (copy_policy(r, p, &r->texts, e) < 0 || build(r, e) < 0) {
+		rules_done(r);
+		return err_result(e);
+	}
+	*out = r;
+	return 0;
+}
+
+void rules_done(struct rules *r)
+{
+	(void)munmap(r, r->bytes);
+}
+
+static bool has_rule(const struct net_rule *rules, size_t count, const struct domain *d)
+{
+	for (size_t i = 0; i < count; i++)
+		if (str_eq(rules[i].domain.text, d->text))
+			return true;
+	return false;
+}
+
+static int check_pattern(bool is_allow, struct str pattern, struct domain *d, struct arena *scratch,
+			 struct err *e)
+{
+	if (domain_parse(scratch, pattern, d, e) < 0)
+		return err_result(e);
+	if (!is_allow && d->kind == DOMAIN_ANY)
+		return FAIL(e, ERR_SYNTAX,
+			    "'*' can only be allowed: what no rule allows is denied anyway");
+	return 0;
+}
+
+int rules_add(struct rules *r, bool is_allow, struct str pattern, struct err *e)
+{
+	_Alignas(max_align_t) UNINITIALIZED unsigned char block[PARSE_BYTES];
+	struct net_rules *live = &r->live->net;
+	struct net_rule *items = is_allow ? r->policy.net_grants.items : live->rules.items;
+	size_t *count = is_allow ? &r->policy.net_grants.count : &live->rules.count;
+	size_t room = is_allow ? r->policy.net_grants.room : live->rules.room;
+	struct arena scratch;
+	struct domain d;
+
+	arena_over(&scratch, block, sizeof(block));
+	if (check_pattern(is_allow, pattern, &d, &scratch, e) < 0)
+		return err_result(e);
+	if (has_rule(items, *count, &d))
+		return 0;
+	if (*count == room)
+		return FAIL(e, ERR_LIMIT, "%d rules were added already, which is the limit",
+			    LIVE_RULES_MAX);
+	items[*count] = (struct net_rule){
+		.is_allow = is_allow,
+		.origin = { .file = "added while running" },
+	};
+	if (domain_parse(&r->texts, d.text, &items[*count].domain, e) < 0)
+		return err_result(e);
+	(*count)++;
+	if (build(r, e) < 0) {
+		(*count)--;
+		return err_result(e);
+	}
+	return 0;
+}
+
+/* ---- Judging ------------------------------------------------------------------------- */
+
+static enum proxy_reason reason_of(const struct net_verdict *v)
+{
+	if (v->decision == DECISION_ALLOW)
+		return PROXY_ALLOWED;
+	if (v->reason == NET_REASON_RULE)
+		return PROXY_DENIED_RULE;
+	if (v->reason == NET_REASON_PRIVATE)
+		return PROXY_DENIED_PRIVATE;
+	return PROXY_DENIED_UNLISTED;
+}
+
+static void set_origin(struct judgement *out, struct origin origin)
+{
+	if (!origin.file)
+		return;
+	copy_end(out->rule_file, sizeof(out->rule_file), str_of(origin.file));
+	out->rule_line = origin.line;
+}
+
+static void set_judgement(const struct rules *r, const struct net_verdict *v, struct judgement *out)
+{
+	*out = (struct judgement){ .decision = v->decision, .reason = reason_of(v) };
+	if (v->rule)
+		copy_text(out->rule, sizeof(out->rule), v->rule->domain.text);
+	set_origin(out, v->origin);
+	copy_text(out->profile, sizeof(out->profile), r->policy.profile->name);
+}
+
+void rules_judge(const struct rules *r, const struct target *t, struct judgement *out)
+{
+	struct hostname host = target_host(t);
+	struct net_verdict v = net_resolve(r->net, &host, t->port);
+
+	set_judgement(r, &v, out);
+}
+
+void rules_judge_address(const struct rules *r, const struct ip *ip, uint16_t port,
+			 struct judgement *out)
+{
+	struct net_verdict v = net_resolve_address(r->net, ip, port);
+
+	set_judgement(r, &v, out);
+}
+
+static bool passes(const struct rules *r, const struct hostname *host, uint16_t port)
+{
+	return net_resolve(r->net, host, port).decision != DECISION_DENY;
+}
+
+/*
+ * The answer changes only at the edges of rules: the lowest port that passes is 1, the
+ * first one of an allow, or the one behind a deny.
+ */
+static bool passes_at_edge(const struct rules *r, const struct hostname *host,
+			   const struct net_rule *rules, size_t count)
+{
+	struct domain what = domain_of_host(host, 0);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct domain *d = &rules[i].domain;
+		uint16_t edge = rules[i].is_allow ? d->port_first : (uint16_t)(d->port_last + 1);
+
+		if (edge != 0 && domain_is_host_within(&what, d) && passes(r, host, edge))
+			return true;
+	}
+	return false;
+}
+
+bool rules_may_look_up(const struct rules *r, const struct target *t)
+{
+	const struct policy *p = &r->policy;
+	struct hostname host = target_host(t);
+
+	if (passes(r, &host, 443) || passes(r, &host, 1) ||
+	    passes_at_edge(r, &host, p->net_grants.items, p->net_grants.count))
+		return true;
+	for (size_t i = 0; i < p->layers.count; i++)
+		if (passes_at_edge(r, &host, p->layers.items[i].net.rules.items,
+				   p->layers.items[i].net.rules.count))
+			return true;
+	return false;
+}
+
+/* ---- P14 ------------------------------------------------------------------------------ */
+
+bool rules_pass_method(const struct rules *r, struct str method)
+{
+	return net_method_passes(r->net, method);
+}
+
+bool rules_are_limited(const struct rules *r)
+{
+	return net_is_limited(r->net);
+}
+
+void rules_judge_method(const struct rules *r, struct str method, struct judgement *out)
+{
+	const struct policy *p = &r->policy;
+
+	*out = (struct judgement){ .decision = DECISION_ALLOW, .reason = PROXY_ALLOWED };
+	if (rules_pass_method(r, method))
+		return;
+	out->decision = DECISION_DENY;
+	out->reason = method.len ? PROXY_DENIED_METHOD : PROXY_DENIED_TUNNEL;
+	copy_text(out->rule, sizeof(out->rule), STR("mode = \"limited\""));
+	copy_text(out->profile, sizeof(out->profile), p->profile->name);
+	for (size_t i = 0; i < p->layers.count && !out->rule_file[0]; i++)
+		if (p->layers.items[i].net.is_limited && (i == 0 || p->layers.items[i].has_net))
+			set_origin(out, p->layers.items[i].net.limited_origin);
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a client is told that does not get what it asked for: what it was, which rule
+ * forbids it, and how to allow it. Names, methods and details come from inside; all text
+ * goes through utf8_add_shown() or the JSON writer, so that no control character can end
+ * a header or speak to a terminal.
+ */
+#include "proxy/decide.h"
+
+#include <errno.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
+
+enum { BODY_BYTES = REFUSAL_ANSWER_BYTES - 512, SHOWN_BYTES = 200 };
+
+const char *refusal_code(enum proxy_reason reason)
+{
+	return proxy_reason_code(reason);
+}
+
+unsigned refusal_status(enum proxy_reason reason)
+{
+	if (proxy_is_denial(reason))
+		return 403;
+	if (reason == PROXY_BAD_REQUEST)
+		return 400;
+	if (reason == PROXY_BAD_TOKEN)
+		return 407;
+	if (reason == PROXY_FAILED_RESOURCES)
+		return 503;
+	return reason == PROXY_FAILED_TIMEOUT ? 504 : 502;
+}
+
+static const char *status_phrase(unsigned status)
+{
+	switch (status) {
+	case 400:
+		return "Bad Request";
+	case 403:
+		return "Forbidden";
+	case 407:
+		return "Proxy Authentication Required";
+	case 503:
+		return "Service Unavailable";
+	case 504:
+		return "Gateway Timeout";
+	default:
+		return "Bad Gateway";
+	}
+}
+
+uint8_t refusal_socks_reply(enum proxy_reason reason)
+{
+	if (proxy_is_denial(reason) || reason == PROXY_BAD_TOKEN)
+		return 2; /* connection not allowed by ruleset */
+	if (reason == PROXY_FAILED_UNREACHABLE)
+		return 3; /* network unreachable: so that it is not taken for a look-up */
+	if (reason == PROXY_FAILED_LOOKUP)
+		return 4; /* host unreachable, which clients show as "can't resolve" */
+	if (reason == PROXY_FAILED_REFUSED)
+		return 5;
+	return reason == PROXY_FAILED_TIMEOUT ? 6 : 1;
+}
+
+int refusal_errno(enum proxy_reason reason)
+{
+	if (reason == PROXY_ALLOWED)
+		return 0;
+	if (reason == PROXY_FAILED_LOOKUP || reason == PROXY_FAILED_UNREACHABLE)
+		return EHOSTUNREACH;
+	if (reason == PROXY_FAILED_TIMEOUT)
+		return ETIMEDOUT;
+	if (reason == PROXY_FAILED_RESOURCES)
+		return ENOBUFS;
+	if (reason == PROXY_FAILED_REFUSED || reason == PROXY_FAILED_UPSTREAM ||
+	    reason == PROXY_FAILED_RESPONSE)
+		return ECONNREFUSED;
+	return EACCES;
+}
+
+/* ---- Pieces of the text --------------------------------------------------------------- */
+
+static void add_shown(struct buf *b, struct str text)
+{
+	char shown[SHOWN_BYTES];
+
+	buf_add_text(b, utf8_show(text, shown, sizeof(shown)));
+}
+
+/* The host as a rule would name it, IPv6 in brackets when a port follows. */
+static void add_host(struct buf *b, const struct target *t, bool with_port)
+{
+	bool brackets = with_port && t->is_ip && !ip_is_v4(&t->ip);
+
+	if (brackets)
+		buf_add_char(b, '[');
+	add_shown(b, str_of(t->name));
+	if (brackets)
+		buf_add_char(b, ']');
+	if (with_port)
+		buf_printf(b, ":%u", (unsigned)t->port);
+}
+
+static void add_what(struct buf *b, const struct refusal *r)
+{
+	if (r->target)
+		add_host(b, r->target, r->target->port != 0);
+	else
+		buf_add_text(b, "the request");
+}
+
+static void add_place(struct buf *b, const struct judgement *j)
+{
+	char shown[PROXY_FILE_BYTES];
+
+	if (!j->rule_file[0])
+		return;
+	buf_printf(b, " (%s", utf8_show(str_of(j->rule_file), shown, sizeof(shown)));
+	if (j->rule_line)
+		buf_printf(b, ":%u", (unsigned)j->rule_line);
+	buf_add_char(b, ')');
+}
+
+static void add_rule(struct buf *b, const struct judgement *j)
+{
+	if (!j || !j->rule[0])
+		return;
+	buf_add_text(b, " \"");
+	add_shown(b, str_of(j->rule));
+	buf_add_char(b, '"');
+	add_place(b, j);
+}
+
+/* ---- How to allow it --------------------------------------------------------------------- */
+
+/* What a rule has to name: the port only where it is none that everybody means. */
+static void add_pattern(struct buf *b, const struct refusal *r)
+{
+	const struct target *t = r->target;
+	bool with_port = t->port != 0 && t->port != 80 && t->port != 443;
+
+	if (!r->address) {
+		add_host(b, t, with_port);
+		return;
+	}
+	if (with_port && !ip_is_v4(r->address))
+		buf_add_char(b, '[');
+	ip_print(b, r->address);
+	if (with_port && !ip_is_v4(r->address))
+		buf_add_char(b, ']');
+	if (with_port)
+		buf_printf(b, ":%u", (unsigned)t->port);
+}
+
+static bool is_own_profile(const struct judgement *j)
+{
+	return j && j->profile[0] && j->profile[0] != ':';
+}
+
+static void add_table(struct buf *b, const struct judgement *j, const char *below)
+{
+	char shown[PROXY_PROFILE_BYTES + 8];
+
+	buf_printf(b, " in [permissions.%s.network%s]",
+		   utf8_show(str_of(j->profile), shown, sizeof(shown)), below);
+}
+
+static void add_allow_host(struct buf *b, const struct refusal *r)
+{
+	/* P13: names of loopback need the address too. */
+	bool needs_both = r->reason == PROXY_DENIED_PRIVATE && !r->address && !r->target->is_ip;
+
+	buf_add_text(b, "--allow-host ");
+	add_pattern(b, r);
+	if (needs_both)
+		buf_add_text(b, " --allow-host 127.0.0.1");
+	if (!is_own_profile(r->judgement))
+		return;
+	buf_add_text(b, ", or \"");
+	add_pattern(b, r);
+	buf_add_text(b, "\" = \"allow\"");
+	if (needs_both)
+		buf_add_text(b, " and \"127.0.0.1\" = \"allow\"");
+	add_table(b, r->judgement, ".domains");
+}
+
+/* "" when there is nothing that would. */
+static void add_way(struct buf *b, const struct refusal *r)
+{
+	const struct judgement *j = r->judgement;
+
+	switch ((uint32_t)r->reason) {
+	case PROXY_DENIED_RULE:
+		buf_add_text(b, "take away the deny rule");
+		add_rule(b, j);
+		break;
+	case PROXY_DENIED_METHOD:
+	case PROXY_DENIED_TUNNEL:
+		buf_add_text(b, "network.mode = \"full\"");
+		if (is_own_profile(j))
+			add_table(b, j, "");
+		break;
+	case PROXY_DENIED_PRIVATE:
+	case PROXY_DENIED_UNLISTED:
+	case PROXY_DENIED_ASKED:
+	case PROXY_DENIED_HELLO:
+		if (j && j->reason == PROXY_DENIED_RULE) {
+			buf_add_text(b, "take away the deny rule");
+			add_rule(b, j);
+		} else if (r->target) {
+			add_allow_host(b, r);
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- Why ------------------------------------------------------------------------------------ */
+
+static void add_private(struct buf *b, const struct refusal *r)
+{
+	if (r->address) {
+		buf_add_text(b, " resolves to ");
+		ip_print(b, r->address);
+		buf_add_text(b, ", which is not a public address and has no rule of its own");
+	} else if (r->target && !r->target->is_ip) {
+		buf_add_text(b, " is this host itself, which needs rules for name and address");
+	} else {
+		buf_add_text(b, " is not a public address and has no rule of its own");
+	}
+}
+
+static void add_denial(struct buf *b, const struct refusal *r)
+{
+	const struct judgement *j = r->judgement;
+
+	switch ((uint32_t)r->reason) {
+	case PROXY_DENIED_RULE:
+		if (r->address) {
+			buf_add_text(b, " resolves to ");
+			ip_print(b, r->address);
+			buf_add_text(b, ", which");
+		}
+		buf_add_text(b, " is denied by the rule");
+		add_rule(b, j);
+		break;
+	case PROXY_DENIED_PRIVATE:
+		add_private(b, r);
+		break;
+	case PROXY_DENIED_ASKED:
+		buf_add_text(b, " was asked about and not allowed");
+		break;
+	case PROXY_DENIED_METHOD:
+		buf_add_text(b, " may not be sent ");
+		add_shown(b, r->method);
+		buf_add_text(b, ": only GET, HEAD and OPTIONS pass with");
+		add_rule(b, j);
+		break;
+	case PROXY_DENIED_TUNNEL:
+		buf_add_text(b, " may not be tunnelled to: what is inside can't be seen, with");
+		add_rule(b, j);
+		break;
+	case PROXY_DENIED_HELLO:
+		buf_add_text(b, ", the server name in the TLS hello, is not allowed");
+		if (j && j->reason == PROXY_DENIED_RULE) {
+			buf_add_text(b, " by the rule");
+			add_rule(b, j);
+		}
+		break;
+	default:
+		buf_add_text(b, " is not allowed by any rule");
+		if (j && j->profile[0]) {
+			buf_add_text(b, " of profile ");
+			add_shown(b, str_of(j->profile));
+		}
+		if (j)
+			add_place(b, j);
+		break;
+	}
+}
+
+static const char *failure_words(enum proxy_reason reason)
+{
+	switch ((uint32_t)reason) {
+	case PROXY_FAILED_LOOKUP:
+		return " is allowed, but the name could not be resolved (DNS)";
+	case PROXY_FAILED_REFUSED:
+		return " is allowed, but refused the connection: nothing listens there";
+	case PROXY_FAILED_UNREACHABLE:
+		return " is allowed, but could not be reached";
+	case PROXY_FAILED_TIMEOUT:
+		return " is allowed, but did not answer in time";
+	case PROXY_FAILED_UPSTREAM:
+		return " is allowed, but the upstream proxy did not connect to it";
+	case PROXY_FAILED_RESPONSE:
+		return " is allowed, but what it answered is no valid HTTP";
+	case PROXY_FAILED_RESOURCES:
+		return ": the proxy has no room for it now; try again";
+	case PROXY_BAD_TOKEN:
+		return " needs the token of this proxy, as the password of proxy authentication";
+	default:
+		return " is malformed and was not passed on";
+	}
+}
+
+void refusal_text(const struct refusal *r, struct buf *out)
+{
+	char text[REFUSAL_TEXT_BYTES], way[REFUSAL_TEXT_BYTES / 2];
+	struct buf b = BUF_OVER(text), w = BUF_OVER(way);
+
+	buf_add_text(&b, proxy_is_denial(r->reason) ? "blocked: " : "failed: ");
+	add_what(&b, r);
+	if (proxy_is_denial(r->reason))
+		add_denial(&b, r);
+	else
+		buf_add_text(&b, failure_words(r->reason));
+	if (r->detail.len) {
+		buf_add_text(&b, ": ");
+		add_shown(&b, r->detail);
+	}
+	add_way(&w, r);
+	if (w.len && w.failed == ERR_OK) {
+		buf_add_text(&b, "; to allow it: ");
+		buf_add(&b, buf_str(&w));
+	}
+	/* A cut, at a whole character, loses the way out and not the why. */
+	size_t room = out->max - out->len;
+	while (room < b.len && room > 0 && ((unsigned char)b.p[room] & 0xC0) == 0x80)
+		room--;
+	buf_add(out, str_first(buf_str(&b), room));
+}
+
+/* ---- The whole answer ------------------------------------------------------------------------- */
+
+static const char *status_word(enum proxy_reason reason)
+{
+	if (proxy_is_denial(reason))
+		return "blocked";
+	return reason >= PROXY_BAD_REQUEST ? "invalid" : "failed";
+}
+
+static void add_place_members(struct json_writer *w, const struct judgement *j)
+{
+	json_key(w, "rule");
+	if (!j || !j->rule[0])
+		json_add_null(w);
+	else
+		json_add_text(w, j->rule);
+	json_key(w, "file");
+	if (!j || !j->rule_file[0])
+		json_add_null(w);
+	else
+		json_add_text(w, j->rule_file);
+	json_key(w, "line");
+	if (!j || !j->rule_line)
+		json_add_null(w);
+	else
+		json_add_int(w, j->rule_line);
+}
+
+static void add_json(struct buf *out, const struct refusal *r, struct str message)
+{
+	struct json_writer w = JSON_LINE_INIT(out);
+	char way[REFUSAL_TEXT_BYTES / 2];
+	struct buf allow = BUF_OVER(way);
+
+	add_way(&allow, r);
+	json_begin_object(&w);
+	json_key(&w, "status");
+	json_add_text(&w, status_word(r->reason));
+	json_key(&w, "host");
+	if (r->target)
+		json_add_text(&w, r->target->name);
+	else
+		json_add_null(&w);
+	json_key(&w, "port");
+	if (r->target && r->target->port)
+		json_add_int(&w, r->target->port);
+	else
+		json_add_null(&w);
+	json_key(&w, "reason");
+	json_add_text(&w, proxy_reason_name(r->reason));
+	json_key(&w, "code");
+	json_add_text(&w, refusal_code(r->reason));
+	add_place_members(&w, r->judgement);
+	json_key(&w, "message");
+	json_add_str(&w, message);
+	json_key(&w, "allow");
+	if (allow.len && allow.failed == ERR_OK)
+		json_add_str(&w, buf_str(&allow));
+	else
+		json_add_null(&w);
+	json_end_object(&w);
+}
+
+void refusal_answer(const struct refusal *r, bool wants_json, bool is_head, bool closes,
+		    struct buf *out)
+{
+	unsigned status = refusal_status(r->reason);
+	char text[REFUSAL_TEXT_BYTES];
+	UNINITIALIZED char body_text[BODY_BYTES];
+	struct buf message = BUF_OVER(text), body = BUF_OVER(body_text);
+
+	refusal_text(r, &message);
+	if (wants_json)
+		add_json(&body, r, buf_str(&message));
+	/* Escapes may swell a JSON text beyond all bounds; what matters is told either way. */
+	if (!wants_json || body.failed != ERR_OK) {
+		wants_json = false;
+		buf_clear(&body);
+		buf_add(&body, buf_str(&message));
+		buf_add_char(&body, '\n');
+	}
+	buf_printf(out, "HTTP/1.1 %u %s\r\nx-proxy-error: %s\r\n", status, status_phrase(status),
+		   refusal_code(r->reason));
+	if (status == 407)
+		buf_add_text(out, "proxy-authenticate: Basic realm=\"cordon\"\r\n");
+	buf_printf(out, "content-type: %s\r\ncache-control: no-store\r\ncontent-length: %zu\r\n",
+		   wants_json ? "application/json" : "text/plain; charset=utf-8", body.len);
+	if (closes)
+		buf_add_text(out, "connection: close\r\n");
+	buf_add_text(out, "\r\n");
+	if (!is_head)
+		buf_add(out, buf_str(&body));
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The server name in the TLS hello that a tunnel starts with (RFC 8446, RFC 6066): pure,
+ * fed as bytes come, in pieces of any size and records of any size. It keeps no bytes but
+ * the name. With an encrypted hello (ECH) it is the outer name, which is the one that the
+ * server routes by.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/str.h"
+
+enum {
+	TLS_HELLO_MAX_BYTES = 32768, /* of the hello; more is TLS_HELLO_BAD */
+	TLS_HELLO_NAME_BYTES = 256,  /* with the NUL; a longer name is TLS_HELLO_BAD */
+};
+
+enum tls_hello_result {
+	TLS_HELLO_MORE,	   /* not decided yet */
+	TLS_HELLO_NOT_TLS, /* something else: known at the second byte at the latest */
+	TLS_HELLO_NAME,	   /* whole, with a name */
+	TLS_HELLO_NO_NAME, /* whole, without one: then the name of the target counts */
+	TLS_HELLO_BAD,	   /* starts as TLS and is malformed, or too large */
+};
+
+struct tls_hello {
+	enum tls_hello_result result;
+	uint8_t record_state, state;
+	bool has_name;	      /* the extension was there */
+	uint16_t record_left; /* bytes of this record */
+	uint16_t number;      /* that is being read */
+	uint16_t name_len;
+	uint32_t left; /* of the hello */
+	uint32_t skip; /* to go over before the next field */
+	uint32_t extensions_left, extension_left;
+	uint16_t extension;		 /* its kind */
+	char name[TLS_HELLO_NAME_BYTES]; /* printable, NUL behind it */
+};
+
+void tls_hello_init(struct tls_hello *h) NONNULL;
+
+/*
+ * Takes the next bytes; once the result is other than MORE it stays, and bytes are no
+ * longer looked at.
+ */
+enum tls_hello_result tls_hello_feed(struct tls_hello *h, struct str bytes) NONNULL;
