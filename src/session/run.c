@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -25,6 +26,7 @@
 #include <unistd.h>
 
 #include "os/child.h"
+#include "os/fd.h"
 #include "supervise/init.h"
 
 /* Between the request to end and the kill. */
@@ -126,6 +128,35 @@ static bool stops_too(const struct session *s)
 	return !find_timeout(&s->in) || s->terminal.was_given || terminal_is_ours(&s->terminal);
 }
 
+static int go_on(void *user, uint32_t events, struct err *e)
+{
+	struct session *s = user;
+
+	(void)events;
+	(void)e;
+	loop_remove(&s->loop, &s->goes_on);
+	fd_close(&s->goes_on.fd);
+	(void)order(s, INIT_SIGNAL_ALL, SIGCONT);
+	return 0;
+}
+
+/*
+ * In the next step. What was sent to this process while all were stopped, as `kill %1`
+ * does, is still to be read and passed on by the caller: it has to be there when the
+ * command goes on. One that sits in pause() and is woken first may be on its way back
+ * into it when the signal comes, and sleep on.
+ */
+static void go_on_later(struct session *s)
+{
+	struct err e = ERR_INIT;
+
+	if (s->goes_on.is_added)
+		return;
+	s->goes_on.fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->goes_on.fd < 0 || loop_add(&s->loop, &s->goes_on, LOOP_IN, &e) < 0)
+		(void)go_on(s, 0, &e);
+}
+
 static void command_stopped(struct session *s, int number, bool is_typed)
 {
 	session_trace(&s->in, "the command was stopped by signal %d", number);
@@ -134,7 +165,7 @@ static void command_stopped(struct session *s, int number, bool is_typed)
 		(void)order(s, INIT_SIGNAL_ALL, SIGSTOP);
 		terminal_stop(&s->terminal, s->sandbox.pid, number, is_typed);
 		s->outcome.had_terminal |= s->terminal.was_given;
-		(void)order(s, INIT_SIGNAL_ALL, SIGCONT);
+		go_on_later(s);
 		return;
 	}
 	if ((number != SIGTTIN && number != SIGTTOU) || s->has_warned_of_tty)
@@ -484,6 +515,7 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 			       .channel = { .fd = -1, .ready = channel_is_ready, .user = s },
 			       .gone = { .fd = -1, .ready = sandbox_is_gone, .user = s },
 			       .warden_gone = { .fd = -1, .ready = warden_is_gone, .user = s },
+			       .goes_on = { .fd = -1, .ready = go_on, .user = s },
 			       .clock = { .fd = -1, .ready = clock_is_due, .user = s } };
 	denials_init(&s->outcome.denials);
 	if (in->traces) {
@@ -530,6 +562,8 @@ static void stop_looking_after(struct session *s)
 	loop_remove(&s->loop, &s->channel);
 	loop_remove(&s->loop, &s->gone);
 	loop_remove(&s->loop, &s->warden_gone);
+	loop_remove(&s->loop, &s->goes_on);
+	fd_close(&s->goes_on.fd);
 	if (s->in.is_foreground)
 		terminal_done(&s->terminal, s->sandbox.pid,
 			      s->outcome.signal != 0 || s->was_killed);
