@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of proxy/tls_hello.c, on hellos that are put together here. */
+#include "proxy/tls_hello.h"
+
+#include "test.h"
+
+enum { ROOM = 40000 };
+
+struct bytes {
+	size_t len;
+	uint8_t p[ROOM];
+};
+
+static void put(struct bytes *b, size_t number, unsigned width)
+{
+	while (width--)
+		b->p[b->len++] = (uint8_t)(number >> (8 * width));
+}
+
+static void put_zeros(struct bytes *b, size_t count)
+{
+	memset(b->p + b->len, 0, count);
+	b->len += count;
+}
+
+static void put_text(struct bytes *b, struct str s)
+{
+	memcpy(b->p + b->len, s.p, s.len);
+	b->len += s.len;
+}
+
+static void put_name(struct bytes *b, struct str name)
+{
+	put(b, 0, 2);
+	put(b, name.len + 5, 2);
+	put(b, name.len + 3, 2);
+	put(b, 0, 1);
+	put(b, name.len, 2);
+	put_text(b, name);
+}
+
+static void put_extension(struct bytes *b, unsigned kind, size_t len)
+{
+	put(b, kind, 2);
+	put(b, len, 2);
+	put_zeros(b, len);
+}
+
+/* The message around the extensions; NULL: without any. */
+static void put_hello(struct bytes *b, const struct bytes *extensions)
+{
+	size_t len = 34 + 1 + 32 + 2 + 4 + 2 + (extensions ? 2 + extensions->len : 0);
+
+	put(b, 1, 1);
+	put(b, len, 3);
+	put(b, 0x0303, 2);
+	put_zeros(b, 32);
+	put(b, 32, 1);
+	put_zeros(b, 32);
+	put(b, 4, 2);
+	put(b, 0x13011302, 4);
+	put(b, 1, 1);
+	put(b, 0, 1);
+	if (!extensions)
+		return;
+	put(b, extensions->len, 2);
+	memcpy(b->p + b->len, extensions->p, extensions->len);
+	b->len += extensions->len;
+}
+
+/* As records of at most `size` bytes each. */
+static enum tls_hello_result feed(struct tls_hello *h, const struct bytes *message, size_t size)
+{
+	tls_hello_init(h);
+	for (size_t i = 0; i < message->len; i += size) {
+		size_t n = MIN_OF(size, message->len - i);
+		const char head[] = { 22, 3, 1, (char)(n >> 8), (char)n };
+
+		(void)tls_hello_feed(h, (struct str){ head, sizeof(head) });
+		(void)tls_hello_feed(h, (struct str){ (const char *)message->p + i, n });
+	}
+	return h->result;
+}
+
+static struct bytes extensions, message;
+static struct tls_hello hello;
+
+static enum tls_hello_result feed_extensions(size_t record)
+{
+	message.len = 0;
+	put_hello(&message, &extensions);
+	return feed(&hello, &message, record);
+}
+
+TEST(the_name_is_found_whatever_the_records)
+{
+	static const size_t sizes[] = { 16384, 100, 40, 7, 1 };
+
+	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+		extensions.len = 0;
+		put_extension(&extensions, 43, 3);
+		put_name(&extensions, STR("www.example.com"));
+		put_extension(&extensions, 16, 0);
+		CHECK_INT(feed_extensions(sizes[i]), TLS_HELLO_NAME);
+		CHECK_STR(hello.name, "www.example.com");
+	}
+}
+
+TEST(nothing_is_decided_before_the_end)
+{
+	extensions.len = 0;
+	put_name(&extensions, STR("a.example"));
+	put_extension(&extensions, 21, 50);
+	message.len = 0;
+	put_hello(&message, &extensions);
+	for (message.len--; message.len > 0; message.len--)
+		REQUIRE(feed(&hello, &message, 16384) == TLS_HELLO_MORE);
+	CHECK_INT(feed_extensions(16384), TLS_HELLO_NAME);
+}
+
+TEST(without_a_name_is_an_answer_of_its_own)
+{
+	extensions.len = 0;
+	CHECK_INT(feed_extensions(16384), TLS_HELLO_NO_NAME);
+	put_extension(&extensions, 43, 3);
+	CHECK_INT(feed_extensions(16384), TLS_HELLO_NO_NAME);
+	message.len = 0;
+	put_hello(&message, NULL);
+	CHECK_INT(feed(&hello, &message, 16384), TLS_HELLO_NO_NAME);
+}
+
+TEST(of_an_encrypted_hello_the_outer_name_counts)
+{
+	extensions.len = 0;
+	put_extension(&extensions, 0xfe0d, 300);
+	put_name(&extensions, STR("outer.example"));
+	CHECK_INT(feed_extensions(16384), TLS_HELLO_NAME);
+	CHECK_STR(hello.name, "outer.example");
+}
+
+TEST(a_large_hello_passes_up_to_the_bound)
+{
+	extensions.len = 0;
+	put_extension(&extensions, 51, 20000);
+	put_name(&extensions, STR("late.example"));
+	CHECK_INT(feed_extensions(16384), TLS_HELLO_NAME);
+	CHECK_STR(hello.name, "late.example");
+	put_extension(&extensions, 21, 15000);
+	CHECK_INT(feed_extensions(16384), TLS_HELLO_BAD);
+}
+
+TEST(two_names_are_refused)
+{
+	extensions.len = 0;
+	put_name(&extensions, STR("allowed.example"));
+	CHECK_INT(feed_extensions(16384), TLS_HELLO_NAME);
+	put_name(&extensions, STR("other.example"));
+	CHECK_INT(feed_extensions(16384), TLS_HELLO_BAD);
+}
+
+TEST(names_that_no_host_has_are_refused)
+{
+	static const struct str names[] = {
+		STR_INIT("a\0.example"), STR_INIT("a b"),	   STR_INIT("a\nb"),
+		STR_INIT("\x7f"),	 STR_INIT("m\xc3\xbc.de"), STR_INIT(""),
+	};
+	char longest[256];
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		extensions.len = 0;
+		put_name(&extensions, names[i]);
+		CHECK_INT(feed_extensions(16384), TLS_HELLO_BAD);
+	}
+	memset(longest, 'x', sizeof(longest));
+	extensions.len = 0;
+	put_name(&extensions, (struct str){ longest, 255 });
+	CHECK_INT(feed_extensions(16384), TLS_HELLO_NAME);
+	CHECK_INT(strlen(hello.name), 255);
+	extensions.len = 0;
+	put_name(&extensions, (struct str){ longest, 256 });
+	CHECK_INT(feed_extensions(16384), TLS_HELLO_BAD);
+}
+
+/* Each byte of the lengths, changed: then it is malformed, or waits for more that never comes. */
+TEST(wrong_lengths_are_never_a_name)
+{
+	static const size_t lengths[] = { 2, 3, 38, 71, 72, 77, 79, 80, 83, 84, 85, 86, 88, 89 };
+
+	extensions.len = 0;
+	put_name(&extensions, STR("a.example"));
+	CHECK_INT(feed_extensions(16384), TLS_HELLO_NAME);
+	for (size_t i = 0; i < COUNT_OF(lengths); i++)
+		for (unsigned bit = 0; bit < 8; bit++) {
+			message.p[lengths[i]] ^= (uint8_t)(1u << bit);
+			enum tls_hello_result r = feed(&hello, &message, 16384);
+			if (r == TLS_HELLO_NAME)
+				printf("# byte %zu, bit %u\n", lengths[i], bit);
+			CHECK(r == TLS_HELLO_BAD || r == TLS_HELLO_MORE);
+			message.p[lengths[i]] ^= (uint8_t)(1u << bit);
+		}
+}
+
+TEST(other_protocols_are_told_at_once)
+{
+	static const struct str others[] = {
+		STR_INIT("G"),	      STR_INIT("SSH-2.0-x\r\n"),
+		STR_INIT("\x16\x04"), STR_INIT("\x80\x2e\1\3\1"),
+		STR_INIT("\0"),	      STR_INIT("\x15\3\1\0\2"),
+	};
+
+	for (size_t i = 0; i < COUNT_OF(others); i++) {
+		tls_hello_init(&hello);
+		CHECK_INT(tls_hello_feed(&hello, others[i]), TLS_HELLO_NOT_TLS);
+	}
+	tls_hello_init(&hello);
+	CHECK_INT(tls_hello_feed(&hello, STR("\x16")), TLS_HELLO_MORE);
+	CHECK_INT(tls_hello_feed(&hello, STR("\3")), TLS_HELLO_MORE);
+}
+
+TEST(records_that_tls_does_not_have_are_refused)
+{
+	static const struct str bad[] = {
+		STR_INIT("\x16\3\1\0\0"),	    /* empty */
+		STR_INIT("\x16\3\1\x40\1"),	    /* over 2^14 */
+		STR_INIT("\x16\3\1\0\1\2"),	    /* not a ClientHello */
+		STR_INIT("\x16\3\1\0\1\1\x17\3\1"), /* data in the middle of the hello */
+		STR_INIT("\x16\3\1\0\1\1\x16\2"),
+		STR_INIT("\x16\3\1\0\4\1\1\0\0"), /* a hello of 64 KiB */
+	};
+
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		tls_hello_init(&hello);
+		CHECK_INT(tls_hello_feed(&hello, bad[i]), TLS_HELLO_BAD);
+		/* It stays so. */
+		CHECK_INT(tls_hello_feed(&hello, STR("\x16\3\1\0\1\1")), TLS_HELLO_BAD);
+	}
+}
