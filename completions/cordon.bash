@@ -66,7 +66,8 @@ _cordon_find_command()
 			fi
 			;;
 		-P | -C | -c | --profile | --mode | --cd | --config-file | --config | --enable | \
-			--disable | --network | --add-read | --add-write | --deny | --platform | \
+			--disable | --network | --allow-host | --deny-host | --add-read | --add-write | \
+			--deny | --platform | --publish | --host-port | --audit | \
 			--timeout | --env | --backend | --sandbox | --accept-missing | --report)
 			((i++))
 			;;
@@ -115,8 +116,9 @@ _cordon()
 	fi
 	local commands="run sandbox init check profiles why explain doctor help version"
 	local policy="-P --profile --mode -C --cd --config-file -c --config --enable --disable"
-	local entries="--full-auto --network --add-read --add-write --deny"
+	local entries="--full-auto --network --allow-host --deny-host --add-read --add-write --deny"
 	local run="--timeout --env --backend --sandbox --accept-missing --dry-run --report --trace"
+	run+=" --publish --host-port --audit"
 	local output="--json -q --quiet"
 	local always="-h --help"
 	local guarantees="fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off"
@@ -136,7 +138,7 @@ _cordon()
 		return
 		;;
 	--network)
-		mapfile -t COMPREPLY < <(compgen -W "off full" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "off managed full" -- "$cur")
 		return
 		;;
 	--backend)
@@ -151,6 +153,10 @@ _cordon()
 		mapfile -t COMPREPLY < <(compgen -W "$guarantees" -- "$cur")
 		return
 		;;
+	--allow-host | --deny-host)
+		mapfile -t COMPREPLY < <(compgen -A hostname -- "$cur")
+		return
+		;;
 	--env)
 		mapfile -t COMPREPLY < <(compgen -e -- "$cur")
 		return
@@ -159,11 +165,11 @@ _cordon()
 		_cordon_files -d "$cur"
 		return
 		;;
-	--config-file | --report | --add-read | --add-write | --deny)
+	--config-file | --report | --audit | --add-read | --add-write | --deny)
 		_cordon_files -f "$cur"
 		return
 		;;
-	-c | --config | --enable | --disable | --timeout)
+	-c | --config | --enable | --disable | --timeout | --publish | --host-port)
 		return
 		;;
 	esac

@@ -35,7 +35,9 @@ _cordon() {
 	)
 	entries=(
 		'(-P --profile --mode --network)--full-auto[write here and in /tmp, no network]'
-		'--network[instead of what the profile says]:network:(off full)'
+		'--network[instead of what the profile says]:network:(off managed full)'
+		'*--allow-host[let hosts be reached]:pattern:_hosts'
+		'*--deny-host[let hosts not be reached]:pattern:_hosts'
 		'*--add-read[let a path be read]:path:_files'
 		'*--add-write[let a path be written]:path:_files'
 		'*--deny[let a path not even be read]:path:_files'
@@ -49,6 +51,9 @@ _cordon() {
 		'--backend[enforce with this]:backend:(native bwrap landlock none)'
 		'--sandbox[whether there has to be one]:when:(auto require forbid)'
 		'*--accept-missing[do without a guarantee]:guarantee:(fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off net_managed ipc proc kernel limits tree_death)'
+		'*--publish[a port of it as one of this host]:[address\:]host port\:port:'
+		'*--host-port[a local port of this host as its own]:port:'
+		'--audit[log decisions on the network]:file:_files'
 		'--dry-run[say what would be done]'
 		'--report[write what happened, as JSON]:file, or - for the standard output:_files'
 		'--trace[tell of paths and decisions]'

@@ -152,8 +152,21 @@ struct cordon_load_options {
 	const char *const *deny;
 	uint64_t deny_count;
 
-	/* "off", "full": in place of what the profile says. NULL: what it says. */
+	/*
+	 * "off", "full": in place of what the profile says. "managed": by the profile's rules
+	 * for hosts, whatever its network is otherwise. NULL: what the profile says.
+	 */
 	const char *network;
+
+	/*
+	 * Hosts that the profile in force allows and denies besides its own: "example.com",
+	 * "*.example.com:443", "10.0.0.0/8", … They make the network managed; with "off" that
+	 * is CORDON_E_ARGUMENT. A deny alone leaves a network off that is.
+	 */
+	const char *const *allow_hosts;
+	uint64_t allow_host_count;
+	const char *const *deny_hosts;
+	uint64_t deny_host_count;
 };
 
 typedef struct cordon_policy cordon_policy;
@@ -386,6 +399,25 @@ typedef void cordon_output_fn(void *user, uint32_t stream, const char *bytes, si
 typedef void cordon_trace_fn(void *user, const char *text);
 typedef void cordon_done_fn(void *user, const cordon_result *result);
 
+/* A connection that the policy neither allows nor denies. Texts are gone when the call returns. */
+struct cordon_host_request {
+	uint64_t size; /* sizeof(struct cordon_host_request), of the library in use */
+	uint64_t id;   /* for cordon_decide() */
+	const char *host; /* in normal form: lower case, A-labels; or an address */
+	uint64_t port;
+	const char *protocol; /* "http", "connect", "socks", "address" */
+	const char *method;   /* of an HTTP request; NULL when it was not seen */
+	const char *program;  /* that asks, as the kernel knows it; NULL when it can't be told */
+	uint64_t pid;	      /* of it, inside; 0 likewise */
+};
+
+/*
+ * Decides on it: CORDON_DECISION_ALLOW or _DENY, for this connection alone; or _ASK: the
+ * answer comes later, by cordon_decide(), and the connection waits until then, at most a
+ * minute. Without an answer it is denied.
+ */
+typedef uint32_t cordon_decide_fn(void *user, const struct cordon_host_request *request);
+
 struct cordon_run_options {
 	uint64_t size; /* sizeof(struct cordon_run_options) */
 
@@ -428,6 +460,22 @@ struct cordon_run_options {
 	 * above those of `load`. NULL behind the last; may be NULL. */
 	const char *const *enable;
 	const char *const *disable;
+
+	/*
+	 * "[ADDRESS:]PORT:PORT", NULL behind the last: what connects to the first port of this
+	 * host, by default on its loopback alone, reaches the second one on the loopback of
+	 * the sandbox. For a managed network, and makes one of a network that is off.
+	 */
+	const char *const *publish;
+	/* "PORT", likewise: the sandbox's 127.0.0.1:PORT and [::1]:PORT are the host's. */
+	const char *const *host_ports;
+	/*
+	 * Where each decision on the network is logged, as a line of JSON. NULL: audit.log in
+	 * the state directory. The command must not be able to write there.
+	 */
+	const char *audit_file;
+	/* Asked about what the policy neither allows nor denies; NULL: that is denied. */
+	cordon_decide_fn *decide_host; /* handed run_user */
 };
 
 /*
@@ -467,6 +515,22 @@ CORDON_API int cordon_poll(cordon_run_handle *run, int timeout_ms, cordon_error 
  * terminal does. CORDON_E_ARGUMENT when it has ended or the number is none.
  */
 CORDON_API int cordon_signal(cordon_run_handle *run, int signal_number, cordon_error **error);
+
+/*
+ * A rule for hosts more, for a managed network and as long as the run goes: counts from
+ * the next connection on. A deny of the policy holds against an allow.
+ * CORDON_E_SYNTAX, CORDON_E_ARGUMENT when the network is not managed or the run is over,
+ * CORDON_E_SYS.
+ */
+CORDON_API int cordon_allow_host(cordon_run_handle *run, const char *pattern, cordon_error **error);
+CORDON_API int cordon_deny_host(cordon_run_handle *run, const char *pattern, cordon_error **error);
+
+/*
+ * The answer to a request that decide_host has left open: CORDON_DECISION_ALLOW or _DENY.
+ * One that was given up meanwhile takes no harm. CORDON_E_ARGUMENT, CORDON_E_SYS.
+ */
+CORDON_API int cordon_decide(cordon_run_handle *run, uint64_t id, uint32_t decision,
+			     cordon_error **error);
 
 /* Ends everything in the sandbox at once; the result is still to be waited for. */
 CORDON_API void cordon_cancel(cordon_run_handle *run);

@@ -68,8 +68,12 @@ static struct err_place print_place(struct origin origin, char *out)
 	while (is_cut && file.len && ((unsigned char)file.p[0] & 0xC0) == 0x80)
 		file = str_from(file, 1);
 	file_bytes = snprintf(out, PLACE_BYTES, "%s%s", is_cut ? "..." : "", file.p);
-	bytes = snprintf(out, PLACE_BYTES, "%s%s:%" PRIu32 ":%" PRIu32 ": ", is_cut ? "..." : "",
-			 file.p, origin.line, origin.column);
+	/* An option has no lines. */
+	if (origin.line)
+		bytes = snprintf(out, PLACE_BYTES, "%s%s:%" PRIu32 ":%" PRIu32 ": ",
+				 is_cut ? "..." : "", file.p, origin.line, origin.column);
+	else
+		bytes = snprintf(out, PLACE_BYTES, "%s%s: ", is_cut ? "..." : "", file.p);
 	if (file_bytes <= 0 || bytes <= file_bytes) {
 		out[0] = '\0';
 		return (struct err_place){ .bytes = 0 };

@@ -68,13 +68,9 @@ static bool set_config_file(struct args *args, const char *value)
 
 static bool set_network(struct args *args, const char *value)
 {
-	if (strcmp(value, "managed") == 0) {
-		complain_usage(args, "--network managed is not in this version, which has no proxy "
-				     "yet; it can be off or full");
-		return false;
-	}
-	if (strcmp(value, "off") != 0 && strcmp(value, "full") != 0) {
-		complain_usage(args, "--network can't be '%s'; it is off or full", value);
+	if (strcmp(value, "off") != 0 && strcmp(value, "managed") != 0 &&
+	    strcmp(value, "full") != 0) {
+		complain_usage(args, "--network can't be '%s'; it is off, managed or full", value);
 		return false;
 	}
 	return set_once(args, &args->load.network, "--network", value);
@@ -144,6 +140,16 @@ static bool take_option(struct args *args, const struct option *option, const ch
 		return add_to(args, &args->add_write, "--add-write", value);
 	case OPT_DENY:
 		return add_to(args, &args->deny, "--deny", value);
+	case OPT_ALLOW_HOST:
+		return add_to(args, &args->allow_host, "--allow-host", value);
+	case OPT_DENY_HOST:
+		return add_to(args, &args->deny_host, "--deny-host", value);
+	case OPT_PUBLISH:
+		return add_to(args, &args->publish, "--publish", value);
+	case OPT_HOST_PORT:
+		return add_to(args, &args->host_port, "--host-port", value);
+	case OPT_AUDIT:
+		return set_once(args, &args->audit, "--audit", value);
 	case OPT_ENV:
 		return add_env(args, value);
 	case OPT_ACCEPT_MISSING:
@@ -302,8 +308,13 @@ static bool expand_full_auto(struct args *args)
 			       "--full-auto is --mode workspace-write, and --mode '%s' was given",
 			       args->load.mode);
 	else if (args->load.network && strcmp(args->load.network, "off") != 0)
-		complain_usage(args, "--full-auto has the network off; to have it on, write --mode "
-				     "workspace-write --network full");
+		complain_usage(args,
+			       "--full-auto has the network off; to have it on, write --mode "
+			       "workspace-write --network %s",
+			       args->load.network);
+	else if (args->allow_host.count || args->publish.count || args->host_port.count)
+		complain_usage(args, "--full-auto has the network off; to have some of it, write "
+				     "--mode workspace-write in its place");
 	else {
 		args->load.mode = "workspace-write";
 		args->load.network = "off";
@@ -322,6 +333,10 @@ static void hand_over_lists(struct args *args)
 	args->load.add_write_count = args->add_write.count;
 	args->load.deny = args->deny.items;
 	args->load.deny_count = args->deny.count;
+	args->load.allow_hosts = args->allow_host.items;
+	args->load.allow_host_count = args->allow_host.count;
+	args->load.deny_hosts = args->deny_host.items;
+	args->load.deny_host_count = args->deny_host.count;
 }
 
 /*

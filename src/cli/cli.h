@@ -39,6 +39,11 @@ enum option_id {
 	OPT_ENABLE,
 	OPT_DISABLE,
 	OPT_NETWORK,
+	OPT_ALLOW_HOST,
+	OPT_DENY_HOST,
+	OPT_PUBLISH,
+	OPT_HOST_PORT,
+	OPT_AUDIT,
 	OPT_ADD_READ,
 	OPT_ADD_WRITE,
 	OPT_DENY,
@@ -76,11 +81,13 @@ typedef uint64_t option_set;
 /* What decides which policy is in force; a question takes the same as a run. */
 #define OPTS_POLICY                                                                            \
 	(OPTS_CONFIG | OPT_BIT(OPT_FULL_AUTO) | OPT_BIT(OPT_NETWORK) | OPT_BIT(OPT_ADD_READ) | \
-	 OPT_BIT(OPT_ADD_WRITE) | OPT_BIT(OPT_DENY))
+	 OPT_BIT(OPT_ADD_WRITE) | OPT_BIT(OPT_DENY) | OPT_BIT(OPT_ALLOW_HOST) |                \
+	 OPT_BIT(OPT_DENY_HOST))
 #define OPTS_RUN                                                                                  \
 	(OPT_BIT(OPT_BACKEND) | OPT_BIT(OPT_SANDBOX) | OPT_BIT(OPT_ACCEPT_MISSING) |              \
 	 OPT_BIT(OPT_PLATFORM) | OPT_BIT(OPT_TIMEOUT) | OPT_BIT(OPT_ENV) | OPT_BIT(OPT_DRY_RUN) | \
-	 OPT_BIT(OPT_REPORT) | OPT_BIT(OPT_TRACE))
+	 OPT_BIT(OPT_REPORT) | OPT_BIT(OPT_TRACE) | OPT_BIT(OPT_PUBLISH) |                        \
+	 OPT_BIT(OPT_HOST_PORT) | OPT_BIT(OPT_AUDIT))
 #define OPTS_OUTPUT (OPT_BIT(OPT_JSON) | OPT_BIT(OPT_QUIET))
 #define OPTS_ALWAYS (OPT_BIT(OPT_HELP_SHORT) | OPT_BIT(OPT_HELP))
 
@@ -146,12 +153,17 @@ struct args {
 	const char *backend;
 	const char *sandbox;
 	const char *report;
+	const char *audit;
 	uint64_t timeout_ms; /* 0: none */
 	option_set seen;     /* OPT_BIT of every option given */
 	struct listed overrides;
 	struct listed add_read;
 	struct listed add_write;
 	struct listed deny;
+	struct listed allow_host;
+	struct listed deny_host;
+	struct listed publish;
+	struct listed host_port;
 	struct listed env;
 	struct listed accept_missing;
 	char features[MAX_FEATURE_BYTES];

@@ -41,6 +41,9 @@ static void fill_request(struct running *r)
 		.sandbox = args->sandbox,
 		.set_environment = args->env.count ? args->env.items : NULL,
 		.accept_missing = args->accept_missing.count ? args->accept_missing.items : NULL,
+		.publish = args->publish.count ? args->publish.items : NULL,
+		.host_ports = args->host_port.count ? args->host_port.items : NULL,
+		.audit_file = args->audit,
 		.timeout_ms = args->timeout_ms,
 		.flags = CORDON_RUN_FOREGROUND,
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a call adds to the profile in force: --add-read, --add-write, --deny, --network. */
+/* What a call adds to the profile in force: --add-read, --add-write, --deny, --network, … */
 #include "base/utf8.h"
 #include "lib/lib.h"
 #include "os/os.h"
@@ -79,13 +79,47 @@ static int add_network(const char *network, struct additions *out, struct err *e
 	else if (strcmp(network, "full") == 0)
 		out->network = NET_FULL;
 	else if (strcmp(network, "managed") == 0)
-		return FAIL(e, ERR_WEAKER,
-			    "the network can't be 'managed' yet: that comes with a later version; "
-			    "--network off or full");
+		out->network = NET_MANAGED;
 	else
-		return FAIL(e, ERR_ARGUMENT, "the network can't be '%s'; it can be off or full",
+		return FAIL(e, ERR_ARGUMENT,
+			    "the network can't be '%s'; it can be off, managed or full",
 			    utf8_show(str_of(network), shown, sizeof(shown)));
 	return 0;
+}
+
+typedef VEC(struct host_addition) host_list;
+
+static int add_hosts(struct arena *a, const char *const *patterns, uint64_t count, bool is_allow,
+		     host_list *list, struct err *e)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct host_addition *added = VEC_PUSH(a, list, e);
+
+		if (!added)
+			return err_result(e);
+		*added = (struct host_addition){
+			.is_allow = is_allow,
+			.origin = { .file = is_allow ? "--allow-host" : "--deny-host" }
+		};
+		if (arena_copy(a, str_of(patterns[i]), &added->pattern, e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+/* Who says that there is no network, and in the same breath what it is to be like, made a mistake. */
+static int check_off(const struct additions *found, struct err *e)
+{
+	const char *other = found->host_count ? found->hosts[0].origin.file : NULL;
+
+	if (!other)
+		other = found->port_origin.file;
+	if (!other || !found->says_network || found->network != NET_OFF)
+		return 0;
+	return FAIL(e, ERR_ARGUMENT,
+		    "%s and --network off contradict each other; write --network managed, or "
+		    "leave it out",
+		    other);
 }
 
 int inputs_additions(const struct inputs *in, struct additions *out, struct err *e)
@@ -98,14 +132,22 @@ int inputs_additions(const struct inputs *in, struct additions *out, struct err 
 	};
 	struct additions found = { .entries = NULL };
 	entry_list list = { .items = NULL };
+	host_list hosts = { .items = NULL };
 
 	for (size_t i = 0; i < COUNT_OF(all); i++)
 		if (add_paths(in->a, &all[i], &list, e) < 0)
 			return err_result(e);
-	if (add_network(o->network, &found, e) < 0)
+	if (add_network(o->network, &found, e) < 0 ||
+	    add_hosts(in->a, o->allow_hosts, o->allow_host_count, true, &hosts, e) < 0 ||
+	    add_hosts(in->a, o->deny_hosts, o->deny_host_count, false, &hosts, e) < 0)
 		return err_result(e);
 	found.entries = list.items;
 	found.entry_count = list.count;
+	found.hosts = hosts.items;
+	found.host_count = hosts.count;
+	found.port_origin = (struct origin){ .file = in->port_option };
+	if (check_off(&found, e) < 0)
+		return err_result(e);
 	*out = found;
 	return 0;
 }

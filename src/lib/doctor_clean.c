@@ -49,7 +49,7 @@ static int clean_for(struct arena *a, const struct cordon_load_options *options,
 		load.profile = profile;
 		load.mode = NULL;
 	}
-	policy = load_new(&load, e);
+	policy = load_new(&load, NULL, e);
 	if (!policy)
 		return err_result(e);
 	/* The roots are looked through once. */

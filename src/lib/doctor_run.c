@@ -186,7 +186,7 @@ static cordon_policy *load_probe_policy(const struct doctor_room *room, bool is_
 		load.deny = closed;
 		load.deny_count = COUNT_OF(closed);
 	}
-	return load_new(&load, e);
+	return load_new(&load, NULL, e);
 }
 
 static int keep_reason(struct arena *a, struct err *why, struct str *out, struct err *e)
@@ -361,7 +361,7 @@ int doctor_try_default(struct arena *a, const struct cordon_load_options *load,
 
 	*out = (struct tried_default){ .profile = STR_EMPTY, .reason = STR_EMPTY };
 	own.on_warning = NULL;
-	policy = load_new(&own, &why);
+	policy = load_new(&own, NULL, &why);
 	r.policy = policy;
 	if (policy) {
 		status = arena_copy(a, policy->policy->profile->name, &out->profile, e);

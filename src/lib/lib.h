@@ -50,6 +50,7 @@ struct inputs {
 	struct arena *texts; /* of the files; may go once the policy is compiled */
 	const struct cordon_load_options *options;
 	bool may_read_input; /* whether "-" as the user's file is the standard input */
+	const char *port_option; /* --publish or --host-port, when one was given; NULL: none */
 	const char *const *environment;
 	struct places places; /* without roots */
 	uint64_t cwd_device,
@@ -81,7 +82,7 @@ typedef VEC(struct str) path_list;
 int inputs_read_projects(const struct inputs *in, const struct profile_doc *doc, path_list *roots,
 			 project_list *projects, struct err *e) MUST_CHECK NONNULL;
 
-/* --add-read, --add-write, --deny and --network, or the members that they stand for. */
+/* --add-read, --network, --allow-host, …, or the members that they stand for. */
 int inputs_additions(const struct inputs *in, struct additions *out, struct err *e)
 	MUST_CHECK NONNULL;
 
@@ -118,9 +119,12 @@ struct cordon_policy {
 int load_policy(struct inputs *in, const struct config *config, const char *profile,
 		struct cordon_policy *out, struct err *e) MUST_CHECK;
 
-/* cordon_policy_load() for options that options_read() has read. */
-cordon_policy *load_new(const struct cordon_load_options *options, struct err *e)
-	MUST_CHECK NONNULL;
+/*
+ * cordon_policy_load() for options that options_read() has read. `port_option` is the
+ * option that wants a network which is managed rather than off; NULL: none does.
+ */
+cordon_policy *load_new(const struct cordon_load_options *options, const char *port_option,
+			struct err *e) MUST_CHECK;
 
 /* Keeps it alive until one more cordon_policy_free(). */
 cordon_policy *load_share(const cordon_policy *policy) NONNULL;

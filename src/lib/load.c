@@ -162,13 +162,17 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	return collect_notes(out, in->a, e);
 }
 
-static int load(struct cordon_policy *p, const struct cordon_load_options *options, struct err *e)
+static int load(struct cordon_policy *p, const struct cordon_load_options *options,
+		const char *port_option, struct err *e)
 {
 	scoped_arena texts = ARENA_INIT(TEXTS_MAX_BYTES);
 	const struct config *config;
 	int status;
 
-	p->inputs = (struct inputs){ .a = &p->arena, .texts = &texts, .options = options };
+	p->inputs = (struct inputs){ .a = &p->arena,
+				     .texts = &texts,
+				     .options = options,
+				     .port_option = port_option };
 	if (inputs_find(&p->inputs, e) < 0 || inputs_read(&p->inputs, e) < 0)
 		return err_result(e);
 	config = config_load(&p->arena, &p->inputs.config, e);
@@ -220,7 +224,8 @@ static int warn(const struct cordon_policy *p, const struct cordon_load_options 
 	return 0;
 }
 
-cordon_policy *load_new(const struct cordon_load_options *options, struct err *e)
+cordon_policy *load_new(const struct cordon_load_options *options, const char *port_option,
+			struct err *e)
 {
 	cordon_policy *p = mem_new(sizeof(*p), e);
 
@@ -229,7 +234,7 @@ cordon_policy *load_new(const struct cordon_load_options *options, struct err *e
 	p->self = p;
 	atomic_init(&p->users, 1);
 	p->arena = (struct arena)ARENA_INIT(POLICY_MAX_BYTES);
-	if (load(p, options, e) < 0 || warn(p, options, e) < 0) {
+	if (load(p, options, port_option, e) < 0 || warn(p, options, e) < 0) {
 		cordon_policy_free(p);
 		return NULL;
 	}
@@ -248,7 +253,7 @@ int cordon_policy_load(const struct cordon_load_options *options, cordon_policy 
 		return error_give(&e, error);
 	}
 	if (options_read(options, &own, &e) == 0)
-		p = load_new(&own, &e);
+		p = load_new(&own, NULL, &e);
 	if (!p)
 		return error_give(&e, error);
 	*policy = p;

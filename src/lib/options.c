@@ -4,9 +4,11 @@
 
 /* Every member is 8 bytes wide, so no new one can land in old padding. */
 _Static_assert(sizeof(void *) == 8, "pointers are members, and members are 8 bytes");
-_Static_assert(sizeof(struct cordon_load_options) == 18 * sizeof(uint64_t),
+_Static_assert(sizeof(struct cordon_load_options) == 22 * sizeof(uint64_t),
 	       "no padding, no narrow member");
-_Static_assert(sizeof(struct cordon_run_options) == 19 * sizeof(uint64_t),
+_Static_assert(sizeof(struct cordon_run_options) == 23 * sizeof(uint64_t),
+	       "no padding, no narrow member");
+_Static_assert(sizeof(struct cordon_host_request) == 8 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_doctor_options) == 6 * sizeof(uint64_t),
 	       "no padding, no narrow member");
@@ -60,7 +62,9 @@ int options_read(const struct cordon_load_options *in, struct cordon_load_option
 	    check_list(out->overrides, out->override_count, "overrides", e) < 0 ||
 	    check_list(out->add_read, out->add_read_count, "paths to read", e) < 0 ||
 	    check_list(out->add_write, out->add_write_count, "paths to write", e) < 0 ||
-	    check_list(out->deny, out->deny_count, "paths to deny", e) < 0)
+	    check_list(out->deny, out->deny_count, "paths to deny", e) < 0 ||
+	    check_list(out->allow_hosts, out->allow_host_count, "hosts to allow", e) < 0 ||
+	    check_list(out->deny_hosts, out->deny_host_count, "hosts to deny", e) < 0)
 		return err_result(e);
 	return 0;
 }

@@ -62,6 +62,8 @@ static void add_access(struct words *words, const struct cordon_load_options *lo
 	add_list(words, "--add-read", load->add_read, load->add_read_count);
 	add_list(words, "--add-write", load->add_write, load->add_write_count);
 	add_list(words, "--deny", load->deny, load->deny_count);
+	add_list(words, "--allow-host", load->allow_hosts, load->allow_host_count);
+	add_list(words, "--deny-host", load->deny_hosts, load->deny_host_count);
 }
 
 static void add_timeout(struct words *words, uint64_t timeout_ms)
@@ -90,6 +92,9 @@ static void add_all(struct words *words, const struct asked *asked)
 	add_option(words, "--backend", run->backend);
 	add_option(words, "--sandbox", run->sandbox);
 	add_words(words, "--accept-missing", run->accept_missing);
+	add_words(words, "--publish", run->publish);
+	add_words(words, "--host-port", run->host_ports);
+	add_option(words, "--audit", run->audit_file);
 	add_timeout(words, run->timeout_ms);
 	add_words(words, "--env", run->set_environment);
 	if (run->flags & CORDON_RUN_QUIET)

@@ -43,6 +43,9 @@ static void complete_load(struct cordon_load_options *to, const struct cordon_lo
 	take_list(&to->add_read, &to->add_read_count, from->add_read, from->add_read_count);
 	take_list(&to->add_write, &to->add_write_count, from->add_write, from->add_write_count);
 	take_list(&to->deny, &to->deny_count, from->deny, from->deny_count);
+	take_list(&to->allow_hosts, &to->allow_host_count, from->allow_hosts,
+		  from->allow_host_count);
+	take_list(&to->deny_hosts, &to->deny_host_count, from->deny_hosts, from->deny_host_count);
 }
 
 static void complete_run(struct cordon_run_options *to, const struct cordon_run_options *from)
@@ -67,6 +70,10 @@ static void complete_run(struct cordon_run_options *to, const struct cordon_run_
 	TAKE(to, from, run_user);
 	TAKE(to, from, enable);
 	TAKE(to, from, disable);
+	TAKE(to, from, publish);
+	TAKE(to, from, host_ports);
+	TAKE(to, from, audit_file);
+	TAKE(to, from, decide_host);
 }
 
 static int check_command(const char *const *command, struct err *e)
@@ -308,7 +315,9 @@ static int keep_load(struct arena *a, struct cordon_load_options *o, struct err 
 	    keep_list(a, &o->overrides, o->override_count, e) < 0 ||
 	    keep_list(a, &o->add_read, o->add_read_count, e) < 0 ||
 	    keep_list(a, &o->add_write, o->add_write_count, e) < 0 ||
-	    keep_list(a, &o->deny, o->deny_count, e) < 0)
+	    keep_list(a, &o->deny, o->deny_count, e) < 0 ||
+	    keep_list(a, &o->allow_hosts, o->allow_host_count, e) < 0 ||
+	    keep_list(a, &o->deny_hosts, o->deny_host_count, e) < 0)
 		return err_result(e);
 	return 0;
 }
@@ -319,7 +328,9 @@ static int keep_run(struct arena *a, struct cordon_run_options *o, struct err *e
 	    keep_text(a, &o->sandbox, e) < 0 || keep_text(a, &o->binary, e) < 0 ||
 	    keep_words(a, &o->command, e) < 0 || keep_words(a, &o->environment, e) < 0 ||
 	    keep_words(a, &o->set_environment, e) < 0 || keep_words(a, &o->accept_missing, e) < 0 ||
-	    keep_words(a, &o->enable, e) < 0 || keep_words(a, &o->disable, e) < 0)
+	    keep_words(a, &o->enable, e) < 0 || keep_words(a, &o->disable, e) < 0 ||
+	    keep_words(a, &o->publish, e) < 0 || keep_words(a, &o->host_ports, e) < 0 ||
+	    keep_text(a, &o->audit_file, e) < 0)
 		return err_result(e);
 	return 0;
 }

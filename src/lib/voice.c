@@ -51,6 +51,14 @@ static void session_outputs(void *user, int stream, struct str bytes)
 	voice->run.on_output(voice->run.run_user, (uint32_t)stream, bytes.p, bytes.len);
 }
 
+/* What is no rule for hosts, and still of use only where there is a network. */
+static const char *find_port_option(const struct cordon_run_options *run)
+{
+	if (run->publish && run->publish[0])
+		return "--publish";
+	return run->host_ports && run->host_ports[0] ? "--host-port" : NULL;
+}
+
 cordon_policy *voice_load(struct voice *voice, struct arena *a, struct asked *asked, struct err *e)
 {
 	*voice = (struct voice){ .a = a,
@@ -61,7 +69,7 @@ cordon_policy *voice_load(struct voice *voice, struct arena *a, struct asked *as
 		return NULL;
 	asked->load.on_warning = warn;
 	asked->load.user = voice;
-	return load_new(&asked->load, e);
+	return load_new(&asked->load, find_port_option(&asked->run), e);
 }
 
 void voice_attach(struct voice *voice, struct session_request *in)

@@ -194,21 +194,92 @@ static int add_entries(struct compile *k, const struct additions *more, struct e
 	return 0;
 }
 
-/* The profile's own rules for hosts and sockets go: they were for the network that it had. */
-static int replace_network(struct compile *k, const struct additions *more, struct err *e)
+/* Nothing could be enforced there. */
+static int check_unsandboxed(const struct compile *k, const struct additions *more, struct err *e)
+{
+	struct origin origin = more->port_origin;
+
+	if (more->host_count)
+		origin = more->hosts[0].origin;
+	if (more->says_network && more->network != NET_FULL)
+		origin = more->network_origin;
+	if (!k->profile->is_unsandboxed || !origin.file)
+		return 0;
+	return FAIL_AT(e, ERR_POLICY, origin,
+		       "'%s' runs without a sandbox, so the network could not be %s; choose "
+		       "another profile",
+		       builtin_full_access,
+		       more->says_network && more->network == NET_OFF ? "kept off" : "managed");
+}
+
+static void replace_network(struct net_rules *net, const struct additions *more)
 {
 	if (!more->says_network)
-		return 0;
-	if (k->profile->is_unsandboxed && more->network != NET_FULL)
-		return FAIL_AT(e, ERR_POLICY, more->network_origin,
-			       "'%s' runs without a sandbox, so the network could not be kept off; "
-			       "choose another profile",
-			       builtin_full_access);
-	k->profile->net = (struct net_rules){ .access = more->network,
-					      .access_origin = more->network_origin,
-					      .access_is_said = true,
-					      .allows_upstream_proxy = true };
-	return 0;
+		return;
+	/* The profile's own rules for hosts and sockets go: they were for the network that it had. */
+	if (more->network != NET_MANAGED)
+		*net = (struct net_rules){ .allows_upstream_proxy = true };
+	net->access = more->network;
+	net->access_origin = more->network_origin;
+	net->access_is_said = true;
+}
+
+static void drop_allows(struct net_rules *net)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < net->rules.count; i++)
+		if (!net->rules.items[i].is_allow)
+			net->rules.items[count++] = net->rules.items[i];
+	net->rules.count = count;
+	count = 0;
+	for (size_t i = 0; i < net->sockets.count; i++)
+		if (!net->sockets.items[i].is_allow)
+			net->sockets.items[count++] = net->sockets.items[i];
+	net->sockets.count = count;
+}
+
+/* What asks for a managed network where the profile's is `access`; .file NULL: nothing does. */
+static struct origin find_manager(const struct additions *more, enum net_access access)
+{
+	for (size_t i = 0; i < more->host_count; i++)
+		if (access == NET_FULL || more->hosts[i].is_allow)
+			return more->hosts[i].origin;
+	return access == NET_OFF ? more->port_origin : (struct origin){ .file = NULL };
+}
+
+static int warn_nothing_allowed(const struct decode *d, const struct net_rules *net,
+				struct origin origin, struct err *e)
+{
+	for (size_t i = 0; i < net->rules.count; i++)
+		if (net->rules.items[i].is_allow)
+			return 0;
+	return decode_warn(d, origin, e,
+			   "with a rule for a host the network is managed, and none allows any "
+			   "host; --allow-host '*' allows every public one");
+}
+
+static int add_hosts(const struct decode *d, struct net_rules *net, const struct additions *more,
+		     struct err *e)
+{
+	struct origin manager = find_manager(more, net->access);
+	enum net_access before = net->access;
+
+	if (before == NET_OFF && manager.file)
+		drop_allows(net);
+	if (before != NET_MANAGED && manager.file) {
+		net->access = NET_MANAGED;
+		net->access_origin = manager;
+		net->access_is_said = true;
+	}
+	for (size_t i = 0; i < more->host_count; i++) {
+		const struct host_addition *host = &more->hosts[i];
+		int r = decode_domain(d, host->pattern, host->is_allow, host->origin, net, e);
+
+		if (r < 0)
+			return r;
+	}
+	return before == NET_FULL && manager.file ? warn_nothing_allowed(d, net, manager, e) : 0;
 }
 
 static int decode_base(struct compile *k, const struct profile_doc *doc, const struct toml *table,
@@ -224,7 +295,10 @@ static int decode_base(struct compile *k, const struct profile_doc *doc, const s
 	k->profile->is_unsandboxed = doc->is_unsandboxed;
 	if (!more)
 		return 0;
-	return add_entries(k, more, e) < 0 ? err_result(e) : replace_network(k, more, e);
+	if (add_entries(k, more, e) < 0 || check_unsandboxed(k, more, e) < 0)
+		return err_result(e);
+	replace_network(&k->profile->net, more);
+	return add_hosts(&d, &k->profile->net, more, e);
 }
 
 static int compare_named(const void *left, const void *right)

@@ -119,13 +119,30 @@ static int check_domain(const struct decode *d, const struct net_rule *rule, str
 	return warn_wide_block(d, rule, e);
 }
 
+int decode_domain(const struct decode *d, struct str pattern, bool is_allow, struct origin origin,
+		  struct net_rules *out, struct err *e)
+{
+	struct net_rule rule = { .origin = origin, .is_allow = is_allow };
+	struct net_rule *added;
+	int r;
+
+	if (domain_parse(d->a, pattern, &rule.domain, e) < 0)
+		return err_wrap_place(e, origin);
+	r = check_domain(d, &rule, e);
+	if (r < 0)
+		return r;
+	added = VEC_PUSH(d->a, &out->rules, e);
+	if (!added)
+		return err_result(e);
+	*added = rule;
+	return 0;
+}
+
 static int decode_domains(const struct decode *d, const struct toml *table, struct net_rules *out,
 			  struct err *e)
 {
 	for (size_t i = 0; i < table->table.count; i++) {
 		const struct toml_member *m = &table->table.items[i];
-		struct net_rule rule = { .origin = m->name_origin };
-		struct net_rule *added;
 		size_t which = 0;
 		int r;
 
@@ -137,18 +154,10 @@ static int decode_domains(const struct decode *d, const struct toml *table, stru
 				       SHOWN(m->name));
 		r = schema_choice(&m->value, "the permission of a domain", permission_names, &which,
 				  e);
+		if (r == 0)
+			r = decode_domain(d, m->name, which == 1, m->name_origin, out, e);
 		if (r < 0)
 			return r;
-		rule.is_allow = which == 1;
-		if (domain_parse(d->a, m->name, &rule.domain, e) < 0)
-			return err_wrap_place(e, m->name_origin);
-		r = check_domain(d, &rule, e);
-		if (r < 0)
-			return r;
-		added = VEC_PUSH(d->a, &out->rules, e);
-		if (!added)
-			return err_result(e);
-		*added = rule;
 	}
 	return 0;
 }

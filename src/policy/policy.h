@@ -346,8 +346,25 @@ struct additions {
 	const struct fs_entry *entries; /* --add-read, --add-write, --deny */
 	size_t entry_count;
 	bool says_network;
-	enum net_access network; /* --network, in place of all that the profile says of it */
+	/*
+	 * --network: off and full are in place of all that the profile says of it, managed
+	 * goes by its rules, whatever it has had until then.
+	 */
+	enum net_access network;
 	struct origin network_origin;
+	/*
+	 * --allow-host, --deny-host: any other key makes it managed (P12). Where the profile's
+	 * network was off, its own allows stay without effect, its denies hold; and a deny
+	 * alone opens nothing.
+	 */
+	const struct host_addition {
+		struct str pattern; /* as written */
+		bool is_allow;
+		struct origin origin;
+	} *hosts;
+	size_t host_count;
+	/* --publish, --host-port: of no use in a network that is off; .file NULL: none is asked for. */
+	struct origin port_origin;
 };
 
 /*

@@ -351,15 +351,13 @@ TEST(a_deny_that_names_nothing_sure_is_an_error)
 	CHECK_INT(refusal(&ask, ""), 0);
 }
 
-TEST(the_network_is_off_or_full_or_not_yet)
+TEST(the_network_is_off_managed_or_full)
 {
 	struct ask ask;
 
 	ask_script(&ask, "native", "true");
-	ask.load.network = "managed";
-	CHECK_INT(refusal(&ask, "--network off or full"), CORDON_E_WEAKER);
 	ask.load.network = "some";
-	CHECK_INT(refusal(&ask, "can be off or full"), CORDON_E_ARGUMENT);
+	CHECK_INT(refusal(&ask, "can be off, managed or full"), CORDON_E_ARGUMENT);
 }
 
 /* ---- Wishes (P16, P17) ------------------------------------------------------------------------ */
