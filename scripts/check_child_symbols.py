@@ -13,14 +13,15 @@ import sys
 from pathlib import Path
 
 CHILDREN = """backend_command_child backend_none_none_child backend_native_child
-backend_inner_child backend_inner_lock_child backend_landlock_monitor_child
+backend_inner_child backend_inner_lock_child backend_inner_network_child
+backend_landlock_monitor_child
 backend_native_child_mounts backend_bwrap_spawn_child supervise_init supervise_connector
 os_linux_child os_linux_fd_pass""".split()
 
 SAFE = set(
     """_exit chdir clone close dup2 execve faccessat fchdir fchmod fcntl fcntl64 flock fstat fstat64
     getpgrp getpid getrusage ioctl kill lseek lseek64 memcpy memset mkdirat open open64 openat openat64 poll prctl
-    read recv recvmsg send sendmsg setpgid setsid sigaction sigaddset sigemptyset signal signalfd
+    read recv recvmsg send sendmsg setpgid setsockopt htons htonl setsid sigaction sigaddset sigemptyset signal signalfd
     sigprocmask pthread_sigmask socket socketpair strchr strlen strncmp symlinkat syscall tcsetpgrp
     umask unshare vfork wait4 waitid waitpid write
     __errno_location __open64_2 __open_2 __memcpy_chk __memset_chk __stack_chk_fail __read_chk __poll_chk

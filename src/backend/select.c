@@ -25,7 +25,7 @@ static const char *way_out(enum guarantee g)
 {
 	switch (g) {
 	case G_NET_MANAGED:
-		return "it comes with a later version; until then use --network off or full";
+		return "native and bwrap give it; --network off or full needs it not";
 	case G_DENY_FUTURE:
 		return "globs = \"default\" does with less";
 	case G_LIMITS:

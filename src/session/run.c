@@ -449,7 +449,7 @@ static int look_after(struct session *s, struct err *e)
 		s->sandbox.listener = -1;
 		if (engine_start(&s->engine, &s->loop, listener, e) < 0)
 			return err_result(e);
-		s->connects = unix_connect_start(s->a, &s->engine, &s->sandbox, &s->sockets,
+		s->connects = unix_connect_start(s->a, &s->engine, &s->sandbox, &s->sockets, NULL,
 						 &s->outcome.denials, e);
 		if (!s->connects ||
 		    (s->sandbox.writable && metadata_start(s->a, &s->engine, &s->sandbox, e) < 0))

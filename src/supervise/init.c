@@ -12,6 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/fd_pass.h"
+#include "proxy/channel.h"
+
 static ssize_t receive(int channel, struct init_order *order)
 {
 	ssize_t n;
@@ -161,6 +164,38 @@ static void signal_group(const struct life *life, int number)
 		signal_children(number);
 }
 
+/* ---- Sockets for the proxy ----------------------------------------------------------- */
+
+/*
+ * In the network of this process, which nobody outside has to enter for them. They may be
+ * bound to any address: it is the proxy who says which.
+ */
+static void make_sockets(const struct life *life, int32_t family)
+{
+	struct init_message message = { .kind = INIT_SOCKETS_MADE, .value = family };
+	int fds[PROXY_SOCKETS_AT_ONCE];
+	size_t count = 0;
+	int r = 0;
+
+	while (count < PROXY_SOCKETS_AT_ONCE && r == 0) {
+		fds[count] = socket(family == 4 ? AF_INET : AF_INET6,
+				    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		if (fds[count] < 0)
+			r = -errno;
+		else
+			count++;
+	}
+	if (r == 0)
+		r = fd_pass_send(life->channel, &message, sizeof(message), fds, count, 0);
+	while (count > 0)
+		close(fds[--count]);
+	message.os_error = -r;
+	if (r < 0)
+		tell(life->channel, &message);
+}
+
+/* ---- Orders --------------------------------------------------------------------------- */
+
 static void obey(const struct life *life)
 {
 	struct init_order order;
@@ -176,6 +211,8 @@ static void obey(const struct life *life)
 		kill(-1, order.value);
 	else if (order.kind == INIT_SIGNAL_ALL)
 		signal_children(order.value);
+	else if (order.kind == INIT_MAKE_SOCKETS && (order.value == 4 || order.value == 6))
+		make_sockets(life, order.value);
 	else
 		leave(life);
 }

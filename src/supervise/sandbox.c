@@ -49,6 +49,9 @@ void sandbox_done(struct sandbox *s)
 	fd_close(&s->root);
 	for (size_t i = 0; i < COUNT_OF(s->reopened); i++)
 		fd_close(&s->reopened[i]);
+	for (size_t i = 0; i < s->socket_count; i++)
+		fd_close(&s->sockets[i].fd);
+	s->socket_count = 0;
 	fd_close(&s->user_ns);
 	fd_close(&s->mount_ns);
 }

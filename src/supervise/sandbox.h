@@ -30,7 +30,13 @@ struct sandbox_socket {
 	uint16_t port;
 	int fd;
 };
-enum { SANDBOX_MAX_SOCKETS = 40 };
+enum { SANDBOX_MAX_SOCKETS = 54 };
+
+/* What a managed network is without on this kernel: less is reached, or told later. */
+enum sandbox_lack {
+	SANDBOX_LACKS_IPV6 = 1 << 0,
+	SANDBOX_LACKS_RULES = 1 << 1, /* of routing: datagrams are lost, not refused */
+};
 
 /* A command that runs. The descriptors are this process's, close-on-exec. */
 struct sandbox {
@@ -48,7 +54,8 @@ struct sandbox {
 	/* A managed network: to be handed to the proxy, in order; closed by sandbox_done(). */
 	struct sandbox_socket sockets[SANDBOX_MAX_SOCKETS];
 	size_t socket_count;
-	bool waits; /* the command is executed after sandbox_start() */
+	uint32_t network_lacks; /* enum sandbox_lack */
+	bool waits;		/* the command is executed after sandbox_start() */
 	/* A process that started PID 1 and ends with it, and what keeps it going; -1: none. */
 	int helper, helper_life;
 	guarantee_set lost; /* what the backend gives elsewhere, but not on this host */

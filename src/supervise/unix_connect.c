@@ -30,6 +30,7 @@ struct unix_connect {
 	struct engine *engine;
 	const struct sandbox *sandbox;
 	const struct unix_sockets *sockets;
+	const struct connect_proxy *proxy; /* NULL: not managed */
 	struct denials *denials;
 	struct unix_bound bound;
 	struct connectors connectors;
@@ -326,7 +327,8 @@ static enum engine_answer on_connect(void *user, struct engine *engine,
 
 struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 					const struct sandbox *sandbox,
-					const struct unix_sockets *sockets, struct denials *denials,
+					const struct unix_sockets *sockets,
+					const struct connect_proxy *proxy, struct denials *denials,
 					struct err *e)
 {
 	struct unix_connect *u;
@@ -341,6 +343,7 @@ struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 		.engine = engine,
 		.sandbox = sandbox,
 		.sockets = sockets,
+		.proxy = proxy,
 		.denials = denials,
 		.bound = { .diag = sandbox->unix_diag,
 			   .inside = { .pid = sandbox->pid,
@@ -351,6 +354,13 @@ struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 	handler.user = u;
 	engine_handle(engine, &handler);
 	return u;
+}
+
+void unix_connect_answer(struct unix_connect *u, uint64_t id, int os_error)
+{
+	(void)u;
+	(void)id;
+	(void)os_error;
 }
 
 void unix_connect_stop(struct unix_connect *u)

@@ -58,11 +58,15 @@ struct connect_proxy {
 /* What the proxy has answered (PROXY_MAY_CONNECT). */
 void unix_connect_answer(struct unix_connect *u, uint64_t id, int os_error) NONNULL;
 
-/* All but `e` must outlive it. ERR_NOMEM, ERR_SYS. */
+/*
+ * All but `e` must outlive it. `proxy` is NULL where the network is not managed. ERR_NOMEM,
+ * ERR_SYS.
+ */
 struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 					const struct sandbox *sandbox,
-					const struct unix_sockets *sockets, struct denials *denials,
-					struct err *e) MUST_CHECK NONNULL;
+					const struct unix_sockets *sockets,
+					const struct connect_proxy *proxy, struct denials *denials,
+					struct err *e) MUST_CHECK;
 
 /* Calls that wait are left to the engine's end. No process is left. */
 void unix_connect_stop(struct unix_connect *u) NONNULL;

@@ -417,13 +417,18 @@ def explain_names_the_backend_and_what_it_lacks(w: World):
     assert "would refuse" not in text, text
     w.write_config(DEV)
     found = w.ok("explain", "--json").json
-    assert found["enforced"] is False and found["backend"] is None, found
+    assert found["enforced"] is True and found["backend"] == "native", found
     lacking = [lack for lack in found["lacking"] if lack["guarantee"] == "net_managed"]
+    assert [lack["backend"] for lack in lacking] == ["landlock"], found
+    w.write_config(DEV + '[permissions.dev.limits]\nmemory = "1GB"\n')
+    found = w.ok("explain", "--json").json
+    assert found["enforced"] is False and found["backend"] is None, found
+    lacking = [lack for lack in found["lacking"] if lack["guarantee"] == "limits"]
     assert [lack["backend"] for lack in lacking] == found["backends"], found
     assert all(lack["why"] for lack in lacking), found
     text = w.ok("explain").out
-    assert "can't give net_managed" in text and "'cordon run' would refuse" in text, text
-    assert w.ok("explain", "--json", "--network", "off").json["backend"] == "native"
+    assert "can't give limits" in text and "'cordon run' would refuse" in text, text
+    w.write_config(DEV)
     found = w.ok("explain", "--json", "--platform", "macos").json
     assert found["enforced"] is False and found["backend"] is None
 
@@ -804,8 +809,7 @@ def the_hint_to_trust_a_project_can_be_pasted(w: World):
 def check_tells_what_run_would_refuse_everywhere(w: World):
     profile = '[permissions.dev]\nextends = ":workspace"\n'
     for rules, name in (
-        ('[permissions.dev.network]\nenabled = true\ndomains = { "a.example" = "allow" }\n',
-         "net_managed"),
+        ('globs = "strict"\n[permissions.dev.filesystem]\n"/**/*.pem" = "deny"\n', "deny_future"),
         ('[permissions.dev.limits]\nmemory = "1GB"\n', "limits"),
     ):
         w.write_config(profile + rules)

@@ -29,7 +29,7 @@ ORDINARY = 61234
 GUARANTEES = ["fs_write", "fs_read", "fs_carve", "fs_reopen", "protect_missing", "deny_future",
               "net_off", "net_managed", "ipc", "proc", "kernel", "limits", "tree_death"]
 # What no backend of this version gives.
-NEVER = {"deny_future", "net_managed", "limits"}
+NEVER = {"deny_future", "limits"}
 # A directory of PATH without a bwrap in it, or a git.
 NO_PROGRAMS = "/proc"
 # supervise/placeholder.h: the mark of a placeholder.

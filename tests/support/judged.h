@@ -88,8 +88,8 @@ static bool judged_start(struct judged *j, const char *network, const struct cag
 	j->sandbox.unix_diag = j->cage.diag;
 	j->sandbox.has_own_network = true;
 	denials_init(&j->denials);
-	j->connects =
-		unix_connect_start(&j->a, &j->engine, &j->sandbox, &j->sockets, &j->denials, &e);
+	j->connects = unix_connect_start(&j->a, &j->engine, &j->sandbox, &j->sockets, NULL,
+					 &j->denials, &e);
 	return j->connects != NULL;
 }
 

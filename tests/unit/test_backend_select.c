@@ -65,17 +65,17 @@ TEST(a_gap_is_named_with_its_rule_and_the_way_out)
 	world_init(&w, "d /repo\nd /home/me\n", "/repo");
 	w.user = "[permissions.dev]\nextends = ':workspace'\nglobs = 'strict'\n"
 		 "[permissions.dev.filesystem]\n'/repo/**/*.pem' = 'deny'\n"
-		 "[permissions.dev.network]\nenabled = true\ndomains = { 'a.b' = 'allow' }\n";
+		 "[permissions.dev.limits]\nmemory = '1GB'\n";
 	w.profile = "dev";
 	REQUIRE(world_plan(&w));
 	c = choose(&w, NULL, 0);
 	CHECK(c.backend == NULL);
 	CHECK_INT(c.e.code, ERR_WEAKER);
 	CHECK(strstr(c.e.text, "deny_future (") && strstr(c.e.text, "user.toml:5"));
-	CHECK(strstr(c.e.text, "net_managed (") && strstr(c.e.text, "--network off or full"));
+	CHECK(strstr(c.e.text, "limits (") != NULL);
 	CHECK(strstr(c.e.text, "tried native: deny_future: ") != NULL);
 	CHECK(strstr(c.e.text, "; seatbelt: not in this version") != NULL);
-	CHECK(strstr(c.e.text, "--accept-missing deny_future --accept-missing net_managed"));
+	CHECK(strstr(c.e.text, "--accept-missing deny_future --accept-missing limits"));
 }
 
 TEST(an_accepted_gap_is_told_and_another_is_not_accepted)

@@ -21,6 +21,9 @@ static struct bwrap_job example(struct bpf_insn *insns, struct wall_rule *rule,
 	insns[0] = (struct bpf_insn){ .code = 6, .k = 0x7fff0000 };
 	inner->filter = (struct filter){ .insns = insns, .count = 1 };
 	inner->asks_connect = inner->has_listener = true;
+	inner->network = (struct inner_network){ .is_managed = true,
+						 .host_ports = { 5432, 65535 },
+						 .host_port_count = 2 };
 	inner->walls.abi = 7;
 	*rule = (struct wall_rule){ .path = "/work", .kind = WALL_WRITE, .inode = 9 };
 	inner->walls.rules.items = rule;
@@ -81,6 +84,8 @@ TEST(a_job_comes_back_as_it_went)
 	CHECK_STR(job.inner.reopened[1], "/ws/in");
 	CHECK_INT(job.inner.filter.insns[0].k, 0x7fff0000);
 	CHECK(job.inner.asks_connect && job.inner.has_listener && !job.inner.waits);
+	CHECK(job.inner.network.is_managed && job.inner.network.host_port_count == 2);
+	CHECK_INT(job.inner.network.host_ports[1], 65535);
 	CHECK_INT(job.inner.walls.abi, 7);
 	CHECK_INT(job.inner.walls.rules.items[0].kind, WALL_WRITE);
 	CHECK_INT(job.inner.walls.rules.items[0].inode, 9);

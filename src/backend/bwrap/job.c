@@ -10,7 +10,7 @@
 #include "base/path.h"
 
 /* "cordon" and the layout; changes whenever what is packed does. */
-#define JOB_MAGIC 0x636f72646f6e0001ULL
+#define JOB_MAGIC 0x636f72646f6e0002ULL
 
 enum { JOB_MAX_ITEMS = 1 << 20 };
 
@@ -73,6 +73,14 @@ static void put_limits(struct buf *out, const struct command_limits *limits)
 	}
 }
 
+static void put_network(struct buf *out, const struct inner_network *network)
+{
+	put(out, network->is_managed);
+	put(out, network->host_port_count);
+	for (size_t i = 0; i < network->host_port_count; i++)
+		put(out, network->host_ports[i]);
+}
+
 static void put_inner(struct buf *out, const struct inner_job *inner)
 {
 	put_list(out, inner->words.argv);
@@ -91,6 +99,7 @@ static void put_inner(struct buf *out, const struct inner_job *inner)
 	put(out, inner->asks_connect);
 	put(out, inner->has_listener);
 	put(out, inner->has_own_network);
+	put_network(out, &inner->network);
 	put(out, inner->waits);
 	put_walls(out, &inner->walls);
 	put_limits(out, &inner->limits);
@@ -257,6 +266,14 @@ static void get_limits(struct reader *r, struct command_limits *out)
 	}
 }
 
+static void get_network(struct reader *r, struct inner_network *out)
+{
+	out->is_managed = get_bool(r);
+	out->host_port_count = (size_t)get_below(r, LAUNCH_MAX_HOST_PORTS + 1);
+	for (size_t i = 0; i < out->host_port_count; i++)
+		out->host_ports[i] = (uint16_t)get_below(r, UINT16_MAX + 1);
+}
+
 _Static_assert(sizeof(struct bpf_insn) == sizeof(uint64_t), "an instruction is a number");
 
 static void get_inner(struct reader *r, struct inner_job *out)
@@ -276,6 +293,7 @@ static void get_inner(struct reader *r, struct inner_job *out)
 	out->asks_connect = get_bool(r);
 	out->has_listener = get_bool(r);
 	out->has_own_network = get_bool(r);
+	get_network(r, &out->network);
 	out->waits = get_bool(r);
 	get_walls(r, &out->walls);
 	get_limits(r, &out->limits);

@@ -240,18 +240,28 @@ static bool is_change(const struct init_message *m)
 		(m->os_error == ELOOP || m->os_error == ENOENT || m->os_error == ENOTDIR));
 }
 
+/* bwrap was let, and what it starts is nobody: AppArmor's profile for it. NULL: not that. */
+static const char *needs_rights(uint32_t stage)
+{
+	switch (stage) {
+	case BWRAP_PRIVATE:
+		return "keep mounts of the host from appearing later";
+	case INNER_CAPABILITIES:
+		return "drop its capabilities";
+	case INNER_NETWORK:
+		return "set up its network";
+	default:
+		return NULL;
+	}
+}
+
 static int word_failure(const struct attempt *t, const struct init_message *m, struct err *e)
 {
 	char path[400] = "";
 	const char *doing;
 
-	/* bwrap was let, and what it starts is nobody: AppArmor's profile for it. */
-	if (m->os_error == EPERM && (m->stage == INNER_CAPABILITIES || m->stage == BWRAP_PRIVATE))
-		return host_fail_rights(backend_bwrap.name,
-					m->stage == BWRAP_PRIVATE
-						? "keep mounts of the host from appearing later"
-						: "drop its capabilities",
-					m->os_error, e);
+	if (m->os_error == EPERM && needs_rights(m->stage))
+		return host_fail_rights(backend_bwrap.name, needs_rights(m->stage), m->os_error, e);
 	if (m->stage < INNER_STAGE_COUNT)
 		return inner_word_failure(&t->job.inner, m, e);
 	if (m->stage - INNER_STAGE_COUNT >= COUNT_OF(stage_texts))

@@ -106,8 +106,14 @@ static int add_namespaces(struct arguments *args, struct err *e)
 	 * In the new user namespace: to see places that root's owners have closed, to
 	 * part from the host's mounts, and to drop all of it.
 	 */
-	return ADD(args, e, "--cap-drop", "ALL", "--cap-add", "CAP_DAC_READ_SEARCH", "--cap-add",
-		   "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP");
+	if (ADD(args, e, "--cap-drop", "ALL", "--cap-add", "CAP_DAC_READ_SEARCH", "--cap-add",
+		"CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP") < 0)
+		return err_result(e);
+	/* For routes, and for a listener on port 53. */
+	if (args->in->network &&
+	    ADD(args, e, "--cap-add", "CAP_NET_ADMIN", "--cap-add", "CAP_NET_BIND_SERVICE") < 0)
+		return err_result(e);
+	return 0;
 }
 
 /* ---- The kernel's own trees ------------------------------------------------------------ */

@@ -319,6 +319,9 @@ static void tidy(struct bwrap_job *job)
 /* While there are still rights to reach the places with. */
 static void take_place(struct inner_job *inner)
 {
+	/* Else bwrap has done what there is to do. */
+	if (inner->network.is_managed)
+		inner_make_network(inner);
 	if (inner->asks_connect) {
 		/* The supervisor asks this one which sockets were bound in here. */
 		inner->unix_diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);

@@ -94,7 +94,7 @@ static int open_again(const struct inner_job *job, int i)
 
 void inner_tell_ready(struct inner_job *job, int listener)
 {
-	struct init_message message = { .kind = INIT_READY };
+	struct init_message message = { .kind = INIT_READY, .value = (int32_t)job->network.lacks };
 	struct init_order order;
 	int fds[INNER_MAX_FDS] = { job->root };
 	size_t count = 1;
@@ -114,6 +114,8 @@ void inner_tell_ready(struct inner_job *job, int listener)
 		job->reopened[i] = NULL;
 		fds[count++] = job->stdio[i];
 	}
+	for (size_t i = 0; i < job->network.socket_count; i++)
+		fds[count++] = job->network.sockets[i];
 	r = fd_pass_send(job->channel, &message, sizeof(message), fds, count, 0);
 	if (r < 0) {
 		errno = -r;

@@ -6,6 +6,7 @@
  *
  *	prepare.c	the parent's side: the job, and failures in words
  *	stdio.c		what the standard streams may be
+ *	network_child.c	a network in which every address is the sandbox's own
  *	lock_child.c	capabilities, Landlock, seccomp: what can't be undone
  *	child.c		the rest
  *
@@ -34,6 +35,8 @@
 	X(DIRECTORY, "enter the working directory: it is not readable for the command") \
 	X(GROUP, "make a process group")                                                \
 	X(LIMITS, "set limits")                                                         \
+	X(NETWORK, "set up its network")                                                \
+	X(LISTENERS, "listen for the proxy in its network")                             \
 	X(CAPABILITIES, "drop the capabilities")                                        \
 	X(LANDLOCK, "set up Landlock")                                                  \
 	X(CHANGED, "find what the policy was compiled for at")                          \
@@ -79,6 +82,18 @@ struct walls {
 	VEC(struct wall_rule) rules;
 };
 
+/* A network of its own: what of struct launch_network is needed inside, and what came of it. */
+struct inner_network {
+	bool is_managed;
+	uint16_t host_ports[LAUNCH_MAX_HOST_PORTS];
+	size_t host_port_count;
+
+	/* Set inside: inner_network_sockets() of IPv4, and as many of IPv6 where there is that. */
+	int sockets[SANDBOX_MAX_SOCKETS];
+	size_t socket_count;
+	uint32_t lacks; /* enum sandbox_lack */
+};
+
 struct inner_job {
 	struct command_words words;
 	const char *directory;
@@ -93,6 +108,7 @@ struct inner_job {
 	bool asks_connect;
 	bool has_listener; /* something is asked of the parent */
 	bool has_own_network;
+	struct inner_network network;
 	bool waits; /* for INIT_START */
 	struct walls walls;
 	struct command_limits limits;
@@ -106,8 +122,27 @@ struct inner_job {
 	int ruleset; /* Landlock's, -1: none */
 };
 
-/* That come with INIT_READY: root, unix_diag, the listener, three streams. */
-enum { INNER_MAX_FDS = 6 };
+/* That come with INIT_READY: root, unix_diag, the listener, three streams, sockets. */
+enum { INNER_MAX_FDS = 6 + SANDBOX_MAX_SOCKETS };
+
+/* How many sockets a managed network has for each family, and which the `i`-th is. */
+static inline size_t inner_network_sockets(const struct inner_network *n)
+{
+	return n->is_managed ? 3 + n->host_port_count : 0;
+}
+static inline struct sandbox_socket inner_network_socket(const struct inner_network *n, size_t i)
+{
+	switch (i) {
+	case 0:
+		return (struct sandbox_socket){ PROXY_MIXED, LAUNCH_PROXY_PORT, -1 };
+	case 1:
+		return (struct sandbox_socket){ PROXY_NAMES_UDP, 53, -1 };
+	case 2:
+		return (struct sandbox_socket){ PROXY_NAMES_TCP, 53, -1 };
+	default:
+		return (struct sandbox_socket){ PROXY_HOST_PORT, n->host_ports[i - 3], -1 };
+	}
+}
 
 /* ---- The parent ---------------------------------------------------------------- */
 
@@ -175,6 +210,12 @@ void inner_tidy_descriptors(struct inner_job *job);
  * nevertheless, are wiped.
  */
 void inner_hide_self(const struct inner_job *job, const struct init_order *words);
+
+/*
+ * In a network namespace that is new: the loopback interface, and when it is managed the
+ * routes and listeners. Needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE.
+ */
+void inner_make_network(struct inner_job *job);
 
 void inner_drop_capabilities(const struct inner_job *job);
 

@@ -58,6 +58,32 @@ int inner_check_walls(const struct launch *in, const struct inner_job *job, stru
 	return 0;
 }
 
+static int prepare_network(const struct launch_network *in, struct inner_network *out,
+			   struct err *e)
+{
+	*out = (struct inner_network){ .is_managed = in != NULL };
+	if (!in)
+		return 0;
+	if (in->host_port_count > COUNT_OF(out->host_ports))
+		return FAIL(e, ERR_LIMIT, "%zu ports of the host are too many; the limit is %zu",
+			    in->host_port_count, COUNT_OF(out->host_ports));
+	for (size_t i = 0; i < in->host_port_count; i++) {
+		uint16_t port = in->host_ports[i];
+
+		if (port == 0 || port == LAUNCH_PROXY_PORT || port == 53)
+			return FAIL(e, ERR_POLICY,
+				    "port %u of the host can't be reached from inside: %s", port,
+				    port ? "the proxy itself listens there" : "there is none");
+		for (size_t k = 0; k < i; k++)
+			if (port == in->host_ports[k])
+				return FAIL(e, ERR_POLICY, "port %u of the host is given twice",
+					    port);
+		out->host_ports[i] = port;
+	}
+	out->host_port_count = in->host_port_count;
+	return 0;
+}
+
 int inner_prepare(struct arena *a, const struct launch *in, struct filter_options filter,
 		  struct inner_job *job, struct err *e)
 {
@@ -68,7 +94,8 @@ int inner_prepare(struct arena *a, const struct launch *in, struct filter_option
 	job->waits = in->waits;
 	job->has_listener = filter.asks_connect || filter.metadata == FILTER_METADATA_ASKED;
 	memcpy(job->stdio, in->stdio, sizeof(job->stdio));
-	if (inner_judge_stdio(a, in, job, e) < 0 || command_copy_words(a, in, &job->words, e) < 0 ||
+	if (prepare_network(job->has_own_network ? in->network : NULL, &job->network, e) < 0 ||
+	    inner_judge_stdio(a, in, job, e) < 0 || command_copy_words(a, in, &job->words, e) < 0 ||
 	    arena_copy(a, str_of(in->directory), &directory, e) < 0 ||
 	    filter_build(a, &filter, &job->filter, e) < 0)
 		return err_result(e);
@@ -134,10 +161,19 @@ void inner_undo(const struct launch *in, struct sandbox *s)
 	sandbox_done(s);
 }
 
-/* The descriptors come in the order of inner_tell_ready(). How many there have to be. */
-static size_t take_descriptors(const int fds[INNER_MAX_FDS], const struct inner_job *job,
-			       struct sandbox *s)
+/* How many of what came are the proxy's: all there are of IPv4, or of both. */
+static size_t count_sockets(const struct inner_network *network, size_t came)
 {
+	size_t each = inner_network_sockets(network);
+
+	return came >= 2 * each ? 2 * each : each;
+}
+
+/* The descriptors come in the order of inner_tell_ready(). How many there have to be. */
+static size_t take_descriptors(const int fds[INNER_MAX_FDS], size_t count,
+			       const struct inner_job *job, struct sandbox *s)
+{
+	size_t each = inner_network_sockets(&job->network);
 	size_t next = 1;
 
 	s->root = fds[0];
@@ -148,15 +184,24 @@ static size_t take_descriptors(const int fds[INNER_MAX_FDS], const struct inner_
 	for (int i = 0; i < 3; i++)
 		if (job->reopened[i])
 			s->reopened[i] = fds[next++];
+	s->socket_count = count_sockets(&job->network, count > next ? count - next : 0);
+	for (size_t i = 0; i < s->socket_count; i++) {
+		s->sockets[i] = inner_network_socket(&job->network, i % each);
+		s->sockets[i].fd = fds[next++];
+	}
 	return next;
 }
 
 int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init_message *m,
 		     struct err *e)
 {
-	int fds[INNER_MAX_FDS] = { -1, -1, -1, -1, -1, -1 };
+	int fds[INNER_MAX_FDS];
 	size_t count = COUNT_OF(fds), wanted;
-	ssize_t n = fd_pass_receive(s->channel, m, sizeof(*m), fds, &count);
+	ssize_t n;
+
+	for (size_t i = 0; i < COUNT_OF(fds); i++)
+		fds[i] = -1;
+	n = fd_pass_receive(s->channel, m, sizeof(*m), fds, &count);
 
 	/* Once: it ended with orders unread, and its last words are still there. */
 	if (n == -ECONNRESET) {
@@ -167,13 +212,14 @@ int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init
 		return FAIL_SYS(e, (int)-n, "can't hear from the sandbox");
 	if (n != (ssize_t)sizeof(*m))
 		return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
-	wanted = take_descriptors(fds, job, s);
+	wanted = take_descriptors(fds, count, job, s);
 	if (m->kind != INIT_READY)
 		return 0;
 	/* The kernel leaves out those that there is no room for in this process. */
 	if (count < wanted)
 		return FAIL_SYS(e, EMFILE, "can't take what the sandbox hands over");
 	s->waits = job->waits;
+	s->network_lacks = (uint32_t)m->value;
 	/* Scopes alone are no wall for files. */
 	s->landlock_abi = job->walls.scopes_only ? 0 : job->walls.abi;
 	return 0;

@@ -6,8 +6,8 @@ guarantee_set mounts_give(void)
 {
 	return GUARANTEE_BIT(G_FS_WRITE) | GUARANTEE_BIT(G_FS_READ) | GUARANTEE_BIT(G_FS_CARVE) |
 	       GUARANTEE_BIT(G_FS_REOPEN) | GUARANTEE_BIT(G_PROTECT_MISSING) |
-	       GUARANTEE_BIT(G_NET_OFF) | GUARANTEE_BIT(G_IPC) | GUARANTEE_BIT(G_PROC) |
-	       GUARANTEE_BIT(G_KERNEL) | GUARANTEE_BIT(G_TREE_DEATH);
+	       GUARANTEE_BIT(G_NET_OFF) | GUARANTEE_BIT(G_NET_MANAGED) | GUARANTEE_BIT(G_IPC) |
+	       GUARANTEE_BIT(G_PROC) | GUARANTEE_BIT(G_KERNEL) | GUARANTEE_BIT(G_TREE_DEATH);
 }
 
 const char *mounts_why_not(enum guarantee g)
@@ -15,8 +15,6 @@ const char *mounts_why_not(enum guarantee g)
 	switch (g) {
 	case G_DENY_FUTURE:
 		return "names that appear later are masked when they are seen, with a window";
-	case G_NET_MANAGED:
-		return "the proxy is not in this version";
 	case G_LIMITS:
 		return "control groups are not used in this version";
 	case G_FS_WRITE:
@@ -25,6 +23,7 @@ const char *mounts_why_not(enum guarantee g)
 	case G_FS_REOPEN:
 	case G_PROTECT_MISSING:
 	case G_NET_OFF:
+	case G_NET_MANAGED:
 	case G_IPC:
 	case G_PROC:
 	case G_KERNEL:

@@ -85,6 +85,8 @@ static int word_failure(const struct native_job *job, const struct init_message 
 	scoped_buf path = BUF_INIT(4 * PATH_MAX_BYTES);
 	const char *doing;
 
+	if (m->stage == INNER_NETWORK && m->os_error == EPERM)
+		return host_fail_rights(backend_native.name, "set up its network", m->os_error, e);
 	if (m->stage < INNER_STAGE_COUNT)
 		return inner_word_failure(&job->inner, m, e);
 	if (m->stage - INNER_STAGE_COUNT >= COUNT_OF(stage_texts))

@@ -2,10 +2,8 @@
 /* PID 1 of a native sandbox, from the clone to the command. */
 #include <fcntl.h>
 #include <linux/netlink.h>
-#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,29 +12,19 @@
 #include "backend/native/native.h"
 #include "os/linux/raw_call.h"
 
-/* An own network has only the loopback interface, and it is down. */
 static void make_network(struct native_job *job)
 {
-	struct ifreq request = { .ifr_name = "lo" };
-	int fd;
-
 	if (!job->inner.has_own_network)
 		return;
 	if (unshare(CLONE_NEWNET) < 0)
 		native_fail(job, NATIVE_NETWORK, 0);
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &request) < 0)
-		native_fail(job, NATIVE_NETWORK, 0);
-	request.ifr_flags |= IFF_UP | IFF_RUNNING;
-	if (ioctl(fd, SIOCSIFFLAGS, &request) < 0)
-		native_fail(job, NATIVE_NETWORK, 1);
-	close(fd);
+	inner_make_network(&job->inner);
 	if (!job->inner.asks_connect)
 		return;
 	/* The supervisor asks this one which sockets were bound in here. */
 	job->inner.unix_diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	if (job->inner.unix_diag < 0)
-		native_fail(job, NATIVE_NETWORK, 2);
+		native_fail(job, NATIVE_NETWORK, 1);
 }
 
 /* ---- PID 1 ------------------------------------------------------------------ */
