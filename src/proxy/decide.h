@@ -73,6 +73,7 @@ struct refusal {
 	const struct ip *address;	   /* that the second look refused; NULL: none */
 	struct str method;
 	struct str detail; /* of a bad request: what is wrong with it; "" else */
+	unsigned status;   /* that HTTP has for just that; 0: refusal_status() */
 };
 
 /* "blocked-by-allowlist", …: the header x-proxy-error, and the same word in JSON. */

@@ -41,10 +41,18 @@ static const char *status_phrase(unsigned status)
 		return "Forbidden";
 	case 407:
 		return "Proxy Authentication Required";
+	case 417:
+		return "Expectation Failed";
+	case 431:
+		return "Request Header Fields Too Large";
+	case 501:
+		return "Not Implemented";
 	case 503:
 		return "Service Unavailable";
 	case 504:
 		return "Gateway Timeout";
+	case 505:
+		return "HTTP Version Not Supported";
 	default:
 		return "Bad Gateway";
 	}
@@ -398,7 +406,7 @@ static void add_json(struct buf *out, const struct refusal *r, struct str messag
 void refusal_answer(const struct refusal *r, bool wants_json, bool is_head, bool closes,
 		    struct buf *out)
 {
-	unsigned status = refusal_status(r->reason);
+	unsigned status = r->status ? r->status : refusal_status(r->reason);
 	char text[REFUSAL_TEXT_BYTES];
 	UNINITIALIZED char body_text[BODY_BYTES];
 	struct buf message = BUF_OVER(text), body = BUF_OVER(body_text);
