@@ -401,8 +401,8 @@ typedef void cordon_done_fn(void *user, const cordon_result *result);
 
 /* A connection that the policy neither allows nor denies. Texts are gone when the call returns. */
 struct cordon_host_request {
-	uint64_t size; /* sizeof(struct cordon_host_request), of the library in use */
-	uint64_t id;   /* for cordon_decide() */
+	uint64_t size;	  /* sizeof(struct cordon_host_request), of the library in use */
+	uint64_t id;	  /* for cordon_decide() */
 	const char *host; /* in normal form: lower case, A-labels; or an address */
 	uint64_t port;
 	const char *protocol; /* "http", "connect", "socks", "address" */

@@ -97,10 +97,9 @@ static int add_hosts(struct arena *a, const char *const *patterns, uint64_t coun
 
 		if (!added)
 			return err_result(e);
-		*added = (struct host_addition){
-			.is_allow = is_allow,
-			.origin = { .file = is_allow ? "--allow-host" : "--deny-host" }
-		};
+		*added = (struct host_addition){ .is_allow = is_allow,
+						 .origin = { .file = is_allow ? "--allow-host"
+									      : "--deny-host" } };
 		if (arena_copy(a, str_of(patterns[i]), &added->pattern, e) < 0)
 			return err_result(e);
 	}

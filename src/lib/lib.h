@@ -49,7 +49,7 @@ struct inputs {
 	struct arena *a;
 	struct arena *texts; /* of the files; may go once the policy is compiled */
 	const struct cordon_load_options *options;
-	bool may_read_input; /* whether "-" as the user's file is the standard input */
+	bool may_read_input;	 /* whether "-" as the user's file is the standard input */
 	const char *port_option; /* --publish or --host-port, when one was given; NULL: none */
 	const char *const *environment;
 	struct places places; /* without roots */

@@ -169,10 +169,9 @@ static int load(struct cordon_policy *p, const struct cordon_load_options *optio
 	const struct config *config;
 	int status;
 
-	p->inputs = (struct inputs){ .a = &p->arena,
-				     .texts = &texts,
-				     .options = options,
-				     .port_option = port_option };
+	p->inputs = (struct inputs){
+		.a = &p->arena, .texts = &texts, .options = options, .port_option = port_option
+	};
 	if (inputs_find(&p->inputs, e) < 0 || inputs_read(&p->inputs, e) < 0)
 		return err_result(e);
 	config = config_load(&p->arena, &p->inputs.config, e);

@@ -361,7 +361,7 @@ struct additions {
 		struct str pattern; /* as written */
 		bool is_allow;
 		struct origin origin;
-	} *hosts;
+	} * hosts;
 	size_t host_count;
 	/* --publish, --host-port: of no use in a network that is off; .file NULL: none is asked for. */
 	struct origin port_origin;
