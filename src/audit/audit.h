@@ -4,11 +4,15 @@
  * no sandbox may write to (P25).
  *
  *	write.c		lines, rotation; several runs may write at once
- *	record.c	a decision of the proxy as a line
- *	read.c		lines back to records, for `cordon audit`
+ *	record.c	a decision of the proxy as a line, and a line as an entry again
+ *	read.c		the lines of a log and of what was rotated away, for `cordon audit`
  *
  * What comes from inside (hosts, methods, program names) is escaped: no entry can be
  * forged, and no terminal be spoken to.
+ *
+ * On disk: FILE, FILE.1 (the one before) to FILE.5, and FILE.lock, which whoever writes or
+ * rotates holds for that long. The lock is a file of its own that nobody may read: else a
+ * sandbox, which may read the log, could hold it and so stop every run of this user.
  */
 #pragma once
 
@@ -21,12 +25,21 @@
 
 struct audit;
 
-enum { AUDIT_FILE_BYTES = 8 << 20, AUDIT_FILES_KEPT = 5 };
+enum {
+	AUDIT_FILE_BYTES = 8 << 20,
+	AUDIT_FILES_KEPT = 5,	 /* besides the one that is written */
+	AUDIT_LINE_BYTES = 8192, /* of one line at most */
+};
+
+/* "STATE/audit/network.jsonl"; ERR_ARGUMENT when there is no state directory. */
+int audit_default_path(struct arena *a, struct str state_directory, struct str *out, struct err *e)
+	MUST_CHECK NONNULL;
 
 /*
  * Opens the log at `path` ("": the default below `state_directory`), making what is
  * missing for its owner alone. `run` is the name of the run in each line; "" makes one.
- * ERR_SYS: a log that can't be written is a failure, not a warning.
+ * ERR_SYS: a log that can't be written is a failure, not a warning. ERR_POLICY: what lies
+ * there is no file of this user's alone.
  */
 int audit_open(struct arena *a, struct str path, struct str state_directory, struct str run,
 	       struct audit **out, struct err *e) MUST_CHECK NONNULL;
@@ -35,6 +48,60 @@ int audit_open(struct arena *a, struct str path, struct str state_directory, str
 int audit_add(struct audit *audit, const struct proxy_record *record, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* The name of the run, for the report. */
+/* The name of the run, for the report; and the file. */
 struct str audit_run(const struct audit *audit) NONNULL;
+struct str audit_path(const struct audit *audit) NONNULL;
 void audit_close(struct audit *audit);
+
+/* ---- record.c --------------------------------------------------------------- */
+
+/* The line, with its newline. */
+void audit_print(struct buf *out, struct str run, const struct proxy_record *record) NONNULL;
+
+/* What a decision came to, in one word. */
+enum audit_decision {
+	AUDIT_ALLOW,
+	AUDIT_DENY,
+	AUDIT_FAILED,  /* allowed, but the network did not give it */
+	AUDIT_INVALID, /* the client's fault */
+};
+const char *audit_decision_name(enum audit_decision d) RETURNS_NONNULL;
+
+/* A line as it is read; texts may be "" and numbers 0 where nothing was known. */
+struct audit_entry {
+	struct str text; /* the line itself, without its newline */
+	uint64_t time_ms;
+	struct str time, run, program, protocol, host, address, method, reason, code, rule, file;
+	enum audit_decision decision;
+	int64_t pid, port, line, bytes_up, bytes_down, duration_ms, count;
+};
+
+/* ERR_SYNTAX: no entry of this log. The strings are in `a`, or in `line`. */
+int audit_parse(struct arena *a, struct str line, struct audit_entry *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* "2026-01-02T03:04:05.678Z", "2026-01-02T03:04:05Z" or "2026-01-02" -> milliseconds since 1970. */
+bool audit_parse_time(struct str text, uint64_t *out) NONNULL;
+
+/* ---- read.c ----------------------------------------------------------------- */
+
+/*
+ * The lines of a log, oldest first, from what was rotated away to the last one that is
+ * whole; asked again, those that came since, whatever was rotated meanwhile.
+ */
+struct audit_reader;
+
+/* ERR_NOTFOUND when there is no log. */
+int audit_reader_open(struct arena *a, struct str path, struct audit_reader **out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/*
+ * 1 with a line (good until the next call), without its newline; 0 when there is none now.
+ * A line over AUDIT_LINE_BYTES comes cut, and so does not parse.
+ */
+int audit_reader_next(struct audit_reader *r, struct str *line, struct err *e) MUST_CHECK NONNULL;
+
+/* The file that the last line was in (until the next call), and its number there, from 1. */
+struct str audit_reader_file(struct audit_reader *r) NONNULL;
+uint64_t audit_reader_line(const struct audit_reader *r) NONNULL;
+void audit_reader_close(struct audit_reader *r);
