@@ -31,6 +31,8 @@ enum {
 struct answer {
 	uint64_t id;
 	int64_t result;
+	uint64_t source_size;
+	struct sockaddr_storage source;
 };
 
 /* ---- In the process ------------------------------------------------------------- */
@@ -131,6 +133,18 @@ static long carry_out(const struct connector_order *order, const int *fds, size_
 				 : connect_by(fds[0], &order->address, order->size);
 }
 
+/* Where the kernel connects from it knows from the call on. */
+static void find_source(const struct connector_order *order, int socket, struct answer *answer)
+{
+	socklen_t size = sizeof(answer->source);
+
+	if (!order->wants_source || (answer->result != 0 && answer->result != -EINPROGRESS) ||
+	    syscall(SYS_getsockname, socket, &answer->source, &size) < 0 ||
+	    size > sizeof(answer->source))
+		return;
+	answer->source_size = size;
+}
+
 static bool send_answer(const struct answer *answer)
 {
 	long n;
@@ -155,6 +169,7 @@ static void run(void *arg)
 
 		is_interrupted = 0;
 		answer.result = carry_out(&order, fds, count);
+		find_source(&order, fds[0], &answer);
 		/* Before the answer: the last close of a socket may wait, as the call would. */
 		for (size_t i = 0; i < count; i++)
 			fd_done(&fds[i]);
@@ -195,7 +210,7 @@ int connector_send(const struct connector *c, const struct connector_order *orde
 			    MSG_DONTWAIT);
 }
 
-bool connector_receive(const struct connector *c, uint64_t id, int *result)
+bool connector_receive(const struct connector *c, uint64_t id, struct connector_result *out)
 {
 	struct answer answer;
 	ssize_t n;
@@ -205,9 +220,11 @@ bool connector_receive(const struct connector *c, uint64_t id, int *result)
 	while (n < 0 && errno == EINTR);
 	/* SECURITY: nothing that it says may mean more than the result of its own call. */
 	if (n != (ssize_t)sizeof(answer) || answer.id != id || answer.result > 0 ||
-	    answer.result < -MAX_ERRNO_TOLD)
+	    answer.result < -MAX_ERRNO_TOLD || answer.source_size > sizeof(answer.source))
 		return false;
-	*result = (int)answer.result;
+	*out = (struct connector_result){ .result = (int)answer.result,
+					  .source = answer.source,
+					  .source_size = (uint32_t)answer.source_size };
 	return true;
 }
 

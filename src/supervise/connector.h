@@ -30,8 +30,17 @@ struct connector_order {
 	uint64_t id;
 	int32_t verdict; /* < 0: nothing is connected, this is the answer */
 	uint32_t has_target;
+	uint32_t wants_source;
 	uint32_t size;
 	struct sockaddr_storage address; /* used when there is no target */
+};
+
+/* How a connect went. */
+struct connector_result {
+	int result; /* 0 or -errno */
+	/* From where, when that was wanted and it was made, or is being made; size 0: not. */
+	struct sockaddr_storage source;
+	uint32_t source_size;
 };
 
 /* 0 or -errno. */
@@ -46,7 +55,8 @@ int connector_send(const struct connector *c, const struct connector_order *orde
 		   int target) MUST_CHECK NONNULL;
 
 /* False when what it says can't be an answer to the call `id`, or it is gone. */
-bool connector_receive(const struct connector *c, uint64_t id, int *result) MUST_CHECK NONNULL;
+bool connector_receive(const struct connector *c, uint64_t id, struct connector_result *out)
+	MUST_CHECK NONNULL;
 
 /*
  * Its connect(), if it is in one, ends with -EINTR. When it is just about to call

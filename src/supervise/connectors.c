@@ -19,6 +19,8 @@ enum {
 	MAX_AT_ONCE = 4, /* started: a fork of a large program takes its time */
 	FIRST_PAUSE_MS = 1,
 	MAX_PAUSE_MS = 32, /* also how long a signal may go unseen */
+	/* Longer than who is asked may think it over; a person may be. */
+	MAX_HELD_MS = 120000,
 };
 
 /*
@@ -33,6 +35,7 @@ struct connect_call {
 	int verdict;
 	uint64_t number; /* in the order of their coming; 0: not used */
 	uint64_t next_ms, pause_ms;
+	uint64_t held_until_ms;	       /* while the attempt is held */
 	struct connect_worker *worker; /* NULL: none has it yet */
 };
 
@@ -141,6 +144,7 @@ static void give(struct connectors *c, struct connect_call *call, struct connect
 	struct connector_order order = { .id = t->call.id,
 					 .verdict = call->verdict,
 					 .has_target = t->target >= 0,
+					 .wants_source = t->is_told,
 					 .size = t->size };
 	int r;
 
@@ -167,7 +171,8 @@ static struct connect_call *find_oldest(const struct connectors *c)
 	for (size_t i = 0; i < MAX_CALLS; i++) {
 		struct connect_call *call = &c->calls[i];
 
-		if (call->number && !call->worker && (!oldest || call->number < oldest->number))
+		if (call->number && !call->worker && !call->attempt.is_held &&
+		    (!oldest || call->number < oldest->number))
 			oldest = call;
 	}
 	return oldest;
@@ -191,7 +196,7 @@ static int on_answer(void *user, uint32_t events, struct err *e)
 	struct connect_worker *w = user;
 	struct connectors *c = w->owner;
 	struct connect_call *call = w->call;
-	int result = 0;
+	struct connector_result result;
 
 	(void)events;
 	(void)e;
@@ -202,12 +207,29 @@ static int on_answer(void *user, uint32_t events, struct err *e)
 			answer(c, call, -EPERM);
 		return 0;
 	}
-	answer(c, call, result);
+	if (call->attempt.is_told && result.source_size)
+		c->made(c->user, &call->attempt, &result);
+	answer(c, call, result.result);
 	go_on(c, w);
 	return 0;
 }
 
 /* ---- Waiting --------------------------------------------------------------------- */
+
+/* Whether it still is: until it is released, or its caller is wanted elsewhere. */
+static bool is_held(struct connect_call *call, uint64_t now)
+{
+	struct attempt *t = &call->attempt;
+
+	if (!t->is_held)
+		return false;
+	if (call->verdict == 0 && caller_has_signal(t->call.pid))
+		call->verdict = -EINTR;
+	else if (call->verdict == 0 && now >= call->held_until_ms)
+		call->verdict = -ETIMEDOUT;
+	t->is_held = call->verdict == 0;
+	return t->is_held;
+}
 
 static void look_after(struct connectors *c, struct connect_call *call, uint64_t now)
 {
@@ -223,6 +245,8 @@ static void look_after(struct connectors *c, struct connect_call *call, uint64_t
 		}
 		call->verdict = -ESRCH; /* its descriptors still have to be closed */
 	}
+	if (is_held(call, now))
+		return;
 	if (w) {
 		if (caller_has_signal(call->attempt.call.pid))
 			connector_interrupt(&w->process);
@@ -289,27 +313,49 @@ bool connectors_have_room(struct connectors *c)
 	return find_room(c) != NULL;
 }
 
+/* To who is idle; else it is the next one's who gets ready, and soon one more is started. */
+static void hand_over(struct connectors *c, struct connect_call *call)
+{
+	struct connect_worker *w = find_idle(c);
+
+	if (!w && c->alive == 0)
+		w = start_worker(c);
+	if (w && !call->attempt.is_held)
+		give(c, call, w);
+}
+
 void connectors_take(struct connectors *c, struct attempt *t, int verdict)
 {
 	struct connect_call *call = find_room(c);
-	struct connect_worker *w = find_idle(c);
+	uint64_t now = loop_now();
 
 	if (!call)
 		return;
 	*call = (struct connect_call){ .attempt = *t,
 				       .verdict = verdict,
 				       .number = ++c->arrived,
-				       .next_ms = loop_now() + FIRST_PAUSE_MS,
-				       .pause_ms = FIRST_PAUSE_MS };
+				       .next_ms = now + FIRST_PAUSE_MS,
+				       .pause_ms = FIRST_PAUSE_MS,
+				       .held_until_ms = now + MAX_HELD_MS };
 	*t = (struct attempt)ATTEMPT_NONE;
-	if (!w && c->alive == 0)
-		w = start_worker(c);
-	/* Else it is the next one's who gets ready; soon one more is started. */
-	if (w)
-		give(c, call, w);
+	hand_over(c, call);
 	/* It is left to run out: most calls are answered before. */
 	if (c->timer.at_ms == 0 || c->timer.at_ms > call->next_ms)
 		loop_set_timer(c->engine->loop, &c->timer, call->next_ms);
+}
+
+void connectors_release(struct connectors *c, uint64_t id, int verdict)
+{
+	for (size_t i = 0; c->calls && i < MAX_CALLS; i++) {
+		struct connect_call *call = &c->calls[i];
+
+		if (!call->number || !call->attempt.is_held || call->attempt.call.id != id)
+			continue;
+		call->attempt.is_held = false;
+		call->verdict = verdict;
+		hand_over(c, call);
+		return;
+	}
 }
 
 int connectors_init(struct connectors *c, struct arena *a, struct engine *engine, struct err *e)

@@ -10,9 +10,13 @@
 
 struct connect_call;
 struct connect_worker;
+struct connector_result;
 
 struct connectors {
 	struct engine *engine;
+	/* One that `is_told` was made, or is being made; before its caller hears of it. */
+	void (*made)(void *user, const struct attempt *t, const struct connector_result *result);
+	void *user;
 	struct timer timer;
 	struct arena *arena;
 	struct connect_call *calls; /* of both, all there can be, once one was needed */
@@ -34,6 +38,10 @@ bool connectors_have_room(struct connectors *c) NONNULL;
 
 /*
  * Takes the attempt over and will answer it: with `verdict` when that is < 0, else
- * with what the connect() gives. To be called only when there is room.
+ * with what the connect() gives, which is made at once, or when connectors_release() has
+ * said so if it is held. To be called only when there is room.
  */
 void connectors_take(struct connectors *c, struct attempt *t, int verdict) NONNULL;
+
+/* The call `id`, which may be gone, is held no more: 0, or < 0 as above. */
+void connectors_release(struct connectors *c, uint64_t id, int verdict) NONNULL;

@@ -14,7 +14,9 @@
 #include "base/utf8.h"
 #include "os/fd.h"
 #include "supervise/caller.h"
+#include "supervise/connector.h"
 #include "supervise/connectors.h"
+#include "supervise/destination.h"
 #include "supervise/rights.h"
 #include "supervise/unix_bound.h"
 #include "supervise/unix_lookup.h"
@@ -24,7 +26,10 @@
 #define SO_NETNS_COOKIE 71
 #endif
 
-enum { WAY_OUT_MAX_BYTES = 8 << 10 };
+enum {
+	WAY_OUT_MAX_BYTES = 8 << 10,
+	MAX_ERRNO_TOLD = 511, /* above are those of the kernel's inside */
+};
 
 struct unix_connect {
 	struct engine *engine;
@@ -272,6 +277,66 @@ static int judge_on_host(struct unix_connect *u, struct attempt *t)
 	return -EACCES;
 }
 
+/* ---- A managed network --------------------------------------------------------------- */
+
+static bool tell_proxy(struct unix_connect *u, const struct attempt *t, enum proxy_order_kind kind,
+		       const struct destination *d)
+{
+	struct proxy_order order = {
+		.kind = kind, .id = t->call.id, .address = d->ip, .port = d->port
+	};
+	struct caller_status status;
+
+	_Static_assert(sizeof(order.program) == CALLER_NAME_BYTES, "a name fits");
+	caller_read_name(t->call.pid, order.program);
+	if (caller_read_status(t->call.pid, &status))
+		order.pid = status.inner_process;
+	if (!engine_is_waiting(u->engine, t->call.id)) {
+		order.pid = 0;
+		order.program[0] = '\0';
+	}
+	return u->proxy->send(u->proxy->user, &order);
+}
+
+static int judge_managed(struct unix_connect *u, struct attempt *t)
+{
+	struct destination d;
+
+	switch (destination_find(t, &d)) {
+	case DESTINATION_PROXY:
+		t->is_told = true;
+		return 0;
+	case DESTINATION_ASKED:
+		t->is_held = tell_proxy(u, t, PROXY_WILL_CONNECT, &d);
+		return t->is_held ? 0 : -ENETUNREACH;
+	case DESTINATION_UNREACHABLE:
+		return -ENETUNREACH;
+	case DESTINATION_FREE:
+		break;
+	}
+	return 0;
+}
+
+/* SECURITY: what is no error of the kernel's is one all the same, and lets nothing through. */
+void unix_connect_answer(struct unix_connect *u, uint64_t id, int os_error)
+{
+	bool is_known = os_error >= 0 && os_error <= MAX_ERRNO_TOLD;
+
+	connectors_release(&u->connectors, id, is_known ? -os_error : -EACCES);
+}
+
+static void on_made(void *user, const struct attempt *t, const struct connector_result *result)
+{
+	struct unix_connect *u = user;
+	struct destination source;
+
+	/* That it could not be told costs a name in the audit. */
+	if (destination_parse(&result->source, result->source_size, &source))
+		(void)tell_proxy(u, t, PROXY_HAS_CONNECTED, &source);
+}
+
+/* ---- All ------------------------------------------------------------------------------ */
+
 static int judge(struct unix_connect *u, struct attempt *t)
 {
 	if (!is_of_sandbox(u, t->socket)) {
@@ -284,7 +349,7 @@ static int judge(struct unix_connect *u, struct attempt *t)
 	switch (t->domain) {
 	case AF_INET:
 	case AF_INET6:
-		return 0;
+		return u->proxy ? judge_managed(u, t) : 0;
 	case AF_NETLINK:
 		return attempt_check_netlink(t);
 	case AF_UNIX:
@@ -351,16 +416,11 @@ struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 	};
 	if (connectors_init(&u->connectors, a, engine, e) < 0)
 		return NULL;
+	u->connectors.made = on_made;
+	u->connectors.user = u;
 	handler.user = u;
 	engine_handle(engine, &handler);
 	return u;
-}
-
-void unix_connect_answer(struct unix_connect *u, uint64_t id, int os_error)
-{
-	(void)u;
-	(void)id;
-	(void)os_error;
 }
 
 void unix_connect_stop(struct unix_connect *u)

@@ -65,7 +65,9 @@ static bool judged_plan(struct judged *j, const char *network)
 	return world_plan(&j->w);
 }
 
-static bool judged_start(struct judged *j, const char *network, const struct cage_options *options)
+static bool judged_start_managed(struct judged *j, const char *network,
+				 const struct cage_options *options,
+				 const struct connect_proxy *proxy)
 {
 	struct cage_options o = *options;
 	struct err e = ERR_INIT;
@@ -88,9 +90,15 @@ static bool judged_start(struct judged *j, const char *network, const struct cag
 	j->sandbox.unix_diag = j->cage.diag;
 	j->sandbox.has_own_network = true;
 	denials_init(&j->denials);
-	j->connects = unix_connect_start(&j->a, &j->engine, &j->sandbox, &j->sockets, NULL,
+	j->connects = unix_connect_start(&j->a, &j->engine, &j->sandbox, &j->sockets, proxy,
 					 &j->denials, &e);
 	return j->connects != NULL;
+}
+
+TEST_MAY_BE_UNUSED static bool judged_start(struct judged *j, const char *network,
+					    const struct cage_options *options)
+{
+	return judged_start_managed(j, network, options, NULL);
 }
 
 static int judged_run(struct judged *j)

@@ -371,21 +371,27 @@ TEST(a_process_that_waits_ends_with_who_started_it)
 
 /* ---- What one says --------------------------------------------------------------------- */
 
-static bool is_believed(uint64_t id, int64_t result, size_t size)
+/* As the process sends it. */
+struct said {
+	uint64_t id;
+	int64_t result;
+	uint64_t source_size;
+	struct sockaddr_storage source;
+};
+
+static bool is_believed(struct said said, size_t size)
 {
-	const struct {
-		uint64_t id;
-		int64_t result;
-	} answer = { id, result };
 	struct connector c = CONNECTOR_NONE;
-	int pair[2], got = 0;
+	struct connector_result got;
 	bool believed;
+	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 ||
-	    send(pair[1], &answer, size, 0) != (ssize_t)size)
+	    send(pair[1], &said, size, 0) != (ssize_t)size)
 		return false;
 	c.channel = pair[0];
-	believed = connector_receive(&c, 7, &got) && got == result;
+	believed = connector_receive(&c, 7, &got) && got.result == said.result &&
+		   got.source_size == said.source_size;
 	close(pair[0]);
 	close(pair[1]);
 	return believed;
@@ -393,11 +399,15 @@ static bool is_believed(uint64_t id, int64_t result, size_t size)
 
 TEST(only_a_result_of_its_own_call_is_believed)
 {
-	CHECK(is_believed(7, 0, 16));
-	CHECK(is_believed(7, -ECONNREFUSED, 16));
-	CHECK(!is_believed(8, 0, 16));
-	CHECK(!is_believed(7, 1, 16));
-	CHECK(!is_believed(7, -512, 16));
-	CHECK(!is_believed(7, INT64_MIN, 16));
-	CHECK(!is_believed(7, 0, 8));
+	const size_t all = sizeof(struct said);
+
+	CHECK(is_believed((struct said){ .id = 7 }, all));
+	CHECK(is_believed((struct said){ .id = 7, .result = -ECONNREFUSED }, all));
+	CHECK(is_believed((struct said){ .id = 7, .source_size = 16 }, all));
+	CHECK(!is_believed((struct said){ .id = 7, .source_size = 129 }, all));
+	CHECK(!is_believed((struct said){ .id = 8 }, all));
+	CHECK(!is_believed((struct said){ .id = 7, .result = 1 }, all));
+	CHECK(!is_believed((struct said){ .id = 7, .result = -512 }, all));
+	CHECK(!is_believed((struct said){ .id = 7, .result = INT64_MIN }, all));
+	CHECK(!is_believed((struct said){ .id = 7 }, 16));
 }
