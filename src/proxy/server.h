@@ -53,6 +53,9 @@ struct listener {
 
 struct exchange {
 	struct exchange *next, *previous; /* while it waits to be sent */
+	struct ip peer;			  /* whose connection it is, for the attribution */
+	uint16_t peer_port;		  /* 0: it is known, or can't be told */
+	uint64_t hash;			  /* of a refusal: of what equal ones have in common */
 	struct target target;
 	struct judgement judgement;
 	struct proxy_record record;
@@ -69,6 +72,9 @@ enum judged { JUDGED_ALLOWED, JUDGED_REFUSED, JUDGED_LATER };
  */
 bool exchange_begin(struct client *c, enum proxy_protocol protocol) MUST_CHECK NONNULL;
 
+/* A target that is an address. */
+void exchange_set_address(struct exchange *x, const struct ip *ip, uint16_t port) NONNULL;
+
 /*
  * P13 for `c->exchange->target`, which the caller has filled in. JUDGED_LATER: somebody is
  * asked; protocol->judged() follows. Refused: `exchange->judgement` and the record say why.
@@ -80,6 +86,10 @@ enum judged exchange_judge(struct client *c) MUST_CHECK NONNULL;
  * False: it can't be begun, the record has PROXY_FAILED_RESOURCES.
  */
 bool exchange_dial(struct client *c) MUST_CHECK NONNULL;
+
+/* The same for an address that no rule is asked about; `fd` is taken over. */
+bool exchange_dial_address(struct client *c, int fd, const struct ip *ip, uint16_t port)
+	MUST_CHECK NONNULL;
 
 /* Sets how it ended; the first time counts. */
 void exchange_set_reason(struct exchange *x, enum proxy_reason reason, int os_error) NONNULL;
@@ -129,8 +139,11 @@ struct client {
 	uint32_t state; /* of the protocol, free to use */
 };
 
-/* Waits for these (LOOP_IN, LOOP_OUT; 0: not even for its end). False: the client is ended. */
-bool client_wait(struct client *c, uint32_t events) MUST_CHECK NONNULL;
+/*
+ * Waits for these: LOOP_IN, LOOP_OUT; LOOP_GONE alone: only for its end; 0: not even for that.
+ * False: the client is ended.
+ */
+bool client_wait(struct client *c, uint32_t events) NONNULL;
 
 /* At least the accuracy of a second. 0: none. */
 void client_set_deadline(struct client *c, uint32_t in_ms) NONNULL;
@@ -151,7 +164,9 @@ void client_end_gently(struct client *c) NONNULL;
 void client_speak(struct client *c, const struct protocol *p) NONNULL;
 
 extern const struct protocol protocol_first_byte; /* client.c */
-extern const struct protocol protocol_socks; /* client_socks.c: `c->block` has the first bytes */
+extern const struct protocol protocol_socks;   /* client_socks.c: `c->block` has the first bytes */
+extern const struct protocol protocol_address; /* client_address.c */
+extern const struct protocol protocol_forward; /* client_forward.c */
 extern const struct protocol protocol_tunnel;
 
 /*
@@ -181,15 +196,17 @@ bool exchange_may_tunnel(struct client *c) MUST_CHECK NONNULL;
 
 /* ---- The server ---------------------------------------------------------------------- */
 
-struct outbox; /* records that wait for the parent */
+struct outbox;	  /* records and answers that wait for the parent */
+struct questions; /* that the parent has to answer */
 struct attributions;
 struct on_demand; /* listeners at addresses that are connected to */
+struct pipes;	  /* for bytes that never come into this process */
 
 struct server {
 	struct loop loop;
 	int channel;
-	struct watcher channel_watcher;
-	struct timer tick; /* the first deadline of a client */
+	struct watcher orders, parent; /* the channel; the pidfd of the parent */
+	struct timer tick;	       /* for the first deadline of a client */
 	struct proxy_limits limits;
 	struct rules *rules;
 	struct dialer *dialer;
@@ -198,10 +215,12 @@ struct server {
 	struct pool clients, exchanges, blocks, tunnels;
 	struct client *first_client; /* all of them */
 	struct outbox *outbox;
+	struct questions *questions;
 	struct attributions *attributions;
 	struct on_demand *on_demand;
+	struct pipes *pipes;
 	struct listener *listeners; /* MAX_LISTENERS */
-	uint32_t open_clients;
+	uint32_t waiting;	    /* clients, for room */
 	bool is_accepting;
 	bool is_ending;
 	char token[TOKEN_BYTES]; /* "": none is asked for */
@@ -219,3 +238,73 @@ static inline bool server_has_token(const struct server *s)
 {
 	return s->token[0] != '\0';
 }
+
+/* ---- Between the parts of the core ----------------------------------------------------- */
+
+/* server.c: all memory, before the fork; then, in the proxy, the whole of its life. */
+int server_make(struct server **out, const struct proxy_options *options, struct err *e)
+	MUST_CHECK NONNULL;
+void server_done(struct server *s);
+_Noreturn void server_run(struct server *s, int channel, pid_t parent) NONNULL;
+void server_set_accepting(struct server *s, bool is_accepting) NONNULL;
+
+/* client.c. `fd` is taken over; NULL: it is closed. */
+struct client *client_begin(struct server *s, int fd, const struct ip *peer, uint16_t peer_port,
+			    const struct protocol *p) NONNULL;
+int clients_check_deadlines(void *server, struct err *e);
+void clients_resume(struct server *s) NONNULL;
+void client_set_waiting(struct client *c) NONNULL; /* until protocol->resume() */
+
+/* exchange.c */
+struct exchange *exchange_take(struct server *s, enum proxy_protocol protocol) NONNULL;
+void exchange_send(struct server *s, struct exchange *x) NONNULL;	   /* it is gone then */
+enum decision exchange_look(struct server *s, struct exchange *x) NONNULL; /* judges the target */
+bool exchange_allows_tunnel(struct server *s, struct exchange *x) MUST_CHECK NONNULL;
+/* The name that the client tells the server: false when it is not allowed, and then it is the target. */
+bool exchange_look_again(struct server *s, struct exchange *x, const struct target *named)
+	MUST_CHECK NONNULL;
+int questions_make(struct questions **out, struct err *e) MUST_CHECK NONNULL;
+void questions_done(struct questions *q);
+bool question_ask(struct client *c) MUST_CHECK NONNULL;
+void question_drop(struct client *c) NONNULL;
+void question_answer(struct server *s, uint64_t id, bool is_allowed) NONNULL;
+
+/* outbox.c */
+int outbox_make(struct outbox **out, struct err *e) MUST_CHECK NONNULL;
+void outbox_done(struct outbox *o);
+bool outbox_has_room(const struct server *s) NONNULL;
+void outbox_add(struct server *s, struct exchange *x) NONNULL;
+/* An answer: false when there is no room for it. */
+bool outbox_post(struct server *s, const struct proxy_message *m) NONNULL;
+/* Room for the answers of orders that are still to be read. */
+bool outbox_takes_orders(const struct server *s) NONNULL;
+int outbox_flush(struct server *s, struct err *e) MUST_CHECK NONNULL;
+void outbox_drain(struct server *s) NONNULL; /* at the end: all that is left, waiting for room */
+
+/* attribution.c: who holds the other end of a connection. */
+int attributions_make(struct attributions **out, struct err *e) MUST_CHECK NONNULL;
+void attributions_done(struct attributions *a);
+void attribution_add(struct server *s, const struct proxy_order *o) NONNULL;
+void attribution_join(struct client *c) NONNULL;
+void attribution_leave(struct client *c) NONNULL;
+void attribution_find(struct server *s, struct exchange *x) NONNULL;
+
+/* client_address.c, client_forward.c */
+int on_demand_make(struct on_demand **out, struct err *e) MUST_CHECK NONNULL;
+void on_demand_done(struct on_demand *d);
+void on_demand_order(struct server *s, const struct proxy_order *o) NONNULL; /* WILL_CONNECT */
+void on_demand_retry(struct server *s) NONNULL;			   /* those that have waited */
+void on_demand_take(struct server *s, bool is_v4, int fd) NONNULL; /* for the stock */
+/* An unbound socket of the sandbox, or -1: more are asked for, protocol->resume() follows. */
+int on_demand_socket(struct server *s, bool is_v4) NONNULL;
+void forward_begin(struct client *c) NONNULL;
+
+/* tunnel.c */
+size_t tunnel_bytes(void);
+int pipes_make(struct pipes **out, struct err *e) MUST_CHECK NONNULL;
+void pipes_done(struct pipes *p);
+
+enum { LOCK_CHANNEL = 0 }; /* its number from then on */
+/* lock.c: what the process gives up. 0 or -errno, `*at` says at what. */
+int lock_begin(int channel, const char **at) NONNULL; /* descriptors, limits, rights */
+int lock_finish(const char **at) NONNULL;	      /* files and system calls */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who connected: the supervisor sees it and tells, by the address and port that the
+ * connection comes from. That may be before or after it is accepted, and also after a
+ * short request has been answered; so what it said is kept for a while.
+ */
+#include <string.h>
+
+#include "proxy/server.h"
+
+enum {
+	BUCKETS = 4096,	 /* of clients, by their port */
+	HEARD = 4096,	 /* attributions without a client */
+	HEARD_MS = 5000, /* by then a port may be another's */
+};
+
+struct heard {
+	struct ip ip;
+	uint16_t port;
+	int32_t pid;
+	char program[PROXY_PROGRAM_BYTES];
+	uint64_t at_ms; /* 0: none */
+};
+
+struct attributions {
+	struct client *clients[BUCKETS];
+	struct heard heard[HEARD];
+};
+
+int attributions_make(struct attributions **out, struct err *e)
+{
+	*out = pool_map(sizeof(**out), e);
+	return *out ? 0 : err_result(e);
+}
+
+void attributions_done(struct attributions *a)
+{
+	pool_unmap(a, sizeof(*a));
+}
+
+static bool is_same(const struct ip *a, const struct ip *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static void name(struct client *c, int32_t pid, const char *program)
+{
+	c->pid = pid;
+	memcpy(c->program, program, sizeof(c->program));
+	c->program[sizeof(c->program) - 1] = '\0';
+}
+
+/* What was heard about that peer. */
+static struct heard *recall(struct server *s, const struct ip *ip, uint16_t port)
+{
+	struct heard *h = &s->attributions->heard[port % HEARD];
+
+	if (h->at_ms == 0 || h->port != port || !is_same(&h->ip, ip))
+		return NULL;
+	if (loop_now() > h->at_ms + HEARD_MS)
+		h->at_ms = 0;
+	return h->at_ms ? h : NULL;
+}
+
+void attribution_add(struct server *s, const struct proxy_order *o)
+{
+	struct heard *h = &s->attributions->heard[o->port % HEARD];
+
+	for (struct client *c = s->attributions->clients[o->port % BUCKETS]; c; c = c->same_peer)
+		if (c->peer_port == o->port && is_same(&c->peer, &o->address))
+			name(c, o->pid, o->program);
+	/* Also then: a record of its first request may be waiting for it. */
+	*h = (struct heard){ .ip = o->address, .port = o->port, .pid = o->pid, .at_ms = loop_now() };
+	memcpy(h->program, o->program, sizeof(h->program));
+}
+
+void attribution_join(struct client *c)
+{
+	struct client **bucket = &c->server->attributions->clients[c->peer_port % BUCKETS];
+	const struct heard *h = recall(c->server, &c->peer, c->peer_port);
+
+	c->same_peer = *bucket;
+	*bucket = c;
+	if (h)
+		name(c, h->pid, h->program);
+}
+
+void attribution_leave(struct client *c)
+{
+	struct client **at = &c->server->attributions->clients[c->peer_port % BUCKETS];
+
+	while (*at && *at != c)
+		at = &(*at)->same_peer;
+	if (*at)
+		*at = c->same_peer;
+}
+
+void attribution_find(struct server *s, struct exchange *x)
+{
+	struct heard *h = recall(s, &x->peer, x->peer_port);
+
+	if (!h)
+		return;
+	x->record.pid = h->pid;
+	memcpy(x->record.program, h->program, sizeof(h->program));
+	x->record.program[sizeof(x->record.program) - 1] = '\0';
+	x->peer_port = 0;
+}

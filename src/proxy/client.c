@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* A connection from its first byte, which says what it speaks, to its end. */
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "os/fd.h"
+#include "proxy/server.h"
+#include "proxy/socks5.h"
+
+enum {
+	DRAIN_MS = 2000,
+	DRAIN_READS = 64,	/* of BLOCK_BYTES: who sends more does not read the answer */
+	TICK_MS = 1000,		/* the accuracy of deadlines */
+	RETRY_ACCEPT_MS = 1000, /* when there were no descriptors */
+};
+
+/* ---- Waiting for room --------------------------------------------------------------------- */
+
+void client_set_waiting(struct client *c)
+{
+	if (!c->is_waiting)
+		c->server->waiting++;
+	c->is_waiting = true;
+}
+
+static void clear_waiting(struct client *c)
+{
+	if (c->is_waiting)
+		c->server->waiting--;
+	c->is_waiting = false;
+}
+
+void clients_resume(struct server *s)
+{
+	on_demand_retry(s);
+	if (s->waiting == 0)
+		return;
+	for (struct client *c = s->first_client, *next; c; c = next) {
+		next = c->next;
+		if (!c->is_waiting)
+			continue;
+		if (!outbox_has_room(s))
+			return;
+		clear_waiting(c);
+		c->protocol->resume(c);
+	}
+}
+
+/* ---- Its life -------------------------------------------------------------------------- */
+
+static int ready(void *user, uint32_t events, struct err *e)
+{
+	struct client *c = user;
+
+	(void)e;
+	c->protocol->ready(c, events);
+	return 0;
+}
+
+struct client *client_begin(struct server *s, int fd, const struct ip *peer, uint16_t peer_port,
+			    const struct protocol *p)
+{
+	struct client *c = pool_take(&s->clients);
+
+	if (!c) {
+		fd_done(&fd);
+		server_set_accepting(s, false);
+		return NULL;
+	}
+	*c = (struct client){ .server = s,
+			      .protocol = p,
+			      .watcher = { .fd = fd, .ready = ready, .user = c },
+			      .next = s->first_client,
+			      .peer = *peer,
+			      .peer_port = peer_port };
+	if (s->first_client)
+		s->first_client->previous = c;
+	s->first_client = c;
+	/* The pool is empty now: whoever comes next waits in the kernel. */
+	if (s->clients.used == s->clients.count)
+		server_set_accepting(s, false);
+	if (p == &protocol_first_byte) {
+		client_set_deadline(c, s->limits.idle_ms);
+		if (!client_wait(c, LOOP_IN))
+			return NULL;
+	}
+	return c;
+}
+
+bool client_wait(struct client *c, uint32_t events)
+{
+	struct server *s = c->server;
+
+	if (events == c->events)
+		return true;
+	c->events = events;
+	if (events == 0) {
+		loop_remove(&s->loop, &c->watcher);
+		return true;
+	}
+	if ((c->watcher.is_added ? loop_change(&s->loop, &c->watcher, events, &s->failure)
+				 : loop_add(&s->loop, &c->watcher, events, &s->failure)) == 0)
+		return true;
+	client_end(c);
+	return false;
+}
+
+/* The timer rings for the first deadline of all; one that has moved on since is looked at again. */
+static void set_tick(struct server *s, uint64_t at_ms)
+{
+	if (s->tick.at_ms == 0 || at_ms < s->tick.at_ms)
+		loop_set_timer(&s->loop, &s->tick, at_ms);
+}
+
+void client_set_deadline(struct client *c, uint32_t in_ms)
+{
+	c->deadline_ms = in_ms ? loop_now() + in_ms : 0;
+	if (in_ms)
+		set_tick(c->server, c->deadline_ms);
+}
+
+int clients_check_deadlines(void *user, struct err *e)
+{
+	struct server *s = user;
+	uint64_t now = loop_now();
+	uint64_t first = UINT64_MAX;
+
+	(void)e;
+	for (struct client *c = s->first_client, *next; c; c = next) {
+		next = c->next;
+		if (c->deadline_ms == 0)
+			continue;
+		if (c->deadline_ms > now) {
+			first = MIN_OF(first, c->deadline_ms);
+			continue;
+		}
+		c->deadline_ms = 0;
+		/* It ends itself alone, so `next` stays valid. */
+		c->protocol->expired(c);
+	}
+	if (!s->is_accepting && s->clients.used < s->clients.count)
+		server_set_accepting(s, true);
+	if (!s->is_accepting)
+		first = MIN_OF(first, now + RETRY_ACCEPT_MS);
+	if (first != UINT64_MAX)
+		set_tick(s, MAX_OF(first, now + TICK_MS));
+	return 0;
+}
+
+static void leave_list(struct client *c)
+{
+	if (c->previous)
+		c->previous->next = c->next;
+	else
+		c->server->first_client = c->next;
+	if (c->next)
+		c->next->previous = c->previous;
+}
+
+void client_end(struct client *c)
+{
+	struct server *s = c->server;
+
+	if (c->protocol->ended)
+		c->protocol->ended(c);
+	if (c->dial)
+		dial_cancel(c->dial);
+	clear_waiting(c);
+	question_drop(c);
+	exchange_finish(c);
+	attribution_leave(c);
+	loop_remove(&s->loop, &c->watcher);
+	fd_close(&c->watcher.fd);
+	leave_list(c);
+	pool_give(&s->clients, c);
+	if (!s->is_accepting && !s->is_ending)
+		set_tick(s, loop_now() + 1);
+}
+
+void client_reset(struct client *c)
+{
+	const struct linger at_once = { .l_onoff = 1 };
+
+	(void)setsockopt(c->watcher.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	client_end(c);
+}
+
+void client_speak(struct client *c, const struct protocol *p)
+{
+	c->protocol = p;
+	c->state = 0;
+}
+
+/* ---- The last answer --------------------------------------------------------------------- */
+
+static void drain(struct client *c, uint32_t events)
+{
+	ssize_t n;
+
+	(void)events;
+	n = recv(c->watcher.fd, c->server->scratch, BLOCK_BYTES, MSG_DONTWAIT);
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) || ++c->state > DRAIN_READS)
+		client_end(c);
+}
+
+static void nothing(struct client *c)
+{
+	(void)c;
+}
+
+static const struct protocol protocol_last = {
+	.ready = drain,
+	.resume = nothing,
+	.expired = client_end,
+};
+
+void client_end_gently(struct client *c)
+{
+	if (c->protocol->ended)
+		c->protocol->ended(c);
+	if (c->dial)
+		dial_cancel(c->dial);
+	c->dial = NULL;
+	clear_waiting(c);
+	question_drop(c);
+	exchange_finish(c);
+	client_speak(c, &protocol_last);
+	if (shutdown(c->watcher.fd, SHUT_WR) < 0) {
+		client_end(c);
+		return;
+	}
+	client_set_deadline(c, DRAIN_MS);
+	/* What has come meanwhile is told at once: the loop is level-triggered. */
+	(void)client_wait(c, LOOP_IN);
+}
+
+/* ---- The first byte ------------------------------------------------------------------------ */
+
+static void refuse_first_byte(struct client *c)
+{
+	if (exchange_begin(c, PROXY_BY_HTTP))
+		exchange_set_reason(c->exchange, PROXY_BAD_REQUEST, 0);
+	client_end(c);
+}
+
+static void read_first(struct client *c, uint32_t events)
+{
+	struct server *s = c->server;
+	struct block *b = block_take(s);
+	ssize_t n;
+
+	(void)events;
+	if (!b) {
+		client_end(c);
+		return;
+	}
+	n = recv(c->watcher.fd, b->bytes, BLOCK_BYTES, MSG_DONTWAIT);
+	if (n <= 0) {
+		block_give(s, &b);
+		if (n == 0 || (errno != EAGAIN && errno != EINTR))
+			client_end(c);
+		return;
+	}
+	b->end = (uint32_t)n;
+	client_set_deadline(c, s->limits.header_ms);
+	if (b->bytes[0] == SOCKS5_VERSION) {
+		client_speak(c, &protocol_socks);
+		c->block = b;
+		c->protocol->ready(c, 0);
+	} else if (ascii_is_alpha(b->bytes[0])) {
+		client_speak(c, &protocol_http);
+		http_begin(c, b);
+	} else {
+		block_give(s, &b);
+		refuse_first_byte(c);
+	}
+}
+
+const struct protocol protocol_first_byte = {
+	.ready = read_first,
+	.resume = nothing,
+	.expired = client_end,
+};

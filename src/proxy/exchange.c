@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/* One decision: judged, perhaps asked, dialled, recorded. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "proxy/server.h"
+
+enum { MAX_QUESTIONS = 512 };
+
+struct question {
+	struct question *next, *previous;
+	struct client *client;
+	uint64_t id;
+	uint64_t until_ms;
+};
+
+struct questions {
+	struct pool pool;
+	struct question *first, *last; /* the oldest first: all wait equally long */
+	struct timer timer;
+	uint64_t last_id;
+};
+
+static uint64_t real_time_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Not all of it: the texts end at their NUL, and this is done for each request. */
+static void clear(struct exchange *x)
+{
+	struct proxy_record *r = &x->record;
+
+	x->next = x->previous = NULL;
+	x->peer_port = 0;
+	x->send_ms = 0;
+	x->hash = 0;
+	x->is_final = false;
+	x->target.is_ip = false;
+	x->target.port = 0;
+	x->target.name[0] = '\0';
+	memset(&x->judgement, 0, offsetof(struct judgement, rule));
+	x->judgement.rule[0] = x->judgement.rule_file[0] = '\0';
+	x->judgement.rule_line = 0;
+	x->judgement.profile[0] = '\0';
+	memset(r, 0, offsetof(struct proxy_record, program));
+	r->count = 1;
+	r->program[0] = r->host[0] = r->method[0] = r->rule[0] = r->rule_file[0] = '\0';
+}
+
+struct exchange *exchange_take(struct server *s, enum proxy_protocol protocol)
+{
+	struct exchange *x = pool_take(&s->exchanges);
+
+	if (!x)
+		return NULL;
+	clear(x);
+	x->began_ms = loop_now();
+	x->record.started_ms = real_time_ms();
+	x->record.protocol = (uint8_t)protocol;
+	return x;
+}
+
+bool exchange_begin(struct client *c, enum proxy_protocol protocol)
+{
+	struct server *s = c->server;
+
+	exchange_finish(c);
+	c->exchange = outbox_has_room(s) ? exchange_take(s, protocol) : NULL;
+	if (c->exchange)
+		return true;
+	client_set_waiting(c);
+	return false;
+}
+
+/* ---- Policy ---------------------------------------------------------------------------------- */
+
+/* A text of the same size, up to its end. */
+static void copy_text(char *to, const char *from, size_t size)
+{
+	size_t n = strnlen(from, size - 1);
+
+	memcpy(to, from, n);
+	to[n] = '\0';
+}
+
+static void note_target(struct exchange *x)
+{
+	x->record.port = x->target.port;
+	copy_text(x->record.host, x->target.name, sizeof(x->record.host));
+}
+
+void exchange_set_address(struct exchange *x, const struct ip *ip, uint16_t port)
+{
+	struct buf text = BUF_OVER(x->target.name);
+
+	x->target.is_ip = true;
+	x->target.ip = *ip;
+	x->target.port = port;
+	ip_print(&text, ip);
+}
+
+static void note_judgement(struct exchange *x)
+{
+	struct proxy_record *r = &x->record;
+
+	copy_text(r->rule, x->judgement.rule, sizeof(r->rule));
+	copy_text(r->rule_file, x->judgement.rule_file, sizeof(r->rule_file));
+	r->rule_line = x->judgement.rule_line;
+}
+
+enum decision exchange_look(struct server *s, struct exchange *x)
+{
+	note_target(x);
+	rules_judge(s->rules, &x->target, &x->judgement);
+	note_judgement(x);
+	if (x->judgement.decision == DECISION_DENY)
+		exchange_set_reason(x, x->judgement.reason, 0);
+	return x->judgement.decision;
+}
+
+bool exchange_look_again(struct server *s, struct exchange *x, const struct target *named)
+{
+	struct judgement second;
+
+	rules_judge(s->rules, named, &second);
+	if (second.decision == DECISION_ALLOW)
+		return true;
+	x->target = *named;
+	x->judgement = second;
+	note_target(x);
+	note_judgement(x);
+	return false;
+}
+
+enum judged exchange_judge(struct client *c)
+{
+	switch (exchange_look(c->server, c->exchange)) {
+	case DECISION_ALLOW:
+		return JUDGED_ALLOWED;
+	case DECISION_ASK:
+		if (question_ask(c))
+			return JUDGED_LATER;
+		exchange_set_reason(c->exchange, PROXY_DENIED_ASKED, 0);
+		return JUDGED_REFUSED;
+	case DECISION_DENY:
+		break;
+	}
+	return JUDGED_REFUSED;
+}
+
+bool exchange_may_tunnel(struct client *c)
+{
+	return exchange_allows_tunnel(c->server, c->exchange);
+}
+
+bool exchange_allows_tunnel(struct server *s, struct exchange *x)
+{
+	if (!rules_are_limited(s->rules))
+		return true;
+	rules_judge_method(s->rules, STR_EMPTY, &x->judgement);
+	note_judgement(x);
+	exchange_set_reason(x, PROXY_DENIED_TUNNEL, 0);
+	return false;
+}
+
+void exchange_set_reason(struct exchange *x, enum proxy_reason reason, int os_error)
+{
+	if (x->is_final)
+		return;
+	x->is_final = true;
+	x->record.reason = (uint8_t)reason;
+	x->record.os_error = os_error;
+}
+
+struct refusal exchange_refusal(const struct exchange *x)
+{
+	return (struct refusal){
+		.reason = x->record.reason,
+		.os_error = x->record.os_error,
+		.target = x->target.is_ip || x->target.name[0] ? &x->target : NULL,
+		.judgement = proxy_is_denial(x->record.reason) ? &x->judgement : NULL,
+		.address = x->record.reason == PROXY_DENIED_PRIVATE && x->record.has_address
+				   ? &x->record.address
+				   : NULL,
+		.method = str_of(x->record.method),
+		.detail = STR_EMPTY,
+	};
+}
+
+/* ---- Dialling -------------------------------------------------------------------------------- */
+
+static void dialled(void *user, const struct dial_result *result)
+{
+	struct client *c = user;
+	struct exchange *x = c->exchange;
+
+	c->dial = NULL;
+	x->record.has_address = result->has_address;
+	x->record.address = result->address;
+	if (result->fd < 0) {
+		/* The name was allowed; what it stands for is not. */
+		if (proxy_is_denial(result->reason)) {
+			x->judgement = result->judgement;
+			note_judgement(x);
+		}
+		exchange_set_reason(x, result->reason, result->os_error);
+	}
+	c->protocol->dialled(c, result);
+}
+
+bool exchange_dial(struct client *c)
+{
+	c->dial = dial_start(c->server->dialer, &c->exchange->target, dialled, c);
+	if (c->dial)
+		return true;
+	exchange_set_reason(c->exchange, PROXY_FAILED_RESOURCES, 0);
+	return false;
+}
+
+bool exchange_dial_address(struct client *c, int fd, const struct ip *ip, uint16_t port)
+{
+	note_target(c->exchange);
+	c->dial = dial_address(c->server->dialer, fd, ip, port, dialled, c);
+	if (c->dial)
+		return true;
+	exchange_set_reason(c->exchange, PROXY_FAILED_RESOURCES, 0);
+	return false;
+}
+
+/* ---- Its end ----------------------------------------------------------------------------------- */
+
+void exchange_send(struct server *s, struct exchange *x)
+{
+	x->record.duration_ms = loop_now() - x->began_ms;
+	outbox_add(s, x);
+}
+
+void exchange_finish(struct client *c)
+{
+	struct exchange *x = c->exchange;
+
+	c->exchange = NULL;
+	if (!x)
+		return;
+	x->record.pid = c->pid;
+	copy_text(x->record.program, c->program, sizeof(x->record.program));
+	if (!c->pid && c->role == PROXY_MIXED) {
+		x->peer = c->peer;
+		x->peer_port = c->peer_port;
+	}
+	exchange_send(c->server, x);
+}
+
+/* ---- Questions ---------------------------------------------------------------------------------- */
+
+static int questions_expire(void *user, struct err *e)
+{
+	struct server *s = user;
+	uint64_t now = loop_now();
+
+	(void)e;
+	while (s->questions->first && s->questions->first->until_ms <= now)
+		question_answer(s, s->questions->first->id, false);
+	if (s->questions->first)
+		loop_set_timer(&s->loop, &s->questions->timer, s->questions->first->until_ms);
+	return 0;
+}
+
+int questions_make(struct questions **out, struct err *e)
+{
+	struct questions *q = pool_map(sizeof(*q), e);
+
+	if (!q)
+		return err_result(e);
+	if (pool_make(&q->pool, sizeof(struct question), MAX_QUESTIONS, e) < 0) {
+		pool_unmap(q, sizeof(*q));
+		return err_result(e);
+	}
+	*out = q;
+	return 0;
+}
+
+void questions_done(struct questions *q)
+{
+	if (!q)
+		return;
+	pool_done(&q->pool);
+	pool_unmap(q, sizeof(*q));
+}
+
+bool question_ask(struct client *c)
+{
+	struct server *s = c->server;
+	struct questions *all = s->questions;
+	struct proxy_message m = { .kind = PROXY_ASKS, .id = all->last_id + 1 };
+	struct question *q = pool_take(&all->pool);
+
+	if (!q)
+		return false;
+	m.record = c->exchange->record;
+	m.record.pid = c->pid;
+	copy_text(m.record.program, c->program, sizeof(m.record.program));
+	if (!outbox_post(s, &m)) {
+		pool_give(&all->pool, q);
+		return false;
+	}
+	*q = (struct question){ .previous = all->last,
+				.client = c,
+				.id = ++all->last_id,
+				.until_ms = loop_now() + s->limits.ask_ms };
+	if (all->last)
+		all->last->next = q;
+	else
+		all->first = q;
+	all->last = q;
+	c->question = q;
+	/* The client itself has no deadline meanwhile. */
+	client_set_deadline(c, 0);
+	all->timer.due = questions_expire;
+	all->timer.user = s;
+	if (all->timer.at_ms == 0)
+		loop_set_timer(&s->loop, &all->timer, q->until_ms);
+	return true;
+}
+
+static void remove_question(struct questions *all, struct question *q)
+{
+	if (q->previous)
+		q->previous->next = q->next;
+	else
+		all->first = q->next;
+	if (q->next)
+		q->next->previous = q->previous;
+	else
+		all->last = q->previous;
+	pool_give(&all->pool, q);
+}
+
+void question_drop(struct client *c)
+{
+	if (c->question)
+		remove_question(c->server->questions, c->question);
+	c->question = NULL;
+}
+
+void question_answer(struct server *s, uint64_t id, bool is_allowed)
+{
+	struct question *q = s->questions->first;
+	struct client *c;
+
+	while (q && q->id != id)
+		q = q->next;
+	if (!q)
+		return; /* the client has gone meanwhile, or time was up */
+	c = q->client;
+	question_drop(c);
+	if (!is_allowed)
+		exchange_set_reason(c->exchange, PROXY_DENIED_ASKED, 0);
+	c->protocol->judged(c, is_allowed);
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the process gives up before it reads the first untrusted byte.
+ *
+ * First: every descriptor but the channel, its terminal, its rights, the words and the
+ * environment of the program that it was forked from. Then, when all its own descriptors
+ * are open: the file system but for the resolver's files, and every system call that it
+ * does not need; a call that is not in the list ends it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "filter/bpf.h"
+#include "os/fd.h"
+#include "proxy/server.h"
+
+/* ---- First --------------------------------------------------------------------------------------- */
+
+static bool keep_only_channel(int channel)
+{
+	if (channel != LOCK_CHANNEL && dup2(channel, LOCK_CHANNEL) < 0)
+		return false;
+	return syscall(SYS_close_range, LOCK_CHANNEL + 1, UINT32_MAX, 0) == 0;
+}
+
+/* The number before `skip` others in the text behind the name in /proc/self/stat. */
+static uint64_t stat_number(const char *text, unsigned skip)
+{
+	uint64_t n = 0;
+
+	while (skip > 0 && *text)
+		skip -= *text++ == ' ';
+	while (ascii_is_digit(*text))
+		n = n * 10 + (uint64_t)(*text++ - '0');
+	return n;
+}
+
+/*
+ * The words and the environment of the program, where the kernel keeps them: the tokens in
+ * there are nothing to a process that reads untrusted bytes.
+ */
+static bool wipe_words(void)
+{
+	/* Counted from the state, which is the third field: arg_start to env_end. */
+	enum { FIRST = 48 - 3, LAST = 51 - 3 };
+	char text[2048];
+	scoped_fd fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	const char *rest;
+	uint64_t first, last;
+
+	if (n <= 0)
+		return true; /* no /proc here */
+	text[n] = '\0';
+	rest = strrchr(text, ')');
+	if (!rest || !rest[1])
+		return false;
+	first = stat_number(rest + 2, FIRST);
+	last = stat_number(rest + 2, LAST);
+	if (first > 0 && last > first && last - first < (UINT64_C(64) << 20))
+		memset((void *)(uintptr_t)first, 0, (size_t)(last - first));
+	return true;
+}
+
+static bool raise_descriptors(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return false;
+	files.rlim_cur = files.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &files) == 0;
+}
+
+/*
+ * Low ports of the sandbox's network stay possible: they are the right of whoever owns its
+ * user namespace.
+ */
+static bool drop_rights(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const struct __user_cap_data_struct none[2] = { { .effective = 0 }, { .effective = 0 } };
+
+	return syscall(SYS_capset, &header, none) == 0 &&
+	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
+}
+
+int lock_begin(int channel, const char **at)
+{
+	(void)setsid();
+	(void)prctl(PR_SET_NAME, "cordon-proxy");
+	*at = "close what is not its own";
+	if (!keep_only_channel(channel))
+		return -errno;
+	*at = "forget the environment";
+	if (!wipe_words())
+		return -EIO;
+	*at = "open many descriptors";
+	if (!raise_descriptors())
+		return -errno;
+	*at = "drop its rights";
+	if (chdir("/") < 0 || !drop_rights())
+		return -errno;
+	return 0;
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------ */
+
+/* Same layout as the newest struct landlock_ruleset_attr; the header may be older. */
+struct ruleset {
+	uint64_t files, ports, scopes;
+};
+
+enum {
+	SCOPE_ABSTRACT = 1,
+	SCOPE_SIGNAL = 2,
+	FILES_READ = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
+};
+
+/* All rights over files that each version knows. */
+static uint64_t files_known(long abi)
+{
+	static const unsigned bits[] = { 0, 13, 14, 15, 15, 16 };
+
+	return (UINT64_C(1) << bits[MIN_OF(abi, (long)COUNT_OF(bits) - 1)]) - 1;
+}
+
+static bool allow_below(int ruleset, const char *path)
+{
+	scoped_fd fd = open(path, O_PATH | O_CLOEXEC);
+	struct landlock_path_beneath_attr rule = { .allowed_access = FILES_READ, .parent_fd = fd };
+
+	/* What is not there is not to be read. */
+	return fd < 0 ||
+	       syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
+}
+
+/* Beside /etc where /etc/resolv.conf is often a link to. */
+static bool wall_off_files(void)
+{
+	static const char *const readable[] = { "/etc", "/run/systemd/resolve", "/run/resolvconf",
+						"/run/NetworkManager" };
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	struct ruleset rules = { .scopes = SCOPE_ABSTRACT | SCOPE_SIGNAL };
+	scoped_fd ruleset = -1;
+
+	/* A kernel without it: the list of system calls still allows no writing. */
+	if (abi <= 0)
+		return true;
+	rules.files = files_known(abi);
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &rules,
+			       abi >= 6	  ? sizeof(rules)
+			       : abi >= 4 ? 2 * sizeof(uint64_t)
+					  : sizeof(uint64_t),
+			       0);
+	if (ruleset < 0)
+		return false;
+	for (size_t i = 0; i < COUNT_OF(readable); i++)
+		if (!allow_below(ruleset, readable[i]))
+			return false;
+	return syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
+}
+
+/* ---- System calls -------------------------------------------------------------------------------------- */
+
+enum { MAX_INSNS = 256 };
+
+/* With any arguments: none of them reaches a file, a process or another's memory. */
+static const uint16_t calls[] = {
+	SYS_read,	    SYS_write,
+	SYS_readv,	    SYS_writev,
+	SYS_recvfrom,	    SYS_sendto,
+	SYS_recvmsg,	    SYS_sendmsg,
+	SYS_recvmmsg,	    SYS_sendmmsg,
+	SYS_close,	    SYS_epoll_ctl,
+	SYS_epoll_pwait,    SYS_accept4,
+	SYS_connect,	    SYS_bind,
+	SYS_listen,	    SYS_getsockname,
+	SYS_getpeername,    SYS_getsockopt,
+	SYS_setsockopt,	    SYS_shutdown,
+	SYS_splice,	    SYS_pipe2,
+	SYS_clock_gettime,  SYS_timerfd_settime,
+	SYS_ppoll,	    SYS_fstat,
+	SYS_lseek,	    SYS_pread64,
+	SYS_getrandom,	    SYS_madvise,
+	SYS_rt_sigreturn,   SYS_restart_syscall,
+	SYS_exit,	    SYS_exit_group,
+	SYS_rt_sigprocmask, SYS_newfstatat,
+	SYS_statx,
+/* What newer architectures never had. */
+#ifdef SYS_epoll_wait
+	SYS_epoll_wait,	    SYS_poll,
+	SYS_stat,
+#endif
+};
+
+static const uint32_t fcntl_commands[] = { F_GETFL, F_SETFL, F_GETFD, F_SETFD, F_SETPIPE_SZ };
+static const uint32_t families[] = { AF_INET, AF_INET6 };
+
+static uint32_t argument(unsigned i)
+{
+	return (uint32_t)(offsetof(struct seccomp_data, args) + i * sizeof(uint64_t));
+}
+
+/* `yes` when what is loaded is one of them. */
+static bpf_label one_of(struct bpf *b, const uint32_t *values, size_t count, bpf_label yes,
+			bpf_label no)
+{
+	for (size_t i = 0; i < count; i++)
+		no = bpf_test(b, BPF_EQUAL, values[i], yes, no);
+	return no;
+}
+
+static bpf_label check_arguments(struct bpf *b, bpf_label allow, bpf_label kill, bpf_label next)
+{
+	const uint32_t writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND;
+	bpf_label opens = bpf_load(b, argument(2), bpf_test(b, BPF_ANY_BIT, writing, kill, allow));
+	bpf_label controls = bpf_load(
+		b, argument(1), one_of(b, fcntl_commands, COUNT_OF(fcntl_commands), allow, kill));
+	bpf_label sockets =
+		bpf_load(b, argument(0), one_of(b, families, COUNT_OF(families), allow, kill));
+
+	next = bpf_test(b, BPF_EQUAL, SYS_openat, opens, next);
+	next = bpf_test(b, BPF_EQUAL, SYS_fcntl, controls, next);
+	return bpf_test(b, BPF_EQUAL, SYS_socket, sockets, next);
+}
+
+static void build_filter(struct bpf *b)
+{
+	static const uint32_t arch[] = {
+		[FILTER_X86_64] = AUDIT_ARCH_X86_64, [FILTER_AARCH64] = AUDIT_ARCH_AARCH64
+	};
+	bpf_label allow = bpf_return(b, SECCOMP_RET_ALLOW);
+	bpf_label kill = bpf_return(b, SECCOMP_RET_KILL_PROCESS);
+	bpf_label next = check_arguments(b, allow, kill, kill);
+
+	for (size_t i = COUNT_OF(calls); i-- > 0;)
+		next = bpf_test(b, BPF_EQUAL, calls[i], allow, next);
+	next = bpf_load(b, offsetof(struct seccomp_data, nr), next);
+	next = bpf_test(b, BPF_EQUAL, arch[filter_this_arch], next, kill);
+	(void)bpf_load(b, offsetof(struct seccomp_data, arch), next);
+}
+
+static bool filter_calls(void)
+{
+	struct bpf_insn room[MAX_INSNS];
+	struct bpf b = { .room = room, .size = MAX_INSNS };
+	struct sock_fprog program;
+
+	build_filter(&b);
+	if (b.is_full) {
+		errno = E2BIG;
+		return false;
+	}
+	program = (struct sock_fprog){ .len = (unsigned short)b.count,
+				       .filter = (struct sock_filter *)(void *)(room + (b.size -
+											b.count)) };
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+}
+
+int lock_finish(const char **at)
+{
+	*at = "give up the file system";
+	if (!wall_off_files())
+		return -errno;
+	*at = "filter its system calls";
+	return filter_calls() ? 0 : -errno;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* The parent's side: everything is made here, so that the process has only to run. */
+#include "proxy/proxy.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "os/child.h"
+#include "os/fd.h"
+#include "os/fd_pass.h"
+#include "os/loop.h"
+#include "proxy/server.h"
+
+struct start {
+	struct server *server;
+	int channel;
+	pid_t parent;
+};
+
+static void run(void *arg)
+{
+	const struct start *start = arg;
+
+	server_run(start->server, start->channel, start->parent);
+}
+
+int proxy_start(struct proxy *p, const struct proxy_options *options, struct err *e)
+{
+	struct start start = { .parent = getpid() };
+	struct proxy made = PROXY_NONE;
+	int ends[2], saved;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
+		return FAIL_SYS(e, errno, "can't make the channel of the proxy");
+	if (server_make(&start.server, options, e) < 0) {
+		fd_done(&ends[0]);
+		fd_done(&ends[1]);
+		return err_result(e);
+	}
+	start.channel = ends[1];
+	made.channel = ends[0];
+	made.pid = os_fork(0, run, &start, &made.pidfd);
+	saved = errno;
+	fd_done(&ends[1]);
+	server_done(start.server);
+	if (made.pid < 0) {
+		fd_done(&made.channel);
+		return FAIL_SYS(e, saved, "can't start the proxy");
+	}
+	*p = made;
+	return 0;
+}
+
+int proxy_send(const struct proxy *p, const struct proxy_order *order, const int *fds, size_t count)
+{
+	struct proxy_order copy = *order;
+
+	if (count > 0)
+		return fd_pass_send(p->channel, &copy, sizeof(copy), fds, count, MSG_DONTWAIT);
+	if (send(p->channel, &copy, sizeof(copy), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		return -errno;
+	return 0;
+}
+
+int proxy_receive(const struct proxy *p, struct proxy_message *out)
+{
+	ssize_t n;
+
+	do
+		n = recv(p->channel, out, sizeof(*out), MSG_DONTWAIT | MSG_TRUNC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	if (n == 0)
+		return -ECONNRESET;
+	return n == (ssize_t)sizeof(*out) ? 1 : -EBADMSG;
+}
+
+/* Hands out records until it is gone; false when time is up. */
+static bool read_rest(const struct proxy *p, uint64_t until_ms,
+		      void (*record)(void *user, const struct proxy_record *record), void *user)
+{
+	struct proxy_message m;
+	int r;
+
+	for (;;) {
+		struct pollfd more = { .fd = p->channel, .events = POLLIN };
+		uint64_t now = loop_now();
+
+		while ((r = proxy_receive(p, &m)) > 0)
+			if (m.kind == PROXY_RECORD && record)
+				record(user, &m.record);
+		if (r < 0)
+			return true;
+		if (now >= until_ms)
+			return false;
+		(void)poll(&more, 1, (int)MIN_OF(until_ms - now, (uint64_t)1000));
+	}
+}
+
+void proxy_stop(struct proxy *p, uint32_t patience_ms,
+		void (*record)(void *user, const struct proxy_record *record), void *user)
+{
+	struct proxy none = PROXY_NONE;
+
+	if (p->pid <= 0)
+		return;
+	/* It sees the end of its orders, and can still tell what is left to be told. */
+	(void)shutdown(p->channel, SHUT_WR);
+	if (!read_rest(p, loop_now() + patience_ms, record, user))
+		os_kill(p->pidfd, 9);
+	os_reap(p->pidfd);
+	fd_done(&p->channel);
+	fd_done(&p->pidfd);
+	*p = none;
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of the process: what it takes from its parent, the loop, its end. */
+#include "proxy/server.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/fd.h"
+#include "os/fd_pass.h"
+#include "proxy/sockets.h"
+
+enum {
+	ORDERS_AT_ONCE = 32,
+	ACCEPTS_AT_ONCE = 64,
+	MAX_DIALS = 2048,
+	SPARE_EXCHANGES = 2048, /* of clients that are gone, and of connects that were refused */
+	OWN_DESCRIPTORS = 256,	/* the loop, the channel, listeners, look-ups */
+	MIN_CONNECTIONS = 16,
+};
+
+/* ---- Before the fork ----------------------------------------------------------------- */
+
+void server_done(struct server *s)
+{
+	if (!s)
+		return;
+	if (s->stand_ins)
+		stand_ins_done(s->stand_ins);
+	if (s->dialer)
+		dialer_done(s->dialer);
+	if (s->rules)
+		rules_done(s->rules);
+	if (s->http)
+		http_pool_done(s->http);
+	pipes_done(s->pipes);
+	on_demand_done(s->on_demand);
+	attributions_done(s->attributions);
+	questions_done(s->questions);
+	outbox_done(s->outbox);
+	pool_done(&s->clients);
+	pool_done(&s->exchanges);
+	pool_done(&s->blocks);
+	pool_done(&s->tunnels);
+	pool_unmap(s->listeners, MAX_LISTENERS * sizeof(*s->listeners));
+	pool_unmap(s->scratch, BLOCK_BYTES);
+	pool_unmap(s, sizeof(*s));
+}
+
+static int map_pools(struct server *s, struct err *e)
+{
+	uint32_t clients = s->limits.connections;
+
+	if (pool_make(&s->clients, sizeof(struct client), clients, e) < 0 ||
+	    pool_make(&s->exchanges, sizeof(struct exchange), clients + SPARE_EXCHANGES, e) < 0 ||
+	    pool_make(&s->blocks, sizeof(struct block), BLOCK_MAX, e) < 0 ||
+	    pool_make(&s->tunnels, tunnel_bytes(), clients, e) < 0)
+		return err_result(e);
+	s->listeners = pool_map(MAX_LISTENERS * sizeof(*s->listeners), e);
+	s->scratch = s->listeners ? pool_map(BLOCK_BYTES, e) : NULL;
+	return s->scratch ? 0 : err_result(e);
+}
+
+static int make_parts(struct server *s, const struct proxy_options *o, struct err *e)
+{
+	bool has_upstream = net_allows_upstream_proxy(o->plan->net);
+
+	if (map_pools(s, e) < 0 || outbox_make(&s->outbox, e) < 0 ||
+	    questions_make(&s->questions, e) < 0 || attributions_make(&s->attributions, e) < 0 ||
+	    on_demand_make(&s->on_demand, e) < 0 || pipes_make(&s->pipes, e) < 0 ||
+	    http_make(&s->http, s->limits.connections, e) < 0 ||
+	    rules_make(&s->rules, o->plan, o->has_decider, e) < 0 ||
+	    dialer_make(&s->dialer, s->rules, has_upstream, o->environment, MAX_DIALS,
+			s->limits.dial_ms, e) < 0 ||
+	    stand_ins_make(&s->stand_ins, s->rules, s->dialer, e) < 0)
+		return err_result(e);
+	return 0;
+}
+
+/* Each client may need a second descriptor, and a pipe now and then. */
+static void fit_to_descriptors(struct proxy_limits *limits)
+{
+	struct rlimit files;
+	uint64_t fit;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return;
+	fit = files.rlim_max > OWN_DESCRIPTORS ? (files.rlim_max - OWN_DESCRIPTORS) / 2 : 0;
+	fit = MAX_OF(fit, (uint64_t)MIN_CONNECTIONS);
+	limits->connections = (uint32_t)MIN_OF((uint64_t)limits->connections, fit);
+}
+
+int server_make(struct server **out, const struct proxy_options *options, struct err *e)
+{
+	size_t token = options->token ? strlen(options->token) : 0;
+	struct server *s;
+
+	if (token >= TOKEN_BYTES)
+		return FAIL(e, ERR_LIMIT, "the token of the proxy is longer than %d bytes",
+			    TOKEN_BYTES - 1);
+	s = pool_map(sizeof(*s), e);
+	if (!s)
+		return err_result(e);
+	s->limits = options->limits;
+	s->loop.epoll = -1;
+	fit_to_descriptors(&s->limits);
+	memcpy(s->token, options->token ? options->token : "", token);
+	if (make_parts(s, options, e) < 0) {
+		server_done(s);
+		return err_result(e);
+	}
+	*out = s;
+	return 0;
+}
+
+/* ---- Listeners ----------------------------------------------------------------------- */
+
+static const struct protocol *protocol_of(uint8_t role)
+{
+	return role == PROXY_MIXED ? &protocol_first_byte : &protocol_forward;
+}
+
+/* One connection; false when there is no other for now. */
+static bool accept_one(struct listener *l)
+{
+	struct server *s = l->server;
+	union address address;
+	struct client *c;
+	uint16_t port;
+	struct ip ip;
+	int fd = socket_accept(l->watcher.fd, &address);
+
+	if (fd < 0) {
+		/* SECURITY: a listener that stays ready without descriptors left would spin. */
+		if (fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM)
+			server_set_accepting(s, false);
+		return fd == -ECONNABORTED || fd == -EINTR;
+	}
+	address_read(&address, &ip, &port);
+	c = client_begin(s, fd, &ip, port, protocol_of(l->role));
+	if (!c)
+		return s->is_accepting;
+	c->role = l->role;
+	c->port = l->port;
+	if (l->role == PROXY_MIXED)
+		attribution_join(c);
+	else
+		forward_begin(c);
+	return s->is_accepting;
+}
+
+static int accept_ready(void *user, uint32_t events, struct err *e)
+{
+	struct listener *l = user;
+
+	(void)events;
+	(void)e;
+	for (int i = 0; i < ACCEPTS_AT_ONCE; i++)
+		if (!accept_one(l))
+			break;
+	return 0;
+}
+
+void server_set_accepting(struct server *s, bool is_accepting)
+{
+	if (s->is_accepting == is_accepting)
+		return;
+	s->is_accepting = is_accepting;
+	for (size_t i = 0; i < MAX_LISTENERS; i++) {
+		struct listener *l = &s->listeners[i];
+
+		if (!l->role)
+			continue;
+		if (!is_accepting)
+			loop_remove(&s->loop, &l->watcher);
+		else if (loop_add(&s->loop, &l->watcher, LOOP_IN, &s->failure) < 0)
+			s->is_accepting = false; /* the next look at the deadlines tries again */
+	}
+}
+
+static int add_listener(struct server *s, const struct proxy_order *o, int fd, struct err *e)
+{
+	struct listener *l = s->listeners;
+
+	while (l < s->listeners + MAX_LISTENERS && l->role)
+		l++;
+	if (l == s->listeners + MAX_LISTENERS)
+		return FAIL(e, ERR_LIMIT, "more than %d listeners", MAX_LISTENERS);
+	*l = (struct listener){ .server = s,
+				.watcher = { .fd = fd, .ready = accept_ready, .user = l },
+				.role = (uint8_t)o->role,
+				.port = o->port };
+	/* What is accepted inherits them. */
+	socket_prepare(fd);
+	return s->is_accepting ? loop_add(&s->loop, &l->watcher, LOOP_IN, e) : 0;
+}
+
+/* ---- Orders ---------------------------------------------------------------------------- */
+
+static int take_descriptor(struct server *s, const struct proxy_order *o, int fd, struct err *e)
+{
+	switch (o->role) {
+	case PROXY_MIXED:
+	case PROXY_HOST_PORT:
+	case PROXY_PUBLISHED:
+		return add_listener(s, o, fd, e);
+	case PROXY_NAMES_UDP:
+	case PROXY_NAMES_TCP:
+		return stand_ins_serve(s->stand_ins, &s->loop, fd, o->role == PROXY_NAMES_TCP, e);
+	case PROXY_SOCKETS_4:
+	case PROXY_SOCKETS_6:
+		on_demand_take(s, o->role == PROXY_SOCKETS_4, fd);
+		return 0;
+	default:
+		return FAIL(e, ERR_INTERNAL, "descriptors for role %u", o->role);
+	}
+}
+
+static void add_rule(struct server *s, const struct proxy_order *o)
+{
+	struct proxy_message m = { .kind = PROXY_RULE_ADDED, .id = o->id };
+	struct str pattern = { o->text, strnlen(o->text, sizeof(o->text)) };
+	struct buf text = BUF_OVER(m.text);
+
+	if (rules_add(s->rules, o->is_allow, pattern, &s->failure) < 0) {
+		m.os_error = EINVAL;
+		buf_add(&text, str_first(err_message(&s->failure), sizeof(m.text) - 1));
+	}
+	(void)outbox_post(s, &m);
+}
+
+static int obey(struct server *s, const struct proxy_order *o, const int *fds, size_t count,
+		struct err *e)
+{
+	switch (o->kind) {
+	case PROXY_TAKE:
+		for (size_t i = 0; i < count; i++)
+			if (take_descriptor(s, o, fds[i], e) < 0)
+				return err_result(e);
+		return 0;
+	case PROXY_WILL_CONNECT:
+		on_demand_order(s, o);
+		return 0;
+	case PROXY_HAS_CONNECTED:
+		attribution_add(s, o);
+		return 0;
+	case PROXY_ADD_RULE:
+		add_rule(s, o);
+		return 0;
+	case PROXY_DECIDE:
+		question_answer(s, o->id, o->is_allow);
+		return 0;
+	default:
+		return FAIL(e, ERR_INTERNAL, "an order of kind %u", o->kind);
+	}
+}
+
+/* What can't be carried out ends the proxy, and with it the run: the parent is trusted. */
+static int read_orders(void *user, uint32_t events, struct err *e)
+{
+	struct server *s = user;
+
+	(void)events;
+	for (int i = 0; i < ORDERS_AT_ONCE && outbox_takes_orders(s); i++) {
+		struct proxy_order o;
+		int fds[FD_PASS_MAX];
+		size_t count = FD_PASS_MAX;
+		ssize_t n = fd_pass_receive(s->channel, &o, sizeof(o), fds, &count);
+
+		if (n == -EAGAIN)
+			break;
+		if (n != (ssize_t)sizeof(o)) {
+			s->is_ending = true;
+			return 0;
+		}
+		if (obey(s, &o, fds, count, e) < 0)
+			return err_result(e);
+	}
+	if (outbox_flush(s, e) < 0)
+		return err_result(e);
+	clients_resume(s);
+	return 0;
+}
+
+static int parent_is_gone(void *user, uint32_t events, struct err *e)
+{
+	(void)user;
+	(void)events;
+	(void)e;
+	_exit(0);
+}
+
+/* ---- Its life -------------------------------------------------------------------------- */
+
+static _Noreturn void fail(const struct server *s, const struct err *e)
+{
+	struct proxy_message m = { .kind = PROXY_FAILED, .os_error = e->os_error };
+	struct buf text = BUF_OVER(m.text);
+
+	buf_add(&text, str_first(err_message(e), sizeof(m.text) - 1));
+	(void)send(s->channel, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
+	_exit(1);
+}
+
+/*
+ * The end of the channel says that the parent is gone, unless a copy of its other end has
+ * been left in a process that the parent forked; so the parent itself is watched, too.
+ */
+static int watch_parent(struct server *s, pid_t parent, struct err *e)
+{
+	int fd = (int)syscall(SYS_pidfd_open, parent, 0);
+
+	if (fd < 0 || getppid() != parent)
+		return FAIL_SYS(e, errno, "can't watch the parent of the proxy");
+	s->parent = (struct watcher){ .fd = fd, .ready = parent_is_gone, .user = s };
+	return loop_add(&s->loop, &s->parent, LOOP_IN, e);
+}
+
+static int prepare(struct server *s, pid_t parent, struct err *e)
+{
+	const char *at = "";
+	int r = lock_begin(s->channel, &at);
+
+	s->channel = LOCK_CHANNEL;
+	if (r < 0)
+		return FAIL_SYS(e, -r, "the proxy can't %s", at);
+	s->orders = (struct watcher){ .fd = s->channel, .ready = read_orders, .user = s };
+	s->tick = (struct timer){ .due = clients_check_deadlines, .user = s };
+	s->is_accepting = true;
+	if (loop_init(&s->loop, e) < 0 || loop_prepare_timers(&s->loop, e) < 0 ||
+	    watch_parent(s, parent, e) < 0 || loop_add(&s->loop, &s->orders, LOOP_IN, e) < 0 ||
+	    dialer_run(s->dialer, &s->loop, e) < 0)
+		return err_result(e);
+	r = lock_finish(&at);
+	if (r < 0)
+		return FAIL_SYS(e, -r, "the proxy can't %s", at);
+	return 0;
+}
+
+void server_run(struct server *s, int channel, pid_t parent)
+{
+	const struct proxy_message ready = { .kind = PROXY_READY };
+	int before;
+
+	/* That somebody cancels the thread that forked is nothing to this process. */
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	s->channel = channel;
+	if (prepare(s, parent, &s->failure) < 0)
+		fail(s, &s->failure);
+	(void)outbox_post(s, &ready);
+	if (outbox_flush(s, &s->failure) < 0)
+		_exit(1);
+	while (!s->is_ending)
+		if (loop_step(&s->loop, -1, &s->failure) < 0)
+			fail(s, &s->failure);
+	while (s->first_client)
+		client_end(s->first_client);
+	outbox_drain(s);
+	_exit(0);
+}
+
+bool server_is_token(const struct server *s, struct str token)
+{
+	unsigned difference = token.len == strnlen(s->token, TOKEN_BYTES) ? 0 : 1;
+
+	for (size_t i = 0; i < TOKEN_BYTES; i++) {
+		char given = i < token.len ? token.p[i] : '\0';
+
+		difference |= (unsigned char)given ^ (unsigned char)s->token[i];
+	}
+	return difference == 0 && token.len < TOKEN_BYTES;
+}
+
+struct block *block_take(struct server *s)
+{
+	struct block *b = pool_take(&s->blocks);
+
+	if (b) {
+		b->next = NULL;
+		b->start = b->end = 0;
+	}
+	return b;
+}
+
+void block_give(struct server *s, struct block **b)
+{
+	if (*b)
+		pool_give(&s->blocks, *b);
+	*b = NULL;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* See sockets.h. */
+#include "proxy/sockets.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <string.h>
+
+static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+void address_read(const union address *a, struct ip *ip, uint16_t *port)
+{
+	if (a->any.sa_family == AF_INET6) {
+		memcpy(ip->bytes, &a->v6.sin6_addr, sizeof(ip->bytes));
+		*port = ntohs(a->v6.sin6_port);
+		return;
+	}
+	memcpy(ip->bytes, mapped, sizeof(mapped));
+	memcpy(ip->bytes + sizeof(mapped), &a->v4.sin_addr, sizeof(a->v4.sin_addr));
+	*port = ntohs(a->v4.sin_port);
+}
+
+socklen_t address_write(union address *a, const struct ip *ip, uint16_t port)
+{
+	memset(a, 0, sizeof(*a));
+	if (ip_is_v4(ip)) {
+		a->v4.sin_family = AF_INET;
+		a->v4.sin_port = htons(port);
+		memcpy(&a->v4.sin_addr, ip->bytes + sizeof(mapped), sizeof(a->v4.sin_addr));
+		return sizeof(a->v4);
+	}
+	a->v6.sin6_family = AF_INET6;
+	a->v6.sin6_port = htons(port);
+	memcpy(&a->v6.sin6_addr, ip->bytes, sizeof(ip->bytes));
+	return sizeof(a->v6);
+}
+
+int socket_accept(int listener, union address *from)
+{
+	socklen_t size = sizeof(*from);
+	int fd = accept4(listener, &from->any, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+void socket_prepare(int fd)
+{
+	const int on = 1;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+}

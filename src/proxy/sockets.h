@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Addresses and options of sockets, as the proxy needs them. */
+#pragma once
+
+#include <netinet/in.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "base/ip.h"
+#include "base/macros.h"
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+void address_read(const union address *a, struct ip *ip, uint16_t *port) NONNULL;
+
+/* The length of what was written. */
+socklen_t address_write(union address *a, const struct ip *ip, uint16_t port) NONNULL;
+
+/* Non-blocking, close-on-exec; or -errno. */
+int socket_accept(int listener, union address *from) NONNULL;
+
+/* No delay for small messages, and dead peers are noticed. */
+void socket_prepare(int fd);

@@ -1,0 +1,849 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tests of the proxy's process as its parent sees it: started, given a listener, spoken to
+ * over SOCKS, ended. The test is client and server at once; all of it is on loopback.
+ */
+#include "proxy/proxy.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/child.h"
+#include "os/fd.h"
+#include "os/loop.h"
+#include "test.h"
+#include "world.h"
+
+#define PROFILE "default_permissions = 'dev'\n[permissions.dev.network]\nenabled = true\n"
+#define LOCAL	PROFILE "domains = { '127.0.0.1' = 'allow', 'good.test' = 'allow' }\n"
+
+enum { PATIENCE_MS = 5000 };
+
+static const char host_text[] = "d /repo\nd /home/me\n";
+static struct proxy proxy = PROXY_NONE;
+static uint16_t proxy_port, server_port;
+static int server = -1;
+static struct proxy_limits limits = PROXY_LIMITS_DEFAULT;
+static const char *token;
+static bool has_decider;
+
+/* ---- The proxy --------------------------------------------------------------------------- */
+
+static bool receive(struct proxy_message *m)
+{
+	uint64_t until = loop_now() + PATIENCE_MS;
+	int r;
+
+	while ((r = proxy_receive(&proxy, m)) == 0 && loop_now() < until) {
+		struct pollfd more = { .fd = proxy.channel, .events = POLLIN };
+
+		(void)poll(&more, 1, 100);
+	}
+	return r > 0;
+}
+
+static bool receive_kind(uint32_t kind, struct proxy_message *m)
+{
+	while (receive(m)) {
+		if (m->kind == kind)
+			return true;
+		if (m->kind == PROXY_FAILED)
+			printf("# failed: %s\n", m->text);
+	}
+	return false;
+}
+
+static int listen_on(uint16_t *port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t size = sizeof(a);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&a, size) < 0 || listen(fd, 1024) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&a, &size) < 0)
+		return -1;
+	*port = ntohs(a.sin_port);
+	return fd;
+}
+
+/* `port` as of the role. */
+static bool hand_over(uint32_t role, uint16_t port, int fd)
+{
+	const struct proxy_order o = { .kind = PROXY_TAKE, .role = role, .port = port };
+
+	return proxy_send(&proxy, &o, &fd, 1) == 0;
+}
+
+static bool start(const char *text)
+{
+	struct world w;
+	struct proxy_options options = { .limits = limits, .token = token };
+	struct proxy_message m;
+	bool is_started;
+	int fd;
+
+	world_init(&w, host_text, "/repo");
+	w.user = text;
+	options.has_decider = has_decider;
+	is_started = world_plan(&w);
+	options.plan = w.plan;
+	is_started = is_started && proxy_start(&proxy, &options, &w.e) == 0;
+	if (!is_started)
+		printf("# %s\n", w.e.text);
+	world_done(&w);
+	if (!is_started || !receive_kind(PROXY_READY, &m))
+		return false;
+	fd = listen_on(&proxy_port);
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	if (fd < 0 || !hand_over(PROXY_MIXED, 0, fd))
+		return false;
+	(void)close(fd);
+	server = listen_on(&server_port);
+	return server >= 0;
+}
+
+static struct proxy_record last_record;
+static size_t record_count;
+static uint64_t refusal_count;
+
+static void note(void *user, const struct proxy_record *r)
+{
+	(void)user;
+	last_record = *r;
+	record_count++;
+	refusal_count += r->reason != PROXY_ALLOWED ? r->count : 0;
+}
+
+static void stop(void)
+{
+	record_count = 0;
+	refusal_count = 0;
+	proxy_stop(&proxy, PATIENCE_MS, note, NULL);
+	fd_close(&server);
+}
+
+/* ---- A client and a server ------------------------------------------------------------------ */
+
+static int connect_to(uint16_t port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET,
+				 .sin_addr = { htonl(INADDR_LOOPBACK) },
+				 .sin_port = htons(port) };
+	const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0) {
+		(void)close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int accept_one(void)
+{
+	const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
+	struct pollfd more = { .fd = server, .events = POLLIN };
+	int fd;
+
+	if (poll(&more, 1, PATIENCE_MS) != 1)
+		return -1;
+	fd = accept4(server, NULL, NULL, SOCK_CLOEXEC);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	return fd;
+}
+
+static bool send_all(int fd, const void *bytes, size_t size)
+{
+	return send(fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size;
+}
+
+static bool receives(int fd, const void *bytes, size_t size)
+{
+	char got[4096];
+
+	return size <= sizeof(got) && recv(fd, got, size, MSG_WAITALL) == (ssize_t)size &&
+	       memcmp(got, bytes, size) == 0;
+}
+
+#define SENDS(fd, literal)    send_all((fd), (literal), sizeof(literal) - 1)
+#define RECEIVES(fd, literal) receives((fd), (literal), sizeof(literal) - 1)
+
+static bool is_at_end(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, 0) == 0;
+}
+
+static bool is_reset(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, 0) < 0 && errno == ECONNRESET;
+}
+
+/* A request of SOCKS for an address; what it was answered, or -1. */
+static int ask_socks(int fd, uint32_t address, uint16_t port)
+{
+	uint8_t request[] = { 5, 1, 0, 5, 1, 0, 1, 0, 0, 0, 0, 0, 0 };
+	uint8_t reply[12];
+
+	address = htonl(address);
+	port = htons(port);
+	memcpy(request + 7, &address, 4);
+	memcpy(request + 11, &port, 2);
+	if (!send_all(fd, request, sizeof(request)) ||
+	    recv(fd, reply, sizeof(reply), MSG_WAITALL) != (ssize_t)sizeof(reply) ||
+	    reply[0] != 5 || reply[1] != 0 || reply[2] != 5)
+		return -1;
+	return reply[3];
+}
+
+/* A tunnel to the server: both ends of it. */
+static bool open_tunnel(int *client, int *behind)
+{
+	*behind = -1;
+	*client = connect_to(proxy_port);
+	if (*client < 0 || ask_socks(*client, INADDR_LOOPBACK, server_port) != 0)
+		return false;
+	*behind = accept_one();
+	return *behind >= 0;
+}
+
+/* ---- Tests ------------------------------------------------------------------------------------ */
+
+TEST(a_tunnel_carries_both_ways_and_is_recorded)
+{
+	int client, behind;
+
+	REQUIRE(start(LOCAL));
+	REQUIRE(open_tunnel(&client, &behind));
+	CHECK(SENDS(behind, "220 first\r\n")); /* the server may begin */
+	CHECK(RECEIVES(client, "220 first\r\n"));
+	CHECK(SENDS(client, "EHLO\r\n"));
+	CHECK(RECEIVES(behind, "EHLO\r\n"));
+	/* Each side may end what it says, and still hear. */
+	CHECK_INT(shutdown(client, SHUT_WR), 0);
+	CHECK(is_at_end(behind));
+	CHECK(SENDS(behind, "bye"));
+	CHECK(RECEIVES(client, "bye"));
+	(void)close(behind);
+	CHECK(is_at_end(client));
+	(void)close(client);
+	stop();
+	CHECK_INT(record_count, 1);
+	CHECK_INT(last_record.reason, PROXY_ALLOWED);
+	CHECK_INT(last_record.protocol, PROXY_BY_SOCKS);
+	CHECK_INT(last_record.bytes_up, 6);
+	CHECK_INT(last_record.bytes_down, 14);
+	CHECK_INT(last_record.port, server_port);
+	CHECK_STR(last_record.host, "127.0.0.1");
+	CHECK_STR(last_record.rule, "127.0.0.1");
+}
+
+TEST(what_no_rule_allows_is_refused_and_counted)
+{
+	struct proxy_message m;
+
+	REQUIRE(start(LOCAL));
+	for (int i = 0; i < 50; i++) {
+		int client = connect_to(proxy_port);
+
+		CHECK_INT(ask_socks(client, 0x08080808, 443), 2);
+		CHECK(is_at_end(client));
+		(void)close(client);
+	}
+	REQUIRE(receive_kind(PROXY_RECORD, &m)); /* the first at once */
+	CHECK_STR(m.record.host, "8.8.8.8");
+	CHECK_INT(m.record.reason, PROXY_DENIED_UNLISTED);
+	refusal_count = m.record.count;
+	while (refusal_count < 50 && receive_kind(PROXY_RECORD, &m))
+		refusal_count += m.record.count;
+	CHECK_INT(refusal_count, 50);
+	stop();
+	CHECK_INT(record_count, 0);
+}
+
+TEST(a_refused_connection_is_another_answer)
+{
+	uint16_t nobody;
+	int fd = listen_on(&nobody);
+
+	(void)close(fd);
+	REQUIRE(start(LOCAL));
+	fd = connect_to(proxy_port);
+	CHECK_INT(ask_socks(fd, INADDR_LOOPBACK, nobody), 5);
+	(void)close(fd);
+	stop();
+	CHECK_INT(last_record.reason, PROXY_FAILED_REFUSED);
+}
+
+TEST(much_arrives_whole_and_in_order)
+{
+	enum { SIZE = 64 << 20, STEP = 1 << 20 };
+	static uint8_t bytes[STEP];
+	int client, behind;
+	size_t got = 0;
+	bool is_right = true;
+
+	REQUIRE(start(LOCAL));
+	REQUIRE(open_tunnel(&client, &behind));
+	if (fork() == 0) {
+		for (size_t i = 0; i < SIZE / STEP; i++) {
+			memset(bytes, (int)i + 1, STEP);
+			if (send(behind, bytes, STEP, MSG_NOSIGNAL) != STEP)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	(void)close(behind);
+	for (;;) {
+		ssize_t n = recv(client, bytes, sizeof(bytes), 0);
+
+		if (n <= 0)
+			break;
+		for (ssize_t i = 0; i < n; i++, got++)
+			is_right &= bytes[i] == (uint8_t)(got / STEP + 1);
+	}
+	CHECK(is_right);
+	CHECK_INT(got, SIZE);
+	while (wait(NULL) > 0)
+		;
+	(void)close(client);
+	stop();
+	CHECK_INT(last_record.bytes_down, SIZE);
+}
+
+TEST(a_reader_that_stops_holds_up_only_itself)
+{
+	static char bytes[256 << 10];
+	int slow, behind_slow, client, behind;
+
+	REQUIRE(start(LOCAL));
+	REQUIRE(open_tunnel(&slow, &behind_slow));
+	REQUIRE(open_tunnel(&client, &behind));
+	fcntl(behind_slow, F_SETFL, O_NONBLOCK);
+	for (int i = 0; i < 100; i++)
+		if (send(behind_slow, bytes, sizeof(bytes), MSG_NOSIGNAL) < 0)
+			(void)poll(NULL, 0, 5);
+	CHECK(SENDS(client, "ping"));
+	CHECK(RECEIVES(behind, "ping"));
+	/* Its reset while it is blocked is noticed at both ends. */
+	setsockopt(slow, SOL_SOCKET, SO_LINGER, &(struct linger){ .l_onoff = 1 },
+		   sizeof(struct linger));
+	(void)close(slow);
+	fcntl(behind_slow, F_SETFL, 0);
+	CHECK(is_reset(behind_slow));
+	(void)close(behind_slow);
+	(void)close(client);
+	(void)close(behind);
+	stop();
+}
+
+/* A hello with a server name, and then whatever. */
+static size_t make_hello(uint8_t *out, const char *name)
+{
+	size_t n = strlen(name);
+	uint8_t body[512];
+	size_t at = 0;
+
+#define PUT(...)                                       \
+	do {                                           \
+		const uint8_t put[] = { __VA_ARGS__ }; \
+		memcpy(body + at, put, sizeof(put));   \
+		at += sizeof(put);                     \
+	} while (0)
+	PUT(3, 3);
+	memset(body + at, 7, 32);
+	at += 32;
+	PUT(0, 0, 2, 0x13, 1, 1, 0);
+	PUT((uint8_t)((n + 9) >> 8), (uint8_t)(n + 9), 0, 0, (uint8_t)((n + 5) >> 8),
+	    (uint8_t)(n + 5), (uint8_t)((n + 3) >> 8), (uint8_t)(n + 3), 0, (uint8_t)(n >> 8),
+	    (uint8_t)n);
+	memcpy(body + at, name, n);
+	at += n;
+#undef PUT
+	memcpy(out,
+	       (uint8_t[]){ 22, 3, 1, (uint8_t)((at + 4) >> 8), (uint8_t)(at + 4), 1, 0,
+			    (uint8_t)(at >> 8), (uint8_t)at },
+	       9);
+	memcpy(out + 9, body, at);
+	return at + 9;
+}
+
+TEST(the_name_in_a_hello_is_judged)
+{
+	static const uint8_t alert[] = { 21, 3, 3, 0, 2, 2, 49 };
+	uint8_t hello[600];
+	size_t size;
+	int client, behind;
+
+	REQUIRE(start(LOCAL));
+	REQUIRE(open_tunnel(&client, &behind));
+	size = make_hello(hello, "good.test");
+	for (size_t i = 0; i < size; i++) /* in the smallest pieces */
+		CHECK(send_all(client, hello + i, 1));
+	CHECK(receives(behind, hello, size));
+	CHECK(SENDS(client, "more"));
+	CHECK(RECEIVES(behind, "more"));
+	(void)close(client);
+	(void)close(behind);
+
+	REQUIRE(open_tunnel(&client, &behind));
+	size = make_hello(hello, "evil.test");
+	CHECK(send_all(client, hello, size - 4));
+	CHECK(send_all(client, hello + size - 4, 4));
+	CHECK(receives(client, alert, sizeof(alert)));
+	CHECK(is_at_end(client));
+	CHECK(is_at_end(behind)); /* and not one byte before */
+	(void)close(client);
+	(void)close(behind);
+	stop();
+	CHECK_INT(last_record.reason, PROXY_DENIED_HELLO);
+	CHECK_STR(last_record.host, "evil.test");
+}
+
+TEST(a_hello_that_never_ends_is_refused)
+{
+	uint8_t hello[600];
+	size_t size = make_hello(hello, "good.test");
+	int client, behind;
+
+	limits.header_ms = 300;
+	REQUIRE(start(LOCAL));
+	REQUIRE(open_tunnel(&client, &behind));
+	CHECK(send_all(client, hello, size - 1));
+	CHECK(RECEIVES(client, "\25\3\3"));
+	CHECK(is_at_end(behind));
+	(void)close(client);
+	(void)close(behind);
+	/* Nor does one go on that ends in its middle. */
+	REQUIRE(open_tunnel(&client, &behind));
+	CHECK(send_all(client, hello, size - 1));
+	CHECK_INT(shutdown(client, SHUT_WR), 0);
+	CHECK(is_at_end(behind));
+	(void)close(client);
+	(void)close(behind);
+	stop();
+	limits = (struct proxy_limits)PROXY_LIMITS_DEFAULT;
+	CHECK_INT(refusal_count, 2);
+}
+
+TEST(limited_mode_has_no_tunnels)
+{
+	int fd;
+
+	REQUIRE(start(LOCAL "mode = 'limited'\n"));
+	fd = connect_to(proxy_port);
+	CHECK_INT(ask_socks(fd, INADDR_LOOPBACK, server_port), 2);
+	(void)close(fd);
+	stop();
+	CHECK_INT(last_record.reason, PROXY_DENIED_TUNNEL);
+}
+
+TEST(a_token_is_asked_for)
+{
+	int fd;
+
+	token = "secret";
+	REQUIRE(start(LOCAL));
+	fd = connect_to(proxy_port);
+	CHECK(SENDS(fd, "\5\1\0"));
+	CHECK(RECEIVES(fd, "\5\377"));
+	(void)close(fd);
+	fd = connect_to(proxy_port);
+	CHECK(SENDS(fd, "\5\2\0\2"));
+	CHECK(RECEIVES(fd, "\5\2"));
+	CHECK(SENDS(fd, "\1\1u\6secreT"));
+	CHECK(RECEIVES(fd, "\1\1"));
+	CHECK(is_at_end(fd));
+	(void)close(fd);
+	fd = connect_to(proxy_port);
+	CHECK(SENDS(fd, "\5\1\2"));
+	CHECK(RECEIVES(fd, "\5\2"));
+	CHECK(SENDS(fd, "\1\1u\6secret"));
+	CHECK(RECEIVES(fd, "\1\0"));
+	/* BIND is no command here. */
+	CHECK(SENDS(fd, "\5\2\0\1\177\0\0\1\0\120"));
+	CHECK(RECEIVES(fd, "\5\7"));
+	(void)close(fd);
+	token = NULL;
+	stop();
+	CHECK_INT(refusal_count, 3);
+}
+
+TEST(nonsense_is_not_answered)
+{
+	int fd;
+
+	REQUIRE(start(LOCAL));
+	fd = connect_to(proxy_port);
+	CHECK(SENDS(fd, "\4\1"));
+	CHECK(is_at_end(fd));
+	(void)close(fd);
+	stop();
+	CHECK_INT(last_record.reason, PROXY_BAD_REQUEST);
+}
+
+TEST(who_is_asked_decides)
+{
+	struct proxy_order answer = { .kind = PROXY_DECIDE };
+	uint8_t request[] = { 5, 1, 0, 5, 1, 0, 1, 127, 0, 0, 1, 0, 0 };
+	struct proxy_message m;
+	int fd;
+
+	has_decider = true;
+	REQUIRE(start(PROFILE "domains = { '127.0.0.2' = 'allow' }\n"));
+	has_decider = false;
+	/* Loopback is the private guard's; a public address can be asked about. */
+	memcpy(request + 7, (uint8_t[]){ 203, 0, 114, 9 }, 4);
+	request[12] = 9;
+	fd = connect_to(proxy_port);
+	CHECK(send_all(fd, request, sizeof(request)));
+	REQUIRE(receive_kind(PROXY_ASKS, &m));
+	CHECK_STR(m.record.host, "203.0.114.9");
+	answer.id = m.id;
+	CHECK_INT(proxy_send(&proxy, &answer, NULL, 0), 0);
+	CHECK(RECEIVES(fd, "\5\0\5\2"));
+	(void)close(fd);
+	/* One who goes away is not waited for. */
+	fd = connect_to(proxy_port);
+	CHECK(send_all(fd, request, sizeof(request)));
+	REQUIRE(receive_kind(PROXY_ASKS, &m));
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){ .l_onoff = 1 },
+		   sizeof(struct linger));
+	(void)close(fd);
+	answer.id = m.id;
+	CHECK_INT(proxy_send(&proxy, &answer, NULL, 0), 0);
+	stop();
+}
+
+TEST(a_rule_counts_from_the_next_request_on)
+{
+	struct proxy_order add = { .kind = PROXY_ADD_RULE, .is_allow = true, .id = 7 };
+	struct proxy_message m;
+	int fd;
+
+	REQUIRE(start(PROFILE "domains = { '127.0.0.2' = 'allow' }\n"));
+	fd = connect_to(proxy_port);
+	CHECK_INT(ask_socks(fd, INADDR_LOOPBACK, server_port), 2);
+	(void)close(fd);
+	(void)snprintf(add.text, sizeof(add.text), "127.0.0.1");
+	CHECK_INT(proxy_send(&proxy, &add, NULL, 0), 0);
+	REQUIRE(receive_kind(PROXY_RULE_ADDED, &m));
+	CHECK_INT(m.id, 7);
+	CHECK_INT(m.os_error, 0);
+	fd = connect_to(proxy_port);
+	CHECK_INT(ask_socks(fd, INADDR_LOOPBACK, server_port), 0);
+	(void)close(fd);
+	(void)snprintf(add.text, sizeof(add.text), "no pattern at all");
+	CHECK_INT(proxy_send(&proxy, &add, NULL, 0), 0);
+	REQUIRE(receive_kind(PROXY_RULE_ADDED, &m));
+	CHECK_INT(m.os_error, EINVAL);
+	CHECK(m.text[0] != '\0');
+	stop();
+}
+
+TEST(who_connected_is_told_before_or_after)
+{
+	struct proxy_order who = { .kind = PROXY_HAS_CONNECTED,
+				   .pid = 42,
+				   .program = "curl",
+				   .address = { { [10] = 0xff, 0xff, 127, 0, 0, 1 } } };
+	struct sockaddr_in own;
+	socklen_t size = sizeof(own);
+	struct proxy_message m;
+	int fd;
+
+	REQUIRE(start(LOCAL));
+	for (int is_after = 0; is_after < 2; is_after++) {
+		fd = connect_to(proxy_port);
+		REQUIRE(fd >= 0 && getsockname(fd, (struct sockaddr *)&own, &size) == 0);
+		who.port = ntohs(own.sin_port);
+		if (!is_after)
+			CHECK_INT(proxy_send(&proxy, &who, NULL, 0), 0);
+		CHECK_INT(ask_socks(fd, 0x08080808, (uint16_t)(80 + is_after)), 2);
+		if (is_after)
+			CHECK_INT(proxy_send(&proxy, &who, NULL, 0), 0);
+		REQUIRE(receive_kind(PROXY_RECORD, &m));
+		CHECK_INT(m.record.pid, 42);
+		CHECK_STR(m.record.program, "curl");
+		(void)close(fd);
+	}
+	stop();
+}
+
+/* Sockets of the sandbox: here there is none, so they are the test's own. */
+static bool give_sockets(void)
+{
+	int fds[4];
+	const struct proxy_order o = { .kind = PROXY_TAKE, .role = PROXY_SOCKETS_4 };
+	bool is_given;
+
+	for (size_t i = 0; i < COUNT_OF(fds); i++)
+		fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	is_given = proxy_send(&proxy, &o, fds, COUNT_OF(fds)) == 0;
+	for (size_t i = 0; i < COUNT_OF(fds); i++)
+		(void)close(fds[i]);
+	return is_given;
+}
+
+static int will_connect(uint8_t last, uint16_t port)
+{
+	const struct proxy_order o = { .kind = PROXY_WILL_CONNECT,
+				       .id = 5,
+				       .pid = 9,
+				       .program = "ssh",
+				       .address = { { [10] = 0xff, 0xff, 127, 0, 0, last } },
+				       .port = port };
+	struct proxy_message m;
+
+	if (proxy_send(&proxy, &o, NULL, 0) != 0)
+		return -1;
+	while (receive(&m)) {
+		if (m.kind == PROXY_WANTS_SOCKETS && !give_sockets())
+			return -1;
+		if (m.kind == PROXY_MAY_CONNECT)
+			return m.id == 5 ? m.os_error : -1;
+	}
+	return -1;
+}
+
+static int connect_address(uint32_t address, uint16_t port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET,
+				 .sin_addr = { htonl(address) },
+				 .sin_port = htons(port) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0)
+		return fd;
+	(void)close(fd);
+	return -1;
+}
+
+/*
+ * The address that is connected to and the one that is dialled are the same here, where
+ * there is but one network; so the dial reaches the listener of the proxy itself, once,
+ * or whoever listens there by then: this test.
+ */
+TEST(an_address_is_listened_at_on_demand)
+{
+	struct proxy_message m;
+	int client;
+
+	REQUIRE(start(LOCAL));
+	/* What is denied is said before the connect. */
+	CHECK_INT(will_connect(7, 80), EACCES);
+	REQUIRE(receive_kind(PROXY_RECORD, &m));
+	CHECK_INT(m.record.pid, 9);
+	CHECK_STR(m.record.program, "ssh");
+	CHECK_INT(m.record.protocol, PROXY_BY_ADDRESS);
+	/* The command's own server has the port: it is not reached by mistake. */
+	CHECK_INT(will_connect(1, server_port), ECONNREFUSED);
+	fd_close(&server);
+	CHECK_INT(will_connect(1, server_port), 0);
+	client = connect_address(INADDR_LOOPBACK, server_port);
+	CHECK(client >= 0);
+	/* The listener is gone once it has accepted: the port is free, the dial refused. */
+	CHECK(is_reset(client));
+	(void)close(client);
+	CHECK_INT(connect_address(INADDR_LOOPBACK, server_port), -1);
+	stop();
+	CHECK_INT(last_record.reason, PROXY_FAILED_REFUSED);
+	CHECK_INT(last_record.pid, 9);
+}
+
+TEST(single_ports_are_forwarded)
+{
+	uint16_t host_port, published_port;
+	int inside = listen_on(&host_port), outside = listen_on(&published_port);
+	struct proxy_message m;
+	int client, behind;
+
+	REQUIRE(start(PROFILE "domains = { 'a.test' = 'allow' }\n"));
+	fcntl(inside, F_SETFL, O_NONBLOCK);
+	fcntl(outside, F_SETFL, O_NONBLOCK);
+	REQUIRE(hand_over(PROXY_HOST_PORT, server_port, inside));
+	REQUIRE(hand_over(PROXY_PUBLISHED, server_port, outside));
+	client = connect_to(host_port);
+	behind = accept_one();
+	CHECK(SENDS(client, "\26\3\1 is no hello here"));
+	CHECK(RECEIVES(behind, "\26\3\1 is no hello here"));
+	(void)close(client);
+	CHECK(is_at_end(behind));
+	(void)close(behind);
+	client = connect_to(published_port);
+	REQUIRE(receive_kind(PROXY_WANTS_SOCKETS, &m));
+	CHECK_INT(m.role, PROXY_SOCKETS_4);
+	CHECK(give_sockets());
+	behind = accept_one();
+	CHECK(SENDS(client, "hello"));
+	CHECK(RECEIVES(behind, "hello"));
+	(void)close(client);
+	(void)close(behind);
+	(void)close(inside);
+	(void)close(outside);
+	stop();
+	CHECK_INT(last_record.protocol, PROXY_BY_PUBLISHED);
+}
+
+/* ---- Its end, and that of others ---------------------------------------------------------------- */
+
+TEST(it_ends_with_its_parent)
+{
+	int pair[2];
+	pid_t parent, pid = 0;
+	struct pollfd gone = { .events = POLLIN };
+
+	REQUIRE(pipe(pair) == 0);
+	parent = fork();
+	if (parent == 0) {
+		pid_t held;
+
+		if (!start(LOCAL))
+			_exit(1);
+		/* A copy of the channel in a child does not keep it alive. */
+		held = fork();
+		if (held == 0) {
+			(void)close(pair[0]);
+			(void)close(pair[1]);
+			(void)poll(NULL, 0, 3000);
+			_exit(0);
+		}
+		(void)!write(pair[1], &proxy.pid, sizeof(proxy.pid));
+		(void)pause();
+	}
+	(void)close(pair[1]);
+	REQUIRE(read(pair[0], &pid, sizeof(pid)) == (ssize_t)sizeof(pid) && pid > 0);
+	gone.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	CHECK_INT(poll(&gone, 1, 0), 0);
+	(void)kill(parent, SIGKILL);
+	CHECK_INT(poll(&gone, 1, PATIENCE_MS), 1);
+	(void)close(gone.fd);
+	(void)close(pair[0]);
+	while (wait(NULL) > 0)
+		;
+}
+
+TEST(a_slow_reader_of_records_loses_none)
+{
+	enum { CLIENTS = 3000 };
+	int done = 0;
+
+	REQUIRE(start(LOCAL));
+	/* Each refusal of another kind, and nobody reads: it has to stop answering. */
+	for (int i = 0; i < CLIENTS; i++) {
+		uint8_t request[] = {
+			5, 1, 0, 5, 1, 0, 1, 8, 8, (uint8_t)(i >> 8), (uint8_t)i, 1, 1
+		};
+		uint8_t reply[4];
+		int fd = connect_to(proxy_port);
+		struct pollfd more = { .fd = fd, .events = POLLIN };
+
+		CHECK(send_all(fd, request, sizeof(request)));
+		if (poll(&more, 1, 300) != 1 || recv(fd, reply, 4, MSG_WAITALL) < 4) {
+			(void)close(fd);
+			break;
+		}
+		done++;
+		(void)close(fd);
+	}
+	CHECK(done > 100 && done < CLIENTS);
+	stop();
+	CHECK(refusal_count >= (uint64_t)done);
+	CHECK(refusal_count <= (uint64_t)done + 1);
+}
+
+/* Each way to break off, many more times than there are descriptors. */
+TEST(nothing_is_left_of_connections_that_break_off)
+{
+	const struct rlimit few = { .rlim_cur = 400, .rlim_max = 400 };
+	const struct linger at_once = { .l_onoff = 1 };
+	static const uint8_t stages[][13] = {
+		{ 5 },
+		{ 5, 1, 0 },
+		{ 5, 1, 0, 5, 1, 0, 1 },
+		{ 5, 1, 0, 5, 1, 0, 1, 127, 0, 0, 1, 0, 0 },
+	};
+	static const size_t sizes[] = { 1, 3, 7, 13 };
+	struct rlimit before;
+	int client, behind;
+
+	REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	REQUIRE(start(LOCAL));
+	for (int i = 0; i < 800; i++) {
+		size_t stage = (size_t)i % COUNT_OF(stages);
+		uint16_t port = htons(server_port);
+		uint8_t bytes[13];
+		int fd = connect_to(proxy_port);
+
+		memcpy(bytes, stages[stage], sizeof(bytes));
+		memcpy(bytes + 11, &port, 2);
+		if (i % 5 > 0)
+			CHECK(send_all(fd, bytes, sizes[stage]));
+		if (i % 2)
+			setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+		(void)close(fd);
+	}
+	fcntl(server, F_SETFL, O_NONBLOCK);
+	while ((behind = accept4(server, NULL, NULL, 0)) >= 0)
+		(void)close(behind);
+	fcntl(server, F_SETFL, 0);
+	/* In a tunnel: either end, either way. */
+	for (int i = 0; i < 400; i++) {
+		int first;
+
+		REQUIRE(open_tunnel(&client, &behind));
+		first = i % 2 ? client : behind;
+		if (i % 4 > 1)
+			setsockopt(first, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+		(void)close(first);
+		CHECK(i % 4 > 1 ? is_reset(i % 2 ? behind : client)
+				: is_at_end(i % 2 ? behind : client));
+		(void)close(i % 2 ? behind : client);
+	}
+	REQUIRE(open_tunnel(&client, &behind));
+	CHECK(SENDS(client, "still there"));
+	CHECK(RECEIVES(behind, "still there"));
+	(void)close(client);
+	(void)close(behind);
+	stop();
+	(void)setrlimit(RLIMIT_NOFILE, &before);
+}
+
+/* More clients than it can take: they wait, and it does not spin. */
+TEST(a_flood_waits_its_turn)
+{
+	enum { CLIENTS = 60 };
+	int fds[CLIENTS], client, behind;
+	struct rusage before, after;
+
+	limits.connections = 20;
+	REQUIRE(start(LOCAL));
+	limits = (struct proxy_limits)PROXY_LIMITS_DEFAULT;
+	for (int i = 0; i < CLIENTS; i++)
+		fds[i] = connect_to(proxy_port);
+	(void)getrusage(RUSAGE_CHILDREN, &before);
+	(void)poll(NULL, 0, 300);
+	for (int i = 0; i < CLIENTS; i++)
+		(void)close(fds[i]);
+	REQUIRE(open_tunnel(&client, &behind));
+	(void)close(client);
+	(void)close(behind);
+	stop();
+	(void)getrusage(RUSAGE_CHILDREN, &after);
+	CHECK(after.ru_utime.tv_sec + after.ru_stime.tv_sec <=
+	      before.ru_utime.tv_sec + before.ru_stime.tv_sec + 1);
+}
