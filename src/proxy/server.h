@@ -27,6 +27,7 @@ struct http;
 struct http_pool;
 struct tunnel;
 struct question;
+struct pipes;
 
 enum {
 	BLOCK_BYTES = 64 * 1024 - 16, /* with its head a whole number of pages */
@@ -194,13 +195,24 @@ void tunnel_start(struct client *c, int fd, struct str to_client, struct str to_
 /* P14: an opaque tunnel is allowed. False: the record has PROXY_DENIED_TUNNEL. */
 bool exchange_may_tunnel(struct client *c) MUST_CHECK NONNULL;
 
+/* ---- pipes.c: for streams, whose bytes need not come into this process ------------------ */
+
+enum { PIPE_BYTES = 1 << 20 };
+struct pipe {
+	int in, out; /* -1: none */
+};
+
+/* False: there are no more; copy instead. */
+bool pipe_take(struct pipes *all, struct pipe *out) MUST_CHECK NONNULL;
+/* One with bytes in it is of no use to anybody else. Fine when there is none. */
+void pipe_give(struct pipes *all, struct pipe *p, bool is_empty) NONNULL;
+
 /* ---- The server ---------------------------------------------------------------------- */
 
 struct outbox;	  /* records and answers that wait for the parent */
 struct questions; /* that the parent has to answer */
 struct attributions;
 struct on_demand; /* listeners at addresses that are connected to */
-struct pipes;	  /* for bytes that never come into this process */
 
 struct server {
 	struct loop loop;

@@ -27,61 +27,6 @@ enum {
 	BULK_LEAVES = 16 * 1024, /* a stream that has become this thin is copied again */
 };
 
-/* ---- Pipes ------------------------------------------------------------------------------------- */
-
-struct pipe {
-	int in, out;
-};
-
-struct pipes {
-	struct pipe idle[MAX_PIPES];
-	uint32_t idle_count;
-	uint32_t count;
-};
-
-int pipes_make(struct pipes **out, struct err *e)
-{
-	*out = pool_map(sizeof(**out), e);
-	return *out ? 0 : err_result(e);
-}
-
-void pipes_done(struct pipes *p)
-{
-	pool_unmap(p, sizeof(*p));
-}
-
-static bool pipe_take(struct pipes *all, struct pipe *out)
-{
-	int ends[2];
-
-	if (all->idle_count > 0) {
-		*out = all->idle[--all->idle_count];
-		return true;
-	}
-	if (all->count == MAX_PIPES || pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
-		return false;
-	/* A pipe of the usual size works as well, in more steps. */
-	(void)fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES);
-	*out = (struct pipe){ .in = ends[1], .out = ends[0] };
-	all->count++;
-	return true;
-}
-
-/* One with bytes in it is of no use to anybody else. */
-static void pipe_give(struct pipes *all, struct pipe *p, bool is_empty)
-{
-	if (p->in < 0)
-		return;
-	if (is_empty) {
-		all->idle[all->idle_count++] = *p;
-	} else {
-		fd_done(&p->in);
-		fd_done(&p->out);
-		all->count--;
-	}
-	p->in = p->out = -1;
-}
-
 /* ---- One way ------------------------------------------------------------------------------------ */
 
 struct way {
