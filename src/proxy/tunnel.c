@@ -21,8 +21,6 @@
 #include "proxy/tls_hello.h"
 
 enum {
-	PIPE_BYTES = 1 << 20,
-	MAX_PIPES = 48,		 /* an ordinary user may have 64 MiB of them; the others copy */
 	ROUNDS = 8,		 /* then it is another connection's turn */
 	BULK_LEAVES = 16 * 1024, /* a stream that has become this thin is copied again */
 };
