@@ -301,7 +301,7 @@ void rules_judge_address(const struct rules *r, const struct ip *ip, uint16_t po
 
 static bool passes(const struct rules *r, const struct hostname *host, uint16_t port)
 {
-	return net_resolve(r->net, host, port).decision != DECISION_DENY;
+	return net_resolve(r->net, host, port).decision == DECISION_ALLOW;
 }
 
 /*

@@ -52,7 +52,10 @@ void rules_judge(const struct rules *r, const struct target *t, struct judgement
 void rules_judge_address(const struct rules *r, const struct ip *ip, uint16_t port,
 			 struct judgement *out) NONNULL;
 
-/* Whether some port of that name may be reached, or be asked for: then it is worth a look-up. */
+/*
+ * Whether some port of that name may be reached: then it may be looked up. Not when somebody
+ * would have to be asked first: the look-up alone would tell the name to the world.
+ */
 bool rules_may_look_up(const struct rules *r, const struct target *t) NONNULL;
 
 /*
