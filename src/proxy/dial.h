@@ -18,6 +18,11 @@ struct dial; /* one that is under way */
 struct dial_result {
 	int fd; /* connected, non-blocking; -1: `reason` says why */
 	enum proxy_reason reason;
+	/*
+	 * An errno. Of PROXY_FAILED_LOOKUP: ENOENT (no such name), ENODATA (it has no address),
+	 * EAGAIN (no server could say), ETIMEDOUT. Of PROXY_FAILED_UPSTREAM: from 200 on it is
+	 * the status that the upstream proxy answered with.
+	 */
 	int os_error;
 	bool has_address;
 	struct ip address;	    /* dialled, or refused */
@@ -34,6 +39,20 @@ int dialer_make(struct dialer **out, const struct rules *rules, bool allows_upst
 		struct err *e) MUST_CHECK;
 void dialer_done(struct dialer *d) NONNULL;
 
+/* The same with other files than the host's, and another port than 53, for tests. */
+struct resolver_sources;
+int dialer_make_from(struct dialer **out, const struct rules *rules, bool allows_upstream,
+		     const char *const *environment, size_t max_dials, uint32_t timeout_ms,
+		     const struct resolver_sources *sources, struct err *e) MUST_CHECK;
+
+/*
+ * Where the proxy itself listens, on the host: never dialled, so that nobody can make it
+ * talk to itself. At most DIAL_MAX_OWN; ERR_LIMIT.
+ */
+enum { DIAL_MAX_OWN = 64 };
+int dialer_add_own(struct dialer *d, const struct ip *ip, uint16_t port, struct err *e)
+	MUST_CHECK NONNULL;
+
 /* In the proxy, before anything else. */
 int dialer_run(struct dialer *d, struct loop *loop, struct err *e) MUST_CHECK NONNULL;
 
@@ -44,7 +63,10 @@ int dialer_run(struct dialer *d, struct loop *loop, struct err *e) MUST_CHECK NO
 struct dial *dial_start(struct dialer *d, const struct target *target,
 			void (*done)(void *user, const struct dial_result *result), void *user)
 	MUST_CHECK NONNULL;
-/* The same without names and policy, for PROXY_HOST_PORT and PROXY_PUBLISHED: `fd` is taken over. */
+/*
+ * The same without names and policy, for PROXY_HOST_PORT and PROXY_PUBLISHED. `fd` is taken
+ * over, also when the answer is NULL; -1: one is made here.
+ */
 struct dial *dial_address(struct dialer *d, int fd, const struct ip *ip, uint16_t port,
 			  void (*done)(void *user, const struct dial_result *result), void *user)
 	MUST_CHECK NONNULL;
@@ -57,3 +79,4 @@ enum lookup_result { LOOKUP_FOUND, LOOKUP_NO_SUCH_NAME, LOOKUP_NO_ADDRESS, LOOKU
 bool dialer_look_up(struct dialer *d, const struct target *name,
 		    void (*done)(void *user, enum lookup_result result), void *user)
 	MUST_CHECK NONNULL;
+const struct resolver *dialer_resolver(const struct dialer *d) NONNULL;

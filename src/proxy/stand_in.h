@@ -5,7 +5,11 @@
  * below fd00::/8, which stands for the name and for nothing else; whoever accepts a
  * connection to it knows the name again. Nothing leaves the host for a name that policy
  * does not allow; one that it does is looked up first, so that a name that does not
- * exist does not seem to.
+ * exist does not seem to. Of a question only the name ever leaves, in its normal form.
+ *
+ * "localhost" is the sandbox's own. A name that is in fact an allowed one with a domain of the
+ * search list behind it does not exist, if it is not allowed itself: a C library that has not
+ * found the name goes through that list, and has to be told the truth at its end.
  */
 #pragma once
 
@@ -24,6 +28,10 @@ void stand_ins_done(struct stand_ins *s) NONNULL;
 /* Takes the sockets of the resolver inside (PROXY_NAMES_UDP, one each family or one for both). */
 int stand_ins_serve(struct stand_ins *s, struct loop *loop, int fd, bool is_stream, struct err *e)
 	MUST_CHECK NONNULL;
+
+/* Who is told of a name that gets no address because there are too many; it can't be looked up. */
+void stand_ins_tell(struct stand_ins *s, void (*is_full)(void *user, const struct target *name),
+		    void *user) NONNULL;
 
 /* What an address that was connected to means: its name, or itself when it stands for none. */
 void stand_ins_find(const struct stand_ins *s, const struct ip *ip, uint16_t port,
