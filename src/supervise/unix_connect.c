@@ -29,6 +29,14 @@
 enum {
 	WAY_OUT_MAX_BYTES = 8 << 10,
 	MAX_ERRNO_TOLD = 511, /* above are those of the kernel's inside */
+	KNOWN_CALLERS = 64,
+	KNOWN_FOR_MS = 1000, /* no number is another's so soon */
+};
+
+/* Which process inside a thread belongs to: /proc takes longer to say so than to connect. */
+struct known_caller {
+	int32_t pid, inner;
+	uint64_t until_ms;
 };
 
 struct unix_connect {
@@ -39,6 +47,7 @@ struct unix_connect {
 	struct denials *denials;
 	struct unix_bound bound;
 	struct connectors connectors;
+	struct known_caller known[KNOWN_CALLERS];
 };
 
 /* ---- Denials -------------------------------------------------------------------- */
@@ -279,18 +288,32 @@ static int judge_on_host(struct unix_connect *u, struct attempt *t)
 
 /* ---- A managed network --------------------------------------------------------------- */
 
+static int32_t find_inner(struct unix_connect *u, int32_t pid)
+{
+	struct known_caller *known = &u->known[(uint32_t)pid % KNOWN_CALLERS];
+	uint64_t now = loop_now();
+	struct caller_status status;
+
+	if (known->pid == pid && now < known->until_ms)
+		return known->inner;
+	if (!caller_read_status(pid, &status))
+		return 0;
+	*known = (struct known_caller){ .pid = pid,
+					.inner = status.inner_process,
+					.until_ms = now + KNOWN_FOR_MS };
+	return known->inner;
+}
+
 static bool tell_proxy(struct unix_connect *u, const struct attempt *t, enum proxy_order_kind kind,
 		       const struct destination *d)
 {
 	struct proxy_order order = {
 		.kind = kind, .id = t->call.id, .address = d->ip, .port = d->port
 	};
-	struct caller_status status;
 
 	_Static_assert(sizeof(order.program) == CALLER_NAME_BYTES, "a name fits");
 	caller_read_name(t->call.pid, order.program);
-	if (caller_read_status(t->call.pid, &status))
-		order.pid = status.inner_process;
+	order.pid = find_inner(u, t->call.pid);
 	if (!engine_is_waiting(u->engine, t->call.id)) {
 		order.pid = 0;
 		order.program[0] = '\0';
