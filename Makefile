@@ -96,7 +96,7 @@ demo: build
 
 ## bench           measures; build/bench has the figures and a plot
 bench: build
-	@ninja -C build/lib bench/bench_plan bench/spawn
+	@ninja -C build/lib bench/bench_plan bench/spawn bench/net_load bench/net_origin
 	@bench/run
 
 ## soak            fuzzes SOAK_SECONDS (600) with each fuzzer, long property tests

@@ -333,6 +333,21 @@ def measure_at_once(place):
     return list(rows.values())
 
 
+def measure_net_start(place):
+    """With the proxy, its namespaces and its listeners, and without a network."""
+    run = [place.cordon, "run"]
+    managed = ["--network", "managed", "--allow-host", "example.com"]
+    cases = {"no network": [*run, "--", TRUE], "managed network": [*run, *managed, "--", TRUE],
+             "no network, :workspace": [*run, "-P", ":workspace", "--", TRUE],
+             "managed network, :workspace": [*run, "-P", ":workspace", *managed, "--", TRUE]}
+    rows = place.time(cases, ROUNDS)
+    for name, row in rows.items():
+        row["case"] = name
+        row["ratio"] = row["median_us"] / rows[name.replace("managed", "no")]["median_us"]
+        print(f"  {name:<32} {row['median_us']:>10.0f} µs {row['ratio']:>7.2f} × without")
+    return list(rows.values())
+
+
 # ---- A thousand alive ----------------------------------------------------------
 
 
@@ -475,6 +490,7 @@ PARTS = {
     "globs": (measure_globs, f"`**` denies over {TREE_FILES:,} files"),
     "at_once": (measure_at_once, f"{AT_ONCE} at once"),
     "alive": (measure_alive, f"{ALIVE:,} alive at once"),
+    "net_start": (measure_net_start, f"starting with a managed network, medians of {ROUNDS} rounds in turns"),
     "compile": (measure_compile, f"a compile job, {COMPILE_ROUNDS} pairs"),
 }
 
@@ -543,6 +559,9 @@ def judge(found):
         alive = found["alive"]
         yield f"missing of {ALIVE:,} alive at once", ALIVE - min(alive["up"], alive["alive"]), 0
         yield "processes left of them", alive["left"], 0
+    for row in found.get("net_start", []):
+        if row["case"].startswith("managed"):
+            yield f"{row['case']} against none", row["ratio"], 1.5
     if found.get("compile"):
         job = found["compile"]
         yield "a compile job inside against outside", job["ratio"], 1.02, job["low"]

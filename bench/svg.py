@@ -94,16 +94,53 @@ def draw_masks(found, left, top, width, height):
     return parts
 
 
+NETWORK = (("net_download", "http", 1, "download"), ("net_download", "connect", 1, "download, tunnelled"),
+           ("net_requests", "http", 1, "requests/s"), ("net_requests", "http", 32, "requests/s on 32"),
+           ("net_connects", "http", 1, "connections/s"))
+COLOURS = {"cordon proxy": "#1f5fa8", "in cordon run": "#5b9bd5", "tinyproxy": "#999", "in srt": "#c9a227",
+           "in codex sandbox": "#b03a2e"}
+
+
+def draw_network(found, left, top, width):
+    """For each thing that is measured a bar for each proxy, as a part of what is to be had without one."""
+    parts = [text(left, top - 24, "The managed network", size=15, weight="bold"),
+             text(left, top - 8, "against no proxy at all: the thin line is the same speed", size=11)]
+    x = left
+    for name, colour in COLOURS.items():
+        parts.append(f'<rect x="{x}" y="{top}" width="10" height="10" fill="{colour}"/>')
+        parts.append(text(x + 14, top + 9, name, size=11))
+        x += 150
+    y = top + 22
+    for part, way, connections, label in NETWORK:
+        rows = [r for r in found.get(part, []) if (r["way"], r["connections"]) == (way, connections) and "ratio" in r
+                and r["case"] in COLOURS]
+        parts.append(text(left, y + 12, label, size=12))
+        for row in sorted(rows, key=lambda r: list(COLOURS).index(r["case"])):
+            length = (width - 180) * min(row["ratio"], 1.2) / 1.2
+            parts.append(f'<rect x="{left + 150}" y="{y}" width="{length:.1f}" height="11" fill="{COLOURS[row["case"]]}"/>')
+            parts.append(text(left + 155 + length, y + 10, f"{row['ratio']:.2f}", size=10))
+            y += 13
+        y += 8
+    line = left + 150 + (width - 180) / 1.2
+    parts.append(f'<line x1="{line:.1f}" x2="{line:.1f}" y1="{top + 16}" y2="{y}" stroke="#444"/>')
+    return parts
+
+
 def draw(results):
     found = results["run"]
     started = [(who, part["start"]["rows"]) for who, part in found.items() if "start" in part]
     height = 340 + (60 + 40 * max((len(rows) for _, rows in started), default=0)) + 300
+    network = results.get("network", {})
+    masks_top = height - 240
+    height += 440 if network else 0
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="960" height="{height}"'
              f' font-family="sans-serif"><rect width="960" height="{height}" fill="white"/>']
     parts += draw_compile(results["plan"]["compile"], 70, 60, 340, 220)
     parts += draw_start(results["start"], 520, 60, 320)
     for i, (who, rows) in enumerate(started):
         parts += draw_run(rows, f"A run, as {who}", 70 + i * 450, 380, 300)
-    parts += draw_masks(found, 70, height - 240, 780, 180)
+    parts += draw_masks(found, 70, masks_top, 780, 180)
+    if network:
+        parts += draw_network(network, 70, height - 400, 820)
     parts.append("</svg>\n")
     return "\n".join(parts)

@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""A small internet of its own: namespaces, addresses, names and real servers.
+"""A small internet of its own: addresses, names and real servers.
 
-enter() puts this process into a network and a mount namespace of its own, in which public
-addresses, a private one and that of a cloud's metadata lie on `lo`. So nothing leaves the
-machine, and the guard against private addresses is met as it stands. /etc/hosts and
-/etc/resolv.conf are the world's; a small DNS server counts what it is asked. All HTTP
-servers are one, which says in its answer at which address it was reached, and logs it.
-
-An ordinary user gets the namespaces with a user namespace, and runs the cases in another
-one, as himself again.
+In the namespaces of own_network.py nothing leaves the machine, and the guard against
+private addresses is met as it stands. /etc/hosts and /etc/resolv.conf are the world's; a
+small DNS server counts what it is asked. All HTTP servers are one, which says in its
+answer at which address it was reached, and logs it.
 """
 
 import base64
-import ctypes
-import fcntl
 import hashlib
 import http.server
 import io
@@ -29,22 +23,16 @@ import sys
 import tarfile
 import tempfile
 import threading
-import time
 import zipfile
 from pathlib import Path
 
 import work
 
-NEWNS, NEWUSER, NEWNET = 0x20000, 0x10000000, 0x40000000
-MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
-SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNETMASK, SIOCGIFINDEX = 0x8914, 0x8916, 0x891C, 0x8933
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from own_network import (MAPPED, METADATA, MS_BIND, NAMES, NAT64, OTHER, OTHER6, PRIVATE, PRIVATE6,  # noqa: E402
+                         SSH, WEB, WEB6, enter, mount)  # pylint: disable=wrong-import-position
 
 IP_PKTINFO = 8
-
-WEB, OTHER, SSH, NAMES = "93.184.216.10", "93.184.216.20", "93.184.216.22", "93.184.216.53"
-WEB6, OTHER6 = "2606:2800:220:1::10", "2606:2800:220:1::20"
-PRIVATE, PRIVATE6, METADATA = "10.99.0.1", "fd12:3456:789a::1", "169.254.169.254"
-NAT64, MAPPED = "64:ff9b::a63:1", "::ffff:10.99.0.1"
 ECHO, TALKS_FIRST, POSTGRES, NOBODY, HOST_SERVICE = 7007, 7025, 5432, 81, 8099
 
 ZONE = {
@@ -67,54 +55,6 @@ ZONE = {
 # A name whose answer changes: public when it is asked first, then the host's own.
 REBINDS = "rebind.example"
 
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-def check(result):
-    if result != 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-
-
-def mount(source, target, flags):
-    check(libc.mount(os.fsencode(source), os.fsencode(target), None, ctypes.c_ulong(flags), None))
-
-
-def map_self(inside):
-    """Only one identity each, which needs no rights."""
-    uid, gid = map_self.outer
-    Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/uid_map").write_text(f"{inside[0]} {uid} 1")
-    Path("/proc/self/gid_map").write_text(f"{inside[1]} {gid} 1")
-    map_self.outer = inside
-
-
-map_self.outer = os.getuid(), os.getgid()
-
-
-# ---- The namespaces --------------------------------------------------------------
-
-
-def add_address(control, name, address, mask):
-    def request(number, value):
-        fcntl.ioctl(control, number, struct.pack("16sHH4s8x", name.encode(), socket.AF_INET, 0, socket.inet_aton(value)))
-
-    request(SIOCSIFADDR, address)
-    request(SIOCSIFNETMASK, mask)
-
-
-def set_up_addresses():
-    """All of a network on `lo` is local, so that the one address stands for its neighbours."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", 0x1 | 0x40))
-        add_address(control, "lo:1", "93.184.216.1", "255.255.255.0")
-        add_address(control, "lo:2", PRIVATE, "255.255.255.0")
-        add_address(control, "lo:3", METADATA, "255.255.255.255")
-        index = struct.unpack("16sI20x", fcntl.ioctl(control, SIOCGIFINDEX, struct.pack("16s24x", b"lo")))[1]
-    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as control:
-        for address in (WEB6, OTHER6, PRIVATE6, NAT64):
-            fcntl.ioctl(control, SIOCSIFADDR, struct.pack("16sIi", socket.inet_pton(socket.AF_INET6, address), 128, index))
-
 
 def set_up_files(top):
     for name, text in (("hosts", f"127.0.0.1 localhost\n::1 localhost\n{WEB} in-hosts.example\n"
@@ -126,27 +66,6 @@ def set_up_files(top):
         path.chmod(0o644)
         # resolv.conf may be a link to what is elsewhere: what counts is what is read.
         mount(path, os.path.realpath(f"/etc/{name}"), MS_BIND)
-
-
-def enter():
-    """None, or why it can't be done here."""
-    is_root = os.geteuid() == 0
-    who = os.getuid(), os.getgid()
-    try:
-        check(libc.unshare(NEWNET | NEWNS | (0 if is_root else NEWUSER)))
-        if not is_root:
-            map_self((0, 0))
-        mount("none", "/", MS_REC | MS_PRIVATE)
-        set_up_addresses()
-    except OSError as reason:
-        return f"no namespaces for a network of one's own here: {reason}"
-
-    def be_oneself():
-        check(libc.unshare(NEWUSER))
-        map_self(who)
-
-    enter.keywords = {} if is_root else {"preexec_fn": be_oneself}
-    return None
 
 
 # ---- DNS -------------------------------------------------------------------------
