@@ -3,25 +3,14 @@
  * Single ports that were asked for by number: of the host's loopback for the command
  * (--host-port), of the command's loopback for the host (--publish). No rule is asked.
  */
-#include <errno.h>
-#include <string.h>
-#include <sys/socket.h>
-
 #include "proxy/server.h"
 
 static const struct ip loopback = { { [10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1 } };
 
-static int socket_for(struct client *c)
-{
-	if (c->role == PROXY_PUBLISHED)
-		return on_demand_socket(c->server, true);
-	return socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-}
-
 void forward_begin(struct client *c)
 {
 	bool is_published = c->role == PROXY_PUBLISHED;
-	int fd;
+	int fd = -1; /* of the host: made by the dialer */
 
 	if (!c->exchange &&
 	    !exchange_begin(c, is_published ? PROXY_BY_PUBLISHED : PROXY_BY_HOST_PORT)) {
@@ -29,14 +18,12 @@ void forward_begin(struct client *c)
 		return;
 	}
 	exchange_set_address(c->exchange, &loopback, c->port);
-	fd = socket_for(c);
+	if (is_published)
+		fd = on_demand_socket(c->server, true);
 	if (fd < 0 && is_published) {
 		client_set_waiting(c); /* for a socket of the sandbox */
 		client_set_deadline(c, c->server->limits.dial_ms);
 		(void)client_wait(c, LOOP_GONE);
-	} else if (fd < 0) {
-		exchange_set_reason(c->exchange, PROXY_FAILED_RESOURCES, errno);
-		client_reset(c);
 	} else if (!exchange_dial_address(c, fd, &loopback, c->port)) {
 		client_reset(c);
 	} else {

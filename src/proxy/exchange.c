@@ -88,7 +88,7 @@ static void copy_text(char *to, const char *from, size_t size)
 	to[n] = '\0';
 }
 
-static void note_target(struct exchange *x)
+void exchange_note_target(struct exchange *x)
 {
 	x->record.port = x->target.port;
 	copy_text(x->record.host, x->target.name, sizeof(x->record.host));
@@ -115,7 +115,7 @@ static void note_judgement(struct exchange *x)
 
 enum decision exchange_look(struct server *s, struct exchange *x)
 {
-	note_target(x);
+	exchange_note_target(x);
 	rules_judge(s->rules, &x->target, &x->judgement);
 	note_judgement(x);
 	if (x->judgement.decision == DECISION_DENY)
@@ -132,7 +132,7 @@ bool exchange_look_again(struct server *s, struct exchange *x, const struct targ
 		return true;
 	x->target = *named;
 	x->judgement = second;
-	note_target(x);
+	exchange_note_target(x);
 	note_judgement(x);
 	return false;
 }
@@ -224,7 +224,7 @@ bool exchange_dial(struct client *c)
 
 bool exchange_dial_address(struct client *c, int fd, const struct ip *ip, uint16_t port)
 {
-	note_target(c->exchange);
+	exchange_note_target(c->exchange);
 	c->dial = dial_address(c->server->dialer, fd, ip, port, dialled, c);
 	if (c->dial)
 		return true;

@@ -137,21 +137,34 @@ static uint64_t files_known(long abi)
 	return (UINT64_C(1) << bits[MIN_OF(abi, (long)COUNT_OF(bits) - 1)]) - 1;
 }
 
-static bool allow_below(int ruleset, const char *path)
+static bool allow_below(int ruleset, const char *path, uint64_t rights)
 {
 	scoped_fd fd = open(path, O_PATH | O_CLOEXEC);
-	struct landlock_path_beneath_attr rule = { .allowed_access = FILES_READ, .parent_fd = fd };
+	struct landlock_path_beneath_attr rule = { .allowed_access = rights, .parent_fd = fd };
 
 	/* What is not there is not to be read. */
 	return fd < 0 ||
 	       syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
 }
 
-/* Beside /etc where /etc/resolv.conf is often a link to. */
+/* Beside /etc where the resolver's files are links to, and where they often are. */
+static bool allow_names(int ruleset)
+{
+	static const char *const directories[] = { "/etc", "/run/systemd/resolve",
+						   "/run/resolvconf", "/run/NetworkManager" };
+	static const char *const files[] = { "/etc/resolv.conf", "/etc/hosts" };
+
+	for (size_t i = 0; i < COUNT_OF(directories); i++)
+		if (!allow_below(ruleset, directories[i], FILES_READ))
+			return false;
+	for (size_t i = 0; i < COUNT_OF(files); i++)
+		if (!allow_below(ruleset, files[i], LANDLOCK_ACCESS_FS_READ_FILE))
+			return false;
+	return true;
+}
+
 static bool wall_off_files(void)
 {
-	static const char *const readable[] = { "/etc", "/run/systemd/resolve", "/run/resolvconf",
-						"/run/NetworkManager" };
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	struct ruleset rules = { .scopes = SCOPE_ABSTRACT | SCOPE_SIGNAL };
 	scoped_fd ruleset = -1;
@@ -167,10 +180,7 @@ static bool wall_off_files(void)
 			       0);
 	if (ruleset < 0)
 		return false;
-	for (size_t i = 0; i < COUNT_OF(readable); i++)
-		if (!allow_below(ruleset, readable[i]))
-			return false;
-	return syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
+	return allow_names(ruleset) && syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
 }
 
 /* ---- System calls -------------------------------------------------------------------------------------- */
@@ -226,13 +236,23 @@ static bpf_label one_of(struct bpf *b, const uint32_t *values, size_t count, bpf
 static bpf_label check_arguments(struct bpf *b, bpf_label allow, bpf_label kill, bpf_label next)
 {
 	const uint32_t writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND;
+	bpf_label refuse = bpf_return(b, SECCOMP_RET_ERRNO | ENODEV);
 	bpf_label opens = bpf_load(b, argument(2), bpf_test(b, BPF_ANY_BIT, writing, kill, allow));
+#ifdef SYS_open
+	bpf_label old_opens =
+		bpf_load(b, argument(1), bpf_test(b, BPF_ANY_BIT, writing, kill, allow));
+#endif
 	bpf_label controls = bpf_load(
 		b, argument(1), one_of(b, fcntl_commands, COUNT_OF(fcntl_commands), allow, kill));
 	bpf_label sockets =
 		bpf_load(b, argument(0), one_of(b, families, COUNT_OF(families), allow, kill));
 
 	next = bpf_test(b, BPF_EQUAL, SYS_openat, opens, next);
+#ifdef SYS_open
+	next = bpf_test(b, BPF_EQUAL, SYS_open, old_opens, next);
+#endif
+	/* A look for the number of an interface fails, as without interfaces. */
+	next = bpf_test(b, BPF_EQUAL, SYS_ioctl, refuse, next);
 	next = bpf_test(b, BPF_EQUAL, SYS_fcntl, controls, next);
 	return bpf_test(b, BPF_EQUAL, SYS_socket, sockets, next);
 }

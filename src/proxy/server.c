@@ -32,10 +32,11 @@ void server_done(struct server *s)
 {
 	if (!s)
 		return;
-	if (s->stand_ins)
-		stand_ins_done(s->stand_ins);
+	/* Questions of the resolver inside wait in the dialer. */
 	if (s->dialer)
 		dialer_done(s->dialer);
+	if (s->stand_ins)
+		stand_ins_done(s->stand_ins);
 	if (s->rules)
 		rules_done(s->rules);
 	if (s->http)
@@ -185,6 +186,23 @@ void server_set_accepting(struct server *s, bool is_accepting)
 	}
 }
 
+/*
+ * A listener on the host, as opposed to one of the sandbox, is never dialled: nobody can make
+ * the proxy talk to itself.
+ */
+static int note_own(struct server *s, int fd, struct err *e)
+{
+	union address own;
+	socklen_t size = sizeof(own);
+	uint16_t port;
+	struct ip ip;
+
+	if (!socket_is_of_host(fd) || getsockname(fd, &own.any, &size) < 0)
+		return 0;
+	address_read(&own, &ip, &port);
+	return dialer_add_own(s->dialer, &ip, port, e);
+}
+
 static int add_listener(struct server *s, const struct proxy_order *o, int fd, struct err *e)
 {
 	struct listener *l = s->listeners;
@@ -199,6 +217,8 @@ static int add_listener(struct server *s, const struct proxy_order *o, int fd, s
 				.port = o->port };
 	/* What is accepted inherits them. */
 	socket_prepare(fd);
+	if (note_own(s, fd, e) < 0)
+		return err_result(e);
 	return s->is_accepting ? loop_add(&s->loop, &l->watcher, LOOP_IN, e) : 0;
 }
 
@@ -323,6 +343,19 @@ static int watch_parent(struct server *s, pid_t parent, struct err *e)
 	return loop_add(&s->loop, &s->parent, LOOP_IN, e);
 }
 
+static void no_stand_in_left(void *user, const struct target *name)
+{
+	struct server *s = user;
+	struct exchange *x = outbox_has_room(s) ? exchange_take(s, PROXY_BY_NAME) : NULL;
+
+	if (!x)
+		return;
+	x->target = *name;
+	exchange_note_target(x);
+	exchange_set_reason(x, PROXY_FAILED_RESOURCES, 0);
+	exchange_send(s, x);
+}
+
 static int prepare(struct server *s, pid_t parent, struct err *e)
 {
 	const char *at = "";
@@ -334,6 +367,7 @@ static int prepare(struct server *s, pid_t parent, struct err *e)
 	s->orders = (struct watcher){ .fd = s->channel, .ready = read_orders, .user = s };
 	s->tick = (struct timer){ .due = clients_check_deadlines, .user = s };
 	s->is_accepting = true;
+	stand_ins_tell(s->stand_ins, no_stand_in_left, s);
 	if (loop_init(&s->loop, e) < 0 || loop_prepare_timers(&s->loop, e) < 0 ||
 	    watch_parent(s, parent, e) < 0 || loop_add(&s->loop, &s->orders, LOOP_IN, e) < 0 ||
 	    dialer_run(s->dialer, &s->loop, e) < 0)

@@ -269,6 +269,7 @@ void client_set_waiting(struct client *c) NONNULL; /* until protocol->resume() *
 
 /* exchange.c */
 struct exchange *exchange_take(struct server *s, enum proxy_protocol protocol) NONNULL;
+void exchange_note_target(struct exchange *x) NONNULL;			   /* in the record */
 void exchange_send(struct server *s, struct exchange *x) NONNULL;	   /* it is gone then */
 enum decision exchange_look(struct server *s, struct exchange *x) NONNULL; /* judges the target */
 bool exchange_allows_tunnel(struct server *s, struct exchange *x) MUST_CHECK NONNULL;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
@@ -25,3 +26,6 @@ int socket_accept(int listener, union address *from) NONNULL;
 
 /* No delay for small messages, and dead peers are noticed. */
 void socket_prepare(int fd);
+
+/* Whether it is of the network that this process is in. True when that can't be told. */
+bool socket_is_of_host(int fd);
