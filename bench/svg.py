@@ -114,6 +114,8 @@ def draw_network(found, left, top, width):
     for part, way, connections, label in NETWORK:
         rows = [r for r in found.get(part, []) if (r["way"], r["connections"]) == (way, connections) and "ratio" in r
                 and r["case"] in COLOURS]
+        if not rows:
+            continue
         parts.append(text(left, y + 12, label, size=12))
         for row in sorted(rows, key=lambda r: list(COLOURS).index(r["case"])):
             length = (width - 180) * min(row["ratio"], 1.2) / 1.2

@@ -572,6 +572,26 @@ def a_deny_beats_every_allow(w):
     assert ("blocked-by-denylist" in done.text.lower()) == w.is_boxed, done
 
 
+@case(needs=NEEDS)
+def an_upstream_proxy_is_no_way_around(w):
+    """It gets what was judged, and nothing private; the command does not see where it is."""
+    upstream = f"http://93.184.216.80:{net.UPSTREAM}"
+    env = {"HTTPS_PROXY": upstream, "https_proxy": upstream, "NO_PROXY": "only6.example", "no_proxy": "only6.example"}
+    world = manage(w, "only4.example", "only6.example", "intranet.example", "10.99.0.0/24")
+    words = ["curl", "-sS", "-f", "-o", "/dev/null", "--cacert", net.world.ca]
+    w.run(*words, "https://only4.example/", env=env)
+    assert len(world.tunnels) == 1 and world.tunnels[0][1] in ("only4.example:443", f"{net.WEB}:443"), world.tunnels
+    w.run(*words, "https://only6.example/", env=env)
+    assert len(world.tunnels) == 1, world.tunnels
+    w.run(*words, "https://intranet.example/", env=env)
+    assert (len(world.tunnels) == 1) == w.is_boxed, world.tunnels
+    world.forget()
+    done = w.run(*words, "https://denied.example/", env=env, check=None, says=ANYTHING)
+    assert (done.status != 0) == w.is_boxed and bool(world.tunnels) != w.is_boxed, (world.tunnels, done)
+    done = w.run("/bin/sh", "-c", "env", env=env)
+    assert ("93.184.216.80" in done.text) != w.is_boxed, done
+
+
 # ---- On request ----------------------------------------------------------------------
 
 

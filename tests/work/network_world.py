@@ -33,7 +33,7 @@ from own_network import (MAPPED, METADATA, MS_BIND, NAMES, NAT64, OTHER, OTHER6,
                          SSH, WEB, WEB6, enter, mount)  # pylint: disable=wrong-import-position
 
 IP_PKTINFO = 8
-ECHO, TALKS_FIRST, POSTGRES, NOBODY, HOST_SERVICE = 7007, 7025, 5432, 81, 8099
+ECHO, TALKS_FIRST, POSTGRES, HOST_SERVICE, UPSTREAM = 7007, 7025, 5432, 8099, 3999
 
 ZONE = {
     "good.example": [WEB, WEB6],
@@ -347,6 +347,32 @@ def serve_postgres(connection):
                            + message(b"D", struct.pack("!HI", 1, 2) + b"42") + message(b"C", b"SELECT 1\0") + ready)
 
 
+def make_upstream(world):
+    """A company's proxy: tunnels, by address or name; what it was asked for is in `world.tunnels`."""
+
+    def pass_on(source, sink):
+        try:
+            while data := source.recv(65536):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def talk(connection):
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += connection.recv(1)
+        method, to = head.split()[:2]
+        world.tunnels.append((method.decode(), to.decode()))
+        host, _, port = to.decode().rpartition(":")
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=5) as server:
+            connection.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
+            threading.Thread(target=pass_on, args=(server, connection), daemon=True).start()
+            pass_on(connection, server)
+
+    Plain(world, UPSTREAM, talk)
+
+
 # ---- Certificates ------------------------------------------------------------------
 
 
@@ -405,6 +431,7 @@ class World:
     def __init__(self):
         self.requests = []  # method, address it came in at, Host, path
         self.connections = []  # port and address of what is no HTTP
+        self.tunnels = []  # that the upstream proxy was asked for
         self.top = Path(tempfile.mkdtemp(prefix="cordon-world-", dir="/var/tmp"))
         self.top.chmod(0o755)
         set_up_files(self.top)
@@ -418,6 +445,7 @@ class World:
         threading.Thread(target=self.echo_datagrams, daemon=True).start()
         Plain(self, TALKS_FIRST, talk_first)
         Plain(self, POSTGRES, serve_postgres)
+        make_upstream(self)
         self.key = self.top / "key"
         self.ssh = None
         self.repositories = self.top / "repositories"
@@ -452,6 +480,7 @@ class World:
         """Before a case: what is counted is its own."""
         self.requests.clear()
         self.connections.clear()
+        self.tunnels.clear()
         self.names.asked.clear()
         self.names.rebinds = 0
 
