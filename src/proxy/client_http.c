@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * HTTP from the client's side: each request is read as a whole head, judged on its own,
+ * whatever was asked before on the same connection, and only then is a server looked for.
+ */
+#include "proxy/client_http.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "os/fd.h"
+#include "proxy/sockets.h"
+
+struct http_pool {
+	struct pool pool;
+};
+
+int http_make(struct http_pool **out, uint32_t connections, struct err *e)
+{
+	struct http_pool *p = pool_map(sizeof(*p), e);
+
+	if (!p)
+		return err_result(e);
+	if (pool_make(&p->pool, sizeof(struct http), connections, e) < 0) {
+		pool_unmap(p, sizeof(*p));
+		return err_result(e);
+	}
+	*out = p;
+	return 0;
+}
+
+void http_pool_done(struct http_pool *p)
+{
+	pool_done(&p->pool);
+	pool_unmap(p, sizeof(*p));
+}
+
+/* ---- What is waited for -------------------------------------------------------------------- */
+
+static bool has_room(const struct http_flow *f)
+{
+	return !f->block || f->block->start > 0 || f->block->end < BLOCK_BYTES;
+}
+
+static uint32_t client_wants(const struct http *h)
+{
+	uint32_t events = 0;
+
+	switch ((enum http_phase)h->phase) {
+	case HTTP_READS_HEAD:
+		return h->up_state == FLOW_STARVES ? LOOP_GONE : LOOP_IN;
+	case HTTP_WAITS_ROOM:
+		return LOOP_GONE;
+	case HTTP_IS_JUDGED:
+	case HTTP_DIALS:
+		return h->client_ended || !has_room(&h->up) ? LOOP_GONE : LOOP_IN;
+	case HTTP_RELAYS:
+		break;
+	}
+	if (h->down_state == FLOW_WAITS_SINK)
+		events |= LOOP_OUT;
+	if (h->up_state == FLOW_WAITS_SOURCE ||
+	    (h->up_state == FLOW_DONE && !h->client_ended && has_room(&h->up)))
+		events |= LOOP_IN;
+	return events ? events : LOOP_GONE;
+}
+
+static uint32_t server_wants(const struct http *h)
+{
+	uint32_t events = 0;
+
+	if (!http_has_server(h))
+		return 0;
+	if (h->phase != HTTP_RELAYS || h->is_refused)
+		return LOOP_IN; /* whatever comes now was not asked for */
+	if (h->up_state == FLOW_WAITS_SINK && !h->server_is_deaf)
+		events |= LOOP_OUT;
+	if (h->down_state == FLOW_WAITS_SOURCE)
+		events |= LOOP_IN;
+	return events || h->server_has_hung_up ? events : LOOP_GONE;
+}
+
+static bool wait_for_server(struct http *h)
+{
+	struct server *s = h->client->server;
+	struct watcher *w = &h->server;
+	uint32_t events = server_wants(h);
+
+	if (events == h->server_events)
+		return true;
+	h->server_events = events;
+	if (events == 0)
+		loop_remove(&s->loop, w);
+	else if ((w->is_added ? loop_change(&s->loop, w, events, &s->failure)
+			      : loop_add(&s->loop, w, events, &s->failure)) < 0)
+		return false;
+	return true;
+}
+
+static enum http_step read_head(struct client *c);
+
+/* Whatever can be done without waiting, then waits. */
+static void go_on(struct client *c, enum http_step step)
+{
+	struct http *h = c->http;
+
+	while (step == HTTP_GOES_ON) {
+		if (h->phase == HTTP_READS_HEAD)
+			step = read_head(c);
+		else
+			step = h->phase == HTTP_RELAYS ? http_relay(c) : HTTP_WAITS;
+	}
+	if (step == HTTP_ENDED)
+		return;
+	if (!wait_for_server(h))
+		client_end(c);
+	else
+		(void)client_wait(c, client_wants(h));
+}
+
+void http_close_server(struct http *h)
+{
+	loop_remove(&h->client->server->loop, &h->server);
+	fd_done(&h->server.fd);
+	h->server_events = 0;
+}
+
+/* ---- Refusals ------------------------------------------------------------------------------ */
+
+static void skip_head(struct http *h)
+{
+	http_flow_skip(&h->up, h->head_bytes);
+	h->head_bytes = 0;
+}
+
+/* The rest of the request can be read and thrown away, so that another may follow. */
+static bool may_drain(const struct http *h)
+{
+	const struct http_body *b = &h->up.body;
+
+	if (b->is_whole)
+		return true;
+	return !h->expects_continue && (b->kind != HTTP_SIZED || b->left <= HTTP_DRAIN_BYTES);
+}
+
+enum http_step http_refuse(struct client *c, struct str detail, unsigned status)
+{
+	struct http *h = c->http;
+	struct refusal r = exchange_refusal(c->exchange);
+	struct buf answer = { .p = c->server->scratch,
+			      .room = BLOCK_BYTES,
+			      .max = BLOCK_BYTES - 1 };
+	bool keeps = h->client_keeps && !h->is_to_1_0 && !h->is_connect && may_drain(h);
+
+	r.detail = detail;
+	r.status = status;
+	skip_head(h);
+	refusal_answer(&r, h->wants_json, h->is_to_head, !keeps, &answer);
+	exchange_finish(c);
+	return http_answer(c, buf_str(&answer), keeps);
+}
+
+static enum http_step wait_for_room(struct client *c)
+{
+	c->http->phase = HTTP_WAITS_ROOM;
+	client_set_deadline(c, 0);
+	return HTTP_WAITS;
+}
+
+/* What can't be read has no end either: the connection ends with it. */
+static enum http_step refuse_malformed(struct client *c, const struct http_fault *fault)
+{
+	struct http *h = c->http;
+
+	if (!exchange_begin(c, PROXY_BY_HTTP))
+		return wait_for_room(c);
+	exchange_set_reason(c->exchange, PROXY_BAD_REQUEST, 0);
+	h->client_keeps = h->wants_json = h->is_to_head = false;
+	h->up.body = (struct http_body){ .kind = HTTP_NO_BODY, .is_whole = true };
+	return http_refuse(c, str_of(fault->text), fault->status);
+}
+
+/* ---- Requests ------------------------------------------------------------------------------ */
+
+static void copy_text(char *to, size_t size, struct str from)
+{
+	from = str_first(from, size - 1);
+	memcpy(to, from.p, from.len);
+	to[from.len] = '\0';
+}
+
+void http_request_again(struct http *h, struct http_request *out)
+{
+	struct http_fault ignored;
+
+	/* It was read before, from the same bytes. */
+	(void)!http_request_parse(str_first(http_flow_raw(&h->up), h->head_bytes), out, &ignored);
+}
+
+enum http_step http_dial(struct client *c)
+{
+	struct http *h = c->http;
+
+	http_close_server(h);
+	if (!exchange_dial(c))
+		return http_refuse(c, STR_EMPTY, 0);
+	h->phase = HTTP_DIALS;
+	client_set_deadline(c, 0); /* the dial has one */
+	return HTTP_WAITS;
+}
+
+static bool same_target(const struct target *a, const struct target *b)
+{
+	return a->port == b->port && a->is_ip == b->is_ip && str_is(str_of(a->name), b->name);
+}
+
+static void note_rule(struct exchange *x)
+{
+	copy_text(x->record.rule, sizeof(x->record.rule), str_of(x->judgement.rule));
+	copy_text(x->record.rule_file, sizeof(x->record.rule_file), str_of(x->judgement.rule_file));
+	x->record.rule_line = x->judgement.rule_line;
+}
+
+/* P14: what it may do, once P13 has said where. */
+static bool may_ask(struct client *c, const struct http_request *r)
+{
+	struct exchange *x = c->exchange;
+
+	if (r->form == HTTP_AUTHORITY)
+		return exchange_may_tunnel(c);
+	if (rules_pass_method(c->server->rules, r->method))
+		return true;
+	rules_judge_method(c->server->rules, r->method, &x->judgement);
+	note_rule(x);
+	exchange_set_reason(x, PROXY_DENIED_METHOD, 0);
+	return false;
+}
+
+static enum http_step ask_server(struct client *c, const struct http_request *r)
+{
+	struct http *h = c->http;
+	struct exchange *x = c->exchange;
+
+	if (!may_ask(c, r))
+		return http_refuse(c, STR_EMPTY, 0);
+	if (!http_has_server(h) || h->is_connect || !same_target(&h->target, &x->target))
+		return http_dial(c);
+	x->record.has_address = h->has_address;
+	x->record.address = h->address;
+	return http_forward(c, r, true);
+}
+
+static bool same_rule(const struct judgement *a, const struct judgement *b)
+{
+	return a->decision == b->decision && a->rule_line == b->rule_line &&
+	       strcmp(a->rule, b->rule) == 0 && strcmp(a->rule_file, b->rule_file) == 0;
+}
+
+/*
+ * Whether this request is one more of those that the open record counts: the same to the
+ * same server, and allowed, now, by the same rule.
+ */
+static bool joins_record(struct client *c, const struct http_request *r, const struct target *t)
+{
+	const struct http *h = c->http;
+	struct exchange *x = c->exchange;
+	UNINITIALIZED struct judgement j;
+
+	if (!x || h->is_connect || !http_has_server(h) || !same_target(&x->target, t) ||
+	    !same_target(&h->target, t) || !str_is(r->method, x->record.method))
+		return false;
+	rules_judge(c->server->rules, t, &j);
+	if (j.decision != DECISION_ALLOW || !same_rule(&j, &x->judgement))
+		return false;
+	x->record.count++;
+	return true;
+}
+
+static enum http_step judge(struct client *c, const struct http_request *r, const struct target *t)
+{
+	struct http *h = c->http;
+	struct exchange *x;
+
+	if (joins_record(c, r, t))
+		return ask_server(c, r);
+	if (!exchange_begin(c, h->is_connect ? PROXY_BY_CONNECT : PROXY_BY_HTTP))
+		return wait_for_room(c);
+	x = c->exchange;
+	x->target = *t;
+	copy_text(x->record.method, sizeof(x->record.method), r->method);
+	switch (exchange_judge(c)) {
+	case JUDGED_ALLOWED:
+		return ask_server(c, r);
+	case JUDGED_REFUSED:
+		return http_refuse(c, STR_EMPTY, 0);
+	case JUDGED_LATER:
+		break;
+	}
+	h->phase = HTTP_IS_JUDGED;
+	return HTTP_WAITS;
+}
+
+static bool shows_token(const struct client *c, const struct http_request *r)
+{
+	char room[TOKEN_BYTES + 256];
+	struct str password;
+
+	if (!server_has_token(c->server))
+		return true;
+	return http_password(&r->fields, room, sizeof(room), &password) &&
+	       server_is_token(c->server, password);
+}
+
+static enum http_step refuse_token(struct client *c)
+{
+	if (!exchange_begin(c, c->http->is_connect ? PROXY_BY_CONNECT : PROXY_BY_HTTP))
+		return wait_for_room(c);
+	exchange_set_reason(c->exchange, PROXY_BAD_TOKEN, 0);
+	return http_refuse(c, STR_EMPTY, 0);
+}
+
+static enum http_step take_request(struct client *c, size_t head_bytes)
+{
+	UNINITIALIZED struct http_request r;
+	UNINITIALIZED struct target t;
+	UNINITIALIZED char detail[128];
+	struct http *h = c->http;
+	struct http_fault fault;
+
+	h->is_timed = false;
+	h->head_bytes = head_bytes;
+	if (!http_request_parse(str_first(http_flow_raw(&h->up), head_bytes), &r, &fault))
+		return refuse_malformed(c, &fault);
+	h->client_keeps = r.is_1_0 ? r.fields.says_keep_alive && !r.fields.says_close
+				   : !r.fields.says_close;
+	h->wants_json = http_wants_json(&r.fields);
+	h->is_to_head = http_method_is(r.method, "HEAD");
+	h->is_connect = r.form == HTTP_AUTHORITY;
+	h->is_to_1_0 = r.is_1_0;
+	h->expects_continue = r.fields.expects_continue;
+	h->up.body = http_request_body(&r);
+	if (!http_request_target(&r, &t, &fault, detail, sizeof(detail)))
+		return refuse_malformed(c, &fault);
+	return shows_token(c, &r) ? judge(c, &r, &t) : refuse_token(c);
+}
+
+/* The deadline of a head counts from its first byte. */
+static void set_head_deadline(struct client *c)
+{
+	struct http *h = c->http;
+
+	if (h->is_timed)
+		return;
+	h->is_timed = true;
+	client_set_deadline(c, c->server->limits.header_ms);
+}
+
+static enum http_step read_head(struct client *c)
+{
+	struct http *h = c->http;
+	struct str raw = http_flow_raw(&h->up);
+	struct http_fault fault = { 0, NULL };
+	size_t head_bytes = raw.len ? http_head_end(raw, &h->request_seen, &fault) : 0;
+
+	if (fault.text)
+		return refuse_malformed(c, &fault);
+	if (head_bytes > 0)
+		return take_request(c, head_bytes);
+	if (raw.len > 0)
+		set_head_deadline(c);
+	if (h->up.is_dry) {
+		h->up.is_dry = false;
+		http_flow_rest(c->server, &h->up);
+		return HTTP_WAITS;
+	}
+	h->up_state = (uint8_t)http_flow_read(c->server, &h->up, c->watcher.fd);
+	if (h->up_state == FLOW_DONE)
+		return HTTP_GOES_ON;
+	if (h->up_state == FLOW_STARVES)
+		client_set_deadline(c, HTTP_STARVED_MS);
+	if (h->up_state == FLOW_STARVES || h->up_state == FLOW_WAITS_SOURCE)
+		return HTTP_WAITS;
+	client_end(c);
+	return HTTP_ENDED;
+}
+
+/* ---- Events -------------------------------------------------------------------------------- */
+
+/* What comes before it is its turn is kept, as far as there is room. */
+static void read_ahead(struct client *c)
+{
+	struct http *h = c->http;
+	enum http_flow_state state = http_flow_read(c->server, &h->up, c->watcher.fd);
+
+	if (state == FLOW_SOURCE_ENDED) {
+		h->client_ended = true;
+		if (h->phase == HTTP_RELAYS)
+			client_set_deadline(c, HTTP_HALF_CLOSED_MS);
+	}
+}
+
+static void ready(struct client *c, uint32_t events)
+{
+	struct http *h = c->http;
+
+	if (events & LOOP_GONE) {
+		client_end(c);
+		return;
+	}
+	if (events & LOOP_IN) {
+		if (h->phase != HTTP_READS_HEAD &&
+		    (h->phase != HTTP_RELAYS || h->up_state == FLOW_DONE))
+			read_ahead(c);
+		else
+			h->up.is_dry = false;
+	}
+	go_on(c, HTTP_GOES_ON);
+}
+
+static int server_ready(void *user, uint32_t events, struct err *e)
+{
+	struct http *h = user;
+	struct client *c = h->client;
+
+	(void)e;
+	if (h->phase != HTTP_RELAYS || h->is_refused) {
+		http_close_server(h);
+		return 0;
+	}
+	if (events & LOOP_GONE)
+		h->server_has_hung_up = true;
+	if (events & (LOOP_IN | LOOP_GONE))
+		h->down.is_dry = false;
+	go_on(c, HTTP_GOES_ON);
+	return 0;
+}
+
+static void judged(struct client *c, bool is_allowed)
+{
+	UNINITIALIZED struct http_request r;
+
+	if (!is_allowed) {
+		go_on(c, http_refuse(c, STR_EMPTY, 0));
+		return;
+	}
+	http_request_again(c->http, &r);
+	go_on(c, ask_server(c, &r));
+}
+
+static void dialled(struct client *c, const struct dial_result *result)
+{
+	UNINITIALIZED struct http_request r;
+	struct http *h = c->http;
+
+	if (result->fd < 0) {
+		go_on(c, http_refuse(c, STR_EMPTY, 0));
+		return;
+	}
+	if (h->is_connect) {
+		skip_head(h);
+		(void)http_tunnel(c, result->fd,
+				  STR("HTTP/1.1 200 Connection established\r\n\r\n"));
+		return;
+	}
+	socket_prepare(result->fd);
+	h->server = (struct watcher){ .fd = result->fd, .ready = server_ready, .user = h };
+	h->server_events = 0;
+	h->server_has_hung_up = false;
+	h->target = c->exchange->target;
+	h->has_address = result->has_address;
+	h->address = result->address;
+	http_request_again(h, &r);
+	go_on(c, http_forward(c, &r, false));
+}
+
+static void resume(struct client *c)
+{
+	struct http *h = c->http;
+
+	if (h->phase != HTTP_WAITS_ROOM)
+		return;
+	h->phase = HTTP_READS_HEAD;
+	h->request_seen = 0;
+	go_on(c, HTTP_GOES_ON);
+}
+
+static void expired(struct client *c)
+{
+	struct http *h = c->http;
+
+	if (h->up_state == FLOW_STARVES || h->down_state == FLOW_STARVES) {
+		client_set_deadline(c, c->server->limits.idle_ms);
+		h->up.is_dry = h->down.is_dry = false;
+		go_on(c, HTTP_GOES_ON);
+		return;
+	}
+	if (h->phase == HTTP_READS_HEAD && !h->is_timed && c->exchange) {
+		exchange_finish(c);
+		client_set_deadline(c, c->server->limits.idle_ms);
+		return;
+	}
+	if (h->phase == HTTP_RELAYS && !h->has_answer && !h->client_ended) {
+		exchange_set_reason(c->exchange, PROXY_FAILED_TIMEOUT, 0);
+		http_close_server(h);
+		go_on(c, http_refuse(c, STR_EMPTY, 0));
+		return;
+	}
+	client_end(c);
+}
+
+void http_give(struct server *s, struct http *h)
+{
+	http_flow_done(s, &h->up);
+	http_flow_done(s, &h->down);
+	if (http_has_server(h))
+		http_close_server(h);
+	pool_give(&s->http->pool, h);
+}
+
+static void ended(struct client *c)
+{
+	struct http *h = c->http;
+
+	if (!h)
+		return;
+	http_note_bytes(c);
+	c->http = NULL;
+	http_give(c->server, h);
+}
+
+const struct protocol protocol_http = {
+	.ready = ready,
+	.judged = judged,
+	.dialled = dialled,
+	.resume = resume,
+	.expired = expired,
+	.ended = ended,
+};
+
+void http_begin(struct client *c, struct block *read)
+{
+	struct http *h = pool_take(&c->server->http->pool);
+
+	c->http = h;
+	if (!h) {
+		block_give(c->server, &read);
+		client_end(c);
+		return;
+	}
+	*h = (struct http){
+		.client = c,
+		.server = { .fd = -1 },
+		.is_timed = true,
+		.up = HTTP_FLOW_NONE,
+		.down = HTTP_FLOW_NONE,
+	};
+	h->up.block = read;
+	h->up.ready = h->up.raw = read->start;
+	h->up.is_dry = true;
+	go_on(c, HTTP_GOES_ON);
+}
