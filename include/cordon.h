@@ -71,15 +71,16 @@ CORDON_API const char *cordon_version(void);
 
 enum {
 	CORDON_OK = 0,
-	CORDON_E_NOMEM = 1,    /* out of memory */
-	CORDON_E_SYNTAX = 2,   /* malformed TOML, path, host, … */
-	CORDON_E_POLICY = 3,   /* well formed, but not a valid policy */
-	CORDON_E_LIMIT = 4,    /* larger or deeper than anything sensible */
-	CORDON_E_SYS = 5,      /* the operating system refused */
-	CORDON_E_WEAKER = 6,   /* this host can't enforce what the policy asks */
-	CORDON_E_INTERNAL = 7, /* a bug in libcordon */
-	CORDON_E_ARGUMENT = 8, /* a bug in, or a mistake of, the caller */
-	CORDON_E_NOTFOUND = 9  /* no such file, profile, … */
+	CORDON_E_NOMEM = 1,	/* out of memory */
+	CORDON_E_SYNTAX = 2,	/* malformed TOML, path, host, … */
+	CORDON_E_POLICY = 3,	/* well formed, but not a valid policy */
+	CORDON_E_LIMIT = 4,	/* larger or deeper than anything sensible */
+	CORDON_E_SYS = 5,	/* the operating system refused */
+	CORDON_E_WEAKER = 6,	/* this host can't enforce what the policy asks */
+	CORDON_E_INTERNAL = 7,	/* a bug in libcordon */
+	CORDON_E_ARGUMENT = 8,	/* a bug in, or a mistake of, the caller */
+	CORDON_E_NOTFOUND = 9,	/* no such file, profile, … */
+	CORDON_E_CANCELLED = 10 /* the caller did not want to wait any longer */
 };
 
 typedef struct cordon_error cordon_error;
@@ -109,6 +110,15 @@ CORDON_API const char *cordon_error_json(cordon_error *error);
  * for the policy being loaded.
  */
 typedef void cordon_warning_fn(void *user, const char *text);
+
+/*
+ * Called now and then, never more than some twenty times a second, while directories
+ * are searched for names that a glob denies: in a large tree that takes seconds. On
+ * the thread that waits; `directory` is the one whose turn it is, fit to be shown,
+ * gone when the call returns. Anything but 0 ends the work with CORDON_E_CANCELLED:
+ * nothing was run, and nothing is left. It must not call libcordon for the same object.
+ */
+typedef int cordon_progress_fn(void *user, const char *directory);
 
 /* Relative paths in it are relative to the working directory of the process. */
 struct cordon_load_options {
@@ -142,7 +152,7 @@ struct cordon_load_options {
 	const char *const *environment;
 
 	cordon_warning_fn *on_warning; /* may be NULL */
-	void *user;		       /* handed to on_warning */
+	void *user;		       /* handed to on_warning and on_progress */
 
 	/* Paths, taken literally, that the profile in force gets as entries besides its own. */
 	const char *const *add_read;
@@ -167,6 +177,8 @@ struct cordon_load_options {
 	uint64_t allow_host_count;
 	const char *const *deny_hosts;
 	uint64_t deny_host_count;
+
+	cordon_progress_fn *on_progress; /* may be NULL; also while a run is started */
 };
 
 typedef struct cordon_policy cordon_policy;

@@ -28,6 +28,7 @@ enum err_code {
 	ERR_INTERNAL = 7,
 	ERR_ARGUMENT = 8,
 	ERR_NOTFOUND = 9,
+	ERR_CANCELLED = 10, /* by the caller */
 };
 
 /*

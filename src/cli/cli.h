@@ -247,6 +247,15 @@ struct signals {
 /* From now on they are held back for signals_pass_on(). */
 bool signals_hold(struct signals *signals);
 
+/*
+ * Whether one has come that ends a process, while there is nothing yet to pass it on to.
+ * Stops here when that is what is asked for.
+ */
+bool signals_end_the_start(void);
+
+/* Ends this process by it. */
+void signals_die_of_them(void);
+
 /* Passes those that have come on to the command. */
 void signals_pass_on(struct signals *signals, cordon_run_handle *run);
 

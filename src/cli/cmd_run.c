@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -16,7 +17,11 @@ struct running {
 	struct cordon_run_options options;
 	struct report_file report;
 	struct signals signals;
+	struct timespec begun;
+	bool has_told; /* that it takes long */
 };
+
+enum { LONG_MS = 1000 };
 
 static int refuse_empty(const struct args *args)
 {
@@ -24,6 +29,32 @@ static int refuse_empty(const struct args *args)
 	if (!args_have(args, OPT_JSON))
 		help_print_usage(stderr, args->command);
 	return EXIT_CORDON;
+}
+
+static long elapsed_ms(const struct timespec *since)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - since->tv_sec) * 1000 + (now.tv_nsec - since->tv_nsec) / 1000000;
+}
+
+/* While the policy is compiled and the sandbox built; nothing of the command has run yet. */
+static int take_time(void *user, const char *directory)
+{
+	struct running *r = user;
+	char text[1024];
+
+	if (!r->has_told && r->load.on_warning && elapsed_ms(&r->begun) >= LONG_MS) {
+		r->has_told = true;
+		(void)snprintf(text, sizeof(text),
+			       "still searching for names that the profile's globs deny, now in "
+			       "'%s'; a smaller directory (-C DIR) or globs that start further "
+			       "down take less",
+			       directory);
+		print_warning(NULL, text);
+	}
+	return signals_end_the_start();
 }
 
 static void fill_request(struct running *r)
@@ -47,6 +78,8 @@ static void fill_request(struct running *r)
 		.timeout_ms = args->timeout_ms,
 		.flags = CORDON_RUN_FOREGROUND,
 	};
+	r->load.on_progress = take_time;
+	r->load.user = r;
 	if (verbosity != SAY_LITTLE)
 		r->load.on_warning = print_warning;
 	else
@@ -165,8 +198,15 @@ static int run_it(struct running *r)
 		complain_usage(r->args, "can't receive signals: %s", strerror(errno));
 		return EXIT_CORDON;
 	}
-	if (cordon_start(NULL, &r->options, &run, &error) < 0)
-		return finish_failed(r, error, false);
+	(void)clock_gettime(CLOCK_MONOTONIC, &r->begun);
+	if (cordon_start(NULL, &r->options, &run, &error) < 0) {
+		bool was_ended = cordon_error_code(error) == CORDON_E_CANCELLED;
+		int status = finish_failed(r, error, false);
+
+		if (was_ended)
+			signals_die_of_them();
+		return status;
+	}
 	if (!look_after(r, run, &error)) {
 		cordon_cancel(run);
 		if (cordon_wait(run, &result, NULL) == 0)

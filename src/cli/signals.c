@@ -29,6 +29,53 @@ bool signals_hold(struct signals *signals)
 	return signals->fd >= 0 && sigprocmask(SIG_BLOCK, &set, NULL) == 0;
 }
 
+/* Of those that end a process, which this one has got and does not ignore. */
+static void find_deadly(sigset_t *out)
+{
+	static const int deadly[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
+	struct sigaction now;
+	sigset_t pending;
+
+	sigemptyset(out);
+	if (sigpending(&pending) < 0)
+		return;
+	for (size_t i = 0; i < COUNT_OF(deadly); i++)
+		if (sigismember(&pending, deadly[i]) == 1 &&
+		    sigaction(deadly[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaddset(out, deadly[i]);
+}
+
+/* Ctrl-Z: there is nothing yet that would have to be stopped first. */
+static void stop_if_asked(void)
+{
+	sigset_t one;
+	sigset_t before;
+
+	sigemptyset(&one);
+	sigaddset(&one, SIGTSTP);
+	/* One that is pending stops this process here. */
+	if (sigprocmask(SIG_UNBLOCK, &one, &before) == 0)
+		(void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+bool signals_end_the_start(void)
+{
+	sigset_t deadly;
+
+	stop_if_asked();
+	find_deadly(&deadly);
+	return !sigisemptyset(&deadly);
+}
+
+void signals_die_of_them(void)
+{
+	sigset_t deadly;
+
+	find_deadly(&deadly);
+	(void)prctl(PR_SET_DUMPABLE, 0); /* of SIGQUIT there is no core to look at */
+	(void)sigprocmask(SIG_UNBLOCK, &deadly, NULL);
+}
+
 void signals_pass_on(struct signals *signals, cordon_run_handle *run)
 {
 	struct signalfd_siginfo info;

@@ -22,7 +22,8 @@ _Static_assert((int)CORDON_OK == (int)ERR_OK && (int)CORDON_E_NOMEM == (int)ERR_
 		       (int)CORDON_E_WEAKER == (int)ERR_WEAKER &&
 		       (int)CORDON_E_INTERNAL == (int)ERR_INTERNAL &&
 		       (int)CORDON_E_ARGUMENT == (int)ERR_ARGUMENT &&
-		       (int)CORDON_E_NOTFOUND == (int)ERR_NOTFOUND,
+		       (int)CORDON_E_NOTFOUND == (int)ERR_NOTFOUND &&
+		       (int)CORDON_E_CANCELLED == (int)ERR_CANCELLED,
 	       "the codes are handed on as they are");
 
 #define OUT_OF_MEMORY_JSON                                                   \
@@ -94,8 +95,8 @@ const char *cordon_error_text(const cordon_error *error)
 static const char *code_name(uint32_t code)
 {
 	static const char *const texts[] = {
-		"ok",  "nomem",	 "syntax",   "policy",	 "limit",
-		"sys", "weaker", "internal", "argument", "notfound",
+		"ok",	  "nomem",    "syntax",	  "policy",   "limit",	   "sys",
+		"weaker", "internal", "argument", "notfound", "cancelled",
 	};
 
 	return code < COUNT_OF(texts) ? texts[code] : "internal";

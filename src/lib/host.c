@@ -230,6 +230,8 @@ static int view_list(void *user, struct str path,
 		}
 		return 0;
 	}
+	if (progress_tell(view->progress, path, e) < 0)
+		return err_result(e);
 	k.is_whole = seen && !view->is_frozen && view->listed_bytes < LISTED_MAX_BYTES;
 	status = os_list(path, keep_one, &k, e);
 	if (status == 0 && k.is_whole) {

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/name_tree.h"
+#include "base/progress.h"
 #include "plan/host.h"
 
 struct host_view {
@@ -19,6 +20,7 @@ struct host_view {
 	struct name_node *files;
 	size_t listed_bytes;
 	bool is_frozen;
+	const struct progress *progress; /* told of what is listed; may be NULL */
 };
 
 /* Answers through `view`, which lives in `a` and must outlive the host. */

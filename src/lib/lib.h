@@ -98,6 +98,17 @@ int inputs_read_stdin(struct arena *texts, struct source *out, struct err *e) MU
 int inputs_absolute(struct arena *a, const char *path, struct str *out, struct err *e)
 	MUST_CHECK NONNULL;
 
+/* ---- progress.c ---------------------------------------------------------------- */
+
+/* Not more often than is of use to a caller. Must stay where it is. */
+struct teller {
+	struct progress progress;
+	cordon_progress_fn *on_progress; /* may be NULL */
+	void *user;
+	uint64_t told_ms;
+};
+void teller_init(struct teller *teller, cordon_progress_fn *on_progress, void *user);
+
 /* ---- load.c ------------------------------------------------------------------- */
 
 struct cordon_policy {

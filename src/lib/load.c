@@ -130,6 +130,7 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	own_list own = { .items = NULL };
 	struct additions more = { .entries = NULL };
 	const struct profile_doc *doc;
+	struct teller teller;
 
 	out->config = config;
 	doc = config_select(in->a, config, &selection, e);
@@ -152,7 +153,10 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 						 .host = &out->host };
 	out->plan_inputs.places.roots = roots.items;
 	out->plan_inputs.places.root_count = roots.count;
+	teller_init(&teller, in->options->on_progress, in->options->user);
+	out->view.progress = &teller.progress;
 	out->plan = plan_build(in->a, &out->plan_inputs, e);
+	out->view.progress = NULL;
 	if (!out->plan || check_directory(in, &out->host, e) < 0)
 		return err_result(e);
 	host_view_freeze(&out->view);

@@ -56,7 +56,9 @@ struct voice {
 	struct arena *a;
 	VEC(struct str) warnings;
 	cordon_warning_fn *on_warning;
-	void *warning_user;
+	cordon_progress_fn *on_progress;
+	void *warning_user; /* of both */
+	struct teller teller;
 	struct cordon_run_options run; /* for its callbacks; the rest of it is borrowed and gone */
 };
 

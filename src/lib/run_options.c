@@ -37,6 +37,7 @@ static void complete_load(struct cordon_load_options *to, const struct cordon_lo
 	}
 	TAKE(to, from, environment);
 	TAKE(to, from, on_warning);
+	TAKE(to, from, on_progress);
 	TAKE(to, from, user);
 	TAKE(to, from, network);
 	take_list(&to->overrides, &to->override_count, from->overrides, from->override_count);

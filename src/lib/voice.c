@@ -59,15 +59,25 @@ static const char *find_port_option(const struct cordon_run_options *run)
 	return run->host_ports && run->host_ports[0] ? "--host-port" : NULL;
 }
 
+static int tell_progress(void *user, const char *directory)
+{
+	const struct voice *voice = user;
+
+	return voice->on_progress(voice->warning_user, directory);
+}
+
 cordon_policy *voice_load(struct voice *voice, struct arena *a, struct asked *asked, struct err *e)
 {
 	*voice = (struct voice){ .a = a,
 				 .on_warning = asked->load.on_warning,
+				 .on_progress = asked->load.on_progress,
 				 .warning_user = asked->load.user,
 				 .run = asked->run };
 	if (asked_add_features(a, asked, e) < 0)
 		return NULL;
+	teller_init(&voice->teller, voice->on_progress, voice->warning_user);
 	asked->load.on_warning = warn;
+	asked->load.on_progress = voice->on_progress ? tell_progress : NULL;
 	asked->load.user = voice;
 	return load_new(&asked->load, find_port_option(&asked->run), e);
 }
@@ -75,6 +85,7 @@ cordon_policy *voice_load(struct voice *voice, struct arena *a, struct asked *as
 void voice_attach(struct voice *voice, struct session_request *in)
 {
 	in->user = voice;
+	in->progress = &voice->teller.progress;
 	in->warn = session_warns;
 	in->trace = session_traces;
 	in->output = session_outputs;

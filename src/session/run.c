@@ -406,7 +406,7 @@ static int launch_command(struct session *s, struct err *e)
 				 .directory = s->in.directory,
 				 .terminal = -1,
 				 /* What can't be watched must not have run. */
-				 .waits = watch_is_needed(s->in.plan),
+				 .waits = s->outcome.is_sandboxed && watch_is_needed(s->in.plan),
 				 .accepted = s->choice.search.accepted,
 				 .warn = warn_of_launch,
 				 .lose = lose_at_launch,
@@ -416,7 +416,8 @@ static int launch_command(struct session *s, struct err *e)
 		launch.stdio[i] = s->stdio[i];
 	if (s->in.is_foreground) {
 		launch.terminal_path = s->terminal.path[0] ? s->terminal.path : NULL;
-		if (s->terminal.was_given)
+		/* What is typed while directories are searched is for this process. */
+		if (s->terminal.was_given && !launch.waits)
 			launch.terminal = s->terminal.fd;
 	}
 	if (trace_steps(s, &launch, e) < 0)
@@ -456,11 +457,13 @@ static int look_after(struct session *s, struct err *e)
 			return err_result(e);
 	}
 	if (s->outcome.is_sandboxed &&
-	    watch_start(s->a, &s->loop, &s->sandbox, s->in.plan, &s->watch, e) < 0)
+	    watch_start(s->a, &s->loop, &s->sandbox, s->in.plan, s->in.progress, &s->watch, e) < 0)
 		return err_result(e);
 	if (guard_start(&s->guard, &s->loop, &s->held, &s->sandbox, e) < 0)
 		return err_result(e);
 	s->outcome.was_watched = s->watch != NULL;
+	if (s->sandbox.waits && s->terminal.was_given)
+		os_set_foreground(s->terminal.fd, s->sandbox.pid);
 	if (sandbox_start(&s->sandbox, e) < 0)
 		return err_result(e);
 	return find_timeout(&s->in) ? set_clock(s, find_timeout(&s->in), e) : 0;

@@ -24,6 +24,7 @@
 #include "backend/backend.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/progress.h"
 #include "plan/plan.h"
 #include "supervise/denials.h"
 #include "supervise/watch.h"
@@ -137,6 +138,7 @@ struct session_request {
 
 	/* On the thread that steps; none may be NULL but `output`, when nothing is handed out. */
 	void *user;
+	const struct progress *progress; /* while it is started; may be NULL */
 	void (*warn)(void *user, struct str text);
 	void (*trace)(void *user, struct str text);
 	void (*output)(void *user, int stream, struct str bytes); /* 1 or 2 */

@@ -549,13 +549,16 @@ static int on_orders(void *user, uint32_t events, struct err *e)
 /* ---- From start to stop -------------------------------------------------------------- */
 
 /* The first round, to its end. */
-static int run_all(struct watch *w, struct err *e)
+static int run_all(struct watch *w, const struct progress *progress, struct err *e)
 {
 	int r = start_round(w, e);
 
 	for (r = r < 0 ? r : STEP_DONE; r > STEP_IDLE; r = r < 0 ? r : step(w, e)) {
 		struct pollfd ready = { .fd = w->masker.channel, .events = POLLOUT };
 
+		if (w->listed < 0 && w->pending.count > 0 &&
+		    progress_tell(progress, w->pending.items[w->pending.count - 1].path, e) < 0)
+			r = err_result(e);
 		if (r == STEP_FULL && poll(&ready, 1, -1) < 0 && errno != EINTR)
 			r = FAIL_SYS(e, errno, "can't wait for a process");
 	}
@@ -572,7 +575,7 @@ static int fail_instance(int error, struct err *e)
 	return FAIL_SYS(e, error, "can't watch for names that a glob denies");
 }
 
-static int set_up(struct arena *a, struct watch *w, struct err *e)
+static int set_up(struct arena *a, struct watch *w, const struct progress *progress, struct err *e)
 {
 	for (size_t i = 0; i < w->plan->rules.count; i++) {
 		const struct rule *rule = &w->plan->rules.items[i];
@@ -585,7 +588,7 @@ static int set_up(struct arena *a, struct watch *w, struct err *e)
 	w->events.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (w->events.fd < 0)
 		return fail_instance(errno, e);
-	if (run_all(w, e) < 0)
+	if (run_all(w, progress, e) < 0)
 		return err_result(e);
 	w->is_running = true;
 	return loop_add(w->loop, &w->events, LOOP_IN, e);
@@ -600,7 +603,8 @@ bool watch_is_needed(const struct plan *plan)
 }
 
 int watch_start(struct arena *a, struct loop *loop, const struct sandbox *sandbox,
-		const struct plan *plan, struct watch **out, struct err *e)
+		const struct plan *plan, const struct progress *progress, struct watch **out,
+		struct err *e)
 {
 	struct watch *w;
 	int r;
@@ -625,7 +629,7 @@ int watch_start(struct arena *a, struct loop *loop, const struct sandbox *sandbo
 	w->listed = -1;
 	r = loop_prepare_timers(loop, e);
 	if (r == 0)
-		r = set_up(a, w, e);
+		r = set_up(a, w, progress, e);
 	if (r < 0)
 		(void)watch_stop(w);
 	else

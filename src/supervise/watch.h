@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "base/progress.h"
 #include "os/loop.h"
 #include "plan/plan.h"
 #include "supervise/sandbox.h"
@@ -29,8 +30,10 @@ bool watch_is_needed(const struct plan *plan) NONNULL;
 /*
  * NULL without an error when the plan has no glob that needs it. Directories
  * that appear while it is being set up are not missed. ERR_SYS: also when the
- * host allows no more watches (max_user_watches), and says so.
+ * host allows no more watches (max_user_watches), and says so. `progress` is told
+ * until it has started; NULL: nobody waits.
  */
 int watch_start(struct arena *a, struct loop *loop, const struct sandbox *sandbox,
-		const struct plan *plan, struct watch **out, struct err *e) MUST_CHECK NONNULL;
+		const struct plan *plan, const struct progress *progress, struct watch **out,
+		struct err *e) MUST_CHECK __attribute__((nonnull(1, 2, 3, 4, 6, 7)));
 struct watch_summary watch_stop(struct watch *w) NONNULL;

@@ -260,7 +260,7 @@ static bool start_watch(struct run *r, const char *entries)
 	r->policy = load(r->top, entries);
 	if (!r->policy)
 		return false;
-	if (watch_start(&r->a, &r->loop, &r->in.sandbox, r->policy->plan, &r->watch, &e) == 0)
+	if (watch_start(&r->a, &r->loop, &r->in.sandbox, r->policy->plan, NULL, &r->watch, &e) == 0)
 		return true;
 	printf("# %s\n", e.text);
 	return false;
@@ -517,7 +517,7 @@ TEST(what_came_between_the_plan_and_the_watch_is_masked)
 	r.policy = load(r.top, "'@/**/.env' = 'deny'\n");
 	REQUIRE(r.policy);
 	put(&r, "a/.env");
-	REQUIRE(watch_start(&r.a, &r.loop, &r.in.sandbox, r.policy->plan, &r.watch, &e) == 0);
+	REQUIRE(watch_start(&r.a, &r.loop, &r.in.sandbox, r.policy->plan, NULL, &r.watch, &e) == 0);
 	CHECK(is_masked_soon(&r, "a/.env"));
 	CHECK_INT(run_done(&r).masked, 1);
 }
@@ -711,7 +711,7 @@ TEST(a_large_tree_is_watched)
 	r.policy = load(r.top, "'@/**/.env' = 'deny'\n'@/**/*.pem' = 'deny'\n");
 	REQUIRE(r.policy);
 	clock_gettime(CLOCK_MONOTONIC, &from);
-	REQUIRE(watch_start(&r.a, &r.loop, &r.in.sandbox, r.policy->plan, &r.watch, &e) == 0);
+	REQUIRE(watch_start(&r.a, &r.loop, &r.in.sandbox, r.policy->plan, NULL, &r.watch, &e) == 0);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	printf("# %d files in %d directories: watched after %.1f ms\n", dirs * EACH, dirs,
 	       (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) / 1e6);
@@ -731,7 +731,7 @@ static int watch_with_few_watches(struct run *r)
 		return 77;
 	if (!inside_start(&r->in))
 		return 77;
-	if (watch_start(&r->a, &r->loop, &r->in.sandbox, r->policy->plan, &r->watch, &e) !=
+	if (watch_start(&r->a, &r->loop, &r->in.sandbox, r->policy->plan, NULL, &r->watch, &e) !=
 	    -(int)ERR_SYS)
 		return 1;
 	printf("# %s\n", e.text);

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Globs over a large tree take their time before the command runs: one who waits is
+told so, and can end it as any other program."""
+
+import atexit
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from cli import PROGRAM, SECONDS, case, run_cases
+
+CONFIG = """default_permissions = "dev"
+[permissions.dev]
+extends = ":workspace"
+[permissions.dev.filesystem]
+":workspace_roots" = { "**/*.secret" = "deny" }
+"""
+DIRECTORIES = 8000
+
+
+class Tree:
+    """Made once, for all cases: it takes some tenths of a second to look through, twice."""
+
+    top = None
+
+    @classmethod
+    def get(cls):
+        if not cls.top:
+            cls.top = tempfile.mkdtemp(prefix="cordon-e2e-", dir="/var/tmp")
+            atexit.register(shutil.rmtree, cls.top)
+            for i in range(DIRECTORIES):
+                os.makedirs(f"{cls.top}/{i // 100}/{i}")
+        return Path(cls.top)
+
+
+def fill(world):
+    """Works in the tree; gives the file that the command makes."""
+    world.write_config(CONFIG)
+    world.repo = Tree.get()
+    ran = world.repo / "0/ran"
+    ran.unlink(missing_ok=True)
+    return ran
+
+
+def start(world, *options, before=None):
+    return subprocess.Popen([PROGRAM, "run", *options, "--", "touch", "0/ran"], cwd=world.repo, env=world.env,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            preexec_fn=before)
+
+
+def left(world):
+    """What of a run is still in the workspace, once there was time for it to go."""
+    end = time.monotonic() + 1
+    while (world.repo / ".codex").exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    return [name for name in os.listdir(world.repo) if name.startswith(".")]
+
+
+def is_watching(pid):
+    """Whether the sandbox is there, and its directories are being watched."""
+    try:
+        return any(os.readlink(f"/proc/{pid}/fd/{fd}") == "anon_inode:inotify" for fd in os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return False
+
+
+def wait_until(condition, what):
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end, f"never {what}"
+
+
+@case
+def without_a_signal_the_command_runs(world):
+    ran = fill(world)
+    run = start(world)
+    assert run.communicate(timeout=SECONDS) == ("", "") and run.returncode == 0
+    assert ran.exists() and left(world) == []
+
+
+@case
+def a_signal_ends_the_search(world):
+    ran = fill(world)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        run = start(world)
+        time.sleep(0.05)
+        run.send_signal(number)
+        _, err = run.communicate(timeout=SECONDS)
+        assert run.returncode == -number and "nothing was run" in err, (run.returncode, err)
+        assert not ran.exists() and left(world) == []
+
+
+@case
+def a_signal_that_is_ignored_does_not(world):
+    ran = fill(world)
+    run = start(world, before=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    time.sleep(0.05)
+    run.send_signal(signal.SIGHUP)
+    _, err = run.communicate(timeout=SECONDS)
+    assert run.returncode == 0 and ran.exists(), (run.returncode, err)
+
+
+@case
+def a_signal_ends_it_also_when_the_sandbox_stands(world):
+    ran = fill(world)
+    run = start(world)
+    wait_until(lambda: is_watching(run.pid), "watched")
+    run.send_signal(signal.SIGTERM)
+    _, err = run.communicate(timeout=SECONDS)
+    assert run.returncode == -signal.SIGTERM and "nothing was run" in err, (run.returncode, err)
+    assert not ran.exists() and left(world) == []
+
+
+@case
+def a_key_ends_it_also_when_the_sandbox_stands(world):
+    ran = fill(world)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(world.repo)
+        os.execve(PROGRAM, [PROGRAM, "run", "--", "touch", "0/ran"], world.env)
+    wait_until(lambda: is_watching(pid), "watched")
+    os.write(terminal, b"\x03")
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    os.close(terminal)
+    assert status == -signal.SIGINT and not ran.exists() and left(world) == [], status
+
+
+def stop_for_a_while(run):
+    """The time that passes is as good as time that was spent."""
+    time.sleep(0.02)
+    run.send_signal(signal.SIGSTOP)
+    time.sleep(1.1)
+    run.send_signal(signal.SIGCONT)
+
+
+@case
+def after_a_second_it_says_what_it_does(world):
+    fill(world)
+    run = start(world)
+    stop_for_a_while(run)
+    _, err = run.communicate(timeout=SECONDS)
+    assert run.returncode == 0, err
+    assert err.count("still searching") == 1 and str(world.repo) in err and "-C DIR" in err, err
+
+
+@case
+def nothing_is_said_to_one_who_wants_no_words(world):
+    fill(world)
+    run = start(world, "--quiet")
+    stop_for_a_while(run)
+    _, err = run.communicate(timeout=SECONDS)
+    assert (run.returncode, err) == (0, ""), (run.returncode, err)
+
+
+if __name__ == "__main__":
+    sys.exit(run_cases())
