@@ -114,7 +114,7 @@ _cordon()
 		prev=${cur%%=*}
 		cur=${cur#*=}
 	fi
-	local commands="run sandbox init check profiles why explain doctor help version"
+	local commands="run sandbox init check profiles why explain doctor audit help version"
 	local policy="-P --profile --mode -C --cd --config-file -c --config --enable --disable"
 	local entries="--full-auto --network --allow-host --deny-host --add-read --add-write --deny"
 	local run="--timeout --env --backend --sandbox --accept-missing --dry-run --report --trace"
@@ -169,7 +169,7 @@ _cordon()
 		_cordon_files -f "$cur"
 		return
 		;;
-	-c | --config | --enable | --disable | --timeout | --publish | --host-port)
+	-c | --config | --enable | --disable | --timeout | --publish | --host-port | --run | --since)
 		return
 		;;
 	esac
@@ -184,6 +184,7 @@ _cordon()
 		why) options="$policy $entries $output --read --write --path --host" ;;
 		explain) options="$policy $entries --platform $output" ;;
 		doctor) options="$policy $output --clean" ;;
+		audit) options="$output --follow --summary --run --denied --since" ;;
 		help | version) options= ;;
 		*) options="-V --version" ;;
 		esac
@@ -192,7 +193,7 @@ _cordon()
 	fi
 	case $command in
 	"" | help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
-	init | check | why) _cordon_files -f "$cur" ;;
+	init | check | why | audit) _cordon_files -f "$cur" ;;
 	profiles) _cordon_profiles "$cur" ;;
 	esac
 }

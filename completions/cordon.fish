@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # fish completion for cordon
 
-set -l commands run sandbox init check profiles why explain doctor help version
+set -l commands run sandbox init check profiles why explain doctor audit help version
 set -l config 'run sandbox check profiles why explain doctor'
 set -l policy 'run sandbox why explain'
 set -l run 'run sandbox'
-set -l output 'run sandbox init check profiles why explain doctor'
+set -l output 'run sandbox init check profiles why explain doctor audit'
 
 complete -c cordon -f
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a run -d 'run a command that can touch only what is allowed'
@@ -16,10 +16,11 @@ complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a profiles -d
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a why -d 'say what is allowed for a path or host, and why'
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a explain -d 'show what the policy means here'
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a doctor -d 'show what this host can enforce'
+complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a audit -d 'show what was asked of the network, and what was refused'
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a help -d 'show help, also for one command'
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a version -d 'show the version'
 complete -c cordon -n "__fish_seen_subcommand_from help" -a "$commands"
-complete -c cordon -n "__fish_seen_subcommand_from init check why" -F
+complete -c cordon -n "__fish_seen_subcommand_from init check why audit" -F
 complete -c cordon -n "__fish_seen_subcommand_from $run" -x -a '(__fish_complete_subcommand --fcs-skip=2)'
 complete -c cordon -n "__fish_seen_subcommand_from profiles" -a '(cordon profiles --quiet 2>/dev/null)'
 
@@ -57,6 +58,11 @@ complete -c cordon -n "__fish_seen_subcommand_from check" -l syntax-only -d 'jud
 complete -c cordon -n "__fish_seen_subcommand_from check" -a '-' -d 'the standard input'
 complete -c cordon -n "__fish_seen_subcommand_from init" -l force -d 'replace an existing file'
 complete -c cordon -n "__fish_seen_subcommand_from doctor" -l clean -d 'remove what dead runs have left behind'
+complete -c cordon -n "__fish_seen_subcommand_from audit" -l follow -d 'go on with what is written later'
+complete -c cordon -n "__fish_seen_subcommand_from audit" -l summary -d 'add up for each host'
+complete -c cordon -n "__fish_seen_subcommand_from audit" -l run -x -a last -d 'only of this run'
+complete -c cordon -n "__fish_seen_subcommand_from audit" -l denied -d 'only what was refused'
+complete -c cordon -n "__fish_seen_subcommand_from audit" -l since -x -d 'from then on'
 complete -c cordon -n "__fish_seen_subcommand_from $output" -l json -d 'print JSON'
 complete -c cordon -n "__fish_seen_subcommand_from $output" -s q -l quiet -d 'print the bare answer'
 complete -c cordon -s h -d 'a short help'

@@ -21,6 +21,7 @@ _cordon() {
 		'why:say what is allowed for a path or host, and why'
 		'explain:show what the policy means here'
 		'doctor:show what this host can enforce'
+		'audit:show what was asked of the network, and what was refused'
 		'help:show help, also for one command'
 		'version:show the version'
 	)
@@ -98,6 +99,11 @@ _cordon() {
 			;;
 		doctor)
 			_arguments $always $policy $output '--clean[remove what dead runs have left behind]'
+			;;
+		audit)
+			_arguments $always $output '(--summary)--follow[go on with what is written later]' \
+				'(--follow)--summary[add up for each host]' '--run[only of this run]:run:(last)' \
+				'--denied[only what was refused]' '--since[from then on]:time:' '1:file:_files'
 			;;
 		help)
 			_describe command commands

@@ -353,6 +353,55 @@ struct cordon_doctor_options {
 CORDON_API int cordon_doctor(const struct cordon_doctor_options *options, cordon_report **report,
 			     cordon_error **error);
 
+/* ---- The audit log ---------------------------------------------------------- */
+
+enum {
+	CORDON_AUDIT_DENIED = 1 /* only what policy refused */
+};
+
+struct cordon_audit_options {
+	uint64_t size; /* sizeof(struct cordon_audit_options) */
+
+	/* Whose state directory the log is in; NULL: all defaults. */
+	const struct cordon_load_options *load;
+
+	const char *file;  /* NULL: the log that runs write when they are not told otherwise */
+	const char *run;   /* only of this run; "last": of the one that wrote the last line */
+	const char *since; /* "2026-01-02" or "2026-01-02T03:04:05Z"; NULL: from the start */
+	uint64_t since_ms; /* the same in milliseconds since 1970; 0: see `since` */
+	uint64_t flags;	   /* CORDON_AUDIT_* */
+};
+
+/* A log that is being read. */
+typedef struct cordon_audit cordon_audit;
+
+/* `options` may be NULL. CORDON_E_NOTFOUND: there is no log; _SYNTAX, _SYS, _ARGUMENT, _NOMEM. */
+CORDON_API int cordon_audit_open(const struct cordon_audit_options *options, cordon_audit **audit,
+				 cordon_error **error);
+CORDON_API void cordon_audit_free(cordon_audit *audit); /* NULL is fine */
+
+/* What stands above the lines of cordon_audit_next(). `flags`: CORDON_TEXT_COLOUR. */
+CORDON_API const char *cordon_audit_heading(cordon_audit *audit, uint32_t flags);
+
+enum {
+	CORDON_AUDIT_JSON = 4 /* the entry as it is in the log, beside CORDON_TEXT_* */
+};
+
+/*
+ * The next entry as a line with its newline, oldest first: 1, or 0 when there is none now;
+ * asked again later, what was written since. `*line` is valid until the next call. Lines
+ * that are no entries are passed over, and counted for cordon_audit_warning().
+ */
+CORDON_API int cordon_audit_next(cordon_audit *audit, uint32_t flags, const char **line,
+				 cordon_error **error);
+
+/* All entries from here on, by host: who talked to whom, how much, what was refused. */
+CORDON_API int cordon_audit_summary(cordon_audit *audit, cordon_report **report,
+				    cordon_error **error);
+
+/* How many lines so far were none of the log's, and where the first is; NULL: none. */
+CORDON_API const char *cordon_audit_warning(cordon_audit *audit);
+
 /*
  * For main(), before anything else: does what Cordon starts this program again for
  * (argv[0] says so), and gives the status to end with; or -1: it was not started

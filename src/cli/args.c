@@ -56,6 +56,28 @@ static bool set_once(struct args *args, const char **place, const char *name, co
 	return true;
 }
 
+/* Options that are kept as they are written. */
+static bool set_text(struct args *args, const struct option *option, const char *value)
+{
+	const struct {
+		enum option_id id;
+		const char **place;
+	} texts[] = {
+		{ OPT_PLATFORM, &args->platform },   { OPT_BACKEND, &args->backend },
+		{ OPT_SANDBOX, &args->sandbox },     { OPT_REPORT, &args->report },
+		{ OPT_AUDIT, &args->audit },	     { OPT_RUN, &args->run },
+		{ OPT_SINCE, &args->since },	     { OPT_LISTEN, &args->listen },
+		{ OPT_TOKEN_ENV, &args->token_env }, { OPT_TOKEN_FILE, &args->token_file },
+	};
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "--%s", option->name);
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		if (texts[i].id == option->id)
+			return set_once(args, texts[i].place, name, value);
+	return false;
+}
+
 static bool set_config_file(struct args *args, const char *value)
 {
 	if (strcmp(value, "-") == 0) {
@@ -119,13 +141,16 @@ static bool take_option(struct args *args, const struct option *option, const ch
 	case OPT_NETWORK:
 		return set_network(args, value);
 	case OPT_PLATFORM:
-		return set_once(args, &args->platform, "--platform", value);
 	case OPT_BACKEND:
-		return set_once(args, &args->backend, "--backend", value);
 	case OPT_SANDBOX:
-		return set_once(args, &args->sandbox, "--sandbox", value);
 	case OPT_REPORT:
-		return set_once(args, &args->report, "--report", value);
+	case OPT_AUDIT:
+	case OPT_RUN:
+	case OPT_SINCE:
+	case OPT_LISTEN:
+	case OPT_TOKEN_FILE:
+	case OPT_TOKEN_ENV:
+		return set_text(args, option, value);
 	case OPT_TIMEOUT:
 		return set_timeout(args, value);
 	case OPT_CONFIG:
@@ -148,8 +173,6 @@ static bool take_option(struct args *args, const struct option *option, const ch
 		return add_to(args, &args->publish, "--publish", value);
 	case OPT_HOST_PORT:
 		return add_to(args, &args->host_port, "--host-port", value);
-	case OPT_AUDIT:
-		return set_once(args, &args->audit, "--audit", value);
 	case OPT_ENV:
 		return add_env(args, value);
 	case OPT_ACCEPT_MISSING:
@@ -164,6 +187,9 @@ static bool take_option(struct args *args, const struct option *option, const ch
 	case OPT_SYNTAX_ONLY:
 	case OPT_FORCE:
 	case OPT_CLEAN:
+	case OPT_FOLLOW:
+	case OPT_SUMMARY:
+	case OPT_DENIED:
 	case OPT_JSON:
 	case OPT_QUIET:
 	case OPT_HELP_SHORT:
@@ -216,8 +242,7 @@ static bool parse_option(struct args *args, struct words *words)
 /* Commands that later versions will have: no typos of others. */
 static bool is_planned(const char *word)
 {
-	static const char *const planned[] = { "proxy",	    "mcp",	"audit",
-					       "approvals", "escalate", "apply-patch" };
+	static const char *const planned[] = { "mcp", "approvals", "escalate", "apply-patch" };
 
 	for (size_t i = 0; i < sizeof(planned) / sizeof(planned[0]); i++)
 		if (strcmp(word, planned[i]) == 0)

@@ -63,6 +63,14 @@ enum option_id {
 	OPT_SYNTAX_ONLY,
 	OPT_FORCE,
 	OPT_CLEAN,
+	OPT_FOLLOW,
+	OPT_SUMMARY,
+	OPT_RUN,
+	OPT_DENIED,
+	OPT_SINCE,
+	OPT_LISTEN,
+	OPT_TOKEN_FILE,
+	OPT_TOKEN_ENV,
 	OPT_JSON,
 	OPT_QUIET,
 	OPT_HELP_SHORT,
@@ -154,6 +162,11 @@ struct args {
 	const char *sandbox;
 	const char *report;
 	const char *audit;
+	const char *run;
+	const char *since;
+	const char *listen;
+	const char *token_file;
+	const char *token_env;
 	uint64_t timeout_ms; /* 0: none */
 	option_set seen;     /* OPT_BIT of every option given */
 	struct listed overrides;
@@ -209,6 +222,9 @@ int finish_error(const struct args *args, cordon_error *error);
 /* Flushes stdout; `status`, or EXIT_CORDON when what was printed could not be written. */
 int finish_output(int status);
 
+/* Whether what goes there may have colours. */
+bool has_colour(int fd);
+
 /* Lets warnings go to stderr while a policy is loaded, unless --quiet or --json. */
 void show_warnings(const struct args *args, struct cordon_load_options *load);
 
@@ -262,6 +278,7 @@ void signals_pass_on(struct signals *signals, cordon_run_handle *run);
 /* Ends this process by `number` when a keyboard ended the command with it. */
 void signals_end_likewise(const struct signals *signals, int number, bool had_terminal);
 
+int cmd_audit(const struct args *args);
 int cmd_check(const struct args *args);
 int cmd_doctor(const struct args *args);
 int cmd_explain(const struct args *args);

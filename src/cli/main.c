@@ -57,6 +57,14 @@ const struct command commands[] = {
 	  "is 0 when the default profile, or the one named, can be enforced here, else 1.\n"
 	  "--clean also removes what runs that were killed have left behind.",
 	  OPTS_CONFIG | OPTS_OUTPUT | OPT_BIT(OPT_CLEAN), 0 },
+	{ "audit", cmd_audit, "show what was asked of the network, and what was refused", "[FILE]",
+	  "Shows the audit log, which runs with a managed network write, or FILE: one line for\n"
+	  "each decision, oldest first, with who asked, for what, how much went each way, and\n"
+	  "which rule decided. --summary adds it all up for each host; --follow goes on.\n"
+	  "With --json each line is an entry as it is in the log.",
+	  OPTS_OUTPUT | OPT_BIT(OPT_FOLLOW) | OPT_BIT(OPT_SUMMARY) | OPT_BIT(OPT_RUN) |
+		  OPT_BIT(OPT_DENIED) | OPT_BIT(OPT_SINCE),
+	  1 },
 	{ "help", cmd_help, "show help, also for one command", "[COMMAND]",
 	  "The same as 'cordon COMMAND --help'.", 0, 1 },
 	{ "version", cmd_version, "show the version", "", "The same as 'cordon --version'.", 0, 0 },

@@ -10,7 +10,7 @@
 
 #include "cli/cli.h"
 
-static bool has_colour(int fd)
+bool has_colour(int fd)
 {
 	const char *no_color = getenv("NO_COLOR");
 	const char *term;

@@ -40,6 +40,8 @@ int options_read(const struct cordon_load_options *in, struct cordon_load_option
 		 struct err *e) MUST_CHECK;
 int options_read_run(const struct cordon_run_options *in, struct cordon_run_options *out,
 		     struct err *e) MUST_CHECK;
+int options_read_audit(const struct cordon_audit_options *in, struct cordon_audit_options *out,
+		       struct err *e) MUST_CHECK;
 int options_read_doctor(const struct cordon_doctor_options *in, struct cordon_doctor_options *out,
 			struct err *e) MUST_CHECK;
 

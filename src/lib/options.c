@@ -13,6 +13,9 @@ _Static_assert(sizeof(struct cordon_host_request) == 8 * sizeof(uint64_t),
 _Static_assert(sizeof(struct cordon_doctor_options) == 6 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 
+_Static_assert(sizeof(struct cordon_audit_options) == 7 * sizeof(uint64_t),
+	       "no padding, no narrow member");
+
 enum {
 	STRUCT_MAX_BYTES = 4096,
 	LIST_MAX = 65536, /* of words in any list */
@@ -79,6 +82,12 @@ int options_read_doctor(const struct cordon_doctor_options *in, struct cordon_do
 			struct err *e)
 {
 	return read_struct(in, out, sizeof(*out), "cordon_doctor_options", e);
+}
+
+int options_read_audit(const struct cordon_audit_options *in, struct cordon_audit_options *out,
+		       struct err *e)
+{
+	return read_struct(in, out, sizeof(*out), "cordon_audit_options", e);
 }
 
 uint32_t cordon_abi_version(void)

@@ -9,8 +9,8 @@ import subprocess
 
 from cli import PROGRAM, SOURCE, Skip, World, case, run_cases
 
-COMMANDS = ["run", "sandbox", "init", "check", "profiles", "why", "explain", "doctor", "help",
-            "version"]
+COMMANDS = ["run", "sandbox", "init", "check", "profiles", "why", "explain", "doctor", "audit",
+            "help", "version"]
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|-[A-Za-z])(?![\w-])")
 
 

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* cordon audit: the audit log, for people and for programs. */
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+enum { FOLLOW_PAUSE_MS = 200 };
+
+/* How long ago; else it is a time, which the library reads. */
+static void set_since(struct cordon_audit_options *asked, const char *text)
+{
+	struct timespec now;
+	uint64_t ms;
+
+	if (parse_duration(text, &ms) || clock_gettime(CLOCK_REALTIME, &now) < 0) {
+		asked->since = text;
+		return;
+	}
+	uint64_t now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	asked->since_ms = ms < now_ms ? now_ms - ms : 1;
+}
+
+/* All that is there now. Negative: failed; 0: nobody reads any more; else go on. */
+static int show_lines(cordon_audit *audit, uint32_t flags, cordon_error **error)
+{
+	const char *line;
+	int r;
+
+	while ((r = cordon_audit_next(audit, flags, &line, error)) == 1)
+		if (fputs(line, stdout) < 0)
+			return 0;
+	if (r < 0)
+		return r;
+	return fflush(stdout) == 0 ? 1 : 0;
+}
+
+static int show_log(const struct args *args, cordon_audit *audit)
+{
+	const struct timespec pause = { .tv_nsec = FOLLOW_PAUSE_MS * 1000000L };
+	uint32_t flags = args_have(args, OPT_JSON) ? CORDON_AUDIT_JSON : 0;
+	cordon_error *error;
+	int r;
+
+	if (has_colour(STDOUT_FILENO))
+		flags |= CORDON_TEXT_COLOUR;
+	if (!(flags & CORDON_AUDIT_JSON) && !args_have(args, OPT_QUIET))
+		(void)fputs(cordon_audit_heading(audit, flags), stdout);
+	while ((r = show_lines(audit, flags, &error)) == 1 && args_have(args, OPT_FOLLOW))
+		(void)nanosleep(&pause, NULL);
+	return r < 0 ? finish_error(args, error) : finish_output(0);
+}
+
+static int show_summary(const struct args *args, cordon_audit *audit)
+{
+	cordon_report *report;
+	cordon_error *error;
+
+	if (cordon_audit_summary(audit, &report, &error) < 0)
+		return finish_error(args, error);
+	return finish_report(args, report);
+}
+
+int cmd_audit(const struct args *args)
+{
+	struct cordon_audit_options asked = { .size = sizeof(asked), .load = &args->load };
+	const char *warning;
+	cordon_error *error;
+	cordon_audit *audit;
+	int status;
+
+	if (args_have(args, OPT_FOLLOW) && args_have(args, OPT_SUMMARY)) {
+		complain_usage(args, "--follow and --summary exclude each other");
+		return EXIT_CORDON;
+	}
+	asked.file = args->operand;
+	asked.run = args->run;
+	if (args->since)
+		set_since(&asked, args->since);
+	if (args_have(args, OPT_DENIED))
+		asked.flags |= CORDON_AUDIT_DENIED;
+	if (cordon_audit_open(&asked, &audit, &error) < 0)
+		return finish_error(args, error);
+	status = args_have(args, OPT_SUMMARY) ? show_summary(args, audit) : show_log(args, audit);
+	warning = cordon_audit_warning(audit);
+	if (warning && !args_have(args, OPT_QUIET))
+		print_warning(NULL, warning);
+	cordon_audit_free(audit);
+	return status;
+}

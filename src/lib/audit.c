@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/* cordon_audit_*(): the audit log for people and programs, line by line. */
+#include "lib/audit.h"
+
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "lib/lib.h"
+#include "lib/report.h"
+
+enum {
+	ENTRY_BYTES = 1 << 18, /* of one, parsed */
+	OUT_BYTES = 1 << 16,   /* of one, printed */
+	LOG_BYTES = 1 << 20,   /* of what is kept all the time */
+};
+
+/* ---- Pieces --------------------------------------------------------------------- */
+
+void audit_add_bytes(struct buf *b, int64_t bytes)
+{
+	static const char *const units[] = { "kB", "MB", "GB", "TB", "PB", "EB" };
+	double size = (double)bytes / 1000;
+	size_t unit = 0;
+
+	if (bytes < 1000) {
+		buf_printf(b, "%lld B", (long long)bytes);
+		return;
+	}
+	for (; size >= 999.95 && unit + 1 < COUNT_OF(units); unit++)
+		size /= 1000;
+	buf_printf(b, "%.1f %s", size, units[unit]);
+}
+
+void audit_add_target(struct buf *b, struct str host, int64_t port)
+{
+	bool brackets = port && str_find(host, ':') < host.len;
+
+	if (brackets)
+		buf_add_char(b, '[');
+	utf8_add_shown(b, host.len ? host : STR("-"));
+	if (brackets)
+		buf_add_char(b, ']');
+	if (port)
+		buf_printf(b, ":%lld", (long long)port);
+}
+
+void audit_add_reason(struct buf *b, const struct audit_entry *entry)
+{
+	utf8_add_shown(b, entry->reason);
+	if (entry->rule.len) {
+		buf_add_text(b, " by \"");
+		utf8_add_shown(b, entry->rule);
+		buf_add_char(b, '"');
+	}
+	if (entry->file.len == 0)
+		return;
+	buf_add_text(b, " (");
+	utf8_add_shown(b, entry->file);
+	if (entry->line)
+		buf_printf(b, ":%lld", (long long)entry->line);
+	buf_add_char(b, ')');
+}
+
+/* ---- Entries ---------------------------------------------------------------------- */
+
+static void note_broken(struct cordon_audit *audit, const struct err *why)
+{
+	char file[512];
+
+	if (audit->broken++ > 0)
+		return;
+	buf_clear(&audit->warning);
+	buf_printf(&audit->warning, "%s:%llu: %s",
+		   utf8_show(audit_reader_file(audit->reader), file, sizeof(file)),
+		   (unsigned long long)audit_reader_line(audit->reader), why->text);
+}
+
+static bool is_wanted(const struct cordon_audit *audit, const struct audit_entry *x)
+{
+	return (audit->run.len == 0 || str_eq(audit->run, x->run)) &&
+	       (!audit->only_denied || x->decision == AUDIT_DENY) && x->time_ms >= audit->since_ms;
+}
+
+int audit_next_entry(struct cordon_audit *audit, struct audit_entry *out, struct err *e)
+{
+	struct str line;
+	int r;
+
+	while ((r = audit_reader_next(audit->reader, &line, e)) == 1) {
+		struct err why = ERR_INIT;
+
+		arena_done(&audit->entry);
+		if (audit_parse(&audit->entry, line, out, &why) < 0)
+			note_broken(audit, &why);
+		else if (is_wanted(audit, out))
+			return 1;
+	}
+	return r;
+}
+
+/* ---- Opening ------------------------------------------------------------------------ */
+
+static int find_file(struct cordon_audit *audit, const struct cordon_audit_options *options,
+		     struct str *out, struct err *e)
+{
+	struct cordon_load_options load;
+	struct inputs in = { .a = &audit->arena, .texts = &audit->arena, .options = &load };
+
+	if (options->file) {
+		*out = str_of(options->file);
+		return 0;
+	}
+	if (options_read(options->load, &load, e) < 0 || inputs_find(&in, e) < 0)
+		return err_result(e);
+	return audit_default_path(&audit->arena, in.state_dir, out, e);
+}
+
+/* The run of the last line that is an entry. */
+static int find_last_run(struct cordon_audit *audit, struct str path, struct err *e)
+{
+	char last[256] = "";
+	struct audit_entry x;
+	int r;
+
+	if (audit_reader_open(&audit->arena, path, &audit->reader, e) < 0)
+		return err_result(e);
+	while ((r = audit_next_entry(audit, &x, e)) == 1) {
+		size_t len = MIN_OF(x.run.len, sizeof(last) - 1);
+
+		memcpy(last, x.run.p, len);
+		last[len] = '\0';
+	}
+	audit_reader_close(audit->reader);
+	audit->reader = NULL;
+	audit->broken = 0;
+	buf_clear(&audit->warning);
+	return r < 0 ? r : arena_copy(&audit->arena, str_of(last), &audit->run, e);
+}
+
+static int open_log(struct cordon_audit *audit, const struct cordon_audit_options *options,
+		    struct err *e)
+{
+	struct str path;
+	char shown[64];
+
+	if (options->flags & ~(uint64_t)CORDON_AUDIT_DENIED)
+		return FAIL(e, ERR_ARGUMENT, "cordon_audit_open does not know one of these flags");
+	audit->since_ms = options->since_ms;
+	if (options->since && !audit_parse_time(str_of(options->since), &audit->since_ms))
+		return FAIL(e, ERR_SYNTAX,
+			    "'%s' is not a time; write 2026-01-02, 2026-01-02T03:04:05Z, or how "
+			    "long ago: 90s, 10m, 2h",
+			    utf8_show(str_of(options->since), shown, sizeof(shown)));
+	if (find_file(audit, options, &path, e) < 0)
+		return err_result(e);
+	if (options->run && str_is(str_of(options->run), "last")) {
+		if (find_last_run(audit, path, e) < 0)
+			return err_result(e);
+	} else if (options->run &&
+		   arena_copy(&audit->arena, str_of(options->run), &audit->run, e) < 0) {
+		return err_result(e);
+	}
+	audit->only_denied = (options->flags & CORDON_AUDIT_DENIED) != 0;
+	return audit_reader_open(&audit->arena, path, &audit->reader, e);
+}
+
+int cordon_audit_open(const struct cordon_audit_options *options, cordon_audit **audit,
+		      cordon_error **error)
+{
+	struct cordon_audit_options own;
+	struct err e = ERR_INIT;
+	cordon_audit *a = NULL;
+
+	if (!audit)
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_audit_open needs a place for the log");
+	else if (options_read_audit(options, &own, &e) == 0)
+		a = mem_new(sizeof(*a), &e);
+	if (!a)
+		return error_give(&e, error);
+	a->arena = (struct arena)ARENA_INIT(LOG_BYTES);
+	a->entry = (struct arena)ARENA_INIT(ENTRY_BYTES);
+	a->out = (struct buf)BUF_INIT(OUT_BYTES);
+	a->warning = (struct buf)BUF_INIT(OUT_BYTES);
+	if (open_log(a, &own, &e) < 0) {
+		cordon_audit_free(a);
+		return error_give(&e, error);
+	}
+	*audit = a;
+	return 0;
+}
+
+void cordon_audit_free(cordon_audit *audit)
+{
+	if (!audit)
+		return;
+	if (audit->reader)
+		audit_reader_close(audit->reader);
+	arena_done(&audit->arena);
+	arena_done(&audit->entry);
+	buf_done(&audit->out);
+	buf_done(&audit->warning);
+	mem_free(audit);
+}
+
+const char *cordon_audit_warning(cordon_audit *audit)
+{
+	char first[1024];
+
+	if (audit->broken == 0)
+		return NULL;
+	(void)utf8_show(buf_str(&audit->warning), first, sizeof(first));
+	buf_clear(&audit->out);
+	buf_printf(&audit->out, "%llu %s no entr%s and left out; the first is %s",
+		   (unsigned long long)audit->broken,
+		   audit->broken == 1 ? "line of the log is" : "lines of the log are",
+		   audit->broken == 1 ? "y" : "ies", first);
+	return audit->out.failed == ERR_OK ? audit->out.p : NULL;
+}
+
+/* ---- Lines ---------------------------------------------------------------------------- */
+
+enum {
+	WIDTH_PROGRAM = 18,
+	WIDTH_PROTOCOL = 9,
+	WIDTH_METHOD = 7,
+	WIDTH_TARGET = 34,
+	WIDTH_BYTES = 9
+};
+
+static struct page page_of(cordon_audit *audit, uint32_t flags)
+{
+	return (struct page){ .out = &audit->out,
+			      .home = STR_EMPTY,
+			      .is_coloured = (flags & CORDON_TEXT_COLOUR) != 0,
+			      .is_brief = (flags & CORDON_TEXT_BRIEF) != 0 };
+}
+
+const char *cordon_audit_heading(cordon_audit *audit, uint32_t flags)
+{
+	struct page p = page_of(audit, flags);
+
+	buf_clear(&audit->out);
+	page_style(&p, STYLE_TITLE, "%-19s  %-7s  %-*s  %-*s  %-*s  %-*s  %*s  %*s  %s",
+		   "TIME (UTC)", "", WIDTH_PROGRAM, "PROGRAM", WIDTH_PROTOCOL, "BY", WIDTH_METHOD,
+		   "METHOD", WIDTH_TARGET, "HOST", WIDTH_BYTES, "UP", WIDTH_BYTES, "DOWN", "WHY");
+	page_line(&p);
+	return audit->out.failed == ERR_OK ? audit->out.p : "";
+}
+
+static void add_time(struct page *p, struct str time)
+{
+	char text[20];
+
+	/* "2026-01-02T03:04:05.678Z", as it was parsed. */
+	(void)snprintf(text, sizeof(text), "%.10s %.8s", time.p, time.p + 11);
+	page_style(p, STYLE_FAINT, "%s", text);
+}
+
+static enum style style_of(enum audit_decision decision)
+{
+	if (decision == AUDIT_ALLOW)
+		return STYLE_GOOD;
+	return decision == AUDIT_DENY ? STYLE_BAD : STYLE_CAREFUL;
+}
+
+/* A cell of what `b` holds. */
+static void add_cell(struct page *p, const struct buf *b, size_t width)
+{
+	page_text(p, "  ");
+	page_column(p, buf_str(b), width);
+}
+
+static void add_who(struct page *p, const struct audit_entry *x)
+{
+	char text[128];
+	struct buf b = BUF_OVER(text);
+
+	utf8_add_shown(&b, x->program.len ? x->program : STR("-"));
+	if (x->pid)
+		buf_printf(&b, "[%lld]", (long long)x->pid);
+	add_cell(p, &b, WIDTH_PROGRAM);
+}
+
+static void add_amount(struct page *p, int64_t bytes)
+{
+	char text[32];
+	struct buf b = BUF_OVER(text);
+
+	if (bytes)
+		audit_add_bytes(&b, bytes);
+	else
+		buf_add_char(&b, '-');
+	page_printf(p, "  %*s", WIDTH_BYTES, text);
+}
+
+static void add_why(struct page *p, const struct audit_entry *x)
+{
+	page_text(p, "  ");
+	audit_add_reason(p->out, x);
+	if (x->address.len && !str_eq(x->address, x->host)) {
+		page_text(p, " ");
+		page_str(p, x->address);
+	}
+	if (x->count > 1)
+		page_printf(p, " (%lld times)", (long long)x->count);
+}
+
+static void add_entry(struct page *p, const struct audit_entry *x)
+{
+	char text[1200];
+	struct buf target = BUF_OVER(text);
+
+	add_time(p, x->time);
+	page_text(p, "  ");
+	page_style(p, style_of(x->decision), "%-7s", audit_decision_name(x->decision));
+	add_who(p, x);
+	page_text(p, "  ");
+	page_column(p, x->protocol, WIDTH_PROTOCOL);
+	page_text(p, "  ");
+	page_column(p, x->method.len ? x->method : STR("-"), WIDTH_METHOD);
+	audit_add_target(&target, x->host, x->port);
+	add_cell(p, &target, WIDTH_TARGET);
+	add_amount(p, x->bytes_up);
+	add_amount(p, x->bytes_down);
+	add_why(p, x);
+	page_line(p);
+}
+
+int cordon_audit_next(cordon_audit *audit, uint32_t flags, const char **line, cordon_error **error)
+{
+	struct page p = page_of(audit, flags);
+	struct err e = ERR_INIT;
+	struct audit_entry x;
+	int r = audit_next_entry(audit, &x, &e);
+
+	if (r == 0)
+		return 0;
+	buf_clear(&audit->out);
+	if (r == 1 && (flags & CORDON_AUDIT_JSON)) {
+		/* Escaped already: what is not would not be an entry of ours, but shown all the same. */
+		utf8_add_shown(&audit->out, x.text);
+		page_line(&p);
+	} else if (r == 1) {
+		add_entry(&p, &x);
+	}
+	if (r < 0 || buf_check(&audit->out, &e) < 0)
+		return error_give(&e, error);
+	*line = audit->out.p;
+	return 1;
+}

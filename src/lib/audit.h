@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The audit log as it is shown; see cordon.h. */
+#pragma once
+
+#include "audit/audit.h"
+#include "base/buf.h"
+#include "cordon.h"
+
+struct cordon_audit {
+	struct arena arena; /* lives as long as this */
+	struct arena entry; /* of the last one */
+	struct audit_reader *reader;
+	struct str run; /* "": all */
+	uint64_t since_ms;
+	bool only_denied;
+	struct buf out, warning;
+	uint64_t broken;
+};
+
+/* The next entry that is asked for: 1, or 0 when there is none now. */
+int audit_next_entry(struct cordon_audit *audit, struct audit_entry *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* "1.2 kB" */
+void audit_add_bytes(struct buf *b, int64_t bytes) NONNULL;
+
+/* "unlisted", "denied by "*.com" (file:5)", … */
+void audit_add_reason(struct buf *b, const struct audit_entry *entry) NONNULL;
+
+/* "host:443", IPv6 in brackets. */
+void audit_add_target(struct buf *b, struct str host, int64_t port) NONNULL;
