@@ -59,7 +59,8 @@ static bool writes_file(void)
 
 static bool executes(void)
 {
-	char *const argv[] = { "true", NULL };
+	char name[] = "true";
+	char *const argv[] = { name, NULL };
 
 	return execve("/bin/true", argv, argv + 1) == 0;
 }
@@ -162,8 +163,6 @@ static bool has_no_rights(void)
 
 static bool has_no_words(void)
 {
-	extern char **environ;
-
 	return environ[0][0] == '\0';
 }
 
@@ -194,7 +193,6 @@ TEST(descriptors_and_rights_are_gone)
 /* The environment that the kernel laid out, as any program's is. */
 TEST(the_environment_is_wiped)
 {
-	extern char **environ;
 	const char *first = environ[0];
 
 	REQUIRE(first != NULL && first[0] != '\0');
