@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of proxy/resolve.c, against a name server of the test's own. */
+#include "proxy/resolve.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "scratch.h"
+#include "small_dns.h"
+#include "test.h"
+
+static struct loop loop;
+static struct small_dns server;
+static struct resolver *resolver;
+static struct err e = ERR_INIT;
+
+static struct small_dns_entry entries[] = {
+	{ .name = "both.test", .a = "93.184.216.34 1.2.3.4", .aaaa = "2606:2800::1", .ttl = 30 },
+	{ .name = "four.test", .a = "1.2.3.4", .ttl = 30 },
+	{ .name = "none.test", .ttl = 30 },
+	{ .name = "alias.test", .alias = "both.test", .ttl = 30 },
+	{ .name = "turning.test", .alias = "turning.test" },
+	{ .name = "zero.test", .a = "1.2.3.4" },
+	{ .name = "long.test", .a = "1.2.3.4", .manner = DNS_LONG, .ttl = 30 },
+	{ .name = "silent.test", .manner = DNS_SILENT },
+	{ .name = "six-silent.test", .a = "1.2.3.4", .manner = DNS_SILENT_6, .ttl = 30 },
+	{ .name = "failing.test", .manner = DNS_FAILS },
+	{ .name = "wrong-id.test", .a = "6.6.6.6", .manner = DNS_WRONG_ID },
+	{ .name = "wrong-name.test", .a = "6.6.6.6", .manner = DNS_WRONG_NAME },
+	{ .name = "lies.test", .a = "1.2.3.4", .manner = DNS_LIES_FIRST, .ttl = 30 },
+	{ .name = "loud.test", .a = "1.2.3.4", .manner = DNS_LIES_LOUDLY, .ttl = 30 },
+	{ .name = "garbled.test", .a = "1.2.3.4", .manner = DNS_GARBLED },
+	{ .name = "db.corp.test", .a = "10.0.0.5", .ttl = 30 },
+	{ .name = "hosted.test", .a = "6.6.6.6", .ttl = 30 },
+};
+
+/* ---- One look-up ----------------------------------------------------------------------- */
+
+static struct found_addresses found;
+static unsigned told;
+
+static void take(void *user, const struct found_addresses *f)
+{
+	(void)user;
+	found = *f;
+	told++;
+}
+
+static bool start(const char *conf)
+{
+	struct resolver_sources sources = { .resolv_conf = "resolv.conf", .hosts = "hosts" };
+
+	scratch_put("resolv.conf", conf);
+	scratch_put("hosts", "127.0.0.1 localhost\n10.1.1.1 hosted.test\n");
+	for (size_t i = 0; i < COUNT_OF(entries); i++)
+		entries[i].asked = 0;
+	if (loop_init(&loop, &e) < 0 ||
+	    !small_dns_start(&server, &loop, entries, COUNT_OF(entries), &e))
+		return false;
+	sources.port = server.port;
+	return resolver_make(&resolver, &sources, 64, &e) == 0 &&
+	       resolver_run(resolver, &loop, &e) == 0;
+}
+
+static void stop(void)
+{
+	resolver_done(resolver);
+	small_dns_done(&server);
+	loop_done(&loop);
+}
+
+static void run_until(unsigned count, unsigned most_ms)
+{
+	uint64_t end = loop_now() + most_ms;
+
+	while (told < count && loop_now() < end)
+		if (loop_step(&loop, 50, &e) < 0)
+			break;
+}
+
+static enum lookup_result look_up(const char *name)
+{
+	told = 0;
+	found = (struct found_addresses){ .result = LOOKUP_FAILED };
+	if (resolver_knows(resolver, str_of(name), &found))
+		return found.result;
+	if (!resolver_look_up(resolver, str_of(name), take, &told)) {
+		printf("# %s can't be looked up\n", name);
+		return LOOKUP_FAILED;
+	}
+	CHECK_INT(told, 0); /* never from within */
+	run_until(1, 12000);
+	CHECK_INT(told, 1);
+	return found.result;
+}
+
+static const char *text(size_t i)
+{
+	static char shown[64];
+	struct buf b = BUF_OVER(shown);
+
+	shown[0] = '\0';
+	if (i < found.count)
+		ip_print(&b, &found.addresses[i]);
+	return shown;
+}
+
+#define ONCE "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
+#define CONF "nameserver 127.0.0.1\noptions timeout:1 attempts:2\n"
+
+TEST(both_families_are_found_and_ipv6_is_first)
+{
+	REQUIRE(start(CONF));
+	CHECK_INT(look_up("both.test"), LOOKUP_FOUND);
+	REQUIRE(found.count == 3);
+	CHECK_STR(text(0), "2606:2800::1");
+	CHECK_STR(text(1), "93.184.216.34");
+	CHECK_INT(look_up("four.test"), LOOKUP_FOUND);
+	CHECK_INT(found.count, 1);
+	CHECK_INT(look_up("alias.test"), LOOKUP_FOUND);
+	CHECK_INT(found.count, 3);
+	stop();
+}
+
+TEST(no_name_no_address_and_no_answer_are_three_things)
+{
+	REQUIRE(start(CONF));
+	CHECK_INT(look_up("missing.test"), LOOKUP_NO_SUCH_NAME);
+	CHECK_INT(look_up("none.test"), LOOKUP_NO_ADDRESS);
+	CHECK_INT(look_up("failing.test"), LOOKUP_FAILED);
+	CHECK_INT(look_up("turning.test"), LOOKUP_FAILED);
+	CHECK_INT(look_up("garbled.test"), LOOKUP_FAILED);
+	stop();
+}
+
+TEST(silence_ends_in_time)
+{
+	uint64_t began;
+
+	REQUIRE(start(CONF));
+	began = loop_now();
+	CHECK_INT(look_up("silent.test"), LOOKUP_FAILED);
+	CHECK(loop_now() - began >= 1900 && loop_now() - began < 4000);
+	CHECK_INT(entries[7].asked, 4); /* two families, two attempts */
+	stop();
+}
+
+TEST(one_silent_family_does_not_take_the_other_along)
+{
+	REQUIRE(start(ONCE));
+	CHECK_INT(look_up("six-silent.test"), LOOKUP_FOUND);
+	CHECK_INT(found.count, 1);
+	stop();
+}
+
+TEST(what_does_not_fit_comes_by_tcp)
+{
+	REQUIRE(start(CONF));
+	CHECK_INT(look_up("long.test"), LOOKUP_FOUND);
+	CHECK_INT(found.count, 1);
+	CHECK_INT(server.asked_by_tcp, 2);
+	stop();
+	REQUIRE(start(CONF "options use-vc\n"));
+	CHECK_INT(look_up("both.test"), LOOKUP_FOUND);
+	CHECK_INT(server.asked_by_tcp, 2);
+	CHECK_INT(server.asked, 2);
+	stop();
+}
+
+TEST(only_the_right_answer_is_believed)
+{
+	REQUIRE(start(ONCE));
+	CHECK_INT(look_up("lies.test"), LOOKUP_FOUND);
+	CHECK_STR(text(0), "1.2.3.4");
+	CHECK_INT(look_up("wrong-id.test"), LOOKUP_FAILED);
+	CHECK_INT(look_up("wrong-name.test"), LOOKUP_FAILED);
+	stop();
+}
+
+TEST(who_guesses_too_often_drives_us_to_tcp)
+{
+	REQUIRE(start(CONF));
+	CHECK_INT(look_up("loud.test"), LOOKUP_FOUND);
+	CHECK_STR(text(0), "1.2.3.4");
+	CHECK_INT(server.asked_by_tcp, 2);
+	stop();
+}
+
+TEST(ports_and_numbers_differ_from_question_to_question)
+{
+	uint16_t ports[8];
+	unsigned same = 0;
+
+	REQUIRE(start(CONF));
+	for (size_t i = 0; i < COUNT_OF(ports); i++) {
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "missing-%zu.test", i);
+		CHECK_INT(look_up(name), LOOKUP_NO_SUCH_NAME);
+		ports[i] = server.last_source;
+		for (size_t k = 0; k < i; k++)
+			same += ports[k] == ports[i];
+	}
+	CHECK(same < 2);
+	stop();
+}
+
+TEST(a_stranger_to_the_server_is_not_heard)
+{
+	uint8_t lie[512];
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	REQUIRE(start(ONCE));
+	told = 0;
+	REQUIRE(resolver_look_up(resolver, STR("silent.test"), take, &told));
+	for (unsigned i = 0; i < 20 && !server.last_source; i++)
+		CHECK_INT(loop_step(&loop, 20, &e), 0);
+	/* From another port than the server's, with every number there is. */
+	to.sin_port = htons(server.last_source);
+	for (unsigned id = 0; id < 65536; id++) {
+		size_t len = dns_write_question(lie, (uint16_t)id, STR("silent.test"), DNS_A);
+
+		lie[2] = 0x81;
+		lie[3] = 0x83;
+		(void)!sendto(fd, lie, len, MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to));
+	}
+	run_until(1, 5000);
+	CHECK_INT(found.result, LOOKUP_FAILED); /* not LOOKUP_NO_SUCH_NAME */
+	(void)close(fd);
+	stop();
+}
+
+/* ---- Servers --------------------------------------------------------------------------- */
+
+TEST(the_next_server_is_asked_when_one_does_not_answer)
+{
+	/* Nobody is at 127.0.0.2: an error comes back, or nothing does. */
+	REQUIRE(start("nameserver 127.0.0.2\nnameserver 127.0.0.1\noptions timeout:1\n"));
+	CHECK_INT(look_up("both.test"), LOOKUP_FOUND);
+	stop();
+	REQUIRE(start("nameserver 127.0.0.2\noptions timeout:1 attempts:1\n"));
+	CHECK_INT(look_up("both.test"), LOOKUP_FAILED);
+	stop();
+}
+
+TEST(other_servers_count_as_soon_as_the_file_says_so)
+{
+	REQUIRE(start("nameserver 127.0.0.2\noptions timeout:1 attempts:1\n"));
+	CHECK_INT(look_up("both.test"), LOOKUP_FAILED);
+	scratch_put("resolv.conf", CONF);
+	CHECK_INT(look_up("both.test"), LOOKUP_FOUND);
+	stop();
+}
+
+/* ---- Names ----------------------------------------------------------------------------- */
+
+TEST(the_search_list_is_for_short_names_only)
+{
+	struct str shorter;
+
+	REQUIRE(start(CONF "search x.test corp.test\n"));
+	CHECK_INT(look_up("db"), LOOKUP_FOUND);
+	CHECK_STR(text(0), "10.0.0.5");
+	CHECK_INT(look_up("nothing"), LOOKUP_NO_SUCH_NAME);
+	/* "db.corp.test" would be found as "corp.test" + search; a dot is enough to prevent that. */
+	CHECK_INT(look_up("db.corp"), LOOKUP_NO_SUCH_NAME);
+	CHECK(resolver_is_searched(resolver, STR("a.b.corp.test"), &shorter));
+	CHECK(str_is(shorter, "a.b"));
+	CHECK(!resolver_is_searched(resolver, STR("corp.test"), &shorter));
+	CHECK(!resolver_is_searched(resolver, STR("acorp.test"), &shorter));
+	stop();
+	REQUIRE(start(CONF "search test\noptions ndots:2\n"));
+	CHECK_INT(look_up("db.corp"), LOOKUP_FOUND);
+	stop();
+}
+
+TEST(localhost_is_loopback_whatever_anybody_says)
+{
+	REQUIRE(start(CONF));
+	scratch_put("hosts", "6.6.6.6 localhost a.localhost\n");
+	CHECK_INT(look_up("localhost"), LOOKUP_FOUND);
+	CHECK_STR(text(0), "::1");
+	CHECK_STR(text(1), "127.0.0.1");
+	CHECK_INT(look_up("a.localhost"), LOOKUP_FOUND);
+	CHECK_STR(text(1), "127.0.0.1");
+	CHECK_INT(server.asked, 0);
+	stop();
+}
+
+TEST(the_hosts_file_comes_first_and_counts_as_it_is)
+{
+	REQUIRE(start(CONF));
+	CHECK_INT(look_up("hosted.test"), LOOKUP_FOUND);
+	CHECK_STR(text(0), "10.1.1.1");
+	CHECK_INT(server.asked, 0);
+	scratch_put("hosts", "127.0.0.1 localhost\n");
+	CHECK_INT(look_up("hosted.test"), LOOKUP_FOUND);
+	CHECK_STR(text(0), "6.6.6.6");
+	scratch_put("hosts", "127.0.0.1 localhost\n10.2.2.2 hosted.test\n");
+	CHECK_INT(look_up("hosted.test"), LOOKUP_FOUND);
+	CHECK_STR(text(0), "10.2.2.2");
+	(void)remove("hosts");
+	CHECK_INT(look_up("hosted.test"), LOOKUP_FOUND);
+	CHECK_STR(text(0), "6.6.6.6");
+	stop();
+}
+
+/* ---- Once ------------------------------------------------------------------------------ */
+
+TEST(an_answer_serves_the_next_who_asks_but_not_for_ever)
+{
+	REQUIRE(start(CONF));
+	CHECK_INT(look_up("both.test"), LOOKUP_FOUND);
+	CHECK_INT(look_up("both.test"), LOOKUP_FOUND);
+	CHECK_INT(entries[0].asked, 2); /* one for each family */
+	CHECK_INT(look_up("zero.test"), LOOKUP_FOUND);
+	CHECK_INT(look_up("zero.test"), LOOKUP_FOUND);
+	CHECK_INT(entries[5].asked, 2);
+	(void)usleep(1100 * 1000);
+	CHECK_INT(look_up("zero.test"), LOOKUP_FOUND);
+	CHECK_INT(entries[5].asked, 4);
+	CHECK_INT(look_up("both.test"), LOOKUP_FOUND);
+	CHECK_INT(entries[0].asked, 2);
+	stop();
+}
+
+TEST(those_who_ask_at_the_same_time_share_one_search)
+{
+	struct lookup *second;
+
+	REQUIRE(start(CONF));
+	told = 0;
+	for (unsigned i = 0; i < 10; i++)
+		REQUIRE(resolver_look_up(resolver, STR("both.test"), take, &told));
+	second = resolver_look_up(resolver, STR("both.test"), take, &told);
+	REQUIRE(second);
+	lookup_cancel(second);
+	run_until(10, 3000);
+	CHECK_INT(told, 10);
+	CHECK_INT(entries[0].asked, 2);
+	stop();
+}
+
+TEST(too_many_who_wait_are_refused_and_places_come_back)
+{
+	struct lookup *all[65];
+	size_t count = 0;
+
+	REQUIRE(start(CONF));
+	while (count < COUNT_OF(all) &&
+	       (all[count] = resolver_look_up(resolver, STR("silent.test"), take, &told)))
+		count++;
+	CHECK_INT(count, 64);
+	while (count > 0)
+		lookup_cancel(all[--count]);
+	CHECK_INT(look_up("both.test"), LOOKUP_FOUND);
+	stop();
+}
+
+TEST(no_descriptor_is_left)
+{
+	int before = dup(0), after;
+
+	(void)close(before);
+	REQUIRE(start(ONCE));
+	CHECK_INT(look_up("long.test"), LOOKUP_FOUND);
+	CHECK_INT(look_up("wrong-id.test"), LOOKUP_FAILED);
+	CHECK(resolver_look_up(resolver, STR("silent.test"), take, &told) != NULL);
+	stop();
+	after = dup(0);
+	(void)close(after);
+	CHECK_INT(after, before);
+}
