@@ -36,6 +36,9 @@ static struct small_dns_entry entries[] = {
 	{ .name = "none.test" },
 	{ .name = "silent.test", .manner = DNS_SILENT },
 	{ .name = "zero.test", .a = "0.0.0.0", .ttl = 30 },
+	{ .name = "public.test", .a = "93.184.216.34 93.184.216.35", .ttl = 30 },
+	{ .name = "excepted.test", .a = "127.0.0.1", .ttl = 30 },
+	{ .name = "proxy.test", .a = "127.0.0.1", .ttl = 30 },
 };
 
 static struct dial_result result;
@@ -452,5 +455,126 @@ TEST(a_look_up_serves_the_dial_that_follows)
 	CHECK_INT(dial("here.test", port), PROXY_ALLOWED);
 	CHECK_INT(entries[0].asked, 2);
 	(void)close(fd);
+	stop();
+}
+
+/* ---- By way of an upstream proxy ------------------------------------------------------- */
+
+/* What a proxy at `fd` hears from each connection, and says to it. */
+struct small_proxy {
+	struct watcher listener, connection;
+	const char *answers[3];
+	unsigned count;
+	char heard[3][512];
+};
+
+static int small_proxy_hear(void *user, uint32_t events, struct err *err)
+{
+	struct small_proxy *p = user;
+	char *text = p->heard[p->count];
+	ssize_t n = recv(p->connection.fd, text, sizeof(p->heard[0]) - 1, 0);
+
+	(void)events;
+	(void)err;
+	text[n > 0 ? n : 0] = '\0';
+	if (n > 0)
+		(void)!send(p->connection.fd, p->answers[p->count], strlen(p->answers[p->count]),
+			    MSG_NOSIGNAL);
+	loop_remove(&loop, &p->connection);
+	(void)close(p->connection.fd);
+	p->count++;
+	return 0;
+}
+
+static int small_proxy_accept(void *user, uint32_t events, struct err *err)
+{
+	struct small_proxy *p = user;
+
+	(void)events;
+	p->connection = (struct watcher){ .fd = accept(p->listener.fd, NULL, NULL),
+					  .ready = small_proxy_hear,
+					  .user = p };
+	return loop_add(&loop, &p->connection, LOOP_IN, err);
+}
+
+static bool start_proxy(struct small_proxy *p, const char *scheme, const char *no_proxy)
+{
+	static char https[64], none[64];
+	static const char *const environment[] = { https, none, NULL };
+	uint16_t port = 0;
+
+	p->listener = (struct watcher){ .fd = listen_at("127.0.0.1", &port),
+					.ready = small_proxy_accept,
+					.user = p };
+	(void)snprintf(https, sizeof(https), "HTTPS_PROXY=%sproxy.test:%u", scheme, port);
+	(void)snprintf(none, sizeof(none), "NO_PROXY=%s", no_proxy);
+	return p->listener.fd >= 0 && start_with(OPEN, 3000, environment) &&
+	       loop_add(&loop, &p->listener, LOOP_IN, &e) == 0;
+}
+
+static void stop_proxy(struct small_proxy *p)
+{
+	loop_remove(&loop, &p->listener);
+	(void)close(p->listener.fd);
+	stop();
+}
+
+TEST(an_upstream_proxy_is_given_the_address_that_was_judged)
+{
+	struct small_proxy p = { .answers = { "HTTP/1.1 200 OK\r\n\r\n" } };
+
+	REQUIRE(start_proxy(&p, "http://", ""));
+	CHECK_INT(dial("public.test", 443), PROXY_ALLOWED);
+	CHECK(result.fd >= 0);
+	CHECK_STR(address(), "93.184.216.34");
+	CHECK_STR(p.heard[0],
+		  "CONNECT 93.184.216.34:443 HTTP/1.1\r\nHost: 93.184.216.34:443\r\n\r\n");
+	stop_proxy(&p);
+}
+
+TEST(the_guard_and_no_proxy_hold_with_an_upstream_proxy)
+{
+	struct small_proxy p = { .count = 0 };
+	uint16_t port = 0;
+	int fd = listen_at("127.0.0.1", &port);
+
+	REQUIRE(fd >= 0 && start_proxy(&p, "http://", "excepted.test"));
+	CHECK_INT(dial("private.test", 443), PROXY_DENIED_PRIVATE);
+	CHECK_INT(dial("missing.test", 443), PROXY_FAILED_LOOKUP);
+	CHECK_INT(dial("here.test", port), PROXY_ALLOWED); /* private, and open: directly */
+	CHECK_INT(dial("excepted.test", port), PROXY_ALLOWED);
+	CHECK_INT(p.count, 0);
+	(void)close(fd);
+	stop_proxy(&p);
+}
+
+TEST(a_refusal_of_the_upstream_proxy_is_its_own_and_other_addresses_are_tried)
+{
+	struct small_proxy p = { .answers = { "HTTP/1.1 403 No\r\n\r\n" } };
+	struct small_proxy q = { .answers = { "HTTP/1.1 502 Bad\r\n\r\n",
+					      "HTTP/1.1 200 OK\r\n\r\n" } };
+
+	REQUIRE(start_proxy(&p, "http://", ""));
+	CHECK_INT(dial("public.test", 443), PROXY_FAILED_UPSTREAM);
+	CHECK_INT(result.os_error, 403);
+	CHECK_INT(p.count, 1);
+	stop_proxy(&p);
+	REQUIRE(start_proxy(&q, "http://", ""));
+	CHECK_INT(dial("public.test", 443), PROXY_ALLOWED);
+	CHECK_INT(q.count, 2);
+	CHECK(strstr(q.heard[1], "CONNECT 93.184.216.35:443 ") == q.heard[1]);
+	stop_proxy(&q);
+}
+
+TEST(an_upstream_proxy_that_is_not_there_is_said_so)
+{
+	struct small_proxy p = { .count = 0 };
+
+	REQUIRE(start_proxy(&p, "socks5://", ""));
+	loop_remove(&loop, &p.listener);
+	(void)close(p.listener.fd);
+	p.listener.fd = -1;
+	CHECK_INT(dial("public.test", 443), PROXY_FAILED_UPSTREAM);
+	CHECK_INT(result.os_error, ECONNREFUSED);
 	stop();
 }
