@@ -531,8 +531,8 @@ struct cordon_run_options {
 	/* "PORT", likewise: the sandbox's 127.0.0.1:PORT and [::1]:PORT are the host's. */
 	const char *const *host_ports;
 	/*
-	 * Where each decision on the network is logged, as a line of JSON. NULL: audit.log in
-	 * the state directory. The command must not be able to write there.
+	 * Where each decision on the network is logged, as a line of JSON. NULL: the log of all
+	 * runs in the state directory. The command must not be able to write there.
 	 */
 	const char *audit_file;
 	/* Asked about what the policy neither allows nor denies; NULL: that is denied. */

@@ -144,7 +144,7 @@ int inputs_additions(const struct inputs *in, struct additions *out, struct err 
 	found.entry_count = list.count;
 	found.hosts = hosts.items;
 	found.host_count = hosts.count;
-	found.port_origin = (struct origin){ .file = in->port_option };
+	found.port_origin = (struct origin){ .file = in->run ? in->run->port_option : NULL };
 	if (check_off(&found, e) < 0)
 		return err_result(e);
 	*out = found;

@@ -97,8 +97,8 @@ static int rehearse(cordon_report *report, struct asked *asked, struct err *e)
 
 	if (!x || copy_words(a, asked->run.command, &x->argv, e) < 0)
 		return err_result(e);
-	report->policy = voice_load(&x->voice, a, asked, e);
-	if (!report->policy || asked_session(asked, report->policy, &in, e) < 0)
+	report->policy = voice_load(&x->voice, a, asked, true, e);
+	if (!report->policy || asked_session(a, asked, report->policy, &in, e) < 0)
 		return err_result(e);
 	x->policy = report->policy;
 	in.argv = x->argv;

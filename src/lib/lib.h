@@ -47,12 +47,18 @@ int options_read_doctor(const struct cordon_doctor_options *in, struct cordon_do
 
 /* ---- inputs.c: what the configuration is read from --------------------------- */
 
+/* What a run wants of its policy besides what the options say. */
+struct run_needs {
+	const char *port_option; /* --publish or --host-port, when one was given; NULL: none */
+	bool keeps_log;		 /* in the state directory, when the network is managed */
+};
+
 struct inputs {
 	struct arena *a;
 	struct arena *texts; /* of the files; may go once the policy is compiled */
 	const struct cordon_load_options *options;
-	bool may_read_input;	 /* whether "-" as the user's file is the standard input */
-	const char *port_option; /* --publish or --host-port, when one was given; NULL: none */
+	bool may_read_input;	     /* whether "-" as the user's file is the standard input */
+	const struct run_needs *run; /* NULL: it is not for a run */
 	const char *const *environment;
 	struct places places; /* without roots */
 	uint64_t cwd_device,
@@ -133,10 +139,10 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 		struct cordon_policy *out, struct err *e) MUST_CHECK;
 
 /*
- * cordon_policy_load() for options that options_read() has read. `port_option` is the
- * option that wants a network which is managed rather than off; NULL: none does.
+ * cordon_policy_load() for options that options_read() has read. `run` is NULL when it is
+ * not for a run.
  */
-cordon_policy *load_new(const struct cordon_load_options *options, const char *port_option,
+cordon_policy *load_new(const struct cordon_load_options *options, const struct run_needs *run,
 			struct err *e) MUST_CHECK;
 
 /* Keeps it alive until one more cordon_policy_free(). */

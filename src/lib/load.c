@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "lib/lib.h"
+#include "os/os.h"
 
 static int add_note(struct cordon_policy *p, struct arena *a, struct note note, struct err *e)
 {
@@ -120,6 +121,29 @@ static int check_directory(const struct inputs *in, const struct host *host, str
 		    utf8_show(in->places.cwd, shown, sizeof(shown)));
 }
 
+/*
+ * The log of a managed network lies in the state directory. That has to be there before the
+ * files are looked at: where it is missing, its place is held by something else (P11).
+ */
+static int make_state(const struct inputs *in, const struct policy *policy, struct err *e)
+{
+	enum net_access access = policy->layers.items[0].net.access;
+	struct str within;
+	struct host_file file;
+
+	if (!in->run || !in->run->keeps_log || !in->state_dir.len ||
+	    policy->profile->is_unsandboxed || access == NET_OFF ||
+	    (access == NET_FULL && policy->layers.count == 1))
+		return 0;
+	if (host_now.look(host_now.user, in->state_dir, &file, e) < 0)
+		return err_result(e);
+	if (file.type != HOST_MISSING)
+		return 0;
+	if (path_join(in->a, in->state_dir, STR("audit.log"), &within, e) < 0)
+		return err_result(e);
+	return os_make_parents(within, e);
+}
+
 int load_policy(struct inputs *in, const struct config *config, const char *profile,
 		struct cordon_policy *out, struct err *e)
 {
@@ -142,7 +166,7 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 		return err_result(e);
 	out->policy = policy_compile(in->a, config, doc, out->projects.items, out->projects.count,
 				     &more, e);
-	if (!out->policy)
+	if (!out->policy || make_state(in, out->policy, e) < 0)
 		return err_result(e);
 	out->host = host_view_init(&out->view, in->a);
 	out->plan_inputs = (struct plan_inputs){ .policy = out->policy,
@@ -167,15 +191,14 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 }
 
 static int load(struct cordon_policy *p, const struct cordon_load_options *options,
-		const char *port_option, struct err *e)
+		const struct run_needs *run, struct err *e)
 {
 	scoped_arena texts = ARENA_INIT(TEXTS_MAX_BYTES);
 	const struct config *config;
 	int status;
 
-	p->inputs = (struct inputs){
-		.a = &p->arena, .texts = &texts, .options = options, .port_option = port_option
-	};
+	p->inputs =
+		(struct inputs){ .a = &p->arena, .texts = &texts, .options = options, .run = run };
 	if (inputs_find(&p->inputs, e) < 0 || inputs_read(&p->inputs, e) < 0)
 		return err_result(e);
 	config = config_load(&p->arena, &p->inputs.config, e);
@@ -185,6 +208,7 @@ static int load(struct cordon_policy *p, const struct cordon_load_options *optio
 	/* What pointed to this call's own things points nowhere after it. */
 	p->inputs.texts = NULL;
 	p->inputs.options = NULL;
+	p->inputs.run = NULL;
 	p->inputs.environment = NULL;
 	p->inputs.config = (struct config_inputs){ .env_profile = NULL };
 	return status;
@@ -227,7 +251,7 @@ static int warn(const struct cordon_policy *p, const struct cordon_load_options 
 	return 0;
 }
 
-cordon_policy *load_new(const struct cordon_load_options *options, const char *port_option,
+cordon_policy *load_new(const struct cordon_load_options *options, const struct run_needs *run,
 			struct err *e)
 {
 	cordon_policy *p = mem_new(sizeof(*p), e);
@@ -237,7 +261,7 @@ cordon_policy *load_new(const struct cordon_load_options *options, const char *p
 	p->self = p;
 	atomic_init(&p->users, 1);
 	p->arena = (struct arena)ARENA_INIT(POLICY_MAX_BYTES);
-	if (load(p, options, port_option, e) < 0 || warn(p, options, e) < 0) {
+	if (load(p, options, run, e) < 0 || warn(p, options, e) < 0) {
 		cordon_policy_free(p);
 		return NULL;
 	}

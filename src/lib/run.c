@@ -15,8 +15,8 @@ static int start(cordon_result *r, struct asked *asked, struct err *e)
 	/* The caller's words are gone when this returns, and are still to be spoken of. */
 	if (copy_words(&r->arena, asked->run.command, &r->argv, e) < 0)
 		return err_result(e);
-	r->policy = voice_load(&r->voice, &r->arena, asked, e);
-	if (!r->policy || asked_session(asked, r->policy, &in, e) < 0)
+	r->policy = voice_load(&r->voice, &r->arena, asked, false, e);
+	if (!r->policy || asked_session(&r->arena, asked, r->policy, &in, e) < 0)
 		return err_result(e);
 	in.argv = r->argv;
 	voice_attach(&r->voice, &in);
@@ -82,6 +82,40 @@ int cordon_signal(cordon_run_handle *run, int signal_number, cordon_error **erro
 	if (session_signal(run->result->session, signal_number, &e) < 0)
 		return error_give(&e, error);
 	return 0;
+}
+
+static int add_host(cordon_run_handle *run, const char *pattern, bool is_allow,
+		    cordon_error **error)
+{
+	struct err e = ERR_INIT;
+
+	if (!pattern)
+		(void)FAIL(&e, ERR_ARGUMENT, "there is no pattern");
+	else if (session_add_host(run->result->session, str_of(pattern), is_allow, &e) == 0)
+		return 0;
+	return error_give(&e, error);
+}
+
+int cordon_allow_host(cordon_run_handle *run, const char *pattern, cordon_error **error)
+{
+	return add_host(run, pattern, true, error);
+}
+
+int cordon_deny_host(cordon_run_handle *run, const char *pattern, cordon_error **error)
+{
+	return add_host(run, pattern, false, error);
+}
+
+int cordon_decide(cordon_run_handle *run, uint64_t id, uint32_t decision, cordon_error **error)
+{
+	struct err e = ERR_INIT;
+
+	if (decision != CORDON_DECISION_ALLOW && decision != CORDON_DECISION_DENY)
+		(void)FAIL(&e, ERR_ARGUMENT, "the decision is neither to allow nor to deny");
+	else if (session_decide(run->result->session, id, decision == CORDON_DECISION_ALLOW, &e) ==
+		 0)
+		return 0;
+	return error_give(&e, error);
 }
 
 void cordon_cancel(cordon_run_handle *run)

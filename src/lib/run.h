@@ -3,6 +3,7 @@
  * Runs: cordon.h over session/.
  *
  *	run_options.c	a request and the defaults of a handle -> what is asked for
+ *	ports.c		--publish and --host-port
  *	voice.c		what the caller is told meanwhile
  *	run.c		start, poll, wait
  *	result.c	what came of it
@@ -45,9 +46,19 @@ int asked_read(const cordon *handle, const struct cordon_run_options *request, s
 /* Puts enable and disable among the overrides. ERR_NOMEM. */
 int asked_add_features(struct arena *a, struct asked *asked, struct err *e) MUST_CHECK NONNULL;
 
-/* What the session is asked for; the callbacks are the caller's. ERR_ARGUMENT, ERR_WEAKER. */
-int asked_session(const struct asked *asked, const cordon_policy *policy,
+/*
+ * What the session is asked for, partly in `a`; the callbacks are the caller's. ERR_ARGUMENT,
+ * ERR_WEAKER, ERR_NOMEM.
+ */
+int asked_session(struct arena *a, const struct asked *asked, const cordon_policy *policy,
 		  struct session_request *out, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- ports.c ----------------------------------------------------------------------------- */
+
+/* --publish, --host-port, --audit, and whether the network is one for them. ERR_ARGUMENT, … */
+int asked_network(struct arena *a, const struct cordon_run_options *run,
+		  const cordon_policy *policy, struct session_request *out, struct err *e)
+	MUST_CHECK NONNULL;
 
 /* ---- voice.c ----------------------------------------------------------------------------- */
 
@@ -63,8 +74,8 @@ struct voice {
 };
 
 /* Loads the policy that is asked for; its warnings go through `voice`, which is set up here. */
-cordon_policy *voice_load(struct voice *voice, struct arena *a, struct asked *asked, struct err *e)
-	MUST_CHECK NONNULL;
+cordon_policy *voice_load(struct voice *voice, struct arena *a, struct asked *asked,
+			  bool is_rehearsal, struct err *e) MUST_CHECK NONNULL;
 
 /* Makes the session speak through it. */
 void voice_attach(struct voice *voice, struct session_request *in) NONNULL;

@@ -220,7 +220,7 @@ static int find_accepted(const char *const *names_of, guarantee_set *out, struct
 	return 0;
 }
 
-int asked_session(const struct asked *asked, const cordon_policy *policy,
+int asked_session(struct arena *a, const struct asked *asked, const cordon_policy *policy,
 		  struct session_request *out, struct err *e)
 {
 	const struct cordon_run_options *run = &asked->run;
@@ -245,7 +245,8 @@ int asked_session(const struct asked *asked, const cordon_policy *policy,
 	};
 
 	if (check_platform(run->platform, e) < 0 || find_wish(run->sandbox, &in.wish, e) < 0 ||
-	    find_accepted(run->accept_missing, &in.accepted, e) < 0)
+	    find_accepted(run->accept_missing, &in.accepted, e) < 0 ||
+	    asked_network(a, run, policy, &in, e) < 0)
 		return err_result(e);
 	*out = in;
 	return 0;

@@ -160,6 +160,40 @@ static void print_denials(struct page *p, const struct denials *d)
 		page_printf(p, "  and %llu more\n", (unsigned long long)d->unlisted);
 }
 
+static void print_sums(struct page *p, const struct traffic_sums *sums)
+{
+	page_printf(p, "%llu allowed, %llu refused, %llu failed, %llu bytes out, %llu in",
+		    (unsigned long long)sums->allowed, (unsigned long long)sums->denied,
+		    (unsigned long long)sums->failed, (unsigned long long)sums->bytes_up,
+		    (unsigned long long)sums->bytes_down);
+}
+
+static void print_traffic(struct page *p, const struct outcome *o)
+{
+	const struct traffic *t = &o->traffic;
+
+	if (!o->network_is_managed || !t->hosts.count)
+		return;
+	title(p, "through the proxy");
+	for (size_t i = 0; i < t->hosts.count && i < SHOWN_MAX; i++) {
+		const struct traffic_host *host = &t->hosts.items[i];
+
+		page_text(p, "  ");
+		page_str(p, host->name);
+		if (host->port)
+			page_printf(p, " port %u", (unsigned)host->port);
+		page_text(p, ": ");
+		print_sums(p, &host->sums);
+		if (host->reason && !proxy_is_denial(host->reason))
+			page_printf(p, " (%s)", proxy_reason_name(host->reason));
+		page_line(p);
+	}
+	page_text(p, t->hosts.count > SHOWN_MAX || t->unlisted ? "  and others; in all "
+							       : "  in all ");
+	print_sums(p, &t->sums);
+	page_line(p);
+}
+
 static void print_git(struct page *p, const struct git_findings *git)
 {
 	if (git->items.count)
@@ -187,6 +221,7 @@ void run_print_text(struct page *p, const void *data)
 	}
 	run_print_subject(p, &subject);
 	print_ending(p, o);
+	print_traffic(p, o);
 	print_denials(p, &o->denials);
 	print_git(p, &o->git);
 	if (r->voice.warnings.count)
@@ -320,9 +355,53 @@ static void json_ending(struct json_writer *w, const struct outcome *o)
 	json_end_object(w);
 }
 
+static void json_sums(struct json_writer *w, const struct traffic_sums *sums)
+{
+	json_number(w, "allowed", sums->allowed);
+	json_number(w, "denied", sums->denied);
+	json_number(w, "failed", sums->failed);
+	json_number(w, "bytes_up", sums->bytes_up);
+	json_number(w, "bytes_down", sums->bytes_down);
+}
+
+static void json_host(struct json_writer *w, const struct traffic_host *host)
+{
+	json_begin_object(w);
+	json_str(w, "host", host->name);
+	json_key(w, "port");
+	if (host->port)
+		json_add_int(w, host->port);
+	else
+		json_add_null(w);
+	json_sums(w, &host->sums);
+	json_text(w, "reason", host->reason ? proxy_reason_name(host->reason) : NULL);
+	json_end_object(w);
+}
+
+static void json_traffic(struct json_writer *w, const struct outcome *o)
+{
+	json_key(w, "traffic");
+	if (!o->network_is_managed) {
+		json_add_null(w);
+		return;
+	}
+	json_begin_object(w);
+	json_sums(w, &o->traffic.sums);
+	json_str(w, "audit_run", o->audit_run);
+	json_number(w, "unlisted", o->traffic.unlisted);
+	json_key(w, "hosts");
+	json_begin_array(w);
+	for (size_t i = 0; i < o->traffic.hosts.count; i++)
+		json_host(w, &o->traffic.hosts.items[i]);
+	json_end_array(w);
+	json_end_object(w);
+}
+
 static const char *denial_name(enum denial_kind kind)
 {
-	static const char *const texts[] = { [DENIAL_UNIX_SOCKET] = "unix_socket" };
+	static const char *const texts[] = {
+		[DENIAL_UNIX_SOCKET] = "unix_socket", [DENIAL_HOST] = "host"
+	};
 
 	return texts[kind];
 }
@@ -382,6 +461,7 @@ void run_print_json(struct json_writer *w, const void *data)
 	json_begin_object(w);
 	run_json_subject(w, &subject);
 	json_ending(w, o);
+	json_traffic(w, o);
 	json_denials(w, &o->denials);
 	json_git(w, o);
 	run_json_strs(w, "warnings", r->voice.warnings.items, r->voice.warnings.count);

@@ -38,7 +38,7 @@ const char starter_config[] =
 	"\n"
 	"# No network. With 'enabled = true' alone everything is reachable; with any other key\n"
 	"# besides it every connection passes the proxy and only what is allowed is reachable.\n"
-	"# Version " CORDON_VERSION " has no proxy yet: 'cordon run' refuses such rules.\n"
+	"# 'cordon run --allow-host PATTERN' allows some for one run.\n"
 	"[permissions.dev.network]\n"
 	"enabled = false\n"
 	"# domains = { \"example.org\" = \"allow\", \"**.example.com\" = \"allow\", "

@@ -51,6 +51,30 @@ static void session_outputs(void *user, int stream, struct str bytes)
 	voice->run.on_output(voice->run.run_user, (uint32_t)stream, bytes.p, bytes.len);
 }
 
+static enum decision session_decides(void *user, uint64_t id, const struct proxy_record *record)
+{
+	const struct voice *voice = user;
+	const struct cordon_host_request request = {
+		.size = sizeof(request),
+		.id = id,
+		.host = record->host,
+		.port = record->port,
+		.protocol = proxy_protocol_name(record->protocol),
+		.method = record->method[0] ? record->method : NULL,
+		.program = record->program[0] ? record->program : NULL,
+		.pid = record->pid > 0 ? (uint64_t)record->pid : 0,
+	};
+
+	switch (voice->run.decide_host(voice->run.run_user, &request)) {
+	case CORDON_DECISION_ALLOW:
+		return DECISION_ALLOW;
+	case CORDON_DECISION_ASK:
+		return DECISION_ASK;
+	default:
+		return DECISION_DENY;
+	}
+}
+
 /* What is no rule for hosts, and still of use only where there is a network. */
 static const char *find_port_option(const struct cordon_run_options *run)
 {
@@ -66,8 +90,12 @@ static int tell_progress(void *user, const char *directory)
 	return voice->on_progress(voice->warning_user, directory);
 }
 
-cordon_policy *voice_load(struct voice *voice, struct arena *a, struct asked *asked, struct err *e)
+cordon_policy *voice_load(struct voice *voice, struct arena *a, struct asked *asked,
+			  bool is_rehearsal, struct err *e)
 {
+	const struct run_needs needs = { .port_option = find_port_option(&asked->run),
+					 .keeps_log = !is_rehearsal && !asked->run.audit_file };
+
 	*voice = (struct voice){ .a = a,
 				 .on_warning = asked->load.on_warning,
 				 .on_progress = asked->load.on_progress,
@@ -79,7 +107,7 @@ cordon_policy *voice_load(struct voice *voice, struct arena *a, struct asked *as
 	asked->load.on_warning = warn;
 	asked->load.on_progress = voice->on_progress ? tell_progress : NULL;
 	asked->load.user = voice;
-	return load_new(&asked->load, find_port_option(&asked->run), e);
+	return load_new(&asked->load, &needs, e);
 }
 
 void voice_attach(struct voice *voice, struct session_request *in)
@@ -89,4 +117,6 @@ void voice_attach(struct voice *voice, struct session_request *in)
 	in->warn = session_warns;
 	in->trace = session_traces;
 	in->output = session_outputs;
+	if (voice->run.decide_host)
+		in->decide = session_decides;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon_why_host(): the answer for a host, and everything that led to it. */
-#include "backend/backend.h"
 #include "base/hostname.h"
 #include "base/utf8.h"
 #include "lib/lib.h"
@@ -33,26 +32,46 @@ static const struct flip *find_flip(const struct why_host *y)
 	return lazy_flip_set(lazy, status, &e);
 }
 
-static bool can_be_managed(void)
+/* Whether the options of this very call make the network what it is: no file has a say then. */
+static bool is_by_option(const struct why_host *y)
 {
-	for (size_t i = 0; backends[i]; i++)
-		if (backends[i]->gives() & GUARANTEE_BIT(G_NET_MANAGED))
-			return true;
-	return false;
+	const char *file = y->policy->policy->profile->net.access_origin.file;
+
+	return file && file[0] == '-';
 }
 
-/*
- * What the answer or the edit is worth with this version, or NULL. Every edit for one
- * host makes the network managed (P12), and an edit that `run` refuses is no advice.
- */
-static const char *find_caveat(const struct why_host *y, const struct flip *flip)
+/* Whether --allow-host, for one run, would allow it. */
+static bool has_option(const struct why_host *y)
 {
-	bool is_managed = net_mode(y->policy->plan->net) == NET_MANAGED;
+	const struct net_verdict *v = &y->verdict;
 
-	if (!flip || (!flip->is_possible && !is_managed) || can_be_managed())
-		return NULL;
-	return "this version has no proxy yet, and so 'cordon run' refuses a network with rules "
-	       "for hosts; until then --network full opens every host, --network off none";
+	return y->wanted == DECISION_ALLOW && v->layer == 0 &&
+	       (v->reason == NET_REASON_OFF || v->reason == NET_REASON_UNMATCHED ||
+		v->reason == NET_REASON_PRIVATE);
+}
+
+static void add_option(struct buf *b, const struct why_host *y)
+{
+	bool has_brackets = y->port && y->host.is_ip && !ip_is_v4(&y->host.ip);
+
+	buf_printf(b, has_brackets ? "--allow-host [%.*s]" : "--allow-host %.*s",
+		   STR_ARG(y->host.name));
+	if (y->port)
+		buf_printf(b, ":%u", (unsigned)y->port);
+	/* P13: a name of loopback is not enough. */
+	if (y->verdict.reason == NET_REASON_PRIVATE && !y->host.is_ip)
+		buf_add_text(b, " --allow-host 127.0.0.1");
+}
+
+static void print_option(struct page *p, const struct why_host *y)
+{
+	char text[512];
+	struct buf b = BUF_OVER(text);
+
+	add_option(&b, y);
+	page_text(p, "  for one run: ");
+	page_str(p, buf_str(&b));
+	page_line(p);
 }
 
 static const char *reason_name(enum net_reason reason)
@@ -183,8 +202,6 @@ static void print_text(struct page *p, const void *data)
 {
 	const struct why_host *y = data;
 	size_t width = utf8_shown_width(verdict_label(&y->verdict));
-	const struct flip *flip;
-	const char *caveat;
 
 	if (p->is_brief) {
 		page_text(p, decision_name(y->verdict.decision));
@@ -213,14 +230,10 @@ static void print_text(struct page *p, const void *data)
 	for (size_t i = 1; i < y->trace.count; i++)
 		print_verdict(p, &y->trace.items[i], width);
 	page_style(p, STYLE_TITLE, y->wanted == DECISION_ALLOW ? "to allow it\n" : "to deny it\n");
-	flip = find_flip(y);
-	page_flip(p, flip);
-	caveat = find_caveat(y, flip);
-	if (caveat) {
-		page_text(p, flip->toml.len ? "\n  " : "  ");
-		page_style(p, STYLE_CAREFUL, "%s", caveat);
-		page_line(p);
-	}
+	if (has_option(y))
+		print_option(p, y);
+	if (!has_option(y) || !is_by_option(y))
+		page_flip(p, find_flip(y));
 }
 
 static void json_verdict(struct json_writer *w, const struct why_host *y,
@@ -249,7 +262,8 @@ static void json_verdict(struct json_writer *w, const struct why_host *y,
 static void print_json(struct json_writer *w, const void *data)
 {
 	const struct why_host *y = data;
-	const struct flip *flip = find_flip(y);
+	char option[512];
+	struct buf b = BUF_OVER(option);
 
 	json_begin_object(w);
 	json_text(w, "kind", "host");
@@ -271,8 +285,10 @@ static void print_json(struct json_writer *w, const void *data)
 	for (size_t i = 1; i < y->trace.count; i++)
 		json_verdict(w, y, &y->trace.items[i]);
 	json_end_array(w);
-	json_flip(w, flip, decision_name(y->wanted));
-	json_text(w, "caveat", find_caveat(y, flip));
+	json_flip(w, find_flip(y), decision_name(y->wanted));
+	add_option(&b, y);
+	json_text(w, "option", has_option(y) ? buf_str(&b).p : NULL);
+	json_text(w, "caveat", NULL); /* of versions before the proxy */
 	json_notes(w, y->policy, true);
 	json_end_object(w);
 }

@@ -87,6 +87,9 @@ int os_read_input(struct arena *a, size_t max_bytes, struct str *out, struct err
 
 /* ---- Making files -------------------------------------------------------- */
 
+/* The directories above `path` that are missing, for their owner alone. ERR_SYS, ERR_LIMIT. */
+int os_make_parents(struct str path, struct err *e) MUST_CHECK NONNULL;
+
 /*
  * Creates `path` with `text`, all or nothing: whoever looks sees no file or the
  * whole one. Missing directories are made, open to their owner only. An

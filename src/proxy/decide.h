@@ -88,6 +88,10 @@ int refusal_errno(enum proxy_reason reason);	       /* what connect() fails with
 /* What refusal_text() and refusal_answer() need at most; with less they are cut, or fail. */
 enum { REFUSAL_TEXT_BYTES = 1536, REFUSAL_ANSWER_BYTES = 8192 };
 
+/* Its parts: what and why, without "blocked:"; and what would allow it, "" when nothing does. */
+void refusal_why(const struct refusal *r, struct buf *out) NONNULL;
+void refusal_way(const struct refusal *r, struct buf *out) NONNULL;
+
 /* One line without a newline: what, why, and how to allow it. Cut to fit. */
 void refusal_text(const struct refusal *r, struct buf *out) NONNULL;
 

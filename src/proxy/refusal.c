@@ -313,17 +313,27 @@ static const char *failure_words(enum proxy_reason reason)
 	}
 }
 
+void refusal_why(const struct refusal *r, struct buf *out)
+{
+	add_what(out, r);
+	if (proxy_is_denial(r->reason))
+		add_denial(out, r);
+	else
+		buf_add_text(out, failure_words(r->reason));
+}
+
+void refusal_way(const struct refusal *r, struct buf *out)
+{
+	add_way(out, r);
+}
+
 void refusal_text(const struct refusal *r, struct buf *out)
 {
 	char text[REFUSAL_TEXT_BYTES], way[REFUSAL_TEXT_BYTES / 2];
 	struct buf b = BUF_OVER(text), w = BUF_OVER(way);
 
 	buf_add_text(&b, proxy_is_denial(r->reason) ? "blocked: " : "failed: ");
-	add_what(&b, r);
-	if (proxy_is_denial(r->reason))
-		add_denial(&b, r);
-	else
-		buf_add_text(&b, failure_words(r->reason));
+	refusal_why(r, &b);
 	if (r->detail.len) {
 		buf_add_text(&b, ": ");
 		add_shown(&b, r->detail);

@@ -187,6 +187,12 @@ static bool is_network_off(const struct session_request *in, const struct outcom
 	return false;
 }
 
+bool choose_is_managed(const struct session_request *in, const struct outcome *o)
+{
+	return o->is_sandboxed && net_mode(in->plan->net) == NET_MANAGED &&
+	       !(o->lost & GUARANTEE_BIT(G_NET_MANAGED));
+}
+
 void choose_settle(struct choice *c, struct outcome *o, guarantee_set lost)
 {
 	scoped_buf reasons = BUF_INIT(64 << 10);
@@ -227,6 +233,7 @@ static int make_environment(struct arena *a, const struct choice *c, struct outc
 						 .more = in->more_environment,
 						 .backend = o->backend->name,
 						 .network_is_off = o->network_is_off,
+						 .network_is_managed = choose_is_managed(in, o),
 						 .lost = o->lost,
 						 .directory = in->sets_pwd ? in->directory : NULL };
 

@@ -24,7 +24,8 @@ static struct str name_of(const char *entry)
 static bool is_mark(struct str name)
 {
 	return str_has_prefix(name, STR("CORDON_SANDBOX")) ||
-	       str_has_prefix(name, STR("CODEX_SANDBOX"));
+	       str_has_prefix(name, STR("CODEX_SANDBOX")) ||
+	       str_has_prefix(name, STR("CODEX_NETWORK_"));
 }
 
 /* What an outer sandbox says of the network stays true in an inner one. */
@@ -73,6 +74,120 @@ static bool is_set(const struct making *m, struct str name)
 	return m->in->directory && str_is(name, "PWD");
 }
 
+/* ---- The way to the proxy ------------------------------------------------------------- */
+
+#define PROXY_PLACE "127.0.0.1:3128"
+#define PROXY_HTTP  "http://" PROXY_PLACE
+#define PROXY_SOCKS "socks5h://" PROXY_PLACE
+/* The command's own servers. No block of addresses: all others are the proxy's to judge. */
+#define NOT_PROXIED "localhost,127.0.0.1,::1"
+
+/*
+ * What programs go by, in the spellings that each looks for. The ones that know nothing
+ * of them get to the same proxy (network.h), so this is only the shorter way: names are
+ * looked up by the proxy, and a refusal comes as a sentence.
+ */
+static const char *const proxy_settings[] = {
+	"HTTP_PROXY=" PROXY_HTTP,
+	"http_proxy=" PROXY_HTTP,
+	"HTTPS_PROXY=" PROXY_HTTP,
+	"https_proxy=" PROXY_HTTP,
+	"ALL_PROXY=" PROXY_SOCKS,
+	"all_proxy=" PROXY_SOCKS,
+	"FTP_PROXY=" PROXY_SOCKS,
+	"ftp_proxy=" PROXY_SOCKS,
+	"WS_PROXY=" PROXY_HTTP,
+	"ws_proxy=" PROXY_HTTP,
+	"WSS_PROXY=" PROXY_HTTP,
+	"wss_proxy=" PROXY_HTTP,
+	"GRPC_PROXY=" PROXY_HTTP,
+	"grpc_proxy=" PROXY_HTTP,
+	"RSYNC_PROXY=" PROXY_PLACE,
+	"NO_PROXY=" NOT_PROXIED,
+	"no_proxy=" NOT_PROXIED,
+	"npm_config_proxy=" PROXY_HTTP,
+	"npm_config_http_proxy=" PROXY_HTTP,
+	"npm_config_https_proxy=" PROXY_HTTP,
+	"npm_config_noproxy=" NOT_PROXIED,
+	"NPM_CONFIG_PROXY=" PROXY_HTTP,
+	"NPM_CONFIG_HTTP_PROXY=" PROXY_HTTP,
+	"NPM_CONFIG_HTTPS_PROXY=" PROXY_HTTP,
+	"NPM_CONFIG_NOPROXY=" NOT_PROXIED,
+	"YARN_HTTP_PROXY=" PROXY_HTTP,
+	"YARN_HTTPS_PROXY=" PROXY_HTTP,
+	"PIP_PROXY=" PROXY_HTTP,
+	"BUNDLE_HTTP_PROXY=" PROXY_HTTP,
+	"BUNDLE_HTTPS_PROXY=" PROXY_HTTP,
+	"BUNDLE_NO_PROXY=" NOT_PROXIED,
+	"CARGO_HTTP_PROXY=" PROXY_HTTP,
+	"DOCKER_HTTP_PROXY=" PROXY_HTTP,
+	"DOCKER_HTTPS_PROXY=" PROXY_HTTP,
+	"CLOUDSDK_PROXY_TYPE=http",
+	"CLOUDSDK_PROXY_ADDRESS=127.0.0.1",
+	"CLOUDSDK_PROXY_PORT=3128",
+	"NODE_USE_ENV_PROXY=1",
+	"ELECTRON_GET_USE_PROXY=true",
+};
+_Static_assert(LAUNCH_PROXY_PORT == 3128, "the texts above name it");
+
+/* For the JVM, which knows no variable but this one; appended to what is there. */
+#define JAVA_SETTINGS                                         \
+	"-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=3128 "   \
+	"-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3128 " \
+	"-Dhttp.nonProxyHosts=localhost|127.0.0.1|[::1]"
+static const char java_name[] = "JAVA_TOOL_OPTIONS";
+
+static const char *find_proxy_setting(struct str name)
+{
+	for (size_t i = 0; i < COUNT_OF(proxy_settings); i++)
+		if (str_eq(name_of(proxy_settings[i]), name))
+			return proxy_settings[i];
+	return NULL;
+}
+
+/* The caller's own lead to a proxy outside, or around the one here. */
+static bool is_replaced(const struct making *m, struct str name)
+{
+	return m->in->network_is_managed && (find_proxy_setting(name) || str_is(name, java_name));
+}
+
+/* SECURITY: what was withheld by name (P21) does not come back as a part of this. */
+static struct str find_java(const struct making *m)
+{
+	struct str found = STR_EMPTY;
+
+	if (!environment_passes(m->in->policy, STR("JAVA_TOOL_OPTIONS")))
+		return found;
+	for (size_t i = 0; m->in->base[i]; i++)
+		if (str_is(name_of(m->in->base[i]), java_name))
+			found = str_of(m->in->base[i] + sizeof(java_name));
+	return found;
+}
+
+/* What somebody has set for this run is meant so. */
+static bool is_said(const struct making *m, struct str name)
+{
+	return find_more(m, name) == 2 || is_set(m, name);
+}
+
+static int add_proxy(struct making *m, struct err *e)
+{
+	struct str java = find_java(m);
+	struct str entry;
+
+	if (!m->in->network_is_managed)
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(proxy_settings); i++)
+		if (!is_said(m, name_of(proxy_settings[i])) && add(m, proxy_settings[i], e) < 0)
+			return err_result(e);
+	if (is_said(m, STR("JAVA_TOOL_OPTIONS")))
+		return 0;
+	if (arena_printf(m->a, &entry, e, "%s=%.*s%s" JAVA_SETTINGS, java_name, STR_ARG(java),
+			 java.len ? " " : "") < 0)
+		return err_result(e);
+	return add(m, entry.p, e);
+}
+
 static int inherit_one(struct making *m, const char *entry, struct err *e)
 {
 	struct str name = name_of(entry);
@@ -84,6 +199,8 @@ static int inherit_one(struct making *m, const char *entry, struct err *e)
 		return 0;
 	if (is_mark(name))
 		return is_network_mark(name) && !m->in->network_is_off ? add(m, entry, e) : 0;
+	if (is_replaced(m, name))
+		return 0;
 	more = find_more(m, name);
 	if (more == 2 || is_set(m, name))
 		return 0;
@@ -156,6 +273,11 @@ static int add_marks(struct making *m, struct err *e)
 
 	if (add_pair(m, "CORDON_SANDBOX", str_of(m->in->backend), e) < 0)
 		return err_result(e);
+	/* In a network of its own the command may always listen (P13). */
+	if (m->in->network_is_managed && (add(m, "CORDON_SANDBOX_NETWORK=managed", e) < 0 ||
+					  add(m, "CODEX_NETWORK_PROXY_ACTIVE=1", e) < 0 ||
+					  add(m, "CODEX_NETWORK_ALLOW_LOCAL_BINDING=1", e) < 0))
+		return err_result(e);
 	if (m->in->network_is_off && (add(m, "CORDON_SANDBOX_NETWORK_DISABLED=1", e) < 0 ||
 				      add(m, "CODEX_SANDBOX_NETWORK_DISABLED=1", e) < 0))
 		return err_result(e);
@@ -176,8 +298,8 @@ int environment_make(struct arena *a, const struct environment_request *in,
 	for (size_t i = 0; in->base[i]; i++)
 		if (inherit_one(&m, in->base[i], e) < 0)
 			return err_result(e);
-	if (add_pwd(&m, e) < 0 || add_set(&m, e) < 0 || add_more(&m, e) < 0 ||
-	    add_marks(&m, e) < 0 || add(&m, NULL, e) < 0)
+	if (add_pwd(&m, e) < 0 || add_proxy(&m, e) < 0 || add_set(&m, e) < 0 ||
+	    add_more(&m, e) < 0 || add_marks(&m, e) < 0 || add(&m, NULL, e) < 0)
 		return err_result(e);
 	out->list = m.list.items;
 	out->count = m.list.count - 1;

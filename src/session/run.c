@@ -5,6 +5,7 @@
  *	choose_next		which backend, which environment
  *	streams, terminal	what the command gets as 0, 1, 2
  *	placeholders, warden	what must not be created is held, and is let go however this ends
+ *	proxy			started, when the network is managed
  *	launch			the command runs; or this host does not let the backend, and the next is chosen
  *	engine, watch		its calls are answered, its files looked after
  *	loop			until PID 1 says that it has ended, and the kernel that all has
@@ -27,6 +28,7 @@
 
 #include "os/child.h"
 #include "os/fd.h"
+#include "os/fd_pass.h"
 #include "supervise/init.h"
 
 /* Between the request to end and the kill. */
@@ -196,22 +198,34 @@ static int take_message(struct session *s, const struct init_message *m, struct 
 		return 0;
 	case INIT_FAILED:
 		return FAIL_SYS(e, m->os_error, "the command could not be started");
-	case INIT_SOCKETS_MADE:
+	case INIT_SOCKETS_MADE: /* in hear(): with what comes with it */
 	case INIT_READY:
 		break;
 	}
 	return FAIL(e, ERR_INTERNAL, "the sandbox says something that it can't say now");
 }
 
+static int take_sockets(struct session *s, const struct init_message *m, const int *fds,
+			size_t count, struct err *e)
+{
+	if (m->kind == INIT_SOCKETS_MADE)
+		return network_take_sockets(s, m->value, fds, count, e);
+	for (size_t i = 0; i < count; i++)
+		close(fds[i]);
+	return take_message(s, m, e);
+}
+
 /* 0 when there is nothing (more), 1 after a message. */
 static int hear(struct session *s, struct err *e)
 {
 	struct init_message message;
-	ssize_t n = recv(s->sandbox.channel, &message, sizeof(message), MSG_DONTWAIT);
+	int fds[PROXY_SOCKETS_AT_ONCE];
+	size_t count = COUNT_OF(fds);
+	ssize_t n = fd_pass_receive(s->sandbox.channel, &message, sizeof(message), fds, &count);
 
 	if (n == (ssize_t)sizeof(message))
-		return take_message(s, &message, e) < 0 ? err_result(e) : 1;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return take_sockets(s, &message, fds, count, e) < 0 ? err_result(e) : 1;
+	if (n == -EAGAIN)
 		return 0;
 	/* The other end is closed: what is to come comes by the pidfd. */
 	loop_remove(&s->loop, &s->channel);
@@ -260,172 +274,9 @@ static int warden_is_gone(void *user, uint32_t events, struct err *e)
 
 /* ---- Starting ---------------------------------------------------------------------------------- */
 
-/* What the caller has closed is /dev/null, lest another file get its number. */
-static int find_stdio(struct session *s, struct err *e)
-{
-	for (int i = 0; i < 3; i++) {
-		bool is_closed = fcntl(i, F_GETFD) < 0;
-
-		s->stdio[i] = i;
-		if (!is_closed && !(i == 0 && s->in.has_no_stdin))
-			continue;
-		s->stdio[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
-		if (s->stdio[i] < 0)
-			return FAIL_SYS(e, errno, "can't open /dev/null");
-		s->owns_stdio[i] = true;
-	}
-	return 0;
-}
-
-static int start_outputs(struct session *s, struct err *e)
-{
-	if (!s->in.captures && !s->in.hands_out)
-		return 0;
-	for (int i = 0; i < 2; i++) {
-		struct captured *kept = s->in.captures ? &s->outcome.captured[i] : NULL;
-		int write_end = -1;
-
-		if (output_start(s->a, &s->outputs[i], &s->loop, i + 1, &s->in, kept, &write_end,
-				 e) < 0)
-			return err_result(e);
-		if (s->owns_stdio[i + 1]) {
-			close(s->stdio[i + 1]);
-			/* The caller has closed it: its number is soon that of something else. */
-			s->outputs[i].mirror.fd = -1;
-		}
-		s->stdio[i + 1] = write_end;
-		s->owns_stdio[i + 1] = true;
-	}
-	return 0;
-}
-
-static void close_stdio(struct session *s)
-{
-	for (int i = 0; i < 3; i++) {
-		if (s->owns_stdio[i])
-			close(s->stdio[i]);
-		s->owns_stdio[i] = false;
-	}
-}
-
 static int find_sockets(struct session *s, struct err *e)
 {
 	return s->outcome.is_sandboxed ? unix_sockets_find(s->a, s->in.plan, &s->sockets, e) : 0;
-}
-
-/* Anew for each backend that is tried: not every one has a use for them. */
-static int hold_places(struct session *s, struct err *e)
-{
-	bool is_wanted = s->outcome.is_sandboxed &&
-			 !(s->outcome.lost & GUARANTEE_BIT(G_PROTECT_MISSING));
-
-	if (is_wanted == s->has_held)
-		return 0;
-	s->has_held = is_wanted;
-	if (is_wanted) {
-		if (warden_hold(&s->warden, s->a, s->in.plan, &s->held, e) < 0)
-			return err_result(e);
-	} else {
-		/* Who can't keep the command from them would only be ended by their loss. */
-		warden_finish(&s->warden, &s->held);
-		s->held = (struct placeholders){ .items = NULL };
-	}
-	s->outcome.placeholder_count = s->held.count;
-	return 0;
-}
-
-static int trace_steps(const struct session *s, const struct launch *launch, struct err *e)
-{
-	scoped_buf steps = BUF_INIT(16 << 20);
-	struct str rest;
-
-	if (!s->in.traces)
-		return 0;
-	if (s->outcome.backend->describe(s->a, launch, &steps, e) < 0)
-		return err_result(e);
-	for (rest = buf_str(&steps); rest.len;) {
-		struct str line = str_first(rest, str_find(rest, '\n'));
-
-		s->in.trace(s->in.user, line);
-		rest = str_from(rest, line.len + 1);
-	}
-	return 0;
-}
-
-/*
- * Beside the command in a pipeline there may be another that wants the terminal, like
- * a pager. Then the command gets it when it asks, that is when it is stopped for it;
- * unless nothing can be stopped, as in a command substitution of bash.
- */
-static bool gets_terminal_at_once(const struct session *s)
-{
-	struct sigaction ttin;
-
-	return terminal_is_ours(&s->terminal) &&
-	       (isatty(s->stdio[1]) ||
-		(sigaction(SIGTTIN, NULL, &ttin) == 0 && ttin.sa_handler == SIG_IGN));
-}
-
-static void find_terminal(struct session *s)
-{
-	if (!s->in.is_foreground)
-		return;
-	terminal_find(&s->terminal);
-	if (!gets_terminal_at_once(s))
-		return;
-	terminal_will_give(&s->terminal);
-	s->outcome.had_terminal = true;
-}
-
-static void warn_of_launch(void *user, const char *text)
-{
-	const struct session *s = user;
-
-	session_warn(&s->in, "%s", text);
-}
-
-static int lose_at_launch(void *user, guarantee_set lost, const char *const **environment,
-			  struct err *e)
-{
-	struct session *s = user;
-
-	if (choose_lose(s->a, &s->choice, &s->outcome, lost, e) < 0)
-		return err_result(e);
-	*environment = s->outcome.environment.list;
-	return 0;
-}
-
-static int launch_command(struct session *s, struct err *e)
-{
-	struct launch launch = { .plan = s->in.plan,
-				 .host = s->in.host,
-				 .held = &s->held,
-				 .argv = s->in.argv,
-				 .programs = s->programs,
-				 .environment = s->outcome.environment.list,
-				 .directory = s->in.directory,
-				 .terminal = -1,
-				 /* What can't be watched must not have run. */
-				 .waits = s->outcome.is_sandboxed && watch_is_needed(s->in.plan),
-				 .accepted = s->choice.search.accepted,
-				 .warn = warn_of_launch,
-				 .lose = lose_at_launch,
-				 .user = s };
-
-	for (int i = 0; i < 3; i++)
-		launch.stdio[i] = s->stdio[i];
-	if (s->in.is_foreground) {
-		launch.terminal_path = s->terminal.path[0] ? s->terminal.path : NULL;
-		/* What is typed while directories are searched is for this process. */
-		if (s->terminal.was_given && !launch.waits)
-			launch.terminal = s->terminal.fd;
-	}
-	if (trace_steps(s, &launch, e) < 0)
-		return err_result(e);
-	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->outcome.started);
-	s->started_ms = loop_now();
-	s->outcome.denials.started_ms = s->started_ms;
-	return s->outcome.backend->launch(s->a, &launch, &s->sandbox, e);
 }
 
 static int look_after(struct session *s, struct err *e)
@@ -436,6 +287,8 @@ static int look_after(struct session *s, struct err *e)
 		session_warn(&s->in,
 			     "the profile allows user namespaces, and so there is no Landlock as "
 			     "a second wall: named pipes of the host can be written to");
+	if (fcntl(s->sandbox.channel, F_SETFL, O_NONBLOCK) < 0)
+		return FAIL_SYS(e, errno, "can't listen to the sandbox");
 	s->channel.fd = s->sandbox.channel;
 	s->gone.fd = s->sandbox.pidfd;
 	s->warden_gone.fd = s->warden.pidfd;
@@ -450,7 +303,8 @@ static int look_after(struct session *s, struct err *e)
 		s->sandbox.listener = -1;
 		if (engine_start(&s->engine, &s->loop, listener, e) < 0)
 			return err_result(e);
-		s->connects = unix_connect_start(s->a, &s->engine, &s->sandbox, &s->sockets, NULL,
+		s->connects = unix_connect_start(s->a, &s->engine, &s->sandbox, &s->sockets,
+						 s->network.is_wanted ? &s->network.asker : NULL,
 						 &s->outcome.denials, e);
 		if (!s->connects ||
 		    (s->sandbox.writable && metadata_start(s->a, &s->engine, &s->sandbox, e) < 0))
@@ -462,39 +316,27 @@ static int look_after(struct session *s, struct err *e)
 	if (guard_start(&s->guard, &s->loop, &s->held, &s->sandbox, e) < 0)
 		return err_result(e);
 	s->outcome.was_watched = s->watch != NULL;
+	if (network_hand_over(s, e) < 0)
+		return err_result(e);
 	if (s->sandbox.waits && s->terminal.was_given)
 		os_set_foreground(s->terminal.fd, s->sandbox.pid);
-	if (sandbox_start(&s->sandbox, e) < 0)
+	if (sandbox_start(&s->sandbox, e) < 0 || network_begin(s, e) < 0)
 		return err_result(e);
 	return find_timeout(&s->in) ? set_clock(s, find_timeout(&s->in), e) : 0;
-}
-
-/* Launching is the probe: what a host does not let a backend do shows there alone. */
-static int launch_somehow(struct session *s, struct err *e)
-{
-	for (;;) {
-		if (hold_places(s, e) < 0)
-			return err_result(e);
-		if (launch_command(s, e) == 0)
-			return 0;
-		if (choose_pass_over(&s->choice, &s->outcome, e) < 0 ||
-		    choose_next(s->a, &s->choice, &s->outcome, &s->programs, e) < 0)
-			return err_result(e);
-	}
 }
 
 static int begin(struct session *s, struct err *e)
 {
 	if (choose_begin(s->a, &s->in, &s->choice, &s->outcome, e) < 0 ||
 	    choose_next(s->a, &s->choice, &s->outcome, &s->programs, e) < 0 ||
-	    find_stdio(s, e) < 0 || loop_init(&s->loop, e) < 0 || start_outputs(s, e) < 0 ||
-	    find_sockets(s, e) < 0)
+	    launch_find_stdio(s, e) < 0 || loop_init(&s->loop, e) < 0 ||
+	    launch_start_outputs(s, e) < 0 || find_sockets(s, e) < 0)
 		return err_result(e);
-	find_terminal(s);
+	launch_find_terminal(s);
 	if (launch_somehow(s, e) < 0)
 		return err_result(e);
 	choose_settle(&s->choice, &s->outcome, s->sandbox.lost);
-	close_stdio(s);
+	launch_close_stdio(s);
 	return look_after(s, e);
 }
 
@@ -520,6 +362,7 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 			       .warden_gone = { .fd = -1, .ready = warden_is_gone, .user = s },
 			       .goes_on = { .fd = -1, .ready = go_on, .user = s },
 			       .clock = { .fd = -1, .ready = clock_is_due, .user = s } };
+	network_init(s);
 	denials_init(&s->outcome.denials);
 	if (in->traces) {
 		s->outcome.denials.on_denial = tell_denial;
@@ -561,6 +404,7 @@ static void stop_looking_after(struct session *s)
 		s->outcome.calls_answered = s->engine.handled;
 		engine_stop(&s->engine);
 	}
+	network_end(s);
 	unix_sockets_done(&s->sockets);
 	loop_remove(&s->loop, &s->channel);
 	loop_remove(&s->loop, &s->gone);
@@ -587,7 +431,7 @@ static void wait_for_death(struct session *s)
 static void finish(struct session *s)
 {
 	wait_for_death(s);
-	close_stdio(s);
+	launch_close_stdio(s);
 	stop_looking_after(s);
 	for (int i = 0; i < 2; i++)
 		output_stop(&s->outputs[i]);
@@ -701,6 +545,7 @@ void session_done(struct session *s)
 	for (int i = 0; i < 2; i++)
 		buf_done(&s->outcome.captured[i].bytes);
 	denials_done(&s->outcome.denials);
+	traffic_done(&s->outcome.traffic);
 }
 
 int session_rehearse(struct arena *a, const struct session_request *in, struct rehearsal *out,

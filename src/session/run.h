@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The inside of a session: what run.c starts and looks after, choose.c decides, end.c words. */
+/*
+ * The inside of a session: what choose.c decides, launch.c starts, run.c looks after and
+ * outcome.c words.
+ */
 #pragma once
 
 #include "os/loop.h"
+#include "session/network.h"
 #include "session/output.h"
 #include "session/session.h"
 #include "session/terminal.h"
@@ -40,6 +44,7 @@ struct session {
 	struct guard guard;
 	struct unix_sockets sockets;
 	struct engine engine;
+	struct network network;
 	struct unix_connect *connects; /* NULL: connect() is not asked about */
 	struct watch *watch;	       /* NULL: nothing is watched */
 	struct output outputs[2];
@@ -82,6 +87,9 @@ int choose_next(struct arena *a, struct choice *c, struct outcome *o, const char
 int choose_lose(struct arena *a, const struct choice *c, struct outcome *o, guarantee_set lost,
 		struct err *e) MUST_CHECK NONNULL;
 
+/* Whether that backend is to have a proxy beside it. */
+bool choose_is_managed(const struct session_request *in, const struct outcome *o) NONNULL;
+
 /* The backend was refused by this host, as `*e` says: ERR_OK when another may be tried. */
 int choose_pass_over(struct choice *c, const struct outcome *o, struct err *e) MUST_CHECK NONNULL;
 
@@ -90,6 +98,17 @@ int choose_pass_over(struct choice *c, const struct outcome *o, struct err *e) M
  * hold on this host after all.
  */
 void choose_settle(struct choice *c, struct outcome *o, guarantee_set lost) NONNULL;
+
+/* ---- launch.c: from what was chosen to a command that runs ------------------------------ */
+
+/* What the command gets as 0, 1, 2; closed by launch_close_stdio(). */
+int launch_find_stdio(struct session *s, struct err *e) MUST_CHECK NONNULL;
+int launch_start_outputs(struct session *s, struct err *e) MUST_CHECK NONNULL;
+void launch_close_stdio(struct session *s) NONNULL;
+void launch_find_terminal(struct session *s) NONNULL;
+
+/* By the backend that was chosen, or the next one that this host lets. Placeholders are held. */
+int launch_somehow(struct session *s, struct err *e) MUST_CHECK NONNULL;
 
 /* ---- outcome.c: from what was heard to what is said ----------------------------------- */
 

@@ -8,6 +8,9 @@
  *	terminal.c	job control
  *	git_look.c	what a run left behind for git (P9, P10)
  *	clean.c		what runs that died have left behind (P11)
+ *	network.c	a managed network: the proxy beside the run
+ *	traffic.c	what it decided, in sums and as denials
+ *	launch.c	its streams, the terminal, the backend that starts it
  *	run.c		all of it in order, and then what happens while it runs
  *
  * session_start() returns when the command runs. From then on session_step() has
@@ -25,7 +28,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/progress.h"
+#include "plan/net.h"
 #include "plan/plan.h"
+#include "proxy/channel.h"
 #include "supervise/denials.h"
 #include "supervise/watch.h"
 
@@ -40,6 +45,7 @@ struct environment_request {
 	const char *const *more;
 	const char *backend; /* for the marks */
 	bool network_is_off;
+	bool network_is_managed; /* the variables that lead programs to the proxy */
 	guarantee_set lost;
 	const char *directory; /* becomes $PWD where there is one; NULL: as it is */
 };
@@ -110,6 +116,13 @@ int session_clean(struct arena *a, const struct plan *plan, const struct str *ro
 
 /* ---- run.c ------------------------------------------------------------------------------ */
 
+/* --publish: what connects to the first on this host reaches the second on the sandbox's loopback. */
+struct publication {
+	struct ip address;
+	uint16_t host_port, port;
+};
+enum { SESSION_MAX_PORTS = LAUNCH_MAX_HOST_PORTS };
+
 enum sandbox_wish { WISH_AUTO, WISH_REQUIRE, WISH_FORBID };
 
 /* Everything is borrowed until the outcome is there. */
@@ -136,12 +149,49 @@ struct session_request {
 	bool is_quiet;
 	bool traces;
 
+	/* For a managed network; at most SESSION_MAX_PORTS each. */
+	const struct publication *published;
+	size_t published_count;
+	const uint16_t *host_ports;
+	size_t host_port_count;
+	struct str audit_file;	    /* "": the default below the next */
+	struct str state_directory; /* "": there is none */
+
 	/* On the thread that steps; none may be NULL but `output`, when nothing is handed out. */
 	void *user;
 	const struct progress *progress; /* while it is started; may be NULL */
 	void (*warn)(void *user, struct str text);
 	void (*trace)(void *user, struct str text);
 	void (*output)(void *user, int stream, struct str bytes); /* 1 or 2 */
+	/*
+	 * Asked about what no rule speaks of; DECISION_ASK: session_decide() will say it. NULL:
+	 * nobody is asked, it is denied.
+	 */
+	enum decision (*decide)(void *user, uint64_t id, const struct proxy_record *record);
+};
+
+/* What went through the proxy, and what it refused. */
+enum { TRAFFIC_MAX_HOSTS = 1000, TRAFFIC_MAX_BYTES = 1 << 20 };
+
+struct traffic_sums {
+	uint64_t allowed, denied,
+		failed; /* failed: by the network, or what was asked makes no sense */
+	uint64_t bytes_up, bytes_down;
+};
+
+struct traffic_host {
+	struct str name;
+	uint16_t port; /* 0: only looked up */
+	struct traffic_sums sums;
+	uint8_t reason; /* enum proxy_reason, of the last that did not succeed; 0: none */
+};
+
+struct traffic {
+	struct arena arena;
+	struct traffic_sums sums;
+	VEC(struct traffic_host) hosts;
+	uint64_t unlisted; /* decisions on other hosts */
+	size_t last;	   /* of the hosts, found last */
 };
 
 struct captured {
@@ -156,7 +206,9 @@ struct outcome {
 	bool is_sandboxed;
 	guarantee_set needed, given, lost;
 	struct child_environment environment;
-	bool network_is_off;
+	bool network_is_off, network_is_managed;
+	struct traffic traffic; /* when it is managed */
+	struct str audit_run;	/* the run's name in the audit log */
 
 	bool has_started;     /* the command itself, not what leads to it */
 	int exec_error;	      /* errno, when it could not be executed */
@@ -204,6 +256,16 @@ int session_step(struct session *s, int timeout_ms, struct err *e) MUST_CHECK NO
 int session_signal(struct session *s, int number, struct err *e) MUST_CHECK NONNULL;
 
 void session_cancel(struct session *s) NONNULL;
+
+/*
+ * A rule for hosts more; counts from the next connection on. ERR_SYNTAX, ERR_ARGUMENT when the
+ * network is not managed or the command has ended, ERR_SYS.
+ */
+int session_add_host(struct session *s, struct str pattern, bool is_allow, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* The answer that `decide` has left open. ERR_ARGUMENT, ERR_SYS. */
+int session_decide(struct session *s, uint64_t id, bool is_allow, struct err *e) MUST_CHECK NONNULL;
 
 /* What came of it; complete once the run is over. */
 struct outcome *session_outcome(struct session *s) NONNULL;

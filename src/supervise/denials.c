@@ -61,19 +61,20 @@ void denials_add(struct denials *d, const struct denial *denial)
 {
 	uint64_t now = loop_now() - d->started_ms;
 	struct denial *known = find_equal(d, denial);
+	uint64_t times = denial->count ? denial->count : 1;
 
-	d->total++;
+	d->total += times;
 	if (known) {
-		known->count++;
+		known->count += times;
 		known->last_ms = now;
 		return;
 	}
 	known = keep(d, denial);
 	if (!known) {
-		d->unlisted++;
+		d->unlisted += times;
 		return;
 	}
-	known->count = 1;
+	known->count = times;
 	known->first_ms = known->last_ms = now;
 	if (d->on_denial)
 		d->on_denial(d->user, known);

@@ -12,11 +12,11 @@
 #include "base/origin.h"
 #include "base/str.h"
 
-enum denial_kind { DENIAL_UNIX_SOCKET };
+enum denial_kind { DENIAL_UNIX_SOCKET, DENIAL_HOST };
 
 struct denial {
 	enum denial_kind kind;
-	struct str subject; /* "/run/docker.sock", "inherited socket 0" */
+	struct str subject; /* "/run/docker.sock", "inherited socket 0", "example.com:443" */
 	struct str rule;    /* why, in words: "network is off (P12)" */
 	struct str way_out; /* what would allow it, pasteable; "" when nothing can */
 	struct str program; /* comm of the first that tried; "" when it was gone */
@@ -40,5 +40,5 @@ struct denials {
 
 void denials_init(struct denials *d) NONNULL;
 void denials_done(struct denials *d) NONNULL;
-/* Counts it; strings are copied. Memory that runs out only loses detail. */
+/* Counts it, `count` times (0 is once); strings are copied. Memory that runs out only loses detail. */
 void denials_add(struct denials *d, const struct denial *denial) NONNULL;

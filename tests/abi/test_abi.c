@@ -52,12 +52,15 @@ TEST(every_member_is_eight_bytes_wide)
 	CHECK_INT(sizeof(struct cordon_load_options) % 8, 0);
 	CHECK_INT(offsetof(struct cordon_load_options, directory), 8);
 	CHECK_INT(offsetof(struct cordon_load_options, override_count), 56);
+	CHECK_INT(offsetof(struct cordon_load_options, network), 136);
 	CHECK_INT(offsetof(struct cordon_load_options, on_progress) + 8,
 		  sizeof(struct cordon_load_options));
 	CHECK_INT(sizeof(struct cordon_run_options) % 8, 0);
 	CHECK_INT(offsetof(struct cordon_run_options, flags), 80);
+	CHECK_INT(offsetof(struct cordon_run_options, disable), 144);
 	CHECK_INT(offsetof(struct cordon_run_options, decide_host) + 8,
 		  sizeof(struct cordon_run_options));
+	CHECK_INT(sizeof(struct cordon_host_request) % 8, 0);
 }
 
 TEST(an_older_and_shorter_struct_is_taken)

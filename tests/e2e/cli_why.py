@@ -67,7 +67,7 @@ def an_edit_for_a_host_is_one_that_run_takes(w: World):
 def the_starter_says_what_run_refuses(w: World):
     w.ok("init")
     text = w.config.read_text()
-    assert text.count("'cordon run' refuses") == 2, text
+    assert text.count("'cordon run' refuses") == 1, text
     offered = [line[2:] for line in text.splitlines() if line.startswith("# ") and " = " in line]
     assert any(line.startswith("domains = ") for line in offered), offered
     assert not any(line.startswith(("memory", "processes")) for line in offered), offered

@@ -15,7 +15,7 @@
 
 enum { TEMPORARY_TRIES = 100 };
 
-static int make_parents(struct str path, struct err *e)
+int os_make_parents(struct str path, struct err *e)
 {
 	size_t at = 0;
 	struct str name;
@@ -94,7 +94,7 @@ int os_create_file(struct str path, struct str text, bool replaces, struct err *
 	struct shown shown;
 	scoped_fd fd = -1;
 
-	if (c_path_init(&place, path, e) < 0 || make_parents(path, e) < 0)
+	if (c_path_init(&place, path, e) < 0 || os_make_parents(path, e) < 0)
 		return err_result(e);
 	fd = open_temporary(path, &temporary, e);
 	if (fd < 0)

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From what was chosen to a command that runs, or waits to: its streams, the terminal, what is
+ * held on the host, and the backend, or the next one when this host does not let it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "session/run.h"
+
+/* What the caller has closed is /dev/null, lest another file get its number. */
+int launch_find_stdio(struct session *s, struct err *e)
+{
+	for (int i = 0; i < 3; i++) {
+		bool is_closed = fcntl(i, F_GETFD) < 0;
+
+		s->stdio[i] = i;
+		if (!is_closed && !(i == 0 && s->in.has_no_stdin))
+			continue;
+		s->stdio[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (s->stdio[i] < 0)
+			return FAIL_SYS(e, errno, "can't open /dev/null");
+		s->owns_stdio[i] = true;
+	}
+	return 0;
+}
+
+int launch_start_outputs(struct session *s, struct err *e)
+{
+	if (!s->in.captures && !s->in.hands_out)
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		struct captured *kept = s->in.captures ? &s->outcome.captured[i] : NULL;
+		int write_end = -1;
+
+		if (output_start(s->a, &s->outputs[i], &s->loop, i + 1, &s->in, kept, &write_end,
+				 e) < 0)
+			return err_result(e);
+		if (s->owns_stdio[i + 1]) {
+			close(s->stdio[i + 1]);
+			/* The caller has closed it: its number is soon that of something else. */
+			s->outputs[i].mirror.fd = -1;
+		}
+		s->stdio[i + 1] = write_end;
+		s->owns_stdio[i + 1] = true;
+	}
+	return 0;
+}
+
+void launch_close_stdio(struct session *s)
+{
+	for (int i = 0; i < 3; i++) {
+		if (s->owns_stdio[i])
+			close(s->stdio[i]);
+		s->owns_stdio[i] = false;
+	}
+}
+
+/* Anew for each backend that is tried: not every one has a use for them. */
+static int hold_places(struct session *s, struct err *e)
+{
+	bool is_wanted = s->outcome.is_sandboxed &&
+			 !(s->outcome.lost & GUARANTEE_BIT(G_PROTECT_MISSING));
+
+	if (is_wanted == s->has_held)
+		return 0;
+	s->has_held = is_wanted;
+	if (is_wanted) {
+		if (warden_hold(&s->warden, s->a, s->in.plan, &s->held, e) < 0)
+			return err_result(e);
+	} else {
+		/* Who can't keep the command from them would only be ended by their loss. */
+		warden_finish(&s->warden, &s->held);
+		s->held = (struct placeholders){ .items = NULL };
+	}
+	s->outcome.placeholder_count = s->held.count;
+	return 0;
+}
+
+static int trace_steps(const struct session *s, const struct launch *launch, struct err *e)
+{
+	scoped_buf steps = BUF_INIT(16 << 20);
+	struct str rest;
+
+	if (!s->in.traces)
+		return 0;
+	if (s->outcome.backend->describe(s->a, launch, &steps, e) < 0)
+		return err_result(e);
+	for (rest = buf_str(&steps); rest.len;) {
+		struct str line = str_first(rest, str_find(rest, '\n'));
+
+		s->in.trace(s->in.user, line);
+		rest = str_from(rest, line.len + 1);
+	}
+	return 0;
+}
+
+/*
+ * Beside the command in a pipeline there may be another that wants the terminal, like
+ * a pager. Then the command gets it when it asks, that is when it is stopped for it;
+ * unless nothing can be stopped, as in a command substitution of bash.
+ */
+static bool gets_terminal_at_once(const struct session *s)
+{
+	struct sigaction ttin;
+
+	return terminal_is_ours(&s->terminal) &&
+	       (isatty(s->stdio[1]) ||
+		(sigaction(SIGTTIN, NULL, &ttin) == 0 && ttin.sa_handler == SIG_IGN));
+}
+
+void launch_find_terminal(struct session *s)
+{
+	if (!s->in.is_foreground)
+		return;
+	terminal_find(&s->terminal);
+	if (!gets_terminal_at_once(s))
+		return;
+	terminal_will_give(&s->terminal);
+	s->outcome.had_terminal = true;
+}
+
+static void warn_of_launch(void *user, const char *text)
+{
+	const struct session *s = user;
+
+	session_warn(&s->in, "%s", text);
+}
+
+static int lose_at_launch(void *user, guarantee_set lost, const char *const **environment,
+			  struct err *e)
+{
+	struct session *s = user;
+
+	if (choose_lose(s->a, &s->choice, &s->outcome, lost, e) < 0)
+		return err_result(e);
+	*environment = s->outcome.environment.list;
+	return 0;
+}
+
+static int launch_command(struct session *s, struct err *e)
+{
+	struct launch launch = { .plan = s->in.plan,
+				 .host = s->in.host,
+				 .held = &s->held,
+				 .argv = s->in.argv,
+				 .programs = s->programs,
+				 .environment = s->outcome.environment.list,
+				 .directory = s->in.directory,
+				 .terminal = -1,
+				 /* What can't be looked after must not have run. */
+				 .waits =
+					 (s->outcome.is_sandboxed && watch_is_needed(s->in.plan)) ||
+					 s->network.is_wanted,
+				 .network = s->network.is_wanted ? &s->network.launch : NULL,
+				 .accepted = s->choice.search.accepted,
+				 .warn = warn_of_launch,
+				 .lose = lose_at_launch,
+				 .user = s };
+
+	for (int i = 0; i < 3; i++)
+		launch.stdio[i] = s->stdio[i];
+	if (s->in.is_foreground) {
+		launch.terminal_path = s->terminal.path[0] ? s->terminal.path : NULL;
+		/* What is typed while directories are searched is for this process. */
+		if (s->terminal.was_given && !launch.waits)
+			launch.terminal = s->terminal.fd;
+	}
+	if (trace_steps(s, &launch, e) < 0)
+		return err_result(e);
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->outcome.started);
+	s->started_ms = loop_now();
+	s->outcome.denials.started_ms = s->started_ms;
+	return s->outcome.backend->launch(s->a, &launch, &s->sandbox, e);
+}
+
+/* Launching is the probe: what a host does not let a backend do shows there alone. */
+int launch_somehow(struct session *s, struct err *e)
+{
+	for (;;) {
+		if (network_prepare(s, e) < 0 || hold_places(s, e) < 0)
+			return err_result(e);
+		if (launch_command(s, e) == 0)
+			return 0;
+		if (choose_pass_over(&s->choice, &s->outcome, e) < 0 ||
+		    choose_next(s->a, &s->choice, &s->outcome, &s->programs, e) < 0)
+			return err_result(e);
+	}
+}

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+/* See network.h. */
+#include "session/network.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "audit/audit.h"
+#include "base/utf8.h"
+#include "os/fd.h"
+#include "session/run.h"
+#include "supervise/init.h"
+
+enum {
+	READY_MS = 10000, /* a proxy that takes longer hangs */
+	END_MS = 1000,
+	PUBLISHED_BACKLOG = 128,
+	MESSAGES_AT_ONCE = 64, /* others are to have their turn */
+};
+
+/* ---- What it says ---------------------------------------------------------------------- */
+
+static int is_lost(struct err *e)
+{
+	return FAIL_SYS(e, ECHILD, "the proxy was killed, and with it the network of the run");
+}
+
+static int take_record(struct session *s, const struct proxy_record *record, struct err *e)
+{
+	struct outcome *o = &s->outcome;
+
+	traffic_add(&o->traffic, record);
+	if (proxy_is_denial(record->reason))
+		traffic_deny(&o->denials, record);
+	else
+		session_trace(&s->in, "network: %s %s:%u by %s: %s",
+			      proxy_protocol_name(record->protocol), record->host,
+			      (unsigned)record->port, record->program[0] ? record->program : "?",
+			      proxy_reason_name(record->reason));
+	if (s->network.audit && audit_add(s->network.audit, record, e) < 0)
+		return err_wrap(e, "the audit log");
+	return 0;
+}
+
+static int send_order(struct session *s, const struct proxy_order *order, struct err *e)
+{
+	int status = proxy_send(&s->network.proxy, order, NULL, 0);
+
+	return status < 0 ? FAIL_SYS(e, -status, "can't speak to the proxy") : 0;
+}
+
+static int answer(struct session *s, uint64_t id, bool is_allow, struct err *e)
+{
+	const struct proxy_order order = { .kind = PROXY_DECIDE, .id = id, .is_allow = is_allow };
+
+	return send_order(s, &order, e);
+}
+
+/* What can't be answered is denied when its time is over. */
+static void ask(struct session *s, uint64_t id, const struct proxy_record *record)
+{
+	enum decision decision = DECISION_DENY;
+	struct err ignored = ERR_INIT;
+
+	if (s->in.decide)
+		decision = s->in.decide(s->in.user, id, record);
+	if (decision != DECISION_ASK)
+		(void)answer(s, id, decision == DECISION_ALLOW, &ignored);
+}
+
+static void warn_of_rule(const struct session *s, const struct proxy_message *m)
+{
+	if (m->os_error)
+		session_warn(&s->in, "a rule was not added: %.*s", (int)sizeof(m->text), m->text);
+}
+
+static int ask_for_sockets(struct session *s, struct err *e)
+{
+	for (size_t i = 0; i < COUNT_OF(s->network.stocks); i++) {
+		struct socket_stock *stock = &s->network.stocks[i];
+		const struct init_order order = { .kind = INIT_MAKE_SOCKETS, .value = i ? 6 : 4 };
+
+		if (!stock->is_wanted || !s->network.has_start)
+			continue;
+		stock->is_wanted = false;
+		stock->is_asked = true;
+		if (send(s->sandbox.channel, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT) <
+			    0 &&
+		    network_take_sockets(s, order.value, NULL, 0, e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+static int take_message(struct session *s, const struct proxy_message *m, struct err *e)
+{
+	switch ((enum proxy_message_kind)m->kind) {
+	case PROXY_READY:
+		s->network.is_ready = true;
+		return 0;
+	case PROXY_FAILED:
+		return FAIL_SYS(e, m->os_error, "the proxy could not be started: %.*s",
+				(int)sizeof(m->text), m->text);
+	case PROXY_MAY_CONNECT:
+		if (s->connects)
+			unix_connect_answer(s->connects, m->id, m->os_error);
+		return 0;
+	case PROXY_WANTS_SOCKETS:
+		s->network.stocks[m->role == PROXY_SOCKETS_6].is_wanted = true;
+		return ask_for_sockets(s, e);
+	case PROXY_ASKS:
+		ask(s, m->id, &m->record);
+		return 0;
+	case PROXY_RECORD:
+		return take_record(s, &m->record, e);
+	case PROXY_RULE_ADDED:
+		warn_of_rule(s, m);
+		return 0;
+	}
+	return FAIL(e, ERR_INTERNAL, "the proxy says something that it can't say");
+}
+
+static int hear(struct session *s, struct err *e)
+{
+	struct proxy_message message;
+
+	for (size_t i = 0; i < MESSAGES_AT_ONCE; i++) {
+		int status = proxy_receive(&s->network.proxy, &message);
+
+		if (status == 0)
+			return 0;
+		if (status < 0)
+			return is_lost(e);
+		if (take_message(s, &message, e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+/* ---- What it is given ------------------------------------------------------------------- */
+
+/* When it does not read: as soon as it does. */
+static int give_stocks(struct session *s, struct err *e)
+{
+	struct network *n = &s->network;
+	bool waits = false;
+
+	for (size_t i = 0; i < COUNT_OF(n->stocks); i++) {
+		struct socket_stock *stock = &n->stocks[i];
+		const struct proxy_order order = { .kind = PROXY_TAKE,
+						   .role = i ? PROXY_SOCKETS_6 : PROXY_SOCKETS_4 };
+		int status;
+
+		if (!stock->is_here)
+			continue;
+		status = proxy_send(&n->proxy, &order, stock->fds, stock->count);
+		if (status == -EAGAIN) {
+			waits = true;
+			continue;
+		}
+		if (status < 0)
+			return is_lost(e);
+		for (size_t j = 0; j < stock->count; j++)
+			close(stock->fds[j]);
+		*stock = (struct socket_stock){ .is_wanted = stock->is_wanted };
+	}
+	if (waits == n->waits_for_room)
+		return 0;
+	n->waits_for_room = waits;
+	return loop_change(&s->loop, &n->channel, waits ? LOOP_IN | LOOP_OUT : LOOP_IN, e);
+}
+
+int network_take_sockets(struct session *s, int family, const int *fds, size_t count, struct err *e)
+{
+	struct socket_stock *stock = &s->network.stocks[family == 6];
+
+	if (!stock->is_asked || stock->is_here || count > COUNT_OF(stock->fds) ||
+	    s->network.proxy.pid == 0) {
+		for (size_t i = 0; i < count; i++)
+			close(fds[i]);
+		return FAIL(e, ERR_INTERNAL, "the sandbox gives sockets that it was not asked for");
+	}
+	stock->is_asked = false;
+	stock->is_here = true;
+	stock->count = count;
+	for (size_t i = 0; i < count; i++)
+		stock->fds[i] = fds[i];
+	return give_stocks(s, e);
+}
+
+/* One of the first sockets; the channel has room for all of them, or the proxy reads. */
+static int give(struct session *s, enum proxy_role role, uint16_t port, int fd, struct err *e)
+{
+	const struct proxy_order order = { .kind = PROXY_TAKE, .role = role, .port = port };
+	struct pollfd room = { .fd = s->network.proxy.channel, .events = POLLOUT };
+	int status = proxy_send(&s->network.proxy, &order, &fd, 1);
+
+	while (status == -EAGAIN && poll(&room, 1, READY_MS) > 0)
+		status = proxy_send(&s->network.proxy, &order, &fd, 1);
+	return status < 0 ? FAIL_SYS(e, -status, "can't give the proxy its sockets") : 0;
+}
+
+static bool will_connect(void *user, const struct proxy_order *order)
+{
+	const struct session *s = user;
+
+	return proxy_send(&s->network.proxy, order, NULL, 0) == 0;
+}
+
+/* ---- Published ports ---------------------------------------------------------------------- */
+
+static socklen_t fill_address(const struct publication *p, struct sockaddr_storage *out)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)out;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
+
+	*out = (struct sockaddr_storage){ .ss_family = ip_is_v4(&p->address) ? AF_INET : AF_INET6 };
+	if (out->ss_family == AF_INET) {
+		v4->sin_port = htons(p->host_port);
+		memcpy(&v4->sin_addr, p->address.bytes + 12, sizeof(v4->sin_addr));
+		return sizeof(*v4);
+	}
+	v6->sin6_port = htons(p->host_port);
+	memcpy(&v6->sin6_addr, p->address.bytes, sizeof(v6->sin6_addr));
+	return sizeof(*v6);
+}
+
+static void show_address(const struct publication *p, struct buf *out)
+{
+	if (!ip_is_v4(&p->address))
+		buf_add_char(out, '[');
+	ip_print(out, &p->address);
+	if (!ip_is_v4(&p->address))
+		buf_add_char(out, ']');
+	buf_printf(out, ":%u", (unsigned)p->host_port);
+}
+
+static bool is_loopback(const struct ip *ip)
+{
+	static const struct ip six = { .bytes = { [15] = 1 } };
+
+	return ip_is_v4(ip) ? ip->bytes[12] == 127 : memcmp(ip, &six, sizeof(six)) == 0;
+}
+
+static int publish(struct session *s, const struct publication *p, struct err *e)
+{
+	struct network *n = &s->network;
+	struct sockaddr_storage address;
+	socklen_t length = fill_address(p, &address);
+	scoped_fd fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const int on = 1;
+	char shown[80];
+	struct buf text = BUF_OVER(shown);
+
+	show_address(p, &text);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    (address.ss_family == AF_INET6 &&
+	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0) ||
+	    bind(fd, (struct sockaddr *)&address, length) < 0 || listen(fd, PUBLISHED_BACKLOG) < 0)
+		return FAIL_SYS(e, errno, "--publish: can't listen on %s", shown);
+	if (!is_loopback(&p->address))
+		session_warn(&s->in,
+			     "port %u of the sandbox is published on %s, which others may reach",
+			     (unsigned)p->port, shown);
+	n->published[n->published_count++] = fd;
+	fd = -1;
+	return 0;
+}
+
+static int publish_all(struct session *s, struct err *e)
+{
+	for (size_t i = 0; i < s->in.published_count; i++)
+		if (publish(s, &s->in.published[i], e) < 0)
+			return err_result(e);
+	return 0;
+}
+
+static void close_published(struct network *n)
+{
+	while (n->published_count)
+		close(n->published[--n->published_count]);
+}
+
+/* ---- Beginning ------------------------------------------------------------------------------ */
+
+static int channel_is_ready(void *user, uint32_t events, struct err *e)
+{
+	struct session *s = user;
+
+	if ((events & LOOP_OUT) && give_stocks(s, e) < 0)
+		return err_result(e);
+	return hear(s, e);
+}
+
+static int proxy_is_gone(void *user, uint32_t events, struct err *e)
+{
+	struct session *s = user;
+
+	(void)events;
+	loop_remove(&s->loop, &s->network.gone);
+	/* It may have said why. */
+	return hear(s, e) < 0 ? err_result(e) : is_lost(e);
+}
+
+void network_init(struct session *s)
+{
+	s->network = (struct network){
+		.proxy = PROXY_NONE,
+		.channel = { .fd = -1, .ready = channel_is_ready, .user = s },
+		.gone = { .fd = -1, .ready = proxy_is_gone, .user = s },
+		.asker = { .send = will_connect, .user = s },
+	};
+	traffic_init(&s->outcome.traffic);
+}
+
+static int open_audit(struct session *s, struct err *e)
+{
+	if (!s->in.audit_file.len && !s->in.state_directory.len)
+		return FAIL(e, ERR_ARGUMENT,
+			    "there is no home directory for the audit log of the network; "
+			    "--audit FILE names another place");
+	if (audit_open(s->a, s->in.audit_file, s->in.state_directory, STR(""), &s->network.audit,
+		       e) < 0)
+		return err_wrap(e, "the audit log of the network (--audit FILE names another)");
+	s->outcome.audit_run = audit_run(s->network.audit);
+	return 0;
+}
+
+static int start(struct session *s, struct err *e)
+{
+	const struct proxy_options options = { .plan = s->in.plan,
+					       .has_decider = s->in.decide != NULL,
+					       .environment = s->in.environment,
+					       .limits = PROXY_LIMITS_DEFAULT };
+	struct network *n = &s->network;
+
+	n->launch.host_port_count = s->in.host_port_count;
+	for (size_t i = 0; i < s->in.host_port_count; i++)
+		n->launch.host_ports[i] = s->in.host_ports[i];
+	/* First of all: it gets ready while all else is done. */
+	if (proxy_start(&n->proxy, &options, e) < 0 || publish_all(s, e) < 0 ||
+	    open_audit(s, e) < 0)
+		return err_result(e);
+	n->channel.fd = n->proxy.channel;
+	n->gone.fd = n->proxy.pidfd;
+	return 0;
+}
+
+int network_prepare(struct session *s, struct err *e)
+{
+	struct network *n = &s->network;
+
+	n->is_wanted = choose_is_managed(&s->in, &s->outcome);
+	s->outcome.network_is_managed = n->is_wanted;
+	if (n->is_wanted && n->proxy.pid == 0)
+		return start(s, e);
+	return 0;
+}
+
+static int await_ready(struct session *s, struct err *e)
+{
+	struct network *n = &s->network;
+	uint64_t until = loop_now() + READY_MS;
+
+	for (;;) {
+		struct pollfd fds[] = { { .fd = n->proxy.channel, .events = POLLIN },
+					{ .fd = n->proxy.pidfd, .events = POLLIN } };
+		uint64_t now = loop_now();
+
+		if (hear(s, e) < 0)
+			return err_result(e);
+		if (n->is_ready)
+			return 0;
+		if (now >= until)
+			return FAIL_SYS(e, ETIMEDOUT, "the proxy did not get ready");
+		if (poll(fds, COUNT_OF(fds), (int)(until - now)) > 0 && fds[1].revents &&
+		    !fds[0].revents)
+			return is_lost(e);
+	}
+}
+
+int network_hand_over(struct session *s, struct err *e)
+{
+	struct network *n = &s->network;
+	struct sandbox *sandbox = &s->sandbox;
+
+	if (!n->is_wanted)
+		return 0;
+	for (size_t i = 0; i < sandbox->socket_count; i++)
+		if (give(s, sandbox->sockets[i].role, sandbox->sockets[i].port,
+			 sandbox->sockets[i].fd, e) < 0)
+			return err_result(e);
+	for (size_t i = 0; i < n->published_count; i++)
+		if (give(s, PROXY_PUBLISHED, s->in.published[i].port, n->published[i], e) < 0)
+			return err_result(e);
+	/* They are the proxy's alone: what it closes is closed. */
+	while (sandbox->socket_count)
+		fd_close(&sandbox->sockets[--sandbox->socket_count].fd);
+	close_published(n);
+	if (await_ready(s, e) < 0)
+		return err_result(e);
+	return loop_add(&s->loop, &n->channel, LOOP_IN, e) < 0 ||
+			       loop_add(&s->loop, &n->gone, LOOP_IN, e) < 0
+		       ? err_result(e)
+		       : 0;
+}
+
+int network_begin(struct session *s, struct err *e)
+{
+	s->network.has_start = true;
+	return ask_for_sockets(s, e);
+}
+
+/* ---- While it runs --------------------------------------------------------------------------- */
+
+static int check_running(const struct session *s, struct err *e)
+{
+	if (!s->network.is_wanted)
+		return FAIL(e, ERR_ARGUMENT, "the network of the run is not managed");
+	if (s->state != SESSION_RUNS || s->network.proxy.pid == 0)
+		return FAIL(e, ERR_ARGUMENT, "the command has ended");
+	return 0;
+}
+
+int session_add_host(struct session *s, struct str pattern, bool is_allow, struct err *e)
+{
+	struct proxy_order order = { .kind = PROXY_ADD_RULE, .is_allow = is_allow };
+	scoped_arena a = ARENA_INIT(64 << 10);
+	struct domain parsed;
+
+	if (check_running(s, e) < 0 || domain_parse(&a, pattern, &parsed, e) < 0)
+		return err_result(e);
+	if (parsed.kind == DOMAIN_ANY && !is_allow)
+		return FAIL(e, ERR_SYNTAX, "'*' can only be allowed");
+	if (parsed.text.len >= sizeof(order.text))
+		return FAIL(e, ERR_LIMIT, "the pattern is too long");
+	memcpy(order.text, parsed.text.p, parsed.text.len);
+	order.id = ++s->network.last_rule;
+	return send_order(s, &order, e);
+}
+
+int session_decide(struct session *s, uint64_t id, bool is_allow, struct err *e)
+{
+	return check_running(s, e) < 0 ? err_result(e) : answer(s, id, is_allow, e);
+}
+
+/* ---- Ending ---------------------------------------------------------------------------------- */
+
+static void take_last(void *user, const struct proxy_record *record)
+{
+	struct session *s = user;
+	struct err e = ERR_INIT;
+
+	if (take_record(s, record, &e) < 0)
+		session_warn(&s->in, "%s", e.text);
+}
+
+void network_end(struct session *s)
+{
+	struct network *n = &s->network;
+
+	loop_remove(&s->loop, &n->channel);
+	loop_remove(&s->loop, &n->gone);
+	if (n->proxy.pid)
+		proxy_stop(&n->proxy, END_MS, take_last, s);
+	n->proxy = (struct proxy)PROXY_NONE;
+	close_published(n);
+	for (size_t i = 0; i < COUNT_OF(n->stocks); i++)
+		for (size_t j = 0; n->stocks[i].is_here && j < n->stocks[i].count; j++)
+			close(n->stocks[i].fds[j]);
+	if (n->audit)
+		audit_close(n->audit);
+	n->audit = NULL;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The managed network of a run: the proxy beside it. It is forked before the sandbox is
+ * made, so that it is ready when that stands, gets the sockets that were made inside, and is
+ * asked and told from then on:
+ *
+ *	the supervisor	a program is about to connect: may it?		unix_connect.c
+ *	PID 1		more sockets of the sandbox's network		init.h
+ *	the caller	what no rule speaks of; rules that are added	session.h
+ *
+ * What it decides becomes lines of the audit log, denials, and the sums of the report.
+ * SECURITY: without it there is no way out, and nobody who says what was refused; so when
+ * it is gone the run ends.
+ */
+#pragma once
+
+#include "os/loop.h"
+#include "proxy/proxy.h"
+#include "session/session.h"
+#include "supervise/unix_connect.h"
+
+struct session;
+
+/* Sockets that the proxy has asked for, on their way from PID 1. */
+struct socket_stock {
+	bool is_wanted; /* PID 1 is still to be asked */
+	bool is_asked;
+	bool is_here;
+	int fds[PROXY_SOCKETS_AT_ONCE];
+	size_t count; /* 0 with is_here: there are none to be had */
+};
+
+struct network {
+	bool is_wanted; /* the backend that is tried manages the network */
+	bool is_ready;	/* the proxy serves */
+	bool has_start; /* PID 1 takes orders */
+	bool waits_for_room;
+	struct proxy proxy;
+	struct watcher channel, gone;
+	struct launch_network launch;
+	struct connect_proxy asker;
+	int published[SESSION_MAX_PORTS];
+	size_t published_count;
+	struct socket_stock stocks[2]; /* IPv4, IPv6 */
+	struct audit *audit;
+	uint64_t last_rule;
+};
+
+void network_init(struct session *s) NONNULL;
+
+/* Before each launch: starts the proxy, unless it runs, when the backend is to have one. */
+int network_prepare(struct session *s, struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * When the sandbox stands: the proxy gets its sockets. Returns when it serves; ERR_SYS when
+ * it can't.
+ */
+int network_hand_over(struct session *s, struct err *e) MUST_CHECK NONNULL;
+
+/* After sandbox_start(). */
+int network_begin(struct session *s, struct err *e) MUST_CHECK NONNULL;
+
+/* PID 1 has made sockets (INIT_SOCKETS_MADE), which are taken over, or could not: count 0. */
+int network_take_sockets(struct session *s, int family, const int *fds, size_t count, struct err *e)
+	MUST_CHECK;
+
+/* Everything in the sandbox is dead: the last records come, and the proxy goes. */
+void network_end(struct session *s) NONNULL;
+
+/* ---- traffic.c: what the proxy decided, in sums and in words ---------------------------- */
+
+void traffic_init(struct traffic *t) NONNULL;
+void traffic_done(struct traffic *t) NONNULL;
+/* Memory that runs out only loses detail. */
+void traffic_add(struct traffic *t, const struct proxy_record *record) NONNULL;
+
+/* A refusal by policy, as a denial of the run. */
+void traffic_deny(struct denials *denials, const struct proxy_record *record) NONNULL;

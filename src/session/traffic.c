@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* The decisions of the proxy, summed up for the report, and as denials of the run. */
+#include "base/utf8.h"
+#include "proxy/decide.h"
+#include "session/network.h"
+
+void traffic_init(struct traffic *t)
+{
+	*t = (struct traffic){ .arena = ARENA_INIT(TRAFFIC_MAX_BYTES) };
+}
+
+void traffic_done(struct traffic *t)
+{
+	arena_done(&t->arena);
+	t->hosts.items = NULL;
+	t->hosts.count = t->hosts.room = 0;
+}
+
+static bool is_same(const struct traffic_host *host, const struct proxy_record *record)
+{
+	return host->port == record->port && str_is(host->name, record->host);
+}
+
+static struct traffic_host *find_host(struct traffic *t, const struct proxy_record *record)
+{
+	struct err e = ERR_INIT;
+	struct traffic_host *added;
+	struct str name;
+
+	/* A program speaks to one host for a while. */
+	if (t->last < t->hosts.count && is_same(&t->hosts.items[t->last], record))
+		return &t->hosts.items[t->last];
+	for (size_t i = 0; i < t->hosts.count; i++)
+		if (is_same(&t->hosts.items[i], record))
+			return &t->hosts.items[t->last = i];
+	if (t->hosts.count >= TRAFFIC_MAX_HOSTS ||
+	    arena_copy(&t->arena, str_of(record->host), &name, &e) < 0)
+		return NULL;
+	added = VEC_PUSH(&t->arena, &t->hosts, &e);
+	if (!added)
+		return NULL;
+	*added = (struct traffic_host){ .name = name, .port = record->port };
+	t->last = t->hosts.count - 1;
+	return added;
+}
+
+static void count(struct traffic_sums *sums, const struct proxy_record *record)
+{
+	uint64_t times = record->count ? record->count : 1;
+
+	if (record->reason == PROXY_ALLOWED)
+		sums->allowed += times;
+	else if (proxy_is_denial(record->reason))
+		sums->denied += times;
+	else
+		sums->failed += times;
+	sums->bytes_up += record->bytes_up;
+	sums->bytes_down += record->bytes_down;
+}
+
+void traffic_add(struct traffic *t, const struct proxy_record *record)
+{
+	struct traffic_host *host = find_host(t, record);
+
+	count(&t->sums, record);
+	if (!host) {
+		t->unlisted += record->count ? record->count : 1;
+		return;
+	}
+	count(&host->sums, record);
+	if (record->reason != PROXY_ALLOWED)
+		host->reason = record->reason;
+}
+
+/* ---- Denials --------------------------------------------------------------------------- */
+
+static void fill_judgement(struct judgement *out, const struct proxy_record *record)
+{
+	*out = (struct judgement){ .decision = DECISION_DENY,
+				   .reason = record->reason,
+				   .rule_line = record->rule_line };
+	memcpy(out->rule, record->rule, sizeof(out->rule));
+	memcpy(out->rule_file, record->rule_file, sizeof(out->rule_file));
+}
+
+static void add_subject(struct buf *b, const struct target *t)
+{
+	bool has_brackets = t->port && t->is_ip && !ip_is_v4(&t->ip);
+
+	buf_printf(b, has_brackets ? "[%s]" : "%s", t->name);
+	if (t->port)
+		buf_printf(b, ":%u", (unsigned)t->port);
+}
+
+void traffic_deny(struct denials *denials, const struct proxy_record *record)
+{
+	char subject_text[PROXY_HOST_BYTES + 16];
+	char rule_text[REFUSAL_TEXT_BYTES];
+	char way_text[REFUSAL_TEXT_BYTES];
+	struct buf subject = BUF_OVER(subject_text);
+	struct buf rule = BUF_OVER(rule_text);
+	struct buf way = BUF_OVER(way_text);
+	struct judgement judgement;
+	struct target target;
+	char ignored[1];
+	struct refusal refusal = { .reason = record->reason,
+				   .target = &target,
+				   .judgement = &judgement,
+				   .method = str_of(record->method) };
+
+	if (!target_parse(&target, str_of(record->host), record->port, ignored, sizeof(ignored))) {
+		target = (struct target){ .port = record->port };
+		memcpy(target.name, record->host, sizeof(target.name));
+	}
+	fill_judgement(&judgement, record);
+	if (record->has_address && !target.is_ip)
+		refusal.address = &record->address;
+	add_subject(&subject, &target);
+	refusal_why(&refusal, &rule);
+	refusal_way(&refusal, &way);
+	denials_add(denials, &(struct denial){ .kind = DENIAL_HOST,
+					       .subject = buf_str(&subject),
+					       .rule = buf_str(&rule),
+					       .way_out = buf_str(&way),
+					       .program = str_of(record->program),
+					       .pid = record->pid,
+					       .count = record->count });
+}

@@ -1,0 +1,533 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A managed network as a user meets it: options, environment, answers, report, life and death.
+
+All of it happens in a network namespace of the test's own, in which a few public addresses
+lie on `lo`: nothing leaves the machine, and the private guard is met as it stands. How well
+it holds against those who want out is the matter of tests/work.
+"""
+
+import ctypes
+import http.server
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+from cli import PROGRAM, SECONDS, Result, Skip, World, case, run_cases
+
+WEB, OTHER = "93.184.216.10", "93.184.216.20"
+WEB6 = "2606:2800:220:1::10"
+NAMES = {"good.example": [WEB, WEB6], "other.example": [OTHER], "private.example": ["10.9.8.7"]}
+PORT, QUIET = 80, 81  # nobody listens on the second
+CURL = ("curl", "-sS", "--max-time", "8")
+BACKENDS = [["--backend", "native"]]
+if os.path.exists("/usr/bin/bwrap"):
+    BACKENDS.append(["--backend", "bwrap"])
+
+
+# ---- The world -------------------------------------------------------------------------------
+
+
+def enter():
+    """Goes on in namespaces of its own; an ordinary user is root in them."""
+    if os.environ.get("CORDON_TEST_NETWORK"):
+        return
+    words = ["unshare", "-mn", *([] if os.geteuid() == 0 else ["-r"]), "--", sys.executable,
+             os.path.abspath(__file__), *sys.argv[1:]]
+    os.execvpe("unshare", words, {**os.environ, "CORDON_TEST_NETWORK": "1"})
+
+
+def settle(directory):
+    """Addresses and names."""
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    for address in (WEB, OTHER, "10.9.8.7"):
+        subprocess.run(["ip", "addr", "add", address + "/32", "dev", "lo"], check=True)
+    subprocess.run(["ip", "addr", "add", WEB6 + "/128", "dev", "lo", "nodad"], check=True)
+    hosts = os.path.join(directory, "hosts")
+    with open(hosts, "w", encoding="ascii") as to:
+        to.write("127.0.0.1 localhost\n::1 localhost\n")
+    resolv = os.path.join(directory, "resolv.conf")
+    with open(resolv, "w", encoding="ascii") as to:
+        to.write("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
+    for source, target in ((hosts, "/etc/hosts"), (resolv, "/etc/resolv.conf")):
+        subprocess.run(["mount", "--bind", source, os.path.realpath(target)], check=True)
+
+
+def answer_names(server):
+    """A DNS server for A and AAAA of NAMES: enough of RFC 1035, one question a message."""
+    while True:
+        ask, sender = server.recvfrom(512)
+        labels, at = [], 12
+        while ask[at]:
+            labels.append(ask[at + 1:at + 1 + ask[at]].decode())
+            at += 1 + ask[at]
+        kind = ask[at + 2]
+        found = NAMES.get(".".join(labels).lower())
+        family = {1: socket.AF_INET, 28: socket.AF_INET6}.get(kind)
+        data = [socket.inet_pton(family, a) for a in found or [] if family and (":" in a) == (kind == 28)]
+        reply = ask[:2] + bytes([0x81, 0x80 if found else 0x83, 0, 1, 0, len(data), 0, 0, 0, 0]) + ask[12:at + 5]
+        for each in data:
+            reply += b"\xc0\x0c\0" + bytes([kind]) + b"\0\x01\0\0\0\x3c\0" + bytes([len(each)]) + each
+        server.sendto(reply, sender)
+
+
+def serve_names():
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind(("127.0.0.1", 53))
+    threading.Thread(target=answer_names, args=(server,), daemon=True).start()
+
+
+class Web(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    address_family = socket.AF_INET6
+
+    def __init__(self, address, port):
+        if "." in address:
+            self.address_family = socket.AF_INET
+        super().__init__((address, port), Answer)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Answer(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):  # pylint: disable=invalid-name
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = f"this is {self.headers.get('Host')}\n".encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+def run(w, *args, env=None, command="run"):
+    done = subprocess.run([PROGRAM, command, *args], cwd=w.repo, env={**w.env, **(env or {})},
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
+    assert b"Sanitizer" not in done.stderr and b"runtime error" not in done.stderr, done.stderr
+    return Result(done.returncode, done.stdout.decode("utf-8", "surrogateescape"),
+                  done.stderr.decode("utf-8", "surrogateescape"))
+
+
+def ok(w, *args, **kwargs):
+    result = run(w, *args, **kwargs)
+    assert result.status == 0, f"cordon run {args}: {result!r}"
+    return result
+
+
+def refused(w, *args, **kwargs):
+    result = run(w, *args, **kwargs)
+    assert result.status == 125 and result.err.startswith("cordon: error: "), repr(result)
+    assert len(result.err) < 2048 and ".c:" not in result.err, repr(result)
+    return result
+
+
+def reported(w, *args, **kwargs):
+    path = w.top / "report.json"
+    path.unlink(missing_ok=True)
+    result = run(w, "--report", str(path), *args, **kwargs)
+    return result, json.loads(path.read_text())
+
+
+def children(pid):
+    """All that descend from it."""
+    found = []
+    for task in os.listdir("/proc"):
+        if task.isdigit():
+            try:
+                with open(f"/proc/{task}/stat", encoding="latin-1") as file:
+                    parent = int(file.read().rsplit(")", 1)[1].split()[1])
+            except OSError:
+                continue
+            if parent == pid:
+                found += [int(task), *children(int(task))]
+    return found
+
+
+def network_of(pid):
+    try:
+        return os.readlink(f"/proc/{pid}/ns/net")
+    except OSError:
+        return None
+
+
+def find_proxy(pid):
+    """The child that is in this network, is not dumpable, and has a seccomp filter."""
+    for child in children(pid):
+        try:
+            with open(f"/proc/{child}/status", encoding="latin-1") as file:
+                status = file.read()
+        except OSError:
+            continue
+        if "Seccomp:\t2" in status and network_of(child) in (None, network_of("self")):
+            if network_of(child) == network_of("self"):
+                return child
+    return None
+
+
+def start(w, *args, **kwargs):
+    return subprocess.Popen([PROGRAM, "run", *args], cwd=w.repo, env=w.env, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
+
+
+def wait_until(what, seconds=5):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if what():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+# ---- Options ---------------------------------------------------------------------------------
+
+
+@case
+def an_allowed_host_is_reached_and_others_are_not(w: World):
+    for backend in BACKENDS:
+        result = ok(w, *backend, "--allow-host", "good.example", "--", *CURL, "http://good.example/")
+        assert result.out == "this is good.example\n", repr(result)
+        result = run(w, *backend, "--allow-host", "good.example", "--", *CURL, "http://other.example/")
+        assert result.out.startswith("blocked: other.example"), repr(result)
+        assert "--allow-host other.example" in result.out, repr(result)
+    assert ok(w, "--backend", "none", *CURL, "http://other.example/").out == "this is other.example\n"
+    result = run(w, "--network", "off", "--", *CURL, "http://good.example/")
+    assert result.status in (6, 7), repr(result)
+
+
+@case
+def programs_that_ignore_proxies_obey_the_same_rules(w: World):
+    plain = (*CURL, "--noproxy", "*")
+    for backend in BACKENDS:
+        result = ok(w, *backend, "--allow-host", "good.example", "--", *plain, "http://good.example/")
+        assert result.out == "this is good.example\n", repr(result)
+        result = ok(w, *backend, "--allow-host", WEB, "--", *plain, f"http://{WEB}/")
+        assert result.out == f"this is {WEB}\n", repr(result)
+        result, report = reported(w, *backend, "--allow-host", "good.example", "--", *plain,
+                                  f"http://{OTHER}/")
+        assert result.status != 0 and result.out == "", repr(result)
+        assert report["denials"][0]["subject"] == f"{OTHER}:80", report["denials"]
+        assert report["denials"][0]["program"] == "curl", report["denials"]
+
+
+@case
+def contradictions_and_nonsense_are_mistakes(w: World):
+    for words, said in (
+        (["--network", "off", "--allow-host", "a.com"], "--allow-host and --network off"),
+        (["--network", "off", "--deny-host", "a.com"], "--deny-host and --network off"),
+        (["--network", "off", "--publish", "80:80"], "--publish and --network off"),
+        (["--network", "off", "--host-port", "80"], "--host-port and --network off"),
+        (["--network", "full", "--host-port", "80"], "needs a managed network"),
+        (["--full-auto", "--allow-host", "a.com"], "--mode workspace-write"),
+        (["--full-auto", "--network", "managed"], "--mode workspace-write --network managed"),
+        (["--allow-host", "a b"], "can't be part of a host name"),
+        (["--allow-host", ""], "--allow-host"),
+        (["--allow-host", "http://a.com/"], "--allow-host"),
+        (["--deny-host", "*"], "can only be allowed"),
+        (["--publish", "80"], "[ADDRESS:]HOSTPORT:PORT"),
+        (["--publish", "x:80:80"], "[ADDRESS:]HOSTPORT:PORT"),
+        (["--publish", "::1:80:80"], "brackets"),
+        (["--publish", "0:80"], "[ADDRESS:]HOSTPORT:PORT"),
+        (["--publish", "70000:80"], "[ADDRESS:]HOSTPORT:PORT"),
+        (["--publish", f"{PORT}:80", "--publish", f"{WEB}:{PORT}:80"], "can't listen on"),
+        (["--host-port", "0"], "no port from 1"),
+        (["--host-port", "http"], "no port from 1"),
+        (["--host-port", "3128"], "the proxy listens there"),
+        (["--allow-host", "a.com", "--mode", "danger-full-access"], "without a sandbox"),
+        (["--allow-host", "a.com", "--backend", "landlock"], "net_managed"),
+        (["--allow-host", "a.com", "--audit", ""], "--audit names no file"),
+        (["--allow-host", "a.com", "--audit", "/nonexistent/x/log"], "/nonexistent/x"),
+    ):
+        result = refused(w, *words, "--", "touch", "ran")
+        assert said in result.err, (words, result.err)
+        assert not (w.repo / "ran").exists()
+
+
+@case
+def an_audit_log_where_the_command_could_write_is_refused(w: World):
+    inside = str(w.repo / "log")
+    result = refused(w, "--mode", "workspace-write", "--allow-host", "a.com", "--audit", inside, "true")
+    assert "the command could write there" in result.err, repr(result)
+    outside = w.top / "log"
+    ok(w, "--mode", "workspace-write", "--allow-host", "good.example", "--audit", str(outside), "--", *CURL,
+       "http://good.example/")
+    lines = [json.loads(line) for line in outside.read_text().splitlines()]
+    assert any("good.example" in json.dumps(line) for line in lines), lines
+
+
+@case
+def rules_of_the_profile_and_of_the_call_are_one(w: World):
+    w.write_config('default_permissions = "p"\n[permissions.p]\nextends = ":read-only"\n'
+                   '[permissions.p.network]\nenabled = true\n'
+                   'domains = { "good.example" = "allow", "other.example" = "deny" }\n')
+    for words, host, answer in (
+        ([], "good.example", "allow"), ([], "other.example", "deny"),
+        (["--deny-host", "good.example"], "good.example", "deny"),
+        (["--allow-host", "other.example"], "other.example", "deny"),
+        (["--allow-host", "third.example"], "third.example", "allow"),
+        (["--network", "managed"], "good.example", "allow"),
+        (["--network", "full"], "other.example", "allow"),
+        (["--network", "full", "--allow-host", "third.example"], "good.example", "deny"),
+    ):
+        assert w.decision(host, *words) == answer, (words, host)
+    # Off stays off for a deny; an allow opens what it names, and not what the profile once allowed.
+    w.write_config('default_permissions = "p"\n[permissions.p]\nextends = ":read-only"\n'
+                   '[permissions.p.network]\nenabled = false\n'
+                   'domains = { "good.example" = "allow", "other.example" = "deny" }\n')
+    assert ok(w, "--dry-run", "--json", "--deny-host", "x.example", "true").json["network"] == "off"
+    assert w.decision("good.example", "--allow-host", "third.example") == "deny"
+    assert w.decision("other.example", "--allow-host", "**.example") == "deny"
+    assert w.decision("good.example", "--network", "managed") == "allow"
+
+
+@case
+def explain_why_and_dry_run_tell_what_managed_means(w: World):
+    words = ("--allow-host", "**.example:443", "--deny-host", "other.example")
+    assert "managed: through the proxy" in w.ok("explain", *words).out
+    result = w.ok("why", "--host", "third.com:8443", *words)
+    assert "for one run: --allow-host third.com:8443" in result.out, repr(result)
+    assert w.ok("why", "--json", "--host", "third.com", *words).json["option"] == "--allow-host third.com"
+    found = ok(w, "--dry-run", "--json", *words, "true").json
+    assert found["network"] == "managed" and "net_managed" in found["guarantees"]["needed"], found
+
+
+# ---- What the command finds -------------------------------------------------------------------
+
+
+@case
+def the_environment_leads_to_the_proxy_and_nowhere_else(w: World):
+    outer = {"HTTP_PROXY": "http://outside:1", "https_proxy": "http://outside:1", "NO_PROXY": "outside",
+             "JAVA_TOOL_OPTIONS": "-Xmx1g", "CODEX_NETWORK_PROXY_ACTIVE": "forged", "npm_config_proxy": "x",
+             "CORDON_SANDBOX_NETWORK": "forged"}
+    inside = dict(line.split("=", 1) for line in
+                  ok(w, "--allow-host", "a.com", "env", env=outer).out.splitlines() if "=" in line)
+    http_url, socks = "http://127.0.0.1:3128", "socks5h://127.0.0.1:3128"
+    for name, value in (("HTTP_PROXY", http_url), ("http_proxy", http_url), ("HTTPS_PROXY", http_url),
+                        ("https_proxy", http_url), ("ALL_PROXY", socks), ("all_proxy", socks),
+                        ("NO_PROXY", "localhost,127.0.0.1,::1"), ("no_proxy", "localhost,127.0.0.1,::1"),
+                        ("npm_config_proxy", http_url), ("npm_config_https_proxy", http_url),
+                        ("PIP_PROXY", http_url), ("CARGO_HTTP_PROXY", http_url), ("NODE_USE_ENV_PROXY", "1"),
+                        ("WSS_PROXY", http_url), ("ELECTRON_GET_USE_PROXY", "true"),
+                        ("CORDON_SANDBOX_NETWORK", "managed"), ("CODEX_NETWORK_PROXY_ACTIVE", "1")):
+        assert inside.get(name) == value, (name, inside.get(name))
+    assert inside["JAVA_TOOL_OPTIONS"].startswith("-Xmx1g -Dhttp.proxyHost=127.0.0.1 "), inside
+    assert "CORDON_SANDBOX_NETWORK_DISABLED" not in inside
+    assert "outside" not in "".join(inside.values()), inside
+    # Who says otherwise for this run is heard; without a proxy nothing is touched.
+    said = ok(w, "--allow-host", "a.com", "--env", "HTTP_PROXY=mine", "env", env=outer).out.splitlines()
+    assert "HTTP_PROXY=mine" in said and f"http_proxy={http_url}" in said, said
+    plain = ok(w, "--network", "full", "env", env=outer).out.splitlines()
+    assert "HTTP_PROXY=http://outside:1" in plain and "JAVA_TOOL_OPTIONS=-Xmx1g" in plain, plain
+    assert not [line for line in plain if line.startswith("CODEX_NETWORK")], plain
+
+
+@case
+def servers_of_the_command_are_its_own(w: World):
+    script = ("python3 -c \"import http.server as s; s.test(s.SimpleHTTPRequestHandler, port=8000, bind='127.0.0.1')\""
+              " >/dev/null 2>&1 & for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.2;"
+              " curl -sS --max-time 5 -o /dev/null -w '%{http_code}' http://localhost:8000/ && exit; done")
+    assert ok(w, "--allow-host", "a.com", "sh", "-c", script).out.endswith("200")
+
+
+# ---- Denials and failures -----------------------------------------------------------------------
+
+
+@case
+def a_denial_names_host_rule_program_and_a_way_out_that_works(w: World):
+    base = ("--allow-host", "third.example")
+    result, report = reported(w, *base, "--", *CURL, "-f", "http://good.example/")
+    assert result.status != 0, repr(result)
+    assert "1 attempt was refused, the first on 'good.example:80'" in result.err, repr(result)
+    denial = report["denials"][0]
+    assert (denial["kind"], denial["subject"], denial["count"]) == ("host", "good.example:80", 1), denial
+    assert denial["program"] == "curl" and denial["pid"] > 0, denial
+    assert "not allowed by any rule" in denial["rule"], denial
+    assert denial["way_out"] == "--allow-host good.example", denial
+    assert ok(w, *base, *denial["way_out"].split(), "--", *CURL, "-f", "http://good.example/").out
+    traffic = report["traffic"]
+    assert (traffic["denied"], traffic["allowed"]) == (1, 0), traffic
+    assert traffic["hosts"][0]["host"] == "good.example" and traffic["hosts"][0]["reason"] == "unlisted"
+    # A name that leads to a private address, and the address itself.
+    words = ("--", *CURL, "-f", "http://private.example/")
+    _, report = reported(w, "--allow-host", "private.example", *words)
+    denial = report["denials"][0]
+    assert "10.9.8.7" in denial["rule"] and denial["way_out"] == "--allow-host 10.9.8.7", denial
+    ok(w, "--allow-host", "private.example", *denial["way_out"].split(), *words)
+
+
+@case
+def a_deny_is_named_with_its_line(w: World):
+    w.write_config('default_permissions = "p"\n[permissions.p]\nextends = ":read-only"\n'
+                   '[permissions.p.network]\nenabled = true\n[permissions.p.network.domains]\n'
+                   '"**.example" = "allow"\n"other.example" = "deny"\n')
+    _, report = reported(w, "--", *CURL, "http://other.example/")
+    denial = report["denials"][0]
+    assert "config.toml:8" in denial["rule"] and '"other.example"' in denial["rule"], denial
+    _, report = reported(w, "--deny-host", "good.example", "--", *CURL, "http://good.example/")
+    assert "(--deny-host)" in report["denials"][0]["rule"], report["denials"]
+
+
+@case
+def a_failure_of_the_network_is_no_denial(w: World):
+    for url, reason in ((f"http://good.example:{QUIET}/", "refused"), ("http://nowhere.example/", "lookup")):
+        result, report = reported(w, "--allow-host", "**.example", "--", *CURL, url)
+        assert report["denial_count"] == 0 and report["traffic"]["failed"] >= 1, report
+        assert report["traffic"]["hosts"][0]["reason"] == reason, report["traffic"]
+        assert "refused, the first" not in result.err, repr(result)
+
+
+@case
+def what_was_sent_is_counted(w: World):
+    _, report = reported(w, "--allow-host", "good.example", "--", *CURL, "-d", "sent", "http://good.example/",
+                         "http://good.example/")
+    traffic = report["traffic"]
+    assert traffic["allowed"] >= 1 and traffic["bytes_down"] > 0 and traffic["bytes_up"] > 0, traffic
+    assert report["network"] == "managed" and traffic["audit_run"], report
+    _, report = reported(w, "true")
+    assert report["traffic"] is None and report["network"] == "off", report
+
+
+@case
+def quiet_is_quiet_and_json_is_json(w: World):
+    result = run(w, "--quiet", "--allow-host", "a.com", "--", *CURL, "-o", "/dev/null", "http://good.example/")
+    assert result.err == "", repr(result)
+    result = run(w, "--json", "--network", "off", "--allow-host", "a.com", "true")
+    assert json.loads(result.out)["error"]["code"] == "argument", repr(result)
+
+
+# ---- Ports both ways ----------------------------------------------------------------------------
+
+
+@case
+def a_port_of_the_host_is_reached_when_it_is_named(w: World):
+    server = Web("127.0.0.1", 8099)
+    try:
+        for backend in BACKENDS:
+            for url in ("http://127.0.0.1:8099/", "http://localhost:8099/"):
+                result = ok(w, *backend, "--host-port", "8099", "--", *CURL, url)
+                assert result.out.startswith("this is "), repr(result)
+            result = run(w, *backend, "--allow-host", "a.com", "--", *CURL, "http://127.0.0.1:8099/")
+            assert result.status == 7, repr(result)
+            result = run(w, *backend, "--host-port", "8098", "--", *CURL, "http://127.0.0.1:8099/")
+            assert result.status == 7, repr(result)
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@case
+def a_port_of_the_command_is_published(w: World):
+    script = "import http.server as s; s.test(s.SimpleHTTPRequestHandler, port=8000, bind='127.0.0.1')"
+
+    def reach(port, address="127.0.0.1"):
+        try:
+            with socket.create_connection((address, port), 2) as s:
+                s.sendall(b"GET / HTTP/1.0\r\n\r\n")
+                return s.recv(15).startswith(b"HTTP/1.0 200")
+        except OSError:
+            return False
+
+    for backend in BACKENDS:
+        for words, address in ((["--publish", "8081:8000"], "127.0.0.1"),
+                               (["--publish", "[::1]:8081:8000"], "::1")):
+            running = start(w, *backend, *words, "python3", "-c", script)
+            try:
+                assert wait_until(lambda a=address: reach(8081, a)), words
+                assert not reach(8000) and not reach(8081, WEB), words
+            finally:
+                running.terminate()
+                running.communicate(timeout=SECONDS)
+            assert not reach(8081, address)
+    assert "which others may reach" in ok(w, "--publish", f"{WEB}:8081:8000", "true").err
+    assert "which others" not in ok(w, "--publish", "8081:8000", "true").err
+    with socket.create_server(("127.0.0.1", 8081)):
+        assert "can't listen on 127.0.0.1:8081" in refused(w, "--publish", "8081:8000", "true").err
+
+
+# ---- Life and death --------------------------------------------------------------------------------
+
+
+@case
+def a_killed_proxy_ends_the_run_by_name(w: World):
+    for backend in BACKENDS:
+        running = start(w, *backend, "--allow-host", "a.com", "sleep", "60")
+        assert wait_until(lambda r=running: find_proxy(r.pid)), "no proxy"
+        began = time.monotonic()
+        os.kill(find_proxy(running.pid), signal.SIGKILL)
+        _, err = running.communicate(timeout=SECONDS)
+        assert running.returncode == 125 and time.monotonic() - began < 1.5, (running.returncode, err)
+        assert b"the proxy was killed" in err, err
+
+
+@case
+def nothing_is_left_when_cordon_is_killed(w: World):
+    for backend in BACKENDS:
+        running = start(w, *backend, "--publish", "8083:8000", "--allow-host", "a.com", "sleep", "60")
+        assert wait_until(lambda r=running: find_proxy(r.pid)), "no proxy"
+        below = children(running.pid)
+        running.kill()
+        running.wait(SECONDS)
+
+        def are_gone(pids=tuple(below)):
+            return not [pid for pid in pids if os.path.exists(f"/proc/{pid}")
+                        and "Z" not in open(f"/proc/{pid}/stat", encoding="latin-1").read().rsplit(")", 1)[1][:3]]
+
+        assert wait_until(are_gone, 2), below
+        running.communicate()
+
+
+@case
+def nothing_is_left_after_an_ordinary_end(w: World):
+    before = set(children(os.getpid()))
+    for _ in range(3):
+        ok(w, "--allow-host", "good.example", "--", *CURL, "http://good.example/")
+    assert wait_until(lambda: not set(children(os.getpid())) - before, 1)
+
+
+@case
+def an_interrupt_reaches_the_command(w: World):
+    running = start(w, "--allow-host", "a.com", "sh", "-c",
+                    "trap 'echo caught; exit 3' INT; echo ready; while :; do sleep 0.05; done")
+    assert running.stdout.readline() == b"ready\n"
+    running.send_signal(signal.SIGINT)
+    out, _ = running.communicate(timeout=SECONDS)
+    assert (running.returncode, out) == (3, b"caught\n")
+
+
+@case
+def runs_at_once_do_not_meet(w: World):
+    running = [start(w, "--allow-host", name, "--", *CURL, "http://good.example/", "http://other.example/")
+               for name in ("good.example", "other.example") * 4]
+    for i, each in enumerate(running):
+        out, err = each.communicate(timeout=SECONDS)
+        good, other = out.split(b"\n")[:2]
+        assert good.startswith(b"blocked: " if i % 2 else b"this is good"), (i, out, err)
+        assert other.startswith(b"this is other" if i % 2 else b"blocked: "), (i, out, err)
+
+
+def main():
+    enter()
+    if subprocess.run(["ip", "link"], capture_output=True, check=False).returncode != 0:
+        raise Skip("no ip")
+    import tempfile  # pylint: disable=import-outside-toplevel
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
+        settle(directory)
+        serve_names()
+        for address in (WEB, OTHER, WEB6, "10.9.8.7"):
+            Web(address, PORT)
+        # Who dies takes all that it started with it, also in the middle of a case.
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+        run_cases()
+
+
+if __name__ == "__main__":
+    main()
