@@ -18,7 +18,8 @@ enum {
 	MAX_IDLE = 4,
 	MAX_AT_ONCE = 4, /* started: a fork of a large program takes its time */
 	FIRST_PAUSE_MS = 1,
-	MAX_PAUSE_MS = 32, /* also how long a signal may go unseen */
+	MAX_PAUSE_MS = 32,	/* also how long a signal may go unseen */
+	MAX_HOPELESS_MS = 1000, /* while no process can be started */
 	/* Longer than who is asked may think it over; a person may be. */
 	MAX_HELD_MS = 120000,
 };
@@ -36,6 +37,7 @@ struct connect_call {
 	uint64_t number; /* in the order of their coming; 0: not used */
 	uint64_t next_ms, pause_ms;
 	uint64_t held_until_ms;	       /* while the attempt is held */
+	uint64_t hopeless_ms;	       /* since when no process could be started for it, or 0 */
 	struct connect_worker *worker; /* NULL: none has it yet */
 };
 
@@ -95,13 +97,15 @@ static struct connect_worker *start_worker(struct connectors *c)
 	struct connect_worker *w = NULL;
 	struct err e = ERR_INIT;
 
+	c->start_error = 0;
 	for (size_t i = 0; i < MAX_WORKERS && !w; i++)
 		if (c->workers[i].state == WORKER_NONE)
 			w = &c->workers[i];
 	if (!w)
 		return NULL;
 	*w = (struct connect_worker){ .process = CONNECTOR_NONE, .owner = c };
-	if (connector_start(&w->process) < 0)
+	c->start_error = connector_start(&w->process);
+	if (c->start_error < 0)
 		return NULL;
 	w->channel = (struct watcher){ .fd = w->process.channel, .ready = on_answer, .user = w };
 	set_state(w, WORKER_IDLE);
@@ -231,6 +235,20 @@ static bool is_held(struct connect_call *call, uint64_t now)
 	return t->is_held;
 }
 
+/*
+ * Its caller need not wait for what does not come. The descriptors are kept until there
+ * is a process after all: they can't be closed here.
+ */
+static void give_up(struct connectors *c, struct connect_call *call, uint64_t now)
+{
+	if (c->start_error == 0 || call->verdict == -ESRCH)
+		return;
+	if (call->hopeless_ms == 0)
+		call->hopeless_ms = now;
+	else if (now - call->hopeless_ms >= MAX_HOPELESS_MS)
+		engine_reply(c->engine, call->attempt.call.id, c->start_error);
+}
+
 static void look_after(struct connectors *c, struct connect_call *call, uint64_t now)
 {
 	struct connect_worker *w = call->worker;
@@ -263,6 +281,8 @@ static void look_after(struct connectors *c, struct connect_call *call, uint64_t
 	}
 	if (w)
 		give(c, call, w);
+	else
+		give_up(c, call, now);
 }
 
 static void set_timer(struct connectors *c)
@@ -302,7 +322,7 @@ static struct connect_call *find_room(const struct connectors *c)
 	return NULL;
 }
 
-bool connectors_have_room(struct connectors *c)
+int connectors_make_room(struct connectors *c)
 {
 	struct err e = ERR_INIT;
 
@@ -310,7 +330,12 @@ bool connectors_have_room(struct connectors *c)
 		c->workers = arena_array(c->arena, MAX_WORKERS, sizeof(*c->workers), &e);
 	if (!c->calls && c->workers)
 		c->calls = arena_array(c->arena, MAX_CALLS, sizeof(*c->calls), &e);
-	return find_room(c) != NULL;
+	if (!find_room(c))
+		return -EAGAIN;
+	/* Before the call has taken the descriptors that a process needs to be started. */
+	if (c->alive == 0 && !start_worker(c) && c->start_error == -EMFILE)
+		return -EMFILE;
+	return 0;
 }
 
 /* To who is idle; else it is the next one's who gets ready, and soon one more is started. */

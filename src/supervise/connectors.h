@@ -24,6 +24,7 @@ struct connectors {
 	uint64_t arrived;   /* calls, all in all */
 	size_t idle, alive; /* workers */
 	size_t may_start;   /* workers, before the loop goes on */
+	int start_error;    /* of the last that could not be, -errno; else 0 */
 };
 
 /* ERR_SYS. `c` must stay where it is. */
@@ -33,8 +34,8 @@ int connectors_init(struct connectors *c, struct arena *a, struct engine *engine
 /* Calls that wait are left to the engine's end. No process is left. */
 void connectors_done(struct connectors *c) NONNULL;
 
-/* False: the caller has to be told to try again. */
-bool connectors_have_room(struct connectors *c) NONNULL;
+/* 0, or what the caller has to be told in place of being taken. */
+int connectors_make_room(struct connectors *c) MUST_CHECK NONNULL;
 
 /*
  * Takes the attempt over and will answer it: with `verdict` when that is < 0, else

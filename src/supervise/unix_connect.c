@@ -397,8 +397,9 @@ static enum engine_answer on_connect(void *user, struct engine *engine,
 	struct attempt t;
 	int r;
 
-	if (!connectors_have_room(&u->connectors)) {
-		*value = -EAGAIN;
+	r = connectors_make_room(&u->connectors);
+	if (r < 0) {
+		*value = r;
 		return ENGINE_RETURN;
 	}
 	r = attempt_init(&t, engine, call);

@@ -481,6 +481,27 @@ def few_descriptors(w):
             works(done, "native")
 
 
+# As what it needs of descriptors differs, so does where they end: before, in or after the connect.
+CONNECTS = ("import socket\ntry: socket.socket(socket.AF_UNIX).connect('nothing')\n"
+            "except OSError as error: print(error.strerror)")
+
+
+@case
+def few_descriptors_for_a_connect(w):
+    if not os.path.exists("/usr/bin/python3"):
+        raise Skip("no python3 that both users can run")
+    said = set()
+    for count in (*range(18, 30), 64):
+        done = w.try_on(lambda _, n=count: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)), *MODE,
+                        command=("/usr/bin/python3", "-I", "-S", "-c", CONNECTS))
+        if done.status == 125:
+            refused(done)
+        else:
+            check(done.status == 0, repr(done))
+            said.add(done.out)
+    check(said == {"Too many open files\n", "No such file or directory\n"}, f"{said}, at last {done!r}")
+
+
 MASKS = """
 [permissions.many]
 extends = ":workspace"
