@@ -47,9 +47,21 @@ static int note_hard_links(struct cordon_policy *p, const struct inputs *in,
 	return 0;
 }
 
+/* SECURITY: what was to be denied would be open; that is no matter for a warning. */
+static int refuse_glob(const struct fs_entry *entry, struct err *e)
+{
+	char shown[256];
+
+	return FAIL(e, ERR_ARGUMENT,
+		    "%s '%s' would deny nothing: it is taken as it is written, and nothing has "
+		    "that name; a glob is an entry of a profile, such as "
+		    "\":workspace_roots\" = { \"**/*.pem\" = \"deny\" }",
+		    entry->origin.file, utf8_show(entry->key, shown, sizeof(shown)));
+}
+
 /*
  * Paths of the options are literal (P6). One that looks like a glob and names
- * nothing was hardly meant so, and what was to be denied is then open.
+ * nothing was hardly meant so.
  */
 static int note_literals(struct cordon_policy *p, struct arena *a, const struct additions *more,
 			 struct err *e)
@@ -65,13 +77,12 @@ static int note_literals(struct cordon_policy *p, struct arena *a, const struct 
 			return err_result(e);
 		if (file.type != HOST_MISSING)
 			continue;
+		if (entry->access == ACCESS_DENY)
+			return refuse_glob(entry, e);
 		if (arena_printf(a, &note.text, e,
-				 "'%.*s' is taken as it is written, and nothing has that name; %s",
-				 STR_ARG(entry->key),
-				 entry->access == ACCESS_DENY
-					 ? "a glob is an entry of a profile, such as "
-					   "\":workspace_roots\" = { \"**/*.pem\" = \"deny\" }"
-					 : "only a deny can be a glob, in a profile") < 0)
+				 "'%.*s' is taken as it is written, and nothing has that name; "
+				 "only a deny can be a glob, in a profile",
+				 STR_ARG(entry->key)) < 0)
 			return err_result(e);
 		if (add_note(p, a, note, e) < 0)
 			return err_result(e);

@@ -446,13 +446,16 @@ def explain_and_why_take_the_entries_of_a_run(w: World):
 
 
 @case
-def a_path_of_an_option_that_looks_like_a_glob_is_warned_about(w: World):
+def a_path_of_an_option_that_looks_like_a_glob_is_told_of(w: World):
     (w.repo / "a.c").touch()
-    words = "cordon: warning: --deny: '*.c' is taken as it is written, and nothing has that name; "
-    found = w.ok("why", "./a.c", "--deny", "*.c")
+    words = "cordon: error: --deny '*.c' would deny nothing: it is taken as it is written, and nothing has that name; "
+    found = w.fails("why", "./a.c", "--deny", "*.c")
     assert found.err.startswith(words), found
-    assert found.err.count("\n") == 1, found
-    assert w.access("a.c", "--deny", "*.c") == "read"
+    assert w.fails("run", "--deny", "sub/*.c", "--", "touch", "ran").err and not (w.repo / "ran").exists()
+    # What opens nothing is safe.
+    found = w.ok("why", "./a.c", "--add-write", "*.c")
+    assert "'*.c' is taken as it is written" in found.err, found
+    found = w.fails("why", "./a.c", "--deny", "*.c")
     # What it says to write instead does it, and a file of that very name is no slip.
     example = found.err[found.err.index('":workspace_roots"'):].strip().replace("pem", "c")
     profile = f'permissions.p={{extends=":workspace",filesystem={{{example}}}}}'
