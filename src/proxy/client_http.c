@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "os/fd.h"
-#include "proxy/sockets.h"
 
 struct http_pool {
 	struct pool pool;
@@ -121,7 +120,7 @@ static void go_on(struct client *c, enum http_step step)
 void http_close_server(struct http *h)
 {
 	loop_remove(&h->client->server->loop, &h->server);
-	fd_done(&h->server.fd);
+	fd_close(&h->server.fd);
 	h->server_events = 0;
 }
 
@@ -462,7 +461,6 @@ static void dialled(struct client *c, const struct dial_result *result)
 				  STR("HTTP/1.1 200 Connection established\r\n\r\n"));
 		return;
 	}
-	socket_prepare(result->fd);
 	h->server = (struct watcher){ .fd = result->fd, .ready = server_ready, .user = h };
 	h->server_events = 0;
 	h->server_has_hung_up = false;
