@@ -38,12 +38,13 @@ struct timer {
 	bool is_added;
 };
 
-enum { LOOP_MAX_FETCHED = 16 };
+enum { LOOP_MAX_FETCHED = 64 };
 
 struct loop {
 	int epoll;
 	struct watcher clock; /* a timerfd: who polls `epoll` sees that a timer is due */
 	struct timer *timers; /* a handful */
+	uint64_t armed_ms;    /* what the clock is set to; 0: not at all */
 	struct watcher *fetched[LOOP_MAX_FETCHED];
 };
 
@@ -54,6 +55,12 @@ int loop_add(struct loop *l, struct watcher *w, uint32_t events, struct err *e) 
 int loop_change(struct loop *l, struct watcher *w, uint32_t events, struct err *e)
 	MUST_CHECK NONNULL;
 void loop_remove(struct loop *l, struct watcher *w) NONNULL; /* fine when it is not added */
+
+/*
+ * The same for a descriptor that the caller closes at once and that has no copy anywhere: then
+ * the kernel forgets it by itself.
+ */
+void loop_forget(struct loop *l, struct watcher *w) NONNULL;
 
 /* Before the first timer of a part; may be called again. */
 int loop_prepare_timers(struct loop *l, struct err *e) MUST_CHECK NONNULL;

@@ -170,7 +170,7 @@ void client_end(struct client *c)
 	question_drop(c);
 	exchange_finish(c);
 	attribution_leave(c);
-	loop_remove(&s->loop, &c->watcher);
+	loop_forget(&s->loop, &c->watcher); /* it was accepted here: there is no copy */
 	fd_close(&c->watcher.fd);
 	leave_list(c);
 	pool_give(&s->clients, c);

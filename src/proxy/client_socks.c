@@ -124,7 +124,7 @@ static void dial_or_refuse(struct client *c, bool is_allowed)
 	}
 	c->state = DIALLING;
 	client_set_deadline(c, 0); /* a dial has its own */
-	(void)client_wait(c, LOOP_GONE);
+	(void)client_wait(c, LOOP_IN);
 }
 
 static void judge(struct client *c)
@@ -220,14 +220,12 @@ static bool read_more(struct client *c)
 static void ready(struct client *c, uint32_t events)
 {
 	/* Without events: right after the first byte, with a block that was read. */
-	if (c->state >= DECIDING) {
+	if (c->state >= DECIDING || c->is_waiting) {
+		/* Few speak before they are answered: only then is it worth a call. */
 		if (events & LOOP_GONE)
 			client_end(c);
-		return;
-	}
-	if (c->is_waiting) {
-		if (events & LOOP_GONE)
-			client_end(c);
+		else
+			(void)client_wait(c, LOOP_GONE);
 		return;
 	}
 	if (events == 0 || read_more(c))

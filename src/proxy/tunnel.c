@@ -17,7 +17,6 @@
 
 #include "os/fd.h"
 #include "proxy/server.h"
-#include "proxy/sockets.h"
 #include "proxy/tls_hello.h"
 
 enum {
@@ -408,10 +407,9 @@ static void move_both(struct tunnel *t, uint32_t events, struct way *in, struct 
 		if (in == &t->up && !t->is_checked) {
 			if (!take_first(t))
 				return;
-			if (t->up.held && t->is_checked)
-				t->up.is_blocked = true; /* until the server takes it */
-		}
-		if ((in != &t->up || (t->is_checked && !t->up.is_blocked)) && !pump(s, in)) {
+			/* Until the server takes it. What comes behind it is told again. */
+			t->up.is_blocked = t->up.held && t->is_checked;
+		} else if (!pump(s, in)) {
 			reset_both(t);
 			return;
 		}
@@ -455,7 +453,11 @@ static void ended(struct client *c)
 
 	c->exchange->record.bytes_up = t->up.bytes;
 	c->exchange->record.bytes_down = t->down.bytes;
-	loop_remove(&s->loop, &t->server);
+	/* SECURITY: of a socket of the sandbox there may be a copy, and its events would go on. */
+	if (c->role == PROXY_PUBLISHED)
+		loop_remove(&s->loop, &t->server);
+	else
+		loop_forget(&s->loop, &t->server);
 	fd_done(&t->server.fd);
 	(void)give_up(s, &t->up);
 	(void)give_up(s, &t->down);
@@ -514,7 +516,6 @@ void tunnel_start(struct client *c, int fd, struct str to_client, struct str to_
 	init(t, c, fd);
 	client_speak(c, &protocol_tunnel);
 	c->tunnel = t;
-	socket_prepare(fd);
 	if (to_client.len > 0 && !greet(t, to_client)) {
 		client_end(c);
 		return;

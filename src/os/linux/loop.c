@@ -56,16 +56,26 @@ int loop_change(struct loop *l, struct watcher *w, uint32_t events, struct err *
 
 void loop_remove(struct loop *l, struct watcher *w)
 {
+	if (w->is_added)
+		epoll_ctl(l->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+	loop_forget(l, w);
+}
+
+void loop_forget(struct loop *l, struct watcher *w)
+{
 	if (!w->is_added)
 		return;
-	epoll_ctl(l->epoll, EPOLL_CTL_DEL, w->fd, NULL);
 	w->is_added = false;
 	for (size_t i = 0; i < LOOP_MAX_FETCHED; i++)
 		if (l->fetched[i] == w)
 			l->fetched[i] = NULL;
 }
 
-/* The clock rings for the first timer; at once for one that is due. */
+/*
+ * The clock rings for the first timer; at once for one that is due. When that one is taken
+ * away it rings in vain, once: most timers are for what does not happen, and a call for each
+ * of them costs more.
+ */
 static void set_clock(struct loop *l)
 {
 	struct itimerspec in = { .it_value = { .tv_sec = 0 } };
@@ -74,10 +84,14 @@ static void set_clock(struct loop *l)
 	for (const struct timer *t = l->timers; t; t = t->next)
 		if (t->at_ms && (!first || t->at_ms < first))
 			first = t->at_ms;
+	if (first == 0 || (l->armed_ms && l->armed_ms <= first))
+		return;
 	in.it_value.tv_sec = (time_t)(first / 1000);
 	in.it_value.tv_nsec = (long)(first % 1000) * 1000000;
-	if (l->clock.is_added)
-		(void)timerfd_settime(l->clock.fd, TFD_TIMER_ABSTIME, &in, NULL);
+	if (!l->clock.is_added)
+		return;
+	(void)timerfd_settime(l->clock.fd, TFD_TIMER_ABSTIME, &in, NULL);
+	l->armed_ms = first;
 }
 
 int loop_prepare_timers(struct loop *l, struct err *e)
@@ -128,6 +142,7 @@ static int run_timers(void *user, uint32_t events, struct err *e)
 
 	(void)events;
 	(void)!read(l->clock.fd, &times, sizeof(times));
+	l->armed_ms = 0;
 	for (struct timer *t = l->timers, *next; t; t = next) {
 		next = t->next;
 		if (t->at_ms == 0 || t->at_ms > now)
