@@ -205,7 +205,7 @@ int dialer_run(struct dialer *d, struct loop *loop, struct err *e)
 	return resolver_run(d->resolver, loop, e);
 }
 
-const struct resolver *dialer_resolver(const struct dialer *d)
+struct resolver *dialer_resolver(const struct dialer *d)
 {
 	return d->resolver;
 }

@@ -79,4 +79,4 @@ enum lookup_result { LOOKUP_FOUND, LOOKUP_NO_SUCH_NAME, LOOKUP_NO_ADDRESS, LOOKU
 bool dialer_look_up(struct dialer *d, const struct target *name,
 		    void (*done)(void *user, enum lookup_result result), void *user)
 	MUST_CHECK NONNULL;
-const struct resolver *dialer_resolver(const struct dialer *d) NONNULL;
+struct resolver *dialer_resolver(const struct dialer *d) NONNULL;

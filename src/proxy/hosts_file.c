@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* hosts(5): an address and its names on each line. See name_files.h. */
+#include <string.h>
+
 #include "proxy/name_files.h"
 
 static bool is_same_name(struct str word, struct str name)
@@ -40,4 +42,21 @@ size_t hosts_find(struct str text, struct str name, struct ip *out, size_t room)
 			out[count++] = ip;
 	}
 	return count;
+}
+
+bool hosts_next_name(struct hosts_names *names, const struct ip *ip, struct str *out)
+{
+	for (;;) {
+		struct str address;
+		struct ip found;
+
+		*out = name_file_word(&names->line);
+		if (out->len > 0)
+			return true;
+		if (!name_file_line(&names->text, &names->line))
+			return false;
+		address = name_file_word(&names->line);
+		if (!ip_parse(address, &found) || memcmp(&found, ip, sizeof(found)) != 0)
+			names->line = STR_EMPTY;
+	}
 }

@@ -40,6 +40,12 @@ void resolv_conf_read(struct str text, struct resolv_conf *out) NONNULL;
 /* The addresses that hosts(5) has for `name` (in lower case); how many, at most `room`. */
 size_t hosts_find(struct str text, struct str name, struct ip *out, size_t room) NONNULL;
 
+/* Goes through the names that it has for an address: { .text = the file }. */
+struct hosts_names {
+	struct str text, line; /* what is left of each */
+};
+bool hosts_next_name(struct hosts_names *names, const struct ip *ip, struct str *out) NONNULL;
+
 /* ---- name_file.c: a file that may change ------------------------------------------------ */
 
 struct name_file {

@@ -229,12 +229,16 @@ static void set_loopback(struct found_addresses *out)
 	(void)ip_parse(STR("127.0.0.1"), &out->addresses[1]);
 }
 
-static bool find_in_hosts(struct resolver *r, struct str name, struct found_addresses *out)
+struct str resolver_hosts(struct resolver *r)
 {
 	(void)name_file_look(&r->hosts_file);
+	return name_file_text(&r->hosts_file);
+}
+
+static bool find_in_hosts(struct resolver *r, struct str name, struct found_addresses *out)
+{
 	out->result = LOOKUP_FOUND;
-	out->count = hosts_find(name_file_text(&r->hosts_file), name, out->addresses,
-				COUNT_OF(out->addresses));
+	out->count = hosts_find(resolver_hosts(r), name, out->addresses, COUNT_OF(out->addresses));
 	return out->count > 0;
 }
 

@@ -62,3 +62,6 @@ void lookup_cancel(struct lookup *l) NONNULL;
  * one. A C library that does not find "host" goes on to ask for "host.domain".
  */
 bool resolver_is_searched(const struct resolver *r, struct str name, struct str *out) NONNULL;
+
+/* The hosts file as it is now. */
+struct str resolver_hosts(struct resolver *r) NONNULL;

@@ -101,17 +101,46 @@ const char *stand_in_name(const struct stand_ins *s, const struct ip *ip)
 									 : NULL;
 }
 
+/* The name of the hosts file through which this address is allowed on that port. */
+static bool find_in_hosts(const struct stand_ins *s, const struct ip *ip, uint16_t port,
+			  struct target *out)
+{
+	struct hosts_names all = { .text = resolver_hosts(dialer_resolver(s->dialer)) };
+	struct judgement j;
+	struct str name;
+	char why[64];
+
+	while (hosts_next_name(&all, ip, &name)) {
+		struct target t;
+
+		if (!target_parse(&t, name, port, why, sizeof(why)) || t.is_ip)
+			continue;
+		rules_judge(s->rules, &t, &j);
+		if (j.decision == DECISION_ALLOW) {
+			*out = t;
+			return true;
+		}
+	}
+	return false;
+}
+
 void stand_ins_find(const struct stand_ins *s, const struct ip *ip, uint16_t port,
 		    struct target *out)
 {
 	const char *name = stand_in_name(s, ip);
 	struct buf text = BUF_OVER(out->name);
+	struct judgement j;
 
 	*out = (struct target){ .is_ip = !name, .ip = *ip, .port = port };
-	if (name)
+	if (name) {
 		memcpy(out->name, name, strlen(name) + 1);
-	else
-		ip_print(&text, ip);
+		return;
+	}
+	ip_print(&text, ip);
+	rules_judge(s->rules, out, &j);
+	/* What a rule or the guard refuses is refused under its own name. */
+	if (j.reason == PROXY_DENIED_UNLISTED)
+		(void)find_in_hosts(s, ip, port, out);
 }
 
 void stand_ins_tell(struct stand_ins *s, void (*is_full)(void *user, const struct target *name),

@@ -273,6 +273,42 @@ TEST(an_address_that_stands_for_nothing_is_itself)
 	stop();
 }
 
+static const char *meaning(const char *text)
+{
+	static struct target t;
+	struct ip ip = { { 0 } };
+
+	CHECK(ip_parse(str_of(text), &ip));
+	stand_ins_find(stand_ins, &ip, 443, &t);
+	CHECK_INT(t.port, 443);
+	CHECK_INT(t.is_ip, strcmp(t.name, text) == 0);
+	return t.name;
+}
+
+TEST(an_address_of_the_hosts_file_means_an_allowed_name_there)
+{
+	REQUIRE(start());
+	scratch_put("hosts", "93.184.216.34 open.test\n"
+			     "93.184.216.35 evil.test other.evil.test a.open.test b.open.test\n"
+			     "93.184.216.36 evil.test # open.test\n"
+			     "93.184.216.37 no.open.test\n"
+			     "93.184.216.36 other.test\n"
+			     "93.184.216.38 evil.test\n93.184.216.38\tC.Open.Test.\n"
+			     "10.0.0.5 db\n"
+			     "2606:2800::1 six.open.test\n");
+	CHECK_STR(meaning("93.184.216.34"), "open.test");
+	CHECK_STR(meaning("93.184.216.35"), "a.open.test");
+	CHECK_STR(meaning("93.184.216.36"), "93.184.216.36");
+	CHECK_STR(meaning("93.184.216.37"), "93.184.216.37");
+	CHECK_STR(meaning("93.184.216.38"), "c.open.test");
+	CHECK_STR(meaning("93.184.216.39"), "93.184.216.39");
+	CHECK_STR(meaning("10.0.0.5"), "10.0.0.5"); /* the guard has spoken */
+	CHECK_STR(meaning("2606:2800::1"), "six.open.test");
+	scratch_put("hosts", "");
+	CHECK_STR(meaning("93.184.216.34"), "93.184.216.34");
+	stop();
+}
+
 TEST(the_name_is_found_by_the_address)
 {
 	static const char want[] = "\4open\4test";
