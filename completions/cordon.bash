@@ -114,7 +114,7 @@ _cordon()
 		prev=${cur%%=*}
 		cur=${cur#*=}
 	fi
-	local commands="run sandbox init check profiles why explain doctor audit help version"
+	local commands="run sandbox init check profiles why explain doctor audit proxy help version"
 	local policy="-P --profile --mode -C --cd --config-file -c --config --enable --disable"
 	local entries="--full-auto --network --allow-host --deny-host --add-read --add-write --deny"
 	local run="--timeout --env --backend --sandbox --accept-missing --dry-run --report --trace"
@@ -157,7 +157,7 @@ _cordon()
 		mapfile -t COMPREPLY < <(compgen -A hostname -- "$cur")
 		return
 		;;
-	--env)
+	--env | --token-env)
 		mapfile -t COMPREPLY < <(compgen -e -- "$cur")
 		return
 		;;
@@ -165,11 +165,11 @@ _cordon()
 		_cordon_files -d "$cur"
 		return
 		;;
-	--config-file | --report | --audit | --add-read | --add-write | --deny)
+	--config-file | --report | --audit | --token-file | --add-read | --add-write | --deny)
 		_cordon_files -f "$cur"
 		return
 		;;
-	-c | --config | --enable | --disable | --timeout | --publish | --host-port | --run | --since)
+	-c | --config | --enable | --disable | --timeout | --publish | --host-port | --run | --since | --listen)
 		return
 		;;
 	esac
@@ -184,6 +184,10 @@ _cordon()
 		why) options="$policy $entries $output --read --write --path --host" ;;
 		explain) options="$policy $entries --platform $output" ;;
 		doctor) options="$policy $output --clean" ;;
+		proxy)
+			options="$policy --network --allow-host --deny-host --listen --audit"
+			options+=" --token-file --token-env $output"
+			;;
 		audit) options="$output --follow --summary --run --denied --since" ;;
 		help | version) options= ;;
 		*) options="-V --version" ;;

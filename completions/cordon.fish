@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # fish completion for cordon
 
-set -l commands run sandbox init check profiles why explain doctor audit help version
-set -l config 'run sandbox check profiles why explain doctor'
+set -l commands run sandbox init check profiles why explain doctor audit proxy help version
+set -l config 'run sandbox check profiles why explain doctor proxy'
 set -l policy 'run sandbox why explain'
 set -l run 'run sandbox'
-set -l output 'run sandbox init check profiles why explain doctor audit'
+set -l output 'run sandbox init check profiles why explain doctor audit proxy'
 
 complete -c cordon -f
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a run -d 'run a command that can touch only what is allowed'
@@ -17,6 +17,7 @@ complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a why -d 'say
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a explain -d 'show what the policy means here'
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a doctor -d 'show what this host can enforce'
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a audit -d 'show what was asked of the network, and what was refused'
+complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a proxy -d 'serve programs that are not run by cordon'
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a help -d 'show help, also for one command'
 complete -c cordon -n "not __fish_seen_subcommand_from $commands" -a version -d 'show the version'
 complete -c cordon -n "__fish_seen_subcommand_from help" -a "$commands"
@@ -32,9 +33,9 @@ complete -c cordon -n "__fish_seen_subcommand_from $config" -s c -l config -x -d
 complete -c cordon -n "__fish_seen_subcommand_from $config" -l enable -x -d 'turn a feature on'
 complete -c cordon -n "__fish_seen_subcommand_from $config" -l disable -x -d 'turn a feature off'
 complete -c cordon -n "__fish_seen_subcommand_from $policy" -l full-auto -d 'write here and in /tmp, no network'
-complete -c cordon -n "__fish_seen_subcommand_from $policy" -l network -x -a 'off managed full' -d 'instead of what the profile says'
-complete -c cordon -n "__fish_seen_subcommand_from $policy" -l allow-host -x -a '(__fish_print_hostnames)' -d 'let hosts be reached'
-complete -c cordon -n "__fish_seen_subcommand_from $policy" -l deny-host -x -a '(__fish_print_hostnames)' -d 'let hosts not be reached'
+complete -c cordon -n "__fish_seen_subcommand_from $policy proxy" -l network -x -a 'off managed full' -d 'instead of what the profile says'
+complete -c cordon -n "__fish_seen_subcommand_from $policy proxy" -l allow-host -x -a '(__fish_print_hostnames)' -d 'let hosts be reached'
+complete -c cordon -n "__fish_seen_subcommand_from $policy proxy" -l deny-host -x -a '(__fish_print_hostnames)' -d 'let hosts not be reached'
 complete -c cordon -n "__fish_seen_subcommand_from $policy" -l add-read -r -F -d 'let a path be read'
 complete -c cordon -n "__fish_seen_subcommand_from $policy" -l add-write -r -F -d 'let a path be written'
 complete -c cordon -n "__fish_seen_subcommand_from $policy" -l deny -r -F -d 'let a path not even be read'
@@ -46,7 +47,7 @@ complete -c cordon -n "__fish_seen_subcommand_from $run" -l sandbox -x -a 'auto 
 complete -c cordon -n "__fish_seen_subcommand_from $run" -l accept-missing -x -a 'fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off net_managed ipc proc kernel limits tree_death' -d 'do without a guarantee'
 complete -c cordon -n "__fish_seen_subcommand_from $run" -l publish -x -d 'a port of it as one of this host'
 complete -c cordon -n "__fish_seen_subcommand_from $run" -l host-port -x -d 'a local port of this host as its own'
-complete -c cordon -n "__fish_seen_subcommand_from $run" -l audit -r -F -d 'log decisions on the network'
+complete -c cordon -n "__fish_seen_subcommand_from $run proxy" -l audit -r -F -d 'log decisions on the network'
 complete -c cordon -n "__fish_seen_subcommand_from $run" -l dry-run -d 'say what would be done'
 complete -c cordon -n "__fish_seen_subcommand_from $run" -l report -r -F -d 'write what happened, as JSON'
 complete -c cordon -n "__fish_seen_subcommand_from $run" -l trace -d 'tell of paths and decisions'
@@ -58,6 +59,9 @@ complete -c cordon -n "__fish_seen_subcommand_from check" -l syntax-only -d 'jud
 complete -c cordon -n "__fish_seen_subcommand_from check" -a '-' -d 'the standard input'
 complete -c cordon -n "__fish_seen_subcommand_from init" -l force -d 'replace an existing file'
 complete -c cordon -n "__fish_seen_subcommand_from doctor" -l clean -d 'remove what dead runs have left behind'
+complete -c cordon -n "__fish_seen_subcommand_from proxy" -l listen -x -d 'where it listens'
+complete -c cordon -n "__fish_seen_subcommand_from proxy" -l token-file -r -F -d 'what its clients have to show'
+complete -c cordon -n "__fish_seen_subcommand_from proxy" -l token-env -x -a '(set -nx)' -d 'the same from a variable'
 complete -c cordon -n "__fish_seen_subcommand_from audit" -l follow -d 'go on with what is written later'
 complete -c cordon -n "__fish_seen_subcommand_from audit" -l summary -d 'add up for each host'
 complete -c cordon -n "__fish_seen_subcommand_from audit" -l run -x -a last -d 'only of this run'

@@ -22,6 +22,7 @@ _cordon() {
 		'explain:show what the policy means here'
 		'doctor:show what this host can enforce'
 		'audit:show what was asked of the network, and what was refused'
+		'proxy:serve programs that are not run by cordon'
 		'help:show help, also for one command'
 		'version:show the version'
 	)
@@ -99,6 +100,16 @@ _cordon() {
 			;;
 		doctor)
 			_arguments $always $policy $output '--clean[remove what dead runs have left behind]'
+			;;
+		proxy)
+			_arguments $always $policy $output \
+				'--network[instead of what the profile says]:network:(off managed full)' \
+				'*--allow-host[let hosts be reached]:pattern:_hosts' \
+				'*--deny-host[let hosts not be reached]:pattern:_hosts' \
+				'--listen[where it listens]:address\:port:' \
+				'--audit[log decisions on the network]:file:_files' \
+				'(--token-env)--token-file[what its clients have to show]:file:_files' \
+				'(--token-file)--token-env[the same from a variable]:variable:_parameters -g "*export*"'
 			;;
 		audit)
 			_arguments $always $output '(--summary)--follow[go on with what is written later]' \

@@ -402,6 +402,61 @@ CORDON_API int cordon_audit_summary(cordon_audit *audit, cordon_report **report,
 /* How many lines so far were none of the log's, and where the first is; NULL: none. */
 CORDON_API const char *cordon_audit_warning(cordon_audit *audit);
 
+/* ---- The proxy alone ---------------------------------------------------------- */
+
+struct cordon_proxy_options {
+	uint64_t size; /* sizeof(struct cordon_proxy_options) */
+
+	/* "ADDRESS:PORT", port 0: any. NULL: 127.0.0.1:0. Other addresses than those of
+	 * loopback only with a token. */
+	const char *listen;
+
+	const char *audit; /* a file that decisions are logged to; NULL: none */
+
+	/* What every client has to show, as the password of its proxy authentication: 16 to
+	 * 127 printable characters. NULL: nothing. */
+	const char *token;
+
+	/* Where HTTPS_PROXY and the like are looked up, through which it then dials. NULL: the
+	 * environment of the process. */
+	const char *const *environment;
+};
+
+/* The filtering proxy of a managed network, for programs that Cordon does not run. */
+typedef struct cordon_proxy cordon_proxy;
+
+/*
+ * Starts it, in a process of its own; it serves when this returns. `options` may be NULL.
+ * CORDON_E_POLICY: the network of the policy is not managed; _ARGUMENT, _SYNTAX (`listen`),
+ * _SYS, _LIMIT, _NOMEM.
+ */
+CORDON_API int cordon_proxy_start(const cordon_policy *policy,
+				  const struct cordon_proxy_options *options, cordon_proxy **proxy,
+				  cordon_error **error);
+
+/* "127.0.0.1:40123": HTTP and SOCKS5 are spoken at the same port. */
+CORDON_API const char *cordon_proxy_address(const cordon_proxy *proxy);
+
+/* Readable when cordon_proxy_poll() has something to do. */
+CORDON_API int cordon_proxy_descriptor(const cordon_proxy *proxy);
+
+/*
+ * Writes the log; waits at most `timeout_ms` (-1: for ever, 0: not at all) for something to
+ * do. Has to be called as long as the proxy is used: it waits for its log to be written.
+ * CORDON_E_SYS: the log can't be written, or the proxy has ended; then it has to be stopped.
+ */
+CORDON_API int cordon_proxy_poll(cordon_proxy *proxy, int timeout_ms, cordon_error **error);
+
+/*
+ * Other rules, at the same address: a new process serves by them, and the connections of
+ * the one before are ended. On failure all stays as it was. Codes as cordon_proxy_start().
+ */
+CORDON_API int cordon_proxy_reload(cordon_proxy *proxy, const cordon_policy *policy,
+				   cordon_error **error);
+
+/* Ends it and frees it, also on failure (CORDON_E_SYS: the log). NULL is fine. */
+CORDON_API int cordon_proxy_stop(cordon_proxy *proxy, cordon_error **error);
+
 /*
  * For main(), before anything else: does what Cordon starts this program again for
  * (argv[0] says so), and gives the status to end with; or -1: it was not started

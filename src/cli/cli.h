@@ -285,6 +285,7 @@ int cmd_explain(const struct args *args);
 int cmd_help(const struct args *args);
 int cmd_init(const struct args *args);
 int cmd_profiles(const struct args *args);
+int cmd_proxy(const struct args *args);
 int cmd_run(const struct args *args);
 int cmd_version(const struct args *args);
 int cmd_why(const struct args *args);

@@ -65,6 +65,15 @@ const struct command commands[] = {
 	  OPTS_OUTPUT | OPT_BIT(OPT_FOLLOW) | OPT_BIT(OPT_SUMMARY) | OPT_BIT(OPT_RUN) |
 		  OPT_BIT(OPT_DENIED) | OPT_BIT(OPT_SINCE),
 	  1 },
+	{ "proxy", cmd_proxy, "serve programs that are not run by cordon", "",
+	  "Starts the filtering proxy of a managed network alone: HTTP and SOCKS5 at one port,\n"
+	  "by the rules of the profile in force. Prints one line of JSON with the addresses when\n"
+	  "it is ready, and serves until SIGTERM or SIGINT; SIGHUP reads the rules anew. Nothing\n"
+	  "forces a program to use it: that is what 'cordon run' is for.",
+	  OPTS_CONFIG | OPTS_OUTPUT | OPT_BIT(OPT_NETWORK) | OPT_BIT(OPT_ALLOW_HOST) |
+		  OPT_BIT(OPT_DENY_HOST) | OPT_BIT(OPT_LISTEN) | OPT_BIT(OPT_AUDIT) |
+		  OPT_BIT(OPT_TOKEN_FILE) | OPT_BIT(OPT_TOKEN_ENV),
+	  0 },
 	{ "help", cmd_help, "show help, also for one command", "[COMMAND]",
 	  "The same as 'cordon COMMAND --help'.", 0, 1 },
 	{ "version", cmd_version, "show the version", "", "The same as 'cordon --version'.", 0, 0 },

@@ -176,20 +176,20 @@ static void add_table(struct buf *b, const struct judgement *j, const char *belo
 
 static void add_allow_host(struct buf *b, const struct refusal *r)
 {
-	/* P13: names of loopback need the address too. */
+	/* P13: names of loopback need their addresses too, which are these two. */
 	bool needs_both = r->reason == PROXY_DENIED_PRIVATE && !r->address && !r->target->is_ip;
 
 	buf_add_text(b, "--allow-host ");
 	add_pattern(b, r);
 	if (needs_both)
-		buf_add_text(b, " --allow-host 127.0.0.1");
+		buf_add_text(b, " --allow-host 127.0.0.1 --allow-host ::1");
 	if (!is_own_profile(r->judgement))
 		return;
 	buf_add_text(b, ", or \"");
 	add_pattern(b, r);
 	buf_add_text(b, "\" = \"allow\"");
 	if (needs_both)
-		buf_add_text(b, " and \"127.0.0.1\" = \"allow\"");
+		buf_add_text(b, ", \"127.0.0.1\" = \"allow\" and \"::1\" = \"allow\"");
 	add_table(b, r->judgement, ".domains");
 }
 

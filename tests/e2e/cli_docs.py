@@ -10,7 +10,7 @@ import subprocess
 from cli import PROGRAM, SOURCE, Skip, World, case, run_cases
 
 COMMANDS = ["run", "sandbox", "init", "check", "profiles", "why", "explain", "doctor", "audit",
-            "help", "version"]
+            "proxy", "help", "version"]
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|-[A-Za-z])(?![\w-])")
 
 
@@ -60,7 +60,7 @@ def every_option_is_in_the_man_page_and_the_reverse(w: World):
 @case
 def every_option_is_in_the_bash_completion_and_the_reverse(w: World):
     text = (SOURCE / "completions/cordon.bash").read_text()
-    lists = " ".join(re.findall(r'(?:policy|entries|run|output|always|options)="([^"]*)"', text))
+    lists = " ".join(re.findall(r'(?:policy|entries|run|output|always|options)\+?="([^"]*)"', text))
     found = set(OPTION.findall(lists))
     assert found == all_options(w), found ^ all_options(w)
     assert f'commands="{" ".join(COMMANDS)}"' in text

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/* cordon_proxy_*(): the proxy of a managed network without a sandbox. */
+#include "proxy/proxy.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "audit/audit.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "lib/lib.h"
+#include "os/fd.h"
+#include "os/loop.h"
+#include "os/os.h"
+#include "plan/net.h"
+
+enum {
+	KEPT_BYTES = 1 << 20,
+	READY_MS = 10000, /* for the process to lock itself and say so */
+	ENDING_MS = 3000, /* for the last records of one that ends */
+	TOKEN_MIN = 16,	  /* characters: too many to be guessed */
+	TOKEN_MAX = 127,
+	BACKLOG = 1024,
+};
+
+struct cordon_proxy {
+	struct arena arena;
+	struct loop loop;
+	bool has_loop;
+	struct proxy process;
+	struct watcher channel;
+	struct audit *audit; /* NULL: none */
+	const char *token;
+	const char *const *environment;
+	int listener;
+	uint16_t port;
+	char address[64];
+	struct err failure; /* of a record that came while nobody could be told */
+};
+
+/* ---- Where it listens ---------------------------------------------------------------- */
+
+struct end_point {
+	struct ip ip;
+	uint16_t port;
+};
+
+static bool is_loopback(const struct ip *ip)
+{
+	static const struct ip v6 = { { [15] = 1 } };
+
+	return ip_is_v4(ip) ? ip->bytes[12] == 127 : memcmp(ip, &v6, sizeof(v6)) == 0;
+}
+
+static bool parse_end_point(struct str text, struct end_point *out)
+{
+	size_t colon = text.len;
+	struct str host, port;
+
+	while (colon > 0 && text.p[colon - 1] != ':')
+		colon--;
+	if (colon == 0)
+		return false;
+	host = str_first(text, colon - 1);
+	port = str_from(text, colon);
+	if (host.len > 2 && host.p[0] == '[' && host.p[host.len - 1] == ']')
+		host = str_from(str_first(host, host.len - 1), 1);
+	else if (str_is(host, "localhost"))
+		host = STR("127.0.0.1");
+	out->port = 0;
+	return ip_parse(host, &out->ip) &&
+	       (str_is(port, "0") || hostname_port_number(port, &out->port));
+}
+
+static int find_end_point(const struct cordon_proxy_options *options, struct end_point *out,
+			  struct err *e)
+{
+	const char *text = options->listen ? options->listen : "127.0.0.1:0";
+	char shown[128];
+
+	(void)utf8_show(str_of(text), shown, sizeof(shown));
+	if (!parse_end_point(str_of(text), out))
+		return FAIL(e, ERR_SYNTAX,
+			    "can't listen at '%s': write ADDRESS:PORT, as in 127.0.0.1:3128 or "
+			    "[::1]:3128; port 0 is any free one",
+			    shown);
+	if (!is_loopback(&out->ip) && !options->token)
+		return FAIL(
+			e, ERR_ARGUMENT,
+			"at %s other hosts could use the proxy: give it a token (--token-file or "
+			"--token-env), or listen at 127.0.0.1",
+			shown);
+	return 0;
+}
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+static socklen_t fill_address(const struct end_point *place, union address *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (ip_is_v4(&place->ip)) {
+		out->v4.sin_family = AF_INET;
+		out->v4.sin_port = htons(place->port);
+		memcpy(&out->v4.sin_addr, place->ip.bytes + 12, 4);
+		return sizeof(out->v4);
+	}
+	out->v6.sin6_family = AF_INET6;
+	out->v6.sin6_port = htons(place->port);
+	memcpy(&out->v6.sin6_addr, place->ip.bytes, 16);
+	return sizeof(out->v6);
+}
+
+static void name_address(cordon_proxy *p, const struct end_point *place)
+{
+	struct buf b = BUF_OVER(p->address);
+	bool v4 = ip_is_v4(&place->ip);
+
+	buf_add_text(&b, v4 ? "" : "[");
+	ip_print(&b, &place->ip);
+	buf_printf(&b, v4 ? ":%u" : "]:%u", (unsigned)p->port);
+}
+
+static int make_listener(cordon_proxy *p, const struct cordon_proxy_options *options, struct err *e)
+{
+	union address address;
+	struct end_point place;
+	const int one = 1;
+	socklen_t len;
+
+	if (find_end_point(options, &place, e) < 0)
+		return err_result(e);
+	len = fill_address(&place, &address);
+	p->listener = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (p->listener < 0 ||
+	    setsockopt(p->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
+	    bind(p->listener, &address.any, len) < 0 || listen(p->listener, BACKLOG) < 0 ||
+	    getsockname(p->listener, &address.any, &len) < 0)
+		return FAIL_SYS(e, errno, "can't listen at %s",
+				options->listen ? options->listen : "127.0.0.1");
+	p->port = ntohs(address.any.sa_family == AF_INET ? address.v4.sin_port
+							 : address.v6.sin6_port);
+	name_address(p, &place);
+	return 0;
+}
+
+/* ---- The process ----------------------------------------------------------------------- */
+
+static int check_policy(const cordon_policy *policy, struct err *e)
+{
+	enum net_access mode = net_mode(policy->plan->net);
+	struct str name = policy->policy->profile->name;
+
+	if (mode == NET_OFF)
+		return FAIL(e, ERR_POLICY,
+			    "the network of profile %.*s is off, so no host could be reached; name "
+			    "some with --allow-host, or choose another profile with -P",
+			    STR_ARG(name));
+	if (mode == NET_FULL)
+		return FAIL(
+			e, ERR_POLICY,
+			"the network of profile %.*s is full, so there is nothing to filter; say "
+			"--network managed and which hosts with --allow-host, or choose another "
+			"profile with -P",
+			STR_ARG(name));
+	return 0;
+}
+
+static int check_token(const char *token, struct err *e)
+{
+	size_t len = token ? strlen(token) : TOKEN_MIN;
+
+	for (size_t i = 0; token && i < len; i++)
+		if (token[i] <= ' ' || token[i] > '~')
+			return FAIL(e, ERR_ARGUMENT, "a token has printable characters only");
+	if (len < TOKEN_MIN || len > TOKEN_MAX)
+		return FAIL(e, ERR_ARGUMENT, "a token has %d to %d characters, this one %zu",
+			    TOKEN_MIN, TOKEN_MAX, len);
+	return 0;
+}
+
+/* A record is written when it comes; a failure is told at the next chance. */
+static void take_record(void *user, const struct proxy_record *record)
+{
+	cordon_proxy *p = user;
+
+	if (p->audit && p->failure.code == ERR_OK)
+		(void)!audit_add(p->audit, record, &p->failure);
+}
+
+static int fail_gone(int r, struct err *e)
+{
+	if (r == -ECONNRESET || r == -EPIPE)
+		return FAIL_SYS(e, -r, "the proxy's process has ended");
+	return FAIL_SYS(e, -r, "can't hear the proxy's process");
+}
+
+/* Waits until it is locked and serves. */
+static int wait_ready(const struct proxy *process, struct err *e)
+{
+	uint64_t until = loop_now() + READY_MS;
+	struct proxy_message m;
+
+	for (;;) {
+		struct pollfd ready = { .fd = process->channel, .events = POLLIN };
+		uint64_t now = loop_now();
+		int r = proxy_receive(process, &m);
+
+		if (r < 0)
+			return fail_gone(r, e);
+		if (r > 0 && m.kind == PROXY_READY)
+			return 0;
+		if (r > 0 && m.kind == PROXY_FAILED)
+			return FAIL_SYS(e, m.os_error, "the proxy can't start: %.*s",
+					(int)strnlen(m.text, sizeof(m.text)), m.text);
+		if (r > 0)
+			continue;
+		if (now >= until)
+			return FAIL_SYS(e, ETIMEDOUT, "the proxy can't start");
+		(void)poll(&ready, 1, (int)(until - now));
+	}
+}
+
+static int start_process(const cordon_proxy *p, const cordon_policy *policy, struct proxy *out,
+			 struct err *e)
+{
+	const struct proxy_options options = {
+		.plan = policy->plan,
+		.token = p->token,
+		.environment = p->environment ? p->environment : os_environment(),
+		.limits = PROXY_LIMITS_DEFAULT,
+	};
+	struct proxy made = PROXY_NONE;
+
+	if (check_policy(policy, e) < 0 || proxy_start(&made, &options, e) < 0)
+		return err_result(e);
+	if (wait_ready(&made, e) < 0) {
+		proxy_stop(&made, 0, NULL, NULL);
+		return err_result(e);
+	}
+	*out = made;
+	return 0;
+}
+
+static int take_message(cordon_proxy *p, const struct proxy_message *m, struct err *e)
+{
+	if (m->kind == PROXY_RECORD)
+		take_record(p, &m->record);
+	else if (m->kind == PROXY_FAILED)
+		return FAIL_SYS(e, m->os_error, "the proxy failed: %.*s",
+				(int)strnlen(m->text, sizeof(m->text)), m->text);
+	if (p->failure.code == ERR_OK)
+		return 0;
+	*e = p->failure;
+	return err_result(e);
+}
+
+static int channel_ready(void *user, uint32_t events, struct err *e)
+{
+	cordon_proxy *p = user;
+	struct proxy_message m;
+	int r;
+
+	(void)events;
+	while ((r = proxy_receive(&p->process, &m)) > 0)
+		if (take_message(p, &m, e) < 0)
+			return err_result(e);
+	return r < 0 ? fail_gone(r, e) : 0;
+}
+
+/* From now on it is the one that serves. */
+static int begin(cordon_proxy *p, struct proxy process, struct err *e)
+{
+	struct proxy_order take = { .kind = PROXY_TAKE, .role = PROXY_MIXED, .port = p->port };
+	int r;
+
+	p->process = process;
+	p->channel = (struct watcher){ .fd = process.channel, .ready = channel_ready, .user = p };
+	if (loop_add(&p->loop, &p->channel, LOOP_IN, e) < 0)
+		return err_result(e);
+	r = proxy_send(&p->process, &take, &p->listener, 1);
+	return r < 0 ? FAIL_SYS(e, -r, "can't hand the proxy its socket") : 0;
+}
+
+static void end_process(cordon_proxy *p)
+{
+	loop_remove(&p->loop, &p->channel);
+	proxy_stop(&p->process, ENDING_MS, take_record, p);
+}
+
+/* ---- The calls -------------------------------------------------------------------------- */
+
+static int keep_text(cordon_proxy *p, const char *text, const char **out, struct err *e)
+{
+	struct str copy;
+
+	*out = NULL;
+	if (!text)
+		return 0;
+	if (arena_copy(&p->arena, str_of(text), &copy, e) < 0)
+		return err_result(e);
+	*out = copy.p;
+	return 0;
+}
+
+static int keep_environment(cordon_proxy *p, const char *const *from, struct err *e)
+{
+	const char **copy;
+	size_t count = 0;
+
+	if (!from)
+		return 0;
+	while (from[count])
+		count++;
+	copy = arena_array(&p->arena, count + 1, sizeof(*copy), e);
+	for (size_t i = 0; copy && i < count; i++)
+		if (keep_text(p, from[i], &copy[i], e) < 0)
+			return err_result(e);
+	p->environment = copy;
+	return copy ? 0 : err_result(e);
+}
+
+static int start(cordon_proxy *p, const cordon_policy *policy,
+		 const struct cordon_proxy_options *options, struct err *e)
+{
+	struct proxy process;
+
+	if (check_token(options->token, e) < 0 || keep_text(p, options->token, &p->token, e) < 0 ||
+	    keep_environment(p, options->environment, e) < 0 || loop_init(&p->loop, e) < 0)
+		return err_result(e);
+	p->has_loop = true;
+	if (check_policy(policy, e) < 0 || make_listener(p, options, e) < 0)
+		return err_result(e);
+	if (options->audit &&
+	    audit_open(&p->arena, str_of(options->audit), STR_EMPTY, STR_EMPTY, &p->audit, e) < 0)
+		return err_result(e);
+	if (start_process(p, policy, &process, e) < 0)
+		return err_result(e);
+	return begin(p, process, e);
+}
+
+static void give_up(cordon_proxy *p)
+{
+	if (p->process.pid > 0)
+		end_process(p);
+	if (p->audit)
+		audit_close(p->audit);
+	fd_close(&p->listener);
+	if (p->has_loop)
+		loop_done(&p->loop);
+	arena_done(&p->arena);
+	mem_free(p);
+}
+
+int cordon_proxy_start(const cordon_policy *policy, const struct cordon_proxy_options *options,
+		       cordon_proxy **proxy, cordon_error **error)
+{
+	struct cordon_proxy_options own;
+	const struct proxy none = PROXY_NONE;
+	struct err e = ERR_INIT;
+	cordon_proxy *p = NULL;
+
+	if (!policy || !proxy)
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_proxy_start needs a policy and a place");
+	else if (options_read_proxy(options, &own, &e) == 0)
+		p = mem_new(sizeof(*p), &e);
+	if (!p)
+		return error_give(&e, error);
+	p->arena = (struct arena)ARENA_INIT(KEPT_BYTES);
+	p->listener = -1;
+	p->process = none;
+	if (start(p, policy, &own, &e) < 0) {
+		give_up(p);
+		return error_give(&e, error);
+	}
+	*proxy = p;
+	return 0;
+}
+
+const char *cordon_proxy_address(const cordon_proxy *proxy)
+{
+	return proxy->address;
+}
+
+int cordon_proxy_descriptor(const cordon_proxy *proxy)
+{
+	return proxy->loop.epoll;
+}
+
+int cordon_proxy_poll(cordon_proxy *proxy, int timeout_ms, cordon_error **error)
+{
+	struct err e = ERR_INIT;
+
+	if (loop_step(&proxy->loop, timeout_ms, &e) < 0)
+		return error_give(&e, error);
+	return 0;
+}
+
+int cordon_proxy_reload(cordon_proxy *proxy, const cordon_policy *policy, cordon_error **error)
+{
+	struct err e = ERR_INIT;
+	struct proxy next;
+
+	if (!policy)
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_proxy_reload needs a policy");
+	else if (start_process(proxy, policy, &next, &e) == 0) {
+		/* Who connects meanwhile waits at the listener: nobody is judged by old rules. */
+		end_process(proxy);
+		if (begin(proxy, next, &e) == 0)
+			return 0;
+	}
+	return error_give(&e, error);
+}
+
+int cordon_proxy_stop(cordon_proxy *proxy, cordon_error **error)
+{
+	struct err e = ERR_INIT;
+
+	if (!proxy)
+		return 0;
+	if (proxy->process.pid > 0)
+		end_process(proxy);
+	e = proxy->failure;
+	give_up(proxy);
+	return e.code == ERR_OK ? 0 : error_give(&e, error);
+}
