@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 static const struct attempt *const tables[] = { file_attempts,	  data_attempts, system_attempts,
-						process_attempts, ipc_attempts,	 socket_attempts };
+						process_attempts, ipc_attempts,	 socket_attempts,
+						network_attempts };
 
 /* Shared with the process of the attempt: no descriptor is needed to tell the outcome. */
 struct report {

@@ -25,6 +25,7 @@ extern const struct attempt system_attempts[];
 extern const struct attempt process_attempts[];
 extern const struct attempt ipc_attempts[];
 extern const struct attempt socket_attempts[];
+extern const struct attempt network_attempts[];
 
 /* 0 for a call that went well, else -errno: what an attempt returns. */
 int outcome(long result);
