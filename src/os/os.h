@@ -123,6 +123,12 @@ ssize_t os_read_small(const char *path, char *out, size_t room) NONNULL;
 pid_t os_parent_of(pid_t pid);
 
 /*
+ * Whether neither the process nor a descendant, down to `depth`, runs, wants to, or is
+ * in the middle of what the kernel does for it.
+ */
+bool os_all_sleep(pid_t pid, int depth);
+
+/*
  * The home directory that the system's list of users (`users_file`, normally
  * /etc/passwd) has for this user; "" when it has none. Read by hand: a static
  * program has no name service to ask.

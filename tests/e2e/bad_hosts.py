@@ -645,13 +645,18 @@ def a_bwrap_that_misbehaves_later(w):
     needs_bwrap(w)
     for kind in ("then-hangs", "then-says-yes", "then-says-no", "then-runs"):
         program = put_bwrap(w, w.trusted, kind)
-        # One that has answered gets five seconds for its namespaces, which a busy host may need.
-        done = w.try_on(nothing, *BWRAP, env={"PATH": str(w.trusted)}, command=("/bin/sh", "-c", "echo x >ran"),
-                        limit=6.0 if kind == "then-hangs" else SECONDS)
+        done = w.try_on(nothing, *BWRAP, env={"PATH": str(w.trusted)}, command=("/bin/sh", "-c", "echo x >ran"))
         refused(done, "bwrap")
         check(has_run(program) and not (w.work / "ran").exists(), f"{kind}: {done!r}")
         if kind == "then-says-no":
             check("namespace" in done.err, f"what bwrap says is not said: {done!r}")
+
+
+@case
+def a_bwrap_that_is_only_slow(w):
+    needs_bwrap(w)
+    put_bwrap(w, w.trusted, "then-works-hard")
+    works(w.try_on(nothing, *BWRAP, env={"PATH": str(w.trusted)}, limit=8.0), "bwrap")
 
 
 @case

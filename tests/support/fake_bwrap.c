@@ -11,12 +11,15 @@
  *  then-hangs then-says-yes then-says-no then-runs
  *		answers --help like a version and then does nothing, ends well, ends as
  *		where there are no namespaces, or runs the command without any sandbox.
+ *  then-works-hard
+ *		for seconds, and is a version then.
  */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -172,6 +175,15 @@ static int run_real(char **argv, int argc)
 	return 1;
 }
 
+/* As on a host that has much to do. */
+static void work_hard(void)
+{
+	time_t end = time(NULL) + 3;
+
+	while (time(NULL) < end)
+		;
+}
+
 int main(int argc, char **argv)
 {
 	read_conf();
@@ -189,6 +201,8 @@ int main(int argc, char **argv)
 	if (strcmp(kind, "then-hangs") == 0)
 		for (;;)
 			pause();
+	if (strcmp(kind, "then-works-hard") == 0)
+		work_hard();
 	if (strcmp(kind, "then-says-yes") == 0)
 		return 0;
 	if (strcmp(kind, "then-says-no") == 0)

@@ -32,6 +32,9 @@
 
 enum {
 	INFO_TIMEOUT_MS = 700,
+	INFO_MAX_MS = 10000,
+	INFO_LOOK_MS = 50,
+	BWRAP_DEPTH = 4, /* of processes below the helper */
 	READY_TIMEOUT_MS = 60000,
 	LAST_WORDS_MS = 150,
 	ERRORS_MAX_BYTES = 2048,
@@ -125,6 +128,26 @@ static pid_t parse_pid(const char *text)
 	return pid > 0 && pid < INT32_MAX ? (pid_t)pid : 0;
 }
 
+/*
+ * On a busy host all takes longer, and then some process of bwrap's can be seen to work or
+ * to wait for its turn. One that hangs is refused soon.
+ */
+static bool await_info(const struct attempt *t)
+{
+	int asleep = 0;
+
+	if (wait_for(t->info, t->s.helper, INFO_TIMEOUT_MS))
+		return true;
+	for (int ms = INFO_TIMEOUT_MS; ms < INFO_MAX_MS && asleep < 2; ms += INFO_LOOK_MS) {
+		asleep = os_all_sleep(t->helper, BWRAP_DEPTH) ? asleep + 1 : 0;
+		if (wait_for(t->info, t->s.helper, INFO_LOOK_MS))
+			return true;
+		if (wait_for(t->s.helper, -1, 0))
+			break;
+	}
+	return wait_for(t->info, -1, 0);
+}
+
 static int find_first_process(struct attempt *t, struct err *e)
 {
 	char text[1024];
@@ -135,7 +158,7 @@ static int find_first_process(struct attempt *t, struct err *e)
 	while (!strchr(text, '}') && len < sizeof(text) - 1) {
 		ssize_t n = -1;
 
-		if (wait_for(t->info, t->s.helper, INFO_TIMEOUT_MS))
+		if (await_info(t))
 			n = read(t->info, text + len, sizeof(text) - 1 - len);
 		if (n <= 0)
 			return word_end(t, e);

@@ -71,17 +71,46 @@ ssize_t os_read_small(const char *path, char *out, size_t room)
 	return n;
 }
 
-pid_t os_parent_of(pid_t pid)
+/* False: there is no such process. */
+static bool read_stat(pid_t pid, char *state, pid_t *parent)
 {
 	char path[32], text[512];
 	const char *at;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (os_read_small(path, text, sizeof(text)) < 0)
-		return 0;
+		return false;
 	/* "PID (NAME) STATE PARENT ...": the name may hold anything. */
 	at = strrchr(text, ')');
-	return at && strlen(at) > 4 ? (pid_t)strtol(at + 4, NULL, 10) : 0;
+	if (!at || strlen(at) <= 4)
+		return false;
+	*state = at[2];
+	*parent = (pid_t)strtol(at + 4, NULL, 10);
+	return true;
+}
+
+pid_t os_parent_of(pid_t pid)
+{
+	pid_t parent;
+	char state;
+
+	return read_stat(pid, &state, &parent) ? parent : 0;
+}
+
+bool os_all_sleep(pid_t pid, int depth)
+{
+	char path[64], text[512], state, *at = text, *end;
+	pid_t parent, child;
+
+	if (read_stat(pid, &state, &parent) && (state == 'R' || state == 'D'))
+		return false;
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	if (depth <= 0 || os_read_small(path, text, sizeof(text)) < 0)
+		return true;
+	for (; (child = (pid_t)strtol(at, &end, 10)) > 0 && end != at; at = end)
+		if (!os_all_sleep(child, depth - 1))
+			return false;
+	return true;
 }
 
 int os_program_path(struct arena *a, struct str *out, struct err *e)
