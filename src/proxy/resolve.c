@@ -262,17 +262,58 @@ static void look_at_conf(struct resolver *r)
 			r->cache[i].until_ms = 0;
 }
 
-bool resolver_is_searched(const struct resolver *r, struct str name, struct str *out)
+/* The name with domain `i` of the search list behind it; false when that is too long. */
+static bool add_domain(const struct resolv_conf *conf, struct str name, size_t i,
+		       char out[DNS_NAME_BYTES])
 {
-	for (size_t i = 0; i < r->conf.search_count; i++) {
-		struct str domain = str_of(r->conf.search[i]);
+	struct str domain = str_of(conf->search[i]);
+	uint8_t wire[DNS_NAME_BYTES];
+
+	if (name.len + 1 + domain.len >= CONF_DOMAIN_BYTES || dns_write_name(wire, domain) == 0)
+		return false;
+	memcpy(out, name.p, name.len);
+	out[name.len] = '.';
+	memcpy(out + name.len + 1, domain.p, domain.len);
+	out[name.len + 1 + domain.len] = '\0';
+	return true;
+}
+
+static bool is_short(const struct resolv_conf *conf, struct str name)
+{
+	size_t dots = 0;
+
+	for (size_t i = 0; i < name.len; i++)
+		dots += name.p[i] == '.';
+	return dots < conf->ndots;
+}
+
+/* What is left of a name without a domain of the search list; the whole without one. */
+static struct str without_domain(const struct resolv_conf *conf, struct str name)
+{
+	for (size_t i = 0; i < conf->search_count; i++) {
+		struct str domain = str_of(conf->search[i]);
 
 		if (name.len > domain.len + 1 && str_has_suffix(name, domain) &&
-		    name.p[name.len - domain.len - 1] == '.') {
-			*out = str_first(name, name.len - domain.len - 1);
-			return true;
-		}
+		    name.p[name.len - domain.len - 1] == '.')
+			return str_first(name, name.len - domain.len - 1);
 	}
+	return name;
+}
+
+bool resolver_each_searched(const struct resolver *r, struct str name,
+			    bool (*next)(void *user, struct str name), void *user)
+{
+	struct str host = without_domain(&r->conf, name);
+	char candidate[DNS_NAME_BYTES];
+
+	/* A long name is asked for as it is before the list is gone through. */
+	if (host.len == name.len && !is_short(&r->conf, name))
+		return false;
+	if (next(user, host))
+		return true;
+	for (size_t i = 0; i < r->conf.search_count; i++)
+		if (add_domain(&r->conf, host, i, candidate) && next(user, str_of(candidate)))
+			return true;
 	return false;
 }
 
@@ -512,38 +553,19 @@ static int ask_ready(void *user, uint32_t events, struct err *e)
 
 /* ---- A search -------------------------------------------------------------------------- */
 
-static size_t count_dots(const char *name)
-{
-	size_t dots = 0;
-
-	for (; *name; name++)
-		dots += *name == '.';
-	return dots;
-}
-
 /* The next name to ask for; false when there is none. */
 static bool set_candidate(struct search *s)
 {
 	const struct resolv_conf *conf = &s->resolver->conf;
-	size_t domains = count_dots(s->name) < conf->ndots ? conf->search_count : 0;
-	size_t name_len = strlen(s->name);
+	struct str name = str_of(s->name);
+	size_t domains = is_short(conf, name) ? conf->search_count : 0;
 
-	for (; s->candidate_number < domains; s->candidate_number++) {
-		const char *domain = conf->search[s->candidate_number];
-		size_t domain_len = strlen(domain);
-		uint8_t wire[DNS_NAME_BYTES];
-
-		if (name_len + 1 + domain_len >= CONF_DOMAIN_BYTES ||
-		    dns_write_name(wire, str_of(domain)) == 0)
-			continue;
-		memcpy(s->candidate, s->name, name_len);
-		s->candidate[name_len] = '.';
-		memcpy(s->candidate + name_len + 1, domain, domain_len + 1);
-		return true;
-	}
+	for (; s->candidate_number < domains; s->candidate_number++)
+		if (add_domain(conf, name, s->candidate_number, s->candidate))
+			return true;
 	if (s->candidate_number > domains)
 		return false;
-	memcpy(s->candidate, s->name, name_len + 1);
+	memcpy(s->candidate, name.p, name.len + 1);
 	return true;
 }
 

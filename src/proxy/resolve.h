@@ -58,10 +58,12 @@ struct lookup *resolver_look_up(struct resolver *r, struct str name,
 void lookup_cancel(struct lookup *l) NONNULL;
 
 /*
- * Whether `name` is another one with a domain of the search list behind it; then that other
- * one. A C library that does not find "host" goes on to ask for "host.domain".
+ * A C library that looks "host" up asks for "host.domain" too, for each domain of the search
+ * list. Of a name that may be one of these all are told, itself included, until `next` says
+ * that it knows enough (true): then that is the answer.
  */
-bool resolver_is_searched(const struct resolver *r, struct str name, struct str *out) NONNULL;
+bool resolver_each_searched(const struct resolver *r, struct str name,
+			    bool (*next)(void *user, struct str name), void *user) NONNULL;
 
 /* The hosts file as it is now. */
 struct str resolver_hosts(struct resolver *r) NONNULL;

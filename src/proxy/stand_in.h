@@ -7,9 +7,9 @@
  * does not allow; one that it does is looked up first, so that a name that does not
  * exist does not seem to. Of a question only the name ever leaves, in its normal form.
  *
- * "localhost" is the sandbox's own. A name that is in fact an allowed one with a domain of the
- * search list behind it does not exist, if it is not allowed itself: a C library that has not
- * found the name goes through that list, and has to be told the truth at its end.
+ * "localhost" is the sandbox's own. A C library goes through the search list: for "host" it
+ * asks for "host.domain" and for "host". If one of these is allowed, the others do not exist,
+ * so that it comes to that one, and learns the truth when that one does not exist.
  */
 #pragma once
 

@@ -107,16 +107,20 @@ static void reply_pointer(const struct stand_ins *s, const struct dns_query *q, 
 	out->code = out->bytes ? DNS_FINE : DNS_NO_SUCH_NAME;
 }
 
-/* An allowed name with a domain of the search list behind it. */
-static bool is_allowed_searched(const struct stand_ins *s, const struct target *t)
+static bool is_allowed(void *user, struct str name)
 {
-	struct target shorter;
-	struct str name;
+	const struct stand_ins *s = user;
+	struct target t;
 	char why[64];
 
-	return resolver_is_searched(dialer_resolver(s->dialer), str_of(t->name), &name) &&
-	       target_parse(&shorter, name, 0, why, sizeof(why)) && !shorter.is_ip &&
-	       rules_may_look_up(s->rules, &shorter);
+	return target_parse(&t, name, 0, why, sizeof(why)) && !t.is_ip &&
+	       rules_may_look_up(s->rules, &t);
+}
+
+/* Whether who asks for this, which is not allowed, is on the way to a name that is. */
+static bool is_allowed_searched(struct stand_ins *s, const struct target *t)
+{
+	return resolver_each_searched(dialer_resolver(s->dialer), str_of(t->name), is_allowed, s);
 }
 
 /* True: `out` is the answer. False: the name `t` has to be looked up for it. */

@@ -255,20 +255,40 @@ TEST(other_servers_count_as_soon_as_the_file_says_so)
 
 /* ---- Names ----------------------------------------------------------------------------- */
 
+static bool add_searched(void *user, struct str name)
+{
+	struct buf *b = user;
+
+	if (b->len > 0)
+		buf_add_char(b, ' ');
+	buf_add(b, name);
+	return false;
+}
+
+static const char *searched(const char *name)
+{
+	static char all[256];
+	struct buf b = BUF_OVER(all);
+
+	all[0] = '\0';
+	CHECK(!resolver_each_searched(resolver, str_of(name), add_searched, &b));
+	return all;
+}
+
 TEST(the_search_list_is_for_short_names_only)
 {
-	struct str shorter;
-
 	REQUIRE(start(CONF "search x.test corp.test\n"));
 	CHECK_INT(look_up("db"), LOOKUP_FOUND);
 	CHECK_STR(text(0), "10.0.0.5");
 	CHECK_INT(look_up("nothing"), LOOKUP_NO_SUCH_NAME);
 	/* "db.corp.test" would be found as "corp.test" + search; a dot is enough to prevent that. */
 	CHECK_INT(look_up("db.corp"), LOOKUP_NO_SUCH_NAME);
-	CHECK(resolver_is_searched(resolver, STR("a.b.corp.test"), &shorter));
-	CHECK(str_is(shorter, "a.b"));
-	CHECK(!resolver_is_searched(resolver, STR("corp.test"), &shorter));
-	CHECK(!resolver_is_searched(resolver, STR("acorp.test"), &shorter));
+	CHECK_STR(searched("a"), "a a.x.test a.corp.test");
+	CHECK_STR(searched("a.x.test"), "a a.x.test a.corp.test");
+	CHECK_STR(searched("a.b.corp.test"), "a.b a.b.x.test a.b.corp.test");
+	CHECK_STR(searched("a.b"), "");
+	CHECK_STR(searched("corp.test"), "");
+	CHECK_STR(searched("acorp.test"), "");
 	stop();
 	REQUIRE(start(CONF "search test\noptions ndots:2\n"));
 	CHECK_INT(look_up("db.corp"), LOOKUP_FOUND);

@@ -11,9 +11,10 @@
 #include "test.h"
 #include "world.h"
 
-#define PROFILE                                                                    \
-	"default_permissions = 'dev'\n[permissions.dev.network]\nenabled = true\n" \
-	"domains = { '**.open.test' = 'allow', 'db' = 'allow', 'no.open.test' = 'deny' }\n"
+#define PROFILE                                                                              \
+	"default_permissions = 'dev'\n[permissions.dev.network]\nenabled = true\n"           \
+	"domains = { '**.open.test' = 'allow', 'db' = 'allow', 'mail.corp.test' = 'allow', " \
+	"'no.open.test' = 'deny' }\n"
 
 static struct world w;
 static struct loop loop;
@@ -51,8 +52,9 @@ static bool start(void)
 {
 	struct resolver_sources sources = { .resolv_conf = "resolv.conf", .hosts = "hosts" };
 
-	scratch_put("resolv.conf",
-		    "nameserver 127.0.0.1\nsearch corp.test\noptions timeout:1 attempts:1\n");
+	scratch_put(
+		"resolv.conf",
+		"nameserver 127.0.0.1\nsearch x.test corp.test\noptions timeout:1 attempts:1\n");
 	scratch_put("hosts", "");
 	world_init(&w, "d /repo\nd /home/me\n", "/repo");
 	w.user = PROFILE;
@@ -248,7 +250,11 @@ TEST(the_search_list_of_a_c_library_ends_in_the_truth)
 	/* After "gone.open.test" was not found, a C library asks for this. */
 	CHECK_INT(ask("gone.open.test.corp.test", DNS_A), DNS_NO_SUCH_NAME);
 	CHECK_INT(ask("db.corp.test", DNS_A), DNS_NO_SUCH_NAME); /* "db" is allowed: it is next */
+	CHECK_INT(ask("mail.x.test", DNS_A), DNS_NO_SUCH_NAME);	 /* "mail.corp.test" is next */
+	CHECK_INT(ask("mail", DNS_A), DNS_NO_SUCH_NAME);
 	CHECK_INT(ask("other.corp.test", DNS_A), DNS_FINE);
+	CHECK_INT(answer.count, 1);
+	CHECK_INT(ask("other", DNS_A), DNS_FINE);
 	CHECK_INT(answer.count, 1);
 	CHECK_INT(server.asked, 0);
 	stop();
