@@ -508,8 +508,8 @@ def manage(w, *allowed, denied=(), options=()):
     return world
 
 
-def run_cases():
-    """The cases of work.py, in a world of their own."""
+def run_cases(add=None):
+    """The cases of work.py, in a world of their own; `add` puts more into it."""
     global world  # pylint: disable=global-statement
     people = None if os.geteuid() == 0 else [work.Identity("ordinary user", keywords={})]
     reason = enter() or (None if shutil.which("openssl") else "no openssl here")
@@ -520,6 +520,8 @@ def run_cases():
         people[0].keywords = enter.keywords
     world = World()
     try:
+        if add:
+            add(world)
         work.run_cases(people)
     finally:
         world.end()
