@@ -1,0 +1,480 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`cordon proxy`: its line, its rules, its token, its log, its signals; SOCKS to the letter.
+
+Servers and clients are on loopback, which rules of the profile allow by address; what is
+refused beside them is refused by the same rules.
+"""
+
+import base64
+import contextlib
+import http.client
+import json
+import os
+import re
+import select
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import threading
+import time
+
+from cli import PROGRAM, World, case, run_cases
+
+TOKEN = "a-token-of-some-length"
+RULES = """
+[permissions.p.network]
+enabled = true
+[permissions.p.network.domains]
+"127.0.0.1" = "allow"
+"::1" = "allow"
+"localhost" = "allow"
+"denied.test" = "deny"
+"""
+
+
+class Server:
+    """Echoes what a connection sends; to an HTTP request it answers "hello"."""
+
+    def __init__(self, family=socket.AF_INET):
+        self.socket = socket.socket(family)
+        self.socket.bind(("::1" if family == socket.AF_INET6 else "127.0.0.1", 0))
+        self.socket.listen(256)
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=[connection], daemon=True).start()
+
+    @staticmethod
+    def serve(connection):
+        with contextlib.suppress(OSError), connection:
+            while data := connection.recv(65536):
+                if data.startswith((b"GET ", b"POST ")):
+                    data = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+                connection.sendall(data)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+
+class Proxy:
+    """A running `cordon proxy`; ended by SIGTERM, which has to give status 0."""
+
+    def __init__(self, w, *options, config=RULES, env=None, ends=0):
+        w.write_config(config)
+        self.ends = ends
+        self.process = subprocess.Popen(
+            [PROGRAM, "proxy", "-P", "p", *options], cwd=w.repo, env={**w.env, **(env or {})},
+            bufsize=0,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.line = self.read_line()
+        self.said = json.loads(self.line)
+        self.host, port = self.said["http"].rsplit(":", 1)
+        self.host, self.port = self.host.strip("[]"), int(port)
+
+    def read_line(self):
+        ready, _, _ = select.select([self.process.stdout], [], [], 10)
+        line = self.process.stdout.readline().decode() if ready else ""
+        assert line.endswith("\n"), (line, self.process.poll())
+        return line
+
+    def read_error(self, pattern):
+        ready, _, _ = select.select([self.process.stderr], [], [], 10)
+        line = self.process.stderr.readline().decode() if ready else ""
+        assert re.search(pattern, line), line
+
+    def connect(self):
+        return socket.create_connection((self.host, self.port), timeout=10)
+
+    def get(self, url, **headers):
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=10)
+        connection.request("GET", url, headers=headers)
+        answer = connection.getresponse()
+        answer.body = answer.read().decode()
+        connection.close()
+        return answer
+
+    def children(self):
+        pid = self.process.pid
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+            return [int(child) for child in f.read().split()]
+
+    def end(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=10)
+        assert "Sanitizer" not in err.decode(), err
+        assert self.process.returncode == self.ends, (self.process.returncode, err)
+        return out, err
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+def read_exactly(s, count):
+    data = b""
+    while len(data) < count:
+        piece = s.recv(count - len(data))
+        assert piece, f"ended after {data!r}"
+        data += piece
+    return data
+
+
+def at_end(s):
+    """Whether the other side closes without another byte."""
+    try:
+        return s.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def by_name(name, port):
+    return b"\5\1\0\3" + bytes([len(name)]) + name + struct.pack(">H", port)
+
+
+def by_address(family, text, port):
+    kind = b"\1" if family == socket.AF_INET else b"\4"
+    return b"\5\1\0" + kind + socket.inet_pton(family, text) + struct.pack(">H", port)
+
+
+def ask(s, request, slowly=False):
+    """Greeting and request; the code of the reply."""
+    for message, size in ((b"\5\1\0", 2), (request, 10)):
+        for piece in ([bytes([b]) for b in message] if slowly else [message]):
+            s.sendall(piece)
+            if slowly:
+                time.sleep(0.002)
+        answer = read_exactly(s, size)
+        if size == 2:
+            assert answer == b"\5\0", answer
+    if answer[3] == 4:
+        read_exactly(s, 12)
+    assert answer[0] == 5 and answer[2] == 0, answer
+    return answer[1]
+
+
+def echoes(s):
+    s.sendall(b"ping")
+    return read_exactly(s, 4) == b"ping"
+
+
+def entries(path):
+    return [json.loads(line) for line in open(path, encoding="utf-8")]
+
+
+@case
+def it_prints_one_line_and_serves_both(w: World):
+    with Server() as server, Proxy(w) as proxy:
+        assert re.fullmatch(r'\{"http":"127\.0\.0\.1:\d+","socks":"127\.0\.0\.1:\d+"\}\n',
+                            proxy.line), proxy.line
+        answer = proxy.get(f"http://127.0.0.1:{server.port}/")
+        assert (answer.status, answer.body) == (200, "hello"), answer.body
+        with proxy.connect() as s:
+            assert ask(s, by_address(socket.AF_INET, "127.0.0.1", server.port)) == 0 and echoes(s)
+        out, err = proxy.end()
+        assert (out, err) == (b"", b""), (out, err)
+
+
+@case
+def what_is_refused_is_told_with_the_line_that_says_so(w: World):
+    with Proxy(w) as proxy:
+        answer = proxy.get("http://denied.test/", Accept="application/json")
+        body = json.loads(answer.body)
+        assert answer.status == 403 and answer.headers["x-proxy-error"] == "blocked-by-denylist"
+        assert body["rule"] == "denied.test" and body["file"].endswith("config.toml"), body
+        assert body["line"] == 8 and body["status"] == "blocked", body
+        answer = proxy.get("http://other.test/", Accept="application/json")
+        body = json.loads(answer.body)
+        assert answer.headers["x-proxy-error"] == "blocked-by-allowlist", body
+        assert "--allow-host other.test" in body["allow"], body
+        answer = proxy.get("http://other.test/", Accept="text/html")
+        assert answer.body.startswith("blocked: other.test:80 ") and answer.body.count("\n") == 1
+        for host in ("10.0.0.1", "169.254.169.254", "[::ffff:10.0.0.1]"):
+            answer = proxy.get(f"http://{host}/", Accept="application/json")
+            assert answer.headers["x-proxy-error"] == "blocked-by-private-guard", answer.body
+
+
+@case
+def options_of_the_command_line_count(w: World):
+    with Server() as server:
+        url = f"http://127.0.0.1:{server.port}/"
+        rules = '[permissions.p.network]\nenabled = true\ndomains = {}\n'
+        with Proxy(w, config=rules) as proxy:
+            assert proxy.get(url).status == 403
+        with Proxy(w, "--allow-host", "127.0.0.1", config=rules) as proxy:
+            assert proxy.get(url).status == 200
+        with Proxy(w, "--deny-host", "127.0.0.1") as proxy:
+            assert proxy.get(url).status == 403
+        # What the refusal says is what helps.
+        with Proxy(w, config=rules) as proxy:
+            told = json.loads(proxy.get(url, Accept="application/json").body)["allow"]
+        words = told.split(", or")[0].split()
+        with Proxy(w, *words, config=rules) as proxy:
+            assert proxy.get(url).status == 200, words
+
+
+@case
+def a_policy_that_is_not_managed_is_refused(w: World):
+    for rules, word in (("[permissions.p.network]\nenabled = false\n", "is off"),
+                        ("[permissions.p.network]\nenabled = true\n", "is full")):
+        w.write_config(rules)
+        assert word in w.fails("proxy", "-P", "p").err
+
+
+@case
+def other_addresses_need_a_token(w: World):
+    w.write_config(RULES)
+    assert "--token-file" in w.fails("proxy", "-P", "p", "--listen", "0.0.0.0:0").err
+    assert "--token-file" in w.fails("proxy", "-P", "p", "--listen", "[::]:0").err
+    for bad in ("127.0.0.1", "127.0.0.1:x", ":80", "host.test:80", "127.0.0.1:65536", "::1:80:"):
+        assert "ADDRESS:PORT" in w.fails("proxy", "-P", "p", "--listen", bad).err, bad
+    # Only then, and with one: the control.
+    with Proxy(w, "--listen", "0.0.0.0:0", "--token-env", "T", env={"T": TOKEN}) as proxy:
+        proxy.host = "127.0.0.1"
+        assert proxy.get("http://denied.test/").status == 407
+    with Proxy(w, "--listen", "[::1]:0") as proxy:
+        assert proxy.said["http"].startswith("[::1]:") and proxy.get("http://denied.test/").status == 403
+    with Proxy(w) as proxy:
+        taken = w.fails("proxy", "-P", "p", "--listen", f"127.0.0.1:{proxy.port}").err
+        assert "can't listen" in taken, taken
+
+
+@case
+def the_token_has_to_be_shown(w: World):
+    file = w.write("token", TOKEN + "\n")
+    file.chmod(0o644)
+    w.write_config(RULES)
+    assert "chmod 600" in w.fails("proxy", "-P", "p", "--token-file", str(file)).err
+    assert "no such variable" in w.fails("proxy", "-P", "p", "--token-env", "ABSENT").err
+    assert "16 to 127" in w.fails("proxy", "-P", "p", "--token-env", "T", env={"T": "short"}).err
+    assert "exclude" in w.fails("proxy", "-P", "p", "--token-env", "T", "--token-file", "x").err
+    file.chmod(0o600)
+    with Server() as server, Proxy(w, "--token-file", str(file)) as proxy:
+        url = f"http://127.0.0.1:{server.port}/"
+
+        def basic(password):
+            return "Basic " + base64.b64encode(b"any:" + password.encode()).decode()
+
+        assert proxy.get(url).status == 407
+        assert proxy.get(url, **{"Proxy-Authorization": basic("wrong" + TOKEN)}).status == 407
+        assert proxy.get(url, **{"Proxy-Authorization": basic(TOKEN[:-1])}).status == 407
+        assert proxy.get(url, **{"Proxy-Authorization": basic(TOKEN)}).status == 200
+        with proxy.connect() as s:
+            s.sendall(b"\5\1\0")
+            assert read_exactly(s, 2) == b"\5\xff" and at_end(s)
+        for token, right in ((TOKEN, True), ("x" * len(TOKEN), False)):
+            with proxy.connect() as s:
+                s.sendall(b"\5\2\0\2")
+                assert read_exactly(s, 2) == b"\5\2"
+                s.sendall(b"\1\3any" + bytes([len(token)]) + token.encode())
+                assert (read_exactly(s, 2) == b"\1\0") == right
+                if not right:
+                    assert at_end(s)
+                    continue
+                s.sendall(by_address(socket.AF_INET, "127.0.0.1", server.port))
+                assert read_exactly(s, 10)[1] == 0 and echoes(s)
+        # It stands in nobody's list of words.
+        for pid in [proxy.process.pid, *proxy.children()]:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                assert TOKEN.encode() not in f.read()
+
+
+# ---- SOCKS ------------------------------------------------------------------------------------
+
+
+@case
+def socks_takes_every_kind_of_address(w: World):
+    with Server() as v4, Server(socket.AF_INET6) as v6, Proxy(w) as proxy:
+        for request in (by_address(socket.AF_INET, "127.0.0.1", v4.port),
+                        by_address(socket.AF_INET6, "::1", v6.port),
+                        by_address(socket.AF_INET6, "::ffff:127.0.0.1", v4.port),
+                        by_name(b"127.0.0.1", v4.port), by_name(b"LOCALHOST.", v4.port)):
+            with proxy.connect() as s:
+                assert ask(s, request) == 0 and echoes(s), request
+            with proxy.connect() as s:
+                assert ask(s, request, slowly=True) == 0 and echoes(s), request
+
+
+@case
+def socks_replies_tell_policy_names_and_refusals_apart(w: World):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        closed = unused.getsockname()[1]
+    rules = RULES + '"name.invalid" = "allow"\n'
+    with Proxy(w, config=rules) as proxy:
+        for request, reply in ((by_name(b"denied.test", 80), 2), (by_name(b"other.test", 80), 2),
+                               (by_address(socket.AF_INET, "10.0.0.1", 80), 2),
+                               (by_address(socket.AF_INET6, "fd00::1", 80), 2),
+                               (by_address(socket.AF_INET, "127.0.0.1", closed), 5),
+                               (b"\5\2\0\1\x7f\0\0\1\0\x50", 7), (b"\5\3\0\1\0\0\0\0\0\0", 7),
+                               (b"\5\x09\0\1\x7f\0\0\1\0\x50", 7), (b"\5\1\0\2ab\0\x50", 8),
+                               (by_address(socket.AF_INET, "127.0.0.1", 0), 1),
+                               (by_name(b"", 80), 1), (b"\5\1\7\1\x7f\0\0\1\0\x50", 1)):
+            with proxy.connect() as s:
+                assert ask(s, request) == reply, (request, reply)
+                assert at_end(s), request
+        # No name server needs to be there for that: .invalid never exists (RFC 6761).
+        with proxy.connect() as s:
+            assert ask(s, by_name(b"name.invalid", 80)) in (4, 6)
+
+
+@case
+def socks_of_other_versions_and_shapes_is_ended(w: World):
+    with Proxy(w) as proxy:
+        for bad in (b"\4\1\0\x50\x7f\0\0\1\0", b"\5\0", b"\5\1\1", b"\0\0", b"\x16\3\1"):
+            with proxy.connect() as s:
+                s.sendall(bad)
+                s.shutdown(socket.SHUT_WR)
+                rest = b""
+                with contextlib.suppress(ConnectionResetError):
+                    while piece := s.recv(4096):
+                        rest += piece
+                assert rest in (b"", b"\5\xff") or rest.startswith(b"HTTP/1.1 400"), (bad, rest)
+        with proxy.connect() as s:
+            s.sendall(b"\5\1\0")
+            assert read_exactly(s, 2) == b"\5\0"
+            s.sendall(b"\4\1\0\1\x7f\0\0\1\0\x50")
+            rest = b""
+            with contextlib.suppress(ConnectionResetError):
+                while piece := s.recv(64):
+                    rest += piece
+            assert rest == b"" or rest[:2] == b"\5\1", rest
+        # All of that cost the next one nothing.
+        assert proxy.get("http://denied.test/").status == 403
+
+
+@case
+def socks_names_that_are_none_are_refused(w: World):
+    with Server() as server, Proxy(w) as proxy:
+        for name in (b"a\0b", b"127.0.0.1\0.allowed.test", b"0x7f.1", b"2130706433", b"127.1", b"a b",
+                     b"x" * 255, b"localhost\r\n", b".", b"denied.test:80"):
+            with proxy.connect() as s:
+                assert ask(s, by_name(name, server.port)) != 0, name
+
+
+@case
+def everything_may_come_at_once(w: World):
+    with Server() as server, Proxy(w) as proxy, proxy.connect() as s:
+        s.sendall(b"\5\1\0" + by_address(socket.AF_INET, "127.0.0.1", server.port) + b"early")
+        assert read_exactly(s, 2) == b"\5\0" and read_exactly(s, 10)[1] == 0
+        assert read_exactly(s, 5) == b"early" and echoes(s)
+
+
+# ---- Its log, its life --------------------------------------------------------------------------
+
+
+@case
+def decisions_are_logged_also_those_that_are_open(w: World):
+    log = w.top / "log.jsonl"
+    with Server() as server, Proxy(w, "--audit", str(log)) as proxy:
+        proxy.get(f"http://127.0.0.1:{server.port}/")
+        proxy.get("http://denied.test/")
+        with proxy.connect() as s:
+            assert ask(s, by_address(socket.AF_INET, "127.0.0.1", server.port)) == 0 and echoes(s)
+            proxy.end()  # while the tunnel is open
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    found = {(e["protocol"], e["host"], e["decision"]): e for e in entries(log)}
+    assert set(found) == {("http", "127.0.0.1", "allow"), ("http", "denied.test", "deny"),
+                          ("socks5", "127.0.0.1", "allow")}, found
+    tunnel = found["socks5", "127.0.0.1", "allow"]
+    assert (tunnel["bytes_up"], tunnel["bytes_down"]) == (4, 4), tunnel
+    denied = found["http", "denied.test", "deny"]
+    assert (denied["rule"], denied["line"], denied["code"]) == ("denied.test", 8, "blocked-by-denylist")
+    assert w.ok("audit", "--json", str(log)).out == log.read_text()
+
+
+@case
+def without_audit_nothing_is_written(w: World):
+    with Proxy(w) as proxy:
+        proxy.get("http://denied.test/")
+        proxy.end(signal.SIGINT)
+    assert not (w.home / ".local").exists() and not list(w.repo.iterdir())
+
+
+@case
+def hangup_reads_the_rules_anew(w: World):
+    with Server() as server, Proxy(w) as proxy:
+        url = f"http://127.0.0.1:{server.port}/"
+        before = proxy.children()
+        with proxy.connect() as tunnel:
+            assert ask(tunnel, by_address(socket.AF_INET, "127.0.0.1", server.port)) == 0
+            assert echoes(tunnel) and proxy.get(url).status == 200
+            w.write_config(RULES.replace('"127.0.0.1" = "allow"', '"127.0.0.1" = "deny"'))
+            proxy.process.send_signal(signal.SIGHUP)
+            proxy.read_error("read anew")
+            answer = proxy.get(url, Accept="application/json")
+            assert answer.status == 403 and json.loads(answer.body)["rule"] == "127.0.0.1"
+            # What is not allowed any more is not kept open either.
+            assert at_end(tunnel)
+        assert len(before) == 1 and len(proxy.children()) == 1 and before != proxy.children()
+        # One that is wrong changes nothing, and says so.
+        w.write_config("[permissions.p.network\n")
+        proxy.process.send_signal(signal.SIGHUP)
+        proxy.read_error("config.toml:1")
+        proxy.read_error("stay as they were")
+        assert proxy.get(url).status == 403
+        w.write_config(RULES)
+        proxy.process.send_signal(signal.SIGHUP)
+        proxy.read_error("read anew")
+        assert proxy.get(url).status == 200
+        proxy.end()
+
+
+@case
+def it_does_not_outlive_its_parent_nor_its_child(w: World):
+    with Proxy(w) as proxy:
+        child, = proxy.children()
+        proxy.process.kill()
+        proxy.process.wait(10)
+        for _ in range(100):
+            try:
+                os.kill(child, 0)
+            except ProcessLookupError:
+                break
+            with open(f"/proc/{child}/stat", encoding="ascii") as f:
+                if f.read().rsplit(")", 1)[1].split()[0] == "Z":
+                    break
+            time.sleep(0.05)
+        else:
+            raise AssertionError("the proxy's process outlived cordon")
+    with Proxy(w, ends=125) as proxy:
+        child, = proxy.children()
+        os.kill(child, signal.SIGKILL)
+        assert proxy.process.wait(10) == 125
+        assert b"has ended" in proxy.process.stderr.read()
+
+
+@case
+def a_log_that_can_not_be_written_ends_it(w: World):
+    w.write_config(RULES)
+    assert "not a regular file" in w.fails("proxy", "-P", "p", "--audit", "/dev/null").err
+    (w.top / "link").symlink_to(w.top / "target")
+    assert "symbolic link" in w.fails("proxy", "-P", "p", "--audit", str(w.top / "link")).err
+    assert not (w.top / "target").exists()
+    log = w.top / "log"
+    with Proxy(w, "--audit", str(log), ends=125) as proxy:
+        log.unlink()
+        log.symlink_to(w.top / "target")
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            proxy.get("http://denied.test/")
+        assert proxy.process.wait(10) == 125
+        assert b"symbolic link" in proxy.process.stderr.read()
+    assert not (w.top / "target").exists()
+
+
+run_cases()
