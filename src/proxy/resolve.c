@@ -80,6 +80,12 @@ struct cached {
 	struct found_addresses found;
 };
 
+/* An interface, by what resolv.conf calls it. */
+struct zone {
+	char name[CONF_ZONE_BYTES];
+	uint32_t index;
+};
+
 struct resolver {
 	struct loop *loop;
 	struct timer timer;
@@ -87,6 +93,7 @@ struct resolver {
 	uint32_t turn; /* of "rotate" */
 	struct name_file conf_file, hosts_file;
 	struct resolv_conf conf;
+	struct zone zones[CONF_MAX_SERVERS]; /* of the servers at the start */
 	struct hash_key key;
 	struct pool searches, lookups, streams;
 	struct search *first;
@@ -111,6 +118,26 @@ static int map_all(struct resolver *r, uint32_t most, struct err *e)
 	return r->scratch ? 0 : err_result(e);
 }
 
+/* Before the lock, which leaves no way to ask for the number of an interface. */
+static void find_zones(struct resolver *r)
+{
+	for (size_t i = 0; i < r->conf.server_count; i++) {
+		struct zone *z = &r->zones[i];
+
+		memcpy(z->name, r->conf.servers[i].zone, sizeof(z->name));
+		z->index = z->name[0] ? if_nametoindex(z->name) : 0;
+	}
+}
+
+/* 0 for an interface that was not named then: that server can't be asked. */
+static uint32_t zone_index(const struct resolver *r, const char *name)
+{
+	for (size_t i = 0; i < COUNT_OF(r->zones); i++)
+		if (name[0] && strcmp(r->zones[i].name, name) == 0)
+			return r->zones[i].index;
+	return 0;
+}
+
 int resolver_make(struct resolver **out, const struct resolver_sources *sources, uint32_t most,
 		  struct err *e)
 {
@@ -127,6 +154,7 @@ int resolver_make(struct resolver **out, const struct resolver_sources *sources,
 		return err_result(e);
 	}
 	resolv_conf_read(name_file_text(&r->conf_file), &r->conf);
+	find_zones(r);
 	*out = r;
 	return 0;
 }
@@ -357,7 +385,7 @@ static socklen_t server_address(const struct ask *a, struct sockaddr_storage *ou
 		return sizeof(four);
 	}
 	memcpy(&six.sin6_addr, server->ip.bytes, sizeof(six.sin6_addr));
-	six.sin6_scope_id = server->zone[0] ? if_nametoindex(server->zone) : 0;
+	six.sin6_scope_id = zone_index(r, server->zone);
 	memcpy(out, &six, sizeof(six));
 	return sizeof(six);
 }

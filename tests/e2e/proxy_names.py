@@ -384,6 +384,9 @@ def silence_ends_and_another_server_is_asked(w: World):
     begin()
     put("resolv.conf", f"nameserver {SILENT_SERVER}\nnameserver {NAMES}\noptions timeout:1 attempts:1\n")
     check(ask(w, ["**.example"], "four.example"), four__example=WEB)
+    # One on a link: the locked process can't ask which interface that is.
+    put("resolv.conf", f"nameserver fe80::53%lo\nnameserver fe80::53%none\nnameserver {NAMES}\noptions timeout:1\n")
+    check(ask(w, ["**.example"], "four.example"), four__example=WEB)
 
 
 @case
