@@ -285,3 +285,50 @@ TEST(datagrams_are_for_names_and_for_loopback_and_else_an_error)
 {
 	CHECK_INT(run_inside(errors_come_at_once, make_managed), 0);
 }
+
+/* ---- Kernels with less ----------------------------------------------------------- */
+
+/* As with ipv6.disable=1: there are no such sockets. */
+static int refuse_ipv6(void)
+{
+	struct sock_filter insns[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = COUNT_OF(insns), .filter = insns };
+
+	INSIDE(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	INSIDE(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0);
+	return make_managed();
+}
+
+/* As with net.ipv6.conf.all.disable_ipv6=1: no interface has it. */
+static int disable_ipv6(void)
+{
+	INSIDE(cage_write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1") == 0);
+	return make_managed();
+}
+
+static int ipv4_is_all_there_is(void)
+{
+	int fd = make_socket(ANY_4, SOCK_DGRAM, 0);
+
+	INSIDE(job.network.lacks == SANDBOX_LACKS_IPV6);
+	INSIDE(job.network.socket_count == 5);
+	INSIDE(connect_at(ANY_4, 443, SOCK_STREAM) == -ECONNREFUSED);
+	INSIDE(connect_at(ANY_6, 443, SOCK_STREAM) < 0);
+	INSIDE(connect_at(ANY_6, 443, SOCK_STREAM) != -ECONNREFUSED);
+	INSIDE(send_to(fd, ANY_4, 443) == -ENETUNREACH);
+	return comes_to(0, "127.0.0.1", LAUNCH_PROXY_PORT) || comes_to(2, ANY_4, 53) ||
+	       names_answer(1, ANY_4) || reach_listener("198.18.0.1", 8443);
+}
+
+TEST(without_ipv6_there_is_ipv4_and_it_is_said)
+{
+	CHECK_INT(run_inside(ipv4_is_all_there_is, refuse_ipv6), 0);
+	CHECK_INT(run_inside(ipv4_is_all_there_is, disable_ipv6), 0);
+}

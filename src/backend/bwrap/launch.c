@@ -453,6 +453,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 	fd_close(&t.stage);
 	if (r < 0)
 		return r;
+	inner_say_lacks(in, &t.s);
 	*out = t.s;
 	out->narrowed = narrowed;
 	return 0;

@@ -179,6 +179,9 @@ int inner_find_words(struct init_order *out, struct err *e) MUST_CHECK NONNULL;
 int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init_message *m,
 		     struct err *e) MUST_CHECK NONNULL;
 
+/* To `in->warn`: what a sandbox that stands does less well than elsewhere. */
+void inner_say_lacks(const struct launch *in, const struct sandbox *s) NONNULL;
+
 /* For the stages above. */
 int inner_word_failure(const struct inner_job *job, const struct init_message *m, struct err *e)
 	NONNULL;

@@ -225,6 +225,15 @@ int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init
 	return 0;
 }
 
+void inner_say_lacks(const struct launch *in, const struct sandbox *s)
+{
+	/* That there is no IPv6 is nothing new on such a host. */
+	if (in->warn && s->network_lacks & SANDBOX_LACKS_RULES)
+		in->warn(in->user, "this kernel has no rules of routing "
+				   "(CONFIG_IP_MULTIPLE_TABLES): datagrams of the command are lost "
+				   "instead of refused");
+}
+
 /* ---- Failures, in words ------------------------------------------------------------ */
 
 static const char *const stage_texts[] = {

@@ -194,6 +194,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 		inner_undo(in, &s);
 		return err_result(e);
 	}
+	inner_say_lacks(in, &s);
 	*out = s;
 	return 0;
 }
