@@ -6,6 +6,7 @@ import json
 import os
 import re
 import select
+import shutil
 import subprocess
 import time
 
@@ -206,6 +207,48 @@ def what_is_no_log_is_an_error(w: World):
     assert "no audit log" in w.fails("audit", "absent").err
     assert "takes one operand" in w.fails("audit", "a", "b").err
     assert "no audit log" in w.fails("audit", "absent", "--json").json["error"]["message"]
+
+
+# What a command may try with the log of its user; prints what worked.
+ATTACK = """
+import fcntl, os, sys
+log = sys.argv[1]
+def attempt(name, call):
+    try: call(); print(name)
+    except OSError: pass
+attempt('append', lambda: os.write(os.open(log, os.O_WRONLY | os.O_APPEND), b'forged\\n'))
+attempt('create', lambda: os.open(os.path.dirname(log) + '/other', os.O_WRONLY | os.O_CREAT))
+attempt('rename', lambda: os.rename(log, log + '.9'))
+attempt('unlink', lambda: os.unlink(log + '.1'))
+attempt('truncate', lambda: os.truncate(log, 0))
+attempt('chmod', lambda: os.chmod(log + '.lock', 0o600))
+attempt('lock', lambda: fcntl.flock(os.open(log + '.lock', os.O_RDONLY), fcntl.LOCK_EX))
+attempt('move', lambda: os.rename(os.path.dirname(log), os.path.dirname(log) + '2'))
+"""
+
+
+@case
+def no_sandbox_changes_or_holds_it(w: World):
+    for backend in ("native", "bwrap"):
+        if backend == "bwrap" and not shutil.which("bwrap"):
+            continue
+        log = write_log(w, entry())
+        log.with_name("network.jsonl.1").write_text(entry())
+        log.with_name("network.jsonl.lock").touch(0o200)
+        before = log.read_text()
+        done = subprocess.run([PROGRAM, "run", "-q", "--backend", backend, "--mode", "workspace-write",
+                               "--add-write", str(w.home), "--", "python3", "-c", ATTACK, str(log)],
+                              env=w.env, cwd=w.repo, capture_output=True, text=True, check=True)
+        assert done.stdout == "", (backend, done)
+        # A deny is no proof without its control: beside the state it may write.
+        subprocess.run([PROGRAM, "run", "-q", "--backend", backend, "--mode", "workspace-write",
+                        "--add-write", str(w.home), "--", "touch", str(w.home / "mine")],
+                       env=w.env, cwd=w.repo, check=True)
+        assert (w.home / "mine").exists() and log.read_text() == before
+    # Unsandboxed all of it works, but for the lock that only root reads without a chmod.
+    done = subprocess.run(["python3", "-c", ATTACK, str(log)], capture_output=True, text=True,
+                          check=True)
+    assert {"append", "create", "rename", "unlink", "chmod", "lock"} <= set(done.stdout.split()), done
 
 
 run_cases()
