@@ -10,9 +10,9 @@
 
 enum {
 	DRAIN_MS = 2000,
-	DRAIN_READS = 64,	/* of BLOCK_BYTES: who sends more does not read the answer */
-	TICK_MS = 1000,		/* the accuracy of deadlines */
-	RETRY_ACCEPT_MS = 1000, /* when there were no descriptors */
+	DRAIN_READS = 64, /* of BLOCK_BYTES: who sends more does not read the answer */
+	TICK_MS = 1000,	  /* the accuracy of deadlines */
+	RETRY_MS = 1000,  /* when there were no descriptors, or no blocks */
 };
 
 /* ---- Waiting for room --------------------------------------------------------------------- */
@@ -141,8 +141,9 @@ int clients_check_deadlines(void *user, struct err *e)
 	}
 	if (!s->is_accepting && s->clients.used < s->clients.count)
 		server_set_accepting(s, true);
-	if (!s->is_accepting)
-		first = MIN_OF(first, now + RETRY_ACCEPT_MS);
+	clients_resume(s);
+	if (!s->is_accepting || s->waiting > 0)
+		first = MIN_OF(first, now + RETRY_MS);
 	if (first != UINT64_MAX)
 		set_tick(s, MAX_OF(first, now + TICK_MS));
 	return 0;
@@ -247,12 +248,22 @@ static void refuse_first_byte(struct client *c)
 static void read_first(struct client *c, uint32_t events)
 {
 	struct server *s = c->server;
-	struct block *b = block_take(s);
+	struct block *b;
 	ssize_t n;
 
-	(void)events;
-	if (!b) {
+	if (events & LOOP_GONE && c->is_waiting) {
 		client_end(c);
+		return;
+	}
+	b = outbox_has_room(s) ? block_take(s) : NULL;
+	/*
+	 * All blocks are in the hands of slow clients, which are ended in time; or the parent
+	 * is slow, and what may have to be refused could not be told.
+	 */
+	if (!b) {
+		client_set_waiting(c);
+		set_tick(s, loop_now() + RETRY_MS);
+		(void)client_wait(c, LOOP_GONE);
 		return;
 	}
 	n = recv(c->watcher.fd, b->bytes, BLOCK_BYTES, MSG_DONTWAIT);
@@ -277,8 +288,13 @@ static void read_first(struct client *c, uint32_t events)
 	}
 }
 
+static void listen_again(struct client *c)
+{
+	(void)client_wait(c, LOOP_IN);
+}
+
 const struct protocol protocol_first_byte = {
 	.ready = read_first,
-	.resume = nothing,
+	.resume = listen_again,
 	.expired = client_end,
 };

@@ -169,6 +169,12 @@ static void take_messages(struct client *c)
 		[REQUEST] = take_request,
 	};
 
+	/* Whatever is refused has to be told. */
+	if (!outbox_has_room(c->server)) {
+		client_set_waiting(c);
+		(void)client_wait(c, LOOP_GONE);
+		return;
+	}
 	for (;;) {
 		int n = take[c->state](c);
 

@@ -293,31 +293,58 @@ void questions_done(struct questions *q)
 	pool_unmap(q, sizeof(*q));
 }
 
-bool question_ask(struct client *c)
+static bool is_same_target(const struct target *a, const struct target *b)
 {
-	struct server *s = c->server;
-	struct questions *all = s->questions;
-	struct proxy_message m = { .kind = PROXY_ASKS, .id = all->last_id + 1 };
-	struct question *q = pool_take(&all->pool);
+	return a->port == b->port && a->is_ip == b->is_ip && strcmp(a->name, b->name) == 0;
+}
 
-	if (!q)
-		return false;
+/* The number under which that target is asked about already; 0: it is not. */
+static uint64_t asked_already(const struct questions *all, const struct target *t)
+{
+	for (const struct question *q = all->first; q; q = q->next)
+		if (is_same_target(&q->client->exchange->target, t))
+			return q->id;
+	return 0;
+}
+
+static bool post_question(struct client *c, uint64_t id)
+{
+	struct proxy_message m = { .kind = PROXY_ASKS, .id = id };
+
 	m.record = c->exchange->record;
 	m.record.pid = c->pid;
 	copy_text(m.record.program, c->program, sizeof(m.record.program));
-	if (!outbox_post(s, &m)) {
-		pool_give(&all->pool, q);
-		return false;
-	}
-	*q = (struct question){ .previous = all->last,
-				.client = c,
-				.id = ++all->last_id,
-				.until_ms = loop_now() + s->limits.ask_ms };
+	return outbox_post(c->server, &m);
+}
+
+static void add_question(struct questions *all, struct question *q)
+{
 	if (all->last)
 		all->last->next = q;
 	else
 		all->first = q;
 	all->last = q;
+}
+
+/* A program that opens ten connections at once is one question. */
+bool question_ask(struct client *c)
+{
+	struct server *s = c->server;
+	struct questions *all = s->questions;
+	uint64_t id = asked_already(all, &c->exchange->target);
+	struct question *q = pool_take(&all->pool);
+
+	if (!q)
+		return false;
+	if (!id && !post_question(c, all->last_id + 1)) {
+		pool_give(&all->pool, q);
+		return false;
+	}
+	*q = (struct question){ .previous = all->last,
+				.client = c,
+				.id = id ? id : ++all->last_id,
+				.until_ms = loop_now() + s->limits.ask_ms };
+	add_question(all, q);
 	c->question = q;
 	/* The client itself has no deadline meanwhile. */
 	client_set_deadline(c, 0);
@@ -348,18 +375,26 @@ void question_drop(struct client *c)
 	c->question = NULL;
 }
 
-void question_answer(struct server *s, uint64_t id, bool is_allowed)
+static struct question *find_question(struct server *s, uint64_t id)
 {
 	struct question *q = s->questions->first;
-	struct client *c;
 
 	while (q && q->id != id)
 		q = q->next;
-	if (!q)
-		return; /* the client has gone meanwhile, or time was up */
-	c = q->client;
-	question_drop(c);
-	if (!is_allowed)
-		exchange_set_reason(c->exchange, PROXY_DENIED_ASKED, 0);
-	c->protocol->judged(c, is_allowed);
+	return q;
+}
+
+/* That there is none: the clients have gone meanwhile, or time was up. */
+void question_answer(struct server *s, uint64_t id, bool is_allowed)
+{
+	struct question *q;
+
+	while ((q = find_question(s, id)) != NULL) {
+		struct client *c = q->client;
+
+		question_drop(c);
+		if (!is_allowed)
+			exchange_set_reason(c->exchange, PROXY_DENIED_ASKED, 0);
+		c->protocol->judged(c, is_allowed);
+	}
 }

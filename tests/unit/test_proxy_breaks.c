@@ -139,6 +139,31 @@ static void close_rest(int fd, enum ending how)
 		(void)close(fd);
 }
 
+/* More heads that do not end than there is memory for: whoever comes next waits, and is served. */
+TEST(slow_heads_keep_nobody_out_for_long)
+{
+	enum { CLIENTS = 2300 };
+	static int clients[CLIENTS];
+	const struct rlimit many = { .rlim_cur = 8192, .rlim_max = 8192 };
+	int opened = 0;
+
+	if (setrlimit(RLIMIT_NOFILE, &many) < 0)
+		SKIP("needs 8192 descriptors");
+	limits.header_ms = 1500;
+	REQUIRE(start(LOCAL));
+	limits = (struct proxy_limits)PROXY_LIMITS_DEFAULT;
+	for (; opened < CLIENTS; opened++) {
+		clients[opened] = connect_to(proxy_port);
+		if (clients[opened] < 0 || !SENDS(clients[opened], "GET "))
+			break;
+	}
+	CHECK_INT(opened, CLIENTS);
+	CHECK(still_works());
+	for (int i = 0; i < opened; i++)
+		(void)close(clients[i]);
+	stop();
+}
+
 TEST(a_client_ends_at_every_stage)
 {
 	int before;

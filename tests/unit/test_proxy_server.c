@@ -313,6 +313,33 @@ TEST(who_is_asked_decides)
 	stop();
 }
 
+TEST(ten_connections_at_once_are_one_question)
+{
+	static const uint8_t request[] = { 5, 1, 0, 5, 1, 0, 1, 203, 0, 114, 9, 0, 9 };
+	struct proxy_order answer = { .kind = PROXY_DECIDE };
+	struct proxy_message m;
+	int fds[10];
+
+	has_decider = true;
+	REQUIRE(start(PROFILE "domains = { '127.0.0.2' = 'allow' }\n"));
+	has_decider = false;
+	for (size_t i = 0; i < COUNT_OF(fds); i++) {
+		fds[i] = connect_to(proxy_port);
+		CHECK(send_all(fds[i], request, sizeof(request)));
+		CHECK(RECEIVES(fds[i], "\5\0")); /* so that it has come */
+	}
+	REQUIRE(receive_kind(PROXY_ASKS, &m));
+	CHECK_INT(proxy_receive(&proxy, &m), 0);
+	answer.id = m.id;
+	CHECK_INT(proxy_send(&proxy, &answer, NULL, 0), 0);
+	for (size_t i = 0; i < COUNT_OF(fds); i++) {
+		CHECK(RECEIVES(fds[i], "\5\2"));
+		(void)close(fds[i]);
+	}
+	stop();
+	CHECK_INT(refusal_count, 10);
+}
+
 TEST(a_rule_counts_from_the_next_request_on)
 {
 	struct proxy_order add = { .kind = PROXY_ADD_RULE, .is_allow = true, .id = 7 };
