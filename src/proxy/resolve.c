@@ -20,7 +20,7 @@
 #include "proxy/pool.h"
 
 enum {
-	MAX_SEARCHES = 512,
+	MAX_SEARCHES = 100, /* of two sockets each, which server.c leaves room for */
 	TCP_AT_ONCE = 32,
 	CACHE_ENTRIES = 1024, /* a power of two */
 	CACHE_PLACES = 4,     /* where an entry may be */
