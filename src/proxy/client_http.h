@@ -14,7 +14,7 @@ enum {
 	HTTP_MAX_INTERIM = 16,	      /* 1xx before the answer */
 	HTTP_RECORD_MS = 1000,	      /* equal requests are one record for so long */
 	HTTP_STARVED_MS = 1000,
-	HTTP_HALF_CLOSED_MS = 10000, /* for an answer, once the client has ended its side */
+	HTTP_HALF_CLOSED_MS = 5000, /* for an answer, once the client has ended its side */
 };
 
 /* What a step comes to. */
