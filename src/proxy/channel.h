@@ -44,6 +44,11 @@ enum proxy_order_kind {
 	PROXY_HAS_CONNECTED, /* who has the connection to PROXY_MIXED from `address`, `port` */
 	PROXY_ADD_RULE,	     /* `text` is a pattern of P13; counts from the next request on */
 	PROXY_DECIDE,	     /* the answer to PROXY_ASKS `id` */
+	/*
+	 * All that was inside is dead. What it had sent is passed on, as the kernel would have
+	 * done; then the proxy sends the records that are open, and ends.
+	 */
+	PROXY_FINISH,
 };
 
 struct proxy_order {

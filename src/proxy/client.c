@@ -139,7 +139,7 @@ int clients_check_deadlines(void *user, struct err *e)
 		/* It ends itself alone, so `next` stays valid. */
 		c->protocol->expired(c);
 	}
-	if (!s->is_accepting && s->clients.used < s->clients.count)
+	if (!s->is_accepting && !s->is_finishing && s->clients.used < s->clients.count)
 		server_set_accepting(s, true);
 	clients_resume(s);
 	if (!s->is_accepting || s->waiting > 0)

@@ -256,6 +256,21 @@ static void add_rule(struct server *s, const struct proxy_order *o)
 	(void)outbox_post(s, &m);
 }
 
+static void finish(struct server *s)
+{
+	struct client *next;
+
+	s->is_finishing = true;
+	server_set_accepting(s, false);
+	for (struct client *c = s->first_client; c; c = next) {
+		next = c->next;
+		if (c->protocol == &protocol_tunnel)
+			tunnel_finish(c);
+		else
+			client_end(c);
+	}
+}
+
 static int obey(struct server *s, const struct proxy_order *o, const int *fds, size_t count,
 		struct err *e)
 {
@@ -276,6 +291,9 @@ static int obey(struct server *s, const struct proxy_order *o, const int *fds, s
 		return 0;
 	case PROXY_DECIDE:
 		question_answer(s, o->id, o->is_allow);
+		return 0;
+	case PROXY_FINISH:
+		finish(s);
 		return 0;
 	default:
 		return FAIL(e, ERR_INTERNAL, "an order of kind %u", o->kind);
@@ -391,7 +409,7 @@ void server_run(struct server *s, int channel, pid_t parent)
 	(void)outbox_post(s, &ready);
 	if (outbox_flush(s, &s->failure) < 0)
 		_exit(1);
-	while (!s->is_ending)
+	while (!s->is_ending && !(s->is_finishing && !s->first_client))
 		if (loop_step(&s->loop, -1, &s->failure) < 0)
 			fail(s, &s->failure);
 	while (s->first_client)

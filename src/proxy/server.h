@@ -192,6 +192,9 @@ void http_begin(struct client *c, struct block *read) NONNULL;
  */
 void tunnel_start(struct client *c, int fd, struct str to_client, struct str to_server) NONNULL;
 
+/* PROXY_FINISH: ends it, unless bytes from inside may still be on their way. */
+void tunnel_finish(struct client *c) NONNULL;
+
 /* P14: an opaque tunnel is allowed. False: the record has PROXY_DENIED_TUNNEL. */
 bool exchange_may_tunnel(struct client *c) MUST_CHECK NONNULL;
 
@@ -234,6 +237,7 @@ struct server {
 	struct listener *listeners; /* MAX_LISTENERS */
 	uint32_t waiting;	    /* clients, for room */
 	bool is_accepting;
+	bool is_finishing; /* nobody is inside any more: only what was sent is passed on */
 	bool is_ending;
 	char token[TOKEN_BYTES]; /* "": none is asked for */
 	char *scratch;		 /* BLOCK_BYTES, for the length of one call */

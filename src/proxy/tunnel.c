@@ -364,12 +364,29 @@ static bool wait_for_server(struct tunnel *t, uint32_t events)
 	return true;
 }
 
+/* Whether all that comes from inside has been passed on, and nobody there waits for more. */
+static bool is_finished(const struct tunnel *t)
+{
+	const struct way *from_inside = t->client->role == PROXY_PUBLISHED ? &t->down : &t->up;
+
+	return t->client->server->is_finishing && from_inside->is_shut;
+}
+
+/* So that a close sends what is queued: bytes that nobody has read would make it a reset. */
+static void throw_away(struct server *s, int fd)
+{
+	while (recv(fd, s->scratch, BLOCK_BYTES, MSG_DONTWAIT) > 0)
+		continue;
+}
+
 /* After each event: ends it, or says what comes next. */
 static void go_on(struct tunnel *t)
 {
 	struct client *c = t->client;
 
-	if (t->up.is_shut && t->down.is_shut) {
+	if (is_finished(t))
+		throw_away(c->server, c->role == PROXY_PUBLISHED ? t->up.from : t->down.from);
+	if ((t->up.is_shut && t->down.is_shut) || is_finished(t)) {
 		client_end(c);
 		return;
 	}
@@ -419,6 +436,15 @@ static void move_both(struct tunnel *t, uint32_t events, struct way *in, struct 
 		return;
 	}
 	go_on(t);
+}
+
+void tunnel_finish(struct client *c)
+{
+	/* A hello that is not whole was not judged, and goes nowhere. */
+	if (c->tunnel->hello_until_ms)
+		client_end(c);
+	else
+		go_on(c->tunnel);
 }
 
 static int server_ready(void *user, uint32_t events, struct err *e)

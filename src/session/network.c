@@ -16,7 +16,8 @@
 
 enum {
 	READY_MS = 10000, /* a proxy that takes longer hangs */
-	END_MS = 1000,
+	FINISH_MS = 5000, /* for servers that take slowly what was sent */
+	END_MS = 200,
 	PUBLISHED_BACKLOG = 128,
 	MESSAGES_AT_ONCE = 64, /* others are to have their turn */
 };
@@ -132,6 +133,11 @@ static int hear(struct session *s, struct err *e)
 
 		if (status == 0)
 			return 0;
+		if (status < 0 && s->network.is_finishing) {
+			s->network.is_over = true;
+			loop_remove(&s->loop, &s->network.channel);
+			return 0;
+		}
 		if (status < 0)
 			return is_lost(e);
 		if (take_message(s, &message, e) < 0)
@@ -458,9 +464,47 @@ static void take_last(void *user, const struct proxy_record *record)
 		session_warn(&s->in, "%s", e.text);
 }
 
+/* The loop goes on, and sees that it is over. */
+static int patience_is_over(void *user, struct err *e)
+{
+	(void)user;
+	(void)e;
+	return 0;
+}
+
+void network_finish(struct session *s)
+{
+	const struct proxy_order order = { .kind = PROXY_FINISH };
+	struct network *n = &s->network;
+	struct err ignored = ERR_INIT;
+
+	if (n->is_finishing || !n->is_ready || n->proxy.pid == 0)
+		return;
+	n->is_finishing = true;
+	loop_remove(&s->loop, &n->gone);
+	n->until_ms = loop_now() + FINISH_MS;
+	n->patience = (struct timer){ .due = patience_is_over, .user = s };
+	if (loop_prepare_timers(&s->loop, &ignored) < 0 ||
+	    proxy_send(&n->proxy, &order, NULL, 0) < 0) {
+		n->is_over = true;
+		return;
+	}
+	loop_set_timer(&s->loop, &n->patience, n->until_ms);
+}
+
+bool network_is_over(const struct session *s)
+{
+	const struct network *n = &s->network;
+
+	return !n->is_finishing || n->is_over || loop_now() >= n->until_ms;
+}
+
 void network_end(struct session *s)
 {
 	struct network *n = &s->network;
+
+	if (n->is_finishing)
+		loop_drop_timer(&s->loop, &n->patience);
 
 	loop_remove(&s->loop, &n->channel);
 	loop_remove(&s->loop, &n->gone);

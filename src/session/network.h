@@ -35,6 +35,10 @@ struct network {
 	bool is_ready;	/* the proxy serves */
 	bool has_start; /* PID 1 takes orders */
 	bool waits_for_room;
+	bool is_finishing; /* everything in the sandbox is dead */
+	bool is_over;	   /* and the proxy has said its last */
+	uint64_t until_ms; /* how long it may take */
+	struct timer patience;
 	struct proxy proxy;
 	struct watcher channel, gone;
 	struct launch_network launch;
@@ -64,7 +68,14 @@ int network_begin(struct session *s, struct err *e) MUST_CHECK NONNULL;
 int network_take_sockets(struct session *s, int family, const int *fds, size_t count, struct err *e)
 	MUST_CHECK;
 
-/* Everything in the sandbox is dead: the last records come, and the proxy goes. */
+/*
+ * Everything in the sandbox is dead. What it has sent is still passed on, and the last
+ * records come, while the loop goes on; at most some seconds.
+ */
+void network_finish(struct session *s) NONNULL;
+bool network_is_over(const struct session *s) NONNULL;
+
+/* The proxy goes, whatever it does. */
 void network_end(struct session *s) NONNULL;
 
 /* ---- traffic.c: what the proxy decided, in sums and in words ---------------------------- */

@@ -404,7 +404,7 @@ static void stop_looking_after(struct session *s)
 		s->outcome.calls_answered = s->engine.handled;
 		engine_stop(&s->engine);
 	}
-	network_end(s);
+	network_finish(s);
 	unix_sockets_done(&s->sockets);
 	loop_remove(&s->loop, &s->channel);
 	loop_remove(&s->loop, &s->gone);
@@ -433,6 +433,7 @@ static void finish(struct session *s)
 	wait_for_death(s);
 	launch_close_stdio(s);
 	stop_looking_after(s);
+	network_end(s);
 	for (int i = 0; i < 2; i++)
 		output_stop(&s->outputs[i]);
 	loop_remove(&s->loop, &s->clock);
@@ -460,10 +461,9 @@ int session_start(struct arena *a, const struct session_request *in, struct sess
 	return 0;
 }
 
-/* The command has ended; what it wrote may still have to be passed on. */
-static int drain(struct session *s, int timeout_ms, struct err *e)
+static bool is_drained(struct session *s)
 {
-	bool is_done = true;
+	bool is_done = network_is_over(s);
 
 	for (int i = 0; i < 2; i++) {
 		if (!s->outputs[i].loop)
@@ -471,12 +471,23 @@ static int drain(struct session *s, int timeout_ms, struct err *e)
 		output_end(&s->outputs[i]);
 		is_done &= output_is_done(&s->outputs[i]);
 	}
+	return is_done || s->outcome.was_cancelled || s->gives_up;
+}
+
+/* The command has ended; what it wrote and sent may still have to be passed on. */
+static int drain(struct session *s, int timeout_ms, struct err *e)
+{
 	/* Who sets a limit to the time does not wait for a reader that has stopped reading. */
 	if (!s->is_let_go && s->outcome.timed_out && set_clock(s, PATIENCE_MS, e) < 0)
 		return err_result(e);
 	stop_looking_after(s);
-	if (!is_done && !s->outcome.was_cancelled && !s->gives_up)
-		return loop_step(&s->loop, timeout_ms, e) < 0 ? err_result(e) : 0;
+	if (!is_drained(s)) {
+		if (loop_step(&s->loop, timeout_ms, e) < 0)
+			return err_result(e);
+		/* Who polls would not be told again. */
+		if (!is_drained(s))
+			return 0;
+	}
 	finish(s);
 	return outcome_complete(s, e) < 0 ? err_result(e) : 1;
 }

@@ -26,7 +26,8 @@ NAMES = {"good.example": [WEB, WEB6], "other.example": [OTHER], "private.example
 PORT, QUIET = 80, 81  # nobody listens on the second
 CURL = ("curl", "-sS", "--max-time", "8")
 BACKENDS = [["--backend", "native"]]
-if os.path.exists("/usr/bin/bwrap"):
+# In a user namespace that maps one user alone, bwrap belongs to somebody unknown.
+if os.path.exists("/usr/bin/bwrap") and os.environ.get("CORDON_TEST_NETWORK") != "user":
     BACKENDS.append(["--backend", "bwrap"])
 
 
@@ -39,7 +40,8 @@ def enter():
         return
     words = ["unshare", "-mn", *([] if os.geteuid() == 0 else ["-r"]), "--", sys.executable,
              os.path.abspath(__file__), *sys.argv[1:]]
-    os.execvpe("unshare", words, {**os.environ, "CORDON_TEST_NETWORK": "1"})
+    who = "root" if os.geteuid() == 0 else "user"
+    os.execvpe("unshare", words, {**os.environ, "CORDON_TEST_NETWORK": who})
 
 
 def settle(directory):
@@ -451,6 +453,48 @@ def a_port_of_the_command_is_published(w: World):
     assert "which others" not in ok(w, "--publish", "8081:8000", "true").err
     with socket.create_server(("127.0.0.1", 8081)):
         assert "can't listen on 127.0.0.1:8081" in refused(w, "--publish", "8081:8000", "true").err
+
+
+def take_slowly(connection):
+    """All that comes, from the time on when the other side is gone."""
+    time.sleep(0.3)
+    count = 0
+    while True:
+        got = len(connection.recv(1 << 16))
+        if not got:
+            return count
+        count += got
+        time.sleep(0.0003)
+
+
+@case
+def what_was_sent_before_the_end_arrives(w: World):
+    size = 16 << 20
+    send = ("import socket; s = socket.create_connection(('%s', 9000)); s.sendall(bytes(%d)); s.close()"
+            % (WEB, size))
+    with socket.create_server((WEB, 9000)) as server:
+        for words in (["--backend", "none"], *([*backend, "--allow-host", WEB] for backend in BACKENDS)):
+            running = start(w, *words, "python3", "-c", send)
+            connection = server.accept()[0]
+            assert take_slowly(connection) == size, words
+            assert running.wait(SECONDS) == 0
+            running.communicate()
+    serve = ("import socket; s = socket.create_server(('127.0.0.1', 8000)); c = s.accept()[0]; c.sendall(bytes(%d)); "
+             "c.close()" % size)
+    running = start(w, "--publish", "8084:8000", "python3", "-c", serve)
+
+    def reach():
+        try:
+            connection = socket.create_connection(("127.0.0.1", 8084), 2)
+            return connection if connection.recv(1) else None
+        except OSError:
+            return None
+
+    connections = []
+    assert wait_until(lambda: connections.append(reach()) or connections[-1])
+    assert take_slowly(connections[-1]) == size - 1
+    assert running.wait(SECONDS) == 0
+    running.communicate()
 
 
 # ---- Life and death --------------------------------------------------------------------------------
