@@ -12,6 +12,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import select
 import signal
 import socket
@@ -433,6 +434,57 @@ def hangup_reads_the_rules_anew(w: World):
         proxy.read_error("read anew")
         assert proxy.get(url).status == 200
         proxy.end()
+
+
+def private_bytes(pid):
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as f:
+        return sum(int(n) for n in re.findall(r"Private_\w+: +(\d+) kB", f.read())) * 1024
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+@case
+def ten_thousand_that_are_idle_cost_a_kilobyte_each(w: World):
+    """Silent ones, and ones that wait for their next request. Each may need two descriptors, so
+    where the limit of descriptors is below 20,600 they are fewer."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    count = min(10000, (hard - 600) // 2)
+    request = b"GET http://denied.test/ HTTP/1.1\r\nHost: denied.test\r\n\r\n"
+    log = w.top / "log"
+    with contextlib.ExitStack() as stack, Proxy(w, "--audit", str(log)) as proxy:
+        child, = proxy.children()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        proxy.get("http://denied.test/")
+        memory, open_before = private_bytes(child), descriptors(child)
+        clients = [stack.enter_context(proxy.connect()) for _ in range(count)]
+        while descriptors(child) < open_before + count:
+            time.sleep(0.05)
+        silent = private_bytes(child) - memory
+        for client in clients:
+            client.sendall(request)
+        for client in clients:
+            assert client.recv(65536).startswith(b"HTTP/1.1 403 ")
+        waiting = private_bytes(child) - memory
+        began = time.monotonic()
+        assert proxy.get("http://denied.test/").status == 403
+        took = time.monotonic() - began
+        print(f"# {count} connections: {silent // count} bytes each when silent, "
+              f"{waiting // count} between requests; another one is served in {took * 1000:.1f} ms")
+        assert silent < count * 512 + (1 << 20) and waiting < count * 1024 + (1 << 20)
+        assert took < 1
+        for client in clients:
+            client.close()
+        for _ in range(100):
+            if descriptors(child) <= open_before:
+                break
+            time.sleep(0.05)
+        assert descriptors(child) <= open_before, descriptors(child)
+        proxy.end()
+    # No refusal of this flood is lost: equal ones may be counted together.
+    assert sum(e["count"] for e in entries(log)) == count + 2
 
 
 @case
