@@ -289,11 +289,23 @@ static void add_denial(struct buf *b, const struct refusal *r)
 	}
 }
 
-static const char *failure_words(enum proxy_reason reason)
+/* Three things that a person mends in three ways. */
+static const char *lookup_words(int os_error)
 {
-	switch ((uint32_t)reason) {
+	if (os_error == ENOENT)
+		return " is allowed, but there is no such name (DNS)";
+	if (os_error == ENODATA)
+		return " is allowed, but the name has no address (DNS)";
+	if (os_error == EAGAIN || os_error == ETIMEDOUT)
+		return " is allowed, but the name servers of this host do not answer for it (DNS)";
+	return " is allowed, but the name could not be resolved (DNS)";
+}
+
+static const char *failure_words(const struct refusal *r)
+{
+	switch ((uint32_t)r->reason) {
 	case PROXY_FAILED_LOOKUP:
-		return " is allowed, but the name could not be resolved (DNS)";
+		return lookup_words(r->os_error);
 	case PROXY_FAILED_REFUSED:
 		return " is allowed, but refused the connection: nothing listens there";
 	case PROXY_FAILED_UNREACHABLE:
@@ -315,11 +327,18 @@ static const char *failure_words(enum proxy_reason reason)
 
 void refusal_why(const struct refusal *r, struct buf *out)
 {
-	add_what(out, r);
+	/* What is malformed is the request, wherever it was to go. */
+	if (r->reason == PROXY_BAD_REQUEST)
+		buf_add_text(out, "the request");
+	else
+		add_what(out, r);
 	if (proxy_is_denial(r->reason))
 		add_denial(out, r);
 	else
-		buf_add_text(out, failure_words(r->reason));
+		buf_add_text(out, failure_words(r));
+	/* HTTP statuses are no errnos: those end below 200. */
+	if (r->reason == PROXY_FAILED_UPSTREAM && r->os_error >= 200)
+		buf_printf(out, " (its status: %d)", r->os_error);
 }
 
 void refusal_way(const struct refusal *r, struct buf *out)

@@ -318,6 +318,17 @@ TEST(refusals_say_what_why_and_how_to_allow_it)
 		  "\"allow\" in [permissions.dev.network.domains]");
 	CHECK_STR(words((struct refusal){ .reason = PROXY_FAILED_LOOKUP, .target = &t }),
 		  "failed: a.com:443 is allowed, but the name could not be resolved (DNS)");
+	CHECK_STR(words((struct refusal){
+			  .reason = PROXY_FAILED_LOOKUP, .target = &t, .os_error = ENOENT }),
+		  "failed: a.com:443 is allowed, but there is no such name (DNS)");
+	CHECK_STR(words((struct refusal){
+			  .reason = PROXY_FAILED_UPSTREAM, .target = &t, .os_error = 407 }),
+		  "failed: a.com:443 is allowed, but the upstream proxy did not connect to it (its "
+		  "status: 407)");
+	CHECK_STR(words((struct refusal){ .reason = PROXY_BAD_REQUEST,
+					  .target = &t,
+					  .detail = STR("two lengths") }),
+		  "failed: the request is malformed and was not passed on: two lengths");
 	rules_done(rules);
 }
 
