@@ -32,7 +32,7 @@ def curl_fetches_over_http(w):
         (w.workspace / "page").read_text()
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def curl_fetches_over_https_with_its_own_trust(w):
     w.need("curl")
     manage(w, "only4.example")
@@ -53,7 +53,7 @@ def curl_without_proxies_obeys_all_the_same(w):
     return out
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def curl_is_told_why_not(w):
     w.need("curl")
     world = manage(w, "only4.example")
@@ -69,7 +69,7 @@ def curl_is_told_why_not(w):
     assert bool(world.reached(net.OTHER) + world.reached(net.OTHER6)) != w.is_boxed, world.requests
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def programs_get_json_and_people_text(w):
     w.need("curl")
     manage(w, "only4.example")
@@ -99,7 +99,7 @@ done"""
         assert lines[2] == "403 blocked-by-allowlist", done
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def wget_fetches_and_is_refused(w):
     w.need("wget")
     world = manage(w, "only4.example")
@@ -111,7 +111,7 @@ def wget_fetches_and_is_refused(w):
     return out
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def large_bodies_arrive_whole_in_both_directions(w):
     w.need("curl")
     manage(w, "only4.example")
@@ -137,7 +137,7 @@ cd ..; rm -rf clone
 """
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def git_clones_and_pushes_over_http(w):
     world = manage(w, "only4.example")
     # Each time another branch: one that is there already would have nothing to push.
@@ -151,7 +151,7 @@ def git_clones_and_pushes_over_http(w):
     return out.replace(branch, "work")
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def git_clones_over_https(w):
     manage(w, "only4.example")
     return w.shell(f"git -c http.sslCAInfo={net.world.ca} clone -q https://only4.example/git/project.git c;"
@@ -161,7 +161,7 @@ def git_clones_over_https(w):
 # ---- Package managers ----------------------------------------------------------------
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def npm_installs_from_a_registry(w):
     w.need("npm", "node")
     w.write_all({"package.json": '{"name": "x", "version": "1.0.0"}'})
@@ -180,7 +180,7 @@ def npm_installs_from_a_registry(w):
     return out
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def pip_installs_from_an_index(w):
     python = w.python()
     if w.plain(python, "-m", "pip", "--version", check=None).status != 0:
@@ -225,7 +225,7 @@ print("DENIED", outcome(lambda: urllib.request.urlopen("http://denied.example/",
 """
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def python_uses_proxies_and_plain_sockets(w):
     manage(w, "only4.example")
     done = w.run(w.python(), "-c", PYTHON, says=ANYTHING)
@@ -248,7 +248,7 @@ const get = (host) => fetch(`http://${host}/node`).then((r) => r.status == 200 ?
 """
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def node_fetches_and_opens_sockets(w):
     w.need("node")
     manage(w, "only4.example")
@@ -284,7 +284,7 @@ public class Fetch {
 """
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def java_connects_and_is_refused(w):
     w.need("java")
     manage(w, "only4.example")
@@ -312,7 +312,7 @@ def copy_key(w):
             "-o", "IdentitiesOnly=yes", "-o", "ConnectTimeout=10"]
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def ssh_logs_in_and_is_refused(w):
     w.need("ssh")
     if not net.world.ssh:
@@ -332,7 +332,7 @@ def ssh_logs_in_and_is_refused(w):
     return out
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def psql_asks_and_is_refused(w):
     w.need("psql")
     manage(w, "only4.example")
@@ -361,7 +361,7 @@ def a_static_client_with_its_own_resolver_obeys(w):
     assert bool(world.was_asked("nowhere.example")) != w.is_boxed, world.names.asked
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def an_allowed_literal_is_reached_by_its_address(w):
     if not CLIENT:
         raise Skip("NET_CLIENT is not set")
@@ -403,7 +403,7 @@ for way in ("direct", "tunnel"):
 """
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def websockets_echo_in_tunnels_and_without(w):
     manage(w, "only4.example")
     return w.run(w.python(), "-c", WEBSOCKET).text
@@ -412,7 +412,7 @@ def websockets_echo_in_tunnels_and_without(w):
 # ---- IPv6, and names -----------------------------------------------------------------
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def a_host_with_ipv6_only_is_reached(w):
     w.need("curl")
     manage(w, "only6.example", f"[{net.OTHER6}]")
@@ -422,7 +422,7 @@ def a_host_with_ipv6_only_is_reached(w):
     return out + w.run("curl", "-sS", "--noproxy", "*", f"http://[{net.OTHER6}]/").text
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def the_hosts_file_counts(w):
     w.need("curl")
     world = manage(w, "in-hosts.example")
@@ -434,7 +434,7 @@ def the_hosts_file_counts(w):
     return out
 
 
-@case(needs=NEEDS)
+@case(needs=NEEDS, is_spread=True)
 def names_are_one_in_all_their_spellings(w):
     w.need("curl")
     manage(w, "**.good.example", "b\u00fccher.example")

@@ -45,11 +45,12 @@ SUPPORT = conform.read_support(Path(conform.__file__).with_name("support.txt"))
 _cases = []
 
 
-def case(function=None, *, below=TEMPORARY, needs=()):
-    """`below` is for work in a directory of which the policy has an opinion of its own."""
+def case(function=None, *, below=TEMPORARY, needs=(), is_spread=False):
+    """`below` is for work in a directory of which the policy has an opinion of its own. What
+    is spread is not tried by everybody with every backend, but with each at least once."""
 
     def add(f):
-        _cases.append((f, below, frozenset(needs)))
+        _cases.append((f, below, frozenset(needs), is_spread))
         return f
 
     return add(function) if function else add
@@ -369,20 +370,29 @@ def run_with(backend, function, who, needs, control):
     return ""
 
 
+def choose_backends(backends, index, count, needs, is_spread):
+    """Those that the person of that number tries a case with."""
+    usable = [b for b in backends if not needs & set(SUPPORT.lacking(b))]
+    return usable[index * len(usable) // count:(index + 1) * len(usable) // count] or usable[:1] \
+        if is_spread else backends
+
+
 def run_cases(people=None):
     """All cases, or those that are named; --backend NAME is for one backend alone."""
     words = sys.argv[1:]
     backends = conform.BACKENDS
     if words[:1] == ["--backend"]:
         backends, words = words[1].split(","), words[2:]
-    wanted = [(who, *c) for who in people or identities() for c in _cases if not words or c[0].__name__ in words]
+    people = people or identities()
+    wanted = [(who, *c[:3], choose_backends(backends, i, len(people), *c[2:]))
+              for i, who in enumerate(people) for c in _cases if not words or c[0].__name__ in words]
     number, failed = 0, 0
-    print(f"1..{len(wanted) * len(backends)}")
-    for who, function, directory, needs in wanted:
+    print(f"1..{sum(len(chosen) for *_, chosen in wanted)}")
+    for who, function, directory, needs, chosen in wanted:
         begin = time.monotonic()
         control = Control(function, directory, who)
         print(f"# {time.monotonic() - begin:.2f} s")
-        for backend in backends:
+        for backend in chosen:
             number += 1
             label = f"{number} - {backend}: {function.__name__} as {who.name}"
             begin = time.monotonic()
