@@ -3,7 +3,7 @@
 #include "supervise/destination.h"
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <poll.h>
 #include <string.h>
 
 /* Up to the scope, which old programs leave out, as the kernel takes it (RFC 2133). */
@@ -47,13 +47,16 @@ static bool is_proxy(const struct destination *d)
 		memcmp(d->ip.bytes + 12, "\x7f\0\0\1", 4) == 0);
 }
 
-/* One that is connected, or about to be, gets the kernel's own answer. */
+/*
+ * One that is connected, or about to be, gets the kernel's own answer. SECURITY: poll()
+ * takes no lock of the socket's, unlike TCP_INFO and getpeername(): another thread of the
+ * caller could hold it for as long as its memory takes to come from somewhere slow.
+ */
 static bool is_new(int socket)
 {
-	uint8_t state = TCP_CLOSE;
-	socklen_t size = sizeof(state);
+	struct pollfd state = { .fd = socket };
 
-	return getsockopt(socket, IPPROTO_TCP, TCP_INFO, &state, &size) < 0 || state == TCP_CLOSE;
+	return poll(&state, 1, 0) < 0 || state.revents & POLLHUP;
 }
 
 enum destination_way destination_find(const struct attempt *t, struct destination *out)

@@ -30,12 +30,13 @@ enum {
 	WAY_OUT_MAX_BYTES = 8 << 10,
 	MAX_ERRNO_TOLD = 511, /* above are those of the kernel's inside */
 	KNOWN_CALLERS = 64,
-	KNOWN_FOR_MS = 1000, /* no number is another's so soon */
+	KNOWN_FOR_MS = 20, /* no number is another's so soon */
 };
 
-/* Which process inside a thread belongs to: /proc takes longer to say so than to connect. */
+/* Who a thread is, inside: /proc takes longer to say so than the kernel to connect. */
 struct known_caller {
 	int32_t pid, inner;
+	char program[CALLER_NAME_BYTES];
 	uint64_t until_ms;
 };
 
@@ -288,36 +289,37 @@ static int judge_on_host(struct unix_connect *u, struct attempt *t)
 
 /* ---- A managed network --------------------------------------------------------------- */
 
-static int32_t find_inner(struct unix_connect *u, int32_t pid)
+static const struct known_caller *know_caller(struct unix_connect *u, const struct attempt *t)
 {
-	struct known_caller *known = &u->known[(uint32_t)pid % KNOWN_CALLERS];
+	static const struct known_caller nobody;
+	struct known_caller *known = &u->known[(uint32_t)t->call.pid % KNOWN_CALLERS];
 	uint64_t now = loop_now();
 	struct caller_status status;
 
-	if (known->pid == pid && now < known->until_ms)
-		return known->inner;
-	if (!caller_read_status(pid, &status))
-		return 0;
-	*known = (struct known_caller){ .pid = pid,
-					.inner = status.inner_process,
-					.until_ms = now + KNOWN_FOR_MS };
-	return known->inner;
+	if (known->pid == t->call.pid && now < known->until_ms)
+		return known;
+	*known = (struct known_caller){ .pid = t->call.pid, .until_ms = now + KNOWN_FOR_MS };
+	caller_read_name(t->call.pid, known->program);
+	if (caller_read_status(t->call.pid, &status))
+		known->inner = status.inner_process;
+	if (engine_is_waiting(u->engine, t->call.id))
+		return known;
+	known->until_ms = 0;
+	return &nobody;
 }
 
 static bool tell_proxy(struct unix_connect *u, const struct attempt *t, enum proxy_order_kind kind,
 		       const struct destination *d)
 {
-	struct proxy_order order = {
-		.kind = kind, .id = t->call.id, .address = d->ip, .port = d->port
-	};
+	const struct known_caller *caller = know_caller(u, t);
+	struct proxy_order order = { .kind = kind,
+				     .id = t->call.id,
+				     .address = d->ip,
+				     .port = d->port,
+				     .pid = caller->inner };
 
-	_Static_assert(sizeof(order.program) == CALLER_NAME_BYTES, "a name fits");
-	caller_read_name(t->call.pid, order.program);
-	order.pid = find_inner(u, t->call.pid);
-	if (!engine_is_waiting(u->engine, t->call.id)) {
-		order.pid = 0;
-		order.program[0] = '\0';
-	}
+	_Static_assert(sizeof(order.program) == sizeof(caller->program), "a name fits");
+	memcpy(order.program, caller->program, sizeof(order.program));
 	return u->proxy->send(u->proxy->user, &order);
 }
 

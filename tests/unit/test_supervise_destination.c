@@ -40,12 +40,16 @@ static enum destination_way way_of(const char *host, uint16_t port, int type, st
 {
 	union any_address a;
 	struct attempt t = ATTEMPT_NONE;
+	enum destination_way way;
 
 	t.size = fill(&a, host, port);
 	t.domain = a.any.sa_family;
 	t.type = type;
+	t.socket = socket(t.domain, type | SOCK_CLOEXEC, 0);
 	memcpy(&t.address, &a, sizeof(a));
-	return destination_find(&t, d);
+	way = destination_find(&t, d);
+	close(t.socket);
+	return way;
 }
 
 TEST(loopback_is_the_sandboxs_own_in_all_its_spellings)
