@@ -41,6 +41,11 @@ static bool has_room(const struct http_flow *f)
 	return !f->block || f->block->start > 0 || f->block->end < BLOCK_BYTES;
 }
 
+static bool may_read_ahead(const struct http *h)
+{
+	return !h->client_ended && !h->is_full && has_room(&h->up);
+}
+
 static uint32_t client_wants(const struct http *h)
 {
 	uint32_t events = 0;
@@ -52,14 +57,13 @@ static uint32_t client_wants(const struct http *h)
 		return LOOP_GONE;
 	case HTTP_IS_JUDGED:
 	case HTTP_DIALS:
-		return h->client_ended || !has_room(&h->up) ? LOOP_GONE : LOOP_IN;
+		return may_read_ahead(h) ? LOOP_IN : LOOP_GONE;
 	case HTTP_RELAYS:
 		break;
 	}
 	if (h->down_state == FLOW_WAITS_SINK)
 		events |= LOOP_OUT;
-	if (h->up_state == FLOW_WAITS_SOURCE ||
-	    (h->up_state == FLOW_DONE && !h->client_ended && has_room(&h->up)))
+	if (h->up_state == FLOW_WAITS_SOURCE || (h->up_state == FLOW_DONE && may_read_ahead(h)))
 		events |= LOOP_IN;
 	return events ? events : LOOP_GONE;
 }
@@ -266,7 +270,8 @@ static bool joins_record(struct client *c, const struct http_request *r, const s
 	UNINITIALIZED struct judgement j;
 
 	if (!x || h->is_connect || !http_has_server(h) || !same_target(&x->target, t) ||
-	    !same_target(&h->target, t) || !str_is(r->method, x->record.method))
+	    !same_target(&h->target, t) || !str_is(r->method, x->record.method) ||
+	    !rules_pass_method(c->server->rules, r->method))
 		return false;
 	rules_judge(c->server->rules, t, &j);
 	if (j.decision != DECISION_ALLOW || !same_rule(&j, &x->judgement))
@@ -391,6 +396,7 @@ static void read_ahead(struct client *c)
 	struct http *h = c->http;
 	enum http_flow_state state = http_flow_read(c->server, &h->up, c->watcher.fd);
 
+	h->is_full = state == FLOW_STARVES;
 	if (state == FLOW_SOURCE_ENDED) {
 		h->client_ended = true;
 		if (h->phase == HTTP_RELAYS)
@@ -498,9 +504,7 @@ static void expired(struct client *c)
 		return;
 	}
 	if (h->phase == HTTP_RELAYS && !h->has_answer && !h->client_ended) {
-		exchange_set_reason(c->exchange, PROXY_FAILED_TIMEOUT, 0);
-		http_close_server(h);
-		go_on(c, http_refuse(c, STR_EMPTY, 0));
+		go_on(c, http_fail(c, PROXY_FAILED_TIMEOUT, "", 0));
 		return;
 	}
 	client_end(c);

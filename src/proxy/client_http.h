@@ -44,6 +44,7 @@ struct http {
 
 	bool is_timed;	   /* the head has a deadline */
 	bool client_ended; /* it sends no more */
+	bool is_full;	   /* there is no block for what it sends before its turn */
 	bool client_keeps; /* wants to, when this request is answered */
 	bool wants_json, is_to_head, is_to_1_0, is_connect, expects_continue;
 	bool upgrades;	 /* a WebSocket was asked for */
@@ -83,6 +84,10 @@ enum http_step http_forward(struct client *c, const struct http_request *r, bool
 
 /* Both ways as far as it goes. */
 enum http_step http_relay(struct client *c) NONNULL;
+
+/* Instead of an answer, none of which has gone to the client yet. */
+enum http_step http_fail(struct client *c, enum proxy_reason reason, const char *detail,
+			 unsigned status) NONNULL;
 
 /* `answer` is ours. */
 enum http_step http_answer(struct client *c, struct str answer, bool keeps) NONNULL;

@@ -70,9 +70,8 @@ static bool part_record(struct client *c)
 	return true;
 }
 
-/* Before anything of an answer has gone to the client. */
-static enum http_step fail(struct client *c, enum proxy_reason reason, const char *detail,
-			   unsigned status)
+enum http_step http_fail(struct client *c, enum proxy_reason reason, const char *detail,
+			 unsigned status)
 {
 	struct http *h = c->http;
 
@@ -92,13 +91,15 @@ static enum http_step fail_or_retry(struct client *c, bool is_in_answer)
 	struct http *h = c->http;
 
 	if (!is_in_answer && h->head_bytes > 0) {
+		if (!part_record(c))
+			return end(c);
 		http_flow_forget(c->server, &h->up);
 		return http_dial(c);
 	}
-	return fail(c, PROXY_FAILED_RESPONSE,
-		    is_in_answer ? "it ended in the middle of its answer"
-				 : "it closed the connection without an answer",
-		    0);
+	return http_fail(c, PROXY_FAILED_RESPONSE,
+			 is_in_answer ? "it ended in the middle of its answer"
+				      : "it closed the connection without an answer",
+			 0);
 }
 
 /* In the middle of an answer: the client has to see that it is not whole. */
@@ -143,7 +144,7 @@ static enum http_step after_up(struct client *c, enum http_flow_state state,
 		if (h->has_answer)
 			return end_gently(c);
 		h->client_keeps = false;
-		return fail(c, PROXY_BAD_REQUEST, fault->text, fault->status);
+		return http_fail(c, PROXY_BAD_REQUEST, fault->text, fault->status);
 	}
 	return end(c);
 }
@@ -159,14 +160,17 @@ static enum http_step pump_up(struct client *c)
 	struct http *h = c->http;
 	struct http_fault fault = { 0, NULL };
 	int sink = h->is_refused ? -1 : h->server.fd;
+	enum http_step step;
 
 	if (is_up_done(h) || (h->server_is_deaf && !h->is_refused))
 		return HTTP_GOES_ON;
-	if (h->is_refused && (!h->keeps || h->up.body.bytes > HTTP_DRAIN_BYTES)) {
-		h->keeps = false;
+	if (h->is_refused && !h->keeps)
 		return HTTP_GOES_ON;
-	}
-	return after_up(c, http_flow_run(c->server, &h->up, c->watcher.fd, sink, &fault), &fault);
+	step = after_up(c, http_flow_run(c->server, &h->up, c->watcher.fd, sink, &fault), &fault);
+	/* Who sends that much does not read the answer. */
+	if (step != HTTP_ENDED && h->is_refused && h->up.body.bytes > HTTP_DRAIN_BYTES)
+		h->keeps = false;
+	return step;
 }
 
 static bool may_send_again(struct str method)
@@ -181,6 +185,7 @@ static void begin_relay(struct http *h)
 	h->interim = 0;
 	h->answer_seen = 0;
 	h->is_refused = h->has_answer = h->keeps = h->server_keeps = h->server_is_deaf = false;
+	h->is_full = false;
 	h->up_state = h->down_state = FLOW_WAITS_SOURCE;
 	h->down.body = (struct http_body){ .kind = HTTP_NO_BODY, .is_whole = true };
 	h->down.is_dry = true; /* it has to be asked first */
@@ -201,7 +206,8 @@ enum http_step http_forward(struct client *c, const struct http_request *r, bool
 		http_flow_skip(&h->up, h->head_bytes);
 		h->head_bytes = 0;
 	}
-	client_set_deadline(c, c->server->limits.idle_ms);
+	client_set_deadline(c, h->client_ended ? (uint32_t)HTTP_HALF_CLOSED_MS
+					       : c->server->limits.idle_ms);
 	state = http_flow_begin(c->server, &h->up, h->server.fd, buf_str(&head), &fault);
 	if (state == FLOW_STARVES)
 		return end(c);
@@ -285,7 +291,8 @@ static enum http_step take_interim(struct client *c, const struct http_response 
 	const struct http_answer how = { .keeps = true };
 
 	if (++h->interim > HTTP_MAX_INTERIM)
-		return fail(c, PROXY_FAILED_RESPONSE, "it sends interim answers without end", 0);
+		return http_fail(c, PROXY_FAILED_RESPONSE, "it sends interim answers without end",
+				 0);
 	http_response_write(r, &how, &head);
 	http_flow_skip(&h->down, len);
 	h->answer_seen = 0;
@@ -315,7 +322,8 @@ static enum http_step take_upgrade(struct client *c, const struct http_response 
 	int fd;
 
 	if (!h->upgrades || !r->fields.is_websocket)
-		return fail(c, PROXY_FAILED_RESPONSE, "it upgrades to what nobody asked for", 0);
+		return http_fail(c, PROXY_FAILED_RESPONSE, "it upgrades to what nobody asked for",
+				 0);
 	if (h->down.head)
 		return end(c);
 	http_response_write(r, &how, &head);
@@ -338,6 +346,12 @@ enum http_step http_tunnel(struct client *c, int fd, struct str to_client)
 	/* By now the client may be gone. */
 	http_give(s, h);
 	return HTTP_ENDED;
+}
+
+/* The client has ended its side, and all that it asked for is answered. */
+static bool has_no_more(const struct http *h)
+{
+	return h->client_ended && http_flow_raw(&h->up).len == 0;
 }
 
 static bool server_may_stay(const struct http *h, const struct http_response *r)
@@ -364,7 +378,7 @@ static enum http_step take_answer(struct client *c, const struct http_response *
 	h->down.body = body;
 	h->server_keeps = server_may_stay(h, r);
 	/* Who has not sent all of a request can't begin another. */
-	h->keeps = h->client_keeps && !h->client_ended && body.kind != HTTP_UNTIL_CLOSE &&
+	h->keeps = h->client_keeps && !has_no_more(h) && body.kind != HTTP_UNTIL_CLOSE &&
 		   !body.is_bare && is_up_done(h);
 	how.keeps = h->keeps;
 	h->has_answer = true;
@@ -380,7 +394,7 @@ static enum http_step take_head(struct client *c, size_t len)
 	struct http_fault fault;
 
 	if (!http_response_parse(str_first(http_flow_raw(&h->down), len), &r, &fault))
-		return fail(c, PROXY_FAILED_RESPONSE, fault.text, 0);
+		return http_fail(c, PROXY_FAILED_RESPONSE, fault.text, 0);
 	if (r.status == 101)
 		return take_upgrade(c, &r, len);
 	return r.status < 200 ? take_interim(c, &r, len) : take_answer(c, &r, len);
@@ -438,12 +452,12 @@ static enum http_step read_answer(struct client *c)
 		if (h->down.head)
 			return HTTP_WAITS;
 		if (!http_response_may_begin(raw))
-			return fail(c, PROXY_FAILED_RESPONSE, "it does not begin as HTTP/1 does",
-				    0);
+			return http_fail(c, PROXY_FAILED_RESPONSE,
+					 "it does not begin as HTTP/1 does", 0);
 		if (raw.len > 0)
 			len = http_head_end(raw, &h->answer_seen, &fault);
 		if (fault.text)
-			return fail(c, PROXY_FAILED_RESPONSE, fault.text, 0);
+			return http_fail(c, PROXY_FAILED_RESPONSE, fault.text, 0);
 		step = len > 0 ? take_head(c, len) : read_more(c, raw.len > 0);
 	}
 	return step;
@@ -464,6 +478,7 @@ static void begin_idle(struct client *c)
 	h->phase = HTTP_READS_HEAD;
 	h->request_seen = 0;
 	h->up_state = h->down_state = FLOW_DONE;
+	h->is_full = false;
 	http_flow_rest(c->server, &h->up);
 	if (c->exchange &&
 	    (!http_has_server(h) || loop_now() - c->exchange->began_ms >= HTTP_RECORD_MS))
@@ -484,7 +499,7 @@ static enum http_step finish(struct client *c)
 			http_close_server(h);
 		http_flow_done(c->server, &h->down);
 	}
-	if (!h->keeps || (h->client_ended && http_flow_raw(&h->up).len == 0))
+	if (!h->keeps || has_no_more(h))
 		return end_gently(c);
 	begin_idle(c);
 	return HTTP_GOES_ON;

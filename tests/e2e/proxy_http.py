@@ -571,6 +571,16 @@ def a_refused_body_is_read_or_the_connection_ends(world):
             client.send((head % 10_000_000).encode() + b"x" * 100_000)
             status, fields, _ = client.answer()
             assert status == 403 and fields["connection"] == "close"
+        with p.connect() as client:  # all at once
+            chunk = b"4000\r\n" + b"x" * 0x4000 + b"\r\n"
+            client.send(b"POST / HTTP/1.1\r\nHost: denied.example\r\nTransfer-Encoding: chunked\r\n\r\n")
+            with contextlib.suppress(OSError):
+                client.send(chunk * 200)
+            assert client.answer()[0] == 403
+            began = time.monotonic()
+            with contextlib.suppress(ConnectionResetError):
+                client.to_end()
+            assert time.monotonic() - began < 4
         with p.connect() as client:  # chunks without end
             client.send(b"POST / HTTP/1.1\r\nHost: denied.example\r\nTransfer-Encoding: chunked\r\n\r\n")
             assert client.answer()[0] == 403
@@ -727,16 +737,19 @@ def an_answer_before_the_end_of_the_question(world):
 @case
 def half_a_connection_is_enough_for_an_answer(world):
     def slow(peer):
-        peer.head()
-        time.sleep(0.3)
-        peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        while True:
+            peer.head()
+            time.sleep(0.2)
+            peer.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 
     with proxy(world) as p, Server(slow) as s:
-        with p.connect() as client:
-            client.send(get(s.host))
-            client.socket.shutdown(socket.SHUT_WR)
-            assert client.answer()[2] == b"ok"
-            assert client.to_end() == b""
+        for count in (1, 3):
+            with p.connect() as client:
+                client.send(get(s.host) * count)
+                client.socket.shutdown(socket.SHUT_WR)
+                for _ in range(count):
+                    assert client.answer()[2] == b"ok"
+                assert client.to_end() == b""
 
 
 @contextlib.contextmanager
