@@ -393,7 +393,6 @@ bool args_parse(struct args *args, int argc, char **argv)
 {
 	struct words words = { .count = argc, .items = argv, .at = 1 };
 
-	memset(args, 0, sizeof(*args));
 	args->load.size = sizeof(args->load);
 	if (has_json(argc, argv))
 		args->seen |= OPT_BIT(OPT_JSON);

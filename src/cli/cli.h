@@ -188,7 +188,7 @@ static inline bool args_have(const struct args *args, enum option_id id)
 	return (args->seen & OPT_BIT(id)) != 0;
 }
 
-/* False when the words make no sense; the user has then been told. */
+/* Into `args`, which has to be all zeros. False when the words make no sense; the user was told. */
 bool args_parse(struct args *args, int argc, char **argv);
 
 /* ---- values.c --------------------------------------------------------------- */

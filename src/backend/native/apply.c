@@ -50,8 +50,7 @@ static int prepare(struct arena *a, const struct launch *in, struct mounts *moun
 	    inner_prepare(a, in, filter, inner, e) < 0)
 		return err_result(e);
 	job->sources = arena_array(a, mounts->ops.count, sizeof(*job->sources), e);
-	job->stack = arena_alloc(a, NATIVE_STACK_BYTES, e);
-	if (!job->sources || !job->stack)
+	if (!job->sources)
 		return err_result(e);
 	for (size_t i = 0; i < mounts->ops.count; i++)
 		job->sources[i] = -1;

@@ -4,6 +4,7 @@
 #include <linux/netlink.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -56,9 +57,14 @@ static pid_t start_mounter(struct native_job *job)
 {
 	int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID |
 		    SIGCHLD;
-	char *stack = job->stack + NATIVE_STACK_BYTES;
+	/* Here and not with the job: of this only what is used costs anything. */
+	char *stack = mmap(NULL, NATIVE_STACK_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 
-	return clone(mount_beside, stack, flags, job, &job->mounter, NULL, &job->mounter);
+	if (stack == MAP_FAILED)
+		return -1;
+	return clone(mount_beside, stack + NATIVE_STACK_BYTES, flags, job, &job->mounter, NULL,
+		     &job->mounter);
 }
 
 /* The kernel clears the number when the process ends, whatever ends it. */

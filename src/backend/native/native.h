@@ -58,7 +58,6 @@ struct native_job {
 	const char *terminal_path; /* NULL: none */
 	bool has_own_ipc;
 	bool is_root;
-	char *stack; /* of who mounts while PID 1 makes the network */
 
 	/* Set inside, on the way. */
 	uint32_t mounter; /* its number, until it ends */
