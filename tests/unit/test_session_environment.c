@@ -137,3 +137,100 @@ TEST(what_is_no_variable_is_left_out_or_refused)
 	make(&refused, (struct environment_request){ .base = base, .more = more });
 	CHECK(strstr(line_of(&refused), "'=x' names no variable") != NULL);
 }
+
+/* ---- A managed network ---------------------------------------------------------------- */
+
+static const char *find(const struct made *m, const char *name, size_t *count)
+{
+	size_t length = strlen(name);
+	const char *found = NULL;
+
+	*count = 0;
+	for (size_t i = 0; m->is_made && m->env.list[i]; i++)
+		if (strncmp(m->env.list[i], name, length) == 0 && m->env.list[i][length] == '=') {
+			found = m->env.list[i] + length + 1;
+			++*count;
+		}
+	return found;
+}
+
+static void check_value(const struct made *m, const char *name, const char *value)
+{
+	size_t count;
+	const char *found = find(m, name, &count);
+
+	CHECK_INT(count, value != NULL);
+	if (value && found)
+		CHECK_STR(found, value);
+}
+
+TEST(a_managed_network_leads_to_its_proxy)
+{
+	const char *base[] = { "HTTP_PROXY=http://outside:1",
+			       "no_proxy=*",
+			       "JAVA_TOOL_OPTIONS=-Xmx1g",
+			       "CODEX_NETWORK_PROXY_ACTIVE=forged",
+			       "CORDON_SANDBOX_NETWORK=forged",
+			       "HOME=/h",
+			       NULL };
+	scoped_made m;
+
+	make(&m, (struct environment_request){ .base = base, .network_is_managed = true });
+	check_value(&m, "HTTP_PROXY", "http://127.0.0.1:3128");
+	check_value(&m, "https_proxy", "http://127.0.0.1:3128");
+	check_value(&m, "ALL_PROXY", "socks5h://127.0.0.1:3128");
+	check_value(&m, "no_proxy", "localhost,127.0.0.1,::1");
+	check_value(&m, "NO_PROXY", "localhost,127.0.0.1,::1");
+	check_value(&m, "CODEX_NETWORK_PROXY_ACTIVE", "1");
+	check_value(&m, "CORDON_SANDBOX_NETWORK", "managed");
+	check_value(&m, "HOME", "/h");
+	check_value(&m, "JAVA_TOOL_OPTIONS",
+		    "-Xmx1g -Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=3128 "
+		    "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3128 "
+		    "-Dhttp.nonProxyHosts=localhost|127.0.0.1|[::1]");
+	CHECK_INT(m.env.withheld.count, 0);
+}
+
+TEST(without_one_the_callers_proxies_stay)
+{
+	const char *base[] = { "HTTP_PROXY=http://outside:1", "JAVA_TOOL_OPTIONS=-Xmx1g", NULL };
+	scoped_made m;
+
+	make(&m, (struct environment_request){ .base = base });
+	CHECK_STR(line_of(&m), "HTTP_PROXY=http://outside:1 JAVA_TOOL_OPTIONS=-Xmx1g "
+			       "CORDON_SANDBOX=native");
+}
+
+TEST(who_sets_a_proxy_for_this_run_is_heard)
+{
+	static struct env_value set[] = { { .name = STR_INIT("no_proxy"),
+					    .value = STR_INIT("a") } };
+	const struct environment policy = { .inherit = ENV_ALL,
+					    .set = { .items = set, .count = 1, .room = 1 } };
+	const char *base[] = { "HTTP_PROXY=http://outside:1", NULL };
+	const char *more[] = { "HTTP_PROXY=mine", "JAVA_TOOL_OPTIONS=", NULL };
+	scoped_made m;
+
+	make(&m,
+	     (struct environment_request){
+		     .base = base, .more = more, .policy = &policy, .network_is_managed = true });
+	check_value(&m, "HTTP_PROXY", "mine");
+	check_value(&m, "http_proxy", "http://127.0.0.1:3128");
+	check_value(&m, "no_proxy", "a");
+	check_value(&m, "JAVA_TOOL_OPTIONS", "");
+}
+
+TEST(secrets_are_no_part_of_the_javas_options)
+{
+	static const struct environment none = { .inherit = ENV_NONE };
+	const char *base[] = { "JAVA_TOOL_OPTIONS=-Dsecret=1", NULL };
+	scoped_made m;
+	size_t count;
+	const char *java;
+
+	make(&m, (struct environment_request){
+			 .base = base, .policy = &none, .network_is_managed = true });
+	java = find(&m, "JAVA_TOOL_OPTIONS", &count);
+	REQUIRE(java && count == 1);
+	CHECK(strstr(java, "secret") == NULL);
+}
