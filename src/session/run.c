@@ -195,6 +195,8 @@ static int take_message(struct session *s, const struct init_message *m, struct 
 		s->outcome.max_rss_kib = m->max_rss_kib;
 		if (!s->outcome.exec_error)
 			outcome_set_status(&s->outcome, m->value);
+		/* What is left is killed: the proxy gets done while it dies. */
+		network_finish(s);
 		return 0;
 	case INIT_FAILED:
 		return FAIL_SYS(e, m->os_error, "the command could not be started");
