@@ -89,6 +89,17 @@ static void reply_stand_in(struct stand_ins *s, const struct dns_query *q, struc
 		s->is_full(s->user, &full);
 }
 
+static void reply_lookup(struct stand_ins *s, const struct dns_query *q, struct str name,
+			 enum lookup_result result, struct reply *out)
+{
+	if (result == LOOKUP_FOUND)
+		reply_stand_in(s, q, name, out);
+	else if (result == LOOKUP_NO_SUCH_NAME)
+		out->code = DNS_NO_SUCH_NAME;
+	else
+		out->code = result == LOOKUP_NO_ADDRESS ? DNS_FINE : DNS_SERVER_FAILURE;
+}
+
 static bool is_loopback(const struct ip *ip)
 {
 	static const struct ip six = { .bytes = { [15] = 1 } };
@@ -149,23 +160,19 @@ static bool decide(struct stand_ins *s, const struct dns_query *q, struct target
 		reply_address(q, &loopback[q->type == DNS_AAAA], out);
 		return true;
 	}
-	if (rules_may_look_up(s->rules, t))
-		return false;
+	if (rules_may_look_up(s->rules, t)) {
+		struct found_addresses known;
+
+		if (!resolver_knows(dialer_resolver(s->dialer), str_of(t->name), &known))
+			return false;
+		reply_lookup(s, q, str_of(t->name), known.result, out);
+		return true;
+	}
 	if (is_allowed_searched(s, t))
 		out->code = DNS_NO_SUCH_NAME;
 	else
 		reply_stand_in(s, q, str_of(t->name), out);
 	return true;
-}
-
-static void reply_lookup(struct question *w, enum lookup_result result, struct reply *out)
-{
-	if (result == LOOKUP_FOUND)
-		reply_stand_in(w->stand_ins, &w->query, str_of(w->name), out);
-	else if (result == LOOKUP_NO_SUCH_NAME)
-		out->code = DNS_NO_SUCH_NAME;
-	else
-		out->code = result == LOOKUP_NO_ADDRESS ? DNS_FINE : DNS_SERVER_FAILURE;
 }
 
 static size_t write_reply(uint8_t *out, const struct dns_query *q, const struct reply *r)
@@ -256,7 +263,7 @@ static void take_datagram_result(void *user, enum lookup_result result)
 	struct question *w = user;
 	struct reply r = { .bytes = 0 };
 
-	reply_lookup(w, result, &r);
+	reply_lookup(w->stand_ins, &w->query, str_of(w->name), result, &r);
 	if (!w->is_gone)
 		send_reply(&w->sender, &w->query, &r);
 	give_question(w);
@@ -394,7 +401,7 @@ static void take_stream_result(void *user, enum lookup_result result)
 
 	if (c) {
 		c->question = NULL;
-		reply_lookup(w, result, &r);
+		reply_lookup(w->stand_ins, &w->query, str_of(w->name), result, &r);
 		write_answer(c, &w->query, &r);
 	}
 	give_question(w);
