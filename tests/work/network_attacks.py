@@ -333,6 +333,38 @@ def the_server_name_in_a_tls_hello_is_judged(w):
     assert not any("denied" in r[3].lower() for r in world.requests), world.requests
 
 
+PIECES = """
+def make_hello(sni):
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT); context.check_hostname = False; context.verify_mode = ssl.CERT_NONE
+    try: context.wrap_bio(incoming, outgoing, server_hostname=sni).do_handshake()
+    except ssl.SSLWantReadError: return outgoing.read()
+def by_byte(hello): return [hello[i:i + 1] for i in range(20)] + [hello[20:]]
+def by_record(hello):
+    body = hello[5:]; half = len(body) // 3
+    return [b"\\x16\\x03\\x01" + struct.pack("!H", len(part)) + part for part in (body[:half], body[half:])]
+def by_record_of_one(hello):
+    return [b"".join(b"\\x16\\x03\\x01\\0\\1" + hello[i:i + 1] for i in range(5, len(hello)))]
+def try_it(sni, cut):
+    s = socket.create_connection(("only4.example", 443), timeout=3); s.setsockopt(6, 1, 1)
+    for piece in cut(make_hello(sni)): s.sendall(piece); time.sleep(0.002)
+    return "answered" if s.recv(5)[:1] == b"\\x16" else "closed"
+for cut in by_byte, by_record, by_record_of_one:
+    print(outcome(try_it, "only4.example", cut), outcome(try_it, "denied.example", cut))
+"""
+
+
+@case(needs=NEEDS, is_spread=True)
+def a_tls_hello_in_pieces_is_judged_as_a_whole(w):
+    """In segments of a byte, and in records of a part: a server puts them together as well."""
+    manage(w, "only4.example")
+    lines = attempt(w, PIECES)
+    for line in lines:
+        allowed, denied = line.split()
+        assert allowed == "answered", lines
+        assert (denied == "answered") != w.is_boxed, lines
+
+
 # ---- Smuggling -----------------------------------------------------------------------
 
 
@@ -645,6 +677,65 @@ done = subprocess.run(["curl", "-s", "-o", "/dev/null", "--cacert", sys.argv[1],
     lines = attempt(w, script, net.world.ca)
     assert lines == (["200 200 403 403 56"] if w.is_boxed else ["200 200 200 200 0"]), lines
     assert any(r[0] in ("POST", "DELETE") for r in world.requests) != w.is_boxed, world.requests
+
+
+@case(needs=NEEDS, is_spread=True)
+def limited_mode_has_no_way_around(w):
+    """Neither by a plain socket, nor by SOCKS, nor by an upgrade, nor by what is sent behind a GET."""
+    world = manage(w, "only4.example")
+    w.configure('[permissions.work]\nextends = ":workspace"\n[permissions.work.network]\nenabled = true\n'
+                'mode = "limited"\ndomains = { "only4.example" = "allow" }\n')
+    script = r"""
+POST = b"POST /x HTTP/1.1\r\nHost: only4.example\r\nContent-Length: 4\r\nConnection: close\r\n\r\ndata"
+def direct(data):
+    s = socket.create_connection(("only4.example", 80), timeout=3); s.sendall(data); return (read_all(s) or b"- closed").split()[1].decode()
+def by_socks(data):
+    s = socket.create_connection(PROXY, timeout=3); s.sendall(b"\5\1\0"); s.recv(2)
+    s.sendall(b"\5\1\0\3\x0donly4.example\0\x50"); reply = s.recv(10)
+    if reply[1]: return f"socks-{reply[1]}"
+    s.sendall(data); return read_all(s).split()[1].decode()
+def upgrade():
+    data = ask(b"GET http://only4.example/ws HTTP/1.1\r\nHost: only4.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+               b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+    return data.split()[1].decode()
+print(outcome(direct, POST))
+if os.environ.get("CORDON_SANDBOX"):
+    print(outcome(by_socks, POST)); print(outcome(upgrade))
+    print(outcome(ask, b"GET http://only4.example/ HTTP/1.1\r\nHost: only4.example\r\nX-HTTP-Method-Override: GET\r\n\r\n" + POST.replace(b"/x", b"http://only4.example/x", 1))[:12])
+"""
+    lines = attempt(w, script)
+    if not w.is_boxed:
+        assert lines == ["200"] and any(r[0] == "POST" for r in world.requests), lines
+        return
+    assert lines[0] != "200" and lines[1] != "200" and lines[2] != "101", lines
+    assert not any(r[0] == "POST" for r in world.requests), (lines, world.requests)
+
+
+@case(needs=NEEDS, is_spread=True)
+def the_audit_log_can_not_be_forged(w):
+    """Whatever a program calls itself or asks for, a line is a line."""
+    log = w.top / "audit.jsonl"
+    manage(w, "only4.example", options=["--audit", str(log)])
+    if not w.is_boxed:
+        return
+    script = r"""
+import ctypes
+ctypes.CDLL(None).prctl(15, b'x"}\n{"a":1', 0, 0, 0)
+outcome(plain, "denied.example", 80)
+outcome(fetch, 'http://denied.example"}\n{"forged":1}/', "x"); outcome(fetch, "http://denied.example/\x1b[2J", "denied.example", 'GE"T')
+outcome(socks_name, 'a"}\n{"forged":2}', 80); outcome(connect, 'de\tnied\u2028.example', 443)
+outcome(ask, b'GET http://denied.example/ HTTP/1.1\r\nHost: denied.example\r\nX: \x9b\x00\r\n\r\n')
+"""
+    attempt(w, script)
+    data = log.read_bytes()
+    lines = data.decode("utf-8").splitlines()
+    assert lines and data.endswith(b"\n"), data
+    found = [json.loads(line) for line in data.decode().rstrip("\n").split("\n")]
+    assert all("forged" not in entry and "a" not in entry for entry in found), found
+    assert not any(byte < 0x20 and byte != 0x0a or byte == 0x7f for byte in data), data
+    assert any("denied.example" in json.dumps(entry) for entry in found), found
+    done = w.plain(w.program, "audit", str(log), check=None)
+    assert not any(byte < 0x20 and byte not in b"\n" for byte in done.out), done
 
 
 @case(needs=NEEDS)

@@ -221,7 +221,9 @@ def count_sockets(pid):
 
 
 def find_proxy(members):
-    """The one that has the listeners of the sandbox's network, once it has taken them."""
+    """The one in the host's network that has the listeners of the sandbox's, once it has taken them."""
+    here = os.readlink("/proc/self/ns/net")
+    members = [pid for pid in members if os.readlink(f"/proc/{pid}/ns/net") == here]
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         pid = max(members, key=count_sockets)

@@ -298,6 +298,7 @@ class Plain(socketserver.ThreadingTCPServer):
 
     address_family = socket.AF_INET6
     allow_reuse_address = daemon_threads = True
+    request_queue_size = 256
 
     def __init__(self, world, port, talk):
         class Talker(socketserver.BaseRequestHandler):
