@@ -368,11 +368,19 @@ static void remove_question(struct questions *all, struct question *q)
 	pool_give(&all->pool, q);
 }
 
+static void forget_question(struct client *c)
+{
+	remove_question(c->server->questions, c->question);
+	c->question = NULL;
+}
+
+/* Nobody has said yes. */
 void question_drop(struct client *c)
 {
-	if (c->question)
-		remove_question(c->server->questions, c->question);
-	c->question = NULL;
+	if (!c->question)
+		return;
+	exchange_set_reason(c->exchange, PROXY_DENIED_ASKED, 0);
+	forget_question(c);
 }
 
 static struct question *find_question(struct server *s, uint64_t id)
@@ -392,7 +400,7 @@ void question_answer(struct server *s, uint64_t id, bool is_allowed)
 	while ((q = find_question(s, id)) != NULL) {
 		struct client *c = q->client;
 
-		question_drop(c);
+		forget_question(c);
 		if (!is_allowed)
 			exchange_set_reason(c->exchange, PROXY_DENIED_ASKED, 0);
 		c->protocol->judged(c, is_allowed);
