@@ -24,8 +24,8 @@
 
 /* ---- The job ------------------------------------------------------------------ */
 
-static int prepare(struct arena *a, const struct launch *in, struct mounts *mounts,
-		   struct native_job *job, struct err *e)
+static int prepare(struct arena *a, const struct launch *in, const kernel_mounts *windows,
+		   struct mounts *mounts, struct native_job *job, struct err *e)
 {
 	const struct profile *profile = in->plan->policy->profile;
 	bool is_offline = net_mode(in->plan->net) != NET_FULL;
@@ -35,7 +35,6 @@ static int prepare(struct arena *a, const struct launch *in, struct mounts *moun
 					 .asks_connect = is_offline,
 					 .is_root = geteuid() == 0 };
 	struct inner_job *inner = &job->inner;
-	kernel_mounts windows;
 
 	*job = (struct native_job){ .mounts = mounts,
 				    .has_own_ipc = profile->isolates_ipc,
@@ -44,8 +43,7 @@ static int prepare(struct arena *a, const struct launch *in, struct mounts *moun
 	inner->has_own_network = is_offline;
 	inner->walls.abi = inner_landlock_abi();
 	inner->walls.scopes_only = profile->allows_userns;
-	if (inner_check_walls(in, inner, e) < 0 || kernel_mounts_find(a, &windows, e) < 0 ||
-	    lower_mounts(a, in, &windows, mounts, e) < 0 ||
+	if (inner_check_walls(in, inner, e) < 0 || lower_mounts(a, in, windows, mounts, e) < 0 ||
 	    lower_walls(a, mounts, &inner->walls, e) < 0 ||
 	    inner_prepare(a, in, filter, inner, e) < 0)
 		return err_result(e);
@@ -163,38 +161,79 @@ static int open_namespaces(const struct launch *in, struct sandbox *s, struct er
 	return host_open_namespaces(s->pid, &s->user_ns, &s->mount_ns, e);
 }
 
-static int bring_up(const struct launch *in, struct native_job *job, struct sandbox *s,
-		    struct err *e)
+static int go(const struct launch *in, struct native_job *job, struct sandbox *s, struct err *e)
 {
-	struct init_order go = { .kind = INIT_GO };
+	struct init_order order = { .kind = INIT_GO };
 	struct init_message first;
 
-	if (start(in, job, s, e) < 0 || inner_find_words(&go, e) < 0 ||
+	if (inner_find_words(&order, e) < 0 ||
 	    host_map_identities(backend_native.name, s->pid, e) < 0 ||
 	    open_namespaces(in, s, e) < 0)
 		return err_result(e);
 	inner_hand_over_terminal(in, s->pid);
 	/* That PID 1 is gone already shows when it is listened to; then there is more to say. */
-	(void)send(s->channel, &go, sizeof(go), MSG_NOSIGNAL);
+	(void)send(s->channel, &order, sizeof(order), MSG_NOSIGNAL);
 	if (inner_wait_ready(&job->inner, s, &first, e) < 0)
 		return err_result(e);
 	return first.kind == INIT_READY ? 0 : word_failure(job, &first, e);
 }
 
-static int launch(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e)
+static bool are_equal(const kernel_mounts *a, const kernel_mounts *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++)
+		if (!str_eq(a->items[i], b->items[i]))
+			return false;
+	return true;
+}
+
+/*
+ * With `*windows` as what is mounted in odd places. That is found out once PID 1 has its
+ * copy of the mounts, while it gets ready, for it takes time: when there is another list,
+ * that is in `*windows` and nothing else was done.
+ */
+static int try(struct arena *a, const struct launch *in, kernel_mounts *windows, bool *is_right,
+	       struct sandbox *out, struct err *e)
 {
 	struct sandbox s = SANDBOX_NONE;
 	struct mounts mounts;
 	struct native_job job;
+	kernel_mounts found;
 
-	if (prepare(a, in, &mounts, &job, e) < 0 || lower_narrowed(a, &mounts, &s.narrowed, e) < 0)
+	if (prepare(a, in, windows, &mounts, &job, e) < 0 ||
+	    lower_narrowed(a, &mounts, &s.narrowed, e) < 0)
 		return err_result(e);
-	if (bring_up(in, &job, &s, e) < 0) {
-		inner_undo(in, &s);
-		return err_result(e);
+	if (start(in, &job, &s, e) < 0 || kernel_mounts_find(a, &found, e) < 0)
+		goto undo;
+	*is_right = are_equal(windows, &found);
+	if (*is_right && go(in, &job, &s, e) < 0)
+		goto undo;
+	if (*is_right) {
+		inner_say_lacks(in, &s);
+		*out = s;
+		return 0;
 	}
-	inner_say_lacks(in, &s);
-	*out = s;
+	inner_undo(in, &s);
+	*windows = found;
+	return 0;
+undo:
+	inner_undo(in, &s);
+	return err_result(e);
+}
+
+enum { MAX_TRIES = 5 };
+
+static int launch(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e)
+{
+	kernel_mounts windows = { .items = NULL };
+	bool is_right = false;
+
+	for (int i = 0; i < MAX_TRIES && !is_right; i++)
+		if (try(a, in, &windows, &is_right, out, e) < 0)
+			return err_result(e);
+	if (!is_right)
+		return FAIL(e, ERR_SYS, "the mounts of this host change all the time; try again");
 	return 0;
 }
 
