@@ -20,6 +20,7 @@
 #include "proxy/tls_hello.h"
 
 enum {
+	THROWN_READS = 256,
 	ROUNDS = 8,		 /* then it is another connection's turn */
 	BULK_LEAVES = 16 * 1024, /* a stream that has become this thin is copied again */
 };
@@ -375,8 +376,10 @@ static bool is_finished(const struct tunnel *t)
 /* So that a close sends what is queued: bytes that nobody has read would make it a reset. */
 static void throw_away(struct server *s, int fd)
 {
-	while (recv(fd, s->scratch, BLOCK_BYTES, MSG_DONTWAIT) > 0)
-		continue;
+	/* Not for ever: the peer may send as fast as this reads. */
+	for (int i = 0; i < THROWN_READS; i++)
+		if (recv(fd, s->scratch, BLOCK_BYTES, MSG_DONTWAIT) <= 0)
+			break;
 }
 
 /* After each event: ends it, or says what comes next. */
