@@ -21,9 +21,11 @@ static void demand(bool ok)
 static void check_answer(const uint8_t *data, size_t size)
 {
 	static const uint16_t types[] = { DNS_A, DNS_AAAA };
-	uint16_t id = size >= 2 ? (uint16_t)(data[0] << 8 | data[1]) : 0;
+	uint16_t id = 0;
 	struct dns_answer answer;
 
+	if (size >= 2)
+		id = (uint16_t)(data[0] << 8 | data[1]);
 	for (size_t i = 0; i < COUNT_OF(types); i++) {
 		if (!dns_read_answer(data, size, id, STR("a.b"), types[i], &answer))
 			continue;
