@@ -129,7 +129,8 @@ static enum moved end_of(struct way *w, ssize_t n)
  */
 static enum moved move_by_copy(struct server *s, struct way *w)
 {
-	bool may_hold = s->blocks.used < s->blocks.count;
+	/* Half of them is for requests: tunnels that nobody reads from must not keep others out. */
+	bool may_hold = s->blocks.used < s->blocks.count / 2;
 	ssize_t n =
 		recv(w->from, s->scratch, BLOCK_BYTES, MSG_DONTWAIT | (may_hold ? 0 : MSG_PEEK));
 	ssize_t sent;
