@@ -267,6 +267,18 @@ def an_audit_log_where_the_command_could_write_is_refused(w: World):
 
 
 @case
+def a_home_that_can_not_be_written_needs_another_log(w: World):
+    subprocess.run(["mount", "--bind", w.home, w.home], check=True)
+    try:
+        subprocess.run(["mount", "-o", "remount,bind,ro", w.home], check=True)
+        result = refused(w, "--allow-host", "a.com", "true")
+        assert "--audit FILE names another" in result.err, repr(result)
+        ok(w, "--allow-host", "a.com", "--audit", str(w.top / "log"), "true")
+    finally:
+        subprocess.run(["umount", w.home], check=True)
+
+
+@case
 def rules_of_the_profile_and_of_the_call_are_one(w: World):
     w.write_config('default_permissions = "p"\n[permissions.p]\nextends = ":read-only"\n'
                    '[permissions.p.network]\nenabled = true\n'
