@@ -169,8 +169,9 @@ static int name_run(struct arena *a, struct str run, struct str *out, struct err
 
 static int open_all(struct arena *a, struct audit *audit, struct str run, struct err *e)
 {
+	/* The lock last: what can't be a log leaves none behind. */
 	if (name_run(a, run, &audit->run, e) < 0 || open_directory(audit, e) < 0 ||
-	    open_lock(audit, e) < 0 || open_log(audit, e) < 0)
+	    open_log(audit, e) < 0 || open_lock(audit, e) < 0)
 		return err_result(e);
 	return 0;
 }

@@ -22,7 +22,7 @@ import subprocess
 import threading
 import time
 
-from cli import PROGRAM, World, case, run_cases
+from cli import PROGRAM, Skip, World, case, run_cases
 
 TOKEN = "a-token-of-some-length"
 RULES = """
@@ -445,10 +445,19 @@ def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
+def settle(is_so):
+    until = time.monotonic() + 10
+    while not is_so():
+        assert time.monotonic() < until, "it does not come to be so"
+        time.sleep(0.05)
+
+
 @case
 def ten_thousand_that_are_idle_cost_a_kilobyte_each(w: World):
     """Silent ones, and ones that wait for their next request. Each may need two descriptors, so
     where the limit of descriptors is below 20,600 they are fewer."""
+    if os.geteuid() != 0:
+        raise Skip("the proxy lets nobody but root look into it")
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     count = min(10000, (hard - 600) // 2)
     request = b"GET http://denied.test/ HTTP/1.1\r\nHost: denied.test\r\n\r\n"
@@ -460,8 +469,7 @@ def ten_thousand_that_are_idle_cost_a_kilobyte_each(w: World):
         proxy.get("http://denied.test/")
         memory, open_before = private_bytes(child), descriptors(child)
         clients = [stack.enter_context(proxy.connect()) for _ in range(count)]
-        while descriptors(child) < open_before + count:
-            time.sleep(0.05)
+        settle(lambda: descriptors(child) >= count)
         silent = private_bytes(child) - memory
         for client in clients:
             client.sendall(request)
@@ -477,11 +485,7 @@ def ten_thousand_that_are_idle_cost_a_kilobyte_each(w: World):
         assert took < 1
         for client in clients:
             client.close()
-        for _ in range(100):
-            if descriptors(child) <= open_before:
-                break
-            time.sleep(0.05)
-        assert descriptors(child) <= open_before, descriptors(child)
+        settle(lambda: descriptors(child) <= open_before)
         proxy.end()
     # No refusal of this flood is lost: equal ones may be counted together.
     assert sum(e["count"] for e in entries(log)) == count + 2
@@ -515,6 +519,7 @@ def it_does_not_outlive_its_parent_nor_its_child(w: World):
 def a_log_that_can_not_be_written_ends_it(w: World):
     w.write_config(RULES)
     assert "not a regular file" in w.fails("proxy", "-P", "p", "--audit", "/dev/null").err
+    assert not os.path.exists("/dev/null.lock")
     (w.top / "link").symlink_to(w.top / "target")
     assert "symbolic link" in w.fails("proxy", "-P", "p", "--audit", str(w.top / "link")).err
     assert not (w.top / "target").exists()

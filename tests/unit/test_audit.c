@@ -224,6 +224,7 @@ TEST(what_is_no_file_of_ours_is_refused)
 	}
 	struct err e = ERR_INIT;
 	CHECK(access("nowhere", F_OK) < 0);
+	CHECK(access("link.lock", F_OK) < 0 && access("open.lock", F_OK) < 0);
 	CHECK_INT(mkdir("directory", 0700), 0);
 	CHECK(audit_open(&a, STR("directory"), STR(""), STR(""), &audit, &e) < 0);
 	err_clear(&e);
