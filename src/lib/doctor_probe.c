@@ -117,6 +117,35 @@ static int try_net_off(const struct probe_facts *f)
 	return try_connect(AF_INET, &to, sizeof(to));
 }
 
+/* Whether the proxy, if there is one, makes a tunnel to the port. 0: it does. */
+static int try_tunnel(const struct probe_facts *f)
+{
+	const struct timeval patience = { .tv_sec = 2 };
+	const struct sockaddr_in to = { .sin_family = AF_INET,
+					.sin_port = htons(3128),
+					.sin_addr = { .s_addr = htonl(INADDR_LOOPBACK) } };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char text[128];
+	ssize_t n = -1;
+	int len = snprintf(text, sizeof(text),
+			   "CONNECT 127.0.0.1:%ld HTTP/1.1\r\nHost: 127.0.0.1:%ld\r\n\r\n", f->port,
+			   f->port);
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0 &&
+	    send(fd, text, (size_t)len, MSG_NOSIGNAL) == len)
+		n = recv(fd, text, sizeof(text), 0);
+	close(fd);
+	return n >= 12 && memcmp(text, "HTTP/1.1 200", 12) == 0 ? 0 : EACCES;
+}
+
+/* A port that no rule allows, past the proxy and by it. */
+static int try_net_managed(const struct probe_facts *f)
+{
+	return try_net_off(f) == 0 ? 0 : try_tunnel(f);
+}
+
 /* Either of them is enough to get through. */
 static int try_ipc(const struct probe_facts *f)
 {
@@ -226,6 +255,7 @@ static int (*const attempts[GUARANTEE_COUNT])(const struct probe_facts *f) = {
 	[G_FS_REOPEN] = try_fs_reopen,
 	[G_PROTECT_MISSING] = try_protect_missing,
 	[G_NET_OFF] = try_net_off,
+	[G_NET_MANAGED] = try_net_managed,
 	[G_IPC] = try_ipc,
 	[G_PROC] = try_proc,
 	[G_KERNEL] = try_kernel,

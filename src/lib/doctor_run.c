@@ -23,6 +23,7 @@ static const char *const attempts[GUARANTEE_COUNT] = {
 	[G_FS_REOPEN] = "read a file that is open again inside a denied directory",
 	[G_PROTECT_MISSING] = "create a path that has to stay missing",
 	[G_NET_OFF] = "connect to a port of the host",
+	[G_NET_MANAGED] = "reach a port that no rule allows, also by the proxy",
 	[G_IPC] = "find shared memory and an abstract socket of the host",
 	[G_PROC] = "see or signal a process of the host",
 	[G_KERNEL] = "call io_uring_setup() and keyctl()",
@@ -50,6 +51,7 @@ struct run {
 	guarantee_set accepted;
 	const char *program; /* NULL: argv[0] */
 	const char *const *argv;
+	const char *audit_file; /* of a managed network; NULL: it is none */
 };
 
 struct ran {
@@ -82,6 +84,7 @@ static int run(struct arena *a, const struct run *r, struct ran *out, struct err
 		.is_quiet = true,
 		.warn = hear_nothing,
 		.trace = hear_nothing,
+		.audit_file = str_of(r->audit_file ? r->audit_file : ""),
 	};
 	struct session *session;
 	int status;
@@ -148,11 +151,16 @@ static bool is_whole(struct str output)
 }
 
 /*
- * The policy under which it is tried: `is_full` has all that can be asked of a backend,
- * else only what the modes can say (P19). The user's configuration has no say.
+ * The policy under which it is tried: ALL_RULES that can be asked of a backend, else only
+ * what the modes can say (P19), and with a network that is off, or MANAGED. The user's
+ * configuration has no say.
  */
-static cordon_policy *load_probe_policy(const struct doctor_room *room, bool is_full, struct err *e)
+enum { FEW_RULES = 0, ALL_RULES = 1 << 0, MANAGED = 1 << 1 };
+
+static cordon_policy *load_probe_policy(const struct doctor_room *room, unsigned what,
+					struct err *e)
 {
+	static const char *const hosts[] = { "cordon.invalid" };
 	char work[PATH_MAX_BYTES], carved[PATH_MAX_BYTES], missing[PATH_MAX_BYTES];
 	char denied[PATH_MAX_BYTES], open[PATH_MAX_BYTES];
 	char config[PATH_MAX_BYTES], system_directory[PATH_MAX_BYTES];
@@ -180,7 +188,12 @@ static cordon_policy *load_probe_policy(const struct doctor_room *room, bool is_
 	for (size_t i = 0; i < COUNT_OF(paths); i++)
 		(void)snprintf(paths[i].text, PATH_MAX_BYTES, "%s/%s", room->directory,
 			       paths[i].below);
-	if (is_full) {
+	if (what & MANAGED) {
+		load.network = "managed";
+		load.allow_hosts = hosts;
+		load.allow_host_count = COUNT_OF(hosts);
+	}
+	if (what & ALL_RULES) {
 		load.add_read = readable;
 		load.add_read_count = COUNT_OF(readable);
 		load.deny = closed;
@@ -197,7 +210,7 @@ static int keep_reason(struct arena *a, struct err *why, struct str *out, struct
 int doctor_control(struct arena *a, const struct doctor_room *room, struct control *out,
 		   struct err *e)
 {
-	cordon_policy *policy = load_probe_policy(room, false, e);
+	cordon_policy *policy = load_probe_policy(room, FEW_RULES, e);
 	struct arguments args;
 	struct run r = { .policy = policy,
 			 .backend = backend_none.name,
@@ -309,12 +322,46 @@ static int give_up(struct arena *a, struct err *why, struct examined *x, struct 
 	return 0;
 }
 
+/* Another run: a network is either off or managed. */
+static int examine_network(struct arena *a, const struct doctor_room *room,
+			   const struct control *control, struct examined *x, struct err *e)
+{
+	cordon_policy *policy = load_probe_policy(room, MANAGED, e);
+	struct checked *c = &x->checks[G_NET_MANAGED];
+	char audit[PATH_MAX_BYTES];
+	struct arguments args;
+	struct run r = { .policy = policy,
+			 .backend = x->backend->name,
+			 .program = room->program,
+			 .argv = args.list,
+			 .audit_file = audit };
+	struct ran ran = { .output = STR_EMPTY };
+	struct err why = ERR_INIT;
+	int status;
+
+	if (!policy)
+		return err_result(e);
+	(void)snprintf(audit, sizeof(audit), "%s/audit.jsonl", room->directory);
+	fill_arguments(&args, room, GUARANTEE_BIT(G_NET_MANAGED));
+	r.accepted = policy->plan->needs_set & ~x->backend->gives();
+	status = run(a, &r, &ran, &why);
+	cordon_policy_free(policy);
+	if (status < 0)
+		return set_checked(a, c, VERDICT_LACKING, why.text, e);
+	*c = (struct checked){ .reason = STR_EMPTY };
+	if (judge(a, control, ran.output, false, G_NET_MANAGED, c, e) < 0)
+		return err_result(e);
+	if (c->verdict == VERDICT_HELD)
+		x->held |= GUARANTEE_BIT(G_NET_MANAGED);
+	return 0;
+}
+
 int doctor_examine(struct arena *a, const struct doctor_room *room, const struct control *control,
 		   const struct backend *backend, struct examined *out, struct err *e)
 {
 	guarantee_set gives = backend->gives();
 	bool is_full = (gives & GUARANTEE_BIT(G_FS_CARVE)) && (gives & GUARANTEE_BIT(G_FS_REOPEN));
-	cordon_policy *policy = load_probe_policy(room, is_full, e);
+	cordon_policy *policy = load_probe_policy(room, is_full ? ALL_RULES : FEW_RULES, e);
 	struct arguments args;
 	struct run r = { .policy = policy,
 			 .backend = backend->name,
@@ -328,7 +375,7 @@ int doctor_examine(struct arena *a, const struct doctor_room *room, const struct
 	*out = (struct examined){ .backend = backend, .reason = STR_EMPTY };
 	if (!policy)
 		return err_result(e);
-	fill_arguments(&args, room, gives);
+	fill_arguments(&args, room, gives & ~GUARANTEE_BIT(G_NET_MANAGED));
 	r.accepted = policy->plan->needs_set & ~gives;
 	if (run(a, &r, &ran, &why) == 0 && !is_whole(ran.output))
 		(void)FAIL(&why, ERR_SYS, "the probe ended with %d before it was done",
@@ -342,7 +389,9 @@ int doctor_examine(struct arena *a, const struct doctor_room *room, const struct
 	if (why.code != ERR_OK)
 		return give_up(a, &why, out, e);
 	out->works = true;
-	return judge_all(a, control, &ran, has_life, out, e);
+	if (judge_all(a, control, &ran, has_life, out, e) < 0)
+		return err_result(e);
+	return gives & GUARANTEE_BIT(G_NET_MANAGED) ? examine_network(a, room, control, out, e) : 0;
 }
 
 /* ---- The default profile ---------------------------------------------------------------------------- */
