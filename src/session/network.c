@@ -388,6 +388,15 @@ static int await_ready(struct session *s, struct err *e)
 	}
 }
 
+static void tell_lacks(const struct session *s)
+{
+	if (s->sandbox.network_lacks & SANDBOX_LACKS_IPV6)
+		session_trace(&s->in, "network: the kernel has no IPv6");
+	if (s->sandbox.network_lacks & SANDBOX_LACKS_RULES)
+		session_trace(&s->in, "network: the kernel has no rules of routing: datagrams are "
+				      "lost, and not refused at once");
+}
+
 int network_hand_over(struct session *s, struct err *e)
 {
 	struct network *n = &s->network;
@@ -395,6 +404,7 @@ int network_hand_over(struct session *s, struct err *e)
 
 	if (!n->is_wanted)
 		return 0;
+	tell_lacks(s);
 	for (size_t i = 0; i < sandbox->socket_count; i++)
 		if (give(s, sandbox->sockets[i].role, sandbox->sockets[i].port,
 			 sandbox->sockets[i].fd, e) < 0)
