@@ -81,17 +81,21 @@ def wait_until(condition, what):
 def without_a_signal_the_command_runs(world):
     ran = fill(world)
     run = start(world)
-    assert run.communicate(timeout=SECONDS) == ("", "") and run.returncode == 0
-    assert ran.exists() and left(world) == []
+    _, err = run.communicate(timeout=SECONDS)
+    assert run.returncode == 0 and ran.exists() and left(world) == [], (run.returncode, err)
+
+
+def send_to_self(number):
+    """It waits for the program, however soon that asks."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+    os.kill(os.getpid(), number)
 
 
 @case
 def a_signal_ends_the_search(world):
     ran = fill(world)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        run = start(world)
-        time.sleep(0.05)
-        run.send_signal(number)
+        run = start(world, before=lambda n=number: send_to_self(n))
         _, err = run.communicate(timeout=SECONDS)
         assert run.returncode == -number and "nothing was run" in err, (run.returncode, err)
         assert not ran.exists() and left(world) == []
@@ -100,9 +104,12 @@ def a_signal_ends_the_search(world):
 @case
 def a_signal_that_is_ignored_does_not(world):
     ran = fill(world)
-    run = start(world, before=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-    time.sleep(0.05)
-    run.send_signal(signal.SIGHUP)
+
+    def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        send_to_self(signal.SIGHUP)
+
+    run = start(world, before=ignore)
     _, err = run.communicate(timeout=SECONDS)
     assert run.returncode == 0 and ran.exists(), (run.returncode, err)
 
