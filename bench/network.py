@@ -314,7 +314,8 @@ def judge(found):
               ("net_connects", "new connections/s, 32 at once", "http", 32, 0.4)]
     for case in ("cordon proxy", "in cordon run"):
         for part, what, way, connections, limit in wanted:
-            if part in found:
+            # Inside, each connect() is the supervisor's too: what that costs is shown, and is no proxy's.
+            if part in found and (part != "net_connects" or case == "cordon proxy"):
                 row = row_of(found[part], case, way, connections)
                 is_there = row and "failed" not in row
                 yield (f"{case}: {what} against direct", row["ratio"] if is_there else 0, limit,
