@@ -31,14 +31,15 @@
 struct proxy_limits {
 	uint32_t connections; /* clients at once */
 	uint32_t header_ms;   /* from the first byte of a head to its last */
-	uint32_t idle_ms;     /* between requests, and silence in a tunnel */
+	uint32_t idle_ms;     /* between requests */
+	uint32_t silence_ms;  /* in a tunnel: a shell may be left alone for as long */
 	uint32_t dial_ms;     /* look-up and connect together */
 	uint32_t ask_ms;      /* for an answer to PROXY_ASKS */
 };
-#define PROXY_LIMITS_DEFAULT                                                                   \
-	{                                                                                      \
-		.connections = 16384, .header_ms = 15000, .idle_ms = 600000, .dial_ms = 30000, \
-		.ask_ms = 60000                                                                \
+#define PROXY_LIMITS_DEFAULT                                                 \
+	{                                                                    \
+		.connections = 16384, .header_ms = 15000, .idle_ms = 600000, \
+		.silence_ms = 7200000, .dial_ms = 30000, .ask_ms = 60000     \
 	}
 
 struct proxy_options {

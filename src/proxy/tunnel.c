@@ -328,7 +328,7 @@ static void touch(struct tunnel *t)
 {
 	struct client *c = t->client;
 	uint64_t at_ms = t->hello_until_ms ? t->hello_until_ms
-					   : loop_now() + c->server->limits.idle_ms;
+					   : loop_now() + c->server->limits.silence_ms;
 
 	/* Later than before: the tick finds out by itself. Earlier: it has to be told. */
 	if (t->hello_until_ms && (c->deadline_ms == 0 || at_ms < c->deadline_ms))
@@ -557,6 +557,6 @@ void tunnel_start(struct client *c, int fd, struct str to_client, struct str to_
 			return;
 		t->up.is_blocked = t->up.held && t->is_checked;
 	}
-	client_set_deadline(c, c->server->limits.idle_ms);
+	client_set_deadline(c, c->server->limits.silence_ms);
 	go_on(t);
 }
