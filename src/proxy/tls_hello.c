@@ -5,7 +5,15 @@
  */
 #include "proxy/tls_hello.h"
 
-enum { RECORD_HANDSHAKE = 22, RECORD_MAX = 16384, CLIENT_HELLO = 1, EXTENSION_SERVER_NAME = 0 };
+enum {
+	RECORD_KIND_FIRST = 20,
+	RECORD_HANDSHAKE = 22,
+	RECORD_KIND_LAST = 24,
+	VERSION_END = 0x10, /* no record has that one or a higher one */
+	RECORD_MAX = 16384,
+	CLIENT_HELLO = 1,
+	EXTENSION_SERVER_NAME = 0
+};
 
 enum record_state {
 	RECORD_KIND,
@@ -229,24 +237,40 @@ static void take_byte(struct tls_hello *h, uint8_t byte)
 
 /* ---- Records --------------------------------------------------------------------------- */
 
-/* The first two bytes decide whether it is TLS at all; later ones have to be. */
-static void begin_record(struct tls_hello *h, bool is_right, enum record_state next)
+/*
+ * The first two bytes decide whether it is TLS at all; later ones have to be. SECURITY: there
+ * are servers that also take a first record of another kind (an alert, which they pass over) or
+ * of another version below 16: what such a server would read on is nothing else.
+ */
+static void begin_record(struct tls_hello *h, uint8_t kind)
 {
 	bool is_first = h->state == HELLO_KIND;
 
-	if (!is_right)
-		h->result = is_first ? TLS_HELLO_NOT_TLS : TLS_HELLO_BAD;
-	h->record_state = (uint8_t)next;
+	if (kind != RECORD_HANDSHAKE && !is_first)
+		fail(h);
+	else if (kind < RECORD_KIND_FIRST || kind > RECORD_KIND_LAST)
+		h->result = TLS_HELLO_NOT_TLS;
+	h->is_odd = kind != RECORD_HANDSHAKE;
+	h->record_state = RECORD_MAJOR;
+}
+
+static void take_major(struct tls_hello *h, uint8_t major)
+{
+	if (h->state == HELLO_KIND && major >= VERSION_END)
+		h->result = TLS_HELLO_NOT_TLS;
+	else if (h->is_odd || major != 3)
+		fail(h);
+	h->record_state = RECORD_MINOR;
 }
 
 static void take_record_byte(struct tls_hello *h, uint8_t byte)
 {
 	switch ((enum record_state)h->record_state) {
 	case RECORD_KIND:
-		begin_record(h, byte == RECORD_HANDSHAKE, RECORD_MAJOR);
+		begin_record(h, byte);
 		break;
 	case RECORD_MAJOR:
-		begin_record(h, byte == 3, RECORD_MINOR);
+		take_major(h, byte);
 		break;
 	case RECORD_MINOR:
 		h->record_state = RECORD_LENGTH;

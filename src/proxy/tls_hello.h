@@ -28,6 +28,7 @@ struct tls_hello {
 	enum tls_hello_result result;
 	uint8_t record_state, state;
 	bool has_name;	      /* the extension was there */
+	bool is_odd;	      /* the first record is of a kind that no hello begins with */
 	uint16_t record_left; /* bytes of this record */
 	uint16_t number;      /* that is being read */
 	uint16_t name_len;

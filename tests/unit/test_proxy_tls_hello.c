@@ -204,8 +204,9 @@ TEST(other_protocols_are_told_at_once)
 {
 	static const struct str others[] = {
 		STR_INIT("G"),	      STR_INIT("SSH-2.0-x\r\n"),
-		STR_INIT("\x16\x04"), STR_INIT("\x80\x2e\1\3\1"),
-		STR_INIT("\0"),	      STR_INIT("\x15\3\1\0\2"),
+		STR_INIT("\x16\x10"), STR_INIT("\x80\x2e\1\3\1"),
+		STR_INIT("\0"),	      STR_INIT("\x15\x20"),
+		STR_INIT("\x19\3\1"),
 	};
 
 	for (size_t i = 0; i < COUNT_OF(others); i++) {
@@ -220,7 +221,11 @@ TEST(other_protocols_are_told_at_once)
 TEST(records_that_tls_does_not_have_are_refused)
 {
 	static const struct str bad[] = {
-		STR_INIT("\x16\3\1\0\0"),	    /* empty */
+		STR_INIT("\x16\3\1\0\0"), /* empty */
+		STR_INIT("\x16\4\1"),	  /* versions that some servers take */
+		STR_INIT("\x16\0\1"),
+		STR_INIT("\x15\3\1\0\2\1\x5a"), /* an alert that they pass over */
+		STR_INIT("\x14\3\1\0\1\1"),
 		STR_INIT("\x16\3\1\x40\1"),	    /* over 2^14 */
 		STR_INIT("\x16\3\1\0\1\2"),	    /* not a ClientHello */
 		STR_INIT("\x16\3\1\0\1\1\x17\3\1"), /* data in the middle of the hello */
