@@ -216,8 +216,7 @@ static int wait_ready(const struct proxy *process, struct err *e)
 		if (r > 0 && m.kind == PROXY_READY)
 			return 0;
 		if (r > 0 && m.kind == PROXY_FAILED)
-			return FAIL_SYS(e, m.os_error, "the proxy can't start: %.*s",
-					(int)strnlen(m.text, sizeof(m.text)), m.text);
+			return proxy_failure(&m, e);
 		if (r > 0)
 			continue;
 		if (now >= until)
@@ -252,8 +251,7 @@ static int take_message(cordon_proxy *p, const struct proxy_message *m, struct e
 	if (m->kind == PROXY_RECORD)
 		take_record(p, &m->record);
 	else if (m->kind == PROXY_FAILED)
-		return FAIL_SYS(e, m->os_error, "the proxy failed: %.*s",
-				(int)strnlen(m->text, sizeof(m->text)), m->text);
+		return proxy_failure(m, e);
 	if (p->failure.code == ERR_OK)
 		return 0;
 	*e = p->failure;

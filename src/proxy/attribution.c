@@ -33,11 +33,6 @@ int attributions_make(struct attributions **out, struct err *e)
 	return *out ? 0 : err_result(e);
 }
 
-void attributions_done(struct attributions *a)
-{
-	pool_unmap(a, sizeof(*a));
-}
-
 static bool is_same(const struct ip *a, const struct ip *b)
 {
 	return memcmp(a, b, sizeof(*a)) == 0;

@@ -75,21 +75,10 @@ int on_demand_make(struct on_demand **out, struct err *e)
 	if (!d)
 		return err_result(e);
 	if (pool_make(&d->places, sizeof(struct spot), MAX_PLACES, e) < 0 ||
-	    pool_make(&d->pending, sizeof(struct pending), MAX_PENDING, e) < 0) {
-		on_demand_done(d);
+	    pool_make(&d->pending, sizeof(struct pending), MAX_PENDING, e) < 0)
 		return err_result(e);
-	}
 	*out = d;
 	return 0;
-}
-
-void on_demand_done(struct on_demand *d)
-{
-	if (!d)
-		return;
-	pool_done(&d->places);
-	pool_done(&d->pending);
-	pool_unmap(d, sizeof(*d));
 }
 
 /* ---- The stock of sockets -------------------------------------------------------------------------- */

@@ -20,18 +20,10 @@ int http_make(struct http_pool **out, uint32_t connections, struct err *e)
 
 	if (!p)
 		return err_result(e);
-	if (pool_make(&p->pool, sizeof(struct http), connections, e) < 0) {
-		pool_unmap(p, sizeof(*p));
+	if (pool_make(&p->pool, sizeof(struct http), connections, e) < 0)
 		return err_result(e);
-	}
 	*out = p;
 	return 0;
-}
-
-void http_pool_done(struct http_pool *p)
-{
-	pool_done(&p->pool);
-	pool_unmap(p, sizeof(*p));
 }
 
 /* ---- What is waited for -------------------------------------------------------------------- */

@@ -135,15 +135,15 @@ static struct layer live_layer(struct net_rule *room)
 	return l;
 }
 
-/* The policy with room for more; all of it in `a`. */
-static int copy_policy(struct rules *r, const struct policy *p, struct arena *a, struct err *e)
+/* The policy with `room` for more rules, which an arena would touch; the rest in `a`. */
+static int copy_policy(struct rules *r, const struct policy *p, struct net_rule *room,
+		       struct arena *a, struct err *e)
 {
 	size_t layers = p->layers.count, grants = p->net_grants.count;
 	struct layer *copy = arena_array(a, layers + 1, sizeof(*copy), e);
-	struct net_rule *denies = arena_array(a, LIVE_RULES_MAX, sizeof(*denies), e);
-	struct net_rule *allows = arena_array(a, grants + LIVE_RULES_MAX, sizeof(*allows), e);
+	struct net_rule *denies = room, *allows = room + LIVE_RULES_MAX;
 
-	if (!copy || !denies || !allows)
+	if (!copy)
 		return err_result(e);
 	memcpy(copy, p->layers.items, layers * sizeof(*copy));
 	if (grants)
@@ -158,10 +158,14 @@ static int copy_policy(struct rules *r, const struct policy *p, struct arena *a,
 	return 0;
 }
 
+static size_t rule_bytes(const struct policy *p)
+{
+	return (p->net_grants.count + (size_t)2 * LIVE_RULES_MAX) * sizeof(struct net_rule);
+}
+
 static size_t policy_bytes(const struct policy *p)
 {
 	return PARSE_BYTES + (p->layers.count + 1) * sizeof(struct layer) +
-	       (p->net_grants.count + (size_t)2 * LIVE_RULES_MAX) * sizeof(struct net_rule) +
 	       (size_t)2 * LIVE_RULES_MAX * LIVE_TEXT_BYTES;
 }
 
@@ -175,10 +179,12 @@ int rules_make(struct rules **out, const struct plan *plan, bool has_decider, st
 {
 	const struct policy *p = plan->policy;
 	size_t head = round_up(sizeof(struct rules)), tables = round_up(table_bytes(p));
-	size_t texts = round_up(policy_bytes(p)), bytes = head + 2 * tables + texts;
+	size_t texts = round_up(policy_bytes(p)), rules = round_up(rule_bytes(p));
+	size_t bytes = head + 2 * tables + texts + rules;
 	/* Pages that are never touched cost nothing. */
 	unsigned char *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct net_rule *room;
 	struct rules *r;
 
 	if (block == MAP_FAILED)
@@ -189,7 +195,8 @@ int rules_make(struct rules **out, const struct plan *plan, bool has_decider, st
 	arena_over(&r->tables[0], block + head, tables);
 	arena_over(&r->tables[1], block + head + tables, tables);
 	arena_over(&r->texts, block + head + 2 * tables, texts);
-	if (copy_policy(r, p, &r->texts, e) < 0 || build(r, e) < 0) {
+	room = (struct net_rule *)(void *)(block + head + 2 * tables + texts);
+	if (copy_policy(r, p, room, &r->texts, e) < 0 || build(r, e) < 0) {
 		rules_done(r);
 		return err_result(e);
 	}

@@ -277,20 +277,10 @@ int questions_make(struct questions **out, struct err *e)
 
 	if (!q)
 		return err_result(e);
-	if (pool_make(&q->pool, sizeof(struct question), MAX_QUESTIONS, e) < 0) {
-		pool_unmap(q, sizeof(*q));
+	if (pool_make(&q->pool, sizeof(struct question), MAX_QUESTIONS, e) < 0)
 		return err_result(e);
-	}
 	*out = q;
 	return 0;
-}
-
-void questions_done(struct questions *q)
-{
-	if (!q)
-		return;
-	pool_done(&q->pool);
-	pool_unmap(q, sizeof(*q));
 }
 
 static bool is_same_target(const struct target *a, const struct target *b)

@@ -53,20 +53,10 @@ int outbox_make(struct outbox **out, struct err *e)
 
 	if (!o)
 		return err_result(e);
-	if (pool_make(&o->posts, sizeof(struct post), MAX_POSTS, e) < 0) {
-		pool_unmap(o, sizeof(*o));
+	if (pool_make(&o->posts, sizeof(struct post), MAX_POSTS, e) < 0)
 		return err_result(e);
-	}
 	*out = o;
 	return 0;
-}
-
-void outbox_done(struct outbox *o)
-{
-	if (!o)
-		return;
-	pool_done(&o->posts);
-	pool_unmap(o, sizeof(*o));
 }
 
 bool outbox_has_room(const struct server *s)

@@ -20,11 +20,6 @@ int pipes_make(struct pipes **out, struct err *e)
 	return *out ? 0 : err_result(e);
 }
 
-void pipes_done(struct pipes *p)
-{
-	pool_unmap(p, sizeof(*p));
-}
-
 bool pipe_take(struct pipes *all, struct pipe *out)
 {
 	int ends[2];

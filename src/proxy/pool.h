@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Things of one size out of memory that was mapped before the fork. Memory is touched
+ * Things of one size out of memory that was mapped at the start. Memory is touched
  * only as far as there ever were things at once: what was given back last is taken next.
  */
 #pragma once

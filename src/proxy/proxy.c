@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The parent's side: everything is made here, so that the process has only to run. */
+/* The parent's side. */
 #include "proxy/proxy.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 #include "proxy/server.h"
 
 struct start {
-	struct server *server;
+	const struct proxy_options *options;
 	int channel;
 	pid_t parent;
 };
@@ -23,28 +24,22 @@ static void run(void *arg)
 {
 	const struct start *start = arg;
 
-	server_run(start->server, start->channel, start->parent);
+	server_run(start->options, start->channel, start->parent);
 }
 
 int proxy_start(struct proxy *p, const struct proxy_options *options, struct err *e)
 {
-	struct start start = { .parent = getpid() };
+	struct start start = { .options = options, .parent = getpid() };
 	struct proxy made = PROXY_NONE;
 	int ends[2], saved;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
 		return FAIL_SYS(e, errno, "can't make the channel of the proxy");
-	if (server_make(&start.server, options, e) < 0) {
-		fd_done(&ends[0]);
-		fd_done(&ends[1]);
-		return err_result(e);
-	}
 	start.channel = ends[1];
 	made.channel = ends[0];
 	made.pid = os_fork(0, run, &start, &made.pidfd);
 	saved = errno;
 	fd_done(&ends[1]);
-	server_done(start.server);
 	if (made.pid < 0) {
 		fd_done(&made.channel);
 		return FAIL_SYS(e, saved, "can't start the proxy");
@@ -76,6 +71,16 @@ int proxy_receive(const struct proxy *p, struct proxy_message *out)
 	if (n == 0)
 		return -ECONNRESET;
 	return n == (ssize_t)sizeof(*out) ? 1 : -EBADMSG;
+}
+
+int proxy_failure(const struct proxy_message *m, struct err *e)
+{
+	bool is_known = m->id > ERR_OK && m->id <= ERR_CANCELLED;
+
+	(void)FAIL(e, is_known ? (enum err_code)m->id : ERR_INTERNAL, "the proxy: %.*s",
+		   (int)strnlen(m->text, sizeof(m->text)), m->text);
+	e->os_error = m->os_error;
+	return err_result(e);
 }
 
 /* Hands out records until it is gone; false when time is up. */

@@ -3,8 +3,8 @@
  * The filtering proxy (P12-P15): a process of its own, forked without exec from what
  * may be a threaded program, that reads untrusted bytes (HTTP, SOCKS, DNS, TLS hellos)
  * and therefore locks itself before it reads the first: no exec, no file opened for
- * writing, no way to other processes. It allocates nothing: all memory is mapped before
- * the fork and bounded. It writes nothing either: what it decides it tells its parent.
+ * writing, no way to other processes. It allocates nothing: all memory is mapped at the
+ * start and bounded. It writes nothing either: what it decides it tells its parent.
  *
  *	channel.h	what is said between the two
  *	proxy.c		the parent's side
@@ -63,7 +63,7 @@ struct proxy {
 
 /*
  * Forks it. It is of use when PROXY_READY has come; nothing it is sent before is lost.
- * ERR_SYS, ERR_NOMEM, ERR_LIMIT.
+ * What the options hold is not read here any more after that. ERR_SYS.
  */
 int proxy_start(struct proxy *p, const struct proxy_options *options, struct err *e)
 	MUST_CHECK NONNULL;
@@ -74,6 +74,9 @@ int proxy_send(const struct proxy *p, const struct proxy_order *order, const int
 
 /* 1 with a message, 0 when there is none now, -errno when it is gone or speaks nonsense. */
 int proxy_receive(const struct proxy *p, struct proxy_message *out) MUST_CHECK NONNULL;
+
+/* What a PROXY_FAILED says; with any code. */
+int proxy_failure(const struct proxy_message *m, struct err *e) NONNULL;
 
 /* Ends it: it sends the records that are open, and goes. Waits; kills it after `patience_ms`. */
 void proxy_stop(struct proxy *p, uint32_t patience_ms,

@@ -26,34 +26,7 @@ enum {
 	MIN_CONNECTIONS = 16,
 };
 
-/* ---- Before the fork ----------------------------------------------------------------- */
-
-void server_done(struct server *s)
-{
-	if (!s)
-		return;
-	/* Questions of the resolver inside wait in the dialer. */
-	if (s->dialer)
-		dialer_done(s->dialer);
-	if (s->stand_ins)
-		stand_ins_done(s->stand_ins);
-	if (s->rules)
-		rules_done(s->rules);
-	if (s->http)
-		http_pool_done(s->http);
-	pipes_done(s->pipes);
-	on_demand_done(s->on_demand);
-	attributions_done(s->attributions);
-	questions_done(s->questions);
-	outbox_done(s->outbox);
-	pool_done(&s->clients);
-	pool_done(&s->exchanges);
-	pool_done(&s->blocks);
-	pool_done(&s->tunnels);
-	pool_unmap(s->listeners, MAX_LISTENERS * sizeof(*s->listeners));
-	pool_unmap(s->scratch, BLOCK_BYTES);
-	pool_unmap(s, sizeof(*s));
-}
+/* ---- All its memory -------------------------------------------------------------------- */
 
 static int map_pools(struct server *s, struct err *e)
 {
@@ -98,27 +71,23 @@ static void fit_to_descriptors(struct proxy_limits *limits)
 	limits->connections = (uint32_t)MIN_OF((uint64_t)limits->connections, fit);
 }
 
-int server_make(struct server **out, const struct proxy_options *options, struct err *e)
+/* NULL when it can't be made; what there is of it ends with the process. */
+static struct server *make(const struct proxy_options *options, struct err *e)
 {
 	size_t token = options->token ? strlen(options->token) : 0;
 	struct server *s;
 
 	if (token >= TOKEN_BYTES)
-		return FAIL(e, ERR_LIMIT, "the token of the proxy is longer than %d bytes",
-			    TOKEN_BYTES - 1);
+		return FAIL_NULL(e, ERR_LIMIT, "the token of the proxy is longer than %d bytes",
+				 TOKEN_BYTES - 1);
 	s = pool_map(sizeof(*s), e);
 	if (!s)
-		return err_result(e);
+		return NULL;
 	s->limits = options->limits;
 	s->loop.epoll = -1;
 	fit_to_descriptors(&s->limits);
 	memcpy(s->token, options->token ? options->token : "", token);
-	if (make_parts(s, options, e) < 0) {
-		server_done(s);
-		return err_result(e);
-	}
-	*out = s;
-	return 0;
+	return make_parts(s, options, e) < 0 ? NULL : s;
 }
 
 /* ---- Listeners ----------------------------------------------------------------------- */
@@ -337,13 +306,15 @@ static int parent_is_gone(void *user, uint32_t events, struct err *e)
 
 /* ---- Its life -------------------------------------------------------------------------- */
 
-static _Noreturn void fail(const struct server *s, const struct err *e)
+static _Noreturn void fail(int channel, const struct err *e)
 {
-	struct proxy_message m = { .kind = PROXY_FAILED, .os_error = e->os_error };
+	struct proxy_message m = { .kind = PROXY_FAILED,
+				   .id = (uint64_t)e->code,
+				   .os_error = e->os_error };
 	struct buf text = BUF_OVER(m.text);
 
 	buf_add(&text, str_first(err_message(e), sizeof(m.text) - 1));
-	(void)send(s->channel, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)send(channel, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
 	_exit(1);
 }
 
@@ -396,22 +367,28 @@ static int prepare(struct server *s, pid_t parent, struct err *e)
 	return 0;
 }
 
-void server_run(struct server *s, int channel, pid_t parent)
+void server_run(const struct proxy_options *options, int channel, pid_t parent)
 {
 	const struct proxy_message ready = { .kind = PROXY_READY };
+	struct err e = ERR_INIT;
+	struct server *s;
 	int before;
 
 	/* That somebody cancels the thread that forked is nothing to this process. */
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	/* Here and not in the parent, which has a sandbox to make in the meantime. */
+	s = make(options, &e);
+	if (!s)
+		fail(channel, &e);
 	s->channel = channel;
 	if (prepare(s, parent, &s->failure) < 0)
-		fail(s, &s->failure);
+		fail(s->channel, &s->failure);
 	(void)outbox_post(s, &ready);
 	if (outbox_flush(s, &s->failure) < 0)
 		_exit(1);
 	while (!s->is_ending && !(s->is_finishing && !s->first_client))
 		if (loop_step(&s->loop, -1, &s->failure) < 0)
-			fail(s, &s->failure);
+			fail(s->channel, &s->failure);
 	while (s->first_client)
 		client_end(s->first_client);
 	outbox_drain(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Inside the proxy's process: what its parts share. One thread, one loop. Nothing here
- * allocates: each kind of thing comes out of a pool that was mapped before the fork and
+ * allocates: each kind of thing comes out of a pool that was mapped at the start and
  * whose memory is touched only as far as it is used; when a pool is empty the work waits
  * or is refused, and the client is told.
  *
@@ -172,12 +172,11 @@ extern const struct protocol protocol_tunnel;
 
 /*
  * client_http.c: from the first byte on. `c->block` (which it owns) has what was read
- * already; when that is whole head or not is its affair. http_make() before the fork, the
+ * already; when that is whole head or not is its affair. http_make() at the start, the
  * rest in the proxy; `struct http` is its own.
  */
 extern const struct protocol protocol_http;
 int http_make(struct http_pool **out, uint32_t connections, struct err *e) MUST_CHECK NONNULL;
-void http_pool_done(struct http_pool *p) NONNULL;
 void http_begin(struct client *c, struct block *read) NONNULL;
 
 /* ---- tunnel.c ------------------------------------------------------------------------ */
@@ -257,11 +256,8 @@ static inline bool server_has_token(const struct server *s)
 
 /* ---- Between the parts of the core ----------------------------------------------------- */
 
-/* server.c: all memory, before the fork; then, in the proxy, the whole of its life. */
-int server_make(struct server **out, const struct proxy_options *options, struct err *e)
-	MUST_CHECK NONNULL;
-void server_done(struct server *s);
-_Noreturn void server_run(struct server *s, int channel, pid_t parent) NONNULL;
+/* server.c: the whole of the process's life. What can't be made is told, and ends it. */
+_Noreturn void server_run(const struct proxy_options *options, int channel, pid_t parent) NONNULL;
 void server_set_accepting(struct server *s, bool is_accepting) NONNULL;
 
 /* client.c. `fd` is taken over; NULL: it is closed. */
@@ -281,14 +277,12 @@ bool exchange_allows_tunnel(struct server *s, struct exchange *x) MUST_CHECK NON
 bool exchange_look_again(struct server *s, struct exchange *x, const struct target *named)
 	MUST_CHECK NONNULL;
 int questions_make(struct questions **out, struct err *e) MUST_CHECK NONNULL;
-void questions_done(struct questions *q);
 bool question_ask(struct client *c) MUST_CHECK NONNULL;
 void question_drop(struct client *c) NONNULL;
 void question_answer(struct server *s, uint64_t id, bool is_allowed) NONNULL;
 
 /* outbox.c */
 int outbox_make(struct outbox **out, struct err *e) MUST_CHECK NONNULL;
-void outbox_done(struct outbox *o);
 bool outbox_has_room(const struct server *s) NONNULL;
 void outbox_add(struct server *s, struct exchange *x) NONNULL;
 /* An answer: false when there is no room for it. */
@@ -300,7 +294,6 @@ void outbox_drain(struct server *s) NONNULL; /* at the end: all that is left, wa
 
 /* attribution.c: who holds the other end of a connection. */
 int attributions_make(struct attributions **out, struct err *e) MUST_CHECK NONNULL;
-void attributions_done(struct attributions *a);
 void attribution_add(struct server *s, const struct proxy_order *o) NONNULL;
 void attribution_join(struct client *c) NONNULL;
 void attribution_leave(struct client *c) NONNULL;
@@ -308,7 +301,6 @@ void attribution_find(struct server *s, struct exchange *x) NONNULL;
 
 /* client_address.c, client_forward.c */
 int on_demand_make(struct on_demand **out, struct err *e) MUST_CHECK NONNULL;
-void on_demand_done(struct on_demand *d);
 void on_demand_order(struct server *s, const struct proxy_order *o) NONNULL; /* WILL_CONNECT */
 void on_demand_retry(struct server *s) NONNULL;			   /* those that have waited */
 void on_demand_take(struct server *s, bool is_v4, int fd) NONNULL; /* for the stock */
@@ -319,7 +311,6 @@ void forward_begin(struct client *c) NONNULL;
 /* tunnel.c */
 size_t tunnel_bytes(void);
 int pipes_make(struct pipes **out, struct err *e) MUST_CHECK NONNULL;
-void pipes_done(struct pipes *p);
 
 enum { LOCK_CHANNEL = 0 }; /* its number from then on */
 /* lock.c: what the process gives up. 0 or -errno, `*at` says at what. */

@@ -103,8 +103,7 @@ static int take_message(struct session *s, const struct proxy_message *m, struct
 		s->network.is_ready = true;
 		return 0;
 	case PROXY_FAILED:
-		return FAIL_SYS(e, m->os_error, "the proxy could not be started: %.*s",
-				(int)sizeof(m->text), m->text);
+		return proxy_failure(m, e);
 	case PROXY_MAY_CONNECT:
 		if (s->connects)
 			unix_connect_answer(s->connects, m->id, m->os_error);
