@@ -111,7 +111,7 @@ def wget_fetches_and_is_refused(w):
     return out
 
 
-@case(needs=NEEDS, is_spread=True)
+@case(needs=NEEDS, is_heavy=True)
 def large_bodies_arrive_whole_in_both_directions(w):
     w.need("curl")
     manage(w, "only4.example")
@@ -151,7 +151,7 @@ def git_clones_and_pushes_over_http(w):
     return out.replace(branch, "work")
 
 
-@case(needs=NEEDS, is_spread=True)
+@case(needs=NEEDS, is_heavy=True)
 def git_clones_over_https(w):
     manage(w, "only4.example")
     return w.shell(f"git -c http.sslCAInfo={net.world.ca} clone -q https://only4.example/git/project.git c;"
@@ -161,7 +161,7 @@ def git_clones_over_https(w):
 # ---- Package managers ----------------------------------------------------------------
 
 
-@case(needs=NEEDS, is_spread=True)
+@case(needs=NEEDS, is_heavy=True)
 def npm_installs_from_a_registry(w):
     w.need("npm", "node")
     w.write_all({"package.json": '{"name": "x", "version": "1.0.0"}'})
@@ -180,7 +180,7 @@ def npm_installs_from_a_registry(w):
     return out
 
 
-@case(needs=NEEDS, is_spread=True)
+@case(needs=NEEDS, is_heavy=True)
 def pip_installs_from_an_index(w):
     python = w.python()
     if w.plain(python, "-c", "import pip", check=None).status != 0:
@@ -282,7 +282,7 @@ public class Fetch {
 """
 
 
-@case(needs=NEEDS, is_spread=True)
+@case(needs=NEEDS, is_heavy=True)
 def java_connects_and_is_refused(w):
     w.need("java")
     manage(w, "only4.example")
@@ -330,7 +330,7 @@ def ssh_logs_in_and_is_refused(w):
     return out
 
 
-@case(needs=NEEDS, is_spread=True)
+@case(needs=NEEDS, is_heavy=True)
 def psql_asks_and_is_refused(w):
     w.need("psql")
     manage(w, "only4.example")

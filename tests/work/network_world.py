@@ -303,15 +303,20 @@ class Plain(socketserver.ThreadingTCPServer):
     def __init__(self, world, port, talk):
         class Talker(socketserver.BaseRequestHandler):
             def handle(self):
-                world.connections.append((port, self.request.getsockname()[0].removeprefix("::ffff:")))
                 talk(self.request)
 
+        self.world, self.port = world, port
         super().__init__(("::", port), Talker)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def server_bind(self):
         self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         super().server_bind()
+
+    def verify_request(self, request, client_address):
+        """Here, where they come in their order, and not where each has its thread."""
+        self.world.connections.append((self.port, request.getsockname()[0].removeprefix("::ffff:")))
+        return True
 
     def handle_error(self, request, client_address):
         pass
@@ -478,7 +483,11 @@ class World:
             subprocess.run(["git", *words], env=env, check=True)
 
     def forget(self):
-        """Before a case: what is counted is its own."""
+        """Before a case: what is counted is its own. What came before and is not yet counted is
+        in front of this one."""
+        with socket.create_connection(("127.0.0.1", ECHO), timeout=10) as last:
+            last.sendall(b"x")
+            last.recv(1)
         self.requests.clear()
         self.connections.clear()
         self.tunnels.clear()

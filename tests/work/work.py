@@ -45,12 +45,13 @@ SUPPORT = conform.read_support(Path(conform.__file__).with_name("support.txt"))
 _cases = []
 
 
-def case(function=None, *, below=TEMPORARY, needs=(), is_spread=False):
+def case(function=None, *, below=TEMPORARY, needs=(), is_spread=False, is_heavy=False):
     """`below` is for work in a directory of which the policy has an opinion of its own. What
-    is spread is not tried by everybody with every backend, but with each at least once."""
+    is spread is not tried by everybody with every backend, but with each at least once; what
+    is heavy only once, by the ordinary user."""
 
     def add(f):
-        _cases.append((f, below, frozenset(needs), is_spread))
+        _cases.append((f, below, frozenset(needs), is_spread, is_heavy))
         return f
 
     return add(function) if function else add
@@ -370,11 +371,14 @@ def run_with(backend, function, who, needs, control):
     return ""
 
 
-def choose_backends(backends, index, count, needs, is_spread):
+def choose_backends(backends, index, count, needs, is_spread, is_heavy):
     """Those that the person of that number tries a case with."""
     usable = [b for b in backends if not needs & set(SUPPORT.lacking(b))]
-    return usable[index * len(usable) // count:(index + 1) * len(usable) // count] or usable[:1] \
-        if is_spread else backends
+    if is_heavy:
+        return usable[:1] if index == count - 1 else []
+    if not is_spread:
+        return backends
+    return usable[index * len(usable) // count:(index + 1) * len(usable) // count] or usable[:1]
 
 
 def run_cases(people=None):
@@ -389,6 +393,8 @@ def run_cases(people=None):
     number, failed = 0, 0
     print(f"1..{sum(len(chosen) for *_, chosen in wanted)}")
     for who, function, directory, needs, chosen in wanted:
+        if not chosen:
+            continue
         begin = time.monotonic()
         control = Control(function, directory, who)
         print(f"# {time.monotonic() - begin:.2f} s")
