@@ -81,7 +81,9 @@ struct client *client_begin(struct server *s, int fd, const struct ip *peer, uin
 	if (s->clients.used == s->clients.count)
 		server_set_accepting(s, false);
 	if (p == &protocol_first_byte) {
-		client_set_deadline(c, s->limits.idle_ms);
+		/* SECURITY: a stranger does not get to keep a place. */
+		client_set_deadline(c,
+				    server_has_token(s) ? s->limits.header_ms : s->limits.idle_ms);
 		if (!client_wait(c, LOOP_IN))
 			return NULL;
 	}

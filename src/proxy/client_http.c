@@ -337,7 +337,8 @@ static enum http_step take_request(struct client *c, size_t head_bytes)
 	h->up.body = http_request_body(&r);
 	if (!http_request_target(&r, &t, &fault, detail, sizeof(detail)))
 		return refuse_malformed(c, &fault);
-	return shows_token(c, &r) ? judge(c, &r, &t) : refuse_token(c);
+	h->is_known = shows_token(c, &r);
+	return h->is_known ? judge(c, &r, &t) : refuse_token(c);
 }
 
 /* The deadline of a head counts from its first byte. */

@@ -44,6 +44,7 @@ struct http {
 
 	bool is_timed;	   /* the head has a deadline */
 	bool client_ended; /* it sends no more */
+	bool is_known;	   /* has shown the token, where there is one */
 	bool is_full;	   /* there is no block for what it sends before its turn */
 	bool client_keeps; /* wants to, when this request is answered */
 	bool wants_json, is_to_head, is_to_1_0, is_connect, expects_continue;

@@ -473,7 +473,9 @@ static enum http_step pump_down(struct client *c)
 static void begin_idle(struct client *c)
 {
 	struct http *h = c->http;
-	uint32_t in_ms = c->server->limits.idle_ms;
+	const struct proxy_limits *limits = &c->server->limits;
+	/* SECURITY: a stranger does not get to keep a place. */
+	uint32_t in_ms = h->is_known ? limits->idle_ms : limits->header_ms;
 
 	h->phase = HTTP_READS_HEAD;
 	h->request_seen = 0;

@@ -5,7 +5,9 @@
  * when too many wait no new one is begun.
  *
  * Of equal refusals the first goes at once; those that follow it within a second are
- * counted in one record.
+ * counted in one record. SECURITY: who makes up a new target for each could still fill the
+ * log until what others have done is rotated out of it. After the first ten thousand they
+ * go out one by one, and when too many wait the command has to wait with them.
  */
 #include "proxy/server.h"
 
@@ -20,6 +22,8 @@ enum {
 	MAX_WAITING = 512,	       /* records; then no new work is begun */
 	RECENT = 64,
 	TOGETHER_MS = 1000,
+	FREE_REFUSALS = 10000, /* of a run; then one in a */
+	REFUSAL_MS = 50,
 	ATTRIBUTION_MS = 50, /* what the parent needs to say who has connected */
 	DRAIN_MS = 5000,
 };
@@ -45,6 +49,8 @@ struct outbox {
 	bool is_blocked; /* the channel is full */
 	uint32_t events; /* of the channel that are waited for */
 	struct recent recent[RECENT];
+	uint64_t refusals;
+	uint64_t next_refusal_ms; /* not before, once there were too many */
 };
 
 int outbox_make(struct outbox **out, struct err *e)
@@ -131,6 +137,14 @@ static bool join_equal(struct server *s, struct exchange *x)
 	return false;
 }
 
+static void hold_back(struct outbox *o, struct exchange *x)
+{
+	if (o->refusals++ < FREE_REFUSALS)
+		return;
+	o->next_refusal_ms = MAX_OF(o->next_refusal_ms, loop_now()) + REFUSAL_MS;
+	x->send_ms = MAX_OF(x->send_ms, o->next_refusal_ms);
+}
+
 static void note_sent(struct server *s, const struct exchange *x)
 {
 	struct recent *slot = &s->outbox->recent[x->hash % RECENT];
@@ -182,9 +196,12 @@ void outbox_add(struct server *s, struct exchange *x)
 		attribution_find(s, x);
 	if (x->peer_port)
 		x->send_ms = loop_now() + ATTRIBUTION_MS;
-	if (is_refusal(&x->record) && join_equal(s, x)) {
-		pool_give(&s->exchanges, x);
-		return;
+	if (is_refusal(&x->record)) {
+		if (join_equal(s, x)) {
+			pool_give(&s->exchanges, x);
+			return;
+		}
+		hold_back(o, x);
 	}
 	x->previous = o->last;
 	x->next = NULL;

@@ -59,6 +59,25 @@ int proxy_send(const struct proxy *p, const struct proxy_order *order, const int
 	return 0;
 }
 
+/* SECURITY: who sent it reads untrusted bytes, and may have been taken over by them. */
+static void make_sound(struct proxy_message *m)
+{
+	struct proxy_record *r = &m->record;
+	unsigned char has_address;
+
+	if (m->kind != PROXY_RECORD && m->kind != PROXY_ASKS) {
+		m->text[sizeof(m->text) - 1] = '\0';
+		return;
+	}
+	memcpy(&has_address, &r->has_address, sizeof(has_address));
+	r->has_address = has_address != 0;
+	r->program[sizeof(r->program) - 1] = '\0';
+	r->host[sizeof(r->host) - 1] = '\0';
+	r->method[sizeof(r->method) - 1] = '\0';
+	r->rule[sizeof(r->rule) - 1] = '\0';
+	r->rule_file[sizeof(r->rule_file) - 1] = '\0';
+}
+
 int proxy_receive(const struct proxy *p, struct proxy_message *out)
 {
 	ssize_t n;
@@ -70,7 +89,10 @@ int proxy_receive(const struct proxy *p, struct proxy_message *out)
 		return errno == EAGAIN ? 0 : -errno;
 	if (n == 0)
 		return -ECONNRESET;
-	return n == (ssize_t)sizeof(*out) ? 1 : -EBADMSG;
+	if (n != (ssize_t)sizeof(*out))
+		return -EBADMSG;
+	make_sound(out);
+	return 1;
 }
 
 int proxy_failure(const struct proxy_message *m, struct err *e)

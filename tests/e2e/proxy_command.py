@@ -492,6 +492,41 @@ def ten_thousand_that_are_idle_cost_a_kilobyte_each(w: World):
 
 
 @case
+def a_flood_of_new_refusals_is_slowed_and_none_is_lost(w: World):
+    """Else the log could be filled until what others have done is rotated out of it."""
+    free, waiting, slow = 10000, 512, 40  # src/proxy/outbox.c; the rest goes at 20 a second
+    log = w.top / "log"
+    with Proxy(w, "--audit", str(log)) as proxy:
+        s = proxy.connect()
+        s.settimeout(60)
+        started = time.monotonic()
+        count = free + waiting + slow
+
+        def send():
+            for i in range(count):
+                s.sendall(f"GET http://n{i}.flood.example/ HTTP/1.1\r\nHost: n{i}.flood.example\r\n\r\n".encode())
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        got, at = 0, {}
+        tail = b""
+        while got < count:
+            data = s.recv(1 << 16)
+            assert data, got
+            got += (tail + data).count(b"HTTP/1.1 403") - tail.count(b"HTTP/1.1 403")
+            tail = (tail + data)[-11:]
+            for mark in free, count:
+                if got >= mark:
+                    at.setdefault(mark, time.monotonic() - started)
+        sender.join()
+        s.close()
+        assert at[count] - at[free] >= slow / 20 * 0.8, at
+        proxy.end()
+    found = sum(e["count"] for e in entries(log) if (e["host"] or "").endswith(".flood.example"))
+    assert found == count, (found, count)
+
+
+@case
 def it_does_not_outlive_its_parent_nor_its_child(w: World):
     with Proxy(w) as proxy:
         child, = proxy.children()
