@@ -120,16 +120,26 @@ static const char *find_limit(const struct session *s)
 static void warn_of_denials(const struct session *s)
 {
 	const struct denials *d = &s->outcome.denials;
+	const struct denial *first = d->items.items;
+	const char *what = d->total == 1 ? "attempt was" : "attempts were";
+	const char *them = d->total == 1 ? "it" : "them";
+	bool has_way;
 	char shown[256];
+	char way[512];
 
 	if (s->in.is_quiet || d->total == 0)
 		return;
-	session_warn(&s->in, "%llu %s refused%s%s%s; --report names %s",
-		     (unsigned long long)d->total, d->total == 1 ? "attempt was" : "attempts were",
-		     d->items.count ? ", the first on '" : "",
-		     d->items.count ? utf8_show(d->items.items[0].subject, shown, sizeof(shown))
-				    : "",
-		     d->items.count ? "'" : "", d->total == 1 ? "it" : "them");
+	if (d->items.count == 0) {
+		session_warn(&s->in, "%llu %s refused; --report names %s",
+			     (unsigned long long)d->total, what, them);
+		return;
+	}
+	has_way = first->kind == DENIAL_HOST && first->way_out.len;
+	session_warn(&s->in, "%llu %s refused, the first on '%s'%s%s; --report names %s",
+		     (unsigned long long)d->total, what,
+		     utf8_show(first->subject, shown, sizeof(shown)),
+		     has_way ? "; to allow that: " : "",
+		     has_way ? utf8_show(first->way_out, way, sizeof(way)) : "", them);
 }
 
 static void warn_of_findings(const struct session *s)
