@@ -205,7 +205,7 @@ static void add_way(struct buf *b, const struct refusal *r)
 		break;
 	case PROXY_DENIED_METHOD:
 	case PROXY_DENIED_TUNNEL:
-		buf_add_text(b, "network.mode = \"full\"");
+		buf_add_text(b, is_own_profile(j) ? "mode = \"full\"" : "network.mode = \"full\"");
 		if (is_own_profile(j))
 			add_table(b, j, "");
 		break;
