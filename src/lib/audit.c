@@ -47,7 +47,8 @@ void audit_add_reason(struct buf *b, const struct audit_entry *entry)
 {
 	utf8_add_shown(b, entry->reason);
 	if (entry->rule.len) {
-		buf_add_text(b, " by \"");
+		/* What failed did so beyond the rule, which let it pass. */
+		buf_add_text(b, entry->decision == AUDIT_FAILED ? ", allowed by \"" : " by \"");
 		utf8_add_shown(b, entry->rule);
 		buf_add_char(b, '"');
 	}

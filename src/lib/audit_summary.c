@@ -244,11 +244,12 @@ static void add_host(struct page *p, const struct met *h)
 	struct buf b = BUF_OVER(text);
 
 	audit_add_target(&b, h->name, h->port);
-	page_column(p, buf_str(&b), WIDTH_HOST);
 	if (p->is_brief) {
+		page_str(p, buf_str(&b));
 		page_line(p);
 		return;
 	}
+	page_column(p, buf_str(&b), WIDTH_HOST);
 	add_counts(p, h);
 	add_programs(p, h);
 	page_line(p);
