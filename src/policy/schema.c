@@ -156,8 +156,11 @@ static int fail_unknown(const struct toml_member *m, enum schema_table which, co
 	if (which == SCHEMA_TOP && m->value.type == TOML_TABLE &&
 	    !schema_hint(m->name, names).text[0])
 		return FAIL_AT(e, ERR_POLICY, m->name_origin,
-			       "unknown key '%s' in %s; a profile is written [permissions.%s]",
-			       SHOWN(m->name), where, SHOWN(m->name));
+			       "unknown key '%s' in %s; %s is written [permissions.%s%s]",
+			       SHOWN(m->name), where,
+			       find_key(SCHEMA_PROFILE, m->name) ? "that of a profile"
+								 : "a profile",
+			       find_key(SCHEMA_PROFILE, m->name) ? "NAME." : "", SHOWN(m->name));
 	return FAIL_AT(e, ERR_POLICY, m->name_origin, "unknown key '%s' in %s%s", SHOWN(m->name),
 		       where, schema_hint_or_list(m->name, names, "; it may hold: ").text);
 }
