@@ -262,7 +262,7 @@ static void print_network(struct page *p, const struct explanation *x)
 	page_line(p);
 	field(p, "network");
 	page_text(p, meanings[net_mode(net)]);
-	page_text(p, net_is_limited(net) ? "; GET, HEAD and OPTIONS only" : "");
+	page_text(p, net_is_limited(net) ? "; GET, HEAD and OPTIONS only, no TLS" : "");
 	page_text(p, "  ");
 	page_origin(p, &x->policy->policy->profile->net.access_origin);
 	page_line(p);

@@ -63,6 +63,35 @@ static void add_option(struct buf *b, const struct why_host *y)
 		buf_add_text(b, " --allow-host 127.0.0.1");
 }
 
+static bool is_loopback(const struct hostname *host)
+{
+	static const char *const blocks[] = { "127.0.0.0/8", "::1" };
+	struct ip_block block;
+
+	if (!host->is_ip)
+		return str_is(host->name, "localhost") ||
+		       str_has_suffix(host->name, STR(".localhost"));
+	for (size_t i = 0; i < COUNT_OF(blocks); i++)
+		if (ip_block_parse(str_of(blocks[i]), &block) && ip_block_has(&block, &host->ip))
+			return true;
+	return false;
+}
+
+/* What a rule alone does not tell of a run; or NULL. */
+static const char *find_caveat(const struct why_host *y)
+{
+	const struct net *net = y->policy->plan->net;
+
+	if (y->verdict.reason == NET_REASON_FULL || y->verdict.reason == NET_REASON_UNSANDBOXED)
+		return NULL;
+	if (is_loopback(&y->host))
+		return "inside of a run, loopback is the command's own: --host-port PORT makes one "
+		       "of its ports this host's";
+	if (y->verdict.decision == DECISION_ALLOW && net_is_limited(net))
+		return "the mode is limited: GET, HEAD and OPTIONS over plain HTTP, and no TLS";
+	return NULL;
+}
+
 static void print_option(struct page *p, const struct why_host *y)
 {
 	char text[512];
@@ -220,6 +249,8 @@ static void print_text(struct page *p, const void *data)
 		page_text(p, "' asks about it\n");
 	}
 	print_ports(p, y);
+	if (find_caveat(y))
+		page_printf(p, "       %s\n", find_caveat(y));
 	for (size_t i = 0; i < y->trace.count; i++)
 		width = MAX_OF(width, utf8_shown_width(verdict_label(&y->trace.items[i])));
 	page_style(p, STYLE_TITLE, "\ndecided by\n");
@@ -288,7 +319,7 @@ static void print_json(struct json_writer *w, const void *data)
 	json_flip(w, find_flip(y), decision_name(y->wanted));
 	add_option(&b, y);
 	json_text(w, "option", has_option(y) ? buf_str(&b).p : NULL);
-	json_text(w, "caveat", NULL); /* of versions before the proxy */
+	json_text(w, "caveat", find_caveat(y));
 	json_notes(w, y->policy, true);
 	json_end_object(w);
 }

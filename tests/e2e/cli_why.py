@@ -64,6 +64,25 @@ def an_edit_for_a_host_is_one_that_run_takes(w: World):
 
 
 @case
+def what_a_rule_alone_does_not_tell_of_a_run_is_said(w: World):
+    for host in ("localhost:5432", "a.localhost", "127.0.0.2:80", "[::1]:80"):
+        for option in ((), ("--allow-host", host)):
+            assert "--host-port" in w.ok("why", host, *option, "--json").json["caveat"], (host, option)
+        assert "--host-port" in w.ok("why", host).out, host
+        assert w.ok("why", host, "--network", "full", "--json").json["caveat"] is None, host
+    w.write_config("""
+        default_permissions = "a"
+        [permissions.a.network]
+        enabled = true
+        mode = "limited"
+        domains = { "example.com" = "allow" }
+        """)
+    assert "no TLS" in w.ok("why", "example.com:443").out
+    assert w.ok("why", "example.org:443", "--json").json["caveat"] is None
+    assert "no TLS" in w.ok("explain").out
+
+
+@case
 def the_starter_says_what_run_refuses(w: World):
     w.ok("init")
     text = w.config.read_text()
