@@ -83,6 +83,7 @@ static void print_overview(FILE *to, bool is_full)
 		"  CORDON_MODE                the mode, likewise\n"
 		"  CORDON_LOG                 trace, warn or quiet, for 'cordon run'\n"
 		"  XDG_CONFIG_HOME            where cordon/config.toml is, instead of ~/.config\n"
+		"  XDG_STATE_HOME             where the audit log is, instead of ~/.local/state\n"
 		"  NO_COLOR                   when not empty, print no colours\n"
 		"\nThe status is 0, or 125 when there is an error; that of 'cordon run' is the "
 		"command's,\nthat of 'cordon doctor' 1 when the policy can't be enforced "

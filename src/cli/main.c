@@ -13,10 +13,12 @@
 	"  cordon run --full-auto -- make test  may write here and in /tmp, no network\n"         \
 	"  cordon run -P dev -- npm test        with a profile of your configuration\n"           \
 	"  cordon run --dry-run -- git log      what would be enforced, and how\n"                \
+	"  cordon run --allow-host example.org -- curl -sS https://example.org/\n"                \
+	"                                       that host, and no other\n"                        \
 	"\n"                                                                                      \
 	"The status is that of COMMAND, 128+n when signal n killed it, 124 after --timeout,\n"    \
 	"126 or 127 when it could not be executed or found, and 125 when Cordon refused or\n"     \
-	"failed. 'cordon why PATH' says why something was refused."
+	"failed. 'cordon why PATH' and 'cordon why HOST' say why something was refused."
 
 const struct command commands[] = {
 	{ "run", cmd_run, "run a command that can touch only what is allowed",
