@@ -632,7 +632,7 @@ def wrong_words_are_refused_with_a_suggestion(w: World):
         (["help", "nothing"], "no help for"),
         (["--json"], "no command"),
         (["apply-patch"], "'apply-patch' is not in this version"),
-        (["proxy"], "'proxy' is not in this version"),
+        (["proxy"], "the network of profile :read-only is off"),
         (["explain", "--config-file="], "the name of the file is empty"),
         (["profiles", "nope"], "there is no profile 'nope'; known are: :danger-full-access, "),
         (["why", "/x", "-P", ":worksapce"], "there is no profile ':worksapce'; did you mean"),
