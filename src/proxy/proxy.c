@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -99,14 +100,13 @@ int proxy_failure(const struct proxy_message *m, struct err *e)
 {
 	bool is_known = m->id > ERR_OK && m->id <= ERR_CANCELLED;
 
-	(void)FAIL(e, is_known ? (enum err_code)m->id : ERR_INTERNAL, "the proxy: %.*s",
-		   (int)strnlen(m->text, sizeof(m->text)), m->text);
+	(void)FAIL(e, is_known ? (enum err_code)m->id : ERR_INTERNAL, "the proxy: %s", m->text);
 	e->os_error = m->os_error;
 	return err_result(e);
 }
 
-/* Hands out records until it is gone; false when time is up. */
-static bool read_rest(const struct proxy *p, uint64_t until_ms,
+/* Hands out records until it has closed the channel, speaks nonsense, or time is up. */
+static void read_rest(const struct proxy *p, uint64_t until_ms,
 		      void (*record)(void *user, const struct proxy_record *record), void *user)
 {
 	struct proxy_message m;
@@ -119,10 +119,8 @@ static bool read_rest(const struct proxy *p, uint64_t until_ms,
 		while ((r = proxy_receive(p, &m)) > 0)
 			if (m.kind == PROXY_RECORD && record)
 				record(user, &m.record);
-		if (r < 0)
-			return true;
-		if (now >= until_ms)
-			return false;
+		if (r < 0 || now >= until_ms)
+			return;
 		(void)poll(&more, 1, (int)MIN_OF(until_ms - now, (uint64_t)1000));
 	}
 }
@@ -136,8 +134,9 @@ void proxy_stop(struct proxy *p, uint32_t patience_ms,
 		return;
 	/* It sees the end of its orders, and can still tell what is left to be told. */
 	(void)shutdown(p->channel, SHUT_WR);
-	if (!read_rest(p, loop_now() + patience_ms, record, user))
-		os_kill(p->pidfd, 9);
+	read_rest(p, loop_now() + patience_ms, record, user);
+	/* SECURITY: that it says no more does not mean that it ends: it would be waited for. */
+	os_kill(p->pidfd, SIGKILL);
 	os_reap(p->pidfd);
 	fd_done(&p->channel);
 	fd_done(&p->pidfd);

@@ -72,7 +72,10 @@ int proxy_start(struct proxy *p, const struct proxy_options *options, struct err
 int proxy_send(const struct proxy *p, const struct proxy_order *order, const int *fds, size_t count)
 	MUST_CHECK;
 
-/* 1 with a message, 0 when there is none now, -errno when it is gone or speaks nonsense. */
+/*
+ * 1 with a message, whose texts end in NUL, 0 when there is none now, -errno when it is gone or
+ * speaks nonsense.
+ */
 int proxy_receive(const struct proxy *p, struct proxy_message *out) MUST_CHECK NONNULL;
 
 /* What a PROXY_FAILED says; with any code. */

@@ -263,6 +263,52 @@ TEST(the_proxy_is_killed_at_every_stage)
 	CHECK_INT(proxy.pid, 0);
 }
 
+/* In the place of the proxy, by one that does not end with its channel. */
+static void stay(void *ends)
+{
+	(void)close(((int *)ends)[0]);
+	(void)close(((int *)ends)[1]);
+	for (;;)
+		(void)pause();
+}
+
+TEST(one_that_hangs_up_and_stays_is_not_waited_for)
+{
+	int ends[2];
+
+	REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+	proxy.pid = os_fork(0, stay, ends, &proxy.pidfd);
+	REQUIRE(proxy.pid > 0);
+	(void)close(ends[1]);
+	proxy.channel = ends[0];
+	stop();
+	CHECK_INT(proxy.pid, 0);
+}
+
+TEST(texts_of_a_proxy_that_was_taken_over_end)
+{
+	struct proxy_message m;
+	int ends[2];
+
+	REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+	proxy.channel = ends[0];
+	memset(&m, 'x', sizeof(m));
+	m.kind = PROXY_RECORD;
+	CHECK(send_all(ends[1], &m, sizeof(m)));
+	m.kind = PROXY_FAILED;
+	CHECK(send_all(ends[1], &m, sizeof(m)));
+	REQUIRE(proxy_receive(&proxy, &m) == 1);
+	CHECK_INT(strnlen(m.record.program, PROXY_PROGRAM_BYTES), PROXY_PROGRAM_BYTES - 1);
+	CHECK_INT(strnlen(m.record.host, PROXY_HOST_BYTES), PROXY_HOST_BYTES - 1);
+	CHECK_INT(strnlen(m.record.method, PROXY_METHOD_BYTES), PROXY_METHOD_BYTES - 1);
+	CHECK_INT(strnlen(m.record.rule, PROXY_RULE_BYTES), PROXY_RULE_BYTES - 1);
+	CHECK_INT(strnlen(m.record.rule_file, PROXY_FILE_BYTES), PROXY_FILE_BYTES - 1);
+	REQUIRE(proxy_receive(&proxy, &m) == 1);
+	CHECK_INT(strnlen(m.text, PROXY_RULE_BYTES), PROXY_RULE_BYTES - 1);
+	fd_close(&ends[1]);
+	fd_close(&proxy.channel);
+}
+
 /* One byte now and then is not enough to stay. */
 TEST(slow_heads_are_ended)
 {
