@@ -197,6 +197,7 @@ enum http_step http_dial(struct client *c)
 	struct http *h = c->http;
 
 	http_close_server(h);
+	h->rules = rules_added(c->server->rules);
 	if (!exchange_dial(c))
 		return http_refuse(c, STR_EMPTY, 0);
 	h->phase = HTTP_DIALS;
@@ -207,6 +208,18 @@ enum http_step http_dial(struct client *c)
 static bool same_target(const struct target *a, const struct target *b)
 {
 	return a->port == b->port && a->is_ip == b->is_ip && str_is(str_of(a->name), b->name);
+}
+
+/*
+ * Whether the connection that is open is one to `t`. SECURITY: its address was judged when it
+ * was dialled; after a rule was added it is dialled, and so judged, anew.
+ */
+static bool has_server_for(const struct client *c, const struct target *t)
+{
+	const struct http *h = c->http;
+
+	return http_has_server(h) && !h->is_connect && same_target(&h->target, t) &&
+	       h->rules == rules_added(c->server->rules);
 }
 
 static void note_rule(struct exchange *x)
@@ -238,7 +251,7 @@ static enum http_step ask_server(struct client *c, const struct http_request *r)
 
 	if (!may_ask(c, r))
 		return http_refuse(c, STR_EMPTY, 0);
-	if (!http_has_server(h) || h->is_connect || !same_target(&h->target, &x->target))
+	if (!has_server_for(c, &x->target))
 		return http_dial(c);
 	x->record.has_address = h->has_address;
 	x->record.address = h->address;
@@ -257,13 +270,11 @@ static bool same_rule(const struct judgement *a, const struct judgement *b)
  */
 static bool joins_record(struct client *c, const struct http_request *r, const struct target *t)
 {
-	const struct http *h = c->http;
 	struct exchange *x = c->exchange;
 	UNINITIALIZED struct judgement j;
 
-	if (!x || h->is_connect || !http_has_server(h) || !same_target(&x->target, t) ||
-	    !same_target(&h->target, t) || !str_is(r->method, x->record.method) ||
-	    !rules_pass_method(c->server->rules, r->method))
+	if (!x || !has_server_for(c, t) || !same_target(&x->target, t) ||
+	    !str_is(r->method, x->record.method) || !rules_pass_method(c->server->rules, r->method))
 		return false;
 	rules_judge(c->server->rules, t, &j);
 	if (j.decision != DECISION_ALLOW || !same_rule(&j, &x->judgement))

@@ -58,6 +58,7 @@ struct http {
 
 	struct http_flow up, down;
 	struct target target; /* of the server */
+	size_t rules;	      /* rules_added() when it was dialled */
 	bool has_address;
 	struct ip address;
 };

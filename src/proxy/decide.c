@@ -29,6 +29,7 @@ struct rules {
 	const struct net *net;
 	struct arena tables[2];
 	unsigned current; /* of the tables */
+	size_t added;
 	struct arena texts;
 };
 
@@ -257,7 +258,13 @@ int rules_add(struct rules *r, bool is_allow, struct str pattern, struct err *e)
 		(*count)--;
 		return err_result(e);
 	}
+	r->added++;
 	return 0;
+}
+
+size_t rules_added(const struct rules *r)
+{
+	return r->added;
 }
 
 /* ---- Judging ------------------------------------------------------------------------- */

@@ -35,6 +35,9 @@ void rules_done(struct rules *r) NONNULL;
 /* Counts from the next question on; verdicts that were given stay valid. ERR_SYNTAX, ERR_LIMIT. */
 int rules_add(struct rules *r, bool is_allow, struct str pattern, struct err *e) MUST_CHECK NONNULL;
 
+/* How many were added: what was judged at another number may be judged otherwise now. */
+size_t rules_added(const struct rules *r) NONNULL PURE;
+
 enum { PROXY_PROFILE_BYTES = 64 };
 
 struct judgement {

@@ -366,6 +366,45 @@ TEST(a_rule_counts_from_the_next_request_on)
 	stop();
 }
 
+/* The address was judged before that: it is dialled, and judged, anew. */
+TEST(a_rule_counts_for_connections_that_are_open)
+{
+	static const char answer[] = "HTTP/1.1 204 No Content\r\n\r\n";
+	struct proxy_order add = { .kind = PROXY_ADD_RULE, .id = 1, .text = "127.0.0.3" };
+	struct proxy_message m;
+	char request[128], got[256];
+	int client, behind, again;
+
+	REQUIRE(start(LOCAL));
+	(void)snprintf(request, sizeof(request),
+		       "GET http://127.0.0.1:%u/ HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n",
+		       (unsigned)server_port, (unsigned)server_port);
+	client = connect_to(proxy_port);
+	CHECK(send_all(client, request, strlen(request)));
+	behind = accept_one();
+	for (int i = 0; i < 2; i++) {
+		/* What comes before the request answers nothing. */
+		CHECK(recv(behind, got, sizeof(got), 0) > 0);
+		CHECK(SENDS(behind, answer));
+		CHECK(RECEIVES(client, answer));
+		/* Without a rule that connection serves again. */
+		if (i == 0)
+			CHECK(send_all(client, request, strlen(request)));
+	}
+	CHECK_INT(proxy_send(&proxy, &add, NULL, 0), 0);
+	REQUIRE(receive_kind(PROXY_RULE_ADDED, &m));
+	CHECK_INT(m.os_error, 0);
+	CHECK(send_all(client, request, strlen(request)));
+	again = accept_one();
+	CHECK(recv(again, got, sizeof(got), 0) > 0);
+	CHECK(SENDS(again, answer));
+	CHECK(RECEIVES(client, answer));
+	(void)close(client);
+	(void)close(behind);
+	(void)close(again);
+	stop();
+}
+
 TEST(who_connected_is_told_before_or_after)
 {
 	struct proxy_order who = { .kind = PROXY_HAS_CONNECTED,
