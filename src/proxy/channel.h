@@ -35,7 +35,7 @@ enum proxy_role {
 /* ---- To the proxy ------------------------------------------------------------------ */
 
 enum proxy_order_kind {
-	PROXY_TAKE = 1, /* descriptors for `role` and `port` come with it */
+	PROXY_TAKE = 1, /* descriptors for `role` and `port` come with it; none: none can be had */
 	/*
 	 * A program inside is about to connect to `address`, `port`, which is not loopback.
 	 * Answered by PROXY_MAY_CONNECT once somebody listens there, or with why not.

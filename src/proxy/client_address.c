@@ -26,6 +26,7 @@ enum {
 	LOW_STOCK = 4,
 	CALLERS = 8,	 /* whose connects to one place are under way */
 	PLACE_MS = 5000, /* for a connect that was announced; a handshake on loopback */
+	NONE_MS = 1000,	 /* before sockets are asked for again that there were none of */
 	BACKLOG = 128,
 	ACCEPTS_AT_ONCE = 16,
 	FREEBIND_6 = 78, /* IPV6_FREEBIND, which not every C library has */
@@ -58,6 +59,7 @@ struct stock {
 	int fds[STOCK];
 	uint32_t count;
 	bool is_asked;
+	uint64_t ask_ms; /* not before */
 };
 
 struct on_demand {
@@ -94,7 +96,7 @@ static void ask_for_sockets(struct server *s, bool is_v4)
 	const struct proxy_message m = { .kind = PROXY_WANTS_SOCKETS,
 					 .role = is_v4 ? PROXY_SOCKETS_4 : PROXY_SOCKETS_6 };
 
-	if (!stock->is_asked)
+	if (!stock->is_asked && loop_now() >= stock->ask_ms)
 		stock->is_asked = outbox_post(s, &m);
 }
 
@@ -117,6 +119,15 @@ void on_demand_take(struct server *s, bool is_v4, int fd)
 		stock->fds[stock->count++] = fd;
 	else
 		fd_done(&fd);
+}
+
+/* Who waits for one is refused by on_demand_retry(), and who comes within a moment at once. */
+void on_demand_none(struct server *s, bool is_v4)
+{
+	struct stock *stock = stock_of(s, is_v4);
+
+	stock->is_asked = false;
+	stock->ask_ms = loop_now() + NONE_MS;
 }
 
 /* ---- Places ------------------------------------------------------------------------------------------ */
@@ -360,11 +371,16 @@ static bool carry_out(struct server *s, const struct proxy_order *o)
 		return true;
 	}
 	fd = on_demand_socket(s, ip_is_v4(&o->address));
-	if (fd >= 0)
+	if (fd >= 0) {
 		put_place(s, o, x, fd);
-	else
-		pool_give(&s->exchanges, x);
-	return fd >= 0;
+		return true;
+	}
+	if (loop_now() < stock_of(s, ip_is_v4(&o->address))->ask_ms) {
+		fail(s, o, x, ENOBUFS);
+		return true;
+	}
+	pool_give(&s->exchanges, x);
+	return false;
 }
 
 void on_demand_order(struct server *s, const struct proxy_order *o)

@@ -248,6 +248,8 @@ static int obey(struct server *s, const struct proxy_order *o, const int *fds, s
 		for (size_t i = 0; i < count; i++)
 			if (take_descriptor(s, o, fds[i], e) < 0)
 				return err_result(e);
+		if (count == 0)
+			on_demand_none(s, o->role == PROXY_SOCKETS_4);
 		return 0;
 	case PROXY_WILL_CONNECT:
 		on_demand_order(s, o);

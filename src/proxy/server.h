@@ -304,6 +304,7 @@ int on_demand_make(struct on_demand **out, struct err *e) MUST_CHECK NONNULL;
 void on_demand_order(struct server *s, const struct proxy_order *o) NONNULL; /* WILL_CONNECT */
 void on_demand_retry(struct server *s) NONNULL;			   /* those that have waited */
 void on_demand_take(struct server *s, bool is_v4, int fd) NONNULL; /* for the stock */
+void on_demand_none(struct server *s, bool is_v4) NONNULL;	   /* there are none to be had */
 /* An unbound socket of the sandbox, or -1: more are asked for, protocol->resume() follows. */
 int on_demand_socket(struct server *s, bool is_v4) NONNULL;
 void forward_begin(struct client *c) NONNULL;

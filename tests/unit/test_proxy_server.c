@@ -515,6 +515,29 @@ TEST(an_address_is_listened_at_on_demand)
 	CHECK_INT(last_record.pid, 9);
 }
 
+/* What waits is told, and what comes later is served again. */
+TEST(sockets_that_are_not_to_be_had_are_asked_for_again)
+{
+	const struct proxy_order none = { .kind = PROXY_TAKE, .role = PROXY_SOCKETS_4 };
+	const struct proxy_order o = { .kind = PROXY_WILL_CONNECT,
+				       .id = 6,
+				       .address = { { [10] = 0xff, 0xff, 127, 0, 0, 1 } },
+				       .port = 9 };
+	struct proxy_message m;
+
+	REQUIRE(start(LOCAL));
+	CHECK_INT(proxy_send(&proxy, &o, NULL, 0), 0);
+	REQUIRE(receive_kind(PROXY_WANTS_SOCKETS, &m));
+	CHECK_INT(proxy_send(&proxy, &none, NULL, 0), 0);
+	REQUIRE(receive_kind(PROXY_MAY_CONNECT, &m));
+	CHECK_INT(m.id, 6);
+	CHECK_INT(m.os_error, ENOBUFS);
+	(void)poll(NULL, 0, 1100);
+	fd_close(&server);
+	CHECK_INT(will_connect(1, server_port), 0);
+	stop();
+}
+
 TEST(single_ports_are_forwarded)
 {
 	uint16_t host_port, published_port;
