@@ -150,7 +150,8 @@ void server_set_accepting(struct server *s, bool is_accepting)
 			continue;
 		if (!is_accepting)
 			loop_remove(&s->loop, &l->watcher);
-		else if (loop_add(&s->loop, &l->watcher, LOOP_IN, &s->failure) < 0)
+		else if (!l->watcher.is_added &&
+			 loop_add(&s->loop, &l->watcher, LOOP_IN, &s->failure) < 0)
 			s->is_accepting = false; /* the next look at the deadlines tries again */
 	}
 }
