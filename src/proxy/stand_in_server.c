@@ -21,6 +21,7 @@ enum {
 	QUESTION_BYTES = 1232, /* a longer one is none of a host's */
 	AT_ONCE = 32,	       /* datagrams or connections, then the others have their turn */
 	IDLE_MS = 10000,
+	PAUSE_MS = 1000, /* when there were no descriptors */
 };
 
 /* Where a datagram came from, and at which of our addresses. */
@@ -502,6 +503,15 @@ static void take_connection(struct stand_ins *s, int fd)
 		end_connection(c);
 }
 
+/* SECURITY: a listener that stays ready without descriptors left would spin. */
+static void pause_listening(struct stand_in_socket *socket)
+{
+	struct stand_ins *s = socket->stand_ins;
+
+	loop_remove(s->loop, &socket->watcher);
+	wake_by(s, loop_now() + PAUSE_MS);
+}
+
 static int connections_ready(void *user, uint32_t events, struct err *e)
 {
 	struct stand_in_socket *socket = user;
@@ -511,11 +521,30 @@ static int connections_ready(void *user, uint32_t events, struct err *e)
 	for (unsigned i = 0; i < AT_ONCE; i++) {
 		int fd = accept4(socket->watcher.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd < 0)
-			break;
-		take_connection(socket->stand_ins, fd);
+		if (fd >= 0) {
+			take_connection(socket->stand_ins, fd);
+			continue;
+		}
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			pause_listening(socket);
+		break;
 	}
 	return 0;
+}
+
+/* False: one of them still pauses. */
+static bool listen_again(struct stand_ins *s)
+{
+	struct err e = ERR_INIT;
+	bool is_well = true;
+
+	for (size_t i = 0; i < s->socket_count; i++) {
+		struct watcher *w = &s->sockets[i].watcher;
+
+		if (!w->is_added && loop_add(s->loop, w, LOOP_IN, &e) < 0)
+			is_well = false;
+	}
+	return is_well;
 }
 
 static int run_timer(void *user, struct err *e)
@@ -533,6 +562,8 @@ static int run_timer(void *user, struct err *e)
 		else
 			first = MIN_OF(first, c->deadline_ms);
 	}
+	if (!listen_again(s))
+		first = MIN_OF(first, now + PAUSE_MS);
 	if (first != UINT64_MAX)
 		wake_by(s, first);
 	return 0;
