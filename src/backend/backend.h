@@ -21,7 +21,7 @@
  * A managed network: nothing but the loopback interface, on which every address is local,
  * and the sockets of the proxy (struct sandbox), which are listening when launch() returns.
  */
-enum { LAUNCH_PROXY_PORT = 3128, LAUNCH_MAX_HOST_PORTS = 24 };
+enum { LAUNCH_PROXY_PORT = 3128, LAUNCH_NAMES_PORT = 53, LAUNCH_MAX_HOST_PORTS = 24 };
 struct launch_network {
 	uint16_t host_ports[LAUNCH_MAX_HOST_PORTS]; /* on loopback: PROXY_HOST_PORT */
 	size_t host_port_count;

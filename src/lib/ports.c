@@ -60,6 +60,12 @@ static bool parse_publication(struct str text, struct publication *out)
 	return parse_port(address, &out->host_port) && ip_parse(STR("127.0.0.1"), &out->address);
 }
 
+/* Of those inside. */
+static bool is_proxys(uint16_t port)
+{
+	return port == LAUNCH_PROXY_PORT || port == LAUNCH_NAMES_PORT;
+}
+
 static int count_ports(const char *const *words, const char *option, size_t *out, struct err *e)
 {
 	*out = 0;
@@ -109,13 +115,30 @@ static int read_host_ports(struct arena *a, const char *const *words, struct ses
 		if (!parse_port(str_of(words[i]), &list[i]))
 			return FAIL(e, ERR_ARGUMENT, "--host-port '%s' is no port from 1 to %d",
 				    utf8_show(str_of(words[i]), shown, sizeof(shown)), PORT_MAX);
-		if (list[i] == LAUNCH_PROXY_PORT)
+		if (is_proxys(list[i]))
 			return FAIL(e, ERR_ARGUMENT,
-				    "--host-port %d is taken inside: the proxy listens there",
-				    LAUNCH_PROXY_PORT);
+				    "--host-port %u is taken inside: the proxy listens there",
+				    (unsigned)list[i]);
 	}
 	out->host_ports = list;
 	out->host_port_count = count;
+	return 0;
+}
+
+/* Inside somebody else has these ports: through a host's port it would come back for ever. */
+static int check_published(const struct session_request *in, struct err *e)
+{
+	for (size_t i = 0; i < in->published_count; i++) {
+		unsigned port = in->published[i].port;
+		bool is_hosts = false;
+
+		for (size_t j = 0; j < in->host_port_count; j++)
+			is_hosts |= in->host_ports[j] == port;
+		if (is_hosts || is_proxys(in->published[i].port))
+			return FAIL(e, ERR_ARGUMENT,
+				    "--publish: port %u inside is %s, not the command's", port,
+				    is_hosts ? "the host's (--host-port)" : "that of the proxy");
+	}
 	return 0;
 }
 
@@ -177,7 +200,7 @@ int asked_network(struct arena *a, const struct cordon_run_options *run,
 {
 	out->state_directory = policy->inputs.state_dir;
 	if (read_published(a, run->publish, out, e) < 0 ||
-	    read_host_ports(a, run->host_ports, out, e) < 0 ||
+	    read_host_ports(a, run->host_ports, out, e) < 0 || check_published(out, e) < 0 ||
 	    check_managed(run, policy, out, e) < 0)
 		return err_result(e);
 	return read_audit(a, run->audit_file, policy, out, e);

@@ -136,9 +136,9 @@ static inline struct sandbox_socket inner_network_socket(const struct inner_netw
 	case 0:
 		return (struct sandbox_socket){ PROXY_MIXED, LAUNCH_PROXY_PORT, -1 };
 	case 1:
-		return (struct sandbox_socket){ PROXY_NAMES_UDP, 53, -1 };
+		return (struct sandbox_socket){ PROXY_NAMES_UDP, LAUNCH_NAMES_PORT, -1 };
 	case 2:
-		return (struct sandbox_socket){ PROXY_NAMES_TCP, 53, -1 };
+		return (struct sandbox_socket){ PROXY_NAMES_TCP, LAUNCH_NAMES_PORT, -1 };
 	default:
 		return (struct sandbox_socket){ PROXY_HOST_PORT, n->host_ports[i - 3], -1 };
 	}

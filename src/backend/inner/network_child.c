@@ -30,7 +30,6 @@ enum {
 	TABLE_6 = 128,
 	LOCAL_RULE = 0,	  /* the kernel's own, that is always there */
 	FIRST_RULE = 100, /* behind that, and before those for the rest */
-	NAMES_PORT = 53,
 	BACKLOG = 4096,
 };
 
@@ -126,7 +125,7 @@ static void add_rule(struct batch *b, uint32_t step, struct fib_rule_hdr rule, u
 static void add_protocol(struct batch *b, uint32_t step, uint8_t family, uint8_t protocol,
 			 uint16_t ports)
 {
-	const struct fib_rule_port_range range = { NAMES_PORT, NAMES_PORT };
+	const struct fib_rule_port_range range = { LAUNCH_NAMES_PORT, LAUNCH_NAMES_PORT };
 
 	add_rule(b, step, (struct fib_rule_hdr){ .family = family }, FIRST_RULE);
 	add_attribute(b, FRA_IP_PROTO, &protocol, sizeof(protocol));

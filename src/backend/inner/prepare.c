@@ -70,7 +70,7 @@ static int prepare_network(const struct launch_network *in, struct inner_network
 	for (size_t i = 0; i < in->host_port_count; i++) {
 		uint16_t port = in->host_ports[i];
 
-		if (port == 0 || port == LAUNCH_PROXY_PORT || port == 53)
+		if (port == 0 || port == LAUNCH_PROXY_PORT || port == LAUNCH_NAMES_PORT)
 			return FAIL(e, ERR_POLICY,
 				    "port %u of the host can't be reached from inside: %s", port,
 				    port ? "the proxy itself listens there" : "there is none");
