@@ -250,8 +250,8 @@ static void dialled(struct client *c, const struct dial_result *result)
 		return;
 	}
 	size = socks5_put_reply(SOCKS5_DONE, NULL, 0, bytes);
+	/* Taken from the client, which tunnel_start() may end; given back once it was read. */
 	c->block = NULL;
-	/* `rest` is given back first: tunnel_start() may end the client, not the server. */
 	tunnel_start(c, result->fd, (struct str){ (char *)bytes, size },
 		     rest ? (struct str){ rest->bytes + rest->start, rest->end - rest->start }
 			  : STR_EMPTY);

@@ -187,7 +187,10 @@ static bool wall_off_files(void)
 
 enum { MAX_INSNS = 256 };
 
-/* With any arguments: none of them reaches a file, a process or another's memory. */
+/*
+ * With any arguments: none of them reaches a process or another's memory, and of a file no more
+ * than when it was changed (the resolver's files are read anew when they were).
+ */
 static const uint16_t calls[] = {
 	SYS_read,	    SYS_write,
 	SYS_readv,	    SYS_writev,
