@@ -110,18 +110,16 @@ static void read_rest(const struct proxy *p, uint64_t until_ms,
 		      void (*record)(void *user, const struct proxy_record *record), void *user)
 {
 	struct proxy_message m;
+	uint64_t now;
 	int r;
 
-	for (;;) {
+	while ((now = loop_now()) < until_ms && (r = proxy_receive(p, &m)) >= 0) {
 		struct pollfd more = { .fd = p->channel, .events = POLLIN };
-		uint64_t now = loop_now();
 
-		while ((r = proxy_receive(p, &m)) > 0)
-			if (m.kind == PROXY_RECORD && record)
-				record(user, &m.record);
-		if (r < 0 || now >= until_ms)
-			return;
-		(void)poll(&more, 1, (int)MIN_OF(until_ms - now, (uint64_t)1000));
+		if (r == 0)
+			(void)poll(&more, 1, (int)MIN_OF(until_ms - now, (uint64_t)1000));
+		else if (m.kind == PROXY_RECORD && record)
+			record(user, &m.record);
 	}
 }
 
