@@ -224,6 +224,8 @@ def compare(bench, what, connections, amount, value, unit, scale=1.0):
     """Rows with the median, and the ratio to direct of the same round with its interval."""
     found, cpu = in_turns(bench, what, connections, amount, value)
     direct = found["direct", "direct"]
+    if not direct or not any(direct):
+        raise Absent("not even direct connections work")
     rows = []
     for (name, way), values in found.items():
         row = {"case": name, "way": way, "connections": connections}
@@ -232,7 +234,7 @@ def compare(bench, what, connections, amount, value, unit, scale=1.0):
             row["failed"] = True
             continue
         row["median"] = statistics.median(values)
-        row["ratio"], row["low"], row["high"] = run_time.interval([v / d for v, d in zip(values, direct)])
+        row["ratio"], row["low"], row["high"] = run_time.interval([v / d for v, d in zip(values, direct) if d])
         row["difference"] = statistics.median(v - d for v, d in zip(values, direct))
         row["cpu_s"] = statistics.median(cpu[name, way])
     label = f"{connections} connection{'s' * (connections > 1)}"
