@@ -234,6 +234,15 @@ static int accept_ready(void *user, uint32_t events, struct err *e)
 	return 0;
 }
 
+void on_demand_accept(struct server *s)
+{
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct spot *p = s->on_demand->buckets[i], *next; p; p = next) {
+			next = p->next;
+			(void)accept_ready(p, LOOP_IN, &s->failure);
+		}
+}
+
 /* 0 or -errno. */
 static int listen_at(int fd, const struct ip *ip, uint16_t port)
 {

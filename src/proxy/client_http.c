@@ -70,7 +70,7 @@ static uint32_t server_wants(const struct http *h)
 		return LOOP_IN; /* whatever comes now was not asked for */
 	if (h->up_state == FLOW_WAITS_SINK && !h->server_is_deaf)
 		events |= LOOP_OUT;
-	if (h->down_state == FLOW_WAITS_SOURCE)
+	if (h->down_state == FLOW_WAITS_SOURCE && !h->client->server->is_finishing)
 		events |= LOOP_IN;
 	return events || h->server_has_hung_up ? events : LOOP_GONE;
 }
@@ -192,16 +192,28 @@ void http_request_again(struct http *h, struct http_request *out)
 	(void)!http_request_parse(str_first(http_flow_raw(&h->up), h->head_bytes), out, &ignored);
 }
 
+/* Everybody inside is dead, and this request was to bring them something. */
+static bool is_for_nobody(const struct client *c)
+{
+	return c->server->is_finishing &&
+	       (c->http->is_connect || http_may_send_again(str_of(c->exchange->record.method)));
+}
+
 enum http_step http_dial(struct client *c)
 {
 	struct http *h = c->http;
 
 	http_close_server(h);
+	if (is_for_nobody(c)) {
+		client_end(c);
+		return HTTP_ENDED;
+	}
 	h->rules = rules_added(c->server->rules);
 	if (!exchange_dial(c))
 		return http_refuse(c, STR_EMPTY, 0);
 	h->phase = HTTP_DIALS;
-	client_set_deadline(c, 0); /* the dial has one */
+	/* The dial has one. */
+	client_set_deadline(c, c->server->is_finishing ? FINISH_DIAL_MS : 0);
 	return HTTP_WAITS;
 }
 
@@ -511,6 +523,40 @@ static void expired(struct client *c)
 		go_on(c, http_fail(c, PROXY_FAILED_TIMEOUT, "", 0));
 		return;
 	}
+	client_end(c);
+}
+
+void http_finish(struct client *c)
+{
+	struct http *h = c->http;
+
+	switch ((enum http_phase)h->phase) {
+	case HTTP_WAITS_ROOM:
+		break;
+	case HTTP_IS_JUDGED: /* nobody is asked for the sake of the dead */
+		client_end(c);
+		break;
+	case HTTP_DIALS:
+		if (is_for_nobody(c))
+			client_end(c);
+		else
+			client_set_deadline(c, FINISH_DIAL_MS);
+		break;
+	case HTTP_READS_HEAD:
+	case HTTP_RELAYS:
+		h->up.is_dry = false;
+		go_on(c, HTTP_GOES_ON);
+		break;
+	}
+}
+
+void http_cut(struct client *c)
+{
+	const struct linger at_once = { .l_onoff = 1 };
+	const struct http *h = c->http;
+
+	if (http_has_server(h) && h->phase == HTTP_RELAYS)
+		(void)setsockopt(h->server.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 	client_end(c);
 }
 

@@ -84,6 +84,9 @@ enum http_step http_dial(struct client *c) NONNULL;
 /* Sends the request to the server that is connected. */
 enum http_step http_forward(struct client *c, const struct http_request *r, bool is_reused) NONNULL;
 
+/* A method that asks and changes nothing. */
+bool http_may_send_again(struct str method) PURE;
+
 /* Both ways as far as it goes. */
 enum http_step http_relay(struct client *c) NONNULL;
 

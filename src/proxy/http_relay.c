@@ -173,7 +173,7 @@ static enum http_step pump_up(struct client *c)
 	return step;
 }
 
-static bool may_send_again(struct str method)
+bool http_may_send_again(struct str method)
 {
 	return http_method_is(method, "GET") || http_method_is(method, "HEAD") ||
 	       http_method_is(method, "OPTIONS");
@@ -202,7 +202,7 @@ enum http_step http_forward(struct client *c, const struct http_request *r, bool
 	h->upgrades = r->fields.is_websocket && http_method_is(r->method, "GET") && !r->is_1_0 &&
 		      h->up.body.is_whole && !rules_are_limited(c->server->rules);
 	http_request_write(r, &c->exchange->target, h->upgrades, &head);
-	if (!is_reused || !h->up.body.is_whole || !may_send_again(r->method)) {
+	if (!is_reused || !h->up.body.is_whole || !http_may_send_again(r->method)) {
 		http_flow_skip(&h->up, h->head_bytes);
 		h->head_bytes = 0;
 	}
@@ -517,11 +517,27 @@ static bool is_starving(const struct http *h)
 	return h->up_state == FLOW_STARVES || h->down_state == FLOW_STARVES;
 }
 
+/* Everybody inside is dead: what they have sent goes on, and that is all. */
+static enum http_step relay_last(struct client *c)
+{
+	struct http *h = c->http;
+
+	if (!h->is_refused && pump_up(c) == HTTP_ENDED)
+		return HTTP_ENDED;
+	if (!h->is_refused && !is_up_done(h) && !h->server_is_deaf)
+		return HTTP_WAITS;
+	if (http_has_server(h))
+		stream_throw_away(c->server, h->server.fd);
+	return end(c);
+}
+
 enum http_step http_relay(struct client *c)
 {
 	struct http *h = c->http;
 	uint64_t before = bytes_moved(h);
 
+	if (c->server->is_finishing)
+		return relay_last(c);
 	if (pump_up(c) == HTTP_ENDED || (h->phase == HTTP_RELAYS && pump_down(c) == HTTP_ENDED))
 		return HTTP_ENDED;
 	if (h->phase != HTTP_RELAYS)

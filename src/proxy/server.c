@@ -226,19 +226,56 @@ static void add_rule(struct server *s, const struct proxy_order *o)
 	(void)outbox_post(s, &m);
 }
 
+/* Everybody inside is dead, and may have sent something before. */
+static bool has_sent(const struct client *c)
+{
+	char first;
+
+	return recv(c->watcher.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+static void finish_client(struct client *c)
+{
+	if (c->protocol == &protocol_tunnel)
+		tunnel_finish(c);
+	else if (c->protocol == &protocol_http)
+		http_finish(c);
+	else if (c->dial && has_sent(c))
+		client_set_deadline(c, FINISH_DIAL_MS);
+	else if (c->protocol != &protocol_first_byte || !has_sent(c))
+		client_end(c);
+}
+
+static void accept_last(struct server *s)
+{
+	for (size_t i = 0; i < MAX_LISTENERS && s->is_accepting; i++)
+		if (s->listeners[i].role)
+			(void)accept_ready(&s->listeners[i], LOOP_IN, &s->failure);
+	on_demand_accept(s);
+}
+
 static void finish(struct server *s)
 {
 	struct client *next;
 
+	accept_last(s);
 	s->is_finishing = true;
 	server_set_accepting(s, false);
 	for (struct client *c = s->first_client; c; c = next) {
 		next = c->next;
-		if (c->protocol == &protocol_tunnel)
-			tunnel_finish(c);
-		else
-			client_end(c);
+		finish_client(c);
 	}
+}
+
+/* SECURITY: who has not got all that was sent must not take it for the whole. */
+static void cut_client(struct client *c)
+{
+	if (c->protocol == &protocol_tunnel)
+		tunnel_cut(c);
+	else if (c->protocol == &protocol_http)
+		http_cut(c);
+	else
+		client_end(c);
 }
 
 static int obey(struct server *s, const struct proxy_order *o, const int *fds, size_t count,
@@ -392,6 +429,8 @@ void server_run(const struct proxy_options *options, int channel, pid_t parent)
 	while (!s->is_ending && !(s->is_finishing && !s->first_client))
 		if (loop_step(&s->loop, -1, &s->failure) < 0)
 			fail(s->channel, &s->failure);
+	while (s->first_client && s->is_finishing)
+		cut_client(s->first_client);
 	while (s->first_client)
 		client_end(s->first_client);
 	outbox_drain(s);

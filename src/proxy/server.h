@@ -34,6 +34,7 @@ enum {
 	BLOCK_MAX = 2048,	      /* 128 MiB of them at the worst */
 	TOKEN_BYTES = 128,
 	MAX_LISTENERS = 256,
+	FINISH_DIAL_MS = 1000, /* for a server that something was sent to before the end */
 };
 
 /* Bytes that wait: [start, end) of `bytes`. */
@@ -179,6 +180,11 @@ extern const struct protocol protocol_http;
 int http_make(struct http_pool **out, uint32_t connections, struct err *e) MUST_CHECK NONNULL;
 void http_begin(struct client *c, struct block *read) NONNULL;
 
+/* PROXY_FINISH: what was sent from inside still goes on; nobody waits for an answer. */
+void http_finish(struct client *c) NONNULL;
+/* Time is up: the server sees that it has not got all. */
+void http_cut(struct client *c) NONNULL;
+
 /* ---- tunnel.c ------------------------------------------------------------------------ */
 
 /*
@@ -193,6 +199,10 @@ void tunnel_start(struct client *c, int fd, struct str to_client, struct str to_
 
 /* PROXY_FINISH: ends it, unless bytes from inside may still be on their way. */
 void tunnel_finish(struct client *c) NONNULL;
+void tunnel_cut(struct client *c) NONNULL; /* both ends see that it has not ended by itself */
+
+/* So that a close sends what is queued: bytes that nobody has read would make it a reset. */
+void stream_throw_away(struct server *s, int fd) NONNULL;
 
 /* P14: an opaque tunnel is allowed. False: the record has PROXY_DENIED_TUNNEL. */
 bool exchange_may_tunnel(struct client *c) MUST_CHECK NONNULL;
@@ -305,6 +315,7 @@ void on_demand_order(struct server *s, const struct proxy_order *o) NONNULL; /* 
 void on_demand_retry(struct server *s) NONNULL;			   /* those that have waited */
 void on_demand_take(struct server *s, bool is_v4, int fd) NONNULL; /* for the stock */
 void on_demand_none(struct server *s, bool is_v4) NONNULL;	   /* there are none to be had */
+void on_demand_accept(struct server *s) NONNULL;		   /* all that have connected */
 /* An unbound socket of the sandbox, or -1: more are asked for, protocol->resume() follows. */
 int on_demand_socket(struct server *s, bool is_v4) NONNULL;
 void forward_begin(struct client *c) NONNULL;

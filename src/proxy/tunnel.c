@@ -374,8 +374,7 @@ static bool is_finished(const struct tunnel *t)
 	return t->client->server->is_finishing && from_inside->is_shut;
 }
 
-/* So that a close sends what is queued: bytes that nobody has read would make it a reset. */
-static void throw_away(struct server *s, int fd)
+void stream_throw_away(struct server *s, int fd)
 {
 	/* Not for ever: the peer may send as fast as this reads. */
 	for (int i = 0; i < THROWN_READS; i++)
@@ -389,7 +388,8 @@ static void go_on(struct tunnel *t)
 	struct client *c = t->client;
 
 	if (is_finished(t))
-		throw_away(c->server, c->role == PROXY_PUBLISHED ? t->up.from : t->down.from);
+		stream_throw_away(c->server,
+				  c->role == PROXY_PUBLISHED ? t->up.from : t->down.from);
 	if ((t->up.is_shut && t->down.is_shut) || is_finished(t)) {
 		client_end(c);
 		return;
@@ -449,6 +449,11 @@ void tunnel_finish(struct client *c)
 		client_end(c);
 	else
 		go_on(c->tunnel);
+}
+
+void tunnel_cut(struct client *c)
+{
+	reset_both(c->tunnel);
 }
 
 static int server_ready(void *user, uint32_t events, struct err *e)

@@ -22,7 +22,8 @@ from cli import PROGRAM, SECONDS, Result, Skip, World, case, run_cases
 
 WEB, OTHER = "93.184.216.10", "93.184.216.20"
 WEB6 = "2606:2800:220:1::10"
-NAMES = {"good.example": [WEB, WEB6], "other.example": [OTHER], "private.example": ["10.9.8.7"]}
+NAMES = {"good.example": [WEB, WEB6], "other.example": [OTHER], "private.example": ["10.9.8.7"],
+         "slow.example": [WEB]}
 PORT, QUIET = 80, 81  # nobody listens on the second
 CURL = ("curl", "-sS", "--max-time", "8")
 BACKENDS = [["--backend", "native"]]
@@ -69,6 +70,8 @@ def answer_names(server):
             labels.append(ask[at + 1:at + 1 + ask[at]].decode())
             at += 1 + ask[at]
         kind = ask[at + 2]
+        if labels[0] == "slow":
+            time.sleep(0.4)
         found = NAMES.get(".".join(labels).lower())
         family = {1: socket.AF_INET, 28: socket.AF_INET6}.get(kind)
         data = [socket.inet_pton(family, a) for a in found or [] if family and (":" in a) == (kind == 28)]
@@ -510,6 +513,70 @@ def what_was_sent_before_the_end_arrives(w: World):
     assert take_slowly(connections[-1]) == size - 1
     assert running.wait(SECONDS) == 0
     running.communicate()
+
+
+def post(port, host, size):
+    """A program that sends a request to the proxy and waits for nothing."""
+    return ("import socket; s = socket.create_connection(('127.0.0.1', 3128)); s.sendall(b'POST http://%s:%d/ HTTP/1.1"
+            "\\r\\nHost: %s:%d\\r\\nContent-Length: %d\\r\\n\\r\\n' + bytes(%d)); s.close()"
+            % (host, port, host, port, size, size))
+
+
+@case
+def a_request_that_was_sent_before_the_end_arrives(w: World):
+    size = 12 << 20
+    with socket.create_server((WEB, 9001)) as server:
+        server.settimeout(10)
+        for backend in BACKENDS:
+            # The second has to be looked up first, and the command does not wait for that.
+            for host, count in ((WEB, size), ("slow.example", 1000)):
+                running = start(w, *backend, "--allow-host", host, "python3", "-c", post(9001, host, count))
+                connection = server.accept()[0]
+                head = b""
+                while not head.endswith(b"\r\n\r\n"):
+                    head += connection.recv(1)
+                assert head.startswith(b"POST / HTTP/1.1\r\n"), head
+                got = take_slowly(connection)
+                assert got == count, f"{backend} {host}: {got} of {count} bytes"
+                assert running.wait(SECONDS) == 0
+                running.communicate()
+
+
+@case
+def who_waits_for_nobody_does_not_keep_the_run(w: World):
+    """A request that asks for something is no reason to stay when nobody is left to hear it."""
+    ask = ("import socket, time; s = socket.create_connection(('127.0.0.1', 3128)); "
+           "s.sendall(b'GET http://%s:9003/ HTTP/1.1\\r\\nHost: %s:9003\\r\\n\\r\\n'); time.sleep(0.2)" % (WEB, WEB))
+    with socket.create_server((WEB, 9003)) as server:
+        began = time.monotonic()
+        ok(w, "--allow-host", WEB, "python3", "-c", ask)
+        assert time.monotonic() - began < 4, "it waited for an answer"
+        assert server.accept()[0].recv(100).startswith(b"GET / ")
+
+
+@case
+def who_is_too_slow_sees_that_it_is_not_all(w: World):
+    send = ("import socket, time\n"
+            "a = socket.create_connection(('%s', 9002))\n"
+            "b = socket.create_connection(('127.0.0.1', 3128))\n"
+            "b.sendall(b'POST http://%s:9002/ HTTP/1.1\\r\\nHost: %s:9002\\r\\nContent-Length: 99999999\\r\\n\\r\\n')\n"
+            "for s in (a, b):\n"
+            "    s.settimeout(0.4)\n"
+            "    try:\n"
+            "        s.sendall(bytes(99999999))\n"
+            "    except OSError:\n"
+            "        pass\n" % (WEB, WEB, WEB))
+    with socket.create_server((WEB, 9002)) as server:
+        running = start(w, "--allow-host", WEB, "python3", "-c", send)
+        connections = [server.accept()[0] for _ in range(2)]
+        assert running.wait(SECONDS) == 0
+        running.communicate()
+        for connection in connections:
+            try:
+                count = take_slowly(connection)
+            except ConnectionResetError:
+                continue
+            assert False, f"{count} bytes, and then an end as if it were all"
 
 
 # ---- Life and death --------------------------------------------------------------------------------
