@@ -74,7 +74,9 @@ static int read_scheme(struct upstream *u, struct str *text, uint16_t *port, str
 		}
 	for (size_t i = 0; i + 2 < text->len; i++)
 		if (memcmp(text->p + i, "://", 3) == 0)
-			return FAIL(e, ERR_SYNTAX, "only http:// and socks5:// can be spoken to");
+			return FAIL(e, ERR_SYNTAX,
+				    "only http:// and socks5:// can be spoken to; unset the "
+				    "variable, or say network.allow_upstream_proxy = false");
 	return 0;
 }
 
@@ -114,26 +116,29 @@ static int read_url(struct upstream *u, struct str text, struct err *e)
 	return 0;
 }
 
-static const char *find_either(const char *const *environment, const char *lower, const char *upper)
+/* `name` is the lower case one, and then the one that has the value. */
+static const char *find_either(const char *const *environment, const char **name, const char *upper)
 {
-	const char *value = os_environment_find(environment, lower);
+	const char *value = os_environment_find(environment, *name);
 
-	if (!value || !*value)
+	if (!value || !*value) {
 		value = os_environment_find(environment, upper);
+		*name = upper;
+	}
 	return value && *value ? value : NULL;
 }
 
-static int read_proxy(struct upstream *u, const char *const *environment, const char *lower,
+static int read_proxy(struct upstream *u, const char *const *environment, const char *name,
 		      const char *upper, struct err *e)
 {
-	const char *value = find_either(environment, lower, upper);
+	const char *value = find_either(environment, &name, upper);
 
 	if (!value) {
-		lower = "all_proxy";
-		value = find_either(environment, lower, "ALL_PROXY");
+		name = "all_proxy";
+		value = find_either(environment, &name, "ALL_PROXY");
 	}
 	if (value && read_url(u, str_of(value), e) < 0)
-		return err_wrap(e, "the upstream proxy in %s", lower);
+		return err_wrap(e, "the upstream proxy in %s", name);
 	return 0;
 }
 
@@ -200,11 +205,13 @@ static int read_exceptions(struct upstreams *u, const char *value, struct err *e
 
 int upstreams_read(struct upstreams *out, const char *const *environment, struct err *e)
 {
+	const char *name = "no_proxy";
+
 	*out = (struct upstreams){ .exception_count = 0 };
 	if (read_proxy(&out->http, environment, "http_proxy", "HTTP_PROXY", e) < 0 ||
 	    read_proxy(&out->other, environment, "https_proxy", "HTTPS_PROXY", e) < 0)
 		return err_result(e);
-	return read_exceptions(out, find_either(environment, "no_proxy", "NO_PROXY"), e);
+	return read_exceptions(out, find_either(environment, &name, "NO_PROXY"), e);
 }
 
 /* ---- Which one ------------------------------------------------------------------------- */
