@@ -812,7 +812,7 @@ def the_hint_to_trust_a_project_can_be_pasted(w: World):
 def check_tells_what_run_would_refuse_everywhere(w: World):
     profile = '[permissions.dev]\nextends = ":workspace"\n'
     for rules, name in (
-        ('globs = "strict"\n[permissions.dev.filesystem]\n"/**/*.pem" = "deny"\n', "deny_future"),
+        ('globs = "strict"\n[permissions.dev.filesystem]\n"~/**/*.pem" = "deny"\n', "deny_future"),
         ('[permissions.dev.limits]\nmemory = "1GB"\n', "limits"),
     ):
         w.write_config(profile + rules)
