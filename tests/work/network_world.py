@@ -14,6 +14,7 @@ import io
 import json
 import os
 import shutil
+import signal
 import socket
 import socketserver
 import ssl
@@ -30,9 +31,9 @@ import work
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from own_network import (MAPPED, METADATA, MS_BIND, NAMES, NAT64, OTHER, OTHER6, PRIVATE, PRIVATE6,  # noqa: E402
-                         SSH, WEB, WEB6, enter, mount)  # pylint: disable=wrong-import-position
+                         SSH, WEB, WEB6, enter, libc, mount)  # pylint: disable=wrong-import-position
 
-IP_PKTINFO = 8
+IP_PKTINFO, PR_SET_PDEATHSIG = 8, 1
 ECHO, TALKS_FIRST, POSTGRES, HOST_SERVICE, UPSTREAM = 7007, 7025, 5432, 8099, 3999
 
 ZONE = {
@@ -409,6 +410,11 @@ exec "$2" -F -E -s -p "$3:22" -r "$1/host_key" -P "$1/pid"
 """
 
 
+def die_with_parent():
+    """A test that is killed must not leave a server behind."""
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
 class Ssh:
     """Somebody's ssh server; its only user is `root`, whose home is the world's own."""
 
@@ -427,7 +433,7 @@ class Ssh:
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.process = subprocess.Popen(
             ["unshare", "--mount", "/bin/sh", "-euc", SSH_SERVER, "sh", top, program, SSH],
-            stdout=subprocess.DEVNULL, stderr=open(top / "ssh.log", "wb"))
+            stdout=subprocess.DEVNULL, stderr=open(top / "ssh.log", "wb"), preexec_fn=die_with_parent)
 
 
 # ---- All of it ---------------------------------------------------------------------
@@ -528,6 +534,7 @@ def run_cases(add=None):
         return
     if people:
         people[0].keywords = enter.keywords
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     world = World()
     try:
         if add:
