@@ -83,9 +83,10 @@ int proxy_receive(const struct proxy *p, struct proxy_message *out)
 {
 	ssize_t n;
 
+	/* That it ended with orders unread comes first and once; what it said before, then. */
 	do
 		n = recv(p->channel, out, sizeof(*out), MSG_DONTWAIT | MSG_TRUNC);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0)
 		return errno == EAGAIN ? 0 : -errno;
 	if (n == 0)

@@ -196,6 +196,17 @@ int network_take_sockets(struct session *s, int family, const int *fds, size_t c
 	return give_stocks(s, e);
 }
 
+/* It has ended while it got ready, and may have said why. */
+static int fail_to_give(const struct session *s, int code, struct err *e)
+{
+	struct proxy_message m;
+
+	while (proxy_receive(&s->network.proxy, &m) > 0)
+		if (m.kind == PROXY_FAILED)
+			return proxy_failure(&m, e);
+	return FAIL_SYS(e, code, "can't give the proxy its sockets");
+}
+
 /* One of the first sockets; the channel has room for all of them, or the proxy reads. */
 static int give(struct session *s, enum proxy_role role, uint16_t port, int fd, struct err *e)
 {
@@ -205,7 +216,7 @@ static int give(struct session *s, enum proxy_role role, uint16_t port, int fd, 
 
 	while (status == -EAGAIN && poll(&room, 1, READY_MS) > 0)
 		status = proxy_send(&s->network.proxy, &order, &fd, 1);
-	return status < 0 ? FAIL_SYS(e, -status, "can't give the proxy its sockets") : 0;
+	return status < 0 ? fail_to_give(s, -status, e) : 0;
 }
 
 static bool will_connect(void *user, const struct proxy_order *order)

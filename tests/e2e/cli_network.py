@@ -320,6 +320,15 @@ def explain_why_and_dry_run_tell_what_managed_means(w: World):
     assert found["network"] == "managed" and "net_managed" in found["guarantees"]["needed"], found
 
 
+@case
+def an_upstream_that_can_not_be_spoken_to_is_named_with_the_way_out(w: World):
+    for _ in range(5):  # it may end before, while and after it is given its sockets
+        said = w.fails("run", "--allow-host", "a.com", "--", "true", env={"HTTPS_PROXY": "https://outside:1"}).err
+        assert "in HTTPS_PROXY: " in said and "allow_upstream_proxy = false" in said, said
+    ok(w, "--allow-host", "a.com", "-c", "permissions.p.extends=:workspace", "-P", "p",
+       "-c", "permissions.p.network.allow_upstream_proxy=false", "true", env={"HTTPS_PROXY": "https://outside:1"})
+
+
 # ---- What the command finds -------------------------------------------------------------------
 
 
