@@ -241,6 +241,13 @@ static void note_rule(struct exchange *x)
 	x->record.rule_line = x->judgement.rule_line;
 }
 
+/* P14. Limited methods are for reading: a body would be a way out. */
+static bool passes_method(const struct client *c, const struct http_request *r)
+{
+	return rules_pass_method(c->server->rules, r->method) &&
+	       !(rules_are_limited(c->server->rules) && http_has_odd_body(r));
+}
+
 /* P14: what it may do, once P13 has said where. */
 static bool may_ask(struct client *c, const struct http_request *r)
 {
@@ -248,9 +255,15 @@ static bool may_ask(struct client *c, const struct http_request *r)
 
 	if (r->form == HTTP_AUTHORITY)
 		return exchange_may_tunnel(c);
-	if (rules_pass_method(c->server->rules, r->method))
+	if (passes_method(c, r))
 		return true;
-	rules_judge_method(c->server->rules, r->method, &x->judgement);
+	if (rules_pass_method(c->server->rules, r->method)) {
+		struct buf method = BUF_OVER(x->record.method);
+
+		buf_add(&method, str_first(r->method, 8));
+		buf_add_text(&method, " with a body");
+	}
+	rules_judge_method(c->server->rules, str_of(x->record.method), &x->judgement);
 	note_rule(x);
 	exchange_set_reason(x, PROXY_DENIED_METHOD, 0);
 	return false;
@@ -286,7 +299,7 @@ static bool joins_record(struct client *c, const struct http_request *r, const s
 	UNINITIALIZED struct judgement j;
 
 	if (!x || !has_server_for(c, t) || !same_target(&x->target, t) ||
-	    !str_is(r->method, x->record.method) || !rules_pass_method(c->server->rules, r->method))
+	    !str_is(r->method, x->record.method) || !passes_method(c, r))
 		return false;
 	rules_judge(c->server->rules, t, &j);
 	if (j.decision != DECISION_ALLOW || !same_rule(&j, &x->judgement))

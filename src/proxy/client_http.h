@@ -54,6 +54,7 @@ struct http {
 	bool keeps;	 /* the client's connection, after it */
 	bool server_keeps;
 	bool server_is_deaf; /* takes no more of the request */
+	bool has_odd_body;   /* see http_has_odd_body(): the server's connection ends with it */
 	bool server_has_hung_up;
 
 	struct http_flow up, down;

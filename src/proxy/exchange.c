@@ -288,12 +288,23 @@ static bool is_same_target(const struct target *a, const struct target *b)
 	return a->port == b->port && a->is_ip == b->is_ip && strcmp(a->name, b->name) == 0;
 }
 
-/* The number under which that target is asked about already; 0: it is not. */
-static uint64_t asked_already(const struct questions *all, const struct target *t)
+/*
+ * The number under which the same is asked already; 0: it is not. SECURITY: all that the
+ * answer may have been given for has to be the same, and who it is has to be known.
+ */
+static uint64_t asked_already(const struct questions *all, const struct client *c)
 {
-	for (const struct question *q = all->first; q; q = q->next)
-		if (is_same_target(&q->client->exchange->target, t))
+	const struct exchange *x = c->exchange;
+
+	for (const struct question *q = all->first; q; q = q->next) {
+		const struct exchange *other = q->client->exchange;
+
+		if (is_same_target(&other->target, &x->target) && c->pid != 0 &&
+		    q->client->pid == c->pid && other->record.protocol == x->record.protocol &&
+		    strcmp(other->record.method, x->record.method) == 0 &&
+		    strcmp(q->client->program, c->program) == 0)
 			return q->id;
+	}
 	return 0;
 }
 
@@ -321,7 +332,7 @@ bool question_ask(struct client *c)
 {
 	struct server *s = c->server;
 	struct questions *all = s->questions;
-	uint64_t id = asked_already(all, &c->exchange->target);
+	uint64_t id = asked_already(all, c);
 	struct question *q = pool_take(&all->pool);
 
 	if (!q)

@@ -53,6 +53,13 @@ bool http_method_is(struct str method, const char *name)
 	return str_is(method, name);
 }
 
+bool http_has_odd_body(const struct http_request *r)
+{
+	return (r->fields.is_chunked || r->fields.length > 0) &&
+	       !http_method_is(r->method, "POST") && !http_method_is(r->method, "PUT") &&
+	       !http_method_is(r->method, "PATCH");
+}
+
 bool http_token_is(struct str token, const char *lower)
 {
 	size_t i = 0;

@@ -109,6 +109,12 @@ bool http_request_target(const struct http_request *r, struct target *out, struc
 
 bool http_method_is(struct str method, const char *name) NONNULL PURE;
 
+/*
+ * SECURITY: with a method that has no use for one there are servers that do not read the
+ * body, and take it for the next request: one that nobody has judged.
+ */
+bool http_has_odd_body(const struct http_request *r) NONNULL PURE;
+
 /* The same without case: for field values and their parts. */
 bool http_token_is(struct str token, const char *lower) NONNULL PURE;
 

@@ -201,6 +201,7 @@ enum http_step http_forward(struct client *c, const struct http_request *r, bool
 	begin_relay(h);
 	h->upgrades = r->fields.is_websocket && http_method_is(r->method, "GET") && !r->is_1_0 &&
 		      h->up.body.is_whole && !rules_are_limited(c->server->rules);
+	h->has_odd_body = http_has_odd_body(r);
 	http_request_write(r, &c->exchange->target, h->upgrades, &head);
 	if (!is_reused || !h->up.body.is_whole || !http_may_send_again(r->method)) {
 		http_flow_skip(&h->up, h->head_bytes);
@@ -359,8 +360,8 @@ static bool server_may_stay(const struct http *h, const struct http_response *r)
 	const struct http_fields *f = &r->fields;
 	bool has_odd_body = r->status == 204 && (f->is_chunked || f->length > 0);
 
-	return !r->is_1_0 && !f->says_close && !has_odd_body && !h->server_is_deaf &&
-	       h->down.body.kind != HTTP_UNTIL_CLOSE && is_up_done(h);
+	return !r->is_1_0 && !f->says_close && !has_odd_body && !h->has_odd_body &&
+	       !h->server_is_deaf && h->down.body.kind != HTTP_UNTIL_CLOSE && is_up_done(h);
 }
 
 static enum http_step take_answer(struct client *c, const struct http_response *r, size_t len)

@@ -78,6 +78,8 @@ void http_request_write(const struct http_request *r, const struct target *t, bo
 		buf_add(out, STR("Expect: 100-continue\r\n"));
 	if (upgrades)
 		buf_add(out, STR("Connection: Upgrade\r\nUpgrade: websocket\r\n"));
+	else if (http_has_odd_body(r))
+		buf_add(out, STR("Connection: close\r\n"));
 	buf_add(out, STR("\r\n"));
 }
 

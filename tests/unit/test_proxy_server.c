@@ -313,31 +313,57 @@ TEST(who_is_asked_decides)
 	stop();
 }
 
-TEST(ten_connections_at_once_are_one_question)
+/* Connects as that program, and asks by SOCKS for what somebody has to be asked about. */
+static int ask_as(int32_t pid, const char *program)
 {
-	static const uint8_t request[] = { 5, 1, 0, 5, 1, 0, 1, 203, 0, 114, 9, 0, 9 };
+	static const uint8_t greeting[] = { 5, 1, 0 };
+	static const uint8_t request[] = { 5, 1, 0, 1, 203, 0, 114, 9, 0, 9 };
+	struct proxy_order who = { .kind = PROXY_HAS_CONNECTED,
+				   .pid = pid,
+				   .address = { { [10] = 0xff, 0xff, 127, 0, 0, 1 } } };
+	struct sockaddr_in own;
+	socklen_t size = sizeof(own);
+	int fd = connect_to(proxy_port);
+
+	CHECK(fd >= 0 && getsockname(fd, (struct sockaddr *)&own, &size) == 0);
+	who.port = ntohs(own.sin_port);
+	memcpy(who.program, program, strlen(program));
+	CHECK_INT(proxy_send(&proxy, &who, NULL, 0), 0);
+	(void)poll(NULL, 0, 20);
+	CHECK(send_all(fd, greeting, sizeof(greeting)));
+	CHECK(RECEIVES(fd, "\5\0"));
+	CHECK(send_all(fd, request, sizeof(request)));
+	return fd;
+}
+
+TEST(ten_connections_of_a_program_are_one_question)
+{
 	struct proxy_order answer = { .kind = PROXY_DECIDE };
-	struct proxy_message m;
-	int fds[10];
+	struct proxy_message m, other;
+	int fds[10], stranger;
 
 	has_decider = true;
 	REQUIRE(start(PROFILE "domains = { '127.0.0.2' = 'allow' }\n"));
 	has_decider = false;
-	for (size_t i = 0; i < COUNT_OF(fds); i++) {
-		fds[i] = connect_to(proxy_port);
-		CHECK(send_all(fds[i], request, sizeof(request)));
-		CHECK(RECEIVES(fds[i], "\5\0")); /* so that it has come */
-	}
+	for (size_t i = 0; i < COUNT_OF(fds); i++)
+		fds[i] = ask_as(42, "git");
 	REQUIRE(receive_kind(PROXY_ASKS, &m));
-	CHECK_INT(proxy_receive(&proxy, &m), 0);
+	/* Nobody else rides on the answer. */
+	stranger = ask_as(43, "evil");
+	REQUIRE(receive_kind(PROXY_ASKS, &other));
+	CHECK_STR(m.record.program, "git");
+	CHECK_STR(other.record.program, "evil");
+	CHECK_INT(proxy_receive(&proxy, &other), 0);
 	answer.id = m.id;
 	CHECK_INT(proxy_send(&proxy, &answer, NULL, 0), 0);
 	for (size_t i = 0; i < COUNT_OF(fds); i++) {
 		CHECK(RECEIVES(fds[i], "\5\2"));
 		(void)close(fds[i]);
 	}
+	CHECK_INT(recv(stranger, &m, 1, MSG_DONTWAIT), -1);
+	(void)close(stranger);
 	stop();
-	CHECK_INT(refusal_count, 10);
+	CHECK_INT(refusal_count, 11);
 }
 
 TEST(a_rule_counts_from_the_next_request_on)
