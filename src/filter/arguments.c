@@ -171,6 +171,13 @@ bpf_label arguments_ioctl(const struct arguments *a)
 		is_one_of(b, refused_requests, COUNT_OF(refused_requests), a->refuse, a->allow));
 }
 
+bpf_label arguments_fcntl(const struct arguments *a)
+{
+	static const uint32_t set_lease = 1024; /* F_SETLEASE */
+
+	return load_low(a->bpf, 1, is_one_of(a->bpf, &set_lease, 1, a->refuse, a->allow));
+}
+
 /*
  * SECURITY: a file system may have any request that changes a file, and many take a
  * descriptor for reading (FS_IOC_SETFLAGS, FAT_IOCTL_SET_ATTRIBUTES, subvolumes of

@@ -40,6 +40,7 @@ bpf_label arguments_socket(const struct arguments *a, bool reaches_host, bool ha
 bpf_label arguments_ioctl(const struct arguments *a) NONNULL;
 /* As a list of what is allowed; those that set attributes of a file go to `attributes`. */
 bpf_label arguments_ioctl_listed(const struct arguments *a, bpf_label attributes) NONNULL;
+bpf_label arguments_fcntl(const struct arguments *a) NONNULL;
 bpf_label arguments_personality(const struct arguments *a) NONNULL;
 
 /* Argument 0 is a process, and must not be PID 1. */

@@ -26,6 +26,7 @@ enum verdict {
 	CHECK_CLONE,
 	CHECK_UNSHARE,
 	CHECK_IOCTL,
+	CHECK_FCNTL,
 	CHECK_PERSONALITY,
 	CHECK_PROCESS,
 	CHECK_PRIORITY,
@@ -161,6 +162,11 @@ static const struct rule {
 	/* Typing into the terminal that the caller of cordon sits at. */
 	{ SYSCALL_ioctl, CHECK_IOCTL, ALWAYS },
 	{ SYSCALL_vhangup, REFUSE, ALWAYS },
+	/*
+	 * A lease takes no more than reading, also through a read-only mount, and whoever opens
+	 * the file for writing then waits for its end, on the host, too.
+	 */
+	{ SYSCALL_fcntl, CHECK_FCNTL, ALWAYS },
 	/* A process that is easier to exploit. */
 	{ SYSCALL_personality, CHECK_PERSONALITY, ALWAYS },
 
@@ -311,6 +317,8 @@ static bpf_label make_block(struct build *s, enum verdict verdict)
 		if (s->options->metadata == FILTER_METADATA_FREE)
 			return arguments_ioctl(&args);
 		return arguments_ioctl_listed(&args, s->labels[metadata_verdict(s->options)]);
+	case CHECK_FCNTL:
+		return arguments_fcntl(&args);
 	case CHECK_PERSONALITY:
 		return arguments_personality(&args);
 	case CHECK_PROCESS:

@@ -28,6 +28,7 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(sendto, 44, 206)                    \
 	X(sendmsg, 46, 211)                   \
 	X(socketpair, 53, 199)                \
+	X(fcntl, 72, 25)                      \
 	X(clone, 56, 220)                     \
 	X(semget, 64, 190)                    \
 	X(semop, 65, 193)                     \

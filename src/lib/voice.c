@@ -54,6 +54,9 @@ static void session_outputs(void *user, int stream, struct str bytes)
 static enum decision session_decides(void *user, uint64_t id, const struct proxy_record *record)
 {
 	const struct voice *voice = user;
+	char program[8 * PROXY_PROGRAM_BYTES];
+	/* SECURITY: a program names itself, with whatever a terminal would obey. */
+	const char *shown = utf8_show(str_of(record->program), program, sizeof(program));
 	const struct cordon_host_request request = {
 		.size = sizeof(request),
 		.id = id,
@@ -61,7 +64,7 @@ static enum decision session_decides(void *user, uint64_t id, const struct proxy
 		.port = record->port,
 		.protocol = proxy_protocol_name(record->protocol),
 		.method = record->method[0] ? record->method : NULL,
-		.program = record->program[0] ? record->program : NULL,
+		.program = record->program[0] ? shown : NULL,
 		.pid = record->pid > 0 ? (uint64_t)record->pid : 0,
 	};
 

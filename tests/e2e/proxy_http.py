@@ -357,6 +357,12 @@ def limited_mode(world):
             got = ask(p, raw)
             assert got[0] == status, (method, got)
         assert got[1]["x-proxy-error"] == "blocked-by-method-policy"
+        # A body is a way out, and for some servers the next request.
+        for method in "GET", "HEAD", "OPTIONS":
+            inner = f"POST /x HTTP/1.1\r\nHost: {s.host}\r\n\r\n"
+            raw = f"{method} http://{s.host}/ HTTP/1.1\r\nHost: {s.host}\r\nContent-Length: {len(inner)}\r\n\r\n{inner}"
+            status, fields, _ = ask(p, raw.encode(), to_head=method == "HEAD")
+            assert (status, fields["x-proxy-error"]) == (403, "blocked-by-method-policy"), (method, fields)
         status, fields, _ = ask(p, f"CONNECT {s.host} HTTP/1.1\r\nHost: {s.host}\r\n\r\n".encode())
         assert status == 403, fields
         assert len(s.connections) == 2, len(s.connections)

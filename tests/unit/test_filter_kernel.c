@@ -316,6 +316,11 @@ static int type_into_terminal_with_garbage(void)
 	return result(syscall(SYS_ioctl, -1, GARBAGE | TIOCSTI, "x"));
 }
 
+static int take_lease(void)
+{
+	return result(syscall(SYS_fcntl, -1, F_SETLEASE, F_RDLCK));
+}
+
 static int paste_into_console(void)
 {
 	return result(syscall(SYS_ioctl, -1, TIOCLINUX, "x"));
@@ -389,6 +394,7 @@ static const struct refused {
 	{ "ioctl(TIOCSTI)", type_into_terminal, EBADF, EPERM },
 	{ "ioctl(garbage | TIOCSTI)", type_into_terminal_with_garbage, EBADF, EPERM },
 	{ "ioctl(TIOCLINUX)", paste_into_console, EBADF, EPERM },
+	{ "fcntl(F_SETLEASE)", take_lease, EBADF, EPERM },
 	{ "unix datagram", make_unix_datagram, 0, ESOCKTNOSUPPORT },
 	{ "unix datagram with garbage", make_unix_datagram_with_garbage, 0, ESOCKTNOSUPPORT },
 	{ "unix raw", make_unix_raw, 0, ESOCKTNOSUPPORT },

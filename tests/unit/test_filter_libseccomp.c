@@ -301,6 +301,7 @@ static struct filter make_refusals(const struct compared *c)
 	add_list(c, ctx, SCMP_ACT_ERRNO(EPERM), eperm);
 	add_list(c, ctx, SCMP_ACT_ERRNO(ENOSYS), enosys);
 	add_pid_1(c, ctx);
+	add(c, ctx, SCMP_ACT_ERRNO(EPERM), "fcntl", 1, &SCMP_A1(SCMP_CMP_MASKED_EQ, INT, 1024));
 	for (size_t i = 0; i < COUNT_OF(requests); i++)
 		add(c, ctx, SCMP_ACT_ERRNO(EPERM), "ioctl", 1,
 		    &SCMP_A1(SCMP_CMP_MASKED_EQ, INT, requests[i]));
@@ -644,9 +645,9 @@ TEST(every_socket_gets_the_same_verdict)
 static void compare_bits(const struct compared *c, const char *name)
 {
 	static const uint64_t values[] = {
-		0x5412,	  0x541c, 0x541d,     0x5423,	  0x60008,    0xffffffff, 0x50f00,
-		0x410000, 06755,  0100644,    GARBAGE,	  0x40086602, 0x401c5820, 0x80086601,
-		0x8927,	  0xb703, 0x4020940d, 0xc020660b, 0x5000940e,
+		1024,	    0x5412,   0x541c, 0x541d,	  0x5423,     0x60008,	  0xffffffff,
+		0x50f00,    0x410000, 06755,  0100644,	  GARBAGE,    0x40086602, 0x401c5820,
+		0x80086601, 0x8927,   0xb703, 0x4020940d, 0xc020660b, 0x5000940e,
 	};
 	int number = number_of(c, name);
 	struct bpf_call call;
