@@ -348,9 +348,15 @@ def print_judgement(found):
     return missed
 
 
+def end_once(*_):
+    """What is told to end may be told twice, and removes what it made all the same."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(143)
+
+
 def main():
     """network.py CORDON PROGRAMS OUT PART...: in a process of its own, for it changes its namespaces."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, end_once)
     cordon, programs, out, *parts = sys.argv[1:]
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
