@@ -63,15 +63,20 @@ int doctor_cgroup(struct arena *a, struct str mountinfo, struct str own, struct 
 
 /* What the probe is shown; see doctor_probe.h. */
 struct doctor_room {
-	const char *directory; /* NULL: none could be made */
-	const char *program;   /* that is the probe */
-	int lock;	       /* on it, as long as it is used */
-	int tcp, local;	       /* listeners */
-	int port;
-	char socket[64]; /* its abstract name */
+	const char *directory;	  /* NULL: none could be made */
+	const char *program;	  /* that is the probe */
+	int lock;		  /* on it, as long as it is used */
+	int tcp, open_tcp, local; /* listeners */
+	int port, open_port;	  /* a rule of the managed network allows the second */
+	char socket[64];	  /* its abstract name */
 	int memory;
 	char born[32];
 };
+
+#define ROOM_NONE                                                                 \
+	{                                                                         \
+		.lock = -1, .tcp = -1, .open_tcp = -1, .local = -1, .memory = -1, \
+	}
 
 #define DOCTOR_ROOM_NAME "cordon-doctor."
 

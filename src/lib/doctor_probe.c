@@ -118,7 +118,7 @@ static int try_net_off(const struct probe_facts *f)
 }
 
 /* Whether the proxy, if there is one, makes a tunnel to the port. 0: it does. */
-static int try_tunnel(const struct probe_facts *f)
+static int try_tunnel(long port)
 {
 	const struct timeval patience = { .tv_sec = 2 };
 	const struct sockaddr_in to = { .sin_family = AF_INET,
@@ -128,8 +128,8 @@ static int try_tunnel(const struct probe_facts *f)
 	char text[128];
 	ssize_t n = -1;
 	int len = snprintf(text, sizeof(text),
-			   "CONNECT 127.0.0.1:%ld HTTP/1.1\r\nHost: 127.0.0.1:%ld\r\n\r\n", f->port,
-			   f->port);
+			   "CONNECT 127.0.0.1:%ld HTTP/1.1\r\nHost: 127.0.0.1:%ld\r\n\r\n", port,
+			   port);
 
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
@@ -143,7 +143,7 @@ static int try_tunnel(const struct probe_facts *f)
 /* A port that no rule allows, past the proxy and by it. */
 static int try_net_managed(const struct probe_facts *f)
 {
-	return try_net_off(f) == 0 ? 0 : try_tunnel(f);
+	return try_net_off(f) == 0 ? 0 : try_tunnel(f->port);
 }
 
 /* Either of them is enough to get through. */
@@ -267,6 +267,9 @@ static void try_named(const struct probe_facts *f, const char *name, struct buf 
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
 		if (attempts[g] && strcmp(name, guarantee_name((enum guarantee)g)) == 0)
 			buf_printf(out, "%s %d\n", name, attempts[g](f));
+	/* Without a network in between, a proxy of the host would be asked. */
+	if (strcmp(name, guarantee_name(G_NET_MANAGED)) == 0 && try_net_off(f) != 0)
+		buf_printf(out, PROBE_OPEN " %d\n", try_tunnel(f->open_port));
 }
 
 int doctor_probe_main(int argc, char **argv)
@@ -278,10 +281,11 @@ int doctor_probe_main(int argc, char **argv)
 		return 125;
 	facts = (struct probe_facts){ .directory = argv[1],
 				      .port = strtol(argv[2], NULL, 10),
-				      .socket = argv[3],
-				      .memory = strtol(argv[4], NULL, 10),
-				      .pid = strtol(argv[5], NULL, 10),
-				      .born = argv[6] };
+				      .open_port = strtol(argv[3], NULL, 10),
+				      .socket = argv[4],
+				      .memory = strtol(argv[5], NULL, 10),
+				      .pid = strtol(argv[6], NULL, 10),
+				      .born = argv[7] };
 	buf_add_text(&said, PROBE_GREETING "\n");
 	buf_printf(&said, PROBE_WORK " %d\n", try_work(&facts));
 	for (int i = 1 + PROBE_FACT_COUNT; i < argc; i++)

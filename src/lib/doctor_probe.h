@@ -25,18 +25,20 @@
 /* The first line, and the name of the line that tells whether DIR/work can be written. */
 #define PROBE_GREETING PROBE_NAME " 1"
 #define PROBE_WORK     "work"
+/* What a rule allows, in a managed network. */
+#define PROBE_OPEN "open"
 
 /* What the doctor has ready for it to be found or not. */
 struct probe_facts {
 	const char *directory; /* DIR */
-	long port;	       /* TCP, on 127.0.0.1 */
+	long port, open_port;  /* TCP, on 127.0.0.1; a managed network allows the second */
 	const char *socket;    /* an abstract one, without the NUL in front */
 	long memory;	       /* of System V, its number */
 	long pid;	       /* of the doctor */
 	const char *born;      /* the time at which that one started, as /proc has it */
 };
 
-enum { PROBE_FACT_COUNT = 6 };
+enum { PROBE_FACT_COUNT = 7 };
 
 /* How long what it leaves behind lives, when nothing ends it; it goes when "alive" does. */
 enum { PROBE_LEFT_MS = 3000 };

@@ -164,17 +164,18 @@ static int make_somewhere(struct arena *a, struct doctor_room *out, struct err *
 
 /* ---- The rest ------------------------------------------------------------------------------- */
 
-static void listen_tcp(struct doctor_room *room)
+/* -1, or a port that is 0, when it can't be had. */
+static int listen_tcp(int *port)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET,
 				  .sin_addr = { .s_addr = htonl(INADDR_LOOPBACK) } };
 	socklen_t bytes = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	room->tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (room->tcp >= 0 && bind(room->tcp, (struct sockaddr *)&at, sizeof(at)) == 0 &&
-	    listen(room->tcp, 8) == 0 &&
-	    getsockname(room->tcp, (struct sockaddr *)&at, &bytes) == 0)
-		room->port = ntohs(at.sin_port);
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0 && listen(fd, 8) == 0 &&
+	    getsockname(fd, (struct sockaddr *)&at, &bytes) == 0)
+		*port = ntohs(at.sin_port);
+	return fd;
 }
 
 /* Named like the directory, which no other has. */
@@ -195,12 +196,13 @@ static void listen_local(struct doctor_room *room)
 
 int room_open(struct arena *a, const char *program, struct doctor_room *out, struct err *e)
 {
-	*out = (struct doctor_room){ .lock = -1, .tcp = -1, .local = -1, .memory = -1 };
+	*out = (struct doctor_room)ROOM_NONE;
 	if (make_somewhere(a, out, e) < 0)
 		return err_result(e);
 	out->program = program;
 	/* What of these can't be had the control shows. */
-	listen_tcp(out);
+	out->tcp = listen_tcp(&out->port);
+	out->open_tcp = listen_tcp(&out->open_port);
 	listen_local(out);
 	out->memory = shmget(IPC_PRIVATE, 1, IPC_CREAT | 0600);
 	probe_born(getpid(), out->born, sizeof(out->born));
@@ -217,11 +219,13 @@ void room_close(struct doctor_room *room)
 		(void)rmdir(room->directory);
 	if (room->tcp >= 0)
 		close(room->tcp);
+	if (room->open_tcp >= 0)
+		close(room->open_tcp);
 	if (room->local >= 0)
 		close(room->local);
 	if (room->memory >= 0)
 		(void)shmctl(room->memory, IPC_RMID, NULL);
-	*room = (struct doctor_room){ .lock = -1, .tcp = -1, .local = -1, .memory = -1 };
+	*room = (struct doctor_room)ROOM_NONE;
 }
 
 bool room_has_life(const struct doctor_room *room)

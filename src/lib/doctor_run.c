@@ -105,14 +105,14 @@ static int run(struct arena *a, const struct run *r, struct ran *out, struct err
 /* ---- The probe ---------------------------------------------------------------------------------- */
 
 struct arguments {
-	char numbers[3][24];
+	char numbers[4][24];
 	const char *list[ARGUMENT_COUNT];
 };
 
 static void fill_arguments(struct arguments *args, const struct doctor_room *room,
 			   guarantee_set which)
 {
-	const long numbers[] = { room->port, room->memory, (long)getpid() };
+	const long numbers[] = { room->port, room->open_port, room->memory, (long)getpid() };
 	size_t n = 0;
 
 	for (size_t i = 0; i < COUNT_OF(numbers); i++)
@@ -120,9 +120,10 @@ static void fill_arguments(struct arguments *args, const struct doctor_room *roo
 	args->list[n++] = PROBE_NAME;
 	args->list[n++] = room->directory;
 	args->list[n++] = args->numbers[0];
-	args->list[n++] = room->socket;
 	args->list[n++] = args->numbers[1];
+	args->list[n++] = room->socket;
 	args->list[n++] = args->numbers[2];
+	args->list[n++] = args->numbers[3];
 	args->list[n++] = room->born;
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
 		if ((which & GUARANTEE_BIT(g)) && attempts[g])
@@ -160,7 +161,8 @@ enum { FEW_RULES = 0, ALL_RULES = 1 << 0, MANAGED = 1 << 1 };
 static cordon_policy *load_probe_policy(const struct doctor_room *room, unsigned what,
 					struct err *e)
 {
-	static const char *const hosts[] = { "cordon.invalid" };
+	char host[sizeof("127.0.0.1:65535")];
+	const char *const hosts[] = { host };
 	char work[PATH_MAX_BYTES], carved[PATH_MAX_BYTES], missing[PATH_MAX_BYTES];
 	char denied[PATH_MAX_BYTES], open[PATH_MAX_BYTES];
 	char config[PATH_MAX_BYTES], system_directory[PATH_MAX_BYTES];
@@ -189,6 +191,8 @@ static cordon_policy *load_probe_policy(const struct doctor_room *room, unsigned
 		(void)snprintf(paths[i].text, PATH_MAX_BYTES, "%s/%s", room->directory,
 			       paths[i].below);
 	if (what & MANAGED) {
+		(void)snprintf(host, sizeof(host), "127.0.0.1:%u",
+			       (unsigned)(uint16_t)room->open_port);
 		load.network = "managed";
 		load.allow_hosts = hosts;
 		load.allow_host_count = COUNT_OF(hosts);
@@ -351,6 +355,10 @@ static int examine_network(struct arena *a, const struct doctor_room *room,
 	*c = (struct checked){ .reason = STR_EMPTY };
 	if (judge(a, control, ran.output, false, G_NET_MANAGED, c, e) < 0)
 		return err_result(e);
+	/* A network that lets nothing through keeps every promise, and is of no use. */
+	if (c->verdict == VERDICT_HELD && find_number(ran.output, PROBE_OPEN) != 0)
+		return set_checked(a, c, VERDICT_LACKING,
+				   "a port that a rule allows is not reached either", e);
 	if (c->verdict == VERDICT_HELD)
 		x->held |= GUARANTEE_BIT(G_NET_MANAGED);
 	return 0;

@@ -130,6 +130,8 @@ def check_good(w, found):
         else:
             assert one["state"] == "held" and not one["reason"] and one["probe"], one
     assert set(native["held"]) == set(GUARANTEES) - NEVER
+    inner = backend(found, "bwrap")
+    assert not inner["works"] or "net_managed" in inner["held"], inner
     assert list((w.top / "tmp").iterdir()) == []
 
 
