@@ -159,6 +159,13 @@ bool ip_is_v4(const struct ip *ip)
 	return memcmp(ip->bytes, mapped_prefix, sizeof(mapped_prefix)) == 0;
 }
 
+bool ip_is_loopback(const struct ip *ip)
+{
+	static const struct ip six = { .bytes = { [15] = 1 } };
+
+	return ip_is_v4(ip) ? ip->bytes[12] == 127 : memcmp(ip, &six, sizeof(six)) == 0;
+}
+
 static bool has_prefix(const struct ip *ip, const uint8_t *prefix, unsigned bits)
 {
 	unsigned whole = bits / 8, rest = bits % 8;

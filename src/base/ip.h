@@ -29,6 +29,9 @@ bool ip_block_parse(struct str text, struct ip_block *out) NONNULL;
 
 bool ip_is_v4(const struct ip *ip) NONNULL;
 
+/* 127.0.0.0/8 and ::1. */
+bool ip_is_loopback(const struct ip *ip) NONNULL;
+
 /* A block that is written as IPv6 ("::/0") has no IPv4 address in it. */
 bool ip_block_has(const struct ip_block *block, const struct ip *ip) NONNULL;
 

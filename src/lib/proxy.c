@@ -15,6 +15,7 @@
 #include "os/loop.h"
 #include "os/os.h"
 #include "plan/net.h"
+#include "proxy/sockets.h"
 
 enum {
 	KEPT_BYTES = 1 << 20,
@@ -46,13 +47,6 @@ struct end_point {
 	struct ip ip;
 	uint16_t port;
 };
-
-static bool is_loopback(const struct ip *ip)
-{
-	static const struct ip v6 = { { [15] = 1 } };
-
-	return ip_is_v4(ip) ? ip->bytes[12] == 127 : memcmp(ip, &v6, sizeof(v6)) == 0;
-}
 
 static bool parse_end_point(struct str text, struct end_point *out)
 {
@@ -86,34 +80,13 @@ static int find_end_point(const struct cordon_proxy_options *options, struct end
 			    "can't listen at '%s': write ADDRESS:PORT, as in 127.0.0.1:3128 or "
 			    "[::1]:3128; port 0 is any free one",
 			    shown);
-	if (!is_loopback(&out->ip) && !options->token)
+	if (!ip_is_loopback(&out->ip) && !options->token)
 		return FAIL(
 			e, ERR_ARGUMENT,
 			"at %s other hosts could use the proxy: give it a token (--token-file or "
 			"--token-env), or listen at 127.0.0.1",
 			shown);
 	return 0;
-}
-
-union address {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-static socklen_t fill_address(const struct end_point *place, union address *out)
-{
-	memset(out, 0, sizeof(*out));
-	if (ip_is_v4(&place->ip)) {
-		out->v4.sin_family = AF_INET;
-		out->v4.sin_port = htons(place->port);
-		memcpy(&out->v4.sin_addr, place->ip.bytes + 12, 4);
-		return sizeof(out->v4);
-	}
-	out->v6.sin6_family = AF_INET6;
-	out->v6.sin6_port = htons(place->port);
-	memcpy(&out->v6.sin6_addr, place->ip.bytes, 16);
-	return sizeof(out->v6);
 }
 
 static void name_address(cordon_proxy *p, const struct end_point *place)
@@ -135,7 +108,7 @@ static int make_listener(cordon_proxy *p, const struct cordon_proxy_options *opt
 
 	if (find_end_point(options, &place, e) < 0)
 		return err_result(e);
-	len = fill_address(&place, &address);
+	len = address_write(&address, &place.ip, place.port);
 	p->listener = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (p->listener < 0 ||
 	    setsockopt(p->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||

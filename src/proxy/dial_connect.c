@@ -12,6 +12,7 @@
 
 #include "os/fd.h"
 #include "proxy/dial_parts.h"
+#include "proxy/sockets.h"
 
 static void close_watched(struct dialer *dialer, struct watcher *w)
 {
@@ -166,46 +167,6 @@ static void begin_talk(struct dial *d, int fd)
 
 /* ---- Connecting ------------------------------------------------------------------------ */
 
-static socklen_t socket_address(const struct ip *ip, uint16_t port, struct sockaddr_storage *out)
-{
-	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
-	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(port) };
-
-	*out = (struct sockaddr_storage){ .ss_family = AF_UNSPEC };
-	if (ip_is_v4(ip)) {
-		memcpy(&four.sin_addr, ip->bytes + 12, sizeof(four.sin_addr));
-		memcpy(out, &four, sizeof(four));
-		return sizeof(four);
-	}
-	memcpy(&six.sin6_addr, ip->bytes, sizeof(six.sin6_addr));
-	memcpy(out, &six, sizeof(six));
-	return sizeof(six);
-}
-
-/* The address and port of our end. */
-static bool own_end(int fd, struct ip *ip, uint16_t *port)
-{
-	static const uint8_t v4_mapped[12] = { [10] = 0xff, [11] = 0xff };
-	struct sockaddr_storage at = { .ss_family = AF_UNSPEC };
-	socklen_t bytes = sizeof(at);
-	struct sockaddr_in four;
-	struct sockaddr_in6 six;
-
-	if (getsockname(fd, (struct sockaddr *)&at, &bytes) < 0)
-		return false;
-	if (at.ss_family == AF_INET) {
-		memcpy(&four, &at, sizeof(four));
-		memcpy(ip->bytes, v4_mapped, sizeof(v4_mapped));
-		memcpy(ip->bytes + 12, &four.sin_addr, 4);
-		*port = ntohs(four.sin_port);
-		return true;
-	}
-	memcpy(&six, &at, sizeof(six));
-	memcpy(ip->bytes, &six.sin6_addr, 16);
-	*port = ntohs(six.sin6_port);
-	return at.ss_family == AF_INET6;
-}
-
 static bool is_same_ip(const struct ip *a, const struct ip *b)
 {
 	return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
@@ -217,12 +178,15 @@ static bool is_same_ip(const struct ip *a, const struct ip *b)
  */
 static bool is_loop(const struct dial *d, int fd, const struct ip *ip)
 {
+	union address here;
+	socklen_t size = sizeof(here);
 	struct ip local;
 	uint16_t local_port;
 	bool is_here;
 
-	if (!own_end(fd, &local, &local_port))
+	if (getsockname(fd, &here.any, &size) < 0)
 		return true;
+	address_read(&here, &local, &local_port);
 	is_here = is_same_ip(&local, ip);
 	if (is_here && local_port == d->port)
 		return true;
@@ -293,8 +257,8 @@ static int attempt_ready(void *user, uint32_t events, struct err *e)
 static int attempt(struct dial *d, const struct ip *ip, int fd)
 {
 	struct attempt *a = &d->attempts[d->tried++];
-	struct sockaddr_storage to;
-	socklen_t bytes = socket_address(ip, d->port, &to);
+	union address to;
+	socklen_t bytes = address_write(&to, ip, d->port);
 	struct err e = ERR_INIT;
 	int os_error;
 
@@ -302,10 +266,11 @@ static int attempt(struct dial *d, const struct ip *ip, int fd)
 			       .ip = *ip,
 			       .watcher = { .fd = fd, .ready = attempt_ready, .user = a } };
 	if (fd < 0)
-		a->watcher.fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		a->watcher.fd =
+			socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (a->watcher.fd < 0)
 		return errno;
-	if (connect(a->watcher.fd, (struct sockaddr *)&to, bytes) == 0 || errno == EINPROGRESS)
+	if (connect(a->watcher.fd, &to.any, bytes) == 0 || errno == EINPROGRESS)
 		os_error = loop_add(d->dialer->loop, &a->watcher, LOOP_OUT, &e) < 0 ? e.os_error
 										    : 0;
 	else

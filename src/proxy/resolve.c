@@ -18,6 +18,7 @@
 #include "os/fd.h"
 #include "proxy/keyed_hash.h"
 #include "proxy/pool.h"
+#include "proxy/sockets.h"
 
 enum {
 	MAX_SEARCHES = 100, /* of two sockets each, which server.c leaves room for */
@@ -370,45 +371,33 @@ static void finish_ask(struct ask *a, const struct dns_answer *answer)
 	conclude(s);
 }
 
-static socklen_t server_address(const struct ask *a, struct sockaddr_storage *out)
+static socklen_t server_address(const struct ask *a, union address *out)
 {
 	const struct resolver *r = a->search->resolver;
 	const struct name_server *server =
 		&r->conf.servers[(a->search->first_server + a->tries) % r->conf.server_count];
-	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(r->port) };
-	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(r->port) };
+	socklen_t size = address_write(out, &server->ip, r->port);
 
-	*out = (struct sockaddr_storage){ .ss_family = AF_UNSPEC };
-	if (ip_is_v4(&server->ip)) {
-		memcpy(&four.sin_addr, server->ip.bytes + 12, sizeof(four.sin_addr));
-		memcpy(out, &four, sizeof(four));
-		return sizeof(four);
-	}
-	memcpy(&six.sin6_addr, server->ip.bytes, sizeof(six.sin6_addr));
-	six.sin6_scope_id = zone_index(r, server->zone);
-	memcpy(out, &six, sizeof(six));
-	return sizeof(six);
+	if (out->any.sa_family == AF_INET6)
+		out->v6.sin6_scope_id = zone_index(r, server->zone);
+	return size;
 }
 
 /* The kernel's own choice of a port is the last resort: who guesses has to guess this too. */
-static void bind_random_port(int fd, int family)
+static void bind_random_port(int fd, bool is_v4)
 {
+	static const struct ip any[] = { { .bytes = { 0 } },
+					 { .bytes = { [10] = 0xff, [11] = 0xff } } };
+
 	for (unsigned i = 0; i < PORT_TRIES; i++) {
-		struct sockaddr_storage any = { .ss_family = (sa_family_t)family };
-		struct sockaddr_in four = { .sin_family = AF_INET };
-		struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
+		union address own;
+		socklen_t size;
 		uint16_t port;
 
 		if (getrandom(&port, sizeof(port), 0) != (ssize_t)sizeof(port))
 			return;
-		port |= 1024;
-		four.sin_port = six.sin6_port = htons(port);
-		if (family == AF_INET)
-			memcpy(&any, &four, sizeof(four));
-		else
-			memcpy(&any, &six, sizeof(six));
-		if (bind(fd, (struct sockaddr *)&any,
-			 family == AF_INET ? sizeof(four) : sizeof(six)) == 0)
+		size = address_write(&own, &any[is_v4], (uint16_t)(port | 1024));
+		if (bind(fd, &own.any, size) == 0)
 			return;
 	}
 }
@@ -427,17 +416,17 @@ static size_t write_ask(struct ask *a, uint8_t *out)
 
 static bool send_datagram(struct ask *a)
 {
-	struct sockaddr_storage server;
+	union address server;
 	socklen_t bytes = server_address(a, &server);
 	uint8_t question[DNS_ASK_BYTES];
 	size_t len = write_ask(a, question);
 
-	a->watcher.fd = socket(server.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	a->watcher.fd = socket(server.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (a->watcher.fd < 0)
 		return false;
-	bind_random_port(a->watcher.fd, server.ss_family);
+	bind_random_port(a->watcher.fd, server.any.sa_family == AF_INET);
 	/* SECURITY: connected, so that only what this server sends ever comes here. */
-	return connect(a->watcher.fd, (struct sockaddr *)&server, bytes) == 0 &&
+	return connect(a->watcher.fd, &server.any, bytes) == 0 &&
 	       send(a->watcher.fd, question, len, MSG_NOSIGNAL) == (ssize_t)len &&
 	       watch(a, LOOP_IN);
 }
@@ -445,17 +434,16 @@ static bool send_datagram(struct ask *a)
 static bool open_stream(struct ask *a)
 {
 	struct resolver *r = a->search->resolver;
-	struct sockaddr_storage server;
+	union address server;
 	socklen_t bytes = server_address(a, &server);
 
 	a->stream = pool_take(&r->streams);
 	if (!a->stream)
 		return false;
 	a->stream->done = 0;
-	a->watcher.fd = socket(server.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	a->watcher.fd = socket(server.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	return a->watcher.fd >= 0 &&
-	       (connect(a->watcher.fd, (struct sockaddr *)&server, bytes) == 0 ||
-		errno == EINPROGRESS) &&
+	       (connect(a->watcher.fd, &server.any, bytes) == 0 || errno == EINPROGRESS) &&
 	       watch(a, LOOP_OUT);
 }
 

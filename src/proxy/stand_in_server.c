@@ -101,20 +101,13 @@ static void reply_lookup(struct stand_ins *s, const struct dns_query *q, struct 
 		out->code = result == LOOKUP_NO_ADDRESS ? DNS_FINE : DNS_SERVER_FAILURE;
 }
 
-static bool is_loopback(const struct ip *ip)
-{
-	static const struct ip six = { .bytes = { [15] = 1 } };
-
-	return (ip_is_v4(ip) && ip->bytes[12] == 127) || memcmp(ip, &six, sizeof(six)) == 0;
-}
-
 static void reply_pointer(const struct stand_ins *s, const struct dns_query *q, struct reply *out)
 {
 	struct ip ip;
 	const char *name = NULL;
 
 	if (dns_read_reverse(str_of(q->name), &ip))
-		name = is_loopback(&ip) ? "localhost" : stand_in_name(s, &ip);
+		name = ip_is_loopback(&ip) ? "localhost" : stand_in_name(s, &ip);
 	out->bytes = name ? dns_write_name(out->data, str_of(name)) : 0;
 	out->code = out->bytes ? DNS_FINE : DNS_NO_SUCH_NAME;
 }

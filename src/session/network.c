@@ -11,6 +11,7 @@
 #include "audit/audit.h"
 #include "base/utf8.h"
 #include "os/fd.h"
+#include "proxy/sockets.h"
 #include "session/run.h"
 #include "supervise/init.h"
 
@@ -228,22 +229,6 @@ static bool will_connect(void *user, const struct proxy_order *order)
 
 /* ---- Published ports ---------------------------------------------------------------------- */
 
-static socklen_t fill_address(const struct publication *p, struct sockaddr_storage *out)
-{
-	struct sockaddr_in *v4 = (struct sockaddr_in *)out;
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
-
-	*out = (struct sockaddr_storage){ .ss_family = ip_is_v4(&p->address) ? AF_INET : AF_INET6 };
-	if (out->ss_family == AF_INET) {
-		v4->sin_port = htons(p->host_port);
-		memcpy(&v4->sin_addr, p->address.bytes + 12, sizeof(v4->sin_addr));
-		return sizeof(*v4);
-	}
-	v6->sin6_port = htons(p->host_port);
-	memcpy(&v6->sin6_addr, p->address.bytes, sizeof(v6->sin6_addr));
-	return sizeof(*v6);
-}
-
 static void show_address(const struct publication *p, struct buf *out)
 {
 	if (!ip_is_v4(&p->address))
@@ -254,30 +239,23 @@ static void show_address(const struct publication *p, struct buf *out)
 	buf_printf(out, ":%u", (unsigned)p->host_port);
 }
 
-static bool is_loopback(const struct ip *ip)
-{
-	static const struct ip six = { .bytes = { [15] = 1 } };
-
-	return ip_is_v4(ip) ? ip->bytes[12] == 127 : memcmp(ip, &six, sizeof(six)) == 0;
-}
-
 static int publish(struct session *s, const struct publication *p, struct err *e)
 {
 	struct network *n = &s->network;
-	struct sockaddr_storage address;
-	socklen_t length = fill_address(p, &address);
-	scoped_fd fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	union address address;
+	socklen_t length = address_write(&address, &p->address, p->host_port);
+	scoped_fd fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	const int on = 1;
 	char shown[80];
 	struct buf text = BUF_OVER(shown);
 
 	show_address(p, &text);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-	    (address.ss_family == AF_INET6 &&
+	    (address.any.sa_family == AF_INET6 &&
 	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0) ||
-	    bind(fd, (struct sockaddr *)&address, length) < 0 || listen(fd, PUBLISHED_BACKLOG) < 0)
+	    bind(fd, &address.any, length) < 0 || listen(fd, PUBLISHED_BACKLOG) < 0)
 		return FAIL_SYS(e, errno, "--publish: can't listen on %s", shown);
-	if (!is_loopback(&p->address))
+	if (!ip_is_loopback(&p->address))
 		session_warn(&s->in,
 			     "port %u of the sandbox is published on %s, which others may reach",
 			     (unsigned)p->port, shown);

@@ -226,6 +226,25 @@ TEST(embedded_ipv4_is_found)
 	CHECK_STR(embedded("2002:808:808::5efe:10.0.0.1"), "8.8.8.8");
 }
 
+TEST(loopback_is_of_both_families)
+{
+	static const char *const loopback[] = { "127.0.0.1", "127.255.255.255", "::1",
+						"::ffff:127.0.0.1" };
+	static const char *const other[] = { "126.255.255.255", "128.0.0.1", "0.0.0.0", "::", "::2",
+					     "::127.0.0.1",	"7f00::1" };
+
+	for (size_t i = 0; i < COUNT_OF(loopback); i++) {
+		struct ip ip = ip_of(loopback[i]);
+
+		CHECK(ip_is_loopback(&ip));
+	}
+	for (size_t i = 0; i < COUNT_OF(other); i++) {
+		struct ip ip = ip_of(other[i]);
+
+		CHECK(!ip_is_loopback(&ip));
+	}
+}
+
 TEST(special_addresses_are_not_public)
 {
 	static const char *const special[] = {
