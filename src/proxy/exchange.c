@@ -179,14 +179,17 @@ void exchange_set_reason(struct exchange *x, enum proxy_reason reason, int os_er
 
 struct refusal exchange_refusal(const struct exchange *x)
 {
+	/* The name is allowed; it is what it resolves to that is not. */
+	bool is_by_address = x->record.has_address && !x->target.is_ip &&
+			     (x->record.reason == PROXY_DENIED_PRIVATE ||
+			      x->record.reason == PROXY_DENIED_RULE);
+
 	return (struct refusal){
 		.reason = x->record.reason,
 		.os_error = x->record.os_error,
 		.target = x->target.is_ip || x->target.name[0] ? &x->target : NULL,
 		.judgement = proxy_is_denial(x->record.reason) ? &x->judgement : NULL,
-		.address = x->record.reason == PROXY_DENIED_PRIVATE && x->record.has_address
-				   ? &x->record.address
-				   : NULL,
+		.address = is_by_address ? &x->record.address : NULL,
 		.method = str_of(x->record.method),
 		.detail = STR_EMPTY,
 	};
