@@ -180,9 +180,9 @@ void exchange_set_reason(struct exchange *x, enum proxy_reason reason, int os_er
 struct refusal exchange_refusal(const struct exchange *x)
 {
 	/* The name is allowed; it is what it resolves to that is not. */
-	bool is_by_address = x->record.has_address && !x->target.is_ip &&
-			     (x->record.reason == PROXY_DENIED_PRIVATE ||
-			      x->record.reason == PROXY_DENIED_RULE);
+	bool is_by_address =
+		x->record.has_address && !x->target.is_ip &&
+		(x->record.reason == PROXY_DENIED_PRIVATE || x->record.reason == PROXY_DENIED_RULE);
 
 	return (struct refusal){
 		.reason = x->record.reason,
