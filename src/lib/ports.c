@@ -161,6 +161,36 @@ static int check_managed(const struct cordon_run_options *run, const cordon_poli
 			    : "the host's ports are those of the command");
 }
 
+/*
+ * A host's port is opened by its number, and so nobody is asked for it at each connection. What
+ * denies it, or what can't be seen into (P14), holds nevertheless.
+ */
+static int check_host_ports(const struct session_request *in, const struct net *net, struct err *e)
+{
+	static const struct ip loopbacks[] = { { { [10] = 0xff, 0xff, 127, 0, 0, 1 } },
+					       { { [15] = 1 } } };
+
+	if (in->host_port_count && net_is_limited(net))
+		return FAIL(
+			e, ERR_POLICY,
+			"--host-port: the network is limited (P14), and what goes through a port "
+			"of the host's can't be seen");
+	for (size_t i = 0; i < in->host_port_count; i++)
+		for (size_t j = 0; j < COUNT_OF(loopbacks); j++) {
+			struct net_verdict v =
+				net_resolve_address(net, &loopbacks[j], in->host_ports[i]);
+
+			if (v.decision == DECISION_DENY && v.rule)
+				return FAIL(e, ERR_POLICY,
+					    "--host-port %u: the rule \"%.*s\" denies it (%s:%u)",
+					    (unsigned)in->host_ports[i],
+					    STR_ARG(v.rule->domain.text),
+					    v.origin.file ? v.origin.file : "a rule of this run",
+					    v.origin.line);
+		}
+	return 0;
+}
+
 /* SECURITY: P25, the log is what tells of the command. */
 static int check_audit(struct arena *a, const cordon_policy *policy, struct str path, struct err *e)
 {
@@ -201,7 +231,8 @@ int asked_network(struct arena *a, const struct cordon_run_options *run,
 	out->state_directory = policy->inputs.state_dir;
 	if (read_published(a, run->publish, out, e) < 0 ||
 	    read_host_ports(a, run->host_ports, out, e) < 0 || check_published(out, e) < 0 ||
-	    check_managed(run, policy, out, e) < 0)
+	    check_managed(run, policy, out, e) < 0 ||
+	    check_host_ports(out, policy->plan->net, e) < 0)
 		return err_result(e);
 	return read_audit(a, run->audit_file, policy, out, e);
 }

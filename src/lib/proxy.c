@@ -212,7 +212,7 @@ static int start_process(const cordon_proxy *p, const cordon_policy *policy, str
 	if (check_policy(policy, e) < 0 || proxy_start(&made, &options, e) < 0)
 		return err_result(e);
 	if (wait_ready(&made, e) < 0) {
-		proxy_stop(&made, 0, NULL, NULL);
+		(void)proxy_stop(&made, 0, NULL, NULL);
 		return err_result(e);
 	}
 	*out = made;
@@ -261,7 +261,11 @@ static int begin(cordon_proxy *p, struct proxy process, struct err *e)
 static void end_process(cordon_proxy *p)
 {
 	loop_remove(&p->loop, &p->channel);
-	proxy_stop(&p->process, ENDING_MS, take_record, p);
+	if (!proxy_stop(&p->process, ENDING_MS, take_record, p) && p->audit &&
+	    p->failure.code == ERR_OK)
+		(void)!FAIL_SYS(&p->failure, ETIMEDOUT,
+				"the proxy's process was ended before it had told of every "
+				"connection: the audit log lacks some");
 }
 
 /* ---- The calls -------------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ enum {
 	FREE_REFUSALS = 10000, /* of a run; then one in a */
 	REFUSAL_MS = 50,
 	ATTRIBUTION_MS = 50, /* what the parent needs to say who has connected */
-	DRAIN_MS = 5000,
+	DRAIN_MS = 10000,
 };
 
 struct post {

@@ -15,6 +15,8 @@
 #include "os/loop.h"
 #include "proxy/server.h"
 
+enum { REST_MS = 10000 }; /* for the last records, all in all */
+
 struct start {
 	const struct proxy_options *options;
 	int channel;
@@ -106,38 +108,47 @@ int proxy_failure(const struct proxy_message *m, struct err *e)
 	return err_result(e);
 }
 
-/* Hands out records until it has closed the channel, speaks nonsense, or time is up. */
-static void read_rest(const struct proxy *p, uint64_t until_ms,
+/*
+ * Hands out records until it is gone: true. It may be silent for that long, and take ten
+ * seconds in all: each of many records has to be written.
+ */
+static bool read_rest(const struct proxy *p, uint32_t silence_ms,
 		      void (*record)(void *user, const struct proxy_record *record), void *user)
 {
+	uint64_t now = loop_now(), end_ms = now + REST_MS, until_ms = now + silence_ms;
 	struct proxy_message m;
-	uint64_t now;
 	int r;
 
-	while ((now = loop_now()) < until_ms && (r = proxy_receive(p, &m)) >= 0) {
+	while ((r = proxy_receive(p, &m)) >= 0 && (now = loop_now()) < MIN_OF(until_ms, end_ms)) {
 		struct pollfd more = { .fd = p->channel, .events = POLLIN };
 
-		if (r == 0)
+		if (r == 0) {
 			(void)poll(&more, 1, (int)MIN_OF(until_ms - now, (uint64_t)1000));
-		else if (m.kind == PROXY_RECORD && record)
+			continue;
+		}
+		until_ms = now + silence_ms;
+		if (m.kind == PROXY_RECORD && record)
 			record(user, &m.record);
 	}
+	return r < 0;
 }
 
-void proxy_stop(struct proxy *p, uint32_t patience_ms,
+bool proxy_stop(struct proxy *p, uint32_t silence_ms,
 		void (*record)(void *user, const struct proxy_record *record), void *user)
 {
 	struct proxy none = PROXY_NONE;
+	bool is_whole;
 
 	if (p->pid <= 0)
-		return;
+		return true;
 	/* It sees the end of its orders, and can still tell what is left to be told. */
 	(void)shutdown(p->channel, SHUT_WR);
-	read_rest(p, loop_now() + patience_ms, record, user);
+	is_whole = read_rest(p, silence_ms, record, user);
 	/* SECURITY: that it says no more does not mean that it ends: it would be waited for. */
 	os_kill(p->pidfd, SIGKILL);
 	os_reap(p->pidfd);
 	fd_done(&p->channel);
 	fd_done(&p->pidfd);
 	*p = none;
+	return is_whole;
 }

@@ -81,6 +81,10 @@ int proxy_receive(const struct proxy *p, struct proxy_message *out) MUST_CHECK N
 /* What a PROXY_FAILED says; with any code. */
 int proxy_failure(const struct proxy_message *m, struct err *e) NONNULL;
 
-/* Ends it: it sends the records that are open, and goes. Waits; kills it after `patience_ms`. */
-void proxy_stop(struct proxy *p, uint32_t patience_ms,
+/*
+ * Ends it: it sends the records that are open, and goes. It is killed when nothing has come for
+ * `silence_ms`, or for ten seconds in all: false, and there may be connections that nobody was
+ * told of.
+ */
+bool proxy_stop(struct proxy *p, uint32_t silence_ms,
 		void (*record)(void *user, const struct proxy_record *record), void *user);

@@ -18,7 +18,7 @@
 enum {
 	READY_MS = 10000, /* a proxy that takes longer hangs */
 	FINISH_MS = 5000, /* for servers that take slowly what was sent */
-	END_MS = 200,
+	END_MS = 3000,	  /* of silence: it may have thousands of connections to end */
 	PUBLISHED_BACKLOG = 128,
 	MESSAGES_AT_ONCE = 64, /* others are to have their turn */
 };
@@ -500,6 +500,7 @@ bool network_is_over(const struct session *s)
 void network_end(struct session *s)
 {
 	struct network *n = &s->network;
+	bool is_whole = true;
 
 	if (n->is_finishing)
 		loop_drop_timer(&s->loop, &n->patience);
@@ -507,7 +508,10 @@ void network_end(struct session *s)
 	loop_remove(&s->loop, &n->channel);
 	loop_remove(&s->loop, &n->gone);
 	if (n->proxy.pid)
-		proxy_stop(&n->proxy, END_MS, take_last, s);
+		is_whole = proxy_stop(&n->proxy, END_MS, take_last, s);
+	if (!is_whole)
+		session_warn(&s->in, "the proxy was ended before it had told of every connection: "
+				     "the audit log and the report may lack some");
 	n->proxy = (struct proxy)PROXY_NONE;
 	close_published(n);
 	for (size_t i = 0; i < COUNT_OF(n->stocks); i++)

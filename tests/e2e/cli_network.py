@@ -247,6 +247,8 @@ def contradictions_and_nonsense_are_mistakes(w: World):
         (["--host-port", "0"], "no port from 1"),
         (["--host-port", "http"], "no port from 1"),
         (["--host-port", "3128"], "the proxy listens there"),
+        (["--host-port", "8099", "--deny-host", "127.0.0.1:8000-9000"], "denies it"),
+        (["--host-port", "8099", "--deny-host", "::1"], "denies it"),
         (["--host-port", "53"], "the proxy listens there"),
         (["--publish", f"{PORT}:80", "--host-port", "80"], "port 80 inside is the host's"),
         (["--publish", f"{PORT}:3128"], "port 3128 inside is that of the proxy"),

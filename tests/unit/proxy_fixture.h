@@ -128,7 +128,7 @@ TEST_MAY_BE_UNUSED static void stop(void)
 {
 	record_count = 0;
 	refusal_count = 0;
-	proxy_stop(&proxy, PATIENCE_MS, note, NULL);
+	(void)proxy_stop(&proxy, PATIENCE_MS, note, NULL);
 	fd_close(&server);
 }
 
