@@ -46,6 +46,9 @@ struct loop {
 	struct timer *timers; /* a handful */
 	uint64_t armed_ms;    /* what the clock is set to; 0: not at all */
 	struct watcher *fetched[LOOP_MAX_FETCHED];
+	bool hurries, is_awake; /* see loop_hurry() */
+	int score, tries_after;
+	const void *last; /* that was ready: only to be compared */
 };
 
 int loop_init(struct loop *l, struct err *e) MUST_CHECK NONNULL;
@@ -73,6 +76,13 @@ void loop_drop_timer(struct loop *l, struct timer *t) NONNULL;
 
 /* Milliseconds of the monotonic clock. */
 uint64_t loop_now(void);
+
+/*
+ * From now on waits for answers that are likely to come within microseconds are made awake,
+ * for at most 50 µs each: to sleep and be woken takes longer, for the one who wakes, too. For
+ * who passes on what others wait for; a loop with nothing to do sleeps as ever.
+ */
+void loop_hurry(struct loop *l) NONNULL;
 
 /*
  * Waits at most `timeout_ms` (-1: for ever, 0: not at all) and hands out what is

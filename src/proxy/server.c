@@ -401,6 +401,7 @@ static int prepare(struct server *s, pid_t parent, struct err *e)
 	    watch_parent(s, parent, e) < 0 || loop_add(&s->loop, &s->orders, LOOP_IN, e) < 0 ||
 	    dialer_run(s->dialer, &s->loop, e) < 0)
 		return err_result(e);
+	loop_hurry(&s->loop);
 	r = lock_finish(&at);
 	if (r < 0)
 		return FAIL_SYS(e, -r, "the proxy can't %s", at);

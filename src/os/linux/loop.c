@@ -9,6 +9,19 @@
 #include "os/fd.h"
 #include "os/loop.h"
 
+/* Waits that are made awake: see stay_awake(). */
+enum {
+	AWAKE_NS = 50 * 1000,
+	QUICK_NS = 200 * 1000, /* for one that was slept through: to be woken takes long itself */
+	FEW_EVENTS = 2,	       /* with more to do than that, others need the processor */
+	FIRST_TRY = 16,	       /* the score at which it is tried */
+	LAST_TRY = 1024,
+	OF_ANSWER = 1, /* what a wait is worth */
+	OF_STREAM = -1,
+	IN_VAIN = -4,
+	BEST_SCORE = 64,
+};
+
 static int run_timers(void *user, uint32_t events, struct err *e);
 
 int loop_init(struct loop *l, struct err *e)
@@ -176,10 +189,86 @@ static int hand_out(struct loop *l, const struct epoll_event *events, int count,
 	return 0;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void loop_hurry(struct loop *l)
+{
+	l->hurries = true;
+	l->tries_after = FIRST_TRY;
+}
+
+/*
+ * Whether the next wait is made awake. It begins when enough waits were quick; where that
+ * does not pay (the others have no other processor) it is tried less and less often.
+ */
+static void judge_wait(struct loop *l, int worth)
+{
+	l->score = MIN_OF(l->score + worth, (int)LAST_TRY);
+	l->score = MAX_OF(l->score, 0);
+	if (l->is_awake) {
+		l->score = MIN_OF(l->score, (int)BEST_SCORE);
+		l->is_awake = l->score > 0;
+		if (l->score == BEST_SCORE)
+			l->tries_after = FIRST_TRY;
+		else if (!l->is_awake)
+			l->tries_after = MIN_OF(l->tries_after * 2, (int)LAST_TRY);
+	} else if (l->score >= l->tries_after) {
+		l->is_awake = true;
+		l->score = -IN_VAIN;
+	}
+}
+
+/* For AWAKE_NS: then it is not worth it, and 0 the answer. */
+static int stay_awake(const struct loop *l, struct epoll_event *events, uint64_t since_ns)
+{
+	int count;
+
+	do
+		count = epoll_wait(l->epoll, events, LOOP_MAX_FETCHED, 0);
+	while (count == 0 && now_ns() - since_ns < AWAKE_NS);
+	return count;
+}
+
+/*
+ * What the wait for these was worth. Of a question and its answer each is waited for, and
+ * they come from different ends; of a stream, which comes from one, nobody waits for each part.
+ */
+static int worth_of(struct loop *l, const struct epoll_event *events, int count, uint64_t took_ns)
+{
+	const void *before = l->last;
+
+	l->last = count > 0 ? events[0].data.ptr : NULL;
+	if (count <= 0 || count > FEW_EVENTS || took_ns > (l->is_awake ? AWAKE_NS : QUICK_NS))
+		return IN_VAIN;
+	return l->last == before ? OF_STREAM : OF_ANSWER;
+}
+
+static int fetch(struct loop *l, struct epoll_event *events, int timeout_ms)
+{
+	uint64_t since_ns;
+	int count = 0;
+
+	if (!l->hurries || timeout_ms == 0)
+		return epoll_wait(l->epoll, events, LOOP_MAX_FETCHED, timeout_ms);
+	since_ns = now_ns();
+	if (l->is_awake)
+		count = stay_awake(l, events, since_ns);
+	if (count == 0)
+		count = epoll_wait(l->epoll, events, LOOP_MAX_FETCHED, timeout_ms);
+	judge_wait(l, worth_of(l, events, count, now_ns() - since_ns));
+	return count;
+}
+
 int loop_step(struct loop *l, int timeout_ms, struct err *e)
 {
 	struct epoll_event events[LOOP_MAX_FETCHED];
-	int count = epoll_wait(l->epoll, events, LOOP_MAX_FETCHED, timeout_ms);
+	int count = fetch(l, events, timeout_ms);
 	int status;
 
 	if (count < 0 && errno != EINTR)
