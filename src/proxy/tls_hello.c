@@ -7,6 +7,8 @@
 
 enum {
 	RECORD_KIND_FIRST = 20,
+	RECORD_CCS = 20,
+	RECORD_ALERT = 21,
 	RECORD_HANDSHAKE = 22,
 	RECORD_KIND_LAST = 24,
 	VERSION_END = 0x10, /* no record has that one or a higher one */
@@ -125,7 +127,9 @@ static void take_head(struct tls_hello *h, uint8_t byte)
 {
 	switch (h->state) {
 	case HELLO_KIND:
-		if (byte != CLIENT_HELLO)
+		if (byte != CLIENT_HELLO && h->is_next)
+			h->result = TLS_HELLO_NOT_TLS;
+		else if (byte != CLIENT_HELLO)
 			fail(h);
 		h->state = HELLO_LENGTH;
 		break;
@@ -246,8 +250,15 @@ static void begin_record(struct tls_hello *h, uint8_t kind)
 {
 	bool is_first = h->state == HELLO_KIND;
 
+	h->is_skipped = is_first && h->is_next && (kind == RECORD_CCS || kind == RECORD_ALERT);
+	if (h->is_skipped) {
+		h->record_state = RECORD_MAJOR;
+		return;
+	}
 	if (kind != RECORD_HANDSHAKE && !is_first)
 		fail(h);
+	else if (kind != RECORD_HANDSHAKE && h->is_next)
+		h->result = TLS_HELLO_NOT_TLS;
 	else if (kind < RECORD_KIND_FIRST || kind > RECORD_KIND_LAST)
 		h->result = TLS_HELLO_NOT_TLS;
 	h->is_odd = kind != RECORD_HANDSHAKE;
@@ -256,7 +267,7 @@ static void begin_record(struct tls_hello *h, uint8_t kind)
 
 static void take_major(struct tls_hello *h, uint8_t major)
 {
-	if (h->state == HELLO_KIND && major >= VERSION_END)
+	if (h->state == HELLO_KIND && !h->is_next && major >= VERSION_END)
 		h->result = TLS_HELLO_NOT_TLS;
 	else if (h->is_odd || major != 3)
 		fail(h);
@@ -286,7 +297,8 @@ static void take_record_byte(struct tls_hello *h, uint8_t byte)
 		h->record_state = RECORD_BODY;
 		break;
 	case RECORD_BODY:
-		take_byte(h, byte);
+		if (!h->is_skipped)
+			take_byte(h, byte);
 		if (--h->record_left == 0)
 			h->record_state = RECORD_KIND;
 		break;
@@ -295,7 +307,24 @@ static void take_record_byte(struct tls_hello *h, uint8_t byte)
 
 enum tls_hello_result tls_hello_feed(struct tls_hello *h, struct str bytes)
 {
-	for (size_t i = 0; i < bytes.len && h->result == TLS_HELLO_MORE; i++)
+	size_t i;
+
+	for (i = 0; i < bytes.len && h->result == TLS_HELLO_MORE; i++)
 		take_record_byte(h, (uint8_t)bytes.p[i]);
+	h->taken = i;
 	return h->result;
+}
+
+void tls_hello_next(struct tls_hello *h)
+{
+	/* It may begin in the record in which the first one ends. */
+	*h = (struct tls_hello){ .result = TLS_HELLO_MORE,
+				 .record_state = h->record_state,
+				 .record_left = h->record_left,
+				 .is_next = true };
+}
+
+bool tls_hello_is_between(const struct tls_hello *h)
+{
+	return h->is_next && h->state == HELLO_KIND && h->record_state == RECORD_KIND;
 }

@@ -29,6 +29,8 @@ struct tls_hello {
 	uint8_t record_state, state;
 	bool has_name;	      /* the extension was there */
 	bool is_odd;	      /* the first record is of a kind that no hello begins with */
+	bool is_next;	      /* there was one before: what comes may be none */
+	bool is_skipped;      /* this record: it is of a kind that may come before a hello */
 	uint16_t record_left; /* bytes of this record */
 	uint16_t number;      /* that is being read */
 	uint16_t name_len;
@@ -37,6 +39,7 @@ struct tls_hello {
 	uint32_t extensions_left, extension_left;
 	uint16_t extension;		 /* its kind */
 	char name[TLS_HELLO_NAME_BYTES]; /* printable, NUL behind it */
+	size_t taken;			 /* how many bytes of the last call decided */
 };
 
 void tls_hello_init(struct tls_hello *h) NONNULL;
@@ -46,3 +49,12 @@ void tls_hello_init(struct tls_hello *h) NONNULL;
  * longer looked at.
  */
 enum tls_hello_result tls_hello_feed(struct tls_hello *h, struct str bytes) NONNULL;
+
+/*
+ * After a whole hello: a server may ask for another one (HelloRetryRequest), and go by the name in
+ * that. Goes on behind the first; TLS_HELLO_NOT_TLS says that no other can come.
+ */
+void tls_hello_next(struct tls_hello *h) NONNULL;
+
+/* Nothing of another one has come yet. */
+bool tls_hello_is_between(const struct tls_hello *h) NONNULL PURE;

@@ -30,9 +30,10 @@ enum {
 struct way {
 	int from, to;
 	bool is_bulk;
-	bool is_blocked; /* `to` takes no more for now */
-	bool is_read;	 /* `from` has ended, or nobody wants its bytes */
-	bool is_shut;	 /* and `to` knows it */
+	bool is_looked_at; /* what comes is read by take_first() alone */
+	bool is_blocked;   /* `to` takes no more for now */
+	bool is_read;	   /* `from` has ended, or nobody wants its bytes */
+	bool is_shut;	   /* and `to` knows it */
 	bool has_hung_up;
 	struct block *held; /* goes first */
 	struct pipe pipe;   /* with `in_pipe` bytes */
@@ -44,7 +45,8 @@ struct tunnel {
 	struct client *client;
 	struct watcher server;
 	uint32_t server_events;
-	bool is_checked; /* the client's first bytes */
+	bool is_checked;  /* the client's first bytes; no (other) hello can come */
+	bool holds_hello; /* what `up` holds is kept back until it is whole */
 	struct way up, down;
 	uint64_t hello_until_ms; /* 0: none has begun */
 	struct tls_hello hello;
@@ -182,6 +184,8 @@ static enum moved move_more(struct server *s, struct way *w)
 		moved = send_held(s, w);
 	else if (w->in_pipe > 0)
 		moved = send_piped(s, w);
+	else if (w->is_looked_at)
+		moved = MOVED_ALL; /* and is read by who looks */
 	else if (!w->is_read)
 		moved = w->is_bulk ? move_by_pipe(s, w) : move_by_copy(s, w);
 	if (w->is_read && !w->is_shut && !w->held && w->in_pipe == 0) {
@@ -246,15 +250,24 @@ static bool may_name(struct tunnel *t)
 /* False: the client is ended. */
 static bool check_hello(struct tunnel *t, struct str bytes, bool *is_held)
 {
-	enum tls_hello_result result = tls_hello_feed(&t->hello, bytes);
+	enum tls_hello_result result;
+	bool is_whole;
 
-	*is_held = result == TLS_HELLO_MORE;
-	if (result == TLS_HELLO_BAD || (result == TLS_HELLO_NAME && !may_name(t))) {
-		refuse_hello(t);
-		return false;
-	}
-	t->is_checked = !*is_held;
-	if (t->is_checked)
+	do {
+		result = tls_hello_feed(&t->hello, bytes);
+		bytes = str_from(bytes, t->hello.taken);
+		if (result == TLS_HELLO_BAD || (result == TLS_HELLO_NAME && !may_name(t))) {
+			refuse_hello(t);
+			return false;
+		}
+		is_whole = result == TLS_HELLO_NAME || result == TLS_HELLO_NO_NAME;
+		if (is_whole)
+			tls_hello_next(&t->hello);
+	} while (is_whole);
+	t->is_checked = result == TLS_HELLO_NOT_TLS;
+	t->up.is_looked_at = !t->is_checked;
+	*is_held = t->holds_hello = !t->is_checked && !tls_hello_is_between(&t->hello);
+	if (!*is_held)
 		t->hello_until_ms = 0;
 	else if (t->hello_until_ms == 0)
 		t->hello_until_ms = loop_now() + t->client->server->limits.header_ms;
@@ -314,6 +327,7 @@ static bool take_first(struct tunnel *t)
 	}
 	if (n == 0) {
 		t->is_checked = true;
+		t->up.is_looked_at = false;
 		return true; /* the end itself is read again */
 	}
 	t->up.bytes += bytes.len;
@@ -429,7 +443,7 @@ static void move_both(struct tunnel *t, uint32_t events, struct way *in, struct 
 			if (!take_first(t))
 				return;
 			/* Until the server takes it. What comes behind it is told again. */
-			t->up.is_blocked = t->up.held && t->is_checked;
+			t->up.is_blocked = t->up.held && !t->holds_hello;
 		} else if (!pump(s, in)) {
 			reset_both(t);
 			return;
@@ -518,8 +532,11 @@ static void init(struct tunnel *t, struct client *c, int fd)
 	t->server = (struct watcher){ .fd = fd, .ready = server_ready, .user = t };
 	t->server_events = 0;
 	t->is_checked = c->role == PROXY_HOST_PORT || c->role == PROXY_PUBLISHED;
+	t->holds_hello = false;
 	t->hello_until_ms = 0;
-	t->up = (struct way){ .from = c->watcher.fd, .to = fd, .pipe = { -1, -1 } };
+	t->up = (struct way){
+		.from = c->watcher.fd, .to = fd, .is_looked_at = !t->is_checked, .pipe = { -1, -1 }
+	};
 	t->down = (struct way){ .from = fd, .to = c->watcher.fd, .pipe = { -1, -1 } };
 	tls_hello_init(&t->hello);
 }
@@ -560,7 +577,7 @@ void tunnel_start(struct client *c, int fd, struct str to_client, struct str to_
 		if ((!t->is_checked && !check_hello(t, to_server, &is_held)) ||
 		    !pass_first(t, to_server, is_held))
 			return;
-		t->up.is_blocked = t->up.held && t->is_checked;
+		t->up.is_blocked = t->up.held && !t->holds_hello;
 	}
 	client_set_deadline(c, c->server->limits.silence_ms);
 	go_on(t);

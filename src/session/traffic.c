@@ -113,7 +113,8 @@ void traffic_deny(struct denials *denials, const struct proxy_record *record)
 		memcpy(target.name, record->host, sizeof(target.name));
 	}
 	fill_judgement(&judgement, record);
-	if (record->has_address && !target.is_ip)
+	/* The name of a hello is not looked up: the address is that of the target. */
+	if (record->has_address && !target.is_ip && record->reason != PROXY_DENIED_HELLO)
 		refusal.address = &record->address;
 	add_subject(&subject, &target);
 	refusal_why(&refusal, &rule);

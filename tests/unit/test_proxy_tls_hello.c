@@ -200,6 +200,47 @@ TEST(wrong_lengths_are_never_a_name)
 		}
 }
 
+/* A whole hello without a name, as short as one can be. */
+static const char plain_hello[] = "\x16\3\1\0\x2d\1\0\0\x29\3\3"
+				  "12345678901234567890123456789012"
+				  "\0\0\2\x13\1\1\0";
+
+TEST(another_hello_may_follow_the_first)
+{
+	static const struct {
+		struct str behind;
+		enum tls_hello_result result;
+	} cases[] = {
+		{ STR_INIT(""), TLS_HELLO_MORE },
+		{ STR_INIT("\x17\3\3\0\1"), TLS_HELLO_NOT_TLS },     /* data */
+		{ STR_INIT("\x16\3\3\0\1\x10"), TLS_HELLO_NOT_TLS }, /* a key */
+		{ STR_INIT("\x14\3\3\0\1\1\x17"), TLS_HELLO_NOT_TLS },
+		{ STR_INIT("\x14\3\3\0\1\1"), TLS_HELLO_MORE },
+		{ STR_INIT("\x15\3\3\0\2\1\x5a"), TLS_HELLO_MORE },
+		{ STR_INIT("\x14\3\3\0\1\1\x16\3\3\0\2\1\0"), TLS_HELLO_MORE },
+		{ STR_INIT("\x16\4\3"), TLS_HELLO_BAD },
+	};
+	const struct str first = { plain_hello, sizeof(plain_hello) - 1 };
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		tls_hello_init(&hello);
+		CHECK_INT(tls_hello_feed(&hello, first), TLS_HELLO_NO_NAME);
+		CHECK_INT(hello.taken, first.len);
+		tls_hello_next(&hello);
+		CHECK(tls_hello_is_between(&hello));
+		CHECK_INT(tls_hello_feed(&hello, cases[i].behind), cases[i].result);
+	}
+	/* One that follows is read whole, also behind what may come before it. */
+	tls_hello_init(&hello);
+	CHECK_INT(tls_hello_feed(&hello, first), TLS_HELLO_NO_NAME);
+	tls_hello_next(&hello);
+	CHECK_INT(tls_hello_feed(&hello, STR("\x14\3\3\0\1\1")), TLS_HELLO_MORE);
+	CHECK(tls_hello_is_between(&hello));
+	CHECK_INT(tls_hello_feed(&hello, str_first(first, 20)), TLS_HELLO_MORE);
+	CHECK(!tls_hello_is_between(&hello));
+	CHECK_INT(tls_hello_feed(&hello, str_from(first, 20)), TLS_HELLO_NO_NAME);
+}
+
 TEST(other_protocols_are_told_at_once)
 {
 	static const struct str others[] = {
