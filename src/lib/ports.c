@@ -218,6 +218,11 @@ static int read_audit(struct arena *a, const char *file, const cordon_policy *po
 		return 0;
 	if (!file[0])
 		return FAIL(e, ERR_ARGUMENT, "--audit names no file");
+	if (strcmp(file, "-") == 0)
+		return FAIL(
+			e, ERR_ARGUMENT,
+			"--audit: the log is a file, which several runs can write; './-' is one "
+			"of that name");
 	if (inputs_absolute(a, file, &out->audit_file, e) < 0)
 		return err_wrap(e, "--audit");
 	if (policy->plan->is_unsandboxed)

@@ -38,7 +38,7 @@ static const char *status_phrase(unsigned status)
 	case 400:
 		return "Bad Request";
 	case 403:
-		return "Forbidden";
+		return "Forbidden by Cordon"; /* which some clients show, and not the body */
 	case 407:
 		return "Proxy Authentication Required";
 	case 417:

@@ -106,11 +106,9 @@ static const char *const proxy_settings[] = {
 	"NO_PROXY=" NOT_PROXIED,
 	"no_proxy=" NOT_PROXIED,
 	"npm_config_proxy=" PROXY_HTTP,
-	"npm_config_http_proxy=" PROXY_HTTP,
 	"npm_config_https_proxy=" PROXY_HTTP,
 	"npm_config_noproxy=" NOT_PROXIED,
 	"NPM_CONFIG_PROXY=" PROXY_HTTP,
-	"NPM_CONFIG_HTTP_PROXY=" PROXY_HTTP,
 	"NPM_CONFIG_HTTPS_PROXY=" PROXY_HTTP,
 	"NPM_CONFIG_NOPROXY=" NOT_PROXIED,
 	"YARN_HTTP_PROXY=" PROXY_HTTP,
@@ -137,18 +135,24 @@ _Static_assert(LAUNCH_PROXY_PORT == 3128, "the texts above name it");
 	"-Dhttp.nonProxyHosts=localhost|127.0.0.1|[::1]"
 static const char java_name[] = "JAVA_TOOL_OPTIONS";
 
-static const char *find_proxy_setting(struct str name)
+/* An old name, of which npm warns; the caller's may hold a password all the same. */
+static const char *const removed[] = { "npm_config_http_proxy", "NPM_CONFIG_HTTP_PROXY" };
+
+static bool is_proxy_setting(struct str name)
 {
+	for (size_t i = 0; i < COUNT_OF(removed); i++)
+		if (str_is(name, removed[i]))
+			return true;
 	for (size_t i = 0; i < COUNT_OF(proxy_settings); i++)
 		if (str_eq(name_of(proxy_settings[i]), name))
-			return proxy_settings[i];
-	return NULL;
+			return true;
+	return false;
 }
 
 /* The caller's own lead to a proxy outside, or around the one here. */
 static bool is_replaced(const struct making *m, struct str name)
 {
-	return m->in->network_is_managed && (find_proxy_setting(name) || str_is(name, java_name));
+	return m->in->network_is_managed && (is_proxy_setting(name) || str_is(name, java_name));
 }
 
 /* SECURITY: what was withheld by name (P21) does not come back as a part of this. */

@@ -205,6 +205,8 @@ static int fail_to_give(const struct session *s, int code, struct err *e)
 	while (proxy_receive(&s->network.proxy, &m) > 0)
 		if (m.kind == PROXY_FAILED)
 			return proxy_failure(&m, e);
+	if (code == EPIPE || code == ECONNRESET)
+		return is_lost(e);
 	return FAIL_SYS(e, code, "can't give the proxy its sockets");
 }
 

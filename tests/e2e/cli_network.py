@@ -255,6 +255,7 @@ def contradictions_and_nonsense_are_mistakes(w: World):
         (["--allow-host", "a.com", "--mode", "danger-full-access"], "without a sandbox"),
         (["--allow-host", "a.com", "--backend", "landlock"], "net_managed"),
         (["--allow-host", "a.com", "--audit", ""], "--audit names no file"),
+        (["--allow-host", "a.com", "--audit", "-"], "the log is a file"),
         (["--allow-host", "a.com", "--audit", "/nonexistent/x/log"], "/nonexistent/x"),
     ):
         result = refused(w, *words, "--", "touch", "ran")

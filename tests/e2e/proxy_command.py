@@ -481,7 +481,8 @@ def ten_thousand_that_are_idle_cost_a_kilobyte_each(w: World):
         took = time.monotonic() - began
         print(f"# {count} connections: {silent // count} bytes each when silent, "
               f"{waiting // count} between requests; another one is served in {took * 1000:.1f} ms")
-        assert silent < count * 512 + (1 << 20) and waiting < count * 1024 + (1 << 20)
+        if "asan" not in PROGRAM:  # which has a shadow of all that is touched
+            assert silent < count * 512 + (1 << 20) and waiting < count * 1024 + (1 << 20)
         assert took < 1
         for client in clients:
             client.close()

@@ -156,7 +156,8 @@ static void check_request(struct str text, size_t len, size_t step)
 	demand(str_eq(r.method, again.method) && !again.is_1_0);
 	demand(t.port == same.port && strcmp(t.name, same.name) == 0 && t.is_ip == same.is_ip);
 	demand(again.form == HTTP_ORIGIN || again.form == HTTP_ASTERISK);
-	demand(!again.fields.says_close && !again.fields.says_keep_alive);
+	demand(again.fields.says_close == (http_has_odd_body(&r) && !r.fields.is_websocket));
+	demand(!again.fields.says_keep_alive);
 	demand(again.fields.is_websocket == r.fields.is_websocket);
 	check_fields(&again.fields, true);
 	body = http_request_body(&r);

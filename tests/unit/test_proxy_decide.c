@@ -416,7 +416,7 @@ TEST(answers_have_their_length_and_parse)
 	char length[64];
 
 	refusal_answer(&r, true, false, true, &b);
-	CHECK(strstr(text, "HTTP/1.1 403 Forbidden\r\n") == text);
+	CHECK(strstr(text, "HTTP/1.1 403 Forbidden by Cordon\r\n") == text);
 	CHECK(strstr(text, "\r\nx-proxy-error: blocked-by-allowlist\r\n"));
 	CHECK(strstr(text, "\r\nconnection: close\r\n"));
 	(void)snprintf(length, sizeof(length), "\r\ncontent-length: %zu\r\n", body_of(&b).len);
