@@ -33,6 +33,9 @@ bootstrap:
 bootstrap-check:
 	@scripts/bootstrap check
 
+bootstrap-demo:
+	@scripts/bootstrap demo
+
 ## check           quick lint, build, and all tests, plain and with sanitizers
 check: bootstrap-check
 	$(SUBMAKE) lint-quick build build-lib build-asan
@@ -91,7 +94,7 @@ format: bootstrap-check
 	@scripts/format
 
 ## demo            shows what cordon does
-demo: build
+demo: bootstrap-demo build
 	@scripts/demo
 
 ## bench           measures; build/bench has the figures and a plot
@@ -139,7 +142,7 @@ clean:
 help:
 	@sed -n 's/^## /  make /p' Makefile
 
-.PHONY: all build bootstrap bootstrap-check check lint lint-quick lint-format lint-layers \
+.PHONY: all build bootstrap bootstrap-check bootstrap-demo check lint lint-quick lint-format lint-layers \
 	lint-headers lint-size lint-shell lint-clang lint-tidy lint-cppcheck lint-analyzer format \
 	demo bench soak install dist deb check-deb \
 	check-kernels clean help
