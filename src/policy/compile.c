@@ -287,12 +287,15 @@ static int decode_base(struct compile *k, const struct profile_doc *doc, const s
 {
 	char where[SHOWN_BYTES + 16];
 	struct decode d = { .a = k->a, .warnings = &k->policy->warnings, .where = where };
+	const struct toml *network = toml_find(table, "network");
 
 	(void)snprintf(where, sizeof(where), "profile '%s'", SHOWN(doc->name));
 	k->profile = decode_profile(&d, doc->name, table, e);
 	if (!k->profile)
 		return err_result(e);
 	k->profile->is_unsandboxed = doc->is_unsandboxed;
+	if (network && !(more && more->says_network) && decode_warn_off(&d, network, e) < 0)
+		return err_result(e);
 	if (!more)
 		return 0;
 	if (add_entries(k, more, e) < 0 || check_unsandboxed(k, more, e) < 0)

@@ -34,6 +34,9 @@ int decode_filesystem(const struct decode *d, const struct toml *table, fs_entri
 		      struct err *e) MUST_CHECK NONNULL;
 int decode_network(const struct decode *d, const struct toml *table, struct net_rules *out,
 		   struct err *e) MUST_CHECK NONNULL;
+/* Of a profile's network that says much, and not that there is one. */
+int decode_warn_off(const struct decode *d, const struct toml *table, struct err *e)
+	MUST_CHECK NONNULL;
 /* One pattern of P13 with what it is to do; warns of what it opens by the way. */
 int decode_domain(const struct decode *d, struct str pattern, bool is_allow, struct origin origin,
 		  struct net_rules *out, struct err *e) MUST_CHECK NONNULL;

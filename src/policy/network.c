@@ -254,17 +254,28 @@ static enum net_access decide_access(const struct decode *d, const struct toml *
 	return others > 0 ? NET_MANAGED : NET_FULL;
 }
 
-/* P12: without `enabled` the network is off, whatever else is said. */
-static int warn_off(const struct decode *d, const struct toml *table, struct err *e)
+static bool is_built_in(const struct toml *value)
 {
-	const struct toml_member *first = table->table.items;
+	return value->origin.file && strcmp(value->origin.file, "built-in") == 0;
+}
 
-	if (decode_narrows(d) || table->table.count == 0 || toml_find(table, "enabled"))
+/* P12: without `enabled` the network is off, whatever else is said. A parent's is not said here. */
+int decode_warn_off(const struct decode *d, const struct toml *table, struct err *e)
+{
+	const struct toml *enabled = toml_find(table, "enabled");
+	const struct toml_member *m = table->table.items;
+	const struct toml_member *end = m + table->table.count;
+
+	if (enabled && (enabled->boolean || !is_built_in(enabled)))
 		return 0;
-	return decode_warn(d, first->name_origin, e,
+	while (m < end && &m->value == enabled)
+		m++;
+	if (m == end)
+		return 0;
+	return decode_warn(d, m->name_origin, e,
 			   "'network.%s' has no effect: there is no 'enabled = true' beside it, so "
-			   "the network is off",
-			   SHOWN(first->name));
+			   "the network of this profile is off",
+			   SHOWN(m->name));
 }
 
 int decode_network(const struct decode *d, const struct toml *table, struct net_rules *out,
@@ -278,9 +289,6 @@ int decode_network(const struct decode *d, const struct toml *table, struct net_
 
 	for (size_t i = 0; i < table->table.count && r == 0; i++)
 		r = decode_key(d, &table->table.items[i], &net, e);
-	if (r < 0)
-		return r;
-	r = warn_off(d, table, e);
 	if (r < 0)
 		return r;
 	net.access = decide_access(d, enabled, table->table.count - (enabled ? 1 : 0), &net);

@@ -75,7 +75,9 @@ static inline struct outcome compile_texts(const struct texts *t)
 	o.project = (struct project){ .dir = STR("/repo"),
 				      .source = text_source("project.toml", t->project) };
 	if (t->network)
-		more.network = strcmp(t->network, "full") == 0 ? NET_FULL : NET_OFF;
+		more.network = strcmp(t->network, "full") == 0	    ? NET_FULL
+			       : strcmp(t->network, "managed") == 0 ? NET_MANAGED
+								    : NET_OFF;
 	o.config = config_load(&o.a, &in, &o.e);
 	if (o.config)
 		o.doc = config_select(&o.a, o.config, &selection, &o.e);

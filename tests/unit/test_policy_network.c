@@ -212,6 +212,23 @@ TEST(keys_without_enabled_are_warned_of)
 	CHECK(said.policy && said.policy->warnings.count == 0);
 }
 
+/* A built-in parent says that it is off; that is not what the user has said. */
+TEST(keys_over_a_built_in_parent_without_enabled_are_warned_of)
+{
+	static const char user[] = "[permissions.dev]\nextends = ':workspace'\n"
+				   "[permissions.dev.network]\ndomains = { 'a.com' = 'allow' }\n"
+				   "[permissions.plain]\nextends = ':workspace'\n";
+	const struct texts managed = { .user = user, .profile = "dev", .network = "managed" };
+	const struct texts plain = { .user = user, .profile = "plain" };
+	scoped_outcome off = compile_dev(user);
+	scoped_outcome by_option = compile_texts(&managed);
+	scoped_outcome silent = compile_texts(&plain);
+
+	CHECK(has_warning(&off, "'network.domains' has no effect: there is no 'enabled = true'"));
+	CHECK(by_option.policy && by_option.policy->warnings.count == 0);
+	CHECK(silent.policy && silent.policy->warnings.count == 0);
+}
+
 TEST(a_name_with_dots_has_to_be_quoted)
 {
 	const struct texts t = { .overrides = { "permissions.dev.network.domains.a.com=allow" } };
