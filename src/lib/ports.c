@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a run adds to a managed network besides rules for hosts: ports both ways, and the log. */
+#include <stdio.h>
+
 #include "base/path.h"
 #include "base/utf8.h"
 #include "lib/run.h"
@@ -66,28 +68,27 @@ static bool is_proxys(uint16_t port)
 	return port == LAUNCH_PROXY_PORT || port == LAUNCH_NAMES_PORT;
 }
 
-static int count_ports(const char *const *words, const char *option, size_t *out, struct err *e)
+/* Room for what `words` say, and how many they are. */
+static void *make_list(struct arena *a, const char *const *words, const char *option, size_t bytes,
+		       size_t *count, struct err *e)
 {
-	*out = 0;
-	while (words && words[*out])
-		if (++*out > SESSION_MAX_PORTS)
-			return FAIL(e, ERR_LIMIT, "more than %d of %s", SESSION_MAX_PORTS, option);
-	return 0;
+	for (*count = 0; words && words[*count]; ++*count)
+		if (*count == SESSION_MAX_PORTS)
+			return FAIL_NULL(e, ERR_LIMIT, "more than %d of %s", SESSION_MAX_PORTS,
+					 option);
+	return arena_array(a, *count + 1, bytes, e);
 }
 
 static int read_published(struct arena *a, const char *const *words, struct session_request *out,
 			  struct err *e)
 {
-	struct publication *list;
-	size_t count;
+	struct publication *list =
+		make_list(a, words, "--publish", sizeof(*list), &out->published_count, e);
 	char shown[64];
 
-	if (count_ports(words, "--publish", &count, e) < 0)
-		return err_result(e);
-	list = arena_array(a, count + 1, sizeof(*list), e);
 	if (!list)
 		return err_result(e);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < out->published_count; i++)
 		if (!parse_publication(str_of(words[i]), &list[i]))
 			return FAIL(
 				e, ERR_ARGUMENT,
@@ -95,23 +96,19 @@ static int read_published(struct arena *a, const char *const *words, struct sess
 				"0.0.0.0:8080:80, with an IPv6 address in brackets",
 				utf8_show(str_of(words[i]), shown, sizeof(shown)));
 	out->published = list;
-	out->published_count = count;
 	return 0;
 }
 
 static int read_host_ports(struct arena *a, const char *const *words, struct session_request *out,
 			   struct err *e)
 {
-	uint16_t *list;
-	size_t count;
+	uint16_t *list =
+		make_list(a, words, "--host-port", sizeof(*list), &out->host_port_count, e);
 	char shown[64];
 
-	if (count_ports(words, "--host-port", &count, e) < 0)
-		return err_result(e);
-	list = arena_array(a, count + 1, sizeof(*list), e);
 	if (!list)
 		return err_result(e);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < out->host_port_count; i++) {
 		if (!parse_port(str_of(words[i]), &list[i]))
 			return FAIL(e, ERR_ARGUMENT, "--host-port '%s' is no port from 1 to %d",
 				    utf8_show(str_of(words[i]), shown, sizeof(shown)), PORT_MAX);
@@ -121,7 +118,6 @@ static int read_host_ports(struct arena *a, const char *const *words, struct ses
 				    (unsigned)list[i]);
 	}
 	out->host_ports = list;
-	out->host_port_count = count;
 	return 0;
 }
 
@@ -230,6 +226,109 @@ static int read_audit(struct arena *a, const char *file, const cordon_policy *po
 	return check_audit(a, policy, out->audit_file, e);
 }
 
+/* ---- What would be without effect -------------------------------------------------------- */
+
+/* The log is that of the proxy, and there is none. */
+static int warn_of_audit(struct arena *a, const struct cordon_run_options *run,
+			 enum net_access mode, struct err *e)
+{
+	const struct origin origin = { .file = "--audit" };
+	struct str text;
+
+	if (!run->audit_file || mode == NET_MANAGED)
+		return 0;
+	if (arena_printf(
+		    a, &text, e,
+		    "nothing will be logged: the network of this run is %s, and only a managed "
+		    "one has a log (--allow-host PATTERN, --network managed)",
+		    mode == NET_OFF ? "off" : "full") < 0)
+		return err_result(e);
+	return load_warn(run->load, origin, text, e);
+}
+
+static bool is_loopback(const struct domain *d)
+{
+	if (d->kind == DOMAIN_BLOCK)
+		return ip_is_loopback(&d->block.first) &&
+		       d->block.bits >= (ip_is_v4(&d->block.first) ? 96 + 8 : 128);
+	return d->kind != DOMAIN_ANY &&
+	       (str_is(d->name, "localhost") || str_has_suffix(d->name, STR(".localhost")));
+}
+
+/* Whether some name is allowed that may lead to this host: then its address has to be, too (P13). */
+static bool allows_names(const struct net_rules *net)
+{
+	for (size_t i = 0; i < net->rules.count; i++)
+		if (net->rules.items[i].is_allow &&
+		    net->rules.items[i].domain.kind != DOMAIN_BLOCK &&
+		    !is_loopback(&net->rules.items[i].domain))
+			return true;
+	return false;
+}
+
+static bool is_host_port(const struct session_request *in, const struct domain *d)
+{
+	for (size_t i = 0; i < in->host_port_count; i++)
+		if (in->host_ports[i] >= d->port_first && in->host_ports[i] <= d->port_last)
+			return true;
+	return false;
+}
+
+static int warn_of_rule(struct arena *a, const struct cordon_run_options *run,
+			const struct net_rule *rule, const char *meaning, struct err *e)
+{
+	const struct domain *d = &rule->domain;
+	char port[16] = "PORT";
+	struct str text;
+
+	if (d->port_first && d->port_first == d->port_last)
+		(void)snprintf(port, sizeof(port), "%u", (unsigned)d->port_first);
+	if (arena_printf(a, &text, e,
+			 "inside, '%.*s' is the command's own, %s; --host-port %s makes that port "
+			 "this host's",
+			 STR_ARG(d->text), meaning, port) < 0)
+		return err_result(e);
+	return load_warn(run->load, rule->origin, text, e);
+}
+
+/* No program asks the proxy for loopback, so nothing else would ever tell. */
+static int warn_of_loopback(struct arena *a, const struct cordon_run_options *run,
+			    const cordon_policy *policy, const struct session_request *in,
+			    struct err *e)
+{
+	const struct net_rules *net = &policy->policy->layers.items[0].net;
+	bool has_names = allows_names(net);
+
+	for (size_t i = 0; i < net->rules.count; i++) {
+		const struct net_rule *rule = &net->rules.items[i];
+		bool may_count = has_names && rule->domain.kind == DOMAIN_BLOCK;
+
+		if (!rule->is_allow || !is_loopback(&rule->domain) ||
+		    is_host_port(in, &rule->domain))
+			continue;
+		/* In a file it stands for some other run as well. */
+		if (may_count && rule->origin.line)
+			continue;
+		if (warn_of_rule(a, run, rule,
+				 may_count ? "and this allow is for names that lead to it"
+					   : "and this allow opens nothing of this host's",
+				 e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+static int warn_of_vain(struct arena *a, const struct cordon_run_options *run,
+			const cordon_policy *policy, const struct session_request *in,
+			struct err *e)
+{
+	enum net_access mode = net_mode(policy->plan->net);
+
+	if (warn_of_audit(a, run, policy->plan->is_unsandboxed ? NET_FULL : mode, e) < 0)
+		return err_result(e);
+	return mode == NET_MANAGED ? warn_of_loopback(a, run, policy, in, e) : 0;
+}
+
 int asked_network(struct arena *a, const struct cordon_run_options *run,
 		  const cordon_policy *policy, struct session_request *out, struct err *e)
 {
@@ -239,5 +338,7 @@ int asked_network(struct arena *a, const struct cordon_run_options *run,
 	    check_managed(run, policy, out, e) < 0 ||
 	    check_host_ports(out, policy->plan->net, e) < 0)
 		return err_result(e);
-	return read_audit(a, run->audit_file, policy, out, e);
+	if (read_audit(a, run->audit_file, policy, out, e) < 0)
+		return err_result(e);
+	return warn_of_vain(a, run, policy, out, e);
 }

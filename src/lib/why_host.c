@@ -65,16 +65,10 @@ static void add_option(struct buf *b, const struct why_host *y)
 
 static bool is_loopback(const struct hostname *host)
 {
-	static const char *const blocks[] = { "127.0.0.0/8", "::1" };
-	struct ip_block block;
-
 	if (!host->is_ip)
 		return str_is(host->name, "localhost") ||
 		       str_has_suffix(host->name, STR(".localhost"));
-	for (size_t i = 0; i < COUNT_OF(blocks); i++)
-		if (ip_block_parse(str_of(blocks[i]), &block) && ip_block_has(&block, &host->ip))
-			return true;
-	return false;
+	return ip_is_loopback(&host->ip);
 }
 
 /* What a rule alone does not tell of a run; or NULL. */

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 
-from cli import PROGRAM, SECONDS, Result, Skip, World, case, run_cases
+from cli import SECONDS, Skip, World, case, ok, refused, run, run_cases, start
 
 WEB, OTHER = "93.184.216.10", "93.184.216.20"
 WEB6 = "2606:2800:220:1::10"
@@ -115,27 +115,6 @@ class Answer(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def run(w, *args, env=None, command="run"):
-    done = subprocess.run([PROGRAM, command, *args], cwd=w.repo, env={**w.env, **(env or {})},
-                          stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
-    assert b"Sanitizer" not in done.stderr and b"runtime error" not in done.stderr, done.stderr
-    return Result(done.returncode, done.stdout.decode("utf-8", "surrogateescape"),
-                  done.stderr.decode("utf-8", "surrogateescape"))
-
-
-def ok(w, *args, **kwargs):
-    result = run(w, *args, **kwargs)
-    assert result.status == 0, f"cordon run {args}: {result!r}"
-    return result
-
-
-def refused(w, *args, **kwargs):
-    result = run(w, *args, **kwargs)
-    assert result.status == 125 and result.err.startswith("cordon: error: "), repr(result)
-    assert len(result.err) < 2048 and ".c:" not in result.err, repr(result)
-    return result
-
-
 def reported(w, *args, **kwargs):
     path = w.top / "report.json"
     path.unlink(missing_ok=True)
@@ -177,11 +156,6 @@ def find_proxy(pid):
             if network_of(child) == network_of("self"):
                 return child
     return None
-
-
-def start(w, *args, **kwargs):
-    return subprocess.Popen([PROGRAM, "run", *args], cwd=w.repo, env=w.env, stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
 
 
 def wait_until(what, seconds=5):
@@ -454,6 +428,32 @@ def a_port_of_the_host_is_reached_when_it_is_named(w: World):
     finally:
         server.shutdown()
         server.server_close()
+
+
+@case
+def an_allow_of_loopback_is_warned_of(w: World):
+    vain = "is the command's own, and this allow opens nothing of this host's; --host-port "
+    for pattern, port in (("localhost:8099", "8099"), ("localhost", "PORT"), ("127.0.0.1:8099", "8099"),
+                          ("[::1]:8099", "8099"), ("127.0.0.0/8", "PORT"), ("a.localhost:1-9", "PORT")):
+        result = ok(w, "--allow-host", pattern, "true")
+        assert result.err.startswith("cordon: warning: --allow-host: inside, "), repr(result)
+        assert vain + port + " " in result.err and result.err.count("\n") == 1, repr(result)
+    # A name may lead there, and then it counts.
+    result = ok(w, "--allow-host", "good.example", "--allow-host", "127.0.0.1", "true")
+    assert "this allow is for names that lead to it" in result.err, repr(result)
+    for options in (["--allow-host", "good.example"], ["--allow-host", "*"], ["--allow-host", "10.0.0.0/8"],
+                    ["--allow-host", "localhost:8099", "--host-port", "8099"], ["--deny-host", "localhost"]):
+        assert ok(w, *options, "true").err == "", options
+
+
+@case
+def a_log_without_a_managed_network_is_warned_of(w: World):
+    log = w.top / "log.jsonl"
+    for network in ("off", "full"):
+        result = ok(w, "--network", network, "--audit", str(log), "true")
+        assert f"--audit: nothing will be logged: the network of this run is {network}" in result.err, repr(result)
+        assert not log.exists()
+    assert ok(w, "--allow-host", "good.example", "--audit", str(log), "true").err == "" and log.exists()
 
 
 @case

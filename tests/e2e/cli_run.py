@@ -18,49 +18,12 @@ import sys
 import time
 
 import cli
-from cli import PROGRAM, SECONDS, Result, World, case, run_cases
+from cli import PROGRAM, SECONDS, World, case, ok, refused, run, run_cases, start
 
 ORDINARY = 61235
 NONE = ["--backend", "none"]
 BOTH = ([], NONE)
 P17 = "cordon: warning: "
-# What an instrumented program says when a process ends on a stack that is not its first one.
-NOISE = re.compile(rb"==\d+==WARNING: ASan is ignoring requested __asan_handle_no_return.*\n"
-                   rb"False positive error reports may follow\n.*issues/189\n")
-
-
-def run(w, *args, env=None, cwd=None, stdin=b"", raw=False, fds=(), command="run"):
-    """`cordon run ARGS`, whatever its status."""
-    done = subprocess.run([PROGRAM, command, *args], cwd=cwd or w.repo,
-                          env={**w.env, **(env or {})}, input=stdin, capture_output=True,
-                          timeout=SECONDS * 3, pass_fds=fds, check=False)
-    done.stderr = NOISE.sub(b"", done.stderr)
-    assert b"Sanitizer" not in done.stderr and b"runtime error" not in done.stderr, done.stderr
-    if raw:
-        return done
-    return Result(done.returncode, done.stdout.decode("utf-8", "surrogateescape"),
-                  done.stderr.decode("utf-8", "surrogateescape"))
-
-
-def ok(w, *args, **kwargs):
-    result = run(w, *args, **kwargs)
-    assert result.status == 0, f"cordon run {args}: {result!r}"
-    return result
-
-
-def refused(w, *args, **kwargs):
-    """125, one line that says why, and nothing was run."""
-    result = run(w, *args, **kwargs)
-    assert result.status == 125, f"cordon run {args}: {result!r}"
-    assert result.err.startswith("cordon: error: "), repr(result)
-    assert len(result.err) < 2048 and ".c:" not in result.err, repr(result)
-    return result
-
-
-def start(w, *args, **kwargs):
-    return subprocess.Popen([PROGRAM, "run", *args], cwd=w.repo, env=w.env,
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, **kwargs)
 
 
 def wait_for(what, seconds=SECONDS):
