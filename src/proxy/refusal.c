@@ -317,6 +317,9 @@ static const char *failure_words(const struct refusal *r)
 	case PROXY_FAILED_RESPONSE:
 		return " is allowed, but what it answered is no valid HTTP";
 	case PROXY_FAILED_RESOURCES:
+		if (r->os_error == EADDRINUSE)
+			return " is allowed, but on that port the command itself listens, at "
+			       "every address";
 		return ": the proxy has no room for it now; try again";
 	case PROXY_BAD_TOKEN:
 		return " needs the token of this proxy, as the password of proxy authentication";

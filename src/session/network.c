@@ -11,6 +11,7 @@
 #include "audit/audit.h"
 #include "base/utf8.h"
 #include "os/fd.h"
+#include "proxy/decide.h"
 #include "proxy/sockets.h"
 #include "session/run.h"
 #include "supervise/init.h"
@@ -30,6 +31,16 @@ static int is_lost(struct err *e)
 	return FAIL_SYS(e, ECHILD, "the proxy was killed, and with it the network of the run");
 }
 
+static void tell_failure(struct session *s, const struct proxy_record *record)
+{
+	char text[REFUSAL_TEXT_BYTES];
+	struct buf words = BUF_OVER(text);
+
+	traffic_fail(&s->outcome.traffic, record, &words);
+	session_trace(&s->in, "network: %s by %s: %s", proxy_protocol_name(record->protocol),
+		      record->program[0] ? record->program : "?", text);
+}
+
 static int take_record(struct session *s, const struct proxy_record *record, struct err *e)
 {
 	struct outcome *o = &s->outcome;
@@ -37,11 +48,13 @@ static int take_record(struct session *s, const struct proxy_record *record, str
 	traffic_add(&o->traffic, record);
 	if (proxy_is_denial(record->reason))
 		traffic_deny(&o->denials, record);
+	else if (record->reason != PROXY_ALLOWED)
+		tell_failure(s, record);
 	else
-		session_trace(&s->in, "network: %s %s:%u by %s: %s",
-			      proxy_protocol_name(record->protocol), record->host,
-			      (unsigned)record->port, record->program[0] ? record->program : "?",
-			      proxy_reason_name(record->reason));
+		session_trace(&s->in, "network: %s by %s: %s:%u is allowed",
+			      proxy_protocol_name(record->protocol),
+			      record->program[0] ? record->program : "?", record->host,
+			      (unsigned)record->port);
 	if (s->network.audit && audit_add(s->network.audit, record, e) < 0)
 		return err_wrap(e, "the audit log");
 	return 0;

@@ -87,3 +87,6 @@ void traffic_add(struct traffic *t, const struct proxy_record *record) NONNULL;
 
 /* A refusal by policy, as a denial of the run. */
 void traffic_deny(struct denials *denials, const struct proxy_record *record) NONNULL;
+
+/* What was allowed and failed, in words; the first is kept. */
+void traffic_fail(struct traffic *t, const struct proxy_record *record, struct buf *words) NONNULL;

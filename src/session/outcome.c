@@ -142,6 +142,24 @@ static void warn_of_denials(const struct session *s)
 		     has_way ? utf8_show(first->way_out, way, sizeof(way)) : "", them);
 }
 
+/* What succeeds in the end may have failed on the way: then nobody asks why. */
+static void warn_of_failures(const struct session *s)
+{
+	const struct traffic *t = &s->outcome.traffic;
+	char shown[SAID_MAX_BYTES / 2];
+
+	if (s->in.is_quiet || !t->first_failure.len || s->outcome.status == 0)
+		return;
+	(void)utf8_show(t->first_failure, shown, sizeof(shown));
+	if (t->sums.failed == 1)
+		session_warn(&s->in, "a connection failed, not by policy: %s", shown);
+	else
+		session_warn(&s->in,
+			     "%llu connections failed, not by policy; the first: %s; --report "
+			     "names the hosts",
+			     (unsigned long long)t->sums.failed, shown);
+}
+
 static void warn_of_findings(const struct session *s)
 {
 	const struct git_findings *git = &s->outcome.git;
@@ -175,5 +193,6 @@ int outcome_complete(struct session *s, struct err *e)
 		warn_of_findings(s);
 	}
 	warn_of_denials(s);
+	warn_of_failures(s);
 	return 0;
 }

@@ -190,8 +190,9 @@ struct traffic {
 	struct arena arena;
 	struct traffic_sums sums;
 	VEC(struct traffic_host) hosts;
-	uint64_t unlisted; /* decisions on other hosts */
-	size_t last;	   /* of the hosts, found last */
+	uint64_t unlisted;	  /* decisions on other hosts */
+	size_t last;		  /* of the hosts, found last */
+	struct str first_failure; /* that was none of policy, in words; "" without one */
 };
 
 struct captured {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The decisions of the proxy, summed up for the report, and as denials of the run. */
+/* The decisions of the proxy, summed up for the report, and as denials and failures of the run. */
 #include "base/utf8.h"
 #include "proxy/decide.h"
 #include "session/network.h"
 
 void traffic_init(struct traffic *t)
 {
-	*t = (struct traffic){ .arena = ARENA_INIT(TRAFFIC_MAX_BYTES) };
+	*t = (struct traffic){ .arena = ARENA_INIT(TRAFFIC_MAX_BYTES), .first_failure = STR_EMPTY };
 }
 
 void traffic_done(struct traffic *t)
@@ -14,6 +14,7 @@ void traffic_done(struct traffic *t)
 	arena_done(&t->arena);
 	t->hosts.items = NULL;
 	t->hosts.count = t->hosts.room = 0;
+	t->first_failure = STR_EMPTY;
 }
 
 static bool is_same(const struct traffic_host *host, const struct proxy_record *record)
@@ -92,6 +93,33 @@ static void add_subject(struct buf *b, const struct target *t)
 		buf_printf(b, ":%u", (unsigned)t->port);
 }
 
+/* What refusal.c makes words of. */
+struct told {
+	struct target target;
+	struct judgement judgement;
+	struct refusal refusal;
+};
+
+static void fill_told(struct told *out, const struct proxy_record *record)
+{
+	struct target *target = &out->target;
+	char ignored[1];
+
+	out->refusal = (struct refusal){ .reason = record->reason,
+					 .os_error = record->os_error,
+					 .target = target,
+					 .judgement = &out->judgement,
+					 .method = str_of(record->method) };
+	if (!target_parse(target, str_of(record->host), record->port, ignored, sizeof(ignored))) {
+		*target = (struct target){ .port = record->port };
+		memcpy(target->name, record->host, sizeof(target->name));
+	}
+	fill_judgement(&out->judgement, record);
+	/* The name of a hello is not looked up: the address is that of the target. */
+	if (record->has_address && !target->is_ip && record->reason != PROXY_DENIED_HELLO)
+		out->refusal.address = &record->address;
+}
+
 void traffic_deny(struct denials *denials, const struct proxy_record *record)
 {
 	char subject_text[PROXY_HOST_BYTES + 16];
@@ -100,25 +128,12 @@ void traffic_deny(struct denials *denials, const struct proxy_record *record)
 	struct buf subject = BUF_OVER(subject_text);
 	struct buf rule = BUF_OVER(rule_text);
 	struct buf way = BUF_OVER(way_text);
-	struct judgement judgement;
-	struct target target;
-	char ignored[1];
-	struct refusal refusal = { .reason = record->reason,
-				   .target = &target,
-				   .judgement = &judgement,
-				   .method = str_of(record->method) };
+	struct told told;
 
-	if (!target_parse(&target, str_of(record->host), record->port, ignored, sizeof(ignored))) {
-		target = (struct target){ .port = record->port };
-		memcpy(target.name, record->host, sizeof(target.name));
-	}
-	fill_judgement(&judgement, record);
-	/* The name of a hello is not looked up: the address is that of the target. */
-	if (record->has_address && !target.is_ip && record->reason != PROXY_DENIED_HELLO)
-		refusal.address = &record->address;
-	add_subject(&subject, &target);
-	refusal_why(&refusal, &rule);
-	refusal_way(&refusal, &way);
+	fill_told(&told, record);
+	add_subject(&subject, &told.target);
+	refusal_why(&told.refusal, &rule);
+	refusal_way(&told.refusal, &way);
 	denials_add(denials, &(struct denial){ .kind = DENIAL_HOST,
 					       .subject = buf_str(&subject),
 					       .rule = buf_str(&rule),
@@ -126,4 +141,15 @@ void traffic_deny(struct denials *denials, const struct proxy_record *record)
 					       .program = str_of(record->program),
 					       .pid = record->pid,
 					       .count = record->count });
+}
+
+void traffic_fail(struct traffic *t, const struct proxy_record *record, struct buf *words)
+{
+	struct err ignored = ERR_INIT;
+	struct told told;
+
+	fill_told(&told, record);
+	refusal_why(&told.refusal, words);
+	if (!t->first_failure.len)
+		(void)!arena_copy(&t->arena, buf_str(words), &t->first_failure, &ignored);
 }

@@ -392,6 +392,25 @@ def a_failure_of_the_network_is_no_denial(w: World):
 
 
 @case
+def a_tunnel_that_fails_is_named_at_the_end(w: World):
+    for name, words in ((f"good.example:{QUIET}", "refused the connection: nothing listens there"),
+                        ("nowhere.example:443", "there is no such name (DNS)")):
+        said = f"{name} is allowed, but {words}"
+        tunnel = (*CURL, "-o", "/dev/null", f"https://{name}/")
+        result = run(w, "--allow-host", "**.example", "--", *tunnel)
+        assert result.status != 0, repr(result)
+        assert result.err.endswith(f"cordon: warning: a connection failed, not by policy: {said}\n"), repr(result)
+        result = run(w, "--trace", "--allow-host", "**.example", "--", *tunnel)
+        assert f"network: connect by curl: {said}" in result.err, repr(result)
+        # Who has got along without it is told nothing, nor is who wants to hear nothing.
+        twice = f"{' '.join(tunnel)} 2>/dev/null || "
+        assert ok(w, "--allow-host", "**.example", "sh", "-c", twice + "true").err == ""
+        assert run(w, "--quiet", "--allow-host", "**.example", "sh", "-c", twice + "false").err == ""
+        result = run(w, "--allow-host", "**.example", "sh", "-c", twice + twice + "false")
+        assert f"2 connections failed, not by policy; the first: {said}; --report" in result.err, repr(result)
+
+
+@case
 def what_was_sent_is_counted(w: World):
     _, report = reported(w, "--allow-host", "good.example", "--", *CURL, "-d", "sent", "http://good.example/",
                          "http://good.example/")
