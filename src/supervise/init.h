@@ -39,8 +39,9 @@ struct init_message {
 
 /* To the sandbox. */
 enum init_order_kind {
-	/* Identities are mapped, the terminal is handed over; what to wipe lies at `from`. */
-	INIT_GO = 1,
+	INIT_MAPPED = 1, /* identities are mapped: for a backend that makes something as one */
+	/* The terminal is handed over, and nothing else stands against it; what to wipe lies at `from`. */
+	INIT_GO,
 	INIT_START,	   /* execute the command: only when INIT_READY was to be answered */
 	INIT_SIGNAL,	   /* send `value` to the command */
 	INIT_SIGNAL_GROUP, /* send it to the command's process group */

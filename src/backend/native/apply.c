@@ -161,18 +161,22 @@ static int open_namespaces(const struct launch *in, struct sandbox *s, struct er
 	return host_open_namespaces(s->pid, &s->user_ns, &s->mount_ns, e);
 }
 
+/* That PID 1 is gone already shows when it is listened to; then there is more to say. */
+static void send_order(const struct sandbox *s, const struct init_order *order)
+{
+	(void)send(s->channel, order, sizeof(*order), MSG_NOSIGNAL);
+}
+
+/* SECURITY: no command runs before this, whatever PID 1 has made already. */
 static int go(const struct launch *in, struct native_job *job, struct sandbox *s, struct err *e)
 {
 	struct init_order order = { .kind = INIT_GO };
 	struct init_message first;
 
-	if (inner_find_words(&order, e) < 0 ||
-	    host_map_identities(backend_native.name, s->pid, e) < 0 ||
-	    open_namespaces(in, s, e) < 0)
+	if (inner_find_words(&order, e) < 0 || open_namespaces(in, s, e) < 0)
 		return err_result(e);
 	inner_hand_over_terminal(in, s->pid);
-	/* That PID 1 is gone already shows when it is listened to; then there is more to say. */
-	(void)send(s->channel, &order, sizeof(order), MSG_NOSIGNAL);
+	send_order(s, &order);
 	if (inner_wait_ready(&job->inner, s, &first, e) < 0)
 		return err_result(e);
 	return first.kind == INIT_READY ? 0 : word_failure(job, &first, e);
@@ -190,12 +194,16 @@ static bool are_equal(const kernel_mounts *a, const kernel_mounts *b)
 
 /*
  * With `*windows` as what is mounted in odd places. That is found out once PID 1 has its
- * copy of the mounts, while it gets ready, for it takes time: when there is another list,
- * that is in `*windows` and nothing else was done.
+ * copy of the mounts, while it makes its own, for it takes time: when there is another
+ * list, that is in `*windows` and nothing else was done.
+ *
+ * Identities come first: PID 1 can't begin without them, and a kernel that has put it on
+ * this process's own CPU lets this one do little more before it is PID 1's turn.
  */
 static int try(struct arena *a, const struct launch *in, kernel_mounts *windows, bool *is_right,
 	       struct sandbox *out, struct err *e)
 {
+	const struct init_order mapped = { .kind = INIT_MAPPED };
 	struct sandbox s = SANDBOX_NONE;
 	struct mounts mounts;
 	struct native_job job;
@@ -204,7 +212,10 @@ static int try(struct arena *a, const struct launch *in, kernel_mounts *windows,
 	if (prepare(a, in, windows, &mounts, &job, e) < 0 ||
 	    lower_narrowed(a, &mounts, &s.narrowed, e) < 0)
 		return err_result(e);
-	if (start(in, &job, &s, e) < 0 || kernel_mounts_find(a, &found, e) < 0)
+	if (start(in, &job, &s, e) < 0 || host_map_identities(backend_native.name, s.pid, e) < 0)
+		goto undo;
+	send_order(&s, &mapped);
+	if (kernel_mounts_find(a, &found, e) < 0)
 		goto undo;
 	*is_right = are_equal(windows, &found);
 	if (*is_right && go(in, &job, &s, e) < 0)

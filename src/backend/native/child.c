@@ -34,9 +34,10 @@ static void make_network(struct native_job *job)
 static int mount_beside(void *arg)
 {
 	struct native_job *job = arg;
+	struct init_order mapped;
 
 	native_open_sources(job);
-	if (!init_wait(job->inner.channel, INIT_GO, &job->go))
+	if (!init_wait(job->inner.channel, INIT_MAPPED, &mapped))
 		_exit(1);
 	native_mount_all(job);
 	if (chdir(job->inner.directory) < 0)
@@ -82,6 +83,7 @@ static void await_mounter(struct native_job *job)
 _Noreturn void native_child(struct native_job *job)
 {
 	struct inner_job *inner = &job->inner;
+	struct init_order go;
 	mode_t mask;
 	int listener;
 	pid_t command;
@@ -98,7 +100,9 @@ _Noreturn void native_child(struct native_job *job)
 	listener = inner_lock_filter(inner);
 	await_mounter(job);
 	umask(mask);
-	inner_hide_self(inner, &job->go);
+	if (!init_wait(inner->channel, INIT_GO, &go))
+		_exit(0);
+	inner_hide_self(inner, &go);
 	inner_enter_wall(inner);
 	inner_tell_ready(inner, listener);
 	command = inner_start_command(inner);

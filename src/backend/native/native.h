@@ -62,7 +62,6 @@ struct native_job {
 	/* Set inside, on the way. */
 	uint32_t mounter; /* its number, until it ends */
 	bool is_mounted;
-	struct init_order go;
 	int root; /* O_PATH: what becomes "/" */
 	int box;  /* a tmpfs for everything that is made */
 	int devices[NATIVE_DEVICE_COUNT];
