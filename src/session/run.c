@@ -177,6 +177,12 @@ static void command_stopped(struct session *s, int number, bool is_typed)
 			     "not given; run it in the foreground, or without standard input");
 }
 
+static void start_draining(struct session *s)
+{
+	s->outcome.duration_ms = loop_now() - s->started_ms;
+	s->state = SESSION_DRAINS;
+}
+
 static int take_message(struct session *s, const struct init_message *m, struct err *e)
 {
 	switch ((enum init_message_kind)m->kind) {
@@ -197,6 +203,9 @@ static int take_message(struct session *s, const struct init_message *m, struct 
 			outcome_set_status(&s->outcome, m->value);
 		/* What is left is killed: the proxy gets done while it dies. */
 		network_finish(s);
+		/* The end of a mount namespace takes a while: there is enough to do meanwhile. */
+		if (m->is_alone)
+			start_draining(s);
 		return 0;
 	case INIT_FAILED:
 		return FAIL_SYS(e, m->os_error, "the command could not be started");
@@ -251,7 +260,6 @@ static int sandbox_is_gone(void *user, uint32_t events, struct err *e)
 	do
 		heard = hear(s, e);
 	while (heard > 0);
-	os_reap(s->sandbox.pidfd);
 	if (heard < 0)
 		return err_result(e);
 	if (!s->has_ended) {
@@ -259,8 +267,8 @@ static int sandbox_is_gone(void *user, uint32_t events, struct err *e)
 		if (!s->was_killed)
 			session_warn(&s->in, "the sandbox was killed from outside of Cordon");
 	}
-	s->outcome.duration_ms = loop_now() - s->started_ms;
-	s->state = SESSION_DRAINS;
+	if (s->state == SESSION_RUNS)
+		start_draining(s);
 	return 0;
 }
 
@@ -359,6 +367,7 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 			       .warden = WARDEN_NONE,
 			       .sockets = UNIX_SOCKETS_NONE,
 			       .terminal = TERMINAL_NONE,
+			       .dying = -1,
 			       .channel = { .fd = -1, .ready = channel_is_ready, .user = s },
 			       .gone = { .fd = -1, .ready = sandbox_is_gone, .user = s },
 			       .warden_gone = { .fd = -1, .ready = warden_is_gone, .user = s },
@@ -391,7 +400,7 @@ static void move_streams(const struct session *s)
 	}
 }
 
-/* Everything in the sandbox is dead, or never lived. */
+/* Everything in the sandbox is dead but PID 1, which ends; or never lived. */
 static void stop_looking_after(struct session *s)
 {
 	if (s->is_let_go)
@@ -418,7 +427,16 @@ static void stop_looking_after(struct session *s)
 			      s->outcome.signal != 0 || s->was_killed);
 	move_streams(s);
 	warden_finish(&s->warden, &s->held);
+	s->dying = s->sandbox.pidfd;
+	s->sandbox.pidfd = -1;
 	sandbox_done(&s->sandbox);
+}
+
+/* Last of all: by now PID 1 is as good as gone. */
+static void reap_init(struct session *s)
+{
+	os_reap(s->dying);
+	fd_close(&s->dying);
 }
 
 static void wait_for_death(struct session *s)
@@ -443,6 +461,7 @@ static void finish(struct session *s)
 		close(s->clock.fd);
 	s->clock.fd = -1;
 	loop_done(&s->loop);
+	reap_init(s);
 	s->state = SESSION_IS_OVER;
 }
 
@@ -484,6 +503,7 @@ static int drain(struct session *s, int timeout_ms, struct err *e)
 		return err_result(e);
 	stop_looking_after(s);
 	if (!is_drained(s)) {
+		reap_init(s);
 		if (loop_step(&s->loop, timeout_ms, e) < 0)
 			return err_result(e);
 		/* Who polls would not be told again. */

@@ -61,6 +61,7 @@ struct session {
 	bool owns_stdio[3];
 	uint64_t started_ms;
 	bool has_ended;	      /* INIT_ENDED was heard */
+	int dying;	      /* pidfd of PID 1 once nothing is left to do for it; -1: none */
 	bool was_told_to_end; /* SIGTERM after the timeout */
 	bool was_killed;      /* by this session */
 	bool has_warned_of_tty;

@@ -122,12 +122,24 @@ static _Noreturn void leave(const struct life *life)
 	_exit(0);
 }
 
+/* Orphans become children of this process: who has none is alone. */
+static bool is_alone(void)
+{
+	pid_t pid;
+
+	do
+		pid = waitpid(-1, NULL, WNOHANG | __WALL);
+	while (pid > 0);
+	return pid < 0 && errno == ECHILD;
+}
+
 static _Noreturn void end(const struct life *life, int status)
 {
 	struct init_message message = { .kind = INIT_ENDED, .value = status };
 
 	if (!life->has_namespace)
 		kill_tree();
+	message.is_alone = is_alone();
 	add_usage(&message);
 	tell(life->channel, &message);
 	_exit(0);

@@ -34,6 +34,7 @@ struct init_message {
 	int32_t os_error;
 	int32_t value;
 	uint32_t is_typed; /* of INIT_STOPPED: by the terminal, and not by another process */
+	uint32_t is_alone; /* of INIT_ENDED: nobody else is left, and PID 1 does nothing but end */
 	uint64_t user_us, system_us, max_rss_kib; /* of INIT_ENDED: all that was reaped */
 };
 
