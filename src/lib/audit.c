@@ -47,10 +47,14 @@ void audit_add_reason(struct buf *b, const struct audit_entry *entry)
 {
 	utf8_add_shown(b, entry->reason);
 	if (entry->rule.len) {
+		/* A pattern in quotes; a line of a file (mode = "limited") has its own. */
+		const char *quote = str_find(entry->rule, '"') < entry->rule.len ? "" : "\"";
+
 		/* What failed did so beyond the rule, which let it pass. */
-		buf_add_text(b, entry->decision == AUDIT_FAILED ? ", allowed by \"" : " by \"");
+		buf_add_text(b, entry->decision == AUDIT_FAILED ? ", allowed by " : " by ");
+		buf_add_text(b, quote);
 		utf8_add_shown(b, entry->rule);
-		buf_add_char(b, '"');
+		buf_add_text(b, quote);
 	}
 	if (entry->file.len == 0)
 		return;

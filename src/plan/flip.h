@@ -81,3 +81,12 @@ int plan_flip_path(struct arena *a, const struct plan_inputs *in, const struct p
 int plan_flip_host(struct arena *a, const struct plan_inputs *in, const struct plan *p,
 		   const struct hostname *host, uint16_t port, enum decision wanted,
 		   struct flip *out, struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * Where a rule for hosts is written in the file of the profile in force, in words that follow it
+ * (" inside domains = { ... } at FILE:6"), and what its key begins with there ("domains.", or "").
+ * `*place` is "" when no line of a file would count: the profile is built in, or the network is
+ * as an option has it. ERR_NOMEM, ERR_LIMIT.
+ */
+int plan_place_hosts(struct arena *a, const struct policy *p, struct str *prefix, struct str *place,
+		     struct err *e) MUST_CHECK NONNULL;

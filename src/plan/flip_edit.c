@@ -208,6 +208,47 @@ static int find_spot(struct flipper *f, size_t layer, const char *table, struct 
 	return flip_find_spot(f, edit->file, steps, count, &edit->spot);
 }
 
+/* `edit` has its file, its table and its spot. */
+static int describe_place(struct arena *a, const struct flip_edit *edit, struct str *out,
+			  struct err *e)
+{
+	const struct flip_spot *spot = &edit->spot;
+
+	switch (spot->kind) {
+	case SPOT_NEW:
+		return arena_printf(a, out, e, " in [%.*s], a new table of %.*s",
+				    STR_ARG(edit->table), STR_ARG(edit->file));
+	case SPOT_HEADER:
+		return arena_printf(a, out, e, " in [%.*s] at %.*s:%u", STR_ARG(edit->table),
+				    STR_ARG(edit->file), spot->line);
+	case SPOT_INLINE:
+		return arena_printf(a, out, e, " inside %.*s = { ... } at %.*s:%u",
+				    STR_ARG(spot->name), STR_ARG(edit->file), spot->line);
+	case SPOT_DOTTED:
+		break;
+	}
+	return arena_printf(a, out, e, " below %.*s:%u", STR_ARG(edit->file), spot->line);
+}
+
+int plan_place_hosts(struct arena *a, const struct policy *p, struct str *prefix, struct str *place,
+		     struct err *e)
+{
+	static const char table[] = "network.domains";
+	struct flipper f = { .a = a, .policy = p, .e = e };
+	struct flip_edit edit = { .table = STR_EMPTY };
+
+	*prefix = *place = STR_EMPTY;
+	if (is_built_in(p->profile) || is_on_command_line(&p->profile->net.access_origin))
+		return 0;
+	edit.file = name_file(&f, 0);
+	if (!edit.file.len)
+		return 0;
+	if (name_table(&f, 0, table, &edit.table) < 0 || find_spot(&f, 0, table, &edit) < 0)
+		return err_result(e);
+	*prefix = edit.spot.prefix;
+	return describe_place(a, &edit, place, e);
+}
+
 int flip_record(struct flipper *f, size_t layer, const char *table, const struct origin *at,
 		struct str key, struct str value)
 {

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "base/utf8.h"
+#include "plan/flip.h"
 
 enum {
 	LIVE_RULES_MAX = 1024,	 /* of either kind */
@@ -19,6 +20,7 @@ enum {
 	TABLE_BYTES_A_RULE = 96, /* pointers in plan/net_table.c, sorting included */
 	TABLE_BYTES_A_LAYER = 1024,
 	PARSE_BYTES = 4096, /* what parsing one host or pattern takes */
+	PLACE_BYTES = 1024, /* of where a rule would stand; longer, it is left out */
 };
 
 struct rules {
@@ -31,6 +33,8 @@ struct rules {
 	unsigned current; /* of the tables */
 	size_t added;
 	struct arena texts;
+	struct rule_place place;
+	char prefix[PLACE_BYTES], where[PLACE_BYTES]; /* of `place` */
 };
 
 /* ---- Targets ----------------------------------------------------------------------- */
@@ -176,6 +180,23 @@ static size_t round_up(size_t bytes)
 	return (bytes + 63) / 64 * 64;
 }
 
+/* What is only told is left out where it does not fit: a character has up to four bytes. */
+static int find_place(struct rules *r, const struct policy *p, struct err *e)
+{
+	scoped_arena a = ARENA_INIT(64 * PLACE_BYTES);
+	struct str prefix, where;
+
+	r->place = (struct rule_place){ .prefix = r->prefix, .words = r->where };
+	if (plan_place_hosts(&a, p, &prefix, &where, e) < 0)
+		return err_result(e);
+	if (utf8_shown_width(prefix) < sizeof(r->prefix) / 4 &&
+	    utf8_shown_width(where) < sizeof(r->where) / 4) {
+		(void)utf8_show(prefix, r->prefix, sizeof(r->prefix));
+		(void)utf8_show(where, r->where, sizeof(r->where));
+	}
+	return 0;
+}
+
 int rules_make(struct rules **out, const struct plan *plan, bool has_decider, struct err *e)
 {
 	const struct policy *p = plan->policy;
@@ -197,7 +218,8 @@ int rules_make(struct rules **out, const struct plan *plan, bool has_decider, st
 	arena_over(&r->tables[1], block + head + tables, tables);
 	arena_over(&r->texts, block + head + 2 * tables, texts);
 	room = (struct net_rule *)(void *)(block + head + 2 * tables + texts);
-	if (copy_policy(r, p, room, &r->texts, e) < 0 || build(r, e) < 0) {
+	if (copy_policy(r, p, room, &r->texts, e) < 0 || build(r, e) < 0 ||
+	    find_place(r, p, e) < 0) {
 		rules_done(r);
 		return err_result(e);
 	}
@@ -290,7 +312,9 @@ static void set_origin(struct judgement *out, struct origin origin)
 
 static void set_judgement(const struct rules *r, const struct net_verdict *v, struct judgement *out)
 {
-	*out = (struct judgement){ .decision = v->decision, .reason = reason_of(v) };
+	*out = (struct judgement){ .decision = v->decision,
+				   .reason = reason_of(v),
+				   .place = &r->place };
 	if (v->rule)
 		copy_text(out->rule, sizeof(out->rule), v->rule->domain.text);
 	set_origin(out, v->origin);

@@ -40,13 +40,20 @@ size_t rules_added(const struct rules *r) NONNULL PURE;
 
 enum { PROXY_PROFILE_BYTES = 64 };
 
+/* Where one more rule would stand in a file, fit to be shown. */
+struct rule_place {
+	const char *prefix; /* of its key; "": none */
+	const char *words;  /* that follow it; "": there is no such file */
+};
+
 struct judgement {
 	enum decision decision;
-	enum proxy_reason reason; /* PROXY_ALLOWED, PROXY_DENIED_*; of ASK: DENIED_UNLISTED */
+	enum proxy_reason reason;	/* PROXY_ALLOWED, PROXY_DENIED_*; of ASK: DENIED_UNLISTED */
+	const struct rule_place *place; /* of the rules' own; NULL: unknown */
 	char rule[PROXY_RULE_BYTES];
 	char rule_file[PROXY_FILE_BYTES];
 	uint32_t rule_line;
-	char profile[PROXY_PROFILE_BYTES]; /* that a rule would have to be added to */
+	char profile[PROXY_PROFILE_BYTES]; /* whose rules these are */
 };
 
 void rules_judge(const struct rules *r, const struct target *t, struct judgement *out) NONNULL;

@@ -130,13 +130,17 @@ static void add_place(struct buf *b, const struct judgement *j)
 	buf_add_char(b, ')');
 }
 
+/* A pattern in quotes; a line of a file (mode = "limited") has its own. */
 static void add_rule(struct buf *b, const struct judgement *j)
 {
+	const char *quote;
+
 	if (!j || !j->rule[0])
 		return;
-	buf_add_text(b, " \"");
+	quote = strchr(j->rule, '"') ? "" : "\"";
+	buf_printf(b, " %s", quote);
 	add_shown(b, str_of(j->rule));
-	buf_add_char(b, '"');
+	buf_add_text(b, quote);
 	add_place(b, j);
 }
 
@@ -161,36 +165,35 @@ static void add_pattern(struct buf *b, const struct refusal *r)
 		buf_printf(b, ":%u", (unsigned)t->port);
 }
 
-static bool is_own_profile(const struct judgement *j)
+static void add_entry(struct buf *b, const struct rule_place *place)
 {
-	return j && j->profile[0] && j->profile[0] != ':';
-}
-
-static void add_table(struct buf *b, const struct judgement *j, const char *below)
-{
-	char shown[PROXY_PROFILE_BYTES + 8];
-
-	buf_printf(b, " in [permissions.%s.network%s]",
-		   utf8_show(str_of(j->profile), shown, sizeof(shown)), below);
+	buf_printf(b, "%s\"", place->prefix);
 }
 
 static void add_allow_host(struct buf *b, const struct refusal *r)
 {
 	/* P13: names of loopback need their addresses too, which are these two. */
 	bool needs_both = r->reason == PROXY_DENIED_PRIVATE && !r->address && !r->target->is_ip;
+	const struct rule_place *place = r->judgement ? r->judgement->place : NULL;
 
 	buf_add_text(b, "--allow-host ");
 	add_pattern(b, r);
 	if (needs_both)
 		buf_add_text(b, " --allow-host 127.0.0.1 --allow-host ::1");
-	if (!is_own_profile(r->judgement))
+	if (!place || !place->words[0])
 		return;
-	buf_add_text(b, ", or \"");
+	buf_add_text(b, ", or ");
+	add_entry(b, place);
 	add_pattern(b, r);
 	buf_add_text(b, "\" = \"allow\"");
-	if (needs_both)
-		buf_add_text(b, ", \"127.0.0.1\" = \"allow\" and \"::1\" = \"allow\"");
-	add_table(b, r->judgement, ".domains");
+	if (needs_both) {
+		buf_add_text(b, ", ");
+		add_entry(b, place);
+		buf_add_text(b, "127.0.0.1\" = \"allow\" and ");
+		add_entry(b, place);
+		buf_add_text(b, "::1\" = \"allow\"");
+	}
+	buf_add_text(b, place->words);
 }
 
 /* "" when there is nothing that would. */
@@ -205,9 +208,10 @@ static void add_way(struct buf *b, const struct refusal *r)
 		break;
 	case PROXY_DENIED_METHOD:
 	case PROXY_DENIED_TUNNEL:
-		buf_add_text(b, is_own_profile(j) ? "mode = \"full\"" : "network.mode = \"full\"");
-		if (is_own_profile(j))
-			add_table(b, j, "");
+		buf_add_text(b, "mode = \"full\"");
+		if (j && j->rule[0])
+			buf_add_text(b, " in place of");
+		add_rule(b, j);
 		break;
 	case PROXY_DENIED_PRIVATE:
 	case PROXY_DENIED_UNLISTED:

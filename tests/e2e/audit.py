@@ -48,6 +48,8 @@ def the_default_log_is_in_the_state_directory(w: World):
     assert "other.test" in w.ok("audit", env={"XDG_STATE_HOME": str(other.parents[2])}).out
     assert "other.test" in w.ok("audit", str(other)).out
     assert "TIME" not in w.ok("audit", "-q").out
+    write_log(w, entry(**{**DENIED, "reason": "tunnel", "rule": 'mode = "limited"'}))
+    assert 'tunnel by mode = "limited"\n' in w.ok("audit").out
 
 
 @case

@@ -295,14 +295,14 @@ TEST(refusals_say_what_why_and_how_to_allow_it)
 	CHECK_STR(words((struct refusal){ .reason = judged.reason, .target = &t }),
 		  "blocked: b.com:443 is not allowed by any rule of profile dev; to allow it: "
 		  "--allow-host b.com, or \"b.com\" = \"allow\" in "
-		  "[permissions.dev.network.domains]");
+		  "[permissions.dev.network.domains] at user.toml:4");
 	t = target("2001:4860::1", 8443);
 	rules_judge(rules, &t, &judged);
 	CHECK_STR(
 		words((struct refusal){ .reason = judged.reason, .target = &t }),
 		"blocked: [2001:4860::1]:8443 is not allowed by any rule of profile dev; to allow "
 		"it: --allow-host [2001:4860::1]:8443, or \"[2001:4860::1]:8443\" = \"allow\" in "
-		"[permissions.dev.network.domains]");
+		"[permissions.dev.network.domains] at user.toml:4");
 	t = target("x.evil.com", 443);
 	rules_judge(rules, &t, &judged);
 	(void)snprintf(judged.rule_file, sizeof(judged.rule_file), "/c.toml");
@@ -315,7 +315,7 @@ TEST(refusals_say_what_why_and_how_to_allow_it)
 	CHECK_STR(words((struct refusal){ .reason = judged.reason, .target = &t, .address = &ip }),
 		  "blocked: a.com:443 resolves to 10.0.0.7, which is not a public address and has "
 		  "no rule of its own; to allow it: --allow-host 10.0.0.7, or \"10.0.0.7\" = "
-		  "\"allow\" in [permissions.dev.network.domains]");
+		  "\"allow\" in [permissions.dev.network.domains] at user.toml:4");
 	CHECK_STR(words((struct refusal){ .reason = PROXY_FAILED_LOOKUP, .target = &t }),
 		  "failed: a.com:443 is allowed, but the name could not be resolved (DNS)");
 	CHECK_STR(words((struct refusal){
@@ -329,6 +329,53 @@ TEST(refusals_say_what_why_and_how_to_allow_it)
 					  .target = &t,
 					  .detail = STR("two lengths") }),
 		  "failed: the request is malformed and was not passed on: two lengths");
+	rules_done(rules);
+}
+
+/* A table can't be opened twice, and one in {} or of dotted keys not at all. */
+TEST(the_line_that_is_told_fits_into_the_file)
+{
+	static const struct {
+		const char *config, *said;
+	} cases[] = {
+		{ PROFILE "domains = { 'a.com' = 'allow' }\n",
+		  ", or \"b.com\" = \"allow\" inside domains = { ... } at user.toml:4" },
+		{ PROFILE "domains.'a.com' = 'allow'\n",
+		  ", or domains.\"b.com\" = \"allow\" below user.toml:4" },
+		{ PROFILE "mode = 'full'\n",
+		  ", or \"b.com\" = \"allow\" in [permissions.dev.network.domains], a new "
+		  "table of user.toml" },
+		{ "default_permissions = 'dev'\n[permissions.dev]\n"
+		  "network = { enabled = true, mode = 'full' }\n",
+		  ", or domains.\"b.com\" = \"allow\" inside network = { ... } at user.toml:3" },
+	};
+	struct target t = target("b.com", 443);
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		scoped_world w;
+		const char *said;
+
+		REQUIRE(start(&w, cases[i].config, false));
+		rules_judge(rules, &t, &judged);
+		said = strstr(words((struct refusal){ .reason = judged.reason, .target = &t }),
+			      ", or ");
+		CHECK_STR(said ? said : "nothing", cases[i].said);
+		rules_done(rules);
+	}
+}
+
+TEST(what_limits_is_quoted_once_and_named_with_its_line)
+{
+	struct target t = target("a.com", 443);
+	scoped_world w;
+
+	REQUIRE(start(&w, PROFILE "domains = { 'a.com' = 'allow' }\nmode = 'limited'\n", false));
+	rules_judge_method(rules, STR("POST"), &judged);
+	CHECK_STR(words((struct refusal){
+			  .reason = judged.reason, .target = &t, .method = STR("POST") }),
+		  "blocked: a.com:443 may not be sent POST: only GET, HEAD and OPTIONS pass with "
+		  "mode = \"limited\" (user.toml:5); to allow it: mode = \"full\" in place of "
+		  "mode = \"limited\" (user.toml:5)");
 	rules_done(rules);
 }
 
