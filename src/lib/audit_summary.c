@@ -281,15 +281,6 @@ static void print_text(struct page *p, const void *data)
 
 /* ---- JSON ---------------------------------------------------------------------------- */
 
-static void add_text_or_null(struct json_writer *w, const char *key, struct str text)
-{
-	json_key(w, key);
-	if (text.len)
-		json_add_str(w, text);
-	else
-		json_add_null(w);
-}
-
 static void json_counts(struct json_writer *w, const struct met *h)
 {
 	json_int(w, "allowed", h->counts[AUDIT_ALLOW]);
@@ -298,8 +289,8 @@ static void json_counts(struct json_writer *w, const struct met *h)
 	json_int(w, "invalid", h->counts[AUDIT_INVALID]);
 	json_int(w, "bytes_up", h->bytes_up);
 	json_int(w, "bytes_down", h->bytes_down);
-	add_text_or_null(w, "first", h->first);
-	add_text_or_null(w, "last", h->last);
+	json_str_or_null(w, "first", h->first);
+	json_str_or_null(w, "last", h->last);
 }
 
 static void json_refused(struct json_writer *w, const struct refused *r)
@@ -307,14 +298,10 @@ static void json_refused(struct json_writer *w, const struct refused *r)
 	json_begin_object(w);
 	json_text(w, "decision", audit_decision_name(r->entry.decision));
 	json_str(w, "reason", r->entry.reason);
-	add_text_or_null(w, "code", r->entry.code);
-	add_text_or_null(w, "rule", r->entry.rule);
-	add_text_or_null(w, "file", r->entry.file);
-	json_key(w, "line");
-	if (r->entry.line)
-		json_add_int(w, r->entry.line);
-	else
-		json_add_null(w);
+	json_str_or_null(w, "code", r->entry.code);
+	json_str_or_null(w, "rule", r->entry.rule);
+	json_str_or_null(w, "file", r->entry.file);
+	json_int_or_null(w, "line", r->entry.line);
 	json_int(w, "count", r->count);
 	json_end_object(w);
 }
@@ -322,18 +309,10 @@ static void json_refused(struct json_writer *w, const struct refused *r)
 static void json_host(struct json_writer *w, const struct met *h)
 {
 	json_begin_object(w);
-	add_text_or_null(w, "host", h->name);
-	json_key(w, "port");
-	if (h->port)
-		json_add_int(w, h->port);
-	else
-		json_add_null(w);
+	json_str_or_null(w, "host", h->name);
+	json_int_or_null(w, "port", h->port);
 	json_counts(w, h);
-	json_key(w, "programs");
-	json_begin_array(w);
-	for (size_t i = 0; i < h->program_count; i++)
-		json_add_str(w, h->programs[i]);
-	json_end_array(w);
+	json_strs(w, "programs", h->programs, h->program_count);
 	json_bool(w, "more_programs", h->has_more_programs);
 	json_key(w, "refused");
 	json_begin_array(w);

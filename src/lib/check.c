@@ -315,29 +315,15 @@ static void json_problems(struct json_writer *w, const char *key, const struct p
 	json_end_array(w);
 }
 
-static void json_strings(struct json_writer *w, const char *key, const struct str *items,
-			 size_t count)
-{
-	json_key(w, key);
-	json_begin_array(w);
-	for (size_t i = 0; i < count; i++)
-		json_add_str(w, items[i]);
-	json_end_array(w);
-}
-
 static void print_json(struct json_writer *w, const void *data)
 {
 	const struct check *c = data;
 
 	json_begin_object(w);
 	json_bool(w, "ok", c->errors.list.count == 0);
-	json_strings(w, "files", c->files.items, c->files.count);
-	json_strings(w, "profiles", c->profiles.items, c->profiles.count);
-	json_key(w, "in_force");
-	if (c->in_force.len)
-		json_add_str(w, c->in_force);
-	else
-		json_add_null(w);
+	json_strs(w, "files", c->files.items, c->files.count);
+	json_strs(w, "profiles", c->profiles.items, c->profiles.count);
+	json_str_or_null(w, "in_force", c->in_force);
 	json_problems(w, "errors", &c->errors);
 	json_problems(w, "warnings", &c->warnings);
 	json_end_object(w);

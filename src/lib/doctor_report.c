@@ -317,11 +317,7 @@ static void json_host(struct json_writer *w, const struct host_facts *h)
 	json_begin_object(w);
 	json_str(w, "kernel", h->release);
 	json_str(w, "machine", h->machine);
-	json_key(w, "wsl");
-	if (h->wsl)
-		json_add_int(w, h->wsl);
-	else
-		json_add_null(w);
+	json_int_or_null(w, "wsl", h->wsl);
 	json_bool(w, "root", h->is_root);
 	json_bool(w, "nested", h->is_nested);
 	json_bool(w, "proc", h->has_proc);
@@ -403,15 +399,6 @@ static void json_usual(struct json_writer *w, const struct tried_default *u)
 	json_end_object(w);
 }
 
-static void json_paths(struct json_writer *w, const char *key, const path_list *paths)
-{
-	json_key(w, key);
-	json_begin_array(w);
-	for (size_t i = 0; i < paths->count; i++)
-		json_add_str(w, paths->items[i]);
-	json_end_array(w);
-}
-
 void doctor_print_json(struct json_writer *w, const void *data)
 {
 	const struct diagnosis *d = data;
@@ -436,8 +423,8 @@ void doctor_print_json(struct json_writer *w, const void *data)
 	json_key(w, "cleaned");
 	if (d->has_cleaned) {
 		json_begin_object(w);
-		json_paths(w, "removed", &d->removed);
-		json_paths(w, "in_use", &d->kept);
+		json_strs(w, "removed", d->removed.items, d->removed.count);
+		json_strs(w, "in_use", d->kept.items, d->kept.count);
 		json_bool(w, "cut", d->clean_was_cut);
 		json_end_object(w);
 	} else {

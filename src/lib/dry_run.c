@@ -45,8 +45,8 @@ static void print_json(struct json_writer *w, const void *data)
 	for (size_t i = 0; x->rehearsal.programs[i]; i++)
 		json_add_str(w, str_of(x->rehearsal.programs[i]));
 	json_end_array(w);
-	run_json_strs(w, "steps", x->steps.items, x->steps.count);
-	run_json_strs(w, "warnings", x->voice.warnings.items, x->voice.warnings.count);
+	json_strs(w, "steps", x->steps.items, x->steps.count);
+	json_strs(w, "warnings", x->voice.warnings.items, x->voice.warnings.count);
 	json_end_object(w);
 }
 

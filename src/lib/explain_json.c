@@ -17,11 +17,7 @@ static void json_mode(struct json_writer *w, const struct explanation *x)
 	json_bool(w, "network_access", x->mode.network_access);
 	json_bool(w, "exclude_tmpdir_env_var", x->mode.exclude_tmpdir_env_var);
 	json_bool(w, "exclude_slash_tmp", x->mode.exclude_slash_tmp);
-	json_key(w, "writable_roots");
-	json_begin_array(w);
-	for (size_t i = 0; i < x->mode.writable_roots.count; i++)
-		json_add_str(w, x->mode.writable_roots.items[i]);
-	json_end_array(w);
+	json_strs(w, "writable_roots", x->mode.writable_roots.items, x->mode.writable_roots.count);
 	json_end_object(w);
 }
 
@@ -47,11 +43,8 @@ static void json_profile(struct json_writer *w, const struct explanation *x)
 		json_add_str(w, policy->trusted.items[i].name);
 	json_end_array(w);
 	json_str(w, "directory", x->policy->plan_inputs.places.cwd);
-	json_key(w, "workspace_roots");
-	json_begin_array(w);
-	for (size_t i = 0; i < x->policy->plan->places.root_count; i++)
-		json_add_str(w, x->policy->plan->places.roots[i]);
-	json_end_array(w);
+	json_strs(w, "workspace_roots", x->policy->plan->places.roots,
+		  x->policy->plan->places.root_count);
 	json_mode(w, x);
 }
 
@@ -222,11 +215,7 @@ static void json_needs(struct json_writer *w, const struct plan *plan)
 
 static void json_backend(struct json_writer *w, const struct explanation *x)
 {
-	json_key(w, "backend");
-	if (x->backend)
-		json_add_text(w, x->backend->name);
-	else
-		json_add_null(w);
+	json_text(w, "backend", x->backend ? x->backend->name : NULL);
 	json_bool(w, "enforced", x->backend != NULL);
 	json_key(w, "lacking");
 	json_begin_array(w);

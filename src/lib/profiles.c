@@ -47,11 +47,7 @@ static void json_name(struct json_writer *w, const struct profile_name *n)
 {
 	json_str(w, "name", n->name);
 	json_str(w, "description", n->description);
-	json_key(w, "extends");
-	if (n->extends.len)
-		json_add_str(w, n->extends);
-	else
-		json_add_null(w);
+	json_str_or_null(w, "extends", n->extends);
 	json_bool(w, "built_in", n->name.len && n->name.p[0] == ':');
 	json_bool(w, "default", n->is_default);
 	json_origin(w, &n->origin);

@@ -204,6 +204,24 @@ void json_text(struct json_writer *w, const char *key, const char *value)
 		json_add_null(w);
 }
 
+void json_str_or_null(struct json_writer *w, const char *key, struct str value)
+{
+	json_key(w, key);
+	if (value.len)
+		json_add_str(w, value);
+	else
+		json_add_null(w);
+}
+
+void json_strs(struct json_writer *w, const char *key, const struct str *items, size_t count)
+{
+	json_key(w, key);
+	json_begin_array(w);
+	for (size_t i = 0; i < count; i++)
+		json_add_str(w, items[i]);
+	json_end_array(w);
+}
+
 void json_bool(struct json_writer *w, const char *key, bool value)
 {
 	json_key(w, key);
@@ -216,19 +234,20 @@ void json_int(struct json_writer *w, const char *key, int64_t value)
 	json_add_int(w, value);
 }
 
+void json_int_or_null(struct json_writer *w, const char *key, int64_t value)
+{
+	json_key(w, key);
+	if (value)
+		json_add_int(w, value);
+	else
+		json_add_null(w);
+}
+
 void json_origin(struct json_writer *w, const struct origin *origin)
 {
 	bool has_line = origin->file && origin->line;
 
 	json_text(w, "file", origin->file);
-	json_key(w, "line");
-	if (has_line)
-		json_add_int(w, (int64_t)origin->line);
-	else
-		json_add_null(w);
-	json_key(w, "column");
-	if (has_line)
-		json_add_int(w, (int64_t)origin->column);
-	else
-		json_add_null(w);
+	json_int_or_null(w, "line", has_line ? origin->line : 0);
+	json_int_or_null(w, "column", has_line ? origin->column : 0);
 }

@@ -62,9 +62,12 @@ void page_origin(struct page *p, const struct origin *origin);
 
 /* Members of the object being written. A NULL is null. */
 void json_str(struct json_writer *w, const char *key, struct str value);
+void json_str_or_null(struct json_writer *w, const char *key, struct str value); /* "" is null */
+void json_strs(struct json_writer *w, const char *key, const struct str *items, size_t count);
 void json_text(struct json_writer *w, const char *key, const char *value);
 void json_bool(struct json_writer *w, const char *key, bool value);
 void json_int(struct json_writer *w, const char *key, int64_t value);
+void json_int_or_null(struct json_writer *w, const char *key, int64_t value); /* 0 is null */
 
 /* "file", "line", "column"; null without a file. */
 void json_origin(struct json_writer *w, const struct origin *origin);

@@ -93,11 +93,7 @@ void json_rule(struct json_writer *w, const struct plan *plan, const struct rule
 	json_text(w, "kind", rule_kind_name(rule->kind));
 	json_text(w, "access", access_name(rule->access));
 	json_str(w, "path", rule->path);
-	json_key(w, "glob");
-	if (rule->glob.len)
-		json_add_str(w, rule->glob);
-	else
-		json_add_null(w);
+	json_str_or_null(w, "glob", rule->glob);
 	json_str(w, "key", rule_label(rule));
 	json_str(w, "note", rule->note.len ? rule->note : str_of(kind_reason(rule->kind)));
 	json_key(w, "layer");
@@ -198,11 +194,7 @@ static void json_spot(struct json_writer *w, const struct flip_edit *edit)
 	};
 
 	json_text(w, "inside", kinds[edit->spot.kind]);
-	json_key(w, "table_line");
-	if (edit->spot.line)
-		json_add_int(w, (int64_t)edit->spot.line);
-	else
-		json_add_null(w);
+	json_int_or_null(w, "table_line", edit->spot.line);
 	json_str(w, "prefix", edit->spot.prefix);
 }
 
@@ -214,24 +206,12 @@ static void json_edits(struct json_writer *w, const struct flip *flip)
 		const struct flip_edit *edit = &flip->edits[i];
 
 		json_begin_object(w);
-		json_key(w, "file");
-		if (edit->file.len)
-			json_add_str(w, edit->file);
-		else
-			json_add_null(w);
-		json_key(w, "line");
-		if (edit->line)
-			json_add_int(w, (int64_t)edit->line);
-		else
-			json_add_null(w);
+		json_str_or_null(w, "file", edit->file);
+		json_int_or_null(w, "line", edit->line);
 		json_str(w, "table", edit->table);
 		json_spot(w, edit);
 		json_str(w, "key", edit->key);
-		json_key(w, "value");
-		if (edit->value.len)
-			json_add_str(w, edit->value);
-		else
-			json_add_null(w);
+		json_str_or_null(w, "value", edit->value);
 		json_end_object(w);
 	}
 	json_end_array(w);
@@ -249,18 +229,10 @@ void json_flip(struct json_writer *w, const struct flip *flip, const char *wante
 	json_bool(w, "possible", flip->is_possible);
 	if (flip->is_possible) {
 		json_str(w, "text", flip->text);
-		json_key(w, "needs_path");
-		if (flip->needs_path.len)
-			json_add_str(w, flip->needs_path);
-		else
-			json_add_null(w);
+		json_str_or_null(w, "needs_path", flip->needs_path);
 		json_str(w, "toml", flip->toml);
 		json_str(w, "toml_top", flip->toml_top);
-		json_key(w, "profile");
-		if (flip->profile.len)
-			json_add_str(w, flip->profile);
-		else
-			json_add_null(w);
+		json_str_or_null(w, "profile", flip->profile);
 		json_edits(w, flip);
 	} else {
 		json_str(w, "why_not", flip->why_not);

@@ -117,4 +117,3 @@ struct run_subject {
 size_t run_placeholder_count(const struct run_subject *subject) NONNULL;
 void run_print_subject(struct page *p, const struct run_subject *subject);
 void run_json_subject(struct json_writer *w, const struct run_subject *subject);
-void run_json_strs(struct json_writer *w, const char *key, const struct str *items, size_t count);

@@ -240,15 +240,6 @@ static void json_number(struct json_writer *w, const char *key, uint64_t value)
 	json_int(w, key, (int64_t)MIN_OF(value, (uint64_t)INT64_MAX));
 }
 
-void run_json_strs(struct json_writer *w, const char *key, const struct str *items, size_t count)
-{
-	json_key(w, key);
-	json_begin_array(w);
-	for (size_t i = 0; i < count; i++)
-		json_add_str(w, items[i]);
-	json_end_array(w);
-}
-
 static void json_guarantees(struct json_writer *w, const char *key, guarantee_set set)
 {
 	json_key(w, key);
@@ -322,7 +313,7 @@ void run_json_subject(struct json_writer *w, const struct run_subject *subject)
 	json_begin_object(w);
 	json_number(w, "passed", o->environment.count);
 	json_number(w, "withheld", o->environment.withheld.count);
-	run_json_strs(w, "names", o->environment.withheld.items, o->environment.withheld.count);
+	json_strs(w, "names", o->environment.withheld.items, o->environment.withheld.count);
 	json_end_object(w);
 	json_files(w, subject);
 }
@@ -331,11 +322,7 @@ static void json_ending(struct json_writer *w, const struct outcome *o)
 {
 	json_bool(w, "started", o->has_started);
 	json_int(w, "status", o->status);
-	json_key(w, "signal");
-	if (o->signal)
-		json_add_int(w, o->signal);
-	else
-		json_add_null(w);
+	json_int_or_null(w, "signal", o->signal);
 	json_bool(w, "timed_out", o->timed_out);
 	json_bool(w, "cancelled", o->was_cancelled);
 	json_text(w, "limit", o->limit);
@@ -368,11 +355,7 @@ static void json_host(struct json_writer *w, const struct traffic_host *host)
 {
 	json_begin_object(w);
 	json_str(w, "host", host->name);
-	json_key(w, "port");
-	if (host->port)
-		json_add_int(w, host->port);
-	else
-		json_add_null(w);
+	json_int_or_null(w, "port", host->port);
 	json_sums(w, &host->sums);
 	json_text(w, "reason", host->reason ? proxy_reason_name(host->reason) : NULL);
 	json_end_object(w);
@@ -464,6 +447,6 @@ void run_print_json(struct json_writer *w, const void *data)
 	json_traffic(w, o);
 	json_denials(w, &o->denials);
 	json_git(w, o);
-	run_json_strs(w, "warnings", r->voice.warnings.items, r->voice.warnings.count);
+	json_strs(w, "warnings", r->voice.warnings.items, r->voice.warnings.count);
 	json_end_object(w);
 }

@@ -294,11 +294,7 @@ static void print_json(struct json_writer *w, const void *data)
 	json_text(w, "kind", "host");
 	json_str(w, "asked", y->asked);
 	json_str(w, "host", y->host.name);
-	json_key(w, "port");
-	if (y->port)
-		json_add_int(w, y->port);
-	else
-		json_add_null(w);
+	json_int_or_null(w, "port", y->port);
 	json_text(w, "decision", decision_name(y->verdict.decision));
 	json_bool(w, "is_file_too", y->is_file_too);
 	json_ports(w, y);

@@ -187,17 +187,9 @@ static void print_json(struct json_writer *w, const void *data)
 	json_str(w, "asked", y->asked);
 	json_str(w, "path", y->located.path);
 	json_text(w, "type", host_type_name(y->located.type));
-	json_key(w, "via_link");
-	if (y->located.via_link.len)
-		json_add_str(w, y->located.via_link);
-	else
-		json_add_null(w);
+	json_str_or_null(w, "via_link", y->located.via_link);
 	json_text(w, "access", access_name(y->verdict.access));
-	json_key(w, "inside");
-	if (y->inside.text.len)
-		json_add_str(w, y->inside.text);
-	else
-		json_add_null(w);
+	json_str_or_null(w, "inside", y->inside.text);
 	if (y->ask) {
 		json_text(w, "question", access_name((enum access)y->ask));
 		json_bool(w, "answer", is_yes(y));
