@@ -426,17 +426,18 @@ static void stop_looking_after(struct session *s)
 		terminal_done(&s->terminal, s->sandbox.pid,
 			      s->outcome.signal != 0 || s->was_killed);
 	move_streams(s);
-	warden_finish(&s->warden, &s->held);
+	warden_let_go(&s->warden, &s->held);
 	s->dying = s->sandbox.pidfd;
 	s->sandbox.pidfd = -1;
 	sandbox_done(&s->sandbox);
 }
 
-/* Last of all: by now PID 1 is as good as gone. */
-static void reap_init(struct session *s)
+/* Last of all: by now they are as good as gone. */
+static void reap(struct session *s)
 {
 	os_reap(s->dying);
 	fd_close(&s->dying);
+	warden_finish(&s->warden, &s->held);
 }
 
 static void wait_for_death(struct session *s)
@@ -461,7 +462,7 @@ static void finish(struct session *s)
 		close(s->clock.fd);
 	s->clock.fd = -1;
 	loop_done(&s->loop);
-	reap_init(s);
+	reap(s);
 	s->state = SESSION_IS_OVER;
 }
 
@@ -503,7 +504,7 @@ static int drain(struct session *s, int timeout_ms, struct err *e)
 		return err_result(e);
 	stop_looking_after(s);
 	if (!is_drained(s)) {
-		reap_init(s);
+		reap(s);
 		if (loop_step(&s->loop, timeout_ms, e) < 0)
 			return err_result(e);
 		/* Who polls would not be told again. */

@@ -229,13 +229,19 @@ int warden_watch(struct warden *w, int sandbox_pidfd, struct err *e)
 	return w->pid == 0 ? 0 : send_order(w, &order, &sandbox_pidfd, e);
 }
 
-void warden_finish(struct warden *w, struct placeholders *held)
+void warden_let_go(struct warden *w, struct placeholders *held)
 {
 	/* Killed in the middle of this, the warden does the rest. */
 	placeholders_release(held);
+	if (w->pid != 0)
+		os_kill(w->pidfd, SIGKILL);
+}
+
+void warden_finish(struct warden *w, struct placeholders *held)
+{
+	warden_let_go(w, held);
 	if (w->pid == 0)
 		return;
-	os_kill(w->pidfd, SIGKILL);
 	os_reap(w->pidfd);
 	fd_close(&w->pidfd);
 	fd_close(&w->channel);

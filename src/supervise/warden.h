@@ -41,7 +41,10 @@ int warden_hold(struct warden *w, struct arena *a, const struct plan *plan,
 int warden_watch(struct warden *w, int sandbox_pidfd, struct err *e) MUST_CHECK NONNULL;
 
 /*
- * The sandbox is gone: removes the placeholders that nobody else holds, and ends
- * the warden, whatever became of it. All descriptors closed.
+ * The sandbox is gone: removes the placeholders that nobody else holds, and kills
+ * the warden. It takes a while to die, as the last to hold what was removed.
  */
+void warden_let_go(struct warden *w, struct placeholders *held) NONNULL;
+
+/* Likewise, and waits for its end, whatever became of it. All descriptors closed. */
 void warden_finish(struct warden *w, struct placeholders *held) NONNULL;
