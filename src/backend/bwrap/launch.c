@@ -211,18 +211,11 @@ static int order_masks(struct attempt *t, struct masker *m, struct err *e)
 
 static int mask_the_rest(struct attempt *t, struct err *e)
 {
-	const struct init_order go = { .kind = INIT_GO };
 	struct masker masker = MASKER_NONE;
-	struct init_message stands;
 	uint64_t masked, missed;
 	char path[64], why[400];
 	int r;
 
-	if (!wait_for(t->s.channel, t->s.helper, READY_TIMEOUT_MS) ||
-	    recv(t->s.channel, &stands, sizeof(stands), MSG_PEEK) != (ssize_t)sizeof(stands) ||
-	    stands.kind != INIT_READY)
-		return 0; /* Why, is said to who waits for it to be ready. */
-	(void)!recv(t->s.channel, &stands, sizeof(stands), 0);
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)t->s.pid);
 	t->s.root = open(path, O_PATH | O_CLOEXEC);
 	if (t->s.root < 0)
@@ -242,7 +235,6 @@ static int mask_the_rest(struct attempt *t, struct err *e)
 	if (missed)
 		return FAIL(e, ERR_SYS, "%llu names could not be covered in the sandbox",
 			    (unsigned long long)missed);
-	(void)send(t->s.channel, &go, sizeof(go), MSG_NOSIGNAL);
 	return 0;
 }
 
@@ -325,6 +317,33 @@ static bool has_bwrap(const struct attempt *t)
 	return parent > 0 && parent != t->helper && !wait_for(t->s.helper, -1, 0);
 }
 
+/* False: it does not. Why, is said to who waits for it to be ready. */
+static bool hear_it_stands(struct attempt *t)
+{
+	struct init_message stands;
+
+	return wait_for(t->s.channel, t->s.helper, READY_TIMEOUT_MS) &&
+	       recv(t->s.channel, &stands, sizeof(stands), MSG_PEEK) == (ssize_t)sizeof(stands) &&
+	       stands.kind == INIT_READY && recv(t->s.channel, &stands, sizeof(stands), 0) > 0;
+}
+
+/* All that PID 1 can't do; it needs the word only when it has nothing left to look at. */
+static int help_stage(struct attempt *t, struct err *e)
+{
+	const struct init_order go = { .kind = INIT_GO };
+
+	if (!hear_it_stands(t))
+		return 0;
+	if (!has_bwrap(t))
+		return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
+	if (t->in->terminal >= 0)
+		os_set_foreground(t->in->terminal, t->s.pid);
+	if (t->words.late.count && mask_the_rest(t, e) < 0)
+		return err_result(e);
+	(void)send(t->s.channel, &go, sizeof(go), MSG_NOSIGNAL);
+	return 0;
+}
+
 static int await_ready(struct attempt *t, struct err *e)
 {
 	struct init_message first;
@@ -340,17 +359,11 @@ static int await_ready(struct attempt *t, struct err *e)
 		*e = silence;
 		return err_result(e);
 	}
-	if (first.kind != INIT_READY)
-		return word_failure(t, &first, e);
-	if (!has_bwrap(t))
-		return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
-	return 0;
+	return first.kind == INIT_READY ? 0 : word_failure(t, &first, e);
 }
 
 static int bring_up(struct attempt *t, struct err *e)
 {
-	const struct init_order go = { .kind = INIT_GO };
-
 	t->job.has_own_proc = t->facts.has_own_proc;
 	t->job.places.count = 0;
 	if (lower_bwrap(t->a, t->in, &t->mounts, &t->facts, &t->words, e) < 0)
@@ -366,13 +379,8 @@ static int bring_up(struct attempt *t, struct err *e)
 		return err_result(e);
 	/* At the end of it bwrap goes on. */
 	fd_close(&t->block);
-	if (t->words.late.count && mask_the_rest(t, e) < 0)
+	if (help_stage(t, e) < 0 || await_ready(t, e) < 0)
 		return err_result(e);
-	if (await_ready(t, e) < 0)
-		return err_result(e);
-	if (t->in->terminal >= 0)
-		os_set_foreground(t->in->terminal, t->s.pid);
-	(void)send(t->s.channel, &go, sizeof(go), MSG_NOSIGNAL);
 	t->s.has_own_network = t->facts.has_own_network;
 	return 0;
 }

@@ -269,15 +269,24 @@ static void check_place(const struct bwrap_job *job, size_t i)
 		inner_fail(&job->inner, BWRAP_WRITABLE, i);
 }
 
-/* The masks that bwrap does not make come from outside, before anything is looked at. */
-static void await_masks(const struct bwrap_job *job)
+/*
+ * This process ends with bwrap from now on, and has a group that can be given the
+ * terminal: what the parent has to do for that it does while the rest is looked at.
+ */
+static void tell_it_stands(const struct bwrap_job *job)
 {
 	const struct init_message stands = { .kind = INIT_READY };
+
+	if (send(job->inner.channel, &stands, sizeof(stands), MSG_NOSIGNAL) < 0)
+		_exit(1);
+}
+
+static void await_go(const struct bwrap_job *job)
+{
 	struct init_order go;
 
-	if (send(job->inner.channel, &stands, sizeof(stands), MSG_NOSIGNAL) < 0 ||
-	    !init_wait(job->inner.channel, INIT_GO, &go))
-		_exit(1);
+	if (!init_wait(job->inner.channel, INIT_GO, &go))
+		_exit(0);
 }
 
 static void check_all(const struct bwrap_job *job)
@@ -286,8 +295,9 @@ static void check_all(const struct bwrap_job *job)
 	check_namespaces(job);
 	part_from_host(job);
 	close_devices(job);
+	/* The masks that bwrap does not make come from outside, before anything is looked at. */
 	if (job->is_masked_later)
-		await_masks(job);
+		await_go(job);
 	for (size_t i = 0; i < job->places.count; i++)
 		check_place(job, i);
 }
@@ -335,16 +345,18 @@ static void take_place(struct inner_job *inner)
 		inner_fail(inner, BWRAP_PLACE, 0);
 }
 
-/* First the terminal is handed over; who waits for more does so after that. */
-static void tell_ready(struct inner_job *inner, int listener)
+/* Mostly it has come long since; who waits for more does so after that. */
+static void tell_ready(struct bwrap_job *job, int listener)
 {
+	struct inner_job *inner = &job->inner;
 	bool waits = inner->waits;
 	struct init_order order;
 
 	inner->waits = false;
 	inner_tell_ready(inner, listener);
-	if (!init_wait(inner->channel, INIT_GO, &order) ||
-	    (waits && !init_wait(inner->channel, INIT_START, &order)))
+	if (!job->is_masked_later)
+		await_go(job);
+	if (waits && !init_wait(inner->channel, INIT_START, &order))
 		_exit(0);
 }
 
@@ -367,6 +379,7 @@ int bwrap_stage_main(int argc, char **argv)
 		inner_fail(inner, BWRAP_JOB, 0);
 	}
 	tidy(&job);
+	tell_it_stands(&job);
 	check_all(&job);
 	take_place(inner);
 	inner_build_wall(inner);
@@ -376,7 +389,7 @@ int bwrap_stage_main(int argc, char **argv)
 	inner_hide_self(inner, &words);
 	inner_enter_wall(inner);
 	listener = inner_lock_filter(inner);
-	tell_ready(inner, listener);
+	tell_ready(&job, listener);
 	command = inner_start_command(inner);
 	inner_close_all_but(&inner->channel, 1);
 	init_run(inner->channel, command);
