@@ -29,8 +29,10 @@ struct launch_network {
 
 struct launch {
 	const struct plan *plan;
-	const struct host *host; /* what the plan was made from: the inodes to expect */
-	const struct placeholders *held;
+	const struct host *host;	 /* what the plan was made from: the inodes to expect */
+	const struct placeholders *held; /* for who holds late: none, until hold() */
+	/* Makes the placeholders, once; see struct backend. ERR_SYS, ERR_POLICY, as it names them. */
+	int (*hold)(void *user, struct err *e);
 
 	const char *const *argv;
 	/*
@@ -76,6 +78,8 @@ struct backend {
 	 * end the run.
 	 */
 	int (*launch)(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e);
+	/* Placeholders take their time: launch() calls hold() when something else is on its way. */
+	bool holds_late;
 };
 
 /* In the order of the table of the architecture; closed by NULL. */

@@ -140,11 +140,23 @@ static int lose_at_launch(void *user, guarantee_set lost, const char *const **en
 	return 0;
 }
 
+static int hold_at_launch(void *user, struct err *e)
+{
+	return hold_places(user, e);
+}
+
+/* What is traced has to be known before. */
+static bool holds_late(const struct session *s)
+{
+	return s->outcome.backend->holds_late && !s->in.traces;
+}
+
 static int launch_command(struct session *s, struct err *e)
 {
 	struct launch launch = { .plan = s->in.plan,
 				 .host = s->in.host,
 				 .held = &s->held,
+				 .hold = hold_at_launch,
 				 .argv = s->in.argv,
 				 .programs = s->programs,
 				 .environment = s->outcome.environment.list,
@@ -180,7 +192,7 @@ static int launch_command(struct session *s, struct err *e)
 int launch_somehow(struct session *s, struct err *e)
 {
 	for (;;) {
-		if (network_prepare(s, e) < 0 || hold_places(s, e) < 0)
+		if (network_prepare(s, e) < 0 || (!holds_late(s) && hold_places(s, e) < 0))
 			return err_result(e);
 		if (launch_command(s, e) == 0)
 			return 0;

@@ -313,6 +313,24 @@ def thousands_of_masks(w):
     check(done.seconds < 10, f"it took {done.seconds:.1f} s")
 
 
+@case
+def placeholders_that_can_not_be_made_are_done_without(w):
+    command = ("/bin/sh", "-c", "ls -A; cat file; touch new")
+    done = w.run("--backend", "bwrap", "-P", ":workspace", command=command)
+    check(done.told.get("backend") == "bwrap" and ".codex" in done.stdout.split() and (w.work / "new").exists(), f"{done}")
+    (w.work / "new").unlink()
+    if os.getuid() != 0:
+        raise Skip("only root can make a workspace that is another's")
+    os.chown(w.work, 0, 0)
+    done = w.run("--backend", "bwrap", "-P", ":workspace", command=command)
+    check(done.told.get("backend") == "bwrap" and "text" in done.stdout.split(), f"{done}")
+    # Nobody but root could, and nobody but root has to be kept from it.
+    can_make = w.who == "root"
+    check((".codex" in done.stdout.split()) == can_make, f"{done}")
+    check((w.work / "new").exists() == can_make, f"{done}")
+    check(not (w.work / ".codex").exists(), "a placeholder is left")
+
+
 # ---- Running the cases ----------------------------------------------------------------------------------
 
 

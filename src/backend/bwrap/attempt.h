@@ -9,6 +9,7 @@ struct attempt {
 	struct arena *a;
 	const struct launch *in;
 	struct mounts mounts;
+	bool expects; /* placeholders that are not there yet: `mounts` lack their inodes */
 	struct bwrap_job job;
 	struct bwrap_facts facts;
 	struct bwrap_program program;
@@ -19,11 +20,18 @@ struct attempt {
 	VEC(int) owned;	 /* those of them that are closed when bwrap has them */
 	pid_t helper;	 /* its number, and that of the group of bwrap */
 	bool lacks_proc; /* that is why it failed */
+	bool was_misled; /* likewise: not all placeholders that were expected could be made */
 	struct sandbox s;
 };
 
 /* prepare.c: `facts`, `mounts` and the walls. ERR_WEAKER for what can't be held here. */
 int bwrap_prepare(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
+
+/* `mounts` and the walls again, from the placeholders that there are, or are expected. */
+int bwrap_lower(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
+
+/* Makes the placeholders. Not all that were expected: ERR_POLICY, and `was_misled`. */
+int bwrap_hold_places(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 
 /* The rest of `job`, while bwrap starts. As inner_prepare(), and ERR_WEAKER. */
 int bwrap_prepare_job(struct attempt *t, struct err *e) MUST_CHECK NONNULL;

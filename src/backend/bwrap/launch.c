@@ -370,8 +370,8 @@ static int bring_up(struct attempt *t, struct err *e)
 		return err_result(e);
 	t->job.is_masked_later = t->words.late.count > 0;
 	/* While bwrap is loaded and makes its namespaces. */
-	if (bwrap_spawn(t, e) < 0 || bwrap_prepare_job(t, e) < 0 || bwrap_write_job(t, e) < 0 ||
-	    find_first_process(t, e) < 0 ||
+	if (bwrap_spawn(t, e) < 0 || bwrap_hold_places(t, e) < 0 || bwrap_prepare_job(t, e) < 0 ||
+	    bwrap_write_job(t, e) < 0 || find_first_process(t, e) < 0 ||
 	    host_map_identities(backend_bwrap.name, t->s.pid, e) < 0)
 		return err_result(e);
 	if ((t->words.late.count || watch_is_needed(t->in->plan)) &&
@@ -432,13 +432,25 @@ static int start_with_less(struct attempt *t, guarantee_set lost, struct err *e)
 	return r;
 }
 
+/* Once more with the placeholders that there are, when others had been expected. */
+static int start_as_held(struct attempt *t, struct err *e)
+{
+	int r = start(t, e);
+
+	if (r == 0 || !t->was_misled)
+		return r;
+	*e = (struct err)ERR_INIT;
+	t->was_misled = false;
+	return bwrap_lower(t, e) < 0 ? err_result(e) : start(t, e);
+}
+
 /* The host's /proc in place of an own one, for who has accepted that. */
 static int start_somehow(struct attempt *t, struct err *e)
 {
 	const guarantee_set proc = GUARANTEE_BIT(G_PROC);
 	guarantee_set needed = t->in->plan->needs_set & proc;
 
-	if (start(t, e) == 0)
+	if (start_as_held(t, e) == 0)
 		return 0;
 	if (!t->lacks_proc || (needed & ~t->in->accepted))
 		return err_result(e);
@@ -454,6 +466,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 	int r = 0;
 
 	begin(&t, a, in);
+	/* Placeholders are never among the narrowed. */
 	if (bwrap_prepare(&t, e) < 0 || lower_narrowed(a, &t.mounts, &narrowed, e) < 0 ||
 	    find_programs(&t, e) < 0 || start_somehow(&t, e) < 0)
 		r = err_result(e);
@@ -503,4 +516,5 @@ const struct backend backend_bwrap = {
 	.why_not = mounts_why_not,
 	.describe = describe,
 	.launch = launch,
+	.holds_late = true,
 };

@@ -100,13 +100,80 @@ static int note_limits(struct attempt *t, struct err *e)
 	return 0;
 }
 
+/* ---- Placeholders ------------------------------------------------------------------ */
+
+/* All that the plan wants, as if it were there. */
+static int expect_places(struct attempt *t, struct placeholders *out, struct err *e)
+{
+	const struct plan *plan = t->in->plan;
+
+	out->count = plan->placeholders.count;
+	out->items = arena_array(t->a, out->count, sizeof(*out->items), e);
+	if (!out->items)
+		return err_result(e);
+	for (size_t i = 0; i < out->count; i++)
+		out->items[i] = (struct held){ .wanted = &plan->placeholders.items[i] };
+	return 0;
+}
+
+static struct mount_op *find_op(const struct attempt *t, const char *path)
+{
+	for (size_t i = 0; i < t->mounts.ops.count; i++)
+		if (strcmp(t->mounts.ops.items[i].path, path) == 0)
+			return &t->mounts.ops.items[i];
+	return NULL;
+}
+
+int bwrap_hold_places(struct attempt *t, struct err *e)
+{
+	const struct placeholders *held = t->in->held;
+
+	if (t->in->hold && t->in->hold(t->in->user, e) < 0)
+		return err_result(e);
+	if (!t->expects)
+		return 0;
+	t->expects = false;
+	t->was_misled = held->count != t->in->plan->placeholders.count;
+	for (size_t i = 0; i < held->count && !t->was_misled; i++) {
+		struct mount_op *op = find_op(t, held->items[i].path);
+
+		t->was_misled = held->items[i].fd < 0;
+		/* What lies below something empty has none. */
+		if (!op || !op->is_checked || op->inode)
+			continue;
+		op->device = held->items[i].device;
+		op->inode = held->items[i].inode;
+	}
+	return t->was_misled ? FAIL(e, ERR_POLICY, "a placeholder could not be made") : 0;
+}
+
+/* ---- The attempt ------------------------------------------------------------------- */
+
+int bwrap_lower(struct attempt *t, struct err *e)
+{
+	struct walls *walls = &t->job.inner.walls;
+	struct launch in = *t->in;
+	struct placeholders expected;
+	kernel_mounts windows;
+
+	t->expects = in.hold && in.held->count < in.plan->placeholders.count;
+	if (t->expects && expect_places(t, &expected, e) < 0)
+		return err_result(e);
+	if (t->expects)
+		in.held = &expected;
+	walls->rules.count = 0;
+	if (kernel_mounts_find(t->a, &windows, e) < 0 ||
+	    lower_mounts(t->a, &in, &windows, &t->mounts, e) < 0)
+		return err_result(e);
+	return lower_walls(t->a, &t->mounts, walls, e);
+}
+
 int bwrap_prepare(struct attempt *t, struct err *e)
 {
 	const struct launch *in = t->in;
 	const struct profile *profile = in->plan->policy->profile;
 	bool is_offline = net_mode(in->plan->net) != NET_FULL;
 	struct inner_job *inner = &t->job.inner;
-	kernel_mounts windows;
 
 	t->facts = (struct bwrap_facts){ .is_root = geteuid() == 0,
 					 .has_own_network = is_offline,
@@ -121,11 +188,7 @@ int bwrap_prepare(struct attempt *t, struct err *e)
 	inner->has_own_network = is_offline;
 	inner->walls.abi = inner_landlock_abi();
 	inner->walls.scopes_only = profile->allows_userns;
-	if (inner_check_walls(in, inner, e) < 0 || kernel_mounts_find(t->a, &windows, e) < 0 ||
-	    lower_mounts(t->a, in, &windows, &t->mounts, e) < 0 ||
-	    lower_walls(t->a, &t->mounts, &inner->walls, e) < 0)
-		return err_result(e);
-	return 0;
+	return inner_check_walls(in, inner, e) < 0 ? err_result(e) : bwrap_lower(t, e);
 }
 
 int bwrap_prepare_job(struct attempt *t, struct err *e)
