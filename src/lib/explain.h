@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What cordon_explain() found; explain_text.c and explain_json.c word it. */
+/* What cordon_explain() found; explain_text.c and explain_json.c word it, and parts for others. */
 #pragma once
 
 #include "backend/backend.h"
@@ -18,6 +18,10 @@ struct explanation {
 
 /* What `backend` does not give of what is needed and may not be done without. */
 guarantee_set explain_lack(const struct explanation *x, const struct backend *backend);
+
+/* The rules for hosts and sockets of all layers, each with its place. */
+void explain_print_rules(struct page *p, const struct policy *policy);
+void explain_json_domains(struct json_writer *w, const struct policy *policy);
 
 void explain_print_text(struct page *p, const void *data);
 void explain_print_json(struct json_writer *w, const void *data);

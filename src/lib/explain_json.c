@@ -126,6 +126,15 @@ static void json_net_layer(struct json_writer *w, const struct layer *layer)
 	}
 }
 
+void explain_json_domains(struct json_writer *w, const struct policy *policy)
+{
+	json_key(w, "domains");
+	json_begin_array(w);
+	for (size_t i = 0; i < policy->layers.count; i++)
+		json_net_layer(w, &policy->layers.items[i]);
+	json_end_array(w);
+}
+
 static void json_network(struct json_writer *w, const struct explanation *x)
 {
 	const struct policy *policy = x->policy->policy;
@@ -135,11 +144,7 @@ static void json_network(struct json_writer *w, const struct explanation *x)
 	json_begin_object(w);
 	json_text(w, "access", net_access_name(net_mode(net)));
 	json_bool(w, "limited", net_is_limited(net));
-	json_key(w, "domains");
-	json_begin_array(w);
-	for (size_t i = 0; i < policy->layers.count; i++)
-		json_net_layer(w, &policy->layers.items[i]);
-	json_end_array(w);
+	explain_json_domains(w, policy);
 	json_key(w, "unix_sockets");
 	json_begin_array(w);
 	for (size_t i = 0; i < policy->layers.count; i++) {

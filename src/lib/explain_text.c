@@ -216,7 +216,7 @@ static void print_held(struct page *p, const struct plan *plan)
 	}
 }
 
-static void print_net_rules(struct page *p, const struct policy *policy)
+void explain_print_rules(struct page *p, const struct policy *policy)
 {
 	for (size_t i = 0; i < policy->layers.count; i++) {
 		const struct net_rules *net = &policy->layers.items[i].net;
@@ -267,7 +267,7 @@ static void print_network(struct page *p, const struct explanation *x)
 	page_origin(p, &x->policy->policy->profile->net.access_origin);
 	page_line(p);
 	if (net_mode(net) == NET_MANAGED)
-		print_net_rules(p, x->policy->policy);
+		explain_print_rules(p, x->policy->policy);
 }
 
 static void print_patterns(struct page *p, const char *word, const struct env_pattern *items,

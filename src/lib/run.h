@@ -115,5 +115,7 @@ struct run_subject {
 };
 /* How many placeholders the run makes, of those in the plan: all or none. */
 size_t run_placeholder_count(const struct run_subject *subject) NONNULL;
+/* Whether its network is managed. */
+bool run_has_managed(const struct run_subject *subject) NONNULL;
 void run_print_subject(struct page *p, const struct run_subject *subject);
 void run_json_subject(struct json_writer *w, const struct run_subject *subject);

@@ -42,16 +42,20 @@ static void print_guarantees(struct page *p, const char *name, guarantee_set set
 }
 
 /* What the command has, not what the policy says: a loss may be between the two. */
-static const char *network_name(const struct run_subject *subject)
+bool run_has_managed(const struct run_subject *subject)
 {
 	const struct outcome *o = subject->outcome;
-	bool is_managed = net_mode(subject->policy->plan->net) == NET_MANAGED;
 
-	if (o->network_is_off)
+	return !o->network_is_off && o->is_sandboxed &&
+	       net_mode(subject->policy->plan->net) == NET_MANAGED &&
+	       !(o->lost & GUARANTEE_BIT(G_NET_MANAGED));
+}
+
+static const char *network_name(const struct run_subject *subject)
+{
+	if (subject->outcome->network_is_off)
 		return net_access_name(NET_OFF);
-	if (o->is_sandboxed && is_managed && !(o->lost & GUARANTEE_BIT(G_NET_MANAGED)))
-		return net_access_name(NET_MANAGED);
-	return net_access_name(NET_FULL);
+	return net_access_name(run_has_managed(subject) ? NET_MANAGED : NET_FULL);
 }
 
 size_t run_placeholder_count(const struct run_subject *subject)

@@ -11,6 +11,7 @@ import ctypes
 import http.server
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -295,6 +296,28 @@ def explain_why_and_dry_run_tell_what_managed_means(w: World):
     assert w.ok("why", "--json", "--host", "third.com", *words).json["option"] == "--allow-host third.com"
     found = ok(w, "--dry-run", "--json", *words, "true").json
     assert found["network"] == "managed" and "net_managed" in found["guarantees"]["needed"], found
+
+
+@case
+def a_dry_run_shows_hosts_ports_and_the_log(w: World):
+    words = ("--allow-host", "**.example:443", "--deny-host", "other.example", "--host-port", "5432",
+             "--publish", "8080:3000", "--publish", "[::]:8081:3001")
+    said = ok(w, "--dry-run", *words, "true").out
+    log = w.home / ".local/state/cordon/audit/network.jsonl"
+    for line in ("  allow  \\*\\*\\.example:443 +--allow-host", "  deny   other\\.example +--deny-host",
+                 "  what no rule allows is refused", "  5432 of the sandbox's loopback is this host's",
+                 "  127.0.0.1:8080 of this host is 3000 of the sandbox's loopback",
+                 "  \\[::\\]:8081 of this host is 3001 of the sandbox's loopback", f"  {log}"):
+        assert re.search(f"^{line}$", said, re.MULTILINE), (line, said)
+    found = ok(w, "--dry-run", "--json", *words, "--audit", str(w.top / "log"), "true").json["managed"]
+    assert [(d["decision"], d["pattern"]) for d in found["domains"]] == [
+        ("allow", "**.example:443"), ("deny", "other.example")], found
+    assert found["host_ports"] == [5432] and found["limited"] is False, found
+    assert found["published"] == [{"address": "127.0.0.1", "host_port": 8080, "port": 3000},
+                                  {"address": "::", "host_port": 8081, "port": 3001}], found
+    assert found["audit_file"] == str(w.top / "log") and not log.exists() and not (w.top / "log").exists()
+    assert ok(w, "--dry-run", "--json", "true").json["managed"] is None
+    assert "audit log" not in ok(w, "--dry-run", "true").out
 
 
 @case
