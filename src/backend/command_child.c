@@ -37,15 +37,22 @@ bool command_place_stdio(const int stdio[3])
 	return true;
 }
 
-/* Who ignores SIGCHLD has no zombies, and so nothing to wait for. */
-struct command_signals command_watch_children(void)
+struct command_signals command_take_signals(void)
 {
-	struct sigaction before;
 	struct command_signals out = { .ignores_children = false };
 
-	if (sigaction(SIGCHLD, NULL, &before) == 0)
-		out.ignores_children = before.sa_handler == SIG_IGN;
-	signal(SIGCHLD, SIG_DFL);
+	/* Handlers are the caller's: none may run before exec does away with them. */
+	for (int n = 1; n < NSIG; n++) {
+		struct sigaction action;
+
+		if (sigaction(n, NULL, &action) < 0 || action.sa_handler == SIG_DFL)
+			continue;
+		/* Who ignores SIGCHLD has no zombies, and so nothing to wait for. */
+		if (n == SIGCHLD)
+			out.ignores_children = action.sa_handler == SIG_IGN;
+		if (n == SIGCHLD || action.sa_handler != SIG_IGN)
+			signal(n, SIG_DFL);
+	}
 	return out;
 }
 
@@ -53,14 +60,6 @@ void command_reset_signals(struct command_signals before)
 {
 	sigset_t none;
 
-	/* Handlers are the caller's: none may run before exec does away with them. */
-	for (int n = 1; n < NSIG; n++) {
-		struct sigaction action;
-
-		if (sigaction(n, NULL, &action) == 0 && action.sa_handler != SIG_IGN &&
-		    action.sa_handler != SIG_DFL)
-			signal(n, SIG_DFL);
-	}
 	if (before.ignores_children)
 		signal(SIGCHLD, SIG_IGN);
 	/* What the caller blocks it blocks for itself. */

@@ -45,12 +45,17 @@ struct command_signals {
 	bool ignores_children;
 };
 
-/* For who waits for the command: it has to hear of its end. */
-struct command_signals command_watch_children(void);
+/*
+ * For who starts the command and waits for it, with all signals blocked: no handler of the
+ * caller's is left, for the command neither, and the command's end is heard of.
+ */
+struct command_signals command_take_signals(void);
 
-/* All four: true, or errno is set. */
+/* Both: true, or errno is set. */
 bool command_set_limits(const struct command_limits *limits);
 bool command_place_stdio(const int stdio[3]); /* as 0, 1, 2, however they are numbered now */
+
+/* In the command, last: what command_take_signals() has found, and nothing is blocked. */
 void command_reset_signals(struct command_signals before);
 
 /* As execvp() does it over `programs`, but what is nowhere is ENOENT; gives the error when nothing could be executed. */

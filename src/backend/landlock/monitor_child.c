@@ -43,7 +43,7 @@ _Noreturn void landlock_monitor(struct inner_job *job)
 		_exit(1);
 	inner_hide_self(job, &go);
 	inner_drop_capabilities(job);
-	job->signals = command_watch_children();
+	job->signals = command_take_signals();
 	/* Credentials, filter and descriptors are the child's own; the memory is not needed twice. */
 	command = vfork();
 	if (command < 0)

@@ -129,7 +129,7 @@ static pid_t wait_and_fork(const struct none_job *job)
 {
 	struct init_message ready = { .kind = INIT_READY };
 	struct init_order order = { .kind = 0 };
-	struct command_signals signals = command_watch_children();
+	struct command_signals signals = command_take_signals();
 	pid_t command;
 
 	/* Else the channel could never end. */
