@@ -137,9 +137,11 @@ static _Noreturn void end(const struct life *life, int status)
 {
 	struct init_message message = { .kind = INIT_ENDED, .value = status };
 
-	if (!life->has_namespace)
-		kill_tree();
 	message.is_alone = is_alone();
+	if (!life->has_namespace && !message.is_alone) {
+		kill_tree();
+		message.is_alone = true;
+	}
 	add_usage(&message);
 	tell(life->channel, &message);
 	_exit(0);
