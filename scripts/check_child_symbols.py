@@ -23,7 +23,7 @@ os_linux_child os_linux_fd_pass""".split()
 
 SAFE = set(
     """_exit chdir clone close dup2 execve faccessat fchdir fchmod fcntl fcntl64 flock fstat fstat64
-    getpgrp getpid getrusage ioctl kill lseek lseek64 memcpy memset mkdirat mmap mmap64 open open64 openat openat64 poll prctl
+    getpgrp getpid getppid getrusage ioctl kill lseek lseek64 memcpy memset mkdirat mmap mmap64 open open64 openat openat64 poll prctl
     read recv recvmsg send sendmsg setpgid setsockopt htons htonl setsid sigaction sigaddset sigemptyset signal signalfd
     sigprocmask pthread_sigmask socket socketpair strchr strlen strncmp symlinkat syscall tcsetpgrp
     umask unshare vfork wait4 waitid waitpid write

@@ -105,6 +105,7 @@ struct inner_job {
 	 */
 	const char *reopened[3];
 	struct filter filter;
+	bool has_no_mounts; /* of its own: there is nothing to open a stream again by */
 	bool asks_connect;
 	bool has_listener; /* something is asked of the parent */
 	bool has_own_network;
@@ -158,14 +159,22 @@ int inner_check_walls(const struct launch *in, const struct inner_job *job, stru
 	MUST_CHECK NONNULL;
 
 /*
- * Fills in `job` but for `walls`, which have to be there already, and `channel`.
- * ERR_POLICY for a standard stream through which the command could get around the
- * policy; ERR_LIMIT, ERR_NOMEM, ERR_SYS.
+ * Fills in `job` but for `channel` and `walls`, and `reopened`, which depends on them. ERR_LIMIT,
+ * ERR_POLICY, ERR_NOMEM.
+ */
+int inner_prepare_command(struct arena *a, const struct launch *in, struct filter_options filter,
+			  struct inner_job *job, struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * That and inner_judge_stdio(), for which `walls` have to be there already.
  */
 int inner_prepare(struct arena *a, const struct launch *in, struct filter_options filter,
 		  struct inner_job *job, struct err *e) MUST_CHECK NONNULL;
 
-/* stdio.c: sets `reopened`. */
+/*
+ * stdio.c: sets `reopened`. ERR_POLICY for a standard stream through which the command could
+ * get around the policy; ERR_SYS.
+ */
 int inner_judge_stdio(struct arena *a, const struct launch *in, struct inner_job *job,
 		      struct err *e) MUST_CHECK NONNULL;
 
@@ -222,7 +231,11 @@ void inner_make_network(struct inner_job *job);
 
 void inner_drop_capabilities(const struct inner_job *job);
 
-/* Landlock in two steps: the rules when all is in its place, then the wall for this process. */
+/*
+ * Landlock in two steps: the rules when all is in its place, then the wall for this process.
+ * The rules can be made outside as well; false: `why` is a failure to be worded.
+ */
+bool inner_make_wall(struct inner_job *job, struct init_message *why);
 void inner_build_wall(struct inner_job *job);
 void inner_enter_wall(struct inner_job *job);
 

@@ -122,13 +122,21 @@ static uint64_t handled_ports(const struct walls *walls)
 	return walls->abi < 10 ? LL_NET_TCP : LL_NET_TCP | LL_NET_UDP;
 }
 
-static void allow_fd(const struct inner_job *job, int fd, uint64_t rights)
+static bool note(struct init_message *why, enum inner_stage stage, size_t index)
+{
+	*why = (struct init_message){
+		.kind = INIT_FAILED, .stage = stage, .index = (uint32_t)index, .os_error = errno
+	};
+	return false;
+}
+
+static bool allow_fd(const struct inner_job *job, int fd, uint64_t rights, struct init_message *why)
 {
 	struct landlock_path_beneath_attr rule = { .parent_fd = fd };
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		inner_fail(job, INNER_LANDLOCK, 1);
+		return note(why, INNER_LANDLOCK, 1);
 	/* Rights that only directories have are refused for files. */
 	if (!S_ISDIR(st.st_mode))
 		rights &= LL_FILE;
@@ -137,18 +145,19 @@ static void allow_fd(const struct inner_job *job, int fd, uint64_t rights)
 	if (syscall(SYS_landlock_add_rule, job->ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) <
 		    0 &&
 	    errno != EBADFD)
-		inner_fail(job, INNER_LANDLOCK, 2);
+		return note(why, INNER_LANDLOCK, 2);
+	return true;
 }
 
-static void check_same(const struct inner_job *job, const struct wall_rule *rule, int fd)
+static bool is_same(const struct wall_rule *rule, int fd)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) < 0 || st.st_dev != rule->device || st.st_ino != rule->inode)
-		inner_fail(job, INNER_CHANGED, (size_t)(rule - job->walls.rules.items));
+	return fstat(fd, &st) == 0 && st.st_dev == rule->device && st.st_ino == rule->inode;
 }
 
-static void allow_path(const struct inner_job *job, const struct wall_rule *rule)
+static bool allow_path(const struct inner_job *job, const struct wall_rule *rule,
+		       struct init_message *why)
 {
 	static const uint64_t rights[] = {
 		[WALL_LIST] = LL_READ_DIR,
@@ -158,61 +167,86 @@ static void allow_path(const struct inner_job *job, const struct wall_rule *rule
 		/* SECURITY: a socket that lies there may be bound by anyone. */
 		[WALL_WRITE] = ~(uint64_t)LL_RESOLVE_UNIX,
 	};
-	int fd = open(rule->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	/* The raw call: some C libraries make two of it. */
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, rule->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	bool is_done;
 
-	if (fd < 0 && rule->is_checked)
-		inner_fail(job, INNER_CHANGED, (size_t)(rule - job->walls.rules.items));
 	/* What the policy hides is not to be opened here either. */
-	if (fd < 0 && (errno == ENOENT || errno == EACCES))
-		return;
-	if (fd < 0)
-		inner_fail(job, INNER_LANDLOCK, 3);
-	if (rule->is_checked)
-		check_same(job, rule, fd);
-	allow_fd(job, fd, rights[rule->kind]);
-	close(fd);
+	if (fd < 0 && !rule->is_checked && (errno == ENOENT || errno == EACCES))
+		return true;
+	if (fd < 0 && !rule->is_checked)
+		return note(why, INNER_LANDLOCK, 3);
+	if (rule->is_checked && (fd < 0 || !is_same(rule, fd)))
+		is_done = note(why, INNER_CHANGED, (size_t)(rule - job->walls.rules.items));
+	else
+		is_done = allow_fd(job, fd, rights[rule->kind], why);
+	if (fd >= 0)
+		close(fd);
+	return is_done;
 }
 
 /*
  * A stream that was handed in may be opened again as it was given (/dev/stdout). SECURITY: one
  * that is only for writing may be a log that the policy denies.
  */
-static void allow_stdio(const struct inner_job *job)
+static bool allow_stdio(const struct inner_job *job, struct init_message *why)
 {
 	for (int i = 0; i < 3; i++) {
 		int flags = fcntl(job->stdio[i], F_GETFL);
 		struct stat st;
 
 		if (flags < 0 || fstat(job->stdio[i], &st) < 0)
-			inner_fail(job, INNER_LANDLOCK, 4);
-		if ((flags & O_ACCMODE) != O_RDONLY && (S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)))
-			allow_fd(job, job->stdio[i],
-				 (flags & O_ACCMODE) == O_WRONLY ? LL_OUTPUT : LL_FILE);
+			return note(why, INNER_LANDLOCK, 4);
+		if ((flags & O_ACCMODE) == O_RDONLY ||
+		    (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)))
+			continue;
+		if (!allow_fd(job, job->stdio[i],
+			      (flags & O_ACCMODE) == O_WRONLY ? LL_OUTPUT : LL_FILE, why))
+			return false;
 	}
+	return true;
 }
 
-void inner_build_wall(struct inner_job *job)
+static bool make_ruleset(struct inner_job *job, struct init_message *why)
 {
 	const struct walls *walls = &job->walls;
 	struct ruleset_attr attr = { .handled_fs = handled_rights(walls),
 				     .handled_net = handled_ports(walls) };
 	size_t size = sizeof(attr);
 
-	job->ruleset = -1;
-	if (walls->abi == 0 || (walls->scopes_only && walls->abi < 6))
-		return;
 	if (walls->abi >= 6)
 		attr.scoped = LL_SCOPE_ABSTRACT | LL_SCOPE_SIGNAL;
 	else
 		size = walls->abi >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
 	job->ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
-	if (job->ruleset < 0)
-		inner_fail(job, INNER_LANDLOCK, 5);
+	return job->ruleset >= 0 || note(why, INNER_LANDLOCK, 5);
+}
+
+bool inner_make_wall(struct inner_job *job, struct init_message *why)
+{
+	const struct walls *walls = &job->walls;
+
+	job->ruleset = -1;
+	if (walls->abi == 0 || (walls->scopes_only && walls->abi < 6))
+		return true;
+	if (!make_ruleset(job, why))
+		return false;
 	if (walls->scopes_only)
-		return;
+		return true;
 	for (size_t i = 0; i < walls->rules.count; i++)
-		allow_path(job, &walls->rules.items[i]);
-	allow_stdio(job);
+		if (!allow_path(job, &walls->rules.items[i], why))
+			return false;
+	return allow_stdio(job, why);
+}
+
+void inner_build_wall(struct inner_job *job)
+{
+	struct init_message why;
+
+	if (inner_make_wall(job, &why))
+		return;
+	errno = why.os_error;
+	inner_fail(job, why.stage, why.index);
 }
 
 void inner_enter_wall(struct inner_job *job)

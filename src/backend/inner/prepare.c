@@ -84,8 +84,8 @@ static int prepare_network(const struct launch_network *in, struct inner_network
 	return 0;
 }
 
-int inner_prepare(struct arena *a, const struct launch *in, struct filter_options filter,
-		  struct inner_job *job, struct err *e)
+int inner_prepare_command(struct arena *a, const struct launch *in, struct filter_options filter,
+			  struct inner_job *job, struct err *e)
 {
 	struct str directory;
 
@@ -95,13 +95,21 @@ int inner_prepare(struct arena *a, const struct launch *in, struct filter_option
 	job->has_listener = filter.asks_connect || filter.metadata == FILTER_METADATA_ASKED;
 	memcpy(job->stdio, in->stdio, sizeof(job->stdio));
 	if (prepare_network(job->has_own_network ? in->network : NULL, &job->network, e) < 0 ||
-	    inner_judge_stdio(a, in, job, e) < 0 || command_copy_words(a, in, &job->words, e) < 0 ||
+	    command_copy_words(a, in, &job->words, e) < 0 ||
 	    arena_copy(a, str_of(in->directory), &directory, e) < 0 ||
 	    filter_build(a, &filter, &job->filter, e) < 0)
 		return err_result(e);
 	job->directory = directory.p;
 	job->limits = command_limits(&in->plan->policy->profile->limits);
 	return 0;
+}
+
+int inner_prepare(struct arena *a, const struct launch *in, struct filter_options filter,
+		  struct inner_job *job, struct err *e)
+{
+	if (inner_prepare_command(a, in, filter, job, e) < 0)
+		return err_result(e);
+	return inner_judge_stdio(a, in, job, e);
 }
 
 /* ---- Words --------------------------------------------------------------------- */

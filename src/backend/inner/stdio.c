@@ -74,7 +74,7 @@ static int judge_file(struct arena *a, const struct launch *in, struct inner_job
 	if (access != ACCESS_READ || !is_left_open(job, path))
 		return 0;
 	/* Who opened it for writing has said that it may be written. */
-	if (!is_read_only)
+	if (!is_read_only || job->has_no_mounts)
 		return 0;
 	if (arena_copy(a, path, &copy, e) < 0)
 		return err_result(e);
@@ -110,7 +110,7 @@ static int judge_device(const struct launch *in, struct inner_job *job, const st
 	bool is_common = is_memory || (S_ISCHR(st->st_mode) && isatty(in->stdio[i]));
 
 	/* SECURITY: the sandbox's own mount of it is read-only; by the host's, root could chmod it. */
-	if (is_memory)
+	if (is_memory && !job->has_no_mounts)
 		job->reopened[i] = find_own(in->stdio[i], st);
 
 	if ((!S_ISCHR(st->st_mode) && !S_ISBLK(st->st_mode)) || is_common || !is_read_only ||

@@ -9,6 +9,8 @@
 
 #include "backend/landlock/landlock.h"
 #include "os/child.h"
+#include "os/fd.h"
+#include "os/fd_pass.h"
 #include "plan/net.h"
 
 /* ---- What this kernel has ------------------------------------------------------------ */
@@ -108,19 +110,22 @@ static const char *why_not(enum guarantee g)
 static bool has_writable(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->regions.count; i++)
-		if (plan->regions.items[i].access == ACCESS_WRITE)
+		if (plan->regions.items[i].access == ACCESS_WRITE &&
+		    plan->regions.items[i].type != HOST_MISSING)
 			return true;
 	return false;
 }
 
-static int make_walls(struct arena *a, const struct launch *in, struct walls *out, struct err *e)
+static int make_walls(struct arena *a, const struct launch *in, uint32_t abi, struct walls *out,
+		      struct err *e)
 {
 	kernel_mounts windows = { .items = NULL };
-	struct landlock_facts facts = { .terminal_path = in->terminal_path, .windows = &windows };
+	struct landlock_facts facts = { .abi = abi,
+					.terminal_path = in->terminal_path,
+					.windows = &windows };
 
 	/* Only where something is writable does it matter what is mounted in it. */
-	if (find_abi(&facts.abi, e) < 0 ||
-	    (has_writable(in->plan) && kernel_mounts_find(a, &windows, e) < 0))
+	if (has_writable(in->plan) && kernel_mounts_find(a, &windows, e) < 0)
 		return err_result(e);
 	return landlock_lower(a, in, &facts, out, e);
 }
@@ -141,27 +146,26 @@ static int list_writable(struct arena *a, const struct walls *walls, const char 
 	return 0;
 }
 
-static int prepare(struct arena *a, const struct launch *in, struct inner_job *job,
-		   struct sandbox *s, struct err *e)
+/* All but the walls. */
+static int prepare(struct arena *a, const struct launch *in, struct inner_job *job, struct err *e)
 {
 	const struct profile *profile = in->plan->policy->profile;
+	bool has_network = net_mode(in->plan->net) == NET_FULL;
 	struct filter_options filter = { .arch = filter_this_arch,
 					 .is_root = geteuid() == 0,
-					 .refuses_ipc = profile->isolates_ipc };
+					 .refuses_ipc = profile->isolates_ipc,
+					 .metadata = has_writable(in->plan)
+							     ? FILTER_METADATA_ASKED
+							     : FILTER_METADATA_REFUSED,
+					 .has_no_network = !has_network,
+					 .asks_connect = !has_network,
+					 .reaches_host = has_network };
 
-	*job = (struct inner_job){ .channel = -1 };
-	if (make_walls(a, in, &job->walls, e) < 0 ||
-	    list_writable(a, &job->walls, &s->writable, e) < 0)
+	*job = (struct inner_job){ .channel = -1, .has_no_mounts = true };
+	if (find_abi(&job->walls.abi, e) < 0)
 		return err_result(e);
-	filter.metadata = s->writable ? FILTER_METADATA_ASKED : FILTER_METADATA_REFUSED;
 	filter.lacks_truncate = job->walls.abi < ABI_TRUNCATE;
-	filter.has_no_network = filter.asks_connect = job->walls.refuses_network;
-	filter.reaches_host = !filter.has_no_network;
-	if (inner_prepare(a, in, filter, job, e) < 0)
-		return err_result(e);
-	/* There is no other mount to open a standard stream by. */
-	memset(job->reopened, 0, sizeof(job->reopened));
-	return 0;
+	return inner_prepare_command(a, in, filter, job, e);
 }
 
 /* ---- The monitor ------------------------------------------------------------------------ */
@@ -175,11 +179,6 @@ static int start(struct inner_job *job, struct sandbox *s, struct err *e)
 {
 	int pair[2];
 
-	if (job->asks_connect) {
-		s->unix_diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-		if (s->unix_diag < 0)
-			return FAIL_SYS(e, errno, "can't ask the kernel for its unix sockets");
-	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return FAIL_SYS(e, errno, "can't make a channel to the sandbox");
 	s->channel = pair[0];
@@ -196,18 +195,60 @@ static int start(struct inner_job *job, struct sandbox *s, struct err *e)
 	return 0;
 }
 
-static int bring_up(const struct launch *in, struct inner_job *job, struct sandbox *s,
-		    struct err *e)
+/* What the plan is for this kernel, and whether that holds it. */
+static int raise_walls(struct arena *a, const struct launch *in, struct inner_job *job,
+		       struct sandbox *s, struct err *e)
+{
+	struct init_message why;
+
+	if (make_walls(a, in, job->walls.abi, &job->walls, e) < 0 ||
+	    list_writable(a, &job->walls, &s->writable, e) < 0 ||
+	    inner_judge_stdio(a, in, job, e) < 0)
+		return err_result(e);
+	return inner_make_wall(job, &why) ? 0 : inner_word_failure(job, &why, e);
+}
+
+static int send_go(const struct launch *in, const struct inner_job *job, const struct sandbox *s,
+		   struct err *e)
 {
 	struct init_order go = { .kind = INIT_GO };
-	struct init_message first;
 
-	if (start(job, s, e) < 0 || inner_find_words(&go, e) < 0)
+	if (inner_find_words(&go, e) < 0)
 		return err_result(e);
 	inner_hand_over_terminal(in, s->pid);
 	/* That it is gone already shows when it is listened to; then there is more to say. */
-	(void)send(s->channel, &go, sizeof(go), MSG_NOSIGNAL);
-	if (inner_wait_ready(job, s, &first, e) < 0)
+	(void)!fd_pass_send(s->channel, &go, sizeof(go), &job->ruleset, 1, 0);
+	return 0;
+}
+
+static int look_for_sockets(const struct inner_job *job, struct sandbox *s, struct err *e)
+{
+	if (!job->asks_connect)
+		return 0;
+	s->unix_diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	if (s->unix_diag < 0)
+		return FAIL_SYS(e, errno, "can't ask the kernel for its unix sockets");
+	return 0;
+}
+
+/*
+ * The monitor gets ready, and the command's process up to what the walls are needed for,
+ * while these are raised here.
+ */
+static int bring_up(struct arena *a, const struct launch *in, struct inner_job *job,
+		    struct sandbox *s, struct err *e)
+{
+	struct init_message first;
+	int r;
+
+	if (start(job, s, e) < 0)
+		return err_result(e);
+	r = raise_walls(a, in, job, s, e) < 0 || look_for_sockets(job, s, e) < 0 ||
+			    send_go(in, job, s, e) < 0
+		    ? err_result(e)
+		    : 0;
+	fd_close(&job->ruleset);
+	if (r < 0 || inner_wait_ready(job, s, &first, e) < 0)
 		return err_result(e);
 	return first.kind == INIT_READY ? 0 : inner_word_failure(job, &first, e);
 }
@@ -217,9 +258,9 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 	struct sandbox s = SANDBOX_NONE;
 	struct inner_job job;
 
-	if (prepare(a, in, &job, &s, e) < 0)
+	if (prepare(a, in, &job, e) < 0)
 		return err_result(e);
-	if (bring_up(in, &job, &s, e) < 0) {
+	if (bring_up(a, in, &job, &s, e) < 0) {
 		/* Nothing was executed: there is nobody else to be killed. */
 		inner_undo(in, &s);
 		return err_result(e);
@@ -231,8 +272,9 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 static int describe(struct arena *a, const struct launch *in, struct buf *out, struct err *e)
 {
 	struct walls walls;
+	uint32_t abi;
 
-	if (make_walls(a, in, &walls, e) < 0)
+	if (find_abi(&abi, e) < 0 || make_walls(a, in, abi, &walls, e) < 0)
 		return err_result(e);
 	buf_printf(out, "Landlock, ABI %u\n", walls.abi);
 	for (size_t i = 0; i < walls.rules.count; i++) {

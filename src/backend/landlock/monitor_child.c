@@ -10,23 +10,41 @@
 #include <unistd.h>
 
 #include "backend/landlock/landlock.h"
+#include "os/fd_pass.h"
 
-static _Noreturn void lock_and_run(struct inner_job *job)
+/* Only then is the terminal the command's, and are its walls there. */
+static void await_go(struct inner_job *job)
+{
+	struct init_order go;
+	size_t count = 1;
+	ssize_t n = fd_pass_receive(job->channel, &go, sizeof(go), &job->ruleset, &count);
+
+	if (n != (ssize_t)sizeof(go) || go.kind != INIT_GO)
+		_exit(1);
+	if (count == 0)
+		inner_fail(job, INNER_LANDLOCK, 7);
+	inner_hide_self(job, &go);
+}
+
+static _Noreturn void lock_and_run(struct inner_job *job, pid_t monitor)
 {
 	int listener;
 
 	/* Should the monitor be killed, the command at least goes with it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		inner_fail(job, INNER_FORK, 2);
-	inner_enter_wall(job);
+	if (getppid() != monitor)
+		_exit(1);
 	listener = inner_lock_filter(job);
+	await_go(job);
+	inner_enter_wall(job);
 	inner_tell_ready(job, listener);
 	inner_become_command(job);
 }
 
 _Noreturn void landlock_monitor(struct inner_job *job)
 {
-	struct init_order go;
+	pid_t monitor = getpid();
 	pid_t command;
 
 	/* SECURITY: a group of its own: the command's kill(0) must not reach the caller's. */
@@ -38,18 +56,18 @@ _Noreturn void landlock_monitor(struct inner_job *job)
 	if (chdir(job->directory) < 0)
 		inner_fail(job, INNER_DIRECTORY, 0);
 	job->root = open("/", O_PATH | O_CLOEXEC);
-	inner_build_wall(job);
-	if (!init_wait(job->channel, INIT_GO, &go))
-		_exit(1);
-	inner_hide_self(job, &go);
+	prctl(PR_SET_NAME, "cordon", 0, 0, 0);
 	inner_drop_capabilities(job);
 	job->signals = command_take_signals();
-	/* Credentials, filter and descriptors are the child's own; the memory is not needed twice. */
+	/*
+	 * Credentials, filter and descriptors are the child's own; the memory is not needed
+	 * twice, and what it holds is wiped for both.
+	 */
 	command = vfork();
 	if (command < 0)
 		inner_fail(job, INNER_FORK, 0);
 	if (command == 0)
-		lock_and_run(job);
+		lock_and_run(job, monitor);
 	inner_close_all_but(&job->channel, 1);
 	init_run_without_namespace(job->channel, command);
 }
