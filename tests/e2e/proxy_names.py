@@ -21,7 +21,7 @@ from pathlib import Path
 from cli import PROGRAM, SECONDS, Result, World, case, run_cases
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from own_network import MS_BIND, NAMES, OTHER, PRIVATE, PRIVATE6, WEB, WEB6, enter, mount  # noqa: E402
+from own_network import NAMES, OTHER, PRIVATE, PRIVATE6, WEB, WEB6, cover, enter  # noqa: E402
 
 PORT, SILENT_SERVER = 7000, "93.184.216.54"
 CNAME, PTR, A, AAAA, TXT, HTTPS = 5, 12, 1, 28, 16, 65
@@ -215,7 +215,7 @@ def settle(top):
         files[name] = Path(top) / name
         files[name].write_text("passwd: files\ngroup: files\nhosts: files dns\n")
         files[name].chmod(0o644)
-        mount(files[name], os.path.realpath(f"/etc/{name}"), MS_BIND)
+        cover(f"/etc/{name}", files[name])
     names = NameServer(NAMES)
     Server()
 

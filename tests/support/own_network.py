@@ -11,6 +11,7 @@ import fcntl
 import os
 import socket
 import struct
+import tempfile
 from pathlib import Path
 
 NEWNS, NEWUSER, NEWNET = 0x20000, 0x10000000, 0x40000000
@@ -33,6 +34,24 @@ def check(result):
 
 def mount(source, target, flags):
     check(libc.mount(os.fsencode(source), os.fsencode(target), None, ctypes.c_ulong(flags), None))
+
+
+def cover(target, source):
+    """The file `target` reads as `source`; where it is a link, what it leads to does."""
+    target = os.path.realpath(target)
+    if not os.path.exists(target):
+        add_empty(target, os.path.dirname(source))
+    mount(source, target, MS_BIND)
+
+
+def add_empty(path, scratch):
+    """Leaves no trace on the host: a bare system may lack even /etc/hosts."""
+    directory, name = os.path.split(path)
+    layer = Path(tempfile.mkdtemp(dir=scratch))
+    layer.chmod(0o755)
+    (layer / name).touch(mode=0o644)
+    data = os.fsencode(f"lowerdir={layer}:{directory}")
+    check(libc.mount(b"overlay", os.fsencode(directory), b"overlay", ctypes.c_ulong(0), data))
 
 
 def map_self(inside):

@@ -46,11 +46,14 @@ static int after(bool is_locked, bool (*attempt)(void))
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static bool reads_hosts(void)
+/* A bare system may lack one of them. */
+static bool reads_names(void)
 {
 	char byte;
 	int fd = open("/etc/hosts", O_RDONLY);
 
+	if (fd < 0 && errno == ENOENT)
+		fd = open("/etc/resolv.conf", O_RDONLY);
 	return fd >= 0 && read(fd, &byte, 1) >= 0;
 }
 
@@ -115,7 +118,7 @@ static bool makes_pipe(void)
 
 TEST(what_it_needs_goes_on_working)
 {
-	CHECK_INT(after(true, reads_hosts), WORKS);
+	CHECK_INT(after(true, reads_names), WORKS);
 	CHECK_INT(after(true, makes_inet), WORKS);
 	CHECK_INT(after(true, makes_pipe), WORKS);
 }

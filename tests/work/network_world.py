@@ -30,8 +30,8 @@ from pathlib import Path
 import work
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from own_network import (MAPPED, METADATA, MS_BIND, NAMES, NAT64, OTHER, OTHER6, PRIVATE, PRIVATE6,  # noqa: E402
-                         SSH, WEB, WEB6, enter, libc, mount)  # pylint: disable=wrong-import-position
+from own_network import (MAPPED, METADATA, NAMES, NAT64, OTHER, OTHER6, PRIVATE, PRIVATE6,  # noqa: E402
+                         SSH, WEB, WEB6, cover, enter, libc)  # pylint: disable=wrong-import-position
 
 IP_PKTINFO, PR_SET_PDEATHSIG = 8, 1
 ECHO, TALKS_FIRST, POSTGRES, HOST_SERVICE, UPSTREAM = 7007, 7025, 5432, 8099, 3999
@@ -65,8 +65,7 @@ def set_up_files(top):
         path = top / name
         path.write_text(text)
         path.chmod(0o644)
-        # resolv.conf may be a link to what is elsewhere: what counts is what is read.
-        mount(path, os.path.realpath(f"/etc/{name}"), MS_BIND)
+        cover(f"/etc/{name}", path)
 
 
 # ---- DNS -------------------------------------------------------------------------
