@@ -145,7 +145,7 @@ def in_the_background_a_reader_is_stopped(w):
         t.send(w.typed("cat").rstrip() + " &\n")
         t.expect(r"\[1\] \d+")
         t.expect("prompt> ")
-        t.send("sleep 0.5; jobs; echo listed\n")
+        t.send("until [[ $(jobs) == *Stopped* ]]; do sleep 0.1; done; jobs; echo listed\n")
         t.expect(r"\[1\]\+ +Stopped")
         t.expect("\nlisted\r\nprompt> ")
         t.send("fg\n")
