@@ -9,6 +9,7 @@ last line is "N passed, N failed, N skipped".
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -52,11 +53,17 @@ class Tally:
         return failed
 
 
+def default_signals():
+    """A shell starts what is in its background with some of them ignored, which is inherited."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def run_directory(build, tally):
     print(f"== tests in {build}", flush=True)
     log = Path(build, "meson-logs", "testlog.json")
     log.unlink(missing_ok=True)
-    status = subprocess.run(["meson", "test", "-C", build]).returncode
+    status = subprocess.run(["meson", "test", "-C", build], preexec_fn=default_signals).returncode
     if not log.exists():
         print(f"FAILED {build}: the tests could not be built or started (status {status})")
         tally.failed += 1
