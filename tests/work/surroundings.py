@@ -54,7 +54,7 @@ def a_server_is_reached_over_the_own_loopback(w):
 def curl_reaches_a_server_in_the_background(w):
     w.need("curl")
     return w.shell(f"""
-echo hello >page; : >log; "{w.python()}" -u -m http.server --bind localhost 0 >log 2>&1 & server=$!
+echo hello >page; : >log; "{w.python()}" -u -m http.server --bind 127.0.0.1 0 >log 2>&1 & server=$!
 for i in $(seq 100); do port=$(sed -n 's/.*port \\([0-9]*\\).*/\\1/p' log); [ -n "$port" ] && break; sleep 0.05; done
 curl -sS --noproxy '*' "http://localhost:$port/page"; kill $server
 """).text
