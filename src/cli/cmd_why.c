@@ -16,8 +16,8 @@ static bool is_named_well(const struct args *args)
 
 	if (args_have(args, OPT_PATH))
 		return true;
-	if (strstr(subject, "://"))
-		complain_usage(args, "'%s': write the host only, not a URL", subject);
+	if (strstr(subject, "://") && asks_access(args))
+		complain_usage(args, "'%s' is a URL; --read and --write are for paths", subject);
 	else if (subject[0] == '~' && subject[1] && subject[1] != '/')
 		complain_usage(args,
 			       "'%s': only your own ~ is known; write the path in full, or ./%s "
@@ -53,8 +53,9 @@ static bool names_path(const struct args *args)
 
 	if (args_have(args, OPT_PATH) || args_have(args, OPT_HOST))
 		return args_have(args, OPT_PATH);
-	/* A host is neither read nor written. */
-	return asks_access(args) || subject[0] == '.' || subject[0] == '~' || strchr(subject, '/');
+	/* A host is neither read nor written; what was meant by a URL is said of hosts. */
+	return asks_access(args) || subject[0] == '.' || subject[0] == '~' ||
+	       (strchr(subject, '/') && !strstr(subject, "://"));
 }
 
 int cmd_why(const struct args *args)

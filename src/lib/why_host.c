@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon_why_host(): the answer for a host, and everything that led to it. */
+#include <stdio.h>
+
 #include "base/hostname.h"
 #include "base/utf8.h"
 #include "lib/lib.h"
@@ -331,14 +333,48 @@ static int find_file(struct arena *a, struct why_host *y, struct err *e)
 	return 0;
 }
 
+static bool is_url(struct str text)
+{
+	for (size_t i = 0; i + 2 < text.len; i++)
+		if (str_has_prefix(str_from(text, i), STR("://")))
+			return true;
+	return false;
+}
+
+/* One host, and not what people write beside it, or a pattern. */
+static int parse_asked(struct arena *a, struct why_host *y, struct err *e)
+{
+	struct err as_pattern = ERR_INIT;
+	struct domain pattern;
+	char shown[128], why[sizeof(e->text)], text[256] = "";
+	struct buf hint = BUF_OVER(text);
+
+	if (hostname_parse_port(a, y->asked, &y->host, &y->port, e) == 0)
+		return 0;
+	if (e->code != ERR_SYNTAX || !y->asked.len)
+		return err_result(e);
+	(void)utf8_show(y->asked, shown, sizeof(shown));
+	if (domain_parse_plain(a, y->asked, &pattern, &as_pattern) == 0)
+		return FAIL(e, ERR_SYNTAX,
+			    "'%s' is a pattern, and the answer is for one host and port: name one "
+			    "that it stands for",
+			    shown);
+	(void)snprintf(why, sizeof(why), "%s", e->text);
+	/* Where a pattern was likely meant, the hint would be one too. */
+	if (str_find(y->asked, '*') == y->asked.len && y->asked.p[0] != '.')
+		domain_add_hint(&hint, y->asked);
+	if (is_url(y->asked))
+		(void)snprintf(why, sizeof(why), "'%s': write the host only, not a URL", shown);
+	return FAIL(e, ERR_SYNTAX, "%s%s", why, hint.failed == ERR_OK ? text : "");
+}
+
 static int answer(cordon_report *report, const cordon_policy *policy, struct str host,
 		  struct err *e)
 {
 	struct arena *a = &report->arena;
 	struct why_host *y = ARENA_NEW(a, struct why_host, e);
 
-	if (!y || arena_copy(a, host, &y->asked, e) < 0 ||
-	    hostname_parse_port(a, y->asked, &y->host, &y->port, e) < 0 ||
+	if (!y || arena_copy(a, host, &y->asked, e) < 0 || parse_asked(a, y, e) < 0 ||
 	    net_trace_host(a, policy->plan->net, &y->host, y->port, &y->verdict, &y->trace, e) < 0)
 		return err_result(e);
 	y->policy = policy;

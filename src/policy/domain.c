@@ -2,6 +2,8 @@
 /* See domain.h. */
 #include "policy/domain.h"
 
+#include <stdio.h>
+
 #include "base/utf8.h"
 
 #define FORMS                                                                       \
@@ -160,30 +162,37 @@ static int print(struct arena *a, struct domain *d, struct err *e)
 	return arena_copy(a, buf_str(&b), &d->text, e);
 }
 
-int domain_parse(struct arena *a, struct str text, struct domain *out, struct err *e)
+int domain_parse_plain(struct arena *a, struct str text, struct domain *out, struct err *e)
 {
 	struct domain d = { .name = STR_EMPTY, .port_first = 0, .port_last = UINT16_MAX };
 	size_t port = hostname_port_offset(text);
-	char shown[128];
-	int result;
 
-	if (text.len == 0)
-		return FAIL(e, ERR_SYNTAX, "a domain pattern is empty; " FORMS);
 	for (size_t i = 0; i + 2 < text.len; i++)
 		if (memcmp(text.p + i, "://", 3) == 0)
-			port = SIZE_MAX;
-	if (port == SIZE_MAX)
-		result = FAIL(e, ERR_SYNTAX, "write the host only, not a URL");
-	else
-		result = parse_pattern(a, str_first(text, port), &d, e);
-	if (result == 0 && port < text.len)
-		result = parse_ports(str_from(text, port + 1), &d, e);
-	if (result < 0)
-		return err_wrap(e, "domain pattern '%s'", utf8_show(text, shown, sizeof(shown)));
-	if (print(a, &d, e) < 0)
+			return FAIL(e, ERR_SYNTAX, "write the host only, not a URL");
+	if (text.len == 0)
+		return FAIL(e, ERR_SYNTAX, "it is empty; " FORMS);
+	if (parse_pattern(a, str_first(text, port), &d, e) < 0 ||
+	    (port < text.len && parse_ports(str_from(text, port + 1), &d, e) < 0) ||
+	    print(a, &d, e) < 0)
 		return err_result(e);
 	*out = d;
 	return 0;
+}
+
+int domain_parse(struct arena *a, struct str text, struct domain *out, struct err *e)
+{
+	char shown[128], why[sizeof(e->text)], hint[256] = "";
+	struct buf b = BUF_OVER(hint);
+
+	if (domain_parse_plain(a, text, out, e) == 0)
+		return 0;
+	if (e->code != ERR_SYNTAX)
+		return err_result(e);
+	domain_add_hint(&b, text);
+	(void)snprintf(why, sizeof(why), "%s", e->text);
+	return FAIL(e, ERR_SYNTAX, "domain pattern '%s': %s%s",
+		    utf8_show(text, shown, sizeof(shown)), why, b.failed == ERR_OK ? hint : "");
 }
 
 int domain_limit_ports(struct arena *a, const struct domain *d, uint16_t first, uint16_t last,

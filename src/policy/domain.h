@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/hostname.h"
 #include "base/ip.h"
 #include "base/str.h"
@@ -26,9 +27,16 @@ struct domain {
 	struct str text;		/* the whole pattern in normal form */
 };
 
-/* ERR_SYNTAX with what is wrong and what the forms are. */
+/* ERR_SYNTAX with what is wrong, what the forms are, and what was probably meant. */
 int domain_parse(struct arena *a, struct str text, struct domain *out, struct err *e)
 	MUST_CHECK NONNULL;
+
+/* The same without the pattern and what was meant in the text. */
+int domain_parse_plain(struct arena *a, struct str text, struct domain *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* "; did you mean 'a.com:443'?" for what is no pattern; nothing when that is not clear. */
+void domain_add_hint(struct buf *out, struct str text) NONNULL;
 
 /* The same for the ports from `first` to `last` alone. */
 int domain_limit_ports(struct arena *a, const struct domain *d, uint16_t first, uint16_t last,

@@ -216,7 +216,11 @@ def it_is_said_what_a_name_was_taken_for(w: World):
 def what_is_no_host_and_no_path_is_refused(w: World):
     w.write_config(DEV)
     for args in (["https://example.com/x"], ["--host", "https://example.com"]):
-        assert "write the host only, not a URL" in w.fails("why", *args).err
+        assert "write the host only, not a URL; did you mean 'example.com:443'?" in w.fails("why", *args).err
+    assert "is a URL" in w.fails("why", "--read", "https://example.com/x").err
+    assert "did you mean 'example.com:22' (ssh)?" in w.fails("why", "git@example.com").err
+    for pattern in ("*.example.com", "example.com:80-90"):
+        assert f"'{pattern}' is a pattern" in w.fails("why", pattern).err
     for name in ("~someone", "~someone/x"):
         assert "only your own ~ is known" in w.fails("why", name).err
     assert w.access("~/x") == "read"

@@ -93,6 +93,51 @@ TEST(what_was_meant_is_told)
 	CHECK(refused("fe80::1/10", "bits are set behind /10; did you mean fe80::/10?"));
 }
 
+/* What people try first, and what is said to them. */
+TEST(what_other_programs_write_is_recognised)
+{
+	static const struct {
+		const char *text, *said;
+	} cases[] = {
+		{ "**", "; did you mean '*', every public host?" },
+		{ "*.*", "; did you mean '*', every public host?" },
+		{ "**:443", "; did you mean '*:443', every public host?" },
+		{ ":443", "; did you mean '*:443', every public host?" },
+		{ ".a.com", "; did you mean '**.a.com', which is that and all below it?" },
+		{ "*a.com", "; did you mean '**.a.com', which is that and all below it?" },
+		{ "a.com,b.com", "; each host is an entry, or an option, of its own" },
+		{ "a.com b.com", "; each host is an entry, or an option, of its own" },
+		{ "git@a.com", "; did you mean 'a.com:22' (ssh)?" },
+		{ "git@a.com:me/x.git", "; did you mean 'a.com:22' (ssh)?" },
+		{ "https://a.com/x?y#z", "not a URL; did you mean 'a.com:443'?" },
+		{ "http://me:pw@a.com:81/@x", "not a URL; did you mean 'a.com:81'?" },
+		{ "https://[fd00::1]/", "not a URL; did you mean '[fd00::1]:443'?" },
+		{ "ssh://git@a.com/x", "not a URL; did you mean 'a.com:22'?" },
+		{ "a.com/x", "; did you mean 'a.com'?" },
+		{ "a.com:https", "; did you mean 'a.com:443'?" },
+		{ "a.com:443/tcp", "; did you mean 'a.com:443'?" },
+		{ "a.com:80..90", "; did you mean 'a.com:80-90'?" },
+		{ "a.com:80:90", "; did you mean 'a.com:80-90'?" },
+		{ "a.com:80-", "; did you mean 'a.com:80-65535'?" },
+		{ "10.0.0.*", "; did you mean '10.0.0.0/24'?" },
+		{ "10.1.*", "; did you mean '10.1.0.0/16'?" },
+		{ "!a.com", "; to deny it: --deny-host a.com, or \"a.com\" = \"deny\"" },
+	};
+	/* Nothing is said where it is not clear, nor offered what is no pattern either. */
+	static const char *const unclear[] = { "a.*.com", "*com",   ".com",	   "https://", "@",
+					       "a..b",	  "a:0",    "a_.*",	   "://",      "!",
+					       "10.*.1",  "a\nb,c", "https://a b", "1.2.3.4.*" };
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		CHECK(refused(cases[i].text, cases[i].said));
+	for (size_t i = 0; i < COUNT_OF(unclear); i++) {
+		const char *said = normal(unclear[i]);
+
+		CHECK(said[0] == '!' && !strstr(said, "did you mean") &&
+		      !strstr(said, "entry, or"));
+	}
+}
+
 TEST(malformed_patterns_are_refused)
 {
 	CHECK(refused("", "empty"));
