@@ -10,11 +10,13 @@ enum {
 	RECORD_CCS = 20,
 	RECORD_ALERT = 21,
 	RECORD_HANDSHAKE = 22,
+	RECORD_DATA = 23,
 	RECORD_KIND_LAST = 24,
 	VERSION_END = 0x10, /* no record has that one or a higher one */
 	RECORD_MAX = 16384,
 	CLIENT_HELLO = 1,
-	EXTENSION_SERVER_NAME = 0
+	EXTENSION_SERVER_NAME = 0,
+	EXTENSION_EARLY_DATA = 42,
 };
 
 enum record_state {
@@ -76,8 +78,7 @@ static void skip_to(struct tls_hello *h, uint32_t bytes, enum state next)
 static void begin_extensions(struct tls_hello *h)
 {
 	/* They are the last thing in the hello. */
-	h->extensions_left = h->number;
-	if (h->extensions_left != h->left)
+	if (h->number != h->left)
 		fail(h);
 	h->state = EXTENSION_KIND;
 }
@@ -91,6 +92,7 @@ static void begin_extension(struct tls_hello *h)
 		fail(h);
 		return;
 	}
+	h->has_early_data |= h->extension == EXTENSION_EARLY_DATA;
 	if (h->extension != EXTENSION_SERVER_NAME) {
 		skip_to(h, h->extension_left, EXTENSION_KIND);
 		return;
@@ -242,6 +244,16 @@ static void take_byte(struct tls_hello *h, uint8_t byte)
 /* ---- Records --------------------------------------------------------------------------- */
 
 /*
+ * What may come between two hellos. SECURITY: data, too, when the first one has said that it
+ * sends some early: a server that asks for another hello passes over it.
+ */
+static bool may_come_between(const struct tls_hello *h, uint8_t kind)
+{
+	return kind == RECORD_CCS || kind == RECORD_ALERT ||
+	       (kind == RECORD_DATA && h->comes_early);
+}
+
+/*
  * The first two bytes decide whether it is TLS at all; later ones have to be. SECURITY: there
  * are servers that also take a first record of another kind (an alert, which they pass over) or
  * of another version below 16: what such a server would read on is nothing else.
@@ -250,7 +262,7 @@ static void begin_record(struct tls_hello *h, uint8_t kind)
 {
 	bool is_first = h->state == HELLO_KIND;
 
-	h->is_skipped = is_first && h->is_next && (kind == RECORD_CCS || kind == RECORD_ALERT);
+	h->is_skipped = is_first && h->is_next && may_come_between(h, kind);
 	if (h->is_skipped) {
 		h->record_state = RECORD_MAJOR;
 		return;
@@ -297,20 +309,38 @@ static void take_record_byte(struct tls_hello *h, uint8_t byte)
 		h->record_state = RECORD_BODY;
 		break;
 	case RECORD_BODY:
-		if (!h->is_skipped)
-			take_byte(h, byte);
+		take_byte(h, byte);
 		if (--h->record_left == 0)
 			h->record_state = RECORD_KIND;
 		break;
 	}
 }
 
+static bool is_in_skipped(const struct tls_hello *h)
+{
+	return h->is_skipped && h->record_state == RECORD_BODY;
+}
+
+/* How many of `len` bytes belong to a record that is passed over. */
+static size_t skip_body(struct tls_hello *h, size_t len)
+{
+	size_t n = MIN_OF(len, (size_t)h->record_left);
+
+	h->record_left = (uint16_t)(h->record_left - n);
+	if (h->record_left == 0)
+		h->record_state = RECORD_KIND;
+	return n;
+}
+
 enum tls_hello_result tls_hello_feed(struct tls_hello *h, struct str bytes)
 {
-	size_t i;
+	size_t i = 0;
 
-	for (i = 0; i < bytes.len && h->result == TLS_HELLO_MORE; i++)
-		take_record_byte(h, (uint8_t)bytes.p[i]);
+	while (i < bytes.len && h->result == TLS_HELLO_MORE)
+		if (is_in_skipped(h))
+			i += skip_body(h, bytes.len - i);
+		else
+			take_record_byte(h, (uint8_t)bytes.p[i++]);
 	h->taken = i;
 	return h->result;
 }
@@ -321,10 +351,12 @@ void tls_hello_next(struct tls_hello *h)
 	*h = (struct tls_hello){ .result = TLS_HELLO_MORE,
 				 .record_state = h->record_state,
 				 .record_left = h->record_left,
-				 .is_next = true };
+				 .is_next = true,
+				 .comes_early = h->has_early_data };
 }
 
 bool tls_hello_is_between(const struct tls_hello *h)
 {
-	return h->is_next && h->state == HELLO_KIND && h->record_state == RECORD_KIND;
+	return h->is_next && h->state == HELLO_KIND &&
+	       (h->record_state == RECORD_KIND || is_in_skipped(h));
 }

@@ -30,13 +30,15 @@ struct tls_hello {
 	bool has_name;	      /* the extension was there */
 	bool is_odd;	      /* the first record is of a kind that no hello begins with */
 	bool is_next;	      /* there was one before: what comes may be none */
+	bool has_early_data;  /* it says that data comes before the server has answered */
+	bool comes_early;     /* the one before has said so */
 	bool is_skipped;      /* this record: it is of a kind that may come before a hello */
 	uint16_t record_left; /* bytes of this record */
 	uint16_t number;      /* that is being read */
 	uint16_t name_len;
 	uint32_t left; /* of the hello */
 	uint32_t skip; /* to go over before the next field */
-	uint32_t extensions_left, extension_left;
+	uint32_t extension_left;
 	uint16_t extension;		 /* its kind */
 	char name[TLS_HELLO_NAME_BYTES]; /* printable, NUL behind it */
 	size_t taken;			 /* how many bytes of the last call decided */

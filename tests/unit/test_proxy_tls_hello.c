@@ -241,6 +241,32 @@ TEST(another_hello_may_follow_the_first)
 	CHECK_INT(tls_hello_feed(&hello, str_from(first, 20)), TLS_HELLO_NO_NAME);
 }
 
+/* RFC 8446, 4.2.10: a server that wants another hello passes over the data sent before it. */
+TEST(early_data_does_not_hide_another_hello)
+{
+	const struct str second = { plain_hello, sizeof(plain_hello) - 1 };
+
+	for (unsigned is_early = 0; is_early < 2; is_early++) {
+		enum tls_hello_result expected = is_early ? TLS_HELLO_MORE : TLS_HELLO_NOT_TLS;
+
+		extensions.len = 0;
+		put_name(&extensions, STR("www.example.com"));
+		put_extension(&extensions, is_early ? 42 : 43, 0);
+		CHECK_INT(feed_extensions(16384), TLS_HELLO_NAME);
+		tls_hello_next(&hello);
+		CHECK_INT(tls_hello_feed(&hello, STR("\x17\3\3\1\2\1\1")), expected);
+		/* What is in the middle of data need not be kept back. */
+		CHECK_INT(tls_hello_is_between(&hello), is_early);
+	}
+	CHECK_INT(feed_extensions(16384), TLS_HELLO_NAME);
+	tls_hello_next(&hello);
+	CHECK_INT(tls_hello_feed(&hello, STR("\x17\3\3\0\2\1\1\x17\3\3\0\1\1")), TLS_HELLO_MORE);
+	CHECK_INT(tls_hello_feed(&hello, second), TLS_HELLO_NO_NAME);
+	/* The second one says nothing of data: what comes behind it is no hello. */
+	tls_hello_next(&hello);
+	CHECK_INT(tls_hello_feed(&hello, STR("\x17")), TLS_HELLO_NOT_TLS);
+}
+
 TEST(other_protocols_are_told_at_once)
 {
 	static const struct str others[] = {
