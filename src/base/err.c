@@ -19,13 +19,21 @@ static void mark_cut(char *text, size_t size)
 	memcpy(text + at, dots, sizeof(dots));
 }
 
-/* In English and the same in every thread, whatever the program did to its locale. */
+/*
+ * In English and the same in every thread, whatever the program did to its locale; and without a
+ * lock: another thread may have held it when this process was forked.
+ */
 static const char *os_text(int32_t os_error)
 {
+#ifdef HAS_STRERRORDESC_NP
+	const char *text = strerrordesc_np(os_error);
+#else
 	/* The "C" locale is part of the library: nothing is allocated, nothing to free. */
 	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	const char *text = plain ? strerror_l(os_error, plain) : NULL;
+#endif
 
-	return plain ? strerror_l(os_error, plain) : "the reason is not known";
+	return text ? text : "the reason is not known";
 }
 
 void err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_error,
