@@ -240,18 +240,25 @@ static bool is_current(const struct audit *audit)
 	       st.st_dev == audit->device && st.st_ino == audit->inode;
 }
 
+/* The name of the file that was rotated so many times. */
+static const char *rotated(const struct audit *audit, unsigned times, char out[NAME_BYTES])
+{
+	char suffix[16] = "";
+
+	if (times > 0)
+		(void)snprintf(suffix, sizeof(suffix), ".%u", times);
+	return with_suffix(audit, suffix, out);
+}
+
 static int rotate(struct audit *audit, struct err *e)
 {
-	char from[NAME_BYTES], to[NAME_BYTES], suffix[16];
+	char from[NAME_BYTES], to[NAME_BYTES];
 
-	for (int i = AUDIT_FILES_KEPT - 1; i >= 0; i--) {
-		(void)snprintf(suffix, sizeof(suffix), i ? ".%d" : "", i);
-		(void)with_suffix(audit, suffix, from);
-		(void)snprintf(suffix, sizeof(suffix), ".%d", i + 1);
-		(void)with_suffix(audit, suffix, to);
-		if (renameat(audit->directory, from, audit->directory, to) < 0 && errno != ENOENT)
+	for (unsigned i = AUDIT_FILES_KEPT; i > 0; i--)
+		if (renameat(audit->directory, rotated(audit, i - 1, from), audit->directory,
+			     rotated(audit, i, to)) < 0 &&
+		    errno != ENOENT)
 			return FAIL_SYS(e, errno, "can't rotate the audit log");
-	}
 	return open_log(audit, e);
 }
 

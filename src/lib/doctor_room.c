@@ -37,7 +37,7 @@ static const struct {
 };
 
 /* What only a run, or one that was cut short, can have left. */
-static const char *const remains[] = { "work/" PROBE_LEFT_FILE, "work/made", "audit.jsonl",
+static const char *const remains[] = { ("work/" PROBE_LEFT_FILE), "work/made", "audit.jsonl",
 				       "audit.jsonl.lock" };
 
 /* Where one may be made, in order of preference; NULL for what is not there. */
