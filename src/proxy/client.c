@@ -12,16 +12,25 @@ enum {
 	DRAIN_MS = 2000,
 	DRAIN_READS = 64, /* of BLOCK_BYTES: who sends more does not read the answer */
 	TICK_MS = 1000,	  /* the accuracy of deadlines */
-	RETRY_MS = 1000,  /* when there were no descriptors, or no blocks */
+	RETRY_MS = 1000,  /* when there were no descriptors, blocks or sockets */
 };
 
 /* ---- Waiting for room --------------------------------------------------------------------- */
 
+/* The timer rings for the first deadline of all; one that has moved on since is looked at again. */
+static void set_tick(struct server *s, uint64_t at_ms)
+{
+	if (s->tick.at_ms == 0 || at_ms < s->tick.at_ms)
+		loop_set_timer(&s->loop, &s->tick, at_ms);
+}
+
+/* Room is told of; for what else it may wait for it is tried again. */
 void client_set_waiting(struct client *c)
 {
 	if (!c->is_waiting)
 		c->server->waiting++;
 	c->is_waiting = true;
+	set_tick(c->server, loop_now() + RETRY_MS);
 }
 
 static void clear_waiting(struct client *c)
@@ -106,13 +115,6 @@ bool client_wait(struct client *c, uint32_t events)
 		return true;
 	client_end(c);
 	return false;
-}
-
-/* The timer rings for the first deadline of all; one that has moved on since is looked at again. */
-static void set_tick(struct server *s, uint64_t at_ms)
-{
-	if (s->tick.at_ms == 0 || at_ms < s->tick.at_ms)
-		loop_set_timer(&s->loop, &s->tick, at_ms);
 }
 
 void client_set_deadline(struct client *c, uint32_t in_ms)
@@ -264,7 +266,6 @@ static void read_first(struct client *c, uint32_t events)
 	 */
 	if (!b) {
 		client_set_waiting(c);
-		set_tick(s, loop_now() + RETRY_MS);
 		(void)client_wait(c, LOOP_GONE);
 		return;
 	}

@@ -22,7 +22,7 @@ void forward_begin(struct client *c)
 		fd = on_demand_socket(c->server, true);
 	if (fd < 0 && is_published) {
 		client_set_waiting(c);	 /* for a socket of the sandbox */
-		if (c->deadline_ms == 0) /* it is tried again each time that anybody may go on */
+		if (c->deadline_ms == 0) /* it is tried again, and the time counts from the first */
 			client_set_deadline(c, c->server->limits.dial_ms);
 		(void)client_wait(c, LOOP_GONE);
 	} else if (!exchange_dial_address(c, fd, &loopback, c->port)) {

@@ -11,7 +11,7 @@ enum { MAX_QUESTIONS = 512 };
 struct question {
 	struct question *next, *previous;
 	struct client *client;
-	uint64_t id;
+	uint64_t id; /* 0: it is being answered */
 	uint64_t until_ms;
 };
 
@@ -396,12 +396,18 @@ static struct question *find_question(struct server *s, uint64_t id)
 	return q;
 }
 
-/* That there is none: the clients have gone meanwhile, or time was up. */
+/*
+ * That there is none: the clients have gone meanwhile, or time was up. The answer is for those
+ * who have asked by now: who is told may ask again at once, and that is another question.
+ */
 void question_answer(struct server *s, uint64_t id, bool is_allowed)
 {
 	struct question *q;
 
-	while ((q = find_question(s, id)) != NULL) {
+	for (q = s->questions->first; q; q = q->next)
+		if (q->id == id)
+			q->id = 0;
+	while ((q = find_question(s, 0)) != NULL) {
 		struct client *c = q->client;
 
 		forget_question(c);

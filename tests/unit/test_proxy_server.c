@@ -316,11 +316,9 @@ TEST(who_is_asked_decides)
 	stop();
 }
 
-/* Connects as that program, and asks by SOCKS for what somebody has to be asked about. */
-static int ask_as(int32_t pid, const char *program)
+/* Connects as that program. */
+static int connect_as(int32_t pid, const char *program)
 {
-	static const uint8_t greeting[] = { 5, 1, 0 };
-	static const uint8_t request[] = { 5, 1, 0, 1, 203, 0, 114, 9, 0, 9 };
 	struct proxy_order who = { .kind = PROXY_HAS_CONNECTED,
 				   .pid = pid,
 				   .address = { { [10] = 0xff, 0xff, 127, 0, 0, 1 } } };
@@ -333,6 +331,16 @@ static int ask_as(int32_t pid, const char *program)
 	memcpy(who.program, program, strlen(program));
 	CHECK_INT(proxy_send(&proxy, &who, NULL, 0), 0);
 	(void)poll(NULL, 0, 20);
+	return fd;
+}
+
+/* And asks by SOCKS for what somebody has to be asked about. */
+static int ask_as(int32_t pid, const char *program)
+{
+	static const uint8_t greeting[] = { 5, 1, 0 };
+	static const uint8_t request[] = { 5, 1, 0, 1, 203, 0, 114, 9, 0, 9 };
+	int fd = connect_as(pid, program);
+
 	CHECK(send_all(fd, greeting, sizeof(greeting)));
 	CHECK(RECEIVES(fd, "\5\0"));
 	CHECK(send_all(fd, request, sizeof(request)));
@@ -367,6 +375,33 @@ TEST(ten_connections_of_a_program_are_one_question)
 	(void)close(stranger);
 	stop();
 	CHECK_INT(refusal_count, 11);
+}
+
+/* Two clients, each with another request behind the one that is asked about. */
+TEST(an_answer_is_not_for_what_is_asked_after_it)
+{
+	struct proxy_order answer = { .kind = PROXY_DECIDE };
+	struct proxy_message m;
+	int fds[2];
+
+	has_decider = true;
+	REQUIRE(start(PROFILE "domains = { '127.0.0.2' = 'allow' }\n"));
+	has_decider = false;
+	for (size_t i = 0; i < COUNT_OF(fds); i++) {
+		fds[i] = connect_as(42, "git");
+		for (size_t k = 0; k < 2; k++)
+			CHECK(SENDS(fds[i], "GET http://203.0.114.9/ HTTP/1.1\r\n"
+					    "Host: 203.0.114.9\r\n\r\n"));
+	}
+	REQUIRE(receive_kind(PROXY_ASKS, &m));
+	(void)poll(NULL, 0, 20);
+	answer.id = m.id;
+	CHECK_INT(proxy_send(&proxy, &answer, NULL, 0), 0);
+	CHECK(receive_kind(PROXY_ASKS, &m));
+	CHECK(m.id > answer.id);
+	for (size_t i = 0; i < COUNT_OF(fds); i++)
+		(void)close(fds[i]);
+	stop();
 }
 
 TEST(a_rule_counts_from_the_next_request_on)
@@ -599,6 +634,32 @@ TEST(single_ports_are_forwarded)
 	(void)close(outside);
 	stop();
 	CHECK_INT(last_record.protocol, PROXY_BY_PUBLISHED);
+}
+
+/* A client of a published port waits for a socket of the sandbox, which is asked for again. */
+TEST(a_published_port_waits_for_sockets)
+{
+	const struct proxy_order none = { .kind = PROXY_TAKE, .role = PROXY_SOCKETS_4 };
+	uint16_t published_port;
+	int outside = listen_on(&published_port), client, behind;
+	struct proxy_message m;
+
+	REQUIRE(start(PROFILE "domains = { 'a.test' = 'allow' }\n"));
+	fcntl(outside, F_SETFL, O_NONBLOCK);
+	REQUIRE(hand_over(PROXY_PUBLISHED, server_port, outside));
+	client = connect_to(published_port);
+	REQUIRE(receive_kind(PROXY_WANTS_SOCKETS, &m));
+	CHECK_INT(proxy_send(&proxy, &none, NULL, 0), 0);
+	/* Nothing else happens meanwhile. */
+	REQUIRE(receive_kind(PROXY_WANTS_SOCKETS, &m));
+	CHECK(give_sockets());
+	behind = accept_one();
+	CHECK(SENDS(client, "hello"));
+	CHECK(RECEIVES(behind, "hello"));
+	(void)close(client);
+	(void)close(behind);
+	(void)close(outside);
+	stop();
 }
 
 /* ---- Its end, and that of others ---------------------------------------------------------------- */
