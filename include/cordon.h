@@ -634,7 +634,8 @@ CORDON_API int cordon_signal(cordon_run_handle *run, int signal_number, cordon_e
 
 /*
  * A rule for hosts more, for a managed network and as long as the run goes: counts from
- * the next connection on. A deny of the policy holds against an allow.
+ * the next connection on. A deny of the policy holds against an allow. There is room for 1024
+ * of each kind: an allow beyond is a warning, a deny beyond ends the run.
  * CORDON_E_SYNTAX, CORDON_E_ARGUMENT when the network is not managed or the run is over,
  * CORDON_E_SYS.
  */

@@ -151,6 +151,7 @@ struct proxy_message {
 	uint32_t role;
 	uint64_t id;
 	int32_t os_error;
+	bool is_allow; /* of RULE_ADDED: which of the two it was */
 	union {
 		char text[PROXY_RULE_BYTES];
 		struct proxy_record record; /* of RECORD and ASKS */

@@ -62,18 +62,26 @@ int proxy_send(const struct proxy *p, const struct proxy_order *order, const int
 	return 0;
 }
 
+/* Of a bool that may hold any byte. */
+static bool is_set(const bool *b)
+{
+	unsigned char byte;
+
+	memcpy(&byte, b, sizeof(byte));
+	return byte != 0;
+}
+
 /* SECURITY: who sent it reads untrusted bytes, and may have been taken over by them. */
 static void make_sound(struct proxy_message *m)
 {
 	struct proxy_record *r = &m->record;
-	unsigned char has_address;
 
+	m->is_allow = is_set(&m->is_allow);
 	if (m->kind != PROXY_RECORD && m->kind != PROXY_ASKS) {
 		m->text[sizeof(m->text) - 1] = '\0';
 		return;
 	}
-	memcpy(&has_address, &r->has_address, sizeof(has_address));
-	r->has_address = has_address != 0;
+	r->has_address = is_set(&r->has_address);
 	r->program[sizeof(r->program) - 1] = '\0';
 	r->host[sizeof(r->host) - 1] = '\0';
 	r->method[sizeof(r->method) - 1] = '\0';

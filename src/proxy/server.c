@@ -215,7 +215,7 @@ static int take_descriptor(struct server *s, const struct proxy_order *o, int fd
 
 static void add_rule(struct server *s, const struct proxy_order *o)
 {
-	struct proxy_message m = { .kind = PROXY_RULE_ADDED, .id = o->id };
+	struct proxy_message m = { .kind = PROXY_RULE_ADDED, .id = o->id, .is_allow = o->is_allow };
 	struct str pattern = { o->text, strnlen(o->text, sizeof(o->text)) };
 	struct buf text = BUF_OVER(m.text);
 

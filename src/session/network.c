@@ -86,10 +86,15 @@ static void ask(struct session *s, uint64_t id, const struct proxy_record *recor
 		(void)answer(s, id, decision == DECISION_ALLOW, &ignored);
 }
 
-static void warn_of_rule(const struct session *s, const struct proxy_message *m)
+/* P3: an allow that is lost is told of; without a deny the run does not go on. */
+static int take_rule(const struct session *s, const struct proxy_message *m, struct err *e)
 {
-	if (m->os_error)
-		session_warn(&s->in, "a rule was not added: %.*s", (int)sizeof(m->text), m->text);
+	if (!m->os_error)
+		return 0;
+	if (!m->is_allow)
+		return FAIL(e, ERR_LIMIT, "a host could not be denied: %s", m->text);
+	session_warn(&s->in, "a rule was not added: %s", m->text);
+	return 0;
 }
 
 static int ask_for_sockets(struct session *s, struct err *e)
@@ -131,8 +136,7 @@ static int take_message(struct session *s, const struct proxy_message *m, struct
 	case PROXY_RECORD:
 		return take_record(s, &m->record, e);
 	case PROXY_RULE_ADDED:
-		warn_of_rule(s, m);
-		return 0;
+		return take_rule(s, m, e);
 	}
 	return FAIL(e, ERR_INTERNAL, "the proxy says something that it can't say");
 }

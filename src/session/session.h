@@ -260,7 +260,8 @@ void session_cancel(struct session *s) NONNULL;
 
 /*
  * A rule for hosts more; counts from the next connection on. ERR_SYNTAX, ERR_ARGUMENT when the
- * network is not managed or the command has ended, ERR_SYS.
+ * network is not managed or the command has ended, ERR_SYS. That the proxy has no room for it
+ * is known later: then an allow is a warning, a deny the end of the run.
  */
 int session_add_host(struct session *s, struct str pattern, bool is_allow, struct err *e)
 	MUST_CHECK NONNULL;

@@ -276,6 +276,45 @@ TEST(rules_may_be_added_while_it_runs)
 	cordon_result_free(result);
 }
 
+/* Adds hosts until there is room for no more; false when the run ends with that. */
+static bool outlasts_too_many(int (*add)(cordon_run_handle *, const char *, cordon_error **),
+			      char *why, size_t why_bytes)
+{
+	cordon_run_handle *run = NULL;
+	cordon_result *result = NULL;
+	cordon_error *error = NULL;
+	struct ask ask;
+	int status = 0;
+
+	ask_managed(&ask, "sleep 0.5; echo done");
+	if (cordon_start(NULL, &ask.run, &run, NULL) != 0)
+		return false;
+	for (unsigned i = 0; i < 1025; i++) {
+		char pattern[32];
+
+		(void)snprintf(pattern, sizeof(pattern), "host%u.test", i);
+		/* What the proxy has not read yet leaves no room for more. */
+		while (add(run, pattern, NULL) == -CORDON_E_SYS && status == 0)
+			status = cordon_poll(run, 10, NULL);
+	}
+	status = cordon_wait(run, &result, &error);
+	why[0] = '\0';
+	if (error)
+		(void)snprintf(why, why_bytes, "%s", cordon_error_text(error));
+	cordon_error_free(error);
+	cordon_result_free(result);
+	return status == 0;
+}
+
+TEST(a_deny_that_finds_no_room_ends_the_run)
+{
+	char why[512];
+
+	CHECK(outlasts_too_many(cordon_allow_host, why, sizeof(why)));
+	CHECK(!outlasts_too_many(cordon_deny_host, why, sizeof(why)));
+	CHECK(strstr(why, "1024") != NULL);
+}
+
 TEST(a_run_without_a_proxy_takes_no_rules)
 {
 	cordon_run_handle *run = NULL;
