@@ -20,8 +20,11 @@ pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidf
 /* That it is gone already is no failure. */
 void os_kill(int pidfd, int number);
 
-/* Waits until it is gone, also when it is not a child of this process. */
-void os_reap(int pidfd);
+/*
+ * Waits until it is gone, also when it is not a child of this process. How it ended, as a shell
+ * says it (128 + n by signal n); -1 when that can't be known.
+ */
+int os_reap(int pidfd);
 
 /* `group` gets the terminal, also when this process is in the background. */
 void os_set_foreground(int terminal, pid_t group);

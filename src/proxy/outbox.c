@@ -340,7 +340,7 @@ int outbox_flush(struct server *s, struct err *e)
 	return wait_for_channel(s, e);
 }
 
-void outbox_drain(struct server *s)
+bool outbox_drain(struct server *s)
 {
 	uint64_t until = loop_now() + DRAIN_MS, next_ms = 0, now;
 
@@ -351,7 +351,8 @@ void outbox_drain(struct server *s)
 		if (r == 0)
 			r = send_records(s, true, &next_ms);
 		if (r != -EAGAIN)
-			return;
+			return r == 0;
 		(void)poll(&room, 1, (int)(until - now));
 	}
+	return false;
 }

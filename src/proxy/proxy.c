@@ -117,7 +117,7 @@ int proxy_failure(const struct proxy_message *m, struct err *e)
 }
 
 /*
- * Hands out records until it is gone: true. It may be silent for that long, and take ten
+ * Hands out records until it says no more: true. It may be silent for that long, and take ten
  * seconds in all: each of many records has to be written.
  */
 static bool read_rest(const struct proxy *p, uint32_t silence_ms,
@@ -138,7 +138,7 @@ static bool read_rest(const struct proxy *p, uint32_t silence_ms,
 		if (m.kind == PROXY_RECORD && record)
 			record(user, &m.record);
 	}
-	return r < 0;
+	return r == -ECONNRESET;
 }
 
 bool proxy_stop(struct proxy *p, uint32_t silence_ms,
@@ -154,7 +154,8 @@ bool proxy_stop(struct proxy *p, uint32_t silence_ms,
 	is_whole = read_rest(p, silence_ms, record, user);
 	/* SECURITY: that it says no more does not mean that it ends: it would be waited for. */
 	os_kill(p->pidfd, SIGKILL);
-	os_reap(p->pidfd);
+	/* Nor that it has told all: one that was killed has not. */
+	is_whole = os_reap(p->pidfd) <= 0 && is_whole;
 	fd_done(&p->channel);
 	fd_done(&p->pidfd);
 	*p = none;

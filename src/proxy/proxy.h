@@ -83,8 +83,8 @@ int proxy_failure(const struct proxy_message *m, struct err *e) NONNULL;
 
 /*
  * Ends it: it sends the records that are open, and goes. It is killed when nothing has come for
- * `silence_ms`, or for ten seconds in all: false, and there may be connections that nobody was
- * told of.
+ * `silence_ms`, or for ten seconds in all. False: that was so, or it had ended otherwise, and
+ * there may be connections that nobody was told of.
  */
 bool proxy_stop(struct proxy *p, uint32_t silence_ms,
 		void (*record)(void *user, const struct proxy_record *record), void *user);

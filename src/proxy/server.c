@@ -434,8 +434,7 @@ void server_run(const struct proxy_options *options, int channel, pid_t parent)
 		cut_client(s->first_client);
 	while (s->first_client)
 		client_end(s->first_client);
-	outbox_drain(s);
-	_exit(0);
+	_exit(outbox_drain(s) ? 0 : 1);
 }
 
 bool server_is_token(const struct server *s, struct str token)

@@ -300,7 +300,8 @@ bool outbox_post(struct server *s, const struct proxy_message *m) NONNULL;
 /* Room for the answers of orders that are still to be read. */
 bool outbox_takes_orders(const struct server *s) NONNULL;
 int outbox_flush(struct server *s, struct err *e) MUST_CHECK NONNULL;
-void outbox_drain(struct server *s) NONNULL; /* at the end: all that is left, waiting for room */
+/* At the end: all that is left, waiting for room. False: not all of it could be told. */
+bool outbox_drain(struct server *s) MUST_CHECK NONNULL;
 
 /* attribution.c: who holds the other end of a connection. */
 int attributions_make(struct attributions **out, struct err *e) MUST_CHECK NONNULL;

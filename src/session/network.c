@@ -150,7 +150,7 @@ static int hear(struct session *s, struct err *e)
 
 		if (status == 0)
 			return 0;
-		if (status < 0 && s->network.is_finishing) {
+		if (status == -ECONNRESET && s->network.is_finishing) {
 			s->network.is_over = true;
 			loop_remove(&s->loop, &s->network.channel);
 			return 0;
@@ -528,7 +528,7 @@ void network_end(struct session *s)
 	loop_remove(&s->loop, &n->gone);
 	if (n->proxy.pid)
 		is_whole = proxy_stop(&n->proxy, END_MS, take_last, s);
-	if (!is_whole)
+	if (!is_whole && n->is_ready)
 		session_warn(&s->in, "the proxy was ended before it had told of every connection: "
 				     "the audit log and the report may lack some");
 	n->proxy = (struct proxy)PROXY_NONE;

@@ -115,6 +115,7 @@ TEST_MAY_BE_UNUSED static bool start(const char *text)
 TEST_MAY_BE_UNUSED static struct proxy_record last_record;
 TEST_MAY_BE_UNUSED static size_t record_count;
 TEST_MAY_BE_UNUSED static uint64_t refusal_count;
+TEST_MAY_BE_UNUSED static bool has_told_all;
 
 TEST_MAY_BE_UNUSED static void note(void *user, const struct proxy_record *r)
 {
@@ -128,7 +129,7 @@ TEST_MAY_BE_UNUSED static void stop(void)
 {
 	record_count = 0;
 	refusal_count = 0;
-	(void)proxy_stop(&proxy, PATIENCE_MS, note, NULL);
+	has_told_all = proxy_stop(&proxy, PATIENCE_MS, note, NULL);
 	fd_close(&server);
 }
 

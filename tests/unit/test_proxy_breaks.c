@@ -260,6 +260,7 @@ TEST(the_proxy_is_killed_at_every_stage)
 		;
 	CHECK(r < 0);
 	stop();
+	CHECK(!has_told_all);
 	CHECK_INT(proxy.pid, 0);
 }
 
@@ -282,6 +283,7 @@ TEST(one_that_hangs_up_and_stays_is_not_waited_for)
 	(void)close(ends[1]);
 	proxy.channel = ends[0];
 	stop();
+	CHECK(!has_told_all);
 	CHECK_INT(proxy.pid, 0);
 }
 

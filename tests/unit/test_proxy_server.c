@@ -725,6 +725,7 @@ TEST(a_slow_reader_of_records_loses_none)
 	}
 	CHECK(done > 100 && done < CLIENTS);
 	stop();
+	CHECK(has_told_all);
 	CHECK(refusal_count >= (uint64_t)done);
 	CHECK(refusal_count <= (uint64_t)done + 1);
 }

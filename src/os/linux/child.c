@@ -40,7 +40,7 @@ void os_kill(int pidfd, int number)
 	(void)syscall(SYS_pidfd_send_signal, pidfd, number, NULL, 0);
 }
 
-void os_reap(int pidfd)
+int os_reap(int pidfd)
 {
 	const idtype_t by_pidfd = (idtype_t)3; /* P_PIDFD, which not every C library has */
 	siginfo_t info;
@@ -49,16 +49,17 @@ void os_reap(int pidfd)
 
 	/* poll() would wait for it for ever. */
 	if (pidfd < 0)
-		return;
+		return -1;
 	do
 		r = waitid(by_pidfd, (id_t)pidfd, &info, WEXITED | __WALL);
 	while (r < 0 && errno == EINTR);
 	if (r == 0)
-		return;
+		return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
 	/* Another's child, or reaped by another. */
 	do
 		r = poll(&gone, 1, -1);
 	while (r < 0 && errno == EINTR);
+	return -1;
 }
 
 void os_set_foreground(int terminal, pid_t group)
