@@ -99,19 +99,22 @@ struct client *client_begin(struct server *s, int fd, const struct ip *peer, uin
 	return c;
 }
 
+bool server_wait(struct server *s, struct watcher *w, uint32_t *now, uint32_t events)
+{
+	if (events == *now)
+		return true;
+	*now = events;
+	if (events == 0)
+		loop_remove(&s->loop, w);
+	else if ((w->is_added ? loop_change(&s->loop, w, events, &s->failure)
+			      : loop_add(&s->loop, w, events, &s->failure)) < 0)
+		return false;
+	return true;
+}
+
 bool client_wait(struct client *c, uint32_t events)
 {
-	struct server *s = c->server;
-
-	if (events == c->events)
-		return true;
-	c->events = events;
-	if (events == 0) {
-		loop_remove(&s->loop, &c->watcher);
-		return true;
-	}
-	if ((c->watcher.is_added ? loop_change(&s->loop, &c->watcher, events, &s->failure)
-				 : loop_add(&s->loop, &c->watcher, events, &s->failure)) == 0)
+	if (server_wait(c->server, &c->watcher, &c->events, events))
 		return true;
 	client_end(c);
 	return false;

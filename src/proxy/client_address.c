@@ -465,24 +465,10 @@ static void begin(struct client *c)
 		dial_or_refuse(c, judged == JUDGED_ALLOWED);
 }
 
-static void ready(struct client *c, uint32_t events)
-{
-	if (events & LOOP_GONE)
-		client_end(c);
-}
-
-static void dialled(struct client *c, const struct dial_result *result)
-{
-	if (result->fd < 0)
-		client_reset(c);
-	else
-		tunnel_start(c, result->fd, STR_EMPTY, STR_EMPTY);
-}
-
 const struct protocol protocol_address = {
-	.ready = ready,
+	.ready = forward_ready,
 	.judged = dial_or_refuse,
-	.dialled = dialled,
+	.dialled = forward_dialled,
 	.resume = begin,
 	.expired = client_reset,
 };

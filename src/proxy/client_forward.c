@@ -33,13 +33,13 @@ void forward_begin(struct client *c)
 	}
 }
 
-static void ready(struct client *c, uint32_t events)
+void forward_ready(struct client *c, uint32_t events)
 {
 	if (events & LOOP_GONE)
 		client_end(c);
 }
 
-static void dialled(struct client *c, const struct dial_result *result)
+void forward_dialled(struct client *c, const struct dial_result *result)
 {
 	if (result->fd < 0)
 		client_reset(c);
@@ -54,8 +54,8 @@ static void expired(struct client *c)
 }
 
 const struct protocol protocol_forward = {
-	.ready = ready,
-	.dialled = dialled,
+	.ready = forward_ready,
+	.dialled = forward_dialled,
 	.resume = forward_begin,
 	.expired = expired,
 };

@@ -75,23 +75,6 @@ static uint32_t server_wants(const struct http *h)
 	return events || h->server_has_hung_up ? events : LOOP_GONE;
 }
 
-static bool wait_for_server(struct http *h)
-{
-	struct server *s = h->client->server;
-	struct watcher *w = &h->server;
-	uint32_t events = server_wants(h);
-
-	if (events == h->server_events)
-		return true;
-	h->server_events = events;
-	if (events == 0)
-		loop_remove(&s->loop, w);
-	else if ((w->is_added ? loop_change(&s->loop, w, events, &s->failure)
-			      : loop_add(&s->loop, w, events, &s->failure)) < 0)
-		return false;
-	return true;
-}
-
 static enum http_step read_head(struct client *c);
 
 /* Whatever can be done without waiting, then waits. */
@@ -107,7 +90,7 @@ static void go_on(struct client *c, enum http_step step)
 	}
 	if (step == HTTP_ENDED)
 		return;
-	if (!wait_for_server(h))
+	if (!server_wait(c->server, &h->server, &h->server_events, server_wants(h)))
 		client_end(c);
 	else
 		(void)client_wait(c, client_wants(h));
@@ -177,13 +160,6 @@ static enum http_step refuse_malformed(struct client *c, const struct http_fault
 
 /* ---- Requests ------------------------------------------------------------------------------ */
 
-static void copy_text(char *to, size_t size, struct str from)
-{
-	from = str_first(from, size - 1);
-	memcpy(to, from.p, from.len);
-	to[from.len] = '\0';
-}
-
 void http_request_again(struct http *h, struct http_request *out)
 {
 	struct http_fault ignored;
@@ -217,11 +193,6 @@ enum http_step http_dial(struct client *c)
 	return HTTP_WAITS;
 }
 
-static bool same_target(const struct target *a, const struct target *b)
-{
-	return a->port == b->port && a->is_ip == b->is_ip && str_is(str_of(a->name), b->name);
-}
-
 /*
  * Whether the connection that is open is one to `t`. SECURITY: its address was judged when it
  * was dialled; after a rule was added it is dialled, and so judged, anew.
@@ -230,15 +201,8 @@ static bool has_server_for(const struct client *c, const struct target *t)
 {
 	const struct http *h = c->http;
 
-	return http_has_server(h) && !h->is_connect && same_target(&h->target, t) &&
+	return http_has_server(h) && !h->is_connect && target_is_same(&h->target, t) &&
 	       h->rules == rules_added(c->server->rules);
-}
-
-static void note_rule(struct exchange *x)
-{
-	copy_text(x->record.rule, sizeof(x->record.rule), str_of(x->judgement.rule));
-	copy_text(x->record.rule_file, sizeof(x->record.rule_file), str_of(x->judgement.rule_file));
-	x->record.rule_line = x->judgement.rule_line;
 }
 
 /* P14. Limited methods are for reading: a body would be a way out. */
@@ -264,7 +228,7 @@ static bool may_ask(struct client *c, const struct http_request *r)
 		buf_add_text(&method, " with a body");
 	}
 	rules_judge_method(c->server->rules, str_of(x->record.method), &x->judgement);
-	note_rule(x);
+	exchange_note_judgement(x);
 	exchange_set_reason(x, PROXY_DENIED_METHOD, 0);
 	return false;
 }
@@ -298,7 +262,7 @@ static bool joins_record(struct client *c, const struct http_request *r, const s
 	struct exchange *x = c->exchange;
 	UNINITIALIZED struct judgement j;
 
-	if (!x || !has_server_for(c, t) || !same_target(&x->target, t) ||
+	if (!x || !has_server_for(c, t) || !target_is_same(&x->target, t) ||
 	    !str_is(r->method, x->record.method) || !passes_method(c, r))
 		return false;
 	rules_judge(c->server->rules, t, &j);
@@ -306,6 +270,13 @@ static bool joins_record(struct client *c, const struct http_request *r, const s
 		return false;
 	x->record.count++;
 	return true;
+}
+
+static void note_method(struct exchange *x, struct str method)
+{
+	method = str_first(method, sizeof(x->record.method) - 1);
+	memcpy(x->record.method, method.p, method.len);
+	x->record.method[method.len] = '\0';
 }
 
 static enum http_step judge(struct client *c, const struct http_request *r, const struct target *t)
@@ -319,7 +290,7 @@ static enum http_step judge(struct client *c, const struct http_request *r, cons
 		return wait_for_room(c);
 	x = c->exchange;
 	x->target = *t;
-	copy_text(x->record.method, sizeof(x->record.method), r->method);
+	note_method(x, r->method);
 	switch (exchange_judge(c)) {
 	case JUDGED_ALLOWED:
 		return ask_server(c, r);

@@ -65,6 +65,12 @@ struct hostname target_host(const struct target *t)
 	return (struct hostname){ .is_ip = t->is_ip, .ip = t->ip, .name = str_of(t->name) };
 }
 
+/* The text of an address is its normal form, too. */
+bool target_is_same(const struct target *a, const struct target *b)
+{
+	return a->port == b->port && a->is_ip == b->is_ip && strcmp(a->name, b->name) == 0;
+}
+
 bool target_parse(struct target *out, struct str host, uint16_t port, char *why, size_t why_bytes)
 {
 	_Alignas(max_align_t) UNINITIALIZED unsigned char block[PARSE_BYTES];

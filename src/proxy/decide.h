@@ -20,6 +20,7 @@ struct target {
 };
 
 struct hostname target_host(const struct target *t) NONNULL;
+bool target_is_same(const struct target *a, const struct target *b) NONNULL PURE;
 
 /* Reads "host" in any of its spellings. False when it is none (`why` in one line). */
 bool target_parse(struct target *out, struct str host, uint16_t port, char *why, size_t why_bytes)

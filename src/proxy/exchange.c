@@ -104,7 +104,7 @@ void exchange_set_address(struct exchange *x, const struct ip *ip, uint16_t port
 	ip_print(&text, ip);
 }
 
-static void note_judgement(struct exchange *x)
+void exchange_note_judgement(struct exchange *x)
 {
 	struct proxy_record *r = &x->record;
 
@@ -117,7 +117,7 @@ enum decision exchange_look(struct server *s, struct exchange *x)
 {
 	exchange_note_target(x);
 	rules_judge(s->rules, &x->target, &x->judgement);
-	note_judgement(x);
+	exchange_note_judgement(x);
 	if (x->judgement.decision == DECISION_DENY)
 		exchange_set_reason(x, x->judgement.reason, 0);
 	return x->judgement.decision;
@@ -133,7 +133,7 @@ bool exchange_look_again(struct server *s, struct exchange *x, const struct targ
 	x->target = *named;
 	x->judgement = second;
 	exchange_note_target(x);
-	note_judgement(x);
+	exchange_note_judgement(x);
 	return false;
 }
 
@@ -163,7 +163,7 @@ bool exchange_allows_tunnel(struct server *s, struct exchange *x)
 	if (!rules_are_limited(s->rules))
 		return true;
 	rules_judge_method(s->rules, STR_EMPTY, &x->judgement);
-	note_judgement(x);
+	exchange_note_judgement(x);
 	exchange_set_reason(x, PROXY_DENIED_TUNNEL, 0);
 	return false;
 }
@@ -209,7 +209,7 @@ static void dialled(void *user, const struct dial_result *result)
 		/* The name was allowed; what it stands for is not. */
 		if (proxy_is_denial(result->reason)) {
 			x->judgement = result->judgement;
-			note_judgement(x);
+			exchange_note_judgement(x);
 		}
 		exchange_set_reason(x, result->reason, result->os_error);
 	}
@@ -286,11 +286,6 @@ int questions_make(struct questions **out, struct err *e)
 	return 0;
 }
 
-static bool is_same_target(const struct target *a, const struct target *b)
-{
-	return a->port == b->port && a->is_ip == b->is_ip && strcmp(a->name, b->name) == 0;
-}
-
 /*
  * The number under which the same is asked already; 0: it is not. SECURITY: all that the
  * answer may have been given for has to be the same, and who it is has to be known.
@@ -302,7 +297,7 @@ static uint64_t asked_already(const struct questions *all, const struct client *
 	for (const struct question *q = all->first; q; q = q->next) {
 		const struct exchange *other = q->client->exchange;
 
-		if (is_same_target(&other->target, &x->target) && c->pid != 0 &&
+		if (target_is_same(&other->target, &x->target) && c->pid != 0 &&
 		    q->client->pid == c->pid && other->record.protocol == x->record.protocol &&
 		    strcmp(other->record.method, x->record.method) == 0 &&
 		    strcmp(q->client->program, c->program) == 0)

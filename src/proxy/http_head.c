@@ -514,11 +514,6 @@ static bool split_authority(struct str text, struct str *host, uint16_t *port,
 	return true;
 }
 
-static bool same_target(const struct target *a, const struct target *b)
-{
-	return a->port == b->port && str_eq(str_of(a->name), str_of(b->name));
-}
-
 /* Also of HTTP/1.0, where it is not demanded: two answers to one question are none. */
 static bool host_matches(const struct http_request *r, const struct target *t)
 {
@@ -531,7 +526,7 @@ static bool host_matches(const struct http_request *r, const struct target *t)
 	if (!r->fields.has_host || str_eq(r->fields.host, r->authority))
 		return true;
 	return split_authority(r->fields.host, &host, &port, &ignored) &&
-	       target_parse(&said, host, port, why, sizeof(why)) && same_target(&said, t);
+	       target_parse(&said, host, port, why, sizeof(why)) && target_is_same(&said, t);
 }
 
 bool http_request_target(const struct http_request *r, struct target *out, struct http_fault *fault,

@@ -270,6 +270,10 @@ static inline bool server_has_token(const struct server *s)
 _Noreturn void server_run(const struct proxy_options *options, int channel, pid_t parent) NONNULL;
 void server_set_accepting(struct server *s, bool is_accepting) NONNULL;
 
+/* What a watcher waits for, which `*now` remembers; 0: it is removed. False: it can't. */
+bool server_wait(struct server *s, struct watcher *w, uint32_t *now, uint32_t events)
+	MUST_CHECK NONNULL;
+
 /* client.c. `fd` is taken over; NULL: it is closed. */
 struct client *client_begin(struct server *s, int fd, const struct ip *peer, uint16_t peer_port,
 			    const struct protocol *p) NONNULL;
@@ -280,6 +284,7 @@ void client_set_waiting(struct client *c) NONNULL; /* until protocol->resume() *
 /* exchange.c */
 struct exchange *exchange_take(struct server *s, enum proxy_protocol protocol) NONNULL;
 void exchange_note_target(struct exchange *x) NONNULL;			   /* in the record */
+void exchange_note_judgement(struct exchange *x) NONNULL;		   /* the same */
 void exchange_send(struct server *s, struct exchange *x) NONNULL;	   /* it is gone then */
 enum decision exchange_look(struct server *s, struct exchange *x) NONNULL; /* judges the target */
 bool exchange_allows_tunnel(struct server *s, struct exchange *x) MUST_CHECK NONNULL;
@@ -320,6 +325,9 @@ void on_demand_accept(struct server *s) NONNULL;		   /* all that have connected 
 /* An unbound socket of the sandbox, or -1: more are asked for, protocol->resume() follows. */
 int on_demand_socket(struct server *s, bool is_v4) NONNULL;
 void forward_begin(struct client *c) NONNULL;
+/* For who says nothing before it is connected: protocol->ready() and ->dialled(). */
+void forward_ready(struct client *c, uint32_t events) NONNULL;
+void forward_dialled(struct client *c, const struct dial_result *result) NONNULL;
 
 /* tunnel.c */
 size_t tunnel_bytes(void);

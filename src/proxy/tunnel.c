@@ -239,10 +239,7 @@ static bool may_name(struct tunnel *t)
 
 	if (!target_parse(&named, str_of(t->hello.name), port, why, sizeof(why)))
 		return false;
-	if (!named.is_ip && !x->target.is_ip && strcmp(named.name, x->target.name) == 0)
-		return true;
-	if (named.is_ip && x->target.is_ip &&
-	    memcmp(&named.ip, &x->target.ip, sizeof(named.ip)) == 0)
+	if (target_is_same(&named, &x->target))
 		return true;
 	return exchange_look_again(t->client->server, x, &named);
 }
@@ -364,22 +361,6 @@ static uint32_t wanted(const struct way *in, const struct way *out)
 	return events;
 }
 
-static bool wait_for_server(struct tunnel *t, uint32_t events)
-{
-	struct server *s = t->client->server;
-	struct watcher *w = &t->server;
-
-	if (events == t->server_events)
-		return true;
-	t->server_events = events;
-	if (events == 0)
-		loop_remove(&s->loop, w);
-	else if ((w->is_added ? loop_change(&s->loop, w, events, &s->failure)
-			      : loop_add(&s->loop, w, events, &s->failure)) < 0)
-		return false;
-	return true;
-}
-
 /* Whether all that comes from inside has been passed on, and nobody there waits for more. */
 static bool is_finished(const struct tunnel *t)
 {
@@ -409,7 +390,7 @@ static void go_on(struct tunnel *t)
 		return;
 	}
 	touch(t);
-	if (!wait_for_server(t, wanted(&t->down, &t->up)))
+	if (!server_wait(c->server, &t->server, &t->server_events, wanted(&t->down, &t->up)))
 		client_end(c);
 	else
 		(void)client_wait(c, wanted(&t->up, &t->down));
