@@ -4,6 +4,8 @@
 
 #include "proxy/name_files.h"
 
+enum { SHORT_BYTES = 16 << 10 };
+
 static bool is_same_name(struct str word, struct str name)
 {
 	if (word.len == name.len + 1 && word.p[name.len] == '.')
@@ -42,6 +44,58 @@ size_t hosts_find(struct str text, struct str name, struct ip *out, size_t room)
 			out[count++] = ip;
 	}
 	return count;
+}
+
+/* ---- The filter ---------------------------------------------------------------------------- */
+
+/* Two places for each name, out of one hash. */
+static size_t place(uint64_t hash, unsigned i)
+{
+	return (size_t)(hash >> (i * 32)) % HOSTS_FILTER_BITS;
+}
+
+static void add_to_filter(struct hosts_filter *f, struct str word)
+{
+	char lower[256];
+	uint64_t hash;
+
+	if (word.len > 1 && word.p[word.len - 1] == '.')
+		word.len--;
+	if (word.len > sizeof(lower))
+		return; /* no name is as long */
+	for (size_t i = 0; i < word.len; i++)
+		lower[i] = ascii_lower(word.p[i]);
+	hash = keyed_hash(&f->key, (struct str){ lower, word.len });
+	for (unsigned i = 0; i < 2; i++)
+		f->bits[place(hash, i) / 64] |= UINT64_C(1) << place(hash, i) % 64;
+}
+
+void hosts_filter_set(struct hosts_filter *f, struct str text)
+{
+	struct str line, word;
+
+	f->is_used = text.len > SHORT_BYTES;
+	if (!f->is_used)
+		return;
+	memset(f->bits, 0, sizeof(f->bits));
+	while (name_file_line(&text, &line)) {
+		(void)name_file_word(&line); /* its address */
+		while ((word = name_file_word(&line)).len > 0)
+			add_to_filter(f, word);
+	}
+}
+
+bool hosts_filter_passes(const struct hosts_filter *f, struct str name)
+{
+	uint64_t hash;
+
+	if (!f->is_used)
+		return true;
+	hash = keyed_hash(&f->key, name);
+	for (unsigned i = 0; i < 2; i++)
+		if (!(f->bits[place(hash, i) / 64] >> place(hash, i) % 64 & 1))
+			return false;
+	return true;
 }
 
 bool hosts_next_name(struct hosts_names *names, const struct ip *ip, struct str *out)

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/ip.h"
 #include "base/str.h"
+#include "proxy/keyed_hash.h"
 
 /* ---- resolv_conf.c --------------------------------------------------------------------- */
 
@@ -39,6 +40,19 @@ void resolv_conf_read(struct str text, struct resolv_conf *out) NONNULL;
 
 /* The addresses that hosts(5) has for `name` (in lower case); how many, at most `room`. */
 size_t hosts_find(struct str text, struct str name, struct ip *out, size_t room) NONNULL;
+
+/*
+ * Of most names that a file does not have this says so without a look at all of it: there are
+ * lists of a hundred thousand, and each connection asks. The key is set before the first text.
+ */
+enum { HOSTS_FILTER_BITS = 1 << 21 };
+struct hosts_filter {
+	struct hash_key key;
+	bool is_used; /* a short text is read as fast */
+	uint64_t bits[HOSTS_FILTER_BITS / 64];
+};
+void hosts_filter_set(struct hosts_filter *f, struct str text) NONNULL;
+bool hosts_filter_passes(const struct hosts_filter *f, struct str name) NONNULL;
 
 /* Goes through the names that it has for an address: { .text = the file }. */
 struct hosts_names {

@@ -37,7 +37,7 @@ void stand_ins_tell(struct stand_ins *s, void (*is_full)(void *user, const struc
  * What an address that was connected to means: the name that it stands for, or itself. A
  * program reads the hosts file by itself and then connects to what it found there; so an
  * address that no rule speaks of is taken for a name that the file has for it, if that one
- * is allowed. It is still the address that is dialled, and judged.
+ * is allowed. Then the name is dialled, and each of its addresses judged.
  */
 void stand_ins_find(const struct stand_ins *s, const struct ip *ip, uint16_t port,
 		    struct target *out) NONNULL;

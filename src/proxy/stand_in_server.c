@@ -39,8 +39,7 @@ struct question {
 	struct dns_query query;
 	char name[DNS_NAME_BYTES];		/* in its normal form, while it is looked up */
 	struct stand_in_connection *connection; /* NULL: by datagram, or it is gone */
-	bool is_gone;
-	struct sender sender;
+	struct sender sender;			/* of a datagram */
 };
 
 /* Over TCP: one question after the other. */
@@ -149,8 +148,7 @@ static bool decide(struct stand_ins *s, const struct dns_query *q, struct target
 		out->code = DNS_NO_SUCH_NAME;
 		return true;
 	}
-	if (str_is(str_of(t->name), "localhost") ||
-	    str_has_suffix(str_of(t->name), STR(".localhost"))) {
+	if (resolver_is_localhost(str_of(t->name))) {
 		reply_address(q, &loopback[q->type == DNS_AAAA], out);
 		return true;
 	}
@@ -258,8 +256,7 @@ static void take_datagram_result(void *user, enum lookup_result result)
 	struct reply r = { .bytes = 0 };
 
 	reply_lookup(w->stand_ins, &w->query, str_of(w->name), result, &r);
-	if (!w->is_gone)
-		send_reply(&w->sender, &w->query, &r);
+	send_reply(&w->sender, &w->query, &r);
 	give_question(w);
 }
 
@@ -326,10 +323,8 @@ static void end_connection(struct stand_in_connection *c)
 {
 	struct stand_ins *s = c->stand_ins;
 
-	if (c->question) {
+	if (c->question)
 		c->question->connection = NULL;
-		c->question->is_gone = true;
-	}
 	loop_remove(s->loop, &c->watcher);
 	fd_close(&c->watcher.fd);
 	if (c->previous)

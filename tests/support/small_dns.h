@@ -47,7 +47,7 @@ struct small_dns {
 	struct small_dns_entry *entries;
 	size_t count;
 	unsigned asked, asked_by_tcp;
-	uint16_t last_source;
+	uint16_t last_source, last_id, last_type;
 	uint8_t in[2048];
 	size_t got;
 };
@@ -186,6 +186,8 @@ static inline int small_dns_udp(void *user, uint32_t events, struct err *e)
 	if (got < 17)
 		return 0;
 	d->last_source = ntohs(from.sin_port);
+	d->last_id = (uint16_t)(q[0] << 8 | q[1]);
+	d->last_type = (uint16_t)(q[got - 4] << 8 | q[got - 3]);
 	len = small_dns_answer(d, q, (size_t)got, out, &n, false);
 	if (small_dns_is_silent(n, q))
 		return 0;
