@@ -274,6 +274,36 @@ TEST(what_belongs_to_the_connection_stays_here)
 		  "POST / HTTP/1.1|Host: a.example|Content-Length: 3|Expect: 100-continue||");
 }
 
+TEST(a_websocket_is_asked_for_by_both_fields)
+{
+	static const char *const others[] = {
+		"Upgrade: websocket",
+		"Connection: upgrade",
+		"Connection: upgrade\r\nUpgrade: h2c\r\nUpgrade: websocket",
+		"Connection: upgrade\r\nUpgrade: websocket\r\nUpgrade: h2c",
+	};
+	char text[256];
+
+	for (size_t i = 0; i < COUNT_OF(others); i++) {
+		(void)snprintf(text, sizeof(text), "GET http://a/ HTTP/1.1\r\nHost: a\r\n%s",
+			       others[i]);
+		CHECK_STR(forward(text), "GET / HTTP/1.1|Host: a||");
+	}
+}
+
+/* Whoever does not read the body takes it for a request. */
+TEST(after_an_odd_body_the_connection_ends)
+{
+	CHECK_STR(forward("GET http://a/ HTTP/1.1\r\nHost: a\r\nContent-Length: 2"),
+		  "GET / HTTP/1.1|Host: a|Content-Length: 2|Connection: close||");
+	CHECK_STR(forward("GET http://a/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked"),
+		  "GET / HTTP/1.1|Host: a|Transfer-Encoding: chunked|Connection: close||");
+	CHECK_STR(forward("GET http://a/ HTTP/1.1\r\nHost: a\r\nContent-Length: 0"),
+		  "GET / HTTP/1.1|Host: a|Content-Length: 0||");
+	CHECK_STR(forward("PUT http://a/ HTTP/1.1\r\nHost: a\r\nContent-Length: 2"),
+		  "PUT / HTTP/1.1|Host: a|Content-Length: 2||");
+}
+
 TEST(heads_have_limits)
 {
 	static char text[3 * HTTP_MAX_HEAD_BYTES];
@@ -393,7 +423,17 @@ TEST(tokens_and_wishes)
 	CHECK(http_wants_json(&r.fields));
 	REQUIRE(http_password(&r.fields, room, sizeof(room), &password));
 	CHECK(str_is(password, "pa:ss"));
-	CHECK(!http_password(&r.fields, room, 3, &password));
+	/* "user:pa:ss", and not a byte beyond what there is room for. */
+	memset(room, '#', sizeof(room));
+	CHECK(!http_password(&r.fields, room, 9, &password));
+	CHECK_INT(room[9], '#');
+	CHECK(http_password(&r.fields, room, 10, &password));
+	r.fields.proxy_authorization = STR("Basic dXNlcg=="); /* "user" */
+	CHECK(!http_password(&r.fields, room, sizeof(room), &password));
+	r.fields.proxy_authorization = STR("BasicdXNlcjpwYTpzcw==");
+	CHECK(!http_password(&r.fields, room, sizeof(room), &password));
+	r.fields.proxy_authorization = STR("Basic*dXNlcjpwYTpzcw==");
+	CHECK(!http_password(&r.fields, room, sizeof(room), &password));
 
 	head = STR(
 		"GET http://a/ HTTP/1.0\r\nProxy-Authorization: Bearer x\r\nAccept: */*\r\n\r\n");

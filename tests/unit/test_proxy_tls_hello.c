@@ -46,21 +46,28 @@ static void put_extension(struct bytes *b, unsigned kind, size_t len)
 	put_zeros(b, len);
 }
 
+/* How many bytes its parts before the extensions have. */
+struct shape {
+	size_t session, ciphers, compressions;
+};
+static const struct shape usual = { 32, 4, 1 };
+
 /* The message around the extensions; NULL: without any. */
-static void put_hello(struct bytes *b, const struct bytes *extensions)
+static void put_hello(struct bytes *b, const struct bytes *extensions, const struct shape *s)
 {
-	size_t len = 34 + 1 + 32 + 2 + 4 + 2 + (extensions ? 2 + extensions->len : 0);
+	size_t len = 34 + 1 + s->session + 2 + s->ciphers + 1 + s->compressions +
+		     (extensions ? 2 + extensions->len : 0);
 
 	put(b, 1, 1);
 	put(b, len, 3);
 	put(b, 0x0303, 2);
 	put_zeros(b, 32);
-	put(b, 32, 1);
-	put_zeros(b, 32);
-	put(b, 4, 2);
-	put(b, 0x13011302, 4);
-	put(b, 1, 1);
-	put(b, 0, 1);
+	put(b, s->session, 1);
+	put_zeros(b, s->session);
+	put(b, s->ciphers, 2);
+	put_zeros(b, s->ciphers);
+	put(b, s->compressions, 1);
+	put_zeros(b, s->compressions);
 	if (!extensions)
 		return;
 	put(b, extensions->len, 2);
@@ -88,7 +95,7 @@ static struct tls_hello hello;
 static enum tls_hello_result feed_extensions(size_t record)
 {
 	message.len = 0;
-	put_hello(&message, &extensions);
+	put_hello(&message, &extensions, &usual);
 	return feed(&hello, &message, record);
 }
 
@@ -112,7 +119,7 @@ TEST(nothing_is_decided_before_the_end)
 	put_name(&extensions, STR("a.example"));
 	put_extension(&extensions, 21, 50);
 	message.len = 0;
-	put_hello(&message, &extensions);
+	put_hello(&message, &extensions, &usual);
 	for (message.len--; message.len > 0; message.len--)
 		REQUIRE(feed(&hello, &message, 16384) == TLS_HELLO_MORE);
 	CHECK_INT(feed_extensions(16384), TLS_HELLO_NAME);
@@ -125,7 +132,7 @@ TEST(without_a_name_is_an_answer_of_its_own)
 	put_extension(&extensions, 43, 3);
 	CHECK_INT(feed_extensions(16384), TLS_HELLO_NO_NAME);
 	message.len = 0;
-	put_hello(&message, NULL);
+	put_hello(&message, NULL, &usual);
 	CHECK_INT(feed(&hello, &message, 16384), TLS_HELLO_NO_NAME);
 }
 
@@ -155,6 +162,46 @@ TEST(two_names_are_refused)
 	put_name(&extensions, STR("allowed.example"));
 	CHECK_INT(feed_extensions(16384), TLS_HELLO_NAME);
 	put_name(&extensions, STR("other.example"));
+	CHECK_INT(feed_extensions(16384), TLS_HELLO_BAD);
+	/* Also where what is behind the length of the first one could be extensions again. */
+	extensions.len = 0;
+	put_name(&extensions, STR("a.example"));
+	put_name(&extensions, STR("evil.test!!!!xxxxx"));
+	put_extension(&extensions, 21, 0x2121 - 5 - 4);
+	CHECK_INT(feed_extensions(16384), TLS_HELLO_BAD);
+	/* In one list. */
+	extensions.len = 0;
+	put(&extensions, 0, 2);
+	put(&extensions, 5 + 1 + 4, 2);
+	put(&extensions, 3 + 1 + 4, 2);
+	put(&extensions, 0, 1);
+	put(&extensions, 1, 2);
+	put_text(&extensions, STR("a"));
+	put_extension(&extensions, 16, 0);
+	CHECK_INT(feed_extensions(16384), TLS_HELLO_BAD);
+}
+
+TEST(parts_that_no_hello_has_are_refused)
+{
+	static const struct {
+		struct shape shape;
+		enum tls_hello_result result;
+	} cases[] = {
+		{ { 0, 2, 1 }, TLS_HELLO_NAME }, { { 32, 4, 255 }, TLS_HELLO_NAME },
+		{ { 33, 2, 1 }, TLS_HELLO_BAD }, { { 255, 2, 1 }, TLS_HELLO_BAD },
+		{ { 32, 0, 1 }, TLS_HELLO_BAD }, { { 32, 3, 1 }, TLS_HELLO_BAD },
+		{ { 32, 4, 0 }, TLS_HELLO_BAD },
+	};
+
+	extensions.len = 0;
+	put_name(&extensions, STR("a.example"));
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		message.len = 0;
+		put_hello(&message, &extensions, &cases[i].shape);
+		CHECK_INT(feed(&hello, &message, 16384), cases[i].result);
+	}
+	/* A name of another kind than that of hosts. */
+	extensions.p[6] = 1;
 	CHECK_INT(feed_extensions(16384), TLS_HELLO_BAD);
 }
 
@@ -219,6 +266,9 @@ TEST(another_hello_may_follow_the_first)
 		{ STR_INIT("\x15\3\3\0\2\1\x5a"), TLS_HELLO_MORE },
 		{ STR_INIT("\x14\3\3\0\1\1\x16\3\3\0\2\1\0"), TLS_HELLO_MORE },
 		{ STR_INIT("\x16\4\3"), TLS_HELLO_BAD },
+		{ STR_INIT("\x16\x10"), TLS_HELLO_BAD },
+		{ STR_INIT("\x16\3\3\0\1\1\x17"), TLS_HELLO_BAD }, /* in its middle */
+		{ STR_INIT("\x16\3\3\0\1\1\x14"), TLS_HELLO_BAD },
 	};
 	const struct str first = { plain_hello, sizeof(plain_hello) - 1 };
 
@@ -298,6 +348,7 @@ TEST(records_that_tls_does_not_have_are_refused)
 		STR_INIT("\x16\3\1\0\1\1\x17\3\1"), /* data in the middle of the hello */
 		STR_INIT("\x16\3\1\0\1\1\x16\2"),
 		STR_INIT("\x16\3\1\0\4\1\1\0\0"), /* a hello of 64 KiB */
+		STR_INIT("\x16\3\1\0\4\1\1\0\x40"),
 	};
 
 	for (size_t i = 0; i < COUNT_OF(bad); i++) {
