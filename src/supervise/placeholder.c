@@ -367,11 +367,17 @@ static enum mark mark_locked(struct taking *t)
 	return mark == MARK_NONE && t->was_made && mark_could_be(&t->st) ? MARK_BIRTH : mark;
 }
 
+/* A directory is open to all from its birth on, but only its owner can finish it. */
+static bool may_finish(const struct taking *t, bool is_exclusive)
+{
+	return t->was_made || (is_exclusive && (geteuid() == 0 || t->st.st_uid == geteuid()));
+}
+
 static enum outcome accept_locked(struct taking *t, bool is_exclusive, struct err *e)
 {
 	enum mark mark = mark_locked(t);
 
-	if (mark == MARK_NONE || (mark == MARK_BIRTH && !t->was_made && !is_exclusive))
+	if (mark == MARK_NONE || (mark == MARK_BIRTH && !may_finish(t, is_exclusive)))
 		return OUTCOME_AGAIN;
 	if (has_names(t))
 		return fail_other(

@@ -344,6 +344,57 @@ TEST(what_root_made_in_a_users_directory_is_that_users)
 	CHECK_INT(r, 0);
 }
 
+static int hold_what_root_makes(void)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct placeholders held;
+	struct wish w = { .plan.rules.count = 0 };
+
+	wish_add(&w, "roots/.git", NULL);
+	return hold(&a, &w, &held) < 0 || !is_held_there(&held.items[0]);
+}
+
+/* Root's run, which goes on with what it made a little later, until `end` is closed. */
+static void finish_late(int end)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct placeholders held;
+	struct wish w = { .plan.rules.count = 0 };
+	char byte;
+
+	nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+	wish_add(&w, "roots/.git", NULL);
+	if (hold(&a, &w, &held) < 0)
+		_exit(1);
+	(void)!read(end, &byte, 1);
+	placeholders_release(&held);
+	_exit(0);
+}
+
+TEST(what_root_is_still_making_is_waited_for)
+{
+	int end[2], r, status;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		SKIP("not root");
+	REQUIRE(chmod(".", 0711) == 0 && mkdir("roots", 0755) == 0 && pipe(end) == 0);
+	REQUIRE(mkdir("roots/.git", 0700) == 0 && chmod("roots/.git", MARK_DIR_MODE) == 0);
+	pid = fork();
+	if (pid == 0) {
+		(void)close(end[1]);
+		finish_late(end[0]);
+	}
+	r = as_ordinary_user(hold_what_root_makes);
+	(void)close(end[0]);
+	(void)close(end[1]);
+	REQUIRE(pid > 0 && waitpid(pid, &status, 0) == pid);
+	CHECK_INT(status, 0);
+	if (r == 77)
+		SKIP("this root can't become another user");
+	CHECK_INT(r, 0);
+}
+
 /* ---- Several runs -------------------------------------------------------------------- */
 
 TEST(what_two_hold_goes_with_the_last)
