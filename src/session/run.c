@@ -406,6 +406,8 @@ static void stop_looking_after(struct session *s)
 	if (s->is_let_go)
 		return;
 	s->is_let_go = true;
+	/* Who started PID 1 ends meanwhile. */
+	fd_close(&s->sandbox.helper_life);
 	if (s->watch)
 		s->outcome.watch = watch_stop(s->watch);
 	guard_stop(&s->guard);
@@ -429,7 +431,7 @@ static void stop_looking_after(struct session *s)
 	warden_let_go(&s->warden, &s->held);
 	s->dying = s->sandbox.pidfd;
 	s->sandbox.pidfd = -1;
-	sandbox_done(&s->sandbox);
+	sandbox_let_go(&s->sandbox);
 }
 
 /* Last of all: by now they are as good as gone. */
@@ -438,6 +440,7 @@ static void reap(struct session *s)
 	os_reap(s->dying);
 	fd_close(&s->dying);
 	warden_finish(&s->warden, &s->held);
+	sandbox_done(&s->sandbox);
 }
 
 static void wait_for_death(struct session *s)

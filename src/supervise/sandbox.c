@@ -30,7 +30,6 @@ static void end_helper(struct sandbox *s)
 {
 	struct pollfd wait = { .fd = s->helper, .events = POLLIN };
 
-	fd_close(&s->helper_life);
 	if (s->helper < 0)
 		return;
 	(void)poll(&wait, 1, HELPER_PATIENCE_MS);
@@ -39,9 +38,9 @@ static void end_helper(struct sandbox *s)
 	fd_close(&s->helper);
 }
 
-void sandbox_done(struct sandbox *s)
+void sandbox_let_go(struct sandbox *s)
 {
-	end_helper(s);
+	fd_close(&s->helper_life);
 	fd_close(&s->pidfd);
 	fd_close(&s->channel);
 	fd_close(&s->listener);
@@ -54,4 +53,10 @@ void sandbox_done(struct sandbox *s)
 	s->socket_count = 0;
 	fd_close(&s->user_ns);
 	fd_close(&s->mount_ns);
+}
+
+void sandbox_done(struct sandbox *s)
+{
+	sandbox_let_go(s);
+	end_helper(s);
 }

@@ -71,7 +71,10 @@ struct sandbox {
 /* Lets the command be executed, when it waits for that. ERR_SYS. */
 int sandbox_start(struct sandbox *s, struct err *e) MUST_CHECK NONNULL;
 
-/* When all in it is dead: waits for the helper, closes what is open. */
+/* When all in it is dead, or about to be: closes what is open, and so tells the helper to end. */
+void sandbox_let_go(struct sandbox *s) NONNULL;
+
+/* The same, and waits for the helper. */
 void sandbox_done(struct sandbox *s) NONNULL;
 #define SANDBOX_NONE                                                                     \
 	{                                                                                \
