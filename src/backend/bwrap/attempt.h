@@ -8,42 +8,57 @@
 struct attempt {
 	struct arena *a;
 	const struct launch *in;
+	kernel_mounts windows; /* none, as long as `knows_windows` is false */
+	bool knows_windows;
 	struct mounts mounts;
+	struct narrowed_list narrowed;
 	bool expects; /* placeholders that are not there yet: `mounts` lack their inodes */
 	struct bwrap_job job;
 	struct bwrap_facts facts;
 	struct bwrap_program program;
 	struct bwrap_words words;
-	int stage;			   /* O_PATH: the program that is the inner stage */
-	int errors, info, block, job_file; /* this process's ends */
+	int stage;		       /* O_PATH: the program that is the inner stage */
+	int errors, info, gate, block; /* this process's ends */
+	int args_file, job_file;
 	VEC(int) fds;	 /* for bwrap, in the order of enum bwrap_fd; may be there twice */
 	VEC(int) owned;	 /* those of them that are closed when bwrap has them */
 	pid_t helper;	 /* its number, and that of the group of bwrap */
 	bool lacks_proc; /* that is why it failed */
-	bool was_misled; /* likewise: not all placeholders that were expected could be made */
+	bool was_misled; /* likewise: bwrap was started with other expectations */
 	struct sandbox s;
 };
 
-/* prepare.c: `facts`, `mounts` and the walls. ERR_WEAKER for what can't be held here. */
+/*
+ * prepare.c: `facts`, `mounts`, `narrowed` and the walls. ERR_WEAKER for what can't be
+ * held here. What takes time is expected, and is found out while bwrap is loaded: that
+ * there are no windows into the kernel, and that all placeholders can be made.
+ */
 int bwrap_prepare(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 
-/* `mounts` and the walls again, from the placeholders that there are, or are expected. */
+/* All of that but `facts` again, from what is known by now. */
 int bwrap_lower(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 
-/* Makes the placeholders. Not all that were expected: ERR_POLICY, and `was_misled`. */
+/*
+ * What was expected is looked for, and made. ERR_POLICY, and `was_misled`, when it needs other
+ * descriptors than bwrap was given: then it has to be started again.
+ */
+int bwrap_find_windows(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 int bwrap_hold_places(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 
 /* The rest of `job`, while bwrap starts. As inner_prepare(), and ERR_WEAKER. */
 int bwrap_prepare_job(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 
 /*
- * spawn.c: makes all that bwrap needs as descriptors and starts it. The job is still
- * empty then; it is read when the identities have been mapped. ERR_SYS, ERR_POLICY
- * for what is no longer what the plan was made from.
+ * spawn.c: makes all that bwrap needs as descriptors and starts it. Its arguments and
+ * the job are still empty then; the job is read when the identities have been mapped.
+ * ERR_SYS, ERR_POLICY for what is no longer what the plan was made from.
  */
 int bwrap_spawn(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 
-/* While bwrap starts. */
+/* While bwrap is loaded; at the end of them it goes on. */
+int bwrap_write_args(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
+
+/* While it makes its namespaces. */
 int bwrap_write_job(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 
 /* What belongs to the start of bwrap, and not to the sandbox that came of it. */

@@ -94,7 +94,8 @@ enum bwrap_fd {
 	BWRAP_FD_CHANNEL,
 	BWRAP_FD_STAGE,
 	BWRAP_FD_STDIO, /* three */
-	BWRAP_FD_DATA = BWRAP_FD_STDIO + 3,
+	BWRAP_FD_GATE = BWRAP_FD_STDIO + 3,
+	BWRAP_FD_DATA,
 };
 
 struct bwrap_spawn {

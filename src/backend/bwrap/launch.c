@@ -368,9 +368,11 @@ static int bring_up(struct attempt *t, struct err *e)
 	t->job.places.count = 0;
 	if (lower_bwrap(t->a, t->in, &t->mounts, &t->facts, &t->words, e) < 0)
 		return err_result(e);
+	/* While bwrap is loaded, and then makes its namespaces. */
+	if (bwrap_spawn(t, e) < 0 || bwrap_find_windows(t, e) < 0 || bwrap_write_args(t, e) < 0)
+		return err_result(e);
 	t->job.is_masked_later = t->words.late.count > 0;
-	/* While bwrap is loaded and makes its namespaces. */
-	if (bwrap_spawn(t, e) < 0 || bwrap_hold_places(t, e) < 0 || bwrap_prepare_job(t, e) < 0 ||
+	if (bwrap_hold_places(t, e) < 0 || bwrap_prepare_job(t, e) < 0 ||
 	    bwrap_write_job(t, e) < 0 || find_first_process(t, e) < 0 ||
 	    host_map_identities(backend_bwrap.name, t->s.pid, e) < 0)
 		return err_result(e);
@@ -396,7 +398,9 @@ static void begin(struct attempt *t, struct arena *a, const struct launch *in)
 			       .helper = -1,
 			       .errors = -1,
 			       .info = -1,
+			       .gate = -1,
 			       .block = -1,
+			       .args_file = -1,
 			       .job_file = -1,
 			       .s = SANDBOX_NONE };
 }
@@ -432,7 +436,7 @@ static int start_with_less(struct attempt *t, guarantee_set lost, struct err *e)
 	return r;
 }
 
-/* Once more with the placeholders that there are, when others had been expected. */
+/* Once more with what there is, when something else had been expected. */
 static int start_as_held(struct attempt *t, struct err *e)
 {
 	int r = start(t, e);
@@ -461,14 +465,11 @@ static int start_somehow(struct attempt *t, struct err *e)
 
 static int launch(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e)
 {
-	struct narrowed_list narrowed;
 	struct attempt t;
 	int r = 0;
 
 	begin(&t, a, in);
-	/* Placeholders are never among the narrowed. */
-	if (bwrap_prepare(&t, e) < 0 || lower_narrowed(a, &t.mounts, &narrowed, e) < 0 ||
-	    find_programs(&t, e) < 0 || start_somehow(&t, e) < 0)
+	if (bwrap_prepare(&t, e) < 0 || find_programs(&t, e) < 0 || start_somehow(&t, e) < 0)
 		r = err_result(e);
 	fd_close(&t.program.fd);
 	fd_close(&t.stage);
@@ -476,7 +477,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 		return r;
 	inner_say_lacks(in, &t.s);
 	*out = t.s;
-	out->narrowed = narrowed;
+	out->narrowed = t.narrowed;
 	return 0;
 }
 
@@ -486,7 +487,10 @@ static int describe(struct arena *a, const struct launch *in, struct buf *out, s
 	int r;
 
 	begin(&t, a, in);
-	r = bwrap_prepare(&t, e);
+	t.knows_windows = true;
+	r = kernel_mounts_find(a, &t.windows, e);
+	if (r == 0)
+		r = bwrap_prepare(&t, e);
 	if (r == 0)
 		r = find_programs(&t, e);
 	fd_close(&t.program.fd);

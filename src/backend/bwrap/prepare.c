@@ -154,7 +154,6 @@ int bwrap_lower(struct attempt *t, struct err *e)
 	struct walls *walls = &t->job.inner.walls;
 	struct launch in = *t->in;
 	struct placeholders expected;
-	kernel_mounts windows;
 
 	t->expects = in.hold && in.held->count < in.plan->placeholders.count;
 	if (t->expects && expect_places(t, &expected, e) < 0)
@@ -162,10 +161,42 @@ int bwrap_lower(struct attempt *t, struct err *e)
 	if (t->expects)
 		in.held = &expected;
 	walls->rules.count = 0;
-	if (kernel_mounts_find(t->a, &windows, e) < 0 ||
-	    lower_mounts(t->a, &in, &windows, &t->mounts, e) < 0)
+	if (lower_mounts(t->a, &in, &t->windows, &t->mounts, e) < 0 ||
+	    lower_walls(t->a, &t->mounts, walls, e) < 0)
 		return err_result(e);
-	return lower_walls(t->a, &t->mounts, walls, e);
+	return lower_narrowed(t->a, &t->mounts, &t->narrowed, e);
+}
+
+static bool are_same_data(const struct bwrap_words *a, const struct bwrap_words *b)
+{
+	if (a->data.count != b->data.count)
+		return false;
+	for (size_t i = 0; i < a->data.count; i++) {
+		const struct bwrap_data *one = &a->data.items[i], *other = &b->data.items[i];
+
+		if (one->kind != other->kind ||
+		    (one->op && strcmp(one->op->path, other->op->path) != 0))
+			return false;
+	}
+	return true;
+}
+
+int bwrap_find_windows(struct attempt *t, struct err *e)
+{
+	const struct bwrap_words before = t->words;
+
+	if (t->knows_windows)
+		return 0;
+	if (kernel_mounts_find(t->a, &t->windows, e) < 0)
+		return err_result(e);
+	t->knows_windows = true;
+	if (t->windows.count == 0)
+		return 0;
+	if (bwrap_lower(t, e) < 0 ||
+	    lower_bwrap(t->a, t->in, &t->mounts, &t->facts, &t->words, e) < 0)
+		return err_result(e);
+	t->was_misled = !are_same_data(&before, &t->words);
+	return t->was_misled ? FAIL(e, ERR_POLICY, "windows into the kernel were not expected") : 0;
 }
 
 int bwrap_prepare(struct attempt *t, struct err *e)

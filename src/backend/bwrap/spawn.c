@@ -107,7 +107,7 @@ static int add_pipe(struct attempt *t, int own, int *out, struct err *e)
 	return add_fd(t, ends[!own], e);
 }
 
-static int add_args(struct attempt *t, struct err *e)
+int bwrap_write_args(struct attempt *t, struct err *e)
 {
 	scoped_buf text = BUF_INIT(JOB_MAX_BYTES);
 
@@ -115,17 +115,18 @@ static int add_args(struct attempt *t, struct err *e)
 		buf_add_text(&text, t->words.list.items[i]);
 		buf_add_char(&text, '\0');
 	}
-	if (buf_check(&text, e) < 0)
+	if (buf_check(&text, e) < 0 || fill_memory(t->args_file, buf_str(&text), e) < 0)
 		return err_result(e);
-	return add_memory(t, "bwrap arguments", buf_str(&text), e);
+	fd_close(&t->gate);
+	return 0;
 }
 
 /* This process keeps a copy to write it with. */
-static int add_job(struct attempt *t, struct err *e)
+static int add_later(struct attempt *t, const char *name, int *out, struct err *e)
 {
-	if (make_memory("cordon job", &t->job_file, e) < 0)
+	if (make_memory(name, out, e) < 0)
 		return err_result(e);
-	return add_borrowed(t, t->job_file, e);
+	return add_borrowed(t, *out, e);
 }
 
 int bwrap_write_job(struct attempt *t, struct err *e)
@@ -185,13 +186,16 @@ static int add_data(struct attempt *t, const struct bwrap_data *data, struct err
 static int make_descriptors(struct attempt *t, struct err *e)
 {
 	if (add_nothing(t, e) < 0 || add_nothing(t, e) < 0 || add_pipe(t, 0, &t->errors, e) < 0 ||
-	    add_args(t, e) < 0 || add_pipe(t, 0, &t->info, e) < 0 ||
-	    add_pipe(t, 1, &t->block, e) < 0 || add_job(t, e) < 0 || add_channel(t, e) < 0 ||
+	    add_later(t, "bwrap arguments", &t->args_file, e) < 0 ||
+	    add_pipe(t, 0, &t->info, e) < 0 || add_pipe(t, 1, &t->block, e) < 0 ||
+	    add_later(t, "cordon job", &t->job_file, e) < 0 || add_channel(t, e) < 0 ||
 	    add_borrowed(t, t->stage, e) < 0)
 		return err_result(e);
 	for (int i = 0; i < 3; i++)
 		if (add_borrowed(t, t->in->stdio[i], e) < 0)
 			return err_result(e);
+	if (add_pipe(t, 1, &t->gate, e) < 0)
+		return err_result(e);
 	for (size_t i = 0; i < t->words.data.count; i++)
 		if (add_data(t, &t->words.data.items[i], e) < 0)
 			return err_result(e);
@@ -216,14 +220,17 @@ static void run_child(void *arg)
 static int start(struct attempt *t, struct err *e)
 {
 	static const char stage[] = "/proc/self/fd/8";
-	const char *argv[] = { "bwrap", "--args", "3", "--", stage, BWRAP_STAGE_NAME, NULL };
+	/* The first holds nothing: bwrap waits for its end before it reads the second. */
+	const char *argv[] = { "bwrap", "--args",	  "12", "--args", "3", "--",
+			       stage,	BWRAP_STAGE_NAME, NULL };
 	struct bwrap_spawn job = {
 		.program = t->program.fd, .argv = argv, .fds = t->fds.items, .count = t->fds.count
 	};
 
 	int ends[2];
 
-	_Static_assert(BWRAP_FD_ARGS == 3 && BWRAP_FD_STAGE == 8, "as in the words");
+	_Static_assert(BWRAP_FD_ARGS == 3 && BWRAP_FD_STAGE == 8 && BWRAP_FD_GATE == 12,
+		       "as in the words");
 	job.kept = arena_array(t->a, t->fds.count + 1, sizeof(*job.kept), e);
 	if (!job.kept)
 		return err_result(e);
@@ -255,6 +262,8 @@ void bwrap_close_ends(struct attempt *t)
 	close_owned(t);
 	fd_close(&t->errors);
 	fd_close(&t->info);
+	fd_close(&t->gate);
 	fd_close(&t->block);
+	fd_close(&t->args_file);
 	fd_close(&t->job_file);
 }
