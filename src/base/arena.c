@@ -23,7 +23,7 @@ struct arena_chunk {
 #define ARENA_CHUNK_LARGEST (1 << 20)
 #endif
 
-enum { ARENA_GROWTH = 64 };
+enum { ARENA_GROWTH = 2 };
 
 void arena_done(struct arena *a)
 {
@@ -55,9 +55,9 @@ void arena_rewind(struct arena *a)
 }
 
 /*
- * Small arenas fit a page. What grows beyond that gets room for a whole policy at
- * once: pages that are never touched cost nothing, a system call for each of many
- * chunks, and the pages around them, do.
+ * Small arenas fit a page. What grows beyond that gets room for a small policy at
+ * once, and then for a large one: pages that are never touched cost nothing, a system
+ * call for each of many chunks, and the pages around them, do.
  */
 static struct arena_chunk *add_chunk(struct arena *a, size_t size, struct err *e)
 {

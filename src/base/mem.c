@@ -2,12 +2,76 @@
 /* See mem.h. */
 #include "base/mem.h"
 
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+
+/*
+ * The program runs one command and ends: what it needs for that is taken from here, one
+ * block after the other, instead of from malloc, whose system calls and scattered pages
+ * would be a good part of the time that a start takes. What is larger, or comes when this
+ * is used up, is malloc's. Only for a program of one thread; a library has none of it.
+ */
+#ifndef MEM_POOL_BYTES
+#define MEM_POOL_BYTES 0
+#endif
+
+static const size_t pool_bytes = MEM_POOL_BYTES;
+static struct {
+	alignas(max_align_t) unsigned char bytes[MEM_POOL_BYTES + 1];
+	size_t used;
+	size_t last; /* where the newest block begins; `used` when that was freed */
+} pool;
+
+static bool is_pooled(const void *block)
+{
+	return (uintptr_t)block - (uintptr_t)pool.bytes < pool_bytes;
+}
+
+/* Whether a block of `size` may begin at `at`. */
+static bool has_room(size_t at, size_t size)
+{
+	return size <= pool_bytes && pool_bytes - size >= at;
+}
+
+/* Not zeroed; NULL when it has to come from malloc. */
+static void *take(size_t at, size_t size)
+{
+	size_t const align = alignof(max_align_t);
+
+	if (!has_room(at, size))
+		return NULL;
+	pool.last = at;
+	pool.used = MIN_OF((at + size + align - 1) / align * align, pool_bytes);
+	return pool.bytes + at;
+}
+
+static void *resize_pooled(void *block, size_t size)
+{
+	size_t at = (size_t)((unsigned char *)block - pool.bytes);
+	size_t most = pool.used - at; /* at least what it holds */
+	void *moved;
+
+	if (at == pool.last && has_room(at, size))
+		return take(at, size);
+	moved = take(pool.used, size);
+	if (!moved)
+		moved = malloc(size);
+	if (moved)
+		memcpy(moved, block, MIN_OF(most, size));
+	return moved;
+}
 
 void *mem_new(size_t size, struct err *e)
 {
-	void *block = calloc(1, size ? size : 1);
+	size_t wanted = size ? size : 1;
+	void *block = take(pool.used, wanted);
 
+	if (block)
+		return memset(block, 0, wanted);
+	block = calloc(1, wanted);
 	if (!block)
 		return FAIL_NULL(e, ERR_NOMEM, "out of memory: %zu bytes were needed", size);
 	return block;
@@ -15,8 +79,15 @@ void *mem_new(size_t size, struct err *e)
 
 int mem_resize(void **block, size_t size, struct err *e)
 {
-	void *moved = realloc(*block, size ? size : 1);
+	size_t wanted = size ? size : 1;
+	void *moved = NULL;
 
+	if (is_pooled(*block))
+		moved = resize_pooled(*block, wanted);
+	else if (!*block)
+		moved = take(pool.used, wanted);
+	if (!moved && !is_pooled(*block))
+		moved = realloc(*block, wanted);
 	if (!moved)
 		return FAIL(e, ERR_NOMEM, "out of memory: %zu bytes were needed", size);
 	*block = moved;
@@ -25,5 +96,8 @@ int mem_resize(void **block, size_t size, struct err *e)
 
 void mem_free(void *block)
 {
-	free(block);
+	if (!is_pooled(block))
+		free(block);
+	else if ((unsigned char *)block == pool.bytes + pool.last)
+		pool.used = pool.last;
 }
