@@ -13,11 +13,6 @@ static const char *const core_names[] = {
 	"LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "USER", "TERM",
 };
 
-/* *TOKEN* *SECRET* *PASSWORD* *CREDENTIAL* *API_KEY* and *_KEY */
-static const char *const secret_parts[] = { "token", "secret", "password", "credential",
-					    "api_key" };
-static const char secret_end[] = "_key";
-
 /* A name has no components: its '/' may not stop a '*'. */
 static char fold(char c)
 {
@@ -30,20 +25,32 @@ static void fold_name(struct str name, char *out)
 		out[i] = fold(name.p[i]);
 }
 
-static bool contains(struct str text, struct str part)
+/* *TOKEN* *SECRET* *PASSWORD* *CREDENTIAL* *API_KEY*: whether one of the words begins here. */
+static bool begins_secret(struct str rest)
 {
-	for (size_t i = 0; i + part.len <= text.len; i++)
-		if (str_has_prefix(str_from(text, i), part))
-			return true;
-	return false;
+	switch (rest.p[0]) {
+	case 't':
+		return str_has_prefix(rest, STR("token"));
+	case 's':
+		return str_has_prefix(rest, STR("secret"));
+	case 'p':
+		return str_has_prefix(rest, STR("password"));
+	case 'c':
+		return str_has_prefix(rest, STR("credential"));
+	case 'a':
+		return str_has_prefix(rest, STR("api_key"));
+	default:
+		return false;
+	}
 }
 
+/* The same, and *_KEY. */
 static bool looks_secret(struct str folded)
 {
-	for (size_t i = 0; i < COUNT_OF(secret_parts); i++)
-		if (contains(folded, str_of(secret_parts[i])))
+	for (size_t i = 0; i < folded.len; i++)
+		if (begins_secret(str_from(folded, i)))
 			return true;
-	return str_has_suffix(folded, str_of(secret_end));
+	return str_has_suffix(folded, STR("_key"));
 }
 
 static bool is_core(struct str name)

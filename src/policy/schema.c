@@ -244,24 +244,19 @@ int schema_type(const struct toml *value, enum toml_type type, const char *what,
 		       article(toml_type_name(type)), toml_type_name(type));
 }
 
-int schema_choice(const struct toml *value, const char *what, const char *const *choices,
-		  size_t *out, struct err *e)
+static int fail_choice(const struct toml *value, const char *what, const char *const *choices,
+		       struct err *e)
 {
 	char list[160] = "";
 	size_t used = 0;
 
 	for (size_t i = 0; choices[i]; i++) {
-		int n;
+		int n = snprintf(list + used, sizeof(list) - used, "%s\"%s\"",
+				 i == 0		  ? ""
+				 : choices[i + 1] ? ", "
+						  : " or ",
+				 choices[i]);
 
-		if (value->type == TOML_STRING && str_is(value->string, choices[i])) {
-			*out = i;
-			return 0;
-		}
-		n = snprintf(list + used, sizeof(list) - used, "%s\"%s\"",
-			     i == 0	      ? ""
-			     : choices[i + 1] ? ", "
-					      : " or ",
-			     choices[i]);
 		used = MIN_OF(used + (n > 0 ? (size_t)n : 0), sizeof(list) - 1);
 	}
 	if (value->type != TOML_STRING)
@@ -270,4 +265,15 @@ int schema_choice(const struct toml *value, const char *what, const char *const 
 			       list);
 	return FAIL_AT(e, ERR_POLICY, value->origin, "%s can't be \"%s\"; it has to be %s%s", what,
 		       SHOWN(value->string), list, schema_hint(value->string, choices).text);
+}
+
+int schema_choice(const struct toml *value, const char *what, const char *const *choices,
+		  size_t *out, struct err *e)
+{
+	for (size_t i = 0; value->type == TOML_STRING && choices[i]; i++)
+		if (str_is(value->string, choices[i])) {
+			*out = i;
+			return 0;
+		}
+	return fail_choice(value, what, choices, e);
 }

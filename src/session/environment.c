@@ -13,11 +13,14 @@ struct making {
 	str_list withheld;
 };
 
+/* The value behind it may be long, and is none of this function's business. */
 static struct str name_of(const char *entry)
 {
-	struct str whole = str_of(entry);
+	size_t len = 0;
 
-	return str_first(whole, str_find(whole, '='));
+	while (entry[len] != '\0' && entry[len] != '=')
+		len++;
+	return (struct str){ entry, len };
 }
 
 /* SECURITY: who reads these trusts that Cordon wrote them. */
@@ -176,8 +179,7 @@ static bool is_said(const struct making *m, struct str name)
 
 static int add_proxy(struct making *m, struct err *e)
 {
-	struct str java = find_java(m);
-	struct str entry;
+	struct str java, entry;
 
 	if (!m->in->network_is_managed)
 		return 0;
@@ -186,6 +188,7 @@ static int add_proxy(struct making *m, struct err *e)
 			return err_result(e);
 	if (is_said(m, STR("JAVA_TOOL_OPTIONS")))
 		return 0;
+	java = find_java(m);
 	if (arena_printf(m->a, &entry, e, "%s=%.*s%s" JAVA_SETTINGS, java_name, STR_ARG(java),
 			 java.len ? " " : "") < 0)
 		return err_result(e);

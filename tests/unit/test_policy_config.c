@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Layers, their order and their strictness (P1, P3), and which profile is in force. */
 #include "../support/policy_text.h"
+#include "base/buf.h"
+#include "policy/config.h"
 #include "test.h"
 
 static const char *selected(const struct texts *t)
@@ -362,4 +364,23 @@ TEST(too_little_memory_is_always_an_error)
 	}
 	CHECK(refused > 100);
 	CHECK(refused < 4096);
+}
+
+/* It is not checked when it is read, so it is here. */
+TEST(the_built_in_layer_is_right_and_in_normal_form)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	scoped_buf as_written = BUF_INIT(1 << 20);
+	scoped_buf checked = BUF_INIT(1 << 20);
+	warning_list warnings = { .items = NULL };
+	struct err e = ERR_INIT;
+	struct toml *top = builtin_parse(&a, &e);
+
+	REQUIRE(top != NULL);
+	toml_print(&as_written, top);
+	CHECK_INT(layer_check(&a, top, SCHEMA_BUILTIN, &warnings, &e), 0);
+	toml_print(&checked, top);
+	CHECK_INT(warnings.count, 0);
+	CHECK(as_written.len > 100);
+	CHECK_STR(checked.p, as_written.p);
 }
