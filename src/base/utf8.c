@@ -44,7 +44,7 @@ size_t utf8_check(struct str s)
 	size_t at = 0;
 	uint32_t c;
 
-	while (at < s.len && utf8_next(s, &at, &c))
+	while (at < s.len && ((unsigned char)s.p[at] < 0x80 ? ++at : utf8_next(s, &at, &c)))
 		;
 	return at;
 }
@@ -101,13 +101,27 @@ static struct str show_next(struct str s, size_t *at, char escaped[16])
 	return (struct str){ escaped, (size_t)n };
 }
 
+size_t utf8_count_plain(struct str s)
+{
+	size_t count = 0;
+
+	while (count < s.len && s.p[count] >= 0x20 && s.p[count] < 0x7F)
+		count++;
+	return count;
+}
+
 void utf8_add_shown(struct buf *b, struct str s)
 {
 	char escaped[16];
-	size_t at = 0;
 
-	while (at < s.len)
-		buf_add(b, show_next(s, &at, escaped));
+	for (size_t at = 0; at < s.len;) {
+		struct str plain = str_first(str_from(s, at), utf8_count_plain(str_from(s, at)));
+
+		buf_add(b, plain);
+		at += plain.len;
+		if (at < s.len)
+			buf_add(b, show_next(s, &at, escaped));
+	}
 }
 
 size_t utf8_shown_width(struct str s)

@@ -17,6 +17,9 @@ size_t utf8_check(struct str s) PURE;
 /* Writes 1 to 4 bytes; false for a surrogate or a number over U+10FFFF. */
 bool utf8_put(uint32_t c, char out[4], size_t *len) NONNULL;
 
+/* How many bytes `s` begins with that are printable ASCII: they are shown as they are. */
+size_t utf8_count_plain(struct str s) PURE;
+
 /*
  * Adds `s` for a person's eyes: bytes that are not UTF-8 and control characters
  * (utf8_is_control) become \xNN or \u{NNNN}, so nothing

@@ -140,6 +140,12 @@ static int show_name(struct arena *a, struct str path, const char **out, struct 
 	scoped_buf shown = BUF_INIT(64 << 10);
 	struct str copy;
 
+	if (utf8_count_plain(path) == path.len) {
+		if (arena_copy(a, path, &copy, e) < 0)
+			return err_result(e);
+		*out = copy.p;
+		return 0;
+	}
 	utf8_add_shown(&shown, path);
 	if (buf_check(&shown, e) < 0 || arena_copy(a, buf_str(&shown), &copy, e) < 0)
 		return err_result(e);

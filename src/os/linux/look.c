@@ -54,7 +54,7 @@ static bool is_locked(const struct stat *st)
 {
 	uint32_t wanted = S_ISDIR(st->st_mode) ? S_IRUSR | S_IXUSR : S_IRUSR;
 
-	return st->st_uid == geteuid() && (st->st_mode & wanted) != wanted;
+	return (st->st_mode & wanted) != wanted && st->st_uid == geteuid();
 }
 
 int os_look(struct str path, struct os_file *out, struct err *e)

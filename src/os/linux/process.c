@@ -17,11 +17,15 @@ const char *const *os_environment(void)
 
 const char *os_environment_find(const char *const *environment, const char *name)
 {
-	size_t len = strlen(name);
+	for (size_t i = 0; environment && environment[i]; i++) {
+		const char *entry = environment[i];
+		size_t same = 0;
 
-	for (size_t i = 0; environment && environment[i]; i++)
-		if (strncmp(environment[i], name, len) == 0 && environment[i][len] == '=')
-			return environment[i] + len + 1;
+		while (name[same] != '\0' && entry[same] == name[same])
+			same++;
+		if (name[same] == '\0' && entry[same] == '=')
+			return entry + same + 1;
+	}
 	return NULL;
 }
 
@@ -56,7 +60,7 @@ int os_canonical_directory(struct arena *a, struct str path, struct str *out, st
 
 ssize_t os_read_small(const char *path, char *out, size_t room)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t n;
 
 	out[0] = '\0';

@@ -63,6 +63,24 @@ static bool says_missing(int error)
 	return error == ENOENT || error == ENOTDIR;
 }
 
+static int open_how(int dir, const char *path, uint64_t flags, uint64_t resolve)
+{
+	struct open_how how = { .flags = flags, .resolve = resolve };
+
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+}
+
+/*
+ * What check_missing() finds out, in one call: where a link, or what is no directory, is on
+ * the way, the kernel gives another answer than this one. Most layers are missing.
+ */
+static bool is_surely_missing(const char *path)
+{
+	scoped_fd fd = open_how(AT_FDCWD, path, O_PATH | O_CLOEXEC, RESOLVE_NO_SYMLINKS);
+
+	return fd < 0 && errno == ENOENT;
+}
+
 /* As many bytes as there are, up to `size`. */
 static ssize_t read_all(int fd, char *to, size_t size)
 {
@@ -133,7 +151,11 @@ int os_read_file(struct arena *a, struct str path, size_t max_bytes, struct str 
 
 	if (c_path_init(&name, path, e) < 0)
 		return err_result(e);
-	fd = open(name.text, OPEN_FLAGS);
+	if (is_surely_missing(name.text)) {
+		*seen = (struct os_seen){ .is_there = false };
+		return 0;
+	}
+	fd = openat(AT_FDCWD, name.text, OPEN_FLAGS);
 	if (fd < 0 && says_missing(errno)) {
 		if (check_missing(path, e) < 0)
 			return err_result(e);
@@ -186,21 +208,21 @@ static int open_without_links(int dir, struct str below)
 
 static int open_beneath(int dir, struct str below)
 {
-	struct open_how how = { .flags = OPEN_FLAGS,
-				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
-	struct c_path name = { .text = "" };
-	long fd = -1;
+	UNINITIALIZED struct c_path name;
+	size_t len = MIN_OF(below.len, sizeof(name.text) - 1);
+	int fd = -1;
 
-	memcpy(name.text, below.p, MIN_OF(below.len, sizeof(name.text) - 1));
+	memcpy(name.text, below.p, len);
+	name.text[len] = '\0';
 	/* EAGAIN: something was renamed meanwhile, so the kernel can't be sure; ask again. */
 	for (int tries = 0; tries < 16; tries++) {
-		fd = syscall(SYS_openat2, dir, name.text, &how, sizeof(how));
+		fd = open_how(dir, name.text, OPEN_FLAGS, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
 		if (fd >= 0 || errno != EAGAIN)
 			break;
 	}
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		return open_without_links(dir, below);
-	return (int)fd;
+	return fd;
 }
 
 int os_read_file_beneath(struct arena *a, struct str dir, struct str below, size_t max_bytes,
@@ -212,9 +234,15 @@ int os_read_file_beneath(struct arena *a, struct str dir, struct str below, size
 	scoped_fd at = -1;
 	scoped_fd fd = -1;
 
-	if (path_join(a, dir, below, &whole, e) < 0 || c_path_init(&name, dir, e) < 0)
+	if (path_join(a, dir, below, &whole, e) < 0 || c_path_init(&name, whole, e) < 0)
 		return err_result(e);
-	at = open(name.text, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (is_surely_missing(name.text)) {
+		*seen = (struct os_seen){ .is_there = false };
+		return 0;
+	}
+	if (c_path_init(&name, dir, e) < 0)
+		return err_result(e);
+	at = openat(AT_FDCWD, name.text, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (at >= 0)
 		fd = open_beneath(at, below);
 	if (fd < 0 && says_missing(errno)) {
