@@ -22,6 +22,8 @@ static bool add_to(struct args *args, struct listed *list, const char *names, co
 		complain_usage(args, "more than %d of %s", MAX_LISTED, names);
 		return false;
 	}
+	if (!list->items)
+		list->items = args->lists[args->list_count++];
 	list->items[list->count++] = text;
 	return true;
 }
@@ -350,17 +352,17 @@ static bool expand_full_auto(struct args *args)
 
 static void hand_over_lists(struct args *args)
 {
-	args->load.overrides = args->overrides.items;
+	args->load.overrides = (const char *const *)args->overrides.items;
 	args->load.override_count = args->overrides.count;
-	args->load.add_read = args->add_read.items;
+	args->load.add_read = (const char *const *)args->add_read.items;
 	args->load.add_read_count = args->add_read.count;
-	args->load.add_write = args->add_write.items;
+	args->load.add_write = (const char *const *)args->add_write.items;
 	args->load.add_write_count = args->add_write.count;
-	args->load.deny = args->deny.items;
+	args->load.deny = (const char *const *)args->deny.items;
 	args->load.deny_count = args->deny.count;
-	args->load.allow_hosts = args->allow_host.items;
+	args->load.allow_hosts = (const char *const *)args->allow_host.items;
 	args->load.allow_host_count = args->allow_host.count;
-	args->load.deny_hosts = args->deny_host.items;
+	args->load.deny_hosts = (const char *const *)args->deny_host.items;
 	args->load.deny_host_count = args->deny_host.count;
 }
 

@@ -143,12 +143,13 @@ const struct command *command_find(const char *name);
 enum {
 	MAX_LISTED = 512,	  /* of one option that may be repeated */
 	MAX_FEATURE_BYTES = 2048, /* of all that --enable and --disable name */
+	MAX_LISTS = 10,		  /* options that may be repeated */
 	MAX_KNOWN = 64,		  /* more than there are options or commands */
 };
 
-/* The values of an option that may be repeated, NULL behind the last. */
+/* The values of an option that may be repeated, NULL behind the last; NULL when there are none. */
 struct listed {
-	const char *items[MAX_LISTED + 1];
+	const char **items;
 	uint64_t count;
 };
 
@@ -179,8 +180,11 @@ struct args {
 	struct listed host_port;
 	struct listed env;
 	struct listed accept_missing;
-	char features[MAX_FEATURE_BYTES];
+	size_t list_count;
 	size_t feature_bytes;
+	/* Last, because a page that is not touched costs nothing. */
+	char features[MAX_FEATURE_BYTES];
+	const char *lists[MAX_LISTS][MAX_LISTED + 1];
 };
 
 static inline bool args_have(const struct args *args, enum option_id id)

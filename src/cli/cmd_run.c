@@ -70,10 +70,10 @@ static void fill_request(struct running *r)
 		.platform = args->platform,
 		.backend = args->backend,
 		.sandbox = args->sandbox,
-		.set_environment = args->env.count ? args->env.items : NULL,
-		.accept_missing = args->accept_missing.count ? args->accept_missing.items : NULL,
-		.publish = args->publish.count ? args->publish.items : NULL,
-		.host_ports = args->host_port.count ? args->host_port.items : NULL,
+		.set_environment = (const char *const *)args->env.items,
+		.accept_missing = (const char *const *)args->accept_missing.items,
+		.publish = (const char *const *)args->publish.items,
+		.host_ports = (const char *const *)args->host_port.items,
 		.audit_file = args->audit,
 		.timeout_ms = args->timeout_ms,
 		.flags = CORDON_RUN_FOREGROUND,
@@ -221,12 +221,11 @@ static int run_it(struct running *r)
 /* SECURITY: nothing that is opened from here on may get the number of a stream that is closed. */
 static bool fill_streams(void)
 {
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	return fd >= 0 && close(fd) == 0;
+	for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+		/* Those before it are open, so it is the one that it gets. */
+		if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDWR) != stream)
+			return false;
+	return true;
 }
 
 int cmd_run(const struct args *args)
