@@ -83,16 +83,15 @@ static int judge_file(struct arena *a, const struct launch *in, struct inner_job
 }
 
 /* The name under which every sandbox has the device; NULL: it has not. */
-static const char *find_own(int fd, const struct stat *st)
+static const char *find_own(const struct stat *st)
 {
 	static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
 					       "/dev/urandom" };
-	char path[64];
+	struct stat there;
 
-	if (!find_path(fd, st, path, sizeof(path)))
-		return NULL;
 	for (size_t i = 0; i < COUNT_OF(devices); i++)
-		if (strcmp(path, devices[i]) == 0)
+		if (lstat(devices[i], &there) == 0 && there.st_dev == st->st_dev &&
+		    there.st_ino == st->st_ino)
 			return devices[i];
 	return NULL;
 }
@@ -103,15 +102,15 @@ static const char *find_own(int fd, const struct stat *st)
  * for all.
  */
 static int judge_device(const struct launch *in, struct inner_job *job, const struct stat *st,
-			int i, struct err *e)
+			int flags, int i, struct err *e)
 {
-	bool is_read_only = (fcntl(in->stdio[i], F_GETFL) & O_ACCMODE) == O_RDONLY;
+	bool is_read_only = (flags & O_ACCMODE) == O_RDONLY;
 	bool is_memory = S_ISCHR(st->st_mode) && major(st->st_rdev) == MEMORY_DEVICES;
 	bool is_common = is_memory || (S_ISCHR(st->st_mode) && isatty(in->stdio[i]));
 
 	/* SECURITY: the sandbox's own mount of it is read-only; by the host's, root could chmod it. */
 	if (is_memory && !job->has_no_mounts)
-		job->reopened[i] = find_own(in->stdio[i], st);
+		job->reopened[i] = find_own(st);
 
 	if ((!S_ISCHR(st->st_mode) && !S_ISBLK(st->st_mode)) || is_common || !is_read_only ||
 	    !is_left_open(job, STR("/")))
@@ -174,7 +173,7 @@ int inner_judge_stdio(struct arena *a, const struct launch *in, struct inner_job
 				    stream_names[i]);
 		if (S_ISSOCK(st.st_mode) && judge_socket(job, in->stdio[i], i, e) < 0)
 			return err_result(e);
-		if (judge_device(in, job, &st, i, e) < 0)
+		if (judge_device(in, job, &st, flags, i, e) < 0)
 			return err_result(e);
 		if (S_ISREG(st.st_mode) && find_path(in->stdio[i], &st, path, sizeof(path)) &&
 		    judge_file(a, in, job, i, str_of(path), e) < 0)
