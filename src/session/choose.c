@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* P16, P17, P21, P22: which backend, with which losses, in which environment. */
 #include <sys/prctl.h>
+#include <sys/utsname.h>
 
 #include "os/os.h"
 #include "plan/net.h"
@@ -91,15 +92,23 @@ static int refuse_nesting(struct err *e)
 }
 
 /*
- * SECURITY: WSL1 takes many calls that it does not follow. From the file, not from
- * uname(), which a personality changes.
+ * SECURITY: WSL1 takes many calls that it does not follow. A personality makes uname()
+ * say 2.6 whatever the kernel is; the file, which takes longer, is not changed by it.
  */
 static int refuse_wsl1(struct err *e)
 {
-	char release[256];
-	ssize_t n = os_read_small("/proc/sys/kernel/osrelease", release, sizeof(release));
+	char text[256];
+	struct utsname system;
+	struct str release = STR_EMPTY;
 
-	if (n <= 0 || !backend_is_wsl1((struct str){ release, (size_t)n }))
+	if (uname(&system) == 0)
+		release = str_of(system.release);
+	if (!release.len || str_has_prefix(release, STR("2.6."))) {
+		ssize_t n = os_read_small("/proc/sys/kernel/osrelease", text, sizeof(text));
+
+		release = (struct str){ text, n > 0 ? (size_t)n : 0 };
+	}
+	if (!backend_is_wsl1(release))
 		return 0;
 	return FAIL(e, ERR_WEAKER,
 		    "this is WSL1, which is no Linux kernel and has no sandbox: convert it to WSL2 "

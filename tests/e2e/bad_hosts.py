@@ -419,6 +419,7 @@ def no_landlock(w):
 
 # ---- Other systems ---------------------------------------------------------------------------
 
+UNAME26 = 0x0020000
 WSL1 = "4.4.0-19041-Microsoft"
 WSL2 = "5.15.153.1-microsoft-standard-WSL2"
 
@@ -426,6 +427,8 @@ WSL2 = "5.15.153.1-microsoft-standard-WSL2"
 def windows_kernel(release):
     def setup(world):
         # A /proc that is not covered has to be somewhere, or there would be no new one.
+        # uname() can't be made to lie but by a personality, and then the file is asked.
+        LIBC.personality(UNAME26)
         whole = world.top / "proc"
         whole.mkdir(exist_ok=True)
         mount("proc", whole, "proc")

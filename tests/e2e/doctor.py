@@ -426,7 +426,9 @@ def no_landlock_and_landlock_off_are_told_apart(w: World):
 @case
 def the_first_wsl_is_refused_by_name_and_the_second_is_linux(w: World):
     need_namespaces()
-    over = "mount --bind release /proc/sys/kernel/osrelease"
+    # A personality makes uname() tell nothing; then the file is asked, which can be covered.
+    over = ("mount --bind release /proc/sys/kernel/osrelease\n"
+            'set -- setarch "$(uname -m)" --uname-2.6 "$@"')
     w.write("repo/release", "4.4.0-19041-Microsoft\n")
     found = diagnose(w, before=over, status=1)
     assert found["host"]["wsl"] == 1 and "WSL1" in found["default"]["reason"]
