@@ -356,7 +356,8 @@ CORDON_API int cordon_doctor(const struct cordon_doctor_options *options, cordon
 /* ---- The audit log ---------------------------------------------------------- */
 
 enum {
-	CORDON_AUDIT_DENIED = 1 /* only what policy refused */
+	CORDON_AUDIT_DENIED = 1, /* only what policy refused */
+	CORDON_AUDIT_FOLLOW = 2	 /* a run that is not there may still come */
 };
 
 struct cordon_audit_options {
@@ -388,14 +389,18 @@ enum {
 };
 
 /*
- * The next entry as a line with its newline, oldest first: 1, or 0 when there is none now;
- * asked again later, what was written since. `*line` is valid until the next call. Lines
- * that are no entries are passed over, and counted for cordon_audit_warning().
+ * The next entry as a line with its newline, what began first comes first: 1, or 0 when there
+ * is none now; asked again later, what was written since, as it was written. `*line` is valid
+ * until the next call. Lines that are no entries are passed over, and counted for
+ * cordon_audit_warning(). CORDON_E_NOTFOUND: there is no entry of the run that was asked for.
  */
 CORDON_API int cordon_audit_next(cordon_audit *audit, uint32_t flags, const char **line,
 				 cordon_error **error);
 
-/* All entries from here on, by host: who talked to whom, how much, what was refused. */
+/*
+ * All entries from here on, by host: who talked to whom, how much, what was refused.
+ * CORDON_E_NOTFOUND as above.
+ */
 CORDON_API int cordon_audit_summary(cordon_audit *audit, cordon_report **report,
 				    cordon_error **error);
 

@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 
-enum { FOLLOW_PAUSE_MS = 200 };
+enum { FOLLOW_PAUSE_MS = 200, STATUS_NO_RUN = 1 };
 
 /* How long ago; else it is a time, which the library reads. */
 static void set_since(struct cordon_audit_options *asked, const char *text)
@@ -22,13 +22,25 @@ static void set_since(struct cordon_audit_options *asked, const char *text)
 	asked->since_ms = ms < now_ms ? now_ms - ms : 1;
 }
 
+/* A run that is not in the log is an answer of its own. */
+static int finish_failed(const struct args *args, cordon_error *error)
+{
+	bool is_missing = cordon_error_code(error) == CORDON_E_NOTFOUND;
+	int status = finish_error(args, error);
+
+	return is_missing ? STATUS_NO_RUN : status;
+}
+
 /* All that is there now. Negative: failed; 0: nobody reads any more; else go on. */
-static int show_lines(cordon_audit *audit, uint32_t flags, cordon_error **error)
+static int show_lines(cordon_audit *audit, uint32_t flags, const char *heading,
+		      cordon_error **error)
 {
 	const char *line;
-	int r;
+	int r = cordon_audit_next(audit, flags, &line, error);
 
-	while ((r = cordon_audit_next(audit, flags, &line, error)) == 1)
+	if (r < 0 || fputs(heading, stdout) < 0)
+		return r < 0 ? r : 0;
+	for (; r == 1; r = cordon_audit_next(audit, flags, &line, error))
 		if (fputs(line, stdout) < 0)
 			return 0;
 	if (r < 0)
@@ -40,16 +52,20 @@ static int show_log(const struct args *args, cordon_audit *audit)
 {
 	const struct timespec pause = { .tv_nsec = FOLLOW_PAUSE_MS * 1000000L };
 	uint32_t flags = args_have(args, OPT_JSON) ? CORDON_AUDIT_JSON : 0;
+	char heading[512] = "";
 	cordon_error *error;
 	int r;
 
 	if (has_colour(STDOUT_FILENO))
 		flags |= CORDON_TEXT_COLOUR;
 	if (!(flags & CORDON_AUDIT_JSON) && !args_have(args, OPT_QUIET))
-		(void)fputs(cordon_audit_heading(audit, flags), stdout);
-	while ((r = show_lines(audit, flags, &error)) == 1 && args_have(args, OPT_FOLLOW))
+		(void)snprintf(heading, sizeof(heading), "%s", cordon_audit_heading(audit, flags));
+	r = show_lines(audit, flags, heading, &error);
+	while (r == 1 && args_have(args, OPT_FOLLOW)) {
 		(void)nanosleep(&pause, NULL);
-	return r < 0 ? finish_error(args, error) : finish_output(0);
+		r = show_lines(audit, flags, "", &error);
+	}
+	return r < 0 ? finish_failed(args, error) : finish_output(0);
 }
 
 static int show_summary(const struct args *args, cordon_audit *audit)
@@ -58,7 +74,7 @@ static int show_summary(const struct args *args, cordon_audit *audit)
 	cordon_error *error;
 
 	if (cordon_audit_summary(audit, &report, &error) < 0)
-		return finish_error(args, error);
+		return finish_failed(args, error);
 	return finish_report(args, report);
 }
 
@@ -80,6 +96,8 @@ int cmd_audit(const struct args *args)
 		set_since(&asked, args->since);
 	if (args_have(args, OPT_DENIED))
 		asked.flags |= CORDON_AUDIT_DENIED;
+	if (args_have(args, OPT_FOLLOW))
+		asked.flags |= CORDON_AUDIT_FOLLOW;
 	if (cordon_audit_open(&asked, &audit, &error) < 0)
 		return finish_error(args, error);
 	status = args_have(args, OPT_SUMMARY) ? show_summary(args, audit) : show_log(args, audit);

@@ -87,7 +87,8 @@ static void print_overview(FILE *to, bool is_full)
 		"  NO_COLOR                   when not empty, print no colours\n"
 		"\nThe status is 0, or 125 when there is an error; that of 'cordon run' is the "
 		"command's,\nthat of 'cordon doctor' 1 when the policy can't be enforced "
-		"here.\nMore in cordon(1) and cordon-policy(5).\n",
+		"here, that of 'cordon audit'\n1 when it has no such run.\nMore in cordon(1) and "
+		"cordon-policy(5).\n",
 		to);
 }
 

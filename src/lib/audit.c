@@ -3,6 +3,7 @@
 #include "lib/audit.h"
 
 #include "base/mem.h"
+#include "base/sort.h"
 #include "base/utf8.h"
 #include "lib/lib.h"
 #include "lib/report.h"
@@ -11,6 +12,7 @@ enum {
 	ENTRY_BYTES = 1 << 18, /* of one, parsed */
 	OUT_BYTES = 1 << 16,   /* of one, printed */
 	LOG_BYTES = 1 << 20,   /* of what is kept all the time */
+	LINES_BYTES = 1 << 30, /* of what is put in order; rotation keeps a log far below */
 };
 
 /* ---- Pieces --------------------------------------------------------------------- */
@@ -79,10 +81,13 @@ static void note_broken(struct cordon_audit *audit, const struct err *why)
 		   (unsigned long long)audit_reader_line(audit->reader), why->text);
 }
 
-static bool is_wanted(const struct cordon_audit *audit, const struct audit_entry *x)
+static bool is_wanted(struct cordon_audit *audit, const struct audit_entry *x)
 {
-	return (audit->run.len == 0 || str_eq(audit->run, x->run)) &&
-	       (!audit->only_denied || x->decision == AUDIT_DENY) && x->time_ms >= audit->since_ms;
+	bool is_of_run = audit->run.len == 0 || str_eq(audit->run, x->run);
+
+	audit->run_is_there |= is_of_run;
+	return is_of_run && (!audit->only_denied || x->decision == AUDIT_DENY) &&
+	       x->time_ms >= audit->since_ms;
 }
 
 int audit_next_entry(struct cordon_audit *audit, struct audit_entry *out, struct err *e)
@@ -100,6 +105,79 @@ int audit_next_entry(struct cordon_audit *audit, struct audit_entry *out, struct
 			return 1;
 	}
 	return r;
+}
+
+int audit_check_run(const struct cordon_audit *audit, struct err *e)
+{
+	char shown[128];
+
+	if (audit->run.len == 0 || audit->run_is_there || audit->run_may_come)
+		return 0;
+	return FAIL(e, ERR_NOTFOUND,
+		    "no entry of the log is of a run '%s'; --run last is the last one, and with "
+		    "--json each entry names its run",
+		    utf8_show(audit->run, shown, sizeof(shown)));
+}
+
+/* ---- In order ----------------------------------------------------------------------- */
+
+uint32_t *audit_numbers(struct arena *a, size_t count, struct err *e)
+{
+	uint32_t *numbers;
+
+	if (count > UINT32_MAX / 4)
+		return FAIL_NULL(e, ERR_LIMIT, "the log has too many entries");
+	numbers = arena_array(a, 2 * count + 1, sizeof(*numbers), e);
+	for (size_t i = 0; numbers && i < count; i++)
+		numbers[i] = (uint32_t)i;
+	return numbers;
+}
+
+static int by_time(const void *context, uint32_t a, uint32_t b)
+{
+	const struct audit_kept *kept = context;
+
+	return (kept[a].time_ms > kept[b].time_ms) - (kept[a].time_ms < kept[b].time_ms);
+}
+
+/* A line is written when something ends, and a tunnel may last for hours. */
+static int gather(struct cordon_audit *audit, struct err *e)
+{
+	struct audit_entry x;
+	uint32_t *numbers;
+	int r;
+
+	while ((r = audit_next_entry(audit, &x, e)) == 1) {
+		struct audit_kept *kept = VEC_PUSH(&audit->lines, &audit->kept, e);
+		struct str line;
+
+		if (!kept || arena_copy(&audit->lines, x.text, &line, e) < 0)
+			return err_result(e);
+		*kept = (struct audit_kept){ .time_ms = x.time_ms, .line = line };
+	}
+	if (r < 0)
+		return r;
+	numbers = audit_numbers(&audit->lines, audit->kept.count, e);
+	if (!numbers)
+		return err_result(e);
+	sort_numbers(numbers, numbers + audit->kept.count, audit->kept.count, by_time,
+		     audit->kept.items);
+	audit->order = numbers;
+	return audit_check_run(audit, e);
+}
+
+/* As audit_next_entry(), but that what is there at the first look comes in the order of time. */
+static int next_in_order(struct cordon_audit *audit, struct audit_entry *out, struct err *e)
+{
+	if (!audit->order && gather(audit, e) < 0)
+		return err_result(e);
+	if (audit->shown == audit->kept.count)
+		return audit_next_entry(audit, out, e);
+	arena_done(&audit->entry);
+	if (audit_parse(&audit->entry, audit->kept.items[audit->order[audit->shown++]].line, out,
+			e) < 0)
+		return err_result(e);
+	return 1;
 }
 
 /* ---- Opening ------------------------------------------------------------------------ */
@@ -147,7 +225,7 @@ static int open_log(struct cordon_audit *audit, const struct cordon_audit_option
 	struct str path;
 	char shown[64];
 
-	if (options->flags & ~(uint64_t)CORDON_AUDIT_DENIED)
+	if (options->flags & ~(uint64_t)(CORDON_AUDIT_DENIED | CORDON_AUDIT_FOLLOW))
 		return FAIL(e, ERR_ARGUMENT, "cordon_audit_open does not know one of these flags");
 	audit->since_ms = options->since_ms;
 	if (options->since && !audit_parse_time(str_of(options->since), &audit->since_ms))
@@ -165,6 +243,8 @@ static int open_log(struct cordon_audit *audit, const struct cordon_audit_option
 		return err_result(e);
 	}
 	audit->only_denied = (options->flags & CORDON_AUDIT_DENIED) != 0;
+	audit->run_may_come = (options->flags & CORDON_AUDIT_FOLLOW) != 0;
+	audit->run_is_there = false;
 	return audit_reader_open(&audit->arena, path, &audit->reader, e);
 }
 
@@ -183,6 +263,7 @@ int cordon_audit_open(const struct cordon_audit_options *options, cordon_audit *
 		return error_give(&e, error);
 	a->arena = (struct arena)ARENA_INIT(LOG_BYTES);
 	a->entry = (struct arena)ARENA_INIT(ENTRY_BYTES);
+	a->lines = (struct arena)ARENA_INIT(LINES_BYTES);
 	a->out = (struct buf)BUF_INIT(OUT_BYTES);
 	a->warning = (struct buf)BUF_INIT(OUT_BYTES);
 	if (open_log(a, &own, &e) < 0) {
@@ -201,6 +282,7 @@ void cordon_audit_free(cordon_audit *audit)
 		audit_reader_close(audit->reader);
 	arena_done(&audit->arena);
 	arena_done(&audit->entry);
+	arena_done(&audit->lines);
 	buf_done(&audit->out);
 	buf_done(&audit->warning);
 	mem_free(audit);
@@ -335,7 +417,7 @@ int cordon_audit_next(cordon_audit *audit, uint32_t flags, const char **line, co
 	struct page p = page_of(audit, flags);
 	struct err e = ERR_INIT;
 	struct audit_entry x;
-	int r = audit_next_entry(audit, &x, &e);
+	int r = next_in_order(audit, &x, &e);
 
 	if (r == 0)
 		return 0;

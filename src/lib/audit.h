@@ -6,11 +6,22 @@
 #include "base/buf.h"
 #include "cordon.h"
 
+/* One that was there at the first look, to be shown in its turn. */
+struct audit_kept {
+	uint64_t time_ms;
+	struct str line;
+};
+
 struct cordon_audit {
 	struct arena arena; /* lives as long as this */
 	struct arena entry; /* of the last one */
 	struct audit_reader *reader;
 	struct str run; /* "": all */
+	bool run_is_there, run_may_come;
+	struct arena lines;
+	VEC(struct audit_kept) kept;
+	uint32_t *order; /* of those; NULL before the first look */
+	size_t shown;
 	uint64_t since_ms;
 	bool only_denied;
 	struct buf out, warning;
@@ -20,6 +31,12 @@ struct cordon_audit {
 /* The next entry that is asked for: 1, or 0 when there is none now. */
 int audit_next_entry(struct cordon_audit *audit, struct audit_entry *out, struct err *e)
 	MUST_CHECK NONNULL;
+
+/* Once all entries were read: ERR_NOTFOUND when none is of the run that was asked for. */
+int audit_check_run(const struct cordon_audit *audit, struct err *e) MUST_CHECK NONNULL;
+
+/* 0, 1, ... as many as `count`, and as much room again, for sort_numbers(). */
+uint32_t *audit_numbers(struct arena *a, size_t count, struct err *e) MUST_CHECK NONNULL;
 
 /* "1.2 kB" */
 void audit_add_bytes(struct buf *b, int64_t bytes) NONNULL;

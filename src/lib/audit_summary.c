@@ -136,22 +136,10 @@ static int order_hosts(const void *context, uint32_t a, uint32_t b)
 	return 0;
 }
 
-static uint32_t *numbers_up_to(struct arena *a, size_t count, struct err *e)
-{
-	uint32_t *numbers;
-
-	if (count > UINT32_MAX / 4)
-		return FAIL_NULL(e, ERR_LIMIT, "the log has too many entries");
-	numbers = arena_array(a, 2 * count + 1, sizeof(*numbers), e);
-	for (size_t i = 0; numbers && i < count; i++)
-		numbers[i] = (uint32_t)i;
-	return numbers;
-}
-
 static int add_up(struct arena *a, struct summary *s, struct err *e)
 {
 	size_t count = s->entries.count;
-	uint32_t *numbers = numbers_up_to(a, count, e);
+	uint32_t *numbers = audit_numbers(a, count, e);
 	struct met *h = NULL;
 
 	if (!numbers)
@@ -176,7 +164,7 @@ static int add_up(struct arena *a, struct summary *s, struct err *e)
 static int sort_hosts(struct arena *a, struct summary *s, struct err *e)
 {
 	size_t count = s->hosts.count;
-	uint32_t *numbers = numbers_up_to(a, count, e);
+	uint32_t *numbers = audit_numbers(a, count, e);
 	struct met *sorted = arena_array(a, count + 1, sizeof(*sorted), e);
 
 	if (!numbers || !sorted)
@@ -357,7 +345,8 @@ static int summarise(cordon_report *report, cordon_audit *audit, struct err *e)
 			return err_result(e);
 		s->entry_count++;
 	}
-	if (r < 0 || add_up(&report->arena, s, e) < 0 || sort_hosts(&report->arena, s, e) < 0)
+	if (r < 0 || audit_check_run(audit, e) < 0 || add_up(&report->arena, s, e) < 0 ||
+	    sort_hosts(&report->arena, s, e) < 0)
 		return err_result(e);
 	s->broken = (int64_t)audit->broken;
 	report->data = s;

@@ -71,7 +71,6 @@ def entries_are_chosen(w: World):
     assert hosts("--run", "a") == ["one.test", "three.test"]
     assert hosts("--run", "b") == ["two.test"]
     assert hosts("--run", "last") == ["one.test", "three.test"]
-    assert hosts("--run", "none") == []
     assert hosts("--since", "2026-01-15") == ["three.test"]
     assert hosts("--since", "2026-01-02T03:04:05Z", "--run", "b") == ["two.test"]
     assert hosts("--since", "2026-01-02T03:04:06Z") == ["three.test"]
@@ -83,6 +82,41 @@ def entries_are_chosen(w: World):
     for bad in ("yesterday", "2026-13-01", "1x", ""):
         assert "is not a time" in w.fails("audit", "--since", bad).err, bad
     assert "exclude" in w.fails("audit", "--follow", "--summary").err
+
+
+@case
+def a_run_that_is_not_there_is_said_and_status_1(w: World):
+    write_log(w, entry(run="a"), entry(run="b"))
+    for options in ([], ["--summary"], ["--denied"], ["-q"], ["--json"], ["--json", "--summary"]):
+        result = w.run("audit", "--run", "typo", *options, check=1)
+        assert result.err.startswith("cordon: error: no entry of the log is of a run 'typo'"), repr(result)
+        assert (result.json["error"]["code"] == "notfound") if "--json" in options else not result.out, repr(result)
+        w.ok("audit", "--run", "a", *options)
+    assert "nothing" in w.ok("audit", "--summary", "--run", "a", "--denied").out
+    # Which it may still become.
+    with Follower(w, "--run", "later") as follower:
+        time.sleep(0.5)
+        with open(log_of(w), "a", encoding="ascii") as f:
+            f.write(entry(run="a", host="not.test") + entry(run="later", host="later.test"))
+        assert follower.next() == "later.test"
+
+
+@case
+def what_began_first_comes_first(w: World):
+    def at(second, host):
+        return entry(time=f"2026-01-02T03:04:0{second}.000Z", host=host)
+
+    log = write_log(w, at(5, "quick.test"), at(1, "tunnel.test"), at(5, "equal.test"), at(3, "other.test"))
+    log.with_name(f"{log.name}.1").write_text(at(2, "rotated.test"))
+    order = ["tunnel", "rotated", "other", "quick", "equal"]
+    assert re.findall(r"(\w+)\.test", w.ok("audit").out) == order
+    assert [json.loads(line)["host"] for line in w.ok("audit", "--json").out.splitlines()] == [
+        f"{name}.test" for name in order]
+    with Follower(w) as follower:
+        assert [follower.next() for _ in order] == [f"{name}.test" for name in order]
+        with open(log, "a", encoding="ascii") as f:
+            f.write(at(0, "late.test"))
+        assert follower.next() == "late.test"
 
 
 @case
@@ -107,7 +141,7 @@ def the_summary_adds_up(w: World):
     assert re.search(r"^\[2001:db8::1\]:443 ", text, re.MULTILINE), text
     assert w.ok("audit", "--summary", "-q").out.split() == ["example.com:443", "evil.test:443",
                                                             "[2001:db8::1]:443"]
-    assert "nothing" in w.ok("audit", "--summary", "--run", "none").out
+    assert "nothing" in w.ok("audit", "--summary", "--since", "2030-01-01").out
     huge = 2**63 - 1
     write_log(w, entry(bytes_up=huge, count=huge), entry(bytes_up=huge, count=huge))
     assert w.ok("audit", "--summary", "--json").json["total"]["bytes_up"] == huge
@@ -150,8 +184,8 @@ def what_was_rotated_away_comes_first(w: World):
 
 
 class Follower:
-    def __init__(self, w):
-        self.process = subprocess.Popen([PROGRAM, "audit", "--follow", "--json"], env=w.env, bufsize=0,
+    def __init__(self, w, *options):
+        self.process = subprocess.Popen([PROGRAM, "audit", "--follow", "--json", *options], env=w.env, bufsize=0,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
 
     def next(self):
