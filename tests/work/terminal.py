@@ -277,6 +277,7 @@ def less_reads_keys_while_it_reads_a_pipe(w):
 def tmux_has_a_session(w):
     w.need("tmux")
     w.env["TMUX_TMPDIR"] = str(w.tmp)
+    w.env["SHELL"] = "/bin/sh"  # not that of one who may not log in
     inner = "echo in-tmux; read x; echo \"$x\" >said"
     with w.open_terminal("tmux", "-L", "work", "-f", "/dev/null", "new-session", inner) as t:
         t.expect("in-tmux")
