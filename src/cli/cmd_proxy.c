@@ -101,12 +101,11 @@ static void reload(const struct args *args, cordon_proxy *proxy)
 		print_warning(NULL, "the rules stay as they were");
 		return;
 	}
-	if (cordon_proxy_reload(proxy, policy, &error) < 0) {
+	/* Whether they do then, its text says. */
+	if (cordon_proxy_reload(proxy, policy, &error) < 0)
 		(void)finish_error(args, error);
-		print_warning(NULL, "the rules stay as they were");
-	} else if (!args_have(args, OPT_QUIET)) {
+	else if (!args_have(args, OPT_QUIET))
 		(void)fputs("cordon: the rules were read anew\n", stderr);
-	}
 	cordon_policy_free(policy);
 }
 

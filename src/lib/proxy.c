@@ -33,12 +33,13 @@ struct cordon_proxy {
 	struct proxy process;
 	struct watcher channel;
 	struct audit *audit; /* NULL: none */
-	const char *token;
-	const char *const *environment;
+	char *token;
+	char **environment; /* of it what names proxies, which may have passwords */
 	int listener;
 	uint16_t port;
 	char address[64];
-	struct err failure; /* of a record that came while nobody could be told */
+	struct err failure; /* of a record that came while nobody could be told, or of its end */
+	bool failure_is_told;
 };
 
 /* ---- Where it listens ---------------------------------------------------------------- */
@@ -204,7 +205,8 @@ static int start_process(const cordon_proxy *p, const cordon_policy *policy, str
 	const struct proxy_options options = {
 		.plan = policy->plan,
 		.token = p->token,
-		.environment = p->environment ? p->environment : os_environment(),
+		.environment = p->environment ? (const char *const *)p->environment
+					      : os_environment(),
 		.limits = PROXY_LIMITS_DEFAULT,
 	};
 	struct proxy made = PROXY_NONE;
@@ -270,34 +272,57 @@ static void end_process(cordon_proxy *p)
 
 /* ---- The calls -------------------------------------------------------------------------- */
 
-static int keep_text(cordon_proxy *p, const char *text, const char **out, struct err *e)
+static int keep_text(cordon_proxy *p, const char *text, char **out, struct err *e)
 {
-	struct str copy;
+	size_t len;
 
 	*out = NULL;
 	if (!text)
 		return 0;
-	if (arena_copy(&p->arena, str_of(text), &copy, e) < 0)
+	len = strlen(text) + 1;
+	*out = arena_array(&p->arena, len, 1, e);
+	if (!*out)
 		return err_result(e);
-	*out = copy.p;
+	memcpy(*out, text, len);
 	return 0;
 }
 
+static void wipe_text(char *text)
+{
+	if (text)
+		explicit_bzero(text, strlen(text));
+}
+
+static bool names_proxy(const char *variable)
+{
+	struct str name = str_first(str_of(variable), str_find(str_of(variable), '='));
+
+	return str_has_suffix(name, STR("_proxy")) || str_has_suffix(name, STR("_PROXY"));
+}
+
+/* Nothing else of it is asked for, and there are secrets in it. */
 static int keep_environment(cordon_proxy *p, const char *const *from, struct err *e)
 {
-	const char **copy;
-	size_t count = 0;
+	size_t count = 0, kept = 0;
 
 	if (!from)
 		return 0;
 	while (from[count])
 		count++;
-	copy = arena_array(&p->arena, count + 1, sizeof(*copy), e);
-	for (size_t i = 0; copy && i < count; i++)
-		if (keep_text(p, from[i], &copy[i], e) < 0)
+	p->environment = arena_array(&p->arena, count + 1, sizeof(*p->environment), e);
+	if (!p->environment)
+		return err_result(e);
+	for (size_t i = 0; i < count; i++)
+		if (names_proxy(from[i]) && keep_text(p, from[i], &p->environment[kept++], e) < 0)
 			return err_result(e);
-	p->environment = copy;
-	return copy ? 0 : err_result(e);
+	return 0;
+}
+
+static void wipe_kept(cordon_proxy *p)
+{
+	wipe_text(p->token);
+	for (char **variable = p->environment; variable && *variable; variable++)
+		wipe_text(*variable);
 }
 
 static int start(cordon_proxy *p, const cordon_policy *policy,
@@ -328,6 +353,7 @@ static void give_up(cordon_proxy *p)
 	fd_close(&p->listener);
 	if (p->has_loop)
 		loop_done(&p->loop);
+	wipe_kept(p);
 	arena_done(&p->arena);
 	mem_free(p);
 }
@@ -371,9 +397,24 @@ int cordon_proxy_poll(cordon_proxy *proxy, int timeout_ms, cordon_error **error)
 {
 	struct err e = ERR_INIT;
 
-	if (loop_step(&proxy->loop, timeout_ms, &e) < 0)
-		return error_give(&e, error);
-	return 0;
+	if (proxy->failure.code != ERR_OK)
+		e = proxy->failure;
+	else if (loop_step(&proxy->loop, timeout_ms, &e) == 0)
+		return 0;
+	proxy->failure = e;
+	proxy->failure_is_told = true;
+	return error_give(&e, error);
+}
+
+/* Who connects meanwhile waits at the listener: nobody is judged by old rules. */
+static int replace_process(cordon_proxy *p, struct proxy next, struct err *e)
+{
+	end_process(p);
+	if (begin(p, next, e) == 0)
+		return 0;
+	(void)err_wrap(e, "nothing serves any more");
+	p->failure = *e;
+	return err_result(e);
 }
 
 int cordon_proxy_reload(cordon_proxy *proxy, const cordon_policy *policy, cordon_error **error)
@@ -383,12 +424,12 @@ int cordon_proxy_reload(cordon_proxy *proxy, const cordon_policy *policy, cordon
 
 	if (!policy)
 		(void)FAIL(&e, ERR_ARGUMENT, "cordon_proxy_reload needs a policy");
-	else if (start_process(proxy, policy, &next, &e) == 0) {
-		/* Who connects meanwhile waits at the listener: nobody is judged by old rules. */
-		end_process(proxy);
-		if (begin(proxy, next, &e) == 0)
-			return 0;
-	}
+	else if (proxy->failure.code != ERR_OK)
+		e = proxy->failure;
+	else if (start_process(proxy, policy, &next, &e) < 0)
+		(void)err_wrap(&e, "the rules stay as they were");
+	else if (replace_process(proxy, next, &e) == 0)
+		return 0;
 	return error_give(&e, error);
 }
 
@@ -400,7 +441,8 @@ int cordon_proxy_stop(cordon_proxy *proxy, cordon_error **error)
 		return 0;
 	if (proxy->process.pid > 0)
 		end_process(proxy);
-	e = proxy->failure;
+	if (!proxy->failure_is_told)
+		e = proxy->failure;
 	give_up(proxy);
 	return e.code == ERR_OK ? 0 : error_give(&e, error);
 }

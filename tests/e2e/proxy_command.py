@@ -429,6 +429,11 @@ def hangup_reads_the_rules_anew(w: World):
         proxy.read_error("config.toml:1")
         proxy.read_error("stay as they were")
         assert proxy.get(url).status == 403
+        # As does one that is right, and leaves nothing to serve.
+        w.write_config(RULES.replace("enabled = true", "enabled = false"))
+        proxy.process.send_signal(signal.SIGHUP)
+        proxy.read_error("error: the rules stay as they were: the network of profile")
+        assert proxy.get(url).status == 403
         w.write_config(RULES)
         proxy.process.send_signal(signal.SIGHUP)
         proxy.read_error("read anew")
