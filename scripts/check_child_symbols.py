@@ -19,16 +19,14 @@ CHILDREN = """backend_command_child backend_none_none_child backend_native_child
 backend_inner_child backend_inner_lock_child backend_inner_network_child
 backend_landlock_monitor_child
 backend_native_child_mounts backend_bwrap_spawn_child supervise_init supervise_connector
-supervise_destination supervise_notification supervise_quick_process
 os_linux_child os_linux_fd_pass""".split()
 
 SAFE = set(
-    """_exit chdir clock_gettime clone close dup2 execve faccessat fchdir fchmod fcntl fcntl64 flock fstat fstat64
-    getpgrp getpid getppid getrusage getsockopt ioctl kill lseek lseek64 memcmp memcpy memset mkdirat mmap mmap64 open open64 openat openat64 poll prctl
+    """_exit chdir clone close dup2 execve faccessat fchdir fchmod fcntl fcntl64 flock fstat fstat64
+    getpgrp getpid getppid getrusage ioctl kill lseek lseek64 memcpy memset mkdirat mmap mmap64 open open64 openat openat64 poll prctl
     read recv recvmsg send sendmsg setpgid setsockopt htons htonl setsid sigaction sigaddset sigemptyset signal signalfd
     sigprocmask pthread_sigmask socket socketpair strchr strlen strncmp symlinkat syscall tcsetpgrp
     umask unshare vfork wait4 waitid waitpid write
-    ip_is_v4
     __errno_location __open64_2 __open_2 __memcpy_chk __memset_chk __stack_chk_fail __read_chk __poll_chk
     _GLOBAL_OFFSET_TABLE_""".split()
 )

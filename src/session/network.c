@@ -246,13 +246,6 @@ static bool will_connect(void *user, const struct proxy_order *order)
 	return proxy_send(&s->network.proxy, order, NULL, 0) == 0;
 }
 
-static int channel_of(void *user)
-{
-	const struct session *s = user;
-
-	return s->network.proxy.channel;
-}
-
 /* ---- Published ports ---------------------------------------------------------------------- */
 
 static void show_address(const struct publication *p, struct buf *out)
@@ -331,7 +324,7 @@ void network_init(struct session *s)
 		.proxy = PROXY_NONE,
 		.channel = { .fd = -1, .ready = channel_is_ready, .user = s },
 		.gone = { .fd = -1, .ready = proxy_is_gone, .user = s },
-		.asker = { .send = will_connect, .channel = channel_of, .user = s },
+		.asker = { .send = will_connect, .user = s },
 	};
 	traffic_init(&s->outcome.traffic);
 }

@@ -22,7 +22,7 @@
 #include "os/fd_pass.h"
 
 enum {
-	CHANNEL = CONNECTOR_CHANNEL,
+	CHANNEL = 0, /* its number in the process */
 	MAX_FDS = 2,
 	INTERRUPT = SIGUSR1,
 	MAX_ERRNO_TOLD = 511, /* above are those of the kernel's inside */
@@ -37,7 +37,7 @@ struct answer {
 
 /* ---- In the process ------------------------------------------------------------- */
 
-void connector_end(int status)
+static _Noreturn void end(int status)
 {
 	for (;;)
 		syscall(SYS_exit_group, status);
@@ -56,7 +56,7 @@ static void on_signal(int number)
 	if (number == INTERRUPT)
 		is_interrupted = 1;
 	if (syscall(SYS_ppoll, &channel, 1, &now, NULL, 0) == 1 && channel.revents & POLLHUP)
-		connector_end(0);
+		end(0);
 	errno = saved;
 }
 
@@ -80,29 +80,13 @@ static bool drop_rights(void)
 	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
 }
 
-/* Those that are in the way of the others go up first. */
-static bool put_in_place(const int *fds, size_t count)
-{
-	int from[CONNECTOR_MAX_OWN];
-
-	for (size_t i = 0; i < count; i++) {
-		from[i] = fds[i] < CONNECTOR_MAX_OWN
-				  ? fcntl(fds[i], F_DUPFD_CLOEXEC, CONNECTOR_MAX_OWN)
-				  : fds[i];
-		if (from[i] < 0)
-			return false;
-	}
-	for (size_t i = 0; i < count; i++)
-		if (dup2(from[i], (int)i) < 0)
-			return false;
-	return syscall(SYS_close_range, (unsigned)count, UINT32_MAX, 0) == 0;
-}
-
-bool connector_settle(const int *fds, size_t count)
+static bool prepare(int channel)
 {
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "cordon-connect");
-	return count <= CONNECTOR_MAX_OWN && put_in_place(fds, count) && chdir("/") == 0 &&
+	if (channel != CHANNEL && dup2(channel, CHANNEL) < 0)
+		return false;
+	return syscall(SYS_close_range, CHANNEL + 1, UINT32_MAX, 0) == 0 && chdir("/") == 0 &&
 	       drop_rights() && listen_to_signals();
 }
 
@@ -115,7 +99,7 @@ static size_t receive_order(struct connector_order *order, int fds[MAX_FDS])
 	return n == (ssize_t)sizeof(*order) ? count : 0;
 }
 
-long connector_connect(int socket, const void *address, size_t size)
+static long connect_by(int socket, const void *address, size_t size)
 {
 	long r;
 
@@ -136,7 +120,7 @@ static long connect_file(int socket, int target)
 		return -EPERM; /* there are no more than four */
 	memcpy(path.sun_path, dir, sizeof(dir) - 1);
 	path.sun_path[sizeof(dir) - 1] = (char)('0' + target);
-	return connector_connect(socket, &path, sizeof(path));
+	return connect_by(socket, &path, sizeof(path));
 }
 
 static long carry_out(const struct connector_order *order, const int *fds, size_t count)
@@ -146,7 +130,7 @@ static long carry_out(const struct connector_order *order, const int *fds, size_
 	if (count != (order->has_target ? 2 : 1))
 		return -EPERM;
 	return order->has_target ? connect_file(fds[0], fds[1])
-				 : connector_connect(fds[0], &order->address, order->size);
+				 : connect_by(fds[0], &order->address, order->size);
 }
 
 /* Where the kernel connects from it knows from the call on. */
@@ -178,8 +162,8 @@ static void run(void *arg)
 	int fds[MAX_FDS];
 	size_t count;
 
-	if (!connector_settle(channel, 1))
-		connector_end(1);
+	if (!prepare(*channel))
+		end(1);
 	while ((count = receive_order(&order, fds)) > 0) {
 		struct answer answer = { .id = order.id };
 
@@ -192,7 +176,7 @@ static void run(void *arg)
 		if (!send_answer(&answer))
 			break;
 	}
-	connector_end(0);
+	end(0);
 }
 
 /* ---- In this process ------------------------------------------------------------- */

@@ -43,23 +43,6 @@ struct connector_result {
 	uint32_t source_size;
 };
 
-/* ---- For processes of this kind ------------------------------------------------- */
-
-enum { CONNECTOR_CHANNEL = 0, CONNECTOR_MAX_OWN = 3 }; /* descriptors in the process */
-
-/*
- * In the new process: `fds` become 0, 1, … (the channel is the first), all others are
- * closed, the rights given up; from now on the end of the channel ends the process, also
- * in a call that waits. False: it must not go on.
- */
-bool connector_settle(const int *fds, size_t count) MUST_CHECK NONNULL;
-_Noreturn void connector_end(int status);
-
-/* connect(), again when only a signal came in between. 0 or -errno. */
-long connector_connect(int socket, const void *address, size_t size) MUST_CHECK NONNULL;
-
-/* ---- The process that gets orders ------------------------------------------------- */
-
 /* 0 or -errno. */
 int connector_start(struct connector *c) MUST_CHECK NONNULL;
 

@@ -26,14 +26,45 @@
 
 enum { PIDFD_OF_THREAD = O_EXCL }; /* PIDFD_THREAD, Linux 6.9 */
 
+/* A newer kernel may fill in more than these headers know. */
+enum { NOTIFY_MAX_BYTES = 512 };
+union request {
+	struct seccomp_notif it;
+	char room[NOTIFY_MAX_BYTES];
+};
+union response {
+	struct seccomp_notif_resp it;
+	char room[NOTIFY_MAX_BYTES];
+};
+
+/* The C libraries differ in the type of a request. */
+static long listener_call(int listener, unsigned long request, void *argument)
+{
+	return syscall(SYS_ioctl, listener, request, argument);
+}
+
+static void respond(const struct engine *engine, uint64_t id, int64_t value, uint32_t flags)
+{
+	union response response = { .room = { 0 } };
+
+	response.it.id = id;
+	response.it.flags = flags;
+	if (value < 0)
+		response.it.error = (int32_t)value;
+	else
+		response.it.val = value;
+	/* ENOENT: the caller is gone. Nothing else can be wrong with what is sent. */
+	(void)listener_call(engine->watcher.fd, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
+
 void engine_reply(struct engine *engine, uint64_t id, int64_t value)
 {
-	notification_reply(engine->watcher.fd, id, value);
+	respond(engine, id, value, 0);
 }
 
 bool engine_is_waiting(const struct engine *engine, uint64_t id)
 {
-	return notification_is_waiting(engine->watcher.fd, id);
+	return listener_call(engine->watcher.fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
 static const struct engine_handler *find_handler(const struct engine *engine, int32_t number)
@@ -44,21 +75,20 @@ static const struct engine_handler *find_handler(const struct engine *engine, in
 	return NULL;
 }
 
-void engine_take(struct engine *engine, const struct engine_call *call)
+static void dispatch(struct engine *engine, const struct engine_call *call)
 {
 	const struct engine_handler *handler = find_handler(engine, call->number);
 	enum engine_answer answer = ENGINE_RETURN;
 	int64_t value = -EPERM; /* SECURITY: a call that nobody here knows is refused. */
 
-	engine->handled++;
 	if (handler)
 		answer = handler->call(handler->user, engine, call, &value);
 	switch (answer) {
 	case ENGINE_RETURN:
-		notification_reply(engine->watcher.fd, call->id, value);
+		respond(engine, call->id, value, 0);
 		break;
 	case ENGINE_CONTINUE:
-		notification_let_go_on(engine->watcher.fd, call->id);
+		respond(engine, call->id, 0, SECCOMP_USER_NOTIF_FLAG_CONTINUE);
 		break;
 	case ENGINE_LATER:
 		break;
@@ -68,8 +98,8 @@ void engine_take(struct engine *engine, const struct engine_call *call)
 static int on_ready(void *user, uint32_t events, struct err *e)
 {
 	struct engine *engine = user;
+	union request request = { .room = { 0 } };
 	struct engine_call call;
-	int r;
 
 	/*
 	 * Without a call that waits, receiving would wait for one. And when all who
@@ -80,32 +110,33 @@ static int on_ready(void *user, uint32_t events, struct err *e)
 			loop_remove(engine->loop, &engine->watcher);
 		return 0;
 	}
-	r = notification_receive(engine->watcher.fd, &call);
-	if (r < 0) {
+	if (listener_call(engine->watcher.fd, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0) {
 		/* ENOENT: it was killed, or a signal came first. */
-		if (r == -ENOENT || r == -EINTR || r == -EAGAIN)
+		if (errno == ENOENT || errno == EINTR || errno == EAGAIN)
 			return 0;
-		return FAIL_SYS(e, -r, "can't receive a system call of the command");
+		return FAIL_SYS(e, errno, "can't receive a system call of the command");
 	}
-	engine_take(engine, &call);
-	return 0;
-}
-
-int engine_receive(struct engine *engine, bool by_itself, struct err *e)
-{
-	if (!by_itself)
-		loop_remove(engine->loop, &engine->watcher);
-	else if (!engine->watcher.is_added)
-		return loop_add(engine->loop, &engine->watcher, LOOP_IN, e);
+	engine->handled++;
+	call = (struct engine_call){
+		.id = request.it.id,
+		.pid = (int32_t)request.it.pid,
+		.number = request.it.data.nr,
+	};
+	for (size_t i = 0; i < COUNT_OF(call.args); i++)
+		call.args[i] = request.it.data.args[i];
+	dispatch(engine, &call);
 	return 0;
 }
 
 int engine_start(struct engine *engine, struct loop *loop, int listener, struct err *e)
 {
-	int r = notification_fits();
+	struct seccomp_notif_sizes sizes = { .seccomp_notif = 0 };
 
-	if (r < 0)
-		return FAIL_SYS(e, -r, "can't receive notifications of this kernel");
+	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
+		return FAIL_SYS(e, errno, "can't ask for the size of a notification");
+	if (sizes.seccomp_notif > sizeof(union request) ||
+	    sizes.seccomp_notif_resp > sizeof(union response))
+		return FAIL_SYS(e, EOVERFLOW, "notifications of this kernel are too large");
 	*engine = (struct engine){
 		.loop = loop,
 		.watcher = { .fd = listener, .ready = on_ready, .user = engine },

@@ -17,7 +17,13 @@
 
 #include "base/err.h"
 #include "os/loop.h"
-#include "supervise/notification.h"
+
+struct engine_call {
+	uint64_t id;
+	int32_t pid; /* of the calling thread, in this process's pid namespace */
+	int32_t number;
+	uint64_t args[6];
+};
 
 enum engine_answer {
 	ENGINE_RETURN,	 /* `value` >= 0 is the result, < 0 is -errno */
@@ -49,12 +55,6 @@ int engine_start(struct engine *engine, struct loop *loop, int listener, struct 
 void engine_stop(struct engine *engine) NONNULL;
 
 void engine_handle(struct engine *engine, const struct engine_handler *handler) NONNULL;
-
-/* Hands a call to its handler that was received for this engine by another process. */
-void engine_take(struct engine *engine, const struct engine_call *call) NONNULL;
-
-/* Whether it receives calls by itself, as it does from the start. ERR_SYS. */
-int engine_receive(struct engine *engine, bool by_itself, struct err *e) MUST_CHECK NONNULL;
 
 /* Answers a call that was ENGINE_LATER. The caller may be gone: that is fine. */
 void engine_reply(struct engine *engine, uint64_t id, int64_t value) NONNULL;

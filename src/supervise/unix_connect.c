@@ -17,7 +17,6 @@
 #include "supervise/connector.h"
 #include "supervise/connectors.h"
 #include "supervise/destination.h"
-#include "supervise/quick_connect.h"
 #include "supervise/rights.h"
 #include "supervise/unix_bound.h"
 #include "supervise/unix_lookup.h"
@@ -32,7 +31,6 @@ enum {
 	MAX_ERRNO_TOLD = 511, /* above are those of the kernel's inside */
 	KNOWN_CALLERS = 64,
 	KNOWN_FOR_MS = 20, /* no number is another's so soon */
-	QUICK_AFTER = 8,   /* connects that need no judgement, within KNOWN_FOR_MS of each other */
 };
 
 /* Who a thread is, inside: /proc takes longer to say so than the kernel to connect. */
@@ -51,9 +49,6 @@ struct unix_connect {
 	struct unix_bound bound;
 	struct connectors connectors;
 	struct known_caller known[KNOWN_CALLERS];
-	struct quick_connect quick;
-	unsigned plain_in_a_row;
-	uint64_t last_plain_ms;
 };
 
 /* ---- Denials -------------------------------------------------------------------- */
@@ -328,32 +323,11 @@ static bool tell_proxy(struct unix_connect *u, const struct attempt *t, enum pro
 	return u->proxy->send(u->proxy->user, &order);
 }
 
-/* Many of them in a short time are worth a process of their own. */
-static void count_plain(struct unix_connect *u, const struct attempt *t)
-{
-	uint64_t network, now = loop_now();
-	const struct known_caller *caller;
-
-	u->plain_in_a_row = now - u->last_plain_ms < KNOWN_FOR_MS ? u->plain_in_a_row + 1 : 0;
-	u->last_plain_ms = now;
-	if (u->plain_in_a_row == QUICK_AFTER && get_network(u->bound.diag, &network) == 0)
-		quick_start(&u->quick, network, u->proxy->channel(u->proxy->user));
-	if (!u->quick.is_on)
-		return;
-	caller = know_caller(u, t);
-	if (caller->until_ms)
-		quick_know(&u->quick, caller->pid, caller->inner, caller->program,
-			   caller->until_ms);
-}
-
 static int judge_managed(struct unix_connect *u, struct attempt *t)
 {
 	struct destination d;
-	enum destination_way way = destination_find(t, &d);
 
-	if (way == DESTINATION_PROXY || way == DESTINATION_FREE)
-		count_plain(u, t);
-	switch (way) {
+	switch (destination_find(t, &d)) {
 	case DESTINATION_PROXY:
 		t->is_told = true;
 		return 0;
@@ -468,7 +442,6 @@ struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 	};
 	if (connectors_init(&u->connectors, a, engine, e) < 0)
 		return NULL;
-	quick_init(&u->quick, engine);
 	u->connectors.made = on_made;
 	u->connectors.user = u;
 	handler.user = u;
@@ -478,6 +451,5 @@ struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 
 void unix_connect_stop(struct unix_connect *u)
 {
-	quick_stop(&u->quick);
 	connectors_done(&u->connectors);
 }

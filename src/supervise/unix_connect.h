@@ -7,8 +7,7 @@
  * put another address, or another socket under the same number. The socket is
  * taken from the caller (pidfd_getfd), the address copied and judged, and what was
  * judged is connected by a process that may be kept waiting (connector.h); the
- * caller sees the result on its own socket, epoll registrations and all. A command that
- * connects to loopback over and over gets a shorter way (quick_connect.h).
+ * caller sees the result on its own socket, epoll registrations and all.
  *
  *	from outside		refused: a socket that was inherited (stdio) belongs to
  *				another network namespace, and connecting it anew would
@@ -53,7 +52,6 @@ struct unix_connect;
  */
 struct connect_proxy {
 	bool (*send)(void *user, const struct proxy_order *order); /* false: it is not to be had */
-	int (*channel)(void *user); /* for one who sends in place of this process */
 	void *user;
 };
 

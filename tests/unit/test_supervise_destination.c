@@ -161,19 +161,12 @@ static bool hear(void *user, const struct proxy_order *order)
 	return true;
 }
 
-/* Nobody else is to speak in this process's place: see test_supervise_quick.c. */
-static int no_channel(void *user)
-{
-	(void)user;
-	return -1;
-}
-
 static bool stand_in_start(struct stand_in *s, int (*inside)(void))
 {
 	const struct cage_options o = { .inside = inside, .with_capabilities = make_managed };
 	struct err e = ERR_INIT;
 
-	s->proxy = (struct connect_proxy){ .send = hear, .channel = no_channel, .user = s };
+	s->proxy = (struct connect_proxy){ .send = hear, .user = s };
 	s->later = (struct timer){ .due = answer_later, .user = s };
 	return judged_start_managed(&s->j, NETWORK_MANAGED, &o, &s->proxy) &&
 	       loop_prepare_timers(&s->j.loop, &e) == 0;
