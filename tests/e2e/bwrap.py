@@ -59,7 +59,7 @@ class World:
 
     def run(self, *options, command=("/bin/cat", "file"), path=None, prefix=(), cwd=None):
         self.report.unlink(missing_ok=True)
-        argv = [*prefix, self.program, "run", "--report", str(self.report), *options, "--", *command]
+        argv = [*prefix, str(self.program), "run", "--report", str(self.report), *options, "--", *command]
         env = {**self.env, **({"PATH": path} if path else {})}
         begin = time.monotonic()
         done = subprocess.run(argv, cwd=cwd or self.work, env=env, stdin=subprocess.DEVNULL, text=True,
@@ -175,7 +175,8 @@ def one_that_is_none_is_refused_by_name_within_a_second(w):
     named = str(w.bin / "bwrap")
     for mode, *words in (("hang", "--help", "ms"), ("flood", named), ("other", "does not answer"),
                          ("old", "--perms", "0.5.0"), ("quit", "without a word"),
-                         ("complain", "namespaces"), ("lie", "which process"), ("pass", "bwrap")):
+                         ("complain", "namespaces"), ("lie", "which process"), ("pass", "bwrap"),
+                         ("swap", "which process")):
         path = w.plant(mode)
         done = soon(lambda: w.run("--backend", "bwrap", path=path))
         refused(done, *words)
@@ -329,6 +330,18 @@ def placeholders_that_can_not_be_made_are_done_without(w):
     check((".codex" in done.stdout.split()) == can_make, f"{done}")
     check((w.work / "new").exists() == can_make, f"{done}")
     check(not (w.work / ".codex").exists(), "a placeholder is left")
+
+
+@case
+def a_program_that_can_not_be_read_looks_at_its_namespaces_itself(w):
+    if os.getuid() != 0:
+        raise Skip("only root can have a program that nobody else can read")
+    w.program = w.bin / "cordon"
+    shutil.copy(os.environ["CORDON"], w.program)
+    for path, mode in ((w.bin, 0o755), (w.program, 0o711)):
+        os.chown(path, 0, 0)
+        path.chmod(mode)
+    works(w.run("--backend", "bwrap"))
 
 
 # ---- Running the cases ----------------------------------------------------------------------------------

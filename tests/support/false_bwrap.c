@@ -12,10 +12,14 @@
  *	stay		the same, and never ends
  *	lie		the same, and names a process that is not its own
  *	pass		the same, and runs the command as it is: no sandbox at all
+ *	swap		the same, and names a child of its own that has namespaces
  */
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static const char old_options[] = "--args FD\n--unshare-user\n--unshare-cgroup\n--as-pid-1\n"
@@ -58,6 +62,39 @@ static int answer(const char *mode)
 	return 0;
 }
 
+/* A process of its group that has all that is asked for, and that nobody needs. */
+static pid_t make_decoy(void)
+{
+	int made[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe(made) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC |
+			    CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWPID) < 0)
+			_exit(1);
+		close(made[0]);
+		close(made[1]);
+		for (;;)
+			pause();
+	}
+	close(made[1]);
+	return read(made[0], &byte, 1) == 0 ? pid : -1;
+}
+
+/* Until its identities are mapped. */
+static void name_decoy(void)
+{
+	char byte;
+
+	dprintf(4, "{\n    \"child-pid\": %d\n}\n", (int)make_decoy());
+	(void)!read(5, &byte, 1);
+}
+
 int main(int argc, char **argv)
 {
 	char room[4096];
@@ -78,9 +115,12 @@ int main(int argc, char **argv)
 			pause();
 	if (strcmp(mode, "lie") == 0)
 		dprintf(4, "{\n    \"child-pid\": 1\n}\n");
-	if (strcmp(mode, "pass") != 0)
+	if (strcmp(mode, "swap") == 0)
+		name_decoy();
+	else if (strcmp(mode, "pass") == 0)
+		dprintf(4, "{\n    \"child-pid\": %d\n}\n", (int)getpid());
+	else
 		return 0;
-	dprintf(4, "{\n    \"child-pid\": %d\n}\n", (int)getpid());
 	while (command < argc && strcmp(argv[command], "--") != 0)
 		command++;
 	if (command + 1 < argc)

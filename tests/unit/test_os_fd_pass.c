@@ -3,9 +3,12 @@
 #include "os/fd_pass.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "os/fd.h"
 #include "test.h"
@@ -37,6 +40,31 @@ static bool is_same(int a, int b)
 
 	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
 	       x.st_ino == y.st_ino;
+}
+
+/* The sender is the process that sends, whoever made the channel. */
+TEST(who_sent_a_message_is_known_when_it_was_asked_for)
+{
+	char heard[8] = "";
+	pid_t sender = 0, child;
+	size_t none = 0;
+	int fds[1];
+
+	REQUIRE(open_channel());
+	CHECK_INT(send(ends[0], "early", 6, 0), 6);
+	CHECK_INT(fd_pass_receive_from(ends[1], heard, sizeof(heard), &sender), -EPROTO);
+	CHECK_INT(fd_pass_ask_sender(ends[1]), 0);
+	child = fork();
+	if (child == 0)
+		_exit(send(ends[0], "inner", 6, 0) != 6 || send(ends[0], "later", 6, 0) != 6);
+	REQUIRE(child > 0 && waitpid(child, NULL, 0) == child);
+	CHECK_INT(fd_pass_receive_from(ends[1], heard, sizeof(heard), &sender), 6);
+	CHECK_STR(heard, "inner");
+	CHECK_INT(sender, child);
+	/* And of the next one no more, though it was sent meanwhile. */
+	CHECK_INT(fd_pass_receive(ends[1], heard, sizeof(heard), fds, &none), 6);
+	CHECK_STR(heard, "later");
+	CHECK_INT(fd_pass_ask_sender(-1), -EBADF);
 }
 
 TEST(descriptors_arrive_with_their_message_and_close_on_exec)

@@ -131,6 +131,9 @@ struct bwrap_place {
 	uint64_t device, inode;
 };
 
+/* With INIT_GO: the parent could not compare the namespaces, PID 1 has to. */
+enum { BWRAP_GO_LOOK = 1 };
+
 enum { BWRAP_NAMESPACE_COUNT = 7 };
 extern const char *const bwrap_namespaces[BWRAP_NAMESPACE_COUNT];
 

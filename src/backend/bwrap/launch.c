@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@
 #include "base/utf8.h"
 #include "os/child.h"
 #include "os/fd.h"
+#include "os/fd_pass.h"
 #include "os/os.h"
 #include "supervise/masker.h"
 #include "supervise/watch.h"
@@ -148,6 +150,14 @@ static bool await_info(const struct attempt *t)
 	return wait_for(t->info, -1, 0);
 }
 
+static int fail_stranger(const struct attempt *t, struct err *e)
+{
+	return FAIL(e, ERR_WEAKER,
+		    "the bwrap backend can't use '%s': it does not tell which process it has "
+		    "started",
+		    t->program.path.p);
+}
+
 static int find_first_process(struct attempt *t, struct err *e)
 {
 	char text[1024];
@@ -171,10 +181,7 @@ static int find_first_process(struct attempt *t, struct err *e)
 		t->s.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (t->s.pidfd < 0 || getpgid(pid) != t->helper) {
 		fd_close(&t->s.pidfd);
-		return FAIL(e, ERR_WEAKER,
-			    "the bwrap backend can't use '%s': it does not tell which process it "
-			    "has started",
-			    t->program.path.p);
+		return fail_stranger(t, e);
 	}
 	t->s.pid = pid;
 	return 0;
@@ -318,22 +325,57 @@ static bool has_bwrap(const struct attempt *t)
 }
 
 /* False: it does not. Why, is said to who waits for it to be ready. */
-static bool hear_it_stands(struct attempt *t)
+static bool hear_it_stands(struct attempt *t, pid_t *speaker)
 {
 	struct init_message stands;
 
 	return wait_for(t->s.channel, t->s.helper, READY_TIMEOUT_MS) &&
 	       recv(t->s.channel, &stands, sizeof(stands), MSG_PEEK) == (ssize_t)sizeof(stands) &&
-	       stands.kind == INIT_READY && recv(t->s.channel, &stands, sizeof(stands), 0) > 0;
+	       stands.kind == INIT_READY &&
+	       fd_pass_receive_from(t->s.channel, &stands, sizeof(stands), speaker) > 0;
+}
+
+/*
+ * Whether it is in namespaces of its own, each of them. SECURITY: it, and not another
+ * process that bwrap has told of: who it was that spoke says the kernel.
+ */
+static int compare_namespaces(const struct attempt *t, pid_t speaker, bool *is_known, struct err *e)
+{
+	struct init_message same = { .stage = BWRAP_NAMESPACES };
+
+	*is_known = false;
+	if (speaker != t->s.pid)
+		return fail_stranger(t, e);
+	for (; same.index < BWRAP_NAMESPACE_COUNT; same.index++) {
+		struct stat st;
+		char path[64];
+
+		if (!t->job.namespaces[same.index])
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)speaker,
+			 bwrap_namespaces[same.index]);
+		/* A program that can't be read hides it, and some security modules do. */
+		if (stat(path, &st) < 0)
+			return 0;
+		if (st.st_ino == t->job.namespaces[same.index])
+			return word_failure(t, &same, e);
+	}
+	*is_known = true;
+	return 0;
 }
 
 /* All that PID 1 can't do; it needs the word only when it has nothing left to look at. */
 static int help_stage(struct attempt *t, struct err *e)
 {
-	const struct init_order go = { .kind = INIT_GO };
+	struct init_order go = { .kind = INIT_GO };
+	bool is_known;
+	pid_t speaker;
 
-	if (!hear_it_stands(t))
+	if (!hear_it_stands(t, &speaker))
 		return 0;
+	if (compare_namespaces(t, speaker, &is_known, e) < 0)
+		return err_result(e);
+	go.value = is_known ? 0 : BWRAP_GO_LOOK;
 	if (!has_bwrap(t))
 		return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
 	if (t->in->terminal >= 0)

@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "os/child.h"
 #include "os/fd.h"
+#include "os/fd_pass.h"
 
 enum { JOB_MAX_BYTES = 64 << 20 };
 
@@ -141,11 +142,15 @@ int bwrap_write_job(struct attempt *t, struct err *e)
 static int add_channel(struct attempt *t, struct err *e)
 {
 	int pair[2];
+	int r;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return FAIL_SYS(e, errno, "can't make a channel to the sandbox");
 	t->s.channel = pair[0];
-	return add_fd(t, pair[1], e);
+	if (add_fd(t, pair[1], e) < 0)
+		return err_result(e);
+	r = fd_pass_ask_sender(pair[0]);
+	return r < 0 ? FAIL_SYS(e, -r, "can't make a channel to the sandbox") : 0;
 }
 
 /* What bwrap is to show, and nothing else that came to its path meanwhile (P8). */

@@ -72,14 +72,19 @@ static bool read_job(struct arena *a, struct bwrap_job *job)
 
 /* ---- What bwrap was to do ------------------------------------------------------------- */
 
+static void check_number(const struct bwrap_job *job)
+{
+	errno = 0;
+	if (getpid() != 1)
+		inner_fail(&job->inner, BWRAP_NAMESPACES, BWRAP_NAMESPACE_COUNT);
+}
+
+/* The parent does, as a rule: it has the time. */
 static void check_namespaces(const struct bwrap_job *job)
 {
 	char path[64];
 	struct stat st;
 
-	errno = 0;
-	if (getpid() != 1)
-		inner_fail(&job->inner, BWRAP_NAMESPACES, BWRAP_NAMESPACE_COUNT);
 	for (size_t i = 0; i < BWRAP_NAMESPACE_COUNT; i++) {
 		if (!job->namespaces[i])
 			continue;
@@ -287,12 +292,14 @@ static void await_go(const struct bwrap_job *job)
 
 	if (!init_wait(job->inner.channel, INIT_GO, &go))
 		_exit(0);
+	if (go.value == BWRAP_GO_LOOK)
+		check_namespaces(job);
 }
 
 static void check_all(const struct bwrap_job *job)
 {
+	check_number(job);
 	check_proc(job);
-	check_namespaces(job);
 	part_from_host(job);
 	close_devices(job);
 	/* The masks that bwrap does not make come from outside, before anything is looked at. */
@@ -360,20 +367,32 @@ static void tell_ready(struct bwrap_job *job, int listener)
 		_exit(0);
 }
 
+/* What the kernel shows of a process: its words and its environment, one behind the other. */
+static struct init_order find_words(char **argv)
+{
+	const char *const *variables = os_environment();
+	const char *last = argv[0];
+
+	for (int i = 1; argv[i]; i++)
+		last = argv[i];
+	for (size_t i = 0; variables && variables[i]; i++)
+		last = variables[i];
+	return (struct init_order){ .from = (uintptr_t)argv[0],
+				    .bytes = (uint64_t)(last + strlen(last) + 1 - argv[0]) };
+}
+
 int bwrap_stage_main(int argc, char **argv)
 {
 	scoped_arena a = ARENA_INIT(ARENA_MAX_BYTES);
 	struct bwrap_job job = { .inner = { .channel = BWRAP_FD_CHANNEL } };
 	struct inner_job *inner = &job.inner;
-	struct init_order words = { .kind = INIT_GO };
-	struct err e = ERR_INIT;
+	struct init_order words;
 	int listener;
 	pid_t command;
 
-	(void)argc;
-	(void)argv;
-	if (fcntl(BWRAP_FD_CHANNEL, F_GETFD) < 0)
+	if (argc < 1 || fcntl(BWRAP_FD_CHANNEL, F_GETFD) < 0)
 		return STATUS_FAILED;
+	words = find_words(argv);
 	if (!read_job(&a, &job)) {
 		errno = 0;
 		inner_fail(inner, BWRAP_JOB, 0);
@@ -383,8 +402,6 @@ int bwrap_stage_main(int argc, char **argv)
 	check_all(&job);
 	take_place(inner);
 	inner_build_wall(inner);
-	if (inner_find_words(&words, &e) < 0)
-		inner_fail(inner, BWRAP_JOB, 1);
 	inner_drop_capabilities(inner);
 	inner_hide_self(inner, &words);
 	inner_enter_wall(inner);

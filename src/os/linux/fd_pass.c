@@ -63,3 +63,42 @@ ssize_t fd_pass_receive(int channel, void *data, size_t room, int *fds, size_t *
 	*count = size / sizeof(*fds);
 	return n;
 }
+
+static int set_asking(int channel, int is_on)
+{
+	return setsockopt(channel, SOL_SOCKET, SO_PASSCRED, &is_on, sizeof(is_on)) < 0 ? -errno : 0;
+}
+
+int fd_pass_ask_sender(int channel)
+{
+	return set_asking(channel, 1);
+}
+
+ssize_t fd_pass_receive_from(int channel, void *data, size_t room, pid_t *sender)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(struct ucred))];
+	} control = { .space = { 0 } };
+	struct iovec part = { data, room };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control.space,
+				  .msg_controllen = sizeof(control.space) };
+	const struct cmsghdr *header;
+	struct ucred who;
+	ssize_t n;
+
+	do
+		n = recvmsg(channel, &message, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	header = CMSG_FIRSTHDR(&message);
+	if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_CREDENTIALS ||
+	    header->cmsg_len != CMSG_LEN(sizeof(who)))
+		return -EPROTO;
+	memcpy(&who, CMSG_DATA(header), sizeof(who));
+	*sender = who.pid;
+	return set_asking(channel, 0) < 0 ? -EPROTO : n;
+}
