@@ -24,6 +24,13 @@ enum {
 	SPARE_EXCHANGES = 2048, /* of clients that are gone, and of connects that were refused */
 	OWN_DESCRIPTORS = 256,	/* the loop, the channel, listeners, look-ups */
 	MIN_CONNECTIONS = 16,
+	/*
+	 * What the kernel keeps of streams that nobody reads: as it sees fit for the first
+	 * ones (megabytes, for fast links far away), then the less the more there are.
+	 */
+	UNBOUND_CONNECTIONS = 64,
+	BUFFERS_BYTES = 64 << 20,
+	MIN_BUFFER_BYTES = 128 << 10, /* what a socket begins with */
 };
 
 /* ---- All its memory -------------------------------------------------------------------- */
@@ -435,6 +442,18 @@ void server_run(const struct proxy_options *options, int channel, pid_t parent)
 	while (s->first_client)
 		client_end(s->first_client);
 	_exit(outbox_drain(s) ? 0 : 1);
+}
+
+void server_bound(struct server *s, int client, int server)
+{
+	uint32_t used = s->clients.used;
+	uint32_t bytes =
+		MAX_OF((uint32_t)BUFFERS_BYTES / MAX_OF(used, 1u), (uint32_t)MIN_BUFFER_BYTES);
+
+	if (used <= UNBOUND_CONNECTIONS)
+		return;
+	socket_bound(client, bytes);
+	socket_bound(server, bytes);
 }
 
 bool server_is_token(const struct server *s, struct str token)

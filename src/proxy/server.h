@@ -270,6 +270,12 @@ static inline bool server_has_token(const struct server *s)
 _Noreturn void server_run(const struct proxy_options *options, int channel, pid_t parent) NONNULL;
 void server_set_accepting(struct server *s, bool is_accepting) NONNULL;
 
+/*
+ * Of a client and the server that it now has, before bytes go between them: how much of what
+ * nobody reads the kernel may keep for them.
+ */
+void server_bound(struct server *s, int client, int server) NONNULL;
+
 /* What a watcher waits for, which `*now` remembers; 0: it is removed. False: it can't. */
 bool server_wait(struct server *s, struct watcher *w, uint32_t *now, uint32_t events)
 	MUST_CHECK NONNULL;

@@ -53,6 +53,14 @@ void socket_prepare(int fd)
 	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
+void socket_bound(int fd, uint32_t bytes)
+{
+	const int half = (int)(bytes / 2); /* the kernel doubles it */
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &half, sizeof(half));
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &half, sizeof(half));
+}
+
 /* 0: not known. Linux 5.14; not every C library has the name. */
 static uint64_t network_of(int fd)
 {

@@ -27,5 +27,8 @@ int socket_accept(int listener, union address *from) NONNULL;
 /* No delay for small messages, and dead peers are noticed. */
 void socket_prepare(int fd);
 
+/* The kernel keeps no more than about that for it each way, instead of as much as it likes. */
+void socket_bound(int fd, uint32_t bytes);
+
 /* Whether it is of the network that this process is in. True when that can't be told. */
 bool socket_is_of_host(int fd);

@@ -547,6 +547,7 @@ void tunnel_start(struct client *c, int fd, struct str to_client, struct str to_
 		return;
 	}
 	init(t, c, fd);
+	server_bound(c->server, c->watcher.fd, fd);
 	client_speak(c, &protocol_tunnel);
 	c->tunnel = t;
 	if (to_client.len > 0 && !greet(t, to_client)) {

@@ -497,6 +497,51 @@ def ten_thousand_that_are_idle_cost_a_kilobyte_each(w: World):
     assert sum(e["count"] for e in entries(log)) == count + 2
 
 
+def stuff(server, client):
+    """How many bytes are taken between the two of a client that does not read any."""
+    taken, quiet = 0, 0
+    server.setblocking(False)
+    while quiet < 10:
+        try:
+            taken, quiet = taken + server.send(bytes(65536)), 0
+        except BlockingIOError:
+            quiet += 1
+            time.sleep(0.02)
+    assert client.fileno() >= 0
+    return taken
+
+
+@case
+def of_many_tunnels_that_nobody_reads_the_kernel_keeps_less(w: World):
+    """What the first ones may have is the kernel's choice, and the control; all have room for some."""
+    with socket.socket() as listener, Proxy(w) as p, contextlib.ExitStack() as held:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 32768)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(512)
+
+        def tunnel():
+            client = held.enter_context(socket.socket())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32768)
+            client.settimeout(10)
+            client.connect((p.host, p.port))
+            host = f"127.0.0.1:{listener.getsockname()[1]}".encode()
+            client.sendall(b"CONNECT " + host + b" HTTP/1.1\r\nHost: " + host + b"\r\n\r\n")
+            assert read_exactly(client, 12) == b"HTTP/1.1 200", "not connected"
+            return held.enter_context(listener.accept()[0]), client
+
+        first, _ = tunnel(), [tunnel() for _ in range(298)]
+        last = tunnel()
+        free, bound = stuff(*first), stuff(*last)
+        assert free > 1 << 20, free
+        assert 1 << 16 <= bound < 1 << 20, bound
+        # And all of it still arrives.
+        last[0].shutdown(socket.SHUT_WR)
+        got = 0
+        while data := last[1].recv(1 << 20):
+            got += len(data)
+        assert got >= bound, (got, bound)
+
+
 @case
 def a_flood_of_new_refusals_is_slowed_and_none_is_lost(w: World):
     """Else the log could be filled until what others have done is rotated out of it."""
