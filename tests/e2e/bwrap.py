@@ -344,6 +344,23 @@ def a_program_that_can_not_be_read_looks_at_its_namespaces_itself(w):
     works(w.run("--backend", "bwrap"))
 
 
+@case
+def a_window_into_the_kernel_is_hidden_though_bwrap_runs_when_it_is_found(w):
+    if os.getuid() != 0:
+        raise Skip("only root can mount a second /proc")
+    (w.work / "window").mkdir()
+    w.give()
+    drop = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups") if w.who == "user" else ()
+    prefix = ("unshare", "-m", "--propagation", "private", "sh", "-c",
+              'mount -t proc proc window && exec "$@"', "sh", *drop)
+    w.who = "root"  # until it is mounted
+    plain = subprocess.run([*prefix, "ls", "window/self"], cwd=w.work, capture_output=True, text=True, check=False)
+    check("mountinfo" in plain.stdout, f"the control shows nothing: {plain}")
+    for profile in (":read-only", ":workspace"):
+        done = w.run("--backend", "bwrap", "-P", profile, command=("/bin/ls", "window/self", "file"), prefix=prefix)
+        check(done.stdout == "file\n" and "ermission denied" in done.stderr, f"{done}")
+
+
 # ---- Running the cases ----------------------------------------------------------------------------------
 
 
