@@ -45,15 +45,51 @@ void audit_add_target(struct buf *b, struct str host, int64_t port)
 		buf_printf(b, ":%lld", (long long)port);
 }
 
+/* A word for programs in words for people; NULL where it says enough, or is not ours. */
+static const char *find_meaning(struct str reason)
+{
+	static const struct {
+		const char *reason, *meaning;
+	} known[] = {
+		{ "unlisted", "no rule allows it" },
+		{ "private", "no public address, and no rule of its own" },
+		{ "asked", "somebody was asked and did not say yes" },
+		{ "method", "only GET, HEAD and OPTIONS pass" },
+		{ "tunnel", "what is inside can't be seen" },
+		{ "server-name", "that name in the TLS hello is not allowed" },
+		{ "lookup", "no address for the name (DNS)" },
+		{ "refused", "nothing listens there" },
+		{ "unreachable", "no way there" },
+		{ "timeout", "no answer in time" },
+		{ "upstream", "the upstream proxy did not connect" },
+		{ "response", "the answer is no valid HTTP" },
+		{ "resources", "the proxy had no room, or the command has that port" },
+		{ "bad-request", "malformed" },
+		{ "bad-token", "no token, or a wrong one" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(known); i++)
+		if (str_is(reason, known[i].reason))
+			return known[i].meaning;
+	return NULL;
+}
+
 void audit_add_reason(struct buf *b, const struct audit_entry *entry)
 {
+	const char *meaning = find_meaning(entry->reason);
+
 	utf8_add_shown(b, entry->reason);
+	if (meaning)
+		buf_printf(b, ": %s", meaning);
 	if (entry->rule.len) {
 		/* A pattern in quotes; a line of a file (mode = "limited") has its own. */
 		const char *quote = str_find(entry->rule, '"') < entry->rule.len ? "" : "\"";
 
 		/* What failed did so beyond the rule, which let it pass. */
-		buf_add_text(b, entry->decision == AUDIT_FAILED ? ", allowed by " : " by ");
+		if (entry->decision == AUDIT_FAILED)
+			buf_add_text(b, ", allowed by ");
+		else
+			buf_add_text(b, meaning ? ", by " : " by ");
 		buf_add_text(b, quote);
 		utf8_add_shown(b, entry->rule);
 		buf_add_text(b, quote);

@@ -154,6 +154,32 @@ static int check_needs(struct check *c, const struct cordon_policy *policy, stru
 	return 0;
 }
 
+/* Who means so is not told at each run; who has forgotten 'enabled' asks here. */
+static int check_network(struct check *c, const struct profile *profile, struct err *e)
+{
+	const struct net_rules *net = &profile->net;
+	struct problem problem;
+
+	if (net->access != NET_OFF || !net->access_is_said || !net->access_origin.line)
+		return 0;
+	for (size_t i = 0; i < net->rules.count; i++) {
+		const struct net_rule *rule = &net->rules.items[i];
+
+		if (!rule->is_allow || !rule->origin.file ||
+		    strcmp(rule->origin.file, net->access_origin.file) != 0)
+			continue;
+		problem.origin = rule->origin;
+		if (arena_printf(
+			    c->a, &problem.message, e,
+			    "the profile '%.*s' allows hosts, but its network is off: 'enabled' "
+			    "is false on line %u",
+			    STR_ARG(profile->name), (unsigned)net->access_origin.line) < 0)
+			return err_result(e);
+		return add_problem(c, &c->warnings, problem, e);
+	}
+	return 0;
+}
+
 static int check_profile(struct check *c, const struct config *config, const char *name,
 			 struct err *e)
 {
@@ -171,6 +197,8 @@ static int check_profile(struct check *c, const struct config *config, const cha
 		if (policy.notes.items[i].is_warning &&
 		    add_warning(c, &policy.notes.items[i], e) < 0)
 			return err_result(e);
+	if (check_network(c, policy.policy->profile, e) < 0)
+		return err_result(e);
 	return check_needs(c, &policy, e);
 }
 

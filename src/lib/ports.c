@@ -110,8 +110,11 @@ static int read_host_ports(struct arena *a, const char *const *words, struct ses
 		return err_result(e);
 	for (size_t i = 0; i < out->host_port_count; i++) {
 		if (!parse_port(str_of(words[i]), &list[i]))
-			return FAIL(e, ERR_ARGUMENT, "--host-port '%s' is no port from 1 to %d",
-				    utf8_show(str_of(words[i]), shown, sizeof(shown)), PORT_MAX);
+			return FAIL(
+				e, ERR_ARGUMENT,
+				"--host-port '%s' is no port from 1 to %d; it is the same number "
+				"inside and on this host",
+				utf8_show(str_of(words[i]), shown, sizeof(shown)), PORT_MAX);
 		if (is_proxys(list[i]))
 			return FAIL(e, ERR_ARGUMENT,
 				    "--host-port %u is taken inside: the proxy listens there",

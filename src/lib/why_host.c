@@ -52,25 +52,30 @@ static bool has_option(const struct why_host *y)
 		v->reason == NET_REASON_PRIVATE);
 }
 
-static void add_option(struct buf *b, const struct why_host *y)
-{
-	bool has_brackets = y->port && y->host.is_ip && !ip_is_v4(&y->host.ip);
-
-	buf_printf(b, has_brackets ? "--allow-host [%.*s]" : "--allow-host %.*s",
-		   STR_ARG(y->host.name));
-	if (y->port)
-		buf_printf(b, ":%u", (unsigned)y->port);
-	/* P13: a name of loopback is not enough. */
-	if (y->verdict.reason == NET_REASON_PRIVATE && !y->host.is_ip)
-		buf_add_text(b, " --allow-host 127.0.0.1");
-}
-
 static bool is_loopback(const struct hostname *host)
 {
 	if (!host->is_ip)
 		return str_is(host->name, "localhost") ||
 		       str_has_suffix(host->name, STR(".localhost"));
 	return ip_is_loopback(&host->ip);
+}
+
+/* What lets a run reach it; loopback is never asked of the proxy, so no rule does. */
+static void add_option(struct buf *b, const struct why_host *y)
+{
+	bool has_brackets = y->port && y->host.is_ip && !ip_is_v4(&y->host.ip);
+
+	if (is_loopback(&y->host)) {
+		if (y->port)
+			buf_printf(b, "--host-port %u", (unsigned)y->port);
+		else
+			buf_add_text(b, "--host-port PORT");
+		return;
+	}
+	buf_printf(b, has_brackets ? "--allow-host [%.*s]" : "--allow-host %.*s",
+		   STR_ARG(y->host.name));
+	if (y->port)
+		buf_printf(b, ":%u", (unsigned)y->port);
 }
 
 /* What a rule alone does not tell of a run; or NULL. */
@@ -81,8 +86,8 @@ static const char *find_caveat(const struct why_host *y)
 	if (y->verdict.reason == NET_REASON_FULL || y->verdict.reason == NET_REASON_UNSANDBOXED)
 		return NULL;
 	if (is_loopback(&y->host))
-		return "inside of a run, loopback is the command's own: --host-port PORT makes one "
-		       "of its ports this host's";
+		return "inside of a run, loopback is the command's own, whatever the rules say: "
+		       "--host-port PORT makes one of its ports this host's";
 	if (y->verdict.decision == DECISION_ALLOW && net_is_limited(net))
 		return "the mode is limited: GET, HEAD and OPTIONS over plain HTTP, and no TLS";
 	return NULL;

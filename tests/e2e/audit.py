@@ -43,13 +43,13 @@ def the_default_log_is_in_the_state_directory(w: World):
     assert len(lines) == 3 and lines[0].startswith("TIME"), lines
     assert re.search(r"2026-01-02 03:04:05  allow +curl\[7\] +connect .* example\.com:443 +100 B "
                      r"+2\.0 kB +allowed by \"\*\.com\" \(/c\.toml:5\) 192\.0\.2\.1", lines[1]), lines
-    assert re.search(r"deny +wget\[7\].* evil\.test:443 .*unlisted \(12 times\)", lines[2]), lines
+    assert re.search(r"deny +wget\[7\].* evil\.test:443 .*unlisted: no rule allows it \(12 times\)", lines[2]), lines
     other = w.write("elsewhere/cordon/audit/network.jsonl", entry(host="other.test"))
     assert "other.test" in w.ok("audit", env={"XDG_STATE_HOME": str(other.parents[2])}).out
     assert "other.test" in w.ok("audit", str(other)).out
     assert "TIME" not in w.ok("audit", "-q").out
     write_log(w, entry(**{**DENIED, "reason": "tunnel", "rule": 'mode = "limited"'}))
-    assert 'tunnel by mode = "limited"\n' in w.ok("audit").out
+    assert 'tunnel: what is inside can\'t be seen, by mode = "limited"\n' in w.ok("audit").out
 
 
 @case
@@ -137,7 +137,7 @@ def the_summary_adds_up(w: World):
     assert (found["total"]["allowed"], found["total"]["denied"], found["total"]["failed"]) == (2, 7, 1)
     text = w.ok("audit", "--summary").out
     assert re.search(r"^example\.com:443 +2 +0 +0 +200 B +1\.0 MB  curl, git$", text, re.MULTILINE), text
-    assert re.search(r"^    7 deny: unlisted$", text, re.MULTILINE), text
+    assert re.search(r"^    7 deny: unlisted: no rule allows it$", text, re.MULTILINE), text
     assert re.search(r"^\[2001:db8::1\]:443 ", text, re.MULTILINE), text
     assert w.ok("audit", "--summary", "-q").out.split() == ["example.com:443", "evil.test:443",
                                                             "[2001:db8::1]:443"]

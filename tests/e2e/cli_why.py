@@ -68,7 +68,7 @@ def what_a_rule_alone_does_not_tell_of_a_run_is_said(w: World):
     for host in ("localhost:5432", "a.localhost", "127.0.0.2:80", "[::1]:80"):
         for option in ((), ("--allow-host", host)):
             assert "--host-port" in w.ok("why", host, *option, "--json").json["caveat"], (host, option)
-        assert "--host-port" in w.ok("why", host).out, host
+        assert "for one run: --host-port " in w.ok("why", host).out, host
         assert w.ok("why", host, "--network", "full", "--json").json["caveat"] is None, host
     w.write_config("""
         default_permissions = "a"
@@ -80,6 +80,19 @@ def what_a_rule_alone_does_not_tell_of_a_run_is_said(w: World):
     assert "no TLS" in w.ok("why", "example.com:443").out
     assert w.ok("why", "example.org:443", "--json").json["caveat"] is None
     assert "no TLS" in w.ok("explain").out
+
+
+@case
+def hosts_of_a_network_that_is_off_are_told_by_check(w: World):
+    w.ok("init")
+    starter = w.config.read_text()
+    assert "warning" not in w.ok("check").out
+    w.write_config(starter.replace("# domains", "domains"))
+    said = "the profile 'dev' allows hosts, but its network is off: 'enabled' is false on line "
+    assert said in w.ok("check").out
+    assert w.ok("run", "true").err == ""
+    w.write_config(starter.replace("# domains", "domains").replace("enabled = false", "enabled = true"))
+    assert "warning" not in w.ok("check").out
 
 
 @case
