@@ -3,9 +3,13 @@
 """What the managed network costs, beside no proxy at all and beside other proxies.
 
 Everything happens in a network namespace of its own, between net_load.c and net_origin.c
-on `lo`, in turns: each round measures every candidate once, in another order, and what
-counts is the median of the ratios to `direct` of the same round. Proxies that can run
-alone do so; those of a sandbox are measured from inside, which is how they are used.
+on `lo`, in turns: each round measures every candidate once, in another order, with
+`direct` before and after all of them, and what counts is the median of the ratios to
+`direct` of the same round. Proxies that can run alone do so; those of a sandbox are
+measured from inside, which is how they are used.
+
+A figure passes when the whole interval of its median (95 %) does, and is missed when none
+of it does. As long as it is neither, rounds are added, up to MAX_ROUNDS; then it is UNSURE.
 """
 
 import json
@@ -29,6 +33,7 @@ import own_network  # noqa: E402  pylint: disable=wrong-import-position
 import run_time  # noqa: E402  pylint: disable=wrong-import-position
 
 ROUNDS = int(os.environ.get("CORDON_BENCH_NET_ROUNDS", "9"))
+MAX_ROUNDS = int(os.environ.get("CORDON_BENCH_NET_MAX_ROUNDS", str(max(33, ROUNDS))))
 BYTES = int(os.environ.get("CORDON_BENCH_NET_BYTES", str(512 << 20)))
 MILLISECONDS = int(os.environ.get("CORDON_BENCH_NET_MS", "500"))
 IDLE, TUNNELS = 10_000, 9_000  # a tunnel is two in the proxy: within 20,000 descriptors
@@ -200,44 +205,71 @@ def seconds_of(process):
     return sum(ticks_of(type("P", (), {"pid": pid})) for pid in run_time.family(process.pid)) / TICKS
 
 
-def in_turns(bench, what, connections, amount, value):
-    """{(candidate, way): rounds}; what fails in one round is taken out of all."""
-    pairs = [(c, way) for c in bench.candidates for way in c.ways]
-    found = {(c.name, way): [] for c, way in pairs}
-    cpu = {key: [] for key in found}
-    for i in range(ROUNDS):
-        for candidate, way in pairs[i % len(pairs):] + pairs[:i % len(pairs)]:
+class Turns:
+    """Rounds of one measurement; what fails in one round is taken out of all."""
+
+    def __init__(self, bench, what, connections, amount, value):
+        self.bench, self.what, self.connections, self.amount, self.value = bench, what, connections, amount, value
+        self.pairs = [(c, way) for c in bench.candidates[1:] for way in c.ways]
+        self.found = {(c.name, way): [] for c, way in self.pairs}
+        self.cpu = {key: [] for key in self.found}
+        self.direct = []
+
+    def measure(self, candidate, way):
+        figures = self.bench.run(candidate, self.what, way, self.connections, self.amount)
+        return self.value(figures)
+
+    def measure_direct(self):
+        try:
+            return self.measure(self.bench.candidates[0], "direct")
+        except subprocess.TimeoutExpired as reason:
+            raise Absent("not even direct connections work") from reason
+
+    def add_round(self):
+        i = len(self.direct) % max(1, len(self.pairs))
+        before = self.measure_direct()
+        for candidate, way in self.pairs[i:] + self.pairs[:i]:
             key = candidate.name, way
-            if found[key] is None:
+            if self.found[key] is None:
                 continue
-            before = seconds_of(candidate.process) if candidate.process else 0
+            used = seconds_of(candidate.process) if candidate.process else 0
             try:
-                found[key].append(value(bench.run(candidate, what, way, connections, amount)))
+                self.found[key].append(self.measure(candidate, way))
             except (Absent, subprocess.TimeoutExpired) as reason:
                 print(f"  {candidate.name}, {way}: FAILED, {reason}")
-                found[key] = None
-            cpu[key].append(seconds_of(candidate.process) - before if candidate.process else 0)
-    return found, cpu
+                self.found[key] = None
+            self.cpu[key].append(seconds_of(candidate.process) - used if candidate.process else 0)
+        self.direct.append((before + self.measure_direct()) / 2)
 
-
-def compare(bench, what, connections, amount, value, unit, scale=1.0):
-    """Rows with the median, and the ratio to direct of the same round with its interval."""
-    found, cpu = in_turns(bench, what, connections, amount, value)
-    direct = found["direct", "direct"]
-    if not direct or not any(direct):
-        raise Absent("not even direct connections work")
-    rows = []
-    for (name, way), values in found.items():
-        row = {"case": name, "way": way, "connections": connections}
-        rows.append(row)
-        if not values:
-            row["failed"] = True
-            continue
+    def row(self, name, way):
+        """The median, and ratio and difference to direct of the same round with their intervals."""
+        values = self.direct if name == "direct" else self.found[name, way]
+        row = {"case": name, "way": way, "connections": self.connections, "rounds": len(self.direct)}
+        ratios = [v / d for v, d in zip(values or [], self.direct) if d]
+        if not ratios:
+            return {**row, "failed": True}
         row["median"] = statistics.median(values)
-        row["ratio"], row["low"], row["high"] = run_time.interval([v / d for v, d in zip(values, direct) if d])
-        row["difference"] = statistics.median(v - d for v, d in zip(values, direct))
-        row["cpu_s"] = statistics.median(cpu[name, way])
-    label = f"{connections} connection{'s' * (connections > 1)}"
+        row["ratio"], row["low"], row["high"] = run_time.interval(ratios)
+        row["difference"], row["difference_low"], row["difference_high"] = run_time.interval(
+            [v - d for v, d in zip(values, self.direct)])
+        row["cpu_s"] = statistics.median(self.cpu.get((name, way), [0]))
+        return row
+
+    def rows(self):
+        return [self.row("direct", "direct"), *(self.row(*key) for key in self.found)]
+
+
+def compare(bench, part, connections, amount, value, unit, scale=1.0):
+    """Rows of as many rounds as it takes to tell whether what is asked for was met."""
+    turns = Turns(bench, {"net_download": "download", "net_connects": "connects"}.get(part, "requests"),
+                  connections, amount, value)
+    while len(turns.direct) < ROUNDS or (len(turns.direct) < MAX_ROUNDS and any(
+            verdict(*case[1:]) == "UNSURE" for case in judge({part: turns.rows()}))):
+        turns.add_round()
+    rows = turns.rows()
+    if "failed" in rows[0]:
+        raise Absent("not even direct connections work")
+    label = f"{connections} connection{'s' * (connections > 1)}, {len(turns.direct)} rounds"
     print(f"  {label:<40} {unit:>12} {'× direct':>9} {'95 %':>15}")
     for row in rows:
         if "failed" not in row:
@@ -247,7 +279,7 @@ def compare(bench, what, connections, amount, value, unit, scale=1.0):
 
 
 def measure_download(bench):
-    rows = compare(bench, "download", 1, BYTES, lambda f: f["bytes_per_second"], "MB/s", 1e6)
+    rows = compare(bench, "net_download", 1, BYTES, lambda f: f["bytes_per_second"], "MB/s", 1e6)
     for row in rows:
         if row.get("cpu_s"):
             row["cpu_s_per_gb"] = row["cpu_s"] / (BYTES / 1e9)
@@ -257,19 +289,20 @@ def measure_download(bench):
 
 def measure_requests(bench):
     return [row for count in (1, 32)
-            for row in compare(bench, "requests", count, MILLISECONDS, lambda f: f["per_second"], "requests/s")]
+            for row in compare(bench, "net_requests", count, MILLISECONDS, lambda f: f["per_second"], "requests/s")]
 
 
 def measure_connects(bench):
     return [row for count in (1, 32)
-            for row in compare(bench, "connects", count, MILLISECONDS, lambda f: f["per_second"], "per second")]
+            for row in compare(bench, "net_connects", count, MILLISECONDS, lambda f: f["per_second"], "per second")]
 
 
 def measure_latency(bench):
-    rows = compare(bench, "requests", 1, MILLISECONDS, lambda f: f["median_us"], "µs")
+    rows = compare(bench, "net_latency", 1, MILLISECONDS, lambda f: f["median_us"], "µs")
     for row in rows:
         if "failed" not in row and row["case"] != "direct":
-            print(f"  {row['case']}, {row['way']}: {row['difference']:.1f} µs more")
+            print(f"  {row['case']}, {row['way']}: {row['difference']:.1f} µs more"
+                  f" ({row['difference_low']:.1f}–{row['difference_high']:.1f})")
     return rows
 
 
@@ -307,45 +340,62 @@ def row_of(rows, case, way, connections):
     return next((r for r in rows if (r["case"], r["way"], r["connections"]) == (case, way, connections)), None)
 
 
+WANTED = [("net_download", "download, plain", "http", 1, 0.8), ("net_download", "download, tunnelled", "connect", 1, 0.8),
+          ("net_requests", "requests/s on 1 connection", "http", 1, 0.5),
+          ("net_requests", "requests/s on 32 connections", "http", 32, 0.25),
+          ("net_connects", "new connections/s", "http", 1, 0.4),
+          ("net_connects", "new connections/s, 32 at once", "http", 32, 0.4)]
+
+
 def judge(found):
-    """What, value, limit, and what the value could as well be: all at least, but for the last ones."""
-    wanted = [("net_download", "download, plain", "http", 1, 0.8), ("net_download", "download, tunnelled", "connect", 1, 0.8),
-              ("net_requests", "requests/s on 1 connection", "http", 1, 0.5),
-              ("net_requests", "requests/s on 32 connections", "http", 32, 0.25),
-              ("net_connects", "new connections/s", "http", 1, 0.4),
-              ("net_connects", "new connections/s, 32 at once", "http", 32, 0.4)]
+    """What, value, its interval, limit, and whether that is the least; of what was measured so far."""
     for case in ("cordon proxy", "in cordon run"):
-        for part, what, way, connections, limit in wanted:
+        for part, what, way, connections, limit in WANTED:
+            row = row_of(found.get(part, []), case, way, connections)
             # Inside, each connect() is the supervisor's too: what that costs is shown, and is no proxy's.
-            if part in found and (part != "net_connects" or case == "cordon proxy"):
-                row = row_of(found[part], case, way, connections)
-                is_there = row and "failed" not in row
-                yield (f"{case}: {what} against direct", row["ratio"] if is_there else 0, limit,
-                       row["high"] if is_there else 0, True)
-        if "net_latency" in found:
-            row = row_of(found["net_latency"], case, "http", 1)
-            value = row["difference"] if row and "failed" not in row else float("inf")
-            yield f"{case}: added median latency, µs", value, 80, value, False
+            if part == "net_connects" and case != "cordon proxy":
+                continue
+            if row and "failed" in row:
+                yield f"{case}: {what} against direct", 0, 0, 0, limit, True
+            elif row:
+                yield f"{case}: {what} against direct", row["ratio"], row["low"], row["high"], limit, True
+        row = row_of(found.get("net_latency", []), case, "http", 1)
+        if row and "failed" in row:
+            yield f"{case}: added median latency, µs", *[float("inf")] * 3, 80, False
+        elif row:
+            yield (f"{case}: added median latency, µs", row["difference"], row["difference_low"],
+                   row["difference_high"], 80, False)
     for row in found.get("net_idle", []):
         if row["case"] == "cordon proxy":
             value = row["kib_each"] if row["is_up"] else float("inf")
-            yield f"KiB for each of {row['connections']:,} idle connections by {row['way']}", value, 4, value, False
+            yield f"KiB for each of {row['connections']:,} idle connections by {row['way']}", value, value, value, 4, False
+
+
+def verdict(_, low, high, limit, is_least):
+    met = [x >= limit if is_least else x <= limit for x in (low, high)]
+    return "PASS" if all(met) else "UNSURE" if any(met) else "MISSED"
+
+
+def is_missing(found, part):
+    """What was not even measured, since the candidate is not there."""
+    return any(not row_of(found[part], case, way, connections) for case in ("cordon proxy", "in cordon run")
+               for name, _, way, connections, _ in WANTED if name == part)
 
 
 def print_judgement(found):
     missed = []
-    for what, value, limit, could_be, is_least in judge(found):
-        def is_met(x, least=is_least, bound=limit):
-            return x >= bound if least else x <= bound
-
-        word = "PASS  " if is_met(value) else "UNSURE" if is_met(could_be) else "MISSED"
-        line = f"{word} {what}: {value:.3g} (at {'least' if is_least else 'most'} {limit})"
+    for what, value, low, high, limit, is_least in judge(found):
+        word = verdict(value, low, high, limit, is_least)
+        line = (f"{word:<6} {what}: {value:.3g} (95 %: {low:.3g} to {high:.3g}; "
+                f"at {'least' if is_least else 'most'} {limit})")
         print(line)
         missed += [line] if word == "MISSED" else []
+    absent = [f"MISSED {part}: cordon itself did not work" for part in found if part in PARTS and is_missing(found, part)]
     if "failed" in found:
-        missed.append(f"MISSED the managed network: {found['failed']}")
-        print(missed[-1])
-    return missed
+        absent.append(f"MISSED the managed network: {found['failed']}")
+    for line in absent:
+        print(line)
+    return missed + absent
 
 
 def end_once(*_):
@@ -373,7 +423,7 @@ def main():
             for name, why in bench.absent.items():
                 print(f"  {name}: absent, {why}")
             for part in parts:
-                print(f"== {PARTS[part][1]}, medians of {ROUNDS} rounds in turns", flush=True)
+                print(f"== {PARTS[part][1]}, medians of rounds in turns", flush=True)
                 found[part] = PARTS[part][0](bench)
         finally:
             bench.end()
