@@ -195,10 +195,10 @@ class Judge:
         says = self.refusal(who, backend)
         for policy in self.table.policies:
             got = self.answers.get(f"{at}/{policy}", Answer())
-            if self.cant_be(backend, policy):
-                self.refused(f"{name}: {policy}", got, "fs_read")
-            elif says is not None:
+            if says is not None:
                 self.refused(f"{name}: {policy}", got, says)
+            elif self.cant_be(backend, policy):
+                self.refused(f"{name}: {policy}", got, "fs_read")
             else:
                 self.rows(f"{name}: {policy}", backend, policy, got)
         if says is None:
