@@ -98,14 +98,16 @@ def refused(done, *words):
 
 
 def soon(attempt):
-    """The quickest of a few: others use the machine, too."""
+    """The quickest of a few: others use the machine, too. Where there is more to do than the
+    processors can, the time is longer by that much."""
+    limit = SECONDS * max(1.0, os.getloadavg()[0] / os.cpu_count())
     best = attempt()
     for _ in range(TRIES - 1):
-        if best.seconds < SECONDS:
+        if best.seconds < limit:
             break
         again = attempt()
         best = again if again.seconds < best.seconds else best
-    check(best.seconds < SECONDS, f"it took {best.seconds:.2f} s")
+    check(best.seconds < limit, f"it took {best.seconds:.2f} s")
     return best
 
 
