@@ -195,7 +195,8 @@ static enum step leave_file(struct audit_reader *r, struct str *line)
 {
 	bool has_rest = r->end > r->start && !r->skips;
 
-	*line = (struct str){ r->bytes + r->start, r->end - r->start };
+	*line = (struct str){ r->bytes + r->start,
+			      MIN_OF(r->end - r->start, (size_t)AUDIT_LINE_BYTES) };
 	if (has_rest)
 		count_line(r);
 	r->start = r->end = 0;
@@ -217,6 +218,7 @@ static void rewind_if_cut(struct audit_reader *r)
 		return;
 	(void)lseek(r->files[0].fd, 0, SEEK_SET);
 	r->start = r->end = 0;
+	r->skips = false;
 	r->begins_file = true;
 }
 
