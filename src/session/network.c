@@ -165,6 +165,13 @@ static int hear(struct session *s, struct err *e)
 
 /* ---- What it is given ------------------------------------------------------------------- */
 
+static void close_stock(struct socket_stock *stock)
+{
+	for (size_t i = 0; stock->is_here && i < stock->count; i++)
+		close(stock->fds[i]);
+	*stock = (struct socket_stock){ .is_wanted = stock->is_wanted };
+}
+
 /* When it does not read: as soon as it does. */
 static int give_stocks(struct session *s, struct err *e)
 {
@@ -186,9 +193,7 @@ static int give_stocks(struct session *s, struct err *e)
 		}
 		if (status < 0)
 			return is_lost(e);
-		for (size_t j = 0; j < stock->count; j++)
-			close(stock->fds[j]);
-		*stock = (struct socket_stock){ .is_wanted = stock->is_wanted };
+		close_stock(stock);
 	}
 	if (waits == n->waits_for_room)
 		return 0;
@@ -534,8 +539,7 @@ void network_end(struct session *s)
 	n->proxy = (struct proxy)PROXY_NONE;
 	close_published(n);
 	for (size_t i = 0; i < COUNT_OF(n->stocks); i++)
-		for (size_t j = 0; n->stocks[i].is_here && j < n->stocks[i].count; j++)
-			close(n->stocks[i].fds[j]);
+		close_stock(&n->stocks[i]);
 	if (n->audit)
 		audit_close(n->audit);
 	n->audit = NULL;
