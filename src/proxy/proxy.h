@@ -6,17 +6,21 @@
  * writing, no way to other processes. It allocates nothing: all memory is mapped at the
  * start and bounded. It writes nothing either: what it decides it tells its parent.
  *
- *	channel.h	what is said between the two
+ *	channel.h	what is said between the two; words.c names it
  *	proxy.c		the parent's side
- *	server.c	the loop: accepts, times out, ends
- *	client_*.c	one connection: HTTP, SOCKS, or an address that was connected to
- *	tunnel.c	bytes both ways
- *	decide.c	policy, and its words
- *	http_head.c http_body.c socks5.c tls_hello.c dns_message.c	pure parsers, fuzzed
- *	resolve.c	names: hosts file, UDP, TCP
- *	stand_in.c	an address for each name, and the resolver inside
- *	dial.c		happy eyeballs, upstream proxies
- *	lock.c		what it gives up
+ *	server.c	the loop: accepts, times out, ends; lock.c: what it gives up
+ *	client*.c	one connection: HTTP, SOCKS, an address that was connected to, a port
+ *	exchange.c	one decision: judged, asked, dialled, recorded; outbox.c sends the
+ *			records, attribution.c knows whose they are
+ *	tunnel.c	bytes both ways; pipes.c
+ *	http_relay.c	a request to its server and the answer back; http_flow.c
+ *	decide.c	policy; refusal.c: its words
+ *	http_head.c http_body.c http_write.c socks5.c tls_hello.c dns_message.c
+ *			pure, and fuzzed
+ *	resolve*.c	names: hosts file, UDP, TCP; name_file.c hosts_file.c resolv_conf.c
+ *	stand_in*.c	an address for each name, and the resolver inside
+ *	dial*.c		happy eyeballs; upstream*.c: by way of another proxy
+ *	pool.c sockets.c keyed_hash.c	what all of them use
  */
 #pragma once
 

@@ -22,7 +22,8 @@ enum {
 	ACCEPTS_AT_ONCE = 64,
 	MAX_DIALS = 2048,
 	SPARE_EXCHANGES = 2048, /* of clients that are gone, and of connects that were refused */
-	OWN_DESCRIPTORS = 256,	/* the loop, the channel, listeners, look-ups */
+	/* Look-ups 200, sockets in stock 128, connections of the resolver inside 128, and a few. */
+	OWN_DESCRIPTORS = 512,
 	MIN_CONNECTIONS = 16,
 	/*
 	 * What the kernel keeps of streams that nobody reads: as it sees fit for the first
@@ -69,11 +70,13 @@ static int make_parts(struct server *s, const struct proxy_options *o, struct er
 static void fit_to_descriptors(struct proxy_limits *limits)
 {
 	struct rlimit files;
-	uint64_t fit;
+	uint64_t own, fit;
 
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
 		return;
-	fit = files.rlim_max > OWN_DESCRIPTORS ? (files.rlim_max - OWN_DESCRIPTORS) / 2 : 0;
+	/* Where there are few, most: without a look-up a connection is of no use. */
+	own = MIN_OF((uint64_t)OWN_DESCRIPTORS, files.rlim_max - files.rlim_max / 4);
+	fit = (files.rlim_max - own) / 2;
 	fit = MAX_OF(fit, (uint64_t)MIN_CONNECTIONS);
 	limits->connections = (uint32_t)MIN_OF((uint64_t)limits->connections, fit);
 }
