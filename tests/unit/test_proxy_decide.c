@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "test.h"
 #include "world.h"
 
@@ -87,6 +88,22 @@ TEST(targets_are_in_normal_form)
 	CHECK(!target_parse(&t, STR("a\r\nb"), 80, why, sizeof(why)));
 	CHECK(!strchr(why, '\r') && !strchr(why, '\n'));
 	CHECK(!target_parse(&t, STR(""), 80, why, 0));
+	/* Why is cut at a whole character. */
+	for (size_t room = 1; room <= sizeof(why); room++) {
+		CHECK(!target_parse(&t, STR("\xc3\xbc\xc3\xbc\xc3\xbc \xc3\xbc\xc3\xbc"), 80, why,
+				    room));
+		CHECK(strlen(why) < room && utf8_check(str_of(why)) == strlen(why));
+	}
+}
+
+TEST(targets_are_the_same_by_name_and_port)
+{
+	struct target a = target("A.com", 80), b = target("a.com.", 80), c = target("a.com", 81);
+	struct target d = target("b.com", 80);
+
+	CHECK(target_is_same(&a, &b));
+	CHECK(!target_is_same(&a, &c));
+	CHECK(!target_is_same(&a, &d));
 }
 
 TEST(judgements_name_the_rule_and_its_place)
@@ -155,7 +172,9 @@ TEST(live_rules_count_from_the_next_question_on)
 
 	REQUIRE(start(&w, PROFILE "domains = { 'a.com' = 'allow' }\n", false));
 	CHECK_INT(judge("b.com", 443), PROXY_DENIED_UNLISTED);
+	CHECK_INT(rules_added(rules), 0);
 	CHECK_INT(add(true, "B.com."), 0);
+	CHECK_INT(rules_added(rules), 1);
 	CHECK_INT(judge("b.com", 443), PROXY_ALLOWED);
 	CHECK_STR(judged.rule, "b.com");
 	CHECK_STR(judged.rule_file, "added while running");
@@ -234,7 +253,8 @@ TEST(a_name_is_looked_up_when_some_port_of_it_passes)
 		      PROFILE "domains = { 'a.com:8080' = 'allow', "
 			      "'b.com' = 'allow', 'b.com:1-8000' = 'deny', 'c.com' = 'deny', "
 			      "'*.d.com:22-25' = 'allow', 'x.d.com:22-24' = 'deny', "
-			      "'y.d.com:20-30' = 'deny' }\n",
+			      "'y.d.com:20-30' = 'deny', "
+			      "'z.com:8000-9000' = 'allow', 'z.com:9000' = 'deny' }\n",
 		      false));
 	CHECK(may_look_up("a.com"));
 	CHECK(may_look_up("b.com"));
@@ -242,6 +262,7 @@ TEST(a_name_is_looked_up_when_some_port_of_it_passes)
 	CHECK(may_look_up("w.d.com"));
 	CHECK(may_look_up("x.d.com"));
 	CHECK(!may_look_up("y.d.com"));
+	CHECK(may_look_up("z.com"));
 	CHECK(!may_look_up("d.com"));
 	CHECK(!may_look_up("e.com"));
 	CHECK_INT(add(true, "e.com:7"), 0);

@@ -133,6 +133,48 @@ TEST(pointers_lead_back_or_nowhere)
 	CHECK_INT(answer.code, DNS_SERVER_FAILURE);
 	REQUIRE(READ(ANSWER("\x80", "\1", "\xff\xff\0\1\0\1\0\0\0\1\0\4\1\2\3\4")));
 	CHECK_INT(answer.code, DNS_SERVER_FAILURE);
+	/* What is neither a length nor a pointer. */
+	REQUIRE(READ(ANSWER("\x80", "\1", "\x80\x0c\0\1\0\1\0\0\0\1\0\4\1\2\3\4")));
+	CHECK_INT(answer.code, DNS_SERVER_FAILURE);
+	/* A question has nothing before it to point to. */
+	CHECK(!READ("\x12\x34\x81\x80\0\1\0\0\0\0\0\0\xc0\0\0\1\0\1"));
+}
+
+TEST(records_of_another_class_are_not_meant)
+{
+	REQUIRE(READ(ANSWER("\x80", "\2",
+			    "\xc0\x0c\0\1\0\3\0\0\0\x3c\0\4\6\6\6\6" RECORD_A("\1\2\3\4"))));
+	REQUIRE(answer.count == 1);
+	CHECK_STR(show(&answer.addresses[0]), "1.2.3.4");
+}
+
+TEST(of_two_aliases_the_first_counts)
+{
+	REQUIRE(READ(ANSWER("\x80", "\4",
+			    "\xc0\x0c\0\5\0\1\0\0\0\2\0\3\1c\0"
+			    "\xc0\x0c\0\5\0\1\0\0\0\2\0\3\1d\0"
+			    "\1c\0\0\1\0\1\0\0\0\1\0\4\1\2\3\4"
+			    "\1d\0\0\1\0\1\0\0\0\1\0\4\5\6\7\10")));
+	REQUIRE(answer.count == 1);
+	CHECK_STR(show(&answer.addresses[0]), "1.2.3.4");
+}
+
+/* Pieces that are short each, and lead to a name that no buffer has room for. */
+TEST(names_that_are_too_long_are_not_read)
+{
+	uint8_t bytes[1024];
+	size_t at = sizeof(ANSWER("\x80", "\1", "")) - 1;
+	static const uint8_t rest[] = { 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 4, 1, 2, 3, 4 };
+
+	memcpy(bytes, ANSWER("\x80", "\1", ""), at);
+	for (size_t i = 0; i < 5; i++) {
+		bytes[at++] = 63;
+		memset(bytes + at, 'x', 63);
+		at += 63;
+	}
+	memcpy(bytes + at, rest, sizeof(rest));
+	REQUIRE(dns_read_answer(bytes, at + sizeof(rest), 0x1234, STR("a.b"), DNS_A, &answer));
+	CHECK_INT(answer.code, DNS_SERVER_FAILURE);
 }
 
 TEST(every_cut_of_an_answer_is_survived)
@@ -200,6 +242,7 @@ TEST(questions_are_read_or_told_what_is_wrong)
 	CHECK_INT(QUERY("\x12\x34\1\0\0\0\0\0\0\0\0\0"), DNS_FORMAT_ERROR);
 	CHECK_INT(QUERY("\x12\x34\1\0\0\1\0\0\0\0\0\0\1A\1b"), DNS_FORMAT_ERROR);
 	CHECK_INT(QUERY("\x12\x34\1\0\0\1\0\0\0\0\0\0\xc0\x0c\0\1\0\1"), DNS_FORMAT_ERROR);
+	CHECK_INT(QUERY("\x12\x34\1\0\0\1\0\0\0\0\0\0\xc0\2\0\1\0\1"), DNS_FORMAT_ERROR);
 	CHECK_INT(QUERY("\x12\x34\1\0\0\1\0\1\0\0\0\0\1A\1b\0\0\1\0\1"), DNS_FORMAT_ERROR);
 	CHECK_INT(QUERY("\x12\x34\1\0\0\1\0\0\0\0\0\0\1A\1b\0\0\1\0\3"), DNS_REFUSED);
 	CHECK_INT(QUERY("\x12\x34\1\0\0\1\0\0\0\0\0\0\3a\0b\0\0\1\0\1"), DNS_FINE);
@@ -259,6 +302,12 @@ TEST(reverse_names_are_addresses)
 	CHECK(!dns_read_reverse(STR("1.0.18.999.in-addr.arpa"), &ip));
 	CHECK(!dns_read_reverse(STR("111111111111111111.in-addr.arpa"), &ip));
 	CHECK(!dns_read_reverse(STR("1.0.ip6.arpa"), &ip));
+	CHECK(!dns_read_reverse(STR("1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0."
+				    "0.0.d.f.0.ip6.arpa"),
+				&ip));
+	CHECK(!dns_read_reverse(STR("1.0.0.0.0.0.0.0.0.0.0.0.0.0.0-0.0.0.0.0.0.0.0.0.0.0.0.0."
+				    "0.0.d.f.ip6.arpa"),
+				&ip));
 	CHECK(!dns_read_reverse(STR("a.b"), &ip));
 }
 

@@ -260,25 +260,6 @@ TEST(the_search_list_of_a_c_library_ends_in_the_truth)
 	stop();
 }
 
-TEST(an_address_that_stands_for_nothing_is_itself)
-{
-	static const char *const texts[] = { "198.18.0.1", "198.18.0.0", "198.19.255.255",
-					     "1.2.3.4",	   "fd00::1",	 "::" };
-	struct ip ip;
-
-	REQUIRE(start());
-	for (size_t i = 0; i < COUNT_OF(texts); i++) {
-		struct target t;
-
-		REQUIRE(ip_parse(str_of(texts[i]), &ip));
-		stand_ins_find(stand_ins, &ip, 80, &t);
-		CHECK(t.is_ip);
-		CHECK_STR(t.name, texts[i]);
-		CHECK(memcmp(&t.ip, &ip, sizeof(ip)) == 0);
-	}
-	stop();
-}
-
 static const char *meaning(const char *text)
 {
 	static struct target t;
@@ -291,6 +272,29 @@ static const char *meaning(const char *text)
 	return t.name;
 }
 
+TEST(an_address_that_stands_for_nothing_is_itself)
+{
+	static const char *const texts[] = { "198.18.0.2", "198.18.0.0", "198.19.255.255",
+					     "1.2.3.4",	   "fd00::1",	 "::",
+					     "93.18.0.1",  "198.17.0.1", "2606:4700::1" };
+	struct ip ip;
+
+	REQUIRE(start());
+	CHECK_STR(meaning("198.18.0.1"), "198.18.0.1");
+	CHECK_INT(ask("open.test", DNS_A), DNS_FINE);
+	CHECK_STR(meaning("198.18.0.1"), "open.test");
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		struct target t;
+
+		REQUIRE(ip_parse(str_of(texts[i]), &ip));
+		stand_ins_find(stand_ins, &ip, 80, &t);
+		CHECK(t.is_ip);
+		CHECK_STR(t.name, texts[i]);
+		CHECK(memcmp(&t.ip, &ip, sizeof(ip)) == 0);
+	}
+	stop();
+}
+
 TEST(an_address_of_the_hosts_file_means_an_allowed_name_there)
 {
 	REQUIRE(start());
@@ -301,6 +305,7 @@ TEST(an_address_of_the_hosts_file_means_an_allowed_name_there)
 			     "93.184.216.36 other.test\n"
 			     "93.184.216.38 evil.test\n93.184.216.38\tC.Open.Test.\n"
 			     "10.0.0.5 db\n"
+			     "93.184.216.40 1.2.3.4 1.2.3.5\n"
 			     "2606:2800::1 six.open.test\n");
 	CHECK_STR(meaning("93.184.216.34"), "open.test");
 	CHECK_STR(meaning("93.184.216.35"), "a.open.test");
@@ -308,7 +313,8 @@ TEST(an_address_of_the_hosts_file_means_an_allowed_name_there)
 	CHECK_STR(meaning("93.184.216.37"), "93.184.216.37");
 	CHECK_STR(meaning("93.184.216.38"), "c.open.test");
 	CHECK_STR(meaning("93.184.216.39"), "93.184.216.39");
-	CHECK_STR(meaning("10.0.0.5"), "10.0.0.5"); /* the guard has spoken */
+	CHECK_STR(meaning("10.0.0.5"), "10.0.0.5");	      /* the guard has spoken */
+	CHECK_STR(meaning("93.184.216.40"), "93.184.216.40"); /* an address is no name */
 	CHECK_STR(meaning("2606:2800::1"), "six.open.test");
 	scratch_put("hosts", "");
 	CHECK_STR(meaning("93.184.216.34"), "93.184.216.34");
