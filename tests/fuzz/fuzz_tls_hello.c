@@ -2,7 +2,8 @@
 /*
  * The first bytes of a tunnel. Fed at once, in two pieces and byte by byte the answer is
  * the same, and so it is when the same hello is cut into the smallest records; a name is
- * printable, and a plain second reading of the hello (below) finds the same one.
+ * printable, and a plain second reading of the hello (below) finds the same one. So it is with
+ * the hellos that follow the first, and whatever is between two of them.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -144,6 +145,42 @@ static enum tls_hello_result feed_pieces(struct tls_hello *h, struct str in, siz
 	return h->result;
 }
 
+static bool is_whole(enum tls_hello_result result)
+{
+	return result == TLS_HELLO_NAME || result == TLS_HELLO_NO_NAME;
+}
+
+/* As a tunnel does: how many hellos are whole, and in `h` where that has led to. */
+static unsigned feed_all(struct tls_hello *h, struct str in, size_t piece)
+{
+	unsigned count = 0;
+
+	tls_hello_init(h);
+	for (size_t i = 0; i < in.len; i += piece) {
+		struct str bytes = str_first(str_from(in, i), piece);
+
+		while (is_whole(tls_hello_feed(h, bytes))) {
+			bytes = str_from(bytes, h->taken);
+			tls_hello_next(h);
+			count++;
+		}
+		demand(h->result != TLS_HELLO_MORE || h->taken == bytes.len);
+	}
+	return count;
+}
+
+static void check_all(struct str in)
+{
+	struct tls_hello once, bytewise, halves;
+	unsigned count = feed_all(&once, in, in.len + 1);
+
+	demand(count == feed_all(&bytewise, in, 1));
+	demand(count == feed_all(&halves, in, in.len / 2 + 1));
+	demand(once.result == bytewise.result && once.result == halves.result);
+	demand(tls_hello_is_between(&once) == tls_hello_is_between(&bytewise));
+	demand(tls_hello_is_between(&once) == tls_hello_is_between(&halves));
+}
+
 static void check_name(const struct tls_hello *h)
 {
 	demand(h->name_len > 0 && h->name_len < TLS_HELLO_NAME_BYTES);
@@ -186,7 +223,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		demand(once.result != TLS_HELLO_NAME || strcmp(once.name, name) == 0);
 		check_records(hello, len, &once);
 	} else {
-		demand(once.result != TLS_HELLO_NAME && once.result != TLS_HELLO_NO_NAME);
+		demand(!is_whole(once.result));
 	}
+	check_all(in);
 	return 0;
 }

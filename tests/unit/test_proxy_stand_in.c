@@ -323,7 +323,7 @@ TEST(an_address_of_the_hosts_file_means_an_allowed_name_there)
 
 TEST(the_name_is_found_by_the_address)
 {
-	static const char want[] = "\4open\4test";
+	static const char want[] = "\4open\4test", own[] = "\11localhost";
 
 	REQUIRE(start());
 	CHECK_INT(ask("1.0.18.198.in-addr.arpa", DNS_PTR), DNS_NO_SUCH_NAME);
@@ -331,6 +331,9 @@ TEST(the_name_is_found_by_the_address)
 	(void)ask("1.0.18.198.in-addr.arpa", DNS_PTR);
 	REQUIRE(got_bytes > (ssize_t)sizeof(want));
 	CHECK(memcmp(got + got_bytes - sizeof(want), want, sizeof(want)) == 0);
+	(void)ask("1.0.0.127.in-addr.arpa", DNS_PTR);
+	REQUIRE(got_bytes > (ssize_t)sizeof(own));
+	CHECK(memcmp(got + got_bytes - sizeof(own), own, sizeof(own)) == 0);
 	stop();
 }
 
@@ -376,6 +379,30 @@ static bool ask_stream(int fd, const char *name, uint16_t type)
 	return dns_read_answer(got + 2, (size_t)got_bytes - 2, 9, str_of(name), type, &answer);
 }
 
+/* One that goes away while its name is looked up, and one that gets its place. */
+TEST(an_answer_is_not_for_the_next_who_connects)
+{
+	uint8_t question[2 + DNS_ASK_BYTES];
+	size_t len = dns_write_question(question + 2, 9, STR("silent.open.test"), DNS_A);
+	int fd;
+
+	REQUIRE(start());
+	question[0] = 0;
+	question[1] = (uint8_t)len;
+	fd = client(SOCK_STREAM, 0x7f000001, tcp_port);
+	(void)!send(fd, question, len + 2, MSG_NOSIGNAL);
+	CHECK(!wait_for(fd, 50));
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){ .l_onoff = 1 },
+		   sizeof(struct linger));
+	(void)close(fd);
+	CHECK_INT(loop_step(&loop, 50, &e), 0);
+	fd = client(SOCK_STREAM, 0x7f000001, tcp_port);
+	CHECK(!wait_for(fd, 1300)); /* by then nobody has answered for the first one's */
+	CHECK(ask_stream(fd, "evil.test", DNS_A));
+	(void)close(fd);
+	stop();
+}
+
 TEST(questions_come_by_tcp_too_one_after_the_other)
 {
 	int fd;
@@ -389,12 +416,14 @@ TEST(questions_come_by_tcp_too_one_after_the_other)
 	REQUIRE(ask_stream(fd, "gone.open.test", DNS_A));
 	CHECK_INT(answer.code, DNS_NO_SUCH_NAME);
 	(void)close(fd);
-	/* One that goes away while it is waited for, and nonsense. */
-	fd = client(SOCK_STREAM, 0x7f000001, tcp_port);
-	(void)!ask_stream(fd, "silent.open.test", DNS_A);
-	(void)close(fd);
+	/* Nonsense. */
 	fd = client(SOCK_STREAM, 0x7f000001, tcp_port);
 	(void)!send(fd, "\xff\xff nonsense", 11, MSG_NOSIGNAL);
+	CHECK(wait_for(fd, 2000) && recv(fd, got, sizeof(got), 0) <= 0);
+	(void)close(fd);
+	/* An answer, which has none. */
+	fd = client(SOCK_STREAM, 0x7f000001, tcp_port);
+	(void)!send(fd, "\0\x0c\0\1\x81\0\0\0\0\0\0\0\0\0", 14, MSG_NOSIGNAL);
 	CHECK(wait_for(fd, 2000) && recv(fd, got, sizeof(got), 0) <= 0);
 	(void)close(fd);
 	stop();
