@@ -13,10 +13,22 @@ static struct cached *cache_place(struct resolver *r, struct str name, size_t i)
 	return &r->cache[(keyed_hash(&r->key, name) + i) % CACHE_ENTRIES];
 }
 
+/* What other servers had said says nothing about these. */
+void resolver_look_at_conf(struct resolver *r)
+{
+	if (!name_file_look(&r->conf_file))
+		return;
+	resolv_conf_read(name_file_text(&r->conf_file), &r->conf);
+	for (size_t i = 0; i < CACHE_ENTRIES; i++)
+		if (r->cache[i].until_ms)
+			r->cache[i].until_ms = 0;
+}
+
 static bool find_cached(struct resolver *r, struct str name, struct found_addresses *out)
 {
 	uint64_t now = loop_now();
 
+	resolver_look_at_conf(r);
 	for (size_t i = 0; i < CACHE_PLACES; i++) {
 		const struct cached *c = cache_place(r, name, i);
 
@@ -86,17 +98,6 @@ bool resolver_knows(struct resolver *r, struct str name, struct found_addresses 
 		return true;
 	}
 	return find_in_hosts(r, name, out) || find_cached(r, name, out);
-}
-
-/* What other servers had said says nothing about these. */
-void resolver_look_at_conf(struct resolver *r)
-{
-	if (!name_file_look(&r->conf_file))
-		return;
-	resolv_conf_read(name_file_text(&r->conf_file), &r->conf);
-	for (size_t i = 0; i < CACHE_ENTRIES; i++)
-		if (r->cache[i].until_ms)
-			r->cache[i].until_ms = 0;
 }
 
 /* ---- The search list ------------------------------------------------------------------- */

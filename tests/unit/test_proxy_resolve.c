@@ -129,6 +129,7 @@ TEST(no_name_no_address_and_no_answer_are_three_things)
 	CHECK_INT(look_up("missing.test"), LOOKUP_NO_SUCH_NAME);
 	CHECK_INT(look_up("none.test"), LOOKUP_NO_ADDRESS);
 	CHECK_INT(look_up("failing.test"), LOOKUP_FAILED);
+	CHECK_INT(entries[9].asked, 4); /* who can't say is asked again */
 	CHECK_INT(look_up("turning.test"), LOOKUP_FAILED);
 	CHECK_INT(look_up("garbled.test"), LOOKUP_FAILED);
 	stop();
@@ -169,6 +170,13 @@ TEST(what_does_not_fit_comes_by_tcp)
 	CHECK_INT(look_up("both.test"), LOOKUP_FOUND);
 	CHECK_INT(server.asked_by_tcp, 2);
 	CHECK_INT(server.asked, 2);
+	/* More than there can be at once: each gives its place back. */
+	for (unsigned i = 0; i < 40; i++) {
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "missing-%u.test", i);
+		CHECK_INT(look_up(name), LOOKUP_NO_SUCH_NAME);
+	}
 	stop();
 }
 
@@ -193,8 +201,10 @@ TEST(who_guesses_too_often_drives_us_to_tcp)
 
 TEST(ports_and_numbers_differ_from_question_to_question)
 {
-	uint16_t ports[8], ids[8];
-	unsigned same = 0, same_ids = 0;
+	/* Where the kernel takes ports from, unless it was told otherwise. */
+	enum { KERNELS_FIRST = 32768, KERNELS_LAST = 60999 };
+	uint16_t ports[24], ids[24];
+	unsigned same = 0, same_ids = 0, others = 0;
 
 	REQUIRE(start(CONF));
 	for (size_t i = 0; i < COUNT_OF(ports); i++) {
@@ -205,6 +215,7 @@ TEST(ports_and_numbers_differ_from_question_to_question)
 		ports[i] = server.last_source;
 		ids[i] = server.last_id;
 		CHECK(ports[i] >= 1024);
+		others += ports[i] < KERNELS_FIRST || ports[i] > KERNELS_LAST;
 		for (size_t k = 0; k < i; k++) {
 			same += ports[k] == ports[i];
 			same_ids += ids[k] == ids[i];
@@ -212,6 +223,7 @@ TEST(ports_and_numbers_differ_from_question_to_question)
 	}
 	CHECK(same < 2);
 	CHECK(same_ids < 2);
+	CHECK(others > 0);
 	stop();
 }
 
@@ -256,8 +268,16 @@ TEST(a_stranger_to_the_server_is_not_heard)
 TEST(the_next_server_is_asked_when_one_does_not_answer)
 {
 	/* Nobody is at 127.0.0.2: an error comes back, or nothing does. */
-	REQUIRE(start("nameserver 127.0.0.2\nnameserver 127.0.0.1\noptions timeout:1\n"));
+	REQUIRE(start(
+		"nameserver 127.0.0.2\nnameserver 127.0.0.1\noptions timeout:1 attempts:1\n"));
 	CHECK_INT(look_up("both.test"), LOOKUP_FOUND);
+	stop();
+	/* By TCP as the one before. */
+	REQUIRE(start("nameserver 127.0.0.2\nnameserver 127.0.0.1\n"
+		      "options timeout:1 attempts:1 use-vc\n"));
+	CHECK_INT(look_up("both.test"), LOOKUP_FOUND);
+	CHECK_INT(server.asked, 2);
+	CHECK_INT(server.asked_by_tcp, 2);
 	stop();
 	REQUIRE(start("nameserver 127.0.0.2\noptions timeout:1 attempts:1\n"));
 	CHECK_INT(look_up("both.test"), LOOKUP_FAILED);
@@ -270,6 +290,11 @@ TEST(other_servers_count_as_soon_as_the_file_says_so)
 	CHECK_INT(look_up("both.test"), LOOKUP_FAILED);
 	scratch_put("resolv.conf", CONF);
 	CHECK_INT(look_up("both.test"), LOOKUP_FOUND);
+	/* What was found is not what others would say. */
+	CHECK_INT(look_up("both.test"), LOOKUP_FOUND);
+	CHECK_INT(server.asked, 2);
+	scratch_put("resolv.conf", "nameserver 127.0.0.2\noptions timeout:1 attempts:1 rotate\n");
+	CHECK_INT(look_up("both.test"), LOOKUP_FAILED);
 	stop();
 }
 
@@ -309,9 +334,27 @@ TEST(the_search_list_is_for_short_names_only)
 	CHECK_STR(searched("a.b"), "");
 	CHECK_STR(searched("corp.test"), "");
 	CHECK_STR(searched("acorp.test"), "");
+	CHECK_STR(searched("a-corp.test"), "");
 	stop();
 	REQUIRE(start(CONF "search test\noptions ndots:2\n"));
 	CHECK_INT(look_up("db.corp"), LOOKUP_FOUND);
+	stop();
+}
+
+/* Nobody is asked for what is no name, or would be too long for one. */
+TEST(domains_that_make_no_name_are_passed_over)
+{
+	char name[64], conf[512];
+
+	REQUIRE(start(ONCE "search a..b corp.test\n"));
+	CHECK_INT(look_up("db"), LOOKUP_FOUND);
+	stop();
+	memset(name, 'x', 63);
+	name[63] = '\0';
+	(void)snprintf(conf, sizeof(conf), ONCE "search %s.%s.%s.x\n", name, name, name);
+	REQUIRE(start(conf));
+	CHECK_INT(look_up(name), LOOKUP_NO_SUCH_NAME);
+	CHECK_INT(server.asked, 2);
 	stop();
 }
 
