@@ -454,7 +454,8 @@ CORDON_API int cordon_proxy_poll(cordon_proxy *proxy, int timeout_ms, cordon_err
 
 /*
  * Other rules, at the same address: a new process serves by them, and the connections of
- * the one before are ended. On failure all stays as it was. Codes as cordon_proxy_start().
+ * the one before are ended. On failure all stays as it was, as the text says; else
+ * cordon_proxy_poll() fails too. Codes as cordon_proxy_start().
  */
 CORDON_API int cordon_proxy_reload(cordon_proxy *proxy, const cordon_policy *policy,
 				   cordon_error **error);

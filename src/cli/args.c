@@ -339,7 +339,8 @@ static bool expand_full_auto(struct args *args)
 			       "--full-auto has the network off; to have it on, write --mode "
 			       "workspace-write --network %s",
 			       args->load.network);
-	else if (args->allow_host.count || args->publish.count || args->host_port.count)
+	else if (args->allow_host.count || args->deny_host.count || args->publish.count ||
+		 args->host_port.count)
 		complain_usage(args, "--full-auto has the network off; to have some of it, write "
 				     "--mode workspace-write in its place");
 	else {

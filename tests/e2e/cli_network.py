@@ -206,6 +206,7 @@ def contradictions_and_nonsense_are_mistakes(w: World):
         (["--network", "off", "--publish", "80:80"], "--publish and --network off"),
         (["--network", "off", "--host-port", "80"], "--host-port and --network off"),
         (["--network", "full", "--host-port", "80"], "needs a managed network"),
+        (["--full-auto", "--deny-host", "a.com"], "--full-auto has the network off"),
         (["--full-auto", "--allow-host", "a.com"], "--mode workspace-write"),
         (["--full-auto", "--network", "managed"], "--mode workspace-write --network managed"),
         (["--allow-host", "a b"], "can't be part of a host name"),
