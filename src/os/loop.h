@@ -27,6 +27,7 @@ struct watcher {
 	/* Fails only for what has to end the run. */
 	int (*ready)(void *user, uint32_t events, struct err *e);
 	void *user;
+	bool is_urgent; /* of what is ready at once, handed out before the others */
 	bool is_added;
 };
 

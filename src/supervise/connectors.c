@@ -16,8 +16,9 @@ enum {
 	MAX_CALLS = 256,
 	MAX_WORKERS = 128,
 	MAX_IDLE = 4,
-	MAX_AT_ONCE = 4, /* started: a fork of a large program takes its time */
-	FIRST_PAUSE_MS = 1,
+	MAX_AT_ONCE = 4,	/* started: a fork of a large program takes its time */
+	FIRST_PAUSE_MS = 1,	/* for one that no process has yet */
+	GIVEN_PAUSE_MS = 16,	/* most are answered long before, and each ring of a clock costs */
 	MAX_PAUSE_MS = 32,	/* also how long a signal may go unseen */
 	MAX_HOPELESS_MS = 1000, /* while no process can be started */
 	/* Longer than who is asked may think it over; a person may be. */
@@ -107,7 +108,9 @@ static struct connect_worker *start_worker(struct connectors *c)
 	c->start_error = connector_start(&w->process);
 	if (c->start_error < 0)
 		return NULL;
-	w->channel = (struct watcher){ .fd = w->process.channel, .ready = on_answer, .user = w };
+	w->channel = (struct watcher){
+		.fd = w->process.channel, .ready = on_answer, .user = w, .is_urgent = true
+	};
 	set_state(w, WORKER_IDLE);
 	if (loop_add(c->engine->loop, &w->channel, LOOP_IN, &e) == 0)
 		return w;
@@ -364,6 +367,10 @@ void connectors_take(struct connectors *c, struct attempt *t, int verdict)
 				       .held_until_ms = now + MAX_HELD_MS };
 	*t = (struct attempt)ATTEMPT_NONE;
 	hand_over(c, call);
+	if (call->worker) {
+		call->pause_ms = GIVEN_PAUSE_MS;
+		call->next_ms = now + GIVEN_PAUSE_MS;
+	}
 	/* It is left to run out: most calls are answered before. */
 	if (c->timer.at_ms == 0 || c->timer.at_ms > call->next_ms)
 		loop_set_timer(c->engine->loop, &c->timer, call->next_ms);

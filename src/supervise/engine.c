@@ -139,7 +139,8 @@ int engine_start(struct engine *engine, struct loop *loop, int listener, struct 
 		return FAIL_SYS(e, EOVERFLOW, "notifications of this kernel are too large");
 	*engine = (struct engine){
 		.loop = loop,
-		.watcher = { .fd = listener, .ready = on_ready, .user = engine },
+		/* Somebody waits for the answer: not behind what is to be written. */
+		.watcher = { .fd = listener, .ready = on_ready, .user = engine, .is_urgent = true },
 	};
 	/* The answer and the caller's next step then need no second processor (Linux 6.6). */
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);

@@ -48,7 +48,8 @@ int attempt_init(struct attempt *t, const struct engine *engine, const struct en
 	if (r < 0)
 		return r;
 	t->size = (socklen_t)size;
-	t->has_time_limit = has_time_limit(t->socket);
+	/* It is asked for only where the call may wait. */
+	t->has_time_limit = !(flags & O_NONBLOCK) && has_time_limit(t->socket);
 	return 0;
 }
 

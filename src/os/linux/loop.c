@@ -168,13 +168,14 @@ static int run_timers(void *user, uint32_t events, struct err *e)
 	return 0;
 }
 
-static int hand_out(struct loop *l, const struct epoll_event *events, int count, struct err *e)
+static int hand_out(struct loop *l, const struct epoll_event *events, int count, bool urgent,
+		    struct err *e)
 {
 	for (int i = 0; i < count; i++) {
 		struct watcher *w = l->fetched[i];
 		uint32_t told = 0;
 
-		if (!w)
+		if (!w || w->is_urgent != urgent)
 			continue;
 		l->fetched[i] = NULL;
 		if (events[i].events & EPOLLIN)
@@ -275,7 +276,9 @@ int loop_step(struct loop *l, int timeout_ms, struct err *e)
 		return FAIL_SYS(e, errno, "can't wait for events");
 	for (int i = 0; i < count; i++)
 		l->fetched[i] = events[i].data.ptr;
-	status = hand_out(l, events, count, e);
+	status = hand_out(l, events, count, true, e);
+	if (status == 0)
+		status = hand_out(l, events, count, false, e);
 	for (size_t i = 0; i < LOOP_MAX_FETCHED; i++)
 		l->fetched[i] = NULL;
 	return status;
