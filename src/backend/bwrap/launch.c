@@ -364,6 +364,16 @@ static int compare_namespaces(const struct attempt *t, pid_t speaker, bool *is_k
 	return 0;
 }
 
+/* It has ended since, and has said why. */
+static bool has_failed(const struct attempt *t)
+{
+	struct init_message next;
+
+	return recv(t->s.channel, &next, sizeof(next), MSG_PEEK | MSG_DONTWAIT) ==
+		       (ssize_t)sizeof(next) &&
+	       next.kind == INIT_FAILED;
+}
+
 /* All that PID 1 can't do; it needs the word only when it has nothing left to look at. */
 static int help_stage(struct attempt *t, struct err *e)
 {
@@ -377,7 +387,9 @@ static int help_stage(struct attempt *t, struct err *e)
 		return err_result(e);
 	go.value = is_known ? 0 : BWRAP_GO_LOOK;
 	if (!has_bwrap(t))
-		return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
+		return has_failed(t)
+			       ? 0
+			       : FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
 	if (t->in->terminal >= 0)
 		os_set_foreground(t->in->terminal, t->s.pid);
 	if (t->words.late.count && mask_the_rest(t, e) < 0)

@@ -298,13 +298,17 @@ static void await_go(const struct bwrap_job *job)
 
 static void check_all(const struct bwrap_job *job)
 {
+	if (!job->is_masked_later)
+		tell_it_stands(job);
 	check_number(job);
 	check_proc(job);
 	part_from_host(job);
 	close_devices(job);
 	/* The masks that bwrap does not make come from outside, before anything is looked at. */
-	if (job->is_masked_later)
+	if (job->is_masked_later) {
+		tell_it_stands(job);
 		await_go(job);
+	}
 	for (size_t i = 0; i < job->places.count; i++)
 		check_place(job, i);
 }
@@ -398,7 +402,6 @@ int bwrap_stage_main(int argc, char **argv)
 		inner_fail(inner, BWRAP_JOB, 0);
 	}
 	tidy(&job);
-	tell_it_stands(&job);
 	check_all(&job);
 	take_place(inner);
 	inner_build_wall(inner);
