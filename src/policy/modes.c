@@ -100,3 +100,41 @@ struct profile *mode_profile(struct arena *a, const struct mode *m, struct err *
 			return NULL;
 	return p;
 }
+
+/* ---- Policies that are a mode --------------------------------------------- */
+
+static bool has_entry(const fs_entries *fs, enum fs_anchor anchor, enum access access)
+{
+	for (size_t i = 0; i < fs->count; i++)
+		if (fs->items[i].anchor == anchor && fs->items[i].access == access &&
+		    fs->items[i].path.len == 0 && fs->items[i].glob.len == 0)
+			return true;
+	return false;
+}
+
+/* As builtin.c has them. */
+static bool are_of_read_only(const fs_entries *fs)
+{
+	return fs->count == 1 && has_entry(fs, FS_ROOT, ACCESS_READ);
+}
+
+static bool are_of_workspace(const fs_entries *fs)
+{
+	return fs->count == 4 && has_entry(fs, FS_ROOT, ACCESS_READ) &&
+	       has_entry(fs, FS_WORKSPACE_ROOTS, ACCESS_WRITE) &&
+	       has_entry(fs, FS_SLASH_TMP, ACCESS_WRITE) && has_entry(fs, FS_TMPDIR, ACCESS_WRITE);
+}
+
+bool mode_is_said(const struct mode *m, const struct policy *q)
+{
+	const struct profile *p = q->profile;
+
+	if (q->layers.count != 1 || q->grants.count > 0 || p->roots.count > 0 ||
+	    p->protect.count > 0 || p->git != GIT_READ)
+		return false;
+	if (m->kind == MODE_READ_ONLY)
+		return are_of_read_only(&q->layers.items[0].fs);
+	return m->kind == MODE_WORKSPACE_WRITE && m->writable_roots.count == 0 &&
+	       !m->exclude_tmpdir_env_var && !m->exclude_slash_tmp &&
+	       are_of_workspace(&q->layers.items[0].fs);
+}

@@ -329,6 +329,12 @@ struct policy {
 	warning_list warnings;
 };
 
+/*
+ * Whether the policy says of files what the mode's own profile does, to the letter. Then one
+ * plan is the other, if the workspace roots are those of the mode, too.
+ */
+bool mode_is_said(const struct mode *m, const struct policy *q) NONNULL;
+
 /* A project file, `<dir>/.cordon/config.toml`; `dir` plain and canonical. */
 struct project {
 	struct str dir;

@@ -52,6 +52,43 @@ TEST(switches_are_obeyed)
 	CHECK_INT(access_of(&p->fs, ":slash_tmp"), -1);
 }
 
+/* That plan/round_trip.c may take a short way rests on it. */
+TEST(a_policy_that_is_a_mode_is_known_as_one)
+{
+	static const struct {
+		const char *user, *profile;
+		bool is_read_only, is_workspace;
+	} rows[] = {
+		{ "", ":read-only", true, false },
+		{ "", ":workspace", false, true },
+		{ "", ":danger-full-access", false, false },
+		{ "[permissions.x]\nextends = ':read-only'\n", "x", true, false },
+		{ "[permissions.x]\nextends = ':workspace'\n", "x", false, true },
+		{ "[permissions.x]\nextends = ':workspace'\ngit = 'commit'\n", "x", false, false },
+		{ "[permissions.x]\nextends = ':workspace'\nprotect = ['a']\n", "x", false, false },
+		{ "[permissions.x]\nextends = ':workspace'\nworkspace_roots = { '/o' = true }\n",
+		  "x", false, false },
+		{ "[permissions.x]\nextends = ':read-only'\nfilesystem = { '/o' = 'deny' }\n", "x",
+		  false, false },
+		{ "[permissions.x]\nextends = ':workspace'\nfilesystem = { ':tmpdir' = 'deny' }\n",
+		  "x", false, false },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		scoped_outcome o = compile_texts(
+			&(struct texts){ .user = rows[i].user, .profile = rows[i].profile });
+		struct mode read_only = { .kind = MODE_READ_ONLY };
+		struct mode workspace = { .kind = MODE_WORKSPACE_WRITE };
+
+		REQUIRE(o.policy);
+		if (!CHECK_INT(mode_is_said(&read_only, o.policy), rows[i].is_read_only) ||
+		    !CHECK_INT(mode_is_said(&workspace, o.policy), rows[i].is_workspace))
+			printf("# row %zu\n", i);
+		workspace.exclude_slash_tmp = true;
+		CHECK(!mode_is_said(&workspace, o.policy));
+	}
+}
+
 TEST(bad_modes_are_refused)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
