@@ -132,21 +132,19 @@ static bool note(struct init_message *why, enum inner_stage stage, size_t index)
 
 static bool allow_fd(const struct inner_job *job, int fd, uint64_t rights, struct init_message *why)
 {
-	struct landlock_path_beneath_attr rule = { .parent_fd = fd };
-	struct stat st;
+	struct landlock_path_beneath_attr rule = {
+		.parent_fd = fd, .allowed_access = rights & handled_rights(&job->walls)
+	};
+	const long kind = LANDLOCK_RULE_PATH_BENEATH;
+	long r = syscall(SYS_landlock_add_rule, job->ruleset, kind, &rule, 0);
 
-	if (fstat(fd, &st) < 0)
-		return note(why, INNER_LANDLOCK, 1);
-	/* Rights that only directories have are refused for files. */
-	if (!S_ISDIR(st.st_mode))
-		rights &= LL_FILE;
-	rule.allowed_access = rights & handled_rights(&job->walls);
+	/* It is a file: rights that only directories have are refused for it. */
+	if (r < 0 && errno == EINVAL) {
+		rule.allowed_access &= LL_FILE;
+		r = syscall(SYS_landlock_add_rule, job->ruleset, kind, &rule, 0);
+	}
 	/* EBADFD: a file of the kernel's own (memfd), of which Landlock takes no notice. */
-	if (syscall(SYS_landlock_add_rule, job->ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) <
-		    0 &&
-	    errno != EBADFD)
-		return note(why, INNER_LANDLOCK, 2);
-	return true;
+	return r == 0 || errno == EBADFD || note(why, INNER_LANDLOCK, 2);
 }
 
 static bool is_same(const struct wall_rule *rule, int fd)

@@ -247,8 +247,11 @@ static int bring_up(struct arena *a, const struct launch *in, struct inner_job *
 			    send_go(in, job, s, e) < 0
 		    ? err_result(e)
 		    : 0;
+	if (r == 0)
+		r = inner_wait_ready(job, s, &first, e);
+	/* Not before: the last one to close it waits until all of it is freed. */
 	fd_close(&job->ruleset);
-	if (r < 0 || inner_wait_ready(job, s, &first, e) < 0)
+	if (r < 0)
 		return err_result(e);
 	return first.kind == INIT_READY ? 0 : inner_word_failure(job, &first, e);
 }
