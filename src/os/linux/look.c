@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "os/linux/mark.h"
@@ -107,18 +108,12 @@ int os_read_link(struct str path, struct buf *out, struct err *e)
 	return buf_check(out, e);
 }
 
-static void directory_done(DIR *const *directory)
-{
-	if (*directory)
-		(void)closedir(*directory);
-}
-
-/* readdir() often knows the type; where the file system does not tell it, ask. */
-static enum os_type type_of_entry(DIR *directory, const struct dirent *entry)
+/* The listing often knows the type; where the file system does not tell it, ask. */
+static enum os_type type_of_entry(int directory, const struct entry *entry)
 {
 	struct stat st;
 
-	switch (entry->d_type) {
+	switch (entry->type) {
 	case DT_REG:
 		return OS_FILE;
 	case DT_DIR:
@@ -126,7 +121,7 @@ static enum os_type type_of_entry(DIR *directory, const struct dirent *entry)
 	case DT_LNK:
 		return OS_LINK;
 	case DT_UNKNOWN:
-		if (fstatat(dirfd(directory), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		if (fstatat(directory, entry->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			return errno == EACCES ? OS_HIDDEN : OS_MISSING;
 		return type_of_mode(st.st_mode);
 	default:
@@ -134,33 +129,36 @@ static enum os_type type_of_entry(DIR *directory, const struct dirent *entry)
 	}
 }
 
+/* Not opendir(): what it allocates costs more than a short directory. */
 int os_list(struct str path,
 	    int (*each)(void *arg, struct str name, enum os_type type, struct err *e), void *arg,
 	    struct err *e)
 {
-	SCOPED(directory_done) DIR *directory = NULL;
+	UNINITIALIZED _Alignas(struct entry) char space[2048];
 	UNINITIALIZED struct c_path name;
 	UNINITIALIZED struct shown shown;
+	scoped_fd directory = -1;
+	long n;
 
 	if (c_path_init(&name, path, e) < 0)
 		return err_result(e);
-	directory = opendir(name.text);
-	if (!directory)
+	directory = openat(AT_FDCWD, name.text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0)
 		return FAIL_SYS(e, errno, "can't list '%s'", show_path(&shown, path));
-	for (;;) {
-		struct dirent *entry;
-		int status;
+	while ((n = syscall(SYS_getdents64, directory, space, sizeof(space))) > 0)
+		for (long at = 0; at < n;) {
+			const struct entry *entry = (const void *)(space + at);
+			int status;
 
-		errno = 0;
-		entry = readdir(directory);
-		if (!entry && errno)
-			return FAIL_SYS(e, errno, "can't list '%s'", show_path(&shown, path));
-		if (!entry)
-			return 0;
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		status = each(arg, str_of(entry->d_name), type_of_entry(directory, entry), e);
-		if (status)
-			return status;
-	}
+			at += entry->len;
+			if (strcmp(entry->name, ".") == 0 || strcmp(entry->name, "..") == 0)
+				continue;
+			status = each(arg, str_of(entry->name), type_of_entry(directory, entry), e);
+			if (status)
+				return status;
+		}
+	/* ENOENT: it was removed meanwhile. */
+	if (n < 0 && errno != ENOENT)
+		return FAIL_SYS(e, errno, "can't list '%s'", show_path(&shown, path));
+	return 0;
 }

@@ -46,15 +46,6 @@ int mark_set(int fd)
 	return futimens(fd, times);
 }
 
-/* What getdents64() gives; its length is in front of its name. */
-struct entry {
-	uint64_t inode;
-	int64_t offset;
-	uint16_t len;
-	unsigned char type;
-	char name[];
-};
-
 int mark_is_empty(int dir)
 {
 	_Alignas(struct entry) char space[512];

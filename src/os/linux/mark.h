@@ -18,9 +18,19 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 #include "base/macros.h"
+
+/* What getdents64() gives; its length is in front of its name. */
+struct entry {
+	uint64_t inode;
+	int64_t offset;
+	uint16_t len;
+	unsigned char type;
+	char name[];
+};
 
 enum {
 	MARK_SECONDS = 0x434f5244,    /* "CORD", in 2005: any file system can say it */
