@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -57,6 +58,48 @@ void inner_tidy_descriptors(struct inner_job *job)
 	most = (struct rlimit){ job->open_files.rlim_max, job->open_files.rlim_max };
 	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &most, NULL) < 0)
 		inner_fail(job, INNER_LIMITS, 1);
+}
+
+/* ---- What others see of this process -------------------------------------------- */
+
+/* The `n`-th number behind the name, which may hold anything, in /proc/PID/stat. */
+static bool stat_number(const char *text, unsigned n, uintptr_t *out)
+{
+	const char *at = strrchr(text, ')');
+
+	/* Behind the name comes field 3. */
+	for (unsigned field = 2; at && field < n; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return false;
+	*out = 0;
+	for (at++; *at >= '0' && *at <= '9'; at++)
+		*out = *out * 10 + (uintptr_t)(*at - '0');
+	return true;
+}
+
+enum { STAT_ARG_START = 48, STAT_ENV_END = 51 };
+
+int inner_read_words(struct init_order *out)
+{
+	char text[1024];
+	uintptr_t start, end;
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n < 0)
+		return -EIO;
+	text[n] = '\0';
+	if (!stat_number(text, STAT_ARG_START, &start) || !stat_number(text, STAT_ENV_END, &end) ||
+	    start == 0 || end < start || end - start > (64U << 20))
+		return -EINVAL;
+	out->from = start;
+	out->bytes = end - start;
+	return 0;
 }
 
 void inner_hide_self(const struct inner_job *job, const struct init_order *words)

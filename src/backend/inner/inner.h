@@ -206,6 +206,9 @@ void inner_undo(const struct launch *in, struct sandbox *s) NONNULL;
 /* Reports and ends the process. */
 _Noreturn void inner_fail(const struct inner_job *job, uint32_t stage, size_t index);
 
+/* As inner_find_words(): 0 or -errno, EINVAL when it makes no sense. */
+int inner_read_words(struct init_order *out);
+
 /* All but `count` descriptors, which get sorted. */
 void inner_close_all_but(int *kept, size_t count);
 

@@ -114,37 +114,14 @@ int inner_prepare(struct arena *a, const struct launch *in, struct filter_option
 
 /* ---- Words --------------------------------------------------------------------- */
 
-/* The `n`-th number behind the name, which may hold anything, in /proc/PID/stat. */
-static bool stat_number(const char *text, unsigned n, uintptr_t *out)
-{
-	const char *at = strrchr(text, ')');
-
-	/* Behind the name comes field 3. */
-	for (unsigned field = 2; at && field < n; field++)
-		at = strchr(at + 1, ' ');
-	if (!at)
-		return false;
-	*out = 0;
-	for (at++; *at >= '0' && *at <= '9'; at++)
-		*out = *out * 10 + (uintptr_t)(*at - '0');
-	return true;
-}
-
-enum { STAT_ARG_START = 48, STAT_ENV_END = 51 };
-
 int inner_find_words(struct init_order *out, struct err *e)
 {
-	char text[1024];
-	uintptr_t start, end;
-	ssize_t n = os_read_small("/proc/self/stat", text, sizeof(text));
+	int r = inner_read_words(out);
 
-	if (n < 0)
-		return FAIL_SYS(e, (int)-n, "can't read /proc/self/stat; /proc has to be mounted");
-	if (!stat_number(text, STAT_ARG_START, &start) || !stat_number(text, STAT_ENV_END, &end) ||
-	    start == 0 || end < start || end - start > (64U << 20))
+	if (r == -EINVAL)
 		return FAIL(e, ERR_INTERNAL, "can't make sense of /proc/self/stat");
-	out->from = start;
-	out->bytes = end - start;
+	if (r < 0)
+		return FAIL_SYS(e, -r, "can't read /proc/self/stat; /proc has to be mounted");
 	return 0;
 }
 

@@ -208,17 +208,13 @@ static int raise_walls(struct arena *a, const struct launch *in, struct inner_jo
 	return inner_make_wall(job, &why) ? 0 : inner_word_failure(job, &why, e);
 }
 
-static int send_go(const struct launch *in, const struct inner_job *job, const struct sandbox *s,
-		   struct err *e)
+static void send_go(const struct launch *in, const struct inner_job *job, const struct sandbox *s)
 {
 	struct init_order go = { .kind = INIT_GO };
 
-	if (inner_find_words(&go, e) < 0)
-		return err_result(e);
 	inner_hand_over_terminal(in, s->pid);
 	/* That it is gone already shows when it is listened to; then there is more to say. */
 	(void)!fd_pass_send(s->channel, &go, sizeof(go), &job->ruleset, 1, 0);
-	return 0;
 }
 
 static int look_for_sockets(const struct inner_job *job, struct sandbox *s, struct err *e)
@@ -243,12 +239,11 @@ static int bring_up(struct arena *a, const struct launch *in, struct inner_job *
 
 	if (start(job, s, e) < 0)
 		return err_result(e);
-	r = raise_walls(a, in, job, s, e) < 0 || look_for_sockets(job, s, e) < 0 ||
-			    send_go(in, job, s, e) < 0
-		    ? err_result(e)
-		    : 0;
-	if (r == 0)
+	r = raise_walls(a, in, job, s, e) < 0 ? err_result(e) : look_for_sockets(job, s, e);
+	if (r == 0) {
+		send_go(in, job, s);
 		r = inner_wait_ready(job, s, &first, e);
+	}
 	/* Not before: the last one to close it waits until all of it is freed. */
 	fd_close(&job->ruleset);
 	if (r < 0)

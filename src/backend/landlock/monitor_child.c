@@ -4,6 +4,7 @@
  * that from ABI 6 on nothing inside can signal it, and nothing can trace it; the
  * command locks itself in before it is executed.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -23,7 +24,6 @@ static void await_go(struct inner_job *job)
 		_exit(1);
 	if (count == 0)
 		inner_fail(job, INNER_LANDLOCK, 7);
-	inner_hide_self(job, &go);
 }
 
 static _Noreturn void lock_and_run(struct inner_job *job, pid_t monitor)
@@ -36,10 +36,26 @@ static _Noreturn void lock_and_run(struct inner_job *job, pid_t monitor)
 	if (getppid() != monitor)
 		_exit(1);
 	listener = inner_lock_filter(job);
+	inner_tell_ready(job, listener);
 	await_go(job);
 	inner_enter_wall(job);
-	inner_tell_ready(job, listener);
 	inner_become_command(job);
+}
+
+/*
+ * Once the command runs, whom it keeps from nothing: Landlock lets nobody inside look into
+ * this process, and the words that are shown nevertheless are the caller's, which it sees.
+ */
+static void hide_self(struct inner_job *job)
+{
+	struct init_order words;
+	int r = inner_read_words(&words);
+
+	if (r < 0) {
+		errno = -r;
+		inner_fail(job, INNER_CAPABILITIES, 6);
+	}
+	inner_hide_self(job, &words);
 }
 
 _Noreturn void landlock_monitor(struct inner_job *job)
@@ -56,18 +72,15 @@ _Noreturn void landlock_monitor(struct inner_job *job)
 	if (chdir(job->directory) < 0)
 		inner_fail(job, INNER_DIRECTORY, 0);
 	job->root = open("/", O_PATH | O_CLOEXEC);
-	prctl(PR_SET_NAME, "cordon", 0, 0, 0);
 	inner_drop_capabilities(job);
 	job->signals = command_take_signals();
-	/*
-	 * Credentials, filter and descriptors are the child's own; the memory is not needed
-	 * twice, and what it holds is wiped for both.
-	 */
+	/* Credentials, filter and descriptors are the child's own; the memory is not needed twice. */
 	command = vfork();
 	if (command < 0)
 		inner_fail(job, INNER_FORK, 0);
 	if (command == 0)
 		lock_and_run(job, monitor);
 	inner_close_all_but(&job->channel, 1);
+	hide_self(job);
 	init_run_without_namespace(job->channel, command);
 }
