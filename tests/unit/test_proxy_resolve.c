@@ -355,6 +355,9 @@ TEST(domains_that_make_no_name_are_passed_over)
 	REQUIRE(start(conf));
 	CHECK_INT(look_up(name), LOOKUP_NO_SUCH_NAME);
 	CHECK_INT(server.asked, 2);
+	/* Nor for more than any name has. */
+	memset(conf, 'x', sizeof(conf));
+	CHECK(!resolver_look_up(resolver, (struct str){ conf, 254 }, take, &told));
 	stop();
 }
 
