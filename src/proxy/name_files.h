@@ -54,7 +54,7 @@ struct hosts_filter {
 void hosts_filter_set(struct hosts_filter *f, struct str text) NONNULL;
 bool hosts_filter_passes(const struct hosts_filter *f, struct str name) NONNULL;
 
-/* Goes through the names that it has for an address: { .text = the file }. */
+/* Goes through the names that it has for an address: { .text = the file, .line = STR_EMPTY }. */
 struct hosts_names {
 	struct str text, line; /* what is left of each */
 };

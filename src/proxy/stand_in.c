@@ -105,7 +105,8 @@ const char *stand_in_name(const struct stand_ins *s, const struct ip *ip)
 static bool find_in_hosts(const struct stand_ins *s, const struct ip *ip, uint16_t port,
 			  struct target *out)
 {
-	struct hosts_names all = { .text = resolver_hosts(dialer_resolver(s->dialer)) };
+	struct hosts_names all = { .text = resolver_hosts(dialer_resolver(s->dialer)),
+				   .line = STR_EMPTY };
 	struct judgement j;
 	struct str name;
 	char why[64];
