@@ -6,7 +6,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -26,20 +28,45 @@ static void await_go(struct inner_job *job)
 		inner_fail(job, INNER_LANDLOCK, 7);
 }
 
-static _Noreturn void lock_and_run(struct inner_job *job, pid_t monitor)
+struct start {
+	struct inner_job *job;
+	pid_t monitor;
+};
+
+static int lock_and_run(void *arg)
 {
+	const struct start *start = arg;
+	struct inner_job *job = start->job;
 	int listener;
 
 	/* Should the monitor be killed, the command at least goes with it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		inner_fail(job, INNER_FORK, 2);
-	if (getppid() != monitor)
+	if (getppid() != start->monitor)
 		_exit(1);
 	listener = inner_lock_filter(job);
 	inner_tell_ready(job, listener);
 	await_go(job);
 	inner_enter_wall(job);
 	inner_become_command(job);
+}
+
+enum { STACK_BYTES = 64 << 10 };
+
+/*
+ * Credentials, filter and descriptors are the child's own; the memory is not needed twice.
+ * The monitor must not go on before the command is executed: till then the channel is the
+ * child's. The vfork() of a C library may be a fork(), and promises nothing of that.
+ */
+static pid_t start_command(struct inner_job *job)
+{
+	struct start start = { .job = job, .monitor = getpid() };
+	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+
+	if (stack == MAP_FAILED)
+		return -1;
+	return clone(lock_and_run, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, &start);
 }
 
 /*
@@ -60,7 +87,6 @@ static void hide_self(struct inner_job *job)
 
 _Noreturn void landlock_monitor(struct inner_job *job)
 {
-	pid_t monitor = getpid();
 	pid_t command;
 
 	/* SECURITY: a group of its own: the command's kill(0) must not reach the caller's. */
@@ -74,12 +100,9 @@ _Noreturn void landlock_monitor(struct inner_job *job)
 	job->root = open("/", O_PATH | O_CLOEXEC);
 	inner_drop_capabilities(job);
 	job->signals = command_take_signals();
-	/* Credentials, filter and descriptors are the child's own; the memory is not needed twice. */
-	command = vfork();
+	command = start_command(job);
 	if (command < 0)
 		inner_fail(job, INNER_FORK, 0);
-	if (command == 0)
-		lock_and_run(job, monitor);
 	inner_close_all_but(&job->channel, 1);
 	hide_self(job);
 	init_run_without_namespace(job->channel, command);
