@@ -458,25 +458,24 @@ def the_working_directory_swapped_for_a_link_is_not_what_it_leads_to(arena):
 
 these_need()
 
-# Its own in each process: without namespaces the words of others that run this beside are seen.
-VALUE = f"s3cr3t-value-of-the-host-{os.getpid()}"
-
 
 @case
 def secrets_of_the_environment_are_nowhere_inside(arena):
     names = ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "OPENAI_API_KEY", "MY_CREDENTIALS",
              "SIGNING_KEY"]
-    secrets = {name: VALUE for name in names}
+    # Of each run its own: without a pid namespace the words of one beside it are seen.
+    value = f"s3cr3t-value-of-the-host-{os.urandom(8).hex()}"
+    secrets = {name: value for name in names}
     box = arena.box()
-    got = box.run(*[f"env {n}" for n in names], "env PLAIN", f"grep /proc/1/environ {VALUE}",
-                  f"grep /proc/1/cmdline {VALUE}", f"grep /proc/self/environ {VALUE}",
+    got = box.run(*[f"env {n}" for n in names], "env PLAIN", f"grep /proc/1/environ {value}",
+                  f"grep /proc/1/cmdline {value}", f"grep /proc/self/environ {value}",
                   env={**secrets, "PLAIN": "plain"})
     check(got[: len(names)] == ["ENOENT"] * len(names), f"{dict(zip(names, got))}")
     check(got[len(names)] == "OK plain", f"{got}")
     check(all(one != "OK" for one in got[len(names) + 1 :]), f"found: {got}")
-    got = box.run(f"scan {VALUE[::-1]}", env=secrets)
+    got = box.run(f"scan {value[::-1]}", env=secrets)
     check(got == ["OK"], f"{got}")
-    check(box.bare(f"scan {VALUE[::-1]}", env=secrets)[0] != "OK", "the control shows nothing")
+    check(box.bare(f"scan {value[::-1]}", env=secrets)[0] != "OK", "the control shows nothing")
     got = box.bare(*[f"env {n}" for n in names], env=secrets)
     check(all(one.startswith("OK") for one in got), "the control shows nothing")
 
