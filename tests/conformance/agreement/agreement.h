@@ -28,6 +28,7 @@ struct tree {
 	uid_t uid;	/* who owns it and runs commands in it */
 	bool may_mount;
 	bool is_in_tmp;	   /* below /tmp */
+	bool is_narrowed;  /* by the project's own file */
 	char outer[64];	   /* holds only `top` */
 	struct str top;	   /* canonical */
 	struct str config; /* the file that profiles are written to */

@@ -377,7 +377,8 @@ static void make_all(struct tree *t)
 		make_file(t, make_dir(t, ws, ".codex"), "x", NULL);
 	else if (tree_chance(t, 3))
 		make_link(t, ws, ".codex", other.p);
-	if (tree_chance(t, 4))
+	t->is_narrowed = tree_chance(t, 4);
+	if (t->is_narrowed)
 		make_file(t, make_dir(t, ws, ".cordon"), "config.toml",
 			  narrowing[tree_below(t, COUNT_OF(narrowing))]);
 }
