@@ -602,6 +602,19 @@ TEST(sockets_that_are_not_to_be_had_are_asked_for_again)
 	stop();
 }
 
+/* Once there are sockets of the sandbox; closes it. */
+static void published_port_serves(int client)
+{
+	int behind;
+
+	CHECK(give_sockets());
+	behind = accept_one();
+	CHECK(SENDS(client, "hello"));
+	CHECK(RECEIVES(behind, "hello"));
+	(void)close(client);
+	(void)close(behind);
+}
+
 TEST(single_ports_are_forwarded)
 {
 	uint16_t host_port, published_port;
@@ -624,12 +637,7 @@ TEST(single_ports_are_forwarded)
 	client = connect_to(published_port);
 	REQUIRE(receive_kind(PROXY_WANTS_SOCKETS, &m));
 	CHECK_INT(m.role, PROXY_SOCKETS_4);
-	CHECK(give_sockets());
-	behind = accept_one();
-	CHECK(SENDS(client, "hello"));
-	CHECK(RECEIVES(behind, "hello"));
-	(void)close(client);
-	(void)close(behind);
+	published_port_serves(client);
 	(void)close(inside);
 	(void)close(outside);
 	stop();
@@ -641,7 +649,7 @@ TEST(a_published_port_waits_for_sockets)
 {
 	const struct proxy_order none = { .kind = PROXY_TAKE, .role = PROXY_SOCKETS_4 };
 	uint16_t published_port;
-	int outside = listen_on(&published_port), client, behind;
+	int outside = listen_on(&published_port), client;
 	struct proxy_message m;
 
 	REQUIRE(start(PROFILE "domains = { 'a.test' = 'allow' }\n"));
@@ -652,12 +660,7 @@ TEST(a_published_port_waits_for_sockets)
 	CHECK_INT(proxy_send(&proxy, &none, NULL, 0), 0);
 	/* Nothing else happens meanwhile. */
 	REQUIRE(receive_kind(PROXY_WANTS_SOCKETS, &m));
-	CHECK(give_sockets());
-	behind = accept_one();
-	CHECK(SENDS(client, "hello"));
-	CHECK(RECEIVES(behind, "hello"));
-	(void)close(client);
-	(void)close(behind);
+	published_port_serves(client);
 	(void)close(outside);
 	stop();
 }
