@@ -18,7 +18,7 @@ build: bootstrap
 	$(SUBMAKE) build-static build/lib/build.ninja
 	@echo "== building the libraries in build/lib"
 	@ninja -C build/lib libraries
-	@cp build/static/src/cordon build/cordon
+	@cp --remove-destination build/static/src/cordon build/cordon # one may be running
 
 build-%: build/%/build.ninja
 	@echo "== building build/$*"
