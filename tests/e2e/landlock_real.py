@@ -111,6 +111,31 @@ def user_namespaces(world: World):
     world.ok(*RUN, "-P", "p", "--", "true")
 
 
+LAYERS = """
+import ctypes, os, sys
+call = ctypes.CDLL(None, use_errno=True).syscall
+assert ctypes.CDLL(None).prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
+makes_blocks = ctypes.c_uint64(1 << 11)
+for _ in range(int(sys.argv[1])):
+    ruleset = call(444, ctypes.byref(makes_blocks), ctypes.c_size_t(8), 0)
+    assert ruleset >= 0 and call(446, ruleset, 0) == 0, ctypes.get_errno()
+    os.close(ruleset)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+@case
+def more_layers_of_landlock_than_there_can_be(world: World):
+    for layers in (15, 16):
+        done = subprocess.run([PYTHON, "-c", LAYERS, str(layers), cli.PROGRAM, *WORK, "--", "echo", "ran"], cwd=world.repo,
+                              env=world.env, capture_output=True, text=True, check=False, timeout=30)
+        if layers == 15:
+            assert (done.returncode, done.stdout) == (0, "ran\n"), done
+        else:
+            assert (done.returncode, done.stdout) == (125, ""), done
+            assert "outside of the sandboxes" in done.stderr, done
+
+
 @case
 def a_proc_inside_what_is_writable(world: World):
     if os.getuid() != 0:

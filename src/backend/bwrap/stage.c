@@ -356,21 +356,6 @@ static void take_place(struct inner_job *inner)
 		inner_fail(inner, BWRAP_PLACE, 0);
 }
 
-/* Mostly it has come long since; who waits for more does so after that. */
-static void tell_ready(struct bwrap_job *job, int listener)
-{
-	struct inner_job *inner = &job->inner;
-	bool waits = inner->waits;
-	struct init_order order;
-
-	inner->waits = false;
-	inner_tell_ready(inner, listener);
-	if (!job->is_masked_later)
-		await_go(job);
-	if (waits && !init_wait(inner->channel, INIT_START, &order))
-		_exit(0);
-}
-
 /* What the kernel shows of a process: its words and its environment, one behind the other. */
 static struct init_order find_words(char **argv)
 {
@@ -409,7 +394,10 @@ int bwrap_stage_main(int argc, char **argv)
 	inner_hide_self(inner, &words);
 	inner_enter_wall(inner);
 	listener = inner_lock_filter(inner);
-	tell_ready(&job, listener);
+	/* Mostly it has come long since. */
+	if (!job.is_masked_later)
+		await_go(&job);
+	inner_tell_ready(inner, listener);
 	command = inner_start_command(inner);
 	inner_close_all_but(&inner->channel, 1);
 	init_run(inner->channel, command);

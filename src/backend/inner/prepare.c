@@ -240,6 +240,10 @@ int inner_word_failure(const struct inner_job *job, const struct init_message *m
 			    "was run, try again",
 			    buf_str(&path).p);
 	}
+	if (m->stage == INNER_LANDLOCK && m->os_error == E2BIG)
+		return FAIL(e, ERR_SYS,
+			    "Landlock is around this process as often as the kernel allows (16 "
+			    "times): start cordon outside of the sandboxes that it is in");
 	if (m->stage != INNER_DIRECTORY)
 		return FAIL_SYS(e, m->os_error, "can't %s in the sandbox (step %u)",
 				stage_texts[m->stage], m->index);

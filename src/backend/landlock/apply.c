@@ -208,13 +208,18 @@ static int raise_walls(struct arena *a, const struct launch *in, struct inner_jo
 	return inner_make_wall(job, &why) ? 0 : inner_word_failure(job, &why, e);
 }
 
-static void send_go(const struct launch *in, const struct inner_job *job, const struct sandbox *s)
+static int send_go(const struct launch *in, const struct inner_job *job, const struct sandbox *s,
+		   struct err *e)
 {
 	struct init_order go = { .kind = INIT_GO };
+	int r;
 
 	inner_hand_over_terminal(in, s->pid);
+	r = fd_pass_send(s->channel, &go, sizeof(go), &job->ruleset, 1, 0);
 	/* That it is gone already shows when it is listened to; then there is more to say. */
-	(void)!fd_pass_send(s->channel, &go, sizeof(go), &job->ruleset, 1, 0);
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
+		return FAIL_SYS(e, -r, "can't hand the walls to the command's process");
+	return 0;
 }
 
 static int look_for_sockets(const struct inner_job *job, struct sandbox *s, struct err *e)
@@ -239,11 +244,10 @@ static int bring_up(struct arena *a, const struct launch *in, struct inner_job *
 
 	if (start(job, s, e) < 0)
 		return err_result(e);
-	r = raise_walls(a, in, job, s, e) < 0 ? err_result(e) : look_for_sockets(job, s, e);
-	if (r == 0) {
-		send_go(in, job, s);
-		r = inner_wait_ready(job, s, &first, e);
-	}
+	r = raise_walls(a, in, job, s, e) < 0 || look_for_sockets(job, s, e) < 0 ||
+			    send_go(in, job, s, e) < 0
+		    ? err_result(e)
+		    : inner_wait_ready(job, s, &first, e);
 	/* Not before: the last one to close it waits until all of it is freed. */
 	fd_close(&job->ruleset);
 	if (r < 0)

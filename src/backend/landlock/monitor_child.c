@@ -45,9 +45,9 @@ static int lock_and_run(void *arg)
 	if (getppid() != start->monitor)
 		_exit(1);
 	listener = inner_lock_filter(job);
-	inner_tell_ready(job, listener);
 	await_go(job);
 	inner_enter_wall(job);
+	inner_tell_ready(job, listener);
 	inner_become_command(job);
 }
 
