@@ -254,7 +254,7 @@ static int listen_at(int fd, const struct ip *ip, uint16_t port)
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	(void)setsockopt(fd, is_v4 ? IPPROTO_IP : IPPROTO_IPV6, is_v4 ? IP_FREEBIND : FREEBIND_6,
 			 &on, sizeof(on));
-	socket_prepare(fd);
+	socket_prepare_local(fd);
 	if (bind(fd, &address.any, size) < 0 || listen(fd, BACKLOG) < 0)
 		return -errno;
 	return 0;

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -201,14 +200,6 @@ static bool is_loop(const struct dial *d, int fd, const struct ip *ip)
 	return false;
 }
 
-static void set_options(int fd)
-{
-	int one = 1;
-
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-}
-
 static void take_connection(struct attempt *a)
 {
 	struct dial *d = a->dial;
@@ -218,7 +209,7 @@ static void take_connection(struct attempt *a)
 	loop_remove(d->dialer->loop, &a->watcher);
 	a->watcher.fd = -1;
 	close_attempts(d);
-	set_options(fd);
+	socket_prepare(fd);
 	if (d->upstream) {
 		begin_talk(d, fd);
 		return;

@@ -167,19 +167,27 @@ void server_set_accepting(struct server *s, bool is_accepting)
 }
 
 /*
- * A listener on the host, as opposed to one of the sandbox, is never dialled: nobody can make
- * the proxy talk to itself.
+ * What is accepted inherits the options. A listener on the host, as opposed to one of the
+ * sandbox, is never dialled: nobody can make the proxy talk to itself.
  */
-static int note_own(struct server *s, int fd, struct err *e)
+static int prepare_listener(struct server *s, int fd, struct err *e)
 {
 	union address own;
 	socklen_t size = sizeof(own);
 	uint16_t port;
 	struct ip ip;
 
-	if (!socket_is_of_host(fd) || getsockname(fd, &own.any, &size) < 0)
+	if (!socket_is_of_host(fd)) {
+		socket_prepare_local(fd);
 		return 0;
+	}
+	if (getsockname(fd, &own.any, &size) < 0)
+		return FAIL_SYS(e, errno, "can't tell where the proxy listens");
 	address_read(&own, &ip, &port);
+	if (ip_is_loopback(&ip))
+		socket_prepare_local(fd);
+	else
+		socket_prepare(fd);
 	return dialer_add_own(s->dialer, &ip, port, e);
 }
 
@@ -195,9 +203,7 @@ static int add_listener(struct server *s, const struct proxy_order *o, int fd, s
 				.watcher = { .fd = fd, .ready = accept_ready, .user = l },
 				.role = (uint8_t)o->role,
 				.port = o->port };
-	/* What is accepted inherits them. */
-	socket_prepare(fd);
-	if (note_own(s, fd, e) < 0)
+	if (prepare_listener(s, fd, e) < 0)
 		return err_result(e);
 	return s->is_accepting ? loop_add(&s->loop, &l->watcher, LOOP_IN, e) : 0;
 }

@@ -53,6 +53,14 @@ void socket_prepare(int fd)
 	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
+void socket_prepare_local(int fd)
+{
+	static const char reno[] = "reno"; /* every kernel has it, for everybody */
+
+	socket_prepare(fd);
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, reno, sizeof(reno) - 1);
+}
+
 void socket_bound(int fd, uint32_t bytes)
 {
 	const int half = (int)(bytes / 2); /* the kernel doubles it */

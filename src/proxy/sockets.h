@@ -27,6 +27,13 @@ int socket_accept(int listener, union address *from) NONNULL;
 /* No delay for small messages, and dead peers are noticed. */
 void socket_prepare(int fd);
 
+/*
+ * The same for one whose peers can only be on this machine. The host's way to avoid congestion
+ * may keep a pace for the sake of a network (BBR does), and where there is none that takes
+ * time and nothing else.
+ */
+void socket_prepare_local(int fd);
+
 /* The kernel keeps no more than about that for it each way, instead of as much as it likes. */
 void socket_bound(int fd, uint32_t bytes);
 

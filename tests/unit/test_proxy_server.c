@@ -3,6 +3,9 @@
  * Tests of the proxy's process as its parent sees it: started, given a listener, spoken to
  * over SOCKS, ended.
  */
+#include <netinet/tcp.h>
+
+#include "proxy/sockets.h"
 #include "proxy_fixture.h"
 
 /* ---- Tests ------------------------------------------------------------------------------------ */
@@ -642,6 +645,39 @@ TEST(single_ports_are_forwarded)
 	(void)close(outside);
 	stop();
 	CHECK_INT(last_record.protocol, PROXY_BY_PUBLISHED);
+}
+
+enum { CONGESTION_BYTES = 16 };
+
+static const char *congestion_of(int fd, char name[CONGESTION_BYTES])
+{
+	socklen_t size = CONGESTION_BYTES;
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size) < 0 ? "unknown" : name;
+}
+
+/* The host's own way may be one that does, which halves the throughput. */
+TEST(no_pace_is_kept_where_no_network_is)
+{
+	int any = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char before[CONGESTION_BYTES], after[CONGESTION_BYTES];
+	struct proxy_message m;
+	uint16_t port;
+	int local = listen_on(&port), client;
+
+	REQUIRE(start(PROFILE "domains = { 'a.test' = 'allow' }\n"));
+	fcntl(local, F_SETFL, O_NONBLOCK);
+	REQUIRE(hand_over(PROXY_PUBLISHED, server_port, local));
+	client = connect_to(port);
+	REQUIRE(receive_kind(PROXY_WANTS_SOCKETS, &m)); /* by now it listens */
+	CHECK_STR(congestion_of(local, after), "reno");
+	CHECK(congestion_of(any, before) == before);
+	socket_prepare(any);
+	CHECK_STR(congestion_of(any, after), before);
+	(void)close(client);
+	(void)close(local);
+	(void)close(any);
+	stop();
 }
 
 /* A client of a published port waits for a socket of the sandbox, which is asked for again. */
