@@ -14,6 +14,7 @@ enum {
 	RECORD_KIND_LAST = 24,
 	VERSION_END = 0x10, /* no record has that one or a higher one */
 	RECORD_MAX = 16384,
+	RECORD_MAX_ENCRYPTED = RECORD_MAX + 2048, /* RFC 5246, 6.2.3; TLS 1.3 allows less */
 	CLIENT_HELLO = 1,
 	EXTENSION_SERVER_NAME = 0,
 	EXTENSION_EARLY_DATA = 42,
@@ -304,7 +305,8 @@ static void take_record_byte(struct tls_hello *h, uint8_t byte)
 		break;
 	case RECORD_LENGTH_2:
 		h->record_left = (uint16_t)(h->record_left | byte);
-		if (h->record_left == 0 || h->record_left > RECORD_MAX)
+		if (h->record_left == 0 ||
+		    h->record_left > (h->is_skipped ? RECORD_MAX_ENCRYPTED : RECORD_MAX))
 			fail(h);
 		h->record_state = RECORD_BODY;
 		break;
@@ -355,8 +357,9 @@ void tls_hello_next(struct tls_hello *h)
 				 .comes_early = h->has_early_data };
 }
 
+/* Once its kind is known, nothing of a record that is passed over can become a hello. */
 bool tls_hello_is_between(const struct tls_hello *h)
 {
 	return h->is_next && h->state == HELLO_KIND &&
-	       (h->record_state == RECORD_KIND || is_in_skipped(h));
+	       (h->record_state == RECORD_KIND || h->is_skipped);
 }

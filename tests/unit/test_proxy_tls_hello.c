@@ -317,6 +317,35 @@ TEST(early_data_does_not_hide_another_hello)
 	CHECK_INT(tls_hello_feed(&hello, STR("\x17")), TLS_HELLO_NOT_TLS);
 }
 
+/* Nor does it end the connection: what follows an accepted hello is data of any length, in any pieces. */
+TEST(data_behind_an_early_hello_goes_on)
+{
+	static const struct {
+		struct str head;
+		enum tls_hello_result result;
+	} cases[] = {
+		{ STR_INIT("\x17\3\3\x40\x11"), TLS_HELLO_MORE }, /* 2^14, encrypted */
+		{ STR_INIT("\x17\3\3\x48\0"), TLS_HELLO_MORE },	  /* RFC 5246: the most */
+		{ STR_INIT("\x17\3\3\x48\1"), TLS_HELLO_BAD },
+		{ STR_INIT("\x16\3\3\x40\1"), TLS_HELLO_BAD }, /* no hello is as long */
+	};
+
+	extensions.len = 0;
+	put_extension(&extensions, 42, 0);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		CHECK_INT(feed_extensions(16384), TLS_HELLO_NO_NAME);
+		tls_hello_next(&hello);
+		for (size_t k = 1; k < cases[i].head.len; k++) {
+			CHECK_INT(
+				tls_hello_feed(&hello, (struct str){ cases[i].head.p + k - 1, 1 }),
+				TLS_HELLO_MORE);
+			/* Only what may become a hello is kept back. */
+			CHECK_INT(tls_hello_is_between(&hello), cases[i].head.p[0] == 0x17);
+		}
+		CHECK_INT(tls_hello_feed(&hello, str_from(cases[i].head, 4)), cases[i].result);
+	}
+}
+
 TEST(other_protocols_are_told_at_once)
 {
 	static const struct str others[] = {
