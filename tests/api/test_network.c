@@ -276,17 +276,25 @@ TEST(rules_may_be_added_while_it_runs)
 	cordon_result_free(result);
 }
 
-/* Adds hosts until there is room for no more; false when the run ends with that. */
+static void take_warning(void *user, const char *text)
+{
+	*(bool *)user |= strstr(text, "a rule was not added") != NULL;
+}
+
+/* Adds hosts until one finds no room; false when the run ends with that, else a warning has come. */
 static bool outlasts_too_many(int (*add)(cordon_run_handle *, const char *, cordon_error **),
 			      char *why, size_t why_bytes)
 {
 	cordon_run_handle *run = NULL;
 	cordon_result *result = NULL;
 	cordon_error *error = NULL;
+	bool is_warned = false;
 	struct ask ask;
 	int status = 0;
 
-	ask_managed(&ask, "sleep 0.5; echo done");
+	ask_managed(&ask, "exec sleep 100");
+	ask.load.on_warning = take_warning;
+	ask.load.user = &is_warned;
 	if (cordon_start(NULL, &ask.run, &run, NULL) != 0)
 		return false;
 	for (unsigned i = 0; i < 1025; i++) {
@@ -297,13 +305,16 @@ static bool outlasts_too_many(int (*add)(cordon_run_handle *, const char *, cord
 		while (add(run, pattern, NULL) == -CORDON_E_SYS && status == 0)
 			status = cordon_poll(run, 10, NULL);
 	}
+	while (!is_warned && status == 0)
+		status = cordon_poll(run, 1000, NULL);
+	(void)cordon_signal(run, SIGTERM, NULL);
 	status = cordon_wait(run, &result, &error);
 	why[0] = '\0';
 	if (error)
 		(void)snprintf(why, why_bytes, "%s", cordon_error_text(error));
 	cordon_error_free(error);
 	cordon_result_free(result);
-	return status == 0;
+	return status == 0 && is_warned;
 }
 
 TEST(a_deny_that_finds_no_room_ends_the_run)
