@@ -17,7 +17,6 @@
 
 enum { WORKS = 0, FAILS = 1, NO_LOCK = 2 };
 
-/* How the child ended: its status, or 128 and the signal. */
 /* Not _exit(), before which the address sanitizer makes a call that the lock does not allow. */
 static void leave(int status)
 {
@@ -25,6 +24,7 @@ static void leave(int status)
 		(void)syscall(SYS_exit_group, status);
 }
 
+/* How the child ended: its status, or 128 and the signal. */
 static int after(bool is_locked, bool (*attempt)(void))
 {
 	const char *at = "";
