@@ -20,7 +20,6 @@ enum {
 	TABLE_BYTES_A_RULE = 96, /* pointers in plan/net_table.c, sorting included */
 	TABLE_BYTES_A_LAYER = 1024,
 	PARSE_BYTES = 4096, /* what parsing one host or pattern takes */
-	PLACE_BYTES = 1024, /* of where a rule would stand; longer, it is left out */
 };
 
 struct rules {
@@ -34,7 +33,6 @@ struct rules {
 	size_t added;
 	struct arena texts;
 	struct rule_place place;
-	char prefix[PLACE_BYTES], where[PLACE_BYTES]; /* of `place` */
 };
 
 /* ---- Targets ----------------------------------------------------------------------- */
@@ -187,23 +185,24 @@ static size_t round_up(size_t bytes)
 }
 
 /* What is only told is left out where it does not fit: a character has up to four bytes. */
-static int find_place(struct rules *r, const struct policy *p, struct err *e)
+int rule_place_find(struct rule_place *out, const struct policy *policy, struct err *e)
 {
-	scoped_arena a = ARENA_INIT(64 * PLACE_BYTES);
-	struct str prefix, where;
+	scoped_arena a = ARENA_INIT(64 * RULE_PLACE_BYTES);
+	struct str prefix, words;
 
-	r->place = (struct rule_place){ .prefix = r->prefix, .words = r->where };
-	if (plan_place_hosts(&a, p, &prefix, &where, e) < 0)
+	out->prefix[0] = out->words[0] = '\0';
+	if (plan_place_hosts(&a, policy, &prefix, &words, e) < 0)
 		return err_result(e);
-	if (utf8_shown_width(prefix) < sizeof(r->prefix) / 4 &&
-	    utf8_shown_width(where) < sizeof(r->where) / 4) {
-		(void)utf8_show(prefix, r->prefix, sizeof(r->prefix));
-		(void)utf8_show(where, r->where, sizeof(r->where));
+	if (utf8_shown_width(prefix) < sizeof(out->prefix) / 4 &&
+	    utf8_shown_width(words) < sizeof(out->words) / 4) {
+		(void)utf8_show(prefix, out->prefix, sizeof(out->prefix));
+		(void)utf8_show(words, out->words, sizeof(out->words));
 	}
 	return 0;
 }
 
-int rules_make(struct rules **out, const struct plan *plan, bool has_decider, struct err *e)
+int rules_make(struct rules **out, const struct plan *plan, const struct rule_place *place,
+	       bool has_decider, struct err *e)
 {
 	const struct policy *p = plan->policy;
 	size_t head = round_up(sizeof(struct rules)), tables = round_up(table_bytes(p));
@@ -220,12 +219,12 @@ int rules_make(struct rules **out, const struct plan *plan, bool has_decider, st
 	r = (struct rules *)(void *)block;
 	r->bytes = bytes;
 	r->has_decider = has_decider;
+	r->place = *place;
 	arena_over(&r->tables[0], block + head, tables);
 	arena_over(&r->tables[1], block + head + tables, tables);
 	arena_over(&r->texts, block + head + 2 * tables, texts);
 	room = (struct net_rule *)(void *)(block + head + 2 * tables + texts);
-	if (copy_policy(r, p, room, &r->texts, e) < 0 || build(r, e) < 0 ||
-	    find_place(r, p, e) < 0) {
+	if (copy_policy(r, p, room, &r->texts, e) < 0 || build(r, e) < 0) {
 		rules_done(r);
 		return err_result(e);
 	}

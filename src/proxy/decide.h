@@ -26,11 +26,22 @@ bool target_is_same(const struct target *a, const struct target *b) NONNULL PURE
 bool target_parse(struct target *out, struct str host, uint16_t port, char *why, size_t why_bytes)
 	MUST_CHECK NONNULL;
 
+/* Where one more rule would stand in a file, fit to be shown. */
+enum { RULE_PLACE_BYTES = 1024 };
+struct rule_place {
+	char prefix[RULE_PLACE_BYTES]; /* of its key; "": none */
+	char words[RULE_PLACE_BYTES];  /* that follow it; "": there is no such file */
+};
+
+/* Before the fork: it allocates. ERR_NOMEM, ERR_LIMIT. */
+int rule_place_find(struct rule_place *out, const struct policy *policy, struct err *e)
+	MUST_CHECK NONNULL;
+
 struct rules;
 
-/* Before the fork; all that it will ever need is mapped. ERR_NOMEM, ERR_LIMIT, ERR_SYNTAX. */
-int rules_make(struct rules **out, const struct plan *plan, bool has_decider, struct err *e)
-	MUST_CHECK NONNULL;
+/* All that it will ever need is mapped, nothing allocated. ERR_NOMEM, ERR_LIMIT, ERR_SYNTAX. */
+int rules_make(struct rules **out, const struct plan *plan, const struct rule_place *place,
+	       bool has_decider, struct err *e) MUST_CHECK NONNULL;
 void rules_done(struct rules *r) NONNULL;
 
 /* Counts from the next question on; verdicts that were given stay valid. ERR_SYNTAX, ERR_LIMIT. */
@@ -40,12 +51,6 @@ int rules_add(struct rules *r, bool is_allow, struct str pattern, struct err *e)
 size_t rules_added(const struct rules *r) NONNULL PURE;
 
 enum { PROXY_PROFILE_BYTES = 64 };
-
-/* Where one more rule would stand in a file, fit to be shown. */
-struct rule_place {
-	const char *prefix; /* of its key; "": none */
-	const char *words;  /* that follow it; "": there is no such file */
-};
 
 struct judgement {
 	enum decision decision;

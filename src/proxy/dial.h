@@ -30,7 +30,7 @@ struct dial_result {
 };
 
 /*
- * Before the fork: what may ever be under way at once, the upstream proxies of
+ * Before the lock: what may ever be under way at once, the upstream proxies of
  * `environment` (NULL: none), the hosts file and the servers. ERR_NOMEM, ERR_SYNTAX (an
  * upstream proxy that can't be read).
  */

@@ -19,6 +19,7 @@ enum { REST_MS = 10000 }; /* for the last records, all in all */
 
 struct start {
 	const struct proxy_options *options;
+	struct rule_place place;
 	int channel;
 	pid_t parent;
 };
@@ -27,7 +28,7 @@ static void run(void *arg)
 {
 	const struct start *start = arg;
 
-	server_run(start->options, start->channel, start->parent);
+	server_run(start->options, &start->place, start->channel, start->parent);
 }
 
 int proxy_start(struct proxy *p, const struct proxy_options *options, struct err *e)
@@ -36,6 +37,8 @@ int proxy_start(struct proxy *p, const struct proxy_options *options, struct err
 	struct proxy made = PROXY_NONE;
 	int ends[2], saved;
 
+	if (rule_place_find(&start.place, options->plan->policy, e) < 0)
+		return err_result(e);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
 		return FAIL_SYS(e, errno, "can't make the channel of the proxy");
 	start.channel = ends[1];

@@ -67,7 +67,7 @@ struct proxy {
 
 /*
  * Forks it. It is of use when PROXY_READY has come; nothing it is sent before is lost.
- * What the options hold is not read here any more after that. ERR_SYS.
+ * What the options hold is not read here any more after that. ERR_SYS, ERR_NOMEM, ERR_LIMIT.
  */
 int proxy_start(struct proxy *p, const struct proxy_options *options, struct err *e)
 	MUST_CHECK NONNULL;

@@ -36,7 +36,7 @@ struct found_addresses {
 	struct ip addresses[2 * DNS_MAX_ADDRESSES]; /* those of IPv6 first */
 };
 
-/* Before the fork. `most`: that may wait at once. ERR_NOMEM, ERR_SYS. */
+/* Before the lock. `most`: that may wait at once. ERR_NOMEM, ERR_SYS. */
 int resolver_make(struct resolver **out, const struct resolver_sources *sources, uint32_t most,
 		  struct err *e) MUST_CHECK NONNULL;
 void resolver_done(struct resolver *r) NONNULL;

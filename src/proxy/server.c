@@ -50,7 +50,8 @@ static int map_pools(struct server *s, struct err *e)
 	return s->scratch ? 0 : err_result(e);
 }
 
-static int make_parts(struct server *s, const struct proxy_options *o, struct err *e)
+static int make_parts(struct server *s, const struct proxy_options *o,
+		      const struct rule_place *place, struct err *e)
 {
 	bool has_upstream = net_allows_upstream_proxy(o->plan->net);
 
@@ -58,7 +59,7 @@ static int make_parts(struct server *s, const struct proxy_options *o, struct er
 	    questions_make(&s->questions, e) < 0 || attributions_make(&s->attributions, e) < 0 ||
 	    on_demand_make(&s->on_demand, e) < 0 || pipes_make(&s->pipes, e) < 0 ||
 	    http_make(&s->http, s->limits.connections, e) < 0 ||
-	    rules_make(&s->rules, o->plan, o->has_decider, e) < 0 ||
+	    rules_make(&s->rules, o->plan, place, o->has_decider, e) < 0 ||
 	    dialer_make(&s->dialer, s->rules, has_upstream, o->environment, MAX_DIALS,
 			s->limits.dial_ms, e) < 0 ||
 	    stand_ins_make(&s->stand_ins, s->rules, s->dialer, e) < 0)
@@ -82,7 +83,8 @@ static void fit_to_descriptors(struct proxy_limits *limits)
 }
 
 /* NULL when it can't be made; what there is of it ends with the process. */
-static struct server *make(const struct proxy_options *options, struct err *e)
+static struct server *make(const struct proxy_options *options, const struct rule_place *place,
+			   struct err *e)
 {
 	size_t token = options->token ? strlen(options->token) : 0;
 	struct server *s;
@@ -97,7 +99,7 @@ static struct server *make(const struct proxy_options *options, struct err *e)
 	s->loop.epoll = -1;
 	fit_to_descriptors(&s->limits);
 	memcpy(s->token, options->token ? options->token : "", token);
-	return make_parts(s, options, e) < 0 ? NULL : s;
+	return make_parts(s, options, place, e) < 0 ? NULL : s;
 }
 
 /* ---- Listeners ----------------------------------------------------------------------- */
@@ -424,7 +426,8 @@ static int prepare(struct server *s, pid_t parent, struct err *e)
 	return 0;
 }
 
-void server_run(const struct proxy_options *options, int channel, pid_t parent)
+void server_run(const struct proxy_options *options, const struct rule_place *place, int channel,
+		pid_t parent)
 {
 	const struct proxy_message ready = { .kind = PROXY_READY };
 	struct err e = ERR_INIT;
@@ -434,7 +437,7 @@ void server_run(const struct proxy_options *options, int channel, pid_t parent)
 	/* That somebody cancels the thread that forked is nothing to this process. */
 	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	/* Here and not in the parent, which has a sandbox to make in the meantime. */
-	s = make(options, &e);
+	s = make(options, place, &e);
 	if (!s)
 		fail(channel, &e);
 	s->channel = channel;

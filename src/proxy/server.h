@@ -267,7 +267,9 @@ static inline bool server_has_token(const struct server *s)
 /* ---- Between the parts of the core ----------------------------------------------------- */
 
 /* server.c: the whole of the process's life. What can't be made is told, and ends it. */
-_Noreturn void server_run(const struct proxy_options *options, int channel, pid_t parent) NONNULL;
+/* In the forked process, in which nothing may be allocated. */
+_Noreturn void server_run(const struct proxy_options *options, const struct rule_place *place,
+			  int channel, pid_t parent) NONNULL;
 void server_set_accepting(struct server *s, bool is_accepting) NONNULL;
 
 /*

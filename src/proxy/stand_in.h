@@ -20,7 +20,7 @@ struct stand_ins;
 
 enum { STAND_IN_MAX_NAMES = 65536 };
 
-/* Before the fork. ERR_NOMEM. */
+/* Before the lock. ERR_NOMEM. */
 int stand_ins_make(struct stand_ins **out, const struct rules *rules, struct dialer *dialer,
 		   struct err *e) MUST_CHECK NONNULL;
 void stand_ins_done(struct stand_ins *s) NONNULL;

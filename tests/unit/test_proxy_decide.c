@@ -18,9 +18,12 @@ static struct judgement judged;
 
 static bool start(struct world *w, const char *text, bool has_decider)
 {
+	struct rule_place place;
+
 	world_init(w, host_text, "/repo");
 	w->user = text;
-	if (world_plan(w) && rules_make(&rules, w->plan, has_decider, &w->e) == 0)
+	if (world_plan(w) && rule_place_find(&place, w->plan->policy, &w->e) == 0 &&
+	    rules_make(&rules, w->plan, &place, has_decider, &w->e) == 0)
 		return true;
 	printf("# %s\n", w->e.text);
 	return false;
@@ -200,10 +203,7 @@ TEST(a_live_deny_counts_over_a_full_network)
 {
 	scoped_world w;
 
-	world_init(&w, host_text, "/repo");
-	w.user = PROFILE;
-	REQUIRE(world_plan(&w));
-	REQUIRE(rules_make(&rules, w.plan, false, &w.e) == 0);
+	REQUIRE(start(&w, PROFILE, false));
 	CHECK_INT(judge("a.com", 443), PROXY_ALLOWED);
 	CHECK_INT(add(false, "a.com"), 0);
 	CHECK_INT(judge("a.com", 443), PROXY_DENIED_RULE);

@@ -53,13 +53,14 @@ static void take(void *user, const struct dial_result *r)
 
 static bool start_with(const char *policy, uint32_t timeout_ms, const char *const *environment)
 {
+	const struct rule_place nowhere = { .prefix = "" };
 	struct resolver_sources sources = { .resolv_conf = "resolv.conf", .hosts = "hosts" };
 
 	scratch_put("resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n");
 	scratch_put("hosts", "");
 	world_init(&w, "d /repo\nd /home/me\n", "/repo");
 	w.user = policy;
-	if (!world_plan(&w) || rules_make(&rules, w.plan, false, &e) < 0 ||
+	if (!world_plan(&w) || rules_make(&rules, w.plan, &nowhere, false, &e) < 0 ||
 	    loop_init(&loop, &e) < 0 ||
 	    !small_dns_start(&server, &loop, entries, COUNT_OF(entries), &e))
 		return false;

@@ -50,6 +50,7 @@ static int make_socket(int type, uint16_t *port)
 
 static bool start(void)
 {
+	const struct rule_place nowhere = { .prefix = "" };
 	struct resolver_sources sources = { .resolv_conf = "resolv.conf", .hosts = "hosts" };
 
 	scratch_put(
@@ -58,7 +59,7 @@ static bool start(void)
 	scratch_put("hosts", "");
 	world_init(&w, "d /repo\nd /home/me\n", "/repo");
 	w.user = PROFILE;
-	if (!world_plan(&w) || rules_make(&rules, w.plan, false, &e) < 0 ||
+	if (!world_plan(&w) || rules_make(&rules, w.plan, &nowhere, false, &e) < 0 ||
 	    loop_init(&loop, &e) < 0 ||
 	    !small_dns_start(&server, &loop, entries, COUNT_OF(entries), &e))
 		return false;
