@@ -24,6 +24,7 @@
 
 #include "filter/bpf.h"
 #include "os/fd.h"
+#include "os/words.h"
 #include "proxy/server.h"
 
 /* ---- First --------------------------------------------------------------------------------------- */
@@ -35,43 +36,18 @@ static bool keep_only_channel(int channel)
 	return syscall(SYS_close_range, LOCK_CHANNEL + 1, UINT32_MAX, 0) == 0;
 }
 
-/* The number before `skip` others in the text behind the name in /proc/self/stat. */
-static uint64_t stat_number(const char *text, unsigned skip)
-{
-	uint64_t n = 0;
-
-	while (skip > 0 && *text)
-		skip -= *text++ == ' ';
-	while (ascii_is_digit(*text))
-		n = n * 10 + (uint64_t)(*text++ - '0');
-	return n;
-}
-
 /*
  * The words and the environment of the program, where the kernel keeps them: the tokens in
  * there are nothing to a process that reads untrusted bytes.
  */
 static bool wipe_words(void)
 {
-	/* Counted from the state, which is the third field: arg_start to env_end. */
-	enum { FIRST = 48 - 3, LAST = 51 - 3 };
-	char text[2048];
-	scoped_fd fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-	const char *rest;
-	uint64_t first, last;
+	struct os_words words;
+	int r = os_find_words(&words);
 
-	if (n <= 0)
-		return true; /* no /proc here */
-	text[n] = '\0';
-	rest = strrchr(text, ')');
-	if (!rest || !rest[1])
-		return false;
-	first = stat_number(rest + 2, FIRST);
-	last = stat_number(rest + 2, LAST);
-	if (first > 0 && last > first && last - first < (UINT64_C(64) << 20))
-		memset((void *)(uintptr_t)first, 0, (size_t)(last - first));
-	return true;
+	if (r == 0)
+		memset(words.from, 0, words.bytes);
+	return r != -EINVAL; /* else there is no /proc here */
 }
 
 static bool raise_descriptors(void)

@@ -40,9 +40,8 @@ struct init_message {
 
 /* To the sandbox. */
 enum init_order_kind {
-	INIT_MAPPED = 1, /* identities are mapped: for a backend that makes something as one */
-	/* The terminal is handed over, and nothing else stands against it; what to wipe lies at `from`. */
-	INIT_GO,
+	INIT_MAPPED = 1,   /* identities are mapped: for a backend that makes something as one */
+	INIT_GO,	   /* the terminal is handed over, and nothing else stands against it */
 	INIT_START,	   /* execute the command: only when INIT_READY was to be answered */
 	INIT_SIGNAL,	   /* send `value` to the command */
 	INIT_SIGNAL_GROUP, /* send it to the command's process group */
@@ -54,7 +53,6 @@ enum init_order_kind {
 struct init_order {
 	uint32_t kind;
 	int32_t value;
-	uint64_t from, bytes;
 };
 
 /* Waits for an order of that kind; false when something else came, or the end of the channel. */

@@ -356,33 +356,18 @@ static void take_place(struct inner_job *inner)
 		inner_fail(inner, BWRAP_PLACE, 0);
 }
 
-/* What the kernel shows of a process: its words and its environment, one behind the other. */
-static struct init_order find_words(char **argv)
-{
-	const char *const *variables = os_environment();
-	const char *last = argv[0];
-
-	for (int i = 1; argv[i]; i++)
-		last = argv[i];
-	for (size_t i = 0; variables && variables[i]; i++)
-		last = variables[i];
-	return (struct init_order){ .from = (uintptr_t)argv[0],
-				    .bytes = (uint64_t)(last + strlen(last) + 1 - argv[0]) };
-}
-
 int bwrap_stage_main(int argc, char **argv)
 {
 	scoped_arena a = ARENA_INIT(ARENA_MAX_BYTES);
 	struct bwrap_job job = { .inner = { .channel = BWRAP_FD_CHANNEL } };
 	struct inner_job *inner = &job.inner;
-	struct init_order words;
 	int listener;
 	pid_t command;
 
+	(void)argv;
 	if (argc < 1 || fcntl(BWRAP_FD_CHANNEL, F_GETFD) < 0)
 		return STATUS_FAILED;
-	words = find_words(argv);
-	if (!read_job(&a, &job)) {
+	if (!read_job(&a, &job) || os_find_words(&inner->own_words) < 0) {
 		errno = 0;
 		inner_fail(inner, BWRAP_JOB, 0);
 	}
@@ -391,7 +376,7 @@ int bwrap_stage_main(int argc, char **argv)
 	take_place(inner);
 	inner_build_wall(inner);
 	inner_drop_capabilities(inner);
-	inner_hide_self(inner, &words);
+	inner_hide_self(inner);
 	inner_enter_wall(inner);
 	listener = inner_lock_filter(inner);
 	/* Mostly it has come long since. */

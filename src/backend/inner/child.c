@@ -62,55 +62,14 @@ void inner_tidy_descriptors(struct inner_job *job)
 
 /* ---- What others see of this process -------------------------------------------- */
 
-/* The `n`-th number behind the name, which may hold anything, in /proc/PID/stat. */
-static bool stat_number(const char *text, unsigned n, uintptr_t *out)
-{
-	const char *at = strrchr(text, ')');
-
-	/* Behind the name comes field 3. */
-	for (unsigned field = 2; at && field < n; field++)
-		at = strchr(at + 1, ' ');
-	if (!at)
-		return false;
-	*out = 0;
-	for (at++; *at >= '0' && *at <= '9'; at++)
-		*out = *out * 10 + (uintptr_t)(*at - '0');
-	return true;
-}
-
-enum { STAT_ARG_START = 48, STAT_ENV_END = 51 };
-
-int inner_read_words(struct init_order *out)
-{
-	char text[1024];
-	uintptr_t start, end;
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n < 0)
-		return -EIO;
-	text[n] = '\0';
-	if (!stat_number(text, STAT_ARG_START, &start) || !stat_number(text, STAT_ENV_END, &end) ||
-	    start == 0 || end < start || end - start > (64U << 20))
-		return -EINVAL;
-	out->from = start;
-	out->bytes = end - start;
-	return 0;
-}
-
-void inner_hide_self(const struct inner_job *job, const struct init_order *words)
+void inner_hide_self(const struct inner_job *job)
 {
 	static const char shown[] = "cordon";
-	char *from = (char *)(uintptr_t)words->from;
 
-	memset(from, 0, words->bytes);
+	memset(job->own_words.from, 0, job->own_words.bytes);
 	/* What `ps` shows of it. */
-	if (words->bytes >= sizeof(shown))
-		memcpy(from, shown, sizeof(shown));
+	if (job->own_words.bytes >= sizeof(shown))
+		memcpy(job->own_words.from, shown, sizeof(shown));
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		inner_fail(job, INNER_CAPABILITIES, 4);
 	prctl(PR_SET_NAME, shown, 0, 0, 0);

@@ -25,6 +25,7 @@
 #include "backend/backend.h"
 #include "backend/command_child.h"
 #include "filter/filter.h"
+#include "os/words.h"
 #include "supervise/init.h"
 
 /*
@@ -113,7 +114,8 @@ struct inner_job {
 	bool waits; /* for INIT_START */
 	struct walls walls;
 	struct command_limits limits;
-	int channel; /* the sandbox's end */
+	struct os_words own_words; /* of this program: wiped inside */
+	int channel;		   /* the sandbox's end */
 
 	/* Set inside, on the way. */
 	struct rlimit open_files; /* as they were */
@@ -178,9 +180,6 @@ int inner_prepare(struct arena *a, const struct launch *in, struct filter_option
 int inner_judge_stdio(struct arena *a, const struct launch *in, struct inner_job *job,
 		      struct err *e) MUST_CHECK NONNULL;
 
-/* Where the words and the environment of this process lie, which the kernel shows to others. */
-int inner_find_words(struct init_order *out, struct err *e) MUST_CHECK NONNULL;
-
 /*
  * Waits for the first message. The descriptors of inner_tell_ready() go to `s`
  * when it is INIT_READY; else the caller words `m`.
@@ -206,9 +205,6 @@ void inner_undo(const struct launch *in, struct sandbox *s) NONNULL;
 /* Reports and ends the process. */
 _Noreturn void inner_fail(const struct inner_job *job, uint32_t stage, size_t index);
 
-/* As inner_find_words(): 0 or -errno, EINVAL when it makes no sense. */
-int inner_read_words(struct init_order *out);
-
 /* All but `count` descriptors, which get sorted. */
 void inner_close_all_but(int *kept, size_t count);
 
@@ -224,7 +220,7 @@ void inner_tidy_descriptors(struct inner_job *job);
  * it (not dumpable), and its words and environment, which the kernel shows
  * nevertheless, are wiped.
  */
-void inner_hide_self(const struct inner_job *job, const struct init_order *words);
+void inner_hide_self(const struct inner_job *job);
 
 /*
  * In a network namespace that is new: the loopback interface, and when it is managed the

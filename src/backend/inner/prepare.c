@@ -84,6 +84,17 @@ static int prepare_network(const struct launch_network *in, struct inner_network
 	return 0;
 }
 
+static int find_own_words(struct os_words *out, struct err *e)
+{
+	int r = os_find_words(out);
+
+	if (r == -EINVAL)
+		return FAIL(e, ERR_INTERNAL, "can't make sense of /proc/self/stat");
+	if (r < 0)
+		return FAIL_SYS(e, -r, "can't read /proc/self/stat; /proc has to be mounted");
+	return 0;
+}
+
 int inner_prepare_command(struct arena *a, const struct launch *in, struct filter_options filter,
 			  struct inner_job *job, struct err *e)
 {
@@ -96,6 +107,7 @@ int inner_prepare_command(struct arena *a, const struct launch *in, struct filte
 	memcpy(job->stdio, in->stdio, sizeof(job->stdio));
 	if (prepare_network(job->has_own_network ? in->network : NULL, &job->network, e) < 0 ||
 	    command_copy_words(a, in, &job->words, e) < 0 ||
+	    find_own_words(&job->own_words, e) < 0 ||
 	    arena_copy(a, str_of(in->directory), &directory, e) < 0 ||
 	    filter_build(a, &filter, &job->filter, e) < 0)
 		return err_result(e);
@@ -110,19 +122,6 @@ int inner_prepare(struct arena *a, const struct launch *in, struct filter_option
 	if (inner_prepare_command(a, in, filter, job, e) < 0)
 		return err_result(e);
 	return inner_judge_stdio(a, in, job, e);
-}
-
-/* ---- Words --------------------------------------------------------------------- */
-
-int inner_find_words(struct init_order *out, struct err *e)
-{
-	int r = inner_read_words(out);
-
-	if (r == -EINVAL)
-		return FAIL(e, ERR_INTERNAL, "can't make sense of /proc/self/stat");
-	if (r < 0)
-		return FAIL_SYS(e, -r, "can't read /proc/self/stat; /proc has to be mounted");
-	return 0;
 }
 
 /* ---- The channel ----------------------------------------------------------------- */

@@ -69,22 +69,6 @@ static pid_t start_command(struct inner_job *job)
 	return clone(lock_and_run, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, &start);
 }
 
-/*
- * Once the command runs, whom it keeps from nothing: Landlock lets nobody inside look into
- * this process, and the words that are shown nevertheless are the caller's, which it sees.
- */
-static void hide_self(struct inner_job *job)
-{
-	struct init_order words;
-	int r = inner_read_words(&words);
-
-	if (r < 0) {
-		errno = -r;
-		inner_fail(job, INNER_CAPABILITIES, 6);
-	}
-	inner_hide_self(job, &words);
-}
-
 _Noreturn void landlock_monitor(struct inner_job *job)
 {
 	pid_t command;
@@ -104,6 +88,10 @@ _Noreturn void landlock_monitor(struct inner_job *job)
 	if (command < 0)
 		inner_fail(job, INNER_FORK, 0);
 	inner_close_all_but(&job->channel, 1);
-	hide_self(job);
+	/*
+	 * Now, when it keeps the command from nothing: Landlock lets nobody inside look into this
+	 * process, and the words that are shown till then are the caller's, which are seen anyway.
+	 */
+	inner_hide_self(job);
 	init_run_without_namespace(job->channel, command);
 }

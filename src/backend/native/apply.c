@@ -170,10 +170,10 @@ static void send_order(const struct sandbox *s, const struct init_order *order)
 /* SECURITY: no command runs before this, whatever PID 1 has made already. */
 static int go(const struct launch *in, struct native_job *job, struct sandbox *s, struct err *e)
 {
-	struct init_order order = { .kind = INIT_GO };
+	const struct init_order order = { .kind = INIT_GO };
 	struct init_message first;
 
-	if (inner_find_words(&order, e) < 0 || open_namespaces(in, s, e) < 0)
+	if (open_namespaces(in, s, e) < 0)
 		return err_result(e);
 	inner_hand_over_terminal(in, s->pid);
 	send_order(s, &order);

@@ -102,7 +102,7 @@ _Noreturn void native_child(struct native_job *job)
 	umask(mask);
 	if (!init_wait(inner->channel, INIT_GO, &go))
 		_exit(0);
-	inner_hide_self(inner, &go);
+	inner_hide_self(inner);
 	inner_enter_wall(inner);
 	inner_tell_ready(inner, listener);
 	command = inner_start_command(inner);

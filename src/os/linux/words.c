@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* See words.h. */
+#include "os/words.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "os/os.h"
+
+enum { STAT_ARG_START = 48, STAT_ENV_END = 51, MOST_BYTES = 64 << 20 };
+
+static struct os_words noted;
+
+/* Behind `last`, if all of them lie one behind the other; else NULL. */
+static const char *follow(const char *const *list, const char *last)
+{
+	for (; last && *list; list++)
+		last = *list == last ? last + strlen(last) + 1 : NULL;
+	return last;
+}
+
+void os_note_words(char **argv)
+{
+	const char *end = follow((const char *const *)argv, argv[0]);
+
+	end = follow(os_environment(), end);
+	if (end)
+		noted = (struct os_words){ argv[0], (size_t)(end - argv[0]) };
+}
+
+/* The `n`-th field of /proc/self/stat; the name, which may hold anything, is the second. */
+static bool stat_field(const char *text, unsigned n, uintptr_t *out)
+{
+	const char *at = strrchr(text, ')');
+
+	for (unsigned field = 2; at && field < n; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return false;
+	*out = 0;
+	for (at++; *at >= '0' && *at <= '9'; at++)
+		*out = *out * 10 + (uintptr_t)(*at - '0');
+	return true;
+}
+
+int os_find_words(struct os_words *out)
+{
+	char text[1024];
+	uintptr_t start, end;
+	ssize_t n;
+
+	*out = noted;
+	if (noted.from)
+		return 0;
+	n = os_read_small("/proc/self/stat", text, sizeof(text));
+	if (n < 0)
+		return (int)n;
+	if (!stat_field(text, STAT_ARG_START, &start) || !stat_field(text, STAT_ENV_END, &end) ||
+	    start == 0 || end < start || end - start > MOST_BYTES)
+		return -EINVAL;
+	*out = (struct os_words){ (char *)start, end - start };
+	return 0;
+}
