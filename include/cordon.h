@@ -390,9 +390,10 @@ enum {
 
 /*
  * The next entry as a line with its newline, what began first comes first: 1, or 0 when there
- * is none now; asked again later, what was written since, as it was written. `*line` is valid
- * until the next call. Lines that are no entries are passed over, and counted for
- * cordon_audit_warning(). CORDON_E_NOTFOUND: there is no entry of the run that was asked for.
+ * is none now; asked again later, what was written since, as it was written. What was open and
+ * has ended by the first call is one entry. `*line` is valid until the next call. Lines that are
+ * no entries are passed over, and counted for cordon_audit_warning(). CORDON_E_NOTFOUND: there is
+ * no entry of the run that was asked for.
  */
 CORDON_API int cordon_audit_next(cordon_audit *audit, uint32_t flags, const char **line,
 				 cordon_error **error);

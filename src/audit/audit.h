@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The audit log: JSON lines, one for each decision of a run, in the state directory, which
- * no sandbox may write to (P25).
+ * no sandbox may write to (P25). What lasts has a line more, while it is open: whoever is
+ * killed has told of it.
  *
  *	write.c		lines, rotation; several runs may write at once
  *	record.c	a decision of the proxy as a line, and a line as an entry again
@@ -74,6 +75,8 @@ struct audit_entry {
 	struct str time, run, program, protocol, host, address, method, reason, code, rule, file;
 	enum audit_decision decision;
 	int64_t pid, port, line, bytes_up, bytes_down, duration_ms, count;
+	int64_t connection; /* of what has two lines, else 0 */
+	bool is_open;	    /* the first of them: it counts nothing */
 };
 
 /* ERR_SYNTAX: no entry of this log. The strings are in `a`, or in `line`. */

@@ -122,7 +122,10 @@ void audit_print(struct buf *out, struct str run, const struct proxy_record *r)
 	add_number(&w, "bytes_up", r->bytes_up);
 	add_number(&w, "bytes_down", r->bytes_down);
 	add_number(&w, "duration_ms", r->duration_ms);
-	add_number(&w, "count", r->count ? r->count : 1);
+	add_number(&w, "count", r->count || r->is_open ? r->count : 1);
+	add_number_or_null(&w, "connection", r->connection);
+	json_key(&w, "open");
+	json_add_bool(&w, r->is_open);
 	json_end_object(&w);
 }
 
@@ -231,6 +234,19 @@ static int get_decision(const struct json *object, enum audit_decision *out, str
 	return FAIL(e, ERR_SYNTAX, "\"decision\" is none");
 }
 
+/* Lines of before there were connections that are told of twice have neither. */
+static int get_connection(const struct json *object, struct audit_entry *out, struct err *e)
+{
+	const struct json *is_open = json_find(object, "open");
+
+	if (!is_open)
+		return 0;
+	if (is_open->type != JSON_BOOL)
+		return FAIL(e, ERR_SYNTAX, "\"open\" is not true or false");
+	out->is_open = is_open->boolean;
+	return get_number(object, "connection", &out->connection, e);
+}
+
 int audit_parse(struct arena *a, struct str line, struct audit_entry *out, struct err *e)
 {
 	const struct json *o = json_parse(a, line, e);
@@ -249,7 +265,7 @@ int audit_parse(struct arena *a, struct str line, struct audit_entry *out, struc
 	    get_number(o, "bytes_up", &x.bytes_up, e) < 0 ||
 	    get_number(o, "bytes_down", &x.bytes_down, e) < 0 ||
 	    get_number(o, "duration_ms", &x.duration_ms, e) < 0 ||
-	    get_number(o, "count", &x.count, e) < 0)
+	    get_number(o, "count", &x.count, e) < 0 || get_connection(o, &x, e) < 0)
 		return err_result(e);
 	if (!audit_parse_time(x.time, &x.time_ms))
 		return FAIL(e, ERR_SYNTAX, "\"time\" is not a time");

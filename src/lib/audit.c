@@ -126,7 +126,8 @@ static bool is_wanted(struct cordon_audit *audit, const struct audit_entry *x)
 	       x->time_ms >= audit->since_ms;
 }
 
-int audit_next_entry(struct cordon_audit *audit, struct audit_entry *out, struct err *e)
+/* As they were written. */
+static int read_entry(struct cordon_audit *audit, struct audit_entry *out, struct err *e)
 {
 	struct str line;
 	int r;
@@ -143,7 +144,7 @@ int audit_next_entry(struct cordon_audit *audit, struct audit_entry *out, struct
 	return r;
 }
 
-int audit_check_run(const struct cordon_audit *audit, struct err *e)
+static int check_run(const struct cordon_audit *audit, struct err *e)
 {
 	char shown[128];
 
@@ -176,6 +177,57 @@ static int by_time(const void *context, uint32_t a, uint32_t b)
 	return (kept[a].time_ms > kept[b].time_ms) - (kept[a].time_ms < kept[b].time_ms);
 }
 
+/* Of one connection the lines stand together, as they were written. */
+static int by_connection(const void *context, uint32_t a, uint32_t b)
+{
+	const struct audit_kept *kept = context;
+	int c = str_cmp(kept[a].run, kept[b].run);
+
+	if (c)
+		return c;
+	return (kept[a].connection > kept[b].connection) -
+	       (kept[a].connection < kept[b].connection);
+}
+
+/* What was open and has ended is one entry, that of its end. */
+static void drop_ended(struct cordon_audit *audit, uint32_t *numbers)
+{
+	struct audit_kept *kept = audit->kept.items;
+	size_t count = audit->kept.count, left = 0;
+
+	sort_numbers(numbers, numbers + count, count, by_connection, kept);
+	for (size_t i = 0; i + 1 < count; i++) {
+		struct audit_kept *x = &kept[numbers[i]];
+
+		if (x->is_open && by_connection(kept, numbers[i], numbers[i + 1]) == 0)
+			x->is_ended = true;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (!kept[i].is_ended)
+			kept[left++] = kept[i];
+	audit->kept.count = left;
+}
+
+static int keep(struct cordon_audit *audit, const struct audit_entry *x, struct err *e)
+{
+	struct audit_kept *kept = VEC_PUSH(&audit->lines, &audit->kept, e);
+
+	if (!kept)
+		return err_result(e);
+	*kept = (struct audit_kept){ .time_ms = x->time_ms,
+				     .connection = x->connection,
+				     .is_open = x->is_open && x->connection };
+	if (arena_copy(&audit->lines, x->text, &kept->line, e) < 0 ||
+	    (x->connection && arena_copy(&audit->lines, x->run, &kept->run, e) < 0))
+		return err_result(e);
+	return 0;
+}
+
+static uint32_t *number_kept(struct cordon_audit *audit, struct err *e)
+{
+	return audit_numbers(&audit->lines, audit->kept.count, e);
+}
+
 /* A line is written when something ends, and a tunnel may last for hours. */
 static int gather(struct cordon_audit *audit, struct err *e)
 {
@@ -183,32 +235,30 @@ static int gather(struct cordon_audit *audit, struct err *e)
 	uint32_t *numbers;
 	int r;
 
-	while ((r = audit_next_entry(audit, &x, e)) == 1) {
-		struct audit_kept *kept = VEC_PUSH(&audit->lines, &audit->kept, e);
-		struct str line;
-
-		if (!kept || arena_copy(&audit->lines, x.text, &line, e) < 0)
+	while ((r = read_entry(audit, &x, e)) == 1)
+		if (keep(audit, &x, e) < 0)
 			return err_result(e);
-		*kept = (struct audit_kept){ .time_ms = x.time_ms, .line = line };
-	}
 	if (r < 0)
 		return r;
-	numbers = audit_numbers(&audit->lines, audit->kept.count, e);
+	numbers = number_kept(audit, e);
+	if (!numbers)
+		return err_result(e);
+	drop_ended(audit, numbers);
+	numbers = number_kept(audit, e);
 	if (!numbers)
 		return err_result(e);
 	sort_numbers(numbers, numbers + audit->kept.count, audit->kept.count, by_time,
 		     audit->kept.items);
 	audit->order = numbers;
-	return audit_check_run(audit, e);
+	return check_run(audit, e);
 }
 
-/* As audit_next_entry(), but that what is there at the first look comes in the order of time. */
-static int next_in_order(struct cordon_audit *audit, struct audit_entry *out, struct err *e)
+int audit_next_entry(struct cordon_audit *audit, struct audit_entry *out, struct err *e)
 {
 	if (!audit->order && gather(audit, e) < 0)
 		return err_result(e);
 	if (audit->shown == audit->kept.count)
-		return audit_next_entry(audit, out, e);
+		return read_entry(audit, out, e);
 	arena_done(&audit->entry);
 	if (audit_parse(&audit->entry, audit->kept.items[audit->order[audit->shown++]].line, out,
 			e) < 0)
@@ -242,7 +292,7 @@ static int find_last_run(struct cordon_audit *audit, struct str path, struct err
 
 	if (audit_reader_open(&audit->arena, path, &audit->reader, e) < 0)
 		return err_result(e);
-	while ((r = audit_next_entry(audit, &x, e)) == 1) {
+	while ((r = read_entry(audit, &x, e)) == 1) {
 		size_t len = MIN_OF(x.run.len, sizeof(last) - 1);
 
 		memcpy(last, x.run.p, len);
@@ -425,6 +475,8 @@ static void add_why(struct page *p, const struct audit_entry *x)
 	}
 	if (x->count > 1)
 		page_printf(p, " (%lld times)", (long long)x->count);
+	if (x->is_open)
+		page_text(p, " (open)");
 }
 
 static void add_entry(struct page *p, const struct audit_entry *x)
@@ -453,7 +505,7 @@ int cordon_audit_next(cordon_audit *audit, uint32_t flags, const char **line, co
 	struct page p = page_of(audit, flags);
 	struct err e = ERR_INIT;
 	struct audit_entry x;
-	int r = next_in_order(audit, &x, &e);
+	int r = audit_next_entry(audit, &x, &e);
 
 	if (r == 0)
 		return 0;

@@ -10,6 +10,9 @@
 struct audit_kept {
 	uint64_t time_ms;
 	struct str line;
+	struct str run; /* of what has two lines, with its number; the rest has none */
+	int64_t connection;
+	bool is_open, is_ended;
 };
 
 struct cordon_audit {
@@ -28,12 +31,13 @@ struct cordon_audit {
 	uint64_t broken;
 };
 
-/* The next entry that is asked for: 1, or 0 when there is none now. */
+/*
+ * The next entry that is asked for: 1, or 0 when there is none now. What is there at the first
+ * look comes in the order of time, and what has ended as one entry: of what is open only
+ * that whose end is not in the log. ERR_NOTFOUND: there is none of the run that was asked for.
+ */
 int audit_next_entry(struct cordon_audit *audit, struct audit_entry *out, struct err *e)
 	MUST_CHECK NONNULL;
-
-/* Once all entries were read: ERR_NOTFOUND when none is of the run that was asked for. */
-int audit_check_run(const struct cordon_audit *audit, struct err *e) MUST_CHECK NONNULL;
 
 /* 0, 1, ... as many as `count`, and as much room again, for sort_numbers(). */
 uint32_t *audit_numbers(struct arena *a, size_t count, struct err *e) MUST_CHECK NONNULL;

@@ -17,6 +17,7 @@ struct met {
 	struct str name;
 	int64_t port;
 	int64_t counts[AUDIT_INVALID + 1];
+	int64_t open; /* of those that were allowed: without an end in the log */
 	int64_t bytes_up, bytes_down;
 	struct str first, last; /* times */
 	struct str programs[PROGRAMS_SHOWN];
@@ -104,7 +105,9 @@ static void add_refused(struct met *h, const struct audit_entry *x)
 
 static void add_to(struct met *h, const struct audit_entry *x)
 {
-	add_number(&h->counts[x->decision], x->count);
+	/* What is open comes only without its end, which would count it. */
+	add_number(&h->counts[x->decision], x->is_open ? 1 : x->count);
+	add_number(&h->open, x->is_open);
 	add_number(&h->bytes_up, x->bytes_up);
 	add_number(&h->bytes_down, x->bytes_down);
 	if (h->first.len == 0 || str_cmp(x->time, h->first) < 0)
@@ -226,6 +229,13 @@ static void add_refusals(struct page *p, const struct met *h)
 		page_text(p, "    and more for other reasons\n");
 }
 
+static void add_open(struct page *p, const struct met *h)
+{
+	if (h->open)
+		page_printf(p, "    %lld open: the log has no end of %s\n", (long long)h->open,
+			    h->open == 1 ? "it" : "them");
+}
+
 static void add_host(struct page *p, const struct met *h)
 {
 	char text[1200];
@@ -242,6 +252,7 @@ static void add_host(struct page *p, const struct met *h)
 	add_programs(p, h);
 	page_line(p);
 	add_refusals(p, h);
+	add_open(p, h);
 }
 
 static void print_text(struct page *p, const void *data)
@@ -275,6 +286,7 @@ static void json_counts(struct json_writer *w, const struct met *h)
 	json_int(w, "denied", h->counts[AUDIT_DENY]);
 	json_int(w, "failed", h->counts[AUDIT_FAILED]);
 	json_int(w, "invalid", h->counts[AUDIT_INVALID]);
+	json_int(w, "open", h->open);
 	json_int(w, "bytes_up", h->bytes_up);
 	json_int(w, "bytes_down", h->bytes_down);
 	json_str_or_null(w, "first", h->first);
@@ -345,8 +357,7 @@ static int summarise(cordon_report *report, cordon_audit *audit, struct err *e)
 			return err_result(e);
 		s->entry_count++;
 	}
-	if (r < 0 || audit_check_run(audit, e) < 0 || add_up(&report->arena, s, e) < 0 ||
-	    sort_hosts(&report->arena, s, e) < 0)
+	if (r < 0 || add_up(&report->arena, s, e) < 0 || sort_hosts(&report->arena, s, e) < 0)
 		return err_result(e);
 	s->broken = (int64_t)audit->broken;
 	report->data = s;

@@ -33,6 +33,8 @@ struct cordon_proxy {
 	struct proxy process;
 	struct watcher channel;
 	struct audit *audit; /* NULL: none */
+	/* Of connections that are told of twice: the last number, and that of the processes before this. */
+	uint64_t last_connection, connections_before;
 	char *token;
 	char **environment; /* of it what names proxies, which may have passwords */
 	int listener;
@@ -162,9 +164,14 @@ static int check_token(const char *token, struct err *e)
 static void take_record(void *user, const struct proxy_record *record)
 {
 	cordon_proxy *p = user;
+	struct proxy_record numbered = *record;
 
+	if (record->connection) {
+		numbered.connection += p->connections_before;
+		p->last_connection = MAX_OF(p->last_connection, numbered.connection);
+	}
 	if (p->audit && p->failure.code == ERR_OK)
-		(void)!audit_add(p->audit, record, &p->failure);
+		(void)!audit_add(p->audit, &numbered, &p->failure);
 }
 
 static int fail_gone(int r, struct err *e)
@@ -253,6 +260,7 @@ static int begin(cordon_proxy *p, struct proxy process, struct err *e)
 	int r;
 
 	p->process = process;
+	p->connections_before = p->last_connection;
 	p->channel = (struct watcher){ .fd = process.channel, .ready = channel_ready, .user = p };
 	if (loop_add(&p->loop, &p->channel, LOOP_IN, e) < 0)
 		return err_result(e);

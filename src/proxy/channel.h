@@ -125,6 +125,9 @@ const char *proxy_protocol_name(uint32_t protocol) RETURNS_NONNULL; /* "http", "
 /*
  * One decision. Equal ones that follow each other on a connection, and equal refusals,
  * may be counted together.
+ *
+ * What lasts is told of twice: as open, when it has for about a second, and at its end, with the
+ * same `connection`. The first of the two counts nothing and has no bytes, so that sums are right.
  */
 struct proxy_record {
 	uint64_t started_ms; /* real time, since 1970 */
@@ -139,6 +142,8 @@ struct proxy_record {
 	int32_t os_error;  /* of FAILED_*, 0: none */
 	int32_t pid;	   /* inside; 0 when it can't be told */
 	uint32_t rule_line;
+	uint64_t connection; /* of what is told of twice: from 1, for each proxy; else 0 */
+	bool is_open;	     /* the first of the two */
 	char program[PROXY_PROGRAM_BYTES];
 	char host[PROXY_HOST_BYTES];	 /* as judged: in its normal form */
 	char method[PROXY_METHOD_BYTES]; /* "" when it was not seen */

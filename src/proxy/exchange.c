@@ -36,6 +36,7 @@ static void clear(struct exchange *x)
 	struct proxy_record *r = &x->record;
 
 	x->next = x->previous = NULL;
+	x->client = NULL;
 	x->peer_port = 0;
 	x->send_ms = 0;
 	x->hash = 0;
@@ -243,6 +244,32 @@ void exchange_send(struct server *s, struct exchange *x)
 	outbox_add(s, x);
 }
 
+static void note_client(struct proxy_record *r, const struct client *c)
+{
+	r->pid = c->pid;
+	copy_text(r->program, c->program, sizeof(r->program));
+}
+
+bool exchange_tell_open(struct exchange *x)
+{
+	struct proxy_message m = { .kind = PROXY_RECORD };
+	struct server *s = x->client->server;
+
+	/* The last places are for answers, which somebody waits for. */
+	if (!outbox_takes_orders(s))
+		return false;
+	m.record = x->record;
+	m.record.connection = s->lasting.told + 1;
+	m.record.is_open = true;
+	m.record.duration_ms = loop_now() - x->began_ms;
+	m.record.count = m.record.bytes_up = m.record.bytes_down = 0;
+	note_client(&m.record, x->client);
+	if (!outbox_post(s, &m))
+		return false;
+	x->record.connection = ++s->lasting.told;
+	return true;
+}
+
 void exchange_finish(struct client *c)
 {
 	struct exchange *x = c->exchange;
@@ -250,8 +277,8 @@ void exchange_finish(struct client *c)
 	c->exchange = NULL;
 	if (!x)
 		return;
-	x->record.pid = c->pid;
-	copy_text(x->record.program, c->program, sizeof(x->record.program));
+	lasting_end(c->server, x);
+	note_client(&x->record, c);
 	if (!c->pid && c->role == PROXY_MIXED) {
 		x->peer = c->peer;
 		x->peer_port = c->peer_port;
@@ -311,8 +338,7 @@ static bool post_question(struct client *c, uint64_t id)
 	struct proxy_message m = { .kind = PROXY_ASKS, .id = id };
 
 	m.record = c->exchange->record;
-	m.record.pid = c->pid;
-	copy_text(m.record.program, c->program, sizeof(m.record.program));
+	note_client(&m.record, c);
 	return outbox_post(c->server, &m);
 }
 

@@ -199,6 +199,7 @@ enum http_step http_forward(struct client *c, const struct http_request *r, bool
 	enum http_flow_state state;
 
 	begin_relay(h);
+	lasting_begin(c);
 	h->upgrades = r->fields.is_websocket && http_method_is(r->method, "GET") && !r->is_1_0 &&
 		      h->up.body.is_whole && !rules_are_limited(c->server->rules);
 	h->has_odd_body = http_has_odd_body(r);
@@ -486,8 +487,10 @@ static void begin_idle(struct client *c)
 	if (c->exchange &&
 	    (!http_has_server(h) || loop_now() - c->exchange->began_ms >= HTTP_RECORD_MS))
 		exchange_finish(c);
-	if (c->exchange)
+	if (c->exchange) {
+		lasting_end(c->server, c->exchange);
 		in_ms = MIN_OF(in_ms, (uint32_t)HTTP_RECORD_MS);
+	}
 	client_set_deadline(c, in_ms);
 }
 

@@ -85,6 +85,7 @@ static void make_sound(struct proxy_message *m)
 		return;
 	}
 	r->has_address = is_set(&r->has_address);
+	r->is_open = is_set(&r->is_open);
 	r->program[sizeof(r->program) - 1] = '\0';
 	r->host[sizeof(r->host) - 1] = '\0';
 	r->method[sizeof(r->method) - 1] = '\0';

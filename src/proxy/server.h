@@ -54,7 +54,9 @@ struct listener {
 /* ---- One decision ------------------------------------------------------------------ */
 
 struct exchange {
-	struct exchange *next, *previous; /* while it waits to be sent */
+	struct exchange *next, *previous; /* while it waits to be sent, or is among the lasting */
+	struct client *client;		  /* in the second case; else NULL */
+	uint64_t open_ms;		  /* since when it is, on loop_now() */
 	struct ip peer;			  /* whose connection it is, for the attribution */
 	uint16_t peer_port;		  /* 0: it is known, or can't be told */
 	uint64_t hash;			  /* of a refusal: of what equal ones have in common */
@@ -219,6 +221,19 @@ bool pipe_take(struct pipes *all, struct pipe *out) MUST_CHECK NONNULL;
 /* One with bytes in it is of no use to anybody else. Fine when there is none. */
 void pipe_give(struct pipes *all, struct pipe *p, bool is_empty) NONNULL;
 
+/* ---- lasting.c: what is to be told of before its end ------------------------------------ */
+
+struct lasting {
+	struct exchange *first, *last; /* not told of yet, the oldest first */
+	struct timer timer;
+	uint64_t told;
+};
+
+/* From now on bytes may go between the client and a server, for `c->exchange`. */
+void lasting_begin(struct client *c) NONNULL;
+/* And now no more. Fine when it was not so. */
+void lasting_end(struct server *s, struct exchange *x) NONNULL;
+
 /* ---- The server ---------------------------------------------------------------------- */
 
 struct outbox;	  /* records and answers that wait for the parent */
@@ -239,6 +254,7 @@ struct server {
 	struct pool clients, exchanges, blocks, tunnels;
 	struct client *first_client; /* all of them */
 	struct outbox *outbox;
+	struct lasting lasting;
 	struct questions *questions;
 	struct attributions *attributions;
 	struct on_demand *on_demand;
@@ -291,9 +307,11 @@ void client_set_waiting(struct client *c) NONNULL; /* until protocol->resume() *
 
 /* exchange.c */
 struct exchange *exchange_take(struct server *s, enum proxy_protocol protocol) NONNULL;
-void exchange_note_target(struct exchange *x) NONNULL;			   /* in the record */
-void exchange_note_judgement(struct exchange *x) NONNULL;		   /* the same */
-void exchange_send(struct server *s, struct exchange *x) NONNULL;	   /* it is gone then */
+void exchange_note_target(struct exchange *x) NONNULL;		  /* in the record */
+void exchange_note_judgement(struct exchange *x) NONNULL;	  /* the same */
+void exchange_send(struct server *s, struct exchange *x) NONNULL; /* it is gone then */
+/* As one that is open: false when there is no room for that now. */
+bool exchange_tell_open(struct exchange *x) MUST_CHECK NONNULL;
 enum decision exchange_look(struct server *s, struct exchange *x) NONNULL; /* judges the target */
 bool exchange_allows_tunnel(struct server *s, struct exchange *x) MUST_CHECK NONNULL;
 /* The name that the client tells the server: false when it is not allowed, and then it is the target. */

@@ -550,6 +550,7 @@ void tunnel_start(struct client *c, int fd, struct str to_client, struct str to_
 	server_bound(c->server, c->watcher.fd, fd);
 	client_speak(c, &protocol_tunnel);
 	c->tunnel = t;
+	lasting_begin(c);
 	if (to_client.len > 0 && !greet(t, to_client)) {
 		client_end(c);
 		return;

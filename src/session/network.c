@@ -45,16 +45,18 @@ static int take_record(struct session *s, const struct proxy_record *record, str
 {
 	struct outcome *o = &s->outcome;
 
-	traffic_add(&o->traffic, record);
+	/* What is open is counted when it has ended; until then there is its line. */
+	if (!record->is_open)
+		traffic_add(&o->traffic, record);
 	if (proxy_is_denial(record->reason))
 		traffic_deny(&o->denials, record);
 	else if (record->reason != PROXY_ALLOWED)
 		tell_failure(s, record);
 	else
-		session_trace(&s->in, "network: %s by %s: %s:%u is allowed",
+		session_trace(&s->in, "network: %s by %s: %s:%u is %s",
 			      proxy_protocol_name(record->protocol),
 			      record->program[0] ? record->program : "?", record->host,
-			      (unsigned)record->port);
+			      (unsigned)record->port, record->is_open ? "open" : "allowed");
 	if (s->network.audit && audit_add(s->network.audit, record, e) < 0)
 		return err_wrap(e, "the audit log");
 	return 0;

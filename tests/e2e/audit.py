@@ -148,6 +148,37 @@ def the_summary_adds_up(w: World):
 
 
 @case
+def what_has_two_lines_is_one_entry(w: World):
+    is_open = {"count": 0, "bytes_up": 0, "bytes_down": 0, "open": True}
+    lasts = entry(run="a", connection=1, **is_open)
+    ended = entry(run="a", connection=1, open=False)
+    cut_off = entry(run="b", connection=1, host="cut.test", **is_open)  # of another run
+    brief = entry(run="a", connection=None, open=False)
+    log = write_log(w, lasts, cut_off, brief, ended)
+    assert w.ok("audit", "--json").out == cut_off + brief + ended
+    assert w.ok("audit", "--json", "--run", "b").out == cut_off
+    shown = w.ok("audit").out.splitlines()
+    assert len(shown) == 4 and [line.endswith("(open)") for line in shown[1:]] == [True, False, False], shown
+    found = w.ok("audit", "--summary", "--json").json
+    assert (found["entries"], found["total"]["allowed"], found["total"]["open"]) == (3, 3, 1), found
+    assert [(h["host"], h["allowed"], h["open"]) for h in found["hosts"]] == [("example.com", 2, 0), ("cut.test", 1, 1)]
+    text = w.ok("audit", "--summary").out
+    assert re.search(r"^cut\.test:443 +1 +0 +0 +0 B +0 B  curl\n    1 open: the log has no end of it$", text, re.MULTILINE)
+    # A refusal at the end is the end, and the open line is in a file that was rotated.
+    log.with_name(f"{log.name}.1").write_text(lasts)
+    write_log(w, entry(**{**DENIED, "run": "a", "connection": 1, "open": False}))
+    total = w.ok("audit", "--summary", "--json").json["total"]
+    assert (total["allowed"], total["denied"], total["open"]) == (0, 1, 0), total
+    # Who follows sees both.
+    with Follower(w) as follower:
+        assert follower.next() == "evil.test"
+        for line in (cut_off, entry(run="b", connection=1, host="cut.test", open=False)):
+            with open(log, "a", encoding="ascii") as f:
+                f.write(line)
+            assert follower.next() == "cut.test"
+
+
+@case
 def broken_lines_are_counted_and_named(w: World):
     write_log(w, entry(), "garbage\n", '{"time": 1}\n', "\n", entry(host="after.test"),
               "\0\x1b[2J\n", entry(bytes_up=-1), entry(port="x"), "x" * 100000 + "\n",

@@ -671,6 +671,52 @@ def nothing_is_left_when_cordon_is_killed(w: World):
         running.communicate()
 
 
+# Opens a tunnel by way of the proxy and one without, says so, and stays.
+STAY = """
+import socket, time
+a = socket.create_connection(("127.0.0.1", 3128))
+a.sendall(b"CONNECT good.example:80 HTTP/1.1\\r\\nHost: good.example:80\\r\\n\\r\\n")
+assert b" 200 " in a.recv(1000)
+b = socket.create_connection(("good.example", 80))
+print("open", flush=True)
+time.sleep(60)
+"""
+
+
+def entries(log):
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+@case
+def what_is_open_is_in_the_log_whoever_is_killed(w: World):
+    log = w.top / "log"
+    for backend in BACKENDS:
+        for find in (find_proxy, lambda pid: pid):
+            running = start(w, *backend, "--allow-host", "good.example", "--audit", str(log), "python3", "-c", STAY)
+            assert running.stdout.readline() == b"open\n"
+            assert wait_until(lambda: len(entries(log)) == 2, SECONDS), entries(log)
+            os.kill(find(running.pid), signal.SIGKILL)
+            running.communicate(timeout=SECONDS)
+            found = sorted(entries(log), key=lambda e: e["protocol"])
+            assert [(e["protocol"], e["host"], e["decision"], e["open"], e["count"]) for e in found] == [
+                (protocol, "good.example", "allow", True, 0) for protocol in ("connect", "direct")], found
+            assert all(e["program"] == "python3" and e["rule"] == "good.example" for e in found), found
+            log.unlink()
+
+
+@case
+def what_lasts_is_counted_once(w: World):
+    log, report = w.top / "log", w.top / "report"
+    ok(w, "--allow-host", "good.example", "--audit", str(log), "--report", str(report), "python3", "-c",
+       STAY.replace("60", "2"))
+    assert len(entries(log)) == 4 and sum(e["count"] for e in entries(log)) == 2, entries(log)
+    assert json.loads(report.read_text())["traffic"]["allowed"] == 2
+    # What is brief has one line.
+    log.unlink()
+    ok(w, "--allow-host", "good.example", "--audit", str(log), "--", *CURL, "http://good.example/")
+    assert [(e["open"], e["connection"], e["count"]) for e in entries(log)] == [(False, None, 1)], entries(log)
+
+
 @case
 def nothing_is_left_after_an_ordinary_end(w: World):
     before = set(children(os.getpid()))

@@ -396,7 +396,79 @@ def decisions_are_logged_also_those_that_are_open(w: World):
     assert (tunnel["bytes_up"], tunnel["bytes_down"]) == (4, 4), tunnel
     denied = found["http", "denied.test", "deny"]
     assert (denied["rule"], denied["line"], denied["code"]) == ("denied.test", 8, "blocked-by-denylist")
-    assert w.ok("audit", "--json", str(log)).out == log.read_text()
+    ended = [line for line in log.read_text().splitlines() if not json.loads(line)["open"]]
+    assert w.ok("audit", "--json", str(log)).out.splitlines() == ended
+
+
+@contextlib.contextmanager
+def lasting(w, log):
+    """A proxy that has told of what lasts: a tunnel, and a request that is not answered."""
+    with socket.create_server(("127.0.0.1", 0)) as mute, Server() as server, Proxy(w, "--audit", str(log)) as proxy:
+        assert proxy.get(f"http://127.0.0.1:{server.port}/").status == 200
+        with proxy.connect() as tunnel, proxy.connect() as request:
+            assert ask(tunnel, by_address(socket.AF_INET, "127.0.0.1", server.port)) == 0 and echoes(tunnel)
+            port = mute.getsockname()[1]
+            request.sendall(b"GET http://127.0.0.1:%d/ HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % (port, port))
+            settle(lambda: len([e for e in entries(log) if e["open"]]) == 2)
+            yield proxy
+
+
+def killed(w, log, find_victim):
+    with lasting(w, log) as proxy:
+        os.kill(find_victim(proxy), signal.SIGKILL)
+        proxy.process.communicate(timeout=10)
+    return entries(log)
+
+
+@case
+def what_lasts_is_in_the_log_whoever_is_killed(w: World):
+    log = w.top / "log.jsonl"
+    for victim in (lambda proxy: proxy.process.pid, lambda proxy: proxy.children()[0]):
+        found = killed(w, log, victim)
+        assert [(e["protocol"], e["open"], e["count"], e["connection"]) for e in found] == [
+            ("http", False, 1, None), ("socks5", True, 0, 1), ("http", True, 0, 2)], found
+        assert all(e["decision"] == "allow" and e["rule"] == "127.0.0.1" for e in found), found
+        total = w.ok("audit", "--summary", "--json", str(log)).json["total"]
+        assert (total["allowed"], total["open"]) == (3, 2), total
+        assert w.ok("audit", str(log)).out.count("(open)\n") == 2
+        log.unlink()
+    # And when nobody is: each once.
+    with lasting(w, log) as proxy:
+        proxy.end()
+    assert sum(e["count"] for e in entries(log)) == 3 and len(entries(log)) == 5, entries(log)
+    total = w.ok("audit", "--summary", "--json", str(log)).json["total"]
+    assert (total["allowed"], total["open"]) == (3, 0), total
+
+
+@case
+def requests_that_follow_each_other_are_not_what_lasts(w: World):
+    log = w.top / "log.jsonl"
+    with Server() as server, Proxy(w, "--audit", str(log)) as proxy:
+        connection = http.client.HTTPConnection(proxy.host, proxy.port, timeout=10)
+        until, count = time.monotonic() + 2.5, 0
+        while time.monotonic() < until:
+            connection.request("GET", f"http://127.0.0.1:{server.port}/")
+            assert connection.getresponse().read() == b"hello"
+            count += 1
+            time.sleep(0.05)
+        proxy.end()
+    assert not [e for e in entries(log) if e["open"] or e["connection"]], entries(log)
+    assert sum(e["count"] for e in entries(log)) == count
+
+
+@case
+def numbers_of_connections_go_on_when_the_rules_are_read_anew(w: World):
+    log = w.top / "log.jsonl"
+    with Server() as server, Proxy(w, "--audit", str(log)) as proxy:
+        for count in (1, 2):
+            with proxy.connect() as tunnel:
+                assert ask(tunnel, by_address(socket.AF_INET, "127.0.0.1", server.port)) == 0 and echoes(tunnel)
+                settle(lambda n=count: len([e for e in entries(log) if e["open"]]) == n)
+                proxy.process.send_signal(signal.SIGHUP)
+                proxy.read_error("read anew")
+                assert at_end(tunnel)
+        proxy.end()
+    assert [(e["connection"], e["open"]) for e in entries(log)] == [(1, True), (1, False), (2, True), (2, False)]
 
 
 @case

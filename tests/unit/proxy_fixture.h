@@ -55,6 +55,9 @@ TEST_MAY_BE_UNUSED static bool receive(struct proxy_message *m)
 TEST_MAY_BE_UNUSED static bool receive_kind(uint32_t kind, struct proxy_message *m)
 {
 	while (receive(m)) {
+		/* On a slow host anything may last. */
+		if (m->kind == PROXY_RECORD && m->record.is_open)
+			continue;
 		if (m->kind == kind)
 			return true;
 		if (m->kind == PROXY_FAILED)
@@ -120,6 +123,8 @@ TEST_MAY_BE_UNUSED static bool has_told_all;
 TEST_MAY_BE_UNUSED static void note(void *user, const struct proxy_record *r)
 {
 	(void)user;
+	if (r->is_open)
+		return;
 	last_record = *r;
 	record_count++;
 	refusal_count += r->reason != PROXY_ALLOWED ? r->count : 0;
@@ -221,4 +226,35 @@ TEST_MAY_BE_UNUSED static bool open_tunnel(int *client, int *behind)
 		return false;
 	*behind = accept_one();
 	return *behind >= 0;
+}
+
+/* A hello with a server name, and then whatever. */
+TEST_MAY_BE_UNUSED static size_t make_hello(uint8_t *out, const char *name)
+{
+	size_t n = strlen(name);
+	uint8_t body[512];
+	size_t at = 0;
+
+#define PUT(...)                                       \
+	do {                                           \
+		const uint8_t put[] = { __VA_ARGS__ }; \
+		memcpy(body + at, put, sizeof(put));   \
+		at += sizeof(put);                     \
+	} while (0)
+	PUT(3, 3);
+	memset(body + at, 7, 32);
+	at += 32;
+	PUT(0, 0, 2, 0x13, 1, 1, 0);
+	PUT((uint8_t)((n + 9) >> 8), (uint8_t)(n + 9), 0, 0, (uint8_t)((n + 5) >> 8),
+	    (uint8_t)(n + 5), (uint8_t)((n + 3) >> 8), (uint8_t)(n + 3), 0, (uint8_t)(n >> 8),
+	    (uint8_t)n);
+	memcpy(body + at, name, n);
+	at += n;
+#undef PUT
+	memcpy(out,
+	       (uint8_t[]){ 22, 3, 1, (uint8_t)((at + 4) >> 8), (uint8_t)(at + 4), 1, 0,
+			    (uint8_t)(at >> 8), (uint8_t)at },
+	       9);
+	memcpy(out + 9, body, at);
+	return at + 9;
 }

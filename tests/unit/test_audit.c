@@ -58,14 +58,37 @@ TEST(a_line_has_every_field)
 		  "\"port\":443,\"address\":\"192.0.2.1\",\"method\":\"GET\","
 		  "\"decision\":\"deny\",\"reason\":\"denied\",\"code\":\"blocked-by-denylist\","
 		  "\"rule\":\"*.com\",\"file\":\"/c.toml\",\"line\":5,\"bytes_up\":100,"
-		  "\"bytes_down\":5000,\"duration_ms\":12,\"count\":1}\n");
+		  "\"bytes_down\":5000,\"duration_ms\":12,\"count\":1,\"connection\":null,"
+		  "\"open\":false}\n");
 	(void)print(&nothing);
 	CHECK_STR(line_text,
 		  "{\"time\":\"1970-01-01T00:00:00.000Z\",\"run\":\"run-1\",\"pid\":null,"
 		  "\"program\":null,\"protocol\":\"http\",\"host\":null,\"port\":null,"
 		  "\"address\":null,\"method\":null,\"decision\":\"allow\",\"reason\":\"allowed\","
 		  "\"code\":null,\"rule\":null,\"file\":null,\"line\":null,\"bytes_up\":0,"
-		  "\"bytes_down\":0,\"duration_ms\":0,\"count\":1}\n");
+		  "\"bytes_down\":0,\"duration_ms\":0,\"count\":1,\"connection\":null,"
+		  "\"open\":false}\n");
+}
+
+TEST(what_is_open_counts_nothing)
+{
+	scoped_arena a = ARENA_INIT(1 << 16);
+	struct proxy_record r = record();
+	struct audit_entry x;
+	struct err e = ERR_INIT;
+
+	r.count = r.bytes_up = r.bytes_down = 0;
+	r.connection = 3;
+	r.is_open = true;
+	REQUIRE(audit_parse(&a, print(&r), &x, &e) == 0);
+	CHECK(x.is_open);
+	CHECK_INT(x.connection, 3);
+	CHECK_INT(x.count, 0);
+	r.is_open = false;
+	REQUIRE(audit_parse(&a, print(&r), &x, &e) == 0);
+	CHECK(!x.is_open);
+	CHECK_INT(x.connection, 3);
+	CHECK_INT(x.count, 1);
 }
 
 /* Fields without an end, full of what would end a line or speak to a terminal. */
@@ -122,6 +145,27 @@ TEST(what_is_written_is_read_back)
 	CHECK_INT(x.bytes_down, 5000);
 	CHECK_INT(x.duration_ms, 12);
 	CHECK_INT(x.count, 1);
+	CHECK(x.connection == 0 && !x.is_open);
+}
+
+/* Those that were written before anything had two lines. */
+TEST(lines_without_a_connection_are_read)
+{
+	scoped_arena a = ARENA_INIT(1 << 16);
+	struct proxy_record r = record();
+	struct str line = print(&r);
+	char *end = strstr(line_text, ",\"connection\"");
+	struct audit_entry x;
+	struct err e = ERR_INIT;
+
+	REQUIRE(end);
+	memcpy(end, "}", sizeof("}"));
+	REQUIRE(audit_parse(&a, str_of(line_text), &x, &e) == 0);
+	CHECK(x.connection == 0 && !x.is_open);
+	CHECK_INT(x.count, 1);
+	memcpy(end, ",\"open\":1}", sizeof(",\"open\":1}"));
+	CHECK_INT(audit_parse(&a, str_of(line_text), &x, &e), -ERR_SYNTAX);
+	(void)line;
 }
 
 TEST(broken_lines_are_refused)

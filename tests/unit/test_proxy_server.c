@@ -141,37 +141,6 @@ TEST(a_reader_that_stops_holds_up_only_itself)
 	stop();
 }
 
-/* A hello with a server name, and then whatever. */
-static size_t make_hello(uint8_t *out, const char *name)
-{
-	size_t n = strlen(name);
-	uint8_t body[512];
-	size_t at = 0;
-
-#define PUT(...)                                       \
-	do {                                           \
-		const uint8_t put[] = { __VA_ARGS__ }; \
-		memcpy(body + at, put, sizeof(put));   \
-		at += sizeof(put);                     \
-	} while (0)
-	PUT(3, 3);
-	memset(body + at, 7, 32);
-	at += 32;
-	PUT(0, 0, 2, 0x13, 1, 1, 0);
-	PUT((uint8_t)((n + 9) >> 8), (uint8_t)(n + 9), 0, 0, (uint8_t)((n + 5) >> 8),
-	    (uint8_t)(n + 5), (uint8_t)((n + 3) >> 8), (uint8_t)(n + 3), 0, (uint8_t)(n >> 8),
-	    (uint8_t)n);
-	memcpy(body + at, name, n);
-	at += n;
-#undef PUT
-	memcpy(out,
-	       (uint8_t[]){ 22, 3, 1, (uint8_t)((at + 4) >> 8), (uint8_t)(at + 4), 1, 0,
-			    (uint8_t)(at >> 8), (uint8_t)at },
-	       9);
-	memcpy(out + 9, body, at);
-	return at + 9;
-}
-
 TEST(the_name_in_a_hello_is_judged)
 {
 	static const uint8_t alert[] = { 21, 3, 3, 0, 2, 2, 49 };

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What lasts is told of before it has ended: a record comes with the end of what it tells of,
+ * and when somebody is killed that end never comes. So each exchange that has a server is in a
+ * list while bytes may go through, oldest first, and one that has been there for a second is
+ * told as one that is open. Most are gone by then, and have one record as ever; the list costs
+ * them a few pointers, and the timer rings some times a second at most.
+ */
+#include "proxy/server.h"
+
+enum {
+	LASTING_MS = 1000,
+	PAUSE_MS = 250, /* between two looks */
+	RETRY_MS = 20,	/* when the parent has to read first */
+};
+
+static void take_out(struct lasting *all, struct exchange *x)
+{
+	if (x->previous)
+		x->previous->next = x->next;
+	else
+		all->first = x->next;
+	if (x->next)
+		x->next->previous = x->previous;
+	else
+		all->last = x->previous;
+	x->next = x->previous = NULL;
+	x->client = NULL;
+}
+
+static int look(void *user, struct err *e)
+{
+	struct server *s = user;
+	struct lasting *all = &s->lasting;
+	uint64_t now = loop_now(), next_ms = now + PAUSE_MS;
+
+	(void)e;
+	while (all->first && all->first->open_ms + LASTING_MS <= now) {
+		struct exchange *x = all->first;
+
+		/* A refusal is under way to be told itself. */
+		if (!x->is_final && !exchange_tell_open(x)) {
+			next_ms = now + RETRY_MS;
+			break;
+		}
+		take_out(all, x);
+	}
+	if (all->first)
+		loop_set_timer(&s->loop, &all->timer,
+			       MAX_OF(next_ms, all->first->open_ms + LASTING_MS));
+	return 0;
+}
+
+void lasting_begin(struct client *c)
+{
+	struct lasting *all = &c->server->lasting;
+	struct exchange *x = c->exchange;
+
+	if (x->client || x->record.connection)
+		return;
+	x->client = c;
+	x->open_ms = loop_now();
+	x->next = NULL;
+	x->previous = all->last;
+	if (all->last)
+		all->last->next = x;
+	else
+		all->first = x;
+	all->last = x;
+	if (all->timer.at_ms)
+		return;
+	all->timer.due = look;
+	all->timer.user = c->server;
+	loop_set_timer(&c->server->loop, &all->timer, x->open_ms + LASTING_MS);
+}
+
+void lasting_end(struct server *s, struct exchange *x)
+{
+	if (x->client)
+		take_out(&s->lasting, x);
+}
