@@ -170,8 +170,8 @@ struct cordon_load_options {
 
 	/*
 	 * Hosts that the profile in force allows and denies besides its own: "example.com",
-	 * "*.example.com:443", "10.0.0.0/8", … They make the network managed; with "off" that
-	 * is CORDON_E_ARGUMENT. A deny alone leaves a network off that is.
+	 * "*.example.com:443", "10.0.0.0/8", … They make the network managed; with "off" and
+	 * "full" that is CORDON_E_ARGUMENT. A deny alone leaves a network off that is.
 	 */
 	const char *const *allow_hosts;
 	uint64_t allow_host_count;

@@ -106,19 +106,30 @@ static int add_hosts(struct arena *a, const char *const *patterns, uint64_t coun
 	return 0;
 }
 
-/* Who says that there is no network, and in the same breath what it is to be like, made a mistake. */
-static int check_off(const struct additions *found, struct err *e)
+/*
+ * Who says that there is no network, or all of it, and in the same breath which part of it there
+ * is to be, made a mistake. Ports are not to be had without a managed network: see ports.c.
+ */
+static int check_network(const struct additions *found, struct err *e)
 {
-	const char *other = found->host_count ? found->hosts[0].origin.file : NULL;
+	const char *host = found->host_count ? found->hosts[0].origin.file : NULL;
+	const char *other = host ? host : found->port_origin.file;
 
-	if (!other)
-		other = found->port_origin.file;
-	if (!other || !found->says_network || found->network != NET_OFF)
+	if (!found->says_network)
 		return 0;
-	return FAIL(e, ERR_ARGUMENT,
-		    "%s and --network off contradict each other; write --network managed, or "
-		    "leave it out",
-		    other);
+	if (other && found->network == NET_OFF)
+		return FAIL(e, ERR_ARGUMENT,
+			    "%s and --network off contradict each other; write --network managed, "
+			    "or leave it out",
+			    other);
+	if (host && found->network == NET_FULL)
+		return FAIL(
+			e, ERR_ARGUMENT,
+			"%s and --network full contradict each other: rules for hosts make the "
+			"network managed; leave --network out, and allow every public host with "
+			"--allow-host '*' if that is meant",
+			host);
+	return 0;
 }
 
 int inputs_additions(const struct inputs *in, struct additions *out, struct err *e)
@@ -145,7 +156,7 @@ int inputs_additions(const struct inputs *in, struct additions *out, struct err 
 	found.hosts = hosts.items;
 	found.host_count = hosts.count;
 	found.port_origin = (struct origin){ .file = in->run ? in->run->port_option : NULL };
-	if (check_off(&found, e) < 0)
+	if (check_network(&found, e) < 0)
 		return err_result(e);
 	*out = found;
 	return 0;

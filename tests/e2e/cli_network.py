@@ -206,6 +206,8 @@ def contradictions_and_nonsense_are_mistakes(w: World):
         (["--network", "off", "--publish", "80:80"], "--publish and --network off"),
         (["--network", "off", "--host-port", "80"], "--host-port and --network off"),
         (["--network", "full", "--host-port", "80"], "needs a managed network"),
+        (["--network", "full", "--allow-host", "a.com"], "--allow-host and --network full"),
+        (["--network", "full", "--deny-host", "a.com"], "--allow-host '*'"),
         (["--full-auto", "--deny-host", "a.com"], "--full-auto has the network off"),
         (["--full-auto", "--allow-host", "a.com"], "--mode workspace-write"),
         (["--full-auto", "--network", "managed"], "--mode workspace-write --network managed"),
@@ -274,7 +276,6 @@ def rules_of_the_profile_and_of_the_call_are_one(w: World):
         (["--allow-host", "third.example"], "third.example", "allow"),
         (["--network", "managed"], "good.example", "allow"),
         (["--network", "full"], "other.example", "allow"),
-        (["--network", "full", "--allow-host", "third.example"], "good.example", "deny"),
     ):
         assert w.decision(host, *words) == answer, (words, host)
     # Off stays off for a deny; an allow opens what it names, and not what the profile once allowed.
