@@ -65,6 +65,9 @@ TEST(who_sent_a_message_is_known_when_it_was_asked_for)
 	CHECK_INT(fd_pass_receive(ends[1], heard, sizeof(heard), fds, &none), 6);
 	CHECK_STR(heard, "later");
 	CHECK_INT(fd_pass_ask_sender(-1), -EBADF);
+	CHECK_INT(fd_pass_ask_sender(ends[1]), 0);
+	fd_close(&ends[0]);
+	CHECK_INT(fd_pass_receive_from(ends[1], heard, sizeof(heard), &sender), 0);
 }
 
 TEST(descriptors_arrive_with_their_message_and_close_on_exec)

@@ -92,8 +92,8 @@ ssize_t fd_pass_receive_from(int channel, void *data, size_t room, pid_t *sender
 	do
 		n = recvmsg(channel, &message, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
+	if (n <= 0)
+		return n < 0 ? -errno : 0;
 	header = CMSG_FIRSTHDR(&message);
 	if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_CREDENTIALS ||
 	    header->cmsg_len != CMSG_LEN(sizeof(who)))
