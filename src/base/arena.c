@@ -55,9 +55,8 @@ void arena_rewind(struct arena *a)
 }
 
 /*
- * Small arenas fit a page. What grows beyond that gets room for a small policy at
- * once, and then for a large one: pages that are never touched cost nothing, a system
- * call for each of many chunks, and the pages around them, do.
+ * Small arenas fit a page. What grows beyond that gets twice as much each time: so there
+ * are few chunks, each of which may be a system call, and what is used lies together.
  */
 static struct arena_chunk *add_chunk(struct arena *a, size_t size, struct err *e)
 {
