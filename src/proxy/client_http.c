@@ -468,7 +468,7 @@ static void dialled(struct client *c, const struct dial_result *result)
 		return;
 	}
 	h->server = (struct watcher){ .fd = result->fd, .ready = server_ready, .user = h };
-	server_bound(c->server, c->watcher.fd, result->fd);
+	server_limit_buffers(c->server, c->watcher.fd, result->fd);
 	h->server_events = 0;
 	h->server_has_hung_up = false;
 	h->target = c->exchange->target;

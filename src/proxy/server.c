@@ -459,7 +459,7 @@ void server_run(const struct proxy_options *options, const struct rule_place *pl
 		(void)syscall(SYS_exit_group, status);
 }
 
-void server_bound(struct server *s, int client, int server)
+void server_limit_buffers(struct server *s, int client, int server)
 {
 	uint32_t used = s->clients.used;
 	uint32_t bytes =
@@ -467,8 +467,8 @@ void server_bound(struct server *s, int client, int server)
 
 	if (used <= UNBOUND_CONNECTIONS)
 		return;
-	socket_bound(client, bytes);
-	socket_bound(server, bytes);
+	socket_limit_buffers(client, bytes);
+	socket_limit_buffers(server, bytes);
 }
 
 bool server_is_token(const struct server *s, struct str token)

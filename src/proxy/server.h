@@ -292,7 +292,7 @@ void server_set_accepting(struct server *s, bool is_accepting) NONNULL;
  * Of a client and the server that it now has, before bytes go between them: how much of what
  * nobody reads the kernel may keep for them.
  */
-void server_bound(struct server *s, int client, int server) NONNULL;
+void server_limit_buffers(struct server *s, int client, int server) NONNULL;
 
 /* What a watcher waits for, which `*now` remembers; 0: it is removed. False: it can't. */
 bool server_wait(struct server *s, struct watcher *w, uint32_t *now, uint32_t events)

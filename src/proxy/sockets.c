@@ -61,7 +61,7 @@ void socket_prepare_local(int fd)
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, reno, sizeof(reno) - 1);
 }
 
-void socket_bound(int fd, uint32_t bytes)
+void socket_limit_buffers(int fd, uint32_t bytes)
 {
 	const int half = (int)(bytes / 2); /* the kernel doubles it */
 

@@ -35,7 +35,7 @@ void socket_prepare(int fd);
 void socket_prepare_local(int fd);
 
 /* The kernel keeps no more than about that for it each way, instead of as much as it likes. */
-void socket_bound(int fd, uint32_t bytes);
+void socket_limit_buffers(int fd, uint32_t bytes);
 
 /* Whether it is of the network that this process is in. True when that can't be told. */
 bool socket_is_of_host(int fd);

@@ -547,7 +547,7 @@ void tunnel_start(struct client *c, int fd, struct str to_client, struct str to_
 		return;
 	}
 	init(t, c, fd);
-	server_bound(c->server, c->watcher.fd, fd);
+	server_limit_buffers(c->server, c->watcher.fd, fd);
 	client_speak(c, &protocol_tunnel);
 	c->tunnel = t;
 	lasting_begin(c);
