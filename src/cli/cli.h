@@ -186,6 +186,9 @@ struct args {
 	char features[MAX_FEATURE_BYTES];
 	const char *lists[MAX_LISTS][MAX_LISTED + 1];
 };
+_Static_assert(offsetof(struct args, list_count) - offsetof(struct args, overrides) ==
+		       MAX_LISTS * sizeof(struct listed),
+	       "there is room for the values of every option that may be repeated");
 
 static inline bool args_have(const struct args *args, enum option_id id)
 {
