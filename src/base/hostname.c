@@ -184,6 +184,11 @@ bool hostname_port_number(struct str text, uint16_t *out)
 	return true;
 }
 
+bool hostname_is_localhost(struct str name)
+{
+	return str_is(name, "localhost") || str_has_suffix(name, STR(".localhost"));
+}
+
 size_t hostname_port_offset(struct str text)
 {
 	size_t colon = str_find(text, ':');

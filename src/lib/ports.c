@@ -254,8 +254,7 @@ static bool is_loopback(const struct domain *d)
 	if (d->kind == DOMAIN_BLOCK)
 		return ip_is_loopback(&d->block.first) &&
 		       d->block.bits >= (ip_is_v4(&d->block.first) ? 96 + 8 : 128);
-	return d->kind != DOMAIN_ANY &&
-	       (str_is(d->name, "localhost") || str_has_suffix(d->name, STR(".localhost")));
+	return d->kind != DOMAIN_ANY && hostname_is_localhost(d->name);
 }
 
 /* Whether some name is allowed that may lead to this host: then its address has to be, too (P13). */

@@ -54,10 +54,7 @@ static bool has_option(const struct why_host *y)
 
 static bool is_loopback(const struct hostname *host)
 {
-	if (!host->is_ip)
-		return str_is(host->name, "localhost") ||
-		       str_has_suffix(host->name, STR(".localhost"));
-	return ip_is_loopback(&host->ip);
+	return host->is_ip ? ip_is_loopback(&host->ip) : hostname_is_localhost(host->name);
 }
 
 /* What lets a run reach it; loopback is never asked of the proxy, so no rule does. */

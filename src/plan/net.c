@@ -217,8 +217,13 @@ static const struct net_rule *find_own_allow(const struct net *n, const struct d
 static bool is_localhost(const struct domain *what)
 {
 	static const char *const known[] = {
-		"localhost",  "localhost.localdomain",	 "localhost4",	  "localhost4.localdomain4",
-		"localhost6", "localhost6.localdomain6", "ip6-localhost", "ip6-loopback",
+		"localhost.localdomain",
+		"localhost4",
+		"localhost4.localdomain4",
+		"localhost6",
+		"localhost6.localdomain6",
+		"ip6-localhost",
+		"ip6-loopback",
 	};
 
 	if (what->kind != DOMAIN_EXACT)
@@ -226,7 +231,7 @@ static bool is_localhost(const struct domain *what)
 	for (size_t i = 0; i < COUNT_OF(known); i++)
 		if (str_is(what->name, known[i]))
 			return true;
-	return str_has_suffix(what->name, STR(".localhost"));
+	return hostname_is_localhost(what->name);
 }
 
 static bool is_exact(const struct net_rule *rule)

@@ -44,9 +44,6 @@ void resolver_done(struct resolver *r) NONNULL;
 /* In the proxy, before anything is asked. */
 int resolver_run(struct resolver *r, struct loop *loop, struct err *e) MUST_CHECK NONNULL;
 
-/* RFC 6761, 6.3: that is loopback, whatever a file or a server says. */
-bool resolver_is_localhost(struct str name) PURE;
-
 /* Whether the answer is known already. */
 bool resolver_knows(struct resolver *r, struct str name, struct found_addresses *out)
 	MUST_CHECK NONNULL;

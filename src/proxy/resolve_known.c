@@ -2,6 +2,7 @@
 /* What is known without a question: files, what was found before, the search list. See resolve.h. */
 #include <string.h>
 
+#include "base/hostname.h"
 #include "proxy/resolve_parts.h"
 
 enum { CACHE_PLACES = 4 }; /* where an entry may be */
@@ -61,11 +62,6 @@ void resolver_keep(struct resolver *r, struct str name, const struct found_addre
 	place->name[name.len] = '\0';
 }
 
-bool resolver_is_localhost(struct str name)
-{
-	return str_is(name, "localhost") || str_has_suffix(name, STR(".localhost"));
-}
-
 static void set_loopback(struct found_addresses *out)
 {
 	*out = (struct found_addresses){ .result = LOOKUP_FOUND, .count = 2 };
@@ -93,7 +89,7 @@ static bool find_in_hosts(struct resolver *r, struct str name, struct found_addr
 
 bool resolver_knows(struct resolver *r, struct str name, struct found_addresses *out)
 {
-	if (resolver_is_localhost(name)) {
+	if (hostname_is_localhost(name)) {
 		set_loopback(out);
 		return true;
 	}

@@ -148,7 +148,7 @@ static bool decide(struct stand_ins *s, const struct dns_query *q, struct target
 		out->code = DNS_NO_SUCH_NAME;
 		return true;
 	}
-	if (resolver_is_localhost(str_of(t->name))) {
+	if (hostname_is_localhost(str_of(t->name))) {
 		reply_address(q, &loopback[q->type == DNS_AAAA], out);
 		return true;
 	}
