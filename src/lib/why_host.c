@@ -335,14 +335,6 @@ static int find_file(struct arena *a, struct why_host *y, struct err *e)
 	return 0;
 }
 
-static bool is_url(struct str text)
-{
-	for (size_t i = 0; i + 2 < text.len; i++)
-		if (str_has_prefix(str_from(text, i), STR("://")))
-			return true;
-	return false;
-}
-
 /* One host, and not what people write beside it, or a pattern. */
 static int parse_asked(struct arena *a, struct why_host *y, struct err *e)
 {
@@ -365,7 +357,7 @@ static int parse_asked(struct arena *a, struct why_host *y, struct err *e)
 	/* Where a pattern was likely meant, the hint would be one too. */
 	if (str_find(y->asked, '*') == y->asked.len && y->asked.p[0] != '.')
 		domain_add_hint(&hint, y->asked);
-	if (is_url(y->asked))
+	if (domain_scheme_end(y->asked) < y->asked.len)
 		(void)snprintf(why, sizeof(why), "'%s': write the host only, not a URL", shown);
 	return FAIL(e, ERR_SYNTAX, "%s%s", why, hint.failed == ERR_OK ? text : "");
 }

@@ -167,9 +167,8 @@ int domain_parse_plain(struct arena *a, struct str text, struct domain *out, str
 	struct domain d = { .name = STR_EMPTY, .port_first = 0, .port_last = UINT16_MAX };
 	size_t port = hostname_port_offset(text);
 
-	for (size_t i = 0; i + 2 < text.len; i++)
-		if (memcmp(text.p + i, "://", 3) == 0)
-			return FAIL(e, ERR_SYNTAX, "write the host only, not a URL");
+	if (domain_scheme_end(text) < text.len)
+		return FAIL(e, ERR_SYNTAX, "write the host only, not a URL");
 	if (text.len == 0)
 		return FAIL(e, ERR_SYNTAX, "it is empty; " FORMS);
 	if (parse_pattern(a, str_first(text, port), &d, e) < 0 ||

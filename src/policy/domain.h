@@ -35,6 +35,9 @@ int domain_parse(struct arena *a, struct str text, struct domain *out, struct er
 int domain_parse_plain(struct arena *a, struct str text, struct domain *out, struct err *e)
 	MUST_CHECK NONNULL;
 
+/* Where the "://" of a URL is, or text.len when it is none. */
+size_t domain_scheme_end(struct str text) PURE;
+
 /* "; did you mean 'a.com:443'?" for what is no pattern; nothing when that is not clear. */
 void domain_add_hint(struct buf *out, struct str text) NONNULL;
 

@@ -37,8 +37,7 @@ static struct str up_to(struct str text, const char *ends)
 	return text;
 }
 
-/* "://" in it, or its length. */
-static size_t find_scheme_end(struct str text)
+size_t domain_scheme_end(struct str text)
 {
 	for (size_t i = 0; i + 2 < text.len; i++)
 		if (memcmp(text.p + i, "://", 3) == 0)
@@ -76,7 +75,7 @@ static bool hint_url(struct buf *out, struct str text)
 {
 	char room[MEANT_BYTES];
 	struct buf meant = BUF_OVER(room);
-	size_t scheme = find_scheme_end(text);
+	size_t scheme = domain_scheme_end(text);
 	const char *port = find_port(str_first(text, scheme));
 	struct str host;
 
