@@ -47,3 +47,27 @@ TEST(noted_words_are_those_that_the_kernel_shows)
 	CHECK(found.from == looked_up.from);
 	CHECK_INT((long long)found.bytes, (long long)looked_up.bytes);
 }
+
+/* What it was stays where it was, and is shown. */
+TEST(a_variable_that_was_taken_away_is_among_them)
+{
+	struct os_words whole, found;
+	char *argv[MOST_WORDS], *last, **all = environ;
+	size_t count = 0;
+
+	CHECK_INT(os_find_words(&whole), 0);
+	REQUIRE(list_words(&whole, argv) && all && all[0]);
+	while (all[count])
+		count++;
+	last = all[count - 1];
+	all[count - 1] = NULL;
+	os_note_words(argv);
+	CHECK_INT(os_find_words(&found), 0);
+	CHECK(found.from == whole.from && found.bytes == whole.bytes);
+	all[count - 1] = last;
+	environ = NULL; /* as clearenv() does */
+	os_note_words(argv);
+	CHECK_INT(os_find_words(&found), 0);
+	CHECK(found.from == whole.from && found.bytes == whole.bytes);
+	environ = all;
+}

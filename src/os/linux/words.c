@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "os/os.h"
 
@@ -14,7 +15,7 @@ static struct os_words noted;
 /* Behind `last`, if all of them lie one behind the other; else NULL. */
 static const char *follow(const char *const *list, const char *last)
 {
-	for (; last && *list; list++)
+	for (; last && list && *list; list++)
 		last = *list == last ? last + strlen(last) + 1 : NULL;
 	return last;
 }
@@ -24,7 +25,8 @@ void os_note_words(char **argv)
 	const char *end = follow((const char *const *)argv, argv[0]);
 
 	end = follow(os_environment(), end);
-	if (end)
+	/* The kernel puts the program's name behind them: so none of them was taken away. */
+	if (end && (uintptr_t)end == getauxval(AT_EXECFN))
 		noted = (struct os_words){ argv[0], (size_t)(end - argv[0]) };
 }
 
