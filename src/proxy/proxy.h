@@ -12,7 +12,7 @@
  *	client*.c	one connection: HTTP, SOCKS, an address that was connected to, a port
  *	exchange.c	one decision: judged, asked, dialled, recorded; outbox.c sends the
  *			records, attribution.c knows whose they are, lasting.c which are to be
-			told of before their end
+ *			told of before their end
  *	tunnel.c	bytes both ways; pipes.c
  *	http_relay.c	a request to its server and the answer back; http_flow.c
  *	decide.c	policy; refusal.c: its words
