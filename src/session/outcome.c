@@ -117,26 +117,76 @@ static const char *find_limit(const struct session *s)
 	return NULL;
 }
 
+/* Of those of a kind: how many there were, and the first that is known by name. */
+struct some_denials {
+	const struct denial *first; /* NULL: none */
+	uint64_t count;
+};
+
+static struct some_denials find_kind(const struct denials *d, enum denial_kind kind)
+{
+	struct some_denials found = { .first = NULL };
+
+	for (size_t i = 0; i < d->items.count; i++) {
+		const struct denial *denial = &d->items.items[i];
+
+		if (denial->kind != kind)
+			continue;
+		found.count += denial->count;
+		if (!found.first)
+			found.first = denial;
+	}
+	return found;
+}
+
+/* What succeeds in the end has tried the network in vain, and nobody asks why. */
+static void warn_of_network_off(const struct session *s, const struct some_denials *found)
+{
+	const struct denial *first = found->first;
+	char shown[256], program[64], way[512];
+	bool has_way = first->way_out.len > 0;
+
+	if (s->outcome.status == 0)
+		return;
+	session_warn(&s->in,
+		     "the network is off, and %s tried to use it, on '%s'%s%s%s; --report names %s",
+		     first->program.len ? utf8_show(first->program, program, sizeof(program))
+					: "the command",
+		     utf8_show(first->subject, shown, sizeof(shown)),
+		     has_way ? "; to allow that: " : "",
+		     has_way ? utf8_show(first->way_out, way, sizeof(way)) : "",
+		     has_way ? ", or --network full" : "",
+		     found->count == 1 ? "the attempt" : "all attempts");
+}
+
 static void warn_of_denials(const struct session *s)
 {
 	const struct denials *d = &s->outcome.denials;
-	const struct denial *first = d->items.items;
-	const char *what = d->total == 1 ? "attempt was" : "attempts were";
-	const char *them = d->total == 1 ? "it" : "them";
+	struct some_denials hosts = find_kind(d, DENIAL_HOST);
+	bool is_off = s->outcome.network_is_off && hosts.first;
+	uint64_t count = d->total - (is_off ? hosts.count : 0);
+	const struct denial *first = is_off ? find_kind(d, DENIAL_UNIX_SOCKET).first
+					    : d->items.items;
+	const char *what = count == 1 ? "attempt was" : "attempts were";
+	const char *them = count == 1 ? "it" : "them";
 	bool has_way;
 	char shown[256];
 	char way[512];
 
-	if (s->in.is_quiet || d->total == 0)
+	if (s->in.is_quiet)
 		return;
-	if (d->items.count == 0) {
+	if (is_off)
+		warn_of_network_off(s, &hosts);
+	if (count == 0)
+		return;
+	if (!first) {
 		session_warn(&s->in, "%llu %s refused; --report names %s",
-			     (unsigned long long)d->total, what, them);
+			     (unsigned long long)count, what, them);
 		return;
 	}
 	has_way = first->kind == DENIAL_HOST && first->way_out.len;
 	session_warn(&s->in, "%llu %s refused, the first on '%s'%s%s; --report names %s",
-		     (unsigned long long)d->total, what,
+		     (unsigned long long)count, what,
 		     utf8_show(first->subject, shown, sizeof(shown)),
 		     has_way ? "; to allow that: " : "",
 		     has_way ? utf8_show(first->way_out, way, sizeof(way)) : "", them);

@@ -40,6 +40,11 @@ static bool is_loopback(const struct ip *ip)
 	return memcmp(ip->bytes, zero, 15) == 0 && ip->bytes[15] <= 1;
 }
 
+bool destination_is_outside(const struct destination *d)
+{
+	return !is_loopback(&d->ip);
+}
+
 static bool is_proxy(const struct destination *d)
 {
 	return d->port == DESTINATION_PROXY_PORT &&

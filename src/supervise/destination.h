@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a connect() of a managed network goes, and what has to be done about it. */
+/* Where a connect() goes; of a managed network, what has to be done about it. */
 #pragma once
 
 #include "base/ip.h"
@@ -28,6 +28,9 @@ struct destination {
  * leads out of the network, and whoever accepts judges again.
  */
 enum destination_way destination_find(const struct attempt *t, struct destination *out) NONNULL;
+
+/* Whether it is anything but the sandbox's own loopback. */
+bool destination_is_outside(const struct destination *d) NONNULL;
 
 /* The address alone. False: none of IP, or too short for one. */
 bool destination_parse(const struct sockaddr_storage *address, size_t size, struct destination *out)

@@ -287,7 +287,7 @@ static int judge_on_host(struct unix_connect *u, struct attempt *t)
 	return -EACCES;
 }
 
-/* ---- A managed network --------------------------------------------------------------- */
+/* ---- Who ------------------------------------------------------------------------------ */
 
 static const struct known_caller *know_caller(struct unix_connect *u, const struct attempt *t)
 {
@@ -307,6 +307,61 @@ static const struct known_caller *know_caller(struct unix_connect *u, const stru
 	known->until_ms = 0;
 	return &nobody;
 }
+
+/* ---- No network ----------------------------------------------------------------------- */
+
+/* Who asks for a name tells the name server alone. */
+static bool describe_off(const struct destination *d, struct buf *subject, struct buf *way_out)
+{
+	bool is_lookup = d->port == DESTINATION_NAMES_PORT;
+
+	/* A name server on loopback is the host's: nobody inside has the right to that port. */
+	if (d->port == 0 || (!is_lookup && !destination_is_outside(d)))
+		return false;
+	buf_add_text(way_out, "--allow-host ");
+	if (is_lookup) {
+		buf_add_text(subject, "name server ");
+		ip_print(subject, &d->ip);
+		buf_add_text(way_out, "NAME");
+		return true;
+	}
+	buf_add_text(subject, ip_is_v4(&d->ip) ? "" : "[");
+	ip_print(subject, &d->ip);
+	buf_printf(subject, ip_is_v4(&d->ip) ? ":%u" : "]:%u", (unsigned)d->port);
+	buf_add(way_out, buf_str(subject));
+	return true;
+}
+
+/* The kernel says no by itself: there is no way from here to there. */
+static void note_off(struct unix_connect *u, const struct attempt *t)
+{
+	const struct net *net = u->sockets->plan->net;
+	struct socket_verdict off = { .reason = SOCKET_NETWORK_OFF };
+	struct denial denial = { .kind = DENIAL_HOST };
+	char subject_text[80], way_text[100], rule[1024];
+	struct buf subject = BUF_OVER(subject_text), way_out = BUF_OVER(way_text);
+	const struct known_caller *caller;
+	struct net_verdict verdict;
+	struct destination d;
+
+	if (net_mode(net) != NET_OFF || !destination_parse(&t->address.storage, t->size, &d) ||
+	    !describe_off(&d, &subject, &way_out))
+		return;
+	verdict = net_resolve(net, &(struct hostname){ .is_ip = true, .ip = d.ip }, d.port);
+	off.is_final = verdict.reason != NET_REASON_OFF || verdict.layer > 0;
+	if (verdict.reason == NET_REASON_OFF)
+		off.origin = verdict.origin;
+	describe_rule(&off, rule, sizeof(rule));
+	caller = know_caller(u, t);
+	denial.subject = buf_str(&subject);
+	denial.rule = str_of(rule);
+	denial.way_out = off.is_final ? STR_EMPTY : buf_str(&way_out);
+	denial.program = str_of(caller->program);
+	denial.pid = caller->inner;
+	denials_add(u->denials, &denial);
+}
+
+/* ---- A managed network --------------------------------------------------------------- */
 
 static bool tell_proxy(struct unix_connect *u, const struct attempt *t, enum proxy_order_kind kind,
 		       const struct destination *d)
@@ -374,7 +429,10 @@ static int judge(struct unix_connect *u, struct attempt *t)
 	switch (t->domain) {
 	case AF_INET:
 	case AF_INET6:
-		return u->proxy ? judge_managed(u, t) : 0;
+		if (u->proxy)
+			return judge_managed(u, t);
+		note_off(u, t);
+		return 0;
 	case AF_NETLINK:
 		return attempt_check_netlink(t);
 	case AF_UNIX:

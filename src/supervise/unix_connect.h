@@ -12,7 +12,9 @@
  *	from outside		refused: a socket that was inherited (stdio) belongs to
  *				another network namespace, and connecting it anew would
  *				reach that one
- *	not a unix socket	connected as it is: its network namespace is its own
+ *	not a unix socket	connected as it is: its network namespace is its own. Where
+ *				the network is off nothing is there but loopback: the kernel
+ *				refuses, and that is a denial with a name
  *	abstract name		likewise: abstract names belong to the network namespace
  *	a path			looked up in the caller's own view (its root and working
  *				directory); connected when the policy names it (P15), or

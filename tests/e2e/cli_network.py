@@ -634,6 +634,37 @@ def who_is_too_slow_sees_that_it_is_not_all(w: World):
             assert False, f"{count} bytes, and then an end as if it were all"
 
 
+# ---- No network -------------------------------------------------------------------------------------
+
+
+@case
+def a_network_that_is_off_is_named_where_it_was_wanted(w: World):
+    report = w.top / "report"
+    for backend in BACKENDS:
+        for words, subject, way in (
+            ([*CURL, "http://good.example/"], "name server 127.0.0.1", "--allow-host NAME"),
+            ([*CURL, f"http://{WEB}/"], f"{WEB}:80", f"--allow-host {WEB}:80"),
+            ([*CURL, f"http://[{WEB6}]/"], f"[{WEB6}]:80", f"--allow-host [{WEB6}]:80"),
+        ):
+            result = run(w, *backend, "--network", "off", "--report", str(report), "--", *words)
+            assert result.status != 0, repr(result)
+            assert (f"the network is off, and curl tried to use it, on '{subject}'; to allow that: {way}, or "
+                    "--network full; --report names") in result.err, repr(result)
+            denial = json.loads(report.read_text())["denials"][0]
+            assert (denial["kind"], denial["subject"], denial["way_out"]) == ("host", subject, way), denial
+            assert denial["rule"] == "network is off (P12), --network" and denial["program"] == "curl", denial
+            # What would allow it does.
+            if "NAME" not in way:
+                ok(w, *backend, *way.split(), "--", *words)
+        # Not where all went well in the end, and not of what is the command's own.
+        assert ok(w, *backend, "sh", "-c", f"curl -s http://{WEB}/; exit 0").err == ""
+        assert run(w, *backend, "-q", "--", *CURL, "-s", f"http://{WEB}/").err.count("cordon:") == 0
+        own = ("import socket\nwith socket.create_server(('127.0.0.1', 0)) as s:\n"
+               "    socket.create_connection(s.getsockname())\nraise SystemExit(3)")
+        result = run(w, *backend, "python3", "-c", own)
+        assert (result.status, result.err) == (3, ""), repr(result)
+
+
 # ---- Life and death --------------------------------------------------------------------------------
 
 

@@ -75,11 +75,13 @@ TEST(loopback_is_the_sandboxs_own_in_all_its_spellings)
 
 	for (size_t i = 0; i < COUNT_OF(own); i++) {
 		CHECK_INT(way_of(own[i], 443, SOCK_STREAM, &d), DESTINATION_FREE);
+		CHECK(!destination_is_outside(&d));
 		CHECK_INT(way_of(own[i], 443, SOCK_DGRAM, &d), DESTINATION_FREE);
 	}
 	for (size_t i = 0; i < COUNT_OF(others); i++) {
 		CHECK_INT(way_of(others[i], 443, SOCK_STREAM, &d), DESTINATION_ASKED);
 		CHECK_INT(d.port, 443);
+		CHECK(destination_is_outside(&d));
 		CHECK_INT(way_of(others[i], 443, SOCK_DGRAM, &d), DESTINATION_UNREACHABLE);
 		CHECK_INT(way_of(others[i], 53, SOCK_STREAM, &d), DESTINATION_FREE);
 		CHECK_INT(way_of(others[i], 53, SOCK_DGRAM, &d), DESTINATION_FREE);
