@@ -366,8 +366,8 @@ struct cordon_audit_options {
 	/* Whose state directory the log is in; NULL: all defaults. */
 	const struct cordon_load_options *load;
 
-	const char *file;  /* NULL: the log that runs write when they are not told otherwise */
-	const char *run;   /* only of this run; "last": of the one that wrote the last line */
+	const char *file; /* NULL: the log that runs write when they are not told otherwise */
+	const char *run; /* only of this: its name, or what is behind the last '-' of it; or "last" */
 	const char *since; /* "2026-01-02" or "2026-01-02T03:04:05Z"; NULL: from the start */
 	uint64_t since_ms; /* the same in milliseconds since 1970; 0: see `since` */
 	uint64_t flags;	   /* CORDON_AUDIT_* */

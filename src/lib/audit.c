@@ -117,9 +117,20 @@ static void note_broken(struct cordon_audit *audit, const struct err *why)
 		   (unsigned long long)audit_reader_line(audit->reader), why->text);
 }
 
+/* What tells it from others: "20260102T030405-89abcdef" is shown as "89abcdef". */
+static struct str short_run(struct str run)
+{
+	size_t at = run.len;
+
+	while (at > 0 && run.p[at - 1] != '-')
+		at--;
+	return str_from(run, at);
+}
+
 static bool is_wanted(struct cordon_audit *audit, const struct audit_entry *x)
 {
-	bool is_of_run = audit->run.len == 0 || str_eq(audit->run, x->run);
+	bool is_of_run = audit->run.len == 0 || str_eq(audit->run, x->run) ||
+			 str_eq(audit->run, short_run(x->run));
 
 	audit->run_is_there |= is_of_run;
 	return is_of_run && (!audit->only_denied || x->decision == AUDIT_DENY) &&
@@ -150,10 +161,11 @@ static int check_run(const struct cordon_audit *audit, struct err *e)
 
 	if (audit->run.len == 0 || audit->run_is_there || audit->run_may_come)
 		return 0;
-	return FAIL(e, ERR_NOTFOUND,
-		    "no entry of the log is of a run '%s'; --run last is the last one, and with "
-		    "--json each entry names its run",
-		    utf8_show(audit->run, shown, sizeof(shown)));
+	return FAIL(
+		e, ERR_NOTFOUND,
+		"no entry of the log is of a run '%s'; --run last is the last one, and each entry "
+		"names its run",
+		utf8_show(audit->run, shown, sizeof(shown)));
 }
 
 /* ---- In order ----------------------------------------------------------------------- */
@@ -392,6 +404,7 @@ const char *cordon_audit_warning(cordon_audit *audit)
 /* ---- Lines ---------------------------------------------------------------------------- */
 
 enum {
+	WIDTH_RUN = 8,
 	WIDTH_PROGRAM = 18,
 	WIDTH_PROTOCOL = 9,
 	WIDTH_METHOD = 7,
@@ -412,9 +425,10 @@ const char *cordon_audit_heading(cordon_audit *audit, uint32_t flags)
 	struct page p = page_of(audit, flags);
 
 	buf_clear(&audit->out);
-	page_style(&p, STYLE_TITLE, "%-19s  %-7s  %-*s  %-*s  %-*s  %-*s  %*s  %*s  %s",
-		   "TIME (UTC)", "", WIDTH_PROGRAM, "PROGRAM", WIDTH_PROTOCOL, "BY", WIDTH_METHOD,
-		   "METHOD", WIDTH_TARGET, "HOST", WIDTH_BYTES, "UP", WIDTH_BYTES, "DOWN", "WHY");
+	page_style(&p, STYLE_TITLE, "%-19s  %-*s  %-7s  %-*s  %-*s  %-*s  %-*s  %*s  %*s  %s",
+		   "TIME (UTC)", WIDTH_RUN, "RUN", "", WIDTH_PROGRAM, "PROGRAM", WIDTH_PROTOCOL,
+		   "BY", WIDTH_METHOD, "METHOD", WIDTH_TARGET, "HOST", WIDTH_BYTES, "UP",
+		   WIDTH_BYTES, "DOWN", "WHY");
 	page_line(&p);
 	return audit->out.failed == ERR_OK ? audit->out.p : "";
 }
@@ -485,6 +499,8 @@ static void add_entry(struct page *p, const struct audit_entry *x)
 	struct buf target = BUF_OVER(text);
 
 	add_time(p, x->time);
+	page_text(p, "  ");
+	page_column(p, x->run.len ? short_run(x->run) : STR("-"), WIDTH_RUN);
 	page_text(p, "  ");
 	page_style(p, style_of(x->decision), "%-7s", audit_decision_name(x->decision));
 	add_who(p, x);

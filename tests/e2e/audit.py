@@ -41,7 +41,7 @@ def the_default_log_is_in_the_state_directory(w: World):
     write_log(w, entry(), entry(**DENIED, program="wget", count=12))
     lines = w.ok("audit").out.splitlines()
     assert len(lines) == 3 and lines[0].startswith("TIME"), lines
-    assert re.search(r"2026-01-02 03:04:05  allow +curl\[7\] +connect .* example\.com:443 +100 B "
+    assert re.search(r"2026-01-02 03:04:05  r1        allow +curl\[7\] +connect .* example\.com:443 +100 B "
                      r"+2\.0 kB +allowed by \"\*\.com\" \(/c\.toml:5\) 192\.0\.2\.1", lines[1]), lines
     assert re.search(r"deny +wget\[7\].* evil\.test:443 .*unlisted: no rule allows it \(12 times\)", lines[2]), lines
     other = w.write("elsewhere/cordon/audit/network.jsonl", entry(host="other.test"))
@@ -70,6 +70,8 @@ def entries_are_chosen(w: World):
 
     assert hosts("--run", "a") == ["one.test", "three.test"]
     assert hosts("--run", "b") == ["two.test"]
+    assert re.findall(r"  ([ab]) {7}  allow .*?(\w+)\.test", w.ok("audit").out) == [
+        ("a", "one"), ("b", "two"), ("a", "three")]
     assert hosts("--run", "last") == ["one.test", "three.test"]
     assert hosts("--since", "2026-01-15") == ["three.test"]
     assert hosts("--since", "2026-01-02T03:04:05Z", "--run", "b") == ["two.test"]
@@ -78,6 +80,12 @@ def entries_are_chosen(w: World):
     recent = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() - 30))
     write_log(w, entry(), entry(host="now.test", time=recent))
     assert hosts("--since", "10m") == ["now.test"]
+    # What is shown of a run is enough to ask for it.
+    write_log(w, entry(run="20260102T030405-0000beef", host="one.test"), entry(run="20260102T030405-beef0000"))
+    assert "  0000beef  allow" in w.ok("audit").out
+    assert hosts("--run", "0000beef") == hosts("--run", "20260102T030405-0000beef") == ["one.test"]
+    assert "no entry" in w.run("audit", "--run", "beef", check=1).err
+    write_log(w, entry(), entry(host="now.test", time=recent))
     assert hosts("--since", "5s") == []
     for bad in ("yesterday", "2026-13-01", "1x", ""):
         assert "is not a time" in w.fails("audit", "--since", bad).err, bad
