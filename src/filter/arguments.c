@@ -162,13 +162,26 @@ static const uint32_t refused_requests[] = {
 	0x5423, /* TIOCSETD: loads line disciplines, many with holes */
 };
 
+/*
+ * SECURITY: whoever writes to a terminal whose output is stopped waits, and nobody at it could
+ * start it again: Cordon would never come to its own end.
+ */
+static bpf_label check_flow(const struct arguments *a, bpf_label other)
+{
+	const uint32_t request = 0x540a /* TCXONC */, stop_output = 0 /* TCOOFF */;
+	struct bpf *b = a->bpf;
+	bpf_label action = load_low(b, 2, bpf_test(b, BPF_EQUAL, stop_output, a->refuse, a->allow));
+
+	return bpf_test(b, BPF_EQUAL, request, action, other);
+}
+
 bpf_label arguments_ioctl(const struct arguments *a)
 {
 	struct bpf *b = a->bpf;
+	bpf_label next = check_flow(a, a->allow);
 
 	return load_low(
-		b, 1,
-		is_one_of(b, refused_requests, COUNT_OF(refused_requests), a->refuse, a->allow));
+		b, 1, is_one_of(b, refused_requests, COUNT_OF(refused_requests), a->refuse, next));
 }
 
 bpf_label arguments_fcntl(const struct arguments *a)
@@ -217,6 +230,7 @@ bpf_label arguments_ioctl_listed(const struct arguments *a, bpf_label attributes
 	next = bpf_mask(b, 0xff00, next);
 	next = is_one_of(b, changing, COUNT_OF(changing), attributes, next);
 	next = is_one_of(b, requests, COUNT_OF(requests), a->allow, next);
+	next = check_flow(a, next);
 	next = is_one_of(b, refused_requests, COUNT_OF(refused_requests), a->refuse, next);
 	return load_low(b, 1, next);
 }

@@ -560,3 +560,12 @@ def a_terminal_is_not_typed_into(arena):
     got = on_terminal(box, [arena.probe, *box.words(INJECT[:2])])
     # What was typed is echoed in between.
     check(sum(line.endswith("OK") for line in got) == 2, f"the control shows nothing: {got}")
+
+
+@case
+def the_output_of_a_terminal_is_not_stopped(arena):
+    """Whoever writes to it then waits, Cordon too, and no key starts it again."""
+    box = arena.box()
+    got = on_terminal(box, box.argv("stop-output", "ioctl-tty 0x5413 low"))
+    check(got == ["EPERM", "OK"], f"{got}")
+    check(on_terminal(box, [arena.probe, "stop-output"]) == ["OK"], "the control shows nothing")

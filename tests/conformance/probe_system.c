@@ -20,6 +20,7 @@
 #include <sys/uio.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #ifndef SYS_mount_setattr
@@ -419,6 +420,15 @@ static int try_ioctl_tty(char **a)
 	return outcome(syscall(SYS_ioctl, 0, request, bytes));
 }
 
+/* Started again at once: else what is told here could not be printed. */
+static int try_stop_output(char **a)
+{
+	int result = outcome(tcflow(0, TCOOFF));
+
+	(void)a;
+	return tcflow(0, TCOON) < 0 ? -errno : result;
+}
+
 static int try_open_tty(char **a)
 {
 	char name[256];
@@ -478,6 +488,7 @@ const struct attempt system_attempts[] = {
 	{ "status", 1, try_status },
 	{ "limit", 0, try_limit },
 	{ "ioctl-tty", 2, try_ioctl_tty },
+	{ "stop-output", 0, try_stop_output },
 	{ "open-tty", 0, try_open_tty },
 	{ NULL, 0, NULL },
 };

@@ -236,6 +236,22 @@ TEST(nothing_types_into_the_terminal)
 	CHECK_INT(ask(&f, SYSCALL_ioctl, 0x5412, 0, 0x5412, 0), ANSWER_ALLOW);
 }
 
+TEST(the_output_of_a_terminal_is_not_stopped)
+{
+	enum { FLOW = 0x540a, OUTPUT_OFF = 0, OUTPUT_ON = 1 };
+	struct filter plain = build_plain();
+	struct filter asked = build(&(struct filter_options){ .metadata = FILTER_METADATA_ASKED });
+	const struct filter *filters[] = { &plain, &asked };
+
+	for (size_t i = 0; i < COUNT_OF(filters); i++) {
+		CHECK_INT(ask(filters[i], SYSCALL_ioctl, 0, FLOW, OUTPUT_OFF, 0),
+			  ANSWER_ERRNO(EPERM));
+		CHECK_INT(ask(filters[i], SYSCALL_ioctl, 0, GARBAGE | FLOW, OUTPUT_OFF, 0),
+			  ANSWER_ERRNO(EPERM));
+		CHECK_INT(ask(filters[i], SYSCALL_ioctl, 0, FLOW, OUTPUT_ON, 0), ANSWER_ALLOW);
+	}
+}
+
 TEST(nothing_connects_by_sending)
 {
 	struct filter f = build(&(struct filter_options){ .asks_connect = true });

@@ -294,6 +294,8 @@ enum { FAST_OPEN = 0x20000000 };
 static struct filter make_refusals(const struct compared *c)
 {
 	static const unsigned requests[] = { 0x5412, 0x541c, 0x541d, 0x5423 };
+	const struct scmp_arg_cmp stop_output[] = { SCMP_A1(SCMP_CMP_MASKED_EQ, INT, 0x540a),
+						    SCMP_A2(SCMP_CMP_MASKED_EQ, INT, 0) };
 	static const unsigned namespaces[] = { 0x20000,	   0x2000000,  0x4000000, 0x8000000,
 					       0x10000000, 0x20000000, 0x40000000 };
 	scmp_filter_ctx ctx = start(c, SCMP_ACT_ALLOW);
@@ -305,6 +307,7 @@ static struct filter make_refusals(const struct compared *c)
 	for (size_t i = 0; i < COUNT_OF(requests); i++)
 		add(c, ctx, SCMP_ACT_ERRNO(EPERM), "ioctl", 1,
 		    &SCMP_A1(SCMP_CMP_MASKED_EQ, INT, requests[i]));
+	add(c, ctx, SCMP_ACT_ERRNO(EPERM), "ioctl", COUNT_OF(stop_output), stop_output);
 	if (!c->options.allows_userns) {
 		add_list(c, ctx, SCMP_ACT_ERRNO(EPERM), eperm_without_userns);
 		add(c, ctx, SCMP_ACT_ERRNO(ENOSYS), "clone3", 0, NULL);
@@ -645,9 +648,9 @@ TEST(every_socket_gets_the_same_verdict)
 static void compare_bits(const struct compared *c, const char *name)
 {
 	static const uint64_t values[] = {
-		1024,	    0x5412,   0x541c, 0x541d,	  0x5423,     0x60008,	  0xffffffff,
-		0x50f00,    0x410000, 06755,  0100644,	  GARBAGE,    0x40086602, 0x401c5820,
-		0x80086601, 0x8927,   0xb703, 0x4020940d, 0xc020660b, 0x5000940e,
+		1024,	    0x540a,	0x5412,	  0x541c, 0x541d,     0x5423,	  0x60008,
+		0xffffffff, 0x50f00,	0x410000, 06755,  0100644,    GARBAGE,	  0x40086602,
+		0x401c5820, 0x80086601, 0x8927,	  0xb703, 0x4020940d, 0xc020660b, 0x5000940e,
 	};
 	int number = number_of(c, name);
 	struct bpf_call call;
