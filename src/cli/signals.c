@@ -26,6 +26,8 @@ bool signals_hold(struct signals *signals)
 	signals->sent = 0;
 	signals->typed = 0;
 	signals->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* SECURITY: a command that sets TOSTOP on the terminal could have a warning stop this process. */
+	sigaddset(&set, SIGTTOU);
 	return signals->fd >= 0 && sigprocmask(SIG_BLOCK, &set, NULL) == 0;
 }
 

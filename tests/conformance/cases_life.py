@@ -3,6 +3,7 @@
 was withheld, and nobody can swap a directory while a run begins."""
 
 import os
+import pty
 import resource
 import shutil
 import signal
@@ -16,6 +17,7 @@ from conform import (
     case,
     check,
     check_same,
+    children,
     descendants,
     snapshot,
     state_of,
@@ -331,6 +333,87 @@ def a_start_that_fails_for_lack_of_descriptors_leaves_nothing(arena):
         check_gone(arena, box, before, f"with {limit} descriptors: {err}")
         works += status == 0
     check(works > 0, "it never works")
+
+
+# ---- Stopped ---------------------------------------------------------------------------------------
+
+
+class Job:
+    """A job of a shell, on a terminal of its own; the shell leaves it stopped."""
+
+    def __init__(self, box, argv, is_behind=False):
+        self.shell, self.master = pty.fork()
+        if self.shell == 0:
+            self.be_shell(box, argv, is_behind)
+
+    @staticmethod
+    def be_shell(box, argv, is_behind):
+        job = os.fork()
+        if job == 0:
+            os.setpgid(0, 0)
+            if not is_behind:
+                signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+                os.tcsetpgrp(0, os.getpid())
+                signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+            os.chdir(box.work)
+            os.execve(argv[0], argv, box.env)
+        while os.WIFSTOPPED(status := os.waitpid(job, os.WUNTRACED)[1]):
+            pass
+        os._exit(os.waitstatus_to_exitcode(status) & 255)
+
+    def is_stopped(self):
+        return any((state_of(pid) or " ")[0] == "T" for pid in children(self.shell))
+
+    def await_stop(self):
+        await_true(self.is_stopped, "it was not stopped")
+
+    def end(self):
+        """Lets it go on, and waits for its end. Its status."""
+        for pid in children(self.shell):
+            os.kill(pid, signal.SIGCONT)
+        status = os.waitstatus_to_exitcode(os.waitpid(self.shell, 0)[1])
+        os.close(self.master)
+        return status
+
+    def kill(self):
+        for pid in children(self.shell):
+            os.kill(pid, signal.SIGKILL)
+        self.end()
+
+
+def await_true(condition, otherwise, seconds=10):
+    end = time.monotonic() + seconds
+    while not condition():
+        check(time.monotonic() < end, otherwise)
+        time.sleep(0.01)
+
+
+def has_probes():
+    return "probe" in descendants().values()
+
+
+@case(needs=())
+def a_command_does_not_have_cordon_stopped_by_its_terminal(arena):
+    """It is in the background, and what it sets on the terminal stops whoever writes to it."""
+    box = arena.box(options=("--mode", "workspace-write", "--timeout", "1s"))
+    job = Job(box, box.argv("stop-writers {work}/ready"), is_behind=True)
+    try:
+        await_path(box.path("{work}/ready"))
+        await_true(lambda: not has_probes() or job.is_stopped(), "it goes on")
+        check(not job.is_stopped(), "it was stopped")
+    except AssertionError:
+        job.kill()
+        raise
+    check(job.end() == 124, "it was not its time that ended it")
+    arena.check_nothing_lives()
+    equal = arena.box()
+    script = equal.fill(f"{arena.probe} stop-writers {{work}}/ready </dev/tty & sleep 0.5; echo told; wait")
+    job = Job(equal, ["/bin/sh", "-c", script], is_behind=True)
+    try:
+        job.await_stop()
+    finally:
+        job.kill()
+        arena.kill_all([pid for pid, name in descendants().items() if name == "probe"])
 
 
 # ---- Several runs in one directory -------------------------------------------------------------

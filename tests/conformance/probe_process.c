@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -350,6 +351,22 @@ static int try_hold(char **a)
 	sleep_for_ever();
 }
 
+/* Whoever writes to the terminal from behind is to be stopped; and Cordon has something to say. */
+static int try_stop_writers(char **a)
+{
+	struct termios terminal;
+
+	ignore_signals();
+	if (tcgetattr(0, &terminal) < 0)
+		return -errno;
+	terminal.c_lflag |= TOSTOP;
+	if (tcsetattr(0, TCSANOW, &terminal) < 0)
+		return -errno;
+	touch(a[0]);
+	(void)kill(getppid(), SIGTTIN);
+	sleep_for_ever();
+}
+
 /* Keeps a file open as descriptor 9 and stays until killed. */
 static int try_stay(char **a)
 {
@@ -420,6 +437,7 @@ const struct attempt process_attempts[] = {
 	{ "scan", 1, try_scan },
 	{ "daemon", 1, try_daemon },
 	{ "hold", 1, try_hold },
+	{ "stop-writers", 1, try_stop_writers },
 	{ "stay", 2, try_stay },
 	{ "insist", -1, try_insist },
 	{ "sleep", 1, try_sleep },
