@@ -335,6 +335,7 @@ static void tidy(struct bwrap_job *job)
 		inner_fail(&job->inner, INNER_GROUP, 0);
 	if (job->ignores_children)
 		signal(SIGCHLD, SIG_IGN);
+	job->inner.signals = command_take_signals();
 }
 
 /* While there are still rights to reach the places with. */

@@ -155,7 +155,6 @@ pid_t inner_start_command(struct inner_job *job)
 {
 	pid_t command;
 
-	job->signals = command_take_signals();
 	command = vfork();
 	if (command < 0)
 		inner_fail(job, INNER_FORK, 0);

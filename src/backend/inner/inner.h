@@ -246,8 +246,8 @@ int inner_lock_filter(const struct inner_job *job); /* the listener, or -1 */
  */
 void inner_tell_ready(struct inner_job *job, int listener);
 
-/* Returns when it is executed, or has said why not. */
+/* Returns when it is executed, or has said why not. `signals` has to be set. */
 pid_t inner_start_command(struct inner_job *job);
 
-/* This very process becomes the command, or says why not. `signals` has to be set. */
+/* The same in this very process, which becomes the command. */
 _Noreturn void inner_become_command(struct inner_job *job);

@@ -95,6 +95,8 @@ _Noreturn void native_child(struct native_job *job)
 	mask = umask(0);
 	if (start_mounter(job) < 0)
 		native_fail(job, INNER_FORK, 1);
+	/* Before there is a filter, which looks at each of these many calls. */
+	inner->signals = command_take_signals();
 	make_network(job);
 	inner_drop_capabilities(inner);
 	listener = inner_lock_filter(inner);
