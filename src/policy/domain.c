@@ -179,6 +179,15 @@ int domain_parse_plain(struct arena *a, struct str text, struct domain *out, str
 	return 0;
 }
 
+/* What is wrong with a pattern that is a name need not name it again. */
+static const char *without_name(const char *why, const char *shown)
+{
+	char name[192];
+	int len = snprintf(name, sizeof(name), "host name '%s': ", shown);
+
+	return strncmp(why, name, (size_t)len) == 0 ? why + len : why;
+}
+
 int domain_parse(struct arena *a, struct str text, struct domain *out, struct err *e)
 {
 	char shown[128], why[sizeof(e->text)], hint[256] = "";
@@ -190,8 +199,9 @@ int domain_parse(struct arena *a, struct str text, struct domain *out, struct er
 		return err_result(e);
 	domain_add_hint(&b, text);
 	(void)snprintf(why, sizeof(why), "%s", e->text);
-	return FAIL(e, ERR_SYNTAX, "domain pattern '%s': %s%s",
-		    utf8_show(text, shown, sizeof(shown)), why, b.failed == ERR_OK ? hint : "");
+	(void)utf8_show(text, shown, sizeof(shown));
+	return FAIL(e, ERR_SYNTAX, "domain pattern '%s': %s%s", shown, without_name(why, shown),
+		    b.failed == ERR_OK ? hint : "");
 }
 
 int domain_limit_ports(struct arena *a, const struct domain *d, uint16_t first, uint16_t last,

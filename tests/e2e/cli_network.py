@@ -211,7 +211,7 @@ def contradictions_and_nonsense_are_mistakes(w: World):
         (["--full-auto", "--deny-host", "a.com"], "--full-auto has the network off"),
         (["--full-auto", "--allow-host", "a.com"], "--mode workspace-write"),
         (["--full-auto", "--network", "managed"], "--mode workspace-write --network managed"),
-        (["--allow-host", "a b"], "can't be part of a host name"),
+        (["--allow-host", "a b"], "domain pattern 'a b': U+0020 can't be part of a host name"),
         (["--allow-host", ""], "--allow-host"),
         (["--allow-host", "http://a.com/"], "--allow-host"),
         (["--deny-host", "*"], "can only be allowed"),
