@@ -159,6 +159,14 @@ static void warn_of_network_off(const struct session *s, const struct some_denia
 		     found->count == 1 ? "the attempt" : "all attempts");
 }
 
+/* What names each of them: of hosts that is the log, without another run. */
+static const char *find_namer(const struct session *s, uint64_t count, uint64_t hosts)
+{
+	bool are_logged = s->outcome.network_is_managed && !s->in.audit_file.len && count == hosts;
+
+	return are_logged ? "'cordon audit --run last --denied'" : "--report";
+}
+
 static void warn_of_denials(const struct session *s)
 {
 	const struct denials *d = &s->outcome.denials;
@@ -185,11 +193,12 @@ static void warn_of_denials(const struct session *s)
 		return;
 	}
 	has_way = first->kind == DENIAL_HOST && first->way_out.len;
-	session_warn(&s->in, "%llu %s refused, the first on '%s'%s%s; --report names %s",
+	session_warn(&s->in, "%llu %s refused, the first on '%s'%s%s; %s names %s",
 		     (unsigned long long)count, what,
 		     utf8_show(first->subject, shown, sizeof(shown)),
 		     has_way ? "; to allow that: " : "",
-		     has_way ? utf8_show(first->way_out, way, sizeof(way)) : "", them);
+		     has_way ? utf8_show(first->way_out, way, sizeof(way)) : "",
+		     find_namer(s, count, hosts.count), them);
 }
 
 /* What succeeds in the end may have failed on the way: then nobody asks why. */

@@ -377,6 +377,8 @@ def a_denial_names_host_rule_program_and_a_way_out_that_works(w: World):
     result, report = reported(w, *base, "--", *CURL, "-f", "http://good.example/")
     assert result.status != 0, repr(result)
     assert "1 attempt was refused, the first on 'good.example:80'" in result.err, repr(result)
+    assert "; 'cordon audit --run last --denied' names it\n" in result.err, repr(result)
+    assert re.search("deny .* good.example:80 ", w.ok("audit", "--run", "last", "--denied").out)
     denial = report["denials"][0]
     assert (denial["kind"], denial["subject"], denial["count"]) == ("host", "good.example:80", 1), denial
     assert denial["program"] == "curl" and denial["pid"] > 0, denial
