@@ -70,7 +70,8 @@ size_t run_placeholder_count(const struct run_subject *subject)
 static void print_withheld(struct page *p, const struct child_environment *env)
 {
 	field(p, "environment");
-	page_printf(p, "%zu passed on, %zu withheld", env->count, env->withheld.count);
+	page_printf(p, "%zu passed on, %zu set, %zu withheld", env->inherited,
+		    env->count - env->inherited, env->withheld.count);
 	for (size_t i = 0; i < env->withheld.count && i < SHOWN_MAX; i++) {
 		page_text(p, i ? ", " : ": ");
 		page_str(p, env->withheld.items[i]);
@@ -315,7 +316,8 @@ void run_json_subject(struct json_writer *w, const struct run_subject *subject)
 	json_text(w, "network", network_name(subject));
 	json_key(w, "environment");
 	json_begin_object(w);
-	json_number(w, "passed", o->environment.count);
+	json_number(w, "passed", o->environment.inherited);
+	json_number(w, "set", o->environment.count - o->environment.inherited);
 	json_number(w, "withheld", o->environment.withheld.count);
 	json_strs(w, "names", o->environment.withheld.items, o->environment.withheld.count);
 	json_end_object(w);

@@ -228,8 +228,9 @@ static void trace_environment(const struct session_request *in, const struct out
 	for (size_t i = 0; out->environment.list[i]; i++) {
 		struct str entry = str_of(out->environment.list[i]);
 
-		session_trace(in, "environment: %.*s is passed on",
-			      STR_ARG(str_first(entry, str_find(entry, '='))));
+		session_trace(in, "environment: %.*s is %s",
+			      STR_ARG(str_first(entry, str_find(entry, '='))),
+			      i < out->environment.inherited ? "passed on" : "set");
 	}
 }
 

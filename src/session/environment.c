@@ -301,15 +301,18 @@ int environment_make(struct arena *a, const struct environment_request *in,
 		     struct child_environment *out, struct err *e)
 {
 	struct making m = { .a = a, .in = in };
+	size_t inherited;
 
 	for (size_t i = 0; in->base[i]; i++)
 		if (inherit_one(&m, in->base[i], e) < 0)
 			return err_result(e);
+	inherited = m.list.count;
 	if (add_pwd(&m, e) < 0 || add_proxy(&m, e) < 0 || add_set(&m, e) < 0 ||
 	    add_more(&m, e) < 0 || add_marks(&m, e) < 0 || add(&m, NULL, e) < 0)
 		return err_result(e);
 	out->list = m.list.items;
 	out->count = m.list.count - 1;
+	out->inherited = inherited;
 	out->withheld = m.withheld;
 	return 0;
 }

@@ -53,6 +53,7 @@ struct environment_request {
 struct child_environment {
 	const char *const *list; /* NULL behind the last; borrows from the request */
 	size_t count;
+	size_t inherited;  /* of those, the first: passed on as they were; the others are set */
 	str_list withheld; /* names */
 };
 

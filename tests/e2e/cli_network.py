@@ -289,6 +289,12 @@ def rules_of_the_profile_and_of_the_call_are_one(w: World):
 
 
 @case
+def a_trace_tells_what_is_set_from_what_is_passed_on(w: World):
+    said = ok(w, "--trace", "--allow-host", "a.com", "true", env={"HTTP_PROXY": "http://outside:1", "MINE": "1"}).err
+    assert "environment: MINE is passed on\n" in said and "environment: HTTP_PROXY is set\n" in said, said
+
+
+@case
 def explain_why_and_dry_run_tell_what_managed_means(w: World):
     words = ("--allow-host", "**.example:443", "--deny-host", "other.example")
     assert "managed: through the proxy" in w.ok("explain", *words).out

@@ -52,6 +52,7 @@ TEST(what_looks_like_a_secret_is_withheld_and_counted)
 	make(&m, (struct environment_request){ .base = base });
 	CHECK_STR(line_of(&m), "A=1 B=2=3 CORDON_SANDBOX=native");
 	CHECK_INT(m.env.count, 3);
+	CHECK_INT(m.env.inherited, 2);
 	REQUIRE(m.env.withheld.count == 3);
 	CHECK_STR(m.env.withheld.items[0].p, "MY_TOKEN");
 	CHECK_STR(m.env.withheld.items[2].p, "AWS_KEY");
@@ -189,6 +190,7 @@ TEST(a_managed_network_leads_to_its_proxy)
 		    "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3128 "
 		    "-Dhttp.nonProxyHosts=localhost|127.0.0.1|[::1]");
 	CHECK_INT(m.env.withheld.count, 0);
+	CHECK_INT(m.env.inherited, 1); /* HOME */
 }
 
 TEST(without_one_the_callers_proxies_stay)
