@@ -261,8 +261,11 @@ static void print_text(struct page *p, const void *data)
 	page_style(p, STYLE_TITLE, y->wanted == DECISION_ALLOW ? "to allow it\n" : "to deny it\n");
 	if (has_option(y))
 		print_option(p, y);
-	if (!has_option(y) || !is_by_option(y))
-		page_flip(p, find_flip(y));
+	if (has_option(y) && is_by_option(y))
+		return;
+	if (has_option(y) && is_loopback(&y->host))
+		page_text(p, "  for 'cordon proxy' alone, which is no run:\n");
+	page_flip(p, find_flip(y));
 }
 
 static void json_verdict(struct json_writer *w, const struct why_host *y,

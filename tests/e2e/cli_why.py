@@ -3,6 +3,7 @@
 """What `why` tells a person to do, and that it is good advice."""
 
 import os
+import re
 import stat
 
 from cli import Skip, World, case, run_cases
@@ -68,7 +69,10 @@ def what_a_rule_alone_does_not_tell_of_a_run_is_said(w: World):
     for host in ("localhost:5432", "a.localhost", "127.0.0.2:80", "[::1]:80"):
         for option in ((), ("--allow-host", host)):
             assert "--host-port" in w.ok("why", host, *option, "--json").json["caveat"], (host, option)
-        assert "for one run: --host-port " in w.ok("why", host).out, host
+        said = w.ok("why", host).out
+        assert re.search("\n  for one run: --host-port .*\n  for 'cordon proxy' alone, which is no run:\n  make a profile",
+                         said), said
+        assert "cordon proxy" not in w.ok("why", "example.com").out
         assert w.ok("why", host, "--network", "full", "--json").json["caveat"] is None, host
     w.write_config("""
         default_permissions = "a"
