@@ -12,8 +12,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/macros.h"
 #include "os/fd_pass.h"
 #include "proxy/channel.h"
+
+/*
+ * SECURITY: a command can have processes end as fast as they are waited for. An order, and
+ * the command's own end, are never behind more than these.
+ */
+enum { REAPED_AT_ONCE = 64 };
 
 static ssize_t receive(int channel, struct init_order *order)
 {
@@ -85,7 +92,7 @@ static bool signal_children(int number)
 }
 
 /* Until there is none: the children of one that has ended become this process's own. */
-static void kill_tree(void)
+static void kill_as_found(void)
 {
 	for (;;) {
 		pid_t pid;
@@ -102,14 +109,34 @@ static void kill_tree(void)
 	}
 }
 
+/*
+ * SECURITY: at once, as nobody who starts others fast enough can be found in time. All who
+ * are not below this process are out of its reach.
+ */
+static void kill_below(void)
+{
+	kill(-1, SIGKILL);
+	while (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR)
+		;
+}
+
 /* ---- The end -------------------------------------------------------------------------- */
 
 struct life {
 	int channel;
 	pid_t command;
 	bool has_namespace;
+	bool reaches_only_below; /* with signals, and all that is below it */
 	bool is_typed; /* the terminal has sent a signal since the command was last heard of */
 };
+
+static void kill_tree(const struct life *life)
+{
+	if (life->reaches_only_below)
+		kill_below();
+	else
+		kill_as_found();
+}
 
 /*
  * The end of PID 1 is the end of all in its namespace. Its own status says
@@ -118,18 +145,17 @@ struct life {
 static _Noreturn void leave(const struct life *life)
 {
 	if (!life->has_namespace)
-		kill_tree();
+		kill_tree(life);
 	_exit(0);
 }
 
 /* Orphans become children of this process: who has none is alone. */
 static bool is_alone(void)
 {
-	pid_t pid;
+	pid_t pid = 1;
 
-	do
+	for (int i = 0; i < REAPED_AT_ONCE && pid > 0; i++)
 		pid = waitpid(-1, NULL, WNOHANG | __WALL);
-	while (pid > 0);
 	return pid < 0 && errno == ECHILD;
 }
 
@@ -139,7 +165,7 @@ static _Noreturn void end(const struct life *life, int status)
 
 	message.is_alone = is_alone();
 	if (!life->has_namespace && !message.is_alone) {
-		kill_tree();
+		kill_tree(life);
 		message.is_alone = true;
 	}
 	add_usage(&message);
@@ -147,15 +173,16 @@ static _Noreturn void end(const struct life *life, int status)
 	_exit(0);
 }
 
-/* Several children may have changed for one SIGCHLD. */
-static void reap(struct life *life)
+/* Several children may have changed for one SIGCHLD. False: none is left to look at. */
+static bool reap(struct life *life)
 {
-	int status;
-	pid_t pid;
-
-	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
+	for (int i = 0; i < REAPED_AT_ONCE; i++) {
 		struct init_message message = { .kind = INIT_CONTINUED };
+		int status;
+		pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED);
 
+		if (pid <= 0)
+			return false;
 		if (pid != life->command)
 			continue;
 		if (WIFEXITED(status) || WIFSIGNALED(status))
@@ -167,6 +194,7 @@ static void reap(struct life *life)
 		life->is_typed = false;
 		tell(life->channel, &message);
 	}
+	return true;
 }
 
 /* Two signals can't be blocked, and only in a namespace is its PID 1 spared. */
@@ -221,7 +249,7 @@ static void obey(const struct life *life)
 		kill(life->command, order.value);
 	else if (order.kind == INIT_SIGNAL_GROUP)
 		signal_group(life, order.value);
-	else if (order.kind == INIT_SIGNAL_ALL && life->has_namespace)
+	else if (order.kind == INIT_SIGNAL_ALL && (life->has_namespace || life->reaches_only_below))
 		kill(-1, order.value);
 	else if (order.kind == INIT_SIGNAL_ALL)
 		signal_children(order.value);
@@ -231,6 +259,8 @@ static void obey(const struct life *life)
 		leave(life);
 }
 
+static const int signals[] = { SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU };
+
 /*
  * What the terminal stops it stops as a group, and this process leads that group.
  * It blocks the signal, and so can see that it was the kernel who sent it: no
@@ -238,29 +268,31 @@ static void obey(const struct life *life)
  */
 static void take_signals(int fd, struct life *life)
 {
-	struct signalfd_siginfo info;
+	struct signalfd_siginfo infos[COUNT_OF(signals)];
+	ssize_t n = read(fd, infos, sizeof(infos));
 
-	while (read(fd, &info, sizeof(info)) > 0)
-		if (info.ssi_signo != SIGCHLD && info.ssi_code == SI_KERNEL)
+	for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(infos[0]); i++)
+		if (infos[i].ssi_signo != SIGCHLD && infos[i].ssi_code == SI_KERNEL)
 			life->is_typed = true;
 }
 
 static _Noreturn void run(struct life *life)
 {
-	static const int signals[] = { SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU };
 	struct pollfd wait[2] = { { .fd = life->channel, .events = POLLIN }, { .events = POLLIN } };
 	sigset_t wanted;
 
 	sigemptyset(&wanted);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(signals); i++)
 		sigaddset(&wanted, signals[i]);
 	wait[1].fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (wait[1].fd < 0)
 		leave(life);
 	for (;;) {
+		bool has_more;
+
 		take_signals(wait[1].fd, life);
-		reap(life);
-		if (poll(wait, 2, -1) < 0 && errno != EINTR)
+		has_more = reap(life);
+		if (poll(wait, 2, has_more ? 0 : -1) < 0 && errno != EINTR)
 			leave(life);
 		if (wait[0].revents)
 			obey(life);
@@ -274,9 +306,11 @@ _Noreturn void init_run(int channel, pid_t command)
 	run(&life);
 }
 
-_Noreturn void init_run_without_namespace(int channel, pid_t command)
+_Noreturn void init_run_without_namespace(int channel, pid_t command, bool reaches_only_below)
 {
-	struct life life = { .channel = channel, .command = command };
+	struct life life = { .channel = channel,
+			     .command = command,
+			     .reaches_only_below = reaches_only_below };
 
 	run(&life);
 }

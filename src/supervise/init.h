@@ -63,7 +63,8 @@ _Noreturn void init_run(int channel, pid_t command);
 
 /*
  * The same where there is no pid namespace: a *monitor*, the leader of the
- * command's group and the reaper of all orphans below it. It kills what it can
- * find before it ends; should it be killed itself, nobody does (no tree_death).
+ * command's group and the reaper of all orphans below it. It kills all below it
+ * before it ends, or, when its signals reach others as well, what it can find;
+ * should it be killed itself, nobody does (no tree_death).
  */
-_Noreturn void init_run_without_namespace(int channel, pid_t command);
+_Noreturn void init_run_without_namespace(int channel, pid_t command, bool reaches_only_below);

@@ -393,6 +393,30 @@ def has_probes():
 
 
 @case(needs=())
+def what_a_stopped_command_has_started_is_stopped_with_it(arena):
+    """While Cordon is stopped nobody looks after it."""
+
+    def ticks(argv, box):
+        job = Job(box, argv)
+        try:
+            job.await_stop()
+            time.sleep(0.1)
+            before = box.path("{work}/ticks").stat().st_size
+            time.sleep(0.3)
+            return box.path("{work}/ticks").stat().st_size - before
+        finally:
+            job.kill()
+            arena.kill_all([pid for pid, name in descendants().items() if name == "probe"])
+
+    box = arena.box()
+    check(ticks(box.argv("tick {work}/ticks"), box) == 0, "it goes on")
+    arena.check_nothing_lives()
+    equal = arena.box()
+    control = ticks([arena.probe, *equal.words(["tick {work}/ticks"])], equal)
+    check(control > 0, "the control shows nothing")
+
+
+@case(needs=())
 def a_command_does_not_have_cordon_stopped_by_its_terminal(arena):
     """It is in the background, and what it sets on the terminal stops whoever writes to it."""
     box = arena.box(options=("--mode", "workspace-write", "--timeout", "1s"))

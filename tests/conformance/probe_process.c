@@ -351,6 +351,19 @@ static int try_hold(char **a)
 	sleep_for_ever();
 }
 
+/* The command is stopped, and this process goes on: a byte every 10 ms. */
+static int try_tick(char **a)
+{
+	int fd = must_open(a[0], O_WRONLY | O_CREAT);
+
+	(void)kill(getppid(), SIGSTOP);
+	for (;;) {
+		if (write(fd, ".", 1) != 1)
+			return -errno;
+		(void)usleep(10000);
+	}
+}
+
 /* Whoever writes to the terminal from behind is to be stopped; and Cordon has something to say. */
 static int try_stop_writers(char **a)
 {
@@ -437,6 +450,7 @@ const struct attempt process_attempts[] = {
 	{ "scan", 1, try_scan },
 	{ "daemon", 1, try_daemon },
 	{ "hold", 1, try_hold },
+	{ "tick", 1, try_tick },
 	{ "stop-writers", 1, try_stop_writers },
 	{ "stay", 2, try_stay },
 	{ "insist", -1, try_insist },

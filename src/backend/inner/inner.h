@@ -238,6 +238,12 @@ bool inner_make_wall(struct inner_job *job, struct init_message *why);
 void inner_build_wall(struct inner_job *job);
 void inner_enter_wall(struct inner_job *job);
 
+/*
+ * From here on this process can signal itself and those that it starts, wherever these go, and
+ * nobody else. False: it can signal others, too (before ABI 6).
+ */
+bool inner_scope_signals(const struct inner_job *job);
+
 int inner_lock_filter(const struct inner_job *job); /* the listener, or -1 */
 
 /*

@@ -11,6 +11,7 @@
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -255,6 +256,22 @@ void inner_enter_wall(struct inner_job *job)
 		inner_fail(job, INNER_LANDLOCK, 6);
 	close(job->ruleset);
 	job->ruleset = -1;
+}
+
+bool inner_scope_signals(const struct inner_job *job)
+{
+	struct ruleset_attr attr = { .scoped = LL_SCOPE_SIGNAL };
+	int ruleset;
+	bool is_done;
+
+	if (job->walls.abi < 6)
+		return false;
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
+	is_done = ruleset >= 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
+	if (ruleset >= 0)
+		close(ruleset);
+	/* SECURITY: who relies on it would kill all of the user's processes. */
+	return is_done && kill(getppid(), 0) < 0 && errno == EPERM;
 }
 
 /* ---- seccomp ------------------------------------------------------------------ */

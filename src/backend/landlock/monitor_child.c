@@ -2,7 +2,8 @@
 /*
  * The monitor: between the fork and the command. It stays outside of the walls, so
  * that from ABI 6 on nothing inside can signal it, and nothing can trace it; the
- * command locks itself in before it is executed.
+ * command locks itself in before it is executed. From ABI 6 on it has a wall of its
+ * own as well, for signals alone, so that one call kills all that is inside of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -71,6 +72,7 @@ static pid_t start_command(struct inner_job *job)
 
 _Noreturn void landlock_monitor(struct inner_job *job)
 {
+	bool reaches_only_below;
 	pid_t command;
 
 	/* SECURITY: a group of its own: the command's kill(0) must not reach the caller's. */
@@ -83,6 +85,7 @@ _Noreturn void landlock_monitor(struct inner_job *job)
 		inner_fail(job, INNER_DIRECTORY, 0);
 	job->root = open("/", O_PATH | O_CLOEXEC);
 	inner_drop_capabilities(job);
+	reaches_only_below = inner_scope_signals(job);
 	job->signals = command_take_signals();
 	command = start_command(job);
 	if (command < 0)
@@ -93,5 +96,5 @@ _Noreturn void landlock_monitor(struct inner_job *job)
 	 * process, and the words that are shown till then are the caller's, which are seen anyway.
 	 */
 	inner_hide_self(job);
-	init_run_without_namespace(job->channel, command);
+	init_run_without_namespace(job->channel, command, reaches_only_below);
 }
