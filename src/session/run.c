@@ -31,8 +31,10 @@
 #include "os/fd_pass.h"
 #include "supervise/init.h"
 
-/* Between the request to end and the kill. */
-enum { PATIENCE_MS = 2000 };
+enum {
+	PATIENCE_MS = 2000, /* between the request to end and the kill */
+	OVERDUE_MS = 1000,  /* behind that, PID 1 does not wait for the kill any more */
+};
 
 /* ---- Speaking to the sandbox ------------------------------------------------------------ */
 
@@ -114,6 +116,29 @@ static uint64_t find_timeout(const struct session_request *in)
 	if (limit && in->timeout_ms)
 		return MIN_OF(limit, in->timeout_ms);
 	return limit ? limit : in->timeout_ms;
+}
+
+static bool is_time_over(const struct session *s)
+{
+	return s->ends_ms && loop_now() >= s->ends_ms;
+}
+
+/*
+ * SECURITY: this process may be stopped, by what is typed or, with its terminal's help, by the
+ * command. Who is not on that terminal keeps the time as well.
+ */
+static int start_clock(struct session *s, struct err *e)
+{
+	uint64_t limit = find_timeout(&s->in);
+	const struct init_order end = { .kind = INIT_END_LATER,
+					.after_ms = limit + PATIENCE_MS + OVERDUE_MS };
+
+	if (!limit)
+		return 0;
+	s->ends_ms = loop_now() + limit;
+	if (s->outcome.is_sandboxed)
+		(void)send(s->sandbox.channel, &end, sizeof(end), MSG_NOSIGNAL | MSG_DONTWAIT);
+	return set_clock(s, limit, e);
 }
 
 /* ---- What the sandbox says ------------------------------------------------------------------ */
@@ -263,6 +288,8 @@ static int sandbox_is_gone(void *user, uint32_t events, struct err *e)
 	if (heard < 0)
 		return err_result(e);
 	if (!s->has_ended) {
+		s->outcome.timed_out |= is_time_over(s);
+		s->was_killed |= s->outcome.timed_out;
 		outcome_set_status(&s->outcome, SIGKILL);
 		if (!s->was_killed)
 			session_warn(&s->in, "the sandbox was killed from outside of Cordon");
@@ -332,7 +359,7 @@ static int look_after(struct session *s, struct err *e)
 		os_set_foreground(s->terminal.fd, s->sandbox.pid);
 	if (sandbox_start(&s->sandbox, e) < 0 || network_begin(s, e) < 0)
 		return err_result(e);
-	return find_timeout(&s->in) ? set_clock(s, find_timeout(&s->in), e) : 0;
+	return start_clock(s, e);
 }
 
 static int begin(struct session *s, struct err *e)

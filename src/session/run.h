@@ -62,6 +62,7 @@ struct session {
 	uint64_t started_ms;
 	bool has_ended;	      /* INIT_ENDED was heard */
 	int dying;	      /* pidfd of PID 1 once nothing is left to do for it; -1: none */
+	uint64_t ends_ms;     /* when the time is over; 0: never */
 	bool was_told_to_end; /* SIGTERM after the timeout */
 	bool was_killed;      /* by this session */
 	bool has_warned_of_tty;

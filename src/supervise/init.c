@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/macros.h"
@@ -127,6 +128,7 @@ struct life {
 	pid_t command;
 	bool has_namespace;
 	bool reaches_only_below; /* with signals, and all that is below it */
+	uint64_t ends_ms;	 /* 0: not by itself */
 	bool is_typed; /* the terminal has sent a signal since the command was last heard of */
 };
 
@@ -236,9 +238,29 @@ static void make_sockets(const struct life *life, int32_t family)
 		tell(life->channel, &message);
 }
 
+/* ---- Time ------------------------------------------------------------------------------ */
+
+static uint64_t now_ms(void)
+{
+	struct timespec now = { .tv_sec = 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* As poll() wants it; 0 when the time is over. */
+static int time_left(const struct life *life)
+{
+	uint64_t now = now_ms();
+
+	if (!life->ends_ms)
+		return -1;
+	return now >= life->ends_ms ? 0 : (int)MIN_OF(life->ends_ms - now, (uint64_t)INT32_MAX);
+}
+
 /* ---- Orders --------------------------------------------------------------------------- */
 
-static void obey(const struct life *life)
+static void obey(struct life *life)
 {
 	struct init_order order;
 
@@ -253,6 +275,8 @@ static void obey(const struct life *life)
 		kill(-1, order.value);
 	else if (order.kind == INIT_SIGNAL_ALL)
 		signal_children(order.value);
+	else if (order.kind == INIT_END_LATER)
+		life->ends_ms = now_ms() + order.after_ms;
 	else if (order.kind == INIT_MAKE_SOCKETS && (order.value == 4 || order.value == 6))
 		make_sockets(life, order.value);
 	else
@@ -292,10 +316,12 @@ static _Noreturn void run(struct life *life)
 
 		take_signals(wait[1].fd, life);
 		has_more = reap(life);
-		if (poll(wait, 2, has_more ? 0 : -1) < 0 && errno != EINTR)
+		if (poll(wait, 2, has_more ? 0 : time_left(life)) < 0 && errno != EINTR)
 			leave(life);
 		if (wait[0].revents)
 			obey(life);
+		if (time_left(life) == 0)
+			leave(life);
 	}
 }
 

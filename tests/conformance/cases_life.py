@@ -367,17 +367,22 @@ class Job:
     def await_stop(self):
         await_true(self.is_stopped, "it was not stopped")
 
+    def send(self, number):
+        for pid in children(self.shell):
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+
     def end(self):
         """Lets it go on, and waits for its end. Its status."""
-        for pid in children(self.shell):
-            os.kill(pid, signal.SIGCONT)
+        self.send(signal.SIGCONT)
         status = os.waitstatus_to_exitcode(os.waitpid(self.shell, 0)[1])
         os.close(self.master)
         return status
 
     def kill(self):
-        for pid in children(self.shell):
-            os.kill(pid, signal.SIGKILL)
+        self.send(signal.SIGKILL)
         self.end()
 
 
@@ -390,6 +395,22 @@ def await_true(condition, otherwise, seconds=10):
 
 def has_probes():
     return "probe" in descendants().values()
+
+
+@case(needs=())
+def the_time_is_over_also_for_who_is_stopped_with_cordon(arena):
+    """The command stops itself, and Cordon with it; what the kernel wakes goes on."""
+    box = arena.box(options=("--mode", "workspace-write", "--timeout", "300ms"))
+    job = Job(box, box.argv("wake {work}/ready"))
+    try:
+        await_path(box.path("{work}/ready"))
+        job.await_stop()
+        await_true(lambda: not has_probes(), "it goes on")
+    except AssertionError:
+        job.kill()
+        raise
+    check(job.end() == 124, "it was not its time that ended it")
+    arena.check_nothing_lives()
 
 
 @case(needs=())

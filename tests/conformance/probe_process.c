@@ -351,6 +351,32 @@ static int try_hold(char **a)
 	sleep_for_ever();
 }
 
+static void on_wake(int number)
+{
+	(void)number;
+}
+
+/*
+ * The command is stopped, and so is this process, but it is woken: by the kernel, again and
+ * again, as long as the signal is not ignored.
+ */
+static int try_wake(char **a)
+{
+	struct sigevent wakes = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT };
+	struct itimerspec often = { { .tv_nsec = 50000000 }, { .tv_nsec = 50000000 } };
+	timer_t timer;
+
+	ignore_signals();
+	(void)signal(SIGCONT, on_wake);
+	if (timer_create(CLOCK_MONOTONIC, &wakes, &timer) < 0 ||
+	    timer_settime(timer, 0, &often, NULL) < 0)
+		return -errno;
+	(void)kill(getppid(), SIGSTOP);
+	(void)raise(SIGSTOP);
+	touch(a[0]);
+	sleep_for_ever();
+}
+
 /* The command is stopped, and this process goes on: a byte every 10 ms. */
 static int try_tick(char **a)
 {
@@ -450,6 +476,7 @@ const struct attempt process_attempts[] = {
 	{ "scan", 1, try_scan },
 	{ "daemon", 1, try_daemon },
 	{ "hold", 1, try_hold },
+	{ "wake", 1, try_wake },
 	{ "tick", 1, try_tick },
 	{ "stop-writers", 1, try_stop_writers },
 	{ "stay", 2, try_stay },
