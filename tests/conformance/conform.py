@@ -420,6 +420,12 @@ class Box:
         check(not left, f"left behind: {sorted(left)}")
 
 
+def slowness():
+    """Where there is more to do than the processors can, all takes longer by that much; but a limit
+    that grows with whatever else goes on would be none."""
+    return min(5.0, max(1.0, os.getloadavg()[0] / os.cpu_count()))
+
+
 class Arena:
     """A case on one backend as one user."""
 
@@ -454,8 +460,7 @@ class Arena:
 
     def check_nothing_lives(self, seconds=1.0):
         known = {g.pid for g in self.guests}
-        # Where there is more to do than the processors can, all takes longer by that much.
-        seconds *= max(1.0, os.getloadavg()[0] / os.cpu_count())
+        seconds *= slowness()
         end, quiet = time.monotonic() + seconds, 0
         # The kernel's list of children may miss one while another ends: look twice.
         while quiet < 2:

@@ -245,7 +245,7 @@ class World:
         if self.who == "user" and namespaces:
             namespaces |= NEWUSER
         for _ in range(TRIES):
-            busy = max(1.0, os.getloadavg()[0] / os.cpu_count())
+            busy = conform.slowness()
             done = self.once(argv, setup, namespaces, {**self.env, **(env or {})})
             check("Sanitizer" not in done.err and "runtime error" not in done.err, repr(done))
             if done.seconds < limit * busy:
