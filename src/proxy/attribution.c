@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Who connected: the supervisor sees it and tells, by the address and port that the
- * connection comes from. That may be before or after it is accepted, and also after a
+ * connection comes from, and where it goes: from one port there may be several. That may be before or after it is accepted, and also after a
  * short request has been answered; so what it said is kept for a while.
  */
 #include <string.h>
@@ -16,7 +16,7 @@ enum {
 
 struct heard {
 	struct ip ip;
-	uint16_t port;
+	uint16_t port, host_port;
 	int32_t pid;
 	char program[PROXY_PROGRAM_BYTES];
 	uint64_t at_ms; /* 0: none */
@@ -46,11 +46,12 @@ static void name(struct client *c, int32_t pid, const char *program)
 }
 
 /* What was heard about that peer. */
-static struct heard *recall(struct server *s, const struct ip *ip, uint16_t port)
+static struct heard *recall(struct server *s, const struct ip *ip, uint16_t port,
+			    uint16_t host_port)
 {
 	struct heard *h = &s->attributions->heard[port % HEARD];
 
-	if (h->at_ms == 0 || h->port != port || !is_same(&h->ip, ip))
+	if (h->at_ms == 0 || h->port != port || h->host_port != host_port || !is_same(&h->ip, ip))
 		return NULL;
 	if (loop_now() > h->at_ms + HEARD_MS)
 		h->at_ms = 0;
@@ -62,17 +63,22 @@ void attribution_add(struct server *s, const struct proxy_order *o)
 	struct heard *h = &s->attributions->heard[o->port % HEARD];
 
 	for (struct client *c = s->attributions->clients[o->port % BUCKETS]; c; c = c->same_peer)
-		if (c->peer_port == o->port && is_same(&c->peer, &o->address))
+		if (c->peer_port == o->port && attribution_host_port(c) == o->host_port &&
+		    is_same(&c->peer, &o->address))
 			name(c, o->pid, o->program);
 	/* Also then: a record of its first request may be waiting for it. */
-	*h = (struct heard){ .ip = o->address, .port = o->port, .pid = o->pid, .at_ms = loop_now() };
+	*h = (struct heard){ .ip = o->address,
+			     .port = o->port,
+			     .host_port = o->host_port,
+			     .pid = o->pid,
+			     .at_ms = loop_now() };
 	memcpy(h->program, o->program, sizeof(h->program));
 }
 
 void attribution_join(struct client *c)
 {
 	struct client **bucket = &c->server->attributions->clients[c->peer_port % BUCKETS];
-	const struct heard *h = recall(c->server, &c->peer, c->peer_port);
+	const struct heard *h = recall(c->server, &c->peer, c->peer_port, attribution_host_port(c));
 
 	c->same_peer = *bucket;
 	*bucket = c;
@@ -92,7 +98,7 @@ void attribution_leave(struct client *c)
 
 void attribution_find(struct server *s, struct exchange *x)
 {
-	struct heard *h = recall(s, &x->peer, x->peer_port);
+	struct heard *h = recall(s, &x->peer, x->peer_port, x->host_port);
 
 	if (!h)
 		return;

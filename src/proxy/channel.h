@@ -41,9 +41,10 @@ enum proxy_order_kind {
 	 * Answered by PROXY_MAY_CONNECT once somebody listens there, or with why not.
 	 */
 	PROXY_WILL_CONNECT,
-	PROXY_HAS_CONNECTED, /* who has the connection to PROXY_MIXED from `address`, `port` */
-	PROXY_ADD_RULE,	     /* `text` is a pattern of P13; counts from the next request on */
-	PROXY_DECIDE,	     /* the answer to PROXY_ASKS `id` */
+	/* Who has the connection from `address`, `port` to PROXY_MIXED, or to a PROXY_HOST_PORT. */
+	PROXY_HAS_CONNECTED,
+	PROXY_ADD_RULE, /* `text` is a pattern of P13; counts from the next request on */
+	PROXY_DECIDE,	/* the answer to PROXY_ASKS `id` */
 	/*
 	 * All that was inside is dead. What it had sent is passed on, as the kernel would have
 	 * done; then the proxy sends the records that are open, and ends.
@@ -57,8 +58,9 @@ struct proxy_order {
 	uint64_t id;
 	struct ip address;
 	uint16_t port;
-	bool is_allow; /* of ADD_RULE and DECIDE */
-	int32_t pid;   /* of WILL_CONNECT and HAS_CONNECTED: inside; 0 when it can't be told */
+	uint16_t host_port; /* of HAS_CONNECTED: the one that was connected to; 0: PROXY_MIXED */
+	bool is_allow;	    /* of ADD_RULE and DECIDE */
+	int32_t pid;	    /* of WILL_CONNECT and HAS_CONNECTED: inside; 0 when it can't be told */
 	char program[PROXY_PROGRAM_BYTES];
 	char text[PROXY_RULE_BYTES];
 };

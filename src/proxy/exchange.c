@@ -279,9 +279,10 @@ void exchange_finish(struct client *c)
 		return;
 	lasting_end(c->server, x);
 	note_client(&x->record, c);
-	if (!c->pid && c->role == PROXY_MIXED) {
+	if (!c->pid && attribution_can_come(c)) {
 		x->peer = c->peer;
 		x->peer_port = c->peer_port;
+		x->host_port = attribution_host_port(c);
 	}
 	exchange_send(c->server, x);
 }

@@ -131,9 +131,9 @@ static bool accept_one(struct listener *l)
 		return s->is_accepting;
 	c->role = l->role;
 	c->port = l->port;
-	if (l->role == PROXY_MIXED)
+	if (attribution_can_come(c))
 		attribution_join(c);
-	else
+	if (l->role != PROXY_MIXED)
 		forward_begin(c);
 	return s->is_accepting;
 }

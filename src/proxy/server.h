@@ -59,6 +59,7 @@ struct exchange {
 	uint64_t open_ms;		  /* since when it is, on loop_now() */
 	struct ip peer;			  /* whose connection it is, for the attribution */
 	uint16_t peer_port;		  /* 0: it is known, or can't be told */
+	uint16_t host_port;		  /* that the peer has connected to; 0: none */
 	uint64_t hash;			  /* of a refusal: of what equal ones have in common */
 	struct target target;
 	struct judgement judgement;
@@ -336,6 +337,15 @@ bool outbox_drain(struct server *s) MUST_CHECK NONNULL;
 
 /* attribution.c: who holds the other end of a connection. */
 int attributions_make(struct attributions **out, struct err *e) MUST_CHECK NONNULL;
+/* Of a client: whether anybody tells, and the port of the host's that it is for; 0: none. */
+static inline bool attribution_can_come(const struct client *c)
+{
+	return c->role == PROXY_MIXED || c->role == PROXY_HOST_PORT;
+}
+static inline uint16_t attribution_host_port(const struct client *c)
+{
+	return c->role == PROXY_HOST_PORT ? c->port : 0;
+}
 void attribution_add(struct server *s, const struct proxy_order *o) NONNULL;
 void attribution_join(struct client *c) NONNULL;
 void attribution_leave(struct client *c) NONNULL;

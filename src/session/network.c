@@ -357,6 +357,8 @@ static int start(struct session *s, struct err *e)
 					       .limits = PROXY_LIMITS_DEFAULT };
 	struct network *n = &s->network;
 
+	n->asker.host_ports = s->in.host_ports;
+	n->asker.host_port_count = s->in.host_port_count;
 	n->launch.host_port_count = s->in.host_port_count;
 	for (size_t i = 0; i < s->in.host_port_count; i++)
 		n->launch.host_ports[i] = s->in.host_ports[i];

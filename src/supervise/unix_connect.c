@@ -363,19 +363,37 @@ static void note_off(struct unix_connect *u, const struct attempt *t)
 
 /* ---- A managed network --------------------------------------------------------------- */
 
-static bool tell_proxy(struct unix_connect *u, const struct attempt *t, enum proxy_order_kind kind,
-		       const struct destination *d)
+static bool tell_proxy(struct unix_connect *u, const struct attempt *t, struct proxy_order *order)
 {
 	const struct known_caller *caller = know_caller(u, t);
-	struct proxy_order order = { .kind = kind,
-				     .id = t->call.id,
-				     .address = d->ip,
-				     .port = d->port,
-				     .pid = caller->inner };
 
-	_Static_assert(sizeof(order.program) == sizeof(caller->program), "a name fits");
-	memcpy(order.program, caller->program, sizeof(order.program));
-	return u->proxy->send(u->proxy->user, &order);
+	_Static_assert(sizeof(order->program) == sizeof(caller->program), "a name fits");
+	order->pid = caller->inner;
+	memcpy(order->program, caller->program, sizeof(order->program));
+	return u->proxy->send(u->proxy->user, order);
+}
+
+static bool ask_proxy(struct unix_connect *u, const struct attempt *t, const struct destination *d)
+{
+	struct proxy_order order = {
+		.kind = PROXY_WILL_CONNECT, .id = t->call.id, .address = d->ip, .port = d->port
+	};
+
+	return tell_proxy(u, t, &order);
+}
+
+/* The port of the host's that it goes to; 0: none. */
+static uint16_t find_host_port(const struct unix_connect *u, const struct attempt *t)
+{
+	struct destination d;
+
+	if (t->type != SOCK_STREAM || !destination_parse(&t->address.storage, t->size, &d) ||
+	    destination_is_outside(&d))
+		return 0;
+	for (size_t i = 0; i < u->proxy->host_port_count; i++)
+		if (u->proxy->host_ports[i] == d.port)
+			return d.port;
+	return 0;
 }
 
 static int judge_managed(struct unix_connect *u, struct attempt *t)
@@ -387,13 +405,14 @@ static int judge_managed(struct unix_connect *u, struct attempt *t)
 		t->is_told = true;
 		return 0;
 	case DESTINATION_ASKED:
-		t->is_held = tell_proxy(u, t, PROXY_WILL_CONNECT, &d);
+		t->is_held = ask_proxy(u, t, &d);
 		return t->is_held ? 0 : -ENETUNREACH;
 	case DESTINATION_UNREACHABLE:
 		return -ENETUNREACH;
 	case DESTINATION_FREE:
 		break;
 	}
+	t->is_told = find_host_port(u, t) != 0;
 	return 0;
 }
 
@@ -408,11 +427,16 @@ void unix_connect_answer(struct unix_connect *u, uint64_t id, int os_error)
 static void on_made(void *user, const struct attempt *t, const struct connector_result *result)
 {
 	struct unix_connect *u = user;
+	struct proxy_order order = { .kind = PROXY_HAS_CONNECTED,
+				     .host_port = find_host_port(u, t) };
 	struct destination source;
 
+	if (!destination_parse(&result->source, result->source_size, &source))
+		return;
+	order.address = source.ip;
+	order.port = source.port;
 	/* That it could not be told costs a name in the audit. */
-	if (destination_parse(&result->source, result->source_size, &source))
-		(void)tell_proxy(u, t, PROXY_HAS_CONNECTED, &source);
+	(void)tell_proxy(u, t, &order);
 }
 
 /* ---- All ------------------------------------------------------------------------------ */

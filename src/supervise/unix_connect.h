@@ -49,12 +49,15 @@ struct unix_connect;
 
 /*
  * A managed network: a TCP connect to anything but loopback is asked of the proxy first
- * (PROXY_WILL_CONNECT) and made when it says so; one to the proxy's own port is told to it
- * afterwards (PROXY_HAS_CONNECTED), so that it knows whose it is.
+ * (PROXY_WILL_CONNECT) and made when it says so; one to the proxy's own port, or to one of the
+ * host's that it listens at, is told to it afterwards (PROXY_HAS_CONNECTED), so that it knows
+ * whose it is.
  */
 struct connect_proxy {
 	bool (*send)(void *user, const struct proxy_order *order); /* false: it is not to be had */
 	void *user;
+	const uint16_t *host_ports;
+	size_t host_port_count;
 };
 
 /* What the proxy has answered (PROXY_MAY_CONNECT). */

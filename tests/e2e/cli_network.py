@@ -472,6 +472,8 @@ def a_port_of_the_host_is_reached_when_it_is_named(w: World):
             for url in ("http://127.0.0.1:8099/", "http://localhost:8099/"):
                 result = ok(w, *backend, "--host-port", "8099", "--", *CURL, url)
                 assert result.out.startswith("this is "), repr(result)
+                entry = w.ok("audit", "--json", "--run", "last").json
+                assert (entry["protocol"], entry["program"]) == ("host-port", "curl") and entry["pid"], entry
             result = run(w, *backend, "--allow-host", "a.com", "--", *CURL, "http://127.0.0.1:8099/")
             assert result.status == 7, repr(result)
             result = run(w, *backend, "--host-port", "8098", "--", *CURL, "http://127.0.0.1:8099/")

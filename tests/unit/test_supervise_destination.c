@@ -128,6 +128,7 @@ struct stand_in {
 };
 
 static struct inner_job job;
+static const uint16_t host_ports[] = { 5431, 5432 };
 
 static int make_managed(void)
 {
@@ -168,7 +169,9 @@ static bool stand_in_start(struct stand_in *s, int (*inside)(void))
 	const struct cage_options o = { .inside = inside, .with_capabilities = make_managed };
 	struct err e = ERR_INIT;
 
-	s->proxy = (struct connect_proxy){ .send = hear, .user = s };
+	s->proxy = (struct connect_proxy){
+		.send = hear, .user = s, .host_ports = host_ports, .host_port_count = 2
+	};
 	s->later = (struct timer){ .due = answer_later, .user = s };
 	return judged_start_managed(&s->j, NETWORK_MANAGED, &o, &s->proxy) &&
 	       loop_prepare_timers(&s->j.loop, &e) == 0;
@@ -435,6 +438,37 @@ TEST(the_proxy_is_told_whose_a_connection_to_it_is)
 	CHECK_INT(s.told.port, shared->numbers[0]);
 	CHECK(memcmp(s.told.address.bytes + 12, "\x7f\0\0\1", 4) == 0);
 	CHECK_INT(s.told.pid, 1);
+	CHECK_INT(s.told.host_port, 0);
+	CHECK_STR(s.told.program, "test_supervise_");
+	stand_in_done(&s);
+}
+
+static int told_of_host_ports(void)
+{
+	union any_address a;
+	socklen_t size = sizeof(a);
+	int fd = socket_for("127.0.0.1", SOCK_STREAM);
+
+	INSIDE(listen_host("127.0.0.1", 5432) >= 0 && listen_host("127.0.0.1", 5433) >= 0);
+	INSIDE(try_host("127.0.0.1", 5433, SOCK_STREAM) == 0); /* its own */
+	INSIDE(try_host("127.0.0.1", 5432, SOCK_DGRAM) == 0);
+	INSIDE(connect_host(fd, "127.0.0.1", 5432) == 0);
+	INSIDE(getsockname(fd, &a.any, &size) == 0);
+	shared->numbers[0] = ntohs(a.in4.sin_port);
+	return 0;
+}
+
+TEST(the_proxy_is_told_whose_a_connection_to_a_port_of_the_hosts_is)
+{
+	static struct stand_in s;
+
+	s = (struct stand_in){ .answer = EACCES };
+	REQUIRE(stand_in_start(&s, told_of_host_ports));
+	CHECK_INT(judged_run(&s.j), 0);
+	CHECK_INT(s.asked_count, 0);
+	REQUIRE(s.told_count == 1);
+	CHECK_INT(s.told.port, shared->numbers[0]);
+	CHECK_INT(s.told.host_port, 5432);
 	CHECK_STR(s.told.program, "test_supervise_");
 	stand_in_done(&s);
 }
