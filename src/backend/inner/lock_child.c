@@ -258,16 +258,26 @@ void inner_enter_wall(struct inner_job *job)
 	job->ruleset = -1;
 }
 
+/* No layer lets anything be moved to another directory that does not say so. */
+static bool allow_moves(int ruleset, int root)
+{
+	struct landlock_path_beneath_attr rule = { .parent_fd = root, .allowed_access = LL_REFER };
+	const long kind = LANDLOCK_RULE_PATH_BENEATH;
+
+	return syscall(SYS_landlock_add_rule, ruleset, kind, &rule, 0) == 0;
+}
+
 bool inner_scope_signals(const struct inner_job *job)
 {
-	struct ruleset_attr attr = { .scoped = LL_SCOPE_SIGNAL };
+	struct ruleset_attr attr = { .handled_fs = LL_REFER, .scoped = LL_SCOPE_SIGNAL };
 	int ruleset;
 	bool is_done;
 
 	if (job->walls.abi < 6)
 		return false;
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
-	is_done = ruleset >= 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
+	is_done = ruleset >= 0 && allow_moves(ruleset, job->root) &&
+		  syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
 	if (ruleset >= 0)
 		close(ruleset);
 	/* SECURITY: who relies on it would kill all of the user's processes. */
