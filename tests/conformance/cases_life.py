@@ -7,6 +7,7 @@ import pty
 import resource
 import shutil
 import signal
+import stat
 import subprocess
 import time
 
@@ -530,6 +531,27 @@ def try_swaps(arena, box, swapped, attempt, seconds=1.2):
         check(status in (0, 125), f"status {status}: {out} {err}")
         check(status == 125 or out.split()[1] in READ_ONLY | HIDDEN, f"{out} {err}")
         check_same(before, snapshot(box.out), "was written to through a swapped name")
+
+
+@case(needs={"fs_carve"})
+def a_stream_swapped_for_a_fifo_is_not_waited_for(arena):
+    """It is opened again, by the sandbox's own mount; a fifo opens when another comes, or never."""
+    box = arena.box(tree={"{work}/.git/config": "[core]\n"})
+    names = [box.path("{work}/.git/" + name) for name in ("config", "fifo")]
+    os.mkfifo(names[1])
+    arena.guest([arena.probe, "exchange-for-ever", *map(str, names)])
+    end, runs = time.monotonic() + 1.2, 0
+    while time.monotonic() < end or not runs:
+        fd = os.open(names[0], os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                os.set_blocking(fd, True)
+                out, err, status = box.finish(box.argv("fd-blocks 0"), status=None, stdin=fd)
+                check(status in (0, 125), f"status {status}: {out} {err}")
+                check(status or out == "OK\n", f"it is not as it was given: {out}")
+                runs += 1
+        finally:
+            os.close(fd)
 
 
 WRITE_ONE = """

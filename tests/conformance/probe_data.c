@@ -322,6 +322,16 @@ static int try_fd_reopen(char **a)
 	return write_mark(must_open(path, O_WRONLY));
 }
 
+/* Whether who reads from it waits. */
+static int try_fd_blocks(char **a)
+{
+	int flags = fcntl((int)number(a[0]), F_GETFL);
+
+	if (flags < 0)
+		return -errno;
+	return flags & O_NONBLOCK ? -EAGAIN : 0;
+}
+
 /* Of a directory that is standard input: up and out of it. */
 static int try_fd_read_at(char **a)
 {
@@ -369,5 +379,6 @@ const struct attempt data_attempts[] = {
 	{ "fd-listen", 1, try_fd_listen },
 	{ "fd-reopen", 1, try_fd_reopen },
 	{ "fd-read-at", 2, try_fd_read_at },
+	{ "fd-blocks", 1, try_fd_blocks },
 	{ NULL, 0, NULL },
 };

@@ -75,11 +75,14 @@ void inner_hide_self(const struct inner_job *job)
 	prctl(PR_SET_NAME, shown, 0, 0, 0);
 }
 
-/* The same file at the same place in it, but by the sandbox's own mount. */
+/*
+ * The same file at the same place in it, but by the sandbox's own mount. SECURITY: what is
+ * there now may be a fifo, which nobody may have to wait for.
+ */
 static int open_again(const struct inner_job *job, int i)
 {
-	int access = fcntl(job->stdio[i], F_GETFL) & O_ACCMODE;
-	int fd = open(job->reopened[i], access | O_NOFOLLOW | O_NOCTTY);
+	int flags = fcntl(job->stdio[i], F_GETFL);
+	int fd = open(job->reopened[i], (flags & O_ACCMODE) | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
 	int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	struct stat given, found;
 
@@ -89,7 +92,8 @@ static int open_again(const struct inner_job *job, int i)
 		errno = ESTALE;
 		return -1;
 	}
-	if (lseek(moved, lseek(job->stdio[i], 0, SEEK_CUR), SEEK_SET) < 0)
+	if (fcntl(moved, F_SETFL, flags) < 0 ||
+	    lseek(moved, lseek(job->stdio[i], 0, SEEK_CUR), SEEK_SET) < 0)
 		return -1;
 	return moved;
 }
