@@ -187,7 +187,7 @@ static size_t round_up(size_t bytes)
 /* What is only told is left out where it does not fit: a character has up to four bytes. */
 int rule_place_find(struct rule_place *out, const struct policy *policy, struct err *e)
 {
-	scoped_arena a = ARENA_INIT(64 * RULE_PLACE_BYTES);
+	scoped_arena a = ARENA_INIT((size_t)64 * RULE_PLACE_BYTES);
 	struct str prefix, words;
 
 	out->prefix[0] = out->words[0] = '\0';
