@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Who connected: the supervisor sees it and tells, by the address and port that the
- * connection comes from, and where it goes: from one port there may be several. That may be before or after it is accepted, and also after a
- * short request has been answered; so what it said is kept for a while.
+ * connection comes from, and where it goes: from one port there may be several. That may be
+ * before or after it is accepted, and also after a short request has been answered; so what
+ * it said is kept for a while.
  */
 #include <string.h>
 
