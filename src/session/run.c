@@ -136,8 +136,11 @@ static int start_clock(struct session *s, struct err *e)
 	if (!limit)
 		return 0;
 	s->ends_ms = loop_now() + limit;
-	if (s->outcome.is_sandboxed)
-		(void)send(s->sandbox.channel, &end, sizeof(end), MSG_NOSIGNAL | MSG_DONTWAIT);
+	/* That it has ended already shows when it is listened to. */
+	if (s->outcome.is_sandboxed &&
+	    send(s->sandbox.channel, &end, sizeof(end), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+	    errno != EPIPE && errno != ECONNRESET)
+		return FAIL_SYS(e, errno, "can't tell the sandbox how long it may run");
 	return set_clock(s, limit, e);
 }
 
