@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -146,6 +147,14 @@ static int start_clock(struct session *s, struct err *e)
 
 /* ---- What the sandbox says ------------------------------------------------------------------ */
 
+/* What it has said before it ended, or before its time was over, is of no account. */
+static bool is_over(const struct session *s)
+{
+	struct pollfd gone = { .fd = s->sandbox.pidfd, .events = POLLIN };
+
+	return is_time_over(s) || poll(&gone, 1, 0) > 0;
+}
+
 /*
  * Whether this process stops with its command, as a shell with job control expects
  * it. A command must not get rid of its time limit so: with one, only where the
@@ -153,7 +162,7 @@ static int start_clock(struct session *s, struct err *e)
  */
 static bool stops_too(const struct session *s)
 {
-	if (!s->in.is_foreground || s->terminal.fd < 0)
+	if (!s->in.is_foreground || s->terminal.fd < 0 || is_over(s))
 		return false;
 	return !find_timeout(&s->in) || s->terminal.was_given || terminal_is_ours(&s->terminal);
 }

@@ -38,15 +38,6 @@ bool init_wait(int channel, enum init_order_kind kind, struct init_order *order)
 	return receive(channel, order) == (ssize_t)sizeof(*order) && order->kind == kind;
 }
 
-static void tell(int channel, const struct init_message *message)
-{
-	ssize_t n;
-
-	do
-		n = send(channel, message, sizeof(*message), MSG_NOSIGNAL);
-	while (n < 0 && errno == EINTR);
-}
-
 /* What all that was reaped has used. */
 static void add_usage(struct init_message *message)
 {
@@ -151,6 +142,45 @@ static _Noreturn void leave(const struct life *life)
 	_exit(0);
 }
 
+/* ---- Time, and what is told ------------------------------------------------------------ */
+
+static uint64_t now_ms(void)
+{
+	struct timespec now = { .tv_sec = 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* As poll() wants it; 0 when the time is over. */
+static int time_left(const struct life *life)
+{
+	uint64_t now = now_ms();
+
+	if (!life->ends_ms)
+		return -1;
+	return now >= life->ends_ms ? 0 : (int)MIN_OF(life->ends_ms - now, (uint64_t)INT32_MAX);
+}
+
+/* SECURITY: who is to hear it may be stopped, and the command go on filling the channel. */
+static void await_room(const struct life *life)
+{
+	struct pollfd room = { .fd = life->channel, .events = POLLOUT };
+
+	while (poll(&room, 1, time_left(life)) <= 0)
+		if (time_left(life) == 0)
+			leave(life);
+}
+
+static void tell(const struct life *life, const struct init_message *message)
+{
+	while (send(life->channel, message, sizeof(*message), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+	       (errno == EINTR || errno == EAGAIN))
+		await_room(life);
+}
+
+/* ---- The command ------------------------------------------------------------------------ */
+
 /* Orphans become children of this process: who has none is alone. */
 static bool is_alone(void)
 {
@@ -171,7 +201,7 @@ static _Noreturn void end(const struct life *life, int status)
 		message.is_alone = true;
 	}
 	add_usage(&message);
-	tell(life->channel, &message);
+	tell(life, &message);
 	_exit(0);
 }
 
@@ -194,7 +224,7 @@ static bool reap(struct life *life)
 							 .value = WSTOPSIG(status),
 							 .is_typed = life->is_typed };
 		life->is_typed = false;
-		tell(life->channel, &message);
+		tell(life, &message);
 	}
 	return true;
 }
@@ -229,33 +259,14 @@ static void make_sockets(const struct life *life, int32_t family)
 		else
 			count++;
 	}
+	await_room(life);
 	if (r == 0)
 		r = fd_pass_send(life->channel, &message, sizeof(message), fds, count, 0);
 	while (count > 0)
 		close(fds[--count]);
 	message.os_error = -r;
 	if (r < 0)
-		tell(life->channel, &message);
-}
-
-/* ---- Time ------------------------------------------------------------------------------ */
-
-static uint64_t now_ms(void)
-{
-	struct timespec now = { .tv_sec = 0 };
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-/* As poll() wants it; 0 when the time is over. */
-static int time_left(const struct life *life)
-{
-	uint64_t now = now_ms();
-
-	if (!life->ends_ms)
-		return -1;
-	return now >= life->ends_ms ? 0 : (int)MIN_OF(life->ends_ms - now, (uint64_t)INT32_MAX);
+		tell(life, &message);
 }
 
 /* ---- Orders --------------------------------------------------------------------------- */
