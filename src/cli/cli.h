@@ -267,6 +267,9 @@ struct signals {
 	uint64_t sent, typed;
 };
 
+/* Until something can be written to `fd`; what ends a process ends this one meanwhile. */
+void signals_await_room(int fd);
+
 /* From now on they are held back for signals_pass_on(). */
 bool signals_hold(struct signals *signals);
 

@@ -50,6 +50,7 @@ int finish_report(const struct args *args, cordon_report *report)
 
 static void print_message(const char *kind, const char *colour, const char *text)
 {
+	signals_await_room(STDERR_FILENO);
 	if (has_colour(STDERR_FILENO))
 		(void)fprintf(stderr, "cordon: \033[%sm%s\033[0m%s\n", colour, kind, text);
 	else

@@ -6,6 +6,7 @@
  * the terminal gets the terminal's signals by itself.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -31,20 +32,42 @@ bool signals_hold(struct signals *signals)
 	return signals->fd >= 0 && sigprocmask(SIG_BLOCK, &set, NULL) == 0;
 }
 
+static const int ending[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
+
+/*
+ * SECURITY: a command that shares the stream can fill it. Who waits until somebody reads has to
+ * be ended by what is meant to end it; the sandbox ends with this process.
+ */
+void signals_await_room(int fd)
+{
+	struct pollfd room = { .fd = fd, .events = POLLOUT };
+	sigset_t set, before;
+
+	if (poll(&room, 1, 0) != 0)
+		return;
+	sigemptyset(&set);
+	for (size_t i = 0; i < COUNT_OF(ending); i++)
+		sigaddset(&set, ending[i]);
+	if (sigprocmask(SIG_UNBLOCK, &set, &before) < 0)
+		return;
+	while (poll(&room, 1, -1) < 0 && errno == EINTR)
+		;
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 /* Of those that end a process, which this one has got and does not ignore. */
 static void find_deadly(sigset_t *out)
 {
-	static const int deadly[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
 	struct sigaction now;
 	sigset_t pending;
 
 	sigemptyset(out);
 	if (sigpending(&pending) < 0)
 		return;
-	for (size_t i = 0; i < COUNT_OF(deadly); i++)
-		if (sigismember(&pending, deadly[i]) == 1 &&
-		    sigaction(deadly[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-			sigaddset(out, deadly[i]);
+	for (size_t i = 0; i < COUNT_OF(ending); i++)
+		if (sigismember(&pending, ending[i]) == 1 &&
+		    sigaction(ending[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaddset(out, ending[i]);
 }
 
 /* Ctrl-Z: there is nothing yet that would have to be stopped first. */

@@ -321,6 +321,29 @@ def what_a_command_leaves_behind_can_not_hold_cordon_up(arena):
 
 
 @case(needs=())
+def cordon_is_ended_also_when_nobody_reads_what_it_says(arena):
+    """The command fills the stream that both have; what Cordon has to say at the end finds no room."""
+    box = arena.box(options=("--mode", "workspace-write", "--timeout", "300ms"))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        box.path("{work}/ready").unlink(missing_ok=True)
+        process = box.start([*box.argv(), "/bin/sh", "-c", ": >ready; yes >&2"])
+        try:
+            await_path(box.path("{work}/ready"))
+            await_true(lambda p=process: set(descendants()) == {p.pid} and state_of(p.pid)[0] == "S",
+                       "the command goes on", seconds=20)
+            time.sleep(0.1)
+            process.send_signal(number)
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise AssertionError(f"signal {number} does not end it") from None
+        finally:
+            ended(process)
+        check(process.returncode == -number, f"it ended with {process.returncode}")
+    arena.check_nothing_lives()
+
+
+@case(needs=())
 def a_start_that_fails_for_lack_of_descriptors_leaves_nothing(arena):
     """Wherever it runs out of them: the run works, or is refused and was never there."""
     box = arena.box()
