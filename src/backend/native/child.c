@@ -92,11 +92,11 @@ _Noreturn void native_child(struct native_job *job)
 	if (setpgid(0, 0) < 0)
 		native_fail(job, INNER_GROUP, 0);
 	inner_tidy_descriptors(inner);
+	/* Before the other process, which has the same errno, and the filter, which is asked each time. */
+	inner->signals = command_take_signals();
 	mask = umask(0);
 	if (start_mounter(job) < 0)
 		native_fail(job, INNER_FORK, 1);
-	/* Before there is a filter, which looks at each of these many calls. */
-	inner->signals = command_take_signals();
 	make_network(job);
 	inner_drop_capabilities(inner);
 	listener = inner_lock_filter(inner);
