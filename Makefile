@@ -84,7 +84,7 @@ lint-cppcheck:
 	@echo "== cppcheck"
 	@cppcheck --enable=warning,style,performance,portability --error-exitcode=1 --inline-suppr \
 		--suppress=variableScope --suppress=unusedStructMember --quiet --std=c11 \
-		-j $(JOBS) -Isrc -Iinclude src
+		--library=scripts/cppcheck.cfg -j $(JOBS) -Isrc -Iinclude src
 
 ## lint-analyzer   gcc -fanalyzer
 lint-analyzer: build-analyzer

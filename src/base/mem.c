@@ -18,12 +18,12 @@
 #define MEM_POOL_BYTES 0
 #endif
 
-static const size_t pool_bytes = MEM_POOL_BYTES;
 static struct {
 	alignas(max_align_t) unsigned char bytes[MEM_POOL_BYTES + 1];
 	size_t used;
 	size_t last; /* where the newest block begins; `used` when that was freed */
 } pool;
+static const size_t pool_bytes = sizeof(pool.bytes) - 1;
 
 static bool is_pooled(const void *block)
 {

@@ -151,6 +151,12 @@ static bool is_whole(struct str output)
 	return str_has_prefix(output, STR(PROBE_GREETING "\n")) && find_number(output, "end") == 0;
 }
 
+static void name_in_room(const struct doctor_room *room, const char *name,
+			 char path[static PATH_MAX_BYTES])
+{
+	(void)snprintf(path, PATH_MAX_BYTES, "%s/%s", room->directory, name);
+}
+
 /*
  * The policy under which it is tried: ALL_RULES that can be asked of a backend, else only
  * what the modes can say (P19), and with a network that is off, or MANAGED. The user's
@@ -169,16 +175,6 @@ static cordon_policy *load_probe_policy(const struct doctor_room *room, unsigned
 	const char *const writable[] = { work };
 	const char *const readable[] = { carved, missing, open };
 	const char *const closed[] = { denied };
-	const struct {
-		char *text;
-		const char *below;
-	} paths[] = { { work, "work" },
-		      { carved, "work/carved" },
-		      { missing, "work/missing" },
-		      { denied, "denied" },
-		      { open, "denied/open" },
-		      { config, "config.toml" },
-		      { system_directory, "none" } };
 	struct cordon_load_options load = { .size = sizeof(load),
 					    .directory = work,
 					    .config_file = config,
@@ -187,9 +183,13 @@ static cordon_policy *load_probe_policy(const struct doctor_room *room, unsigned
 					    .add_write = writable,
 					    .add_write_count = 1 };
 
-	for (size_t i = 0; i < COUNT_OF(paths); i++)
-		(void)snprintf(paths[i].text, PATH_MAX_BYTES, "%s/%s", room->directory,
-			       paths[i].below);
+	name_in_room(room, "work", work);
+	name_in_room(room, "work/carved", carved);
+	name_in_room(room, "work/missing", missing);
+	name_in_room(room, "denied", denied);
+	name_in_room(room, "denied/open", open);
+	name_in_room(room, "config.toml", config);
+	name_in_room(room, "none", system_directory);
 	if (what & MANAGED) {
 		(void)snprintf(host, sizeof(host), "127.0.0.1:%u",
 			       (unsigned)(uint16_t)room->open_port);
@@ -399,7 +399,9 @@ int doctor_examine(struct arena *a, const struct doctor_room *room, const struct
 	out->works = true;
 	if (judge_all(a, control, &ran, has_life, out, e) < 0)
 		return err_result(e);
-	return gives & GUARANTEE_BIT(G_NET_MANAGED) ? examine_network(a, room, control, out, e) : 0;
+	if (!(gives & GUARANTEE_BIT(G_NET_MANAGED)))
+		return 0;
+	return examine_network(a, room, control, out, e);
 }
 
 /* ---- The default profile ---------------------------------------------------------------------------- */

@@ -30,7 +30,7 @@ enum { TASK_IS_EXITING = 4 }; /* PF_EXITING, in the flags of /proc/PID/stat */
 static int check_held(const struct held *held, struct err *e)
 {
 	struct stat st;
-	scoped_buf shown = BUF_INIT(4 * PATH_MAX_BYTES);
+	scoped_buf shown = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 
 	if (held->fd < 0 || held->wanted->may_go ||
 	    (lstat(held->path, &st) == 0 && st.st_dev == held->device && st.st_ino == held->inode))
@@ -57,7 +57,7 @@ static enum cover find_cover(const struct sandbox *s, const char *path)
 
 	if (syscall(SYS_statx, s->root, path + 1, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE,
 		    &st) == 0)
-		return st.stx_attributes & STATX_ATTR_MOUNT_ROOT ? COVER_STANDS : COVER_OPEN;
+		return (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) ? COVER_STANDS : COVER_OPEN;
 	/* Closed to this process, a directory above is closed to the command, too. */
 	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? COVER_MISSING
 								     : COVER_UNKNOWN;
@@ -101,7 +101,7 @@ static bool is_ending(const struct sandbox *s)
 static int check_narrowed(const struct sandbox *s, const struct narrowed *n, struct err *e)
 {
 	enum cover cover = find_cover(s, n->path);
-	scoped_buf shown = BUF_INIT(4 * PATH_MAX_BYTES);
+	scoped_buf shown = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 
 	if (cover == COVER_STANDS || cover == COVER_UNKNOWN ||
 	    (cover == COVER_MISSING && n->may_go))
@@ -118,9 +118,8 @@ static int check_narrowed(const struct sandbox *s, const struct narrowed *n, str
 static int look_at_narrowed(struct guard *g, struct err *e)
 {
 	const struct narrowed_list *list = &g->sandbox->narrowed;
-	size_t count = MIN_OF(list->count, (size_t)GUARD_LOOKS);
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < list->count && i < GUARD_LOOKS; i++) {
 		if (check_narrowed(g->sandbox, &list->items[g->next], e) < 0)
 			return err_result(e);
 		g->next = (g->next + 1) % list->count;

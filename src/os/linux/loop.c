@@ -217,7 +217,7 @@ static void judge_wait(struct loop *l, int worth)
 		l->is_awake = l->score > 0;
 		if (l->score == BEST_SCORE)
 			l->tries_after = FIRST_TRY;
-		else if (!l->is_awake)
+		else if (l->score <= 0)
 			l->tries_after = MIN_OF(l->tries_after * 2, (int)LAST_TRY);
 	} else if (l->score >= l->tries_after) {
 		l->is_awake = true;
