@@ -279,6 +279,7 @@ static int open_way(struct lowering *l, struct mount_op *cover, struct str path,
 
 		bool is_file = is_last && type != HOST_DIR;
 
+		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): what is made is named. */
 		if (arena_printf(l->a, &made, e, "%s/%.*s", cover->made, (int)at, rest.p) < 0 ||
 		    add_made(l, made, is_file ? HOST_FILE : HOST_DIR, is_file ? 0 : mode, NULL, e) <
 			    0)
@@ -519,7 +520,8 @@ int lower_mounts(struct arena *a, const struct launch *in, const kernel_mounts *
 	if (wish_windows(&l, windows, e) < 0 || wish_regions(&l, e) < 0 || wish_masked(&l, e) < 0 ||
 	    wish_held(&l, e) < 0 || wish_links_and_pins(&l, e) < 0 || wish_private_tmp(&l, e) < 0)
 		return err_result(e);
-	qsort(l.wishes.items, l.wishes.count, sizeof(l.wishes.items[0]), compare_wishes);
+	if (l.wishes.count > 0)
+		qsort(l.wishes.items, l.wishes.count, sizeof(l.wishes.items[0]), compare_wishes);
 	if (l.wishes.count == 0 || !str_is(l.wishes.items[0].path, "/"))
 		return FAIL(e, ERR_INTERNAL, "a plan without an answer for the root directory");
 	if (make_ops(&l, e) < 0)
