@@ -88,9 +88,9 @@ void err_fail_place(struct err *e, const char *at, enum err_code code, struct or
 /* The -code of a failure that was recorded, for passing it on. */
 static inline int err_result(const struct err *e)
 {
-	int code = (int)e->code;
+	int result = -(int)e->code;
 
-	return code > 0 ? -code : -(int)ERR_INTERNAL;
+	return result < 0 ? result : -(int)ERR_INTERNAL;
 }
 
 /* Puts "context: " before the text, behind the place, and gives err_result(). */

@@ -180,7 +180,7 @@ static void take_results(struct inner_job *job, int fd)
 		struct nlmsghdr head;
 		struct nlmsgerr result;
 		char rest[256]; /* the message itself */
-	} answer;
+	} answer = { .head = { .nlmsg_len = 0 } };
 	uint32_t step;
 
 	do {
