@@ -46,8 +46,8 @@ static void take_step(void *user, const char *text)
 /* On a terminal, when anything takes longer: what it is. */
 static void start_showing(void)
 {
-	const struct itimerval pace = { .it_interval = { .tv_usec = PATIENCE_MS * 1000 },
-					.it_value = { .tv_usec = PATIENCE_MS * 1000 } };
+	const struct itimerval pace = { .it_interval = { .tv_usec = PATIENCE_MS * 1000L },
+					.it_value = { .tv_usec = PATIENCE_MS * 1000L } };
 	struct sigaction action = { .sa_handler = show_step, .sa_flags = SA_RESTART };
 
 	if (sigaction(SIGALRM, &action, NULL) == 0)

@@ -154,7 +154,7 @@ static int look_at_wanted(struct walk *w, const struct plan *plan, struct err *e
 int session_clean(struct arena *a, const struct plan *plan, const struct str *roots, size_t count,
 		  struct cleaning *out, struct err *e)
 {
-	struct walk w = { .a = a, .path = BUF_INIT(64 * PATH_MAX_BYTES) };
+	struct walk w = { .a = a, .path = BUF_INIT((size_t)64 * PATH_MAX_BYTES) };
 	struct placeholders held;
 	int status = 0;
 

@@ -62,7 +62,7 @@ static const char *find_existing(const char *const *programs)
 
 static void keep_shown(struct session *s, struct str text)
 {
-	scoped_buf shown = BUF_INIT(8 * SAID_MAX_BYTES);
+	scoped_buf shown = BUF_INIT((size_t)8 * SAID_MAX_BYTES);
 	struct err e = ERR_INIT;
 
 	utf8_add_shown(&shown, text);

@@ -199,7 +199,7 @@ static int add_kernel_trees(struct arguments *args, struct err *e)
 
 static int refuse(const struct mount_op *op, const char *what, struct err *e)
 {
-	scoped_buf path = BUF_INIT(4 * PATH_MAX_BYTES);
+	scoped_buf path = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 
 	utf8_add_shown(&path, str_of(op->path));
 	return FAIL(e, ERR_WEAKER, "the bwrap backend can't %s '%s'; the native backend can", what,

@@ -62,7 +62,7 @@ static int judge_file(struct arena *a, const struct launch *in, struct inner_job
 
 	if (access == ACCESS_DENY &&
 	    (is_left_open(job, path) || (!is_read_only && job->walls.shows_root))) {
-		scoped_buf shown = BUF_INIT(4 * PATH_MAX_BYTES);
+		scoped_buf shown = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 
 		utf8_add_shown(&shown, path);
 		return FAIL(e, ERR_POLICY,

@@ -17,7 +17,7 @@ struct lowering {
 /* `what` is a sentence's end, with %s for the path. */
 static int refuse_path(struct str path, const char *before, const char *behind, struct err *e)
 {
-	scoped_buf shown = BUF_INIT(4 * PATH_MAX_BYTES);
+	scoped_buf shown = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 
 	utf8_add_shown(&shown, path);
 	return FAIL(e, ERR_WEAKER, "the landlock backend can't %s '%s' %s", before,
