@@ -51,7 +51,7 @@ struct command_signals command_take_signals(void)
 		if (n == SIGCHLD)
 			out.ignores_children = action.sa_handler == SIG_IGN;
 		if (n == SIGCHLD || action.sa_handler != SIG_IGN)
-			signal(n, SIG_DFL);
+			(void)signal(n, SIG_DFL);
 	}
 	return out;
 }
@@ -61,7 +61,7 @@ void command_reset_signals(struct command_signals before)
 	sigset_t none;
 
 	if (before.ignores_children)
-		signal(SIGCHLD, SIG_IGN);
+		(void)signal(SIGCHLD, SIG_IGN);
 	/* What the caller blocks it blocks for itself. */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

@@ -42,7 +42,7 @@ static void add_all(struct buf *out, const char *map)
 		char *end;
 
 		first = strtoul(at, &end, 10);
-		strtoul(end, &end, 10);
+		(void)strtoul(end, &end, 10);
 		count = strtoul(end, &end, 10);
 		if (count == 0)
 			return;

@@ -334,7 +334,7 @@ static void tidy(struct bwrap_job *job)
 	if (setpgid(0, 0) < 0)
 		inner_fail(&job->inner, INNER_GROUP, 0);
 	if (job->ignores_children)
-		signal(SIGCHLD, SIG_IGN);
+		(void)signal(SIGCHLD, SIG_IGN);
 	job->inner.signals = command_take_signals();
 }
 
