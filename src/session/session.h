@@ -223,11 +223,11 @@ struct outcome {
 	struct timespec started; /* real time */
 	uint64_t duration_ms, cpu_ms, max_rss_kib;
 	uint32_t landlock_abi;
+	bool was_watched;	 /* whether `watch` is filled in */
 	uint64_t calls_answered; /* by the supervisor */
 	struct captured captured[2];
 	struct denials denials;
 	struct watch_summary watch;
-	bool was_watched;
 	size_t placeholder_count;
 
 	bool has_looked; /* whether `git` is filled in */

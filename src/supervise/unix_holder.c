@@ -45,11 +45,9 @@ void unix_effort_start(struct unix_effort *effort)
 
 bool unix_effort_take(struct unix_effort *effort)
 {
-	if (effort->left == 0)
-		effort->is_spent = true;
-	else if (--effort->left % STEPS_PER_CLOCK == 0 &&
-		 (read_clock(CLOCK_THREAD_CPUTIME_ID) > effort->cpu_until_us ||
-		  read_clock(CLOCK_MONOTONIC) > effort->until_us))
+	if (effort->left == 0 || (--effort->left % STEPS_PER_CLOCK == 0 &&
+				  (read_clock(CLOCK_THREAD_CPUTIME_ID) > effort->cpu_until_us ||
+				   read_clock(CLOCK_MONOTONIC) > effort->until_us)))
 		effort->is_spent = true;
 	return !effort->is_spent;
 }

@@ -321,6 +321,7 @@ static void get_places(struct reader *r, struct bwrap_job *out)
 	r->failed |= count == 0;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the words of the job lie in it. */
 int bwrap_job_unpack(struct arena *a, char *bytes, size_t count, struct bwrap_job *out,
 		     struct err *e)
 {

@@ -248,7 +248,7 @@ static int mask_the_rest(struct attempt *t, struct err *e)
 /* ---- The inner stage ----------------------------------------------------------------------------- */
 
 static const char *const stage_texts[] = {
-#define BWRAP_STAGE_TEXT(name, text) [BWRAP_##name - INNER_STAGE_COUNT] = text,
+#define BWRAP_STAGE_TEXT(name, text) [BWRAP_##name - INNER_STAGE_COUNT] = (text),
 	BWRAP_STAGES(BWRAP_STAGE_TEXT)
 #undef BWRAP_STAGE_TEXT
 };

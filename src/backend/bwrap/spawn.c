@@ -190,6 +190,7 @@ static int add_data(struct attempt *t, const struct bwrap_data *data, struct err
 /* In the order of enum bwrap_fd. */
 static int make_descriptors(struct attempt *t, struct err *e)
 {
+	/* NOLINTNEXTLINE(misc-redundant-expression): each adds one. */
 	if (add_nothing(t, e) < 0 || add_nothing(t, e) < 0 || add_pipe(t, 0, &t->errors, e) < 0 ||
 	    add_later(t, "bwrap arguments", &t->args_file, e) < 0 ||
 	    add_pipe(t, 0, &t->info, e) < 0 || add_pipe(t, 1, &t->block, e) < 0 ||

@@ -147,7 +147,7 @@ _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn)
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
-	signal(SIGCHLD, SIG_DFL);
+	(void)signal(SIGCHLD, SIG_DFL);
 	children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	/* Whoever loses a parent in there is waited for here. */
 	if (children < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
@@ -158,8 +158,10 @@ _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn)
 	 */
 	if (setpgid(0, 0) < 0)
 		_exit(STATUS_NO_ROOM);
+	/* NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork): to wait is meant. */
 	bwrap = vfork();
 	if (bwrap == 0)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Vfork): it leaves alone what is used here. */
 		become_bwrap(spawn);
 	if (bwrap < 0)
 		_exit(STATUS_NO_ROOM);

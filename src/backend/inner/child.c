@@ -159,10 +159,12 @@ pid_t inner_start_command(struct inner_job *job)
 {
 	pid_t command;
 
+	/* NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork): to wait is meant. */
 	command = vfork();
 	if (command < 0)
 		inner_fail(job, INNER_FORK, 0);
 	if (command == 0)
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Vfork): it leaves alone what is used here. */
 		inner_become_command(job);
 	return command;
 }

@@ -221,14 +221,14 @@ void inner_say_lacks(const struct launch *in, const struct sandbox *s)
 /* ---- Failures, in words ------------------------------------------------------------ */
 
 static const char *const stage_texts[] = {
-#define INNER_STAGE_TEXT(name, text) [INNER_##name] = text,
+#define INNER_STAGE_TEXT(name, text) [INNER_##name] = (text),
 	INNER_STAGES(INNER_STAGE_TEXT)
 #undef INNER_STAGE_TEXT
 };
 
 int inner_word_failure(const struct inner_job *job, const struct init_message *m, struct err *e)
 {
-	scoped_buf path = BUF_INIT(4 * PATH_MAX_BYTES);
+	scoped_buf path = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 
 	if (m->stage >= COUNT_OF(stage_texts))
 		return FAIL(e, ERR_INTERNAL, "the sandbox reports a stage that there is not");

@@ -58,7 +58,7 @@ static int prepare(struct arena *a, const struct launch *in, const kernel_mounts
 /* ---- Failures, in words --------------------------------------------------------- */
 
 static const char *const stage_texts[] = {
-#define NATIVE_STAGE_TEXT(name, text) [NATIVE_##name - INNER_STAGE_COUNT] = text,
+#define NATIVE_STAGE_TEXT(name, text) [NATIVE_##name - INNER_STAGE_COUNT] = (text),
 	NATIVE_STAGES(NATIVE_STAGE_TEXT)
 #undef NATIVE_STAGE_TEXT
 };
@@ -79,7 +79,7 @@ static bool needs_rights(uint32_t stage)
 
 static int word_failure(const struct native_job *job, const struct init_message *m, struct err *e)
 {
-	scoped_buf path = BUF_INIT(4 * PATH_MAX_BYTES);
+	scoped_buf path = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 	const char *doing;
 
 	if (m->stage == INNER_NETWORK && m->os_error == EPERM)
