@@ -302,7 +302,7 @@ bool server_wait(struct server *s, struct watcher *w, uint32_t *now, uint32_t ev
 /* client.c. `fd` is taken over; NULL: it is closed. */
 struct client *client_begin(struct server *s, int fd, const struct ip *peer, uint16_t peer_port,
 			    const struct protocol *p) NONNULL;
-int clients_check_deadlines(void *server, struct err *e);
+int clients_check_deadlines(void *user, struct err *e);
 void clients_resume(struct server *s) NONNULL;
 void client_set_waiting(struct client *c) NONNULL; /* until protocol->resume() */
 

@@ -221,6 +221,7 @@ static void read_control(struct msghdr *message, struct sender *out)
 	}
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): recvmsg() writes to it. */
 static ssize_t receive(int fd, uint8_t *bytes, struct sender *out)
 {
 	union {

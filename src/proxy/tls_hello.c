@@ -270,9 +270,8 @@ static void begin_record(struct tls_hello *h, uint8_t kind)
 	}
 	if (kind != RECORD_HANDSHAKE && !is_first)
 		fail(h);
-	else if (kind != RECORD_HANDSHAKE && h->is_next)
-		h->result = TLS_HELLO_NOT_TLS;
-	else if (kind < RECORD_KIND_FIRST || kind > RECORD_KIND_LAST)
+	else if ((kind != RECORD_HANDSHAKE && h->is_next) || kind < RECORD_KIND_FIRST ||
+		 kind > RECORD_KIND_LAST)
 		h->result = TLS_HELLO_NOT_TLS;
 	h->is_odd = kind != RECORD_HANDSHAKE;
 	h->record_state = RECORD_MAJOR;
