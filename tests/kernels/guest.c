@@ -31,7 +31,7 @@ static int fail(const char *what)
 
 static int run_as(char **argv)
 {
-	unsigned id = (unsigned)atoi(argv[0]);
+	unsigned id = (unsigned)strtoul(argv[0], NULL, 10);
 
 	if (setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0)
 		return fail("guest: as");
@@ -66,7 +66,7 @@ static int listen_loopback(int port)
 
 static int be_neighbour(char **argv)
 {
-	int port = atoi(argv[2]);
+	int port = (int)strtol(argv[2], NULL, 10);
 	struct pollfd fds[] = { { .fd = listen_unix(argv[0], 0), .events = POLLIN },
 				{ .fd = listen_unix(argv[1], 1), .events = POLLIN },
 				{ .fd = listen_loopback(port), .events = POLLIN } };
@@ -75,7 +75,7 @@ static int be_neighbour(char **argv)
 	    shmget(port, 4096, IPC_CREAT | 0600) < 0)
 		return fail("guest: neighbour");
 	puts("ready");
-	fflush(stdout);
+	(void)fflush(stdout);
 	/* What connects is kept: who was refused later would look as if nobody had listened. */
 	while (poll(fds, 3, -1) >= 0 || errno == EINTR)
 		for (int i = 0; i < 3; i++)

@@ -72,6 +72,7 @@ TEST_MAY_BE_UNUSED static int listen_on(uint16_t *port)
 	socklen_t size = sizeof(a);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+	*port = 0;
 	if (fd < 0 || bind(fd, (struct sockaddr *)&a, size) < 0 || listen(fd, 1024) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&a, &size) < 0)
 		return -1;

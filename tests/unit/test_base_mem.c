@@ -92,7 +92,7 @@ TEST(what_does_not_fit_is_mallocs_and_keeps_what_it_holds)
 	large = grow(block, POOL_BYTES);
 	REQUIRE(large != NULL);
 	CHECK(!is_pooled(large) && holds(large, 200, 3));
-	large = grow(large, 2 * POOL_BYTES);
+	large = grow(large, (size_t)2 * POOL_BYTES);
 	REQUIRE(large != NULL);
 	CHECK(!is_pooled(large) && holds(large, 200, 3));
 	mem_free(large);

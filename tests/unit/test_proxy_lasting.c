@@ -52,7 +52,7 @@ TEST(what_lasts_is_told_of_before_it_has_ended)
 TEST(of_many_that_last_each_is_told)
 {
 	enum { TUNNELS = 1500 };
-	const struct rlimit many = { .rlim_cur = 4 * TUNNELS, .rlim_max = 4 * TUNNELS };
+	const struct rlimit many = { .rlim_cur = 4UL * TUNNELS, .rlim_max = 4UL * TUNNELS };
 	static int clients[TUNNELS], behind[TUNNELS];
 	static bool is_told[TUNNELS + 1];
 	struct rlimit before;

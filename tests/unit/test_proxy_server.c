@@ -294,7 +294,7 @@ static int connect_as(int32_t pid, const char *program)
 	struct proxy_order who = { .kind = PROXY_HAS_CONNECTED,
 				   .pid = pid,
 				   .address = { { [10] = 0xff, 0xff, 127, 0, 0, 1 } } };
-	struct sockaddr_in own;
+	struct sockaddr_in own = { .sin_port = 0 };
 	socklen_t size = sizeof(own);
 	int fd = connect_to(proxy_port);
 

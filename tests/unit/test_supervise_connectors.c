@@ -25,6 +25,7 @@ static bool is_connector_of(const char *pid, pid_t parent)
 	close(fd);
 	if (n <= 0)
 		return false;
+	/* NOLINTNEXTLINE(cert-err34-c): the kernel writes a number that fits. */
 	return sscanf(text, "%*d (%31[^)]) %*c %d", name, &ppid) == 2 && ppid == parent &&
 	       strcmp(name, "cordon-connect") == 0;
 }

@@ -415,7 +415,7 @@ TEST(the_sandboxs_own_is_not_asked_about)
 
 static int told_of_each(void)
 {
-	union any_address a;
+	union any_address a = { .in4 = { .sin_port = 0 } };
 	socklen_t size = sizeof(a);
 	int fd = socket_for("127.0.0.1", SOCK_STREAM | SOCK_NONBLOCK);
 	int r = connect_host(fd, "127.0.0.1", 3128);
@@ -445,7 +445,7 @@ TEST(the_proxy_is_told_whose_a_connection_to_it_is)
 
 static int told_of_host_ports(void)
 {
-	union any_address a;
+	union any_address a = { .in4 = { .sin_port = 0 } };
 	socklen_t size = sizeof(a);
 	int fd = socket_for("127.0.0.1", SOCK_STREAM);
 

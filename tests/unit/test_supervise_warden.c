@@ -45,7 +45,7 @@ static bool is_there(const char *path)
 /* Whether `dir` is empty, or is so soon, and then removes it. */
 static bool is_left_empty(const char *dir)
 {
-	uint64_t until = now_us() + SOON_MS * 1000;
+	uint64_t until = now_us() + (uint64_t)SOON_MS * 1000;
 
 	while (rmdir(dir) < 0) {
 		if (now_us() > until)
@@ -251,7 +251,7 @@ TEST(wardens_of_one_program_do_not_wait_for_each_other)
 	REQUIRE(run_start(&second, &w) && run_launch(&second));
 	start = now_us();
 	run_end(&first);
-	CHECK(now_us() - start < SOON_MS * 1000);
+	CHECK(now_us() - start < (uint64_t)SOON_MS * 1000);
 	CHECK(is_there("beside/.git") && is_there("beside/commondir"));
 	run_end(&second);
 	CHECK(rmdir("beside") == 0);
@@ -507,7 +507,7 @@ TEST(a_run_killed_at_any_moment_leaves_nothing)
 {
 	struct wish w = { .plan.rules.count = 0 };
 	uint64_t seed = test_seed();
-	uint64_t until = now_us() + KILLING_MS * 1000;
+	uint64_t until = now_us() + (uint64_t)KILLING_MS * 1000;
 	unsigned kills = 0;
 
 	wish_for_three(&w, "moment");
