@@ -424,7 +424,7 @@ TEST(every_two_shelves_with_a_git_directory_answer_as_the_text_says)
 	struct err e = ERR_INIT;
 
 	REQUIRE(prepare(&e));
-	for (size_t n = 0; n < ENTRIES * TREE * TREE * TREE && world.wrong < 5; n++) {
+	for (size_t n = 0; n < (size_t)ENTRIES * TREE * TREE * TREE && world.wrong < 5; n++) {
 		struct stated s = { .layers = 1 };
 		struct thing cap = make_shelf(n / ENTRIES % TREE, 2);
 

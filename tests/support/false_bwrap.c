@@ -41,7 +41,7 @@ static const char *read_mode(char *room, size_t bytes)
 	room[0] = '\0';
 	if (!f || !fgets(room, (int)bytes, f))
 		return "";
-	fclose(f);
+	(void)fclose(f);
 	room[strcspn(room, "\n")] = '\0';
 	return room;
 }
@@ -56,7 +56,7 @@ static int answer(const char *mode)
 {
 	if (strcmp(mode, "other") == 0)
 		return puts("usage: something else") < 0;
-	fputs(old_options, stdout);
+	(void)fputs(old_options, stdout);
 	if (strcmp(mode, "old") != 0)
 		puts("--perms OCTAL");
 	return 0;

@@ -8,7 +8,7 @@ TEST(who_connected_is_told_before_or_after)
 				   .pid = 42,
 				   .program = "curl",
 				   .address = { { [10] = 0xff, 0xff, 127, 0, 0, 1 } } };
-	struct sockaddr_in own;
+	struct sockaddr_in own = { .sin_port = 0 };
 	socklen_t size = sizeof(own);
 	struct proxy_message m;
 	int fd;
@@ -36,7 +36,7 @@ TEST(who_connected_to_a_port_of_the_hosts_is_told)
 {
 	struct proxy_order who = { .kind = PROXY_HAS_CONNECTED,
 				   .address = { { [10] = 0xff, 0xff, 127, 0, 0, 1 } } };
-	struct sockaddr_in own;
+	struct sockaddr_in own = { .sin_port = 0 };
 	socklen_t size = sizeof(own);
 	struct proxy_message m;
 	uint16_t port;

@@ -97,7 +97,7 @@ static int as_ordinary_user(int (*body)(void))
 TEST(what_is_held_stands_marked_and_goes_with_the_release)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
-	struct placeholders held;
+	struct placeholders held = { .count = 0 };
 	struct wish w = { .plan.rules.count = 0 };
 	struct stat st, around;
 	int before = count_open();
@@ -126,7 +126,7 @@ TEST(what_is_held_stands_marked_and_goes_with_the_release)
 TEST(the_first_missing_component_of_a_deep_path_is_enough)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
-	struct placeholders held;
+	struct placeholders held = { .count = 0 };
 	struct wish w = { .plan.rules.count = 0 };
 
 	REQUIRE(mkdir("deep", 0700) == 0 && mkdir("deep/a b", 0700) == 0);
@@ -140,7 +140,7 @@ TEST(the_first_missing_component_of_a_deep_path_is_enough)
 TEST(a_plan_without_placeholders_is_held_at_no_cost)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
-	struct placeholders held;
+	struct placeholders held = { .count = 0 };
 	struct wish w = { .plan.rules.count = 0 };
 	int before = count_open();
 
@@ -153,7 +153,7 @@ TEST(a_plan_without_placeholders_is_held_at_no_cost)
 TEST(it_goes_also_when_what_is_above_was_renamed)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
-	struct placeholders held;
+	struct placeholders held = { .count = 0 };
 	struct wish w = { .plan.rules.count = 0 };
 
 	REQUIRE(mkdir("here", 0700) == 0);
@@ -168,7 +168,7 @@ TEST(it_goes_also_when_what_is_above_was_renamed)
 static int refused_code(const char *name, const char *content)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
-	struct placeholders held;
+	struct placeholders held = { .count = 0 };
 	struct wish w = { .plan.rules.count = 0 };
 	struct err e = ERR_INIT;
 	int r;
@@ -237,7 +237,7 @@ TEST(a_mark_on_what_holds_something_counts_for_nothing)
 TEST(what_was_used_or_replaced_meanwhile_stays)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
-	struct placeholders held;
+	struct placeholders held = { .count = 0 };
 	struct wish w = { .plan.rules.count = 0 };
 
 	REQUIRE(mkdir("used", 0700) == 0);
@@ -275,7 +275,7 @@ TEST(an_empty_directory_of_the_users_own_is_no_placeholder)
 static int hold_in_closed_directory(void)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
-	struct placeholders held;
+	struct placeholders held = { .count = 0 };
 	struct wish w = { .plan.rules.count = 0 };
 
 	wish_add(&w, "closed/.git", NULL);
@@ -310,7 +310,7 @@ TEST(where_this_user_can_make_nothing_nothing_is_made)
 static int share_with_root(void)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
-	struct placeholders held;
+	struct placeholders held = { .count = 0 };
 	struct wish w = { .plan.rules.count = 0 };
 	struct err e = ERR_INIT;
 	struct os_file file;
@@ -324,7 +324,7 @@ static int share_with_root(void)
 TEST(what_root_made_in_a_users_directory_is_that_users)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
-	struct placeholders held;
+	struct placeholders held = { .count = 0 };
 	struct wish w = { .plan.rules.count = 0 };
 	struct stat st;
 	int r;
@@ -347,7 +347,7 @@ TEST(what_root_made_in_a_users_directory_is_that_users)
 static int hold_what_root_makes(void)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
-	struct placeholders held;
+	struct placeholders held = { .count = 0 };
 	struct wish w = { .plan.rules.count = 0 };
 
 	wish_add(&w, "roots/.git", NULL);
@@ -358,7 +358,7 @@ static int hold_what_root_makes(void)
 static void finish_late(int end)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
-	struct placeholders held;
+	struct placeholders held = { .count = 0 };
 	struct wish w = { .plan.rules.count = 0 };
 	char byte;
 
@@ -422,7 +422,7 @@ TEST(what_two_hold_goes_with_the_last)
 TEST(two_plans_that_want_different_things_do_not_share)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
-	struct placeholders held;
+	struct placeholders held = { .count = 0 };
 	struct wish w = { .plan.rules.count = 0 };
 	struct wish other = { .plan.rules.count = 0 };
 
@@ -447,7 +447,7 @@ static void hold_and_die(const struct wish *w)
 		struct placeholders held;
 
 		(void)!hold(&a, w, &held);
-		raise(SIGKILL);
+		(void)raise(SIGKILL);
 	}
 	CHECK(pid > 0 && waitpid(pid, NULL, 0) == pid);
 }
@@ -522,6 +522,7 @@ static void sleep_us(uint64_t us)
 }
 
 /* Exit code: 0, or what went wrong; the number of rounds goes to `rounds`. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): they are counted in it. */
 static int come_and_go(const struct wish *w, uint64_t seed, uint64_t until, uint32_t *rounds)
 {
 	while (now_us() < until) {
@@ -566,7 +567,7 @@ static int look_on(const struct wish *w, uint64_t until)
 static void crowd(const char *dir, const struct wish *w, int count)
 {
 	uint64_t seed = test_seed();
-	uint64_t until = now_us() + CROWD_MS * 1000;
+	uint64_t until = now_us() + (uint64_t)CROWD_MS * 1000;
 	uint32_t *rounds = mmap(NULL, sizeof(*rounds), PROT_READ | PROT_WRITE,
 				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pids[9];
@@ -614,7 +615,7 @@ TEST(runs_killed_at_any_moment_leave_what_the_next_removes)
 {
 	struct wish w = { .plan.rules.count = 0 };
 	uint64_t seed = test_seed();
-	uint64_t until = now_us() + CROWD_MS * 1000;
+	uint64_t until = now_us() + (uint64_t)CROWD_MS * 1000;
 	uint32_t kills = 0;
 
 	REQUIRE(mkdir("shot", 0700) == 0);

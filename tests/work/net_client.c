@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 
 	if (argc != 4)
 		return 2;
-	to.sin_port = htons((uint16_t)atoi(argv[2]));
+	to.sin_port = htons((uint16_t)strtoul(argv[2], NULL, 10));
 	if (inet_pton(AF_INET, argv[1], &to.sin_addr) != 1 && look_up(argv[1], &to.sin_addr) != 0)
 		return 1;
 	fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
