@@ -135,7 +135,8 @@ static void take_all(int listener)
 
 static int open_listener(const char *address, const char *port)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)) };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_port = htons((uint16_t)strtoul(port, NULL, 10)) };
 	int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0 || inet_pton(AF_INET, address, &at.sin_addr) != 1 ||

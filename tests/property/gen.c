@@ -293,6 +293,7 @@ static const char *pick_new(struct gen *g, const char *const *list, struct picke
 	const char *pick = gen_pick(g, list);
 
 	for (size_t i = 0; i < picked->count; i++)
+		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): as many as are counted. */
 		if (strcmp(picked->items[i], pick) == 0)
 			return NULL;
 	if (picked->count < COUNT_OF(picked->items))

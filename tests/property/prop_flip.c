@@ -138,7 +138,7 @@ static bool ask(struct world *w, const struct question *q, struct flip *out)
 	if (q->path)
 		return plan_flip_path(&w->a, &w->in, w->plan, str_of(q->path), q->access, out,
 				      &w->e) == 0;
-	return hostname_parse_port(&w->a, str_of(q->host), &host, &port, &w->e) == 0 &&
+	return q->host && hostname_parse_port(&w->a, str_of(q->host), &host, &port, &w->e) == 0 &&
 	       plan_flip_host(&w->a, &w->in, w->plan, &host, port, q->decision, out, &w->e) == 0;
 }
 
