@@ -238,7 +238,7 @@ int bwrap_find_stage(struct arena *a, const struct launch *in, int *fd, struct e
 {
 	const char *why;
 	struct str program;
-	bool is_this;
+	bool is_this = false;
 	char shown[256];
 
 	if (bwrap_find_cordon(a, &program, &is_this, e) < 0)

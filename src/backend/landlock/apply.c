@@ -274,7 +274,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 static int describe(struct arena *a, const struct launch *in, struct buf *out, struct err *e)
 {
 	struct walls walls;
-	uint32_t abi;
+	uint32_t abi = 0;
 
 	if (find_abi(&abi, e) < 0 || make_walls(a, in, abi, &walls, e) < 0)
 		return err_result(e);
