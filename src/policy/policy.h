@@ -293,6 +293,7 @@ enum layer_kind {
 
 struct layer {
 	enum layer_kind kind;
+	bool has_net;	   /* a narrowing layer without `network` says nothing about it */
 	struct str name;   /* "profile dev", "project /repo", "requirements" */
 	struct str dir;	   /* of a project */
 	struct str digest; /* of its file, as [trust] has it */
@@ -303,7 +304,6 @@ struct layer {
 	 * allows take nothing away and so mean nothing.
 	 */
 	struct net_rules net;
-	bool has_net; /* a narrowing layer without `network` says nothing about it */
 };
 
 struct warning {
