@@ -400,17 +400,30 @@ def decisions_are_logged_also_those_that_are_open(w: World):
     assert w.ok("audit", "--json", str(log)).out.splitlines() == ended
 
 
+def told_open(log):
+    return sorted((e["protocol"], e["port"]) for e in entries(log) if e["open"])
+
+
 @contextlib.contextmanager
 def lasting(w, log):
-    """A proxy that has told of what lasts: a tunnel, and a request that is not answered."""
-    with socket.create_server(("127.0.0.1", 0)) as mute, Server() as server, Proxy(w, "--audit", str(log)) as proxy:
-        assert proxy.get(f"http://127.0.0.1:{server.port}/").status == 200
-        with proxy.connect() as tunnel, proxy.connect() as request:
-            assert ask(tunnel, by_address(socket.AF_INET, "127.0.0.1", server.port)) == 0 and echoes(tunnel)
+    """A proxy that has told of what lasts, a tunnel and a request that is not answered, and those two; a
+    brief request came before. Should that have lasted as well, on a slow machine, it is all tried again."""
+    for _ in range(5):
+        log.unlink(missing_ok=True)
+        with socket.create_server(("127.0.0.1", 0)) as mute, Server() as server, Proxy(w, "--audit", str(log)) as proxy:
+            began = time.monotonic()
+            assert proxy.get(f"http://127.0.0.1:{server.port}/").status == 200
+            if time.monotonic() - began > 0.9:
+                continue
             port = mute.getsockname()[1]
-            request.sendall(b"GET http://127.0.0.1:%d/ HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % (port, port))
-            settle(lambda: len([e for e in entries(log) if e["open"]]) == 2)
-            yield proxy
+            with proxy.connect() as tunnel, proxy.connect() as request:
+                assert ask(tunnel, by_address(socket.AF_INET, "127.0.0.1", server.port)) == 0 and echoes(tunnel)
+                request.sendall(b"GET http://127.0.0.1:%d/ HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % (port, port))
+                both = sorted([("socks5", server.port), ("http", port)])
+                settle(lambda: told_open(log) == both, lambda: entries(log))
+                yield proxy
+                return
+    raise AssertionError("a request takes a second here")
 
 
 def killed(w, log, find_victim):
@@ -425,13 +438,13 @@ def what_lasts_is_in_the_log_whoever_is_killed(w: World):
     log = w.top / "log.jsonl"
     for victim in (lambda proxy: proxy.process.pid, lambda proxy: proxy.children()[0]):
         found = killed(w, log, victim)
-        assert [(e["protocol"], e["open"], e["count"], e["connection"]) for e in found] == [
-            ("http", False, 1, None), ("socks5", True, 0, 1), ("http", True, 0, 2)], found
+        assert sorted((e["protocol"], e["open"], e["count"]) for e in found) == [
+            ("http", False, 1), ("http", True, 0), ("socks5", True, 0)], found
+        assert sorted(e["connection"] or 0 for e in found) == [0, 1, 2], found
         assert all(e["decision"] == "allow" and e["rule"] == "127.0.0.1" for e in found), found
         total = w.ok("audit", "--summary", "--json", str(log)).json["total"]
         assert (total["allowed"], total["open"]) == (3, 2), total
         assert w.ok("audit", str(log)).out.count("(open)\n") == 2
-        log.unlink()
     # And when nobody is: each once.
     with lasting(w, log) as proxy:
         proxy.end()
@@ -522,10 +535,10 @@ def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
-def settle(is_so):
+def settle(is_so, show=lambda: ""):
     until = time.monotonic() + 10
     while not is_so():
-        assert time.monotonic() < until, "it does not come to be so"
+        assert time.monotonic() < until, f"it does not come to be so: {show()}"
         time.sleep(0.05)
 
 
