@@ -400,7 +400,9 @@ class Job:
 
     def end(self):
         """Lets it go on, and waits for its end. Its status."""
-        self.send(signal.SIGCONT)
+        # Only then: a sanitizer stops the program at its end, and would wait for ever for what this takes away.
+        if self.is_stopped():
+            self.send(signal.SIGCONT)
         status = os.waitstatus_to_exitcode(os.waitpid(self.shell, 0)[1])
         os.close(self.master)
         return status

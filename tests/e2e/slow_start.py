@@ -4,6 +4,7 @@
 told so, and can end it as any other program."""
 
 import atexit
+import contextlib
 import os
 import pty
 import shutil
@@ -63,12 +64,23 @@ def left(world):
     return [name for name in os.listdir(world.repo) if name.startswith(".")]
 
 
+def descriptors(pid):
+    """What each of them leads to; the process may be closing some."""
+    found = []
+    with contextlib.suppress(OSError):
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                found.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return found
+
+
+def is_searching(pid, top):
+    return any(name.startswith(f"{top}/") for name in descriptors(pid))
+
+
 def is_watching(pid):
     """Whether the sandbox is there, and its directories are being watched."""
-    try:
-        return any(os.readlink(f"/proc/{pid}/fd/{fd}") == "anon_inode:inotify" for fd in os.listdir(f"/proc/{pid}/fd"))
-    except OSError:
-        return False
+    return "anon_inode:inotify" in descriptors(pid)
 
 
 def wait_until(condition, what):
@@ -139,9 +151,9 @@ def a_key_ends_it_also_when_the_sandbox_stands(world):
     assert status == -signal.SIGINT and not ran.exists() and left(world) == [], status
 
 
-def stop_for_a_while(run):
+def stop_for_a_while(world, run):
     """The time that passes is as good as time that was spent."""
-    time.sleep(0.02)
+    wait_until(lambda: is_searching(run.pid, world.repo), "searched")
     run.send_signal(signal.SIGSTOP)
     time.sleep(1.1)
     run.send_signal(signal.SIGCONT)
@@ -151,7 +163,7 @@ def stop_for_a_while(run):
 def after_a_second_it_says_what_it_does(world):
     fill(world)
     run = start(world)
-    stop_for_a_while(run)
+    stop_for_a_while(world, run)
     _, err = run.communicate(timeout=SECONDS)
     assert run.returncode == 0, err
     assert err.count("still searching") == 1 and str(world.repo) in err and "-C DIR" in err, err
@@ -161,7 +173,7 @@ def after_a_second_it_says_what_it_does(world):
 def nothing_is_said_to_one_who_wants_no_words(world):
     fill(world)
     run = start(world, "--quiet")
-    stop_for_a_while(run)
+    stop_for_a_while(world, run)
     _, err = run.communicate(timeout=SECONDS)
     assert (run.returncode, err) == (0, ""), (run.returncode, err)
 
