@@ -44,7 +44,8 @@ class Server:
         self.socket.bind(("::1" if family == socket.AF_INET6 else "127.0.0.1", 0))
         self.socket.listen(256)
         self.port = self.socket.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.thread = threading.Thread(target=self.accept, daemon=True)
+        self.thread.start()
 
     def accept(self):
         while True:
@@ -66,6 +67,9 @@ class Server:
         return self
 
     def __exit__(self, *_):
+        # Else the thread might accept at whoever gets the number of the descriptor next.
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
         self.socket.close()
 
 

@@ -196,7 +196,8 @@ class Server:
         self.serve, self.connections, self.failures = serve, [], []
         self.port = self.listener.getsockname()[1]
         self.host = f"127.0.0.1:{self.port}"
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.thread = threading.Thread(target=self.accept, daemon=True)
+        self.thread.start()
 
     def accept(self):
         while True:
@@ -224,6 +225,7 @@ class Server:
     def __exit__(self, kind, *_):
         with contextlib.suppress(OSError):
             self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join(timeout=10)
         self.listener.close()
         for peer in self.connections:
             with contextlib.suppress(OSError):
