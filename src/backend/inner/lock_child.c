@@ -271,17 +271,16 @@ bool inner_scope_signals(const struct inner_job *job)
 {
 	struct ruleset_attr attr = { .handled_fs = LL_REFER, .scoped = LL_SCOPE_SIGNAL };
 	int ruleset;
-	bool is_done;
 
 	if (job->walls.abi < 6)
 		return false;
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
-	is_done = ruleset >= 0 && allow_moves(ruleset, job->root) &&
-		  syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
-	if (ruleset >= 0)
-		close(ruleset);
-	/* SECURITY: who relies on it would kill all of the user's processes. */
-	return is_done && kill(getppid(), 0) < 0 && errno == EPERM;
+	if (ruleset < 0 || !allow_moves(ruleset, job->root) ||
+	    syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+		inner_fail(job, INNER_LANDLOCK, 8);
+	close(ruleset);
+	/* SECURITY: who relies on it would else kill all of the user's processes. */
+	return kill(getppid(), 0) < 0 && errno == EPERM;
 }
 
 /* ---- seccomp ------------------------------------------------------------------ */
