@@ -20,8 +20,8 @@ from conform import (
     rows,
     these_need,
     without_losses,
-    without_noise,
 )
+from sanitizer import without_noise
 
 # ---- Mounts and namespaces --------------------------------------------------------------
 

@@ -26,11 +26,15 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from sanitizer import without_noise  # noqa: E402
 
 SECONDS = 30  # for one process; a loaded machine is slow
 FIRST_UID = 61183  # of the ordinary user when the tests run as root: nobody's, not in passwd
@@ -158,12 +162,6 @@ def show_control(arena, refused, allowed, control, box):
         if got in control.host_lacks:
             raise Skip(f"{attempt.split()[0]}: {got} on this host without a sandbox")
         check(got.split()[0] in control.accept, f"the control is {got}, shows nothing: {attempt}")
-
-
-def without_noise(text):
-    """Without what ASan says when a process that was cloned onto a stack of its own ends it."""
-    noise = ("WARNING: ASan is ignoring requested", "False positive error reports", "For details see https://git")
-    return "".join(line for line in text.splitlines(True) if not any(n in line for n in noise))
 
 
 def without_losses(text):

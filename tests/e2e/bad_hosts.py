@@ -29,6 +29,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
 import conform  # noqa: E402  pylint: disable=wrong-import-position
+from sanitizer import without_noise  # noqa: E402  pylint: disable=wrong-import-position
 
 SECONDS = 1.0  # that cordon may take
 DOCTOR_SECONDS = 5.0
@@ -222,7 +223,7 @@ class World:
         check(len(began) == 8, f"the host could not be made: {out}{err}")
         check(not pending, f"not done after {HANG_SECONDS} s: {argv}: {out} {err}")
         seconds = ended - struct.unpack("d", began)[0]
-        return Outcome(os.waitstatus_to_exitcode(status), out, conform.without_noise(err), seconds)
+        return Outcome(os.waitstatus_to_exitcode(status), out, without_noise(err), seconds)
 
     def try_on(self, setup, *options, command=("/bin/cat", "file"), limit=SECONDS, **host):
         """cordon run on that host; the quickest of a few tries."""

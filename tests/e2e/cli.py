@@ -8,7 +8,6 @@ anything behind, and none may need root or the network.
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -16,12 +15,12 @@ import tempfile
 import traceback
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from sanitizer import without_noise  # noqa: E402
+
 PROGRAM = os.path.abspath(os.environ.get("CORDON", "build/cordon"))
 SOURCE = Path(__file__).resolve().parent.parent.parent
 SECONDS = 40  # for one process; a loaded machine is slow with sanitizers
-# What an instrumented program says when a process ends on a stack that is not its first one.
-NOISE = re.compile(rb"==\d+==WARNING: ASan is ignoring requested __asan_handle_no_return.*\n"
-                   rb"False positive error reports may follow\n.*issues/189\n")
 
 _cases = []
 
@@ -85,7 +84,7 @@ class World:
             timeout=SECONDS,
         )
         out = done.stdout.decode("utf-8", "surrogateescape")
-        err = done.stderr.decode("utf-8", "surrogateescape")
+        err = without_noise(done.stderr.decode("utf-8", "surrogateescape"))
         result = Result(done.returncode, out, err)
         assert result.status in (0, 125, check), f"cordon {args}: {result!r}"
         assert "Sanitizer" not in err and "runtime error" not in err, repr(result)
@@ -116,7 +115,7 @@ def run(w, *args, env=None, cwd=None, stdin=b"", raw=False, fds=(), command="run
     done = subprocess.run([PROGRAM, command, *args], cwd=cwd or w.repo,
                           env={**w.env, **(env or {})}, input=stdin, capture_output=True,
                           timeout=SECONDS * 3, pass_fds=fds, check=False)
-    done.stderr = NOISE.sub(b"", done.stderr)
+    done.stderr = without_noise(done.stderr)
     assert b"Sanitizer" not in done.stderr and b"runtime error" not in done.stderr, done.stderr
     if raw:
         return done

@@ -13,7 +13,6 @@ import fcntl
 import json
 import os
 import platform
-import re
 import resource
 import shutil
 import struct
@@ -24,6 +23,7 @@ import time
 
 import cli
 from cli import PROGRAM, Result, Skip, World, case, run_cases
+from sanitizer import without_noise
 
 ORDINARY = 61234
 GUARANTEES = ["fs_write", "fs_read", "fs_carve", "fs_reopen", "protect_missing", "deny_future",
@@ -34,10 +34,6 @@ NEVER = {"deny_future", "limits"}
 NO_PROGRAMS = "/proc"
 # supervise/placeholder.h: the mark of a placeholder.
 MARK_NS = 0x434F5244 * 10**9 + 420000000
-
-# What an instrumented program says when a process ends on a stack that is not its first one.
-NOISE = re.compile(r"==\d+==WARNING: ASan is ignoring requested __asan_handle_no_return.*\n"
-                   r"False positive error reports may follow\n.*issues/189\n")
 
 CALLS = {
     "x86_64": {"open_tree": 428, "landlock_create_ruleset": 444},
@@ -81,7 +77,7 @@ def doctor(w: World, *args, before=None, spaces="-Urmpf --mount-proc", prepare=N
     done = subprocess.run(command, cwd=w.repo, env={**w.env, **(env or {})},
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
                           preexec_fn=prepare, **who)
-    result = Result(done.returncode, done.stdout, NOISE.sub("", done.stderr))
+    result = Result(done.returncode, done.stdout, without_noise(done.stderr))
     assert "Sanitizer" not in result.err and "runtime error" not in result.err, repr(result)
     assert result.status == status, f"expected {status}: {result!r}"
     return result
@@ -217,7 +213,7 @@ def on_a_terminal(w, *args):
             shown += part
     os.close(main)
     assert process.returncode == 0, shown
-    return NOISE.sub("", shown.decode().replace("\r\n", "\n"))
+    return without_noise(shown.decode().replace("\r\n", "\n"))
 
 
 @case
@@ -396,7 +392,7 @@ def bubblewrap_is_used_where_only_it_may(w: World):
                           env=w.env, capture_output=True, text=True, timeout=60, check=False,
                           preexec_fn=lambda: answer("open_tree", errno.EPERM))
     assert done.returncode == 0 and done.stdout == "bwrap\n", done
-    said = NOISE.sub("", done.stderr)
+    said = without_noise(done.stderr)
     assert said.count("\n") == 1, done
     assert said.startswith("cordon: warning: the backend is bwrap, and not one before it"), done
     assert "native: the native backend can't " in said, done
