@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "os/fd.h"
+#include "os/quiet.h"
 
 enum {
 	LOCK_PATIENCE_MS = 2000,
@@ -316,12 +317,15 @@ int audit_add(struct audit *audit, const struct proxy_record *record, struct err
 	UNINITIALIZED char text[AUDIT_LINE_BYTES];
 	struct buf line = BUF_OVER(text);
 	char shown[256];
+	struct os_quiet quiet;
 	int r;
 
 	audit_print(&line, audit->run, record);
 	if (buf_check(&line, e) < 0 || take_lock(audit, e) < 0)
 		return err_wrap(e, "%s", utf8_show(audit->path, shown, sizeof(shown)));
+	os_quiet_begin(&quiet);
 	r = write_locked(audit, buf_str(&line), e);
+	os_quiet_end(&quiet);
 	(void)flock(audit->lock, LOCK_UN);
 	return r < 0 ? err_wrap(e, "%s", utf8_show(audit->path, shown, sizeof(shown))) : 0;
 }

@@ -59,9 +59,12 @@ static bool is_written_in_place(const char *path)
 {
 	struct stat st;
 
-	if (begins_with(path, "/dev/") || begins_with(path, "/proc/"))
+	if (begins_with(path, "/proc/"))
 		return true;
-	return stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode));
+	if (stat(path, &st) < 0)
+		/* Of devices none is made; /dev/shm holds files like any other. */
+		return begins_with(path, "/dev/") && !begins_with(path, "/dev/shm/");
+	return !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
 /* Opens the directory of `path`; -1 with errno. */
@@ -117,14 +120,23 @@ bool report_file_open(const struct args *args, struct report_file *file)
 	return file->fd >= 0 || complain(args, file, strerror(errno));
 }
 
+/* A pipe that can be written at all takes this much without waiting. */
+enum { WRITE_BYTES = 4096 };
+
+/*
+ * SECURITY: the command may share the stream, have filled it, and have said that nobody waits
+ * for it (O_NONBLOCK): that must not cost the report, nor must it be waited for deaf to signals.
+ */
 static bool write_all(int fd, const char *text)
 {
 	size_t left = strlen(text);
 
 	while (left > 0) {
-		ssize_t n = write(fd, text, left);
+		ssize_t n;
 
-		if (n < 0 && errno == EINTR)
+		signals_await_room(fd);
+		n = write(fd, text, left < WRITE_BYTES ? left : WRITE_BYTES);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (n < 0)
 			return false;

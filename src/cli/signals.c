@@ -29,6 +29,9 @@ bool signals_hold(struct signals *signals)
 	signals->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	/* SECURITY: a command that sets TOSTOP on the terminal could have a warning stop this process. */
 	sigaddset(&set, SIGTTOU);
+	/* What can't be written is an error that is told: a reader that is gone, `ulimit -f`. */
+	sigaddset(&set, SIGPIPE);
+	sigaddset(&set, SIGXFSZ);
 	return signals->fd >= 0 && sigprocmask(SIG_BLOCK, &set, NULL) == 0;
 }
 

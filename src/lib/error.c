@@ -48,13 +48,16 @@ cordon_error *cordon_error_new(uint32_t code, const char *text)
 	return error;
 }
 
-/* Wherever descriptors or processes run out, the way out is the same. */
+/* Wherever descriptors, processes or the size of files run out, the way out is the same. */
 static struct err with_way_out(const struct err *e)
 {
 	struct err told = *e;
 
 	if (e->code == ERR_SYS && e->os_error == EMFILE)
 		err_wrap_text(&told, "this process may open no more files (raise 'ulimit -n')");
+	if (e->code == ERR_SYS && e->os_error == EFBIG)
+		err_wrap_text(&told,
+			      "this process may not make files of that size (raise 'ulimit -f')");
 	/* Of a lookup it means another thing. */
 	if (e->code == ERR_SYS && e->os_error == EAGAIN && strstr(e->text, "can't start a "))
 		err_wrap_text(&told, "no more processes may be started here (raise 'ulimit -u', or "

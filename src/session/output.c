@@ -5,9 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "os/quiet.h"
 
 /* A pipe that can be written at all takes this much without waiting. */
 enum { WRITE_BYTES = 4096 };
@@ -55,27 +56,15 @@ static bool write_some(struct output *o, bool *is_broken)
 	return !*is_broken;
 }
 
-/* A broken pipe is told by EPIPE alone: the signal would end the host program. */
 static bool write_all(struct output *o, bool *is_broken)
 {
-	static const struct timespec at_once = { .tv_sec = 0 };
 	bool has_room = true;
-	bool was_pending;
-	sigset_t pipe_signal;
-	sigset_t before;
-	sigset_t pending;
+	struct os_quiet quiet;
 
-	sigemptyset(&pipe_signal);
-	sigaddset(&pipe_signal, SIGPIPE);
-	sigpending(&pending);
-	was_pending = sigismember(&pending, SIGPIPE) == 1;
-	pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+	os_quiet_begin(&quiet);
 	while (has_room && o->sent < o->length)
 		has_room = write_some(o, is_broken);
-	if (*is_broken && !was_pending)
-		while (sigtimedwait(&pipe_signal, NULL, &at_once) < 0 && errno == EINTR)
-			;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	os_quiet_end(&quiet);
 	return has_room;
 }
 

@@ -30,6 +30,7 @@
 #include "base/utf8.h"
 #include "os/fd.h"
 #include "os/linux/mark.h"
+#include "os/quiet.h"
 
 enum {
 	HOLD_TRIES = 500, /* with the pauses, about two seconds */
@@ -295,12 +296,17 @@ static bool has_names(const struct taking *t)
 static int write_content(const struct taking *t)
 {
 	struct str content = t->wanted->content;
+	struct os_quiet quiet;
+	ssize_t n;
 
 	if (has_wanted_content(t))
 		return 0;
 	if (ftruncate(t->fd, 0) < 0)
 		return -1;
-	return pwrite(t->fd, content.p, content.len, 0) == (ssize_t)content.len ? 0 : -1;
+	os_quiet_begin(&quiet);
+	n = pwrite(t->fd, content.p, content.len, 0);
+	os_quiet_end(&quiet);
+	return n == (ssize_t)content.len ? 0 : -1;
 }
 
 /*

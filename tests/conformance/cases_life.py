@@ -359,6 +359,29 @@ def a_start_that_fails_for_lack_of_descriptors_leaves_nothing(arena):
     check(works > 0, "it never works")
 
 
+# Of an ordinary user's processes others may run: the least that is sure to work is not asked for.
+OTHER_LIMITS = (("FSIZE", (0, 1, 100, 4096, 1 << 20)), ("STACK", (64 << 10, 256 << 10)),
+                ("AS", (4 << 20, 16 << 20)), ("DATA", (4 << 20,)), ("NPROC", (0, 2, 4)))
+
+
+@case(needs=())
+def a_start_that_fails_for_another_limit_leaves_nothing_and_is_told(arena):
+    """Never without a word, nor by a signal that a limit brings."""
+    box = arena.box()
+    before = names_below(box.top)
+    works = 0
+    for name, limits in OTHER_LIMITS:
+        for limit in limits:
+            which = getattr(resource, f"RLIMIT_{name}")
+            soft = lambda n=limit, which=which: resource.setrlimit(which, (n, n))
+            out, err, status = box.finish(box.argv("pid"), status=None, preexec_fn=soft)
+            check(status in (0, 125), f"{name} {limit}: {status} {out} {err}")
+            check(status == 0 or err.startswith("cordon: "), f"{name} {limit}: no word: {err}")
+            check_gone(arena, box, before, f"with {name} of {limit}: {err}")
+            works += status == 0
+    check(works > 0, "it never works")
+
+
 # ---- Stopped ---------------------------------------------------------------------------------------
 
 

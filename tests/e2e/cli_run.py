@@ -6,6 +6,7 @@ What is enforced, and how well, is the matter of tests/conformance; here each ki
 refusal stands once, beside what is allowed and beside a control without a sandbox.
 """
 
+import fcntl
 import json
 import os
 import pty
@@ -13,8 +14,10 @@ import re
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 import cli
@@ -817,6 +820,66 @@ def a_pipe_is_written_to_as_it_is(w: World):
     with subprocess.Popen(["cat", str(w.top / "pipe")], stdout=subprocess.PIPE) as reader:
         ok(w, "--report", str(w.top / "pipe"), "true")
         check_report(json.loads(reader.communicate(timeout=SECONDS)[0]), 0)
+
+
+FILLS_ITS_OUTPUT = """
+import fcntl, os
+fcntl.fcntl(1, fcntl.F_SETFL, fcntl.fcntl(1, fcntl.F_GETFL) | os.O_NONBLOCK)
+try:
+    while True:
+        os.write(1, b"x" * 4096)
+except BlockingIOError:
+    pass
+"""
+
+
+def waits_for_room(process):
+    """Whether it has no child any more, and somebody has filled its output."""
+    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+        children = file.read()
+    filled = struct.unpack("i", fcntl.ioctl(process.stdout, termios.FIONREAD, b"\0" * 4))[0]
+    return not children and filled > 0
+
+
+@case
+def a_command_that_fills_its_output_does_not_cost_the_report(w: World):
+    words = ("-q", "--report", "-", "python3", "-c", FILLS_ITS_OUTPUT)
+    with start(w, *words) as process:
+        # Nobody reads until all but cordon have ended; what it then says of the run is whole.
+        wait_for(lambda: waits_for_room(process))
+        out, err = process.communicate(timeout=SECONDS)
+        assert process.returncode == 0 and not err, (process.returncode, err)
+        check_report(json.loads(out[out.index(b"{"):]), 0)
+    # Who waits for room is ended by what is meant to end it.
+    with start(w, *words) as process:
+        wait_for(lambda: waits_for_room(process))
+        process.terminate()
+        assert process.wait(SECONDS) == -signal.SIGTERM, process.returncode
+
+
+@case
+def a_report_that_nobody_reads_is_an_error_that_is_told(w: World):
+    reader, writer = os.pipe()
+    os.close(reader)
+    result = run(w, "--report", f"/dev/fd/{writer}", "sh", "-c", "exit 3", fds=(writer,))
+    os.close(writer)
+    assert result.status == 125 and "Broken pipe" in result.err, result
+    # The command has the signals as ever.
+    for how in BOTH:
+        assert run(w, *how, "sh", "-c", "kill -PIPE $$").status == 128 + signal.SIGPIPE
+
+
+@case
+def a_report_may_be_a_file_in_shared_memory(w: World):
+    path = f"/dev/shm/cordon-report-{os.getpid()}"
+    try:
+        ok(w, "--report", path, "true")
+        with open(path, encoding="utf-8") as file:
+            check_report(json.load(file), 0)
+    finally:
+        if os.path.exists(path):
+            os.unlink(path)
+    assert "No such file" in refused(w, "--report", "/dev/nonexistent", "true").err
 
 
 @case

@@ -17,6 +17,7 @@
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/os.h"
+#include "os/quiet.h"
 
 enum {
 	HELP_MAX_BYTES = 64 << 10,
@@ -348,6 +349,7 @@ static void replace_cache(int directory, struct str text)
 {
 	char name[48];
 	scoped_fd fd = -1;
+	struct os_quiet quiet;
 
 	/* Not even another thread's. */
 	(void)snprintf(name, sizeof(name), CACHE_NAME ".new%ld", syscall(SYS_gettid));
@@ -355,9 +357,11 @@ static void replace_cache(int directory, struct str text)
 	fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return;
+	os_quiet_begin(&quiet);
 	if (write(fd, text.p, text.len) != (ssize_t)text.len ||
 	    renameat(directory, name, directory, CACHE_NAME) < 0)
 		(void)unlinkat(directory, name, 0);
+	os_quiet_end(&quiet);
 }
 
 /* That it can't be kept costs time alone. */
