@@ -20,11 +20,13 @@ struct attempt {
 	int stage;		       /* O_PATH: the program that is the inner stage */
 	int errors, info, gate, block; /* this process's ends */
 	int args_file, job_file;
-	VEC(int) fds;	 /* for bwrap, in the order of enum bwrap_fd; may be there twice */
-	VEC(int) owned;	 /* those of them that are closed when bwrap has them */
-	pid_t helper;	 /* its number, and that of the group of bwrap */
-	bool lacks_proc; /* that is why it failed */
-	bool was_misled; /* likewise: bwrap was started with other expectations */
+	VEC(int) fds;		 /* for bwrap, in the order of enum bwrap_fd; may be there twice */
+	VEC(int) owned;		 /* those of them that are closed when bwrap has them */
+	pid_t helper;		 /* its number, and that of the group of bwrap */
+	int bwrap;		 /* a pidfd: the parent of PID 1, as long as that is bwrap */
+	bool has_own_namespaces; /* PID 1, as seen from here; false: it has to look itself */
+	bool lacks_proc;	 /* that is why it failed */
+	bool was_misled;	 /* likewise: bwrap was started with other expectations */
 	struct sandbox s;
 };
 

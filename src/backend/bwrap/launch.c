@@ -68,6 +68,16 @@ static bool wait_for(int fd, int other, int timeout_ms)
 	return n > 0 && (wait[0].revents & POLLIN);
 }
 
+/*
+ * Until bwrap is on its way all depends on it, and the kernel may have put the helper behind
+ * this process on one CPU. What there is to do here has time while bwrap is loaded. That it
+ * hangs, or is gone, shows later.
+ */
+static void await_exec(const struct attempt *t)
+{
+	(void)wait_for(t->s.helper_life, t->s.helper, INFO_TIMEOUT_MS);
+}
+
 /* What bwrap has complained of, in one line and without its name. */
 static void hear_errors(struct attempt *t, char *text, size_t room)
 {
@@ -317,11 +327,20 @@ static int word_failure(const struct attempt *t, const struct init_message *m, s
  * had asked for it, its parent is the helper by now. The helper, when it is there,
  * is that of all orphans.
  */
-static bool has_bwrap(const struct attempt *t)
+static void find_bwrap(struct attempt *t)
 {
 	pid_t parent = os_parent_of(t->s.pid);
 
-	return parent > 0 && parent != t->helper && !wait_for(t->s.helper, -1, 0);
+	if (parent > 0 && parent != t->helper)
+		t->bwrap = (int)syscall(SYS_pidfd_open, parent, 0);
+	/* The number may have become another's meanwhile. */
+	if (os_parent_of(t->s.pid) != parent)
+		fd_close(&t->bwrap);
+}
+
+static bool is_alive(int pidfd)
+{
+	return !wait_for(pidfd, -1, 0);
 }
 
 /* False: it does not. Why, is said to who waits for it to be ready. */
@@ -335,24 +354,18 @@ static bool hear_it_stands(struct attempt *t, pid_t *speaker)
 	       fd_pass_receive_from(t->s.channel, &stands, sizeof(stands), speaker) > 0;
 }
 
-/*
- * Whether it is in namespaces of its own, each of them. SECURITY: it, and not another
- * process that bwrap has told of: who it was that spoke says the kernel.
- */
-static int compare_namespaces(const struct attempt *t, pid_t speaker, bool *is_known, struct err *e)
+/* Whether PID 1 is in namespaces of its own, each of them. */
+static int compare_namespaces(struct attempt *t, struct err *e)
 {
 	struct init_message same = { .stage = BWRAP_NAMESPACES };
 
-	*is_known = false;
-	if (speaker != t->s.pid)
-		return fail_stranger(t, e);
 	for (; same.index < BWRAP_NAMESPACE_COUNT; same.index++) {
 		struct stat st;
 		char path[64];
 
 		if (!t->job.namespaces[same.index])
 			continue;
-		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)speaker,
+		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)t->s.pid,
 			 bwrap_namespaces[same.index]);
 		/* A program that can't be read hides it, and some security modules do. */
 		if (stat(path, &st) < 0)
@@ -360,7 +373,7 @@ static int compare_namespaces(const struct attempt *t, pid_t speaker, bool *is_k
 		if (st.st_ino == t->job.namespaces[same.index])
 			return word_failure(t, &same, e);
 	}
-	*is_known = true;
+	t->has_own_namespaces = true;
 	return 0;
 }
 
@@ -374,19 +387,22 @@ static bool has_failed(const struct attempt *t)
 	       next.kind == INIT_FAILED;
 }
 
-/* All that PID 1 can't do; it needs the word only when it has nothing left to look at. */
+/*
+ * All that PID 1 can't do. It waits for the word when it has nothing left to look at itself,
+ * and what can be found out before it stands was: here every microsecond counts.
+ */
 static int help_stage(struct attempt *t, struct err *e)
 {
-	struct init_order go = { .kind = INIT_GO };
-	bool is_known;
+	struct init_order go = { .kind = INIT_GO,
+				 .value = t->has_own_namespaces ? 0 : BWRAP_GO_LOOK };
 	pid_t speaker;
 
 	if (!hear_it_stands(t, &speaker))
 		return 0;
-	if (compare_namespaces(t, speaker, &is_known, e) < 0)
-		return err_result(e);
-	go.value = is_known ? 0 : BWRAP_GO_LOOK;
-	if (!has_bwrap(t))
+	/* SECURITY: not another process than bwrap has told of: who spoke says the kernel. */
+	if (speaker != t->s.pid)
+		return fail_stranger(t, e);
+	if (t->bwrap < 0 || !is_alive(t->bwrap) || !is_alive(t->s.helper))
 		return has_failed(t)
 			       ? 0
 			       : FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
@@ -420,10 +436,14 @@ static int bring_up(struct attempt *t, struct err *e)
 {
 	t->job.has_own_proc = t->facts.has_own_proc;
 	t->job.places.count = 0;
+	t->has_own_namespaces = false;
 	if (lower_bwrap(t->a, t->in, &t->mounts, &t->facts, &t->words, e) < 0)
 		return err_result(e);
+	if (bwrap_spawn(t, e) < 0)
+		return err_result(e);
+	await_exec(t);
 	/* While bwrap is loaded, and then makes its namespaces. */
-	if (bwrap_spawn(t, e) < 0 || bwrap_find_windows(t, e) < 0 || bwrap_write_args(t, e) < 0)
+	if (bwrap_find_windows(t, e) < 0 || bwrap_write_args(t, e) < 0)
 		return err_result(e);
 	t->job.is_masked_later = t->words.late.count > 0;
 	if (bwrap_hold_places(t, e) < 0 || bwrap_prepare_job(t, e) < 0 ||
@@ -435,7 +455,9 @@ static int bring_up(struct attempt *t, struct err *e)
 		return err_result(e);
 	/* At the end of it bwrap goes on. */
 	fd_close(&t->block);
-	if (help_stage(t, e) < 0 || await_ready(t, e) < 0)
+	/* While it mounts. */
+	find_bwrap(t);
+	if (compare_namespaces(t, e) < 0 || help_stage(t, e) < 0 || await_ready(t, e) < 0)
 		return err_result(e);
 	t->s.has_own_network = t->facts.has_own_network;
 	return 0;
@@ -450,6 +472,7 @@ static void begin(struct attempt *t, struct arena *a, const struct launch *in)
 			       .program = { .fd = -1 },
 			       .stage = -1,
 			       .helper = -1,
+			       .bwrap = -1,
 			       .errors = -1,
 			       .info = -1,
 			       .gate = -1,

@@ -272,4 +272,5 @@ void bwrap_close_ends(struct attempt *t)
 	fd_close(&t->block);
 	fd_close(&t->args_file);
 	fd_close(&t->job_file);
+	fd_close(&t->bwrap);
 }

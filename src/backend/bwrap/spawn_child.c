@@ -128,7 +128,7 @@ static _Noreturn void watch(int life, int children, pid_t bwrap, pid_t group)
 			break;
 		while (read(children, &ignored, sizeof(ignored)) > 0)
 			;
-		/* Nothing is ever said on it: it is the end of the run. */
+		/* Nothing is ever said to this process: it is the end of the run. */
 		if (wait[0].revents && recv(life, &byte, 1, MSG_DONTWAIT) <= 0) {
 			kill(-group, SIGKILL);
 			wait[0].fd = -1;
@@ -165,6 +165,8 @@ _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn)
 		become_bwrap(spawn);
 	if (bwrap < 0)
 		_exit(STATUS_NO_ROOM);
+	/* All that is ever said on it, and nobody reads it: bwrap is on its way. */
+	(void)send(spawn->life, "", 1, MSG_NOSIGNAL);
 	(void)setpgid(0, callers_group);
 	kept[0] = spawn->life;
 	kept[1] = children;

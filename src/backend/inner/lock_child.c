@@ -33,9 +33,15 @@ static void lock_bits(const struct inner_job *job)
 			  SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED | SECBIT_KEEP_CAPS_LOCKED,
 		  0, 0, 0) < 0)
 		inner_fail(job, INNER_CAPABILITIES, 0);
-	/* EINVAL ends the list; anything else did not drop. */
-	for (long cap = 0; r == 0; cap++)
-		r = raw_call(SYS_prctl, PR_CAPBSET_DROP, cap, 0, 0);
+	/*
+	 * EINVAL ends the list; anything else did not drop. bwrap has dropped most of them already,
+	 * and to ask costs little beside new credentials.
+	 */
+	for (long cap = 0; r >= 0; cap++) {
+		r = raw_call(SYS_prctl, PR_CAPBSET_READ, cap, 0, 0);
+		if (r > 0)
+			r = raw_call(SYS_prctl, PR_CAPBSET_DROP, cap, 0, 0);
+	}
 	if (r != -EINVAL)
 		inner_fail(job, INNER_CAPABILITIES, 1);
 }
