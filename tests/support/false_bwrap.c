@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static const char old_options[] = "--args FD\n--unshare-user\n--unshare-cgroup\n--as-pid-1\n"
@@ -65,25 +66,15 @@ static int answer(const char *mode)
 /* A process of its group that has all that is asked for, and that nobody needs. */
 static pid_t make_decoy(void)
 {
-	int made[2];
-	pid_t pid;
-	char byte;
+	unsigned long spaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC |
+			       CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWPID;
+	pid_t pid = (pid_t)syscall(SYS_clone, spaces | SIGCHLD, 0, 0, 0, 0);
 
-	if (pipe(made) < 0)
-		return -1;
-	pid = fork();
-	if (pid == 0) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC |
-			    CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWPID) < 0)
-			_exit(1);
-		close(made[0]);
-		close(made[1]);
-		for (;;)
-			pause();
-	}
-	close(made[1]);
-	return read(made[0], &byte, 1) == 0 ? pid : -1;
+	if (pid != 0)
+		return pid;
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		pause();
 }
 
 /* Until its identities are mapped. */
