@@ -43,6 +43,7 @@ enum {
 	LINUX_CLONE_SYSVSEM = 0x40000,
 	/* Mount, cgroup, uts, ipc, user, pid, net. (Time is unshare's alone: clone has a signal there.) */
 	LINUX_CLONE_NAMESPACES = 0x7e020000,
+	LINUX_CLONE_NEWTIME = 0x80,
 };
 
 bpf_label arguments_clone(const struct arguments *a)
@@ -62,6 +63,42 @@ bpf_label arguments_unshare(const struct arguments *a)
 	bpf_label low = load_low(b, 0, bpf_test(b, BPF_ANY_BIT, ~harmless, a->refuse, a->allow));
 
 	return load_high(b, 0, bpf_test(b, BPF_EQUAL, 0, low, a->refuse));
+}
+
+/* Of an int: no bits but these. */
+static bpf_label has_only(const struct arguments *a, unsigned argument, uint32_t bits)
+{
+	struct bpf *b = a->bpf;
+
+	return load_low(b, argument, bpf_test(b, BPF_ANY_BIT, ~bits, a->refuse, a->allow));
+}
+
+bpf_label arguments_namespaces(const struct arguments *a)
+{
+	const uint32_t known = LINUX_CLONE_VM | LINUX_CLONE_FS | LINUX_CLONE_FILES |
+			       LINUX_CLONE_SIGHAND | LINUX_CLONE_THREAD | LINUX_CLONE_SYSVSEM |
+			       LINUX_CLONE_NAMESPACES | LINUX_CLONE_NEWTIME;
+	struct bpf *b = a->bpf;
+
+	return load_high(b, 0, bpf_test(b, BPF_EQUAL, 0, has_only(a, 0, known), a->refuse));
+}
+
+bpf_label arguments_umount(const struct arguments *a)
+{
+	return has_only(a, 1, 1 | 4 | 8 /* MNT_FORCE, MNT_EXPIRE, UMOUNT_NOFOLLOW */);
+}
+
+bpf_label arguments_open_tree(const struct arguments *a)
+{
+	const uint32_t clone = 1, cloexec = 0x80000, no_follow = 0x100, no_automount = 0x800,
+		       empty_path = 0x1000, recursive = 0x8000;
+
+	return has_only(a, 2, clone | cloexec | no_follow | no_automount | empty_path | recursive);
+}
+
+bpf_label arguments_fsmount(const struct arguments *a)
+{
+	return has_only(a, 1, 1 /* FSMOUNT_CLOEXEC */);
 }
 
 enum {

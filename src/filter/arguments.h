@@ -35,6 +35,13 @@ struct arguments {
 
 bpf_label arguments_clone(const struct arguments *a) NONNULL;
 bpf_label arguments_unshare(const struct arguments *a) NONNULL;
+/* The same, with all namespaces; what is not known here is refused. */
+bpf_label arguments_namespaces(const struct arguments *a) NONNULL;
+/* Not with all that is mounted below. */
+bpf_label arguments_umount(const struct arguments *a) NONNULL;
+/* Only what they did when they were new: a mount, and no namespace. */
+bpf_label arguments_open_tree(const struct arguments *a) NONNULL;
+bpf_label arguments_fsmount(const struct arguments *a) NONNULL;
 bpf_label arguments_socket(const struct arguments *a, bool reaches_host, bool has_no_network)
 	NONNULL;
 bpf_label arguments_ioctl(const struct arguments *a) NONNULL;

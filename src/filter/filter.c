@@ -25,6 +25,10 @@ enum verdict {
 	CHECK_SOCKET,
 	CHECK_CLONE,
 	CHECK_UNSHARE,
+	CHECK_NAMESPACES,
+	CHECK_UMOUNT,
+	CHECK_OPEN_TREE,
+	CHECK_FSMOUNT,
 	CHECK_IOCTL,
 	CHECK_FCNTL,
 	CHECK_PERSONALITY,
@@ -44,6 +48,7 @@ enum verdict {
 enum condition {
 	ALWAYS,
 	NO_USERNS,
+	KEEPS_MOUNTS,
 	ASKS,
 	ROOT,
 	ROOT_OR_TRUNCATES,
@@ -139,6 +144,17 @@ static const struct rule {
 	{ SYSCALL_fsconfig, REFUSE, NO_USERNS },
 	{ SYSCALL_fsmount, REFUSE, NO_USERNS },
 	{ SYSCALL_fspick, REFUSE, NO_USERNS },
+	/*
+	 * SECURITY: a name that something is mounted on can't be renamed or removed, but the
+	 * kernel looks only at the mounts of the caller's own namespace. One without those of
+	 * the policy is not to be had: not by taking all of them away at once, which is what a
+	 * lazy umount of the old root does, nor by starting from none (Linux 7.0 and later).
+	 */
+	{ SYSCALL_umount2, CHECK_UMOUNT, KEEPS_MOUNTS },
+	{ SYSCALL_open_tree, CHECK_OPEN_TREE, KEEPS_MOUNTS },
+	{ SYSCALL_open_tree_attr, CHECK_OPEN_TREE, KEEPS_MOUNTS },
+	{ SYSCALL_fsmount, CHECK_FSMOUNT, KEEPS_MOUNTS },
+	{ SYSCALL_unshare, CHECK_NAMESPACES, KEEPS_MOUNTS },
 	/* Opens by inode number, whatever directory or mount is in the way. */
 	{ SYSCALL_open_by_handle_at, REFUSE, ALWAYS },
 
@@ -148,6 +164,7 @@ static const struct rule {
 	{ SYSCALL_setns, REFUSE, NO_USERNS },
 	/* Its flags are in memory, out of sight; every libc then uses clone. */
 	{ SYSCALL_clone3, ABSENT, NO_USERNS },
+	{ SYSCALL_clone3, ABSENT, KEEPS_MOUNTS },
 	/* Tells of namespaces elsewhere; nobody has needed it before 6.19. */
 	{ SYSCALL_listns, ABSENT, ALWAYS },
 
@@ -313,6 +330,14 @@ static bpf_label make_block(struct build *s, enum verdict verdict)
 		return arguments_clone(&args);
 	case CHECK_UNSHARE:
 		return arguments_unshare(&args);
+	case CHECK_NAMESPACES:
+		return arguments_namespaces(&args);
+	case CHECK_UMOUNT:
+		return arguments_umount(&args);
+	case CHECK_OPEN_TREE:
+		return arguments_open_tree(&args);
+	case CHECK_FSMOUNT:
+		return arguments_fsmount(&args);
 	case CHECK_IOCTL:
 		if (s->options->metadata == FILTER_METADATA_FREE)
 			return arguments_ioctl(&args);
@@ -352,6 +377,8 @@ static bool holds(enum condition condition, const struct filter_options *options
 	switch (condition) {
 	case NO_USERNS:
 		return !options->allows_userns;
+	case KEEPS_MOUNTS:
+		return options->allows_userns && options->keeps_mounts;
 	case ASKS:
 		return options->asks_connect;
 	case ROOT:

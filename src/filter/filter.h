@@ -52,6 +52,11 @@ struct filter_options {
 	 * for. A sandbox inside can then be made.
 	 */
 	bool allows_userns;
+	/*
+	 * With it: mounts keep names in place in something writable, so that no namespace
+	 * without them may be had. A sandbox inside that leaves its old root behind can't be.
+	 */
+	bool keeps_mounts;
 	bool is_root; /* no set-id bits may be made; openat2 answers ENOSYS */
 
 	/* What namespaces and mounts do elsewhere, where there are none but Landlock is. */

@@ -129,6 +129,25 @@ def a_profile_may_allow_user_namespaces(arena):
     check_same(before, box.snapshot(), "was changed")
 
 
+@case(needs={"fs_read", "fs_carve", "protect_missing"})
+def a_namespace_without_the_mounts_of_the_policy_is_not_to_be_had(arena):
+    """From it the kernel would let names be moved away that something is mounted on here."""
+    policy = '[permissions.box]\nextends = ":workspace"\nisolation = { userns = true }\n'
+    policy += '[permissions.box.filesystem]\n"{work}/hidden" = "deny"\n"{work}/docs" = "read"\n'
+    policy += '"{work}/a/b/secret" = "deny"\n'
+    tree = {"{work}/.git/config": "c", "{work}/docs/text": "t", "{work}/a/b/secret": "s",
+            "{work}/hidden": "h", "{work}/own/file": "f"}
+    box = arena.box(policy=policy, tree=tree)
+    kept = (".git", ".codex", "docs", "hidden", "a")
+    got = box.run("forget-root {work} own own2", *[f"forget-root {{work}} {name} moved" for name in kept])
+    check(got[0] == "OK", f"nothing can be moved, so this shows nothing: {got}")
+    check(got[1:] == ["EBUSY"] * len(kept), f"{got}")
+    for name in (".git/config", "docs/text", "hidden", "a/b/secret", "own2/file"):
+        check(os.path.exists(box.path(f"{{work}}/{name}")), f"{name} is gone")
+    got = box.bare("forget-root {work} .git moved", "forget-root {work} docs moved2")
+    check(got == ["OK", "OK"], f"the control shows nothing: {got}")
+
+
 @case
 def namespaces_of_others_can_not_be_entered(arena):
     box = arena.box()

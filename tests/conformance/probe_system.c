@@ -200,6 +200,25 @@ static int try_pivot_root(char **a)
 	return outcome(syscall(SYS_pivot_root, ".", "."));
 }
 
+/*
+ * Renames a[1] in a[0] to a[2] from a namespace in which, if that can be had, nothing of the
+ * old root is mounted any more. Nobody has to be mapped there: the files are who they were.
+ */
+static int try_forget_root(char **a)
+{
+	int dir = must_open(a[0], O_RDONLY | O_DIRECTORY);
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return -errno;
+	if (mount_call(NULL, "/", NULL, PRIVATE | REC) < 0 ||
+	    mount_call("/usr", "/usr", NULL, BIND | REC) < 0 || chdir("/usr") < 0 ||
+	    syscall(SYS_pivot_root, ".", ".") < 0)
+		return -errno;
+	if (syscall(SYS_umount2, ".", 2 /* MNT_DETACH */) < 0)
+		(void)syscall(SYS_umount2, ".", 0);
+	return outcome(renameat(dir, a[1], dir, a[2]));
+}
+
 static int try_chroot(char **a)
 {
 	return outcome(chroot(a[0]));
@@ -459,6 +478,7 @@ const struct attempt system_attempts[] = {
 	{ "fsopen", 1, try_fsopen },
 	{ "mount-setattr", 1, try_mount_setattr },
 	{ "pivot-root", 1, try_pivot_root },
+	{ "forget-root", 3, try_forget_root },
 	{ "chroot", 1, try_chroot },
 	{ "handle", 2, try_handle },
 	{ "bpf", 0, try_bpf },

@@ -9,7 +9,7 @@
 #include "bpf_eval.h"
 #include "filter/filter.h"
 
-enum { FILTER_OPTION_SETS = 2 * 16 + 2 * 16 };
+enum { FILTER_OPTION_SETS = 2 * 16 + 2 * 16 + 4 };
 
 static inline struct filter_options filter_option_set_alone(unsigned n)
 {
@@ -28,6 +28,14 @@ static inline struct filter_options filter_option_set_alone(unsigned n)
 /* The combination with this number. */
 static inline struct filter_options filter_option_set(unsigned n)
 {
+	if (n >= 2 * 16 + 2 * 16)
+		return (struct filter_options){
+			.arch = n & 1 ? FILTER_AARCH64 : FILTER_X86_64,
+			.asks_connect = true,
+			.allows_userns = true,
+			.keeps_mounts = true,
+			.is_root = n & 2,
+		};
 	if (n >= 2 * 16)
 		return filter_option_set_alone(n - 2 * 16);
 	return (struct filter_options){

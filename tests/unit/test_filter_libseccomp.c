@@ -291,6 +291,35 @@ static struct filter make_truncation(const struct compared *c)
 
 enum { FAST_OPEN = 0x20000000 };
 
+/* Each bit that is not among `known`; of the upper half as well when the call has 64. */
+static void refuse_other_bits(const struct compared *c, scmp_filter_ctx ctx, const char *name,
+			      unsigned argument, uint64_t known)
+{
+	for (unsigned bit = 0; bit < 64; bit++) {
+		uint64_t mask = UINT64_C(1) << bit;
+		const struct scmp_arg_cmp has_it = {
+			.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = mask
+		};
+
+		if (!(known & mask))
+			add(c, ctx, SCMP_ACT_ERRNO(EPERM), name, 1, &has_it);
+	}
+}
+
+/* No namespace without the mounts of the policy. */
+static void add_kept(const struct compared *c, scmp_filter_ctx ctx)
+{
+	const uint64_t upper = UINT64_C(0xffffffff) << 32;
+
+	refuse_other_bits(c, ctx, "umount2", 1, upper | 0xd);
+	refuse_other_bits(c, ctx, "open_tree", 2, upper | 0x89901);
+	if (c->knows_open_tree_attr)
+		refuse_other_bits(c, ctx, "open_tree_attr", 2, upper | 0x89901);
+	refuse_other_bits(c, ctx, "fsmount", 1, upper | 1);
+	refuse_other_bits(c, ctx, "unshare", 0, 0x7e070f80);
+	add(c, ctx, SCMP_ACT_ERRNO(ENOSYS), "clone3", 0, NULL);
+}
+
 static struct filter make_refusals(const struct compared *c)
 {
 	static const unsigned requests[] = { 0x5412, 0x541c, 0x541d, 0x5423 };
@@ -315,6 +344,8 @@ static struct filter make_refusals(const struct compared *c)
 			add(c, ctx, SCMP_ACT_ERRNO(EPERM), "clone", 1,
 			    &SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]));
 	}
+	if (c->options.keeps_mounts)
+		add_kept(c, ctx);
 	if (c->options.asks_connect) {
 		add(c, ctx, SCMP_ACT_NOTIFY, "connect", 0, NULL);
 		add(c, ctx, SCMP_ACT_ERRNO(EOPNOTSUPP), "sendto", 1,
@@ -485,6 +516,13 @@ static uint32_t their_verdict(const struct compared *c, const struct bpf_call *c
 
 	if (call->arch != filter_audit_arch(c->options.arch))
 		return bpf_eval(c->theirs.insns, call).value;
+	/* It has the flags where open_tree has them. */
+	if (number == 467 && c->options.keeps_mounts && !c->knows_open_tree_attr)
+		return bpf_eval(c->theirs.insns,
+				&(struct bpf_call){ .arch = call->arch,
+						    .number = 428,
+						    .args = { 0, 0, call->args[2] } })
+			.value;
 	by_hand = verdict_by_hand(c, call->number);
 	if (by_hand)
 		return by_hand;

@@ -228,6 +228,7 @@ int bwrap_prepare_job(struct attempt *t, struct err *e)
 	const struct profile *profile = in->plan->policy->profile;
 	struct filter_options filter = { .arch = filter_this_arch,
 					 .allows_userns = profile->allows_userns,
+					 .keeps_mounts = lower_has_writable(&t->mounts),
 					 .reaches_host = !t->facts.has_own_network,
 					 .asks_connect = t->facts.has_own_network,
 					 .is_root = t->facts.is_root };

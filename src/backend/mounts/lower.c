@@ -593,6 +593,15 @@ int lower_narrowed(struct arena *a, const struct mounts *mounts, struct narrowed
 	return 0;
 }
 
+bool lower_has_writable(const struct mounts *mounts)
+{
+	for (size_t i = 0; i < mounts->ops.count; i++)
+		if (mounts->ops.items[i].kind == MOUNT_SELF &&
+		    mounts->ops.items[i].access == ACCESS_WRITE)
+			return true;
+	return false;
+}
+
 void lower_describe(const struct mount_op *op, struct buf *out)
 {
 	static const char *const kinds[] = { [MOUNT_SELF] = "",

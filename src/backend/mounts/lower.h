@@ -76,5 +76,8 @@ int lower_walls(struct arena *a, const struct mounts *mounts, struct walls *out,
 int lower_narrowed(struct arena *a, const struct mounts *mounts, struct narrowed_list *out,
 		   struct err *e) MUST_CHECK NONNULL;
 
+/* Whether anything of the host's may be written. */
+bool lower_has_writable(const struct mounts *mounts) NONNULL;
+
 /* One line for people. */
 void lower_describe(const struct mount_op *op, struct buf *out) NONNULL;

@@ -44,8 +44,10 @@ static int prepare(struct arena *a, const struct launch *in, const kernel_mounts
 	inner->walls.abi = inner_landlock_abi();
 	inner->walls.scopes_only = profile->allows_userns;
 	if (inner_check_walls(in, inner, e) < 0 || lower_mounts(a, in, windows, mounts, e) < 0 ||
-	    lower_walls(a, mounts, &inner->walls, e) < 0 ||
-	    inner_prepare(a, in, filter, inner, e) < 0)
+	    lower_walls(a, mounts, &inner->walls, e) < 0)
+		return err_result(e);
+	filter.keeps_mounts = lower_has_writable(mounts);
+	if (inner_prepare(a, in, filter, inner, e) < 0)
 		return err_result(e);
 	job->sources = arena_array(a, mounts->ops.count, sizeof(*job->sources), e);
 	if (!job->sources)
