@@ -33,6 +33,14 @@ static bpf_label refuse(struct bpf *b, unsigned os_error)
 	return bpf_return(b, FILTER_ERRNO | os_error);
 }
 
+/* Of an int: no bits but these. */
+static bpf_label has_only(const struct arguments *a, unsigned argument, uint32_t bits)
+{
+	struct bpf *b = a->bpf;
+
+	return load_low(b, argument, bpf_test(b, BPF_ANY_BIT, ~bits, a->refuse, a->allow));
+}
+
 /* Flags of clone() and unshare(). */
 enum {
 	LINUX_CLONE_VM = 0x100,
@@ -44,6 +52,9 @@ enum {
 	/* Mount, cgroup, uts, ipc, user, pid, net. (Time is unshare's alone: clone has a signal there.) */
 	LINUX_CLONE_NAMESPACES = 0x7e020000,
 	LINUX_CLONE_NEWTIME = 0x80,
+	LINUX_CLONE_NEWCGROUP = 0x2000000,
+	LINUX_UNSHARE_HARMLESS = LINUX_CLONE_VM | LINUX_CLONE_FS | LINUX_CLONE_FILES |
+				 LINUX_CLONE_SIGHAND | LINUX_CLONE_THREAD | LINUX_CLONE_SYSVSEM,
 };
 
 bpf_label arguments_clone(const struct arguments *a)
@@ -57,30 +68,29 @@ bpf_label arguments_clone(const struct arguments *a)
 /* The flags are 64 bits wide, and those that are not known here may be namespaces too. */
 bpf_label arguments_unshare(const struct arguments *a)
 {
-	const uint32_t harmless = LINUX_CLONE_VM | LINUX_CLONE_FS | LINUX_CLONE_FILES |
-				  LINUX_CLONE_SIGHAND | LINUX_CLONE_THREAD | LINUX_CLONE_SYSVSEM;
 	struct bpf *b = a->bpf;
-	bpf_label low = load_low(b, 0, bpf_test(b, BPF_ANY_BIT, ~harmless, a->refuse, a->allow));
+	bpf_label low = has_only(a, 0, LINUX_UNSHARE_HARMLESS);
 
 	return load_high(b, 0, bpf_test(b, BPF_EQUAL, 0, low, a->refuse));
 }
 
-/* Of an int: no bits but these. */
-static bpf_label has_only(const struct arguments *a, unsigned argument, uint32_t bits)
+bpf_label arguments_clone_some(const struct arguments *a)
 {
 	struct bpf *b = a->bpf;
 
-	return load_low(b, argument, bpf_test(b, BPF_ANY_BIT, ~bits, a->refuse, a->allow));
+	return load_low(b, 0, bpf_test(b, BPF_ANY_BIT, LINUX_CLONE_NEWCGROUP, a->refuse, a->allow));
 }
 
-bpf_label arguments_namespaces(const struct arguments *a)
+/* Of newer flags one gives a mount namespace with nothing in it. */
+bpf_label arguments_unshare_some(const struct arguments *a)
 {
-	const uint32_t known = LINUX_CLONE_VM | LINUX_CLONE_FS | LINUX_CLONE_FILES |
-			       LINUX_CLONE_SIGHAND | LINUX_CLONE_THREAD | LINUX_CLONE_SYSVSEM |
-			       LINUX_CLONE_NAMESPACES | LINUX_CLONE_NEWTIME;
+	/* Control groups are among them, and are taken out again. */
+	const uint32_t namespaces = (LINUX_CLONE_NAMESPACES | LINUX_CLONE_NEWTIME) ^
+				    LINUX_CLONE_NEWCGROUP;
 	struct bpf *b = a->bpf;
+	bpf_label low = has_only(a, 0, LINUX_UNSHARE_HARMLESS | namespaces);
 
-	return load_high(b, 0, bpf_test(b, BPF_EQUAL, 0, has_only(a, 0, known), a->refuse));
+	return load_high(b, 0, bpf_test(b, BPF_EQUAL, 0, low, a->refuse));
 }
 
 bpf_label arguments_umount(const struct arguments *a)

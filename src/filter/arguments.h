@@ -35,8 +35,9 @@ struct arguments {
 
 bpf_label arguments_clone(const struct arguments *a) NONNULL;
 bpf_label arguments_unshare(const struct arguments *a) NONNULL;
-/* The same, with all namespaces; what is not known here is refused. */
-bpf_label arguments_namespaces(const struct arguments *a) NONNULL;
+/* The same with namespaces, but for those of control groups. */
+bpf_label arguments_clone_some(const struct arguments *a) NONNULL;
+bpf_label arguments_unshare_some(const struct arguments *a) NONNULL;
 /* Not with all that is mounted below. */
 bpf_label arguments_umount(const struct arguments *a) NONNULL;
 /* Only what they did when they were new: a mount, and no namespace. */

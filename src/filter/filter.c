@@ -25,7 +25,8 @@ enum verdict {
 	CHECK_SOCKET,
 	CHECK_CLONE,
 	CHECK_UNSHARE,
-	CHECK_NAMESPACES,
+	CHECK_CLONE_SOME,
+	CHECK_UNSHARE_SOME,
 	CHECK_UMOUNT,
 	CHECK_OPEN_TREE,
 	CHECK_FSMOUNT,
@@ -48,6 +49,7 @@ enum verdict {
 enum condition {
 	ALWAYS,
 	NO_USERNS,
+	USERNS,
 	KEEPS_MOUNTS,
 	ASKS,
 	ROOT,
@@ -154,7 +156,6 @@ static const struct rule {
 	{ SYSCALL_open_tree, CHECK_OPEN_TREE, KEEPS_MOUNTS },
 	{ SYSCALL_open_tree_attr, CHECK_OPEN_TREE, KEEPS_MOUNTS },
 	{ SYSCALL_fsmount, CHECK_FSMOUNT, KEEPS_MOUNTS },
-	{ SYSCALL_unshare, CHECK_NAMESPACES, KEEPS_MOUNTS },
 	/* Opens by inode number, whatever directory or mount is in the way. */
 	{ SYSCALL_open_by_handle_at, REFUSE, ALWAYS },
 
@@ -162,9 +163,14 @@ static const struct rule {
 	{ SYSCALL_clone, CHECK_CLONE, NO_USERNS },
 	{ SYSCALL_unshare, CHECK_UNSHARE, NO_USERNS },
 	{ SYSCALL_setns, REFUSE, NO_USERNS },
+	/*
+	 * SECURITY: who has a cgroup namespace can mount the control groups from its own on, in
+	 * which processes of the host's may be, Cordon's among them: to freeze and to kill them.
+	 */
+	{ SYSCALL_clone, CHECK_CLONE_SOME, USERNS },
+	{ SYSCALL_unshare, CHECK_UNSHARE_SOME, USERNS },
 	/* Its flags are in memory, out of sight; every libc then uses clone. */
-	{ SYSCALL_clone3, ABSENT, NO_USERNS },
-	{ SYSCALL_clone3, ABSENT, KEEPS_MOUNTS },
+	{ SYSCALL_clone3, ABSENT, ALWAYS },
 	/* Tells of namespaces elsewhere; nobody has needed it before 6.19. */
 	{ SYSCALL_listns, ABSENT, ALWAYS },
 
@@ -330,8 +336,10 @@ static bpf_label make_block(struct build *s, enum verdict verdict)
 		return arguments_clone(&args);
 	case CHECK_UNSHARE:
 		return arguments_unshare(&args);
-	case CHECK_NAMESPACES:
-		return arguments_namespaces(&args);
+	case CHECK_CLONE_SOME:
+		return arguments_clone_some(&args);
+	case CHECK_UNSHARE_SOME:
+		return arguments_unshare_some(&args);
 	case CHECK_UMOUNT:
 		return arguments_umount(&args);
 	case CHECK_OPEN_TREE:
@@ -377,6 +385,8 @@ static bool holds(enum condition condition, const struct filter_options *options
 	switch (condition) {
 	case NO_USERNS:
 		return !options->allows_userns;
+	case USERNS:
+		return options->allows_userns;
 	case KEEPS_MOUNTS:
 		return options->allows_userns && options->keeps_mounts;
 	case ASKS:

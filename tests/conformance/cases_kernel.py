@@ -124,6 +124,11 @@ def a_profile_may_allow_user_namespaces(arena):
                   "as-ns-root remount {out}")
     check(got[0] == "OK", f"not allowed: {got}")
     check(all(one != "OK" for one in got[1:]), f"{got}")
+    # By one of control groups those of the host, in which others are, could be mounted.
+    spaces = [f"unowned unshare {space}" for space in ("mnt", "pid", "net", "ipc", "uts", "cgroup")]
+    got = box.run(*spaces)
+    check(got == ["OK"] * 5 + ["EPERM"], f"{got}")
+    check(box.bare(spaces[-1]) == ["OK"], "the control shows nothing")
     got = box.bare("as-ns-root bind-peek {work} {tmp} hidden/file")
     check(got == ["OK"], f"the control shows nothing: {got}")
     check_same(before, box.snapshot(), "was changed")

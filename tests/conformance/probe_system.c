@@ -69,6 +69,12 @@ static int try_as_ns_root(char **a)
 	return run_attempt(a);
 }
 
+/* The rest in a user namespace of its own in which nobody has a number: root may have no other. */
+static int try_unowned(char **a)
+{
+	return unshare(CLONE_NEWUSER) < 0 ? -errno : run_attempt(a);
+}
+
 /* By clone() and clone3() instead of unshare(). The kernel looks at the low 32 bits only. */
 static int try_clone_userns(char **a)
 {
@@ -462,6 +468,7 @@ static int try_open_tty(char **a)
 
 const struct attempt system_attempts[] = {
 	{ "as-ns-root", -1, try_as_ns_root },
+	{ "unowned", -1, try_unowned },
 	{ "clone-userns", 1, try_clone_userns },
 	{ "clone3-userns", 0, try_clone3_userns },
 	{ "unshare", 1, try_unshare },

@@ -126,19 +126,47 @@ TEST(new_namespaces_need_a_profile_that_says_so)
 
 		CHECK_INT(ask(&f, SYSCALL_clone, 1u << bit, 0, 0, 0), want);
 		CHECK_INT(ask(&f, SYSCALL_clone, GARBAGE | 1u << bit | 17, 0, 0, 0), want);
-		CHECK_INT(ask(&open, SYSCALL_clone, 1u << bit, 0, 0, 0), ANSWER_ALLOW);
-		if (is_namespace)
+		CHECK_INT(ask(&open, SYSCALL_clone, 1u << bit, 0, 0, 0),
+			  bit == 25 ? ANSWER_ERRNO(EPERM) : ANSWER_ALLOW);
+		if (is_namespace) {
 			CHECK_INT(ask(&f, SYSCALL_unshare, 1u << bit, 0, 0, 0), want);
-		CHECK_INT(ask(&open, SYSCALL_unshare, 1u << bit, 0, 0, 0), ANSWER_ALLOW);
+			CHECK_INT(ask(&open, SYSCALL_unshare, 1u << bit, 0, 0, 0),
+				  bit == 25 ? ANSWER_ERRNO(EPERM) : ANSWER_ALLOW);
+		}
 	}
+	CHECK_INT(ask(&open, SYSCALL_unshare, 0x80 | 0x200 | 0x400, 0, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&open, SYSCALL_unshare, 0x120000, 0, 0, 0), ANSWER_ERRNO(EPERM));
+	CHECK_INT(ask(&open, SYSCALL_unshare, 1ull << 37, 0, 0, 0), ANSWER_ERRNO(EPERM));
 	CHECK_INT(ask(&f, SYSCALL_unshare, 0x200 | 0x400 | 0x40000, 0, 0, 0), ANSWER_ALLOW);
 	CHECK_INT(ask(&f, SYSCALL_unshare, 0x80 /* time */, 0, 0, 0), ANSWER_ERRNO(EPERM));
 	CHECK_INT(ask(&f, SYSCALL_unshare, 1ull << 32, 0, 0, 0), ANSWER_ERRNO(EPERM));
 	CHECK_INT(ask(&f, SYSCALL_clone3, 0, 0, 0, 0), ANSWER_ERRNO(ENOSYS));
-	CHECK_INT(ask(&open, SYSCALL_clone3, 0, 0, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&open, SYSCALL_clone3, 0, 0, 0, 0), ANSWER_ERRNO(ENOSYS));
 	CHECK_INT(ask(&f, SYSCALL_mount, 0, 0, 0, 0), ANSWER_ERRNO(EPERM));
 	CHECK_INT(ask(&open, SYSCALL_mount, 0, 0, 0, 0), ANSWER_ALLOW);
 	CHECK_INT(ask(&open, SYSCALL_open_by_handle_at, 0, 0, 0, 0), ANSWER_ERRNO(EPERM));
+}
+
+TEST(mounts_that_keep_names_are_not_left_behind)
+{
+	struct filter open = build(&(struct filter_options){ .allows_userns = true });
+	struct filter kept =
+		build(&(struct filter_options){ .allows_userns = true, .keeps_mounts = true });
+	struct filter plain = build(&(struct filter_options){ .keeps_mounts = true });
+	const uint32_t no = ANSWER_ERRNO(EPERM);
+
+	CHECK_INT(ask(&open, SYSCALL_umount2, 0, 2, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&plain, SYSCALL_umount2, 0, 0, 0, 0), no);
+	CHECK_INT(ask(&kept, SYSCALL_umount2, 0, 0, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&kept, SYSCALL_umount2, 0, GARBAGE | 1 | 4 | 8, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&kept, SYSCALL_umount2, 0, 2, 0, 0), no);
+	CHECK_INT(ask(&kept, SYSCALL_umount2, 0, GARBAGE | 2 | 8, 0, 0), no);
+	CHECK_INT(ask(&kept, SYSCALL_open_tree, 0, 0, 0x88001, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&kept, SYSCALL_open_tree, 0, 0, 0x88002, 0), no);
+	CHECK_INT(ask(&kept, SYSCALL_open_tree_attr, 0, 0, 2, 0), no);
+	CHECK_INT(ask(&kept, SYSCALL_fsmount, 0, 1, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&kept, SYSCALL_fsmount, 0, 2, 0, 0), no);
+	CHECK_INT(ask(&kept, SYSCALL_pivot_root, 0, 0, 0, 0), ANSWER_ALLOW);
 }
 
 enum { STREAM = 1, DGRAM = 2, RAW = 3, SEQPACKET = 5, PACKET = 10, CLOEXEC = 02000000 };

@@ -316,8 +316,6 @@ static void add_kept(const struct compared *c, scmp_filter_ctx ctx)
 	if (c->knows_open_tree_attr)
 		refuse_other_bits(c, ctx, "open_tree_attr", 2, upper | 0x89901);
 	refuse_other_bits(c, ctx, "fsmount", 1, upper | 1);
-	refuse_other_bits(c, ctx, "unshare", 0, 0x7e070f80);
-	add(c, ctx, SCMP_ACT_ERRNO(ENOSYS), "clone3", 0, NULL);
 }
 
 static struct filter make_refusals(const struct compared *c)
@@ -339,11 +337,15 @@ static struct filter make_refusals(const struct compared *c)
 	add(c, ctx, SCMP_ACT_ERRNO(EPERM), "ioctl", COUNT_OF(stop_output), stop_output);
 	if (!c->options.allows_userns) {
 		add_list(c, ctx, SCMP_ACT_ERRNO(EPERM), eperm_without_userns);
-		add(c, ctx, SCMP_ACT_ERRNO(ENOSYS), "clone3", 0, NULL);
 		for (size_t i = 0; i < COUNT_OF(namespaces); i++)
 			add(c, ctx, SCMP_ACT_ERRNO(EPERM), "clone", 1,
 			    &SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]));
+	} else {
+		add(c, ctx, SCMP_ACT_ERRNO(EPERM), "clone", 1,
+		    &SCMP_A0(SCMP_CMP_MASKED_EQ, 0x2000000, 0x2000000));
+		refuse_other_bits(c, ctx, "unshare", 0, 0x7c070f80);
 	}
+	add(c, ctx, SCMP_ACT_ERRNO(ENOSYS), "clone3", 0, NULL);
 	if (c->options.keeps_mounts)
 		add_kept(c, ctx);
 	if (c->options.asks_connect) {
