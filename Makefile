@@ -100,6 +100,7 @@ demo: bootstrap-demo build
 ## bench           measures; build/bench has the figures and a plot
 bench: build
 	@ninja -C build/lib bench/bench_plan bench/spawn bench/net_load bench/net_origin
+	@ninja -C build/static bench/floor
 	@bench/run
 
 ## soak            fuzzes SOAK_SECONDS (600) with each fuzzer, long property tests
