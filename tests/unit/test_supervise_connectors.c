@@ -100,7 +100,8 @@ static int fill_unix_queue(void)
 
 /* ---- O_NONBLOCK is anyone's -------------------------------------------------------- */
 
-enum { ATTACK_MS = 3000, ATTACKERS = 8 };
+/* One call that blocked would hold the loop for ever; a loaded machine holds up all for a while. */
+enum { ATTACK_MS = 3000, ATTACKERS = 8, STUCK_MS = 10000 };
 
 static int attacked;
 
@@ -168,7 +169,7 @@ TEST(whoever_changes_a_flag_of_the_socket_stops_nobody_else)
 	printf("# %d connects of others, %d ticks, the longest %d ms\n", shared->numbers[0],
 	       t.count, (int)t.longest);
 	CHECK(shared->numbers[0] >= 10);
-	CHECK(t.count >= 30 && t.longest < 1000);
+	CHECK(t.count >= 30 && t.longest < STUCK_MS);
 	judged_done(&j);
 }
 
@@ -236,7 +237,7 @@ TEST(a_socket_that_lingers_is_not_closed_by_the_loop)
 	REQUIRE(judged_start(&j, NETWORK_OFF, &(struct cage_options){ .inside = linger }));
 	CHECK_INT(run_ticking(&j, &t), 0);
 	printf("# %d ticks, the longest %d ms\n", t.count, (int)t.longest);
-	CHECK(t.longest < 1000);
+	CHECK(t.longest < STUCK_MS);
 	judged_done(&j);
 }
 

@@ -115,6 +115,8 @@ TEST(an_address_is_read_as_the_kernel_reads_it)
 
 /* ---- A stand-in for the proxy ------------------------------------------------------ */
 
+enum { ASKED = 2 }; /* which number those inside see it by */
+
 /* It has a listener for each port that it lets through; all of them are inside already. */
 struct stand_in {
 	struct connect_proxy proxy;
@@ -122,8 +124,9 @@ struct stand_in {
 	struct timer later;
 	struct proxy_order asked, told;
 	int asked_count, told_count;
-	int answer;   /* what it says: an errno */
-	int delay_ms; /* before it does; < 0: never */
+	int answer;	     /* what it says: an errno */
+	int delay_ms;	     /* before it does; < 0: never */
+	bool waits_for_step; /* longer, until those inside have gone on */
 	bool is_away;
 };
 
@@ -142,7 +145,10 @@ static int answer_later(void *user, struct err *e)
 	struct stand_in *s = user;
 
 	(void)e;
-	unix_connect_answer(s->j.connects, s->asked.id, s->answer);
+	if (s->waits_for_step && shared->step == 0)
+		loop_set_timer(&s->j.loop, &s->later, loop_now() + (uint64_t)s->delay_ms);
+	else
+		unix_connect_answer(s->j.connects, s->asked.id, s->answer);
 	return 0;
 }
 
@@ -158,7 +164,7 @@ static bool hear(void *user, const struct proxy_order *order)
 		return true;
 	}
 	s->asked = *order;
-	s->asked_count++;
+	shared->numbers[ASKED] = ++s->asked_count;
 	if (s->delay_ms >= 0)
 		loop_set_timer(&s->j.loop, &s->later, loop_now() + (uint64_t)s->delay_ms);
 	return true;
@@ -481,18 +487,27 @@ static void on_alarm(int number)
 	shared->numbers[1]++;
 }
 
+static void await_asked(int count)
+{
+	while (shared->numbers[ASKED] < count)
+		(void)usleep(1000);
+}
+
 static int interrupted(void)
 {
 	const struct sigaction action = { .sa_handler = on_alarm };
 
 	INSIDE(sigaction(SIGALRM, &action, NULL) == 0);
-	(void)ualarm(30000, 0);
+	if (fork() == 0) {
+		await_asked(1);
+		_exit(kill(getppid(), SIGALRM));
+	}
 	INSIDE(try_host(ANY_4, 8443, SOCK_STREAM) == -EINTR);
 	INSIDE(shared->numbers[1] == 1);
 	/* Killed while it waits. */
 	if (fork() == 0)
 		_exit(try_host(ANY_4, 8444, SOCK_STREAM) == 0);
-	(void)usleep(50000);
+	await_asked(2);
 	INSIDE(kill(-1, SIGKILL) == 0);
 	INSIDE(try_host("127.0.0.1", 3128, SOCK_STREAM) == 0);
 	return 0;
@@ -519,10 +534,11 @@ static int others_go_on(void)
 
 	if (pid == 0)
 		_exit(try_host(ANY_4, 8443, SOCK_STREAM) == -EACCES ? 0 : 1);
-	(void)usleep(20000);
+	await_asked(1);
 	for (int i = 0; i < 50; i++)
 		INSIDE(try_host("127.0.0.1", 3128, SOCK_STREAM) == 0);
 	INSIDE(waitpid(pid, &(int){ 0 }, WNOHANG) == 0);
+	shared->step = 1;
 	INSIDE(waitpid(pid, &pid, 0) > 0 && pid == 0);
 	return 0;
 }
@@ -531,7 +547,7 @@ TEST(one_that_is_held_keeps_nobody_else_waiting)
 {
 	static struct stand_in s;
 
-	s = (struct stand_in){ .delay_ms = 1000, .answer = EACCES };
+	s = (struct stand_in){ .delay_ms = 5, .waits_for_step = true, .answer = EACCES };
 	REQUIRE(stand_in_start(&s, others_go_on));
 	CHECK_INT(judged_run(&s.j), 0);
 	CHECK_INT(s.told_count, 50);

@@ -167,7 +167,7 @@ static int tcp_waits(void)
 	INSIDE(setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &little, sizeof(little)) == 0);
 	from = loop_now();
 	INSIDE(connect_port(fd, port) == -EINPROGRESS);
-	INSIDE(loop_now() - from >= 70 && loop_now() - from < 5000);
+	INSIDE(loop_now() - from >= 70 && loop_now() - from < 20000);
 	INSIDE((fcntl(fd, F_GETFL) & O_NONBLOCK) == 0);
 	close(fd);
 	fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -209,7 +209,7 @@ static int unix_waits(void)
 	INSIDE(setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &little, sizeof(little)) == 0);
 	from = loop_now();
 	INSIDE(connect_fd(fd, "w/full.sock") == -EAGAIN);
-	INSIDE(loop_now() - from >= 70 && loop_now() - from < 5000);
+	INSIDE(loop_now() - from >= 70 && loop_now() - from < 20000);
 	close(fd);
 	fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	INSIDE(pthread_create(&thread, NULL, accept_soon, &listener) == 0);
@@ -326,12 +326,13 @@ static void on_signal(int number)
 	caught++;
 }
 
-static bool alarm_in_100_ms(int flags)
+/* And again, should the first have come before the call. */
+static bool alarm_each_100_ms(int flags)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = flags };
-	struct itimerval once = { .it_value = { .tv_usec = 100000 } };
+	struct itimerval each = { { .tv_usec = 100000 }, { .tv_usec = 100000 } };
 
-	return sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &once, NULL) == 0;
+	return sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &each, NULL) == 0;
 }
 
 static int alarm_interrupts(void)
@@ -340,9 +341,9 @@ static int alarm_interrupts(void)
 	uint64_t from = loop_now();
 
 	INSIDE(fill_unix_queue() >= 0);
-	INSIDE(alarm_in_100_ms(0));
+	INSIDE(alarm_each_100_ms(0));
 	INSIDE(connect_fd(fd, "w/full.sock") == -EINTR);
-	INSIDE(caught == 1 && loop_now() - from < 5000);
+	INSIDE(caught >= 1 && loop_now() - from < 20000);
 	return 0;
 }
 
@@ -370,14 +371,14 @@ static int alarm_restarts(void)
 	pid_t pid;
 
 	INSIDE(listener >= 0);
-	INSIDE(alarm_in_100_ms(SA_RESTART));
+	INSIDE(alarm_each_100_ms(SA_RESTART));
 	pid = fork();
 	if (pid == 0) {
 		(void)accept_later(&listener);
 		_exit(0);
 	}
 	INSIDE(connect_fd(fd, "w/full.sock") == 0);
-	INSIDE(caught == 1);
+	INSIDE(caught >= 1);
 	return 0;
 }
 
@@ -394,7 +395,7 @@ static int tcp_alarm_restarts(void)
 	pid_t pid;
 
 	INSIDE(listener >= 0);
-	INSIDE(alarm_in_100_ms(SA_RESTART));
+	INSIDE(alarm_each_100_ms(SA_RESTART));
 	pid = fork();
 	if (pid == 0) {
 		(void)usleep(300000);
@@ -402,7 +403,7 @@ static int tcp_alarm_restarts(void)
 			(void)accept(listener, NULL, NULL);
 	}
 	INSIDE(connect_port(fd, port) == 0);
-	INSIDE(caught == 1);
+	INSIDE(caught >= 1);
 	kill(pid, SIGKILL);
 	return 0;
 }
@@ -503,17 +504,20 @@ static int callers_die(void)
 		INSIDE(kill(pid, SIGKILL) == 0);
 		INSIDE(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
 	}
-	(void)usleep(100000); /* until that is noticed */
 	shared->step = 1;
 	while (shared->step == 1)
 		(void)usleep(1000);
 	return 0;
 }
 
+/* A few processes that connect are kept, with a channel and a pidfd each. */
+enum { KEPT_FDS = 8 };
+
 struct watch_fds {
 	struct timer timer;
 	struct loop *loop;
 	size_t at_start, at_end;
+	int looks;
 };
 
 static int look_at_fds(void *user, struct err *e)
@@ -523,10 +527,12 @@ static int look_at_fds(void *user, struct err *e)
 	(void)e;
 	if (shared->step == 1) {
 		w->at_end = count_fds();
-		shared->step = 2;
-	} else {
-		loop_set_timer(w->loop, &w->timer, loop_now() + 5);
+		/* It takes a while until all of them are noticed. */
+		if (w->at_end <= w->at_start + KEPT_FDS || w->looks++ > 2000)
+			shared->step = 2;
 	}
+	if (shared->step < 2)
+		loop_set_timer(w->loop, &w->timer, loop_now() + 5);
 	return 0;
 }
 
@@ -541,8 +547,7 @@ TEST(callers_that_die_while_they_wait_leave_nothing)
 	w.at_start = count_fds();
 	loop_set_timer(&j.loop, &w.timer, loop_now() + 5);
 	CHECK_INT(judged_run(&j), 0);
-	/* A few processes that connect are kept, with a channel and a pidfd each. */
-	CHECK(w.at_end >= w.at_start && w.at_end <= w.at_start + 8);
+	CHECK(w.at_end >= w.at_start && w.at_end <= w.at_start + KEPT_FDS);
 	judged_done(&j);
 }
 
