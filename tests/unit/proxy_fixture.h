@@ -27,7 +27,7 @@
 #define PROFILE "default_permissions = 'dev'\n[permissions.dev.network]\nenabled = true\n"
 #define LOCAL	PROFILE "domains = { '127.0.0.1' = 'allow', 'good.test' = 'allow' }\n"
 
-enum { PATIENCE_MS = 5000 };
+enum { PATIENCE_MS = 20000 };
 
 static const char host_text[] = "d /repo\nd /home/me\n";
 static struct proxy proxy = PROXY_NONE;
