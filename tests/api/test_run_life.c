@@ -6,6 +6,9 @@
 
 /* ---- Time, signals, cancelling ----------------------------------------------------------------- */
 
+/* By then a command has begun, also where it has sanitizers around it and others beside it. */
+enum { BEGUN_MS = 1000 };
+
 TEST(time_runs_out)
 {
 	EACH_BACKEND(backend)
@@ -15,7 +18,7 @@ TEST(time_runs_out)
 		cordon_result *result;
 
 		ask_script(&ask, backend, "echo before; sleep 20; echo after");
-		ask.run.timeout_ms = 200;
+		ask.run.timeout_ms = BEGUN_MS;
 		result = run_it(&ask);
 		REQUIRE(result);
 		CHECK_INT(cordon_result_status(result), 124);
@@ -24,7 +27,7 @@ TEST(time_runs_out)
 		CHECK_STR(cordon_result_output(result, CORDON_STREAM_STDOUT, NULL), "before\n");
 		CHECK(strstr(cordon_report_json(cordon_result_report(result)),
 			     "\"limit\": \"timeout\"") != NULL);
-		CHECK(now_ms() - started < 1900);
+		CHECK(now_ms() - started < 15000);
 		cordon_result_free(result);
 	}
 }
@@ -38,13 +41,13 @@ TEST(who_does_not_end_in_time_is_killed)
 		cordon_result *result;
 
 		ask_script(&ask, backend, "trap '' TERM; while :; do sleep 1; done");
-		ask.run.timeout_ms = 200;
+		ask.run.timeout_ms = BEGUN_MS;
 		result = run_it(&ask);
 		REQUIRE(result);
 		CHECK_INT(cordon_result_status(result), 124);
 		CHECK_INT(cordon_result_signal(result), SIGKILL);
-		CHECK(now_ms() - started >= 2000);
-		CHECK(now_ms() - started < 6000);
+		CHECK(now_ms() - started >= BEGUN_MS + 2000);
+		CHECK(now_ms() - started < 20000);
 		cordon_result_free(result);
 	}
 }
@@ -125,7 +128,7 @@ TEST(a_run_goes_in_steps)
 {
 	EACH_BACKEND(backend)
 	{
-		cordon_run_handle *run = start_script(backend, "sleep 0.2; echo x; exit 6");
+		cordon_run_handle *run = start_script(backend, "sleep 0.6; echo x; exit 6");
 		cordon_result *result = NULL;
 		int status = 0;
 		int steps = 0;
@@ -179,14 +182,15 @@ TEST(signals_reach_the_command)
 	EACH_BACKEND(backend)
 	{
 		cordon_run_handle *run = start_script(backend,
-						      "trap 'echo hup; exit 9' HUP; "
-						      "echo ready; while :; do sleep 0.05; done");
+						      "trap 'echo hup; exit 9' HUP; echo ready; "
+						      ": >listens; while :; do sleep 0.05; done");
 		cordon_result *result = NULL;
 
 		REQUIRE(run);
-		/* Not before it listens: its first words are heard by then. */
-		for (int i = 0; i < 20; i++)
+		/* Not before it listens. */
+		for (int i = 0; i < 600 && access("listens", F_OK) < 0; i++)
 			(void)cordon_poll(run, 50, NULL);
+		CHECK(unlink("listens") == 0);
 		CHECK_INT(cordon_signal(run, 0, NULL), -CORDON_E_ARGUMENT);
 		CHECK_INT(cordon_signal(run, 1000, NULL), -CORDON_E_ARGUMENT);
 		CHECK_INT(cordon_signal(run, SIGHUP, NULL), 0);
@@ -202,20 +206,21 @@ TEST(cancelling_ends_everything_at_once)
 {
 	EACH_BACKEND(backend)
 	{
-		uint64_t started = now_ms();
 		cordon_run_handle *run =
 			start_script(backend, "trap '' TERM; (sleep 20; touch left) & sleep 20");
 		cordon_result *result = NULL;
+		uint64_t cancelled;
 
 		REQUIRE(run);
 		(void)cordon_poll(run, 100, NULL);
+		cancelled = now_ms();
 		cordon_cancel(run);
 		CHECK_INT(cordon_wait(run, &result, NULL), 0);
 		REQUIRE(result);
 		CHECK_INT(cordon_result_cancelled(result), 1);
 		CHECK_INT(cordon_result_signal(result), SIGKILL);
 		CHECK_INT(cordon_result_status(result), 128 + SIGKILL);
-		CHECK(now_ms() - started < 2000);
+		CHECK(now_ms() - cancelled < 2000);
 		CHECK(access("left", F_OK) < 0);
 		cordon_result_free(result);
 	}
@@ -453,8 +458,8 @@ TEST(parts_of_a_run_that_are_killed_from_outside_end_it)
 	for (int which = 0; which < 2; which++) {
 		cordon_run_handle *run = start_script("native", "sleep 20");
 		cordon_result *result = NULL;
-		uint64_t started = now_ms();
 		pid_t children[4];
+		uint64_t killed;
 		int status;
 
 		REQUIRE(run);
@@ -464,9 +469,10 @@ TEST(parts_of_a_run_that_are_killed_from_outside_end_it)
 			(void)cordon_wait(run, NULL, NULL);
 			SKIP("the kernel does not list children");
 		}
+		killed = now_ms();
 		CHECK(kill(children[which], SIGKILL) == 0);
 		status = cordon_wait(run, &result, NULL);
-		CHECK(now_ms() - started < 2000);
+		CHECK(now_ms() - killed < 5000);
 		CHECK(leaves_no_zombie());
 		if (which == 0) {
 			/* Nobody would have removed the placeholders: that is no run as it was asked for. */
