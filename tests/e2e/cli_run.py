@@ -21,34 +21,13 @@ import termios
 import time
 
 import cli
-from cli import PROGRAM, SECONDS, World, case, ok, refused, run, run_cases, start
+from cli import (PROGRAM, SECONDS, Sleeper, World, case, ok, processes_with, refused, run, run_cases,
+                 start, wait_for)
 
 ORDINARY = 61235
 NONE = ["--backend", "none"]
 BOTH = ([], NONE)
 P17 = "cordon: warning: "
-
-
-def wait_for(what, seconds=SECONDS):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := what():
-            return found
-        time.sleep(0.02)
-    raise AssertionError("it did not happen in time")
-
-
-def processes_with(mark):
-    """The processes whose command line has `mark` in it, but for this one."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                if mark.encode() in file.read() and int(pid) != os.getpid():
-                    found.append(int(pid))
-        except OSError:
-            pass
-    return found
 
 
 # ---- Statuses (P24) ---------------------------------------------------------------
@@ -479,7 +458,7 @@ def a_timeout_ends_everything_with_124(w: World):
             assert result.status == 124, (how, words, result)
             assert 0.2 < took < 10, took
             assert "cordon: " in result.err and "time" in result.err, result
-            wait_for(lambda: not processes_with(f"sleep\0{mark}"), 2)  # noqa: B023
+            wait_for(lambda: not processes_with(f"sleep\0{mark}"), 10)  # noqa: B023
     assert run(w, "--timeout", "20", "true").status == 0
     assert run(w, "--timeout", "1h", "true").status == 0
 
@@ -537,8 +516,8 @@ def when_cordon_is_killed_everything_inside_ends(w: World):
         wait_for(lambda: len(processes_with(f"sleep\0{mark}")) == 2)
         process.kill()
         process.wait(timeout=SECONDS)
-        wait_for(lambda: not processes_with(f"sleep\0{mark}"), 2)
-    wait_for(lambda: os.listdir(w.repo) == [], 2)
+        wait_for(lambda: not processes_with(f"sleep\0{mark}"), 10)
+    wait_for(lambda: os.listdir(w.repo) == [], 10)
 
 
 # ---- The terminal ----------------------------------------------------------------------------
@@ -635,17 +614,17 @@ def control_z_stops_it_and_fg_goes_on(w: World):
     if not os.path.exists("/bin/bash"):
         return
     for how in (b"", b" --backend none"):
-        t = Terminal(w, "/bin/bash", "--norc", "-i")
-        t.type(b"%s run%s sh -c 'echo u''p; sleep 1; read x; echo \"<$x>\"'\n" %
-               (os.fsencode(PROGRAM), how))
+        t, sleeper = Terminal(w, "/bin/bash", "--norc", "-i"), Sleeper()
+        t.type(b"%s run%s sh -c 'echo u''p; %s; read x; echo \"<$x>\"'\n" %
+               (os.fsencode(PROGRAM), how, sleeper.words.encode()))
         t.expect(b"up")
-        time.sleep(0.3)  # a shell that is stopped between vfork and exec can't be, anywhere
+        sleeper.wait()  # a shell that is stopped between vfork and exec can't be, anywhere
         t.type(b"\x1a")
         t.expect(b"Stopped")
         t.type(b"jobs; echo in''between\n")
         t.expect(b"inbetween")
         t.type(b"fg\n")
-        time.sleep(0.3)
+        sleeper.end()
         t.type(b"word\n")
         t.expect(b"<word>")
         t.type(b"exit 0\n")
@@ -676,15 +655,17 @@ def a_command_whose_output_is_taken_gets_the_terminal_when_it_asks(w: World):
     t.type(b"word\n")
     t.expect(b"<got word>")
     for stops in (False, True):
-        t.type(b"%s run sh -c 'echo u''p; sleep 77; echo not en''ded' | cat\n" %
-               os.fsencode(PROGRAM))
+        sleeper = Sleeper()
+        t.type(b"%s run sh -c 'echo u''p; %s; echo not en''ded' | cat\n" %
+               (os.fsencode(PROGRAM), sleeper.words.encode()))
         t.expect(b"\nup")
-        time.sleep(0.3)
+        sleeper.wait()
         if stops:
             t.type(b"\x1a")
             t.expect(b"Stopped")
+            sleeper.wait("T")
             t.type(b"fg\n")
-            time.sleep(0.3)
+            sleeper.wait()  # by then it has the terminal
         t.type(b"\x03")
         t.type(b"echo in''between\n")
         t.expect(b"inbetween")
