@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import time
 
-from cli import PROGRAM, World, case, run_cases
+from cli import PROGRAM, SECONDS, World, case, run_cases
 
 BASE = {
     "time": "2026-01-02T03:04:05.678Z", "run": "r1", "pid": 7, "program": "curl",
@@ -228,7 +228,7 @@ class Follower:
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
 
     def next(self):
-        ready, _, _ = select.select([self.process.stdout], [], [], 10)
+        ready, _, _ = select.select([self.process.stdout], [], [], SECONDS)
         assert ready, "nothing came"
         return json.loads(self.process.stdout.readline())["host"]
 

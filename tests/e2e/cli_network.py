@@ -20,7 +20,7 @@ import threading
 import time
 from pathlib import Path
 
-from cli import SECONDS, World, case, ok, refused, run, run_cases, start
+from cli import SECONDS, World, case, is_alive, ok, refused, run, run_cases, start
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from own_network import OTHER, PRIVATE, WEB, WEB6, cover, set_up_addresses  # noqa: E402
@@ -56,7 +56,7 @@ def settle(directory):
         to.write("127.0.0.1 localhost\n::1 localhost\n")
     resolv = os.path.join(directory, "resolv.conf")
     with open(resolv, "w", encoding="ascii") as to:
-        to.write("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
+        to.write("nameserver 127.0.0.1\noptions timeout:5 attempts:2\n")
     for source, target in ((hosts, "/etc/hosts"), (resolv, "/etc/resolv.conf")):
         cover(target, source)
 
@@ -158,7 +158,7 @@ def find_proxy(pid):
     return None
 
 
-def wait_until(what, seconds=5):
+def wait_until(what, seconds=SECONDS):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if what():
@@ -369,7 +369,7 @@ def the_environment_leads_to_the_proxy_and_nowhere_else(w: World):
 @case
 def servers_of_the_command_are_its_own(w: World):
     script = ("python3 -c \"import http.server as s; s.test(s.SimpleHTTPRequestHandler, port=8000, bind='127.0.0.1')\""
-              " >/dev/null 2>&1 & for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.2;"
+              " >/dev/null 2>&1 & for i in $(seq 100); do sleep 0.2;"
               " curl -sS --max-time 5 -o /dev/null -w '%{http_code}' http://localhost:8000/ && exit; done")
     assert ok(w, "--allow-host", "a.com", "sh", "-c", script).out.endswith("200")
 
@@ -568,7 +568,7 @@ def what_was_sent_before_the_end_arrives(w: World):
 
     def reach():
         try:
-            connection = socket.create_connection(("127.0.0.1", 8084), 2)
+            connection = socket.create_connection(("127.0.0.1", 8084), SECONDS)
             return connection if connection.recv(1) else None
         except OSError:
             return None
@@ -591,7 +591,7 @@ def post(port, host, size):
 def a_request_that_was_sent_before_the_end_arrives(w: World):
     size = 12 << 20
     with socket.create_server((WEB, 9001)) as server:
-        server.settimeout(10)
+        server.settimeout(SECONDS)
         for backend in BACKENDS:
             # The second has to be looked up first, and the command does not wait for that.
             for host, count in ((WEB, size), ("slow.example", 1000)):
@@ -612,11 +612,17 @@ def who_waits_for_nobody_does_not_keep_the_run(w: World):
     """A request that asks for something is no reason to stay when nobody is left to hear it."""
     ask = ("import socket, time; s = socket.create_connection(('127.0.0.1', 3128)); "
            "s.sendall(b'GET http://%s:9003/ HTTP/1.1\\r\\nHost: %s:9003\\r\\n\\r\\n'); time.sleep(0.2)" % (WEB, WEB))
-    with socket.create_server((WEB, 9003)) as server:
+
+    def seconds(server):
         began = time.monotonic()
         ok(w, "--allow-host", WEB, "python3", "-c", ask)
-        assert time.monotonic() - began < 4, "it waited for an answer"
+        took = time.monotonic() - began
         assert server.accept()[0].recv(100).startswith(b"GET / ")
+        return took
+
+    with socket.create_server((WEB, 9003)) as server:
+        # Other tests run at the same time: one that does not wait counts. Waiting takes five seconds.
+        assert any(seconds(server) < 4 for _ in range(5)), "it waited for an answer"
 
 
 @case
@@ -681,16 +687,16 @@ def a_network_that_is_off_is_named_where_it_was_wanted(w: World):
 @case
 def a_killed_proxy_ends_the_run_by_name(w: World):
     for backend in BACKENDS:
-        # Other tests run at the same time: the quickest counts.
-        took = min(seconds_after_the_proxy(w, backend) for _ in range(3))
-        assert took < 1.5, took
+        # Other tests run at the same time: one that is quick counts.
+        assert any(seconds_after_the_proxy(w, backend) < 1.5 for _ in range(5)), backend
 
 
 def seconds_after_the_proxy(w, backend):
     running = start(w, *backend, "--allow-host", "a.com", "sleep", "60")
-    assert wait_until(lambda: find_proxy(running.pid)), "no proxy"
+    found = []
+    assert wait_until(lambda: found.append(find_proxy(running.pid)) or found[-1]), "no proxy"
     began = time.monotonic()
-    os.kill(find_proxy(running.pid), signal.SIGKILL)
+    os.kill(found[-1], signal.SIGKILL)
     _, err = running.communicate(timeout=SECONDS)
     assert running.returncode == 125 and b"the proxy was killed" in err, (running.returncode, err)
     return time.monotonic() - began
@@ -704,12 +710,7 @@ def nothing_is_left_when_cordon_is_killed(w: World):
         below = children(running.pid)
         running.kill()
         running.wait(SECONDS)
-
-        def are_gone(pids=tuple(below)):
-            return not [pid for pid in pids if os.path.exists(f"/proc/{pid}")
-                        and "Z" not in open(f"/proc/{pid}/stat", encoding="latin-1").read().rsplit(")", 1)[1][:3]]
-
-        assert wait_until(are_gone, 2), below
+        assert wait_until(lambda pids=tuple(below): not any(map(is_alive, pids)), 10), below
         running.communicate()
 
 
@@ -750,13 +751,19 @@ def what_is_open_is_in_the_log_whoever_is_killed(w: World):
 def what_lasts_is_counted_once(w: World):
     log, report = w.top / "log", w.top / "report"
     ok(w, "--allow-host", "good.example", "--audit", str(log), "--report", str(report), "python3", "-c",
-       STAY.replace("60", "2"))
+       STAY.replace("60", "3"))
     assert len(entries(log)) == 4 and sum(e["count"] for e in entries(log)) == 2, entries(log)
     assert json.loads(report.read_text())["traffic"]["allowed"] == 2
     # What is brief has one line.
-    log.unlink()
-    ok(w, "--allow-host", "good.example", "--audit", str(log), "--", *CURL, "http://good.example/")
-    assert [(e["open"], e["connection"], e["count"]) for e in entries(log)] == [(False, None, 1)], entries(log)
+    for _ in range(5):
+        log.unlink()
+        ok(w, "--allow-host", "good.example", "--audit", str(log), "--", *CURL, "http://good.example/")
+        if [(e["open"], e["connection"], e["count"]) for e in entries(log)] == [(False, None, 1)]:
+            break
+        # Only where it took a second, on a slow machine, it was not brief.
+        assert entries(log)[-1]["duration_ms"] > 900, entries(log)
+    else:
+        raise AssertionError("a request takes a second here")
 
 
 @case
@@ -764,7 +771,7 @@ def nothing_is_left_after_an_ordinary_end(w: World):
     before = set(children(os.getpid()))
     for _ in range(3):
         ok(w, "--allow-host", "good.example", "--", *CURL, "http://good.example/")
-    assert wait_until(lambda: not set(children(os.getpid())) - before, 1)
+    assert wait_until(lambda: not set(children(os.getpid())) - before, 10)
 
 
 @case

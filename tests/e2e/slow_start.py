@@ -58,7 +58,7 @@ def start(world, *options, before=None):
 
 def left(world):
     """What of a run is still in the workspace, once there was time for it to go."""
-    end = time.monotonic() + 1
+    end = time.monotonic() + 10
     while (world.repo / ".codex").exists() and time.monotonic() < end:
         time.sleep(0.02)
     return [name for name in os.listdir(world.repo) if name.startswith(".")]
@@ -75,7 +75,8 @@ def descriptors(pid):
 
 
 def is_searching(pid, top):
-    return any(name.startswith(f"{top}/") for name in descriptors(pid))
+    """Whether it is in one of the tree's directories, which are all numbers."""
+    return any(name.startswith(f"{top}/") and name[len(f"{top}/")].isdigit() for name in descriptors(pid))
 
 
 def is_watching(pid):
@@ -126,47 +127,76 @@ def a_signal_that_is_ignored_does_not(world):
     assert run.returncode == 0 and ran.exists(), (run.returncode, err)
 
 
+def in_time(attempt):
+    """What is to happen meanwhile may come too late where others use the machine: then once more."""
+    for _ in range(10):
+        if attempt():
+            return
+    raise AssertionError("it always came too late")
+
+
 @case
 def a_signal_ends_it_also_when_the_sandbox_stands(world):
-    ran = fill(world)
-    run = start(world)
-    wait_until(lambda: is_watching(run.pid), "watched")
-    run.send_signal(signal.SIGTERM)
-    _, err = run.communicate(timeout=SECONDS)
-    assert run.returncode == -signal.SIGTERM and "nothing was run" in err, (run.returncode, err)
-    assert not ran.exists() and left(world) == []
+    def attempt():
+        ran = fill(world)
+        run = start(world)
+        wait_until(lambda: is_watching(run.pid) or run.poll() is not None, "watched")
+        run.send_signal(signal.SIGTERM)
+        _, err = run.communicate(timeout=SECONDS)
+        assert left(world) == []
+        if ran.exists():
+            return False
+        assert run.returncode == -signal.SIGTERM and "nothing was run" in err, (run.returncode, err)
+        return True
+
+    in_time(attempt)
 
 
 @case
 def a_key_ends_it_also_when_the_sandbox_stands(world):
-    ran = fill(world)
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(world.repo)
-        os.execve(PROGRAM, [PROGRAM, "run", "--", "touch", "0/ran"], world.env)
-    wait_until(lambda: is_watching(pid), "watched")
-    os.write(terminal, b"\x03")
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    os.close(terminal)
-    assert status == -signal.SIGINT and not ran.exists() and left(world) == [], status
+    def attempt():
+        ran = fill(world)
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(world.repo)
+            os.execve(PROGRAM, [PROGRAM, "run", "--", "touch", "0/ran"], world.env)
+        wait_until(lambda: is_watching(pid) or ran.exists(), "watched")
+        os.write(terminal, b"\x03")
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        os.close(terminal)
+        assert left(world) == []
+        if ran.exists():
+            return False
+        assert status == -signal.SIGINT, status
+        return True
+
+    in_time(attempt)
 
 
 def stop_for_a_while(world, run):
-    """The time that passes is as good as time that was spent."""
-    wait_until(lambda: is_searching(run.pid, world.repo), "searched")
+    """The time that passes is as good as time that was spent; whether it was still searching."""
+    wait_until(lambda: is_searching(run.pid, world.repo) or run.poll() is not None, "searched")
     run.send_signal(signal.SIGSTOP)
     time.sleep(1.1)
+    is_early = is_searching(run.pid, world.repo)
     run.send_signal(signal.SIGCONT)
+    return is_early
 
 
 @case
 def after_a_second_it_says_what_it_does(world):
-    fill(world)
-    run = start(world)
-    stop_for_a_while(world, run)
-    _, err = run.communicate(timeout=SECONDS)
-    assert run.returncode == 0, err
-    assert err.count("still searching") == 1 and str(world.repo) in err and "-C DIR" in err, err
+    def attempt():
+        fill(world)
+        run = start(world)
+        is_early = stop_for_a_while(world, run)
+        _, err = run.communicate(timeout=SECONDS)
+        assert run.returncode == 0, err
+        if not is_early:
+            return False
+        assert err.count("still searching") == 1 and str(world.repo) in err and "-C DIR" in err, err
+        return True
+
+    in_time(attempt)
 
 
 @case
