@@ -14,6 +14,7 @@
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
+#include "os/quiet.h"
 
 enum { JOB_MAX_BYTES = 64 << 20 };
 
@@ -34,15 +35,17 @@ static int fill_memory(int fd, struct str text, struct err *e)
 {
 	const int seals = 0x1 | 0x2 | 0x4 | 0x8; /* F_SEAL_SEAL, SHRINK, GROW, WRITE */
 	const int add_seals = 1033;		 /* F_ADD_SEALS */
+	struct os_quiet quiet;
 	size_t done = 0;
+	ssize_t n = 1;
 
-	while (done < text.len) {
-		ssize_t n = pwrite(fd, text.p + done, text.len - done, (off_t)done);
-
-		if (n <= 0)
-			return FAIL_SYS(e, errno, "can't write to a file in memory");
+	/* `ulimit -f` is for these files as well. */
+	os_quiet_begin(&quiet);
+	while (done < text.len && (n = pwrite(fd, text.p + done, text.len - done, (off_t)done)) > 0)
 		done += (size_t)n;
-	}
+	os_quiet_end(&quiet);
+	if (n <= 0)
+		return FAIL_SYS(e, errno, "can't write to a file in memory");
 	if (fcntl(fd, add_seals, seals) < 0)
 		return FAIL_SYS(e, errno, "can't close a file in memory");
 	return 0;
