@@ -111,8 +111,9 @@ static int read_url(struct upstream *u, struct str text, struct err *e)
 	host = str_first(text, colon);
 	if (colon < text.len && !hostname_port_number(str_from(text, colon + 1), &port))
 		return FAIL(e, ERR_SYNTAX, "its port is none");
+	/* A password with '@' and '/' in it ends up here. */
 	if (!target_parse(&u->where, host, port, why, sizeof(why)))
-		return FAIL(e, ERR_SYNTAX, "%s", why);
+		return FAIL(e, ERR_SYNTAX, "its host is no name and no address");
 	return 0;
 }
 

@@ -66,6 +66,9 @@ TEST(what_can_not_be_spoken_to_is_an_error_without_the_password)
 	CHECK(!READ("HTTP_PROXY=http://user:secret@pro xy:1"));
 	CHECK(!READ("HTTP_PROXY=http://user:secret@proxy:0"));
 	CHECK(!strstr(e.text, "secret"));
+	/* One that was not encoded is cut in the middle. */
+	CHECK(!READ("HTTP_PROXY=http://user:p@secret!/word@proxy:1"));
+	CHECK(!strstr(e.text, "secret"));
 	CHECK(!READ("HTTP_PROXY=http://"));
 	CHECK(!READ("HTTP_PROXY=http://a%00b@proxy"));
 	CHECK(READ("HTTP_PROXY=http://proxy"));
