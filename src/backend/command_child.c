@@ -44,13 +44,18 @@ struct command_signals command_take_signals(void)
 	/* Handlers are the caller's: none may run before exec does away with them. */
 	for (int n = 1; n < NSIG; n++) {
 		struct sigaction action;
-
-		if (sigaction(n, NULL, &action) < 0 || action.sa_handler == SIG_DFL)
-			continue;
 		/* Who ignores SIGCHLD has no zombies, and so nothing to wait for. */
-		if (n == SIGCHLD)
+		bool has_no_zombies = false;
+
+		if (sigaction(n, NULL, &action) < 0)
+			continue;
+		if (n == SIGCHLD) {
 			out.ignores_children = action.sa_handler == SIG_IGN;
-		if (n == SIGCHLD || action.sa_handler != SIG_IGN)
+			/* The same by a flag, which no exec passes on. */
+			has_no_zombies = out.ignores_children || action.sa_flags & SA_NOCLDWAIT;
+		}
+		if (has_no_zombies ||
+		    (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN))
 			(void)signal(n, SIG_DFL);
 	}
 	return out;

@@ -267,6 +267,32 @@ TEST(the_hosts_children_are_its_own)
 	CHECK(sigaction(SIGCHLD, &before, &mine) == 0 && mine.sa_handler == hear_child);
 }
 
+/* Whoever waits for the command has to hear of its end all the same. */
+TEST(a_host_that_wants_no_zombies_gets_the_status)
+{
+	const struct sigaction ways[] = { { .sa_handler = SIG_IGN },
+					  { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT } };
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct sigaction before;
+
+		REQUIRE(sigaction(SIGCHLD, &ways[i], &before) == 0);
+		EACH_BACKEND(backend)
+		{
+			struct ask ask;
+			cordon_result *result;
+
+			ask_script(&ask, backend, "sh -c 'exit 3'; exit $(($? + 1))");
+			ask.run.timeout_ms = 5000;
+			result = run_it(&ask);
+			REQUIRE(result);
+			CHECK_INT(cordon_result_status(result), 4);
+			cordon_result_free(result);
+		}
+		CHECK(sigaction(SIGCHLD, &before, NULL) == 0);
+	}
+}
+
 static bool leaves_no_zombie(void)
 {
 	siginfo_t info;
