@@ -517,7 +517,10 @@ typedef struct cordon cordon; /* defaults for many runs; may be shared by thread
 typedef struct cordon_run_handle cordon_run_handle; /* one run; one thread at a time */
 typedef struct cordon_result cordon_result;
 
-/* Called while a run is polled or waited for, on that thread. */
+/*
+ * Called while a run is polled or waited for, on that thread. They may use other runs, and of
+ * their own signal, cancel and add rules for hosts; to poll it or to wait for it is CORDON_E_ARGUMENT.
+ */
 typedef void cordon_output_fn(void *user, uint32_t stream, const char *bytes, size_t length);
 typedef void cordon_trace_fn(void *user, const char *text);
 typedef void cordon_done_fn(void *user, const cordon_result *result);

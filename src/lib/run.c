@@ -6,6 +6,7 @@
 struct cordon_run_handle {
 	cordon_result *result;
 	bool is_over;
+	bool is_polled; /* now: it is one of the caller's own functions that calls */
 };
 
 static int start(cordon_result *r, struct asked *asked, struct err *e)
@@ -51,19 +52,28 @@ int cordon_run_descriptor(const cordon_run_handle *run)
 	return run->is_over ? -1 : session_descriptor(run->result->session);
 }
 
+static int refuse_nested(struct err *e)
+{
+	return FAIL(e, ERR_ARGUMENT, "a run can't be polled or waited for by its own callbacks");
+}
+
 static int poll_once(cordon_run_handle *run, int timeout_ms, struct err *e)
 {
 	cordon_result *r = run->result;
 	int status;
 
+	if (run->is_polled)
+		return refuse_nested(e);
 	if (run->is_over)
 		return 1;
+	run->is_polled = true;
 	status = session_step(r->session, timeout_ms, e);
 	if (status > 0) {
 		run->is_over = true;
 		if (r->voice.run.on_done)
 			r->voice.run.on_done(r->voice.run.run_user, r);
 	}
+	run->is_polled = false;
 	return status;
 }
 
@@ -129,6 +139,10 @@ int cordon_wait(cordon_run_handle *run, cordon_result **result, cordon_error **e
 	cordon_result *r = run->result;
 	int status;
 
+	if (run->is_polled) {
+		(void)refuse_nested(&e);
+		return error_give(&e, error);
+	}
 	do
 		status = poll_once(run, -1, &e);
 	while (status == 0);

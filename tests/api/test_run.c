@@ -208,6 +208,45 @@ TEST(callbacks_hear_everything_and_then_the_end)
 	}
 }
 
+struct nested {
+	cordon_run_handle *run;
+	int polled, waited, signalled;
+};
+
+static void call_back(void *user, uint32_t stream, const char *bytes, size_t length)
+{
+	struct nested *n = user;
+	cordon_result *result = NULL;
+
+	(void)stream;
+	(void)bytes;
+	(void)length;
+	n->polled = cordon_poll(n->run, 0, NULL);
+	n->waited = cordon_wait(n->run, &result, NULL);
+	n->signalled = cordon_signal(n->run, SIGTERM, NULL);
+}
+
+TEST(callbacks_can_not_wait_for_their_own_run)
+{
+	EACH_BACKEND(backend)
+	{
+		struct nested nested = { .polled = 9 };
+		cordon_result *result = NULL;
+		struct ask ask;
+
+		ask_script(&ask, backend, "echo begun; exec sleep 60");
+		ask.run.on_output = call_back;
+		ask.run.run_user = &nested;
+		REQUIRE(cordon_start(NULL, &ask.run, &nested.run, NULL) == 0);
+		CHECK_INT(cordon_wait(nested.run, &result, NULL), 0);
+		CHECK_INT(nested.polled, -CORDON_E_ARGUMENT);
+		CHECK_INT(nested.waited, -CORDON_E_ARGUMENT);
+		CHECK_INT(nested.signalled, 0);
+		CHECK_INT(cordon_result_signal(result), SIGTERM);
+		cordon_result_free(result);
+	}
+}
+
 /* In a process of its own, whose stdout is `out` and whose exit status is what `run` gives. */
 static int in_child(int (*run)(const char *backend), const char *backend, int out)
 {
