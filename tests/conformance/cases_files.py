@@ -503,7 +503,7 @@ for _label, _tree, _names in (
 def a_name_that_appears_later_is_masked_when_it_is_seen(arena):
     box = arena.box(tree=PLAIN_GLOBS_TREE, policy=GLOBS)
     argv = box.argv("create {work}/ready", "await {work}/x/host.env", "create {work}/new.env",
-                    "mkdir {work}/made", "create {work}/made/deeper.env", "sleep 500",
+                    "mkdir {work}/made", "create {work}/made/deeper.env", "await-closed {work}/made/deeper.env",
                     "read {work}/x/host.env", "read {work}/new.env", "read {work}/made/deeper.env",
                     "read {work}/x/host.txt")
     process = box.start(argv)
@@ -524,7 +524,7 @@ def directories_that_appear_later_are_searched_and_masks_stay(arena):
     """A tree that is moved in, and a link: what that leads to has another name still, which
     a command could have read before it made the link."""
     box = arena.box(tree={**PLAIN_GLOBS_TREE, "{top}/ready/d/e/.env": "SECRET", "{out}/key": "SECRET"}, policy=GLOBS)
-    argv = box.argv("create {work}/ready", "await {work}/moved", "await {work}/end", "sleep 500",
+    argv = box.argv("create {work}/ready", "await {work}/moved", "await {work}/end", "await-closed {work}/later.env",
                     "read {work}/moved/d/e/.env", "read {work}/later.env",
                     "rename {work}/moved/d/e/.env {work}/plain", "unlink {work}/moved/d/e/.env",
                     "rename {work}/moved/d {work}/d2", "read {work}/d2/e/.env", "read {work}/d2/e/plain")

@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 2000 };
+enum { PATIENCE_MS = 10000 }; /* what is lost, and not refused, takes minutes */
 
 union address {
 	struct sockaddr any;
@@ -223,7 +223,7 @@ static int try_ask_name(char **a)
 	memcpy(query + length, "\0\0\1\0\1", 5);
 	if (wait.fd < 0 || sendto(wait.fd, query, length + 5, 0, &to.any, size) < 0)
 		return -errno;
-	if (poll(&wait, 1, 5000) != 1)
+	if (poll(&wait, 1, 20000) != 1)
 		return -ETIMEDOUT;
 	n = recv(wait.fd, answer, sizeof(answer), 0);
 	if (n < 12 || answer[0] != 0x12 || answer[1] != 0x34)
@@ -264,7 +264,7 @@ static int try_serve(char **a)
 		return wait.fd;
 	result = connect_fd(client, a[1], a[2]);
 	if (result == 0)
-		say("%s", poll(&wait, 1, 200) == 1 ? "own" : "other");
+		say("%s", poll(&wait, 1, 2000) == 1 ? "own" : "other");
 	return result;
 }
 
@@ -294,7 +294,7 @@ static int try_proxy_connect(char **a)
 		       a[1], a[0], a[1]);
 	if (send(wait.fd, text, strlen(text), MSG_NOSIGNAL) < 0)
 		return -errno;
-	if (poll(&wait, 1, 10000) != 1)
+	if (poll(&wait, 1, 20000) != 1)
 		return -ETIMEDOUT;
 	n = recv(wait.fd, text, sizeof(text) - 1, 0);
 	if (n <= 0)

@@ -335,7 +335,7 @@ static int try_daemon(char **a)
 		touch(a[0]);
 		sleep_for_ever();
 	}
-	for (int i = 0; i < 2000 && stat(a[0], &st) < 0; i++)
+	for (int i = 0; i < 20000 && stat(a[0], &st) < 0; i++)
 		(void)usleep(1000);
 	return outcome(stat(a[0], &st));
 }
@@ -444,14 +444,28 @@ static int try_sleep(char **a)
 	return 0;
 }
 
-/* Waits until a file is there, at most 5 s. */
+/* Waits until a file is there, at most 20 s. */
 static int try_await(char **a)
 {
 	struct stat st;
 
-	for (int i = 0; i < 5000 && lstat(a[0], &st) < 0; i++)
+	for (int i = 0; i < 20000 && lstat(a[0], &st) < 0; i++)
 		(void)usleep(1000);
 	return outcome(lstat(a[0], &st));
+}
+
+/* Waits until a file can't be read any more, at most 20 s. */
+static int try_await_closed(char **a)
+{
+	for (int i = 0; i < 20000; i++) {
+		int fd = open(a[0], O_RDONLY | O_CLOEXEC);
+
+		if (fd < 0)
+			return 0;
+		(void)close(fd);
+		(void)usleep(1000);
+	}
+	return -ETIMEDOUT;
 }
 
 const struct attempt process_attempts[] = {
@@ -489,5 +503,6 @@ const struct attempt process_attempts[] = {
 	{ "insist", -1, try_insist },
 	{ "sleep", 1, try_sleep },
 	{ "await", 1, try_await },
+	{ "await-closed", 1, try_await_closed },
 	{ NULL, 0, NULL },
 };

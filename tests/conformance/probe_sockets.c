@@ -320,7 +320,7 @@ static socklen_t inet_address(const char *host, long port, struct sockaddr_stora
 static int await_answer(int fd, short events)
 {
 	struct pollfd wait = { .fd = fd, .events = events };
-	int ready = poll(&wait, 1, 500), error = 0;
+	int ready = poll(&wait, 1, 5000), error = 0;
 	socklen_t size = sizeof(error);
 
 	if (ready <= 0)
@@ -363,7 +363,7 @@ static int try_udp(char **a)
 {
 	struct sockaddr_storage address;
 	socklen_t length = inet_address(a[0], number(a[1]), &address);
-	int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), result;
+	int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), result, on = 1;
 	struct sockaddr_storage own;
 	char text[16];
 
@@ -371,6 +371,11 @@ static int try_udp(char **a)
 	(void)inet_address(address.ss_family == AF_INET ? "0.0.0.0" : "::", number(a[1]) ^ 1, &own);
 	if (fd >= 0)
 		(void)bind(fd, (struct sockaddr *)&own, length);
+	/* That nobody is there is told at once then. */
+	if (fd >= 0 && address.ss_family == AF_INET)
+		(void)setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof(on));
+	else if (fd >= 0)
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof(on));
 	if (fd < 0 || sendto(fd, "EVIL", 4, 0, (struct sockaddr *)&address, length) < 0)
 		return -errno;
 	result = await_answer(fd, POLLIN);
