@@ -131,6 +131,13 @@ static void end_search(struct search *s, const struct found_addresses *found)
 	pool_give(&r->searches, s);
 }
 
+/* What servers say that were asked before others were named is for those who wait, not for later. */
+static void keep(const struct search *s, const struct found_addresses *found, uint64_t for_ms)
+{
+	if (s->conf_number == s->resolver->conf_number)
+		resolver_keep(s->resolver, str_of(s->name), found, for_ms);
+}
+
 static void end_with_addresses(struct search *s)
 {
 	struct found_addresses found = { .result = LOOKUP_FOUND };
@@ -147,8 +154,7 @@ static void end_with_addresses(struct search *s)
 		else if (a->count > 0)
 			ttl_ms = MIN_OF(ttl_ms, (uint64_t)a->ttl * 1000);
 	}
-	resolver_keep(s->resolver, str_of(s->name), &found,
-		      MAX_OF(ttl_ms, (uint64_t)LEAST_KEPT_MS));
+	keep(s, &found, MAX_OF(ttl_ms, (uint64_t)LEAST_KEPT_MS));
 	end_search(s, &found);
 }
 
@@ -157,7 +163,7 @@ static void end_without(struct search *s, enum lookup_result result)
 	struct found_addresses found = { .result = result };
 
 	if (result != LOOKUP_FAILED)
-		resolver_keep(s->resolver, str_of(s->name), &found, NOTHING_KEPT_MS);
+		keep(s, &found, NOTHING_KEPT_MS);
 	end_search(s, &found);
 }
 
@@ -256,7 +262,8 @@ static struct search *find_search(struct resolver *r, struct str name)
 {
 	struct search *s = r->first;
 
-	while (s && !str_is(name, s->name))
+	resolver_look_at_conf(r);
+	while (s && (s->conf_number != r->conf_number || !str_is(name, s->name)))
 		s = s->next;
 	return s;
 }
@@ -267,9 +274,8 @@ static struct search *begin_search(struct resolver *r, struct str name)
 
 	if (!s)
 		return NULL;
-	*s = (struct search){ .resolver = r, .next = r->first };
+	*s = (struct search){ .resolver = r, .next = r->first, .conf_number = r->conf_number };
 	memcpy(s->name, name.p, name.len);
-	resolver_look_at_conf(r);
 	if (r->conf.rotates)
 		s->first_server = r->turn++;
 	if (r->first)

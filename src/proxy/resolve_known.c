@@ -20,6 +20,7 @@ void resolver_look_at_conf(struct resolver *r)
 	if (!name_file_look(&r->conf_file))
 		return;
 	resolv_conf_read(name_file_text(&r->conf_file), &r->conf);
+	r->conf_number++;
 	for (size_t i = 0; i < CACHE_ENTRIES; i++)
 		if (r->cache[i].until_ms)
 			r->cache[i].until_ms = 0;

@@ -39,6 +39,7 @@ struct search {
 	struct search *next, *previous;
 	struct lookup *waiting;
 	uint32_t first_server;
+	uint32_t conf_number; /* see struct resolver */
 	size_t candidate_number;
 	bool has_no_address; /* a candidate exists, without an address */
 	uint64_t give_up_ms; /* 0: not before the servers are through */
@@ -73,6 +74,7 @@ struct resolver {
 	uint32_t turn; /* of "rotate" */
 	struct name_file conf_file, hosts_file;
 	struct resolv_conf conf;
+	uint32_t conf_number;		     /* another one for each that was read */
 	struct zone zones[CONF_MAX_SERVERS]; /* of the servers at the start */
 	struct hash_key key;
 	struct pool searches, lookups, streams;

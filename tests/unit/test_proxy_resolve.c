@@ -298,6 +298,34 @@ TEST(other_servers_count_as_soon_as_the_file_says_so)
 	stop();
 }
 
+TEST(what_other_servers_were_asked_for_is_not_kept)
+{
+	static const char gone[] = "nameserver 127.0.0.2\noptions timeout:1 attempts:1 rotate\n";
+	struct lookup *before;
+
+	REQUIRE(start(CONF));
+	told = 0;
+	REQUIRE(resolver_look_up(resolver, STR("both.test"), take, &told));
+	/* The question is on its way; the next who asks does so under other servers. */
+	scratch_put("resolv.conf", gone);
+	CHECK(!resolver_knows(resolver, STR("both.test"), &found));
+	run_until(1, 3000);
+	CHECK_INT(told, 1);
+	CHECK_INT(found.result, LOOKUP_FOUND);
+	CHECK(!resolver_knows(resolver, STR("both.test"), &found));
+	CHECK_INT(look_up("both.test"), LOOKUP_FAILED);
+	stop();
+	/* Nor does one who asks later wait for what was asked of them. */
+	REQUIRE(start(CONF));
+	told = 0;
+	before = resolver_look_up(resolver, STR("both.test"), take, &told);
+	REQUIRE(before);
+	lookup_cancel(before);
+	scratch_put("resolv.conf", gone);
+	CHECK_INT(look_up("both.test"), LOOKUP_FAILED);
+	stop();
+}
+
 /* ---- Names ----------------------------------------------------------------------------- */
 
 static bool add_searched(void *user, struct str name)
