@@ -337,11 +337,15 @@ enum tls_hello_result tls_hello_feed(struct tls_hello *h, struct str bytes)
 {
 	size_t i = 0;
 
-	while (i < bytes.len && h->result == TLS_HELLO_MORE)
+	h->settled = 0;
+	while (i < bytes.len && h->result == TLS_HELLO_MORE) {
 		if (is_in_skipped(h))
 			i += skip_body(h, bytes.len - i);
 		else
 			take_record_byte(h, (uint8_t)bytes.p[i++]);
+		if (tls_hello_is_between(h))
+			h->settled = i;
+	}
 	h->taken = i;
 	return h->result;
 }

@@ -42,6 +42,7 @@ struct tls_hello {
 	uint16_t extension;		 /* its kind */
 	char name[TLS_HELLO_NAME_BYTES]; /* printable, NUL behind it */
 	size_t taken;			 /* how many bytes of the last call decided */
+	size_t settled; /* how many of them came before what may be another hello */
 };
 
 void tls_hello_init(struct tls_hello *h) NONNULL;

@@ -244,14 +244,16 @@ static bool may_name(struct tunnel *t)
 	return exchange_look_again(t->client->server, x, &named);
 }
 
-/* False: the client is ended. */
-static bool check_hello(struct tunnel *t, struct str bytes, bool *is_held)
+/* `kept`: so many of them, the last ones, are undecided. False: the client is ended. */
+static bool check_hello(struct tunnel *t, struct str bytes, size_t *kept)
 {
 	enum tls_hello_result result;
+	size_t undecided;
 	bool is_whole;
 
 	do {
 		result = tls_hello_feed(&t->hello, bytes);
+		undecided = bytes.len - t->hello.settled;
 		bytes = str_from(bytes, t->hello.taken);
 		if (result == TLS_HELLO_BAD || (result == TLS_HELLO_NAME && !may_name(t))) {
 			refuse_hello(t);
@@ -263,22 +265,23 @@ static bool check_hello(struct tunnel *t, struct str bytes, bool *is_held)
 	} while (is_whole);
 	t->is_checked = result == TLS_HELLO_NOT_TLS;
 	t->up.is_looked_at = !t->is_checked;
-	*is_held = t->holds_hello = !t->is_checked && !tls_hello_is_between(&t->hello);
-	if (!*is_held)
+	t->holds_hello = !t->is_checked && !tls_hello_is_between(&t->hello);
+	*kept = t->holds_hello ? undecided : 0;
+	if (!t->holds_hello)
 		t->hello_until_ms = 0;
 	else if (t->hello_until_ms == 0)
 		t->hello_until_ms = loop_now() + t->client->server->limits.header_ms;
 	return true;
 }
 
-/* Sends what can be sent of them and keeps the rest; or all, until it is decided. */
-static bool pass_first(struct tunnel *t, struct str bytes, bool is_held)
+/* Sends what can be sent of them and keeps the rest, and the last `kept` until they are decided. */
+static bool pass_first(struct tunnel *t, struct str bytes, size_t kept)
 {
 	struct server *s = t->client->server;
 	ssize_t n = 0;
 
-	if (!is_held)
-		n = send(t->up.to, bytes.p, bytes.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (bytes.len > kept)
+		n = send(t->up.to, bytes.p, bytes.len - kept, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (n < 0 && !is_later()) {
 		(void)give_up(s, &t->up);
 		return true;
@@ -309,7 +312,7 @@ static bool take_first(struct tunnel *t)
 	ssize_t n = b ? read_behind(b, t->up.from)
 		      : recv(t->up.from, s->scratch, BLOCK_BYTES, MSG_DONTWAIT);
 	struct str bytes = { start, n > 0 ? (size_t)n : 0 };
-	bool is_held = false;
+	size_t kept = 0;
 
 	if (n < 0 && is_later())
 		return true;
@@ -328,9 +331,9 @@ static bool take_first(struct tunnel *t)
 		return true; /* the end itself is read again */
 	}
 	t->up.bytes += bytes.len;
-	if (!check_hello(t, bytes, &is_held))
+	if (!check_hello(t, bytes, &kept))
 		return false;
-	return b ? true : pass_first(t, bytes, is_held);
+	return b ? true : pass_first(t, bytes, kept);
 }
 
 /* ---- Both ways ------------------------------------------------------------------------------------ */
@@ -538,7 +541,7 @@ static bool greet(struct tunnel *t, struct str bytes)
 void tunnel_start(struct client *c, int fd, struct str to_client, struct str to_server)
 {
 	struct tunnel *t = pool_take(&c->server->tunnels);
-	bool is_held = false;
+	size_t kept = 0;
 
 	if (!t) {
 		fd_done(&fd);
@@ -557,8 +560,8 @@ void tunnel_start(struct client *c, int fd, struct str to_client, struct str to_
 	}
 	if (to_server.len > 0) {
 		t->up.bytes = to_server.len;
-		if ((!t->is_checked && !check_hello(t, to_server, &is_held)) ||
-		    !pass_first(t, to_server, is_held))
+		if ((!t->is_checked && !check_hello(t, to_server, &kept)) ||
+		    !pass_first(t, to_server, kept))
 			return;
 		t->up.is_blocked = t->up.held && !t->holds_hello;
 	}

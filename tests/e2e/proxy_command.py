@@ -380,6 +380,56 @@ def everything_may_come_at_once(w: World):
         assert read_exactly(s, 5) == b"early" and echoes(s)
 
 
+def hello(*extensions):
+    """A TLS hello without a name, of one record."""
+    listed = b"".join(struct.pack(">HH", kind, len(body)) + body for kind, body in extensions)
+    body = b"\3\3" + bytes(32) + b"\0" + b"\0\2\x13\1" + b"\1\0" + struct.pack(">H", len(listed)) + listed
+    message = b"\1" + len(body).to_bytes(3, "big") + body
+    return b"\x16\3\1" + struct.pack(">H", len(message)) + message
+
+
+@case
+def early_data_and_another_hello_may_be_more_than_a_block(w: World):
+    early = (b"\x17\3\3\x3a\x98" + bytes(15000)) * 4
+    second = hello((21, bytes(15000)))
+    with Server() as server, Proxy(w) as proxy, proxy.connect() as s:
+        assert ask(s, by_address(socket.AF_INET, "127.0.0.1", server.port)) == 0
+        first = hello((42, b""))
+        s.sendall(first)
+        assert read_exactly(s, len(first)) == first
+        # So that it reads as much as it can at once: the data and the beginning of the hello.
+        (served,) = proxy.children()
+        os.kill(served, signal.SIGSTOP)
+        sender = threading.Thread(target=s.sendall, args=[early + second])
+        sender.start()
+        sender.join(0.5)
+        os.kill(served, signal.SIGCONT)
+        assert read_exactly(s, len(early + second)) == early + second
+        sender.join()
+        assert echoes(s)
+
+
+@case
+def the_name_in_another_hello_behind_early_data_is_judged(w: World):
+    name = b"denied.test"
+    named = struct.pack(">HBH", len(name) + 3, 0, len(name)) + name
+    early = (b"\x17\3\3\x3a\x98" + bytes(15000)) * 4
+    for pause in (0, 0.2):
+        with Server() as server, Proxy(w) as proxy, proxy.connect() as s:
+            assert ask(s, by_address(socket.AF_INET, "127.0.0.1", server.port)) == 0
+            first = hello((42, b""))
+            s.sendall(first + early)
+            time.sleep(pause)
+            s.sendall(hello((21, bytes(9000)), (0, named)))
+            got = b""
+            with contextlib.suppress(ConnectionResetError):
+                while piece := s.recv(65536):
+                    got += piece
+            # Of the second one nothing came to the server, which echoes; access_denied is the proxy's.
+            assert b"\x15\3\3\0\2\2\x31" in got and b"denied" not in got, len(got)
+            assert len(got) <= len(first + early) + 7, len(got)
+
+
 # ---- Its log, its life --------------------------------------------------------------------------
 
 

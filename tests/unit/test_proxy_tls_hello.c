@@ -317,6 +317,37 @@ TEST(early_data_does_not_hide_another_hello)
 	CHECK_INT(tls_hello_feed(&hello, STR("\x17")), TLS_HELLO_NOT_TLS);
 }
 
+/* What comes before it need not be kept back with it: together they may be more than there is room for. */
+TEST(what_is_before_another_hello_is_told_apart)
+{
+	const struct str data = STR("\x17\3\3\0\3abc\x17\3\3\0\1d");
+	struct bytes both = { .len = 0 };
+
+	extensions.len = 0;
+	put_extension(&extensions, 42, 0);
+	for (size_t of_hello = 1; of_hello < sizeof(plain_hello) - 1; of_hello++) {
+		CHECK_INT(feed_extensions(16384), TLS_HELLO_NO_NAME);
+		tls_hello_next(&hello);
+		both.len = 0;
+		put_text(&both, data);
+		put_text(&both, (struct str){ plain_hello, of_hello });
+		CHECK_INT(tls_hello_feed(&hello, (struct str){ (char *)both.p, both.len }),
+			  TLS_HELLO_MORE);
+		CHECK(!tls_hello_is_between(&hello));
+		CHECK_INT(hello.settled, data.len);
+		/* Of what comes behind nothing is, until it is whole. */
+		CHECK(tls_hello_feed(&hello, (struct str){ plain_hello + of_hello, 1 }) ==
+			      TLS_HELLO_MORE ||
+		      of_hello + 1 == sizeof(plain_hello) - 1);
+		CHECK_INT(hello.settled, 0);
+	}
+	CHECK_INT(feed_extensions(16384), TLS_HELLO_NO_NAME);
+	CHECK_INT(hello.settled, 0);
+	tls_hello_next(&hello);
+	CHECK_INT(tls_hello_feed(&hello, data), TLS_HELLO_MORE);
+	CHECK_INT(hello.settled, data.len);
+}
+
 /* Nor does it end the connection: what follows an accepted hello is data of any length, in any pieces. */
 TEST(data_behind_an_early_hello_goes_on)
 {
