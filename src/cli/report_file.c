@@ -54,17 +54,18 @@ static int find_descriptor(const char *path)
 	return *digits >= '0' && *digits <= '9' && *end == '\0' && fd < INT_MAX ? (int)fd : -1;
 }
 
-/* What is no plain file must not be replaced by one. */
+/*
+ * What is no plain file must not be replaced by one, nor a name that only leads to one: of /dev
+ * (/dev/stdin) and of /proc. /dev/shm holds files like any other.
+ */
 static bool is_written_in_place(const char *path)
 {
 	struct stat st;
 
-	if (begins_with(path, "/proc/"))
+	if (begins_with(path, "/proc/") ||
+	    (begins_with(path, "/dev/") && !begins_with(path, "/dev/shm/")))
 		return true;
-	if (stat(path, &st) < 0)
-		/* Of devices none is made; /dev/shm holds files like any other. */
-		return begins_with(path, "/dev/") && !begins_with(path, "/dev/shm/");
-	return !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
 /* Opens the directory of `path`; -1 with errno. */

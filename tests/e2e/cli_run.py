@@ -864,6 +864,25 @@ def a_report_may_be_a_file_in_shared_memory(w: World):
 
 
 @case
+def a_name_in_dev_that_leads_to_a_file_is_not_replaced(w: World):
+    who = {}
+    # Who may write to /dev would see the failure of this in their own /dev.
+    if os.geteuid() == 0:
+        for path in (w.top, w.home, w.repo):
+            os.chown(path, ORDINARY, ORDINARY)
+        who = {"user": ORDINARY, "group": ORDINARY, "extra_groups": []}
+    path = w.write("repo/report", "before\n")
+    path.chmod(0o666)
+    with open(path, encoding="utf-8") as file:
+        done = subprocess.run([PROGRAM, "run", "--report", "/dev/stdin", "true"], cwd=w.repo, env=w.env,
+                              stdin=file, capture_output=True, check=False, timeout=SECONDS, **who)
+    assert done.returncode == 0, done
+    before, report = path.read_text().split("\n", 1)
+    assert before == "before", before
+    check_report(json.loads(report), 0)
+
+
+@case
 def a_dry_run_runs_nothing_and_says_what_would_be_done(w: World):
     before = sorted(os.listdir(w.repo))
     result = ok(w, "--full-auto", "--dry-run", "touch", "ran")

@@ -7,6 +7,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -357,6 +358,26 @@ TEST(a_file_is_created_whole_or_not_at_all)
 	CHECK(stat("new/er/file", &st) == 0 && st.st_size == 5);
 	CHECK(stat("new/er/file.new0", &st) < 0);
 	CHECK_INT(os_create_file(STR("/proc/nothing"), STR(""), false, &e), -ERR_SYS);
+}
+
+/* That a signal ends this program is how it would fail. */
+TEST(a_file_that_may_not_be_so_large_is_not_created)
+{
+	static const struct rlimit little = { .rlim_cur = 3, .rlim_max = RLIM_INFINITY };
+	struct err e = ERR_INIT;
+	struct rlimit before;
+	struct stat st;
+	int r;
+
+	REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+	CHECK_INT(os_create_file(STR("large"), STR("first"), false, &e), 0);
+	REQUIRE(setrlimit(RLIMIT_FSIZE, &little) == 0);
+	r = os_create_file(STR("large"), STR("other text"), true, &e);
+	(void)setrlimit(RLIMIT_FSIZE, &before);
+	CHECK_INT(r, -ERR_SYS);
+	CHECK_INT(e.os_error, EFBIG);
+	CHECK(stat("large", &st) == 0 && st.st_size == 5);
+	CHECK(stat("large.new0", &st) < 0);
 }
 
 TEST(a_user_is_found_by_number)

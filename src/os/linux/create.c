@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "os/linux/path.h"
+#include "os/quiet.h"
 
 enum { TEMPORARY_TRIES = 100 };
 
@@ -37,18 +38,18 @@ int os_make_parents(struct str path, struct err *e)
 
 static int write_all(int fd, struct str text)
 {
+	struct os_quiet quiet;
 	size_t done = 0;
+	ssize_t n = 0;
 
-	while (done < text.len) {
-		ssize_t n = write(fd, text.p + done, text.len - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		done += (size_t)n;
+	os_quiet_begin(&quiet);
+	while (done < text.len && (n >= 0 || errno == EINTR)) {
+		n = write(fd, text.p + done, text.len - done);
+		if (n > 0)
+			done += (size_t)n;
 	}
-	return fsync(fd);
+	os_quiet_end(&quiet);
+	return done < text.len ? -1 : fsync(fd);
 }
 
 /* A file in the directory of `path` that nobody else has: "config.toml.new7". */
