@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/macros.h"
@@ -16,6 +17,15 @@
  * errno.
  */
 pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidfd) NONNULL;
+
+/*
+ * In such a child: a pidfd of the process that forked it, or -1 when that is gone. The end of a
+ * channel to it does not tell of its end while a process that it has forked has a copy.
+ */
+int os_open_parent(pid_t parent);
+
+/* Until the channel can be read, or has ended. False: the parent has, and there is nothing to read. */
+bool os_await_parent(int channel, int parent);
 
 /* That it is gone already is no failure. */
 void os_kill(int pidfd, int number);

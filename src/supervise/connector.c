@@ -23,6 +23,7 @@
 
 enum {
 	CHANNEL = 0, /* its number in the process */
+	PARENT = 1,  /* the pidfd of who has forked it */
 	MAX_FDS = 2,
 	INTERRUPT = SIGUSR1,
 	MAX_ERRNO_TOLD = 511, /* above are those of the kernel's inside */
@@ -80,22 +81,30 @@ static bool drop_rights(void)
 	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
 }
 
-static bool prepare(int channel)
+struct job {
+	int channel;
+	pid_t host;
+};
+
+static bool prepare(const struct job *job)
 {
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "cordon-connect");
-	if (channel != CHANNEL && dup2(channel, CHANNEL) < 0)
+	if (job->channel != CHANNEL && dup2(job->channel, CHANNEL) < 0)
 		return false;
-	return syscall(SYS_close_range, CHANNEL + 1, UINT32_MAX, 0) == 0 && chdir("/") == 0 &&
-	       drop_rights() && listen_to_signals();
+	return syscall(SYS_close_range, CHANNEL + 1, UINT32_MAX, 0) == 0 &&
+	       os_open_parent(job->host) == PARENT && chdir("/") == 0 && drop_rights() &&
+	       listen_to_signals();
 }
 
 /* How many descriptors came with the order; 0 at the end of the channel. */
 static size_t receive_order(struct connector_order *order, int fds[MAX_FDS])
 {
 	size_t count = MAX_FDS;
-	ssize_t n = fd_pass_receive(CHANNEL, order, sizeof(*order), fds, &count);
+	ssize_t n = 0;
 
+	if (os_await_parent(CHANNEL, PARENT))
+		n = fd_pass_receive(CHANNEL, order, sizeof(*order), fds, &count);
 	return n == (ssize_t)sizeof(*order) ? count : 0;
 }
 
@@ -157,12 +166,11 @@ static bool send_answer(const struct answer *answer)
 
 static void run(void *arg)
 {
-	const int *channel = arg;
 	struct connector_order order;
 	int fds[MAX_FDS];
 	size_t count;
 
-	if (!prepare(*channel))
+	if (!prepare(arg))
 		end(1);
 	while ((count = receive_order(&order, fds)) > 0) {
 		struct answer answer = { .id = order.id };
@@ -184,11 +192,13 @@ static void run(void *arg)
 int connector_start(struct connector *c)
 {
 	struct connector started = CONNECTOR_NONE;
+	struct job job = { .host = getpid() };
 	int ends[2], r = 0;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
-	if (os_fork(0, run, &ends[1], &started.pidfd) < 0)
+	job.channel = ends[1];
+	if (os_fork(0, run, &job, &started.pidfd) < 0)
 		r = -errno;
 	(void)close(ends[1]);
 	if (r < 0) {
@@ -246,17 +256,23 @@ void connector_reap(struct connector *c)
 	fd_close(&c->pidfd);
 }
 
+/* It has everything of this process's open: it must not outlive the thread that waits for it. */
 static void hold(void *arg)
 {
-	(void)arg;
-	for (;;)
+	const pid_t *host = arg;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		end(1);
+	while (getppid() == *host)
 		(void)syscall(SYS_ppoll, NULL, 0, NULL, NULL, 0);
+	end(0);
 }
 
 void connector_close_all(const int *fds, size_t count)
 {
 	struct connector holder = CONNECTOR_NONE;
-	bool is_held = count > 0 && os_fork(0, hold, &holder, &holder.pidfd) >= 0;
+	pid_t host = getpid();
+	bool is_held = count > 0 && os_fork(0, hold, &host, &holder.pidfd) >= 0;
 
 	for (size_t i = 0; i < count; i++)
 		(void)close(fds[i]);

@@ -46,6 +46,7 @@ enum init_order_kind {
 	INIT_SIGNAL,	   /* send `value` to the command */
 	INIT_SIGNAL_GROUP, /* send it to the command's process group */
 	INIT_SIGNAL_ALL,   /* send it to all in the sandbox; without one, as INIT_SIGNAL_GROUP */
+	INIT_END_WITH,	   /* end the run when the process ends whose pidfd comes with it */
 	INIT_END_LATER,	   /* end the run after `after_ms`, should nobody have ended it by then */
 	INIT_MAKE_SOCKETS, /* for the proxy: PROXY_SOCKETS_AT_ONCE of the family 4 or 6, `value` */
 	INIT_KILL,	   /* end the run now */

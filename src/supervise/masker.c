@@ -29,6 +29,7 @@
 /* What the process knows. */
 struct job {
 	int channel, root, user_ns, mount_ns, own_ns;
+	pid_t host;   /* who has forked it */
 	int spare[2]; /* a mask for a file, one for a directory, ready to be attached; or -1 */
 	struct masker_counts *counts;
 };
@@ -216,22 +217,25 @@ static _Noreturn void run(struct job *j)
 {
 	struct answer answer = { .step = (int32_t)prepare(j) };
 	char path[PATH_MAX_BYTES];
+	int parent;
 
 	if (answer.step != STEP_NONE)
 		answer.os_error = errno;
 	if (send(j->channel, &answer, sizeof(answer), MSG_NOSIGNAL) < 0 || answer.step != STEP_NONE)
 		_exit(1);
-	for (;;) {
+	parent = os_open_parent(j->host);
+	while (os_await_parent(j->channel, parent)) {
 		ssize_t n = recv(j->channel, path, sizeof(path) - 1, 0);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			_exit(0);
+			break;
 		path[n] = '\0';
 		carry_out(j, path);
 		atomic_fetch_add(&j->counts->done, 1);
 	}
+	_exit(0);
 }
 
 /* ---- In this process ------------------------------------------------------------ */
@@ -251,6 +255,7 @@ static void run_job(void *arg)
 
 static int start_process(struct masker *m, struct job *j, struct err *e)
 {
+	j->host = getpid();
 	if (os_fork(0, run_job, j, &m->pidfd) < 0)
 		return FAIL_SYS(e, errno, "can't start a process");
 	return 0;

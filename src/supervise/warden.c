@@ -114,16 +114,18 @@ static _Noreturn void end(int status)
 		syscall(SYS_exit_group, status);
 }
 
-static _Noreturn void warden_run(int channel, struct placeholders *held)
+static _Noreturn void warden_run(int channel, struct placeholders *held, pid_t host)
 {
 	struct wardship w = { .held = held, .sandbox = -1 };
+	int parent;
 
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "cordon-warden");
 	(void)prctl(PR_SET_DUMPABLE, 0); /* it has a copy of this process's memory */
 	if (chdir("/") < 0 || !close_others(channel, held))
 		end(1); /* which ends the run */
-	while (follow_next(&w, channel))
+	parent = os_open_parent(host);
+	while (os_await_parent(channel, parent) && follow_next(&w, channel))
 		;
 	if (w.sandbox >= 0) {
 		os_kill(w.sandbox, SIGKILL);
@@ -141,18 +143,19 @@ static _Noreturn void warden_run(int channel, struct placeholders *held)
 struct job {
 	int channel;
 	struct placeholders *held;
+	pid_t host;
 };
 
 static void run_job(void *arg)
 {
 	const struct job *job = arg;
 
-	warden_run(job->channel, job->held);
+	warden_run(job->channel, job->held, job->host);
 }
 
 static pid_t fork_warden(int channel, struct placeholders *held, int *pidfd)
 {
-	struct job job = { .channel = channel, .held = held };
+	struct job job = { .channel = channel, .held = held, .host = getpid() };
 
 	return os_fork(0, run_job, &job, pidfd);
 }

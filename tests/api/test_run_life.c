@@ -426,6 +426,58 @@ static void pause_ms(long ms)
 	nanosleep(&pause, NULL);
 }
 
+/* What it forks has copies of the channels of its runs, and nothing to do with them. */
+static pid_t fork_idler(void)
+{
+	pid_t idler = fork();
+
+	if (idler != 0)
+		return idler;
+	pause_ms(20000);
+	_exit(0);
+}
+
+TEST(a_killed_host_that_has_forked_takes_the_command_along)
+{
+	struct ask ask;
+	int ends[2];
+	pid_t host, idler = 0;
+	off_t before;
+
+	(void)unlink("ticks");
+	(void)fflush(stdout);
+	REQUIRE(pipe(ends) == 0);
+	host = fork();
+	if (host == 0) {
+		cordon_run_handle *run = NULL;
+
+		ask_script(&ask, "native", "while :; do echo >>ticks; sleep 0.02; done");
+		if (cordon_start(NULL, &ask.run, &run, NULL) < 0)
+			_exit(1);
+		idler = fork_idler();
+		_exit(write(ends[1], &idler, sizeof(idler)) < 0 ||
+		      cordon_wait(run, NULL, NULL) < 0);
+	}
+	REQUIRE(host > 0 && read(ends[0], &idler, sizeof(idler)) == (ssize_t)sizeof(idler));
+	for (int i = 0; i < 500 && size_of("ticks") < 3; i++)
+		pause_ms(20);
+	CHECK(size_of("ticks") >= 3);
+	/* What must not be created there is held, and let go with the run. */
+	CHECK(access(".codex", F_OK) == 0);
+	CHECK(kill(host, SIGKILL) == 0);
+	CHECK(waitpid(host, NULL, 0) == host);
+	for (int i = 0; i < 100 && access(".codex", F_OK) == 0; i++)
+		pause_ms(20);
+	CHECK(access(".codex", F_OK) < 0);
+	before = size_of("ticks");
+	pause_ms(300);
+	CHECK_INT(size_of("ticks"), before);
+	/* It was there all the time. */
+	CHECK(idler > 0 && kill(idler, SIGKILL) == 0);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
 TEST(a_killed_host_takes_the_command_along)
 {
 	EACH_BACKEND(backend)

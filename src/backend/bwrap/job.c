@@ -9,8 +9,8 @@
 
 #include "base/path.h"
 
-/* "cordon" and the layout; changes whenever what is packed does. */
-#define JOB_MAGIC 0x636f72646f6e0002ULL
+/* "cordon" and the layout; changes whenever what is packed or said over the channel does. */
+#define JOB_MAGIC 0x636f72646f6e0003ULL
 
 enum { JOB_MAX_ITEMS = 1 << 20 };
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Not clone3(): containers answer it with ENOSYS, since they can't see its flags. */
@@ -33,6 +34,31 @@ pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidf
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 	errno = saved;
 	return (pid_t)pid;
+}
+
+int os_open_parent(pid_t parent)
+{
+	int fd = (int)syscall(SYS_pidfd_open, parent, 0);
+
+	/* Gone, its number may be another's by now. */
+	if (fd >= 0 && getppid() != parent) {
+		(void)syscall(SYS_close, fd);
+		return -1;
+	}
+	return fd;
+}
+
+bool os_await_parent(int channel, int parent)
+{
+	struct pollfd wait[2] = { { .fd = channel, .events = POLLIN },
+				  { .fd = parent, .events = POLLIN } };
+
+	const struct timespec at_once = { .tv_sec = 0 };
+
+	while (syscall(SYS_ppoll, wait, 2, parent < 0 ? &at_once : NULL, NULL, 0) < 0)
+		if (errno != EINTR)
+			return false;
+	return wait[0].revents != 0;
 }
 
 void os_kill(int pidfd, int number)
