@@ -198,6 +198,17 @@ def one_that_makes_no_sandbox_runs_nothing(w):
 
 
 @case
+def one_that_makes_less_than_it_was_told_runs_nothing(w):
+    (w.bin / "real").symlink_to(shutil.which("bwrap"))
+    # The control is the same one, with all that it was told.
+    works(w.run("--backend", "bwrap", path=w.plant("--none")))
+    # Without those of ipc it complains by itself, of what it can't mount then.
+    for option in ("uts", "cgroup", "net"):
+        done = w.run("--backend", "bwrap", path=w.plant(f"--unshare-{option}"))
+        refused(done, "find itself in namespaces of its own")
+
+
+@case
 def one_that_hangs_when_it_is_needed_leaves_nothing(w):
     path = w.plant("stay")
     refused(soon(lambda: w.run("--backend", "bwrap", path=path)), "bwrap", "hangs")
@@ -337,7 +348,7 @@ def placeholders_that_can_not_be_made_are_done_without(w):
 
 
 @case
-def a_program_that_can_not_be_read_looks_at_its_namespaces_itself(w):
+def a_program_that_can_not_be_read_can_be_the_inner_stage(w):
     if os.getuid() != 0:
         raise Skip("only root can have a program that nobody else can read")
     w.program = w.bin / "cordon"

@@ -367,7 +367,7 @@ static int compare_namespaces(struct attempt *t, struct err *e)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)t->s.pid,
 			 bwrap_namespaces[same.index]);
-		/* A program that can't be read hides it, and some security modules do. */
+		/* Some security modules hide it; PID 1 itself sees it. */
 		if (stat(path, &st) < 0)
 			return 0;
 		if (st.st_ino == t->job.namespaces[same.index])
