@@ -66,6 +66,18 @@ static struct str last_word(struct str line)
 	return str_from(line, from);
 }
 
+/*
+ * Of "NStgid:	4711	12	1" the 12: the first is this process's own count, the next the
+ * sandbox's. Further ones are of namespaces that the command has made, in which any is a 1.
+ */
+static struct str inner_word(struct str line)
+{
+	struct str rest = str_from(line, str_find(line, '\t') + 1);
+	struct str next = str_from(rest, str_find(rest, '\t') + 1);
+
+	return next.len ? str_first(next, str_find(next, '\t')) : rest;
+}
+
 bool caller_read_status(int32_t pid, struct caller_status *out)
 {
 	UNINITIALIZED char text[STATUS_MAX_BYTES];
@@ -82,7 +94,7 @@ bool caller_read_status(int32_t pid, struct caller_status *out)
 		if (str_is(key, "Tgid"))
 			out->process = (int32_t)read_number(word, 10);
 		else if (str_is(key, "NStgid"))
-			out->inner_process = (int32_t)read_number(word, 10);
+			out->inner_process = (int32_t)read_number(inner_word(line), 10);
 		else if (str_is(key, "Threads"))
 			out->threads = read_number(word, 10);
 		else if (str_is(key, "SigPnd"))

@@ -713,6 +713,23 @@ def known_denials_are_summed_up_in_one_line(w: World):
 
 
 @case
+def who_was_refused_is_named_as_the_sandbox_counts(w: World):
+    """Whatever namespaces of its own it is in: there anybody can be 1."""
+    w.write_config('[permissions.p]\nextends = ":workspace"\nisolation = { userns = true }\n')
+    path = str(w.top / "host.sock")
+    connect = f"import socket; socket.socket(socket.AF_UNIX).connect({path!r})"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
+        for prefix in ([], ["unshare", "--user", "--pid", "--fork"]):
+            result = run(w, "-q", "-P", "p", "--report", f"{w.top}/report.json", "sh", "-c", '"$@"; exit 7', "sh",
+                         *prefix, "python3", "-c", connect)
+            assert result.status == 7 and "Permission denied" in result.err, result
+            (denial,) = json.loads((w.top / "report.json").read_text())["denials"]
+            assert denial["subject"] == path and denial["pid"] > 2, denial
+
+
+@case
 def a_trace_is_on_stderr_and_can_come_from_the_environment(w: World):
     result = ok(w, "--trace", "true")
     assert result.out == "" and "cordon: trace: " in result.err, result
