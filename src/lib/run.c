@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs, from start to result. */
 #include "lib/run.h"
+
+#include <pthread.h>
+
 #include "base/mem.h"
 
 struct cordon_run_handle {
@@ -57,9 +60,28 @@ static int refuse_nested(struct err *e)
 	return FAIL(e, ERR_ARGUMENT, "a run can't be polled or waited for by its own callbacks");
 }
 
-static int poll_once(cordon_run_handle *run, int timeout_ms, struct err *e)
+static void stop_polling(void *arg)
+{
+	cordon_run_handle *run = arg;
+
+	run->is_polled = false;
+}
+
+static int step(cordon_run_handle *run, int timeout_ms, struct err *e)
 {
 	cordon_result *r = run->result;
+	int status = session_step(r->session, timeout_ms, e);
+
+	if (status > 0) {
+		run->is_over = true;
+		if (r->voice.run.on_done)
+			r->voice.run.on_done(r->voice.run.run_user, r);
+	}
+	return status;
+}
+
+static int poll_once(cordon_run_handle *run, int timeout_ms, struct err *e)
+{
 	int status;
 
 	if (run->is_polled)
@@ -67,13 +89,10 @@ static int poll_once(cordon_run_handle *run, int timeout_ms, struct err *e)
 	if (run->is_over)
 		return 1;
 	run->is_polled = true;
-	status = session_step(r->session, timeout_ms, e);
-	if (status > 0) {
-		run->is_over = true;
-		if (r->voice.run.on_done)
-			r->voice.run.on_done(r->voice.run.run_user, r);
-	}
-	run->is_polled = false;
+	/* A thread may be cancelled in it: then another one ends the run. */
+	pthread_cleanup_push(stop_polling, run);
+	status = step(run, timeout_ms, e);
+	pthread_cleanup_pop(1);
 	return status;
 }
 

@@ -410,6 +410,33 @@ TEST(many_threads_run_at_once)
 	}
 }
 
+static void *wait_in_thread(void *run)
+{
+	(void)cordon_wait(run, NULL, NULL);
+	return NULL;
+}
+
+TEST(what_a_cancelled_thread_has_waited_for_can_be_ended)
+{
+	EACH_BACKEND(backend)
+	{
+		cordon_run_handle *run = start_script(backend, "exec sleep 60");
+		cordon_result *result = NULL;
+		pthread_t thread;
+
+		REQUIRE(run);
+		REQUIRE(pthread_create(&thread, NULL, wait_in_thread, run) == 0);
+		(void)usleep(100 * 1000);
+		CHECK_INT(pthread_cancel(thread), 0);
+		CHECK_INT(pthread_join(thread, NULL), 0);
+		cordon_cancel(run);
+		CHECK_INT(cordon_wait(run, &result, NULL), 0);
+		CHECK(cordon_result_cancelled(result));
+		cordon_result_free(result);
+		CHECK(leaves_no_zombie());
+	}
+}
+
 /* ---- The end of the host ------------------------------------------------------------------------- */
 
 static off_t size_of(const char *file)
