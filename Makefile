@@ -80,10 +80,11 @@ lint-tidy: build/clang/build.ninja
 		{ grep -v 'warnings\? generated' build/clang/tidy.err; exit 1; }
 
 ## lint-cppcheck   cppcheck; declarations stand at the top of a function here
+# What is handed over to be filled is taken for used; only with one job it looks that far.
 lint-cppcheck:
 	@echo "== cppcheck"
 	@cppcheck --enable=warning,style,performance,portability --error-exitcode=1 --inline-suppr \
-		--suppress=variableScope --suppress=unusedStructMember --quiet --std=c11 \
+		--suppress=variableScope --suppress=unusedStructMember --suppress=ctuuninitvar --quiet --std=c11 \
 		--library=scripts/cppcheck.cfg -j $(JOBS) -Isrc -Iinclude src
 
 ## lint-analyzer   gcc -fanalyzer

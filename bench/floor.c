@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel alone takes for what Cordon does, without a policy, without looking at
- * anything, without saying anything: no sandbox can be faster than this.
+ * What the kernel alone takes for what Cordon does, without a policy, without judging or
+ * saying anything: who does it by these calls can't be faster than this.
  *
  *	floor masks COMMAND [FILE...]	in namespaces of its own each FILE is covered
  *	floor landlock COMMAND		a ruleset, a filter with a listener, and no more

@@ -327,15 +327,19 @@ static int word_failure(const struct attempt *t, const struct init_message *m, s
  * had asked for it, its parent is the helper by now. The helper, when it is there,
  * is that of all orphans.
  */
-static void find_bwrap(struct attempt *t)
+static int find_bwrap(struct attempt *t, struct err *e)
 {
 	pid_t parent = os_parent_of(t->s.pid);
 
-	if (parent > 0 && parent != t->helper)
+	if (parent > 0 && parent != t->helper) {
 		t->bwrap = (int)syscall(SYS_pidfd_open, parent, 0);
+		if (t->bwrap < 0 && errno != ESRCH)
+			return FAIL_SYS(e, errno, "can't open the process of bwrap");
+	}
 	/* The number may have become another's meanwhile. */
 	if (os_parent_of(t->s.pid) != parent)
 		fd_close(&t->bwrap);
+	return 0;
 }
 
 static bool is_alive(int pidfd)
@@ -456,8 +460,8 @@ static int bring_up(struct attempt *t, struct err *e)
 	/* At the end of it bwrap goes on. */
 	fd_close(&t->block);
 	/* While it mounts. */
-	find_bwrap(t);
-	if (compare_namespaces(t, e) < 0 || help_stage(t, e) < 0 || await_ready(t, e) < 0)
+	if (find_bwrap(t, e) < 0 || compare_namespaces(t, e) < 0 || help_stage(t, e) < 0 ||
+	    await_ready(t, e) < 0)
 		return err_result(e);
 	t->s.has_own_network = t->facts.has_own_network;
 	return 0;
