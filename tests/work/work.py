@@ -226,12 +226,24 @@ class World:
 
     def names(self):
         """What is in the workspace, once all that was there for the run only had time to go (P11)."""
-        end = time.monotonic() + 1
+        end = time.monotonic() + 10
         while (self.workspace / ".codex").exists() and time.monotonic() < end:
             time.sleep(0.02)
         found = sorted(os.listdir(os.fsencode(self.workspace)))
         git = self.workspace / ".git"
         return found + sorted(os.listdir(git)) if git.is_dir() else found
+
+
+def members(group):
+    """The name and the state, as of `ps`, of all processes of a process group."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            head, tail = Path(f"/proc/{pid}/stat").read_bytes().rsplit(b")", 1)
+        except OSError:
+            continue
+        state, _, its_group = tail.split()[:3]
+        if int(its_group) == group:
+            yield head.split(b"(", 1)[1], state
 
 
 class Terminal:
@@ -267,7 +279,21 @@ class Terminal:
         self.read += got
         return bool(got)
 
-    def expect(self, pattern, seconds=10):
+    def start_job(self, text):
+        """Types what starts or continues a job of bash, and waits until that has the terminal and runs."""
+        shell, end = os.tcgetpgrp(self.master), time.monotonic() + SECONDS
+        self.send(text)
+        while True:
+            job = os.tcgetpgrp(self.master)
+            found = list(members(job)) if job != shell else []
+            # Before it is executed it is a bash still, to which keys mean nothing; and what is
+            # stopped forgets the key that would have stopped it when it goes on.
+            if found and not any(name == b"bash" or state in b"Tt" for name, state in found):
+                return
+            assert time.monotonic() < end, f"no job goes on: {found}"
+            self.read_some(0.02)
+
+    def expect(self, pattern, seconds=SECONDS):
         """Reads until the pattern is there; gives the match. What it ended with is used up."""
         end = time.monotonic() + seconds
         while True:
@@ -284,7 +310,7 @@ class Terminal:
                     raise AssertionError(f"no {pattern!r} on the terminal after {self.seen[-1500:]!r}"
                                          f" but {text[-1500:]!r}, status {self.process.poll()}")
 
-    def wait(self, seconds=10):
+    def wait(self, seconds=SECONDS):
         """The status of the command, reading what it still writes."""
         end = time.monotonic() + seconds
         while self.process.poll() is None:
