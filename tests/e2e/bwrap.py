@@ -216,6 +216,25 @@ def one_that_hangs_when_it_is_needed_leaves_nothing(w):
     check(not left.stdout, f"left: {left.stdout}")
 
 
+@case
+def signals_to_the_host_program_do_not_make_it_wait_for_ever(w):
+    if w.keywords():
+        raise Skip("the library of the build may be out of the user's reach")
+
+    def attempt(path):
+        env = {**w.env, "PATH": path, "CORDON_PROGRAM": w.program}
+        begin = time.monotonic()
+        done = subprocess.run([os.environ["ALARMED_HOST"], "/bin/cat", "file"], cwd=w.work, env=env, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+        done.seconds = time.monotonic() - begin
+        return done
+
+    done = attempt(PATH)
+    check(done.returncode == 0 and done.stdout == "text\n", f"{done}")
+    path = w.plant("stay")
+    refused(soon(lambda: attempt(path)), "bwrap", "hangs")
+
+
 # ---- What is kept ------------------------------------------------------------------------------
 
 

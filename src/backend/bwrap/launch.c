@@ -28,6 +28,7 @@
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
+#include "os/loop.h"
 #include "os/os.h"
 #include "supervise/masker.h"
 #include "supervise/watch.h"
@@ -60,11 +61,15 @@ static bool wait_for(int fd, int other, int timeout_ms)
 {
 	struct pollfd wait[2] = { { .fd = fd, .events = POLLIN },
 				  { .fd = other, .events = POLLIN } };
+	uint64_t until = loop_now() + (uint64_t)timeout_ms;
 	int n;
 
-	do
-		n = poll(wait, 2, timeout_ms);
-	while (n < 0 && errno == EINTR);
+	/* The host program may get a signal each few milliseconds. */
+	while ((n = poll(wait, 2, timeout_ms)) < 0 && errno == EINTR) {
+		uint64_t now = loop_now();
+
+		timeout_ms = now < until ? (int)(until - now) : 0;
+	}
 	return n > 0 && (wait[0].revents & POLLIN);
 }
 
