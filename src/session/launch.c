@@ -13,11 +13,14 @@
 /* What the caller has closed is /dev/null, lest another file get its number. */
 int launch_find_stdio(struct session *s, struct err *e)
 {
-	for (int i = 0; i < 3; i++) {
-		bool is_closed = fcntl(i, F_GETFD) < 0;
+	bool is_closed[3];
 
+	/* Before any is opened here, which may get such a number. */
+	for (int i = 0; i < 3; i++)
+		is_closed[i] = fcntl(i, F_GETFD) < 0;
+	for (int i = 0; i < 3; i++) {
 		s->stdio[i] = i;
-		if (!is_closed && !(i == 0 && s->in.has_no_stdin))
+		if (!is_closed[i] && !(i == 0 && s->in.has_no_stdin))
 			continue;
 		s->stdio[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
 		if (s->stdio[i] < 0)

@@ -469,6 +469,26 @@ static int closed_run(const char *backend)
 	return is_right && fcntl(0, F_GETFD) < 0 && fcntl(1, F_GETFD) < 0 ? 0 : 91;
 }
 
+/* The empty stdin gets the number of the stream that is closed. */
+static int closed_stderr_run(const char *backend)
+{
+	struct ask ask;
+	cordon_result *result;
+	size_t length = 0;
+	bool is_right;
+
+	close(2);
+	ask_script(&ask, backend, "sleep 0.1; head -c 100000 /dev/zero | tr '\\0' y >&2");
+	ask.run.flags = CORDON_RUN_CAPTURE | CORDON_RUN_MIRROR | CORDON_RUN_NO_STDIN;
+	ask.run.timeout_ms = 20000;
+	result = run_it(&ask);
+	if (result)
+		(void)cordon_result_output(result, CORDON_STREAM_STDERR, &length);
+	is_right = result && length == 100000 && cordon_result_status(result) == 0;
+	cordon_result_free(result);
+	return is_right && fcntl(2, F_GETFD) < 0 ? 0 : 91;
+}
+
 TEST(stdin_is_the_hosts_own_or_empty)
 {
 	scratch_put("typed", "typed\n");
@@ -486,7 +506,10 @@ TEST(stdin_is_the_hosts_own_or_empty)
 TEST(closed_standard_streams_become_empty_ones)
 {
 	EACH_BACKEND(backend)
-	CHECK_INT(in_child(closed_run, backend, -1), 0);
+	{
+		CHECK_INT(in_child(closed_run, backend, -1), 0);
+		CHECK_INT(in_child(closed_stderr_run, backend, -1), 0);
+	}
 }
 
 /* ---- Denials --------------------------------------------------------------------------------------- */
