@@ -19,6 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
 import conform  # noqa: E402  pylint: disable=wrong-import-position
+from sanitizer import is_instrumented  # noqa: E402  pylint: disable=wrong-import-position
 
 USER = 61191
 SECONDS = 1.0
@@ -100,17 +101,15 @@ def refused(done, *words):
         check(word in done.stderr, f"'{word}' is not said: {done.stderr}")
 
 
-def soon(attempt):
-    """The quickest of a few: others use the machine, too."""
-    limit = SECONDS * conform.slowness()
-    best = attempt()
-    for _ in range(TRIES - 1):
-        if best.seconds < limit:
-            break
-        again = attempt()
-        best = again if again.seconds < best.seconds else best
-    check(best.seconds < limit, f"it took {best.seconds:.2f} s")
-    return best
+def soon(w, attempt):
+    """The quickest of a few: others use the machine, too. With sanitizers its time is not the program's."""
+    limit = SECONDS * (3 if is_instrumented(w.program) else 1)
+    for _ in range(TRIES):
+        busy = conform.slowness()
+        done = attempt()
+        if done.seconds < limit * max(busy, conform.slowness()):
+            return done
+    raise AssertionError(f"it took {done.seconds:.2f} s")
 
 
 # ---- Which bwrap ------------------------------------------------------------------------------
@@ -182,7 +181,7 @@ def one_that_is_none_is_refused_by_name_within_a_second(w):
                          ("complain", "namespaces"), ("lie", "which process"), ("pass", "bwrap"),
                          ("swap", "which process")):
         path = w.plant(mode)
-        done = soon(lambda: w.run("--backend", "bwrap", path=path))
+        done = soon(w, lambda: w.run("--backend", "bwrap", path=path))
         refused(done, *words)
         check(not (w.work / "ran").exists(), mode)
 
@@ -211,7 +210,7 @@ def one_that_makes_less_than_it_was_told_runs_nothing(w):
 @case
 def one_that_hangs_when_it_is_needed_leaves_nothing(w):
     path = w.plant("stay")
-    refused(soon(lambda: w.run("--backend", "bwrap", path=path)), "bwrap", "hangs")
+    refused(soon(w, lambda: w.run("--backend", "bwrap", path=path)), "bwrap", "hangs")
     left = subprocess.run(["pgrep", "-f", str(w.bin / "bwrap")], capture_output=True, text=True, check=False)
     check(not left.stdout, f"left: {left.stdout}")
 
@@ -345,7 +344,7 @@ def thousands_of_masks(w):
     done = w.run("--backend", "bwrap", "-P", "box", command=("/bin/sh", "-c", script))
     check(done.stdout == "text\n" and done.stderr.count("Permission denied") == 3, f"{done}")
     check(done.told.get("backend") == "bwrap", f"{done.told}")
-    check(done.seconds < 10, f"it took {done.seconds:.1f} s")
+    check(done.seconds < 30, f"it took {done.seconds:.1f} s")
 
 
 @case

@@ -15,7 +15,7 @@ import time
 
 from cli import PROGRAM
 
-PATIENCE = 5
+PATIENCE = 20
 TOKEN = "open:sesame-0123456789"
 CONFIG = """
 [permissions.exam.network]

@@ -20,7 +20,7 @@ import threading
 import time
 
 from cli import Skip, case, run_cases, run_one
-from proxy_exam import TOKEN, Server, ask, echo, get, proxy, says
+from proxy_exam import PATIENCE, TOKEN, Server, ask, echo, get, proxy, says
 
 HEADER_SECONDS = 15  # PROXY_LIMITS_DEFAULT
 
@@ -586,7 +586,7 @@ def a_refused_body_is_read_or_the_connection_ends(world):
             began = time.monotonic()
             with contextlib.suppress(ConnectionResetError):
                 client.to_end()
-            assert time.monotonic() - began < 4
+            assert time.monotonic() - began < 10
         with p.connect() as client:  # chunks without end
             client.send(b"POST / HTTP/1.1\r\nHost: denied.example\r\nTransfer-Encoding: chunked\r\n\r\n")
             assert client.answer()[0] == 403
@@ -672,19 +672,23 @@ def what_comes_unasked_answers_nothing(world):
     behind = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     with proxy(world) as p:
         for at_once in (True, False):
+            is_sent = threading.Event()
 
-            def serve(peer, at_once=at_once):
+            def serve(peer, at_once=at_once, is_sent=is_sent):
                 while True:
                     peer.head()
                     peer.send(behind + poison if at_once else behind)
                     if not at_once:
                         time.sleep(0.05)
                         peer.send(poison)
+                    is_sent.set()
 
             with Server(serve) as s, p.connect() as client:
                 for _ in range(3):
+                    is_sent.clear()
                     client.send(get(s.host))
                     assert client.answer()[2] == b"ok"
+                    assert is_sent.wait(PATIENCE)
                     time.sleep(0.1)
                 assert len(s.connections) == 3, len(s.connections)
 
@@ -824,7 +828,7 @@ def nobody_who_is_killed_leaves_anything_behind(world):
                     client.send(get(f"127.0.0.1:{int(server.stdout.readline())}"))
                 with contextlib.suppress(EOFError, OSError):
                     client.answer()
-        assert p.settles_at(before, 8), (before, p.descriptors())
+        assert p.settles_at(before, PATIENCE), (before, p.descriptors())
         assert ask(p, get("denied.example"))[0] == 403
 
 
@@ -836,23 +840,25 @@ def exam_slow_heads(world):
         began = time.monotonic()
         for client in slow:
             client.send(b"GET http://")
-        ended = 0
+        ended, others = 0, []
         while time.monotonic() < began + HEADER_SECONDS - 3:
             for client in slow:
                 client.send(b"a")
             quick = time.monotonic()
             assert ask(p, get(s.host))[0] == 200
-            assert time.monotonic() - quick < 1
+            others.append(time.monotonic() - quick)
             time.sleep(1)
         for client in slow:
-            client.socket.settimeout(max(0.1, began + HEADER_SECONDS + 4 - time.monotonic()))
+            client.socket.settimeout(max(0.1, began + HEADER_SECONDS + PATIENCE - time.monotonic()))
             with contextlib.suppress(ConnectionResetError):
                 client.to_end()
             ended += 1
             client.close()
         assert ended == len(slow)
+        # Other tests run at the same time: most have to be quick.
+        assert sorted(others)[len(others) // 2] < 1, others
         assert time.monotonic() - began > HEADER_SECONDS - 2
-        assert p.settles_at(before, 3)
+        assert p.settles_at(before, PATIENCE)
 
 
 class Meanwhile(threading.Thread):

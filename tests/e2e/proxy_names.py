@@ -220,9 +220,9 @@ def settle(top):
     Server()
 
 
-def begin(conf="", hosts=""):
+def begin(conf="", hosts="", seconds=5):
     put("hosts", f"127.0.0.1 localhost\n::1 localhost\n{hosts}")
-    put("resolv.conf", f"nameserver {NAMES}\noptions timeout:1 attempts:1\n{conf}")
+    put("resolv.conf", f"nameserver {NAMES}\noptions timeout:{seconds} attempts:1\n{conf}")
     names.asked.clear()
     names.rebinds = names.ttl = 0
 
@@ -366,7 +366,7 @@ def huge_answers_come_by_tcp_and_loops_end(w: World):
     assert said["huge.example"].startswith("93.184.216."), said
     assert any(entry[2] for entry in names.heard("huge.example")), names.asked
     check(said, turns__example="AGAIN")
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 20
 
 
 @case
@@ -379,7 +379,7 @@ def lies_are_not_believed(w: World):
 
 @case
 def silence_ends_and_another_server_is_asked(w: World):
-    begin()
+    begin(seconds=1)
     check(ask(w, ["**.example"], "silent.example"), silent__example="AGAIN")
     begin()
     put("resolv.conf", f"nameserver {SILENT_SERVER}\nnameserver {NAMES}\noptions timeout:1 attempts:1\n")
@@ -426,7 +426,7 @@ def other_servers_count_at_once(w: World):
     curl = "curl -sS --max-time 8 http://four.example:7000/"
     process = start(w, ["four.example"], ["sh", "-c", f"{curl}; read line; {curl}"])
     first = process.stdout.readline()
-    put("resolv.conf", f"nameserver {NAMES}\noptions timeout:1 attempts:1\n")
+    put("resolv.conf", f"nameserver {NAMES}\noptions timeout:5 attempts:1\n")
     out, err = process.communicate(b"go\n", timeout=SECONDS)
     assert WEB.encode() not in first and WEB.encode() in out, (first, out, err)
 
