@@ -9,6 +9,7 @@
 
 #include "os/child.h"
 #include "os/fd.h"
+#include "os/loop.h"
 #include "supervise/init.h"
 
 int sandbox_start(struct sandbox *s, struct err *e)
@@ -29,10 +30,13 @@ enum { HELPER_PATIENCE_MS = 1000 };
 static void end_helper(struct sandbox *s)
 {
 	struct pollfd wait = { .fd = s->helper, .events = POLLIN };
+	uint64_t until = loop_now() + HELPER_PATIENCE_MS;
 
 	if (s->helper < 0)
 		return;
-	(void)poll(&wait, 1, HELPER_PATIENCE_MS);
+	/* That the host program hears of a child is no reason to kill who reaps the rest. */
+	while (poll(&wait, 1, HELPER_PATIENCE_MS) < 0 && errno == EINTR && loop_now() < until)
+		;
 	os_kill(s->helper, SIGKILL);
 	os_reap(s->helper);
 	fd_close(&s->helper);
