@@ -231,7 +231,7 @@ def signals_to_the_host_program_do_not_make_it_wait_for_ever(w):
     done = attempt(PATH)
     check(done.returncode == 0 and done.stdout == "text\n", f"{done}")
     path = w.plant("stay")
-    refused(soon(lambda: attempt(path)), "bwrap", "hangs")
+    refused(soon(w, lambda: attempt(path)), "bwrap", "hangs")
 
 
 # ---- What is kept ------------------------------------------------------------------------------
