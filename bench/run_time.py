@@ -8,6 +8,7 @@ absent are named, and what is promised against them is then not judged.
 """
 
 import glob
+import itertools
 import json
 import os
 import pathlib
@@ -530,11 +531,11 @@ def compile_in_turns(place):
     files = sorted(path.relative_to(place.work) for path in (place.work / "base").glob("*.c"))
     compilers = {"outside": Compiler(place), "control": Compiler(place),
                  "inside": Compiler(place, [place.cordon, "run", "-P", ":workspace", "--"])}
-    ratios = {"control": [], "inside": []}
+    ratios, orders = {"control": [], "inside": []}, list(itertools.permutations(compilers))
     try:
         for i in range(COMPILE_TURNS + 3):
-            names = list(compilers)
-            names = names[i % 3:] + names[:i % 3]
+            # Each file in all orders, one after the other.
+            names = orders[(i + i // len(files)) % len(orders)]
             took = {name: compilers[name].time(files[i % len(files)]) for name in names}
             for name, values in ratios.items():
                 if i >= 3:
@@ -660,7 +661,8 @@ def judge(found):
             yield f"{row['case']} against none", row["ratio"], 1.5
     if found.get("compile"):
         job = found["compile"]
-        yield "a compile job inside against outside", job["ratio"], 1.02, job["low"]
+        yield "a compile job inside against outside, by its files and its start", job["ratio"], 1.02, job["low"]
+        yield "the same job as a whole, two files at a time", job["whole_ratio"], None
 
 
 def print_judgement(results):
