@@ -503,9 +503,9 @@ for _label, _tree, _names in (
 def a_name_that_appears_later_is_masked_when_it_is_seen(arena):
     box = arena.box(tree=PLAIN_GLOBS_TREE, policy=GLOBS)
     argv = box.argv("create {work}/ready", "await {work}/x/host.env", "create {work}/new.env",
-                    "mkdir {work}/made", "create {work}/made/deeper.env", "await-closed {work}/made/deeper.env",
-                    "read {work}/x/host.env", "read {work}/new.env", "read {work}/made/deeper.env",
-                    "read {work}/x/host.txt")
+                    "mkdir {work}/made", "create {work}/made/deeper.env", "await-closed {work}/x/host.env",
+                    "await-closed {work}/new.env", "await-closed {work}/made/deeper.env", "read {work}/x/host.env",
+                    "read {work}/new.env", "read {work}/made/deeper.env", "read {work}/x/host.txt")
     process = box.start(argv)
     await_path(box.path("{work}/ready"))
     box.write("{work}/x/host.txt", "plain")
@@ -513,9 +513,9 @@ def a_name_that_appears_later_is_masked_when_it_is_seen(arena):
     os.rename(box.path("{work}/x/new.tmp"), box.path("{work}/x/host.env"))
     out, err = process.communicate(timeout=30)
     got = out.decode().splitlines()
-    check(process.returncode == 0 and len(got) == 10, f"{got} {err}")
-    check(set(got[6:9]) <= HIDDEN, f"not masked: {got[6:9]} {err}")
-    check(got[9] == "OK plain", f"{got}")
+    check(process.returncode == 0 and len(got) == 12, f"{got} {err}")
+    check(set(got[8:11]) <= HIDDEN, f"not masked: {got[8:11]} {err}")
+    check(got[11] == "OK plain", f"{got}")
     check(box.bare("read {work}/x/host.env") == ["OK SECRET"], "the control shows nothing")
 
 
@@ -524,7 +524,8 @@ def directories_that_appear_later_are_searched_and_masks_stay(arena):
     """A tree that is moved in, and a link: what that leads to has another name still, which
     a command could have read before it made the link."""
     box = arena.box(tree={**PLAIN_GLOBS_TREE, "{top}/ready/d/e/.env": "SECRET", "{out}/key": "SECRET"}, policy=GLOBS)
-    argv = box.argv("create {work}/ready", "await {work}/moved", "await {work}/end", "await-closed {work}/later.env",
+    argv = box.argv("create {work}/ready", "await {work}/moved", "await {work}/end",
+                    "await-closed {work}/moved/d/e/.env", "await-closed {work}/later.env",
                     "read {work}/moved/d/e/.env", "read {work}/later.env",
                     "rename {work}/moved/d/e/.env {work}/plain", "unlink {work}/moved/d/e/.env",
                     "rename {work}/moved/d {work}/d2", "read {work}/d2/e/.env", "read {work}/d2/e/plain")
@@ -536,12 +537,12 @@ def directories_that_appear_later_are_searched_and_masks_stay(arena):
     box.write("{work}/end")
     out, err = process.communicate(timeout=30)
     got = out.decode().splitlines()
-    check(process.returncode == 0 and len(got) == 11, f"{got} {err}")
-    check(set(got[4:6]) <= HIDDEN, f"readable: {got[4:6]} {err}")
-    check(set(got[6:8]) <= READ_ONLY | HIDDEN, f"the mask was moved: {got[6:8]}")
+    check(process.returncode == 0 and len(got) == 12, f"{got} {err}")
+    check(set(got[5:7]) <= HIDDEN, f"readable: {got[5:7]} {err}")
+    check(set(got[7:9]) <= READ_ONLY | HIDDEN, f"the mask was moved: {got[7:9]}")
     # A mask goes with the directory in which it is.
-    check(got[8] != "OK" or got[9] in HIDDEN, f"readable: {got}")
-    check(got[10] == "OK plain", f"{got}")
+    check(got[9] != "OK" or got[10] in HIDDEN, f"readable: {got}")
+    check(got[11] == "OK plain", f"{got}")
 
 
 # ---- Nesting (P7) -----------------------------------------------------------------------------
