@@ -16,6 +16,7 @@ from conform import (
     READ_ONLY,
     SECONDS,
     await_path,
+    await_true,
     case,
     check,
     check_same,
@@ -37,13 +38,6 @@ def names_below(top):
 def ended(process):
     """Collects a process that was killed, so that its output ends too."""
     process.communicate(timeout=30)
-
-
-def await_true(condition, otherwise, seconds=SECONDS):
-    end = time.monotonic() + seconds
-    while not condition():
-        check(time.monotonic() < end, otherwise)
-        time.sleep(0.01)
 
 
 def probes():

@@ -6,8 +6,8 @@ import socket
 import threading
 import time
 
-from cases_reach import ALLOWED_FAMILIES, Echo, await_so
-from conform import FORBIDDEN, Control, case, check, rows, these_need
+from cases_reach import ALLOWED_FAMILIES, Echo
+from conform import FORBIDDEN, Control, becomes_true, case, check, rows, these_need
 
 these_need("net_managed")
 
@@ -109,7 +109,7 @@ def a_host_is_reached_when_a_rule_allows_it_and_by_the_proxy_alone(arena):
                   f"tcp 127.0.0.1 {allowed.port} 0", f"tcp 127.0.0.1 {other.port} 0", f"udp 127.0.0.1 {allowed.port}")
     check(got[:2] == ["OK", "EACCES"], f"{got}")
     check(set(got[2:]) <= {"ECONNREFUSED", "ETIMEDOUT"}, f"its own loopback is the host's: {got}")
-    await_so(lambda: allowed.count)
+    becomes_true(lambda: allowed.count)
     check((allowed.count, other.count) == (1, 0), f"{allowed.count} {other.count}")
     got = box.bare(f"tcp 127.0.0.1 {allowed.port} 0", f"tcp 127.0.0.1 {other.port} 0")
     check(got == ["OK", "OK"], f"the control shows nothing: {got}")
@@ -204,7 +204,7 @@ def names_are_asked_of_the_resolver_inside_whatever_server_is_asked(arena):
     check(not host.heard, f"a server of the host's was asked: {host.heard}")
     if os.getuid() == 0:
         box.bare(f"udp-send {own} 53")
-        check(await_so(lambda: host.heard), "the control shows nothing")
+        check(becomes_true(lambda: host.heard), "the control shows nothing")
 
 
 # ---- The network itself ----------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def a_socket_of_the_hosts_that_is_inherited_can_not_be_aimed(arena):
     echo = Echo(socket.AF_INET, "127.0.0.1")
     first = socket.create_connection(("127.0.0.1", echo.port))
     try:
-        check(await_so(lambda: echo.count), "it does not echo")
+        check(becomes_true(lambda: echo.count), "it does not echo")
         out, err, status = box.finish(box.argv(f"fd-reconnect 0 {echo.port}", "tcp-self 127.0.0.1"), stdin=first,
                                       status=None)
         got = out.splitlines()

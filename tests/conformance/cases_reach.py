@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 
-from conform import FORBIDDEN, HIDDEN, SECONDS, Skip, case, check, check_same, these_need
+from conform import FORBIDDEN, HIDDEN, SECONDS, Skip, becomes_true, case, check, check_same, these_need
 
 NOBODY = HIDDEN | {"ESRCH", "ENOSYS"}
 
@@ -177,20 +177,13 @@ class Server:
 
     def has_got(self):
         """Once its thread has had its turn."""
-        return await_so(lambda: self.got)
+        return becomes_true(lambda: self.got)
 
     def close(self):
         # Else the thread might go on with whoever gets the number of the descriptor next.
         self.socket.shutdown(socket.SHUT_RDWR)
         self.thread.join()
         self.socket.close()
-
-
-def await_so(condition, seconds=SECONDS):
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.005)
-    return condition()
 
 
 @case
@@ -573,5 +566,5 @@ def a_socket_as_stdin_is_not_aimed_elsewhere(arena):
             got = box.bare(attempt, stdin=stdin)
         check(got == ["OK"], f"the control shows nothing: {got}")
         if "reconnect" in attempt:
-            check(await_so(lambda: other.count), "the control did not arrive")
+            check(becomes_true(lambda: other.count), "the control did not arrive")
         other.count = 0

@@ -202,11 +202,19 @@ def check_same(before, after, what):
         check(old == new, f"{path} {what}: {old} -> {new}")
 
 
-def await_path(path, seconds=SECONDS):
+def becomes_true(condition, seconds=SECONDS):
     end = time.monotonic() + seconds
-    while not os.path.lexists(path):
-        check(time.monotonic() < end, f"{path} did not appear")
+    while not condition() and time.monotonic() < end:
         time.sleep(0.002)
+    return condition()
+
+
+def await_true(condition, otherwise):
+    check(becomes_true(condition), otherwise)
+
+
+def await_path(path):
+    await_true(lambda: os.path.lexists(path), f"{path} did not appear")
 
 
 # ---- Processes -------------------------------------------------------------------
