@@ -321,6 +321,19 @@ static int warden_is_gone(void *user, uint32_t events, struct err *e)
 	return FAIL_SYS(e, ECHILD, "the process that cleans up after the run was killed");
 }
 
+/* It ends after PID 1, which nobody else reaps, and ends it when this process is killed. */
+static int helper_is_gone(void *user, uint32_t events, struct err *e)
+{
+	struct session *s = user;
+	struct pollfd first = { .fd = s->sandbox.pidfd, .events = POLLIN };
+
+	(void)events;
+	loop_remove(&s->loop, &s->helper_gone);
+	if (poll(&first, 1, 0) > 0)
+		return 0;
+	return FAIL_SYS(e, ECHILD, "the process that started the sandbox was killed");
+}
+
 /* ---- Starting ---------------------------------------------------------------------------------- */
 
 static int find_sockets(struct session *s, struct err *e)
@@ -363,10 +376,12 @@ static int look_after(struct session *s, struct err *e)
 	s->channel.fd = s->sandbox.channel;
 	s->gone.fd = s->sandbox.pidfd;
 	s->warden_gone.fd = s->warden.pidfd;
+	s->helper_gone.fd = s->sandbox.helper;
 	if (warden_watch(&s->warden, s->sandbox.pidfd, e) < 0 ||
 	    loop_add(&s->loop, &s->channel, LOOP_IN, e) < 0 ||
 	    loop_add(&s->loop, &s->gone, LOOP_IN, e) < 0 ||
-	    (s->warden.pidfd >= 0 && loop_add(&s->loop, &s->warden_gone, LOOP_IN, e) < 0))
+	    (s->warden.pidfd >= 0 && loop_add(&s->loop, &s->warden_gone, LOOP_IN, e) < 0) ||
+	    (s->sandbox.helper >= 0 && loop_add(&s->loop, &s->helper_gone, LOOP_IN, e) < 0))
 		return err_result(e);
 	if (s->sandbox.listener >= 0) {
 		int listener = s->sandbox.listener;
@@ -432,6 +447,7 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 			       .channel = { .fd = -1, .ready = channel_is_ready, .user = s },
 			       .gone = { .fd = -1, .ready = sandbox_is_gone, .user = s },
 			       .warden_gone = { .fd = -1, .ready = warden_is_gone, .user = s },
+			       .helper_gone = { .fd = -1, .ready = helper_is_gone, .user = s },
 			       .goes_on = { .fd = -1, .ready = go_on, .user = s },
 			       .clock = { .fd = -1, .ready = clock_is_due, .user = s } };
 	network_init(s);
@@ -483,6 +499,7 @@ static void stop_looking_after(struct session *s)
 	loop_remove(&s->loop, &s->channel);
 	loop_remove(&s->loop, &s->gone);
 	loop_remove(&s->loop, &s->warden_gone);
+	loop_remove(&s->loop, &s->helper_gone);
 	loop_remove(&s->loop, &s->goes_on);
 	fd_close(&s->goes_on.fd);
 	if (s->in.is_foreground)

@@ -53,6 +53,7 @@ struct session {
 	struct watcher channel;	    /* the sandbox speaks */
 	struct watcher gone;	    /* the sandbox is no more */
 	struct watcher warden_gone; /* who cleans up is no more */
+	struct watcher helper_gone; /* who started PID 1 is no more */
 	struct watcher goes_on;	    /* an eventfd: what was stopped with this process goes on */
 	struct watcher clock;	    /* a timerfd: the limit, then the patience after it */
 

@@ -23,7 +23,6 @@ struct attempt {
 	VEC(int) fds;		 /* for bwrap, in the order of enum bwrap_fd; may be there twice */
 	VEC(int) owned;		 /* those of them that are closed when bwrap has them */
 	pid_t helper;		 /* its number, and that of the group of bwrap */
-	int bwrap;		 /* a pidfd: the parent of PID 1, as long as that is bwrap */
 	bool has_own_namespaces; /* PID 1, as seen from here; false: it has to look itself */
 	bool lacks_proc;	 /* that is why it failed */
 	bool was_misled;	 /* likewise: bwrap was started with other expectations */

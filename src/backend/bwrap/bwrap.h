@@ -104,13 +104,16 @@ struct bwrap_spawn {
 	int *fds;  /* become 0, 1, 2, ... */
 	int *kept; /* room for one more */
 	size_t count;
-	int life; /* the helper's end of a stream socket; the run ends with the other one */
+	int life; /* the helper's end of a socket; the run ends with the other one */
 };
 
 /*
- * The helper: starts bwrap, waits for it, and kills it and what it has started when
- * the run is over, or when bwrap was killed: that may leave a process behind that
- * waits for a word for ever. The process group of all of them has the helper's number.
+ * The helper: starts bwrap, takes over PID 1 from it, and kills all of them when the run is
+ * over, or when bwrap was killed before: that may leave a process behind that waits for a
+ * word for ever. The process group of all but PID 1 has the helper's number.
+ *
+ * It is told two things by its `life`, in a byte each: PID 1, whose pidfd comes with it, and
+ * that PID 1 stands and bwrap, which would do nothing but wait, is not needed any more.
  */
 _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn);
 

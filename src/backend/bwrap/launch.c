@@ -83,6 +83,11 @@ static void await_exec(const struct attempt *t)
 	(void)wait_for(t->s.helper_life, t->s.helper, INFO_TIMEOUT_MS);
 }
 
+static bool is_alive(int pidfd)
+{
+	return !wait_for(pidfd, -1, 0);
+}
+
 /* What bwrap has complained of, in one line and without its name. */
 static void hear_errors(struct attempt *t, char *text, size_t room)
 {
@@ -200,6 +205,16 @@ static int find_first_process(struct attempt *t, struct err *e)
 	}
 	t->s.pid = pid;
 	return 0;
+}
+
+/* Whom it has to end with the run, however that ends. */
+static int tell_first_process(const struct attempt *t, struct err *e)
+{
+	char word = 0;
+	int r = fd_pass_send(t->s.helper_life, &word, sizeof(word), &t->s.pidfd, 1, 0);
+
+	/* That the helper is gone shows when PID 1 stands. */
+	return r < 0 && r != -EPIPE ? FAIL_SYS(e, -r, "can't send to a process") : 0;
 }
 
 /* ---- Masks from outside --------------------------------------------------------------------- */
@@ -327,31 +342,6 @@ static int word_failure(const struct attempt *t, const struct init_message *m, s
 	return err_result(e);
 }
 
-/*
- * PID 1 ends with its parent, which is bwrap; but where that was killed before PID 1
- * had asked for it, its parent is the helper by now. The helper, when it is there,
- * is that of all orphans.
- */
-static int find_bwrap(struct attempt *t, struct err *e)
-{
-	pid_t parent = os_parent_of(t->s.pid);
-
-	if (parent > 0 && parent != t->helper) {
-		t->bwrap = (int)syscall(SYS_pidfd_open, parent, 0);
-		if (t->bwrap < 0 && errno != ESRCH)
-			return FAIL_SYS(e, errno, "can't open the process of bwrap");
-	}
-	/* The number may have become another's meanwhile. */
-	if (os_parent_of(t->s.pid) != parent)
-		fd_close(&t->bwrap);
-	return 0;
-}
-
-static bool is_alive(int pidfd)
-{
-	return !wait_for(pidfd, -1, 0);
-}
-
 /* False: it does not. Why, is said to who waits for it to be ready. */
 static bool hear_it_stands(struct attempt *t, pid_t *speaker)
 {
@@ -411,7 +401,7 @@ static int help_stage(struct attempt *t, struct err *e)
 	/* SECURITY: not another process than bwrap has told of: who spoke says the kernel. */
 	if (speaker != t->s.pid)
 		return fail_stranger(t, e);
-	if (t->bwrap < 0 || !is_alive(t->bwrap) || !is_alive(t->s.helper))
+	if (!is_alive(t->s.helper))
 		return has_failed(t)
 			       ? 0
 			       : FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
@@ -420,6 +410,8 @@ static int help_stage(struct attempt *t, struct err *e)
 	if (t->words.late.count && mask_the_rest(t, e) < 0)
 		return err_result(e);
 	(void)send(t->s.channel, &go, sizeof(go), MSG_NOSIGNAL);
+	/* bwrap would do nothing but wait, and be one more to end when the command has. */
+	(void)send(t->s.helper_life, "", 1, MSG_NOSIGNAL);
 	return 0;
 }
 
@@ -441,6 +433,17 @@ static int await_ready(struct attempt *t, struct err *e)
 	return first.kind == INIT_READY ? 0 : word_failure(t, &first, e);
 }
 
+/* One that has ended already is not there to be mapped, and has perhaps said why it ended. */
+static int map_first_process(struct attempt *t, struct err *e)
+{
+	if (host_map_identities(backend_bwrap.name, t->s.pid, e) == 0)
+		return 0;
+	if (is_alive(t->s.pidfd))
+		return err_result(e);
+	*e = (struct err)ERR_INIT;
+	return await_ready(t, e) < 0 ? err_result(e) : fail_stranger(t, e);
+}
+
 static int bring_up(struct attempt *t, struct err *e)
 {
 	t->job.has_own_proc = t->facts.has_own_proc;
@@ -457,7 +460,7 @@ static int bring_up(struct attempt *t, struct err *e)
 	t->job.is_masked_later = t->words.late.count > 0;
 	if (bwrap_hold_places(t, e) < 0 || bwrap_prepare_job(t, e) < 0 ||
 	    bwrap_write_job(t, e) < 0 || find_first_process(t, e) < 0 ||
-	    host_map_identities(backend_bwrap.name, t->s.pid, e) < 0)
+	    map_first_process(t, e) < 0)
 		return err_result(e);
 	if ((t->words.late.count || watch_is_needed(t->in->plan)) &&
 	    host_open_namespaces(t->s.pid, &t->s.user_ns, &t->s.mount_ns, e) < 0)
@@ -465,7 +468,7 @@ static int bring_up(struct attempt *t, struct err *e)
 	/* At the end of it bwrap goes on. */
 	fd_close(&t->block);
 	/* While it mounts. */
-	if (find_bwrap(t, e) < 0 || compare_namespaces(t, e) < 0 || help_stage(t, e) < 0 ||
+	if (tell_first_process(t, e) < 0 || compare_namespaces(t, e) < 0 || help_stage(t, e) < 0 ||
 	    await_ready(t, e) < 0)
 		return err_result(e);
 	t->s.has_own_network = t->facts.has_own_network;
@@ -481,7 +484,6 @@ static void begin(struct attempt *t, struct arena *a, const struct launch *in)
 			       .program = { .fd = -1 },
 			       .stage = -1,
 			       .helper = -1,
-			       .bwrap = -1,
 			       .errors = -1,
 			       .info = -1,
 			       .gate = -1,

@@ -243,7 +243,7 @@ static int start(struct attempt *t, struct err *e)
 	job.kept = arena_array(t->a, t->fds.count + 1, sizeof(*job.kept), e);
 	if (!job.kept)
 		return err_result(e);
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return FAIL_SYS(e, errno, "can't make a channel to a process");
 	t->s.helper_life = ends[0];
 	job.life = ends[1];
@@ -275,5 +275,4 @@ void bwrap_close_ends(struct attempt *t)
 	fd_close(&t->block);
 	fd_close(&t->args_file);
 	fd_close(&t->job_file);
-	fd_close(&t->bwrap);
 }

@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "backend/bwrap/bwrap.h"
+#include "os/child.h"
+#include "os/fd_pass.h"
 
 enum { STATUS_NO_ROOM = 126, STATUS_NO_EXEC = 127 };
 
@@ -100,38 +102,75 @@ static _Noreturn void become_bwrap(const struct bwrap_spawn *spawn)
 
 /* ---- The helper ------------------------------------------------------------------------ */
 
-/* False when nobody is left. Who waits for a word of bwrap's has nobody to end it without bwrap. */
-static bool reap(pid_t bwrap, pid_t group)
-{
-	siginfo_t info = { .si_pid = 0 };
-	int r;
+struct watch {
+	int life, children, bwrap; /* a stream of words, a signalfd, a pidfd; -1: no more */
+	int first;		   /* the pidfd of PID 1, once it is told; -1 */
+	pid_t group;
+};
 
-	while ((r = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL)) == 0 &&
-	       info.si_pid > 0) {
-		if (info.si_pid == bwrap)
-			kill(-group, SIGKILL);
-		waitpid(info.si_pid, NULL, WNOHANG | __WALL);
-		info.si_pid = 0;
-	}
-	return r == 0;
+/* Whoever ends is gone at once and nobody has to reap him; that he has ended is still told. */
+static void let_children_go(void)
+{
+	const struct sigaction gone = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT };
+
+	(void)sigaction(SIGCHLD, &gone, NULL);
 }
 
-static _Noreturn void watch(int life, int children, pid_t bwrap, pid_t group)
+/* Who had ended before that is reaped. */
+static bool has_children(void)
 {
-	struct pollfd wait[2] = { { .fd = life, .events = POLLIN },
-				  { .fd = children, .events = POLLIN } };
-	struct signalfd_siginfo ignored;
-	char byte;
+	pid_t pid;
 
-	while (reap(bwrap, group)) {
-		if (poll(wait, 2, -1) < 0 && errno != EINTR)
+	do
+		pid = waitpid(-1, NULL, WNOHANG | __WALL);
+	while (pid > 0);
+	return pid == 0;
+}
+
+static void end_all(const struct watch *w)
+{
+	kill(-w->group, SIGKILL);
+	/* It has left the group by the time that anything of the command's is there. */
+	if (w->first >= 0)
+		os_kill(w->first, SIGKILL);
+}
+
+static void obey(struct watch *w)
+{
+	size_t count = 1;
+	int fd = -1;
+	char word;
+
+	if (fd_pass_receive(w->life, &word, sizeof(word), &fd, &count) <= 0) {
+		end_all(w);
+		w->life = -1;
+	} else if (count == 1) {
+		w->first = fd;
+	} else {
+		/* Its child PID 1 becomes this process's. */
+		os_kill(w->bwrap, SIGKILL);
+	}
+}
+
+static _Noreturn void watch(struct watch *w)
+{
+	struct signalfd_siginfo ignored;
+
+	while (has_children()) {
+		struct pollfd wait[] = { { .fd = w->life, .events = POLLIN },
+					 { .fd = w->children, .events = POLLIN },
+					 { .fd = w->bwrap, .events = POLLIN } };
+
+		if (poll(wait, COUNT_OF(wait), -1) < 0 && errno != EINTR)
 			break;
-		while (read(children, &ignored, sizeof(ignored)) > 0)
+		while (read(w->children, &ignored, sizeof(ignored)) > 0)
 			;
-		/* Nothing is ever said to this process: it is the end of the run. */
-		if (wait[0].revents && recv(life, &byte, 1, MSG_DONTWAIT) <= 0) {
-			kill(-group, SIGKILL);
-			wait[0].fd = -1;
+		if (wait[0].revents)
+			obey(w);
+		/* Who waits for a word of bwrap's has nobody to end it without bwrap. */
+		if (wait[2].revents) {
+			kill(-w->group, SIGKILL);
+			w->bwrap = -1;
 		}
 	}
 	_exit(0);
@@ -139,18 +178,18 @@ static _Noreturn void watch(int life, int children, pid_t bwrap, pid_t group)
 
 _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn)
 {
-	pid_t callers_group = getpgrp(), group = getpid();
+	struct watch w = { .life = spawn->life, .first = -1, .group = getpid() };
+	pid_t callers_group = getpgrp();
 	sigset_t child;
-	int kept[2];
+	int kept[3];
 	pid_t bwrap;
-	int children;
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	(void)signal(SIGCHLD, SIG_DFL);
-	children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	w.children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	/* Whoever loses a parent in there is waited for here. */
-	if (children < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+	if (w.children < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		_exit(STATUS_NO_ROOM);
 	/*
 	 * bwrap and what it starts are a group that can be killed by the number of this
@@ -165,11 +204,18 @@ _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn)
 		become_bwrap(spawn);
 	if (bwrap < 0)
 		_exit(STATUS_NO_ROOM);
-	/* All that is ever said on it, and nobody reads it: bwrap is on its way. */
-	(void)send(spawn->life, "", 1, MSG_NOSIGNAL);
+	/* All that is ever said on it by this process, and nobody reads it: bwrap is on its way. */
+	(void)send(w.life, "", 1, MSG_NOSIGNAL);
 	(void)setpgid(0, callers_group);
-	kept[0] = spawn->life;
-	kept[1] = children;
+	w.bwrap = (int)syscall(SYS_pidfd_open, bwrap, 0);
+	if (w.bwrap < 0) {
+		end_all(&w);
+		_exit(STATUS_NO_ROOM);
+	}
+	let_children_go();
+	kept[0] = w.life;
+	kept[1] = w.children;
+	kept[2] = w.bwrap;
 	inner_close_all_but(kept, COUNT_OF(kept));
-	watch(spawn->life, children, bwrap, group);
+	watch(&w);
 }

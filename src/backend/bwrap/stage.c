@@ -275,8 +275,8 @@ static void check_place(const struct bwrap_job *job, size_t i)
 }
 
 /*
- * This process ends with bwrap from now on, and has a group that can be given the
- * terminal: what the parent has to do for that it does while the rest is looked at.
+ * This process has a group that can be given the terminal: what the parent has to do for
+ * that it does while the rest is looked at.
  */
 static void tell_it_stands(const struct bwrap_job *job)
 {
@@ -323,13 +323,6 @@ static void tidy(struct bwrap_job *job)
 
 	inner_close_all_but(kept, COUNT_OF(kept));
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
-	/*
-	 * Whoever kills bwrap means the run: without it nobody would wait for this process.
-	 * Before it leaves the group that the helper kills; that bwrap is there even then
-	 * the parent finds out.
-	 */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		inner_fail(&job->inner, INNER_GROUP, 1);
 	/* SECURITY: a group of its own: the command's kill(0) must not reach bwrap. */
 	if (setpgid(0, 0) < 0)
 		inner_fail(&job->inner, INNER_GROUP, 0);
