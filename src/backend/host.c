@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "os/os.h"
 
 /* ---- Identities ------------------------------------------------------------------ */
@@ -136,7 +137,8 @@ static bool is_set_to(const char *path, char value)
 	       (text[1] == '\n' || text[1] == '\0');
 }
 
-static const char *find_cause(int os_error)
+/* Switches for the whole host; NULL: none of them is the cause. */
+static const char *find_switch(void)
 {
 	if (is_set_to("/proc/sys/user/max_user_namespaces", '0'))
 		return "user.max_user_namespaces is 0; as root: sysctl "
@@ -144,6 +146,27 @@ static const char *find_cause(int os_error)
 	if (is_set_to("/proc/sys/kernel/unprivileged_userns_clone", '0'))
 		return "kernel.unprivileged_userns_clone is 0; as root: sysctl "
 		       "kernel.unprivileged_userns_clone=1";
+	return NULL;
+}
+
+/* The profile by which AppArmor may forbid it to this process, to be shown; false: none. */
+static bool find_profile(int os_error, char *shown, size_t room)
+{
+	char text[256];
+	struct str label;
+
+	if ((os_error != EPERM && os_error != EACCES) ||
+	    os_read_small(HOST_APPARMOR_LABEL, text, sizeof(text)) <= 0)
+		return false;
+	label = str_first(str_of(text), str_find(str_of(text), '\n'));
+	(void)utf8_show(label, shown, room);
+	/* One in these modes forbids nothing. */
+	return !str_eq(label, STR("unconfined")) && !str_has_suffix(label, STR(" (unconfined)")) &&
+	       !str_has_suffix(label, STR(" (complain)"));
+}
+
+static const char *find_cause(int os_error)
+{
 	if (is_set_to("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1'))
 		return "AppArmor restricts user namespaces; as root, put Cordon's profile to "
 		       "/etc/apparmor.d/cordon and run apparmor_parser -r /etc/apparmor.d/cordon, "
@@ -174,8 +197,20 @@ int host_fail_namespaces(const char *backend, int os_error, struct err *e)
 
 int host_fail_rights(const char *backend, const char *doing, int os_error, struct err *e)
 {
-	err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error, "the %s backend can't %s: %s", backend,
-		    doing, find_cause(os_error));
+	const char *cause = find_switch();
+	char profile[100];
+
+	if (!cause && find_profile(os_error, profile, sizeof(profile)))
+		err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error,
+			    "the %s backend can't %s: AppArmor's profile '%s', which is in force "
+			    "for this process, or a container around it forbids it; as root let "
+			    "that profile change to Cordon's (/etc/apparmor.d/cordon); in a "
+			    "container: --security-opt apparmor=unconfined --security-opt "
+			    "seccomp=unconfined",
+			    backend, doing, profile);
+	else
+		err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error, "the %s backend can't %s: %s",
+			    backend, doing, cause ? cause : find_cause(os_error));
 	return err_result(e);
 }
 

@@ -7,6 +7,9 @@
 
 #include "base/err.h"
 
+/* What AppArmor takes this process for: the profile's name and mode, or "unconfined". */
+#define HOST_APPARMOR_LABEL "/proc/self/attr/apparmor/current"
+
 /*
  * Identities in the new user namespace are what they are outside: this user's
  * own, or for root all that root has here.

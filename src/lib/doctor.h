@@ -30,6 +30,7 @@ struct host_facts {
 	int64_t max_user_namespaces; /* of this user namespace; FACT_UNKNOWN */
 	int64_t userns_clone;	     /* a switch of some distributions: 0, 1, FACT_UNKNOWN */
 	int64_t apparmor_userns;     /* 1: AppArmor restricts them; 0, FACT_UNKNOWN */
+	struct str apparmor_label;   /* of this process, with its mode; "": there is none */
 	bool is_proc_covered;	     /* mounts below /proc, as containers make them */
 	bool has_proc;		     /* without it nothing works */
 	int64_t open_files;	     /* how many this process may have */

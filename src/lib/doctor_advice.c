@@ -57,6 +57,20 @@ static int advise_namespaces(struct arena *a, struct diagnosis *d, const struct 
 			   "as root: sysctl -w kernel.unprivileged_userns_clone=1 (to keep it: the "
 			   "same line in a file in /etc/sysctl.d)",
 			   e);
+	if (says(native, "AppArmor's profile"))
+		return add(
+			a, d, "apparmor_profile", is_needed,
+			"AppArmor has a profile in force for this process, and it or a container "
+			"forbids namespaces or mounts in them",
+			"as root: put Cordon's profile (packaging/apparmor/cordon) to "
+			"/etc/apparmor.d/cordon, run apparmor_parser -r /etc/apparmor.d/cordon, "
+			"and "
+			"let the profile in force change to it (a rule like '/usr/bin/cordon "
+			"px,'); "
+			"in a container: docker run --security-opt apparmor=unconfined "
+			"--security-opt "
+			"seccomp=unconfined; or run cordon outside of it",
+			e);
 	if (h->apparmor_userns == 1 && !h->is_root)
 		return add(
 			a, d, "apparmor_userns", is_needed,

@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "backend/host.h"
 #include "lib/doctor.h"
 #include "os/fd.h"
 #include "os/os.h"
@@ -249,6 +250,7 @@ int doctor_look(struct arena *a, struct host_facts *out, struct err *e)
 	ask_seccomp(&f);
 	f.lists_sockets = lists_unix_sockets();
 	if (arena_copy(a, str_of(name.machine), &f.machine, e) < 0 ||
+	    read_line(a, HOST_APPARMOR_LABEL, &f.apparmor_label, e) < 0 ||
 	    read_line(a, "/sys/kernel/security/lsm", &f.lsm, e) < 0 || look_at_mounts(a, &f, e) < 0)
 		return err_result(e);
 	f.bare_repository = STR_EMPTY;

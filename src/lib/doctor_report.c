@@ -58,6 +58,11 @@ static void print_namespaces(struct page *p, const struct host_facts *h)
 	if (h->is_proc_covered)
 		page_style(p, STYLE_CAREFUL, ", /proc is partly covered");
 	page_line(p);
+	if (h->apparmor_label.len) {
+		field(p, "AppArmor");
+		page_str(p, h->apparmor_label);
+		page_line(p);
+	}
 }
 
 static void print_landlock(struct page *p, const struct host_facts *h)
@@ -298,6 +303,7 @@ static void json_namespaces(struct json_writer *w, const struct host_facts *h)
 		json_int(w, "max_user", h->max_user_namespaces);
 	json_switch(w, "unprivileged_clone", h->userns_clone);
 	json_switch(w, "apparmor_restricts", h->apparmor_userns);
+	json_str_or_null(w, "apparmor_profile", h->apparmor_label);
 	json_bool(w, "proc_covered", h->is_proc_covered);
 	json_end_object(w);
 }

@@ -129,6 +129,9 @@ TEST(the_cause_is_the_first_that_is_true)
 	CHECK_STR(advised(&d, CANT, NO_BWRAP), "namespaces! bwrap_missing!");
 	d.host.apparmor_userns = 1;
 	CHECK_STR(advised(&d, CANT, NO_BWRAP), "apparmor_userns! bwrap_missing!");
+	/* That switch is about processes without a profile. */
+	CHECK_STR(advised(&d, CANT ": AppArmor's profile 'x (enforce)'", NO_BWRAP),
+		  "apparmor_profile! bwrap_missing!");
 	d.host.userns_clone = 0;
 	CHECK_STR(advised(&d, CANT, NO_BWRAP), "userns_clone! bwrap_missing!");
 	d.host.is_root = true; /* whom neither is about */

@@ -108,8 +108,9 @@ static int word_failure(const struct native_job *job, const struct init_message 
 		return host_fail_proc(backend_native.name, m->os_error, e);
 	if (m->stage == NATIVE_NETWORK && m->index == 0 && m->os_error != EPERM)
 		return host_fail_namespaces(backend_native.name, m->os_error, e);
-	/* It made its namespaces, and is nobody in them: AppArmor's way to forbid them. */
-	if (m->os_error == EPERM && needs_rights(m->stage))
+	/* It made its namespaces, and is nobody in them or may not mount: AppArmor's ways. */
+	if (needs_rights(m->stage) &&
+	    (m->os_error == EPERM || (m->os_error == EACCES && !is_about_a_path(m->stage))))
 		return host_fail_rights(backend_native.name, doing, m->os_error, e);
 	if (path.len > 0)
 		return FAIL_SYS(e, m->os_error, "can't %s '%s' in the sandbox", doing,
