@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+import apparmor  # pylint: disable=wrong-import-position
 from image import HERE, MODULES, SUITE, TOP, base_archive, boot, build_programs, module_bytes, read_serial  # pylint: disable=wrong-import-position
 from packages import NotToBeHad, Store  # pylint: disable=wrong-import-position
 
@@ -281,8 +282,8 @@ def find_kernel(store, kernel):
     return images[0], modules
 
 
-def boot_guest(store, table, name, kernel, variants, place):
-    """What `boot` returns."""
+def boot_guest(store, name, kernel, steps, place, words="", add=None):
+    """What `boot` returns; `add` puts more into the guest."""
     image, modules = find_kernel(store, kernel)
     programs = build_programs(store, kernel["arch"], CACHE / "programs" / kernel["arch"])
     archive = base_archive(store, kernel["arch"], programs)
@@ -291,8 +292,9 @@ def boot_guest(store, table, name, kernel, variants, place):
         if data is None:
             raise NotToBeHad(f"no module {module} for {name}")
         archive.file(f"check/modules/{module}.ko", data)
-    archive.file("check/steps", steps_of(table, variants).encode())
-    words = " ".join(v["boot"] for v in variants.values() if "boot" in v)
+    if add:
+        add(archive, store, kernel["arch"])
+    archive.file("check/steps", steps.encode())
     place.mkdir(parents=True, exist_ok=True)
     (place / "image").write_bytes(archive.bytes())
     try:
@@ -307,7 +309,8 @@ def check_guest(tap, store, table, name, kernel, variants, options):
     if options.again:
         lines, took, is_whole = read_serial(place / "serial")
     else:
-        lines, took, is_whole = boot_guest(store, table, name, kernel, variants, place)
+        words = " ".join(v["boot"] for v in variants.values() if "boot" in v)
+        lines, took, is_whole = boot_guest(store, name, kernel, steps_of(table, variants), place, words)
     facts, answers = read_answers(lines)
     print(f"# {name} ({facts.get('release', 'not booted')}), {', '.join(variants)}: {took:.0f} s", flush=True)
     tap(is_whole, f"{name} {' '.join(variants)}: the guest boots and ends", "\n".join(lines[-20:]))
@@ -328,6 +331,18 @@ def check_guest(tap, store, table, name, kernel, variants, options):
             judge.doctor(variant, who)
             for backend in BACKENDS:
                 judge.backend(variant, who, backend)
+
+
+def check_apparmor(tap, store, name, kernel, options):
+    place = CACHE / "guests" / f"{name}-{apparmor.VARIANT}"
+    if options.again:
+        lines, took, is_whole = read_serial(place / "serial")
+    else:
+        lines, took, is_whole = boot_guest(store, name, kernel, apparmor.steps(), place, add=apparmor.add_parser)
+    facts, answers = read_answers(lines)
+    print(f"# {name} ({facts.get('release', 'not booted')}), {apparmor.VARIANT}: {took:.0f} s", flush=True)
+    tap(is_whole, f"{name} {apparmor.VARIANT}: the guest boots and ends", "\n".join(lines[-20:]))
+    apparmor.judge(tap, name, facts, answers)
 
 
 def guests_of(variants):
@@ -354,14 +369,14 @@ def main():
     table = Table(rows["row"], rows["errors"], rows["policy"])
     options.without_landlock = told["without_landlock"]
     kernels, variants = told["kernel"], told["variant"]
-    store = Store(CACHE, {SUITE, *(k["suite"] for k in kernels.values())})
+    store = Store(CACHE, {SUITE, apparmor.SUITE, *(k["suite"] for k in kernels.values())})
     if options.smoke:
         kernel = kernels[SMOKE]
         if lacks(kernel) or not store.has(kernel["package"], kernel["suite"], kernel["arch"]):
             print("1..0 # SKIP no qemu, or no kernel yet: 'make check-kernels' gets them")
             return
         options.kernel, options.variant = [SMOKE], ["plain"]
-    for wanted, known in ((options.kernel, kernels), (options.variant, variants)):
+    for wanted, known in ((options.kernel, kernels), (options.variant, {**variants, apparmor.VARIANT: None})):
         for name in wanted or []:
             if name not in known:
                 parser.error(f"there is no '{name}'; there are {', '.join(known)}")
@@ -369,13 +384,17 @@ def main():
     tap = Tap()
     chosen = {n: v for n, v in variants.items() if n in (options.variant or variants)}
     for name in options.kernel or kernels:
-        for guest in guests_of(chosen):
+        kernel = kernels[name]
+        guests = [(list(g), lambda g=g: check_guest(tap, store, table, name, kernel, g, options)) for g in guests_of(chosen)]
+        if kernel.get("apparmor") and apparmor.VARIANT in (options.variant or [apparmor.VARIANT]):
+            guests.append(([apparmor.VARIANT], lambda: check_apparmor(tap, store, name, kernel, options)))
+        for names, check in guests:
             try:
-                if missing := lacks(kernels[name]):
+                if missing := lacks(kernel):
                     raise NotToBeHad(f"not installed: {', '.join(missing)}")
-                check_guest(tap, store, table, name, kernels[name], guest, options)
+                check()
             except NotToBeHad as reason:
-                tap(False, f"{name} {' '.join(guest)}: can be booted", str(reason))
+                tap(False, f"{name} {' '.join(names)}: can be booted", str(reason))
     sys.exit(tap.end(options.smoke))
 
 

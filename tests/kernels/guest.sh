@@ -78,9 +78,11 @@ fresh() {
 	cd /box/work || exit
 }
 
+# Under the AppArmor profile $label, if there is one: it counts from the next program on.
 as() {
 	id=$1
 	shift
+	[ -z "${label:-}" ] || echo "exec $label" >/proc/self/attr/exec
 	exec env -i PATH=/usr/bin:/bin HOME=/box/home TMPDIR=/box/tmp XDG_CACHE_HOME="/run/$id/cache" guest as "$id" "$@"
 }
 
@@ -98,6 +100,13 @@ step() {
 	fresh "$user"
 	(as "$user" timeout -s KILL 60 "$@") >/run/out 2>/run/err </dev/null
 	tell "$name" $?
+}
+
+# load FILE: AppArmor profiles, by a parser that has a C library of its own.
+load() {
+	parser=/check/apparmor
+	$parser/ld-linux-x86-64.so.2 --library-path $parser $parser/parser -r -K "$1"
+	echo "@facts loaded-$1 $?"
 }
 
 count_probes() {
