@@ -40,6 +40,7 @@ bootstrap-demo:
 check: bootstrap-check
 	$(SUBMAKE) lint-quick build build-lib build-asan
 	@scripts/check_child_symbols.py build/lib
+	@scripts/check_clang.py build/lib
 	@scripts/run_tests.py build/lib build/asan
 
 ## lint            every static check; each is a target of its own too:
