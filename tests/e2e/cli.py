@@ -23,6 +23,8 @@ from sanitizer import without_noise  # noqa: E402
 PROGRAM = os.path.abspath(os.environ.get("CORDON", "build/cordon"))
 SOURCE = Path(__file__).resolve().parent.parent.parent
 SECONDS = 40  # for one process; a loaded machine is slow with sanitizers
+NONE = ["--backend", "none"]
+BOTH = ([], NONE)  # in a sandbox and without one
 
 _cases = []
 
