@@ -45,24 +45,45 @@ static int write_file(const char *path, const char *text)
 	return result;
 }
 
+/* This user and group, as they were outside, are root in its new user namespace. */
+static int map_as_root(unsigned uid, unsigned gid)
+{
+	char map[64];
+	int result;
+
+	if (write_file("/proc/self/setgroups", "deny") < 0)
+		return -EUSERS;
+	(void)snprintf(map, sizeof(map), "0 %u 1", uid);
+	result = write_file("/proc/self/uid_map", map);
+	if (result < 0)
+		return result;
+	(void)snprintf(map, sizeof(map), "0 %u 1", gid);
+	return write_file("/proc/self/gid_map", map);
+}
+
+static int try_map_as_root(char **a)
+{
+	unsigned uid = getuid(), gid = getgid();
+
+	(void)a;
+	return unshare(CLONE_NEWUSER) < 0 ? -errno : map_as_root(uid, gid);
+}
+
 /*
  * Prefix: the attempt in new user and mount namespaces, with all capabilities in
  * them. For a control: what the attempt comes to when nothing stops a user from
- * getting there, and no mount of it reaches the host.
+ * getting there, and no mount of it reaches the host. Root without capabilities has
+ * no number there, and the capabilities all the same.
  */
 static int try_as_ns_root(char **a)
 {
-	char map[64];
 	unsigned uid = getuid(), gid = getgid();
+	int result;
 
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
 		return -errno;
-	(void)snprintf(map, sizeof(map), "0 %u 1", uid);
-	if (write_file("/proc/self/setgroups", "deny") < 0 ||
-	    write_file("/proc/self/uid_map", map) < 0)
-		return -EUSERS;
-	(void)snprintf(map, sizeof(map), "0 %u 1", gid);
-	if (write_file("/proc/self/gid_map", map) < 0)
+	result = map_as_root(uid, gid);
+	if (result < 0 && (uid != 0 || result != -EPERM))
 		return -EUSERS;
 	if (mount_call(NULL, "/", NULL, PRIVATE | REC) < 0)
 		return -errno;
@@ -471,6 +492,7 @@ const struct attempt system_attempts[] = {
 	{ "unowned", -1, try_unowned },
 	{ "clone-userns", 1, try_clone_userns },
 	{ "clone3-userns", 0, try_clone3_userns },
+	{ "map-as-root", 0, try_map_as_root },
 	{ "unshare", 1, try_unshare },
 	{ "setns", 1, try_setns },
 	{ "setns-pidfd", 1, try_setns_pidfd },
