@@ -17,7 +17,6 @@ import shutil
 import sys
 import tomllib
 from dataclasses import dataclass, field
-from pathlib import Path
 
 sys.dont_write_bytecode = True
 import apparmor  # pylint: disable=wrong-import-position
