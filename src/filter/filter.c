@@ -4,7 +4,8 @@
  * the file turns it into a program:
  *
  *	architecture	another one is killed
- *	number		a binary search over the runs of numbers with one verdict
+ *	number		a binary search over the runs of numbers with one verdict, and
+ *			then the few in such a run that have another one
  *	arguments	a block of tests for each verdict that looks at them (arguments.c)
  */
 #include "filter/filter.h"
@@ -284,12 +285,21 @@ static const struct rule {
 	{ SYSCALL_truncate, METADATA, TRUNCATES },
 };
 
-struct run {
-	uint32_t first; /* number; the run ends where the next one begins */
+/* A number in the middle of a run that has another verdict than that. */
+struct island {
+	uint32_t number;
 	enum verdict verdict;
 };
 
+struct run {
+	uint32_t first; /* number; the run ends where the next one begins */
+	enum verdict verdict;
+	uint32_t islands, island_count; /* the first one of its own, and how many */
+};
+
 enum {
+	/* In a run: each is one more test on the way of all others in it. */
+	MAX_ISLANDS = 4,
 	MAX_RUNS = 2 * (COUNT_OF(rules) + SYSCALL_RANGES) + 4,
 	ROOM = 1024, /* several times what is needed */
 };
@@ -299,6 +309,8 @@ struct build {
 	struct bpf bpf;
 	struct run runs[MAX_RUNS];
 	size_t run_count;
+	struct island islands[MAX_RUNS];
+	uint32_t island_count;
 	bpf_label labels[VERDICTS];
 	bool is_used[VERDICTS];
 };
@@ -427,12 +439,37 @@ static void judge_numbers(const struct filter_options *options, uint8_t verdicts
 	}
 }
 
+/*
+ * Of three runs, the middle one of a single number and the others with one verdict, one is made:
+ * the kernel translates each instruction when the filter is set, and so each costs time at
+ * every start.
+ */
+static bool join(struct build *s, uint32_t first, enum verdict verdict)
+{
+	struct run *run, *single;
+
+	if (s->run_count < 2)
+		return false;
+	run = &s->runs[s->run_count - 2];
+	single = run + 1;
+	if (run->verdict != verdict || first - single->first != 1 ||
+	    run->island_count == MAX_ISLANDS)
+		return false;
+	if (run->island_count++ == 0)
+		run->islands = s->island_count;
+	s->islands[s->island_count++] =
+		(struct island){ .number = single->first, .verdict = single->verdict };
+	s->run_count--;
+	return true;
+}
+
 static void add_run(struct build *s, uint32_t first, enum verdict verdict)
 {
 	if (s->run_count > 0 && s->runs[s->run_count - 1].verdict == verdict)
 		return;
-	s->runs[s->run_count++] = (struct run){ .first = first, .verdict = verdict };
 	s->is_used[verdict] = true;
+	if (!join(s, first, verdict))
+		s->runs[s->run_count++] = (struct run){ .first = first, .verdict = verdict };
 }
 
 static void make_runs(struct build *s)
@@ -453,6 +490,16 @@ static void make_runs(struct build *s)
 	add_run(s, UINT32_MAX, ALLOW);
 }
 
+static bpf_label judge_in(struct build *s, const struct run *run)
+{
+	bpf_label next = s->labels[run->verdict];
+
+	for (size_t i = run->islands; i < run->islands + run->island_count; i++)
+		next = bpf_test(&s->bpf, BPF_EQUAL, s->islands[i].number,
+				s->labels[s->islands[i].verdict], next);
+	return next;
+}
+
 /* Looks for the number that was loaded in the runs from `low` up to, not including, `high`. */
 static bpf_label search(struct build *s, size_t low, size_t high)
 {
@@ -460,7 +507,7 @@ static bpf_label search(struct build *s, size_t low, size_t high)
 	bpf_label above, below;
 
 	if (high - low == 1)
-		return s->labels[s->runs[low].verdict];
+		return judge_in(s, &s->runs[low]);
 	above = search(s, middle, high);
 	below = search(s, low, middle);
 	return bpf_test(&s->bpf, BPF_AT_LEAST, s->runs[middle].first, above, below);
