@@ -9,7 +9,6 @@
 
 #include "backend/bwrap/attempt.h"
 #include "backend/mounts/kernel_mounts.h"
-#include "os/os.h"
 #include "plan/net.h"
 #include "supervise/masker.h"
 
@@ -75,12 +74,10 @@ static int note_places(struct attempt *t, struct err *e)
 		e);
 }
 
-/* Whether the kernel knows a file system. */
-static bool has_file_system(const char *name)
+/* Whether the kernel has message queues: without them, it has not the call that opens one either. */
+static bool has_queues(void)
 {
-	char text[8192];
-
-	return os_read_small("/proc/filesystems", text, sizeof(text)) > 0 && strstr(text, name);
+	return syscall(SYS_mq_open, "", 0, 0, NULL) >= 0 || errno != ENOSYS;
 }
 
 static bool is_mount(const char *path)
@@ -215,7 +212,7 @@ int bwrap_prepare(struct attempt *t, struct err *e)
 					 .block_fd = BWRAP_FD_BLOCK,
 					 .first_data_fd = BWRAP_FD_DATA,
 					 .is_mount = is_mount };
-	t->facts.has_mqueue = t->facts.has_own_ipc && has_file_system("\tmqueue\n");
+	t->facts.has_mqueue = t->facts.has_own_ipc && has_queues();
 	inner->has_own_network = is_offline;
 	inner->walls.abi = inner_landlock_abi();
 	inner->walls.scopes_only = profile->allows_userns;

@@ -134,24 +134,39 @@ static void part_from_host(const struct bwrap_job *job)
 		inner_fail(&job->inner, BWRAP_PRIVATE, 0);
 }
 
+/* As the kernels before 5.12 have it, or a host that does not let the new calls. */
+static bool close_mount_as_of_old(const char *path)
+{
+	const unsigned long kept = OLD_NOSUID | OLD_NODEV | OLD_NOEXEC;
+	struct statfs fs;
+
+	return statfs(path, &fs) == 0 &&
+	       syscall(SYS_mount, NULL, path, NULL,
+		       OLD_REMOUNT | OLD_BIND | READ_ONLY | ((unsigned long)fs.f_flags & kept),
+		       NULL) == 0;
+}
+
+static bool close_mount(const char *path)
+{
+	struct mount_attr closed = { .attr_set = MOUNT_ATTR_RDONLY };
+
+	if (syscall(SYS_mount_setattr, AT_FDCWD, path, 0, &closed, sizeof(closed)) == 0)
+		return true;
+	return errno != ENOENT && errno != EINVAL && close_mount_as_of_old(path);
+}
+
 /*
  * SECURITY: the nodes are the host's own: so that nobody changes their mode, owner or
- * times. The old call does, also where a host has not the new ones.
+ * times.
  */
 static void close_devices(const struct bwrap_job *job)
 {
 	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
 					       "/dev/random", "/dev/urandom", "/dev/tty",
 					       "/dev/console" };
-	const unsigned long kept = OLD_NOSUID | OLD_NODEV | OLD_NOEXEC;
 
 	for (size_t i = 0; i < COUNT_OF(devices); i++) {
-		struct statfs fs;
-
-		if (statfs(devices[i], &fs) == 0 &&
-		    syscall(SYS_mount, NULL, devices[i], NULL,
-			    OLD_REMOUNT | OLD_BIND | READ_ONLY | ((unsigned long)fs.f_flags & kept),
-			    NULL) == 0)
+		if (close_mount(devices[i]))
 			continue;
 		/* Not there, or no mount: then it lies in what is read-only as a whole. */
 		if (errno != ENOENT && errno != EINVAL)
@@ -326,9 +341,9 @@ static void tidy(struct bwrap_job *job)
 	/* SECURITY: a group of its own: the command's kill(0) must not reach bwrap. */
 	if (setpgid(0, 0) < 0)
 		inner_fail(&job->inner, INNER_GROUP, 0);
-	if (job->ignores_children)
-		(void)signal(SIGCHLD, SIG_IGN);
-	job->inner.signals = command_take_signals();
+	/* Exec has done away with handlers. What ends in here has to be told, whatever bwrap did. */
+	(void)signal(SIGCHLD, SIG_DFL);
+	job->inner.signals.ignores_children = job->ignores_children;
 }
 
 /* While there are still rights to reach the places with. */
