@@ -503,7 +503,9 @@ enum {
 	 * Job control, for a program that is its user's command itself, like the CLI:
 	 * the terminal is handed to the command, and when the command is stopped (Ctrl-Z),
 	 * this process stops too. Without it a command that wants the terminal is stopped
-	 * until it times out; a warning says so.
+	 * until it times out; a warning says so. With it the first process of a sandbox may
+	 * become a child of this process, which takes orphans from then on
+	 * (PR_SET_CHILD_SUBREAPER): else a program never meets the processes of its runs.
 	 */
 	CORDON_RUN_FOREGROUND = 4,
 	CORDON_RUN_QUIET = 8,	  /* no sum of denials among the warnings */

@@ -321,7 +321,7 @@ static int warden_is_gone(void *user, uint32_t events, struct err *e)
 	return FAIL_SYS(e, ECHILD, "the process that cleans up after the run was killed");
 }
 
-/* It ends after PID 1, which nobody else reaps, and ends it when this process is killed. */
+/* It may leave early; else it ends after PID 1, which nobody else reaps, and with this process. */
 static int helper_is_gone(void *user, uint32_t events, struct err *e)
 {
 	struct session *s = user;
@@ -329,7 +329,7 @@ static int helper_is_gone(void *user, uint32_t events, struct err *e)
 
 	(void)events;
 	loop_remove(&s->loop, &s->helper_gone);
-	if (poll(&first, 1, 0) > 0)
+	if (sandbox_helper_left(&s->sandbox) || poll(&first, 1, 0) > 0)
 		return 0;
 	return FAIL_SYS(e, ECHILD, "the process that started the sandbox was killed");
 }

@@ -24,6 +24,17 @@ int sandbox_start(struct sandbox *s, struct err *e)
 	return 0;
 }
 
+bool sandbox_helper_left(struct sandbox *s)
+{
+	int status;
+
+	if (!s->helper_leaves)
+		return false;
+	status = os_reap(s->helper);
+	fd_close(&s->helper);
+	return status == 0;
+}
+
 enum { HELPER_PATIENCE_MS = 1000 };
 
 /* It has reason to end; one that is stopped is made to. */

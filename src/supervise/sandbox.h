@@ -58,6 +58,7 @@ struct sandbox {
 	bool waits;		/* the command is executed after sandbox_start() */
 	/* A process that started PID 1 and ends with it, and what keeps it going; -1: none. */
 	int helper, helper_life;
+	bool helper_leaves; /* long before: PID 1 is a child of this process then */
 	guarantee_set lost; /* what the backend gives elsewhere, but not on this host */
 	/*
 	 * Without namespaces: what is inside is what descends from `pid`, which has to be
@@ -70,6 +71,9 @@ struct sandbox {
 
 /* Lets the command be executed, when it waits for that. ERR_SYS. */
 int sandbox_start(struct sandbox *s, struct err *e) MUST_CHECK NONNULL;
+
+/* For who finds that the helper has ended. Whether it was to, and not killed. */
+bool sandbox_helper_left(struct sandbox *s) NONNULL;
 
 /* When all in it is dead, or about to be: closes what is open, and so tells the helper to end. */
 void sandbox_let_go(struct sandbox *s) NONNULL;

@@ -112,9 +112,14 @@ struct bwrap_spawn {
  * over, or when bwrap was killed before: that may leave a process behind that waits for a
  * word for ever. The process group of all but PID 1 has the helper's number.
  *
- * It is told two things by its `life`, in a byte each: PID 1, whose pidfd comes with it, and
- * that PID 1 stands and bwrap, which would do nothing but wait, is not needed any more.
+ * It is told two things by its `life`: PID 1, and that PID 1 stands: then bwrap, which would
+ * do nothing but wait, is not needed any more, and perhaps the helper is not either.
  */
+enum bwrap_word {
+	BWRAP_WORD_FIRST, /* a pidfd of PID 1 comes with it */
+	BWRAP_WORD_END,	  /* bwrap */
+	BWRAP_WORD_LEAVE, /* and the helper itself: who says it takes PID 1 */
+};
 _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn);
 
 /* ---- job.c ------------------------------------------------------------------------ */

@@ -210,7 +210,7 @@ static int find_first_process(struct attempt *t, struct err *e)
 /* Whom it has to end with the run, however that ends. */
 static int tell_first_process(const struct attempt *t, struct err *e)
 {
-	char word = 0;
+	char word = BWRAP_WORD_FIRST;
 	int r = fd_pass_send(t->s.helper_life, &word, sizeof(word), &t->s.pidfd, 1, 0);
 
 	/* That the helper is gone shows when PID 1 stands. */
@@ -386,6 +386,15 @@ static bool has_failed(const struct attempt *t)
 	       next.kind == INIT_FAILED;
 }
 
+/* They would do nothing but wait, and each be one more to end when the command has. */
+static void release_helpers(struct attempt *t)
+{
+	const char word = t->in->adopts ? BWRAP_WORD_LEAVE : BWRAP_WORD_END;
+
+	t->s.helper_leaves = t->in->adopts;
+	(void)send(t->s.helper_life, &word, sizeof(word), MSG_NOSIGNAL);
+}
+
 /*
  * All that PID 1 can't do. It waits for the word when it has nothing left to look at itself,
  * and what can be found out before it stands was: here every microsecond counts.
@@ -410,18 +419,18 @@ static int help_stage(struct attempt *t, struct err *e)
 	if (t->words.late.count && mask_the_rest(t, e) < 0)
 		return err_result(e);
 	(void)send(t->s.channel, &go, sizeof(go), MSG_NOSIGNAL);
-	/* bwrap would do nothing but wait, and be one more to end when the command has. */
-	(void)send(t->s.helper_life, "", 1, MSG_NOSIGNAL);
+	release_helpers(t);
 	return 0;
 }
 
 static int await_ready(struct attempt *t, struct err *e)
 {
+	/* Without the helper it may wait for bwrap's word for ever, unless it stands. */
+	int end = t->s.helper_leaves ? t->s.pidfd : t->s.helper;
 	struct init_message first;
 	struct err silence = ERR_INIT;
 
-	if (!wait_for(t->s.channel, t->s.helper, READY_TIMEOUT_MS) &&
-	    !wait_for(t->s.channel, -1, 0))
+	if (!wait_for(t->s.channel, end, READY_TIMEOUT_MS) && !wait_for(t->s.channel, -1, 0))
 		return word_end(t, e);
 	/* The end of the channel can be read, too. */
 	if (inner_wait_ready(&t->job.inner, &t->s, &first, &silence) < 0) {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -247,6 +248,9 @@ static int start(struct attempt *t, struct err *e)
 		return FAIL_SYS(e, errno, "can't make a channel to a process");
 	t->s.helper_life = ends[0];
 	job.life = ends[1];
+	/* To whom PID 1 falls when the helper leaves. */
+	if (t->in->adopts)
+		(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	t->helper = os_fork(0, run_child, &job, &t->s.helper);
 	if (t->helper < 0) {
 		t->s.helper = -1;

@@ -106,6 +106,7 @@ struct watch {
 	int life, children, bwrap; /* a stream of words, a signalfd, a pidfd; -1: no more */
 	int first;		   /* the pidfd of PID 1, once it is told; -1 */
 	pid_t group;
+	bool leaves; /* when bwrap has ended */
 };
 
 /* Whoever ends is gone at once and nobody has to reap him; that he has ended is still told. */
@@ -147,8 +148,9 @@ static void obey(struct watch *w)
 	} else if (count == 1) {
 		w->first = fd;
 	} else {
-		/* Its child PID 1 becomes this process's. */
+		/* Its child PID 1 becomes this process's, and then perhaps the next one's. */
 		os_kill(w->bwrap, SIGKILL);
+		w->leaves = word == BWRAP_WORD_LEAVE;
 	}
 }
 
@@ -156,7 +158,7 @@ static _Noreturn void watch(struct watch *w)
 {
 	struct signalfd_siginfo ignored;
 
-	while (has_children()) {
+	while (has_children() && !(w->leaves && w->bwrap < 0)) {
 		struct pollfd wait[] = { { .fd = w->life, .events = POLLIN },
 					 { .fd = w->children, .events = POLLIN },
 					 { .fd = w->bwrap, .events = POLLIN } };

@@ -85,6 +85,8 @@ int os_reap(int pidfd)
 	do
 		r = poll(&gone, 1, -1);
 	while (r < 0 && errno == EINTR);
+	/* It may have fallen to this process meanwhile. */
+	(void)waitid(by_pidfd, (id_t)pidfd, &info, WEXITED | WNOHANG | __WALL);
 	return -1;
 }
 
