@@ -488,6 +488,8 @@ static void stop_looking_after(struct session *s)
 	if (s->watch)
 		s->outcome.watch = watch_stop(s->watch);
 	guard_stop(&s->guard);
+	/* Early: the disk may take its time to let a directory go. */
+	warden_let_go(&s->warden, &s->held);
 	if (s->connects)
 		unix_connect_stop(s->connects);
 	if (s->engine.loop) {
@@ -506,7 +508,6 @@ static void stop_looking_after(struct session *s)
 		terminal_done(&s->terminal, s->sandbox.pid,
 			      s->outcome.signal != 0 || s->was_killed);
 	move_streams(s);
-	warden_let_go(&s->warden, &s->held);
 	s->dying = s->sandbox.pidfd;
 	s->sandbox.pidfd = -1;
 	sandbox_let_go(&s->sandbox);
