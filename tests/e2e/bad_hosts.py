@@ -601,6 +601,20 @@ def a_bwrap_of_this_host(w):
     refused(w.try_on(nothing, *BWRAP, env={"PATH": str(w.trusted)}), "no bwrap on PATH", "install bubblewrap")
 
 
+def group_has_no_number(_world):
+    check(os.getpgrp() == 0, "it is in a group of this namespace")
+
+
+@case
+def a_group_that_has_no_number(w):
+    """Who comes into a container from outside (docker exec) is in a group of the host's."""
+    works(w.try_on(group_has_no_number, *MODE, namespaces=NEWPID | NEWNS), "native")
+    # In a namespace that an ordinary user makes root is nobody, and bwrap nobody's to trust.
+    if w.who == "root":
+        needs_bwrap(w)
+        works(w.try_on(group_has_no_number, *BWRAP, namespaces=NEWPID | NEWNS), "bwrap")
+
+
 @case
 def a_bwrap_that_can_not_be_trusted_is_passed_over_and_said(w):
     needs_bwrap(w)

@@ -106,6 +106,7 @@ struct watch {
 	int life, children, bwrap; /* a stream of words, a signalfd, a pidfd; -1: no more */
 	int first;		   /* the pidfd of PID 1, once it is told; -1 */
 	pid_t group;
+	bool stands; /* PID 1, which has left the group; bwrap alone was in it */
 	bool leaves; /* when bwrap has ended */
 };
 
@@ -130,10 +131,11 @@ static bool has_children(void)
 
 static void end_all(const struct watch *w)
 {
-	kill(-w->group, SIGKILL);
 	/* It has left the group by the time that anything of the command's is there. */
 	if (w->first >= 0)
 		os_kill(w->first, SIGKILL);
+	/* Last: this process is in the group where the caller's can't be named (another pid namespace's). */
+	kill(-w->group, SIGKILL);
 }
 
 static void obey(struct watch *w)
@@ -150,6 +152,7 @@ static void obey(struct watch *w)
 	} else {
 		/* Its child PID 1 becomes this process's, and then perhaps the next one's. */
 		os_kill(w->bwrap, SIGKILL);
+		w->stands = true;
 		w->leaves = word == BWRAP_WORD_LEAVE;
 	}
 }
@@ -171,7 +174,8 @@ static _Noreturn void watch(struct watch *w)
 			obey(w);
 		/* Who waits for a word of bwrap's has nobody to end it without bwrap. */
 		if (wait[2].revents) {
-			kill(-w->group, SIGKILL);
+			if (!w->stands)
+				kill(-w->group, SIGKILL);
 			w->bwrap = -1;
 		}
 	}
