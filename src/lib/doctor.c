@@ -129,7 +129,7 @@ static int examine(cordon_report *report, const struct cordon_doctor_options *op
 	struct visit v = { .a = &report->arena,
 			   .options = options,
 			   .d = ARENA_NEW(&report->arena, struct diagnosis, e),
-			   .room = { .lock = -1, .tcp = -1, .local = -1, .memory = -1 } };
+			   .room = ROOM_NONE };
 
 	if (!v.d || options_read(options->load, &v.load, e) < 0 || visit(&v, e) < 0)
 		return err_result(e);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon_doctor() in a host program, which is not cordon and does not offer itself. */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "host.h"
 
@@ -55,6 +57,7 @@ TEST(a_host_program_is_never_taken_for_the_probe)
 	const char *json;
 
 	options.load = &load;
+	REQUIRE(fcntl(STDIN_FILENO, F_GETFD) >= 0);
 	(void)setenv("CORDON_PROGRAM", "/nonexistent/cordon", 1);
 	REQUIRE(cordon_doctor(&options, &report, NULL) == 0);
 	json = cordon_report_json(report);
@@ -64,6 +67,8 @@ TEST(a_host_program_is_never_taken_for_the_probe)
 	/* What it is about is tried all the same. */
 	CHECK(strstr(json, "\"enforced\": true") != NULL);
 	CHECK_INT((long long)cordon_report_error_count(report), 0);
+	/* And the host program's own descriptors are left alone. */
+	CHECK(fcntl(STDIN_FILENO, F_GETFD) >= 0);
 	cordon_report_free(report);
 	(void)unsetenv("CORDON_PROGRAM");
 }
