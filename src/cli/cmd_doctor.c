@@ -61,12 +61,26 @@ static void stop_showing(void)
 	(void)setitimer(ITIMER_REAL, &never, NULL);
 }
 
+/* The probe is this program, whatever its file is called; NULL: that can't be told. */
+static const char *find_probe(void)
+{
+	static char path[4096];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path));
+
+	if (len <= 0 || (size_t)len >= sizeof(path))
+		return NULL;
+	path[len] = '\0';
+	return access(path, X_OK) == 0 ? path : NULL;
+}
+
 int cmd_doctor(const struct args *args)
 {
 	size_t steps = 0;
-	struct cordon_doctor_options asked = {
-		.size = sizeof(asked), .load = &args->load, .on_step = take_step, .user = &steps
-	};
+	struct cordon_doctor_options asked = { .size = sizeof(asked),
+					       .load = &args->load,
+					       .program = find_probe(),
+					       .on_step = take_step,
+					       .user = &steps };
 	bool shows = isatty(STDERR_FILENO) && !args_have(args, OPT_QUIET);
 	cordon_report *report;
 	cordon_error *error;

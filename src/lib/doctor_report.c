@@ -156,6 +156,12 @@ static void print_check(struct page *p, enum guarantee g, const struct checked *
 		page_printf(p, "tried inside and outside: %s\n", attempt ? attempt : "");
 }
 
+/* Nothing was tried, so nothing is known; told from what does not work. */
+static const char *describe_failure(const struct examined *x)
+{
+	return x->checks[0].verdict == VERDICT_UNTESTED ? "was not tried" : "does not work here";
+}
+
 static void print_backend(struct page *p, const struct examined *x)
 {
 	page_line(p);
@@ -166,7 +172,7 @@ static void print_backend(struct page *p, const struct examined *x)
 			    (unsigned long long)(x->duration_us / 1000),
 			    (unsigned long long)(x->duration_us % 1000 / 100));
 	} else {
-		page_style(p, STYLE_BAD, "does not work here");
+		page_style(p, STYLE_BAD, "%s", describe_failure(x));
 		page_text(p, "\n  ");
 		wrapped(p, 2, x->reason);
 		return;

@@ -61,10 +61,10 @@ def give(w: World, uid):
 
 
 def doctor(w: World, *args, before=None, spaces="-Urmpf --mount-proc", prepare=None, uid=None,
-           status=0, env=None, path=None):
+           status=0, env=None, path=None, program=PROGRAM):
     """`before`: lines of a shell in namespaces of its own, `spaces`; `prepare`: called in the
     process that becomes cordon; `path`: its PATH."""
-    command = [PROGRAM, "doctor", *args]
+    command = [str(program), "doctor", *args]
     if path is not None:
         command = ["/usr/bin/env", f"PATH={path}", *command]
     if before is not None:
@@ -194,6 +194,27 @@ def people_get_a_page_and_scripts_one_word(w: World):
     assert "can be enforced here, by native." in said.out.splitlines()[-1]
     assert max(len(line) for line in said.out.splitlines()) <= 110, said.out
     assert doctor(w, "-q").out == "native\n"
+
+
+@case
+def it_tries_itself_whatever_its_file_is_called(w: World):
+    other = w.top / "cordon-nightly"
+    shutil.copy(PROGRAM, other)
+    env = {"CORDON_PROGRAM": "/nonexistent/cordon"}
+    found = diagnose(w, program=other, env=env)
+    assert backend(found, "native")["works"] and backend(found, "landlock")["works"], found
+    assert "no_probe" not in advice(found), found["advice"]
+
+
+@case
+def what_was_not_tried_is_not_said_to_fail(w: World):
+    need_namespaces()
+    if "asan" in PROGRAM:
+        raise Skip("the address sanitizer itself needs /proc")
+    said = doctor(w, before="mount -t tmpfs none /proc", status=1).out
+    assert "\nbackend native  was not tried\n" in said and "does not work" not in said, said
+    said = doctor(w, path=NO_PROGRAMS).out
+    assert "\nbackend bwrap  does not work here\n" in said and "was not tried" not in said, said
 
 
 def on_a_terminal(w, *args):
