@@ -189,7 +189,12 @@ static int advise_programs(struct arena *a, struct diagnosis *d, bool is_needed,
 	/* Where the native one works nobody needs the other. */
 	if (bwrap && !bwrap->works && native && !native->works && says(bwrap, "no bwrap on PATH") &&
 	    add(a, d, "bwrap_missing", is_needed, bwrap->reason.p,
-		"install bubblewrap from the distribution: it may be allowed what cordon is not",
+		says(bwrap, "was passed over")
+			? "have one on PATH that belongs to root or to you, and that neither "
+			  "others "
+			  "nor commands can change, as the distribution's bubblewrap is"
+			: "install bubblewrap from the distribution: it may be allowed what cordon "
+			  "is not",
 		e) < 0)
 		return err_result(e);
 	if (d->host.has_git && !str_is(d->host.bare_repository, "explicit"))

@@ -140,6 +140,24 @@ TEST(the_cause_is_the_first_that_is_true)
 	CHECK_STR(advised(&d, CANT, NO_BWRAP), "userns_max! bwrap_missing!");
 }
 
+static bool is_told_to_install(const char *bwrap)
+{
+	scoped_arena a = ARENA_INIT(1U << 20);
+	struct diagnosis d = well();
+	struct err e = ERR_INIT;
+
+	add_backend(&a, &d, "native", CANT);
+	add_backend(&a, &d, "bwrap", bwrap);
+	return doctor_advise(&a, &d, &e) == 0 && d.advice.count == 2 &&
+	       strstr(d.advice.items[1].fix.p, "install") != NULL;
+}
+
+TEST(what_is_there_and_not_trusted_need_not_be_installed)
+{
+	CHECK(is_told_to_install(NO_BWRAP));
+	CHECK(!is_told_to_install(NO_BWRAP "; '/x/bwrap' was passed over: it can't be opened"));
+}
+
 TEST(what_another_backend_makes_up_for_is_not_needed)
 {
 	struct diagnosis d = well();
