@@ -88,19 +88,6 @@ static int add_nothing(struct attempt *t, struct err *e)
 	return add_fd(t, fd, e);
 }
 
-static int add_memory(struct attempt *t, const char *name, struct str text, struct err *e)
-{
-	int fd = -1;
-
-	if (make_memory(name, &fd, e) < 0)
-		return err_result(e);
-	if (fill_memory(fd, text, e) < 0) {
-		fd_close(&fd);
-		return err_result(e);
-	}
-	return add_fd(t, fd, e);
-}
-
 /* One end is bwrap's, the other this process's. */
 static int add_pipe(struct attempt *t, int own, int *out, struct err *e)
 {
@@ -110,6 +97,19 @@ static int add_pipe(struct attempt *t, int own, int *out, struct err *e)
 		return FAIL_SYS(e, errno, "can't make a pipe");
 	*out = ends[own];
 	return add_fd(t, ends[!own], e);
+}
+
+/* A few bytes, which a pipe has room for. */
+static int add_text(struct attempt *t, struct str text, struct err *e)
+{
+	int end = -1;
+	ssize_t n;
+
+	if (add_pipe(t, 1, &end, e) < 0)
+		return err_result(e);
+	n = write(end, text.p, text.len);
+	fd_close(&end);
+	return n == (ssize_t)text.len ? 0 : FAIL_SYS(e, errno, "can't write to a pipe");
 }
 
 int bwrap_write_args(struct attempt *t, struct err *e)
@@ -184,7 +184,7 @@ static int add_data(struct attempt *t, const struct bwrap_data *data, struct err
 	case BWRAP_DATA_NOTHING:
 		return add_nothing(t, e);
 	case BWRAP_DATA_IGNORE_ALL:
-		return add_memory(t, "gitignore", str_of(ignore_all), e);
+		return add_text(t, str_of(ignore_all), e);
 	case BWRAP_DATA_PLACE:
 		return add_opened_place(t, data->op, e);
 	}
