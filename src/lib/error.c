@@ -59,7 +59,7 @@ static struct err with_way_out(const struct err *e)
 		err_wrap_text(&told,
 			      "this process may not make files of that size (raise 'ulimit -f')");
 	/* Of a lookup it means another thing. */
-	if (e->code == ERR_SYS && e->os_error == EAGAIN && strstr(e->text, "can't start a "))
+	if (e->code == ERR_SYS && e->os_error == EAGAIN && strstr(e->text, "can't start "))
 		err_wrap_text(&told, "no more processes may be started here (raise 'ulimit -u', or "
 				     "the pids limit of the container)");
 	return told;

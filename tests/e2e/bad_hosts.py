@@ -486,6 +486,17 @@ def few_descriptors(w):
             works(done, "native")
 
 
+@case
+def no_more_processes(w):
+    """Whichever process is the first that can't be started, the way out is named."""
+    if w.who == "root":
+        raise Skip("root has no such limit")
+    for options in (MODE, ("--mode", "read-only"), ("--backend", "none")):
+        works(w.try_on(nothing, *options), "none" if "none" in options else "native")
+        done = w.try_on(lambda _: resource.setrlimit(resource.RLIMIT_NPROC, (1, 1)), *options)
+        refused(done, "ulimit -u")
+
+
 # As what it needs of descriptors differs, so does where they end: before, in or after the connect.
 CONNECTS = ("import socket\ntry: socket.socket(socket.AF_UNIX).connect('nothing')\n"
             "except OSError as error: print(error.strerror)")
