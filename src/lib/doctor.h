@@ -32,6 +32,7 @@ struct host_facts {
 	int64_t apparmor_userns;     /* 1: AppArmor restricts them; 0, FACT_UNKNOWN */
 	struct str apparmor_label;   /* of this process, with its mode; "": there is none */
 	bool is_proc_covered;	     /* mounts below /proc, as containers make them */
+	bool is_chroot;		     /* as far as can be told */
 	bool has_proc;		     /* without it nothing works */
 	int64_t open_files;	     /* how many this process may have */
 
@@ -55,6 +56,9 @@ int doctor_look(struct arena *a, struct host_facts *out, struct err *e) MUST_CHE
 
 /* From the text of /proc/self/mountinfo: whether anything is mounted below /proc. */
 bool doctor_proc_is_covered(struct str mountinfo);
+
+/* From the same: whether "/" is the root of a mount; that of a chroot is mostly none. */
+bool doctor_has_root_mount(struct str mountinfo);
 
 /* From the texts of mountinfo and of /proc/self/cgroup: the directory of this cgroup v2; "": none. */
 int doctor_cgroup(struct arena *a, struct str mountinfo, struct str own, struct str *out,

@@ -91,6 +91,12 @@ static int advise_namespaces(struct arena *a, struct diagnosis *d, const struct 
 			"Kubernetes "
 			"procMount: Unmasked",
 			e);
+	if (says(native, "can't make its namespaces") && h->is_chroot)
+		return add(a, d, "chroot", is_needed,
+			   "this is a chroot, in which the kernel lets nobody make user namespaces",
+			   "enter that directory as a container does, for example with "
+			   "systemd-nspawn -D, or run cordon outside of it",
+			   e);
 	if (says(native, "backend can't"))
 		return add(
 			a, d, "namespaces", is_needed,

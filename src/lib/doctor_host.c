@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -99,6 +100,36 @@ bool doctor_proc_is_covered(struct str mountinfo)
 	return false;
 }
 
+bool doctor_has_root_mount(struct str mountinfo)
+{
+	struct str line, point, type;
+
+	while (next_line(&mountinfo, &line)) {
+		split_mount(line, &point, &type);
+		if (str_is(point, "/"))
+			return true;
+	}
+	return false;
+}
+
+static bool is_same_file(const char *one, const char *other, bool *is_known)
+{
+	struct stat a, b;
+
+	*is_known = stat(one, &a) == 0 && stat(other, &b) == 0;
+	return *is_known && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* In PID 1's mounts, and below another root than its; only root may look there. */
+static bool has_other_root_than_init(void)
+{
+	bool is_known;
+
+	if (!is_same_file("/proc/self/ns/mnt", "/proc/1/ns/mnt", &is_known))
+		return false;
+	return !is_same_file("/", "/proc/1/root/.", &is_known) && is_known;
+}
+
 int doctor_cgroup(struct arena *a, struct str mountinfo, struct str own, struct str *out,
 		  struct err *e)
 {
@@ -143,6 +174,7 @@ static int look_at_mounts(struct arena *a, struct host_facts *f, struct err *e)
 	if (!read_all("/proc/self/mountinfo", &mounts) || !read_all("/proc/self/cgroup", &own))
 		return 0;
 	f->is_proc_covered = doctor_proc_is_covered(buf_str(&mounts));
+	f->is_chroot = !doctor_has_root_mount(buf_str(&mounts)) || has_other_root_than_init();
 	if (doctor_cgroup(a, buf_str(&mounts), buf_str(&own), &f->cgroup, e) < 0)
 		return err_result(e);
 	f->has_cgroup2 = f->cgroup.len > 0;

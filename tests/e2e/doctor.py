@@ -380,6 +380,26 @@ def a_shortage_is_not_taken_for_a_container(w: World):
     assert not {"namespaces", "no_probe", "no_directory"} & set(advice(found)), found["advice"]
 
 
+# Everything there is, below another root.
+CHROOT = """
+mkdir root
+for one in /*; do
+    if [ -L "$one" ]; then cp -P "$one" "root$one"
+    elif [ -d "$one" ]; then mkdir "root$one"; mount --rbind "$one" "root$one"
+    fi
+done
+exec chroot root "$@"
+"""
+
+
+@case
+def a_chroot_is_not_taken_for_a_container(w: World):
+    need_namespaces()
+    found = worse(w, before=CHROOT)
+    assert "chroot" in advice(found) and advice(found)["chroot"]["needed"], found["advice"]
+    assert "namespaces" not in advice(found), found["advice"]
+
+
 @case
 def no_proc_at_all(w: World):
     need_namespaces()

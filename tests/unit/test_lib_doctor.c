@@ -23,6 +23,13 @@ TEST(mounts_below_proc_cover_it)
 	CHECK(doctor_proc_is_covered(STR("40 22 0:1 / /proc/acpi ro - tmpfs tmpfs ro")));
 }
 
+TEST(a_chroot_has_mostly_no_mount_for_its_root)
+{
+	CHECK(doctor_has_root_mount(str_of(plain_mounts)));
+	CHECK(!doctor_has_root_mount(STR("")));
+	CHECK(!doctor_has_root_mount(STR("40 22 0:1 / /proc rw - proc proc rw\n")));
+}
+
 static const char *cgroup(const char *mounts, const char *own)
 {
 	static char text[200];
@@ -127,6 +134,9 @@ TEST(the_cause_is_the_first_that_is_true)
 	struct diagnosis d = well();
 
 	CHECK_STR(advised(&d, CANT, NO_BWRAP), "namespaces! bwrap_missing!");
+	d.host.is_chroot = true;
+	CHECK_STR(advised(&d, CANT, NO_BWRAP), "chroot! bwrap_missing!");
+	d.host.is_chroot = false;
 	d.host.apparmor_userns = 1;
 	CHECK_STR(advised(&d, CANT, NO_BWRAP), "apparmor_userns! bwrap_missing!");
 	/* That switch is about processes without a profile. */
