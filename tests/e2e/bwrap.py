@@ -112,6 +112,16 @@ def soon(w, attempt):
     raise AssertionError(f"it took {done.seconds:.2f} s")
 
 
+def check_none_lives(w):
+    """Of the fakes: each is run by a path, or by a descriptor, of this one file."""
+    fake = w.bin / "bwrap"
+    for link in Path("/proc").glob("[0-9]*/exe"):
+        try:
+            check(not link.samefile(fake), f"left: {link.parent.name}")
+        except OSError:
+            continue  # It has ended, or has no file.
+
+
 # ---- Which bwrap ------------------------------------------------------------------------------
 
 
@@ -179,7 +189,7 @@ def one_that_is_none_is_refused_by_name_within_a_second(w):
     for mode, *words in (("hang", "--help", "ms"), ("flood", named), ("other", "does not answer"),
                          ("old", "--perms", "0.5.0"), ("quit", "without a word"),
                          ("complain", "namespaces"), ("lie", "which process"), ("pass", "bwrap"),
-                         ("swap", "which process")):
+                         ("swap", "which process"), ("flee", "bwrap"), ("lose", "bwrap")):
         path = w.plant(mode)
         done = soon(w, lambda: w.run("--backend", "bwrap", path=path))
         refused(done, *words)
@@ -211,8 +221,18 @@ def one_that_makes_less_than_it_was_told_runs_nothing(w):
 def one_that_hangs_when_it_is_needed_leaves_nothing(w):
     path = w.plant("stay")
     refused(soon(w, lambda: w.run("--backend", "bwrap", path=path)), "bwrap", "hangs")
-    left = subprocess.run(["pgrep", "-f", str(w.bin / "bwrap")], capture_output=True, text=True, check=False)
-    check(not left.stdout, f"left: {left.stdout}")
+    check_none_lives(w)
+
+
+@case
+def what_it_has_started_beside_ends_with_it(w):
+    (w.bin / "real").symlink_to(shutil.which("bwrap"))
+    works(w.run("--backend", "bwrap", path=w.plant("breed")))
+    check_none_lives(w)
+    # Those that were named, by one that is gone or by one that stays.
+    for mode in ("flee", "lose"):
+        refused(w.run("--backend", "bwrap", path=w.plant(mode)), "bwrap")
+        check_none_lives(w)
 
 
 @case

@@ -13,6 +13,9 @@
  *	lie		the same, and names a process that is not its own
  *	pass		the same, and runs the command as it is: no sandbox at all
  *	swap		the same, and names a child of its own that has namespaces
+ *	flee		the same, and ends
+ *	lose		names such a child that has ended, and never ends itself
+ *	breed		is the one that "real" next to it leads to, which has a child already
  *	--unshare-X	the same, and is the one that "real" next to it leads to, without that word
  */
 #include <limits.h>
@@ -75,6 +78,12 @@ static int answer(const char *mode)
 	return 0;
 }
 
+static _Noreturn void stay(void)
+{
+	for (;;)
+		pause();
+}
+
 /* A process of its group that has all that is asked for, and that nobody needs. */
 static pid_t make_decoy(void)
 {
@@ -85,8 +94,12 @@ static pid_t make_decoy(void)
 	if (pid != 0)
 		return pid;
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (;;)
-		pause();
+	stay();
+}
+
+static void name(pid_t pid)
+{
+	dprintf(4, "{\n    \"child-pid\": %d\n}\n", (int)pid);
 }
 
 /* Until its identities are mapped. */
@@ -94,8 +107,18 @@ static void name_decoy(void)
 {
 	char byte;
 
-	dprintf(4, "{\n    \"child-pid\": %d\n}\n", (int)make_decoy());
+	name(make_decoy());
 	(void)!read(5, &byte, 1);
+}
+
+/* Its number stays its own, for nobody waits for it. */
+static _Noreturn void lose(void)
+{
+	pid_t pid = make_decoy();
+
+	(void)kill(pid, SIGKILL);
+	name(pid);
+	stay();
 }
 
 /* Its words come on descriptor 3, when 12 is at its end. */
@@ -129,8 +152,7 @@ int main(int argc, char **argv)
 	int command = 1;
 
 	if (strcmp(mode, "hang") == 0)
-		for (;;)
-			pause();
+		stay();
 	if (strcmp(mode, "flood") == 0)
 		flood();
 	if (argc == 2 && strcmp(argv[1], "--help") == 0)
@@ -140,14 +162,21 @@ int main(int argc, char **argv)
 	if (strcmp(mode, "complain") == 0)
 		return fprintf(stderr, "bwrap: No permissions to create new namespace\n") < 0 || 1;
 	if (strcmp(mode, "stay") == 0)
-		for (;;)
-			pause();
+		stay();
+	if (strcmp(mode, "lose") == 0)
+		lose();
+	if (strcmp(mode, "flee") == 0)
+		return name(make_decoy()), 0;
+	if (strcmp(mode, "breed") == 0 && fork() == 0)
+		stay();
+	if (strcmp(mode, "breed") == 0)
+		return be_real_without("", argv);
 	if (strcmp(mode, "lie") == 0)
-		dprintf(4, "{\n    \"child-pid\": 1\n}\n");
+		name(1);
 	if (strcmp(mode, "swap") == 0)
 		name_decoy();
 	else if (strcmp(mode, "pass") == 0)
-		dprintf(4, "{\n    \"child-pid\": %d\n}\n", (int)getpid());
+		name(getpid());
 	else
 		return 0;
 	while (command < argc && strcmp(argv[command], "--") != 0)

@@ -56,21 +56,27 @@ static int find_programs(struct attempt *t, struct err *e)
 	return bwrap_find_stage(t->a, t->in, &t->stage, e);
 }
 
-/* False: not within the time, or the other end is gone without a word. */
-static bool wait_for(int fd, int other, int timeout_ms)
+/* False: not within the time, or one of the others, whom it depends on, is gone without a word. */
+static bool wait_for_either(int fd, const int others[2], int timeout_ms)
 {
-	struct pollfd wait[2] = { { .fd = fd, .events = POLLIN },
-				  { .fd = other, .events = POLLIN } };
+	struct pollfd wait[] = { { .fd = fd, .events = POLLIN },
+				 { .fd = others[0], .events = POLLIN },
+				 { .fd = others[1], .events = POLLIN } };
 	uint64_t until = loop_now() + (uint64_t)timeout_ms;
 	int n;
 
 	/* The host program may get a signal each few milliseconds. */
-	while ((n = poll(wait, 2, timeout_ms)) < 0 && errno == EINTR) {
+	while ((n = poll(wait, COUNT_OF(wait), timeout_ms)) < 0 && errno == EINTR) {
 		uint64_t now = loop_now();
 
 		timeout_ms = now < until ? (int)(until - now) : 0;
 	}
 	return n > 0 && (wait[0].revents & POLLIN);
+}
+
+static bool wait_for(int fd, int other, int timeout_ms)
+{
+	return wait_for_either(fd, (const int[]){ other, -1 }, timeout_ms);
 }
 
 /*
@@ -342,12 +348,24 @@ static int word_failure(const struct attempt *t, const struct init_message *m, s
 	return err_result(e);
 }
 
+/*
+ * Of PID 1, which may have said it and ended since. As long as it does not stand it may wait for
+ * bwrap's word for ever, and without the helper there is no bwrap; later the helper may have left.
+ */
+static bool await_word(const struct attempt *t)
+{
+	const int ends[] = { t->s.pidfd, t->s.helper_leaves ? -1 : t->s.helper };
+
+	return wait_for_either(t->s.channel, ends, READY_TIMEOUT_MS) ||
+	       wait_for(t->s.channel, -1, 0);
+}
+
 /* False: it does not. Why, is said to who waits for it to be ready. */
 static bool hear_it_stands(struct attempt *t, pid_t *speaker)
 {
 	struct init_message stands;
 
-	return wait_for(t->s.channel, t->s.helper, READY_TIMEOUT_MS) &&
+	return await_word(t) &&
 	       recv(t->s.channel, &stands, sizeof(stands), MSG_PEEK) == (ssize_t)sizeof(stands) &&
 	       stands.kind == INIT_READY &&
 	       fd_pass_receive_from(t->s.channel, &stands, sizeof(stands), speaker) > 0;
@@ -425,12 +443,10 @@ static int help_stage(struct attempt *t, struct err *e)
 
 static int await_ready(struct attempt *t, struct err *e)
 {
-	/* Without the helper it may wait for bwrap's word for ever, unless it stands. */
-	int end = t->s.helper_leaves ? t->s.pidfd : t->s.helper;
 	struct init_message first;
 	struct err silence = ERR_INIT;
 
-	if (!wait_for(t->s.channel, end, READY_TIMEOUT_MS) && !wait_for(t->s.channel, -1, 0))
+	if (!await_word(t))
 		return word_end(t, e);
 	/* The end of the channel can be read, too. */
 	if (inner_wait_ready(&t->job.inner, &t->s, &first, &silence) < 0) {

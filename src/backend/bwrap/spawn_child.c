@@ -103,7 +103,7 @@ static _Noreturn void become_bwrap(const struct bwrap_spawn *spawn)
 /* ---- The helper ------------------------------------------------------------------------ */
 
 struct watch {
-	int life, children, bwrap; /* a stream of words, a signalfd, a pidfd; -1: no more */
+	int life, children, bwrap; /* a socket, a signalfd, a pidfd; -1: no more */
 	int first;		   /* the pidfd of PID 1, once it is told; -1 */
 	pid_t group;
 	bool stands; /* PID 1, which has left the group; bwrap alone was in it */
@@ -141,15 +141,13 @@ static void end_all(const struct watch *w)
 static void obey(struct watch *w)
 {
 	size_t count = 1;
-	int fd = -1;
 	char word;
 
-	if (fd_pass_receive(w->life, &word, sizeof(word), &fd, &count) <= 0) {
+	/* The first word brings it; one that did not is as good as none. */
+	if (fd_pass_receive(w->life, &word, sizeof(word), &w->first, &count) <= 0 || w->first < 0) {
 		end_all(w);
 		w->life = -1;
-	} else if (count == 1) {
-		w->first = fd;
-	} else {
+	} else if (word != BWRAP_WORD_FIRST) {
 		/* Its child PID 1 becomes this process's, and then perhaps the next one's. */
 		os_kill(w->bwrap, SIGKILL);
 		w->stands = true;
