@@ -254,6 +254,19 @@ def signals_to_the_host_program_do_not_make_it_wait_for_ever(w):
     refused(soon(w, lambda: attempt(path)), "bwrap", "hangs")
 
 
+@case
+def a_host_program_whose_group_has_no_number_keeps_its_helper(w):
+    """Where a pid namespace begins. For the program cordon it is in bad_hosts.py."""
+    if w.keywords() or os.getuid() != 0:
+        raise Skip("only root can make a pid namespace in which bwrap is root's")
+    apart = ("unshare", "--pid", "--fork", "--mount-proc")
+    env = {**w.env, "CORDON_PROGRAM": w.program}
+    for prefix in ((), apart):
+        done = subprocess.run([*prefix, os.environ["ALARMED_HOST"], "/bin/cat", "file"], cwd=w.work, env=env,
+                              stdin=subprocess.DEVNULL, text=True, capture_output=True, timeout=60, check=False)
+        check(done.returncode == 0 and done.stdout == "text\n", f"{prefix}: {done}")
+
+
 # ---- What is kept ------------------------------------------------------------------------------
 
 

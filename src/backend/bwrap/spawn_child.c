@@ -105,9 +105,9 @@ static _Noreturn void become_bwrap(const struct bwrap_spawn *spawn)
 struct watch {
 	int life, children, bwrap; /* a socket, a signalfd, a pidfd; -1: no more */
 	int first;		   /* the pidfd of PID 1, once it is told; -1 */
+	char word;		   /* the last one: enum bwrap_word */
 	pid_t group;
-	bool stands; /* PID 1, which has left the group; bwrap alone was in it */
-	bool leaves; /* when bwrap has ended */
+	bool is_apart; /* from the group: not where the caller's has no number (pid namespaces) */
 };
 
 /* Whoever ends is gone at once and nobody has to reap him; that he has ended is still told. */
@@ -134,24 +134,31 @@ static void end_all(const struct watch *w)
 	/* It has left the group by the time that anything of the command's is there. */
 	if (w->first >= 0)
 		os_kill(w->first, SIGKILL);
-	/* Last: this process is in the group where the caller's can't be named (another pid namespace's). */
+	/* Last: this process may be in it. */
 	kill(-w->group, SIGKILL);
+}
+
+/*
+ * Who waits for a word of bwrap's has nobody to end it without bwrap. When PID 1 stands nobody
+ * does: what is left is none of a true bwrap's, and not worth that this process ends itself.
+ */
+static void end_group(const struct watch *w)
+{
+	if (w->word == BWRAP_WORD_FIRST || w->is_apart)
+		kill(-w->group, SIGKILL);
 }
 
 static void obey(struct watch *w)
 {
 	size_t count = 1;
-	char word;
 
 	/* The first word brings it; one that did not is as good as none. */
-	if (fd_pass_receive(w->life, &word, sizeof(word), &w->first, &count) <= 0 || w->first < 0) {
+	if (fd_pass_receive(w->life, &w->word, 1, &w->first, &count) <= 0 || w->first < 0) {
 		end_all(w);
 		w->life = -1;
-	} else if (word != BWRAP_WORD_FIRST) {
+	} else if (w->word != BWRAP_WORD_FIRST) {
 		/* Its child PID 1 becomes this process's, and then perhaps the next one's. */
 		os_kill(w->bwrap, SIGKILL);
-		w->stands = true;
-		w->leaves = word == BWRAP_WORD_LEAVE;
 	}
 }
 
@@ -159,7 +166,7 @@ static _Noreturn void watch(struct watch *w)
 {
 	struct signalfd_siginfo ignored;
 
-	while (has_children() && !(w->leaves && w->bwrap < 0)) {
+	while (has_children() && !(w->word == BWRAP_WORD_LEAVE && w->bwrap < 0)) {
 		struct pollfd wait[] = { { .fd = w->life, .events = POLLIN },
 					 { .fd = w->children, .events = POLLIN },
 					 { .fd = w->bwrap, .events = POLLIN } };
@@ -170,10 +177,8 @@ static _Noreturn void watch(struct watch *w)
 			;
 		if (wait[0].revents)
 			obey(w);
-		/* Who waits for a word of bwrap's has nobody to end it without bwrap. */
 		if (wait[2].revents) {
-			if (!w->stands)
-				kill(-w->group, SIGKILL);
+			end_group(w);
 			w->bwrap = -1;
 		}
 	}
@@ -182,7 +187,9 @@ static _Noreturn void watch(struct watch *w)
 
 _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn)
 {
-	struct watch w = { .life = spawn->life, .first = -1, .group = getpid() };
+	struct watch w = {
+		.life = spawn->life, .first = -1, .word = BWRAP_WORD_FIRST, .group = getpid()
+	};
 	pid_t callers_group = getpgrp();
 	sigset_t child;
 	int kept[3];
@@ -210,7 +217,7 @@ _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn)
 		_exit(STATUS_NO_ROOM);
 	/* All that is ever said on it by this process, and nobody reads it: bwrap is on its way. */
 	(void)send(w.life, "", 1, MSG_NOSIGNAL);
-	(void)setpgid(0, callers_group);
+	w.is_apart = callers_group > 0 && setpgid(0, callers_group) == 0;
 	w.bwrap = (int)syscall(SYS_pidfd_open, bwrap, 0);
 	if (w.bwrap < 0) {
 		end_all(&w);
