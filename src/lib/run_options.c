@@ -211,6 +211,11 @@ static int find_accepted(const char *const *names_of, guarantee_set *out, struct
 		*out |= found;
 		if (found)
 			continue;
+		if (strchr(names_of[i], ','))
+			return FAIL(e, ERR_ARGUMENT,
+				    "'%s' is more than one guarantee; each has to be accepted by "
+				    "itself (--accept-missing may be repeated)",
+				    utf8_show(str_of(names_of[i]), shown, sizeof(shown)));
 		meant = nearest_name(str_of(names_of[i]), guarantee_names, GUARANTEE_COUNT);
 		return FAIL(e, ERR_ARGUMENT, "there is no guarantee '%s'%s%s%s",
 			    utf8_show(str_of(names_of[i]), shown, sizeof(shown)),

@@ -193,6 +193,7 @@ def wrong_options_say_what_why_and_the_way_out(w: World):
         (["--backend", "seatbelt"], "not in this version"),
         (["--sandbox", "maybe"], "require"),
         (["--accept-missing", "everything"], "everything"),
+        (["--accept-missing", "proc,tree_death"], "may be repeated"),
         (["--platform", "plan9"], "macos"),
         (["--platform", "macos"], "macos"),
         (["--platform", "windows"], "windows"),
