@@ -267,6 +267,17 @@ def a_host_program_whose_group_has_no_number_keeps_its_helper(w):
         check(done.returncode == 0 and done.stdout == "text\n", f"{prefix}: {done}")
 
 
+@case
+def a_host_program_has_no_child_too_many(w):
+    if w.keywords():
+        raise Skip("the library of the build may be out of the user's reach")
+    env = {**w.env, "CORDON_PROGRAM": w.program}
+    for way in ("background", "foreground", "careless"):
+        done = subprocess.run([os.environ["PARENT_HOST"], way], cwd=w.work, env=env, stdin=subprocess.DEVNULL,
+                              text=True, capture_output=True, timeout=60, check=False)
+        check(done.returncode == 0, f"{way}: {done}")
+
+
 # ---- What is kept ------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -86,7 +87,7 @@ struct question {
 };
 
 /* Between fork and exec: system calls alone. */
-static void ask_in_child(void *arg)
+static void become_bwrap(void *arg)
 {
 	static const char *const argv[] = { "bwrap", "--help", NULL };
 	static const char *const environment[] = { NULL };
@@ -97,12 +98,23 @@ static void ask_in_child(void *arg)
 	int nothing = fcntl(q->nothing, F_DUPFD_CLOEXEC, 10);
 
 	(void)setpgid(0, 0);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (program < 0 || dup2(nothing, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0 ||
 	    syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0)
 		_exit(126);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
 	syscall(SYS_execveat, program, "", argv, environment, AT_EMPTY_PATH);
 	_exit(127);
+}
+
+/* Who executes another program sends SIGCHLD in the end, however it was started: not to the host. */
+static void ask_in_child(void *arg)
+{
+	int bwrap = -1;
+
+	if (os_fork(0, become_bwrap, arg, &bwrap) > 0)
+		(void)os_reap(bwrap);
+	_exit(0);
 }
 
 static int64_t now_ms(void)
