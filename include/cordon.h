@@ -503,9 +503,10 @@ enum {
 	 * Job control, for a program that is its user's command itself, like the CLI:
 	 * the terminal is handed to the command, and when the command is stopped (Ctrl-Z),
 	 * this process stops too. Without it a command that wants the terminal is stopped
-	 * until it times out; a warning says so. With it the first process of a sandbox may
-	 * become a child of this process, which takes orphans from then on
-	 * (PR_SET_CHILD_SUBREAPER): else a program never meets the processes of its runs.
+	 * until it times out; a warning says so.
+	 * With it, and only with it, this process may meet one of its runs: the first of a
+	 * sandbox may become a child like any other (SIGCHLD, waitpid()), and from then on
+	 * orphans below this process fall to it (PR_SET_CHILD_SUBREAPER).
 	 */
 	CORDON_RUN_FOREGROUND = 4,
 	CORDON_RUN_QUIET = 8,	  /* no sum of denials among the warnings */

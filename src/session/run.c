@@ -321,7 +321,10 @@ static int warden_is_gone(void *user, uint32_t events, struct err *e)
 	return FAIL_SYS(e, ECHILD, "the process that cleans up after the run was killed");
 }
 
-/* It may leave early; else it ends after PID 1, which nobody else reaps, and with this process. */
+/*
+ * SECURITY: one that was to leave has left PID 1 to this process. Any other ends after PID 1, and
+ * would end it with this process: when it is the first of them to go, it was killed.
+ */
 static int helper_is_gone(void *user, uint32_t events, struct err *e)
 {
 	struct session *s = user;

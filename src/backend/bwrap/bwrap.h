@@ -116,9 +116,9 @@ struct bwrap_spawn {
  * do nothing but wait, is not needed any more, and perhaps the helper is not either.
  */
 enum bwrap_word {
-	BWRAP_WORD_FIRST, /* a pidfd of PID 1 comes with it */
-	BWRAP_WORD_END,	  /* bwrap */
-	BWRAP_WORD_LEAVE, /* and the helper itself: who says it takes PID 1 */
+	BWRAP_WORD_FIRST, /* who PID 1 is: its pidfd comes with the word */
+	BWRAP_WORD_END,	  /* it stands: bwrap is ended, the helper stays as its parent */
+	BWRAP_WORD_LEAVE, /* the same, and the helper leaves: PID 1 falls to who says it */
 };
 _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn);
 
