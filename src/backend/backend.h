@@ -30,6 +30,7 @@ struct launch_network {
 struct launch {
 	const struct plan *plan;
 	const struct host *host;	 /* what the plan was made from: the inodes to expect */
+	const struct plan *stands_for;	 /* a helper is trusted as this has it, too; may be NULL */
 	const struct placeholders *held; /* for who holds late: none, until hold() */
 	/* Makes the placeholders, once; see struct backend. ERR_SYS, ERR_POLICY, as it names them. */
 	int (*hold)(void *user, struct err *e);

@@ -10,6 +10,8 @@ struct visit {
 	const struct cordon_doctor_options *options;
 	struct cordon_load_options load;
 	struct diagnosis *d;
+	cordon_policy *usual; /* what a run would have; NULL where none can be made, because of: */
+	struct err why_none;
 	struct doctor_room room;
 };
 
@@ -58,21 +60,35 @@ static int open_room(struct visit *v, struct err *e)
 	return arena_copy(v->a, str_of(why.text), &v->d->room_reason, e);
 }
 
+/*
+ * SECURITY: no bwrap is started that a run would pass over, and only a policy tells
+ * which those are.
+ */
+static const char *find_obstacle(const struct visit *v, const struct backend *backend)
+{
+	if (!v->room.directory)
+		return v->d->room_reason.p;
+	if (backend == &backend_bwrap && !v->usual)
+		return "no policy can be made here, and only that tells which bwrap can be trusted";
+	return NULL;
+}
+
 static int examine_one(struct visit *v, const struct backend *backend, struct err *e)
 {
 	struct examined *x = VEC_PUSH(v->a, &v->d->backends, e);
+	const char *obstacle = find_obstacle(v, backend);
 	char step[64];
 
 	if (!x)
 		return err_result(e);
 	(void)snprintf(step, sizeof(step), "trying the backend %s", backend->name);
 	tell(v, step);
-	if (v->room.directory)
+	if (!obstacle)
 		return doctor_examine(v->a, &v->room, &v->d->control, backend, x, e);
-	*x = (struct examined){ .backend = backend, .reason = v->d->room_reason };
+	*x = (struct examined){ .backend = backend, .reason = str_of(obstacle) };
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
-		x->checks[g] = (struct checked){ .verdict = VERDICT_UNTESTED,
-						 .reason = v->d->room_reason };
+		x->checks[g] =
+			(struct checked){ .verdict = VERDICT_UNTESTED, .reason = str_of(obstacle) };
 	return 0;
 }
 
@@ -100,6 +116,14 @@ static int examine_all(struct visit *v, struct err *e)
 
 /* ---- All of it ----------------------------------------------------------------------------------- */
 
+static void load_usual(struct visit *v)
+{
+	struct cordon_load_options own = v->load;
+
+	own.on_warning = NULL;
+	v->usual = load_new(&own, NULL, &v->why_none);
+}
+
 static int visit(struct visit *v, struct err *e)
 {
 	struct diagnosis *d = v->d;
@@ -111,14 +135,16 @@ static int visit(struct visit *v, struct err *e)
 			return err_result(e);
 	}
 	tell(v, "looking at the kernel");
+	load_usual(v);
 	if (doctor_look(v->a, &d->host, e) < 0 || open_room(v, e) < 0)
 		return err_result(e);
+	v->room.usual = v->usual;
 	status = examine_all(v, e);
 	room_close(&v->room);
 	if (status < 0)
 		return err_result(e);
 	tell(v, "trying the default profile");
-	if (doctor_try_default(v->a, &v->load, &d->usual, e) < 0)
+	if (doctor_try_default(v->a, v->usual, &v->why_none, &d->usual, e) < 0)
 		return err_result(e);
 	return doctor_advise(v->a, d, e);
 }
@@ -129,9 +155,14 @@ static int examine(cordon_report *report, const struct cordon_doctor_options *op
 	struct visit v = { .a = &report->arena,
 			   .options = options,
 			   .d = ARENA_NEW(&report->arena, struct diagnosis, e),
+			   .why_none = ERR_INIT,
 			   .room = ROOM_NONE };
+	int status = v.d ? options_read(options->load, &v.load, e) : -1;
 
-	if (!v.d || options_read(options->load, &v.load, e) < 0 || visit(&v, e) < 0)
+	if (status == 0)
+		status = visit(&v, e);
+	cordon_policy_free(v.usual);
+	if (status < 0)
 		return err_result(e);
 	report->error_count = v.d->usual.is_enforced ? 0 : 1;
 	report->data = v.d;

@@ -68,6 +68,8 @@ int doctor_cgroup(struct arena *a, struct str mountinfo, struct str own, struct 
 
 /* What the probe is shown; see doctor_probe.h. */
 struct doctor_room {
+	const cordon_policy
+		*usual; /* that of a run: what it distrusts is not started here; may be NULL */
 	const char *directory;	  /* NULL: none could be made */
 	const char *program;	  /* that is the probe */
 	int lock;		  /* on it, as long as it is used */
@@ -145,8 +147,9 @@ struct tried_default {
 	guarantee_set needed, lost;
 };
 
-int doctor_try_default(struct arena *a, const struct cordon_load_options *load,
-		       struct tried_default *out, struct err *e) MUST_CHECK NONNULL;
+/* `policy` is NULL where none could be made, and `why` says why; else `why` is empty. */
+int doctor_try_default(struct arena *a, const cordon_policy *policy, struct err *why,
+		       struct tried_default *out, struct err *e) MUST_CHECK;
 
 /* What git says about safe.bareRepository, asked inside a sandbox. */
 int doctor_ask_git(struct arena *a, const struct doctor_room *room, const struct backend *backend,

@@ -47,7 +47,8 @@ static uint64_t now_us(void)
 
 struct run {
 	const cordon_policy *policy;
-	const char *backend; /* NULL: by the order of the configuration */
+	const cordon_policy *usual; /* by which a bwrap is trusted as well; NULL: none */
+	const char *backend;	    /* NULL: by the order of the configuration */
 	guarantee_set accepted;
 	const char *program; /* NULL: argv[0] */
 	const char *const *argv;
@@ -70,6 +71,7 @@ static int run(struct arena *a, const struct run *r, struct ran *out, struct err
 	const struct session_request in = {
 		.plan = r->policy->plan,
 		.host = &r->policy->host,
+		.stands_for = r->usual ? r->usual->plan : NULL,
 		.directory = r->policy->plan_inputs.places.cwd.p,
 		.sets_pwd = true,
 		.program = r->program,
@@ -335,6 +337,7 @@ static int examine_network(struct arena *a, const struct doctor_room *room,
 	char audit[PATH_MAX_BYTES];
 	struct arguments args;
 	struct run r = { .policy = policy,
+			 .usual = room->usual,
 			 .backend = x->backend->name,
 			 .program = room->program,
 			 .argv = args.list,
@@ -372,6 +375,7 @@ int doctor_examine(struct arena *a, const struct doctor_room *room, const struct
 	cordon_policy *policy = load_probe_policy(room, is_full ? ALL_RULES : FEW_RULES, e);
 	struct arguments args;
 	struct run r = { .policy = policy,
+			 .usual = room->usual,
 			 .backend = backend->name,
 			 .program = room->program,
 			 .argv = args.list };
@@ -406,36 +410,29 @@ int doctor_examine(struct arena *a, const struct doctor_room *room, const struct
 
 /* ---- The default profile ---------------------------------------------------------------------------- */
 
-int doctor_try_default(struct arena *a, const struct cordon_load_options *load,
+int doctor_try_default(struct arena *a, const cordon_policy *policy, struct err *why,
 		       struct tried_default *out, struct err *e)
 {
 	/* No program has this name: that the sandbox stands is all that is asked. */
 	static const char *const argv[] = { "/" PROBE_NAME "/none", NULL };
-	struct cordon_load_options own = *load;
-	struct err why = ERR_INIT;
-	struct run r = { .argv = argv };
+	struct run r = { .policy = policy, .argv = argv };
 	struct ran ran = { .output = STR_EMPTY };
-	cordon_policy *policy;
 	int status = 0;
 
 	*out = (struct tried_default){ .profile = STR_EMPTY, .reason = STR_EMPTY };
-	own.on_warning = NULL;
-	policy = load_new(&own, NULL, &why);
-	r.policy = policy;
 	if (policy) {
 		status = arena_copy(a, policy->policy->profile->name, &out->profile, e);
 		out->needed = policy->plan->needs_set;
 		if (policy->plan->is_unsandboxed)
-			(void)FAIL(&why, ERR_WEAKER, "the profile has no sandbox");
-		else if (run(a, &r, &ran, &why) == 0) {
+			(void)FAIL(why, ERR_WEAKER, "the profile has no sandbox");
+		else if (run(a, &r, &ran, why) == 0) {
 			out->is_enforced = true;
 			out->backend = ran.outcome.backend->name;
 			out->lost = ran.outcome.lost;
 		}
 	}
-	cordon_policy_free(policy);
-	if (status == 0 && why.code != ERR_OK)
-		status = keep_reason(a, &why, &out->reason, e);
+	if (status == 0 && why->code != ERR_OK)
+		status = keep_reason(a, why, &out->reason, e);
 	return status < 0 ? err_result(e) : 0;
 }
 
@@ -446,7 +443,9 @@ int doctor_ask_git(struct arena *a, const struct doctor_room *room, const struct
 {
 	static const char *const argv[] = { "git", "config", "--get", "safe.bareRepository", NULL };
 	cordon_policy *policy = load_probe_policy(room, false, e);
-	struct run r = { .policy = policy, .backend = backend->name, .argv = argv };
+	struct run r = {
+		.policy = policy, .usual = room->usual, .backend = backend->name, .argv = argv
+	};
 	struct ran ran = { .output = STR_EMPTY };
 	struct err why = ERR_INIT;
 

@@ -158,6 +158,7 @@ static int launch_command(struct session *s, struct err *e)
 {
 	struct launch launch = { .plan = s->in.plan,
 				 .host = s->in.host,
+				 .stands_for = s->in.stands_for,
 				 .held = &s->held,
 				 .hold = hold_at_launch,
 				 .argv = s->in.argv,

@@ -129,9 +129,10 @@ enum sandbox_wish { WISH_AUTO, WISH_REQUIRE, WISH_FORBID };
 /* Everything is borrowed until the outcome is there. */
 struct session_request {
 	const struct plan *plan;
-	const struct host *host; /* what the plan was made from */
-	const char *directory;	 /* canonical */
-	bool sets_pwd;		 /* the directory was chosen for this run */
+	const struct host *host;       /* what the plan was made from */
+	const struct plan *stands_for; /* the policy that this one is a trial for; may be NULL */
+	const char *directory;	       /* canonical */
+	bool sets_pwd;		       /* the directory was chosen for this run */
 
 	const char *const *argv; /* not empty */
 	const char *program; /* absolute: what is executed in place of argv[0]; NULL: that one */

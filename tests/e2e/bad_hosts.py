@@ -646,6 +646,27 @@ def a_bwrap_that_can_not_be_trusted_is_passed_over_and_said(w):
     check(has_run(loose), "the control shows nothing")
 
 
+def bwrap_of(told):
+    return next(backend for backend in told["backends"] if backend["name"] == "bwrap")
+
+
+@case
+def the_doctor_starts_no_bwrap_that_a_run_would_pass_over(w):
+    needs_bwrap(w)
+    program = put_bwrap(w, w.trusted / "bin", "then-runs")
+    env = {"PATH": f"{program.parent}:{w.env['PATH']}"}
+    elsewhere, w.work = w.work, w.trusted
+    check(bwrap_of(w.doctor(nothing, env=env))["works"], "the one behind it is not tried")
+    w.work = elsewhere
+    w.configure(f'default_permissions = "dev"\n[permissions.dev.filesystem]\n":root" = "read"\n"{program.parent}" = "write"\n')
+    check(bwrap_of(w.doctor(nothing, env=env))["works"], "the one behind it is not tried")
+    w.configure("no policy")
+    check("trusted" in bwrap_of(w.doctor(nothing, env=env))["reason"], "trusted without a policy")
+    check(not has_run(program), "it was run")
+    w.configure("")
+    check(not bwrap_of(w.doctor(nothing, env=env))["works"] and has_run(program), "the control shows nothing")
+
+
 @case
 def older_and_newer_versions_of_bwrap(w):
     needs_bwrap(w)

@@ -69,14 +69,14 @@ struct search {
  * Whether the command could change what lies at `path`, or put something else
  * there. What the policy opens, the file system may still keep closed.
  */
-static bool is_changeable(const struct launch *in, struct str path)
+static bool is_changeable(const struct plan *plan, struct str path)
 {
 	char part[PATH_MAX_BYTES];
 
 	for (; path.len < sizeof(part); path = path_parent(path)) {
 		memcpy(part, path.p, path.len);
 		part[path.len] = '\0';
-		if (plan_resolve(in->plan, path).access == ACCESS_WRITE && access(part, W_OK) == 0)
+		if (plan_resolve(plan, path).access == ACCESS_WRITE && access(part, W_OK) == 0)
 			return true;
 		if (path.len <= 1)
 			return false;
@@ -84,16 +84,23 @@ static bool is_changeable(const struct launch *in, struct str path)
 	return true;
 }
 
-static const char *distrust_place(const struct launch *in, struct str path)
+static const char *distrust_for(const struct plan *plan, struct str directory, struct str path)
 {
-	struct str directory = str_of(in->directory);
-
 	/* Where commands work, one may have put it there earlier. */
 	if (!str_is(directory, "/") && path_is_under(path, directory))
 		return "it lies in the working directory";
-	if (is_changeable(in, path))
+	if (is_changeable(plan, path))
 		return "the policy lets the command change it";
 	return NULL;
+}
+
+static const char *distrust_place(const struct launch *in, struct str path)
+{
+	const char *why = distrust_for(in->plan, str_of(in->directory), path);
+
+	if (!why && in->stands_for)
+		why = distrust_for(in->stands_for, in->stands_for->places.cwd, path);
+	return why;
 }
 
 /* A file that is trusted for what it is, and what it is. */
