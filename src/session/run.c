@@ -322,6 +322,16 @@ static int warden_is_gone(void *user, uint32_t events, struct err *e)
 }
 
 /*
+ * SECURITY: somebody may have stopped PID 1, and then it does not hear the end of its channel. A
+ * monitor would leave the rest behind; and in a host program the parent may be one thread of many.
+ */
+static void tie_to_parent(const struct session *s)
+{
+	if (s->in.is_foreground && s->outcome.is_sandboxed && !s->sandbox.has_no_namespaces)
+		(void)order(s, INIT_END_WITH_PARENT, 0);
+}
+
+/*
  * SECURITY: one that was to leave has left PID 1 to this process. Any other ends after PID 1, and
  * would end it with this process: when it is the first of them to go, it was killed.
  */
@@ -332,7 +342,11 @@ static int helper_is_gone(void *user, uint32_t events, struct err *e)
 
 	(void)events;
 	loop_remove(&s->loop, &s->helper_gone);
-	if (sandbox_helper_left(&s->sandbox) || poll(&first, 1, 0) > 0)
+	if (sandbox_helper_left(&s->sandbox)) {
+		tie_to_parent(s);
+		return 0;
+	}
+	if (poll(&first, 1, 0) > 0)
 		return 0;
 	return FAIL_SYS(e, ECHILD, "the process that started the sandbox was killed");
 }
@@ -411,6 +425,9 @@ static int look_after(struct session *s, struct err *e)
 		os_set_foreground(s->terminal.fd, s->sandbox.pid);
 	if (sandbox_start(&s->sandbox, e) < 0 || tie_to_host(s, e) < 0 || network_begin(s, e) < 0)
 		return err_result(e);
+	/* Else it is another's child yet. */
+	if (s->sandbox.helper < 0)
+		tie_to_parent(s);
 	return start_clock(s, e);
 }
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -293,6 +294,8 @@ static void obey(struct life *life)
 		kill(-1, order.value);
 	else if (order.kind == INIT_SIGNAL_ALL)
 		signal_children(order.value);
+	else if (order.kind == INIT_END_WITH_PARENT)
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	else if (order.kind == INIT_END_LATER)
 		life->ends_ms = now_ms() + order.after_ms;
 	else if (order.kind == INIT_MAKE_SOCKETS && (order.value == 4 || order.value == 6))

@@ -40,13 +40,14 @@ struct init_message {
 
 /* To the sandbox. */
 enum init_order_kind {
-	INIT_MAPPED = 1,   /* identities are mapped: for a backend that makes something as one */
-	INIT_GO,	   /* the terminal is handed over, and nothing else stands against it */
-	INIT_START,	   /* execute the command: only when INIT_READY was to be answered */
-	INIT_SIGNAL,	   /* send `value` to the command */
-	INIT_SIGNAL_GROUP, /* send it to the command's process group */
-	INIT_SIGNAL_ALL,   /* send it to all in the sandbox; without one, as INIT_SIGNAL_GROUP */
-	INIT_END_WITH,	   /* end the run when the process ends whose pidfd comes with it */
+	INIT_MAPPED = 1,      /* identities are mapped: for a backend that makes something as one */
+	INIT_GO,	      /* the terminal is handed over, and nothing else stands against it */
+	INIT_START,	      /* execute the command: only when INIT_READY was to be answered */
+	INIT_SIGNAL,	      /* send `value` to the command */
+	INIT_SIGNAL_GROUP,    /* send it to the command's process group */
+	INIT_SIGNAL_ALL,      /* send it to all in the sandbox; without one, as INIT_SIGNAL_GROUP */
+	INIT_END_WITH,	      /* end the run when the process ends whose pidfd comes with it */
+	INIT_END_WITH_PARENT, /* end the run when the parent of PID 1 ends, by the kernel's hand */
 	INIT_END_LATER,	   /* end the run after `after_ms`, should nobody have ended it by then */
 	INIT_MAKE_SOCKETS, /* for the proxy: PROXY_SOCKETS_AT_ONCE of the family 4 or 6, `value` */
 	INIT_KILL,	   /* end the run now */

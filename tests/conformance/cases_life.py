@@ -212,6 +212,24 @@ def nothing_survives_a_kill_of_any_part(arena):
 
 
 @case
+def nothing_survives_a_kill_of_cordon_while_all_else_is_stopped(arena):
+    """Who is stopped hears nothing; the kernel's hand reaches it. (Nor is there a warden to kill it.)"""
+    box = arena.box()
+    for name in (".git/objects", ".git/refs", ".codex", ".agents", ".cordon"):
+        os.makedirs(box.path(f"{{work}}/{name}"), exist_ok=True)
+    box.write("{work}/.git/HEAD", "ref: refs/heads/main\n")
+    before = names_below(box.top)
+    process = start_held(box)
+    stopped = [pid for pid in parts_that_stay() if pid != process.pid]
+    check(stopped and "cordon-warden" not in descendants().values(), f"{descendants()}")
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    process.kill()
+    ended(process)
+    check_gone(arena, box, before, "killed while PID 1 was stopped")
+
+
+@case
 def nothing_survives_a_kill_of_cordon_under_a_deaf_parent(arena):
     """The caller ignores SIGCHLD and never waits."""
     box = arena.box()
