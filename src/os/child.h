@@ -19,6 +19,13 @@
 pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidfd) NONNULL;
 
 /*
+ * For a `body` that executes another program at once: it runs in this process's own memory, on a
+ * stack of 32 KiB, and only this thread waits for it. Else as os_fork(); the program has SIGCHLD
+ * for an exit signal, as all have, and so is for who has no other children to confuse it with.
+ */
+pid_t os_vfork(void (*body)(void *arg), void *arg, int *pidfd) NONNULL;
+
+/*
  * In such a child: a pidfd of the process that forked it, or -1 when that is gone. The end of a
  * channel to it does not tell of its end while a process that it has forked has a copy.
  */

@@ -24,6 +24,16 @@ int sandbox_start(struct sandbox *s, struct err *e)
 	return 0;
 }
 
+/* The helper has killed it, or it was never needed. */
+static void reap_starter(struct sandbox *s)
+{
+	if (s->starter < 0)
+		return;
+	os_kill(s->starter, SIGKILL);
+	os_reap(s->starter);
+	fd_close(&s->starter);
+}
+
 bool sandbox_helper_left(struct sandbox *s)
 {
 	int status;
@@ -32,6 +42,7 @@ bool sandbox_helper_left(struct sandbox *s)
 		return false;
 	status = os_reap(s->helper);
 	fd_close(&s->helper);
+	reap_starter(s);
 	return status == 0;
 }
 
@@ -74,4 +85,5 @@ void sandbox_done(struct sandbox *s)
 {
 	sandbox_let_go(s);
 	end_helper(s);
+	reap_starter(s);
 }

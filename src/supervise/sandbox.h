@@ -56,8 +56,9 @@ struct sandbox {
 	size_t socket_count;
 	uint32_t network_lacks; /* enum sandbox_lack */
 	bool waits;		/* the command is executed after sandbox_start() */
-	/* A process that started PID 1 and ends with it, and what keeps it going; -1: none. */
+	/* A process that ends PID 1 should this one not, and what keeps it going; -1: none. */
 	int helper, helper_life;
+	int starter; /* a child of this process that started PID 1; ended by the helper. -1 */
 	bool helper_leaves; /* long before: PID 1 is a child of this process then */
 	guarantee_set lost; /* what the backend gives elsewhere, but not on this host */
 	/*
@@ -84,5 +85,5 @@ void sandbox_done(struct sandbox *s) NONNULL;
 	{                                                                                \
 		.pidfd = -1, .channel = -1, .listener = -1, .unix_diag = -1, .root = -1, \
 		.reopened = { -1, -1, -1 }, .user_ns = -1, .mount_ns = -1, .helper = -1, \
-		.helper_life = -1                                                        \
+		.helper_life = -1, .starter = -1                                         \
 	}

@@ -22,7 +22,7 @@ struct attempt {
 	int args_file, job_file;
 	VEC(int) fds;		 /* for bwrap, in the order of enum bwrap_fd; may be there twice */
 	VEC(int) owned;		 /* those of them that are closed when bwrap has them */
-	pid_t helper;		 /* its number, and that of the group of bwrap */
+	pid_t group;		 /* that bwrap is in: the number of the helper, or its own */
 	bool has_own_namespaces; /* PID 1, as seen from here; false: it has to look itself */
 	bool lacks_proc;	 /* that is why it failed */
 	bool was_misled;	 /* likewise: bwrap was started with other expectations */

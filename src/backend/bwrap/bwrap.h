@@ -104,21 +104,29 @@ struct bwrap_spawn {
 	int *fds;  /* become 0, 1, 2, ... */
 	int *kept; /* room for one more */
 	size_t count;
-	int life; /* the helper's end of a socket; the run ends with the other one */
+	int life;    /* the helper's end of a socket; the run ends with the other one */
+	int bwrap;   /* its pidfd, where it runs already; -1: the helper starts it */
+	pid_t group; /* that it is in then: its own number */
 };
 
 /*
- * The helper: starts bwrap, takes over PID 1 from it, and kills all of them when the run is
- * over, or when bwrap was killed before: that may leave a process behind that waits for a
- * word for ever. The process group of all but PID 1 has the helper's number.
+ * bwrap itself, in a process group of its own: os_vfork()'s body, in a process that may have it,
+ * and then PID 1, for a child.
+ */
+_Noreturn void bwrap_become(const struct bwrap_spawn *spawn);
+
+/*
+ * The helper: kills all of them when the run is over, or when bwrap was killed before: that may
+ * leave a process behind that waits for a word for ever. Where the run is a host program's, which
+ * never meets a process of its runs, it starts bwrap and takes over PID 1 from it; the process
+ * group of all but PID 1 has the helper's number then. Else it ends with bwrap.
  *
  * It is told two things by its `life`: PID 1, and that PID 1 stands: then bwrap, which would
- * do nothing but wait, is not needed any more, and perhaps the helper is not either.
+ * do nothing but wait, is not needed any more.
  */
 enum bwrap_word {
 	BWRAP_WORD_FIRST, /* who PID 1 is: its pidfd comes with the word */
-	BWRAP_WORD_END,	  /* it stands: bwrap is ended, the helper stays as its parent */
-	BWRAP_WORD_LEAVE, /* the same, and the helper leaves: PID 1 falls to who says it */
+	BWRAP_WORD_END,	  /* it stands: bwrap is ended */
 };
 _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn);
 

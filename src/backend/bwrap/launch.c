@@ -37,7 +37,7 @@ enum {
 	INFO_TIMEOUT_MS = 700,
 	INFO_MAX_MS = 10000,
 	INFO_LOOK_MS = 50,
-	BWRAP_DEPTH = 4, /* of processes below the helper */
+	BWRAP_DEPTH = 4, /* of processes below the one that its group has the number of */
 	READY_TIMEOUT_MS = 60000,
 	LAST_WORDS_MS = 150,
 	ERRORS_MAX_BYTES = 2048,
@@ -86,7 +86,8 @@ static bool wait_for(int fd, int other, int timeout_ms)
  */
 static void await_exec(const struct attempt *t)
 {
-	(void)wait_for(t->s.helper_life, t->s.helper, INFO_TIMEOUT_MS);
+	if (t->s.starter < 0)
+		(void)wait_for(t->s.helper_life, t->s.helper, INFO_TIMEOUT_MS);
 }
 
 static bool is_alive(int pidfd)
@@ -167,7 +168,7 @@ static bool await_info(const struct attempt *t)
 	if (wait_for(t->info, t->s.helper, INFO_TIMEOUT_MS))
 		return true;
 	for (int ms = INFO_TIMEOUT_MS; ms < INFO_MAX_MS && asleep < 2; ms += INFO_LOOK_MS) {
-		asleep = os_all_sleep(t->helper, BWRAP_DEPTH) ? asleep + 1 : 0;
+		asleep = os_all_sleep(t->group, BWRAP_DEPTH) ? asleep + 1 : 0;
 		if (wait_for(t->info, t->s.helper, INFO_LOOK_MS))
 			return true;
 		if (wait_for(t->s.helper, -1, 0))
@@ -203,9 +204,9 @@ static int find_first_process(struct attempt *t, struct err *e)
 	}
 	/* SECURITY: what is no process of bwrap's must not be looked after, nor killed. */
 	pid = parse_pid(text);
-	if (pid > 0 && getpgid(pid) == t->helper)
+	if (pid > 0 && getpgid(pid) == t->group)
 		t->s.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (t->s.pidfd < 0 || getpgid(pid) != t->helper) {
+	if (t->s.pidfd < 0 || getpgid(pid) != t->group) {
 		fd_close(&t->s.pidfd);
 		return fail_stranger(t, e);
 	}
@@ -407,7 +408,7 @@ static bool has_failed(const struct attempt *t)
 /* They would do nothing but wait, and each be one more to end when the command has. */
 static void release_helpers(struct attempt *t)
 {
-	const char word = t->in->adopts ? BWRAP_WORD_LEAVE : BWRAP_WORD_END;
+	const char word = BWRAP_WORD_END;
 
 	t->s.helper_leaves = t->in->adopts;
 	(void)send(t->s.helper_life, &word, sizeof(word), MSG_NOSIGNAL);
@@ -508,7 +509,7 @@ static void begin(struct attempt *t, struct arena *a, const struct launch *in)
 			       .in = in,
 			       .program = { .fd = -1 },
 			       .stage = -1,
-			       .helper = -1,
+			       .group = -1,
 			       .errors = -1,
 			       .info = -1,
 			       .gate = -1,
@@ -526,9 +527,9 @@ static int start(struct attempt *t, struct err *e)
 	if (r == 0)
 		return 0;
 	/* The helper does so, too, but it may be the one that was killed. */
-	if (t->helper > 1)
-		kill(-t->helper, SIGKILL);
-	t->helper = -1;
+	if (t->group > 1)
+		kill(-t->group, SIGKILL);
+	t->group = -1;
 	inner_undo(t->in, &t->s);
 	t->s = (struct sandbox)SANDBOX_NONE;
 	return r;

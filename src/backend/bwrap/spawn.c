@@ -222,9 +222,48 @@ static void close_owned(struct attempt *t)
 	t->fds.count = 0;
 }
 
-static void run_child(void *arg)
+static void run_helper(void *arg)
 {
 	bwrap_helper(arg);
+}
+
+static void run_bwrap(void *arg)
+{
+	bwrap_become(arg);
+}
+
+/*
+ * Here, and not by the helper, which is then forked while bwrap is loaded. PID 1 falls to this
+ * process when bwrap is ended. Should this one be killed before there is a helper, bwrap reads
+ * no arguments and ends.
+ */
+static int start_directly(struct attempt *t, struct bwrap_spawn *job, struct err *e)
+{
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	t->group = os_vfork(run_bwrap, job, &t->s.starter);
+	if (t->group < 0)
+		return FAIL_SYS(e, errno, "can't start a process");
+	job->bwrap = t->s.starter;
+	job->group = t->group;
+	return 0;
+}
+
+static int start_helper(struct attempt *t, struct bwrap_spawn *job, struct err *e)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return FAIL_SYS(e, errno, "can't make a channel to a process");
+	t->s.helper_life = ends[0];
+	job->life = ends[1];
+	pid = os_fork(0, run_helper, job, &t->s.helper);
+	if (pid < 0)
+		(void)FAIL_SYS(e, errno, "can't start a process");
+	else if (job->bwrap < 0)
+		t->group = pid;
+	close(ends[1]);
+	return pid < 0 ? err_result(e) : 0;
 }
 
 static int start(struct attempt *t, struct err *e)
@@ -233,34 +272,24 @@ static int start(struct attempt *t, struct err *e)
 	/* The first holds nothing: bwrap waits for its end before it reads the second. */
 	const char *argv[] = { "bwrap", "--args",	  "12", "--args", "3", "--",
 			       stage,	BWRAP_STAGE_NAME, NULL };
-	struct bwrap_spawn job = {
-		.program = t->program.fd, .argv = argv, .fds = t->fds.items, .count = t->fds.count
-	};
-
-	int ends[2];
+	struct bwrap_spawn job = { .program = t->program.fd,
+				   .argv = argv,
+				   .fds = t->fds.items,
+				   .count = t->fds.count,
+				   .bwrap = -1 };
+	int r = 0;
 
 	_Static_assert(BWRAP_FD_ARGS == 3 && BWRAP_FD_STAGE == 8 && BWRAP_FD_GATE == 12,
 		       "as in the words");
 	job.kept = arena_array(t->a, t->fds.count + 1, sizeof(*job.kept), e);
 	if (!job.kept)
 		return err_result(e);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return FAIL_SYS(e, errno, "can't make a channel to a process");
-	t->s.helper_life = ends[0];
-	job.life = ends[1];
-	/* To whom PID 1 falls when the helper leaves. */
 	if (t->in->adopts)
-		(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	t->helper = os_fork(0, run_child, &job, &t->s.helper);
-	if (t->helper < 0) {
-		t->s.helper = -1;
-		(void)FAIL_SYS(e, errno, "can't start a process");
-		close(ends[1]);
-		return err_result(e);
-	}
-	close(ends[1]);
+		r = start_directly(t, &job, e);
+	if (r == 0)
+		r = start_helper(t, &job, e);
 	close_owned(t);
-	return 0;
+	return r;
 }
 
 int bwrap_spawn(struct attempt *t, struct err *e)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The helper between this process and bwrap, and bwrap until its exec: forked
- * without exec from what may be a threaded program, so async-signal-safe calls
- * alone. It hears no signal, and ends when all that it has started has.
+ * bwrap until its exec, and the helper that ends it: forked without exec from what may
+ * be a threaded program, so async-signal-safe calls alone. It hears no signal.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -83,12 +82,11 @@ static bool place_descriptors(const struct bwrap_spawn *spawn, int *program)
 	return true;
 }
 
-static _Noreturn void become_bwrap(const struct bwrap_spawn *spawn)
+static _Noreturn void execute_bwrap(const struct bwrap_spawn *spawn)
 {
 	static const char *const environment[] = { NULL };
 	int program = spawn->program;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	allow_descriptors();
 	for (size_t i = 0; i < spawn->count; i++)
 		spawn->kept[i] = spawn->fds[i];
@@ -98,6 +96,13 @@ static _Noreturn void become_bwrap(const struct bwrap_spawn *spawn)
 		_exit(STATUS_NO_ROOM);
 	syscall(SYS_execveat, program, "", spawn->argv, environment, AT_EMPTY_PATH);
 	_exit(STATUS_NO_EXEC);
+}
+
+_Noreturn void bwrap_become(const struct bwrap_spawn *spawn)
+{
+	if (setpgid(0, 0) < 0)
+		_exit(STATUS_NO_ROOM);
+	execute_bwrap(spawn);
 }
 
 /* ---- The helper ------------------------------------------------------------------------ */
@@ -157,7 +162,7 @@ static void obey(struct watch *w)
 		end_all(w);
 		w->life = -1;
 	} else if (w->word != BWRAP_WORD_FIRST) {
-		/* Its child PID 1 becomes this process's, and then perhaps the next one's. */
+		/* Its child PID 1 becomes this process's, or the next one's. */
 		os_kill(w->bwrap, SIGKILL);
 	}
 }
@@ -166,7 +171,7 @@ static _Noreturn void watch(struct watch *w)
 {
 	struct signalfd_siginfo ignored;
 
-	while (has_children() && !(w->word == BWRAP_WORD_LEAVE && w->bwrap < 0)) {
+	while (w->bwrap >= 0 || has_children()) {
 		struct pollfd wait[] = { { .fd = w->life, .events = POLLIN },
 					 { .fd = w->children, .events = POLLIN },
 					 { .fd = w->bwrap, .events = POLLIN } };
@@ -185,22 +190,14 @@ static _Noreturn void watch(struct watch *w)
 	_exit(0);
 }
 
-_Noreturn void bwrap_helper(const struct bwrap_spawn *spawn)
+/* What this process started and what falls to it is waited for here. */
+static void start_bwrap(const struct bwrap_spawn *spawn, struct watch *w)
 {
-	struct watch w = {
-		.life = spawn->life, .first = -1, .word = BWRAP_WORD_FIRST, .group = getpid()
-	};
 	pid_t callers_group = getpgrp();
-	sigset_t child;
-	int kept[3];
 	pid_t bwrap;
 
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
 	(void)signal(SIGCHLD, SIG_DFL);
-	w.children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-	/* Whoever loses a parent in there is waited for here. */
-	if (w.children < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		_exit(STATUS_NO_ROOM);
 	/*
 	 * bwrap and what it starts are a group that can be killed by the number of this
@@ -210,20 +207,43 @@ _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn)
 		_exit(STATUS_NO_ROOM);
 	/* NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork): to wait is meant. */
 	bwrap = vfork();
-	if (bwrap == 0)
-		/* NOLINTNEXTLINE(clang-analyzer-unix.Vfork): it leaves alone what is used here. */
-		become_bwrap(spawn);
+	if (bwrap == 0) {
+		/* NOLINTBEGIN(clang-analyzer-unix.Vfork): it leaves alone what is used here. */
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		execute_bwrap(spawn);
+		/* NOLINTEND(clang-analyzer-unix.Vfork) */
+	}
 	if (bwrap < 0)
 		_exit(STATUS_NO_ROOM);
 	/* All that is ever said on it by this process, and nobody reads it: bwrap is on its way. */
-	(void)send(w.life, "", 1, MSG_NOSIGNAL);
-	w.is_apart = callers_group > 0 && setpgid(0, callers_group) == 0;
-	w.bwrap = (int)syscall(SYS_pidfd_open, bwrap, 0);
-	if (w.bwrap < 0) {
-		end_all(&w);
+	(void)send(w->life, "", 1, MSG_NOSIGNAL);
+	w->is_apart = callers_group > 0 && setpgid(0, callers_group) == 0;
+	w->bwrap = (int)syscall(SYS_pidfd_open, bwrap, 0);
+	if (w->bwrap < 0) {
+		end_all(w);
 		_exit(STATUS_NO_ROOM);
 	}
 	let_children_go();
+}
+
+_Noreturn void bwrap_helper(const struct bwrap_spawn *spawn)
+{
+	struct watch w = { .life = spawn->life,
+			   .first = -1,
+			   .word = BWRAP_WORD_FIRST,
+			   .bwrap = spawn->bwrap,
+			   .group = spawn->bwrap < 0 ? getpid() : spawn->group,
+			   .is_apart = true };
+	sigset_t child;
+	int kept[3];
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	w.children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (w.children < 0)
+		_exit(STATUS_NO_ROOM);
+	if (w.bwrap < 0)
+		start_bwrap(spawn, &w);
 	kept[0] = w.life;
 	kept[1] = w.children;
 	kept[2] = w.bwrap;

@@ -36,6 +36,40 @@ pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidf
 	return (pid_t)pid;
 }
 
+struct lent {
+	void (*body)(void *arg);
+	void *arg;
+};
+
+static int run_lent(void *arg)
+{
+	const struct lent *lent = arg;
+
+	lent->body(lent->arg);
+	return 1;
+}
+
+/* vfork() of a C library may be a fork(), has no pidfd, and shares the stack. */
+pid_t os_vfork(void (*body)(void *arg), void *arg, int *pidfd)
+{
+	enum { STACK_BYTES = 32 << 10 };
+	UNINITIALIZED _Alignas(16) char stack[STACK_BYTES];
+	struct lent lent = { .body = body, .arg = arg };
+	uint64_t all = UINT64_MAX, before = 0;
+	pid_t pid;
+	int saved;
+
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+	pid = clone(run_lent, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | CLONE_PIDFD, &lent,
+		    pidfd);
+	saved = errno;
+	if (pid < 0)
+		*pidfd = -1;
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	errno = saved;
+	return pid;
+}
+
 int os_open_parent(pid_t parent)
 {
 	int fd = (int)syscall(SYS_pidfd_open, parent, 0);
