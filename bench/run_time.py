@@ -4,7 +4,8 @@
 Everything is measured in turns within one run, so that ratios mean something on a
 shared machine; as root all of it twice: as root and as an ordinary user. Other
 sandboxes are taken from $CORDON_BENCH_PEERS (a directory) or PATH; those that are
-absent are named, and what is promised against them is then not judged.
+absent are named, and what is promised against them is then not judged. What is worked
+in lies below $CORDON_BENCH_DIR (/var/tmp): disks differ in how soon they let a directory go.
 """
 
 import glob
@@ -30,6 +31,7 @@ BWRAP_ROUNDS = 300
 COMPILE_ROUNDS = 15
 COMPILE_TURNS = 300
 TRUE = "/bin/true"
+WORK_BELOW = os.environ.get("CORDON_BENCH_DIR", "/var/tmp")
 
 
 class Failed(Exception):
@@ -57,7 +59,7 @@ class Place:
 
     def __init__(self, who, cordon, spawn, floor):
         self.who = who
-        self.top = pathlib.Path(tempfile.mkdtemp(prefix="cordon-bench-", dir="/var/tmp"))
+        self.top = pathlib.Path(tempfile.mkdtemp(prefix="cordon-bench-", dir=WORK_BELOW))
         self.top.chmod(0o755)
         self.cordon = shutil.copy2(cordon, self.top / "cordon")
         self.spawn = shutil.copy2(spawn, self.top / "spawn")
@@ -275,10 +277,24 @@ def measure_start(place):
     return {"rows": list(rows.values()), "absent": absent}
 
 
+def time_directories(place, count=3):
+    """As many as a new workspace has placeholders, made and removed: µs, of which raw bwrap has none."""
+    took = []
+    for _ in range(50):
+        begin = time.monotonic()
+        for i in range(count):
+            (place.work / f"empty{i}").mkdir()
+        for i in range(count):
+            (place.work / f"empty{i}").rmdir()
+        took.append((time.monotonic() - begin) * 1e6)
+    return interval(took)[0]
+
+
 def measure_bwrap(place):
     """The backend that has bwrap make the sandbox, beside bwrap with the same arguments. A few percent
     decide here: each round is compared in itself, because a shared machine changes its speed."""
     if not shutil.which("bwrap"):
+        print("  absent: needs bwrap")
         return []
     profiles = {"bwrap": (), "bwrap -P :workspace": ("-P", ":workspace")}
     cases = {}
@@ -293,6 +309,7 @@ def measure_bwrap(place):
         found.append({"case": name, "ratio": ratio, "low": low, "high": high})
         print(f"  {name:<32} {interval(mine)[0]:>10.0f} µs, raw {interval(raw)[0]:.0f} µs:"
               f" {ratio:.3f} (95 %: {low:.3f} to {high:.3f})")
+    print(f"  three empty directories, made and removed there: {time_directories(place):.0f} µs")
     return found
 
 
