@@ -504,9 +504,10 @@ enum {
 	 * the terminal is handed to the command, and when the command is stopped (Ctrl-Z),
 	 * this process stops too. Without it a command that wants the terminal is stopped
 	 * until it times out; a warning says so.
-	 * With it, and only with it, this process may meet one of its runs: the first of a
-	 * sandbox may become a child like any other (SIGCHLD, waitpid()), and from then on
-	 * orphans below this process fall to it (PR_SET_CHILD_SUBREAPER).
+	 * With it, and only with it, this process may meet those of its runs: the first of a
+	 * sandbox, and bwrap, may be children like any other (SIGCHLD, waitpid()), which are
+	 * not this process's to reap, and from then on orphans below it fall to it
+	 * (PR_SET_CHILD_SUBREAPER). A run that its first thread has started ends with that thread.
 	 */
 	CORDON_RUN_FOREGROUND = 4,
 	CORDON_RUN_QUIET = 8,	  /* no sum of denials among the warnings */

@@ -321,14 +321,23 @@ static int warden_is_gone(void *user, uint32_t events, struct err *e)
 	return FAIL_SYS(e, ECHILD, "the process that cleans up after the run was killed");
 }
 
+/* To the kernel a parent is one thread. Of the first of them it is known that it ends with the rest. */
+static bool is_first_thread(void)
+{
+	return syscall(SYS_gettid) == getpid();
+}
+
 /*
  * SECURITY: somebody may have stopped PID 1, and then it does not hear the end of its channel. A
- * monitor would leave the rest behind; and in a host program the parent may be one thread of many.
+ * monitor would leave the rest behind.
  */
-static void tie_to_parent(const struct session *s)
+static int tie_to_parent(const struct session *s, struct err *e)
 {
-	if (s->in.is_foreground && s->outcome.is_sandboxed && !s->sandbox.has_no_namespaces)
-		(void)order(s, INIT_END_WITH_PARENT, 0);
+	if (!s->ends_with_parent || !s->outcome.is_sandboxed || s->sandbox.has_no_namespaces)
+		return 0;
+	if (order(s, INIT_END_WITH_PARENT, 0) || errno == EPIPE || errno == ECONNRESET)
+		return 0;
+	return FAIL_SYS(e, errno, "can't tell the sandbox whom it belongs to");
 }
 
 /*
@@ -342,10 +351,8 @@ static int helper_is_gone(void *user, uint32_t events, struct err *e)
 
 	(void)events;
 	loop_remove(&s->loop, &s->helper_gone);
-	if (sandbox_helper_left(&s->sandbox)) {
-		tie_to_parent(s);
-		return 0;
-	}
+	if (sandbox_helper_left(&s->sandbox))
+		return tie_to_parent(s, e);
 	if (poll(&first, 1, 0) > 0)
 		return 0;
 	return FAIL_SYS(e, ECHILD, "the process that started the sandbox was killed");
@@ -368,7 +375,7 @@ static int tie_to_host(const struct session *s, struct err *e)
 	scoped_fd self = -1;
 	int r;
 
-	if (s->in.is_foreground || !s->outcome.is_sandboxed)
+	if (s->ends_with_parent || !s->outcome.is_sandboxed)
 		return 0;
 	self = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	if (self < 0)
@@ -383,6 +390,7 @@ static int tie_to_host(const struct session *s, struct err *e)
 static int look_after(struct session *s, struct err *e)
 {
 	s->outcome.has_started = true;
+	s->ends_with_parent = s->in.is_foreground && is_first_thread();
 	s->outcome.landlock_abi = s->sandbox.landlock_abi;
 	if (s->outcome.is_sandboxed && s->sandbox.landlock_abi == 0)
 		session_warn(&s->in,
@@ -426,8 +434,8 @@ static int look_after(struct session *s, struct err *e)
 	if (sandbox_start(&s->sandbox, e) < 0 || tie_to_host(s, e) < 0 || network_begin(s, e) < 0)
 		return err_result(e);
 	/* Else it is another's child yet. */
-	if (s->sandbox.helper < 0)
-		tie_to_parent(s);
+	if (s->sandbox.helper < 0 && tie_to_parent(s, e) < 0)
+		return err_result(e);
 	return start_clock(s, e);
 }
 

@@ -54,8 +54,9 @@ struct session {
 	struct watcher gone;	    /* the sandbox is no more */
 	struct watcher warden_gone; /* who cleans up is no more */
 	struct watcher helper_gone; /* who started PID 1 is no more */
-	struct watcher goes_on;	    /* an eventfd: what was stopped with this process goes on */
-	struct watcher clock;	    /* a timerfd: the limit, then the patience after it */
+	bool ends_with_parent;	/* PID 1, by the kernel: this process is a command, like the CLI */
+	struct watcher goes_on; /* an eventfd: what was stopped with this process goes on */
+	struct watcher clock;	/* a timerfd: the limit, then the patience after it */
 
 	const char *const *programs;
 	int stdio[3];

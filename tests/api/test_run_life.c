@@ -437,6 +437,40 @@ TEST(what_a_cancelled_thread_has_waited_for_can_be_ended)
 	}
 }
 
+/* And waits until the sandbox has heard all that it is told at its start. */
+static void *start_in_thread(void *ask)
+{
+	cordon_run_handle *run = NULL;
+
+	if (cordon_start(NULL, &((struct ask *)ask)->run, &run, NULL) < 0)
+		return NULL;
+	(void)usleep(200 * 1000);
+	return run;
+}
+
+/* To the kernel each thread is a parent of its own. */
+TEST(a_run_outlives_the_thread_that_has_started_it)
+{
+	EACH_BACKEND(backend)
+	{
+		for (uint64_t flags = 0; flags <= CORDON_RUN_FOREGROUND;
+		     flags += CORDON_RUN_FOREGROUND) {
+			cordon_result *result = NULL;
+			pthread_t thread;
+			struct ask ask;
+			void *run = NULL;
+
+			ask_script(&ask, backend, "sleep 0.5; exit 7");
+			ask.run.flags |= flags;
+			REQUIRE(pthread_create(&thread, NULL, start_in_thread, &ask) == 0);
+			REQUIRE(pthread_join(thread, &run) == 0 && run);
+			CHECK_INT(cordon_wait(run, &result, NULL), 0);
+			CHECK_INT(cordon_result_status(result), 7);
+			cordon_result_free(result);
+		}
+	}
+}
+
 /* ---- The end of the host ------------------------------------------------------------------------- */
 
 static off_t size_of(const char *file)
