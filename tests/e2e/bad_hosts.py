@@ -496,6 +496,11 @@ def no_more_processes(w):
         # Set by the user: who becomes one that has too many already may not even execute.
         done = w.try_on(nothing, *options, prefix=["/usr/bin/prlimit", "--nproc=1:1"])
         refused(done, "ulimit -u")
+    # Who asks bwrap for its options, bwrap, and then its own child.
+    works(w.try_on(nothing, "--backend", "bwrap"), "bwrap")
+    for most in (1, 2, 3):
+        done = w.try_on(nothing, "--backend", "bwrap", prefix=["/usr/bin/prlimit", f"--nproc={most}:{most}"])
+        refused(done, "ulimit -u")
 
 
 # As what it needs of descriptors differs, so does where they end: before, in or after the connect.

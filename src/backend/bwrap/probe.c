@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backend/inner/inner.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "os/child.h"
@@ -84,6 +85,7 @@ int bwrap_features_check(uint32_t features, struct str path, struct err *e)
 struct question {
 	int program;
 	int output, nothing;
+	pid_t host; /* who asks */
 };
 
 /* Between fork and exec: system calls alone. */
@@ -107,13 +109,24 @@ static void become_bwrap(void *arg)
 	_exit(127);
 }
 
-/* Who executes another program sends SIGCHLD in the end, however it was started: not to the host. */
+/*
+ * Who executes another program sends SIGCHLD in the end, however it was started: not to the host.
+ * That it could not be started is told by the status.
+ */
 static void ask_in_child(void *arg)
 {
+	const struct question *q = arg;
+	int kept[] = { q->program, q->output, q->nothing };
 	int bwrap = -1;
 
-	if (os_fork(0, become_bwrap, arg, &bwrap) > 0)
-		(void)os_reap(bwrap);
+	/* SECURITY: what else is open is the host's; and nothing of this outlives it. */
+	inner_close_all_but(kept, COUNT_OF(kept));
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != q->host)
+		_exit(0);
+	if (os_fork(0, become_bwrap, arg, &bwrap) < 0)
+		_exit(errno);
+	(void)os_reap(bwrap);
 	_exit(0);
 }
 
@@ -187,19 +200,22 @@ static int start_asking(struct question *q, int *output, int *pidfd, struct err 
 
 int bwrap_ask(int program, struct str path, uint32_t *features, struct err *e)
 {
-	struct question q = { .program = program };
+	struct question q = { .program = program, .host = getpid() };
 	scoped_buf help = BUF_INIT(HELP_MAX_BYTES);
 	char shown[256];
 	int output = -1, pidfd = -1;
 	bool is_in_time;
+	int status;
 
 	if (start_asking(&q, &output, &pidfd, e) < 0)
 		return err_result(e);
 	is_in_time = hear_out(pidfd, output, &help);
 	os_kill(pidfd, SIGKILL);
-	os_reap(pidfd);
+	status = os_reap(pidfd);
 	close(pidfd);
 	close(output);
+	if (status > 0 && status < 128)
+		return FAIL_SYS(e, status, "can't start a process");
 	(void)utf8_show(path, shown, sizeof(shown));
 	if (!is_in_time)
 		return FAIL(e, ERR_WEAKER,
