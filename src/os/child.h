@@ -19,9 +19,10 @@
 pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidfd) NONNULL;
 
 /*
- * For a `body` that executes another program at once: it runs in this process's own memory, on a
- * stack of 32 KiB, and only this thread waits for it. Else as os_fork(); the program has SIGCHLD
- * for an exit signal, as all have, and so is for who has no other children to confuse it with.
+ * For a `body` that executes another program at once: this thread waits for that, and lends it its
+ * memory. Else as os_fork(); but the program has SIGCHLD for an exit signal, as all have, and so is
+ * for who has no other children to confuse it with. When no descriptor can be had it is left to end
+ * by itself.
  */
 pid_t os_vfork(void (*body)(void *arg), void *arg, int *pidfd) NONNULL;
 
@@ -36,6 +37,9 @@ bool os_await_parent(int channel, int parent);
 
 /* That it is gone already is no failure. */
 void os_kill(int pidfd, int number);
+
+/* Whether it is a child of this process that nobody has reaped: its number is nobody else's. */
+bool os_is_child(int pidfd);
 
 /*
  * Waits until it is gone, also when it is not a child of this process. How it ended, as a shell

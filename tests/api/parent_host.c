@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A host program that looks for children: runs `exit 7` with the bwrap backend, several times,
- * and fails when a run's status is another, when one of its processes is left, or when it has
- * heard of one in the background:
+ * A host program with children. It looks for those of its runs: runs `exit 7` with the bwrap
+ * backend, several times, and fails when a run's status is another, when one of its processes is
+ * left, or when it has heard of one in the background:
  *
  *	background	no flag
  *	foreground	CORDON_RUN_FOREGROUND
  *	careless	the same, and SIGCHLD is ignored
+ *
+ * Or it has one of its own:
+ *
+ *	forked		starts a run that lasts, forks a child, says its number, and waits
  */
 #include <cordon.h>
 
@@ -16,8 +20,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-enum { RUNS = 5 };
+enum { RUNS = 5, SECONDS = 20 };
 
 static volatile sig_atomic_t children_heard;
 
@@ -54,6 +59,28 @@ static bool has_children(void)
 	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | __WALL) == 0 || errno != ECHILD;
 }
 
+/* What it forks has copies of the channels of its runs, and nothing to do with them. */
+static int run_and_fork(void)
+{
+	static const char *const command[] = { "/bin/sh", "-c", "echo up; exec sleep 20", NULL };
+	struct cordon_run_options options = { .size = sizeof(options),
+					      .command = command,
+					      .backend = "bwrap" };
+	cordon_run_handle *handle = NULL;
+	pid_t child;
+
+	if (cordon_start(NULL, &options, &handle, NULL) < 0)
+		return 1;
+	child = fork();
+	if (child == 0) {
+		(void)sleep(SECONDS);
+		_exit(0);
+	}
+	(void)printf("%d\n", (int)child);
+	(void)fflush(stdout);
+	return cordon_wait(handle, NULL, NULL) < 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -61,6 +88,8 @@ int main(int argc, char **argv)
 	bool is_foreground = is_careless || strcmp(way, "foreground") == 0;
 	const struct sigaction action = { .sa_handler = is_careless ? SIG_IGN : hear_child };
 
+	if (strcmp(way, "forked") == 0)
+		return run_and_fork();
 	if (sigaction(SIGCHLD, &action, NULL) < 0)
 		return 1;
 	for (int i = 0; i < RUNS; i++) {

@@ -10,6 +10,7 @@ control. The conformance table says what the sandbox holds; here it is whether t
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -112,14 +113,20 @@ def soon(w, attempt):
     raise AssertionError(f"it took {done.seconds:.2f} s")
 
 
-def check_none_lives(w):
-    """Of the fakes: each is run by a path, or by a descriptor, of this one file."""
-    fake = w.bin / "bwrap"
+def living_fakes(w):
+    """Each is run by a path, or by a descriptor, of this one file."""
+    found = []
     for link in Path("/proc").glob("[0-9]*/exe"):
         try:
-            check(not link.samefile(fake), f"left: {link.parent.name}")
+            found += [link.parent.name] if link.samefile(w.bin / "bwrap") else []
         except OSError:
             continue  # It has ended, or has no file.
+    return found
+
+
+def check_none_lives(w):
+    left = living_fakes(w)
+    check(not left, f"left: {left}")
 
 
 # ---- Which bwrap ------------------------------------------------------------------------------
@@ -276,6 +283,54 @@ def a_host_program_has_no_child_too_many(w):
         done = subprocess.run([os.environ["PARENT_HOST"], way], cwd=w.work, env=env, stdin=subprocess.DEVNULL,
                               text=True, capture_output=True, timeout=60, check=False)
         check(done.returncode == 0, f"{way}: {done}")
+
+
+def children_of(pid):
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+    except OSError:
+        return []
+
+
+def await_true(condition, what, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        check(time.monotonic() < end, what)
+        time.sleep(0.02)
+
+
+@case
+def a_killed_host_program_takes_a_stopped_sandbox_along_though_it_has_forked(w):
+    """The helper sees that the host is gone; the child that has copies of its channels lives on."""
+    if w.keywords():
+        raise Skip("the library of the build may be out of the user's reach")
+    env = {**w.env, "CORDON_PROGRAM": w.program}
+    with subprocess.Popen([os.environ["PARENT_HOST"], "forked"], cwd=w.work, env=env, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, text=True) as host:
+        # Nothing is writable, so there is no warden to do it.
+        said = {host.stdout.readline().strip(), host.stdout.readline().strip()}
+        check("up" in said, f"the command does not run: {said}")
+        idler = int((said - {"up"}).pop())
+        firsts = [first for child in children_of(host.pid) for first in children_of(child)]
+        check(len(firsts) == 1, f"PID 1 is one of {firsts}")
+        os.kill(firsts[0], signal.SIGSTOP)
+        host.kill()
+        host.wait()
+        await_true(lambda: not os.path.exists(f"/proc/{firsts[0]}"), "PID 1 lives on", 5)
+        check(os.path.exists(f"/proc/{idler}"), "its child is gone, too")
+        os.kill(idler, signal.SIGKILL)
+
+
+@case
+def who_is_killed_while_it_is_asked_leaves_nothing(w):
+    """A fake that hangs, and cordon killed before its patience ends."""
+    env = {**w.env, "PATH": w.plant("hang")}
+    with subprocess.Popen([str(w.program), "run", "--backend", "bwrap", "--", "/bin/true"], cwd=w.work, env=env,
+                          stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **w.keywords()) as cordon:
+        await_true(lambda: living_fakes(w), "it is not asked")
+        cordon.kill()
+        cordon.wait()
+        await_true(lambda: not living_fakes(w), "it is left", 5)
 
 
 # ---- What is kept ------------------------------------------------------------------------------

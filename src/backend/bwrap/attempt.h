@@ -24,6 +24,7 @@ struct attempt {
 	VEC(int) owned;		 /* those of them that are closed when bwrap has them */
 	pid_t group;		 /* that bwrap is in: the number of the helper, or its own */
 	bool has_own_namespaces; /* PID 1, as seen from here; false: it has to look itself */
+	bool stands;		 /* PID 1 has said so, and it was PID 1 */
 	bool lacks_proc;	 /* that is why it failed */
 	bool was_misled;	 /* likewise: bwrap was started with other expectations */
 	struct sandbox s;

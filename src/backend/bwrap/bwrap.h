@@ -8,7 +8,7 @@
  *	lower.c		mount operations -> its arguments (pure)
  *	launch.c	the parent's side, with prepare.c for the job and spawn.c for
  *			bwrap's descriptors
- *	spawn_child.c	the helper that starts bwrap and ends it
+ *	spawn_child.c	bwrap until its exec, and the helper that ends it
  *	job.c		what the inner stage has to do, as bytes, and back
  *	stage.c		the inner stage: this program again, as PID 1 of the sandbox
  *
@@ -107,6 +107,7 @@ struct bwrap_spawn {
 	int life;    /* the helper's end of a socket; the run ends with the other one */
 	int bwrap;   /* its pidfd, where it runs already; -1: the helper starts it */
 	pid_t group; /* that it is in then: its own number */
+	pid_t host;  /* who forks the helper */
 };
 
 /*

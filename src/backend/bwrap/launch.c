@@ -133,6 +133,8 @@ static int word_end(struct attempt *t, struct err *e)
 
 	hear_errors(t, text, sizeof(text));
 	(void)utf8_show(t->program.path, path, sizeof(path));
+	if (strstr(text, "Resource temporarily unavailable"))
+		return FAIL_SYS(e, EAGAIN, "can't start a sandbox");
 	t->lacks_proc = strstr(text, "mount proc") != NULL;
 	if (t->lacks_proc)
 		return host_fail_proc(backend_bwrap.name, EPERM, e);
@@ -429,6 +431,7 @@ static int help_stage(struct attempt *t, struct err *e)
 	/* SECURITY: not another process than bwrap has told of: who spoke says the kernel. */
 	if (speaker != t->s.pid)
 		return fail_stranger(t, e);
+	t->stands = true;
 	if (!is_alive(t->s.helper))
 		return has_failed(t)
 			       ? 0
@@ -451,12 +454,15 @@ static int await_ready(struct attempt *t, struct err *e)
 		return word_end(t, e);
 	/* The end of the channel can be read, too. */
 	if (inner_wait_ready(&t->job.inner, &t->s, &first, &silence) < 0) {
-		if (silence.os_error != EMFILE)
+		if (silence.os_error != EMFILE || !t->stands)
 			return word_end(t, e);
 		*e = silence;
 		return err_result(e);
 	}
-	return first.kind == INIT_READY ? 0 : word_failure(t, &first, e);
+	if (first.kind != INIT_READY)
+		return word_failure(t, &first, e);
+	/* SECURITY: it came when nobody waited for it any more, and whose it is was not asked. */
+	return t->stands ? 0 : fail_stranger(t, e);
 }
 
 /* One that has ended already is not there to be mapped, and has perhaps said why it ended. */
@@ -475,6 +481,7 @@ static int bring_up(struct attempt *t, struct err *e)
 	t->job.has_own_proc = t->facts.has_own_proc;
 	t->job.places.count = 0;
 	t->has_own_namespaces = false;
+	t->stands = false;
 	if (lower_bwrap(t->a, t->in, &t->mounts, &t->facts, &t->words, e) < 0)
 		return err_result(e);
 	if (bwrap_spawn(t, e) < 0)
@@ -519,6 +526,15 @@ static void begin(struct attempt *t, struct arena *a, const struct launch *in)
 			       .s = SANDBOX_NONE };
 }
 
+/*
+ * SECURITY: a number that is free may be another's group. The helper's is this process's to free;
+ * a child that is bwrap itself may be reaped by others, who ignore SIGCHLD or wait for any child.
+ */
+static bool is_number_held(const struct attempt *t)
+{
+	return t->s.starter < 0 || os_is_child(t->s.starter);
+}
+
 static int start(struct attempt *t, struct err *e)
 {
 	int r = bring_up(t, e);
@@ -527,7 +543,7 @@ static int start(struct attempt *t, struct err *e)
 	if (r == 0)
 		return 0;
 	/* The helper does so, too, but it may be the one that was killed. */
-	if (t->group > 1)
+	if (t->group > 1 && is_number_held(t))
 		kill(-t->group, SIGKILL);
 	t->group = -1;
 	inner_undo(t->in, &t->s);

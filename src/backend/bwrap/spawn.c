@@ -276,7 +276,8 @@ static int start(struct attempt *t, struct err *e)
 				   .argv = argv,
 				   .fds = t->fds.items,
 				   .count = t->fds.count,
-				   .bwrap = -1 };
+				   .bwrap = -1,
+				   .host = getpid() };
 	int r = 0;
 
 	_Static_assert(BWRAP_FD_ARGS == 3 && BWRAP_FD_STAGE == 8 && BWRAP_FD_GATE == 12,

@@ -100,6 +100,7 @@ static _Noreturn void execute_bwrap(const struct bwrap_spawn *spawn)
 
 _Noreturn void bwrap_become(const struct bwrap_spawn *spawn)
 {
+	(void)signal(SIGCHLD, SIG_DFL);
 	if (setpgid(0, 0) < 0)
 		_exit(STATUS_NO_ROOM);
 	execute_bwrap(spawn);
@@ -109,6 +110,7 @@ _Noreturn void bwrap_become(const struct bwrap_spawn *spawn)
 
 struct watch {
 	int life, children, bwrap; /* a socket, a signalfd, a pidfd; -1: no more */
+	int host;		   /* the pidfd of who forked this process */
 	int first;		   /* the pidfd of PID 1, once it is told; -1 */
 	char word;		   /* the last one: enum bwrap_word */
 	pid_t group;
@@ -174,7 +176,8 @@ static _Noreturn void watch(struct watch *w)
 	while (w->bwrap >= 0 || has_children()) {
 		struct pollfd wait[] = { { .fd = w->life, .events = POLLIN },
 					 { .fd = w->children, .events = POLLIN },
-					 { .fd = w->bwrap, .events = POLLIN } };
+					 { .fd = w->bwrap, .events = POLLIN },
+					 { .fd = w->host, .events = POLLIN } };
 
 		if (poll(wait, COUNT_OF(wait), -1) < 0 && errno != EINTR)
 			break;
@@ -185,6 +188,11 @@ static _Noreturn void watch(struct watch *w)
 		if (wait[2].revents) {
 			end_group(w);
 			w->bwrap = -1;
+		}
+		/* What it has forked may have a copy of the other end of `life`. */
+		if (wait[3].revents) {
+			end_all(w);
+			w->life = w->host = -1;
 		}
 	}
 	_exit(0);
@@ -235,18 +243,23 @@ _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn)
 			   .group = spawn->bwrap < 0 ? getpid() : spawn->group,
 			   .is_apart = true };
 	sigset_t child;
-	int kept[3];
+	int kept[4];
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	w.children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (w.children < 0)
+	w.host = os_open_parent(spawn->host);
+	if (w.children < 0 || w.host < 0) {
+		if (w.bwrap >= 0)
+			end_all(&w);
 		_exit(STATUS_NO_ROOM);
+	}
 	if (w.bwrap < 0)
 		start_bwrap(spawn, &w);
 	kept[0] = w.life;
 	kept[1] = w.children;
 	kept[2] = w.bwrap;
+	kept[3] = w.host;
 	inner_close_all_but(kept, COUNT_OF(kept));
 	watch(&w);
 }
