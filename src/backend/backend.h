@@ -81,6 +81,7 @@ struct backend {
 	 * end the run.
 	 */
 	int (*launch)(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e);
+	bool holds_modes_only; /* P19, whatever it gives */
 	/* Placeholders take their time: launch() calls hold() when something else is on its way. */
 	bool holds_late;
 };

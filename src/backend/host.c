@@ -99,7 +99,13 @@ int host_map_identities(const char *backend, pid_t pid, struct err *e)
 			    "that is mounted is another's: mount one (for example unshare "
 			    "--mount-proc)",
 			    backend);
-	if (r == -EPERM && is_root)
+	/* A container may mount it so, or a user who wants it so. */
+	if (r == -EROFS)
+		return FAIL(e, ERR_WEAKER,
+			    "the %s backend can't map this user into its namespaces: /proc is "
+			    "mounted read-only; mount one that is not",
+			    backend);
+	if (r == -EPERM && is_root && !host_find_limit())
 		return FAIL(
 			e, ERR_WEAKER,
 			"the %s backend can't map root into a user namespace: this root has "
@@ -137,16 +143,37 @@ static bool is_set_to(const char *path, char value)
 	       (text[1] == '\n' || text[1] == '\0');
 }
 
-/* Switches for the whole host; NULL: none of them is the cause. */
-static const char *find_switch(void)
+const struct host_limit *host_find_limit(void)
 {
-	if (is_set_to("/proc/sys/user/max_user_namespaces", '0'))
-		return "user.max_user_namespaces is 0; as root: sysctl "
-		       "user.max_user_namespaces=15000";
-	if (is_set_to("/proc/sys/kernel/unprivileged_userns_clone", '0'))
-		return "kernel.unprivileged_userns_clone is 0; as root: sysctl "
-		       "kernel.unprivileged_userns_clone=1";
+#define LIMIT(name)                                                                            \
+	{                                                                                      \
+		"/proc/sys/user/max_" name "_namespaces", "user.max_" name "_namespaces is 0", \
+			"sysctl -w user.max_" name "_namespaces=15000"                         \
+	}
+	static const struct host_limit limits[] = {
+		LIMIT("user"), LIMIT("mnt"), LIMIT("pid"),    LIMIT("net"),
+		LIMIT("ipc"),  LIMIT("uts"), LIMIT("cgroup"),
+	};
+#undef LIMIT
+
+	for (size_t i = 0; i < COUNT_OF(limits); i++)
+		if (is_set_to(limits[i].path, '0'))
+			return &limits[i];
 	return NULL;
+}
+
+/* Switches for the whole host; "": none of them is the cause. */
+static void find_switch(char *text, size_t room)
+{
+	const struct host_limit *limit = host_find_limit();
+
+	text[0] = '\0';
+	if (limit)
+		(void)snprintf(text, room, "%s; as root: %s", limit->what, limit->fix);
+	else if (is_set_to("/proc/sys/kernel/unprivileged_userns_clone", '0'))
+		(void)snprintf(text, room,
+			       "kernel.unprivileged_userns_clone is 0; as root: sysctl -w "
+			       "kernel.unprivileged_userns_clone=1");
 }
 
 /* The profile by which AppArmor may forbid it to this process, to be shown; false: none. */
@@ -197,10 +224,10 @@ int host_fail_namespaces(const char *backend, int os_error, struct err *e)
 
 int host_fail_rights(const char *backend, const char *doing, int os_error, struct err *e)
 {
-	const char *cause = find_switch();
-	char profile[100];
+	char profile[100], cause[200];
 
-	if (!cause && find_profile(os_error, profile, sizeof(profile)))
+	find_switch(cause, sizeof(cause));
+	if (!*cause && find_profile(os_error, profile, sizeof(profile)))
 		err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error,
 			    "the %s backend can't %s: AppArmor's profile '%s', which is in force "
 			    "for this process, or a container around it forbids it; as root let "
@@ -210,7 +237,7 @@ int host_fail_rights(const char *backend, const char *doing, int os_error, struc
 			    backend, doing, profile);
 	else
 		err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error, "the %s backend can't %s: %s",
-			    backend, doing, cause ? cause : find_cause(os_error));
+			    backend, doing, *cause ? cause : find_cause(os_error));
 	return err_result(e);
 }
 

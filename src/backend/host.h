@@ -18,6 +18,16 @@ int host_map_identities(const char *backend, pid_t pid, struct err *e) MUST_CHEC
 
 int host_open_namespaces(pid_t pid, int *user_ns, int *mount_ns, struct err *e) MUST_CHECK NONNULL;
 
+/* A limit of namespaces that lets nobody have one of some kind. */
+struct host_limit {
+	const char *path;
+	const char *what; /* "user.max_net_namespaces is 0" */
+	const char *fix;  /* the command, for root */
+};
+
+/* The first of them that is in force; NULL: none is. */
+const struct host_limit *host_find_limit(void);
+
 /* ERR_WEAKER: why `backend` has no namespaces, or no new /proc, and the way out. */
 int host_fail_namespaces(const char *backend, int os_error, struct err *e) NONNULL;
 /* Likewise why it may not do in them what it has to; `doing` completes "can't". */

@@ -157,30 +157,43 @@ static bool is_for_the_host(const struct backend_search *s)
 	return false;
 }
 
-static void say_missing(struct buf *out, const struct plan *plan, guarantee_set missing)
+static void say_missing(struct buf *out, const struct backend_search *s, guarantee_set missing)
 {
 	int said = 0;
+
+	if (!missing)
+		buf_add_text(out, ": there is no backend for it");
+	else if (s->forced)
+		buf_printf(out, ": %s does not give ", s->forced);
+	else
+		buf_add_text(out, ": nothing gives ");
 
 	for (int g = 0; g < GUARANTEE_COUNT; g++) {
 		if (!(missing & GUARANTEE_BIT(g)))
 			continue;
-		buf_add_text(out, said ? ", " : ": nothing gives ");
+		buf_add_text(out, said ? ", " : "");
 		if (said++ < EXPLAINED_MAX)
-			say_need(out, plan, (enum guarantee)g);
+			say_need(out, s->plan, (enum guarantee)g);
 		else
 			buf_add_text(out, guarantee_name((enum guarantee)g));
 	}
-	if (!missing)
-		buf_add_text(out, ": there is no backend for it");
 }
 
-static void say_way_out(struct buf *out, const struct backend_attempt *best)
+static void say_way_out(struct buf *out, const struct backend_search *s,
+			const struct backend_attempt *best)
 {
+	const struct backend *b = backend_find(best->name);
+
+	if (s->forced)
+		buf_add_text(out, "; without --backend others are tried, which may");
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
 		if ((best->lacks & GUARANTEE_BIT(g)) && way_out((enum guarantee)g))
 			buf_printf(out, "; %s: %s", guarantee_name((enum guarantee)g),
 				   way_out((enum guarantee)g));
-	buf_printf(out, "; to run with less, by %.*s:", STR_ARG(best->name));
+	buf_printf(out, "; to run with less, by %.*s%s:", STR_ARG(best->name),
+		   b && b->holds_modes_only ? ", which holds the modes read-only and "
+					      "workspace-write alone"
+					    : "");
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
 		if (best->lacks & GUARANTEE_BIT(g))
 			buf_printf(out, " --accept-missing %s", guarantee_name((enum guarantee)g));
@@ -195,12 +208,12 @@ static int refuse(const struct backend_search *s, struct err *e)
 	if (s->forced && is_for_the_host(s))
 		return FAIL(e, ERR_WEAKER, "%s", s->attempts.items[0].reason.p);
 	if (!is_for_the_host(s))
-		say_missing(&text, s->plan, best ? best->lacks : 0);
+		say_missing(&text, s, best ? best->lacks : 0);
 	if (s->attempts.count)
 		buf_add_text(&text, "; tried ");
 	backend_say_attempts(s, &text);
 	if (best)
-		say_way_out(&text, best);
+		say_way_out(&text, s, best);
 	if (buf_check(&text, e) < 0)
 		return err_result(e);
 	return FAIL(e, ERR_WEAKER, "the policy can't be enforced here%s", buf_str(&text).p);

@@ -27,14 +27,15 @@ struct host_facts {
 	bool is_root;
 	bool is_nested; /* inside a sandbox of Cordon's */
 
-	int64_t max_user_namespaces; /* of this user namespace; FACT_UNKNOWN */
-	int64_t userns_clone;	     /* a switch of some distributions: 0, 1, FACT_UNKNOWN */
-	int64_t apparmor_userns;     /* 1: AppArmor restricts them; 0, FACT_UNKNOWN */
-	struct str apparmor_label;   /* of this process, with its mode; "": there is none */
-	bool is_proc_covered;	     /* mounts below /proc, as containers make them */
-	bool is_chroot;		     /* as far as can be told */
-	bool has_proc;		     /* without it nothing works */
-	int64_t open_files;	     /* how many this process may have */
+	int64_t max_user_namespaces;	/* of this user namespace; FACT_UNKNOWN */
+	const struct host_limit *limit; /* backend/host.h: no namespaces of some kind; NULL */
+	int64_t userns_clone;		/* a switch of some distributions: 0, 1, FACT_UNKNOWN */
+	int64_t apparmor_userns;	/* 1: AppArmor restricts them; 0, FACT_UNKNOWN */
+	struct str apparmor_label;	/* of this process, with its mode; "": there is none */
+	bool is_proc_covered;		/* mounts below /proc, as containers make them */
+	bool is_chroot;			/* as far as can be told */
+	bool has_proc;			/* without it nothing works */
+	int64_t open_files;		/* how many this process may have */
 
 	int64_t landlock_abi; /* 0: none, because of: */
 	int landlock_error;

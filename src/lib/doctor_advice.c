@@ -2,6 +2,7 @@
 /* What would fix what. Pure: from what was found to what to do. */
 #include <errno.h>
 
+#include "backend/host.h"
 #include "lib/doctor.h"
 
 enum {
@@ -43,19 +44,24 @@ static int advise_namespaces(struct arena *a, struct diagnosis *d, const struct 
 {
 	const struct host_facts *h = &d->host;
 
-	if (h->max_user_namespaces == 0)
-		return add(
-			a, d, "userns_max", is_needed,
-			"no user namespaces can be made: user.max_user_namespaces is 0",
-			"as root: sysctl -w user.max_user_namespaces=15000 (to keep it: the same "
-			"line in a file in /etc/sysctl.d)",
-			e);
+	struct str what, fix;
+
+	if (h->limit) {
+		if (arena_printf(a, &what, e, "some namespaces can't be made: %s", h->limit->what) <
+			    0 ||
+		    arena_printf(a, &fix, e,
+				 "as root: %s (to keep it: the last word of that in a file in "
+				 "/etc/sysctl.d)",
+				 h->limit->fix) < 0)
+			return err_result(e);
+		return add(a, d, "userns_max", is_needed, what.p, fix.p, e);
+	}
 	if (h->userns_clone == 0 && !h->is_root)
 		return add(a, d, "userns_clone", is_needed,
 			   "ordinary users can't make user namespaces: "
 			   "kernel.unprivileged_userns_clone is 0",
 			   "as root: sysctl -w kernel.unprivileged_userns_clone=1 (to keep it: the "
-			   "same line in a file in /etc/sysctl.d)",
+			   "last word of that in a file in /etc/sysctl.d)",
 			   e);
 	if (says(native, "AppArmor's profile"))
 		return add(

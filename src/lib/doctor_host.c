@@ -276,6 +276,7 @@ int doctor_look(struct arena *a, struct host_facts *out, struct err *e)
 	f.has_proc = access("/proc/self/fd", F_OK) == 0;
 	f.open_files = ask_open_files();
 	f.max_user_namespaces = read_number("/proc/sys/user/max_user_namespaces");
+	f.limit = host_find_limit();
 	f.userns_clone = read_number("/proc/sys/kernel/unprivileged_userns_clone");
 	f.apparmor_userns = read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
 	ask_landlock(&f);

@@ -119,7 +119,8 @@ static void print_text(struct page *p, const void *data)
 			page_str(p, str_of(x->rehearsal.programs[i]));
 			page_line(p);
 		}
-		page_style(p, STYLE_TITLE, "\nthe backend would\n");
+		page_style(p, STYLE_TITLE,
+			   "\nthe backend would, if this host lets it (cordon doctor tries)\n");
 	}
 	for (size_t i = 0; i < x->steps.count; i++) {
 		page_text(p, p->is_brief ? "" : "  ");

@@ -313,6 +313,29 @@ def no_user_namespace_is_to_be_had(w):
                        namespaces=NEWUSER)
 
 
+@case
+def no_namespace_of_one_kind_is_to_be_had(w):
+    for kind in ("mnt", "pid", "net", "ipc", "uts", "cgroup"):
+        name = f"user.max_{kind}_namespaces"
+
+        def close(_world, path=f"/proc/sys/user/max_{kind}_namespaces"):
+            Path(path).write_text("0", encoding="utf-8")
+
+        if kind == "net":
+            without_namespaces(w, close, f"{name} is 0", f"{name}=15000", namespaces=NEWUSER)
+        else:
+            refused(w.try_on(close, *MODE, namespaces=NEWUSER), f"{name} is 0", f"{name}=15000")
+
+
+@case
+def a_read_only_proc(w):
+    def close(_world):
+        bind_read_only("/proc")
+
+    refused(w.try_on(close, *MODE, namespaces=NEWNS), "native", "/proc is mounted read-only")
+    works(w.try_on(close, *MODE, *LESS, namespaces=NEWNS), "landlock")
+
+
 WATCHES = 3000  # that take far longer to be set than the command to begin
 
 
@@ -413,9 +436,11 @@ def namespaces_but_no_mounts(w):
 
 @case
 def no_landlock(w):
-    """A kernel without it, and one that was started without it."""
-    for what, fix in (("landlock", "CONFIG_SECURITY_LANDLOCK"), ("landlock-at-boot", "lsm=")):
+    """A kernel without it, one that was started without it, and a filter around this process."""
+    for what, fix in (("landlock", "CONFIG_SECURITY_LANDLOCK"), ("landlock-at-boot", "lsm="),
+                      ("landlock-calls", "allow the landlock_* system calls")):
         refused(w.try_on(nothing, *MODE, prefix=[w.forbid, what, "--"]), "fs_write", "Landlock", fix)
+        refused(w.try_on(nothing, "--backend", "landlock", *LESS, prefix=[w.forbid, what, "--"]), "Landlock", fix)
         check(not w.doctor(nothing, prefix=[w.forbid, what, "--"])["ok"], what)
 
 

@@ -57,6 +57,7 @@ static const struct refusal refusals[] = {
 	{ "mount-api", SYS_MOUNT_SETATTR, ENOSYS, 0 },
 	{ "landlock", SYS_LANDLOCK_CREATE_RULESET, ENOSYS, 0 },
 	{ "landlock-at-boot", SYS_LANDLOCK_CREATE_RULESET, EOPNOTSUPP, 0 },
+	{ "landlock-calls", SYS_LANDLOCK_CREATE_RULESET, EPERM, 0 },
 };
 
 struct program {

@@ -222,7 +222,7 @@ TEST(each_is_tried_in_its_turn_until_none_is_left)
 	CHECK_INT(c.e.code, ERR_WEAKER);
 	CHECK(strstr(c.e.text, "can't: A; bwrap: the bwrap backend can't: B; ") != NULL);
 	/* The way out that is left. */
-	CHECK(strstr(c.e.text, "to run with less, by landlock: --accept-missing fs_carve"));
+	CHECK(strstr(c.e.text, "workspace-write alone: --accept-missing fs_carve"));
 }
 
 TEST(what_is_accepted_makes_a_weaker_one_a_candidate)

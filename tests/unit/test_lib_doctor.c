@@ -2,6 +2,7 @@
 /* What the doctor reads out of what the kernel says, and what it advises. */
 #include <errno.h>
 
+#include "backend/host.h"
 #include "lib/doctor.h"
 #include "test.h"
 
@@ -146,7 +147,7 @@ TEST(the_cause_is_the_first_that_is_true)
 	CHECK_STR(advised(&d, CANT, NO_BWRAP), "userns_clone! bwrap_missing!");
 	d.host.is_root = true; /* whom neither is about */
 	CHECK_STR(advised(&d, CANT, NO_BWRAP), "namespaces! bwrap_missing!");
-	d.host.max_user_namespaces = 0;
+	d.host.limit = &(const struct host_limit){ "", "user.max_net_namespaces is 0", "" };
 	CHECK_STR(advised(&d, CANT, NO_BWRAP), "userns_max! bwrap_missing!");
 }
 

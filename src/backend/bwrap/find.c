@@ -62,6 +62,7 @@ struct search {
 	struct arena *a;
 	const struct launch *in;
 	struct buf said;
+	struct str last; /* that something was said about */
 	struct bwrap_program *out;
 };
 
@@ -123,8 +124,12 @@ static const char *distrust_file(int fd, const char *path, struct bwrap_program 
 	return bwrap_distrust_path(path, where, room);
 }
 
+/* Of one that is on PATH by two names it is said once. */
 static void say(struct search *s, struct str path, const char *why, const char *where)
 {
+	if (str_eq(path, s->last))
+		return;
+	s->last = path;
 	buf_add_text(&s->said, s->said.len ? "; " : "");
 	buf_add_text(&s->said, "'");
 	utf8_add_shown(&s->said, path);

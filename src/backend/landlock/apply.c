@@ -26,28 +26,30 @@ static int ask_abi(void)
 	return abi < 0 ? -errno : (int)abi;
 }
 
+/* NULL: it is there. */
+static const char *word_absence(int abi)
+{
+	if (abi > 0)
+		return NULL;
+	if (abi == -EOPNOTSUPP)
+		return "this kernel has Landlock, but it was turned off at boot; add \"landlock\" "
+		       "to the lsm= list of the kernel's command line";
+	if (abi == -ENOSYS)
+		return "this kernel has no Landlock, or a container around this process hides it; "
+		       "it needs Linux 5.13 with CONFIG_SECURITY_LANDLOCK";
+	return "something around this process, like a container's filter, forbids Landlock; allow "
+	       "the landlock_* system calls";
+}
+
 static int find_abi(uint32_t *out, struct err *e)
 {
 	int abi = ask_abi();
 
-	if (abi > 0) {
-		*out = (uint32_t)abi;
-		return 0;
-	}
-	if (abi == -EOPNOTSUPP)
-		return FAIL(e, ERR_WEAKER,
-			    "the landlock backend can't be used: this kernel has Landlock, but it "
-			    "was turned off at boot; add \"landlock\" to the lsm= list of the "
-			    "kernel's command line");
-	if (abi == -ENOSYS)
-		return FAIL(e, ERR_WEAKER,
-			    "the landlock backend can't be used: this kernel has no Landlock, or a "
-			    "container around this process hides it; it needs Linux 5.13 with "
-			    "CONFIG_SECURITY_LANDLOCK");
-	err_fail_at(e, ERR_HERE, ERR_WEAKER, -abi,
-		    "the landlock backend can't be used: something around this process, like a "
-		    "container's filter, forbids Landlock; allow the landlock_* system calls");
-	return err_result(e);
+	if (abi <= 0)
+		return FAIL(e, ERR_WEAKER, "the landlock backend can't be used: %s",
+			    word_absence(abi));
+	*out = (uint32_t)abi;
+	return 0;
 }
 
 static guarantee_set gives(void)
@@ -66,14 +68,10 @@ static guarantee_set gives(void)
 /* Where there is no Landlock that is all there is to say. */
 static const char *why_not(enum guarantee g)
 {
-	int abi = ask_abi();
+	const char *absence = word_absence(ask_abi());
 
-	if (abi == -EOPNOTSUPP)
-		return "this kernel's Landlock was turned off at boot; add \"landlock\" to the "
-		       "lsm= list of the kernel's command line";
-	if (abi == -ENOSYS)
-		return "this kernel has no Landlock, or a container around this process hides it; "
-		       "it needs Linux 5.13 with CONFIG_SECURITY_LANDLOCK";
+	if (absence)
+		return absence;
 	switch (g) {
 	case G_FS_READ:
 		return "what may be read is a list of all there is; it can't hide that a file "
@@ -294,4 +292,5 @@ const struct backend backend_landlock = {
 	.why_not = why_not,
 	.describe = describe,
 	.launch = launch,
+	.holds_modes_only = true,
 };

@@ -559,7 +559,7 @@ static void show_no_answers(struct env *env, const cordon_policy *policy, const 
 /* What landlock can't hold, and says so. */
 static bool is_refused_by_name(const char *said)
 {
-	return is_coarse() && (strstr(said, "nothing gives fs_") || strstr(said, "(P19)") ||
+	return is_coarse() && (strstr(said, "does not give fs_") || strstr(said, "(P19)") ||
 			       strstr(said, "(P25)"));
 }
 
