@@ -29,7 +29,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "conformance"))
 import conform  # noqa: E402  pylint: disable=wrong-import-position
-from sanitizer import is_instrumented, without_noise  # noqa: E402  pylint: disable=wrong-import-position
+from sanitizer import is_instrumented, without_leaks, without_noise  # noqa: E402  pylint: disable=wrong-import-position
 
 SECONDS = 1.0  # that cordon may take
 DOCTOR_SECONDS = 5.0
@@ -516,16 +516,18 @@ def no_more_processes(w):
     """Whichever process is the first that can't be started, the way out is named."""
     if w.who == "root":
         raise Skip("root has no such limit")
+
+    def try_with(most, *options):
+        # Set by the user: who becomes one that has too many already may not even execute.
+        return w.try_on(nothing, *options, prefix=["/usr/bin/prlimit", f"--nproc={most}:{most}"], env=without_leaks())
+
     for options in (MODE, ("--mode", "read-only"), ("--backend", "none")):
         works(w.try_on(nothing, *options), "none" if "none" in options else "native")
-        # Set by the user: who becomes one that has too many already may not even execute.
-        done = w.try_on(nothing, *options, prefix=["/usr/bin/prlimit", "--nproc=1:1"])
-        refused(done, "ulimit -u")
+        refused(try_with(1, *options), "ulimit -u")
     # Who asks bwrap for its options, bwrap, and then its own child.
     works(w.try_on(nothing, "--backend", "bwrap"), "bwrap")
     for most in (1, 2, 3):
-        done = w.try_on(nothing, "--backend", "bwrap", prefix=["/usr/bin/prlimit", f"--nproc={most}:{most}"])
-        refused(done, "ulimit -u")
+        refused(try_with(most, "--backend", "bwrap"), "ulimit -u")
 
 
 # As what it needs of descriptors differs, so does where they end: before, in or after the connect.
