@@ -81,6 +81,16 @@ static bool is_own_proc(void)
 	return strtol(link, NULL, 10) == (long)getpid();
 }
 
+int host_check_proc(const char *backend, struct err *e)
+{
+	if (is_own_proc())
+		return 0;
+	return FAIL(e, ERR_WEAKER,
+		    "the %s backend needs the /proc of its own pid namespace, and the one that is "
+		    "mounted is another's: mount one (for example unshare --mount-proc)",
+		    backend);
+}
+
 int host_map_identities(const char *backend, pid_t pid, struct err *e)
 {
 	bool is_root = geteuid() == 0;
@@ -93,12 +103,8 @@ int host_map_identities(const char *backend, pid_t pid, struct err *e)
 		r = map(pid, "uid_map", "/proc/self/uid_map", geteuid(), is_root);
 	if (r == 0)
 		r = map(pid, "gid_map", "/proc/self/gid_map", getegid(), is_root);
-	if (r < 0 && !is_own_proc())
-		return FAIL(e, ERR_WEAKER,
-			    "the %s backend needs the /proc of its own pid namespace, and the one "
-			    "that is mounted is another's: mount one (for example unshare "
-			    "--mount-proc)",
-			    backend);
+	if (r < 0 && host_check_proc(backend, e) < 0)
+		return err_result(e);
 	/* A container may mount it so, or a user who wants it so. */
 	if (r == -EROFS)
 		return FAIL(e, ERR_WEAKER,

@@ -10,6 +10,9 @@
 /* What AppArmor takes this process for: the profile's name and mode, or "unconfined". */
 #define HOST_APPARMOR_LABEL "/proc/self/attr/apparmor/current"
 
+/* ERR_WEAKER when the numbers in /proc are not those that this process knows. */
+int host_check_proc(const char *backend, struct err *e) MUST_CHECK NONNULL;
+
 /*
  * Identities in the new user namespace are what they are outside: this user's
  * own, or for root all that root has here.

@@ -119,7 +119,7 @@ static _Noreturn void warden_run(int channel, struct placeholders *held, pid_t h
 	struct wardship w = { .held = held, .sandbox = -1 };
 	int parent;
 
-	(void)setsid();
+	(void)setsid(); /* or it leads a group of its own already, which does as well */
 	(void)prctl(PR_SET_NAME, "cordon-warden");
 	(void)prctl(PR_SET_DUMPABLE, 0); /* it has a copy of this process's memory */
 	if (chdir("/") < 0 || !close_others(channel, held))
@@ -157,7 +157,12 @@ static pid_t fork_warden(int channel, struct placeholders *held, int *pidfd)
 {
 	struct job job = { .channel = channel, .held = held, .host = getpid() };
 
-	return os_fork(0, run_job, &job, pidfd);
+	pid_t pid = os_fork(0, run_job, &job, pidfd);
+
+	/* At once, and not when it comes to leave the session: who kills this group is to leave it. */
+	if (pid > 0)
+		(void)setpgid(pid, pid);
+	return pid;
 }
 
 static int start(struct warden *w, struct placeholders *held, struct err *e)

@@ -116,6 +116,26 @@ def nothing_survives_a_kill_of_cordon_at_any_stage(arena):
         check_gone(arena, box, before, f"killed {whole * 1.2 * step / steps * 1000:.1f} ms after its start")
 
 
+@case
+def nothing_survives_a_kill_of_cordons_group_at_any_stage(arena):
+    """As a shell or `timeout -s KILL` does it: who looks after the rest is in another group by then."""
+    box = arena.box()
+    before = names_below(box.top)
+    start = time.monotonic()
+    process = start_held(box, start_new_session=True)
+    whole = time.monotonic() - start
+    os.killpg(process.pid, signal.SIGKILL)
+    ended(process)
+    check_gone(arena, box, before, "killed when it ran")
+    for step in range(40):
+        box.path("{work}/ready").unlink(missing_ok=True)
+        process = box.start(box.argv("hold {work}/ready"), start_new_session=True)
+        time.sleep(whole * step / 40)
+        os.killpg(process.pid, signal.SIGKILL)
+        ended(process)
+        check_gone(arena, box, before, f"its group was killed {whole * step / 40 * 1000:.1f} ms after its start")
+
+
 def kill_while_alive(pid):
     """False when it had ended by itself: who helps with the set-up does not stay."""
     try:

@@ -336,6 +336,18 @@ def a_read_only_proc(w):
     works(w.try_on(close, *MODE, *LESS, namespaces=NEWNS), "landlock")
 
 
+@case
+def a_proc_of_another_pid_namespace(w):
+    """Numbers in it mean other processes."""
+    if w.who != "root":
+        raise Skip("only root can make a pid namespace alone")
+    for options in ((), ("--backend", "bwrap"), ("--backend", "landlock", *LESS)):
+        done = w.try_on(nothing, *MODE, *options, prefix=["/usr/bin/unshare", "--pid", "--fork"])
+        refused(done, "/proc of its own pid namespace", "--mount-proc")
+        works(w.try_on(nothing, *MODE, *options, prefix=["/usr/bin/unshare", "--pid", "--fork", "--mount-proc"]),
+              options[1] if options else "native")
+
+
 WATCHES = 3000  # that take far longer to be set than the command to begin
 
 

@@ -262,6 +262,8 @@ static int start_helper(struct attempt *t, struct bwrap_spawn *job, struct err *
 		(void)FAIL_SYS(e, errno, "can't start a process");
 	else if (job->bwrap < 0)
 		t->group = pid;
+	else
+		(void)setpgid(pid, pid); /* who kills the group of this process is to leave it */
 	close(ends[1]);
 	return pid < 0 ? err_result(e) : 0;
 }

@@ -18,7 +18,7 @@
 #include "os/child.h"
 #include "os/fd_pass.h"
 
-enum { STATUS_NO_ROOM = 126, STATUS_NO_EXEC = 127 };
+enum { STATUS_NO_ROOM = 126, STATUS_NO_EXEC = 127, DEATH_MS = 5000 };
 
 /* ---- bwrap -------------------------------------------------------------------------- */
 
@@ -114,7 +114,7 @@ struct watch {
 	int first;		   /* the pidfd of PID 1, once it is told; -1 */
 	char word;		   /* the last one: enum bwrap_word */
 	pid_t group;
-	bool is_apart; /* from the group: not where the caller's has no number (pid namespaces) */
+	bool is_apart; /* from the group */
 };
 
 /* Whoever ends is gone at once and nobody has to reap him; that he has ended is still told. */
@@ -138,10 +138,15 @@ static bool has_children(void)
 
 static void end_all(const struct watch *w)
 {
+	struct pollfd first = { .fd = w->first, .events = POLLIN };
+
 	/* It has left the group by the time that anything of the command's is there. */
 	if (w->first >= 0)
 		os_kill(w->first, SIGKILL);
-	/* Last: this process may be in it. */
+	/* Who is in the group itself is there to reap it, before all that may be left. */
+	if (!w->is_apart && w->word != BWRAP_WORD_FIRST &&
+	    (poll(&first, 1, DEATH_MS) < 0 || !has_children()))
+		return;
 	kill(-w->group, SIGKILL);
 }
 
@@ -201,7 +206,6 @@ static _Noreturn void watch(struct watch *w)
 /* What this process started and what falls to it is waited for here. */
 static void start_bwrap(const struct bwrap_spawn *spawn, struct watch *w)
 {
-	pid_t callers_group = getpgrp();
 	pid_t bwrap;
 
 	(void)signal(SIGCHLD, SIG_DFL);
@@ -209,7 +213,8 @@ static void start_bwrap(const struct bwrap_spawn *spawn, struct watch *w)
 		_exit(STATUS_NO_ROOM);
 	/*
 	 * bwrap and what it starts are a group that can be killed by the number of this
-	 * process, which the parent knows; PID 1 leaves it when it stands.
+	 * process, which the parent knows; PID 1 leaves it when it stands. This process stays in
+	 * it: who kills the group of the host must not have killed it as well.
 	 */
 	if (setpgid(0, 0) < 0)
 		_exit(STATUS_NO_ROOM);
@@ -225,7 +230,6 @@ static void start_bwrap(const struct bwrap_spawn *spawn, struct watch *w)
 		_exit(STATUS_NO_ROOM);
 	/* All that is ever said on it by this process, and nobody reads it: bwrap is on its way. */
 	(void)send(w->life, "", 1, MSG_NOSIGNAL);
-	w->is_apart = callers_group > 0 && setpgid(0, callers_group) == 0;
 	w->bwrap = (int)syscall(SYS_pidfd_open, bwrap, 0);
 	if (w->bwrap < 0) {
 		end_all(w);
@@ -241,7 +245,7 @@ _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn)
 			   .word = BWRAP_WORD_FIRST,
 			   .bwrap = spawn->bwrap,
 			   .group = spawn->bwrap < 0 ? getpid() : spawn->group,
-			   .is_apart = true };
+			   .is_apart = spawn->bwrap >= 0 };
 	sigset_t child;
 	int kept[4];
 

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "backend/host.h"
 #include "backend/landlock/landlock.h"
 #include "os/child.h"
 #include "os/fd.h"
@@ -160,7 +161,8 @@ static int prepare(struct arena *a, const struct launch *in, struct inner_job *j
 					 .reaches_host = has_network };
 
 	*job = (struct inner_job){ .channel = -1, .has_no_mounts = true };
-	if (find_abi(&job->walls.abi, e) < 0)
+	/* SECURITY: who asks for something is looked at there. */
+	if (find_abi(&job->walls.abi, e) < 0 || host_check_proc(backend_landlock.name, e) < 0)
 		return err_result(e);
 	filter.lacks_truncate = job->walls.abi < ABI_TRUNCATE;
 	return inner_prepare_command(a, in, filter, job, e);
