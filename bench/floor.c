@@ -5,6 +5,7 @@
  *
  *	floor masks COMMAND [FILE...]	in namespaces of its own each FILE is covered
  *	floor landlock COMMAND		a ruleset, a filter with a listener, and no more
+ *	floor nothing			to be started and to end
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -221,6 +222,10 @@ int main(int argc, char **argv)
 		return masks(argv[2], argv + 3);
 	if (argc == 3 && strcmp(argv[1], "landlock") == 0)
 		return landlock(argv[2]);
-	(void)fputs("usage: floor masks COMMAND [FILE...] | floor landlock COMMAND\n", stderr);
+	if (argc == 2 && strcmp(argv[1], "nothing") == 0)
+		return 0;
+	(void)fputs(
+		"usage: floor masks COMMAND [FILE...] | floor landlock COMMAND | floor nothing\n",
+		stderr);
 	return 2;
 }

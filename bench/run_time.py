@@ -320,7 +320,10 @@ def measure_landlock(place):
             for word in ("--accept-missing", name)]
     cases = {"true alone": [TRUE], "landlock": [*run, *less, "--", TRUE],
              "landlock -P :workspace": [*run, *less, "-P", ":workspace", "--", TRUE],
-             "the kernel's calls alone": [place.floor, "landlock", TRUE]}
+             "the kernel's calls alone": [place.floor, "landlock", TRUE],
+             # What a run reads and compiles before anything is started.
+             "no run, the policy alone": [*run, *less, "--dry-run", "--", TRUE],
+             "a static program that ends": [place.floor, "nothing"]}
     rows = place.time(cases, ROUNDS)
     base = rows["true alone"]["median_us"]
     for name, row in rows.items():
@@ -676,8 +679,10 @@ def judge(found):
     if "landlock" in found:
         for name in ("landlock", "landlock -P :workspace"):
             yield f"--backend {name} against true alone", row_of(found["landlock"], name)["ratio"], 2
-        yield ("landlock by the kernel's calls alone against true alone",
-               row_of(found["landlock"], "the kernel's calls alone")["ratio"], None)
+        calls, policy, nothing = (row_of(found["landlock"], name)["ratio"] for name in (
+            "the kernel's calls alone", "no run, the policy alone", "a static program that ends"))
+        yield "landlock by the kernel's calls alone against true alone", calls, None
+        yield "the same, and the policy read and compiled, but nobody to look after it", calls + policy - nothing, None
     if "masks" in found:
         masks = found["masks"]
         yield "400 masks against none", row_of(masks["rows"], 400)["ratio"], 2
