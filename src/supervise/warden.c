@@ -114,12 +114,21 @@ static _Noreturn void end(int status)
 		syscall(SYS_exit_group, status);
 }
 
+/* Not from a group that it leads, as it does when its parent was the first to see to that. */
+static void leave_session(pid_t host)
+{
+	enum { TRIES = 3 };
+
+	for (int i = 0; i < TRIES && setsid() < 0; i++)
+		(void)setpgid(0, getpgid(host));
+}
+
 static _Noreturn void warden_run(int channel, struct placeholders *held, pid_t host)
 {
 	struct wardship w = { .held = held, .sandbox = -1 };
 	int parent;
 
-	(void)setsid(); /* or it leads a group of its own already, which does as well */
+	leave_session(host);
 	(void)prctl(PR_SET_NAME, "cordon-warden");
 	(void)prctl(PR_SET_DUMPABLE, 0); /* it has a copy of this process's memory */
 	if (chdir("/") < 0 || !close_others(channel, held))
@@ -159,7 +168,7 @@ static pid_t fork_warden(int channel, struct placeholders *held, int *pidfd)
 
 	pid_t pid = os_fork(0, run_job, &job, pidfd);
 
-	/* At once, and not when it comes to leave the session: who kills this group is to leave it. */
+	/* At once, whenever it comes to leave the session: who kills this group is to leave it. */
 	if (pid > 0)
 		(void)setpgid(pid, pid);
 	return pid;

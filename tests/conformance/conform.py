@@ -254,6 +254,16 @@ def descendants():
     return found
 
 
+def command_of(pid):
+    """Its state, its parent and its words."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        state, parent = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[:2]
+        return f"{state} of {parent}: {words}"
+    except OSError:
+        return "gone by now"
+
+
 def reap(known=()):
     """Collects orphans that have ended; `known` are children that others wait for."""
     for pid in children(os.getpid()):
@@ -474,8 +484,9 @@ class Arena:
             alive = {p: v for p, v in descendants().items() if p not in known}
             quiet = 0 if alive else quiet + 1
             if alive and left < 0:
+                told = {pid: command_of(pid) for pid in alive}
                 self.kill_all(alive)
-                raise Wrong(f"still alive {seconds:.1f} s after the run: {alive}")
+                raise Wrong(f"still alive {seconds:.1f} s after the run: {told}")
             if alive:
                 time.sleep(0.005)
             # Where this process gets no processor, those that have to end may get none either.
