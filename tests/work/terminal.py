@@ -82,12 +82,11 @@ def ctrl_z_stops_the_run_and_fg_goes_on(w):
 
 
 # Not a shell that sleeps: stopped between vfork and exec, it would not look stopped.
-# Not signal.pause(): a signal just before it would not be heard until the next one.
-PATIENT = """import signal, sys, time
+PATIENT = """import signal, sys
 signal.signal(signal.SIGTERM, lambda *_: print("asked") or sys.exit(5))
 print("ready", flush=True)
 while True:
-    time.sleep(0.05)
+    signal.pause()
 """
 
 
