@@ -43,7 +43,6 @@ static int advise_namespaces(struct arena *a, struct diagnosis *d, const struct 
 			     bool is_needed, struct err *e)
 {
 	const struct host_facts *h = &d->host;
-
 	struct str what, fix;
 
 	if (h->limit) {
