@@ -544,7 +544,7 @@ static void stop_looking_after(struct session *s)
 /* Last of all: by now they are as good as gone. */
 static void reap(struct session *s)
 {
-	os_reap(s->dying);
+	sandbox_reap(&s->sandbox, s->dying);
 	fd_close(&s->dying);
 	warden_finish(&s->warden, &s->held);
 	sandbox_done(&s->sandbox);
@@ -555,7 +555,7 @@ static void wait_for_death(struct session *s)
 	if (s->sandbox.pidfd < 0 || s->state != SESSION_RUNS)
 		return;
 	kill_all(s);
-	os_reap(s->sandbox.pidfd);
+	sandbox_reap(&s->sandbox, s->sandbox.pidfd);
 }
 
 /* However far it got. */

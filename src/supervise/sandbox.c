@@ -34,6 +34,13 @@ static void reap_starter(struct sandbox *s)
 	fd_close(&s->starter);
 }
 
+void sandbox_reap(struct sandbox *s, int first)
+{
+	/* PID 1 is its child until it is gone, and a child of this process only then. */
+	reap_starter(s);
+	os_reap(first);
+}
+
 bool sandbox_helper_left(struct sandbox *s)
 {
 	int status;

@@ -138,7 +138,7 @@ void inner_undo(const struct launch *in, struct sandbox *s)
 {
 	if (s->pidfd >= 0) {
 		os_kill(s->pidfd, SIGKILL);
-		os_reap(s->pidfd);
+		sandbox_reap(s, s->pidfd);
 	}
 	if (in->terminal >= 0)
 		os_set_foreground(in->terminal, getpgrp());
