@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -167,6 +168,12 @@ static bool stops_too(const struct session *s)
 	return !find_timeout(&s->in) || s->terminal.was_given || terminal_is_ours(&s->terminal);
 }
 
+/* -N is for the whole group. */
+static bool send_signal(const struct session *s, int number)
+{
+	return number < 0 ? order(s, INIT_SIGNAL_GROUP, -number) : order(s, INIT_SIGNAL, number);
+}
+
 static int go_on(void *user, uint32_t events, struct err *e)
 {
 	struct session *s = user;
@@ -176,6 +183,9 @@ static int go_on(void *user, uint32_t events, struct err *e)
 	loop_remove(&s->loop, &s->goes_on);
 	fd_close(&s->goes_on.fd);
 	(void)order(s, INIT_SIGNAL_ALL, SIGCONT);
+	if (s->stops_again)
+		(void)send_signal(s, s->stops_again);
+	s->stops_again = 0;
 	return 0;
 }
 
@@ -655,15 +665,23 @@ int session_descriptor(const struct session *s)
 	return s->loop.epoll;
 }
 
+static bool is_stop(int number)
+{
+	return number == SIGSTOP || number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
+}
+
 int session_signal(struct session *s, int number, struct err *e)
 {
-	bool is_for_group = number < 0;
-
 	if (number == 0 || number <= -NSIG || number >= NSIG)
 		return FAIL(e, ERR_ARGUMENT, "there is no signal %d", number);
-	if (s->state != SESSION_RUNS || s->has_ended ||
-	    !order(s, is_for_group ? INIT_SIGNAL_GROUP : INIT_SIGNAL,
-		   is_for_group ? -number : number))
+	if (s->state != SESSION_RUNS || s->has_ended)
+		return FAIL(e, ERR_ARGUMENT, "the command has ended");
+	/* Ctrl-Z right after `fg`: what is still stopped would forget it when it goes on. */
+	if (s->goes_on.is_added && is_stop(abs(number))) {
+		s->stops_again = number;
+		return 0;
+	}
+	if (!send_signal(s, number))
 		return FAIL(e, ERR_ARGUMENT, "the command has ended");
 	return 0;
 }

@@ -29,8 +29,9 @@ class Terminal:
         if not shutil.which("bash"):
             raise Skip("no bash")
         self.seen = ""
+        self.backend = backend
         self.run = f"{PROGRAM} -q run --mode workspace-write --backend {backend} --"
-        env = {**world.env, "PS1": PROMPT, "TERM": "dumb", "CORDON": PROGRAM}
+        env = {**world.env, "PS1": PROMPT, "TERM": "dumb", "CORDON": PROGRAM, "CORDON_PROGRAM": PROGRAM}
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(world.repo)
@@ -135,6 +136,18 @@ def control_z_stops_and_fg_goes_on(t):
     t.expect("got:hello")
     t.expect(PROMPT)
     assert "<3>" in t.line("echo \"<$?>\"")
+
+
+@on_terminal
+def what_stops_it_before_it_has_gone_on_is_not_forgotten(t):
+    t.start(f"{os.environ['STOPPING_HOST']} {t.backend}", r"up\r?\n")
+    t.type("\x1a")
+    for _ in range(2):
+        t.expect("Stopped")
+        t.expect(PROMPT)
+        t.start("fg", "stopping_host")
+    t.expect(PROMPT)
+    assert "<143>" in t.line("echo \"<$?>\"")
 
 
 @on_terminal
