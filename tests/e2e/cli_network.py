@@ -28,7 +28,7 @@ from own_network import OTHER, PRIVATE, WEB, WEB6, cover, set_up_addresses  # no
 NAMES = {"good.example": [WEB, WEB6], "other.example": [OTHER], "private.example": [PRIVATE],
          "slow.example": [WEB]}
 PORT, QUIET = 80, 81  # nobody listens on the second
-CURL = ("curl", "-sS", "--max-time", "8")
+CURL = ("curl", "-sS", "--max-time", "20")
 BACKENDS = [["--backend", "native"]]
 # In a user namespace that maps one user alone, bwrap belongs to somebody unknown.
 if os.path.exists("/usr/bin/bwrap") and os.environ.get("CORDON_TEST_NETWORK") != "user":

@@ -61,7 +61,7 @@ for name in sys.argv[2:]:
     said = ''
     for family, kind, _, _, address in found:
         s = socket.socket(family, kind)
-        s.settimeout(8)
+        s.settimeout(20)
         try:
             s.connect(address)
             s.sendall(b'hello')
@@ -396,7 +396,7 @@ def the_search_list_serves_short_names(w: World):
     check(ask(w, ["short.corp.example"], "short"), short=OTHER)
     check(ask(w, ["other.corp.example"], "short"), short="PermissionError")
     # By what is allowed: the short one.
-    curl = ("curl", "-sS", "--max-time", "8", "-o", "/dev/null", "-w", "%{http_code}")
+    curl = ("curl", "-sS", "--max-time", "20", "-o", "/dev/null", "-w", "%{http_code}")
     result = finish(start(w, ["db:7001"], [*curl, "http://db:7001/"]))
     assert "502" in result.out, repr(result)  # looked up, allowed, and nobody listens there
     assert names.heard("db.corp.example"), names.asked
@@ -411,7 +411,7 @@ def the_hosts_file_counts_as_it_is_now(w: World):
     check(ask(w, ["second-name.example"], "in-hosts.example"), in_hosts__example=WEB)  # one address, one host
     check(ask(w, ["plain.example"], "in-hosts.example"), in_hosts__example="PermissionError")
     assert not names.heard("in-hosts.example"), names.asked
-    curl = "curl -sS --max-time 8 http://in-hosts.example:7000/"
+    curl = "curl -sS --max-time 20 http://in-hosts.example:7000/"
     process = start(w, ["in-hosts.example"], ["sh", "-c", f"{curl}; read line; {curl}"])
     first = process.stdout.readline()
     put("hosts", f"127.0.0.1 localhost\n{OTHER} in-hosts.example\n")
@@ -423,7 +423,7 @@ def the_hosts_file_counts_as_it_is_now(w: World):
 def other_servers_count_at_once(w: World):
     begin()
     put("resolv.conf", f"nameserver {SILENT_SERVER}\noptions timeout:1 attempts:1\n")
-    curl = "curl -sS --max-time 8 http://four.example:7000/"
+    curl = "curl -sS --max-time 20 http://four.example:7000/"
     process = start(w, ["four.example"], ["sh", "-c", f"{curl}; read line; {curl}"])
     first = process.stdout.readline()
     put("resolv.conf", f"nameserver {NAMES}\noptions timeout:5 attempts:1\n")
