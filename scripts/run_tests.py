@@ -3,8 +3,9 @@
 """run_tests.py BUILD_DIR...: runs the tests of each build directory and sums up.
 
 The tests print TAP; meson counts programs, so the cases are counted here, from
-the TAP itself. Failures are shown in full, skips with their reason, and the
-last line is "N passed, N failed, N skipped".
+the TAP itself. Failures are shown with what was said about them, skips with their
+reason, and the last line is "N passed, N failed, N skipped". All that a program
+printed is in BUILD_DIR/meson-logs/testlog.txt.
 
 One more runs at a time than there are processors: much of their time they wait, for
 processes to end and for what must not happen to have had its time. More would be quicker
@@ -21,6 +22,7 @@ from pathlib import Path
 
 CASE = re.compile(r"(not )?ok\b\s*\d*\s*-?\s*([^#]*)(?:#\s*SKIP\b\s*(.*))?", re.IGNORECASE)
 PLAN = re.compile(r"1\.\.(\d+)\s*(?:#\s*SKIP\b\s*(.*))?", re.IGNORECASE)
+LAST_LINES = 100
 
 
 class Tally:
@@ -58,6 +60,16 @@ class Tally:
         return failed
 
 
+def find_complaints(text):
+    """Each case that failed, with all from the case before it to the one after it. Where none
+    did, the program did: its last words."""
+    lines = text.splitlines()
+    ends = [-1] + [i for i, line in enumerate(lines) if CASE.fullmatch(line.strip())] + [len(lines)]
+    shown = [line for before, at, after in zip(ends, ends[1:], ends[2:]) if lines[at].lstrip().startswith("not ")
+             for line in lines[before + 1:after]]
+    return "\n".join(shown or lines[-LAST_LINES:])
+
+
 def default_signals():
     """A shell starts what is in its background with some of them ignored, which is inherited."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD):
@@ -80,7 +92,8 @@ def run_directory(build, tally):
         where = f"{build}: {entry['name']}"
         if failed := tally.read_program(where, entry):
             print(f"\nFAILED {where}: {'; '.join(failed)}")
-            print((entry.get("stdout") or "") + (entry.get("stderr") or ""))
+            print(find_complaints(entry.get("stdout") or ""))
+            print("\n".join((entry.get("stderr") or "").splitlines()[-LAST_LINES:]))
 
 
 def main():
