@@ -111,6 +111,7 @@ struct backend_search {
 	struct arena *a;
 	const struct plan *plan;
 	guarantee_set accepted;
+	const char *accepts_no_more; /* what keeps a loss from being accepted; NULL: nothing */
 	const names *order;
 	const char *forced; /* NULL: none is */
 	size_t next;	    /* of the order */

@@ -197,6 +197,8 @@ static void say_way_out(struct buf *out, const struct backend_search *s,
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
 		if (best->lacks & GUARANTEE_BIT(g))
 			buf_printf(out, " --accept-missing %s", guarantee_name((enum guarantee)g));
+	if (s->accepts_no_more)
+		buf_printf(out, ", but not with %s", s->accepts_no_more);
 }
 
 static int refuse(const struct backend_search *s, struct err *e)

@@ -138,6 +138,10 @@ int choose_begin(struct arena *a, const struct session_request *in, struct choic
 	    backend_begin(a, in->plan, &in->plan->policy->settings.linux_backends, in->backend,
 			  accepted, &out->search, e) < 0)
 		return err_result(e);
+	if (in->wish == WISH_REQUIRE)
+		out->search.accepts_no_more = "--sandbox require";
+	else if (!(in->plan->policy->settings.allow & ALLOW_ACCEPT_MISSING))
+		out->search.accepts_no_more = "the requirements of this host";
 	return 0;
 }
 

@@ -247,6 +247,7 @@ def the_first_backend_of_the_order_that_gives_all_is_taken(w: World):
     result = refused(w, "--sandbox", "require", "-c", 'linux.backends=["landlock"]',
                      "-c", 'accept_missing=["proc", "tree_death"]', *shows)
     assert "tried landlock: proc: " in result.err, result
+    assert result.err.endswith("tree_death, but not with --sandbox require\n"), result
 
 
 @case
