@@ -524,6 +524,19 @@ def few_descriptors(w):
 
 
 @case
+def a_small_stack(w):
+    """Refused, where it would be a SIGSEGV somewhere."""
+    if is_instrumented(w.program):
+        raise Skip("with sanitizers all needs more")
+    for kib in (64, 128, 255, 256, 1024):
+        done = w.try_on(nothing, *MODE, prefix=["/usr/bin/prlimit", f"--stack={kib * 1024}"])
+        if kib < 256:
+            refused(done, "ulimit -s")
+        else:
+            works(done, "native")
+
+
+@case
 def no_more_processes(w):
     """Whichever process is the first that can't be started, the way out is named."""
     if w.who == "root":
