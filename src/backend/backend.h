@@ -47,7 +47,10 @@ struct launch {
 	int terminal;		   /* handed to the command's group, -1: none */
 	const char *terminal_path; /* of the terminal, for /dev/console; NULL when not known */
 	bool waits;		   /* for sandbox_start(), before the command is executed */
-	/* This process is a command itself (CORDON_RUN_FOREGROUND): it may have children of a run's. */
+	/*
+	 * This process is a command itself (CORDON_RUN_FOREGROUND), and PID 1 ends with it: it may
+	 * have children of a run's.
+	 */
 	bool adopts;
 	const struct launch_network *network; /* NULL: it is not managed */
 

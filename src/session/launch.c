@@ -166,7 +166,7 @@ static int launch_command(struct session *s, struct err *e)
 				 .environment = s->outcome.environment.list,
 				 .directory = s->in.directory,
 				 .terminal = -1,
-				 .adopts = s->in.is_foreground,
+				 .adopts = s->ends_with_parent,
 				 /* What can't be looked after must not have run. */
 				 .waits =
 					 (s->outcome.is_sandboxed && watch_is_needed(s->in.plan)) ||

@@ -331,12 +331,6 @@ static int warden_is_gone(void *user, uint32_t events, struct err *e)
 	return FAIL_SYS(e, ECHILD, "the process that cleans up after the run was killed");
 }
 
-/* To the kernel a parent is one thread. Of the first of them it is known that it ends with the rest. */
-static bool is_first_thread(void)
-{
-	return syscall(SYS_gettid) == getpid();
-}
-
 /*
  * SECURITY: somebody may have stopped PID 1, and then it does not hear the end of its channel. A
  * monitor would leave the rest behind.
@@ -365,7 +359,7 @@ static int helper_is_gone(void *user, uint32_t events, struct err *e)
 		return tie_to_parent(s, e);
 	if (poll(&first, 1, 0) > 0)
 		return 0;
-	return FAIL_SYS(e, ECHILD, "the process that started the sandbox was killed");
+	return FAIL_SYS(e, ECHILD, "the process that ends the sandbox with this one was killed");
 }
 
 /* ---- Starting ---------------------------------------------------------------------------------- */
@@ -377,7 +371,7 @@ static int find_sockets(struct session *s, struct err *e)
 
 /*
  * SECURITY: what a host program forks has copies of the channels of its runs, which then do not
- * end with it. The CLI forks nobody who would keep them.
+ * end with it. Not all who are tied to their parent are so from the beginning.
  */
 static int tie_to_host(const struct session *s, struct err *e)
 {
@@ -385,7 +379,7 @@ static int tie_to_host(const struct session *s, struct err *e)
 	scoped_fd self = -1;
 	int r;
 
-	if (s->ends_with_parent || !s->outcome.is_sandboxed)
+	if (!s->outcome.is_sandboxed)
 		return 0;
 	self = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	if (self < 0)
@@ -400,7 +394,6 @@ static int tie_to_host(const struct session *s, struct err *e)
 static int look_after(struct session *s, struct err *e)
 {
 	s->outcome.has_started = true;
-	s->ends_with_parent = s->in.is_foreground && is_first_thread();
 	s->outcome.landlock_abi = s->sandbox.landlock_abi;
 	if (s->outcome.is_sandboxed && s->sandbox.landlock_abi == 0)
 		session_warn(&s->in,
@@ -449,8 +442,15 @@ static int look_after(struct session *s, struct err *e)
 	return start_clock(s, e);
 }
 
+/* To the kernel a parent is one thread. Of the first of them it is known that it ends with the rest. */
+static bool is_first_thread(void)
+{
+	return syscall(SYS_gettid) == getpid();
+}
+
 static int begin(struct session *s, struct err *e)
 {
+	s->ends_with_parent = s->in.is_foreground && is_first_thread();
 	if (choose_begin(s->a, &s->in, &s->choice, &s->outcome, e) < 0 ||
 	    choose_next(s->a, &s->choice, &s->outcome, &s->programs, e) < 0 ||
 	    launch_find_stdio(s, e) < 0 || loop_init(&s->loop, e) < 0 ||
@@ -521,7 +521,7 @@ static void stop_looking_after(struct session *s)
 	if (s->is_let_go)
 		return;
 	s->is_let_go = true;
-	/* Who started PID 1 ends meanwhile. */
+	/* The helper ends meanwhile. */
 	fd_close(&s->sandbox.helper_life);
 	if (s->watch)
 		s->outcome.watch = watch_stop(s->watch);
@@ -676,9 +676,12 @@ int session_signal(struct session *s, int number, struct err *e)
 		return FAIL(e, ERR_ARGUMENT, "there is no signal %d", number);
 	if (s->state != SESSION_RUNS || s->has_ended)
 		return FAIL(e, ERR_ARGUMENT, "the command has ended");
+	if (number == SIGCONT || number == -SIGCONT)
+		s->stops_again = 0;
 	/* Ctrl-Z right after `fg`: what is still stopped would forget it when it goes on. */
 	if (s->goes_on.is_added && is_stop(abs(number))) {
-		s->stops_again = number;
+		if (abs(s->stops_again) != SIGSTOP)
+			s->stops_again = number;
 		return 0;
 	}
 	if (!send_signal(s, number))

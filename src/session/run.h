@@ -53,7 +53,7 @@ struct session {
 	struct watcher channel;	    /* the sandbox speaks */
 	struct watcher gone;	    /* the sandbox is no more */
 	struct watcher warden_gone; /* who cleans up is no more */
-	struct watcher helper_gone; /* who started PID 1 is no more */
+	struct watcher helper_gone; /* who would end PID 1 is no more */
 	bool ends_with_parent;	/* PID 1, by the kernel: this process is a command, like the CLI */
 	struct watcher goes_on; /* an eventfd: what was stopped with this process goes on */
 	int stops_again;	/* by this signal, as of session_signal(), when it has gone on; 0 */

@@ -10,11 +10,14 @@
  *
  * Or it has one of its own:
  *
- *	forked		starts a run that lasts, forks a child, says its number, and waits
+ *	forked BACKEND [FOREGROUND [THREAD]]
+ *			starts a run that lasts, on another thread if that is said, forks a child,
+ *			says its number, and waits
  */
 #include <cordon.h>
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -60,17 +63,22 @@ static bool has_children(void)
 }
 
 /* What it forks has copies of the channels of its runs, and nothing to do with them. */
-static int run_and_fork(void)
+static void *run_and_fork(void *arg)
 {
 	static const char *const command[] = { "/bin/sh", "-c", "echo up; exec sleep 20", NULL };
-	struct cordon_run_options options = { .size = sizeof(options),
-					      .command = command,
-					      .backend = "bwrap" };
+	static const char *const accepted[] = { "proc", "tree_death", "ipc", NULL };
+	struct cordon_run_options *options = arg;
 	cordon_run_handle *handle = NULL;
+	cordon_error *error = NULL;
 	pid_t child;
 
-	if (cordon_start(NULL, &options, &handle, NULL) < 0)
-		return 1;
+	options->command = command;
+	if (strcmp(options->backend, "landlock") == 0)
+		options->accept_missing = accepted;
+	if (cordon_start(NULL, options, &handle, &error) < 0) {
+		(void)fprintf(stderr, "%s\n", cordon_error_text(error));
+		_exit(1);
+	}
 	child = fork();
 	if (child == 0) {
 		(void)sleep(SECONDS);
@@ -78,7 +86,23 @@ static int run_and_fork(void)
 	}
 	(void)printf("%d\n", (int)child);
 	(void)fflush(stdout);
-	return cordon_wait(handle, NULL, NULL) < 0;
+	(void)cordon_wait(handle, NULL, NULL);
+	return NULL;
+}
+
+static int run_forked(const char *backend, bool is_foreground, bool is_threaded)
+{
+	struct cordon_run_options options = { .size = sizeof(options),
+					      .backend = backend,
+					      .flags = is_foreground ? CORDON_RUN_FOREGROUND : 0 };
+	pthread_t thread;
+
+	if (!is_threaded)
+		(void)run_and_fork(&options);
+	else if (pthread_create(&thread, NULL, run_and_fork, &options) != 0 ||
+		 pthread_join(thread, NULL) != 0)
+		return 1;
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -88,8 +112,8 @@ int main(int argc, char **argv)
 	bool is_foreground = is_careless || strcmp(way, "foreground") == 0;
 	const struct sigaction action = { .sa_handler = is_careless ? SIG_IGN : hear_child };
 
-	if (strcmp(way, "forked") == 0)
-		return run_and_fork();
+	if (strcmp(way, "forked") == 0 && argc > 2)
+		return run_forked(argv[2], argc > 3, argc > 4);
 	if (sigaction(SIGCHLD, &action, NULL) < 0)
 		return 1;
 	for (int i = 0; i < RUNS; i++) {

@@ -151,6 +151,17 @@ def what_stops_it_before_it_has_gone_on_is_not_forgotten(t):
 
 
 @on_terminal
+def what_lets_it_go_on_after_that_counts(t):
+    t.start(f"{os.environ['STOPPING_HOST']} {t.backend} regrets", r"up\r?\n")
+    t.type("\x1a")
+    t.expect("Stopped")
+    t.expect(PROMPT)
+    t.start("fg", "stopping_host")
+    shown = t.expect(PROMPT)
+    assert "Stopped" not in shown and "<143>" in t.line("echo \"<$?>\""), shown
+
+
+@on_terminal
 def control_z_and_bg_lets_it_run_behind(t):
     sleeper = Sleeper()
     t.start(f"{t.run} sh -c 'echo go; {sleeper.words}; echo over >file'", "go")
