@@ -34,10 +34,24 @@ static void reap_starter(struct sandbox *s)
 	fd_close(&s->starter);
 }
 
-void sandbox_reap(struct sandbox *s, int first)
+/*
+ * PID 1 is its child until it is dead, and a child of this process only then. SECURITY: its
+ * number is not freed before the helper is gone, which may kill by it.
+ */
+static void end_starter(const struct sandbox *s)
 {
-	/* PID 1 is its child until it is gone, and a child of this process only then. */
-	reap_starter(s);
+	struct pollfd dead = { .fd = s->starter, .events = POLLIN };
+
+	if (s->starter < 0)
+		return;
+	os_kill(s->starter, SIGKILL);
+	while (poll(&dead, 1, -1) < 0 && errno == EINTR)
+		;
+}
+
+void sandbox_reap(const struct sandbox *s, int first)
+{
+	end_starter(s);
 	os_reap(first);
 }
 

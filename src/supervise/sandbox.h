@@ -77,7 +77,7 @@ int sandbox_start(struct sandbox *s, struct err *e) MUST_CHECK NONNULL;
 bool sandbox_helper_left(struct sandbox *s) NONNULL;
 
 /* Waits for PID 1, which has been killed or ends by itself; `first` is its pidfd. */
-void sandbox_reap(struct sandbox *s, int first) NONNULL;
+void sandbox_reap(const struct sandbox *s, int first) NONNULL;
 
 /* When all in it is dead, or about to be: closes what is open, and so tells the helper to end. */
 void sandbox_let_go(struct sandbox *s) NONNULL;

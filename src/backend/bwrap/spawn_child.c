@@ -109,10 +109,12 @@ _Noreturn void bwrap_become(const struct bwrap_spawn *spawn)
 /* ---- The helper ------------------------------------------------------------------------ */
 
 struct watch {
-	int life, children, bwrap; /* a socket, a signalfd, a pidfd; -1: no more */
-	int host;		   /* the pidfd of who forked this process */
-	int first;		   /* the pidfd of PID 1, once it is told; -1 */
-	char word;		   /* the last one: enum bwrap_word */
+	int life, children; /* a socket, a signalfd; -1: no more */
+	int bwrap;	    /* its pidfd */
+	bool has_bwrap_ended;
+	int host;  /* the pidfd of who forked this process */
+	int first; /* the pidfd of PID 1, once it is told; -1 */
+	char word; /* the last one: enum bwrap_word */
 	pid_t group;
 	bool is_apart; /* from the group */
 };
@@ -136,6 +138,21 @@ static bool has_children(void)
 	return pid == 0;
 }
 
+/*
+ * SECURITY: the number of a group that has ended may be another's. That of this process is not
+ * freed; bwrap's is by a parent who ignores SIGCHLD, so the kernel is asked to go by the pidfd.
+ * Before 6.9 it can't: then nobody else may have got the number in the moment since.
+ */
+static void kill_group(const struct watch *w)
+{
+	const unsigned whole_group = 1U << 2; /* PIDFD_SIGNAL_PROCESS_GROUP */
+
+	if (!w->is_apart ||
+	    (syscall(SYS_pidfd_send_signal, w->bwrap, SIGKILL, NULL, whole_group) < 0 &&
+	     errno == EINVAL))
+		kill(-w->group, SIGKILL);
+}
+
 static void end_all(const struct watch *w)
 {
 	struct pollfd first = { .fd = w->first, .events = POLLIN };
@@ -147,7 +164,7 @@ static void end_all(const struct watch *w)
 	if (!w->is_apart && w->word != BWRAP_WORD_FIRST &&
 	    (poll(&first, 1, DEATH_MS) < 0 || !has_children()))
 		return;
-	kill(-w->group, SIGKILL);
+	kill_group(w);
 }
 
 /*
@@ -157,7 +174,7 @@ static void end_all(const struct watch *w)
 static void end_group(const struct watch *w)
 {
 	if (w->word == BWRAP_WORD_FIRST || w->is_apart)
-		kill(-w->group, SIGKILL);
+		kill_group(w);
 }
 
 static void obey(struct watch *w)
@@ -178,10 +195,11 @@ static _Noreturn void watch(struct watch *w)
 {
 	struct signalfd_siginfo ignored;
 
-	while (w->bwrap >= 0 || has_children()) {
+	while (!w->has_bwrap_ended || has_children()) {
 		struct pollfd wait[] = { { .fd = w->life, .events = POLLIN },
 					 { .fd = w->children, .events = POLLIN },
-					 { .fd = w->bwrap, .events = POLLIN },
+					 { .fd = w->has_bwrap_ended ? -1 : w->bwrap,
+					   .events = POLLIN },
 					 { .fd = w->host, .events = POLLIN } };
 
 		if (poll(wait, COUNT_OF(wait), -1) < 0 && errno != EINTR)
@@ -192,7 +210,7 @@ static _Noreturn void watch(struct watch *w)
 			obey(w);
 		if (wait[2].revents) {
 			end_group(w);
-			w->bwrap = -1;
+			w->has_bwrap_ended = true;
 		}
 		/* What it has forked may have a copy of the other end of `life`. */
 		if (wait[3].revents) {
