@@ -71,7 +71,8 @@ static int run(struct arena *a, const struct run *r, struct ran *out, struct err
 	const struct session_request in = {
 		.plan = r->policy->plan,
 		.host = &r->policy->host,
-		.stands_for = r->usual ? r->usual->plan : NULL,
+		/* One without a sandbox has nothing that could be trusted less for it. */
+		.stands_for = r->usual && !r->usual->plan->is_unsandboxed ? r->usual->plan : NULL,
 		.directory = r->policy->plan_inputs.places.cwd.p,
 		.sets_pwd = true,
 		.program = r->program,

@@ -2,7 +2,8 @@
 /*
  * Children that run on without exec, made in what may be a threaded program:
  * async-signal-safe calls only in there. They have no exit signal and are known by
- * a pidfd, so that a host program's SIGCHLD and waitpid(-1) never meet them.
+ * a pidfd, so that a host program's waitpid(-1) never meets them and no SIGCHLD tells
+ * of their end; that somebody has stopped one is told, unless SA_NOCLDSTOP is set.
  */
 #pragma once
 

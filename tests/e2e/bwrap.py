@@ -286,8 +286,10 @@ def a_host_program_has_no_child_too_many(w):
 
 
 def children_of(pid):
+    """Those of all its threads."""
     try:
-        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+        return [int(word) for thread in os.listdir(f"/proc/{pid}/task")
+                for word in Path(f"/proc/{pid}/task/{thread}/children").read_text(encoding="ascii").split()]
     except OSError:
         return []
 
@@ -299,26 +301,54 @@ def await_true(condition, what, seconds=20):
         time.sleep(0.02)
 
 
+class ForkedHost:
+    """A host program with a run, and with a child that has copies of its channels."""
+
+    def __init__(self, w, *words):
+        env = {**w.env, "CORDON_PROGRAM": w.program}
+        self.process = subprocess.Popen([os.environ["PARENT_HOST"], "forked", *words], cwd=w.work, env=env,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        # Nothing is writable, so there is no warden to end it.
+        said = {self.process.stdout.readline().strip(), self.process.stdout.readline().strip()}
+        check("up" in said, f"the command does not run: {said}")
+        self.idler = int((said - {"up"}).pop())
+
+    def descendants(self, pid=None):
+        return [each for child in children_of(pid or self.process.pid) if child != self.idler
+                for each in (child, *self.descendants(child))]
+
+    def kill(self):
+        """And all but its own child ends."""
+        found = self.descendants()
+        check(found, "it has no run")
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        await_true(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in found), "something lives on", 5)
+        check(os.path.exists(f"/proc/{self.idler}"), "its child is gone, too")
+        os.kill(self.idler, signal.SIGKILL)
+
+
 @case
-def a_killed_host_program_takes_a_stopped_sandbox_along_though_it_has_forked(w):
-    """The helper sees that the host is gone; the child that has copies of its channels lives on."""
+def a_killed_host_program_takes_its_run_along_though_it_has_forked(w):
     if w.keywords():
         raise Skip("the library of the build may be out of the user's reach")
-    env = {**w.env, "CORDON_PROGRAM": w.program}
-    with subprocess.Popen([os.environ["PARENT_HOST"], "forked"], cwd=w.work, env=env, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, text=True) as host:
-        # Nothing is writable, so there is no warden to do it.
-        said = {host.stdout.readline().strip(), host.stdout.readline().strip()}
-        check("up" in said, f"the command does not run: {said}")
-        idler = int((said - {"up"}).pop())
-        firsts = [first for child in children_of(host.pid) for first in children_of(child)]
+    for backend in ("native", "bwrap", "landlock"):
+        for words in ((), ("foreground",), ("foreground", "thread")):
+            ForkedHost(w, backend, *words).kill()
+
+
+@case
+def a_killed_host_program_takes_a_stopped_sandbox_along_though_it_has_forked(w):
+    """The helper sees that the host is gone."""
+    if w.keywords():
+        raise Skip("the library of the build may be out of the user's reach")
+    for words in ((), ("foreground", "thread")):
+        host = ForkedHost(w, "bwrap", *words)
+        firsts = [first for child in children_of(host.process.pid) for first in children_of(child)]
         check(len(firsts) == 1, f"PID 1 is one of {firsts}")
         os.kill(firsts[0], signal.SIGSTOP)
         host.kill()
-        host.wait()
-        await_true(lambda: not os.path.exists(f"/proc/{firsts[0]}"), "PID 1 lives on", 5)
-        check(os.path.exists(f"/proc/{idler}"), "its child is gone, too")
-        os.kill(idler, signal.SIGKILL)
 
 
 @case

@@ -275,6 +275,8 @@ def a_profile_without_a_sandbox_is_not_enforced(w: World):
     found = diagnose(w, "--mode", "danger-full-access", status=1)
     assert "no sandbox" in found["default"]["reason"]
     assert doctor(w, "-q", "--mode", "danger-full-access", status=1).out == "none\n"
+    # What a backend can do does not depend on it.
+    assert backend(found, "bwrap")["works"] == backend(diagnose(w), "bwrap")["works"]
 
 
 @case
@@ -592,6 +594,20 @@ def a_cache_about_a_bwrap_that_is_another_now_is_removed(w: World):
     # What is right stays; it was made by the doctor itself, where there is a bwrap.
     if cache.exists():
         assert diagnose(w, "--clean")["cleaned"]["removed"] == [] and cache.exists()
+
+
+@case
+def a_cache_that_the_command_could_write_is_not_used(w: World):
+    cache = w.top / "home/.cache/cordon/bwrap"
+    cache.parent.mkdir(parents=True, mode=0o700)
+    cache.parent.parent.chmod(0o700)
+    if not backend(diagnose(w, "--mode", "read-only"), "bwrap")["works"]:
+        raise Skip("no bwrap that works here")
+    assert cache.exists()
+    cache.unlink()
+    w.write_config(f'[permissions.p]\nextends = ":workspace"\n[permissions.p.filesystem]\n"{w.top}/home" = "write"\n')
+    diagnose(w, "-P", "p")
+    assert not cache.exists()
 
 
 @case

@@ -122,7 +122,12 @@ static bool says(const char *text, const char *const *parts)
 	return false;
 }
 
-/* bwrap has ended before the inner stage could say anything. */
+static int fail_killed(struct err *e)
+{
+	return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
+}
+
+/* bwrap, or the helper, has ended before the inner stage could say anything. */
 static int word_end(struct attempt *t, struct err *e)
 {
 	static const char *const namespaces[] = { "namespace",	 "uid map",  "gid map", "setgroups",
@@ -131,6 +136,8 @@ static int word_end(struct attempt *t, struct err *e)
 					       "Can't mkdir", "Can't stat mount", NULL };
 	char text[400], path[256];
 
+	if (t->s.starter >= 0 && !is_alive(t->s.helper) && is_alive(t->s.starter))
+		return fail_killed(e);
 	hear_errors(t, text, sizeof(text));
 	(void)utf8_show(t->program.path, path, sizeof(path));
 	if (strstr(text, "Resource temporarily unavailable"))
@@ -433,9 +440,7 @@ static int help_stage(struct attempt *t, struct err *e)
 		return fail_stranger(t, e);
 	t->stands = true;
 	if (!is_alive(t->s.helper))
-		return has_failed(t)
-			       ? 0
-			       : FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
+		return has_failed(t) ? 0 : fail_killed(e);
 	if (t->in->terminal >= 0)
 		os_set_foreground(t->in->terminal, t->s.pid);
 	if (t->words.late.count && mask_the_rest(t, e) < 0)

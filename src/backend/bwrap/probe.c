@@ -345,7 +345,8 @@ static int find_usable(struct arena *a, const struct launch *in, struct str *out
 	    path_join(a, plain, STR("cordon/" CACHE_NAME), &file, e) < 0)
 		return err_result(e);
 	/* SECURITY: what a command could have written is not asked. */
-	if (plan_resolve(in->plan, file).access != ACCESS_WRITE)
+	if (plan_resolve(in->plan, file).access != ACCESS_WRITE &&
+	    (!in->stands_for || plan_resolve(in->stands_for, file).access != ACCESS_WRITE))
 		*out = plain;
 	return 0;
 }
