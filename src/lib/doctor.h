@@ -93,6 +93,12 @@ int room_open(struct arena *a, const char *program, struct doctor_room *out, str
 	MUST_CHECK NONNULL;
 void room_close(struct doctor_room *room) NONNULL;
 
+/*
+ * The directory, O_PATH, of a name below the one that is open as `top`; its last part is
+ * `*last`. No link is followed. -1 with errno.
+ */
+int room_open_above(int top, const char *name, const char **last) MUST_CHECK NONNULL;
+
 /* Whether what the probe left behind in there still lives; it is told to go. */
 bool room_has_life(const struct doctor_room *room) NONNULL;
 

@@ -20,26 +20,38 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "lib/doctor.h"
+#include "os/fd.h"
 #include "os/os.h"
 #include "policy/guarantee.h"
 
-enum { PROBE_PATH_BYTES = 4096, SAID_MAX_BYTES = 4096, KEYCTL_GET_ID = 0, SESSION_KEYRING = -3 };
+enum { SAID_MAX_BYTES = 4096, KEYCTL_GET_ID = 0, SESSION_KEYRING = -3 };
 
-struct path {
-	char text[PROBE_PATH_BYTES];
-};
-
-static const char *below(const struct probe_facts *f, const char *name, struct path *out)
+/*
+ * SECURITY: a command in a sandbox of the same user may be able to write where all this lies, and
+ * what is tried here is tried without a sandbox, too: no link is followed, and nothing waited for.
+ * -1 with errno.
+ */
+static int open_above(const struct probe_facts *f, const char *name, const char **last)
 {
-	(void)snprintf(out->text, sizeof(out->text), "%s/%s", f->directory, name);
-	return out->text;
+	scoped_fd top = open(f->directory, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return top < 0 ? -1 : room_open_above(top, name, last);
+}
+
+static int open_below(const struct probe_facts *f, const char *name, int flags)
+{
+	const char *last;
+	scoped_fd above = open_above(f, name, &last);
+
+	return above < 0 ? -1
+			 : openat(above, last, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 }
 
 /* 0 or errno. */
 static int try_open(const struct probe_facts *f, const char *name, int flags)
 {
-	struct path path;
-	int fd = open(below(f, name, &path), flags | O_CLOEXEC, 0600);
+	int fd = open_below(f, name, flags);
 
 	if (fd < 0)
 		return errno;
@@ -51,10 +63,11 @@ static int try_open(const struct probe_facts *f, const char *name, int flags)
 
 static int try_work(const struct probe_facts *f)
 {
-	struct path path;
-	int error = try_open(f, "work/made", O_WRONLY | O_CREAT);
+	const char *last;
+	scoped_fd above = open_above(f, "work/made", &last);
+	int error = try_open(f, "work/made", O_WRONLY | O_CREAT | O_EXCL);
 
-	if (error == 0 && unlink(below(f, "work/made", &path)) < 0)
+	if (error == 0 && unlinkat(above, last, 0) < 0)
 		error = errno;
 	return error;
 }
@@ -81,14 +94,17 @@ static int try_fs_reopen(const struct probe_facts *f)
 
 static int try_protect_missing(const struct probe_facts *f)
 {
-	struct path path;
+	const char *last;
+	scoped_fd above = open_above(f, "work/missing", &last);
+	int error = 0;
 
-	if (mkdir(below(f, "work/missing", &path), 0700) == 0)
-		return rmdir(path.text) < 0 ? errno : 0;
+	if (above < 0)
+		return errno;
+	if (mkdirat(above, last, 0700) < 0 || unlinkat(above, last, AT_REMOVEDIR) < 0)
+		error = errno;
 	/* What stands there in its place has to be as closed. */
-	if (errno == EEXIST)
-		return try_open(f, "work/missing/made", O_WRONLY | O_CREAT);
-	return errno;
+	return error == EEXIST ? try_open(f, "work/missing/made", O_WRONLY | O_CREAT | O_EXCL)
+			       : error;
 }
 
 /* ---- Network and neighbours ---------------------------------------------------------------- */
@@ -209,14 +225,14 @@ static int try_kernel(const struct probe_facts *f)
 static _Noreturn void stay(const struct probe_facts *f, int tell)
 {
 	const struct timespec pause = { .tv_nsec = 5000000 };
-	struct path path;
-	int fd = open(below(f, "work/" PROBE_LEFT_FILE, &path), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = open_below(f, "work/" PROBE_LEFT_FILE, O_RDWR | O_CREAT);
+	struct stat st;
 
 	if (fd < 0 || flock(fd, LOCK_EX) < 0 || write(tell, "", 1) != 1)
 		_exit(1);
 	/* Nothing that the doctor waits for may stay open. */
 	(void)syscall(SYS_close_range, 0U, (unsigned)fd - 1, 0U);
-	for (int ms = 0; ms < PROBE_LEFT_MS && access(path.text, F_OK) == 0; ms += 5)
+	for (int ms = 0; ms < PROBE_LEFT_MS && fstat(fd, &st) == 0 && st.st_nlink > 0; ms += 5)
 		(void)nanosleep(&pause, NULL);
 	_exit(0);
 }

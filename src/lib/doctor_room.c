@@ -55,11 +55,10 @@ static void list_places(const char *out[PLACE_COUNT])
 /* ---- The directory ------------------------------------------------------------------------ */
 
 /*
- * The directory of a name in the room; its last part is `*last`. SECURITY: a command
- * that may write to /tmp could put links there, and what is made and removed by way
- * of them would be anywhere.
+ * SECURITY: a command that may write to /tmp could put links there, and what is made and
+ * removed by way of them would be anywhere.
  */
-static int open_above(int top, const char *name, const char **last)
+int room_open_above(int top, const char *name, const char **last)
 {
 	int dir = fcntl(top, F_DUPFD_CLOEXEC, 3);
 	const char *slash;
@@ -80,7 +79,7 @@ static int open_above(int top, const char *name, const char **last)
 static bool make_below(int top, const char *name, bool is_dir)
 {
 	const char *last;
-	scoped_fd dir = open_above(top, name, &last);
+	scoped_fd dir = room_open_above(top, name, &last);
 	scoped_fd made = -1;
 
 	if (dir < 0)
@@ -94,7 +93,7 @@ static bool make_below(int top, const char *name, bool is_dir)
 static void remove_below(int top, const char *name, bool is_dir)
 {
 	const char *last;
-	scoped_fd dir = open_above(top, name, &last);
+	scoped_fd dir = room_open_above(top, name, &last);
 
 	if (dir >= 0)
 		(void)unlinkat(dir, last, is_dir ? AT_REMOVEDIR : 0);
@@ -231,7 +230,7 @@ void room_close(struct doctor_room *room)
 bool room_has_life(const struct doctor_room *room)
 {
 	const char *last;
-	scoped_fd dir = open_above(room->lock, "work/" PROBE_LEFT_FILE, &last);
+	scoped_fd dir = room_open_above(room->lock, "work/" PROBE_LEFT_FILE, &last);
 	scoped_fd fd = -1;
 	bool is_locked;
 

@@ -620,6 +620,34 @@ def a_cache_that_is_a_link_to_elsewhere_is_left_alone(w: World):
     assert other.read_text() == "a program"
 
 
+@case
+def a_link_that_a_command_puts_in_the_way_of_the_probe_is_not_followed(w: World):
+    """As the control it runs without a sandbox, in a place that other runs may write to."""
+    def probe(room):
+        facts = [str(room), "1", "1", "no-such-socket", "0", "0", "0"]
+        done = subprocess.run(["cordon-doctor-probe", *facts, "protect_missing", "tree_death"], executable=PROGRAM,
+                              env=w.env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        return dict(line.split() for line in done.stdout.splitlines())
+
+    elsewhere = w.top / "elsewhere"
+    rooms = {name: w.top / name for name in ("plain", "file", "left", "all")}
+    for room in (elsewhere, *rooms.values()):
+        room.mkdir()
+    (elsewhere / "made").touch()
+    for name in ("plain", "file", "left"):
+        (rooms[name] / "work").mkdir()
+    (rooms["file"] / "work/made").symlink_to(elsewhere / "new")
+    (rooms["left"] / "work/alive").symlink_to(elsewhere / "new")
+    (rooms["all"] / "work").symlink_to(elsewhere)
+    said = probe(rooms["plain"])
+    assert said["work"] == said["protect_missing"] == said["tree_death"] == "0", said
+    (rooms["plain"] / "work/alive").unlink()
+    assert probe(rooms["file"])["work"] != "0"
+    assert probe(rooms["left"])["tree_death"] != "0"
+    assert "0" not in {probe(rooms["all"])[what] for what in ("work", "protect_missing", "tree_death")}
+    assert os.listdir(elsewhere) == ["made"], os.listdir(elsewhere)
+
+
 def names_in(directory):
     """All of them, whatever goes meanwhile."""
     return [name for _, names, files in os.walk(directory) for name in names + files]
