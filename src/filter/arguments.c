@@ -203,6 +203,7 @@ bpf_label arguments_send(const struct arguments *a, unsigned flags)
 }
 
 static const uint32_t refused_requests[] = {
+	0x540c, /* TIOCEXCL: nobody else could open the terminal any more, after the run either */
 	0x5412, /* TIOCSTI: puts characters into the input queue */
 	0x541c, /* TIOCLINUX: pastes into the console */
 	0x541d, /* TIOCCONS: takes over what is written to the console */

@@ -20,6 +20,13 @@
 pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidfd) NONNULL;
 
 /*
+ * Who is stopped hears nothing of the end of whom it belongs to: the kernel wakes it then. A child
+ * is born so; who changes its credentials has to say it again. (To the kernel a parent is the
+ * thread that forked; to be woken too early does no harm.)
+ */
+void os_wake_with_parent(void);
+
+/*
  * For a `body` that executes another program at once: this thread waits for that, and lends it its
  * memory. Else as os_fork(); but the program has SIGCHLD for an exit signal, as all have, and so is
  * for who has no other children to confuse it with. When no descriptor can be had it is left to end

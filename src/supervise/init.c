@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/macros.h"
+#include "os/child.h"
 #include "os/fd_pass.h"
 #include "proxy/channel.h"
 
@@ -328,6 +329,7 @@ static _Noreturn void run(struct life *life)
 				  { .events = POLLIN } };
 	sigset_t wanted;
 
+	os_wake_with_parent();
 	sigemptyset(&wanted);
 	for (size_t i = 0; i < COUNT_OF(signals); i++)
 		sigaddset(&wanted, signals[i]);

@@ -589,6 +589,19 @@ def a_terminal_is_not_typed_into(arena):
     check(sum(line.endswith("OK") for line in got) == 2, f"the control shows nothing: {got}")
 
 
+TIOCEXCL, TIOCNXCL = 0x540C, 0x540D
+
+
+@case
+def a_terminal_is_not_kept_from_others(arena):
+    """It would stay so after the run."""
+    box = arena.box()
+    attempts = [f"ioctl-tty {TIOCEXCL} low", f"ioctl-tty {TIOCEXCL} high", f"ioctl-tty {TIOCNXCL} low"]
+    got = on_terminal(box, box.argv(*attempts))
+    check(got == ["EPERM", "EPERM", "OK"], f"{got}")
+    check(on_terminal(box, [arena.probe, *box.words(attempts[:1])]) == ["OK"], "the control shows nothing")
+
+
 @case
 def the_output_of_a_terminal_is_not_stopped(arena):
     """Whoever writes to it then waits, Cordon too, and no key starts it again."""

@@ -260,6 +260,20 @@ def nothing_survives_a_kill_of_cordon_while_all_else_is_stopped(arena):
 
 
 @case
+def what_cleans_up_is_woken_when_cordon_is_killed(arena):
+    box = arena.box()
+    before = names_below(box.top)
+    process = start_held(box)
+    stopped = [pid for pid in parts_that_stay() if pid != process.pid]
+    check("cordon-warden" in descendants().values(), f"{descendants()}")
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    process.kill()
+    ended(process)
+    check_gone(arena, box, before, "killed while all else was stopped")
+
+
+@case
 def nothing_survives_a_kill_of_cordon_under_a_deaf_parent(arena):
     """The caller ignores SIGCHLD and never waits."""
     box = arena.box()

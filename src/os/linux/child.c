@@ -8,10 +8,16 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+void os_wake_with_parent(void)
+{
+	syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
+}
 
 /* Not clone3(): containers answer it with ENOSYS, since they can't see its flags. */
 pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidfd)
@@ -24,6 +30,7 @@ pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidf
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
 	pid = syscall(SYS_clone, flags | CLONE_PIDFD, 0, pidfd, 0, 0);
 	if (pid == 0) {
+		os_wake_with_parent();
 		body(arg);
 		_exit(1);
 	}
