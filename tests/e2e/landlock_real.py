@@ -89,6 +89,19 @@ def cordons_own_files_inside_what_is_writable(world: World):
 
 
 @case
+def what_is_the_kernels_or_shared_by_all(world: World):
+    """A backend with namespaces has its own."""
+    for directory in ("/proc", "/sys", "/dev", "/dev/shm", "/proc/sys"):
+        if not os.path.isdir(directory):
+            continue
+        for options, env in ((("--add-write", directory), {}), ((), {"TMPDIR": directory})):
+            said = world.fails(*WORK, *options, "--", "true", env=env).err
+            assert f"'{directory}'" in said and "P20" in said, said
+    world.ok(*WORK, "--add-write", "/dev/null", "--", "true")
+    world.ok(*RUN, "--mode", "read-only", "--", "true", env={"TMPDIR": "/proc"})
+
+
+@case
 def losses_that_nobody_accepted(world: World):
     said = world.fails("run", "--backend", "landlock", "--mode", "workspace-write", "--", "true").err
     for name in ("fs_carve", "protect_missing", "proc", "tree_death"):
