@@ -397,6 +397,8 @@ static enum outcome accept_locked(struct taking *t, bool is_exclusive, struct er
 	t->held->fd = t->fd;
 	t->held->device = t->st.st_dev;
 	t->held->inode = t->st.st_ino;
+	t->held->above_device = t->in->st.st_dev;
+	t->held->above_inode = t->in->st.st_ino;
 	t->fd = -1;
 	return OUTCOME_HELD;
 }

@@ -29,6 +29,7 @@ struct held {
 	const char *path;	/* wanted->path as a C string */
 	int fd;			/* holds the lock; -1: this user could not create anything there */
 	uint64_t device, inode; /* of what stands there; 0 when fd is -1 */
+	uint64_t above_device, above_inode; /* likewise, of the directory that it was found in */
 };
 
 struct placeholders {

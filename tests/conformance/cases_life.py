@@ -704,6 +704,21 @@ def a_write_root_swapped_for_a_link_is_not_written_through(arena):
     try_swaps(arena, box, ("{top}/x/swap", "{top}/x/alt"), "create {top}/x/swap/new")
 
 
+@case(needs={"fs_write", "fs_read", "fs_carve", "protect_missing"})
+def nothing_is_left_in_a_write_root_that_is_swapped_for_another(arena):
+    """Who makes what is missing by its name may make it in the other one."""
+    box = arena.box(policy=WRITE_ONE, tree={"{top}/x/swap/": "", "{top}/x/other/": ""})
+    before = names_below(box.top)
+    swapper = arena.guest([arena.probe, "exchange-for-ever", *[str(box.path("{top}/x/" + n)) for n in ("swap", "other")]])
+    end = time.monotonic() + 1.2
+    while time.monotonic() < end:
+        out, err, status = box.finish(box.argv("mkdir {top}/x/swap/.git"), status=None)
+        check(status == 125 or (status == 0 and out.strip() in REFUSED), f"status {status}: {out} {err}")
+    swapper.kill()
+    swapper.wait()
+    check_gone(arena, box, before, "it was swapped")
+
+
 @case
 def a_parent_swapped_for_a_link_is_not_written_through(arena):
     tree = {"{top}/x/mid/leaf/": "", "{out}/leaf/": "", "{top}/x/alt": "->{out}"}

@@ -9,6 +9,8 @@
 
 #include "backend/bwrap/attempt.h"
 #include "backend/mounts/kernel_mounts.h"
+#include "base/path.h"
+#include "base/utf8.h"
 #include "plan/net.h"
 #include "supervise/masker.h"
 
@@ -121,12 +123,36 @@ static struct mount_op *find_op(const struct attempt *t, const char *path)
 	return NULL;
 }
 
+/*
+ * SECURITY: bwrap has been handed its directories already, and in another than that it would make
+ * what is missing itself, where nobody removes it (P8, P11).
+ */
+static int check_above(const struct attempt *t, const struct held *held, struct err *e)
+{
+	const struct host *host = t->in->host;
+	struct str above = path_parent(str_of(held->path));
+	struct host_file file;
+	char shown[400];
+
+	if (host->look(host->user, above, &file, e) < 0)
+		return err_result(e);
+	if (held->fd < 0 || (held->above_device == file.device && held->above_inode == file.inode))
+		return 0;
+	return FAIL(e, ERR_POLICY,
+		    "'%s' is no longer what it was when the policy was compiled; nothing was run, "
+		    "try again",
+		    utf8_show(above, shown, sizeof(shown)));
+}
+
 int bwrap_hold_places(struct attempt *t, struct err *e)
 {
 	const struct placeholders *held = t->in->held;
 
 	if (t->in->hold && t->in->hold(t->in->user, e) < 0)
 		return err_result(e);
+	for (size_t i = 0; i < held->count; i++)
+		if (check_above(t, &held->items[i], e) < 0)
+			return err_result(e);
 	if (!t->expects)
 		return 0;
 	t->expects = false;
