@@ -448,6 +448,29 @@ static bool is_first_thread(void)
 	return syscall(SYS_gettid) == getpid();
 }
 
+enum { SPARE_COUNT = 3 };
+
+/* What can't be looked after must not have run: the descriptors for that are there before. */
+static int reserve(const struct session *s, int spare[SPARE_COUNT], struct err *e)
+{
+	for (int i = 0; i < SPARE_COUNT; i++) {
+		spare[i] = fcntl(s->loop.epoll, F_DUPFD_CLOEXEC, 0);
+		if (spare[i] < 0)
+			return FAIL_SYS(e, errno, "can't look after a command");
+	}
+	return 0;
+}
+
+static int launch(struct session *s, struct err *e)
+{
+	int spare[SPARE_COUNT] = { -1, -1, -1 };
+	int r = reserve(s, spare, e) < 0 || launch_somehow(s, e) < 0 ? err_result(e) : 0;
+
+	for (int i = 0; i < SPARE_COUNT; i++)
+		fd_close(&spare[i]);
+	return r;
+}
+
 static int begin(struct session *s, struct err *e)
 {
 	s->ends_with_parent = s->in.is_foreground && is_first_thread();
@@ -457,7 +480,7 @@ static int begin(struct session *s, struct err *e)
 	    launch_start_outputs(s, e) < 0 || find_sockets(s, e) < 0)
 		return err_result(e);
 	launch_find_terminal(s);
-	if (launch_somehow(s, e) < 0)
+	if (launch(s, e) < 0)
 		return err_result(e);
 	choose_settle(&s->choice, &s->outcome, s->sandbox.lost);
 	launch_close_stdio(s);
