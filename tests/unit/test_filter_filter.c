@@ -251,7 +251,7 @@ TEST(inet_is_tcp_udp_and_ping)
 
 TEST(nothing_types_into_the_terminal)
 {
-	static const uint64_t requests[] = { 0x5412, 0x541c, 0x541d, 0x5423 };
+	static const uint64_t requests[] = { 0x540c, 0x5412, 0x541c, 0x541d, 0x5423 };
 	struct filter f = build_plain();
 
 	for (size_t i = 0; i < COUNT_OF(requests); i++) {

@@ -320,7 +320,7 @@ static void add_kept(const struct compared *c, scmp_filter_ctx ctx)
 
 static struct filter make_refusals(const struct compared *c)
 {
-	static const unsigned requests[] = { 0x5412, 0x541c, 0x541d, 0x5423 };
+	static const unsigned requests[] = { 0x540c, 0x5412, 0x541c, 0x541d, 0x5423 };
 	const struct scmp_arg_cmp stop_output[] = { SCMP_A1(SCMP_CMP_MASKED_EQ, INT, 0x540a),
 						    SCMP_A2(SCMP_CMP_MASKED_EQ, INT, 0) };
 	static const unsigned namespaces[] = { 0x20000,	   0x2000000,  0x4000000, 0x8000000,
@@ -688,9 +688,10 @@ TEST(every_socket_gets_the_same_verdict)
 static void compare_bits(const struct compared *c, const char *name)
 {
 	static const uint64_t values[] = {
-		1024,	    0x540a,	0x5412,	  0x541c, 0x541d,     0x5423,	  0x60008,
-		0xffffffff, 0x50f00,	0x410000, 06755,  0100644,    GARBAGE,	  0x40086602,
-		0x401c5820, 0x80086601, 0x8927,	  0xb703, 0x4020940d, 0xc020660b, 0x5000940e,
+		1024,	 0x540a,     0x540c,	 0x5412,     0x541c,	 0x541d,
+		0x5423,	 0x60008,    0xffffffff, 0x50f00,    0x410000,	 06755,
+		0100644, GARBAGE,    0x40086602, 0x401c5820, 0x80086601, 0x8927,
+		0xb703,	 0x4020940d, 0xc020660b, 0x5000940e,
 	};
 	int number = number_of(c, name);
 	struct bpf_call call;

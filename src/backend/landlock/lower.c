@@ -116,19 +116,11 @@ static int add_rule(struct lowering *l, struct str path, enum wall_kind kind, st
 	return 0;
 }
 
-/* What is the sandbox's own elsewhere, and the host's here (P20). */
-static bool is_the_hosts(const struct lowering *l, struct str path)
+/* What is the sandbox's own elsewhere, and the host's here: no entry opens it (P20). */
+static bool is_the_hosts(struct str path)
 {
-	static const struct str kernels[] = { STR_INIT("/proc"), STR_INIT("/sys") };
-	static const struct str shared[] = { STR_INIT("/dev/shm"), STR_INIT("/dev/mqueue") };
-
-	for (size_t i = 0; i < COUNT_OF(kernels); i++)
-		if (path_is_under(path, kernels[i]))
-			return true;
-	for (size_t i = 0; i < COUNT_OF(shared); i++)
-		if (l->in->plan->policy->profile->isolates_ipc && path_is_under(path, shared[i]))
-			return true;
-	return str_is(path, "/dev");
+	return path_is_under(path, STR("/proc")) || path_is_under(path, STR("/sys")) ||
+	       str_is(path, "/dev");
 }
 
 /* P8: what is writable has to be what the plan was made for. */
@@ -141,7 +133,7 @@ static int add_writable(struct lowering *l, const struct region *region, struct 
 		return FAIL(e, ERR_WEAKER,
 			    "the landlock backend can't make all of '/' writable and hold "
 			    "anything; use a backend with namespaces");
-	if (is_the_hosts(l, region->path))
+	if (is_the_hosts(region->path))
 		return refuse_path(region->path, "make",
 				   "writable: with namespaces it is the sandbox's own, and here it "
 				   "would be the host's (P20); is TMPDIR there, or the working "
