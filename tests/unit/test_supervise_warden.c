@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -459,14 +460,31 @@ TEST(the_warden_keeps_the_locks_until_the_sandbox_is_dead)
 	struct run run = RUN_INIT;
 	struct victim v;
 
+	if (geteuid() != 0)
+		SKIP("only root can trace a warden");
 	wish_for_three(&w, "dying");
 	REQUIRE(victim_start(&v, &w, true) && run_start(&run, &w));
-	REQUIRE(kill(v.its.warden, SIGSTOP) == 0 && kill(v.pid, SIGKILL) == 0);
+	/* One that is only stopped is woken by the death of its parent. */
+	REQUIRE(ptrace(PTRACE_SEIZE, v.its.warden, NULL, NULL) == 0 &&
+		ptrace(PTRACE_INTERRUPT, v.its.warden, NULL, NULL) == 0 &&
+		waitpid(v.its.warden, NULL, __WALL) == v.its.warden && kill(v.pid, SIGKILL) == 0);
 	victim_done(&v);
 	run_end(&run);
 	CHECK(is_there("dying/.git") && is_there("dying/commondir")); /* its sandbox still runs */
-	REQUIRE(kill(v.its.warden, SIGCONT) == 0);
+	REQUIRE(ptrace(PTRACE_DETACH, v.its.warden, NULL, NULL) == 0);
 	CHECK(is_left_empty("dying"));
+}
+
+TEST(a_warden_that_is_stopped_is_woken)
+{
+	struct wish w = { .plan.rules.count = 0 };
+	struct victim v;
+
+	wish_for_three(&w, "stopped");
+	REQUIRE(victim_start(&v, &w, true));
+	REQUIRE(kill(v.its.warden, SIGSTOP) == 0 && kill(v.pid, SIGKILL) == 0);
+	CHECK(is_left_empty("stopped"));
+	victim_done(&v);
 }
 
 TEST(when_the_warden_is_killed_it_shows_and_the_program_cleans_up)
