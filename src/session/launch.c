@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "session/run.h"
@@ -154,6 +155,15 @@ static bool holds_late(const struct session *s)
 	return s->outcome.backend->holds_late && !s->in.traces;
 }
 
+/* So few that there may be no room for what the sandbox hands over. */
+static bool are_descriptors_few(void)
+{
+	enum { ENOUGH = 64 };
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < ENOUGH;
+}
+
 static int launch_command(struct session *s, struct err *e)
 {
 	struct launch launch = { .plan = s->in.plan,
@@ -169,7 +179,8 @@ static int launch_command(struct session *s, struct err *e)
 				 .adopts = s->ends_with_parent,
 				 /* What can't be looked after must not have run. */
 				 .waits =
-					 (s->outcome.is_sandboxed && watch_is_needed(s->in.plan)) ||
+					 (s->outcome.is_sandboxed &&
+					  (watch_is_needed(s->in.plan) || are_descriptors_few())) ||
 					 s->network.is_wanted,
 				 .network = s->network.is_wanted ? &s->network.launch : NULL,
 				 .accepted = s->choice.search.accepted,

@@ -450,7 +450,7 @@ static bool is_first_thread(void)
 
 enum { SPARE_COUNT = 3 };
 
-/* What can't be looked after must not have run: the descriptors for that are there before. */
+/* What can't be looked after must not have run: the last descriptors for that are there before. */
 static int reserve(const struct session *s, int spare[SPARE_COUNT], struct err *e)
 {
 	for (int i = 0; i < SPARE_COUNT; i++) {

@@ -524,6 +524,17 @@ def few_descriptors(w):
 
 
 @case
+def who_is_refused_for_want_of_descriptors_has_not_run(w):
+    ran = w.work / "ran"
+    for count in (*range(14, 24), 64):
+        done = w.try_on(lambda _, n=count: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)), *MODE,
+                        command=("/bin/sh", "-c", "echo >ran; sleep 0.1"))
+        check(ran.exists() == (done.status == 0), f"{count}: {done!r}")
+        ran.unlink(missing_ok=True)
+    check(done.status == 0, f"it never works: {done!r}")
+
+
+@case
 def a_small_stack(w):
     """Refused, where it would be a SIGSEGV somewhere."""
     if is_instrumented(w.program):
