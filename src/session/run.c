@@ -699,8 +699,11 @@ int session_signal(struct session *s, int number, struct err *e)
 		return FAIL(e, ERR_ARGUMENT, "there is no signal %d", number);
 	if (s->state != SESSION_RUNS || s->has_ended)
 		return FAIL(e, ERR_ARGUMENT, "the command has ended");
-	if (number == SIGCONT || number == -SIGCONT)
+	/* It is about to be told anyway; told twice, it would forget a Ctrl-Z in between. */
+	if (s->goes_on.is_added && abs(number) == SIGCONT) {
 		s->stops_again = 0;
+		return 0;
+	}
 	/* Ctrl-Z right after `fg`: what is still stopped would forget it when it goes on. */
 	if (s->goes_on.is_added && is_stop(abs(number))) {
 		if (abs(s->stops_again) != SIGSTOP)

@@ -151,6 +151,21 @@ def what_stops_it_before_it_has_gone_on_is_not_forgotten(t):
 
 
 @on_terminal
+def it_is_told_once_that_it_goes_on(t):
+    """A second time would be one too many for a Ctrl-Z in between."""
+    count = "n=0; trap 'n=$((n+1))' CONT; echo go; read x; sleep 0.3; echo told:$n"
+    t.start(f"{t.run} bash -c '{count}'".replace("'n=$((n+1))'", '"n=\\$((n+1))"'), "go")
+    t.type("\x1a")
+    t.expect("Stopped")
+    t.expect(PROMPT)
+    t.start("fg", "told:")
+    time.sleep(0.3)
+    t.type("\n")
+    t.expect("told:1")
+    t.expect(PROMPT)
+
+
+@on_terminal
 def what_lets_it_go_on_after_that_counts(t):
     t.start(f"{os.environ['STOPPING_HOST']} {t.backend} regrets", r"up\r?\n")
     t.type("\x1a")
