@@ -90,24 +90,35 @@ static bool is_there(const char *program)
 	return faccessat(AT_FDCWD, program, F_OK, AT_EACCESS) == 0;
 }
 
-int command_execute(const struct command_words *words)
+static bool is_readable(const char *program)
+{
+	int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+struct command_failure command_execute(const struct command_words *words)
 {
 	bool is_search = strchr(words->argv[0], '/') == NULL;
-	int error = ENOENT;
+	struct command_failure failure = { .os_error = ENOENT, .index = COMMAND_NO_PROGRAM };
 
-	for (size_t i = 0; words->programs[i]; i++) {
+	for (uint32_t i = 0; words->programs[i]; i++) {
 		execve(words->programs[i], words->argv, words->environment);
 		if (errno == ENOEXEC) {
 			words->shell_argv[1] = words->programs[i];
 			execve("/bin/sh", words->shell_argv, words->environment);
-			return ENOEXEC;
+			return (struct command_failure){ .os_error = ENOEXEC, .index = i };
 		}
 		if (!is_elsewhere(errno))
-			return errno;
+			return (struct command_failure){ .os_error = errno, .index = i };
 		if (errno == EACCES && is_search && !is_there(words->programs[i]))
 			continue;
-		if (error != EACCES)
-			error = errno;
+		if (failure.os_error != EACCES)
+			failure = (struct command_failure){ .os_error = errno, .index = i };
 	}
-	return error;
+	if (failure.os_error == EACCES)
+		failure.is_readable = is_readable(words->programs[failure.index]);
+	return failure;
 }

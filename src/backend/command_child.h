@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/resource.h>
 
 #include "backend/backend.h"
@@ -58,5 +59,14 @@ bool command_place_stdio(const int stdio[3]); /* as 0, 1, 2, however they are nu
 /* In the command, last: what command_take_signals() has found, and nothing is blocked. */
 void command_reset_signals(struct command_signals before);
 
-/* As execvp() does it over `programs`, but what is nowhere is ENOENT; gives the error when nothing could be executed. */
-int command_execute(const struct command_words *words);
+#define COMMAND_NO_PROGRAM UINT32_MAX
+
+/* Why nothing was executed. `index` is of the program that this is about, if any is. */
+struct command_failure {
+	int os_error;
+	uint32_t index;
+	bool is_readable; /* of EACCES */
+};
+
+/* As execvp() does it over `programs`, but what is nowhere is ENOENT. */
+struct command_failure command_execute(const struct command_words *words);

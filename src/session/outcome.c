@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,21 +72,47 @@ static void keep_shown(struct session *s, struct str text)
 		s->outcome.exec_text = STR("it could not be executed");
 }
 
-void outcome_set_exec_failed(struct session *s, int os_error)
+/* What it is that could not be executed: a file where that is known, else the name. */
+static const char *find_program(const struct session *s, uint32_t index)
+{
+	for (uint32_t i = 0; s->programs[i]; i++)
+		if (i == index)
+			return s->programs[i];
+	return s->in.argv[0];
+}
+
+/* Where the policy may be why: what is closed in there, and how to find out more. */
+static const char *explain_closed(const struct session *s, const struct init_message *why,
+				  const char *program)
+{
+	struct stat st;
+
+	if (why->os_error != EACCES || !s->outcome.is_sandboxed || stat(program, &st) < 0 ||
+	    !S_ISREG(st.st_mode) || access(program, X_OK) < 0)
+		return "";
+	if (why->value)
+		return ", though it can be read there, and executed outside: the interpreter that "
+		       "it names may be closed (see 'cordon why INTERPRETER')";
+	return ", nor read, though it can outside: the policy closes it (see 'cordon why FILE')";
+}
+
+void outcome_set_exec_failed(struct session *s, const struct init_message *why)
 {
 	const char *name = s->in.argv[0];
 	const char *inside = s->outcome.is_sandboxed ? " inside the sandbox" : "";
-	bool is_missing = os_error == ENOENT || os_error == ENOTDIR;
+	bool is_missing = why->os_error == ENOENT || why->os_error == ENOTDIR;
 	const char *existing = is_missing ? find_existing(s->programs) : NULL;
+	const char *program = find_program(s, why->index);
 	bool has_slash = str_find(str_of(name), '/') < strlen(name);
 	struct err said = ERR_INIT;
 
-	s->outcome.exec_error = os_error;
+	s->outcome.exec_error = why->os_error;
 	s->outcome.has_started = false;
 	s->outcome.status = is_missing ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 	/* As an error: the text of its number is the same in every locale. */
 	if (!is_missing)
-		(void)FAIL_SYS(&said, os_error, "'%s' can't be executed%s", name, inside);
+		(void)FAIL_SYS(&said, why->os_error, "'%s' can't be executed%s%s", program, inside,
+			       explain_closed(s, why, program));
 	else if (existing)
 		(void)FAIL(&said, ERR_NOTFOUND,
 			   "'%s' is there, but it, or the interpreter that it names, was not "

@@ -31,7 +31,6 @@
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
-#include "supervise/init.h"
 
 enum {
 	PATIENCE_MS = 2000, /* between the request to end and the kill */
@@ -234,7 +233,7 @@ static int take_message(struct session *s, const struct init_message *m, struct 
 {
 	switch ((enum init_message_kind)m->kind) {
 	case INIT_EXEC_FAILED:
-		outcome_set_exec_failed(s, m->os_error);
+		outcome_set_exec_failed(s, m);
 		return 0;
 	case INIT_STOPPED:
 		command_stopped(s, m->value, m->is_typed);

@@ -12,6 +12,7 @@
 #include "session/terminal.h"
 #include "supervise/engine.h"
 #include "supervise/guard.h"
+#include "supervise/init.h"
 #include "supervise/metadata.h"
 #include "supervise/sandbox.h"
 #include "supervise/unix_connect.h"
@@ -121,7 +122,7 @@ int launch_somehow(struct session *s, struct err *e) MUST_CHECK NONNULL;
 void outcome_set_status(struct outcome *o, int wait_status) NONNULL;
 
 /* P24 when nothing could be executed; says so. */
-void outcome_set_exec_failed(struct session *s, int os_error) NONNULL;
+void outcome_set_exec_failed(struct session *s, const struct init_message *why) NONNULL;
 
 /* Which limit it was, the sum of the denials, what was found of git. */
 int outcome_complete(struct session *s, struct err *e) MUST_CHECK NONNULL;

@@ -20,7 +20,7 @@
 enum init_message_kind {
 	INIT_FAILED = 1,  /* the set-up: `stage`, `index` and `os_error` say where */
 	INIT_READY,	  /* set up; descriptors come with it (struct sandbox in backend.h) */
-	INIT_EXEC_FAILED, /* the command could not be started: `os_error` */
+	INIT_EXEC_FAILED, /* the command could not be started; `value`: its file can be read */
 	INIT_STOPPED,	  /* the command was stopped by signal `value` */
 	INIT_CONTINUED,
 	INIT_SOCKETS_MADE, /* `value` as in the order; the sockets come with it, or `os_error` */

@@ -77,6 +77,26 @@ def a_command_that_can_not_be_executed_gives_126_and_says_so(w: World):
 
 
 @case
+def whether_the_file_or_its_interpreter_is_closed_is_told_apart(w: World):
+    tool, interpreter = w.write("bin/tool", "#!/bin/sh\n"), w.write("bin/interpreter", "#!/bin/sh\n")
+    script = w.write("bin/own-script", f"#!{interpreter}\n")
+    for path in (tool, interpreter, script):
+        path.chmod(0o755)
+    path = {"PATH": f"{w.top}/bin:{w.env['PATH']}"}
+    for name in ("tool", "own-script"):
+        assert ok(w, name, env=path).err == ""
+    result = run(w, "--deny", str(tool), "tool", env=path)
+    assert result.status == 126 and f"'{tool}' can't be executed inside the sandbox, nor read" in result.err, result
+    result = run(w, "--deny", str(interpreter), "own-script", env=path)
+    assert result.status == 126 and f"'{script}' can't be executed" in result.err, result
+    assert "the interpreter that it names may be closed" in result.err, result
+    # What nobody can execute is no matter of the policy.
+    tool.chmod(0o644)
+    result = run(w, "tool", env=path)
+    assert result.err == f"cordon: warning: '{tool}' can't be executed inside the sandbox: Permission denied\n", result
+
+
+@case
 def that_nothing_was_run_is_said_even_when_quiet(w: World):
     assert run(w, "-q", "nosuch").err == (
         "cordon: error: 'nosuch' was not found in PATH inside the sandbox\n")

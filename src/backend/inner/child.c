@@ -134,9 +134,12 @@ void inner_tell_ready(struct inner_job *job, int listener)
 
 /* ---- The command ------------------------------------------------------------ */
 
-static _Noreturn void tell_exec_failed(const struct inner_job *job, int os_error)
+static _Noreturn void tell_exec_failed(const struct inner_job *job, struct command_failure failure)
 {
-	struct init_message message = { .kind = INIT_EXEC_FAILED, .os_error = os_error };
+	struct init_message message = { .kind = INIT_EXEC_FAILED,
+					.os_error = failure.os_error,
+					.index = failure.index,
+					.value = failure.is_readable };
 
 	send(job->channel, &message, sizeof(message), MSG_NOSIGNAL);
 	_exit(127);
@@ -149,7 +152,8 @@ _Noreturn void inner_become_command(struct inner_job *job)
 	    syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0 ||
 	    syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &job->open_files, NULL) < 0 ||
 	    !command_set_limits(&job->limits))
-		tell_exec_failed(job, errno);
+		tell_exec_failed(job, (struct command_failure){ .os_error = errno,
+								.index = COMMAND_NO_PROGRAM });
 	command_reset_signals(job->signals);
 	tell_exec_failed(job, command_execute(&job->words));
 }

@@ -27,14 +27,19 @@ static void tell(int channel, const struct init_message *message)
 
 static _Noreturn void run_command(const struct none_job *job, struct command_signals signals)
 {
-	struct init_message message = { .kind = INIT_EXEC_FAILED };
+	struct init_message message = { .kind = INIT_EXEC_FAILED, .index = COMMAND_NO_PROGRAM };
 
 	if (fchdir(job->directory) < 0 || !command_place_stdio(job->stdio) ||
 	    !command_set_limits(&job->limits)) {
 		message.os_error = errno;
 	} else {
+		struct command_failure failure;
+
 		command_reset_signals(signals);
-		message.os_error = command_execute(&job->words);
+		failure = command_execute(&job->words);
+		message.os_error = failure.os_error;
+		message.index = failure.index;
+		message.value = failure.is_readable;
 	}
 	tell(job->channel, &message);
 	_exit(127);
@@ -145,7 +150,9 @@ static pid_t wait_and_fork(const struct none_job *job)
 	if (command == 0)
 		run_command(job, signals);
 	if (command < 0) {
-		struct init_message failed = { .kind = INIT_EXEC_FAILED, .os_error = errno };
+		struct init_message failed = { .kind = INIT_EXEC_FAILED,
+					       .os_error = errno,
+					       .index = COMMAND_NO_PROGRAM };
 
 		tell(job->channel, &failed);
 		_exit(125);
