@@ -368,28 +368,6 @@ static int find_sockets(struct session *s, struct err *e)
 	return s->outcome.is_sandboxed ? unix_sockets_find(s->a, s->in.plan, &s->sockets, e) : 0;
 }
 
-/*
- * SECURITY: what a host program forks has copies of the channels of its runs, which then do not
- * end with it. Not all who are tied to their parent are so from the beginning.
- */
-static int tie_to_host(const struct session *s, struct err *e)
-{
-	struct init_order order = { .kind = INIT_END_WITH };
-	scoped_fd self = -1;
-	int r;
-
-	if (!s->outcome.is_sandboxed)
-		return 0;
-	self = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	if (self < 0)
-		return FAIL_SYS(e, errno, "can't open this process");
-	r = fd_pass_send(s->sandbox.channel, &order, sizeof(order), &self, 1, MSG_DONTWAIT);
-	/* That it has ended already shows when it is listened to. */
-	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
-		return FAIL_SYS(e, -r, "can't tell the sandbox whom it belongs to");
-	return 0;
-}
-
 static int look_after(struct session *s, struct err *e)
 {
 	s->outcome.has_started = true;
@@ -433,7 +411,7 @@ static int look_after(struct session *s, struct err *e)
 		return err_result(e);
 	if (s->sandbox.waits && s->terminal.was_given)
 		os_set_foreground(s->terminal.fd, s->sandbox.pid);
-	if (sandbox_start(&s->sandbox, e) < 0 || tie_to_host(s, e) < 0 || network_begin(s, e) < 0)
+	if (sandbox_start(&s->sandbox, e) < 0 || network_begin(s, e) < 0)
 		return err_result(e);
 	/* Else it is another's child yet. */
 	if (s->sandbox.helper < 0 && tie_to_parent(s, e) < 0)

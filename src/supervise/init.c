@@ -118,11 +118,11 @@ static void kill_below(void)
 
 struct life {
 	int channel;
+	int host; /* a pidfd */
 	pid_t command;
 	bool has_namespace;
 	bool reaches_only_below; /* with signals, and all that is below it */
 	uint64_t ends_ms;	 /* 0: not by itself */
-	int host; /* the pidfd of who supervises it, when the channel alone does not tell; -1 */
 	bool is_typed; /* the terminal has sent a signal since the command was last heard of */
 };
 
@@ -277,17 +277,11 @@ static void make_sockets(const struct life *life, int32_t family)
 static void obey(struct life *life)
 {
 	struct init_order order;
-	size_t count = 1;
-	int fd;
 
 	/* Whatever it is that this does not understand, or the end of the channel: it is over. */
-	if (fd_pass_receive(life->channel, &order, sizeof(order), &fd, &count) !=
-		    (ssize_t)sizeof(order) ||
-	    count != (order.kind == INIT_END_WITH))
+	if (receive(life->channel, &order) != (ssize_t)sizeof(order))
 		leave(life);
-	if (order.kind == INIT_END_WITH)
-		life->host = fd;
-	else if (order.kind == INIT_SIGNAL)
+	if (order.kind == INIT_SIGNAL)
 		kill(life->command, order.value);
 	else if (order.kind == INIT_SIGNAL_GROUP)
 		signal_group(life, order.value);
@@ -326,7 +320,7 @@ static _Noreturn void run(struct life *life)
 {
 	struct pollfd wait[3] = { { .fd = life->channel, .events = POLLIN },
 				  { .events = POLLIN },
-				  { .events = POLLIN } };
+				  { .fd = life->host, .events = POLLIN } };
 	sigset_t wanted;
 
 	os_wake_with_parent();
@@ -341,7 +335,6 @@ static _Noreturn void run(struct life *life)
 
 		take_signals(wait[1].fd, life);
 		has_more = reap(life);
-		wait[2].fd = life->host;
 		if (poll(wait, 3, has_more ? 0 : time_left(life)) < 0 && errno != EINTR)
 			leave(life);
 		if (wait[2].revents)
@@ -353,19 +346,20 @@ static _Noreturn void run(struct life *life)
 	}
 }
 
-_Noreturn void init_run(int channel, pid_t command)
+_Noreturn void init_run(int channel, int host, pid_t command)
 {
 	struct life life = {
-		.channel = channel, .command = command, .has_namespace = true, .host = -1
+		.channel = channel, .host = host, .command = command, .has_namespace = true
 	};
 
 	run(&life);
 }
 
-_Noreturn void init_run_without_namespace(int channel, pid_t command, bool reaches_only_below)
+_Noreturn void init_run_without_namespace(int channel, int host, pid_t command,
+					  bool reaches_only_below)
 {
 	struct life life = { .channel = channel,
-			     .host = -1,
+			     .host = host,
 			     .command = command,
 			     .reaches_only_below = reaches_only_below };
 

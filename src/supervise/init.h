@@ -46,7 +46,6 @@ enum init_order_kind {
 	INIT_SIGNAL,	      /* send `value` to the command */
 	INIT_SIGNAL_GROUP,    /* send it to the command's process group */
 	INIT_SIGNAL_ALL,      /* send it to all in the sandbox; without one, as INIT_SIGNAL_GROUP */
-	INIT_END_WITH,	      /* end the run when the process ends whose pidfd comes with it */
 	INIT_END_WITH_PARENT, /* end the run when the parent of PID 1 ends, by the kernel's hand */
 	INIT_END_LATER,	   /* end the run after `after_ms`, should nobody have ended it by then */
 	INIT_MAKE_SOCKETS, /* for the proxy: PROXY_SOCKETS_AT_ONCE of the family 4 or 6, `value` */
@@ -62,8 +61,11 @@ struct init_order {
 /* Waits for an order of that kind; false when something else came, or the end of the channel. */
 bool init_wait(int channel, enum init_order_kind kind, struct init_order *order);
 
-/* The rest of the life of PID 1. All signals have to be blocked already. */
-_Noreturn void init_run(int channel, pid_t command);
+/*
+ * The rest of the life of PID 1. All signals have to be blocked already. `host` is the pidfd of
+ * who supervises it: what that one forks may have a copy of the other end of the channel.
+ */
+_Noreturn void init_run(int channel, int host, pid_t command);
 
 /*
  * The same where there is no pid namespace: a *monitor*, the leader of the
@@ -71,4 +73,5 @@ _Noreturn void init_run(int channel, pid_t command);
  * before it ends, or, when its signals reach others as well, what it can find;
  * should it be killed itself, nobody does (no tree_death).
  */
-_Noreturn void init_run_without_namespace(int channel, pid_t command, bool reaches_only_below);
+_Noreturn void init_run_without_namespace(int channel, int host, pid_t command,
+					  bool reaches_only_below);

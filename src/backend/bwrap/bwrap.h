@@ -95,6 +95,7 @@ enum bwrap_fd {
 	BWRAP_FD_STAGE,
 	BWRAP_FD_STDIO, /* three */
 	BWRAP_FD_GATE = BWRAP_FD_STDIO + 3,
+	BWRAP_FD_HOST,
 	BWRAP_FD_DATA,
 };
 
@@ -107,7 +108,7 @@ struct bwrap_spawn {
 	int life;    /* the helper's end of a socket; the run ends with the other one */
 	int bwrap;   /* its pidfd, where it runs already; -1: the helper starts it */
 	pid_t group; /* that it is in then: its own number */
-	pid_t host;  /* who forks the helper */
+	int host;    /* the pidfd of who forks the helper */
 };
 
 /*

@@ -191,6 +191,13 @@ static int add_data(struct attempt *t, const struct bwrap_data *data, struct err
 	return FAIL(e, ERR_INTERNAL, "data of no kind");
 }
 
+static int add_host(struct attempt *t, struct err *e)
+{
+	int host = -1;
+
+	return inner_open_host(&host, e) < 0 ? err_result(e) : add_fd(t, host, e);
+}
+
 /* In the order of enum bwrap_fd. */
 static int make_descriptors(struct attempt *t, struct err *e)
 {
@@ -204,7 +211,7 @@ static int make_descriptors(struct attempt *t, struct err *e)
 	for (int i = 0; i < 3; i++)
 		if (add_borrowed(t, t->in->stdio[i], e) < 0)
 			return err_result(e);
-	if (add_pipe(t, 1, &t->gate, e) < 0)
+	if (add_pipe(t, 1, &t->gate, e) < 0 || add_host(t, e) < 0)
 		return err_result(e);
 	for (size_t i = 0; i < t->words.data.count; i++)
 		if (add_data(t, &t->words.data.items[i], e) < 0)
@@ -279,7 +286,7 @@ static int start(struct attempt *t, struct err *e)
 				   .fds = t->fds.items,
 				   .count = t->fds.count,
 				   .bwrap = -1,
-				   .host = getpid() };
+				   .host = t->fds.items[BWRAP_FD_HOST] };
 	int r = 0;
 
 	_Static_assert(BWRAP_FD_ARGS == 3 && BWRAP_FD_STAGE == 8 && BWRAP_FD_GATE == 12,

@@ -262,6 +262,7 @@ _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn)
 			   .first = -1,
 			   .word = BWRAP_WORD_FIRST,
 			   .bwrap = spawn->bwrap,
+			   .host = spawn->host,
 			   .group = spawn->bwrap < 0 ? getpid() : spawn->group,
 			   .is_apart = spawn->bwrap >= 0 };
 	sigset_t child;
@@ -270,8 +271,7 @@ _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn)
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	w.children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-	w.host = os_open_parent(spawn->host);
-	if (w.children < 0 || w.host < 0) {
+	if (w.children < 0) {
 		if (w.bwrap >= 0)
 			end_all(&w);
 		_exit(STATUS_NO_ROOM);

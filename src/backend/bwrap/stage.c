@@ -66,6 +66,7 @@ static bool read_job(struct arena *a, struct bwrap_job *job)
 	for (int i = 0; i < 3; i++)
 		job->inner.stdio[i] = BWRAP_FD_STDIO + i;
 	job->inner.channel = BWRAP_FD_CHANNEL;
+	job->inner.host = BWRAP_FD_HOST;
 	job->inner.unix_diag = job->inner.root = job->inner.ruleset = -1;
 	return true;
 }
@@ -333,7 +334,7 @@ static void check_all(const struct bwrap_job *job)
 static void tidy(struct bwrap_job *job)
 {
 	int kept[] = { job->inner.stdio[0], job->inner.stdio[1], job->inner.stdio[2],
-		       job->inner.channel };
+		       job->inner.channel, job->inner.host };
 	uint64_t all = UINT64_MAX;
 
 	inner_close_all_but(kept, COUNT_OF(kept));
@@ -393,6 +394,6 @@ int bwrap_stage_main(int argc, char **argv)
 		await_go(&job);
 	inner_tell_ready(inner, listener);
 	command = inner_start_command(inner);
-	inner_close_all_but(&inner->channel, 1);
-	init_run(inner->channel, command);
+	inner_keep_ties(inner);
+	init_run(inner->channel, inner->host, command);
 }

@@ -49,7 +49,8 @@ void inner_close_all_but(int *kept, size_t count)
 
 void inner_tidy_descriptors(struct inner_job *job)
 {
-	int kept[] = { job->stdio[0], job->stdio[1], job->stdio[2], job->channel, job->unix_diag };
+	int kept[] = { job->stdio[0], job->stdio[1], job->stdio[2],
+		       job->channel,  job->host,     job->unix_diag };
 	struct rlimit most;
 
 	inner_close_all_but(kept, COUNT_OF(kept) - (job->unix_diag < 0));
@@ -58,6 +59,13 @@ void inner_tidy_descriptors(struct inner_job *job)
 	most = (struct rlimit){ job->open_files.rlim_max, job->open_files.rlim_max };
 	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &most, NULL) < 0)
 		inner_fail(job, INNER_LIMITS, 1);
+}
+
+void inner_keep_ties(struct inner_job *job)
+{
+	int kept[] = { job->channel, job->host };
+
+	inner_close_all_but(kept, COUNT_OF(kept));
 }
 
 /* ---- What others see of this process -------------------------------------------- */

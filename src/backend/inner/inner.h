@@ -116,6 +116,7 @@ struct inner_job {
 	struct command_limits limits;
 	struct os_words own_words; /* of this program: wiped inside */
 	int channel;		   /* the sandbox's end */
+	int host;		   /* a pidfd: the run ends with this process */
 
 	/* Set inside, on the way. */
 	struct rlimit open_files; /* as they were */
@@ -194,6 +195,9 @@ void inner_say_lacks(const struct launch *in, const struct sandbox *s) NONNULL;
 int inner_word_failure(const struct inner_job *job, const struct init_message *m, struct err *e)
 	NONNULL;
 
+/* A pidfd of this process, as the `host` of a job. */
+int inner_open_host(int *out, struct err *e) MUST_CHECK NONNULL;
+
 /* The command's group gets the terminal before the command can touch it. */
 void inner_hand_over_terminal(const struct launch *in, pid_t group) NONNULL;
 
@@ -214,6 +218,9 @@ void inner_close_all_but(int *kept, size_t count);
  * seen. For the set-up there may be many descriptors.
  */
 void inner_tidy_descriptors(struct inner_job *job);
+
+/* The same once the command runs: what there is to live with. */
+void inner_keep_ties(struct inner_job *job);
 
 /*
  * SECURITY: a copy of the caller can be seen from inside. Nothing may be read from

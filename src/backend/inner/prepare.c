@@ -100,7 +100,7 @@ int inner_prepare_command(struct arena *a, const struct launch *in, struct filte
 {
 	struct str directory;
 
-	job->channel = job->unix_diag = job->root = job->ruleset = -1;
+	job->channel = job->host = job->unix_diag = job->root = job->ruleset = -1;
 	job->asks_connect = filter.asks_connect;
 	job->waits = in->waits;
 	job->has_listener = filter.asks_connect || filter.metadata == FILTER_METADATA_ASKED;
@@ -125,6 +125,12 @@ int inner_prepare(struct arena *a, const struct launch *in, struct filter_option
 }
 
 /* ---- The channel ----------------------------------------------------------------- */
+
+int inner_open_host(int *out, struct err *e)
+{
+	*out = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	return *out < 0 ? FAIL_SYS(e, errno, "can't open this process") : 0;
+}
 
 void inner_hand_over_terminal(const struct launch *in, pid_t group)
 {

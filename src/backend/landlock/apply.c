@@ -177,13 +177,17 @@ static void run_monitor(void *arg)
 
 static int start(struct inner_job *job, struct sandbox *s, struct err *e)
 {
+	scoped_fd host = -1;
 	int pair[2];
 
+	if (inner_open_host(&host, e) < 0)
+		return err_result(e);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return FAIL_SYS(e, errno, "can't make a channel to the sandbox");
 	s->channel = pair[0];
 	s->has_no_namespaces = true;
 	job->channel = pair[1];
+	job->host = host;
 	s->pid = os_fork(0, run_monitor, job, &s->pidfd);
 	if (s->pid < 0) {
 		(void)FAIL_SYS(e, errno, "can't start a process");

@@ -90,11 +90,11 @@ _Noreturn void landlock_monitor(struct inner_job *job)
 	command = start_command(job);
 	if (command < 0)
 		inner_fail(job, INNER_FORK, 0);
-	inner_close_all_but(&job->channel, 1);
+	inner_keep_ties(job);
 	/*
 	 * Now, when it keeps the command from nothing: Landlock lets nobody inside look into this
 	 * process, and the words that are shown till then are the caller's, which are seen anyway.
 	 */
 	inner_hide_self(job);
-	init_run_without_namespace(job->channel, command, reaches_only_below);
+	init_run_without_namespace(job->channel, job->host, command, reaches_only_below);
 }

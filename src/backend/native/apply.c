@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "os/child.h"
+#include "os/fd.h"
 #include "plan/net.h"
 #include "supervise/watch.h"
 
@@ -139,12 +140,16 @@ static void run_child(void *arg)
 static int start(const struct launch *in, struct native_job *job, struct sandbox *out,
 		 struct err *e)
 {
+	scoped_fd host = -1;
 	int pair[2];
 	int os_error;
 
+	if (inner_open_host(&host, e) < 0)
+		return err_result(e);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return FAIL_SYS(e, errno, "can't make a channel to the sandbox");
 	job->inner.channel = pair[1];
+	job->inner.host = host;
 	out->channel = pair[0];
 	out->has_own_network = job->inner.has_own_network;
 	out->pid = os_fork(namespaces(in), run_child, job, &out->pidfd);

@@ -108,6 +108,6 @@ _Noreturn void native_child(struct native_job *job)
 	inner_enter_wall(inner);
 	inner_tell_ready(inner, listener);
 	command = inner_start_command(inner);
-	inner_close_all_but(&inner->channel, 1);
-	init_run(inner->channel, command);
+	inner_keep_ties(inner);
+	init_run(inner->channel, inner->host, command);
 }
