@@ -35,9 +35,10 @@ static ssize_t receive(int channel, struct init_order *order)
 	return n;
 }
 
-bool init_wait(int channel, enum init_order_kind kind, struct init_order *order)
+bool init_wait(int channel, int host, enum init_order_kind kind, struct init_order *order)
 {
-	return receive(channel, order) == (ssize_t)sizeof(*order) && order->kind == kind;
+	return os_await_parent(channel, host) &&
+	       receive(channel, order) == (ssize_t)sizeof(*order) && order->kind == kind;
 }
 
 /* What all that was reaped has used. */
@@ -165,14 +166,18 @@ static int time_left(const struct life *life)
 	return now >= life->ends_ms ? 0 : (int)MIN_OF(life->ends_ms - now, (uint64_t)INT32_MAX);
 }
 
-/* SECURITY: who is to hear it may be stopped, and the command go on filling the channel. */
+/* SECURITY: who is to hear it may be stopped or killed, and the command go on filling the channel. */
 static void await_room(const struct life *life)
 {
-	struct pollfd room = { .fd = life->channel, .events = POLLOUT };
+	struct pollfd wait[2] = { { .fd = life->channel, .events = POLLOUT },
+				  { .fd = life->host, .events = POLLIN } };
 
-	while (poll(&room, 1, time_left(life)) <= 0)
-		if (time_left(life) == 0)
+	while (!wait[0].revents) {
+		int n = poll(wait, COUNT_OF(wait), time_left(life));
+
+		if (wait[1].revents || (n <= 0 && time_left(life) == 0))
 			leave(life);
+	}
 }
 
 static void tell(const struct life *life, const struct init_message *message)

@@ -5,8 +5,10 @@
  * pid namespace (tree_death).
  *
  * It speaks with the supervising process over the *channel*, a SOCK_SEQPACKET
- * pair, in fixed structs. The end of the channel is the end of the run: nothing
- * that happens to the supervising process leaves the sandbox alive.
+ * pair, in fixed structs. The end of the channel is the end of the run, and so is
+ * that of the supervising process, its *host*, of which it has a pidfd: what that
+ * one has forked may have a copy of the channel. Nothing that happens to it leaves
+ * the sandbox alive.
  *
  * Everything here runs between clone and exec: async-signal-safe, no allocation.
  */
@@ -18,9 +20,9 @@
 
 /* From the sandbox. */
 enum init_message_kind {
-	INIT_FAILED = 1,  /* the set-up: `stage`, `index` and `os_error` say where */
-	INIT_READY,	  /* set up; descriptors come with it (struct sandbox in backend.h) */
-	INIT_EXEC_FAILED, /* the command could not be started; `value`: its file can be read */
+	INIT_FAILED = 1, /* the set-up: `stage`, `index` and `os_error` say where */
+	INIT_READY,	 /* set up; descriptors come with it (struct sandbox in backend.h) */
+	INIT_EXEC_FAILED, /* the command: `os_error`, `index`, `value` are struct command_failure's */
 	INIT_STOPPED,	  /* the command was stopped by signal `value` */
 	INIT_CONTINUED,
 	INIT_SOCKETS_MADE, /* `value` as in the order; the sockets come with it, or `os_error` */
@@ -58,13 +60,10 @@ struct init_order {
 	uint64_t after_ms; /* of INIT_END_LATER */
 };
 
-/* Waits for an order of that kind; false when something else came, or the end of the channel. */
-bool init_wait(int channel, enum init_order_kind kind, struct init_order *order);
+/* Waits for an order of that kind; false when something else came, or the end of channel or host. */
+bool init_wait(int channel, int host, enum init_order_kind kind, struct init_order *order);
 
-/*
- * The rest of the life of PID 1. All signals have to be blocked already. `host` is the pidfd of
- * who supervises it: what that one forks may have a copy of the other end of the channel.
- */
+/* The rest of the life of PID 1. All signals have to be blocked already. */
 _Noreturn void init_run(int channel, int host, pid_t command);
 
 /*

@@ -539,6 +539,62 @@ TEST(a_killed_host_that_has_forked_takes_the_command_along)
 	(void)close(ends[1]);
 }
 
+/* Starts what has PID 1 say much, hears nothing of it, forks, and tells whom. */
+static _Noreturn void be_deaf_host(const char *backend, int told)
+{
+	static const char *const accepted[] = { "proc", "tree_death", NULL };
+	int ticks = open("ticks", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	cordon_run_handle *run = NULL;
+	struct ask ask;
+	pid_t idler;
+
+	/* Nothing is held, so that there is nobody to clean up, who would end PID 1, too. */
+	ask_script(&ask, backend, "(while :; do kill -STOP $$; kill -CONT $$; echo; done) & wait");
+	ask.load.mode = "read-only";
+	ask.run.flags = CORDON_RUN_NO_STDIN;
+	if (strcmp(backend, "landlock") == 0)
+		ask.run.accept_missing = accepted;
+	if (dup2(ticks, 1) < 0 || cordon_start(NULL, &ask.run, &run, NULL) < 0)
+		_exit(1);
+	idler = fork_idler();
+	if (write(told, &idler, sizeof(idler)) != (ssize_t)sizeof(idler))
+		_exit(1);
+	pause_ms(20000);
+	_exit(0);
+}
+
+/* Its channel is full by then, and what it waits for is that somebody reads. */
+TEST(a_killed_host_that_did_not_listen_takes_the_command_along)
+{
+	static const char *const backends[] = { "native", "landlock" };
+
+	for (int i = 0; i < 2; i++) {
+		pid_t host, idler = 0;
+		off_t before;
+		int ends[2];
+
+		(void)unlink("ticks");
+		(void)fflush(stdout);
+		REQUIRE(pipe(ends) == 0);
+		host = fork();
+		if (host == 0)
+			be_deaf_host(backends[i], ends[1]);
+		(void)close(ends[1]);
+		REQUIRE(host > 0 && read(ends[0], &idler, sizeof(idler)) == (ssize_t)sizeof(idler));
+		for (int k = 0; k < 500 && size_of("ticks") < 5000; k++)
+			pause_ms(20);
+		CHECK(size_of("ticks") >= 5000);
+		CHECK(kill(host, SIGKILL) == 0);
+		CHECK(waitpid(host, NULL, 0) == host);
+		pause_ms(1000);
+		before = size_of("ticks");
+		pause_ms(300);
+		CHECK_INT(size_of("ticks"), before);
+		CHECK(idler > 0 && kill(idler, SIGKILL) == 0);
+		(void)close(ends[0]);
+	}
+}
+
 TEST(a_killed_host_takes_the_command_along)
 {
 	EACH_BACKEND(backend)

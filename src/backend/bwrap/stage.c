@@ -306,7 +306,7 @@ static void await_go(const struct bwrap_job *job)
 {
 	struct init_order go;
 
-	if (!init_wait(job->inner.channel, INIT_GO, &go))
+	if (!init_wait(job->inner.channel, job->inner.host, INIT_GO, &go))
 		_exit(0);
 	if (go.value == BWRAP_GO_LOOK)
 		check_namespaces(job);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "backend/landlock/landlock.h"
+#include "os/child.h"
 #include "os/fd_pass.h"
 
 /* Only then is the terminal the command's, and are its walls there. */
@@ -21,9 +22,11 @@ static void await_go(struct inner_job *job)
 {
 	struct init_order go;
 	size_t count = 1;
-	ssize_t n = fd_pass_receive(job->channel, &go, sizeof(go), &job->ruleset, &count);
 
-	if (n != (ssize_t)sizeof(go) || go.kind != INIT_GO)
+	if (!os_await_parent(job->channel, job->host) ||
+	    fd_pass_receive(job->channel, &go, sizeof(go), &job->ruleset, &count) !=
+		    (ssize_t)sizeof(go) ||
+	    go.kind != INIT_GO)
 		_exit(1);
 	if (count == 0)
 		inner_fail(job, INNER_LANDLOCK, 7);

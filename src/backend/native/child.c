@@ -37,7 +37,7 @@ static int mount_beside(void *arg)
 	struct init_order mapped;
 
 	native_open_sources(job);
-	if (!init_wait(job->inner.channel, INIT_MAPPED, &mapped))
+	if (!init_wait(job->inner.channel, job->inner.host, INIT_MAPPED, &mapped))
 		_exit(1);
 	native_mount_all(job);
 	if (chdir(job->inner.directory) < 0)
@@ -102,7 +102,7 @@ _Noreturn void native_child(struct native_job *job)
 	listener = inner_lock_filter(inner);
 	await_mounter(job);
 	umask(mask);
-	if (!init_wait(inner->channel, INIT_GO, &go))
+	if (!init_wait(inner->channel, inner->host, INIT_GO, &go))
 		_exit(0);
 	inner_hide_self(inner);
 	inner_enter_wall(inner);
