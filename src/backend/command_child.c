@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -90,13 +91,19 @@ static bool is_there(const char *program)
 	return faccessat(AT_FDCWD, program, F_OK, AT_EACCESS) == 0;
 }
 
-static bool is_readable(const char *program)
+/* Of a file alone: to open anything else may be noticed by others. */
+static bool is_closed(const char *program)
 {
-	int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	int fd;
 
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	if (stat(program, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return errno == EACCES;
+	close(fd);
+	return false;
 }
 
 struct command_failure command_execute(const struct command_words *words)
@@ -119,6 +126,6 @@ struct command_failure command_execute(const struct command_words *words)
 			failure = (struct command_failure){ .os_error = errno, .index = i };
 	}
 	if (failure.os_error == EACCES)
-		failure.is_readable = is_readable(words->programs[failure.index]);
+		failure.is_closed = is_closed(words->programs[failure.index]);
 	return failure;
 }

@@ -65,7 +65,7 @@ void command_reset_signals(struct command_signals before);
 struct command_failure {
 	int os_error;
 	uint32_t index;
-	bool is_readable; /* of EACCES */
+	bool is_closed; /* of EACCES: it is a file, and may not be read either */
 };
 
 /* As execvp() does it over `programs`, but what is nowhere is ENOENT. */

@@ -4,10 +4,12 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/utf8.h"
 #include "session/run.h"
 
@@ -52,12 +54,26 @@ void outcome_set_status(struct outcome *o, int wait_status)
 		o->status = STATUS_TIMED_OUT;
 }
 
-/* Of the files that were tried, one that is there for this process; or NULL. */
-static const char *find_existing(const char *const *programs)
+/* Where a program lies that may be named from the directory of the run. */
+static bool find_place(const struct session *s, const char *program, char real[PATH_MAX_BYTES])
 {
-	for (size_t i = 0; programs[i]; i++)
-		if (access(programs[i], F_OK) == 0)
-			return programs[i];
+	UNINITIALIZED char path[PATH_MAX_BYTES];
+	bool is_absolute = program[0] == '/';
+	/* Not "//": a C library may take that for something else. */
+	int n = snprintf(path, sizeof(path), "%s%s%s", is_absolute ? "" : s->in.directory,
+			 is_absolute || !s->in.directory[1] ? "" : "/", program);
+
+	return n > 0 && (size_t)n < sizeof(path) && realpath(path, real);
+}
+
+/* Of the files that were tried, one that is there for this process; or NULL. */
+static const char *find_existing(const struct session *s)
+{
+	UNINITIALIZED char real[PATH_MAX_BYTES];
+
+	for (size_t i = 0; s->programs[i]; i++)
+		if (find_place(s, s->programs[i], real))
+			return s->programs[i];
 	return NULL;
 }
 
@@ -81,19 +97,37 @@ static const char *find_program(const struct session *s, uint32_t index)
 	return s->in.argv[0];
 }
 
-/* Where the policy may be why: what is closed in there, and how to find out more. */
-static const char *explain_closed(const struct session *s, const struct init_message *why,
-				  const char *program)
+static bool is_file(const char *path)
 {
 	struct stat st;
 
-	if (why->os_error != EACCES || !s->outcome.is_sandboxed || stat(program, &st) < 0 ||
-	    !S_ISREG(st.st_mode) || access(program, X_OK) < 0)
-		return "";
-	if (why->value)
-		return ", though it can be read there, and executed outside: the interpreter that "
-		       "it names may be closed (see 'cordon why INTERPRETER')";
-	return ", nor read, though it can outside: the policy closes it (see 'cordon why FILE')";
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* That it could not be executed though it is there; as an error, whose text no locale changes. */
+static void word_unexecutable(const struct session *s, const struct init_message *why,
+			      const char *inside, struct err *said)
+{
+	UNINITIALIZED char real[PATH_MAX_BYTES];
+	const char *program = find_program(s, why->index);
+	bool is_forbidden = why->os_error == EACCES && s->outcome.is_sandboxed &&
+			    find_place(s, program, real);
+
+	if (is_forbidden && plan_resolve(s->in.plan, str_of(real)).access == ACCESS_DENY)
+		(void)FAIL(said, ERR_POLICY,
+			   "'%s' can't be executed%s: the policy denies it; 'cordon why %s' tells "
+			   "which rule",
+			   program, inside, real);
+	else if (is_forbidden && why->value)
+		(void)FAIL_SYS(said, why->os_error, "'%s' can be neither read nor executed%s",
+			       program, inside);
+	else if (is_forbidden && access(real, X_OK) == 0 && is_file(real))
+		(void)FAIL_SYS(said, why->os_error,
+			       "'%s' can't be executed%s, perhaps for want of the interpreter that "
+			       "it names",
+			       program, inside);
+	else
+		(void)FAIL_SYS(said, why->os_error, "'%s' can't be executed%s", program, inside);
 }
 
 void outcome_set_exec_failed(struct session *s, const struct init_message *why)
@@ -101,18 +135,15 @@ void outcome_set_exec_failed(struct session *s, const struct init_message *why)
 	const char *name = s->in.argv[0];
 	const char *inside = s->outcome.is_sandboxed ? " inside the sandbox" : "";
 	bool is_missing = why->os_error == ENOENT || why->os_error == ENOTDIR;
-	const char *existing = is_missing ? find_existing(s->programs) : NULL;
-	const char *program = find_program(s, why->index);
+	const char *existing = is_missing ? find_existing(s) : NULL;
 	bool has_slash = str_find(str_of(name), '/') < strlen(name);
 	struct err said = ERR_INIT;
 
 	s->outcome.exec_error = why->os_error;
 	s->outcome.has_started = false;
 	s->outcome.status = is_missing ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
-	/* As an error: the text of its number is the same in every locale. */
 	if (!is_missing)
-		(void)FAIL_SYS(&said, why->os_error, "'%s' can't be executed%s%s", program, inside,
-			       explain_closed(s, why, program));
+		word_unexecutable(s, why, inside, &said);
 	else if (existing)
 		(void)FAIL(&said, ERR_NOTFOUND,
 			   "'%s' is there, but it, or the interpreter that it names, was not "

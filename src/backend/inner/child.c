@@ -136,7 +136,7 @@ void inner_tell_ready(struct inner_job *job, int listener)
 		inner_fail(job, INNER_TELL, 0);
 	}
 	/* Something else, or the end of the channel: the run is over before it began. */
-	if (job->waits && !init_wait(job->channel, INIT_START, &order))
+	if (job->waits && !init_wait(job->channel, job->host, INIT_START, &order))
 		_exit(0);
 }
 
@@ -147,7 +147,7 @@ static _Noreturn void tell_exec_failed(const struct inner_job *job, struct comma
 	struct init_message message = { .kind = INIT_EXEC_FAILED,
 					.os_error = failure.os_error,
 					.index = failure.index,
-					.value = failure.is_readable };
+					.value = failure.is_closed };
 
 	send(job->channel, &message, sizeof(message), MSG_NOSIGNAL);
 	_exit(127);

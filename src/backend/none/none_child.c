@@ -39,7 +39,7 @@ static _Noreturn void run_command(const struct none_job *job, struct command_sig
 		failure = command_execute(&job->words);
 		message.os_error = failure.os_error;
 		message.index = failure.index;
-		message.value = failure.is_readable;
+		message.value = failure.is_closed;
 	}
 	tell(job->channel, &message);
 	_exit(127);
