@@ -150,8 +150,7 @@ static bool allow_fd(const struct inner_job *job, int fd, uint64_t rights, struc
 		rule.allowed_access &= LL_FILE;
 		r = syscall(SYS_landlock_add_rule, job->ruleset, kind, &rule, 0);
 	}
-	/* EBADFD: a file of the kernel's own (memfd), of which Landlock takes no notice. */
-	return r == 0 || errno == EBADFD || note(why, INNER_LANDLOCK, 2);
+	return r == 0 || note(why, INNER_LANDLOCK, 2);
 }
 
 static bool is_same(const struct wall_rule *rule, int fd)
@@ -205,8 +204,10 @@ static bool allow_stdio(const struct inner_job *job, struct init_message *why)
 		if ((flags & O_ACCMODE) == O_RDONLY ||
 		    (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)))
 			continue;
+		/* EBADFD: a file of the kernel's own (memfd), of which Landlock takes no notice. */
 		if (!allow_fd(job, job->stdio[i],
-			      (flags & O_ACCMODE) == O_WRONLY ? LL_OUTPUT : LL_FILE, why))
+			      (flags & O_ACCMODE) == O_WRONLY ? LL_OUTPUT : LL_FILE, why) &&
+		    why->os_error != EBADFD)
 			return false;
 	}
 	return true;

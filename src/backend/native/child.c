@@ -12,6 +12,7 @@
 
 #include "backend/native/native.h"
 #include "os/linux/raw_call.h"
+#include "os/linux/sanitizer.h"
 
 static void make_network(struct native_job *job)
 {
@@ -64,6 +65,7 @@ static pid_t start_mounter(struct native_job *job)
 
 	if (stack == MAP_FAILED)
 		return -1;
+	sanitizer_use_own_stacks();
 	return clone(mount_beside, stack + NATIVE_STACK_BYTES, flags, job, &job->mounter, NULL,
 		     &job->mounter);
 }
