@@ -91,13 +91,23 @@ static bool is_there(const char *program)
 	return faccessat(AT_FDCWD, program, F_OK, AT_EACCESS) == 0;
 }
 
+static bool is_file(const char *program)
+{
+	int fd = open(program, O_PATH | O_CLOEXEC);
+	struct stat st;
+	bool is = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
 /* Of a file alone: to open anything else may be noticed by others. */
 static bool is_closed(const char *program)
 {
-	struct stat st;
 	int fd;
 
-	if (stat(program, &st) < 0 || !S_ISREG(st.st_mode))
+	if (!is_file(program))
 		return false;
 	fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
