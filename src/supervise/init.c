@@ -124,7 +124,9 @@ struct life {
 	bool has_namespace;
 	bool reaches_only_below; /* with signals, and all that is below it */
 	uint64_t ends_ms;	 /* 0: not by itself */
-	bool is_typed; /* the terminal has sent a signal since the command was last heard of */
+	int signals;		 /* a signalfd */
+	bool is_typed;	 /* the terminal has sent a signal since the command was last heard of */
+	bool has_ctrl_z; /* one of them was Ctrl-Z */
 };
 
 static void kill_tree(const struct life *life)
@@ -227,11 +229,12 @@ static bool reap(struct life *life)
 			continue;
 		if (WIFEXITED(status) || WIFSIGNALED(status))
 			end(life, status);
-		if (WIFSTOPPED(status))
+		if (WIFSTOPPED(status)) {
 			message = (struct init_message){ .kind = INIT_STOPPED,
 							 .value = WSTOPSIG(status),
 							 .is_typed = life->is_typed };
-		life->is_typed = false;
+			life->is_typed = life->has_ctrl_z = false;
+		}
 		tell(life, &message);
 	}
 	return true;
@@ -277,7 +280,50 @@ static void make_sockets(const struct life *life, int32_t family)
 		tell(life, &message);
 }
 
+/* ---- Signals --------------------------------------------------------------------------- */
+
+static const int signals[] = { SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU };
+
+/*
+ * What the terminal stops it stops as a group, and this process leads that group.
+ * It blocks the signal, and so can see that it was the kernel who sent it: no
+ * process can make that up.
+ */
+static void take_signals(struct life *life)
+{
+	struct signalfd_siginfo infos[COUNT_OF(signals)];
+	ssize_t n = read(life->signals, infos, sizeof(infos));
+
+	for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(infos[0]); i++) {
+		if (infos[i].ssi_signo == SIGCHLD || infos[i].ssi_code != SI_KERNEL)
+			continue;
+		life->is_typed = true;
+		life->has_ctrl_z |= infos[i].ssi_signo == SIGTSTP;
+	}
+}
+
 /* ---- Orders --------------------------------------------------------------------------- */
+
+/*
+ * What is stopped forgets a Ctrl-Z when it goes on, and it may have had the terminal for a while
+ * by then. This process is not stopped, and does not forget it.
+ */
+static void signal_all(struct life *life, int number)
+{
+	if (life->has_namespace || life->reaches_only_below)
+		kill(-1, number);
+	else
+		signal_children(number);
+	if (number != SIGSTOP && number != SIGCONT)
+		return;
+	take_signals(life);
+	/* Whatever was typed till now is why they stop. */
+	if (number == SIGCONT && life->has_ctrl_z)
+		signal_group(life, SIGTSTP);
+	else
+		life->is_typed = false;
+	life->has_ctrl_z = false;
+}
 
 static void obey(struct life *life)
 {
@@ -290,10 +336,8 @@ static void obey(struct life *life)
 		kill(life->command, order.value);
 	else if (order.kind == INIT_SIGNAL_GROUP)
 		signal_group(life, order.value);
-	else if (order.kind == INIT_SIGNAL_ALL && (life->has_namespace || life->reaches_only_below))
-		kill(-1, order.value);
 	else if (order.kind == INIT_SIGNAL_ALL)
-		signal_children(order.value);
+		signal_all(life, order.value);
 	else if (order.kind == INIT_END_WITH_PARENT)
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	else if (order.kind == INIT_END_LATER)
@@ -302,23 +346,6 @@ static void obey(struct life *life)
 		make_sockets(life, order.value);
 	else
 		leave(life);
-}
-
-static const int signals[] = { SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU };
-
-/*
- * What the terminal stops it stops as a group, and this process leads that group.
- * It blocks the signal, and so can see that it was the kernel who sent it: no
- * process can make that up.
- */
-static void take_signals(int fd, struct life *life)
-{
-	struct signalfd_siginfo infos[COUNT_OF(signals)];
-	ssize_t n = read(fd, infos, sizeof(infos));
-
-	for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(infos[0]); i++)
-		if (infos[i].ssi_signo != SIGCHLD && infos[i].ssi_code == SI_KERNEL)
-			life->is_typed = true;
 }
 
 static _Noreturn void run(struct life *life)
@@ -332,13 +359,13 @@ static _Noreturn void run(struct life *life)
 	sigemptyset(&wanted);
 	for (size_t i = 0; i < COUNT_OF(signals); i++)
 		sigaddset(&wanted, signals[i]);
-	wait[1].fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (wait[1].fd < 0)
+	life->signals = wait[1].fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (life->signals < 0)
 		leave(life);
 	for (;;) {
 		bool has_more;
 
-		take_signals(wait[1].fd, life);
+		take_signals(life);
 		has_more = reap(life);
 		if (poll(wait, 3, has_more ? 0 : time_left(life)) < 0 && errno != EINTR)
 			leave(life);
