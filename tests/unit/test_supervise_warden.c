@@ -475,6 +475,27 @@ TEST(the_warden_keeps_the_locks_until_the_sandbox_is_dead)
 	CHECK(is_left_empty("dying"));
 }
 
+/* It has been born, has got ready, and waits. */
+static bool is_asleep(pid_t pid)
+{
+	uint64_t until = now_us() + (uint64_t)SOON_MS * 1000;
+	char path[64], line[64] = "";
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	while (now_us() < until) {
+		FILE *file = fopen(path, "r");
+
+		while (file && fgets(line, sizeof(line), file) && strncmp(line, "State:", 6) != 0)
+			;
+		if (file)
+			(void)fclose(file);
+		if (strstr(line, "(sleeping)"))
+			return true;
+		sleep_us(1000);
+	}
+	return false;
+}
+
 TEST(a_warden_that_is_stopped_is_woken)
 {
 	struct wish w = { .plan.rules.count = 0 };
@@ -482,6 +503,7 @@ TEST(a_warden_that_is_stopped_is_woken)
 
 	wish_for_three(&w, "stopped");
 	REQUIRE(victim_start(&v, &w, true));
+	REQUIRE(is_asleep(v.its.warden));
 	REQUIRE(kill(v.its.warden, SIGSTOP) == 0 && kill(v.pid, SIGKILL) == 0);
 	CHECK(is_left_empty("stopped"));
 	victim_done(&v);
