@@ -539,6 +539,22 @@ TEST(a_killed_host_that_has_forked_takes_the_command_along)
 	(void)close(ends[1]);
 }
 
+/* That the command, which adds to "ticks", does so no more when its host is killed. */
+static void check_dies_with(pid_t host, off_t enough)
+{
+	off_t before;
+
+	for (int i = 0; i < 500 && size_of("ticks") < enough; i++)
+		pause_ms(20);
+	CHECK(size_of("ticks") >= enough);
+	CHECK(kill(host, SIGKILL) == 0);
+	CHECK(waitpid(host, NULL, 0) == host);
+	pause_ms(1000);
+	before = size_of("ticks");
+	pause_ms(300);
+	CHECK_INT(size_of("ticks"), before);
+}
+
 /* Starts what has PID 1 say much, hears nothing of it, forks, and tells whom. */
 static _Noreturn void be_deaf_host(const char *backend, int told)
 {
@@ -570,7 +586,6 @@ TEST(a_killed_host_that_did_not_listen_takes_the_command_along)
 
 	for (int i = 0; i < 2; i++) {
 		pid_t host, idler = 0;
-		off_t before;
 		int ends[2];
 
 		(void)unlink("ticks");
@@ -581,15 +596,7 @@ TEST(a_killed_host_that_did_not_listen_takes_the_command_along)
 			be_deaf_host(backends[i], ends[1]);
 		(void)close(ends[1]);
 		REQUIRE(host > 0 && read(ends[0], &idler, sizeof(idler)) == (ssize_t)sizeof(idler));
-		for (int k = 0; k < 500 && size_of("ticks") < 5000; k++)
-			pause_ms(20);
-		CHECK(size_of("ticks") >= 5000);
-		CHECK(kill(host, SIGKILL) == 0);
-		CHECK(waitpid(host, NULL, 0) == host);
-		pause_ms(1000);
-		before = size_of("ticks");
-		pause_ms(300);
-		CHECK_INT(size_of("ticks"), before);
+		check_dies_with(host, 5000);
 		CHECK(idler > 0 && kill(idler, SIGKILL) == 0);
 		(void)close(ends[0]);
 	}
@@ -599,7 +606,6 @@ TEST(a_killed_host_takes_the_command_along)
 {
 	EACH_BACKEND(backend)
 	{
-		off_t before;
 		pid_t host;
 
 		(void)unlink("ticks");
@@ -612,15 +618,7 @@ TEST(a_killed_host_takes_the_command_along)
 			_exit(0);
 		}
 		REQUIRE(host > 0);
-		for (int i = 0; i < 500 && size_of("ticks") < 3; i++)
-			pause_ms(20);
-		CHECK(size_of("ticks") >= 3);
-		CHECK(kill(host, SIGKILL) == 0);
-		CHECK(waitpid(host, NULL, 0) == host);
-		pause_ms(1000);
-		before = size_of("ticks");
-		pause_ms(300);
-		CHECK_INT(size_of("ticks"), before);
+		check_dies_with(host, 3);
 	}
 }
 
