@@ -285,7 +285,7 @@ static void read_first(struct client *c, uint32_t events)
 		client_speak(c, &protocol_socks);
 		c->block = b;
 		c->protocol->ready(c, 0);
-	} else if (ascii_is_alpha(b->bytes[0])) {
+	} else if (ascii_is_alpha(b->bytes[0]) || b->bytes[0] == '\r') {
 		client_speak(c, &protocol_http);
 		http_begin(c, b);
 	} else {

@@ -359,10 +359,28 @@ static void set_head_deadline(struct client *c)
 	client_set_deadline(c, c->server->limits.header_ms);
 }
 
+/*
+ * What a request may begin with, behind one empty line at most: a second one is a fault.
+ * Empty as well while it may yet turn out to be such a line.
+ */
+static struct str skip_empty_line(struct http *h)
+{
+	struct str raw = http_flow_raw(&h->up);
+	size_t bytes = h->has_skipped ? 0 : http_empty_line(raw);
+
+	if (bytes == 1)
+		return STR_EMPTY;
+	if (bytes == 0)
+		return raw;
+	h->has_skipped = true;
+	http_flow_skip(&h->up, bytes);
+	return http_flow_raw(&h->up);
+}
+
 static enum http_step read_head(struct client *c)
 {
 	struct http *h = c->http;
-	struct str raw = http_flow_raw(&h->up);
+	struct str raw = skip_empty_line(h);
 	struct http_fault fault = { 0, NULL };
 	size_t head_bytes = raw.len ? http_head_end(raw, &h->request_seen, &fault) : 0;
 

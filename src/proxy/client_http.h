@@ -43,6 +43,7 @@ struct http {
 	size_t head_bytes; /* of a request whose head is in `up` still: it may be sent again */
 
 	bool is_timed;	   /* the head has a deadline */
+	bool has_skipped;  /* one empty line before the head */
 	bool client_ended; /* it sends no more */
 	bool is_known;	   /* has shown the token, where there is one */
 	bool is_full;	   /* there is no block for what it sends before its turn */

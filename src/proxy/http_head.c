@@ -105,6 +105,13 @@ static struct str next_part(struct str *rest)
 
 /* ---- Where it ends -------------------------------------------------------------------- */
 
+size_t http_empty_line(struct str text)
+{
+	struct str line = STR("\r\n"), begin = str_first(text, line.len);
+
+	return str_has_prefix(line, begin) ? begin.len : 0;
+}
+
 size_t http_head_end(struct str text, size_t *seen, struct http_fault *fault)
 {
 	struct str head = str_first(text, HTTP_MAX_HEAD_BYTES);

@@ -86,6 +86,13 @@ struct http_response {
 };
 
 /*
+ * How much of an empty line `text` begins with: 0, 1 when only its carriage return has come
+ * yet, or 2. Some clients send one behind a body that has ended already, so one before a
+ * request is ignored (RFC 9112, 2.2).
+ */
+size_t http_empty_line(struct str text) PURE;
+
+/*
  * Where the head at the beginning of `text` ends: how long it is, 0 when it is not whole
  * yet. `seen` is 0 at first and remembers how far was looked. A line feed without its
  * carriage return and a head that is too long are faults.

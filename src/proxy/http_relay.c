@@ -481,6 +481,7 @@ static void begin_idle(struct client *c)
 
 	h->phase = HTTP_READS_HEAD;
 	h->request_seen = 0;
+	h->has_skipped = false;
 	h->up_state = h->down_state = FLOW_DONE;
 	h->is_full = false;
 	http_flow_rest(c->server, &h->up);

@@ -553,6 +553,41 @@ def bad_chunks_never_make_a_whole_request(world):
 
 
 @case
+def one_empty_line_before_a_request_is_ignored(world):
+    seen = []
+    with proxy(world) as p, Server(echo(seen)) as s:
+        head = get(s.host, "/a")
+        # At the beginning, also in pieces, and behind a body, where such lines come from.
+        for parts in ([b"\r\n" + head], [b"\r", b"\n", head], [b"\r\n", head], [b"\r", b"\n" + head]):
+            with p.connect() as client:
+                for part in parts:
+                    client.send(part)
+                    time.sleep(0.02)  # so that they are read apart; a miss tests less, and fails nothing
+                assert client.answer()[::2] == (200, b"GET /a HTTP/1.1|"), parts
+                post = f"POST / HTTP/1.1\r\nHost: {s.host}\r\nContent-Length: 2\r\n\r\nhi\r\n".encode()
+                client.send(post + head)
+                assert [client.answer()[0] for _ in range(2)] == [200, 200], parts
+                client.send(b"\r\n" + get("denied.example"))
+                assert client.answer()[0] == 403
+                client.send(b"\r\n" + head)
+                assert client.answer()[0] == 200
+        # Neither a second one nor anything like it.
+        reached = len(seen)
+        for begin in (b"\r\n\r\n", b"\n", b"\r", b"\r\r\n", b" \r\n", b"\r\n\n", b"\r\n "):
+            with p.connect() as client:
+                client.send(begin + head)
+                left = client.to_end()
+                assert left == b"" or left.startswith(b"HTTP/1.1 400 "), (begin, left)
+            with p.connect() as client:
+                client.send(head)
+                assert client.answer()[0] == 200
+                client.send(begin + head)
+                assert client.to_end().startswith(b"HTTP/1.1 400 "), begin
+                reached += 1
+        assert len(seen) == reached, (len(seen), reached)
+
+
+@case
 def heads_have_a_limit(world):
     with proxy(world) as p, Server(echo()) as s:
         assert ask(p, get(s.host, more="X: " + "y" * 30_000 + "\r\n"))[0] == 200

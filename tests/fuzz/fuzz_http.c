@@ -208,6 +208,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1 || size > MAX_INPUT)
 		return 0;
 	step = (size_t)(data[0] & 0x7f) + 1;
+	len = http_empty_line(text);
+	demand(len <= 2 && (len < 2 || find_head(text, step) == 0));
+	if (len == 2)
+		text = str_from(text, 2);
 	len = find_head(text, step);
 	if (len > 0) {
 		check_request(text, len, step);

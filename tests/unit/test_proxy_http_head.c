@@ -234,6 +234,26 @@ TEST(fields_that_two_could_read_differently_are_refused)
 	CHECK(refused(HEAD "Expect: 200-ok", 417, "Expect"));
 }
 
+TEST(an_empty_line_before_a_head_is_told_apart)
+{
+	struct http_fault fault;
+	size_t len;
+
+	CHECK_INT(http_empty_line(STR("")), 0);
+	CHECK_INT(http_empty_line(STR("\r")), 1);
+	CHECK_INT(http_empty_line(STR("\r\n")), 2);
+	CHECK_INT(http_empty_line(STR("\r\nGET / HTTP/1.1\r\n")), 2);
+	CHECK_INT(http_empty_line(STR("\r\n\r\n")), 2);
+	CHECK_INT(http_empty_line(STR("\n")), 0);
+	CHECK_INT(http_empty_line(STR("\rG")), 0);
+	CHECK_INT(http_empty_line(STR("\r\r\n")), 0);
+	CHECK_INT(http_empty_line(STR(" \r\n")), 0);
+	CHECK_INT(http_empty_line(STR("GET")), 0);
+	/* A head never begins with one itself, nor does an answer. */
+	CHECK(!find_end("\r\nGET / HTTP/1.1\r\n\r\n", &len, &fault) && fault.status == 400);
+	CHECK(!http_response_may_begin(STR("\r\nHTTP/1.1 200")));
+}
+
 TEST(a_nul_is_refused_wherever_it_is)
 {
 	static const char whole[] = "GET / HTTP/1.1\r\nHost: a.example\r\nA: b\r\n\r\n";
