@@ -203,10 +203,13 @@ def check_same(before, after, what):
 
 
 def becomes_true(condition, seconds=SECONDS):
+    """Whether it is true within that time. The look that finds it true is the last one: a second might not."""
     end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
+    while not condition():
+        if time.monotonic() >= end:
+            return False
         time.sleep(0.002)
-    return condition()
+    return True
 
 
 def await_true(condition, otherwise):
