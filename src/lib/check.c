@@ -228,6 +228,17 @@ static int check_profiles(struct check *c, const struct config *config, struct e
 	return 0;
 }
 
+/* Which profile is in force nobody can tell; that its project is here, one can. */
+static int check_project_here(struct check *c, struct err *e)
+{
+	project_list projects = { .items = NULL };
+	struct err found = ERR_INIT;
+
+	if (inputs_read_project(c->in, &projects, &found) < 0)
+		return add_error(c, &found, e);
+	return check_projects(c, &projects, false, e);
+}
+
 static int check_all(struct check *c, struct err *e)
 {
 	const struct error_sink sink = { .add = sink_error, .user = c };
@@ -245,9 +256,9 @@ static int check_all(struct check *c, struct err *e)
 	config = config_load(c->a, all, &found);
 	if (config)
 		return check_profiles(c, config, e);
-	if (add_error(c, &found, e) < 0)
+	if (add_error(c, &found, e) < 0 || config_find_errors(all, &sink, e) < 0)
 		return err_result(e);
-	return config_find_errors(all, &sink, e);
+	return check_project_here(c, e);
 }
 
 /* By file, then by place; what has no file comes first. */

@@ -304,6 +304,11 @@ static int add_root(const struct inputs *in, struct str path, struct root_search
 	return read_project(in, path, search->projects, e);
 }
 
+int inputs_read_project(const struct inputs *in, project_list *projects, struct err *e)
+{
+	return read_project(in, in->places.cwd, projects, e);
+}
+
 int inputs_read_projects(const struct inputs *in, const struct profile_doc *doc, path_list *roots,
 			 project_list *projects, struct err *e)
 {

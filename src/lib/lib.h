@@ -92,6 +92,10 @@ typedef VEC(struct str) path_list;
 int inputs_read_projects(const struct inputs *in, const struct profile_doc *doc, path_list *roots,
 			 project_list *projects, struct err *e) MUST_CHECK NONNULL;
 
+/* The project file of the working directory alone: for who knows of no profile. */
+int inputs_read_project(const struct inputs *in, project_list *projects, struct err *e)
+	MUST_CHECK NONNULL;
+
 /* --add-read, --network, --allow-host, …, or the members that they stand for. */
 int inputs_additions(const struct inputs *in, struct additions *out, struct err *e)
 	MUST_CHECK NONNULL;

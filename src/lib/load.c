@@ -55,7 +55,7 @@ static int refuse_glob(const struct fs_entry *entry, struct err *e)
 	return FAIL(e, ERR_ARGUMENT,
 		    "%s '%s' would deny nothing: it is taken as it is written, and nothing has "
 		    "that name; a glob is an entry of a profile, such as "
-		    "\":workspace_roots\" = { \"**/*.pem\" = \"deny\" }",
+		    "\":workspace_roots\" = { \"**/*.tfstate\" = \"deny\" }",
 		    entry->origin.file, utf8_show(entry->key, shown, sizeof(shown)));
 }
 

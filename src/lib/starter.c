@@ -34,7 +34,7 @@ const char starter_config[] =
 	"# \"~/.cache\" = \"write\"\n"
 	"# \"~/private\" = \"deny\"\n"
 	"# \"~/private/shared\" = \"read\"\n"
-	"# \":workspace_roots\" = { \"docs\" = \"read\", \"**/*.pem\" = \"deny\" }\n"
+	"# \":workspace_roots\" = { \"**/*.tfstate\" = \"deny\" } # at any depth\n"
 	"\n"
 	"# No network. 'cordon run --allow-host PATTERN' allows some hosts for one run.\n"
 	"[permissions.dev.network]\n"

@@ -81,6 +81,7 @@ struct entries {
 	place_list places;		 /* of the entry at hand; one list, its memory used again */
 	VEC(struct candidate) linked;	 /* what opens something and was reached through links */
 	VEC(struct candidate) undecided; /* reads of the profile, missing or steered */
+	struct name_node *missing;	 /* paths that could not be made writable, as told */
 };
 
 /*
@@ -174,24 +175,44 @@ static int find_origin(struct builder *b, const struct candidate *c, struct orig
 	return 0;
 }
 
-static int leave_out(struct builder *b, const struct candidate *c, struct err *e)
+/* One warning for each path that is missing, however many keys name it. */
+static int is_told(struct entries *x, struct str path, bool *out, struct err *e)
 {
+	struct name_node *node;
+
+	*out = name_tree_find(x->missing, path) != NULL;
+	if (*out)
+		return 0;
+	node = ARENA_NEW(x->b->a, struct name_node, e);
+	if (!node)
+		return err_result(e);
+	node->name = path;
+	name_tree_add(&x->missing, node);
+	return 0;
+}
+
+static int leave_out(struct entries *x, const struct candidate *c, struct err *e)
+{
+	struct builder *b = x->b;
 	const struct fs_entry *entry = c->entry;
 	bool is_tmp = entry->anchor == FS_TMPDIR || entry->anchor == FS_SLASH_TMP;
 	bool is_write = entry->access == ACCESS_WRITE;
-
+	bool is_warning = is_write && !is_tmp;
 	struct origin origin;
+	bool is_known = false;
 
 	if (!is_worth_a_note(c))
 		return 0;
-	if (find_origin(b, c, &origin, e) < 0)
+	if (find_origin(b, c, &origin, e) < 0 ||
+	    (is_warning && is_told(x, c->canon.path, &is_known, e) < 0))
 		return err_result(e);
-	return builder_note(b, is_write && !is_tmp, origin, e,
-			    "%s \"%.*s\" = \"%s\" is left out: %.*s does not exist%s",
-			    c->is_grant ? "the grant" : "the entry", STR_ARG(entry->key),
-			    access_name(entry->access), STR_ARG(c->canon.path),
-			    is_write ? ", so nothing there can be made writable; create it first"
-				     : "");
+	if (is_known)
+		return 0;
+	return builder_note(
+		b, is_warning, origin, e, "%s \"%.*s\" = \"%s\" is left out: %.*s does not exist%s",
+		c->is_grant ? "the grant" : "the entry", STR_ARG(entry->key),
+		access_name(entry->access), STR_ARG(c->canon.path),
+		is_write ? ", so nothing there can be made writable; create it first" : "");
 }
 
 /* An entry that stands for no place: its directory is known only when the environment says it. */
@@ -226,7 +247,7 @@ static int add_candidate(struct entries *x, const struct candidate *c, struct er
 	if (c->canon.type != HOST_MISSING && c->links.count == 0)
 		return add_rule(x->b, c, e);
 	if (c->canon.type == HOST_MISSING)
-		return c->is_grant || c->entry->access == ACCESS_WRITE ? leave_out(x->b, c, e)
+		return c->is_grant || c->entry->access == ACCESS_WRITE ? leave_out(x, c, e)
 								       : wait_undecided(x, c, e);
 	linked = VEC_PUSH(x->b->a, &x->linked, e);
 	if (!linked)
@@ -389,7 +410,7 @@ static int decide_one(struct entries *x, const struct candidate *c, struct err *
 
 	if (others == ACCESS_WRITE || (c->steered_by.len > 0 && others == ACCESS_READ))
 		return add_rule(x->b, c, e);
-	return c->steered_by.len > 0 ? leave_out_steered(x->b, c, e) : leave_out(x->b, c, e);
+	return c->steered_by.len > 0 ? leave_out_steered(x->b, c, e) : leave_out(x, c, e);
 }
 
 static int decide(struct entries *x, struct err *e)

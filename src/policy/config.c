@@ -259,6 +259,89 @@ struct config *config_merge(struct arena *a, const struct config_inputs *in, str
 	return c;
 }
 
+/* Of a text that may be wrong elsewhere: the names that it defines and those that it uses. */
+static int take_names(struct arena *a, const struct toml *top, struct toml *out, struct err *e)
+{
+	struct toml_member *kept = arena_array(a, top->table.count + 1, sizeof(*kept), e);
+
+	*out = (struct toml){ .type = TOML_TABLE, .origin = top->origin };
+	if (!kept)
+		return err_result(e);
+	out->table.items = kept;
+	for (size_t i = 0; i < top->table.count; i++) {
+		const struct toml_member *m = &top->table.items[i];
+		bool is_default = str_is(m->name, "default_permissions") &&
+				  m->value.type == TOML_STRING;
+		/* An 'extends' stands one level below the name of its profile. */
+		bool is_extends = str_is(m->name, "extends") && m->value.type == TOML_STRING;
+
+		if (is_default || is_extends)
+			kept[out->table.count++] = *m;
+	}
+	return 0;
+}
+
+static int take_profiles(struct arena *a, const struct toml *top, struct toml *out, struct err *e)
+{
+	const struct toml *profiles = toml_find(top, "permissions");
+	struct toml_member *member;
+	struct toml named;
+
+	if (take_names(a, top, out, e) < 0)
+		return err_result(e);
+	if (!profiles || profiles->type != TOML_TABLE)
+		return 0;
+	named = *profiles;
+	named.table.items =
+		arena_array(a, profiles->table.count + 1, sizeof(*named.table.items), e);
+	if (!named.table.items)
+		return err_result(e);
+	named.table.count = 0;
+	for (size_t i = 0; i < profiles->table.count; i++) {
+		const struct toml_member *m = &profiles->table.items[i];
+
+		if (m->value.type != TOML_TABLE)
+			continue;
+		member = &named.table.items[named.table.count++];
+		*member = *m;
+		if (take_names(a, &m->value, &member->value, e) < 0)
+			return err_result(e);
+	}
+	/* There is room: 'permissions' itself was left out. */
+	member = &out->table.items[out->table.count++];
+	*member = (struct toml_member){ STR("permissions"), profiles->origin, named };
+	return 0;
+}
+
+static int merge_names(struct arena *a, struct config *c, const struct toml *top, struct err *e)
+{
+	struct toml named;
+
+	if (!top || take_profiles(a, top, &named, e) < 0)
+		return err_result(e);
+	return tree_merge(a, c->merged, &named, e);
+}
+
+struct config *config_merge_names(struct arena *a, const struct config_inputs *in, struct err *e)
+{
+	const struct source *const sources[] = { &in->system, &in->user };
+	struct config *c = ARENA_NEW(a, struct config, e);
+
+	if (!c)
+		return NULL;
+	c->merged = builtin_parse(a, e);
+	if (!c->merged)
+		return NULL;
+	for (size_t i = 0; i < COUNT_OF(sources); i++)
+		if (sources[i]->is_present &&
+		    merge_names(a, c, layer_parse(a, sources[i], e), e) < 0)
+			return NULL;
+	for (size_t i = 0; i < in->override_count; i++)
+		if (merge_names(a, c, config_parse_override(a, in->overrides[i], e), e) < 0)
+			return NULL;
+	return sort_profiles(a, c, e) < 0 ? NULL : c;
+}
+
 const struct config *config_load(struct arena *a, const struct config_inputs *in, struct err *e)
 {
 	struct decode d = { .a = a, .where = "the configuration" };

@@ -42,6 +42,13 @@ struct toml *config_parse_override(struct arena *a, struct str text, struct err 
 struct config *config_merge(struct arena *a, const struct config_inputs *in, struct err *e)
 	MUST_CHECK NONNULL;
 
+/*
+ * The same of texts that need be right in nothing but their TOML: it has the names of profiles,
+ * 'extends' and 'default_permissions', and serves to check these alone.
+ */
+struct config *config_merge_names(struct arena *a, const struct config_inputs *in, struct err *e)
+	MUST_CHECK NONNULL;
+
 /* Whether the profile exists that `default_permissions` names. */
 int config_check_default(struct arena *a, const struct config *c, struct err *e) MUST_CHECK NONNULL;
 

@@ -109,8 +109,28 @@ static int try_alone(struct finder *f, size_t depth, bool *goes_on, struct err *
 	if (check_role(&a, &top, f->role, &found) == 0)
 		return 0;
 	/* When it is the key itself that is wrong, nothing below it means anything. */
-	*goes_on = last->value.type == TOML_TABLE && !is_at(&found, &last->name_origin);
+	*goes_on = (last->value.type == TOML_TABLE || last->value.type == TOML_ARRAY) &&
+		   !is_at(&found, &last->name_origin);
 	return tell(f, &found, e);
+}
+
+/* The last member of the chain is an array: each of its items as if it were the only one. */
+static int try_items(struct finder *f, size_t depth, struct err *e)
+{
+	const struct toml_member *whole = f->chain[depth];
+	struct toml_member alone = *whole;
+	bool goes_on;
+	int r = 0;
+
+	alone.value.array.count = 1;
+	f->chain[depth] = &alone;
+	for (size_t i = 0; r == 0 && i < whole->value.array.count && f->failures < FAILURES_MAX;
+	     i++) {
+		alone.value.array.items = &whole->value.array.items[i];
+		r = try_alone(f, depth, &goes_on, e);
+	}
+	f->chain[depth] = whole;
+	return r;
 }
 
 /* One level of the tree after the other, so deep as there may be tables. */
@@ -134,6 +154,11 @@ static int take_apart(struct finder *f, const struct toml *top, struct err *e)
 		f->chain[depth] = &tables[depth]->table.items[next[depth]++];
 		if (try_alone(f, depth, &goes_on, e) < 0)
 			return err_result(e);
+		if (goes_on && f->chain[depth]->value.type == TOML_ARRAY) {
+			if (try_items(f, depth, e) < 0)
+				return err_result(e);
+			continue;
+		}
 		if (!goes_on || depth + 1 == DEPTH_MAX)
 			continue;
 		tables[depth + 1] = &f->chain[depth]->value;
@@ -141,9 +166,8 @@ static int take_apart(struct finder *f, const struct toml *top, struct err *e)
 	}
 }
 
-/* `*is_good` stays as it is when nothing is wrong. */
 static int search_source(const struct source *source, enum role role, const struct error_sink *sink,
-			 bool *is_good, struct err *e)
+			 struct err *e)
 {
 	scoped_arena a = ARENA_INIT(TRY_MAX_BYTES);
 	struct finder f = { .sink = sink, .role = role };
@@ -158,14 +182,13 @@ static int search_source(const struct source *source, enum role role, const stru
 		return err_result(e);
 	if (top && check_role(&a, &whole, role, &found) == 0)
 		return 0;
-	*is_good = false;
 	if (tell(&f, &found, e) < 0)
 		return err_result(e);
 	return top ? take_apart(&f, top, e) : 0;
 }
 
 static int search_overrides(const struct config_inputs *in, const struct error_sink *sink,
-			    bool *is_good, struct err *e)
+			    struct err *e)
 {
 	for (size_t i = 0; i < in->override_count; i++) {
 		scoped_arena a = ARENA_INIT(TRY_MAX_BYTES);
@@ -175,23 +198,23 @@ static int search_overrides(const struct config_inputs *in, const struct error_s
 
 		if (top && check_role(&a, top, ROLE_USER, &found) == 0)
 			continue;
-		*is_good = false;
 		if (tell(&f, &found, e) < 0)
 			return err_result(e);
 	}
 	return 0;
 }
 
+/* A name that is not found may be that of a profile in a text that is no TOML. */
 static int search_names(const struct config_inputs *in, const struct error_sink *sink,
 			struct err *e)
 {
 	scoped_arena a = ARENA_INIT(TRY_MAX_BYTES);
 	struct finder f = { .sink = sink };
 	struct err found = ERR_INIT;
-	struct config *c = config_merge(&a, in, &found);
+	struct config *c = config_merge_names(&a, in, &found);
 
 	if (!c)
-		return tell(&f, &found, e);
+		return found.code == ERR_SYNTAX ? 0 : tell(&f, &found, e);
 	for (size_t i = 0; i < c->profile_count && f.failures < FAILURES_MAX; i++) {
 		err_clear(&found);
 		if (config_check_parents(&a, c, c->profiles[i]->name, &found) < 0 &&
@@ -204,19 +227,15 @@ static int search_names(const struct config_inputs *in, const struct error_sink 
 
 int config_find_errors(const struct config_inputs *in, const struct error_sink *sink, struct err *e)
 {
-	bool is_good = true;
-
-	if (search_source(&in->system, ROLE_SYSTEM, sink, &is_good, e) < 0 ||
-	    search_source(&in->user, ROLE_USER, sink, &is_good, e) < 0 ||
-	    search_source(&in->requirements, ROLE_REQUIREMENTS, sink, &is_good, e) < 0 ||
-	    search_overrides(in, sink, &is_good, e) < 0)
+	if (search_source(&in->system, ROLE_SYSTEM, sink, e) < 0 ||
+	    search_source(&in->user, ROLE_USER, sink, e) < 0 ||
+	    search_source(&in->requirements, ROLE_REQUIREMENTS, sink, e) < 0 ||
+	    search_overrides(in, sink, e) < 0)
 		return err_result(e);
-	return is_good ? search_names(in, sink, e) : 0;
+	return search_names(in, sink, e);
 }
 
 int project_find_errors(const struct source *source, const struct error_sink *sink, struct err *e)
 {
-	bool is_good;
-
-	return search_source(source, ROLE_PROJECT, sink, &is_good, e);
+	return search_source(source, ROLE_PROJECT, sink, e);
 }

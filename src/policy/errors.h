@@ -14,8 +14,8 @@ struct error_sink {
 };
 
 /*
- * Of each layer alone; and when none has any, of the names that they use. Of TOML that
- * is malformed only the first, since nothing is known of what follows.
+ * Of each layer alone, and of the names that they use. Of TOML that is malformed only the
+ * first, since nothing is known of what follows: nor which names are there.
  */
 int config_find_errors(const struct config_inputs *in, const struct error_sink *sink, struct err *e)
 	MUST_CHECK NONNULL;

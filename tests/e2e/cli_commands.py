@@ -9,7 +9,7 @@ import re
 import stat
 import subprocess
 
-from cli import PROGRAM, Skip, World, case, run_cases
+from cli import PROGRAM, SOURCE, Skip, World, case, run_cases
 
 DEV = """\
 default_permissions = "dev"
@@ -56,6 +56,18 @@ def what_the_starter_shows_but_does_not_do_is_valid_too(w: World):
     assert len([line for line in lines if line and line[0] != "#"]) >= 18, lines
     w.write_config("\n".join(lines))
     w.ok("check")
+
+
+@case
+def the_policy_that_the_readme_shows_does_no_harm(w: World):
+    text = (SOURCE / "README.md").read_text().split("```toml")[1].split("```")[0]
+    w.write_config(text)
+    (w.home / ".cache").mkdir()
+    subprocess.run(["git", "init", "-q", str(w.repo)], check=True)
+    w.write("repo/.venv/lib/certifi/cacert.pem", "trusted\n")
+    w.ok("check")
+    said = w.ok("run", "--", "sh", "-c", "ls; cat .venv/lib/certifi/cacert.pem; mkdir vendor docs")
+    assert said.out == "trusted\n" and said.err == "", said
 
 
 @case
@@ -187,6 +199,38 @@ def check_lists_every_name_that_is_wrong(w: World):
                    '[permissions.b]\nextends = "z"\n')
     errors = w.run("check", "--json", check=125).json["errors"]
     assert [e["line"] for e in errors] == [1, 3, 5], errors
+
+
+@case
+def check_lists_names_items_and_projects_beside_other_errors(w: World):
+    w.write_config('default_permissions = "x"\n[permissions.a]\nextends = "y"\nbogus = 1\n'
+                   'protect = ["fine", "no/t", "..", ".hg"]\n'
+                   '[permissions.b]\nextends = "a"\ndescription = 1\n'
+                   '[linux]\nbackends = ["none", "native", "nothing"]\n')
+    project = w.write("repo/.cordon/config.toml", 'x = 1\nprotect = ["a/b"]\n')
+    found = w.run("check", "--json", check=125).json
+    assert [(e["file"], e["line"]) for e in found["errors"]] == [
+        *((str(w.config), line) for line in (1, 3, 4, 5, 5, 8, 10, 10)),
+        *((str(project), line) for line in (1, 2))], found
+    # Of what is no TOML nobody knows which names it has; the other file is looked at all the same.
+    w.write_config('default_permissions = "x"\n[permissions.a]\nextends = "y"\nbogus\n')
+    found = w.run("check", "--json", check=125).json
+    assert [(e["file"], e["line"]) for e in found["errors"]] == [
+        (str(w.config), 4), (str(project), 1), (str(project), 2)], found
+
+
+@case
+def a_missing_write_root_is_warned_of_once(w: World):
+    w.write_config('default_permissions = "p"\n[permissions.p]\nextends = ":workspace"\n'
+                   'workspace_roots = { "~/gone" = true }\n'
+                   'filesystem = { "~/gone" = "write", "~/lost" = "write" }\n')
+    option = ["--add-write", str(w.home / "gone")]
+    for backend in ("native", "bwrap"):
+        said = w.run("run", *option, "--backend", backend, "--", "true")
+        assert said.err.count("gone does not exist") == 1, said
+        assert said.err.count("lost does not exist") == 1, said
+    warned = [e["message"] for e in w.ok("check", "--json").json["warnings"]]
+    assert len(warned) == 2, warned
 
 
 @case
@@ -457,7 +501,7 @@ def a_path_of_an_option_that_looks_like_a_glob_is_told_of(w: World):
     assert "'*.c' is taken as it is written" in found.err, found
     found = w.fails("why", "./a.c", "--deny", "*.c")
     # What it says to write instead does it, and a file of that very name is no slip.
-    example = found.err[found.err.index('":workspace_roots"'):].strip().replace("pem", "c")
+    example = found.err[found.err.index('":workspace_roots"'):].strip().replace("tfstate", "c")
     profile = f'permissions.p={{extends=":workspace",filesystem={{{example}}}}}'
     assert w.access("a.c", "-c", profile, "-P", "p") == "deny"
     (w.repo / "*.c").touch()
