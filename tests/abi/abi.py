@@ -144,6 +144,42 @@ def the_installed_files_do_not_tell_where_they_were_built():
             assert not told, f"{path.name} holds {told}"
 
 
+def links_of(page):
+    """The relative links of a page, without what is in code."""
+    text = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
+    found = re.findall(r"\]\(([^)\s]+)\)", text)
+    return [link.split("#")[0] for link in found
+            if not re.match(r"[a-z]+:", link) and not link.startswith("#")]
+
+
+def the_pages_link_to_what_is_there():
+    pages = [*SOURCE.glob("*.md"), *SOURCE.glob("docs/*.md")]
+    assert sum(len(links_of(page)) for page in pages) > 8
+    for page in pages:
+        for link in links_of(page):
+            assert (page.parent / link).exists(), f"{page.name} links to {link}"
+
+
+def the_installed_pages_link_to_what_is_installed():
+    if is_sanitized():
+        raise Skip("nobody installs a sanitizer build")
+    if not shutil.which("meson"):
+        raise Skip("no meson")
+    with tempfile.TemporaryDirectory(prefix="cordon-abi-") as work:
+        run("meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", work)
+        readme = next(Path(work).rglob("doc/cordon/README.md"))
+        pages = list(readme.parent.rglob("*.md"))
+        for page in [*SOURCE.glob("docs/*.md"), *SOURCE.glob("examples/*")]:
+            assert (readme.parent / page.relative_to(SOURCE)).is_file(), page
+        for page in pages:
+            for link in links_of(page):
+                # The header lies where compilers look for it.
+                if link == "include/cordon.h":
+                    assert list(Path(work).rglob(link)), link
+                    continue
+                assert (page.parent / link).exists(), f"{page.name} links to {link}"
+
+
 def main():
     cases = [value for name, value in globals().items()
              if callable(value) and name.startswith(("the_", "a_"))]
