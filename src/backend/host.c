@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "os/around.h"
 #include "os/os.h"
 
 /* ---- Identities ------------------------------------------------------------------ */
@@ -106,19 +107,19 @@ int host_map_identities(const char *backend, pid_t pid, struct err *e)
 	if (r < 0 && host_check_proc(backend, e) < 0)
 		return err_result(e);
 	/* A container may mount it so, or a user who wants it so. */
-	if (r == -EROFS)
+	if (r == -EROFS && !os_around_find())
 		return FAIL(e, ERR_WEAKER,
 			    "the %s backend can't map this user into its namespaces: /proc is "
 			    "mounted read-only; mount one that is not",
 			    backend);
-	if (r == -EPERM && is_root && !host_find_limit())
+	if (r == -EPERM && is_root && !host_find_limit() && !os_around_find())
 		return FAIL(
 			e, ERR_WEAKER,
 			"the %s backend can't map root into a user namespace: this root has "
 			"not the capabilities for it, as inside a container or another sandbox; "
 			"run it outside, or as an ordinary user",
 			backend);
-	if (r == -EPERM || r == -EACCES)
+	if (r == -EPERM || r == -EACCES || r == -EROFS)
 		return host_fail_rights(backend, "map this user into its namespaces", -r, e);
 	if (r < 0)
 		return FAIL_SYS(e, -r, "can't map this user into the sandbox's user namespace");
@@ -198,8 +199,10 @@ static bool find_profile(int os_error, char *shown, size_t room)
 	       !str_has_suffix(label, STR(" (complain)"));
 }
 
-static const char *find_cause(int os_error)
+static const char *find_cause(int os_error, char *room, size_t bytes)
 {
+	const char *container = os_around_container();
+
 	if (is_set_to("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1'))
 		return "AppArmor restricts user namespaces; as root, put Cordon's profile to "
 		       "/etc/apparmor.d/cordon and run apparmor_parser -r /etc/apparmor.d/cordon, "
@@ -210,9 +213,25 @@ static const char *find_cause(int os_error)
 	if (os_error == EINVAL)
 		return "this kernel lacks one of user, mount, pid, network, ipc, uts or cgroup "
 		       "namespaces";
-	return "the kernel or a container around this process forbids it; in a container allow "
-	       "user namespaces (for example --security-opt seccomp=unconfined), or run cordon "
-	       "outside of it";
+	(void)snprintf(room, bytes,
+		       "the kernel or %s container around this process forbids it; in a container "
+		       "allow user namespaces (for example --security-opt seccomp=unconfined), or "
+		       "run cordon outside of it",
+		       container ? container : "a");
+	return room;
+}
+
+/* What another program's sandbox forbids no switch of this host's allows; choose.c says what does. */
+static bool fail_around(const char *backend, const char *doing, int os_error, struct err *e)
+{
+	const struct os_around *around = os_around_find();
+
+	if (!around)
+		return false;
+	err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error,
+		    "the %s backend can't %s: %s, which is around this process, forbids it",
+		    backend, doing, around->name);
+	return true;
 }
 
 /* That something has run out says nothing about what is allowed here. */
@@ -230,8 +249,10 @@ int host_fail_namespaces(const char *backend, int os_error, struct err *e)
 
 int host_fail_rights(const char *backend, const char *doing, int os_error, struct err *e)
 {
-	char profile[100], cause[200];
+	char profile[100], cause[200], room[300];
 
+	if (fail_around(backend, doing, os_error, e))
+		return err_result(e);
 	find_switch(cause, sizeof(cause));
 	if (!*cause && find_profile(os_error, profile, sizeof(profile)))
 		err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error,
@@ -243,7 +264,8 @@ int host_fail_rights(const char *backend, const char *doing, int os_error, struc
 			    backend, doing, profile);
 	else
 		err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error, "the %s backend can't %s: %s",
-			    backend, doing, *cause ? cause : find_cause(os_error));
+			    backend, doing,
+			    *cause ? cause : find_cause(os_error, room, sizeof(room)));
 	return err_result(e);
 }
 
@@ -253,6 +275,8 @@ int host_fail_proc(const char *backend, int os_error, struct err *e)
 
 	if (is_shortage(os_error))
 		return FAIL_SYS(e, os_error, "can't mount a /proc");
+	if (fail_around(backend, "mount a /proc of its own", os_error, e))
+		return err_result(e);
 	if (os_error == EPERM)
 		cause = "the host's /proc is partly covered, as containers do it; run the "
 			"container "

@@ -15,6 +15,7 @@
 
 #include "lib/lib.h"
 #include "lib/report.h"
+#include "os/around.h"
 #include "session/session.h"
 
 /* ---- doctor_host.c -------------------------------------------------------------------- */
@@ -25,7 +26,8 @@ struct host_facts {
 	struct str release, machine;
 	int wsl; /* 0, 1, 2 */
 	bool is_root;
-	bool is_nested; /* inside a sandbox of Cordon's */
+	bool is_nested;			/* inside a sandbox of Cordon's */
+	const struct os_around *around; /* inside one of another program's; NULL */
 
 	int64_t max_user_namespaces;	/* of this user namespace; FACT_UNKNOWN */
 	const struct host_limit *limit; /* backend/host.h: no namespaces of some kind; NULL */

@@ -45,6 +45,13 @@ static int advise_namespaces(struct arena *a, struct diagnosis *d, const struct 
 	const struct host_facts *h = &d->host;
 	struct str what, fix;
 
+	if (h->around) {
+		if (arena_printf(a, &what, e,
+				 "%s is around this process (%s), and no other can be made in it",
+				 h->around->name, h->around->mark) < 0)
+			return err_result(e);
+		return add(a, d, "sandbox_around", is_needed, what.p, h->around->way_out, e);
+	}
 	if (h->limit) {
 		if (arena_printf(a, &what, e, "some namespaces can't be made: %s", h->limit->what) <
 			    0 ||

@@ -332,6 +332,7 @@ static void json_host(struct json_writer *w, const struct host_facts *h)
 	json_int_or_null(w, "wsl", h->wsl);
 	json_bool(w, "root", h->is_root);
 	json_bool(w, "nested", h->is_nested);
+	json_text(w, "around", h->around ? h->around->name : NULL);
 	json_bool(w, "proc", h->has_proc);
 	if (h->open_files == FACT_UNKNOWN)
 		json_text(w, "open_files", NULL);

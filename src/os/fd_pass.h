@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors that go from one process to another, each time with a message that
- * says what they are. Async-signal-safe, and no thread is cancelled in it.
+ * Messages from one process of Cordon's to another, and descriptors, each time with a message
+ * that says what they are. All by sendmsg() and recvmsg(): foreign sandboxes around this
+ * process refuse sendto() (codex does), which is what send() is. Async-signal-safe, and no thread is cancelled in it.
  */
 #pragma once
 
@@ -11,6 +12,11 @@
 #include "base/macros.h"
 
 enum { FD_PASS_MAX = 64 };
+
+/*
+ * A message without descriptors, over any socket: as send(), `flags` included; no SIGPIPE.
+ */
+ssize_t fd_pass_tell(int channel, const void *data, size_t bytes, int flags) NONNULL;
 
 /*
  * Sends `bytes` of `data`, and `count` descriptors (1 to FD_PASS_MAX) with them, over

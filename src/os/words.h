@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/macros.h"
@@ -19,3 +20,9 @@ int os_find_words(struct os_words *out) NONNULL;
 
 /* What main() was given, before anything of it was changed: then nothing is looked up. */
 void os_note_words(char **argv) NONNULL;
+
+/*
+ * Whether this program can be started again as what is inside, by its descriptor alone: its main()
+ * has called cordon_inner_main(), which notes the words, and it needs no other file to start.
+ */
+bool os_can_be_inner(void);

@@ -9,6 +9,7 @@
  * log until what others have done is rotated out of it. After the first ten thousand they
  * go out one by one, and when too many wait the command has to wait with them.
  */
+#include "os/fd_pass.h"
 #include "proxy/server.h"
 
 #include <errno.h>
@@ -237,7 +238,7 @@ static int send_message(const struct server *s, const struct proxy_message *m)
 	ssize_t n;
 
 	do
-		n = send(s->channel, m, sizeof(*m), MSG_DONTWAIT | MSG_NOSIGNAL);
+		n = fd_pass_tell(s->channel, m, sizeof(*m), MSG_DONTWAIT);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : 0;
 }

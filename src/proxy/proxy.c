@@ -60,7 +60,7 @@ int proxy_send(const struct proxy *p, const struct proxy_order *order, const int
 
 	if (count > 0)
 		return fd_pass_send(p->channel, &copy, sizeof(copy), fds, count, MSG_DONTWAIT);
-	if (send(p->channel, &copy, sizeof(copy), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	if (fd_pass_tell(p->channel, &copy, sizeof(copy), MSG_DONTWAIT) < 0)
 		return -errno;
 	return 0;
 }

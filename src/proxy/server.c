@@ -372,7 +372,7 @@ static _Noreturn void fail(int channel, const struct err *e)
 	struct buf text = BUF_OVER(m.text);
 
 	buf_add(&text, str_first(err_message(e), sizeof(m.text) - 1));
-	(void)send(channel, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)fd_pass_tell(channel, &m, sizeof(m), MSG_DONTWAIT);
 	_exit(1);
 }
 

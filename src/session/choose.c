@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* P16, P17, P21, P22: which backend, with which losses, in which environment. */
+#include <errno.h>
 #include <sys/prctl.h>
 #include <sys/utsname.h>
 
+#include "os/around.h"
 #include "os/os.h"
 #include "plan/net.h"
 #include "session/run.h"
@@ -145,6 +147,28 @@ int choose_begin(struct arena *a, const struct session_request *in, struct choic
 	return 0;
 }
 
+/* Whether one of them would have done, if only it had been let. */
+static bool was_kept_from_it(const struct choice *c)
+{
+	for (size_t i = 0; i < c->search.attempts.count; i++)
+		if (!c->search.attempts.items[i].lacks && !c->search.attempts.items[i].is_unknown)
+			return true;
+	return false;
+}
+
+/* Where another program's sandbox is the cause: which one it is, and what to do about it. */
+static int blame_sandbox_around(const struct choice *c, struct err *e)
+{
+	const struct os_around *around = os_around_find();
+	bool is_refused = e->code == ERR_SYS && (e->os_error == 0 || e->os_error == EPERM ||
+						 e->os_error == EACCES || e->os_error == ENOSYS);
+
+	if (!around || !(is_refused || (e->code == ERR_WEAKER && was_kept_from_it(c))))
+		return err_result(e);
+	return err_wrap(e, "%s is around this process (%s), and no other can be made in it; %s",
+			around->name, around->mark, around->way_out);
+}
+
 static int find_backend(struct choice *c, struct outcome *o, struct err *e)
 {
 	bool is_first = c->search.next == 0;
@@ -154,7 +178,7 @@ static int find_backend(struct choice *c, struct outcome *o, struct err *e)
 		return 0;
 	}
 	if (backend_next(&c->search, &o->backend, &o->lost, e) < 0)
-		return err_result(e);
+		return blame_sandbox_around(c, e);
 	o->given = o->backend->gives();
 	o->passed_over = c->search.attempts.items;
 	o->passed_over_count = c->search.attempts.count;
@@ -165,8 +189,10 @@ static int find_backend(struct choice *c, struct outcome *o, struct err *e)
 
 int choose_pass_over(struct choice *c, const struct outcome *o, struct err *e)
 {
-	if (!o->is_sandboxed || e->code != ERR_WEAKER)
+	if (!o->is_sandboxed)
 		return err_result(e);
+	if (e->code != ERR_WEAKER)
+		return blame_sandbox_around(c, e);
 	session_trace(c->in, "%s; another backend is tried", e->text);
 	return backend_fell_short(&c->search, o->backend, e);
 }

@@ -11,6 +11,7 @@
 #include "audit/audit.h"
 #include "base/utf8.h"
 #include "os/fd.h"
+#include "os/fd_pass.h"
 #include "proxy/decide.h"
 #include "proxy/sockets.h"
 #include "session/run.h"
@@ -109,8 +110,7 @@ static int ask_for_sockets(struct session *s, struct err *e)
 			continue;
 		stock->is_wanted = false;
 		stock->is_asked = true;
-		if (send(s->sandbox.channel, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT) <
-			    0 &&
+		if (fd_pass_tell(s->sandbox.channel, &order, sizeof(order), MSG_DONTWAIT) < 0 &&
 		    network_take_sockets(s, order.value, NULL, 0, e) < 0)
 			return err_result(e);
 	}

@@ -43,7 +43,7 @@ static bool order(const struct session *s, enum init_order_kind kind, int value)
 {
 	const struct init_order message = { .kind = kind, .value = value };
 
-	return send(s->sandbox.channel, &message, sizeof(message), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+	return fd_pass_tell(s->sandbox.channel, &message, sizeof(message), MSG_DONTWAIT) ==
 	       (ssize_t)sizeof(message);
 }
 
@@ -139,7 +139,7 @@ static int start_clock(struct session *s, struct err *e)
 	s->ends_ms = loop_now() + limit;
 	/* That it has ended already shows when it is listened to. */
 	if (s->outcome.is_sandboxed &&
-	    send(s->sandbox.channel, &end, sizeof(end), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+	    fd_pass_tell(s->sandbox.channel, &end, sizeof(end), MSG_DONTWAIT) < 0 &&
 	    errno != EPIPE && errno != ECONNRESET)
 		return FAIL_SYS(e, errno, "can't tell the sandbox how long it may run");
 	return set_clock(s, limit, e);

@@ -156,12 +156,12 @@ static void find_source(const struct connector_order *order, int socket, struct 
 
 static bool send_answer(const struct answer *answer)
 {
-	long n;
+	ssize_t n;
 
 	do
-		n = syscall(SYS_sendto, CHANNEL, answer, sizeof(*answer), MSG_NOSIGNAL, NULL, 0);
+		n = fd_pass_tell(CHANNEL, answer, sizeof(*answer), 0);
 	while (n < 0 && errno == EINTR);
-	return n == (long)sizeof(*answer);
+	return n == (ssize_t)sizeof(*answer);
 }
 
 static void run(void *arg)

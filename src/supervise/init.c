@@ -184,7 +184,7 @@ static void await_room(const struct life *life)
 
 static void tell(const struct life *life, const struct init_message *message)
 {
-	while (send(life->channel, message, sizeof(*message), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+	while (fd_pass_tell(life->channel, message, sizeof(*message), MSG_DONTWAIT) < 0 &&
 	       (errno == EINTR || errno == EAGAIN))
 		await_room(life);
 }

@@ -25,6 +25,7 @@
 #include "base/path.h"
 #include "os/child.h"
 #include "os/fd.h"
+#include "os/fd_pass.h"
 
 /* What the process knows. */
 struct job {
@@ -221,7 +222,7 @@ static _Noreturn void run(struct job *j)
 
 	if (answer.step != STEP_NONE)
 		answer.os_error = errno;
-	if (send(j->channel, &answer, sizeof(answer), MSG_NOSIGNAL) < 0 || answer.step != STEP_NONE)
+	if (fd_pass_tell(j->channel, &answer, sizeof(answer), 0) < 0 || answer.step != STEP_NONE)
 		_exit(1);
 	parent = os_open_parent(j->host);
 	while (os_await_parent(j->channel, parent)) {
@@ -319,7 +320,7 @@ int masker_order(struct masker *m, struct str path, struct err *e)
 
 	path = str_from(path, 1); /* from the sandbox's root on */
 	do
-		n = send(m->channel, path.p, path.len, MSG_NOSIGNAL);
+		n = fd_pass_tell(m->channel, path.p, path.len, 0);
 	while (n < 0 && errno == EINTR);
 	if (n >= 0)
 		return 1;

@@ -9,6 +9,7 @@
 
 #include "os/child.h"
 #include "os/fd.h"
+#include "os/fd_pass.h"
 #include "os/loop.h"
 #include "supervise/init.h"
 
@@ -18,7 +19,7 @@ int sandbox_start(struct sandbox *s, struct err *e)
 
 	if (!s->waits)
 		return 0;
-	if (send(s->channel, &order, sizeof(order), MSG_NOSIGNAL) != (ssize_t)sizeof(order))
+	if (fd_pass_tell(s->channel, &order, sizeof(order), 0) != (ssize_t)sizeof(order))
 		return FAIL_SYS(e, errno, "can't start the command");
 	s->waits = false;
 	return 0;

@@ -446,6 +446,32 @@ def namespaces_but_no_mounts(w):
             refused(done, "native", "container" if what == "mounts" else "Linux 5.")
 
 
+# Sandboxes of other programs: the mark, a filter such as theirs, its name, and the way out.
+AROUND = {
+    "codex": ("CODEX_SANDBOX_NETWORK_DISABLED", ["codex"], "codex's sandbox", "danger-full-access"),
+    "claude": ("SANDBOX_RUNTIME", ["clone3", "namespaces", "mounts"], "Claude Code's sandbox", "CLAUDE_CODE_SHELL_PREFIX"),
+}
+
+
+@case
+def in_another_program_s_sandbox_it_is_said_which_and_what_to_do(w):
+    for mark, what, name, way_out in AROUND.values():
+        env, prefix = {mark: "1"}, [w.forbid, *what, "--"]
+        # Also where a switch of the kernel's is off, as in the second one.
+        for setup, namespaces in ((nothing, 0), (no_user_namespaces, NEWUSER)):
+            host = {"env": env, "prefix": prefix, "namespaces": namespaces}
+            for options in ((), ("--backend", "native")):
+                done = refused(w.try_on(setup, *MODE, *options, **host), name, mark, way_out)
+                check("sysctl" not in done.err and "unconfined" not in done.err, f"advice that does not help: {done!r}")
+            advice = json.dumps(w.doctor(setup, **host)["advice"])
+            check(name in advice and way_out in advice and "sysctl" not in advice, f"{advice}")
+        # What is said there is no decision, and a variable alone is no sandbox.
+        works(w.try_on(nothing, *MODE, env=env), "native")
+        done = w.try_on(nothing, *MODE, "--backend", "none", env=env, prefix=prefix)
+        check(done.status == 0 and done.out == "text\n", f"it does not get through the filter: {done!r}")
+        check(name not in w.try_on(no_user_namespaces, *MODE, env=env, namespaces=NEWUSER).err, "said of a variable")
+
+
 @case
 def no_landlock(w):
     """A kernel without it, one that was started without it, and a filter around this process."""

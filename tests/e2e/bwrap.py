@@ -243,6 +243,24 @@ def what_it_has_started_beside_ends_with_it(w):
 
 
 @case
+def cordon_is_its_own_inner_stage_under_any_name(w):
+    if is_instrumented(w.program):
+        raise Skip("not static, and so it could not be started by its descriptor alone")
+    own, w.program = w.program, w.home / "cordon-next"
+    shutil.copy(own, w.program)
+    w.give()
+    works(w.run("--backend", "bwrap"))
+    # Nothing else is asked for it.
+    w.env["CORDON_PROGRAM"] = "/nonexistent/cordon"
+    works(w.run("--backend", "bwrap"))
+    # Nor is it looked for by its name.
+    done = subprocess.run(["bash", "-c", f"exec -a cordon-elsewhere {w.program} run --backend bwrap -- /bin/cat file"],
+                          cwd=w.work, env=w.env, stdin=subprocess.DEVNULL, text=True, capture_output=True,
+                          timeout=60, check=False, **w.keywords())
+    check(done.returncode == 0 and done.stdout == "text\n", f"{done}")
+
+
+@case
 def signals_to_the_host_program_do_not_make_it_wait_for_ever(w):
     if w.keywords():
         raise Skip("the library of the build may be out of the user's reach")

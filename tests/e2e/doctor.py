@@ -161,7 +161,7 @@ def the_keys_are_those_of_the_man_page(w: World):
     found = diagnose(w)
     assert set(found) == {"version", "ok", "default", "host", "backends", "advice", "cleaned"}
     assert set(found["default"]) == {"profile", "enforced", "backend", "reason", "needed", "lost"}
-    assert set(found["host"]) == {"kernel", "machine", "wsl", "root", "nested", "proc",
+    assert set(found["host"]) == {"kernel", "machine", "wsl", "root", "nested", "around", "proc",
                                   "open_files", "namespaces", "landlock", "seccomp", "lists_unix_sockets", "cgroup", "git"}
     assert found["cleaned"] is None
     assert found["host"]["landlock"]["abi"] > 0 and found["host"]["landlock"]["error"] is None

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -34,30 +35,46 @@ struct refusal {
 	long call;
 	int error;
 	uint32_t flags; /* only where one of these is in the first argument; 0: always */
+	uint32_t but;	/* not where the first argument is this; 0: always */
 };
 
 static const struct refusal refusals[] = {
-	{ "clone3", SYS_CLONE3, ENOSYS, 0 },
-	{ "namespaces", SYS_clone, EPERM, NAMESPACES },
-	{ "namespaces", SYS_unshare, EPERM, 0 },
-	{ "namespaces", SYS_setns, EPERM, 0 },
-	{ "mounts", SYS_mount, EPERM, 0 },
-	{ "mounts", SYS_umount2, EPERM, 0 },
-	{ "mounts", SYS_pivot_root, EPERM, 0 },
-	{ "mounts", SYS_OPEN_TREE, EPERM, 0 },
-	{ "mounts", SYS_MOVE_MOUNT, EPERM, 0 },
-	{ "mounts", SYS_FSOPEN, EPERM, 0 },
-	{ "mounts", SYS_FSMOUNT, EPERM, 0 },
-	{ "mounts", SYS_MOUNT_SETATTR, EPERM, 0 },
+	{ "clone3", SYS_CLONE3, ENOSYS, 0, 0 },
+	{ "namespaces", SYS_clone, EPERM, NAMESPACES, 0 },
+	{ "namespaces", SYS_unshare, EPERM, 0, 0 },
+	{ "namespaces", SYS_setns, EPERM, 0, 0 },
+	{ "mounts", SYS_mount, EPERM, 0, 0 },
+	{ "mounts", SYS_umount2, EPERM, 0, 0 },
+	{ "mounts", SYS_pivot_root, EPERM, 0, 0 },
+	{ "mounts", SYS_OPEN_TREE, EPERM, 0, 0 },
+	{ "mounts", SYS_MOVE_MOUNT, EPERM, 0, 0 },
+	{ "mounts", SYS_FSOPEN, EPERM, 0, 0 },
+	{ "mounts", SYS_FSMOUNT, EPERM, 0, 0 },
+	{ "mounts", SYS_MOUNT_SETATTR, EPERM, 0, 0 },
 	/* The new calls as a kernel before 5.2 answers them. */
-	{ "mount-api", SYS_OPEN_TREE, ENOSYS, 0 },
-	{ "mount-api", SYS_MOVE_MOUNT, ENOSYS, 0 },
-	{ "mount-api", SYS_FSOPEN, ENOSYS, 0 },
-	{ "mount-api", SYS_FSMOUNT, ENOSYS, 0 },
-	{ "mount-api", SYS_MOUNT_SETATTR, ENOSYS, 0 },
-	{ "landlock", SYS_LANDLOCK_CREATE_RULESET, ENOSYS, 0 },
-	{ "landlock-at-boot", SYS_LANDLOCK_CREATE_RULESET, EOPNOTSUPP, 0 },
-	{ "landlock-calls", SYS_LANDLOCK_CREATE_RULESET, EPERM, 0 },
+	{ "mount-api", SYS_OPEN_TREE, ENOSYS, 0, 0 },
+	{ "mount-api", SYS_MOVE_MOUNT, ENOSYS, 0, 0 },
+	{ "mount-api", SYS_FSOPEN, ENOSYS, 0, 0 },
+	{ "mount-api", SYS_FSMOUNT, ENOSYS, 0, 0 },
+	{ "mount-api", SYS_MOUNT_SETATTR, ENOSYS, 0, 0 },
+	{ "landlock", SYS_LANDLOCK_CREATE_RULESET, ENOSYS, 0, 0 },
+	{ "landlock-at-boot", SYS_LANDLOCK_CREATE_RULESET, EOPNOTSUPP, 0, 0 },
+	{ "landlock-calls", SYS_LANDLOCK_CREATE_RULESET, EPERM, 0, 0 },
+	/* The filter of codex's sandbox (0.169), but for ptrace and io_uring: against networks. */
+	{ "codex", SYS_connect, EPERM, 0, 0 },
+	{ "codex", SYS_accept, EPERM, 0, 0 },
+	{ "codex", SYS_accept4, EPERM, 0, 0 },
+	{ "codex", SYS_bind, EPERM, 0, 0 },
+	{ "codex", SYS_listen, EPERM, 0, 0 },
+	{ "codex", SYS_getpeername, EPERM, 0, 0 },
+	{ "codex", SYS_getsockname, EPERM, 0, 0 },
+	{ "codex", SYS_shutdown, EPERM, 0, 0 },
+	{ "codex", SYS_sendto, EPERM, 0, 0 },
+	{ "codex", SYS_sendmmsg, EPERM, 0, 0 },
+	{ "codex", SYS_recvmmsg, EPERM, 0, 0 },
+	{ "codex", SYS_getsockopt, EPERM, 0, 0 },
+	{ "codex", SYS_setsockopt, EPERM, 0, 0 },
+	{ "codex", SYS_socket, EPERM, 0, AF_UNIX },
 };
 
 struct program {
@@ -77,10 +94,13 @@ static void add_refusal(struct program *p, const struct refusal *r)
 	uint32_t flags = offsetof(struct seccomp_data, args); /* little-endian: the low half */
 
 	add(p, BPF_LD | BPF_W | BPF_ABS, number, 0, 0);
-	add(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)r->call, 0, r->flags ? 3 : 1);
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)r->call, 0, r->flags || r->but ? 3 : 1);
 	if (r->flags) {
 		add(p, BPF_LD | BPF_W | BPF_ABS, flags, 0, 0);
 		add(p, BPF_JMP | BPF_JSET | BPF_K, r->flags, 0, 1);
+	} else if (r->but) {
+		add(p, BPF_LD | BPF_W | BPF_ABS, flags, 0, 0);
+		add(p, BPF_JMP | BPF_JEQ | BPF_K, r->but, 1, 0);
 	}
 	add(p, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (uint32_t)r->error, 0, 0);
 }

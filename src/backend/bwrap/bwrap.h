@@ -70,8 +70,8 @@ int bwrap_find(struct arena *a, const struct launch *in, const char *path_list,
 const char *bwrap_distrust_path(const char *path, char *where, size_t room) MUST_CHECK;
 
 /*
- * The program cordon: this one, or in a host program of libcordon what $CORDON_PROGRAM
- * names, else the installed one. ERR_WEAKER when others could change that.
+ * The program cordon: this one, whatever it is called, or in a host program of libcordon what
+ * $CORDON_PROGRAM names, else the installed one. ERR_WEAKER when others could change that.
  */
 int bwrap_find_cordon(struct arena *a, struct str *out, bool *is_this, struct err *e)
 	MUST_CHECK NONNULL;

@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "os/os.h"
+#include "os/words.h"
 
 /* ---- Who could change a file ---------------------------------------------------------- */
 
@@ -228,8 +229,8 @@ int bwrap_find_cordon(struct arena *a, struct str *out, bool *is_this, struct er
 
 	if (os_program_path(a, out, e) < 0)
 		return err_result(e);
-	/* And not one that uses the library. */
-	*is_this = str_is(path_name(*out), "cordon");
+	/* And not one that uses the library, whose parts the sandbox may not show. */
+	*is_this = str_is(path_name(*out), "cordon") || os_can_be_inner();
 	if (*is_this)
 		return 0;
 	if (!named || !*named)

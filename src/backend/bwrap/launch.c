@@ -420,7 +420,7 @@ static void release_helpers(struct attempt *t)
 	const char word = BWRAP_WORD_END;
 
 	t->s.helper_leaves = t->in->adopts;
-	(void)send(t->s.helper_life, &word, sizeof(word), MSG_NOSIGNAL);
+	(void)fd_pass_tell(t->s.helper_life, &word, sizeof(word), 0);
 }
 
 /*
@@ -445,7 +445,7 @@ static int help_stage(struct attempt *t, struct err *e)
 		os_set_foreground(t->in->terminal, t->s.pid);
 	if (t->words.late.count && mask_the_rest(t, e) < 0)
 		return err_result(e);
-	(void)send(t->s.channel, &go, sizeof(go), MSG_NOSIGNAL);
+	(void)fd_pass_tell(t->s.channel, &go, sizeof(go), 0);
 	release_helpers(t);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backend/bwrap/attempt.h"
+#include "backend/host.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "os/child.h"
@@ -154,6 +155,9 @@ static int add_channel(struct attempt *t, struct err *e)
 	if (add_fd(t, pair[1], e) < 0)
 		return err_result(e);
 	r = fd_pass_ask_sender(pair[0]);
+	/* Of filters around this process that are made against networks. */
+	if (r == -EPERM || r == -EACCES || r == -ENOSYS)
+		return host_fail_rights(backend_bwrap.name, "make its channel", -r, e);
 	return r < 0 ? FAIL_SYS(e, -r, "can't make a channel to the sandbox") : 0;
 }
 

@@ -247,7 +247,7 @@ static void start_bwrap(const struct bwrap_spawn *spawn, struct watch *w)
 	if (bwrap < 0)
 		_exit(STATUS_NO_ROOM);
 	/* All that is ever said on it by this process, and nobody reads it: bwrap is on its way. */
-	(void)send(w->life, "", 1, MSG_NOSIGNAL);
+	(void)fd_pass_tell(w->life, "", 1, 0);
 	w->bwrap = (int)syscall(SYS_pidfd_open, bwrap, 0);
 	if (w->bwrap < 0) {
 		end_all(w);

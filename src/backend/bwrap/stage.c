@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "backend/bwrap/bwrap.h"
+#include "os/fd_pass.h"
 #include "os/os.h"
 
 enum {
@@ -298,7 +299,7 @@ static void tell_it_stands(const struct bwrap_job *job)
 {
 	const struct init_message stands = { .kind = INIT_READY };
 
-	if (send(job->inner.channel, &stands, sizeof(stands), MSG_NOSIGNAL) < 0)
+	if (fd_pass_tell(job->inner.channel, &stands, sizeof(stands), 0) < 0)
 		_exit(1);
 }
 

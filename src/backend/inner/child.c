@@ -20,7 +20,7 @@ _Noreturn void inner_fail(const struct inner_job *job, uint32_t stage, size_t in
 	};
 
 	/* When nobody listens there is nobody left to tell. */
-	send(job->channel, &message, sizeof(message), MSG_NOSIGNAL);
+	fd_pass_tell(job->channel, &message, sizeof(message), 0);
 	_exit(1);
 }
 
@@ -149,7 +149,7 @@ static _Noreturn void tell_exec_failed(const struct inner_job *job, struct comma
 					.index = failure.index,
 					.value = failure.is_closed };
 
-	send(job->channel, &message, sizeof(message), MSG_NOSIGNAL);
+	fd_pass_tell(job->channel, &message, sizeof(message), 0);
 	_exit(127);
 }
 

@@ -20,6 +20,7 @@
 #include "base/utf8.h"
 #include "os/child.h"
 #include "os/fd.h"
+#include "os/fd_pass.h"
 #include "plan/net.h"
 #include "supervise/watch.h"
 
@@ -172,7 +173,7 @@ static int open_namespaces(const struct launch *in, struct sandbox *s, struct er
 /* That PID 1 is gone already shows when it is listened to; then there is more to say. */
 static void send_order(const struct sandbox *s, const struct init_order *order)
 {
-	(void)send(s->channel, order, sizeof(*order), MSG_NOSIGNAL);
+	(void)fd_pass_tell(s->channel, order, sizeof(*order), 0);
 }
 
 /* SECURITY: no command runs before this, whatever PID 1 has made already. */

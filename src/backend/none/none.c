@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "os/child.h"
+#include "os/fd_pass.h"
 #include "supervise/init.h"
 
 static const char *why_not(enum guarantee g)
@@ -44,7 +45,7 @@ static int let_go(const struct launch *in, const struct sandbox *s, struct err *
 		return FAIL_SYS(e, message.os_error, "can't make a process group for the command");
 	if (in->terminal >= 0)
 		os_set_foreground(in->terminal, s->pid);
-	if (send(s->channel, &go, sizeof(go), MSG_NOSIGNAL) != (ssize_t)sizeof(go))
+	if (fd_pass_tell(s->channel, &go, sizeof(go), 0) != (ssize_t)sizeof(go))
 		return FAIL_SYS(e, errno, "can't start the command");
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "backend/none/none.h"
+#include "os/fd_pass.h"
 #include "supervise/init.h"
 
 static void tell(int channel, const struct init_message *message)
@@ -19,7 +20,7 @@ static void tell(int channel, const struct init_message *message)
 	ssize_t n;
 
 	do
-		n = send(channel, message, sizeof(*message), MSG_NOSIGNAL);
+		n = fd_pass_tell(channel, message, sizeof(*message), 0);
 	while (n < 0 && errno == EINTR);
 }
 

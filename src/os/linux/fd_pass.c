@@ -3,6 +3,7 @@
 #include "os/fd_pass.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -12,6 +13,15 @@ union control {
 	struct cmsghdr header;
 	char space[CMSG_SPACE(FD_PASS_MAX * sizeof(int))];
 };
+
+ssize_t fd_pass_tell(int channel, const void *data, size_t bytes, int flags)
+{
+	/* The kernel only reads it. */
+	struct iovec part = { (void *)(uintptr_t)data, bytes };
+	const struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	return syscall(SYS_sendmsg, channel, &message, MSG_NOSIGNAL | flags);
+}
 
 int fd_pass_send(int channel, void *data, size_t bytes, const int *fds, size_t count, int flags)
 {

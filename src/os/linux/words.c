@@ -11,6 +11,7 @@
 enum { STAT_ARG_START = 48, STAT_ENV_END = 51, MOST_BYTES = 64 << 20 };
 
 static struct os_words noted;
+static bool is_inner;
 
 /* Behind `last`, if all of them lie one behind the other; else NULL. */
 static const char *follow(const char *const *list, const char *last)
@@ -24,10 +25,17 @@ void os_note_words(char **argv)
 {
 	const char *end = follow((const char *const *)argv, argv[0]);
 
+	is_inner = true;
 	end = follow(os_environment(), end);
 	/* The kernel puts the program's name behind them: so none of them was taken away. */
 	if (end && (uintptr_t)end == getauxval(AT_EXECFN))
 		noted = (struct os_words){ argv[0], (size_t)(end - argv[0]) };
+}
+
+bool os_can_be_inner(void)
+{
+	/* Where the dynamic linker is; a static program has none. */
+	return is_inner && getauxval(AT_BASE) == 0;
 }
 
 /* The `n`-th field of /proc/self/stat; the name, which may hold anything, is the second. */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* See around.h. */
+#include "os/around.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "os/os.h"
+
+enum { FILTERED = 2 /* SECCOMP_MODE_FILTER */ };
+
+#define OF_CODEX                                                                             \
+	"leave the command to it, or have cordon in its place: sandbox_mode = "              \
+	"\"danger-full-access\" in codex's config.toml and cordon around each command that " \
+	"codex runs, or run codex itself in cordon with --sandbox danger-full-access"
+#define OF_CLAUDE                                                                           \
+	"leave the command to it, or have cordon in its place: \"sandbox\": {\"enabled\": " \
+	"false} in Claude Code's settings and cordon around each command "                  \
+	"(CLAUDE_CODE_SHELL_PREFIX), or run Claude Code itself in cordon"
+
+/* Cordon sets the first itself, and its own mark beside it. */
+static const struct os_around marked[] = {
+	{ "codex's sandbox", "CODEX_SANDBOX_NETWORK_DISABLED", OF_CODEX },
+	{ "codex's sandbox", "CODEX_SANDBOX", OF_CODEX },
+	{ "Claude Code's sandbox (sandbox-runtime)", "SANDBOX_RUNTIME", OF_CLAUDE },
+};
+
+static const struct os_around flatpak = {
+	"a Flatpak", "/.flatpak-info",
+	"run cordon on the host: flatpak-spawn --host cordon, or outside of the Flatpak"
+};
+
+static bool is_set(const char *const *environment, const char *name)
+{
+	const char *value = os_environment_find(environment, name);
+
+	return value && *value;
+}
+
+const struct os_around *os_around_judge(const char *const *environment, bool is_confined)
+{
+	const char *own = os_environment_find(environment, "CORDON_SANDBOX");
+
+	if (!is_confined || (own && strcmp(own, "none") != 0))
+		return NULL;
+	for (size_t i = 0; i < COUNT_OF(marked); i++)
+		if (is_set(environment, marked[i].mark))
+			return &marked[i];
+	return NULL;
+}
+
+const char *os_around_container(void)
+{
+	if (access("/.dockerenv", F_OK) == 0)
+		return "Docker's";
+	return access("/run/.containerenv", F_OK) == 0 ? "Podman's" : NULL;
+}
+
+const struct os_around *os_around_find(void)
+{
+	bool is_confined = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == FILTERED ||
+			   prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
+
+	if (is_confined && access(flatpak.mark, F_OK) == 0)
+		return &flatpak;
+	return os_around_judge(os_environment(), is_confined);
+}
