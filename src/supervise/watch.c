@@ -24,6 +24,7 @@
 #include "base/glob.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "os/fd_leave.h"
 #include "supervise/masker.h"
 
 enum {
@@ -481,7 +482,7 @@ static int start_anew(struct watch *w, struct err *e)
 	if (fd < 0)
 		return give_up(w, FAIL_SYS(e, errno, "can't watch directories"), e);
 	loop_remove(w->loop, &w->events);
-	close(w->events.fd);
+	(void)fd_leave(&w->events.fd);
 	w->events.fd = fd;
 	stop_listing(w);
 	arena_done(&w->arena);
@@ -646,7 +647,7 @@ struct watch_summary watch_stop(struct watch *w)
 	loop_drop_timer(w->loop, &w->more);
 	stop_listing(w);
 	if (w->events.fd >= 0)
-		close(w->events.fd);
+		(void)fd_leave(&w->events.fd);
 	masker_stop(&w->masker, &sum.masked, &sum.missed);
 	sum.missed += w->missed;
 	arena_done(&w->arena);
