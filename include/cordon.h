@@ -120,6 +120,14 @@ typedef void cordon_warning_fn(void *user, const char *text);
  */
 typedef int cordon_progress_fn(void *user, const char *directory);
 
+enum {
+	/*
+	 * For its rules about hosts: a workspace that is a home, and would be writable, is not
+	 * refused. A run takes no notice of it.
+	 */
+	CORDON_LOAD_HOSTS_ONLY = 1
+};
+
 /* Relative paths in it are relative to the working directory of the process. */
 struct cordon_load_options {
 	uint64_t size; /* sizeof(struct cordon_load_options) */
@@ -179,6 +187,8 @@ struct cordon_load_options {
 	uint64_t deny_host_count;
 
 	cordon_progress_fn *on_progress; /* may be NULL; also while a run is started */
+
+	uint64_t flags; /* CORDON_LOAD_* */
 };
 
 typedef struct cordon_policy cordon_policy;

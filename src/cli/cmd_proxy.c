@@ -95,6 +95,7 @@ static void reload(const struct args *args, cordon_proxy *proxy)
 	cordon_policy *policy;
 	cordon_error *error;
 
+	load.flags = CORDON_LOAD_HOSTS_ONLY;
 	show_warnings(args, &load);
 	if (cordon_policy_load(&load, &policy, &error) < 0) {
 		(void)finish_error(args, error);
@@ -152,6 +153,7 @@ static cordon_proxy *start(const struct args *args, const char *token)
 	asked.listen = args->listen;
 	asked.audit = args->audit;
 	asked.token = token;
+	load.flags = CORDON_LOAD_HOSTS_ONLY;
 	show_warnings(args, &load);
 	if (cordon_policy_load(&load, &policy, &error) < 0) {
 		(void)finish_error(args, error);

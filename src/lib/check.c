@@ -375,11 +375,14 @@ static int run_check(cordon_report *report, const struct cordon_load_options *op
 	struct inputs in = {
 		.a = &report->arena, .texts = &texts, .options = options, .may_read_input = true
 	};
+	/* A configuration is not wrong because it is judged at home. */
+	const struct run_needs needs = { .spares_homes = true };
 	struct check *c = ARENA_NEW(&report->arena, struct check, e);
 
 	if (!c)
 		return err_result(e);
 	c->a = &report->arena;
+	in.run = &needs;
 	c->in = &in;
 	c->in_force = STR_EMPTY;
 	if (check_all(c, e) < 0)

@@ -40,6 +40,7 @@ static int clean_for(struct arena *a, const struct cordon_load_options *options,
 		     const char *profile, struct diagnosis *d, struct err *e)
 {
 	struct cordon_load_options load = *options;
+	const struct run_needs needs = { .spares_homes = true };
 	struct cleaning cleaning = { .was_cut = false };
 	cordon_policy *policy;
 	int status;
@@ -49,7 +50,7 @@ static int clean_for(struct arena *a, const struct cordon_load_options *options,
 		load.profile = profile;
 		load.mode = NULL;
 	}
-	policy = load_new(&load, NULL, e);
+	policy = load_new(&load, &needs, e);
 	if (!policy)
 		return err_result(e);
 	/* The roots are looked through once. */

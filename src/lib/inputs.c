@@ -11,10 +11,8 @@
 #include "os/os.h"
 
 static const char default_system_dir[] = "/etc/cordon";
-static const char users_file[] = "/etc/passwd";
 
-/* The value of a variable when it is an absolute path, plain; else "". */
-static int find_absolute(struct inputs *in, const char *name, struct str *out, struct err *e)
+int inputs_find_absolute(struct inputs *in, const char *name, struct str *out, struct err *e)
 {
 	const char *value = os_environment_find(in->environment, name);
 
@@ -26,21 +24,6 @@ static int find_absolute(struct inputs *in, const char *name, struct str *out, s
 	return 0;
 }
 
-static int find_home(struct inputs *in, struct err *e)
-{
-	struct str listed = STR_EMPTY;
-
-	if (find_absolute(in, "HOME", &in->places.home, e) < 0)
-		return err_result(e);
-	if (in->places.home.len)
-		return 0;
-	if (os_user_home(in->a, str_of(users_file), &listed, e) < 0)
-		return err_result(e);
-	if (!path_is_absolute(listed))
-		return 0;
-	return path_plain(in->a, STR("/"), listed, &in->places.home, e);
-}
-
 /* $XDG_x, or its default below home; relative values are ignored, as XDG says. */
 static int find_xdg(struct inputs *in, const char *name, struct str below_home, struct str below,
 		    struct str *out, struct err *e)
@@ -48,7 +31,7 @@ static int find_xdg(struct inputs *in, const char *name, struct str below_home, 
 	struct str base;
 
 	*out = STR_EMPTY;
-	if (find_absolute(in, name, &base, e) < 0)
+	if (inputs_find_absolute(in, name, &base, e) < 0)
 		return err_result(e);
 	if (!base.len && !in->places.home.len)
 		return 0;
@@ -121,8 +104,8 @@ int inputs_find(struct inputs *in, struct err *e)
 	const struct cordon_load_options *o = in->options;
 
 	in->environment = o->environment ? o->environment : os_environment();
-	if (find_directory(in, e) < 0 || find_home(in, e) < 0 ||
-	    find_absolute(in, "TMPDIR", &in->places.tmpdir, e) < 0 ||
+	if (find_directory(in, e) < 0 || inputs_find_home(in, e) < 0 ||
+	    inputs_find_absolute(in, "TMPDIR", &in->places.tmpdir, e) < 0 ||
 	    find_xdg(in, "XDG_CONFIG_HOME", STR(".config"), STR("cordon/config.toml"),
 		     &in->default_user_file, e) < 0 ||
 	    find_xdg(in, "XDG_STATE_HOME", STR(".local/state"), STR("cordon"), &in->state_dir, e) <

@@ -53,6 +53,7 @@ int options_read_doctor(const struct cordon_doctor_options *in, struct cordon_do
 struct run_needs {
 	const char *port_option; /* --publish or --host-port, when one was given; NULL: none */
 	bool keeps_log;		 /* in the state directory, when the network is managed */
+	bool spares_homes;	 /* nothing is run in the workspace, be it a home (P5) */
 };
 
 struct inputs {
@@ -78,6 +79,17 @@ struct inputs {
 
 /* Finds the places: working directory, home, the files. Reads nothing but /etc/passwd. */
 int inputs_find(struct inputs *in, struct err *e) MUST_CHECK NONNULL;
+
+/* The value of a variable when it is an absolute path, plain; else "". */
+int inputs_find_absolute(struct inputs *in, const char *name, struct str *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* homes.c: places.home, "" when it is not known. */
+int inputs_find_home(struct inputs *in, struct err *e) MUST_CHECK NONNULL;
+
+/* homes.c: out->homes: of this user as the list of users has it; for root also other people's. */
+int inputs_find_homes(const struct inputs *in, struct places *out, struct err *e)
+	MUST_CHECK NONNULL;
 
 /* Reads the layers. */
 int inputs_read(struct inputs *in, struct err *e) MUST_CHECK NONNULL;

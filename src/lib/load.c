@@ -158,6 +158,23 @@ static int make_state(const struct inputs *in, const struct policy *policy, stru
 	return 0;
 }
 
+/* SECURITY: a run is always in its workspace, whatever the flags say. */
+static bool spares_homes(const struct inputs *in)
+{
+	return in->run ? in->run->spares_homes : (in->options->flags & CORDON_LOAD_HOSTS_ONLY) != 0;
+}
+
+/* Whether there is any need to know where people live. */
+static bool may_write(const struct policy *policy)
+{
+	const fs_entries *fs = &policy->layers.items[0].fs;
+
+	for (size_t i = 0; i < fs->count; i++)
+		if (fs->items[i].access == ACCESS_WRITE)
+			return true;
+	return policy->grants.count > 0;
+}
+
 int load_policy(struct inputs *in, const struct config *config, const char *profile,
 		struct cordon_policy *out, struct err *e)
 {
@@ -188,9 +205,13 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 						 .own = own.items,
 						 .own_count = own.count,
 						 .has_decider = false,
+						 .spares_homes = spares_homes(in),
 						 .host = &out->host };
 	out->plan_inputs.places.roots = roots.items;
 	out->plan_inputs.places.root_count = roots.count;
+	if (!out->plan_inputs.spares_homes && may_write(out->policy) &&
+	    inputs_find_homes(in, &out->plan_inputs.places, e) < 0)
+		return err_result(e);
 	teller_init(&teller, in->options->on_progress, in->options->user);
 	out->view.progress = &teller.progress;
 	out->plan = plan_build(in->a, &out->plan_inputs, e);

@@ -129,9 +129,11 @@ pid_t os_parent_of(pid_t pid);
 bool os_all_sleep(pid_t pid, int depth);
 
 /*
- * The home directory that the system's list of users (`users_file`, normally
- * /etc/passwd) has for this user; "" when it has none. Read by hand: a static
- * program has no name service to ask.
+ * Calls `each` for every user in the system's list of them (`users_file`, normally
+ * /etc/passwd), `home` as it is written there and gone after the call; stops when it
+ * returns non-zero, and returns that. A list that is not there has no users; ERR_LIMIT
+ * for a huge one. Read by hand: a static program has no name service to ask.
  */
-int os_user_home(struct arena *a, struct str users_file, struct str *out, struct err *e)
-	MUST_CHECK NONNULL;
+int os_list_users(struct str users_file,
+		  int (*each)(void *arg, uint64_t uid, struct str home, struct err *e), void *arg,
+		  struct err *e) MUST_CHECK;

@@ -111,6 +111,8 @@ int builder_note(struct builder *b, bool is_warning, struct origin origin, struc
 /* The passes, in this order. (Between them plan->index is rebuilt where a pass needs answers.) */
 int pass_entries(struct builder *b, struct err *e)
 	MUST_CHECK NONNULL; /* entries.c: P5, P8, P18, P11 skips */
+int pass_homes(struct builder *b, struct err *e)
+	MUST_CHECK NONNULL; /* homes.c: refuses a home as the workspace (P5) */
 int pass_masked(struct builder *b, struct err *e)
 	MUST_CHECK NONNULL; /* masked.c: scans for P6; adds denies for targets of matching links */
 int pass_roots(struct builder *b, struct err *e)

@@ -184,7 +184,8 @@ struct plan_inputs {
 	struct places places; /* lexical; the cwd canonical */
 	const struct own_file *own;
 	size_t own_count;
-	bool has_decider; /* P13: whether "ask" exists */
+	bool has_decider;  /* P13: whether "ask" exists */
+	bool spares_homes; /* nothing is to be run: a home as the workspace is not refused (P5) */
 	const struct host *host;
 };
 

@@ -216,6 +216,30 @@ int places_expand(struct arena *a, const struct places *p, const struct fs_entry
 	return FAIL(e, ERR_INTERNAL, "an entry has no anchor");
 }
 
+/*
+ * In a list of users most have no home of their own, just a directory that the list had to
+ * have: /usr/sbin, /var/empty, /nonexistent. Were those homes, root could work nowhere in
+ * /usr and /var. So a person is root, who has a number from 1000 on, or who lives in /home
+ * (some hosts count from 500); and what belongs to the system is nobody's home. What runs
+ * services (/var/lib/x of x) keeps data there, and is not obeyed by anyone's login.
+ */
+enum { FIRST_PERSON = 1000 };
+
+static const char *const nobodys_homes[] = { "/proc", "/sys",	      "/dev",	    "/run",
+					     "/boot", "/nonexistent", "/var/empty", NULL };
+
+bool places_is_persons(uint64_t uid, struct str home)
+{
+	for (size_t i = 0; places_minimal[i]; i++)
+		if (path_is_under(home, str_of(places_minimal[i])))
+			return false;
+	for (size_t i = 0; nobodys_homes[i]; i++)
+		if (path_is_under(home, str_of(nobodys_homes[i])))
+			return false;
+	return uid == 0 || uid >= FIRST_PERSON ||
+	       (path_is_under(home, STR("/home")) && home.len > strlen("/home"));
+}
+
 int places_root(struct arena *a, const struct places *p, const struct root *root, struct str *out,
 		struct err *e)
 {

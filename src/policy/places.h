@@ -9,8 +9,11 @@
 #include "policy/policy.h"
 
 struct places {
-	struct str cwd;	   /* plain and canonical */
-	struct str home;   /* plain; "" when not known */
+	struct str cwd;	 /* plain and canonical */
+	struct str home; /* plain; "" when not known */
+	/* Besides `home`: all that a workspace must not be, plain (P5). */
+	const struct str *homes;
+	size_t home_count;
 	struct str tmpdir; /* $TMPDIR when absolute, plain; else "" */
 	const struct str
 		*roots; /* workspace roots, plain: the cwd first, then configured, then granted */
@@ -39,6 +42,12 @@ int places_expand(struct arena *a, const struct places *p, const struct fs_entry
 /* What a configured workspace root stands for. */
 int places_root(struct arena *a, const struct places *p, const struct root *root, struct str *out,
 		struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * Whether `home`, absolute, of another user of that number is a person's: then root's workspace
+ * is not to be it either.
+ */
+bool places_is_persons(uint64_t uid, struct str home);
 
 /* The lists behind :minimal and :secrets, for `cordon profiles`; NULL-terminated. */
 extern const char *const places_minimal[];

@@ -53,7 +53,8 @@ TEST(every_member_is_eight_bytes_wide)
 	CHECK_INT(offsetof(struct cordon_load_options, directory), 8);
 	CHECK_INT(offsetof(struct cordon_load_options, override_count), 56);
 	CHECK_INT(offsetof(struct cordon_load_options, network), 136);
-	CHECK_INT(offsetof(struct cordon_load_options, on_progress) + 8,
+	CHECK_INT(offsetof(struct cordon_load_options, on_progress), 176);
+	CHECK_INT(offsetof(struct cordon_load_options, flags) + 8,
 		  sizeof(struct cordon_load_options));
 	CHECK_INT(sizeof(struct cordon_run_options) % 8, 0);
 	CHECK_INT(offsetof(struct cordon_run_options, flags), 80);

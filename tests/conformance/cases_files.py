@@ -729,3 +729,23 @@ def stdin_is_read_on_from_where_the_command_left_it(arena):
 @case(needs={"fs_carve"})
 def stdin_in_protected_metadata_is_read_on_from_where_the_command_left_it(arena):
     try_offset(arena, "{work}/.git/lines")
+
+
+# ---- The home as the workspace -------------------------------------------------------------
+
+
+@case(needs=())
+def the_home_is_no_workspace(arena):
+    """`cd ~; cordon run --full-auto`: what a login obeys is not written because one stood there."""
+    box = arena.box(tree={"{home}/.bashrc": "mine\n", "{home}/project/": ""}, watch=("{home}/.bashrc",))
+    before = box.snapshot()
+    for where in (box.home, box.home.parent, "/"):
+        said = box.refuses("append {home}/.bashrc", cwd=where)
+        check("--add-write" in said, said)
+    got = box.run("create {home}/project/new", "append {home}/.bashrc", cwd=box.home / "project",
+                  makes=("{home}/project/new",))
+    check(got[0] == "OK" and got[1] in READ_ONLY, f"{got}")
+    check(box.run("read {home}/.bashrc", options=("--mode", "read-only"), cwd=box.home)[0].startswith("OK"), "read")
+    check_same(before, box.snapshot(), "was changed")
+    got = box.bare("append {home}/.bashrc", cwd=box.home)
+    check(got == ["OK"], f"the control shows nothing: {got}")

@@ -10,6 +10,7 @@ signals, terminals and time are in cli_run_life.py.
 import fcntl
 import json
 import os
+import pwd
 import re
 import signal
 import socket
@@ -24,6 +25,93 @@ from cli import (BOTH, NONE, PROGRAM, SECONDS, World, case, ok, refused, run, ru
 
 ORDINARY = 61235
 P17 = "cordon: warning: "
+
+
+# ---- The home is no workspace (P5) --------------------------------------------------
+
+
+PLANT = ("sh", "-c", "echo planted >>.bashrc")
+
+
+@case
+def the_home_is_not_made_writable_by_standing_in_it(w: World):
+    bashrc = w.write("home/.bashrc", "mine\n")
+    above = w.home.parent
+    for cwd in (w.home, above, "/"):
+        for words in (("run", "--full-auto", "--", *PLANT), ("run", "--dry-run", "--full-auto", "--", "true"),
+                      ("explain", "--full-auto"), ("why", "--full-auto", bashrc)):
+            said = w.fails(*words, cwd=cwd).err
+            assert "-C DIR" in said and "--add-write" in said, said
+    assert bashrc.read_text() == "mine\n"
+    # Nothing is writable there, what is below may be, and so may what is named.
+    assert ok(w, "--", "cat", ".bashrc", cwd=w.home).out == "mine\n"
+    (w.home / "project").mkdir()
+    ok(w, "--full-auto", "--", "touch", "new", cwd=w.home / "project")
+    assert (w.home / "project/new").exists()
+    ok(w, "--full-auto", "--add-write", str(w.home), "--", *PLANT, cwd=w.home)
+    assert bashrc.read_text() == "mine\nplanted\n"
+    # A configuration, and what this host can do, are judged at home too.
+    w.write_config('default_permissions = ":workspace"\n')
+    w.ok("check", cwd=w.home)
+
+
+@case
+def a_home_is_told_by_its_inode_and_by_the_list_of_users(w: World):
+    """HOME may say what it likes, and a link is its target."""
+    listed = os.path.expanduser(f"~{pwd.getpwuid(os.getuid()).pw_name}")
+    (w.top / "link").symlink_to(w.home)
+    refused(w, "--full-auto", "--", "true", cwd=w.home, env={"HOME": str(w.top / "link")})
+    refused(w, "--full-auto", "-C", str(w.top / "link"), "--", "true")
+    if os.path.isdir(listed):
+        refused(w, "--full-auto", "-C", listed, "--", "true")
+        refused(w, "--full-auto", "-C", listed, "--", "true", env={"HOME": ""})
+    ok(w, "--full-auto", "--", "true", env={"HOME": ""})
+
+
+@case
+def without_a_known_home_no_workspace_is_writable(w: World):
+    if os.getuid() != 0:
+        return
+    unlisted = ("setpriv", "--reuid", str(ORDINARY), "--regid", str(ORDINARY), "--clear-groups")
+    w.top.chmod(0o755)
+    os.chown(w.repo, ORDINARY, ORDINARY)
+    env = {**w.env, "TMPDIR": ""}
+    del env["HOME"]
+
+    def attempt(*options):
+        return subprocess.run([*unlisted, PROGRAM, "run", *options, "--", "true"], cwd=w.repo, env=env,
+                              capture_output=True, text=True, timeout=SECONDS, check=False)
+
+    done = attempt("--full-auto")
+    assert done.returncode == 125 and "HOME" in done.stderr, done
+    assert attempt().returncode == 0
+    assert attempt("--full-auto", "--add-write", str(w.repo)).returncode == 0
+
+
+@case
+def root_works_in_nobodys_home(w: World):
+    """With a list of users of its own, in a mount namespace of its own."""
+    if os.getuid() != 0:
+        return
+    users = w.write("users", f"root:x:0:0::/root:/bin/sh\nyou:x:1000:1000::{w.top}/people/you:/bin/sh\n"
+                             f"www:x:33:33::{w.top}/www:/bin/sh\nsys:x:3:3::/var:/bin/sh\n")
+    for name in ("people/you/project", "www", "again"):
+        (w.top / name).mkdir(parents=True)
+
+    def attempt(cwd):
+        script = ('mount --bind "$1" /etc/passwd && mount --bind "$2/people/you" "$2/again" && '
+                  'cd "$2/$3" && exec "$4" run --full-auto -- true')
+        return subprocess.run(["unshare", "-m", "sh", "-ec", script, "sh", users, w.top, cwd, PROGRAM], env=w.env,
+                              capture_output=True, text=True, timeout=SECONDS, check=False)
+
+    if "mount" in attempt("www").stderr:
+        return
+    for cwd in ("people/you", "people", "again"):
+        done = attempt(cwd)
+        assert done.returncode == 125 and "home" in done.stderr, (cwd, done)
+    for cwd in ("people/you/project", "www"):
+        done = attempt(cwd)
+        assert done.returncode == 0, (cwd, done)
 
 
 # ---- Statuses (P24) ---------------------------------------------------------------

@@ -82,7 +82,7 @@ def a_policy_that_is_no_mode(world: World):
 @case
 def cordons_own_files_inside_what_is_writable(world: World):
     world.write_config("")
-    said = world.fails(*WORK, "--", "true", cwd=world.home).err
+    said = world.fails(*WORK, "--add-write", world.home, "--", "true", cwd=world.home).err
     assert "P25" in said and str(world.home) in said, said
     world.ok(*WORK, "--", "true")
     world.ok(*RUN, "--mode", "read-only", "--", "true", cwd=world.home)

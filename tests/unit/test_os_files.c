@@ -380,24 +380,40 @@ TEST(a_file_that_may_not_be_so_large_is_not_created)
 	CHECK(stat("large.new0", &st) < 0);
 }
 
-TEST(a_user_is_found_by_number)
-{
-	scoped_arena a = ARENA_INIT(1 << 20);
-	struct err e = ERR_INIT;
-	struct str home = STR_EMPTY;
-	char line[200];
+struct users {
+	char text[400];
+	int stops_after;
+};
 
-	(void)snprintf(line, sizeof(line),
-		       "x:x:99999999999:0::/wrong:\nshort:line\nme::%u:0:a:/my/home:/sh\n",
-		       (unsigned)getuid());
-	scratch_put("users", line);
-	CHECK_INT(os_user_home(&a, STR("users"), &home, &e), 0);
-	CHECK(str_is(home, "/my/home"));
+static int add_user(void *arg, uint64_t uid, struct str home, struct err *e)
+{
+	struct users *seen = arg;
+	size_t used = strlen(seen->text);
+
+	(void)e;
+	(void)snprintf(seen->text + used, sizeof(seen->text) - used, "%llu=%.*s ",
+		       (unsigned long long)uid, STR_ARG(home));
+	return seen->stops_after && --seen->stops_after == 0 ? 3 : 0;
+}
+
+TEST(users_are_listed_with_their_homes)
+{
+	struct err e = ERR_INIT;
+	struct users seen = { "", 0 };
+
+	scratch_put("users", "x:x:99999999999:0::/wrong:\nshort:line\nhim::7:0:a:/his:/sh\n"
+			     "n:x:-1:0::/minus:\nme::7:0:a:/my/home\nlast:x:4294967295");
+	CHECK_INT(os_list_users(STR("users"), add_user, &seen, &e), 0);
+	CHECK_STR(seen.text, "7=/his 7=/my/home 4294967295= ");
+	seen.text[0] = '\0';
+	seen.stops_after = 1;
+	CHECK_INT(os_list_users(STR("users"), add_user, &seen, &e), 3);
+	CHECK_STR(seen.text, "7=/his ");
 	scratch_put("users", "a:b:c:d\n\n:::");
-	CHECK_INT(os_user_home(&a, STR("users"), &home, &e), 0);
-	CHECK(str_is(home, ""));
-	CHECK_INT(os_user_home(&a, STR("nothing"), &home, &e), 0);
-	CHECK(str_is(home, ""));
+	seen.text[0] = '\0';
+	CHECK_INT(os_list_users(STR("users"), add_user, &seen, &e), 0);
+	CHECK_INT(os_list_users(STR("nothing"), add_user, &seen, &e), 0);
+	CHECK_STR(seen.text, "");
 }
 
 TEST(the_environment_is_searched_by_whole_names)

@@ -167,3 +167,34 @@ TEST(a_path_too_long_when_joined_is_a_limit)
 		  -ERR_LIMIT);
 	CHECK(strstr(o.e.text, "config.toml:2:1: "));
 }
+
+TEST(a_person_is_told_from_a_service)
+{
+	static const struct {
+		uint64_t uid;
+		const char *home;
+		bool is_persons;
+	} cases[] = {
+		{ 0, "/root", true },
+		{ 1000, "/home/a", true },
+		{ 1000, "/srv/a", true },
+		{ 1000, "/var/home/a", true },
+		{ 70000, "/data/a", true },
+		{ 501, "/home/b", true },
+		{ 501, "/home", false },
+		{ 501, "/srv/b", false },
+		{ 2, "/bin", false },
+		{ 3, "/dev", false },
+		{ 33, "/var/www", false },
+		{ 105, "/var/lib/x", false },
+		{ 65534, "/nonexistent", false },
+		{ 30001, "/var/empty", false },
+		{ 1001, "/usr/local/x", false },
+		{ 1001, "/etcetera", true },
+		{ 1002, "/run/x", false },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		CHECK_INT(places_is_persons(cases[i].uid, str_of(cases[i].home)),
+			  cases[i].is_persons);
+}

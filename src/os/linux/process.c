@@ -150,43 +150,43 @@ static struct str cut_field(struct str *line)
 	return field;
 }
 
-static bool is_number(struct str text, uint64_t number)
+static bool read_number(struct str text, uint64_t *out)
 {
-	uint64_t value = 0;
-
+	*out = 0;
 	if (text.len == 0 || text.len > 10)
 		return false;
 	for (size_t i = 0; i < text.len; i++) {
 		if (!ascii_is_digit(text.p[i]))
 			return false;
-		value = value * 10 + (uint64_t)(text.p[i] - '0');
+		*out = *out * 10 + (uint64_t)(text.p[i] - '0');
 	}
-	return value == number;
+	return true;
 }
 
-int os_user_home(struct arena *a, struct str users_file, struct str *out, struct err *e)
+int os_list_users(struct str users_file,
+		  int (*each)(void *arg, uint64_t uid, struct str home, struct err *e), void *arg,
+		  struct err *e)
 {
 	scoped_arena work = ARENA_INIT(USERS_MAX_BYTES + 4096);
 	struct str rest = STR_EMPTY;
 	struct os_seen seen = { .is_there = false };
+	int status = 0;
 
 	if (os_read_file(&work, users_file, USERS_MAX_BYTES, &rest, &seen, e) < 0)
 		return err_result(e);
 	/* name:password:uid:gid:comment:home:shell */
-	while (rest.len) {
+	while (rest.len && status == 0) {
 		struct str line = str_first(rest, str_find(rest, '\n'));
-		struct str uid;
+		uint64_t uid;
 
 		rest = str_from(rest, line.len + 1);
 		(void)cut_field(&line);
 		(void)cut_field(&line);
-		uid = cut_field(&line);
-		if (!is_number(uid, getuid()))
+		if (!read_number(cut_field(&line), &uid))
 			continue;
 		(void)cut_field(&line);
 		(void)cut_field(&line);
-		return arena_copy(a, cut_field(&line), out, e);
+		status = each(arg, uid, cut_field(&line), e);
 	}
-	*out = STR_EMPTY;
-	return 0;
+	return status;
 }
