@@ -31,6 +31,7 @@ const char starter_config[] =
 	"[permissions.dev.filesystem]\n"
 	"\":secrets\" = \"deny\" # ~/.ssh, ~/.aws, .env files, ...: 'cordon profiles dev' lists "
 	"them\n"
+	"# \"~/.npmrc\" = \"read\" # opens this one secret\n"
 	"# \"~/.cache\" = \"write\"\n"
 	"# \"~/private\" = \"deny\"\n"
 	"# \"~/private/shared\" = \"read\"\n"

@@ -94,6 +94,17 @@ static bool is_explicit(const struct fs_entry *entry)
 	return entry->anchor == FS_ABSOLUTE || entry->anchor == FS_HOME || entry->path.len > 0;
 }
 
+/* SECURITY: a project never opens a secret, and what it says of secrets nobody lifts. */
+static uint32_t lifted_by(const struct candidate *c)
+{
+	const struct fs_entry *entry = c->entry;
+
+	if (c->is_grant || c->layer > 0 || c->place.matcher || entry->access == ACCESS_DENY ||
+	    !is_explicit(entry) || entry->voice == VOICE_PROJECT)
+		return 0;
+	return (uint32_t)entry->voice;
+}
+
 static int add_rule(struct builder *b, const struct candidate *c, struct err *e)
 {
 	const struct fs_entry *entry = c->entry;
@@ -105,6 +116,10 @@ static int add_rule(struct builder *b, const struct candidate *c, struct err *e)
 		.access = entry->access,
 		.layer = c->layer,
 		.is_explicit = !c->is_grant && !is_glob && is_explicit(entry),
+		.secret = entry->anchor == FS_SECRETS && c->layer == 0
+				  ? MAX_OF((uint32_t)entry->voice, (uint32_t)VOICE_SYSTEM)
+				  : 0,
+		.lifts = lifted_by(c),
 		.path = c->canon.path,
 		.glob = is_glob ? c->place.glob : STR_EMPTY,
 		.matcher = c->place.matcher,
@@ -429,7 +444,7 @@ static int decide(struct entries *x, struct err *e)
 static size_t guess_places(const struct fs_entry *entry, size_t roots)
 {
 	if (entry->anchor == FS_SECRETS)
-		return 40 + 5 * roots;
+		return 72 + 5 * roots;
 	if (entry->anchor == FS_MINIMAL)
 		return 12;
 	return entry->anchor == FS_WORKSPACE_ROOTS ? roots : 1;

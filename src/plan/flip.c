@@ -83,6 +83,7 @@ static struct policy *apply(struct flipper *f, const struct trial *t)
 							    .path = t->path,
 							    .glob = STR_EMPTY,
 							    .access = t->access,
+							    .voice = VOICE_USER,
 							    .key = t->path,
 							    .origin = suggested };
 		break;
@@ -343,8 +344,9 @@ static int record(struct flipper *f, const struct trial *t)
 
 static bool is_same_rule(const struct rule *a, const struct rule *b)
 {
-	return a->kind == b->kind && a->layer == b->layer && str_eq(a->path, b->path) &&
-	       str_eq(a->glob, b->glob);
+	/* Two keys may say the same glob. */
+	return a->kind == b->kind && a->layer == b->layer && a->secret == b->secret &&
+	       str_eq(a->path, b->path) && str_eq(a->glob, b->glob);
 }
 
 /* From here on all is tried as if `path`, which is the one asked about or above it, were there. */
@@ -442,7 +444,7 @@ static int list_denies(struct path_flip *pf, struct str *out)
 	return 0;
 }
 
-/* P7: of two entries for one path the deny wins, so that no line opens one secret alone. */
+/* P7: what a project says of secrets no entry lifts, nor what an option says, one of a file. */
 static int explain_secret(struct path_flip *pf, const struct rule *rule)
 {
 	struct flipper *f = &pf->f;
@@ -451,11 +453,10 @@ static int explain_secret(struct path_flip *pf, const struct rule *rule)
 	if (list_denies(pf, &denies) < 0)
 		return err_result(f->e);
 	return arena_printf(f->a, &f->flip.why_not, f->e,
-			    "%.*s denies it%s%.*s, and over a deny of the very same path no entry "
-			    "wins (P7); the one way is to take out %.*s, and to deny the rest of "
-			    "it one by one ('cordon profiles %.*s' lists it)",
+			    "%.*s denies it%s%.*s, and no entry of your configuration file lifts "
+			    "what is said there (P7): %.*s",
 			    STR_ARG(rule->key), rule->glob.len ? " as " : "", STR_ARG(rule->glob),
-			    STR_ARG(denies), STR_ARG(f->policy->profile->name));
+			    STR_ARG(denies));
 }
 
 static int explain(struct path_flip *pf, const struct rule *rule)
@@ -501,6 +502,7 @@ static int take_left_out(struct path_flip *pf, const struct left_out *left)
 	struct str key, place;
 
 	need_path(pf, left->missing);
+	f->needs_directory = left->missing.len < pf->path.len;
 	in.host = &pf->view.host;
 	pf->plan = plan_build_answers(f->a, &in, f->e);
 	if (!pf->plan || flip_key(f, left->entry->key, &key) < 0 ||

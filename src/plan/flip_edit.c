@@ -361,12 +361,17 @@ static bool is_plain_word(struct str path)
 
 static void describe_path(struct buf *b, const struct flipper *f)
 {
-	buf_add_text(b, "create it first (mkdir -p ");
-	if (is_plain_word(f->flip.needs_path))
-		buf_add(b, f->flip.needs_path);
-	else
-		add_quoted(b, f->flip.needs_path);
-	buf_add_text(b, f->flip.edit_count ? "), then " : ")");
+	buf_add_text(b, "create it first");
+	/* Whether it is to be a file only who wants it knows. */
+	if (f->needs_directory) {
+		buf_add_text(b, " (mkdir -p ");
+		if (is_plain_word(f->flip.needs_path))
+			buf_add(b, f->flip.needs_path);
+		else
+			add_quoted(b, f->flip.needs_path);
+		buf_add_char(b, ')');
+	}
+	buf_add_text(b, f->flip.edit_count ? ", then " : "");
 	if (f->said_by.len) {
 		buf_add_text(b, f->flip.edit_count ? "" : "; ");
 		buf_add(b, f->said_by);

@@ -13,6 +13,7 @@ struct flipper {
 	const struct plan_inputs *in;
 	const struct policy *policy; /* with the edits so far */
 	struct flip flip;
+	bool needs_directory; /* flip.needs_path is one, for sure */
 	struct str
 		said_by; /* with flip.needs_path: "KEY = VALUE (FILE:LINE)" that waits for it, or "" */
 	struct err *e;

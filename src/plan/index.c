@@ -20,6 +20,7 @@ struct tally {
 	struct best layers[INDEX_MAX_LAYERS];
 	struct best grants[ACCESS_WRITE + 1];  /* by access: the deepest */
 	const struct rule *caps[ACCESS_WRITE]; /* by access: the hardest to lift */
+	const struct node *lifting;	       /* the deepest that lifts secrets, or NULL */
 	bool has_left_shelf;		       /* of the shelf above what was counted so far */
 };
 
@@ -96,7 +97,9 @@ static void count_globs(struct tally *t, const struct index *x, const struct nod
 		const struct rule *glob = &x->rules[globs[i]];
 		int depth = glob->layer < layers ? match_glob(glob, node, path) : -1;
 
-		if (depth >= 0)
+		/* A shallower match loses to the entry that lifts, a deeper one is no longer it. */
+		if (depth >= 0 && !(glob->secret && t->lifting && depth == (int)t->lifting->depth &&
+				    glob->secret <= t->lifting->lifts))
 			count_entry(&t->layers[glob->layer], glob, (size_t)depth);
 	}
 }
@@ -147,6 +150,7 @@ struct verdict index_tally(const struct index *x, const struct node *node, struc
 	memset(t.layers, 0, layers * sizeof(t.layers[0]));
 	memset(t.grants, 0, sizeof(t.grants));
 	memset(t.caps, 0, sizeof(t.caps));
+	t.lifting = NULL;
 	t.has_left_shelf = false;
 	for (const struct node *n = node;; n = &x->nodes[n->parent]) {
 		for (uint32_t i = 0; i < n->effective_count; i++) {
@@ -155,6 +159,8 @@ struct verdict index_tally(const struct index *x, const struct node *node, struc
 			if (rule->layer < layers)
 				count_rule(&t, rule);
 		}
+		if (n->lifts && !t.lifting)
+			t.lifting = n;
 		if (with_globs && n->glob_count)
 			count_globs(&t, x, n, path, layers);
 		if (n == x->nodes)

@@ -283,10 +283,15 @@ static void find_effective(struct draft *d, struct node *node)
 {
 	uint32_t first = d->place_starts[node->place];
 	uint32_t last = d->place_starts[node->place + 1];
+	const struct rule *before = NULL;
 
+	for (uint32_t i = first; i < last; i++)
+		node->lifts = MAX_OF(node->lifts, sorted_rule(d, i)->lifts);
 	for (uint32_t i = first; i < last; i++) {
 		const struct rule *rule = sorted_rule(d, i);
 
+		if (rule->kind == RULE_ENTRY && rule->secret && rule->secret <= node->lifts)
+			continue;
 		/* SECURITY: what only happens to be the workspace or $TMPDIR lifts no cap. */
 		if (rule->kind == RULE_ENTRY && rule->layer == 0 && rule->access == ACCESS_WRITE &&
 		    rule->is_explicit)
@@ -295,8 +300,9 @@ static void find_effective(struct draft *d, struct node *node)
 			node->glob_count++;
 			continue;
 		}
-		if (i > first && !is_effective(rule, sorted_rule(d, i - 1)))
+		if (before && !is_effective(rule, before))
 			continue;
+		before = rule;
 		d->effective[d->effective_count++] = d->sorted[i];
 		node->effective_count++;
 	}

@@ -20,6 +20,7 @@ struct node {
 	uint32_t effective_count;
 	uint32_t glob_count;	/* the last rules of the place */
 	uint32_t glob_node;	/* the nearest on the way up, itself included, that has globs */
+	uint32_t lifts;		/* the most that an entry here lifts of ":secrets" (P7) */
 	uint32_t write_depth;	/* of the deepest explicit write entry on the way, plus 1; or 0 */
 	struct verdict verdict; /* here and below, where no glob matches and no child goes on */
 };

@@ -47,7 +47,8 @@ struct pending {
 struct walk {
 	struct builder *b;
 	struct arena *scratch;
-	VEC(struct str) reopened; /* paths of entries that are no denies, in order */
+	VEC(struct str) reopened;	  /* paths of entries that are no denies, in order */
+	VEC(const struct rule *) lifting; /* entries that lift secrets, by path (P7) */
 	VEC(struct match) matches;
 	size_t visited;
 	uint64_t cost;
@@ -161,6 +162,29 @@ static int is_missing(const struct walk *w, struct str path, enum host_type type
 	return r;
 }
 
+/* SECURITY: as index.c has it, so that what is masked is what is denied. */
+static bool is_lifted(const struct walk *w, const struct rule *rule, struct str path)
+{
+	size_t from = 0;
+	size_t to = w->lifting.count;
+
+	while (rule->secret && from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (path_cmp(w->lifting.items[middle]->path, path) < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	for (; rule->secret && from < w->lifting.count; from++) {
+		if (!str_eq(w->lifting.items[from]->path, path))
+			break;
+		if (rule->secret <= w->lifting.items[from]->lifts)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Where several globs of one layer match a name, the first serves for all. Each
  * layer has its own: what one reopens at a link's target, another may still deny.
@@ -178,7 +202,8 @@ static int add_matches(struct walk *w, struct str path, enum host_type type, boo
 		const struct rule *rule = rule_at(w, w->globs[i]);
 		struct match *match;
 
-		if (rule->layer == layer || !glob_match(rule->matcher, below))
+		if (rule->layer == layer || !glob_match(rule->matcher, below) ||
+		    is_lifted(w, rule, path))
 			continue;
 		if (!*matches && is_missing(w, path, type, &is_nothing, e) < 0)
 			return err_result(e);
@@ -284,6 +309,23 @@ static int compare_paths(const void *a, const void *b)
 	return path_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
+static int compare_lifting(const void *a, const void *b)
+{
+	return path_cmp((*(const struct rule *const *)a)->path,
+			(*(const struct rule *const *)b)->path);
+}
+
+static int add_lifting(struct walk *w, const struct rule *rule, struct err *e)
+{
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the items are pointers. */
+	const struct rule **added = VEC_PUSH(w->scratch, &w->lifting, e);
+
+	if (!added)
+		return err_result(e);
+	*added = rule;
+	return 0;
+}
+
 static int find_reopened(struct walk *w, struct err *e)
 {
 	const struct plan *p = w->b->plan;
@@ -292,6 +334,8 @@ static int find_reopened(struct walk *w, struct err *e)
 		const struct rule *rule = &p->rules.items[i];
 		struct str *added;
 
+		if (rule->lifts && add_lifting(w, rule, e) < 0)
+			return err_result(e);
 		if (rule->access == ACCESS_DENY)
 			continue;
 		added = VEC_PUSH(w->scratch, &w->reopened, e);
@@ -302,6 +346,10 @@ static int find_reopened(struct walk *w, struct err *e)
 	if (w->reopened.count > 0)
 		qsort(w->reopened.items, w->reopened.count, sizeof(w->reopened.items[0]),
 		      compare_paths);
+	if (w->lifting.count > 0)
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): the items are pointers. */
+		qsort(w->lifting.items, w->lifting.count, sizeof(w->lifting.items[0]),
+		      compare_lifting);
 	return 0;
 }
 
@@ -483,14 +531,36 @@ static int add_link(struct builder *b, const struct match *m, struct str target,
 	return 0;
 }
 
-/* All matches of one path, `count` of them, in the order of their rules. */
-static int record_name(struct builder *b, const struct match *m, size_t count, struct err *e)
+/* Of a link the entry that lifts is at what it leads to; the count of the matches that are left. */
+static int drop_lifted(const struct walk *w, struct match *m, size_t *count, struct err *e)
 {
+	struct canon target;
+	size_t left = 0;
+	bool leads;
+
+	if (m->type != HOST_LINK || w->lifting.count == 0)
+		return 0;
+	if (builder_canon_if(w->b, m->path, true, &target, NULL, &leads, e) < 0)
+		return wrap_glob(rule_at(w, m->rule), e);
+	for (size_t i = 0; leads && i < *count; i++)
+		if (!is_lifted(w, rule_at(w, m[i].rule), target.path))
+			m[left++] = m[i];
+	if (leads)
+		*count = left;
+	return 0;
+}
+
+/* All matches of one path, `count` of them, in the order of their rules. */
+static int record_name(const struct walk *w, struct match *m, size_t count, struct err *e)
+{
+	struct builder *b = w->b;
 	const struct match *shown = NULL; /* the first that no directory above covers */
 	struct str target = STR_EMPTY;
 	uint32_t layer = UINT32_MAX;
-	int r = 0;
+	int r = drop_lifted(w, m, &count, e);
 
+	if (r < 0 || count == 0)
+		return r;
 	for (size_t i = 0; i < count && !shown; i++)
 		shown = m[i].is_covered ? NULL : &m[i];
 	if (shown)
@@ -516,12 +586,12 @@ static int record(struct walk *w, struct err *e)
 		qsort(w->matches.items, w->matches.count, sizeof(w->matches.items[0]),
 		      compare_matches);
 	for (size_t i = 0; r == 0 && i < w->matches.count; i += count) {
-		const struct match *m = &w->matches.items[i];
+		struct match *m = &w->matches.items[i];
 
 		for (count = 1; i + count < w->matches.count; count++)
 			if (!str_eq(m[count].path, m->path))
 				break;
-		r = record_name(w->b, m, count, e);
+		r = record_name(w, m, count, e);
 	}
 	return r;
 }

@@ -14,7 +14,8 @@
  *
  *  1. In each layer, of the entries that are a component-wise prefix of the
  *     path, the one with the most components wins; a tie goes deny > write >
- *     read. A deny glob is a deny entry at each prefix that it matches. The
+ *     read. A deny glob is a deny entry at each prefix that it matches. What
+ *     ":secrets" denies at a path does not count where an entry lifts it. The
  *     profile layer denies what none of its entries covers; a narrowing layer
  *     has no opinion there.
  *  2. A grant (P18) raises the profile layer's answer when its path is at least
@@ -66,9 +67,15 @@ struct rule {
 	uint32_t lift_depth; /* caps only */
 	uint32_t depth;	     /* components of `path` */
 	bool is_explicit;    /* an entry that lifts caps: its key names the path (P9) */
-	bool is_shelf;	     /* a cap that ends where a git directory starts (P10) */
-	struct str path;     /* canonical; of a glob the directory it starts from */
-	struct str glob;     /* "" when it is none */
+	/*
+	 * P7: what ":secrets" denies is lifted by an explicit entry at the very path, of the
+	 * same layer of P1 or a higher one, never of a project. Both are enum fs_voice:
+	 */
+	uint32_t secret; /* what it takes to lift this one; 0: it is none */
+	uint32_t lifts;	 /* what this one lifts, up to; 0: nothing */
+	bool is_shelf;	 /* a cap that ends where a git directory starts (P10) */
+	struct str path; /* canonical; of a glob the directory it starts from */
+	struct str glob; /* "" when it is none */
 	const struct glob *matcher;
 	struct str key;	      /* as written, or what is protected: ".git" */
 	struct str note;      /* for people: why a cap is there, "" for entries */

@@ -174,6 +174,32 @@ static int add_ceiling(struct compile *k, const struct profile_doc *doc, struct 
 	return r < 0 ? r : add_narrowing(k, &n, e);
 }
 
+static bool is_of(const struct origin *origin, const struct toml *text)
+{
+	return text && text->origin.file && strcmp(origin->file, text->origin.file) == 0;
+}
+
+/* SECURITY: a trusted project first, whatever else its file is read as. */
+static enum fs_voice find_voice(const struct compile *k, const struct origin *origin)
+{
+	if (!origin->file || strcmp(origin->file, "built-in") == 0)
+		return VOICE_BUILT_IN;
+	for (size_t i = 0; i < k->policy->trusted.count; i++)
+		if (str_is(k->policy->trusted.items[i].name, origin->file))
+			return VOICE_PROJECT;
+	if (is_of(origin, k->c->user))
+		return VOICE_USER;
+	return is_of(origin, k->c->system) ? VOICE_SYSTEM : VOICE_OPTION;
+}
+
+static void find_voices(struct compile *k)
+{
+	fs_entries *fs = &k->profile->fs;
+
+	for (size_t i = 0; i < fs->count; i++)
+		fs->items[i].voice = find_voice(k, &fs->items[i].origin);
+}
+
 static int add_entries(struct compile *k, const struct additions *more, struct err *e)
 {
 	for (size_t i = 0; i < more->entry_count; i++) {
@@ -296,10 +322,11 @@ static int decode_base(struct compile *k, const struct profile_doc *doc, const s
 	k->profile->is_unsandboxed = doc->is_unsandboxed;
 	if (network && !(more && more->says_network) && decode_warn_off(&d, network, e) < 0)
 		return err_result(e);
+	if (more && (add_entries(k, more, e) < 0 || check_unsandboxed(k, more, e) < 0))
+		return err_result(e);
+	find_voices(k);
 	if (!more)
 		return 0;
-	if (add_entries(k, more, e) < 0 || check_unsandboxed(k, more, e) < 0)
-		return err_result(e);
 	replace_network(&k->profile->net, more);
 	return add_hosts(&d, &k->profile->net, more, e);
 }

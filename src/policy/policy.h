@@ -59,13 +59,17 @@ enum fs_anchor {
 	FS_SECRETS,
 };
 
+/* Whose an entry of the profile is, by the layers of P1; the later is the higher. */
+enum fs_voice { VOICE_BUILT_IN, VOICE_SYSTEM, VOICE_USER, VOICE_OPTION, VOICE_PROJECT };
+
 struct fs_entry {
 	enum fs_anchor anchor;
 	struct str path;	    /* FS_ABSOLUTE: plain; else below the anchor, "" is itself */
 	struct str glob;	    /* pattern below `path`, "" when there is none */
 	const struct glob *matcher; /* of `glob`; NULL when there is none */
 	enum access access;
-	struct str key; /* as written, for people: ":workspace_roots" or "/x → sub" */
+	enum fs_voice voice; /* set by policy_compile(), of the profile layer alone */
+	struct str key;	     /* as written, for people: ":workspace_roots" or "/x → sub" */
 	struct origin origin;
 };
 

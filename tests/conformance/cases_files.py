@@ -499,6 +499,49 @@ for _label, _tree, _names in (
     )
 
 
+# ---- Secrets (P5, P7) ----------------------------------------------------------------------------
+
+SECRETS = """
+[permissions.box.filesystem]
+":root" = "read"
+"{work}" = "write"
+":secrets" = "deny"
+"~/.npmrc" = "read"
+"{work}/open" = { ".env" = "write" }
+"""
+AGENTS = [".codex/auth.json", ".claude/.credentials.json", ".gemini/oauth_creds.json", ".qwen/oauth_creds.json",
+          ".local/share/opencode/auth.json", ".pi/agent/auth.json", ".copilot/config.json"]
+CREDENTIALS = [*AGENTS, ".config/gcloud/db", ".azure/x", ".pypirc", ".ssh/id_rsa"]
+
+rows(
+    "credentials_are_secrets_but_for_those_that_an_entry_names",
+    refused=["read {work}/.env", "read {work}/sub/.env", *(f"read {{home}}/{name}" for name in CREDENTIALS)],
+    allowed=["read {home}/.npmrc", "read {work}/open/.env", "append {work}/open/.env",
+             "read {home}/.codex/config.toml", "read {home}/.gemini/settings.json"],
+    errors=HIDDEN,
+    tree={**{f"{{home}}/{name}": "SECRET" for name in [*CREDENTIALS, ".npmrc", ".codex/config.toml",
+                                                       ".gemini/settings.json"]},
+          **{f"{{work}}/{name}": "SECRET" for name in (".env", "sub/.env", "open/.env")}},
+    policy=SECRETS,
+    watch=("{home}", "{work}/.env", "{work}/sub"),
+)
+
+
+@case
+def no_project_opens_a_secret(arena):
+    tree = {"{home}/.npmrc": "SECRET", "{home}/.pypirc": "SECRET",
+            "{work}/.cordon/config.toml": '[filesystem]\n":secrets" = "deny"\n"~/.pypirc" = "read"\n'}
+    box = arena.box(tree=tree, policy=SECRETS)
+    check(set(box.run("read {home}/.npmrc", "read {home}/.pypirc")) <= HIDDEN, "the project's word counts")
+    box.path("{work}/.cordon/config.toml").write_text('[filesystem]\n"~/.pypirc" = "read"\n')
+    got = box.run("read {home}/.npmrc", "read {home}/.pypirc")
+    check(got[0] == "OK SECRET" and got[1] in HIDDEN, f"{got}")
+    check(box.bare("read {home}/.pypirc") == ["OK SECRET"], "the control shows nothing")
+
+
+# ---- Globs, later -------------------------------------------------------------------------------
+
+
 @case
 def a_name_that_appears_later_is_masked_when_it_is_seen(arena):
     box = arena.box(tree=PLAIN_GLOBS_TREE, policy=GLOBS)

@@ -28,7 +28,7 @@ def what_is_missing_is_not_opened_by_its_directory(w: World):
         full = path.replace("~", str(w.home))
         assert flip["needs_path"] == full, flip
         assert [e["key"] for e in flip["edits"]] == [f'"{full}"'], flip
-        assert flip["text"].startswith(f"create it first (mkdir -p {full}), then "), flip
+        assert flip["text"].startswith("create it first, then "), flip
     w.write_config(DEV + '"~/.cache/other" = "write"\n')
     found = w.ok("why", "~/.cache/other/x", "--json").json
     flip = found["flip"]

@@ -88,6 +88,7 @@ struct thing {
 	enum access access;
 	uint32_t lift_depth;
 	bool is_explicit, is_shelf;
+	uint32_t secret, lifts;
 	struct parts path;
 	struct parts pattern; /* of a glob */
 	const struct glob *matcher;
@@ -98,6 +99,20 @@ struct stated {
 	size_t count;
 	uint32_t layers;
 };
+
+/* P7: whether an entry for the first `end` components of `path` lifts that secret. */
+static bool naive_is_opened(const struct stated *s, const struct thing *secret,
+			    const struct parts *path, size_t end)
+{
+	for (size_t i = 0; secret->secret && i < s->count; i++) {
+		const struct thing *t = &s->things[i];
+
+		if (t->kind == RULE_ENTRY && t->layer == 0 && t->path.count == end &&
+		    is_prefix(&t->path, path) && t->lifts >= secret->secret)
+			return true;
+	}
+	return false;
+}
 
 /* P7 for one layer: the access, or -1 when nothing covers the path. `components`: of the winner. */
 static int naive_layer(const struct stated *s, uint32_t layer, const struct parts *path,
@@ -118,7 +133,7 @@ static int naive_layer(const struct stated *s, uint32_t layer, const struct part
 							      : glob_matches(&t->pattern, 0, path,
 									     t->path.count, end);
 
-			if (!is_entry)
+			if (!is_entry || naive_is_opened(s, t, path, end))
 				continue;
 			if ((int)end > *components ||
 			    ((int)end == *components && strength[t->access] > strength[winner])) {
@@ -267,6 +282,8 @@ static struct rule make_rule(const struct thing *t)
 			      .lift_depth = t->lift_depth,
 			      .is_explicit = t->is_explicit,
 			      .is_shelf = t->is_shelf,
+			      .secret = t->secret,
+			      .lifts = t->lifts,
 			      .depth = (uint32_t)t->path.count,
 			      .path = str_of(path_text(&t->path)),
 			      .matcher = t->matcher };
@@ -443,6 +460,47 @@ TEST(every_two_shelves_with_a_git_directory_answer_as_the_text_says)
 	CHECK(world.policies > 10000);
 }
 
+/* Of a layer that is not the profile's nothing is lifted, and nothing there lifts. */
+static void make_secret(struct thing *t, uint32_t secret, uint32_t lifts)
+{
+	bool is_deny = t->access == ACCESS_DENY;
+
+	t->secret = t->layer == 0 && is_deny ? secret : 0;
+	t->lifts = t->layer == 0 && !is_deny && t->kind == RULE_ENTRY && t->is_explicit ? lifts : 0;
+}
+
+TEST(every_secret_that_an_entry_names_answers_as_the_text_says)
+{
+	struct err e = ERR_INIT;
+
+	REQUIRE(prepare(&e));
+	for (size_t n = 0; n < (size_t)ENTRIES * ENTRIES * TREE * (COUNT_OF(globs) + 1); n++) {
+		struct stated s = { .layers = 1 };
+		struct thing first = make_entry(n % ENTRIES, 0);
+		struct thing second = make_entry(n / ENTRIES % ENTRIES, 0);
+		struct thing secret = make_entry(n / ENTRIES / ENTRIES % TREE * 3, 0);
+		size_t g = n / ENTRIES / ENTRIES / TREE;
+
+		if (world.wrong >= 5)
+			break;
+		make_secret(&first, 0, VOICE_USER);
+		make_secret(&second, 0, n % 2 ? VOICE_USER : VOICE_SYSTEM);
+		make_secret(&secret, VOICE_USER, 0);
+		add(&s, first);
+		add(&s, second);
+		add(&s, secret);
+		if (g < COUNT_OF(globs)) {
+			struct thing glob = make_glob(g);
+
+			make_secret(&glob, VOICE_USER, 0);
+			add(&s, glob);
+		}
+		compare(&s);
+	}
+	CHECK_INT(world.wrong, 0);
+	CHECK(world.policies > 50000);
+}
+
 static struct thing make_random(uint64_t *state)
 {
 	static const enum rule_kind kinds[] = { RULE_ENTRY,	RULE_ENTRY, RULE_ENTRY, RULE_GLOB,
@@ -463,6 +521,9 @@ static struct thing make_random(uint64_t *state)
 	t.is_shelf = kind == RULE_PROTECTED && t.access < ACCESS_WRITE && test_random(state) % 2;
 	t.is_explicit = test_random(state) % 3 > 0;
 	t.kind = kind;
+	if (kind == RULE_ENTRY || kind == RULE_GLOB)
+		make_secret(&t, (uint32_t)(test_random(state) % 5),
+			    (uint32_t)(test_random(state) % 4));
 	return t;
 }
 

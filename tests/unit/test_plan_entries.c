@@ -244,6 +244,99 @@ TEST(places_that_are_offered_are_not_noted)
 	CHECK(!find_note(&w, "left out"));
 }
 
+TEST(an_entry_for_the_very_path_lifts_a_secret)
+{
+	static const char *const lifting[] = { "'~/.npmrc' = 'read'", "'/home/me/.npmrc' = 'read'",
+					       "'~' = { '.npmrc' = 'read' }" };
+	scoped_world w;
+	char text[256];
+
+	world_init(&w, "d /repo\nf /home/me/.npmrc\nf /home/me/.pypirc\nf /home/me/.ssh/id\n",
+		   "/repo");
+	for (size_t i = 0; i < COUNT_OF(lifting); i++) {
+		(void)snprintf(text, sizeof(text),
+			       PROFILE "'/' = 'read'\n':secrets' = 'deny'\n%s\n", lifting[i]);
+		w.user = text;
+		REQUIRE(world_plan(&w));
+		CHECK_INT(world_access(&w, "/home/me/.npmrc"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/home/me/.pypirc"), ACCESS_DENY);
+	}
+	/* What is around it says nothing of it, and a deny of its own stays one. */
+	w.user = PROFILE "'/' = 'read'\n':secrets' = 'deny'\n'~' = 'write'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.npmrc"), ACCESS_DENY);
+	w.user = PROFILE "'/' = 'read'\n':secrets' = 'deny'\n'~/.npmrc' = 'read'\n"
+			 "'/home/me/.npmrc' = 'deny'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.npmrc"), ACCESS_DENY);
+}
+
+TEST(a_token_that_is_a_secret_by_chance_lifts_nothing)
+{
+	scoped_world w;
+
+	world_init(&w, "f /home/me/.ssh/id\n", "/home/me/.ssh");
+	w.user = PROFILE "'/' = 'read'\n':secrets' = 'deny'\n':workspace_roots' = 'write'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.ssh/id"), ACCESS_DENY);
+}
+
+TEST(a_secret_is_lifted_by_its_own_layer_and_those_above)
+{
+	static const char secrets[] = "[permissions.base.filesystem]\n'/' = 'read'\n"
+				      "':secrets' = 'deny'\n";
+	static const char opened[] = "[permissions.base.filesystem]\n'/' = 'read'\n"
+				     "'~/.npmrc' = 'read'\n";
+	static const struct fs_entry option = { .anchor = FS_ABSOLUTE,
+						.path = STR_INIT("/home/me/.npmrc"),
+						.glob = STR_INIT(""),
+						.access = ACCESS_READ,
+						.key = STR_INIT("~/.npmrc"),
+						.origin = { .file = "--add-read" } };
+	scoped_world w;
+
+	world_init(&w, "d /repo\nf /home/me/.npmrc\n", "/repo");
+	w.profile = "dev";
+	w.system = secrets;
+	w.user = "[permissions.dev]\nextends = 'base'\nfilesystem.'~/.npmrc' = 'read'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.npmrc"), ACCESS_READ);
+	w.system = opened;
+	w.user = "[permissions.dev]\nextends = 'base'\nfilesystem.':secrets' = 'deny'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.npmrc"), ACCESS_DENY);
+	w.extra = &option;
+	w.extra_count = 1;
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.npmrc"), ACCESS_READ);
+	/* A layer that narrows has the last word, and so has a project that is trusted. */
+	w.requirements = "[filesystem]\n':secrets' = 'deny'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.npmrc"), ACCESS_DENY);
+	w.requirements = NULL;
+	w.project = "[filesystem]\n':secrets' = 'deny'\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.npmrc"), ACCESS_DENY);
+	w.trusts_project = true;
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/home/me/.npmrc"), ACCESS_DENY);
+}
+
+TEST(a_project_lifts_no_secret)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo\nf /home/me/.npmrc\nf /repo/.env\n", "/repo");
+	w.user = PROFILE "'/' = 'read'\n':secrets' = 'deny'\n";
+	w.project = "[filesystem]\n'~/.npmrc' = 'read'\n'/repo/.env' = 'read'\n'/srv' = 'read'\n";
+	for (int trusted = 0; trusted < 2; trusted++) {
+		w.trusts_project = trusted;
+		REQUIRE(world_plan(&w));
+		CHECK_INT(world_access(&w, "/home/me/.npmrc"), ACCESS_DENY);
+		CHECK_INT(world_access(&w, "/repo/.env"), ACCESS_DENY);
+	}
+}
+
 TEST(what_a_project_says_is_kept_even_if_missing)
 {
 	scoped_world w;

@@ -55,6 +55,41 @@ TEST(the_placeholder_of_another_run_changes_nothing)
 	CHECK_INT(placeholders[0], placeholders[1]);
 }
 
+TEST(a_secret_that_an_entry_lifts_is_not_masked)
+{
+	scoped_world w;
+
+	world_init(&w, "f /repo/.env\nf /repo/a/.env\nd /repo/d/.env/x\nf /repo/d/.env/.env\n",
+		   "/repo");
+	REQUIRE(plan(&w, WORKSPACE("") "':secrets' = 'deny'\n'/repo/.env' = 'read'\n"
+				       "'/repo/d' = { '.env' = 'write' }\n"));
+	CHECK_INT(world_access(&w, "/repo/.env"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/a/.env"), ACCESS_DENY);
+	CHECK_INT(world_access(&w, "/repo/d/.env/x/y"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/d/.env/.env"), ACCESS_DENY);
+	CHECK(!find_masked(&w, "/repo/.env") && !find_masked(&w, "/repo/d/.env"));
+	CHECK(find_masked(&w, "/repo/a/.env") && find_masked(&w, "/repo/d/.env/.env"));
+	/* A glob that the user wrote is no secret. */
+	REQUIRE(plan(&w, WORKSPACE("") "':secrets' = 'deny'\n'/repo/.env' = 'read'\n"
+				       "'/repo/*.env' = 'deny'\n"));
+	CHECK_INT(world_access(&w, "/repo/.env"), ACCESS_DENY);
+	CHECK(find_masked(&w, "/repo/.env"));
+}
+
+TEST(a_link_is_not_masked_when_an_entry_lifts_what_it_leads_to)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo\nl /repo/.env -> ../shared/env\nf /shared/env\n", "/repo");
+	REQUIRE(plan(&w, "[permissions.dev.filesystem]\n'/' = 'read'\n':secrets' = 'deny'\n"));
+	CHECK(find_masked(&w, "/repo/.env"));
+	CHECK_INT(world_access(&w, "/shared/env"), ACCESS_DENY);
+	REQUIRE(plan(&w, "[permissions.dev.filesystem]\n'/' = 'read'\n':secrets' = 'deny'\n"
+			 "'/repo/.env' = 'read'\n"));
+	CHECK(!find_masked(&w, "/repo/.env"));
+	CHECK_INT(world_access(&w, "/shared/env"), ACCESS_READ);
+}
+
 TEST(strict_globs_say_nothing_of_a_watch)
 {
 	scoped_world w;
