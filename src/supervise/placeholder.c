@@ -301,7 +301,11 @@ static int write_content(const struct taking *t)
 
 	if (has_wanted_content(t))
 		return 0;
-	if (ftruncate(t->fd, 0) < 0)
+	/*
+	 * Not where it is empty: ext4 writes a file to disk as soon as it is closed when it
+	 * was once truncated to nothing (auto_da_alloc), and its removal waits for that.
+	 */
+	if (t->st.st_size > 0 && ftruncate(t->fd, 0) < 0)
 		return -1;
 	os_quiet_begin(&quiet);
 	n = pwrite(t->fd, content.p, content.len, 0);
