@@ -194,6 +194,7 @@ static void json_settings(struct json_writer *w, const struct profile *profile)
 				 (int64_t)MIN_OF(profile->limits.value[i], (uint64_t)INT64_MAX));
 	json_end_object(w);
 	json_text(w, "git", git_access_name(profile->git));
+	json_text(w, "nested", profile->nested_is_open ? "report" : "protect");
 	json_text(w, "tmp", profile->tmp_is_private ? "private" : "shared");
 }
 

@@ -340,6 +340,8 @@ static void print_settings(struct page *p, const struct profile *profile)
 	field(p, "git");
 	page_text(p, git_access_name(profile->git));
 	page_line(p);
+	field(p, "nested");
+	page_text(p, profile->nested_is_open ? "report\n" : "protect\n");
 	field(p, "tmp");
 	page_text(p, profile->tmp_is_private ? "private: a fresh one for each run\n" : "shared\n");
 }

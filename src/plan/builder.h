@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/name_tree.h"
 #include "base/utf8.h"
 #include "plan/plan.h"
 
@@ -63,7 +64,9 @@ struct builder {
 	 * ->links; pass_links() turns them into pointers.
 	 */
 	rule_numbers masked_rules, root_rules, placeholder_rules, link_rules;
-	size_t glob_count; /* of the rules: at most PLAN_MAX_GLOBS */
+	size_t glob_count;	  /* of the rules: at most PLAN_MAX_GLOBS */
+	struct name_node *walked; /* by path: directories that were listed (walk.h) */
+	size_t walked_room;	  /* of those, as many more are remembered */
 };
 
 /*

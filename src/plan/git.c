@@ -151,7 +151,7 @@ static int add_dir(struct git_scan *s, struct str path, struct str worktree, str
 		node->node.name = path;
 		node->number = s->dirs.count - 1;
 		name_tree_add(&s->seen_dirs, &node->node);
-		found->dir = (struct git_dir){ path, path, STR_EMPTY };
+		found->dir = (struct git_dir){ path, path, STR_EMPTY, s->is_nested };
 		found->root = STR_EMPTY;
 	}
 	if (found->dir.worktree.len == 0)
@@ -161,12 +161,22 @@ static int add_dir(struct git_scan *s, struct str path, struct str worktree, str
 	return 0;
 }
 
-static int add_worktree(struct git_scan *s, struct str path, struct err *e)
+int git_add_dir(struct git_scan *s, struct str path, struct err *e)
+{
+	return add_dir(s, path, STR_EMPTY, STR_EMPTY, e);
+}
+
+bool git_has_worktree(const struct git_scan *s, struct str path)
+{
+	return name_tree_find(s->seen_worktrees, path) != NULL;
+}
+
+int git_add_worktree(struct git_scan *s, struct str path, struct err *e)
 {
 	struct name_node *node;
 	struct str *added;
 
-	if (name_tree_find(s->seen_worktrees, path))
+	if (git_has_worktree(s, path))
 		return 0;
 	if (s->worktrees.count >= GIT_MAX_PLACES + s->b->plan->roots.count)
 		return fail_places("worktrees", path, e);
@@ -178,6 +188,31 @@ static int add_worktree(struct git_scan *s, struct str path, struct err *e)
 	name_tree_add(&s->seen_worktrees, node);
 	*added = path;
 	return 0;
+}
+
+/*
+ * SECURITY: what a nested repository names may be anything, such as the sources: it
+ * belongs to git only when git would take it.
+ */
+static int is_gits(struct git_scan *s, const struct canon *at, bool *out, struct err *e)
+{
+	enum host_type objects = HOST_MISSING;
+	enum host_type refs = HOST_MISSING;
+	int r = 0;
+
+	*out = !s->is_nested;
+	if (*out || at->type != HOST_DIR)
+		return 0;
+	r = git_is_dir(s->b, at->path, out, e);
+	if (r < 0 || *out)
+		return r;
+	/* Enough for a common directory. */
+	r = look_below(s->b, at->path, STR("objects"), &objects, e);
+	if (r == 0)
+		r = look_below(s->b, at->path, STR("refs"), &refs, e);
+	*out = r == 0 && (objects == HOST_DIR || objects == HOST_LINK) &&
+	       (refs == HOST_DIR || refs == HOST_LINK);
+	return r;
 }
 
 /* ---- Worktrees ---------------------------------------------------------- */
@@ -203,9 +238,11 @@ static int visit_pointer(struct git_scan *s, struct str worktree, struct str roo
 		if (r < 0)
 			return r;
 	}
-	if (leads)
-		return add_dir(s, at.path, worktree, root, e);
-	return builder_note(s->b, true, (struct origin){ .file = NULL }, e,
+	if (leads) {
+		r = is_gits(s, &at, &leads, e);
+		return r < 0 || !leads ? r : add_dir(s, at.path, worktree, root, e);
+	}
+	return builder_note(s->b, !s->is_nested, (struct origin){ .file = NULL }, e,
 			    "%s/.git is a file, but says nowhere that git could follow: it is "
 			    "protected, and nothing else with it",
 			    SHOWN(worktree));
@@ -235,7 +272,7 @@ static int add_submodule(struct git_scan *s, struct str worktree, struct str tex
 	bool is_there = false;
 	int r = find_below(s, worktree, text, &path, &is_there, e);
 
-	return r < 0 || !is_there ? r : add_worktree(s, path, e);
+	return r < 0 || !is_there ? r : git_add_worktree(s, path, e);
 }
 
 struct modules_arg {
@@ -344,7 +381,7 @@ static int learn_worktree(struct git_scan *s, size_t number, struct str path, st
 		found->dir.worktree = path;
 	if (found->root.len > 0 && str_eq(found->root, path))
 		found->claims_root = true;
-	return add_worktree(s, path, e);
+	return git_add_worktree(s, path, e);
 }
 
 static int visit_common(struct git_scan *s, size_t number, struct err *e)
@@ -359,6 +396,9 @@ static int visit_common(struct git_scan *s, size_t number, struct err *e)
 	if (r < 0 || !leads || !git_path_parse(buf_str(&text), &target))
 		return r;
 	r = follow(s, dir, target, true, &at, &leads, e);
+	if (r < 0 || !leads)
+		return r;
+	r = is_gits(s, &at, &leads, e);
 	if (r < 0 || !leads)
 		return r;
 	s->dirs.items[number].dir.common_dir = at.path;
@@ -618,11 +658,33 @@ static int visit_dir(struct git_scan *s, size_t number, struct err *e)
 
 /* ---- The pass ----------------------------------------------------------- */
 
+/*
+ * What can't be understood, or goes too deep, in a nested repository does not keep the
+ * command from being run: it may be of the command's making. It is closed as a whole.
+ */
+static int close_nested(struct git_scan *s, struct str at, bool is_worktree, struct err *e)
+{
+	struct str path = at;
+	int r = builder_note(s->b, true, (struct origin){ .file = NULL }, e,
+			     "the git repository at %s is read-only as a whole: %s", SHOWN(at),
+			     e->text);
+
+	err_clear(e);
+	if (r == 0 && is_worktree)
+		r = path_join(s->b->a, at, STR(".git"), &path, e);
+	if (r == 0)
+		r = git_close(s, path, e);
+	if (r != -(int)ERR_POLICY)
+		return r;
+	err_clear(e); /* a lock on the way to it, which the note told of */
+	return 0;
+}
+
 /* All worktrees that are known first: so every root is known before a git directory claims one. */
 static int find_all(struct git_scan *s, struct err *e)
 {
-	size_t dirs = 0;
-	size_t worktrees = 0;
+	size_t dirs = s->visited_dirs;
+	size_t worktrees = s->visited_worktrees;
 	int r = 0;
 
 	while (r == 0 && (worktrees < s->worktrees.count || dirs < s->dirs.count)) {
@@ -632,10 +694,26 @@ static int find_all(struct git_scan *s, struct err *e)
 
 		r = is_worktree ? visit_worktree(s, s->worktrees.items[worktrees++], e)
 				: visit_dir(s, dirs++, e);
+		if (s->is_nested && (r == -(int)ERR_POLICY || r == -(int)ERR_LIMIT))
+			r = close_nested(s, at, is_worktree, e);
 		if (r < 0)
 			return err_wrap(e, "looking for what git has at %s", SHOWN(at));
 	}
+	s->visited_dirs = dirs;
+	s->visited_worktrees = worktrees;
 	return r;
+}
+
+/* Then all that no other leads to: what both lead to is no nested one. */
+static int find_nested(struct git_scan *s, struct err *e)
+{
+	int r;
+
+	if (s->mode == GIT_WRITE || s->b->plan->policy->profile->nested_is_open)
+		return 0;
+	s->is_nested = true;
+	r = git_find_nested(s, e);
+	return r < 0 ? r : find_all(s, e);
 }
 
 int pass_git(struct builder *b, struct err *e)
@@ -644,9 +722,11 @@ int pass_git(struct builder *b, struct err *e)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < b->plan->roots.count; i++)
-		r = add_worktree(&s, b->plan->roots.items[i].path, e);
+		r = git_add_worktree(&s, b->plan->roots.items[i].path, e);
 	if (r == 0)
 		r = find_all(&s, e);
+	if (r == 0)
+		r = find_nested(&s, e);
 	for (size_t i = 0; r == 0 && i < s.dirs.count; i++) {
 		struct git_dir *dir = VEC_PUSH(b->a, &b->plan->git_dirs, e);
 

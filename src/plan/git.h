@@ -9,6 +9,9 @@
  * worktrees of its own, of its submodules (modules/, and the names in its
  * configuration) and those linked to it (worktrees/). Each is visited once, so loops end; and there are limits, all
  * of them errors: what was not looked at would not be protected.
+ *
+ * When all that was found, nested.c adds the repositories in the workspace that
+ * nothing led to, and the queues go on with those.
  */
 #pragma once
 
@@ -36,6 +39,8 @@ struct git_scan {
 	enum git_access mode;
 	VEC(struct git_found) dirs;
 	VEC(struct str) worktrees;
+	size_t visited_dirs, visited_worktrees; /* of those */
+	bool is_nested; /* what is found now lies in the workspace, and nothing else leads there */
 	struct name_node *seen_dirs, *seen_worktrees; /* by path */
 	struct name_node *shelves; /* by path: the directories that keep git directories */
 };
@@ -51,6 +56,17 @@ int git_is_dir(struct builder *b, struct str path, bool *out, struct err *e) MUS
  * back in the next, in which `config` and `hooks` would then be open.
  */
 int git_has_parts(struct builder *b, struct str path, bool *out, struct err *e) MUST_CHECK NONNULL;
+
+/* git.c: another one, which lives in the arena; visited when it was not known. */
+int git_add_dir(struct git_scan *s, struct str path, struct err *e) MUST_CHECK NONNULL;
+bool git_has_worktree(const struct git_scan *s, struct str path) NONNULL;
+int git_add_worktree(struct git_scan *s, struct str path, struct err *e) MUST_CHECK NONNULL;
+
+/* nested.c: adds the repositories that lie in the workspace. */
+int git_find_nested(struct git_scan *s, struct err *e) MUST_CHECK NONNULL;
+
+/* git_rules.c: a part of a nested repository that can't be looked at is read-only as a whole. */
+int git_close(struct git_scan *s, struct str path, struct err *e) MUST_CHECK NONNULL;
 
 /* The found one at `path`, or NULL. */
 struct git_found *git_find(const struct git_scan *s, struct str path) NONNULL;

@@ -10,6 +10,9 @@
  *			are closed, and each git directory on one is open
  *	git = "write"	no caps; raised likewise
  *
+ * Nested repositories get with "read" what "commit" gives: whoever works in one
+ * commits there, and its git directory is no metadata of a root.
+ *
  * SECURITY: raising is the one place where a text in the tree that is worked on
  * could widen the policy ("gitdir: /home/me/other/.git"). So a directory is
  * raised only when it says itself that the root is its worktree, and a common
@@ -131,7 +134,7 @@ static int protect_unfetched(struct git_scan *s, struct str worktree, struct cap
 	bool is_empty = false;
 	int r;
 
-	if (s->mode != GIT_READ)
+	if (s->mode != GIT_READ || s->is_nested)
 		return 0;
 	r = is_empty_dir(s, worktree, &is_empty, e);
 	if (r < 0 || !is_empty)
@@ -145,21 +148,36 @@ int git_protect_pointer(struct git_scan *s, struct str worktree, enum host_type 
 {
 	struct cap cap = { .kind = RULE_PROTECTED,
 			   .access = ACCESS_READ,
-			   .link_itself = is_git_dir };
+			   .link_itself = is_git_dir,
+			   .is_nested = s->is_nested };
 	int r;
 
 	/* A git directory gets rules of its own. */
 	if (s->mode == GIT_WRITE || type == HOST_HIDDEN || (type == HOST_DIR && is_git_dir))
 		return 0;
 	r = arena_printf(s->b->a, &cap.note, e,
-			 "%s is a submodule or linked worktree of a writable root: what tells git "
-			 "where its repository is can't be changed",
-			 SHOWN(worktree));
+			 "%s is a %s: what tells git where its repository is can't be changed",
+			 SHOWN(worktree),
+			 s->is_nested ? "git repository in the workspace"
+				      : "submodule or linked worktree of a writable root");
 	if (r < 0)
 		return r;
 	if (type == HOST_MISSING)
 		return protect_unfetched(s, worktree, &cap, e);
 	return cap_below(s, worktree, STR(".git"), &cap, e);
+}
+
+int git_close(struct git_scan *s, struct str path, struct err *e)
+{
+	struct cap cap = { .kind = RULE_PROTECTED,
+			   .access = ACCESS_READ,
+			   .is_nested = true,
+			   .key = path,
+			   .note = STR(
+				   "part of a git repository in the workspace that could not be "
+				   "looked at") };
+
+	return protect_path(s->b, path, &cap, e);
 }
 
 /* ---- git = "read" ------------------------------------------------------- */
@@ -251,15 +269,29 @@ static int is_behind_link(struct git_scan *s, struct str path, bool *out, struct
 	return r;
 }
 
-static int cap_part(struct git_scan *s, struct str dir, struct str name, struct cap *cap,
-		    struct err *e)
+/* Whether the git directory is open as a whole, so that its parts have to be closed. */
+static bool is_open(const struct git_scan *s, const struct git_found *found)
+{
+	return s->mode == GIT_COMMIT || found->dir.is_nested;
+}
+
+static int cap_part(struct git_scan *s, const struct git_found *found, struct str name,
+		    struct cap *cap, struct err *e)
 {
 	bool is_wanted = true;
 	struct str path;
-	int r = path_join(s->b->a, dir, name, &path, e);
+	int r = path_join(s->b->a, found->dir.path, name, &path, e);
+
+	/* Git asks a linked worktree for `gitdir`, and no other. */
+	if (r == 0 && found->dir.is_nested && str_is(name, "gitdir")) {
+		struct host_file file = { .type = HOST_MISSING };
+
+		r = s->b->host->look(s->b->host->user, path, &file, e);
+		is_wanted = file.type != HOST_MISSING;
+	}
 
 	/* SECURITY: the cap on the whole directory ends where a link leads out of it. */
-	if (r == 0 && s->mode == GIT_READ)
+	if (r == 0 && !is_open(s, found))
 		r = is_behind_link(s, path, &is_wanted, e);
 	cap->key = name;
 	return r < 0 || !is_wanted ? r : protect_path(s->b, path, cap, e);
@@ -294,6 +326,26 @@ struct part {
 	} kind;
 };
 
+static int describe_part(struct git_scan *s, const struct git_found *found, struct str *out,
+			 struct err *e)
+{
+	struct str dir = found->dir.path;
+
+	if (found->dir.is_nested)
+		return arena_printf(
+			s->b->a, out, e,
+			"the git directory %s lies in the workspace: what makes git run "
+			"something or look elsewhere can't be changed there, unless "
+			"nested = \"report\"",
+			SHOWN(dir));
+	return arena_printf(s->b->a, out, e,
+			    s->mode == GIT_READ
+				    ? "the git directory %s has it through a link"
+				    : "git = \"commit\" leaves the git directory %s writable, but "
+				      "not what makes git run something or look elsewhere",
+			    SHOWN(dir));
+}
+
 /*
  * With git = "commit" all parts; with "read", where the directory is capped as a
  * whole, those that lie elsewhere: git runs what it finds behind a link, too.
@@ -309,23 +361,21 @@ static int cap_parts(struct git_scan *s, const struct git_found *found, struct e
 	bool is_linked = !str_eq(found->dir.path, found->dir.common_dir);
 	struct cap cap = { .kind = RULE_GIT,
 			   .access = ACCESS_READ,
+			   .is_nested = found->dir.is_nested,
 			   .origin = s->b->plan->policy->profile->git_origin };
-	int r = arena_printf(s->b->a, &cap.note, e,
-			     s->mode == GIT_READ
-				     ? "the git directory %s has it through a link"
-				     : "git = \"commit\" leaves the git directory %s writable, but "
-				       "not what makes git run something or look elsewhere",
-			     SHOWN(found->dir.path));
+	int r = describe_part(s, found, &cap.note, e);
 
 	for (size_t i = 0; r == 0 && i < COUNT_OF(parts); i++) {
 		size_t before = s->b->plan->rules.count;
 
 		if (parts[i].kind == COMMON_SHELF && is_linked)
 			continue;
+		if (found->dir.is_nested && parts[i].kind != PART)
+			continue; /* as a new repository beside it, one in there is reported */
 		cap.is_shelf = parts[i].kind != PART;
 		/* Lifted at the git directory, unless the entry there only makes it a root. */
 		cap.lift_offset = (found->is_root ? 1 : 0) - parts[i].depth;
-		r = cap_part(s, found->dir.path, str_of(parts[i].name), &cap, e);
+		r = cap_part(s, found, str_of(parts[i].name), &cap, e);
 		if (r == 0 && cap.is_shelf)
 			r = note_shelves(s, before, e);
 	}
@@ -366,7 +416,7 @@ static int open_on_shelf(struct git_scan *s, const struct git_found *found, stru
 	struct rule_site site = { .type = HOST_DIR };
 	bool is_one = false;
 
-	if (!is_on_shelf(s, found->dir.path))
+	if (found->dir.is_nested || !is_on_shelf(s, found->dir.path))
 		return 0;
 	if (git_has_parts(s->b, found->dir.path, &is_one, e) < 0)
 		return err_result(e);
@@ -464,6 +514,7 @@ int git_add_rules(struct git_scan *s, struct err *e)
 	for (size_t i = 0; r == 0 && s->mode == GIT_COMMIT && i < s->dirs.count; i++)
 		r = open_on_shelf(s, &s->dirs.items[i], e);
 	for (size_t i = 0; r == 0 && s->mode == GIT_READ && i < s->dirs.count; i++)
-		r = cap_whole(s, &s->dirs.items[i], e);
+		if (!s->dirs.items[i].dir.is_nested)
+			r = cap_whole(s, &s->dirs.items[i], e);
 	return r;
 }

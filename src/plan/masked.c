@@ -13,6 +13,7 @@
 
 #include "base/path.h"
 #include "plan/builder.h"
+#include "plan/walk.h"
 
 enum {
 	MAX_VISITED = 1000000,
@@ -263,12 +264,11 @@ static int visit(void *arg, struct str name, enum host_type type, struct err *e)
 /* One that went away meanwhile holds no names; one that this user can't list is said aloud. */
 static int list_dir(struct walk *w, struct err *e)
 {
-	const struct host *host = w->b->host;
 	const struct rule *rule = rule_at(w, w->globs[0]);
 	int r = spend(w, COST_OF_DIR, 0, 0, e);
 
 	if (r == 0)
-		r = host->list(host->user, w->dir.path, visit, w, e);
+		r = walk_list(w->b, w->dir.path, visit, w, e);
 	if (r != -(int)ERR_SYS)
 		return r;
 	if (e->os_error == ENOENT || e->os_error == ENOTDIR) {
@@ -295,10 +295,13 @@ static int walk_from(struct walk *w, struct err *e)
 	if (!first)
 		return err_result(e);
 	*first = (struct pending){ .path = w->start };
-	while (r == 0 && w->pending.count > 0) {
-		w->dir = w->pending.items[--w->pending.count];
+	/* Level by level, as nested.c goes: it finds listed what it wants first. */
+	walk_begin(w->b);
+	for (size_t next = 0; r == 0 && next < w->pending.count; next++) {
+		w->dir = w->pending.items[next];
 		r = list_dir(w, e);
 	}
+	w->pending.count = 0;
 	return r;
 }
 

@@ -63,12 +63,12 @@ static bool is_file_of_git(const struct rule *rule, struct str path, struct str 
 /*
  * `git gc` and `git worktree remove`, used outside, take an empty worktrees/ away.
  * To end the run for that would be worse than what a run can make there then,
- * which the look after it reports.
+ * which the look after it reports. Nested repositories come and go as a whole.
  */
 static bool may_go(const struct rule *rule, struct str path)
 {
-	return rule->kind == RULE_GIT && rule->is_shelf && str_eq(rule->path, path) &&
-	       str_is(rule->key, "worktrees");
+	return rule->is_nested || (rule->kind == RULE_GIT && rule->is_shelf &&
+				   str_eq(rule->path, path) && str_is(rule->key, "worktrees"));
 }
 
 static int add_missing_rule(struct placing *p, uint32_t number, struct str path,
@@ -78,6 +78,7 @@ static int add_missing_rule(struct placing *p, uint32_t number, struct str path,
 	struct rule rule = { .kind = RULE_MISSING,
 			     .access = ACCESS_READ,
 			     .lift_depth = CAP_FIXED,
+			     .is_nested = because->is_nested,
 			     .path = path,
 			     .glob = STR_EMPTY,
 			     .key = because->key,

@@ -74,6 +74,7 @@ struct rule {
 	uint32_t secret; /* what it takes to lift this one; 0: it is none */
 	uint32_t lifts;	 /* what this one lifts, up to; 0: nothing */
 	bool is_shelf;	 /* a cap that ends where a git directory starts (P10) */
+	bool is_nested;	 /* a cap in a nested repository (P9): that it goes ends no run */
 	struct str path; /* canonical; of a glob the directory it starts from */
 	struct str glob; /* "" when it is none */
 	const struct glob *matcher;
@@ -117,7 +118,7 @@ struct placeholder {
 	struct str path; /* the first missing component */
 	enum placeholder_kind kind;
 	struct str content; /* of a file */
-	bool may_go;	    /* git itself takes it away while it is empty: that ends no run */
+	bool may_go;	    /* see missing.c: that it goes ends no run */
 	const struct rule *rule;
 };
 
@@ -142,6 +143,7 @@ struct git_dir {
 	struct str path;       /* canonical git directory */
 	struct str common_dir; /* the same, unless a linked worktree */
 	struct str worktree;   /* "" for a bare one */
+	bool is_nested;	       /* it lies in the workspace, and nothing else leads there */
 };
 
 struct need {

@@ -21,6 +21,7 @@ static int add_cap(struct builder *b, const struct canon *at, const met_links *l
 			     .access = cap->access,
 			     .lift_depth = CAP_FIXED,
 			     .is_shelf = cap->is_shelf,
+			     .is_nested = cap->is_nested,
 			     .path = at->path,
 			     .glob = STR_EMPTY,
 			     .key = cap->key,

@@ -16,6 +16,7 @@ struct cap {
 	bool is_fixed;	  /* nothing lifts it; lift_offset has no meaning */
 	bool link_itself; /* if a link lies there, its target is left alone */
 	bool is_shelf;	  /* it ends where git_rules.c opens a git directory */
+	bool is_nested;	  /* it is of a nested repository */
 	struct str root;  /* the writable root whose metadata it is, or "" */
 	struct str key, note;
 	struct origin origin;

@@ -177,19 +177,36 @@ static struct policy *build_policy(struct trip *t)
 	return q;
 }
 
-/* The mode knows no workspace roots but the working directory and its own. */
+static bool is_root_of_mode(const struct trip *t, struct str path)
+{
+	for (size_t i = 0; i < t->mode.writable_roots.count; i++)
+		if (str_eq(t->mode.writable_roots.items[i], path))
+			return true;
+	return false;
+}
+
+/*
+ * The mode knows no workspace roots but the working directory and its own: those
+ * of the plan that it makes writable stay what they are.
+ */
 static int build_roots(struct trip *t, const struct profile *profile, struct places *places)
 {
-	struct str *roots = arena_array(t->a, profile->roots.count + 1, sizeof(*roots), t->e);
+	const struct places *given = &t->plan->places;
+	size_t count = 1;
+	struct str *roots = arena_array(t->a, profile->roots.count + given->root_count + 1,
+					sizeof(*roots), t->e);
 
 	if (!roots)
 		return err_result(t->e);
 	roots[0] = places->cwd;
 	for (size_t i = 0; i < profile->roots.count; i++)
-		if (places_root(t->a, places, &profile->roots.items[i], &roots[i + 1], t->e) < 0)
+		if (places_root(t->a, places, &profile->roots.items[i], &roots[count++], t->e) < 0)
 			return err_result(t->e);
+	for (size_t i = 0; i < given->root_count; i++)
+		if (is_root_of_mode(t, given->roots[i]))
+			roots[count++] = given->roots[i];
 	places->roots = roots;
-	places->root_count = profile->roots.count + 1;
+	places->root_count = count;
 	return 0;
 }
 

@@ -180,7 +180,7 @@ bool profile_equal(const struct profile *a, const struct profile *b)
 	scoped_arena arena = ARENA_INIT(SIZE_MAX);
 
 	return str_eq(a->description, b->description) && a->git == b->git &&
-	       a->tmp_is_private == b->tmp_is_private &&
+	       a->nested_is_open == b->nested_is_open && a->tmp_is_private == b->tmp_is_private &&
 	       a->globs_are_strict == b->globs_are_strict && a->isolates_ipc == b->isolates_ipc &&
 	       a->isolates_proc == b->isolates_proc && a->allows_userns == b->allows_userns &&
 	       a->is_unsandboxed == b->is_unsandboxed && a->roots.count == b->roots.count &&

@@ -176,6 +176,7 @@ struct profile {
 	names protect; /* besides the names of P9 */
 	bool tmp_is_private;
 	bool globs_are_strict;
+	bool nested_is_open; /* nested = "report": repositories in the workspace (P9) */
 	bool isolates_ipc, isolates_proc; /* default true */
 	bool allows_userns;		  /* default false */
 	struct environment env;

@@ -268,6 +268,8 @@ static void add_scalars(const struct print *p, const struct profile *profile)
 	}
 	if (profile->git != GIT_READ)
 		add_line(p, STR("git"), gits[profile->git]);
+	if (profile->nested_is_open)
+		add_line(p, STR("nested"), "report");
 	if (profile->tmp_is_private)
 		add_line(p, STR("tmp"), "private");
 	if (profile->globs_are_strict)

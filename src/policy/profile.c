@@ -115,13 +115,15 @@ int decode_protect(const struct decode *d, const struct toml *array, names *out,
 	return 0;
 }
 
-/* `git`, `tmp` and `globs`. */
+/* `git`, `nested`, `tmp` and `globs`. */
 static int decode_choices(const struct toml *table, struct profile *p, struct err *e)
 {
 	static const char *const gits[] = { "read", "commit", "write", NULL };
+	static const char *const nesteds[] = { "protect", "report", NULL };
 	static const char *const tmps[] = { "shared", "private", NULL };
 	static const char *const globs[] = { "default", "strict", NULL };
 	const struct toml *git = toml_find(table, "git");
+	const struct toml *nested = toml_find(table, "nested");
 	const struct toml *tmp = toml_find(table, "tmp");
 	const struct toml *glob = toml_find(table, "globs");
 	size_t which;
@@ -133,6 +135,12 @@ static int decode_choices(const struct toml *table, struct profile *p, struct er
 			return r;
 		p->git = (enum git_access)which;
 		p->git_origin = git->origin;
+	}
+	if (nested) {
+		r = schema_choice(nested, "'nested'", nesteds, &which, e);
+		if (r < 0)
+			return r;
+		p->nested_is_open = which == 1;
 	}
 	if (tmp) {
 		r = schema_choice(tmp, "'tmp'", tmps, &which, e);

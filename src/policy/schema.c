@@ -43,6 +43,7 @@ static const struct key keys[][KEYS_MAX] = {
 		{ "environment", T_TABLE, 0 },
 		{ "limits", T_TABLE, 0 },
 		{ "git", T_STRING, 0 },
+		{ "nested", T_STRING, 0 },
 		{ "protect", T_ARRAY, 0 },
 		{ "tmp", T_STRING, 0 },
 		{ "globs", T_STRING, 0 },

@@ -354,6 +354,8 @@ static void gen_switches(struct gen *g)
 		buf_add_text(g->b, "tmp = 'private'\n");
 	if (gen_chance(g, 6))
 		buf_add_text(g->b, "globs = 'strict'\n");
+	if (gen_chance(g, 6))
+		buf_add_text(g->b, "nested = 'report'\n");
 	if (gen_chance(g, 4))
 		buf_add_text(g->b, "workspace_roots = { '/other' = true, '/bare' = false }\n");
 	if (gen_chance(g, 6))

@@ -372,7 +372,7 @@ TEST(every_failure_of_the_host_is_passed_on)
 		   GIT_DIR("/main/.git") LINKED("/main/.git", "wt", "/wt")
 			   GIT_DIR("/main/.git/modules/lib") "f /wt/.gitmodules\n",
 		   "/wt");
-	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\n")));
+	REQUIRE(plan(&w, WORKSPACE("git = 'commit'\nnested = 'report'\n")));
 	calls = w.host.calls;
 	for (size_t i = 1; i <= calls; i++) {
 		w.host.calls = 0;

@@ -253,12 +253,12 @@ TEST(directories_where_nothing_can_match_are_left_out)
 	scoped_world w;
 
 	world_init(&w, "f /repo/a/secret\n", "/repo");
-	REQUIRE(plan(&w, WORKSPACE("") "'/repo/a/s*' = 'deny'\n"));
+	REQUIRE(plan(&w, WORKSPACE("nested = 'report'\n") "'/repo/a/s*' = 'deny'\n"));
 	calls = w.host.calls;
 	CHECK(find_masked(&w, "/repo/a/secret"));
 	fake_host_add(&w.host, "f /repo/b/c/d/e\nf /repo/a/b/c/d\n");
 	w.host.calls = 0;
-	REQUIRE(plan(&w, WORKSPACE("") "'/repo/a/s*' = 'deny'\n"));
+	REQUIRE(plan(&w, WORKSPACE("nested = 'report'\n") "'/repo/a/s*' = 'deny'\n"));
 	CHECK_INT(w.host.calls, calls);
 }
 

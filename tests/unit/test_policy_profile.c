@@ -53,7 +53,8 @@ TEST(reserved_and_empty_names_are_refused)
 TEST(the_scalar_keys_are_taken)
 {
 	scoped_outcome o = compile_dev(DEV("description = 'd'\ngit = 'commit'\ntmp = 'private'\n"
-					   "globs = 'strict'\nprotect = ['.hg', '.svn']\n"
+					   "globs = 'strict'\nnested = 'report'\nprotect = ['.hg', "
+					   "'.svn']\n"
 					   "isolation = { ipc = false, userns = true }"));
 	const struct profile *p;
 
@@ -61,7 +62,7 @@ TEST(the_scalar_keys_are_taken)
 	p = o.policy->profile;
 	CHECK_STR(p->description.p, "d");
 	CHECK_INT(p->git, GIT_COMMIT);
-	CHECK(p->tmp_is_private && p->globs_are_strict);
+	CHECK(p->tmp_is_private && p->globs_are_strict && p->nested_is_open);
 	CHECK(!p->isolates_ipc && p->isolates_proc && p->allows_userns);
 	CHECK_INT(p->protect.count, 2);
 }
@@ -73,6 +74,7 @@ TEST(bad_scalars_are_refused)
 			 "\"commit\" or \"write\"; did you mean 'commit'?"));
 	CHECK(is_refused(DEV("tmp = 'own'"), "'tmp' can't be \"own\""));
 	CHECK(is_refused(DEV("globs = 'watch'"), "'globs' can't be"));
+	CHECK(is_refused(DEV("nested = 'open'"), "'nested' can't be"));
 	CHECK(is_refused(DEV("isolation = { ipc = 1 }"), "is an integer"));
 }
 

@@ -252,7 +252,7 @@ TEST(git_directories_made_where_git_keeps_them_are_found)
 	(void)snprintf(paths[0], sizeof(paths[0]), "%s/keeps", scratch_top);
 	(void)snprintf(paths[1], sizeof(paths[1]), "%s/keeps/modules/lib", scratch_top);
 	for (size_t i = 0; i < COUNT_OF(dirs); i++)
-		dirs[i] = (struct git_dir){ str_of(paths[i]), str_of(paths[i]), STR_EMPTY };
+		dirs[i] = (struct git_dir){ str_of(paths[i]), str_of(paths[i]), STR_EMPTY, false };
 	since = new_moment();
 	REQUIRE(shell("touch keeps/modules/lib/index keeps/modules/lib/refs/x; mkdir keeps/logs;"
 		      "touch keeps/modules/none") == 0);

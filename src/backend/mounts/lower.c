@@ -352,6 +352,9 @@ static bool is_narrower(const struct lowering *l, const struct wish *wish,
 
 	if (op->is_in_made || !op->is_checked || wish->held)
 		return false;
+	/* Who removes a nested repository outside, or makes it anew, ends no run for it (P9). */
+	if (v.rule->is_nested)
+		return false;
 	if (wish->rank == RANK_MASKED && v.access == ACCESS_DENY && v.rule->kind == RULE_GLOB)
 		return false;
 	return op->kind != MOUNT_SELF || op->access != ACCESS_WRITE;

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Nested repositories (P9): those that lie in the workspace and that no other
+ * leads to. They are looked for from the top down, level by level, since clones
+ * lie near the top, and only so far (walk.h): what lies further down, and what is
+ * made during the run, the look after it reports (session/git_look.c).
+ *
+ * No failure here ends a run. The tree is the command's own, or was in an earlier
+ * run: what can't be listed or is too deep must not keep the next one from starting.
+ */
+#include <errno.h>
+
+#include "base/path.h"
+#include "plan/git.h"
+#include "plan/protect.h"
+#include "plan/walk.h"
+
+struct search {
+	struct git_scan *s;
+	struct arena *scratch;
+	VEC(struct spot {
+		struct str path;
+		uint64_t device;
+		bool is_root;
+	}) spots; /* listed, and to be listed, in order */
+	size_t next;
+	size_t names_left, repositories_left;
+	struct str first_left; /* the first that was left out, or "" */
+};
+
+static void leave_out(struct search *n, struct str path)
+{
+	if (n->first_left.len == 0)
+		n->first_left = path;
+}
+
+static int add_spot(struct search *n, struct spot spot, struct err *e)
+{
+	struct spot *added = VEC_PUSH(n->scratch, &n->spots, e);
+
+	if (!added)
+		return err_result(e);
+	*added = spot;
+	return 0;
+}
+
+/* Another file system is somebody else's; one that does not answer is left alone. */
+static int look(struct search *n, struct spot *at, bool *is_usable, struct err *e)
+{
+	const struct host *host = n->s->b->host;
+	struct host_file file = { .type = HOST_MISSING };
+	int r = host->look(host->user, at->path, &file, e);
+
+	*is_usable = r == 0 && file.type == HOST_DIR && (at->is_root || file.device == at->device);
+	at->device = file.device;
+	if (r != -(int)ERR_SYS)
+		return r;
+	err_clear(e);
+	return 0;
+}
+
+/*
+ * SECURITY: what the user's own mode closes, an earlier run may have closed. It is
+ * said, and not taken for empty; what the command changes there is reported.
+ */
+static int note_closed(struct search *n, struct str path, struct err *e)
+{
+	struct builder *b = n->s->b;
+	struct str lock = STR_EMPTY;
+	int code = e->os_error;
+	int r;
+
+	err_clear(e);
+	if (code == ENOENT || code == ENOTDIR)
+		return 0;
+	leave_out(n, path);
+	if (code != EACCES && code != EPERM)
+		return 0;
+	r = host_find_lock(b->host, path, &lock, e);
+	if (r < 0 || lock.len == 0)
+		return r;
+	return builder_note(
+		b, true, (struct origin){ .file = NULL }, e,
+		"%s is closed by its mode: git repositories below it are not protected, "
+		"what changes in them is only reported",
+		SHOWN(lock));
+}
+
+static bool take_repository(struct search *n, struct str path)
+{
+	if (n->repositories_left == 0) {
+		leave_out(n, path);
+		return false;
+	}
+	n->repositories_left--;
+	return true;
+}
+
+/* SECURITY: a placeholder of another run is listed, and is not there. */
+static int add_clone(struct search *n, struct str worktree, struct err *e)
+{
+	const struct host *host = n->s->b->host;
+	struct host_file file = { .type = HOST_MISSING };
+	struct str path, kept;
+	int r = path_join(n->scratch, worktree, STR(".git"), &path, e);
+
+	if (r == 0)
+		r = host->look(host->user, path, &file, e);
+	if (r < 0 || file.type == HOST_MISSING || git_has_worktree(n->s, worktree))
+		return r;
+	if (!take_repository(n, worktree))
+		return 0;
+	r = arena_copy(n->s->b->a, worktree, &kept, e);
+	return r < 0 ? r : git_add_worktree(n->s, kept, e);
+}
+
+static int add_bare(struct search *n, struct str path, bool *is_bare, struct err *e)
+{
+	struct str kept;
+	int r = git_is_dir(n->s->b, path, is_bare, e);
+
+	if (r < 0 || !*is_bare || !take_repository(n, path))
+		return r;
+	r = arena_copy(n->s->b->a, path, &kept, e);
+	return r < 0 ? r : git_add_dir(n->s, kept, e);
+}
+
+static bool is_made_up(struct str path)
+{
+	return str_is(path, "/proc") || str_is(path, "/sys") || str_is(path, "/dev");
+}
+
+static int add_below(struct search *n, const struct spot *at, const struct walked *walked,
+		     struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < walked->dirs.count; i++) {
+		struct spot below = { .device = at->device };
+		struct str name = walked->dirs.items[i];
+
+		if (n->spots.count == WALK_MAX_DIRS ||
+		    at->path.len + name.len + 2 > PATH_MAX_BYTES) {
+			leave_out(n, at->path);
+			continue;
+		}
+		r = path_join(n->scratch, at->path, name, &below.path, e);
+		if (r == 0 && !is_made_up(below.path))
+			r = add_spot(n, below, e);
+	}
+	return r;
+}
+
+static int search_spot(struct search *n, struct spot at, struct err *e)
+{
+	const struct walked *walked = NULL;
+	bool is_usable = false;
+	bool is_bare = false;
+	int r = look(n, &at, &is_usable, e);
+
+	if (r < 0 || !is_usable || git_find(n->s, at.path))
+		return r;
+	r = walk_find(n->s->b, at.path, n->names_left, &walked, e);
+	if (r == -(int)ERR_SYS)
+		return note_closed(n, at.path, e);
+	if (r < 0)
+		return r;
+	if (!walked) {
+		n->names_left = 0;
+		leave_out(n, at.path);
+		return 0;
+	}
+	n->names_left -= walked->names;
+	if (!at.is_root && walked->has_git)
+		r = add_clone(n, at.path, e);
+	if (r == 0 && !at.is_root && walked->has_head)
+		r = add_bare(n, at.path, &is_bare, e);
+	return r < 0 || is_bare ? r : add_below(n, &at, walked, e);
+}
+
+/* The workspace roots that can be written, but for those inside of others. */
+static int add_roots(struct search *n, struct err *e)
+{
+	const struct places *places = &n->s->b->plan->places;
+
+	for (size_t i = 0; i < places->root_count; i++) {
+		struct spot root = { .path = places->roots[i], .is_root = true };
+		bool is_covered = !roots_has(n->s->b, root.path);
+
+		for (size_t j = 0; j < places->root_count && !is_covered; j++)
+			is_covered = j != i && path_is_under(root.path, places->roots[j]) &&
+				     roots_has(n->s->b, places->roots[j]) &&
+				     (j < i || !str_eq(root.path, places->roots[j]));
+		if (!is_covered && add_spot(n, root, e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+int git_find_nested(struct git_scan *s, struct err *e)
+{
+	scoped_arena scratch = ARENA_INIT((size_t)64 << 20);
+	struct search n = { .s = s,
+			    .scratch = &scratch,
+			    .names_left = WALK_MAX_NAMES,
+			    .repositories_left = WALK_MAX_REPOSITORIES };
+	int r = add_roots(&n, e);
+
+	while (r == 0 && n.next < n.spots.count && n.names_left > 0)
+		r = search_spot(&n, n.spots.items[n.next++], e);
+	if (r == 0 && n.next < n.spots.count)
+		leave_out(&n, n.spots.items[n.next].path);
+	if (r < 0 || n.first_left.len == 0)
+		return r;
+	return builder_note(
+		s->b, false, (struct origin){ .file = NULL }, e,
+		"the search for git repositories in the workspace did not get to %s, and "
+		"perhaps others: those are not protected, what changes in them is reported",
+		SHOWN(n.first_left));
+}

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""Repositories in the workspace that nothing leads to (P9): clones, and bare ones."""
+
+import os
+import shutil
+
+from cases_metadata import COMMIT, REFUSED, Git
+from conform import case, check, check_same, rows, these_need
+
+these_need("fs_carve", "protect_missing")
+
+
+def git_dir(path):
+    return {
+        f"{path}/HEAD": "ref: refs/heads/main\n",
+        f"{path}/config": "[core]\n",
+        f"{path}/hooks/": "",
+        f"{path}/objects/info/": "",
+        f"{path}/refs/": "",
+    }
+
+
+def planting(path):
+    """What makes git run something the next time that it is used there."""
+    return [
+        f"write {path}/config",
+        f"unlink {path}/config",
+        f"create {path}/hooks/pre-commit",
+        f"rename {path}/hooks {path}/h",
+        f"exchange {path}/hooks {{work}}/evil",
+        f"symlink-over {{work}}/evil/config {path}/config",
+        f"create {path}/commondir",
+        f"create {path}/config.worktree",
+        f"create {path}/objects/info/alternates",
+    ]
+
+
+for _label, _policy in (("read", None), ("commit", COMMIT)):
+    rows(
+        f"what_git_obeys_in_a_nested_clone_is_kept_with_git_{_label}",
+        refused=[
+            *planting("{work}/deps/lib/.git"),
+            "rename {work}/deps/lib/.git {work}/deps/lib/old",
+            "exchange {work}/deps/lib/.git {work}/evil",
+            "rename {work}/deps/lib {work}/old",
+            "rename {work}/deps {work}/old",
+        ],
+        allowed=[
+            "write {work}/deps/lib/file",
+            "create {work}/deps/lib/new",
+            "create {work}/deps/lib/.git/index",
+            "write {work}/deps/lib/.git/HEAD",
+            "mkdir {work}/deps/lib/.git/objects/aa",
+            "read {work}/deps/lib/.git/config",
+        ],
+        errors=REFUSED,
+        policy=_policy,
+        tree=git_dir("{work}/deps/lib/.git") | {"{work}/deps/lib/file": "x", "{work}/evil/config": "[core]\n"},
+        watch=("{work}/deps/lib/.git/config", "{work}/deps/lib/.git/hooks", "{work}/evil", "{out}"),
+    )
+
+rows(
+    "what_git_obeys_in_a_nested_bare_repository_is_kept",
+    refused=[*planting("{work}/mirror.git"), "rename {work}/mirror.git {work}/old"],
+    allowed=["create {work}/mirror.git/packed-refs", "mkdir {work}/mirror.git/objects/aa"],
+    errors=REFUSED,
+    tree=git_dir("{work}/mirror.git") | {"{work}/evil/config": "[core]\n"},
+    watch=("{work}/mirror.git/config", "{work}/mirror.git/hooks", "{work}/evil", "{out}"),
+)
+
+rows(
+    "what_the_pointer_or_link_of_a_nested_clone_leads_to_is_kept",
+    refused=[
+        *planting("{work}/store/one"),
+        *planting("{work}/store/two"),
+        "write {work}/a/.git",
+        "rename {work}/evil/config {work}/a/.git",
+        "symlink-over ../evil {work}/b/.git",
+        "unlink {work}/b/.git",
+        "rename {work}/store {work}/old",
+    ],
+    allowed=["create {work}/store/one/index", "create {work}/a/new", "create {work}/store/new"],
+    errors=REFUSED,
+    tree=git_dir("{work}/store/one")
+    | git_dir("{work}/store/two")
+    | {"{work}/a/.git": "gitdir: ../store/one\n", "{work}/b/.git": "->../store/two", "{work}/evil/config": "[core]\n"},
+    watch=("{work}/a/.git", "{work}/store/one/config", "{work}/store/two/config", "{out}"),
+)
+
+
+@case
+def nested_clones_are_open_where_the_profile_says_so(arena):
+    policy = '[permissions.box]\nextends = ":workspace"\nnested = "report"\n'
+    box = arena.box(policy=policy, tree=git_dir("{work}/lib/.git") | {"{out}/file": "x"}, watch=("{out}",))
+    before = box.snapshot()
+    got = box.run("write {work}/lib/.git/config", "create {work}/lib/.git/hooks/x", "write {out}/file",
+                  "rename {work}/lib {work}/moved", "rename {work}/moved {work}/lib")
+    check(got[:2] == ["OK"] * 2 and got[2] in REFUSED and got[3:] == ["OK"] * 2, f"{got}")
+    check_same(before, box.snapshot(), "was changed")
+    check(box.bare("write {out}/file") == ["OK"], "the control shows nothing")
+
+
+@case
+def git_works_in_nested_clones_and_clones_anew(arena):
+    """With the real git, in the mode that everybody has and in that for commits."""
+    for policy in (None, COMMIT):
+        box = arena.box(policy=policy)
+        git = Git(box)
+        git.init("{work}/lib")
+        shutil.rmtree(box.path("{work}/lib/.git/hooks"), ignore_errors=True)
+        os.makedirs(box.path("{work}/lib/.git/hooks"))
+        config = box.path("{work}/lib/.git/config").read_bytes()
+        git.inside("cd lib; echo two >two; git add two; git commit -qm two; git checkout -qb side;"
+                   "echo 3 >>tracked; git stash -q; git stash pop -q; git commit -qam three; git gc -q;"
+                   "cd ..; git clone -q lib sub; cd sub; git config core.x y; git commit -q --allow-empty -m four;"
+                   "cd ..; rm -rf sub; if mv lib moved; then exit 9; fi;"
+                   "if git -C lib config core.x y; then exit 9; fi")
+        check(box.path("{work}/lib/.git/config").read_bytes() == config, "config was changed")
+        left = [n for n in ("commondir", "config.worktree", "objects/info/alternates")
+                if os.path.lexists(box.path("{work}/lib/.git/" + n))]
+        check(not left, f"left behind: {left}")
+    check(box.bare("write {work}/lib/.git/config") == ["OK"], "the control shows nothing")
