@@ -264,7 +264,11 @@ CORDON_API const char *cordon_report_text(cordon_report *report, uint32_t flags)
 /* One JSON value and a newline. Bytes that are not UTF-8 appear as U+DC80..U+DCFF. NULL likewise. */
 CORDON_API const char *cordon_report_json(cordon_report *report);
 
-/* How many errors it holds; only those of cordon_check() and cordon_doctor() may hold any. */
+/*
+ * How many errors it holds; only those of cordon_check() and cordon_doctor() may hold any, and
+ * those of cordon_why_path() and cordon_why_host() one, when the answer is no: denied, or less
+ * than was asked for.
+ */
 CORDON_API uint64_t cordon_report_error_count(const cordon_report *report);
 
 enum {

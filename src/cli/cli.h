@@ -3,7 +3,7 @@
  * The command line. Everything that it knows about policies it knows through
  * cordon.h: this directory parses words, calls the library and prints what
  * comes back. Statuses: 0, or EXIT_CORDON when Cordon itself refused or failed;
- * those of `run` are the command's own (P24).
+ * EXIT_NO when the answer is no; those of `run` are the command's own (P24).
  *
  *	main.c		the table of commands
  *	options.c	the table of options, from which parsing and help are made
@@ -25,7 +25,7 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { EXIT_CORDON = 125 };
+enum { EXIT_NO = 1, EXIT_CORDON = 125 };
 
 /* ---- The tables ------------------------------------------------------------ */
 
@@ -222,6 +222,9 @@ __attribute__((format(printf, 2, 3))) void complain_usage(const struct args *arg
 
 /* Prints the report and frees it; the status to end with. */
 int finish_report(const struct args *args, cordon_report *report);
+
+/* The same where an error in it is no failure but the answer. */
+int finish_answer(const struct args *args, cordon_report *report, int status_of_no);
 
 /* Prints the error and frees it; EXIT_CORDON. */
 int finish_error(const struct args *args, cordon_error *error);

@@ -8,7 +8,6 @@
 #include "cli/cli.h"
 
 enum {
-	STATUS_NOT_ENFORCED = 1,
 	STEPS_MAX = 32,
 	PATIENCE_MS = 400, /* before it is said what takes so long */
 };
@@ -85,7 +84,6 @@ int cmd_doctor(const struct args *args)
 	cordon_report *report;
 	cordon_error *error;
 	int status;
-	bool is_enforced;
 
 	if (args_have(args, OPT_CLEAN))
 		asked.flags |= CORDON_DOCTOR_CLEAN;
@@ -96,7 +94,5 @@ int cmd_doctor(const struct args *args)
 		stop_showing();
 	if (status < 0)
 		return finish_error(args, error);
-	is_enforced = cordon_report_error_count(report) == 0;
-	status = finish_report(args, report);
-	return is_enforced ? status : STATUS_NOT_ENFORCED;
+	return finish_answer(args, report, EXIT_NO);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon why: the answer for one path or host, with its reasons. */
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -47,6 +50,24 @@ static bool is_asked_well(const struct args *args, bool is_path)
 	return false;
 }
 
+/* Whether something of that name is in the directory that the answer is for. */
+static bool is_here(const struct args *args)
+{
+	const char *directory = args->load.directory ? args->load.directory : ".";
+	const char *subject = args->operand;
+	struct stat st;
+	int dir, found;
+
+	if (!subject || !subject[0] || strchr(subject, '/'))
+		return false;
+	dir = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return false;
+	found = fstatat(dir, subject, &st, AT_SYMLINK_NOFOLLOW);
+	(void)close(dir);
+	return found == 0;
+}
+
 static bool names_path(const struct args *args)
 {
 	const char *subject = args->operand ? args->operand : "";
@@ -55,7 +76,7 @@ static bool names_path(const struct args *args)
 		return args_have(args, OPT_PATH);
 	/* A host is neither read nor written; what was meant by a URL is said of hosts. */
 	return asks_access(args) || subject[0] == '.' || subject[0] == '~' ||
-	       (strchr(subject, '/') && !strstr(subject, "://"));
+	       (strchr(subject, '/') && !strstr(subject, "://")) || is_here(args);
 }
 
 int cmd_why(const struct args *args)
@@ -81,7 +102,7 @@ int cmd_why(const struct args *args)
 	else
 		status = cordon_why_host(policy, args->operand, strlen(args->operand), &report,
 					 &error);
-	status = status < 0 ? finish_error(args, error) : finish_report(args, report);
+	status = status < 0 ? finish_error(args, error) : finish_answer(args, report, EXIT_NO);
 	cordon_policy_free(policy);
 	return status;
 }

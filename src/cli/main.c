@@ -45,8 +45,11 @@ const struct command commands[] = {
 	{ "why", cmd_why, "say what is allowed for a path or host, and why", "PATH|HOST[:PORT]",
 	  "Says what may be done with a path (deny, read or write) or a host (allow, deny or\n"
 	  "ask), which rule decides and where it is written, which rules lost, and the\n"
-	  "smallest edit that would change the answer. What has a '/', or begins with '.' or\n"
-	  "'~', is a path; all else is a host. Nothing is resolved, nothing is run.",
+	  "smallest edit that would change the answer. What has a '/', begins with '.' or '~',\n"
+	  "or is the name of a file here, is a path; all else is a host. Nothing is resolved,\n"
+	  "nothing is run. With the options of a run the answer is for that run. The status is\n"
+	  "0 for yes, 1 for no (denied, or less than --read or --write asks for), 125 for an\n"
+	  "error.",
 	  OPTS_POLICY | OPTS_OUTPUT | OPT_BIT(OPT_READ) | OPT_BIT(OPT_WRITE) | OPT_BIT(OPT_PATH) |
 		  OPT_BIT(OPT_HOST),
 	  1 },

@@ -31,7 +31,12 @@ int finish_output(int status)
 
 int finish_report(const struct args *args, cordon_report *report)
 {
-	int status = cordon_report_error_count(report) ? EXIT_CORDON : 0;
+	return finish_answer(args, report, EXIT_CORDON);
+}
+
+int finish_answer(const struct args *args, cordon_report *report, int status_of_no)
+{
+	int status = cordon_report_error_count(report) ? status_of_no : 0;
 	const char *text;
 
 	if (args_have(args, OPT_JSON))

@@ -382,6 +382,7 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 	if (!y->lazy)
 		return err_result(e);
 	y->lazy->a = a;
+	report->error_count = y->verdict.decision != DECISION_ALLOW;
 	report->policy = load_share(policy);
 	report->home = policy->plan_inputs.places.home;
 	report->data = y;

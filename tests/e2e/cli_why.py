@@ -40,6 +40,36 @@ def what_is_missing_is_not_opened_by_its_directory(w: World):
 
 
 @case
+def the_status_is_the_answer(w: World):
+    w.write_config(DEV)
+    (w.home / "private").mkdir()
+    w.write("repo/Makefile")
+    for status, words in (
+        (0, ["./x"]), (0, ["/etc/passwd"]), (0, ["/etc/passwd", "--read"]), (1, ["/etc/passwd", "--write"]),
+        (1, ["~/private"]), (1, ["~/private", "--read"]), (0, ["./x", "--write"]), (1, ["example.org"]),
+        (0, ["example.org", "--network", "full"]), (0, ["example.org", "--allow-host", "example.org"]),
+        (1, ["./x", "--deny", "x"]), (1, ["./x", "--mode", "read-only", "--write"]),
+        (125, ["~other/x"]), (125, ["./x", "-P", "none"]),
+    ):
+        for more in ([], ["--json"], ["-q"]):
+            found = w.run("why", *words, *more)
+            assert found.status == status, (words, found)
+
+
+@case
+def a_file_that_is_here_is_a_path(w: World):
+    w.write_config(DEV)
+    w.write("repo/Makefile")
+    w.write("elsewhere/README")
+    (w.repo / "dangling").symlink_to("nowhere")
+    for words in (["Makefile"], ["README", "-C", str(w.top / "elsewhere")], ["dangling"]):
+        assert w.ok("why", *words, "--json").json["kind"] == "path", words
+    for words in (["README"], ["Makefile", "--host"], ["Makefile", "-C", str(w.top / "elsewhere")]):
+        found = w.run("why", *words, "--json")
+        assert found.status == 1 and found.json["kind"] == "host", found
+
+
+@case
 def the_starters_network_is_enabled_where_it_is_off(w: World):
     w.ok("init")
     line = w.config.read_text().splitlines().index("enabled = false") + 1
@@ -221,8 +251,9 @@ def it_is_said_what_a_name_was_taken_for(w: World):
     assert w.ok("why", "src").out.startswith("deny   host src\n\n")
     (w.repo / "src").mkdir()
     hint = "       a file of this name is here: 'cordon why ./src' asks about it\n"
-    assert w.ok("why", "src").out.startswith("deny   host src\n" + hint)
-    assert w.ok("why", "src", "--json").json["is_file_too"] is True
+    assert w.ok("why", "--host", "src").out.startswith("deny   host src\n" + hint)
+    assert w.ok("why", "--host", "src", "--json").json["is_file_too"] is True
+    assert w.ok("why", "src").out.startswith(f"write  {w.repo}/src\n")
     assert w.ok("why", "example.com", "--json").json["is_file_too"] is False
     for option in ("--read", "--write"):
         found = w.ok("why", "src", option, "--json").json
