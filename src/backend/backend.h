@@ -53,6 +53,8 @@ struct launch {
 	 */
 	bool adopts;
 	const struct launch_network *network; /* NULL: it is not managed */
+	/* Of the run (P23): as RLIMIT_NPROC of a user namespace of its own. 0: not limited so. */
+	uint64_t processes;
 
 	guarantee_set accepted; /* losses that the run may have */
 	/* What the caller should know and what is no failure; may be NULL. */
@@ -69,9 +71,10 @@ struct backend {
 	const char *name;
 	/*
 	 * What it gives where it works at all, as far as a cheap question to the kernel
-	 * tells (an ABI); whether it works here is what launch() finds out.
+	 * tells (an ABI); whether it works here is what launch() finds out. Limits (P23) only
+	 * for a plan that asks for some, and when they can be held here; `plan` may be NULL.
 	 */
-	guarantee_set (*gives)(void);
+	guarantee_set (*gives)(const struct plan *plan);
 	/* Why it does not give `g`, in words. */
 	const char *(*why_not)(enum guarantee g);
 	/* The operations in words, one a line. */

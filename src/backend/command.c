@@ -64,13 +64,14 @@ static void add_limit(struct command_limits *out, int resource, uint64_t value, 
 	out->count++;
 }
 
-struct command_limits command_limits(const struct limits *limits)
+struct command_limits command_limits(const struct limits *limits, uint64_t processes)
 {
 	struct command_limits out = { .count = 0 };
 
 	add_limit(&out, RLIMIT_FSIZE, limits->value[LIMIT_FILE_SIZE], 0);
 	add_limit(&out, RLIMIT_NOFILE, limits->value[LIMIT_OPEN_FILES], 0);
 	/* In whole seconds; the signal that can be named comes before the one that can't. */
+	add_limit(&out, RLIMIT_NPROC, processes, 0);
 	add_limit(&out, RLIMIT_CPU, (limits->value[LIMIT_CPU_TIME] + 999) / 1000, 1);
 	return out;
 }

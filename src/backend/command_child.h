@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "policy/policy.h"
 
-enum { COMMAND_MAX_LIMITS = 3 };
+enum { COMMAND_MAX_LIMITS = 4 };
 
 struct command_limits {
 	struct {
@@ -38,8 +38,11 @@ struct command_words {
 int command_copy_words(struct arena *a, const struct launch *in, struct command_words *out,
 		       struct err *e) MUST_CHECK NONNULL;
 
-/* Before the fork: the limits of P23 that need no control group, as far as the present ones go. */
-struct command_limits command_limits(const struct limits *limits);
+/*
+ * Before the fork: the limits of P23 that need no control group, as far as the present ones go.
+ * `processes` is the limit of all in the user namespace, Cordon's own included; 0: there is none.
+ */
+struct command_limits command_limits(const struct limits *limits, uint64_t processes);
 
 /* What the caller ignores stays ignored (nohup); SIGCHLD is the caller's own affair before. */
 struct command_signals {

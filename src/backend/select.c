@@ -29,7 +29,9 @@ static const char *way_out(enum guarantee g)
 	case G_DENY_FUTURE:
 		return "globs = \"default\" does with less";
 	case G_LIMITS:
-		return "remove the limits on memory and processes";
+		return "limit it from outside, in place of the profile: systemd-run --user --scope "
+		       "-p MemoryMax=... -p MemorySwapMax=0 -p TasksMax=... cordon run ... (as "
+		       "root without --user)";
 	case G_IPC:
 		return "isolation.ipc = false in the profile drops it";
 	case G_PROC:
@@ -277,7 +279,7 @@ static int judge(struct backend_search *s, struct str name, const struct backend
 	/* No sandbox is none, whatever a list says. */
 	if (b == &backend_none)
 		return 0;
-	given = b->gives();
+	given = b->gives(s->plan);
 	if (!given) {
 		const struct backend_attempt useless = { .name = name,
 							 .reason = str_of(b->why_not(G_FS_WRITE)) };

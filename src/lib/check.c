@@ -132,7 +132,7 @@ static int check_needs(struct check *c, const struct cordon_policy *policy, stru
 	guarantee_set given = 0;
 
 	for (size_t i = 0; backends[i]; i++)
-		given |= backends[i]->gives();
+		given |= backends[i]->gives(policy->plan);
 	for (size_t i = 0; i < policy->plan->needs.count; i++) {
 		const struct need *need = &policy->plan->needs.items[i];
 		const char *name = guarantee_name(need->guarantee);

@@ -63,10 +63,6 @@ bool doctor_proc_is_covered(struct str mountinfo);
 /* From the same: whether "/" is the root of a mount; that of a chroot is mostly none. */
 bool doctor_has_root_mount(struct str mountinfo);
 
-/* From the texts of mountinfo and of /proc/self/cgroup: the directory of this cgroup v2; "": none. */
-int doctor_cgroup(struct arena *a, struct str mountinfo, struct str own, struct str *out,
-		  struct err *e) MUST_CHECK NONNULL;
-
 /* ---- doctor_room.c -------------------------------------------------------------------- */
 
 /* What the probe is shown; see doctor_probe.h. */

@@ -17,6 +17,7 @@
 
 #include "backend/host.h"
 #include "lib/doctor.h"
+#include "os/cgroup.h"
 #include "os/fd.h"
 #include "os/os.h"
 
@@ -130,27 +131,6 @@ static bool has_other_root_than_init(void)
 	return !is_same_file("/", "/proc/1/root/.", &is_known) && is_known;
 }
 
-int doctor_cgroup(struct arena *a, struct str mountinfo, struct str own, struct str *out,
-		  struct err *e)
-{
-	struct str line, point = STR_EMPTY, type = STR_EMPTY;
-
-	*out = STR_EMPTY;
-	while (next_line(&mountinfo, &line) && !str_is(type, "cgroup2"))
-		split_mount(line, &point, &type);
-	if (!str_is(type, "cgroup2"))
-		return 0;
-	while (next_line(&own, &line)) {
-		struct str below = str_from(line, 3);
-
-		if (!str_has_prefix(line, STR("0::/")))
-			continue;
-		return arena_printf(a, out, e, "%.*s%.*s", (int)point.len, point.p,
-				    str_is(below, "/") ? 0 : (int)below.len, below.p);
-	}
-	return 0;
-}
-
 /* A file of /proc, whose size nobody knows. False when it can't be read. */
 static bool read_all(const char *path, struct buf *out)
 {
@@ -175,7 +155,7 @@ static int look_at_mounts(struct arena *a, struct host_facts *f, struct err *e)
 		return 0;
 	f->is_proc_covered = doctor_proc_is_covered(buf_str(&mounts));
 	f->is_chroot = !doctor_has_root_mount(buf_str(&mounts)) || has_other_root_than_init();
-	if (doctor_cgroup(a, buf_str(&mounts), buf_str(&own), &f->cgroup, e) < 0)
+	if (os_cgroup_own(a, buf_str(&mounts), buf_str(&own), &f->cgroup, e) < 0)
 		return err_result(e);
 	f->has_cgroup2 = f->cgroup.len > 0;
 	if (!f->has_cgroup2)

@@ -291,7 +291,7 @@ static int judge(struct arena *a, const struct control *control, struct str outp
 static int judge_all(struct arena *a, const struct control *control, const struct ran *ran,
 		     bool has_life, struct examined *x, struct err *e)
 {
-	guarantee_set gives = x->backend->gives() & ~ran->outcome.lost;
+	guarantee_set gives = x->backend->gives(NULL) & ~ran->outcome.lost;
 
 	for (int i = 0; i < GUARANTEE_COUNT; i++) {
 		enum guarantee g = (enum guarantee)i;
@@ -316,7 +316,7 @@ static int judge_all(struct arena *a, const struct control *control, const struc
 /* It does not stand: of what it would give the reason is that, of the rest what it always is. */
 static int give_up(struct arena *a, struct err *why, struct examined *x, struct err *e)
 {
-	guarantee_set gives = x->backend->gives();
+	guarantee_set gives = x->backend->gives(NULL);
 
 	if (keep_reason(a, why, &x->reason, e) < 0)
 		return err_result(e);
@@ -351,7 +351,7 @@ static int examine_network(struct arena *a, const struct doctor_room *room,
 		return err_result(e);
 	(void)snprintf(audit, sizeof(audit), "%s/audit.jsonl", room->directory);
 	fill_arguments(&args, room, GUARANTEE_BIT(G_NET_MANAGED));
-	r.accepted = policy->plan->needs_set & ~x->backend->gives();
+	r.accepted = policy->plan->needs_set & ~x->backend->gives(policy->plan);
 	status = run(a, &r, &ran, &why);
 	cordon_policy_free(policy);
 	if (status < 0)
@@ -371,7 +371,7 @@ static int examine_network(struct arena *a, const struct doctor_room *room,
 int doctor_examine(struct arena *a, const struct doctor_room *room, const struct control *control,
 		   const struct backend *backend, struct examined *out, struct err *e)
 {
-	guarantee_set gives = backend->gives();
+	guarantee_set gives = backend->gives(NULL);
 	bool is_full = (gives & GUARANTEE_BIT(G_FS_CARVE)) && (gives & GUARANTEE_BIT(G_FS_REOPEN));
 	cordon_policy *policy = load_probe_policy(room, is_full ? ALL_RULES : FEW_RULES, e);
 	struct arguments args;
@@ -452,7 +452,7 @@ int doctor_ask_git(struct arena *a, const struct doctor_room *room, const struct
 
 	if (!policy)
 		return err_result(e);
-	r.accepted = policy->plan->needs_set & ~backend->gives();
+	r.accepted = policy->plan->needs_set & ~backend->gives(policy->plan);
 	if (run(a, &r, &ran, &why) == 0 && !ran.outcome.exec_error) {
 		facts->has_git = true;
 		facts->bare_repository = str_first(ran.output, str_find(ran.output, '\n'));

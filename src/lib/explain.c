@@ -60,7 +60,7 @@ static int find_platform(struct arena *a, struct explanation *x, const char *nam
 guarantee_set explain_lack(const struct explanation *x, const struct backend *backend)
 {
 	const names *accepted = &x->policy->policy->settings.accept_missing;
-	guarantee_set lack = x->policy->plan->needs_set & ~backend->gives();
+	guarantee_set lack = x->policy->plan->needs_set & ~backend->gives(x->policy->plan);
 
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
 		for (size_t i = 0; i < accepted->count; i++)

@@ -392,7 +392,7 @@ static void print_backend(struct page *p, const struct explanation *x, const cha
 		page_text(p, "not in this version");
 	else if (explain_lack(x, backend))
 		print_lack(p, backend, explain_lack(x, backend));
-	else if (x->policy->plan->needs_set & ~backend->gives())
+	else if (x->policy->plan->needs_set & ~backend->gives(x->policy->plan))
 		page_text(p, "gives what is needed, but for what accept_missing does without; what "
 			     "depends on that is not held");
 	else

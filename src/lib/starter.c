@@ -50,8 +50,7 @@ const char starter_config[] =
 	"# [permissions.dev.environment]\n"
 	"# include = [\"GITHUB_TOKEN\"]\n"
 	"\n"
-	"# Version " CORDON_VERSION
-	" can't limit memory and processes: 'cordon run' refuses that.\n"
+	"# Memory takes a control group (man cordon-policy), else 'cordon run' refuses it.\n"
 	"# [permissions.dev.limits]\n"
 	"# timeout = \"10m\"\n"
 	"# file_size = \"2G\"\n";

@@ -179,7 +179,7 @@ static int find_backend(struct choice *c, struct outcome *o, struct err *e)
 	}
 	if (backend_next(&c->search, &o->backend, &o->lost, e) < 0)
 		return blame_sandbox_around(c, e);
-	o->given = o->backend->gives();
+	o->given = o->backend->gives(c->in->plan);
 	o->passed_over = c->search.attempts.items;
 	o->passed_over_count = c->search.attempts.count;
 	if (is_first && (refuse_nesting(e) < 0 || refuse_wsl1(e) < 0))

@@ -181,7 +181,8 @@ static int launch_command(struct session *s, struct err *e)
 				 .waits =
 					 (s->outcome.is_sandboxed &&
 					  (watch_is_needed(s->in.plan) || are_descriptors_few())) ||
-					 s->network.is_wanted,
+					 s->network.is_wanted || s->group.dir >= 0,
+				 .processes = limits_processes(s),
 				 .network = s->network.is_wanted ? &s->network.launch : NULL,
 				 .accepted = s->choice.search.accepted,
 				 .warn = warn_of_launch,
@@ -208,7 +209,8 @@ static int launch_command(struct session *s, struct err *e)
 int launch_somehow(struct session *s, struct err *e)
 {
 	for (;;) {
-		if (network_prepare(s, e) < 0 || (!holds_late(s) && hold_places(s, e) < 0))
+		if (network_prepare(s, e) < 0 || limits_prepare(s, e) < 0 ||
+		    (!holds_late(s) && hold_places(s, e) < 0))
 			return err_result(e);
 		if (launch_command(s, e) == 0)
 			return 0;

@@ -170,6 +170,9 @@ static const char *find_limit(const struct session *s)
 	if (s->outcome.signal == SIGKILL && !s->was_killed && limits->value[LIMIT_CPU_TIME] &&
 	    s->outcome.cpu_ms >= limits->value[LIMIT_CPU_TIME])
 		return limit_name(LIMIT_CPU_TIME);
+	if (s->outcome.signal == SIGKILL && !s->was_killed && s->lacked_memory &&
+	    limits->value[LIMIT_MEMORY])
+		return limit_name(LIMIT_MEMORY);
 	if (s->outcome.signal == SIGXFSZ && limits->value[LIMIT_FILE_SIZE])
 		return limit_name(LIMIT_FILE_SIZE);
 	return NULL;

@@ -407,7 +407,7 @@ static int look_after(struct session *s, struct err *e)
 	if (guard_start(&s->guard, &s->loop, &s->held, &s->sandbox, e) < 0)
 		return err_result(e);
 	s->outcome.was_watched = s->watch != NULL;
-	if (network_hand_over(s, e) < 0)
+	if (network_hand_over(s, e) < 0 || limits_begin(s, e) < 0)
 		return err_result(e);
 	if (s->sandbox.waits && s->terminal.was_given)
 		os_set_foreground(s->terminal.fd, s->sandbox.pid);
@@ -482,6 +482,7 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 			       .sockets = UNIX_SOCKETS_NONE,
 			       .terminal = TERMINAL_NONE,
 			       .dying = -1,
+			       .group = OS_CGROUP_NONE,
 			       .channel = { .fd = -1, .ready = channel_is_ready, .user = s },
 			       .gone = { .fd = -1, .ready = sandbox_is_gone, .user = s },
 			       .warden_gone = { .fd = -1, .ready = warden_is_gone, .user = s },
@@ -558,6 +559,7 @@ static void reap(struct session *s)
 	fd_close(&s->dying);
 	warden_finish(&s->warden, &s->held);
 	sandbox_done(&s->sandbox);
+	limits_end(s);
 }
 
 static void wait_for_death(struct session *s)

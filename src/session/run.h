@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "os/cgroup.h"
 #include "os/loop.h"
 #include "session/network.h"
 #include "session/output.h"
@@ -61,6 +62,8 @@ struct session {
 	struct watcher clock;	/* a timerfd: the limit, then the patience after it */
 
 	const char *const *programs;
+	struct os_cgroup group; /* of limits */
+	bool lacked_memory;	/* in there */
 	int stdio[3];
 	bool owns_stdio[3];
 	uint64_t started_ms;
@@ -115,6 +118,15 @@ void launch_find_terminal(struct session *s) NONNULL;
 
 /* By the backend that was chosen, or the next one that this host lets. Placeholders are held. */
 int launch_somehow(struct session *s, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- limits.c: what needs a control group (P23) ------------------------------------------ */
+
+/* Makes it, where one is needed. ERR_SYS: then the command must not run. */
+int limits_prepare(struct session *s, struct err *e) MUST_CHECK NONNULL;
+/* What the backend has to hold by itself: 0 when there is no limit, or the group holds it. */
+uint64_t limits_processes(const struct session *s) NONNULL;
+int limits_begin(struct session *s, struct err *e) MUST_CHECK NONNULL;
+void limits_end(struct session *s) NONNULL;
 
 /* ---- outcome.c: from what was heard to what is said ----------------------------------- */
 

@@ -423,7 +423,7 @@ TEST(a_gap_is_refused_by_name_and_may_be_accepted_by_name)
 {
 	static const char *const accept[] = { "limits", NULL };
 	const char *overrides[] = { "permissions.dev.extends=:workspace",
-				    "permissions.dev.limits.processes=9" };
+				    "permissions.dev.limits.memory='1G'" };
 	struct ask ask;
 	cordon_result *result;
 
@@ -432,7 +432,8 @@ TEST(a_gap_is_refused_by_name_and_may_be_accepted_by_name)
 	ask.load.profile = "dev";
 	ask.load.overrides = overrides;
 	ask.load.override_count = 2;
-	CHECK_INT(refusal(&ask, "limits.processes is set"), CORDON_E_WEAKER);
+	CHECK_INT(refusal(&ask, "limits.memory is set"), CORDON_E_WEAKER);
+	CHECK_INT(refusal(&ask, "systemd-run"), CORDON_E_WEAKER);
 	CHECK_INT(refusal(&ask, "--accept-missing limits"), CORDON_E_WEAKER);
 	CHECK_INT(refusal(&ask, "tried native"), CORDON_E_WEAKER);
 	ask.run.accept_missing = accept;
@@ -567,7 +568,7 @@ TEST(cordon_understands_its_own_words)
 	static const char *const set[] = { "SET=x y", NULL };
 	static const char *const accept[] = { "limits", NULL };
 	const char *overrides[] = { "permissions.dev.extends=:read-only",
-				    "permissions.dev.limits.processes=100" };
+				    "permissions.dev.limits.memory=1GB" };
 	struct cordon_load_options load = { .size = sizeof(load),
 					    .directory = ".",
 					    .profile = "dev",

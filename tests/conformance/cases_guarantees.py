@@ -42,13 +42,20 @@ def explained(arena, box):
     return json.loads(box.finish(words)[0])
 
 
+def limits_are_held(arena):
+    """Of processes alone, without a control group of ours: the kernel does not count those of root."""
+    return arena.backend != "landlock" and os.getuid() != 0
+
+
 def guarantee_case(name):
     def run(arena):
         box = arena.box(policy=NEEDING[name], tree={"{out}/secret": "s", "{work}/a/b/": ""})
-        needed = [g["name"] for g in explained(arena, box)["guarantees"]]
+        told = explained(arena, box)
+        needed = [g["name"] for g in told["guarantees"]]
         check(name in needed, f"the policy does not need it: {needed}")
         arena.accepts = sorted(arena.lacks - {name})
-        if name not in arena.lacks:
+        # Which limits can be held depends on who asks for which: see below.
+        if name not in arena.lacks or (name == "limits" and limits_are_held(arena)):
             check(box.run("pid")[0].startswith("OK"), "it is held, but nothing runs")
             return
         before = box.listing()
@@ -65,6 +72,42 @@ def guarantee_case(name):
 
 for _name in GUARANTEES:
     guarantee_case(_name)
+
+
+PROCESSES = 8
+LIMITED = WORKSPACE + f"limits = {{ processes = {PROCESSES} }}\n"
+
+
+@case
+def processes_are_limited_or_the_limit_is_refused(arena):
+    """The probe is two of them, and Cordon's own are none; others of the same user do not count."""
+    most = PROCESSES - 2
+    fits, too_many = f"forks {most}", f"forks {most + 1}"
+    for policy in (LIMITED, LIMITED + '[permissions.box.filesystem]\n":workspace_roots" = { "**/*.env" = "deny" }\n'):
+        box = arena.box(policy=policy)
+        arena.accepts = sorted(arena.lacks - {"limits"})
+        check(box.bare(fits, too_many) == [f"OK {most}", f"OK {most + 1}"], "the control shows nothing")
+        if not limits_are_held(arena):
+            said = box.refuses()
+            check("limits" in said and "systemd-run" in said, f"no way out: {said}")
+            continue
+        for _ in range(3):
+            done = box.run(fits, too_many, fits)
+            check(done == [f"OK {most}", "EAGAIN", f"OK {most}"], f"{done}")
+        others = [arena.guest(["/bin/sleep", "60"]) for _ in range(PROCESSES)]
+        check(box.run(fits)[0].startswith("OK"), "processes of the host are counted")
+        for other in others:
+            other.kill()
+
+
+@case(who=("root",))
+def a_root_in_disguise_is_not_taken_for_one_whose_processes_are_counted(arena):
+    """Its processes are root's outside, and the kernel does not limit those."""
+    box = arena.box(policy=LIMITED)
+    arena.accepts = sorted(arena.lacks - {"limits"})
+    disguise = ["unshare", "-U", "--map-user=1000", "--map-group=1000", "--"]
+    out, err, status = box.finish([*disguise, *box.argv("pid")], status=None)
+    check(status == 125 and out == "", f"it runs: {status} {out} {err}")
 
 
 @case

@@ -21,6 +21,33 @@
 #include <time.h>
 #include <unistd.h>
 
+/* As many processes at once, all of which wait to be told to end; says how many it got. */
+static int try_forks(char **a)
+{
+	long wanted = number(a[0]), count = 0;
+	int result = 0, ends[2];
+
+	if (pipe(ends) < 0)
+		return -errno;
+	for (; count < wanted && result == 0; count += result == 0) {
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			close(ends[1]);
+			(void)!read(ends[0], &(char){ 0 }, 1);
+			_exit(0);
+		}
+		result = pid < 0 ? -errno : 0;
+	}
+	close(ends[1]);
+	close(ends[0]);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	if (result == 0)
+		say("%ld", count);
+	return result;
+}
+
 static int try_pid(char **a)
 {
 	(void)a;
@@ -469,6 +496,7 @@ static int try_await_closed(char **a)
 }
 
 const struct attempt process_attempts[] = {
+	{ "forks", 1, try_forks },
 	{ "pid", 0, try_pid },
 	{ "kill", 2, try_kill },
 	{ "pidfd-open", 1, try_pidfd_open },

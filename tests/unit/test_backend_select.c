@@ -235,7 +235,7 @@ TEST(what_is_accepted_makes_a_weaker_one_a_candidate)
 	world_init(&w, "d /repo\nd /home/me\n", "/repo");
 	w.profile = ":workspace";
 	REQUIRE(world_plan(&w));
-	lacks = w.plan->needs_set & ~backend_find(STR("landlock"))->gives();
+	lacks = w.plan->needs_set & ~backend_find(STR("landlock"))->gives(w.plan);
 	CHECK(lacks & GUARANTEE_BIT(G_FS_CARVE));
 	REQUIRE(backend_begin(&w.a, w.plan, &order, NULL, lacks, &c.search, &c.e) == 0);
 	REQUIRE(backend_next(&c.search, &c.backend, &c.lost, &c.e) == 0);

@@ -4,6 +4,7 @@
 
 #include "backend/host.h"
 #include "lib/doctor.h"
+#include "os/cgroup.h"
 #include "test.h"
 
 /* ---- The texts of the kernel --------------------------------------------------------------- */
@@ -38,7 +39,7 @@ static const char *cgroup(const char *mounts, const char *own)
 	struct err e = ERR_INIT;
 	struct str path;
 
-	if (doctor_cgroup(&a, str_of(mounts), str_of(own), &path, &e) < 0)
+	if (os_cgroup_own(&a, str_of(mounts), str_of(own), &path, &e) < 0)
 		return "!";
 	(void)snprintf(text, sizeof(text), "%.*s", (int)path.len, path.p);
 	return text;

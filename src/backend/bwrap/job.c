@@ -103,6 +103,7 @@ static void put_inner(struct buf *out, const struct inner_job *inner)
 	put(out, inner->waits);
 	put_walls(out, &inner->walls);
 	put_limits(out, &inner->limits);
+	put(out, inner->limits_processes);
 	put(out, inner->open_files.rlim_cur);
 	put(out, inner->open_files.rlim_max);
 }
@@ -297,6 +298,7 @@ static void get_inner(struct reader *r, struct inner_job *out)
 	out->waits = get_bool(r);
 	get_walls(r, &out->walls);
 	get_limits(r, &out->limits);
+	out->limits_processes = get_bool(r);
 	out->open_files.rlim_cur = (rlim_t)get(r);
 	out->open_files.rlim_max = (rlim_t)get(r);
 }

@@ -53,6 +53,9 @@ enum inner_stage {
 		INNER_STAGE_COUNT,
 };
 
+/* Steps of INNER_LIMITS that are no failure of a call. */
+enum { INNER_NOT_COUNTED = 10, INNER_COUNTED_ELSEWHERE };
+
 /*
  * Landlock, as data. It knows no "narrower inside wider": the rules are the outer
  * lines. What is not there, or hidden, is passed over: a rule only opens.
@@ -114,6 +117,7 @@ struct inner_job {
 	bool waits; /* for INIT_START */
 	struct walls walls;
 	struct command_limits limits;
+	bool limits_processes;
 	struct os_words own_words; /* of this program: wiped inside */
 	int channel;		   /* the sandbox's end */
 	int host;		   /* a pidfd: the run ends with this process */

@@ -112,7 +112,10 @@ int inner_prepare_command(struct arena *a, const struct launch *in, struct filte
 	    filter_build(a, &filter, &job->filter, e) < 0)
 		return err_result(e);
 	job->directory = directory.p;
-	job->limits = command_limits(&in->plan->policy->profile->limits);
+	/* PID 1 is in the namespace, too. Who masks names later is one that the command has less. */
+	job->limits_processes = in->processes > 0;
+	job->limits = command_limits(&in->plan->policy->profile->limits,
+				     in->processes ? in->processes + 1 : 0);
 	return 0;
 }
 
@@ -245,6 +248,15 @@ int inner_word_failure(const struct inner_job *job, const struct init_message *m
 			    "was run, try again",
 			    buf_str(&path).p);
 	}
+	if (m->stage == INNER_LIMITS && m->index == INNER_NOT_COUNTED)
+		return FAIL(e, ERR_WEAKER,
+			    "the guarantee limits can't be held: the kernel does not limit the "
+			    "processes of this user, who is root outside of its user namespace");
+	if (m->stage == INNER_LIMITS && m->index == INNER_COUNTED_ELSEWHERE)
+		return FAIL(e, ERR_WEAKER,
+			    "the guarantee limits can't be held: this kernel counts all processes "
+			    "of this user, and not those of the run alone; Linux 5.14 or newer is "
+			    "needed");
 	if (m->stage == INNER_LANDLOCK && m->os_error == E2BIG)
 		return FAIL(e, ERR_SYS,
 			    "Landlock is around this process as often as the kernel allows (16 "

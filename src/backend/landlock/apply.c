@@ -53,12 +53,13 @@ static int find_abi(uint32_t *out, struct err *e)
 	return 0;
 }
 
-static guarantee_set gives(void)
+static guarantee_set gives(const struct plan *plan)
 {
 	guarantee_set set = GUARANTEE_BIT(G_FS_WRITE) | GUARANTEE_BIT(G_NET_OFF) |
 			    GUARANTEE_BIT(G_KERNEL);
 	int abi = ask_abi();
 
+	(void)plan;
 	if (abi <= 0)
 		return 0;
 	if (abi >= ABI_SCOPES)
@@ -92,7 +93,7 @@ static const char *why_not(enum guarantee g)
 	case G_PROC:
 		return "without a pid namespace the host's processes are seen";
 	case G_LIMITS:
-		return "control groups are not used in this version";
+		return "without a user namespace all processes of this user would be counted";
 	case G_TREE_DEATH:
 		return "without a pid namespace what outlives its killed monitor goes on";
 	case G_FS_WRITE:

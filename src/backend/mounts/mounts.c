@@ -2,12 +2,42 @@
 /* See mounts.h. */
 #include "backend/mounts/mounts.h"
 
-guarantee_set mounts_give(void)
+#include <unistd.h>
+
+struct os_cgroup_limits mounts_group_limits(const struct plan *plan)
 {
-	return GUARANTEE_BIT(G_FS_WRITE) | GUARANTEE_BIT(G_FS_READ) | GUARANTEE_BIT(G_FS_CARVE) |
-	       GUARANTEE_BIT(G_FS_REOPEN) | GUARANTEE_BIT(G_PROTECT_MISSING) |
-	       GUARANTEE_BIT(G_NET_OFF) | GUARANTEE_BIT(G_NET_MANAGED) | GUARANTEE_BIT(G_IPC) |
-	       GUARANTEE_BIT(G_PROC) | GUARANTEE_BIT(G_KERNEL) | GUARANTEE_BIT(G_TREE_DEATH);
+	const struct limits *limits = &plan->policy->profile->limits;
+	uint64_t processes = limits->value[LIMIT_PROCESSES];
+	struct os_cgroup_limits out = { .memory = limits->value[LIMIT_MEMORY] };
+
+	/* PID 1 is one of them. Of root's the kernel counts no RLIMIT_NPROC. */
+	if (processes && geteuid() == 0)
+		out.tasks = processes + 1;
+	return out;
+}
+
+static bool holds_limits(const struct plan *plan)
+{
+	scoped_arena a = ARENA_INIT(64 << 10);
+	struct os_cgroup_limits wanted;
+	struct err ignored = ERR_INIT;
+	struct str place;
+
+	if (!plan || plan->is_unsandboxed || !(plan->needs_set & GUARANTEE_BIT(G_LIMITS)))
+		return false;
+	wanted = mounts_group_limits(plan);
+	if (!wanted.memory && !wanted.tasks)
+		return true;
+	return os_cgroup_find(&a, &wanted, &place, &ignored) == 0 && place.len > 0;
+}
+
+guarantee_set mounts_give(const struct plan *plan)
+{
+	return (holds_limits(plan) ? GUARANTEE_BIT(G_LIMITS) : 0) | GUARANTEE_BIT(G_FS_WRITE) |
+	       GUARANTEE_BIT(G_FS_READ) | GUARANTEE_BIT(G_FS_CARVE) | GUARANTEE_BIT(G_FS_REOPEN) |
+	       GUARANTEE_BIT(G_PROTECT_MISSING) | GUARANTEE_BIT(G_NET_OFF) |
+	       GUARANTEE_BIT(G_NET_MANAGED) | GUARANTEE_BIT(G_IPC) | GUARANTEE_BIT(G_PROC) |
+	       GUARANTEE_BIT(G_KERNEL) | GUARANTEE_BIT(G_TREE_DEATH);
 }
 
 const char *mounts_why_not(enum guarantee g)
@@ -16,7 +46,8 @@ const char *mounts_why_not(enum guarantee g)
 	case G_DENY_FUTURE:
 		return "names that appear later are masked when they are seen, with a window";
 	case G_LIMITS:
-		return "control groups are not used in this version";
+		return "memory, and processes of root's, take a control group (cgroup v2) beside "
+		       "this process's own, and there is none that it may make";
 	case G_FS_WRITE:
 	case G_FS_READ:
 	case G_FS_CARVE:

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/* See cgroup.h. */
+#include "os/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/path.h"
+#include "os/fd.h"
+#include "os/os.h"
+
+#define NAME_PREFIX "cordon-"
+
+enum {
+	MOUNTS_MAX_BYTES = 16 << 20,
+	CGROUP2_MAGIC = 0x63677270,
+	MAX_TRIES = 64, /* at a name: a process may have many runs at once */
+};
+
+/* ---- Where ------------------------------------------------------------------------------- */
+
+static struct str take_word(struct str *line)
+{
+	struct str word = str_first(*line, str_find(*line, ' '));
+
+	*line = str_from(*line, word.len + 1);
+	return word;
+}
+
+static bool next_line(struct str *text, struct str *out)
+{
+	if (!text->len)
+		return false;
+	*out = str_first(*text, str_find(*text, '\n'));
+	*text = str_from(*text, out->len + 1);
+	return true;
+}
+
+/* "36 35 98:0 ROOT POINT OPTIONS ... - TYPE SOURCE OPTIONS" */
+static void split_mount(struct str line, struct str *point, struct str *type)
+{
+	struct str word;
+
+	for (int i = 0; i < 4; i++)
+		(void)take_word(&line);
+	*point = take_word(&line);
+	do
+		word = take_word(&line);
+	while (word.len && !str_is(word, "-"));
+	*type = take_word(&line);
+}
+
+int os_cgroup_own(struct arena *a, struct str mountinfo, struct str own, struct str *out,
+		  struct err *e)
+{
+	struct str line, point = STR_EMPTY, type = STR_EMPTY;
+
+	*out = STR_EMPTY;
+	while (next_line(&mountinfo, &line) && !str_is(type, "cgroup2"))
+		split_mount(line, &point, &type);
+	if (!str_is(type, "cgroup2"))
+		return 0;
+	while (next_line(&own, &line)) {
+		struct str below = str_from(line, 3);
+
+		if (!str_has_prefix(line, STR("0::/")))
+			continue;
+		return arena_printf(a, out, e, "%.*s%.*s", (int)point.len, point.p,
+				    str_is(below, "/") ? 0 : (int)below.len, below.p);
+	}
+	return 0;
+}
+
+/* A file of /proc, whose size nobody knows. False when it can't be read. */
+static bool read_all(const char *path, struct buf *out)
+{
+	scoped_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+	char part[4096];
+	ssize_t n = -1;
+
+	while (fd >= 0 && (n = read(fd, part, sizeof(part))) > 0)
+		buf_add(out, (struct str){ part, (size_t)n });
+	return n == 0 && out->failed == ERR_OK;
+}
+
+static bool has_word(struct str text, const char *word)
+{
+	text = str_first(text, str_find(text, '\n'));
+	while (text.len)
+		if (str_is(take_word(&text), word))
+			return true;
+	return false;
+}
+
+/* Of a small file in a group's directory; "" when it can't be read. */
+static struct str read_file(int dir, const char *name, char *room, size_t bytes)
+{
+	scoped_fd fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	ssize_t n = fd < 0 ? -1 : read(fd, room, bytes);
+
+	return (struct str){ room, n > 0 ? (size_t)n : 0 };
+}
+
+/* systemd's are its own, also for root, unless it says that it lets go of one (Delegate=). */
+static bool is_systemd_s(const char *directory)
+{
+	char path[4096];
+	size_t len = strlen(directory);
+	char value[8];
+
+	if (access("/run/systemd/system", F_OK) < 0 || len >= sizeof(path))
+		return false;
+	memcpy(path, directory, len + 1);
+	for (char *slash; (slash = strrchr(path, '/')) && slash > path; *slash = '\0')
+		if (getxattr(path, "trusted.delegate", value, sizeof(value)) > 0 ||
+		    getxattr(path, "user.delegate", value, sizeof(value)) > 0)
+			return false;
+	return true;
+}
+
+bool os_cgroup_may_use(const char *directory, const struct os_cgroup_limits *limits)
+{
+	scoped_fd dir = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char room[256];
+	struct str counted;
+	struct stat st;
+
+	if (dir < 0 || fstat(dir, &st) < 0 || st.st_uid != geteuid() ||
+	    faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) < 0 ||
+	    faccessat(dir, "cgroup.procs", W_OK, AT_EACCESS) < 0)
+		return false;
+	counted = read_file(dir, "cgroup.subtree_control", room, sizeof(room));
+	return (!limits->memory || has_word(counted, "memory")) &&
+	       (!limits->tasks || has_word(counted, "pids"));
+}
+
+int os_cgroup_find(struct arena *a, const struct os_cgroup_limits *limits, struct str *out,
+		   struct err *e)
+{
+	scoped_buf mounts = BUF_INIT(MOUNTS_MAX_BYTES);
+	scoped_buf own = BUF_INIT(MOUNTS_MAX_BYTES);
+	struct str group, above;
+	struct statfs fs;
+
+	*out = STR_EMPTY;
+	if (!read_all("/proc/self/mountinfo", &mounts) || !read_all("/proc/self/cgroup", &own))
+		return 0;
+	if (os_cgroup_own(a, buf_str(&mounts), buf_str(&own), &group, e) < 0)
+		return err_result(e);
+	if (!group.len)
+		return 0;
+	if (arena_copy(a, path_parent(group), &above, e) < 0)
+		return err_result(e);
+	/* What is above the mount's own root is none. */
+	if (statfs(above.p, &fs) < 0 || fs.f_type != CGROUP2_MAGIC ||
+	    (geteuid() == 0 && is_systemd_s(above.p)) || !os_cgroup_may_use(above.p, limits))
+		return 0;
+	*out = above;
+	return 0;
+}
+
+/* ---- One ---------------------------------------------------------------------------------- */
+
+static int write_number(int dir, const char *name, uint64_t number)
+{
+	scoped_fd fd = openat(dir, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	char text[24];
+	int len = snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
+
+	if (fd < 0)
+		return -errno;
+	return write(fd, text, (size_t)len) == len ? 0 : -errno;
+}
+
+/* SECURITY: what may be swapped is not limited. Only a kernel that can't swap has no such file. */
+static int forbid_swap(int dir)
+{
+	int r = write_number(dir, "memory.swap.max", 0);
+
+	return r == -ENOENT && access("/proc/swaps", F_OK) < 0 ? 0 : r;
+}
+
+static int set_limits(int dir, const struct os_cgroup_limits *limits)
+{
+	int r = 0;
+
+	if (limits->memory)
+		r = write_number(dir, "memory.max", limits->memory);
+	if (r == 0 && limits->memory)
+		r = forbid_swap(dir);
+	if (r == 0 && limits->tasks)
+		r = write_number(dir, "pids.max", limits->tasks);
+	return r;
+}
+
+/* By its name: of a process that is gone. */
+static bool is_old(const char *name)
+{
+	const size_t prefix = sizeof(NAME_PREFIX) - 1;
+	long pid;
+
+	if (strncmp(name, NAME_PREFIX, prefix) != 0)
+		return false;
+	pid = strtol(name + prefix, NULL, 10);
+	return pid > 0 && pid <= INT32_MAX && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
+/* Those of runs that were killed. One that is in use can't be removed. */
+static void remove_old(int above)
+{
+	int copy = openat(above, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = copy < 0 ? NULL : fdopendir(copy);
+	const struct dirent *entry;
+
+	if (!list) {
+		fd_done(&copy);
+		return;
+	}
+	while ((entry = readdir(list)))
+		if (is_old(entry->d_name))
+			(void)unlinkat(above, entry->d_name, AT_REMOVEDIR);
+	(void)closedir(list);
+}
+
+void os_cgroup_remove(struct os_cgroup *g)
+{
+	if (g->dir >= 0)
+		(void)unlinkat(g->above, g->name, AT_REMOVEDIR);
+	fd_close(&g->dir);
+	fd_close(&g->above);
+}
+
+static int try_name(struct os_cgroup *g, const struct os_cgroup_limits *limits, unsigned number)
+{
+	int r;
+
+	(void)snprintf(g->name, sizeof(g->name), NAME_PREFIX "%ld-%u", (long)getpid(), number);
+	if (mkdirat(g->above, g->name, 0755) < 0)
+		return -errno;
+	g->dir = openat(g->above, g->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	r = g->dir < 0 ? -errno : set_limits(g->dir, limits);
+	if (r < 0) {
+		(void)unlinkat(g->above, g->name, AT_REMOVEDIR);
+		fd_close(&g->dir);
+	}
+	return r;
+}
+
+int os_cgroup_make(const char *directory, const struct os_cgroup_limits *limits,
+		   struct os_cgroup *out, struct err *e)
+{
+	struct os_cgroup g = OS_CGROUP_NONE;
+	int r = -EEXIST;
+
+	g.above = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (g.above < 0)
+		return FAIL_SYS(e, errno, "can't open the control group '%s'", directory);
+	remove_old(g.above);
+	for (unsigned i = 0; i < MAX_TRIES && r == -EEXIST; i++)
+		r = try_name(&g, limits, i);
+	if (r < 0) {
+		fd_close(&g.above);
+		return FAIL_SYS(e, -r, "can't make a control group in '%s'", directory);
+	}
+	*out = g;
+	return 0;
+}
+
+int os_cgroup_enter(const struct os_cgroup *group, pid_t pid)
+{
+	return write_number(group->dir, "cgroup.procs", (uint64_t)pid);
+}
+
+bool os_cgroup_ran_out(const struct os_cgroup *group)
+{
+	char room[512];
+	struct str rest = read_file(group->dir, "memory.events", room, sizeof(room)), line;
+
+	while (next_line(&rest, &line))
+		if (str_has_prefix(line, STR("oom_kill ")))
+			return !str_is(str_from(line, 9), "0");
+	return false;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* P23: limits on the whole of a run that need a control group. */
+#include "backend/mounts/mounts.h"
+#include "session/run.h"
+
+static bool are_wanted(const struct session *s)
+{
+	return s->outcome.is_sandboxed && (s->outcome.given & GUARANTEE_BIT(G_LIMITS)) &&
+	       !(s->outcome.lost & GUARANTEE_BIT(G_LIMITS));
+}
+
+int limits_prepare(struct session *s, struct err *e)
+{
+	struct os_cgroup_limits wanted = mounts_group_limits(s->in.plan);
+	struct str place;
+
+	if (!are_wanted(s) || s->group.dir >= 0 || (!wanted.memory && !wanted.tasks))
+		return 0;
+	if (os_cgroup_find(s->a, &wanted, &place, e) < 0)
+		return err_result(e);
+	if (!place.len)
+		return FAIL(e, ERR_SYS, "the control groups of this process have changed");
+	return os_cgroup_make(place.p, &wanted, &s->group, e);
+}
+
+uint64_t limits_processes(const struct session *s)
+{
+	uint64_t most = s->in.plan->policy->profile->limits.value[LIMIT_PROCESSES];
+
+	return are_wanted(s) && !mounts_group_limits(s->in.plan).tasks ? most : 0;
+}
+
+/* SECURITY: before the command is executed, so that all of it is in the group. */
+int limits_begin(struct session *s, struct err *e)
+{
+	int r = s->group.dir < 0 ? 0 : os_cgroup_enter(&s->group, s->sandbox.pid);
+
+	return r < 0 ? FAIL_SYS(e, -r, "can't put the sandbox into its control group") : 0;
+}
+
+void limits_end(struct session *s)
+{
+	s->lacked_memory = s->group.dir >= 0 && os_cgroup_ran_out(&s->group);
+	os_cgroup_remove(&s->group);
+}
