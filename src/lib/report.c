@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/shell.h"
 #include "base/utf8.h"
 #include "lib/lib.h"
 
@@ -125,27 +126,12 @@ void page_str(struct page *p, struct str s)
 
 void page_word(struct page *p, struct str word)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789/._-+,:@%";
-	struct str part = word;
+	scoped_buf spelled = BUF_INIT(REPORT_MAX_BYTES);
 
-	while (part.len && str_find(str_of(plain), part.p[0]) < sizeof(plain) - 1)
-		part = str_from(part, 1);
-	if (part.len == 0 && word.len) {
-		page_str(p, word);
-		return;
-	}
-	page_text(p, "'");
-	for (;;) {
-		size_t quote = str_find(word, '\'');
-
-		page_str(p, str_first(word, quote));
-		if (quote == word.len)
-			break;
-		page_text(p, "'\\''");
-		word = str_from(word, quote + 1);
-	}
-	page_text(p, "'");
+	shell_add_word(&spelled, word);
+	if (spelled.failed != ERR_OK)
+		p->out->failed = spelled.failed;
+	page_str(p, buf_str(&spelled));
 }
 
 void page_column(struct page *p, struct str s, size_t width)

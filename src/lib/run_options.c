@@ -229,6 +229,8 @@ int asked_session(struct arena *a, const struct asked *asked, const cordon_polic
 		  struct session_request *out, struct err *e)
 {
 	const struct cordon_run_options *run = &asked->run;
+	char space[1024];
+	struct buf words = BUF_OVER(space);
 	struct session_request in = {
 		.plan = policy->plan,
 		.host = &policy->host,
@@ -249,6 +251,11 @@ int asked_session(struct arena *a, const struct asked *asked, const cordon_polic
 		.traces = (run->flags & CORDON_RUN_TRACE) != 0 && run->on_trace,
 	};
 
+	/* What does not fit would make a line that can't be read. */
+	options_add_words(&words, &asked->load);
+	if (words.failed == ERR_OK && arena_copy(a, buf_str(&words), &in.options, e) < 0)
+		return err_result(e);
+	in.has_options = words.failed == ERR_OK;
 	if (check_platform(run->platform, e) < 0 || find_wish(run->sandbox, &in.wish, e) < 0 ||
 	    find_accepted(run->accept_missing, &in.accepted, e) < 0 ||
 	    asked_network(a, run, policy, &in, e) < 0)

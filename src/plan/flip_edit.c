@@ -3,6 +3,7 @@
 #include "plan/flip_edit.h"
 
 #include "base/buf.h"
+#include "base/shell.h"
 
 enum { FLIP_MAX_TEXT = 64 << 10 };
 
@@ -338,37 +339,13 @@ static void describe(struct buf *b, const struct flip_edit *edit)
 	buf_printf(b, ":%u", edit->line);
 }
 
-/* As one word of a shell: within '...' nothing but ' itself is special. */
-static void add_quoted(struct buf *b, struct str path)
-{
-	buf_add_char(b, '\'');
-	for (size_t i = 0; i < path.len; i++) {
-		if (path.p[i] == '\'')
-			buf_add_text(b, "'\\'");
-		buf_add_char(b, path.p[i]);
-	}
-	buf_add_char(b, '\'');
-}
-
-static bool is_plain_word(struct str path)
-{
-	for (size_t i = 0; i < path.len; i++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+",
-			    path.p[i]))
-			return false;
-	return true;
-}
-
 static void describe_path(struct buf *b, const struct flipper *f)
 {
 	buf_add_text(b, "create it first");
 	/* Whether it is to be a file only who wants it knows. */
 	if (f->needs_directory) {
 		buf_add_text(b, " (mkdir -p ");
-		if (is_plain_word(f->flip.needs_path))
-			buf_add(b, f->flip.needs_path);
-		else
-			add_quoted(b, f->flip.needs_path);
+		shell_add_word(b, f->flip.needs_path);
 		buf_add_char(b, ')');
 	}
 	buf_add_text(b, f->flip.edit_count ? ", then " : "");

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "base/shell.h"
 #include "base/utf8.h"
 #include "session/run.h"
 
@@ -104,21 +105,35 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* That it could not be executed though it is there; as an error, whose text no locale changes. */
+/* Which rule denies it can be asked with the options of this very run. */
+static void add_question(const struct session *s, const char *path, struct buf *out)
+{
+	buf_add_text(out, "; to see which rule does: cordon why");
+	if (s->in.has_options)
+		buf_add(out, s->in.options);
+	buf_add_char(out, ' ');
+	shell_add_word(out, str_of(path));
+	if (!s->in.has_options)
+		buf_add_text(out, ", with the options of this run");
+}
+
+/*
+ * That it could not be executed though it is there; as an error, whose text no locale changes.
+ * `more`: what goes on behind it.
+ */
 static void word_unexecutable(const struct session *s, const struct init_message *why,
-			      const char *inside, struct err *said)
+			      const char *inside, struct err *said, struct buf *more)
 {
 	UNINITIALIZED char real[PATH_MAX_BYTES];
 	const char *program = find_program(s, why->index);
 	bool is_forbidden = why->os_error == EACCES && s->outcome.is_sandboxed &&
 			    find_place(s, program, real);
 
-	if (is_forbidden && plan_resolve(s->in.plan, str_of(real)).access == ACCESS_DENY)
-		(void)FAIL(said, ERR_POLICY,
-			   "'%s' can't be executed%s: the policy denies it; 'cordon why %s' tells "
-			   "which rule",
-			   program, inside, real);
-	else if (is_forbidden && why->value)
+	if (is_forbidden && plan_resolve(s->in.plan, str_of(real)).access == ACCESS_DENY) {
+		(void)FAIL(said, ERR_POLICY, "'%s' can't be executed%s: the policy denies it",
+			   program, inside);
+		add_question(s, real, more);
+	} else if (is_forbidden && why->value)
 		(void)FAIL_SYS(said, why->os_error, "'%s' can be neither read nor executed%s",
 			       program, inside);
 	else if (is_forbidden && access(real, X_OK) == 0 && is_file(real))
@@ -138,12 +153,14 @@ void outcome_set_exec_failed(struct session *s, const struct init_message *why)
 	const char *existing = is_missing ? find_existing(s) : NULL;
 	bool has_slash = str_find(str_of(name), '/') < strlen(name);
 	struct err said = ERR_INIT;
+	char text[SAID_MAX_BYTES / 2] = "", whole[SAID_MAX_BYTES];
+	struct buf more = BUF_OVER(text);
 
 	s->outcome.exec_error = why->os_error;
 	s->outcome.has_started = false;
 	s->outcome.status = is_missing ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 	if (!is_missing)
-		word_unexecutable(s, why, inside, &said);
+		word_unexecutable(s, why, inside, &said, &more);
 	else if (existing)
 		(void)FAIL(&said, ERR_NOTFOUND,
 			   "'%s' is there, but it, or the interpreter that it names, was not "
@@ -152,8 +169,9 @@ void outcome_set_exec_failed(struct session *s, const struct init_message *why)
 	else
 		(void)FAIL(&said, ERR_NOTFOUND, "'%s' was not found%s%s", name,
 			   has_slash ? "" : " in PATH", inside);
-	session_warn(&s->in, "%s", said.text);
-	keep_shown(s, str_of(said.text));
+	(void)snprintf(whole, sizeof(whole), "%s%s", said.text, more.failed == ERR_OK ? text : "");
+	session_warn(&s->in, "%s", whole);
+	keep_shown(s, str_of(whole));
 }
 
 /* ---- The end --------------------------------------------------------------------------- */

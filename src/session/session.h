@@ -134,6 +134,10 @@ struct session_request {
 	const char *directory;	       /* canonical */
 	bool sets_pwd;		       /* the directory was chosen for this run */
 
+	/* The options of the policy as words of a shell, each behind a blank, unless they are many. */
+	struct str options;
+	bool has_options;
+
 	const char *const *argv; /* not empty */
 	const char *program; /* absolute: what is executed in place of argv[0]; NULL: that one */
 	const char *const *environment;

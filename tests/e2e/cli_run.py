@@ -175,13 +175,14 @@ def whether_the_file_or_its_interpreter_is_closed_is_told_apart(w: World):
     inside = "inside the sandbox"
     for name in ("tool", "own-script"):
         assert ok(w, name, env=path).err == ""
-    denied = f"cordon: warning: '{{}}' can't be executed {inside}: the policy denies it; 'cordon why {tool}' tells which rule\n"
+    denied = f"cordon: warning: '{{}}' can't be executed {inside}: the policy denies it; to see which rule does: cordon why"
     for how in (["--backend", "native"], *([["--backend", "bwrap"]] if os.path.exists("/usr/bin/bwrap") else [])):
         result = run(w, *how, "--deny", str(tool), "tool", env=path)
-        assert result.status == 126 and result.err == denied.format(tool), result
+        assert result.status == 126 and result.err == f"{denied.format(tool)} --deny {tool} {tool}\n", result
     # From where the command would run, and not from here.
     result = run(w, "-C", str(w.top / "bin"), "--deny", str(tool), "./tool")
-    assert result.status == 126 and result.err == denied.format("./tool"), result
+    assert result.status == 126, result
+    assert result.err == f"{denied.format('./tool')} -C {w.top}/bin --deny {tool} {tool}\n", result
     result = run(w, "--deny", str(interpreter), "own-script", env=path)
     assert result.status == 126, result
     assert f"'{script}' can't be executed {inside}, perhaps for want of the interpreter" in result.err, result

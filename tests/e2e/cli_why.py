@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: MIT
 """What `why` tells a person to do, and that it is good advice."""
 
+import json
 import os
 import re
 import stat
+import subprocess
 
-from cli import Skip, World, case, run_cases
+from cli import PROGRAM, Skip, World, case, run, run_cases
 
 DEV = """\
 default_permissions = "dev"
@@ -37,6 +39,28 @@ def what_is_missing_is_not_opened_by_its_directory(w: World):
     assert found["warnings"][0]["message"].endswith("; create it first"), found["warnings"]
     (w.home / ".cache/other").mkdir()
     assert w.access("~/.cache/other/x") == "write"
+
+
+@case
+def a_refusal_names_the_question_with_the_options_of_its_run(w: World):
+    """What is printed is pasted into a shell, and names the option that denies."""
+    tool = w.write("a dir/it's", "#!/bin/sh\n")
+    tool.chmod(0o755)
+    (w.repo / "sub").mkdir()
+    w.write_config(DEV)
+    for options in (
+        ["--deny", str(tool)],
+        ["--full-auto", "--deny", "../a dir"],
+        ["-P", "dev", "-C", "sub", "-c", f'permissions.dev.filesystem."{tool}"="deny"', "--allow-host", "*.example.org"],
+    ):
+        said = run(w, *options, "--", str(tool))
+        assert said.status == 126, said
+        line = said.err.strip().split("which rule does: ")[1]
+        shell = ["sh", "-c", line.replace("cordon ", "\"$0\" ", 1) + " --json", PROGRAM]
+        done = subprocess.run(shell, cwd=w.repo, env=w.env, capture_output=True, text=True, check=False)
+        assert done.returncode == 1, done
+        found = json.loads(done.stdout)
+        assert found["access"] == "deny" and found["rule"]["file"] in ("--deny", "--config"), found
 
 
 @case
