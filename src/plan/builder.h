@@ -67,6 +67,7 @@ struct builder {
 	size_t glob_count;	  /* of the rules: at most PLAN_MAX_GLOBS */
 	struct name_node *walked; /* by path: directories that were listed (walk.h) */
 	size_t walked_room;	  /* of those, as many more are remembered */
+	size_t walked_dirs;	  /* the directories in them */
 };
 
 /*

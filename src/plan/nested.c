@@ -135,6 +135,8 @@ static int add_below(struct search *n, const struct spot *at, const struct walke
 {
 	int r = 0;
 
+	if (!walked->has_dirs)
+		leave_out(n, at->path);
 	for (size_t i = 0; r == 0 && i < walked->dirs.count; i++) {
 		struct spot below = { .device = at->device };
 		struct str name = walked->dirs.items[i];
@@ -160,7 +162,7 @@ static int search_spot(struct search *n, struct spot at, struct err *e)
 
 	if (r < 0 || !is_usable || git_find(n->s, at.path))
 		return r;
-	r = walk_find(n->s->b, at.path, n->names_left, &walked, e);
+	r = walk_find(n->s->b, at.path, n->names_left, n->spots.count < WALK_MAX_DIRS, &walked, e);
 	if (r == -(int)ERR_SYS)
 		return note_closed(n, at.path, e);
 	if (r < 0)

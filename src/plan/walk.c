@@ -10,6 +10,7 @@ struct noting {
 	struct builder *b;
 	struct walked *walked; /* NULL: it is not remembered */
 	size_t max_names;
+	bool wants_dirs;
 	bool is_cut;
 	int (*each)(void *arg, struct str name, enum host_type type,
 		    struct err *e); /* may be NULL */
@@ -30,7 +31,7 @@ static int note_name(struct noting *n, struct str name, enum host_type type, str
 	w->has_commondir |= str_is(name, "commondir");
 	w->has_objects |= str_is(name, "objects");
 	w->has_refs |= str_is(name, "refs");
-	if (type != HOST_DIR)
+	if (type != HOST_DIR || !n->wants_dirs)
 		return 0;
 	dir = VEC_PUSH(n->b->a, &w->dirs, e);
 	return dir ? arena_copy(n->b->a, name, dir, e) : err_result(e);
@@ -60,18 +61,23 @@ static int compare_names(const void *a, const void *b)
 static int list(struct noting *n, struct str path, const struct walked **out, struct err *e)
 {
 	const struct host *host = n->b->host;
-	struct walked *w = ARENA_NEW(n->b->a, struct walked, e);
+	struct walked *known = (void *)name_tree_find(n->b->walked, path);
+	struct walked *w = known ? known : ARENA_NEW(n->b->a, struct walked, e);
 	int r;
 
-	if (!w || arena_copy(n->b->a, path, &w->by_path.name, e) < 0)
+	if (!w || (!known && arena_copy(n->b->a, path, &w->by_path.name, e) < 0))
 		return err_result(e);
+	w->names = 0;
+	w->dirs.count = 0;
 	n->walked = w;
 	r = host->list(host->user, path, visit, n, e);
 	if (r != 0 || n->is_cut)
 		return n->is_cut && r > 0 && !n->each ? 0 : r;
 	if (w->dirs.count > 1)
 		qsort(w->dirs.items, w->dirs.count, sizeof(w->dirs.items[0]), compare_names);
-	name_tree_add(&n->b->walked, &w->by_path);
+	w->has_dirs = n->wants_dirs;
+	if (!known)
+		name_tree_add(&n->b->walked, &w->by_path);
 	*out = w;
 	return 0;
 }
@@ -91,6 +97,7 @@ void walk_begin(struct builder *b)
 {
 	const struct profile *profile = b->plan->policy->profile;
 
+	b->walked_dirs = 0;
 	b->walked_room = profile->git == GIT_WRITE || profile->nested_is_open ? 0 : WALK_MAX_DIRS;
 }
 
@@ -99,20 +106,31 @@ int walk_list(struct builder *b, struct str path,
 	      void *arg, struct err *e)
 {
 	struct noting n = { .b = b, .max_names = WALK_MAX_NAMES, .each = each, .arg = arg };
-	const struct walked *ignored;
+	const struct walked *walked = NULL;
+
+	int r;
 
 	if (!is_wanted(b, path))
 		return b->host->list(b->host->user, path, each, arg, e);
+	/* More directories than are searched need not be remembered. */
+	n.wants_dirs = b->walked_dirs < WALK_MAX_DIRS;
 	b->walked_room--;
-	return list(&n, path, &ignored, e);
+	r = list(&n, path, &walked, e);
+	if (r == 0 && walked)
+		b->walked_dirs += walked->dirs.count;
+	return r;
 }
 
-int walk_find(struct builder *b, struct str path, size_t max_names, const struct walked **out,
-	      struct err *e)
+int walk_find(struct builder *b, struct str path, size_t max_names, bool wants_dirs,
+	      const struct walked **out, struct err *e)
 {
-	struct noting n = { .b = b, .max_names = max_names };
+	struct noting n = { .b = b, .max_names = max_names, .wants_dirs = wants_dirs };
 	const struct walked *known = (const void *)name_tree_find(b->walked, path);
 
-	*out = known && known->names <= max_names ? known : NULL;
-	return known ? 0 : list(&n, path, out, e);
+	*out = NULL;
+	if (!known || (wants_dirs && !known->has_dirs))
+		return list(&n, path, out, e);
+	if (known->names <= max_names)
+		*out = known;
+	return 0;
 }

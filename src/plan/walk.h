@@ -14,7 +14,7 @@ enum {
 	 * answers are the same each time; it takes about 5 ms.
 	 */
 	WALK_MAX_DIRS = 1000,
-	WALK_MAX_NAMES = 50000,
+	WALK_MAX_NAMES = 10000,
 	/* Each that is found takes some ten mounts, three placeholders and half a millisecond. */
 	WALK_MAX_REPOSITORIES = 50,
 };
@@ -23,6 +23,7 @@ enum {
 struct walked {
 	struct name_node by_path; /* first, so that one can be cast to the other */
 	VEC(struct str) dirs; /* the names of the directories in it, ".git" left out; in order */
+	bool has_dirs;	      /* or else they were not wanted any more */
 	size_t names;	      /* how many it has in all */
 	bool has_git, has_head, has_commondir, has_objects, has_refs;
 };
@@ -36,8 +37,8 @@ int walk_list(struct builder *b, struct str path,
 	      void *arg, struct err *e) MUST_CHECK;
 
 /*
- * What is in `path`, listed now unless it was before; NULL, and no error, when it has
- * more than `max_names`. Errors as of host->list().
+ * What is in `path`, listed now unless it was before, `wants_dirs`: with the directories;
+ * NULL, and no error, when it has more than `max_names`. Errors as of host->list().
  */
-int walk_find(struct builder *b, struct str path, size_t max_names, const struct walked **out,
-	      struct err *e) MUST_CHECK NONNULL;
+int walk_find(struct builder *b, struct str path, size_t max_names, bool wants_dirs,
+	      const struct walked **out, struct err *e) MUST_CHECK NONNULL;
