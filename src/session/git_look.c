@@ -7,6 +7,7 @@
  * SECURITY: the files are the command's. They are read as data of fixed bounds;
  * no link is followed, nothing is run.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -31,7 +32,9 @@ struct look {
 	const struct plan *plan;
 	struct timespec started;
 	struct git_findings *out;
-	VEC(struct str) dirs; /* still to be looked at */
+	VEC(struct str) dirs; /* looked at, and still to be */
+	size_t next;	      /* the first of the latter */
+	bool has_missed;      /* something that the run closed */
 	size_t entries;
 	uint64_t end_ms;
 };
@@ -41,6 +44,7 @@ const char *git_finding_name(enum git_finding_kind kind)
 	static const char *const texts[] = {
 		[GIT_FOUND_REPOSITORY] = "repository",
 		[GIT_FOUND_BARE] = "bare",
+		[GIT_FOUND_PART] = "part",
 		[GIT_FOUND_GITLINK] = "gitlink",
 		[GIT_FOUND_STATE] = "state",
 		[GIT_FOUND_HEAD] = "head",
@@ -56,6 +60,7 @@ const char *git_finding_meaning(enum git_finding_kind kind)
 					 "configuration and hooks",
 		[GIT_FOUND_BARE] = "looks like a bare git repository: git used in there obeys its "
 				   "configuration and hooks",
+		[GIT_FOUND_PART] = "git used in that repository obeys it: look at it before you do",
 		[GIT_FOUND_GITLINK] = "the index names it as a repository of its own, and it is no "
 				      "registered submodule",
 		[GIT_FOUND_STATE] = "an operation that the next git command goes on with",
@@ -97,6 +102,77 @@ static int report(struct look *l, enum git_finding_kind kind, struct str path, b
 	found->kind = kind;
 	found->is_new = is_new;
 	return arena_copy(l->a, path, &found->path, e);
+}
+
+/* ---- What git obeys in a repository ---------------------------------------------------------- */
+
+static struct os_file look_at(struct str path)
+{
+	struct err ignored = ERR_INIT;
+	struct os_file file = { .type = OS_MISSING };
+
+	return os_look(path, &file, &ignored) < 0 ? (struct os_file){ .type = OS_MISSING } : file;
+}
+
+/* What another run, or this one, has put there for as long as it lasts is nobody's. */
+static bool is_placeholder(struct str path)
+{
+	return look_at(path).is_placeholder;
+}
+
+static int look_at_part(struct look *l, struct str path, bool *is_reported, struct err *e)
+{
+	bool is_new = false;
+
+	*is_reported = is_touched(l, path, &is_new) && !is_placeholder(path);
+	return *is_reported ? report(l, GIT_FOUND_PART, path, is_new, e) : 0;
+}
+
+struct hooks {
+	struct look *l;
+	struct str dir;
+};
+
+static int see_hook(void *arg, struct str name, enum os_type type, struct err *e)
+{
+	struct hooks *hooks = arg;
+	bool is_reported;
+	struct str path;
+
+	(void)type;
+	if (++hooks->l->entries > LOOK_MAX_ENTRIES) {
+		hooks->l->out->was_cut = true;
+		return 1;
+	}
+	if (path_join(&hooks->l->work, hooks->dir, name, &path, e) < 0)
+		return err_result(e);
+	return look_at_part(hooks->l, path, &is_reported, e);
+}
+
+/*
+ * Those of a git directory that nothing protected, or from which the protection was taken
+ * (P9). A name that is new changes the time of the directory; one that is written over
+ * does not.
+ */
+static int look_at_parts(struct look *l, struct str dir, struct err *e)
+{
+	static const char *const parts[] = { "config", "config.worktree",	  "commondir",
+					     "gitdir", "objects/info/alternates", "hooks" };
+	struct hooks hooks = { .l = l };
+	bool is_reported = false;
+
+	for (size_t i = 0; i < COUNT_OF(parts); i++)
+		if (path_join(&l->work, dir, str_of(parts[i]), &hooks.dir, e) < 0 ||
+		    look_at_part(l, hooks.dir, &is_reported, e) < 0)
+			return err_result(e);
+	/* The last one was `hooks`. */
+	if (is_reported || look_at(hooks.dir).type != OS_DIR ||
+	    os_list(hooks.dir, see_hook, &hooks, e) >= 0)
+		return 0;
+	if (e->code != ERR_SYS)
+		return err_result(e);
+	err_clear(e);
+	return 0;
 }
 
 /* ---- Repositories that nobody knew ------------------------------------------------------ */
@@ -157,25 +233,55 @@ static int see_name(void *arg, struct str name, enum os_type type, struct err *e
 	return path_join(&l->work, seen->dir, name, dir, e);
 }
 
-static int judge_dir(struct look *l, const struct listing *seen, struct err *e)
+/* Where a git directory keeps those of submodules and linked worktrees (P10). */
+static int add_shelves(struct look *l, struct str git_dir, struct err *e)
+{
+	static const char *const shelves[] = { "modules", "worktrees" };
+
+	for (size_t i = 0; i < COUNT_OF(shelves); i++) {
+		struct str *dir;
+		struct str path;
+
+		if (path_join(&l->work, git_dir, str_of(shelves[i]), &path, e) < 0)
+			return err_result(e);
+		if (look_at(path).type != OS_DIR)
+			continue;
+		dir = VEC_PUSH(&l->work, &l->dirs, e);
+		if (!dir)
+			return err_result(e);
+		*dir = path;
+	}
+	return 0;
+}
+
+/* One that the plan does not know: it is new, or lies where nobody looked. */
+static int judge_git_dir(struct look *l, enum git_finding_kind kind, struct str path, struct err *e)
 {
 	bool is_new = false;
+
+	if (is_touched(l, path, &is_new) && !is_placeholder(path) &&
+	    report(l, kind, path, is_new, e) < 0)
+		return err_result(e);
+	if (is_new)
+		return 0;
+	return look_at_parts(l, path, e) < 0 ? err_result(e) : add_shelves(l, path, e);
+}
+
+static int judge_dir(struct look *l, const struct listing *seen, struct err *e)
+{
 	struct str git;
 
 	if (is_git_dir(seen) && !is_known(l, seen->dir, STR("")) &&
-	    is_touched(l, seen->dir, &is_new) &&
-	    report(l, GIT_FOUND_BARE, seen->dir, is_new, e) < 0)
+	    judge_git_dir(l, GIT_FOUND_BARE, seen->dir, e) < 0)
 		return err_result(e);
 	if (!seen->has_git)
 		return 0;
 	if (path_join(&l->work, seen->dir, STR(".git"), &git, e) < 0)
 		return err_result(e);
-	if (is_known(l, git, seen->dir) || !is_touched(l, git, &is_new))
-		return 0;
-	return report(l, GIT_FOUND_REPOSITORY, git, is_new, e);
+	return is_known(l, git, seen->dir) ? 0 : judge_git_dir(l, GIT_FOUND_REPOSITORY, git, e);
 }
 
-/* What can't be listed has nothing for git either. */
+/* What can't be listed has nothing for git either, as long as it is so: unless the run closed it. */
 static int look_into(struct look *l, struct str dir, struct err *e)
 {
 	struct listing seen = { .l = l, .dir = dir };
@@ -184,8 +290,11 @@ static int look_into(struct look *l, struct str dir, struct err *e)
 	if (is_kernel(dir))
 		return 0;
 	if (os_list(dir, see_name, &seen, e) < 0) {
+		bool is_new = false;
+
 		if (e->code != ERR_SYS)
 			return err_result(e);
+		l->has_missed |= e->os_error == EACCES && is_touched(l, dir, &is_new);
 		err_clear(e);
 	}
 	/* Inside a git directory lies nothing that was not judged with it. */
@@ -204,28 +313,10 @@ static bool is_covered(const struct plan *plan, size_t at)
 	return false;
 }
 
-/*
- * Where a known git directory keeps those of submodules and linked worktrees (P10).
- * A run with git = "write" was meant to make them.
- */
-static int add_shelves(struct look *l, const struct git_dir *of, struct err *e)
-{
-	static const char *const shelves[] = { "modules", "worktrees" };
-	const struct policy *policy = l->plan->policy;
-
-	if (policy && policy->profile->git == GIT_WRITE)
-		return 0;
-	for (size_t i = 0; i < COUNT_OF(shelves); i++) {
-		struct str *dir = VEC_PUSH(&l->work, &l->dirs, e);
-
-		if (!dir || path_join(&l->work, of->path, str_of(shelves[i]), dir, e) < 0)
-			return err_result(e);
-	}
-	return 0;
-}
-
 static int look_for_repositories(struct look *l, struct err *e)
 {
+	const struct policy *policy = l->plan->policy;
+
 	for (size_t i = 0; i < l->plan->roots.count; i++) {
 		struct str *dir;
 
@@ -235,11 +326,14 @@ static int look_for_repositories(struct look *l, struct err *e)
 		if (!dir || arena_copy(&l->work, l->plan->roots.items[i].path, dir, e) < 0)
 			return err_result(e);
 	}
-	for (size_t i = 0; i < l->plan->git_dirs.count; i++)
-		if (add_shelves(l, &l->plan->git_dirs.items[i], e) < 0)
+	/* A run with git = "write" was meant to make some there. */
+	for (size_t i = 0;
+	     (!policy || policy->profile->git != GIT_WRITE) && i < l->plan->git_dirs.count; i++)
+		if (add_shelves(l, l->plan->git_dirs.items[i].path, e) < 0)
 			return err_result(e);
-	while (l->dirs.count > 0 && !l->out->was_cut) {
-		if (look_into(l, l->dirs.items[--l->dirs.count], e) < 0)
+	/* Level by level: where it is cut, it is deep down. */
+	while (l->next < l->dirs.count && !l->out->was_cut) {
+		if (look_into(l, l->dirs.items[l->next++], e) < 0)
 			return err_result(e);
 		if (loop_now() > l->end_ms)
 			l->out->was_cut = true;
@@ -414,10 +508,13 @@ int git_look(struct arena *a, const struct plan *plan, struct timespec started,
 	for (size_t i = 0; i < plan->git_dirs.count && status == 0; i++) {
 		const struct git_dir *dir = &plan->git_dirs.items[i];
 
-		if (look_at_head(&l, dir->path, e) < 0 || look_at_state(&l, dir->path, e) < 0 ||
-		    look_at_index(&l, dir, e) < 0)
+		if (dir->is_nested && look_at_parts(&l, dir->path, e) < 0)
+			status = err_result(e);
+		else if (look_at_head(&l, dir->path, e) < 0 ||
+			 look_at_state(&l, dir->path, e) < 0 || look_at_index(&l, dir, e) < 0)
 			status = err_result(e);
 	}
+	out->was_cut |= l.has_missed;
 	arena_done(&l.work);
 	if (status < 0 && e->code == ERR_LIMIT) {
 		err_clear(e);

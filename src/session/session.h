@@ -75,6 +75,7 @@ int program_candidates(struct arena *a, const char *name, const char *path, cons
 enum git_finding_kind {
 	GIT_FOUND_REPOSITORY, /* a ".git" that nobody knew */
 	GIT_FOUND_BARE,	      /* a directory that git would take for a repository */
+	GIT_FOUND_PART,	      /* a part of a nested repository that git obeys */
 	GIT_FOUND_GITLINK,    /* an entry of the index that is no registered submodule */
 	GIT_FOUND_STATE,      /* a rebase, merge, … that the next git command goes on with */
 	GIT_FOUND_HEAD,	      /* a HEAD that is none */
@@ -91,7 +92,7 @@ struct git_findings {
 	bool was_cut; /* there may be more: the look is bounded */
 };
 
-/* "repository", "bare", "gitlink", "state", "head" */
+/* "repository", "bare", "part", "gitlink", "state", "head" */
 const char *git_finding_name(enum git_finding_kind kind) RETURNS_NONNULL;
 /* What it means, in words. */
 const char *git_finding_meaning(enum git_finding_kind kind) RETURNS_NONNULL;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Repositories in the workspace that nothing leads to (P9): clones, and bare ones."""
 
+import json
 import os
 import shutil
 
@@ -120,3 +121,21 @@ def git_works_in_nested_clones_and_clones_anew(arena):
                 if os.path.lexists(box.path("{work}/lib/.git/" + n))]
         check(not left, f"left behind: {left}")
     check(box.bare("write {work}/lib/.git/config") == ["OK"], "the control shows nothing")
+
+
+@case(needs={"fs_write"})
+def what_lies_behind_decoys_is_named_in_the_report_when_it_is_changed(arena):
+    """The search has an end; what is planted behind it is at least not hidden."""
+    tree = {f"{{work}}/a/{n}/": "" for n in range(1100)}
+    tree |= git_dir("{work}/z/y/x/far/.git") | {"{work}/z/y/x/far/.git/hooks/pre-commit": "old\n", "{out}/file": "x"}
+    box = arena.box(tree=tree, watch=("{out}",))
+    before = box.snapshot()
+    report = box.path("{top}/report.json")
+    box.options = (*box.options, "--report", str(report))
+    got = box.run("write {work}/z/y/x/far/.git/hooks/pre-commit", "write {out}/file")
+    check(got[0] == "OK" and got[1] in REFUSED, f"{got}")
+    found = json.loads(report.read_text(encoding="utf-8"))["git"]["findings"]
+    check([f["kind"] for f in found] == ["part"], f"{found}")
+    check(found[0]["path"] == str(box.path("{work}/z/y/x/far/.git/hooks/pre-commit")), f"{found}")
+    check_same(before, box.snapshot(), "was changed")
+    check(box.bare("write {out}/file") == ["OK"], "the control shows nothing")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a look after a run finds for git. Real files; git itself where it is there. */
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../support/scratch.h"
 #include "session/git_index.h"
@@ -267,5 +268,91 @@ TEST(git_directories_made_where_git_keeps_them_are_found)
 	CHECK(has_found(GIT_FOUND_BARE, "/keeps/worktrees/w"));
 	CHECK(has_found(GIT_FOUND_BARE, "/keeps/modules/lib/modules/c"));
 	CHECK_INT(found.items.count, 3);
+	arena_done(&found_arena);
+}
+
+static size_t count_kind(enum git_finding_kind kind)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < found.items.count; i++)
+		count += found.items.items[i].kind == kind;
+	return count;
+}
+
+TEST(what_git_obeys_is_compared_where_nothing_protected_it)
+{
+	struct writable_root roots[] = { { .path = { scratch_top, sizeof(scratch_top) - 1 } } };
+	struct plan plan = { .roots = { .items = roots, .count = 1 } };
+	struct timespec since;
+
+	REQUIRE(shell("for d in far/a/.git far/bare far/a/.git/modules/m; do mkdir -p "
+		      "$d/objects/info "
+		      "$d/refs $d/hooks; touch $d/HEAD $d/config $d/hooks/pre-commit; done") == 0);
+	since = new_moment();
+	REQUIRE(shell("touch far/a/file far/a/.git/index.lock far/a/.git/refs/x "
+		      "far/a/.git/objects/o") == 0);
+	look(&plan, since);
+	CHECK_INT(count_kind(GIT_FOUND_PART), 0);
+	/* Written over, so that no directory changes. */
+	since = new_moment();
+	REQUIRE(shell("echo evil >far/a/.git/hooks/pre-commit; echo evil >>far/a/.git/config;"
+		      "echo /x >far/bare/objects/info/alternates; echo evil >far/bare/config;"
+		      "echo evil >far/a/.git/modules/m/config") == 0);
+	look(&plan, since);
+	CHECK(has_found(GIT_FOUND_PART, "/far/a/.git/hooks/pre-commit"));
+	CHECK(has_found(GIT_FOUND_PART, "/far/a/.git/config"));
+	CHECK(has_found(GIT_FOUND_PART, "/far/a/.git/modules/m/config"));
+	CHECK(has_found(GIT_FOUND_PART, "/far/bare/config"));
+	CHECK(has_found(GIT_FOUND_PART, "/far/bare/objects/info/alternates"));
+	CHECK_INT(found.items.count, 5);
+	since = new_moment();
+	REQUIRE(shell("touch far/a/.git/hooks/post-commit; touch far/bare/commondir") == 0);
+	look(&plan, since);
+	CHECK(has_found(GIT_FOUND_PART, "/far/a/.git/hooks"));
+	CHECK(has_found(GIT_FOUND_PART, "/far/bare/commondir"));
+	CHECK(has_found(GIT_FOUND_BARE, "/far/bare"));
+	REQUIRE(shell("rm -rf far") == 0);
+	arena_done(&found_arena);
+}
+
+TEST(a_protected_nested_repository_is_compared_too)
+{
+	char path[sizeof(scratch_top) + 64];
+	struct writable_root roots[] = { { .path = { scratch_top, sizeof(scratch_top) - 1 } } };
+	struct git_dir dirs[1];
+	struct plan plan = { .roots = { .items = roots, .count = 1 },
+			     .git_dirs = { .items = dirs, .count = 1 } };
+	struct timespec since;
+
+	REQUIRE(shell("mkdir -p near/.git/objects near/.git/refs near/.git/hooks; "
+		      "echo 'ref: refs/heads/main' >near/.git/HEAD; touch near/.git/config") == 0);
+	(void)snprintf(path, sizeof(path), "%s/near/.git", scratch_top);
+	dirs[0] = (struct git_dir){ str_of(path), str_of(path), STR_EMPTY, true };
+	since = new_moment();
+	REQUIRE(shell("touch near/.git/index near/.git/refs/x") == 0);
+	look(&plan, since);
+	CHECK_INT(found.items.count, 0);
+	REQUIRE(shell("echo x >near/.git/new && mv near/.git/new near/.git/config") == 0);
+	look(&plan, since);
+	CHECK(has_found(GIT_FOUND_PART, "/near/.git/config"));
+	CHECK_INT(found.items.count, 1);
+	REQUIRE(shell("rm -rf near") == 0);
+	arena_done(&found_arena);
+}
+
+TEST(what_the_run_closed_is_said_and_the_rest_is_looked_at)
+{
+	struct writable_root roots[] = { { .path = { scratch_top, sizeof(scratch_top) - 1 } } };
+	struct plan plan = { .roots = { .items = roots, .count = 1 } };
+	struct timespec since = new_moment();
+
+	if (geteuid() == 0)
+		SKIP("nothing is closed to root");
+	REQUIRE(shell("mkdir -p shut/a/.git open/b/c/.git && chmod 0 shut") == 0);
+	look(&plan, since);
+	CHECK(found.was_cut);
+	CHECK(has_found(GIT_FOUND_REPOSITORY, "/open/b/c/.git"));
+	REQUIRE(shell("chmod 700 shut; rm -rf shut open") == 0);
 	arena_done(&found_arena);
 }
