@@ -65,7 +65,7 @@ _cordon_find_command()
 				return
 			fi
 			;;
-		-P | -C | -c | --profile | --mode | --cd | --config-file | --config | --enable | \
+		-P | -C | -c | --profile | --mode | --cd | --workspace | --config-file | --config | --enable | \
 			--disable | --network | --allow-host | --deny-host | --add-read | --add-write | \
 			--deny | --platform | --publish | --host-port | --audit | \
 			--timeout | --env | --backend | --sandbox | --accept-missing | --report)
@@ -115,7 +115,7 @@ _cordon()
 		cur=${cur#*=}
 	fi
 	local commands="run sandbox init check profiles why explain doctor audit proxy help version"
-	local policy="-P --profile --mode -C --cd --config-file -c --config --enable --disable"
+	local policy="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable"
 	local entries="--full-auto --network --allow-host --deny-host --add-read --add-write --deny"
 	local run="--timeout --env --backend --sandbox --accept-missing --dry-run --report --trace"
 	run+=" --publish --host-port --audit"
@@ -161,7 +161,7 @@ _cordon()
 		mapfile -t COMPREPLY < <(compgen -e -- "$cur")
 		return
 		;;
-	-C | --cd)
+	-C | --cd | --workspace)
 		_cordon_files -d "$cur"
 		return
 		;;

@@ -28,6 +28,7 @@ complete -c cordon -n "__fish_seen_subcommand_from profiles" -a '(cordon profile
 complete -c cordon -n "__fish_seen_subcommand_from $config" -s P -l profile -x -a '(cordon profiles --quiet 2>/dev/null)' -d 'use this profile'
 complete -c cordon -n "__fish_seen_subcommand_from $config" -l mode -x -a 'read-only workspace-write danger-full-access' -d 'use the profile of a mode'
 complete -c cordon -n "__fish_seen_subcommand_from $config" -s C -l cd -x -a '(__fish_complete_directories)' -d 'take a directory as the working directory'
+complete -c cordon -n "__fish_seen_subcommand_from $config" -l workspace -x -a '(__fish_complete_directories)' -d 'the workspace, wherever the command is run'
 complete -c cordon -n "__fish_seen_subcommand_from $config" -l config-file -r -F -d 'read a file in place of your configuration'
 complete -c cordon -n "__fish_seen_subcommand_from $config" -s c -l config -x -d 'set a key for this call'
 complete -c cordon -n "__fish_seen_subcommand_from $config" -l enable -x -d 'turn a feature on'

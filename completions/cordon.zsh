@@ -30,6 +30,7 @@ _cordon() {
 		'(-P --profile --mode)'{-P,--profile}'[use this profile]:profile:_cordon_profiles'
 		'(-P --profile)--mode[use the profile of a mode]:mode:(read-only workspace-write danger-full-access)'
 		'(-C --cd)'{-C,--cd}'[take a directory as the working directory]:directory:_directories'
+		'--workspace[the workspace, wherever the command is run]:directory:_directories'
 		'--config-file[read a file in place of your configuration]:file:_files'
 		'*'{-c,--config}'[set a key for this call]:key=value:'
 		'*--enable[turn a feature on]:feature:'

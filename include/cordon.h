@@ -154,8 +154,8 @@ struct cordon_load_options {
 
 	/*
 	 * "NAME=value" strings, NULL behind the last: where HOME, TMPDIR,
-	 * XDG_CONFIG_HOME, XDG_STATE_HOME, CORDON_PROFILE and CORDON_MODE are looked
-	 * up. NULL: the environment of the process.
+	 * XDG_CONFIG_HOME, XDG_STATE_HOME, CORDON_PROFILE, CORDON_MODE and
+	 * CORDON_WORKSPACE are looked up. NULL: the environment of the process.
 	 */
 	const char *const *environment;
 
@@ -189,6 +189,12 @@ struct cordon_load_options {
 	cordon_progress_fn *on_progress; /* may be NULL; also while a run is started */
 
 	uint64_t flags; /* CORDON_LOAD_* */
+
+	/*
+	 * The workspace, whatever the working directory is. NULL: $CORDON_WORKSPACE, an
+	 * absolute path; without that what the profile says, else the working directory.
+	 */
+	const char *workspace;
 };
 
 typedef struct cordon_policy cordon_policy;

@@ -138,6 +138,8 @@ static bool take_option(struct args *args, const struct option *option, const ch
 		return set_once(args, &args->load.mode, "--mode", value);
 	case OPT_DIRECTORY:
 		return set_once(args, &args->load.directory, "-C", value);
+	case OPT_WORKSPACE:
+		return set_once(args, &args->load.workspace, "--workspace", value);
 	case OPT_CONFIG_FILE:
 		return set_config_file(args, value);
 	case OPT_NETWORK:

@@ -35,6 +35,7 @@ enum option_id {
 	OPT_MODE,
 	OPT_FULL_AUTO,
 	OPT_DIRECTORY,
+	OPT_WORKSPACE,
 	OPT_CONFIG,
 	OPT_ENABLE,
 	OPT_DISABLE,
@@ -82,10 +83,10 @@ typedef uint64_t option_set;
 #define OPT_BIT(id) (UINT64_C(1) << (id))
 
 /* Which configuration is read. */
-#define OPTS_CONFIG                                                            \
-	(OPT_BIT(OPT_CONFIG_FILE) | OPT_BIT(OPT_PROFILE) | OPT_BIT(OPT_MODE) | \
-	 OPT_BIT(OPT_DIRECTORY) | OPT_BIT(OPT_CONFIG) | OPT_BIT(OPT_ENABLE) |  \
-	 OPT_BIT(OPT_DISABLE))
+#define OPTS_CONFIG                                                              \
+	(OPT_BIT(OPT_CONFIG_FILE) | OPT_BIT(OPT_PROFILE) | OPT_BIT(OPT_MODE) |   \
+	 OPT_BIT(OPT_DIRECTORY) | OPT_BIT(OPT_WORKSPACE) | OPT_BIT(OPT_CONFIG) | \
+	 OPT_BIT(OPT_ENABLE) | OPT_BIT(OPT_DISABLE))
 /* What decides which policy is in force; a question takes the same as a run. */
 #define OPTS_POLICY                                                                            \
 	(OPTS_CONFIG | OPT_BIT(OPT_FULL_AUTO) | OPT_BIT(OPT_NETWORK) | OPT_BIT(OPT_ADD_READ) | \

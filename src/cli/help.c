@@ -81,6 +81,7 @@ static void print_overview(FILE *to, bool is_full)
 		"\nenvironment:\n"
 		"  CORDON_PROFILE             the profile, when no option names one\n"
 		"  CORDON_MODE                the mode, likewise\n"
+		"  CORDON_WORKSPACE           the workspace, when no option names one\n"
 		"  CORDON_LOG                 trace, warn or quiet, for 'cordon run'\n"
 		"  XDG_CONFIG_HOME            where cordon/config.toml is, instead of ~/.config\n"
 		"  XDG_STATE_HOME             where the audit log is, instead of ~/.local/state\n"

@@ -11,6 +11,8 @@ const struct option options[] = {
 	{ OPT_FULL_AUTO, GROUP_POLICY, 0, "full-auto", NULL,
 	  "the same as --mode workspace-write --network off" },
 	{ OPT_DIRECTORY, GROUP_POLICY, 'C', "cd", "DIR", "take DIR as the working directory" },
+	{ OPT_WORKSPACE, GROUP_POLICY, 0, "workspace", "DIR",
+	  "the workspace, wherever the command is run" },
 	{ OPT_ADD_READ, GROUP_POLICY, 0, "add-read", "PATH", "let PATH be read; may be repeated" },
 	{ OPT_ADD_WRITE, GROUP_POLICY, 0, "add-write", "PATH",
 	  "let PATH be written; may be repeated" },

@@ -43,6 +43,7 @@ static void json_profile(struct json_writer *w, const struct explanation *x)
 		json_add_str(w, policy->trusted.items[i].name);
 	json_end_array(w);
 	json_str(w, "directory", x->policy->plan_inputs.places.cwd);
+	json_str(w, "workspace", places_workspace(&x->policy->plan_inputs.places));
 	json_strs(w, "workspace_roots", x->policy->plan->places.roots,
 		  x->policy->plan->places.root_count);
 	json_mode(w, x);

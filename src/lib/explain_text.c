@@ -17,6 +17,16 @@ static void field(struct page *p, const char *name)
 	page_style(p, STYLE_TITLE, "%-*s", FIELD_WIDTH, name);
 }
 
+/* Where it is not where the command is. */
+static void print_workspace(struct page *p, const struct places *places)
+{
+	if (str_eq(places_workspace(places), places->cwd))
+		return;
+	field(p, "workspace");
+	page_str(p, places_workspace(places));
+	page_line(p);
+}
+
 static void title(struct page *p, const char *text)
 {
 	page_line(p);
@@ -63,6 +73,7 @@ static void print_profile(struct page *p, const struct explanation *x)
 	field(p, "directory");
 	page_str(p, x->policy->plan_inputs.places.cwd);
 	page_line(p);
+	print_workspace(p, &x->policy->plan_inputs.places);
 	for (size_t i = 1; i < x->policy->plan->places.root_count; i++) {
 		field(p, i == 1 ? "also root" : "");
 		page_str(p, x->policy->plan->places.roots[i]);

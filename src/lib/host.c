@@ -44,7 +44,9 @@ static int now_look(void *user, struct str path, struct host_file *out, struct e
 	*out = (struct host_file){ .type = host_type_of(file.type),
 				   .device = file.device,
 				   .inode = file.inode,
-				   .is_locked = file.is_locked };
+				   .is_locked = file.is_locked,
+				   .is_others = file.is_others,
+				   .is_open = file.is_open };
 	return 0;
 }
 

@@ -66,27 +66,6 @@ int inputs_absolute(struct arena *a, const char *path, struct str *out, struct e
 	return path_join(a, dir, str_from(whole, name_at), out, e);
 }
 
-/*
- * SECURITY: the directory itself first, then its path: whoever can rename it could else
- * have another one compiled for (load.c compares).
- */
-static int find_directory(struct inputs *in, struct err *e)
-{
-	const char *named = in->options->directory;
-	struct os_file file;
-	struct str path = STR(".");
-
-	if (named && arena_printf(in->a, &path, e, "%s/.", named) < 0)
-		return err_result(e);
-	if (os_look(path, &file, e) < 0)
-		return err_result(e);
-	in->cwd_device = file.device;
-	in->cwd_inode = file.inode;
-	if (!named)
-		return os_working_directory(in->a, &in->places.cwd, e);
-	return os_canonical_directory(in->a, str_of(in->options->directory), &in->places.cwd, e);
-}
-
 /* Relative to the process, as every path of the options is. It need not exist. */
 static int find_system_dir(struct inputs *in, struct err *e)
 {
@@ -104,7 +83,10 @@ int inputs_find(struct inputs *in, struct err *e)
 	const struct cordon_load_options *o = in->options;
 
 	in->environment = o->environment ? o->environment : os_environment();
-	if (find_directory(in, e) < 0 || inputs_find_home(in, e) < 0 ||
+	if (inputs_find_directory(in->a, o->directory, &in->directory, e) < 0)
+		return err_result(e);
+	in->places.cwd = in->directory.path;
+	if (inputs_find_home(in, e) < 0 ||
 	    inputs_find_absolute(in, "TMPDIR", &in->places.tmpdir, e) < 0 ||
 	    find_xdg(in, "XDG_CONFIG_HOME", STR(".config"), STR("cordon/config.toml"),
 		     &in->default_user_file, e) < 0 ||
@@ -276,7 +258,7 @@ static int add_root(const struct inputs *in, struct str path, struct root_search
 	*root = path;
 	node->name = path;
 	name_tree_add(&search->known, node);
-	/* The working directory comes first, and is canonical. */
+	/* The workspace comes first, and is canonical. */
 	if (search->roots->count > 1 && os_canonical_directory(in->a, path, &path, e) < 0) {
 		if (e->code != ERR_SYS ||
 		    (e->os_error != ENOENT && e->os_error != ENOTDIR && e->os_error != EACCES))
@@ -292,20 +274,21 @@ int inputs_read_project(const struct inputs *in, project_list *projects, struct 
 	return read_project(in, in->places.cwd, projects, e);
 }
 
-int inputs_read_projects(const struct inputs *in, const struct profile_doc *doc, path_list *roots,
-			 project_list *projects, struct err *e)
+int inputs_read_projects(const struct inputs *in, const struct places *places,
+			 const struct profile_doc *doc, path_list *roots, project_list *projects,
+			 struct err *e)
 {
 	struct root_search search = { .roots = roots, .projects = projects };
 	const struct root *configured;
 	size_t count;
 
-	if (add_root(in, in->places.cwd, &search, e) < 0 ||
+	if (add_root(in, places_workspace(places), &search, e) < 0 ||
 	    profile_doc_roots(in->a, doc, &configured, &count, e) < 0)
 		return err_result(e);
 	for (size_t i = 0; i < count; i++) {
 		struct str path;
 
-		if (places_root(in->a, &in->places, &configured[i], &path, e) < 0)
+		if (places_root(in->a, places, &configured[i], &path, e) < 0)
 			return err_result(e);
 		if (path.len && add_root(in, path, &search, e) < 0)
 			return err_result(e);

@@ -62,6 +62,12 @@ struct run_needs {
 	bool spares_homes;	 /* nothing is run in the workspace, be it a home (P5) */
 };
 
+/* A directory and its path: that it is still the one can be told later. */
+struct directory {
+	struct str path; /* canonical */
+	uint64_t device, inode;
+};
+
 struct inputs {
 	struct arena *a;
 	struct arena *texts; /* of the files; may go once the policy is compiled */
@@ -69,9 +75,8 @@ struct inputs {
 	bool may_read_input;	     /* whether "-" as the user's file is the standard input */
 	const struct run_needs *run; /* NULL: it is not for a run */
 	const char *const *environment;
-	struct places places; /* without roots */
-	uint64_t cwd_device,
-		cwd_inode; /* what the caller stands in, or named: places.cwd is its path */
+	struct places places;	    /* without the workspace, other roots, other people's homes */
+	struct directory directory; /* what the caller stands in, or named: places.cwd is its path */
 	struct config_inputs config;
 	struct str default_user_file; /* "" when there is no home */
 	struct str user_file; /* the one read: default_user_file or --config-file, absolute */
@@ -104,11 +109,12 @@ typedef VEC(struct project) project_list;
 typedef VEC(struct str) path_list;
 
 /*
- * The workspace roots of a profile, the working directory first, and the
- * project files in them (P1).
+ * The workspace roots of a profile, the workspace first, and the project files in
+ * them (P1).
  */
-int inputs_read_projects(const struct inputs *in, const struct profile_doc *doc, path_list *roots,
-			 project_list *projects, struct err *e) MUST_CHECK NONNULL;
+int inputs_read_projects(const struct inputs *in, const struct places *places,
+			 const struct profile_doc *doc, path_list *roots, project_list *projects,
+			 struct err *e) MUST_CHECK NONNULL;
 
 /* The project file of the working directory alone: for who knows of no profile. */
 int inputs_read_project(const struct inputs *in, project_list *projects, struct err *e)
@@ -129,6 +135,26 @@ int inputs_read_stdin(struct arena *texts, struct source *out, struct err *e) MU
 /* A path from the command line, as the kernel would find it, its last component aside. */
 int inputs_absolute(struct arena *a, const char *path, struct str *out, struct err *e)
 	MUST_CHECK NONNULL;
+
+/* ---- workspace.c: where a run works ------------------------------------------ */
+
+/* NULL is the working directory. */
+int inputs_find_directory(struct arena *a, const char *named, struct directory *out, struct err *e)
+	MUST_CHECK;
+
+struct workspace {
+	struct directory directory;
+	bool is_chosen;	    /* someone said which it is */
+	struct str warning; /* or "" */
+};
+
+/* Finds it for a profile; sets places->workspace, and places->homes when that takes to know them. */
+int inputs_workspace(const struct inputs *in, const struct profile_doc *doc, struct places *places,
+		     struct workspace *out, struct err *e) MUST_CHECK NONNULL;
+
+/* What is to be said where git can't commit because its repository is not the workspace; or "". */
+int inputs_hint_at_repo(const struct inputs *in, const struct plan *plan, struct str *out,
+			struct err *e) MUST_CHECK NONNULL;
 
 /* ---- progress.c ---------------------------------------------------------------- */
 

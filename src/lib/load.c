@@ -47,6 +47,16 @@ static int note_hard_links(struct cordon_policy *p, const struct inputs *in,
 	return 0;
 }
 
+static int note_workspace(struct cordon_policy *p, const struct inputs *in,
+			  const struct workspace *workspace, struct err *e)
+{
+	struct note note = { .is_warning = true, .text = workspace->warning };
+
+	if (!workspace->is_chosen && inputs_hint_at_repo(in, p->plan, &note.text, e) < 0)
+		return err_result(e);
+	return note.text.len ? add_note(p, in->a, note, e) : 0;
+}
+
 /* SECURITY: what was to be denied would be open; that is no matter for a warning. */
 static int refuse_glob(const struct fs_entry *entry, struct err *e)
 {
@@ -110,26 +120,26 @@ static int collect_notes(struct cordon_policy *p, struct arena *a, struct err *e
  * SECURITY: that the policy was compiled for the directory that was meant. The view keeps
  * what the compilation saw, so a link that was there for a moment shows here.
  */
-static int check_directory(const struct inputs *in, const struct host *host, struct err *e)
+static int check_directory(const struct directory *dir, const struct host *host, struct err *e)
 {
 	struct host_file file = { .type = HOST_HIDDEN };
 	char shown[256];
 	struct str name;
 	size_t at = 0;
 
-	while (path_next(in->places.cwd, &at, &name)) {
-		if (host->look(host->user, str_first(in->places.cwd, at), &file, e) < 0)
+	while (path_next(dir->path, &at, &name)) {
+		if (host->look(host->user, str_first(dir->path, at), &file, e) < 0)
 			return err_result(e);
 		/* What can't be looked at was not followed either. */
 		if (file.type != HOST_DIR && file.type != HOST_HIDDEN)
 			break;
 	}
 	if (file.type == HOST_HIDDEN ||
-	    (file.type == HOST_DIR && file.device == in->cwd_device && file.inode == in->cwd_inode))
+	    (file.type == HOST_DIR && file.device == dir->device && file.inode == dir->inode))
 		return 0;
 	return FAIL(e, ERR_POLICY,
 		    "the directory '%s' was replaced while the policy was compiled; try again",
-		    utf8_show(in->places.cwd, shown, sizeof(shown)));
+		    utf8_show(dir->path, shown, sizeof(shown)));
 }
 
 /*
@@ -184,12 +194,15 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	path_list roots = { .items = NULL };
 	own_list own = { .items = NULL };
 	struct additions more = { .entries = NULL };
+	struct places places = in->places;
 	const struct profile_doc *doc;
+	struct workspace workspace;
 	struct teller teller;
 
 	out->config = config;
 	doc = config_select(in->a, config, &selection, e);
-	if (!doc || inputs_read_projects(in, doc, &roots, &out->projects, e) < 0 ||
+	if (!doc || inputs_workspace(in, doc, &places, &workspace, e) < 0 ||
+	    inputs_read_projects(in, &places, doc, &roots, &out->projects, e) < 0 ||
 	    inputs_own_files(in, &own, e) < 0)
 		return err_result(e);
 	/* They are for the profile in force, not for each that is looked at. */
@@ -201,7 +214,7 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 		return err_result(e);
 	out->host = host_view_init(&out->view, in->a);
 	out->plan_inputs = (struct plan_inputs){ .policy = out->policy,
-						 .places = in->places,
+						 .places = places,
 						 .own = own.items,
 						 .own_count = own.count,
 						 .has_decider = false,
@@ -216,10 +229,12 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	out->view.progress = &teller.progress;
 	out->plan = plan_build(in->a, &out->plan_inputs, e);
 	out->view.progress = NULL;
-	if (!out->plan || check_directory(in, &out->host, e) < 0)
+	if (!out->plan || check_directory(&in->directory, &out->host, e) < 0 ||
+	    check_directory(&workspace.directory, &out->host, e) < 0)
 		return err_result(e);
 	host_view_freeze(&out->view);
-	if (note_hard_links(out, in, &out->projects, e) < 0 ||
+	if (note_workspace(out, in, &workspace, e) < 0 ||
+	    note_hard_links(out, in, &out->projects, e) < 0 ||
 	    note_literals(out, in->a, &more, e) < 0)
 		return err_result(e);
 	return collect_notes(out, in->a, e);

@@ -7,7 +7,7 @@
 
 /* Every member is 8 bytes wide, so no new one can land in old padding. */
 _Static_assert(sizeof(void *) == 8, "pointers are members, and members are 8 bytes");
-_Static_assert(sizeof(struct cordon_load_options) == 24 * sizeof(uint64_t),
+_Static_assert(sizeof(struct cordon_load_options) == 25 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_run_options) == 23 * sizeof(uint64_t),
 	       "no padding, no narrow member");

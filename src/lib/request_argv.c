@@ -52,6 +52,7 @@ static void add_load(struct words *words, const struct cordon_load_options *load
 	add_option(words, "--mode", load->mode);
 	add_option(words, "--profile", load->profile);
 	add_option(words, "-C", load->directory);
+	add_option(words, "--workspace", load->workspace);
 	add_option(words, "--config-file", load->config_file);
 	add_list(words, "--config", load->overrides, load->override_count);
 }

@@ -28,6 +28,7 @@ static void take_list(const char *const **list, uint64_t *count, const char *con
 static void complete_load(struct cordon_load_options *to, const struct cordon_load_options *from)
 {
 	TAKE(to, from, directory);
+	TAKE(to, from, workspace);
 	TAKE(to, from, config_file);
 	TAKE(to, from, system_directory);
 	/* One choice in two members. */

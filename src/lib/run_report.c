@@ -17,6 +17,16 @@ static void field(struct page *p, const char *name)
 	page_style(p, STYLE_TITLE, "%-*s", FIELD_WIDTH, name);
 }
 
+/* Where it is not where the command is. */
+static void print_workspace(struct page *p, const struct places *places)
+{
+	if (str_eq(places_workspace(places), places->cwd))
+		return;
+	field(p, "workspace");
+	page_str(p, places_workspace(places));
+	page_line(p);
+}
+
 static void title(struct page *p, const char *text)
 {
 	page_line(p);
@@ -92,6 +102,7 @@ void run_print_subject(struct page *p, const struct run_subject *subject)
 	field(p, "directory");
 	page_str(p, subject->policy->plan_inputs.places.cwd);
 	page_line(p);
+	print_workspace(p, &subject->policy->plan_inputs.places);
 	field(p, "profile");
 	page_str(p, subject->policy->policy->profile->name);
 	page_line(p);
@@ -303,6 +314,7 @@ void run_json_subject(struct json_writer *w, const struct run_subject *subject)
 		json_add_str(w, str_of(subject->argv[i]));
 	json_end_array(w);
 	json_str(w, "directory", subject->policy->plan_inputs.places.cwd);
+	json_str(w, "workspace", places_workspace(&subject->policy->plan_inputs.places));
 	json_str(w, "profile", subject->policy->policy->profile->name);
 	json_text(w, "backend", o->backend->name);
 	json_passed_over(w, o);

@@ -108,7 +108,8 @@ static int refuse(struct str root, const struct home_match *match, struct err *e
 	return FAIL(
 		e, ERR_POLICY,
 		"the workspace %s %s and would be writable with all in it that programs outside "
-		"obey; work in a directory of its own (-C DIR), add what else is needed with "
+		"obey; work in a directory of its own (-C DIR, --workspace DIR), add what else is "
+		"needed with "
 		"--add-write DIR, or name it if all of it is meant: --add-write %s",
 		SHOWN(root), what, SHOWN(root));
 }

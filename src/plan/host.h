@@ -33,6 +33,8 @@ struct host_file {
 	 * searching it. Whoever runs as this user may change that with chmod.
 	 */
 	bool is_locked;
+	bool is_others; /* another user's */
+	bool is_open;	/* everybody may write it */
 };
 
 struct host {

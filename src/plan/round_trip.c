@@ -83,7 +83,7 @@ static int find_roots(struct trip *t, struct str slash_tmp, struct str tmpdir)
 	const struct plan *p = t->plan;
 
 	for (size_t i = 0; i < p->roots.count; i++)
-		if (!str_eq(p->roots.items[i].path, p->places.cwd) &&
+		if (!str_eq(p->roots.items[i].path, places_workspace(&p->places)) &&
 		    is_writable(p, p->roots.items[i].path) &&
 		    add_root(t, p->roots.items[i].path) < 0)
 			return err_result(t->e);
@@ -91,7 +91,7 @@ static int find_roots(struct trip *t, struct str slash_tmp, struct str tmpdir)
 		const struct region *r = &p->regions.items[i];
 
 		if (r->access != ACCESS_WRITE || is_writable(p, path_parent(r->path)) ||
-		    str_eq(r->path, p->places.cwd) ||
+		    str_eq(r->path, places_workspace(&p->places)) ||
 		    (!t->mode.exclude_slash_tmp && str_eq(r->path, slash_tmp)) ||
 		    (!t->mode.exclude_tmpdir_env_var && str_eq(r->path, tmpdir)))
 			continue;
@@ -113,6 +113,7 @@ static int find_files_mode(struct trip *t)
 {
 	const struct plan *p = t->plan;
 	const struct region *written = find_region(p, true);
+	struct str workspace = places_workspace(&p->places);
 	struct str slash_tmp, tmpdir;
 
 	if (!find_region(p, false)) {
@@ -121,13 +122,13 @@ static int find_files_mode(struct trip *t)
 			t->a, &t->why_not, t->e,
 			"everything is writable, but danger-full-access has no sandbox");
 	}
-	if (!is_writable(p, p->places.cwd)) {
+	if (!is_writable(p, workspace)) {
 		t->mode.kind = MODE_READ_ONLY;
 		if (!written)
 			return 0;
 		return arena_printf(t->a, &t->why_not, t->e,
-				    "%.*s is writable and the working directory %.*s is not",
-				    STR_ARG(written->path), STR_ARG(p->places.cwd));
+				    "%.*s is writable and the workspace %.*s is not",
+				    STR_ARG(written->path), STR_ARG(workspace));
 	}
 	t->mode.kind = MODE_WORKSPACE_WRITE;
 	if (find_excluded(t, STR("/tmp"), &slash_tmp, &t->mode.exclude_slash_tmp) < 0 ||
@@ -198,7 +199,7 @@ static int build_roots(struct trip *t, const struct profile *profile, struct pla
 
 	if (!roots)
 		return err_result(t->e);
-	roots[0] = places->cwd;
+	roots[0] = places_workspace(places);
 	for (size_t i = 0; i < profile->roots.count; i++)
 		if (places_root(t->a, places, &profile->roots.items[i], &roots[count++], t->e) < 0)
 			return err_result(t->e);
@@ -255,7 +256,7 @@ static bool is_mode_itself(const struct trip *t)
 
 	/* Where there is none, it makes no difference whether it is left out. */
 	mode.exclude_tmpdir_env_var &= places->tmpdir.len > 0;
-	return places->root_count == 1 && str_eq(places->roots[0], places->cwd) &&
+	return places->root_count == 1 && str_eq(places->roots[0], places_workspace(places)) &&
 	       mode_is_said(&mode, t->in->policy);
 }
 

@@ -54,6 +54,9 @@ int decode_access(const struct toml *value, enum access *out, struct err *e) MUS
 int decode_roots(const struct decode *d, const struct toml *profile, struct profile *out,
 		 struct err *e) MUST_CHECK NONNULL;
 
+/* `workspace` of a profile's table. */
+int decode_workspace(const struct toml *profile, bool *is_repo, struct err *e) MUST_CHECK NONNULL;
+
 /* A whole profile, parents already merged. */
 struct profile *decode_profile(const struct decode *d, struct str name, const struct toml *table,
 			       struct err *e) MUST_CHECK NONNULL;

@@ -180,6 +180,7 @@ bool profile_equal(const struct profile *a, const struct profile *b)
 	scoped_arena arena = ARENA_INIT(SIZE_MAX);
 
 	return str_eq(a->description, b->description) && a->git == b->git &&
+	       a->workspace_is_repo == b->workspace_is_repo &&
 	       a->nested_is_open == b->nested_is_open && a->tmp_is_private == b->tmp_is_private &&
 	       a->globs_are_strict == b->globs_are_strict && a->isolates_ipc == b->isolates_ipc &&
 	       a->isolates_proc == b->isolates_proc && a->allows_userns == b->allows_userns &&

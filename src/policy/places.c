@@ -284,7 +284,7 @@ bool places_is_persons(uint64_t uid, struct str home)
 int places_root(struct arena *a, const struct places *p, const struct root *root, struct str *out,
 		struct err *e)
 {
-	struct str base = root->anchor == FS_HOME ? p->home : p->cwd;
+	struct str base = root->anchor == FS_HOME ? p->home : places_workspace(p);
 
 	if (root->anchor == FS_ABSOLUTE) {
 		*out = root->path;

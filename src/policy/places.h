@@ -9,16 +9,22 @@
 #include "policy/policy.h"
 
 struct places {
-	struct str cwd;	 /* plain and canonical */
-	struct str home; /* plain; "" when not known */
+	struct str cwd;	      /* plain and canonical */
+	struct str workspace; /* plain and canonical; "": the cwd */
+	struct str home;      /* plain; "" when not known */
 	/* Besides `home`: all that a workspace must not be, plain (P5). */
 	const struct str *homes;
 	size_t home_count;
 	struct str tmpdir; /* $TMPDIR when absolute, plain; else "" */
-	const struct str
-		*roots; /* workspace roots, plain: the cwd first, then configured, then granted */
+	const struct str *
+		roots; /* workspace roots, plain: the workspace first, then configured, then granted */
 	size_t root_count;
 };
+
+static inline struct str places_workspace(const struct places *p)
+{
+	return p->workspace.len ? p->workspace : p->cwd;
+}
 
 /* One path or glob that an entry stands for. */
 struct place {

@@ -171,6 +171,7 @@ struct profile {
 	fs_entries fs;
 	struct net_rules net;
 	VEC(struct root) roots; /* besides the working directory; only the true ones */
+	bool workspace_is_repo; /* default: the working directory */
 	enum git_access git;
 	struct origin git_origin;
 	names protect; /* besides the names of P9 */
@@ -283,6 +284,9 @@ struct profile_doc; /* the merged table of the profile in force */
 const struct profile_doc *config_select(struct arena *a, const struct config *c,
 					const struct selection *s, struct err *e)
 	MUST_CHECK NONNULL;
+
+/* Whether the workspace is to be the repository around the working directory. */
+int profile_doc_is_repo(const struct profile_doc *doc, bool *out, struct err *e) MUST_CHECK NONNULL;
 
 /* The roots that the profile configures, before any project file is read. */
 int profile_doc_roots(struct arena *a, const struct profile_doc *doc, const struct root **out,

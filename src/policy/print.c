@@ -266,6 +266,8 @@ static void add_scalars(const struct print *p, const struct profile *profile)
 		toml_add_string(p->b, profile->description);
 		buf_add_char(p->b, '\n');
 	}
+	if (profile->workspace_is_repo)
+		add_line(p, STR("workspace"), "repo");
 	if (profile->git != GIT_READ)
 		add_line(p, STR("git"), gits[profile->git]);
 	if (profile->nested_is_open)

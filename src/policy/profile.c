@@ -115,6 +115,18 @@ int decode_protect(const struct decode *d, const struct toml *array, names *out,
 	return 0;
 }
 
+int decode_workspace(const struct toml *profile, bool *is_repo, struct err *e)
+{
+	static const char *const workspaces[] = { "cwd", "repo", NULL };
+	const struct toml *workspace = toml_find(profile, "workspace");
+	size_t which = 0;
+
+	if (workspace && schema_choice(workspace, "'workspace'", workspaces, &which, e) < 0)
+		return err_result(e);
+	*is_repo = which == 1;
+	return 0;
+}
+
 /* `git`, `nested`, `tmp` and `globs`. */
 static int decode_choices(const struct toml *table, struct profile *p, struct err *e)
 {
@@ -217,7 +229,8 @@ struct profile *decode_profile(const struct decode *d, struct str name, const st
 	if (description)
 		p->description = description->string;
 	if (decode_tables(d, table, p, e) < 0 || decode_roots(d, table, p, e) < 0 ||
-	    decode_choices(table, p, e) < 0)
+	    decode_choices(table, p, e) < 0 ||
+	    decode_workspace(table, &p->workspace_is_repo, e) < 0)
 		return NULL;
 	return p;
 }

@@ -37,6 +37,7 @@ static const struct key keys[][KEYS_MAX] = {
 	[SCHEMA_PROFILE] = {
 		{ "description", T_STRING, 0 },
 		{ "extends", T_STRING, 0 },
+		{ "workspace", T_STRING, 0 },
 		{ "workspace_roots", T_TABLE, 0 },
 		{ "filesystem", T_TABLE, 0 },
 		{ "network", T_TABLE, 0 },

@@ -86,6 +86,11 @@ const struct profile_doc *config_select(struct arena *a, const struct config *c,
 	return doc;
 }
 
+int profile_doc_is_repo(const struct profile_doc *doc, bool *out, struct err *e)
+{
+	return decode_workspace(&doc->table, out, e);
+}
+
 int profile_doc_roots(struct arena *a, const struct profile_doc *doc, const struct root **out,
 		      size_t *count, struct err *e)
 {

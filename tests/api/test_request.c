@@ -57,7 +57,8 @@ TEST(every_member_has_its_words)
 					    .add_write_count = 2,
 					    .deny = denies,
 					    .deny_count = 1,
-					    .network = "full" };
+					    .network = "full",
+					    .workspace = "ws" };
 	struct cordon_run_options request = { .size = sizeof(request),
 					      .load = &load,
 					      .command = list_command,
@@ -73,6 +74,7 @@ TEST(every_member_has_its_words)
 
 	CHECK_STR(words_of(NULL, &request),
 		  "[cordon][run][--platform][landlock][--mode][workspace-write][-C][dir]"
+		  "[--workspace][ws]"
 		  "[--config-file][c.toml][--config][features.a=true][--config][git=\"commit\"]"
 		  "[--enable][x][--disable][y][--disable][z][--network][full][--add-read][/r]"
 		  "[--add-write][w 1][--add-write][w2][--deny][-d][--backend][native]"

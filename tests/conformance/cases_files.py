@@ -792,3 +792,19 @@ def the_home_is_no_workspace(arena):
     check_same(before, box.snapshot(), "was changed")
     got = box.bare("append {home}/.bashrc", cwd=box.home)
     check(got == ["OK"], f"the control shows nothing: {got}")
+
+
+@case(needs=())
+def the_workspace_stays_where_it_was_put(arena):
+    """--workspace: where a command is run opens nothing, and what was opened stays open there."""
+    box = arena.box(tree={"{work}/src/deep/": "", "{out}/file": "x"}, watch=("{out}",))
+    before = box.snapshot()
+    options = ("--mode", "workspace-write", "--workspace", "{work}")
+    for where in (box.path("{work}/src/deep"), box.path("{out}")):
+        got = box.run("write {out}/file", "create {out}/new", "create {work}/new", "unlink {work}/new",
+                      options=options, cwd=where)
+        check(set(got[:2]) <= READ_ONLY and got[2:] == ["OK", "OK"], f"{where}: {got}")
+        check_same(before, box.snapshot(), "was changed")
+    got = box.run("create {out}/new", "unlink {out}/new", options=("--mode", "workspace-write"), cwd=box.path("{out}"))
+    check(got == ["OK", "OK"], f"without it: {got}")
+    check(box.bare("write {out}/file", "create {out}/new") == ["OK", "OK"], "the control shows nothing")

@@ -114,6 +114,86 @@ def root_works_in_nobodys_home(w: World):
         assert done.returncode == 0, (cwd, done)
 
 
+# ---- Where the workspace is (P4) --------------------------------------------------------
+
+
+def make_repository(w, top):
+    env = {**w.env, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
+    subprocess.run(["git", "init", "-q", str(top)], env=env, check=True)
+
+
+@case
+def the_workspace_is_fixed_by_option_and_environment(w: World):
+    deep, other = w.repo / "src/deep", w.top / "other"
+    deep.mkdir(parents=True)
+    other.mkdir()
+    named, env = ("--workspace", str(w.repo)), {"CORDON_WORKSPACE": str(w.repo)}
+    touch = ("sh", "-c", 'touch "$0"/new 2>/dev/null && rm "$0"/new')
+    for cwd in (deep, other):
+        here = cwd == deep
+        for options, more in ((named, {}), ((), env)):
+            ok(w, "--full-auto", *options, "--", *touch, str(w.repo), cwd=cwd, env=more)
+            assert run(w, "--full-auto", *options, "--", *touch, str(other), cwd=cwd, env=more).status == 1
+            assert ok(w, "--full-auto", *options, "--", "pwd", cwd=cwd, env=more).out == f"{cwd}\n"
+            answer = w.ok("why", "--json", "--full-auto", *options, w.repo / "new", cwd=cwd, env=more).json
+            assert answer["access"] == "write", answer
+            shown = w.ok("explain", "--json", "--full-auto", *options, cwd=cwd, env=more).json
+            assert (shown["directory"], shown["workspace"]) == (str(cwd), str(w.repo)), shown
+        # Without, it is where one stands.
+        assert run(w, "--full-auto", "--", *touch, str(w.repo), cwd=cwd).status == 1
+        assert run(w, "--full-auto", "--", *touch, str(cwd), cwd=cwd).status == 0, here
+    # The option wins; it is relative to the process, the variable must not be.
+    ok(w, "--full-auto", "--workspace", "..", "-C", str(deep), "--", *touch, str(deep.parent), cwd=deep,
+       env={"CORDON_WORKSPACE": str(other)})
+    refused(w, "--full-auto", "--", "true", env={"CORDON_WORKSPACE": "."})
+    ok(w, "--full-auto", "--", "true", env={"CORDON_WORKSPACE": ""})
+    refused(w, "--full-auto", "--workspace", str(w.top / "gone"), "--", "true")
+    refused(w, "--full-auto", "--workspace", str(w.home), "--", "true")
+    refused(w, "--full-auto", "--", "true", env={"CORDON_WORKSPACE": str(w.home)})
+    # Its project narrows, and no other.
+    w.write("repo/.cordon/config.toml", '[filesystem]\n"%s" = "read"\n' % w.repo)
+    assert run(w, "--full-auto", *named, "--", *touch, str(w.repo), cwd=deep).status == 1
+
+
+PROFILE = '[permissions.p]\nextends = ":workspace"\ngit = "commit"\n'
+
+
+@case
+def a_profile_may_take_the_repository_for_the_workspace(w: World):
+    make_repository(w, w.repo)
+    deep = w.repo / "src/deep"
+    deep.mkdir(parents=True)
+    commit = ("git", "-c", "user.name=a", "-c", "user.email=b@c", "commit", "-qm", "x", "--allow-empty")
+    w.write_config(PROFILE)
+    said = run(w, "-P", "p", "--", *commit, cwd=deep)
+    assert said.status != 0 and said.err.count("--workspace") == 1, said
+    assert ok(w, "-P", "p", "--", *commit).err == ""
+    assert ok(w, "-P", "p", "--workspace", str(w.repo), "--", *commit, cwd=deep).err == ""
+    w.write_config(PROFILE + 'workspace = "repo"\n')
+    assert ok(w, "-P", "p", "--", *commit, cwd=deep).err == ""
+    assert w.ok("explain", "--json", "-P", "p", cwd=deep).json["workspace"] == str(w.repo)
+    assert 'workspace = "repo"' in w.ok("profiles", "p").out
+    # Where there is none it is the directory; and a home is none.
+    (w.top / "plain").mkdir()
+    assert w.ok("explain", "--json", "-P", "p", cwd=w.top / "plain").json["workspace"] == str(w.top / "plain")
+    make_repository(w, w.home)
+    (w.home / "project").mkdir()
+    shown = w.ok("explain", "--json", "-P", "p", cwd=w.home / "project").json
+    assert shown["workspace"] == str(w.home / "project"), shown
+    refused(w, "-P", "p", "--", "true", cwd=w.home)
+    # What everybody may write was made by nobody in particular.
+    w.repo.chmod(0o777)
+    said = ok(w, "-P", "p", "--", "true", cwd=deep)
+    assert "everybody" in said.err, said
+    assert w.ok("explain", "-q", "--json", "-P", "p", cwd=deep).json["workspace"] == str(deep)
+    # A project has no say in it.
+    w.repo.chmod(0o755)
+    w.write("repo/.cordon/config.toml", 'workspace = "repo"\n')
+    w.fails("run", "-P", "p", "--", "true", cwd=deep)
+    w.write_config(PROFILE + 'workspace = "git"\n')
+    w.fails("run", "-P", "p", "--", "true")
+
+
 # ---- Statuses (P24) ---------------------------------------------------------------
 
 

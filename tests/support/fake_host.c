@@ -19,6 +19,7 @@ struct fake_file {
 	bool is_closed; /* a directory that can't be searched */
 	bool is_unreadable;
 	bool is_locked;
+	bool is_open, is_others;
 	bool is_placeholder;
 	uint64_t inode;
 };
@@ -129,10 +130,10 @@ static size_t find_text(struct str s, struct str mark)
 
 static void add_line(struct fake_host *h, struct str line)
 {
-	static const char letters[] = "dflohcxup";
-	static const enum host_type types[] = { HOST_DIR,   HOST_FILE, HOST_LINK,
-						HOST_OTHER, HOST_DIR,  HOST_DIR,
-						HOST_DIR,   HOST_FILE, HOST_DIR };
+	static const char letters[] = "dflohcxupsa";
+	static const enum host_type types[] = { HOST_DIR, HOST_FILE, HOST_LINK, HOST_OTHER,
+						HOST_DIR, HOST_DIR,  HOST_DIR,	HOST_FILE,
+						HOST_DIR, HOST_DIR,  HOST_DIR };
 	const char *letter = memchr(letters, line.p[0], sizeof(letters) - 1);
 	struct str mark = line.p[0] == 'l' ? STR(" -> ") : STR(" = ");
 	struct str rest = str_from(line, 2);
@@ -144,6 +145,8 @@ static void add_line(struct fake_host *h, struct str line)
 	f = add_file(h, str_first(rest, end), types[letter - letters]);
 	f->is_closed = *letter == 'h' || *letter == 'c';
 	f->is_placeholder = *letter == 'p';
+	f->is_open = *letter == 's';
+	f->is_others = *letter == 'a';
 	f->is_locked = *letter == 'c' || *letter == 'x' || *letter == 'u';
 	f->is_unreadable = f->is_closed || f->is_locked;
 	free_str(f->text);
@@ -232,9 +235,12 @@ static int look(void *user, struct str path, struct host_file *out, struct err *
 		return r;
 	*out = (struct host_file){ .type = way == HOST_HIDDEN ? HOST_HIDDEN : HOST_MISSING };
 	if (f && !f->is_placeholder)
-		*out = (struct host_file){
-			.type = f->type, .device = 1, .inode = f->inode, .is_locked = f->is_locked
-		};
+		*out = (struct host_file){ .type = f->type,
+					   .device = 1,
+					   .inode = f->inode,
+					   .is_locked = f->is_locked,
+					   .is_others = f->is_others,
+					   .is_open = f->is_open };
 	return 0;
 }
 

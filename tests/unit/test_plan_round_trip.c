@@ -110,7 +110,7 @@ TEST(what_no_mode_can_say_does_not_round_trip)
 		{ DEV FS "'/' = 'read'\n'/repo/**/.env' = 'deny'\n",
 		  "no mode has the glob /repo/**/.env" },
 		{ DEV FS "'/' = 'read'\n'/other' = 'write'\n",
-		  "/other is writable and the working directory /repo is not" },
+		  "/other is writable and the workspace /repo is not" },
 		{ DEV FS "'/repo' = 'read'\n",
 		  "/ is deny, and would be read in the mode read-only" },
 		{ DEV "git = 'write'\n" FS "'/' = 'read'\n'/repo' = 'write'\n", NULL },

@@ -100,8 +100,10 @@ static const char *distrust_place(const struct launch *in, struct str path)
 {
 	const char *why = distrust_for(in->plan, str_of(in->directory), path);
 
+	if (!why)
+		why = distrust_for(in->plan, places_workspace(&in->plan->places), path);
 	if (!why && in->stands_for)
-		why = distrust_for(in->stands_for, in->stands_for->places.cwd, path);
+		why = distrust_for(in->stands_for, places_workspace(&in->stands_for->places), path);
 	return why;
 }
 

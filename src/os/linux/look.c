@@ -72,6 +72,8 @@ int os_look(struct str path, struct os_file *out, struct err *e)
 					 .device = st.st_dev,
 					 .inode = st.st_ino,
 					 .is_locked = is_locked(&st),
+					 .is_others = st.st_uid != geteuid(),
+					 .is_open = (st.st_mode & S_IWOTH) != 0,
 					 .is_placeholder = is_placeholder };
 		return 0;
 	}
