@@ -259,6 +259,7 @@ static void warn_of_denials(const struct session *s)
 	bool has_way;
 	char shown[256];
 	char way[512];
+	char why[512], cause[sizeof(why) + 2] = "";
 
 	if (s->in.is_quiet)
 		return;
@@ -272,10 +273,16 @@ static void warn_of_denials(const struct session *s)
 		return;
 	}
 	has_way = first->kind == DENIAL_HOST && first->way_out.len;
-	session_warn(&s->in, "%llu %s refused, the first on '%s'%s%s; %s names %s",
+	/* Who has allowed the name would not guess why. */
+	if (first->is_guarded)
+		(void)snprintf(cause, sizeof(cause), ": %s",
+			       utf8_show(first->rule, why, sizeof(why)));
+	session_warn(&s->in, "%llu %s refused, the first on '%s'%s%s%s; %s names %s",
 		     (unsigned long long)count, what,
-		     utf8_show(first->subject, shown, sizeof(shown)),
-		     has_way ? "; to allow that: " : "",
+		     utf8_show(first->subject, shown, sizeof(shown)), cause,
+		     !has_way		 ? ""
+		     : first->is_guarded ? "; to allow that too, add "
+					 : "; to allow that: ",
 		     has_way ? utf8_show(first->way_out, way, sizeof(way)) : "",
 		     find_namer(s, count, hosts.count), them);
 }

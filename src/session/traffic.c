@@ -137,6 +137,9 @@ void traffic_deny(struct denials *denials, const struct proxy_record *record)
 	denials_add(denials, &(struct denial){ .kind = DENIAL_HOST,
 					       .subject = buf_str(&subject),
 					       .rule = buf_str(&rule),
+					       .is_guarded =
+						       record->reason == PROXY_DENIED_PRIVATE &&
+						       told.refusal.address != NULL,
 					       .way_out = buf_str(&way),
 					       .program = str_of(record->program),
 					       .pid = record->pid,

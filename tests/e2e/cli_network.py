@@ -396,8 +396,12 @@ def a_denial_names_host_rule_program_and_a_way_out_that_works(w: World):
     assert traffic["hosts"][0]["host"] == "good.example" and traffic["hosts"][0]["reason"] == "unlisted"
     # A name that leads to a private address, and the address itself.
     words = ("--", *CURL, "-f", "http://private.example/")
-    _, report = reported(w, "--allow-host", "private.example", *words)
+    result, report = reported(w, "--allow-host", "private.example", *words)
     denial = report["denials"][0]
+    # The name is allowed, so the line says what is not.
+    warning = result.err[result.err.index("1 attempt was refused"):].splitlines()[0]
+    assert f"private.example:80 resolves to {PRIVATE}, which is not a public address" in warning, warning
+    assert f"add --allow-host {PRIVATE};" in warning, warning
     assert PRIVATE in denial["rule"] and denial["way_out"] == f"--allow-host {PRIVATE}", denial
     ok(w, "--allow-host", "private.example", *denial["way_out"].split(), *words)
 
