@@ -5,6 +5,7 @@
 #include "lib/lib.h"
 #include "lib/report.h"
 #include "lib/rules.h"
+#include "lib/why_socket.h"
 
 struct why_path {
 	const struct cordon_policy *policy;
@@ -13,6 +14,7 @@ struct why_path {
 	struct verdict verdict;
 	rule_trace trace;
 	struct inside inside;
+	struct why_socket socket;
 	uint32_t ask;
 	enum access wanted; /* of the flip, or more where that much can't be had alone */
 	struct lazy_flip *lazy;
@@ -57,8 +59,16 @@ static const struct flip *find_flip(const struct why_path *y, enum access *wante
 	return &lazy->flip;
 }
 
+/* A socket is there to be connected to: unless something else is asked, that is the question. */
+static bool is_about_connecting(const struct why_path *y)
+{
+	return y->socket.is_one && !y->ask && y->verdict.access != ACCESS_DENY;
+}
+
 static bool is_yes(const struct why_path *y)
 {
+	if (is_about_connecting(y))
+		return y->socket.verdict.decision == DECISION_ALLOW;
 	return (uint32_t)y->verdict.access >= y->ask;
 }
 
@@ -124,6 +134,10 @@ static void print_how_found(struct page *p, const struct why_path *y)
 		page_str(p, y->inside.text);
 		page_line(p);
 	}
+	if (y->socket.is_one && !is_about_connecting(y) &&
+	    y->socket.verdict.decision != DECISION_ALLOW)
+		page_text(p, "  it is a socket: to be connected to, it has to be allowed by the "
+			     "network as well (P15)\n");
 }
 
 static void print_rules(struct page *p, const struct why_path *y)
@@ -165,6 +179,10 @@ static void print_text(struct page *p, const void *data)
 	enum access wanted = y->wanted;
 	const struct flip *flip;
 
+	if (is_about_connecting(y)) {
+		why_socket_print(p, &y->socket, y->located.path, y->verdict.access);
+		return;
+	}
 	print_heading(p, y);
 	if (p->is_brief)
 		return;
@@ -180,7 +198,7 @@ static void print_json(struct json_writer *w, const void *data)
 	const struct why_path *y = data;
 	const struct plan *plan = y->policy->plan;
 	enum access wanted = y->wanted;
-	const struct flip *flip = find_flip(y, &wanted);
+	const struct flip *flip = is_about_connecting(y) ? NULL : find_flip(y, &wanted);
 
 	json_begin_object(w);
 	json_text(w, "kind", "path");
@@ -203,7 +221,11 @@ static void print_json(struct json_writer *w, const void *data)
 		if (y->trace.items[i] != y->verdict.rule)
 			json_rule(w, plan, y->trace.items[i]);
 	json_end_array(w);
-	json_flip(w, flip, access_name(wanted));
+	why_socket_json(w, &y->socket, plan, y->located.path);
+	if (is_about_connecting(y))
+		why_socket_json_flip(w, &y->socket);
+	else
+		json_flip(w, flip, access_name(wanted));
 	json_notes(w, y->policy, true);
 	json_end_object(w);
 }
@@ -221,6 +243,8 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 	    plan_trace(a, policy->plan, y->located.path, &y->verdict, &y->trace, e) < 0 ||
 	    inside_find(a, policy->plan, y->located.path, &y->verdict, &y->inside, e) < 0)
 		return err_result(e);
+	if (why_socket_find(a, policy, &y->located, &y->socket, e) < 0)
+		return err_result(e);
 	y->policy = policy;
 	y->ask = ask;
 	y->wanted = other_answer(y->verdict.access, ask);
@@ -228,7 +252,8 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 	if (!y->lazy)
 		return err_result(e);
 	y->lazy->a = a;
-	report->error_count = !is_yes(y) || y->verdict.access == ACCESS_DENY;
+	report->error_count = !is_yes(y) ||
+			      (y->verdict.access == ACCESS_DENY && !is_about_connecting(y));
 	report->policy = load_share(policy);
 	report->home = policy->plan_inputs.places.home;
 	report->data = y;

@@ -38,6 +38,7 @@ struct os_file {
 	bool is_locked;		/* this user's, who may not read (or search) it until a chmod */
 	bool is_others;		/* another user's */
 	bool is_open;		/* everybody may write it */
+	bool is_socket;
 	bool is_placeholder;	/* bears Cordon's mark and holds nothing: no one's, and soon gone */
 };
 

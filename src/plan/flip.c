@@ -459,6 +459,21 @@ static int explain_secret(struct path_flip *pf, const struct rule *rule)
 			    STR_ARG(denies));
 }
 
+/* What this very call says wins over every file; but it can be said otherwise. */
+static int explain_option(struct path_flip *pf, const struct rule *rule)
+{
+	static const char *const instead[] = {
+		[ACCESS_DENY] = "--deny", [ACCESS_READ] = "--add-read", [ACCESS_WRITE] = "--add-write"
+	};
+	struct flipper *f = &pf->f;
+
+	return arena_printf(
+		f->a, &f->flip.why_not, f->e,
+		"no line of a file wins over %s, an option of this call: leave it out%s%s",
+		rule->origin.file, str_eq(rule->path, pf->path) ? ", or write in its place " : "",
+		str_eq(rule->path, pf->path) ? instead[pf->wanted] : "");
+}
+
 static int explain(struct path_flip *pf, const struct rule *rule)
 {
 	struct flipper *f = &pf->f;
@@ -483,6 +498,8 @@ static int explain(struct path_flip *pf, const struct rule *rule)
 				    STR_ARG(rule->key));
 	if (flip_is_trusted(f, &rule->origin))
 		return flip_explain_trusted(f, place);
+	if (rule->kind == RULE_ENTRY && rule->origin.file && rule->origin.file[0] == '-')
+		return explain_option(pf, rule);
 	return arena_printf(f->a, &f->flip.why_not, f->e,
 			    "%.*s (%.*s) decides here, and no single line changes that",
 			    STR_ARG(rule->key), STR_ARG(place));

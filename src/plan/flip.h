@@ -82,6 +82,11 @@ int plan_flip_host(struct arena *a, const struct plan_inputs *in, const struct p
 		   const struct hostname *host, uint16_t port, enum decision wanted,
 		   struct flip *out, struct err *e) MUST_CHECK NONNULL;
 
+/* Whether the host's socket at `path`, canonical, may be connected to; `wanted` likewise. */
+int plan_flip_socket(struct arena *a, const struct plan_inputs *in, const struct plan *p,
+		     struct str path, enum decision wanted, struct flip *out, struct err *e)
+	MUST_CHECK NONNULL;
+
 /*
  * Where a rule for hosts is written in the file of the profile in force, in words that follow it
  * (" inside domains = { ... } at FILE:6"), and what its key begins with there ("domains.", or "").

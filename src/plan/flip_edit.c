@@ -56,6 +56,41 @@ struct policy *flip_copy_rules(struct flipper *f, const struct policy *p, size_t
 	return copy;
 }
 
+struct policy *flip_copy_sockets(struct flipper *f, const struct policy *p, size_t layer)
+{
+	struct policy *copy = flip_copy(f, p);
+	const struct net_rules *from = &p->layers.items[layer].net;
+	struct net_socket *items = arena_array(f->a, from->sockets.count + 1, sizeof(*items), f->e);
+
+	if (!copy || !items)
+		return NULL;
+	if (from->sockets.count)
+		memcpy(items, from->sockets.items, from->sockets.count * sizeof(*items));
+	copy->layers.items[layer].net.sockets.items = items;
+	copy->layers.items[layer].net.sockets.room = from->sockets.count + 1;
+	return copy;
+}
+
+int flip_enable(struct flipper *f, size_t layer)
+{
+	struct policy *p = flip_copy(f, f->policy);
+	const struct origin *at = NULL;
+
+	if (!p)
+		return err_result(f->e);
+	/* A line that says so is changed; a second one TOML would not take. */
+	if (p->layers.items[layer].net.access_is_said)
+		at = &p->layers.items[layer].net.access_origin;
+	/* What the command line says, no file can change. */
+	if (at && !flip_is_ours(f, at))
+		return 0;
+	if (flip_record(f, layer, "network", at, STR("enabled"), STR("true")) < 0)
+		return err_result(f->e);
+	p->layers.items[layer].net.access = NET_MANAGED;
+	f->policy = p;
+	return 0;
+}
+
 /* ---- Where things are said ---------------------------------------------- */
 
 bool flip_same_origin(const struct origin *a, const struct origin *b)

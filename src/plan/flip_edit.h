@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What flip.c and flip_host.c share: a copy of the policy that edits are tried
+ * What flip.c, flip_host.c and flip_socket.c share: a copy of the policy that edits are tried
  * on, the list of edits, and the words and TOML made from it. Nobody else
  * includes this.
  */
@@ -38,6 +38,12 @@ struct policy *flip_copy_fs(struct flipper *f, const struct policy *p, size_t la
 	MUST_CHECK NONNULL;
 struct policy *flip_copy_rules(struct flipper *f, const struct policy *p, size_t layer)
 	MUST_CHECK NONNULL;
+
+struct policy *flip_copy_sockets(struct flipper *f, const struct policy *p, size_t layer)
+	MUST_CHECK NONNULL;
+
+/* Makes a network managed that a layer has off; nothing where no file can. */
+int flip_enable(struct flipper *f, size_t layer) MUST_CHECK NONNULL;
 
 bool flip_same_origin(const struct origin *a, const struct origin *b) NONNULL;
 

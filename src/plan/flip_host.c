@@ -80,26 +80,6 @@ static int add_text(struct host_flip *hf, struct str text, bool is_allow)
 	return add_rule(hf, &domain, is_allow);
 }
 
-static int enable(struct host_flip *hf, size_t layer)
-{
-	struct policy *p = flip_copy(&hf->f, hf->f.policy);
-	const struct origin *at = NULL;
-
-	if (!p)
-		return err_result(hf->f.e);
-	/* A line that says so is changed; a second one TOML would not take. */
-	if (p->layers.items[layer].net.access_is_said)
-		at = &p->layers.items[layer].net.access_origin;
-	/* What the command line says, no file can change. */
-	if (at && !flip_is_ours(&hf->f, at))
-		return 0;
-	if (flip_record(&hf->f, layer, "network", at, STR("enabled"), STR("true")) < 0)
-		return err_result(hf->f.e);
-	p->layers.items[layer].net.access = NET_MANAGED;
-	hf->f.policy = p;
-	return 0;
-}
-
 /* The rule about just this host says the opposite; one about more is taken out. */
 static int change_rule(struct host_flip *hf, const struct net_verdict *v)
 {
@@ -180,7 +160,7 @@ static int cure_deny(struct host_flip *hf, const struct net_verdict *v)
 
 	switch (v->reason) {
 	case NET_REASON_OFF:
-		if (enable(hf, v->layer) < 0)
+		if (flip_enable(&hf->f, v->layer) < 0)
 			return err_result(hf->f.e);
 		/* `enabled` without any rule would open every host. */
 		if (v->layer == 0 && hf->f.policy != before &&

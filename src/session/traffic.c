@@ -134,16 +134,16 @@ void traffic_deny(struct denials *denials, const struct proxy_record *record)
 	add_subject(&subject, &told.target);
 	refusal_why(&told.refusal, &rule);
 	refusal_way(&told.refusal, &way);
-	denials_add(denials, &(struct denial){ .kind = DENIAL_HOST,
-					       .subject = buf_str(&subject),
-					       .rule = buf_str(&rule),
-					       .is_guarded =
-						       record->reason == PROXY_DENIED_PRIVATE &&
-						       told.refusal.address != NULL,
-					       .way_out = buf_str(&way),
-					       .program = str_of(record->program),
-					       .pid = record->pid,
-					       .count = record->count });
+	denials_add(denials,
+		    &(struct denial){ .kind = DENIAL_HOST,
+				      .subject = buf_str(&subject),
+				      .rule = buf_str(&rule),
+				      .is_guarded = record->reason == PROXY_DENIED_PRIVATE &&
+						    told.refusal.address != NULL,
+				      .way_out = buf_str(&way),
+				      .program = str_of(record->program),
+				      .pid = record->pid,
+				      .count = record->count });
 }
 
 void traffic_fail(struct traffic *t, const struct proxy_record *record, struct buf *words)

@@ -5,8 +5,10 @@
 import json
 import os
 import re
+import socket
 import stat
 import subprocess
+import sys
 
 from cli import PROGRAM, Skip, World, case, run, run_cases
 
@@ -61,6 +63,50 @@ def a_refusal_names_the_question_with_the_options_of_its_run(w: World):
         assert done.returncode == 1, done
         found = json.loads(done.stdout)
         assert found["access"] == "deny" and found["rule"]["file"] in ("--deny", "--config"), found
+
+
+@case
+def a_socket_is_there_to_be_connected_to(w: World):
+    w.write_config(DEV)
+    path = w.top / "s.sock"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen(8)
+        ask = ["-c", "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])", str(path)]
+
+        def connects(*options):
+            return run(w, *options, "--", sys.executable, *ask).status == 0
+
+        found = w.run("why", str(path), "--json")
+        assert found.status == 1 and found.json["connect"]["decision"] == "deny" and not connects(), found
+        assert found.json["access"] == "read" and "network off" in w.run("why", str(path)).out
+        # The edit is enough, and the answer then is what a run does.
+        w.write_config(DEV + found.json["flip"]["toml"])
+        found = w.run("why", str(path), "--json")
+        assert found.status == 0 and found.json["connect"]["decision"] == "allow" and connects(), found
+        # By another name, as /var/run is one.
+        (w.top / "link").symlink_to(w.top)
+        w.write_config(DEV + f'[permissions.dev.network]\nenabled = true\n'
+                             f'unix_sockets = {{ "{w.top}/link/s.sock" = "allow" }}\n')
+        assert w.run("why", str(path)).status == 0 and connects()
+        # Every socket, and how that one is closed then.
+        found = w.run("why", str(path), "--network", "full", "--json")
+        assert found.status == 0 and connects("--network", "full"), found
+        assert found.json["flip"]["possible"] and found.json["flip"]["edits"][0]["value"] == '"deny"', found
+        assert w.run("why", str(path), "--network", "full", "--deny", str(path)).status == 1
+        assert not connects("--network", "full", "--deny", str(path))
+        # Asked as a file, it is one.
+        assert w.run("why", str(path), "--read").status == 0 and w.run("why", str(path), "--write").status == 1
+        assert w.run("why", "/dev/null", "--json").json["connect"] is None
+
+
+@case
+def an_option_is_named_where_only_it_can_be_changed(w: World):
+    w.write_config(DEV)
+    flip = w.run("why", "/etc", "--deny", "/etc", "--json").json["flip"]
+    assert not flip["possible"] and "--deny" in flip["why_not"] and "--add-read" in flip["why_not"], flip
+    flip = w.run("why", "/etc/passwd", "--add-read", "/etc", "--write", "--json").json["flip"]
+    assert flip["possible"], flip
 
 
 @case

@@ -74,6 +74,7 @@ int os_look(struct str path, struct os_file *out, struct err *e)
 					 .is_locked = is_locked(&st),
 					 .is_others = st.st_uid != geteuid(),
 					 .is_open = (st.st_mode & S_IWOTH) != 0,
+					 .is_socket = S_ISSOCK(st.st_mode),
 					 .is_placeholder = is_placeholder };
 		return 0;
 	}
