@@ -89,6 +89,7 @@ static const struct said_text {
 	{ "-P", offsetof(struct cordon_load_options, profile) },
 	{ "--mode", offsetof(struct cordon_load_options, mode) },
 	{ "--network", offsetof(struct cordon_load_options, network) },
+	{ "--workspace", offsetof(struct cordon_load_options, workspace) },
 };
 
 /* The count stands behind the list. */

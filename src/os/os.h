@@ -39,7 +39,7 @@ struct os_file {
 	bool is_others;		/* another user's */
 	bool is_open;		/* everybody may write it */
 	bool is_socket;
-	bool is_placeholder;	/* bears Cordon's mark and holds nothing: no one's, and soon gone */
+	bool is_placeholder; /* bears Cordon's mark and holds nothing: no one's, and soon gone */
 };
 
 /* What lies at `path`, a link at its end not followed. ERR_SYS when the host fails. */
