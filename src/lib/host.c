@@ -103,18 +103,14 @@ const struct host host_now = {
 
 /* ---- Remembering --------------------------------------------------------------------- */
 
-struct listed {
-	struct str name;
-	enum host_type type;
-};
-
-typedef VEC(struct listed) listed_names;
+typedef VEC(struct host_name) listed_names;
 
 struct seen {
 	struct name_node by_path; /* first, so that one can be cast to the other */
 	struct host_file file;
 	listed_names names;
-	struct str text; /* of a file or a link */
+	struct stamp stamp; /* of the directory when these were its names */
+	struct str text;    /* of a file or a link */
 	bool has_file, has_names, has_text;
 };
 
@@ -199,10 +195,10 @@ struct keeping {
 static int keep_one(void *arg, struct str name, enum os_type type, struct err *e)
 {
 	struct keeping *k = arg;
-	struct listed listed = { .type = host_type_of(type) };
+	struct host_name listed = { .type = host_type_of(type) };
 
 	if (k->is_whole) {
-		struct listed *kept = VEC_PUSH(k->view->a, &k->names, e);
+		struct host_name *kept = VEC_PUSH(k->view->a, &k->names, e);
 
 		if (!kept || arena_copy(k->view->a, name, &listed.name, e) < 0)
 			return err_result(e);
@@ -219,6 +215,7 @@ static int view_list(void *user, struct str path,
 {
 	struct host_view *view = user;
 	struct keeping k = { .view = view, .to = { .each = each, .arg = arg } };
+	struct stamp stamp;
 	struct seen *seen;
 	int status;
 
@@ -235,12 +232,25 @@ static int view_list(void *user, struct str path,
 	if (progress_tell(view->progress, path, e) < 0)
 		return err_result(e);
 	k.is_whole = seen && !view->is_frozen && view->listed_bytes < LISTED_MAX_BYTES;
-	status = os_list(path, keep_one, &k, e);
+	status = os_list_stamped(path, keep_one, &k, &view->stamp_kind, k.is_whole ? &stamp : NULL,
+				 e);
 	if (status == 0 && k.is_whole) {
 		seen->names = k.names;
+		seen->stamp = stamp;
 		seen->has_names = true;
 	}
 	return status;
+}
+
+static bool view_recall(void *user, struct str path, struct host_listing *out)
+{
+	const struct host_view *view = user;
+	const struct seen *seen = (const void *)name_tree_find(view->files, path);
+
+	if (!seen || !seen->has_names || !stamp_is_known(&seen->stamp))
+		return false;
+	*out = (struct host_listing){ seen->stamp, seen->names.items, seen->names.count };
+	return true;
 }
 
 struct host host_view_init(struct host_view *view, struct arena *a)
@@ -250,7 +260,8 @@ struct host host_view_init(struct host_view *view, struct arena *a)
 			      .look = view_look,
 			      .read_link = view_read_link,
 			      .read_file = view_read_file,
-			      .list = view_list };
+			      .list = view_list,
+			      .recall = view_recall };
 }
 
 void host_view_freeze(struct host_view *view)

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/name_tree.h"
 #include "base/progress.h"
+#include "os/times.h"
 #include "plan/host.h"
 
 struct host_view {
@@ -20,6 +21,7 @@ struct host_view {
 	struct name_node *files;
 	size_t listed_bytes;
 	bool is_frozen;
+	struct os_stamp_kind stamp_kind; /* of what was listed last */
 	const struct progress *progress; /* told of what is listed; may be NULL */
 };
 

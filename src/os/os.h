@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "os/times.h"
 
 /* ---- Looking at files ---------------------------------------------------- */
 
@@ -55,6 +56,15 @@ int os_read_link(struct str path, struct buf *out, struct err *e) MUST_CHECK NON
 int os_list(struct str path,
 	    int (*each)(void *arg, struct str name, enum os_type type, struct err *e), void *arg,
 	    struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * The same; `stamp`, if not NULL, is what the directory was before its names were read
+ * (os_take_stamp()).
+ */
+int os_list_stamped(struct str path,
+		    int (*each)(void *arg, struct str name, enum os_type type, struct err *e),
+		    void *arg, struct os_stamp_kind *kind, struct stamp *stamp, struct err *e)
+	MUST_CHECK __attribute__((nonnull(2, 6)));
 
 /* ---- Reading files whole ------------------------------------------------- */
 

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/stamp.h"
 #include "base/str.h"
 
 enum host_type {
@@ -37,6 +38,19 @@ struct host_file {
 	bool is_open;	/* everybody may write it */
 };
 
+/* In a directory. */
+struct host_name {
+	struct str name;
+	enum host_type type;
+};
+
+/* All names of a directory, and what it was when they were read. */
+struct host_listing {
+	struct stamp stamp;
+	const struct host_name *items;
+	size_t count;
+};
+
 struct host {
 	void *user;
 	/* What lies at `path`. Fails only when the host itself does (I/O error). */
@@ -53,7 +67,18 @@ struct host {
 	int (*list)(void *user, struct str path,
 		    int (*each)(void *arg, struct str name, enum host_type type, struct err *e),
 		    void *arg, struct err *e);
+	/*
+	 * What list() has found there before, if it is remembered, and whether it still holds can be
+	 * told: it does as long as the directory has the same stamp. May be NULL.
+	 */
+	bool (*recall)(void *user, struct str path, struct host_listing *out);
 };
+
+/* host->recall(), if there is one. */
+static inline bool host_recall(const struct host *host, struct str path, struct host_listing *out)
+{
+	return host && host->recall && host->recall(host->user, path, out);
+}
 
 /*
  * canon.c: what keeps this user from looking at `path` or into it, when that is a file or

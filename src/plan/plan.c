@@ -85,6 +85,7 @@ static int builder_init(struct builder *b, struct arena *a, const struct plan_in
 	if (!b->plan)
 		return err_result(e);
 	b->plan->policy = in->policy;
+	b->plan->host = in->host;
 	b->plan->is_unsandboxed = in->policy->profile->is_unsandboxed;
 	return 0;
 }

@@ -164,7 +164,8 @@ struct net;   /* net.h */
 
 struct plan {
 	const struct policy *policy;
-	struct places places; /* roots canonical */
+	const struct host *host; /* that it was made for */
+	struct places places;	 /* roots canonical */
 	VEC(struct rule) rules;
 	const struct index *index;
 	VEC(struct region) regions;

@@ -281,6 +281,28 @@ static int judge_dir(struct look *l, const struct listing *seen, struct err *e)
 	return is_known(l, git, seen->dir) ? 0 : judge_git_dir(l, GIT_FOUND_REPOSITORY, git, e);
 }
 
+/* The names that the plan has found in it, when it has not changed since. */
+static bool is_remembered(const struct look *l, struct str dir, struct host_listing *out)
+{
+	struct stamp now;
+
+	return host_recall(l->plan->host, dir, out) && os_look_stamp(AT_FDCWD, dir.p, &now) &&
+	       stamp_eq(&out->stamp, &now);
+}
+
+static int list(struct listing *seen, struct err *e)
+{
+	struct host_listing known;
+	int r = 0;
+
+	if (!is_remembered(seen->l, seen->dir, &known))
+		return os_list(seen->dir, see_name, seen, e);
+	for (size_t i = 0; r == 0 && i < known.count; i++)
+		r = see_name(seen, known.items[i].name,
+			     known.items[i].type == HOST_DIR ? OS_DIR : OS_OTHER, e);
+	return r;
+}
+
 /* What can't be listed has nothing for git either, as long as it is so: unless the run closed it. */
 static int look_into(struct look *l, struct str dir, struct err *e)
 {
@@ -289,7 +311,7 @@ static int look_into(struct look *l, struct str dir, struct err *e)
 
 	if (is_kernel(dir))
 		return 0;
-	if (os_list(dir, see_name, &seen, e) < 0) {
+	if (list(&seen, e) < 0) {
 		bool is_new = false;
 
 		if (e->code != ERR_SYS)

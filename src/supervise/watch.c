@@ -25,6 +25,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "os/fd_leave.h"
+#include "os/times.h"
 #include "supervise/masker.h"
 
 enum {
@@ -221,6 +222,41 @@ static int add_pending(struct watch *w, struct str path, uint64_t round, struct 
 	return 0;
 }
 
+static bool is_dir(const struct watch *w, struct str path)
+{
+	UNINITIALIZED char name[PATH_MAX_BYTES];
+	struct stat st;
+
+	return fstatat(w->sandbox->root, below_root(path, name), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+/* A name in a directory; its own directories are listed again when they were before `round`. */
+static int judge(struct watch *w, struct str dir, const char *name, uint8_t type, uint64_t round,
+		 struct err *e)
+{
+	struct str path = { w->order, 0 };
+	size_t len = dir.len == 1 ? 0 : dir.len;
+	size_t name_len = strlen(name);
+	struct verdict v;
+
+	if (len + 1 + name_len >= sizeof(w->order))
+		return give_up(w, FAIL(e, ERR_LIMIT, "the path of %s is too long", SHOWN(dir)), e);
+	memcpy(w->order, dir.p, len);
+	w->order[len] = '/';
+	memcpy(w->order + len + 1, name, name_len);
+	path.len = len + 1 + name_len;
+	v = plan_resolve(w->plan, path);
+	if (v.access == ACCESS_DENY && v.rule->kind == RULE_GLOB) {
+		if (!is_covered(w, path))
+			w->order_len = path.len;
+		return 0;
+	}
+	if ((type != DT_DIR && type != DT_UNKNOWN) || is_made_up(path) || !is_of_interest(w, path))
+		return 0;
+	return type == DT_DIR || is_dir(w, path) ? add_pending(w, path, round, e) : 0;
+}
+
 static int start_round(struct watch *w, struct err *e)
 {
 	w->has_dropped = false;
@@ -264,9 +300,33 @@ static struct dir *watch_open(struct watch *w, int fd, struct str path, struct e
 	return &w->dirs.items[number];
 }
 
+/*
+ * Whether the plan has listed it and it has not changed since. It is watched already, so nothing
+ * comes between.
+ */
+static bool is_known(const struct watch *w, int fd, struct str path, struct host_listing *known)
+{
+	struct stamp now;
+
+	return host_recall(w->plan->host, path, known) && os_look_stamp(fd, "", &now) &&
+	       stamp_eq(&known->stamp, &now);
+}
+
+/* Of these the plan has judged every name: only the way down is left. */
+static int add_known(struct watch *w, struct pending of, const struct host_listing *known,
+		     struct err *e)
+{
+	for (size_t i = 0; i < known->count; i++)
+		if (known->items[i].type == HOST_DIR &&
+		    judge(w, of.path, known->items[i].name.p, DT_DIR, of.round, e) < 0)
+			return err_result(e);
+	return 0;
+}
+
 /* Watches it, and begins to list it when that is still to be done. */
 static int take(struct watch *w, int fd, struct pending next, struct err *e)
 {
+	struct host_listing known;
 	struct dir *dir;
 
 	if (w->directories >= MAX_DIRS)
@@ -287,6 +347,8 @@ static int take(struct watch *w, int fd, struct pending next, struct err *e)
 	}
 	dir->path = next.path;
 	dir->round = MAX_OF(next.round, dir->round);
+	if (!w->is_running && is_known(w, fd, next.path, &known))
+		return add_known(w, next, &known, e);
 	w->listed = fd;
 	w->listed_as = next;
 	w->entries_at = w->entries_end = 0;
@@ -319,42 +381,7 @@ static int open_next(struct watch *w, struct err *e)
 	return r < 0 ? give_up(w, r, e) : 0;
 }
 
-/* ---- Judging names --------------------------------------------------------------- */
-
-static bool is_dir(const struct watch *w, struct str path)
-{
-	UNINITIALIZED char name[PATH_MAX_BYTES];
-	struct stat st;
-
-	return fstatat(w->sandbox->root, below_root(path, name), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISDIR(st.st_mode);
-}
-
-/* A name in a directory; its own directories are listed again when they were before `round`. */
-static int judge(struct watch *w, struct str dir, const char *name, uint8_t type, uint64_t round,
-		 struct err *e)
-{
-	struct str path = { w->order, 0 };
-	size_t len = dir.len == 1 ? 0 : dir.len;
-	size_t name_len = strlen(name);
-	struct verdict v;
-
-	if (len + 1 + name_len >= sizeof(w->order))
-		return give_up(w, FAIL(e, ERR_LIMIT, "the path of %s is too long", SHOWN(dir)), e);
-	memcpy(w->order, dir.p, len);
-	w->order[len] = '/';
-	memcpy(w->order + len + 1, name, name_len);
-	path.len = len + 1 + name_len;
-	v = plan_resolve(w->plan, path);
-	if (v.access == ACCESS_DENY && v.rule->kind == RULE_GLOB) {
-		if (!is_covered(w, path))
-			w->order_len = path.len;
-		return 0;
-	}
-	if ((type != DT_DIR && type != DT_UNKNOWN) || is_made_up(path) || !is_of_interest(w, path))
-		return 0;
-	return type == DT_DIR || is_dir(w, path) ? add_pending(w, path, round, e) : 0;
-}
+/* ---- Taking what is told ------------------------------------------------------------ */
 
 static int take_event(struct watch *w, struct err *e)
 {

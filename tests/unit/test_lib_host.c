@@ -2,6 +2,7 @@
 /* Tests of src/lib/host.c. */
 #include "lib/host.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -99,4 +100,89 @@ TEST(a_huge_directory_is_passed_on_but_not_kept)
 	CHECK_INT(count(&host, "huge"), 30000);
 	CHECK(a.used_bytes < (4 << 20));
 	CHECK_INT(count(&host, "huge"), 30000);
+}
+
+/* Of a directory that was changed just now nothing is remembered, so it may take a while. */
+static bool recalls(struct arena *a, const char *path, struct host_listing *out)
+{
+	for (int i = 0; i < 2000; i++) {
+		struct host_view *view = ARENA_NEW(a, struct host_view, &(struct err)ERR_INIT);
+		struct host host;
+
+		if (!view)
+			return false;
+		host = host_view_init(view, a);
+		(void)count(&host, path);
+		host_view_freeze(view);
+		if (host_recall(&host, str_of(path), out))
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static bool is_same(const char *path, const struct host_listing *known)
+{
+	struct stamp now;
+
+	return os_look_stamp(AT_FDCWD, path, &now) && stamp_eq(&known->stamp, &now);
+}
+
+TEST(what_was_listed_holds_until_a_name_is_changed)
+{
+	scoped_arena a = ARENA_INIT(1 << 22);
+	struct host_listing known;
+
+	REQUIRE(mkdir("old", 0700) == 0 && mkdir("old/sub", 0700) == 0);
+	scratch_put("old/file", "");
+	REQUIRE(recalls(&a, "old", &known));
+	CHECK_INT(known.count, 2);
+	CHECK(is_same("old", &known));
+	scratch_put("old/file", "other text");
+	scratch_put("old/sub/file", "");
+	CHECK(is_same("old", &known));
+	scratch_put("old/more", "");
+	CHECK(!is_same("old", &known));
+	REQUIRE(recalls(&a, "old", &known));
+	CHECK_INT(known.count, 3);
+	REQUIRE(unlink("old/more") == 0);
+	CHECK(!is_same("old", &known));
+	REQUIRE(recalls(&a, "old", &known));
+	REQUIRE(rename("old/file", "old/FILE") == 0);
+	CHECK(!is_same("old", &known));
+}
+
+/* A whole path can be exchanged and put back: what was away shows it. */
+TEST(what_was_moved_away_and_back_is_another)
+{
+	scoped_arena a = ARENA_INIT(1 << 22);
+	struct host_listing known;
+
+	REQUIRE(mkdir("here", 0700) == 0 && mkdir("here/sub", 0700) == 0);
+	REQUIRE(recalls(&a, "here", &known));
+	REQUIRE(rename("here", "away") == 0);
+	CHECK(!is_same("here", &known));
+	REQUIRE(mkdir("here", 0700) == 0);
+	CHECK(!is_same("here", &known));
+	REQUIRE(rmdir("here") == 0 && rename("away", "here") == 0);
+	CHECK(!is_same("here", &known));
+}
+
+/* SECURITY: two changes within a tick of the file system's clock have the same time. */
+TEST(a_time_that_may_come_again_is_none)
+{
+	scoped_arena a = ARENA_INIT(1 << 22);
+
+	REQUIRE(mkdir("busy", 0700) == 0);
+	for (int i = 0; i < 300; i++) {
+		struct host_view view;
+		struct host host = host_view_init(&view, &a);
+		struct host_listing known;
+
+		REQUIRE(rename("busy", "busier") == 0 && rename("busier", "busy") == 0);
+		CHECK_INT(count(&host, "busy"), 0);
+		scratch_put("busy/x", "");
+		CHECK(!host_recall(&host, STR("busy"), &known) || !is_same("busy", &known));
+		REQUIRE(unlink("busy/x") == 0);
+	}
 }

@@ -523,6 +523,115 @@ TEST(what_came_between_the_plan_and_the_watch_is_masked)
 	CHECK_INT(run_done(&r).masked, 1);
 }
 
+/* ---- What the plan remembers ------------------------------------------------------------ */
+
+/* Loads until the plan has seen `name` long enough after its last change to remember it. */
+static bool load_known(struct run *r, const char *entries, const char *name)
+{
+	struct host_listing known;
+
+	for (int i = 0; i < 2000; i++) {
+		cordon_policy_free(r->policy);
+		r->policy = load(r->top, entries);
+		if (!r->policy)
+			return false;
+		if (host_recall(r->policy->plan->host, str_of(at(r, name)), &known))
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static bool watch_it(struct run *r, const struct plan *plan)
+{
+	struct err e = ERR_INIT;
+
+	return watch_start(&r->a, &r->loop, &r->in.sandbox, plan, NULL, &r->watch, &e) == 0;
+}
+
+TEST(what_the_plan_remembers_is_watched_as_well)
+{
+	struct run r;
+	struct watch_summary sum;
+
+	REQUIRE(run_init(&r, "known"));
+	make_dir(&r, "a");
+	make_dir(&r, "a/b");
+	make_dir(&r, "a/b/c");
+	make_dir(&r, "other");
+	put(&r, "a/b/x");
+	REQUIRE(load_known(&r, "'@/**/.env' = 'deny'\n", "a/b/c"));
+	put(&r, "a/b/.env"); /* after the plan, before the watch */
+	REQUIRE(watch_it(&r, r.policy->plan));
+	put(&r, "a/b/c/.env");
+	put(&r, "other/.env");
+	CHECK(is_masked_soon(&r, "a/b/.env"));
+	CHECK(is_masked_soon(&r, "a/b/c/.env"));
+	CHECK(is_masked_soon(&r, "other/.env"));
+	CHECK(is_open_inside(&r, "a/b/x"));
+	sum = run_done(&r);
+	CHECK_INT(sum.masked, 3);
+	CHECK_INT(sum.missed, 0);
+	CHECK(sum.directories >= 5);
+}
+
+TEST(what_was_exchanged_since_the_plan_is_looked_into)
+{
+	struct run r;
+
+	REQUIRE(run_init(&r, "exchanged"));
+	make_dir(&r, "a");
+	make_dir(&r, "a/b");
+	make_dir(&r, "a2");
+	make_dir(&r, "a2/b");
+	put(&r, "a2/b/.envx");
+	REQUIRE(load_known(&r, "'@/a/**/.envx' = 'deny'\n", "a/b"));
+	move(&r, "a", "a1");
+	move(&r, "a2", "a");
+	REQUIRE(watch_it(&r, r.policy->plan));
+	CHECK(is_masked_soon(&r, "a/b/.envx"));
+	put(&r, "a1/b/.envx");
+	move(&r, "a", "a2");
+	move(&r, "a1", "a");
+	CHECK(is_masked_soon(&r, "a/b/.envx"));
+	(void)run_done(&r);
+}
+
+static const struct host *true_host;
+
+/* Of "a" alone, as if there were nothing in it. */
+static bool recall_nothing(void *user, struct str path, struct host_listing *out)
+{
+	if (!str_is(path_name(path), "a") || !true_host->recall(user, path, out))
+		return false;
+	out->count = 0;
+	return true;
+}
+
+/* No directory is read twice: a memory that is wrong is believed. */
+TEST(what_the_plan_remembers_is_not_read_again)
+{
+	struct run r;
+	struct plan plan;
+	struct host false_host;
+
+	REQUIRE(run_init(&r, "believed"));
+	make_dir(&r, "a");
+	make_dir(&r, "a/b");
+	REQUIRE(load_known(&r, "'@/**/.env' = 'deny'\n", "a"));
+	true_host = r.policy->plan->host;
+	false_host = *true_host;
+	false_host.recall = recall_nothing;
+	plan = *r.policy->plan;
+	plan.host = &false_host;
+	REQUIRE(watch_it(&r, &plan));
+	put(&r, "a/.env");
+	put(&r, "a/b/.env");
+	CHECK(is_masked_soon(&r, "a/.env"));
+	CHECK(is_open_inside(&r, "a/b/.env"));
+	(void)run_done(&r);
+}
+
 TEST(other_denies_are_not_its_business)
 {
 	struct run r;

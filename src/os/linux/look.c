@@ -133,9 +133,9 @@ static enum os_type type_of_entry(int directory, const struct entry *entry)
 }
 
 /* Not opendir(): what it allocates costs more than a short directory. */
-int os_list(struct str path,
-	    int (*each)(void *arg, struct str name, enum os_type type, struct err *e), void *arg,
-	    struct err *e)
+int os_list_stamped(struct str path,
+		    int (*each)(void *arg, struct str name, enum os_type type, struct err *e),
+		    void *arg, struct os_stamp_kind *kind, struct stamp *stamp, struct err *e)
 {
 	UNINITIALIZED _Alignas(struct entry) char space[2048];
 	UNINITIALIZED struct c_path name;
@@ -148,6 +148,8 @@ int os_list(struct str path,
 	directory = openat(AT_FDCWD, name.text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (directory < 0)
 		return FAIL_SYS(e, errno, "can't list '%s'", show_path(&shown, path));
+	if (stamp)
+		os_take_stamp(directory, kind, stamp);
 	while ((n = syscall(SYS_getdents64, directory, space, sizeof(space))) > 0)
 		for (long at = 0; at < n;) {
 			const struct entry *entry = (const void *)(space + at);
@@ -164,4 +166,11 @@ int os_list(struct str path,
 	if (n < 0 && errno != ENOENT)
 		return FAIL_SYS(e, errno, "can't list '%s'", show_path(&shown, path));
 	return 0;
+}
+
+int os_list(struct str path,
+	    int (*each)(void *arg, struct str name, enum os_type type, struct err *e), void *arg,
+	    struct err *e)
+{
+	return os_list_stamped(path, each, arg, NULL, NULL, e);
 }

@@ -5,11 +5,14 @@
  */
 #include "os/times.h"
 
+#include <linux/magic.h>
 #include <linux/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-enum { CURRENT_DIRECTORY = -100, NO_FOLLOW = 0x100 };
+enum { CURRENT_DIRECTORY = -100, NO_FOLLOW = 0x100, EMPTY_PATH = 0x1000 };
+enum { MAJOR_SHIFT = 32, SETTLED_NS = 20 * 1000 * 1000, NS_PER_S = 1000 * 1000 * 1000 };
 
 static struct timespec time_of(struct statx_timestamp t)
 {
@@ -27,4 +30,66 @@ bool os_look_times(const char *path, struct os_times *out)
 				  .birth = time_of(st.stx_btime),
 				  .has_birth = (st.stx_mask & STATX_BTIME) != 0 };
 	return true;
+}
+
+bool os_look_stamp(int directory, const char *path, struct stamp *out)
+{
+	struct statx st;
+
+	if (syscall(SYS_statx, directory, path, NO_FOLLOW | EMPTY_PATH, STATX_INO | STATX_CTIME,
+		    &st) < 0)
+		return false;
+	*out = (struct stamp){ .device = (uint64_t)st.stx_dev_major << MAJOR_SHIFT |
+					 st.stx_dev_minor,
+			       .inode = st.stx_ino,
+			       .seconds = st.stx_ctime.tv_sec,
+			       .nanoseconds = st.stx_ctime.tv_nsec };
+	return true;
+}
+
+/* Those that change a directory's time with each name, by the kernel's own clock. */
+static bool is_exact(int directory)
+{
+	enum { MAGIC_XFS = 0x58465342 };
+	struct statfs fs;
+
+	if (fstatfs(directory, &fs) < 0)
+		return false;
+	switch ((unsigned long)fs.f_type) {
+	case EXT4_SUPER_MAGIC:
+	case MAGIC_XFS:
+	case BTRFS_SUPER_MAGIC:
+	case F2FS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case OVERLAYFS_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * SECURITY: that clock may tick only once in 10 ms, so a directory can change twice at the same time.
+ * And an old ext4 keeps whole seconds.
+ */
+static bool is_settled(const struct stamp *stamp)
+{
+	struct timespec now;
+	int64_t age;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	age = (now.tv_sec - stamp->seconds) * NS_PER_S + now.tv_nsec - stamp->nanoseconds;
+	return stamp->nanoseconds != 0 && age > SETTLED_NS;
+}
+
+void os_take_stamp(int directory, struct os_stamp_kind *kind, struct stamp *out)
+{
+	if (!os_look_stamp(directory, "", out)) {
+		out->inode = 0;
+		return;
+	}
+	if (kind->device != out->device)
+		*kind = (struct os_stamp_kind){ out->device, is_exact(directory) };
+	if (!kind->is_exact || !is_settled(out))
+		out->inode = 0;
 }
