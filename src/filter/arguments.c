@@ -5,7 +5,6 @@
 enum {
 	LINUX_EPROTONOSUPPORT = 93,
 	LINUX_ESOCKTNOSUPPORT = 94,
-	LINUX_EOPNOTSUPP = 95,
 	LINUX_EAFNOSUPPORT = 97,
 };
 
@@ -232,11 +231,49 @@ bpf_label arguments_ioctl(const struct arguments *a)
 		b, 1, is_one_of(b, refused_requests, COUNT_OF(refused_requests), a->refuse, next));
 }
 
-bpf_label arguments_fcntl(const struct arguments *a)
+bpf_label arguments_fcntl(const struct arguments *a, bool keeps_appending)
 {
-	static const uint32_t set_lease = 1024; /* F_SETLEASE */
+	const uint32_t set_lease = 1024 /* F_SETLEASE */, set_flags = 4 /* F_SETFL */,
+		       append = 02000;
+	struct bpf *b = a->bpf;
+	bpf_label next = a->allow;
 
-	return load_low(a->bpf, 1, is_one_of(a->bpf, &set_lease, 1, a->refuse, a->allow));
+	if (keeps_appending) {
+		bpf_label flags =
+			load_low(b, 2, bpf_test(b, BPF_ANY_BIT, append, a->allow, a->ask));
+
+		next = bpf_test(b, BPF_EQUAL, set_flags, flags, next);
+	}
+	return load_low(b, 1, bpf_test(b, BPF_EQUAL, set_lease, a->refuse, next));
+}
+
+static const uint32_t harmless_requests[] = {
+	0x2,	    /* FIGETBSZ */
+	0x80086601, /* FS_IOC_GETFLAGS */
+	0x80087601, /* FS_IOC_GETVERSION */
+	0x801c581f, /* FS_IOC_FSGETXATTR */
+	0xc020660b, /* FS_IOC_FIEMAP */
+	0x80111500, /* FS_IOC_GETFSUUID */
+	0x80811501, /* FS_IOC_GETFSSYSFSPATH */
+	/* What they write to has to be open for writing, and not for appending. */
+	0x40049409, /* FICLONE */
+	0x4020940d, /* FICLONERANGE */
+};
+static const uint32_t attribute_requests[] = {
+	0x40086602, /* FS_IOC_SETFLAGS */
+	0x401c5820, /* FS_IOC_FSSETXATTR */
+};
+
+/* What is known by its number; `rest` gets the request loaded. */
+static bpf_label check_requests(const struct arguments *a, bpf_label attributes, bpf_label rest)
+{
+	struct bpf *b = a->bpf;
+
+	rest = is_one_of(b, attribute_requests, COUNT_OF(attribute_requests), attributes, rest);
+	rest = is_one_of(b, harmless_requests, COUNT_OF(harmless_requests), a->allow, rest);
+	rest = check_flow(a, rest);
+	rest = is_one_of(b, refused_requests, COUNT_OF(refused_requests), a->refuse, rest);
+	return load_low(b, 1, rest);
 }
 
 /*
@@ -256,31 +293,32 @@ bpf_label arguments_ioctl_listed(const struct arguments *a, bpf_label attributes
 		0xb7 << 8, /* namespaces */
 		0xff << 8, /* pidfds */
 	};
-	static const uint32_t requests[] = {
-		0x2,	    /* FIGETBSZ */
-		0x80086601, /* FS_IOC_GETFLAGS */
-		0x80087601, /* FS_IOC_GETVERSION */
-		0x801c581f, /* FS_IOC_FSGETXATTR */
-		0xc020660b, /* FS_IOC_FIEMAP */
-		0x80111500, /* FS_IOC_GETFSUUID */
-		0x80811501, /* FS_IOC_GETFSSYSFSPATH */
-		/* What they write to has to be open for writing. */
-		0x40049409, /* FICLONE */
-		0x4020940d, /* FICLONERANGE */
-	};
-	static const uint32_t changing[] = {
-		0x40086602, /* FS_IOC_SETFLAGS */
-		0x401c5820, /* FS_IOC_FSSETXATTR */
-	};
-	struct bpf *b = a->bpf;
-	bpf_label next = is_one_of(b, letters, COUNT_OF(letters), a->allow, a->refuse);
+	bpf_label next = is_one_of(a->bpf, letters, COUNT_OF(letters), a->allow, a->refuse);
 
-	next = bpf_mask(b, 0xff00, next);
-	next = is_one_of(b, changing, COUNT_OF(changing), attributes, next);
-	next = is_one_of(b, requests, COUNT_OF(requests), a->allow, next);
-	next = check_flow(a, next);
-	next = is_one_of(b, refused_requests, COUNT_OF(refused_requests), a->refuse, next);
-	return load_low(b, 1, next);
+	return check_requests(a, attributes, bpf_mask(a->bpf, 0xff00, next));
+}
+
+/*
+ * SECURITY: a stream's file may lie on any file system. Devices that the profile gives to the
+ * command have letters of their own, and any request.
+ */
+bpf_label arguments_ioctl_beside_streams(const struct arguments *a)
+{
+	static const uint32_t letters[] = {
+		'f' << 8,  /* what most have; ext4, verity, encryption */
+		'X' << 8,  /* XFS, and its ways to allocate and punch, which all have */
+		'v' << 8,  /* versions */
+		'r' << 8,  /* FAT */
+		0x94 << 8, /* btrfs */
+		0xf5 << 8, /* F2FS */
+		'n' << 8,  /* NILFS */
+		'o' << 8,  /* OCFS2 */
+		0xcf << 8, /* CIFS */
+		0xbc << 8, /* bcachefs */
+	};
+	bpf_label next = is_one_of(a->bpf, letters, COUNT_OF(letters), a->refuse, a->allow);
+
+	return check_requests(a, a->ask, bpf_mask(a->bpf, 0xff00, next));
 }
 
 /*
@@ -320,26 +358,55 @@ bpf_label arguments_priority(const struct arguments *a, unsigned process)
 	return load_low(b, 0, next);
 }
 
-enum { SET_ID_BITS = 06000 };
+enum { SET_USER_ID = 04000, SET_GROUP_ID = 02000 };
 
-bpf_label arguments_mode(const struct arguments *a, unsigned mode)
+bpf_label arguments_chmod(const struct arguments *a, unsigned mode)
+{
+	struct bpf *b = a->bpf;
+	bpf_label group = bpf_test(b, BPF_ANY_BIT, SET_GROUP_ID, a->ask, a->allow);
+
+	return load_low(b, mode, bpf_test(b, BPF_ANY_BIT, SET_USER_ID, a->refuse, group));
+}
+
+static bpf_label refuse_set_id(const struct arguments *a, unsigned mode, bpf_label next)
 {
 	struct bpf *b = a->bpf;
 
-	return load_low(b, mode, bpf_test(b, BPF_ANY_BIT, SET_ID_BITS, a->refuse, a->allow));
+	return load_low(b, mode,
+			bpf_test(b, BPF_ANY_BIT, SET_USER_ID | SET_GROUP_ID, a->refuse, next));
+}
+
+bpf_label arguments_mode(const struct arguments *a, unsigned mode)
+{
+	return refuse_set_id(a, mode, a->allow);
+}
+
+bpf_label arguments_creat(const struct arguments *a, bool asks)
+{
+	return refuse_set_id(a, 1, asks ? a->ask : a->allow);
+}
+
+/* What a kernel says that does not know the flag (RWF_NOAPPEND, Linux 6.9). */
+bpf_label arguments_write_flags(const struct arguments *a, unsigned flags)
+{
+	const uint32_t no_append = 0x20;
+	struct bpf *b = a->bpf;
+	bpf_label no = refuse(b, LINUX_EOPNOTSUPP);
+
+	return load_low(b, flags, bpf_test(b, BPF_ANY_BIT, no_append, no, a->allow));
 }
 
 /*
  * The mode counts only when a file is made. O_TMPFILE is two bits, one of which is
  * O_DIRECTORY; the other one never comes alone.
  */
-static bpf_label check_mode(const struct arguments *a, unsigned flags)
+static bpf_label check_mode(const struct arguments *a, unsigned flags, bpf_label next)
 {
 	const uint32_t o_creat = 0x40, o_tmpfile = 0x400000;
 	struct bpf *b = a->bpf;
-	bpf_label mode = arguments_mode(a, flags + 1);
+	bpf_label mode = refuse_set_id(a, flags + 1, next);
 
-	return load_low(b, flags, bpf_test(b, BPF_ANY_BIT, o_creat | o_tmpfile, mode, a->allow));
+	return load_low(b, flags, bpf_test(b, BPF_ANY_BIT, o_creat | o_tmpfile, mode, next));
 }
 
 /* Opening for writing is asked of Landlock; the fourth value of the two bits is neither. */
@@ -348,9 +415,14 @@ bpf_label arguments_open(const struct arguments *a, unsigned flags, struct open_
 	static const uint32_t writing[] = { 1, 2 };
 	const uint32_t o_accmode = 3, o_trunc = 0x200;
 	struct bpf *b = a->bpf;
-	bpf_label next = checks.mode ? check_mode(a, flags) : a->allow;
+	bpf_label next = a->allow;
 	bpf_label opened;
 
+	if (checks.asks) {
+		next = is_one_of(b, writing, COUNT_OF(writing), a->ask, a->allow);
+		next = load_low(b, flags, bpf_mask(b, o_accmode, next));
+	}
+	next = check_mode(a, flags, next);
 	if (!checks.truncate)
 		return next;
 	opened = is_one_of(b, writing, COUNT_OF(writing), next, refuse(b, LINUX_EACCES));

@@ -14,7 +14,7 @@
 #include "filter/bpf.h"
 
 /* Linux's error numbers; those of the system that this is built for may be others. */
-enum { LINUX_EPERM = 1, LINUX_EACCES = 13, LINUX_ENOSYS = 38 };
+enum { LINUX_EPERM = 1, LINUX_EACCES = 13, LINUX_ENOSYS = 38, LINUX_EOPNOTSUPP = 95 };
 
 /* What setpriority() and ioprio_set() call a process. */
 enum { LINUX_PRIO_PROCESS = 0, LINUX_IOPRIO_WHO_PROCESS = 1 };
@@ -30,7 +30,7 @@ enum { FILTER_NUMBER_AT = 0, FILTER_ARCH_AT = 4, FILTER_ARGUMENTS_AT = 16 };
 
 struct arguments {
 	struct bpf *bpf;
-	bpf_label allow, refuse; /* where to go on; refuse is EPERM */
+	bpf_label allow, refuse, ask; /* where to go on; refuse is EPERM */
 };
 
 bpf_label arguments_clone(const struct arguments *a) NONNULL;
@@ -48,7 +48,10 @@ bpf_label arguments_socket(const struct arguments *a, bool reaches_host, bool ha
 bpf_label arguments_ioctl(const struct arguments *a) NONNULL;
 /* As a list of what is allowed; those that set attributes of a file go to `attributes`. */
 bpf_label arguments_ioctl_listed(const struct arguments *a, bpf_label attributes) NONNULL;
-bpf_label arguments_fcntl(const struct arguments *a) NONNULL;
+/* Those of file systems as a list of what is allowed; what sets attributes is asked. */
+bpf_label arguments_ioctl_beside_streams(const struct arguments *a) NONNULL;
+/* With `keeps_appending`, who would clear O_APPEND is asked about. */
+bpf_label arguments_fcntl(const struct arguments *a, bool keeps_appending) NONNULL;
 bpf_label arguments_personality(const struct arguments *a) NONNULL;
 
 /* Argument 0 is a process, and must not be PID 1. */
@@ -62,12 +65,17 @@ bpf_label arguments_priority(const struct arguments *a, unsigned process) NONNUL
 /* Argument `flags` is the flags of a send. */
 bpf_label arguments_send(const struct arguments *a, unsigned flags) NONNULL;
 
-/* Argument `mode` is the mode of a file. */
+/* Argument `mode` is the new mode of what may be a directory. */
+bpf_label arguments_chmod(const struct arguments *a, unsigned mode) NONNULL;
+/* Argument `mode` is the mode of a new file. */
 bpf_label arguments_mode(const struct arguments *a, unsigned mode) NONNULL;
-/* Argument `flags` is the flags of an open, and the next one the mode. */
+bpf_label arguments_creat(const struct arguments *a, bool asks) NONNULL;
+/* Argument `flags` is those of a write: not past O_APPEND. */
+bpf_label arguments_write_flags(const struct arguments *a, unsigned flags) NONNULL;
+/* Argument `flags` is the flags of an open, and the next one the mode: no set-id bits. */
 struct open_checks {
-	bool mode;     /* no set-id bits */
 	bool truncate; /* only what is opened for writing */
+	bool asks;     /* about all that is */
 };
 bpf_label arguments_open(const struct arguments *a, unsigned flags, struct open_checks checks)
 	NONNULL;

@@ -39,10 +39,15 @@ enum verdict {
 	CHECK_IO_PRIORITY,
 	CHECK_SEND_2, /* the flags are argument 2 */
 	CHECK_SEND_3,
-	CHECK_MODE_1, /* the mode is argument 1 */
+	CHECK_CHMOD_1, /* the mode is argument 1 */
+	CHECK_CHMOD_2,
+	CHECK_MODE_1, /* of a new file */
 	CHECK_MODE_2,
 	CHECK_OPEN_1, /* the flags are argument 1, the mode is the next one */
 	CHECK_OPEN_2,
+	CHECK_CREAT,
+	CHECK_WRITE_FLAGS,
+	UNSUPPORTED, /* EOPNOTSUPP: what a file system says that can't do it */
 	VERDICTS,
 	METADATA, /* REFUSE or NOTIFY, as the options say */
 };
@@ -53,11 +58,10 @@ enum condition {
 	USERNS,
 	KEEPS_MOUNTS,
 	ASKS,
-	ROOT,
-	ROOT_OR_TRUNCATES,
 	IPC,
 	METADATA_IS_OURS,
-	TRUNCATES
+	TRUNCATES,
+	APPENDS,
 };
 
 /*
@@ -223,20 +227,31 @@ static const struct rule {
 	{ SYSCALL_vserver, ABSENT, ALWAYS },
 
 	/*
-	 * What root makes inside belongs to root outside, so a set-id file would be a
-	 * real one. (mkdir drops these bits by itself.)
+	 * What is made inside belongs to the same user outside, so a set-id file would be a
+	 * real one. (mkdir drops these bits by itself.) Of a directory set-group-ID is harmless
+	 * and in use: whether it is one the supervisor sees.
 	 */
-	{ SYSCALL_chmod, CHECK_MODE_1, ROOT },
-	{ SYSCALL_fchmod, CHECK_MODE_1, ROOT },
-	{ SYSCALL_fchmodat, CHECK_MODE_2, ROOT },
-	{ SYSCALL_fchmodat2, CHECK_MODE_2, ROOT },
-	{ SYSCALL_mknod, CHECK_MODE_1, ROOT },
-	{ SYSCALL_mknodat, CHECK_MODE_2, ROOT },
-	{ SYSCALL_creat, CHECK_MODE_1, ROOT },
-	{ SYSCALL_open, CHECK_OPEN_1, ROOT_OR_TRUNCATES },
-	{ SYSCALL_openat, CHECK_OPEN_2, ROOT_OR_TRUNCATES },
+	{ SYSCALL_chmod, CHECK_CHMOD_1, ALWAYS },
+	{ SYSCALL_fchmod, CHECK_CHMOD_1, ALWAYS },
+	{ SYSCALL_fchmodat, CHECK_CHMOD_2, ALWAYS },
+	{ SYSCALL_fchmodat2, CHECK_CHMOD_2, ALWAYS },
+	{ SYSCALL_mknod, CHECK_MODE_1, ALWAYS },
+	{ SYSCALL_mknodat, CHECK_MODE_2, ALWAYS },
+	{ SYSCALL_creat, CHECK_CREAT, ALWAYS },
+	{ SYSCALL_open, CHECK_OPEN_1, ALWAYS },
+	{ SYSCALL_openat, CHECK_OPEN_2, ALWAYS },
 	/* Its mode and flags are in memory, out of sight; callers know openat from before 5.6. */
-	{ SYSCALL_openat2, ABSENT, ROOT_OR_TRUNCATES },
+	{ SYSCALL_openat2, ABSENT, ALWAYS },
+
+	/*
+	 * A stream that is only for appending. The flags of asynchronous writes are in memory;
+	 * who allocates or punches has to live with file systems that can't.
+	 */
+	{ SYSCALL_ftruncate, NOTIFY, APPENDS },
+	{ SYSCALL_truncate, NOTIFY, APPENDS },
+	{ SYSCALL_fallocate, UNSUPPORTED, APPENDS },
+	{ SYSCALL_pwritev2, CHECK_WRITE_FLAGS, APPENDS },
+	{ SYSCALL_io_setup, ABSENT, APPENDS },
 
 	/* The host's, where there is no namespace for them. */
 	{ SYSCALL_shmget, ABSENT, IPC },
@@ -317,7 +332,24 @@ struct build {
 
 static enum verdict metadata_verdict(const struct filter_options *options)
 {
-	return options->metadata == FILTER_METADATA_ASKED ? NOTIFY : REFUSE;
+	return options->metadata == FILTER_METADATA_ASKED ||
+			       options->metadata == FILTER_METADATA_STREAMS
+		       ? NOTIFY
+		       : REFUSE;
+}
+
+static bpf_label make_ioctl(struct build *s, const struct arguments *args)
+{
+	switch (s->options->metadata) {
+	case FILTER_METADATA_FREE:
+		break;
+	case FILTER_METADATA_STREAMS:
+		return arguments_ioctl_beside_streams(args);
+	case FILTER_METADATA_REFUSED:
+	case FILTER_METADATA_ASKED:
+		return arguments_ioctl_listed(args, s->labels[metadata_verdict(s->options)]);
+	}
+	return arguments_ioctl(args);
 }
 
 static bpf_label make_block(struct build *s, enum verdict verdict)
@@ -326,10 +358,11 @@ static bpf_label make_block(struct build *s, enum verdict verdict)
 		.bpf = &s->bpf,
 		.allow = s->labels[ALLOW],
 		.refuse = s->labels[REFUSE],
+		.ask = s->labels[NOTIFY],
 	};
 	const struct open_checks opens = {
-		.mode = s->options->is_root,
 		.truncate = s->options->lacks_truncate,
+		.asks = s->options->keeps_appending,
 	};
 
 	switch (verdict) {
@@ -359,11 +392,9 @@ static bpf_label make_block(struct build *s, enum verdict verdict)
 	case CHECK_FSMOUNT:
 		return arguments_fsmount(&args);
 	case CHECK_IOCTL:
-		if (s->options->metadata == FILTER_METADATA_FREE)
-			return arguments_ioctl(&args);
-		return arguments_ioctl_listed(&args, s->labels[metadata_verdict(s->options)]);
+		return make_ioctl(s, &args);
 	case CHECK_FCNTL:
-		return arguments_fcntl(&args);
+		return arguments_fcntl(&args, s->options->keeps_appending);
 	case CHECK_PERSONALITY:
 		return arguments_personality(&args);
 	case CHECK_PROCESS:
@@ -376,6 +407,10 @@ static bpf_label make_block(struct build *s, enum verdict verdict)
 		return arguments_send(&args, 2);
 	case CHECK_SEND_3:
 		return arguments_send(&args, 3);
+	case CHECK_CHMOD_1:
+		return arguments_chmod(&args, 1);
+	case CHECK_CHMOD_2:
+		return arguments_chmod(&args, 2);
 	case CHECK_MODE_1:
 		return arguments_mode(&args, 1);
 	case CHECK_MODE_2:
@@ -384,6 +419,12 @@ static bpf_label make_block(struct build *s, enum verdict verdict)
 		return arguments_open(&args, 1, opens);
 	case CHECK_OPEN_2:
 		return arguments_open(&args, 2, opens);
+	case CHECK_CREAT:
+		return arguments_creat(&args, s->options->keeps_appending);
+	case CHECK_WRITE_FLAGS:
+		return arguments_write_flags(&args, 5);
+	case UNSUPPORTED:
+		return bpf_return(&s->bpf, FILTER_ERRNO | LINUX_EOPNOTSUPP);
 	case KILL:
 	case VERDICTS:
 	case METADATA:
@@ -403,10 +444,8 @@ static bool holds(enum condition condition, const struct filter_options *options
 		return options->allows_userns && options->keeps_mounts;
 	case ASKS:
 		return options->asks_connect;
-	case ROOT:
-		return options->is_root;
-	case ROOT_OR_TRUNCATES:
-		return options->is_root || options->lacks_truncate;
+	case APPENDS:
+		return options->keeps_appending;
 	case IPC:
 		return options->refuses_ipc;
 	case METADATA_IS_OURS:
@@ -522,7 +561,7 @@ static void make_program(struct build *s)
 	struct bpf *b = &s->bpf;
 	bpf_label next;
 
-	s->is_used[KILL] = true;
+	s->is_used[KILL] = s->is_used[NOTIFY] = true;
 	for (unsigned i = 0; i < VERDICTS; i++)
 		if (s->is_used[i])
 			s->labels[i] = make_block(s, (enum verdict)i);

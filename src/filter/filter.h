@@ -28,13 +28,14 @@ extern const enum filter_arch filter_this_arch;
 
 /*
  * Modes, owners, times and attributes of files, which Landlock does not govern, also
- * by a descriptor for reading. With anything but FILTER_METADATA_FREE the requests of
- * ioctl() are a list of what is allowed: those of file systems change files, too.
+ * by a descriptor for reading. Requests of ioctl() change files, too: without mounts they are a
+ * list of what is allowed, beside a stream those of file systems are.
  */
 enum filter_metadata {
 	FILTER_METADATA_FREE,	 /* the mounts decide */
 	FILTER_METADATA_REFUSED, /* nothing is writable */
 	FILTER_METADATA_ASKED,	 /* the supervisor judges, and does it */
+	FILTER_METADATA_STREAMS, /* likewise: the mounts decide but for a standard stream's file */
 };
 
 struct filter_options {
@@ -57,7 +58,11 @@ struct filter_options {
 	 * without them may be had. A sandbox inside that leaves its old root behind can't be.
 	 */
 	bool keeps_mounts;
-	bool is_root; /* no set-id bits may be made; openat2 answers ENOSYS */
+	/*
+	 * A standard stream is only for appending: what could overwrite or cut it is asked for,
+	 * and opening for writing, too, lest the stream can't be opened by its name.
+	 */
+	bool keeps_appending;
 
 	/* What namespaces and mounts do elsewhere, where there are none but Landlock is. */
 	bool has_no_network; /* the only network is the host's: no inet sockets at all */

@@ -39,6 +39,7 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(msgrcv, 70, 188)                    \
 	X(msgctl, 71, 187)                    \
 	X(truncate, 76, 45)                   \
+	X(ftruncate, 77, 46)                  \
 	X(creat, 85, SYSCALL_NONE)            \
 	X(chmod, 90, SYSCALL_NONE)            \
 	X(fchmod, 91, 52)                     \
@@ -84,6 +85,7 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(lremovexattr, 198, 15)              \
 	X(fremovexattr, 199, 16)              \
 	X(sched_setaffinity, 203, 122)        \
+	X(io_setup, 206, 0)                   \
 	X(lookup_dcookie, 212, 18)            \
 	X(semtimedop, 220, 192)               \
 	X(clock_settime, 227, 112)            \
@@ -107,6 +109,7 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(fchmodat, 268, 53)                  \
 	X(unshare, 272, 97)                   \
 	X(utimensat, 280, 88)                 \
+	X(fallocate, 285, 47)                 \
 	X(perf_event_open, 298, 241)          \
 	X(prlimit64, 302, 261)                \
 	X(open_by_handle_at, 304, 265)        \
@@ -119,6 +122,7 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(kexec_file_load, 320, 294)          \
 	X(bpf, 321, 280)                      \
 	X(userfaultfd, 323, 282)              \
+	X(pwritev2, 328, 287)                 \
 	X(io_uring_setup, 425, 425)           \
 	X(io_uring_enter, 426, 426)           \
 	X(io_uring_register, 427, 427)        \

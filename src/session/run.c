@@ -397,9 +397,9 @@ static int look_after(struct session *s, struct err *e)
 		s->connects = unix_connect_start(s->a, &s->engine, &s->sandbox, &s->sockets,
 						 s->network.is_wanted ? &s->network.asker : NULL,
 						 &s->outcome.denials, e);
-		if (!s->connects ||
-		    (s->sandbox.writable && metadata_start(s->a, &s->engine, &s->sandbox, e) < 0))
+		if (!s->connects || metadata_start(s->a, &s->engine, &s->sandbox, e) < 0)
 			return err_result(e);
+		streams_start(&s->engine, &s->sandbox.streams);
 	}
 	if (s->outcome.is_sandboxed &&
 	    watch_start(s->a, &s->loop, &s->sandbox, s->in.plan, s->in.progress, &s->watch, e) < 0)

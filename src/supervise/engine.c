@@ -24,6 +24,10 @@
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #endif
 
+#ifndef SECCOMP_ADDFD_FLAG_SEND
+#define SECCOMP_ADDFD_FLAG_SEND (1UL << 1) /* Linux 5.14 */
+#endif
+
 enum { PIDFD_OF_THREAD = O_EXCL }; /* PIDFD_THREAD, Linux 6.9 */
 
 /* A newer kernel may fill in more than these headers know. */
@@ -283,4 +287,23 @@ int engine_take_fd(const struct engine *engine, const struct engine_call *call, 
 		return -ESRCH;
 	}
 	return taken;
+}
+
+enum engine_answer engine_give_fd(struct engine *engine, const struct engine_call *call, int fd,
+				  int flags, int64_t *value)
+{
+	struct seccomp_notif_addfd add = { .id = call->id,
+					   .flags = SECCOMP_ADDFD_FLAG_SEND,
+					   .srcfd = (uint32_t)fd,
+					   .newfd_flags = (uint32_t)flags };
+	long r = listener_call(engine->watcher.fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+
+	if (r >= 0)
+		return ENGINE_LATER; /* it has been answered with that */
+	/* In two steps: who is killed between them has no use for it. */
+	add.flags = 0;
+	if (errno == EINVAL)
+		r = listener_call(engine->watcher.fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	*value = r < 0 ? -errno : r;
+	return ENGINE_RETURN;
 }

@@ -39,7 +39,7 @@ struct engine_handler {
 	void *user;
 };
 
-enum { ENGINE_MAX_HANDLERS = 32 };
+enum { ENGINE_MAX_HANDLERS = 48 };
 
 struct engine {
 	struct loop *loop;
@@ -75,3 +75,10 @@ int engine_read_text(const struct engine *engine, const struct engine_call *call
 /* A descriptor of this process for the caller's descriptor `fd`: the descriptor or -errno. */
 int engine_take_fd(const struct engine *engine, const struct engine_call *call, int fd)
 	MUST_CHECK NONNULL;
+
+/*
+ * The other way: the caller gets a copy of `fd`, whose number is its result, close-on-exec when
+ * `flags` has O_CLOEXEC. For handlers, whose answer this is.
+ */
+enum engine_answer engine_give_fd(struct engine *engine, const struct engine_call *call, int fd,
+				  int flags, int64_t *value) MUST_CHECK NONNULL;

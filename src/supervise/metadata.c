@@ -19,12 +19,13 @@
 #include "os/fd.h"
 #include "supervise/caller.h"
 #include "supervise/rights.h"
+#include "supervise/stream.h"
 #include "supervise/unix_lookup.h"
 
 /* Newer than the headers of some systems; the numbers are the same everywhere. */
 enum { CALL_FCHMODAT2 = 452, CALL_SETXATTRAT = 463, CALL_REMOVEXATTRAT = 466 };
 
-enum { SET_ID_BITS = 06000, ATTRIBUTE_MAX_BYTES = 64 << 10, NAME_ROOM = 256 };
+enum { ATTRIBUTE_MAX_BYTES = 64 << 10, NAME_ROOM = 256 };
 
 enum change_kind { MODE, OWNER, TIMES, SET_ATTRIBUTE, REMOVE_ATTRIBUTE, LENGTH, FLAGS };
 
@@ -62,7 +63,8 @@ struct root {
 struct metadata {
 	struct engine *engine;
 	VEC(struct root) roots;
-	bool is_root;
+	bool has_mounts; /* which decide, but for the streams: there are no roots */
+	const struct streams *streams;
 };
 
 /* ---- What is asked for -------------------------------------------------------------- */
@@ -400,6 +402,46 @@ static bool is_writable(const struct metadata *m, int file)
 	return false;
 }
 
+/* SECURITY: a stream's own mount is the host's, and that is not read-only. */
+static int check_stream(const struct metadata *m, int file, enum change_kind kind)
+{
+	struct stream_file it;
+	int r = stream_look(file, &it);
+
+	if (r < 0)
+		return r;
+	if (streams_find(m->streams, &it) == STREAM_FREE)
+		return 0;
+	/* By its path; through the descriptor one that is not for appending can be cut. */
+	return kind == LENGTH ? -EACCES : -EPERM;
+}
+
+/*
+ * What is made inside belongs to the same user outside, so a set-id file would be a real one. Of
+ * a directory the group's bit says whose what is made in it will be.
+ */
+static int check_mode(int file, mode_t mode)
+{
+	struct stat st;
+
+	if (mode & S_ISUID)
+		return -EPERM;
+	if (!(mode & S_ISGID))
+		return 0;
+	if (fstat(file, &st) < 0)
+		return -errno;
+	return S_ISDIR(st.st_mode) ? 0 : -EPERM;
+}
+
+static int judge(const struct metadata *m, int file, const struct change *change)
+{
+	if (!m->has_mounts && !is_writable(m, file))
+		return -EPERM;
+	if (change->kind == MODE && check_mode(file, change->mode) < 0)
+		return -EPERM;
+	return check_stream(m, file, change->kind);
+}
+
 /* ---- The change ------------------------------------------------------------------------- */
 
 /* Of the caller's own limit, which is not this process's. */
@@ -488,16 +530,13 @@ static int change_file(const struct metadata *m, const struct engine_call *call,
 
 	if (file < 0)
 		return file;
-	if (!is_writable(m, file))
-		return -EPERM;
-	/* What root makes inside belongs to root outside, so a set-id file would be a real one. */
-	if (change->kind == MODE && m->is_root && (change->mode & SET_ID_BITS))
-		return -EPERM;
-	if (change->kind == LENGTH)
+	r = judge(m, file, change);
+	if (r == 0 && change->kind == LENGTH)
 		r = check_length(call->pid, change->length);
-	if (change->kind == FLAGS) {
+	if (r == 0 && change->kind == FLAGS) {
 		flagged = take_flagged(m, call, file);
-		r = flagged < 0 ? flagged : 0;
+		/* SECURITY: the same inode may have come by another mount. */
+		r = flagged < 0 ? flagged : check_stream(m, flagged, FLAGS);
 	}
 	if (r == 0 && !engine_is_waiting(m->engine, call->id))
 		r = -ESRCH;
@@ -542,7 +581,7 @@ static const struct call {
 	{ SYS_ioctl, read_flags },
 };
 
-_Static_assert(COUNT_OF(calls) < ENGINE_MAX_HANDLERS, "room for all, and for connect()");
+_Static_assert(COUNT_OF(calls) + 10 < ENGINE_MAX_HANDLERS, "room for all, and for those of others");
 
 static enum engine_answer on_call(void *user, struct engine *engine, const struct engine_call *call,
 				  int64_t *value)
@@ -584,8 +623,10 @@ int metadata_start(struct arena *a, struct engine *engine, const struct sandbox 
 
 	if (!m)
 		return err_result(e);
-	*m = (struct metadata){ .engine = engine, .is_root = geteuid() == 0 };
-	if (add_roots(a, m, sandbox->writable, e) < 0)
+	*m = (struct metadata){ .engine = engine,
+				.has_mounts = !sandbox->has_no_namespaces && !sandbox->writable,
+				.streams = &sandbox->streams };
+	if (sandbox->writable && add_roots(a, m, sandbox->writable, e) < 0)
 		return err_result(e);
 	for (size_t i = 0; i < COUNT_OF(calls); i++) {
 		const struct engine_handler handler = { .number = calls[i].number,

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "policy/guarantee.h"
 #include "proxy/channel.h"
+#include "supervise/stream.h"
 
 /*
  * A path where the command has less than around it, because of a mount on it. The
@@ -35,7 +36,8 @@ enum { SANDBOX_MAX_SOCKETS = 54 };
 /* What a managed network is without on this kernel: less is reached, or told later. */
 enum sandbox_lack {
 	SANDBOX_LACKS_IPV6 = 1 << 0,
-	SANDBOX_LACKS_RULES = 1 << 1, /* of routing: datagrams are lost, not refused */
+	SANDBOX_LACKS_RULES = 1 << 1,	 /* of routing: datagrams are lost, not refused */
+	SANDBOX_LACKS_LISTENER = 1 << 2, /* set-group-ID can't be asked for; nothing else is */
 };
 
 /* A command that runs. The descriptors are this process's, close-on-exec. */
@@ -67,7 +69,8 @@ struct sandbox {
 	 * and is not to be used; and changes of metadata below `writable` are asked for.
 	 */
 	bool has_no_namespaces;
-	const char *const *writable; /* closed by NULL; NULL: nothing is asked */
+	const char *const *writable; /* closed by NULL; NULL: there is nothing */
+	struct streams streams;	     /* which files of the caller's it has */
 };
 
 /* Lets the command be executed, when it waits for that. ERR_SYS. */

@@ -65,6 +65,7 @@ static const char *after_number(const char *path, char name[CALLER_PATH_BYTES])
 static const char *split(const char *path, char name[CALLER_PATH_BYTES])
 {
 	static const char *const selves[] = { "/proc/self", "/proc/thread-self" };
+	static const char *const streams[] = { "/dev/stdin", "/dev/stdout", "/dev/stderr" };
 	const char *rest = NULL, *found;
 
 	(void)snprintf(name, CALLER_PATH_BYTES, "%s", path[0] == '/' ? "root" : "cwd");
@@ -72,6 +73,12 @@ static const char *split(const char *path, char name[CALLER_PATH_BYTES])
 		return path;
 	if ((found = after(path, "/dev/fd")) && (rest = after_number(found, name)))
 		return rest;
+	for (int i = 0; i < (int)COUNT_OF(streams); i++) {
+		if (!(rest = after(path, streams[i])))
+			continue;
+		(void)snprintf(name, CALLER_PATH_BYTES, "fd/%d", i);
+		return rest;
+	}
 	for (size_t i = 0; i < COUNT_OF(selves); i++) {
 		const char *own = after(path, selves[i]);
 
@@ -87,6 +94,18 @@ static const char *split(const char *path, char name[CALLER_PATH_BYTES])
 		}
 	}
 	return path;
+}
+
+int lookup_own_descriptor(const char *path)
+{
+	char name[CALLER_PATH_BYTES];
+	int fd = 0;
+
+	if (*split(path, name) != '\0' || strncmp(name, "fd/", 3) != 0)
+		return -1;
+	for (const char *digit = name + 3; *digit; digit++)
+		fd = fd * 10 + (*digit - '0');
+	return fd;
 }
 
 int lookup_init(struct lookup *l, const struct engine *engine, const struct engine_call *call,

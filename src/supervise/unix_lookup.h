@@ -30,6 +30,9 @@ int lookup_init_at(struct lookup *l, const struct engine *engine, const struct e
 		   int dir, const char *path) MUST_CHECK NONNULL;
 void lookup_done(struct lookup *l) NONNULL;
 
+/* The descriptor of its own that a path names as a whole (/dev/stdout, /proc/self/fd/7), or -1. */
+int lookup_own_descriptor(const char *path) NONNULL;
+
 /*
  * An O_PATH descriptor of what the path leads to, or -errno. To be called with
  * the caller's rights (rights.h); lookup_init() needs more.

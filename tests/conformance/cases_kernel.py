@@ -215,9 +215,9 @@ SET_ID += [f"raw-mode {call} {{work}}/{call} 04755" for call in ("open", "creat"
 SET_ID += ["raw-mode chmod {work}/plain 04755", "raw-mode fchmodat {work}/plain2 04755"]
 
 
-@case(who=("root",))
-def root_leaves_no_set_id_files(arena):
-    """A set-user-ID file in a workspace that root owns would be root's to any local user."""
+@case
+def nobody_leaves_set_id_files(arena):
+    """A set-user-ID file in a workspace would be its owner's to any local user."""
     tree = {"{work}/dir/": "", "{work}/plain": "x", "{work}/plain2": "x"}
     box = arena.box(tree=tree)
     box.run("chmod {work}/file 0755", *SET_ID)
@@ -228,6 +228,7 @@ def root_leaves_no_set_id_files(arena):
             found.append(f"{name} {mode:o}")
     check(not found, f"set-id files on the host: {found}")
     check(os.lstat(box.path("{work}/file")).st_mode & 0o777 == 0o755, "plain chmod does not work")
+    check(os.lstat(box.path("{work}/dir")).st_mode & 0o7777 == 0o2755, "a directory has no group for what is in it")
     equal = arena.box(tree=tree)
     equal.bare(*SET_ID)
     for name in ("file", "plain", "plain2", "n1", "n2", "n3", "n5", "openat", "mknodat"):

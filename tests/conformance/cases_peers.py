@@ -20,7 +20,7 @@ PEERS = {
     "codex: hard links to a masked file": "a_hard_link_that_existed_before_is_another_name",
     "codex: a bwrap on PATH is trusted by name": "programs_on_the_path_are_not_trusted",
     "codex: nested namespaces, mounts, keys": "nothing_can_be_mounted_with_capabilities_of_a_new_namespace",
-    "codex: set-id files made by root": "root_leaves_no_set_id_files",
+    "codex: set-id files made by root": "nobody_leaves_set_id_files",
     "codex: secrets in the environment and in /proc/1": "secrets_of_the_environment_are_nowhere_inside",
     "codex: a killed caller leaves everything running": "nothing_survives_a_kill_of_cordon_at_any_stage",
     "codex: signals do not reach the command": "signals_to_cordon_reach_the_command",

@@ -30,6 +30,7 @@ import cases_metadata  # noqa: F401  pylint: disable=unused-import
 import cases_nested  # noqa: F401  pylint: disable=unused-import
 import cases_kernel  # noqa: F401  pylint: disable=unused-import
 import cases_network  # noqa: F401  pylint: disable=unused-import
+import cases_streams  # noqa: F401  pylint: disable=unused-import
 import cases_reach  # noqa: F401  pylint: disable=unused-import
 import cases_life  # noqa: F401  pylint: disable=unused-import
 import cases_peers  # noqa: F401  pylint: disable=unused-import

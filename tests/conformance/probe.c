@@ -17,9 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const struct attempt *const tables[] = { file_attempts,	  data_attempts, system_attempts,
-						process_attempts, ipc_attempts,	 socket_attempts,
-						network_attempts };
+static const struct attempt *const tables[] = { file_attempts,	  data_attempts,  system_attempts,
+						process_attempts, ipc_attempts,	  socket_attempts,
+						network_attempts, stream_attempts };
 
 /* Shared with the process of the attempt: no descriptor is needed to tell the outcome. */
 struct report {

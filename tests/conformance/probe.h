@@ -26,6 +26,7 @@ extern const struct attempt process_attempts[];
 extern const struct attempt ipc_attempts[];
 extern const struct attempt socket_attempts[];
 extern const struct attempt network_attempts[];
+extern const struct attempt stream_attempts[];
 
 /* 0 for a call that went well, else -errno: what an attempt returns. */
 int outcome(long result);

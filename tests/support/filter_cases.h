@@ -9,13 +9,13 @@
 #include "bpf_eval.h"
 #include "filter/filter.h"
 
-enum { FILTER_OPTION_SETS = 2 * 16 + 2 * 16 + 4 };
+enum { FILTER_OPTION_SETS = 3 * 16 + 2 * 16 + 4 };
 
 static inline struct filter_options filter_option_set_alone(unsigned n)
 {
 	return (struct filter_options){
 		.arch = n & 1 ? FILTER_AARCH64 : FILTER_X86_64,
-		.is_root = n & 2,
+		.keeps_appending = n & 2,
 		.metadata = n & 4 ? FILTER_METADATA_ASKED : FILTER_METADATA_REFUSED,
 		.reaches_host = n & 8,
 		.asks_connect = !(n & 8),
@@ -28,22 +28,25 @@ static inline struct filter_options filter_option_set_alone(unsigned n)
 /* The combination with this number. */
 static inline struct filter_options filter_option_set(unsigned n)
 {
-	if (n >= 2 * 16 + 2 * 16)
+	if (n >= 3 * 16 + 2 * 16)
 		return (struct filter_options){
 			.arch = n & 1 ? FILTER_AARCH64 : FILTER_X86_64,
 			.asks_connect = true,
 			.allows_userns = true,
 			.keeps_mounts = true,
-			.is_root = n & 2,
+			.keeps_appending = n & 2,
+			.metadata = n & 2 ? FILTER_METADATA_STREAMS : FILTER_METADATA_FREE,
 		};
-	if (n >= 2 * 16)
-		return filter_option_set_alone(n - 2 * 16);
+	if (n >= 3 * 16)
+		return filter_option_set_alone(n - 3 * 16);
 	return (struct filter_options){
 		.arch = n & 1 ? FILTER_AARCH64 : FILTER_X86_64,
 		.reaches_host = n & 2,
 		.asks_connect = n & 4,
 		.allows_userns = n & 8,
-		.is_root = n & 16,
+		.metadata = n < 16 ? FILTER_METADATA_FREE : FILTER_METADATA_STREAMS,
+		.keeps_appending = n >= 32,
+		.lacks_truncate = n >= 32 && n & 8,
 	};
 }
 

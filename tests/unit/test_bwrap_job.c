@@ -20,7 +20,8 @@ static struct bwrap_job example(struct bpf_insn *insns, struct wall_rule *rule,
 	inner->reopened[1] = "/ws/in";
 	insns[0] = (struct bpf_insn){ .code = 6, .k = 0x7fff0000 };
 	inner->filter = (struct filter){ .insns = insns, .count = 1 };
-	inner->asks_connect = inner->has_listener = true;
+	inner->asks_connect = inner->has_listener = inner->needs_listener = true;
+	inner->streams.items[2].kind = STREAM_APPENDED;
 	inner->network = (struct inner_network){ .is_managed = true,
 						 .host_ports = { 5432, 65535 },
 						 .host_port_count = 2 };
@@ -84,6 +85,9 @@ TEST(a_job_comes_back_as_it_went)
 	CHECK_STR(job.inner.reopened[1], "/ws/in");
 	CHECK_INT(job.inner.filter.insns[0].k, 0x7fff0000);
 	CHECK(job.inner.asks_connect && job.inner.has_listener && !job.inner.waits);
+	CHECK(job.inner.needs_listener);
+	CHECK_INT(job.inner.streams.items[1].kind, STREAM_FREE);
+	CHECK_INT(job.inner.streams.items[2].kind, STREAM_APPENDED);
 	CHECK(job.inner.network.is_managed && job.inner.network.host_port_count == 2);
 	CHECK_INT(job.inner.network.host_ports[1], 65535);
 	CHECK_INT(job.inner.walls.abi, 7);

@@ -81,8 +81,10 @@ static name_list not_of_pid_1 = {
 	"sched_setscheduler", "sched_setparam", "sched_setattr",
 	"sched_setaffinity",  "prlimit64",	NULL,
 };
-static name_list mode_is_1 = { "chmod", "fchmod", "mknod", "creat", NULL };
-static name_list mode_is_2 = { "fchmodat", "fchmodat2", "mknodat", NULL };
+static name_list mode_is_1 = { "mknod", "creat", NULL };
+static name_list mode_is_2 = { "mknodat", NULL };
+static name_list new_mode_is_1 = { "chmod", "fchmod", NULL };
+static name_list new_mode_is_2 = { "fchmodat", "fchmodat2", NULL };
 
 static name_list ipc = {
 	"shmget",	   "shmat",	"shmctl",	 "shmdt",     "semget",
@@ -106,7 +108,7 @@ struct compared {
 	/* libseccomp's: all calls; and, asked instead of it, those that list what they allow. */
 	struct filter theirs, theirs_socket, theirs_unshare, theirs_personality;
 	/* Asked as well as it: rules of its own that overlap have no order. */
-	struct filter theirs_ioctl, theirs_truncation;
+	struct filter theirs_ioctl, theirs_ioctl_letters, theirs_truncation, theirs_appending;
 };
 
 static struct arena arena = ARENA_INIT(64u << 20);
@@ -174,15 +176,22 @@ static struct filter finish(scmp_filter_ctx ctx)
 	return f;
 }
 
-/* Whether it is the supervisor's, or nobody's, whatever its arguments are. */
-static bool is_judged(const struct compared *c, const char *name)
+/* Who changes a mode is asked about the group's bit. */
+static void add_new_mode(const struct compared *c, scmp_filter_ctx ctx)
 {
-	if (c->options.metadata == FILTER_METADATA_FREE)
-		return false;
-	for (const char *const *it = metadata; *it; it++)
-		if (strcmp(*it, name) == 0)
-			return true;
-	return false;
+	const struct scmp_arg_cmp user_1 = SCMP_A1(SCMP_CMP_MASKED_EQ, 04000, 04000);
+	const struct scmp_arg_cmp user_2 = SCMP_A2(SCMP_CMP_MASKED_EQ, 04000, 04000);
+	const struct scmp_arg_cmp group_1 = SCMP_A1(SCMP_CMP_MASKED_EQ, 06000, 02000);
+	const struct scmp_arg_cmp group_2 = SCMP_A2(SCMP_CMP_MASKED_EQ, 06000, 02000);
+
+	for (const char *const *name = new_mode_is_1; *name; name++) {
+		add(c, ctx, SCMP_ACT_ERRNO(EPERM), *name, 1, &user_1);
+		add(c, ctx, SCMP_ACT_NOTIFY, *name, 1, &group_1);
+	}
+	for (const char *const *name = new_mode_is_2; *name; name++) {
+		add(c, ctx, SCMP_ACT_ERRNO(EPERM), *name, 1, &user_2);
+		add(c, ctx, SCMP_ACT_NOTIFY, *name, 1, &group_2);
+	}
 }
 
 static void add_set_id(const struct compared *c, scmp_filter_ctx ctx)
@@ -195,11 +204,9 @@ static void add_set_id(const struct compared *c, scmp_filter_ctx ctx)
 		struct scmp_arg_cmp mode_3 = SCMP_A3(SCMP_CMP_MASKED_EQ, bit, bit);
 
 		for (const char *const *name = mode_is_1; *name; name++)
-			if (!is_judged(c, *name))
-				add(c, ctx, SCMP_ACT_ERRNO(EPERM), *name, 1, &mode_1);
+			add(c, ctx, SCMP_ACT_ERRNO(EPERM), *name, 1, &mode_1);
 		for (const char *const *name = mode_is_2; *name; name++)
-			if (!is_judged(c, *name))
-				add(c, ctx, SCMP_ACT_ERRNO(EPERM), *name, 1, &mode_2);
+			add(c, ctx, SCMP_ACT_ERRNO(EPERM), *name, 1, &mode_2);
 		for (size_t i = 0; i < COUNT_OF(making); i++) {
 			const struct scmp_arg_cmp open[] = {
 				SCMP_A1(SCMP_CMP_MASKED_EQ, making[i], making[i]), mode_2
@@ -239,8 +246,10 @@ static void add_pid_1(const struct compared *c, scmp_filter_ctx ctx)
 
 static uint32_t metadata_action(const struct compared *c)
 {
-	return c->options.metadata == FILTER_METADATA_ASKED ? SCMP_ACT_NOTIFY
-							    : SCMP_ACT_ERRNO(EPERM);
+	return c->options.metadata == FILTER_METADATA_ASKED ||
+			       c->options.metadata == FILTER_METADATA_STREAMS
+		       ? SCMP_ACT_NOTIFY
+		       : SCMP_ACT_ERRNO(EPERM);
 }
 
 static void add_stand_ins(const struct compared *c, scmp_filter_ctx ctx)
@@ -264,7 +273,8 @@ static struct filter make_ioctl(const struct compared *c)
 	static const unsigned changing[] = { 0x40086602, 0x401c5820 };
 	scmp_filter_ctx ctx = start(c, SCMP_ACT_ERRNO(EPERM));
 
-	for (size_t i = 0; i < COUNT_OF(letters); i++)
+	for (size_t i = 0; i < COUNT_OF(letters) && c->options.metadata != FILTER_METADATA_STREAMS;
+	     i++)
 		add(c, ctx, SCMP_ACT_ALLOW, "ioctl", 1,
 		    &SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, letters[i] << 8));
 	for (size_t i = 0; i < COUNT_OF(fine); i++)
@@ -272,6 +282,39 @@ static struct filter make_ioctl(const struct compared *c)
 	for (size_t i = 0; i < COUNT_OF(changing) && metadata_action(c) == SCMP_ACT_NOTIFY; i++)
 		add(c, ctx, SCMP_ACT_NOTIFY, "ioctl", 1,
 		    &SCMP_A1(SCMP_CMP_MASKED_EQ, INT, changing[i]));
+	return finish(ctx);
+}
+
+/* Beside a stream, what is not known by its number: letters of file systems. */
+static struct filter make_ioctl_letters(const struct compared *c)
+{
+	static const unsigned letters[] = { 'f', 'X', 'v', 'r', 0x94, 0xf5, 'n', 'o', 0xcf, 0xbc };
+	scmp_filter_ctx ctx = start(c, SCMP_ACT_ALLOW);
+
+	for (size_t i = 0; i < COUNT_OF(letters); i++)
+		add(c, ctx, SCMP_ACT_ERRNO(EPERM), "ioctl", 1,
+		    &SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00, letters[i] << 8));
+	return finish(ctx);
+}
+
+static struct filter make_appending(const struct compared *c)
+{
+	scmp_filter_ctx ctx = start(c, SCMP_ACT_ALLOW);
+	const struct scmp_arg_cmp cleared[] = { SCMP_A1(SCMP_CMP_MASKED_EQ, INT, 4),
+						SCMP_A2(SCMP_CMP_MASKED_EQ, 02000, 0) };
+
+	for (unsigned access = 1; access <= 2; access++) {
+		add(c, ctx, SCMP_ACT_NOTIFY, "open", 1, &SCMP_A1(SCMP_CMP_MASKED_EQ, 3, access));
+		add(c, ctx, SCMP_ACT_NOTIFY, "openat", 1, &SCMP_A2(SCMP_CMP_MASKED_EQ, 3, access));
+	}
+	add(c, ctx, SCMP_ACT_NOTIFY, "creat", 0, NULL);
+	add(c, ctx, SCMP_ACT_NOTIFY, "truncate", 0, NULL);
+	add(c, ctx, SCMP_ACT_NOTIFY, "ftruncate", 0, NULL);
+	add(c, ctx, SCMP_ACT_NOTIFY, "fcntl", COUNT_OF(cleared), cleared);
+	add(c, ctx, SCMP_ACT_ERRNO(EOPNOTSUPP), "fallocate", 0, NULL);
+	add(c, ctx, SCMP_ACT_ERRNO(EOPNOTSUPP), "pwritev2", 1,
+	    &SCMP_A5(SCMP_CMP_MASKED_EQ, 0x20, 0x20));
+	add(c, ctx, SCMP_ACT_ERRNO(ENOSYS), "io_setup", 0, NULL);
 	return finish(ctx);
 }
 
@@ -357,10 +400,11 @@ static struct filter make_refusals(const struct compared *c)
 		add(c, ctx, SCMP_ACT_ERRNO(EOPNOTSUPP), "sendmmsg", 1,
 		    &SCMP_A3(SCMP_CMP_MASKED_EQ, FAST_OPEN, FAST_OPEN));
 	}
-	if (c->options.is_root)
-		add_set_id(c, ctx);
-	if (c->options.is_root || c->options.lacks_truncate)
-		add(c, ctx, SCMP_ACT_ERRNO(ENOSYS), "openat2", 0, NULL);
+	add_set_id(c, ctx);
+	/* Else the supervisor's, or nobody's, whatever the mode is. */
+	if (c->options.metadata == FILTER_METADATA_FREE)
+		add_new_mode(c, ctx);
+	add(c, ctx, SCMP_ACT_ERRNO(ENOSYS), "openat2", 0, NULL);
 	add_stand_ins(c, ctx);
 	return finish(ctx);
 }
@@ -461,7 +505,9 @@ static bool make_compared(struct compared *c, unsigned n)
 	c->theirs_unshare = make_unshare(c);
 	c->theirs_personality = make_personality(c);
 	c->theirs_ioctl = make_ioctl(c);
+	c->theirs_ioctl_letters = make_ioctl_letters(c);
 	c->theirs_truncation = make_truncation(c);
+	c->theirs_appending = make_appending(c);
 	return !test_failed;
 }
 
@@ -485,8 +531,8 @@ static uint32_t verdict_by_hand(const struct compared *c, uint32_t number)
 		return ANSWER_ERRNO(ENOSYS);
 	if (c->options.metadata != FILTER_METADATA_FREE && !c->knows_xattrat) {
 		if (number == 463 || number == 466)
-			return c->options.metadata == FILTER_METADATA_ASKED ? ANSWER_NOTIFY
-									    : ANSWER_ERRNO(EPERM);
+			return c->options.metadata == FILTER_METADATA_REFUSED ? ANSWER_ERRNO(EPERM)
+									      : ANSWER_NOTIFY;
 		if (number == 469)
 			return ANSWER_ERRNO(ENOSYS);
 	}
@@ -509,6 +555,18 @@ static uint32_t verdict_of_socket(const struct compared *c, const struct bpf_cal
 	return verdict == ANSWER_ERRNO(EAFNOSUPPORT) && has_protocols
 		       ? ANSWER_ERRNO(EPROTONOSUPPORT)
 		       : verdict;
+}
+
+static uint32_t verdict_of_ioctl(const struct compared *c, const struct bpf_call *call)
+{
+	uint32_t verdict = bpf_eval(c->theirs.insns, call).value;
+
+	if (verdict != ANSWER_ALLOW)
+		return ANSWER_ALLOW; /* it is asked anyway */
+	verdict = bpf_eval(c->theirs_ioctl.insns, call).value;
+	if (c->options.metadata != FILTER_METADATA_STREAMS || verdict != ANSWER_ERRNO(EPERM))
+		return verdict;
+	return bpf_eval(c->theirs_ioctl_letters.insns, call).value;
 }
 
 static uint32_t their_verdict(const struct compared *c, const struct bpf_call *call)
@@ -535,15 +593,15 @@ static uint32_t their_verdict(const struct compared *c, const struct bpf_call *c
 	if (number == c->unshare && !c->options.allows_userns)
 		return bpf_eval(c->theirs_unshare.insns, call).value;
 	if (number == c->ioctl && c->options.metadata != FILTER_METADATA_FREE)
-		overlapping = bpf_eval(c->theirs.insns, call).value == ANSWER_ALLOW
-				      ? bpf_eval(c->theirs_ioctl.insns, call).value
-				      : ANSWER_ALLOW;
+		overlapping = verdict_of_ioctl(c, call);
 	else if (number >= 0 && (number == c->open || number == c->openat) &&
 		 c->options.lacks_truncate)
 		overlapping = bpf_eval(c->theirs_truncation.insns, call).value;
-	if (overlapping != ANSWER_ALLOW)
-		return overlapping;
-	return bpf_eval(c->theirs.insns, call).value;
+	if (overlapping == ANSWER_ALLOW)
+		overlapping = bpf_eval(c->theirs.insns, call).value;
+	if (overlapping == ANSWER_ALLOW && c->options.keeps_appending)
+		overlapping = bpf_eval(c->theirs_appending.insns, call).value;
+	return overlapping;
 }
 
 static uint64_t calls_compared;
@@ -698,7 +756,7 @@ static void compare_bits(const struct compared *c, const char *name)
 
 	if (number < 0)
 		return;
-	for (unsigned arg = 0; arg < 4; arg++) {
+	for (unsigned arg = 0; arg < 6; arg++) {
 		call = make_call(c, (uint32_t)number);
 		for (unsigned i = 0; i < 64 * 64; i++) {
 			call.args[arg] = 1ull << i / 64 | 1ull << i % 64;
@@ -719,9 +777,10 @@ static void compare_bits(const struct compared *c, const char *name)
 
 static void compare_flags(const struct compared *c)
 {
-	static name_list names = { "clone",  "clone3",	    "unshare",	"setns",
-				   "ioctl",  "personality", "connect",	"prctl",
-				   "sendto", "sendmsg",	    "sendmmsg", NULL };
+	static name_list names = { "clone",	  "clone3",   "unshare",  "setns",     "ioctl",
+				   "personality", "connect",  "prctl",	  "sendto",    "sendmsg",
+				   "sendmmsg",	  "fcntl",    "truncate", "ftruncate", "fallocate",
+				   "pwritev2",	  "io_setup", NULL };
 
 	for (const char *const *name = names; *name; name++)
 		compare_bits(c, *name);
@@ -731,6 +790,10 @@ static void compare_flags(const struct compared *c)
 		compare_bits(c, *name);
 	for (const char *const *name = mode_is_2; *name; name++)
 		compare_bits(c, *name);
+	for (const char *const *name = new_mode_is_1; *name; name++)
+		compare_bits(c, *name);
+	for (const char *const *name = new_mode_is_2; *name; name++)
+		compare_bits(c, *name);
 }
 
 TEST(every_flag_gets_the_same_verdict)
@@ -738,12 +801,30 @@ TEST(every_flag_gets_the_same_verdict)
 	for_each_option_set(compare_flags);
 }
 
+static void compare_file_flags(const struct compared *c)
+{
+	struct bpf_call call = make_call(c, (uint32_t)number_of(c, "fcntl"));
+
+	for (unsigned i = 0; i < 64 * 64; i++) {
+		for (uint64_t command = 0; command < 16; command++) {
+			call.args[1] = command < 8 ? command : GARBAGE | (command - 8);
+			call.args[2] = 1ull << i / 64 | 1ull << i % 64;
+			compare(c, &call);
+		}
+	}
+}
+
+TEST(every_change_of_file_flags_gets_the_same_verdict)
+{
+	for_each_option_set(compare_file_flags);
+}
+
 static void compare_opens(const struct compared *c)
 {
 	static const uint64_t modes[] = { 0,	 0644,	  01777,	   02000,
 					  04000, 06000,	  07777,	   0104644,
 					  2,	 GARBAGE, GARBAGE | 04644, 02000ull << 32 };
-	static name_list names = { "open", "openat", "openat2", NULL };
+	static name_list names = { "open", "openat", "openat2", NULL }; /* flags, then a mode */
 
 	for (const char *const *name = names; *name; name++) {
 		int number = number_of(c, *name);

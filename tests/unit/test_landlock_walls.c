@@ -193,7 +193,6 @@ static int prepare(struct run *r, uint32_t abi, bool is_writable, struct err *e)
 {
 	const struct filter_options options = {
 		.arch = filter_this_arch,
-		.is_root = geteuid() == 0,
 		.metadata = is_writable ? FILTER_METADATA_ASKED : FILTER_METADATA_REFUSED,
 		.lacks_truncate = abi < 3,
 	};
@@ -216,6 +215,7 @@ static int prepare(struct run *r, uint32_t abi, bool is_writable, struct err *e)
 	r->writable[0] = work;
 	r->sandbox = (struct sandbox)SANDBOX_NONE;
 	r->sandbox.writable = r->writable;
+	r->sandbox.has_no_namespaces = true;
 	return filter_build(&r->a, &options, &r->job.filter, e);
 }
 

@@ -98,6 +98,9 @@ static void put_inner(struct buf *out, const struct inner_job *inner)
 	}
 	put(out, inner->asks_connect);
 	put(out, inner->has_listener);
+	put(out, inner->needs_listener);
+	for (size_t i = 0; i < COUNT_OF(inner->streams.items); i++)
+		put(out, inner->streams.items[i].kind);
 	put(out, inner->has_own_network);
 	put_network(out, &inner->network);
 	put(out, inner->waits);
@@ -293,6 +296,9 @@ static void get_inner(struct reader *r, struct inner_job *out)
 	}
 	out->asks_connect = get_bool(r);
 	out->has_listener = get_bool(r);
+	out->needs_listener = get_bool(r);
+	for (size_t i = 0; i < COUNT_OF(out->streams.items); i++)
+		out->streams.items[i].kind = (enum stream_kind)get_below(r, STREAM_APPENDED + 1);
 	out->has_own_network = get_bool(r);
 	get_network(r, &out->network);
 	out->waits = get_bool(r);

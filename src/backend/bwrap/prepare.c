@@ -253,8 +253,7 @@ int bwrap_prepare_job(struct attempt *t, struct err *e)
 					 .allows_userns = profile->allows_userns,
 					 .keeps_mounts = lower_has_writable(&t->mounts),
 					 .reaches_host = !t->facts.has_own_network,
-					 .asks_connect = t->facts.has_own_network,
-					 .is_root = t->facts.is_root };
+					 .asks_connect = t->facts.has_own_network };
 
 	if (inner_prepare(t->a, in, filter, &t->job.inner, e) < 0 || note_namespaces(t, e) < 0 ||
 	    note_places(t, e) < 0 || note_limits(t, e) < 0)

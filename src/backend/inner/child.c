@@ -90,6 +90,7 @@ void inner_hide_self(const struct inner_job *job)
  */
 static int open_again(const struct inner_job *job, int i)
 {
+	off_t at = lseek(job->stdio[i], 0, SEEK_CUR);
 	int flags = fcntl(job->stdio[i], F_GETFL);
 	int fd = open(job->reopened[i], (flags & O_ACCMODE) | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
 	int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -101,10 +102,21 @@ static int open_again(const struct inner_job *job, int i)
 		errno = ESTALE;
 		return -1;
 	}
-	if (fcntl(moved, F_SETFL, flags) < 0 ||
-	    lseek(moved, lseek(job->stdio[i], 0, SEEK_CUR), SEEK_SET) < 0)
+	/* A terminal has no place to be at. */
+	if (fcntl(moved, F_SETFL, flags) < 0 || (at >= 0 && lseek(moved, at, SEEK_SET) < 0))
 		return -1;
 	return moved;
+}
+
+void inner_reopen_streams(struct inner_job *job)
+{
+	for (int i = 0; i < 3; i++) {
+		if (!job->reopened[i])
+			continue;
+		job->stdio[i] = open_again(job, i);
+		if (job->stdio[i] < 0)
+			inner_fail(job, INNER_STREAM, (size_t)i);
+	}
 }
 
 /* ---- Limits --------------------------------------------------------------------- */
@@ -153,7 +165,9 @@ static void prove_limits(const struct inner_job *job)
 
 void inner_tell_ready(struct inner_job *job, int listener)
 {
-	struct init_message message = { .kind = INIT_READY, .value = (int32_t)job->network.lacks };
+	uint32_t lacks = job->network.lacks |
+			 (job->has_listener && listener < 0 ? SANDBOX_LACKS_LISTENER : 0U);
+	struct init_message message = { .kind = INIT_READY, .value = (int32_t)lacks };
 	struct init_order order;
 	int fds[INNER_MAX_FDS] = { job->root };
 	size_t count = 1;
@@ -165,15 +179,9 @@ void inner_tell_ready(struct inner_job *job, int listener)
 		fds[count++] = job->unix_diag;
 	if (listener >= 0)
 		fds[count++] = listener;
-	for (int i = 0; i < 3; i++) {
-		if (!job->reopened[i])
-			continue;
-		job->stdio[i] = open_again(job, i);
-		if (job->stdio[i] < 0)
-			inner_fail(job, INNER_STREAM, (size_t)i);
-		job->reopened[i] = NULL;
-		fds[count++] = job->stdio[i];
-	}
+	for (int i = 0; i < 3; i++)
+		if (job->reopened[i])
+			fds[count++] = job->stdio[i];
 	for (size_t i = 0; i < job->network.socket_count; i++)
 		fds[count++] = job->network.sockets[i];
 	r = fd_pass_send(job->channel, &message, sizeof(message), fds, count, 0);

@@ -111,7 +111,10 @@ struct inner_job {
 	struct filter filter;
 	bool has_no_mounts; /* of its own: there is nothing to open a stream again by */
 	bool asks_connect;
-	bool has_listener; /* something is asked of the parent */
+	bool has_listener;   /* something is asked of the parent */
+	bool needs_listener; /* something that the command must not have unasked */
+	/* Which files of the caller's the command gets; of those that are only for appending. */
+	struct streams streams;
 	bool has_own_network;
 	struct inner_network network;
 	bool waits; /* for INIT_START */
@@ -186,6 +189,13 @@ int inner_judge_stdio(struct arena *a, const struct launch *in, struct inner_job
 		      struct err *e) MUST_CHECK NONNULL;
 
 /*
+ * After that where there are mounts: sets `streams`, and what the filter has to do for them.
+ * ERR_POLICY for one whose file can't be kept from the command; ERR_SYS.
+ */
+int inner_find_streams(const struct launch *in, struct inner_job *job,
+		       struct filter_options *filter, struct err *e) MUST_CHECK NONNULL;
+
+/*
  * Waits for the first message. The descriptors of inner_tell_ready() go to `s`
  * when it is INIT_READY; else the caller words `m`.
  */
@@ -257,8 +267,11 @@ bool inner_scope_signals(const struct inner_job *job);
 
 int inner_lock_filter(const struct inner_job *job); /* the listener, or -1 */
 
+/* What is to be opened again, before there is a filter that asks. */
+void inner_reopen_streams(struct inner_job *job);
+
 /*
- * Hands `root`, `unix_diag`, the listener and what is opened again to the parent, and
+ * Hands `root`, `unix_diag`, the listener and what was opened again to the parent, and
  * waits for it when it `waits`.
  */
 void inner_tell_ready(struct inner_job *job, int listener);

@@ -204,6 +204,9 @@ static bool allow_stdio(const struct inner_job *job, struct init_message *why)
 		if ((flags & O_ACCMODE) == O_RDONLY ||
 		    (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)))
 			continue;
+		/* SECURITY: anew it could be opened without that; who opens it gets this one. */
+		if (job->streams.items[i].kind == STREAM_APPENDED)
+			continue;
 		/* EBADFD: a file of the kernel's own (memfd), of which Landlock takes no notice. */
 		if (!allow_fd(job, job->stdio[i],
 			      (flags & O_ACCMODE) == O_WRONLY ? LL_OUTPUT : LL_FILE, why) &&
@@ -308,9 +311,12 @@ int inner_lock_filter(const struct inner_job *job)
 	if (r == -EINVAL && flags)
 		r = raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags & ~WAIT_KILLABLE_RECV,
 			     (long)&program, 0);
+	/* Another supervisor is around this one: what may go unanswered answers ENOSYS. */
+	if (r == -EBUSY && flags && !job->needs_listener)
+		flags = 0, r = raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&program, 0);
 	if (r < 0) {
 		errno = (int)-r;
 		inner_fail(job, INNER_FILTER, 0);
 	}
-	return job->has_listener ? (int)r : -1;
+	return flags ? (int)r : -1;
 }

@@ -103,7 +103,10 @@ int inner_prepare_command(struct arena *a, const struct launch *in, struct filte
 	job->channel = job->host = job->unix_diag = job->root = job->ruleset = -1;
 	job->asks_connect = filter.asks_connect;
 	job->waits = in->waits;
-	job->has_listener = filter.asks_connect || filter.metadata == FILTER_METADATA_ASKED;
+	job->needs_listener = filter.asks_connect || filter.keeps_appending ||
+			      filter.metadata == FILTER_METADATA_ASKED ||
+			      filter.metadata == FILTER_METADATA_STREAMS;
+	job->has_listener = job->needs_listener || filter.metadata == FILTER_METADATA_FREE;
 	memcpy(job->stdio, in->stdio, sizeof(job->stdio));
 	if (prepare_network(job->has_own_network ? in->network : NULL, &job->network, e) < 0 ||
 	    command_copy_words(a, in, &job->words, e) < 0 ||
@@ -122,9 +125,9 @@ int inner_prepare_command(struct arena *a, const struct launch *in, struct filte
 int inner_prepare(struct arena *a, const struct launch *in, struct filter_options filter,
 		  struct inner_job *job, struct err *e)
 {
-	if (inner_prepare_command(a, in, filter, job, e) < 0)
+	if (inner_judge_stdio(a, in, job, e) < 0 || inner_find_streams(in, job, &filter, e) < 0)
 		return err_result(e);
-	return inner_judge_stdio(a, in, job, e);
+	return inner_prepare_command(a, in, filter, job, e);
 }
 
 /* ---- The channel ----------------------------------------------------------------- */
@@ -163,7 +166,7 @@ static size_t count_sockets(const struct inner_network *network, size_t came)
 }
 
 /* The descriptors come in the order of inner_tell_ready(). How many there have to be. */
-static size_t take_descriptors(const int fds[INNER_MAX_FDS], size_t count,
+static size_t take_descriptors(const int fds[INNER_MAX_FDS], size_t count, uint32_t lacks,
 			       const struct inner_job *job, struct sandbox *s)
 {
 	size_t each = inner_network_sockets(&job->network);
@@ -172,7 +175,7 @@ static size_t take_descriptors(const int fds[INNER_MAX_FDS], size_t count,
 	s->root = fds[0];
 	if (job->asks_connect && job->has_own_network)
 		s->unix_diag = fds[next++];
-	if (job->has_listener)
+	if (job->has_listener && !(lacks & SANDBOX_LACKS_LISTENER))
 		s->listener = fds[next++];
 	for (int i = 0; i < 3; i++)
 		if (job->reopened[i])
@@ -205,7 +208,7 @@ int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init
 		return FAIL_SYS(e, (int)-n, "can't hear from the sandbox");
 	if (n != (ssize_t)sizeof(*m))
 		return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
-	wanted = take_descriptors(fds, count, job, s);
+	wanted = take_descriptors(fds, count, (uint32_t)m->value, job, s);
 	if (m->kind != INIT_READY)
 		return 0;
 	/* The kernel leaves out those that there is no room for in this process. */
@@ -213,6 +216,7 @@ int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init
 		return FAIL_SYS(e, EMFILE, "can't take what the sandbox hands over");
 	s->waits = job->waits;
 	s->network_lacks = (uint32_t)m->value;
+	s->streams = job->streams;
 	/* Scopes alone are no wall for files. */
 	s->landlock_abi = job->walls.scopes_only ? 0 : job->walls.abi;
 	return 0;

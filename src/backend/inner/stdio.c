@@ -15,6 +15,8 @@
 #include "backend/inner/inner.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "os/fd.h"
+#include "supervise/rights.h"
 
 enum { MEMORY_DEVICES = 1 }; /* major number of /dev/null and its like */
 
@@ -97,6 +99,29 @@ static const char *find_own(const struct stat *st)
 }
 
 /*
+ * SECURITY: the sandbox's own mount of the terminal is read-only, which keeps its mode and owner
+ * and lets it be written to. Else every chmod() of an interactive run had to be asked about.
+ * False when it can't be opened anew by the command's user, as after su.
+ */
+static bool has_console(const struct launch *in, const struct inner_job *job, int stream,
+			const struct stat *st)
+{
+	int flags = fcntl(stream, F_GETFL);
+	struct rights rights;
+	struct stat there;
+	scoped_fd again = -1;
+
+	if (job->has_no_mounts || !in->terminal_path || stat(in->terminal_path, &there) < 0 ||
+	    there.st_dev != st->st_dev || there.st_ino != st->st_ino ||
+	    rights_put_down(&rights) < 0)
+		return false;
+	again = open(in->terminal_path,
+		     (flags & O_ACCMODE) | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	rights_take_up(&rights);
+	return again >= 0;
+}
+
+/*
  * A device that was opened for reading could be opened for writing where "/" is
  * writable for Landlock as well. Terminals and memory devices (/dev/null) are
  * for all.
@@ -111,6 +136,8 @@ static int judge_device(const struct launch *in, struct inner_job *job, const st
 	/* SECURITY: the sandbox's own mount of it is read-only; by the host's, root could chmod it. */
 	if (is_memory && !job->has_no_mounts)
 		job->reopened[i] = find_own(st);
+	if (is_common && !is_memory && has_console(in, job, in->stdio[i], st))
+		job->reopened[i] = "/dev/console";
 
 	if ((!S_ISCHR(st->st_mode) && !S_ISBLK(st->st_mode)) || is_common || !is_read_only ||
 	    !is_left_open(job, STR("/")))
@@ -179,5 +206,128 @@ int inner_judge_stdio(struct arena *a, const struct launch *in, struct inner_job
 		    judge_file(a, in, job, i, str_of(path), e) < 0)
 			return err_result(e);
 	}
+	return 0;
+}
+
+/* ---- What is the caller's own ---------------------------------------------------------- */
+
+/* Whether the path leads elsewhere inside: to something that is made for this run. */
+static bool is_covered(const struct inner_job *job, struct str path)
+{
+	const struct wall_rule *nearest = NULL;
+
+	for (size_t i = 0; i < job->walls.rules.count; i++) {
+		const struct wall_rule *rule = &job->walls.rules.items[i];
+
+		if (rule->kind == WALL_WRITE && path_is_under(path, str_of(rule->path)) &&
+		    (!nearest || strlen(rule->path) > strlen(nearest->path)))
+			nearest = rule;
+	}
+	return nearest && nearest->is_made;
+}
+
+/* Whether it is a file of somebody's, and not one that the command may change anyway. */
+static bool is_kept(const struct launch *in, const struct inner_job *job, int i,
+		    const struct stat *st)
+{
+	char path[PATH_MAX_BYTES];
+	bool is_found;
+
+	if (job->reopened[i] || S_ISSOCK(st->st_mode))
+		return false;
+	is_found = find_path(in->stdio[i], st, path, sizeof(path));
+	/* A pipe that has no name. */
+	if (S_ISFIFO(st->st_mode) && !is_found)
+		return false;
+	return !is_found || is_covered(job, str_of(path)) ||
+	       plan_resolve(in->plan, str_of(path)).access != ACCESS_WRITE;
+}
+
+static bool is_appended(int flags)
+{
+	return (flags & O_APPEND) && (flags & O_ACCMODE) != O_RDONLY;
+}
+
+/* Whether another stream lets the same file be overwritten. */
+static bool is_overwritten(const struct launch *in, const struct stat *st)
+{
+	for (int i = 0; i < 3; i++) {
+		int flags = fcntl(in->stdio[i], F_GETFL);
+		struct stat other;
+
+		if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY && !(flags & O_APPEND) &&
+		    fstat(in->stdio[i], &other) == 0 && other.st_dev == st->st_dev &&
+		    other.st_ino == st->st_ino)
+			return true;
+	}
+	return false;
+}
+
+/* SECURITY: what the filter and the supervisor can't keep from being overwritten. */
+static int check_appended(const struct inner_job *job, int flags, const struct stat *st, int stream,
+			  int i, struct err *e)
+{
+	char path[PATH_MAX_BYTES];
+
+	/* It could be mapped. */
+	if ((flags & O_ACCMODE) == O_RDWR)
+		return FAIL(e, ERR_POLICY,
+			    "the standard %s is open for reading and for appending, so the command "
+			    "could overwrite it; open it for appending alone, or pass it through a "
+			    "pipe",
+			    stream_names[i]);
+	/* It could be opened anew. */
+	if (!job->walls.scopes_only && find_path(stream, st, path, sizeof(path)) &&
+	    is_left_open(job, str_of(path)))
+		return FAIL(e, ERR_POLICY,
+			    "the standard %s is appended to a file that the command may only read, "
+			    "in something that it may write to, and so could overwrite; pass it "
+			    "through a pipe",
+			    stream_names[i]);
+	return 0;
+}
+
+static int find_kind(const struct launch *in, const struct inner_job *job, int i,
+		     enum stream_kind *out, struct err *e)
+{
+	int flags = fcntl(in->stdio[i], F_GETFL);
+	struct stat st;
+
+	*out = STREAM_FREE;
+	if (flags < 0 || fstat(in->stdio[i], &st) < 0)
+		return FAIL_SYS(e, errno, "can't look at the standard %s", stream_names[i]);
+	if (!is_kept(in, job, i, &st))
+		return 0;
+	*out = STREAM_KEPT;
+	if (!S_ISREG(st.st_mode) || !is_appended(flags) || is_overwritten(in, &st))
+		return 0;
+	*out = STREAM_APPENDED;
+	return check_appended(job, flags, &st, in->stdio[i], i, e);
+}
+
+int inner_find_streams(const struct launch *in, struct inner_job *job,
+		       struct filter_options *filter, struct err *e)
+{
+	enum { ABI_TRUNCATE = 3 };
+
+	for (int i = 0; i < 3; i++) {
+		enum stream_kind kind;
+		int r;
+
+		if (find_kind(in, job, i, &kind, e) < 0)
+			return err_result(e);
+		job->streams.items[i].kind = kind;
+		r = kind == STREAM_FREE ? 0
+					: stream_look(in->stdio[i], &job->streams.items[i].file);
+		if (r < 0)
+			return FAIL_SYS(e, -r, "can't look at the standard %s", stream_names[i]);
+	}
+	if (streams_most(&job->streams) == STREAM_FREE)
+		return 0;
+	if (filter->metadata == FILTER_METADATA_FREE)
+		filter->metadata = FILTER_METADATA_STREAMS;
+	filter->keeps_appending = streams_most(&job->streams) == STREAM_APPENDED;
+	/* Opened for reading it could be cut, by whom nobody asks. */
+	filter->lacks_truncate |= filter->keeps_appending && job->walls.abi < ABI_TRUNCATE;
 	return 0;
 }

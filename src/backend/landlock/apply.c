@@ -152,7 +152,6 @@ static int prepare(struct arena *a, const struct launch *in, struct inner_job *j
 	const struct profile *profile = in->plan->policy->profile;
 	bool has_network = net_mode(in->plan->net) == NET_FULL;
 	struct filter_options filter = { .arch = filter_this_arch,
-					 .is_root = geteuid() == 0,
 					 .refuses_ipc = profile->isolates_ipc,
 					 .metadata = has_writable(in->plan)
 							     ? FILTER_METADATA_ASKED
@@ -166,6 +165,8 @@ static int prepare(struct arena *a, const struct launch *in, struct inner_job *j
 	if (find_abi(&job->walls.abi, e) < 0 || host_check_proc(backend_landlock.name, e) < 0)
 		return err_result(e);
 	filter.lacks_truncate = job->walls.abi < ABI_TRUNCATE;
+	if (inner_find_streams(in, job, &filter, e) < 0)
+		return err_result(e);
 	return inner_prepare_command(a, in, filter, job, e);
 }
 

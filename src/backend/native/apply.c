@@ -34,14 +34,13 @@ static int prepare(struct arena *a, const struct launch *in, const kernel_mounts
 	struct filter_options filter = { .arch = filter_this_arch,
 					 .allows_userns = profile->allows_userns,
 					 .reaches_host = !is_offline,
-					 .asks_connect = is_offline,
-					 .is_root = geteuid() == 0 };
+					 .asks_connect = is_offline };
 	struct inner_job *inner = &job->inner;
 
 	*job = (struct native_job){ .mounts = mounts,
 				    .has_own_ipc = profile->isolates_ipc,
 				    .terminal_path = in->terminal_path,
-				    .is_root = filter.is_root };
+				    .is_root = geteuid() == 0 };
 	inner->has_own_network = is_offline;
 	inner->walls.abi = inner_landlock_abi();
 	inner->walls.scopes_only = profile->allows_userns;

@@ -45,6 +45,7 @@ static int mount_beside(void *arg)
 		native_fail(job, INNER_DIRECTORY, 0);
 	job->inner.root = open("/", O_PATH | O_CLOEXEC);
 	inner_build_wall(&job->inner);
+	inner_reopen_streams(&job->inner);
 	job->is_mounted = true;
 	return 0;
 }
