@@ -166,17 +166,12 @@ int git_add_dir(struct git_scan *s, struct str path, struct err *e)
 	return add_dir(s, path, STR_EMPTY, STR_EMPTY, e);
 }
 
-bool git_has_worktree(const struct git_scan *s, struct str path)
-{
-	return name_tree_find(s->seen_worktrees, path) != NULL;
-}
-
 int git_add_worktree(struct git_scan *s, struct str path, struct err *e)
 {
 	struct name_node *node;
 	struct str *added;
 
-	if (git_has_worktree(s, path))
+	if (name_tree_find(s->seen_worktrees, path))
 		return 0;
 	if (s->worktrees.count >= GIT_MAX_PLACES + s->b->plan->roots.count)
 		return fail_places("worktrees", path, e);
@@ -664,12 +659,16 @@ static int visit_dir(struct git_scan *s, size_t number, struct err *e)
  */
 static int close_nested(struct git_scan *s, struct str at, bool is_worktree, struct err *e)
 {
+	struct err why = *e;
 	struct str path = at;
-	int r = builder_note(s->b, true, (struct origin){ .file = NULL }, e,
-			     "the git repository at %s is read-only as a whole: %s", SHOWN(at),
-			     e->text);
+	int r = 0;
 
 	err_clear(e);
+	if (!git_can_pin(s, at, is_worktree ? 1 : 0))
+		return 0;
+	r = builder_note(s->b, true, (struct origin){ .file = NULL }, e,
+			 "the git repository at %s is read-only as a whole: %s", SHOWN(at),
+			 why.text);
 	if (r == 0 && is_worktree)
 		r = path_join(s->b->a, at, STR(".git"), &path, e);
 	if (r == 0)
@@ -727,12 +726,17 @@ int pass_git(struct builder *b, struct err *e)
 		r = find_all(&s, e);
 	if (r == 0)
 		r = find_nested(&s, e);
+	if (r == 0)
+		r = git_add_rules(&s, e);
 	for (size_t i = 0; r == 0 && i < s.dirs.count; i++) {
-		struct git_dir *dir = VEC_PUSH(b->a, &b->plan->git_dirs, e);
+		struct git_dir *dir;
 
+		if (s.dirs.items[i].is_left)
+			continue; /* as if it had not been found: it is compared after the run */
+		dir = VEC_PUSH(b->a, &b->plan->git_dirs, e);
 		if (!dir)
 			return err_result(e);
 		*dir = s.dirs.items[i].dir;
 	}
-	return r < 0 ? r : git_add_rules(&s, e);
+	return r < 0 ? r : git_note_left(&s, e);
 }

@@ -23,7 +23,12 @@ enum {
 	GIT_MAX_CONFIG_BYTES = 1 << 20,
 	GIT_MAX_NAMES = 10000,	/* in one directory that is listed */
 	GIT_MAX_PLACES = 10000, /* git directories, and as many worktrees, besides the roots' own */
-	GIT_MAX_DEPTH = 16,	/* slashes in the name of a submodule */
+	/*
+	 * Pins for nested repositories: one near the top takes four, and five other mounts, three
+	 * placeholders and half a millisecond with them. The bwrap backend can't have more than 256.
+	 */
+	GIT_MAX_NESTED_PINS = 200,
+	GIT_MAX_DEPTH = 16, /* slashes in the name of a submodule */
 };
 
 struct git_found {
@@ -32,6 +37,7 @@ struct git_found {
 	bool claims_root; /* it says itself that `root` is its worktree */
 	bool is_root; /* it is a writable root, and no entry means to open it as a git directory */
 	bool is_raised; /* git_rules.c made it writable */
+	bool is_left;	/* a nested one too many */
 };
 
 struct git_scan {
@@ -41,6 +47,8 @@ struct git_scan {
 	VEC(struct str) worktrees;
 	size_t visited_dirs, visited_worktrees; /* of those */
 	bool is_nested; /* what is found now lies in the workspace, and nothing else leads there */
+	size_t nested_pins;    /* of what is protected in nested ones, at most */
+	struct str first_left; /* where nested ones were left out, the first such place, or "" */
 	struct name_node *seen_dirs, *seen_worktrees; /* by path */
 	struct name_node *shelves; /* by path: the directories that keep git directories */
 };
@@ -59,11 +67,19 @@ int git_has_parts(struct builder *b, struct str path, bool *out, struct err *e) 
 
 /* git.c: another one, which lives in the arena; visited when it was not known. */
 int git_add_dir(struct git_scan *s, struct str path, struct err *e) MUST_CHECK NONNULL;
-bool git_has_worktree(const struct git_scan *s, struct str path) NONNULL;
 int git_add_worktree(struct git_scan *s, struct str path, struct err *e) MUST_CHECK NONNULL;
 
 /* nested.c: adds the repositories that lie in the workspace. */
 int git_find_nested(struct git_scan *s, struct err *e) MUST_CHECK NONNULL;
+
+/* nested.c: `path`, where nested repositories are or may be, is left open, and that is noted. */
+void git_leave_out(struct git_scan *s, struct str path) NONNULL;
+
+/* nested.c: whether there may be as many more pins as `path` takes, and `more`; else it is left out. */
+bool git_can_pin(struct git_scan *s, struct str path, size_t more) NONNULL;
+
+/* nested.c: notes what was left out. */
+int git_note_left(struct git_scan *s, struct err *e) MUST_CHECK NONNULL;
 
 /* git_rules.c: a part of a nested repository that can't be looked at is read-only as a whole. */
 int git_close(struct git_scan *s, struct str path, struct err *e) MUST_CHECK NONNULL;

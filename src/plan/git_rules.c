@@ -164,6 +164,8 @@ int git_protect_pointer(struct git_scan *s, struct str worktree, enum host_type 
 		return r;
 	if (type == HOST_MISSING)
 		return protect_unfetched(s, worktree, &cap, e);
+	if (s->is_nested && !git_can_pin(s, worktree, 0))
+		return 0;
 	return cap_below(s, worktree, STR(".git"), &cap, e);
 }
 
@@ -509,8 +511,14 @@ int git_add_rules(struct git_scan *s, struct err *e)
 
 	for (size_t i = 0; r == 0 && s->mode != GIT_READ && i < s->dirs.count; i++)
 		r = raise_dir(s, &s->dirs.items[i], e);
-	for (size_t i = 0; r == 0 && s->mode != GIT_WRITE && i < s->dirs.count; i++)
-		r = cap_parts(s, &s->dirs.items[i], e);
+	for (size_t i = 0; r == 0 && s->mode != GIT_WRITE && i < s->dirs.count; i++) {
+		struct git_found *found = &s->dirs.items[i];
+
+		/* Above objects/info/alternates there are two more. */
+		found->is_left = found->dir.is_nested && !git_can_pin(s, found->dir.path, 2);
+		if (!found->is_left)
+			r = cap_parts(s, found, e);
+	}
 	for (size_t i = 0; r == 0 && s->mode == GIT_COMMIT && i < s->dirs.count; i++)
 		r = open_on_shelf(s, &s->dirs.items[i], e);
 	for (size_t i = 0; r == 0 && s->mode == GIT_READ && i < s->dirs.count; i++)

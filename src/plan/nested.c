@@ -24,14 +24,42 @@ struct search {
 		bool is_root;
 	}) spots; /* listed, and to be listed, in order */
 	size_t next;
-	size_t names_left, repositories_left;
-	struct str first_left; /* the first that was left out, or "" */
+	size_t names_left;
+	bool has_warned; /* of one that is closed; once is enough */
 };
 
-static void leave_out(struct search *n, struct str path)
+void git_leave_out(struct git_scan *s, struct str path)
 {
-	if (n->first_left.len == 0)
-		n->first_left = path;
+	if (s->first_left.len == 0)
+		s->first_left = path;
+}
+
+bool git_can_pin(struct git_scan *s, struct str path, size_t more)
+{
+	const struct places *places = &s->b->plan->places;
+	size_t above = 0;
+
+	for (size_t i = 0; i < places->root_count; i++)
+		if (path_is_under(path, places->roots[i]))
+			above = MAX_OF(above, path_depth(places->roots[i]));
+	more += path_depth(path) - above;
+	if (s->nested_pins + more > GIT_MAX_NESTED_PINS) {
+		git_leave_out(s, path);
+		return false;
+	}
+	s->nested_pins += more;
+	return true;
+}
+
+int git_note_left(struct git_scan *s, struct err *e)
+{
+	if (s->first_left.len == 0)
+		return 0;
+	return builder_note(s->b, false, (struct origin){ .file = NULL }, e,
+			    "git repositories in the workspace are protected as far as they were "
+			    "looked for: not at %s, and perhaps others; what changes in those is "
+			    "reported",
+			    SHOWN(s->first_left));
 }
 
 static int add_spot(struct search *n, struct spot spot, struct err *e)
@@ -73,27 +101,18 @@ static int note_closed(struct search *n, struct str path, struct err *e)
 	err_clear(e);
 	if (code == ENOENT || code == ENOTDIR)
 		return 0;
-	leave_out(n, path);
-	if (code != EACCES && code != EPERM)
+	git_leave_out(n->s, path);
+	if (n->has_warned || (code != EACCES && code != EPERM))
 		return 0;
 	r = host_find_lock(b->host, path, &lock, e);
 	if (r < 0 || lock.len == 0)
 		return r;
+	n->has_warned = true;
 	return builder_note(
 		b, true, (struct origin){ .file = NULL }, e,
 		"%s is closed by its mode: git repositories below it are not protected, "
 		"what changes in them is only reported",
 		SHOWN(lock));
-}
-
-static bool take_repository(struct search *n, struct str path)
-{
-	if (n->repositories_left == 0) {
-		leave_out(n, path);
-		return false;
-	}
-	n->repositories_left--;
-	return true;
 }
 
 /* SECURITY: a placeholder of another run is listed, and is not there. */
@@ -106,10 +125,8 @@ static int add_clone(struct search *n, struct str worktree, struct err *e)
 
 	if (r == 0)
 		r = host->look(host->user, path, &file, e);
-	if (r < 0 || file.type == HOST_MISSING || git_has_worktree(n->s, worktree))
+	if (r < 0 || file.type == HOST_MISSING)
 		return r;
-	if (!take_repository(n, worktree))
-		return 0;
 	r = arena_copy(n->s->b->a, worktree, &kept, e);
 	return r < 0 ? r : git_add_worktree(n->s, kept, e);
 }
@@ -119,7 +136,7 @@ static int add_bare(struct search *n, struct str path, bool *is_bare, struct err
 	struct str kept;
 	int r = git_is_dir(n->s->b, path, is_bare, e);
 
-	if (r < 0 || !*is_bare || !take_repository(n, path))
+	if (r < 0 || !*is_bare)
 		return r;
 	r = arena_copy(n->s->b->a, path, &kept, e);
 	return r < 0 ? r : git_add_dir(n->s, kept, e);
@@ -136,14 +153,14 @@ static int add_below(struct search *n, const struct spot *at, const struct walke
 	int r = 0;
 
 	if (!walked->has_dirs)
-		leave_out(n, at->path);
+		git_leave_out(n->s, at->path);
 	for (size_t i = 0; r == 0 && i < walked->dirs.count; i++) {
 		struct spot below = { .device = at->device };
 		struct str name = walked->dirs.items[i];
 
 		if (n->spots.count == WALK_MAX_DIRS ||
 		    at->path.len + name.len + 2 > PATH_MAX_BYTES) {
-			leave_out(n, at->path);
+			git_leave_out(n->s, at->path);
 			continue;
 		}
 		r = path_join(n->scratch, at->path, name, &below.path, e);
@@ -169,7 +186,7 @@ static int search_spot(struct search *n, struct spot at, struct err *e)
 		return r;
 	if (!walked) {
 		n->names_left = 0;
-		leave_out(n, at.path);
+		git_leave_out(n->s, at.path);
 		return 0;
 	}
 	n->names_left -= walked->names;
@@ -202,21 +219,15 @@ static int add_roots(struct search *n, struct err *e)
 int git_find_nested(struct git_scan *s, struct err *e)
 {
 	scoped_arena scratch = ARENA_INIT((size_t)64 << 20);
-	struct search n = { .s = s,
-			    .scratch = &scratch,
-			    .names_left = WALK_MAX_NAMES,
-			    .repositories_left = WALK_MAX_REPOSITORIES };
+	struct search n = { .s = s, .scratch = &scratch, .names_left = WALK_MAX_NAMES };
 	int r = add_roots(&n, e);
 
 	while (r == 0 && n.next < n.spots.count && n.names_left > 0)
 		r = search_spot(&n, n.spots.items[n.next++], e);
-	if (r == 0 && n.next < n.spots.count)
-		leave_out(&n, n.spots.items[n.next].path);
-	if (r < 0 || n.first_left.len == 0)
+	if (r < 0)
 		return r;
-	return builder_note(
-		s->b, false, (struct origin){ .file = NULL }, e,
-		"the search for git repositories in the workspace did not get to %s, and "
-		"perhaps others: those are not protected, what changes in them is reported",
-		SHOWN(n.first_left));
+	if (n.next < n.spots.count)
+		git_leave_out(s, n.spots.items[n.next].path);
+	/* It lies in what ends here. */
+	return s->first_left.len > 0 ? arena_copy(s->b->a, s->first_left, &s->first_left, e) : 0;
 }

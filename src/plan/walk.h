@@ -15,8 +15,6 @@ enum {
 	 */
 	WALK_MAX_DIRS = 1000,
 	WALK_MAX_NAMES = 10000,
-	/* Each that is found takes some ten mounts, three placeholders and half a millisecond. */
-	WALK_MAX_REPOSITORIES = 50,
 };
 
 /* A directory that was listed, as far as git has an interest in it. */
