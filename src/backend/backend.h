@@ -22,6 +22,7 @@
  * and the sockets of the proxy (struct sandbox), which are listening when launch() returns.
  */
 enum { LAUNCH_PROXY_PORT = 3128, LAUNCH_NAMES_PORT = 53, LAUNCH_MAX_HOST_PORTS = 24 };
+enum { LAUNCH_MAX_NAME_SERVERS = 3 };
 struct launch_network {
 	uint16_t host_ports[LAUNCH_MAX_HOST_PORTS]; /* on loopback: PROXY_HOST_PORT */
 	size_t host_port_count;
@@ -53,6 +54,13 @@ struct launch {
 	 */
 	bool adopts;
 	const struct launch_network *network; /* NULL: it is not managed */
+	/*
+	 * There is no network: these addresses (IPv4, in network order) are the sandbox's own, and
+	 * their port 53 is listened at (PROXY_NAMES_UDP of struct sandbox). Where that can't be
+	 * there are no such sockets.
+	 */
+	uint32_t name_servers[LAUNCH_MAX_NAME_SERVERS];
+	size_t name_server_count;
 	/* Of the run (P23): as RLIMIT_NPROC of a user namespace of its own. 0: not limited so. */
 	uint64_t processes;
 

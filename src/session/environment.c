@@ -195,6 +195,35 @@ static int add_proxy(struct making *m, struct err *e)
 	return add(m, entry.p, e);
 }
 
+/*
+ * Without a network: who tries again does so in vain, and for a minute (npm) or ten seconds
+ * (pip). What the caller has set is meant so.
+ */
+static const char *const off_settings[] = {
+	"npm_config_fetch_retries=0",
+	"PIP_RETRIES=0",
+	"CARGO_NET_RETRY=0",
+};
+
+static bool is_inherited(const struct making *m, struct str name)
+{
+	for (size_t i = 0; i < m->list.count; i++)
+		if (str_eq(name_of(m->list.items[i]), name))
+			return true;
+	return false;
+}
+
+static int add_off(struct making *m, struct err *e)
+{
+	for (size_t i = 0; m->in->network_is_off && i < COUNT_OF(off_settings); i++) {
+		struct str name = name_of(off_settings[i]);
+
+		if (!is_inherited(m, name) && !is_said(m, name) && add(m, off_settings[i], e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
 static int inherit_one(struct making *m, const char *entry, struct err *e)
 {
 	struct str name = name_of(entry);
@@ -307,8 +336,9 @@ int environment_make(struct arena *a, const struct environment_request *in,
 		if (inherit_one(&m, in->base[i], e) < 0)
 			return err_result(e);
 	inherited = m.list.count;
-	if (add_pwd(&m, e) < 0 || add_proxy(&m, e) < 0 || add_set(&m, e) < 0 ||
-	    add_more(&m, e) < 0 || add_marks(&m, e) < 0 || add(&m, NULL, e) < 0)
+	if (add_pwd(&m, e) < 0 || add_proxy(&m, e) < 0 || add_off(&m, e) < 0 ||
+	    add_set(&m, e) < 0 || add_more(&m, e) < 0 || add_marks(&m, e) < 0 ||
+	    add(&m, NULL, e) < 0)
 		return err_result(e);
 	out->list = m.list.items;
 	out->count = m.list.count - 1;

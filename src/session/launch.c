@@ -189,6 +189,7 @@ static int launch_command(struct session *s, struct err *e)
 				 .lose = lose_at_launch,
 				 .user = s };
 
+	names_prepare(s, &launch);
 	for (int i = 0; i < 3; i++)
 		launch.stdio[i] = s->stdio[i];
 	if (s->in.is_foreground) {

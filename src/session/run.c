@@ -407,7 +407,7 @@ static int look_after(struct session *s, struct err *e)
 	if (guard_start(&s->guard, &s->loop, &s->held, &s->sandbox, e) < 0)
 		return err_result(e);
 	s->outcome.was_watched = s->watch != NULL;
-	if (network_hand_over(s, e) < 0 || limits_begin(s, e) < 0)
+	if (network_hand_over(s, e) < 0 || names_begin(s, e) < 0 || limits_begin(s, e) < 0)
 		return err_result(e);
 	if (s->sandbox.waits && s->terminal.was_given)
 		os_set_foreground(s->terminal.fd, s->sandbox.pid);
@@ -543,6 +543,7 @@ static void stop_looking_after(struct session *s)
 	loop_remove(&s->loop, &s->helper_gone);
 	loop_remove(&s->loop, &s->goes_on);
 	fd_close(&s->goes_on.fd);
+	names_end(s);
 	if (s->in.is_foreground)
 		terminal_done(&s->terminal, s->sandbox.pid,
 			      s->outcome.signal != 0 || s->was_killed);

@@ -7,6 +7,7 @@
 
 #include "os/cgroup.h"
 #include "os/loop.h"
+#include "proxy/name_files.h"
 #include "session/network.h"
 #include "session/output.h"
 #include "session/session.h"
@@ -62,6 +63,14 @@ struct session {
 	struct watcher clock;	/* a timerfd: the limit, then the patience after it */
 
 	const char *const *programs;
+	struct names {
+		struct resolv_conf conf;
+		struct names_socket {
+			struct watcher watcher;
+			struct session *session;
+		} sockets[LAUNCH_MAX_NAME_SERVERS];
+		size_t count;
+	} names;
 	struct os_cgroup group; /* of limits */
 	bool lacked_memory;	/* in there */
 	int stdio[3];
@@ -118,6 +127,13 @@ void launch_find_terminal(struct session *s) NONNULL;
 
 /* By the backend that was chosen, or the next one that this host lets. Placeholders are held. */
 int launch_somehow(struct session *s, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- names.c: names that are asked for while there is no network -------------------------- */
+
+/* Which name servers the backend is to listen for inside. */
+void names_prepare(struct session *s, struct launch *out) NONNULL;
+int names_begin(struct session *s, struct err *e) MUST_CHECK NONNULL;
+void names_end(struct session *s) NONNULL;
 
 /* ---- limits.c: what needs a control group (P23) ------------------------------------------ */
 

@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
+#include "base/hostname.h"
 #include "base/path.h"
 #include "base/toml.h"
 #include "base/utf8.h"
@@ -49,6 +50,8 @@ struct unix_connect {
 	struct unix_bound bound;
 	struct connectors connectors;
 	struct known_caller known[KNOWN_CALLERS];
+	struct known_caller asks_for_names; /* who has connected to a name server last */
+	bool hears_names;
 };
 
 /* ---- Denials -------------------------------------------------------------------- */
@@ -332,33 +335,70 @@ static bool describe_off(const struct destination *d, struct buf *subject, struc
 	return true;
 }
 
-/* The kernel says no by itself: there is no way from here to there. */
-static void note_off(struct unix_connect *u, const struct attempt *t)
+/* `host` is who was to be reached, by name or address. */
+static void deny_host(struct unix_connect *u, const struct hostname *host, uint16_t port,
+		      struct denial denial, const struct known_caller *caller)
 {
-	const struct net *net = u->sockets->plan->net;
 	struct socket_verdict off = { .reason = SOCKET_NETWORK_OFF };
-	struct denial denial = { .kind = DENIAL_HOST };
-	char subject_text[80], way_text[100], rule[1024];
-	struct buf subject = BUF_OVER(subject_text), way_out = BUF_OVER(way_text);
-	const struct known_caller *caller;
-	struct net_verdict verdict;
-	struct destination d;
+	struct net_verdict verdict = net_resolve(u->sockets->plan->net, host, port);
+	char rule[1024];
 
-	if (net_mode(net) != NET_OFF || !destination_parse(&t->address.storage, t->size, &d) ||
-	    !describe_off(&d, &subject, &way_out))
-		return;
-	verdict = net_resolve(net, &(struct hostname){ .is_ip = true, .ip = d.ip }, d.port);
 	off.is_final = verdict.reason != NET_REASON_OFF || verdict.layer > 0;
 	if (verdict.reason == NET_REASON_OFF)
 		off.origin = verdict.origin;
 	describe_rule(&off, rule, sizeof(rule));
-	caller = know_caller(u, t);
-	denial.subject = buf_str(&subject);
+	denial.kind = DENIAL_HOST;
 	denial.rule = str_of(rule);
-	denial.way_out = off.is_final ? STR_EMPTY : buf_str(&way_out);
+	if (off.is_final)
+		denial.way_out = STR_EMPTY;
 	denial.program = str_of(caller->program);
 	denial.pid = caller->inner;
 	denials_add(u->denials, &denial);
+}
+
+/* The kernel says no by itself: there is no way from here to there. */
+static void note_off(struct unix_connect *u, const struct attempt *t)
+{
+	char subject_text[80], way_text[100];
+	struct buf subject = BUF_OVER(subject_text), way_out = BUF_OVER(way_text);
+	const struct known_caller *caller;
+	struct destination d;
+
+	if (net_mode(u->sockets->plan->net) != NET_OFF ||
+	    !destination_parse(&t->address.storage, t->size, &d) ||
+	    !describe_off(&d, &subject, &way_out))
+		return;
+	caller = know_caller(u, t);
+	/* What it asks for says more than whom it asks. */
+	if (u->hears_names && d.port == DESTINATION_NAMES_PORT && t->type == SOCK_DGRAM) {
+		u->asks_for_names = *caller;
+		return;
+	}
+	deny_host(u, &(struct hostname){ .is_ip = true, .ip = d.ip }, d.port,
+		  (struct denial){ .subject = buf_str(&subject), .way_out = buf_str(&way_out) },
+		  caller);
+}
+
+void unix_connect_hear_names(struct unix_connect *u)
+{
+	u->hears_names = true;
+}
+
+void unix_connect_note_name(struct unix_connect *u, struct str name)
+{
+	scoped_arena a = ARENA_INIT(4096);
+	struct hostname host = { .is_ip = false };
+	struct err ignored = ERR_INIT;
+	char way_text[300];
+	struct buf way_out = BUF_OVER(way_text);
+
+	/* What is none that could be allowed is nobody's host. */
+	if (hostname_parse_name(&a, name, &host.name, &ignored) < 0)
+		return;
+	buf_printf(&way_out, "--allow-host %.*s", STR_ARG(host.name));
+	deny_host(u, &host, 0,
+		  (struct denial){ .subject = host.name, .way_out = buf_str(&way_out) },
+		  &u->asks_for_names);
 }
 
 /* ---- A managed network --------------------------------------------------------------- */

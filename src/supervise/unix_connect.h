@@ -60,6 +60,13 @@ struct connect_proxy {
 	size_t host_port_count;
 };
 
+/*
+ * Where there is no network: names that are asked for are told by unix_connect_note_name() from
+ * now on, in place of the name server that a caller connects to.
+ */
+void unix_connect_hear_names(struct unix_connect *u) NONNULL;
+void unix_connect_note_name(struct unix_connect *u, struct str name) NONNULL;
+
 /* What the proxy has answered (PROXY_MAY_CONNECT). */
 void unix_connect_answer(struct unix_connect *u, uint64_t id, int os_error) NONNULL;
 

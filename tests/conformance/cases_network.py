@@ -207,6 +207,35 @@ def names_are_asked_of_the_resolver_inside_whatever_server_is_asked(arena):
         check(becomes_true(lambda: host.heard), "the control shows nothing")
 
 
+def name_servers():
+    """Of IPv4, as the host's resolv.conf has them."""
+    try:
+        with open("/etc/resolv.conf", encoding="utf-8", errors="replace") as conf:
+            lines = [line.split() for line in conf]
+    except OSError:
+        lines = []
+    found = [line[1] for line in lines if len(line) > 1 and line[0] == "nameserver"]
+    return [ip for ip in found[:3] if "." in ip and ":" not in ip] if found else ["127.0.0.1"]
+
+
+@case(needs={"net_off"})
+def names_asked_for_without_a_network_are_answered_by_nobody_outside(arena):
+    """There is no such name, at once, or no way to the server; none of the host's hears of it."""
+    box = arena.box()
+    own = f"127.{os.getpid() // 250 % 250 + 1}.{os.getpid() % 250}.{time.monotonic_ns() % 250 + 1}"
+    host, servers = Names(own), name_servers()
+    got = box.run(*[f"ask-name {server} secret.example" for server in [*servers, V4]], f"udp-send {own} 53")
+    refused = FORBIDDEN | {"ENETUNREACH", "ECONNREFUSED"}
+    check(all(g == "OK 3" or g in refused for g in got[:-1]), f"{servers}: {got}")
+    if arena.backend != "landlock":
+        check("OK 3" in got[:len(servers)] or not servers, f"{servers}: {got}")
+        check(got[-2] == "ENETUNREACH", f"{got}")
+    check(not host.heard, f"a server of the host's was asked: {host.heard}")
+    if os.getuid() == 0:
+        box.bare(f"udp-send {own} 53")
+        check(becomes_true(lambda: host.heard), "the control shows nothing")
+
+
 # ---- The network itself ----------------------------------------------------------------------------
 
 rows("routes_rules_and_interfaces_can_not_be_changed",

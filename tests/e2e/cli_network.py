@@ -20,7 +20,7 @@ import threading
 import time
 from pathlib import Path
 
-from cli import SECONDS, World, case, is_alive, ok, refused, run, run_cases, start
+from cli import SECONDS, Skip, World, case, is_alive, ok, refused, run, run_cases, start
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from own_network import OTHER, PRIVATE, WEB, WEB6, cover, set_up_addresses  # noqa: E402
@@ -662,7 +662,7 @@ def a_network_that_is_off_is_named_where_it_was_wanted(w: World):
     report = w.top / "report"
     for backend in BACKENDS:
         for words, subject, way in (
-            ([*CURL, "http://good.example/"], "name server 127.0.0.1", "--allow-host NAME"),
+            ([*CURL, "http://good.example/"], "good.example", "--allow-host good.example"),
             ([*CURL, f"http://{WEB}/"], f"{WEB}:80", f"--allow-host {WEB}:80"),
             ([*CURL, f"http://[{WEB6}]/"], f"[{WEB6}]:80", f"--allow-host [{WEB6}]:80"),
         ):
@@ -674,8 +674,7 @@ def a_network_that_is_off_is_named_where_it_was_wanted(w: World):
             assert (denial["kind"], denial["subject"], denial["way_out"]) == ("host", subject, way), denial
             assert denial["rule"] == "network is off (P12), --network" and denial["program"] == "curl", denial
             # What would allow it does.
-            if "NAME" not in way:
-                ok(w, *backend, *way.split(), "--", *words)
+            ok(w, *backend, *way.split(), "--", *words)
         # Not where all went well in the end, and not of what is the command's own.
         assert ok(w, *backend, "sh", "-c", f"curl -s http://{WEB}/; exit 0").err == ""
         assert run(w, *backend, "-q", "--", *CURL, "-s", f"http://{WEB}/").err.count("cordon:") == 0
@@ -683,6 +682,72 @@ def a_network_that_is_off_is_named_where_it_was_wanted(w: World):
                "    socket.create_connection(s.getsockname())\nraise SystemExit(3)")
         result = run(w, *backend, "python3", "-c", own)
         assert (result.status, result.err) == (3, ""), repr(result)
+
+
+ASK = """
+import socket, sys
+for name in sys.argv[1:]:
+    try:
+        socket.getaddrinfo(name, 443)
+        print('found')
+    except socket.gaierror as e:
+        print({socket.EAI_NONAME: 'none', socket.EAI_AGAIN: 'again'}.get(e.errno, e))
+raise SystemExit(3)
+"""
+RESOLV_CONFS = (
+    "",  # loopback then
+    "nameserver 10.255.255.53\n",
+    "nameserver 127.0.0.53\nnameserver 10.255.255.53\nnameserver 10.255.255.53\noptions timeout:5\n",
+    # As in a cluster: each name is tried with these behind it first.
+    "nameserver 10.255.255.53\nsearch a.svc.cluster.local svc.cluster.local\noptions ndots:5 timeout:5\n",
+)
+
+
+@case
+def a_name_without_a_network_is_named_and_gone_at_once(w: World):
+    report = w.top / "report"
+    for number, text in enumerate(RESOLV_CONFS):
+        conf = w.top / f"resolv.conf.{number}"
+        conf.write_text(text)
+        conf.chmod(0o644)
+        cover("/etc/resolv.conf", str(conf))
+        for backend in BACKENDS:
+            began = time.monotonic()
+            result = run(w, *backend, "--report", str(report), "--", "python3", "-c", ASK,
+                         "registry.npm.example", "other.example", "registry.npm.example")
+            assert time.monotonic() - began < 4, f"it waits: {result!r}"
+            assert (result.status, result.out) == (3, "none\n" * 3), repr(result)
+            assert "'registry.npm.example'; to allow that: --allow-host registry.npm.example" in result.err, repr(result)
+            found = {d["subject"]: d for d in json.loads(report.read_text())["denials"]}
+            assert set(found) == {"registry.npm.example", "other.example"}, f"{text!r}: {found}"
+            assert found["other.example"]["way_out"] == "--allow-host other.example", found
+            assert found["other.example"]["program"].startswith("python"), found
+        libc = ctypes.CDLL(None, use_errno=True)
+        assert libc.umount2(os.fsencode(os.path.realpath("/etc/resolv.conf")), 2) == 0
+
+
+@case
+def what_is_no_question_harms_nobody(w: World):
+    """The supervising process reads it."""
+    send = ("import os, socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+            "for i in range(3000):\n    s.sendto(os.urandom(i % 600), ('127.0.0.1', 53))\n"
+            "q = b'\\x12\\x34\\x01\\0\\0\\1\\0\\0\\0\\0\\0\\0' + b'\\xc0\\x0c' * 200\n"
+            "for i in range(len(q)):\n    s.sendto(q[:i], ('127.0.0.1', 53))\n"
+            "socket.getaddrinfo('after.example', 1)\n")
+    for backend in BACKENDS:
+        result = run(w, *backend, "python3", "-c", send)
+        assert result.status == 1 and "after.example" in result.err, repr(result)
+        assert "not known" in result.err, repr(result)
+
+
+@case
+def npm_gives_up_at_once(w: World):
+    if not os.path.exists("/usr/bin/npm"):
+        raise Skip("there is no npm")
+    began = time.monotonic()
+    result = run(w, "--full-auto", "--", "/usr/bin/npm", "view", "left-pad", "--cache", "cache")
+    assert result.status not in (0, 125) and "registry.npmjs.org" in result.err, repr(result)
+    assert time.monotonic() - began < 20, f"it tries again: {result!r}"
 
 
 # ---- Life and death --------------------------------------------------------------------------------

@@ -24,7 +24,9 @@ static struct bwrap_job example(struct bpf_insn *insns, struct wall_rule *rule,
 	inner->streams.items[2].kind = STREAM_APPENDED;
 	inner->network = (struct inner_network){ .is_managed = true,
 						 .host_ports = { 5432, 65535 },
-						 .host_port_count = 2 };
+						 .host_port_count = 2,
+						 .name_servers = { 7, UINT32_MAX },
+						 .name_server_count = 2 };
 	inner->walls.abi = 7;
 	*rule = (struct wall_rule){ .path = "/work", .kind = WALL_WRITE, .inode = 9 };
 	inner->walls.rules.items = rule;
@@ -90,6 +92,8 @@ TEST(a_job_comes_back_as_it_went)
 	CHECK_INT(job.inner.streams.items[2].kind, STREAM_APPENDED);
 	CHECK(job.inner.network.is_managed && job.inner.network.host_port_count == 2);
 	CHECK_INT(job.inner.network.host_ports[1], 65535);
+	CHECK_INT(job.inner.network.name_server_count, 2);
+	CHECK_INT(job.inner.network.name_servers[1], UINT32_MAX);
 	CHECK_INT(job.inner.walls.abi, 7);
 	CHECK_INT(job.inner.walls.rules.items[0].kind, WALL_WRITE);
 	CHECK_INT(job.inner.walls.rules.items[0].inode, 9);

@@ -286,6 +286,55 @@ TEST(datagrams_are_for_names_and_for_loopback_and_else_an_error)
 	CHECK_INT(run_inside(errors_come_at_once, make_managed), 0);
 }
 
+/* ---- No network -------------------------------------------------------------------- */
+
+static int make_off(void)
+{
+	job = (struct inner_job){ .channel = -1,
+				  .network = { .name_servers = { inet_addr("192.0.2.53"),
+								 inet_addr("127.0.0.53"),
+								 inet_addr("192.0.2.53") },
+					       .name_server_count = 3 } };
+	inner_make_network(&job);
+	return 0;
+}
+
+/* What comes to socket `i` can be answered, from the address that was asked. */
+static int is_asked(size_t i, const char *host)
+{
+	struct address from = { .size = sizeof(from.to) }, seen = { .size = sizeof(seen.to) };
+	int fd = make_socket(host, SOCK_DGRAM, 0);
+	char byte = 0;
+
+	INSIDE(send_to(fd, host, 53) == 0);
+	INSIDE(recvfrom(job.network.sockets[i], &byte, 1, 0, &from.to.any, &from.size) == 1);
+	INSIDE(byte == 'x');
+	INSIDE(sendto(job.network.sockets[i], "y", 1, 0, &from.to.any, from.size) == 1);
+	INSIDE(recvfrom(fd, &byte, 1, 0, &seen.to.any, &seen.size) == 1 && byte == 'y');
+	INSIDE(is_at(&seen, host, 53));
+	close(fd);
+	return 0;
+}
+
+static int only_names_are_heard(void)
+{
+	int fd = make_socket(ANY_4, SOCK_DGRAM, 0);
+
+	/* One of the three is there twice. */
+	INSIDE(job.network.socket_count == 2);
+	INSIDE(send_to(fd, ANY_4, 53) == -ENETUNREACH);
+	INSIDE(connect_at(ANY_4, 53, SOCK_STREAM) == -ENETUNREACH);
+	INSIDE(connect_at("192.0.2.54", 443, SOCK_STREAM) == -ENETUNREACH);
+	INSIDE(connect_at("192.0.2.53", 443, SOCK_STREAM) == -ECONNREFUSED);
+	close(fd);
+	return nothing_is_reached() || is_asked(0, "192.0.2.53") || is_asked(1, "127.0.0.53");
+}
+
+TEST(without_a_network_the_name_servers_are_in_the_sandbox_and_nothing_else_is)
+{
+	CHECK_INT(run_inside(only_names_are_heard, make_off), 0);
+}
+
 /* ---- Kernels with less ----------------------------------------------------------- */
 
 /* As with ipv6.disable=1: there are no such sockets. */

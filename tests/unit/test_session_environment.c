@@ -102,11 +102,25 @@ TEST(marks_are_made_here_and_nowhere_else)
 						 .network_is_off = true,
 						 .lost = GUARANTEE_BIT(G_IPC) |
 							 GUARANTEE_BIT(G_LIMITS) });
-	CHECK_STR(line_of(&off), "CORDON_PROFILE=dev CORDON_SANDBOX=native "
+	CHECK_STR(line_of(&off), "CORDON_PROFILE=dev npm_config_fetch_retries=0 PIP_RETRIES=0 "
+				 "CARGO_NET_RETRY=0 CORDON_SANDBOX=native "
 				 "CORDON_SANDBOX_NETWORK_DISABLED=1 "
 				 "CODEX_SANDBOX_NETWORK_DISABLED=1 CORDON_SANDBOX_LOST=ipc,limits");
 	make(&refused, (struct environment_request){ .base = base, .more = forged });
 	CHECK_INT(refused.e.code, ERR_ARGUMENT);
+}
+
+TEST(without_a_network_nobody_tries_again_unless_somebody_said_so)
+{
+	const char *base[] = { "PIP_RETRIES=3", NULL };
+	const char *more[] = { "CARGO_NET_RETRY=2", NULL };
+	scoped_made off;
+
+	make(&off,
+	     (struct environment_request){ .base = base, .more = more, .network_is_off = true });
+	CHECK_STR(line_of(&off), "PIP_RETRIES=3 npm_config_fetch_retries=0 CARGO_NET_RETRY=2 "
+				 "CORDON_SANDBOX=native CORDON_SANDBOX_NETWORK_DISABLED=1 "
+				 "CODEX_SANDBOX_NETWORK_DISABLED=1");
 }
 
 TEST(a_chosen_directory_is_the_one_that_pwd_names)

@@ -79,6 +79,9 @@ static void put_network(struct buf *out, const struct inner_network *network)
 	put(out, network->host_port_count);
 	for (size_t i = 0; i < network->host_port_count; i++)
 		put(out, network->host_ports[i]);
+	put(out, network->name_server_count);
+	for (size_t i = 0; i < network->name_server_count; i++)
+		put(out, network->name_servers[i]);
 }
 
 static void put_inner(struct buf *out, const struct inner_job *inner)
@@ -276,6 +279,9 @@ static void get_network(struct reader *r, struct inner_network *out)
 	out->host_port_count = (size_t)get_below(r, LAUNCH_MAX_HOST_PORTS + 1);
 	for (size_t i = 0; i < out->host_port_count; i++)
 		out->host_ports[i] = (uint16_t)get_below(r, UINT16_MAX + 1);
+	out->name_server_count = (size_t)get_below(r, LAUNCH_MAX_NAME_SERVERS + 1);
+	for (size_t i = 0; i < out->name_server_count; i++)
+		out->name_servers[i] = (uint32_t)get_below(r, (uint64_t)UINT32_MAX + 1);
 }
 
 _Static_assert(sizeof(struct bpf_insn) == sizeof(uint64_t), "an instruction is a number");

@@ -110,7 +110,7 @@ static int add_namespaces(struct arguments *args, struct err *e)
 		"CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP") < 0)
 		return err_result(e);
 	/* For routes, and for a listener on port 53. */
-	if (args->in->network &&
+	if ((args->in->network || args->in->name_server_count) &&
 	    ADD(args, e, "--cap-add", "CAP_NET_ADMIN", "--cap-add", "CAP_NET_BIND_SERVICE") < 0)
 		return err_result(e);
 	return 0;

@@ -354,6 +354,8 @@ static void take_place(struct inner_job *inner)
 	/* Else bwrap has done what there is to do. */
 	if (inner->network.is_managed)
 		inner_make_network(inner);
+	else
+		inner_hear_names(inner);
 	if (inner->asks_connect) {
 		/* The supervisor asks this one which sockets were bound in here. */
 		inner->unix_diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);

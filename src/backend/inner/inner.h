@@ -91,6 +91,8 @@ struct inner_network {
 	bool is_managed;
 	uint16_t host_ports[LAUNCH_MAX_HOST_PORTS];
 	size_t host_port_count;
+	uint32_t name_servers[LAUNCH_MAX_NAME_SERVERS]; /* of struct launch; not when it is managed */
+	size_t name_server_count;
 
 	/* Set inside: inner_network_sockets() of IPv4, and as many of IPv6 where there is that. */
 	int sockets[SANDBOX_MAX_SOCKETS];
@@ -248,6 +250,8 @@ void inner_hide_self(const struct inner_job *job);
  * routes and listeners. Needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE.
  */
 void inner_make_network(struct inner_job *job);
+/* Of that, where a loopback interface is up already: what name_servers asks for. */
+void inner_hear_names(struct inner_job *job);
 
 void inner_drop_capabilities(const struct inner_job *job);
 

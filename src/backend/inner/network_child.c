@@ -9,6 +9,9 @@
  * local ones has it, so the route has to be in that one, and the rule that asks it first,
  * whatever the packet, has to go. IPv6 does not care, and has a table of its own for it.
  *
+ * When there is no network, the name servers of the host are addresses of its own, one route
+ * each: who asks for a name is heard, and told at once that there is none.
+ *
  * A backend may have another process at work in the same memory: an error that is no
  * failure is not taken from errno.
  */
@@ -42,6 +45,7 @@ enum step {
 	STEP_RULE_4,
 	STEP_ROUTE_6,
 	STEP_RULE_6,
+	STEP_NAMES,
 	STEP_LAST, /* added to that of the last message, which is answered in any case */
 };
 
@@ -113,6 +117,26 @@ static void add_route(struct batch *b, uint32_t step, uint8_t family)
 	add_attribute(b, RTA_OIF, &device, sizeof(device));
 }
 
+/* Loopback is the namespace's own without it. */
+static void add_name_servers(struct batch *b, const struct inner_network *n)
+{
+	const struct rtmsg route = { .rtm_family = AF_INET,
+				     .rtm_dst_len = 32,
+				     .rtm_table = RT_TABLE_LOCAL,
+				     .rtm_protocol = RTPROT_STATIC,
+				     .rtm_scope = RT_SCOPE_HOST,
+				     .rtm_type = RTN_LOCAL };
+	const uint32_t device = LOOPBACK;
+
+	for (size_t i = 0; i < n->name_server_count; i++) {
+		if (ntohl(n->name_servers[i]) >> 24 == IN_LOOPBACKNET)
+			continue;
+		add_message(b, STEP_NAMES, RTM_NEWROUTE, &route, sizeof(route));
+		add_attribute(b, RTA_DST, &n->name_servers[i], sizeof(n->name_servers[i]));
+		add_attribute(b, RTA_OIF, &device, sizeof(device));
+	}
+}
+
 static void add_rule(struct batch *b, uint32_t step, struct fib_rule_hdr rule, uint32_t priority)
 {
 	rule.table = table_of(rule.family);
@@ -163,6 +187,12 @@ static void take_result(struct inner_job *job, uint32_t step, int os_error)
 
 	if (os_error == 0)
 		return;
+	/* Names are not heard of then, and that is all; the same one twice is none lost. */
+	if (step == STEP_NAMES) {
+		if (os_error != EEXIST)
+			job->network.name_server_count = 0;
+		return;
+	}
 	if (is_rule && os_error == EOPNOTSUPP) {
 		job->network.lacks |= SANDBOX_LACKS_RULES;
 	} else if (step == STEP_ROUTE_6 || step == STEP_RULE_6) {
@@ -196,13 +226,24 @@ static void take_results(struct inner_job *job, int fd)
 	} while (step < STEP_LAST);
 }
 
-static void make_routes(struct inner_job *job)
+static void send_all(struct inner_job *job, struct batch *b)
 {
-	struct batch b = { .len = 0 };
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 
 	if (fd < 0)
 		inner_fail(job, INNER_NETWORK, 0);
+	b->last->nlmsg_flags |= NLM_F_ACK;
+	b->last->nlmsg_seq += STEP_LAST;
+	if (write(fd, b->bytes, b->len) != (ssize_t)b->len)
+		inner_fail(job, INNER_NETWORK, 0);
+	take_results(job, fd);
+	close(fd);
+}
+
+static void make_routes(struct inner_job *job)
+{
+	struct batch b = { .len = 0 };
+
 	add_link(&b);
 	if (job->network.is_managed) {
 		add_route(&b, STEP_ROUTE_4, AF_INET);
@@ -210,13 +251,10 @@ static void make_routes(struct inner_job *job)
 		replace_local(&b);
 		add_route(&b, STEP_ROUTE_6, AF_INET6);
 		add_protocols(&b, STEP_RULE_6, AF_INET6);
+	} else {
+		add_name_servers(&b, &job->network);
 	}
-	b.last->nlmsg_flags |= NLM_F_ACK;
-	b.last->nlmsg_seq += STEP_LAST;
-	if (write(fd, b.bytes, b.len) != (ssize_t)b.len)
-		inner_fail(job, INNER_NETWORK, 0);
-	take_results(job, fd);
-	close(fd);
+	send_all(job, &b);
 }
 
 /* ---- Listeners ------------------------------------------------------------------ */
@@ -312,14 +350,45 @@ static int listen_all(struct inner_job *job, int family)
 	return 0;
 }
 
+/* As many as can be had. */
+static void listen_for_names(struct inner_network *n)
+{
+	for (size_t i = 0; i < n->name_server_count; i++) {
+		struct sockaddr_in at = { .sin_family = AF_INET,
+					  .sin_port = htons(LAUNCH_NAMES_PORT),
+					  .sin_addr = { n->name_servers[i] } };
+		int fd = (int)raw_call(SYS_socket, AF_INET,
+				       SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
+
+		if (fd < 0)
+			return;
+		if (raw_call(SYS_bind, fd, (long)&at, sizeof(at), 0) < 0)
+			close(fd);
+		else
+			n->sockets[n->socket_count++] = fd;
+	}
+}
+
+void inner_hear_names(struct inner_job *job)
+{
+	struct batch b = { .len = 0 };
+
+	add_name_servers(&b, &job->network);
+	if (b.len)
+		send_all(job, &b);
+	listen_for_names(&job->network);
+}
+
 void inner_make_network(struct inner_job *job)
 {
 	struct inner_network *n = &job->network;
 	int r;
 
 	make_routes(job);
-	if (!n->is_managed)
+	if (!n->is_managed) {
+		listen_for_names(n);
 		return;
+	}
 	r = listen_all(job, AF_INET);
 	if (r < 0) {
 		errno = -r;

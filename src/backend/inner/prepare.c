@@ -58,6 +58,13 @@ int inner_check_walls(const struct launch *in, const struct inner_job *job, stru
 	return 0;
 }
 
+/* Without a network, names that are asked for are heard of all the same. */
+static void prepare_names(const struct launch *in, struct inner_network *out)
+{
+	memcpy(out->name_servers, in->name_servers, sizeof(out->name_servers));
+	out->name_server_count = in->name_server_count;
+}
+
 static int prepare_network(const struct launch_network *in, struct inner_network *out,
 			   struct err *e)
 {
@@ -115,6 +122,8 @@ int inner_prepare_command(struct arena *a, const struct launch *in, struct filte
 	    filter_build(a, &filter, &job->filter, e) < 0)
 		return err_result(e);
 	job->directory = directory.p;
+	if (job->has_own_network && !in->network)
+		prepare_names(in, &job->network);
 	/* PID 1 is in the namespace, too. Who masks names later is one that the command has less. */
 	job->limits_processes = in->processes > 0;
 	job->limits = command_limits(&in->plan->policy->profile->limits,
@@ -162,6 +171,8 @@ static size_t count_sockets(const struct inner_network *network, size_t came)
 {
 	size_t each = inner_network_sockets(network);
 
+	if (!network->is_managed)
+		return MIN_OF(came, network->name_server_count);
 	return came >= 2 * each ? 2 * each : each;
 }
 
@@ -182,7 +193,9 @@ static size_t take_descriptors(const int fds[INNER_MAX_FDS], size_t count, uint3
 			s->reopened[i] = fds[next++];
 	s->socket_count = count_sockets(&job->network, count > next ? count - next : 0);
 	for (size_t i = 0; i < s->socket_count; i++) {
-		s->sockets[i] = inner_network_socket(&job->network, i % each);
+		s->sockets[i] =
+			each ? inner_network_socket(&job->network, i % each)
+			     : (struct sandbox_socket){ PROXY_NAMES_UDP, LAUNCH_NAMES_PORT, -1 };
 		s->sockets[i].fd = fds[next++];
 	}
 	return next;
