@@ -246,8 +246,25 @@ int warden_watch(struct warden *w, int sandbox_pidfd, struct err *e)
 	return w->pid == 0 ? 0 : send_order(w, &order, &sandbox_pidfd, e);
 }
 
+/* What is removed while it is open goes with its last close. */
+static void shed_places(struct warden *w, const struct placeholders *held)
+{
+	int fds[ORDER_MAX_FDS - 1];
+	size_t count = 0;
+
+	for (size_t i = 0; i < held->count; i++) {
+		if (held->items[i].fd >= 0)
+			fds[count++] = held->items[i].fd;
+		if (count < COUNT_OF(fds) && i + 1 < held->count)
+			continue;
+		shed_put(&w->shed, fds, count);
+		count = 0;
+	}
+}
+
 void warden_let_go(struct warden *w, struct placeholders *held)
 {
+	shed_places(w, held);
 	/* Killed in the middle of this, the warden does the rest. */
 	placeholders_release(held);
 	if (w->pid != 0)
@@ -260,6 +277,7 @@ void warden_finish(struct warden *w, struct placeholders *held)
 	if (w->pid == 0)
 		return;
 	os_reap(w->pidfd);
+	shed_leave(&w->shed);
 	fd_close(&w->pidfd);
 	fd_close(&w->channel);
 	*w = (struct warden)WARDEN_NONE;

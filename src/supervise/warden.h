@@ -15,17 +15,19 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "os/shed.h"
 #include "supervise/placeholder.h"
 
 struct warden {
-	pid_t pid;   /* 0: none */
-	int pidfd;   /* readable when it has ended: then the run must not go on */
-	int channel; /* its end is the sign */
+	pid_t pid;	  /* 0: none */
+	int pidfd;	  /* readable when it has ended: then the run must not go on */
+	int channel;	  /* its end is the sign */
+	struct shed shed; /* where removed placeholders are left: a disk takes its time */
 };
 
-#define WARDEN_NONE                                  \
-	{                                            \
-		.pid = 0, .pidfd = -1, .channel = -1 \
+#define WARDEN_NONE                                                     \
+	{                                                               \
+		.pid = 0, .pidfd = -1, .channel = -1, .shed = SHED_NONE \
 	}
 
 /*
