@@ -67,7 +67,7 @@ _cordon_find_command()
 			;;
 		-P | -C | -c | --profile | --mode | --cd | --workspace | --config-file | --config | --enable | \
 			--disable | --network | --allow-host | --deny-host | --add-read | --add-write | \
-			--deny | --platform | --publish | --host-port | --audit | \
+			--deny | --unprotect | --platform | --publish | --host-port | --audit | \
 			--timeout | --env | --backend | --sandbox | --accept-missing | --report)
 			((i++))
 			;;
@@ -116,7 +116,7 @@ _cordon()
 	fi
 	local commands="run sandbox init check profiles why explain doctor audit proxy help version"
 	local policy="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable"
-	local entries="--full-auto --network --allow-host --deny-host --add-read --add-write --deny"
+	local entries="--full-auto --network --allow-host --deny-host --add-read --add-write --deny --unprotect"
 	local run="--timeout --env --backend --sandbox --accept-missing --dry-run --report --trace"
 	run+=" --publish --host-port --audit"
 	local output="--json -q --quiet"
@@ -169,7 +169,7 @@ _cordon()
 		_cordon_files -f "$cur"
 		return
 		;;
-	-c | --config | --enable | --disable | --timeout | --publish | --host-port | --run | --since | --listen)
+	-c | --config | --unprotect | --enable | --disable | --timeout | --publish | --host-port | --run | --since | --listen)
 		return
 		;;
 	esac

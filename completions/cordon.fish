@@ -40,6 +40,7 @@ complete -c cordon -n "__fish_seen_subcommand_from $policy proxy" -l deny-host -
 complete -c cordon -n "__fish_seen_subcommand_from $policy" -l add-read -r -F -d 'let a path be read'
 complete -c cordon -n "__fish_seen_subcommand_from $policy" -l add-write -r -F -d 'let a path be written'
 complete -c cordon -n "__fish_seen_subcommand_from $policy" -l deny -r -F -d 'let a path not even be read'
+complete -c cordon -n "__fish_seen_subcommand_from $policy" -l unprotect -x -d 'let a protected name be changed'
 complete -c cordon -n "__fish_seen_subcommand_from $run explain" -l platform -x -a 'linux landlock macos seatbelt windows' -d 'for another system'
 complete -c cordon -n "__fish_seen_subcommand_from $run" -l timeout -x -d 'end it after this time'
 complete -c cordon -n "__fish_seen_subcommand_from $run" -l env -x -a '(set -nx)' -d 'set or pass on a variable'

@@ -44,6 +44,7 @@ _cordon() {
 		'*--add-read[let a path be read]:path:_files'
 		'*--add-write[let a path be written]:path:_files'
 		'*--deny[let a path not even be read]:path:_files'
+		'*--unprotect[let a protected name be changed]:name:'
 	)
 	platform=(
 		'--platform[for another system]:platform:(linux landlock macos seatbelt windows)'

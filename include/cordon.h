@@ -195,6 +195,13 @@ struct cordon_load_options {
 	 * absolute path; without that what the profile says, else the working directory.
 	 */
 	const char *workspace;
+
+	/*
+	 * Names that are protected in every writable root (".vscode", ".mcp.json", ...) and are
+	 * not to be for this policy. CORDON_E_POLICY for ".git", ".cordon" and what is none.
+	 */
+	const char *const *unprotect;
+	uint64_t unprotect_count;
 };
 
 typedef struct cordon_policy cordon_policy;

@@ -169,6 +169,8 @@ static bool take_option(struct args *args, const struct option *option, const ch
 		return add_to(args, &args->add_write, "--add-write", value);
 	case OPT_DENY:
 		return add_to(args, &args->deny, "--deny", value);
+	case OPT_UNPROTECT:
+		return add_to(args, &args->unprotect, "--unprotect", value);
 	case OPT_ALLOW_HOST:
 		return add_to(args, &args->allow_host, "--allow-host", value);
 	case OPT_DENY_HOST:
@@ -363,6 +365,8 @@ static void hand_over_lists(struct args *args)
 	args->load.add_write_count = args->add_write.count;
 	args->load.deny = (const char *const *)args->deny.items;
 	args->load.deny_count = args->deny.count;
+	args->load.unprotect = (const char *const *)args->unprotect.items;
+	args->load.unprotect_count = args->unprotect.count;
 	args->load.allow_hosts = (const char *const *)args->allow_host.items;
 	args->load.allow_host_count = args->allow_host.count;
 	args->load.deny_hosts = (const char *const *)args->deny_host.items;

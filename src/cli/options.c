@@ -17,6 +17,8 @@ const struct option options[] = {
 	{ OPT_ADD_WRITE, GROUP_POLICY, 0, "add-write", "PATH",
 	  "let PATH be written; may be repeated" },
 	{ OPT_DENY, GROUP_POLICY, 0, "deny", "PATH", "let PATH not even be read; may be repeated" },
+	{ OPT_UNPROTECT, GROUP_POLICY, 0, "unprotect", "NAME",
+	  "let NAME (.vscode, ...) be changed; may be repeated" },
 	{ OPT_NETWORK, GROUP_POLICY, 0, "network", "WHICH",
 	  "off, managed or full, not what the profile says" },
 	{ OPT_ALLOW_HOST, GROUP_POLICY, 0, "allow-host", "PATTERN",

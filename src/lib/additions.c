@@ -106,6 +106,25 @@ static int add_hosts(struct arena *a, const char *const *patterns, uint64_t coun
 	return 0;
 }
 
+static int add_names(struct arena *a, const struct cordon_load_options *o, struct additions *out,
+		     struct err *e)
+{
+	VEC(struct named) list = { .items = NULL };
+
+	for (size_t i = 0; i < o->unprotect_count; i++) {
+		struct named *added = VEC_PUSH(a, &list, e);
+
+		if (!added)
+			return err_result(e);
+		*added = (struct named){ .origin = { .file = "--unprotect" } };
+		if (arena_copy(a, str_of(o->unprotect[i]), &added->name, e) < 0)
+			return err_result(e);
+	}
+	out->unprotect = list.items;
+	out->unprotect_count = list.count;
+	return 0;
+}
+
 /*
  * Who says that there is no network, or all of it, and in the same breath which part of it there
  * is to be, made a mistake. Ports are not to be had without a managed network: see ports.c.
@@ -147,7 +166,7 @@ int inputs_additions(const struct inputs *in, struct additions *out, struct err 
 	for (size_t i = 0; i < COUNT_OF(all); i++)
 		if (add_paths(in->a, &all[i], &list, e) < 0)
 			return err_result(e);
-	if (add_network(o->network, &found, e) < 0 ||
+	if (add_network(o->network, &found, e) < 0 || add_names(in->a, o, &found, e) < 0 ||
 	    add_hosts(in->a, o->allow_hosts, o->allow_host_count, true, &hosts, e) < 0 ||
 	    add_hosts(in->a, o->deny_hosts, o->deny_host_count, false, &hosts, e) < 0)
 		return err_result(e);

@@ -157,10 +157,11 @@ static int add_placeholders(struct arena *a, struct rehearsed *x, struct err *e)
 		const struct placeholder *made = &x->policy->plan->placeholders.items[i];
 		struct str *line = VEC_PUSH(a, &x->steps, e);
 
-		if (!line ||
-		    arena_printf(a, line, e, "hold by %s %.*s  (%.*s)",
-				 made->kind == PLACEHOLDER_DIR ? "an empty directory" : "a file",
-				 STR_ARG(made->path), STR_ARG(rule_label(made->rule))) < 0)
+		if (!line || arena_printf(a, line, e, "hold by %s %.*s  (%.*s)",
+					  made->kind == PLACEHOLDER_DIR	   ? "an empty directory"
+					  : made->kind == PLACEHOLDER_FILE ? "a file"
+									   : "a socket",
+					  STR_ARG(made->path), STR_ARG(rule_label(made->rule))) < 0)
 			return err_result(e);
 	}
 	return 0;

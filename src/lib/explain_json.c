@@ -87,7 +87,10 @@ static void json_held(struct json_writer *w, const struct plan *plan)
 
 		json_begin_object(w);
 		json_str(w, "path", placeholder->path);
-		json_text(w, "type", placeholder->kind == PLACEHOLDER_DIR ? "directory" : "file");
+		json_text(w, "type",
+			  placeholder->kind == PLACEHOLDER_DIR	  ? "directory"
+			  : placeholder->kind == PLACEHOLDER_FILE ? "file"
+								  : "socket");
 		json_key(w, "rule");
 		json_rule(w, plan, placeholder->rule);
 		json_end_object(w);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* An explanation as a page that a person reads from top to bottom. */
+#include "base/path.h"
 #include "base/utf8.h"
 #include "lib/explain.h"
 #include "lib/rules.h"
 #include "plan/net.h"
+#include "policy/metadata.h"
 
 enum {
 	FIELD_WIDTH = 12,
 	PATH_WIDTH_MAX = 48,
+	HELD_WIDTH = 88,
 	ALIKE_MAX = 3,	  /* lines of one entry that are shown; the others are counted */
 	ALIKE_REACH = 64, /* how far back they are looked for: a plan may have 100,000 */
 };
@@ -109,6 +112,20 @@ static void print_region(struct page *p, const struct region *region, size_t wid
 	page_line(p);
 }
 
+/* A name of P9's table that is not there: those are listed together, by what holds them. */
+static bool is_held_name(const struct rule *rule, struct str path)
+{
+	return rule->kind == RULE_PROTECTED && !rule->origin.file && metadata_find(rule->key) &&
+	       str_eq(rule->path, path);
+}
+
+static bool is_listed_below(const struct plan *plan, size_t at)
+{
+	const struct region *region = &plan->regions.items[at];
+
+	return region->type == HOST_MISSING && is_held_name(region->rule, region->path);
+}
+
 /* How many of the regions before this one come from the same entry. */
 static size_t count_alike(const struct plan *plan, size_t at)
 {
@@ -132,12 +149,16 @@ static void print_regions(struct page *p, const struct explanation *x)
 	size_t left_out = 0;
 
 	for (size_t i = 0; i < plan->regions.count && !p->is_brief; i++) {
+		if (is_listed_below(plan, i))
+			continue;
 		width = fit(width, plan->regions.items[i].path);
 		label_width = fit(label_width, rule_label(plan->regions.items[i].rule));
 	}
 	if (!p->is_brief)
 		title(p, "files: the deepest line that covers a path counts");
 	for (size_t i = 0; i < plan->regions.count; i++) {
+		if (!p->is_brief && is_listed_below(plan, i))
+			continue;
 		if (!p->is_brief && count_alike(plan, i) >= ALIKE_MAX)
 			left_out++;
 		else
@@ -177,6 +198,46 @@ static void print_globs(struct page *p, const struct plan *plan)
 	}
 }
 
+/* The names of the table that are missing in one directory, from number `first` on. */
+static void print_held_names(struct page *p, const struct plan *plan, size_t first)
+{
+	struct str above = path_parent(plan->placeholders.items[first].path);
+	size_t width = HELD_WIDTH;
+
+	page_text(p, "  what other programs obey by themselves (P9; 'cordon profiles :workspace' "
+		     "says why), in ");
+	page_str(p, above);
+	for (size_t i = first; i < plan->placeholders.count; i++) {
+		const struct placeholder *placeholder = &plan->placeholders.items[i];
+		struct str name = path_name(placeholder->path);
+
+		if (!is_held_name(placeholder->rule, placeholder->path) ||
+		    !str_eq(path_parent(placeholder->path), above))
+			continue;
+		if (width + name.len >= HELD_WIDTH) {
+			page_text(p, "\n    ");
+			width = 0;
+		}
+		width += name.len + 2;
+		page_text(p, "  ");
+		page_str(p, name);
+	}
+	page_line(p);
+}
+
+/* Whether an earlier one was printed together with this one. */
+static bool was_printed(const struct plan *plan, size_t at)
+{
+	struct str above = path_parent(plan->placeholders.items[at].path);
+
+	for (size_t i = 0; i < at; i++)
+		if (is_held_name(plan->placeholders.items[i].rule,
+				 plan->placeholders.items[i].path) &&
+		    str_eq(path_parent(plan->placeholders.items[i].path), above))
+			return true;
+	return false;
+}
+
 static void print_placeholders(struct page *p, const struct plan *plan)
 {
 	size_t left_out = 0;
@@ -187,6 +248,11 @@ static void print_placeholders(struct page *p, const struct plan *plan)
 
 		if (i == 0)
 			title(p, "missing, and can't be created (P11)");
+		if (is_held_name(placeholder->rule, placeholder->path)) {
+			if (!was_printed(plan, i))
+				print_held_names(p, plan, i);
+			continue;
+		}
 		for (size_t j = i > ALIKE_REACH ? i - ALIKE_REACH : 0; j < i; j++)
 			alike += str_eq(plan->placeholders.items[j].rule->key,
 					placeholder->rule->key);

@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "lib/lib.h"
 #include "lib/report.h"
+#include "policy/metadata.h"
 
 struct listing {
 	profile_names profiles;
@@ -83,6 +84,17 @@ static void print_stands_for(struct page *p, const char *token, const char *pref
 	page_line(p);
 }
 
+static void print_metadata(struct page *p)
+{
+	page_style(p, STYLE_FAINT,
+		   "# Directly under what is writable these can't be made or changed (P9), but by\n"
+		   "# 'unprotect' or --unprotect, because programs obey them by themselves:");
+	for (size_t i = 0; i < metadata_name_count; i++)
+		page_style(p, STYLE_FAINT, "\n#   %-18s  %s", metadata_names[i].name,
+			   metadata_names[i].reason);
+	page_line(p);
+}
+
 static void print_one_text(struct page *p, const void *data)
 {
 	const struct listing *l = data;
@@ -102,6 +114,7 @@ static void print_one_text(struct page *p, const void *data)
 			 places_secret_paths);
 	print_stands_for(p, "and for these names in every workspace root:", "",
 			 places_secret_globs);
+	print_metadata(p);
 }
 
 static void json_list(struct json_writer *w, const char *key, const char *const *items)
@@ -110,6 +123,20 @@ static void json_list(struct json_writer *w, const char *key, const char *const 
 	json_begin_array(w);
 	for (size_t i = 0; items[i]; i++)
 		json_add_text(w, items[i]);
+	json_end_array(w);
+}
+
+static void json_metadata(struct json_writer *w)
+{
+	json_key(w, "protected");
+	json_begin_array(w);
+	for (size_t i = 0; i < metadata_name_count; i++) {
+		json_begin_object(w);
+		json_text(w, "name", metadata_names[i].name);
+		json_text(w, "type", metadata_names[i].kind == METADATA_DIR ? "directory" : "file");
+		json_text(w, "reason", metadata_names[i].reason);
+		json_end_object(w);
+	}
 	json_end_array(w);
 }
 
@@ -127,6 +154,7 @@ static void print_one_json(struct json_writer *w, const void *data)
 	json_list(w, "minimal", places_minimal);
 	json_list(w, "secret_paths", places_secret_paths);
 	json_list(w, "secret_globs", places_secret_globs);
+	json_metadata(w);
 	json_end_object(w);
 }
 

@@ -63,6 +63,7 @@ static void add_access(struct words *words, const struct cordon_load_options *lo
 	add_list(words, "--add-read", load->add_read, load->add_read_count);
 	add_list(words, "--add-write", load->add_write, load->add_write_count);
 	add_list(words, "--deny", load->deny, load->deny_count);
+	add_list(words, "--unprotect", load->unprotect, load->unprotect_count);
 	add_list(words, "--allow-host", load->allow_hosts, load->allow_host_count);
 	add_list(words, "--deny-host", load->deny_hosts, load->deny_host_count);
 }

@@ -45,6 +45,7 @@ static void complete_load(struct cordon_load_options *to, const struct cordon_lo
 	take_list(&to->add_read, &to->add_read_count, from->add_read, from->add_read_count);
 	take_list(&to->add_write, &to->add_write_count, from->add_write, from->add_write_count);
 	take_list(&to->deny, &to->deny_count, from->deny, from->deny_count);
+	take_list(&to->unprotect, &to->unprotect_count, from->unprotect, from->unprotect_count);
 	take_list(&to->allow_hosts, &to->allow_host_count, from->allow_hosts,
 		  from->allow_host_count);
 	take_list(&to->deny_hosts, &to->deny_host_count, from->deny_hosts, from->deny_host_count);
@@ -331,6 +332,7 @@ static int keep_load(struct arena *a, struct cordon_load_options *o, struct err 
 	    keep_list(a, &o->add_read, o->add_read_count, e) < 0 ||
 	    keep_list(a, &o->add_write, o->add_write_count, e) < 0 ||
 	    keep_list(a, &o->deny, o->deny_count, e) < 0 ||
+	    keep_list(a, &o->unprotect, o->unprotect_count, e) < 0 ||
 	    keep_list(a, &o->allow_hosts, o->allow_host_count, e) < 0 ||
 	    keep_list(a, &o->deny_hosts, o->deny_host_count, e) < 0)
 		return err_result(e);

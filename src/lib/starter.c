@@ -17,7 +17,7 @@ const char starter_config[] =
 	"[permissions.dev]\n"
 	"description = \"work in this directory, no network, no secrets\"\n"
 	"# Reads everything; writes the working directory, /tmp and $TMPDIR. Directly below\n"
-	"# what it may write, .git, .codex, .agents and .cordon stay read-only.\n"
+	"# what it may write, .git, .claude, .vscode and the like stay read-only.\n"
 	"extends = \":workspace\"\n"
 	"\n"
 	"# Whether git may commit: \"read\" (the default), \"commit\" (hooks and config stay\n"

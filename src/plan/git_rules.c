@@ -25,6 +25,7 @@
 #include "plan/git.h"
 #include "plan/index.h"
 #include "plan/protect.h"
+#include "policy/metadata.h"
 
 static int cap_below(struct git_scan *s, struct str dir, struct str name, struct cap *cap,
 		     struct err *e)
@@ -199,11 +200,11 @@ bool git_is_meant(const struct git_scan *s, struct str root)
 	if (!is_named)
 		return false;
 	/* SECURITY: by P9's own names: with those of `protect` a project could open it. */
-	if (protect_is_metadata(path_name(root)))
+	if (str_is(path_name(root), ".git"))
 		return true;
 	/* At or below what is protected for another root, the entry is the lift of P9. */
 	for (struct str at = root; at.len > 1; at = path_parent(at))
-		if (protect_is_metadata(path_name(at)) && roots_has(s->b, path_parent(at)))
+		if (metadata_find(path_name(at)) && roots_has(s->b, path_parent(at)))
 			return true;
 	return false;
 }

@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "plan/builder.h"
 #include "plan/index.h"
+#include "policy/metadata.h"
 
 /* A first missing component that was seen to. */
 struct placed {
@@ -58,6 +59,15 @@ static bool is_file_of_git(const struct rule *rule, struct str path, struct str 
 	*content = str_is(rule->key, "commondir") ? STR(".") : STR_EMPTY;
 	return str_is(rule->key, "commondir") || str_is(rule->key, "config") ||
 	       str_is(rule->key, "config.worktree") || str_is(rule->key, "objects/info/alternates");
+}
+
+/* What is no directory, or what is best taken for none. */
+static bool is_passed_over(const struct rule *rule, struct str path)
+{
+	const struct metadata_name *known = metadata_find(rule->key);
+
+	return rule->kind == RULE_PROTECTED && str_eq(rule->path, path) && known &&
+	       known->stand_in == STAND_IN_SOCKET;
 }
 
 /*
@@ -144,6 +154,7 @@ static int place(struct placing *p, uint32_t number, struct str path, struct err
 	struct plan *plan = p->b->plan;
 	struct str content = STR_EMPTY;
 	bool is_file = is_file_of_git(&plan->rules.items[number], path, &content);
+	bool is_socket = is_passed_over(&plan->rules.items[number], path);
 	const struct placed *placed = (void *)name_tree_find(p->seen, path);
 	struct placeholder *holder;
 
@@ -154,11 +165,11 @@ static int place(struct placing *p, uint32_t number, struct str path, struct err
 			return r;
 		placed = (void *)name_tree_find(p->seen, path);
 	}
-	if (!placed || !placed->has_holder || !is_file)
+	if (!placed || !placed->has_holder || (!is_file && !is_socket))
 		return 0;
 	/* Nothing can be made below a file either, so it serves the others too. */
 	holder = &plan->placeholders.items[placed->number];
-	holder->kind = PLACEHOLDER_FILE;
+	holder->kind = is_file ? PLACEHOLDER_FILE : PLACEHOLDER_SOCKET;
 	holder->content = content;
 	return 0;
 }

@@ -113,7 +113,7 @@ struct link {
 };
 
 /* P11: what has to stand at a path so that it can't be created. */
-enum placeholder_kind { PLACEHOLDER_DIR, PLACEHOLDER_FILE };
+enum placeholder_kind { PLACEHOLDER_DIR, PLACEHOLDER_FILE, PLACEHOLDER_SOCKET };
 struct placeholder {
 	struct str path; /* the first missing component */
 	enum placeholder_kind kind;

@@ -11,8 +11,7 @@
 
 #include "base/path.h"
 #include "plan/git.h"
-
-static const char *const names_of_p9[] = { ".git", ".codex", ".agents", ".cordon" };
+#include "policy/metadata.h"
 
 static int add_cap(struct builder *b, const struct canon *at, const met_links *links,
 		   int32_t lift_offset, const struct cap *cap, struct err *e)
@@ -58,12 +57,20 @@ int protect_path(struct builder *b, struct str path, const struct cap *cap, stru
 	return add_cap(b, &target, &further, MAX_OF(cap->lift_offset, 0), cap, e);
 }
 
-bool protect_is_metadata(struct str name)
+/* What can be done about it, and why it is so. */
+static int explain_name(struct arena *a, struct str root, const struct named *name, struct str *out,
+			struct err *e)
 {
-	for (size_t i = 0; i < COUNT_OF(names_of_p9); i++)
-		if (str_is(name, names_of_p9[i]))
-			return true;
-	return false;
+	const struct metadata_name *known = metadata_find(name->name);
+	bool can_open = known && !name->origin.file && !str_is(name->name, ".git") &&
+			!str_is(name->name, METADATA_OWN);
+
+	return arena_printf(a, out, e,
+			    "protected metadata of the writable root %s: it can't be changed, "
+			    "moved away or created%s%s%s%s",
+			    SHOWN(root), can_open ? " without --unprotect " : "",
+			    can_open ? known->name : "", known ? "; " : "",
+			    known ? known->reason : "");
 }
 
 static int protect_name(struct builder *b, struct str root, const struct named *name,
@@ -79,10 +86,7 @@ static int protect_name(struct builder *b, struct str root, const struct named *
 	int r = path_join(b->a, root, name->name, &path, e);
 
 	if (r == 0)
-		r = arena_printf(b->a, &cap.note, e,
-				 "protected metadata of the writable root %s: it can't be changed, "
-				 "moved away or created",
-				 SHOWN(root));
+		r = explain_name(b->a, root, name, &cap.note, e);
 	return r < 0 ? r : protect_path(b, path, &cap, e);
 }
 
@@ -150,16 +154,52 @@ static int protect_project_file(struct builder *b, struct str root, struct err *
 	return r < 0 ? r : protect_path(b, path, &cap, e);
 }
 
+/*
+ * Of a name with a directory before it. Where that is missing, it may be made: to keep
+ * it away would keep all else from being made in it. What appears there is reported.
+ */
+static int has_place(struct builder *b, struct str root, struct str name, bool *out, struct err *e)
+{
+	struct canon at = { .type = HOST_DIR };
+	size_t slash = str_find(name, '/');
+	struct str path;
+	int r = 0;
+
+	if (slash < name.len) {
+		bool leads;
+
+		r = path_join(b->a, root, str_first(name, slash), &path, e);
+		if (r == 0)
+			r = builder_canon_if(b, path, true, &at, NULL, &leads, e);
+		if (r == 0 && !leads)
+			at.type = HOST_MISSING;
+	}
+	*out = at.type == HOST_DIR || at.type == HOST_HIDDEN;
+	return r;
+}
+
+static int protect_known(struct builder *b, struct str root, const struct metadata_name *known,
+			 struct err *e)
+{
+	struct named name = { .name = str_of(known->name) };
+	bool has;
+	int r;
+
+	if (names_have(&b->plan->policy->profile->unprotect, name.name))
+		return 0;
+	if (str_is(name.name, ".git"))
+		return protect_git(b, root, e);
+	r = has_place(b, root, name.name, &has, e);
+	return r < 0 || !has ? r : protect_name(b, root, &name, false, e);
+}
+
 static int protect_root(struct builder *b, struct str root, struct err *e)
 {
 	const names *more = &b->plan->policy->profile->protect;
-	int r = protect_git(b, root, e);
+	int r = 0;
 
-	for (size_t i = 1; r == 0 && i < COUNT_OF(names_of_p9); i++) {
-		struct named name = { .name = str_of(names_of_p9[i]) };
-
-		r = protect_name(b, root, &name, false, e);
-	}
+	for (size_t i = 0; r == 0 && i < metadata_name_count; i++)
+		r = protect_known(b, root, &metadata_names[i], e);
 	/* A name that is listed stays protected whatever `git` says: it was asked for. */
 	for (size_t i = 0; r == 0 && i < more->count; i++)
 		r = protect_name(b, root, &more->items[i], false, e);

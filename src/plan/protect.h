@@ -29,11 +29,5 @@ struct cap {
 int protect_path(struct builder *b, struct str path, const struct cap *cap, struct err *e)
 	MUST_CHECK NONNULL;
 
-/*
- * Whether it is a name that P9 itself protects. Those of `protect` don't count:
- * projects add to them.
- */
-bool protect_is_metadata(struct str name);
-
 /* Whether `path` is a writable root. */
 bool roots_has(const struct builder *b, struct str path) NONNULL;

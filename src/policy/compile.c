@@ -308,6 +308,22 @@ static int add_hosts(const struct decode *d, struct net_rules *net, const struct
 	return before == NET_FULL && manager.file ? warn_nothing_allowed(d, net, manager, e) : 0;
 }
 
+static int add_unprotected(struct compile *k, const struct additions *more, struct err *e)
+{
+	for (size_t i = 0; i < more->unprotect_count; i++) {
+		const struct named *name = &more->unprotect[i];
+		struct named *added;
+
+		if (unprotect_check(name->name, name->origin, e) < 0)
+			return err_result(e);
+		added = VEC_PUSH(k->a, &k->profile->unprotect, e);
+		if (!added)
+			return err_result(e);
+		*added = *name;
+	}
+	return 0;
+}
+
 static int decode_base(struct compile *k, const struct profile_doc *doc, const struct toml *table,
 		       const struct additions *more, struct err *e)
 {
@@ -322,7 +338,8 @@ static int decode_base(struct compile *k, const struct profile_doc *doc, const s
 	k->profile->is_unsandboxed = doc->is_unsandboxed;
 	if (network && !(more && more->says_network) && decode_warn_off(&d, network, e) < 0)
 		return err_result(e);
-	if (more && (add_entries(k, more, e) < 0 || check_unsandboxed(k, more, e) < 0))
+	if (more && (add_entries(k, more, e) < 0 || add_unprotected(k, more, e) < 0 ||
+		     check_unsandboxed(k, more, e) < 0))
 		return err_result(e);
 	find_voices(k);
 	if (!more)

@@ -44,6 +44,9 @@ int decode_environment(const struct decode *d, const struct toml *table, struct 
 		       struct err *e) MUST_CHECK NONNULL;
 int decode_limits(const struct decode *d, const struct toml *table, struct limits *out,
 		  struct err *e) MUST_CHECK NONNULL;
+/* Whether `name` is one that `unprotect` may hold. ERR_POLICY, with the nearest that is. */
+int unprotect_check(struct str name, struct origin origin, struct err *e) MUST_CHECK NONNULL;
+
 int decode_protect(const struct decode *d, const struct toml *array, names *out, struct err *e)
 	MUST_CHECK NONNULL;
 

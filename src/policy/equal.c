@@ -187,7 +187,7 @@ bool profile_equal(const struct profile *a, const struct profile *b)
 	       a->is_unsandboxed == b->is_unsandboxed && a->roots.count == b->roots.count &&
 	       equal_sets(&arena, a->roots.items, b->roots.items, a->roots.count,
 			  sizeof(struct root), compare_roots) &&
-	       equal_names(&a->protect, &b->protect) && equal_limits(&a->limits, &b->limits) &&
-	       equal_env(&a->env, &b->env) && equal_net(&arena, &a->net, &b->net) &&
-	       equal_fs(&arena, &a->fs, &b->fs);
+	       equal_names(&a->protect, &b->protect) && equal_names(&a->unprotect, &b->unprotect) &&
+	       equal_limits(&a->limits, &b->limits) && equal_env(&a->env, &b->env) &&
+	       equal_net(&arena, &a->net, &b->net) && equal_fs(&arena, &a->fs, &b->fs);
 }

@@ -130,7 +130,8 @@ bool mode_is_said(const struct mode *m, const struct policy *q)
 	const struct profile *p = q->profile;
 
 	if (q->layers.count != 1 || q->grants.count > 0 || p->roots.count > 0 ||
-	    p->protect.count > 0 || p->git != GIT_READ || p->nested_is_open)
+	    p->protect.count > 0 || p->unprotect.count > 0 || p->git != GIT_READ ||
+	    p->nested_is_open)
 		return false;
 	if (m->kind == MODE_READ_ONLY)
 		return are_of_read_only(&q->layers.items[0].fs);

@@ -115,6 +115,8 @@ struct named {
 
 typedef VEC(struct named) names;
 
+bool names_have(const names *list, struct str name) NONNULL;
+
 struct root {
 	enum fs_anchor anchor; /* FS_ABSOLUTE, FS_HOME, or FS_WORKSPACE_ROOTS: below the cwd */
 	struct str path;
@@ -174,7 +176,8 @@ struct profile {
 	bool workspace_is_repo; /* default: the working directory */
 	enum git_access git;
 	struct origin git_origin;
-	names protect; /* besides the names of P9 */
+	names protect;	 /* besides the names of P9 */
+	names unprotect; /* of those names */
 	bool tmp_is_private;
 	bool globs_are_strict;
 	bool nested_is_open; /* nested = "report": repositories in the workspace (P9) */
@@ -360,6 +363,8 @@ struct project {
 struct additions {
 	const struct fs_entry *entries; /* --add-read, --add-write, --deny */
 	size_t entry_count;
+	const struct named *unprotect; /* --unprotect */
+	size_t unprotect_count;
 	bool says_network;
 	/*
 	 * --network: off and full are in place of all that the profile says of it, managed

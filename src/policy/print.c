@@ -182,14 +182,15 @@ static void add_roots(const struct print *p, const struct profile *profile)
 	buf_add_text(p->b, " }\n");
 }
 
-static void add_protect(const struct print *p, const names *protect)
+static void add_names(const struct print *p, const char *key, const names *list)
 {
-	if (protect->count == 0)
+	if (list->count == 0)
 		return;
-	buf_add_text(p->b, "protect = [");
-	for (size_t i = 0; i < protect->count; i++) {
+	buf_add_text(p->b, key);
+	buf_add_text(p->b, " = [");
+	for (size_t i = 0; i < list->count; i++) {
 		buf_add_text(p->b, i > 0 ? ", " : "");
-		toml_add_string(p->b, protect->items[i].name);
+		toml_add_string(p->b, list->items[i].name);
 	}
 	buf_add_text(p->b, "]\n");
 }
@@ -297,7 +298,8 @@ void profile_print(struct buf *b, const struct profile *profile)
 	buf_add_text(b, "]\n");
 	add_scalars(&p, profile);
 	add_roots(&p, profile);
-	add_protect(&p, &profile->protect);
+	add_names(&p, "protect", &profile->protect);
+	add_names(&p, "unprotect", &profile->unprotect);
 	add_filesystem(&p, &profile->fs);
 	add_network(&p, &profile->net);
 	add_environment(&p, &profile->env);

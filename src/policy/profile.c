@@ -3,9 +3,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/nearest.h"
 #include "base/path.h"
 #include "policy/decode.h"
 #include "policy/fs_key.h"
+#include "policy/metadata.h"
 
 int decode_warn(const struct decode *d, struct origin origin, struct err *e, const char *fmt, ...)
 {
@@ -127,6 +129,51 @@ int decode_workspace(const struct toml *profile, bool *is_repo, struct err *e)
 	return 0;
 }
 
+int unprotect_check(struct str name, struct origin origin, struct err *e)
+{
+	const char *known[METADATA_MAX_NAMES];
+	const char *nearest;
+
+	if (str_is(name, METADATA_OWN))
+		return FAIL_AT(e, ERR_POLICY, origin,
+			       "'" METADATA_OWN
+			       "' can't be unprotected: the next run's policy is read from it");
+	if (str_is(name, ".git"))
+		return FAIL_AT(e, ERR_POLICY, origin,
+			       "'.git' can't be unprotected so: 'git = \"commit\"' or "
+			       "'git = \"write\"' opens it");
+	if (metadata_find(name))
+		return 0;
+	for (size_t i = 0; i < metadata_name_count; i++)
+		known[i] = metadata_names[i].name;
+	nearest = nearest_name(name, known, metadata_name_count);
+	return FAIL_AT(e, ERR_POLICY, origin,
+		       "'%s' is no name that is protected by itself%s%s%s; 'cordon profiles "
+		       ":workspace' lists them",
+		       SHOWN(name), nearest ? " (did you mean '" : "", nearest ? nearest : "",
+		       nearest ? "'?)" : "");
+}
+
+static int decode_unprotect(const struct decode *d, const struct toml *array, names *out,
+			    struct err *e)
+{
+	for (size_t i = 0; i < array->array.count; i++) {
+		const struct toml *value = &array->array.items[i];
+		struct named *added;
+		int r = schema_type(value, TOML_STRING, "a name in 'unprotect'", e);
+
+		if (r == 0)
+			r = unprotect_check(value->string, value->origin, e);
+		if (r < 0)
+			return r;
+		added = VEC_PUSH(d->a, out, e);
+		if (!added)
+			return err_result(e);
+		*added = (struct named){ value->string, value->origin };
+	}
+	return 0;
+}
+
 /* `git`, `nested`, `tmp` and `globs`. */
 static int decode_choices(const struct toml *table, struct profile *p, struct err *e)
 {
@@ -196,6 +243,7 @@ static int decode_tables(const struct decode *d, const struct toml *table, struc
 	const struct toml *env = toml_find(table, "environment");
 	const struct toml *limits = toml_find(table, "limits");
 	const struct toml *protect = toml_find(table, "protect");
+	const struct toml *unprotect = toml_find(table, "unprotect");
 	const struct toml *isolation = toml_find(table, "isolation");
 	int r = 0;
 
@@ -210,6 +258,8 @@ static int decode_tables(const struct decode *d, const struct toml *table, struc
 		r = decode_limits(d, limits, &p->limits, e);
 	if (r == 0 && protect)
 		r = decode_protect(d, protect, &p->protect, e);
+	if (r == 0 && unprotect)
+		r = decode_unprotect(d, unprotect, &p->unprotect, e);
 	if (r == 0 && isolation)
 		r = decode_isolation(d, isolation, p, e);
 	return r;

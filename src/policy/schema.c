@@ -46,6 +46,7 @@ static const struct key keys[][KEYS_MAX] = {
 		{ "git", T_STRING, 0 },
 		{ "nested", T_STRING, 0 },
 		{ "protect", T_ARRAY, 0 },
+		{ "unprotect", T_ARRAY, 0 },
 		{ "tmp", T_STRING, 0 },
 		{ "globs", T_STRING, 0 },
 		{ "isolation", T_TABLE, 0 },

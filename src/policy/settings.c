@@ -12,6 +12,14 @@ static const char *const allows[] = { "none", "accept_missing", "always", "escal
 /* A feature may never be what a deny hangs on, so one that is not known may warn. */
 static const char *const features[] = { NULL };
 
+bool names_have(const names *list, struct str name)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (str_eq(list->items[i].name, name))
+			return true;
+	return false;
+}
+
 static int add_name(struct arena *a, names *out, struct str name, struct origin origin,
 		    struct err *e)
 {

@@ -50,8 +50,9 @@ static int look_at(struct walk *w, int dir, const struct dirent *entry, struct e
 
 	if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 		return 0;
-	/* All that can be one is a directory or a file. */
-	if (entry->d_type != DT_DIR && entry->d_type != DT_REG && entry->d_type != DT_UNKNOWN)
+	/* All that can be one is a directory, a file or a socket. */
+	if (entry->d_type != DT_DIR && entry->d_type != DT_REG && entry->d_type != DT_SOCK &&
+	    entry->d_type != DT_UNKNOWN)
 		return 0;
 	if (w->names++ >= CLEAN_MAX_NAMES) {
 		w->was_cut = true;

@@ -32,7 +32,7 @@ static int check_held(const struct held *held, struct err *e)
 	struct stat st;
 	scoped_buf shown = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 
-	if (held->fd < 0 || held->wanted->may_go ||
+	if (!held->is_there || held->wanted->may_go ||
 	    (lstat(held->path, &st) == 0 && st.st_dev == held->device && st.st_ino == held->inode))
 		return 0;
 	utf8_add_shown(&shown, held->wanted->path);

@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/openat2.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -31,6 +32,7 @@
 #include "os/fd.h"
 #include "os/linux/mark.h"
 #include "os/quiet.h"
+#include "policy/metadata.h"
 
 enum {
 	HOLD_TRIES = 500, /* with the pauses, about two seconds */
@@ -86,9 +88,55 @@ static bool is_still_there(int dir, const char *name, int fd, struct stat *st)
 	       is_same(&named, st);
 }
 
+static int rename_to_free(int dir, const char *from, const char *to)
+{
+	struct stat st;
+	int r = (int)syscall(SYS_renameat2, dir, from, dir, to, RENAME_NOREPLACE);
+
+	/* Some file systems of the network have no such rename. */
+	if (r == 0 || errno != EINVAL)
+		return r;
+	if (fstatat(dir, to, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		errno = EEXIST;
+		return -1;
+	}
+	return renameat(dir, from, dir, to);
+}
+
+/* The name that things are removed by. Who died in between left it to the next who comes. */
+#define REMOVED_NAME ".cordon-removed"
+
+static int move_away(int dir, const char *name)
+{
+	struct stat st;
+	int r = rename_to_free(dir, name, REMOVED_NAME);
+
+	if (r == 0 || errno != EEXIST || fstatat(dir, REMOVED_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    S_ISDIR(st.st_mode) || mark_of(&st) == MARK_NONE)
+		return r;
+	(void)unlinkat(dir, REMOVED_NAME, 0);
+	return rename_to_free(dir, name, REMOVED_NAME);
+}
+
+/*
+ * rmdir() takes nothing away that someone put there. unlink() does, and a program that
+ * saves by renaming may do so at any moment: so it is renamed, looked at, and put back
+ * if it is not what it was.
+ */
 static int remove_name(int dir, const char *name, const struct stat *st)
 {
-	return unlinkat(dir, name, S_ISDIR(st->st_mode) ? AT_REMOVEDIR : 0);
+	struct stat moved;
+
+	if (S_ISDIR(st->st_mode))
+		return unlinkat(dir, name, AT_REMOVEDIR);
+	if (move_away(dir, name) < 0)
+		return -1;
+	/* What bears the mark is a placeholder, this one or another that is being removed. */
+	if (fstatat(dir, REMOVED_NAME, &moved, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	if (!S_ISDIR(moved.st_mode) && mark_of(&moved) != MARK_NONE)
+		return is_same(&moved, st) ? unlinkat(dir, REMOVED_NAME, 0) : 0;
+	return rename_to_free(dir, REMOVED_NAME, name);
 }
 
 /* A command may have closed the directory to everyone, which is its owner's to undo. */
@@ -128,6 +176,7 @@ static bool release_one(struct held *h)
 
 	if (h->fd < 0)
 		return true;
+	h->is_there = false;
 	errno = 0;
 	if (flock(h->fd, LOCK_EX | LOCK_NB) == 0 && fstat(h->fd, &st) == 0)
 		dir = open_holder(h, &st);
@@ -142,10 +191,84 @@ static bool release_one(struct held *h)
 	return !is_stuck;
 }
 
+/* ---- Sockets ------------------------------------------------------------------ */
+
+static bool is_beside(const char *path, const char *other)
+{
+	return str_eq(path_parent(str_of(path)), path_parent(str_of(other)));
+}
+
+/* Whether what is open is the lock of a directory's sockets, and not a placeholder itself. */
+static bool is_lock_of_sockets(const struct held *h)
+{
+	struct stat st;
+
+	return h->fd >= 0 && h->wanted && h->wanted->kind == PLACEHOLDER_SOCKET &&
+	       fstat(h->fd, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* With the exclusive lock: whatever is marked there is nobody's. */
+static void remove_socket(int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode) &&
+	    mark_of(&st) != MARK_NONE && remove_name(dir, name, &st) < 0 && errno == EACCES)
+		remove_from_closed(dir, name, &st);
+}
+
+/*
+ * The directory that a lock is for: that of the .cordon that it is on, also when someone
+ * removed that, or itself. It knows where it is, also after it was renamed.
+ */
+static int open_locked(const struct held *h)
+{
+	int dir = (int)syscall(SYS_openat, h->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	struct stat st, locked;
+
+	if (dir < 0 || fstat(h->fd, &locked) < 0)
+		return dir;
+	if (locked.st_nlink == 0 ||
+	    (fstatat(dir, METADATA_OWN, &st, AT_SYMLINK_NOFOLLOW) == 0 && is_same(&st, &locked)))
+		return dir;
+	fd_done(&dir);
+	return (int)syscall(SYS_openat, h->fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+}
+
+/* All sockets of one directory. False: no descriptor was left to do it by. */
+static bool release_sockets(struct placeholders *held, struct held *first)
+{
+	bool is_stuck = false;
+	int dir = -1;
+
+	if (flock(first->fd, LOCK_EX | LOCK_NB) == 0) {
+		dir = open_locked(first);
+		is_stuck = dir < 0 && errno == EMFILE;
+	}
+	for (size_t i = 0; i < held->count; i++) {
+		struct held *h = &held->items[i];
+
+		if (h->wanted->kind != PLACEHOLDER_SOCKET || !is_beside(h->path, first->path))
+			continue;
+		if (h == first || h->fd < 0)
+			h->is_there = false;
+		if (dir >= 0)
+			remove_socket(dir, last_name(h->path));
+	}
+	fd_done(&dir);
+	/* As in release_one(). A placeholder whose lock it is asks for it again. */
+	(void)flock(first->fd, LOCK_UN);
+	fd_close(&first->fd);
+	return !is_stuck;
+}
+
 void placeholders_release(struct placeholders *held)
 {
 	bool is_stuck = false;
 
+	for (size_t i = 0; i < held->count; i++)
+		if (is_lock_of_sockets(&held->items[i]))
+			is_stuck |= !release_sockets(held, &held->items[i]);
 	for (size_t i = held->count; i > 0; i--)
 		is_stuck |= !release_one(&held->items[i - 1]);
 	/* The first may have had no descriptor to remove it by; now there are some. */
@@ -153,14 +276,36 @@ void placeholders_release(struct placeholders *held)
 		placeholders_reclaim(held);
 }
 
+/* What the sockets in a directory are locked by, opened; -1 with errno. */
+static int open_lock(int dir)
+{
+	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = (int)syscall(SYS_openat, dir, METADATA_OWN, flags, 0);
+
+	return fd >= 0 || errno == EMFILE ? fd : (int)syscall(SYS_openat, dir, ".", flags, 0);
+}
+
+static void reclaim_socket(int dir, const char *name)
+{
+	int fd = open_lock(dir);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		remove_socket(dir, name);
+	fd_done(&fd);
+}
+
 /* Takes hold of what is there, if it is what it has to be; only to release it. */
 static void reclaim_one(struct held h)
 {
 	int dir = open_parent(h.path);
 	struct stat st;
+	bool is_marked = dir >= 0 &&
+			 fstatat(dir, last_name(h.path), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			 mark_of(&st) != MARK_NONE;
 
-	if (dir >= 0 && fstatat(dir, last_name(h.path), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    mark_of(&st) != MARK_NONE)
+	if (is_marked && S_ISSOCK(st.st_mode))
+		reclaim_socket(dir, last_name(h.path));
+	else if (is_marked)
 		h.fd = (int)syscall(SYS_openat, dir, last_name(h.path),
 				    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 	fd_done(&dir);
@@ -227,7 +372,8 @@ static bool is_closed_by_owner(const struct taking *t)
 {
 	struct stat st;
 
-	return fstat(t->in->fd, &st) == 0 && st.st_uid == geteuid();
+	return fstat(t->in->fd, &st) == 0 && st.st_uid == geteuid() &&
+	       (st.st_mode & (S_IWUSR | S_IXUSR)) != (S_IWUSR | S_IXUSR);
 }
 
 static enum outcome fail_closed(const struct taking *t, struct err *e)
@@ -244,7 +390,7 @@ static enum outcome create(struct taking *t, struct err *e)
 {
 	int r;
 
-	if (t->wanted->kind == PLACEHOLDER_DIR) {
+	if (t->held->kind == PLACEHOLDER_DIR) {
 		r = mkdirat(t->in->fd, t->name, MARK_DIR_MODE);
 	} else {
 		r = openat(t->in->fd, t->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
@@ -273,7 +419,7 @@ static enum outcome lock(struct taking *t, int operation, struct err *e)
 
 static bool has_wanted_kind(const struct taking *t)
 {
-	return S_ISDIR(t->st.st_mode) == (t->wanted->kind == PLACEHOLDER_DIR);
+	return S_ISDIR(t->st.st_mode) == (t->held->kind == PLACEHOLDER_DIR);
 }
 
 static bool has_wanted_content(const struct taking *t)
@@ -399,6 +545,7 @@ static enum outcome accept_locked(struct taking *t, bool is_exclusive, struct er
 	if (!has_wanted_content(t))
 		return OUTCOME_AGAIN;
 	t->held->fd = t->fd;
+	t->held->is_there = true;
 	t->held->device = t->st.st_dev;
 	t->held->inode = t->st.st_ino;
 	t->held->above_device = t->in->st.st_dev;
@@ -421,7 +568,7 @@ static enum outcome take_open(struct taking *t, enum mark mark, struct err *e)
 
 static enum outcome attempt(struct taking *t, struct err *e)
 {
-	bool is_dir = t->wanted->kind == PLACEHOLDER_DIR;
+	bool is_dir = t->held->kind == PLACEHOLDER_DIR;
 	enum mark mark = MARK_BIRTH;
 	enum outcome outcome = create(t, e);
 
@@ -435,6 +582,10 @@ static enum outcome attempt(struct taking *t, struct err *e)
 		if (mark == MARK_NONE)
 			return fail_other(
 				t, "was missing when the plan was made, and now it is not", e);
+		if (S_ISSOCK(t->st.st_mode)) {
+			reclaim_socket(t->in->fd, t->name);
+			return OUTCOME_AGAIN;
+		}
 	}
 	t->fd = open_seen(t, is_dir, mark == MARK_SET);
 	if (t->fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
@@ -446,6 +597,104 @@ static enum outcome attempt(struct taking *t, struct err *e)
 	return outcome;
 }
 
+/* ---- Taking hold of a socket ------------------------------------------------------ */
+
+static const struct held *find_beside(const struct placeholders *all, const struct held *h,
+				      const struct spot *in, bool (*fits)(const struct held *))
+{
+	for (const struct held *other = all->items; other < h; other++)
+		if (other->fd >= 0 && other->above_device == in->st.st_dev &&
+		    other->above_inode == in->st.st_ino && fits(other))
+			return other;
+	return NULL;
+}
+
+static bool is_own_directory(const struct held *h)
+{
+	return h->kind == PLACEHOLDER_DIR && strcmp(last_name(h->path), METADATA_OWN) == 0;
+}
+
+/* Has the lock that all sockets of a directory share: the first of them holds it. */
+static enum outcome lock_sockets(const struct placeholders *all, struct taking *t, struct err *e)
+{
+	const struct held *own;
+	enum outcome outcome;
+
+	if (t->held->fd >= 0 || find_beside(all, t->held, t->in, is_lock_of_sockets))
+		return OUTCOME_LOCKED;
+	own = find_beside(all, t->held, t->in, is_own_directory);
+	/* The lock of one descriptor's copy is the lock of the other's. */
+	t->fd = own ? fcntl(own->fd, F_DUPFD_CLOEXEC, 0) : open_lock(t->in->fd);
+	if (t->fd < 0)
+		return fail_sys(t, errno, "can't open the directory of the placeholder", e);
+	outcome = own ? OUTCOME_LOCKED : lock(t, LOCK_SH, e);
+	if (outcome != OUTCOME_LOCKED) {
+		fd_close(&t->fd);
+		return outcome;
+	}
+	t->held->fd = t->fd;
+	t->held->above_device = t->in->st.st_dev;
+	t->held->above_inode = t->in->st.st_ino;
+	t->fd = -1;
+	return outcome;
+}
+
+/* Where no sockets can be made, an empty file does as well; git sees it. */
+static bool lacks_sockets(int os_error)
+{
+	return os_error == EPERM || os_error == EOPNOTSUPP || os_error == EINVAL ||
+	       os_error == ENOSYS;
+}
+
+static enum outcome make_socket(struct taking *t, struct err *e)
+{
+	const struct stat *dir = &t->in->st;
+
+	t->was_made = mknodat(t->in->fd, t->name, S_IFSOCK | MARK_SOCKET_MODE, 0) == 0;
+	if (!t->was_made && errno == EACCES && is_closed_by_owner(t))
+		return fail_closed(t, e);
+	if (!t->was_made && (errno == EACCES || errno == EROFS))
+		return OUTCOME_NONE;
+	if (!t->was_made && lacks_sockets(errno)) {
+		fd_close(&t->held->fd);
+		t->held->kind = PLACEHOLDER_FILE;
+		return OUTCOME_AGAIN;
+	}
+	if (!t->was_made && errno != EEXIST)
+		return fail_sys(t, errno, "can't create the placeholder", e);
+	if (t->was_made && geteuid() == 0 && (dir->st_uid != 0 || dir->st_gid != 0))
+		(void)!fchownat(t->in->fd, t->name, dir->st_uid, dir->st_gid, AT_SYMLINK_NOFOLLOW);
+	if (fstatat(t->in->fd, t->name, &t->st, AT_SYMLINK_NOFOLLOW) < 0)
+		return OUTCOME_AGAIN;
+	if (mark_of(&t->st) == MARK_NONE)
+		return t->was_made ? fail_sys(t, EOPNOTSUPP, "can't mark the placeholder", e)
+				   : fail_other(t,
+						"was missing when the plan was made, and now it "
+						"is not",
+						e);
+	if (S_ISSOCK(t->st.st_mode))
+		return OUTCOME_HELD;
+	/* Of a run with another plan, or what is left of one. */
+	reclaim_one((struct held){ .path = t->held->path, .fd = -1 });
+	return OUTCOME_AGAIN;
+}
+
+static enum outcome attempt_socket(const struct placeholders *all, struct taking *t, struct err *e)
+{
+	enum outcome outcome = lock_sockets(all, t, e);
+
+	if (outcome == OUTCOME_LOCKED)
+		outcome = make_socket(t, e);
+	if (outcome != OUTCOME_HELD)
+		return outcome;
+	t->held->is_there = true;
+	t->held->device = t->st.st_dev;
+	t->held->inode = t->st.st_ino;
+	t->held->above_device = t->in->st.st_dev;
+	t->held->above_inode = t->in->st.st_ino;
+	return outcome;
+}
+
 static void pause_before(int next_try)
 {
 	long us = MIN_OF(10L << MIN_OF(next_try, 20), (long)HOLD_MAX_PAUSE_US);
@@ -454,17 +703,18 @@ static void pause_before(int next_try)
 	nanosleep(&time, NULL);
 }
 
-static int take(struct taking *t, struct err *e)
+static int take(const struct placeholders *all, struct taking *t, struct err *e)
 {
 	for (int tries = 0; tries < HOLD_TRIES; tries++) {
-		enum outcome outcome = attempt(t, e);
+		enum outcome outcome = t->held->kind == PLACEHOLDER_SOCKET
+					       ? attempt_socket(all, t, e)
+					       : attempt(t, e);
 
 		if (outcome == OUTCOME_FAILED) {
 			/* Made, and then no descriptor was left to hold it by. */
 			if (t->was_made && t->fd < 0)
 				(void)unlinkat(t->in->fd, t->name,
-					       t->wanted->kind == PLACEHOLDER_DIR ? AT_REMOVEDIR
-										  : 0);
+					       t->held->kind == PLACEHOLDER_DIR ? AT_REMOVEDIR : 0);
 			return err_result(e);
 		}
 		if (outcome == OUTCOME_HELD || outcome == OUTCOME_NONE)
@@ -508,7 +758,7 @@ static int held_init(struct arena *a, const struct placeholder *wanted, struct h
 		return FAIL(e, ERR_INTERNAL, "a placeholder that can't be made");
 	if (arena_copy(a, wanted->path, &path, e) < 0)
 		return err_result(e);
-	*out = (struct held){ .wanted = wanted, .path = path.p, .fd = -1 };
+	*out = (struct held){ .wanted = wanted, .path = path.p, .fd = -1, .kind = wanted->kind };
 	return 0;
 }
 
@@ -536,7 +786,7 @@ int placeholders_take(struct placeholders *held, struct err *e)
 		struct taking t = { .held = h, .wanted = h->wanted, .in = &in, .fd = -1 };
 
 		t.name = last_name(h->path);
-		if (spot_find(&in, h->path, e) < 0 || take(&t, e) < 0) {
+		if (spot_find(&in, h->path, e) < 0 || take(held, &t, e) < 0) {
 			spot_done(&in); /* to release takes a descriptor, too */
 			placeholders_release(held);
 			return err_result(e);

@@ -12,6 +12,12 @@
  * marked, unlocked placeholder takes it over, and host views show it as missing
  * (os_file .is_placeholder), so that concurrent runs make the same plan.
  *
+ * Where a directory would be in the way, a *socket* stands that nobody is bound to
+ * (policy/metadata.h). It can't be opened, so the lock is that of the directory
+ * .cordon beside it, which a run keeps from being changed, too; where there is none, of
+ * the directory around it. It is taken away by another name first, so that what a
+ * program on the host has put into its place meanwhile is never removed for it.
+ *
  * Other programs see an empty directory, no more open than the one it is in and
  * owned like it. Git takes it for nothing: `git status`, `add -A`, `diff` are as
  * without it, and an empty `.git` is no repository, so git goes on to the one
@@ -26,9 +32,11 @@
 
 struct held {
 	const struct placeholder *wanted;
-	const char *path;	/* wanted->path as a C string */
-	int fd;			/* holds the lock; -1: this user could not create anything there */
-	uint64_t device, inode; /* of what stands there; 0 when fd is -1 */
+	const char *path; /* wanted->path as a C string */
+	int fd;		  /* holds the lock, or -1; of sockets the first in a directory has it */
+	bool is_there;	  /* false: this user could not create anything there */
+	enum placeholder_kind kind;	    /* what stands there */
+	uint64_t device, inode;		    /* of that; 0 when it is not there */
 	uint64_t above_device, above_inode; /* likewise, of the directory that it was found in */
 };
 

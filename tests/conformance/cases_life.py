@@ -245,9 +245,10 @@ def nothing_survives_a_kill_of_any_part(arena):
 def nothing_survives_a_kill_of_cordon_while_all_else_is_stopped(arena):
     """Who is stopped hears nothing; the kernel's hand reaches it. (Nor is there a warden to kill it.)"""
     box = arena.box()
-    for name in (".git/objects", ".git/refs", ".codex", ".agents", ".cordon"):
+    for name in (".git/objects", ".git/refs"):
         os.makedirs(box.path(f"{{work}}/{name}"), exist_ok=True)
     box.write("{work}/.git/HEAD", "ref: refs/heads/main\n")
+    box.make_all_metadata()
     before = names_below(box.top)
     process = start_held(box)
     stopped = [pid for pid in parts_that_stay() if pid != process.pid]

@@ -8,15 +8,16 @@ import subprocess
 
 from conform import HIDDEN, READ_ONLY, Skip, await_path, case, check, check_same, rows, these_need
 
-NAMES = [".git", ".codex", ".agents", ".cordon"]
+NAMES = [".git", ".codex", ".agents", ".cordon", ".claude", ".vscode", ".hg", ".husky"]
+FILES = [".mcp.json", "opencode.json", ".aider.conf.yml"]
 REFUSED = READ_ONLY | {"EEXIST", "EISDIR", "ENOTDIR", "ENOTEMPTY", "EADDRINUSE"}
 
 # ---- Missing and existing names ---------------------------------------------------------
 
 these_need("fs_carve", "protect_missing")
 
-for _name in NAMES:
-    _label = _name[1:]
+for _name in [*NAMES, *FILES]:
+    _label = _name.strip(".").replace(".", "_")
     rows(
         f"a_missing_{_label}_can_not_be_made",
         needs={"protect_missing"},
@@ -35,6 +36,9 @@ for _name in NAMES:
         tree={"{work}/plain/config": "planted\n"},
         watch=("{out}", "{work}/plain"),
     )
+
+for _name in NAMES:
+    _label = _name[1:]
     rows(
         f"an_existing_{_label}_can_not_be_moved_or_changed",
         needs={"fs_carve"},
@@ -54,6 +58,83 @@ for _name in NAMES:
         tree={f"{{work}}/{_name}/config": "[core]\n", "{work}/plain/config": "planted\n"},
         watch=("{out}", f"{{work}}/{_name}", "{work}/plain"),
     )
+
+
+for _name in FILES:
+    _label = _name.strip(".").replace(".", "_")
+    rows(
+        f"an_existing_{_label}_can_not_be_moved_or_changed",
+        needs={"fs_carve"},
+        refused=[
+            f"write {{work}}/{_name}",
+            f"unlink {{work}}/{_name}",
+            f"rename {{work}}/{_name} {{work}}/old",
+            f"rename {{work}}/plain {{work}}/{_name}",
+            f"exchange {{work}}/plain {{work}}/{_name}",
+            f"symlink-over plain {{work}}/{_name}",
+            f"link {{work}}/{_name} {{work}}/hard",
+            f"setxattr {{work}}/{_name}",
+            f"chmod {{work}}/{_name} 0600",
+        ],
+        allowed=[f"read {{work}}/{_name}", "create {work}/new"],
+        errors=REFUSED,
+        tree={f"{{work}}/{_name}": "{}\n", "{work}/plain": "planted\n"},
+        watch=("{out}", f"{{work}}/{_name}", "{work}/plain"),
+    )
+
+rows(
+    "names_in_a_directory_of_others_can_not_be_made_where_that_is",
+    needs={"fs_carve", "protect_missing"},
+    refused=[
+        "mkdir {work}/.github/hooks",
+        "rename {work}/plain {work}/.github/hooks",
+        "create {work}/.github/lsp.json",
+        "rename {work}/.github {work}/old",
+        "exchange {work}/.github {work}/plain",
+        "mkdir {work}/.clinerules/hooks",
+    ],
+    allowed=["create {work}/.github/workflows/x.yml", "create {work}/.clinerules/rule.md"],
+    errors=REFUSED,
+    tree={"{work}/.github/workflows/": "", "{work}/.clinerules/": "", "{work}/plain/config": "planted\n"},
+    watch=("{out}", "{work}/plain"),
+)
+
+
+@case(needs={"fs_write"})
+def names_that_people_run_on_purpose_or_below_the_first_level_stay_writable(arena):
+    """And where the directory before a name is missing it may be made."""
+    attempts = ["mkdir {work}/.github", "mkdir {work}/.github/hooks", "create {work}/Makefile", "create {work}/package.json",
+                "create {work}/.envrc", "mkdir {work}/sub", "mkdir {work}/sub/.claude", "create {work}/sub/.mcp.json"]
+    box = arena.box()
+    got = box.outcomes(attempts, box.argv(*attempts))
+    check(got == ["OK"] * len(attempts), f"{got}")
+
+
+@case(needs={"fs_carve", "protect_missing"})
+def one_name_is_unprotected_and_the_others_are_not(arena):
+    attempts = ["mkdir {work}/.vscode", "create {work}/.mcp.json", "mkdir {work}/.claude", "mkdir {work}/.cordon"]
+    options = ("--mode", "workspace-write", "--unprotect", ".vscode", "--unprotect", ".mcp.json")
+    box = arena.box(options=options)
+    got = box.outcomes(attempts, box.argv(*attempts))
+    check(got[:2] == ["OK", "OK"] and set(got[2:]) <= REFUSED, f"{got}")
+    check(box.bare(*attempts[2:]) == ["OK", "OK"], "the control shows nothing")
+
+
+@case(needs={"fs_carve", "protect_missing"})
+def what_the_host_puts_in_the_place_of_a_placeholder_stays(arena):
+    """A program outside saves its settings by a rename while a run lasts: they are not removed with it."""
+    for name in (".mcp.json", "opencode.json"):
+        box = arena.box()
+        process = box.start(box.argv("hold {work}/ready"))
+        await_path(box.path("{work}/ready"))
+        box.write("{work}/saved", "of the host\n")
+        os.rename(box.path("{work}/saved"), box.path(f"{{work}}/{name}"))
+        # The run is ended for it (P8), and what was put there is left alone.
+        _, err = process.communicate()
+        check(process.returncode == 125 and name in err.decode(), f"status {process.returncode}: {err}")
+        box.arena.check_nothing_lives()
+        check(box.path(f"{{work}}/{name}").read_bytes() == b"of the host\n", "it was removed")
+        check(sorted(os.listdir(box.work)) == sorted(["file", "ready", name]), f"left: {os.listdir(box.work)}")
 
 
 @case
@@ -361,7 +442,7 @@ def git_sees_nothing_of_the_placeholders(arena):
     process.communicate()
     box.arena.check_nothing_lives()
     out = git.inside("git status --porcelain; git add -A; git commit -qm all; : >u; git clean -fq; git diff HEAD")
-    check(".codex" not in out and "HEAD" not in out, out)
+    check(".codex" not in out and ".mcp.json" not in out and "HEAD" not in out, out)
 
 
 @case

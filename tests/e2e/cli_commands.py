@@ -67,7 +67,9 @@ def the_policy_that_the_readme_shows_does_no_harm(w: World):
     w.write("repo/.venv/lib/certifi/cacert.pem", "trusted\n")
     w.ok("check")
     said = w.ok("run", "--", "sh", "-c", "ls; cat .venv/lib/certifi/cacert.pem; mkdir vendor docs")
-    assert said.out == "trusted\n" and said.err == "", said
+    # Of what stands in for missing names (P9) only these are seen without -a.
+    found = set(said.out.splitlines()) - {"crush.json", "opencode.json", "opencode.jsonc"}
+    assert found == {"trusted"} and said.err == "", said
 
 
 @case

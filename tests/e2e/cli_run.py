@@ -873,7 +873,8 @@ def a_dry_run_names_the_placeholders(w: World):
     text = ok(w, "--full-auto", "--dry-run", "true").out
     for path in found["placeholders"]:
         assert any(f" {path}  (" in step for step in held), held
-        assert f"  hold by an empty directory {path}  (" in text, text
+        assert any(f"  hold by {what} {path}  (" in text for what in ("an empty directory", "a socket")), text
+    assert f"  hold by a socket {w.repo / '.mcp.json'}  (" in text, text
     # They are what a run makes, and where none are made none are named.
     made = ok(w, "--full-auto", "ls", "-A").out.split()
     assert set(made) == {os.path.basename(path) for path in found["placeholders"]}, made

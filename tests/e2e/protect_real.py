@@ -133,14 +133,20 @@ def mount_plan(plan, top):
         if region["type"] != "missing":
             places[region["path"]] = region["access"]
     lines = []
+    sockets = []
     for holder in plan["placeholders"]:
         path = holder["path"]
         places[path] = "read"
-        if holder["type"] == "directory":
+        if holder["type"] == "socket":
+            sockets.append(path)
+        elif holder["type"] == "directory":
             lines.append(f"mkdir {shlex.quote(path)}")
         else:
             content = "." if path.endswith("/commondir") else ""
             lines.append(f"printf %s {shlex.quote(content)} >{shlex.quote(path)}")
+    if sockets:
+        make = "import os,stat,sys; [os.mknod(p, stat.S_IFSOCK) for p in sys.argv[1:]]"
+        lines.append(shlex.join(["python3", "-c", make, *sockets]))
     for path in sorted(places, key=lambda p: p.split("/")):
         if path != top and not path.startswith(top + "/"):
             continue
@@ -150,6 +156,14 @@ def mount_plan(plan, top):
         mode = "ro" if places[path] == "read" else "rw"
         lines.append(f"mount --bind {name} {name}\nmount -o remount,bind,{mode} {name}")
     return "\n".join(lines)
+
+
+def stand_ins(world):
+    """What stands at the names of P9 that a root may have, when they are missing."""
+    names = world.ok("profiles", ":workspace", "--json").json["protected"]
+    sockets = {".helix", ".husky", ".githooks", ".hg", ".sl", ".jj"}
+    return {n["name"]: "socket" if n["type"] == "file" or n["name"] in sockets else "directory"
+            for n in names if "/" not in n["name"]}
 
 
 def tree(world):
@@ -173,7 +187,10 @@ def a_plain_repository(w: World):
     t.profile("src")
     t.expect("write", "src/file", "src/sub/.codex")
     t.expect("read", "src/.git", "src/.git/hooks/post-commit", "src/.codex", "src/.agents", "src/.cordon/x")
-    assert set(t.placeholders()) == {"src/.codex", "src/.agents", "src/.cordon"}, t.placeholders()
+    found = t.placeholders()
+    assert found == {f"src/{name}": kind for name, kind in stand_ins(w).items() if name != ".git"}, found
+    for name, kind in ((".codex", "directory"), (".claude", "directory"), (".mcp.json", "socket"), (".hg", "socket")):
+        assert found[f"src/{name}"] == kind, found
 
 
 @case
@@ -328,8 +345,8 @@ def a_root_without_git(w: World):
     w.write("outer/sub/file")
     t.init("outer")
     t.profile("outer/sub")
-    holders = {f"outer/sub/{name}": "directory" for name in
-               (".git", ".codex", ".agents", ".cordon", "commondir", "refs")}
+    holders = {f"outer/sub/{name}": kind for name, kind in
+               {**stand_ins(w), "commondir": "directory", "refs": "directory"}.items()}
     assert t.placeholders() == holders, t.placeholders()
     t.fails("outer/sub", "git init -q", "git init -q --bare", "echo x >commondir", "mv refs x", "rmdir refs")
     # And the repository around it does not notice.

@@ -28,6 +28,12 @@ static void wish_add(struct wish *w, const char *name, const char *content)
 	w->plan.placeholders.items = w->items;
 }
 
+static inline void wish_add_socket(struct wish *w, const char *name)
+{
+	wish_add(w, name, NULL);
+	w->items[w->plan.placeholders.count - 1].kind = PLACEHOLDER_SOCKET;
+}
+
 static inline int wish_hold(struct arena *a, const struct wish *w, struct placeholders *out,
 			    struct err *e)
 {

@@ -8,7 +8,7 @@
 
 #include "base/sha256.h"
 
-enum { WORLD_MAX_BYTES = 64 << 20 };
+enum { WORLD_MAX_BYTES = 128 << 20 };
 
 void world_init(struct world *w, const char *host, const char *cwd)
 {

@@ -3,8 +3,9 @@
 #include "test.h"
 
 #include "plan_lists.h"
+#include "policy/metadata.h"
 
-TEST(the_four_names_are_protected_existing_or_not)
+TEST(the_names_are_protected_existing_or_not)
 {
 	scoped_world w;
 
@@ -22,6 +23,105 @@ TEST(the_four_names_are_protected_existing_or_not)
 	CHECK(!find_placeholder(&w, "/repo/.codex"));
 	REQUIRE(find_rule(&w, RULE_PROTECTED, "/repo/.codex"));
 	CHECK(strstr(find_rule(&w, RULE_PROTECTED, "/repo/.codex")->note.p, "root /repo"));
+}
+
+static bool has_place_in_tree(const char *name)
+{
+	return !strchr(name, '/');
+}
+
+TEST(every_name_of_the_table_is_protected_where_it_can_be)
+{
+	scoped_world w;
+
+	CHECK(metadata_name_count > 20);
+	/* All missing: what lies in a directory that is missing too is left. */
+	world_init(&w, "d /repo\n", "/repo");
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	for (size_t i = 0; i < metadata_name_count; i++) {
+		const struct metadata_name *n = &metadata_names[i];
+		bool has = has_place_in_tree(n->name);
+		const struct placeholder *held;
+		char path[256];
+
+		(void)snprintf(path, sizeof(path), "/repo/%s", n->name);
+		held = find_placeholder(&w, path);
+		CHECK_INT(world_access(&w, path), has ? ACCESS_READ : ACCESS_WRITE);
+		CHECK((held != NULL) == has);
+		if (held)
+			CHECK_INT(held->kind, n->stand_in == STAND_IN_DIR ? PLACEHOLDER_DIR
+									  : PLACEHOLDER_SOCKET);
+		CHECK(n->reason[0] && metadata_find(str_of(n->name)) == n);
+	}
+	CHECK(!find_placeholder(&w, "/repo/.github"));
+	CHECK_INT(world_access(&w, "/repo/.github/workflows/x.yml"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/sub/.mcp.json"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/package.json"), ACCESS_WRITE);
+	/* The directory is there, and then what is not may not be made in it. */
+	world_init(&w, "d /repo/.github/workflows\nf /repo/.mcp.json\nd /repo/.vscode\n", "/repo");
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/.github/hooks/x.json"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/.github/workflows/x.yml"), ACCESS_WRITE);
+	CHECK(find_placeholder(&w, "/repo/.github/hooks"));
+	CHECK(find_placeholder(&w, "/repo/.github/lsp.json"));
+	CHECK_INT(world_access(&w, "/repo/.mcp.json"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/.vscode/tasks.json"), ACCESS_READ);
+	CHECK(!find_placeholder(&w, "/repo/.mcp.json"));
+	/* A file in its place, or a link to nothing, holds nothing. */
+	world_init(&w, "f /repo/.github\nl /repo/.clinerules -> gone\n", "/repo");
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/.github"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.clinerules"), ACCESS_WRITE);
+}
+
+TEST(unprotect_opens_one_name_and_no_other)
+{
+	scoped_world w;
+
+	world_init(&w, "d /repo/.vscode\nd /repo/.github\n", "/repo");
+	w.user = WORKSPACE("unprotect = ['.vscode', '.mcp.json', '.github/hooks']\n");
+	w.profile = "dev";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/.vscode/tasks.json"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.mcp.json"), ACCESS_WRITE);
+	CHECK(!find_placeholder(&w, "/repo/.mcp.json"));
+	CHECK_INT(world_access(&w, "/repo/.github/hooks/x"), ACCESS_WRITE);
+	CHECK_INT(world_access(&w, "/repo/.claude"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/.cordon"), ACCESS_READ);
+	/* What is listed as protected stays so, whoever lists it. */
+	w.project = "protect = ['.vscode']\n";
+	REQUIRE(world_plan(&w));
+	CHECK_INT(world_access(&w, "/repo/.vscode/tasks.json"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/.mcp.json"), ACCESS_WRITE);
+}
+
+TEST(what_can_not_be_unprotected_is_an_error)
+{
+	static const char *const wrong[] = { "unprotect = ['.cordon']\n", "unprotect = ['.git']\n",
+					     "unprotect = ['Makefile']\n", "unprotect = [1]\n" };
+	scoped_world w;
+
+	world_init(&w, "d /repo\n", "/repo");
+	w.profile = "dev";
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		char text[256];
+
+		(void)snprintf(text, sizeof(text), WORKSPACE("%s"), wrong[i]);
+		w.user = text;
+		CHECK(!world_plan(&w));
+		CHECK_INT(w.e.code, ERR_POLICY);
+	}
+	w.user = WORKSPACE("unprotect = ['.vscod']\n");
+	CHECK(!world_plan(&w));
+	CHECK(strstr(w.e.text, "'.vscode'"));
+	/* Never by a project. */
+	w.user = WORKSPACE("");
+	w.project = "unprotect = ['.vscode']\n";
+	CHECK(!world_plan(&w));
+	CHECK_INT(w.e.code, ERR_POLICY);
 }
 
 TEST(an_explicit_write_entry_lifts_protection_there_and_below)
@@ -105,14 +205,14 @@ TEST(the_profile_adds_names)
 {
 	scoped_world w;
 
-	world_init(&w, "d /repo/.hg\nd /repo/.git\n", "/repo");
-	w.user = WORKSPACE("protect = ['.hg', '.jj']\n");
+	world_init(&w, "d /repo/.bzr\nd /repo/.git\n", "/repo");
+	w.user = WORKSPACE("protect = ['.bzr', '.pijul']\n");
 	w.profile = "dev";
 	REQUIRE(world_plan(&w));
-	CHECK_INT(world_access(&w, "/repo/.hg/hgrc"), ACCESS_READ);
-	CHECK_INT(world_access(&w, "/repo/.jj"), ACCESS_READ);
-	REQUIRE(find_rule(&w, RULE_PROTECTED, "/repo/.jj"));
-	CHECK_STR(find_rule(&w, RULE_PROTECTED, "/repo/.jj")->origin.file, "user.toml");
+	CHECK_INT(world_access(&w, "/repo/.bzr/x"), ACCESS_READ);
+	CHECK_INT(world_access(&w, "/repo/.pijul"), ACCESS_READ);
+	REQUIRE(find_rule(&w, RULE_PROTECTED, "/repo/.pijul"));
+	CHECK_STR(find_rule(&w, RULE_PROTECTED, "/repo/.pijul")->origin.file, "user.toml");
 }
 
 TEST(git_write_lifts_only_git)

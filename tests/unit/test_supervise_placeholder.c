@@ -124,6 +124,119 @@ TEST(what_is_held_stands_marked_and_goes_with_the_release)
 	CHECK_INT(count_open(), before);
 }
 
+static bool is_socket(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISSOCK(st.st_mode) && mark_of(&st) == MARK_SET;
+}
+
+/* What the lock of sockets is on: .cordon's placeholder, a .cordon that is there, or neither. */
+static void hold_sockets(const char *dir, const char *own)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct placeholders held = { .count = 0 }, again = { .count = 0 };
+	struct wish w = { .plan.rules.count = 0 };
+	int before = count_open();
+	char path[100];
+
+	if (own) {
+		(void)snprintf(path, sizeof(path), "%s/%s", dir, own);
+		wish_add(&w, path, NULL);
+	}
+	(void)snprintf(path, sizeof(path), "%s/.mcp.json", dir);
+	wish_add_socket(&w, path);
+	(void)snprintf(path, sizeof(path), "%s/.hg", dir);
+	wish_add_socket(&w, path);
+	REQUIRE(hold(&a, &w, &held) == 0);
+	for (size_t i = 0; i < held.count; i++)
+		CHECK(held.items[i].is_there && is_held_there(&held.items[i]));
+	CHECK(is_socket(path));
+	/* What two hold goes with the last. */
+	REQUIRE(hold(&a, &w, &again) == 0);
+	placeholders_release(&held);
+	CHECK(is_socket(path));
+	placeholders_reclaim(&held);
+	CHECK(is_socket(path));
+	placeholders_release(&again);
+	CHECK(!is_there(path));
+	CHECK_INT(count_open(), before);
+}
+
+TEST(sockets_are_held_by_the_lock_beside_or_around_them)
+{
+	REQUIRE(mkdir("socket", 0700) == 0);
+	hold_sockets("socket", ".cordon");
+	CHECK(rmdir("socket") == 0 && mkdir("socket", 0700) == 0);
+	hold_sockets("socket", NULL);
+	CHECK(rmdir("socket") == 0 && mkdir("socket", 0700) == 0);
+	REQUIRE(mkdir("socket/.cordon", 0700) == 0);
+	hold_sockets("socket", NULL);
+	CHECK(rmdir("socket/.cordon") == 0 && symlink("nowhere", "socket/.cordon") == 0);
+	hold_sockets("socket", NULL);
+	CHECK(unlink("socket/.cordon") == 0 && rmdir("socket") == 0);
+}
+
+TEST(what_takes_the_place_of_a_socket_is_never_removed)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct placeholders held = { .count = 0 };
+	struct wish w = { .plan.rules.count = 0 };
+	int fd;
+
+	REQUIRE(mkdir("taken", 0700) == 0);
+	wish_add(&w, "taken/.cordon", NULL);
+	wish_add_socket(&w, "taken/.mcp.json");
+	wish_add_socket(&w, "taken/.hg");
+	REQUIRE(hold(&a, &w, &held) == 0);
+	fd = open("taken/new", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	REQUIRE(fd >= 0 && close(fd) == 0 && rename("taken/new", "taken/.mcp.json") == 0);
+	REQUIRE(unlink("taken/.hg") == 0 && mkdir("taken/.hg", 0700) == 0);
+	placeholders_release(&held);
+	CHECK(unlink("taken/.mcp.json") == 0 && rmdir("taken/.hg") == 0 && rmdir("taken") == 0);
+}
+
+TEST(sockets_go_with_a_directory_that_was_renamed)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct placeholders held = { .count = 0 };
+	struct wish w = { .plan.rules.count = 0 };
+
+	REQUIRE(mkdir("before", 0700) == 0);
+	wish_add(&w, "before/.cordon", NULL);
+	wish_add_socket(&w, "before/.mcp.json");
+	REQUIRE(hold(&a, &w, &held) == 0);
+	REQUIRE(rename("before", "after") == 0 && mkdir("before", 0700) == 0);
+	placeholders_release(&held);
+	CHECK(rmdir("after") == 0 && rmdir("before") == 0);
+}
+
+TEST(a_socket_that_a_killed_run_left_is_taken_over_and_removed)
+{
+	struct wish w = { .plan.rules.count = 0 };
+
+	REQUIRE(mkdir("left", 0700) == 0);
+	REQUIRE(mknod("left/.mcp.json", S_IFSOCK | MARK_SOCKET_MODE, 0) == 0);
+	REQUIRE(mknod("left/.cordon-removed", S_IFSOCK | MARK_SOCKET_MODE, 0) == 0);
+	wish_add_socket(&w, "left/.mcp.json");
+	CHECK_INT(hold_and_release(&w), 0);
+	CHECK(rmdir("left") == 0);
+	/* Of one whose plan wants a directory there. */
+	REQUIRE(mkdir("left", 0700) == 0);
+	REQUIRE(mknod("left/.hg", S_IFSOCK | MARK_SOCKET_MODE, 0) == 0);
+	w = (struct wish){ .plan.rules.count = 0 };
+	wish_add(&w, "left/.hg", NULL);
+	CHECK_INT(hold_and_release(&w), 0);
+	CHECK(rmdir("left") == 0);
+	/* Someone's own. */
+	REQUIRE(mkdir("left", 0700) == 0);
+	REQUIRE(mknod("left/.hg", S_IFSOCK | 0600, 0) == 0);
+	w = (struct wish){ .plan.rules.count = 0 };
+	wish_add_socket(&w, "left/.hg");
+	CHECK_INT(hold_and_release(&w), -(int)ERR_POLICY);
+	CHECK(unlink("left/.hg") == 0 && rmdir("left") == 0);
+}
+
 TEST(the_first_missing_component_of_a_deep_path_is_enough)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
@@ -536,7 +649,7 @@ static int come_and_go(const struct wish *w, uint64_t seed, uint64_t until, uint
 			return 1;
 		for (uint64_t i = 0; i <= looks; i++) {
 			for (size_t k = 0; k < held.count; k++)
-				if (held.items[k].fd < 0 || !is_held_there(&held.items[k]))
+				if (!held.items[k].is_there || !is_held_there(&held.items[k]))
 					return 2;
 			if (i < looks)
 				sleep_us(test_random(&seed) % 300);
@@ -609,7 +722,9 @@ TEST(eight_that_come_and_go_never_lose_what_they_hold)
 	REQUIRE(mkdir("crowd", 0700) == 0);
 	wish_add(&w, "crowd/.git", NULL);
 	wish_add(&w, "crowd/commondir", ".");
-	wish_add(&w, "crowd/.codex", NULL);
+	wish_add(&w, "crowd/.cordon", NULL);
+	wish_add_socket(&w, "crowd/.mcp.json");
+	wish_add_socket(&w, "crowd/.hg");
 	crowd("crowd", &w, 8);
 }
 
@@ -623,6 +738,9 @@ TEST(runs_killed_at_any_moment_leave_what_the_next_removes)
 	REQUIRE(mkdir("shot", 0700) == 0);
 	wish_add(&w, "shot/.git", NULL);
 	wish_add(&w, "shot/commondir", ".");
+	wish_add(&w, "shot/.cordon", NULL);
+	wish_add_socket(&w, "shot/.mcp.json");
+	wish_add_socket(&w, "shot/.hg");
 	while (now_us() < until) {
 		pid_t pid = fork();
 		int status = 0;
@@ -638,7 +756,8 @@ TEST(runs_killed_at_any_moment_leave_what_the_next_removes)
 		REQUIRE(WIFSIGNALED(status));
 		if (test_random(&seed) % 4 == 0) {
 			REQUIRE(hold_and_release(&w) == 0);
-			REQUIRE(!is_there("shot/.git") && !is_there("shot/commondir"));
+			REQUIRE(!is_there("shot/.git") && !is_there("shot/commondir") &&
+				!is_there("shot/.mcp.json") && !is_there("shot/.hg"));
 		}
 		kills++;
 	}

@@ -111,7 +111,9 @@ static int expect_places(struct attempt *t, struct placeholders *out, struct err
 	if (!out->items)
 		return err_result(e);
 	for (size_t i = 0; i < out->count; i++)
-		out->items[i] = (struct held){ .wanted = &plan->placeholders.items[i] };
+		out->items[i] = (struct held){ .wanted = &plan->placeholders.items[i],
+					       .is_there = true,
+					       .kind = plan->placeholders.items[i].kind };
 	return 0;
 }
 
@@ -136,7 +138,8 @@ static int check_above(const struct attempt *t, const struct held *held, struct 
 
 	if (host->look(host->user, above, &file, e) < 0)
 		return err_result(e);
-	if (held->fd < 0 || (held->above_device == file.device && held->above_inode == file.inode))
+	if (!held->is_there ||
+	    (held->above_device == file.device && held->above_inode == file.inode))
 		return 0;
 	return FAIL(e, ERR_POLICY,
 		    "'%s' is no longer what it was when the policy was compiled; nothing was run, "
@@ -160,7 +163,8 @@ int bwrap_hold_places(struct attempt *t, struct err *e)
 	for (size_t i = 0; i < held->count && !t->was_misled; i++) {
 		struct mount_op *op = find_op(t, held->items[i].path);
 
-		t->was_misled = held->items[i].fd < 0;
+		t->was_misled = !held->items[i].is_there ||
+				held->items[i].kind != held->items[i].wanted->kind;
 		/* What lies below something empty has none. */
 		if (!op || !op->is_checked || op->inode)
 			continue;

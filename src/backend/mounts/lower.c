@@ -100,20 +100,22 @@ static int wish_held(struct lowering *l, struct err *e)
 
 	for (size_t i = 0; r == 0 && i < l->in->held->count; i++) {
 		const struct held *held = &l->in->held->items[i];
-		bool is_file = held->wanted->kind == PLACEHOLDER_FILE;
-		bool is_shown = is_file || held->wanted->rule->kind == RULE_GIT;
+		bool is_dir = held->kind == PLACEHOLDER_DIR;
+		bool is_shown = !is_dir || held->wanted->rule->kind == RULE_GIT;
 		enum access access = plan_resolve(l->in->plan, held->wanted->path).access;
 		struct wish wish = { .path = held->wanted->path,
 				     .kind = is_shown ? MOUNT_SELF : MOUNT_EMPTY,
 				     .access = ACCESS_READ,
-				     .type = is_file ? HOST_FILE : HOST_DIR,
+				     .type = is_dir			      ? HOST_DIR
+					     : held->kind == PLACEHOLDER_FILE ? HOST_FILE
+									      : HOST_OTHER,
 				     .rank = RANK_HELD,
 				     .held = held,
 				     .because = held->wanted->rule->key };
 
 		if (access == ACCESS_DENY)
 			wish.kind = MOUNT_MASK;
-		if (held->fd >= 0)
+		if (held->is_there)
 			r = add_wish(l, wish, e);
 	}
 	return r;

@@ -25,7 +25,7 @@ static bool has_mode(const struct stat *st)
 
 bool mark_could_be(const struct stat *st)
 {
-	return S_ISDIR(st->st_mode) ||
+	return S_ISDIR(st->st_mode) || S_ISSOCK(st->st_mode) ||
 	       (S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_size <= MARK_FILE_BYTES);
 }
 
@@ -33,6 +33,8 @@ enum mark mark_of(const struct stat *st)
 {
 	if (!mark_could_be(st))
 		return MARK_NONE;
+	if (S_ISSOCK(st->st_mode))
+		return (st->st_mode & 07777) == MARK_SOCKET_MODE ? MARK_SET : MARK_NONE;
 	if (has_mode(st))
 		return MARK_BIRTH;
 	return has_time(st) ? MARK_SET : MARK_NONE;

@@ -11,6 +11,9 @@
  * that is still known for what it is. (Where the file system keeps no modes,
  * there is such a moment.)
  *
+ * A socket that nobody is bound to can be made with such a mode, and that is all its
+ * mark: nobody can open it, and no server has use for a socket that nobody may write to.
+ *
  * SECURITY: a command in a sandbox can mark what it may write. So a mark alone
  * says little: only an empty directory, or a file of at most MARK_FILE_BYTES,
  * counts as a placeholder. Taking such a thing for missing hides nothing.
@@ -39,6 +42,7 @@ enum {
 	/* At birth; the umask may take the rights of others away. */
 	MARK_DIR_MODE = S_ISVTX | 0555,
 	MARK_FILE_MODE = S_ISVTX | 0644,
+	MARK_SOCKET_MODE = S_ISVTX,
 };
 
 enum mark {
@@ -47,7 +51,7 @@ enum mark {
 	MARK_SET,
 };
 
-/* A directory, or a file that is small enough and has no other name: all else is never marked. */
+/* A directory, a socket, or a file that is small enough and has no other name; nothing else. */
 bool mark_could_be(const struct stat *st) PURE NONNULL;
 
 /* Of such a one; a directory may still have something in it. */
