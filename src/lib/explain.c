@@ -82,6 +82,33 @@ static const struct backend *find_backend(const struct explanation *x)
 	return NULL;
 }
 
+enum { VAIN_MAX = 100 }; /* a file of nothing else is not for reading */
+
+static int find_vain(struct arena *a, struct explanation *x, struct err *e)
+{
+	const struct plan *plan = x->policy->plan;
+
+	for (size_t i = 0; i < plan->rules.count && x->vain.count < VAIN_MAX; i++) {
+		const struct rule *rule = &plan->rules.items[i];
+		struct note *note;
+		struct str why;
+
+		/* Of options it was said when they were read. */
+		if (!rule->origin.line)
+			continue;
+		if (plan_find_vain(a, plan, rule, &why, e) < 0)
+			return err_result(e);
+		if (!why.len)
+			continue;
+		note = VEC_PUSH(a, &x->vain, e);
+		if (!note || arena_printf(a, &note->text, e, "the entry \"%.*s\" %.*s",
+					  STR_ARG(rule->key), STR_ARG(why)) < 0)
+			return err_result(e);
+		note->origin = rule->origin;
+	}
+	return 0;
+}
+
 static int explain(cordon_report *report, const cordon_policy *policy, const char *platform,
 		   struct err *e)
 {
@@ -93,7 +120,8 @@ static int explain(cordon_report *report, const cordon_policy *policy, const cha
 	x->policy = policy;
 	if (find_platform(a, x, platform ? platform : "linux", e) < 0 ||
 	    plan_round_trips(a, &policy->plan_inputs, policy->plan, &x->round_trips, &x->mode,
-			     &x->why_not, e) < 0)
+			     &x->why_not, e) < 0 ||
+	    find_vain(a, x, e) < 0)
 		return err_result(e);
 	x->backend = find_backend(x);
 	report->policy = load_share(policy);

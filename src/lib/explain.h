@@ -13,6 +13,7 @@ struct explanation {
 	bool round_trips;	     /* P19 */
 	struct mode mode;
 	struct str why_not;
+	VEC(struct note) vain;	       /* entries of files that change nothing here */
 	const struct backend *backend; /* the first of them that gives what is needed, or NULL */
 };
 

@@ -494,23 +494,29 @@ static void print_platform(struct page *p, const struct explanation *x)
 	page_line(p);
 }
 
-static void print_notes(struct page *p, const struct cordon_policy *policy)
+static void print_note(struct page *p, const struct note *note)
 {
-	if (policy->notes.count)
-		title(p, "notes");
-	for (size_t i = 0; i < policy->notes.count; i++) {
-		const struct note *note = &policy->notes.items[i];
-
-		page_text(p, "  ");
-		if (note->is_warning) {
-			page_style(p, STYLE_CAREFUL, "warning");
-			page_text(p, ": ");
-		}
-		page_str(p, note->text);
-		page_text(p, note->origin.file ? "  " : "");
-		page_origin(p, &note->origin);
-		page_line(p);
+	page_text(p, "  ");
+	if (note->is_warning) {
+		page_style(p, STYLE_CAREFUL, "warning");
+		page_text(p, ": ");
 	}
+	page_str(p, note->text);
+	page_text(p, note->origin.file ? "  " : "");
+	page_origin(p, &note->origin);
+	page_line(p);
+}
+
+static void print_notes(struct page *p, const struct explanation *x)
+{
+	const struct cordon_policy *policy = x->policy;
+
+	if (policy->notes.count || x->vain.count)
+		title(p, "notes");
+	for (size_t i = 0; i < policy->notes.count; i++)
+		print_note(p, &policy->notes.items[i]);
+	for (size_t i = 0; i < x->vain.count; i++)
+		print_note(p, &x->vain.items[i]);
 }
 
 void explain_print_text(struct page *p, const void *data)
@@ -530,5 +536,5 @@ void explain_print_text(struct page *p, const void *data)
 	print_settings(p, x->policy->policy->profile);
 	print_needs(p, x);
 	print_platform(p, x);
-	print_notes(p, x->policy);
+	print_notes(p, x);
 }

@@ -100,6 +100,29 @@ static int note_literals(struct cordon_policy *p, struct arena *a, const struct 
 	return 0;
 }
 
+/* Options that are for nothing: something else was meant. Of files, 'explain' tells. */
+static int note_vain(struct cordon_policy *p, struct arena *a, const struct additions *more,
+		     struct err *e)
+{
+	const struct plan *plan = p->plan;
+
+	for (size_t i = 0; more->entry_count && i < plan->rules.count; i++) {
+		const struct rule *rule = &plan->rules.items[i];
+		struct note note = { .is_warning = true, .origin = rule->origin };
+		struct str why;
+
+		if (!rule->origin.file || rule->origin.file[0] != '-')
+			continue;
+		if (plan_find_vain(a, plan, rule, &why, e) < 0)
+			return err_result(e);
+		if (why.len && (arena_printf(a, &note.text, e, "\"%.*s\" %.*s", STR_ARG(rule->key),
+					     STR_ARG(why)) < 0 ||
+				add_note(p, a, note, e) < 0))
+			return err_result(e);
+	}
+	return 0;
+}
+
 /* What is to be said about the policy, whoever found it. */
 static int collect_notes(struct cordon_policy *p, struct arena *a, struct err *e)
 {
@@ -235,7 +258,7 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	host_view_freeze(&out->view);
 	if (note_workspace(out, in, &workspace, e) < 0 ||
 	    note_hard_links(out, in, &out->projects, e) < 0 ||
-	    note_literals(out, in->a, &more, e) < 0)
+	    note_literals(out, in->a, &more, e) < 0 || note_vain(out, in->a, &more, e) < 0)
 		return err_result(e);
 	return collect_notes(out, in->a, e);
 }

@@ -212,7 +212,9 @@ static int leave_out(struct entries *x, const struct candidate *c, struct err *e
 	const struct fs_entry *entry = c->entry;
 	bool is_tmp = entry->anchor == FS_TMPDIR || entry->anchor == FS_SLASH_TMP;
 	bool is_write = entry->access == ACCESS_WRITE;
-	bool is_warning = is_write && !is_tmp;
+	/* Who gives an option means this very run. */
+	bool is_option = entry->origin.file && entry->origin.file[0] == '-';
+	bool is_warning = (is_write && !is_tmp) || is_option;
 	struct origin origin;
 	bool is_known = false;
 

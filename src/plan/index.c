@@ -142,6 +142,19 @@ static struct verdict sum_up(const struct index *x, const struct tally *t, const
 	return v;
 }
 
+static void count_node(struct tally *t, const struct index *x, const struct node *n,
+		       uint32_t layers)
+{
+	for (uint32_t i = 0; i < n->effective_count; i++) {
+		const struct rule *rule = &x->rules[x->effective[n->first_effective + i]];
+
+		if (rule->layer < layers)
+			count_rule(t, rule);
+	}
+	if (n->lifts && !t->lifting)
+		t->lifting = n;
+}
+
 struct verdict index_tally(const struct index *x, const struct node *node, struct str path,
 			   bool with_globs, uint32_t layers)
 {
@@ -153,14 +166,7 @@ struct verdict index_tally(const struct index *x, const struct node *node, struc
 	t.lifting = NULL;
 	t.has_left_shelf = false;
 	for (const struct node *n = node;; n = &x->nodes[n->parent]) {
-		for (uint32_t i = 0; i < n->effective_count; i++) {
-			const struct rule *rule = &x->rules[x->effective[n->first_effective + i]];
-
-			if (rule->layer < layers)
-				count_rule(&t, rule);
-		}
-		if (n->lifts && !t.lifting)
-			t.lifting = n;
+		count_node(&t, x, n, layers);
 		if (with_globs && n->glob_count)
 			count_globs(&t, x, n, path, layers);
 		if (n == x->nodes)
@@ -353,6 +359,53 @@ int index_resolve(const struct index *x, struct str path, struct verdict *out, s
 struct verdict index_resolve_below(const struct index *x, struct str path, uint32_t layer)
 {
 	return index_tally(x, find_node(x, path), path, true, MIN_OF(layer, x->layer_count));
+}
+
+/* The node of `rule` as it would be without it. */
+static struct node make_without(const struct index *x, const struct node *node,
+				const struct rule *rule)
+{
+	struct node own = *node;
+
+	own.lifts = 0;
+	own.write_depth = node == x->nodes ? 0 : x->nodes[node->parent].write_depth;
+	for (uint32_t i = x->place_starts[node->place]; i < x->place_starts[node->place + 1]; i++) {
+		const struct rule *other = &x->rules[x->sorted[i]];
+
+		if (other == rule)
+			continue;
+		own.lifts = MAX_OF(own.lifts, other->lifts);
+		if (other->kind == RULE_ENTRY && other->layer == 0 &&
+		    other->access == ACCESS_WRITE && other->is_explicit)
+			own.write_depth = node->depth + 1;
+	}
+	return own;
+}
+
+struct verdict index_resolve_without(const struct index *x, const struct rule *rule)
+{
+	const struct node *node = find_node(x, rule->path);
+	struct node own = make_without(x, node, rule);
+	struct tally t = { .lifting = own.lifts ? &own : NULL };
+
+	/* All rules of the path: another one may count now. */
+	for (uint32_t i = x->place_starts[node->place]; i < x->place_starts[node->place + 1]; i++) {
+		const struct rule *other = &x->rules[x->sorted[i]];
+		bool is_lifted = other->kind == RULE_ENTRY && other->secret &&
+				 other->secret <= own.lifts;
+
+		if (other != rule && other->layer == 0 && !is_lifted)
+			count_rule(&t, other);
+	}
+	if (own.glob_count)
+		count_globs(&t, x, &own, rule->path, 1);
+	for (const struct node *n = node; n != x->nodes;) {
+		n = &x->nodes[n->parent];
+		count_node(&t, x, n, 1);
+		if (n->glob_count)
+			count_globs(&t, x, n, rule->path, 1);
+	}
+	return sum_up(x, &t, &own, 1);
 }
 
 const uint32_t *index_places(const struct index *x, size_t *count)

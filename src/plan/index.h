@@ -36,6 +36,12 @@ int index_resolve(const struct index *x, struct str path, struct verdict *out, s
 struct verdict index_resolve_below(const struct index *x, struct str path, uint32_t layer) NONNULL;
 
 /*
+ * What the profile's layer says at the path of one of its entries, caps included, as if that entry
+ * were not there. `rule` is one of those that the index was built from. Never fails.
+ */
+struct verdict index_resolve_without(const struct index *x, const struct rule *rule) NONNULL;
+
+/*
  * The places where the answer may change: a rule for each distinct path that
  * has any (of a glob: the directory it starts from), in path_cmp() order, as
  * positions in the rules that the index was built from.

@@ -230,6 +230,13 @@ struct verdict plan_resolve(const struct plan *p, struct str path) NONNULL;
 int plan_trace(struct arena *a, const struct plan *p, struct str path, struct verdict *out,
 	       rule_trace *trace, struct err *e) MUST_CHECK;
 
+/*
+ * Why an entry changes no answer, in words that follow its key; "" when it does, and for a rule
+ * that is no entry which names a path. Of the profile alone. ERR_NOMEM, ERR_LIMIT.
+ */
+int plan_find_vain(struct arena *a, const struct plan *p, const struct rule *rule, struct str *out,
+		   struct err *e) MUST_CHECK NONNULL;
+
 /* A path as someone asks about it. */
 struct located {
 	struct str path;     /* canonical, its missing rest lexical */

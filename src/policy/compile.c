@@ -285,6 +285,28 @@ static int warn_nothing_allowed(const struct decode *d, const struct net_rules *
 			   "host; --allow-host '*' allows every public one");
 }
 
+/* An option that says what the profile says already, or denies where nothing is reached. */
+static int warn_vain_host(const struct decode *d, const struct net_rules *net,
+			  const struct host_addition *host, struct err *e)
+{
+	if (net->access == NET_OFF)
+		return decode_warn(
+			d, host->origin, e,
+			"'%s' changes nothing: the network is off, and no host is reached",
+			SHOWN(host->pattern));
+	for (size_t i = 0; i < net->rules.count; i++) {
+		const struct net_rule *rule = &net->rules.items[i];
+
+		if (rule->is_allow == host->is_allow && str_eq(rule->domain.text, host->pattern))
+			return decode_warn(d, host->origin, e,
+					   "'%s' changes nothing: it is %s already (%s:%u)",
+					   SHOWN(host->pattern),
+					   host->is_allow ? "allowed" : "denied", rule->origin.file,
+					   (unsigned)rule->origin.line);
+	}
+	return 0;
+}
+
 static int add_hosts(const struct decode *d, struct net_rules *net, const struct additions *more,
 		     struct err *e)
 {
@@ -300,7 +322,11 @@ static int add_hosts(const struct decode *d, struct net_rules *net, const struct
 	}
 	for (size_t i = 0; i < more->host_count; i++) {
 		const struct host_addition *host = &more->hosts[i];
-		int r = decode_domain(d, host->pattern, host->is_allow, host->origin, net, e);
+		int r = warn_vain_host(d, net, host, e);
+
+		if (r < 0)
+			return r;
+		r = decode_domain(d, host->pattern, host->is_allow, host->origin, net, e);
 
 		if (r < 0)
 			return r;

@@ -236,6 +236,35 @@ def a_missing_write_root_is_warned_of_once(w: World):
 
 
 @case
+def what_changes_nothing_is_said_once(w: World):
+    w.write_config('default_permissions = "p"\n[permissions.p]\nextends = ":workspace"\n'
+                   '[permissions.p.filesystem]\n":secrets" = "deny"\n"~/.npmrc" = "read"\n"/usr" = "read"\n'
+                   '"~/.pypirc" = "deny"\n"~/data" = "write"\n')
+    for name in (".npmrc", ".pypirc", "data/x", "data/.git/config", ".ssh/id"):
+        w.write(f"home/{name}")
+    w.write("repo/src/x")
+    vain = (["--add-read", "/etc"], ["--deny", str(w.home / ".ssh")], ["--add-write", "src"], ["--add-write", "."],
+            ["--add-read", str(w.home / "none")], ["--add-write", str(w.home / "data")],
+            ["--add-write", str(w.config)], ["--deny-host", "example.org"])
+    useful = (["--deny", "/etc"], ["--add-write", str(w.home / ".ssh")],
+              ["--deny", str(w.home / ".npmrc")], ["--add-read", "src"], ["--add-write", str(w.home / "data/.git")],
+              ["--allow-host", "example.org"], [])
+    for words in vain:
+        for command in (["run", "--", "true"], ["why", "./x"]):
+            said = w.run(command[0], *words, *command[1:])
+            assert said.err.count(f"warning: {words[0]}: ") == 1 and said.err.count("\n") == 1, (words, said)
+        warned = w.ok("explain", *words, "--json").json["warnings"]
+        assert [warning["file"] for warning in warned] == [words[0]], warned
+        assert w.run("run", "-q", *words, "--", "true").err == ""
+    for words in useful:
+        assert w.ok("run", *words, "--", "true").err == "", words
+    told = w.ok("explain", "--json").json["vain"]
+    assert [note["line"] for note in told] == [7, 8], told
+    # A deny loses nothing by being said twice, and an entry that is for nothing refuses nothing.
+    assert w.access("~/.ssh/id", "--deny", str(w.home / ".ssh")) == "deny"
+
+
+@case
 def check_looks_into_the_files_of_projects(w: World):
     w.write_config('default_permissions = "p"\n[permissions.p]\nextends = ":workspace"\n')
     project = w.write("repo/.cordon/config.toml", '[filesystem]\n"/a" = "deny"\n')

@@ -499,7 +499,8 @@ def an_allow_of_loopback_is_warned_of(w: World):
     result = ok(w, "--allow-host", "good.example", "--allow-host", "127.0.0.1", "true")
     assert "this allow is for names that lead to it" in result.err, repr(result)
     for options in (["--allow-host", "good.example"], ["--allow-host", "*"], ["--allow-host", "10.0.0.0/8"],
-                    ["--allow-host", "localhost:8099", "--host-port", "8099"], ["--deny-host", "localhost"]):
+                    ["--allow-host", "localhost:8099", "--host-port", "8099"],
+                    ["--allow-host", "good.example", "--deny-host", "localhost"]):
         assert ok(w, *options, "true").err == "", options
 
 
