@@ -160,9 +160,9 @@ def words_told(place, *options):
     command = [place.cordon, "run", "--backend", "bwrap", *options, "--trace", "--", TRUE]
     told = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                           text=True, cwd=place.work, env=place.environment, check=True, **place.who.keywords).stderr
-    raw = place.top / "raw"
+    raw = place.work.with_name(f"{place.work.name}-raw")
     if not raw.exists():
-        shutil.copytree(place.work, raw)
+        shutil.copytree(place.work, raw, symlinks=True)
     words = []
     for line in told.splitlines():
         if not line.startswith(TRACED):
@@ -674,6 +674,8 @@ def judge(found):
     sure, what it could as well be. Without a limit it is no promise, but worth to be known."""
     if "start" in found:
         yield from judge_start(found["start"])
+    for row in found.get("starter", []):
+        yield row["what"], row["ratio"], row["limit"], row["low"]
     for row in found.get("bwrap", []):
         yield f"--backend {row['case']} against raw bwrap with the same arguments", row["ratio"], 1.3, row["low"]
     if "landlock" in found:
