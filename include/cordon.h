@@ -539,7 +539,14 @@ enum {
 	CORDON_RUN_FOREGROUND = 4,
 	CORDON_RUN_QUIET = 8,	  /* no sum of denials among the warnings */
 	CORDON_RUN_NO_STDIN = 16, /* the command's stdin is empty; else it is the own one */
-	CORDON_RUN_TRACE = 32	  /* on_trace is told of every path and decision */
+	CORDON_RUN_TRACE = 32,	  /* on_trace is told of every path and decision */
+	/*
+	 * The command is a shell's: the shell that the configuration names takes the place of
+	 * its first word (a dash before that one makes it a login shell), and SHELL is
+	 * that. Without a sandbox it is refused, whatever layer,
+	 * variable or option asks for that.
+	 */
+	CORDON_RUN_SHELL = 64
 };
 
 enum { CORDON_STREAM_STDOUT = 1, CORDON_STREAM_STDERR = 2 };

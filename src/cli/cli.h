@@ -13,6 +13,7 @@
  *	output.c	reports and errors -> stdout and stderr
  *	report_file.c	where --report goes
  *	signals.c	what is sent to this process while a command runs
+ *	shell.c		cordon-sh
  *	cmd_*.c		one for each command
  */
 #pragma once
@@ -158,6 +159,7 @@ struct listed {
 struct args {
 	const struct command *command; /* NULL when none is named */
 	const char *operand;	       /* NULL when there is none */
+	bool is_shell;		       /* the words are a shell's, their first aside */
 	char **words;		       /* of a command to run, NULL behind the last; or NULL */
 	struct cordon_load_options load;
 	const char *platform;
@@ -200,6 +202,10 @@ static inline bool args_have(const struct args *args, enum option_id id)
 
 /* Into `args`, which has to be all zeros. False when the words make no sense; the user was told. */
 bool args_parse(struct args *args, int argc, char **argv);
+
+/* shell.c: whether the program was called as cordon-sh, and what it is then. */
+bool shell_is_meant(const char *argv0);
+int shell_main(struct args *args, int argc, char **argv);
 
 /* ---- values.c --------------------------------------------------------------- */
 

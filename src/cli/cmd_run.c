@@ -78,6 +78,8 @@ static void fill_request(struct running *r)
 		.timeout_ms = args->timeout_ms,
 		.flags = CORDON_RUN_FOREGROUND,
 	};
+	if (args->is_shell)
+		r->options.flags |= CORDON_RUN_SHELL;
 	r->load.on_progress = take_time;
 	r->load.user = r;
 	if (verbosity != SAY_LITTLE)

@@ -121,6 +121,8 @@ int main(int argc, char **argv)
 		return inner;
 	if (!has_stack())
 		return EXIT_CORDON;
+	if (argc > 0 && shell_is_meant(argv[0]))
+		return shell_main(&args, argc, argv);
 	if (!args_parse(&args, argc, argv))
 		return EXIT_CORDON;
 	if (args_have(&args, OPT_HELP) || args_have(&args, OPT_HELP_SHORT)) {

@@ -208,6 +208,9 @@ static int rehearse(cordon_report *report, struct asked *asked, struct err *e)
 		return err_result(e);
 	x->policy = report->policy;
 	x->in.argv = x->argv;
+	if (asked_shell(a, asked, report->policy, &x->in, e) < 0)
+		return err_result(e);
+	x->argv = x->in.argv;
 	voice_attach(&x->voice, &x->in);
 	x->rehearsal.steps = (struct buf)BUF_INIT(REPORT_MAX_BYTES);
 	status = session_rehearse(a, &x->in, &x->rehearsal, e);

@@ -86,6 +86,7 @@ static const struct said_text {
 	size_t at;
 } said_texts[] = {
 	{ "-C", offsetof(struct cordon_load_options, directory) },
+	{ "--workspace", offsetof(struct cordon_load_options, workspace) },
 	{ "--config-file", offsetof(struct cordon_load_options, config_file) },
 	{ "-P", offsetof(struct cordon_load_options, profile) },
 	{ "--mode", offsetof(struct cordon_load_options, mode) },

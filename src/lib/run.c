@@ -23,6 +23,9 @@ static int start(cordon_result *r, struct asked *asked, struct err *e)
 	if (!r->policy || asked_session(&r->arena, asked, r->policy, &in, e) < 0)
 		return err_result(e);
 	in.argv = r->argv;
+	if (asked_shell(&r->arena, asked, r->policy, &in, e) < 0)
+		return err_result(e);
+	r->argv = in.argv;
 	voice_attach(&r->voice, &in);
 	return session_start(&r->arena, &in, &r->session, e);
 }

@@ -3,6 +3,7 @@
  * Runs: cordon.h over session/.
  *
  *	run_options.c	a request and the defaults of a handle -> what is asked for
+ *	shell.c		the shell of cordon-sh
  *	ports.c		--publish and --host-port
  *	voice.c		what the caller is told meanwhile
  *	run.c		start, poll, wait
@@ -52,6 +53,12 @@ int asked_add_features(struct arena *a, struct asked *asked, struct err *e) MUST
  */
 int asked_session(struct arena *a, const struct asked *asked, const cordon_policy *policy,
 		  struct session_request *out, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- shell.c ----------------------------------------------------------------------------- */
+
+/* With CORDON_RUN_SHELL: the shell in place of in->argv's first word, SHELL, and a sandbox. */
+int asked_shell(struct arena *a, const struct asked *asked, const cordon_policy *policy,
+		struct session_request *in, struct err *e) MUST_CHECK NONNULL;
 
 /* ---- ports.c ----------------------------------------------------------------------------- */
 

@@ -98,7 +98,8 @@ int asked_read(const cordon *handle, const struct cordon_run_options *request, s
 	       struct err *e)
 {
 	const uint64_t known = CORDON_RUN_CAPTURE | CORDON_RUN_MIRROR | CORDON_RUN_FOREGROUND |
-			       CORDON_RUN_QUIET | CORDON_RUN_NO_STDIN | CORDON_RUN_TRACE;
+			       CORDON_RUN_QUIET | CORDON_RUN_NO_STDIN | CORDON_RUN_TRACE |
+			       CORDON_RUN_SHELL;
 
 	if (options_read_run(request, &out->run, e) < 0 ||
 	    options_read(out->run.load, &out->load, e) < 0)
@@ -324,10 +325,10 @@ static int keep_list(struct arena *a, const char *const **list, uint64_t count, 
 
 static int keep_load(struct arena *a, struct cordon_load_options *o, struct err *e)
 {
-	if (keep_text(a, &o->directory, e) < 0 || keep_text(a, &o->config_file, e) < 0 ||
-	    keep_text(a, &o->system_directory, e) < 0 || keep_text(a, &o->profile, e) < 0 ||
-	    keep_text(a, &o->mode, e) < 0 || keep_text(a, &o->network, e) < 0 ||
-	    keep_words(a, &o->environment, e) < 0 ||
+	if (keep_text(a, &o->directory, e) < 0 || keep_text(a, &o->workspace, e) < 0 ||
+	    keep_text(a, &o->config_file, e) < 0 || keep_text(a, &o->system_directory, e) < 0 ||
+	    keep_text(a, &o->profile, e) < 0 || keep_text(a, &o->mode, e) < 0 ||
+	    keep_text(a, &o->network, e) < 0 || keep_words(a, &o->environment, e) < 0 ||
 	    keep_list(a, &o->overrides, o->override_count, e) < 0 ||
 	    keep_list(a, &o->add_read, o->add_read_count, e) < 0 ||
 	    keep_list(a, &o->add_write, o->add_write_count, e) < 0 ||

@@ -246,6 +246,7 @@ struct settings {
 	enum unavailable unavailable;
 	struct origin unavailable_origin;
 	names accept_missing; /* names of guarantees */
+	struct named shell;   /* of cordon-sh, absolute; "": the usual one */
 	VEC(struct feature {
 		struct str name;
 		bool is_on;

@@ -33,6 +33,7 @@ static const struct key keys[][KEYS_MAX] = {
 		{ "linux", T_TABLE, 0 },
 		{ "unavailable", T_STRING, SCHEMA_USER },
 		{ "accept_missing", T_ARRAY, SCHEMA_USER },
+		{ "shell", T_STRING, 0 },
 	},
 	[SCHEMA_PROFILE] = {
 		{ "description", T_STRING, 0 },

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The top-level keys besides profiles: features, linux, unavailable, accept_missing, allow. */
+#include "base/path.h"
 #include "policy/config.h"
 #include "policy/decode.h"
 #include "policy/guarantee.h"
@@ -134,19 +135,33 @@ int settings_decode_allow(const struct decode *d, const struct toml *ceiling, ui
 	return 0;
 }
 
+static int decode_shell(const struct decode *d, const struct toml *value, struct settings *out,
+			struct err *e)
+{
+	if (!path_is_absolute(value->string) || str_has_nul(value->string))
+		return FAIL_AT(e, ERR_POLICY, value->origin,
+			       "'shell' can't be \"%s\"; it has to be an absolute path",
+			       SHOWN(value->string));
+	out->shell.origin = value->origin;
+	return arena_copy(d->a, value->string, &out->shell.name, e);
+}
+
 int settings_decode(const struct decode *d, const struct toml *merged, struct settings *out,
 		    struct err *e)
 {
 	const struct toml *feature_table = toml_find(merged, "features");
 	const struct toml *unavailable = toml_find(merged, "unavailable");
 	const struct toml *missing = toml_find(merged, "accept_missing");
-	struct settings s = { .allow = UINT32_MAX };
+	const struct toml *shell = toml_find(merged, "shell");
+	struct settings s = { .allow = UINT32_MAX, .shell = { .name = STR_EMPTY } };
 	int r = decode_backends(d, merged, &s.linux_backends, e);
 
 	if (r == 0 && feature_table)
 		r = decode_features(d, feature_table, &s, e);
 	if (r == 0 && unavailable)
 		r = decode_unavailable(unavailable, &s, e);
+	if (r == 0 && shell)
+		r = decode_shell(d, shell, &s, e);
 	if (r == 0 && missing)
 		r = decode_names(d->a, missing, "a name in 'accept_missing'", guarantee_names,
 				 &s.accept_missing, e);

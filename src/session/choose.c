@@ -38,6 +38,12 @@ static int check_wishes(const struct session_request *in, const char *reason, st
 			    "--sandbox require, but there would be no sandbox (%s); choose another "
 			    "profile or backend",
 			    reason);
+	if (reason && in->needs_sandbox)
+		return FAIL(e, ERR_WEAKER,
+			    "there would be no sandbox (%s), and this shell never runs without "
+			    "one; choose another profile (CORDON_PROFILE, CORDON_MODE, "
+			    "default_permissions)",
+			    reason);
 	if (reason && !(in->plan->policy->settings.allow & ALLOW_NONE))
 		return FAIL(e, ERR_POLICY,
 			    "the requirements do not allow to run without a sandbox (%s); have "
@@ -74,7 +80,7 @@ static bool passes_through(const struct session_request *in)
 {
 	const struct settings *settings = &in->plan->policy->settings;
 
-	return !backends[0] && !in->backend && in->wish == WISH_AUTO &&
+	return !in->needs_sandbox && !backends[0] && !in->backend && in->wish == WISH_AUTO &&
 	       settings->unavailable == UNAVAILABLE_PASSTHROUGH && (settings->allow & ALLOW_NONE);
 }
 

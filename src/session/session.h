@@ -146,6 +146,7 @@ struct session_request {
 
 	const char *backend; /* forced, or NULL */
 	enum sandbox_wish wish;
+	bool needs_sandbox;	/* whatever else says that there is to be none */
 	guarantee_set accepted; /* by the call; the configuration's count as well */
 
 	uint64_t timeout_ms; /* 0: none */

@@ -125,7 +125,7 @@ def a_program_builds_against_what_is_installed():
         for program in ("shared", "static"):
             said = run(f"{work}/{program}", env={**home, "LD_LIBRARY_PATH": str(lib)})
             assert ":read-only" in said.split(), said
-        for name in ("cordon.1", "libcordon.3", "cordon-policy.5"):
+        for name in ("cordon.1", "cordon-sh.1", "libcordon.3", "cordon-policy.5"):
             assert list(Path(work).rglob(name)), name
 
 

@@ -147,10 +147,12 @@ TEST(the_words_arrive_as_they_are)
 TEST(a_handle_holds_defaults_and_a_request_comes_before_them)
 {
 	char directory[] = "there";
+	char workspace[] = "ws";
 	char word[] = "a.b=1";
 	const char *overrides[] = { word };
 	struct cordon_load_options load = { .size = sizeof(load),
 					    .directory = directory,
+					    .workspace = workspace,
 					    .profile = "dev",
 					    .network = "off",
 					    .overrides = overrides,
@@ -165,17 +167,20 @@ TEST(a_handle_holds_defaults_and_a_request_comes_before_them)
 	REQUIRE(cordon_new(&defaults, &handle, NULL) == 0);
 	/* Copied: what it was made from may go. */
 	memset(directory, 'x', sizeof(directory) - 1);
+	memset(workspace, 'x', sizeof(workspace) - 1);
 	memset(word, 'x', sizeof(word) - 1);
 	memset(&load, 0xff, sizeof(load));
 	memset(&defaults, 0xff, sizeof(defaults));
 	CHECK_STR(words_of(handle, &request),
-		  "[cordon][run][--profile][dev][-C][there][--config][a.b=1][--network][off]"
+		  "[cordon][run][--profile][dev][-C][there][--workspace][ws][--config][a.b=1][--"
+		  "network][off]"
 		  "[--backend][native][--timeout][70ms][--][ls][-l][--][a b]");
 	request.load = &own;
 	request.sandbox = "forbid";
 	request.timeout_ms = 9;
 	CHECK_STR(words_of(handle, &request),
-		  "[cordon][run][--mode][read-only][-C][there][--config][a.b=1][--network][off]"
+		  "[cordon][run][--mode][read-only][-C][there][--workspace][ws][--config][a.b=1][--"
+		  "network][off]"
 		  "[--sandbox][forbid][--timeout][9ms][--][ls][-l][--][a b]");
 	cordon_free(handle);
 	CHECK_INT(cordon_new(NULL, NULL, NULL), -CORDON_E_ARGUMENT);
@@ -225,6 +230,33 @@ TEST(structs_of_other_versions_are_taken_or_refused)
 	CHECK(strstr(words_of(NULL, &newer.known), "does not know") != NULL);
 	older.size = 9;
 	CHECK(strstr(words_of(NULL, &older), "cordon_run_options") != NULL);
+}
+
+TEST(a_shell_always_has_a_sandbox)
+{
+	static const char *const script[] = { "x", "-c", "echo $0 $SHELL", NULL };
+	struct ask ask;
+	cordon_result *result = NULL;
+	const char *said;
+
+	ask_script(&ask, "native", "");
+	ask.run.command = script;
+	ask.run.flags |= CORDON_RUN_SHELL;
+	REQUIRE(cordon_run(NULL, &ask.run, &result, NULL) == 0);
+	said = cordon_result_output(result, CORDON_STREAM_STDOUT, NULL);
+	CHECK(said[0] == '/' && strchr(said, ' ') != NULL);
+	cordon_result_free(result);
+	ask.load.system_directory = NULL;
+	CHECK(strstr(words_of(NULL, &ask.run), "CORDON_RUN_SHELL") != NULL);
+	ask.load.system_directory = "/nonexistent";
+	ask.run.backend = "none";
+	CHECK_INT(cordon_run(NULL, &ask.run, &result, NULL), -CORDON_E_WEAKER);
+	ask.run.backend = NULL;
+	ask.run.sandbox = "forbid";
+	CHECK_INT(cordon_run(NULL, &ask.run, &result, NULL), -CORDON_E_WEAKER);
+	ask.run.sandbox = NULL;
+	ask.load.mode = "danger-full-access";
+	CHECK_INT(cordon_run(NULL, &ask.run, &result, NULL), -CORDON_E_WEAKER);
 }
 
 /* ---- Environment (P21, P22) ----------------------------------------------------------------- */
