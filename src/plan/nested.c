@@ -21,6 +21,7 @@ struct search {
 	VEC(struct spot {
 		struct str path;
 		uint64_t device;
+		uint64_t stamped_on; /* the device of the stamp of the one above, or 0 */
 		bool is_root;
 	}) spots; /* listed, and to be listed, in order */
 	size_t next;
@@ -77,8 +78,15 @@ static int look(struct search *n, struct spot *at, bool *is_usable, struct err *
 {
 	const struct host *host = n->s->b->host;
 	struct host_file file = { .type = HOST_MISSING };
-	int r = host->look(host->user, at->path, &file, e);
+	struct host_listing known;
+	int r;
 
+	/* One that was listed is a directory, and where it lies is known with that. */
+	*is_usable = at->stamped_on != 0 && host_recall(host, at->path, &known) &&
+		     known.stamp.device == at->stamped_on;
+	if (*is_usable)
+		return 0;
+	r = host->look(host->user, at->path, &file, e);
 	*is_usable = r == 0 && file.type == HOST_DIR && (at->is_root || file.device == at->device);
 	at->device = file.device;
 	if (r != -(int)ERR_SYS)
@@ -150,12 +158,14 @@ static bool is_made_up(struct str path)
 static int add_below(struct search *n, const struct spot *at, const struct walked *walked,
 		     struct err *e)
 {
+	struct host_listing known = { .items = NULL };
 	int r = 0;
 
+	(void)host_recall(n->s->b->host, at->path, &known);
 	if (!walked->has_dirs)
 		git_leave_out(n->s, at->path);
 	for (size_t i = 0; r == 0 && i < walked->dirs.count; i++) {
-		struct spot below = { .device = at->device };
+		struct spot below = { .device = at->device, .stamped_on = known.stamp.device };
 		struct str name = walked->dirs.items[i];
 
 		if (n->spots.count == WALK_MAX_DIRS ||
