@@ -137,6 +137,11 @@ check-kernels: build
 	@scripts/bootstrap kernels
 	@tests/kernels/check_kernels.py
 
+## check-agents    plants configuration below real coding agents, which it gets once from npm
+check-agents: build
+	@scripts/bootstrap agents
+	@tests/agents/check_agents.py
+
 ## clean           removes build/
 clean:
 	rm -rf build
@@ -148,5 +153,5 @@ help:
 .PHONY: all build bootstrap bootstrap-check bootstrap-demo check lint lint-quick lint-format lint-layers \
 	lint-headers lint-size lint-shell lint-clang lint-tidy lint-cppcheck lint-analyzer format \
 	demo bench soak install dist deb check-deb \
-	check-kernels clean help
+	check-kernels check-agents clean help
 .PRECIOUS: build/%/build.ninja
