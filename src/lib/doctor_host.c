@@ -149,17 +149,18 @@ static int look_at_mounts(struct arena *a, struct host_facts *f, struct err *e)
 {
 	scoped_buf mounts = BUF_INIT(MOUNTS_MAX_BYTES);
 	scoped_buf own = BUF_INIT(MOUNTS_MAX_BYTES);
+	char group[OS_CGROUP_BYTES];
 	struct str file;
 
 	if (!read_all("/proc/self/mountinfo", &mounts) || !read_all("/proc/self/cgroup", &own))
 		return 0;
 	f->is_proc_covered = doctor_proc_is_covered(buf_str(&mounts));
 	f->is_chroot = !doctor_has_root_mount(buf_str(&mounts)) || has_other_root_than_init();
-	if (os_cgroup_own(a, buf_str(&mounts), buf_str(&own), &f->cgroup, e) < 0)
-		return err_result(e);
-	f->has_cgroup2 = f->cgroup.len > 0;
+	f->has_cgroup2 = os_cgroup_own(buf_str(&mounts), buf_str(&own), group, sizeof(group));
 	if (!f->has_cgroup2)
 		return 0;
+	if (arena_copy(a, str_of(group), &f->cgroup, e) < 0)
+		return err_result(e);
 	if (arena_printf(a, &file, e, "%s/cgroup.procs", f->cgroup.p) < 0)
 		return err_result(e);
 	f->is_cgroup_ours = access(file.p, W_OK) == 0 && access(f->cgroup.p, W_OK) == 0;

@@ -13,7 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
 
 struct os_cgroup {
 	int above, dir; /* -1: there is none */
@@ -30,16 +31,16 @@ struct os_cgroup_limits {
 	uint64_t tasks;	 /* processes and threads */
 };
 
+enum { OS_CGROUP_BYTES = 4096 }; /* of a path */
+
 /*
- * The directory of this process's group; "" without one. Pure, from the text of
+ * The directory of this process's group; false without one. Pure, from the text of
  * /proc/self/mountinfo and /proc/self/cgroup.
  */
-int os_cgroup_own(struct arena *a, struct str mountinfo, struct str own, struct str *out,
-		  struct err *e) MUST_CHECK NONNULL;
+bool os_cgroup_own(struct str mountinfo, struct str own, char *out, size_t bytes) NONNULL;
 
-/* Where a group with these limits can be made; "" nowhere. */
-int os_cgroup_find(struct arena *a, const struct os_cgroup_limits *limits, struct str *out,
-		   struct err *e) MUST_CHECK NONNULL;
+/* Where a group with these limits can be made; false: nowhere. Allocates nothing. */
+bool os_cgroup_find(const struct os_cgroup_limits *limits, char out[OS_CGROUP_BYTES]) NONNULL;
 
 /* Whether `directory` belongs to this user, may be added to, and counts what has to be. */
 bool os_cgroup_may_use(const char *directory, const struct os_cgroup_limits *limits) NONNULL;

@@ -12,15 +12,13 @@ static bool are_wanted(const struct session *s)
 int limits_prepare(struct session *s, struct err *e)
 {
 	struct os_cgroup_limits wanted = mounts_group_limits(s->in.plan);
-	struct str place;
+	char place[OS_CGROUP_BYTES];
 
 	if (!are_wanted(s) || s->group.dir >= 0 || (!wanted.memory && !wanted.tasks))
 		return 0;
-	if (os_cgroup_find(s->a, &wanted, &place, e) < 0)
-		return err_result(e);
-	if (!place.len)
+	if (!os_cgroup_find(&wanted, place))
 		return FAIL(e, ERR_SYS, "the control groups of this process have changed");
-	return os_cgroup_make(place.p, &wanted, &s->group, e);
+	return os_cgroup_make(place, &wanted, &s->group, e);
 }
 
 uint64_t limits_processes(const struct session *s)

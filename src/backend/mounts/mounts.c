@@ -18,17 +18,13 @@ struct os_cgroup_limits mounts_group_limits(const struct plan *plan)
 
 static bool holds_limits(const struct plan *plan)
 {
-	scoped_arena a = ARENA_INIT(64 << 10);
 	struct os_cgroup_limits wanted;
-	struct err ignored = ERR_INIT;
-	struct str place;
+	char place[OS_CGROUP_BYTES];
 
 	if (!plan || plan->is_unsandboxed || !(plan->needs_set & GUARANTEE_BIT(G_LIMITS)))
 		return false;
 	wanted = mounts_group_limits(plan);
-	if (!wanted.memory && !wanted.tasks)
-		return true;
-	return os_cgroup_find(&a, &wanted, &place, &ignored) == 0 && place.len > 0;
+	return (!wanted.memory && !wanted.tasks) || os_cgroup_find(&wanted, place);
 }
 
 guarantee_set mounts_give(const struct plan *plan)

@@ -12,15 +12,12 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/path.h"
 #include "os/fd.h"
 #include "os/os.h"
 
 #define NAME_PREFIX "cordon-"
 
 enum {
-	MOUNTS_MAX_BYTES = 16 << 20,
 	CGROUP2_MAGIC = 0x63677270,
 	MAX_TRIES = 64, /* at a name: a process may have many runs at once */
 };
@@ -58,37 +55,64 @@ static void split_mount(struct str line, struct str *point, struct str *type)
 	*type = take_word(&line);
 }
 
-int os_cgroup_own(struct arena *a, struct str mountinfo, struct str own, struct str *out,
-		  struct err *e)
+bool os_cgroup_own(struct str mountinfo, struct str own, char *out, size_t bytes)
 {
 	struct str line, point = STR_EMPTY, type = STR_EMPTY;
 
-	*out = STR_EMPTY;
 	while (next_line(&mountinfo, &line) && !str_is(type, "cgroup2"))
 		split_mount(line, &point, &type);
 	if (!str_is(type, "cgroup2"))
-		return 0;
+		return false;
 	while (next_line(&own, &line)) {
 		struct str below = str_from(line, 3);
+		int n;
 
 		if (!str_has_prefix(line, STR("0::/")))
 			continue;
-		return arena_printf(a, out, e, "%.*s%.*s", (int)point.len, point.p,
-				    str_is(below, "/") ? 0 : (int)below.len, below.p);
+		n = snprintf(out, bytes, "%.*s%.*s", (int)point.len, point.p,
+			     str_is(below, "/") ? 0 : (int)below.len, below.p);
+		return n > 0 && (size_t)n < bytes;
 	}
-	return 0;
+	return false;
 }
 
-/* A file of /proc, whose size nobody knows. False when it can't be read. */
-static bool read_all(const char *path, struct buf *out)
+static bool is_group_mount(struct str line)
+{
+	struct str point, type;
+
+	split_mount(line, &point, &type);
+	return str_is(type, "cgroup2");
+}
+
+static bool is_own_group(struct str line)
+{
+	return str_has_prefix(line, STR("0::/"));
+}
+
+/*
+ * The first such line of a file of /proc, in `room`, whose end is cut off; "" when there is none.
+ * Takes no memory: who asks what a backend gives has no way to hear that there was none.
+ */
+static struct str find_line(const char *path, bool (*is_it)(struct str line), char *room,
+			    size_t bytes)
 {
 	scoped_fd fd = open(path, O_RDONLY | O_CLOEXEC);
-	char part[4096];
-	ssize_t n = -1;
+	size_t used = 0;
+	ssize_t n;
 
-	while (fd >= 0 && (n = read(fd, part, sizeof(part))) > 0)
-		buf_add(out, (struct str){ part, (size_t)n });
-	return n == 0 && out->failed == ERR_OK;
+	while (fd >= 0 && used < bytes && (n = read(fd, room + used, bytes - used)) > 0) {
+		struct str rest = { room, used + (size_t)n };
+		size_t end;
+
+		while ((end = str_find(rest, '\n')) < rest.len) {
+			if (is_it(str_first(rest, end)))
+				return str_first(rest, end);
+			rest = str_from(rest, end + 1);
+		}
+		used = rest.len;
+		memmove(room, rest.p, used);
+	}
+	return STR_EMPTY;
 }
 
 static bool has_word(struct str text, const char *word)
@@ -142,29 +166,24 @@ bool os_cgroup_may_use(const char *directory, const struct os_cgroup_limits *lim
 	       (!limits->tasks || has_word(counted, "pids"));
 }
 
-int os_cgroup_find(struct arena *a, const struct os_cgroup_limits *limits, struct str *out,
-		   struct err *e)
+bool os_cgroup_find(const struct os_cgroup_limits *limits, char out[OS_CGROUP_BYTES])
 {
-	scoped_buf mounts = BUF_INIT(MOUNTS_MAX_BYTES);
-	scoped_buf own = BUF_INIT(MOUNTS_MAX_BYTES);
-	struct str group, above;
+	char mount_room[2 * OS_CGROUP_BYTES], own_room[OS_CGROUP_BYTES];
+	struct str mount =
+		find_line("/proc/self/mountinfo", is_group_mount, mount_room, sizeof(mount_room));
+	struct str own = find_line("/proc/self/cgroup", is_own_group, own_room, sizeof(own_room));
 	struct statfs fs;
+	char *slash;
 
-	*out = STR_EMPTY;
-	if (!read_all("/proc/self/mountinfo", &mounts) || !read_all("/proc/self/cgroup", &own))
-		return 0;
-	if (os_cgroup_own(a, buf_str(&mounts), buf_str(&own), &group, e) < 0)
-		return err_result(e);
-	if (!group.len)
-		return 0;
-	if (arena_copy(a, path_parent(group), &above, e) < 0)
-		return err_result(e);
+	if (!os_cgroup_own(mount, own, out, OS_CGROUP_BYTES))
+		return false;
+	slash = strrchr(out, '/');
+	if (!slash || slash == out)
+		return false;
+	*slash = '\0';
 	/* What is above the mount's own root is none. */
-	if (statfs(above.p, &fs) < 0 || fs.f_type != CGROUP2_MAGIC ||
-	    (geteuid() == 0 && is_systemd_s(above.p)) || !os_cgroup_may_use(above.p, limits))
-		return 0;
-	*out = above;
-	return 0;
+	return statfs(out, &fs) == 0 && fs.f_type == CGROUP2_MAGIC &&
+	       !(geteuid() == 0 && is_systemd_s(out)) && os_cgroup_may_use(out, limits);
 }
 
 /* ---- One ---------------------------------------------------------------------------------- */
