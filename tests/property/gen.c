@@ -467,12 +467,15 @@ void gen_insert(struct gen *g, struct str text, const char *header, const char *
 	buf_add(g->b, str_from(text, before));
 }
 
-/* A line with `key`, or "" when the text has that key: a second one would be an error. */
+/*
+ * A line with `key`, or "" when the text has that key: a second one would be an error, and one in the
+ * place of a built-in profile's takes its entry away (what P8 leaves out because of it is open then).
+ */
 static const char *line_of(char out[GEN_LINE_BYTES], const char *text, const char *key,
 			   const char *value)
 {
 	(void)snprintf(out, GEN_LINE_BYTES, "'%s' =", key);
-	if (strstr(text, out))
+	if (strstr(text, out) || (key[0] == ':' && strstr(text, "extends = ':")))
 		out[0] = '\0';
 	else
 		(void)snprintf(out, GEN_LINE_BYTES, "'%s' = '%s'\n", key, value);
