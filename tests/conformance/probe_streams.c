@@ -222,6 +222,16 @@ static int try_fd_aio(char **a)
 	return event.res < 0 ? (int)event.res : 0;
 }
 
+static int try_fd_map(char **a)
+{
+	char *text = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, (int)number(a[0]), 0);
+
+	if (text == MAP_FAILED)
+		return -errno;
+	memcpy(text, "OVER", 4);
+	return 0;
+}
+
 static int open_over(const char *path, int flags)
 {
 	int fd = open(path, flags, 0644);
@@ -372,6 +382,7 @@ const struct attempt stream_attempts[] = {
 	{ "socket-nonblock", 0, try_socket_nonblock },
 	{ "fd-no-append", 1, try_fd_no_append },
 	{ "fd-aio", 1, try_fd_aio },
+	{ "fd-map", 1, try_fd_map },
 	{ "open-over", 1, try_open_over },
 	{ "open-new-over", 1, try_open_new_over },
 	{ "open-read-trunc", 1, try_open_read_trunc },

@@ -390,8 +390,8 @@ int bwrap_stage_main(int argc, char **argv)
 	inner_build_wall(inner);
 	inner_drop_capabilities(inner);
 	inner_hide_self(inner);
-	inner_enter_wall(inner);
 	inner_reopen_streams(inner);
+	inner_enter_wall(inner);
 	listener = inner_lock_filter(inner);
 	/* Mostly it has come long since. */
 	if (!job.is_masked_later)

@@ -84,6 +84,20 @@ void inner_hide_self(const struct inner_job *job)
 	prctl(PR_SET_NAME, shown, 0, 0, 0);
 }
 
+/* A stream for appending: less is asked for, by the very file. */
+static int open_to_append(int stream)
+{
+	char path[sizeof(INNER_OWN_DESCRIPTORS) + 16] = INNER_OWN_DESCRIPTORS "/";
+	size_t len = sizeof(INNER_OWN_DESCRIPTORS);
+	int unit = 1;
+
+	while (stream / unit >= 10)
+		unit *= 10;
+	for (; unit > 0; unit /= 10)
+		path[len++] = (char)('0' + stream / unit % 10);
+	return open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK);
+}
+
 /*
  * The same file at the same place in it, but by the sandbox's own mount. SECURITY: what is
  * there now may be a fifo, which nobody may have to wait for.
@@ -92,7 +106,10 @@ static int open_again(const struct inner_job *job, int i)
 {
 	off_t at = lseek(job->stdio[i], 0, SEEK_CUR);
 	int flags = fcntl(job->stdio[i], F_GETFL);
-	int fd = open(job->reopened[i], (flags & O_ACCMODE) | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+	bool appends = job->streams.items[i].kind == STREAM_APPENDED;
+	int fd = appends ? open_to_append(job->stdio[i])
+			 : open(job->reopened[i],
+				(flags & O_ACCMODE) | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
 	int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	struct stat given, found;
 

@@ -100,6 +100,8 @@ struct inner_network {
 	uint32_t lacks; /* enum sandbox_lack */
 };
 
+#define INNER_OWN_DESCRIPTORS "/proc/self/fd"
+
 struct inner_job {
 	struct command_words words;
 	const char *directory;
@@ -107,7 +109,8 @@ struct inner_job {
 	/*
 	 * A file that was opened for reading, and that the command may not write, is
 	 * opened again inside: else it could be opened for writing by /proc/self/fd/0,
-	 * which leads to the host's mount of it.
+	 * which leads to the host's mount of it. One that is for appending, and can be read, is
+	 * opened again for appending alone: INNER_OWN_DESCRIPTORS is where.
 	 */
 	const char *reopened[3];
 	struct filter filter;

@@ -134,6 +134,8 @@ int inner_prepare_command(struct arena *a, const struct launch *in, struct filte
 int inner_prepare(struct arena *a, const struct launch *in, struct filter_options filter,
 		  struct inner_job *job, struct err *e)
 {
+	/* What an earlier try has found. */
+	memset(job->reopened, 0, sizeof(job->reopened));
 	if (inner_judge_stdio(a, in, job, e) < 0 || inner_find_streams(in, job, &filter, e) < 0)
 		return err_result(e);
 	return inner_prepare_command(a, in, filter, job, e);

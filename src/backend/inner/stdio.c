@@ -263,20 +263,12 @@ static bool is_overwritten(const struct launch *in, const struct stat *st)
 	return false;
 }
 
-/* SECURITY: what the filter and the supervisor can't keep from being overwritten. */
-static int check_appended(const struct inner_job *job, int flags, const struct stat *st, int stream,
-			  int i, struct err *e)
+/* SECURITY: what could be opened anew by its name, and so be overwritten. */
+static int check_appended(const struct inner_job *job, const struct stat *st, int stream, int i,
+			  struct err *e)
 {
 	char path[PATH_MAX_BYTES];
 
-	/* It could be mapped. */
-	if ((flags & O_ACCMODE) == O_RDWR)
-		return FAIL(e, ERR_POLICY,
-			    "the standard %s is open for reading and for appending, so the command "
-			    "could overwrite it; open it for appending alone, or pass it through a "
-			    "pipe",
-			    stream_names[i]);
-	/* It could be opened anew. */
 	if (!job->walls.scopes_only && find_path(stream, st, path, sizeof(path)) &&
 	    is_left_open(job, str_of(path)))
 		return FAIL(e, ERR_POLICY,
@@ -287,8 +279,8 @@ static int check_appended(const struct inner_job *job, int flags, const struct s
 	return 0;
 }
 
-static int find_kind(const struct launch *in, const struct inner_job *job, int i,
-		     enum stream_kind *out, struct err *e)
+static int find_kind(const struct launch *in, struct inner_job *job, int i, enum stream_kind *out,
+		     struct err *e)
 {
 	int flags = fcntl(in->stdio[i], F_GETFL);
 	struct stat st;
@@ -302,7 +294,10 @@ static int find_kind(const struct launch *in, const struct inner_job *job, int i
 	if (!S_ISREG(st.st_mode) || !is_appended(flags) || is_overwritten(in, &st))
 		return 0;
 	*out = STREAM_APPENDED;
-	return check_appended(job, flags, &st, in->stdio[i], i, e);
+	/* SECURITY: one that can be read could be mapped, and nobody can be asked about that. */
+	if ((flags & O_ACCMODE) == O_RDWR)
+		job->reopened[i] = INNER_OWN_DESCRIPTORS;
+	return check_appended(job, &st, in->stdio[i], i, e);
 }
 
 int inner_find_streams(const struct launch *in, struct inner_job *job,

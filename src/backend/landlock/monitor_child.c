@@ -48,6 +48,7 @@ static int lock_and_run(void *arg)
 		inner_fail(job, INNER_FORK, 2);
 	if (getppid() != start->monitor)
 		_exit(1);
+	inner_reopen_streams(job);
 	listener = inner_lock_filter(job);
 	await_go(job);
 	inner_enter_wall(job);
