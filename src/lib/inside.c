@@ -119,6 +119,28 @@ static int find_tmp(struct arena *a, const struct plan *plan, struct str path,
 	return 0;
 }
 
+/* The errors that a mount gives in place of "Read-only file system". */
+static int find_mount(struct arena *a, const struct plan *plan, struct str path, struct inside *out,
+		      struct err *e)
+{
+	for (size_t i = 0; i < plan->placeholders.count; i++)
+		if (str_eq(plan->placeholders.items[i].path, path))
+			return arena_printf(a, &out->text, e,
+					    "inside, something empty stands there that keeps it "
+					    "from being made "
+					    "(P11): to make it fails with \"File exists\", to "
+					    "remove or rename it "
+					    "with \"Device or resource busy\"");
+	for (size_t i = 0; i < plan->pins.count; i++)
+		if (str_eq(plan->pins.items[i].path, path))
+			return arena_printf(a, &out->text, e,
+					    "inside, it can't be renamed or removed, \"Device or "
+					    "resource busy\", "
+					    "because of %.*s below it (P8)",
+					    STR_ARG(plan->pins.items[i].because));
+	return 0;
+}
+
 int inside_find(struct arena *a, const struct plan *plan, struct str path, const struct verdict *v,
 		struct inside *out, struct err *e)
 {
@@ -148,7 +170,7 @@ int inside_find(struct arena *a, const struct plan *plan, struct str path, const
 		return str_is(place, "/dev") ? find_device(a, path, v, out, e)
 					     : find_kernel(a, plan, place, out, e);
 	}
-	if (plan->policy->profile->tmp_is_private)
-		return find_tmp(a, plan, path, v, out, e);
-	return 0;
+	if (plan->policy->profile->tmp_is_private && find_tmp(a, plan, path, v, out, e) < 0)
+		return err_result(e);
+	return out->text.len ? 0 : find_mount(a, plan, path, out, e);
 }

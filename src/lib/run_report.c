@@ -225,6 +225,17 @@ static void print_git(struct page *p, const struct git_findings *git)
 		page_text(p, "\nthe look for git repositories was cut short: there may be more\n");
 }
 
+static void print_names(struct page *p, const changed_name_list *list)
+{
+	if (list->count)
+		title(p, "left behind for agents and other programs");
+	for (size_t i = 0; i < list->count; i++) {
+		page_text(p, list->items[i].is_new ? "  new      " : "  changed  ");
+		page_str(p, list->items[i].path);
+		page_printf(p, "  %s\n", list->items[i].reason);
+	}
+}
+
 void run_print_text(struct page *p, const void *data)
 {
 	const cordon_result *r = data;
@@ -239,6 +250,7 @@ void run_print_text(struct page *p, const void *data)
 	print_ending(p, o);
 	print_traffic(p, o);
 	print_denials(p, &o->denials);
+	print_names(p, &o->names);
 	print_git(p, &o->git);
 	if (r->voice.warnings.count)
 		title(p, "warnings");
@@ -453,6 +465,20 @@ static void json_git(struct json_writer *w, const struct outcome *o)
 	json_end_object(w);
 }
 
+static void json_names(struct json_writer *w, const changed_name_list *list)
+{
+	json_key(w, "names");
+	json_begin_array(w);
+	for (size_t i = 0; i < list->count; i++) {
+		json_begin_object(w);
+		json_str(w, "path", list->items[i].path);
+		json_bool(w, "new", list->items[i].is_new);
+		json_text(w, "reason", list->items[i].reason);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
 void run_print_json(struct json_writer *w, const void *data)
 {
 	const cordon_result *r = data;
@@ -464,6 +490,7 @@ void run_print_json(struct json_writer *w, const void *data)
 	json_ending(w, o);
 	json_traffic(w, o);
 	json_denials(w, &o->denials);
+	json_names(w, &o->names);
 	json_git(w, o);
 	json_strs(w, "warnings", r->voice.warnings.items, r->voice.warnings.count);
 	json_end_object(w);

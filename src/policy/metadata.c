@@ -6,6 +6,10 @@
  */
 #include "policy/metadata.h"
 
+#include <string.h>
+
+#define METADATA_FIRST ".oc" /* the first bytes of all names */
+
 #define DIRECTORY(name, reason)                          \
 	{                                                \
 		name, METADATA_DIR, STAND_IN_DIR, reason \
@@ -68,8 +72,35 @@ _Static_assert(COUNT_OF(metadata_names) <= METADATA_MAX_NAMES, "a few dozen");
 
 const size_t metadata_name_count = COUNT_OF(metadata_names);
 
+#define INSTRUCTIONS "agents take it for instructions"
+#define HOOKS	     "git runs what it names, where its tool was installed as a hook"
+
+const struct metadata_reported metadata_reported[] = {
+	{ "CLAUDE.md", INSTRUCTIONS },
+	{ "CLAUDE.local.md", INSTRUCTIONS },
+	{ "AGENTS.md", INSTRUCTIONS },
+	{ "AGENTS.override.md", INSTRUCTIONS },
+	{ "GEMINI.md", INSTRUCTIONS },
+	{ "QWEN.md", INSTRUCTIONS },
+	{ ".cursorrules", INSTRUCTIONS },
+	{ ".windsurfrules", INSTRUCTIONS },
+	{ ".clinerules", INSTRUCTIONS },
+	{ ".goosehints", INSTRUCTIONS },
+	{ ".github/copilot-instructions.md", INSTRUCTIONS },
+	{ ".pre-commit-config.yaml", HOOKS },
+	{ "lefthook.yml", HOOKS },
+	{ "lefthook-local.yml", HOOKS },
+	{ ".lefthook.yml", HOOKS },
+	{ ".overcommit.yml", HOOKS },
+};
+
+const size_t metadata_reported_count = COUNT_OF(metadata_reported);
+
 const struct metadata_name *metadata_find(struct str name)
 {
+	/* Asked of every name in a tree. */
+	if (name.len == 0 || !strchr(METADATA_FIRST, name.p[0]))
+		return NULL;
 	for (size_t i = 0; i < metadata_name_count; i++)
 		if (str_is(name, metadata_names[i].name))
 			return &metadata_names[i];

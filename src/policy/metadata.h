@@ -37,6 +37,15 @@ extern const struct metadata_name metadata_names[];
 extern const size_t metadata_name_count;
 enum { METADATA_MAX_NAMES = 64 };
 
+/* What is not protected, but reported when a run changed it: who obeys it has people's consent. */
+struct metadata_reported {
+	const char *name;
+	const char *reason;
+};
+
+extern const struct metadata_reported metadata_reported[];
+extern const size_t metadata_reported_count;
+
 /* NULL: none. */
 const struct metadata_name *metadata_find(struct str name);
 

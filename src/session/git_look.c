@@ -15,6 +15,7 @@
 #include "os/loop.h"
 #include "os/os.h"
 #include "os/times.h"
+#include "policy/metadata.h"
 #include "session/git_index.h"
 #include "session/session.h"
 
@@ -48,6 +49,7 @@ const char *git_finding_name(enum git_finding_kind kind)
 		[GIT_FOUND_GITLINK] = "gitlink",
 		[GIT_FOUND_STATE] = "state",
 		[GIT_FOUND_HEAD] = "head",
+		[GIT_FOUND_NAME] = "name",
 	};
 
 	return texts[kind];
@@ -65,6 +67,8 @@ const char *git_finding_meaning(enum git_finding_kind kind)
 				      "registered submodule",
 		[GIT_FOUND_STATE] = "an operation that the next git command goes on with",
 		[GIT_FOUND_HEAD] = "this HEAD is none that git writes",
+		[GIT_FOUND_NAME] = "agents and editors that are used in that directory obey it: "
+				   "look at it before you do",
 	};
 
 	return texts[kind];
@@ -120,16 +124,18 @@ static bool is_placeholder(struct str path)
 	return look_at(path).is_placeholder;
 }
 
-static int look_at_part(struct look *l, struct str path, bool *is_reported, struct err *e)
+static int look_at_part(struct look *l, enum git_finding_kind kind, struct str path,
+			bool *is_reported, struct err *e)
 {
 	bool is_new = false;
 
 	*is_reported = is_touched(l, path, &is_new) && !is_placeholder(path);
-	return *is_reported ? report(l, GIT_FOUND_PART, path, is_new, e) : 0;
+	return *is_reported ? report(l, kind, path, is_new, e) : 0;
 }
 
 struct hooks {
 	struct look *l;
+	enum git_finding_kind kind;
 	struct str dir;
 };
 
@@ -146,7 +152,18 @@ static int see_hook(void *arg, struct str name, enum os_type type, struct err *e
 	}
 	if (path_join(&hooks->l->work, hooks->dir, name, &path, e) < 0)
 		return err_result(e);
-	return look_at_part(hooks->l, path, &is_reported, e);
+	return look_at_part(hooks->l, hooks->kind, path, &is_reported, e);
+}
+
+/* A part that is a directory. A name that is written over does not change its time. */
+static int look_below_part(struct hooks *hooks, struct err *e)
+{
+	if (look_at(hooks->dir).type != OS_DIR || os_list(hooks->dir, see_hook, hooks, e) >= 0)
+		return 0;
+	if (e->code != ERR_SYS)
+		return err_result(e);
+	err_clear(e);
+	return 0;
 }
 
 /*
@@ -158,21 +175,39 @@ static int look_at_parts(struct look *l, struct str dir, struct err *e)
 {
 	static const char *const parts[] = { "config", "config.worktree",	  "commondir",
 					     "gitdir", "objects/info/alternates", "hooks" };
-	struct hooks hooks = { .l = l };
+	struct hooks hooks = { .l = l, .kind = GIT_FOUND_PART };
 	bool is_reported = false;
 
 	for (size_t i = 0; i < COUNT_OF(parts); i++)
 		if (path_join(&l->work, dir, str_of(parts[i]), &hooks.dir, e) < 0 ||
-		    look_at_part(l, hooks.dir, &is_reported, e) < 0)
+		    look_at_part(l, hooks.kind, hooks.dir, &is_reported, e) < 0)
 			return err_result(e);
 	/* The last one was `hooks`. */
-	if (is_reported || look_at(hooks.dir).type != OS_DIR ||
-	    os_list(hooks.dir, see_hook, &hooks, e) >= 0)
+	return is_reported ? 0 : look_below_part(&hooks, e);
+}
+
+/* ---- What others obey --------------------------------------------------------------------- */
+
+static bool is_root(const struct look *l, struct str dir)
+{
+	for (size_t i = 0; i < l->plan->roots.count; i++)
+		if (str_eq(l->plan->roots.items[i].path, dir))
+			return true;
+	return false;
+}
+
+/* P9 protects it in a root, and nowhere else. */
+static int look_at_name(struct look *l, struct str dir, struct str name, struct err *e)
+{
+	struct hooks named = { .l = l, .kind = GIT_FOUND_NAME };
+	bool is_reported = false;
+
+	if (is_root(l, dir))
 		return 0;
-	if (e->code != ERR_SYS)
+	if (path_join(&l->work, dir, name, &named.dir, e) < 0 ||
+	    look_at_part(l, named.kind, named.dir, &is_reported, e) < 0)
 		return err_result(e);
-	err_clear(e);
-	return 0;
+	return is_reported ? 0 : look_below_part(&named, e);
 }
 
 /* ---- Repositories that nobody knew ------------------------------------------------------ */
@@ -221,6 +256,8 @@ static int see_name(void *arg, struct str name, enum os_type type, struct err *e
 		seen->has_git = true;
 		return 0;
 	}
+	if (metadata_find(name) && look_at_name(l, seen->dir, name, e) < 0)
+		return err_result(e);
 	seen->has_head |= str_is(name, "HEAD");
 	seen->has_commondir |= str_is(name, "commondir");
 	if (type != OS_DIR)

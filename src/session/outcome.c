@@ -319,6 +319,20 @@ static void warn_of_findings(const struct session *s)
 	}
 }
 
+static void warn_of_names(const struct session *s)
+{
+	const changed_name_list *list = &s->outcome.names;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct changed_name *found = &list->items[i];
+		char shown[512];
+
+		session_warn(&s->in, "the run %s '%s', look at it before you go on: %s",
+			     found->is_new ? "made" : "changed",
+			     utf8_show(found->path, shown, sizeof(shown)), found->reason);
+	}
+}
+
 int outcome_complete(struct session *s, struct err *e)
 {
 	struct outcome *o = &s->outcome;
@@ -330,6 +344,11 @@ int outcome_complete(struct session *s, struct err *e)
 		session_warn(&s->in,
 			     "%llu names that a glob denies appeared and could not be masked",
 			     (unsigned long long)o->watch.missed);
+	if (o->is_sandboxed) {
+		if (changed_names_look(s->a, s->in.plan, o->started, &o->names, e) < 0)
+			return err_result(e);
+		warn_of_names(s);
+	}
 	/* P10: what git could be made to do later is looked for where it may write. */
 	if (o->is_sandboxed && s->in.plan->policy->profile->git == GIT_COMMIT) {
 		if (git_look(s->a, s->in.plan, o->started, &o->git, e) < 0)

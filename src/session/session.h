@@ -7,6 +7,7 @@
  *	output.c	its output: kept, handed out, passed on
  *	terminal.c	job control
  *	git_look.c	what a run left behind for git (P9, P10)
+ *	changed_names.c	and for agents and other programs (P9)
  *	clean.c		what runs that died have left behind (P11)
  *	network.c	a managed network: the proxy beside the run
  *	traffic.c	what it decided, in sums and as denials
@@ -79,6 +80,7 @@ enum git_finding_kind {
 	GIT_FOUND_GITLINK,    /* an entry of the index that is no registered submodule */
 	GIT_FOUND_STATE,      /* a rebase, merge, … that the next git command goes on with */
 	GIT_FOUND_HEAD,	      /* a HEAD that is none */
+	GIT_FOUND_NAME,	      /* a name of P9's table below the first level */
 };
 
 struct git_finding {
@@ -92,7 +94,7 @@ struct git_findings {
 	bool was_cut; /* there may be more: the look is bounded */
 };
 
-/* "repository", "bare", "part", "gitlink", "state", "head" */
+/* "repository", "bare", "part", "gitlink", "state", "head", "name" */
 const char *git_finding_name(enum git_finding_kind kind) RETURNS_NONNULL;
 /* What it means, in words. */
 const char *git_finding_meaning(enum git_finding_kind kind) RETURNS_NONNULL;
@@ -100,6 +102,20 @@ const char *git_finding_meaning(enum git_finding_kind kind) RETURNS_NONNULL;
 /* What has appeared since `started` (the real-time clock). ERR_NOMEM only. */
 int git_look(struct arena *a, const struct plan *plan, struct timespec started,
 	     struct git_findings *out, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- changed_names.c ------------------------------------------------------------------- */
+
+struct changed_name {
+	struct str path;
+	const char *reason; /* who obeys it, and how */
+	bool is_new;	    /* else it was there and was changed */
+};
+
+typedef VEC(struct changed_name) changed_name_list;
+
+/* What has changed since `started` (the real-time clock). ERR_NOMEM, ERR_LIMIT. */
+int changed_names_look(struct arena *a, const struct plan *plan, struct timespec started,
+		       changed_name_list *out, struct err *e) MUST_CHECK NONNULL;
 
 /* ---- clean.c --------------------------------------------------------------------------- */
 
@@ -237,6 +253,7 @@ struct outcome {
 	struct watch_summary watch;
 	size_t placeholder_count;
 
+	changed_name_list names;
 	bool has_looked; /* whether `git` is filled in */
 	struct git_findings git;
 };

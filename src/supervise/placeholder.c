@@ -33,6 +33,7 @@
 #include "os/linux/mark.h"
 #include "os/quiet.h"
 #include "policy/metadata.h"
+#include "supervise/spellings.h"
 
 enum {
 	HOLD_TRIES = 500, /* with the pauses, about two seconds */
@@ -106,15 +107,22 @@ static int rename_to_free(int dir, const char *from, const char *to)
 /* The name that things are removed by. Who died in between left it to the next who comes. */
 #define REMOVED_NAME ".cordon-removed"
 
-static int move_away(int dir, const char *name)
+static void finish_removal(int dir)
 {
 	struct stat st;
+
+	if (fstatat(dir, REMOVED_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode) &&
+	    mark_of(&st) != MARK_NONE)
+		(void)unlinkat(dir, REMOVED_NAME, 0);
+}
+
+static int move_away(int dir, const char *name)
+{
 	int r = rename_to_free(dir, name, REMOVED_NAME);
 
-	if (r == 0 || errno != EEXIST || fstatat(dir, REMOVED_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    S_ISDIR(st.st_mode) || mark_of(&st) == MARK_NONE)
+	if (r == 0 || errno != EEXIST)
 		return r;
-	(void)unlinkat(dir, REMOVED_NAME, 0);
+	finish_removal(dir);
 	return rename_to_free(dir, name, REMOVED_NAME);
 }
 
@@ -184,6 +192,8 @@ static bool release_one(struct held *h)
 	if (dir >= 0 && is_still_there(dir, name, h->fd, &st) && mark_of(&st) != MARK_NONE &&
 	    remove_name(dir, name, &st) < 0 && errno == EACCES)
 		remove_from_closed(dir, name, &st);
+	if (dir >= 0 && !S_ISDIR(st.st_mode))
+		finish_removal(dir);
 	fd_done(&dir);
 	/* A child that was forked meanwhile may have a copy of the descriptor: unlock it too. */
 	(void)flock(h->fd, LOCK_UN);
@@ -255,6 +265,8 @@ static bool release_sockets(struct placeholders *held, struct held *first)
 		if (dir >= 0)
 			remove_socket(dir, last_name(h->path));
 	}
+	if (dir >= 0)
+		finish_removal(dir);
 	fd_done(&dir);
 	/* As in release_one(). A placeholder whose lock it is asks for it again. */
 	(void)flock(first->fd, LOCK_UN);
@@ -303,6 +315,8 @@ static void reclaim_one(struct held h)
 			 fstatat(dir, last_name(h.path), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 			 mark_of(&st) != MARK_NONE;
 
+	if (dir >= 0 && h.wanted && h.wanted->kind != PLACEHOLDER_DIR)
+		finish_removal(dir);
 	if (is_marked && S_ISSOCK(st.st_mode))
 		reclaim_socket(dir, last_name(h.path));
 	else if (is_marked)
@@ -326,6 +340,7 @@ struct spot {
 	struct str path; /* borrowed; empty at first */
 	int fd;
 	struct stat st;
+	bool is_checked; /* for other spellings */
 };
 
 /* One that is being taken. */
@@ -739,6 +754,7 @@ static int spot_find(struct spot *p, const char *path, struct err *e)
 	if (p->fd >= 0 && str_eq(p->path, parent))
 		return 0;
 	spot_done(p);
+	p->is_checked = false;
 	p->path = parent;
 	p->fd = open_parent(path);
 	if (p->fd < 0 && (errno == ELOOP || errno == ENOTDIR))
@@ -786,11 +802,13 @@ int placeholders_take(struct placeholders *held, struct err *e)
 		struct taking t = { .held = h, .wanted = h->wanted, .in = &in, .fd = -1 };
 
 		t.name = last_name(h->path);
-		if (spot_find(&in, h->path, e) < 0 || take(held, &t, e) < 0) {
+		if (spot_find(&in, h->path, e) < 0 || take(held, &t, e) < 0 ||
+		    (h->is_there && !in.is_checked && spellings_check(in.fd, h, e) < 0)) {
 			spot_done(&in); /* to release takes a descriptor, too */
 			placeholders_release(held);
 			return err_result(e);
 		}
+		in.is_checked |= h->is_there;
 	}
 	return 0;
 }

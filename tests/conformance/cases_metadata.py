@@ -430,6 +430,22 @@ def git_read_mode_lets_git_look_but_not_commit(arena):
 
 
 @case
+def git_init_works_in_an_empty_workspace_with_write(arena):
+    box = arena.box(policy=COMMIT.replace("commit", "write"))
+    Git(box)
+    os.unlink(box.path("{work}/file"))
+    script = ("git init -q .; git status --porcelain; : >a; git add -A; git commit -qm a;"
+                    "test \"$(git ls-files)\" = a; git config x.y z; ! mkdir .claude 2>/dev/null; : >.git/hooks/x")
+    box.finish([*box.argv(), "/bin/sh", "-ec", script])
+    box.arena.check_nothing_lives()
+    check(box.path("{work}/.git/config").exists(), "there is no repository")
+    # With less it does not: nobody could tell what it holds.
+    other = arena.box(policy=COMMIT)
+    out, err, status = other.finish([*other.argv(), "git", "init", "-q", "."], status=None)
+    check(status != 0 and not other.path("{work}/.git").exists(), f"status {status}: {out} {err}")
+
+
+@case
 def git_sees_nothing_of_the_placeholders(arena):
     """In a repository without .codex and the like: status, add -A and stash -u work."""
     box = arena.box(policy=COMMIT)

@@ -910,6 +910,38 @@ def a_network_that_can_not_be_managed_is_refused(w: World):
 
 
 @case
+def what_a_run_changed_for_other_programs_is_named(w: World):
+    report = w.top / "report.json"
+    w.write("repo/AGENTS.md", "old\n")
+    w.write("repo/GEMINI.md", "old\n")
+    w.write("repo/sub/.claude/settings.json", "{}")
+    time.sleep(0.05)  # the clock of a file system is coarse: what is older has to be older for it too
+
+    def named(script, *options):
+        said = ok(w, "--full-auto", *options, "--report", str(report), "sh", "-c", script)
+        found = {os.path.relpath(n["path"], w.repo): n["new"] for n in json.loads(report.read_text())["names"]}
+        for name in found:
+            assert str(w.repo / name) in said.err, said
+        return found
+
+    assert named("cat AGENTS.md GEMINI.md >/dev/null; echo x >other") == {}
+    script = "echo new >>AGENTS.md; echo x >CLAUDE.md; mkdir -p .github/hooks; echo x >lefthook.yml"
+    assert named(script) == {"AGENTS.md": False, "CLAUDE.md": True, ".github/hooks": True, "lefthook.yml": True}
+    # What is replaced, and by what is older; where the directory is there the name can't be made.
+    time.sleep(0.05)
+    os.rmdir(w.repo / ".github/hooks")
+    assert named("mv other GEMINI.md; ! mkdir .github/hooks 2>/dev/null") == {"GEMINI.md": False}
+    assert named("mkdir .github/hooks", "--unprotect", ".github/hooks") == {}
+    # Further down where the tree is looked through.
+    w.write_config('[permissions.c]\nextends = ":workspace"\ngit = "commit"\n')
+    time.sleep(0.05)
+    ok(w, "-P", "c", "--report", str(report), "sh", "-c", "echo 2 >sub/.claude/settings.json; echo x >sub/.mcp.json; mkdir a")
+    found = {os.path.relpath(f["path"], w.repo): f["new"] for f in json.loads(report.read_text())["git"]["findings"]
+             if f["kind"] == "name"}
+    assert found == {"sub/.claude/settings.json": False, "sub/.mcp.json": True}, found
+
+
+@case
 def help_shows_the_options_and_examples(w: World):
     for command in ("run", "sandbox"):
         text = ok(w, "--help", command=command).out

@@ -44,6 +44,23 @@ def what_is_missing_is_not_opened_by_its_directory(w: World):
 
 
 @case
+def errors_that_a_mount_gives_are_explained(w: World):
+    """What the shell says inside is what 'why' tells of that path, and of no other."""
+    (w.repo / "kept/dir").mkdir(parents=True)
+    auto = ("--mode", "workspace-write")
+    w.write_config('[permissions.p]\nextends = ":workspace"\n[permissions.p.filesystem]\n'
+                   f'"{w.repo}/kept/dir" = "read"\n')
+    for path, script, error, args in ((".claude", "mkdir .claude", "File exists", auto),
+                                      (".mcp.json", "mv .mcp.json x", "Device or resource busy", auto),
+                                      ("kept", "mv kept x", "Device or resource busy", ("-P", "p"))):
+        said = w.ok("run", *args, "--", "sh", "-c", f"! {script}")
+        assert error in said.err, said
+        told = w.run("why", "--json", "--path", path, *args).json["inside"]
+        assert told and error in told, told
+    assert w.run("why", "--json", "--path", "other", *auto).json["inside"] is None
+
+
+@case
 def a_refusal_names_the_question_with_the_options_of_its_run(w: World):
     """What is printed is pasted into a shell, and names the option that denies."""
     tool = w.write("a dir/it's", "#!/bin/sh\n")

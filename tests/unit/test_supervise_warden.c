@@ -264,6 +264,9 @@ TEST(a_stopped_warden_does_not_stop_the_end)
 	struct run run = RUN_INIT;
 
 	wish_for_three(&w, "stopped");
+	wish_add(&w, "stopped/.cordon", NULL);
+	wish_add_socket(&w, "stopped/.mcp.json");
+	wish_add_socket(&w, "stopped/.hg");
 	REQUIRE(run_start(&run, &w) && kill(run.warden.pid, SIGSTOP) == 0);
 	run_end(&run);
 	CHECK(rmdir("stopped") == 0);
@@ -532,6 +535,9 @@ TEST(when_all_are_killed_the_next_run_cleans_up)
 	struct victim v;
 
 	wish_for_three(&w, "all");
+	wish_add(&w, "all/.cordon", NULL);
+	wish_add_socket(&w, "all/.mcp.json");
+	wish_add_socket(&w, "all/.hg");
 	REQUIRE(victim_start(&v, &w, true));
 	REQUIRE(kill(v.its.warden, SIGKILL) == 0 && kill(v.pid, SIGKILL) == 0 &&
 		kill(v.its.sandbox, SIGKILL) == 0);
@@ -551,6 +557,9 @@ TEST(a_run_killed_at_any_moment_leaves_nothing)
 	unsigned kills = 0;
 
 	wish_for_three(&w, "moment");
+	wish_add(&w, "moment/.cordon", NULL);
+	wish_add_socket(&w, "moment/.mcp.json");
+	wish_add_socket(&w, "moment/.hg");
 	while (now_us() < until) {
 		pid_t pid = fork();
 
