@@ -24,6 +24,7 @@
 #include "base/glob.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "os/fd.h"
 #include "os/fd_leave.h"
 #include "os/times.h"
 #include "supervise/masker.h"
@@ -81,6 +82,9 @@ struct watch {
 	VEC(struct dir) dirs;
 	VEC(struct pending) pending;
 	size_t wasted;
+
+	int anchor; /* of the first round: a directory that was opened, to reach those below it; or -1 */
+	struct str anchor_path;
 
 	int listed; /* the directory that is listed now, or -1 */
 	struct pending listed_as;
@@ -278,15 +282,23 @@ static int fail_watch(struct str path, int error, struct err *e)
 	return FAIL_SYS(e, error, "can't watch %s for names that a glob denies", SHOWN(path));
 }
 
-/* The directory of the number that the kernel gave its watch; NULL with an error. */
-static struct dir *watch_open(struct watch *w, int fd, struct str path, struct err *e)
+/*
+ * The directory of the number that the kernel gave its watch; NULL with an error. `below` is its
+ * path from `fd` on, with a slash before it, or "".
+ */
+static struct dir *watch_below(struct watch *w, int fd, const char *below, struct str path,
+			       struct err *e)
 {
-	char name[40];
+	UNINITIALIZED char name[PATH_MAX_BYTES];
 	int number;
 
-	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	if (snprintf(name, sizeof(name), "/proc/self/fd/%d%s", fd, below) >= (int)sizeof(name)) {
+		(void)fail_watch(path, ENAMETOOLONG, e);
+		return NULL;
+	}
 	number = inotify_add_watch(w->events.fd, name,
-				   IN_CREATE | IN_MOVED_TO | IN_ONLYDIR | IN_EXCL_UNLINK);
+				   IN_CREATE | IN_MOVED_TO | IN_ONLYDIR | IN_EXCL_UNLINK |
+					   (*below ? IN_DONT_FOLLOW : 0));
 	if (number < 0) {
 		(void)fail_watch(path, errno, e);
 		return NULL;
@@ -334,7 +346,7 @@ static int take(struct watch *w, int fd, struct pending next, struct err *e)
 			    "a glob may match in more than %d directories, too many to be "
 			    "watched: let it start at a narrower directory",
 			    (int)MAX_DIRS);
-	dir = watch_open(w, fd, next.path, e);
+	dir = watch_below(w, fd, "", next.path, e);
 	if (!dir)
 		return err_result(e);
 	if (dir->path.len == 0)
@@ -356,6 +368,49 @@ static int take(struct watch *w, int fd, struct pending next, struct err *e)
 }
 
 /*
+ * The same without opening it, in the first round, when the plan knows it and a directory above it is
+ * open; `*status` is then what came of it.
+ *
+ * SECURITY: another directory may be put in its place for the moment of the mark. All above it up to the open
+ * one were marked before: who puts the right one back is seen, and it is looked into again from there on. What
+ * is known under another path stays that.
+ */
+static bool take_known(struct watch *w, struct pending next, int *status, struct err *e)
+{
+	struct host_listing known;
+	const char *below;
+	struct stamp now;
+	struct dir *dir;
+
+	if (w->is_running || w->anchor < 0 || next.path.len <= w->anchor_path.len + 1 ||
+	    !path_is_under(next.path, w->anchor_path) || w->anchor_path.len <= 1 ||
+	    w->directories >= MAX_DIRS || !host_recall(w->plan->host, next.path, &known))
+		return false;
+	below = next.path.p + w->anchor_path.len;
+	dir = watch_below(w, w->anchor, below, next.path, e);
+	if (!dir)
+		err_clear(e); /* it is said when it is opened */
+	if (!dir || dir->path.len > 0 || !os_look_stamp(w->anchor, below + 1, &now) ||
+	    !stamp_eq(&known.stamp, &now))
+		return false;
+	w->directories++;
+	dir->path = next.path;
+	dir->round = next.round;
+	*status = add_known(w, next, &known, e);
+	return true;
+}
+
+/* Those below `fd` are found from there, until there is one that does not lie below it. */
+static void set_anchor(struct watch *w, int fd, struct str path)
+{
+	if (w->is_running || (w->anchor >= 0 && path_is_under(path, w->anchor_path)))
+		return;
+	fd_close(&w->anchor);
+	w->anchor = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	w->anchor_path = path;
+}
+
+/*
  * What is denied and yet seen was made for the sandbox: a mask, or a way through
  * one to something open, which is a start of its own. Nothing appears in it, and
  * a mask on the way would close what is open.
@@ -367,12 +422,16 @@ static int open_next(struct watch *w, struct err *e)
 	int r = 0;
 
 	errno = ENOENT;
-	if (plan_resolve(w->plan, next.path).access != ACCESS_DENY)
+	if (plan_resolve(w->plan, next.path).access != ACCESS_DENY) {
+		if (take_known(w, next, &r, e))
+			return r < 0 ? give_up(w, r, e) : 0;
 		fd = open_dir(w, next.path);
-	if (fd >= 0)
+	}
+	if (fd >= 0) {
+		set_anchor(w, fd, next.path);
 		r = take(w, fd, next, e);
-	else if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP ||
-		 (errno == EACCES && !w->is_running)) /* the plan has said so */
+	} else if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP ||
+		   (errno == EACCES && !w->is_running)) /* the plan has said so */
 		w->wasted += next.path.len;
 	else
 		r = fail_watch(next.path, errno, e);
@@ -618,6 +677,7 @@ static int set_up(struct arena *a, struct watch *w, const struct progress *progr
 		return fail_instance(errno, e);
 	if (run_all(w, progress, e) < 0)
 		return err_result(e);
+	fd_close(&w->anchor);
 	w->is_running = true;
 	return loop_add(w->loop, &w->events, LOOP_IN, e);
 }
@@ -654,7 +714,7 @@ int watch_start(struct arena *a, struct loop *loop, const struct sandbox *sandbo
 	w->more = (struct timer){ .due = on_more, .user = w };
 	w->masker = (struct masker)MASKER_NONE;
 	w->arena = (struct arena)ARENA_INIT(MAX_BYTES);
-	w->listed = -1;
+	w->listed = w->anchor = -1;
 	r = loop_prepare_timers(loop, e);
 	if (r == 0)
 		r = set_up(a, w, progress, e);
@@ -673,6 +733,7 @@ struct watch_summary watch_stop(struct watch *w)
 	loop_remove(w->loop, &w->orders);
 	loop_drop_timer(w->loop, &w->more);
 	stop_listing(w);
+	fd_close(&w->anchor);
 	if (w->events.fd >= 0)
 		(void)fd_leave(&w->events.fd);
 	masker_stop(&w->masker, &sum.masked, &sum.missed);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -595,6 +596,61 @@ TEST(what_was_exchanged_since_the_plan_is_looked_into)
 	move(&r, "a1", "a");
 	CHECK(is_masked_soon(&r, "a/b/.envx"));
 	(void)run_done(&r);
+}
+
+/* Exchanges `a` and `b` until the channel is closed, and leaves them as they were. */
+static pid_t start_exchanging(const char *a, const char *b, int *channel)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		struct pollfd end = { .fd = ends[0], .events = POLLIN };
+
+		close(ends[1]);
+		for (int i = 0; i % 2 || poll(&end, 1, 0) == 0; i++)
+			if (syscall(SYS_renameat2, AT_FDCWD, a, AT_FDCWD, b, 2) < 0)
+				_exit(1);
+		_exit(0);
+	}
+	close(ends[0]);
+	*channel = ends[1];
+	return pid;
+}
+
+/* SECURITY: a mark that another directory has got in its place is made good. */
+TEST(what_is_exchanged_while_it_is_marked_is_watched_all_the_same)
+{
+	for (int i = 0; i < 20; i++) {
+		char top[20], a[sizeof(((struct run *)0)->path)];
+		int channel, status = 1;
+		struct run r;
+		pid_t pid;
+
+		(void)snprintf(top, sizeof(top), "swap%d", i);
+		REQUIRE(run_init(&r, top));
+		make_dir(&r, "a");
+		make_dir(&r, "a/b");
+		make_dir(&r, "a/b/c");
+		make_dir(&r, "other");
+		make_dir(&r, "other/b");
+		make_dir(&r, "other/b/c");
+		REQUIRE(load_known(&r, "'@/**/.env' = 'deny'\n", "a/b/c"));
+		(void)snprintf(a, sizeof(a), "%s", at(&r, "a"));
+		pid = start_exchanging(a, at(&r, "other"), &channel);
+		REQUIRE(pid > 0 && watch_it(&r, r.policy->plan));
+		close(channel);
+		REQUIRE(waitpid(pid, &status, 0) == pid && status == 0);
+		put(&r, "a/b/c/.env");
+		put(&r, "a/b/.env");
+		put(&r, "other/b/c/.env");
+		CHECK(is_masked(&r, "a/b/c/.env") && is_masked(&r, "a/b/.env"));
+		CHECK(is_masked(&r, "other/b/c/.env"));
+		(void)run_done(&r);
+	}
 }
 
 static const struct host *true_host;
