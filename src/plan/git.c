@@ -107,6 +107,11 @@ static int read_below(struct git_scan *s, struct str dir, const char *name, stru
 		*is_there = false;
 		return builder_refuse_lock(s->b, at.path, "what git would take from there", e);
 	}
+	if (r == -(int)ERR_NOTFOUND) {
+		err_clear(e); /* removed since it was looked at */
+		*is_there = false;
+		return 0;
+	}
 	if (r == -(int)ERR_LIMIT)
 		return FAIL(e, ERR_LIMIT, "%s has more than %zu bytes, too many for a file of git",
 			    SHOWN(at.path), out->max);

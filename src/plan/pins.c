@@ -11,6 +11,7 @@
 struct pinning {
 	struct builder *b;
 	struct name_node *pinned; /* by path */
+	bool is_nested;		  /* what is pinned now is for nested repositories */
 };
 
 static int add_pin(struct pinning *p, struct str path, struct str because, struct err *e)
@@ -20,7 +21,7 @@ static int add_pin(struct pinning *p, struct str path, struct str because, struc
 
 	if (!pin)
 		return err_result(e);
-	*pin = (struct pin){ path, because };
+	*pin = (struct pin){ path, because, p->is_nested };
 	node->name = path;
 	name_tree_add(&p->pinned, node);
 	return 0;
@@ -71,6 +72,12 @@ static int pin_start(struct pinning *p, struct str start, struct err *e)
 	return pin_above(p, below, e);
 }
 
+/* What is there for the rule is pinned, if it is of the kind that is pinned now. */
+static int pin_for(struct pinning *p, const struct rule *rule, struct str path, struct err *e)
+{
+	return rule->is_nested == p->is_nested ? pin_above(p, path, e) : 0;
+}
+
 static int pin_all(struct pinning *p, struct err *e)
 {
 	const struct plan *plan = p->b->plan;
@@ -82,16 +89,17 @@ static int pin_all(struct pinning *p, struct err *e)
 
 		if (region->access < ACCESS_WRITE && region->type != HOST_MISSING &&
 		    region->type != HOST_HIDDEN)
-			r = pin_above(p, region->path, e);
+			r = pin_for(p, region->rule, region->path, e);
 	}
 	for (size_t i = 0; r == 0 && i < plan->placeholders.count; i++)
-		r = pin_above(p, plan->placeholders.items[i].path, e);
+		r = pin_for(p, plan->placeholders.items[i].rule, plan->placeholders.items[i].path,
+			    e);
 	for (size_t i = 0; r == 0 && i < plan->links.count; i++)
-		r = pin_above(p, plan->links.items[i].path, e);
+		r = pin_for(p, plan->links.items[i].rule, plan->links.items[i].path, e);
 	for (size_t i = 0; r == 0 && i < plan->masked.count; i++)
-		r = pin_above(p, plan->masked.items[i].path, e);
+		r = pin_for(p, plan->masked.items[i].rule, plan->masked.items[i].path, e);
 	/* Where a glob starts from is watched for names that appear later. */
-	for (size_t i = 0; r == 0 && i < plan->rules.count; i++)
+	for (size_t i = 0; r == 0 && !p->is_nested && i < plan->rules.count; i++)
 		if (plan->rules.items[i].kind == RULE_GLOB)
 			r = pin_start(p, plan->rules.items[i].path, e);
 	return r;
@@ -107,6 +115,10 @@ int pass_pins(struct builder *b, struct err *e)
 	struct pinning p = { .b = b };
 	int r = pin_all(&p, e);
 
+	/* What others pin, too, is theirs. */
+	p.is_nested = true;
+	if (r == 0)
+		r = pin_all(&p, e);
 	if (r == 0 && b->plan->pins.count > 0)
 		qsort(b->plan->pins.items, b->plan->pins.count, sizeof(b->plan->pins.items[0]),
 		      compare_pins);

@@ -103,6 +103,7 @@ struct region {
 struct pin {
 	struct str path;
 	struct str because; /* the narrower path */
+	bool is_nested;	    /* there for nested repositories alone (P9) */
 };
 
 /* P8: a symlink that has to be protected as a link, together with its target. */

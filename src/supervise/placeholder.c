@@ -793,6 +793,18 @@ int placeholders_prepare(struct arena *a, const struct plan *plan, struct placeh
 	return 0;
 }
 
+/*
+ * A nested repository (P9) may be another program's to remove or to make anew: where it is not
+ * as the plan found it, it goes without, and what is changed in it is reported.
+ */
+static bool can_do_without(const struct held *h, const struct err *e)
+{
+	bool is_gone = e->code == ERR_SYS && (e->os_error == ENOENT || e->os_error == ENOTDIR ||
+					      e->os_error == ELOOP || e->os_error == ESTALE);
+
+	return h->wanted->rule && h->wanted->rule->is_nested && (is_gone || e->code == ERR_POLICY);
+}
+
 int placeholders_take(struct placeholders *held, struct err *e)
 {
 	SCOPED(spot_done) struct spot in = { .fd = -1 };
@@ -800,9 +812,15 @@ int placeholders_take(struct placeholders *held, struct err *e)
 	for (size_t i = 0; i < held->count; i++) {
 		struct held *h = &held->items[i];
 		struct taking t = { .held = h, .wanted = h->wanted, .in = &in, .fd = -1 };
+		bool is_taken;
 
 		t.name = last_name(h->path);
-		if (spot_find(&in, h->path, e) < 0 || take(held, &t, e) < 0 ||
+		is_taken = spot_find(&in, h->path, e) == 0 && take(held, &t, e) == 0;
+		if (!is_taken && can_do_without(h, e)) {
+			err_clear(e);
+			continue;
+		}
+		if (!is_taken ||
 		    (h->is_there && !in.is_checked && spellings_check(in.fd, h, e) < 0)) {
 			spot_done(&in); /* to release takes a descriptor, too */
 			placeholders_release(held);

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Repositories in the workspace that nothing leads to (P9): clones, and bare ones."""
 
+import contextlib
+import itertools
 import json
 import os
 import shutil
+import threading
+import time
 
 from cases_metadata import COMMIT, REFUSED, Git
-from conform import case, check, check_same, rows, these_need
+from conform import SECONDS, await_path, case, check, check_same, rows, these_need
 
 these_need("fs_carve", "protect_missing")
 
@@ -139,3 +143,57 @@ def what_lies_behind_decoys_is_named_in_the_report_when_it_is_changed(arena):
     check(found[0]["path"] == str(box.path("{work}/z/y/x/far/.git/hooks/pre-commit")), f"{found}")
     check_same(before, box.snapshot(), "was changed")
     check(box.bare("write {out}/file") == ["OK"], "the control shows nothing")
+
+
+@case
+def a_nested_clone_that_is_removed_outside_or_made_anew_ends_no_run(arena):
+    """Runs beside each other do that. What the command does with it then is in the report."""
+    box = arena.box(tree=git_dir("{work}/one/.git") | git_dir("{work}/two/.git"))
+    report = box.path("{top}/report.json")
+    box.options = (*box.options, "--report", str(report))
+    script = ("mv one moved 2>/dev/null && exit 9; (echo x >two/.git/config) 2>/dev/null && exit 9; : >ready;"
+              "until test -e go; do sleep 0.05; done; echo evil >two/.git/config; rm ready go")
+    process = box.start([*box.argv(), "/bin/sh", "-ec", script])
+    await_path(box.path("{work}/ready"))
+    shutil.rmtree(box.path("{work}/one"))
+    box.write("{top}/config", "[core]\n")
+    os.rename(box.path("{top}/config"), box.path("{work}/two/.git/config"))
+    os.chmod(box.path("{work}/two/.git/config"), 0o666)
+    time.sleep(0.5)  # in which what guards the run would have seen it several times
+    box.write("{work}/go", "")
+    out, err = process.communicate(timeout=SECONDS)
+    check(process.returncode == 0, f"{process.returncode} {out} {err}")
+    found = json.loads(report.read_text(encoding="utf-8"))["git"]["findings"]
+    path = str(box.path("{work}/two/.git/config"))
+    check([(f["kind"], f["path"]) for f in found] == [("part", path)], f"{found}")
+    arena.check_nothing_lives()
+    check(box.bare("write {work}/two/.git/config") == ["OK"], "the control shows nothing")
+
+
+@case
+def clones_that_come_and_go_refuse_no_run(arena):
+    """A run beside this one makes and removes them while this one is set up."""
+    box = arena.box(tree=git_dir("{top}/seed/.git"))
+    stop = threading.Event()
+
+    def churn():
+        for number in itertools.count():
+            if stop.is_set():
+                return
+            path = box.path(f"{{work}}/clone{number % 3}")
+            shutil.rmtree(path, ignore_errors=True)
+            with contextlib.suppress(OSError, shutil.Error):  # placeholders come and go there
+                shutil.copytree(box.path("{top}/seed"), path, dirs_exist_ok=True)
+
+    thread = threading.Thread(target=churn)
+    thread.start()
+    try:
+        # bwrap takes paths, and finds out that one is gone too late to do without it.
+        fine = (0,) if arena.backend == "native" else (0, 125)
+        told = [box.finish([*box.argv(), "/bin/true"], status=None) for _ in range(20)]
+        check(all(status in fine for _, _, status in told), f"{[t for t in told if t[2]]}")
+    finally:
+        stop.set()
+        thread.join()
+    arena.check_nothing_lives()
+    check(box.bare("create {work}/new") == ["OK"], "the control shows nothing")

@@ -15,6 +15,7 @@ struct wish {
 	enum host_type type;
 	uint32_t rank; /* of several wishes for one path the lowest counts */
 	bool is_pin;
+	bool is_nested; /* of a nested repository (P9) */
 	const struct held *held;
 	struct str because;
 };
@@ -64,6 +65,7 @@ static int wish_regions(struct lowering *l, struct err *e)
 					    .access = region->access,
 					    .type = region->type,
 					    .rank = RANK_REGION,
+					    .is_nested = region->rule->is_nested,
 					    .because = region->rule->key },
 			     e);
 	}
@@ -111,6 +113,7 @@ static int wish_held(struct lowering *l, struct err *e)
 									      : HOST_OTHER,
 				     .rank = RANK_HELD,
 				     .held = held,
+				     .is_nested = held->wanted->rule->is_nested,
 				     .because = held->wanted->rule->key };
 
 		if (access == ACCESS_DENY)
@@ -133,6 +136,7 @@ static int wish_links_and_pins(struct lowering *l, struct err *e)
 					    .access = ACCESS_READ,
 					    .type = HOST_LINK,
 					    .rank = RANK_LINK,
+					    .is_nested = plan->links.items[i].rule->is_nested,
 					    .because = plan->links.items[i].rule->key },
 			     e);
 	for (size_t i = 0; r == 0 && i < plan->pins.count; i++)
@@ -143,6 +147,7 @@ static int wish_links_and_pins(struct lowering *l, struct err *e)
 					    .type = HOST_DIR,
 					    .rank = RANK_PIN,
 					    .is_pin = true,
+					    .is_nested = plan->pins.items[i].is_nested,
 					    .because = plan->pins.items[i].because },
 			     e);
 	return r;
@@ -384,6 +389,7 @@ static int add_op(struct lowering *l, const struct wish *wish, struct mount_op *
 			       .access = wish->access,
 			       .type = wish->type,
 			       .is_pin = wish->is_pin,
+			       .may_vanish = wish->is_nested,
 			       .because = wish->because };
 	struct mount_op *added;
 	struct str path;

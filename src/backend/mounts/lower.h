@@ -36,6 +36,7 @@ struct mount_op {
 	bool is_in_made;	/* its place was made: it is not that inode */
 	bool is_narrower;	/* than around it, on the host's own inode: its loss opens it */
 	bool may_go;		/* see struct narrowed */
+	bool may_vanish;	/* of a nested repository (P9): without it the run goes on */
 	bool is_checked;	/* whether `device` and `inode` have to be there */
 	uint64_t device, inode; /* as they were when the plan was made */
 	const char *path;

@@ -100,22 +100,40 @@ static bool is_device(const struct mount_op *op)
 	return strncmp(op->path, "/dev/", 5) == 0;
 }
 
+/*
+ * Whether a failure to find what the plan found at the place of `op` is no failure: a nested
+ * repository that another program removed or made anew (P9).
+ *
+ * SECURITY: such an operation only narrows or pins, and is left out; nothing else comes there.
+ */
+static bool has_vanished(const struct mount_op *op)
+{
+	return op->may_vanish && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
+}
+
 static void open_source(struct native_job *job, size_t i)
 {
 	const struct mount_op *op = &job->mounts->ops.items[i];
 	int place = open_place(job->root, op->below);
 	unsigned recursive = op->type == HOST_DIR ? RECURSIVE : 0;
 
+	if (place < 0 && has_vanished(op))
+		return;
 	if (place < 0)
 		native_fail(job, NATIVE_SOURCE, i);
 	if (!is_as_planned(place, op)) {
+		close(place);
+		if (op->may_vanish)
+			return;
 		errno = 0;
 		native_fail(job, NATIVE_SOURCE_CHANGED, i);
 	}
 	job->sources[i] = tree_clone(place, "", EMPTY_PATH | recursive);
-	if (job->sources[i] < 0)
+	if (job->sources[i] < 0 && !has_vanished(op))
 		native_fail(job, NATIVE_SOURCE, i);
 	close(place);
+	if (job->sources[i] < 0)
+		return;
 	if (op->access != ACCESS_WRITE &&
 	    attr_set(job->sources[i], "", EMPTY_PATH | recursive, MOUNT_ATTR_RDONLY, 0, 0) < 0)
 		native_fail(job, NATIVE_SOURCE_ACCESS, i);
@@ -431,20 +449,28 @@ static void attach(struct native_job *job, size_t i)
 {
 	const struct mount_op *op = &job->mounts->ops.items[i];
 	int tree = job->sources[i];
-	int place = open_place(job->root, op->below);
+	int place;
+	bool is_planned;
 
+	if (tree < 0 && op->may_vanish && op->kind == MOUNT_SELF)
+		return; /* open_source() did not find it */
+	place = open_place(job->root, op->below);
 	/* Of /proc and /dev the host's view is not there to be narrowed. */
 	if (place < 0 && errno == ENOENT && !op->is_checked)
 		return;
-	if (place < 0)
+	if (place < 0 && !has_vanished(op))
 		native_fail(job, NATIVE_TARGET, i);
-	if (!op->is_in_made && !is_as_planned(place, op)) {
+	is_planned = place >= 0 && (op->is_in_made || is_as_planned(place, op));
+	if (!is_planned && !op->may_vanish) {
 		errno = 0;
 		native_fail(job, NATIVE_SOURCE_CHANGED, i);
 	}
-	if (tree < 0)
+	if (is_planned && tree < 0) {
 		tree = take_made(job, op);
-	if (tree < 0 || tree_move(tree, place, "") < 0)
+		if (tree < 0)
+			native_fail(job, NATIVE_ATTACH, i);
+	}
+	if (is_planned && tree_move(tree, place, "") < 0 && !has_vanished(op))
 		native_fail(job, NATIVE_ATTACH, i);
 	close(tree);
 	close(place);
