@@ -550,7 +550,8 @@ static enum outcome accept_locked(struct taking *t, bool is_exclusive, struct er
 
 	if (mark == MARK_NONE || (mark == MARK_BIRTH && !may_finish(t, is_exclusive)))
 		return OUTCOME_AGAIN;
-	if (has_names(t))
+	/* What comes into one that was made just now is covered, and stays when that is let go. */
+	if (!t->was_made && has_names(t))
 		return fail_other(
 			t, "was missing when the plan was made, and now something is in it", e);
 	if (mark == MARK_BIRTH && finish(t, e) == OUTCOME_FAILED)
