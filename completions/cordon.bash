@@ -66,7 +66,7 @@ _cordon_find_command()
 			fi
 			;;
 		-P | -C | -c | --profile | --mode | --cd | --workspace | --config-file | --config | --enable | \
-			--disable | --network | --allow-host | --deny-host | --add-read | --add-write | \
+			--disable | --network | --allow-host | --deny-host | --allow-socket | --add-read | --add-write | \
 			--deny | --unprotect | --platform | --publish | --host-port | --audit | \
 			--timeout | --env | --backend | --sandbox | --accept-missing | --report)
 			((i++))
@@ -116,7 +116,7 @@ _cordon()
 	fi
 	local commands="run sandbox init check profiles why explain doctor audit proxy help version"
 	local policy="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable"
-	local entries="--full-auto --network --allow-host --deny-host --add-read --add-write --deny --unprotect"
+	local entries="--full-auto --network --allow-host --deny-host --allow-socket --add-read --add-write --deny --unprotect"
 	local run="--timeout --env --backend --sandbox --accept-missing --dry-run --report --trace"
 	run+=" --publish --host-port --audit"
 	local output="--json -q --quiet"
@@ -165,7 +165,8 @@ _cordon()
 		_cordon_files -d "$cur"
 		return
 		;;
-	--config-file | --report | --audit | --token-file | --add-read | --add-write | --deny)
+	--config-file | --report | --audit | --token-file | --add-read | --add-write | --deny | \
+		--allow-socket)
 		_cordon_files -f "$cur"
 		return
 		;;

@@ -39,6 +39,7 @@ complete -c cordon -n "__fish_seen_subcommand_from $policy proxy" -l allow-host 
 complete -c cordon -n "__fish_seen_subcommand_from $policy proxy" -l deny-host -x -a '(__fish_print_hostnames)' -d 'let hosts not be reached'
 complete -c cordon -n "__fish_seen_subcommand_from $policy" -l add-read -r -F -d 'let a path be read'
 complete -c cordon -n "__fish_seen_subcommand_from $policy" -l add-write -r -F -d 'let a path be written'
+complete -c cordon -n "__fish_seen_subcommand_from $policy" -l allow-socket -r -F -d 'let a unix socket be used'
 complete -c cordon -n "__fish_seen_subcommand_from $policy" -l deny -r -F -d 'let a path not even be read'
 complete -c cordon -n "__fish_seen_subcommand_from $policy" -l unprotect -x -d 'let a protected name be changed'
 complete -c cordon -n "__fish_seen_subcommand_from $run explain" -l platform -x -a 'linux landlock macos seatbelt windows' -d 'for another system'

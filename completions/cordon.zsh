@@ -40,6 +40,7 @@ _cordon() {
 		'(-P --profile --mode --network)--full-auto[write here and in /tmp, no network]'
 		'--network[instead of what the profile says]:network:(off managed full)'
 		'*--allow-host[let hosts be reached]:pattern:_hosts'
+		'*--allow-socket[let a unix socket be used]:socket:_files'
 		'*--deny-host[let hosts not be reached]:pattern:_hosts'
 		'*--add-read[let a path be read]:path:_files'
 		'*--add-write[let a path be written]:path:_files'

@@ -202,6 +202,13 @@ struct cordon_load_options {
 	 */
 	const char *const *unprotect;
 	uint64_t unprotect_count;
+
+	/*
+	 * Unix sockets of the host that may be connected to besides the profile's own: paths. They
+	 * make a network managed that is off; with "off" that is CORDON_E_ARGUMENT.
+	 */
+	const char *const *allow_sockets;
+	uint64_t allow_socket_count;
 };
 
 typedef struct cordon_policy cordon_policy;

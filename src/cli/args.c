@@ -175,6 +175,8 @@ static bool take_option(struct args *args, const struct option *option, const ch
 		return add_to(args, &args->allow_host, "--allow-host", value);
 	case OPT_DENY_HOST:
 		return add_to(args, &args->deny_host, "--deny-host", value);
+	case OPT_ALLOW_SOCKET:
+		return add_to(args, &args->allow_socket, "--allow-socket", value);
 	case OPT_PUBLISH:
 		return add_to(args, &args->publish, "--publish", value);
 	case OPT_HOST_PORT:
@@ -343,8 +345,8 @@ static bool expand_full_auto(struct args *args)
 			       "--full-auto has the network off; to have it on, write --mode "
 			       "workspace-write --network %s",
 			       args->load.network);
-	else if (args->allow_host.count || args->deny_host.count || args->publish.count ||
-		 args->host_port.count)
+	else if (args->allow_host.count || args->deny_host.count || args->allow_socket.count ||
+		 args->publish.count || args->host_port.count)
 		complain_usage(args, "--full-auto has the network off; to have some of it, write "
 				     "--mode workspace-write in its place");
 	else {
@@ -371,6 +373,8 @@ static void hand_over_lists(struct args *args)
 	args->load.allow_host_count = args->allow_host.count;
 	args->load.deny_hosts = (const char *const *)args->deny_host.items;
 	args->load.deny_host_count = args->deny_host.count;
+	args->load.allow_sockets = (const char *const *)args->allow_socket.items;
+	args->load.allow_socket_count = args->allow_socket.count;
 }
 
 /*

@@ -43,6 +43,7 @@ enum option_id {
 	OPT_NETWORK,
 	OPT_ALLOW_HOST,
 	OPT_DENY_HOST,
+	OPT_ALLOW_SOCKET,
 	OPT_PUBLISH,
 	OPT_HOST_PORT,
 	OPT_AUDIT,
@@ -93,7 +94,7 @@ typedef uint64_t option_set;
 #define OPTS_POLICY                                                                            \
 	(OPTS_CONFIG | OPT_BIT(OPT_FULL_AUTO) | OPT_BIT(OPT_NETWORK) | OPT_BIT(OPT_ADD_READ) | \
 	 OPT_BIT(OPT_ADD_WRITE) | OPT_BIT(OPT_DENY) | OPT_BIT(OPT_ALLOW_HOST) |                \
-	 OPT_BIT(OPT_DENY_HOST) | OPT_BIT(OPT_UNPROTECT))
+	 OPT_BIT(OPT_DENY_HOST) | OPT_BIT(OPT_UNPROTECT) | OPT_BIT(OPT_ALLOW_SOCKET))
 #define OPTS_RUN                                                                                  \
 	(OPT_BIT(OPT_BACKEND) | OPT_BIT(OPT_SANDBOX) | OPT_BIT(OPT_ACCEPT_MISSING) |              \
 	 OPT_BIT(OPT_PLATFORM) | OPT_BIT(OPT_TIMEOUT) | OPT_BIT(OPT_ENV) | OPT_BIT(OPT_DRY_RUN) | \
@@ -146,7 +147,7 @@ const struct command *command_find(const char *name);
 enum {
 	MAX_LISTED = 512,	  /* of one option that may be repeated */
 	MAX_FEATURE_BYTES = 2048, /* of all that --enable and --disable name */
-	MAX_LISTS = 11,		  /* options that may be repeated */
+	MAX_LISTS = 12,		  /* options that may be repeated */
 	MAX_KNOWN = 64,		  /* more than there are options or commands */
 };
 
@@ -181,6 +182,7 @@ struct args {
 	struct listed unprotect;
 	struct listed allow_host;
 	struct listed deny_host;
+	struct listed allow_socket;
 	struct listed publish;
 	struct listed host_port;
 	struct listed env;

@@ -25,6 +25,8 @@ const struct option options[] = {
 	  "let these hosts be reached; may be repeated" },
 	{ OPT_DENY_HOST, GROUP_POLICY, 0, "deny-host", "PATTERN",
 	  "let these hosts not be reached; may be repeated" },
+	{ OPT_ALLOW_SOCKET, GROUP_POLICY, 0, "allow-socket", "PATH",
+	  "let this unix socket of the host be used; may be repeated" },
 	{ OPT_CONFIG_FILE, GROUP_POLICY, 0, "config-file", "FILE",
 	  "read FILE in place of your configuration" },
 	{ OPT_CONFIG, GROUP_POLICY, 'c', "config", "KEY=VALUE",

@@ -125,6 +125,27 @@ static int add_names(struct arena *a, const struct cordon_load_options *o, struc
 	return 0;
 }
 
+typedef VEC(struct socket_addition) socket_list;
+
+static int add_sockets(struct arena *a, const char *const *paths, uint64_t count, socket_list *list,
+		       struct err *e)
+{
+	static const char option[] = "--allow-socket";
+
+	for (size_t i = 0; i < count; i++) {
+		struct socket_addition *added = VEC_PUSH(a, list, e);
+		char shown[256];
+
+		if (!added)
+			return err_result(e);
+		*added = (struct socket_addition){ .origin = { .file = option } };
+		if (make_plain(a, paths[i], &added->path, e) < 0)
+			return err_wrap(e, "%s '%s'", option,
+					utf8_show(str_of(paths[i]), shown, sizeof(shown)));
+	}
+	return 0;
+}
+
 /*
  * Who says that there is no network, or all of it, and in the same breath which part of it there
  * is to be, made a mistake. Ports are not to be had without a managed network: see ports.c.
@@ -132,7 +153,8 @@ static int add_names(struct arena *a, const struct cordon_load_options *o, struc
 static int check_network(const struct additions *found, struct err *e)
 {
 	const char *host = found->host_count ? found->hosts[0].origin.file : NULL;
-	const char *other = host ? host : found->port_origin.file;
+	const char *socket = found->socket_count ? found->sockets[0].origin.file : NULL;
+	const char *other = host ? host : socket ? socket : found->port_origin.file;
 
 	if (!found->says_network)
 		return 0;
@@ -162,18 +184,22 @@ int inputs_additions(const struct inputs *in, struct additions *out, struct err 
 	struct additions found = { .entries = NULL };
 	entry_list list = { .items = NULL };
 	host_list hosts = { .items = NULL };
+	socket_list sockets = { .items = NULL };
 
 	for (size_t i = 0; i < COUNT_OF(all); i++)
 		if (add_paths(in->a, &all[i], &list, e) < 0)
 			return err_result(e);
 	if (add_network(o->network, &found, e) < 0 || add_names(in->a, o, &found, e) < 0 ||
 	    add_hosts(in->a, o->allow_hosts, o->allow_host_count, true, &hosts, e) < 0 ||
-	    add_hosts(in->a, o->deny_hosts, o->deny_host_count, false, &hosts, e) < 0)
+	    add_hosts(in->a, o->deny_hosts, o->deny_host_count, false, &hosts, e) < 0 ||
+	    add_sockets(in->a, o->allow_sockets, o->allow_socket_count, &sockets, e) < 0)
 		return err_result(e);
 	found.entries = list.items;
 	found.entry_count = list.count;
 	found.hosts = hosts.items;
 	found.host_count = hosts.count;
+	found.sockets = sockets.items;
+	found.socket_count = sockets.count;
 	found.port_origin = (struct origin){ .file = in->run ? in->run->port_option : NULL };
 	if (check_network(&found, e) < 0)
 		return err_result(e);

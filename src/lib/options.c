@@ -7,7 +7,7 @@
 
 /* Every member is 8 bytes wide, so no new one can land in old padding. */
 _Static_assert(sizeof(void *) == 8, "pointers are members, and members are 8 bytes");
-_Static_assert(sizeof(struct cordon_load_options) == 27 * sizeof(uint64_t),
+_Static_assert(sizeof(struct cordon_load_options) == 29 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_run_options) == 23 * sizeof(uint64_t),
 	       "no padding, no narrow member");
@@ -73,7 +73,8 @@ int options_read(const struct cordon_load_options *in, struct cordon_load_option
 	    check_list(out->deny, out->deny_count, "paths to deny", e) < 0 ||
 	    check_list(out->unprotect, out->unprotect_count, "names to unprotect", e) < 0 ||
 	    check_list(out->allow_hosts, out->allow_host_count, "hosts to allow", e) < 0 ||
-	    check_list(out->deny_hosts, out->deny_host_count, "hosts to deny", e) < 0)
+	    check_list(out->deny_hosts, out->deny_host_count, "hosts to deny", e) < 0 ||
+	    check_list(out->allow_sockets, out->allow_socket_count, "sockets to allow", e) < 0)
 		return err_result(e);
 	if (out->flags & ~(uint64_t)CORDON_LOAD_HOSTS_ONLY)
 		return FAIL(e, ERR_ARGUMENT, "an unknown flag is set");
@@ -103,6 +104,7 @@ static const struct said_text said_lists[] = {
 	{ "--deny", offsetof(struct cordon_load_options, deny) },
 	{ "--allow-host", offsetof(struct cordon_load_options, allow_hosts) },
 	{ "--deny-host", offsetof(struct cordon_load_options, deny_hosts) },
+	{ "--allow-socket", offsetof(struct cordon_load_options, allow_sockets) },
 };
 
 static void add_word(struct buf *b, const char *option, const char *value)

@@ -66,6 +66,7 @@ static void add_access(struct words *words, const struct cordon_load_options *lo
 	add_list(words, "--unprotect", load->unprotect, load->unprotect_count);
 	add_list(words, "--allow-host", load->allow_hosts, load->allow_host_count);
 	add_list(words, "--deny-host", load->deny_hosts, load->deny_host_count);
+	add_list(words, "--allow-socket", load->allow_sockets, load->allow_socket_count);
 }
 
 static void add_timeout(struct words *words, uint64_t timeout_ms)

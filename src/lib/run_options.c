@@ -49,6 +49,8 @@ static void complete_load(struct cordon_load_options *to, const struct cordon_lo
 	take_list(&to->allow_hosts, &to->allow_host_count, from->allow_hosts,
 		  from->allow_host_count);
 	take_list(&to->deny_hosts, &to->deny_host_count, from->deny_hosts, from->deny_host_count);
+	take_list(&to->allow_sockets, &to->allow_socket_count, from->allow_sockets,
+		  from->allow_socket_count);
 }
 
 static void complete_run(struct cordon_run_options *to, const struct cordon_run_options *from)
@@ -335,7 +337,8 @@ static int keep_load(struct arena *a, struct cordon_load_options *o, struct err 
 	    keep_list(a, &o->deny, o->deny_count, e) < 0 ||
 	    keep_list(a, &o->unprotect, o->unprotect_count, e) < 0 ||
 	    keep_list(a, &o->allow_hosts, o->allow_host_count, e) < 0 ||
-	    keep_list(a, &o->deny_hosts, o->deny_host_count, e) < 0)
+	    keep_list(a, &o->deny_hosts, o->deny_host_count, e) < 0 ||
+	    keep_list(a, &o->allow_sockets, o->allow_socket_count, e) < 0)
 		return err_result(e);
 	return 0;
 }

@@ -225,6 +225,8 @@ static int check_unsandboxed(const struct compile *k, const struct additions *mo
 {
 	struct origin origin = more->port_origin;
 
+	if (more->socket_count)
+		origin = more->sockets[0].origin;
 	if (more->host_count)
 		origin = more->hosts[0].origin;
 	if (more->says_network && more->network != NET_FULL)
@@ -271,6 +273,8 @@ static struct origin find_manager(const struct additions *more, enum net_access 
 	for (size_t i = 0; i < more->host_count; i++)
 		if (access == NET_FULL || more->hosts[i].is_allow)
 			return more->hosts[i].origin;
+	if (access == NET_OFF && more->socket_count)
+		return more->sockets[0].origin;
 	return access == NET_OFF ? more->port_origin : (struct origin){ .file = NULL };
 }
 
@@ -307,6 +311,25 @@ static int warn_vain_host(const struct decode *d, const struct net_rules *net,
 	return 0;
 }
 
+static int add_sockets(const struct decode *d, struct net_rules *net, const struct additions *more,
+		       struct err *e)
+{
+	if (net->access == NET_FULL && more->socket_count)
+		return decode_warn(d, more->sockets[0].origin, e,
+				   "this changes nothing: with the whole network every socket may "
+				   "be used");
+	for (size_t i = 0; i < more->socket_count; i++) {
+		struct net_socket *added = VEC_PUSH(d->a, &net->sockets, e);
+
+		if (!added)
+			return err_result(e);
+		*added = (struct net_socket){ .path = more->sockets[i].path,
+					      .is_allow = true,
+					      .origin = more->sockets[i].origin };
+	}
+	return 0;
+}
+
 static int add_hosts(const struct decode *d, struct net_rules *net, const struct additions *more,
 		     struct err *e)
 {
@@ -331,6 +354,8 @@ static int add_hosts(const struct decode *d, struct net_rules *net, const struct
 		if (r < 0)
 			return r;
 	}
+	if (add_sockets(d, net, more, e) < 0)
+		return err_result(e);
 	return before == NET_FULL && manager.file ? warn_nothing_allowed(d, net, manager, e) : 0;
 }
 

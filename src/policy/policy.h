@@ -384,6 +384,12 @@ struct additions {
 		struct origin origin;
 	} * hosts;
 	size_t host_count;
+	/* --allow-socket: makes it managed where it was off; where it is full nothing is needed. */
+	const struct socket_addition {
+		struct str path; /* plain */
+		struct origin origin;
+	} * sockets;
+	size_t socket_count;
 	/* --publish, --host-port: of no use in a network that is off; .file NULL: none is asked for. */
 	struct origin port_origin;
 };

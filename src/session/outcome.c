@@ -243,6 +243,11 @@ static const char *find_namer(const struct session *s, uint64_t count, uint64_t 
 {
 	bool are_logged = s->outcome.network_is_managed && !s->in.audit_file.len && count == hosts;
 
+	/* Of the command's own loopback the proxy knows nothing. */
+	for (size_t i = 0; i < s->outcome.denials.items.count; i++)
+		if (str_has_prefix(s->outcome.denials.items.items[i].way_out, STR("--host-port ")))
+			are_logged = false;
+
 	return are_logged ? "'cordon audit --run last --denied'" : "--report";
 }
 
@@ -272,7 +277,7 @@ static void warn_of_denials(const struct session *s)
 			     (unsigned long long)count, what, them);
 		return;
 	}
-	has_way = first->kind == DENIAL_HOST && first->way_out.len;
+	has_way = first->way_out.len > 0;
 	/* Who has allowed the name would not guess why. */
 	if (first->is_guarded)
 		(void)snprintf(cause, sizeof(cause), ": %s",

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -33,6 +35,7 @@ struct answer {
 	uint64_t id;
 	int64_t result;
 	uint64_t source_size;
+	uint64_t is_refused;
 	struct sockaddr_storage source;
 };
 
@@ -154,6 +157,18 @@ static void find_source(const struct connector_order *order, int socket, struct 
 	answer->source_size = size;
 }
 
+/* Loopback answers before a connect that does not wait returns, which says nothing of it. */
+static bool is_refused(int socket, int64_t result)
+{
+	struct tcp_info info = { .tcpi_state = TCP_SYN_SENT };
+	socklen_t size = sizeof(info);
+
+	if (result != -EINPROGRESS)
+		return result == -ECONNREFUSED;
+	return syscall(SYS_getsockopt, socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+	       info.tcpi_state == TCP_CLOSE;
+}
+
 static bool send_answer(const struct answer *answer)
 {
 	ssize_t n;
@@ -178,6 +193,7 @@ static void run(void *arg)
 		is_interrupted = 0;
 		answer.result = carry_out(&order, fds, count);
 		find_source(&order, fds[0], &answer);
+		answer.is_refused = is_refused(fds[0], answer.result);
 		/* Before the answer: the last close of a socket may wait, as the call would. */
 		for (size_t i = 0; i < count; i++)
 			fd_done(&fds[i]);
@@ -233,6 +249,7 @@ bool connector_receive(const struct connector *c, uint64_t id, struct connector_
 	    answer.result < -MAX_ERRNO_TOLD || answer.source_size > sizeof(answer.source))
 		return false;
 	*out = (struct connector_result){ .result = (int)answer.result,
+					  .is_refused = answer.is_refused != 0,
 					  .source = answer.source,
 					  .source_size = (uint32_t)answer.source_size };
 	return true;

@@ -37,7 +37,8 @@ struct connector_order {
 
 /* How a connect went. */
 struct connector_result {
-	int result; /* 0 or -errno */
+	int result;	 /* 0 or -errno */
+	bool is_refused; /* nobody listens there, also when a connect that does not wait is not told */
 	/* From where, when that was wanted and it was made, or is being made; size 0: not. */
 	struct sockaddr_storage source;
 	uint32_t source_size;

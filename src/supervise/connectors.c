@@ -216,6 +216,8 @@ static int on_answer(void *user, uint32_t events, struct err *e)
 	}
 	if (call->attempt.is_told && result.source_size)
 		c->made(c->user, &call->attempt, &result);
+	if (result.is_refused && c->refused)
+		c->refused(c->user, &call->attempt);
 	answer(c, call, result.result);
 	go_on(c, w);
 	return 0;

@@ -16,6 +16,8 @@ struct connectors {
 	struct engine *engine;
 	/* One that `is_told` was made, or is being made; before its caller hears of it. */
 	void (*made)(void *user, const struct attempt *t, const struct connector_result *result);
+	/* One for which nobody listens, before its caller hears of it. May be NULL. */
+	void (*refused)(void *user, const struct attempt *t);
 	void *user;
 	struct timer timer;
 	struct arena *arena;

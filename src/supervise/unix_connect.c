@@ -11,9 +11,10 @@
 
 #include "base/hostname.h"
 #include "base/path.h"
-#include "base/toml.h"
+#include "base/shell.h"
 #include "base/utf8.h"
 #include "os/fd.h"
+#include "os/listens.h"
 #include "supervise/caller.h"
 #include "supervise/connector.h"
 #include "supervise/connectors.h"
@@ -31,6 +32,7 @@ enum {
 	WAY_OUT_MAX_BYTES = 8 << 10,
 	MAX_ERRNO_TOLD = 511, /* above are those of the kernel's inside */
 	KNOWN_CALLERS = 64,
+	REFUSED_PORTS = 64,
 	KNOWN_FOR_MS = 20, /* no number is another's so soon */
 };
 
@@ -50,6 +52,8 @@ struct unix_connect {
 	struct unix_bound bound;
 	struct connectors connectors;
 	struct known_caller known[KNOWN_CALLERS];
+	uint16_t refused_ports[REFUSED_PORTS]; /* of loopback, that were looked at */
+	size_t refused_count;
 	struct known_caller asks_for_names; /* who has connected to a name server last */
 	bool hears_names;
 };
@@ -92,18 +96,14 @@ static void describe_rule(const struct socket_verdict *verdict, char *out, size_
 			       verdict->origin.line);
 }
 
-/* What to add to the profile; "" when that would not help. */
+/* What would allow it for a run; "" when that would not help. */
 static void describe_way_out(const struct socket_verdict *verdict, struct str path, struct buf *out)
 {
 	if (verdict->is_final || utf8_check(path) != path.len ||
 	    (verdict->reason != SOCKET_NETWORK_OFF && verdict->reason != SOCKET_UNNAMED))
 		return;
-	buf_add_text(out, verdict->reason == SOCKET_NETWORK_OFF
-				  ? "network = { enabled = true, unix_sockets = { "
-				  : "network.unix_sockets = { ");
-	toml_add_string(out, path);
-	buf_add_text(out,
-		     verdict->reason == SOCKET_NETWORK_OFF ? " = \"allow\" } }" : " = \"allow\" }");
+	buf_add_text(out, "--allow-socket ");
+	shell_add_word(out, path);
 }
 
 static void deny_path(struct unix_connect *u, const struct attempt *t,
@@ -313,6 +313,13 @@ static const struct known_caller *know_caller(struct unix_connect *u, const stru
 
 /* ---- No network ----------------------------------------------------------------------- */
 
+static void describe_address(const struct destination *d, struct buf *subject)
+{
+	buf_add_text(subject, ip_is_v4(&d->ip) ? "" : "[");
+	ip_print(subject, &d->ip);
+	buf_printf(subject, ip_is_v4(&d->ip) ? ":%u" : "]:%u", (unsigned)d->port);
+}
+
 /* Who asks for a name tells the name server alone. */
 static bool describe_off(const struct destination *d, struct buf *subject, struct buf *way_out)
 {
@@ -328,9 +335,7 @@ static bool describe_off(const struct destination *d, struct buf *subject, struc
 		buf_add_text(way_out, "NAME");
 		return true;
 	}
-	buf_add_text(subject, ip_is_v4(&d->ip) ? "" : "[");
-	ip_print(subject, &d->ip);
-	buf_printf(subject, ip_is_v4(&d->ip) ? ":%u" : "]:%u", (unsigned)d->port);
+	describe_address(d, subject);
 	buf_add(way_out, buf_str(subject));
 	return true;
 }
@@ -464,6 +469,42 @@ void unix_connect_answer(struct unix_connect *u, uint64_t id, int os_error)
 	connectors_release(&u->connectors, id, is_known ? -os_error : -EACCES);
 }
 
+/*
+ * Loopback is the sandbox's own, and nobody listens there: where the host has somebody at that
+ * port it is that one who was meant. The kernel's list is asked, nobody is connected to.
+ */
+static void on_refused(void *user, const struct attempt *t)
+{
+	struct unix_connect *u = user;
+	char subject_text[80], way_text[40];
+	struct buf subject = BUF_OVER(subject_text), way_out = BUF_OVER(way_text);
+	const struct known_caller *caller;
+	struct destination d;
+
+	if (u->sandbox->has_no_namespaces || t->type != SOCK_STREAM ||
+	    !destination_parse(&t->address.storage, t->size, &d) || destination_is_outside(&d) ||
+	    (u->proxy && find_host_port(u, t)))
+		return;
+	for (size_t i = 0; i < u->refused_count; i++)
+		if (u->refused_ports[i] == d.port)
+			return;
+	if (u->refused_count == COUNT_OF(u->refused_ports))
+		return;
+	u->refused_ports[u->refused_count++] = d.port;
+	if (!os_listens(&d.ip, d.port))
+		return;
+	describe_address(&d, &subject);
+	buf_printf(&way_out, "--host-port %u", (unsigned)d.port);
+	caller = know_caller(u, t);
+	denials_add(u->denials,
+		    &(struct denial){ .kind = DENIAL_HOST,
+				      .subject = buf_str(&subject),
+				      .rule = STR("loopback is the sandbox's own (P12)"),
+				      .way_out = buf_str(&way_out),
+				      .program = str_of(caller->program),
+				      .pid = caller->inner });
+}
+
 static void on_made(void *user, const struct attempt *t, const struct connector_result *result)
 {
 	struct unix_connect *u = user;
@@ -565,6 +606,7 @@ struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 	if (connectors_init(&u->connectors, a, engine, e) < 0)
 		return NULL;
 	u->connectors.made = on_made;
+	u->connectors.refused = on_refused;
 	u->connectors.user = u;
 	handler.user = u;
 	engine_handle(engine, &handler);

@@ -55,7 +55,8 @@ TEST(every_member_is_eight_bytes_wide)
 	CHECK_INT(offsetof(struct cordon_load_options, network), 136);
 	CHECK_INT(offsetof(struct cordon_load_options, on_progress), 176);
 	CHECK_INT(offsetof(struct cordon_load_options, workspace), 192);
-	CHECK_INT(offsetof(struct cordon_load_options, unprotect_count) + 8,
+	CHECK_INT(offsetof(struct cordon_load_options, unprotect_count), 208);
+	CHECK_INT(offsetof(struct cordon_load_options, allow_socket_count) + 8,
 		  sizeof(struct cordon_load_options));
 	CHECK_INT(sizeof(struct cordon_run_options) % 8, 0);
 	CHECK_INT(offsetof(struct cordon_run_options, flags), 80);

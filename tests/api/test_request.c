@@ -58,7 +58,9 @@ TEST(every_member_has_its_words)
 					    .deny = denies,
 					    .deny_count = 1,
 					    .network = "full",
-					    .workspace = "ws" };
+					    .workspace = "ws",
+					    .allow_sockets = writes,
+					    .allow_socket_count = 1 };
 	struct cordon_run_options request = { .size = sizeof(request),
 					      .load = &load,
 					      .command = list_command,
@@ -77,7 +79,8 @@ TEST(every_member_has_its_words)
 		  "[--workspace][ws]"
 		  "[--config-file][c.toml][--config][features.a=true][--config][git=\"commit\"]"
 		  "[--enable][x][--disable][y][--disable][z][--network][full][--add-read][/r]"
-		  "[--add-write][w 1][--add-write][w2][--deny][-d][--backend][native]"
+		  "[--add-write][w 1][--add-write][w2][--deny][-d][--allow-socket][w "
+		  "1][--backend][native]"
 		  "[--sandbox][require][--accept-missing][limits][--timeout][1500ms]"
 		  "[--env][A=b c][--env][GITHUB_TOKEN][--quiet][--trace][--][ls][-l][--][a b]");
 	load.mode = NULL;

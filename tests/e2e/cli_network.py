@@ -728,6 +728,55 @@ def a_name_without_a_network_is_named_and_gone_at_once(w: World):
 
 
 @case
+def a_port_of_the_host_that_was_meant_is_named(w: World):
+    blocking = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])))"
+    hurried = ("import select, socket, sys\ns = socket.socket()\ns.setblocking(False)\n"
+               "s.connect_ex(('127.0.0.1', int(sys.argv[1])))\nselect.select([], [s], [])\nraise SystemExit(1)")
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port, nobody = (str(s.getsockname()[1]) for s in (server, closed))
+        for backend in BACKENDS:
+            for network in ([], ["--allow-host", "good.example"]):
+                for script in (blocking, hurried):
+                    result = run(w, *backend, *network, "--", "python3", "-c", script, port)
+                    assert result.status == 1 and f"--host-port {port}" in result.err, repr(result)
+                    # Where the host has nobody either it would not help.
+                    result = run(w, *backend, *network, "--", "python3", "-c", script, nobody)
+                    assert result.status == 1 and "--host-port" not in result.err, repr(result)
+                ok(w, *backend, *network, "--host-port", port, "--", "python3", "-c", blocking, port)
+        server.setblocking(False)
+        count = 0
+        while count < 99:
+            try:
+                server.accept()[0].close()
+            except BlockingIOError:
+                break
+            count += 1
+        assert count == 2 * len(BACKENDS), "who looks whether somebody listens must not connect"
+
+
+@case
+def a_socket_of_the_host_is_opened_for_one_run(w: World):
+    script = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+    with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as other:
+        paths = [str(w.top / name) for name in ("one.sock", "other.sock")]
+        for server, path in zip((one, other), paths):
+            server.bind(path)
+            server.listen(9)
+        for backend in BACKENDS:
+            result = run(w, *backend, "--", "python3", "-c", script, paths[0])
+            assert result.status == 1 and f"--allow-socket {paths[0]}" in result.err, repr(result)
+            ok(w, *backend, "--allow-socket", paths[0], "--", "python3", "-c", script, paths[0])
+            result = run(w, *backend, "--allow-socket", paths[0], "--", "python3", "-c", script, paths[1])
+            assert result.status == 1 and f"--allow-socket {paths[1]}" in result.err, repr(result)
+            # That is all that it opens.
+            assert run(w, *backend, "--allow-socket", paths[0], "--", *CURL, "-f", f"http://{WEB}/").status != 0
+        for words in (["--network", "off"], ["--full-auto"]):
+            assert run(w, *words, "--allow-socket", paths[0], "--", "true").status == 125, words
+        assert "changes nothing" in ok(w, "--network", "full", "--allow-socket", paths[0], "--", "true").err
+
+
+@case
 def what_is_no_question_harms_nobody(w: World):
     """The supervising process reads it."""
     send = ("import os, socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"

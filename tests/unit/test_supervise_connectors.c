@@ -378,6 +378,7 @@ struct said {
 	uint64_t id;
 	int64_t result;
 	uint64_t source_size;
+	uint64_t is_refused;
 	struct sockaddr_storage source;
 };
 
@@ -393,7 +394,7 @@ static bool is_believed(struct said said, size_t size)
 		return false;
 	c.channel = pair[0];
 	believed = connector_receive(&c, 7, &got) && got.result == said.result &&
-		   got.source_size == said.source_size;
+		   got.source_size == said.source_size && got.is_refused == (said.is_refused != 0);
 	close(pair[0]);
 	close(pair[1]);
 	return believed;
@@ -406,6 +407,7 @@ TEST(only_a_result_of_its_own_call_is_believed)
 	CHECK(is_believed((struct said){ .id = 7 }, all));
 	CHECK(is_believed((struct said){ .id = 7, .result = -ECONNREFUSED }, all));
 	CHECK(is_believed((struct said){ .id = 7, .source_size = 16 }, all));
+	CHECK(is_believed((struct said){ .id = 7, .is_refused = 1 }, all));
 	CHECK(!is_believed((struct said){ .id = 7, .source_size = 129 }, all));
 	CHECK(!is_believed((struct said){ .id = 8 }, all));
 	CHECK(!is_believed((struct said){ .id = 7, .result = 1 }, all));

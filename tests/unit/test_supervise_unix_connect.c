@@ -36,9 +36,7 @@ TEST(a_socket_of_the_host_is_refused_by_name)
 	CHECK_INT(j.denials.items.items[0].kind, DENIAL_UNIX_SOCKET);
 	CHECK_STR(j.denials.items.items[0].subject.p, host_path);
 	CHECK(str_has_prefix(j.denials.items.items[0].rule, STR("network is off (P12)")));
-	(void)snprintf(way_out, sizeof(way_out),
-		       "network = { enabled = true, unix_sockets = { \"%s\" = \"allow\" } }",
-		       host_path);
+	(void)snprintf(way_out, sizeof(way_out), "--allow-socket %s", host_path);
 	CHECK_STR(j.denials.items.items[0].way_out.p, way_out);
 	CHECK_STR(j.denials.items.items[0].program.p, "test_supervise_");
 	CHECK_INT(j.denials.items.items[0].pid, 1);
