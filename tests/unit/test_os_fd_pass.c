@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -141,4 +142,49 @@ TEST(none_and_too_many_are_refused)
 	REQUIRE(open_channel());
 	CHECK_INT(fd_pass_send(ends[0], word, sizeof(word), many, 0, 0), -EINVAL);
 	CHECK_INT(fd_pass_send(ends[0], word, sizeof(word), many, COUNT_OF(many), 0), -EINVAL);
+}
+
+/* ---- Others that have descriptors on their way ---------------------------------------------- */
+
+enum { FEW = 16, NOBODY_ELSE = 61234 };
+
+/* In a process of its own: 0 when a send that had to wait came through. */
+static int send_beside_others(void)
+{
+	const struct rlimit few = { FEW, FEW };
+	int fds[FEW / 2], more[2], r = 0;
+	char word = 'a';
+
+	for (size_t i = 0; i < COUNT_OF(fds); i++)
+		fds[i] = STDOUT_FILENO;
+	/* Root is not limited; and this user's others are not to be in the way. */
+	if ((geteuid() == 0 && setresuid(NOBODY_ELSE, NOBODY_ELSE, NOBODY_ELSE) < 0) ||
+	    setrlimit(RLIMIT_NOFILE, &few) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, more) < 0)
+		return 10;
+	for (int i = 0; i < FEW && r == 0; i++)
+		r = fd_pass_send(ends[0], &word, 1, fds, COUNT_OF(fds), MSG_DONTWAIT);
+	if (r != -ETOOMANYREFS)
+		return 11;
+	if (fork() == 0) {
+		(void)usleep(50000);
+		while (recv(ends[1], &word, 1, MSG_DONTWAIT) > 0)
+			;
+		_exit(0);
+	}
+	return fd_pass_send(more[0], &word, 1, fds, 1, 0) == 0 ? 0 : 12;
+}
+
+TEST(who_has_too_many_on_their_way_waits_for_others)
+{
+	pid_t child;
+	int status = -1;
+
+	REQUIRE(open_channel());
+	child = fork();
+	if (child == 0)
+		_exit(send_beside_others());
+	REQUIRE(child > 0 && waitpid(child, &status, 0) == child);
+	CHECK(WIFEXITED(status));
+	CHECK_INT(WEXITSTATUS(status), 0);
 }

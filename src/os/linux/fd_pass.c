@@ -3,11 +3,15 @@
 #include "os/fd_pass.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { IN_FLIGHT_WAIT_MS = 2000 };
 
 union control {
 	struct cmsghdr header;
@@ -23,6 +27,20 @@ ssize_t fd_pass_tell(int channel, const void *data, size_t bytes, int flags)
 	return syscall(SYS_sendmsg, channel, &message, MSG_NOSIGNAL | flags);
 }
 
+/*
+ * Descriptors on their way count for their user, in all processes, and may be no more than the sender may
+ * open (ETOOMANYREFS). Where that is few, others at work can use it up: it passes as they receive theirs.
+ */
+static bool waits_for_others(int flags, int *waited_ms)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+
+	if (errno != ETOOMANYREFS || (flags & MSG_DONTWAIT) || ++*waited_ms > IN_FLIGHT_WAIT_MS)
+		return false;
+	(void)syscall(SYS_nanosleep, &moment, NULL);
+	return true;
+}
+
 int fd_pass_send(int channel, void *data, size_t bytes, const int *fds, size_t count, int flags)
 {
 	size_t size = count * sizeof(*fds);
@@ -33,6 +51,7 @@ int fd_pass_send(int channel, void *data, size_t bytes, const int *fds, size_t c
 				  .msg_iovlen = 1,
 				  .msg_control = control.space,
 				  .msg_controllen = (socklen_t)CMSG_SPACE(size) };
+	int waited_ms = 0;
 	long n;
 
 	if (count == 0 || count > FD_PASS_MAX)
@@ -43,7 +62,7 @@ int fd_pass_send(int channel, void *data, size_t bytes, const int *fds, size_t c
 	memcpy(CMSG_DATA(&control.header), fds, size);
 	do
 		n = syscall(SYS_sendmsg, channel, &message, MSG_NOSIGNAL | flags);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 && (errno == EINTR || waits_for_others(flags, &waited_ms)));
 	return n < 0 ? -errno : 0;
 }
 
