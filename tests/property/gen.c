@@ -486,6 +486,9 @@ const char *gen_deny_path(struct gen *g, const char *text, char out[GEN_LINE_BYT
 {
 	const char *const *from = gen_chance(g, 4) ? globs : gen_chance(g, 3) ? keys : gen_paths;
 
+	/* What a parent says under the same key would be replaced (P4), which may be a write. */
+	if (from == keys && strstr(text, "extends = "))
+		from = gen_paths;
 	return line_of(out, text, gen_pick(g, from), "deny");
 }
 
