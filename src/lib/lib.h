@@ -36,12 +36,6 @@ enum {
 int error_give(const struct err *e, cordon_error **error);
 
 /* The caller's options, whatever the version it was built with. NULL is all defaults. */
-/*
- * The options of the program that say the same, each behind a blank, for a line that can be pasted.
- * What no option says (the system's directory, another environment) is left out.
- */
-void options_add_words(struct buf *b, const struct cordon_load_options *o) NONNULL;
-
 int options_read(const struct cordon_load_options *in, struct cordon_load_options *out,
 		 struct err *e) MUST_CHECK;
 int options_read_run(const struct cordon_run_options *in, struct cordon_run_options *out,

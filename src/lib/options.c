@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading option structs of callers that are older or newer than this library. */
-#include <stddef.h>
-
-#include "base/shell.h"
 #include "lib/lib.h"
 
 /* Every member is 8 bytes wide, so no new one can land in old padding. */
@@ -79,60 +76,6 @@ int options_read(const struct cordon_load_options *in, struct cordon_load_option
 	if (out->flags & ~(uint64_t)CORDON_LOAD_HOSTS_ONLY)
 		return FAIL(e, ERR_ARGUMENT, "an unknown flag is set");
 	return 0;
-}
-
-/* Of a policy, by the names that the program has for them; a new member needs a line here. */
-static const struct said_text {
-	const char *option;
-	size_t at;
-} said_texts[] = {
-	{ "-C", offsetof(struct cordon_load_options, directory) },
-	{ "--workspace", offsetof(struct cordon_load_options, workspace) },
-	{ "--config-file", offsetof(struct cordon_load_options, config_file) },
-	{ "-P", offsetof(struct cordon_load_options, profile) },
-	{ "--mode", offsetof(struct cordon_load_options, mode) },
-	{ "--network", offsetof(struct cordon_load_options, network) },
-	{ "--workspace", offsetof(struct cordon_load_options, workspace) },
-};
-
-/* The count stands behind the list. */
-static const struct said_text said_lists[] = {
-	{ "-c", offsetof(struct cordon_load_options, overrides) },
-	{ "--add-read", offsetof(struct cordon_load_options, add_read) },
-	{ "--add-write", offsetof(struct cordon_load_options, add_write) },
-	{ "--unprotect", offsetof(struct cordon_load_options, unprotect) },
-	{ "--deny", offsetof(struct cordon_load_options, deny) },
-	{ "--allow-host", offsetof(struct cordon_load_options, allow_hosts) },
-	{ "--deny-host", offsetof(struct cordon_load_options, deny_hosts) },
-	{ "--allow-socket", offsetof(struct cordon_load_options, allow_sockets) },
-};
-
-static void add_word(struct buf *b, const char *option, const char *value)
-{
-	buf_printf(b, " %s ", option);
-	shell_add_word(b, str_of(value));
-}
-
-void options_add_words(struct buf *b, const struct cordon_load_options *o)
-{
-	const char *bytes = (const char *)o;
-
-	for (size_t i = 0; i < COUNT_OF(said_texts); i++) {
-		const char *value;
-
-		memcpy(&value, bytes + said_texts[i].at, sizeof(value));
-		if (value)
-			add_word(b, said_texts[i].option, value);
-	}
-	for (size_t i = 0; i < COUNT_OF(said_lists); i++) {
-		const char *const *items;
-		uint64_t count;
-
-		memcpy(&items, bytes + said_lists[i].at, sizeof(items));
-		memcpy(&count, bytes + said_lists[i].at + sizeof(items), sizeof(count));
-		for (uint64_t k = 0; k < count; k++)
-			add_word(b, said_lists[i].option, items[k]);
-	}
 }
 
 int options_read_run(const struct cordon_run_options *in, struct cordon_run_options *out,

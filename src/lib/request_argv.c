@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/shell.h"
 #include "lib/run.h"
 
 struct words {
@@ -69,6 +70,27 @@ static void add_access(struct words *words, const struct cordon_load_options *lo
 	add_list(words, "--allow-socket", load->allow_sockets, load->allow_socket_count);
 }
 
+static void add_policy(struct words *words, const struct asked *asked)
+{
+	add_load(words, &asked->load);
+	add_words(words, "--enable", asked->run.enable);
+	add_words(words, "--disable", asked->run.disable);
+	add_access(words, &asked->load);
+}
+
+int asked_policy_words(const struct asked *asked, struct buf *out, struct err *e)
+{
+	struct words words = { .a = ARENA_INIT(RUN_MAX_BYTES), .e = e };
+
+	add_policy(&words, asked);
+	for (size_t i = 0; i < words.list.count; i++) {
+		buf_add_char(out, ' ');
+		shell_add_word(out, str_of(words.list.items[i]));
+	}
+	arena_done(&words.a);
+	return words.has_failed ? err_result(e) : 0;
+}
+
 static void add_timeout(struct words *words, uint64_t timeout_ms)
 {
 	struct str text;
@@ -88,10 +110,7 @@ static void add_all(struct words *words, const struct asked *asked)
 	add(words, run->binary ? run->binary : "cordon");
 	add(words, "run");
 	add_option(words, "--platform", run->platform);
-	add_load(words, &asked->load);
-	add_words(words, "--enable", run->enable);
-	add_words(words, "--disable", run->disable);
-	add_access(words, &asked->load);
+	add_policy(words, asked);
 	add_option(words, "--backend", run->backend);
 	add_option(words, "--sandbox", run->sandbox);
 	add_words(words, "--accept-missing", run->accept_missing);

@@ -48,6 +48,13 @@ int asked_read(const cordon *handle, const struct cordon_run_options *request, s
 int asked_add_features(struct arena *a, struct asked *asked, struct err *e) MUST_CHECK NONNULL;
 
 /*
+ * The options that say which policy is asked for, as words of a shell, each behind a blank: what
+ * 'cordon why' takes as well. ERR_NOMEM; what does not fit is told by `out`.
+ */
+int asked_policy_words(const struct asked *asked, struct buf *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/*
  * What the session is asked for, partly in `a`; the callbacks are the caller's. ERR_ARGUMENT,
  * ERR_WEAKER, ERR_NOMEM.
  */

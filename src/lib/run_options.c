@@ -257,8 +257,8 @@ int asked_session(struct arena *a, const struct asked *asked, const cordon_polic
 	};
 
 	/* What does not fit would make a line that can't be read. */
-	options_add_words(&words, &asked->load);
-	if (words.failed == ERR_OK && arena_copy(a, buf_str(&words), &in.options, e) < 0)
+	if (asked_policy_words(asked, &words, e) < 0 ||
+	    (words.failed == ERR_OK && arena_copy(a, buf_str(&words), &in.options, e) < 0))
 		return err_result(e);
 	in.has_options = words.failed == ERR_OK;
 	if (check_platform(run->platform, e) < 0 || find_wish(run->sandbox, &in.wish, e) < 0 ||
