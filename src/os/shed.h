@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/macros.h"
@@ -23,8 +24,14 @@ struct shed {
 		.ends = { -1, -1 } \
 	}
 
-/* Takes copies of up to FD_PASS_MAX - 1 descriptors at a time; the caller closes its own. */
-void shed_put(struct shed *s, const int *fds, size_t count) NONNULL;
+/* Before the first is put there; shed_put() does it, too. False: it can't be made. */
+bool shed_open(struct shed *s) NONNULL;
 
-/* When nobody else has them any more. */
-void shed_leave(struct shed *s) NONNULL;
+/* Takes copies of up to FD_PASS_MAX descriptors at a time; the caller closes its own. False: it takes none. */
+bool shed_put(struct shed *s, const int *fds, size_t count) NONNULL;
+
+/*
+ * When nobody else has them any more. What was put there first is closed first, the shed itself last. False:
+ * they were closed by this call.
+ */
+bool shed_leave(struct shed *s) NONNULL;

@@ -257,7 +257,7 @@ static void shed_places(struct warden *w, const struct placeholders *held)
 			fds[count++] = held->items[i].fd;
 		if (count < COUNT_OF(fds) && i + 1 < held->count)
 			continue;
-		shed_put(&w->shed, fds, count);
+		(void)shed_put(&w->shed, fds, count);
 		count = 0;
 	}
 }
@@ -277,7 +277,7 @@ void warden_finish(struct warden *w, struct placeholders *held)
 	if (w->pid == 0)
 		return;
 	os_reap(w->pidfd);
-	shed_leave(&w->shed);
+	(void)shed_leave(&w->shed);
 	fd_close(&w->pidfd);
 	fd_close(&w->channel);
 	*w = (struct warden)WARDEN_NONE;

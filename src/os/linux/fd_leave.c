@@ -4,10 +4,7 @@
  * our place would have to be reaped by somebody: after `cordon` has ended that is the init of the host
  * or of a container, or a host program that calls itself a subreaper, and not all of them do.
  *
- * The kernel's own collector does it without a process. A socket that lies in its own queue, and that
- * nobody has open any more, can't ever be read; when a unix socket is closed, the kernel (from 6.9 on in
- * a worker of its own, before that in the caller) looks for such ones and frees them with
- * all that was sent to them.
+ * The kernel's own collector does it without a process (os/shed.h; before 6.9 in the caller).
  *
  * The kernel does that in turn, so a flood of short runs could be faster, and each instance counts for its user
  * (fs.inotify.max_user_instances) until it is freed. So each one takes a place, a name that is free
@@ -23,7 +20,7 @@
 #include <unistd.h>
 
 #include "os/fd.h"
-#include "os/fd_pass.h"
+#include "os/shed.h"
 
 enum { PLACES = 8 };
 
@@ -45,18 +42,9 @@ static bool take_place(int fd)
 
 bool fd_leave(int *fd)
 {
-	int ends[2] = { -1, -1 };
-	char nothing = 0;
-	bool is_left = socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) == 0 &&
-		       take_place(ends[1]);
-	/* The first is freed first, and the place when that is done. */
-	const int left[] = { *fd, ends[1] };
+	struct shed shed = SHED_NONE;
+	bool is_put = shed_open(&shed) && take_place(shed.ends[1]) && shed_put(&shed, fd, 1);
 
-	if (is_left)
-		is_left = fd_pass_send(ends[0], &nothing, sizeof(nothing), left, COUNT_OF(left),
-				       MSG_DONTWAIT) == 0;
 	fd_close(fd);
-	fd_close(&ends[1]);
-	fd_close(&ends[0]); /* the one that is really closed: now the kernel looks */
-	return is_left;
+	return shed_leave(&shed) && is_put;
 }

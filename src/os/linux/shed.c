@@ -7,28 +7,29 @@
 #include "os/fd.h"
 #include "os/fd_pass.h"
 
-static void send_all(const struct shed *s, const int *fds, size_t count)
+/* Where it is refused (a queue that is full, a limit), the caller's close is the last. */
+static bool send_all(const struct shed *s, const int *fds, size_t count)
 {
 	char unused = 0;
-	/* Where it is refused (a queue that is full, a limit), the caller's close is the last. */
-	int r = fd_pass_send(s->ends[0], &unused, sizeof(unused), fds, count, MSG_DONTWAIT);
 
-	(void)r;
+	return fd_pass_send(s->ends[0], &unused, sizeof(unused), fds, count, MSG_DONTWAIT) == 0;
 }
 
-void shed_put(struct shed *s, const int *fds, size_t count)
+bool shed_open(struct shed *s)
 {
-	if (count == 0 ||
-	    (s->ends[0] < 0 && socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, s->ends) < 0))
-		return;
-	send_all(s, fds, count);
+	return s->ends[0] >= 0 || socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, s->ends) == 0;
 }
 
-void shed_leave(struct shed *s)
+bool shed_put(struct shed *s, const int *fds, size_t count)
 {
-	if (s->ends[0] < 0)
-		return;
-	send_all(s, &s->ends[1], 1);
-	fd_close(&s->ends[0]);
+	return count > 0 && shed_open(s) && send_all(s, fds, count);
+}
+
+bool shed_leave(struct shed *s)
+{
+	bool is_left = s->ends[0] >= 0 && send_all(s, &s->ends[1], 1);
+
 	fd_close(&s->ends[1]);
+	fd_close(&s->ends[0]); /* the one that is really closed: now the kernel looks */
+	return is_left;
 }
