@@ -467,15 +467,12 @@ void gen_insert(struct gen *g, struct str text, const char *header, const char *
 	buf_add(g->b, str_from(text, before));
 }
 
-/*
- * A line with `key`, or "" when the text has that key: a second one would be an error, and one in the
- * place of a built-in profile's takes its entry away (what P8 leaves out because of it is open then).
- */
+/* A line with `key`, or "" when the text has that key: a second one would be an error. */
 static const char *line_of(char out[GEN_LINE_BYTES], const char *text, const char *key,
 			   const char *value)
 {
 	(void)snprintf(out, GEN_LINE_BYTES, "'%s' =", key);
-	if (strstr(text, out) || (key[0] == ':' && strstr(text, "extends = ':")))
+	if (strstr(text, out))
 		out[0] = '\0';
 	else
 		(void)snprintf(out, GEN_LINE_BYTES, "'%s' = '%s'\n", key, value);
@@ -486,7 +483,10 @@ const char *gen_deny_path(struct gen *g, const char *text, char out[GEN_LINE_BYT
 {
 	const char *const *from = gen_chance(g, 4) ? globs : gen_chance(g, 3) ? keys : gen_paths;
 
-	/* What a parent says under the same key would be replaced (P4), which may be a write. */
+	/*
+	 * What a parent says under the same key would be replaced (P4), which may be a write: P8 then
+	 * follows a link that it had left out.
+	 */
 	if (from == keys && strstr(text, "extends = "))
 		from = gen_paths;
 	return line_of(out, text, gen_pick(g, from), "deny");
