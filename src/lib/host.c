@@ -31,11 +31,11 @@ static enum host_type host_type_of(enum os_type type)
 
 /* ---- Asking the system -------------------------------------------------------------- */
 
-static int now_look(void *user, struct str path, struct host_file *out, struct err *e)
+/* `has_no_dirs`: as far as the links of a directory tell. */
+static int look_now(struct str path, struct host_file *out, struct err *e)
 {
 	struct os_file file;
 
-	(void)user;
 	if (os_look(path, &file, e) < 0)
 		return err_result(e);
 	/* P11: all runs, beside each other or after one that crashed, make the same plan. */
@@ -45,8 +45,18 @@ static int now_look(void *user, struct str path, struct host_file *out, struct e
 				   .device = file.device,
 				   .inode = file.inode,
 				   .is_locked = file.is_locked,
+				   .has_no_dirs = file.has_two_links,
 				   .is_others = file.is_others,
 				   .is_open = file.is_open };
+	return 0;
+}
+
+static int now_look(void *user, struct str path, struct host_file *out, struct err *e)
+{
+	(void)user;
+	if (look_now(path, out, e) < 0)
+		return err_result(e);
+	out->has_no_dirs = false; /* whether its links tell nobody has asked */
 	return 0;
 }
 
@@ -130,6 +140,17 @@ static int view_find(struct host_view *view, struct str path, struct seen **out,
 	return 0;
 }
 
+static bool has_no_dirs(struct host_view *view, struct str path, uint64_t device)
+{
+	if (view->is_frozen)
+		return false;
+	if (view->links_device != device) {
+		view->links_device = device;
+		view->links_count_dirs = os_links_count_dirs(path);
+	}
+	return view->links_count_dirs;
+}
+
 static int view_look(void *user, struct str path, struct host_file *out, struct err *e)
 {
 	struct host_view *view = user;
@@ -141,8 +162,9 @@ static int view_look(void *user, struct str path, struct host_file *out, struct 
 		*out = seen->file;
 		return 0;
 	}
-	if (now_look(NULL, path, out, e) < 0)
+	if (look_now(path, out, e) < 0)
 		return err_result(e);
+	out->has_no_dirs = out->has_no_dirs && has_no_dirs(view, path, out->device);
 	if (seen && !view->is_frozen) {
 		seen->file = *out;
 		seen->has_file = true;

@@ -22,6 +22,8 @@ struct host_view {
 	size_t listed_bytes;
 	bool is_frozen;
 	struct os_stamp_kind stamp_kind; /* of what was listed last */
+	uint64_t links_device;		 /* whose links were asked about last, */
+	bool links_count_dirs;		 /* and the answer */
 	const struct progress *progress; /* told of what is listed; may be NULL */
 };
 

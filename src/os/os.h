@@ -40,8 +40,15 @@ struct os_file {
 	bool is_others;		/* another user's */
 	bool is_open;		/* everybody may write it */
 	bool is_socket;
+	bool has_two_links;  /* a directory: see os_links_count_dirs() */
 	bool is_placeholder; /* bears Cordon's mark and holds nothing: no one's, and soon gone */
 };
+
+/*
+ * Whether a directory on the file system of `path` has two links and one more for each directory in
+ * it, so that one with two has none.
+ */
+bool os_links_count_dirs(struct str path);
 
 /* What lies at `path`, a link at its end not followed. ERR_SYS when the host fails. */
 int os_look(struct str path, struct os_file *out, struct err *e) MUST_CHECK NONNULL;

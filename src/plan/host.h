@@ -34,8 +34,9 @@ struct host_file {
 	 * searching it. Whoever runs as this user may change that with chmod.
 	 */
 	bool is_locked;
-	bool is_others; /* another user's */
-	bool is_open;	/* everybody may write it */
+	bool is_others;	  /* another user's */
+	bool is_open;	  /* everybody may write it */
+	bool has_no_dirs; /* a directory that is known to hold none */
 };
 
 /* In a directory. */

@@ -74,7 +74,8 @@ static int add_spot(struct search *n, struct spot spot, struct err *e)
 }
 
 /* Another file system is somebody else's; one that does not answer is left alone. */
-static int look(struct search *n, struct spot *at, bool *is_usable, struct err *e)
+static int look(struct search *n, struct spot *at, bool *is_usable, bool *has_no_dirs,
+		struct err *e)
 {
 	const struct host *host = n->s->b->host;
 	struct host_file file = { .type = HOST_MISSING };
@@ -88,6 +89,7 @@ static int look(struct search *n, struct spot *at, bool *is_usable, struct err *
 		return 0;
 	r = host->look(host->user, at->path, &file, e);
 	*is_usable = r == 0 && file.type == HOST_DIR && (at->is_root || file.device == at->device);
+	*has_no_dirs = *is_usable && file.has_no_dirs && !file.is_locked && !at->is_root;
 	at->device = file.device;
 	if (r != -(int)ERR_SYS)
 		return r;
@@ -121,6 +123,26 @@ static int note_closed(struct search *n, struct str path, struct err *e)
 		"%s is closed by its mode: git repositories below it are not protected, "
 		"what changes in them is only reported",
 		SHOWN(lock));
+}
+
+/*
+ * Nothing of git's can be in a directory without directories but a .git that is none itself, so most
+ * need not be read. Where even that can't be told, it is.
+ */
+static int is_plain_leaf(struct search *n, struct str path, bool *out, struct err *e)
+{
+	const struct host *host = n->s->b->host;
+	struct host_file file = { .type = HOST_HIDDEN };
+	struct str git;
+	int r = path_join(n->scratch, path, STR(".git"), &git, e);
+
+	if (r == 0)
+		r = host->look(host->user, git, &file, e);
+	*out = r == 0 && file.type == HOST_MISSING;
+	if (r != -(int)ERR_SYS)
+		return r;
+	err_clear(e);
+	return 0;
 }
 
 /* SECURITY: a placeholder of another run is listed, and is not there. */
@@ -183,11 +205,15 @@ static int add_below(struct search *n, const struct spot *at, const struct walke
 static int search_spot(struct search *n, struct spot at, struct err *e)
 {
 	const struct walked *walked = NULL;
-	bool is_usable = false;
-	bool is_bare = false;
-	int r = look(n, &at, &is_usable, e);
+	bool is_usable = false, has_no_dirs = false;
+	bool is_bare = false, is_plain = false;
+	int r = look(n, &at, &is_usable, &has_no_dirs, e);
 
 	if (r < 0 || !is_usable || git_find(n->s, at.path))
+		return r;
+	if (has_no_dirs)
+		r = is_plain_leaf(n, at.path, &is_plain, e);
+	if (r < 0 || is_plain)
 		return r;
 	r = walk_find(n->s->b, at.path, n->names_left, n->spots.count < WALK_MAX_DIRS, &walked, e);
 	if (r == -(int)ERR_SYS)

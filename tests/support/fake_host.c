@@ -225,6 +225,17 @@ static int begin(struct fake_host *h, struct str path, enum host_type *way, stru
 	return 0;
 }
 
+/* As the links of a real directory tell; those below it stand behind it. */
+static bool has_no_dirs(const struct fake_host *h, const struct fake_file *dir)
+{
+	const struct fake_file *end = h->files + h->count;
+
+	for (const struct fake_file *f = dir + 1; f < end && path_is_under(f->path, dir->path); f++)
+		if (f->type == HOST_DIR)
+			return false;
+	return dir->type == HOST_DIR;
+}
+
 static int look(void *user, struct str path, struct host_file *out, struct err *e)
 {
 	enum host_type way;
@@ -240,7 +251,8 @@ static int look(void *user, struct str path, struct host_file *out, struct err *
 					   .inode = f->inode,
 					   .is_locked = f->is_locked,
 					   .is_others = f->is_others,
-					   .is_open = f->is_open };
+					   .is_open = f->is_open,
+					   .has_no_dirs = has_no_dirs(user, f) };
 	return 0;
 }
 

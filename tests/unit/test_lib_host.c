@@ -8,6 +8,7 @@
 
 #include "lib/lib.h"
 #include "os/linux/mark.h"
+#include "os/os.h"
 #include "scratch.h"
 #include "test.h"
 
@@ -64,6 +65,29 @@ TEST(a_view_remembers_and_then_keeps_still)
 	CHECK(str_is(buf_str(&text), "texttext"));
 	CHECK_INT(look(&host_now, "d/a"), HOST_MISSING);
 	CHECK_INT(count(&host_now, "d"), 2);
+}
+
+/* Where the file system counts them. */
+TEST(a_directory_without_directories_is_known)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct host_view view;
+	struct host host = host_view_init(&view, &a);
+	struct err e = ERR_INIT;
+	struct host_file file;
+
+	REQUIRE(mkdir("above", 0700) == 0 && mkdir("above/below", 0700) == 0);
+	scratch_put("above/below/file", "");
+	CHECK_INT(host.look(host.user, STR("above"), &file, &e), 0);
+	CHECK(!file.has_no_dirs);
+	CHECK_INT(host.look(host.user, STR("above/below"), &file, &e), 0);
+	CHECK(file.has_no_dirs == os_links_count_dirs(STR("above")));
+	CHECK_INT(host.look(host.user, STR("above/below/file"), &file, &e), 0);
+	CHECK(!file.has_no_dirs);
+	/* Their links may say anything. */
+	CHECK(!os_links_count_dirs(STR("/proc")) && !os_links_count_dirs(STR("missing")));
+	CHECK_INT(host_now.look(host_now.user, STR("above/below"), &file, &e), 0);
+	CHECK(!file.has_no_dirs);
 }
 
 TEST(a_placeholder_is_not_there)

@@ -3,7 +3,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -75,6 +77,7 @@ int os_look(struct str path, struct os_file *out, struct err *e)
 					 .is_others = st.st_uid != geteuid(),
 					 .is_open = (st.st_mode & S_IWOTH) != 0,
 					 .is_socket = S_ISSOCK(st.st_mode),
+					 .has_two_links = S_ISDIR(st.st_mode) && st.st_nlink == 2,
 					 .is_placeholder = is_placeholder };
 		return 0;
 	}
@@ -89,6 +92,27 @@ int os_look(struct str path, struct os_file *out, struct err *e)
 		return 0;
 	default:
 		return FAIL_SYS(e, errno, "can't look at '%s'", show_path(&shown, path));
+	}
+}
+
+bool os_links_count_dirs(struct str path)
+{
+	enum { MAGIC_XFS = 0x58465342 };
+	UNINITIALIZED struct c_path name;
+	struct err ignored = ERR_INIT;
+	struct statfs fs;
+
+	if (c_path_init(&name, path, &ignored) < 0 || statfs(name.text, &fs) < 0)
+		return false;
+	/* btrfs has one link for all; others may say what they like. */
+	switch ((unsigned long)fs.f_type) {
+	case EXT4_SUPER_MAGIC:
+	case MAGIC_XFS:
+	case F2FS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+		return true;
+	default:
+		return false;
 	}
 }
 
