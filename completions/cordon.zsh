@@ -37,7 +37,7 @@ _cordon() {
 		'*--disable[turn a feature off]:feature:'
 	)
 	entries=(
-		'(-P --profile --mode --network)--full-auto[write here and in /tmp, no network]'
+		'(-P --profile --mode)--full-auto[write here and in /tmp, no network]'
 		'--network[instead of what the profile says]:network:(off managed full)'
 		'*--allow-host[let hosts be reached]:pattern:_hosts'
 		'*--allow-socket[let a unix socket be used]:socket:_files'

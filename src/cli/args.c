@@ -329,9 +329,17 @@ static bool check_options(const struct args *args)
 	return true;
 }
 
-/* --full-auto is short for other options; what contradicts it would be a guess. */
+/*
+ * --full-auto is short for other options; what contradicts it would be a guess. The options that
+ * open part of the network get that part and no more, also where the configuration gives the mode
+ * all of it.
+ */
 static bool expand_full_auto(struct args *args)
 {
+	bool asks_for_some = args->allow_host.count || args->deny_host.count ||
+			     args->allow_socket.count || args->publish.count ||
+			     args->host_port.count;
+
 	if (!args_have(args, OPT_FULL_AUTO))
 		return true;
 	if (args->load.profile)
@@ -340,18 +348,10 @@ static bool expand_full_auto(struct args *args)
 		complain_usage(args,
 			       "--full-auto is --mode workspace-write, and --mode '%s' was given",
 			       args->load.mode);
-	else if (args->load.network && strcmp(args->load.network, "off") != 0)
-		complain_usage(args,
-			       "--full-auto has the network off; to have it on, write --mode "
-			       "workspace-write --network %s",
-			       args->load.network);
-	else if (args->allow_host.count || args->deny_host.count || args->allow_socket.count ||
-		 args->publish.count || args->host_port.count)
-		complain_usage(args, "--full-auto has the network off; to have some of it, write "
-				     "--mode workspace-write in its place");
 	else {
 		args->load.mode = "workspace-write";
-		args->load.network = "off";
+		if (!args->load.network)
+			args->load.network = asks_for_some ? "managed" : "off";
 		return true;
 	}
 	return false;

@@ -9,7 +9,7 @@ const struct option options[] = {
 	{ OPT_MODE, GROUP_POLICY, 0, "mode", "MODE",
 	  "read-only, workspace-write or danger-full-access" },
 	{ OPT_FULL_AUTO, GROUP_POLICY, 0, "full-auto", NULL,
-	  "the same as --mode workspace-write --network off" },
+	  "--mode workspace-write, by itself with no network" },
 	{ OPT_DIRECTORY, GROUP_POLICY, 'C', "cd", "DIR", "take DIR as the working directory" },
 	{ OPT_WORKSPACE, GROUP_POLICY, 0, "workspace", "DIR",
 	  "the workspace, wherever the command is run" },

@@ -98,7 +98,9 @@ static void print_option(struct page *p, const struct why_host *y)
 	add_option(&b, y);
 	page_text(p, "  for one run: ");
 	page_str(p, buf_str(&b));
-	page_line(p);
+	page_text(p, y->verdict.reason == NET_REASON_OFF && is_by_option(y)
+			     ? ", without --network off\n"
+			     : "\n");
 }
 
 static const char *reason_name(enum net_reason reason)

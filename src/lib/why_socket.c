@@ -143,10 +143,16 @@ static const char *reason_text(enum net_reason reason)
 /* Whether --allow-socket, for one run, would allow it: not over a deny, nor over a layer above. */
 static bool has_option(const struct why_socket *y)
 {
+	return !is_allowed(y) && y->verdict.layer == 0 &&
+	       (y->verdict.reason == NET_REASON_OFF || y->verdict.reason == NET_REASON_UNMATCHED);
+}
+
+/* Whether it is --network off of this very call, or --full-auto: no file has a say then. */
+static bool is_off_by_option(const struct why_socket *y)
+{
 	const char *file = y->verdict.origin.file;
 
-	return !is_allowed(y) && y->verdict.layer == 0 && !(file && file[0] == '-') &&
-	       (y->verdict.reason == NET_REASON_OFF || y->verdict.reason == NET_REASON_UNMATCHED);
+	return y->verdict.reason == NET_REASON_OFF && file && file[0] == '-';
 }
 
 static void page_decision(struct page *p, const struct why_socket *y)
@@ -181,8 +187,10 @@ void why_socket_print(struct page *p, const struct why_socket *y, struct str pat
 	if (has_option(y)) {
 		page_text(p, "  for one run: --allow-socket ");
 		page_word(p, path);
-		page_line(p);
+		page_text(p, is_off_by_option(y) ? ", without --network off\n" : "\n");
 	}
+	if (has_option(y) && is_off_by_option(y))
+		return;
 	page_flip(p, find_flip(y));
 }
 

@@ -199,6 +199,25 @@ def programs_that_ignore_proxies_obey_the_same_rules(w: World):
 
 
 @case
+def full_auto_takes_some_of_the_network(w: World):
+    """By itself it has none; with an option for it no more than that gives, whatever the mode would have."""
+    for setting in ("", "[sandbox_workspace_write]\nnetwork_access = true\n"):
+        w.write_config(setting)
+        for words, said in ((["--full-auto"], "off"), (["--full-auto", "--allow-host", WEB], "managed"),
+                            (["--full-auto", "--deny-host", WEB], "managed"),
+                            (["--full-auto", "--allow-socket", "/s"], "managed"),
+                            (["--full-auto", "--network", "off"], "off"),
+                            (["--full-auto", "--network", "managed"], "managed"),
+                            (["--full-auto", "--network", "full"], "full")):
+            shown = w.ok("explain", "--json", *words).json
+            assert shown["network"]["access"] == said, (words, shown["network"])
+        assert run(w, "--full-auto", "--", *CURL, "-f", f"http://{WEB}/").status != 0
+        ok(w, "--full-auto", "--allow-host", WEB, "--", *CURL, "-f", f"http://{WEB}/")
+        assert run(w, "--full-auto", "--allow-host", WEB, "--", *CURL, "-f", f"http://{OTHER}/").status != 0
+        ok(w, "--full-auto", "--host-port", "9", "--", "true")
+
+
+@case
 def contradictions_and_nonsense_are_mistakes(w: World):
     for words, said in (
         (["--network", "off", "--allow-host", "a.com"], "--allow-host and --network off"),
@@ -208,9 +227,8 @@ def contradictions_and_nonsense_are_mistakes(w: World):
         (["--network", "full", "--host-port", "80"], "needs a managed network"),
         (["--network", "full", "--allow-host", "a.com"], "--allow-host and --network full"),
         (["--network", "full", "--deny-host", "a.com"], "--allow-host '*'"),
-        (["--full-auto", "--deny-host", "a.com"], "--full-auto has the network off"),
-        (["--full-auto", "--allow-host", "a.com"], "--mode workspace-write"),
-        (["--full-auto", "--network", "managed"], "--mode workspace-write --network managed"),
+        (["--full-auto", "--network", "off", "--allow-host", "a.com"], "--allow-host and --network off"),
+        (["--full-auto", "--network", "full", "--host-port", "80"], "needs a managed network"),
         (["--allow-host", "a b"], "domain pattern 'a b': U+0020 can't be part of a host name"),
         (["--allow-host", ""], "--allow-host"),
         (["--allow-host", "http://a.com/"], "--allow-host"),
@@ -771,8 +789,15 @@ def a_socket_of_the_host_is_opened_for_one_run(w: World):
             assert result.status == 1 and f"--allow-socket {paths[1]}" in result.err, repr(result)
             # That is all that it opens.
             assert run(w, *backend, "--allow-socket", paths[0], "--", *CURL, "-f", f"http://{WEB}/").status != 0
-        for words in (["--network", "off"], ["--full-auto"]):
-            assert run(w, *words, "--allow-socket", paths[0], "--", "true").status == 125, words
+        assert run(w, "--network", "off", "--allow-socket", paths[0], "--", "true").status == 125
+        # What --full-auto is told to add, it takes.
+        assert run(w, "--full-auto", "--", "python3", "-c", script, paths[0]).status == 1
+        ok(w, "--full-auto", "--allow-socket", paths[0], "--", "python3", "-c", script, paths[0])
+        said = w.ok("why", "--full-auto", paths[0])
+        assert f"for one run: --allow-socket {paths[0]}" in said.out and "can't be" not in said.out, repr(said)
+        assert w.ok("why", "--json", "--full-auto", paths[0]).json["connect"]["option"] == "--allow-socket"
+        said = w.ok("why", "--json", "--full-auto", "--allow-socket", paths[0], paths[0]).json
+        assert said["connect"]["decision"] == "allow", said
         assert "changes nothing" in ok(w, "--network", "full", "--allow-socket", paths[0], "--", "true").err
 
 

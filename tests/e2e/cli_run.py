@@ -404,7 +404,6 @@ def wrong_options_say_what_why_and_the_way_out(w: World):
         (["--timeout", "1", "--timeout", "2"], "given twice"),
         (["--full-auto", "-P", ":read-only"], "exclude each other"),
         (["--full-auto", "--mode", "read-only"], "--mode workspace-write"),
-        (["--full-auto", "--network", "full"], "--mode workspace-write --network full"),
         (["--mode", "workspace"], "workspace-write"),
         (["-P", "nope"], "there is no profile 'nope'"),
         (["--env", "=x"], "NAME=VALUE"),
