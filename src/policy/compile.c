@@ -481,6 +481,45 @@ static int copy_warnings(struct compile *k, struct err *e)
 	return 0;
 }
 
+/* The first deny of a profile's files, or NULL; the built-in ones have none. */
+static const struct toml *find_deny(const struct toml *profile)
+{
+	const struct toml *fs = toml_find(profile, "filesystem");
+
+	for (size_t i = 0; fs && i < fs->table.count; i++) {
+		const struct toml *base = &fs->table.items[i].value;
+
+		for (size_t k = 0; base->type == TOML_TABLE && k < base->table.count; k++) {
+			const struct toml *value = &base->table.items[k].value;
+
+			if (value->type == TOML_STRING && str_is(value->string, "deny"))
+				return value;
+		}
+	}
+	return NULL;
+}
+
+/* A mode is a profile of its own: who chose it may think that the secrets are denied still. */
+static int warn_set_aside(struct compile *k, const struct profile_doc *doc, struct err *e)
+{
+	struct decode d = { .a = k->a, .warnings = &k->policy->warnings, .where = "a mode" };
+	const struct toml *chosen = toml_find(k->c->merged, "default_permissions");
+	const struct toml *deny;
+	struct toml profile;
+
+	if (!doc->is_mode || !chosen)
+		return 0;
+	if (config_resolve(k->a, k->c, chosen->string, &profile, e) < 0)
+		return err_result(e);
+	deny = find_deny(&profile);
+	if (!deny)
+		return 0;
+	return decode_warn(&d, deny->origin, e,
+			   "the mode sets the profile '%s' aside, and with it what that denies; "
+			   "'-P %s' keeps it",
+			   SHOWN(chosen->string), SHOWN(chosen->string));
+}
+
 /* Cuts can be told only when the profile, trusted projects included, is known. */
 static int report_cuts(struct compile *k, struct toml *const *tops, size_t count, struct err *e)
 {
@@ -504,7 +543,8 @@ struct policy *policy_compile(struct arena *a, const struct config *c,
 	struct toml **tops = arena_array(a, project_count + 1, sizeof(struct toml *), e);
 	struct toml table = doc->table;
 
-	if (!k.policy || !tops || check_allowed(c, doc, e) < 0 || copy_warnings(&k, e) < 0)
+	if (!k.policy || !tops || check_allowed(c, doc, e) < 0 || copy_warnings(&k, e) < 0 ||
+	    warn_set_aside(&k, doc, e) < 0)
 		return NULL;
 	k.policy->settings = c->settings;
 	k.policy->user = c->user;

@@ -21,6 +21,7 @@ struct profile_doc {
 	struct str name;
 	struct toml table;     /* parents merged */
 	const char *chosen_by; /* as struct policy has it */
+	bool is_mode;	       /* a mode named it */
 	bool is_unsandboxed;
 };
 

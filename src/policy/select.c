@@ -8,6 +8,7 @@ struct choice {
 	struct origin origin; /* .file NULL when it comes from no file */
 	const char *what;     /* NULL: the caller */
 	const char *by;	      /* the option or variable; NULL: a file, or nothing */
+	bool is_mode;
 };
 
 static int choose_mode(const char *mode, const char *what, struct choice *out, struct err *e)
@@ -24,7 +25,8 @@ static int choose_mode(const char *mode, const char *what, struct choice *out, s
 			    known[1], known[2], schema_hint(str_of(mode), known).text);
 	*out = (struct choice){ .name = str_of(mode_kind_profile(kind)),
 				.what = what,
-				.by = what ? what : "--mode" };
+				.by = what ? what : "--mode",
+				.is_mode = true };
 	return 0;
 }
 
@@ -79,6 +81,7 @@ const struct profile_doc *config_select(struct arena *a, const struct config *c,
 	}
 	doc->name = found->name;
 	doc->chosen_by = choice.by;
+	doc->is_mode = choice.is_mode;
 	doc->is_unsandboxed = str_is(found->name, builtin_full_access);
 	if (config_resolve(a, c, found->name, &doc->table, e) < 0)
 		return NULL;

@@ -521,6 +521,29 @@ def explain_and_why_take_the_entries_of_a_run(w: World):
 
 
 @case
+def a_mode_that_sets_denies_aside_is_warned_of(w: World):
+    """Who has secrets denied by default may think that a mode keeps that."""
+    child = DEV.replace('= "dev"', '= "child"', 1) + '[permissions.child]\nextends = "dev"\n'
+    plain = 'default_permissions = "dev"\n[permissions.dev]\nextends = ":workspace"\n'
+    secrets = plain + '[permissions.dev.filesystem]\n":secrets" = "deny"\n'
+    for text, name in ((DEV, "dev"), (child, "child"), (secrets, "dev")):
+        w.write_config(text)
+        for words, env in ((["--mode", "read-only"], {}), (["--full-auto"], {}),
+                           ([], {"CORDON_MODE": "workspace-write"})):
+            said = w.ok("run", *words, "--", "true", env=env).err
+            assert said.count("warning") == 1 and f"'-P {name}'" in said, (text, words, said)
+            assert w.ok("run", "-q", *words, "--", "true", env=env).err == "", words
+            assert f"'-P {name}'" in w.ok("explain", *words, env=env).out, words
+        for words in ([], ["-P", name], ["-P", ":workspace"]):
+            assert "aside" not in w.ok("run", *words, "--", "true").err, words
+    # Nothing is lost where nothing was denied.
+    for text in ("", 'default_permissions = ":workspace"\n', plain,
+                 DEV.replace('default_permissions = "dev"\n', "")):
+        w.write_config(text)
+        assert "aside" not in w.ok("run", "--full-auto", "--", "true").err, text
+
+
+@case
 def a_path_of_an_option_that_looks_like_a_glob_is_told_of(w: World):
     (w.repo / "a.c").touch()
     words = "cordon: error: --deny '*.c' would deny nothing: it is taken as it is written, and nothing has that name; "
