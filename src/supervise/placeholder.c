@@ -116,14 +116,35 @@ static void finish_removal(int dir)
 		(void)unlinkat(dir, REMOVED_NAME, 0);
 }
 
-static int move_away(int dir, const char *name)
-{
-	int r = rename_to_free(dir, name, REMOVED_NAME);
+struct away {
+	char name[sizeof(REMOVED_NAME) + 17];
+};
 
+/* SECURITY: a command may have put something there to have placeholders stay. It can't guess the second name. */
+static int move_away(int dir, const char *name, struct away *away)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint8_t random[8];
+	char *end;
+	int r;
+
+	memcpy(away->name, REMOVED_NAME, sizeof(REMOVED_NAME));
+	r = rename_to_free(dir, name, away->name);
 	if (r == 0 || errno != EEXIST)
 		return r;
 	finish_removal(dir);
-	return rename_to_free(dir, name, REMOVED_NAME);
+	r = rename_to_free(dir, name, away->name);
+	if (r == 0 || errno != EEXIST ||
+	    syscall(SYS_getrandom, random, sizeof(random), 0) != (long)sizeof(random))
+		return r;
+	end = away->name + sizeof(REMOVED_NAME) - 1;
+	*end++ = '-';
+	for (size_t i = 0; i < sizeof(random); i++) {
+		*end++ = digits[random[i] >> 4];
+		*end++ = digits[random[i] & 15];
+	}
+	*end = '\0';
+	return rename_to_free(dir, name, away->name);
 }
 
 /*
@@ -133,18 +154,19 @@ static int move_away(int dir, const char *name)
  */
 static int remove_name(int dir, const char *name, const struct stat *st)
 {
+	struct away away;
 	struct stat moved;
 
 	if (S_ISDIR(st->st_mode))
 		return unlinkat(dir, name, AT_REMOVEDIR);
-	if (move_away(dir, name) < 0)
+	if (move_away(dir, name, &away) < 0)
 		return -1;
 	/* What bears the mark is a placeholder, this one or another that is being removed. */
-	if (fstatat(dir, REMOVED_NAME, &moved, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(dir, away.name, &moved, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	if (!S_ISDIR(moved.st_mode) && mark_of(&moved) != MARK_NONE)
-		return is_same(&moved, st) ? unlinkat(dir, REMOVED_NAME, 0) : 0;
-	return rename_to_free(dir, REMOVED_NAME, name);
+		return is_same(&moved, st) ? unlinkat(dir, away.name, 0) : 0;
+	return rename_to_free(dir, away.name, name);
 }
 
 /* A command may have closed the directory to everyone, which is its owner's to undo. */

@@ -237,6 +237,20 @@ TEST(a_socket_that_a_killed_run_left_is_taken_over_and_removed)
 	CHECK(unlink("left/.hg") == 0 && rmdir("left") == 0);
 }
 
+/* A command may put something where placeholders go when they are removed. */
+TEST(nothing_keeps_sockets_from_being_removed)
+{
+	struct wish w = { .plan.rules.count = 0 };
+	struct stat st;
+
+	REQUIRE(mkdir("kept", 0700) == 0 && mkdir("kept/.cordon-removed", 0700) == 0);
+	wish_add_socket(&w, "kept/.mcp.json");
+	wish_add_socket(&w, "kept/.hg");
+	CHECK_INT(hold_and_release(&w), 0);
+	CHECK(lstat("kept/.mcp.json", &st) < 0 && lstat("kept/.hg", &st) < 0);
+	CHECK(rmdir("kept/.cordon-removed") == 0 && rmdir("kept") == 0);
+}
+
 TEST(the_first_missing_component_of_a_deep_path_is_enough)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
