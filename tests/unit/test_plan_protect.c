@@ -30,12 +30,12 @@ static bool has_place_in_tree(const char *name)
 	return !strchr(name, '/');
 }
 
-TEST(every_name_of_the_table_is_protected_where_it_can_be)
+TEST(every_missing_name_of_the_table_is_held)
 {
 	scoped_world w;
 
 	CHECK(metadata_name_count > 20);
-	/* All missing: what lies in a directory that is missing too is left. */
+	/* What lies in a directory that is missing too is left. */
 	world_init(&w, "d /repo\n", "/repo");
 	w.profile = ":workspace";
 	REQUIRE(world_plan(&w));
@@ -58,6 +58,12 @@ TEST(every_name_of_the_table_is_protected_where_it_can_be)
 	CHECK_INT(world_access(&w, "/repo/.github/workflows/x.yml"), ACCESS_WRITE);
 	CHECK_INT(world_access(&w, "/repo/sub/.mcp.json"), ACCESS_WRITE);
 	CHECK_INT(world_access(&w, "/repo/package.json"), ACCESS_WRITE);
+}
+
+TEST(every_name_of_the_table_is_protected_where_it_can_be)
+{
+	scoped_world w;
+
 	/* The directory is there, and then what is not may not be made in it. */
 	world_init(&w, "d /repo/.github/workflows\nf /repo/.mcp.json\nd /repo/.vscode\n", "/repo");
 	w.profile = ":workspace";
@@ -69,7 +75,12 @@ TEST(every_name_of_the_table_is_protected_where_it_can_be)
 	CHECK_INT(world_access(&w, "/repo/.mcp.json"), ACCESS_READ);
 	CHECK_INT(world_access(&w, "/repo/.vscode/tasks.json"), ACCESS_READ);
 	CHECK(!find_placeholder(&w, "/repo/.mcp.json"));
-	/* A file in its place, or a link to nothing, holds nothing. */
+}
+
+TEST(a_file_or_a_link_to_nothing_holds_no_name)
+{
+	scoped_world w;
+
 	world_init(&w, "f /repo/.github\nl /repo/.clinerules -> gone\n", "/repo");
 	w.profile = ":workspace";
 	REQUIRE(world_plan(&w));
