@@ -715,10 +715,10 @@ raise SystemExit(3)
 """
 RESOLV_CONFS = (
     "",  # loopback then
-    "nameserver 10.255.255.53\n",
-    "nameserver 127.0.0.53\nnameserver 10.255.255.53\nnameserver 10.255.255.53\noptions timeout:5\n",
+    "nameserver 10.255.255.53\noptions timeout:30\n",
+    "nameserver 127.0.0.53\nnameserver 10.255.255.53\nnameserver 10.255.255.53\noptions timeout:30\n",
     # As in a cluster: each name is tried with these behind it first.
-    "nameserver 10.255.255.53\nsearch a.svc.cluster.local svc.cluster.local\noptions ndots:5 timeout:5\n",
+    "nameserver 10.255.255.53\nsearch a.svc.cluster.local svc.cluster.local\noptions ndots:5 timeout:30\n",
 )
 
 
@@ -734,7 +734,7 @@ def a_name_without_a_network_is_named_and_gone_at_once(w: World):
             began = time.monotonic()
             result = run(w, *backend, "--report", str(report), "--", "python3", "-c", ASK,
                          "registry.npm.example", "other.example", "registry.npm.example")
-            assert time.monotonic() - began < 4, f"it waits: {result!r}"
+            assert time.monotonic() - began < 25, f"it waits: {result!r}"
             assert (result.status, result.out) == (3, "none\n" * 3), repr(result)
             assert "'registry.npm.example'; to allow that: --allow-host registry.npm.example" in result.err, repr(result)
             found = {d["subject"]: d for d in json.loads(report.read_text())["denials"]}

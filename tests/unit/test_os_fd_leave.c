@@ -36,13 +36,15 @@ static bool is_open(int fd)
 
 TEST(what_is_left_is_closed_by_nobody_of_ours)
 {
-	int ends[2], number;
+	int ends[2], number, next;
 
 	REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
 	number = ends[1];
+	next = dup(ends[1]);
+	close(next);
 	(void)fd_leave(&ends[1]);
 	CHECK_INT(ends[1], -1);
-	CHECK(!is_open(number) && !is_open(number + 1) && !is_open(number + 2));
+	CHECK(!is_open(number) && !is_open(next));
 	CHECK(waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD);
 	CHECK(has_ended(ends[0], PATIENCE_MS));
 	close(ends[0]);
@@ -139,6 +141,7 @@ static int compare(const void *a, const void *b)
 static double time_end(const char *top, bool is_left)
 {
 	double took[TRIES];
+	int refused = 0;
 
 	for (int i = 0; i < TRIES;) {
 		int fd = watch_dirs(top);
@@ -148,8 +151,13 @@ static double time_end(const char *top, bool is_left)
 			return -1;
 		if (!is_left)
 			fd_close(&fd);
-		else if (!fd_leave(&fd))
+		else if (!fd_leave(&fd)) {
+			/* Others have all places, for as long as theirs take. */
+			if (++refused > PATIENCE_MS)
+				return -1;
+			(void)usleep(1000);
 			continue;
+		}
 		took[i++] = now_us() - begin;
 	}
 	qsort(took, TRIES, sizeof(took[0]), compare);
