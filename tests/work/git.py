@@ -80,6 +80,13 @@ def a_commit_is_refused_unless_the_policy_says_so(w):
         assert done.status == 0 and head == ["second", "first"], done
 
 
+@case(needs=NEEDS)
+def a_copy_of_the_workspace_can_be_removed(w):
+    """What stands at missing names is copied as well, and must not close itself to who owns the copy."""
+    make_repository(w, ".")
+    w.shell('copy=$(mktemp -d); cp -r . "$copy/all"; test -e "$copy/all/file"; rm -rf "$copy"; test ! -e "$copy"')
+
+
 def daily_work(w, where):
     """The day's work; then everything is in order outside as well."""
     out = w.shell(DAILY, cwd=w.workspace / where).text

@@ -266,7 +266,7 @@ static int add_empty(struct arguments *args, const struct mount_op *op, struct e
 	struct str ignore;
 
 	if (arena_printf(args->a, &ignore, e, "%s/.gitignore", op->path) < 0 ||
-	    ADD(args, e, "--perms", "0555", "--tmpfs", op->path) < 0 ||
+	    ADD(args, e, "--perms", "0755", "--tmpfs", op->path) < 0 ||
 	    add_data(args, "0444", "--file", BWRAP_DATA_IGNORE_ALL, ignore.p, e) < 0)
 		return err_result(e);
 	return ADD(args, e, "--remount-ro", op->path);

@@ -218,7 +218,7 @@ static int make_empty(const struct native_job *job)
 	/* A file with a page costs more to make, and to take away again, than all the others. */
 	if (i == job->mounts->ops.count)
 		return 0;
-	if (mkdirat(job->box, BOX_EMPTY, 0555) < 0)
+	if (mkdirat(job->box, BOX_EMPTY, 0755) < 0)
 		return -1;
 	fd = openat(job->box, BOX_EMPTY "/.gitignore", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 		    0444);
