@@ -217,7 +217,9 @@ static void print_git(struct page *p, const struct git_findings *git)
 	for (size_t i = 0; i < git->items.count; i++) {
 		const struct git_finding *found = &git->items.items[i];
 
-		page_text(p, found->is_new ? "  new      " : "  changed  ");
+		page_text(p, found->kind == GIT_FOUND_UNWRITTEN ? "  missing  "
+			     : found->is_new			? "  new      "
+								: "  changed  ");
 		page_str(p, found->path);
 		page_printf(p, "  %s\n", git_finding_meaning(found->kind));
 	}

@@ -7,12 +7,15 @@
 enum {
 	HEADER_BYTES = 12,
 	EXTENSION_BYTES = 8,
+	CHANGED_AT = 0, /* the seconds of both times */
+	MODIFIED_AT = 8,
 	MODE_AT = 24,
 	HASH_AT = 40,
 	MODE_TYPE = 0170000,
 	MODE_GITLINK = 0160000,
 	FLAG_EXTENDED = 0x4000,
-	FLAG_LENGTH = 0x0fff, /* of the name; or all of it, for any that is longer */
+	FLAGS_ABSENT = 0x6000, /* of the extended ones: "skip-worktree", "intent-to-add" */
+	FLAG_LENGTH = 0x0fff,  /* of the name; or all of it, for any that is longer */
 	NAME_MAX_BYTES = 4096,
 };
 
@@ -75,38 +78,49 @@ static bool read_name(struct index_reader *r, size_t start)
 	return r->at <= r->text.len;
 }
 
-static bool read_entry(struct index_reader *r, uint32_t *mode)
+struct entry_facts {
+	bool is_link;
+	bool is_unseen;
+};
+
+static bool read_entry(struct index_reader *r, struct entry_facts *out)
 {
 	size_t start = r->at;
 	size_t fixed = HASH_AT + r->hash_bytes + 2;
 	uint32_t flags;
+	bool is_extended;
 
 	if (r->text.len - r->at < fixed + 2)
 		return false;
-	*mode = read_32(r->text, start + MODE_AT);
-	flags = read_32(r->text, start + fixed - 2) >> 16;
-	r->at += fixed + (flags & FLAG_EXTENDED && r->version >= 3 ? 2 : 0);
+	flags = read_32(r->text, start + fixed - 2);
+	is_extended = (flags >> 16) & FLAG_EXTENDED && r->version >= 3;
+	out->is_link = (read_32(r->text, start + MODE_AT) & MODE_TYPE) == MODE_GITLINK;
+	out->is_unseen = !out->is_link && read_32(r->text, start + CHANGED_AT) == 0 &&
+			 read_32(r->text, start + MODIFIED_AT) == 0 &&
+			 !(is_extended && flags & FLAGS_ABSENT);
+	flags >>= 16;
+	r->at += fixed + (is_extended ? 2 : 0);
 	/* With the wrong size of hash this is no length: that tells one from the other. */
 	return read_name(r, start) && (flags & FLAG_LENGTH) == MIN_OF(r->name_bytes, FLAG_LENGTH);
 }
 
 /* Whether all entries can be read with hashes of that size; calls `each` when it is not NULL. */
 static int read_entries(struct index_reader *r, uint32_t count, bool *is_whole,
-			int (*each)(void *arg, struct str name, struct err *e), void *arg,
-			struct err *e)
+			git_index_each *each, void *arg, struct err *e)
 {
 	r->at = HEADER_BYTES;
 	r->name_bytes = 0;
 	*is_whole = false;
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t mode;
+		struct entry_facts facts;
 		int status;
 
-		if (!read_entry(r, &mode))
+		if (!read_entry(r, &facts))
 			return 0;
-		if (!each || (mode & MODE_TYPE) != MODE_GITLINK)
+		if (!each || (!facts.is_link && (!facts.is_unseen || r->name_bytes == 0)))
 			continue;
-		status = each(arg, (struct str){ r->name, r->name_bytes }, e);
+		status = each(arg, facts.is_link ? GIT_ENTRY_LINK : GIT_ENTRY_UNSEEN,
+			      (struct str){ r->name, r->name_bytes }, e);
 		if (status)
 			return status;
 	}
@@ -143,8 +157,8 @@ static struct str find_shared(const struct index_reader *r)
 	return STR_EMPTY;
 }
 
-int git_index_links(struct str text, int (*each)(void *arg, struct str name, struct err *e),
-		    void *arg, struct str *shared, struct err *e)
+int git_index_look(struct str text, git_index_each *each, void *arg, struct str *shared,
+		   struct err *e)
 {
 	static const size_t hashes[] = { 20, 32 };
 	struct index_reader r = { .text = text };

@@ -50,6 +50,7 @@ const char *git_finding_name(enum git_finding_kind kind)
 		[GIT_FOUND_STATE] = "state",
 		[GIT_FOUND_HEAD] = "head",
 		[GIT_FOUND_NAME] = "name",
+		[GIT_FOUND_UNWRITTEN] = "unwritten",
 	};
 
 	return texts[kind];
@@ -69,6 +70,8 @@ const char *git_finding_meaning(enum git_finding_kind kind)
 		[GIT_FOUND_HEAD] = "this HEAD is none that git writes",
 		[GIT_FOUND_NAME] = "agents and editors that are used in that directory obey it: "
 				   "look at it before you do",
+		[GIT_FOUND_UNWRITTEN] = "git tracks it, and the run could not write it: a commit "
+					"of all changes would delete it",
 	};
 
 	return texts[kind];
@@ -482,47 +485,84 @@ static int look_at_state(struct look *l, struct str dir, struct err *e)
 	return 0;
 }
 
-struct gitlinks {
+struct entries {
 	struct look *l;
 	struct str worktree;
 	struct str index; /* its path */
+	bool is_shared;	  /* what the shared index says may be outdated */
 };
 
-static int see_gitlink(void *arg, struct str name, struct err *e)
+static int see_gitlink(struct entries *in, struct str name, struct err *e)
 {
-	struct gitlinks *links = arg;
 	struct str path;
 
 	if (name.len == 0)
-		return report(links->l, GIT_FOUND_GITLINK, links->index, true, e);
-	if (path_plain(&links->l->work, links->worktree, name, &path, e) < 0) {
+		return report(in->l, GIT_FOUND_GITLINK, in->index, true, e);
+	if (path_plain(&in->l->work, in->worktree, name, &path, e) < 0) {
 		if (e->code == ERR_NOMEM)
 			return err_result(e);
 		err_clear(e);
 		path = name;
 	}
-	if (is_known(links->l, STR(""), path))
+	if (is_known(in->l, STR(""), path))
 		return 0;
-	return report(links->l, GIT_FOUND_GITLINK, path, true, e);
+	return report(in->l, GIT_FOUND_GITLINK, path, true, e);
 }
 
-static int look_at_entries(struct gitlinks *links, struct str text, struct str *shared,
-			   struct err *e)
+/* A file that was deleted on purpose is none: the index keeps the times it had. */
+static int see_unseen(struct entries *in, struct str name, struct err *e)
+{
+	struct git_findings *out = in->l->out;
+	struct os_file file;
+	struct str path;
+
+	if (in->is_shared)
+		return 0;
+	if (loop_now() > in->l->end_ms) {
+		out->was_cut = true;
+		return 0;
+	}
+	if (path_plain(&in->l->work, in->worktree, name, &path, e) < 0) {
+		if (e->code == ERR_NOMEM)
+			return err_result(e);
+		err_clear(e);
+		out->was_cut = true;
+		return 0;
+	}
+	if (plan_resolve(in->l->plan, path).access == ACCESS_WRITE)
+		return 0;
+	file = look_at(path);
+	if (file.type != OS_MISSING && !file.is_placeholder)
+		return 0;
+	/* In a conflict it is there up to three times, one behind the other. */
+	if (out->items.count &&
+	    out->items.items[out->items.count - 1].kind == GIT_FOUND_UNWRITTEN &&
+	    str_eq(out->items.items[out->items.count - 1].path, path))
+		return 0;
+	return report(in->l, GIT_FOUND_UNWRITTEN, path, false, e);
+}
+
+static int see_entry(void *arg, enum git_index_entry kind, struct str name, struct err *e)
+{
+	return kind == GIT_ENTRY_LINK ? see_gitlink(arg, name, e) : see_unseen(arg, name, e);
+}
+
+static int look_at_entries(struct entries *in, struct str text, struct str *shared, struct err *e)
 {
 	*shared = STR_EMPTY;
 	if (text.len == 0)
 		return 0;
-	if (git_index_links(text, see_gitlink, links, shared, e) < 0) {
+	if (git_index_look(text, see_entry, in, shared, e) < 0) {
 		if (e->code == ERR_NOMEM)
 			return err_result(e);
 		err_clear(e);
-		links->l->out->was_cut = true; /* one that git would not read either */
+		in->l->out->was_cut = true; /* one that git would not read either */
 	}
 	return 0;
 }
 
 /* What the index leaves to a shared one, also where it says that an entry of that is gone. */
-static int look_at_shared(struct gitlinks *links, struct str dir, struct str hash, struct err *e)
+static int look_at_shared(struct entries *in, struct str dir, struct str hash, struct err *e)
 {
 	scoped_buf name = BUF_INIT(128);
 	struct str text, none;
@@ -533,24 +573,24 @@ static int look_at_shared(struct gitlinks *links, struct str dir, struct str has
 	for (size_t i = 0; i < hash.len; i++)
 		buf_printf(&name, "%02x", (unsigned)(unsigned char)hash.p[i]);
 	if (buf_check(&name, e) < 0 ||
-	    read_part(links->l, dir, buf_str(&name), LOOK_MAX_BYTES / 4, &text, e) < 0)
+	    read_part(in->l, dir, buf_str(&name), LOOK_MAX_BYTES / 4, &text, e) < 0)
 		return err_result(e);
-	links->l->out->was_cut |= text.len == 0;
-	return look_at_entries(links, text, &none, e);
+	in->l->out->was_cut |= text.len == 0;
+	in->is_shared = true;
+	return look_at_entries(in, text, &none, e);
 }
 
 static int look_at_index(struct look *l, const struct git_dir *dir, struct err *e)
 {
-	struct gitlinks links = { .l = l, .worktree = dir->worktree };
+	struct entries in = { .l = l, .worktree = dir->worktree };
 	struct str text, shared;
 
 	if (!dir->worktree.len)
 		return 0;
-	if (read_touched(l, dir->path, STR("index"), LOOK_MAX_BYTES / 2, &links.index, &text, e) <
-		    0 ||
-	    look_at_entries(&links, text, &shared, e) < 0)
+	if (read_touched(l, dir->path, STR("index"), LOOK_MAX_BYTES / 2, &in.index, &text, e) < 0 ||
+	    look_at_entries(&in, text, &shared, e) < 0)
 		return err_result(e);
-	return look_at_shared(&links, dir->path, shared, e);
+	return look_at_shared(&in, dir->path, shared, e);
 }
 
 int git_look(struct arena *a, const struct plan *plan, struct timespec started,

@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "base/shell.h"
 #include "base/utf8.h"
+#include "policy/metadata.h"
 #include "session/run.h"
 
 enum {
@@ -310,6 +311,52 @@ static void warn_of_failures(const struct session *s)
 			     (unsigned long long)t->sums.failed, shown);
 }
 
+/* "; --unprotect .vscode opens it": what would let `path` be written; "" when that is no name of P9's table. */
+static const char *find_way_out(const struct plan *plan, struct str path, char *out, size_t size)
+{
+	out[0] = '\0';
+	for (size_t i = 0; i < plan->roots.count && !out[0]; i++) {
+		struct str root = plan->roots.items[i].path;
+		struct str below;
+
+		if (!path_is_under(path, root))
+			continue;
+		below = path_below(path, root);
+		for (size_t n = 0; n < metadata_name_count && !out[0]; n++)
+			if (path_is_under(below, str_of(metadata_names[n].name)))
+				(void)snprintf(out, size, "; --unprotect %s opens it",
+					       metadata_names[n].name);
+	}
+	return out;
+}
+
+/* One line for all of them: a branch may track many. */
+static void warn_of_unwritten(const struct session *s)
+{
+	const struct git_findings *git = &s->outcome.git;
+	const struct git_finding *first = NULL;
+	char shown[512];
+	char more[64] = "";
+	char way[128];
+	size_t count = 0;
+
+	for (size_t i = 0; i < git->items.count; i++) {
+		if (git->items.items[i].kind != GIT_FOUND_UNWRITTEN)
+			continue;
+		first = first ? first : &git->items.items[i];
+		count++;
+	}
+	if (!first)
+		return;
+	if (count > 1)
+		(void)snprintf(more, sizeof(more), " and %zu more", count - 1);
+	session_warn(&s->in,
+		     "git tracks '%s'%s, which this run could not write: a commit of all changes "
+		     "would delete %s%s",
+		     utf8_show(first->path, shown, sizeof(shown)), more, count > 1 ? "them" : "it",
+		     find_way_out(s->in.plan, first->path, way, sizeof(way)));
+}
+
 static void warn_of_findings(const struct session *s)
 {
 	const struct git_findings *git = &s->outcome.git;
@@ -318,10 +365,13 @@ static void warn_of_findings(const struct session *s)
 		const struct git_finding *found = &git->items.items[i];
 		char shown[512];
 
+		if (found->kind == GIT_FOUND_UNWRITTEN)
+			continue;
 		session_warn(&s->in, "the run %s '%s': %s", found->is_new ? "made" : "changed",
 			     utf8_show(found->path, shown, sizeof(shown)),
 			     git_finding_meaning(found->kind));
 	}
+	warn_of_unwritten(s);
 }
 
 static void warn_of_names(const struct session *s)

@@ -81,6 +81,7 @@ enum git_finding_kind {
 	GIT_FOUND_STATE,      /* a rebase, merge, … that the next git command goes on with */
 	GIT_FOUND_HEAD,	      /* a HEAD that is none */
 	GIT_FOUND_NAME,	      /* a name of P9's table below the first level */
+	GIT_FOUND_UNWRITTEN,  /* a file of the index that is missing and could not be written */
 };
 
 struct git_finding {
@@ -94,7 +95,7 @@ struct git_findings {
 	bool was_cut; /* there may be more: the look is bounded */
 };
 
-/* "repository", "bare", "part", "gitlink", "state", "head", "name" */
+/* "repository", "bare", "part", "gitlink", "state", "head", "name", "unwritten" */
 const char *git_finding_name(enum git_finding_kind kind) RETURNS_NONNULL;
 /* What it means, in words. */
 const char *git_finding_meaning(enum git_finding_kind kind) RETURNS_NONNULL;

@@ -7,11 +7,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int check_name(void *arg, struct str name, struct err *e)
+static int check_name(void *arg, enum git_index_entry kind, struct str name, struct err *e)
 {
 	size_t *count = arg;
 
 	(void)e;
+	(void)kind;
 	if (name.len > 4096 || str_has_nul(name))
 		abort();
 	(*count)++;
@@ -30,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	/* Either all of it makes sense, or nobody is told of any of it. */
-	if (git_index_links((struct str){ text, size }, check_name, &count, &shared, &e) < 0 &&
+	if (git_index_look((struct str){ text, size }, check_name, &count, &shared, &e) < 0 &&
 	    count > 0)
 		abort();
 	if (shared.len && (shared.p < text || shared.p + shared.len > text + size))

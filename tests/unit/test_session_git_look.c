@@ -10,11 +10,11 @@
 
 /* ---- The index ---------------------------------------------------------------------------- */
 
-static int collect(void *arg, struct str name, struct err *e)
+static int collect(void *arg, enum git_index_entry kind, struct str name, struct err *e)
 {
 	struct buf *out = arg;
 
-	buf_printf(out, "[%.*s]", (int)name.len, name.p);
+	buf_printf(out, kind == GIT_ENTRY_LINK ? "[%.*s]" : "(%.*s)", (int)name.len, name.p);
 	return buf_check(out, e);
 }
 
@@ -37,7 +37,7 @@ static int shell(const char *script)
 	return system(line);
 }
 
-static const char *links_in(const char *file)
+static const char *entries_in(const char *file)
 {
 	static char kept[256];
 	static char text[1 << 16];
@@ -49,7 +49,7 @@ static const char *links_in(const char *file)
 
 	if (f)
 		(void)fclose(f);
-	if (git_index_links((struct str){ text, n }, collect, &out, &shared, &e) < 0)
+	if (git_index_look((struct str){ text, n }, collect, &out, &shared, &e) < 0)
 		return "(failed)";
 	(void)snprintf(kept, sizeof(kept), "%.*s%s", (int)out.len, out.p ? out.p : "",
 		       shared.len ? "+" : "");
@@ -67,15 +67,15 @@ TEST(gitlinks_are_found_in_every_kind_of_index)
 		      "1234567890123456789012345678901234567890,deep/link && "
 		      "git update-index --add --cacheinfo 160000,"
 		      "1234567890123456789012345678901234567890,zz") == 0);
-	CHECK_STR(links_in("one/.git/index"), "[deep/link][zz]");
+	CHECK_STR(entries_in("one/.git/index"), "[deep/link][zz]");
 	REQUIRE(shell("cd one && git update-index --index-version 4") == 0);
-	CHECK_STR(links_in("one/.git/index"), "[deep/link][zz]");
+	CHECK_STR(entries_in("one/.git/index"), "[deep/link][zz]");
 	REQUIRE(shell("cd one && git update-index --index-version 2 && "
 		      "git add -N log; git rm -q --cached -f log; true") == 0);
-	CHECK_STR(links_in("one/.git/index"), "[deep/link][zz]");
+	CHECK_STR(entries_in("one/.git/index"), "[deep/link][zz]");
 	/* An entry that is only intended to be there makes a version 3. */
 	REQUIRE(shell("cd one && echo z >aa && git add -N aa") == 0);
-	CHECK_STR(links_in("one/.git/index"), "[deep/link][zz]");
+	CHECK_STR(entries_in("one/.git/index"), "[deep/link][zz]");
 }
 
 TEST(gitlinks_are_found_with_longer_hashes)
@@ -86,7 +86,7 @@ TEST(gitlinks_are_found_with_longer_hashes)
 		      "git update-index --add --cacheinfo 160000,"
 		      "1234567890123456789012345678901234567890123456789012345678901234,"
 		      "sub/link") == 0);
-	CHECK_STR(links_in("two/.git/index"), "[sub/link]");
+	CHECK_STR(entries_in("two/.git/index"), "[sub/link]");
 }
 
 TEST(a_split_index_names_the_shared_one)
@@ -96,17 +96,33 @@ TEST(a_split_index_names_the_shared_one)
 	REQUIRE(shell("git init -q split && cd split && echo x >file && git add file && "
 		      "git update-index --add --cacheinfo 160000,"
 		      "1234567890123456789012345678901234567890,link") == 0);
-	CHECK_STR(links_in("split/.git/index"), "[link]");
+	CHECK_STR(entries_in("split/.git/index"), "[link]");
 	REQUIRE(shell("cd split && git update-index --split-index && ls .git/sharedindex.* && "
 		      "cp .git/sharedindex.* shared") == 0);
-	CHECK_STR(links_in("split/.git/index"), "+");
-	CHECK_STR(links_in("split/shared"), "[link]");
+	CHECK_STR(entries_in("split/.git/index"), "+");
+	CHECK_STR(entries_in("split/shared"), "[link]");
 	/* One that was a file in the shared index: its name stands there. */
 	REQUIRE(shell("cd split && git update-index --add --cacheinfo 160000,"
 		      "1234567890123456789012345678901234567890,file") == 0);
-	CHECK_STR(links_in("split/.git/index"), "[]+");
+	CHECK_STR(entries_in("split/.git/index"), "[]+");
 	REQUIRE(shell("cd split && git update-index --no-split-index") == 0);
-	CHECK_STR(links_in("split/.git/index"), "[file][link]");
+	CHECK_STR(entries_in("split/.git/index"), "[file][link]");
+}
+
+TEST(files_that_git_has_not_seen_are_found_in_an_index)
+{
+	if (!has_git())
+		SKIP("no git");
+	REQUIRE(shell("git init -q unseen && cd unseen && echo x >gone && echo y >kept && "
+		      "git add gone kept && rm gone && "
+		      "id=$(git hash-object -w kept) && "
+		      "git update-index --add --cacheinfo 100644,$id,sub/new && "
+		      "git update-index --add --cacheinfo 100644,$id,sub/sparse && "
+		      "git update-index --skip-worktree sub/sparse") == 0);
+	CHECK_STR(entries_in("unseen/.git/index"), "(sub/new)");
+	REQUIRE(shell("cd unseen && git update-index --index-version 4") == 0);
+	CHECK_STR(entries_in("unseen/.git/index"), "(sub/new)");
+	REQUIRE(shell("rm -rf unseen") == 0);
 }
 
 TEST(an_index_that_is_none_is_refused)
@@ -119,13 +135,13 @@ TEST(an_index_that_is_none_is_refused)
 		struct err e = ERR_INIT;
 
 		/* Cut anywhere, or all NUL behind its head: no name in it ever ends up as a link. */
-		CHECK(git_index_links((struct str){ text, n }, collect, &out, &shared, &e) <= 0);
+		CHECK(git_index_look((struct str){ text, n }, collect, &out, &shared, &e) <= 0);
 	}
 	memset(text + 12, 0xff, sizeof(text) - 12);
 	for (size_t n = 0; n < sizeof(text); n++) {
 		struct err e = ERR_INIT;
 
-		CHECK_INT(git_index_links((struct str){ text, n }, collect, &out, &shared, &e),
+		CHECK_INT(git_index_look((struct str){ text, n }, collect, &out, &shared, &e),
 			  -ERR_SYNTAX);
 	}
 	CHECK_INT(out.len, 0);

@@ -7,6 +7,7 @@ By default a repository can be looked at, and its metadata stays as it is. With
 worktree and in a submodule.
 """
 
+import json
 import os
 import subprocess
 import time
@@ -85,6 +86,54 @@ def a_copy_of_the_workspace_can_be_removed(w):
     """What stands at missing names is copied as well, and must not close itself to who owns the copy."""
     make_repository(w, ".")
     w.shell('copy=$(mktemp -d); cp -r . "$copy/all"; test -e "$copy/all/file"; rm -rf "$copy"; test ! -e "$copy"')
+
+
+def make_tracking_branch(w):
+    """On `topic`, git tracks two files below a name that is protected; here they are missing."""
+    make_repository(w, ".")
+    w.plain("git", "checkout", "-q", "-b", "topic")
+    w.write_all({".vscode/settings.json": "{}\n", ".vscode/tasks.json": "{}\n"})
+    w.plain("git", "add", "-A")
+    w.plain("git", "commit", "-qm", "tracked")
+    w.plain("git", "checkout", "-q", "-")
+
+
+def unwritten(w, script, *options):
+    """The files that the report says git could not write, and how many lines warned of them."""
+    report = w.top / "report.json"
+    report.unlink(missing_ok=True)
+    done = w.shell(script, options=("--report", str(report), *options), says=b".vscode/")
+    if not w.is_boxed:
+        return [], 0
+    found = json.loads(report.read_text())["git"]["findings"]
+    return ([os.path.basename(f["path"]) for f in found if f["kind"] == "unwritten"],
+            sum(b"--unprotect .vscode" in line for line in done.err.splitlines()))
+
+
+@case(needs=NEEDS)
+def what_a_checkout_could_not_write_is_said(w):
+    w.configure(COMMIT)
+    make_tracking_branch(w)
+    expected = (["settings.json", "tasks.json"], 1) if w.is_boxed else ([], 0)
+    assert unwritten(w, "git checkout -q topic") == expected
+    # It is said as long as it is so, and no longer.
+    assert unwritten(w, "echo more >>file; git add file") == expected
+    w.plain("git", "checkout", "-q", "-f", "topic")
+    assert unwritten(w, "echo more >>file; git add file") == ([], 0)
+
+
+@case(needs=NEEDS)
+def what_is_missing_for_another_reason_is_not_said(w):
+    w.configure(COMMIT)
+    make_tracking_branch(w)
+    assert unwritten(w, "git checkout -q topic", *(["--unprotect", ".vscode"] if w.is_boxed else [])) == ([], 0)
+    assert status(w) == ""
+    (w.workspace / ".vscode/tasks.json").unlink()
+    assert unwritten(w, "echo more >>file; git add file") == ([], 0)
+    w.plain("git", "reset", "-q", "--hard")
+    w.plain("git", "sparse-checkout", "set", "src")
+    assert not (w.workspace / ".vscode").exists()
+    assert unwritten(w, "mkdir src; echo new >src/new; git add src; git checkout -q -b sparse") == ([], 0)
 
 
 def daily_work(w, where):
