@@ -126,7 +126,7 @@ static bool is_accepted(const struct settings *settings, const char *guarantee)
 	return false;
 }
 
-/* What a run would be refused for on every host; what depends on it is the doctor's. */
+/* What a run would be refused for here, whichever backend it has; why not is the doctor's. */
 static int check_needs(struct check *c, const struct cordon_policy *policy, struct err *e)
 {
 	guarantee_set given = 0;
@@ -144,8 +144,8 @@ static int check_needs(struct check *c, const struct cordon_policy *policy, stru
 		if (need->rule)
 			problem.origin = need->rule->origin;
 		if (arena_printf(c->a, &problem.message, e,
-				 "the profile '%.*s' needs %s (%.*s), which no backend of this "
-				 "version gives: 'cordon run' refuses it",
+				 "the profile '%.*s' needs %s (%.*s), which no backend gives "
+				 "here: 'cordon run' refuses it",
 				 STR_ARG(policy->policy->profile->name), name,
 				 STR_ARG(need->because)) < 0 ||
 		    add_problem(c, &c->warnings, problem, e) < 0)

@@ -119,18 +119,37 @@ static int find_tmp(struct arena *a, const struct plan *plan, struct str path,
 	return 0;
 }
 
+/* What a command meets where something keeps a missing name (P11), by what that is. */
+static const char *placeholder_text(enum placeholder_kind kind)
+{
+	switch (kind) {
+	case PLACEHOLDER_DIR:
+		return "an empty directory stands there that keeps it from being made (P11): "
+		       "mkdir fails with \"File exists\", to write a file of that name with \"Is a "
+		       "directory\"";
+	case PLACEHOLDER_FILE:
+		return "a file stands there that keeps it from being made (P11): mkdir fails with "
+		       "\"File exists\", to write it with \"Read-only file system\" or "
+		       "\"Permission "
+		       "denied\"";
+	case PLACEHOLDER_SOCKET:
+		break;
+	}
+	return "a socket stands there that keeps it from being made (P11): to write a file of that "
+	       "name fails with \"Permission denied\" or \"No such device or address\", mkdir with "
+	       "\"File exists\"";
+}
+
 /* The errors that a mount gives in place of "Read-only file system". */
 static int find_mount(struct arena *a, const struct plan *plan, struct str path, struct inside *out,
 		      struct err *e)
 {
 	for (size_t i = 0; i < plan->placeholders.count; i++)
 		if (str_eq(plan->placeholders.items[i].path, path))
-			return arena_printf(a, &out->text, e,
-					    "inside, something empty stands there that keeps it "
-					    "from being made "
-					    "(P11): to make it fails with \"File exists\", to "
-					    "remove or rename it "
-					    "with \"Device or resource busy\"");
+			return arena_printf(
+				a, &out->text,
+				e, "inside, %s, to remove or rename it with \"Device or resource busy\"",
+				placeholder_text(plan->placeholders.items[i].kind));
 	for (size_t i = 0; i < plan->pins.count; i++)
 		if (str_eq(plan->pins.items[i].path, path))
 			return arena_printf(a, &out->text, e,

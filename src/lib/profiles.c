@@ -86,9 +86,12 @@ static void print_stands_for(struct page *p, const char *token, const char *pref
 
 static void print_metadata(struct page *p)
 {
-	page_style(p, STYLE_FAINT,
-		   "# Directly under what is writable these can't be made or changed (P9), but by\n"
-		   "# 'unprotect' or --unprotect, because programs obey them by themselves:");
+	page_style(
+		p, STYLE_FAINT,
+		"# Directly under what is writable these can't be made or changed (P9), because\n"
+		"# programs obey them by themselves. 'unprotect' or --unprotect opens one, but\n"
+		"# for .git there is 'git = \"commit\"', and " METADATA_OWN
+		" takes an entry of its own:");
 	for (size_t i = 0; i < metadata_name_count; i++)
 		page_style(p, STYLE_FAINT, "\n#   %-18s  %s", metadata_names[i].name,
 			   metadata_names[i].reason);

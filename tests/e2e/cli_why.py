@@ -51,6 +51,9 @@ def errors_that_a_mount_gives_are_explained(w: World):
     w.write_config('[permissions.p]\nextends = ":workspace"\n[permissions.p.filesystem]\n'
                    f'"{w.repo}/kept/dir" = "read"\n')
     for path, script, error, args in ((".claude", "mkdir .claude", "File exists", auto),
+                                      (".claude", "echo >.claude", "Is a directory", auto),
+                                      (".mcp.json", "mkdir .mcp.json", "File exists", auto),
+                                      (".mcp.json", "echo >.mcp.json", "Permission denied", auto),
                                       (".mcp.json", "mv .mcp.json x", "Device or resource busy", auto),
                                       ("kept", "mv kept x", "Device or resource busy", ("-P", "p"))):
         said = w.ok("run", *args, "--", "sh", "-c", f"! {script}")
