@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon why: the answer for one path or host, with its reasons. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -79,6 +80,28 @@ static bool names_path(const struct args *args)
 	       (strchr(subject, '/') && !strstr(subject, "://")) || is_here(args);
 }
 
+/* A name that could be a file's was taken for a host's, by its looks alone. */
+static bool is_guess(const struct args *args)
+{
+	const char *subject = args->operand;
+
+	/* An address and a name with a port are no files; a name in other letters is seldom one. */
+	return !args_have(args, OPT_HOST) && !args_have(args, OPT_JSON) &&
+	       !args_have(args, OPT_QUIET) && subject[strspn(subject, "0123456789.")] &&
+	       !subject[strspn(subject, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					"0123456789-._")];
+}
+
+static int finish_host(const struct args *args, cordon_report *report)
+{
+	int status = finish_answer(args, report, EXIT_NO);
+
+	if (!is_guess(args) || (status != 0 && status != EXIT_NO))
+		return status;
+	(void)printf("\ntaken for a host name; for a file: cordon why --path %s\n", args->operand);
+	return finish_output(status);
+}
+
 int cmd_why(const struct args *args)
 {
 	struct cordon_load_options load = args->load;
@@ -102,7 +125,10 @@ int cmd_why(const struct args *args)
 	else
 		status = cordon_why_host(policy, args->operand, strlen(args->operand), &report,
 					 &error);
-	status = status < 0 ? finish_error(args, error) : finish_answer(args, report, EXIT_NO);
+	if (status < 0)
+		status = finish_error(args, error);
+	else
+		status = is_path ? finish_answer(args, report, EXIT_NO) : finish_host(args, report);
 	cordon_policy_free(policy);
 	return status;
 }

@@ -339,6 +339,9 @@ def an_own_profile_is_chosen_by_what_chooses_now(w: World):
 def it_is_said_what_a_name_was_taken_for(w: World):
     w.write_config(DEV)
     assert w.ok("why", "src").out.startswith("deny   host src\n\n")
+    assert w.ok("why", "nosuch.txt").out.endswith("cordon why --path nosuch.txt\n")
+    for words in (["src:80"], ["--host", "src"], ["192.0.2.1"], ["-q", "src"], ["--json", "src"], ["./src"]):
+        assert "--path" not in w.ok("why", *words).out, words
     (w.repo / "src").mkdir()
     hint = "       a file of this name is here: 'cordon why ./src' asks about it\n"
     assert w.ok("why", "--host", "src").out.startswith("deny   host src\n" + hint)
