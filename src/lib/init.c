@@ -21,7 +21,7 @@ static void print_text(struct page *p, const void *data)
 	page_style(p, STYLE_GOOD, "wrote");
 	page_text(p, " ");
 	page_str(p, written->path);
-	page_text(p, "\n\nnext:\n");
+	page_text(p, "\n\nnext, in a project's directory:\n");
 	if (written->is_default) {
 		page_text(p, "  cordon check       is it valid?\n"
 			     "  cordon explain     what does it allow here?\n"

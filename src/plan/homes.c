@@ -107,10 +107,10 @@ static int refuse(struct str root, const struct home_match *match, struct err *e
 			       SHOWN(match->home));
 	return FAIL(
 		e, ERR_POLICY,
-		"the workspace %s %s and would be writable with all in it that programs outside "
-		"obey; work in a directory of its own (-C DIR, --workspace DIR), add what else is "
-		"needed with "
-		"--add-write DIR, or name it if all of it is meant: --add-write %s",
+		"the workspace %s %s: a command that may write it could change ~/.bashrc and other "
+		"files that programs outside obey; work in a directory of its own (-C DIR, "
+		"--workspace DIR), add what else is needed with --add-write DIR, or name it if all "
+		"of it is meant: --add-write %s",
 		SHOWN(root), what, SHOWN(root));
 }
 
