@@ -36,6 +36,8 @@ struct change {
 	bool is_dir;	   /* `dir` itself is meant */
 	uint64_t path;	   /* else its address */
 	uint64_t at_flags; /* AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH */
+	int named;	   /* the descriptor of the caller's that the path names, or -1 */
+	bool is_foreign;   /* of LENGTH: no mount of the caller's leads to it */
 
 	mode_t mode;
 	uid_t user;
@@ -340,9 +342,26 @@ static int read_flags(const struct reader *r)
 
 /* ---- Which file ------------------------------------------------------------------------ */
 
+/*
+ * SECURITY: a descriptor that came from outside has a mount of the host's, and so has all below
+ * it. Landlock keeps the caller from cutting what is there, and would not keep this process.
+ */
+static bool is_foreign(const struct lookup *l, int file)
+{
+	struct stream_file found, own;
+	scoped_fd again = -1;
+
+	/* From its root nothing leads out. */
+	if (l->start < 0)
+		return false;
+	again = lookup_again(l, file);
+	return again < 0 || stream_look(file, &found) < 0 || stream_look(again, &own) < 0 ||
+	       !stream_is_same(&found, &own);
+}
+
 /* An O_PATH descriptor of the inode that is meant, or -errno. */
 static int find_file(const struct metadata *m, const struct engine_call *call,
-		     const struct change *change)
+		     struct change *change)
 {
 	const uint64_t known = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
 	UNINITIALIZED char path[PATH_MAX_BYTES];
@@ -361,12 +380,15 @@ static int find_file(const struct metadata *m, const struct engine_call *call,
 		return r;
 	if (!path[0] && !change->is_dir && !(change->at_flags & AT_EMPTY_PATH))
 		return -ENOENT;
+	change->named = lookup_own_descriptor(path);
 	r = lookup_init_at(&lookup, m->engine, call, change->dir, path);
 	lookup.nofollow = change->at_flags & AT_SYMLINK_NOFOLLOW;
 	if (r == 0)
 		r = rights_put_down(&rights);
 	if (r == 0) {
 		fd = lookup_find(&lookup);
+		if (fd >= 0 && change->kind == LENGTH && m->has_mounts)
+			change->is_foreign = is_foreign(&lookup, fd);
 		rights_take_up(&rights);
 	}
 	lookup_done(&lookup);
@@ -459,8 +481,8 @@ static long change_flags(int fd, struct change *change)
 	return syscall(SYS_ioctl, fd, change->request, &change->file);
 }
 
-/* With the caller's rights. `flagged` is its own descriptor, for FLAGS alone. */
-static int make_change(int file, int flagged, struct change *change)
+/* With the caller's rights. `own` is its own descriptor where that is needed (needs_own()). */
+static int make_change(int file, int own, struct change *change)
 {
 	char link[CALLER_PATH_BYTES];
 	long r = -1;
@@ -484,10 +506,11 @@ static int make_change(int file, int flagged, struct change *change)
 		r = removexattr(link, change->name);
 		break;
 	case LENGTH:
-		r = truncate(link, (off_t)change->length);
+		r = own < 0 ? truncate(link, (off_t)change->length)
+			    : ftruncate(own, (off_t)change->length);
 		break;
 	case FLAGS:
-		r = change_flags(flagged, change);
+		r = change_flags(own, change);
 		break;
 	}
 	return r < 0 ? -errno : 0;
@@ -501,18 +524,31 @@ static bool is_plain(int fd, const struct stat *same)
 	       (!same || (st.st_dev == same->st_dev && st.st_ino == same->st_ino));
 }
 
+/* A request needs it, and a file that the caller has for writing and nothing else of. */
+static bool needs_own(const struct change *change)
+{
+	return change->kind == FLAGS || change->is_foreign;
+}
+
+static bool is_for_writing(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && !(flags & O_PATH) && (flags & O_ACCMODE) != O_RDONLY;
+}
+
 /*
- * A request needs the caller's own descriptor. SECURITY: only of a plain file, whose
- * last close waits for nobody.
+ * The caller's own descriptor. SECURITY: only of a plain file, whose last close waits for
+ * nobody.
  */
-static int take_flagged(const struct metadata *m, const struct engine_call *call, int file)
+static int take_own(const struct metadata *m, const struct engine_call *call, int number, int file)
 {
 	struct stat st;
 	int fd;
 
 	if (fstat(file, &st) < 0 || !is_plain(file, NULL))
 		return -ENOTTY;
-	fd = engine_take_fd(m->engine, call, (int)call->args[0]);
+	fd = engine_take_fd(m->engine, call, number);
 	if (fd >= 0 && !is_plain(fd, &st)) {
 		(void)close(fd);
 		return -EBADF;
@@ -520,11 +556,27 @@ static int take_flagged(const struct metadata *m, const struct engine_call *call
 	return fd;
 }
 
+static int find_own(const struct metadata *m, const struct engine_call *call,
+		    const struct change *change, int file)
+{
+	bool is_request = change->kind == FLAGS;
+	int fd;
+
+	if (!is_request && change->named < 0)
+		return -EACCES;
+	fd = take_own(m, call, is_request ? change->dir : change->named, file);
+	if (fd >= 0 && !is_request && !is_for_writing(fd)) {
+		(void)close(fd);
+		return -EACCES;
+	}
+	return fd == -ENOTTY && !is_request ? -EINVAL : fd;
+}
+
 static int change_file(const struct metadata *m, const struct engine_call *call,
 		       struct change *change)
 {
 	scoped_fd file = find_file(m, call, change);
-	scoped_fd flagged = -1;
+	scoped_fd own = -1;
 	struct rights rights;
 	int r = 0;
 
@@ -533,10 +585,10 @@ static int change_file(const struct metadata *m, const struct engine_call *call,
 	r = judge(m, file, change);
 	if (r == 0 && change->kind == LENGTH)
 		r = check_length(call->pid, change->length);
-	if (r == 0 && change->kind == FLAGS) {
-		flagged = take_flagged(m, call, file);
+	if (r == 0 && needs_own(change)) {
+		own = find_own(m, call, change, file);
 		/* SECURITY: the same inode may have come by another mount. */
-		r = flagged < 0 ? flagged : check_stream(m, flagged, FLAGS);
+		r = own < 0 ? own : check_stream(m, own, change->kind);
 	}
 	if (r == 0 && !engine_is_waiting(m->engine, call->id))
 		r = -ESRCH;
@@ -544,7 +596,7 @@ static int change_file(const struct metadata *m, const struct engine_call *call,
 		r = rights_put_down(&rights);
 	if (r < 0)
 		return r;
-	r = make_change(file, flagged, change);
+	r = make_change(file, own, change);
 	rights_take_up(&rights);
 	return r;
 }

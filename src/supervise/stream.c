@@ -33,7 +33,7 @@ int stream_look(int fd, struct stream_file *out)
 	return 0;
 }
 
-static bool are_same(const struct stream_file *a, const struct stream_file *b)
+bool stream_is_same(const struct stream_file *a, const struct stream_file *b)
 {
 	return a->device == b->device && a->inode == b->inode && a->mount == b->mount;
 }
@@ -43,7 +43,7 @@ enum stream_kind streams_find(const struct streams *s, const struct stream_file 
 	enum stream_kind kind = STREAM_FREE;
 
 	for (size_t i = 0; i < COUNT_OF(s->items); i++)
-		if (s->items[i].kind > kind && are_same(&s->items[i].file, file))
+		if (s->items[i].kind > kind && stream_is_same(&s->items[i].file, file))
 			kind = s->items[i].kind;
 	return kind;
 }
@@ -88,7 +88,7 @@ static int take(const struct engine *engine, const struct engine_call *call, int
 
 	if (taken < 0)
 		return taken;
-	if (stream_look(taken, &file) == 0 && are_same(&file, seen))
+	if (stream_look(taken, &file) == 0 && stream_is_same(&file, seen))
 		return taken;
 	(void)close(taken);
 	return -EBADF;

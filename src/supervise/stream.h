@@ -40,6 +40,7 @@ struct streams {
 
 /* 0 or -errno. */
 int stream_look(int fd, struct stream_file *out) MUST_CHECK NONNULL;
+bool stream_is_same(const struct stream_file *a, const struct stream_file *b) NONNULL;
 
 /* The most that is said of it. */
 enum stream_kind streams_find(const struct streams *s, const struct stream_file *file) NONNULL;

@@ -154,6 +154,28 @@ static bool is_same(int a, int b)
 	       left.st_ino == right.st_ino;
 }
 
+/* The path of a descriptor's file; its length or -errno. */
+static int read_place(int fd, char path[PATH_MAX_BYTES])
+{
+	char link[CALLER_PATH_BYTES];
+	ssize_t n;
+
+	(void)snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
+	n = readlink(link, path, PATH_MAX_BYTES);
+	if (n <= 0 || n >= PATH_MAX_BYTES || path[0] != '/')
+		return -ENOENT;
+	path[n] = '\0';
+	return (int)n;
+}
+
+int lookup_again(const struct lookup *l, int file)
+{
+	UNINITIALIZED char path[PATH_MAX_BYTES];
+	int n = read_place(file, path);
+
+	return n < 0 ? n : open_below(l->root, path, O_NOFOLLOW, RESOLVE_IN_ROOT);
+}
+
 /*
  * A path that leaves the directory it starts from, by ".." or a link. The kernel
  * has no call for "from here, but within that root", so the directory's own path
@@ -161,17 +183,13 @@ static bool is_same(int a, int b)
  */
 static int find_around(const struct lookup *l)
 {
-	char link[CALLER_PATH_BYTES];
 	UNINITIALIZED char path[2 * PATH_MAX_BYTES];
 	scoped_fd again = -1;
 	size_t rest_len = strlen(l->rest);
-	ssize_t n;
+	int n = read_place(l->start, path);
 
-	(void)snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", l->start);
-	n = readlink(link, path, PATH_MAX_BYTES);
-	if (n <= 0 || n >= PATH_MAX_BYTES || path[0] != '/')
-		return -ENOENT;
-	path[n] = '\0';
+	if (n < 0)
+		return n;
 	again = open_below(l->root, path, O_DIRECTORY, RESOLVE_IN_ROOT);
 	if (again < 0)
 		return again;

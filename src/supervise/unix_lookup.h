@@ -38,3 +38,5 @@ int lookup_own_descriptor(const char *path) NONNULL;
  * the caller's rights (rights.h); lookup_init() needs more.
  */
 int lookup_find(const struct lookup *l) MUST_CHECK NONNULL;
+/* The same of what is in the caller's tree where that file lies in its own, which may be another. */
+int lookup_again(const struct lookup *l, int file) MUST_CHECK NONNULL;

@@ -5,6 +5,7 @@ import fcntl
 import os
 import pty
 import shutil
+import socket
 import stat
 import sys
 import termios
@@ -176,6 +177,50 @@ def a_stream_for_reading_and_appending_is_for_appending_alone(arena):
     with open(os.open(equal.path("{out}/log"), os.O_RDWR | os.O_APPEND), "rb") as stream:
         check(equal.bare("fd-map 0", stdin=stream) == ["OK"], "the control shows nothing")
     check(equal.path("{out}/log").read_bytes().startswith(b"OVER"), "the control shows nothing")
+
+
+# What each is tried on, how that was opened, and with which backends the file is cut.
+ALL = ("native", "bwrap", "landlock")
+SENT = [
+    ("truncate /proc/self/fd/78", "{out}/file", os.O_RDONLY, ()),
+    ("truncate /dev/fd/78", "{out}/file", os.O_PATH, ()),
+    ("truncate /proc/self/fd/78/file", "{out}", os.O_RDONLY, ()),
+    ("in-fd 78 truncate file", "{out}", os.O_RDONLY, ()),
+    ("in-fd 78 truncate /proc/self/cwd/file", "{out}", os.O_RDONLY, ()),
+    ("fd-truncate 78", "{out}/file", os.O_RDWR, ALL),
+    # Where places decide, it has none that may be written.
+    ("truncate /proc/self/fd/78", "{out}/file", os.O_WRONLY, ("native", "bwrap")),
+    ("in-fd 78 truncate {work}/file", "{out}", os.O_RDONLY, ALL),
+    ("truncate file", "{out}", os.O_RDONLY, ALL),
+    ("truncate /proc/self/cwd/file", "{out}", os.O_RDONLY, ALL),
+]
+
+
+def send(box, path, flags):
+    ours, theirs = socket.socketpair()
+    fd = os.open(box.path(path), flags)
+    socket.send_fds(ours, [b"x"], [fd])
+    os.close(fd)
+    ours.close()
+    return theirs
+
+
+@case
+def what_is_sent_from_outside_is_not_cut_beside_a_stream_for_appending(arena):
+    """cordon makes the call then, and no Landlock keeps it from that."""
+    for attempt, path, flags, may in SENT:
+        box = arena.box(tree=LOG)
+        attempt = f"received-as-fd 0 78 {attempt}"
+        may = arena.backend in may
+        log = os.open(box.path("{out}/log"), os.O_WRONLY | os.O_APPEND)
+        with send(box, path, flags) as stream, open(log, "rb") as appended:
+            got = box.run(attempt, stdin=stream, stderr=appended)[0]
+        check(got == "OK" if may else got in REFUSED, f"{attempt}: {got}")
+        if not may:
+            check(box.path("{out}/file").read_bytes() == b"outside\n", f"was cut: {attempt}")
+            with send(box, path, flags) as stream:
+                done = box.bare(attempt, stdin=stream)[0]
+            check(done == "OK", f"the control is {done}, shows nothing: {attempt}")
 
 
 @case

@@ -307,6 +307,37 @@ static int try_passed_as_fd(char **a)
 	return run_attempt(a + 2);
 }
 
+/* Prefix: one that somebody outside has sent, over the socket that the first is. */
+static int try_received_as_fd(char **a)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr header;
+	} control = { { 0 } };
+	char byte = 0;
+	struct iovec text = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &text,
+				  .msg_iovlen = 1,
+				  .msg_control = &control,
+				  .msg_controllen = sizeof(control) };
+	int fd;
+
+	if (recvmsg((int)number(a[0]), &message, 0) < 0)
+		return -errno;
+	if (message.msg_controllen < CMSG_LEN(sizeof(int)))
+		return -ENOMSG;
+	memcpy(&fd, CMSG_DATA(&control.header), sizeof(fd));
+	if (dup2(fd, (int)number(a[1])) < 0)
+		return -errno;
+	return run_attempt(a + 2);
+}
+
+/* Prefix: with that directory as the working directory. */
+static int try_in_fd(char **a)
+{
+	return fchdir((int)number(a[0])) < 0 ? -errno : run_attempt(a + 1);
+}
+
 /* ---- While another changes what is meant ---------------------------------------------------- */
 
 enum { SWAPPED = 50, ROUNDS = 2000 };
@@ -389,6 +420,8 @@ const struct attempt stream_attempts[] = {
 	{ "fd-copy-over", 2, try_fd_copy_over },
 	{ "as-fd", -1, try_as_fd },
 	{ "passed-as-fd", -1, try_passed_as_fd },
+	{ "received-as-fd", -1, try_received_as_fd },
+	{ "in-fd", -1, try_in_fd },
 	{ "swap", 1, try_swap },
 	{ NULL, 0, NULL },
 };
