@@ -330,9 +330,8 @@ static bool check_options(const struct args *args)
 }
 
 /*
- * --full-auto is short for other options; what contradicts it would be a guess. The options that
- * open part of the network get that part and no more, also where the configuration gives the mode
- * all of it.
+ * --full-auto is short for other options; what contradicts it would be a guess. Options that open
+ * part of the network make it managed, also where a trusted project opens all of it.
  */
 static bool expand_full_auto(struct args *args)
 {

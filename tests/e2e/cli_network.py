@@ -8,6 +8,7 @@ it holds against those who want out is the matter of tests/work.
 """
 
 import ctypes
+import hashlib
 import http.server
 import json
 import os
@@ -200,9 +201,13 @@ def programs_that_ignore_proxies_obey_the_same_rules(w: World):
 
 @case
 def full_auto_takes_some_of_the_network(w: World):
-    """By itself it has none; with an option for it no more than that gives, whatever the mode would have."""
-    for setting in ("", "[sandbox_workspace_write]\nnetwork_access = true\n"):
+    """By itself it has none; with an option for it no more than that gives, whatever a trusted project opens."""
+    project = w.write("repo/.cordon/config.toml", "network = { enabled = true }\n")
+    digest = hashlib.sha256(project.read_bytes()).hexdigest()
+    for setting, mode in (("", "off"), (f'[trust]\n"{w.repo}" = "sha256:{digest}"\n', "full")):
         w.write_config(setting)
+        shown = w.ok("explain", "--json", "--mode", "workspace-write").json
+        assert shown["network"]["access"] == mode, shown["network"]
         for words, said in ((["--full-auto"], "off"), (["--full-auto", "--allow-host", WEB], "managed"),
                             (["--full-auto", "--deny-host", WEB], "managed"),
                             (["--full-auto", "--allow-socket", "/s"], "managed"),
