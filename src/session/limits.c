@@ -36,8 +36,9 @@ int limits_begin(struct session *s, struct err *e)
 	return r < 0 ? FAIL_SYS(e, -r, "can't put the sandbox into its control group") : 0;
 }
 
+/* May be called again, when the group is gone and nobody can be asked any more. */
 void limits_end(struct session *s)
 {
-	s->lacked_memory = s->group.dir >= 0 && os_cgroup_ran_out(&s->group);
+	s->lacked_memory |= s->group.dir >= 0 && os_cgroup_ran_out(&s->group);
 	os_cgroup_remove(&s->group);
 }
