@@ -205,22 +205,31 @@ static const char *const off_settings[] = {
 	"CARGO_NET_RETRY=0",
 };
 
-static bool is_inherited(const struct making *m, struct str name)
+/* npm goes by its variables in any case. */
+static bool is_same_setting(struct str a, struct str b)
+{
+	if (!str_has_prefix(b, STR("npm_config_")) || a.len != b.len)
+		return str_eq(a, b);
+	for (size_t i = 0; i < a.len; i++)
+		if (ascii_lower(a.p[i]) != b.p[i])
+			return false;
+	return true;
+}
+
+static bool is_there(const struct making *m, struct str name)
 {
 	for (size_t i = 0; i < m->list.count; i++)
-		if (str_eq(name_of(m->list.items[i]), name))
+		if (is_same_setting(name_of(m->list.items[i]), name))
 			return true;
 	return false;
 }
 
+/* After all that somebody could have set. */
 static int add_off(struct making *m, struct err *e)
 {
-	for (size_t i = 0; m->in->network_is_off && i < COUNT_OF(off_settings); i++) {
-		struct str name = name_of(off_settings[i]);
-
-		if (!is_inherited(m, name) && !is_said(m, name) && add(m, off_settings[i], e) < 0)
+	for (size_t i = 0; m->in->network_is_off && i < COUNT_OF(off_settings); i++)
+		if (!is_there(m, name_of(off_settings[i])) && add(m, off_settings[i], e) < 0)
 			return err_result(e);
-	}
 	return 0;
 }
 
@@ -336,8 +345,8 @@ int environment_make(struct arena *a, const struct environment_request *in,
 		if (inherit_one(&m, in->base[i], e) < 0)
 			return err_result(e);
 	inherited = m.list.count;
-	if (add_pwd(&m, e) < 0 || add_proxy(&m, e) < 0 || add_off(&m, e) < 0 ||
-	    add_set(&m, e) < 0 || add_more(&m, e) < 0 || add_marks(&m, e) < 0 ||
+	if (add_pwd(&m, e) < 0 || add_proxy(&m, e) < 0 || add_set(&m, e) < 0 ||
+	    add_more(&m, e) < 0 || add_off(&m, e) < 0 || add_marks(&m, e) < 0 ||
 	    add(&m, NULL, e) < 0)
 		return err_result(e);
 	out->list = m.list.items;

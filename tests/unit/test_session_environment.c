@@ -118,9 +118,32 @@ TEST(without_a_network_nobody_tries_again_unless_somebody_said_so)
 
 	make(&off,
 	     (struct environment_request){ .base = base, .more = more, .network_is_off = true });
-	CHECK_STR(line_of(&off), "PIP_RETRIES=3 npm_config_fetch_retries=0 CARGO_NET_RETRY=2 "
+	CHECK_STR(line_of(&off), "PIP_RETRIES=3 CARGO_NET_RETRY=2 npm_config_fetch_retries=0 "
 				 "CORDON_SANDBOX=native CORDON_SANDBOX_NETWORK_DISABLED=1 "
 				 "CODEX_SANDBOX_NETWORK_DISABLED=1");
+}
+
+/* npm reads its variables in any case, and of two of them not the one that is meant. */
+TEST(what_is_said_to_npm_counts_in_any_case)
+{
+	const char *said[] = { "NPM_CONFIG_FETCH_RETRIES=5", NULL };
+	const char *base[] = { "Npm_Config_fetch_retries=4", NULL };
+	const char *others[] = { "pip_retries=3", "NPM_CONFIG_FETCH_RETRIE=1", NULL };
+	const char *none[] = { NULL };
+	scoped_made inherited;
+	scoped_made set;
+	scoped_made other;
+
+	make(&inherited, (struct environment_request){ .base = base, .network_is_off = true });
+	CHECK(strstr(line_of(&inherited), "Npm_Config_fetch_retries=4"));
+	CHECK(!strstr(line_of(&inherited), "npm_config_fetch_retries"));
+	make(&set,
+	     (struct environment_request){ .base = none, .more = said, .network_is_off = true });
+	CHECK(strstr(line_of(&set), "NPM_CONFIG_FETCH_RETRIES=5"));
+	CHECK(!strstr(line_of(&set), "npm_config_fetch_retries"));
+	make(&other, (struct environment_request){ .base = others, .network_is_off = true });
+	CHECK(strstr(line_of(&other), "npm_config_fetch_retries=0"));
+	CHECK(strstr(line_of(&other), "PIP_RETRIES=0"));
 }
 
 TEST(a_chosen_directory_is_the_one_that_pwd_names)
