@@ -658,10 +658,6 @@ static int visit_dir(struct git_scan *s, size_t number, struct err *e)
 
 /* ---- The pass ----------------------------------------------------------- */
 
-/*
- * What can't be understood, or goes too deep, in a nested repository does not keep the
- * command from being run: it may be of the command's making. It is closed as a whole.
- */
 static int close_nested(struct git_scan *s, struct str at, bool is_worktree, struct err *e)
 {
 	struct err why = *e;
@@ -671,17 +667,9 @@ static int close_nested(struct git_scan *s, struct str at, bool is_worktree, str
 	err_clear(e);
 	if (!git_can_pin(s, at, is_worktree ? 1 : 0))
 		return 0;
-	r = builder_note(s->b, true, (struct origin){ .file = NULL }, e,
-			 "the git repository at %s is read-only as a whole: %s", SHOWN(at),
-			 why.text);
-	if (r == 0 && is_worktree)
+	if (is_worktree)
 		r = path_join(s->b->a, at, STR(".git"), &path, e);
-	if (r == 0)
-		r = git_close(s, path, e);
-	if (r != -(int)ERR_POLICY)
-		return r;
-	err_clear(e); /* a lock on the way to it, which the note told of */
-	return 0;
+	return r < 0 ? r : git_close(s, path, &why, e);
 }
 
 /* All worktrees that are known first: so every root is known before a git directory claims one. */
@@ -698,7 +686,7 @@ static int find_all(struct git_scan *s, struct err *e)
 
 		r = is_worktree ? visit_worktree(s, s->worktrees.items[worktrees++], e)
 				: visit_dir(s, dirs++, e);
-		if (s->is_nested && (r == -(int)ERR_POLICY || r == -(int)ERR_LIMIT))
+		if (s->is_nested && git_can_close(r))
 			r = close_nested(s, at, is_worktree, e);
 		if (r < 0)
 			return err_wrap(e, "looking for what git has at %s", SHOWN(at));

@@ -81,8 +81,18 @@ bool git_can_pin(struct git_scan *s, struct str path, size_t more) NONNULL;
 /* nested.c: notes what was left out. */
 int git_note_left(struct git_scan *s, struct err *e) MUST_CHECK NONNULL;
 
-/* git_rules.c: a part of a nested repository that can't be looked at is read-only as a whole. */
-int git_close(struct git_scan *s, struct str path, struct err *e) MUST_CHECK NONNULL;
+/*
+ * What can't be understood, or goes too deep, in a nested repository does not keep the
+ * command from being run: it may be of the command's making. It is closed as a whole.
+ */
+static inline bool git_can_close(int r)
+{
+	return r == -(int)ERR_POLICY || r == -(int)ERR_LIMIT;
+}
+
+/* git_rules.c: `path`, of a nested repository, is read-only as a whole, and that and why is noted. */
+int git_close(struct git_scan *s, struct str path, const struct err *why, struct err *e)
+	MUST_CHECK NONNULL;
 
 /* The found one at `path`, or NULL. */
 struct git_found *git_find(const struct git_scan *s, struct str path) NONNULL;

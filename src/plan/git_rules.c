@@ -170,7 +170,7 @@ int git_protect_pointer(struct git_scan *s, struct str worktree, enum host_type 
 	return cap_below(s, worktree, STR(".git"), &cap, e);
 }
 
-int git_close(struct git_scan *s, struct str path, struct err *e)
+int git_close(struct git_scan *s, struct str path, const struct err *why, struct err *e)
 {
 	struct cap cap = { .kind = RULE_PROTECTED,
 			   .access = ACCESS_READ,
@@ -179,8 +179,16 @@ int git_close(struct git_scan *s, struct str path, struct err *e)
 			   .note = STR(
 				   "part of a git repository in the workspace that could not be "
 				   "looked at") };
+	int r = builder_note(s->b, true, (struct origin){ .file = NULL }, e,
+			     "the git repository at %s is read-only as a whole: %s", SHOWN(path),
+			     why->text);
 
-	return protect_path(s->b, path, &cap, e);
+	if (r == 0)
+		r = protect_path(s->b, path, &cap, e);
+	if (r != -(int)ERR_POLICY)
+		return r;
+	err_clear(e); /* a lock on the way to it, which the note told of */
+	return 0;
 }
 
 /* ---- git = "read" ------------------------------------------------------- */
@@ -506,6 +514,18 @@ static int raise_dir(struct git_scan *s, const struct git_found *found, struct e
 
 /* ---- All ---------------------------------------------------------------- */
 
+/* What is in the way to a part, such as a loop of links, closes a nested one; its pins are counted. */
+static int cap_or_close(struct git_scan *s, const struct git_found *found, struct err *e)
+{
+	int r = cap_parts(s, found, e);
+	struct err why = *e;
+
+	if (!found->dir.is_nested || !git_can_close(r))
+		return r;
+	err_clear(e);
+	return git_close(s, found->dir.path, &why, e);
+}
+
 int git_add_rules(struct git_scan *s, struct err *e)
 {
 	int r = 0;
@@ -518,7 +538,7 @@ int git_add_rules(struct git_scan *s, struct err *e)
 		/* Above objects/info/alternates there are two more. */
 		found->is_left = found->dir.is_nested && !git_can_pin(s, found->dir.path, 2);
 		if (!found->is_left)
-			r = cap_parts(s, found, e);
+			r = cap_or_close(s, found, e);
 	}
 	for (size_t i = 0; r == 0 && s->mode == GIT_COMMIT && i < s->dirs.count; i++)
 		r = open_on_shelf(s, &s->dirs.items[i], e);

@@ -146,6 +146,17 @@ def what_lies_behind_decoys_is_named_in_the_report_when_it_is_changed(arena):
 
 
 @case
+def no_clone_that_a_run_makes_has_the_next_refused(arena):
+    for way in ("chmod 0 x/.git/objects", "ln -s info x/.git/objects/info"):
+        box = arena.box()
+        script = f"mkdir -p x/.git/objects x/.git/refs; echo 'ref: refs/heads/main' >x/.git/HEAD; {way}"
+        box.finish([*box.argv(), "/bin/sh", "-ec", script])
+        got = box.run("create {work}/x/.git/commondir", "create {work}/x/new", makes=["{work}/x/new"])
+        check(got[0] in REFUSED and got[1] == "OK", f"{way}: {got}")
+        check(box.bare("create {work}/x/.git/commondir") == ["OK"], "the control shows nothing")
+
+
+@case
 def a_nested_clone_that_is_removed_outside_or_made_anew_ends_no_run(arena):
     """Runs beside each other do that. What the command does with it then is in the report."""
     box = arena.box(tree=git_dir("{work}/one/.git") | git_dir("{work}/two/.git"))

@@ -274,6 +274,31 @@ TEST(a_clone_that_can_not_be_looked_at_is_read_only_as_a_whole)
 	CHECK_INT(count_notes(&w, true, "as a whole"), 2);
 }
 
+TEST(what_is_in_the_way_to_a_part_closes_the_clone_and_stops_no_run)
+{
+	static const char *const ways[] = { "c /repo/x/.git/objects\n",
+					    "l /repo/x/.git/objects/info -> info\n" };
+
+	for (size_t i = 0; i < COUNT_OF(ways) * COUNT_OF(modes); i++) {
+		scoped_world w;
+
+		world_init(&w,
+			   "f /repo/x/.git/HEAD\nd /repo/x/.git/objects\nd "
+			   "/repo/x/.git/refs\n" GIT_DIR("/repo/z/.git"),
+			   "/repo");
+		fake_host_add(&w.host, ways[i / COUNT_OF(modes)]);
+		REQUIRE(plan_mode(&w, modes[i % COUNT_OF(modes)]));
+		CHECK_INT(world_access(&w, "/repo/x/.git/config"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/repo/x/.git/commondir"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/repo/x/.git/index"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/repo/x/.git/objects/info/alternates"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/repo/x/y"), ACCESS_WRITE);
+		CHECK_INT(world_access(&w, "/repo/z/.git/index"), ACCESS_WRITE);
+		CHECK_INT(count_notes(&w, true, "/repo/x/.git is read-only as a whole"), 1);
+		CHECK_INT(count_notes(&w, true, ""), 1);
+	}
+}
+
 TEST(no_name_and_no_depth_stops_a_run)
 {
 	char path[PATH_MAX_BYTES + 300] = "d /repo";
