@@ -45,6 +45,7 @@ static int look_now(struct str path, struct host_file *out, struct err *e)
 				   .device = file.device,
 				   .inode = file.inode,
 				   .is_locked = file.is_locked,
+				   .is_sealed = file.is_sealed,
 				   .has_no_dirs = file.has_two_links,
 				   .is_others = file.is_others,
 				   .is_open = file.is_open };

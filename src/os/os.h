@@ -37,8 +37,9 @@ struct os_file {
 	enum os_type type;
 	uint64_t device, inode; /* 0 unless it exists */
 	bool is_locked;		/* this user's, who may not read (or search) it until a chmod */
-	bool is_others;		/* another user's */
-	bool is_open;		/* everybody may write it */
+	bool is_sealed; /* a directory of this user's, who may not create in it until a chmod */
+	bool is_others; /* another user's */
+	bool is_open;	/* everybody may write it */
 	bool is_socket;
 	bool has_two_links;  /* a directory: see os_links_count_dirs() */
 	bool is_placeholder; /* bears Cordon's mark and holds nothing: no one's, and soon gone */

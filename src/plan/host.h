@@ -34,6 +34,7 @@ struct host_file {
 	 * searching it. Whoever runs as this user may change that with chmod.
 	 */
 	bool is_locked;
+	bool is_sealed;	  /* a directory: the same, from creating anything in it */
 	bool is_others;	  /* another user's */
 	bool is_open;	  /* everybody may write it */
 	bool has_no_dirs; /* a directory that is known to hold none */

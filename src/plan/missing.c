@@ -26,6 +26,7 @@ struct placed {
 struct placing {
 	struct builder *b;
 	struct name_node *seen;
+	struct name_node *sealed; /* by path: directories that were closed as a whole */
 };
 
 static bool narrows(const struct rule *rule)
@@ -174,6 +175,32 @@ static int place(struct placing *p, uint32_t number, struct str path, struct err
 	return 0;
 }
 
+/*
+ * SECURITY: no placeholder can be made there, but the command, who is the same user, could open
+ * the directory and create what it must not. An earlier run may have sealed it, and a run is not
+ * refused for what a nested repository is like (P9): so the command can't open it.
+ */
+static int close_sealed(struct placing *p, uint32_t number, struct str dir, struct err *e)
+{
+	struct name_node *node;
+	int r;
+
+	if (name_tree_find(p->sealed, dir))
+		return 0;
+	node = ARENA_NEW(p->b->a, struct name_node, e);
+	if (!node)
+		return err_result(e);
+	node->name = dir;
+	name_tree_add(&p->sealed, node);
+	r = builder_note(
+		p->b, true, (struct origin){ .file = NULL }, e,
+		"%s is read-only as a whole: it is yours, but not writable, so nothing can "
+		"keep %s from being created while a command could make it writable: run "
+		"'chmod u+w %s' to have it open",
+		SHOWN(dir), SHOWN(p->b->plan->rules.items[number].path), SHOWN(dir));
+	return r < 0 ? r : add_missing_rule(p, number, dir, HOST_DIR, e);
+}
+
 static int visit_rule(struct placing *p, uint32_t number, struct err *e)
 {
 	const struct builder *b = p->b;
@@ -192,6 +219,8 @@ static int visit_rule(struct placing *p, uint32_t number, struct err *e)
 	r = b->host->look(b->host->user, path_parent(path), &holder, e);
 	if (r < 0)
 		return r;
+	if (holder.type == HOST_DIR && holder.is_sealed && rule->is_nested)
+		return close_sealed(p, number, path_parent(path), e);
 	if (holder.type == HOST_DIR)
 		return place(p, number, path, e);
 	/* Below a file nothing can be made, unless the file makes way for a directory. */

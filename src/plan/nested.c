@@ -59,7 +59,7 @@ int git_note_left(struct git_scan *s, struct err *e)
 	return builder_note(s->b, false, (struct origin){ .file = NULL }, e,
 			    "git repositories in the workspace are protected as far as they were "
 			    "looked for: not at %s, and perhaps others; what changes in those is "
-			    "reported",
+			    "named in the report",
 			    SHOWN(s->first_left));
 }
 
@@ -99,7 +99,7 @@ static int look(struct search *n, struct spot *at, bool *is_usable, bool *has_no
 
 /*
  * SECURITY: what the user's own mode closes, an earlier run may have closed. It is
- * said, and not taken for empty; what the command changes there is reported.
+ * said, and not taken for empty; what the command changes there is named in the report.
  */
 static int note_closed(struct search *n, struct str path, struct err *e)
 {
@@ -121,7 +121,7 @@ static int note_closed(struct search *n, struct str path, struct err *e)
 	return builder_note(
 		b, true, (struct origin){ .file = NULL }, e,
 		"%s is closed by its mode: git repositories below it are not protected, "
-		"what changes in them is only reported",
+		"what changes in them is only named in the report",
 		SHOWN(lock));
 }
 

@@ -362,7 +362,8 @@ struct spot {
 	struct str path; /* borrowed; empty at first */
 	int fd;
 	struct stat st;
-	bool is_checked; /* for other spellings */
+	bool is_checked;  /* for other spellings */
+	bool is_replaced; /* what is there is not what the plan found */
 };
 
 /* One that is being taken. */
@@ -374,6 +375,7 @@ struct taking {
 	int fd;
 	struct stat st;
 	bool was_made; /* by this process, just now */
+	bool is_anew;  /* something else is there, which was not when the plan was made */
 };
 
 enum outcome {
@@ -399,6 +401,12 @@ static enum outcome fail_other(const struct taking *t, const char *what, struct 
 
 	(void)FAIL(e, ERR_POLICY, "'%s' %s", show(&shown, t->held->path), what);
 	return OUTCOME_FAILED;
+}
+
+static enum outcome fail_anew(struct taking *t, const char *what, struct err *e)
+{
+	t->is_anew = true;
+	return fail_other(t, what, e);
 }
 
 /*
@@ -574,7 +582,7 @@ static enum outcome accept_locked(struct taking *t, bool is_exclusive, struct er
 		return OUTCOME_AGAIN;
 	/* What comes into one that was made just now is covered, and stays when that is let go. */
 	if (!t->was_made && has_names(t))
-		return fail_other(
+		return fail_anew(
 			t, "was missing when the plan was made, and now something is in it", e);
 	if (mark == MARK_BIRTH && finish(t, e) == OUTCOME_FAILED)
 		return OUTCOME_FAILED;
@@ -618,8 +626,8 @@ static enum outcome attempt(struct taking *t, struct err *e)
 		is_dir = S_ISDIR(t->st.st_mode);
 		mark = mark_of(&t->st);
 		if (mark == MARK_NONE)
-			return fail_other(
-				t, "was missing when the plan was made, and now it is not", e);
+			return fail_anew(t, "was missing when the plan was made, and now it is not",
+					 e);
 		if (S_ISSOCK(t->st.st_mode)) {
 			reclaim_socket(t->in->fd, t->name);
 			return OUTCOME_AGAIN;
@@ -705,11 +713,11 @@ static enum outcome make_socket(struct taking *t, struct err *e)
 	if (fstatat(t->in->fd, t->name, &t->st, AT_SYMLINK_NOFOLLOW) < 0)
 		return OUTCOME_AGAIN;
 	if (mark_of(&t->st) == MARK_NONE)
-		return t->was_made ? fail_sys(t, EOPNOTSUPP, "can't mark the placeholder", e)
-				   : fail_other(t,
-						"was missing when the plan was made, and now it "
-						"is not",
-						e);
+		return t->was_made
+			       ? fail_sys(t, EOPNOTSUPP, "can't mark the placeholder", e)
+			       : fail_anew(t,
+					   "was missing when the plan was made, and now it is not",
+					   e);
 	if (S_ISSOCK(t->st.st_mode))
 		return OUTCOME_HELD;
 	/* Of a run with another plan, or what is left of one. */
@@ -780,7 +788,8 @@ static int spot_find(struct spot *p, const char *path, struct err *e)
 	p->is_checked = false;
 	p->path = parent;
 	p->fd = open_parent(path);
-	if (p->fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+	p->is_replaced = p->fd < 0 && (errno == ELOOP || errno == ENOTDIR);
+	if (p->is_replaced)
 		return FAIL(e, ERR_POLICY, "'%s': a directory on the way was replaced",
 			    show(&shown, path));
 	if (p->fd < 0 || fstat(p->fd, &p->st) < 0)
@@ -818,14 +827,17 @@ int placeholders_prepare(struct arena *a, const struct plan *plan, struct placeh
 
 /*
  * A nested repository (P9) may be another program's to remove or to make anew: where it is not
- * as the plan found it, it goes without, and what is changed in it is reported.
+ * as the plan found it, it goes without, and what is changed in it is named in the report.
+ *
+ * SECURITY: for no other reason. Where the plan still holds, a deny would be lost.
  */
-static bool can_do_without(const struct held *h, const struct err *e)
+static bool can_do_without(const struct taking *t, const struct err *e)
 {
 	bool is_gone = e->code == ERR_SYS && (e->os_error == ENOENT || e->os_error == ENOTDIR ||
 					      e->os_error == ELOOP || e->os_error == ESTALE);
 
-	return h->wanted->rule && h->wanted->rule->is_nested && (is_gone || e->code == ERR_POLICY);
+	return t->wanted->rule && t->wanted->rule->is_nested &&
+	       (is_gone || t->is_anew || t->in->is_replaced);
 }
 
 int placeholders_take(struct placeholders *held, struct err *e)
@@ -839,7 +851,7 @@ int placeholders_take(struct placeholders *held, struct err *e)
 
 		t.name = last_name(h->path);
 		is_taken = spot_find(&in, h->path, e) == 0 && take(held, &t, e) == 0;
-		if (!is_taken && can_do_without(h, e)) {
+		if (!is_taken && can_do_without(&t, e)) {
 			err_clear(e);
 			continue;
 		}

@@ -146,6 +146,33 @@ def what_lies_behind_decoys_is_named_in_the_report_when_it_is_changed(arena):
 
 
 @case
+def what_one_run_makes_unwritable_the_next_can_not_fill(arena):
+    """Where no placeholder can be made, the command must not be able to make room for what it is for."""
+    parts = {".git": "commondir", ".git/objects": "info/alternates", ".git/objects/info": "alternates", "far": "config"}
+    for directory, part in parts.items():
+        tree = git_dir("{work}/lib/.git") | {"{work}/lib/far/": ""}
+        if directory == ".git/objects":
+            del tree["{work}/lib/.git/objects/info/"]
+            tree["{work}/lib/.git/objects/"] = ""
+        if directory == "far":
+            tree["{work}/lib/.git/config"] = "->../far/config"
+        box = arena.box(tree=tree, watch=())
+        holder = f"{{work}}/lib/{directory}"
+        plant = [f"create {holder}/{part}"]
+        if "/" in part:
+            plant.insert(0, f"mkdir {holder}/{os.path.dirname(part)}")
+        check(box.run(f"chmod {holder} 0555") == ["OK"], "a mode can't be changed")
+        for new in ("one", "two"):  # and no run is refused for it
+            made = f"{{work}}/lib/{new}"
+            got = box.run(f"chmod {holder} 0755", *plant, f"create {made}", makes=[made])
+            check(got[-2] in REFUSED | {"ENOENT"} and got[-1] == "OK", f"{directory}: {got}")
+            check(not os.path.lexists(box.path(f"{holder}/{part}")), f"{directory}: planted")
+            if arena.uid:
+                check(box.path(holder).stat().st_mode & 0o777 == 0o555, f"{directory}: opened")
+        check(box.bare(f"chmod {holder} 0755", *plant) == ["OK"] * (1 + len(plant)), "the control shows nothing")
+
+
+@case
 def no_clone_that_a_run_makes_has_the_next_refused(arena):
     for way in ("chmod 0 x/.git/objects", "ln -s info x/.git/objects/info"):
         box = arena.box()

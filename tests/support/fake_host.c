@@ -18,7 +18,7 @@ struct fake_file {
 	enum host_type type;
 	bool is_closed; /* a directory that can't be searched */
 	bool is_unreadable;
-	bool is_locked;
+	bool is_locked, is_sealed;
 	bool is_open, is_others;
 	bool is_placeholder;
 	uint64_t inode;
@@ -130,10 +130,10 @@ static size_t find_text(struct str s, struct str mark)
 
 static void add_line(struct fake_host *h, struct str line)
 {
-	static const char letters[] = "dflohcxupsa";
+	static const char letters[] = "dflohcxupsaw";
 	static const enum host_type types[] = { HOST_DIR, HOST_FILE, HOST_LINK, HOST_OTHER,
 						HOST_DIR, HOST_DIR,  HOST_DIR,	HOST_FILE,
-						HOST_DIR, HOST_DIR,  HOST_DIR };
+						HOST_DIR, HOST_DIR,  HOST_DIR,	HOST_DIR };
 	const char *letter = memchr(letters, line.p[0], sizeof(letters) - 1);
 	struct str mark = line.p[0] == 'l' ? STR(" -> ") : STR(" = ");
 	struct str rest = str_from(line, 2);
@@ -148,6 +148,7 @@ static void add_line(struct fake_host *h, struct str line)
 	f->is_open = *letter == 's';
 	f->is_others = *letter == 'a';
 	f->is_locked = *letter == 'c' || *letter == 'x' || *letter == 'u';
+	f->is_sealed = *letter == 'w';
 	f->is_unreadable = f->is_closed || f->is_locked;
 	free_str(f->text);
 	f->text = unescape(str_from(rest, end + mark.len));
@@ -250,6 +251,7 @@ static int look(void *user, struct str path, struct host_file *out, struct err *
 					   .device = 1,
 					   .inode = f->inode,
 					   .is_locked = f->is_locked,
+					   .is_sealed = f->is_sealed,
 					   .is_others = f->is_others,
 					   .is_open = f->is_open,
 					   .has_no_dirs = has_no_dirs(user, f) };

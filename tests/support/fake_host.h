@@ -12,6 +12,7 @@
  *	c /own				the same, but the user's own: a chmod opens it
  *	x /own				the user's own, can be searched but not listed
  *	u /own				a file of the user's own that can't be read
+ *	w /own				the user's own, in which nothing can be created
  *	s /tmp				a directory that everybody may write
  *	a /theirs			another user's directory
  *	p /repo/.git			another run's placeholder: listed, but not seen

@@ -299,6 +299,32 @@ TEST(what_is_in_the_way_to_a_part_closes_the_clone_and_stops_no_run)
 	}
 }
 
+TEST(a_directory_that_no_placeholder_can_be_made_in_is_read_only_as_a_whole)
+{
+	for (size_t i = 0; i < COUNT_OF(modes); i++) {
+		scoped_world w;
+
+		world_init(&w,
+			   GIT_DIR("/repo/x/.git") GIT_DIR("/repo/y/.git") GIT_DIR(
+				   "/repo/z/.git") "w /repo/x/.git\nw /repo/y/.git/objects\n"
+						   "w /repo/z\n",
+			   "/repo");
+		REQUIRE(plan_mode(&w, modes[i]));
+		CHECK_INT(world_access(&w, "/repo/x/.git/commondir"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/repo/x/.git/index"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/repo/x/.git"), ACCESS_READ);
+		CHECK_INT(world_access(&w, "/repo/x/y"), ACCESS_WRITE);
+		CHECK(!find_placeholder(&w, "/repo/x/.git/commondir"));
+		CHECK(find_pin(&w, "/repo/x"));
+		/* Only where something has to be kept from being created. */
+		CHECK_INT(world_access(&w, "/repo/y/.git/index"), ACCESS_WRITE);
+		CHECK(find_placeholder(&w, "/repo/y/.git/commondir"));
+		CHECK_INT(world_access(&w, "/repo/z/a"), ACCESS_WRITE);
+		CHECK_INT(count_notes(&w, true, "/repo/x/.git is read-only as a whole"), 1);
+		CHECK_INT(count_notes(&w, true, "/repo/z"), 0);
+	}
+}
+
 TEST(no_name_and_no_depth_stops_a_run)
 {
 	char path[PATH_MAX_BYTES + 300] = "d /repo";

@@ -436,6 +436,52 @@ TEST(where_this_user_can_make_nothing_nothing_is_made)
 	CHECK(!is_there("closed/.git"));
 }
 
+/* What a nested repository goes without, and what not. */
+static int hold_in_nested(void)
+{
+	static const struct rule nested = { .is_nested = true };
+	static const struct {
+		const char *path;
+		int result;
+	} tries[] = { { "nested/sealed/commondir", -ERR_POLICY },
+		      { "nested/there", 0 },
+		      { "nested/link/commondir", 0 },
+		      { "nested/gone/commondir", 0 },
+		      { "nested/held", -ERR_POLICY } };
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct wish other = { .plan.rules.count = 0 };
+	struct placeholders held = { .count = 0 };
+	int wrong = 0;
+
+	if (mkdir("nested", 0700) < 0 || mkdir("nested/sealed", 0500) < 0 ||
+	    mkdir("nested/there", 0700) < 0 || symlink("sealed", "nested/link") < 0)
+		return 1;
+	wish_add(&other, "nested/held", NULL);
+	if (hold(&a, &other, &held) < 0)
+		return 2;
+	for (size_t i = 0; i < COUNT_OF(tries); i++) {
+		struct wish w = { .plan.rules.count = 0 };
+
+		wish_add(&w, tries[i].path, ".");
+		w.items[0].rule = &nested;
+		if (hold_and_release(&w) != tries[i].result)
+			wrong = 10 + (int)i;
+	}
+	placeholders_release(&held);
+	return wrong;
+}
+
+TEST(a_nested_repository_goes_without_only_where_it_is_not_what_it_was)
+{
+	int r;
+
+	REQUIRE(chmod(".", 0777) == 0);
+	r = as_ordinary_user(hold_in_nested);
+	if (r == 77)
+		SKIP("this root can't become another user");
+	CHECK_INT(r, 0);
+}
+
 static int share_with_root(void)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);

@@ -60,6 +60,13 @@ static bool is_locked(const struct stat *st)
 	return (st->st_mode & wanted) != wanted && st->st_uid == geteuid();
 }
 
+/* The mode is asked first: most directories are writable, and one question less is asked then. */
+static bool is_sealed(const char *path, const struct stat *st)
+{
+	return S_ISDIR(st->st_mode) && !(st->st_mode & S_IWUSR) && st->st_uid == geteuid() &&
+	       faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0 && errno == EACCES;
+}
+
 int os_look(struct str path, struct os_file *out, struct err *e)
 {
 	UNINITIALIZED struct c_path name;
@@ -74,6 +81,7 @@ int os_look(struct str path, struct os_file *out, struct err *e)
 					 .device = st.st_dev,
 					 .inode = st.st_ino,
 					 .is_locked = is_locked(&st),
+					 .is_sealed = is_sealed(name.text, &st),
 					 .is_others = st.st_uid != geteuid(),
 					 .is_open = (st.st_mode & S_IWOTH) != 0,
 					 .is_socket = S_ISSOCK(st.st_mode),
