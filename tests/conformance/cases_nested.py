@@ -10,7 +10,7 @@ import threading
 import time
 
 from cases_metadata import COMMIT, REFUSED, Git
-from conform import SECONDS, await_path, case, check, check_same, rows, these_need
+from conform import SECONDS, await_path, await_true, case, check, check_same, rows, these_need
 
 these_need("fs_carve", "protect_missing")
 
@@ -23,6 +23,13 @@ def git_dir(path):
         f"{path}/objects/info/": "",
         f"{path}/refs/": "",
     }
+
+
+def let_it_age(box):
+    """What is made in the tick that a run starts in is taken for the run's."""
+    coarse = 5  # CLOCK_REALTIME_COARSE, which Python has no name for
+    made = box.write("{top}/last").stat().st_ctime
+    await_true(lambda: time.clock_gettime(coarse) > made, "the clock stands still")
 
 
 def planting(path):
@@ -136,6 +143,7 @@ def what_lies_behind_decoys_is_named_in_the_report_when_it_is_changed(arena):
     before = box.snapshot()
     report = box.path("{top}/report.json")
     box.options = (*box.options, "--report", str(report))
+    let_it_age(box)
     got = box.run("write {work}/z/y/x/far/.git/hooks/pre-commit", "write {out}/file")
     check(got[0] == "OK" and got[1] in REFUSED, f"{got}")
     found = json.loads(report.read_text(encoding="utf-8"))["git"]["findings"]
@@ -189,6 +197,7 @@ def a_nested_clone_that_is_removed_outside_or_made_anew_ends_no_run(arena):
     box = arena.box(tree=git_dir("{work}/one/.git") | git_dir("{work}/two/.git"))
     report = box.path("{top}/report.json")
     box.options = (*box.options, "--report", str(report))
+    let_it_age(box)
     script = ("mv one moved 2>/dev/null && exit 9; (echo x >two/.git/config) 2>/dev/null && exit 9; : >ready;"
               "until test -e go; do sleep 0.05; done; echo evil >two/.git/config; rm ready go")
     process = box.start([*box.argv(), "/bin/sh", "-ec", script])
