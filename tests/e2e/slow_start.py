@@ -129,7 +129,7 @@ def a_signal_that_is_ignored_does_not(world):
 
 def in_time(attempt):
     """What is to happen meanwhile may come too late where others use the machine: then once more."""
-    for _ in range(10):
+    for _ in range(40):
         if attempt():
             return
     raise AssertionError("it always came too late")
@@ -144,7 +144,8 @@ def a_signal_ends_it_also_when_the_sandbox_stands(world):
         run.send_signal(signal.SIGTERM)
         _, err = run.communicate(timeout=SECONDS)
         assert left(world) == []
-        if ran.exists():
+        # The command had begun, and it was the command that heard it.
+        if ran.exists() or run.returncode == 128 + signal.SIGTERM:
             return False
         assert run.returncode == -signal.SIGTERM and "nothing was run" in err, (run.returncode, err)
         return True
