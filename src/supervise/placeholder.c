@@ -431,6 +431,16 @@ static enum outcome fail_closed(const struct taking *t, struct err *e)
 		e);
 }
 
+/*
+ * What stands there is another user's placeholder, in a directory that is not this user's to write: the
+ * command can't make anything there, whether that one stays or goes.
+ */
+static bool is_others_matter(const struct taking *t)
+{
+	return faccessat(t->in->fd, ".", W_OK | X_OK, AT_EACCESS) < 0 && errno == EACCES &&
+	       !is_closed_by_owner(t);
+}
+
 static enum outcome create(struct taking *t, struct err *e)
 {
 	int r;
@@ -443,6 +453,8 @@ static enum outcome create(struct taking *t, struct err *e)
 		fd_done(&r);
 	}
 	t->was_made = r >= 0;
+	if (!t->was_made && errno == EEXIST && is_others_matter(t))
+		return OUTCOME_NONE;
 	if (r >= 0 || errno == EEXIST)
 		return OUTCOME_MADE;
 	if (errno == EACCES && is_closed_by_owner(t))
@@ -564,8 +576,13 @@ static enum mark mark_locked(struct taking *t)
 	if (!is_still_there(t->in->fd, t->name, t->fd, &t->st) || !has_wanted_kind(t))
 		return MARK_NONE;
 	mark = mark_of(&t->st);
-	/* Where modes are not kept, only who made it knows what it is. */
-	return mark == MARK_NONE && t->was_made && mark_could_be(&t->st) ? MARK_BIRTH : mark;
+	if (mark != MARK_NONE || !t->was_made || !mark_could_be(&t->st))
+		return mark;
+	/*
+	 * Where modes are not kept, only who made it knows what it is. SECURITY: root may work in another's
+	 * directory, who may have put something of root's in its place: that is not handed over.
+	 */
+	return t->st.st_uid == geteuid() && !has_names(t) ? MARK_BIRTH : MARK_NONE;
 }
 
 /* A directory is open to all from its birth on, but only its owner can finish it. */
@@ -692,6 +709,18 @@ static bool lacks_sockets(int os_error)
 	       os_error == ENOSYS;
 }
 
+/* As set_owner_and_mode() does. SECURITY: of the socket itself, whatever has its name by now. */
+static void give_socket(const struct taking *t)
+{
+	const struct stat *dir = &t->in->st;
+	scoped_fd fd = openat(t->in->fd, t->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_nlink == 1 &&
+	    st.st_uid == geteuid() && mark_of(&st) != MARK_NONE)
+		(void)!fchownat(fd, "", dir->st_uid, dir->st_gid, AT_EMPTY_PATH);
+}
+
 static enum outcome make_socket(struct taking *t, struct err *e)
 {
 	const struct stat *dir = &t->in->st;
@@ -708,8 +737,10 @@ static enum outcome make_socket(struct taking *t, struct err *e)
 	}
 	if (!t->was_made && errno != EEXIST)
 		return fail_sys(t, errno, "can't create the placeholder", e);
+	if (!t->was_made && is_others_matter(t))
+		return OUTCOME_NONE;
 	if (t->was_made && geteuid() == 0 && (dir->st_uid != 0 || dir->st_gid != 0))
-		(void)!fchownat(t->in->fd, t->name, dir->st_uid, dir->st_gid, AT_SYMLINK_NOFOLLOW);
+		give_socket(t);
 	if (fstatat(t->in->fd, t->name, &t->st, AT_SYMLINK_NOFOLLOW) < 0)
 		return OUTCOME_AGAIN;
 	if (mark_of(&t->st) == MARK_NONE)
@@ -749,6 +780,15 @@ static void pause_before(int next_try)
 	nanosleep(&time, NULL);
 }
 
+/* Made, and then no descriptor was left to hold it by. What else has its name by now is left. */
+static void undo(const struct taking *t)
+{
+	struct stat st;
+
+	if (fstatat(t->in->fd, t->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && mark_of(&st) != MARK_NONE)
+		(void)remove_name(t->in->fd, t->name, &st);
+}
+
 static int take(const struct placeholders *all, struct taking *t, struct err *e)
 {
 	for (int tries = 0; tries < HOLD_TRIES; tries++) {
@@ -757,10 +797,8 @@ static int take(const struct placeholders *all, struct taking *t, struct err *e)
 					       : attempt(t, e);
 
 		if (outcome == OUTCOME_FAILED) {
-			/* Made, and then no descriptor was left to hold it by. */
 			if (t->was_made && t->fd < 0)
-				(void)unlinkat(t->in->fd, t->name,
-					       t->held->kind == PLACEHOLDER_DIR ? AT_REMOVEDIR : 0);
+				undo(t);
 			return err_result(e);
 		}
 		if (outcome == OUTCOME_HELD || outcome == OUTCOME_NONE)

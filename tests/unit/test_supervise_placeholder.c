@@ -554,7 +554,8 @@ TEST(what_root_is_still_making_is_waited_for)
 	if (geteuid() != 0)
 		SKIP("not root");
 	REQUIRE(chmod(".", 0711) == 0 && mkdir("roots", 0755) == 0 && pipe(end) == 0);
-	REQUIRE(mkdir("roots/.git", 0700) == 0 && chmod("roots/.git", MARK_DIR_MODE) == 0);
+	REQUIRE(chmod("roots", 0777) == 0 && mkdir("roots/.git", 0700) == 0 &&
+		chmod("roots/.git", MARK_DIR_MODE) == 0);
 	pid = fork();
 	if (pid == 0) {
 		(void)close(end[1]);
@@ -565,6 +566,39 @@ TEST(what_root_is_still_making_is_waited_for)
 	(void)close(end[1]);
 	REQUIRE(pid > 0 && waitpid(pid, &status, 0) == pid);
 	CHECK_INT(status, 0);
+	if (r == 77)
+		SKIP("this root can't become another user");
+	CHECK_INT(r, 0);
+}
+
+static int hold_nothing_of_roots(void)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct placeholders held = { .count = 0 };
+	struct wish w = { .plan.rules.count = 0 };
+
+	wish_add(&w, "roots-own/.git", NULL);
+	wish_add_socket(&w, "roots-own/.mcp.json");
+	return hold(&a, &w, &held) < 0 || held.items[0].is_there || held.items[1].is_there;
+}
+
+/* They come and go with root's run, and nothing can be made there meanwhile or afterwards. */
+TEST(what_root_holds_where_only_root_may_write_is_roots_matter)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct placeholders held = { .count = 0 };
+	struct wish w = { .plan.rules.count = 0 };
+	int r;
+
+	if (geteuid() != 0)
+		SKIP("not root");
+	REQUIRE(chmod(".", 0711) == 0 && mkdir("roots-own", 0755) == 0);
+	wish_add(&w, "roots-own/.git", NULL);
+	wish_add_socket(&w, "roots-own/.mcp.json");
+	REQUIRE(hold(&a, &w, &held) == 0);
+	r = as_ordinary_user(hold_nothing_of_roots);
+	placeholders_release(&held);
+	CHECK(rmdir("roots-own") == 0);
 	if (r == 77)
 		SKIP("this root can't become another user");
 	CHECK_INT(r, 0);
