@@ -496,6 +496,11 @@ static bool has_names(const struct taking *t)
 	return S_ISDIR(t->st.st_mode) && mark_is_empty(t->fd) != 1;
 }
 
+static bool holds_anything(const struct taking *t)
+{
+	return S_ISDIR(t->st.st_mode) ? has_names(t) : t->st.st_size > 0;
+}
+
 static int write_content(const struct taking *t)
 {
 	struct str content = t->wanted->content;
@@ -579,10 +584,11 @@ static enum mark mark_locked(struct taking *t)
 	if (mark != MARK_NONE || !t->was_made || !mark_could_be(&t->st))
 		return mark;
 	/*
-	 * Where modes are not kept, only who made it knows what it is. SECURITY: root may work in another's
-	 * directory, who may have put something of root's in its place: that is not handed over.
+	 * Where modes are not kept, only who made it knows what it is; there all belongs to one owner.
+	 * SECURITY: root may work in another user's directory, and that user may have put something of
+	 * root's in its place. So what is not the directory's owner's, or holds anything, is left alone.
 	 */
-	return t->st.st_uid == geteuid() && !has_names(t) ? MARK_BIRTH : MARK_NONE;
+	return t->st.st_uid == t->in->st.st_uid && !holds_anything(t) ? MARK_BIRTH : MARK_NONE;
 }
 
 /* A directory is open to all from its birth on, but only its owner can finish it. */
@@ -785,7 +791,9 @@ static void undo(const struct taking *t)
 {
 	struct stat st;
 
-	if (fstatat(t->in->fd, t->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && mark_of(&st) != MARK_NONE)
+	/* rmdir() removes nothing that holds anything, and the mark may not be kept there. */
+	if (fstatat(t->in->fd, t->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    (S_ISDIR(st.st_mode) || mark_of(&st) != MARK_NONE))
 		(void)remove_name(t->in->fd, t->name, &st);
 }
 
