@@ -390,7 +390,7 @@ for one in /*; do
     elif [ -d "$one" ]; then mkdir "root$one"; mount --rbind "$one" "root$one"
     fi
 done
-exec chroot root "$@"
+PATH=$PATH:/usr/sbin:/sbin exec chroot root "$@"
 """
 
 

@@ -4,18 +4,26 @@
 enter() puts this process into a network and a mount namespace, in which public addresses,
 a private one and that of a cloud's metadata are local. An ordinary user gets them with a
 user namespace; `enter.keywords` is what makes subprocess start a program as himself again.
+
+That namespace maps no user but this one, so root's files belong to nobody there, and Cordon
+trusts no bwrap that could be anybody's. An ordinary user therefore gets a root directory of
+their own as well, with a copy of bwrap that is theirs, first on PATH.
 """
 
 import ctypes
 import fcntl
 import os
+import shutil
 import socket
+import stat
 import struct
 import tempfile
 from pathlib import Path
 
 NEWNS, NEWUSER, NEWNET = 0x20000, 0x10000000, 0x40000000
-MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
+MS_BIND, MS_REC, MS_UNBINDABLE, MS_PRIVATE = 0x1000, 0x4000, 0x20000, 0x40000
+MNT_DETACH = 2
+OWN_PROGRAMS = "own-programs"  # a directory in the root of an ordinary user
 SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNETMASK, SIOCGIFINDEX = 0x8914, 0x8916, 0x891C, 0x8933
 
 WEB, OTHER, SSH, NAMES = "93.184.216.10", "93.184.216.20", "93.184.216.22", "93.184.216.53"
@@ -87,6 +95,41 @@ def set_up_addresses():
             fcntl.ioctl(control, SIOCSIFADDR, struct.pack("16sIi", socket.inet_pton(socket.AF_INET6, address), 128, index))
 
 
+def bind(source, target):
+    """What lies at `source` lies at `target` as well; what can't be bound is left out."""
+    kind = source.lstat().st_mode
+    if stat.S_ISLNK(kind):
+        target.symlink_to(os.readlink(source))
+    elif stat.S_ISDIR(kind):
+        target.mkdir()
+        mount(source, target, MS_BIND | MS_REC)
+    elif stat.S_ISREG(kind):
+        target.touch()
+        mount(source, target, MS_BIND)
+
+
+def move_to_own_root():
+    """The same files below a root directory that belongs to this user, and a bwrap that does, too."""
+    program, here = shutil.which("bwrap"), os.getcwd()
+    root = Path(tempfile.mkdtemp())
+    check(libc.mount(b"tmpfs", os.fsencode(root), b"tmpfs", ctypes.c_ulong(0), b"mode=755"))
+    # Or the directory around it could not be bound into it.
+    mount("none", root, MS_UNBINDABLE)
+    for source in Path("/").iterdir():
+        bind(source, root / source.name)
+    if program:
+        (root / OWN_PROGRAMS).mkdir(mode=0o755)
+        shutil.copy(program, root / OWN_PROGRAMS)
+        os.environ["PATH"] = f"/{OWN_PROGRAMS}:" + os.environ["PATH"]
+    os.chdir(root)
+    # The old root lies on the new one then, and is taken away from there.
+    check(libc.pivot_root(b".", b"."))
+    check(libc.umount2(b".", MNT_DETACH))
+    mount("none", "/", MS_PRIVATE)
+    os.chdir(here)
+    root.rmdir()
+
+
 def enter():
     """None, or why it can't be done here."""
     is_root = os.geteuid() == 0
@@ -96,6 +139,8 @@ def enter():
         if not is_root:
             map_self((0, 0))
         mount("none", "/", MS_REC | MS_PRIVATE)
+        if not is_root:
+            move_to_own_root()
         set_up_addresses()
     except OSError as reason:
         return f"no namespaces for a network of one's own here: {reason}"
