@@ -53,21 +53,27 @@ static void add_all(struct buf *out, const char *map)
 	}
 }
 
-static int map(pid_t pid, const char *name, const char *own_map, unsigned id, bool is_root)
+/* 0 or -errno; -ENOMEM as well: an empty map would be refused as not valid. */
+static int map_all(pid_t pid, const char *name, const char *own_map)
 {
 	scoped_buf text = BUF_INIT(8192);
-	int r = -EPERM;
 
-	if (is_root) {
-		add_all(&text, own_map);
-		if (text.len > 0 && text.failed == ERR_OK)
-			r = write_file(pid, name, buf_str(&text));
-	}
+	add_all(&text, own_map);
+	if (text.failed == ERR_NOMEM)
+		return -ENOMEM;
+	return text.len > 0 && text.failed == ERR_OK ? write_file(pid, name, buf_str(&text))
+						     : -EPERM;
+}
+
+static int map(pid_t pid, const char *name, const char *own_map, unsigned id, bool is_root)
+{
+	int r = is_root ? map_all(pid, name, own_map) : -EPERM;
+	char line[32];
+
 	/* Root without the capability to map others is alone in there, as anyone else is. */
 	if (r == -EPERM) {
-		buf_clear(&text);
-		buf_printf(&text, "%u %u 1\n", id, id);
-		r = write_file(pid, name, buf_str(&text));
+		(void)snprintf(line, sizeof(line), "%u %u 1\n", id, id);
+		r = write_file(pid, name, str_of(line));
 	}
 	return r;
 }
@@ -104,6 +110,8 @@ int host_map_identities(const char *backend, pid_t pid, struct err *e)
 		r = map(pid, "uid_map", "/proc/self/uid_map", geteuid(), is_root);
 	if (r == 0)
 		r = map(pid, "gid_map", "/proc/self/gid_map", getegid(), is_root);
+	if (r == -ENOMEM)
+		return FAIL(e, ERR_NOMEM, "out of memory");
 	if (r < 0 && host_check_proc(backend, e) < 0)
 		return err_result(e);
 	/* A container may mount it so, or a user who wants it so. */
