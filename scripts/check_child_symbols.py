@@ -18,7 +18,7 @@ from pathlib import Path
 CHILDREN = """backend_command_child backend_none_none_child backend_native_child
 backend_inner_child backend_inner_lock_child backend_inner_network_child
 backend_landlock_monitor_child
-backend_native_child_mounts backend_bwrap_spawn_child supervise_init supervise_connector
+backend_native_child_mounts backend_bwrap_spawn_child linux_init_init linux_notify_connector
 os_linux_child os_linux_fd_pass""".split()
 
 SAFE = set(

@@ -13,9 +13,9 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "linux/init/sandbox.h"
+#include "linux/placeholder/placeholder.h"
 #include "plan/plan.h"
-#include "supervise/placeholder.h"
-#include "supervise/sandbox.h"
 
 /*
  * A managed network: nothing but the loopback interface, on which every address is local,

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "lib/lib.h"
-#include "lib/report.h"
+#include "report/report.h"
 
 struct cordon_error {
 	uint32_t code;

@@ -4,8 +4,8 @@
 
 #include "base/utf8.h"
 #include "lib/lib.h"
-#include "lib/report.h"
 #include "os/os.h"
+#include "report/report.h"
 
 struct written {
 	struct str path;

@@ -2,7 +2,7 @@
 /* What Cordon starts its own program again for. */
 #include "backend/bwrap/stage.h"
 #include "cordon.h"
-#include "lib/doctor_probe.h"
+#include "doctor/probe.h"
 #include "os/words.h"
 
 #include <string.h>

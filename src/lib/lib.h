@@ -2,8 +2,8 @@
 /*
  * The library: cordon.h over policy/ and plan/. This is where the pure parts
  * meet the host. It decides which files are read (inputs.c), puts the parts
- * together (load.c), answers (answer.c) and words the answers (why_*.c,
- * explain_*.c, profiles.c, check.c). It never prints and never exits.
+ * together (load.c) and runs commands (run.h). report/ words the answers. It
+ * never prints and never exits.
  */
 #pragma once
 

@@ -8,14 +8,14 @@
  *	voice.c		what the caller is told meanwhile
  *	run.c		start, poll, wait
  *	result.c	what came of it
- *	run_report.c	the same in words
- *	dry_run.c	what would come of it
  *	request_argv.c	the same request as a command line
+ *
+ * report/run.c and report/dry_run.c print the result.
  */
 #pragma once
 
 #include "lib/lib.h"
-#include "lib/report.h"
+#include "report/report.h"
 #include "session/session.h"
 
 enum {
@@ -116,7 +116,7 @@ static inline const struct outcome *result_outcome(const cordon_result *r)
 int copy_words(struct arena *a, const char *const *words, const char *const **out, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* ---- run_report.c -------------------------------------------------------------------------- */
+/* ---- report/run.c -------------------------------------------------------------------------- */
 
 void run_print_text(struct page *p, const void *data); /* of a cordon_result */
 void run_print_json(struct json_writer *w, const void *data);

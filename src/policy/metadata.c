@@ -2,7 +2,7 @@
 /*
  * See metadata.h. Each name that is missing costs time at every start, so there has to
  * be a reason for it. Directories come first: where there are sockets, the lock of
- * .cordon is theirs, too (supervise/placeholder.c).
+ * .cordon is theirs, too (linux/placeholder/placeholder.c).
  */
 #include "policy/metadata.h"
 

@@ -32,7 +32,7 @@ enum proxy_role {
 	PROXY_SOCKETS_6,
 };
 
-/* ---- To the proxy ------------------------------------------------------------------ */
+/* ---- To the proxy ------------------------------------------------------------------- */
 
 enum proxy_order_kind {
 	PROXY_TAKE = 1, /* descriptors for `role` and `port` come with it; none: none can be had */

@@ -82,7 +82,7 @@ void rules_judge_method(const struct rules *r, struct str method, struct judgeme
 bool rules_pass_method(const struct rules *r, struct str method) NONNULL;
 bool rules_are_limited(const struct rules *r) NONNULL;
 
-/* ---- refusal.c: what the client is told ---------------------------------------------- */
+/* ---- refusal.c: what the client is told --------------------------------------------- */
 
 struct refusal {
 	enum proxy_reason reason;

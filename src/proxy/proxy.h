@@ -9,19 +9,21 @@
  *	channel.h	what is said between the two; words.c names it
  *	proxy.c		the parent's side
  *	server.c	the loop: accepts, times out, ends; lock.c: what it gives up
- *	client*.c	one connection: HTTP, SOCKS, an address that was connected to, a port
  *	exchange.c	one decision: judged, asked, dialled, recorded; outbox.c sends the
  *			records, attribution.c knows whose they are, lasting.c which are to be
  *			told of before their end
- *	tunnel.c	bytes both ways; pipes.c
- *	http_relay.c	a request to its server and the answer back; http_flow.c
  *	decide.c	policy; refusal.c: its words
- *	http_head.c http_body.c http_write.c socks5.c tls_hello.c dns_message.c
- *			pure, and fuzzed
- *	resolve*.c	names: hosts file, UDP, TCP; name_file.c hosts_file.c resolv_conf.c
- *	stand_in*.c	an address for each name, and the resolver inside
- *	dial*.c		happy eyeballs; upstream*.c: by way of another proxy
+ *	client/		one connection: its first byte, SOCKS, an address that was connected to,
+ *			a port; tunnel.c and pipes.c: bytes both ways
+ *	http/		HTTP: client.c a connection, relay.c and flow.c a request to its server
+ *			and the answer back
+ *	dns/		resolve*.c names: hosts file, UDP, TCP; stand_in*.c an address for each
+ *			name, and the resolver inside
+ *	dial/		happy eyeballs; upstream*.c: by way of another proxy
  *	pool.c sockets.c keyed_hash.c	what all of them use
+ *
+ * Pure, and fuzzed: http/head.c http/body.c http/write.c client/socks5.c client/tls_hello.c
+ * dns/message.c
  */
 #pragma once
 

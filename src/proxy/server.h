@@ -6,7 +6,7 @@
  * or is refused, and the client is told.
  *
  *	client		a connection that was accepted. It speaks a *protocol*, at first the
- *			one that finds out which (client.c), then HTTP, SOCKS, …, a tunnel.
+ *			one that finds out which (client/client.c), then HTTP, SOCKS, …, a tunnel.
  *	exchange	one decision and what became of it: target, judgement, record. A
  *			client has one while a request is under way, and none between
  *			requests. When it is finished its record is sent to the parent.
@@ -16,10 +16,10 @@
 
 #include "os/loop.h"
 #include "proxy/decide.h"
-#include "proxy/dial.h"
+#include "proxy/dial/dial.h"
+#include "proxy/dns/stand_in.h"
 #include "proxy/pool.h"
 #include "proxy/proxy.h"
-#include "proxy/stand_in.h"
 
 struct client;
 struct exchange;
@@ -51,7 +51,7 @@ struct listener {
 	uint16_t port;
 };
 
-/* ---- One decision ------------------------------------------------------------------ */
+/* ---- One decision ------------------------------------------------------------------- */
 
 struct exchange {
 	struct exchange *next, *previous; /* while it waits to be sent, or is among the lasting */
@@ -168,14 +168,14 @@ void client_end_gently(struct client *c) NONNULL;
 /* As protocol `p` from now on; state is 0. */
 void client_speak(struct client *c, const struct protocol *p) NONNULL;
 
-extern const struct protocol protocol_first_byte; /* client.c */
-extern const struct protocol protocol_socks;   /* client_socks.c: `c->block` has the first bytes */
-extern const struct protocol protocol_address; /* client_address.c */
-extern const struct protocol protocol_forward; /* client_forward.c */
+extern const struct protocol protocol_first_byte; /* client/client.c */
+extern const struct protocol protocol_socks;   /* client/socks.c: `c->block` has the first bytes */
+extern const struct protocol protocol_address; /* client/address.c */
+extern const struct protocol protocol_forward; /* client/forward.c */
 extern const struct protocol protocol_tunnel;
 
 /*
- * client_http.c: from the first byte on. `c->block` (which it owns) has what was read
+ * http/client.c: from the first byte on. `c->block` (which it owns) has what was read
  * already; when that is whole head or not is its affair. http_make() at the start, the
  * rest in the proxy; `struct http` is its own.
  */
@@ -188,7 +188,7 @@ void http_finish(struct client *c) NONNULL;
 /* Time is up: the server sees that it has not got all. */
 void http_cut(struct client *c) NONNULL;
 
-/* ---- tunnel.c ------------------------------------------------------------------------ */
+/* ---- client/tunnel.c ---------------------------------------------------------------- */
 
 /*
  * Bytes both ways between the client and `fd` (taken over), until both have ended; then the
@@ -210,7 +210,7 @@ void stream_throw_away(struct server *s, int fd) NONNULL;
 /* P14: an opaque tunnel is allowed. False: the record has PROXY_DENIED_TUNNEL. */
 bool exchange_may_tunnel(struct client *c) MUST_CHECK NONNULL;
 
-/* ---- pipes.c: for streams, whose bytes need not come into this process ------------------ */
+/* ---- client/pipes.c: for streams, whose bytes need not come into this process ------- */
 
 enum { PIPE_BYTES = 1 << 20 };
 struct pipe {
@@ -222,7 +222,7 @@ bool pipe_take(struct pipes *all, struct pipe *out) MUST_CHECK NONNULL;
 /* One with bytes in it is of no use to anybody else. Fine when there is none. */
 void pipe_give(struct pipes *all, struct pipe *p, bool is_empty) NONNULL;
 
-/* ---- lasting.c: what is to be told of before its end ------------------------------------ */
+/* ---- lasting.c: what is to be told of before its end -------------------------------- */
 
 struct lasting {
 	struct exchange *first, *last; /* not told of yet, the oldest first */
@@ -235,7 +235,7 @@ void lasting_begin(struct client *c) NONNULL;
 /* And now no more. Fine when it was not so. */
 void lasting_end(struct server *s, struct exchange *x) NONNULL;
 
-/* ---- The server ---------------------------------------------------------------------- */
+/* ---- The server --------------------------------------------------------------------- */
 
 struct outbox;	  /* records and answers that wait for the parent */
 struct questions; /* that the parent has to answer */
@@ -281,7 +281,7 @@ static inline bool server_has_token(const struct server *s)
 	return s->token[0] != '\0';
 }
 
-/* ---- Between the parts of the core ----------------------------------------------------- */
+/* ---- Between the parts of the core -------------------------------------------------- */
 
 /* server.c: the whole of the process's life. What can't be made is told, and ends it. */
 /* In the forked process, in which nothing may be allocated. */
@@ -299,7 +299,7 @@ void server_limit_buffers(struct server *s, int client, int server) NONNULL;
 bool server_wait(struct server *s, struct watcher *w, uint32_t *now, uint32_t events)
 	MUST_CHECK NONNULL;
 
-/* client.c. `fd` is taken over; NULL: it is closed. */
+/* client/client.c. `fd` is taken over; NULL: it is closed. */
 struct client *client_begin(struct server *s, int fd, const struct ip *peer, uint16_t peer_port,
 			    const struct protocol *p) NONNULL;
 int clients_check_deadlines(void *user, struct err *e);
@@ -351,7 +351,7 @@ void attribution_join(struct client *c) NONNULL;
 void attribution_leave(struct client *c) NONNULL;
 void attribution_find(struct server *s, struct exchange *x) NONNULL;
 
-/* client_address.c, client_forward.c */
+/* client/address.c, client/forward.c */
 int on_demand_make(struct on_demand **out, struct err *e) MUST_CHECK NONNULL;
 void on_demand_order(struct server *s, const struct proxy_order *o) NONNULL; /* WILL_CONNECT */
 void on_demand_retry(struct server *s) NONNULL;			   /* those that have waited */
@@ -365,7 +365,7 @@ void forward_begin(struct client *c) NONNULL;
 void forward_ready(struct client *c, uint32_t events) NONNULL;
 void forward_dialled(struct client *c, const struct dial_result *result) NONNULL;
 
-/* tunnel.c */
+/* client/tunnel.c */
 size_t tunnel_bytes(void);
 int pipes_make(struct pipes **out, struct err *e) MUST_CHECK NONNULL;
 

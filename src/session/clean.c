@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "linux/placeholder/placeholder.h"
 #include "os/linux/mark.h"
 #include "session/session.h"
-#include "supervise/placeholder.h"
 
 enum {
 	CLEAN_MAX_NAMES = 5000000, /* looked at in one tree */

@@ -5,14 +5,14 @@
  * answer is always that there is no such name, so that nobody waits for one.
  *
  * SECURITY: this is in the supervising process. A question is read as the proxy reads it
- * (dns_message.c), bounded, and nothing is ever asked of anybody because of it.
+ * (dns/message.c), bounded, and nothing is ever asked of anybody because of it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <sys/socket.h>
 
 #include "os/os.h"
-#include "proxy/dns_message.h"
+#include "proxy/dns/message.h"
 #include "session/run.h"
 
 enum {

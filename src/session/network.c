@@ -10,12 +10,12 @@
 
 #include "audit/audit.h"
 #include "base/utf8.h"
+#include "linux/init/init.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
 #include "proxy/decide.h"
 #include "proxy/sockets.h"
 #include "session/run.h"
-#include "supervise/init.h"
 
 enum {
 	READY_MS = 10000, /* a proxy that takes longer hangs */

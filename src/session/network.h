@@ -14,10 +14,10 @@
  */
 #pragma once
 
+#include "linux/notify/unix_connect.h"
 #include "os/loop.h"
 #include "proxy/proxy.h"
 #include "session/session.h"
-#include "supervise/unix_connect.h"
 
 struct session;
 

@@ -5,21 +5,21 @@
  */
 #pragma once
 
+#include "linux/init/init.h"
+#include "linux/init/sandbox.h"
+#include "linux/notify/engine.h"
+#include "linux/notify/metadata.h"
+#include "linux/notify/unix_connect.h"
+#include "linux/notify/unix_sockets.h"
+#include "linux/placeholder/guard.h"
+#include "linux/placeholder/warden.h"
 #include "os/cgroup.h"
 #include "os/loop.h"
-#include "proxy/name_files.h"
+#include "proxy/dns/name_files.h"
 #include "session/network.h"
 #include "session/output.h"
 #include "session/session.h"
 #include "session/terminal.h"
-#include "supervise/engine.h"
-#include "supervise/guard.h"
-#include "supervise/init.h"
-#include "supervise/metadata.h"
-#include "supervise/sandbox.h"
-#include "supervise/unix_connect.h"
-#include "supervise/unix_sockets.h"
-#include "supervise/warden.h"
 
 enum session_state {
 	SESSION_RUNS,

@@ -26,14 +26,14 @@
 #include <time.h>
 
 #include "backend/backend.h"
+#include "backend/denials.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/progress.h"
+#include "linux/placeholder/watch.h"
 #include "plan/net.h"
 #include "plan/plan.h"
 #include "proxy/channel.h"
-#include "supervise/denials.h"
-#include "supervise/watch.h"
 
 /* ---- environment.c ------------------------------------------------------------------- */
 

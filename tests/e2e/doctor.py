@@ -32,7 +32,7 @@ GUARANTEES = ["fs_write", "fs_read", "fs_carve", "fs_reopen", "protect_missing",
 NEVER = {"deny_future", "limits"}
 # A directory of PATH without a bwrap in it, or a git.
 NO_PROGRAMS = "/proc"
-# supervise/placeholder.h: the mark of a placeholder.
+# linux/placeholder/placeholder.h: the mark of a placeholder.
 MARK_NS = 0x434F5244 * 10**9 + 420000000
 
 CALLS = {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proxy/dns_message.h"
-#include "proxy/name_files.h"
+#include "proxy/dns/message.h"
+#include "proxy/dns/name_files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "proxy/http_body.h"
+#include "proxy/http/body.h"
 
 enum { ROOM = 2 * HTTP_MAX_HEAD_BYTES, MAX_INPUT = 1 << 20 };
 

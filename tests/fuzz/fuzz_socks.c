@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "proxy/socks5.h"
+#include "proxy/client/socks5.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "proxy/tls_hello.h"
+#include "proxy/client/tls_hello.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 /*
  * A process in user, mount, network and pid namespaces of its own, without
  * capabilities, whose calls of some numbers are answered by the test: what
- * supervise/ looks after, without a backend. Works for any user.
+ * src/linux/ looks after, without a backend. Works for any user.
  *
  *	static int inside(void)
  *	{

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A cage whose connect() is answered by supervise/unix_connect.c under a policy,
+ * A cage whose connect() is answered by linux/notify/unix_connect.c under a policy,
  * and what its tests need on both sides. Sockets that the test program itself
  * makes are the host's.
  */
@@ -13,8 +13,8 @@
 #include <sys/un.h>
 
 #include "cage.h"
+#include "linux/notify/unix_connect.h"
 #include "scratch.h"
-#include "supervise/unix_connect.h"
 #include "test.h"
 #include "world.h"
 

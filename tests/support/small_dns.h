@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "os/loop.h"
-#include "proxy/dns_message.h"
+#include "proxy/dns/message.h"
 
 enum small_dns_manner {
 	DNS_HONEST,

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
+#include "linux/placeholder/placeholder.h"
 #include "plan/plan.h"
 #include "scratch.h"
-#include "supervise/placeholder.h"
 
 enum { MAX_WANTED = 100 };
 

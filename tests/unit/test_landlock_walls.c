@@ -20,8 +20,8 @@
 #include <sys/xattr.h>
 
 #include "backend/inner/inner.h"
+#include "linux/notify/metadata.h"
 #include "scratch.h"
-#include "supervise/metadata.h"
 
 /* ---- Attempts: 0 or -errno, on "PLACE/file" and beside it ----------------------------- */
 

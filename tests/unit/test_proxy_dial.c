@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of proxy/dial.c: what is judged is what is dialled, and how it fails. */
-#include "proxy/dial.h"
+/* Tests of proxy/dial/dial.c: what is judged is what is dialled, and how it fails. */
+#include "proxy/dial/dial.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
-#include "proxy/resolve.h"
+#include "proxy/dns/resolve.h"
 #include "scratch.h"
 #include "small_dns.h"
 #include "test.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of proxy/dns_message.c, proxy/hosts_file.c and proxy/resolv_conf.c. */
-#include "proxy/dns_message.h"
+/* Tests of proxy/dns/message.c, proxy/dns/hosts_file.c and proxy/dns/resolv_conf.c. */
+#include "proxy/dns/message.h"
 
+#include "proxy/dns/name_files.h"
 #include "proxy/keyed_hash.h"
-#include "proxy/name_files.h"
 #include "test.h"
 
 static char shown[64];

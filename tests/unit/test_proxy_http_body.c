@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "proxy/http_body.h"
+#include "proxy/http/body.h"
 
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "proxy/http_head.h"
+#include "proxy/http/head.h"
 
 #include "test.h"
 

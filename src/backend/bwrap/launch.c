@@ -25,13 +25,13 @@
 #include "backend/host.h"
 #include "backend/mounts/mounts.h"
 #include "base/utf8.h"
+#include "linux/placeholder/masker.h"
+#include "linux/placeholder/watch.h"
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
 #include "os/loop.h"
 #include "os/os.h"
-#include "supervise/masker.h"
-#include "supervise/watch.h"
 
 enum {
 	INFO_TIMEOUT_MS = 700,

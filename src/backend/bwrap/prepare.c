@@ -11,8 +11,8 @@
 #include "backend/mounts/kernel_mounts.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "linux/placeholder/masker.h"
 #include "plan/net.h"
-#include "supervise/masker.h"
 
 /* What the sandbox must not be in. */
 static int note_namespaces(struct attempt *t, struct err *e)

@@ -25,8 +25,8 @@
 #include "backend/backend.h"
 #include "backend/command_child.h"
 #include "filter/filter.h"
+#include "linux/init/init.h"
 #include "os/words.h"
-#include "supervise/init.h"
 
 /*
  * What the process was doing; one line each: name, what could not be done. A

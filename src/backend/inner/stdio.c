@@ -15,8 +15,8 @@
 #include "backend/inner/inner.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "linux/notify/rights.h"
 #include "os/fd.h"
-#include "supervise/rights.h"
 
 enum { MEMORY_DEVICES = 1 }; /* major number of /dev/null and its like */
 

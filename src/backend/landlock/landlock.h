@@ -11,7 +11,7 @@
  * What Landlock does not govern, and who does:
  *
  *	mode, owner, times, attributes	refused by the filter when nothing is writable,
- *					else asked of the supervisor (supervise/metadata.h)
+ *					else asked of the supervisor (linux/notify/metadata.h)
  *	ioctl() of file systems		a list in the filter
  *	truncation before ABI 3		the filter, and the supervisor
  *	the network			no inet sockets (the filter); ports from ABI 4 on
@@ -26,7 +26,7 @@
  *
  *	lower.c		plan -> walls (pure)
  *	apply.c		prepares a job, starts the monitor, speaks with it
- *	monitor_child.c	the monitor until the command runs; then it is supervise/init.c's
+ *	monitor_child.c	the monitor until the command runs; then it is linux/init/init.c's
  */
 #pragma once
 

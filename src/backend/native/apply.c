@@ -18,11 +18,11 @@
 #include "backend/native/native.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "linux/placeholder/watch.h"
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
 #include "plan/net.h"
-#include "supervise/watch.h"
 
 /* ---- The job ------------------------------------------------------------------ */
 

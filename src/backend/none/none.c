@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "linux/init/init.h"
 #include "os/child.h"
 #include "os/fd_pass.h"
-#include "supervise/init.h"
 
 static const char *why_not(enum guarantee g)
 {

@@ -5,7 +5,7 @@
  * by backend_next(): only who asks for it by name gets it.
  *
  * Between this process and the command stands a *monitor*, which speaks the
- * protocol of supervise/init.h, so that a run goes the same way with and without
+ * protocol of linux/init/init.h, so that a run goes the same way with and without
  * a sandbox. It is the leader of the command's group, waits for the command, and
  * kills the group when it is told to or when the channel ends.
  */

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "backend/none/none.h"
+#include "linux/init/init.h"
 #include "os/fd_pass.h"
-#include "supervise/init.h"
 
 static void tell(int channel, const struct init_message *message)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mark that tells a placeholder (P11, supervise/placeholder.h) from what is
+ * The mark that tells a placeholder (P11, linux/placeholder/placeholder.h) from what is
  * someone's own: a modification time that nothing else has. Whatever is done to
  * a file, or put into a directory, changes that time.
  *

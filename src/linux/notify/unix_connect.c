@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: MIT */
+/* Judges the connects of a sandbox, and has them made; see unix_connect.h. */
+#include "linux/notify/unix_connect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "base/hostname.h"
+#include "base/path.h"
+#include "base/shell.h"
+#include "base/utf8.h"
+#include "linux/notify/caller.h"
+#include "linux/notify/connector.h"
+#include "linux/notify/connectors.h"
+#include "linux/notify/destination.h"
+#include "linux/notify/rights.h"
+#include "linux/notify/unix_bound.h"
+#include "linux/notify/unix_lookup.h"
+#include "os/fd.h"
+#include "os/listens.h"
+
+/* Newer than some C libraries; the number is that of all the architectures here. */
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
+
+enum {
+	WAY_OUT_MAX_BYTES = 8 << 10,
+	MAX_ERRNO_TOLD = 511, /* above are those of the kernel's inside */
+	KNOWN_CALLERS = 64,
+	REFUSED_PORTS = 64,
+	KNOWN_FOR_MS = 20, /* no number is another's so soon */
+};
+
+/* Who a thread is, inside: /proc takes longer to say so than the kernel to connect. */
+struct known_caller {
+	int32_t pid, inner;
+	char program[CALLER_NAME_BYTES];
+	uint64_t until_ms;
+};
+
+struct unix_connect {
+	struct engine *engine;
+	const struct sandbox *sandbox;
+	const struct unix_sockets *sockets;
+	const struct connect_proxy *proxy; /* NULL: not managed */
+	struct denials *denials;
+	struct unix_bound bound;
+	struct connectors connectors;
+	struct known_caller known[KNOWN_CALLERS];
+	uint16_t refused_ports[REFUSED_PORTS]; /* of loopback, that were looked at */
+	size_t refused_count;
+	struct known_caller asks_for_names; /* who has connected to a name server last */
+	bool hears_names;
+};
+
+/* ---- Denials -------------------------------------------------------------------- */
+
+static void add_denial(struct unix_connect *u, const struct attempt *t, struct denial *denial)
+{
+	struct caller_status status;
+	char name[CALLER_NAME_BYTES];
+
+	caller_read_name(t->call.pid, name);
+	if (caller_read_status(t->call.pid, &status))
+		denial->pid = status.inner_process;
+	/* Whose number it is now is not who called. */
+	if (!engine_is_waiting(u->engine, t->call.id)) {
+		denial->pid = 0;
+		name[0] = '\0';
+	}
+	denial->program = str_of(name);
+	denials_add(u->denials, denial);
+}
+
+static void describe_rule(const struct socket_verdict *verdict, char *out, size_t size)
+{
+	static const char *const texts[] = {
+		[SOCKET_ALLOWED] = "",
+		[SOCKET_NETWORK_OFF] = "network is off (P12)",
+		[SOCKET_DENIED] = "the socket is denied (P15)",
+		[SOCKET_REPLACED] = "only the socket of the run's start is allowed there (P15)",
+		[SOCKET_UNNAMED] = "the policy does not name this socket (P15)",
+	};
+
+	if (!verdict->origin.file)
+		(void)snprintf(out, size, "%s", texts[verdict->reason]);
+	else if (verdict->origin.line == 0) /* an option of the command line */
+		(void)snprintf(out, size, "%s, %s", texts[verdict->reason], verdict->origin.file);
+	else
+		(void)snprintf(out, size, "%s, %s:%u", texts[verdict->reason], verdict->origin.file,
+			       verdict->origin.line);
+}
+
+/* What would allow it for a run; "" when that would not help. */
+static void describe_way_out(const struct socket_verdict *verdict, struct str path, struct buf *out)
+{
+	if (verdict->is_final || utf8_check(path) != path.len ||
+	    (verdict->reason != SOCKET_NETWORK_OFF && verdict->reason != SOCKET_UNNAMED))
+		return;
+	buf_add_text(out, "--allow-socket ");
+	shell_add_word(out, path);
+}
+
+static void deny_path(struct unix_connect *u, const struct attempt *t,
+		      const struct socket_verdict *verdict, struct str path)
+{
+	scoped_buf way_out = BUF_INIT(WAY_OUT_MAX_BYTES);
+	char rule[1024];
+	struct denial denial = { .kind = DENIAL_UNIX_SOCKET, .subject = path };
+
+	describe_rule(verdict, rule, sizeof(rule));
+	describe_way_out(verdict, path, &way_out);
+	denial.rule = str_of(rule);
+	denial.way_out = way_out.failed == ERR_OK ? buf_str(&way_out) : STR_EMPTY;
+	add_denial(u, t, &denial);
+}
+
+static void deny_socket(struct unix_connect *u, const struct attempt *t, const char *what,
+			const char *rule)
+{
+	struct denial denial = {
+		.kind = DENIAL_UNIX_SOCKET,
+		.rule = str_of(rule),
+		.way_out = STR_EMPTY,
+	};
+	char subject[64];
+
+	(void)snprintf(subject, sizeof(subject), "%s %d", what, (int)t->call.args[0]);
+	denial.subject = str_of(subject);
+	add_denial(u, t, &denial);
+}
+
+/* ---- Whose socket it is ----------------------------------------------------------- */
+
+/* 0, or -errno where the kernel (before 5.14) has no such number. */
+static int get_network(int socket, uint64_t *out)
+{
+	socklen_t size = sizeof(*out);
+
+	return getsockopt(socket, SOL_SOCKET, SO_NETNS_COOKIE, out, &size) < 0 ? -errno : 0;
+}
+
+static bool stat_network(int socket, struct stat *out)
+{
+	scoped_fd ns = ioctl(socket, SIOCGSKNS);
+
+	return ns >= 0 && fstat(ns, out) == 0;
+}
+
+/*
+ * SECURITY: a socket reaches the network namespace that it was made in, not the
+ * one of who uses it. The command's standard input may be a socket of the host's.
+ */
+static bool is_of_sandbox(const struct unix_connect *u, int socket)
+{
+	uint64_t its = 0, ours = 1;
+	struct stat theirs, here;
+
+	if (!u->sandbox->has_own_network)
+		return true;
+	if (get_network(u->bound.diag, &ours) == 0)
+		return get_network(socket, &its) == 0 && its == ours;
+	return stat_network(u->bound.diag, &here) && stat_network(socket, &theirs) &&
+	       here.st_dev == theirs.st_dev && here.st_ino == theirs.st_ino;
+}
+
+/* ---- Paths ------------------------------------------------------------------------ */
+
+/* Where an inode lies, for the denial and for rules that name everything. */
+static struct str read_place(int fd, char out[PATH_MAX_BYTES])
+{
+	char link[CALLER_PATH_BYTES];
+	ssize_t n;
+
+	(void)snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
+	n = readlink(link, out, PATH_MAX_BYTES);
+	return (struct str){ out, n < 0 ? 0 : (size_t)n };
+}
+
+/* The inode that the caller's path leads to, found with its rights: 0 or -errno. */
+static int find_target(const struct unix_connect *u, struct attempt *t)
+{
+	struct lookup lookup;
+	struct rights rights;
+	int r = lookup_init(&lookup, u->engine, &t->call, t->address.path.sun_path);
+
+	if (r == 0)
+		r = rights_put_down(&rights);
+	if (r == 0) {
+		t->target = lookup_find(&lookup);
+		rights_take_up(&rights);
+		r = t->target < 0 ? t->target : 0;
+	}
+	lookup_done(&lookup);
+	return r;
+}
+
+static int find_if_bound(int target)
+{
+	struct rights rights;
+	int r = rights_put_down(&rights);
+
+	if (r == 0) {
+		r = unix_bound_anywhere(target);
+		rights_take_up(&rights);
+	}
+	return r;
+}
+
+static enum unix_bound_where find_where(struct unix_connect *u, const struct attempt *t,
+					const struct stat *st)
+{
+	if (u->bound.diag < 0)
+		return BOUND_ELSEWHERE;
+	/* Of PID 1, which hides, an ordinary user learns nothing. */
+	if (!u->bound.inside.is_tree)
+		u->bound.inside.pid = t->call.pid;
+	return unix_bound_find(&u->bound, t->target, st);
+}
+
+/* SECURITY: whose socket it is was not found out, so it counts as the host's. */
+static int deny_untold(struct unix_connect *u, const struct attempt *t, struct str path)
+{
+	struct denial denial = {
+		.kind = DENIAL_UNIX_SOCKET,
+		.subject = path,
+		.rule = STR("there are too many processes and descriptors inside to find out "
+			    "whose socket it is (P12)"),
+		.way_out = STR_EMPTY,
+	};
+
+	add_denial(u, t, &denial);
+	return -EACCES;
+}
+
+/* 0 when the inode may be connected to, else -errno. */
+static int judge_path(struct unix_connect *u, struct attempt *t)
+{
+	UNINITIALIZED char place[PATH_MAX_BYTES];
+	struct socket_verdict verdict;
+	enum unix_bound_where where;
+	struct str path;
+	struct stat st;
+	int r = find_target(u, t);
+
+	if (r < 0)
+		return r;
+	if (fstat(t->target, &st) < 0)
+		return -errno;
+	/* Not a socket: the kernel has an answer for that. */
+	if (!S_ISSOCK(st.st_mode))
+		return 0;
+	path = read_place(t->target, place);
+	verdict = unix_sockets_judge(u->sockets, &st, path);
+	if (verdict.reason == SOCKET_ALLOWED)
+		return 0;
+	where = find_where(u, t, &st);
+	if (where == BOUND_INSIDE)
+		return 0;
+	r = find_if_bound(t->target);
+	if (r <= 0)
+		return r < 0 ? r : -ECONNREFUSED;
+	/* It may have been bound, inside, since that was asked. */
+	if (where == BOUND_ELSEWHERE)
+		where = find_where(u, t, &st);
+	if (where == BOUND_INSIDE)
+		return 0;
+	if (where == BOUND_UNTOLD)
+		return deny_untold(u, t, path);
+	deny_path(u, t, &verdict, path);
+	return -EACCES;
+}
+
+/*
+ * SECURITY: where the network and abstract names are the host's, a path is all that
+ * can be told apart. An abstract name could be another's by the time it is used.
+ */
+static int judge_on_host(struct unix_connect *u, struct attempt *t)
+{
+	if (t->domain == AF_NETLINK)
+		return attempt_check_netlink(t);
+	if (t->domain == AF_UNIX && t->type != SOCK_DGRAM && attempt_has_path(t))
+		return judge_path(u, t);
+	deny_socket(u, t, "socket", "the sandbox has no network of its own to connect in (P12)");
+	return -EACCES;
+}
+
+/* ---- Who ------------------------------------------------------------------------------ */
+
+static const struct known_caller *know_caller(struct unix_connect *u, const struct attempt *t)
+{
+	static const struct known_caller nobody;
+	struct known_caller *known = &u->known[(uint32_t)t->call.pid % KNOWN_CALLERS];
+	uint64_t now = loop_now();
+	struct caller_status status;
+
+	if (known->pid == t->call.pid && now < known->until_ms)
+		return known;
+	*known = (struct known_caller){ .pid = t->call.pid, .until_ms = now + KNOWN_FOR_MS };
+	caller_read_name(t->call.pid, known->program);
+	if (caller_read_status(t->call.pid, &status))
+		known->inner = status.inner_process;
+	if (engine_is_waiting(u->engine, t->call.id))
+		return known;
+	known->until_ms = 0;
+	return &nobody;
+}
+
+/* ---- No network ----------------------------------------------------------------------- */
+
+static void describe_address(const struct destination *d, struct buf *subject)
+{
+	buf_add_text(subject, ip_is_v4(&d->ip) ? "" : "[");
+	ip_print(subject, &d->ip);
+	buf_printf(subject, ip_is_v4(&d->ip) ? ":%u" : "]:%u", (unsigned)d->port);
+}
+
+/* Who asks for a name tells the name server alone. */
+static bool describe_off(const struct destination *d, struct buf *subject, struct buf *way_out)
+{
+	bool is_lookup = d->port == DESTINATION_NAMES_PORT;
+
+	/* A name server on loopback is the host's: nobody inside has the right to that port. */
+	if (d->port == 0 || (!is_lookup && !destination_is_outside(d)))
+		return false;
+	buf_add_text(way_out, "--allow-host ");
+	if (is_lookup) {
+		buf_add_text(subject, "name server ");
+		ip_print(subject, &d->ip);
+		buf_add_text(way_out, "NAME");
+		return true;
+	}
+	describe_address(d, subject);
+	buf_add(way_out, buf_str(subject));
+	return true;
+}
+
+/* `host` is who was to be reached, by name or address. */
+static void deny_host(struct unix_connect *u, const struct hostname *host, uint16_t port,
+		      struct denial denial, const struct known_caller *caller)
+{
+	struct socket_verdict off = { .reason = SOCKET_NETWORK_OFF };
+	struct net_verdict verdict = net_resolve(u->sockets->plan->net, host, port);
+	char rule[1024];
+
+	off.is_final = verdict.reason != NET_REASON_OFF || verdict.layer > 0;
+	if (verdict.reason == NET_REASON_OFF)
+		off.origin = verdict.origin;
+	describe_rule(&off, rule, sizeof(rule));
+	denial.kind = DENIAL_HOST;
+	denial.rule = str_of(rule);
+	if (off.is_final)
+		denial.way_out = STR_EMPTY;
+	denial.program = str_of(caller->program);
+	denial.pid = caller->inner;
+	denials_add(u->denials, &denial);
+}
+
+/* The kernel says no by itself: there is no way from here to there. */
+static void note_off(struct unix_connect *u, const struct attempt *t)
+{
+	char subject_text[80], way_text[100];
+	struct buf subject = BUF_OVER(subject_text), way_out = BUF_OVER(way_text);
+	const struct known_caller *caller;
+	struct destination d;
+
+	if (net_mode(u->sockets->plan->net) != NET_OFF ||
+	    !destination_parse(&t->address.storage, t->size, &d) ||
+	    !describe_off(&d, &subject, &way_out))
+		return;
+	caller = know_caller(u, t);
+	/* What it asks for says more than whom it asks. */
+	if (u->hears_names && d.port == DESTINATION_NAMES_PORT && t->type == SOCK_DGRAM) {
+		u->asks_for_names = *caller;
+		return;
+	}
+	deny_host(u, &(struct hostname){ .is_ip = true, .ip = d.ip }, d.port,
+		  (struct denial){ .subject = buf_str(&subject), .way_out = buf_str(&way_out) },
+		  caller);
+}
+
+void unix_connect_hear_names(struct unix_connect *u)
+{
+	u->hears_names = true;
+}
+
+void unix_connect_note_name(struct unix_connect *u, struct str name)
+{
+	scoped_arena a = ARENA_INIT(4096);
+	struct hostname host = { .is_ip = false };
+	struct err ignored = ERR_INIT;
+	char way_text[300];
+	struct buf way_out = BUF_OVER(way_text);
+
+	/* What is none that could be allowed is nobody's host. */
+	if (hostname_parse_name(&a, name, &host.name, &ignored) < 0)
+		return;
+	buf_printf(&way_out, "--allow-host %.*s", STR_ARG(host.name));
+	deny_host(u, &host, 0,
+		  (struct denial){ .subject = host.name, .way_out = buf_str(&way_out) },
+		  &u->asks_for_names);
+}
+
+/* ---- A managed network --------------------------------------------------------------- */
+
+static bool tell_proxy(struct unix_connect *u, const struct attempt *t, struct proxy_order *order)
+{
+	const struct known_caller *caller = know_caller(u, t);
+
+	_Static_assert(sizeof(order->program) == sizeof(caller->program), "a name fits");
+	order->pid = caller->inner;
+	memcpy(order->program, caller->program, sizeof(order->program));
+	return u->proxy->send(u->proxy->user, order);
+}
+
+static bool ask_proxy(struct unix_connect *u, const struct attempt *t, const struct destination *d)
+{
+	struct proxy_order order = {
+		.kind = PROXY_WILL_CONNECT, .id = t->call.id, .address = d->ip, .port = d->port
+	};
+
+	return tell_proxy(u, t, &order);
+}
+
+/* The port of the host's that it goes to; 0: none. */
+static uint16_t find_host_port(const struct unix_connect *u, const struct attempt *t)
+{
+	struct destination d;
+
+	if (t->type != SOCK_STREAM || !destination_parse(&t->address.storage, t->size, &d) ||
+	    destination_is_outside(&d))
+		return 0;
+	for (size_t i = 0; i < u->proxy->host_port_count; i++)
+		if (u->proxy->host_ports[i] == d.port)
+			return d.port;
+	return 0;
+}
+
+static int judge_managed(struct unix_connect *u, struct attempt *t)
+{
+	struct destination d;
+
+	switch (destination_find(t, &d)) {
+	case DESTINATION_PROXY:
+		t->is_told = true;
+		return 0;
+	case DESTINATION_ASKED:
+		t->is_held = ask_proxy(u, t, &d);
+		return t->is_held ? 0 : -ENETUNREACH;
+	case DESTINATION_UNREACHABLE:
+		return -ENETUNREACH;
+	case DESTINATION_FREE:
+		break;
+	}
+	t->is_told = find_host_port(u, t) != 0;
+	return 0;
+}
+
+/* SECURITY: what is no error of the kernel's is one all the same, and lets nothing through. */
+void unix_connect_answer(struct unix_connect *u, uint64_t id, int os_error)
+{
+	bool is_known = os_error >= 0 && os_error <= MAX_ERRNO_TOLD;
+
+	connectors_release(&u->connectors, id, is_known ? -os_error : -EACCES);
+}
+
+/*
+ * Loopback is the sandbox's own, and nobody listens there: where the host has somebody at that
+ * port it is that one who was meant. The kernel's list is asked, nobody is connected to.
+ */
+static void on_refused(void *user, const struct attempt *t)
+{
+	struct unix_connect *u = user;
+	char subject_text[80], way_text[40];
+	struct buf subject = BUF_OVER(subject_text), way_out = BUF_OVER(way_text);
+	const struct known_caller *caller;
+	struct destination d;
+
+	if (u->sandbox->has_no_namespaces || t->type != SOCK_STREAM ||
+	    !destination_parse(&t->address.storage, t->size, &d) || destination_is_outside(&d) ||
+	    (u->proxy && find_host_port(u, t)))
+		return;
+	for (size_t i = 0; i < u->refused_count; i++)
+		if (u->refused_ports[i] == d.port)
+			return;
+	if (u->refused_count == COUNT_OF(u->refused_ports))
+		return;
+	u->refused_ports[u->refused_count++] = d.port;
+	if (!os_listens(&d.ip, d.port))
+		return;
+	describe_address(&d, &subject);
+	buf_printf(&way_out, "--host-port %u", (unsigned)d.port);
+	caller = know_caller(u, t);
+	denials_add(u->denials,
+		    &(struct denial){ .kind = DENIAL_HOST,
+				      .subject = buf_str(&subject),
+				      .rule = STR("loopback is the sandbox's own (P12)"),
+				      .way_out = buf_str(&way_out),
+				      .program = str_of(caller->program),
+				      .pid = caller->inner });
+}
+
+static void on_made(void *user, const struct attempt *t, const struct connector_result *result)
+{
+	struct unix_connect *u = user;
+	struct proxy_order order = { .kind = PROXY_HAS_CONNECTED,
+				     .host_port = find_host_port(u, t) };
+	struct destination source;
+
+	if (!destination_parse(&result->source, result->source_size, &source))
+		return;
+	order.address = source.ip;
+	order.port = source.port;
+	/* That it could not be told costs a name in the audit. */
+	(void)tell_proxy(u, t, &order);
+}
+
+/* ---- All ------------------------------------------------------------------------------ */
+
+static int judge(struct unix_connect *u, struct attempt *t)
+{
+	if (!is_of_sandbox(u, t->socket)) {
+		deny_socket(u, t, "inherited socket",
+			    "a socket from outside may be used, not connected anew (P12)");
+		return -EACCES;
+	}
+	if (u->sandbox->has_no_namespaces)
+		return judge_on_host(u, t);
+	switch (t->domain) {
+	case AF_INET:
+	case AF_INET6:
+		if (u->proxy)
+			return judge_managed(u, t);
+		note_off(u, t);
+		return 0;
+	case AF_NETLINK:
+		return attempt_check_netlink(t);
+	case AF_UNIX:
+		if (t->type == SOCK_DGRAM) {
+			deny_socket(u, t, "inherited socket",
+				    "unix datagrams could reach the host (P12)");
+			return -EACCES;
+		}
+		return attempt_has_path(t) ? judge_path(u, t) : 0;
+	default:
+		/* SECURITY: families that no network namespace contains (vsock) end here. */
+		return -EACCES;
+	}
+}
+
+/* ---- The handler ------------------------------------------------------------------ */
+
+static enum engine_answer on_connect(void *user, struct engine *engine,
+				     const struct engine_call *call, int64_t *value)
+{
+	struct unix_connect *u = user;
+	struct attempt t;
+	int r;
+
+	r = connectors_make_room(&u->connectors);
+	if (r < 0) {
+		*value = r;
+		return ENGINE_RETURN;
+	}
+	r = attempt_init(&t, engine, call);
+	if (t.socket < 0) {
+		*value = r;
+		return ENGINE_RETURN;
+	}
+	if (r == 0)
+		r = judge(u, &t);
+	/* Also what is refused: the socket must not be closed here. */
+	connectors_take(&u->connectors, &t, r);
+	return ENGINE_LATER;
+}
+
+struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
+					const struct sandbox *sandbox,
+					const struct unix_sockets *sockets,
+					const struct connect_proxy *proxy, struct denials *denials,
+					struct err *e)
+{
+	struct unix_connect *u;
+	struct engine_handler handler = { .number = SYS_connect, .call = on_connect };
+
+	if (sandbox->has_own_network && sandbox->unix_diag < 0)
+		return FAIL_NULL(e, ERR_INTERNAL, "a sandbox without its sock_diag socket");
+	u = ARENA_NEW(a, struct unix_connect, e);
+	if (!u)
+		return NULL;
+	*u = (struct unix_connect){
+		.engine = engine,
+		.sandbox = sandbox,
+		.sockets = sockets,
+		.proxy = proxy,
+		.denials = denials,
+		.bound = { .diag = sandbox->unix_diag,
+			   .inside = { .pid = sandbox->pid,
+				       .is_tree = sandbox->has_no_namespaces } },
+	};
+	if (connectors_init(&u->connectors, a, engine, e) < 0)
+		return NULL;
+	u->connectors.made = on_made;
+	u->connectors.refused = on_refused;
+	u->connectors.user = u;
+	handler.user = u;
+	engine_handle(engine, &handler);
+	return u;
+}
+
+void unix_connect_stop(struct unix_connect *u)
+{
+	connectors_done(&u->connectors);
+}

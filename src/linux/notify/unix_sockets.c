@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds the sockets of the policy on the host, and judges an inode by them. */
+#include "linux/notify/unix_sockets.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+
+#include "base/path.h"
+#include "os/fd.h"
+
+enum { MAX_LINKS = 40 }; /* as the kernel */
+
+/* A path that is being resolved: `done` is canonical, "" for "/"; `rest` still has to be walked. */
+struct walk {
+	const struct plan *plan;
+	char done[PATH_MAX_BYTES];
+	char rest[PATH_MAX_BYTES];
+	unsigned links;
+	bool is_missing; /* nothing stands at `done`, so the rest is only text */
+};
+
+static bool may_write(const struct plan *plan, const char *path)
+{
+	return plan_resolve(plan, str_of(*path ? path : "/")).access == ACCESS_WRITE;
+}
+
+/* Cuts the first component off `rest`. */
+static bool next_name(struct walk *w, char name[PATH_MAX_COMPONENT + 1])
+{
+	struct str rest = str_of(w->rest), found = STR_EMPTY;
+	size_t at = 0;
+
+	if (!path_next(rest, &at, &found) || found.len > PATH_MAX_COMPONENT)
+		return false;
+	memcpy(name, found.p, found.len);
+	name[found.len] = '\0';
+	memmove(w->rest, w->rest + at, rest.len - at + 1);
+	return true;
+}
+
+/* Puts the text of the link in front of `rest`. False when it is not to be followed. */
+static bool follow(struct walk *w, const char *link)
+{
+	char target[PATH_MAX_BYTES];
+	char whole[2 * PATH_MAX_BYTES + 1];
+	ssize_t n;
+
+	/* SECURITY: see unix_sockets.h; the command, or one before it, may have made this link. */
+	if (may_write(w->plan, w->done) || ++w->links > MAX_LINKS)
+		return false;
+	n = readlink(link, target, sizeof(target) - 1);
+	if (n <= 0)
+		return false;
+	target[n] = '\0';
+	(void)snprintf(whole, sizeof(whole), "%s/%s", target, w->rest);
+	if (strlen(whole) >= sizeof(w->rest))
+		return false;
+	memcpy(w->rest, whole, strlen(whole) + 1);
+	if (target[0] == '/')
+		w->done[0] = '\0';
+	return true;
+}
+
+static void step_up(struct walk *w)
+{
+	char *slash = strrchr(w->done, '/');
+
+	if (slash)
+		*slash = '\0';
+}
+
+static bool step(struct walk *w, const char *name)
+{
+	char path[PATH_MAX_BYTES + PATH_MAX_COMPONENT + 2];
+	struct stat st;
+
+	if (strcmp(name, ".") == 0)
+		return true;
+	if (strcmp(name, "..") == 0) {
+		step_up(w);
+		return true;
+	}
+	(void)snprintf(path, sizeof(path), "%s/%s", w->done, name);
+	if (strlen(path) >= sizeof(w->done))
+		return false;
+	if (!w->is_missing && lstat(path, &st) < 0)
+		w->is_missing = true;
+	if (!w->is_missing && S_ISLNK(st.st_mode))
+		return follow(w, path);
+	memcpy(w->done, path, strlen(path) + 1);
+	return true;
+}
+
+/* The canonical form of `path` in w->done; false when it can't be had or trusted. */
+static bool resolve(struct walk *w, const struct plan *plan, struct str path)
+{
+	char name[PATH_MAX_COMPONENT + 1];
+
+	*w = (struct walk){ .plan = plan };
+	if (path.len >= sizeof(w->rest))
+		return false;
+	memcpy(w->rest, path.p, path.len);
+	while (next_name(w, name))
+		if (!step(w, name))
+			return false;
+	return w->done[0] != '\0';
+}
+
+static int add_known(struct arena *a, struct unix_sockets *s, const struct walk *at,
+		     const struct net_verdict *verdict, struct err *e)
+{
+	struct str path, parent;
+	struct known_socket *added;
+
+	if (arena_copy(a, str_of(at->done), &path, e) < 0)
+		return err_result(e);
+	added = VEC_PUSH(a, &s->items, e);
+	if (!added)
+		return err_result(e);
+	parent = path_parent(path);
+	*added = (struct known_socket){
+		.path = path.p,
+		.origin = verdict->origin,
+		.is_allow = verdict->decision == DECISION_ALLOW,
+		.is_replaceable = plan_resolve(s->plan, path).access == ACCESS_WRITE ||
+				  plan_resolve(s->plan, parent).access == ACCESS_WRITE,
+		.held = open(path.p, O_PATH | O_NOFOLLOW | O_CLOEXEC),
+	};
+	if (added->held < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+		return FAIL_SYS(e, errno, "can't open the socket '%s'", path.p);
+	return 0;
+}
+
+static int find_one(struct arena *a, struct unix_sockets *s, const struct net_socket *said,
+		    struct err *e)
+{
+	struct str home = s->plan->places.home;
+	UNINITIALIZED struct walk walk;
+	struct str path = said->path;
+	struct net_verdict verdict;
+
+	if (said->below_home && home.len == 0)
+		return 0;
+	if (said->below_home && path_join(a, home, said->path, &path, e) < 0)
+		return err_result(e);
+	verdict = net_resolve_socket(s->plan->net, path, home);
+	if (verdict.reason != NET_REASON_RULE || !resolve(&walk, s->plan, path))
+		return 0;
+	return add_known(a, s, &walk, &verdict, e);
+}
+
+int unix_sockets_find(struct arena *a, const struct plan *plan, struct unix_sockets *out,
+		      struct err *e)
+{
+	struct unix_sockets found = { .plan = plan };
+
+	for (size_t i = 0; i < plan->policy->layers.count; i++) {
+		const struct net_rules *said = &plan->policy->layers.items[i].net;
+
+		for (size_t j = 0; j < said->sockets.count; j++) {
+			if (find_one(a, &found, &said->sockets.items[j], e) < 0) {
+				unix_sockets_done(&found);
+				return err_result(e);
+			}
+		}
+	}
+	*out = found;
+	return 0;
+}
+
+void unix_sockets_done(struct unix_sockets *s)
+{
+	for (size_t i = 0; i < s->items.count; i++) {
+		fd_done(&s->items.items[i].held);
+		s->items.items[i].held = -1;
+	}
+	s->items.count = 0;
+}
+
+static bool is_inode(int fd, const struct stat *inode)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == inode->st_dev &&
+	       st.st_ino == inode->st_ino;
+}
+
+static bool stands_at(const char *path, const struct stat *inode)
+{
+	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+				.resolve = RESOLVE_NO_SYMLINKS };
+	scoped_fd fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+	return is_inode(fd, inode);
+}
+
+struct socket_verdict unix_sockets_judge(const struct unix_sockets *s, const struct stat *inode,
+					 struct str path)
+{
+	struct net_verdict general = net_resolve_socket(s->plan->net, path, s->plan->places.home);
+	struct socket_verdict verdict = { .reason = SOCKET_UNNAMED };
+
+	if (general.reason == NET_REASON_FULL || general.reason == NET_REASON_UNSANDBOXED)
+		return (struct socket_verdict){ .reason = SOCKET_ALLOWED };
+	if (general.reason == NET_REASON_OFF)
+		return (struct socket_verdict){ .reason = SOCKET_NETWORK_OFF,
+						.origin = general.origin,
+						.is_final = general.layer > 0 };
+	for (size_t i = 0; i < s->items.count; i++) {
+		const struct known_socket *known = &s->items.items[i];
+		bool was_it = is_inode(known->held, inode);
+		bool is_it = was_it || stands_at(known->path, inode);
+
+		/* A deny is never too wide: by whichever way it is the same socket. */
+		if (is_it && !known->is_allow)
+			return (struct socket_verdict){ .reason = SOCKET_DENIED,
+							.origin = known->origin,
+							.is_final = true };
+		if (was_it || (is_it && !known->is_replaceable))
+			verdict.reason = SOCKET_ALLOWED;
+		else if (is_it && verdict.reason == SOCKET_UNNAMED)
+			verdict.reason = SOCKET_REPLACED;
+	}
+	return verdict;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * P6: names that appear later and are denied by a glob. The directories in which
+ * a glob can match are watched (inotify); a name that appears is asked of
+ * plan_resolve(), and when a glob denies it, it is covered inside the running
+ * sandbox: a process that joined its user and mount namespaces (masker.h) moves a
+ * mask onto it. There is a window between the creation and the mask; the report
+ * says how many were masked and that there was one. A link is covered as a link:
+ * its target was not denied when the plan was made, and the answer for it stays.
+ * What is covered can't be removed or renamed from inside any more.
+ */
+#pragma once
+
+#include "base/progress.h"
+#include "linux/init/sandbox.h"
+#include "os/loop.h"
+#include "plan/plan.h"
+
+struct watch;
+
+struct watch_summary {
+	uint64_t directories; /* watched */
+	uint64_t masked;      /* names that were covered */
+	uint64_t missed;      /* names seen that could not be covered, or a queue that overflowed */
+};
+
+/* Whether the plan has names to be watched for. */
+bool watch_is_needed(const struct plan *plan) NONNULL;
+
+/*
+ * NULL without an error when the plan has no glob that needs it. Directories
+ * that appear while it is being set up are not missed. ERR_SYS: also when the
+ * host allows no more watches (max_user_watches), and says so. `progress` is told
+ * until it has started; NULL: nobody waits.
+ */
+int watch_start(struct arena *a, struct loop *loop, const struct sandbox *sandbox,
+		const struct plan *plan, const struct progress *progress, struct watch **out,
+		struct err *e) MUST_CHECK __attribute__((nonnull(1, 2, 3, 4, 6, 7)));
+struct watch_summary watch_stop(struct watch *w) NONNULL;

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: MIT */
+/* An explanation as a page that a person reads from top to bottom. */
+#include "base/path.h"
+#include "base/utf8.h"
+#include "plan/net.h"
+#include "policy/metadata.h"
+#include "report/explain.h"
+#include "report/rules.h"
+
+enum {
+	FIELD_WIDTH = 12,
+	PATH_WIDTH_MAX = 48,
+	HELD_WIDTH = 88,
+	ALIKE_MAX = 3,	  /* lines of one entry that are shown; the others are counted */
+	ALIKE_REACH = 64, /* how far back they are looked for: a plan may have 100,000 */
+};
+
+static void field(struct page *p, const char *name)
+{
+	page_style(p, STYLE_TITLE, "%-*s", FIELD_WIDTH, name);
+}
+
+/* Where it is not where the command is. */
+static void print_workspace(struct page *p, const struct places *places)
+{
+	if (str_eq(places_workspace(places), places->cwd))
+		return;
+	field(p, "workspace");
+	page_str(p, places_workspace(places));
+	page_line(p);
+}
+
+static void title(struct page *p, const char *text)
+{
+	page_line(p);
+	page_style(p, STYLE_TITLE, "%s", text);
+	page_line(p);
+}
+
+/* A column as wide as its widest text, within reason. */
+static size_t fit(size_t width, struct str s)
+{
+	return MIN_OF(MAX_OF(width, utf8_shown_width(s)), (size_t)PATH_WIDTH_MAX);
+}
+
+static void print_profile(struct page *p, const struct explanation *x)
+{
+	const struct profile *profile = x->policy->policy->profile;
+
+	field(p, "profile");
+	page_str(p, profile->name);
+	page_text(p, "  ");
+	page_origin(p, &profile->origin);
+	page_line(p);
+	if (profile->description.len) {
+		field(p, "");
+		page_str(p, profile->description);
+		page_line(p);
+	}
+	if (profile->is_unsandboxed) {
+		field(p, "");
+		page_style(p, STYLE_BAD, "no sandbox: the command can do all that you can (P17)");
+		page_line(p);
+	}
+	for (size_t i = 0; i < x->policy->policy->trusted.count; i++) {
+		field(p, i == 0 ? "widened by" : "");
+		page_text(p, "the trusted project ");
+		page_origin(p, &x->policy->policy->trusted.items[i].origin);
+		page_line(p);
+	}
+	for (size_t i = 1; i < x->policy->policy->layers.count; i++) {
+		field(p, i == 1 ? "narrowed by" : "");
+		page_str(p, x->policy->policy->layers.items[i].name);
+		page_line(p);
+	}
+	field(p, "directory");
+	page_str(p, x->policy->plan_inputs.places.cwd);
+	page_line(p);
+	print_workspace(p, &x->policy->plan_inputs.places);
+	for (size_t i = 1; i < x->policy->plan->places.root_count; i++) {
+		field(p, i == 1 ? "also root" : "");
+		page_str(p, x->policy->plan->places.roots[i]);
+		page_line(p);
+	}
+}
+
+static void print_mode(struct page *p, const struct explanation *x)
+{
+	field(p, "mode");
+	if (x->round_trips) {
+		page_printf(p, "%s%s, the same answers", mode_kind_name(x->mode.kind),
+			    x->mode.network_access ? " with network" : "");
+	} else {
+		page_text(p, "(no --mode gives the same answers)");
+	}
+	page_line(p);
+}
+
+static void print_region(struct page *p, const struct region *region, size_t width,
+			 size_t label_width)
+{
+	page_text(p, p->is_brief ? "" : "  ");
+	page_access(p, region->access);
+	page_text(p, "  ");
+	page_column(p, region->path, width);
+	if (!p->is_brief) {
+		page_text(p, "  ");
+		page_column(p, rule_label(region->rule), label_width);
+		page_text(p, "  ");
+		page_rule_reason(p, region->rule);
+	}
+	page_line(p);
+}
+
+/* A name of P9's table that is not there: those are listed together, by what holds them. */
+static bool is_held_name(const struct rule *rule, struct str path)
+{
+	return rule->kind == RULE_PROTECTED && !rule->origin.file && metadata_find(rule->key) &&
+	       str_eq(rule->path, path);
+}
+
+static bool is_listed_below(const struct plan *plan, size_t at)
+{
+	const struct region *region = &plan->regions.items[at];
+
+	return region->type == HOST_MISSING && is_held_name(region->rule, region->path);
+}
+
+/* How many of the regions before this one come from the same entry. */
+static size_t count_alike(const struct plan *plan, size_t at)
+{
+	const struct rule *rule = plan->regions.items[at].rule;
+	size_t count = 0;
+
+	for (size_t i = at > ALIKE_REACH ? at - ALIKE_REACH : 0; i < at; i++)
+		count += rule_is_alike(plan->regions.items[i].rule, rule);
+	return count;
+}
+
+/*
+ * An entry like :secrets stands for dozens of paths, which say no more than the
+ * first few of them. Only a page for people leaves any out.
+ */
+static void print_regions(struct page *p, const struct explanation *x)
+{
+	const struct plan *plan = x->policy->plan;
+	size_t width = 0;
+	size_t label_width = 0;
+	size_t left_out = 0;
+
+	for (size_t i = 0; i < plan->regions.count && !p->is_brief; i++) {
+		if (is_listed_below(plan, i))
+			continue;
+		width = fit(width, plan->regions.items[i].path);
+		label_width = fit(label_width, rule_label(plan->regions.items[i].rule));
+	}
+	if (!p->is_brief)
+		title(p, "files: the deepest line that covers a path counts");
+	for (size_t i = 0; i < plan->regions.count; i++) {
+		if (!p->is_brief && is_listed_below(plan, i))
+			continue;
+		if (!p->is_brief && count_alike(plan, i) >= ALIKE_MAX)
+			left_out++;
+		else
+			print_region(p, &plan->regions.items[i], width, label_width);
+	}
+	if (left_out)
+		page_printf(p, "  and %zu more like these; --quiet and --json list all\n",
+			    left_out);
+}
+
+static void print_globs(struct page *p, const struct plan *plan)
+{
+	bool has_any = false;
+
+	for (size_t i = 0; i < plan->rules.count; i++) {
+		const struct rule *rule = &plan->rules.items[i];
+
+		if (rule->kind != RULE_GLOB)
+			continue;
+		if (!has_any)
+			title(p, "names denied wherever they appear");
+		has_any = true;
+		page_text(p, "  ");
+		page_str(p, rule->path);
+		page_text(p, rule->path.len > 1 ? "/" : "");
+		page_str(p, rule->glob);
+		page_text(p, "  ");
+		page_origin(p, &rule->origin);
+		page_line(p);
+	}
+	for (size_t i = 0; i < plan->masked.count; i++) {
+		if (i == 0)
+			title(p, "of these there are now");
+		page_text(p, "  ");
+		page_str(p, plan->masked.items[i].path);
+		page_line(p);
+	}
+}
+
+/* The names of the table that are missing in one directory, from number `first` on. */
+static void print_held_names(struct page *p, const struct plan *plan, size_t first)
+{
+	struct str above = path_parent(plan->placeholders.items[first].path);
+	size_t width = HELD_WIDTH;
+
+	page_text(p, "  what other programs obey by themselves (P9; 'cordon profiles :workspace' "
+		     "says why), in ");
+	page_str(p, above);
+	for (size_t i = first; i < plan->placeholders.count; i++) {
+		const struct placeholder *placeholder = &plan->placeholders.items[i];
+		struct str name = path_name(placeholder->path);
+
+		if (!is_held_name(placeholder->rule, placeholder->path) ||
+		    !str_eq(path_parent(placeholder->path), above))
+			continue;
+		if (width + name.len >= HELD_WIDTH) {
+			page_text(p, "\n    ");
+			width = 0;
+		}
+		width += name.len + 2;
+		page_text(p, "  ");
+		page_str(p, name);
+	}
+	page_line(p);
+}
+
+/* Whether an earlier one was printed together with this one. */
+static bool was_printed(const struct plan *plan, size_t at)
+{
+	struct str above = path_parent(plan->placeholders.items[at].path);
+
+	for (size_t i = 0; i < at; i++)
+		if (is_held_name(plan->placeholders.items[i].rule,
+				 plan->placeholders.items[i].path) &&
+		    str_eq(path_parent(plan->placeholders.items[i].path), above))
+			return true;
+	return false;
+}
+
+static void print_placeholders(struct page *p, const struct plan *plan)
+{
+	size_t left_out = 0;
+
+	for (size_t i = 0; i < plan->placeholders.count; i++) {
+		const struct placeholder *placeholder = &plan->placeholders.items[i];
+		size_t alike = 0;
+
+		if (i == 0)
+			title(p, "missing, and can't be created (P11)");
+		if (is_held_name(placeholder->rule, placeholder->path)) {
+			if (!was_printed(plan, i))
+				print_held_names(p, plan, i);
+			continue;
+		}
+		for (size_t j = i > ALIKE_REACH ? i - ALIKE_REACH : 0; j < i; j++)
+			alike += str_eq(plan->placeholders.items[j].rule->key,
+					placeholder->rule->key);
+		if (alike >= ALIKE_MAX) {
+			left_out++;
+			continue;
+		}
+		page_text(p, "  ");
+		page_str(p, placeholder->path);
+		page_text(p, "  because of ");
+		page_str(p, rule_label(placeholder->rule));
+		page_line(p);
+	}
+	if (left_out)
+		page_printf(p, "  and %zu more like these; --json lists all\n", left_out);
+}
+
+static void print_held(struct page *p, const struct plan *plan)
+{
+	print_placeholders(p, plan);
+	for (size_t i = 0; i < plan->links.count; i++) {
+		if (i == 0)
+			title(p, "links, protected together with their targets (P8)");
+		page_text(p, "  ");
+		page_str(p, plan->links.items[i].path);
+		page_text(p, " -> ");
+		page_str(p, plan->links.items[i].target);
+		page_line(p);
+	}
+	for (size_t i = 0; i < plan->pins.count; i++) {
+		if (i == 0)
+			title(p, "pinned: can't be renamed, nor renamed across (P8)");
+		page_text(p, "  ");
+		page_str(p, plan->pins.items[i].path);
+		page_text(p, "  because of ");
+		page_str(p, plan->pins.items[i].because);
+		page_line(p);
+	}
+}
+
+void explain_print_rules(struct page *p, const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->layers.count; i++) {
+		const struct net_rules *net = &policy->layers.items[i].net;
+
+		if (!policy->layers.items[i].has_net && i > 0)
+			continue;
+		for (size_t j = 0; j < net->rules.count; j++) {
+			const struct net_rule *rule = &net->rules.items[j];
+
+			page_text(p, "  ");
+			page_style(p, rule->is_allow ? STYLE_GOOD : STYLE_BAD, "%-5s",
+				   rule->is_allow ? "allow" : "deny");
+			page_text(p, "  ");
+			page_column(p, rule->domain.text, 32);
+			page_text(p, "  ");
+			page_origin(p, &rule->origin);
+			page_line(p);
+		}
+		for (size_t j = 0; j < net->sockets.count; j++) {
+			const struct net_socket *socket = &net->sockets.items[j];
+
+			page_text(p, "  ");
+			page_style(p, socket->is_allow ? STYLE_GOOD : STYLE_BAD, "%-5s",
+				   socket->is_allow ? "allow" : "deny");
+			page_text(p, socket->below_home ? "  socket ~/" : "  socket ");
+			page_str(p, socket->path);
+			page_text(p, "  ");
+			page_origin(p, &socket->origin);
+			page_line(p);
+		}
+	}
+}
+
+static void print_network(struct page *p, const struct explanation *x)
+{
+	static const char *const meanings[] = {
+		[NET_OFF] = "off: no host, no loopback of the host, no foreign sockets",
+		[NET_FULL] = "full: every host",
+		[NET_MANAGED] = "managed: through the proxy, and only what is allowed",
+	};
+	const struct net *net = x->policy->plan->net;
+
+	page_line(p);
+	field(p, "network");
+	page_text(p, meanings[net_mode(net)]);
+	page_text(p, net_is_limited(net) ? "; GET, HEAD and OPTIONS only, no TLS" : "");
+	page_text(p, "  ");
+	page_origin(p, &x->policy->policy->profile->net.access_origin);
+	page_line(p);
+	if (net_mode(net) == NET_MANAGED)
+		explain_print_rules(p, x->policy->policy);
+}
+
+static void print_patterns(struct page *p, const char *word, const struct env_pattern *items,
+			   size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		page_text(p, i ? ", " : word);
+		page_str(p, items[i].text);
+	}
+}
+
+static void print_environment(struct page *p, const struct environment *env)
+{
+	field(p, "environment");
+	page_text(p, env_inherit_name(env->inherit));
+	if (env->inherit != ENV_NONE)
+		page_text(p, ", but no names that look like secrets");
+	print_patterns(p, "; without ", env->exclude.items, env->exclude.count);
+	print_patterns(p, "; with ", env->include.items, env->include.count);
+	for (size_t i = 0; i < env->set.count; i++) {
+		page_text(p, i ? ", " : "; sets ");
+		page_str(p, env->set.items[i].name);
+	}
+	page_line(p);
+}
+
+static void print_limit(struct page *p, enum limit limit, uint64_t value)
+{
+	static const char *const units[] = { "", " KiB", " MiB", " GiB", " TiB" };
+	size_t unit = 0;
+
+	page_printf(p, "%s ", limit_name(limit));
+	switch (limit) {
+	case LIMIT_TIMEOUT:
+	case LIMIT_CPU_TIME:
+		if (value % 1000 == 0)
+			page_printf(p, "%llu s", (unsigned long long)(value / 1000));
+		else
+			page_printf(p, "%llu ms", (unsigned long long)value);
+		return;
+	case LIMIT_MEMORY:
+	case LIMIT_FILE_SIZE:
+		while (value && value % 1024 == 0 && unit + 1 < COUNT_OF(units)) {
+			value /= 1024;
+			unit++;
+		}
+		break;
+	case LIMIT_PROCESSES:
+	case LIMIT_OPEN_FILES:
+	case LIMIT_COUNT:
+		break;
+	}
+	page_printf(p, "%llu%s", (unsigned long long)value, units[unit]);
+}
+
+static void print_settings(struct page *p, const struct profile *profile)
+{
+	bool has_limit = false;
+
+	print_environment(p, &profile->env);
+	field(p, "limits");
+	for (int i = 0; i < LIMIT_COUNT; i++) {
+		if (!profile->limits.value[i])
+			continue;
+		page_text(p, has_limit ? ", " : "");
+		print_limit(p, (enum limit)i, profile->limits.value[i]);
+		has_limit = true;
+	}
+	page_text(p, has_limit ? "\n" : "none\n");
+	field(p, "git");
+	page_text(p, git_access_name(profile->git));
+	page_line(p);
+	field(p, "nested");
+	page_text(p, profile->nested_is_open ? "report\n" : "protect\n");
+	field(p, "tmp");
+	page_text(p, profile->tmp_is_private ? "private: a fresh one for each run\n" : "shared\n");
+}
+
+static void print_needs(struct page *p, const struct explanation *x)
+{
+	const struct plan *plan = x->policy->plan;
+
+	title(p, "guarantees needed from an enforcement (P16)");
+	for (size_t i = 0; i < plan->needs.count; i++) {
+		const struct need *need = &plan->needs.items[i];
+
+		page_printf(p, "  %-16s %s\n", guarantee_name(need->guarantee),
+			    guarantee_meaning(need->guarantee));
+		page_printf(p, "  %-16s ", "");
+		page_style(p, STYLE_FAINT, "because ");
+		page_str(p, need->because);
+		if (need->rule && need->rule->origin.file) {
+			page_text(p, "  ");
+			page_origin(p, &need->rule->origin);
+		}
+		page_line(p);
+	}
+	if (!plan->needs.count)
+		page_text(p, "  none\n");
+}
+
+static void print_lack(struct page *p, const struct backend *backend, guarantee_set lack)
+{
+	const char *separator = "can't give ";
+
+	for (int g = 0; g < GUARANTEE_COUNT; g++) {
+		if ((lack & GUARANTEE_BIT(g)) == 0)
+			continue;
+		page_printf(p, "%s%s (%s)", separator, guarantee_name((enum guarantee)g),
+			    backend->why_not((enum guarantee)g));
+		separator = ", ";
+	}
+}
+
+static void print_backend(struct page *p, const struct explanation *x, const char *name)
+{
+	const struct backend *backend = backend_find(str_of(name));
+
+	page_str(p, str_of(name));
+	page_text(p, ": ");
+	if (!backend)
+		page_text(p, "not in this version");
+	else if (explain_lack(x, backend))
+		print_lack(p, backend, explain_lack(x, backend));
+	else if (x->policy->plan->needs_set & ~backend->gives(x->policy->plan))
+		page_text(p, "gives what is needed, but for what accept_missing does without; what "
+			     "depends on that is not held");
+	else
+		page_style(p, STYLE_GOOD, "gives all that is needed, where the system lets it");
+	page_line(p);
+}
+
+static void print_platform(struct page *p, const struct explanation *x)
+{
+	page_line(p);
+	field(p, "platform");
+	page_text(p, x->platform);
+	page_line(p);
+	for (size_t i = 0; x->backends[i]; i++) {
+		field(p, i ? "" : "backends");
+		print_backend(p, x, x->backends[i]);
+	}
+	if (x->backend || x->policy->policy->profile->is_unsandboxed)
+		return;
+	field(p, "");
+	page_style(p, STYLE_CAREFUL, "none of them can enforce this: 'cordon run' would refuse");
+	page_line(p);
+}
+
+static void print_note(struct page *p, const struct note *note)
+{
+	page_text(p, "  ");
+	if (note->is_warning) {
+		page_style(p, STYLE_CAREFUL, "warning");
+		page_text(p, ": ");
+	}
+	page_str(p, note->text);
+	page_text(p, note->origin.file ? "  " : "");
+	page_origin(p, &note->origin);
+	page_line(p);
+}
+
+static void print_notes(struct page *p, const struct explanation *x)
+{
+	const struct cordon_policy *policy = x->policy;
+
+	if (policy->notes.count || x->vain.count)
+		title(p, "notes");
+	for (size_t i = 0; i < policy->notes.count; i++)
+		print_note(p, &policy->notes.items[i]);
+	for (size_t i = 0; i < x->vain.count; i++)
+		print_note(p, &x->vain.items[i]);
+}
+
+void explain_print_text(struct page *p, const void *data)
+{
+	const struct explanation *x = data;
+
+	if (p->is_brief) {
+		print_regions(p, x);
+		return;
+	}
+	print_profile(p, x);
+	print_mode(p, x);
+	print_regions(p, x);
+	print_globs(p, x->policy->plan);
+	print_held(p, x->policy->plan);
+	print_network(p, x);
+	print_settings(p, x->policy->policy->profile);
+	print_needs(p, x);
+	print_platform(p, x);
+	print_notes(p, x);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* How rules of the plan are worded; `why` and `explain` speak alike. */
+#pragma once
+
+#include "lib/lib.h"
+#include "plan/flip.h"
+#include "report/report.h"
+
+/* "entry", "glob", "grant", "protected", … */
+const char *rule_kind_name(enum rule_kind kind);
+
+/* What a rule is called: its key as it is written, or what is protected. */
+struct str rule_label(const struct rule *rule);
+
+/* Whether both come from one entry, as the many paths of :secrets do. */
+bool rule_is_alike(const struct rule *a, const struct rule *b) NONNULL;
+
+/* "write  :workspace_roots  file:12", and what its note says. One line, begun by the caller. */
+void page_rule(struct page *p, const struct rule *rule, size_t label_width);
+
+/* Why the rule holds and where it is written, without its access and label. */
+void page_rule_reason(struct page *p, const struct rule *rule);
+
+void json_rule(struct json_writer *w, const struct plan *plan, const struct rule *rule);
+
+/* "warnings": [..], "notes": [..] */
+void json_notes(struct json_writer *w, const struct cordon_policy *policy, bool warnings);
+
+/*
+ * The edit that would change an answer. Trying edits means making plans, which
+ * takes longer than the answer itself, so it is looked for when it is printed.
+ */
+struct lazy_flip {
+	struct arena *a;
+	bool is_known;
+	uint32_t wanted; /* what it leads to, when that differs from what was asked for */
+	struct flip flip;
+};
+
+/*
+ * Takes what looking for the flip ended with. A failure becomes its `why_not`;
+ * but NULL when memory is out, which is no answer.
+ */
+const struct flip *lazy_flip_set(struct lazy_flip *lazy, int status, const struct err *e) NONNULL;
+
+/* As text that is begun by the caller, and as "flip". NULL makes the report fail. */
+void page_flip(struct page *p, const struct flip *flip);
+void json_flip(struct json_writer *w, const struct flip *flip, const char *wanted);
+
+const char *host_type_name(enum host_type type);

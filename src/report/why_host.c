@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/* cordon_why_host(): the answer for a host, and everything that led to it. */
+#include <stdio.h>
+
+#include "base/hostname.h"
+#include "base/utf8.h"
+#include "lib/lib.h"
+#include "plan/net.h"
+#include "report/report.h"
+#include "report/rules.h"
+
+struct why_host {
+	const struct cordon_policy *policy;
+	struct str asked;
+	struct hostname host;
+	uint16_t port;	  /* 0: none named */
+	bool is_file_too; /* the working directory has one of this name */
+	struct net_verdict verdict;
+	net_trace trace;
+	enum decision wanted; /* of the flip */
+	struct lazy_flip *lazy;
+};
+
+static const struct flip *find_flip(const struct why_host *y)
+{
+	struct lazy_flip *lazy = y->lazy;
+	struct err e = ERR_INIT;
+	int status;
+
+	if (lazy->is_known)
+		return &lazy->flip;
+	status = plan_flip_host(lazy->a, &y->policy->plan_inputs, y->policy->plan, &y->host,
+				y->port, y->wanted, &lazy->flip, &e);
+	return lazy_flip_set(lazy, status, &e);
+}
+
+/* Whether the options of this very call make the network what it is: no file has a say then. */
+static bool is_by_option(const struct why_host *y)
+{
+	const char *file = y->policy->policy->profile->net.access_origin.file;
+
+	return file && file[0] == '-';
+}
+
+/* Whether --allow-host, for one run, would allow it. */
+static bool has_option(const struct why_host *y)
+{
+	const struct net_verdict *v = &y->verdict;
+
+	return y->wanted == DECISION_ALLOW && v->layer == 0 &&
+	       (v->reason == NET_REASON_OFF || v->reason == NET_REASON_UNMATCHED ||
+		v->reason == NET_REASON_PRIVATE);
+}
+
+static bool is_loopback(const struct hostname *host)
+{
+	return host->is_ip ? ip_is_loopback(&host->ip) : hostname_is_localhost(host->name);
+}
+
+/* What lets a run reach it; loopback is never asked of the proxy, so no rule does. */
+static void add_option(struct buf *b, const struct why_host *y)
+{
+	bool has_brackets = y->port && y->host.is_ip && !ip_is_v4(&y->host.ip);
+
+	if (is_loopback(&y->host)) {
+		if (y->port)
+			buf_printf(b, "--host-port %u", (unsigned)y->port);
+		else
+			buf_add_text(b, "--host-port PORT");
+		return;
+	}
+	buf_printf(b, has_brackets ? "--allow-host [%.*s]" : "--allow-host %.*s",
+		   STR_ARG(y->host.name));
+	if (y->port)
+		buf_printf(b, ":%u", (unsigned)y->port);
+}
+
+/* What a rule alone does not tell of a run; or NULL. */
+static const char *find_caveat(const struct why_host *y)
+{
+	const struct net *net = y->policy->plan->net;
+
+	if (y->verdict.reason == NET_REASON_FULL || y->verdict.reason == NET_REASON_UNSANDBOXED)
+		return NULL;
+	if (is_loopback(&y->host))
+		return "inside of a run, loopback is the command's own, whatever the rules say: "
+		       "--host-port PORT makes one of its ports this host's";
+	if (y->verdict.decision == DECISION_ALLOW && net_is_limited(net))
+		return "the mode is limited: GET, HEAD and OPTIONS over plain HTTP, and no TLS";
+	return NULL;
+}
+
+static void print_option(struct page *p, const struct why_host *y)
+{
+	char text[512];
+	struct buf b = BUF_OVER(text);
+
+	add_option(&b, y);
+	page_text(p, "  for one run: ");
+	page_str(p, buf_str(&b));
+	page_text(p, y->verdict.reason == NET_REASON_OFF && is_by_option(y)
+			     ? ", without --network off\n"
+			     : "\n");
+}
+
+static const char *reason_name(enum net_reason reason)
+{
+	static const char *const texts[] = {
+		[NET_REASON_OFF] = "off",
+		[NET_REASON_FULL] = "full",
+		[NET_REASON_RULE] = "rule",
+		[NET_REASON_PRIVATE] = "private",
+		[NET_REASON_UNMATCHED] = "unmatched",
+		[NET_REASON_UNSANDBOXED] = "unsandboxed",
+	};
+
+	return texts[reason];
+}
+
+static struct str verdict_label(const struct net_verdict *v)
+{
+	switch (v->reason) {
+	case NET_REASON_OFF:
+		return STR("network off");
+	case NET_REASON_FULL:
+		return STR("network full");
+	case NET_REASON_PRIVATE:
+		return STR("private guard");
+	case NET_REASON_UNMATCHED:
+		return STR("(no entry)");
+	case NET_REASON_UNSANDBOXED:
+		return STR("(no sandbox)");
+	case NET_REASON_RULE:
+		break;
+	}
+	return v->rule ? v->rule->domain.text : STR("(rule)");
+}
+
+static const char *verdict_reason(const struct net_verdict *v)
+{
+	switch (v->reason) {
+	case NET_REASON_OFF:
+		return "no host can be reached";
+	case NET_REASON_FULL:
+		return "every host can be reached";
+	case NET_REASON_PRIVATE:
+		return "a non-public address needs an entry of its own (P13)";
+	case NET_REASON_UNMATCHED:
+		return "no entry allows it";
+	case NET_REASON_UNSANDBOXED:
+		return "this profile has no sandbox (P17)";
+	case NET_REASON_RULE:
+		break;
+	}
+	return "";
+}
+
+static void page_decision(struct page *p, enum decision decision)
+{
+	static const enum style styles[] = {
+		[DECISION_DENY] = STYLE_BAD,
+		[DECISION_ASK] = STYLE_CAREFUL,
+		[DECISION_ALLOW] = STYLE_GOOD,
+	};
+
+	page_style(p, styles[decision], "%-5s", decision_name(decision));
+}
+
+static void print_verdict(struct page *p, const struct net_verdict *v, size_t width)
+{
+	const char *reason = verdict_reason(v);
+
+	page_text(p, "  ");
+	page_decision(p, v->decision);
+	page_text(p, "  ");
+	page_column(p, verdict_label(v), width);
+	page_text(p, "  ");
+	page_text(p, reason);
+	page_text(p, reason[0] && v->origin.file ? "  " : "");
+	page_origin(p, &v->origin);
+	page_line(p);
+}
+
+/* A rule that had a say and is for some ports only, where the question named none; or NULL. */
+static const struct net_rule *find_port_rule(const struct why_host *y, size_t at)
+{
+	const struct net_rule *rule = y->trace.items[at].rule;
+
+	return !y->port && rule && rule->domain.port_first > 0 ? rule : NULL;
+}
+
+/* The answer is for all ports at once; for one of them it may be another. */
+static void print_ports(struct page *p, const struct why_host *y)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < y->trace.count; i++) {
+		const struct net_rule *rule = find_port_rule(y, i);
+
+		if (!rule)
+			continue;
+		page_text(p,
+			  count++ ? ", " : "       on all ports; some have rules of their own: ");
+		page_text(p, rule->is_allow ? "allow " : "deny ");
+		page_str(p, rule->domain.text);
+	}
+	if (count)
+		page_line(p);
+}
+
+static void json_ports(struct json_writer *w, const struct why_host *y)
+{
+	json_key(w, "ports");
+	json_begin_array(w);
+	for (size_t i = 0; i < y->trace.count; i++) {
+		const struct net_rule *rule = find_port_rule(y, i);
+
+		if (!rule)
+			continue;
+		json_begin_object(w);
+		json_int(w, "first", rule->domain.port_first);
+		json_int(w, "last", rule->domain.port_last);
+		json_text(w, "decision", rule->is_allow ? "allow" : "deny");
+		json_str(w, "pattern", rule->domain.text);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
+static void print_text(struct page *p, const void *data)
+{
+	const struct why_host *y = data;
+	size_t width = utf8_shown_width(verdict_label(&y->verdict));
+
+	if (p->is_brief) {
+		page_text(p, decision_name(y->verdict.decision));
+		page_line(p);
+		return;
+	}
+	page_decision(p, y->verdict.decision);
+	page_text(p, "  host ");
+	page_str(p, y->host.name);
+	if (y->port)
+		page_printf(p, " port %u", (unsigned)y->port);
+	page_line(p);
+	if (y->is_file_too) {
+		page_text(p, "       a file of this name is here: 'cordon why ./");
+		page_str(p, y->asked);
+		page_text(p, "' asks about it\n");
+	}
+	print_ports(p, y);
+	if (find_caveat(y))
+		page_printf(p, "       %s\n", find_caveat(y));
+	for (size_t i = 0; i < y->trace.count; i++)
+		width = MAX_OF(width, utf8_shown_width(verdict_label(&y->trace.items[i])));
+	page_style(p, STYLE_TITLE, "\ndecided by\n");
+	print_verdict(p, &y->verdict, width);
+	/* The first of the trace is the deciding one. */
+	if (y->trace.count > 1)
+		page_style(p, STYLE_TITLE, "over\n");
+	for (size_t i = 1; i < y->trace.count; i++)
+		print_verdict(p, &y->trace.items[i], width);
+	page_style(p, STYLE_TITLE, y->wanted == DECISION_ALLOW ? "to allow it\n" : "to deny it\n");
+	if (has_option(y))
+		print_option(p, y);
+	if (has_option(y) && is_by_option(y))
+		return;
+	if (has_option(y) && is_loopback(&y->host))
+		page_text(p, "  for 'cordon proxy' alone, which is no run:\n");
+	page_flip(p, find_flip(y));
+}
+
+static void json_verdict(struct json_writer *w, const struct why_host *y,
+			 const struct net_verdict *v)
+{
+	const struct policy *policy = y->policy->policy;
+
+	json_begin_object(w);
+	json_text(w, "kind", reason_name(v->reason));
+	json_text(w, "decision", decision_name(v->decision));
+	json_key(w, "pattern");
+	if (v->rule)
+		json_add_str(w, v->rule->domain.text);
+	else
+		json_add_null(w);
+	json_text(w, "note", verdict_reason(v));
+	json_key(w, "layer");
+	if (v->origin.file && v->layer < policy->layers.count)
+		json_add_str(w, policy->layers.items[v->layer].name);
+	else
+		json_add_null(w);
+	json_origin(w, &v->origin);
+	json_end_object(w);
+}
+
+static void print_json(struct json_writer *w, const void *data)
+{
+	const struct why_host *y = data;
+	char option[512];
+	struct buf b = BUF_OVER(option);
+
+	json_begin_object(w);
+	json_text(w, "kind", "host");
+	json_str(w, "asked", y->asked);
+	json_str(w, "host", y->host.name);
+	json_int_or_null(w, "port", y->port);
+	json_text(w, "decision", decision_name(y->verdict.decision));
+	json_bool(w, "is_file_too", y->is_file_too);
+	json_ports(w, y);
+	json_str(w, "profile", y->policy->policy->profile->name);
+	json_key(w, "rule");
+	json_verdict(w, y, &y->verdict);
+	json_key(w, "lost");
+	json_begin_array(w);
+	for (size_t i = 1; i < y->trace.count; i++)
+		json_verdict(w, y, &y->trace.items[i]);
+	json_end_array(w);
+	json_flip(w, find_flip(y), decision_name(y->wanted));
+	add_option(&b, y);
+	json_text(w, "option", has_option(y) ? buf_str(&b).p : NULL);
+	json_text(w, "caveat", find_caveat(y));
+	json_notes(w, y->policy, true);
+	json_end_object(w);
+}
+
+/* A name without a slash is taken for a host, which may not be what was meant. */
+static int find_file(struct arena *a, struct why_host *y, struct err *e)
+{
+	struct located located;
+
+	if (load_locate(a, y->policy, y->asked, &located, e) < 0) {
+		/* A loop of links is a file too; a name that can't be one is none. */
+		y->is_file_too = e->code == ERR_POLICY;
+		if (e->code == ERR_NOMEM)
+			return err_result(e);
+		err_clear(e);
+		return 0;
+	}
+	y->is_file_too = located.type != HOST_MISSING;
+	return 0;
+}
+
+/* One host, and not what people write beside it, or a pattern. */
+static int parse_asked(struct arena *a, struct why_host *y, struct err *e)
+{
+	struct err as_pattern = ERR_INIT;
+	struct domain pattern;
+	char shown[128], why[sizeof(e->text)], text[256] = "";
+	struct buf hint = BUF_OVER(text);
+
+	if (hostname_parse_port(a, y->asked, &y->host, &y->port, e) == 0)
+		return 0;
+	if (e->code != ERR_SYNTAX || !y->asked.len)
+		return err_result(e);
+	(void)utf8_show(y->asked, shown, sizeof(shown));
+	if (domain_parse_plain(a, y->asked, &pattern, &as_pattern) == 0)
+		return FAIL(e, ERR_SYNTAX,
+			    "'%s' is a pattern, and the answer is for one host and port: name one "
+			    "that it stands for",
+			    shown);
+	(void)snprintf(why, sizeof(why), "%s", e->text);
+	/* Where a pattern was likely meant, the hint would be one too. */
+	if (str_find(y->asked, '*') == y->asked.len && y->asked.p[0] != '.')
+		domain_add_hint(&hint, y->asked);
+	if (domain_scheme_end(y->asked) < y->asked.len)
+		(void)snprintf(why, sizeof(why), "'%s': write the host only, not a URL", shown);
+	return FAIL(e, ERR_SYNTAX, "%s%s", why, hint.failed == ERR_OK ? text : "");
+}
+
+static int answer(cordon_report *report, const cordon_policy *policy, struct str host,
+		  struct err *e)
+{
+	struct arena *a = &report->arena;
+	struct why_host *y = ARENA_NEW(a, struct why_host, e);
+
+	if (!y || arena_copy(a, host, &y->asked, e) < 0 || parse_asked(a, y, e) < 0 ||
+	    net_trace_host(a, policy->plan->net, &y->host, y->port, &y->verdict, &y->trace, e) < 0)
+		return err_result(e);
+	y->policy = policy;
+	if (find_file(a, y, e) < 0)
+		return err_result(e);
+	y->wanted = y->verdict.decision == DECISION_ALLOW ? DECISION_DENY : DECISION_ALLOW;
+	y->lazy = ARENA_NEW(a, struct lazy_flip, e);
+	if (!y->lazy)
+		return err_result(e);
+	y->lazy->a = a;
+	report->error_count = y->verdict.decision != DECISION_ALLOW;
+	report->policy = load_share(policy);
+	report->home = policy->plan_inputs.places.home;
+	report->data = y;
+	report->print_text = print_text;
+	report->print_json = print_json;
+	return 0;
+}
+
+int cordon_why_host(const cordon_policy *policy, const char *host, size_t length,
+		    cordon_report **report, cordon_error **error)
+{
+	struct err e = ERR_INIT;
+	cordon_report *r = NULL;
+
+	if (!policy || !host || !report)
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_why_host was called with a NULL");
+	else
+		r = report_new(&e);
+	if (!r)
+		return error_give(&e, error);
+	if (answer(r, policy, (struct str){ host, length }, &e) < 0) {
+		cordon_report_free(r);
+		return error_give(&e, error);
+	}
+	*report = r;
+	return 0;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* cordon_why_path(): the answer for a path, and everything that led to it. */
+#include "base/utf8.h"
+#include "lib/lib.h"
+#include "report/inside.h"
+#include "report/report.h"
+#include "report/rules.h"
+#include "report/why_socket.h"
+
+struct why_path {
+	const struct cordon_policy *policy;
+	struct str asked; /* as it was written */
+	struct located located;
+	struct verdict verdict;
+	rule_trace trace;
+	struct inside inside;
+	struct why_socket socket;
+	uint32_t ask;
+	enum access wanted; /* of the flip, or more where that much can't be had alone */
+	struct lazy_flip *lazy;
+};
+
+/*
+ * Where a deny stands inside something writable, taking it out may be the only
+ * edit: then what is asked for comes with more.
+ */
+static const struct flip *find_flip(const struct why_path *y, enum access *wanted)
+{
+	const struct cordon_policy *policy = y->policy;
+	struct lazy_flip *lazy = y->lazy;
+	struct err e = ERR_INIT;
+
+	if (!lazy->is_known && y->inside.ignores[y->wanted]) {
+		lazy->wanted = (uint32_t)y->wanted;
+		lazy->flip =
+			(struct flip){ .why_not = STR("no entry changes what is there inside") };
+		lazy->is_known = true;
+	}
+	if (!lazy->is_known) {
+		int status = plan_flip_path(lazy->a, &policy->plan_inputs, policy->plan,
+					    y->located.path, y->wanted, &lazy->flip, &e);
+
+		lazy->wanted = (uint32_t)y->wanted;
+		if (status == 0 && !lazy->flip.is_possible && y->wanted == ACCESS_READ &&
+		    y->verdict.access == ACCESS_DENY) {
+			struct flip more;
+
+			status = plan_flip_path(lazy->a, &policy->plan_inputs, policy->plan,
+						y->located.path, ACCESS_WRITE, &more, &e);
+			if (status == 0 && more.is_possible) {
+				lazy->flip = more;
+				lazy->wanted = ACCESS_WRITE;
+			}
+		}
+		if (!lazy_flip_set(lazy, status, &e))
+			return NULL;
+	}
+	*wanted = (enum access)lazy->wanted;
+	return &lazy->flip;
+}
+
+/* A socket is there to be connected to: unless something else is asked, that is the question. */
+static bool is_about_connecting(const struct why_path *y)
+{
+	return y->socket.is_one && !y->ask && y->verdict.access != ACCESS_DENY;
+}
+
+static bool is_yes(const struct why_path *y)
+{
+	if (is_about_connecting(y))
+		return y->socket.verdict.decision == DECISION_ALLOW;
+	return (uint32_t)y->verdict.access >= y->ask;
+}
+
+/* The other answer: more when it is refused, less when it is allowed. */
+static enum access other_answer(enum access access, uint32_t ask)
+{
+	if (ask)
+		return (uint32_t)access >= ask ? (enum access)(ask - 1) : (enum access)ask;
+	switch (access) {
+	case ACCESS_DENY:
+		return ACCESS_READ;
+	case ACCESS_READ:
+		return ACCESS_WRITE;
+	case ACCESS_WRITE:
+		break;
+	}
+	return ACCESS_READ;
+}
+
+static const char *answer_text(const struct why_path *y)
+{
+	if (y->verdict.access == ACCESS_DENY)
+		return "no, it is denied: ";
+	if (!is_yes(y))
+		return "no, it may only be read: ";
+	return y->ask == CORDON_ASK_WRITE ? "yes, it may be written: " : "yes, it may be read: ";
+}
+
+static void print_heading(struct page *p, const struct why_path *y)
+{
+	if (p->is_brief && y->ask) {
+		page_text(p, is_yes(y) ? "yes" : "no");
+	} else if (p->is_brief) {
+		page_text(p, access_name(y->verdict.access));
+	} else if (y->ask) {
+		page_style(p, is_yes(y) ? STYLE_GOOD : STYLE_BAD, "%s", answer_text(y));
+		page_str(p, y->located.path);
+	} else {
+		page_access(p, y->verdict.access);
+		page_text(p, "  ");
+		page_str(p, y->located.path);
+	}
+	page_line(p);
+}
+
+static void print_how_found(struct page *p, const struct why_path *y)
+{
+	if (y->located.via_link.len) {
+		page_text(p, "  reached through the link ");
+		page_str(p, y->located.via_link);
+		page_line(p);
+	} else if (y->located.crossed_links) {
+		page_text(p, "  reached through a link in ");
+		page_str(p, y->asked);
+		page_line(p);
+	}
+	if (y->located.type == HOST_MISSING)
+		page_text(p, "  it does not exist\n");
+	if (y->located.type == HOST_HIDDEN)
+		page_text(p, "  it is in a directory that you may not search\n");
+	if (y->inside.text.len) {
+		page_text(p, "  ");
+		page_str(p, y->inside.text);
+		page_line(p);
+	}
+	if (y->socket.is_one && !is_about_connecting(y) &&
+	    y->socket.verdict.decision != DECISION_ALLOW)
+		page_text(p, "  it is a socket: to be connected to, it has to be allowed by the "
+			     "network as well (P15)\n");
+}
+
+static void print_rules(struct page *p, const struct why_path *y)
+{
+	size_t width = utf8_shown_width(rule_label(y->verdict.rule));
+	bool has_lost = false;
+
+	for (size_t i = 0; i < y->trace.count; i++)
+		width = MAX_OF(width, utf8_shown_width(rule_label(y->trace.items[i])));
+	page_style(p, STYLE_TITLE, "\ndecided by\n");
+	page_text(p, "  ");
+	page_rule(p, y->verdict.rule, width);
+	for (size_t i = 0; i < y->trace.count; i++) {
+		if (y->trace.items[i] == y->verdict.rule)
+			continue;
+		if (!has_lost)
+			page_style(p, STYLE_TITLE, "over\n");
+		has_lost = true;
+		page_text(p, "  ");
+		page_rule(p, y->trace.items[i], width);
+	}
+}
+
+static const char *flip_title(const struct why_path *y, enum access wanted)
+{
+	if (wanted == ACCESS_DENY)
+		return "to deny it\n";
+	if (wanted == ACCESS_WRITE && y->wanted == ACCESS_READ)
+		return "to make it readable, and writable\n";
+	if (wanted == ACCESS_WRITE)
+		return "to make it writable\n";
+	return y->verdict.access == ACCESS_WRITE ? "to make it read-only\n"
+						 : "to make it readable\n";
+}
+
+static void print_text(struct page *p, const void *data)
+{
+	const struct why_path *y = data;
+	enum access wanted = y->wanted;
+	const struct flip *flip;
+
+	if (is_about_connecting(y)) {
+		why_socket_print(p, &y->socket, y->located.path, y->verdict.access);
+		return;
+	}
+	print_heading(p, y);
+	if (p->is_brief)
+		return;
+	print_how_found(p, y);
+	print_rules(p, y);
+	flip = find_flip(y, &wanted);
+	page_style(p, STYLE_TITLE, "%s", flip_title(y, wanted));
+	page_flip(p, flip);
+}
+
+static void print_json(struct json_writer *w, const void *data)
+{
+	const struct why_path *y = data;
+	const struct plan *plan = y->policy->plan;
+	enum access wanted = y->wanted;
+	const struct flip *flip = is_about_connecting(y) ? NULL : find_flip(y, &wanted);
+
+	json_begin_object(w);
+	json_text(w, "kind", "path");
+	json_str(w, "asked", y->asked);
+	json_str(w, "path", y->located.path);
+	json_text(w, "type", host_type_name(y->located.type));
+	json_str_or_null(w, "via_link", y->located.via_link);
+	json_text(w, "access", access_name(y->verdict.access));
+	json_str_or_null(w, "inside", y->inside.text);
+	if (y->ask) {
+		json_text(w, "question", access_name((enum access)y->ask));
+		json_bool(w, "answer", is_yes(y));
+	}
+	json_str(w, "profile", plan->policy->profile->name);
+	json_key(w, "rule");
+	json_rule(w, plan, y->verdict.rule);
+	json_key(w, "lost");
+	json_begin_array(w);
+	for (size_t i = 0; i < y->trace.count; i++)
+		if (y->trace.items[i] != y->verdict.rule)
+			json_rule(w, plan, y->trace.items[i]);
+	json_end_array(w);
+	why_socket_json(w, &y->socket, plan, y->located.path);
+	if (is_about_connecting(y))
+		why_socket_json_flip(w, &y->socket);
+	else
+		json_flip(w, flip, access_name(wanted));
+	json_notes(w, y->policy, true);
+	json_end_object(w);
+}
+
+static int answer(cordon_report *report, const cordon_policy *policy, struct str path, uint32_t ask,
+		  struct err *e)
+{
+	struct arena *a = &report->arena;
+	struct why_path *y = ARENA_NEW(a, struct why_path, e);
+	struct str subject;
+
+	if (!y || arena_copy(a, path, &y->asked, e) < 0 ||
+	    load_subject(a, policy, y->asked, &subject, e) < 0 ||
+	    load_locate(a, policy, subject, &y->located, e) < 0 ||
+	    plan_trace(a, policy->plan, y->located.path, &y->verdict, &y->trace, e) < 0 ||
+	    inside_find(a, policy->plan, y->located.path, &y->verdict, &y->inside, e) < 0)
+		return err_result(e);
+	if (why_socket_find(a, policy, &y->located, &y->socket, e) < 0)
+		return err_result(e);
+	y->policy = policy;
+	y->ask = ask;
+	y->wanted = other_answer(y->verdict.access, ask);
+	y->lazy = ARENA_NEW(a, struct lazy_flip, e);
+	if (!y->lazy)
+		return err_result(e);
+	y->lazy->a = a;
+	report->error_count = !is_yes(y) ||
+			      (y->verdict.access == ACCESS_DENY && !is_about_connecting(y));
+	report->policy = load_share(policy);
+	report->home = policy->plan_inputs.places.home;
+	report->data = y;
+	report->print_text = print_text;
+	report->print_json = print_json;
+	return 0;
+}
+
+int cordon_why_path(const cordon_policy *policy, const char *path, size_t length, uint32_t ask,
+		    cordon_report **report, cordon_error **error)
+{
+	struct err e = ERR_INIT;
+	cordon_report *r = NULL;
+
+	if (!policy || !path || !report || ask > CORDON_ASK_WRITE)
+		(void)FAIL(&e, ERR_ARGUMENT,
+			   "cordon_why_path was called with a NULL or an unknown question");
+	else
+		r = report_new(&e);
+	if (!r)
+		return error_give(&e, error);
+	if (answer(r, policy, (struct str){ path, length }, ask, &e) < 0) {
+		cordon_report_free(r);
+		return error_give(&e, error);
+	}
+	*report = r;
+	return 0;
+}
