@@ -96,10 +96,22 @@ CORDON_API void cordon_error_free(cordon_error *error); /* NULL is fine */
 /* CORDON_E_* */
 CORDON_API uint32_t cordon_error_code(const cordon_error *error);
 
-/* One line; begins with "FILE:LINE:COLUMN: " when a place in a file is at fault. */
+/*
+ * Which failure it is, as a word that stays the same: "namespaces_forbidden", "unknown_key". Each
+ * cause belongs to one code; docs/causes.md lists them. Later versions may add some.
+ */
+CORDON_API const char *cordon_error_cause(const cordon_error *error);
+
+/*
+ * For people. Begins with "FILE:LINE:COLUMN: " when a place in a file is at fault. The first line
+ * says what failed; indented lines below it may say what is missing and what to do.
+ */
 CORDON_API const char *cordon_error_text(const cordon_error *error);
 
-/* {"error": {"code", "message", "file", "line", "column"}}; the last three may be null. */
+/*
+ * {"error": {"code", "cause", "message", "details", "file", "line", "column"}}; the last three may
+ * be null. The message is the first line of the text, the details are the lines below it.
+ */
 CORDON_API const char *cordon_error_json(cordon_error *error);
 
 /* ---- Policies ------------------------------------------------------------- */

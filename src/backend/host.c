@@ -251,7 +251,7 @@ static bool is_shortage(int os_error)
 int host_fail_namespaces(const char *backend, int os_error, struct err *e)
 {
 	if (is_shortage(os_error))
-		return FAIL_SYS(e, os_error, "can't start a sandbox");
+		return FAIL_START(e, os_error, "can't start a sandbox");
 	return host_fail_rights(backend, "make its namespaces", os_error, e);
 }
 

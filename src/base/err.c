@@ -2,11 +2,14 @@
 /* See err.h. Formats into fixed space only, so that it works when memory is gone. */
 #include "base/err.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/utf8.h"
 
 /* Marks a cut text, at a whole UTF-8 character: an error is shown to people. */
 static void mark_cut(char *text, size_t size)
@@ -36,20 +39,22 @@ static const char *os_text(int32_t os_error)
 	return text ? text : "the reason is not known";
 }
 
-void err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_error,
-		 const char *fmt, ...)
+static void fail(struct err *e, const char *at, enum cause cause, int32_t os_error, const char *fmt,
+		 va_list args) PRINTF_LIKE(5, 0);
+
+static void fail(struct err *e, const char *at, enum cause cause, int32_t os_error, const char *fmt,
+		 va_list args)
 {
-	va_list args;
 	int n;
 
-	e->code = code;
+	e->code = cause_code(cause);
+	e->cause = cause;
 	e->os_error = os_error;
 	e->at = at;
 	e->place = (struct err_place){ .bytes = 0 };
-	va_start(args, fmt);
+	e->line_count = 0;
 	n = vsnprintf(e->text, sizeof(e->text), fmt, args);
-	va_end(args);
-	if (n >= 0 && (size_t)n < sizeof(e->text) && code == ERR_SYS && os_error) {
+	if (n >= 0 && (size_t)n < sizeof(e->text) && e->code == ERR_SYS && os_error) {
 		size_t room = sizeof(e->text) - (size_t)n;
 		int m = snprintf(e->text + n, room, ": %s", os_text(os_error));
 
@@ -59,6 +64,51 @@ void err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_e
 		mark_cut(e->text, sizeof("...")); /* never an error without a text */
 	else if ((size_t)n >= sizeof(e->text))
 		mark_cut(e->text, sizeof(e->text));
+}
+
+/* What a number of the system's means wherever it comes from. */
+static enum cause cause_of_number(int32_t os_error)
+{
+	switch (os_error) {
+	case EMFILE:
+	case ENFILE:
+		return CAUSE_OPEN_FILES;
+	case EFBIG:
+		return CAUSE_FILE_SIZE;
+	default:
+		return CAUSE_SYS;
+	}
+}
+
+void err_fail_at(struct err *e, const char *at, enum err_code code, int32_t os_error,
+		 const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	fail(e, at, code == ERR_SYS ? cause_of_number(os_error) : cause_of_code(code), os_error,
+	     fmt, args);
+	va_end(args);
+}
+
+void err_fail_cause(struct err *e, const char *at, enum cause cause, int32_t os_error,
+		    const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	fail(e, at, cause, os_error, fmt, args);
+	va_end(args);
+}
+
+void err_fail_start(struct err *e, const char *at, int32_t os_error, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	fail(e, at, os_error == EAGAIN ? CAUSE_PROCESS_LIMIT : cause_of_number(os_error), os_error,
+	     fmt, args);
+	va_end(args);
 }
 
 /* "FILE:LINE:COLUMN: " into `out`, which it always fits. */
@@ -92,7 +142,7 @@ static struct err_place print_place(struct origin origin, char *out)
 				   .column = origin.column };
 }
 
-void err_fail_place(struct err *e, const char *at, enum err_code code, struct origin origin,
+void err_fail_place(struct err *e, const char *at, enum cause cause, struct origin origin,
 		    const char *fmt, ...)
 {
 	char text[sizeof(e->text)];
@@ -105,7 +155,7 @@ void err_fail_place(struct err *e, const char *at, enum err_code code, struct or
 	va_end(args);
 	if (origin.file)
 		place = print_place(origin, place_text);
-	err_fail_at(e, at, code, 0, "%s%s", place_text, text);
+	err_fail_cause(e, at, cause, 0, "%s%s", place_text, text);
 	e->place = place;
 }
 
@@ -114,6 +164,8 @@ static void insert(struct err *e, size_t at, const char *bytes, size_t n)
 {
 	memmove(e->text + at + n, e->text + at, strlen(e->text + at) + 1);
 	memcpy(e->text + at, bytes, n);
+	for (size_t i = 0; i < e->line_count; i++)
+		e->lines[i] = (uint16_t)(e->lines[i] + n);
 }
 
 void err_wrap_text(struct err *e, const char *fmt, ...)
@@ -149,8 +201,11 @@ int err_wrap_place(struct err *e, struct origin origin)
 	if (!origin.file || e->place.bytes)
 		return err_result(e);
 	place = print_place(origin, place_text);
-	if (place.bytes + strlen(e->text) >= sizeof(e->text))
+	if (place.bytes + strlen(e->text) >= sizeof(e->text)) {
 		mark_cut(e->text, sizeof(e->text) - place.bytes);
+		while (e->line_count && e->lines[e->line_count - 1] > strlen(e->text))
+			e->line_count--;
+	}
 	insert(e, 0, place_text, place.bytes);
 	e->place = place;
 	return err_result(e);
@@ -164,6 +219,55 @@ struct str err_file(const struct err *e)
 struct str err_message(const struct err *e)
 {
 	return str_of(e->text + e->place.bytes);
+}
+
+static const char line_separator[] = "; ";
+
+void err_add_line(struct err *e, const char *fmt, ...)
+{
+	size_t used = strlen(e->text);
+	size_t room = sizeof(e->text) - used;
+	size_t separator = sizeof(line_separator) - 1;
+	va_list args;
+	int n;
+
+	if (e->line_count == ERR_MAX_LINES || room <= separator + 1)
+		return;
+	va_start(args, fmt);
+	n = vsnprintf(e->text + used + separator, room - separator, fmt, args);
+	va_end(args);
+	if (n <= 0 || (size_t)n >= room - separator) {
+		e->text[used] = '\0';
+		return;
+	}
+	memcpy(e->text + used, line_separator, separator);
+	e->lines[e->line_count++] = (uint16_t)used;
+}
+
+struct str err_line(const struct err *e, size_t number)
+{
+	size_t from = number ? e->lines[number - 1] + sizeof(line_separator) - 1 : 0;
+	size_t to = number < e->line_count ? e->lines[number] : strlen(e->text);
+
+	return (struct str){ e->text + from, to - from };
+}
+
+const char *err_print(const struct err *e, char *out, size_t size)
+{
+	static const char indent[] = "\n  ";
+	size_t used = 0;
+
+	out[0] = '\0';
+	/* utf8_show() needs some space. */
+	for (size_t i = 0; i <= e->line_count && used + 16 < size; i++) {
+		if (i > 0) {
+			memcpy(out + used, indent, sizeof(indent));
+			used += sizeof(indent) - 1;
+		}
+		(void)utf8_show(err_line(e, i), out + used, size - used);
+		used += strlen(out + used);
+	}
+	return out;
 }
 
 void err_clear(struct err *e)

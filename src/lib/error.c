@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Errors as the caller of the library gets them. */
-#include <errno.h>
-
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "lib/lib.h"
@@ -9,8 +7,9 @@
 
 struct cordon_error {
 	uint32_t code;
+	enum cause cause;
 	bool is_static;
-	char text[1536];  /* more than the inner text, because of the escapes */
+	char text[3072];  /* more than the inner text, because of the escapes */
 	struct err inner; /* says which part of it is a place; nothing of the caller's own */
 	struct buf json;
 };
@@ -26,14 +25,15 @@ _Static_assert((int)CORDON_OK == (int)ERR_OK && (int)CORDON_E_NOMEM == (int)ERR_
 		       (int)CORDON_E_CANCELLED == (int)ERR_CANCELLED,
 	       "the codes are handed on as they are");
 
-#define OUT_OF_MEMORY_JSON                                                   \
-	"{\"error\": {\"code\": \"nomem\", \"message\": \"out of memory\", " \
-	"\"file\": null, \"line\": null, \"column\": null}}\n"
+#define OUT_OF_MEMORY_JSON                                                                  \
+	"{\"error\": {\"code\": \"nomem\", \"cause\": \"out_of_memory\", "                  \
+	"\"message\": \"out of memory\", \"details\": [], \"file\": null, \"line\": null, " \
+	"\"column\": null}}\n"
 
 /* For when there is no memory even for an error. Never written to. */
-static cordon_error out_of_memory = { .code = CORDON_E_NOMEM,
-				      .is_static = true,
-				      .text = "out of memory" };
+static cordon_error out_of_memory = {
+	.code = CORDON_E_NOMEM, .cause = CAUSE_NOMEM, .is_static = true, .text = "out of memory"
+};
 
 cordon_error *cordon_error_new(uint32_t code, const char *text)
 {
@@ -43,36 +43,39 @@ cordon_error *cordon_error_new(uint32_t code, const char *text)
 	if (!error)
 		return &out_of_memory;
 	error->code = code;
+	error->cause = cause_of_code((enum err_code)code);
 	error->json = (struct buf)BUF_INIT(64 << 10);
 	(void)utf8_show(str_of(text), error->text, sizeof(error->text));
 	return error;
 }
 
-/* Wherever descriptors, processes or the size of files run out, the way out is the same. */
-static struct err with_way_out(const struct err *e)
+/* Where descriptors, processes or the size of files run out, the remedy is the same everywhere. */
+static const char *find_remedy(enum cause cause)
 {
-	struct err told = *e;
-
-	if (e->code == ERR_SYS && e->os_error == EMFILE)
-		err_wrap_text(&told, "this process may open no more files (raise 'ulimit -n')");
-	if (e->code == ERR_SYS && e->os_error == EFBIG)
-		err_wrap_text(&told,
-			      "this process may not make files of that size (raise 'ulimit -f')");
-	/* Of a lookup it means another thing. */
-	if (e->code == ERR_SYS && e->os_error == EAGAIN && strstr(e->text, "can't start "))
-		err_wrap_text(&told, "no more processes may be started here (raise 'ulimit -u', or "
-				     "the pids limit of the container)");
-	return told;
+	if (cause == CAUSE_OPEN_FILES)
+		return "raise the limit on open files ('ulimit -n')";
+	if (cause == CAUSE_FILE_SIZE)
+		return "raise the limit on file sizes ('ulimit -f')";
+	if (cause == CAUSE_PROCESS_LIMIT)
+		return "raise the limit on processes ('ulimit -u', or the pids limit of the "
+		       "container)";
+	return NULL;
 }
 
 int error_give(const struct err *e, cordon_error **error)
 {
 	if (error) {
-		struct err told = with_way_out(e);
+		const char *remedy = find_remedy(e->cause);
+		struct err told = *e;
 
-		*error = cordon_error_new((uint32_t)told.code, told.text);
-		if (!(*error)->is_static)
+		if (remedy)
+			err_add_line(&told, "%s", remedy);
+		*error = cordon_error_new((uint32_t)told.code, "");
+		if (!(*error)->is_static) {
+			(*error)->cause = told.cause;
 			(*error)->inner = told;
+			(void)err_print(&told, (*error)->text, sizeof((*error)->text));
+		}
 	}
 	return err_result(e);
 }
@@ -95,14 +98,19 @@ const char *cordon_error_text(const cordon_error *error)
 	return error->text;
 }
 
-static const char *code_name(uint32_t code)
+const char *cordon_error_cause(const cordon_error *error)
 {
-	static const char *const texts[] = {
-		"ok",	  "nomem",    "syntax",	  "policy",   "limit",	   "sys",
-		"weaker", "internal", "argument", "notfound", "cancelled",
-	};
+	return cause_name(error->cause);
+}
 
-	return code < COUNT_OF(texts) ? texts[code] : "internal";
+/* The headline without its place, or a line below it. */
+static const char *show_line(const cordon_error *error, size_t number, char *out, size_t size)
+{
+	struct str line = err_line(&error->inner, number);
+
+	if (error->inner.code == ERR_OK)
+		return error->text;
+	return utf8_show(number ? line : str_from(line, error->inner.place.bytes), out, size);
 }
 
 const char *cordon_error_json(cordon_error *error)
@@ -122,10 +130,14 @@ const char *cordon_error_json(cordon_error *error)
 	json_begin_object(&w);
 	json_key(&w, "error");
 	json_begin_object(&w);
-	json_text(&w, "code", code_name(error->code));
-	json_text(&w, "message",
-		  place->bytes ? utf8_show(err_message(&error->inner), message, sizeof(message))
-			       : error->text);
+	json_text(&w, "code", err_code_name((enum err_code)error->code));
+	json_text(&w, "cause", cause_name(error->cause));
+	json_text(&w, "message", show_line(error, 0, message, sizeof(message)));
+	json_key(&w, "details");
+	json_begin_array(&w);
+	for (size_t i = 1; i <= error->inner.line_count; i++)
+		json_add_text(&w, show_line(error, i, message, sizeof(message)));
+	json_end_array(&w);
 	json_origin(&w, &where);
 	json_end_object(&w);
 	json_end_object(&w);

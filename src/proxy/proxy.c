@@ -48,7 +48,7 @@ int proxy_start(struct proxy *p, const struct proxy_options *options, struct err
 	fd_done(&ends[1]);
 	if (made.pid < 0) {
 		fd_done(&made.channel);
-		return FAIL_SYS(e, saved, "can't start the proxy");
+		return FAIL_START(e, saved, "can't start the proxy");
 	}
 	*p = made;
 	return 0;

@@ -266,10 +266,10 @@ def works(done, backend, out="text\n"):
 
 
 def refused(done, *words):
-    """One line, that names cause and fix."""
+    """One headline, and indented lines below it, that name cause and fix."""
     check(done.status == 125 and done.out == "", repr(done))
     lines = [line for line in done.err.splitlines() if not line.startswith("cordon: warning: ")]
-    check(len(lines) == 1 and lines[0].startswith("cordon: error: "), repr(done))
+    check(lines and lines[0].startswith("cordon: error: ") and all(line.startswith("  ") for line in lines[1:]), repr(done))
     for word in words:
         check(word in done.err, f"'{word}' is not said: {done!r}")
     return done

@@ -141,7 +141,7 @@ static int word_end(struct attempt *t, struct err *e)
 	hear_errors(t, text, sizeof(text));
 	(void)utf8_show(t->program.path, path, sizeof(path));
 	if (strstr(text, "Resource temporarily unavailable"))
-		return FAIL_SYS(e, EAGAIN, "can't start a sandbox");
+		return FAIL_START(e, EAGAIN, "can't start a sandbox");
 	t->lacks_proc = strstr(text, "mount proc") != NULL;
 	if (t->lacks_proc)
 		return host_fail_proc(backend_bwrap.name, EPERM, e);

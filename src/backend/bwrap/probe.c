@@ -189,7 +189,7 @@ static int start_asking(struct question *q, int *output, int *pidfd, struct err 
 	*output = ends[0];
 	(void)fcntl(*output, F_SETFL, O_NONBLOCK);
 	if (os_fork(0, ask_in_child, q, pidfd) < 0) {
-		(void)FAIL_SYS(e, errno, "can't start a process");
+		(void)FAIL_START(e, errno, "can't start a process");
 		close(*output);
 		*output = -1;
 	}
@@ -215,7 +215,7 @@ int bwrap_ask(int program, struct str path, uint32_t *features, struct err *e)
 	close(pidfd);
 	close(output);
 	if (status > 0 && status < 128)
-		return FAIL_SYS(e, status, "can't start a process");
+		return FAIL_START(e, status, "can't start a process");
 	(void)utf8_show(path, shown, sizeof(shown));
 	if (!is_in_time)
 		return FAIL(e, ERR_WEAKER,

@@ -253,7 +253,7 @@ static int start_directly(struct attempt *t, struct bwrap_spawn *job, struct err
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	t->group = os_vfork(run_bwrap, job, &t->s.starter);
 	if (t->group < 0)
-		return FAIL_SYS(e, errno, "can't start a process");
+		return FAIL_START(e, errno, "can't start a process");
 	job->bwrap = t->s.starter;
 	job->group = t->group;
 	return 0;
@@ -270,7 +270,7 @@ static int start_helper(struct attempt *t, struct bwrap_spawn *job, struct err *
 	job->life = ends[1];
 	pid = os_fork(0, run_helper, job, &t->s.helper);
 	if (pid < 0)
-		(void)FAIL_SYS(e, errno, "can't start a process");
+		(void)FAIL_START(e, errno, "can't start a process");
 	else if (job->bwrap < 0)
 		t->group = pid;
 	else

@@ -192,7 +192,7 @@ static int start(struct inner_job *job, struct sandbox *s, struct err *e)
 	job->host = host;
 	s->pid = os_fork(0, run_monitor, job, &s->pidfd);
 	if (s->pid < 0) {
-		(void)FAIL_SYS(e, errno, "can't start a process");
+		(void)FAIL_START(e, errno, "can't start a process");
 		s->pidfd = -1;
 		close(pair[1]);
 		return err_result(e);

@@ -46,7 +46,7 @@ static int let_go(const struct launch *in, const struct sandbox *s, struct err *
 	if (in->terminal >= 0)
 		os_set_foreground(in->terminal, s->pid);
 	if (fd_pass_tell(s->channel, &go, sizeof(go), 0) != (ssize_t)sizeof(go))
-		return FAIL_SYS(e, errno, "can't start the command");
+		return FAIL_START(e, errno, "can't start the command");
 	return 0;
 }
 
@@ -62,7 +62,7 @@ static int start(const struct launch *in, struct none_job *job, struct sandbox *
 	job->other_end = ends[0];
 	s.pid = os_fork(0, run_monitor, job, &s.pidfd);
 	if (s.pid < 0) {
-		(void)FAIL_SYS(e, errno, "can't start a process");
+		(void)FAIL_START(e, errno, "can't start a process");
 		close(ends[1]);
 		sandbox_done(&s);
 		return err_result(e);

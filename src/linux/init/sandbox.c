@@ -20,7 +20,7 @@ int sandbox_start(struct sandbox *s, struct err *e)
 	if (!s->waits)
 		return 0;
 	if (fd_pass_tell(s->channel, &order, sizeof(order), 0) != (ssize_t)sizeof(order))
-		return FAIL_SYS(e, errno, "can't start the command");
+		return FAIL_START(e, errno, "can't start the command");
 	s->waits = false;
 	return 0;
 }

@@ -258,7 +258,7 @@ static int start_process(struct masker *m, struct job *j, struct err *e)
 {
 	j->host = getpid();
 	if (os_fork(0, run_job, j, &m->pidfd) < 0)
-		return FAIL_SYS(e, errno, "can't start a process");
+		return FAIL_START(e, errno, "can't start a process");
 	return 0;
 }
 

@@ -185,7 +185,7 @@ static int start(struct warden *w, struct placeholders *held, struct err *e)
 	started.channel = ends[0];
 	started.pid = fork_warden(ends[1], held, &started.pidfd);
 	if (started.pid < 0)
-		r = FAIL_SYS(e, errno, "can't start the warden");
+		r = FAIL_START(e, errno, "can't start the warden");
 	(void)close(ends[1]);
 	if (r < 0)
 		(void)close(ends[0]);
