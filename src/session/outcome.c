@@ -154,7 +154,8 @@ void outcome_set_exec_failed(struct session *s, const struct init_message *why)
 	const char *existing = is_missing ? find_existing(s) : NULL;
 	bool has_slash = str_find(str_of(name), '/') < strlen(name);
 	struct err said = ERR_INIT;
-	char text[SAID_MAX_BYTES / 2] = "", whole[SAID_MAX_BYTES];
+	char text[SAID_MAX_BYTES / 2] = "";
+	char whole[sizeof(said.text) + sizeof(text)];
 	struct buf more = BUF_OVER(text);
 
 	s->outcome.exec_error = why->os_error;
