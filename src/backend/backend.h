@@ -110,6 +110,7 @@ const struct backend *backend_find(struct str name);
 /* One that was passed over, or could not do it here. */
 struct backend_attempt {
 	struct str name;
+	enum cause cause;
 	struct str reason;   /* in words */
 	guarantee_set lacks; /* what it does not give; 0: the reason says it */
 	bool is_unknown;     /* not in this version */

@@ -92,10 +92,11 @@ int host_check_proc(const char *backend, struct err *e)
 {
 	if (is_own_proc())
 		return 0;
-	return FAIL(e, ERR_WEAKER,
-		    "the %s backend needs the /proc of its own pid namespace, and the one that is "
-		    "mounted is another's: mount one (for example unshare --mount-proc)",
-		    backend);
+	return FAIL_CAUSE(
+		e, CAUSE_PROC_FOREIGN,
+		"the %s backend needs the /proc of its own pid namespace, and the one that is "
+		"mounted is another's: mount one (for example unshare --mount-proc)",
+		backend);
 }
 
 int host_map_identities(const char *backend, pid_t pid, struct err *e)
@@ -116,13 +117,14 @@ int host_map_identities(const char *backend, pid_t pid, struct err *e)
 		return err_result(e);
 	/* A container may mount it so, or a user who wants it so. */
 	if (r == -EROFS && !os_around_find())
-		return FAIL(e, ERR_WEAKER,
-			    "the %s backend can't map this user into its namespaces: /proc is "
-			    "mounted read-only; mount one that is not",
-			    backend);
+		return FAIL_CAUSE(
+			e, CAUSE_PROC_READ_ONLY,
+			"the %s backend can't map this user into its namespaces: /proc is "
+			"mounted read-only; mount one that is not",
+			backend);
 	if (r == -EPERM && is_root && !host_find_limit() && !os_around_find())
-		return FAIL(
-			e, ERR_WEAKER,
+		return FAIL_CAUSE(
+			e, CAUSE_NAMESPACE_RIGHTS,
 			"the %s backend can't map root into a user namespace: this root has "
 			"not the capabilities for it, as inside a container or another sandbox; "
 			"run it outside, or as an ordinary user",
@@ -177,18 +179,22 @@ const struct host_limit *host_find_limit(void)
 	return NULL;
 }
 
-/* Switches for the whole host; "": none of them is the cause. */
-static void find_switch(char *text, size_t room)
+/* Whether a sysctl of this host turns namespaces off; then `text` says which. */
+static bool find_switch(char *text, size_t room)
 {
 	const struct host_limit *limit = host_find_limit();
 
-	text[0] = '\0';
-	if (limit)
+	if (limit) {
 		(void)snprintf(text, room, "%s; as root: %s", limit->what, limit->fix);
-	else if (is_set_to("/proc/sys/kernel/unprivileged_userns_clone", '0'))
-		(void)snprintf(text, room,
-			       "kernel.unprivileged_userns_clone is 0; as root: sysctl -w "
-			       "kernel.unprivileged_userns_clone=1");
+		return true;
+	}
+	/* Root needs no unprivileged namespaces. */
+	if (geteuid() == 0 || !is_set_to("/proc/sys/kernel/unprivileged_userns_clone", '0'))
+		return false;
+	(void)snprintf(text, room,
+		       "kernel.unprivileged_userns_clone is 0; as root: sysctl -w "
+		       "kernel.unprivileged_userns_clone=1");
+	return true;
 }
 
 /* The profile by which AppArmor may forbid it to this process, to be shown; false: none. */
@@ -207,26 +213,39 @@ static bool find_profile(int os_error, char *shown, size_t room)
 	       !str_has_suffix(label, STR(" (complain)"));
 }
 
-static const char *find_cause(int os_error, char *room, size_t bytes)
+/* The cause, and in `text` what to say about it. `otherwise` is the cause when nothing is known. */
+static enum cause find_cause(int os_error, enum cause otherwise, char *text, size_t room)
 {
 	const char *container = os_around_container();
 
-	if (is_set_to("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1'))
-		return "AppArmor restricts user namespaces; as root, put Cordon's profile to "
-		       "/etc/apparmor.d/cordon and run apparmor_parser -r /etc/apparmor.d/cordon, "
-		       "or: sysctl kernel.apparmor_restrict_unprivileged_userns=0";
-	if (os_error == ENOSPC || os_error == EUSERS)
-		return "there are too many namespaces already, or they are nested too deep "
-		       "(user.max_*_namespaces)";
-	if (os_error == EINVAL)
-		return "this kernel lacks one of user, mount, pid, network, ipc, uts or cgroup "
-		       "namespaces";
-	(void)snprintf(room, bytes,
+	/* AppArmor restricts users without CAP_SYS_ADMIN only. */
+	if (geteuid() != 0 &&
+	    is_set_to("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1')) {
+		(void)snprintf(
+			text, room, "%s",
+			"AppArmor restricts user namespaces; as root, put Cordon's profile to "
+			"/etc/apparmor.d/cordon and run apparmor_parser -r /etc/apparmor.d/cordon, "
+			"or: sysctl kernel.apparmor_restrict_unprivileged_userns=0");
+		return CAUSE_APPARMOR_USERNS;
+	}
+	if (os_error == ENOSPC || os_error == EUSERS) {
+		(void)snprintf(text, room,
+			       "there are too many namespaces already, or they are nested too deep "
+			       "(user.max_*_namespaces)");
+		return CAUSE_NAMESPACES_EXHAUSTED;
+	}
+	if (os_error == EINVAL) {
+		(void)snprintf(text, room,
+			       "this kernel lacks one of user, mount, pid, network, ipc, uts or "
+			       "cgroup namespaces");
+		return CAUSE_NAMESPACES_UNSUPPORTED;
+	}
+	(void)snprintf(text, room,
 		       "the kernel or %s container around this process forbids it; in a container "
 		       "allow user namespaces (for example --security-opt seccomp=unconfined), or "
 		       "run cordon outside of it",
 		       container ? container : "a");
-	return room;
+	return otherwise;
 }
 
 /* What another program's sandbox forbids no switch of this host's allows; choose.c says what does. */
@@ -236,9 +255,9 @@ static bool fail_around(const char *backend, const char *doing, int os_error, st
 
 	if (!around)
 		return false;
-	err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error,
-		    "the %s backend can't %s: %s, which is around this process, forbids it",
-		    backend, doing, around->name);
+	err_fail_cause(e, ERR_HERE, CAUSE_INSIDE_SANDBOX, os_error,
+		       "the %s backend can't %s: %s, which is around this process, forbids it",
+		       backend, doing, around->name);
 	return true;
 }
 
@@ -248,33 +267,46 @@ static bool is_shortage(int os_error)
 	return os_error == EMFILE || os_error == ENFILE || os_error == ENOMEM || os_error == EAGAIN;
 }
 
+static int fail_refused(const char *backend, const char *doing, int os_error, enum cause otherwise,
+			struct err *e)
+{
+	char profile[100], text[400];
+	enum cause cause = CAUSE_NAMESPACES_OFF;
+
+	if (fail_around(backend, doing, os_error, e))
+		return err_result(e);
+	if (!find_switch(text, sizeof(text))) {
+		if (find_profile(os_error, profile, sizeof(profile))) {
+			err_fail_cause(
+				e, ERR_HERE, CAUSE_APPARMOR_PROFILE, os_error,
+				"the %s backend can't %s: AppArmor's profile '%s', which is in "
+				"force "
+				"for this process, or a container around it forbids it; as root "
+				"let "
+				"that profile change to Cordon's (/etc/apparmor.d/cordon); in a "
+				"container: --security-opt apparmor=unconfined --security-opt "
+				"seccomp=unconfined",
+				backend, doing, profile);
+			return err_result(e);
+		}
+		cause = find_cause(os_error, otherwise, text, sizeof(text));
+	}
+	err_fail_cause(e, ERR_HERE, cause, os_error, "the %s backend can't %s: %s", backend, doing,
+		       text);
+	return err_result(e);
+}
+
 int host_fail_namespaces(const char *backend, int os_error, struct err *e)
 {
 	if (is_shortage(os_error))
 		return FAIL_START(e, os_error, "can't start a sandbox");
-	return host_fail_rights(backend, "make its namespaces", os_error, e);
+	return fail_refused(backend, "make its namespaces", os_error, CAUSE_NAMESPACES_FORBIDDEN,
+			    e);
 }
 
 int host_fail_rights(const char *backend, const char *doing, int os_error, struct err *e)
 {
-	char profile[100], cause[200], room[300];
-
-	if (fail_around(backend, doing, os_error, e))
-		return err_result(e);
-	find_switch(cause, sizeof(cause));
-	if (!*cause && find_profile(os_error, profile, sizeof(profile)))
-		err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error,
-			    "the %s backend can't %s: AppArmor's profile '%s', which is in force "
-			    "for this process, or a container around it forbids it; as root let "
-			    "that profile change to Cordon's (/etc/apparmor.d/cordon); in a "
-			    "container: --security-opt apparmor=unconfined --security-opt "
-			    "seccomp=unconfined",
-			    backend, doing, profile);
-	else
-		err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error, "the %s backend can't %s: %s",
-			    backend, doing,
-			    *cause ? cause : find_cause(os_error, room, sizeof(room)));
-	return err_result(e);
+	return fail_refused(backend, doing, os_error, CAUSE_NAMESPACE_RIGHTS, e);
 }
 
 int host_fail_proc(const char *backend, int os_error, struct err *e)
@@ -290,7 +322,7 @@ int host_fail_proc(const char *backend, int os_error, struct err *e)
 			"container "
 			"with an unmasked /proc (for example --security-opt "
 			"systempaths=unconfined)";
-	err_fail_at(e, ERR_HERE, ERR_WEAKER, os_error,
-		    "the %s backend can't mount a /proc of its own: %s", backend, cause);
+	err_fail_cause(e, ERR_HERE, CAUSE_PROC_MOUNT_REFUSED, os_error,
+		       "the %s backend can't mount a /proc of its own: %s", backend, cause);
 	return err_result(e);
 }

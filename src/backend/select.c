@@ -95,7 +95,9 @@ static int keep_attempt(struct backend_search *s, struct backend_attempt attempt
 static int keep_lacks(struct backend_search *s, const struct backend *b, guarantee_set lacks,
 		      struct err *e)
 {
-	struct backend_attempt attempt = { .name = str_of(b->name), .lacks = lacks };
+	struct backend_attempt attempt = { .name = str_of(b->name),
+					   .cause = CAUSE_GUARANTEE_MISSING,
+					   .lacks = lacks };
 	scoped_buf text = BUF_INIT(REFUSAL_MAX_BYTES);
 
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
@@ -110,7 +112,7 @@ static int keep_lacks(struct backend_search *s, const struct backend *b, guarant
 
 int backend_fell_short(struct backend_search *s, const struct backend *candidate, struct err *e)
 {
-	struct backend_attempt attempt = { .name = str_of(candidate->name) };
+	struct backend_attempt attempt = { .name = str_of(candidate->name), .cause = e->cause };
 	struct err copy = ERR_INIT;
 
 	if (arena_copy(s->a, str_of(e->text), &attempt.reason, &copy) < 0 ||
@@ -150,13 +152,13 @@ static const struct backend_attempt *find_best(const struct backend_search *s)
 	return best;
 }
 
-/* Whether one would give everything, if only this host let it. */
-static bool is_for_the_host(const struct backend_search *s)
+/* The first that would give everything, if only this host let it; NULL: none would. */
+static const struct backend_attempt *find_hindered(const struct backend_search *s)
 {
 	for (size_t i = 0; i < s->attempts.count; i++)
 		if (!s->attempts.items[i].lacks && !s->attempts.items[i].is_unknown)
-			return true;
-	return false;
+			return &s->attempts.items[i];
+	return NULL;
 }
 
 static void say_missing(struct buf *out, const struct backend_search *s, guarantee_set missing)
@@ -208,10 +210,14 @@ static int refuse(const struct backend_search *s, struct err *e)
 	scoped_buf text = BUF_INIT(REFUSAL_MAX_BYTES);
 	const struct backend_attempt *best = find_best(s);
 
+	const struct backend_attempt *hindered = find_hindered(s);
+
 	/* Of one alone there is no more to say than what it says. */
-	if (s->forced && is_for_the_host(s))
-		return FAIL(e, ERR_WEAKER, "%s", s->attempts.items[0].reason.p);
-	if (!is_for_the_host(s))
+	if (s->forced && hindered) {
+		err_fail_cause(e, ERR_HERE, hindered->cause, 0, "%s", hindered->reason.p);
+		return err_result(e);
+	}
+	if (!hindered)
 		say_missing(&text, s, best ? best->lacks : 0);
 	if (s->attempts.count)
 		buf_add_text(&text, "; tried ");
@@ -220,7 +226,9 @@ static int refuse(const struct backend_search *s, struct err *e)
 		say_way_out(&text, s, best);
 	if (buf_check(&text, e) < 0)
 		return err_result(e);
-	return FAIL(e, ERR_WEAKER, "the policy can't be enforced here%s", buf_str(&text).p);
+	err_fail_cause(e, ERR_HERE, hindered ? hindered->cause : CAUSE_GUARANTEE_MISSING, 0,
+		       "the policy can't be enforced here%s", buf_str(&text).p);
+	return err_result(e);
 }
 
 /* ---- The search ------------------------------------------------------------------------------ */
@@ -238,9 +246,9 @@ static int check_forced(const char *name, struct err *e)
 	if (buf_check(&known, e) < 0)
 		return err_result(e);
 	if (is_planned(str_of(name)))
-		return FAIL(e, ERR_WEAKER,
-			    "the backend '%s' is not in this version; there are %s and none", shown,
-			    buf_str(&known).p);
+		return FAIL_CAUSE(e, CAUSE_BACKEND_UNAVAILABLE,
+				  "the backend '%s' is not in this version; there are %s and none",
+				  shown, buf_str(&known).p);
 	return FAIL(e, ERR_ARGUMENT, "there is no backend '%s'; there are %s and none", shown,
 		    buf_str(&known).p);
 }
@@ -269,6 +277,7 @@ static int judge(struct backend_search *s, struct str name, const struct backend
 		 guarantee_set *lost, struct err *e)
 {
 	const struct backend_attempt unknown = { .name = name,
+						 .cause = CAUSE_BACKEND_UNAVAILABLE,
 						 .reason = STR("not in this version"),
 						 .is_unknown = true };
 	const struct backend *b = backend_find(name);
@@ -282,6 +291,7 @@ static int judge(struct backend_search *s, struct str name, const struct backend
 	given = b->gives(s->plan);
 	if (!given) {
 		const struct backend_attempt useless = { .name = name,
+							 .cause = CAUSE_WEAKER,
 							 .reason = str_of(b->why_not(G_FS_WRITE)) };
 
 		return keep_attempt(s, useless, e);

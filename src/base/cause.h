@@ -87,6 +87,10 @@
 	  "The backend is not part of this version of Cordon.")                                    \
 	X(SANDBOX_REQUIRED, WEAKER, "sandbox_required",                                            \
 	  "The run would have no sandbox, and the caller requires one.")                           \
+	X(NO_SANDBOX, WEAKER, "no_sandbox", "The profile has no sandbox.")                         \
+	X(UNTESTABLE, WEAKER, "untestable", "A guarantee can't be tested on this host.")           \
+	X(GUARANTEE_BROKEN, WEAKER, "guarantee_broken",                                            \
+	  "A test got around a guarantee that the backend claims to give.")                        \
 	/* What the policy says. */                                                                \
 	X(TOML_SYNTAX, SYNTAX, "toml_syntax", "A configuration file is not valid TOML.")           \
 	X(HOST_SYNTAX, SYNTAX, "host_syntax", "A host name, address or pattern is malformed.")     \

@@ -49,7 +49,7 @@ static int open_room(struct visit *v, struct err *e)
 	struct err why = ERR_INIT;
 	const char *program;
 
-	v->d->room_reason = STR_EMPTY;
+	v->d->room_reason = (struct reason)REASON_NONE;
 	v->d->has_program = find_program(v, &program, &why) == 0;
 	if (v->d->has_program && room_open(v->a, program, &v->room, &why) == 0)
 		return 0;
@@ -57,38 +57,39 @@ static int open_room(struct visit *v, struct err *e)
 		*e = why;
 		return err_result(e);
 	}
-	return arena_copy(v->a, str_of(why.text), &v->d->room_reason, e);
+	return reason_keep(v->a, &why, &v->d->room_reason, e);
 }
 
 /*
  * SECURITY: no bwrap is started that a run would pass over, and only a policy tells
  * which those are.
  */
-static const char *find_obstacle(const struct visit *v, const struct backend *backend)
+static struct reason find_obstacle(const struct visit *v, const struct backend *backend)
 {
 	if (!v->room.directory)
-		return v->d->room_reason.p;
+		return v->d->room_reason;
 	if (backend == &backend_bwrap && !v->usual)
-		return "no policy can be made here, and only that tells which bwrap can be trusted";
-	return NULL;
+		return (struct reason){ v->why_none.cause,
+					STR("there is no policy, which is needed to tell which "
+					    "bwrap can be trusted") };
+	return (struct reason)REASON_NONE;
 }
 
 static int examine_one(struct visit *v, const struct backend *backend, struct err *e)
 {
 	struct examined *x = VEC_PUSH(v->a, &v->d->backends, e);
-	const char *obstacle = find_obstacle(v, backend);
+	struct reason obstacle = find_obstacle(v, backend);
 	char step[64];
 
 	if (!x)
 		return err_result(e);
 	(void)snprintf(step, sizeof(step), "trying the backend %s", backend->name);
 	tell(v, step);
-	if (!obstacle)
+	if (!obstacle.text.len)
 		return doctor_examine(v->a, &v->room, &v->d->control, backend, x, e);
-	*x = (struct examined){ .backend = backend, .reason = str_of(obstacle) };
+	*x = (struct examined){ .backend = backend, .reason = obstacle };
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
-		x->checks[g] =
-			(struct checked){ .verdict = VERDICT_UNTESTED, .reason = str_of(obstacle) };
+		x->checks[g] = (struct checked){ .verdict = VERDICT_UNTESTED, .reason = obstacle };
 	return 0;
 }
 

@@ -105,6 +105,21 @@ int room_clean(struct arena *a, path_list *out, struct err *e) MUST_CHECK NONNUL
 
 /* ---- run.c --------------------------------------------------------------------- */
 
+/* Why something does not work: a cause for programs, words for people. */
+struct reason {
+	enum cause cause; /* CAUSE_OK: there is nothing to explain */
+	struct str text;
+};
+
+#define REASON_NONE                                  \
+	{                                            \
+		.cause = CAUSE_OK, .text = STR_EMPTY \
+	}
+
+/* The cause and the text of an error. ERR_NOMEM, ERR_LIMIT. */
+int reason_keep(struct arena *a, const struct err *why, struct reason *out, struct err *e)
+	MUST_CHECK NONNULL;
+
 enum probed {
 	VERDICT_HELD,
 	VERDICT_BROKEN, /* it is claimed, and the probe got through */
@@ -114,14 +129,14 @@ enum probed {
 
 struct checked {
 	enum probed verdict;
-	struct str reason; /* why it is not held, or not tested; "" when it is held */
-	int os_error;	   /* with which it was refused inside */
+	struct reason reason; /* why it is not held, or not tested */
+	int os_error;	      /* with which it was refused inside */
 };
 
 struct examined {
 	const struct backend *backend;
-	bool works;	   /* the sandbox stood */
-	struct str reason; /* why not */
+	bool works;	      /* a sandbox was made */
+	struct reason reason; /* why not */
 	guarantee_set held;
 	struct checked checks[GUARANTEE_COUNT];
 	uint64_t duration_us;
@@ -133,7 +148,7 @@ const char *doctor_attempt(enum guarantee g);
 /* The same probe without a sandbox: what does not succeed there proves nothing inside. */
 struct control {
 	bool is_there;
-	struct str reason; /* why not */
+	struct reason reason; /* why not */
 	int errors[GUARANTEE_COUNT];
 };
 
@@ -147,8 +162,8 @@ int doctor_examine(struct arena *a, const struct doctor_room *room, const struct
 struct tried_default {
 	struct str profile; /* "" when the configuration is no good */
 	bool is_enforced;
-	const char *backend; /* NULL: none */
-	struct str reason;   /* why not */
+	const char *backend;  /* NULL: none */
+	struct reason reason; /* why not */
 	guarantee_set needed, lost;
 };
 
@@ -171,8 +186,8 @@ typedef VEC(struct advice) advice_list;
 
 struct diagnosis {
 	struct host_facts host;
-	struct str room_reason; /* why nothing could be tried; "" when it could */
-	bool has_program;	/* to try it with */
+	struct reason room_reason; /* why nothing could be tried */
+	bool has_program;	   /* to try it with */
 	struct control control;
 	VEC(struct examined) backends;
 	struct tried_default usual;

@@ -151,7 +151,7 @@ static void print_check(struct page *p, enum guarantee g, const struct checked *
 	field(p, guarantee_name(g));
 	page_style(p, verdict_style(c->verdict), "%-9s", verdict_name(c->verdict));
 	if (c->verdict != VERDICT_HELD)
-		wrapped(p, 2 + FIELD_WIDTH + 9, c->reason);
+		wrapped(p, 2 + FIELD_WIDTH + 9, c->reason.text);
 	else
 		page_printf(p, "tried inside and outside: %s\n", attempt ? attempt : "");
 }
@@ -174,7 +174,7 @@ static void print_backend(struct page *p, const struct examined *x)
 	} else {
 		page_style(p, STYLE_BAD, "%s", describe_failure(x));
 		page_text(p, "\n  ");
-		wrapped(p, 2, x->reason);
+		wrapped(p, 2, x->reason.text);
 		return;
 	}
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
@@ -232,7 +232,7 @@ static void print_usual(struct page *p, const struct tried_default *u)
 	page_line(p);
 	if (!u->profile.len) {
 		page_style(p, STYLE_BAD, "No policy can be made: ");
-		wrapped(p, 0, u->reason);
+		wrapped(p, 0, u->reason.text);
 		return;
 	}
 	page_text(p, "The profile '");
@@ -249,7 +249,7 @@ static void print_usual(struct page *p, const struct tried_default *u)
 	}
 	page_style(p, STYLE_BAD, "' can't be enforced here");
 	page_text(p, ":\n  ");
-	wrapped(p, 2, without_start(u->reason));
+	wrapped(p, 2, without_start(u->reason.text));
 }
 
 void doctor_print_text(struct page *p, const void *data)
@@ -288,6 +288,12 @@ static void json_maybe(struct json_writer *w, const char *key, struct str value)
 		json_str(w, key, value);
 	else
 		json_text(w, key, NULL);
+}
+
+static void json_reason(struct json_writer *w, const struct reason *reason)
+{
+	json_text(w, "cause", reason->cause == CAUSE_OK ? NULL : cause_name(reason->cause));
+	json_maybe(w, "reason", reason->text);
 }
 
 /* FACT_UNKNOWN is null. */
@@ -372,7 +378,7 @@ static void json_check(struct json_writer *w, enum guarantee g, const struct che
 	json_text(w, "name", guarantee_name(g));
 	json_text(w, "state", verdict_name(c->verdict));
 	json_text(w, "probe", doctor_attempt(g));
-	json_maybe(w, "reason", c->reason);
+	json_reason(w, &c->reason);
 	json_end_object(w);
 }
 
@@ -386,7 +392,7 @@ static void json_backends(struct json_writer *w, const struct diagnosis *d)
 		json_begin_object(w);
 		json_text(w, "name", x->backend->name);
 		json_bool(w, "works", x->works);
-		json_maybe(w, "reason", x->reason);
+		json_reason(w, &x->reason);
 		json_int(w, "duration_us", (int64_t)x->duration_us);
 		json_guarantees(w, "held", x->held);
 		json_key(w, "guarantees");
@@ -406,7 +412,7 @@ static void json_usual(struct json_writer *w, const struct tried_default *u)
 	json_maybe(w, "profile", u->profile);
 	json_bool(w, "enforced", u->is_enforced);
 	json_text(w, "backend", u->backend);
-	json_maybe(w, "reason", u->reason);
+	json_reason(w, &u->reason);
 	json_guarantees(w, "needed", u->needed);
 	json_guarantees(w, "lost", u->lost);
 	json_end_object(w);

@@ -209,9 +209,10 @@ static cordon_policy *load_probe_policy(const struct doctor_room *room, unsigned
 	return load_new(&load, NULL, e);
 }
 
-static int keep_reason(struct arena *a, struct err *why, struct str *out, struct err *e)
+int reason_keep(struct arena *a, const struct err *why, struct reason *out, struct err *e)
 {
-	return arena_copy(a, str_of(why->text), out, e);
+	out->cause = why->cause;
+	return arena_copy(a, str_of(why->text), &out->text, e);
 }
 
 int doctor_control(struct arena *a, const struct doctor_room *room, struct control *out,
@@ -226,7 +227,7 @@ int doctor_control(struct arena *a, const struct doctor_room *room, struct contr
 	struct ran ran = { .output = STR_EMPTY };
 	struct err why = ERR_INIT;
 
-	*out = (struct control){ .reason = STR_EMPTY };
+	*out = (struct control){ .reason = REASON_NONE };
 	if (!policy)
 		return err_result(e);
 	fill_arguments(&args, room, ~(guarantee_set)0);
@@ -235,7 +236,7 @@ int doctor_control(struct arena *a, const struct doctor_room *room, struct contr
 			   "the probe did not run; the program has to call cordon_inner_main()");
 	cordon_policy_free(policy);
 	if (why.code != ERR_OK)
-		return keep_reason(a, &why, &out->reason, e);
+		return reason_keep(a, &why, &out->reason, e);
 	out->is_there = true;
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
 		out->errors[g] = find_number(ran.output, guarantee_name((enum guarantee)g));
@@ -246,11 +247,10 @@ int doctor_control(struct arena *a, const struct doctor_room *room, struct contr
 
 /* ---- Verdicts ------------------------------------------------------------------------------------- */
 
-static int set_checked(struct arena *a, struct checked *c, enum probed verdict, const char *reason,
-		       struct err *e)
+static void set_checked(struct checked *c, enum probed verdict, enum cause cause, const char *text)
 {
 	c->verdict = verdict;
-	return arena_copy(a, str_of(reason), &c->reason, e);
+	c->reason = (struct reason){ cause, str_of(text) };
 }
 
 /* Whether the attempt came to what the guarantee promises. */
@@ -271,21 +271,28 @@ static int judge(struct arena *a, const struct control *control, struct str outp
 	struct err why = ERR_INIT;
 
 	c->os_error = find_number(output, guarantee_name(g));
-	if (!attempts[g] || !control->is_there || c->os_error < 0)
-		return set_checked(a, c, VERDICT_UNTESTED, "there is no way to try it here", e);
-	if (control->errors[g] != 0) {
-		(void)FAIL_SYS(&why, control->errors[g], "it fails without a sandbox, too");
-		return set_checked(a, c, VERDICT_UNTESTED, why.text, e);
-	}
-	if (is_as_promised(g, output, has_life)) {
+	if (!attempts[g] || !control->is_there || c->os_error < 0) {
+		set_checked(c, VERDICT_UNTESTED, CAUSE_UNTESTABLE, "it can't be tried here");
+	} else if (control->errors[g] != 0) {
+		(void)FAIL_SYS(&why, control->errors[g],
+			       "the attempt fails without a sandbox, too");
+		c->verdict = VERDICT_UNTESTED;
+		return reason_keep(a, &why, &c->reason, e);
+	} else if (is_as_promised(g, output, has_life)) {
 		c->verdict = VERDICT_HELD;
-		return 0;
+	} else {
+		set_checked(c, VERDICT_BROKEN, CAUSE_GUARANTEE_BROKEN,
+			    "the attempt succeeded inside the sandbox: this is a bug of Cordon or "
+			    "of the kernel");
 	}
-	return set_checked(
-		a, c, VERDICT_BROKEN,
-		"it was tried inside the sandbox and got through: this is a bug of Cordon "
-		"or of the kernel",
-		e);
+	return 0;
+}
+
+static const char *explain_lack(const struct backend *backend, enum guarantee g)
+{
+	const char *why_not = backend->why_not(g);
+
+	return why_not && why_not[0] ? why_not : "this host does not give it";
 }
 
 static int judge_all(struct arena *a, const struct control *control, const struct ran *ran,
@@ -296,16 +303,11 @@ static int judge_all(struct arena *a, const struct control *control, const struc
 	for (int i = 0; i < GUARANTEE_COUNT; i++) {
 		enum guarantee g = (enum guarantee)i;
 		struct checked *c = &x->checks[g];
-		const char *why_not = x->backend->why_not(g);
-		int status;
 
-		if (gives & GUARANTEE_BIT(g))
-			status = judge(a, control, ran->output, has_life, g, c, e);
-		else
-			status = set_checked(
-				a, c, VERDICT_LACKING,
-				why_not && why_not[0] ? why_not : "this host does not give it", e);
-		if (status < 0)
+		if (!(gives & GUARANTEE_BIT(g)))
+			set_checked(c, VERDICT_LACKING, CAUSE_GUARANTEE_MISSING,
+				    explain_lack(x->backend, g));
+		else if (judge(a, control, ran->output, has_life, g, c, e) < 0)
 			return err_result(e);
 		if (c->verdict == VERDICT_HELD)
 			x->held |= GUARANTEE_BIT(g);
@@ -313,19 +315,23 @@ static int judge_all(struct arena *a, const struct control *control, const struc
 	return 0;
 }
 
-/* It does not stand: of what it would give the reason is that, of the rest what it always is. */
-static int give_up(struct arena *a, struct err *why, struct examined *x, struct err *e)
+/* The backend does not work, so it gives nothing. */
+static int give_up(struct arena *a, const struct err *why, struct examined *x, struct err *e)
 {
 	guarantee_set gives = x->backend->gives(NULL);
 
-	if (keep_reason(a, why, &x->reason, e) < 0)
+	if (reason_keep(a, why, &x->reason, e) < 0)
 		return err_result(e);
-	for (int g = 0; g < GUARANTEE_COUNT; g++)
-		if (set_checked(a, &x->checks[g], VERDICT_LACKING,
-				(gives & GUARANTEE_BIT(g)) ? "the backend does not work here"
-							   : x->backend->why_not((enum guarantee)g),
-				e) < 0)
-			return err_result(e);
+	for (int i = 0; i < GUARANTEE_COUNT; i++) {
+		enum guarantee g = (enum guarantee)i;
+
+		if (gives & GUARANTEE_BIT(g))
+			set_checked(&x->checks[g], VERDICT_LACKING, x->reason.cause,
+				    "the backend does not work here");
+		else
+			set_checked(&x->checks[g], VERDICT_LACKING, CAUSE_GUARANTEE_MISSING,
+				    explain_lack(x->backend, g));
+	}
 	return 0;
 }
 
@@ -354,15 +360,17 @@ static int examine_network(struct arena *a, const struct doctor_room *room,
 	r.accepted = policy->plan->needs_set & ~x->backend->gives(policy->plan);
 	status = run(a, &r, &ran, &why);
 	cordon_policy_free(policy);
-	if (status < 0)
-		return set_checked(a, c, VERDICT_LACKING, why.text, e);
-	*c = (struct checked){ .reason = STR_EMPTY };
+	if (status < 0) {
+		c->verdict = VERDICT_LACKING;
+		return reason_keep(a, &why, &c->reason, e);
+	}
+	*c = (struct checked){ .reason = REASON_NONE };
 	if (judge(a, control, ran.output, false, G_NET_MANAGED, c, e) < 0)
 		return err_result(e);
 	/* A network that lets nothing through keeps every promise, and is of no use. */
 	if (c->verdict == VERDICT_HELD && find_number(ran.output, PROBE_OPEN) != 0)
-		return set_checked(a, c, VERDICT_LACKING,
-				   "a port that a rule allows is not reached either", e);
+		set_checked(c, VERDICT_LACKING, CAUSE_WEAKER,
+			    "a port that a rule allows can't be reached either");
 	if (c->verdict == VERDICT_HELD)
 		x->held |= GUARANTEE_BIT(G_NET_MANAGED);
 	return 0;
@@ -385,7 +393,7 @@ int doctor_examine(struct arena *a, const struct doctor_room *room, const struct
 	uint64_t started = now_us();
 	bool has_life;
 
-	*out = (struct examined){ .backend = backend, .reason = STR_EMPTY };
+	*out = (struct examined){ .backend = backend, .reason = REASON_NONE };
 	if (!policy)
 		return err_result(e);
 	fill_arguments(&args, room, gives & ~GUARANTEE_BIT(G_NET_MANAGED));
@@ -420,12 +428,12 @@ int doctor_try_default(struct arena *a, const cordon_policy *policy, struct err 
 	struct ran ran = { .output = STR_EMPTY };
 	int status = 0;
 
-	*out = (struct tried_default){ .profile = STR_EMPTY, .reason = STR_EMPTY };
+	*out = (struct tried_default){ .profile = STR_EMPTY, .reason = REASON_NONE };
 	if (policy) {
 		status = arena_copy(a, policy->policy->profile->name, &out->profile, e);
 		out->needed = policy->plan->needs_set;
 		if (policy->plan->is_unsandboxed)
-			(void)FAIL(why, ERR_WEAKER, "the profile has no sandbox");
+			(void)FAIL_CAUSE(why, CAUSE_NO_SANDBOX, "the profile has no sandbox");
 		else if (run(a, &r, &ran, why) == 0) {
 			out->is_enforced = true;
 			out->backend = ran.outcome.backend->name;
@@ -433,7 +441,7 @@ int doctor_try_default(struct arena *a, const cordon_policy *policy, struct err 
 		}
 	}
 	if (status == 0 && why->code != ERR_OK)
-		status = keep_reason(a, why, &out->reason, e);
+		status = reason_keep(a, why, &out->reason, e);
 	return status < 0 ? err_result(e) : 0;
 }
 

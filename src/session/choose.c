@@ -34,16 +34,18 @@ static int check_wishes(const struct session_request *in, const char *reason, st
 			    "could enforce nothing; choose another profile",
 			    in->backend);
 	if (reason && in->wish == WISH_REQUIRE)
-		return FAIL(e, ERR_WEAKER,
-			    "--sandbox require, but there would be no sandbox (%s); choose another "
-			    "profile or backend",
-			    reason);
+		return FAIL_CAUSE(
+			e, CAUSE_SANDBOX_REQUIRED,
+			"--sandbox require, but there would be no sandbox (%s); choose another "
+			"profile or backend",
+			reason);
 	if (reason && in->needs_sandbox)
-		return FAIL(e, ERR_WEAKER,
-			    "there would be no sandbox (%s), and this shell never runs without "
-			    "one; choose another profile (CORDON_PROFILE, CORDON_MODE, "
-			    "default_permissions)",
-			    reason);
+		return FAIL_CAUSE(
+			e, CAUSE_SANDBOX_REQUIRED,
+			"there would be no sandbox (%s), and this shell never runs without "
+			"one; choose another profile (CORDON_PROFILE, CORDON_MODE, "
+			"default_permissions)",
+			reason);
 	if (reason && !(in->plan->policy->settings.allow & ALLOW_NONE))
 		return FAIL(e, ERR_POLICY,
 			    "the requirements do not allow to run without a sandbox (%s); have "
@@ -94,9 +96,10 @@ static int refuse_nesting(struct err *e)
 
 	if (!mark || strcmp(mark, "none") == 0 || prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 2)
 		return 0;
-	return FAIL(e, ERR_WEAKER,
-		    "this is already inside a Cordon sandbox, where another can't be made: run the "
-		    "command as it is, it is confined, or with --backend none");
+	return FAIL_CAUSE(
+		e, CAUSE_INSIDE_CORDON,
+		"this is already inside a Cordon sandbox, where another can't be made: run the "
+		"command as it is, it is confined, or with --backend none");
 }
 
 /*
@@ -118,10 +121,11 @@ static int refuse_wsl1(struct err *e)
 	}
 	if (!backend_is_wsl1(release))
 		return 0;
-	return FAIL(e, ERR_WEAKER,
-		    "this is WSL1, which is no Linux kernel and has no sandbox: convert it to WSL2 "
-		    "(in Windows: wsl --set-version DISTRIBUTION 2), or run without one, with "
-		    "--backend none");
+	return FAIL_CAUSE(
+		e, CAUSE_WSL1,
+		"this is WSL1, which is no Linux kernel and has no sandbox: convert it to WSL2 "
+		"(in Windows: wsl --set-version DISTRIBUTION 2), or run without one, with "
+		"--backend none");
 }
 
 int choose_begin(struct arena *a, const struct session_request *in, struct choice *out,
@@ -171,6 +175,8 @@ static int blame_sandbox_around(const struct choice *c, struct err *e)
 
 	if (!around || !(is_refused || (e->code == ERR_WEAKER && was_kept_from_it(c))))
 		return err_result(e);
+	if (e->code == ERR_WEAKER)
+		e->cause = CAUSE_INSIDE_SANDBOX;
 	return err_wrap(e, "%s is around this process (%s), and no other can be made in it; %s",
 			around->name, around->mark, around->way_out);
 }

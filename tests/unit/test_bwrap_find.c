@@ -124,11 +124,12 @@ TEST(without_any_it_is_said)
 	world_init(&w, "d /repo\n", "/repo");
 	REQUIRE(plan(&w, ""));
 	CHECK_INT(find(&w, "/repo", "/nonexistent::.:relative/bin", &found), -ERR_WEAKER);
-	CHECK(strstr(w.e.text, "no bwrap on PATH that can be trusted"));
+	CHECK_INT(w.e.cause, CAUSE_BWRAP_MISSING);
 	CHECK(strstr(w.e.text, "install bubblewrap"));
 	REQUIRE(make_fake("fake", 0755));
 	snprintf(path, sizeof(path), "%s/fake", scratch_top);
 	CHECK_INT(find(&w, "/repo", path, &found), -ERR_WEAKER);
+	CHECK_INT(w.e.cause, CAUSE_BWRAP_UNTRUSTED);
 	CHECK(strstr(w.e.text, "/fake/bwrap' was passed over"));
 }
 

@@ -54,14 +54,14 @@ TEST(the_control_group_is_below_its_mount)
 /* ---- Advice ------------------------------------------------------------------------------------- */
 
 static struct examined *add_backend(struct arena *a, struct diagnosis *d, const char *name,
-				    const char *reason)
+				    enum cause cause)
 {
 	struct err e = ERR_INIT;
 	struct examined *x = VEC_PUSH(a, &d->backends, &e);
 
 	*x = (struct examined){ .backend = backend_find(str_of(name)),
-				.works = !reason,
-				.reason = reason ? str_of(reason) : STR_EMPTY };
+				.works = cause == CAUSE_OK,
+				.reason = { cause, STR("why") } };
 	return x;
 }
 
@@ -80,15 +80,15 @@ static struct diagnosis well(void)
 			  .has_notify = true,
 			  .lists_sockets = true,
 			  .bare_repository = STR_INIT("") },
-		.room_reason = STR_INIT(""),
+		.room_reason = REASON_NONE,
 		.has_program = true,
-		.control = { .is_there = true, .reason = STR_INIT("") },
+		.control = { .is_there = true, .reason = REASON_NONE },
 		.usual = { .is_enforced = true },
 	};
 }
 
 /* The identifiers, with a "!" at what is needed. */
-static const char *advised(struct diagnosis *d, const char *native, const char *bwrap)
+static const char *advised(struct diagnosis *d, enum cause native, enum cause bwrap)
 {
 	static char text[500];
 	scoped_arena a = ARENA_INIT(1U << 20);
@@ -97,7 +97,7 @@ static const char *advised(struct diagnosis *d, const char *native, const char *
 
 	add_backend(&a, d, "native", native);
 	add_backend(&a, d, "bwrap", bwrap);
-	d->usual.is_enforced = !native || !bwrap;
+	d->usual.is_enforced = native == CAUSE_OK || bwrap == CAUSE_OK;
 	text[0] = '\0';
 	if (doctor_advise(&a, d, &e) < 0)
 		return "failed";
@@ -114,62 +114,70 @@ static const char *advised(struct diagnosis *d, const char *native, const char *
 	return text;
 }
 
-#define CANT	 "the native backend can't make its namespaces"
-#define NO_BWRAP "the bwrap backend can't be used: there is no bwrap on PATH"
+#define FINE	  CAUSE_OK
+#define FORBIDDEN CAUSE_NAMESPACES_FORBIDDEN
+#define NO_BWRAP  CAUSE_BWRAP_MISSING
 
 TEST(where_all_is_well_nothing_is_advised)
 {
 	struct diagnosis d = well();
 
-	CHECK_STR(advised(&d, NULL, NULL), "");
-	CHECK_STR(advised(&d, NULL, NO_BWRAP), "");
+	CHECK_STR(advised(&d, FINE, FINE), "");
+	CHECK_STR(advised(&d, FINE, NO_BWRAP), "");
 }
 
-TEST(the_cause_is_the_first_that_is_true)
+TEST(each_cause_has_its_advice)
+{
+	static const struct {
+		enum cause cause;
+		const char *advice;
+	} cases[] = {
+		{ CAUSE_NAMESPACES_FORBIDDEN, "namespaces!" },
+		{ CAUSE_NAMESPACE_RIGHTS, "namespaces!" },
+		{ CAUSE_NAMESPACES_OFF, "userns_clone!" },
+		{ CAUSE_NAMESPACES_EXHAUSTED, "namespaces_exhausted!" },
+		{ CAUSE_NAMESPACES_UNSUPPORTED, "namespaces_unsupported!" },
+		{ CAUSE_APPARMOR_USERNS, "apparmor_userns!" },
+		{ CAUSE_APPARMOR_PROFILE, "apparmor_profile!" },
+		{ CAUSE_PROC_MOUNT_REFUSED, "namespaces!" },
+		{ CAUSE_PROC_FOREIGN, "proc_foreign!" },
+		{ CAUSE_PROC_READ_ONLY, "proc_read_only!" },
+		{ CAUSE_KERNEL_TOO_OLD, "kernel_old!" },
+		{ CAUSE_SYS, "" },
+	};
+	struct diagnosis d = well();
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		CHECK_STR(advised(&d, cases[i].cause, CAUSE_BWRAP_FAILED), cases[i].advice);
+}
+
+TEST(facts_of_the_host_make_a_cause_more_exact)
 {
 	struct diagnosis d = well();
 
-	CHECK_STR(advised(&d, CANT, NO_BWRAP), "namespaces! bwrap_missing!");
 	d.host.is_chroot = true;
-	CHECK_STR(advised(&d, CANT, NO_BWRAP), "chroot! bwrap_missing!");
-	d.host.is_chroot = false;
-	d.host.apparmor_userns = 1;
-	CHECK_STR(advised(&d, CANT, NO_BWRAP), "apparmor_userns! bwrap_missing!");
-	/* That switch is about processes without a profile. */
-	CHECK_STR(advised(&d, CANT ": AppArmor's profile 'x (enforce)'", NO_BWRAP),
-		  "apparmor_profile! bwrap_missing!");
-	d.host.userns_clone = 0;
-	CHECK_STR(advised(&d, CANT, NO_BWRAP), "userns_clone! bwrap_missing!");
-	d.host.is_root = true; /* whom neither is about */
-	CHECK_STR(advised(&d, CANT, NO_BWRAP), "namespaces! bwrap_missing!");
+	CHECK_STR(advised(&d, FORBIDDEN, NO_BWRAP), "chroot! bwrap_missing!");
+	CHECK_STR(advised(&d, CAUSE_APPARMOR_USERNS, NO_BWRAP), "apparmor_userns! bwrap_missing!");
 	d.host.limit = &(const struct host_limit){ "", "user.max_net_namespaces is 0", "" };
-	CHECK_STR(advised(&d, CANT, NO_BWRAP), "userns_max! bwrap_missing!");
-}
-
-static bool is_told_to_install(const char *bwrap)
-{
-	scoped_arena a = ARENA_INIT(1U << 20);
-	struct diagnosis d = well();
-	struct err e = ERR_INIT;
-
-	add_backend(&a, &d, "native", CANT);
-	add_backend(&a, &d, "bwrap", bwrap);
-	return doctor_advise(&a, &d, &e) == 0 && d.advice.count == 2 &&
-	       strstr(d.advice.items[1].fix.p, "install") != NULL;
+	CHECK_STR(advised(&d, CAUSE_NAMESPACES_OFF, NO_BWRAP), "userns_max! bwrap_missing!");
+	CHECK_STR(advised(&d, CAUSE_PROC_READ_ONLY, NO_BWRAP), "proc_read_only! bwrap_missing!");
+	d.host.around = &(const struct os_around){ .name = "x", .mark = "y", .way_out = "z" };
+	CHECK_STR(advised(&d, CAUSE_NAMESPACES_OFF, NO_BWRAP), "sandbox_around! bwrap_missing!");
 }
 
 TEST(what_is_there_and_not_trusted_need_not_be_installed)
 {
-	CHECK(is_told_to_install(NO_BWRAP));
-	CHECK(!is_told_to_install(NO_BWRAP "; '/x/bwrap' was passed over: it can't be opened"));
+	struct diagnosis d = well();
+
+	CHECK_STR(advised(&d, FORBIDDEN, NO_BWRAP), "namespaces! bwrap_missing!");
+	CHECK_STR(advised(&d, FORBIDDEN, CAUSE_BWRAP_UNTRUSTED), "namespaces! bwrap_untrusted!");
 }
 
 TEST(what_another_backend_makes_up_for_is_not_needed)
 {
 	struct diagnosis d = well();
 
-	d.host.apparmor_userns = 1;
-	CHECK_STR(advised(&d, CANT, NULL), "apparmor_userns");
+	CHECK_STR(advised(&d, CAUSE_APPARMOR_USERNS, FINE), "apparmor_userns");
 }
 
 TEST(a_covered_proc_counts_only_where_it_is_in_the_way)
@@ -177,10 +185,9 @@ TEST(a_covered_proc_counts_only_where_it_is_in_the_way)
 	struct diagnosis d = well();
 
 	d.host.is_proc_covered = true;
-	CHECK_STR(advised(&d, NULL, NULL), "");
-	CHECK_STR(advised(&d, "the native backend can't mount a /proc of its own", NO_BWRAP),
-		  "proc_masked! bwrap_missing!");
-	CHECK_STR(advised(&d, CANT, NULL), "namespaces");
+	CHECK_STR(advised(&d, FINE, FINE), "");
+	CHECK_STR(advised(&d, CAUSE_PROC_MOUNT_REFUSED, NO_BWRAP), "proc_masked! bwrap_missing!");
+	CHECK_STR(advised(&d, FORBIDDEN, FINE), "namespaces");
 }
 
 TEST(landlock_is_missing_off_or_old)
@@ -188,12 +195,12 @@ TEST(landlock_is_missing_off_or_old)
 	struct diagnosis d = well();
 
 	d.host.landlock_abi = 5;
-	CHECK_STR(advised(&d, NULL, NULL), "landlock_old");
+	CHECK_STR(advised(&d, FINE, FINE), "landlock_old");
 	d.host.landlock_abi = 0;
 	d.host.landlock_error = ENOSYS;
-	CHECK_STR(advised(&d, "no Landlock", "no Landlock"), "landlock_missing!");
+	CHECK_STR(advised(&d, CAUSE_LANDLOCK_MISSING, CAUSE_LANDLOCK_MISSING), "landlock_missing!");
 	d.host.landlock_error = EOPNOTSUPP;
-	CHECK_STR(advised(&d, "no Landlock", "no Landlock"), "landlock_off!");
+	CHECK_STR(advised(&d, CAUSE_LANDLOCK_OFF, CAUSE_LANDLOCK_OFF), "landlock_off!");
 }
 
 TEST(what_is_no_host_at_all_is_the_only_advice)
@@ -201,38 +208,38 @@ TEST(what_is_no_host_at_all_is_the_only_advice)
 	struct diagnosis d = well();
 
 	d.host.wsl = 1;
-	CHECK_STR(advised(&d, "this is WSL1", "this is WSL1"), "wsl1!");
+	CHECK_STR(advised(&d, CAUSE_WSL1, CAUSE_WSL1), "wsl1!");
 	d.host.wsl = 2;
-	CHECK_STR(advised(&d, NULL, NULL), "");
+	CHECK_STR(advised(&d, FINE, FINE), "");
 	d.host.is_nested = true;
-	CHECK_STR(advised(&d, "nested", "nested"), "nested!");
+	CHECK_STR(advised(&d, CAUSE_INSIDE_CORDON, CAUSE_INSIDE_CORDON), "nested!");
 }
 
 TEST(that_nothing_could_be_tried_is_said)
 {
 	struct diagnosis d = well();
 
-	d.control = (struct control){ .reason = STR("why") };
-	CHECK_STR(advised(&d, NULL, NULL), "no_probe");
-	d.room_reason = STR("why");
-	CHECK_STR(advised(&d, NULL, NULL), "no_directory");
+	d.control = (struct control){ .reason = { CAUSE_SYS, STR("why") } };
+	CHECK_STR(advised(&d, FINE, FINE), "no_probe");
+	d.room_reason = (struct reason){ CAUSE_SYS, STR("why") };
+	CHECK_STR(advised(&d, FINE, FINE), "no_directory");
 	d.has_program = false;
-	CHECK_STR(advised(&d, NULL, NULL), "no_probe");
+	CHECK_STR(advised(&d, FINE, FINE), "no_probe");
 }
 
 TEST(a_shortage_is_not_taken_for_a_prohibition)
 {
 	struct diagnosis d = well();
 
-	CHECK_STR(advised(&d, "can't start a sandbox: Resource temporarily unavailable", NULL), "");
+	CHECK_STR(advised(&d, CAUSE_PROCESS_LIMIT, FINE), "");
 	d.host.open_files = FACT_UNKNOWN;
-	CHECK_STR(advised(&d, NULL, NULL), "");
+	CHECK_STR(advised(&d, FINE, FINE), "");
 	d.host.open_files = 20;
-	d.control = (struct control){ .reason = STR("why") };
-	CHECK_STR(advised(&d, CANT, CANT), "open_files!");
-	CHECK_STR(advised(&d, NULL, CANT), "open_files");
+	d.control = (struct control){ .reason = { CAUSE_SYS, STR("why") } };
+	CHECK_STR(advised(&d, FORBIDDEN, FORBIDDEN), "open_files!");
+	CHECK_STR(advised(&d, FINE, FORBIDDEN), "open_files");
 	d.host.has_proc = false;
-	CHECK_STR(advised(&d, CANT, CANT), "no_proc!");
+	CHECK_STR(advised(&d, FORBIDDEN, FORBIDDEN), "no_proc!");
 }
 
 TEST(sockets_that_are_not_listed_are_only_advice)
@@ -240,7 +247,7 @@ TEST(sockets_that_are_not_listed_are_only_advice)
 	struct diagnosis d = well();
 
 	d.host.lists_sockets = false;
-	CHECK_STR(advised(&d, NULL, NULL), "unix_diag");
+	CHECK_STR(advised(&d, FINE, FINE), "unix_diag");
 }
 
 TEST(git_is_only_advice)
@@ -248,9 +255,9 @@ TEST(git_is_only_advice)
 	struct diagnosis d = well();
 
 	d.host.has_git = true;
-	CHECK_STR(advised(&d, NULL, NULL), "git_bare_repository");
+	CHECK_STR(advised(&d, FINE, FINE), "git_bare_repository");
 	d.host.bare_repository = STR("all");
-	CHECK_STR(advised(&d, NULL, NULL), "git_bare_repository");
+	CHECK_STR(advised(&d, FINE, FINE), "git_bare_repository");
 	d.host.bare_repository = STR("explicit");
-	CHECK_STR(advised(&d, NULL, NULL), "");
+	CHECK_STR(advised(&d, FINE, FINE), "");
 }

@@ -208,10 +208,13 @@ int bwrap_find(struct arena *a, const struct launch *in, const char *path_list,
 		rest = str_from(rest, directory.len + 1);
 	}
 	if (r == 0)
-		r = FAIL(e, ERR_WEAKER,
-			 "the bwrap backend can't be used: there is no bwrap on PATH that can be "
-			 "trusted; install bubblewrap%s%s",
-			 s.said.len ? "; " : "", buf_str(&s.said).p);
+		r = s.said.len ? FAIL_CAUSE(e, CAUSE_BWRAP_UNTRUSTED,
+					    "the bwrap backend can't be used: there is no bwrap on "
+					    "PATH that can be trusted; install bubblewrap; %s",
+					    buf_str(&s.said).p)
+			       : FAIL_CAUSE(e, CAUSE_BWRAP_MISSING,
+					    "the bwrap backend can't be used: there is no bwrap on "
+					    "PATH; install bubblewrap");
 	else if (r > 0 && s.said.len && in->warn)
 		in->warn(in->user, buf_str(&s.said).p);
 	buf_done(&s.said);
@@ -242,10 +245,10 @@ int bwrap_find_cordon(struct arena *a, struct str *out, bool *is_this, struct er
 		named = real;
 	why = bwrap_distrust_path(named, where, sizeof(where));
 	if (why)
-		return FAIL(e, ERR_WEAKER,
-			    "the program cordon is needed: '%s' %s; install it, or set "
-			    "CORDON_PROGRAM to it",
-			    where, why);
+		return FAIL_CAUSE(e, CAUSE_PROGRAM_UNUSABLE,
+				  "the program cordon is needed: '%s' %s; install it, or set "
+				  "CORDON_PROGRAM to it",
+				  where, why);
 	return arena_copy(a, str_of(named), out, e);
 }
 
@@ -268,8 +271,9 @@ int bwrap_find_stage(struct arena *a, const struct launch *in, int *fd, struct e
 	(void)utf8_show(program, shown, sizeof(shown));
 	why = distrust_place(in, program);
 	if (why)
-		return FAIL(e, ERR_WEAKER,
-			    "the bwrap backend can't use '%s' as its inner stage: %s", shown, why);
+		return FAIL_CAUSE(e, CAUSE_PROGRAM_UNUSABLE,
+				  "the bwrap backend can't use '%s' as its inner stage: %s", shown,
+				  why);
 	*fd = open(program.p, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (*fd < 0)
 		return FAIL_SYS(e, errno, "can't open the program '%s'", shown);

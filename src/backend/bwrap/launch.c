@@ -152,8 +152,9 @@ static int word_end(struct attempt *t, struct err *e)
 			    "something is no longer what it was when the policy was compiled; "
 			    "nothing was run, try again (bwrap: %s)",
 			    text);
-	return FAIL(e, ERR_WEAKER, "the bwrap backend can't make its sandbox: '%s' %s%s", path,
-		    *text ? "says: " : "ended, or hangs, without a word", text);
+	return FAIL_CAUSE(e, CAUSE_BWRAP_FAILED,
+			  "the bwrap backend can't make its sandbox: '%s' %s%s", path,
+			  *text ? "says: " : "ended, or hangs, without a word", text);
 }
 
 /* "child-pid": 123, in what bwrap writes. */
@@ -188,10 +189,10 @@ static bool await_info(const struct attempt *t)
 
 static int fail_stranger(const struct attempt *t, struct err *e)
 {
-	return FAIL(e, ERR_WEAKER,
-		    "the bwrap backend can't use '%s': it does not tell which process it has "
-		    "started",
-		    t->program.path.p);
+	return FAIL_CAUSE(e, CAUSE_BWRAP_UNUSABLE,
+			  "the bwrap backend can't use '%s': it does not tell which process it has "
+			  "started",
+			  t->program.path.p);
 }
 
 static int find_first_process(struct attempt *t, struct err *e)
@@ -277,8 +278,8 @@ static int mask_the_rest(struct attempt *t, struct err *e)
 	if (masker_start(&masker, &t->s, e) < 0) {
 		(void)utf8_show(str_of(e->text), why, sizeof(why));
 		*e = (struct err)ERR_INIT;
-		return FAIL(e, ERR_WEAKER,
-			    "the bwrap backend can't hide what the policy denies: %s", why);
+		return FAIL_CAUSE(e, CAUSE_BWRAP_FAILED,
+				  "the bwrap backend can't hide what the policy denies: %s", why);
 	}
 	r = order_masks(t, &masker, e);
 	masker_stop(&masker, &masked, &missed);
@@ -343,8 +344,8 @@ static int word_failure(const struct attempt *t, const struct init_message *m, s
 			    "did not mount it as told (it can't %s it); nothing was run, try again",
 			    path, doing);
 	if (m->stage == BWRAP_LINK) {
-		err_fail_at(
-			e, ERR_HERE, ERR_WEAKER, m->os_error,
+		err_fail_cause(
+			e, ERR_HERE, CAUSE_BWRAP_FAILED, m->os_error,
 			"the bwrap backend can't keep the link '%s' in its place: bwrap follows "
 			"links, and the inner stage was not allowed to",
 			path);
@@ -352,9 +353,9 @@ static int word_failure(const struct attempt *t, const struct init_message *m, s
 	}
 	if (m->stage == BWRAP_PLACE)
 		return FAIL_SYS(e, m->os_error, "can't %s '%s' in the sandbox", doing, path);
-	err_fail_at(e, ERR_HERE, ERR_WEAKER, m->os_error,
-		    "the bwrap backend can't %s (step %u): bwrap did not do what it was told",
-		    doing, m->index);
+	err_fail_cause(e, ERR_HERE, CAUSE_BWRAP_FAILED, m->os_error,
+		       "the bwrap backend can't %s (step %u): bwrap did not do what it was told",
+		       doing, m->index);
 	return err_result(e);
 }
 

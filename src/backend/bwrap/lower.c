@@ -20,9 +20,10 @@ static int add(struct arguments *args, const char *word, struct err *e)
 	const char **added;
 
 	if (args->out->list.count >= BWRAP_MAX_WORDS)
-		return FAIL(e, ERR_WEAKER,
-			    "the bwrap backend can't do it: the policy makes more mounts than "
-			    "bwrap takes in its arguments (9000); name fewer paths");
+		return FAIL_CAUSE(
+			e, CAUSE_BACKEND_UNSUITED,
+			"the bwrap backend can't do it: the policy makes more mounts than "
+			"bwrap takes in its arguments (9000); name fewer paths");
 	added = VEC_PUSH(args->a, &args->out->list, e);
 	if (!added)
 		return err_result(e);
@@ -202,8 +203,9 @@ static int refuse(const struct mount_op *op, const char *what, struct err *e)
 	scoped_buf path = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 
 	utf8_add_shown(&path, str_of(op->path));
-	return FAIL(e, ERR_WEAKER, "the bwrap backend can't %s '%s'; the native backend can", what,
-		    buf_str(&path).p);
+	return FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,
+			  "the bwrap backend can't %s '%s'; the native backend can", what,
+			  buf_str(&path).p);
 }
 
 /*

@@ -27,10 +27,11 @@ static int note_namespaces(struct attempt *t, struct err *e)
 			continue;
 		snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
 		if (stat(path, &st) < 0)
-			return FAIL(e, ERR_WEAKER,
-				    "the bwrap backend can't tell the namespaces of this process: "
-				    "this kernel has no %s namespaces, or /proc is not mounted",
-				    name);
+			return FAIL_CAUSE(
+				e, CAUSE_NAMESPACES_UNSUPPORTED,
+				"the bwrap backend can't tell the namespaces of this process: "
+				"this kernel has no %s namespaces, or /proc is not mounted",
+				name);
 		t->job.namespaces[i] = st.st_ino;
 	}
 	return 0;

@@ -73,10 +73,11 @@ int bwrap_features_check(uint32_t features, struct str path, struct err *e)
 
 	for (unsigned i = 0; i < BWRAP_NEEDED_COUNT; i++)
 		if (!(features & BWRAP_FEATURE_BIT(i)))
-			return FAIL(e, ERR_WEAKER,
-				    "the bwrap backend can't use '%s': it has no %s; bubblewrap "
-				    "0.5.0 or newer is needed",
-				    utf8_show(path, shown, sizeof(shown)), options[i]);
+			return FAIL_CAUSE(
+				e, CAUSE_BWRAP_UNUSABLE,
+				"the bwrap backend can't use '%s': it has no %s; bubblewrap "
+				"0.5.0 or newer is needed",
+				utf8_show(path, shown, sizeof(shown)), options[i]);
 	return 0;
 }
 
@@ -218,15 +219,17 @@ int bwrap_ask(int program, struct str path, uint32_t *features, struct err *e)
 		return FAIL_START(e, status, "can't start a process");
 	(void)utf8_show(path, shown, sizeof(shown));
 	if (!is_in_time)
-		return FAIL(e, ERR_WEAKER,
-			    "the bwrap backend can't use '%s': it did not answer to --help within "
-			    "%d ms; it hangs, or is none",
-			    shown, HELP_TIMEOUT_MS);
+		return FAIL_CAUSE(
+			e, CAUSE_BWRAP_UNUSABLE,
+			"the bwrap backend can't use '%s': it did not answer to --help within "
+			"%d ms; it hangs, or is none",
+			shown, HELP_TIMEOUT_MS);
 	if (help.failed != ERR_OK || !bwrap_features_parse(buf_str(&help)))
-		return FAIL(e, ERR_WEAKER,
-			    "the bwrap backend can't use '%s': it does not answer to --help as "
-			    "bubblewrap does",
-			    shown);
+		return FAIL_CAUSE(
+			e, CAUSE_BWRAP_UNUSABLE,
+			"the bwrap backend can't use '%s': it does not answer to --help as "
+			"bubblewrap does",
+			shown);
 	*features = bwrap_features_parse(buf_str(&help));
 	return bwrap_features_check(*features, path, e);
 }

@@ -28,20 +28,23 @@ uint32_t inner_landlock_abi(void)
 /* In the kernel's own words: it has none (ENOSYS), or was told at boot not to (EOPNOTSUPP). */
 static int fail_landlock(struct err *e)
 {
-	const char *cause = "this kernel has no Landlock, or a container around this process hides "
-			    "it";
+	enum cause cause = CAUSE_LANDLOCK_MISSING;
+	const char *what = "this kernel has no Landlock, or a container around this process hides "
+			   "it";
 	const char *way_out = "it needs Linux 5.13 with CONFIG_SECURITY_LANDLOCK";
 
 	if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION) < 0 &&
 	    errno == EOPNOTSUPP) {
-		cause = "this kernel has Landlock, but it was turned off at boot";
+		cause = CAUSE_LANDLOCK_OFF;
+		what = "this kernel has Landlock, but it was turned off at boot";
 		way_out = "add \"landlock\" to the lsm= list of the kernel's command line";
 	}
-	return FAIL(
-		e, ERR_WEAKER,
+	err_fail_cause(
+		e, ERR_HERE, cause, 0,
 		"the guarantee fs_write can't be held: %s, without which named pipes and devices "
 		"of the host could be written to; %s",
-		cause, way_out);
+		what, way_out);
+	return err_result(e);
 }
 
 int inner_check_walls(const struct launch *in, const struct inner_job *job, struct err *e)
@@ -49,8 +52,8 @@ int inner_check_walls(const struct launch *in, const struct inner_job *job, stru
 	if (job->walls.abi == 0)
 		return fail_landlock(e);
 	if (!job->has_own_network && in->plan->policy->profile->isolates_ipc && job->walls.abi < 6)
-		return FAIL(
-			e, ERR_WEAKER,
+		return FAIL_CAUSE(
+			e, CAUSE_LANDLOCK_OLD,
 			"the guarantee ipc can't be held with the whole network: this kernel's "
 			"Landlock (ABI %u, 6 is needed) can't keep abstract sockets of the host "
 			"away; use --network off, a newer kernel, or isolation.ipc = false",
@@ -268,14 +271,16 @@ int inner_word_failure(const struct inner_job *job, const struct init_message *m
 			    buf_str(&path).p);
 	}
 	if (m->stage == INNER_LIMITS && m->index == INNER_NOT_COUNTED)
-		return FAIL(e, ERR_WEAKER,
-			    "the guarantee limits can't be held: the kernel does not limit the "
-			    "processes of this user, who is root outside of its user namespace");
+		return FAIL_CAUSE(
+			e, CAUSE_LIMITS_UNENFORCEABLE,
+			"the guarantee limits can't be held: the kernel does not limit the "
+			"processes of this user, who is root outside of its user namespace");
 	if (m->stage == INNER_LIMITS && m->index == INNER_COUNTED_ELSEWHERE)
-		return FAIL(e, ERR_WEAKER,
-			    "the guarantee limits can't be held: this kernel counts all processes "
-			    "of this user, and not those of the run alone; Linux 5.14 or newer is "
-			    "needed");
+		return FAIL_CAUSE(
+			e, CAUSE_LIMITS_UNENFORCEABLE,
+			"the guarantee limits can't be held: this kernel counts all processes "
+			"of this user, and not those of the run alone; Linux 5.14 or newer is "
+			"needed");
 	if (m->stage == INNER_LANDLOCK && m->os_error == E2BIG)
 		return FAIL(e, ERR_SYS,
 			    "Landlock is around this process as often as the kernel allows (16 "

@@ -46,11 +46,14 @@ static int find_abi(uint32_t *out, struct err *e)
 {
 	int abi = ask_abi();
 
-	if (abi <= 0)
-		return FAIL(e, ERR_WEAKER, "the landlock backend can't be used: %s",
-			    word_absence(abi));
-	*out = (uint32_t)abi;
-	return 0;
+	if (abi > 0) {
+		*out = (uint32_t)abi;
+		return 0;
+	}
+	err_fail_cause(e, ERR_HERE,
+		       abi == -EOPNOTSUPP ? CAUSE_LANDLOCK_OFF : CAUSE_LANDLOCK_MISSING, 0,
+		       "the landlock backend can't be used: %s", word_absence(abi));
+	return err_result(e);
 }
 
 static guarantee_set gives(const struct plan *plan)

@@ -20,8 +20,8 @@ static int refuse_path(struct str path, const char *before, const char *behind, 
 	scoped_buf shown = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 
 	utf8_add_shown(&shown, path);
-	return FAIL(e, ERR_WEAKER, "the landlock backend can't %s '%s' %s", before,
-		    buf_str(&shown).p, behind);
+	return FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED, "the landlock backend can't %s '%s' %s",
+			  before, buf_str(&shown).p, behind);
 }
 
 /* The own files of P25 as plan_build() was given them. */
@@ -57,19 +57,20 @@ static int check_mode(struct lowering *l, struct err *e)
 	bool round_trips;
 
 	if (p->policy->profile->allows_userns)
-		return FAIL(e, ERR_WEAKER,
-			    "the landlock backend can't give the user namespaces of "
-			    "isolation.userns; leave it out, or use the native backend");
+		return FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,
+				  "the landlock backend can't give the user namespaces of "
+				  "isolation.userns; leave it out, or use the native backend");
 	if (find_own(l, &inputs, e) < 0 ||
 	    plan_round_trips(l->a, &inputs, p, &round_trips, &mode, &why_not, e) < 0)
 		return err_result(e);
 	if (round_trips)
 		return 0;
-	return FAIL(e, ERR_WEAKER,
-		    "the landlock backend can't hold a policy that is not one of the modes "
-		    "read-only and workspace-write (P19): %.*s; use --mode, or a backend with "
-		    "namespaces",
-		    STR_ARG(why_not));
+	return FAIL_CAUSE(
+		e, CAUSE_BACKEND_UNSUITED,
+		"the landlock backend can't hold a policy that is not one of the modes "
+		"read-only and workspace-write (P19): %.*s; use --mode, or a backend with "
+		"namespaces",
+		STR_ARG(why_not));
 }
 
 static bool is_writable(const struct walls *walls, struct str path)
@@ -130,9 +131,9 @@ static int add_writable(struct lowering *l, const struct region *region, struct 
 	struct host_file file;
 
 	if (region->path.len == 1)
-		return FAIL(e, ERR_WEAKER,
-			    "the landlock backend can't make all of '/' writable and hold "
-			    "anything; use a backend with namespaces");
+		return FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,
+				  "the landlock backend can't make all of '/' writable and hold "
+				  "anything; use a backend with namespaces");
 	if (is_the_hosts(region->path))
 		return refuse_path(region->path, "make",
 				   "writable: with namespaces it is the sandbox's own, and here it "

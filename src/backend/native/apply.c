@@ -101,10 +101,11 @@ static int word_failure(const struct native_job *job, const struct init_message 
 			"run, try again",
 			buf_str(&path).p);
 	if (m->os_error == ENOSYS)
-		return FAIL(e, ERR_WEAKER,
-			    "the native backend can't %s: this kernel, or a container around this "
-			    "process, lacks a system call for it; Linux 5.13 or newer is needed",
-			    doing);
+		return FAIL_CAUSE(
+			e, CAUSE_KERNEL_TOO_OLD,
+			"the native backend can't %s: this kernel, or a container around this "
+			"process, lacks a system call for it; Linux 5.13 or newer is needed",
+			doing);
 	if (m->stage == NATIVE_PROC && m->index == 0)
 		return host_fail_proc(backend_native.name, m->os_error, e);
 	if (m->stage == NATIVE_NETWORK && m->index == 0 && m->os_error != EPERM)
