@@ -100,7 +100,7 @@
 	X(BAD_VALUE, POLICY, "bad_value", "A key has a value that is not allowed.")                \
 	X(DUPLICATE_KEY, POLICY, "duplicate_key", "A key is given twice.")                         \
 	X(KEY_NOT_ALLOWED_HERE, POLICY, "key_not_allowed_here",                                    \
-	  "Only the user's own configuration may set this key.")                                   \
+	  "A file sets a key that only another file may set.")                                     \
 	X(BAD_PATH, POLICY, "bad_path", "A path in a configuration file is malformed.")            \
 	X(BASE_PROFILE_UNKNOWN, POLICY, "base_profile_unknown",                                    \
 	  "A configuration file names a profile that does not exist.")                             \

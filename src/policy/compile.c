@@ -57,11 +57,11 @@ static bool takes_away(const struct narrowing *n)
 	for (size_t i = 0; i < n->layer.fs.count; i++)
 		if (n->layer.fs.items[i].access != ACCESS_WRITE)
 			return true;
-	for (size_t i = 0; i < LIMIT_COUNT; i++)
-		if (n->limits.value[i])
+	for (size_t i = 0; i < KEY_COUNT; i++)
+		if (key_narrows(&policy_keys[i]) && !key_is_default(&policy_keys[i], &n->keys))
 			return true;
-	return n->protect.count > 0 || n->layer.net.access != NET_FULL ||
-	       !n->layer.net.allows_local_binding || !n->layer.net.allows_upstream_proxy;
+	return n->layer.net.access != NET_FULL || !n->layer.net.allows_local_binding ||
+	       !n->layer.net.allows_upstream_proxy;
 }
 
 /* P3: without a sandbox nothing that a layer takes away would be taken away. */
@@ -407,20 +407,17 @@ static int compare_named(const void *left, const void *right)
 	return str_cmp(a->name, b->name);
 }
 
-/* The names of all layers, each once. */
-static int unite_protect(struct compile *k, struct err *e)
+/* Adds the names, then sorts all and drops those that are there twice. */
+static int unite_names(struct compile *k, names *all, const names *more, struct err *e)
 {
-	names *all = &k->profile->protect;
 	size_t count = 0;
 
-	for (size_t i = 0; i < k->above.count; i++) {
-		for (size_t j = 0; j < k->above.items[i].protect.count; j++) {
-			struct named *added = VEC_PUSH(k->a, all, e);
+	for (size_t i = 0; i < more->count; i++) {
+		struct named *added = VEC_PUSH(k->a, all, e);
 
-			if (!added)
-				return err_result(e);
-			*added = k->above.items[i].protect.items[j];
-		}
+		if (!added)
+			return err_result(e);
+		*added = more->items[i];
 	}
 	if (all->count > 1)
 		qsort(all->items, all->count, sizeof(*all->items), compare_named);
@@ -431,14 +428,35 @@ static int unite_protect(struct compile *k, struct err *e)
 	return 0;
 }
 
-static void meet_limits(struct limits *into, const struct limits *other)
+static void lower_limit(const struct key *k, struct profile *into, const struct profile *other)
 {
-	for (size_t i = 0; i < LIMIT_COUNT; i++) {
-		if (!other->value[i] || (into->value[i] && into->value[i] <= other->value[i]))
+	uint64_t *limit = (uint64_t *)((char *)into + k->offset);
+	uint64_t lower = *(const uint64_t *)key_field(k, other);
+
+	if (!lower || (*limit && *limit <= lower))
+		return;
+	*limit = lower;
+	*(struct origin *)((char *)into + k->origin) =
+		*(const struct origin *)((const char *)other + k->origin);
+}
+
+/* Of the keys that are no layers: the lower limit counts, and the names of all. */
+static int narrow_keys(struct compile *k, const struct profile *by, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < KEY_COUNT && r == 0; i++) {
+		const struct key *key = &policy_keys[i];
+
+		if (!key_narrows(key))
 			continue;
-		into->value[i] = other->value[i];
-		into->origin[i] = other->origin[i];
+		if (key->kind == KIND_LIMIT)
+			lower_limit(key, k->profile, by);
+		else
+			r = unite_names(k, (names *)((char *)k->profile + key->offset),
+					key_field(key, by), e);
 	}
+	return r;
 }
 
 static int stack_layers(struct compile *k, struct err *e)
@@ -463,10 +481,12 @@ static int stack_layers(struct compile *k, struct err *e)
 		if (!added)
 			return err_result(e);
 		*added = k->above.items[i].layer;
-		meet_limits(&k->profile->limits, &k->above.items[i].limits);
+		r = narrow_keys(k, &k->above.items[i].keys, e);
+		if (r < 0)
+			return r;
 	}
 	k->policy->profile = k->profile;
-	return unite_protect(k, e);
+	return unite_names(k, &k->profile->protect, &(names){ 0 }, e);
 }
 
 static int copy_warnings(struct compile *k, struct err *e)

@@ -105,7 +105,7 @@ int config_check_parents(struct arena *a, const struct config *c, struct str nam
 	return find_parents(a, c, name, &chain, e);
 }
 
-/* What a child inherits: all but the words about the parent itself. */
+/* What a child inherits: all but the keys that describe the parent itself. */
 static int take_inheritance(struct arena *a, const struct toml *parent, struct toml *out,
 			    struct err *e)
 {
@@ -117,7 +117,9 @@ static int take_inheritance(struct arena *a, const struct toml *parent, struct t
 	for (size_t i = 0; i < parent->table.count; i++) {
 		const struct toml_member *m = &parent->table.items[i];
 
-		if (!str_is(m->name, "description") && !str_is(m->name, "extends"))
+		const struct key *k = key_find(KEYS_PROFILE, m->name);
+
+		if (!k || !(k->files & NOT_INHERITED))
 			items[count++] = *m;
 	}
 	*out = *parent;
@@ -146,7 +148,7 @@ int config_resolve(struct arena *a, const struct config *c, struct str name, str
 	return r;
 }
 
-static int merge_layer(struct arena *a, struct config *c, struct toml *top, enum schema_layer layer,
+static int merge_layer(struct arena *a, struct config *c, struct toml *top, enum key_files layer,
 		       struct err *e)
 {
 	int r = layer_check(a, top, layer, &c->warnings, e);
@@ -155,9 +157,9 @@ static int merge_layer(struct arena *a, struct config *c, struct toml *top, enum
 }
 
 static int add_layer(struct arena *a, struct config *c, const struct source *source,
-		     enum schema_layer layer, struct err *e)
+		     enum key_files layer, struct err *e)
 {
-	const struct toml **kept = layer == SCHEMA_SYSTEM ? &c->system : &c->user;
+	const struct toml **kept = layer == IN_SYSTEM ? &c->system : &c->user;
 	struct toml *top;
 
 	if (!source->is_present)
@@ -181,7 +183,7 @@ static int add_overrides(struct arena *a, struct config *c, const struct config_
 		const struct toml *chosen;
 		struct toml *top = config_parse_override(a, in->overrides[i], e);
 
-		if (!top || merge_layer(a, c, top, SCHEMA_USER, e) < 0)
+		if (!top || merge_layer(a, c, top, IN_USER, e) < 0)
 			return err_result(e);
 		chosen = toml_find(top, "default_permissions");
 		if (chosen)
@@ -198,8 +200,8 @@ static int add_ceiling(struct arena *a, struct config *c, const struct source *s
 	if (!source->is_present)
 		return 0;
 	top = layer_parse(a, source, e);
-	if (!top || layer_check_narrowing(a, top, SCHEMA_REQUIREMENTS, "the requirements",
-					  &c->warnings, e) < 0)
+	if (!top ||
+	    layer_check_narrowing(a, top, IN_REQUIREMENTS, "the requirements", &c->warnings, e) < 0)
 		return err_result(e);
 	c->ceiling = top;
 	return 0;
@@ -252,8 +254,8 @@ struct config *config_merge(struct arena *a, const struct config_inputs *in, str
 	c->env_profile = unless_empty(in->env_profile);
 	c->env_mode = unless_empty(in->env_mode);
 	c->merged = builtin_parse(a, e);
-	if (!c->merged || add_layer(a, c, &in->system, SCHEMA_SYSTEM, e) < 0 ||
-	    add_layer(a, c, &in->user, SCHEMA_USER, e) < 0 || add_overrides(a, c, in, e) < 0 ||
+	if (!c->merged || add_layer(a, c, &in->system, IN_SYSTEM, e) < 0 ||
+	    add_layer(a, c, &in->user, IN_USER, e) < 0 || add_overrides(a, c, in, e) < 0 ||
 	    add_ceiling(a, c, &in->requirements, e) < 0 || sort_profiles(a, c, e) < 0)
 		return NULL;
 	return c;

@@ -54,13 +54,12 @@ struct config *config_merge_names(struct arena *a, const struct config_inputs *i
 int config_check_default(struct arena *a, const struct config *c, struct err *e) MUST_CHECK NONNULL;
 
 /* Checks one layer alone and brings it into normal form; `warnings` as normal_table() has it. */
-int layer_check(struct arena *a, struct toml *top, enum schema_layer layer, warning_list *warnings,
+int layer_check(struct arena *a, struct toml *top, enum key_files layer, warning_list *warnings,
 		struct err *e) MUST_CHECK NONNULL;
 
-/* The same for a file that narrows: SCHEMA_PROJECT or SCHEMA_REQUIREMENTS. */
-int layer_check_narrowing(struct arena *a, struct toml *top, enum schema_table which,
-			  const char *where, warning_list *warnings, struct err *e)
-	MUST_CHECK NONNULL;
+/* The same for a file that narrows: IN_PROJECT or IN_REQUIREMENTS. */
+int layer_check_narrowing(struct arena *a, struct toml *top, enum key_files file, const char *where,
+			  warning_list *warnings, struct err *e) MUST_CHECK NONNULL;
 
 /* The top-level keys that are no profiles; all is allowed. */
 int settings_decode(const struct decode *d, const struct toml *merged, struct settings *out,

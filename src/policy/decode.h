@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a checked table to the structs of policy.h. Internal to policy/: one
- * function for each table of a profile, used for profiles, project files and
- * the ceiling alike.
+ * Decodes a checked table into the structs of policy.h, by the table of keys. The same code
+ * decodes profiles, project files and the requirements. Internal to policy/.
  */
 #pragma once
 
@@ -11,67 +10,81 @@
 
 struct decode {
 	struct arena *a;
-	warning_list *warnings; /* NULL when it is only asked whether all is valid */
+	warning_list *warnings; /* NULL: add none */
 	const char *where;	/* "profile 'dev'", for messages */
-	enum layer_kind kind;	/* of the layer that the table is of */
+	enum layer_kind kind;	/* of the layer that the table belongs to */
 };
 
-/* Whether it is a project's or the ceiling's table, which can only take away. */
+/* Whether the table belongs to a project or to the requirements, which can only narrow. */
 static inline bool decode_narrows(const struct decode *d)
 {
 	return d->kind != LAYER_PROFILE;
 }
 
-/* Adds a warning, unless they are not asked for. */
+/* Adds a warning, if the caller wants them. */
 int decode_warn(const struct decode *d, struct origin origin, struct err *e, const char *fmt, ...)
 	MUST_CHECK PRINTF_LIKE(4, 5) NONNULL;
 
-/* schema_check() of the table `name` of what is being decoded. */
-int decode_check(const struct decode *d, const struct toml *table, enum schema_table which,
-		 const char *name, struct err *e) MUST_CHECK NONNULL;
-
-int decode_filesystem(const struct decode *d, const struct toml *table, fs_entries *out,
-		      struct err *e) MUST_CHECK NONNULL;
-int decode_network(const struct decode *d, const struct toml *table, struct net_rules *out,
-		   struct err *e) MUST_CHECK NONNULL;
-/* Of a profile's network that says much, and not that there is one. */
-int decode_warn_off(const struct decode *d, const struct toml *table, struct err *e)
-	MUST_CHECK NONNULL;
-/* One pattern of P13 with what it is to do; warns of what it opens by the way. */
-int decode_domain(const struct decode *d, struct str pattern, bool is_allow, struct origin origin,
-		  struct net_rules *out, struct err *e) MUST_CHECK NONNULL;
-int decode_environment(const struct decode *d, const struct toml *table, struct environment *out,
-		       struct err *e) MUST_CHECK NONNULL;
-int decode_limits(const struct decode *d, const struct toml *table, struct limits *out,
-		  struct err *e) MUST_CHECK NONNULL;
-/* Whether `name` is one that `unprotect` may hold. ERR_POLICY, with the nearest that is. */
-int unprotect_check(struct str name, struct origin origin, struct err *e) MUST_CHECK NONNULL;
-
-int decode_protect(const struct decode *d, const struct toml *array, names *out, struct err *e)
-	MUST_CHECK NONNULL;
-
-/* The values of `filesystem`, where the schema is of no help. */
-int decode_access(const struct toml *value, enum access *out, struct err *e) MUST_CHECK NONNULL;
-
-/* The configured roots of a profile's table: those that are true. */
-int decode_roots(const struct decode *d, const struct toml *profile, struct profile *out,
+/* schema_check() of a table within a profile or file; `d` names that in messages. */
+int decode_check(const struct decode *d, const struct toml *table, enum key_table which,
 		 struct err *e) MUST_CHECK NONNULL;
 
-/* `workspace` of a profile's table. */
-int decode_workspace(const struct toml *profile, bool *is_repo, struct err *e) MUST_CHECK NONNULL;
+/*
+ * Decode what `table` holds of the keys of `which` into `base`, the struct that their rows name.
+ * `table` has passed schema_check(); the tables in it are checked here.
+ */
+int decode_keys(const struct decode *d, enum key_table which, const struct toml *table, void *base,
+		struct err *e) MUST_CHECK NONNULL;
+
+/* The same for one key. Leaves `base` as it is if `table` does not hold the key. */
+int decode_key(const struct decode *d, const struct key *k, const struct toml *table, void *base,
+	       struct err *e) MUST_CHECK NONNULL;
+
+/* Of the keys that have functions of their own. */
+key_decode_fn key_decode_workspace_roots;
+key_decode_fn key_decode_filesystem;
+key_decode_fn key_decode_network;
+key_decode_fn key_decode_domains;
+key_decode_fn key_decode_unix_sockets;
+key_decode_fn key_decode_set;
+key_decode_fn key_decode_features;
+key_decode_fn key_decode_shell;
+
+/* What a name in `protect` and in `unprotect` may be; the latter suggests the nearest one. */
+name_check_fn protect_check;
+name_check_fn unprotect_check;
+
+extern const char *const backend_names[]; /* in the order in which they are tried; ends in NULL */
+
+/* Words out of a NULL-terminated list, none of them twice. */
+int decode_words(const struct decode *d, const struct toml *array, const char *what,
+		 const char *const *words, names *out, struct err *e) MUST_CHECK NONNULL;
+int decode_limit(const struct key *k, const struct toml *value, uint64_t *out, struct err *e)
+	MUST_CHECK NONNULL;
+int decode_patterns(const struct decode *d, const struct key *k, const struct toml *array,
+		    env_patterns *out, struct err *e) MUST_CHECK NONNULL;
+
+/* Warns if a profile's network has rules but no `enabled = true`, so that they have no effect. */
+int decode_warn_off(const struct decode *d, const struct toml *table, struct err *e)
+	MUST_CHECK NONNULL;
+/* Adds a rule for one pattern of P13; warns if it also opens private addresses. */
+int decode_domain(const struct decode *d, struct str pattern, bool is_allow, struct origin origin,
+		  struct net_rules *out, struct err *e) MUST_CHECK NONNULL;
+
+/* "read", "write", "deny", or "none", which is the same. */
+int decode_access(const struct toml *value, enum access *out, struct err *e) MUST_CHECK NONNULL;
 
 /* A whole profile, parents already merged. */
 struct profile *decode_profile(const struct decode *d, struct str name, const struct toml *table,
 			       struct err *e) MUST_CHECK NONNULL;
 
-/* What a narrowing file holds: `filesystem`, `network`, `limits`, `protect`. */
+/* What a narrowing file holds. */
 struct narrowing {
 	struct layer layer;
-	struct limits limits;
-	names protect;
+	struct profile keys; /* those that a project or the requirements may set */
 };
 int decode_narrowing(const struct decode *d, const struct toml *table, struct narrowing *out,
 		     struct err *e) MUST_CHECK NONNULL;
 
-/* A profile that says nothing: nothing readable, no network. */
+/* The defaults: nothing readable, no network. */
 void profile_init(struct profile *p) NONNULL;

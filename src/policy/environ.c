@@ -4,6 +4,8 @@
  * regard to case, because "github_token" is as secret as "GITHUB_TOKEN". Values
  * of inherited variables are never seen here.
  */
+#include <stdio.h>
+
 #include "policy/decode.h"
 
 enum { NAME_MAX_BYTES = 1024 }; /* a longer name is withheld rather than guessed about */
@@ -104,9 +106,12 @@ static int decode_pattern(const struct decode *d, const struct toml *value, cons
 	return out->matcher ? 0 : err_wrap_place(e, value->origin);
 }
 
-static int decode_patterns(const struct decode *d, const struct toml *array, const char *what,
-			   env_patterns *out, struct err *e)
+int decode_patterns(const struct decode *d, const struct key *k, const struct toml *array,
+		    env_patterns *out, struct err *e)
 {
+	char what[64];
+
+	(void)snprintf(what, sizeof(what), "the pattern in 'environment.%s'", k->name);
 	for (size_t i = 0; i < array->array.count; i++) {
 		struct env_pattern pattern;
 		struct env_pattern *added;
@@ -133,9 +138,10 @@ static bool is_mark(struct str name)
 	return same == ours.len || str_has_prefix(name, STR("CODEX_SANDBOX"));
 }
 
-static int decode_set(const struct decode *d, const struct toml *table, struct environment *out,
-		      struct err *e)
+int key_decode_set(const struct decode *d, const struct toml *table, void *base, struct err *e)
 {
+	struct environment *out = &((struct profile *)base)->env;
+
 	for (size_t i = 0; i < table->table.count; i++) {
 		const struct toml_member *m = &table->table.items[i];
 		struct env_value *added;
@@ -165,34 +171,5 @@ static int decode_set(const struct decode *d, const struct toml *table, struct e
 			return err_result(e);
 		*added = (struct env_value){ m->name, m->value.string, m->name_origin };
 	}
-	return 0;
-}
-
-int decode_environment(const struct decode *d, const struct toml *table, struct environment *out,
-		       struct err *e)
-{
-	static const char *const inherits[] = { "all", "core", "none", NULL };
-	const struct toml *inherit = toml_find(table, "inherit");
-	const struct toml *exclude = toml_find(table, "exclude");
-	const struct toml *include = toml_find(table, "include");
-	const struct toml *set = toml_find(table, "set");
-	struct environment env = { .inherit = ENV_ALL };
-	size_t which = ENV_ALL;
-	int r = decode_check(d, table, SCHEMA_ENVIRONMENT, "environment", e);
-
-	if (r == 0 && inherit)
-		r = schema_choice(inherit, "'environment.inherit'", inherits, &which, e);
-	if (r == 0 && exclude)
-		r = decode_patterns(d, exclude, "the pattern in 'environment.exclude'",
-				    &env.exclude, e);
-	if (r == 0 && include)
-		r = decode_patterns(d, include, "the pattern in 'environment.include'",
-				    &env.include, e);
-	if (r == 0 && set)
-		r = decode_set(d, set, &env, e);
-	if (r < 0)
-		return r;
-	env.inherit = (enum env_inherit)which;
-	*out = env;
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether two profiles say the same; see policy.h. */
+/* Whether two profiles are equal, by the table of keys; see policy.h. */
 #include <stdlib.h>
 
-#include "policy/policy.h"
+#include "policy/print.h"
 
 /* Where entries tie, the one that wins by P7 comes first. */
 static int rank(enum access access)
@@ -56,8 +56,10 @@ int fs_entries_sorted(struct arena *a, const fs_entries *entries, const struct f
 	return 0;
 }
 
-static bool equal_fs(struct arena *arena, const fs_entries *a, const fs_entries *b)
+bool key_equal_filesystem(struct arena *arena, const struct profile *x, const struct profile *y)
 {
+	const fs_entries *a = &x->fs;
+	const fs_entries *b = &y->fs;
 	struct err e = ERR_INIT;
 	const struct fs_entry **left = NULL;
 	const struct fs_entry **right = NULL;
@@ -124,16 +126,44 @@ static bool equal_sets(struct arena *arena, const void *a, const void *b, size_t
 	return true;
 }
 
-static bool equal_net(struct arena *arena, const struct net_rules *a, const struct net_rules *b)
+bool key_equal_workspace_roots(struct arena *a, const struct profile *x, const struct profile *y)
 {
-	return a->access == b->access && a->is_limited == b->is_limited &&
-	       a->allows_local_binding == b->allows_local_binding &&
-	       a->allows_upstream_proxy == b->allows_upstream_proxy &&
-	       a->rules.count == b->rules.count && a->sockets.count == b->sockets.count &&
-	       equal_sets(arena, a->rules.items, b->rules.items, a->rules.count,
-			  sizeof(struct net_rule), compare_rules) &&
-	       equal_sets(arena, a->sockets.items, b->sockets.items, a->sockets.count,
+	return x->roots.count == y->roots.count &&
+	       equal_sets(a, x->roots.items, y->roots.items, x->roots.count, sizeof(struct root),
+			  compare_roots);
+}
+
+bool key_equal_domains(struct arena *a, const struct profile *x, const struct profile *y)
+{
+	return x->net.rules.count == y->net.rules.count &&
+	       equal_sets(a, x->net.rules.items, y->net.rules.items, x->net.rules.count,
+			  sizeof(struct net_rule), compare_rules);
+}
+
+bool key_equal_unix_sockets(struct arena *a, const struct profile *x, const struct profile *y)
+{
+	return x->net.sockets.count == y->net.sockets.count &&
+	       equal_sets(a, x->net.sockets.items, y->net.sockets.items, x->net.sockets.count,
 			  sizeof(struct net_socket), compare_sockets);
+}
+
+bool key_equal_set(struct arena *a, const struct profile *x, const struct profile *y)
+{
+	(void)a;
+	if (x->env.set.count != y->env.set.count)
+		return false;
+	for (size_t i = 0; i < x->env.set.count; i++)
+		if (!str_eq(x->env.set.items[i].name, y->env.set.items[i].name) ||
+		    !str_eq(x->env.set.items[i].value, y->env.set.items[i].value))
+			return false;
+	return true;
+}
+
+/* The rules of the network are keys of their own. */
+bool key_equal_network(struct arena *a, const struct profile *x, const struct profile *y)
+{
+	(void)a;
+	return x->net.access == y->net.access;
 }
 
 static bool equal_patterns(const env_patterns *a, const env_patterns *b)
@@ -146,17 +176,6 @@ static bool equal_patterns(const env_patterns *a, const env_patterns *b)
 	return true;
 }
 
-static bool equal_env(const struct environment *a, const struct environment *b)
-{
-	if (a->inherit != b->inherit || a->set.count != b->set.count)
-		return false;
-	for (size_t i = 0; i < a->set.count; i++)
-		if (!str_eq(a->set.items[i].name, b->set.items[i].name) ||
-		    !str_eq(a->set.items[i].value, b->set.items[i].value))
-			return false;
-	return equal_patterns(&a->exclude, &b->exclude) && equal_patterns(&a->include, &b->include);
-}
-
 static bool equal_names(const names *a, const names *b)
 {
 	if (a->count != b->count)
@@ -167,11 +186,34 @@ static bool equal_names(const names *a, const names *b)
 	return true;
 }
 
-static bool equal_limits(const struct limits *a, const struct limits *b)
+static bool equal_key(struct arena *a, const struct key *k, const struct profile *x,
+		      const struct profile *y)
 {
-	for (size_t i = 0; i < LIMIT_COUNT; i++)
-		if (a->value[i] != b->value[i])
-			return false;
+	const void *left = key_field(k, x);
+	const void *right = key_field(k, y);
+
+	switch (k->kind) {
+	case KIND_BOOL:
+	case KIND_CHOICE:
+		return key_value(k, x) == key_value(k, y);
+	case KIND_STRING:
+		return str_eq(*(const struct str *)left, *(const struct str *)right);
+	case KIND_NAMES:
+	case KIND_WORDS:
+		return equal_names(left, right);
+	case KIND_PATTERNS:
+		return equal_patterns(left, right);
+	case KIND_LIMIT:
+		return *(const uint64_t *)left == *(const uint64_t *)right;
+	case KIND_OWN:
+		return k->equal(a, x, y);
+	case KIND_SUBTABLE:
+	case KIND_SETTING:
+	case KIND_LOADED:
+	case KIND_IGNORED:
+	case KIND_REFUSED:
+		break;
+	}
 	return true;
 }
 
@@ -179,15 +221,8 @@ bool profile_equal(const struct profile *a, const struct profile *b)
 {
 	scoped_arena arena = ARENA_INIT(SIZE_MAX);
 
-	return str_eq(a->description, b->description) && a->git == b->git &&
-	       a->workspace_is_repo == b->workspace_is_repo &&
-	       a->nested_is_open == b->nested_is_open && a->tmp_is_private == b->tmp_is_private &&
-	       a->globs_are_strict == b->globs_are_strict && a->isolates_ipc == b->isolates_ipc &&
-	       a->isolates_proc == b->isolates_proc && a->allows_userns == b->allows_userns &&
-	       a->is_unsandboxed == b->is_unsandboxed && a->roots.count == b->roots.count &&
-	       equal_sets(&arena, a->roots.items, b->roots.items, a->roots.count,
-			  sizeof(struct root), compare_roots) &&
-	       equal_names(&a->protect, &b->protect) && equal_names(&a->unprotect, &b->unprotect) &&
-	       equal_limits(&a->limits, &b->limits) && equal_env(&a->env, &b->env) &&
-	       equal_net(&arena, &a->net, &b->net) && equal_fs(&arena, &a->fs, &b->fs);
+	for (size_t i = 0; i < KEY_COUNT; i++)
+		if (!key_is_setting(&policy_keys[i]) && !equal_key(&arena, &policy_keys[i], a, b))
+			return false;
+	return a->is_unsandboxed == b->is_unsandboxed;
 }

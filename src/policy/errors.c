@@ -29,14 +29,14 @@ static int check_role(struct arena *a, struct toml *top, enum role role, struct 
 
 	switch (role) {
 	case ROLE_SYSTEM:
-		return layer_check(a, top, SCHEMA_SYSTEM, &ignored, e);
+		return layer_check(a, top, IN_SYSTEM, &ignored, e);
 	case ROLE_USER:
-		return layer_check(a, top, SCHEMA_USER, &ignored, e);
+		return layer_check(a, top, IN_USER, &ignored, e);
 	case ROLE_REQUIREMENTS:
-		return layer_check_narrowing(a, top, SCHEMA_REQUIREMENTS, "the requirements",
-					     &ignored, e);
+		return layer_check_narrowing(a, top, IN_REQUIREMENTS, "the requirements", &ignored,
+					     e);
 	case ROLE_PROJECT:
-		return layer_check_narrowing(a, top, SCHEMA_PROJECT, project_where, &ignored, e);
+		return layer_check_narrowing(a, top, IN_PROJECT, project_where, &ignored, e);
 	}
 	return FAIL(e, ERR_INTERNAL, "a layer without a role");
 }

@@ -111,9 +111,11 @@ static int check_scan_depth(const struct decode *d, const struct toml_member *m,
 			   "'glob_scan_max_depth' is ignored: globs hold at every depth");
 }
 
-int decode_filesystem(const struct decode *d, const struct toml *table, fs_entries *out,
-		      struct err *e)
+int key_decode_filesystem(const struct decode *d, const struct toml *table, void *base,
+			  struct err *e)
 {
+	fs_entries *out = &((struct profile *)base)->fs;
+
 	for (size_t i = 0; i < table->table.count; i++) {
 		const struct toml_member *m = &table->table.items[i];
 		struct fs_key key;

@@ -20,12 +20,12 @@ struct toml *layer_parse(struct arena *a, const struct source *source, struct er
 	return toml_parse(a, source->file, source->text, e);
 }
 
-static int check_profile_name(const struct toml_member *m, enum schema_layer layer, struct err *e)
+static int check_profile_name(const struct toml_member *m, enum key_files layer, struct err *e)
 {
 	if (m->name.len == 0 || str_has_nul(m->name))
 		return FAIL_AT(e, ERR_POLICY, m->name_origin,
 			       "the name of a profile can't be empty nor hold a NUL");
-	if (m->name.p[0] == ':' && layer != SCHEMA_BUILTIN)
+	if (m->name.p[0] == ':' && layer != IN_BUILTIN)
 		return FAIL_AT(e, ERR_POLICY, m->name_origin,
 			       "the profile '%s' can't be defined: names that start with ':' are "
 			       "built in; call it '%s'",
@@ -33,7 +33,7 @@ static int check_profile_name(const struct toml_member *m, enum schema_layer lay
 	return 0;
 }
 
-static int check_profile(const struct decode *loud, struct toml_member *m, enum schema_layer layer,
+static int check_profile(const struct decode *loud, struct toml_member *m, enum key_files layer,
 			 struct err *e)
 {
 	char where[SHOWN_BYTES + 16];
@@ -45,7 +45,7 @@ static int check_profile(const struct decode *loud, struct toml_member *m, enum 
 	if (r == 0)
 		r = schema_type(&m->value, TOML_TABLE, where, e);
 	if (r == 0)
-		r = schema_check(&m->value, SCHEMA_PROFILE, layer, where, e);
+		r = schema_check(&m->value, KEYS_PROFILE, layer, where, e);
 	if (r == 0)
 		r = normal_table(loud, &m->value, e);
 	if (r < 0)
@@ -108,13 +108,13 @@ static int check_trusts(struct arena *a, const struct toml *trust, struct err *e
 	return 0;
 }
 
-int layer_check(struct arena *a, struct toml *top, enum schema_layer layer, warning_list *warnings,
+int layer_check(struct arena *a, struct toml *top, enum key_files layer, warning_list *warnings,
 		struct err *e)
 {
 	struct decode loud = { .a = a, .warnings = warnings, .where = "the configuration" };
 	struct decode d = { .a = a, .where = "the configuration" };
 	struct settings settings;
-	int r = schema_check(top, SCHEMA_TOP, layer, d.where, e);
+	int r = schema_check(top, KEYS_TOP, layer, d.where, e);
 
 	for (size_t i = 0; i < top->table.count && r == 0; i++) {
 		struct toml_member *m = &top->table.items[i];
@@ -128,16 +128,16 @@ int layer_check(struct arena *a, struct toml *top, enum schema_layer layer, warn
 	return r < 0 ? r : settings_decode(&d, top, &settings, e);
 }
 
-int layer_check_narrowing(struct arena *a, struct toml *top, enum schema_table which,
-			  const char *where, warning_list *warnings, struct err *e)
+int layer_check_narrowing(struct arena *a, struct toml *top, enum key_files file, const char *where,
+			  warning_list *warnings, struct err *e)
 {
 	struct decode loud = { .a = a, .warnings = warnings, .where = where };
 	struct decode d = { .a = a,
 			    .where = where,
-			    .kind = which == SCHEMA_REQUIREMENTS ? LAYER_CEILING : LAYER_PROJECT };
+			    .kind = file == IN_REQUIREMENTS ? LAYER_CEILING : LAYER_PROJECT };
 	struct narrowing narrowing;
 	uint32_t allow;
-	int r = schema_check(top, which, SCHEMA_USER, where, e);
+	int r = schema_check(top, KEYS_PROFILE, file, where, e);
 
 	if (r == 0)
 		r = settings_decode_allow(&d, top, &allow, e);

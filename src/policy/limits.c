@@ -2,25 +2,10 @@
 /* `limits` (P23): numbers with or without a unit. */
 #include "policy/decode.h"
 
-enum unit { UNIT_NONE, UNIT_TIME, UNIT_BYTES };
-
-static const struct {
-	const char *name;
-	enum unit unit;
-	uint64_t whole; /* what an integer without a unit counts: seconds, bytes, things */
-} limits[LIMIT_COUNT] = {
-	[LIMIT_TIMEOUT] = { "timeout", UNIT_TIME, 1000 },
-	[LIMIT_MEMORY] = { "memory", UNIT_BYTES, 1 },
-	[LIMIT_PROCESSES] = { "processes", UNIT_NONE, 1 },
-	[LIMIT_FILE_SIZE] = { "file_size", UNIT_BYTES, 1 },
-	[LIMIT_OPEN_FILES] = { "open_files", UNIT_NONE, 1 },
-	[LIMIT_CPU_TIME] = { "cpu_time", UNIT_TIME, 1000 },
-};
-
 /* In milliseconds and bytes. Bare k, M, G, T are binary, as ulimit and systemd have them. */
 static const struct suffix {
 	const char *text;
-	enum unit unit;
+	enum limit_unit unit;
 	uint64_t factor;
 } suffixes[] = {
 	{ "ms", UNIT_TIME, 1 },
@@ -44,13 +29,14 @@ static const struct suffix {
 	{ "TB", UNIT_BYTES, UINT64_C(1000) * 1000 * 1000 * 1000 },
 };
 
-const char *limit_name(enum limit limit)
+/* What a number without a unit counts: seconds, bytes, things. */
+static uint64_t plain_factor(const struct key *k)
 {
-	return limits[limit].name;
+	return k->unit == UNIT_TIME ? 1000 : 1;
 }
 
-/* The unit that was meant when only its case is wrong, or "gb" for "GB"; else NULL. */
-static const char *find_unit(struct str text, enum unit unit)
+/* The unit that differs from `text` only in case, as "GB" from "gb"; NULL if there is none. */
+static const char *find_unit(struct str text, enum limit_unit unit)
 {
 	for (size_t i = 0; i < COUNT_OF(suffixes); i++) {
 		struct str known = str_of(suffixes[i].text);
@@ -65,7 +51,7 @@ static const char *find_unit(struct str text, enum unit unit)
 	return NULL;
 }
 
-static int fail_form(const struct toml *value, enum limit limit, struct err *e)
+static int fail_form(const struct toml *value, const struct key *k, struct err *e)
 {
 	struct str digits = value->string;
 	const char *meant;
@@ -73,26 +59,27 @@ static int fail_form(const struct toml *value, enum limit limit, struct err *e)
 	for (digits.len = 0;
 	     digits.len < value->string.len && ascii_is_digit(value->string.p[digits.len]);)
 		digits.len++;
-	meant = find_unit(str_from(value->string, digits.len), limits[limit].unit);
+	meant = find_unit(str_from(value->string, digits.len), k->unit);
 	if (meant && digits.len > 0)
-		return FAIL_AT(e, ERR_POLICY, value->origin,
-			       "'limits.%s' can't be \"%s\"; did you mean \"%s%s\"?",
-			       limit_name(limit), SHOWN(value->string), SHOWN(digits), meant);
-	return FAIL_AT(e, ERR_POLICY, value->origin,
-		       "'limits.%s' can't be \"%s\"; write a whole number and a unit, like %s",
-		       limit_name(limit), SHOWN(value->string),
-		       limits[limit].unit == UNIT_TIME ? "\"250ms\", \"90s\", \"5m\" or \"1h\""
-						       : "\"64k\", \"512MiB\" or \"2GB\"");
+		return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, value->origin,
+				     "'limits.%s' can't be \"%s\"; did you mean \"%s%s\"?", k->name,
+				     SHOWN(value->string), SHOWN(digits), meant);
+	return FAIL_CAUSE_AT(
+		e, CAUSE_BAD_VALUE, value->origin,
+		"'limits.%s' can't be \"%s\"; write a whole number and a unit, like %s", k->name,
+		SHOWN(value->string),
+		k->unit == UNIT_TIME ? "\"250ms\", \"90s\", \"5m\" or \"1h\""
+				     : "\"64k\", \"512MiB\" or \"2GB\"");
 }
 
-static int fail_large(const struct toml *value, enum limit limit, struct err *e)
+static int fail_large(const struct toml *value, const struct key *k, struct err *e)
 {
-	return FAIL_AT(e, ERR_POLICY, value->origin,
-		       "'limits.%s' is too large; leave it out for no limit", limit_name(limit));
+	return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, value->origin,
+			     "'limits.%s' is too large; leave it out for no limit", k->name);
 }
 
-/* "512MiB": the digits into `*number`, what one of them counts into `*factor`. */
-static int parse_text(const struct toml *value, enum limit limit, uint64_t *number,
+/* Splits "512MiB" into `*number` and what its unit counts, `*factor`. */
+static int parse_text(const struct toml *value, const struct key *k, uint64_t *number,
 		      uint64_t *factor, struct err *e)
 {
 	struct str text = value->string;
@@ -101,32 +88,32 @@ static int parse_text(const struct toml *value, enum limit limit, uint64_t *numb
 
 	for (; i < text.len && ascii_is_digit(text.p[i]); i++) {
 		if (n > (uint64_t)INT64_MAX / 10 - 1)
-			return fail_large(value, limit, e);
+			return fail_large(value, k, e);
 		n = n * 10 + (uint64_t)(text.p[i] - '0');
 	}
 	if (i == 0)
-		return fail_form(value, limit, e);
+		return fail_form(value, k, e);
 	text = str_from(text, i);
 	*number = n;
-	*factor = limits[limit].whole;
+	*factor = plain_factor(k);
 	if (text.len == 0)
 		return 0;
 	for (size_t j = 0; j < COUNT_OF(suffixes); j++) {
-		if (suffixes[j].unit != limits[limit].unit || !str_is(text, suffixes[j].text))
+		if (suffixes[j].unit != k->unit || !str_is(text, suffixes[j].text))
 			continue;
 		*factor = suffixes[j].factor;
 		return 0;
 	}
-	return fail_form(value, limit, e);
+	return fail_form(value, k, e);
 }
 
-static int decode_limit(const struct toml *value, enum limit limit, uint64_t *out, struct err *e)
+int decode_limit(const struct key *k, const struct toml *value, uint64_t *out, struct err *e)
 {
-	uint64_t factor = limits[limit].whole;
+	uint64_t factor = plain_factor(k);
 	uint64_t number = 0;
 
 	if (value->type == TOML_STRING) {
-		int r = parse_text(value, limit, &number, &factor, e);
+		int r = parse_text(value, k, &number, &factor, e);
 
 		if (r < 0)
 			return r;
@@ -134,30 +121,11 @@ static int decode_limit(const struct toml *value, enum limit limit, uint64_t *ou
 		number = (uint64_t)value->integer;
 	}
 	if (number == 0)
-		return FAIL_AT(e, ERR_POLICY, value->origin,
-			       "'limits.%s' has to be at least 1; leave it out for no limit",
-			       limit_name(limit));
+		return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, value->origin,
+				     "'limits.%s' has to be at least 1; leave it out for no limit",
+				     k->name);
 	if (number > (uint64_t)INT64_MAX / factor)
-		return fail_large(value, limit, e);
+		return fail_large(value, k, e);
 	*out = number * factor;
 	return 0;
-}
-
-int decode_limits(const struct decode *d, const struct toml *table, struct limits *out,
-		  struct err *e)
-{
-	struct limits found = { 0 };
-	int r = decode_check(d, table, SCHEMA_LIMITS, "limits", e);
-
-	for (size_t i = 0; i < LIMIT_COUNT && r == 0; i++) {
-		const struct toml *value = toml_find(table, limits[i].name);
-
-		if (!value)
-			continue;
-		r = decode_limit(value, (enum limit)i, &found.value[i], e);
-		found.origin[i] = value->origin;
-	}
-	if (r == 0)
-		*out = found;
-	return r;
 }

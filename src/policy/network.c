@@ -9,41 +9,6 @@
 
 static const char *const permission_names[] = { "deny", "allow", NULL };
 
-/* Keys of Codex whose job is done in another way here, or not at all. */
-static const struct ignored {
-	const char *key, *why;
-} ignored[] = {
-	{ "proxy_url", "the proxy picks its own address inside the sandbox" },
-	{ "socks_url", "the proxy picks its own address inside the sandbox" },
-	{ "enable_socks5", "the proxy always speaks SOCKS5" },
-	{ "enable_socks5_udp", "UDP never passes the proxy" },
-};
-
-static int warn_ignored(const struct decode *d, const struct toml_member *m, struct err *e)
-{
-	for (size_t i = 0; i < COUNT_OF(ignored); i++)
-		if (str_is(m->name, ignored[i].key))
-			return decode_warn(d, m->name_origin, e, "'network.%s' is ignored: %s",
-					   ignored[i].key, ignored[i].why);
-	return 0;
-}
-
-static int refuse_unsafe(const struct toml_member *m, struct err *e)
-{
-	if (str_is(m->name, "mitm"))
-		return FAIL_AT(
-			e, ERR_POLICY, m->name_origin,
-			"'network.mitm' is not supported: looking into TLS is not done here, "
-			"and without its hooks more would be allowed than this profile says; "
-			"remove it and deny those hosts in 'network.domains'");
-	if (str_has_prefix(m->name, STR("dangerously_")) && m->value.boolean)
-		return FAIL_AT(e, ERR_POLICY, m->name_origin,
-			       "'network.%s' is refused: it would open more than any rule here can "
-			       "close; remove it and allow the hosts or sockets by name",
-			       SHOWN(m->name));
-	return 0;
-}
-
 /*
  * Every allow of a narrowing layer is without effect. In a project that is a
  * widening that was cut (P2). But who writes it into the requirements means that
@@ -138,9 +103,10 @@ int decode_domain(const struct decode *d, struct str pattern, bool is_allow, str
 	return 0;
 }
 
-static int decode_domains(const struct decode *d, const struct toml *table, struct net_rules *out,
-			  struct err *e)
+int key_decode_domains(const struct decode *d, const struct toml *table, void *base, struct err *e)
 {
+	struct net_rules *out = &((struct profile *)base)->net;
+
 	for (size_t i = 0; i < table->table.count; i++) {
 		const struct toml_member *m = &table->table.items[i];
 		size_t which = 0;
@@ -162,9 +128,11 @@ static int decode_domains(const struct decode *d, const struct toml *table, stru
 	return 0;
 }
 
-static int decode_sockets(const struct decode *d, const struct toml *table, struct net_rules *out,
-			  struct err *e)
+int key_decode_unix_sockets(const struct decode *d, const struct toml *table, void *base,
+			    struct err *e)
 {
+	struct net_rules *out = &((struct profile *)base)->net;
+
 	for (size_t i = 0; i < table->table.count; i++) {
 		const struct toml_member *m = &table->table.items[i];
 		struct net_socket *added;
@@ -189,41 +157,6 @@ static int decode_sockets(const struct decode *d, const struct toml *table, stru
 					      .is_allow = which == 1,
 					      .origin = m->name_origin };
 	}
-	return 0;
-}
-
-static int decode_mode(const struct toml *value, struct net_rules *out, struct err *e)
-{
-	static const char *const modes[] = { "full", "limited", NULL };
-	size_t which;
-	int r = schema_choice(value, "'network.mode'", modes, &which, e);
-
-	if (r < 0)
-		return r;
-	out->is_limited = which == 1;
-	out->limited_origin = value->origin;
-	return 0;
-}
-
-static int decode_key(const struct decode *d, const struct toml_member *m, struct net_rules *out,
-		      struct err *e)
-{
-	int r = refuse_unsafe(m, e);
-
-	if (r == 0)
-		r = warn_ignored(d, m, e);
-	if (r < 0)
-		return r;
-	if (str_is(m->name, "mode"))
-		return decode_mode(&m->value, out, e);
-	if (str_is(m->name, "domains"))
-		return decode_domains(d, &m->value, out, e);
-	if (str_is(m->name, "unix_sockets"))
-		return decode_sockets(d, &m->value, out, e);
-	if (str_is(m->name, "allow_local_binding"))
-		out->allows_local_binding = m->value.boolean;
-	else if (str_is(m->name, "allow_upstream_proxy"))
-		out->allows_upstream_proxy = m->value.boolean;
 	return 0;
 }
 
@@ -278,22 +211,18 @@ int decode_warn_off(const struct decode *d, const struct toml *table, struct err
 			   SHOWN(m->name));
 }
 
-int decode_network(const struct decode *d, const struct toml *table, struct net_rules *out,
-		   struct err *e)
+int key_decode_network(const struct decode *d, const struct toml *table, void *base, struct err *e)
 {
-	/* A narrowing layer that is silent on local binding takes it from nobody. */
-	struct net_rules net = { .allows_local_binding = decode_narrows(d),
-				 .allows_upstream_proxy = true };
+	struct profile *p = base;
 	const struct toml *enabled = toml_find(table, "enabled");
-	int r = decode_check(d, table, SCHEMA_NETWORK, "network", e);
+	int r = decode_check(d, table, KEYS_NETWORK, e);
 
-	for (size_t i = 0; i < table->table.count && r == 0; i++)
-		r = decode_key(d, &table->table.items[i], &net, e);
+	if (r == 0)
+		r = decode_keys(d, KEYS_NETWORK, table, p, e);
 	if (r < 0)
 		return r;
-	net.access = decide_access(d, enabled, table->table.count - (enabled ? 1 : 0), &net);
-	net.access_origin = enabled ? enabled->origin : table->origin;
-	net.access_is_said = enabled != NULL;
-	*out = net;
+	p->net.access = decide_access(d, enabled, table->table.count - (enabled ? 1 : 0), &p->net);
+	p->net.access_origin = enabled ? enabled->origin : table->origin;
+	p->net.access_is_said = enabled != NULL;
 	return 0;
 }

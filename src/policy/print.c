@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profile as TOML. What comes out means the same when it is read again: the
- * tests and a fuzzer hold it to that.
+ * Prints a profile as TOML, by the table of keys. Read again, the text means the same; the tests
+ * and a fuzzer check that.
  */
 #include <inttypes.h>
 
 #include "base/utf8.h"
 #include "policy/fs_key.h"
+#include "policy/print.h"
 
-/* The text, and scratch memory for what is put together on the way. */
-struct print {
-	struct buf *b;
-	struct arena *a;
-	struct str name;
-};
-
-/* Nothing was printed for want of memory: the buffer has to say so. */
+/* Makes the buffer report the failure, because what it holds is not complete. */
 static void fail(const struct print *p, const struct err *e)
 {
 	if (p->b->failed == ERR_OK)
@@ -46,7 +40,7 @@ static bool is_utf8(struct str s)
 	return utf8_check(s) == s.len;
 }
 
-/* No TOML can hold it; a person still has to see it. */
+/* TOML can't hold the path, but a person has to see it. */
 static void add_comment(const struct print *p, const struct fs_entry *entry)
 {
 	buf_add_text(p->b, "# ");
@@ -96,8 +90,9 @@ static void add_token_entries(const struct print *p, const struct fs_entry *cons
 	buf_add_text(p->b, " }\n");
 }
 
-static void add_filesystem(const struct print *p, const fs_entries *fs)
+void key_print_filesystem(const struct print *p, const struct profile *profile)
 {
+	const fs_entries *fs = &profile->fs;
 	const struct fs_entry **entries;
 	struct err e = ERR_INIT;
 	size_t count;
@@ -124,19 +119,26 @@ static void add_filesystem(const struct print *p, const fs_entries *fs)
 	}
 }
 
-static void add_rules(const struct print *p, const struct net_rules *net)
+void key_print_domains(const struct print *p, const struct profile *profile)
 {
-	struct err e = ERR_INIT;
+	const struct net_rules *net = &profile->net;
 
 	if (net->rules.count > 0)
 		add_header(p, "network.domains");
 	for (size_t i = 0; i < net->rules.count; i++)
 		add_line(p, net->rules.items[i].domain.text,
 			 net->rules.items[i].is_allow ? "allow" : "deny");
+}
+
+void key_print_unix_sockets(const struct print *p, const struct profile *profile)
+{
+	const struct net_rules *net = &profile->net;
+
 	if (net->sockets.count > 0)
 		add_header(p, "network.unix_sockets");
 	for (size_t i = 0; i < net->sockets.count; i++) {
 		const struct net_socket *s = &net->sockets.items[i];
+		struct err e = ERR_INIT;
 		struct str key;
 
 		if (fs_literal_text(p->a, s->below_home ? FS_HOME : FS_ABSOLUTE, s->path, &key,
@@ -147,25 +149,10 @@ static void add_rules(const struct print *p, const struct net_rules *net)
 	}
 }
 
-static void add_network(const struct print *p, const struct net_rules *net)
+void key_print_workspace_roots(const struct print *p, const struct profile *profile)
 {
-	add_header(p, "network");
-	buf_printf(p->b, "enabled = %s\n", net->access == NET_OFF ? "false" : "true");
-	/* A key besides `enabled` is what makes the network managed (P12). */
-	if (net->access == NET_MANAGED || net->is_limited)
-		buf_printf(p->b, "mode = \"%s\"\n", net->is_limited ? "limited" : "full");
-	if (net->allows_local_binding)
-		buf_add_text(p->b, "allow_local_binding = true\n");
-	if (!net->allows_upstream_proxy)
-		buf_add_text(p->b, "allow_upstream_proxy = false\n");
-	add_rules(p, net);
-}
-
-static void add_roots(const struct print *p, const struct profile *profile)
-{
-	if (profile->roots.count == 0)
-		return;
-	buf_add_text(p->b, "workspace_roots = { ");
+	if (profile->roots.count > 0)
+		add_header(p, "workspace_roots");
 	for (size_t i = 0; i < profile->roots.count; i++) {
 		const struct root *root = &profile->roots.items[i];
 		struct err e = ERR_INIT;
@@ -175,113 +162,140 @@ static void add_roots(const struct print *p, const struct profile *profile)
 			fail(p, &e);
 			return;
 		}
-		buf_add_text(p->b, i > 0 ? ", " : "");
 		toml_add_key(p->b, key);
-		buf_add_text(p->b, " = true");
+		buf_add_text(p->b, " = true\n");
 	}
-	buf_add_text(p->b, " }\n");
 }
 
-static void add_names(const struct print *p, const char *key, const names *list)
+void key_print_set(const struct print *p, const struct profile *profile)
 {
-	if (list->count == 0)
-		return;
-	buf_add_text(p->b, key);
-	buf_add_text(p->b, " = [");
+	if (profile->env.set.count > 0)
+		add_header(p, "environment.set");
+	for (size_t i = 0; i < profile->env.set.count; i++) {
+		toml_add_key(p->b, profile->env.set.items[i].name);
+		buf_add_text(p->b, " = ");
+		toml_add_string(p->b, profile->env.set.items[i].value);
+		buf_add_char(p->b, '\n');
+	}
+}
+
+static void add_limit(const struct print *p, const struct key *k, uint64_t value)
+{
+	if (k->unit != UNIT_TIME)
+		buf_printf(p->b, "%" PRIu64, value);
+	else if (value % 1000 == 0)
+		buf_printf(p->b, "%" PRIu64, value / 1000);
+	else
+		buf_printf(p->b, "\"%" PRIu64 "ms\"", value);
+}
+
+static void add_names(const struct print *p, const names *list)
+{
 	for (size_t i = 0; i < list->count; i++) {
-		buf_add_text(p->b, i > 0 ? ", " : "");
+		buf_add_text(p->b, i > 0 ? ", " : "[");
 		toml_add_string(p->b, list->items[i].name);
 	}
-	buf_add_text(p->b, "]\n");
+	buf_add_char(p->b, ']');
 }
 
-static void add_patterns(const struct print *p, const char *key, const env_patterns *patterns)
+static void add_patterns(const struct print *p, const env_patterns *patterns)
 {
-	if (patterns->count == 0)
-		return;
-	buf_printf(p->b, "%s = [", key);
 	for (size_t i = 0; i < patterns->count; i++) {
-		buf_add_text(p->b, i > 0 ? ", " : "");
+		buf_add_text(p->b, i > 0 ? ", " : "[");
 		toml_add_string(p->b, patterns->items[i].text);
 	}
-	buf_add_text(p->b, "]\n");
+	buf_add_char(p->b, ']');
 }
 
-static void add_environment(const struct print *p, const struct environment *env)
+/* Whether the key is one line, and not a table. */
+static bool is_line(const struct key *k)
 {
-	static const char *const inherits[] = {
-		[ENV_ALL] = "all", [ENV_CORE] = "core", [ENV_NONE] = "none"
-	};
+	return k->kind != KIND_SUBTABLE && k->kind != KIND_OWN && k->kind != KIND_SETTING &&
+	       k->kind != KIND_LOADED && k->kind != KIND_IGNORED && k->kind != KIND_REFUSED;
+}
 
-	if (env->inherit != ENV_ALL || env->exclude.count > 0 || env->include.count > 0) {
-		add_header(p, "environment");
-		add_line(p, STR("inherit"), inherits[env->inherit]);
-		add_patterns(p, "exclude", &env->exclude);
-		add_patterns(p, "include", &env->include);
+static void add_key(const struct print *p, const struct key *k, const struct profile *profile)
+{
+	const void *field = key_field(k, profile);
+
+	buf_printf(p->b, "%s = ", k->name);
+	switch (k->kind) {
+	case KIND_BOOL:
+		buf_add_text(p->b, key_word(k, profile));
+		break;
+	case KIND_CHOICE:
+		buf_printf(p->b, "\"%s\"", key_word(k, profile));
+		break;
+	case KIND_STRING:
+		toml_add_string(p->b, *(const struct str *)field);
+		break;
+	case KIND_NAMES:
+	case KIND_WORDS:
+		add_names(p, field);
+		break;
+	case KIND_PATTERNS:
+		add_patterns(p, field);
+		break;
+	case KIND_LIMIT:
+		add_limit(p, k, *(const uint64_t *)field);
+		break;
+	case KIND_SUBTABLE:
+	case KIND_OWN:
+	case KIND_SETTING:
+	case KIND_LOADED:
+	case KIND_IGNORED:
+	case KIND_REFUSED:
+		break;
 	}
-	if (env->set.count > 0)
-		add_header(p, "environment.set");
-	for (size_t i = 0; i < env->set.count; i++) {
-		toml_add_key(p->b, env->set.items[i].name);
-		buf_add_text(p->b, " = ");
-		toml_add_string(p->b, env->set.items[i].value);
-		buf_add_char(p->b, '\n');
-	}
+	buf_add_char(p->b, '\n');
 }
 
-static void add_limit(const struct print *p, enum limit limit, uint64_t value)
+/* The keys of one table that are lines, below its header if there is one. */
+static void add_lines(const struct print *p, enum key_table which, const char *header,
+		      const struct profile *profile)
 {
-	bool is_time = limit == LIMIT_TIMEOUT || limit == LIMIT_CPU_TIME;
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const struct key *k = &policy_keys[i];
 
-	buf_printf(p->b, "%s = ", limit_name(limit));
-	if (!is_time)
-		buf_printf(p->b, "%" PRIu64 "\n", value);
-	else if (value % 1000 == 0)
-		buf_printf(p->b, "%" PRIu64 "\n", value / 1000);
-	else
-		buf_printf(p->b, "\"%" PRIu64 "ms\"\n", value);
-}
-
-static void add_limits(const struct print *p, const struct limits *limits)
-{
-	bool has_header = false;
-
-	for (size_t i = 0; i < LIMIT_COUNT; i++) {
-		if (!limits->value[i])
+		if (k->table != which || !is_line(k) || key_is_default(k, profile))
 			continue;
-		if (!has_header)
-			add_header(p, "limits");
-		has_header = true;
-		add_limit(p, (enum limit)i, limits->value[i]);
+		if (header)
+			add_header(p, header);
+		header = NULL;
+		add_key(p, k, profile);
 	}
 }
 
-static void add_scalars(const struct print *p, const struct profile *profile)
+/* The keys of one table that are tables: behind the lines, as TOML wants it. */
+/* NOLINTNEXTLINE(misc-no-recursion): a subtable has no subtables. */
+static void add_tables(const struct print *p, enum key_table which, const struct profile *profile)
 {
-	static const char *const gits[] = {
-		[GIT_READ] = "read", [GIT_COMMIT] = "commit", [GIT_WRITE] = "write"
-	};
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const struct key *k = &policy_keys[i];
 
-	if (profile->description.len > 0) {
-		buf_add_text(p->b, "description = ");
-		toml_add_string(p->b, profile->description);
-		buf_add_char(p->b, '\n');
+		if (k->table != which)
+			continue;
+		if (k->kind == KIND_OWN)
+			k->print(p, profile);
+		if (k->kind != KIND_SUBTABLE)
+			continue;
+		add_lines(p, k->subtable, k->name, profile);
+		add_tables(p, k->subtable, profile);
 	}
-	if (profile->workspace_is_repo)
-		add_line(p, STR("workspace"), "repo");
-	if (profile->git != GIT_READ)
-		add_line(p, STR("git"), gits[profile->git]);
-	if (profile->nested_is_open)
-		add_line(p, STR("nested"), "report");
-	if (profile->tmp_is_private)
-		add_line(p, STR("tmp"), "private");
-	if (profile->globs_are_strict)
-		add_line(p, STR("globs"), "strict");
-	if (!profile->isolates_ipc || !profile->isolates_proc || profile->allows_userns)
-		buf_printf(p->b, "isolation = { ipc = %s, proc = %s, userns = %s }\n",
-			   profile->isolates_ipc ? "true" : "false",
-			   profile->isolates_proc ? "true" : "false",
-			   profile->allows_userns ? "true" : "false");
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): the tables in `network` have no further ones. */
+void key_print_network(const struct print *p, const struct profile *profile)
+{
+	const struct net_rules *net = &profile->net;
+
+	add_header(p, "network");
+	buf_printf(p->b, "enabled = %s\n", net->access == NET_OFF ? "false" : "true");
+	/* A key besides `enabled` is what makes the network managed (P12). */
+	if (net->access == NET_MANAGED && !net->is_limited)
+		buf_add_text(p->b, "mode = \"full\"\n");
+	add_lines(p, KEYS_NETWORK, NULL, profile);
+	add_tables(p, KEYS_NETWORK, profile);
 }
 
 void profile_print(struct buf *b, const struct profile *profile)
@@ -296,12 +310,6 @@ void profile_print(struct buf *b, const struct profile *profile)
 	buf_add_text(b, "[permissions.");
 	toml_add_key(b, p.name);
 	buf_add_text(b, "]\n");
-	add_scalars(&p, profile);
-	add_roots(&p, profile);
-	add_names(&p, "protect", &profile->protect);
-	add_names(&p, "unprotect", &profile->unprotect);
-	add_filesystem(&p, &profile->fs);
-	add_network(&p, &profile->net);
-	add_environment(&p, &profile->env);
-	add_limits(&p, &profile->limits);
+	add_lines(&p, KEYS_PROFILE, NULL, profile);
+	add_tables(&p, KEYS_PROFILE, profile);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One table in normal form to a struct profile (P4), or to a narrowing layer (P2). */
+/* Decodes a table in normal form into a struct profile (P4) or a narrowing layer (P2). */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -25,39 +25,36 @@ int decode_warn(const struct decode *d, struct origin origin, struct err *e, con
 	if (!added)
 		return err_result(e);
 	added->origin = origin;
-	/* Cut at a whole character, as no text grows shorter by being escaped. */
+	/* Escaping never makes a text shorter, so this cuts it at a whole character. */
 	return arena_copy(d->a, str_of(utf8_show(str_of(text), shown, sizeof(shown))), &added->text,
 			  e);
 }
 
-int decode_check(const struct decode *d, const struct toml *table, enum schema_table which,
-		 const char *name, struct err *e)
+int decode_check(const struct decode *d, const struct toml *table, enum key_table which,
+		 struct err *e)
 {
+	static const enum key_files files[] = {
+		[LAYER_PROFILE] = IN_USER, [LAYER_PROJECT] = IN_PROJECT, [LAYER_CEILING] = IN_REQUIREMENTS
+	};
+	struct str name = str_of(key_table_prefix(which));
 	char where[SHOWN_BYTES + 64];
 
-	(void)snprintf(where, sizeof(where), "'%s' of %s", name, d->where);
-	return schema_check(table, which, SCHEMA_USER, where, e);
+	(void)snprintf(where, sizeof(where), "'%.*s' of %s", (int)name.len - 1, name.p, d->where);
+	return schema_check(table, which, files[d->kind], where, e);
 }
 
 void profile_init(struct profile *p)
 {
-	*p = (struct profile){
-		.name = STR_EMPTY,
-		.description = STR_EMPTY,
-		.net = { .access = NET_OFF, .allows_upstream_proxy = true },
-		.git = GIT_READ,
-		.isolates_ipc = true,
-		.isolates_proc = true,
-		.env = { .inherit = ENV_ALL },
-	};
+	*p = (struct profile){ .name = STR_EMPTY, .description = STR_EMPTY };
+	keys_init_profile(p);
 }
 
-int decode_roots(const struct decode *d, const struct toml *profile, struct profile *out,
-		 struct err *e)
+int key_decode_workspace_roots(const struct decode *d, const struct toml *table, void *base,
+			       struct err *e)
 {
-	const struct toml *table = toml_find(profile, "workspace_roots");
+	struct profile *out = base;
 
-	for (size_t i = 0; table && i < table->table.count; i++) {
+	for (size_t i = 0; i < table->table.count; i++) {
 		const struct toml_member *m = &table->table.items[i];
 		struct root root = { .origin = m->name_origin };
 		struct root *added;
@@ -78,54 +75,19 @@ int decode_roots(const struct decode *d, const struct toml *profile, struct prof
 	return 0;
 }
 
-static int check_protected(const struct toml *value, struct err *e)
+int protect_check(struct str name, struct origin origin, struct err *e)
 {
-	struct str name;
-	int r = schema_type(value, TOML_STRING, "a name in 'protect'", e);
-
-	if (r < 0)
-		return r;
-	name = value->string;
 	if (name.len == 0 || str_is(name, ".") || str_is(name, "..") || str_has_nul(name) ||
 	    str_find(name, '/') < name.len)
-		return FAIL_AT(
-			e, ERR_POLICY, value->origin,
+		return FAIL_CAUSE_AT(
+			e, CAUSE_BAD_VALUE, origin,
 			"'%s' can't be protected: 'protect' takes single names like \".hg\"; "
 			"for a path use 'filesystem' with \"read\"",
 			SHOWN(name));
 	if (name.len > PATH_MAX_COMPONENT)
-		return FAIL_AT(e, ERR_LIMIT, value->origin,
-			       "a name of %zu bytes is too long, the limit is %d", name.len,
+		return FAIL_AT(e, ERR_LIMIT, origin,
+			       "a name of %zu bytes is too long; the limit is %d", name.len,
 			       PATH_MAX_COMPONENT);
-	return 0;
-}
-
-int decode_protect(const struct decode *d, const struct toml *array, names *out, struct err *e)
-{
-	for (size_t i = 0; i < array->array.count; i++) {
-		const struct toml *value = &array->array.items[i];
-		struct named *added;
-		int r = check_protected(value, e);
-
-		if (r < 0)
-			return r;
-		added = VEC_PUSH(d->a, out, e);
-		if (!added)
-			return err_result(e);
-		*added = (struct named){ value->string, value->origin };
-	}
-	return 0;
-}
-
-int decode_workspace(const struct toml *profile, bool *is_repo, struct err *e)
-{
-	static const char *const workspaces[] = { "cwd", "repo", NULL };
-	const struct toml *workspace = toml_find(profile, "workspace");
-	size_t which = 0;
-
-	if (workspace && schema_choice(workspace, "'workspace'", workspaces, &which, e) < 0)
-		return err_result(e);
-	*is_repo = which == 1;
 	return 0;
 }
 
@@ -135,133 +97,169 @@ int unprotect_check(struct str name, struct origin origin, struct err *e)
 	const char *nearest;
 
 	if (str_is(name, METADATA_OWN))
-		return FAIL_AT(e, ERR_POLICY, origin,
-			       "'" METADATA_OWN
-			       "' can't be unprotected: the next run's policy is read from it");
+		return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, origin,
+				     "'" METADATA_OWN "' can't be unprotected: the policy of the "
+				     "next run is read from it");
 	if (str_is(name, ".git"))
-		return FAIL_AT(e, ERR_POLICY, origin,
-			       "'.git' can't be unprotected so: 'git = \"commit\"' or "
-			       "'git = \"write\"' opens it");
+		return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, origin,
+				     "'unprotect' can't open '.git'; set 'git = \"commit\"' or "
+				     "'git = \"write\"'");
 	if (metadata_find(name))
 		return 0;
 	for (size_t i = 0; i < metadata_name_count; i++)
 		known[i] = metadata_names[i].name;
 	nearest = nearest_name(name, known, metadata_name_count);
-	return FAIL_AT(e, ERR_POLICY, origin,
-		       "'%s' is no name that is protected by itself%s%s%s; 'cordon profiles "
-		       ":workspace' lists them",
-		       SHOWN(name), nearest ? " (did you mean '" : "", nearest ? nearest : "",
-		       nearest ? "'?)" : "");
+	return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, origin,
+			     "'%s' is not protected by default%s%s%s; 'cordon profiles "
+			     ":workspace' lists the names that are",
+			     SHOWN(name), nearest ? " (did you mean '" : "", nearest ? nearest : "",
+			     nearest ? "'?)" : "");
 }
 
-static int decode_unprotect(const struct decode *d, const struct toml *array, names *out,
-			    struct err *e)
-{
-	for (size_t i = 0; i < array->array.count; i++) {
-		const struct toml *value = &array->array.items[i];
-		struct named *added;
-		int r = schema_type(value, TOML_STRING, "a name in 'unprotect'", e);
+/* "'network.mode'" */
+struct label {
+	char text[96];
+};
 
-		if (r == 0)
-			r = unprotect_check(value->string, value->origin, e);
-		if (r < 0)
-			return r;
-		added = VEC_PUSH(d->a, out, e);
-		if (!added)
-			return err_result(e);
-		*added = (struct named){ value->string, value->origin };
-	}
+static struct label label_of(const struct key *k, const char *before)
+{
+	struct label label;
+
+	(void)snprintf(label.text, sizeof(label.text), "%s'%s%s'", before,
+		       key_table_prefix(k->table), k->name);
+	return label;
+}
+
+static int decode_choice(const struct key *k, const struct toml *value, void *base, struct err *e)
+{
+	size_t which = 0;
+	int r = schema_choice(value, label_of(k, "").text, k->words, &which, e);
+
+	if (r == 0)
+		key_set(k, base, (unsigned)which);
+	return r;
+}
+
+static int add_name(const struct decode *d, names *out, struct str name, struct origin origin,
+		    struct err *e)
+{
+	struct named *added = VEC_PUSH(d->a, out, e);
+
+	if (!added)
+		return err_result(e);
+	*added = (struct named){ name, origin };
 	return 0;
 }
 
-/* `git`, `nested`, `tmp` and `globs`. */
-static int decode_choices(const struct toml *table, struct profile *p, struct err *e)
+static int decode_names(const struct decode *d, const struct key *k, const struct toml *array,
+			names *out, struct err *e)
 {
-	static const char *const gits[] = { "read", "commit", "write", NULL };
-	static const char *const nesteds[] = { "protect", "report", NULL };
-	static const char *const tmps[] = { "shared", "private", NULL };
-	static const char *const globs[] = { "default", "strict", NULL };
-	const struct toml *git = toml_find(table, "git");
-	const struct toml *nested = toml_find(table, "nested");
-	const struct toml *tmp = toml_find(table, "tmp");
-	const struct toml *glob = toml_find(table, "globs");
-	size_t which;
-	int r;
-
-	if (git) {
-		r = schema_choice(git, "'git'", gits, &which, e);
-		if (r < 0)
-			return r;
-		p->git = (enum git_access)which;
-		p->git_origin = git->origin;
-	}
-	if (nested) {
-		r = schema_choice(nested, "'nested'", nesteds, &which, e);
-		if (r < 0)
-			return r;
-		p->nested_is_open = which == 1;
-	}
-	if (tmp) {
-		r = schema_choice(tmp, "'tmp'", tmps, &which, e);
-		if (r < 0)
-			return r;
-		p->tmp_is_private = which == 1;
-	}
-	if (glob) {
-		r = schema_choice(glob, "'globs'", globs, &which, e);
-		if (r < 0)
-			return r;
-		p->globs_are_strict = which == 1;
-	}
-	return 0;
-}
-
-static int decode_isolation(const struct decode *d, const struct toml *table, struct profile *p,
-			    struct err *e)
-{
-	const struct toml *ipc = toml_find(table, "ipc");
-	const struct toml *proc = toml_find(table, "proc");
-	const struct toml *userns = toml_find(table, "userns");
-	int r = decode_check(d, table, SCHEMA_ISOLATION, "isolation", e);
-
-	if (r < 0)
-		return r;
-	if (ipc)
-		p->isolates_ipc = ipc->boolean;
-	if (proc)
-		p->isolates_proc = proc->boolean;
-	if (userns)
-		p->allows_userns = userns->boolean;
-	return 0;
-}
-
-static int decode_tables(const struct decode *d, const struct toml *table, struct profile *p,
-			 struct err *e)
-{
-	const struct toml *fs = toml_find(table, "filesystem");
-	const struct toml *net = toml_find(table, "network");
-	const struct toml *env = toml_find(table, "environment");
-	const struct toml *limits = toml_find(table, "limits");
-	const struct toml *protect = toml_find(table, "protect");
-	const struct toml *unprotect = toml_find(table, "unprotect");
-	const struct toml *isolation = toml_find(table, "isolation");
 	int r = 0;
 
-	p->net.access_origin = table->origin;
-	if (fs)
-		r = decode_filesystem(d, fs, &p->fs, e);
-	if (r == 0 && net)
-		r = decode_network(d, net, &p->net, e);
-	if (r == 0 && env)
-		r = decode_environment(d, env, &p->env, e);
-	if (r == 0 && limits)
-		r = decode_limits(d, limits, &p->limits, e);
-	if (r == 0 && protect)
-		r = decode_protect(d, protect, &p->protect, e);
-	if (r == 0 && unprotect)
-		r = decode_unprotect(d, unprotect, &p->unprotect, e);
-	if (r == 0 && isolation)
-		r = decode_isolation(d, isolation, p, e);
+	for (size_t i = 0; i < array->array.count && r == 0; i++) {
+		const struct toml *value = &array->array.items[i];
+
+		r = schema_type(value, TOML_STRING, label_of(k, "a name in ").text, e);
+		if (r == 0)
+			r = k->check(value->string, value->origin, e);
+		if (r == 0)
+			r = add_name(d, out, value->string, value->origin, e);
+	}
+	return r;
+}
+
+int decode_words(const struct decode *d, const struct toml *array, const char *what,
+		 const char *const *words, names *out, struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < array->array.count && r == 0; i++) {
+		const struct toml *value = &array->array.items[i];
+		size_t which = 0;
+
+		r = schema_choice(value, what, words, &which, e);
+		if (r == 0 && names_have(out, value->string))
+			r = FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, value->origin, "'%s' is listed twice",
+					  SHOWN(value->string));
+		if (r == 0)
+			r = add_name(d, out, str_of(words[which]), value->origin, e);
+	}
+	return r;
+}
+
+static int refuse(const struct key *k, const struct toml_member *m, struct err *e)
+{
+	if (k->types == 1 << TOML_BOOLEAN && !m->value.boolean)
+		return 0;
+	return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, m->name_origin, "%s is not supported: %s",
+			     label_of(k, "").text, k->why);
+}
+
+static int decode_member(const struct decode *d, const struct key *k, const struct toml_member *m,
+			 void *base, struct err *e)
+{
+	const struct toml *value = &m->value;
+	void *field = (char *)base + k->offset;
+	int r;
+
+	switch (k->kind) {
+	case KIND_BOOL:
+		key_set(k, base, value->boolean);
+		return 0;
+	case KIND_CHOICE:
+		return decode_choice(k, value, base, e);
+	case KIND_STRING:
+		*(struct str *)field = value->string;
+		return 0;
+	case KIND_NAMES:
+		return decode_names(d, k, value, field, e);
+	case KIND_WORDS:
+		return decode_words(d, value, label_of(k, "a name in ").text, k->words, field, e);
+	case KIND_PATTERNS:
+		return decode_patterns(d, k, value, field, e);
+	case KIND_LIMIT:
+		return decode_limit(k, value, field, e);
+	case KIND_SUBTABLE:
+		r = decode_check(d, value, k->subtable, e);
+		return r < 0 ? r : decode_keys(d, k->subtable, value, base, e);
+	case KIND_OWN:
+	case KIND_SETTING:
+		return k->decode(d, value, base, e);
+	case KIND_IGNORED:
+		return decode_warn(d, m->name_origin, e, "%s is ignored: %s", label_of(k, "").text,
+				   k->why);
+	case KIND_REFUSED:
+		return refuse(k, m, e);
+	case KIND_LOADED:
+		break;
+	}
+	return 0;
+}
+
+int decode_key(const struct decode *d, const struct key *k, const struct toml *table, void *base,
+	       struct err *e)
+{
+	for (size_t i = 0; i < table->table.count; i++) {
+		const struct toml_member *m = &table->table.items[i];
+
+		if (!str_is(m->name, k->name))
+			continue;
+		if (k->origin)
+			*(struct origin *)((char *)base + k->origin) = m->value.origin;
+		return decode_member(d, k, m, base, e);
+	}
+	return 0;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): a subtable has no subtables. */
+int decode_keys(const struct decode *d, enum key_table which, const struct toml *table, void *base,
+		struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < KEY_COUNT && r == 0; i++)
+		if (policy_keys[i].table == which)
+			r = decode_key(d, &policy_keys[i], table, base, e);
 	return r;
 }
 
@@ -269,45 +267,33 @@ struct profile *decode_profile(const struct decode *d, struct str name, const st
 			       struct err *e)
 {
 	struct profile *p = ARENA_NEW(d->a, struct profile, e);
-	const struct toml *description = toml_find(table, "description");
 
 	if (!p)
 		return NULL;
 	profile_init(p);
 	p->name = name;
 	p->origin = table->origin;
-	if (description)
-		p->description = description->string;
-	if (decode_tables(d, table, p, e) < 0 || decode_roots(d, table, p, e) < 0 ||
-	    decode_choices(table, p, e) < 0 ||
-	    decode_workspace(table, &p->workspace_is_repo, e) < 0)
-		return NULL;
-	return p;
+	p->net.access_origin = table->origin;
+	return decode_keys(d, KEYS_PROFILE, table, p, e) < 0 ? NULL : p;
 }
 
 int decode_narrowing(const struct decode *d, const struct toml *table, struct narrowing *out,
 		     struct err *e)
 {
-	const struct toml *fs = toml_find(table, "filesystem");
-	const struct toml *net = toml_find(table, "network");
-	const struct toml *limits = toml_find(table, "limits");
-	const struct toml *protect = toml_find(table, "protect");
 	struct narrowing n = { .layer = { .name = STR_EMPTY, .dir = STR_EMPTY } };
-	int r = 0;
+	int r;
 
-	n.layer.net = (struct net_rules){ .access = NET_FULL,
-					  .allows_local_binding = true,
-					  .allows_upstream_proxy = true };
-	n.layer.has_net = net != NULL;
-	if (fs)
-		r = decode_filesystem(d, fs, &n.layer.fs, e);
-	if (r == 0 && net)
-		r = decode_network(d, net, &n.layer.net, e);
-	if (r == 0 && limits)
-		r = decode_limits(d, limits, &n.limits, e);
-	if (r == 0 && protect)
-		r = decode_protect(d, protect, &n.protect, e);
-	if (r == 0)
-		*out = n;
-	return r;
+	profile_init(&n.keys);
+	/* A key that the file does not set takes nothing away. */
+	n.keys.net = (struct net_rules){ .access = NET_FULL,
+					 .allows_local_binding = true,
+					 .allows_upstream_proxy = true };
+	r = decode_keys(d, KEYS_PROFILE, table, &n.keys, e);
+	if (r < 0)
+		return r;
+	n.layer.has_net = toml_find(table, "network") != NULL;
+	n.layer.fs = n.keys.fs;
+	n.layer.net = n.keys.net;
+	*out = n;
+	return 0;
 }

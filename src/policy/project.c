@@ -56,7 +56,7 @@ int project_load(const struct decode *d, const struct config *c, struct project 
 	top = layer_parse(d->a, &project->source, e);
 	if (!top)
 		return err_result(e);
-	r = layer_check_narrowing(d->a, top, SCHEMA_PROJECT, project_where, d->warnings, e);
+	r = layer_check_narrowing(d->a, top, IN_PROJECT, project_where, d->warnings, e);
 	if (r == 0)
 		*out = top;
 	return r;
@@ -146,7 +146,7 @@ int project_report_cuts(const struct decode *d, const struct toml *project,
 			struct err *e)
 {
 	const struct toml *network = toml_find(project, "network");
-	int r = report_limits(d, &narrowing->limits, &profile->limits, e);
+	int r = report_limits(d, &narrowing->keys.limits, &profile->limits, e);
 
 	if (r == 0 && network)
 		r = report_network(d, network, &narrowing->layer.net, &profile->net, e);

@@ -1,109 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See schema.h. The tables below are the whole of what may be written. */
+/* See schema.h. */
 #include "policy/schema.h"
 
 #include <stdio.h>
 
 #include "base/nearest.h"
-
-enum {
-	T_STRING = 1 << TOML_STRING,
-	T_INTEGER = 1 << TOML_INTEGER,
-	T_BOOLEAN = 1 << TOML_BOOLEAN,
-	T_ARRAY = 1 << TOML_ARRAY,
-	T_TABLE = 1 << TOML_TABLE,
-	T_ANY = -1,
-	EVERY_LAYER = SCHEMA_BUILTIN | SCHEMA_SYSTEM | SCHEMA_USER,
-};
-
-enum { KEYS_MAX = 24 };
-
-struct key {
-	const char *name;
-	int types;
-	int layers; /* 0 is every layer */
-};
-
-static const struct key keys[][KEYS_MAX] = {
-	[SCHEMA_TOP] = {
-		{ "default_permissions", T_STRING, 0 },
-		{ "permissions", T_TABLE, 0 },
-		{ "trust", T_TABLE, SCHEMA_USER },
-		{ "features", T_TABLE, 0 },
-		{ "linux", T_TABLE, 0 },
-		{ "unavailable", T_STRING, SCHEMA_USER },
-		{ "accept_missing", T_ARRAY, SCHEMA_USER },
-		{ "shell", T_STRING, 0 },
-	},
-	[SCHEMA_PROFILE] = {
-		{ "description", T_STRING, 0 },
-		{ "extends", T_STRING, 0 },
-		{ "workspace", T_STRING, 0 },
-		{ "workspace_roots", T_TABLE, 0 },
-		{ "filesystem", T_TABLE, 0 },
-		{ "network", T_TABLE, 0 },
-		{ "environment", T_TABLE, 0 },
-		{ "limits", T_TABLE, 0 },
-		{ "git", T_STRING, 0 },
-		{ "nested", T_STRING, 0 },
-		{ "protect", T_ARRAY, 0 },
-		{ "unprotect", T_ARRAY, 0 },
-		{ "tmp", T_STRING, 0 },
-		{ "globs", T_STRING, 0 },
-		{ "isolation", T_TABLE, 0 },
-	},
-	[SCHEMA_PROJECT] = {
-		{ "filesystem", T_TABLE, 0 },
-		{ "network", T_TABLE, 0 },
-		{ "limits", T_TABLE, 0 },
-		{ "protect", T_ARRAY, 0 },
-	},
-	[SCHEMA_REQUIREMENTS] = {
-		{ "allow", T_ARRAY, 0 },
-		{ "filesystem", T_TABLE, 0 },
-		{ "network", T_TABLE, 0 },
-		{ "limits", T_TABLE, 0 },
-		{ "protect", T_ARRAY, 0 },
-	},
-	[SCHEMA_NETWORK] = {
-		{ "enabled", T_BOOLEAN, 0 },
-		{ "mode", T_STRING, 0 },
-		{ "domains", T_TABLE, 0 },
-		{ "unix_sockets", T_TABLE, 0 },
-		{ "allow_local_binding", T_BOOLEAN, 0 },
-		{ "allow_upstream_proxy", T_BOOLEAN, 0 },
-		{ "proxy_url", T_STRING, 0 },
-		{ "socks_url", T_STRING, 0 },
-		{ "enable_socks5", T_BOOLEAN, 0 },
-		{ "enable_socks5_udp", T_BOOLEAN, 0 },
-		{ "dangerously_allow_non_loopback_proxy", T_BOOLEAN, 0 },
-		{ "dangerously_allow_all_unix_sockets", T_BOOLEAN, 0 },
-		{ "dangerously_allow_plaintext_credential_injection", T_BOOLEAN, 0 },
-		{ "mitm", T_ANY, 0 },
-	},
-	[SCHEMA_ENVIRONMENT] = {
-		{ "inherit", T_STRING, 0 },
-		{ "exclude", T_ARRAY, 0 },
-		{ "include", T_ARRAY, 0 },
-		{ "set", T_TABLE, 0 },
-	},
-	[SCHEMA_LIMITS] = {
-		{ "timeout", T_INTEGER | T_STRING, 0 },
-		{ "memory", T_INTEGER | T_STRING, 0 },
-		{ "processes", T_INTEGER, 0 },
-		{ "file_size", T_INTEGER | T_STRING, 0 },
-		{ "open_files", T_INTEGER, 0 },
-		{ "cpu_time", T_INTEGER | T_STRING, 0 },
-	},
-	[SCHEMA_ISOLATION] = {
-		{ "ipc", T_BOOLEAN, 0 },
-		{ "proc", T_BOOLEAN, 0 },
-		{ "userns", T_BOOLEAN, 0 },
-	},
-	[SCHEMA_LINUX] = {
-		{ "backends", T_ARRAY, 0 },
-	},
-};
 
 struct hint schema_hint(struct str typed, const char *const *known)
 {
@@ -142,31 +43,50 @@ struct hint schema_hint_or_list(struct str typed, const char *const *known, cons
 	return hint;
 }
 
-static const struct key *find_key(enum schema_table which, struct str name)
+/* The keys of that table that may stand in that file, as NULL-terminated names. */
+static void list_names(enum key_table which, enum key_files file, const char **out)
 {
-	for (const struct key *k = keys[which]; k < keys[which] + KEYS_MAX && k->name; k++)
-		if (str_is(name, k->name))
-			return k;
-	return NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < KEY_COUNT; i++)
+		if (policy_keys[i].table == which && (policy_keys[i].files & (int)file))
+			out[count++] = policy_keys[i].name;
+	out[count] = NULL;
 }
 
-static int fail_unknown(const struct toml_member *m, enum schema_table which, const char *where,
-			struct err *e)
+static int fail_unknown(const struct toml_member *m, enum key_table which, enum key_files file,
+			const char *where, struct err *e)
 {
-	const char *names[KEYS_MAX + 1] = { NULL };
+	const char *names[KEY_COUNT + 1];
+	bool is_of_profile = key_find(KEYS_PROFILE, m->name) != NULL;
 
-	for (size_t i = 0; i < KEYS_MAX && keys[which][i].name; i++)
-		names[i] = keys[which][i].name;
-	if (which == SCHEMA_TOP && m->value.type == TOML_TABLE &&
+	list_names(which, file, names);
+	if (which == KEYS_TOP && m->value.type == TOML_TABLE &&
 	    !schema_hint(m->name, names).text[0])
-		return FAIL_AT(e, ERR_POLICY, m->name_origin,
-			       "unknown key '%s' in %s; %s is written [permissions.%s%s]",
-			       SHOWN(m->name), where,
-			       find_key(SCHEMA_PROFILE, m->name) ? "that of a profile"
-								 : "a profile",
-			       find_key(SCHEMA_PROFILE, m->name) ? "NAME." : "", SHOWN(m->name));
-	return FAIL_AT(e, ERR_POLICY, m->name_origin, "unknown key '%s' in %s%s", SHOWN(m->name),
-		       where, schema_hint_or_list(m->name, names, "; it may hold: ").text);
+		return FAIL_CAUSE_AT(e, CAUSE_UNKNOWN_KEY, m->name_origin,
+				     "unknown key '%s' in %s; %s is written [permissions.%s%s]",
+				     SHOWN(m->name), where,
+				     is_of_profile ? "that of a profile" : "a profile",
+				     is_of_profile ? "NAME." : "", SHOWN(m->name));
+	return FAIL_CAUSE_AT(e, CAUSE_UNKNOWN_KEY, m->name_origin, "unknown key '%s' in %s%s",
+			     SHOWN(m->name), where,
+			     schema_hint_or_list(m->name, names, "; it may hold: ").text);
+}
+
+static int fail_file(const struct toml_member *m, const struct key *k, enum key_files file,
+		     const char *where, struct err *e)
+{
+	const char *names[KEY_COUNT + 1];
+
+	if (k->files == IN_USER)
+		return FAIL_CAUSE_AT(e, CAUSE_KEY_NOT_ALLOWED_HERE, m->name_origin,
+				     "only the user's own configuration may set '%s'; remove it "
+				     "here",
+				     k->name);
+	list_names(k->table, file, names);
+	return FAIL_CAUSE_AT(e, CAUSE_KEY_NOT_ALLOWED_HERE, m->name_origin, "%s may not set '%s'%s",
+			     where, k->name,
+			     schema_hint_or_list(STR_EMPTY, names, "; it may hold: ").text);
 }
 
 /* "a " or "an ", before the name of a type. */
@@ -214,25 +134,23 @@ static int fail_type(const struct toml_member *m, const struct key *k, const cha
 	for (size_t i = 0; i < COUNT_OF(forms); i++)
 		if (strcmp(k->name, forms[i].name) == 0)
 			form = forms[i].form;
-	return FAIL_AT(e, ERR_POLICY, m->value.origin, "'%s' in %s is %s%s; it has to be %s%s%s",
-		       k->name, where, article(toml_type_name(m->value.type)),
-		       toml_type_name(m->value.type), types, form ? ": " : "", form ? form : "");
+	return FAIL_CAUSE_AT(e, CAUSE_WRONG_TYPE, m->value.origin,
+			     "'%s' in %s is %s%s; it has to be %s%s%s", k->name, where,
+			     article(toml_type_name(m->value.type)), toml_type_name(m->value.type),
+			     types, form ? ": " : "", form ? form : "");
 }
 
-int schema_check(const struct toml *table, enum schema_table which, enum schema_layer layer,
+int schema_check(const struct toml *table, enum key_table which, enum key_files file,
 		 const char *where, struct err *e)
 {
 	for (size_t i = 0; i < table->table.count; i++) {
 		const struct toml_member *m = &table->table.items[i];
-		const struct key *k = find_key(which, m->name);
+		const struct key *k = key_find(which, m->name);
 
 		if (!k)
-			return fail_unknown(m, which, where, e);
-		if (!((k->layers ? k->layers : EVERY_LAYER) & (int)layer))
-			return FAIL_AT(e, ERR_POLICY, m->name_origin,
-				       "'%s' is taken from the user's own configuration only; "
-				       "remove it here",
-				       k->name);
+			return fail_unknown(m, which, file, where, e);
+		if (!(k->files & (int)file))
+			return fail_file(m, k, file, where, e);
 		if (!(k->types & (1 << m->value.type)))
 			return fail_type(m, k, where, e);
 	}
@@ -243,9 +161,10 @@ int schema_type(const struct toml *value, enum toml_type type, const char *what,
 {
 	if (value->type == type)
 		return 0;
-	return FAIL_AT(e, ERR_POLICY, value->origin, "%s is %s%s; it has to be %s%s", what,
-		       article(toml_type_name(value->type)), toml_type_name(value->type),
-		       article(toml_type_name(type)), toml_type_name(type));
+	return FAIL_CAUSE_AT(e, CAUSE_WRONG_TYPE, value->origin, "%s is %s%s; it has to be %s%s",
+			     what, article(toml_type_name(value->type)),
+			     toml_type_name(value->type), article(toml_type_name(type)),
+			     toml_type_name(type));
 }
 
 static int fail_choice(const struct toml *value, const char *what, const char *const *choices,
@@ -264,11 +183,12 @@ static int fail_choice(const struct toml *value, const char *what, const char *c
 		used = MIN_OF(used + (n > 0 ? (size_t)n : 0), sizeof(list) - 1);
 	}
 	if (value->type != TOML_STRING)
-		return FAIL_AT(e, ERR_POLICY, value->origin, "%s is %s%s; it has to be %s", what,
-			       article(toml_type_name(value->type)), toml_type_name(value->type),
-			       list);
-	return FAIL_AT(e, ERR_POLICY, value->origin, "%s can't be \"%s\"; it has to be %s%s", what,
-		       SHOWN(value->string), list, schema_hint(value->string, choices).text);
+		return FAIL_CAUSE_AT(
+			e, CAUSE_WRONG_TYPE, value->origin, "%s is %s%s; it has to be %s", what,
+			article(toml_type_name(value->type)), toml_type_name(value->type), list);
+	return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, value->origin,
+			     "%s can't be \"%s\"; it has to be %s%s", what, SHOWN(value->string),
+			     list, schema_hint(value->string, choices).text);
 }
 
 int schema_choice(const struct toml *value, const char *what, const char *const *choices,

@@ -91,7 +91,15 @@ const struct profile_doc *config_select(struct arena *a, const struct config *c,
 
 int profile_doc_is_repo(const struct profile_doc *doc, bool *out, struct err *e)
 {
-	return decode_workspace(&doc->table, out, e);
+	struct decode d = { .where = "the profile" };
+	struct profile p;
+	int r;
+
+	profile_init(&p);
+	r = decode_key(&d, &policy_keys[KEY_WORKSPACE], &doc->table, &p, e);
+	if (r == 0)
+		*out = p.workspace_is_repo;
+	return r;
 }
 
 int profile_doc_roots(struct arena *a, const struct profile_doc *doc, const struct root **out,
@@ -102,7 +110,7 @@ int profile_doc_roots(struct arena *a, const struct profile_doc *doc, const stru
 	int r;
 
 	profile_init(&p);
-	r = decode_roots(&d, &doc->table, &p, e);
+	r = decode_key(&d, &policy_keys[KEY_WORKSPACE_ROOTS], &doc->table, &p, e);
 	if (r < 0)
 		return r;
 	*out = p.roots.items;

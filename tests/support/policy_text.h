@@ -105,6 +105,18 @@ static inline bool is_refused_texts(const struct texts *t, const char *part)
 	return false;
 }
 
+/* The same by cause; `place` is "FILE:LINE:COLUMN: ", or the beginning of it. */
+static inline bool fails_with(const struct texts *t, enum cause cause, const char *place)
+{
+	scoped_outcome o = compile_texts(t);
+
+	if (!o.policy && o.e.cause == cause && strncmp(o.e.text, place, strlen(place)) == 0)
+		return true;
+	printf("#   got %s '%s', want %s at %s\n", cause_name(o.e.cause),
+	       o.policy ? "(no error)" : o.e.text, cause_name(cause), place);
+	return false;
+}
+
 static inline bool is_refused(const char *user, const char *part)
 {
 	const struct texts t = { .user = user };

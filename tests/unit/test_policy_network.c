@@ -188,14 +188,20 @@ TEST(keys_of_codex_that_do_nothing_here_are_said_to_be_ignored)
 
 TEST(keys_of_codex_that_would_widen_are_refused)
 {
-	CHECK(is_refused(NET("dangerously_allow_all_unix_sockets = true"),
-			 "2:1: "
-			 "'network.dangerously_allow_"
-			 "all_unix_sockets' is "
-			 "refused"));
-	CHECK(is_refused(NET("dangerously_allow_non_loopback_proxy = true"), "is refused"));
-	CHECK(is_refused(NET("mitm = { hooks = [] }"), "2:1: 'network.mitm' is not supported"));
-	CHECK(is_refused(NET("mitm = true"), "'network.mitm' is not supported"));
+	static const char *const refused[] = {
+		NET("dangerously_allow_all_unix_sockets = true"),
+		NET("dangerously_allow_non_loopback_proxy = true"),
+		NET("dangerously_allow_plaintext_credential_injection = true"),
+		NET("mitm = { hooks = [] }"),
+		NET("mitm = true"),
+		NET("mitm = false"),
+	};
+	scoped_outcome off = compile_dev(NET("dangerously_allow_all_unix_sockets = false"));
+
+	for (size_t i = 0; i < COUNT_OF(refused); i++)
+		CHECK(fails_with(&(struct texts){ .user = refused[i] }, CAUSE_BAD_VALUE,
+				 "config.toml:2:1: "));
+	CHECK(off.policy != NULL);
 }
 
 TEST(keys_without_enabled_are_warned_of)

@@ -57,13 +57,16 @@ TEST(a_project_is_a_narrowing_layer)
 
 TEST(a_project_may_hold_nothing_else)
 {
-	CHECK(is_refused_texts(&(struct texts){ .project = "git = 'write'" },
-			       "project.toml:1:1: unknown key 'git' in the project file"));
-	CHECK(is_refused_texts(&(struct texts){ .project = "default_permissions = 'x'" },
-			       "unknown key"));
-	CHECK(is_refused_texts(&(struct texts){ .project = "[trust]" }, "unknown key"));
-	CHECK(is_refused_texts(&(struct texts){ .project = "[permissions.x]" }, "unknown key"));
-	CHECK(is_refused_texts(&(struct texts){ .project = "allow = ['none']" }, "unknown key"));
+	CHECK(fails_with(&(struct texts){ .project = "git = 'write'" }, CAUSE_KEY_NOT_ALLOWED_HERE,
+			 "project.toml:1:1: "));
+	CHECK(fails_with(&(struct texts){ .project = "default_permissions = 'x'" },
+			 CAUSE_UNKNOWN_KEY, "project.toml:1:1: "));
+	CHECK(fails_with(&(struct texts){ .project = "[trust]" }, CAUSE_UNKNOWN_KEY,
+			 "project.toml:1:2: "));
+	CHECK(fails_with(&(struct texts){ .project = "[permissions.x]" }, CAUSE_UNKNOWN_KEY,
+			 "project.toml:1:2: "));
+	CHECK(fails_with(&(struct texts){ .project = "allow = ['none']" },
+			 CAUSE_KEY_NOT_ALLOWED_HERE, "project.toml:1:1: "));
 	CHECK(is_refused_texts(&(struct texts){ .project = "[filesystem]\n'x' = 'deny'" },
 			       "project.toml:2:1: the path 'x' is relative"));
 }
@@ -269,7 +272,8 @@ TEST(bad_requirements_are_refused)
 		"mean 'allow'?"));
 	CHECK(is_refused_texts(&(struct texts){ .requirements = "allow = ['nothing']" },
 			       "1:10: a name in 'allow' can't be"));
-	CHECK(is_refused_texts(&(struct texts){ .requirements = "git = 'read'" }, "unknown key"));
+	CHECK(fails_with(&(struct texts){ .requirements = "git = 'read'" },
+			 CAUSE_KEY_NOT_ALLOWED_HERE, "requirements.toml:1:1: "));
 }
 
 TEST(a_layer_that_could_not_be_enforced_is_refused)
