@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How plan_build() goes about it: passes over one struct, in the order below,
- * each in its own file. A pass may read what earlier ones made.
+ * How plan_build() works: a series of passes over one struct, in the order below, each in its own
+ * file. A pass may read what earlier passes made.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "plan/plan.h"
 
-/* A path for a person's eyes, good until the end of the block. */
+/* A path that is safe to print. The text is valid until the end of the enclosing block. */
 enum { SHOWN_BYTES = 512 };
 #define SHOWN(s) utf8_show((s), (char[SHOWN_BYTES]){ 0 }, SHOWN_BYTES)
 
@@ -22,7 +22,7 @@ struct canon {
 	bool crossed_links;
 };
 
-/* A symlink met while an entry was made canonical. */
+/* A symlink that was followed while an entry's path was made canonical. */
 struct met_link {
 	struct str path;   /* of the link, its directories canonical */
 	struct str target; /* canonical */
@@ -33,14 +33,14 @@ typedef VEC(struct met_link) met_links;
 typedef VEC(uint32_t) rule_numbers;
 
 /*
- * Directories that were found on the way to earlier paths, so that the many
- * entries of one directory don't look up all that leads there again.
+ * Directories that earlier look-ups passed through, so that many entries in one directory do not
+ * look up its parents again and again.
  */
 struct canon_cache;
 
 /*
- * P6: every answer tries all globs that start on the way, so unlike entries they
- * cost their number times that of the entries.
+ * P6: every answer tries all globs whose start directory lies on the way to the path. So their cost
+ * is their number times the number of entries, unlike that of entries.
  */
 enum { PLAN_MAX_GLOBS = 4096 };
 
@@ -49,32 +49,31 @@ struct builder {
 	const struct plan_inputs *in;
 	const struct host *host;
 	struct plan *plan;
-	struct canon_cache *cache; /* or NULL: builder_canon() then works without */
+	struct canon_cache *cache; /* may be NULL: builder_canon() then works without a cache */
 	/* For each rule of plan->rules, at the same position: */
 	VEC(struct rule_site {
 		enum host_type type;
 		size_t missing_from;
 		const struct met_link *links; /* met on the way to it */
 		size_t link_count;
-		struct str root; /* of a cap: the writable root whose metadata it is, or "" */
+		struct str root; /* of a cap: the writable root whose metadata it protects, or "" */
 	}) sites;
 	/*
-	 * plan->rules moves as it grows, so until the last rule is added these hold
-	 * the positions of the rules of plan->masked, ->roots, ->placeholders and
-	 * ->links; pass_links() turns them into pointers.
+	 * plan->rules moves as it grows. Until the last rule is added, these hold the positions of
+	 * the rules of plan->masked, ->roots, ->placeholders and ->links; pass_links() turns them
+	 * into pointers.
 	 */
 	rule_numbers masked_rules, root_rules, placeholder_rules, link_rules;
-	size_t glob_count;	  /* of the rules: at most PLAN_MAX_GLOBS */
-	struct name_node *walked; /* by path: directories that were listed (walk.h) */
-	size_t walked_room;	  /* of those, as many more are remembered */
-	size_t walked_dirs;	  /* the directories in them */
+	size_t glob_count;	  /* globs among the rules: at most PLAN_MAX_GLOBS */
+	struct name_node *walked; /* by path: directories that were listed (dir_list.h) */
+	size_t walked_room;	  /* how many more directories may be remembered */
+	size_t walked_dirs;	  /* how many subdirectories they have */
 };
 
 /*
- * canon.c: `follow_last`: whether a link at the very end is followed; when not,
- * the type may be HOST_LINK. `links` may be NULL; the links met are appended, in
- * the order in which they were met. ERR_POLICY after 40 links, ERR_LIMIT for a
- * path that no kernel would take.
+ * canon.c: if `follow_last` is false, a link at the very end is not followed, and the type may be
+ * HOST_LINK. `links` may be NULL; the links that were followed are appended in order. ERR_POLICY
+ * after 40 links, ERR_LIMIT for a path that no kernel would accept.
  */
 int canon_resolve(struct arena *a, const struct host *host, struct str path, bool follow_last,
 		  struct canon *out, met_links *links, struct err *e) MUST_CHECK;
@@ -86,26 +85,28 @@ int builder_refuse_lock(struct builder *b, struct str path, const char *what, st
 struct canon_cache *canon_cache_new(struct arena *a, struct err *e) MUST_CHECK NONNULL;
 
 /*
- * The same through the builder's cache. `path` must live as long as the arena:
- * the cache refers to it, and out->path is `path` itself where that is canonical.
- * Also ERR_POLICY where a lock (host_find_lock()) hides the rest of the way.
+ * The same through the builder's cache. `path` must live as long as the arena: the cache refers to
+ * it, and out->path is `path` itself if that is canonical. Also CAUSE_PATH_LOCKED if a lock
+ * (host_find_lock()) hides the rest of the path.
  */
 int builder_canon(struct builder *b, struct str path, bool follow_last, struct canon *out,
 		  met_links *links, struct err *e) MUST_CHECK;
 
-/* The same for who can do without: after a loop of links it gives 0, and `*leads` is false. */
+/*
+ * The same for callers that can do without the result: for a loop of links it returns 0 and sets
+ * `*leads` to false.
+ */
 int builder_canon_if(struct builder *b, struct str path, bool follow_last, struct canon *out,
 		     met_links *links, bool *leads, struct err *e) MUST_CHECK;
 
-/* What plan_locate() says, for a path taken from `cwd` (plain and canonical). */
+/* Does the work of plan_locate() for a path relative to `cwd` (plain and canonical). */
 int canon_locate(struct arena *a, const struct host *host, struct str cwd, struct str path,
 		 struct located *out, struct err *e) MUST_CHECK NONNULL;
 
 /*
- * entries.c: adds a rule and its site; sets rule->depth. Returns NULL on
- * failure. The rules move when there is no more room for them: a pointer stays
- * good for reading, but after later additions it is no longer the address of
- * the rule in plan->rules.
+ * entries.c: adds a rule and its site, and sets rule->depth. Returns NULL on failure. The rules
+ * move when they outgrow their room: the returned pointer stays good for reading, but after later
+ * additions it is no longer the address of the rule in plan->rules.
  */
 struct rule *builder_add(struct builder *b, const struct rule *rule, const struct rule_site *site,
 			 struct err *e) MUST_CHECK NONNULL;

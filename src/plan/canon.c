@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Paths made canonical (P8): a walk along the components, as the kernel does
- * it, that asks the host about each and follows the links. From the first
- * component that can't be entered on (missing, hidden, not a directory) the rest
- * is taken as text; a ".." that leads back out of that rest (only the text of a
- * link, or a path that someone asks about, has any) returns to looking.
+ * Makes paths canonical (P8): a walk along the components, as the kernel does it, that asks the
+ * host about each and follows links. From the first component that can't be entered (missing,
+ * hidden, not a directory) the rest is taken as text. If a ".." leads back out of that rest, the
+ * walk asks the host again; only the text of a link, or a path that someone asks about, has any.
  */
 #include "base/name_tree.h"
 #include "base/path.h"
@@ -16,17 +15,17 @@ enum { CANON_MAX_LINKS = 40 }; /* what Linux follows in one path */
 struct canon_dir {
 	struct name_node node; /* in the parent's `children` */
 	struct name_node *children;
-	struct canon_dir *parent; /* of the root itself */
+	struct canon_dir *parent; /* the root is its own parent */
 };
 
-/* A text that is being walked: the path itself at the bottom, links' texts above it. */
+/* A text that is being walked: the path itself at the bottom, the texts of links above it. */
 struct frame {
 	struct str text;
 	size_t at;
 	size_t link; /* index into walk.links */
 };
 
-/* What a walk needs that is large: clearing it for every path would cost more than the walk. */
+/* The large parts of a walk's state. Clearing them for every path would cost more than the walk. */
 struct space {
 	struct frame frames[1 + CANON_MAX_LINKS];
 	char path[PATH_MAX_BYTES];
@@ -50,18 +49,18 @@ struct walk {
 	struct arena *a;
 	const struct host *host;
 	struct canon_cache *cache; /* or NULL */
-	struct canon_dir *dir;	   /* of the last directory entered, when there is a cache */
+	struct canon_dir *dir;	   /* the last directory entered, if there is a cache */
 	bool follow_last;
 	bool refuses_locks;
-	bool is_loop;	     /* that is why it failed */
-	bool has_final_link; /* the first link at the end of the path itself is links->items[final_link] */
-	bool crossed_links; /* another one was followed */
+	bool is_loop;	     /* the walk failed because of a loop of links */
+	bool has_final_link; /* the path itself ended in a link: links->items[final_link] */
+	bool crossed_links;  /* another link was followed */
 	size_t final_link;
 	size_t link_count;
 	met_links *links;     /* or NULL */
 	struct frame *frames; /* of a struct space */
 	size_t frame_count;
-	size_t stop_len; /* of the prefix of `path` that can't be entered; 0: all can */
+	size_t stop_len; /* length of the prefix of `path` that can't be entered; 0: all can */
 	enum host_type stop_type;
 	size_t len; /* "" stands for "/" */
 	char *path; /* of a struct space */
@@ -109,7 +108,7 @@ static void go_up(struct walk *w)
 		w->stop_len = 0;
 }
 
-/* A directory is remembered only when something below it is wanted: leaves would fill the memory. */
+/* Remembers a directory only if something below it is looked up: leaves would fill the memory. */
 static int enter(struct walk *w, struct str name, struct err *e)
 {
 	struct canon_dir *child;
@@ -150,7 +149,7 @@ static int record_link(struct walk *w, struct str link, struct err *e)
 	return 0;
 }
 
-/* The last component of w->path is a link: goes on with its text instead. */
+/* The last component of w->path is a link: continues with its text instead. */
 static int follow(struct walk *w, struct err *e)
 {
 	scoped_buf text = BUF_INIT(PATH_MAX_BYTES);
@@ -248,7 +247,7 @@ static int step(struct walk *w, struct str name, struct err *e)
 	return 0;
 }
 
-/* Leaves the texts that are walked to their end; what a link led to is then known. */
+/* Leaves the texts that were walked to their end; the target of each link is then known. */
 static int leave_frames(struct walk *w, struct err *e)
 {
 	while (w->frame_count > 0) {
@@ -299,7 +298,9 @@ static enum host_type walk_type(const struct walk *w)
 	return w->stop_type == HOST_HIDDEN ? HOST_HIDDEN : HOST_MISSING;
 }
 
-/* Where the first missing component ends: behind the stop, when that is a file. */
+/*
+ * Where the first missing component ends. If a file is in the way, that is the component after it.
+ */
 static size_t missing_from(const struct walk *w)
 {
 	struct str name;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first pass: every entry of every layer, and every grant, becomes rules at
- * canonical paths (P5, P8, P18), and what is missing is left out or kept as P11
- * says:
- *	deny, glob	kept: losing a deny is never an option (P3)
- *	write, grant	left out: there is nothing to make writable
- *	read		kept where it narrows, below something writable; else left out
- * What a narrowing layer says is always kept: it can only lower the answer.
+ * The first pass: turns every entry of every layer, and every grant, into rules at canonical paths
+ * (P5, P8, P18). P11 decides what happens to missing paths:
+ * 	deny, glob	kept: a deny is never lost (P3)
+ * 	write, grant	left out: there is nothing to make writable
+ * 	read		kept where it narrows, below something writable; else left out
+ * Entries of a narrowing layer are always kept: they can only lower the answer.
  *
- * SECURITY: an entry that opens something is followed through a link only where
- * nobody in a sandbox can have made that link. Else a run could put one where an
- * entry will look, and the next run would find its target writable. So entries of
- * the profile that met links wait until all others are known; see judge_links().
+ * SECURITY: an entry that opens something is followed through a link only if no sandboxed command
+ * can have made that link. Otherwise a run could put a link where an entry will look, and the next
+ * run would find the link's target writable. So entries of the profile that lead through links wait
+ * until all others are known; see check_links().
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,8 +51,8 @@ int builder_note(struct builder *b, bool is_warning, struct origin origin, struc
 	(void)vsnprintf(cut, sizeof(cut), fmt, args);
 	va_end(args);
 	/*
-	 * Escaped, and cut at a whole character. What vsnprintf() cut, maybe in the
-	 * middle of one, is not reached: escaping makes nothing shorter.
+	 * Escape the text, and cut it at a whole character. vsnprintf() may have cut it in the
+	 * middle of one, but that end is never shown: escaping makes no text shorter.
 	 */
 	r = arena_copy(b->a, str_of(utf8_show(str_of(cut), shown, sizeof(shown))), &text, e);
 	if (r < 0)
@@ -65,7 +64,7 @@ int builder_note(struct builder *b, bool is_warning, struct origin origin, struc
 	return 0;
 }
 
-/* One place that an entry stands for, on its way to be a rule. */
+/* One place that an entry stands for, before it becomes a rule. */
 struct candidate {
 	const struct fs_entry *entry;
 	struct place place;
@@ -73,28 +72,36 @@ struct candidate {
 	met_links links;
 	uint32_t layer;
 	bool is_grant;
-	struct str steered_by; /* a link on the way that a sandbox could replace, or "" */
+	struct str steered_by; /* a link on the way that a sandboxed command could replace, or "" */
 };
 
 struct entries {
 	struct builder *b;
-	place_list places;		 /* of the entry at hand; one list, its memory used again */
-	VEC(struct candidate) linked;	 /* what opens something and was reached through links */
-	VEC(struct candidate) undecided; /* reads of the profile, missing or steered */
-	struct name_node *missing;	 /* paths that could not be made writable, as told */
+	/* of the current entry; one list, whose memory is reused */
+	place_list places;
+	VEC(struct candidate) linked; /* entries that open something and lead through links */
+	/* reads of the profile that are missing, or lead through untrusted links */
+	VEC(struct candidate) undecided;
+	/* paths that could not be made writable and were reported */
+	struct name_node *missing;
 };
 
 /*
- * Whether the key names a path, by itself or as a subpath of a token. SECURITY: a
- * token alone stands for whatever is the workspace or $TMPDIR at the time, also
- * when that is inside a git directory: nobody said that it may be written there.
+ * Whether the key names a path, by itself or as a subpath of a token.
+ *
+ * SECURITY: a token alone stands for whatever is the workspace or $TMPDIR at the time, even if that
+ * is inside a git directory. If it counted as explicit, starting a run there would open the git
+ * directory, though nobody wrote that down.
  */
 static bool is_explicit(const struct fs_entry *entry)
 {
 	return entry->anchor == FS_ABSOLUTE || entry->anchor == FS_HOME || entry->path.len > 0;
 }
 
-/* SECURITY: a project never opens a secret, and what it says of secrets nobody lifts. */
+/*
+ * SECURITY: a project's entry never opens a secret. Otherwise a repository could give its commands
+ * the user's keys.
+ */
 static uint32_t lifted_by(const struct candidate *c)
 {
 	const struct fs_entry *entry = c->entry;
@@ -132,7 +139,10 @@ static int add_rule(struct builder *b, const struct candidate *c, struct err *e)
 				  .links = c->links.items,
 				  .link_count = c->links.count };
 
-	/* SECURITY: the resolver takes every glob for a deny. */
+	/*
+	 * SECURITY: the resolver treats every glob as a deny, so a glob that allows must not get
+	 * there.
+	 */
 	if (is_glob && (entry->access != ACCESS_DENY || c->is_grant))
 		return FAIL(e, ERR_POLICY, "%.*s: a glob may only deny", STR_ARG(entry->key));
 	if (is_glob && b->glob_count++ == PLAN_MAX_GLOBS)
@@ -148,7 +158,10 @@ static bool is_built_in(const struct fs_entry *entry)
 	return !entry->origin.file || strcmp(entry->origin.file, "built-in") == 0;
 }
 
-/* The temporary directories of a built-in profile are offered, not asked for by anyone. */
+/*
+ * The temporary directories of a built-in profile are an offer: nobody asked for them, so nobody is
+ * told that one is missing.
+ */
 static bool is_worth_a_note(const struct candidate *c)
 {
 	const struct fs_entry *entry = c->entry;
@@ -168,7 +181,7 @@ static int leave_out_steered(struct builder *b, const struct candidate *c, struc
 		access_name(c->entry->access), SHOWN(c->canon.path), SHOWN(c->steered_by));
 }
 
-/* Where a place was named: a workspace root by its own line, all else by the entry. */
+/* Where a place was named: a workspace root on its own line, everything else in the entry. */
 static int find_origin(struct builder *b, const struct candidate *c, struct origin *out,
 		       struct err *e)
 {
@@ -190,7 +203,7 @@ static int find_origin(struct builder *b, const struct candidate *c, struct orig
 	return 0;
 }
 
-/* One warning for each path that is missing, however many keys name it. */
+/* Warns once for each missing path, however many keys name it. */
 static int is_told(struct entries *x, struct str path, bool *out, struct err *e)
 {
 	struct name_node *node;
@@ -212,7 +225,7 @@ static int leave_out(struct entries *x, const struct candidate *c, struct err *e
 	const struct fs_entry *entry = c->entry;
 	bool is_tmp = entry->anchor == FS_TMPDIR || entry->anchor == FS_SLASH_TMP;
 	bool is_write = entry->access == ACCESS_WRITE;
-	/* Who gives an option means this very run. */
+	/* An option is meant for this run, so its path should exist. */
 	bool is_option = entry->origin.file && entry->origin.file[0] == '-';
 	bool is_warning = (is_write && !is_tmp) || is_option;
 	struct origin origin;
@@ -232,7 +245,9 @@ static int leave_out(struct entries *x, const struct candidate *c, struct err *e
 		is_write ? ", so nothing there can be made writable; create it first" : "");
 }
 
-/* An entry that stands for no place: its directory is known only when the environment says it. */
+/*
+ * An entry that stands for no place, because the environment does not say where the directory is.
+ */
 static int leave_out_unknown(struct builder *b, const struct fs_entry *entry, struct err *e)
 {
 	if (is_built_in(entry))
@@ -312,7 +327,7 @@ static int add_entries(struct entries *x, const fs_entries *fs, uint32_t layer, 
 	return 0;
 }
 
-/* ---- Links that could lead anywhere ------------------------------------- */
+/* ---- Links that a command could have made -------------------------------  */
 
 /* The paths that entries make writable, and those that grants do. */
 struct written {
@@ -335,7 +350,7 @@ static int add_written(struct builder *b, struct written *w, struct str path, bo
 	return 0;
 }
 
-/* Whether something on the way to `path`, or it, is in there. */
+/* Whether `path`, or a directory above it, is in there. */
 static bool is_written(const struct written *w, struct str path, bool with_grants)
 {
 	for (;; path = path_parent(path)) {
@@ -370,16 +385,14 @@ static int find_written(struct entries *x, struct written *w, struct err *e)
 }
 
 /*
- * Which of the entries that met links are steered: some link lies below what is
- * written. First against the entries that met none; then, all at once, against
- * those and whatever is left of the ones judged. So the order does not matter, a
- * steered one takes no other with it, and none is followed through a link that
- * can be replaced in the end; of two that open each other's links both are left
- * out.
+ * Finds the entries that lead through an untrusted link, one that lies below something writable.
+ * First it checks them against the entries that lead through no link; then all at once against
+ * those and the ones that passed. So the order does not matter, one that is left out takes no other
+ * with it, and in the end none is followed through a link that a command can replace. If two
+ * entries open each other's links, both are left out.
  *
- * SECURITY: what counts is where something is opened, whatever a narrower entry
- * says about the place of the link: a deny must never make another entry open
- * more.
+ * SECURITY: only write entries count here, whatever a narrower entry says about the place of the
+ * link. Otherwise adding a deny could make another entry open more.
  */
 static int judge_links(struct entries *x, struct err *e)
 {
@@ -412,17 +425,24 @@ static int add_linked(struct entries *x, struct err *e)
 			r = leave_out_steered(x->b, c, e);
 		else
 			r = wait_undecided(x, c,
-					   e); /* it may narrow, and that is never lost (P3) */
+					   /* it may narrow, and a narrowing is never lost (P3) */
+					   e);
 	}
 	return r;
 }
 
 /* ---- Reads that may narrow or open -------------------------------------- */
 
-/* One that is missing counts where it could be written; a steered one where it opens nothing. */
+/*
+ * A missing read entry counts where its path could be created; one behind an untrusted link counts
+ * where it opens nothing.
+ */
 static int decide_one(struct entries *x, const struct candidate *c, struct err *e)
 {
-	/* SECURITY: of this layer alone: a project could lower what is around it. */
+	/*
+	 * SECURITY: ask this layer alone. Otherwise a project could decide, by lowering what is
+	 * around it, that an entry of the profile is dropped.
+	 */
 	enum access others = index_resolve_below(x->b->plan->index, c->canon.path, 1).access;
 
 	if (others == ACCESS_WRITE || (c->steered_by.len > 0 && others == ACCESS_READ))
@@ -442,7 +462,7 @@ static int decide(struct entries *x, struct err *e)
 	return r;
 }
 
-/* How many rules an entry may become, about. */
+/* About how many rules an entry may become. */
 static size_t guess_places(const struct fs_entry *entry, size_t roots)
 {
 	if (entry->anchor == FS_SECRETS)
@@ -452,7 +472,7 @@ static size_t guess_places(const struct fs_entry *entry, size_t roots)
 	return entry->anchor == FS_WORKSPACE_ROOTS ? roots : 1;
 }
 
-/* With room for all rules they don't move; what is not used of it costs pages. */
+/* Makes room for all rules, so that they don't move. Unused room costs only untouched pages. */
 static int reserve(struct builder *b, struct err *e)
 {
 	const struct policy *policy = b->plan->policy;

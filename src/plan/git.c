@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the git directories and worktrees that belong to the writable roots;
- * see git.h. What it reads was perhaps written by whom the sandbox is for: a
- * text that makes no sense protects its own file and nothing else, and is noted.
+ * Finds the git directories and worktrees that belong to the writable roots; see git.h. A sandboxed
+ * command may have written the files that this code reads. If a file makes no sense, Cordon
+ * protects that file alone, and notes it.
  */
 #include "plan/git.h"
 
@@ -46,7 +46,7 @@ int git_is_dir(struct builder *b, struct str path, bool *out, struct err *e)
 		r = look_below(b, path, STR("commondir"), &common, e);
 	if (r < 0)
 		return r;
-	/* Links count as what they should be: git follows them. */
+	/* A link counts as what it should lead to: git follows it. */
 	*out = (head == HOST_FILE || head == HOST_LINK) &&
 	       (common == HOST_FILE || common == HOST_LINK ||
 		((objects == HOST_DIR || objects == HOST_LINK) &&
@@ -71,8 +71,8 @@ int git_has_parts(struct builder *b, struct str path, bool *out, struct err *e)
 }
 
 /*
- * Where `text`, as git wrote it, leads from `base`, as the kernel would go.
- * `*leads` is false when it can't lead anywhere.
+ * Where `text`, as git wrote it, leads from `base`, resolved as the kernel would. `*leads` is false
+ * if it can't lead anywhere.
  */
 static int follow(struct git_scan *s, struct str base, struct str text, bool follow_last,
 		  struct canon *out, bool *leads, struct err *e)
@@ -89,7 +89,9 @@ static int follow(struct git_scan *s, struct str base, struct str text, bool fol
 	return r < 0 ? r : builder_canon_if(s->b, path, follow_last, out, NULL, leads, e);
 }
 
-/* A file `name` of `dir`, links followed. `*is_there` is false when there is no such file. */
+/*
+ * Reads the file `name` in `dir`, and follows links. `*is_there` is false if there is no such file.
+ */
 static int read_below(struct git_scan *s, struct str dir, const char *name, struct buf *out,
 		      bool *is_there, struct err *e)
 {
@@ -102,13 +104,15 @@ static int read_below(struct git_scan *s, struct str dir, const char *name, stru
 		return r;
 	r = host->read_file(host->user, at.path, out, e);
 	if (r == -(int)ERR_SYS && e->os_error == EACCES) {
-		/* Git, as this user, can't read it either, unless it is opened. */
+		/*
+		 * Git runs as this user and can't read it either, unless someone changes its mode.
+		 */
 		err_clear(e);
 		*is_there = false;
 		return builder_refuse_lock(s->b, at.path, "what git would take from there", e);
 	}
 	if (r == -(int)ERR_NOTFOUND) {
-		err_clear(e); /* removed since it was looked at */
+		err_clear(e); /* removed since it was examined */
 		*is_there = false;
 		return 0;
 	}
@@ -139,7 +143,10 @@ static int fail_places(const char *what, struct str path, struct err *e)
 		    GIT_MAX_PLACES, what, SHOWN(path));
 }
 
-/* `worktree` and `root` may be "". A directory that is known already may learn them. */
+/*
+ * `worktree` and `root` may be "". If the directory is known already, they are added to what is
+ * known.
+ */
 static int add_dir(struct git_scan *s, struct str path, struct str worktree, struct str root,
 		   struct err *e)
 {
@@ -191,8 +198,9 @@ int git_add_worktree(struct git_scan *s, struct str path, struct err *e)
 }
 
 /*
- * SECURITY: what a nested repository names may be anything, such as the sources: it
- * belongs to git only when git would take it.
+ * SECURITY: a nested repository can name any directory as its git directory, such as the sources.
+ * It is treated as git's only if git would accept it. Otherwise a command could have any directory
+ * of the workspace made read-only in the next run.
  */
 static int is_gits(struct git_scan *s, const struct canon *at, bool *out, struct err *e)
 {
@@ -206,7 +214,7 @@ static int is_gits(struct git_scan *s, const struct canon *at, bool *out, struct
 	r = git_is_dir(s->b, at->path, out, e);
 	if (r < 0 || *out)
 		return r;
-	/* Enough for a common directory. */
+	/* That is enough for a common directory. */
 	r = look_below(s->b, at->path, STR("objects"), &objects, e);
 	if (r == 0)
 		r = look_below(s->b, at->path, STR("refs"), &refs, e);
@@ -217,7 +225,7 @@ static int is_gits(struct git_scan *s, const struct canon *at, bool *out, struct
 
 /* ---- Worktrees ---------------------------------------------------------- */
 
-/* The pointer file of `worktree`; its text leads to a git directory. */
+/* Reads the pointer file of `worktree`, whose text leads to a git directory. */
 static int visit_pointer(struct git_scan *s, struct str worktree, struct str root, struct err *e)
 {
 	scoped_buf text = BUF_INIT(GIT_MAX_POINTER_BYTES);
@@ -227,7 +235,7 @@ static int visit_pointer(struct git_scan *s, struct str worktree, struct str roo
 	int r = read_below(s, worktree, ".git", &text, &leads, e);
 
 	if (r == -(int)ERR_LIMIT) {
-		err_clear(e); /* git would not take it either */
+		err_clear(e); /* git would not accept it either */
 		leads = false;
 	} else if (r < 0) {
 		return r;
@@ -248,7 +256,10 @@ static int visit_pointer(struct git_scan *s, struct str worktree, struct str roo
 			    SHOWN(worktree));
 }
 
-/* The directory that `text` names strictly below `dir`; `*is_there` is false when there is none. */
+/*
+ * Finds the directory that `text` names strictly below `dir`; `*is_there` is false if there is
+ * none.
+ */
 static int find_below(struct git_scan *s, struct str dir, struct str text, struct str *out,
 		      bool *is_there, struct err *e)
 {
@@ -285,7 +296,7 @@ static int visit_modules_setting(void *arg, const struct git_setting *setting, s
 	const struct modules_arg *m = arg;
 	struct git_setting plain = *setting;
 
-	plain.subsection = STR_EMPTY; /* of any name */
+	plain.subsection = STR_EMPTY; /* a submodule of any name */
 	if (!git_setting_is(&plain, "submodule", "path"))
 		return 0;
 	return add_submodule(m->s, m->worktree, setting->value, e);
@@ -304,7 +315,7 @@ static int visit_modules_file(struct git_scan *s, struct str worktree, struct er
 	return git_config_each(&scratch, buf_str(&text), visit_modules_setting, &arg, e);
 }
 
-/* What `.git` of `worktree` is, and what it leads to. */
+/* Determines what `.git` of `worktree` is, and what it leads to. */
 static int look_at_git(struct git_scan *s, struct str worktree, enum host_type *own,
 		       struct canon *target, bool *is_git_dir, struct err *e)
 {
@@ -338,7 +349,7 @@ static int visit_root(struct git_scan *s, struct str root, enum host_type target
 			self->is_root = !git_is_meant(s, root);
 		return r;
 	}
-	/* Git looks for a bare layout also where `.git` is a directory of some other kind. */
+	/* Git looks for a bare layout also if `.git` is a directory that is not a git directory. */
 	if (target == HOST_MISSING || (target == HOST_DIR && !is_git_dir))
 		return git_refuse_bare(s, root, e);
 	return 0;
@@ -358,7 +369,10 @@ static int visit_worktree(struct git_scan *s, struct str worktree, struct err *e
 			    : git_protect_pointer(s, worktree, own, is_git_dir, e);
 	if (r < 0)
 		return r;
-	/* One that git would not take now is protected whole; but it leads to others. */
+	/*
+	 * A directory that git would not accept now is protected as a whole; but it may lead to
+	 * others.
+	 */
 	if (!is_git_dir && target.type == HOST_DIR)
 		r = git_has_parts(s->b, target.path, &is_git_dir, e);
 	if (r < 0)
@@ -372,7 +386,7 @@ static int visit_worktree(struct git_scan *s, struct str worktree, struct err *e
 
 /* ---- Git directories ---------------------------------------------------- */
 
-/* The git directory with that number says that `path` is its worktree. */
+/* Records that the git directory with that number names `path` as its worktree. */
 static int learn_worktree(struct git_scan *s, size_t number, struct str path, struct err *e)
 {
 	struct git_found *found = &s->dirs.items[number];
@@ -423,7 +437,7 @@ static int visit_gitdir(struct git_scan *s, size_t number, struct err *e)
 		return r;
 	r = s->b->host->look(s->b->host->user, path_parent(at.path), &file, e);
 	if (r < 0 || file.type != HOST_DIR)
-		return r; /* a worktree that was removed, and not yet pruned */
+		return r; /* a worktree that was removed and not yet pruned */
 	return learn_worktree(s, number, path_parent(at.path), e);
 }
 
@@ -449,10 +463,11 @@ static int visit_setting(void *arg, const struct git_setting *setting, struct er
 }
 
 /*
- * A submodule that was registered, [submodule "NAME"]: its git directory is
- * modules/NAME, its path NAME unless .gitmodules says otherwise.
+ * A registered submodule, [submodule "NAME"]: its git directory is modules/NAME, and its path is
+ * NAME unless .gitmodules says otherwise.
  *
- * SECURITY: the sandbox may change .gitmodules, but not the configuration.
+ * SECURITY: a command may change .gitmodules, but not the configuration. If only .gitmodules
+ * counted, removing a line there would remove the protection of a submodule.
  */
 static int visit_name(void *arg, const struct git_setting *setting, struct err *e)
 {
@@ -479,7 +494,7 @@ static int visit_name(void *arg, const struct git_setting *setting, struct err *
 	return add_submodule(c->s, worktree, setting->subsection, e);
 }
 
-/* The configuration in `dir`, on behalf of the git directory with that number. */
+/* Reads the configuration in `dir`, on behalf of the git directory with that number. */
 static int visit_config(struct config_arg arg, struct str dir, const char *name,
 			int (*each)(void *arg, const struct git_setting *s, struct err *e),
 			struct err *e)
@@ -494,7 +509,7 @@ static int visit_config(struct config_arg arg, struct str dir, const char *name,
 	return git_config_each(&scratch, buf_str(&text), each, &arg, e);
 }
 
-/* First where the worktree is, then the submodules, which are found from there. */
+/* First finds where the worktree is, then the submodules, which are relative to it. */
 static int visit_configs(struct git_scan *s, size_t number, struct err *e)
 {
 	const struct git_dir dir = s->dirs.items[number].dir;
@@ -535,7 +550,7 @@ static int compare_names(const void *a, const void *b)
 	return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-/* The directories in `dir`, canonical, in order; none when it is no directory. */
+/* Lists the directories in `dir` (canonical), sorted; none if `dir` is not a directory. */
 static int list_dirs(struct git_scan *s, struct listing *l, struct err *e)
 {
 	const struct host *host = s->b->host;
@@ -557,8 +572,8 @@ static int list_dirs(struct git_scan *s, struct listing *l, struct err *e)
 }
 
 /*
- * What is in a git directory, and no place for another: logs/ looks like one. The
- * submodule "a/logs/b" visit_name() finds, and visit_dir() visits modules/ and worktrees/.
+ * Names in a git directory that never contain another one; logs/ looks as if it did. visit_name()
+ * finds a submodule such as "a/logs/b", and visit_dir() visits modules/ and worktrees/.
  */
 static bool is_inner_name(struct str name)
 {
@@ -575,11 +590,10 @@ static int visit_modules(struct git_scan *s, struct str dir, bool is_git_dir, in
 			 struct err *e);
 
 /*
- * Names of submodules may hold slashes, so each directory may have git
- * directories below.
+ * Names of submodules may contain slashes, so every directory may have git directories below it.
  *
- * SECURITY: also one that is a git directory itself, or whoever makes it look
- * like one hides those below it.
+ * SECURITY: this includes directories that are git directories themselves. Otherwise a command
+ * could hide the git directories below a directory by making it look like one.
  */
 static int visit_module(struct git_scan *s, struct str dir, struct str name, int depth,
 			struct err *e)
@@ -594,7 +608,7 @@ static int visit_module(struct git_scan *s, struct str dir, struct str name, int
 	r = git_has_parts(s->b, at.path, &is_git_dir, e);
 	if (r == 0 && is_git_dir)
 		r = add_dir(s, at.path, STR_EMPTY, STR_EMPTY, e);
-	/* What a link leads to here is visited where it lies. */
+	/* What a link leads to is visited at its own place. */
 	if (r < 0 || !str_eq(path_parent(at.path), dir) || !str_eq(path_name(at.path), name))
 		return r;
 	if (depth == GIT_MAX_DEPTH)
@@ -672,7 +686,10 @@ static int close_nested(struct git_scan *s, struct str at, bool is_worktree, str
 	return r < 0 ? r : git_close(s, path, &why, e);
 }
 
-/* All worktrees that are known first: so every root is known before a git directory claims one. */
+/*
+ * All known worktrees come first, so that every root is known before a git directory names one as
+ * its worktree.
+ */
 static int find_all(struct git_scan *s, struct err *e)
 {
 	size_t dirs = s->visited_dirs;
@@ -696,7 +713,7 @@ static int find_all(struct git_scan *s, struct err *e)
 	return r;
 }
 
-/* Then all that no other leads to: what both lead to is no nested one. */
+/* Then the repositories that no other leads to. A directory that both lead to is not nested. */
 static int find_nested(struct git_scan *s, struct err *e)
 {
 	int r;

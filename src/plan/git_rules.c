@@ -2,22 +2,22 @@
 /*
  * The rules for git directories.
  *
- *	git = "read"	each is capped as a whole (P9), and so are the parts of P10
- *			that links lead to
- *	git = "commit"	writable, but for what makes git run something or look
- *			elsewhere (P10); those outside every writable root are
- *			raised to write. The *shelves*, modules/ and worktrees/,
- *			are closed, and each git directory on one is open
- *	git = "write"	no caps; raised likewise
+ * git = "read"    each is capped as a whole (P9), and so are the parts of P10
+ * 		that links lead to
+ * git = "commit"  writable, except what makes git run something or look
+ * 		elsewhere (P10). Git directories outside every writable root are
+ * 		raised to write. The *shelves*, modules/ and worktrees/,
+ * 		are read-only, and each git directory on one is open
+ * git = "write"   no caps; raised likewise
  *
- * Nested repositories get with "read" what "commit" gives: whoever works in one
- * commits there, and its git directory is no metadata of a root.
+ * Nested repositories get with "read" the same rules as with "commit": whoever works in one commits
+ * there, and its git directory is not metadata of a root.
  *
- * SECURITY: raising is the one place where a text in the tree that is worked on
- * could widen the policy ("gitdir: /home/me/other/.git"). So a directory is
- * raised only when it says itself that the root is its worktree, and a common
- * directory only when the worktree's git directory lies where the common
- * directory keeps those. Either is writable already, or its owner wrote that.
+ * SECURITY: raising is the one place where a text in the workspace could widen the policy ("gitdir:
+ * /home/me/other/.git"). So a git directory is raised only if it names the root as its worktree
+ * itself, and a common directory only if the worktree's git directory lies where the common
+ * directory keeps them. So either the directory is writable anyway, or its owner wrote that the
+ * root belongs to it.
  */
 #include <errno.h>
 
@@ -56,7 +56,7 @@ static int is_empty_dir(struct git_scan *s, struct str path, bool *out, struct e
 
 	if (r == -(int)ERR_SYS && e->os_error == EACCES) {
 		err_clear(e);
-		has_names = true; /* or so it has to be taken */
+		has_names = true; /* or it has to be treated as if it had some */
 		r = builder_refuse_lock(s->b, path, "whether git has something there", e);
 	}
 	if (r < 0)
@@ -71,11 +71,10 @@ static bool is_usable(enum host_type type, bool is_dir)
 }
 
 /*
- * The one part of a bare layout that has to be kept away: the first that is
- * missing, else the first that is something else now and could be replaced. Not
- * HEAD first: a directory of that name makes `git diff HEAD` ambiguous. An empty
- * directory is there: git is content with an empty `refs`. (The placeholder of
- * another run is not: host views show it as missing.)
+ * The one part of a bare layout that must not be created: the first that is missing, else the first
+ * that is something else now and could be replaced. HEAD comes last, because a directory of that
+ * name makes `git diff HEAD` ambiguous. An empty directory counts as present: git accepts an empty
+ * `refs`. (The placeholder of another run does not: host.h reports it as missing.)
  */
 static int find_missing_part(struct git_scan *s, struct str root, struct str *out, struct err *e)
 {
@@ -124,10 +123,10 @@ int git_refuse_bare(struct git_scan *s, struct str root, struct err *e)
 /* ---- Worktrees that are no roots ---------------------------------------- */
 
 /*
- * A submodule that was not fetched: an empty directory. A placeholder for its
- * `.git` would make `git status` fail ("not recognized as a git repository"), so
- * the directory itself is kept empty. Where commits are allowed a gitlink can be
- * made anywhere, and the report after the run lists them instead.
+ * A submodule that was not fetched is an empty directory. A placeholder for its `.git` would make
+ * `git status` fail ("not recognized as a git repository"), so the directory itself is kept empty.
+ * If commits are allowed, the command can make a gitlink anywhere, and the report after the run
+ * lists those instead.
  */
 static int protect_unfetched(struct git_scan *s, struct str worktree, struct cap *cap,
 			     struct err *e)
@@ -153,7 +152,7 @@ int git_protect_pointer(struct git_scan *s, struct str worktree, enum host_type 
 			   .is_nested = s->is_nested };
 	int r;
 
-	/* A git directory gets rules of its own. */
+	/* A git directory gets its own rules. */
 	if (s->mode == GIT_WRITE || type == HOST_HIDDEN || (type == HOST_DIR && is_git_dir))
 		return 0;
 	r = arena_printf(s->b->a, &cap.note, e,
@@ -187,7 +186,7 @@ int git_close(struct git_scan *s, struct str path, const struct err *why, struct
 		r = protect_path(s->b, path, &cap, e);
 	if (r != -(int)ERR_POLICY)
 		return r;
-	err_clear(e); /* a lock on the way to it, which the note told of */
+	err_clear(e); /* a lock on the way to it; the note mentions it */
 	return 0;
 }
 
@@ -207,10 +206,16 @@ bool git_is_meant(const struct git_scan *s, struct str root)
 	}
 	if (!is_named)
 		return false;
-	/* SECURITY: by P9's own names: with those of `protect` a project could open it. */
+	/*
+	 * SECURITY: only names of P9's table count. If names of `protect` did, a project could open
+	 * a git directory by protecting its name.
+	 */
 	if (str_is(path_name(root), ".git"))
 		return true;
-	/* At or below what is protected for another root, the entry is the lift of P9. */
+	/*
+	 * At or below a protected name of another root, an explicit entry lifts the protection
+	 * (P9).
+	 */
 	for (struct str at = root; at.len > 1; at = path_parent(at))
 		if (metadata_find(path_name(at)) && roots_has(s->b, path_parent(at)))
 			return true;
@@ -227,7 +232,7 @@ static bool is_inside_another(const struct git_scan *s, struct str path)
 	return false;
 }
 
-/* Caps a git directory, once for each root inside it that belongs to it: see spare_roots(). */
+/* Caps a git directory, once for each root inside it that belongs to it: see unlock_root(). */
 static int cap_for_roots(struct git_scan *s, struct str path, struct cap *cap, struct err *e)
 {
 	int r = protect_path(s->b, path, cap, e);
@@ -252,9 +257,11 @@ static int cap_whole(struct git_scan *s, const struct git_found *found, struct e
 	int r;
 
 	if (found->is_root)
-		cap.lift_offset = 1; /* or the entry that makes it a root would lift it at once */
+		/* otherwise the entry that makes it a root would lift the cap at once */
+		cap.lift_offset = 1;
 	else if (is_named || is_inside_another(s, path))
-		return 0; /* pass_protect() does it; and what is inside is capped with the outer */
+		/* pass_protect() caps it; or the cap of the outer git directory covers it */
+		return 0;
 	r = arena_printf(s->b->a, &cap.note, e, "%s",
 			 found->is_root ? "this writable root is itself a git directory: git runs "
 					  "what is written there"
@@ -265,7 +272,7 @@ static int cap_whole(struct git_scan *s, const struct git_found *found, struct e
 
 /* ---- The parts that P10 names ------------------------------------------- */
 
-/* Whether `path` is a link, or lies behind one. */
+/* Whether `path` is a link, or leads through one. */
 static int is_behind_link(struct git_scan *s, struct str path, bool *out, struct err *e)
 {
 	struct canon at = { .type = HOST_MISSING };
@@ -280,7 +287,7 @@ static int is_behind_link(struct git_scan *s, struct str path, bool *out, struct
 	return r;
 }
 
-/* Whether the git directory is open as a whole, so that its parts have to be closed. */
+/* Whether the git directory is writable as a whole, so that its parts need caps. */
 static bool is_open(const struct git_scan *s, const struct git_found *found)
 {
 	return s->mode == GIT_COMMIT || found->dir.is_nested;
@@ -293,7 +300,7 @@ static int cap_part(struct git_scan *s, const struct git_found *found, struct st
 	struct str path;
 	int r = path_join(s->b->a, found->dir.path, name, &path, e);
 
-	/* Git asks a linked worktree for `gitdir`, and no other. */
+	/* Only a linked worktree has `gitdir`. */
 	if (r == 0 && found->dir.is_nested && str_is(name, "gitdir")) {
 		struct host_file file = { .type = HOST_MISSING };
 
@@ -301,14 +308,20 @@ static int cap_part(struct git_scan *s, const struct git_found *found, struct st
 		is_wanted = file.type != HOST_MISSING;
 	}
 
-	/* SECURITY: the cap on the whole directory ends where a link leads out of it. */
+	/*
+	 * SECURITY: the cap on the whole directory does not cover the target of a link that leads
+	 * out of it. Without this cap, the command could change the target, and git would obey it.
+	 */
 	if (r == 0 && !is_open(s, found))
 		r = is_behind_link(s, path, &is_wanted, e);
 	cap->key = name;
 	return r < 0 || !is_wanted ? r : protect_path(s->b, path, cap, e);
 }
 
-/* Remembers what was capped since there were `before` rules: a shelf, or a link and a shelf. */
+/*
+ * Remembers as shelves what was capped after the first `before` rules: a shelf, or a link and a
+ * shelf.
+ */
 static int note_shelves(struct git_scan *s, size_t before, struct err *e)
 {
 	const struct plan *p = s->b->plan;
@@ -358,8 +371,8 @@ static int describe_part(struct git_scan *s, const struct git_found *found, stru
 }
 
 /*
- * With git = "commit" all parts; with "read", where the directory is capped as a
- * whole, those that lie elsewhere: git runs what it finds behind a link, too.
+ * With git = "commit" it caps all parts. With "read" the directory is capped as a whole, so it caps
+ * the parts that lie elsewhere: git obeys what it finds through a link too.
  */
 static int cap_parts(struct git_scan *s, const struct git_found *found, struct err *e)
 {
@@ -382,9 +395,16 @@ static int cap_parts(struct git_scan *s, const struct git_found *found, struct e
 		if (parts[i].kind == COMMON_SHELF && is_linked)
 			continue;
 		if (found->dir.is_nested && parts[i].kind != PART)
-			continue; /* as a new repository beside it, one in there is reported */
+			/*
+			 * the report names one that appears there, as it does for any new
+			 * repository
+			 */
+			continue;
 		cap.is_shelf = parts[i].kind != PART;
-		/* Lifted at the git directory, unless the entry there only makes it a root. */
+		/*
+		 * An entry at the git directory lifts the cap, unless that entry only makes it a
+		 * root.
+		 */
 		cap.lift_offset = (found->is_root ? 1 : 0) - parts[i].depth;
 		r = cap_part(s, found, str_of(parts[i].name), &cap, e);
 		if (r == 0 && cap.is_shelf)
@@ -411,8 +431,9 @@ static bool is_on_shelf(const struct git_scan *s, struct str path)
 }
 
 /*
- * SECURITY: a text in the tree can make any directory a found one. What has no
- * part of a git directory stays closed, or the next one could be made in it.
+ * SECURITY: a text in the workspace can name any directory as a git directory. One that has no part
+ * of a git directory stays read-only. Otherwise a command could build a git directory of its own in
+ * it, and the next git command outside would obey that.
  */
 static int open_on_shelf(struct git_scan *s, const struct git_found *found, struct err *e)
 {
@@ -448,8 +469,8 @@ static int refuse_raise(struct git_scan *s, const struct git_found *found, const
 }
 
 /*
- * Whether both sides agree that the root belongs to this git directory; see the
- * top. One that lies in the root, not behind a link, need not say so.
+ * Whether both sides agree that the root belongs to this git directory; see the top of this file. A
+ * git directory that lies in the root, and not behind a link, need not say so.
  */
 static bool belongs(const struct git_found *found)
 {
@@ -484,7 +505,10 @@ static int add_raise(struct git_scan *s, const struct git_found *found, struct e
 static int raise_dir(struct git_scan *s, const struct git_found *found, struct err *e)
 {
 	const struct plan *p = s->b->plan;
-	/* SECURITY: the profile's own answers, or a project could bring about a raise by narrowing. */
+	/*
+	 * SECURITY: ask the profile alone. Otherwise a project could cause a directory to be raised
+	 * by narrowing it.
+	 */
 	struct verdict common = index_resolve_below(p->index, found->dir.common_dir, 1);
 	struct git_found *opened = git_find(s, found->dir.common_dir);
 	bool is_git_dir = false;
@@ -514,7 +538,10 @@ static int raise_dir(struct git_scan *s, const struct git_found *found, struct e
 
 /* ---- All ---------------------------------------------------------------- */
 
-/* What is in the way to a part, such as a loop of links, closes a nested one; its pins are counted. */
+/*
+ * Caps the parts. If something is in the way, such as a loop of links, a nested repository is
+ * closed as a whole. Its pins are counted.
+ */
 static int cap_or_close(struct git_scan *s, const struct git_found *found, struct err *e)
 {
 	int r = cap_parts(s, found, e);
@@ -535,7 +562,7 @@ int git_add_rules(struct git_scan *s, struct err *e)
 	for (size_t i = 0; r == 0 && s->mode != GIT_WRITE && i < s->dirs.count; i++) {
 		struct git_found *found = &s->dirs.items[i];
 
-		/* Above objects/info/alternates there are two more. */
+		/* objects/info/alternates needs two more pins. */
 		found->is_left = found->dir.is_nested && !git_can_pin(s, found->dir.path, 2);
 		if (!found->is_left)
 			r = cap_or_close(s, found, e);

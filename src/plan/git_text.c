@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See git_text.h. Text only: nothing here looks anything up. */
+/* See git_text.h. Works on text only. */
 #include "plan/git_text.h"
 
 static struct str trim_end(struct str s)
@@ -50,10 +50,10 @@ bool git_setting_is(const struct git_setting *s, const char *section, const char
 struct reader {
 	struct str text;
 	size_t at;
-	char *value, *subsection; /* room for the whole text each, used again and again */
+	char *value, *subsection; /* each has room for the whole text, and is reused */
 };
 
-/* The next character, '\n' for "\r\n", and 0 at the end, where it may be asked for again. */
+/* The next character: '\n' for "\r\n", and 0 at the end, however often it is called there. */
 static char peek(const struct reader *r)
 {
 	struct str rest = str_from(r->text, r->at);
@@ -108,7 +108,7 @@ static struct str read_word(struct reader *r, bool with_dots)
 	return (struct str){ r->text.p + from, r->at - from };
 }
 
-/* What follows the opening quote of [section "…"]. */
+/* Reads what follows the opening quote of [section "…"]. */
 static void read_subsection(struct reader *r, struct git_setting *s)
 {
 	size_t len = 0;
@@ -125,7 +125,7 @@ static void read_subsection(struct reader *r, struct git_setting *s)
 	s->subsection = (struct str){ r->subsection, len };
 }
 
-/* Behind '['. "[a.b]" is an old way to write [a "b"]. */
+/* Reads what follows '['. "[a.b]" is an old way to write [a "b"]. */
 static void read_section(struct reader *r, struct git_setting *s)
 {
 	size_t dot;
@@ -163,15 +163,15 @@ static char unescaped(char c)
 }
 
 /*
- * Up to the end of the line: quotes, comments and continued lines as git has
- * them. Blanks count unless the value begins or ends with them unquoted.
+ * Reads up to the end of the line: quotes, comments and continued lines as git treats them.
+ * Unquoted blanks at the start and the end of the value do not count.
  */
 static size_t read_value(struct reader *r)
 {
 	char *out = r->value;
 	bool is_quoted = false;
 	size_t len = 0;
-	size_t kept = 0; /* without the blanks at the end */
+	size_t kept = 0; /* length without the blanks at the end */
 
 	while (!is_end(r) && peek(r) != '\n') {
 		char c = next(r);
@@ -198,7 +198,7 @@ static size_t read_value(struct reader *r)
 	return kept;
 }
 
-/* A name, and its value if it has one. */
+/* Reads a name, and its value if it has one. */
 static bool read_setting(struct reader *r, struct git_setting *s)
 {
 	s->name = read_word(r, false);
@@ -220,7 +220,7 @@ int git_config_each(struct arena *a, struct str text,
 		    int (*each)(void *arg, const struct git_setting *s, struct err *e), void *arg,
 		    struct err *e)
 {
-	struct str mark = STR("\xef\xbb\xbf"); /* git takes a byte order mark, too */
+	struct str mark = STR("\xef\xbb\xbf"); /* git accepts a byte order mark */
 	struct reader r = { .text = text, .at = str_has_prefix(text, mark) ? mark.len : 0 };
 	struct git_setting s = { .section = STR_EMPTY, .subsection = STR_EMPTY };
 	int result = 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The few texts of git that decide where a repository's parts lie. They come
- * from the tree that is worked on, so nothing in them is believed beyond "this
- * path has to be protected too".
+ * The few texts of git that decide where a repository's parts lie. They come from the workspace, so
+ * they are trusted for nothing beyond "this path has to be protected too".
  */
 #pragma once
 
@@ -31,11 +30,10 @@ bool git_setting_is(const struct git_setting *s, const char *section, const char
 bool git_setting_is_of(const struct git_setting *s, const char *section) NONNULL;
 
 /*
- * Calls `each` for every setting of a configuration file, in order; stops when
- * it returns non-zero, and returns that; the texts are good until it returns.
- * A line that git would not take is left out: git refuses the whole file then,
- * so nothing is lost. Files that it includes are not looked at, as git does not
- * when it looks for the worktree.
+ * Calls `each` for every setting of a configuration file, in order. Stops when `each` returns
+ * non-zero, and returns that. The texts are valid until `each` returns. A line that git would
+ * reject is left out: git then rejects the whole file, so nothing is lost. Included files are not
+ * read; git does not read them either when it looks for the worktree.
  */
 int git_config_each(struct arena *a, struct str text,
 		    int (*each)(void *arg, const struct git_setting *s, struct err *e), void *arg,

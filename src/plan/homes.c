@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A home is no workspace (P5): what lies in it tells programs outside what to do
- * (~/.bashrc, ~/.ssh, ~/.config), and nothing protects all of that. Where a run
- * stands, or which roots are configured, must not be what opens it; only an entry
- * that names the path does.
+ * A home is not a workspace (P5). Files in it tell programs outside what to do (~/.bashrc, ~/.ssh,
+ * ~/.config), and nothing protects all of them. The working directory and the configured roots must
+ * not be enough to open it: only an entry that names the path does.
  *
- * SECURITY: this pass comes before any that searches: a home may be huge.
+ * This pass runs before those that search the workspace: a home may be huge.
  */
 #include "plan/homes.h"
 
@@ -15,14 +14,14 @@
 #include "plan/builder.h"
 #include "plan/index.h"
 
-/* Whether both are one directory: a bind mount gives it a second path. */
+/* Whether both are the same directory: a bind mount gives it a second path. */
 static bool is_same(const struct host_file *a, const struct host_file *b)
 {
 	return a->type == HOST_DIR && b->type == HOST_DIR && a->device == b->device &&
 	       a->inode == b->inode;
 }
 
-/* `home` as the kernel finds it. A loop of links is as good as missing: nobody lives there. */
+/* `home` as the kernel finds it. A loop of links counts as missing: nobody lives there. */
 static int find_real(struct arena *a, const struct host *host, struct str home, struct str *out,
 		     struct err *e)
 {
@@ -75,8 +74,8 @@ int homes_match(struct arena *a, const struct host *host, const struct places *p
 }
 
 /*
- * Whether `root` is writable by what names a path alone, be it this or one above: then it is so
- * wherever a run stands, and someone wrote it down.
+ * Whether entries that name a path make `root` writable by themselves, at `root` or above it. Then
+ * it is writable from every working directory, and someone wrote that down.
  */
 static bool is_named(const struct plan *p, struct str root)
 {
@@ -134,7 +133,7 @@ static int judge_root(struct builder *b, struct str root, struct err *e)
 		return 0;
 	if (pass_index(b, e) < 0)
 		return err_result(e);
-	/* SECURITY: of the profile alone: who narrows has no say in what is dangerous. */
+	/* SECURITY: ask the profile alone. A narrowing layer must not decide what is dangerous. */
 	if (index_resolve_below(b->plan->index, root, 1).access != ACCESS_WRITE ||
 	    is_named(b->plan, root))
 		return 0;

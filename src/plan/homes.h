@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which directories are homes, or have one in them. Internal to plan/ and for lib/. */
+/* Which directories are homes, or contain one. For plan/ and lib/. */
 #pragma once
 
 #include "base/arena.h"
@@ -7,10 +7,10 @@
 #include "policy/places.h"
 
 struct home_match {
-	struct str home; /* canonical; "" when `dir` is none and has none in it */
-	bool is_above;	 /* `dir` is not the home itself */
+	struct str home; /* canonical; "" if `dir` is not a home and contains none */
+	bool is_above;	 /* `dir` contains the home, and is not the home itself */
 };
 
-/* Whether `dir`, canonical, is one of the homes of `places` or above one, by inode. */
+/* Whether `dir` (canonical) is one of the homes of `places` or above one, compared by inode. */
 int homes_match(struct arena *a, const struct host *host, const struct places *places,
 		struct str dir, struct home_match *out, struct err *e) MUST_CHECK NONNULL;

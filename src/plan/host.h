@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The host's files, as plan/ sees them: a handful of questions, answered by the
- * operating system in real use and by a made-up tree in tests. plan/ knows no
- * other way to reach the host.
+ * The host's files, as plan/ sees them: a few questions. The operating system answers them in real
+ * use, a made-up tree in tests. plan/ has no other access to the host.
  *
- * All paths are plain (base/path.h). No function follows a link at the end of
- * its path; callers hand in paths whose directories they have resolved.
+ * All paths are plain (base/path.h). No function follows a link at the end of its path; callers
+ * pass paths whose directories they have resolved.
  */
 #pragma once
 
@@ -19,7 +18,7 @@
 
 enum host_type {
 	HOST_MISSING,
-	HOST_HIDDEN, /* this user may not look there; see host_find_lock() */
+	HOST_HIDDEN, /* this user may not search a directory on the way; see host_find_lock() */
 	HOST_FILE,
 	HOST_DIR,
 	HOST_LINK,
@@ -30,23 +29,24 @@ struct host_file {
 	enum host_type type;
 	uint64_t device, inode; /* 0 unless it exists */
 	/*
-	 * It is this user's, but its mode keeps this user from reading it, or from
-	 * searching it. Whoever runs as this user may change that with chmod.
+	 * It belongs to this user, but its mode keeps this user from reading or searching it. Any
+	 * program that runs as this user may change that with chmod.
 	 */
 	bool is_locked;
-	bool is_sealed;	  /* a directory: the same, from creating anything in it */
-	bool is_others;	  /* another user's */
+	/* a directory of this user's whose mode keeps this user from creating anything in it */
+	bool is_sealed;
+	bool is_others;	  /* it belongs to another user */
 	bool is_open;	  /* everybody may write it */
-	bool has_no_dirs; /* a directory that is known to hold none */
+	bool has_no_dirs; /* a directory that is known to have no subdirectories */
 };
 
-/* In a directory. */
+/* A name in a directory. */
 struct host_name {
 	struct str name;
 	enum host_type type;
 };
 
-/* All names of a directory, and what it was when they were read. */
+/* All names of a directory, and its stamp when they were read. */
 struct host_listing {
 	struct stamp stamp;
 	const struct host_name *items;
@@ -55,45 +55,45 @@ struct host_listing {
 
 struct host {
 	void *user;
-	/* What lies at `path`. Fails only when the host itself does (I/O error). */
+	/* What is at `path`. Fails only if the host does (I/O error). */
 	int (*look)(void *user, struct str path, struct host_file *out, struct err *e);
 	/* The text of a link. */
 	int (*read_link)(void *user, struct str path, struct buf *out, struct err *e);
-	/* A whole file; ERR_LIMIT when it does not fit `out`, EACCES when it can't be read. */
+	/* A whole file. ERR_LIMIT if it does not fit `out`, EACCES if it can't be read. */
 	int (*read_file)(void *user, struct str path, struct buf *out, struct err *e);
 	/*
-	 * Calls `each` for every name but "." and ".."; stops when it returns non-zero, and returns
-	 * that. ERR_SYS: ENOENT, ENOTDIR; EACCES for a directory that this user may not read.
-	 * Also names the placeholders of other runs (P11), which look() does not see.
+	 * Calls `each` for every name except "." and "..". Stops when `each` returns non-zero, and
+	 * returns that. ERR_SYS: ENOENT, ENOTDIR; EACCES for a directory that this user may not
+	 * read. Also lists the placeholders of other runs (P11), which look() reports as missing.
 	 */
 	int (*list)(void *user, struct str path,
 		    int (*each)(void *arg, struct str name, enum host_type type, struct err *e),
 		    void *arg, struct err *e);
 	/*
-	 * What list() has found there before, if it is remembered, and whether it still holds can be
-	 * told: it does as long as the directory has the same stamp. May be NULL.
+	 * The names that list() found there earlier, if they are remembered and it can be told
+	 * whether they are still current: they are as long as the directory has the same stamp. May
+	 * be NULL.
 	 */
 	bool (*recall)(void *user, struct str path, struct host_listing *out);
 };
 
-/* host->recall(), if there is one. */
+/* Calls host->recall() if there is one. */
 static inline bool host_recall(const struct host *host, struct str path, struct host_listing *out)
 {
 	return host && host->recall && host->recall(host->user, path, out);
 }
 
 /*
- * canon.c: what keeps this user from looking at `path` or into it, when that is a file or
- * directory of the user's own whose mode forbids it; else "".
+ * canon.c: finds the file or directory of the user's own whose mode keeps this user from examining
+ * `path`; "" if there is none.
  *
- * SECURITY: what is closed by someone else is closed to the sandbox too. What is
- * closed by this user the sandboxed command may have closed itself, in an earlier
- * run, and may open again in this one: whatever has to be found there must not be
- * taken for absent.
+ * SECURITY: a directory that somebody else closed is closed to the sandbox too. A directory that
+ * this user owns and closed may have been closed by the command in an earlier run, and the command
+ * can open it again in this one. So nothing that has to be found there may be treated as absent.
  */
 int host_find_lock(const struct host *host, struct str path, struct str *out, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* ERR_POLICY, with the way out, when there is such a lock; `what` would be lost by it. */
+/* CAUSE_PATH_LOCKED, with advice, if there is such a lock. `what` is what Cordon would miss. */
 int host_refuse_lock(const struct host *host, struct str path, const char *what, struct err *e)
 	MUST_CHECK NONNULL;

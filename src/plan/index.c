@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See index.h. SECURITY: this is the function that decides (P20); what it says
- * is what every backend enforces. tests/property/oracle_resolve.c compares it
- * with P7 written down naively, for all small policies.
+ * See index.h. SECURITY: this code decides (P20); every backend enforces what it answers.
+ * tests/property/oracle_resolve.c compares it with a naive version of P7, for all small policies.
  */
 #include "plan/index.h"
 
@@ -10,9 +9,9 @@
 #include "plan/builder.h"
 #include "plan/index_node.h"
 
-/* What has spoken so far, most telling first. */
+/* The rule that counts most so far. */
 struct best {
-	const struct rule *rule; /* NULL: nothing has */
+	const struct rule *rule; /* NULL: none so far */
 	size_t depth;
 };
 
@@ -21,7 +20,8 @@ struct tally {
 	struct best grants[ACCESS_WRITE + 1];  /* by access: the deepest */
 	const struct rule *caps[ACCESS_WRITE]; /* by access: the hardest to lift */
 	const struct node *lifting;	       /* the deepest that lifts secrets, or NULL */
-	bool has_left_shelf;		       /* of the shelf above what was counted so far */
+	/* a git directory on the shelf was passed on the way up */
+	bool has_left_shelf;
 };
 
 /* Of two entries at one path: deny > write > read. */
@@ -41,7 +41,10 @@ static void count_cap(struct tally *t, const struct rule *rule)
 {
 	const struct rule **cap;
 
-	/* Counted upwards, and of one path the strictest first: this is about shelves above. */
+	/*
+	 * Rules are counted upwards, and at one path the strictest first, so a shelf that follows
+	 * is above.
+	 */
 	if (rule->access == ACCESS_WRITE)
 		t->has_left_shelf = true;
 	if (rule->access == ACCESS_WRITE || (rule->is_shelf && t->has_left_shelf))
@@ -80,7 +83,7 @@ static const uint32_t *globs_at(const struct index *x, const struct node *node)
 	return x->sorted + x->place_starts[node->place + 1] - node->glob_count;
 }
 
-/* The deepest prefix of `path` that the glob matches, in components of the whole path; -1: none. */
+/* How many components of the whole path the deepest prefix has that the glob matches; -1: none. */
 static int match_glob(const struct rule *glob, const struct node *node, struct str path)
 {
 	int deepest = glob_match_deepest(glob->matcher, str_from(path, node->path_len + 1u));
@@ -97,7 +100,9 @@ static void count_globs(struct tally *t, const struct index *x, const struct nod
 		const struct rule *glob = &x->rules[globs[i]];
 		int depth = glob->layer < layers ? match_glob(glob, node, path) : -1;
 
-		/* A shallower match loses to the entry that lifts, a deeper one is no longer it. */
+		/*
+		 * A shallower match loses to the entry that lifts it; a deeper one is not lifted.
+		 */
 		if (depth >= 0 && !(glob->secret && t->lifting && depth == (int)t->lifting->depth &&
 				    glob->secret <= t->lifting->lifts))
 			count_entry(&t->layers[glob->layer], glob, (size_t)depth);
@@ -116,7 +121,10 @@ static struct verdict sum_up_profile(const struct index *x, const struct tally *
 
 		if (!grant->rule || (base->rule && grant->depth < base->depth))
 			continue;
-		/* SECURITY: a deny that the base states at that very path stays. */
+		/*
+		 * SECURITY: a grant must not override a deny that the profile states at the same
+		 * path.
+		 */
 		if (base->rule && base->rule->access == ACCESS_DENY && grant->depth == base->depth)
 			continue;
 		return (struct verdict){ access, grant->rule };
@@ -258,7 +266,7 @@ static int add_applied(struct arena *a, applied_list *list, const struct rule *r
 	return 0;
 }
 
-/* All rules at `node` that apply to `path`. */
+/* Adds all rules at `node` that apply to `path`. */
 static int add_node(struct arena *a, const struct index *x, const struct node *node,
 		    struct str path, applied_list *list, struct err *e)
 {
@@ -285,8 +293,8 @@ static int add_node(struct arena *a, const struct index *x, const struct node *n
 }
 
 /*
- * Most specific first. By counting: there are only so many depths, and what
- * has the same keeps its order.
+ * Most specific first. A counting sort: there are few depths, and rules of the same depth keep
+ * their order.
  */
 static int order_trace(struct arena *a, const applied_list *list, const struct rule *deciding,
 		       rule_trace *trace, struct err *e)
@@ -361,7 +369,7 @@ struct verdict index_resolve_below(const struct index *x, struct str path, uint3
 	return index_tally(x, find_node(x, path), path, true, MIN_OF(layer, x->layer_count));
 }
 
-/* The node of `rule` as it would be without it. */
+/* A copy of the node of `rule` as it would be without that rule. */
 static struct node make_without(const struct index *x, const struct node *node,
 				const struct rule *rule)
 {
@@ -388,7 +396,7 @@ struct verdict index_resolve_without(const struct index *x, const struct rule *r
 	struct node own = make_without(x, node, rule);
 	struct tally t = { .lifting = own.lifts ? &own : NULL };
 
-	/* All rules of the path: another one may count now. */
+	/* Consider all rules of the path again: another one may be effective now. */
 	for (uint32_t i = x->place_starts[node->place]; i < x->place_starts[node->place + 1]; i++) {
 		const struct rule *other = &x->rules[x->sorted[i]];
 		bool is_lifted = other->kind == RULE_ENTRY && other->secret &&

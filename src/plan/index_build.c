@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Builds the index: sorts the rules by path, draws the trie over the distinct
- * paths breadth first, so that siblings stand side by side and parents before
- * their children, and works out the answer at every node.
+ * Builds the index. It sorts the rules by path, builds the trie over the distinct paths breadth
+ * first, so that siblings are adjacent and parents come before their children, and computes the
+ * answer at every node.
  */
 #include "base/path.h"
 #include "base/sort.h"
@@ -25,11 +25,12 @@ struct draft {
 	uint32_t *effective;
 	struct node *nodes;
 	/* In scratch: */
-	uint32_t *shared;   /* for each place, how much of its path the place before has too */
+	/* for each place, how many bytes of its path it shares with the place before */
+	uint32_t *shared;
 	struct span *spans; /* of the node at the same position */
 };
 
-/* In which order the rules of one path stand; of one kind and layer the strongest first. */
+/* The order of the rules of one path; of one kind and layer the strongest first. */
 static int rank_kind(const struct rule *rule)
 {
 	switch (rule->kind) {
@@ -84,8 +85,8 @@ static int order_rules(const void *context, uint32_t a, uint32_t b)
 }
 
 /*
- * Stable, so that of equal rules the one written first decides. People write
- * sorted lists, and a later index has the rules of an earlier one first.
+ * Stable, so that of equal rules the one written first decides. Usually the input is sorted
+ * already: people write sorted lists, and a later index starts with the rules of an earlier one.
  */
 static uint32_t *sort_rules(struct draft *d, struct err *e)
 {
@@ -152,9 +153,8 @@ static int find_places(struct draft *d, struct err *e)
 }
 
 /*
- * How many nodes the trie has: the root, the places, and the forks, where two
- * neighbours part at a path that is no place. `open` are the lengths of the
- * nodes around the place at hand.
+ * Counts the nodes of the trie: the root, the places, and the forks, where two neighbours part at a
+ * path that is not a place. `open` has the lengths of the nodes around the current place.
  */
 static int count_nodes(struct draft *d, struct err *e)
 {
@@ -197,7 +197,7 @@ static void add_child(struct draft *d, uint32_t parent, struct span span, uint32
 	d->spans[d->node_count++] = span;
 }
 
-/* The places of a node that share more than its path are of one child. */
+/* Places of a node that share more than the node's path belong to one child. */
 static void add_children(struct draft *d, uint32_t number)
 {
 	struct node *node = &d->nodes[number];
@@ -268,7 +268,10 @@ static int make_keys(struct draft *d, struct err *e)
 	return 0;
 }
 
-/* Whether `rule` can decide anything that `before`, at the same path and ranked higher, does not. */
+/*
+ * Whether `rule` can decide anything that `before`, which has the same path and a higher rank, does
+ * not.
+ */
 static bool is_effective(const struct rule *rule, const struct rule *before)
 {
 	if (rank_kind(rule) != rank_kind(before))
@@ -278,7 +281,7 @@ static bool is_effective(const struct rule *rule, const struct rule *before)
 	return rule->kind == RULE_ENTRY && rule->layer != before->layer;
 }
 
-/* However many keys name one path, what counts of them is at most a rule for each layer. */
+/* However many keys name one path, at most one rule for each layer counts. */
 static void find_effective(struct draft *d, struct node *node)
 {
 	uint32_t first = d->place_starts[node->place];
@@ -292,7 +295,10 @@ static void find_effective(struct draft *d, struct node *node)
 
 		if (rule->kind == RULE_ENTRY && rule->secret && rule->secret <= node->lifts)
 			continue;
-		/* SECURITY: what only happens to be the workspace or $TMPDIR lifts no cap. */
+		/*
+		 * SECURITY: an entry whose path only happens to be the workspace or $TMPDIR must
+		 * not lift a cap. Otherwise starting a run inside a git directory would open it.
+		 */
 		if (rule->kind == RULE_ENTRY && rule->layer == 0 && rule->access == ACCESS_WRITE &&
 		    rule->is_explicit)
 			node->write_depth = node->depth + 1;
@@ -342,7 +348,7 @@ static int finish(struct draft *d, struct err *e)
 	for (uint32_t i = 0; i < d->node_count; i++) {
 		struct node *node = &d->nodes[i];
 
-		/* Where no rule is, the answer is that of above. */
+		/* A node without rules has the answer of its parent. */
 		if (i > 0 && !node->effective_count)
 			node->verdict = d->nodes[node->parent].verdict;
 		else

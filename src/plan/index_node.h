@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What index_build.c makes and index.c reads; nobody else includes this. */
+/* Shared by index_build.c and index.c; nothing else includes this. */
 #pragma once
 
 #include "plan/index.h"
@@ -12,25 +12,25 @@ struct node {
 	uint32_t path_len;    /* of the whole path, 0 for "/" */
 	uint32_t depth;	      /* components of the whole path */
 	uint32_t parent;      /* the root's is itself */
-	uint32_t first_child; /* children stand side by side, in order */
+	uint32_t first_child; /* children are adjacent, in order */
 	uint32_t child_count;
-	uint32_t skip;		  /* leading bytes that all children's labels share */
+	uint32_t skip;		  /* leading bytes that the labels of all children share */
 	uint32_t place;		  /* INDEX_NONE: only a fork, no rule has this path */
 	uint32_t first_effective; /* the rules here that can decide, in index.effective */
 	uint32_t effective_count;
 	uint32_t glob_count;	/* the last rules of the place */
-	uint32_t glob_node;	/* the nearest on the way up, itself included, that has globs */
+	uint32_t glob_node;	/* the nearest node upwards, itself included, that has globs */
 	uint32_t lifts;		/* the most that an entry here lifts of ":secrets" (P7) */
 	uint32_t write_depth;	/* of the deepest explicit write entry on the way, plus 1; or 0 */
-	struct verdict verdict; /* here and below, where no glob matches and no child goes on */
+	struct verdict verdict; /* here and below, where no glob matches and there is no child */
 };
 
 struct index {
-	const struct rule *rules; /* what it was built from */
+	const struct rule *rules; /* the rules that it was built from */
 	size_t rule_count;
 	uint32_t layer_count;
 	uint32_t place_count;
-	struct rule fallback;	  /* for what no entry covers */
+	struct rule fallback;	  /* for a path that no entry covers */
 	const struct node *nodes; /* [0] is "/" */
 	const uint64_t *keys;	  /* of nodes: see index_key() */
 	/* Positions in `rules`: */
@@ -41,8 +41,8 @@ struct index {
 };
 
 /*
- * Up to eight bytes of the first component of `label` from `skip` on, as a
- * number that sorts like them. Siblings are searched by it; `label` may go on.
+ * Up to eight bytes of the first component of `label`, from `skip` on, as a number that sorts in
+ * the same order. Siblings are searched by it; `label` may be longer.
  */
 static inline uint64_t index_key(const char *label, size_t len, size_t skip)
 {
@@ -55,8 +55,8 @@ static inline uint64_t index_key(const char *label, size_t len, size_t skip)
 }
 
 /*
- * What the rules on the way from `node` up say about `path`, by the book
- * (plan.h): slow, but with globs and for any number of layers.
+ * What the rules from `node` upwards say about `path`, computed step by step as plan.h describes.
+ * It is slow, but handles globs and any number of layers.
  */
 struct verdict index_tally(const struct index *x, const struct node *node, struct str path,
 			   bool with_globs, uint32_t layers) NONNULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Links that have to be protected as links (P8): those on the way to a narrower
- * path that lie in a writable directory, where they could be replaced. The first
- * pass after the last rule, so it also turns positions of rules into pointers.
+ * Finds the links that must be protected as links (P8): those on the way to a narrower path that
+ * lie in a writable directory. Otherwise the command could replace such a link, and the rule would
+ * apply to something else. This is the first pass after the last rule was added, so it also turns
+ * positions of rules into pointers.
  */
 #include "base/name_tree.h"
 #include "base/path.h"
@@ -49,7 +50,9 @@ static int add_link(struct builder *b, struct name_node **seen, const struct met
 	return see(b, seen, met->path, e);
 }
 
-/* Globs count: what they deny is found from the directory that their links lead to. */
+/*
+ * Globs count too: the names that they deny are found from the directory that their links lead to.
+ */
 static bool is_narrower(const struct plan *p, const struct rule *rule)
 {
 	if (rule->kind == RULE_GRANT)
@@ -57,7 +60,7 @@ static bool is_narrower(const struct plan *p, const struct rule *rule)
 	return rule->kind == RULE_GLOB || plan_resolve(p, rule->path).access < ACCESS_WRITE;
 }
 
-/* A cap on a link itself: no link was followed to get there, but it is one. */
+/* A cap on a link itself. No link was followed to get there, but the path is one. */
 static int add_capped_link(struct builder *b, struct name_node **seen, const struct rule *rule,
 			   struct err *e)
 {

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names that exist now and that a deny glob matches (P6). All globs that
- * start at one directory share one walk. Links are not followed on the way: what
- * lies behind one has other names. A link that itself matches is denied together
- * with what it resolves to.
+ * Finds the names that exist now and that a deny glob matches (P6). All globs that start at one
+ * directory share one walk. The walk does not follow links: what lies behind one has other names. A
+ * link that itself matches is denied together with its target.
  *
- * What lies below a match is masked with it and is not listed again. The walk
- * goes on there all the same, wherever a glob may still match: a link below
- * leads to what may lie elsewhere, under no mask.
+ * What lies below a match is masked with it and not listed again. Even so the walk continues there
+ * wherever a glob may still match: a link below may lead to a place that no mask covers.
  */
 #include <errno.h>
 
@@ -22,8 +20,8 @@ enum {
 };
 
 /*
- * A scan may be a project's, and so may be the tree: what it costs is limited, in
- * the units of glob_get_cost(). A dozen globs on half a million names take a quarter.
+ * A project may have written the globs, and it has the files, so the cost of a scan is limited, in
+ * the units of glob_get_cost(). A dozen globs on half a million names take a quarter of this.
  */
 static const uint64_t max_cost = UINT64_C(3000) * 1000 * 1000;
 enum {
@@ -36,7 +34,8 @@ struct match {
 	struct str path;
 	enum host_type type;
 	uint32_t rule;
-	bool is_covered; /* masked with a directory above it; a link, or it would not be here */
+	/* masked with a directory above it; it is a link, or it would not be here */
+	bool is_covered;
 };
 
 /* A directory to be listed. */
@@ -48,19 +47,19 @@ struct pending {
 struct walk {
 	struct builder *b;
 	struct arena *scratch;
-	VEC(struct str) reopened;	  /* paths of entries that are no denies, in order */
+	VEC(struct str) reopened;	  /* sorted paths of entries that are not denies */
 	VEC(const struct rule *) lifting; /* entries that lift secrets, by path (P7) */
 	VEC(struct match) matches;
 	size_t visited;
 	uint64_t cost;
-	/* Of the walk at hand: */
+	/* The current walk: */
 	const uint32_t *globs; /* positions of the rules that start at `start` */
 	size_t glob_count;
 	struct glob_cost glob_cost; /* of all of them */
-	uint32_t dearest;	    /* of them */
+	uint32_t dearest;	    /* the one that costs most */
 	struct str start;
 	VEC(struct pending) pending;
-	struct pending dir; /* the one that is listed */
+	struct pending dir; /* the directory that is being listed */
 };
 
 static const struct rule *rule_at(const struct walk *w, uint32_t number)
@@ -78,7 +77,7 @@ static int fail_limit(const struct walk *w, size_t limit, const char *what, stru
 		       STR_ARG(rule->key), limit, what, SHOWN(w->start));
 }
 
-/* What it takes to try all globs on a path of `len` bytes, `tries` times, and `cost` besides. */
+/* Counts the cost of trying all globs on a path of `len` bytes, `tries` times, plus `cost`. */
 static int spend(struct walk *w, uint64_t cost, size_t len, unsigned tries, struct err *e)
 {
 	const struct rule *rule = rule_at(w, w->dearest);
@@ -92,14 +91,17 @@ static int spend(struct walk *w, uint64_t cost, size_t len, unsigned tries, stru
 		       w->glob_count, SHOWN(w->start), STR_ARG(rule->key));
 }
 
-/* Puts where the glob is written before the text of a failure. */
+/* Adds the place where the glob is written to an error. */
 static int wrap_glob(const struct rule *rule, struct err *e)
 {
 	err_wrap_text(e, "\"%.*s\"", STR_ARG(rule->key));
 	return err_wrap_place(e, rule->origin);
 }
 
-/* SECURITY: names that this user only has to open a directory to see are not unknown (P3). */
+/*
+ * SECURITY: a directory of this user's own that is closed by its mode is an error, because a
+ * command could open it and read names that a glob denies (P3).
+ */
 static int refuse_lock(struct walk *w, struct str path, struct err *e)
 {
 	int r = builder_refuse_lock(w->b, path, "the names that a glob denies", e);
@@ -109,7 +111,7 @@ static int refuse_lock(struct walk *w, struct str path, struct err *e)
 
 /* ---- Walking ------------------------------------------------------------ */
 
-/* Whether an entry that is no deny lies below `path`: such a one reopens part of it. */
+/* Whether an entry that is not a deny lies below `path`: it reopens part of it. */
 static bool is_reopened_below(const struct walk *w, struct str path)
 {
 	size_t from = 0;
@@ -126,7 +128,7 @@ static bool is_reopened_below(const struct walk *w, struct str path)
 	return from < w->reopened.count && path_is_under(w->reopened.items[from], path);
 }
 
-/* Where the kernel makes up the names as they are asked for. */
+/* Directories whose names the kernel makes up when they are asked for. */
 static bool is_made_up(struct str path)
 {
 	return str_is(path, "/proc") || str_is(path, "/sys") || str_is(path, "/dev");
@@ -141,9 +143,9 @@ static bool may_match_below(const struct walk *w, struct str below)
 }
 
 /*
- * Whether a name that was listed is nothing: the placeholder of another run (P11)
- * is a directory, or, as part of git's own, a file of one of these names. All
- * else needs no second look.
+ * Whether a listed name counts as missing, because it is the placeholder of another run (P11). Such
+ * a placeholder is a directory or, in a git directory, a file with one of these names. No other
+ * name needs a second look-up.
  */
 static int is_missing(const struct walk *w, struct str path, enum host_type type, bool *out,
 		      struct err *e)
@@ -163,7 +165,7 @@ static int is_missing(const struct walk *w, struct str path, enum host_type type
 	return r;
 }
 
-/* SECURITY: as index.c has it, so that what is masked is what is denied. */
+/* SECURITY: the same rule as in index.c, so that every denied name is masked. */
 static bool is_lifted(const struct walk *w, const struct rule *rule, struct str path)
 {
 	size_t from = 0;
@@ -187,15 +189,15 @@ static bool is_lifted(const struct walk *w, const struct rule *rule, struct str 
 }
 
 /*
- * Where several globs of one layer match a name, the first serves for all. Each
- * layer has its own: what one reopens at a link's target, another may still deny.
+ * If several globs of one layer match a name, the first stands for all. Each layer has its own:
+ * what one layer reopens at a link's target, another may still deny.
  */
 static int add_matches(struct walk *w, struct str path, enum host_type type, bool *matches,
 		       struct err *e)
 {
 	struct str below = path_below(path, w->start);
 	struct str kept = STR_EMPTY;
-	uint32_t layer = UINT32_MAX; /* of the last one added; the rules come in their order */
+	uint32_t layer = UINT32_MAX; /* of the last one added; the rules are sorted by layer */
 	bool is_nothing = false;
 
 	*matches = false;
@@ -250,7 +252,10 @@ static int visit(void *arg, struct str name, enum host_type type, struct err *e)
 	r = add_matches(w, path, type, &matches, e);
 	if (r == 0 && type == HOST_HIDDEN)
 		return refuse_lock(w, path, e);
-	/* SECURITY: a match is no reason to stop, or links below would keep their targets open. */
+	/*
+	 * SECURITY: the walk continues below a match. Otherwise the targets of links below it would
+	 * stay open.
+	 */
 	if (r < 0 || type != HOST_DIR || is_made_up(path) ||
 	    !may_match_below(w, path_below(path, w->start)))
 		return r;
@@ -261,7 +266,10 @@ static int visit(void *arg, struct str name, enum host_type type, struct err *e)
 	return arena_copy(w->scratch, path, &pending->path, e);
 }
 
-/* One that went away meanwhile holds no names; one that this user can't list is said aloud. */
+/*
+ * A directory that was removed meanwhile has no names. One that this user can't list gets a
+ * warning.
+ */
 static int list_dir(struct walk *w, struct err *e)
 {
 	const struct rule *rule = rule_at(w, w->globs[0]);
@@ -295,7 +303,10 @@ static int walk_from(struct walk *w, struct err *e)
 	if (!first)
 		return err_result(e);
 	*first = (struct pending){ .path = w->start };
-	/* Level by level, as nested.c goes: it finds listed what it wants first. */
+	/*
+	 * Level by level, as nested.c goes, so that the directories that it needs first are
+	 * remembered.
+	 */
 	walk_begin(w->b);
 	for (size_t next = 0; r == 0 && next < w->pending.count; next++) {
 		w->dir = w->pending.items[next];
@@ -392,8 +403,8 @@ static int find_starts(struct walk *w, starts *out, struct err *e)
 }
 
 /*
- * Every rule is asked about once or more, and each glob may be tried for that,
- * also one that starts where there is nothing to be walked.
+ * Every rule is resolved at least once, and each glob may be tried for that, even one that starts
+ * where there is nothing to walk.
  */
 static int spend_on_rules(struct walk *w, struct err *e)
 {
@@ -467,8 +478,8 @@ static int compare_matches(const void *a, const void *b)
 }
 
 /*
- * Whether the glob denies the target as an entry there would. Trees of packages
- * hold a great many links to each other, and need no rule for each.
+ * Whether the glob denies the target anyway, as an entry there would. Package trees have very many
+ * links to each other, and need no rule for each.
  */
 static bool is_denied_as_it_is(const struct rule *rule, const struct canon *target,
 			       const met_links *links)
@@ -478,7 +489,7 @@ static bool is_denied_as_it_is(const struct rule *rule, const struct canon *targ
 	       glob_match(rule->matcher, path_below(target->path, rule->path));
 }
 
-/* The deny at what a matching link resolves to; its path is `*out`. */
+/* Adds the deny at the target of a matching link; its path is `*out`. */
 static int deny_target(struct builder *b, const struct match *m, struct str *out, struct err *e)
 {
 	struct rule rule = b->plan->rules.items[m->rule];
@@ -534,7 +545,10 @@ static int add_link(struct builder *b, const struct match *m, struct str target,
 	return 0;
 }
 
-/* Of a link the entry that lifts is at what it leads to; the count of the matches that are left. */
+/*
+ * For a link, the entry that lifts the deny is at its target. Returns the number of matches that
+ * remain.
+ */
 static int drop_lifted(const struct walk *w, struct match *m, size_t *count, struct err *e)
 {
 	struct canon target;
@@ -553,7 +567,7 @@ static int drop_lifted(const struct walk *w, struct match *m, size_t *count, str
 	return 0;
 }
 
-/* All matches of one path, `count` of them, in the order of their rules. */
+/* Records all `count` matches of one path, in the order of their rules. */
 static int record_name(const struct walk *w, struct match *m, size_t count, struct err *e)
 {
 	struct builder *b = w->b;

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Narrower paths that do not exist (P11). Where they could be made, because the
- * directory that would hold their first missing component is writable, a
- * placeholder has to stand at that component: all that is created inside the
- * sandbox would otherwise be under no mount.
+ * Narrower paths that do not exist (P11). If the directory that would hold the first missing
+ * component is writable, the command could create it. So a placeholder has to occupy that
+ * component: otherwise no mount would cover what the command creates there.
  *
- * SECURITY: whether that directory is writable is asked of the profile alone. A
- * layer that narrows could otherwise take the cap away by lowering the
- * directory, and open what is below. Only where the directory is writable in the
- * end, something can be made there, and a placeholder is needed.
+ * SECURITY: whether that directory is writable is asked of the profile alone. Otherwise a narrowing
+ * layer could remove the cap by lowering the directory, and so open what is below it. A placeholder
+ * is needed only if the directory is writable in the end.
  */
 #include "base/name_tree.h"
 #include "base/path.h"
@@ -16,17 +14,17 @@
 #include "plan/index.h"
 #include "policy/metadata.h"
 
-/* A first missing component that was seen to. */
+/* A first missing component that was dealt with. */
 struct placed {
 	struct name_node node;
-	bool has_holder; /* it could be made otherwise */
-	size_t number;	 /* in plan->placeholders, if so */
+	bool has_holder; /* the command could create it, so it has a placeholder */
+	size_t number;	 /* if so, in plan->placeholders */
 };
 
 struct placing {
 	struct builder *b;
 	struct name_node *seen;
-	struct name_node *sealed; /* by path: directories that were closed as a whole */
+	struct name_node *sealed; /* by path: directories that were made read-only as a whole */
 };
 
 static bool narrows(const struct rule *rule)
@@ -49,9 +47,9 @@ static bool narrows(const struct rule *rule)
 }
 
 /*
- * What git takes for nothing in its own directory (tried with git 2.39). As
- * directories, `commondir` ends git at once, `config` and `config.worktree` end
- * whatever reads its configuration, and `alternates` makes every command warn.
+ * The files that git tolerates in its own directory when they are empty (tested with git 2.39). As
+ * directories, `commondir` makes git fail at once, `config` and `config.worktree` make every
+ * command fail that reads the configuration, and `alternates` makes every command warn.
  */
 static bool is_file_of_git(const struct rule *rule, struct str path, struct str *content)
 {
@@ -62,7 +60,10 @@ static bool is_file_of_git(const struct rule *rule, struct str path, struct str 
 	       str_is(rule->key, "config.worktree") || str_is(rule->key, "objects/info/alternates");
 }
 
-/* What is no directory, or what is best taken for none. */
+/*
+ * Whether the name should not be a directory: it is a file's, or programs would take a directory
+ * for a repository or for hooks.
+ */
 static bool is_passed_over(const struct rule *rule, struct str path)
 {
 	const struct metadata_name *known = metadata_find(rule->key);
@@ -72,9 +73,9 @@ static bool is_passed_over(const struct rule *rule, struct str path)
 }
 
 /*
- * `git gc` and `git worktree remove`, used outside, take an empty worktrees/ away.
- * To end the run for that would be worse than what a run can make there then,
- * which the look after it reports. Nested repositories come and go as a whole.
+ * `git gc` and `git worktree remove`, used outside, remove an empty worktrees/. To end the run for
+ * that would be worse than what a run can then create there, which is reported after the run.
+ * Nested repositories come and go as a whole.
  */
 static bool may_go(const struct rule *rule, struct str path)
 {
@@ -104,7 +105,7 @@ static int add_missing_rule(struct placing *p, uint32_t number, struct str path,
 	return builder_add(p->b, &rule, &site, e) ? 0 : err_result(e);
 }
 
-/* The placeholder at `path`, a directory for now; `number` is that of the rule that wants it. */
+/* Adds a placeholder at `path`, a directory for now; `number` is the rule that needs it. */
 static int add_placeholder(struct placing *p, uint32_t number, struct str path, struct err *e)
 {
 	struct placeholder *holder = VEC_PUSH(p->b->a, &p->b->plan->placeholders, e);
@@ -120,7 +121,7 @@ static int add_placeholder(struct placing *p, uint32_t number, struct str path, 
 	return 0;
 }
 
-/* `path` is the first component of a rule's path that is missing, seen for the first time. */
+/* `path` is the first missing component of a rule's path, seen for the first time. */
 static int close_path(struct placing *p, uint32_t number, struct str path, struct err *e)
 {
 	struct plan *plan = p->b->plan;
@@ -132,8 +133,8 @@ static int close_path(struct placing *p, uint32_t number, struct str path, struc
 		return err_result(e);
 	placed->has_holder = plan_resolve(plan, path_parent(path)).access == ACCESS_WRITE;
 	/*
-	 * A cap or an entry of the profile at that very path answers for it already: no
-	 * entry below it reopens what is missing. One of another layer may have such.
+	 * A cap or an entry of the profile at this path already gives the answer, and no entry
+	 * below it reopens what is missing. For another layer an entry might.
 	 */
 	if (rule->layer > 0 || !str_eq(rule->path, path)) {
 		r = add_missing_rule(p, number, path, HOST_MISSING, e);
@@ -149,7 +150,7 @@ static int close_path(struct placing *p, uint32_t number, struct str path, struc
 	return 0;
 }
 
-/* Where the first missing components of several rules coincide, one placeholder serves all. */
+/* If rules have the same first missing component, one placeholder serves all of them. */
 static int place(struct placing *p, uint32_t number, struct str path, struct err *e)
 {
 	struct plan *plan = p->b->plan;
@@ -168,7 +169,7 @@ static int place(struct placing *p, uint32_t number, struct str path, struct err
 	}
 	if (!placed || !placed->has_holder || (!is_file && !is_socket))
 		return 0;
-	/* Nothing can be made below a file either, so it serves the others too. */
+	/* Nothing can be created below a file either, so a file serves the others too. */
 	holder = &plan->placeholders.items[placed->number];
 	holder->kind = is_file ? PLACEHOLDER_FILE : PLACEHOLDER_SOCKET;
 	holder->content = content;
@@ -176,9 +177,10 @@ static int place(struct placing *p, uint32_t number, struct str path, struct err
 }
 
 /*
- * SECURITY: no placeholder can be made there, but the command, who is the same user, could open
- * the directory and create what it must not. An earlier run may have sealed it, and a run is not
- * refused for what a nested repository is like (P9): so the command can't open it.
+ * SECURITY: no placeholder can be made in a directory without u+w, but the command runs as the same
+ * user and could make the directory writable and create the protected name. A run is not refused
+ * because of a nested repository (P9), which an earlier run may have sealed. So the whole directory
+ * is made read-only.
  */
 static int close_sealed(struct placing *p, uint32_t number, struct str dir, struct err *e)
 {
@@ -212,7 +214,7 @@ static int visit_rule(struct placing *p, uint32_t number, struct err *e)
 
 	if (!narrows(rule) || site->type != HOST_MISSING || site->missing_from == 0)
 		return 0;
-	/* Lifted, or nothing that could be made there: then it needs nothing. */
+	/* If an entry lifts it, or nothing can be created there, nothing is needed. */
 	if (index_resolve_below(b->plan->index, path_parent(path), 1).access != ACCESS_WRITE ||
 	    plan_resolve(b->plan, rule->path).access == ACCESS_WRITE)
 		return 0;
@@ -223,7 +225,7 @@ static int visit_rule(struct placing *p, uint32_t number, struct err *e)
 		return close_sealed(p, number, path_parent(path), e);
 	if (holder.type == HOST_DIR)
 		return place(p, number, path, e);
-	/* Below a file nothing can be made, unless the file makes way for a directory. */
+	/* Nothing can be created below a file, unless the file is replaced by a directory. */
 	return add_missing_rule(p, number, path_parent(path), holder.type, e);
 }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a plan needs of whoever enforces it (P16), each need with the rule that
- * brings it. Everything is read off the regions, i.e. off the answers, not off
- * the entries: an entry that changes no answer needs nothing.
+ * Which guarantees a plan needs (P16), each with the rule that needs it. Everything is derived from
+ * the regions, that is from the answers, not from the entries: an entry that changes no answer
+ * needs nothing.
  *
- * Carving and reopening. Follow the answers from "/" down to a path: each
- * region on the way is wider or narrower than the one around it.
+ * Carving and reopening. Follow the answers from "/" down to a path: each region on the way is
+ * wider or narrower than the one around it.
  *  - A step down (write to read, read to deny) is a carve: fs_carve.
- *  - A step up is what any list of allowed subtrees can do, and needs nothing:
- *    "/" read with /repo write, or nothing but /repo read. Only a step up after
+ *  - A step up needs nothing: any list of allowed subtrees can express it
+ *    ("/" read with /repo write, or nothing but /repo read). Only a step up after
  *    a step down needs fs_reopen: a list of exceptions would need exceptions.
- * A deny glob is a carve wherever its names turn up.
+ * A deny glob is a carve wherever its names appear.
  */
 #include <stdarg.h>
 
@@ -22,7 +22,7 @@
 static int add_need(struct builder *b, enum guarantee g, const struct rule *rule, struct err *e,
 		    const char *fmt, ...) PRINTF_LIKE(5, 6);
 
-/* The first to bring a need is the one that is named. */
+/* The first rule that needs a guarantee is the one that is named. */
 static int add_need(struct builder *b, enum guarantee g, const struct rule *rule, struct err *e,
 		    const char *fmt, ...)
 {
@@ -49,16 +49,16 @@ static int add_need(struct builder *b, enum guarantee g, const struct rule *rule
 
 /* ---- Files -------------------------------------------------------------- */
 
-/* Of a region: the one around it, and whether anything on the way down was a step down. */
+/* Of a region: the region around it, and whether there was a step down anywhere above. */
 struct nesting {
-	size_t around; /* its own position when there is none */
+	size_t around; /* its own position if there is none */
 	bool is_carved;
 };
 
 /*
- * A place for session secrets (P25) that is not there hides nothing yet. Only
- * Cordon makes it, and a session whose enforcement lacks fs_read keeps its
- * secrets off the disk (P19); so it does not make every plan need fs_read.
+ * A place for session secrets (P25) that does not exist hides nothing yet. Only Cordon creates it,
+ * and a session whose backend lacks fs_read keeps its secrets off the disk (P19). So it does not
+ * make every plan need fs_read.
  */
 static bool is_empty_promise(const struct region *r)
 {
@@ -69,7 +69,7 @@ static int need_region(struct builder *b, const struct region *r, const struct r
 		       bool is_inside_carve, struct err *e)
 {
 	struct str path = r->path;
-	/* A glob may have matched between the region around this one and here. */
+	/* A glob may have matched between the region around this one and this one. */
 	enum access above = plan_resolve(b->plan, path_parent(path)).access;
 
 	if (is_empty_promise(r))
@@ -92,7 +92,7 @@ static int need_region(struct builder *b, const struct region *r, const struct r
 	return 0;
 }
 
-/* The regions are in the order of path_cmp(): what is around one stands before it. */
+/* The regions are in path_cmp() order: a region comes after those around it. */
 static int need_regions(struct builder *b, struct err *e)
 {
 	const struct plan *p = b->plan;
@@ -136,13 +136,12 @@ static int need_glob(struct builder *b, const struct rule *r, struct err *e)
 }
 
 /*
- * A protected name that is there today can be missing tomorrow, and the other
- * way round, so P9 needs both guarantees always: which of them counts must not
- * depend on what the last run left behind.
+ * A protected name may exist today and be missing tomorrow. So P9 always needs both guarantees:
+ * which of them counts must not depend on what the last run left behind.
  */
 static int need_protection(struct builder *b, const struct rule *r, struct err *e)
 {
-	/* Lifted, or inside what can't be written anyway. */
+	/* Lifted, or inside something that can't be written anyway. */
 	if (plan_resolve(b->plan, r->path).access == ACCESS_WRITE ||
 	    plan_resolve(b->plan, path_parent(r->path)).access != ACCESS_WRITE)
 		return 0;
@@ -175,7 +174,7 @@ static int need_rules(struct builder *b, struct err *e)
 	return failed;
 }
 
-/* ---- All else ----------------------------------------------------------- */
+/* ---- Everything else ----------------------------------------------------  */
 
 static int need_net(struct builder *b, struct err *e)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nested repositories (P9): those that lie in the workspace and that no other
- * leads to. They are looked for from the top down, level by level, since clones
- * lie near the top, and only so far (walk.h): what lies further down, and what is
- * made during the run, the look after it reports (session/git_look.c).
+ * Nested repositories (P9): those in the workspace that no other repository leads to. They are
+ * searched from the top down, level by level, because clones are usually near the top, and only so
+ * far (dir_list.h). The report after the run names the ones further down and those that the run
+ * made (session/git_look.c).
  *
- * No failure here ends a run. The tree is the command's own, or was in an earlier
- * run: what can't be listed or is too deep must not keep the next one from starting.
+ * No failure here ends a run. The command owns these files now, or did in an earlier run: a
+ * directory that can't be listed or is too deep must not keep the next run from starting.
  */
 #include <errno.h>
 
@@ -21,12 +21,12 @@ struct search {
 	VEC(struct spot {
 		struct str path;
 		uint64_t device;
-		uint64_t stamped_on; /* the device of the stamp of the one above, or 0 */
+		uint64_t stamped_on; /* the device in the stamp of the directory above, or 0 */
 		bool is_root;
-	}) spots; /* listed, and to be listed, in order */
+	}) spots; /* directories that were or will be listed, in order */
 	size_t next;
 	size_t names_left;
-	bool has_warned; /* of one that is closed; once is enough */
+	bool has_warned; /* about a closed directory; one warning is enough */
 };
 
 void git_leave_out(struct git_scan *s, struct str path)
@@ -73,7 +73,7 @@ static int add_spot(struct search *n, struct spot spot, struct err *e)
 	return 0;
 }
 
-/* Another file system is somebody else's; one that does not answer is left alone. */
+/* A directory on another file system is skipped, and so is one that can't be examined. */
 static int look(struct search *n, struct spot *at, bool *is_usable, bool *has_no_dirs,
 		struct err *e)
 {
@@ -82,7 +82,7 @@ static int look(struct search *n, struct spot *at, bool *is_usable, bool *has_no
 	struct host_listing known;
 	int r;
 
-	/* One that was listed is a directory, and where it lies is known with that. */
+	/* If it was listed before, it is a directory, and its stamp tells its device. */
 	*is_usable = at->stamped_on != 0 && host_recall(host, at->path, &known) &&
 		     known.stamp.device == at->stamped_on;
 	if (*is_usable)
@@ -98,8 +98,9 @@ static int look(struct search *n, struct spot *at, bool *is_usable, bool *has_no
 }
 
 /*
- * SECURITY: what the user's own mode closes, an earlier run may have closed. It is
- * said, and not taken for empty; what the command changes there is named in the report.
+ * SECURITY: an earlier run may have closed a directory that this user owns, to hide a repository.
+ * So the directory is not treated as empty: the user is warned, and the report names what the
+ * command changes there.
  */
 static int note_closed(struct search *n, struct str path, struct err *e)
 {
@@ -126,8 +127,8 @@ static int note_closed(struct search *n, struct str path, struct err *e)
 }
 
 /*
- * Nothing of git's can be in a directory without directories but a .git that is none itself, so most
- * need not be read. Where even that can't be told, it is.
+ * In a directory without subdirectories git could use only a `.git` that is not a directory, so
+ * most such directories need not be read. If even that can't be told, the directory is read.
  */
 static int is_plain_leaf(struct search *n, struct str path, bool *out, struct err *e)
 {
@@ -145,7 +146,10 @@ static int is_plain_leaf(struct search *n, struct str path, bool *out, struct er
 	return 0;
 }
 
-/* SECURITY: a placeholder of another run is listed, and is not there. */
+/*
+ * SECURITY: the placeholder of another run is listed but counts as missing. If it counted as a
+ * `.git`, the protection would vanish with it.
+ */
 static int add_clone(struct search *n, struct str worktree, struct err *e)
 {
 	const struct host *host = n->s->b->host;
@@ -233,7 +237,7 @@ static int search_spot(struct search *n, struct spot at, struct err *e)
 	return r < 0 || is_bare ? r : add_below(n, &at, walked, e);
 }
 
-/* The workspace roots that can be written, but for those inside of others. */
+/* Adds the writable workspace roots, except those inside others. */
 static int add_roots(struct search *n, struct err *e)
 {
 	const struct places *places = &n->s->b->plan->places;
@@ -264,6 +268,6 @@ int git_find_nested(struct git_scan *s, struct err *e)
 		return r;
 	if (n.next < n.spots.count)
 		git_leave_out(s, n.spots.items[n.next].path);
-	/* It lies in what ends here. */
+	/* The text is in an arena that ends here. */
 	return s->first_left.len > 0 ? arena_copy(s->b->a, s->first_left, &s->first_left, e) : 0;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The network matcher; net.h says what it computes. It works on names and
- * addresses as they are written and never looks anything up.
+ * The network matcher; net.h says what it computes. It works on names and addresses as they are
+ * written and never resolves a name.
  */
 #include "plan/net.h"
 
 #include "base/path.h"
 #include "plan/net_table.h"
 
-/* What one layer says, ready to be asked. */
+/* What one layer says, in a form that is fast to search. */
 struct net_layer {
 	const struct net_rules *said;
 	struct net_table allow; /* of the profile only */
@@ -45,7 +45,7 @@ static bool narrows(const struct policy *p, size_t layer)
 	return layer > 0 && p->layers.items[layer].has_net;
 }
 
-/* Whether a narrowing layer takes anything from a network that is full. */
+/* Whether a narrowing layer restricts a network that is full. */
 static bool has_restriction(const struct net_layer *l)
 {
 	if (l->said->is_limited || l->deny.name_count || l->deny.block_count || l->deny.any_count)
@@ -179,8 +179,9 @@ static struct net_verdict by_reason(enum decision decision, enum net_reason reas
 static const struct origin nowhere = { .file = NULL };
 
 /*
- * SECURITY: a packet to an IPv6 address that carries an IPv4 address ends up at
- * the latter, so a deny of that one holds for both spellings.
+ * SECURITY: a packet to an IPv6 address that carries an IPv4 address ends up at the latter, so a
+ * deny of the IPv4 address covers both. Otherwise a command could get around the deny with the
+ * other spelling.
  */
 static const struct net_rule *find_deny(const struct net_table *t, const struct domain *what)
 {
@@ -202,7 +203,7 @@ static const struct net_rule *find_allow(const struct net *n, const struct domai
 	return found ? found : net_table_find(&n->grants, what);
 }
 
-/* The allow of its own that a non-public address needs: never "*", which covers no such address. */
+/* The allow that a non-public address needs: one for that address or its block, never "*". */
 static const struct net_rule *find_own_allow(const struct net *n, const struct domain *what)
 {
 	const struct net_rule *found = find_allow(n, what);
@@ -262,7 +263,10 @@ static bool is_guarded(const struct net *n, const struct domain *what)
 	       !find_own_allow(n, what);
 }
 
-/* P13's order, but for the last steps, in which names and dialled addresses differ. */
+/*
+ * P13's order, except the last steps, which differ for names and for addresses that are about to be
+ * dialled.
+ */
 static bool refuses_early(const struct net *n, const struct domain *what, struct net_verdict *out)
 {
 	const struct net_rule *deny = find_deny(&n->layers[0].deny, what);
@@ -276,7 +280,7 @@ static bool refuses_early(const struct net *n, const struct domain *what, struct
 	return true;
 }
 
-/* What the profile says to all hosts alike; false when it depends on the host. */
+/* The profile's answer if it is the same for all hosts; false if it depends on the host. */
 static bool is_same_for_all(const struct net *n, struct net_verdict *out)
 {
 	const struct net_rules *said = n->layers[0].said;
@@ -309,7 +313,7 @@ static struct net_verdict judge_profile(const struct net *n, const struct domain
 			 nowhere);
 }
 
-/* Whether the narrowing layer lowers; if so, its verdict. */
+/* Whether the narrowing layer lowers the answer; if so, its verdict. */
 static bool lowers(const struct net *n, size_t layer, const struct domain *what,
 		   struct net_verdict *out)
 {
@@ -328,7 +332,10 @@ static bool lowers(const struct net *n, size_t layer, const struct domain *what,
 	return deny != NULL;
 }
 
-/* The least of the profile's verdict and all layers above; of equals the lowest layer is named. */
+/*
+ * The least of the profile's verdict and those of all layers above; of equals the lowest layer is
+ * named.
+ */
 static struct net_verdict meet_layers(const struct net *n, const struct domain *what,
 				      struct net_verdict v)
 {
@@ -366,7 +373,7 @@ static int add_verdict(struct arena *a, net_trace *trace, struct net_verdict v, 
 {
 	struct net_verdict *at;
 
-	/* The deciding one and the profile's stand first already. */
+	/* The deciding rule and the profile's are already first. */
 	for (size_t i = 0; i < MIN_OF(trace->count, 2u); i++)
 		if (trace->items[i].rule == v.rule && trace->items[i].reason == v.reason &&
 		    trace->items[i].layer == v.layer)
@@ -378,7 +385,7 @@ static int add_verdict(struct arena *a, net_trace *trace, struct net_verdict v, 
 	return 0;
 }
 
-/* Of rules for another port nothing is heard, unless no port was named. */
+/* Rules for another port are left out, unless no port was named. */
 static int trace_rules(struct arena *a, const struct net_rule *rules, size_t count, size_t layer,
 		       const struct domain *what, net_trace *trace, struct err *e)
 {
@@ -387,7 +394,7 @@ static int trace_rules(struct arena *a, const struct net_rule *rules, size_t cou
 	for (size_t i = 0; i < count; i++) {
 		const struct domain *d = &rules[i].domain;
 
-		/* In a narrowing layer an allow has no say. */
+		/* In a narrowing layer an allow has no effect. */
 		if (layer > 0 && rules[i].is_allow)
 			continue;
 		if (!(any_port ? domain_is_host_within(what, d) : domain_is_within(what, d)))
@@ -436,7 +443,7 @@ static bool is_at(const struct net_socket *s, struct str path, struct str home)
 	return home.len > 0 && path_is_under(path, home) && str_eq(path_below(path, home), s->path);
 }
 
-/* The socket as a layer names it, a deny before an allow; NULL when it does not. */
+/* The layer's entry for the socket, a deny before an allow; NULL if there is none. */
 static const struct net_socket *find_socket(const struct net_rules *said, struct str path,
 					    struct str home)
 {

@@ -1,33 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The network matcher (P12-P14): one function answers for a host and port;
- * `why`, the proxy and the tests use it. Like the filesystem it is a stack: the
- * profile's answer, then the least with every narrowing layer. It judges names
- * and literals, and never resolves.
+ * The network matcher (P12-P14): one function answers for a host and port; `why`, the proxy and the
+ * tests use it. As for files there is a stack: the profile's answer, then the least of that and
+ * every narrowing layer's. It judges names and literals, and never resolves.
  *
- * Order in the profile: network off: deny · network full: allow · deny rule ·
- * private guard · allow rule or grant · decider (ask) · deny. A narrowing layer
- * lowers by "off", by its deny rules, and has no opinion otherwise.
+ * Order in the profile: network off: deny · network full: allow · deny rule · private guard · allow
+ * rule or grant · decider (ask) · deny. A narrowing layer lowers the answer by "off" and by its
+ * deny rules, and leaves it alone otherwise.
  *
- * Where that leaves room:
- *  - Of several rules that cover a host, the most specific is named: exact before
- *    the longest suffix before "*", the longest prefix of an address; then the one
- *    for fewer ports.
- *  - A grant (P18) opens its hosts also where the profile's network is off, as a
- *    grant of a path does below a deny that stands higher up; the private guard,
- *    deny rules and narrowing layers hold against it. Nobody is asked there.
- *  - Network full has no private guard: it was asked for every host.
- *  - A deny of an IPv4 block also covers an IPv6 address that carries one of its
- *    addresses (NAT64, 6to4, …). An allow does not.
- *  - "localhost" and what is below it are loopback by definition, and so are the
- *    like ("localhost.localdomain", "ip6-localhost", …) in practice, so the guard
- *    treats the name as such: it needs an allow of that exact name and one of
- *    127.0.0.1 or ::1 as an address or a block, which no deny covers.
- *  - Port 0, not known: a deny of any port counts, an allow only for every port;
- *    so what is allowed is allowed on all ports. The others are in the trace.
- *  - A narrowing layer over network full makes it managed as soon as it has
- *    anything to enforce. Then, as always in managed mode, only those unix
- *    sockets are open that the profile names.
+ * Details:
+ *  - Of several rules that cover a host, the most specific is named: exact before the longest
+ *    suffix before "*", the longest prefix of an address; then the one for fewer ports.
+ *  - A grant (P18) opens its hosts even if the profile's network is off, just as a grant of a path
+ *    works below a deny higher up. The private guard, deny rules and narrowing layers still apply
+ *    to it. The decider is not asked there.
+ *  - A full network has no private guard: the user asked for every host.
+ *  - A deny of an IPv4 block also covers an IPv6 address that carries one of its addresses (NAT64,
+ *    6to4, …). An allow does not.
+ *  - "localhost" and names below it are loopback by definition, and similar names
+ *    ("localhost.localdomain", "ip6-localhost", …) are in practice. So the guard applies to them:
+ *    they need an allow of that exact name, and one of 127.0.0.1 or ::1 as an address or a block,
+ *    which no deny covers.
+ *  - Port 0 means unknown: a deny of any port counts, and an allow only if it covers every port. So
+ *    an allowed host is allowed on all ports. The trace has the other rules.
+ *  - A narrowing layer makes a full network managed as soon as it has anything to enforce. Then, as
+ *    always in a managed network, only those unix sockets are open that the profile names.
  *  - An unsandboxed policy allows everything, because nothing would stop it.
  */
 #pragma once
@@ -40,7 +37,7 @@
 #include "base/str.h"
 #include "policy/policy.h"
 
-/* Ordered like enum access: the lesser is the narrower. */
+/* Ordered like enum access: the lesser one is narrower. */
 enum decision { DECISION_DENY, DECISION_ASK, DECISION_ALLOW };
 const char *decision_name(enum decision d) RETURNS_NONNULL;
 
@@ -58,7 +55,7 @@ struct net_verdict {
 	enum net_reason reason;
 	const struct net_rule *rule; /* or NULL */
 	uint32_t layer;		     /* index into policy->layers */
-	struct origin origin; /* of the rule, of `enabled`, …; .file NULL when nothing says it */
+	struct origin origin; /* of the rule, of `enabled`, …; .file is NULL if nothing says it */
 };
 
 typedef VEC(struct net_verdict) net_trace;
@@ -72,29 +69,35 @@ const struct net *net_build(struct arena *a, const struct policy *p, bool has_de
 enum net_access net_mode(const struct net *n) NONNULL;
 bool net_is_limited(const struct net *n) NONNULL;
 
-/* P13; only where every layer that speaks of the network leaves it. */
+/* P13; true only if every layer that mentions the network permits it. */
 bool net_allows_local_binding(const struct net *n) NONNULL;
 bool net_allows_upstream_proxy(const struct net *n) NONNULL;
 
-/* The answer; never fails, allocates nothing. `port` 0: not known, the least of all ports. */
+/* The answer; never fails, allocates nothing. `port` 0: unknown, the least of all ports. */
 struct net_verdict net_resolve(const struct net *n, const struct hostname *host, uint16_t port)
 	NONNULL;
 
 /*
- * The second look of P13, at the address about to be dialled for a name that
- * net_resolve() allowed: a deny of that address holds, and a non-public one needs
- * an allow of its own. Otherwise allowed, for the reason NET_REASON_UNMATCHED.
+ * The second check of P13, of the address that is about to be dialled for a name that net_resolve()
+ * allowed. A deny of that address counts, and a non-public address needs its own allow. Otherwise
+ * it is allowed, with the reason NET_REASON_UNMATCHED.
  */
 struct net_verdict net_resolve_address(const struct net *n, const struct ip *ip, uint16_t port)
 	NONNULL;
 
-/* P14: whether a request with this method may pass ("" for a tunnel that can't be seen into). */
+/*
+ * P14: whether a request with this method may pass ("" for a tunnel whose contents can't be seen).
+ */
 bool net_method_passes(const struct net *n, struct str method) NONNULL;
 
-/* The same answer as net_resolve() with every rule that had a say, the deciding one first. */
+/*
+ * The same answer as net_resolve() with every rule that contributed to it, the deciding one first.
+ */
 int net_trace_host(struct arena *a, const struct net *n, const struct hostname *host, uint16_t port,
 		   struct net_verdict *out, net_trace *trace, struct err *e) MUST_CHECK NONNULL;
 
-/* P15: whether that socket file of the host may be connected to. `home` as in struct places. */
+/*
+ * P15: whether the command may connect to that socket file of the host. `home` as in struct places.
+ */
 struct net_verdict net_resolve_socket(const struct net *n, struct str path, struct str home)
 	NONNULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The index behind net.c. It only finds: what an allow or a deny means, and in
- * which order they count, is the business of net.c.
+ * The index behind net.c. It only finds rules: net.c knows what an allow or a deny means, and in
+ * which order they count.
  *
- * A host that is asked about is itself a pattern, one that covers a single name
- * or address: so one notion, "lies within", serves answers for hosts as well as
- * the question whether a project's rule asks for more than its profile gives.
+ * A host that is asked about is itself a pattern that covers a single name or address. So one
+ * relation, "lies within", answers both for hosts and for the question whether a project's rule
+ * asks for more than its profile gives.
  */
 #include "plan/net_table.h"
 
@@ -111,8 +111,8 @@ int net_table_build(struct arena *a, const struct net_rule *rules, size_t count,
 /* ---- Finding ------------------------------------------------------------ */
 
 /*
- * SECURITY: who does not know the port may not be told that it is open as long as
- * one port is denied, nor because one port is allowed.
+ * SECURITY: if the port is unknown, the answer must not be "allowed" while one port is denied, nor
+ * because one port is allowed. Otherwise a denied port could be reached.
  */
 static bool applies(const struct net_table *t, const struct net_rule *rule,
 		    const struct domain *what)
@@ -125,7 +125,7 @@ static bool applies(const struct net_table *t, const struct net_rule *rule,
 	       domain_is_host_within(what, d);
 }
 
-/* The first of the sorted rules that is not before `key`. */
+/* The first of the sorted rules that is not less than `key`. */
 static size_t lower_bound(const struct net_rule *const *rules, size_t count,
 			  const struct domain *key, domain_order order)
 {
@@ -174,7 +174,7 @@ static const struct net_rule *find_block(const struct net_table *t, const struct
 {
 	struct domain key = { .kind = DOMAIN_BLOCK, .block.bits = what->block.bits };
 
-	/* Each turn of the loop is one prefix length, from the longest that can hold it down. */
+	/* Each iteration tries one prefix length, from the longest possible downwards. */
 	for (;;) {
 		size_t i;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cordon's own files (P25): at most readable in every sandbox, existing or not,
- * and nothing lifts that, since whoever writes them writes the next policy.
+ * Cordon's own files (P25) are at most readable in every sandbox, whether they exist or not.
+ * Nothing lifts that: a command that could write them could write the next run's policy.
  */
 #include "plan/protect.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pins (P8): the directories between a writable area and a narrower path in it.
- * Without a pin such a directory could be renamed away, narrower path and all,
- * and another put in its place.
+ * Pins (P8): the directories between a writable area and a narrower path in it. Without a pin, the
+ * command could rename such a directory away, together with the mount on the narrower path, and put
+ * another in its place.
  */
 #include "base/name_tree.h"
 #include "base/path.h"
@@ -11,7 +11,7 @@
 struct pinning {
 	struct builder *b;
 	struct name_node *pinned; /* by path */
-	bool is_nested;		  /* what is pinned now is for nested repositories */
+	bool is_nested;		  /* pins that are added now are for nested repositories */
 };
 
 static int add_pin(struct pinning *p, struct str path, struct str because, struct err *e)
@@ -33,8 +33,8 @@ static bool is_writable(const struct pinning *p, struct str path)
 }
 
 /*
- * Every writable directory above `path`, up to the outermost, which is not
- * pinned itself: it lies in what can't be written, so it can't be renamed.
+ * Pins every writable directory above `path` except the outermost, which can't be renamed because
+ * its parent is not writable.
  */
 static int pin_above(struct pinning *p, struct str path, struct err *e)
 {
@@ -47,7 +47,7 @@ static int pin_above(struct pinning *p, struct str path, struct err *e)
 
 		is_inside = is_writable(p, above);
 		if (!is_inside || name_tree_find(p->pinned, at))
-			break; /* what is above a pin is pinned, too */
+			break; /* everything above a pin is already pinned */
 		r = add_pin(p, at, path, e);
 		if (r < 0)
 			return r;
@@ -56,7 +56,7 @@ static int pin_above(struct pinning *p, struct str path, struct err *e)
 	return 0;
 }
 
-/* The directory itself, too: a name below it is what is denied. */
+/* The start directory is pinned too: a name below it is denied. */
 static int pin_start(struct pinning *p, struct str start, struct err *e)
 {
 	const struct host *host = p->b->host;
@@ -72,7 +72,7 @@ static int pin_start(struct pinning *p, struct str start, struct err *e)
 	return pin_above(p, below, e);
 }
 
-/* What is there for the rule is pinned, if it is of the kind that is pinned now. */
+/* Pins what exists for the rule, if it is of the kind that is being pinned now. */
 static int pin_for(struct pinning *p, const struct rule *rule, struct str path, struct err *e)
 {
 	return rule->is_nested == p->is_nested ? pin_above(p, path, e) : 0;
@@ -83,7 +83,7 @@ static int pin_all(struct pinning *p, struct err *e)
 	const struct plan *plan = p->b->plan;
 	int r = 0;
 
-	/* What is missing has a placeholder where its directories end, or needs nothing. */
+	/* A missing path has a placeholder where its existing directories end, or needs nothing. */
 	for (size_t i = 0; r == 0 && i < plan->regions.count; i++) {
 		const struct region *region = &plan->regions.items[i];
 
@@ -98,7 +98,7 @@ static int pin_all(struct pinning *p, struct err *e)
 		r = pin_for(p, plan->links.items[i].rule, plan->links.items[i].path, e);
 	for (size_t i = 0; r == 0 && i < plan->masked.count; i++)
 		r = pin_for(p, plan->masked.items[i].rule, plan->masked.items[i].path, e);
-	/* Where a glob starts from is watched for names that appear later. */
+	/* The directory where a glob starts is watched for names that appear later. */
 	for (size_t i = 0; r == 0 && !p->is_nested && i < plan->rules.count; i++)
 		if (plan->rules.items[i].kind == RULE_GLOB)
 			r = pin_start(p, plan->rules.items[i].path, e);
@@ -115,7 +115,7 @@ int pass_pins(struct builder *b, struct err *e)
 	struct pinning p = { .b = b };
 	int r = pin_all(&p, e);
 
-	/* What others pin, too, is theirs. */
+	/* A pin that other rules need too does not belong to nested repositories. */
 	p.is_nested = true;
 	if (r == 0)
 		r = pin_all(&p, e);

@@ -31,7 +31,7 @@ static int run_passes(struct builder *b, pass *const *list, size_t count, struct
 	return 0;
 }
 
-/* plan->places: the roots of the inputs, canonical. */
+/* plan->places: the roots of the inputs, made canonical. */
 static int find_places(struct builder *b, struct err *e)
 {
 	const struct places *given = &b->in->places;
@@ -52,7 +52,7 @@ static int find_places(struct builder *b, struct err *e)
 	return 0;
 }
 
-/* The rules, and the answers that they give. */
+/* Builds the rules and the answers that they give. */
 static int build_answers(struct builder *b, struct err *e)
 {
 	int r;
@@ -68,7 +68,7 @@ static int build_answers(struct builder *b, struct err *e)
 	return run_passes(b, rule_passes, COUNT_OF(rule_passes), e);
 }
 
-/* What the answers mean to a backend. */
+/* Builds what a backend needs to enforce the answers. */
 static int build_regions(struct builder *b, struct err *e)
 {
 	if (b->plan->is_unsandboxed)

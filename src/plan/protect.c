@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Protected names directly under the writable roots (P9), existing or not, and
- * the one way in which every pass here puts a cap on a path.
+ * Protects names directly under the writable roots (P9), existing or not, and has the one function
+ * that puts a cap on a path.
  *
- * A cap on a link would protect only what it leads to: whoever may replace the
- * link replaces the protected thing. So the link's own path is capped too, and
- * pass_links() sees to it that the link can't be removed.
+ * SECURITY: a cap on a link's target alone would not be enough: the command could replace the link.
+ * So the link's own path is capped too, and pass_links() makes sure that the link can't be removed.
  */
 #include "plan/protect.h"
 
@@ -51,13 +50,13 @@ int protect_path(struct builder *b, struct str path, const struct cap *cap, stru
 	if (r < 0 || own.type != HOST_LINK || cap->link_itself)
 		return r;
 	r = builder_canon_if(b, own.path, true, &target, &further, &leads, e);
-	/* A loop leads nowhere, and the link can't be made to lead elsewhere. */
+	/* A loop leads nowhere, and the cap keeps the link from being replaced. */
 	if (r < 0 || !leads)
 		return r;
 	return add_cap(b, &target, &further, MAX_OF(cap->lift_offset, 0), cap, e);
 }
 
-/* What can be done about it, and why it is so. */
+/* Explains why a name is protected, and how to open it. */
 static int explain_name(struct arena *a, struct str root, const struct named *name, struct str *out,
 			struct err *e)
 {
@@ -91,10 +90,9 @@ static int protect_name(struct builder *b, struct str root, const struct named *
 }
 
 /*
- * `.git` itself is left to P10 when the profile may commit and there is
- * something to commit to. A link to it stays protected as a link, and so do
- * pointer files and directories that are no git directory yet: whoever fills
- * such a one decides what git runs.
+ * P10 decides about `.git` if the profile may commit and there is a repository to commit to. A link
+ * stays protected as a link, and so do pointer files and directories that are not a git directory
+ * yet: whoever fills such a directory decides what git runs.
  */
 static int protect_git(struct builder *b, struct str root, struct err *e)
 {
@@ -127,14 +125,16 @@ static int protect_git(struct builder *b, struct str root, struct err *e)
 }
 
 /*
- * The project file of `root`. It is protected with .cordon, but Cordon reads it
- * through links, too: who may write what it leads to writes the next policy.
+ * Protects the project file of `root`. The protection of .cordon covers it, but Cordon reads it
+ * through links too: a command that could write the link's target could write the next run's
+ * policy.
  */
 static int protect_project_file(struct builder *b, struct str root, struct err *e)
 {
 	struct cap cap = { .kind = RULE_PROTECTED,
 			   .access = ACCESS_READ,
-			   .lift_offset = -1, /* an entry for .cordon lifts the link itself */
+			   /* an entry for .cordon lifts the cap on the link itself */
+			   .lift_offset = -1,
 			   .root = root,
 			   .key = STR(".cordon/config.toml") };
 	struct canon at = { .crossed_links = true };
@@ -155,8 +155,9 @@ static int protect_project_file(struct builder *b, struct str root, struct err *
 }
 
 /*
- * Of a name with a directory before it. Where that is missing, it may be made: to keep
- * it away would keep all else from being made in it. What appears there is reported.
+ * Whether a name with a directory part can be protected. If the directory is missing, the command
+ * may create it: to prevent that would prevent everything else in it. What appears there is
+ * reported.
  */
 static int has_place(struct builder *b, struct str root, struct str name, bool *out, struct err *e)
 {
@@ -200,7 +201,10 @@ static int protect_root(struct builder *b, struct str root, struct err *e)
 
 	for (size_t i = 0; r == 0 && i < metadata_name_count; i++)
 		r = protect_known(b, root, &metadata_names[i], e);
-	/* A name that is listed stays protected whatever `git` says: it was asked for. */
+	/*
+	 * A name that `protect` lists stays protected whatever `git` says, because the user asked
+	 * for it.
+	 */
 	for (size_t i = 0; r == 0 && i < more->count; i++)
 		r = protect_name(b, root, &more->items[i], false, e);
 	return r < 0 ? r : protect_project_file(b, root, e);
@@ -216,7 +220,7 @@ static bool is_cap_above(const struct builder *b, size_t number, struct str path
 	       rule->access < ACCESS_WRITE && path_is_under(path, rule->path);
 }
 
-/* Whether a cap at the path of that one is there for what belongs to `root`. */
+/* Whether the cap with that number protects metadata of `root`. */
 static bool is_own_cap(const struct builder *b, size_t number, struct str root)
 {
 	const struct rule *rules = b->plan->rules.items;
@@ -229,11 +233,13 @@ static bool is_own_cap(const struct builder *b, size_t number, struct str root)
 }
 
 /*
- * A worktree may lie inside its own git directory (a bare repository with its
- * worktrees in it), and a link or a pointer may lead to the root or above it. What
- * belongs to a root does not lock the root: its entry then lifts the caps around
- * it, also when the key is only :workspace_roots. SECURITY: unless any of them is
- * there for something else, as when the root lies in the hooks of another.
+ * A worktree may lie inside its own git directory (a bare repository that contains its worktrees),
+ * and a link or a pointer may lead to the root or above it. The metadata of a root must not make
+ * the root itself read-only, so the root's entry lifts the caps around it, even if its key is only
+ * :workspace_roots.
+ *
+ * SECURITY: no cap is lifted if any of them protects something else, as when the root lies in the
+ * hooks of another repository. Otherwise starting a run there would open those hooks.
  */
 static void spare_root(struct builder *b, struct str root)
 {
@@ -268,7 +274,7 @@ int pass_protect(struct builder *b, struct err *e)
 
 	for (size_t i = 0; r == 0 && i < b->plan->roots.count; i++)
 		r = protect_root(b, b->plan->roots.items[i].path, e);
-	/* A workspace that can't be written has a project file as well. */
+	/* A workspace that is not writable has a project file too. */
 	for (size_t i = 0; r == 0 && i < places->root_count; i++)
 		if (!roots_has(b, places->roots[i]))
 			r = protect_project_file(b, places->roots[i], e);

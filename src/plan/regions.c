@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The flattened form of the answers: where they change on the way down from
- * "/", and the report of what a project asked for and did not get (P2).
+ * The flattened form of the answers: where they change on the way down from "/". Also reports what
+ * a project asked for and did not get (P2).
  *
- * A region is kept when its answer differs from that of the region around it,
- * and also when it differs only from the answer right above it: there a glob
- * matched in between, and what masks that match has to be opened again here.
+ * A region is kept if its answer differs from that of the region around it, and also if it differs
+ * only from the answer directly above it: then a glob matched in between, and what masks that match
+ * has to be opened again here.
  */
 #include "base/path.h"
 #include "base/toml.h"
 #include "plan/builder.h"
 #include "plan/index.h"
 
-/* What lies at the i-th place; the passes that add rules about missing paths may know less. */
+/* What is at the i-th place; passes that add rules about missing paths may know less. */
 static enum host_type type_at(const struct builder *b, size_t i)
 {
 	size_t count;
@@ -38,7 +38,7 @@ static int add_region(struct builder *b, struct str path, struct verdict v, enum
 	return 0;
 }
 
-/* The regions around the place at hand, outermost first: positions in plan->regions. */
+/* The regions around the current place, outermost first: positions in plan->regions. */
 typedef VEC(size_t) region_stack;
 
 static int add_place(struct builder *b, struct str path, enum host_type type, region_stack *around,
@@ -81,10 +81,10 @@ static int find_regions(struct builder *b, struct err *e)
 	return r;
 }
 
-/* The way to trust a project: a line that can be pasted. */
+/* How to trust a project: a line that can be pasted. */
 static void add_trust_hint(struct buf *b, const struct layer *layer)
 {
-	/* TOML has no way to write such a name. */
+	/* TOML can't express such a name. */
 	if (utf8_check(layer->dir) != layer->dir.len)
 		return;
 	buf_add_text(b, " To trust this one as it is now, put this line below [trust] in your own "
@@ -94,7 +94,7 @@ static void add_trust_hint(struct buf *b, const struct layer *layer)
 	toml_add_string(b, layer->digest);
 }
 
-/* A widening that was cut is reported, never silent (P2). */
+/* Reports a widening that was cut (P2). */
 static int report_cut(struct builder *b, const struct rule *rule, struct err *e)
 {
 	const struct layer *layer = &b->plan->policy->layers.items[rule->layer];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The top of the git work tree that holds a directory (P4: workspace = "repo"), found by
- * names alone, upwards from there: git is not run, and no file is read that it would obey.
+ * Finds the top of the git work tree that contains a directory (P4: workspace = "repo"), by names
+ * alone, going up from there: git is not run, and no file is read that it would obey.
  *
- * SECURITY: who can put a .git somewhere above must not decide what the next run may write. What
- * an earlier run planted lies inside what that run could write, and the innermost .git counts,
- * so there it only makes the workspace smaller. Elsewhere it has to be the user's own, in a
- * directory of the user's own that not everybody may write; temporary directories, homes and
- * what is above them are never the top, and neither is what another file system begins.
+ * SECURITY: someone who can create a .git somewhere above must not decide what the next run may
+ * write. What an earlier run planted lies inside what that run could write, and the innermost .git
+ * counts, so it can only make the workspace smaller. Elsewhere the .git must belong to the user, in
+ * a directory that belongs to the user and is not world-writable. Temporary directories, homes,
+ * directories above a home, and directories on another file system are never the top.
  */
 #include "plan/repo.h"
 
@@ -15,7 +15,7 @@
 #include "plan/builder.h"
 #include "plan/homes.h"
 
-/* Whether git would take what is at `path`, a .git, for a repository, as far as names tell. */
+/* Whether git would accept `path`, a .git, as a repository, as far as names tell. */
 static int is_repository(struct arena *a, const struct host *host, struct str path,
 			 struct host_file *file, bool *out, struct err *e)
 {
@@ -36,7 +36,7 @@ static int is_repository(struct arena *a, const struct host *host, struct str pa
 	return 0;
 }
 
-/* A directory that anybody's files come and go in, or a home. */
+/* Whether it is a directory for everybody's files, or a home. */
 static int is_no_top(struct arena *a, const struct host *host, const struct places *places,
 		     struct str dir, bool *out, struct err *e)
 {

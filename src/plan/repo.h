@@ -7,11 +7,11 @@
 #include "policy/places.h"
 
 struct repo {
-	struct str top; /* canonical; "" when the working directory is in none */
+	struct str top; /* canonical; "" if the working directory is in none */
 	uint64_t device, inode;
-	const char *distrusted; /* why it is not to be the workspace; NULL: it may be */
+	const char *distrusted; /* why it must not be the workspace; NULL: it may be */
 };
 
-/* Looks from places->cwd, which is canonical, upwards. */
+/* Searches upwards from places->cwd, which is canonical. */
 int repo_find(struct arena *a, const struct host *host, const struct places *places,
 	      struct repo *out, struct err *e) MUST_CHECK NONNULL;

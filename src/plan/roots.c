@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writable roots of P9: the directories of write entries and of grants (a
- * grant adds entries, P18), and the workspace roots whose access is write.
+ * The writable roots of P9: the directories of write entries and of grants (a grant adds entries,
+ * P18), and the workspace roots whose access is write.
  *
- * SECURITY: what is a root is up to the profile and the grants alone. A layer
- * that narrows must not have a say: it could lower a root, so that nothing in it
- * is protected, and leave the names of P9 as they are, which is then to open them.
+ * SECURITY: only the profile and the grants decide what is a root. Otherwise a narrowing layer
+ * could lower a root, so that nothing in it is protected, but leave the protected names writable,
+ * which would open them.
  *
- * A path that only :tmpdir or :slash_tmp names is none: /tmp is nobody's
- * project, and names in it are not metadata.
+ * A path that only :tmpdir or :slash_tmp names is not a root: /tmp is nobody's project, and names
+ * in it are not metadata.
  */
 #include "base/path.h"
 #include "plan/index.h"
@@ -70,7 +70,7 @@ static bool makes_writable(const struct rule *rule)
 	       rule->access == ACCESS_WRITE;
 }
 
-/* The deepest write entry or grant that covers `path`; the number of rules when none does. */
+/* The deepest write entry or grant that covers `path`; the number of rules if there is none. */
 static size_t find_cover(const struct plan *p, struct str path)
 {
 	size_t found = p->rules.count;
@@ -86,9 +86,9 @@ static size_t find_cover(const struct plan *p, struct str path)
 }
 
 /*
- * SECURITY: what narrows a root does not end its being one, be it a project or an
- * entry beside it: protection of what lies elsewhere, a git directory that its
- * .git names, would end with it, and a deny would have opened something.
+ * SECURITY: a root stays a root even if a project or another entry narrows it. Otherwise a deny
+ * would end the protection of what belongs to the root but lies elsewhere, such as the git
+ * directory that its .git names.
  */
 static int find_candidates(struct builder *b, candidates *found, struct err *e)
 {

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a plan is one that a mode can express (P19). The mode is guessed from
- * the plan's answers, its own profile and plan are made from scratch, and the
- * two plans are asked about every path at which either could change its mind:
- * answers are constant between rules (plan.h), so equal at the rules is equal
- * everywhere. A wrong guess costs a "does not round-trip", never a wrong "does".
+ * Whether a mode can express a plan (P19). The mode is guessed from the plan's answers. Its own
+ * profile and plan are built from scratch, and both plans are asked about every path where either
+ * could change its answer: answers are constant between rules (plan.h), so plans that agree at the
+ * rules agree everywhere. A wrong guess leads to "does not round-trip", never to a wrong "does".
  *
- * What a mode says nothing about and an enforcement that knows only modes still
- * does by itself (environment, limits, isolation) is not compared. A private
- * /tmp is: it changes no answer, but there would be another directory under the
- * same name, and nobody would say so.
+ * Settings that a mode does not have, and that every enforcement applies by itself (environment,
+ * limits, isolation), are not compared. A private /tmp is: it changes no answer, but the command
+ * would see another directory under the same name.
  */
 #include "base/path.h"
 #include "plan/net.h"
@@ -20,7 +18,7 @@ struct trip {
 	const struct plan_inputs *in;
 	const struct plan *plan;
 	struct mode mode;
-	struct str why_not; /* "" as long as nothing speaks against it */
+	struct str why_not; /* "" as long as nothing was found */
 	struct err *e;
 };
 
@@ -45,8 +43,8 @@ static bool is_writable(const struct plan *p, struct str path)
 }
 
 /*
- * Whether the mode has to leave out a temporary directory: it is not writable,
- * or it is a root of P9, which the mode's own entry for it would not make it.
+ * Whether the mode must exclude a temporary directory: it is not writable, or it is a root of P9,
+ * which the mode's own entry for it would not make it.
  */
 static int find_excluded(struct trip *t, struct str dir, struct str *canonical, bool *out)
 {
@@ -77,7 +75,7 @@ static int add_root(struct trip *t, struct str path)
 	return 0;
 }
 
-/* The roots of P9, and whatever else is writable inside what is not. */
+/* Finds the roots of P9, and whatever else is writable inside something that is not. */
 static int find_roots(struct trip *t, struct str slash_tmp, struct str tmpdir)
 {
 	const struct plan *p = t->plan;
@@ -137,7 +135,7 @@ static int find_files_mode(struct trip *t)
 	return find_roots(t, slash_tmp, tmpdir);
 }
 
-/* What no mode can say, whatever the paths are. */
+/* Finds what no mode can express, whatever the paths are. */
 static int find_obstacle(struct trip *t)
 {
 	const struct plan *p = t->plan;
@@ -187,8 +185,8 @@ static bool is_root_of_mode(const struct trip *t, struct str path)
 }
 
 /*
- * The mode knows no workspace roots but the working directory and its own: those
- * of the plan that it makes writable stay what they are.
+ * A mode has no workspace roots but the working directory and its own. The plan's roots that it
+ * makes writable stay roots.
  */
 static int build_roots(struct trip *t, const struct profile *profile, struct places *places)
 {
@@ -219,7 +217,7 @@ static const struct plan *build_plan(struct trip *t)
 	if (!q || build_roots(t, q->profile, &in.places) < 0)
 		return NULL;
 	in.policy = q;
-	in.spares_homes = true; /* that was judged with the plan itself, which may name one */
+	in.spares_homes = true; /* that was checked with the plan itself, which may name one */
 	return plan_build(t->a, &in, t->e);
 }
 
@@ -254,7 +252,7 @@ static bool is_mode_itself(const struct trip *t)
 	const struct places *places = &t->in->places;
 	struct mode mode = t->mode;
 
-	/* Where there is none, it makes no difference whether it is left out. */
+	/* If there is no TMPDIR, excluding it makes no difference. */
 	mode.exclude_tmpdir_env_var &= places->tmpdir.len > 0;
 	return places->root_count == 1 && str_eq(places->roots[0], places_workspace(places)) &&
 	       mode_is_said(&mode, t->in->policy);
@@ -265,7 +263,7 @@ static int compare(struct trip *t)
 	const struct plan *other = is_mode_itself(t) ? t->plan : build_plan(t);
 
 	if (!other) {
-		/* A mode that is refused on this host can't stand for a plan that is not. */
+		/* If this host refuses the mode, it can't stand for a plan that is accepted. */
 		if (t->e->code != ERR_POLICY ||
 		    arena_copy(t->a, str_of(t->e->text), &t->why_not, t->e) < 0)
 			return err_result(t->e);

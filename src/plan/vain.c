@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entries that change no answer: the path has that access already, or another rule
- * has the last word there. Nobody is refused for one; who wrote it is told, since
- * something else was meant.
+ * Finds entries that change no answer: the path has that access already, or another rule decides
+ * there. Such an entry is not an error, but Cordon tells the user, who probably meant something
+ * else.
  */
 #include "base/path.h"
 #include "plan/builder.h"
@@ -13,7 +13,7 @@ static bool is_cap(const struct rule *rule)
 	return rule->kind == RULE_PROTECTED || rule->kind == RULE_GIT || rule->kind == RULE_MISSING;
 }
 
-/* P9: what is protected below may be writable by this entry alone. */
+/* P9: this entry alone may make protected names below it writable. */
 static bool lifts_below(const struct plan *p, const struct rule *rule)
 {
 	if (rule->access != ACCESS_WRITE || !rule->is_explicit)
@@ -38,7 +38,7 @@ static bool has_home(const struct places *places, struct str root)
 	return false;
 }
 
-/* P5: a workspace that is a home is one only by an entry that makes it writable. */
+/* P5: a home can be the workspace only if an entry makes it writable. */
 static bool lets_work_at_home(const struct plan *p, const struct rule *rule)
 {
 	for (size_t i = 0; rule->access == ACCESS_WRITE && i < p->places.root_count; i++)
@@ -62,7 +62,11 @@ static int say_already(struct arena *a, enum access access, const struct rule *b
 int plan_find_vain(struct arena *a, const struct plan *p, const struct rule *rule, struct str *out,
 		   struct err *e)
 {
-	/* SECURITY: of the profile alone: what a project lowers here, another may leave. */
+	/*
+	 * SECURITY: ask the profile alone. A project that lowers the access here must not make an
+	 * entry of the profile look useless: the user would remove it, and it may matter in the
+	 * next project.
+	 */
 	struct verdict with, without;
 
 	*out = STR_EMPTY;

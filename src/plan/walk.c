@@ -57,7 +57,7 @@ static int compare_names(const void *a, const void *b)
 	return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-/* Only what was seen to its end is remembered. */
+/* Remembers only directories that were listed to the end. */
 static int list(struct noting *n, struct str path, const struct walked **out, struct err *e)
 {
 	const struct host *host = n->b->host;
@@ -82,7 +82,7 @@ static int list(struct noting *n, struct str path, const struct walked **out, st
 	return 0;
 }
 
-/* Nested repositories are looked for in the workspace alone. */
+/* Only the workspace is searched for nested repositories. */
 static bool is_wanted(const struct builder *b, struct str path)
 {
 	const struct places *places = &b->plan->places;
@@ -112,7 +112,7 @@ int walk_list(struct builder *b, struct str path,
 
 	if (!is_wanted(b, path))
 		return b->host->list(b->host->user, path, each, arg, e);
-	/* More directories than are searched need not be remembered. */
+	/* Subdirectories beyond those that are searched need not be remembered. */
 	n.wants_dirs = b->walked_dirs < WALK_MAX_DIRS;
 	b->walked_room--;
 	r = list(&n, path, &walked, e);
