@@ -94,6 +94,13 @@
 	/* What the policy says. */                                                                \
 	X(TOML_SYNTAX, SYNTAX, "toml_syntax", "A configuration file is not valid TOML.")           \
 	X(HOST_SYNTAX, SYNTAX, "host_syntax", "A host name, address or pattern is malformed.")     \
+	X(GLOB_SYNTAX, SYNTAX, "glob_syntax", "A glob is malformed.")                              \
+	X(GLOB_LIMIT, LIMIT, "glob_limit",                                                         \
+	  "A glob is too long, there are too many, or finding what they match would take too "     \
+	  "long.")                                                                                 \
+	X(GIT_LIMIT, LIMIT, "git_limit",                                                           \
+	  "A git repository is too large, too deep or too complex to be protected.")               \
+	X(PATH_LIMIT, LIMIT, "path_limit", "A path is longer than a kernel accepts.")              \
 	X(UNKNOWN_KEY, POLICY, "unknown_key",                                                      \
 	  "A configuration file has a key that does not exist.")                                   \
 	X(WRONG_TYPE, POLICY, "wrong_type", "A key has a value of the wrong type.")                \
@@ -112,6 +119,7 @@
 	X(HOME_UNKNOWN, POLICY, "home_unknown", "The home directory is not known.")                \
 	X(FILE_UNTRUSTED, POLICY, "file_untrusted",                                                \
 	  "A file has the wrong owner, permissions or type.")                                      \
+	X(LINK_LOOP, POLICY, "link_loop", "A path leads through too many symbolic links.")         \
 	X(PATH_LOCKED, POLICY, "path_locked",                                                      \
 	  "A directory that must be searched is closed to its own user.")                          \
 	X(PATH_CHANGED, POLICY, "path_changed",                                                    \

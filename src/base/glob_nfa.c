@@ -157,8 +157,8 @@ static int check_components(const struct build *b, struct err *e)
 		else if (t->list[at].type == GLOB_END)
 			bad = b->seen[at] & 1 << BEFORE_SLASH;
 		if (bad)
-			return FAIL(
-				e, ERR_SYNTAX,
+			return FAIL_CAUSE(
+				e, CAUSE_GLOB_SYNTAX,
 				"the pattern has an empty component: a '/' at its start or end, "
 				"or two in a row, perhaps by an empty alternative");
 	}
@@ -317,8 +317,10 @@ const struct glob_nfa *glob_nfa_new(struct arena *a, const struct glob_tokens *t
 	if (check_components(&b, e) < 0)
 		return NULL;
 	count = number_states(&b, &edges);
-	if (count == 0)
-		return FAIL_NULL(e, ERR_LIMIT, "the pattern has too many alternatives");
+	if (count == 0) {
+		(void)FAIL_CAUSE(e, CAUSE_GLOB_LIMIT, "the pattern has too many alternatives");
+		return NULL;
+	}
 	n->count = count;
 	n->words = (count + 63) / 64;
 	b.states = arena_array(a, count, sizeof(*b.states), e);

@@ -154,7 +154,8 @@ static int scan_all(struct scan *s, struct err *e)
 		i++;
 		if (c == '\\') {
 			if (i == p.len)
-				return FAIL(e, ERR_SYNTAX, "the pattern ends in a lone '\\'");
+				return FAIL_CAUSE(e, CAUSE_GLOB_SYNTAX,
+						  "the pattern ends in a lone '\\'");
 			add_byte(s, p.p[i++]);
 		} else if (c == '{' || c == ',' || c == '}') {
 			scan_brace(s, c);
@@ -189,10 +190,10 @@ static int scan_init(struct scan *s, struct arena *a, struct str pattern, struct
 	*s = (struct scan){ .pattern = pattern, .out = out };
 	/* The links between tokens have 16 bits. */
 	if (pattern.len >= UINT16_MAX)
-		return FAIL(e, ERR_LIMIT, "the pattern has %zu bytes, which is too long",
-			    pattern.len);
+		return FAIL_CAUSE(e, CAUSE_GLOB_LIMIT,
+				  "the pattern has %zu bytes, which is too long", pattern.len);
 	if (str_has_nul(pattern))
-		return FAIL(e, ERR_SYNTAX, "the pattern holds a NUL byte");
+		return FAIL_CAUSE(e, CAUSE_GLOB_SYNTAX, "the pattern contains a NUL byte");
 	out->list = arena_array(a, pattern.len + 1, sizeof(*out->list), e);
 	if (!out->list)
 		return err_result(e);
@@ -242,8 +243,8 @@ int glob_tokenize(struct arena *a, struct str pattern, struct glob_tokens *out, 
 	struct scan s;
 
 	if (pattern.len > GLOB_MAX_BYTES)
-		return FAIL(e, ERR_LIMIT, "the pattern has %zu bytes, the limit is %d", pattern.len,
-			    GLOB_MAX_BYTES);
+		return FAIL_CAUSE(e, CAUSE_GLOB_LIMIT, "the pattern has %zu bytes, the limit is %d",
+				  pattern.len, GLOB_MAX_BYTES);
 	if (drop_repeats(a, pattern, &pattern, e) < 0 ||
 	    scan_init(&s, a, pattern, &tokens, e) < 0 || scan_all(&s, e) < 0)
 		return err_result(e);

@@ -49,7 +49,8 @@ static int add_label(struct name_text *n, const struct idna_label *label, struct
 	size_t dot = n->len > 0;
 
 	if (label->len + dot > sizeof(n->text) - n->len)
-		return FAIL(e, ERR_SYNTAX, "a host name has at most %d bytes", NAME_MAX_BYTES);
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "a host name has at most %d bytes",
+				  NAME_MAX_BYTES);
 	if (dot)
 		n->text[n->len++] = '.';
 	memcpy(n->text + n->len, label->text, label->len);
@@ -77,11 +78,12 @@ static int parse_labels(struct str text, struct name_text *n, struct err *e)
 			break;
 	}
 	if (any_rtl && !all_ok)
-		return FAIL(e, ERR_SYNTAX, "the name mixes writing directions (RFC 5893)");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX,
+				  "the name mixes writing directions (RFC 5893)");
 	if (ends_in_number(n->last))
-		return FAIL(e, ERR_SYNTAX,
-			    "a name can't end in a number; "
-			    "an IPv4 address is four plain decimal numbers");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX,
+				  "a name can't end in a number; "
+				  "an IPv4 address is four plain decimal numbers");
 	return 0;
 }
 
@@ -90,7 +92,7 @@ static int parse_name(struct arena *a, struct str text, struct str *out, struct 
 	struct name_text n = { .len = 0 };
 
 	if (text.len == 0)
-		return FAIL(e, ERR_SYNTAX, "a host name is empty");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "a host name is empty");
 	if (text.len > 1 && text.p[text.len - 1] == '.')
 		text.len--;
 	if (parse_labels(text, &n, e) < 0)
@@ -103,7 +105,7 @@ int hostname_parse_name(struct arena *a, struct str text, struct str *out, struc
 	struct ip ip;
 
 	if (ip_parse(text, &ip)) {
-		FAIL(e, ERR_SYNTAX, "an address is no host name");
+		FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "an address is not a host name");
 		return wrap(e, text);
 	}
 	if (parse_name(a, text, out, e) < 0)
@@ -133,10 +135,10 @@ static int parse_v6(struct arena *a, struct str text, struct hostname *out, stru
 
 	if (zone + 1 == text.len || str_find(address, ':') == address.len ||
 	    !ip_parse(address, &ip))
-		return FAIL(e, ERR_SYNTAX, "not an IPv6 address");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "not an IPv6 address");
 	for (size_t i = zone; i < text.len; i++)
 		if ((unsigned char)text.p[i] <= ' ' || (unsigned char)text.p[i] >= 0x7f)
-			return FAIL(e, ERR_SYNTAX, "the zone is not plain text");
+			return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "the zone is not plain text");
 	return set_ip(a, &ip, out, e);
 }
 
@@ -147,7 +149,7 @@ static int parse_host(struct arena *a, struct str text, struct hostname *out, st
 
 	if (str_has_prefix(text, STR("["))) {
 		if (text.p[text.len - 1] != ']')
-			return FAIL(e, ERR_SYNTAX, "the bracket is not closed");
+			return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "the bracket is not closed");
 		return parse_v6(a, str_from(str_first(text, text.len - 1), 1), out, e);
 	}
 	if (str_find(text, ':') < text.len)
@@ -212,7 +214,7 @@ int hostname_parse_port(struct arena *a, struct str text, struct hostname *out, 
 	uint16_t number = 0;
 
 	if (at < text.len && !hostname_port_number(str_from(text, at + 1), &number)) {
-		FAIL(e, ERR_SYNTAX, "a port is a number from 1 to 65535");
+		FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "a port is a number from 1 to 65535");
 		return wrap(e, text);
 	}
 	if (parse_host(a, str_first(text, at), &host, e) < 0)

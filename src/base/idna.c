@@ -247,11 +247,12 @@ static int check_allowed(const uint32_t *c, size_t count, struct err *e)
 {
 	for (size_t i = 0; i < count; i++)
 		if (!find_allowed(c[i]))
-			return FAIL(e, ERR_SYNTAX, "U+%04X can't be part of a host name",
-				    (unsigned)c[i]);
+			return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX,
+					  "U+%04X can't be part of a host name", (unsigned)c[i]);
 	if (find_allowed(c[0])->kind & IDNA_MARK)
-		return FAIL(e, ERR_SYNTAX, "a label can't start with the combining mark U+%04X",
-			    (unsigned)c[0]);
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX,
+				  "a label can't start with the combining mark U+%04X",
+				  (unsigned)c[0]);
 	return 0;
 }
 
@@ -368,16 +369,18 @@ static int check_u_label(const uint32_t *c, size_t count, struct idna_label *out
 	if (check_allowed(c, count, e) < 0)
 		return err_result(e);
 	if (c[0] == '-' || c[count - 1] == '-')
-		return FAIL(e, ERR_SYNTAX, "a label can't start or end with '-'");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "a label can't start or end with '-'");
 	if (count >= 4 && c[2] == '-' && c[3] == '-')
-		return FAIL(e, ERR_SYNTAX, "'--' in the third place marks an encoded label");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX,
+				  "'--' in the third place marks an encoded label");
 	if (!is_nfc(c, count))
-		return FAIL(e, ERR_SYNTAX,
-			    "a label is not in its composed form (NFC); "
-			    "write that, or the encoded form (xn--...)");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX,
+				  "a label is not in its composed form (NFC); "
+				  "write that, or the encoded form (xn--...)");
 	judge_bidi(c, count, out);
 	if (out->rtl && !out->bidi_ok)
-		return FAIL(e, ERR_SYNTAX, "a label mixes writing directions (RFC 5893)");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX,
+				  "a label mixes writing directions (RFC 5893)");
 	return 0;
 }
 
@@ -385,8 +388,9 @@ static int encode(const uint32_t *c, size_t count, struct idna_label *out, struc
 {
 	memcpy(out->text, "xn--", 4);
 	if (!punycode_encode(c, count, out->text + 4, IDNA_MAX_LABEL - 4, &out->len))
-		return FAIL(e, ERR_SYNTAX, "a label has more than %d bytes in its encoded form",
-			    IDNA_MAX_LABEL);
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX,
+				  "a label has more than %d bytes in its encoded form",
+				  IDNA_MAX_LABEL);
 	out->len += 4;
 	out->text[out->len] = '\0';
 	return 0;
@@ -402,17 +406,17 @@ static int check_a_label(struct idna_label *label, struct err *e)
 	bool plain = true;
 
 	if (!punycode_decode(str_from(text, 4), c, COUNT_OF(c), &count) || count == 0)
-		return FAIL(e, ERR_SYNTAX, "'%s' is not Punycode", label->text);
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "'%s' is not Punycode", label->text);
 	for (size_t i = 0; i < count; i++)
 		plain &= c[i] < 0x80;
 	if (plain)
-		return FAIL(e, ERR_SYNTAX, "'%s' encodes a plain label", label->text);
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "'%s' encodes a plain label", label->text);
 	if (check_u_label(c, count, label, e) < 0)
 		return err_wrap(e, "'%s'", label->text);
 	if (encode(c, count, &again, e) < 0 || again.len != label->len ||
 	    memcmp(again.text, label->text, label->len) != 0)
-		return FAIL(e, ERR_SYNTAX, "'%s' is not the way that its name is encoded",
-			    label->text);
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX,
+				  "'%s' is not the standard encoding of its name", label->text);
 	return 0;
 }
 
@@ -426,17 +430,17 @@ static int parse_ascii(const uint32_t *c, size_t count, struct idna_label *out, 
 	for (size_t i = 0; i < count; i++) {
 		if (!find_allowed(c[i]) && c[i] != '_') {
 			if (c[i] > 0x20 && c[i] < 0x7f)
-				return FAIL(e, ERR_SYNTAX, "'%c' can't be part of a host name",
-					    (char)c[i]);
-			return FAIL(e, ERR_SYNTAX, "U+%04X can't be part of a host name",
-				    (unsigned)c[i]);
+				return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX,
+						  "'%c' can't be part of a host name", (char)c[i]);
+			return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX,
+					  "U+%04X can't be part of a host name", (unsigned)c[i]);
 		}
 		out->text[i] = (char)c[i];
 	}
 	out->text[count] = '\0';
 	out->len = count;
 	if (c[0] == '-' || c[count - 1] == '-')
-		return FAIL(e, ERR_SYNTAX, "a label can't start or end with '-'");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "a label can't start or end with '-'");
 	if (count >= 4 && memcmp(out->text, "xn--", 4) == 0)
 		return check_a_label(out, e);
 	judge_bidi(c, count, out);
@@ -452,13 +456,13 @@ int idna_label_parse(struct str text, struct idna_label *out, struct err *e)
 	int result;
 
 	if (text.len == 0)
-		return FAIL(e, ERR_SYNTAX, "a label is empty");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "a label is empty");
 	for (size_t at = 0; at < text.len; count++) {
 		if (count == COUNT_OF(c))
-			return FAIL(e, ERR_SYNTAX, "a label has more than %d bytes",
-				    IDNA_MAX_LABEL);
+			return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "a label has more than %d bytes",
+					  IDNA_MAX_LABEL);
 		if (!utf8_next(text, &at, &c[count]))
-			return FAIL(e, ERR_SYNTAX, "the name is not UTF-8");
+			return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "the name is not UTF-8");
 		c[count] = fold(c[count]);
 		ascii &= c[count] < 0x80;
 	}

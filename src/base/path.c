@@ -53,8 +53,9 @@ static struct str draft_end(struct draft *d)
 static int add_name(struct draft *d, struct str name, struct err *e)
 {
 	if (name.len > PATH_MAX_COMPONENT)
-		return FAIL(e, ERR_LIMIT, "a path component is %zu bytes long, the limit is %d",
-			    name.len, PATH_MAX_COMPONENT);
+		return FAIL_CAUSE(e, CAUSE_PATH_LIMIT,
+				  "a path component is %zu bytes long, the limit is %d", name.len,
+				  PATH_MAX_COMPONENT);
 	if (str_is(name, "."))
 		return 0;
 	if (str_is(name, "..")) {
@@ -64,7 +65,8 @@ static int add_name(struct draft *d, struct str name, struct err *e)
 		return 0;
 	}
 	if (name.len + 2 > PATH_MAX_BYTES - d->len)
-		return FAIL(e, ERR_LIMIT, "a path is longer than %d bytes", PATH_MAX_BYTES - 1);
+		return FAIL_CAUSE(e, CAUSE_PATH_LIMIT, "a path is longer than %d bytes",
+				  PATH_MAX_BYTES - 1);
 	d->bytes[d->len++] = '/';
 	memcpy(d->bytes + d->len, name.p, name.len);
 	d->len += name.len;
@@ -90,7 +92,7 @@ int path_plain(struct arena *a, struct str base, struct str path, struct str *ou
 	struct draft d;
 
 	if (str_has_nul(path) || str_has_nul(base))
-		return FAIL(e, ERR_SYNTAX, "a path holds a NUL byte");
+		return FAIL(e, ERR_SYNTAX, "a path contains a NUL byte");
 	if (path_is_absolute(path))
 		base = STR_EMPTY;
 	if (draft_init(&d, a, base, path, e) < 0 || add_names(&d, base, e) < 0 ||

@@ -24,7 +24,9 @@ int toml_fail(struct toml_parser *p, size_t at, enum err_code code, const char *
 	va_start(args, fmt);
 	(void)vsnprintf(reason, sizeof(reason), fmt, args);
 	va_end(args);
-	return FAIL_AT(p->e, code, origin_find(p->file, p->text, at), "%s", reason);
+	err_fail_place(p->e, ERR_HERE, code == ERR_SYNTAX ? CAUSE_TOML_SYNTAX : cause_of_code(code),
+		       origin_find(p->file, p->text, at), "%s", reason);
+	return err_result(p->e);
 }
 
 int toml_fail_depth(struct toml_parser *p, size_t at)

@@ -52,7 +52,6 @@ struct walk {
 	struct canon_dir *dir;	   /* the last directory entered, if there is a cache */
 	bool follow_last;
 	bool refuses_locks;
-	bool is_loop;	     /* the walk failed because of a loop of links */
 	bool has_final_link; /* the path itself ended in a link: links->items[final_link] */
 	bool crossed_links;  /* another link was followed */
 	size_t final_link;
@@ -87,10 +86,12 @@ static bool has_more(const struct walk *w)
 static int append_name(struct walk *w, struct str name, struct err *e)
 {
 	if (name.len > PATH_MAX_COMPONENT)
-		return FAIL(e, ERR_LIMIT, "a path component is %zu bytes long, the limit is %d",
-			    name.len, PATH_MAX_COMPONENT);
+		return FAIL_CAUSE(e, CAUSE_PATH_LIMIT,
+				  "a path component is %zu bytes long, the limit is %d", name.len,
+				  PATH_MAX_COMPONENT);
 	if (name.len + 2 > PATH_MAX_BYTES - w->len)
-		return FAIL(e, ERR_LIMIT, "a path is longer than %d bytes", PATH_MAX_BYTES - 1);
+		return FAIL_CAUSE(e, CAUSE_PATH_LIMIT, "a path is longer than %d bytes",
+				  PATH_MAX_BYTES - 1);
 	w->path[w->len++] = '/';
 	memcpy(w->path + w->len, name.p, name.len);
 	w->len += name.len;
@@ -156,11 +157,10 @@ static int follow(struct walk *w, struct err *e)
 	struct frame next = { .link = w->links ? w->links->count : 0 };
 	int r;
 
-	w->is_loop = w->link_count++ == CANON_MAX_LINKS;
-	if (w->is_loop)
-		return FAIL(e, ERR_POLICY,
-			    "more than %d links on the way, the last is %.*s: a loop",
-			    CANON_MAX_LINKS, STR_ARG(walk_path(w)));
+	if (w->link_count++ == CANON_MAX_LINKS)
+		return FAIL_CAUSE(e, CAUSE_LINK_LOOP,
+				  "more than %d symbolic links in a row, the last is %.*s",
+				  CANON_MAX_LINKS, STR_ARG(walk_path(w)));
 	r = w->host->read_link(w->host->user, walk_path(w), &text, e);
 	if (r < 0)
 		return r;
@@ -202,10 +202,12 @@ int host_refuse_lock(const struct host *host, struct str path, const char *what,
 
 	if (r < 0 || lock.len == 0)
 		return r;
-	return FAIL(e, ERR_POLICY,
-		    "%s is yours, but closed to you, so %s can't be found, while a command could "
-		    "open it: run 'chmod u+rX %s' first, or remove the entry or the directory",
-		    SHOWN(lock), what, SHOWN(lock));
+	(void)FAIL_CAUSE(e, CAUSE_PATH_LOCKED,
+			 "%s is yours, but its mode keeps you out, so Cordon can't find %s",
+			 SHOWN(lock), what);
+	err_add_line(e, "the command could change the mode, so this can't be ignored");
+	err_add_line(e, "run 'chmod u+rX %s', or remove the entry or the directory", SHOWN(lock));
+	return err_result(e);
 }
 
 int builder_refuse_lock(struct builder *b, struct str path, const char *what, struct err *e)
@@ -347,8 +349,8 @@ int canon_resolve(struct arena *a, const struct host *host, struct str path, boo
 	return resolve(&w, path, out, e);
 }
 
-static int resolve_in(struct builder *b, struct str path, bool follow_last, struct canon *out,
-		      met_links *links, bool *is_loop, struct err *e)
+int builder_canon(struct builder *b, struct str path, bool follow_last, struct canon *out,
+		  met_links *links, struct err *e)
 {
 	UNINITIALIZED struct space space;
 	/* cppcheck-suppress uninitvar; room to write to, never read before */
@@ -362,28 +364,17 @@ static int resolve_in(struct builder *b, struct str path, bool follow_last, stru
 			  .links = links,
 			  .frames = used->frames,
 			  .path = used->path };
-	int r = resolve(&w, path, out, e);
 
-	*is_loop = w.is_loop;
-	return r;
-}
-
-int builder_canon(struct builder *b, struct str path, bool follow_last, struct canon *out,
-		  met_links *links, struct err *e)
-{
-	bool is_loop;
-
-	return resolve_in(b, path, follow_last, out, links, &is_loop, e);
+	return resolve(&w, path, out, e);
 }
 
 int builder_canon_if(struct builder *b, struct str path, bool follow_last, struct canon *out,
 		     met_links *links, bool *leads, struct err *e)
 {
-	bool is_loop;
-	int r = resolve_in(b, path, follow_last, out, links, &is_loop, e);
+	int r = builder_canon(b, path, follow_last, out, links, e);
 
 	*leads = r == 0;
-	if (r < 0 && is_loop) {
+	if (r < 0 && e->cause == CAUSE_LINK_LOOP) {
 		err_clear(e);
 		return 0;
 	}
@@ -405,12 +396,13 @@ int canon_locate(struct arena *a, const struct host *host, struct str cwd, struc
 	int r;
 
 	if (str_has_nul(path))
-		return FAIL(e, ERR_SYNTAX, "a path holds a NUL byte");
+		return FAIL(e, ERR_SYNTAX, "a path contains a NUL byte");
 	if (path.len == 0)
 		return FAIL(e, ERR_SYNTAX, "a path is empty");
 	if (!path_is_absolute(path) && cwd.len > 1) {
 		if (cwd.len >= sizeof(space.path))
-			return FAIL(e, ERR_LIMIT, "the working directory's path is too long");
+			return FAIL_CAUSE(e, CAUSE_PATH_LIMIT,
+					  "the working directory's path is too long");
 		memcpy(w.path, cwd.p, cwd.len);
 		w.len = cwd.len;
 	}

@@ -144,12 +144,15 @@ static int add_rule(struct builder *b, const struct candidate *c, struct err *e)
 	 * there.
 	 */
 	if (is_glob && (entry->access != ACCESS_DENY || c->is_grant))
-		return FAIL(e, ERR_POLICY, "%.*s: a glob may only deny", STR_ARG(entry->key));
-	if (is_glob && b->glob_count++ == PLAN_MAX_GLOBS)
-		return FAIL(e, ERR_LIMIT,
-			    "the policy has more than %d deny globs, those of each workspace root "
-			    "counted: name several files in one, as in '**/{a,b}'",
-			    PLAN_MAX_GLOBS);
+		return FAIL_CAUSE(e, CAUSE_BAD_VALUE, "%.*s: a glob may only deny",
+				  STR_ARG(entry->key));
+	if (is_glob && b->glob_count++ == PLAN_MAX_GLOBS) {
+		(void)FAIL_CAUSE(e, CAUSE_GLOB_LIMIT, "the policy has more than %d deny globs",
+				 PLAN_MAX_GLOBS);
+		err_add_line(e, "a glob below :workspace_roots counts once for each root");
+		err_add_line(e, "name several files in one glob, as in '**/{a,b}'");
+		return err_result(e);
+	}
 	return builder_add(b, &rule, &site, e) ? 0 : err_result(e);
 }
 
@@ -172,13 +175,13 @@ static bool is_worth_a_note(const struct candidate *c)
 
 static int leave_out_steered(struct builder *b, const struct candidate *c, struct err *e)
 {
-	return builder_note(
-		b, true, c->entry->origin, e,
-		"%s \"%.*s\" = \"%s\" is left out: it leads to %s through the link %s, "
-		"which lies below something writable, where a run could have put it; if "
-		"it is meant, name the target itself",
-		c->is_grant ? "the grant" : "the entry", STR_ARG(c->entry->key),
-		access_name(c->entry->access), SHOWN(c->canon.path), SHOWN(c->steered_by));
+	return builder_note(b, true, c->entry->origin, e,
+			    "%s \"%.*s\" = \"%s\" is left out: it leads to %s through the link %s, "
+			    "and an earlier run could have made that link; if you mean the target, "
+			    "name it instead",
+			    c->is_grant ? "the grant" : "the entry", STR_ARG(c->entry->key),
+			    access_name(c->entry->access), SHOWN(c->canon.path),
+			    SHOWN(c->steered_by));
 }
 
 /* Where a place was named: a workspace root on its own line, everything else in the entry. */

@@ -24,7 +24,7 @@ static int look_below(struct builder *b, struct str dir, struct str name, enum h
 	if (r == 0)
 		r = b->host->look(b->host->user, path, &file, e);
 	if (r == 0 && file.type == HOST_HIDDEN)
-		r = builder_refuse_lock(b, path, "what git would take from there", e);
+		r = builder_refuse_lock(b, path, "what git would read there", e);
 	if (r == 0)
 		*type = file.type;
 	return r;
@@ -109,7 +109,7 @@ static int read_below(struct git_scan *s, struct str dir, const char *name, stru
 		 */
 		err_clear(e);
 		*is_there = false;
-		return builder_refuse_lock(s->b, at.path, "what git would take from there", e);
+		return builder_refuse_lock(s->b, at.path, "what git would read there", e);
 	}
 	if (r == -(int)ERR_NOTFOUND) {
 		err_clear(e); /* removed since it was examined */
@@ -117,8 +117,9 @@ static int read_below(struct git_scan *s, struct str dir, const char *name, stru
 		return 0;
 	}
 	if (r == -(int)ERR_LIMIT)
-		return FAIL(e, ERR_LIMIT, "%s has more than %zu bytes, too many for a file of git",
-			    SHOWN(at.path), out->max);
+		return FAIL_CAUSE(e, CAUSE_GIT_LIMIT,
+				  "%s has more than %zu bytes, too many for a file of git",
+				  SHOWN(at.path), out->max);
 	return r;
 }
 
@@ -139,8 +140,9 @@ struct git_found *git_find(const struct git_scan *s, struct str path)
 static int fail_places(const char *what, struct str path, struct err *e)
 {
 
-	return FAIL(e, ERR_LIMIT, "more than %d %s belong to the writable roots, the last is %s",
-		    GIT_MAX_PLACES, what, SHOWN(path));
+	return FAIL_CAUSE(e, CAUSE_GIT_LIMIT,
+			  "more than %d %s belong to the writable roots, the last is %s",
+			  GIT_MAX_PLACES, what, SHOWN(path));
 }
 
 /*
@@ -251,7 +253,7 @@ static int visit_pointer(struct git_scan *s, struct str worktree, struct str roo
 		return r < 0 || !leads ? r : add_dir(s, at.path, worktree, root, e);
 	}
 	return builder_note(s->b, !s->is_nested, (struct origin){ .file = NULL }, e,
-			    "%s/.git is a file, but says nowhere that git could follow: it is "
+			    "%s/.git is a file, but its text leads to no git directory: it is "
 			    "protected, and nothing else with it",
 			    SHOWN(worktree));
 }
@@ -537,8 +539,9 @@ static int add_listed(void *arg, struct str name, enum host_type type, struct er
 	if (type != HOST_DIR && type != HOST_LINK)
 		return 0;
 	if (l->names.count == GIT_MAX_NAMES)
-		return FAIL(e, ERR_LIMIT, "more than %d directories in %s, too many to protect",
-			    GIT_MAX_NAMES, SHOWN(l->dir));
+		return FAIL_CAUSE(e, CAUSE_GIT_LIMIT,
+				  "more than %d directories in %s, too many to protect",
+				  GIT_MAX_NAMES, SHOWN(l->dir));
 	added = VEC_PUSH(l->a, &l->names, e);
 	if (!added)
 		return err_result(e);
@@ -612,10 +615,11 @@ static int visit_module(struct git_scan *s, struct str dir, struct str name, int
 	if (r < 0 || !str_eq(path_parent(at.path), dir) || !str_eq(path_name(at.path), name))
 		return r;
 	if (depth == GIT_MAX_DEPTH)
-		return FAIL(e, ERR_LIMIT,
-			    "directories more than %d deep in %s: git directories below would not "
-			    "be protected",
-			    GIT_MAX_DEPTH, SHOWN(dir));
+		return FAIL_CAUSE(
+			e, CAUSE_GIT_LIMIT,
+			"%s has directories more than %d deep, too deep to protect the git "
+			"directories in them",
+			SHOWN(dir), GIT_MAX_DEPTH);
 	return visit_modules(s, at.path, is_git_dir, depth + 1, e);
 }
 

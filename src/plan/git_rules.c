@@ -109,7 +109,7 @@ int git_refuse_bare(struct git_scan *s, struct str root, struct err *e)
 		return 0;
 	r = arena_printf(s->b->a, &cap.note, e,
 			 "the writable root %s has no git directory: a bare one can't be made in "
-			 "its place, since git would run what its configuration says",
+			 "its place, because git would obey its configuration",
 			 SHOWN(root));
 	if (r == 0)
 		r = cap_below(s, root, STR("commondir"), &cap, e);
@@ -156,7 +156,8 @@ int git_protect_pointer(struct git_scan *s, struct str worktree, enum host_type 
 	if (s->mode == GIT_WRITE || type == HOST_HIDDEN || (type == HOST_DIR && is_git_dir))
 		return 0;
 	r = arena_printf(s->b->a, &cap.note, e,
-			 "%s is a %s: what tells git where its repository is can't be changed",
+			 "%s is a %s: the file that tells git where its repository is can't be "
+			 "changed",
 			 SHOWN(worktree),
 			 s->is_nested ? "git repository in the workspace"
 				      : "submodule or linked worktree of a writable root");
@@ -177,7 +178,7 @@ int git_close(struct git_scan *s, struct str path, const struct err *why, struct
 			   .key = path,
 			   .note = STR(
 				   "part of a git repository in the workspace that could not be "
-				   "looked at") };
+				   "examined") };
 	int r = builder_note(s->b, true, (struct origin){ .file = NULL }, e,
 			     "the git repository at %s is read-only as a whole: %s", SHOWN(path),
 			     why->text);
@@ -358,15 +359,15 @@ static int describe_part(struct git_scan *s, const struct git_found *found, stru
 	if (found->dir.is_nested)
 		return arena_printf(
 			s->b->a, out, e,
-			"the git directory %s lies in the workspace: what makes git run "
+			"the git directory %s lies in the workspace: files that make git run "
 			"something or look elsewhere can't be changed there, unless "
 			"nested = \"report\"",
 			SHOWN(dir));
 	return arena_printf(s->b->a, out, e,
 			    s->mode == GIT_READ
 				    ? "the git directory %s has it through a link"
-				    : "git = \"commit\" leaves the git directory %s writable, but "
-				      "not what makes git run something or look elsewhere",
+				    : "git = \"commit\" makes the git directory %s writable, but "
+				      "not the files that make git run something or look elsewhere",
 			    SHOWN(dir));
 }
 

@@ -100,26 +100,26 @@ static int refuse(struct str root, const struct home_match *match, struct err *e
 	char what[SHOWN_BYTES + 64] = "is a home directory";
 
 	if (root.len == 1)
-		(void)snprintf(what, sizeof(what), "is all of this host");
+		(void)snprintf(what, sizeof(what), "is the whole host");
 	else if (match->is_above)
-		(void)snprintf(what, sizeof(what), "has the home directory %s in it",
+		(void)snprintf(what, sizeof(what), "contains the home directory %s",
 			       SHOWN(match->home));
-	return FAIL(
-		e, ERR_POLICY,
-		"the workspace %s %s: a command that may write it could change ~/.bashrc and other "
-		"files that programs outside obey; work in a directory of its own (-C DIR, "
-		"--workspace DIR), add what else is needed with --add-write DIR, or name it if all "
-		"of it is meant: --add-write %s",
-		SHOWN(root), what, SHOWN(root));
+	(void)FAIL_CAUSE(e, CAUSE_HOME_AS_WORKSPACE, "the workspace %s %s", SHOWN(root), what);
+	err_add_line(e, "a command that may write it could change ~/.bashrc and other files that "
+			"programs outside the sandbox obey");
+	err_add_line(e, "to work in another directory, use -C DIR or --workspace DIR");
+	err_add_line(e, "to open single directories as well, use --add-write DIR");
+	err_add_line(e, "to open all of it, use --add-write %s", SHOWN(root));
+	return err_result(e);
 }
 
 static int refuse_unknown(struct str root, struct err *e)
 {
-	return FAIL(e, ERR_POLICY,
-		    "the workspace %s is not made writable: the home directory is not known, so "
-		    "it can't be told whether that is it; set HOME, or name the workspace: "
-		    "--add-write %s",
-		    SHOWN(root), SHOWN(root));
+	(void)FAIL_CAUSE(e, CAUSE_HOME_UNKNOWN,
+			 "the home directory is unknown, so the workspace %s could be it",
+			 SHOWN(root));
+	err_add_line(e, "set HOME, or name the workspace: --add-write %s", SHOWN(root));
+	return err_result(e);
 }
 
 static int judge_root(struct builder *b, struct str root, struct err *e)

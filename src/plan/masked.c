@@ -71,10 +71,11 @@ static int fail_limit(const struct walk *w, size_t limit, const char *what, stru
 {
 	const struct rule *rule = rule_at(w, w->globs[0]);
 
-	return FAIL_AT(e, ERR_LIMIT, rule->origin,
-		       "the glob '%.*s' has more than %zu %s below %s: let it start at a narrower "
-		       "directory",
-		       STR_ARG(rule->key), limit, what, SHOWN(w->start));
+	(void)FAIL_CAUSE_AT(e, CAUSE_GLOB_LIMIT, rule->origin,
+			    "the glob '%.*s' has more than %zu %s below %s", STR_ARG(rule->key),
+			    limit, what, SHOWN(w->start));
+	err_add_line(e, "start the glob at a narrower directory");
+	return err_result(e);
 }
 
 /* Counts the cost of trying all globs on a path of `len` bytes, `tries` times, plus `cost`. */
@@ -85,10 +86,12 @@ static int spend(struct walk *w, uint64_t cost, size_t len, unsigned tries, stru
 	w->cost += cost + tries * (w->glob_cost.each + w->glob_cost.byte * len);
 	if (w->cost <= max_cost)
 		return 0;
-	return FAIL_AT(e, ERR_LIMIT, rule->origin,
-		       "finding what %zu globs match below %s takes too long, most for '%.*s': let "
-		       "it start at a narrower directory, or write it with fewer alternatives",
-		       w->glob_count, SHOWN(w->start), STR_ARG(rule->key));
+	(void)FAIL_CAUSE_AT(
+		e, CAUSE_GLOB_LIMIT, rule->origin,
+		"finding what %zu globs match below %s would take too long, most of it for '%.*s'",
+		w->glob_count, SHOWN(w->start), STR_ARG(rule->key));
+	err_add_line(e, "start that glob at a narrower directory, or give it fewer alternatives");
+	return err_result(e);
 }
 
 /* Adds the place where the glob is written to an error. */
@@ -421,10 +424,11 @@ static int spend_on_rules(struct walk *w, struct err *e)
 	w->cost += each * p->rules.count;
 	if (!last || w->cost <= max_cost)
 		return 0;
-	return FAIL_AT(e, ERR_LIMIT, last->origin,
-		       "'%.*s' is one glob too many for a policy of %zu entries: each is tried on "
-		       "all of them; write them with alternatives, {a,b}, or write fewer",
-		       STR_ARG(last->key), p->rules.count);
+	(void)FAIL_CAUSE_AT(e, CAUSE_GLOB_LIMIT, last->origin,
+			    "'%.*s' is one glob too many for a policy of %zu entries",
+			    STR_ARG(last->key), p->rules.count);
+	err_add_line(e, "each glob is tried on every entry: write fewer, or join some as {a,b}");
+	return err_result(e);
 }
 
 static void find_cost(struct walk *w)

@@ -194,12 +194,10 @@ static int close_sealed(struct placing *p, uint32_t number, struct str dir, stru
 		return err_result(e);
 	node->name = dir;
 	name_tree_add(&p->sealed, node);
-	r = builder_note(
-		p->b, true, (struct origin){ .file = NULL }, e,
-		"%s is read-only as a whole: it is yours, but not writable, so nothing can "
-		"keep %s from being created while a command could make it writable: run "
-		"'chmod u+w %s' to have it open",
-		SHOWN(dir), SHOWN(p->b->plan->rules.items[number].path), SHOWN(dir));
+	r = builder_note(p->b, true, (struct origin){ .file = NULL }, e,
+			 "%s is read-only as a whole: its mode keeps Cordon from protecting %s in "
+			 "it, and the command could change the mode; run 'chmod u+w %s' to open it",
+			 SHOWN(dir), SHOWN(p->b->plan->rules.items[number].path), SHOWN(dir));
 	return r < 0 ? r : add_missing_rule(p, number, dir, HOST_DIR, e);
 }
 

@@ -57,9 +57,9 @@ int git_note_left(struct git_scan *s, struct err *e)
 	if (s->first_left.len == 0)
 		return 0;
 	return builder_note(s->b, false, (struct origin){ .file = NULL }, e,
-			    "git repositories in the workspace are protected as far as they were "
-			    "looked for: not at %s, and perhaps others; what changes in those is "
-			    "named in the report",
+			    "not all git repositories in the workspace are protected: the search "
+			    "ended before %s, and perhaps others; the report names what changes in "
+			    "those",
 			    SHOWN(s->first_left));
 }
 
@@ -119,11 +119,10 @@ static int note_closed(struct search *n, struct str path, struct err *e)
 	if (r < 0 || lock.len == 0)
 		return r;
 	n->has_warned = true;
-	return builder_note(
-		b, true, (struct origin){ .file = NULL }, e,
-		"%s is closed by its mode: git repositories below it are not protected, "
-		"what changes in them is only named in the report",
-		SHOWN(lock));
+	return builder_note(b, true, (struct origin){ .file = NULL }, e,
+			    "%s is closed by its mode, so git repositories below it are not "
+			    "protected; the report names what changes in them",
+			    SHOWN(lock));
 }
 
 /*

@@ -17,7 +17,8 @@ static int protect_own(struct builder *b, const struct own_file *own, struct err
 
 	if (r == 0)
 		r = arena_printf(b->a, &cap.note, e, "%s: %s in every sandbox", own->what,
-				 own->access == ACCESS_DENY ? "out of reach" : "at most readable");
+				 own->access == ACCESS_DENY ? "not accessible"
+							    : "at most readable");
 	return r < 0 ? r : protect_path(b, path, &cap, e);
 }
 
