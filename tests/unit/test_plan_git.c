@@ -347,6 +347,7 @@ TEST(what_can_not_be_looked_at_whole_is_an_error)
 	w.profile = ":workspace";
 	CHECK(!world_plan(&w));
 	CHECK_INT(w.e.code, ERR_LIMIT);
+	CHECK_INT(w.e.cause, CAUSE_GIT_LIMIT);
 	CHECK(strstr(w.e.text, "/repo/.git/config"));
 }
 
@@ -360,7 +361,7 @@ TEST(modules_too_deep_are_an_error)
 	w.profile = ":workspace";
 	CHECK(!world_plan(&w));
 	CHECK_INT(w.e.code, ERR_LIMIT);
-	CHECK(strstr(w.e.text, "deep"));
+	CHECK_INT(w.e.cause, CAUSE_GIT_LIMIT);
 }
 
 TEST(every_failure_of_the_host_is_passed_on)

@@ -191,7 +191,7 @@ TEST(the_search_goes_level_by_level_and_ends)
 	REQUIRE(plan(&w, WORKSPACE("")));
 	CHECK_INT(world_access(&w, "/repo/z/clone/.git/config"), ACCESS_READ);
 	CHECK_INT(world_access(&w, "/repo/z/a/b/c/d/clone/.git/config"), ACCESS_WRITE);
-	CHECK_INT(count_notes(&w, false, "as far as they were"), 1);
+	CHECK_INT(count_notes(&w, false, "the search ended"), 1);
 	CHECK_INT(count_notes(&w, true, ""), 0);
 }
 
@@ -223,7 +223,7 @@ TEST(not_all_of_very_many_are_protected)
 	}
 	CHECK_INT(found, GIT_MAX_NESTED_PINS / 4);
 	CHECK_INT(w.plan->pins.count, GIT_MAX_NESTED_PINS);
-	CHECK_INT(count_notes(&w, false, "as far as they were"), 1);
+	CHECK_INT(count_notes(&w, false, "the search ended"), 1);
 }
 
 TEST(submodules_of_a_nested_clone_count_too)
@@ -243,7 +243,7 @@ TEST(submodules_of_a_nested_clone_count_too)
 	REQUIRE(plan(&w, WORKSPACE("")));
 	CHECK(w.plan->pins.count <= GIT_MAX_NESTED_PINS);
 	CHECK(w.plan->pins.count >= GIT_MAX_NESTED_PINS / 4);
-	CHECK_INT(count_notes(&w, false, "as far as they were"), 1);
+	CHECK_INT(count_notes(&w, false, "the search ended"), 1);
 }
 
 TEST(what_the_user_closed_is_said_and_stops_nothing)
