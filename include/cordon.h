@@ -109,8 +109,8 @@ CORDON_API const char *cordon_error_cause(const cordon_error *error);
 CORDON_API const char *cordon_error_text(const cordon_error *error);
 
 /*
- * {"error": {"code", "cause", "message", "details", "file", "line", "column"}}; the last three may
- * be null. The message is the first line of the text, the details are the lines below it.
+ * {"schema", "version", "error": {"code", "cause", "message", "details", "file", "line",
+ * "column"}}; the last three may be null. The message is the first line of the text, the details are the lines below it.
  */
 CORDON_API const char *cordon_error_json(cordon_error *error);
 

@@ -38,18 +38,21 @@ int audit_default_path(struct arena *a, struct str state_directory, struct str *
 
 /*
  * Opens the log at `path` ("": the default below `state_directory`), making what is
- * missing for its owner alone. `run` is the name of the run in each line; "" makes one.
+ * missing for its owner alone. `run` is the id of the run in each line; "" makes one.
  * ERR_SYS: a log that can't be written is a failure, not a warning. ERR_POLICY: what lies
  * there is no file of this user's alone.
  */
 int audit_open(struct arena *a, struct str path, struct str state_directory, struct str run,
 	       struct audit **out, struct err *e) MUST_CHECK NONNULL;
 
+/* An id for a run: 16 random hex digits. ERR_SYS, ERR_NOMEM. */
+int audit_new_run(struct arena *a, struct str *out, struct err *e) MUST_CHECK NONNULL;
+
 /* One decision of the proxy. ERR_SYS when it could not be written. */
 int audit_add(struct audit *audit, const struct proxy_record *record, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* The name of the run, for the report; and the file. */
+/* The id of the run, for the report; and the file. */
 struct str audit_run(const struct audit *audit) NONNULL;
 struct str audit_path(const struct audit *audit) NONNULL;
 void audit_close(struct audit *audit);

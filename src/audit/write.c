@@ -153,26 +153,20 @@ static int open_lock(struct audit *audit, struct err *e)
 			 &st, e);
 }
 
-static int name_run(struct arena *a, struct str run, struct str *out, struct err *e)
+int audit_new_run(struct arena *a, struct str *out, struct err *e)
 {
-	struct timespec now;
-	uint32_t random = 0;
-	struct tm tm;
+	uint64_t random = 0;
 
-	if (run.len)
-		return arena_copy(a, run, out, e);
-	if (clock_gettime(CLOCK_REALTIME, &now) < 0 || !gmtime_r(&now.tv_sec, &tm) ||
-	    getrandom(&random, sizeof(random), 0) != sizeof(random))
-		return FAIL_SYS(e, errno, "can't make a name for the run");
-	return arena_printf(a, out, e, "%04d%02d%02dT%02d%02d%02d-%08x", tm.tm_year + 1900,
-			    tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, random);
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return FAIL_SYS(e, errno, "can't make an id for the run");
+	return arena_printf(a, out, e, "%016llx", (unsigned long long)random);
 }
 
 static int open_all(struct arena *a, struct audit *audit, struct str run, struct err *e)
 {
 	/* The lock last: what can't be a log leaves none behind. */
-	if (name_run(a, run, &audit->run, e) < 0 || open_directory(audit, e) < 0 ||
-	    open_log(audit, e) < 0 || open_lock(audit, e) < 0)
+	if ((run.len ? arena_copy(a, run, &audit->run, e) : audit_new_run(a, &audit->run, e)) < 0 ||
+	    open_directory(audit, e) < 0 || open_log(audit, e) < 0 || open_lock(audit, e) < 0)
 		return err_result(e);
 	return 0;
 }

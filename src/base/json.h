@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/str.h"
 
 enum { JSON_MAX_DEPTH = 128 };
@@ -63,8 +64,12 @@ const struct json *json_find(const struct json *object, const char *name) NONNUL
  * A string that is not UTF-8 (a path) is written with U+DC80..U+DCFF escapes
  * for its stray bytes, as python's surrogateescape reads them back.
  * JSON_LINE_INIT: all in one line, for logs.
+ * JSON_TREE_INIT: no text, but the values themselves, as json_parse() would give them.
  */
+struct json_tree;
+
 struct json_writer {
+	struct json_tree *tree; /* NULL: text is written to `out` */
 	struct buf *out;
 	uint32_t depth;
 	bool has_item; /* at this depth, so a comma is due */
@@ -83,6 +88,20 @@ struct json_writer {
 		.is_line = true                                                     \
 	}
 
+#define JSON_TREE_INIT(values)                \
+	{                                     \
+		.tree = (values), .out = NULL \
+	}
+
+/* `root` is complete, unless `e` says otherwise, when everything that was begun has ended. */
+struct json_tree {
+	struct arena *a;
+	struct json root;
+	struct err e;
+	struct str name; /* of the next member */
+	struct json_frame *top;
+};
+
 void json_begin_object(struct json_writer *w) NONNULL;
 void json_end_object(struct json_writer *w) NONNULL;
 void json_begin_array(struct json_writer *w) NONNULL;
@@ -94,5 +113,17 @@ void json_add_int(struct json_writer *w, int64_t n) NONNULL;
 void json_add_bool(struct json_writer *w, bool b) NONNULL;
 void json_add_null(struct json_writer *w) NONNULL;
 
+/* json_tree.c: what the calls above do with a tree. */
+void json_tree_begin(struct json_tree *t, enum json_type type) NONNULL;
+void json_tree_end(struct json_tree *t) NONNULL;
+void json_tree_name(struct json_tree *t, struct str name) NONNULL;
+void json_tree_add(struct json_tree *t, struct json value) NONNULL;
+
+/* Records that what should be written could not be found out. */
+void json_fail(struct json_writer *w, enum err_code code) NONNULL;
+
 /* Any parsed value; used to compare and to pass values through. */
 void json_add_value(struct json_writer *w, const struct json *value) NONNULL;
+
+/* The members of an object, inside one that was begun. */
+void json_add_members(struct json_writer *w, const struct json *object) NONNULL;

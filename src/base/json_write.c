@@ -52,22 +52,34 @@ static void end(struct json_writer *w, char close)
 
 void json_begin_object(struct json_writer *w)
 {
-	begin(w, '{');
+	if (w->tree)
+		json_tree_begin(w->tree, JSON_OBJECT);
+	else
+		begin(w, '{');
 }
 
 void json_end_object(struct json_writer *w)
 {
-	end(w, '}');
+	if (w->tree)
+		json_tree_end(w->tree);
+	else
+		end(w, '}');
 }
 
 void json_begin_array(struct json_writer *w)
 {
-	begin(w, '[');
+	if (w->tree)
+		json_tree_begin(w->tree, JSON_ARRAY);
+	else
+		begin(w, '[');
 }
 
 void json_end_array(struct json_writer *w)
 {
-	end(w, ']');
+	if (w->tree)
+		json_tree_end(w->tree);
+	else
+		end(w, ']');
 }
 
 /* A path need not be UTF-8, and a reader has to get back the same bytes. */
@@ -78,6 +90,10 @@ static void add_string(struct buf *b, struct str s)
 
 static void add_name(struct json_writer *w, struct str name)
 {
+	if (w->tree) {
+		json_tree_name(w->tree, name);
+		return;
+	}
 	begin_value(w);
 	add_string(w->out, name);
 	buf_add(w->out, w->is_line ? STR(":") : STR(": "));
@@ -89,18 +105,6 @@ void json_key(struct json_writer *w, const char *name)
 	add_name(w, str_of(name));
 }
 
-void json_add_str(struct json_writer *w, struct str s)
-{
-	begin_value(w);
-	add_string(w->out, s);
-	end_value(w);
-}
-
-void json_add_text(struct json_writer *w, const char *text)
-{
-	json_add_str(w, str_of(text));
-}
-
 static void add_word(struct json_writer *w, const char *word)
 {
 	begin_value(w);
@@ -108,21 +112,61 @@ static void add_word(struct json_writer *w, const char *word)
 	end_value(w);
 }
 
+/* Neither an array nor an object. */
+static void add_scalar(struct json_writer *w, struct json value)
+{
+	char text[REAL_TEXT_BYTES];
+
+	if (w->tree) {
+		json_tree_add(w->tree, value);
+	} else if (value.type == JSON_STRING) {
+		begin_value(w);
+		add_string(w->out, value.string);
+		end_value(w);
+	} else if (value.type == JSON_INT) {
+		begin_value(w);
+		buf_printf(w->out, "%lld", (long long)value.integer);
+		end_value(w);
+	} else if (value.type == JSON_REAL) {
+		add_word(w, real_print(value.real, text));
+	} else if (value.type == JSON_BOOL) {
+		add_word(w, value.boolean ? "true" : "false");
+	} else {
+		add_word(w, "null");
+	}
+}
+
+void json_add_str(struct json_writer *w, struct str s)
+{
+	add_scalar(w, (struct json){ .type = JSON_STRING, .string = s });
+}
+
+void json_add_text(struct json_writer *w, const char *text)
+{
+	json_add_str(w, str_of(text));
+}
+
 void json_add_int(struct json_writer *w, int64_t n)
 {
-	begin_value(w);
-	buf_printf(w->out, "%lld", (long long)n);
-	end_value(w);
+	add_scalar(w, (struct json){ .type = JSON_INT, .integer = n });
 }
 
 void json_add_bool(struct json_writer *w, bool b)
 {
-	add_word(w, b ? "true" : "false");
+	add_scalar(w, (struct json){ .type = JSON_BOOL, .boolean = b });
 }
 
 void json_add_null(struct json_writer *w)
 {
-	add_word(w, "null");
+	add_scalar(w, (struct json){ .type = JSON_NULL });
+}
+
+void json_fail(struct json_writer *w, enum err_code code)
+{
+	if (!w->tree)
+		w->out->failed = code;
+	else if (w->tree->e.code == ERR_OK)
+		(void)FAIL(&w->tree->e, code, "a value is missing");
 }
 
 static void add_array(struct json_writer *w, const struct json *value)
@@ -133,41 +177,27 @@ static void add_array(struct json_writer *w, const struct json *value)
 	json_end_array(w);
 }
 
+void json_add_members(struct json_writer *w, const struct json *object)
+{
+	for (size_t i = 0; i < object->object.count; i++) {
+		add_name(w, object->object.items[i].name);
+		json_add_value(w, &object->object.items[i].value);
+	}
+}
+
 static void add_object(struct json_writer *w, const struct json *value)
 {
 	json_begin_object(w);
-	for (size_t i = 0; i < value->object.count; i++) {
-		add_name(w, value->object.items[i].name);
-		json_add_value(w, &value->object.items[i].value);
-	}
+	json_add_members(w, value);
 	json_end_object(w);
 }
 
 void json_add_value(struct json_writer *w, const struct json *value)
 {
-	char text[REAL_TEXT_BYTES];
-
-	switch (value->type) {
-	case JSON_NULL:
-		json_add_null(w);
-		break;
-	case JSON_BOOL:
-		json_add_bool(w, value->boolean);
-		break;
-	case JSON_INT:
-		json_add_int(w, value->integer);
-		break;
-	case JSON_REAL:
-		add_word(w, real_print(value->real, text));
-		break;
-	case JSON_STRING:
-		json_add_str(w, value->string);
-		break;
-	case JSON_ARRAY:
+	if (value->type == JSON_ARRAY)
 		add_array(w, value);
-		break;
-	case JSON_OBJECT:
+	else if (value->type == JSON_OBJECT)
 		add_object(w, value);
-		break;
-	}
+	else
+		add_scalar(w, *value);
 }

@@ -113,9 +113,9 @@ static int finish_failed(struct running *r, cordon_error *error, bool has_starte
 	char start[64];
 	char text[8192];
 
-	(void)snprintf(start, sizeof(start), "{\n  \"started\": %s,\n  \"status\": %d,",
+	(void)snprintf(start, sizeof(start), "{\n  \"executed\": %s,\n  \"status\": %d,",
 		       has_started ? "true" : "false", EXIT_CORDON);
-	/* `json` is an object with one member: its brace is replaced by this one's. */
+	/* The members of `json` follow: its brace is replaced by this one's. */
 	(void)snprintf(text, sizeof(text), "%s%s", start, json + 1);
 	(void)report_file_write(r->args, &r->report, text);
 	return finish_error(r->args, error);

@@ -171,7 +171,8 @@ static int examine(cordon_report *report, const struct cordon_doctor_options *op
 	report->error_count = v.d->usual.is_enforced ? 0 : 1;
 	report->data = v.d;
 	report->print_text = doctor_print_text;
-	report->print_json = doctor_print_json;
+	report->schema = "doctor/1";
+	report->describe = doctor_print_json;
 	return 0;
 }
 

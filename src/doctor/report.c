@@ -423,7 +423,6 @@ void doctor_print_json(struct json_writer *w, const void *data)
 	const struct diagnosis *d = data;
 
 	json_begin_object(w);
-	json_text(w, "version", CORDON_VERSION);
 	json_bool(w, "ok", d->usual.is_enforced);
 	json_usual(w, &d->usual);
 	json_host(w, &d->host);

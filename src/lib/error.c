@@ -26,7 +26,8 @@ _Static_assert((int)CORDON_OK == (int)ERR_OK && (int)CORDON_E_NOMEM == (int)ERR_
 	       "the codes are handed on as they are");
 
 #define OUT_OF_MEMORY_JSON                                                                  \
-	"{\"error\": {\"code\": \"nomem\", \"cause\": \"out_of_memory\", "                  \
+	"{\"schema\": \"error/1\", \"version\": \"" CORDON_VERSION                          \
+	"\", \"error\": {\"code\": \"nomem\", \"cause\": \"out_of_memory\", "               \
 	"\"message\": \"out of memory\", \"details\": [], \"file\": null, \"line\": null, " \
 	"\"column\": null}}\n"
 
@@ -128,6 +129,8 @@ const char *cordon_error_json(cordon_error *error)
 		where.file = utf8_show(err_file(&error->inner), file, sizeof(file));
 	buf_clear(&error->json);
 	json_begin_object(&w);
+	json_text(&w, "schema", "error/1");
+	json_text(&w, "version", CORDON_VERSION);
 	json_key(&w, "error");
 	json_begin_object(&w);
 	json_text(&w, "code", err_code_name((enum err_code)error->code));

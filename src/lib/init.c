@@ -72,7 +72,8 @@ static int write_starter(cordon_report *report, const struct cordon_load_options
 	}
 	report->data = written;
 	report->print_text = print_text;
-	report->print_json = print_json;
+	report->schema = "init/1";
+	report->describe = print_json;
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What came of a run. */
+#include "audit/audit.h"
 #include "base/mem.h"
 #include "lib/run.h"
 
@@ -111,6 +112,14 @@ static int look_at_git(cordon_result *result, struct err *e)
 	return git_look(&result->arena, result->policy->plan, o->started, &o->git, e);
 }
 
+/* A run without an audit log gets its id when someone wants to read it. */
+static int find_run_id(cordon_result *result, struct err *e)
+{
+	struct outcome *o = session_outcome(result->session);
+
+	return o->run_id.len ? 0 : audit_new_run(&result->arena, &o->run_id, e);
+}
+
 cordon_report *cordon_result_report(cordon_result *result)
 {
 	struct err ignored = ERR_INIT;
@@ -118,7 +127,7 @@ cordon_report *cordon_result_report(cordon_result *result)
 
 	if (result->report)
 		return result->report;
-	if (look_at_git(result, &ignored) < 0)
+	if (look_at_git(result, &ignored) < 0 || find_run_id(result, &ignored) < 0)
 		return NULL;
 	report = report_new(&ignored);
 	if (!report)
@@ -127,7 +136,8 @@ cordon_report *cordon_result_report(cordon_result *result)
 	report->home = result->policy->plan_inputs.places.home;
 	report->data = result;
 	report->print_text = run_print_text;
-	report->print_json = run_print_json;
+	report->schema = "run/1";
+	report->describe = run_print_json;
 	result->report = report;
 	return report;
 }

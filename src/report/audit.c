@@ -12,6 +12,7 @@ enum {
 	ENTRY_BYTES = 1 << 18, /* of one, parsed */
 	OUT_BYTES = 1 << 16,   /* of one, printed */
 	LOG_BYTES = 1 << 20,   /* of what is kept all the time */
+	WIDTH_RUN = 8,
 	LINES_BYTES = 1 << 30, /* of what is put in order; rotation keeps a log far below */
 };
 
@@ -117,14 +118,10 @@ static void note_broken(struct cordon_audit *audit, const struct err *why)
 		   (unsigned long long)audit_reader_line(audit->reader), why->text);
 }
 
-/* What tells it from others: "20260102T030405-89abcdef" is shown as "89abcdef". */
+/* The first half of an id tells a run from others. */
 static struct str short_run(struct str run)
 {
-	size_t at = run.len;
-
-	while (at > 0 && run.p[at - 1] != '-')
-		at--;
-	return str_from(run, at);
+	return str_first(run, WIDTH_RUN);
 }
 
 static bool is_wanted(struct cordon_audit *audit, const struct audit_entry *x)
@@ -404,7 +401,6 @@ const char *cordon_audit_warning(cordon_audit *audit)
 /* ---- Lines ---------------------------------------------------------------------------- */
 
 enum {
-	WIDTH_RUN = 8,
 	WIDTH_PROGRAM = 18,
 	WIDTH_PROTOCOL = 9,
 	WIDTH_METHOD = 7,

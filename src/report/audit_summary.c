@@ -362,7 +362,8 @@ static int summarise(cordon_report *report, cordon_audit *audit, struct err *e)
 	s->broken = (int64_t)audit->broken;
 	report->data = s;
 	report->print_text = print_text;
-	report->print_json = print_json;
+	report->schema = "audit-summary/1";
+	report->describe = print_json;
 	return 0;
 }
 

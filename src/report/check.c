@@ -392,7 +392,8 @@ static int run_check(cordon_report *report, const struct cordon_load_options *op
 	report->error_count = c->errors.list.count;
 	report->data = c;
 	report->print_text = print_text;
-	report->print_json = print_json;
+	report->schema = "check/1";
+	report->describe = print_json;
 	return 0;
 }
 

@@ -222,7 +222,8 @@ static int rehearse(cordon_report *report, struct asked *asked, struct err *e)
 	report->home = report->policy->plan_inputs.places.home;
 	report->data = x;
 	report->print_text = print_text;
-	report->print_json = print_json;
+	report->schema = "dry-run/1";
+	report->describe = print_json;
 	return status;
 }
 

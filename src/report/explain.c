@@ -128,7 +128,8 @@ static int explain(cordon_report *report, const cordon_policy *policy, const cha
 	report->home = policy->plan_inputs.places.home;
 	report->data = x;
 	report->print_text = explain_print_text;
-	report->print_json = explain_print_json;
+	report->schema = "explain/1";
+	report->describe = explain_print_json;
 	return 0;
 }
 

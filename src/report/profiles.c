@@ -150,7 +150,7 @@ static void print_one_json(struct json_writer *w, const void *data)
 
 	profile_print(&toml, l->shown);
 	if (toml.failed != ERR_OK)
-		w->out->failed = toml.failed;
+		json_fail(w, toml.failed);
 	json_begin_object(w);
 	json_name(w, l->name);
 	json_str(w, "toml", buf_str(&toml));
@@ -185,7 +185,8 @@ static int show_one(cordon_report *report, const struct config *config,
 			      policy->warnings.items[i].text, e) < 0)
 			return err_result(e);
 	report->print_text = print_one_text;
-	report->print_json = print_one_json;
+	report->schema = "profile/1";
+	report->describe = print_one_json;
 	return 0;
 }
 
@@ -204,7 +205,8 @@ static int list_profiles(cordon_report *report, const struct cordon_load_options
 		return err_result(e);
 	report->data = l;
 	report->print_text = print_list_text;
-	report->print_json = print_list_json;
+	report->schema = "profiles/1";
+	report->describe = print_list_json;
 	return name ? show_one(report, config, options, name, l, e) : 0;
 }
 

@@ -17,6 +17,7 @@ cordon_report *report_new(struct err *e)
 	if (!report)
 		return NULL;
 	report->arena = (struct arena)ARENA_INIT(POLICY_MAX_BYTES);
+	report->values = (struct arena)ARENA_INIT(POLICY_MAX_BYTES);
 	report->text = (struct buf)BUF_INIT(REPORT_MAX_BYTES);
 	report->json = (struct buf)BUF_INIT(REPORT_MAX_BYTES);
 	return report;
@@ -26,6 +27,7 @@ void cordon_report_free(cordon_report *report)
 {
 	if (!report)
 		return;
+	arena_done(&report->values);
 	arena_done(&report->arena);
 	buf_done(&report->text);
 	buf_done(&report->json);
@@ -38,27 +40,66 @@ uint64_t cordon_report_error_count(const cordon_report *report)
 	return report->error_count;
 }
 
+/* Describes the data, once. NULL: out of memory. */
+static const struct json *find_root(cordon_report *report)
+{
+	struct json_tree tree = { .a = &report->values, .e = ERR_INIT };
+	struct json_writer w = JSON_TREE_INIT(&tree);
+	struct err ignored = ERR_INIT;
+	struct json *root;
+
+	if (report->root)
+		return report->root;
+	report->describe(&w, report->data);
+	root = ARENA_NEW(&report->values, struct json, &ignored);
+	if (tree.e.code != ERR_OK || !root) {
+		arena_done(&report->values);
+		return NULL;
+	}
+	*root = tree.root;
+	report->root = root;
+	return root;
+}
+
 const char *cordon_report_text(cordon_report *report, uint32_t flags)
 {
 	struct page page = { .out = &report->text,
 			     .home = report->home,
 			     .is_coloured = (flags & CORDON_TEXT_COLOUR) != 0,
 			     .is_brief = (flags & CORDON_TEXT_BRIEF) != 0 };
+	const struct json *root = NULL;
 	struct err ignored = ERR_INIT;
 
 	buf_clear(&report->text);
 	buf_add_text(&report->text, "");
-	report->print_text(&page, report->data);
+	if (page.is_brief && report->brief) {
+		page_text(&page, report->brief);
+		page_line(&page);
+	} else if (report->render) {
+		root = find_root(report);
+		if (!root)
+			return NULL;
+		report->render(&page, root);
+	} else {
+		report->print_text(&page, report->data);
+	}
 	return buf_check(&report->text, &ignored) < 0 ? NULL : report->text.p;
 }
 
 const char *cordon_report_json(cordon_report *report)
 {
 	struct json_writer w = JSON_WRITER_INIT(&report->json);
+	const struct json *root = find_root(report);
 	struct err ignored = ERR_INIT;
 
 	buf_clear(&report->json);
-	report->print_json(&w, report->data);
+	if (!root)
+		return NULL;
+	json_begin_object(&w);
+	json_text(&w, "schema", report->schema);
+	json_text(&w, "version", CORDON_VERSION);
+	json_add_members(&w, root);
+	json_end_object(&w);
 	return buf_check(&report->json, &ignored) < 0 ? NULL : report->json.p;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports: data and two ways to print it. A report is made by one function that
- * fills `data`; text and JSON are printed when they are asked for.
+ * A report is one tree of values. Its maker fills `data`; when the report is first read,
+ * `describe` turns the data into the tree. JSON is the tree, preceded by the name and version of
+ * its schema (schemas/) and Cordon's version. Text is rendered from the tree, too.
  */
 #pragma once
 
@@ -24,6 +25,7 @@ enum style { STYLE_PLAIN, STYLE_GOOD, STYLE_BAD, STYLE_CAREFUL, STYLE_TITLE, STY
 
 typedef void print_text_fn(struct page *page, const void *data);
 typedef void print_json_fn(struct json_writer *w, const void *data);
+typedef void render_text_fn(struct page *page, const struct json *root);
 
 struct cordon_report {
 	struct arena arena;
@@ -31,10 +33,15 @@ struct cordon_report {
 	struct buf json;
 	cordon_policy *policy; /* what it was made from, kept alive; may be NULL */
 	uint64_t error_count;
-	struct str home;  /* see struct page */
-	const void *data; /* in the arena, or in the policy */
-	print_text_fn *print_text;
-	print_json_fn *print_json;
+	struct str home;    /* see struct page */
+	const void *data;   /* in the arena, or in the policy */
+	const char *schema; /* "run/1": schemas/run-1.json */
+	print_json_fn *describe;
+	render_text_fn *render;
+	const char *brief;	   /* what -q prints; NULL: as rendered */
+	print_text_fn *print_text; /* in place of `render`, from the data */
+	struct arena values;	   /* the tree */
+	const struct json *root;   /* NULL until it is read */
 };
 
 /* An empty report, whose maker sets the rest. NULL: ERR_NOMEM. */

@@ -220,7 +220,7 @@ static void json_edits(struct json_writer *w, const struct flip *flip)
 void json_flip(struct json_writer *w, const struct flip *flip, const char *wanted)
 {
 	if (!flip) {
-		w->out->failed = ERR_NOMEM;
+		json_fail(w, ERR_NOMEM);
 		return;
 	}
 	json_key(w, "flip");

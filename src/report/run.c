@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A run in words, for people and for programs. The keys are part of the interface. */
-#include "lib/run.h"
+#include <stdio.h>
+#include <time.h>
+
 #include "base/utf8.h"
+#include "lib/run.h"
 #include "plan/net.h"
 #include "report/explain.h"
 
@@ -270,6 +273,17 @@ static void json_number(struct json_writer *w, const char *key, uint64_t value)
 	json_int(w, key, (int64_t)MIN_OF(value, (uint64_t)INT64_MAX));
 }
 
+/* RFC 3339, UTC, with milliseconds. */
+static void json_time(struct json_writer *w, const char *key, struct timespec time)
+{
+	char text[64] = "";
+	struct tm tm;
+	size_t n = gmtime_r(&time.tv_sec, &tm) ? strftime(text, 32, "%Y-%m-%dT%H:%M:%S", &tm) : 0;
+
+	(void)snprintf(text + n, sizeof(text) - n, ".%03ldZ", time.tv_nsec / 1000000);
+	json_text(w, key, text);
+}
+
 static void json_guarantees(struct json_writer *w, const char *key, guarantee_set set)
 {
 	json_key(w, key);
@@ -311,6 +325,7 @@ static void json_passed_over(struct json_writer *w, const struct outcome *o)
 	for (size_t i = 0; i < o->passed_over_count; i++) {
 		json_begin_object(w);
 		json_str(w, "name", o->passed_over[i].name);
+		json_text(w, "cause", cause_name(o->passed_over[i].cause));
 		json_str(w, "reason", o->passed_over[i].reason);
 		json_end_object(w);
 	}
@@ -321,7 +336,6 @@ void run_json_subject(struct json_writer *w, const struct run_subject *subject)
 {
 	const struct outcome *o = subject->outcome;
 
-	json_text(w, "version", CORDON_VERSION);
 	json_key(w, "command");
 	json_begin_array(w);
 	for (size_t i = 0; subject->argv[i]; i++)
@@ -352,7 +366,7 @@ void run_json_subject(struct json_writer *w, const struct run_subject *subject)
 
 static void json_ending(struct json_writer *w, const struct outcome *o)
 {
-	json_bool(w, "started", o->has_started);
+	json_bool(w, "executed", o->has_started);
 	json_int(w, "status", o->status);
 	json_int_or_null(w, "signal", o->signal);
 	json_bool(w, "timed_out", o->timed_out);
@@ -402,7 +416,6 @@ static void json_traffic(struct json_writer *w, const struct outcome *o)
 	}
 	json_begin_object(w);
 	json_sums(w, &o->traffic.sums);
-	json_str(w, "audit_run", o->audit_run);
 	json_number(w, "unlisted", o->traffic.unlisted);
 	json_key(w, "hosts");
 	json_begin_array(w);
@@ -488,6 +501,8 @@ void run_print_json(struct json_writer *w, const void *data)
 	const struct run_subject subject = { r->policy, o, r->argv };
 
 	json_begin_object(w);
+	json_str(w, "run", o->run_id);
+	json_time(w, "started", o->started);
 	run_json_subject(w, &subject);
 	json_ending(w, o);
 	json_traffic(w, o);

@@ -51,7 +51,8 @@ static int judge(cordon_report *report, const char *file, struct err *e)
 		return err_result(e);
 	report->data = source.file;
 	report->print_text = print_text;
-	report->print_json = print_json;
+	report->schema = "check-syntax/1";
+	report->describe = print_json;
 	return 0;
 }
 

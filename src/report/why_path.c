@@ -258,7 +258,8 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 	report->home = policy->plan_inputs.places.home;
 	report->data = y;
 	report->print_text = print_text;
-	report->print_json = print_json;
+	report->schema = "why/1";
+	report->describe = print_json;
 	return 0;
 }
 

@@ -346,7 +346,7 @@ static int open_audit(struct session *s, struct err *e)
 	if (audit_open(s->a, s->in.audit_file, s->in.state_directory, STR(""), &s->network.audit,
 		       e) < 0)
 		return err_wrap(e, "the audit log of the network (--audit FILE names another)");
-	s->outcome.audit_run = audit_run(s->network.audit);
+	s->outcome.run_id = audit_run(s->network.audit);
 	return 0;
 }
 

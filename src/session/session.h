@@ -234,7 +234,7 @@ struct outcome {
 	struct child_environment environment;
 	bool network_is_off, network_is_managed;
 	struct traffic traffic; /* when it is managed */
-	struct str audit_run;	/* the run's name in the audit log */
+	struct str run_id;	/* as in the audit log; "" until one is needed */
 
 	bool has_started;     /* the command itself, not what leads to it */
 	int exec_error;	      /* errno, when it could not be executed */

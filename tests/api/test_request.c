@@ -569,7 +569,7 @@ TEST(the_report_tells_of_the_run)
 	static const char *const keys[] = {
 		"version",   "command",	    "directory",    "profile",	    "backend",
 		"sandboxed", "guarantees",  "network",	    "environment",  "placeholders",
-		"protected", "masked",	    "started",	    "status",	    "signal",
+		"protected", "masked",	    "executed",	    "status",	    "signal",
 		"timed_out", "cancelled",   "limit",	    "duration_ms",  "cpu_ms",
 		"watch",     "max_rss_kib", "landlock_abi", "denial_count", "denials",
 		"git",	     "warnings",

@@ -59,7 +59,7 @@ TEST(what_can_not_be_executed_is_a_result_with_a_warning)
 		CHECK_INT(cordon_result_status(result), 127);
 		CHECK(has_warning(result, "'no-such-program-anywhere' was not found in PATH"));
 		CHECK(strstr(cordon_report_json(cordon_result_report(result)),
-			     "\"started\": false") != NULL);
+			     "\"executed\": false") != NULL);
 		cordon_result_free(result);
 		ask.words[0] = "./no_program";
 		result = run_it(&ask);

@@ -81,9 +81,9 @@ def entries_are_chosen(w: World):
     write_log(w, entry(), entry(host="now.test", time=recent))
     assert hosts("--since", "10m") == ["now.test"]
     # What is shown of a run is enough to ask for it.
-    write_log(w, entry(run="20260102T030405-0000beef", host="one.test"), entry(run="20260102T030405-beef0000"))
+    write_log(w, entry(run="0000beef01234567", host="one.test"), entry(run="20260102T030405-beef0000"))
     assert "  0000beef  allow" in w.ok("audit").out
-    assert hosts("--run", "0000beef") == hosts("--run", "20260102T030405-0000beef") == ["one.test"]
+    assert hosts("--run", "0000beef") == hosts("--run", "0000beef01234567") == ["one.test"]
     assert "no entry" in w.run("audit", "--run", "beef", check=1).err
     write_log(w, entry(), entry(host="now.test", time=recent))
     assert hosts("--since", "5s") == []

@@ -96,7 +96,7 @@ def init_takes_another_place(w: World):
     said = w.ok("init", "deep/er/my.toml")
     assert "cordon check deep/er/my.toml" in said.out
     w.ok("check", "deep/er/my.toml")
-    assert w.ok("init", "--json", "other.toml").json == {"written": "other.toml"}
+    assert w.ok("init", "--json", "other.toml").json["written"] == "other.toml"
     assert w.ok("init", "--quiet", "third.toml").out == ""
 
 

@@ -706,7 +706,7 @@ def warnings_of_the_policy_are_shown_unless_quiet(w: World):
 
 
 def check_report(found, status, started=True):
-    assert found["status"] == status and found["started"] is started, found
+    assert found["status"] == status and found["executed"] is started, found
 
 
 @case

@@ -237,7 +237,7 @@ TEST(it_is_made_for_its_owner_alone)
 	(void)snprintf(state, sizeof(state), "%s/state/cordon", scratch_top);
 	REQUIRE(audit_open(&a, STR(""), str_of(state), STR(""), &audit, &e) == 0);
 	(void)umask(before);
-	CHECK(audit_run(audit).len == 24);
+	CHECK(audit_run(audit).len == 16);
 	CHECK_INT(audit_add(audit, &r, &e), 0);
 	CHECK_INT(mode_of("state"), 0700);
 	CHECK_INT(mode_of("state/cordon/audit"), 0700);
