@@ -252,15 +252,8 @@ int bwrap_prepare(struct attempt *t, struct err *e)
 
 int bwrap_prepare_job(struct attempt *t, struct err *e)
 {
-	const struct launch *in = t->in;
-	const struct profile *profile = in->plan->policy->profile;
-	struct filter_options filter = { .arch = filter_this_arch,
-					 .allows_userns = profile->allows_userns,
-					 .keeps_mounts = lower_has_writable(&t->mounts),
-					 .reaches_host = !t->facts.has_own_network,
-					 .asks_connect = t->facts.has_own_network };
-
-	if (inner_prepare(t->a, in, filter, &t->job.inner, e) < 0 || note_namespaces(t, e) < 0 ||
+	t->job.inner.has_writable = lower_has_writable(&t->mounts);
+	if (inner_prepare(t->a, t->in, &t->job.inner, e) < 0 || note_namespaces(t, e) < 0 ||
 	    note_places(t, e) < 0 || note_limits(t, e) < 0)
 		return err_result(e);
 	return 0;

@@ -115,6 +115,7 @@ struct inner_job {
 	const char *reopened[3];
 	struct filter filter;
 	bool has_no_mounts; /* of its own: there is nothing to open a stream again by */
+	bool has_writable;  /* the command may write somewhere on the host */
 	bool asks_connect;
 	bool has_listener;   /* something is asked of the parent */
 	bool needs_listener; /* something that the command must not have unasked */
@@ -173,18 +174,29 @@ uint32_t inner_landlock_abi(void);
 int inner_check_walls(const struct launch *in, const struct inner_job *job, struct err *e)
 	MUST_CHECK NONNULL;
 
-/*
- * Fills in `job` but for `channel` and `walls`, and `reopened`, which depends on them. ERR_LIMIT,
- * ERR_POLICY, ERR_NOMEM.
- */
-int inner_prepare_command(struct arena *a, const struct launch *in, struct filter_options filter,
-			  struct inner_job *job, struct err *e) MUST_CHECK NONNULL;
+/* What the filter depends on beside the plan. */
+struct filter_facts {
+	bool has_no_mounts;	  /* of its own: Landlock and the filter stand in for them */
+	bool has_writable;	  /* the command may write somewhere on the host */
+	uint32_t landlock_abi;	  /* of the kernel */
+	enum stream_kind streams; /* the strictest of the three */
+};
+
+/* The one place that decides what the system-call filter contains. Pure. */
+struct filter_options filter_options_for(const struct plan *plan, const struct filter_facts *facts)
+	NONNULL;
 
 /*
- * That and inner_judge_stdio(), for which `walls` have to be there already.
+ * Fills in `job`, the filter included, except for `channel`, `walls` and `reopened`. Expects
+ * `has_no_mounts`, `has_writable`, `has_own_network`, `walls.abi` and `streams` to be set.
+ * ERR_LIMIT, ERR_POLICY, ERR_NOMEM.
  */
-int inner_prepare(struct arena *a, const struct launch *in, struct filter_options filter,
-		  struct inner_job *job, struct err *e) MUST_CHECK NONNULL;
+int inner_prepare_command(struct arena *a, const struct launch *in, struct inner_job *job,
+			  struct err *e) MUST_CHECK NONNULL;
+
+/* inner_judge_stdio(), inner_find_streams() and the above; expects `walls` to be complete. */
+int inner_prepare(struct arena *a, const struct launch *in, struct inner_job *job, struct err *e)
+	MUST_CHECK NONNULL;
 
 /*
  * stdio.c: sets `reopened`. ERR_POLICY for a standard stream through which the command could
@@ -194,11 +206,11 @@ int inner_judge_stdio(struct arena *a, const struct launch *in, struct inner_job
 		      struct err *e) MUST_CHECK NONNULL;
 
 /*
- * After that where there are mounts: sets `streams`, and what the filter has to do for them.
- * ERR_POLICY for one whose file can't be kept from the command; ERR_SYS.
+ * Sets `streams`; with mounts call inner_judge_stdio() first. ERR_POLICY for a stream whose file
+ * can't be kept from the command; ERR_SYS.
  */
-int inner_find_streams(const struct launch *in, struct inner_job *job,
-		       struct filter_options *filter, struct err *e) MUST_CHECK NONNULL;
+int inner_find_streams(const struct launch *in, struct inner_job *job, struct err *e)
+	MUST_CHECK NONNULL;
 
 /*
  * Waits for the first message. The descriptors of inner_tell_ready() go to `s`

@@ -105,9 +105,14 @@ static int find_own_words(struct os_words *out, struct err *e)
 	return 0;
 }
 
-int inner_prepare_command(struct arena *a, const struct launch *in, struct filter_options filter,
-			  struct inner_job *job, struct err *e)
+int inner_prepare_command(struct arena *a, const struct launch *in, struct inner_job *job,
+			  struct err *e)
 {
+	const struct filter_facts facts = { .has_no_mounts = job->has_no_mounts,
+					    .has_writable = job->has_writable,
+					    .landlock_abi = job->walls.abi,
+					    .streams = streams_most(&job->streams) };
+	const struct filter_options filter = filter_options_for(in->plan, &facts);
 	struct str directory;
 
 	job->channel = job->host = job->unix_diag = job->root = job->ruleset = -1;
@@ -134,14 +139,13 @@ int inner_prepare_command(struct arena *a, const struct launch *in, struct filte
 	return 0;
 }
 
-int inner_prepare(struct arena *a, const struct launch *in, struct filter_options filter,
-		  struct inner_job *job, struct err *e)
+int inner_prepare(struct arena *a, const struct launch *in, struct inner_job *job, struct err *e)
 {
 	/* What an earlier try has found. */
 	memset(job->reopened, 0, sizeof(job->reopened));
-	if (inner_judge_stdio(a, in, job, e) < 0 || inner_find_streams(in, job, &filter, e) < 0)
+	if (inner_judge_stdio(a, in, job, e) < 0 || inner_find_streams(in, job, e) < 0)
 		return err_result(e);
-	return inner_prepare_command(a, in, filter, job, e);
+	return inner_prepare_command(a, in, job, e);
 }
 
 /* ---- The channel ----------------------------------------------------------------- */

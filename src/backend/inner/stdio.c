@@ -300,11 +300,8 @@ static int find_kind(const struct launch *in, struct inner_job *job, int i, enum
 	return check_appended(job, &st, in->stdio[i], i, e);
 }
 
-int inner_find_streams(const struct launch *in, struct inner_job *job,
-		       struct filter_options *filter, struct err *e)
+int inner_find_streams(const struct launch *in, struct inner_job *job, struct err *e)
 {
-	enum { ABI_TRUNCATE = 3 };
-
 	for (int i = 0; i < 3; i++) {
 		enum stream_kind kind;
 		int r;
@@ -317,12 +314,5 @@ int inner_find_streams(const struct launch *in, struct inner_job *job,
 		if (r < 0)
 			return FAIL_SYS(e, -r, "can't look at the standard %s", stream_names[i]);
 	}
-	if (streams_most(&job->streams) == STREAM_FREE)
-		return 0;
-	if (filter->metadata == FILTER_METADATA_FREE)
-		filter->metadata = FILTER_METADATA_STREAMS;
-	filter->keeps_appending = streams_most(&job->streams) == STREAM_APPENDED;
-	/* Opened for reading it could be cut, by whom nobody asks. */
-	filter->lacks_truncate |= filter->keeps_appending && job->walls.abi < ABI_TRUNCATE;
 	return 0;
 }

@@ -12,11 +12,10 @@
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
-#include "plan/net.h"
 
 /* ---- What this kernel has ------------------------------------------------------------ */
 
-enum { ABI_SCOPES = 6, ABI_TRUNCATE = 3 };
+enum { ABI_SCOPES = 6 };
 
 /* The ABI, or -errno: the kernel has none, or it is there but off, or it is forbidden. */
 static int ask_abi(void)
@@ -152,25 +151,15 @@ static int list_writable(struct arena *a, const struct walls *walls, const char 
 /* All but the walls. */
 static int prepare(struct arena *a, const struct launch *in, struct inner_job *job, struct err *e)
 {
-	const struct profile *profile = in->plan->policy->profile;
-	bool has_network = net_mode(in->plan->net) == NET_FULL;
-	struct filter_options filter = { .arch = filter_this_arch,
-					 .refuses_ipc = profile->isolates_ipc,
-					 .metadata = has_writable(in->plan)
-							     ? FILTER_METADATA_ASKED
-							     : FILTER_METADATA_REFUSED,
-					 .has_no_network = !has_network,
-					 .asks_connect = !has_network,
-					 .reaches_host = has_network };
-
-	*job = (struct inner_job){ .channel = -1, .has_no_mounts = true };
+	*job = (struct inner_job){ .channel = -1,
+				   .has_no_mounts = true,
+				   .has_writable = has_writable(in->plan) };
 	/* SECURITY: who asks for something is looked at there. */
 	if (find_abi(&job->walls.abi, e) < 0 || host_check_proc(backend_landlock.name, e) < 0)
 		return err_result(e);
-	filter.lacks_truncate = job->walls.abi < ABI_TRUNCATE;
-	if (inner_find_streams(in, job, &filter, e) < 0)
+	if (inner_find_streams(in, job, e) < 0)
 		return err_result(e);
-	return inner_prepare_command(a, in, filter, job, e);
+	return inner_prepare_command(a, in, job, e);
 }
 
 /* ---- The monitor ------------------------------------------------------------------------ */

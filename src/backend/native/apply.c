@@ -31,10 +31,6 @@ static int prepare(struct arena *a, const struct launch *in, const kernel_mounts
 {
 	const struct profile *profile = in->plan->policy->profile;
 	bool is_offline = net_mode(in->plan->net) != NET_FULL;
-	struct filter_options filter = { .arch = filter_this_arch,
-					 .allows_userns = profile->allows_userns,
-					 .reaches_host = !is_offline,
-					 .asks_connect = is_offline };
 	struct inner_job *inner = &job->inner;
 
 	*job = (struct native_job){ .mounts = mounts,
@@ -47,8 +43,8 @@ static int prepare(struct arena *a, const struct launch *in, const kernel_mounts
 	if (inner_check_walls(in, inner, e) < 0 || lower_mounts(a, in, windows, mounts, e) < 0 ||
 	    lower_walls(a, mounts, &inner->walls, e) < 0)
 		return err_result(e);
-	filter.keeps_mounts = lower_has_writable(mounts);
-	if (inner_prepare(a, in, filter, inner, e) < 0)
+	inner->has_writable = lower_has_writable(mounts);
+	if (inner_prepare(a, in, inner, e) < 0)
 		return err_result(e);
 	job->sources = arena_array(a, mounts->ops.count, sizeof(*job->sources), e);
 	if (!job->sources)
