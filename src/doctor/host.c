@@ -19,6 +19,7 @@
 #include "doctor/doctor.h"
 #include "os/cgroup.h"
 #include "os/fd.h"
+#include "os/landlock.h"
 #include "os/os.h"
 
 #ifndef SECCOMP_RET_USER_NOTIF
@@ -29,7 +30,6 @@ enum {
 	MOUNTS_MAX_BYTES = 16 << 20,
 	FILTER_NEW_LISTENER = 8,
 	FILTER_WAIT_KILLABLE = 32,
-	LANDLOCK_VERSION = 1, /* LANDLOCK_CREATE_RULESET_VERSION */
 };
 
 static int64_t read_number(const char *path)
@@ -173,10 +173,10 @@ static int look_at_mounts(struct arena *a, struct host_facts *f, struct err *e)
 
 static void ask_landlock(struct host_facts *f)
 {
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, (unsigned long)LANDLOCK_VERSION);
+	int abi = os_landlock_abi();
 
-	f->landlock_abi = abi > 0 ? abi : 0;
-	f->landlock_error = abi < 0 ? errno : 0;
+	f->landlock_abi = MAX_OF(abi, 0);
+	f->landlock_error = abi < 0 ? -abi : 0;
 }
 
 /* Flags that the kernel knows let it get as far as the filter, which is nowhere. */

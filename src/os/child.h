@@ -1,59 +1,96 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Children that run on without exec, made in what may be a threaded program:
- * async-signal-safe calls only in there. They have no exit signal and are known by
- * a pidfd, so that a host program's waitpid(-1) never meets them and no SIGCHLD tells
- * of their end; that somebody has stopped one is told, unless SA_NOCLDSTOP is set.
+ * Children that run without exec, forked from what may be a threaded program: they may only make
+ * async-signal-safe calls. They have no exit signal and are known by a pidfd, so a host program's
+ * waitpid(-1) never returns them and their end raises no SIGCHLD. (The kernel still raises it when
+ * somebody stops one, unless SA_NOCLDSTOP is set.)
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/macros.h"
 
 /*
- * `body` runs in a copy of this process, with all signals blocked, and must not
- * return. `flags` are CLONE_NEW*. The pid and `*pidfd` (close-on-exec), or -1 and
- * errno.
+ * Runs `body` in a copy of this process, with all signals blocked; it must not return. `flags`
+ * are CLONE_NEW*. Returns the pid and sets `*pidfd` (close-on-exec), or returns -1 and sets errno.
  */
 pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidfd) NONNULL;
 
 /*
- * Who is stopped hears nothing of the end of whom it belongs to: the kernel wakes it then. A child
- * is born so; who changes its credentials has to say it again. (To the kernel a parent is the
- * thread that forked; to be woken too early does no harm.)
+ * A process that works for this one and must not outlive it: PID 1, monitors, the warden, the
+ * masker, connectors. This is the one way to start one, so that all are tied to this process alike.
+ */
+struct os_helper {
+	const char *name; /* that ps shows, at most 15 bytes; NULL: the name stays */
+	/*
+	 * The helper's code, which must not return. `parent` is a pidfd of this process. Wait with
+	 * os_await_parent(), or poll both: the end of a channel alone does not show the parent's end
+	 * while another process that it forked holds a copy of the channel.
+	 */
+	void (*run)(void *arg, int parent);
+	void *arg;
+	unsigned long flags; /* CLONE_NEW* */
+	/* The descriptors that it keeps beside `parent`; negative ones are skipped. */
+	const int *kept;
+	size_t kept_count;
+	bool keeps_all; /* `run` closes what it does not need */
+	/*
+	 * Leaves the caller's session, so that no signal to a group or from a terminal hits it, and
+	 * its working directory; and nobody can read the caller's memory from this copy of it.
+	 */
+	bool is_detached;
+	int own_pidfd; /* a pidfd of this process, if the caller has one: becomes `parent` */
+};
+
+/*
+ * As os_fork(). Before `run` begins, the helper is named, every descriptor but those listed is
+ * closed, and the kernel wakes it with SIGCONT when its parent ends, should it be stopped. It
+ * exits with 1 when that fails.
+ */
+pid_t os_fork_helper(const struct os_helper *helper, int *pidfd) NONNULL;
+
+/*
+ * Has the kernel send this process SIGCONT when its parent ends. A stopped process could not notice
+ * that end by itself. os_fork() does this; a process that changes its credentials has to repeat it,
+ * because the kernel forgets it then. (For the kernel the parent is the thread that forked. Being
+ * woken too early does no harm.)
  */
 void os_wake_with_parent(void);
 
 /*
- * For a `body` that executes another program at once: this thread waits for that, and lends it its
- * memory. Else as os_fork(); but the program has SIGCHLD for an exit signal, as all have, and so is
- * for who has no other children to confuse it with. When no descriptor can be had it is left to end
+ * Like os_fork(), for a `body` that executes another program at once: this thread waits until it
+ * has, and lends it its memory. The program's exit signal is SIGCHLD, so only a process without
+ * other children may use this. If no pidfd can be opened, returns -1 and leaves the program to end
  * by itself.
  */
 pid_t os_vfork(void (*body)(void *arg), void *arg, int *pidfd) NONNULL;
 
-/*
- * In such a child: a pidfd of the process that forked it, or -1 when that is gone. The end of a
- * channel to it does not tell of its end while a process that it has forked has a copy.
- */
-int os_open_parent(pid_t parent);
+/* A pidfd of this process; -1: errno is set. */
+int os_open_self(void);
 
-/* Until the channel can be read, or has ended. False: the parent has, and there is nothing to read. */
+/* Closes every descriptor but `kept`, of which negative ones are skipped. False: errno is set. */
+bool os_close_all_but(const int *kept, size_t count) NONNULL;
+
+/*
+ * Waits until the channel can be read or has ended. False: the parent has ended and there is
+ * nothing left to read.
+ */
 bool os_await_parent(int channel, int parent);
 
-/* That it is gone already is no failure. */
+/* Does nothing if the process has already ended. */
 void os_kill(int pidfd, int number);
 
-/* Whether it is a child of this process that nobody has reaped: its number is nobody else's. */
+/* Whether it is a child of this process that nobody has reaped, so that its pid is still its own. */
 bool os_is_child(int pidfd);
 
 /*
- * Waits until it is gone, also when it is not a child of this process. How it ended, as a shell
- * says it (128 + n by signal n); -1 when that can't be known.
+ * Waits until the process has ended, even if it is not a child of this one. Returns its exit status
+ * as a shell reports it (128 + n for signal n), or -1 if that can't be known.
  */
 int os_reap(int pidfd);
 
-/* `group` gets the terminal, also when this process is in the background. */
+/* Makes `group` the terminal's foreground group, even if this process is in the background. */
 void os_set_foreground(int terminal, pid_t group);

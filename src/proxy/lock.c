@@ -24,6 +24,7 @@
 
 #include "filter/bpf.h"
 #include "os/fd.h"
+#include "os/landlock.h"
 #include "os/words.h"
 #include "proxy/server.h"
 
@@ -145,7 +146,7 @@ static bool allow_names(int ruleset)
 
 static bool wall_off_files(void)
 {
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	int abi = os_landlock_abi();
 	struct ruleset rules = { .scopes = SCOPE_ABSTRACT | SCOPE_SIGNAL };
 	scoped_fd ruleset = -1;
 

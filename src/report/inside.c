@@ -2,6 +2,7 @@
 /* See inside.h. It is what backend/mounts/lower.c does with such paths, in words. */
 #include "report/inside.h"
 
+#include "backend/devices.h"
 #include "base/path.h"
 
 /* Whether a line about this place or below it decided, and not one about all around it. */
@@ -40,11 +41,8 @@ static int say(struct arena *a, struct inside *out, struct err *e, struct str pl
 /* In the /dev of every run, and to be used like the host's. */
 static bool is_usual_device(struct str path)
 {
-	static const char *const usual[] = { "/dev/null",   "/dev/zero",    "/dev/full",
-					     "/dev/random", "/dev/urandom", "/dev/tty",
-					     "/dev/ptmx",   "/dev/pts",	    "/dev/shm",
-					     "/dev/fd",	    "/dev/stdin",   "/dev/stdout",
-					     "/dev/stderr" };
+	static const char *const usual[] = { DEVICES,	"/dev/ptmx",  "/dev/pts",    "/dev/shm",
+					     "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr" };
 
 	for (size_t i = 0; i < COUNT_OF(usual); i++)
 		if (path_is_under(path, str_of(usual[i])))

@@ -21,6 +21,7 @@
 
 #include "backend/inner/inner.h"
 #include "linux/notify/metadata.h"
+#include "os/landlock.h"
 #include "scratch.h"
 
 /* ---- Attempts: 0 or -errno, on "PLACE/file" and beside it ----------------------------- */
@@ -292,7 +293,7 @@ static bool is_untouched(const struct stat *before)
 
 static uint32_t kernel_abi(void)
 {
-	return inner_landlock_abi();
+	return (uint32_t)MAX_OF(os_landlock_abi(), 0);
 }
 
 static void check_abi(uint32_t abi, bool is_writable)

@@ -102,13 +102,11 @@ enum bwrap_fd {
 struct bwrap_spawn {
 	int program; /* O_PATH */
 	const char *const *argv;
-	int *fds;  /* become 0, 1, 2, ... */
-	int *kept; /* room for one more */
+	int *fds; /* become 0, 1, 2, ...; behind them `program` once more */
 	size_t count;
 	int life;    /* the helper's end of a socket; the run ends with the other one */
 	int bwrap;   /* its pidfd, where it runs already; -1: the helper starts it */
 	pid_t group; /* that it is in then: its own number */
-	int host;    /* the pidfd of who forks the helper */
 };
 
 /*
@@ -130,7 +128,7 @@ enum bwrap_word {
 	BWRAP_WORD_FIRST, /* who PID 1 is: its pidfd comes with the word */
 	BWRAP_WORD_END,	  /* it stands: bwrap is ended */
 };
-_Noreturn void bwrap_helper(const struct bwrap_spawn *spawn);
+_Noreturn void bwrap_helper(const struct bwrap_spawn *spawn, int host);
 
 /* ---- job.c ------------------------------------------------------------------------ */
 

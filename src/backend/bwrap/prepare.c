@@ -245,7 +245,6 @@ int bwrap_prepare(struct attempt *t, struct err *e)
 					 .is_mount = is_mount };
 	t->facts.has_mqueue = t->facts.has_own_ipc && has_queues();
 	inner->has_own_network = is_offline;
-	inner->walls.abi = inner_landlock_abi();
 	inner->walls.scopes_only = profile->allows_userns;
 	return inner_check_walls(in, inner, e) < 0 ? err_result(e) : bwrap_lower(t, e);
 }

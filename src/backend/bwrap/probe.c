@@ -114,14 +114,13 @@ static void become_bwrap(void *arg)
  * Who executes another program sends SIGCHLD in the end, however it was started: not to the host.
  * That it could not be started is told by the status.
  */
-static void ask_in_child(void *arg)
+static void ask_in_child(void *arg, int parent)
 {
 	const struct question *q = arg;
-	int kept[] = { q->program, q->output, q->nothing };
 	int bwrap = -1;
 
-	/* SECURITY: what else is open is the host's; and nothing of this outlives it. */
-	inner_close_all_but(kept, COUNT_OF(kept));
+	(void)parent;
+	/* SECURITY: without this a bwrap that hangs could outlive the process that asks it. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() != q->host)
 		_exit(0);
@@ -189,7 +188,12 @@ static int start_asking(struct question *q, int *output, int *pidfd, struct err 
 	q->output = ends[1];
 	*output = ends[0];
 	(void)fcntl(*output, F_SETFL, O_NONBLOCK);
-	if (os_fork(0, ask_in_child, q, pidfd) < 0) {
+	if (os_fork_helper(
+		    &(struct os_helper){ .run = ask_in_child,
+					 .arg = q,
+					 .kept = (int[]){ q->program, q->output, q->nothing },
+					 .kept_count = 3 },
+		    pidfd) < 0) {
 		(void)FAIL_START(e, errno, "can't start a process");
 		close(*output);
 		*output = -1;

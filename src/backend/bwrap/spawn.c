@@ -197,9 +197,10 @@ static int add_data(struct attempt *t, const struct bwrap_data *data, struct err
 
 static int add_host(struct attempt *t, struct err *e)
 {
-	int host = -1;
+	int host = os_open_self();
 
-	return inner_open_host(&host, e) < 0 ? err_result(e) : add_fd(t, host, e);
+	return host < 0 ? FAIL_SYS(e, errno, "can't open a pidfd of this process")
+			: add_fd(t, host, e);
 }
 
 /* In the order of enum bwrap_fd. */
@@ -233,9 +234,9 @@ static void close_owned(struct attempt *t)
 	t->fds.count = 0;
 }
 
-static void run_helper(void *arg)
+static void run_helper(void *arg, int host)
 {
-	bwrap_helper(arg);
+	bwrap_helper(arg, host);
 }
 
 static void run_bwrap(void *arg)
@@ -268,13 +269,17 @@ static int start_helper(struct attempt *t, struct bwrap_spawn *job, struct err *
 		return FAIL_SYS(e, errno, "can't make a channel to a process");
 	t->s.helper_life = ends[0];
 	job->life = ends[1];
-	pid = os_fork(0, run_helper, job, &t->s.helper);
+	pid = os_fork_helper(&(struct os_helper){ .run = run_helper,
+						  .arg = job,
+						  .keeps_all = true,
+						  .own_pidfd = t->fds.items[BWRAP_FD_HOST] },
+			     &t->s.helper);
 	if (pid < 0)
 		(void)FAIL_START(e, errno, "can't start a process");
 	else if (job->bwrap < 0)
 		t->group = pid;
 	else
-		(void)setpgid(pid, pid); /* who kills the group of this process is to leave it */
+		(void)setpgid(pid, pid); /* a signal to this process's group must not hit it */
 	close(ends[1]);
 	return pid < 0 ? err_result(e) : 0;
 }
@@ -285,19 +290,15 @@ static int start(struct attempt *t, struct err *e)
 	/* The first holds nothing: bwrap waits for its end before it reads the second. */
 	const char *argv[] = { "bwrap", "--args",	  "12", "--args", "3", "--",
 			       stage,	BWRAP_STAGE_NAME, NULL };
-	struct bwrap_spawn job = { .program = t->program.fd,
-				   .argv = argv,
-				   .fds = t->fds.items,
-				   .count = t->fds.count,
-				   .bwrap = -1,
-				   .host = t->fds.items[BWRAP_FD_HOST] };
+	struct bwrap_spawn job = { .program = t->program.fd, .argv = argv, .bwrap = -1 };
 	int r = 0;
 
 	_Static_assert(BWRAP_FD_ARGS == 3 && BWRAP_FD_STAGE == 8 && BWRAP_FD_GATE == 12,
 		       "as in the words");
-	job.kept = arena_array(t->a, t->fds.count + 1, sizeof(*job.kept), e);
-	if (!job.kept)
+	job.count = t->fds.count;
+	if (add_borrowed(t, t->program.fd, e) < 0)
 		return err_result(e);
+	job.fds = t->fds.items;
 	if (t->in->adopts)
 		r = start_directly(t, &job, e);
 	if (r == 0)

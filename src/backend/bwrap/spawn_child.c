@@ -88,10 +88,7 @@ static _Noreturn void execute_bwrap(const struct bwrap_spawn *spawn)
 	int program = spawn->program;
 
 	allow_descriptors();
-	for (size_t i = 0; i < spawn->count; i++)
-		spawn->kept[i] = spawn->fds[i];
-	spawn->kept[spawn->count] = program;
-	inner_close_all_but(spawn->kept, spawn->count + 1);
+	(void)os_close_all_but(spawn->fds, spawn->count + 1);
 	if (!place_descriptors(spawn, &program))
 		_exit(STATUS_NO_ROOM);
 	syscall(SYS_execveat, program, "", spawn->argv, environment, AT_EMPTY_PATH);
@@ -256,17 +253,16 @@ static void start_bwrap(const struct bwrap_spawn *spawn, struct watch *w)
 	let_children_go();
 }
 
-_Noreturn void bwrap_helper(const struct bwrap_spawn *spawn)
+_Noreturn void bwrap_helper(const struct bwrap_spawn *spawn, int host)
 {
 	struct watch w = { .life = spawn->life,
 			   .first = -1,
 			   .word = BWRAP_WORD_FIRST,
 			   .bwrap = spawn->bwrap,
-			   .host = spawn->host,
+			   .host = host,
 			   .group = spawn->bwrap < 0 ? getpid() : spawn->group,
 			   .is_apart = spawn->bwrap >= 0 };
 	sigset_t child;
-	int kept[4];
 
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
@@ -278,10 +274,6 @@ _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn)
 	}
 	if (w.bwrap < 0)
 		start_bwrap(spawn, &w);
-	kept[0] = w.life;
-	kept[1] = w.children;
-	kept[2] = w.bwrap;
-	kept[3] = w.host;
-	inner_close_all_but(kept, COUNT_OF(kept));
+	(void)os_close_all_but((int[]){ w.life, w.children, w.bwrap, w.host }, 4);
 	watch(&w);
 }

@@ -22,6 +22,8 @@
 #include <unistd.h>
 
 #include "backend/bwrap/bwrap.h"
+#include "backend/devices.h"
+#include "os/child.h"
 #include "os/fd_pass.h"
 #include "os/os.h"
 
@@ -163,9 +165,7 @@ static bool close_mount(const char *path)
  */
 static void close_devices(const struct bwrap_job *job)
 {
-	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
-					       "/dev/random", "/dev/urandom", "/dev/tty",
-					       "/dev/console" };
+	static const char *const devices[] = { DEVICES, "/dev/console" };
 
 	for (size_t i = 0; i < COUNT_OF(devices); i++) {
 		if (close_mount(devices[i]))
@@ -334,11 +334,11 @@ static void check_all(const struct bwrap_job *job)
 
 static void tidy(struct bwrap_job *job)
 {
-	int kept[] = { job->inner.stdio[0], job->inner.stdio[1], job->inner.stdio[2],
-		       job->inner.channel, job->inner.host };
+	const int kept[] = { job->inner.stdio[0], job->inner.stdio[1], job->inner.stdio[2],
+			     job->inner.channel, job->inner.host };
 	uint64_t all = UINT64_MAX;
 
-	inner_close_all_but(kept, COUNT_OF(kept));
+	(void)os_close_all_but(kept, COUNT_OF(kept));
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
 	/* SECURITY: a group of its own: the command's kill(0) must not reach bwrap. */
 	if (setpgid(0, 0) < 0)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "backend/inner/inner.h"
+#include "os/child.h"
 #include "os/fd_pass.h"
 
 _Noreturn void inner_fail(const struct inner_job *job, uint32_t stage, size_t index)
@@ -27,34 +28,10 @@ _Noreturn void inner_fail(const struct inner_job *job, uint32_t stage, size_t in
 
 /* ---- Descriptors --------------------------------------------------------------- */
 
-void inner_close_all_but(int *kept, size_t count)
+void inner_raise_open_files(struct inner_job *job)
 {
-	unsigned from = 0;
-
-	for (size_t i = 1; i < count; i++)
-		for (size_t k = i; k > 0 && kept[k - 1] > kept[k]; k--) {
-			int other = kept[k];
-
-			kept[k] = kept[k - 1];
-			kept[k - 1] = other;
-		}
-	for (size_t i = 0; i < count; i++) {
-		unsigned fd = (unsigned)kept[i];
-
-		if (fd > from)
-			syscall(SYS_close_range, from, fd - 1, 0U);
-		from = fd + 1;
-	}
-	syscall(SYS_close_range, from, ~0U, 0U);
-}
-
-void inner_tidy_descriptors(struct inner_job *job)
-{
-	int kept[] = { job->stdio[0], job->stdio[1], job->stdio[2],
-		       job->channel,  job->host,     job->unix_diag };
 	struct rlimit most;
 
-	inner_close_all_but(kept, COUNT_OF(kept) - (job->unix_diag < 0));
 	if (syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &job->open_files) < 0)
 		inner_fail(job, INNER_LIMITS, 0);
 	most = (struct rlimit){ job->open_files.rlim_max, job->open_files.rlim_max };
@@ -64,9 +41,9 @@ void inner_tidy_descriptors(struct inner_job *job)
 
 void inner_keep_ties(struct inner_job *job)
 {
-	int kept[] = { job->channel, job->host };
+	const int kept[] = { job->channel, job->host };
 
-	inner_close_all_but(kept, COUNT_OF(kept));
+	(void)os_close_all_but(kept, COUNT_OF(kept));
 }
 
 /* ---- What others see of this process -------------------------------------------- */

@@ -163,15 +163,21 @@ static inline struct sandbox_socket inner_network_socket(const struct inner_netw
 
 /* ---- The parent ---------------------------------------------------------------- */
 
-/* 0 when this kernel has none, or it was turned off at boot. */
-uint32_t inner_landlock_abi(void);
+/* Why there is no Landlock here, and what to do about it. */
+struct landlock_absence {
+	enum cause cause;
+	const char *why, *fix;
+};
+
+/* `abi` is from os_landlock_abi(); NULL: there is one. */
+const struct landlock_absence *inner_find_absence(int abi);
 
 /*
- * What only Landlock can do, as ERR_WEAKER when it can't here. Read-only mounts do
- * not keep anyone from writing to a fifo, and with the host's network abstract
- * sockets are in reach.
+ * Sets `walls.abi`. ERR_WEAKER if this kernel's Landlock can't do what no mount can do: a read-only
+ * mount does not keep anyone from writing to a fifo, and with the host's network the host's
+ * abstract sockets are in reach.
  */
-int inner_check_walls(const struct launch *in, const struct inner_job *job, struct err *e)
+int inner_check_walls(const struct launch *in, struct inner_job *job, struct err *e)
 	MUST_CHECK NONNULL;
 
 /* What the filter depends on beside the plan. */
@@ -226,9 +232,6 @@ void inner_say_lacks(const struct launch *in, const struct sandbox *s) NONNULL;
 int inner_word_failure(const struct inner_job *job, const struct init_message *m, struct err *e)
 	NONNULL;
 
-/* A pidfd of this process, as the `host` of a job. */
-int inner_open_host(int *out, struct err *e) MUST_CHECK NONNULL;
-
 /* The command's group gets the terminal before the command can touch it. */
 void inner_hand_over_terminal(const struct launch *in, pid_t group) NONNULL;
 
@@ -240,17 +243,10 @@ void inner_undo(const struct launch *in, struct sandbox *s) NONNULL;
 /* Reports and ends the process. */
 _Noreturn void inner_fail(const struct inner_job *job, uint32_t stage, size_t index);
 
-/* All but `count` descriptors, which get sorted. */
-void inner_close_all_but(int *kept, size_t count);
+/* Allows as many descriptors as may be; inner_become_command() sets the limit back. */
+void inner_raise_open_files(struct inner_job *job);
 
-/*
- * What else the caller has open is not for here; above all not the channels of
- * other runs that are being started by other threads, whose end would then not be
- * seen. For the set-up there may be many descriptors.
- */
-void inner_tidy_descriptors(struct inner_job *job);
-
-/* The same once the command runs: what there is to live with. */
+/* Once the command runs: closes every descriptor but `channel` and `host`. */
 void inner_keep_ties(struct inner_job *job);
 
 /*

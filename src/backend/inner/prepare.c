@@ -12,54 +12,66 @@
 #include "base/utf8.h"
 #include "os/child.h"
 #include "os/fd_pass.h"
+#include "os/landlock.h"
 #include "os/os.h"
 
-#define LANDLOCK_VERSION 1UL /* LANDLOCK_CREATE_RULESET_VERSION */
+/* ---- Landlock ------------------------------------------------------------------ */
 
-uint32_t inner_landlock_abi(void)
+const struct landlock_absence *inner_find_absence(int abi)
 {
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION);
+	static const struct landlock_absence missing = {
+		CAUSE_LANDLOCK_MISSING,
+		"this kernel has no Landlock, or a container around this process hides it",
+		"use Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK"
+	};
+	static const struct landlock_absence off = {
+		CAUSE_LANDLOCK_OFF, "Landlock was turned off at boot",
+		"add \"landlock\" to the lsm= list of the kernel's command line"
+	};
+	static const struct landlock_absence forbidden = {
+		CAUSE_LANDLOCK_MISSING,
+		"something around this process, such as a container's filter, forbids Landlock",
+		"allow the landlock_* system calls"
+	};
 
-	return abi > 0 ? (uint32_t)abi : 0;
+	if (abi > 0)
+		return NULL;
+	if (abi == -EOPNOTSUPP)
+		return &off;
+	return abi == -ENOSYS ? &missing : &forbidden;
 }
 
-/* ---- The job ------------------------------------------------------------------- */
-
-/* In the kernel's own words: it has none (ENOSYS), or was told at boot not to (EOPNOTSUPP). */
-static int fail_landlock(struct err *e)
+static int fail_landlock(const struct landlock_absence *absence, struct err *e)
 {
-	enum cause cause = CAUSE_LANDLOCK_MISSING;
-	const char *what = "this kernel has no Landlock, or a container around this process hides "
-			   "it";
-	const char *way_out = "it needs Linux 5.13 with CONFIG_SECURITY_LANDLOCK";
-
-	if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION) < 0 &&
-	    errno == EOPNOTSUPP) {
-		cause = CAUSE_LANDLOCK_OFF;
-		what = "this kernel has Landlock, but it was turned off at boot";
-		way_out = "add \"landlock\" to the lsm= list of the kernel's command line";
-	}
-	err_fail_cause(
-		e, ERR_HERE, cause, 0,
-		"the guarantee fs_write can't be held: %s, without which named pipes and devices "
-		"of the host could be written to; %s",
-		what, way_out);
+	err_fail_cause(e, ERR_HERE, absence->cause, 0, "this host can't enforce fs_write: %s",
+		       absence->why);
+	err_add_line(e, "without Landlock the command could write to named pipes and devices of "
+			"the host");
+	err_add_line(e, "%s", absence->fix);
 	return err_result(e);
 }
 
-int inner_check_walls(const struct launch *in, const struct inner_job *job, struct err *e)
+int inner_check_walls(const struct launch *in, struct inner_job *job, struct err *e)
 {
-	if (job->walls.abi == 0)
-		return fail_landlock(e);
-	if (!job->has_own_network && in->plan->policy->profile->isolates_ipc && job->walls.abi < 6)
-		return FAIL_CAUSE(
-			e, CAUSE_LANDLOCK_OLD,
-			"the guarantee ipc can't be held with the whole network: this kernel's "
-			"Landlock (ABI %u, 6 is needed) can't keep abstract sockets of the host "
-			"away; use --network off, a newer kernel, or isolation.ipc = false",
-			job->walls.abi);
-	return 0;
+	int abi = os_landlock_abi();
+	const struct landlock_absence *absence = inner_find_absence(abi);
+
+	if (absence)
+		return fail_landlock(absence, e);
+	job->walls.abi = (uint32_t)abi;
+	if (job->has_own_network || !in->plan->policy->profile->isolates_ipc || abi >= 6)
+		return 0;
+	(void)FAIL_CAUSE(e, CAUSE_LANDLOCK_OLD,
+			 "this host can't enforce ipc together with the whole network");
+	err_add_line(e,
+		     "Landlock's ABI is %d; hiding the host's abstract sockets needs 6 "
+		     "(Linux 6.12)",
+		     abi);
+	err_add_line(e, "use --network off or managed, a newer kernel, or isolation.ipc = false");
+	return err_result(e);
 }
+
+/* ---- The job ------------------------------------------------------------------- */
 
 /* Without a network, names that are asked for are heard of all the same. */
 static void prepare_names(const struct launch *in, struct inner_network *out)
@@ -149,12 +161,6 @@ int inner_prepare(struct arena *a, const struct launch *in, struct inner_job *jo
 }
 
 /* ---- The channel ----------------------------------------------------------------- */
-
-int inner_open_host(int *out, struct err *e)
-{
-	*out = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	return *out < 0 ? FAIL_SYS(e, errno, "can't open this process") : 0;
-}
 
 void inner_hand_over_terminal(const struct launch *in, pid_t group)
 {

@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "backend/devices.h"
 #include "backend/inner/inner.h"
 #include "base/path.h"
 #include "base/utf8.h"
@@ -87,8 +88,7 @@ static int judge_file(struct arena *a, const struct launch *in, struct inner_job
 /* The name under which every sandbox has the device; NULL: it has not. */
 static const char *find_own(const struct stat *st)
 {
-	static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
-					       "/dev/urandom" };
+	static const char *const devices[] = { DEVICES };
 	struct stat there;
 
 	for (size_t i = 0; i < COUNT_OF(devices); i++)

@@ -12,46 +12,24 @@
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
+#include "os/landlock.h"
 
 /* ---- What this kernel has ------------------------------------------------------------ */
 
 enum { ABI_SCOPES = 6 };
 
-/* The ABI, or -errno: the kernel has none, or it is there but off, or it is forbidden. */
-static int ask_abi(void)
-{
-	const unsigned long version = 1; /* LANDLOCK_CREATE_RULESET_VERSION */
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, version);
-
-	return abi < 0 ? -errno : (int)abi;
-}
-
-/* NULL: it is there. */
-static const char *word_absence(int abi)
-{
-	if (abi > 0)
-		return NULL;
-	if (abi == -EOPNOTSUPP)
-		return "this kernel has Landlock, but it was turned off at boot; add \"landlock\" "
-		       "to the lsm= list of the kernel's command line";
-	if (abi == -ENOSYS)
-		return "this kernel has no Landlock, or a container around this process hides it; "
-		       "it needs Linux 5.13 with CONFIG_SECURITY_LANDLOCK";
-	return "something around this process, like a container's filter, forbids Landlock; allow "
-	       "the landlock_* system calls";
-}
-
 static int find_abi(uint32_t *out, struct err *e)
 {
-	int abi = ask_abi();
+	int abi = os_landlock_abi();
+	const struct landlock_absence *absence = inner_find_absence(abi);
 
-	if (abi > 0) {
+	if (!absence) {
 		*out = (uint32_t)abi;
 		return 0;
 	}
-	err_fail_cause(e, ERR_HERE,
-		       abi == -EOPNOTSUPP ? CAUSE_LANDLOCK_OFF : CAUSE_LANDLOCK_MISSING, 0,
-		       "the landlock backend can't be used: %s", word_absence(abi));
+	err_fail_cause(e, ERR_HERE, absence->cause, 0, "the landlock backend can't be used: %s",
+		       absence->why);
+	err_add_line(e, "%s", absence->fix);
 	return err_result(e);
 }
 
@@ -59,7 +37,7 @@ static guarantee_set gives(const struct plan *plan)
 {
 	guarantee_set set = GUARANTEE_BIT(G_FS_WRITE) | GUARANTEE_BIT(G_NET_OFF) |
 			    GUARANTEE_BIT(G_KERNEL);
-	int abi = ask_abi();
+	int abi = os_landlock_abi();
 
 	(void)plan;
 	if (abi <= 0)
@@ -69,13 +47,12 @@ static guarantee_set gives(const struct plan *plan)
 	return set;
 }
 
-/* Where there is no Landlock that is all there is to say. */
 static const char *why_not(enum guarantee g)
 {
-	const char *absence = word_absence(ask_abi());
+	const struct landlock_absence *absence = inner_find_absence(os_landlock_abi());
 
 	if (absence)
-		return absence;
+		return absence->why;
 	switch (g) {
 	case G_FS_READ:
 		return "what may be read is a list of all there is; it can't hide that a file "
@@ -164,33 +141,33 @@ static int prepare(struct arena *a, const struct launch *in, struct inner_job *j
 
 /* ---- The monitor ------------------------------------------------------------------------ */
 
-static void run_monitor(void *arg)
+static void run_monitor(void *arg, int host)
 {
-	landlock_monitor(arg);
+	struct inner_job *job = arg;
+
+	job->host = host;
+	landlock_monitor(job);
 }
 
 static int start(struct inner_job *job, struct sandbox *s, struct err *e)
 {
-	scoped_fd host = -1;
 	int pair[2];
 
-	if (inner_open_host(&host, e) < 0)
-		return err_result(e);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return FAIL_SYS(e, errno, "can't make a channel to the sandbox");
 	s->channel = pair[0];
 	s->has_no_namespaces = true;
 	job->channel = pair[1];
-	job->host = host;
-	s->pid = os_fork(0, run_monitor, job, &s->pidfd);
-	if (s->pid < 0) {
+	s->pid = os_fork_helper(&(struct os_helper){ .run = run_monitor,
+						     .arg = job,
+						     .kept = (int[]){ job->stdio[0], job->stdio[1],
+								      job->stdio[2], pair[1] },
+						     .kept_count = 4 },
+				&s->pidfd);
+	if (s->pid < 0)
 		(void)FAIL_START(e, errno, "can't start a process");
-		s->pidfd = -1;
-		close(pair[1]);
-		return err_result(e);
-	}
 	close(pair[1]);
-	return 0;
+	return s->pid < 0 ? err_result(e) : 0;
 }
 
 /* What the plan is for this kernel, and whether that holds it. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* plan -> walls, or why they can't hold it. Pure. */
 #include "backend/landlock/landlock.h"
+
+#include "backend/devices.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "plan/net.h"
@@ -184,8 +186,7 @@ static int add_top(void *arg, struct str name, enum host_type type, struct err *
  */
 static int add_readable(struct lowering *l, struct err *e)
 {
-	static const char *const devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
-					       "/dev/random", "/dev/urandom", "/dev/tty" };
+	static const char *const devices[] = { DEVICES };
 	const struct host *host = l->in->host;
 
 	if (add_rule(l, STR("/"), WALL_LIST, e) < 0 ||

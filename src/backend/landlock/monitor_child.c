@@ -82,7 +82,7 @@ _Noreturn void landlock_monitor(struct inner_job *job)
 	/* SECURITY: a group of its own: the command's kill(0) must not reach the caller's. */
 	if (setpgid(0, 0) < 0)
 		inner_fail(job, INNER_GROUP, 0);
-	inner_tidy_descriptors(job);
+	inner_raise_open_files(job);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		inner_fail(job, INNER_FORK, 1);
 	if (chdir(job->directory) < 0)

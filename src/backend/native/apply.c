@@ -38,7 +38,6 @@ static int prepare(struct arena *a, const struct launch *in, const kernel_mounts
 				    .terminal_path = in->terminal_path,
 				    .is_root = geteuid() == 0 };
 	inner->has_own_network = is_offline;
-	inner->walls.abi = inner_landlock_abi();
 	inner->walls.scopes_only = profile->allows_userns;
 	if (inner_check_walls(in, inner, e) < 0 || lower_mounts(a, in, windows, mounts, e) < 0 ||
 	    lower_walls(a, mounts, &inner->walls, e) < 0)
@@ -129,32 +128,37 @@ static unsigned long namespaces(const struct launch *in)
 	return flags;
 }
 
-static void run_child(void *arg)
+static void run_child(void *arg, int host)
 {
-	native_child(arg);
+	struct native_job *job = arg;
+
+	job->inner.host = host;
+	native_child(job);
 }
 
 static int start(const struct launch *in, struct native_job *job, struct sandbox *out,
 		 struct err *e)
 {
-	scoped_fd host = -1;
+	const int *stdio = job->inner.stdio;
 	int pair[2];
 	int os_error;
 
-	if (inner_open_host(&host, e) < 0)
-		return err_result(e);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return FAIL_SYS(e, errno, "can't make a channel to the sandbox");
 	job->inner.channel = pair[1];
-	job->inner.host = host;
 	out->channel = pair[0];
 	out->has_own_network = job->inner.has_own_network;
-	out->pid = os_fork(namespaces(in), run_child, job, &out->pidfd);
+	out->pid = os_fork_helper(
+		&(struct os_helper){ .run = run_child,
+				     .arg = job,
+				     .flags = namespaces(in),
+				     .kept = (int[]){ stdio[0], stdio[1], stdio[2], pair[1] },
+				     .kept_count = 4 },
+		&out->pidfd);
 	os_error = errno;
 	close(pair[1]);
 	if (out->pid >= 0)
 		return 0;
-	out->pidfd = -1;
 	return host_fail_namespaces(backend_native.name, os_error, e);
 }
 

@@ -94,7 +94,7 @@ _Noreturn void native_child(struct native_job *job)
 	/* SECURITY: a group of its own: the command's kill(0) must not reach the caller's. */
 	if (setpgid(0, 0) < 0)
 		native_fail(job, INNER_GROUP, 0);
-	inner_tidy_descriptors(inner);
+	inner_raise_open_files(inner);
 	/* Before the other process, which has the same errno, and the filter, which is asked each time. */
 	inner->signals = command_take_signals();
 	mask = umask(0);

@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "backend/devices.h"
 #include "backend/native/native.h"
 
 /* Of <fcntl.h> and <sys/mount.h>, as far as not every C library has them. */
@@ -162,19 +163,15 @@ static int clone_device(const char *path)
 	return tree;
 }
 
-static const char *const device_names[NATIVE_DEVICE_COUNT] = { "null",	 "zero",    "full",
-							       "random", "urandom", "tty" };
+static const char *const devices[DEVICE_COUNT] = { DEVICES };
 
 void native_open_sources(struct native_job *job)
 {
 	job->root = open("/", O_PATH | O_CLOEXEC);
 	if (job->root < 0)
 		native_fail(job, NATIVE_PRIVATE, 0);
-	for (size_t i = 0; i < NATIVE_DEVICE_COUNT; i++) {
-		char path[16] = "/dev/";
-
-		memcpy(path + 5, device_names[i], strlen(device_names[i]) + 1);
-		job->devices[i] = clone_device(path);
+	for (size_t i = 0; i < DEVICE_COUNT; i++) {
+		job->devices[i] = clone_device(devices[i]);
 		if (job->devices[i] < 0 && errno != ENOENT)
 			native_fail(job, NATIVE_DEVICES, i);
 	}
@@ -248,7 +245,6 @@ static void make_dev(struct native_job *job)
 		{ "pts/ptmx", MADE_DEV "/ptmx" },
 		{ "/proc/kcore", MADE_DEV "/core" },
 	};
-	char path[32] = MADE_DEV "/";
 
 	if (mkdirat(job->box, MADE_DEV, 0755) < 0 || mkdirat(job->box, MADE_DEV "/pts", 0755) < 0 ||
 	    mkdirat(job->box, MADE_DEV "/shm", 01777) < 0 ||
@@ -257,9 +253,9 @@ static void make_dev(struct native_job *job)
 	for (size_t i = 0; i < COUNT_OF(links); i++)
 		if (symlinkat(links[i][0], job->box, links[i][1]) < 0)
 			native_fail(job, NATIVE_DEV, i);
-	for (size_t i = 0; i < NATIVE_DEVICE_COUNT; i++) {
-		memcpy(path + sizeof(MADE_DEV), device_names[i], strlen(device_names[i]) + 1);
-		if (job->devices[i] >= 0 && make_file(job->box, path, 0) < 0)
+	for (size_t i = 0; i < DEVICE_COUNT; i++) {
+		/* "/dev/null" lies at MADE_DEV "/null" in the box. */
+		if (job->devices[i] >= 0 && make_file(job->box, devices[i] + 1, 0) < 0)
 			native_fail(job, NATIVE_DEV, i);
 	}
 	if (job->console >= 0 && make_file(job->box, MADE_DEV "/console", 0) < 0)
@@ -384,7 +380,6 @@ static void mount_dev(struct native_job *job)
 	static const char *const pts_options[] = { "ptmxmode", "0666", "mode", "0620", NULL };
 	int dev = tree_clone(job->box, MADE_DEV, 0);
 	int pts, mqueue;
-	char path[32] = "dev/";
 
 	if (dev < 0 || tree_move(dev, job->root, "dev") < 0)
 		native_fail(job, NATIVE_DEV, 1);
@@ -392,9 +387,9 @@ static void mount_dev(struct native_job *job)
 	if (tree_move(job->shm, job->root, "dev/shm") < 0)
 		native_fail(job, NATIVE_DEV, 2);
 	close(job->shm);
-	for (size_t i = 0; i < NATIVE_DEVICE_COUNT; i++) {
-		memcpy(path + 4, device_names[i], strlen(device_names[i]) + 1);
-		if (job->devices[i] >= 0 && tree_move(job->devices[i], job->root, path) < 0)
+	for (size_t i = 0; i < DEVICE_COUNT; i++) {
+		if (job->devices[i] >= 0 &&
+		    tree_move(job->devices[i], job->root, devices[i] + 1) < 0)
 			native_fail(job, NATIVE_DEV, 3);
 		close(job->devices[i]);
 	}

@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "backend/backend.h"
+#include "backend/devices.h"
 #include "backend/inner/inner.h"
 #include "backend/mounts/lower.h"
 
@@ -45,10 +46,7 @@ enum native_stage {
 #undef NATIVE_STAGE_ENUM
 };
 
-enum {
-	NATIVE_DEVICE_COUNT = 6, /* that every /dev has */
-	NATIVE_STACK_BYTES = 64 << 10,
-};
+enum { NATIVE_STACK_BYTES = 64 << 10 };
 
 /* All that PID 1 needs; prepared before the clone. */
 struct native_job {
@@ -64,7 +62,7 @@ struct native_job {
 	bool is_mounted;
 	int root; /* O_PATH: what becomes "/" */
 	int box;  /* a tmpfs for everything that is made */
-	int devices[NATIVE_DEVICE_COUNT];
+	int devices[DEVICE_COUNT];
 	int console, shm;
 };
 

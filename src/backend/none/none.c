@@ -29,9 +29,12 @@ static int describe(struct arena *a, const struct launch *in, struct buf *out, s
 	return buf_check(out, e);
 }
 
-static void run_monitor(void *arg)
+static void run_monitor(void *arg, int host)
 {
-	none_monitor(arg);
+	struct none_job *job = arg;
+
+	job->host = host;
+	none_monitor(job);
 }
 
 static int let_go(const struct launch *in, const struct sandbox *s, struct err *e)
@@ -60,7 +63,9 @@ static int start(const struct launch *in, struct none_job *job, struct sandbox *
 	s.channel = ends[0];
 	job->channel = ends[1];
 	job->other_end = ends[0];
-	s.pid = os_fork(0, run_monitor, job, &s.pidfd);
+	/* The command inherits what the caller lets its children inherit. */
+	s.pid = os_fork_helper(
+		&(struct os_helper){ .run = run_monitor, .arg = job, .keeps_all = true }, &s.pidfd);
 	if (s.pid < 0) {
 		(void)FAIL_START(e, errno, "can't start a process");
 		close(ends[1]);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * No sandbox (P17): the command with its environment, its limits and a process
- * group of its own, and nothing else. It gives no guarantee and is never chosen
- * by backend_next(): only who asks for it by name gets it.
+ * group of its own, and nothing else. It gives no guarantee, and backend_next() never
+ * chooses it: the caller has to name it.
  *
  * Between this process and the command stands a *monitor*, which speaks the
- * protocol of linux/init/init.h, so that a run goes the same way with and without
- * a sandbox. It is the leader of the command's group, waits for the command, and
- * kills the group when it is told to or when the channel ends.
+ * protocol of linux/init/init.h, so that a run works the same with and without a
+ * sandbox. It leads the command's process group, waits for the command, and kills
+ * the group when it is told to, when the channel ends, or when the parent ends.
  */
 #pragma once
 
@@ -21,6 +21,7 @@
 struct none_job {
 	int channel;
 	int other_end; /* of it, the parent's */
+	int host;      /* a pidfd of the parent: the run ends with it */
 	int directory; /* O_PATH */
 	int stdio[3];
 	struct command_words words;

@@ -13,6 +13,7 @@
 
 #include "backend/none/none.h"
 #include "linux/init/init.h"
+#include "os/child.h"
 #include "os/fd_pass.h"
 
 static void tell(int channel, const struct init_message *message)
@@ -47,19 +48,6 @@ static _Noreturn void run_command(const struct none_job *job, struct command_sig
 }
 
 /* ---- The monitor --------------------------------------------------------------------- */
-
-/* Everything that others wait for the end of: pipes, sockets, the host's own descriptors. */
-static void close_others(int a, int b)
-{
-	unsigned low = (unsigned)(a < b ? a : b);
-	unsigned high = (unsigned)(a < b ? b : a);
-
-	if (low > 0)
-		syscall(SYS_close_range, 0, low - 1, 0);
-	if (high > low + 1)
-		syscall(SYS_close_range, low + 1, high - 1, 0);
-	syscall(SYS_close_range, high + 1, ~0U, 0);
-}
 
 static uint64_t microseconds(struct timeval t)
 {
@@ -138,12 +126,13 @@ static pid_t wait_and_fork(const struct none_job *job)
 	struct command_signals signals = command_take_signals();
 	pid_t command;
 
-	/* Else the channel could never end. */
+	/* While this copy is open the channel does not end. */
 	close(job->other_end);
 	if (setpgid(0, 0) < 0)
 		ready = (struct init_message){ .kind = INIT_FAILED, .os_error = errno };
 	tell(job->channel, &ready);
-	if (recv(job->channel, &order, sizeof(order), 0) != (ssize_t)sizeof(order) ||
+	if (!os_await_parent(job->channel, job->host) ||
+	    recv(job->channel, &order, sizeof(order), 0) != (ssize_t)sizeof(order) ||
 	    order.kind != INIT_GO)
 		_exit(125);
 	/* Not fork(): its handlers are the host program's and may take locks. */
@@ -163,7 +152,9 @@ static pid_t wait_and_fork(const struct none_job *job)
 
 _Noreturn void none_monitor(const struct none_job *job)
 {
-	struct pollfd wait[2] = { { .fd = job->channel, .events = POLLIN }, { .events = POLLIN } };
+	struct pollfd wait[3] = { { .fd = job->channel, .events = POLLIN },
+				  { .events = POLLIN },
+				  { .fd = job->host, .events = POLLIN } };
 	pid_t command = wait_and_fork(job);
 	sigset_t children;
 
@@ -172,16 +163,19 @@ _Noreturn void none_monitor(const struct none_job *job)
 	wait[1].fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (wait[1].fd < 0)
 		kill_all(job->channel, command);
-	close_others(wait[0].fd, wait[1].fd);
+	/* Somebody may wait for the end of a pipe or socket that this process has a copy of. */
+	(void)os_close_all_but((int[]){ wait[0].fd, wait[1].fd, wait[2].fd }, COUNT_OF(wait));
 	for (;;) {
 		struct signalfd_siginfo info;
 
 		look_at(wait[0].fd, command);
-		if (poll(wait, 2, -1) < 0 && errno != EINTR)
+		if (poll(wait, COUNT_OF(wait), -1) < 0 && errno != EINTR)
 			kill_all(wait[0].fd, command);
 		while (read(wait[1].fd, &info, sizeof(info)) > 0)
 			;
 		look_at(wait[0].fd, command);
+		if (wait[2].revents)
+			kill_all(wait[0].fd, command);
 		if (wait[0].revents)
 			obey(wait[0].fd, command);
 	}

@@ -24,11 +24,9 @@
 #include "os/fd_pass.h"
 
 enum {
-	CHANNEL = 0, /* its number in the process */
-	PARENT = 1,  /* the pidfd of who has forked it */
 	MAX_FDS = 2,
 	INTERRUPT = SIGUSR1,
-	MAX_ERRNO_TOLD = 511, /* above are those of the kernel's inside */
+	MAX_ERRNO_TOLD = 511, /* the kernel uses greater numbers only internally */
 };
 
 struct answer {
@@ -47,13 +45,16 @@ static _Noreturn void end(int status)
 		syscall(SYS_exit_group, status);
 }
 
-/* Since the order came. A call that another signal has ended is made again. */
+/* Since the order came. A call that any other signal has interrupted is made again. */
 static volatile sig_atomic_t is_interrupted;
 
-/* Interrupts a connect() by being handled at all. */
+/* For the signal handler. Only this process sets it: the one that forked it has another copy. */
+static int own_channel = -1;
+
+/* That it is handled at all is what interrupts connect(). */
 static void on_signal(int number)
 {
-	struct pollfd channel = { .fd = CHANNEL };
+	struct pollfd channel = { .fd = own_channel };
 	struct timespec now = { .tv_sec = 0 };
 	int saved = errno;
 
@@ -65,13 +66,14 @@ static void on_signal(int number)
 }
 
 /* SIGIO: something came, or the other end is gone. */
-static bool listen_to_signals(void)
+static bool listen_to_signals(int channel)
 {
 	const struct sigaction action = { .sa_handler = on_signal };
 	uint64_t blocked = ~(UINT64_C(1) << (SIGIO - 1) | UINT64_C(1) << (INTERRUPT - 1));
 
+	own_channel = channel;
 	return sigaction(SIGIO, &action, NULL) == 0 && sigaction(INTERRUPT, &action, NULL) == 0 &&
-	       fcntl(CHANNEL, F_SETOWN, getpid()) == 0 && fcntl(CHANNEL, F_SETFL, O_ASYNC) == 0 &&
+	       fcntl(channel, F_SETOWN, getpid()) == 0 && fcntl(channel, F_SETFL, O_ASYNC) == 0 &&
 	       syscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, NULL, sizeof(blocked)) == 0;
 }
 
@@ -81,33 +83,18 @@ static bool drop_rights(void)
 	const struct __user_cap_data_struct none[2] = { { .effective = 0 }, { .effective = 0 } };
 
 	return syscall(SYS_capset, &header, none) == 0 &&
-	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
-}
-
-struct job {
-	int channel;
-	pid_t host;
-};
-
-static bool prepare(const struct job *job)
-{
-	(void)setsid();
-	(void)prctl(PR_SET_NAME, "cordon-connect");
-	if (job->channel != CHANNEL && dup2(job->channel, CHANNEL) < 0)
-		return false;
-	return syscall(SYS_close_range, CHANNEL + 1, UINT32_MAX, 0) == 0 &&
-	       os_open_parent(job->host) == PARENT && chdir("/") == 0 && drop_rights() &&
-	       listen_to_signals();
+	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
 /* How many descriptors came with the order; 0 at the end of the channel. */
-static size_t receive_order(struct connector_order *order, int fds[MAX_FDS])
+static size_t receive_order(int channel, int parent, struct connector_order *order,
+			    int fds[MAX_FDS])
 {
 	size_t count = MAX_FDS;
 	ssize_t n = 0;
 
-	if (os_await_parent(CHANNEL, PARENT))
-		n = fd_pass_receive(CHANNEL, order, sizeof(*order), fds, &count);
+	if (os_await_parent(channel, parent))
+		n = fd_pass_receive(channel, order, sizeof(*order), fds, &count);
 	return n == (ssize_t)sizeof(*order) ? count : 0;
 }
 
@@ -129,7 +116,7 @@ static long connect_file(int socket, int target)
 	struct sockaddr_un path = { .sun_family = AF_UNIX };
 
 	if (target < 0 || target > 9)
-		return -EPERM; /* there are no more than four */
+		return -EPERM; /* this process never has so many open */
 	memcpy(path.sun_path, dir, sizeof(dir) - 1);
 	path.sun_path[sizeof(dir) - 1] = (char)('0' + target);
 	return connect_by(socket, &path, sizeof(path));
@@ -169,25 +156,26 @@ static bool is_refused(int socket, int64_t result)
 	       info.tcpi_state == TCP_CLOSE;
 }
 
-static bool send_answer(const struct answer *answer)
+static bool send_answer(int channel, const struct answer *answer)
 {
 	ssize_t n;
 
 	do
-		n = fd_pass_tell(CHANNEL, answer, sizeof(*answer), 0);
+		n = fd_pass_tell(channel, answer, sizeof(*answer), 0);
 	while (n < 0 && errno == EINTR);
 	return n == (ssize_t)sizeof(*answer);
 }
 
-static void run(void *arg)
+static void run(void *arg, int parent)
 {
+	int channel = *(const int *)arg;
 	struct connector_order order;
 	int fds[MAX_FDS];
 	size_t count;
 
-	if (!prepare(arg))
+	if (!drop_rights() || !listen_to_signals(channel))
 		end(1);
-	while ((count = receive_order(&order, fds)) > 0) {
+	while ((count = receive_order(channel, parent, &order, fds)) > 0) {
 		struct answer answer = { .id = order.id };
 
 		is_interrupted = 0;
@@ -197,7 +185,7 @@ static void run(void *arg)
 		/* Before the answer: the last close of a socket may wait, as the call would. */
 		for (size_t i = 0; i < count; i++)
 			fd_done(&fds[i]);
-		if (!send_answer(&answer))
+		if (!send_answer(channel, &answer))
 			break;
 	}
 	end(0);
@@ -208,13 +196,17 @@ static void run(void *arg)
 int connector_start(struct connector *c)
 {
 	struct connector started = CONNECTOR_NONE;
-	struct job job = { .host = getpid() };
 	int ends[2], r = 0;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
-	job.channel = ends[1];
-	if (os_fork(0, run, &job, &started.pidfd) < 0)
+	if (os_fork_helper(&(struct os_helper){ .name = "cordon-connect",
+						.is_detached = true,
+						.run = run,
+						.arg = &ends[1],
+						.kept = &ends[1],
+						.kept_count = 1 },
+			   &started.pidfd) < 0)
 		r = -errno;
 	(void)close(ends[1]);
 	if (r < 0) {

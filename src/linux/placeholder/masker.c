@@ -30,7 +30,6 @@
 /* What the process knows. */
 struct job {
 	int channel, root, user_ns, mount_ns, own_ns;
-	pid_t host;   /* who has forked it */
 	int spare[2]; /* a mask for a file, one for a directory, ready to be attached; or -1 */
 	struct masker_counts *counts;
 };
@@ -45,7 +44,6 @@ struct answer {
 	int32_t step, os_error;
 };
 static const char *const steps[] = { "",
-				     "let go of descriptors",
 				     "join its user namespace",
 				     "make a mount namespace",
 				     "make a mask",
@@ -54,7 +52,6 @@ static const char *const steps[] = { "",
 				     "clone the mask" };
 enum step {
 	STEP_NONE,
-	STEP_CLOSE,
 	STEP_JOIN_USER,
 	STEP_OWN_NAMESPACE,
 	STEP_MAKE,
@@ -64,24 +61,6 @@ enum step {
 };
 
 /* ---- In the process ---------------------------------------------------------- */
-
-static int close_all_but(const int *kept, size_t count)
-{
-	unsigned from = 0;
-
-	for (;;) {
-		unsigned next = UINT32_MAX;
-
-		for (size_t i = 0; i < count; i++)
-			if ((unsigned)kept[i] >= from && (unsigned)kept[i] < next)
-				next = (unsigned)kept[i];
-		if (next > from && syscall(SYS_close_range, from, next - 1, 0) < 0)
-			return -1;
-		if (next == UINT32_MAX)
-			return 0;
-		from = next + 1;
-	}
-}
 
 /* Both masks, on a file system that is mounted nowhere yet. */
 static int make_masks(void)
@@ -134,14 +113,11 @@ static int fill_spares(struct job *j)
 
 static enum step prepare(struct job *j)
 {
-	const int kept[] = { j->channel, j->root, j->user_ns, j->mount_ns };
 	int top;
 
-	(void)setsid();
-	if (close_all_but(kept, COUNT_OF(kept)) < 0)
-		return STEP_CLOSE;
 	if (setns(j->user_ns, CLONE_NEWUSER) < 0)
 		return STEP_JOIN_USER;
+	os_wake_with_parent();
 	if (unshare(CLONE_NEWNS) < 0)
 		return STEP_OWN_NAMESPACE;
 	top = make_masks();
@@ -214,17 +190,16 @@ static void carry_out(struct job *j, const char *path)
 	(void)fill_spares(j); /* the next order waits the shorter */
 }
 
-static _Noreturn void run(struct job *j)
+static void run(void *arg, int parent)
 {
+	struct job *j = arg;
 	struct answer answer = { .step = (int32_t)prepare(j) };
 	char path[PATH_MAX_BYTES];
-	int parent;
 
 	if (answer.step != STEP_NONE)
 		answer.os_error = errno;
 	if (fd_pass_tell(j->channel, &answer, sizeof(answer), 0) < 0 || answer.step != STEP_NONE)
 		_exit(1);
-	parent = os_open_parent(j->host);
 	while (os_await_parent(j->channel, parent)) {
 		ssize_t n = recv(j->channel, path, sizeof(path) - 1, 0);
 
@@ -249,15 +224,16 @@ bool masker_is_covered(int dir, const char *name)
 	       is_mount_root(&st);
 }
 
-static void run_job(void *arg)
-{
-	run(arg);
-}
-
 static int start_process(struct masker *m, struct job *j, struct err *e)
 {
-	j->host = getpid();
-	if (os_fork(0, run_job, j, &m->pidfd) < 0)
+	const int kept[] = { j->channel, j->root, j->user_ns, j->mount_ns };
+
+	if (os_fork_helper(&(struct os_helper){ .run = run,
+						.is_detached = true,
+						.arg = j,
+						.kept = kept,
+						.kept_count = COUNT_OF(kept) },
+			   &m->pidfd) < 0)
 		return FAIL_START(e, errno, "can't start a process");
 	return 0;
 }

@@ -54,32 +54,6 @@ static bool has_ended(int pidfd, int wait_ms)
 
 /* ---- The warden itself ---------------------------------------------------------- */
 
-/* The lowest descriptor from `from` on that the warden needs; INT32_MAX: none. */
-static int next_kept(int from, int channel, const struct placeholders *held)
-{
-	int next = channel >= from ? channel : INT32_MAX;
-
-	for (size_t i = 0; i < held->count; i++)
-		if (held->items[i].fd >= from && held->items[i].fd < next)
-			next = held->items[i].fd;
-	return next;
-}
-
-/* Pipes above all: someone may wait for their end. */
-static bool close_others(int channel, const struct placeholders *held)
-{
-	int from = 0;
-
-	while (from < INT32_MAX) {
-		int next = next_kept(from, channel, held);
-
-		if (next > from && syscall(SYS_close_range, from, next - 1, 0) < 0)
-			return false;
-		from = next == INT32_MAX ? next : next + 1;
-	}
-	return true;
-}
-
 /* What the warden knows of the run. */
 struct wardship {
 	struct placeholders *held;
@@ -114,26 +88,10 @@ static _Noreturn void end(int status)
 		syscall(SYS_exit_group, status);
 }
 
-/* Not from a group that it leads, as it does when its parent was the first to see to that. */
-static void leave_session(pid_t host)
-{
-	enum { TRIES = 3 };
-
-	for (int i = 0; i < TRIES && setsid() < 0; i++)
-		(void)setpgid(0, getpgid(host));
-}
-
-static _Noreturn void warden_run(int channel, struct placeholders *held, pid_t host)
+static _Noreturn void warden_run(int channel, struct placeholders *held, int parent)
 {
 	struct wardship w = { .held = held, .sandbox = -1 };
-	int parent;
 
-	leave_session(host);
-	(void)prctl(PR_SET_NAME, "cordon-warden");
-	(void)prctl(PR_SET_DUMPABLE, 0); /* it has a copy of this process's memory */
-	if (chdir("/") < 0 || !close_others(channel, held))
-		end(1); /* which ends the run */
-	parent = os_open_parent(host);
 	while (os_await_parent(channel, parent) && follow_next(&w, channel))
 		;
 	if (w.sandbox >= 0) {
@@ -152,23 +110,28 @@ static _Noreturn void warden_run(int channel, struct placeholders *held, pid_t h
 struct job {
 	int channel;
 	struct placeholders *held;
-	pid_t host;
 };
 
-static void run_job(void *arg)
+static void run_job(void *arg, int parent)
 {
 	const struct job *job = arg;
 
-	warden_run(job->channel, job->held, job->host);
+	warden_run(job->channel, job->held, parent);
 }
 
 static pid_t fork_warden(int channel, struct placeholders *held, int *pidfd)
 {
-	struct job job = { .channel = channel, .held = held, .host = getpid() };
+	struct job job = { .channel = channel, .held = held };
+	/* It gets the locks by the channel: none of them is taken yet. */
+	pid_t pid = os_fork_helper(&(struct os_helper){ .name = "cordon-warden",
+							.is_detached = true,
+							.run = run_job,
+							.arg = &job,
+							.kept = &channel,
+							.kept_count = 1 },
+				   pidfd);
 
-	pid_t pid = os_fork(0, run_job, &job, pidfd);
-
-	/* At once, whenever it comes to leave the session: who kills this group is to leave it. */
+	/* Before it gets to leave the session: a signal to this process's group must not hit it. */
 	if (pid > 0)
 		(void)setpgid(pid, pid);
 	return pid;

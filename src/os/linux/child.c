@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Children without exec, and the terminal that they share. */
+/* Children without exec, and the terminal that they share; see child.h. */
 #include "os/child.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/sched.h>
 #include <poll.h>
 #include <pthread.h>
@@ -14,15 +15,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/fd.h"
+
 void os_wake_with_parent(void)
 {
 	syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
 }
 
-/* Not clone3(): containers answer it with ENOSYS, since they can't see its flags. */
+/* Not clone3(): a container's seccomp filter can't see its flags, and answers ENOSYS. */
 pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidfd)
 {
-	/* The raw call blocks those that the C library keeps to itself, too. */
+	/* The raw call also blocks the signals that the C library reserves for itself. */
 	uint64_t all = UINT64_MAX, before = 0;
 	long pid;
 	int saved;
@@ -35,7 +38,7 @@ pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidf
 		_exit(1);
 	}
 	saved = errno;
-	/* When it fails late the number is told already, and by now perhaps another thread's. */
+	/* A late failure may have set it already, and another thread may own that number now. */
 	if (pid < 0)
 		*pidfd = -1;
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
@@ -65,16 +68,98 @@ pid_t os_vfork(void (*body)(void *arg), void *arg, int *pidfd)
 	return *pidfd < 0 ? -1 : pid;
 }
 
-int os_open_parent(pid_t parent)
-{
-	int fd = (int)syscall(SYS_pidfd_open, parent, 0);
+/* ---- Helpers -------------------------------------------------------------------- */
 
-	/* Gone, its number may be another's by now. */
-	if (fd >= 0 && getppid() != parent) {
-		(void)syscall(SYS_close, fd);
-		return -1;
+/* The lowest of `kept`, and of `other`, that is at least `from`; UINT_MAX: none. */
+static unsigned next_kept(const int *kept, size_t count, int other, unsigned from)
+{
+	unsigned next = other >= 0 && (unsigned)other >= from ? (unsigned)other : UINT_MAX;
+
+	for (size_t i = 0; i < count; i++)
+		if (kept[i] >= 0 && (unsigned)kept[i] >= from && (unsigned)kept[i] < next)
+			next = (unsigned)kept[i];
+	return next;
+}
+
+static bool close_all_but(const int *kept, size_t count, int other)
+{
+	unsigned from = 0;
+
+	for (;;) {
+		unsigned next = next_kept(kept, count, other, from);
+
+		if (next > from && syscall(SYS_close_range, from, next - 1, 0) < 0)
+			return false;
+		if (next == UINT_MAX)
+			return true;
+		from = next + 1;
 	}
-	return fd;
+}
+
+bool os_close_all_but(const int *kept, size_t count)
+{
+	return close_all_but(kept, count, -1);
+}
+
+struct birth {
+	const struct os_helper *helper;
+	pid_t host;
+	int parent;
+};
+
+/* A group leader can't call setsid(), and the parent may have made this process one already. */
+static void leave_session(pid_t host)
+{
+	enum { TRIES = 3 };
+
+	for (int i = 0; i < TRIES && setsid() < 0; i++)
+		(void)setpgid(0, getpgid(host));
+}
+
+static bool detach(pid_t host)
+{
+	leave_session(host);
+	(void)syscall(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+	return chdir("/") == 0;
+}
+
+static void begin_helper(void *arg)
+{
+	const struct birth *birth = arg;
+	const struct os_helper *helper = birth->helper;
+
+	if (helper->is_detached && !detach(birth->host))
+		_exit(1);
+	if (helper->name)
+		(void)syscall(SYS_prctl, PR_SET_NAME, helper->name, 0, 0, 0);
+	/*
+	 * SECURITY: a helper with copies of the caller's pipes and channels would keep others from
+	 * noticing their end: a killed run would go on.
+	 */
+	if (!helper->keeps_all && !close_all_but(helper->kept, helper->kept_count, birth->parent))
+		_exit(1);
+	helper->run(helper->arg, birth->parent);
+}
+
+int os_open_self(void)
+{
+	return (int)syscall(SYS_pidfd_open, getpid(), 0);
+}
+
+pid_t os_fork_helper(const struct os_helper *helper, int *pidfd)
+{
+	/* Opened here: in a pid namespace of its own the helper could not name its parent. */
+	struct birth birth = { .helper = helper, .host = getpid(), .parent = helper->own_pidfd };
+	pid_t pid = -1;
+
+	*pidfd = -1;
+	if (helper->own_pidfd <= 0)
+		birth.parent = os_open_self();
+	if (birth.parent >= 0)
+		pid = os_fork(helper->flags, begin_helper, &birth, pidfd);
+	if (helper->own_pidfd <= 0)
+		fd_done(&birth.parent);
+	return pid;
 }
 
 bool os_await_parent(int channel, int parent)
@@ -82,9 +167,7 @@ bool os_await_parent(int channel, int parent)
 	struct pollfd wait[2] = { { .fd = channel, .events = POLLIN },
 				  { .fd = parent, .events = POLLIN } };
 
-	const struct timespec at_once = { .tv_sec = 0 };
-
-	while (syscall(SYS_ppoll, wait, 2, parent < 0 ? &at_once : NULL, NULL, 0) < 0)
+	while (syscall(SYS_ppoll, wait, 2, NULL, NULL, 0) < 0)
 		if (errno != EINTR)
 			return false;
 	return wait[0].revents != 0;
@@ -110,7 +193,7 @@ int os_reap(int pidfd)
 	struct pollfd gone = { .fd = pidfd, .events = POLLIN };
 	int r;
 
-	/* poll() would wait for it for ever. */
+	/* poll() would never return. */
 	if (pidfd < 0)
 		return -1;
 	do
@@ -118,11 +201,11 @@ int os_reap(int pidfd)
 	while (r < 0 && errno == EINTR);
 	if (r == 0)
 		return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
-	/* Another's child, or reaped by another. */
+	/* It is another process's child, or another thread has reaped it. */
 	do
 		r = poll(&gone, 1, -1);
 	while (r < 0 && errno == EINTR);
-	/* It may have fallen to this process meanwhile. */
+	/* Its parent may have ended meanwhile, which makes it this process's to reap. */
 	(void)waitid(by_pidfd, (id_t)pidfd, &info, WEXITED | WNOHANG | __WALL);
 	return -1;
 }
