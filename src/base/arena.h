@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An arena: many small objects that live and die together. One per policy and
- * one per plan; nothing in it is ever freed alone. It can't be made without a
- * limit, because the sizes of what goes in are chosen by input.
+ * An arena: many small objects that are freed together. There is one for each policy and one for
+ * each plan; nothing in it is freed alone. It can't be made without a limit, because the input
+ * chooses the sizes.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct arena_chunk;
 
 struct arena {
 	struct arena_chunk *chunks; /* newest first */
-	size_t used_bytes;	    /* of all chunks, as asked of the system */
+	size_t used_bytes;	    /* of all chunks, as allocated */
 	size_t limit_bytes;
 };
 
@@ -24,16 +24,16 @@ struct arena {
 		.chunks = NULL, .used_bytes = 0, .limit_bytes = (limit) \
 	}
 
-/* An arena that is emptied when the block that declares it is left. */
+/* An arena that is freed at the end of the block that declares it. */
 #define scoped_arena SCOPED(arena_done) struct arena
 
 /* Frees everything; the arena can be used again. */
 void arena_done(struct arena *a) NONNULL;
 
 /*
- * An arena in `bytes` of memory that is there already, aligned for any object; it never
- * asks for more (ERR_LIMIT). For processes that were forked from a threaded program, in
- * which nothing may be allocated. Not to be given to arena_done().
+ * An arena in `bytes` of existing memory, aligned for any object. It never allocates (ERR_LIMIT).
+ * For processes that were forked from a threaded program, which must not allocate. Don't pass it to
+ * arena_done().
  */
 void arena_over(struct arena *a, void *block, size_t bytes) NONNULL;
 
@@ -56,10 +56,9 @@ int arena_printf(struct arena *a, struct str *out, struct err *e, const char *fm
 #define ARENA_NEW(a, type, e) ((type *)arena_alloc((a), sizeof(type), (e)))
 
 /*
- * Growing arrays in an arena: `items` is a pointer member, `count` and `room`
- * its size_t companions. VEC_PUSH evaluates to a pointer to the new, zeroed
- * last item, or NULL with `e` set. Growth doubles, so what the arena wastes on
- * old copies is at most what the array holds.
+ * Growing arrays in an arena: `items` is a pointer member, with the size_t members `count` and
+ * `room`. VEC_PUSH evaluates to a pointer to the new, zeroed last item, or NULL with `e` set. The
+ * room doubles, so the arena wastes at most as much on old copies as the array holds.
  */
 #define VEC(type)             \
 	struct {              \

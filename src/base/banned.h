@@ -7,7 +7,7 @@
  */
 #pragma once
 
-/* The system's own headers may declare or even use them: read those first. */
+/* Read the system's headers first: they may declare or even use these functions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

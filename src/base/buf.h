@@ -2,9 +2,9 @@
 /*
  * A growing byte buffer that can't be made without a maximum.
  *
- * The first failure (no memory, over the maximum) sticks: later appends do
- * nothing, and buf_check() tells. So text can be built by many small calls with
- * one check at the end, and a cut text is never taken for a whole one.
+ * The first failure (no memory, over the maximum) sticks: later appends do nothing, and buf_check()
+ * reports it. So a text can be built by many small calls with one check at the end, and an
+ * incomplete text is never used.
  */
 #pragma once
 
@@ -27,7 +27,7 @@ struct buf {
 	}
 
 /*
- * One in an array of characters, which never asks for more (ERR_LIMIT). Not to be given to
+ * A buffer in an array of characters, which never allocates (ERR_LIMIT). Don't pass it to
  * buf_done().
  */
 #define BUF_OVER(array)                                                                  \
@@ -39,7 +39,7 @@ struct buf {
 #define scoped_buf SCOPED(buf_done) struct buf
 
 void buf_done(struct buf *b) NONNULL;
-void buf_clear(struct buf *b) NONNULL; /* empties; forgets a failure; keeps the room */
+void buf_clear(struct buf *b) NONNULL; /* empties it and forgets a failure; keeps the memory */
 
 void buf_add(struct buf *b, struct str s) NONNULL;
 void buf_add_char(struct buf *b, char c) NONNULL;

@@ -186,7 +186,7 @@ enum {
 #undef CODE_OF_ID
 };
 
-/* For a number that is no code or no cause they answer as for ERR_INTERNAL. */
+/* For an unknown number they answer as for ERR_INTERNAL. */
 enum err_code cause_code(enum cause cause);
 enum cause cause_of_code(enum err_code code);
 const char *cause_name(enum cause cause) RETURNS_NONNULL;

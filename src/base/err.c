@@ -23,8 +23,8 @@ static void mark_cut(char *text, size_t size)
 }
 
 /*
- * In English and the same in every thread, whatever the program did to its locale; and without a
- * lock: another thread may have held it when this process was forked.
+ * The text is in English and the same in every thread, whatever the program did to its locale. No
+ * lock is taken: another thread may have held it when this process was forked.
  */
 static const char *os_text(int32_t os_error)
 {
@@ -66,7 +66,7 @@ static void fail(struct err *e, const char *at, enum cause cause, int32_t os_err
 		mark_cut(e->text, sizeof(e->text));
 }
 
-/* What a number of the system's means wherever it comes from. */
+/* The cause of an errno value that means the same wherever it comes from. */
 static enum cause cause_of_number(int32_t os_error)
 {
 	switch (os_error) {
@@ -159,7 +159,7 @@ void err_fail_place(struct err *e, const char *at, enum cause cause, struct orig
 	e->place = place;
 }
 
-/* Puts `n` bytes into the text before `at`, where there is room for them. */
+/* Inserts `n` bytes into the text at `at`. The caller has checked that they fit. */
 static void insert(struct err *e, size_t at, const char *bytes, size_t n)
 {
 	memmove(e->text + at + n, e->text + at, strlen(e->text + at) + 1);
@@ -177,7 +177,7 @@ void err_wrap_text(struct err *e, const char *fmt, ...)
 	va_list args;
 	int n;
 
-	/* The cause says more than the context around it: the cause stays whole. */
+	/* The text of the failure is worth more than the context around it, so it stays whole. */
 	if (rest + sizeof("...: ") > sizeof(e->text))
 		return;
 	room = sizeof(e->text) - rest - 2;

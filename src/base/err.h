@@ -18,8 +18,8 @@
 #include "base/str.h"
 
 /*
- * The place in a file that is at fault, as the text begins with it. No pointer:
- * an error outlives the arena that the name of the file was in.
+ * The place in a file that is at fault. The text begins with it. This has no pointer, because an
+ * error outlives the arena with the file's name.
  */
 struct err_place {
 	size_t file_bytes, bytes; /* of "FILE" and of "FILE:LINE:COLUMN: "; 0: no place */
@@ -48,13 +48,12 @@ struct err {
 #define ERR_HERE __FILE__ ":" STRINGIFY(__LINE__)
 
 /*
- * Record a failure and give -code, in sight of the compiler and the analyzers:
- * they then know that the caller's results were not written.
+ * Records a failure and returns -code, in a form that the compiler and the analyzers see through:
+ * they know that the caller's results were not written.
  *
- * FAIL_CAUSE takes a CAUSE_*, which implies the code. The others set the generic cause of the
- * code, but for FAIL_SYS, which knows what some numbers of the system's mean everywhere
- * (EMFILE: CAUSE_OPEN_FILES), and FAIL_START, for a process that could not be started, where
- * EAGAIN means CAUSE_PROCESS_LIMIT.
+ * FAIL_CAUSE takes a CAUSE_*, which implies the code. The others set the generic cause of the code.
+ * FAIL_SYS is an exception: some numbers have a cause of their own (EMFILE: CAUSE_OPEN_FILES).
+ * FAIL_START is for a process that could not be started, where EAGAIN means CAUSE_PROCESS_LIMIT.
  */
 #define FAIL(e, code, ...) (err_fail_at((e), ERR_HERE, (code), 0, __VA_ARGS__), err_negative(code))
 #define FAIL_CAUSE(e, cause, ...)                                \
@@ -89,14 +88,14 @@ void err_fail_start(struct err *e, const char *at, int32_t os_error, const char 
 	PRINTF_LIKE(4, 5) NONNULL;
 
 /*
- * FAIL_AT puts "FILE:LINE:COLUMN: " before the text, unless `origin` names no
- * file. Of a name over ERR_FILE_BYTES only the end is shown: the reason has to fit.
+ * FAIL_AT puts "FILE:LINE:COLUMN: " before the text, unless `origin` names no file. Of a name over
+ * ERR_FILE_BYTES only the end is shown, to leave room for the reason.
  */
 enum { ERR_FILE_BYTES = 400 };
 void err_fail_place(struct err *e, const char *at, enum cause cause, struct origin origin,
 		    const char *fmt, ...) PRINTF_LIKE(5, 6) NONNULL;
 
-/* The -code of a failure that was recorded, for passing it on. */
+/* The -code of a recorded failure, for passing it on. */
 static inline int err_result(const struct err *e)
 {
 	int result = -(int)e->code;
@@ -108,7 +107,7 @@ static inline int err_result(const struct err *e)
 #define err_wrap(e, ...) (err_wrap_text((e), __VA_ARGS__), err_result(e))
 void err_wrap_text(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3) NONNULL;
 
-/* Says where a failure was that does not say it yet, and gives err_result(). */
+/* Adds the place to a failure that has none yet, and gives err_result(). */
 int err_wrap_place(struct err *e, struct origin origin) NONNULL;
 
 /* The file of e->place as the text names it, "" without one; and the text without its place. */
@@ -116,9 +115,9 @@ struct str err_file(const struct err *e) NONNULL;
 struct str err_message(const struct err *e) NONNULL;
 
 /*
- * Adds a line below the headline, for a list of what is missing or what to do. In `text` it is
- * one more "; LINE", so that an error can be quoted; err_print() shows it as a line of its own.
- * A line that does not fit is left off.
+ * Adds a line below the headline, for a list of what is missing or what to do. In `text` it is one
+ * more "; LINE", so that an error can be quoted; err_print() shows it as a line of its own. A line
+ * that does not fit is left out.
  */
 void err_add_line(struct err *e, const char *fmt, ...) PRINTF_LIKE(2, 3) NONNULL;
 
@@ -131,5 +130,5 @@ struct str err_line(const struct err *e, size_t number) NONNULL;
  */
 const char *err_print(const struct err *e, char *out, size_t size) NONNULL;
 
-/* Forgets a failure, for the rare caller that goes on after one. */
+/* Forgets a failure, for the rare caller that continues after one. */
 void err_clear(struct err *e) NONNULL;

@@ -60,17 +60,15 @@ bool glob_match(const struct glob *g, struct str path) NONNULL;
 int glob_match_deepest(const struct glob *g, struct str path) NONNULL;
 
 /*
- * Whether any name below the directory `path` (relative) could still match, so
- * that a scan may leave out the directories where this is false. True wrongly
- * only for what can't match at all, such as "[b-a]".
+ * Whether any name below the directory `path` (relative) could still match. A scan may skip the
+ * directories where this is false. Wrongly true only for what can't match at all, such as "[b-a]".
  */
 bool glob_may_match_below(const struct glob *g, struct str path) NONNULL;
 
 /*
- * What glob_match() or glob_may_match_below() may cost for one path, whatever it
- * holds: `each`, and `byte` for each of its bytes, in units of very roughly a
- * nanosecond. It depends on the pattern alone, so that who counts it refuses the
- * same on every machine.
+ * The maximal cost of glob_match() or glob_may_match_below() for any path: `each`, plus `byte` for
+ * each byte of the path, in units of very roughly a nanosecond. It depends on the pattern alone, so
+ * that a caller that limits it refuses the same patterns on every machine.
  */
 struct glob_cost {
 	uint64_t each, byte;
@@ -95,10 +93,9 @@ int glob_escape(struct arena *a, struct str literal, struct str *out, struct err
 	MUST_CHECK NONNULL;
 
 /*
- * What a pattern says, in one spelling: what looks special and is not (a '[' or
- * '{' that nothing closes) is escaped, what is escaped without need is not. So
- * two such patterns can be joined by a '/' and each part goes on to mean what it
- * meant alone; as written, a '{' of the one could find its '}' in the other.
+ * A pattern in normal spelling: what looks special but is not (an unclosed '[' or '{') is escaped,
+ * and needless escapes are removed. So two such patterns can be joined by a '/', and each keeps its
+ * meaning; as written, a '{' in one could find its '}' in the other.
  */
 struct glob_spelling {
 	struct str pattern;
@@ -108,14 +105,17 @@ struct glob_spelling {
 int glob_spell(struct arena *a, struct str pattern, struct glob_spelling *out, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* What is valid, and yet hardly what its author meant: each matches less than it seems to. */
+/*
+ * Patterns that are valid but probably not what the author meant: each matches less than it seems
+ * to.
+ */
 enum glob_slip {
 	GLOB_NO_SLIP,
-	GLOB_SLIP_STARS, /* a "**" that is no whole component, and so a '*' */
-	GLOB_SLIP_CLASS, /* a '[' that nothing closes, and so itself */
-	GLOB_SLIP_GROUP, /* a '{' likewise */
+	GLOB_SLIP_STARS, /* a "**" that is not a whole component, and so means '*' */
+	GLOB_SLIP_CLASS, /* an unclosed '[', which means itself */
+	GLOB_SLIP_GROUP, /* an unclosed '{', likewise */
 };
 
-/* The first slip of a pattern, and the offset of it. */
+/* The first slip in a pattern, and its offset. */
 int glob_find_slip(struct arena *a, struct str pattern, enum glob_slip *out, size_t *at,
 		   struct err *e) MUST_CHECK NONNULL;

@@ -39,10 +39,10 @@ int hostname_parse_name(struct arena *a, struct str text, struct str *out, struc
 int hostname_parse_port(struct arena *a, struct str text, struct hostname *out, uint16_t *port,
 			struct err *e) MUST_CHECK NONNULL;
 
-/* Of a name in normal form: it is loopback, whatever files and servers say (RFC 6761, 6.3). */
+/* Whether a name in normal form is loopback by definition (RFC 6761, 6.3). */
 bool hostname_is_localhost(struct str name) PURE;
 
-/* Where in such a text the colon before the port is, or text.len without one. */
+/* The offset of the colon before the port in such a text; text.len if there is none. */
 size_t hostname_port_offset(struct str text) PURE;
 
 /* A port: decimal, 1 to 65535, no leading zero. */

@@ -396,7 +396,10 @@ static int encode(const uint32_t *c, size_t count, struct idna_label *out, struc
 	return 0;
 }
 
-/* What is encoded must be what encoding gives, or one host would have two names. */
+/*
+ * A label must have exactly one encoding. Otherwise one host would have two names, and a rule for
+ * one would not cover the other.
+ */
 static int check_a_label(struct idna_label *label, struct err *e)
 {
 	struct str text = { label->text, label->len };

@@ -177,7 +177,7 @@ static bool has_prefix(const struct ip *ip, const uint8_t *prefix, unsigned bits
 
 bool ip_block_has(const struct ip_block *block, const struct ip *ip)
 {
-	/* "::/0" is written to mean IPv6, not the IPv4 addresses that are kept inside it. */
+	/* "::/0" means IPv6, not the IPv4 addresses that are stored inside it. */
 	if (ip_is_v4(ip) && (block->bits < 96 || !ip_is_v4(&block->first)))
 		return false;
 	return has_prefix(ip, block->first.bytes, block->bits);
@@ -282,7 +282,10 @@ bool ip_is_public(const struct ip *ip)
 	static const uint8_t compatible[12] = { 0 };
 	struct ip inner;
 
-	/* SECURITY: both ends of the tunnel count, so this is asked before the prefix is. */
+	/*
+	 * SECURITY: both ends of the tunnel count, so ISATAP is checked before the prefix.
+	 * Otherwise a public prefix would hide a private address behind it.
+	 */
 	if (is_isatap(ip) && !v4_is_public(ip->bytes + 12))
 		return false;
 	if (find_behind_prefix(ip, &inner))

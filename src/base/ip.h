@@ -36,10 +36,9 @@ bool ip_is_loopback(const struct ip *ip) NONNULL;
 bool ip_block_has(const struct ip_block *block, const struct ip *ip) NONNULL;
 
 /*
- * The address that a packet to `ip` would really reach when `ip` carries an
- * IPv4 address inside: v4-mapped, v4-compatible, NAT64 (64:ff9b::/96), 6to4,
- * Teredo (the client), ISATAP. False when it carries none; an IPv4 address gives
- * itself.
+ * The IPv4 address that a packet to `ip` would really reach, if `ip` carries one: v4-mapped,
+ * v4-compatible, NAT64 (64:ff9b::/96), 6to4, Teredo (the client), ISATAP. False if it carries none.
+ * An IPv4 address gives itself.
  */
 bool ip_embedded_v4(const struct ip *ip, struct ip *out) NONNULL;
 

@@ -411,7 +411,7 @@ static int read_value(struct parser *p, uint32_t depth, struct json *out)
 	return 0;
 }
 
-/* Checked once for the whole text, so that nothing behind it has to. */
+/* Checks the whole text once, so that later code need not. */
 static int check_bytes(struct parser *p)
 {
 	size_t bad = utf8_check(p->text);

@@ -18,8 +18,8 @@
 #define RETURNS_NONNULL	 __attribute__((returns_nonnull))
 
 /*
- * A large variable that is written before it is read: the build clears all
- * others, and clearing this one would take longer than what it is for.
+ * For a large variable that is always written before it is read. The build clears all other
+ * variables; clearing this one would take longer than its use.
  */
 #if defined(__has_attribute) && __has_attribute(uninitialized)
 #define UNINITIALIZED __attribute__((uninitialized))
@@ -27,7 +27,7 @@
 #define UNINITIALIZED
 #endif
 
-/* mingw has two printf dialects; the one that knows %zu has to be asked for. */
+/* mingw has two printf dialects; this selects the one that has %zu. */
 #ifdef __MINGW_PRINTF_FORMAT
 #define PRINTF_LIKE(fmt, args) __attribute__((format(__MINGW_PRINTF_FORMAT, fmt, args)))
 #else

@@ -9,10 +9,10 @@
 #include <string.h>
 
 /*
- * The program runs one command and ends: what it needs for that is taken from here, one
- * block after the other, instead of from malloc, whose system calls and scattered pages
- * would be a good part of the time that a start takes. What is larger, or comes when this
- * is used up, is malloc's. Only for a program of one thread; a library has none of it.
+ * A pool for a program of one thread that runs one command and ends. Blocks are taken from it one
+ * after the other. That avoids malloc's system calls and scattered pages, which would be a good
+ * part of the time that a start takes. Larger blocks, and all blocks when the pool is used up, come
+ * from malloc. The library has no pool.
  */
 #ifndef MEM_POOL_BYTES
 #define MEM_POOL_BYTES 0
@@ -21,7 +21,7 @@
 static struct {
 	alignas(max_align_t) unsigned char bytes[MEM_POOL_BYTES + 1];
 	size_t used;
-	size_t last; /* where the newest block begins; `used` when that was freed */
+	size_t last; /* where the newest block begins; `used` if that was freed */
 } pool;
 static const size_t pool_bytes = sizeof(pool.bytes) - 1;
 
@@ -36,7 +36,7 @@ static bool has_room(size_t at, size_t size)
 	return size <= pool_bytes && pool_bytes - size >= at;
 }
 
-/* Not zeroed; NULL when it has to come from malloc. */
+/* Not zeroed; NULL if it must come from malloc. */
 static void *take(size_t at, size_t size)
 {
 	size_t const align = alignof(max_align_t);
@@ -51,7 +51,7 @@ static void *take(size_t at, size_t size)
 static void *resize_pooled(void *block, size_t size)
 {
 	size_t at = (size_t)((unsigned char *)block - pool.bytes);
-	size_t most = pool.used - at; /* at least what it holds */
+	size_t most = pool.used - at; /* at least the block's size */
 	void *moved;
 
 	if (at == pool.last && has_room(at, size))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A set of names, balanced whatever the order they come in: whoever writes a
- * policy file chooses its keys, so a hash that can be flooded or a plain tree
- * would let a small file cost quadratic time.
+ * A set of names that stays balanced whatever order they are added in. Whoever writes a policy file
+ * chooses its keys, so with a hash that can be flooded, or a plain tree, a small file could cost
+ * quadratic time.
  *
- * The nodes are embedded in what the caller keeps; nothing is allocated here.
+ * The nodes are embedded in the caller's objects; nothing is allocated here.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 struct name_node {
 	struct name_node *left, *right;
 	uint32_t level;
-	struct str name; /* set by the caller, and left alone while in the tree */
+	struct str name; /* set by the caller; must not change while in the tree */
 };
 
 /* The node called `name`, or NULL. `root` is NULL for an empty tree. */

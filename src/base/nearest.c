@@ -6,7 +6,7 @@
 
 enum { LONGEST = 64 };
 
-/* Case is no edit: "Deny" for "deny" is the likeliest slip of all. */
+/* A difference in case is not an edit: "Deny" for "deny" is the likeliest typo. */
 static bool is_same(char a, char b)
 {
 	return ascii_lower(a) == ascii_lower(b);
@@ -53,7 +53,10 @@ const char *nearest_name(struct str typed, const char *const *known, size_t coun
 		if (name.len == 0 || name.len > LONGEST)
 			continue;
 		edits = count_edits(typed, name);
-		/* A third of the letters wrong, but never all: "a" is no typo of "b". */
+		/*
+		 * At most a third of the letters may be wrong, and never all: "a" is not a typo of
+		 * "b".
+		 */
 		if (edits > MAX_OF((size_t)1, name.len / 3) || edits >= MIN_OF(typed.len, name.len))
 			continue;
 		if (edits < fewest) {

@@ -165,7 +165,10 @@ struct str path_name(struct str path)
 	return str_from(path, name_start(path));
 }
 
-/* The separator sorts before every byte of a name, or "/a-b" would part "/a" from "/a/b". */
+/*
+ * The separator sorts before every byte of a name; otherwise "/a-b" would come between "/a" and
+ * "/a/b".
+ */
 static int rank(char c)
 {
 	return c == '/' ? -1 : (unsigned char)c;

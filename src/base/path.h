@@ -55,5 +55,5 @@ struct str path_name(struct str path) PURE;
  */
 bool path_next(struct str path, size_t *at, struct str *name) NONNULL;
 
-/* The order in which a path stands before all that is below it, siblings bytewise. */
+/* An order in which a path comes before everything below it; siblings are compared by bytes. */
 int path_cmp(struct str a, struct str b) PURE;

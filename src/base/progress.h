@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Of work that may take long, who waits for it may want to hear, and to end it. */
+/* Reports progress of long work to a caller that waits for it and may cancel it. */
 #pragma once
 
 #include "base/err.h"
 #include "base/str.h"
 
 struct progress {
-	/* Before each directory that is searched. ERR_CANCELLED: this is to end. */
+	/* Called before each directory is searched. ERR_CANCELLED stops the work. */
 	int (*tell)(void *user, struct str directory, struct err *e);
 	void *user;
 };
 
-/* `progress` may be NULL: nobody waits. */
+/* `progress` may be NULL. */
 static inline int progress_tell(const struct progress *progress, struct str directory,
 				struct err *e)
 {

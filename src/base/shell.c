@@ -2,7 +2,7 @@
 /* See shell.h. */
 #include "base/shell.h"
 
-/* A '~' or '=' would be, at some places. */
+/* A '~' or '=' is special in some positions. */
 static bool is_plain(struct str word)
 {
 	for (size_t i = 0; i < word.len; i++)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Which directory it was, and when its names were last changed. */
+/* Identifies a directory and the time when its names last changed. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct stamp {
-	uint64_t device,
-		inode; /* 0: it is not known, or was changed so lately that the time says nothing */
+	uint64_t device, inode; /* 0: unknown, or changed so recently that the time says nothing */
 	int64_t seconds;
 	uint32_t nanoseconds;
 };
@@ -17,7 +16,7 @@ static inline bool stamp_is_known(const struct stamp *s)
 	return s->inode != 0;
 }
 
-/* Whether it is known, and the same. */
+/* Whether both are known and equal. */
 static inline bool stamp_eq(const struct stamp *a, const struct stamp *b)
 {
 	return stamp_is_known(a) && a->inode == b->inode && a->device == b->device &&

@@ -35,8 +35,8 @@ static inline struct str str_of(const char *text)
 }
 
 /*
- * How many of the first `n` bytes are the same. Names and paths are short: the
- * call of memcmp() alone costs more than this does, and musl's goes byte by byte.
+ * How many of the first `n` bytes are equal. Names and paths are short: the call of memcmp() alone
+ * costs more than this loop, and musl's memcmp() goes byte by byte.
  */
 static inline size_t bytes_same(const char *a, const char *b, size_t n)
 {
@@ -65,7 +65,7 @@ static inline bool str_is(struct str a, const char *text)
 	return str_eq(a, str_of(text));
 }
 
-/* Bytewise, a prefix first. */
+/* Compares bytes; a prefix comes first. */
 static inline int str_cmp(struct str a, struct str b)
 {
 	size_t n = MIN_OF(a.len, b.len);
@@ -113,7 +113,7 @@ static inline bool str_has_nul(struct str s)
 	return str_find(s, '\0') < s.len;
 }
 
-/* ASCII only: the locale has no say in what a policy means. */
+/* ASCII only: the locale must not affect what a policy means. */
 static inline char ascii_lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;

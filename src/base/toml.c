@@ -35,7 +35,10 @@ int toml_fail_depth(struct toml_parser *p, size_t at)
 			 TOML_MAX_DEPTH);
 }
 
-/* What word processors and web pages put in place of plain characters; "" when not one of them. */
+/*
+ * The plain character for one that word processors and web pages put in its place; "" for all
+ * others.
+ */
 static const char *find_plain(uint32_t c)
 {
 	if (c == 0xA0 || c == 0x202F || (c >= 0x2000 && c <= 0x200A) || c == 0x3000)
@@ -435,7 +438,7 @@ static int read_document(struct toml_parser *p, struct toml_node *document)
 	}
 }
 
-/* Checked once for the whole text, so that nothing behind it has to. */
+/* Checks the whole text once, so that later code need not. */
 static int check_bytes(struct toml_parser *p)
 {
 	size_t bad = utf8_check(p->text);
@@ -492,7 +495,10 @@ static int read_override_value(struct toml_parser *p, uint32_t depth, struct tom
 	r = toml_read_value(p, depth, out);
 	if (r == 0 && p->at == end)
 		return 0;
-	/* A limit or no memory is a failure; only what is not TOML is a literal. */
+	/*
+	 * Exceeding a limit or running out of memory is a failure; only text that is not TOML is a
+	 * literal.
+	 */
 	if (r < 0 && p->e->code != ERR_SYNTAX)
 		return r;
 	err_clear(p->e);

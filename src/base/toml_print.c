@@ -18,7 +18,7 @@ struct toml_way {
 
 void toml_add_string(struct buf *b, struct str s)
 {
-	/* What is not UTF-8 is against the contract, yet never makes it malformed. */
+	/* The caller must pass UTF-8, but other bytes do not make the output malformed either. */
 	utf8_add_quoted(b, s, false);
 }
 

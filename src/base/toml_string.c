@@ -100,7 +100,7 @@ static int read_plain(struct toml_parser *p)
 	return 0;
 }
 
-/* As many as stand for themselves in every kind of string: most strings are nothing else. */
+/* Reads bytes that stand for themselves in every kind of string. Most strings have nothing else. */
 static void read_plain_run(struct toml_parser *p)
 {
 	struct str rest = str_from(p->text, p->at);
@@ -177,7 +177,8 @@ static int read_lines(struct toml_parser *p, char quote)
 			if (read_quotes(p, quote))
 				return 0;
 		} else if (toml_skip_newline(p)) {
-			buf_add_char(p->scratch, '\n'); /* on every platform, or digests differ */
+			/* the same on every platform, or digests would differ */
+			buf_add_char(p->scratch, '\n');
 		} else {
 			r = c == '\\' && quote == '"' ? read_escape(p, true) : read_plain(p);
 		}
