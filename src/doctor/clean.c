@@ -40,7 +40,7 @@ static int clean_for(struct arena *a, const struct cordon_load_options *options,
 		     const char *profile, struct diagnosis *d, struct err *e)
 {
 	struct cordon_load_options load = *options;
-	const struct run_needs needs = { .spares_homes = true };
+	const struct run_needs needs = { .allows_home = true };
 	struct cleaning cleaning = { .was_cut = false };
 	cordon_policy *policy;
 	int status;

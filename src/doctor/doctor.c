@@ -122,7 +122,7 @@ static void load_usual(struct visit *v)
 	struct cordon_load_options own = v->load;
 
 	/* What this host can enforce has nothing to do with where that is asked. */
-	const struct run_needs needs = { .spares_homes = true };
+	const struct run_needs needs = { .allows_home = true };
 
 	own.on_warning = NULL;
 	v->usual = load_new(&own, &needs, &v->why_none);

@@ -53,7 +53,7 @@ int options_read_doctor(const struct cordon_doctor_options *in, struct cordon_do
 struct run_needs {
 	const char *port_option; /* --publish or --host-port, when one was given; NULL: none */
 	bool keeps_log;		 /* in the state directory, when the network is managed */
-	bool spares_homes;	 /* nothing is run in the workspace, be it a home (P5) */
+	bool allows_home;	 /* nothing is run in the workspace, be it a home (P5) */
 };
 
 /* A directory and its path: that it is still the one can be told later. */

@@ -113,7 +113,7 @@ static int note_vain(struct cordon_policy *p, struct arena *a, const struct addi
 
 		if (!rule->origin.file || rule->origin.file[0] != '-')
 			continue;
-		if (plan_find_vain(a, plan, rule, &why, e) < 0)
+		if (plan_explain_redundant(a, plan, rule, &why, e) < 0)
 			return err_result(e);
 		if (why.len && (arena_printf(a, &note.text, e, "\"%.*s\" %.*s", STR_ARG(rule->key),
 					     STR_ARG(why)) < 0 ||
@@ -192,9 +192,9 @@ static int make_state(const struct inputs *in, const struct policy *policy, stru
 }
 
 /* SECURITY: a run is always in its workspace, whatever the flags say. */
-static bool spares_homes(const struct inputs *in)
+static bool allows_home(const struct inputs *in)
 {
-	return in->run ? in->run->spares_homes : (in->options->flags & CORDON_LOAD_HOSTS_ONLY) != 0;
+	return in->run ? in->run->allows_home : (in->options->flags & CORDON_LOAD_HOSTS_ONLY) != 0;
 }
 
 /* Whether there is any need to know where people live. */
@@ -241,11 +241,11 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 						 .own = own.items,
 						 .own_count = own.count,
 						 .has_decider = false,
-						 .spares_homes = spares_homes(in),
+						 .allows_home = allows_home(in),
 						 .host = &out->host };
 	out->plan_inputs.places.roots = roots.items;
 	out->plan_inputs.places.root_count = roots.count;
-	if (!out->plan_inputs.spares_homes && may_write(out->policy) &&
+	if (!out->plan_inputs.allows_home && may_write(out->policy) &&
 	    inputs_find_homes(in, &out->plan_inputs.places, e) < 0)
 		return err_result(e);
 	teller_init(&teller, in->options->on_progress, in->options->user);

@@ -65,9 +65,9 @@ struct builder {
 	 */
 	rule_numbers masked_rules, root_rules, placeholder_rules, link_rules;
 	size_t glob_count;	  /* globs among the rules: at most PLAN_MAX_GLOBS */
-	struct name_node *walked; /* by path: directories that were listed (dir_list.h) */
-	size_t walked_room;	  /* how many more directories may be remembered */
-	size_t walked_dirs;	  /* how many subdirectories they have */
+	struct name_node *listed; /* by path: directories that were listed (dir_list.h) */
+	size_t listed_room;	  /* how many more directories may be remembered */
+	size_t listed_subdirs;	  /* how many subdirectories they have */
 };
 
 /*
@@ -124,8 +124,8 @@ int pass_roots(struct builder *b, struct err *e)
 	MUST_CHECK NONNULL; /* roots.c: writable roots of P9 */
 int pass_git(struct builder *b, struct err *e)
 	MUST_CHECK NONNULL; /* git.c: P9's git directories, P10 */
-int pass_protect(struct builder *b, struct err *e) MUST_CHECK NONNULL; /* protect.c: P9's names */
-int pass_own(struct builder *b, struct err *e) MUST_CHECK NONNULL;     /* own.c: P25 */
+int pass_protect(struct builder *b, struct err *e) MUST_CHECK NONNULL;	 /* protect.c: P9's names */
+int pass_own_files(struct builder *b, struct err *e) MUST_CHECK NONNULL; /* own_files.c: P25 */
 int pass_missing(struct builder *b, struct err *e)
 	MUST_CHECK NONNULL; /* missing.c: P11 caps and placeholders */
 int pass_index(struct builder *b, struct err *e)

@@ -72,7 +72,8 @@ struct candidate {
 	met_links links;
 	uint32_t layer;
 	bool is_grant;
-	struct str steered_by; /* a link on the way that a sandboxed command could replace, or "" */
+	struct str
+		untrusted_link; /* a link on the way that a sandboxed command could replace, or "" */
 };
 
 struct entries {
@@ -173,7 +174,7 @@ static bool is_worth_a_note(const struct candidate *c)
 	return !(is_tmp ? is_built_in(entry) : c->place.is_optional);
 }
 
-static int leave_out_steered(struct builder *b, const struct candidate *c, struct err *e)
+static int leave_out_untrusted(struct builder *b, const struct candidate *c, struct err *e)
 {
 	return builder_note(b, true, c->entry->origin, e,
 			    "%s \"%.*s\" = \"%s\" is left out: it leads to %s through the link %s, "
@@ -181,7 +182,7 @@ static int leave_out_steered(struct builder *b, const struct candidate *c, struc
 			    "name it instead",
 			    c->is_grant ? "the grant" : "the entry", STR_ARG(c->entry->key),
 			    access_name(c->entry->access), SHOWN(c->canon.path),
-			    SHOWN(c->steered_by));
+			    SHOWN(c->untrusted_link));
 }
 
 /* Where a place was named: a workspace root on its own line, everything else in the entry. */
@@ -207,7 +208,7 @@ static int find_origin(struct builder *b, const struct candidate *c, struct orig
 }
 
 /* Warns once for each missing path, however many keys name it. */
-static int is_told(struct entries *x, struct str path, bool *out, struct err *e)
+static int is_reported(struct entries *x, struct str path, bool *out, struct err *e)
 {
 	struct name_node *node;
 
@@ -237,7 +238,7 @@ static int leave_out(struct entries *x, const struct candidate *c, struct err *e
 	if (!is_worth_a_note(c))
 		return 0;
 	if (find_origin(b, c, &origin, e) < 0 ||
-	    (is_warning && is_told(x, c->canon.path, &is_known, e) < 0))
+	    (is_warning && is_reported(x, c->canon.path, &is_known, e) < 0))
 		return err_result(e);
 	if (is_known)
 		return 0;
@@ -366,11 +367,11 @@ static bool is_written(const struct written *w, struct str path, bool with_grant
 }
 
 /* A grant takes nothing away (P18), so what grants open counts only against grants. */
-static void find_steering(struct candidate *c, const struct written *w)
+static void find_untrusted_link(struct candidate *c, const struct written *w)
 {
-	for (size_t i = 0; i < c->links.count && c->steered_by.len == 0; i++)
+	for (size_t i = 0; i < c->links.count && c->untrusted_link.len == 0; i++)
 		if (is_written(w, path_parent(c->links.items[i].path), c->is_grant))
-			c->steered_by = c->links.items[i].path;
+			c->untrusted_link = c->links.items[i].path;
 }
 
 static int find_written(struct entries *x, struct written *w, struct err *e)
@@ -397,35 +398,35 @@ static int find_written(struct entries *x, struct written *w, struct err *e)
  * SECURITY: only write entries count here, whatever a narrower entry says about the place of the
  * link. Otherwise adding a deny could make another entry open more.
  */
-static int judge_links(struct entries *x, struct err *e)
+static int check_links(struct entries *x, struct err *e)
 {
 	struct written w = { NULL, NULL };
 	int r = find_written(x, &w, e);
 
 	for (size_t i = 0; r == 0 && i < x->linked.count; i++)
-		find_steering(&x->linked.items[i], &w);
+		find_untrusted_link(&x->linked.items[i], &w);
 	for (size_t i = 0; r == 0 && i < x->linked.count; i++) {
 		const struct candidate *c = &x->linked.items[i];
 
-		if (c->steered_by.len == 0 && c->entry->access == ACCESS_WRITE)
+		if (c->untrusted_link.len == 0 && c->entry->access == ACCESS_WRITE)
 			r = add_written(x->b, &w, c->canon.path, c->is_grant, e);
 	}
 	for (size_t i = 0; r == 0 && i < x->linked.count; i++)
-		find_steering(&x->linked.items[i], &w);
+		find_untrusted_link(&x->linked.items[i], &w);
 	return r;
 }
 
 static int add_linked(struct entries *x, struct err *e)
 {
-	int r = x->linked.count > 0 ? judge_links(x, e) : 0;
+	int r = x->linked.count > 0 ? check_links(x, e) : 0;
 
 	for (size_t i = 0; r == 0 && i < x->linked.count; i++) {
 		const struct candidate *c = &x->linked.items[i];
 
-		if (c->steered_by.len == 0)
+		if (c->untrusted_link.len == 0)
 			r = add_rule(x->b, c, e);
 		else if (c->is_grant || c->entry->access == ACCESS_WRITE)
-			r = leave_out_steered(x->b, c, e);
+			r = leave_out_untrusted(x->b, c, e);
 		else
 			r = wait_undecided(x, c,
 					   /* it may narrow, and a narrowing is never lost (P3) */
@@ -448,9 +449,9 @@ static int decide_one(struct entries *x, const struct candidate *c, struct err *
 	 */
 	enum access others = index_resolve_below(x->b->plan->index, c->canon.path, 1).access;
 
-	if (others == ACCESS_WRITE || (c->steered_by.len > 0 && others == ACCESS_READ))
+	if (others == ACCESS_WRITE || (c->untrusted_link.len > 0 && others == ACCESS_READ))
 		return add_rule(x->b, c, e);
-	return c->steered_by.len > 0 ? leave_out_steered(x->b, c, e) : leave_out(x, c, e);
+	return c->untrusted_link.len > 0 ? leave_out_untrusted(x->b, c, e) : leave_out(x, c, e);
 }
 
 static int decide(struct entries *x, struct err *e)

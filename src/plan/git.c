@@ -204,7 +204,7 @@ int git_add_worktree(struct git_scan *s, struct str path, struct err *e)
  * It is treated as git's only if git would accept it. Otherwise a command could have any directory
  * of the workspace made read-only in the next run.
  */
-static int is_gits(struct git_scan *s, const struct canon *at, bool *out, struct err *e)
+static int is_accepted(struct git_scan *s, const struct canon *at, bool *out, struct err *e)
 {
 	enum host_type objects = HOST_MISSING;
 	enum host_type refs = HOST_MISSING;
@@ -249,7 +249,7 @@ static int visit_pointer(struct git_scan *s, struct str worktree, struct str roo
 			return r;
 	}
 	if (leads) {
-		r = is_gits(s, &at, &leads, e);
+		r = is_accepted(s, &at, &leads, e);
 		return r < 0 || !leads ? r : add_dir(s, at.path, worktree, root, e);
 	}
 	return builder_note(s->b, !s->is_nested, (struct origin){ .file = NULL }, e,
@@ -348,7 +348,7 @@ static int visit_root(struct git_scan *s, struct str root, enum host_type target
 		r = add_dir(s, root, STR_EMPTY, STR_EMPTY, e);
 		self = r == 0 ? git_find(s, root) : NULL;
 		if (self)
-			self->is_root = !git_is_meant(s, root);
+			self->is_root = !git_is_opened(s, root);
 		return r;
 	}
 	/* Git looks for a bare layout also if `.git` is a directory that is not a git directory. */
@@ -414,7 +414,7 @@ static int visit_common(struct git_scan *s, size_t number, struct err *e)
 	r = follow(s, dir, target, true, &at, &leads, e);
 	if (r < 0 || !leads)
 		return r;
-	r = is_gits(s, &at, &leads, e);
+	r = is_accepted(s, &at, &leads, e);
 	if (r < 0 || !leads)
 		return r;
 	s->dirs.items[number].dir.common_dir = at.path;

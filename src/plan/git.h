@@ -117,4 +117,4 @@ int git_protect_pointer(struct git_scan *s, struct str worktree, enum host_type 
 /*
  * git_rules.c: whether an explicit entry opens the git directory `root`, which is a writable root.
  */
-bool git_is_meant(const struct git_scan *s, struct str root) NONNULL;
+bool git_is_opened(const struct git_scan *s, struct str root) NONNULL;

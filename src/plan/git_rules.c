@@ -193,7 +193,7 @@ int git_close(struct git_scan *s, struct str path, const struct err *why, struct
 
 /* ---- git = "read" ------------------------------------------------------- */
 
-bool git_is_meant(const struct git_scan *s, struct str root)
+bool git_is_opened(const struct git_scan *s, struct str root)
 {
 	const struct plan *p = s->b->plan;
 	bool is_named = false;

@@ -122,7 +122,7 @@ static int refuse_unknown(struct str root, struct err *e)
 	return err_result(e);
 }
 
-static int judge_root(struct builder *b, struct str root, struct err *e)
+static int check_root(struct builder *b, struct str root, struct err *e)
 {
 	const struct places *places = &b->in->places;
 	struct home_match match;
@@ -152,10 +152,10 @@ int pass_homes(struct builder *b, struct err *e)
 {
 	const struct places *places = &b->plan->places;
 
-	if (b->in->spares_homes || !writes_anything(b->plan))
+	if (b->in->allows_home || !writes_anything(b->plan))
 		return 0;
 	for (size_t i = 0; i < places->root_count; i++)
-		if (judge_root(b, places->roots[i], e) < 0)
+		if (check_root(b, places->roots[i], e) < 0)
 			return err_result(e);
 	return 0;
 }

@@ -24,7 +24,7 @@ static void fix_pointers(struct builder *b)
 		p->links.items[i].rule = &rules[b->link_rules.items[i]];
 }
 
-static int see(struct builder *b, struct name_node **seen, struct str path, struct err *e)
+static int mark_seen(struct builder *b, struct name_node **seen, struct str path, struct err *e)
 {
 	struct name_node *node = ARENA_NEW(b->a, struct name_node, e);
 
@@ -47,7 +47,7 @@ static int add_link(struct builder *b, struct name_node **seen, const struct met
 	if (!link)
 		return err_result(e);
 	*link = (struct link){ .path = met->path, .target = met->target, .rule = rule };
-	return see(b, seen, met->path, e);
+	return mark_seen(b, seen, met->path, e);
 }
 
 /*
@@ -103,7 +103,7 @@ int pass_links(struct builder *b, struct err *e)
 
 	fix_pointers(b);
 	for (size_t i = 0; r == 0 && i < p->links.count; i++)
-		r = see(b, &seen, p->links.items[i].path, e);
+		r = mark_seen(b, &seen, p->links.items[i].path, e);
 	for (size_t i = 0; r == 0 && i < p->rules.count; i++)
 		r = visit_rule(b, &seen, i, e);
 	if (r == 0 && p->links.count > 0)

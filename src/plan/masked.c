@@ -11,7 +11,7 @@
 
 #include "base/path.h"
 #include "plan/builder.h"
-#include "plan/walk.h"
+#include "plan/dir_list.h"
 
 enum {
 	MAX_VISITED = 1000000,
@@ -279,7 +279,7 @@ static int list_dir(struct walk *w, struct err *e)
 	int r = spend(w, COST_OF_DIR, 0, 0, e);
 
 	if (r == 0)
-		r = walk_list(w->b, w->dir.path, visit, w, e);
+		r = dir_list_each(w->b, w->dir.path, visit, w, e);
 	if (r != -(int)ERR_SYS)
 		return r;
 	if (e->os_error == ENOENT || e->os_error == ENOTDIR) {
@@ -310,7 +310,7 @@ static int walk_from(struct walk *w, struct err *e)
 	 * Level by level, as nested.c goes, so that the directories that it needs first are
 	 * remembered.
 	 */
-	walk_begin(w->b);
+	dir_list_begin(w->b);
 	for (size_t next = 0; r == 0 && next < w->pending.count; next++) {
 		w->dir = w->pending.items[next];
 		r = list_dir(w, e);

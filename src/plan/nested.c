@@ -11,9 +11,9 @@
 #include <errno.h>
 
 #include "base/path.h"
+#include "plan/dir_list.h"
 #include "plan/git.h"
 #include "plan/protect.h"
-#include "plan/walk.h"
 
 struct search {
 	struct git_scan *s;
@@ -180,20 +180,20 @@ static bool is_made_up(struct str path)
 	return str_is(path, "/proc") || str_is(path, "/sys") || str_is(path, "/dev");
 }
 
-static int add_below(struct search *n, const struct spot *at, const struct walked *walked,
+static int add_below(struct search *n, const struct spot *at, const struct listed_dir *listed,
 		     struct err *e)
 {
 	struct host_listing known = { .items = NULL };
 	int r = 0;
 
 	(void)host_recall(n->s->b->host, at->path, &known);
-	if (!walked->has_dirs)
+	if (!listed->has_dirs)
 		git_leave_out(n->s, at->path);
-	for (size_t i = 0; r == 0 && i < walked->dirs.count; i++) {
+	for (size_t i = 0; r == 0 && i < listed->dirs.count; i++) {
 		struct spot below = { .device = at->device, .stamped_on = known.stamp.device };
-		struct str name = walked->dirs.items[i];
+		struct str name = listed->dirs.items[i];
 
-		if (n->spots.count == WALK_MAX_DIRS ||
+		if (n->spots.count == DIR_LIST_MAX_DIRS ||
 		    at->path.len + name.len + 2 > PATH_MAX_BYTES) {
 			git_leave_out(n->s, at->path);
 			continue;
@@ -207,7 +207,7 @@ static int add_below(struct search *n, const struct spot *at, const struct walke
 
 static int search_spot(struct search *n, struct spot at, struct err *e)
 {
-	const struct walked *walked = NULL;
+	const struct listed_dir *listed = NULL;
 	bool is_usable = false, has_no_dirs = false;
 	bool is_bare = false, is_plain = false;
 	int r = look(n, &at, &is_usable, &has_no_dirs, e);
@@ -218,22 +218,23 @@ static int search_spot(struct search *n, struct spot at, struct err *e)
 		r = is_plain_leaf(n, at.path, &is_plain, e);
 	if (r < 0 || is_plain)
 		return r;
-	r = walk_find(n->s->b, at.path, n->names_left, n->spots.count < WALK_MAX_DIRS, &walked, e);
+	r = dir_list_find(n->s->b, at.path, n->names_left, n->spots.count < DIR_LIST_MAX_DIRS,
+			  &listed, e);
 	if (r == -(int)ERR_SYS)
 		return note_closed(n, at.path, e);
 	if (r < 0)
 		return r;
-	if (!walked) {
+	if (!listed) {
 		n->names_left = 0;
 		git_leave_out(n->s, at.path);
 		return 0;
 	}
-	n->names_left -= walked->names;
-	if (!at.is_root && walked->has_git)
+	n->names_left -= listed->names;
+	if (!at.is_root && listed->has_git)
 		r = add_clone(n, at.path, e);
-	if (r == 0 && !at.is_root && walked->has_head)
+	if (r == 0 && !at.is_root && listed->has_head)
 		r = add_bare(n, at.path, &is_bare, e);
-	return r < 0 || is_bare ? r : add_below(n, &at, walked, e);
+	return r < 0 || is_bare ? r : add_below(n, &at, listed, e);
 }
 
 /* Adds the writable workspace roots, except those inside others. */
@@ -258,7 +259,7 @@ static int add_roots(struct search *n, struct err *e)
 int git_find_nested(struct git_scan *s, struct err *e)
 {
 	scoped_arena scratch = ARENA_INIT((size_t)64 << 20);
-	struct search n = { .s = s, .scratch = &scratch, .names_left = WALK_MAX_NAMES };
+	struct search n = { .s = s, .scratch = &scratch, .names_left = DIR_LIST_MAX_NAMES };
 	int r = add_roots(&n, e);
 
 	while (r == 0 && n.next < n.spots.count && n.names_left > 0)

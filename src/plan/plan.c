@@ -10,8 +10,8 @@
 typedef int pass(struct builder *b, struct err *e);
 
 static pass *const rule_passes[] = {
-	pass_entries, pass_homes, pass_masked,	pass_roots, pass_git,
-	pass_protect, pass_own,	  pass_missing, pass_index,
+	pass_entries, pass_homes,     pass_masked,  pass_roots, pass_git,
+	pass_protect, pass_own_files, pass_missing, pass_index,
 };
 
 static pass *const region_passes[] = { pass_links, pass_regions, pass_pins, pass_needs };

@@ -206,8 +206,8 @@ struct plan_inputs {
 	struct places places; /* lexical, except that the cwd is canonical */
 	const struct own_file *own;
 	size_t own_count;
-	bool has_decider;  /* P13: whether the answer "ask" exists */
-	bool spares_homes; /* nothing will run, so a home as the workspace is not refused (P5) */
+	bool has_decider; /* P13: whether the answer "ask" exists */
+	bool allows_home; /* nothing will run, so a home as the workspace is not refused (P5) */
 	const struct host *host;
 };
 
@@ -246,8 +246,8 @@ int plan_trace(struct arena *a, const struct plan *p, struct str path, struct ve
  * and for a rule that is not an entry which names a path. Only the profile's layer counts.
  * ERR_NOMEM, ERR_LIMIT.
  */
-int plan_find_vain(struct arena *a, const struct plan *p, const struct rule *rule, struct str *out,
-		   struct err *e) MUST_CHECK NONNULL;
+int plan_explain_redundant(struct arena *a, const struct plan *p, const struct rule *rule,
+			   struct str *out, struct err *e) MUST_CHECK NONNULL;
 
 /* A path as someone asks about it. */
 struct located {

@@ -241,7 +241,7 @@ static bool is_own_cap(const struct builder *b, size_t number, struct str root)
  * SECURITY: no cap is lifted if any of them protects something else, as when the root lies in the
  * hooks of another repository. Otherwise starting a run there would open those hooks.
  */
-static void spare_root(struct builder *b, struct str root)
+static void unlock_root(struct builder *b, struct str root)
 {
 	struct plan *p = b->plan;
 
@@ -257,13 +257,13 @@ static void spare_root(struct builder *b, struct str root)
 	}
 }
 
-static void spare_roots(struct builder *b)
+static void unlock_roots(struct builder *b)
 {
 	for (size_t i = 0; i < b->plan->rules.count; i++) {
 		struct str root = b->sites.items[i].root;
 
 		if (root.len > 0 && is_cap_above(b, i, root))
-			spare_root(b, root);
+			unlock_root(b, root);
 	}
 }
 
@@ -280,6 +280,6 @@ int pass_protect(struct builder *b, struct err *e)
 			r = protect_project_file(b, places->roots[i], e);
 	if (r < 0)
 		return r;
-	spare_roots(b);
+	unlock_roots(b);
 	return 0;
 }

@@ -37,8 +37,8 @@ static int is_repository(struct arena *a, const struct host *host, struct str pa
 }
 
 /* Whether it is a directory for everybody's files, or a home. */
-static int is_no_top(struct arena *a, const struct host *host, const struct places *places,
-		     struct str dir, bool *out, struct err *e)
+static int is_never_top(struct arena *a, const struct host *host, const struct places *places,
+			struct str dir, bool *out, struct err *e)
 {
 	const struct str temporary[] = { STR("/tmp"), STR("/var/tmp"), places->tmpdir };
 	struct home_match match;
@@ -85,7 +85,7 @@ int repo_find(struct arena *a, const struct host *host, const struct places *pla
 		bool is_end, is_found;
 
 		if (host->look(host->user, dir, &file, e) < 0 ||
-		    is_no_top(a, host, places, dir, &is_end, e) < 0)
+		    is_never_top(a, host, places, dir, &is_end, e) < 0)
 			return err_result(e);
 		if (is_end || file.type != HOST_DIR || file.device != start.device)
 			return 0;

@@ -217,7 +217,7 @@ static const struct plan *build_plan(struct trip *t)
 	if (!q || build_roots(t, q->profile, &in.places) < 0)
 		return NULL;
 	in.policy = q;
-	in.spares_homes = true; /* that was checked with the plan itself, which may name one */
+	in.allows_home = true; /* that was checked with the plan itself, which may name one */
 	return plan_build(t->a, &in, t->e);
 }
 

@@ -376,7 +376,7 @@ static int run_check(cordon_report *report, const struct cordon_load_options *op
 		.a = &report->arena, .texts = &texts, .options = options, .may_read_input = true
 	};
 	/* A configuration is not wrong because it is judged at home. */
-	const struct run_needs needs = { .spares_homes = true };
+	const struct run_needs needs = { .allows_home = true };
 	struct check *c = ARENA_NEW(&report->arena, struct check, e);
 
 	if (!c)

@@ -96,7 +96,7 @@ static int find_vain(struct arena *a, struct explanation *x, struct err *e)
 		/* Of options it was said when they were read. */
 		if (!rule->origin.line)
 			continue;
-		if (plan_find_vain(a, plan, rule, &why, e) < 0)
+		if (plan_explain_redundant(a, plan, rule, &why, e) < 0)
 			return err_result(e);
 		if (!why.len)
 			continue;

@@ -428,7 +428,7 @@ TEST(a_failing_host_fails_the_plan)
 	"d /repo/.git\nd /home/me/.config\nd /data\nd /tmp\nd /srv\nf /home/me/.bashrc\n" \
 	"l /repo/build -> /home/me\nl /srv/build -> /data\nl /repo/meta -> .git\n"
 
-static const struct note *steered_note(const struct world *w, const char *link)
+static const struct note *untrusted_link_note(const struct world *w, const char *link)
 {
 	const struct note *note = find_note(w, link);
 
@@ -445,10 +445,10 @@ TEST(a_write_entry_is_not_followed_through_a_link_in_what_is_writable)
 		"':workspace_roots' = { '.' = 'write', 'build' = 'write', 'meta' = 'write' }\n";
 	REQUIRE(world_plan(&w));
 	CHECK_INT(world_access(&w, "/home/me/.bashrc"), ACCESS_READ);
-	CHECK(steered_note(&w, "/repo/build"));
+	CHECK(untrusted_link_note(&w, "/repo/build"));
 	/* Nor is the protection of what it leads to lifted. */
 	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_READ);
-	CHECK(steered_note(&w, "/repo/meta"));
+	CHECK(untrusted_link_note(&w, "/repo/meta"));
 	/* A link that nobody in a sandbox made is followed. */
 	CHECK_INT(world_access(&w, "/data/x"), ACCESS_WRITE);
 	CHECK(!find_note(&w, "/srv/build"));
@@ -467,7 +467,7 @@ TEST(a_narrower_entry_at_the_link_does_not_make_it_good)
 			 "'/repo/ro/out' = 'write'\n";
 	REQUIRE(world_plan(&w));
 	CHECK_INT(world_access(&w, "/home/me/x"), ACCESS_READ);
-	CHECK(steered_note(&w, "/repo/ro/out"));
+	CHECK(untrusted_link_note(&w, "/repo/ro/out"));
 }
 
 TEST(roots_and_temporary_directories_are_not_followed_either)
@@ -484,8 +484,8 @@ TEST(roots_and_temporary_directories_are_not_followed_either)
 	CHECK_INT(world_access(&w, "/tmp/x"), ACCESS_WRITE);
 	CHECK_INT(world_access(&w, "/home/me/x"), ACCESS_READ);
 	CHECK_INT(world_access(&w, "/data/x"), ACCESS_READ);
-	CHECK(steered_note(&w, "/repo/build"));
-	CHECK(steered_note(&w, "/tmp/t"));
+	CHECK(untrusted_link_note(&w, "/repo/build"));
+	CHECK(untrusted_link_note(&w, "/tmp/t"));
 }
 
 TEST(grants_are_followed_through_what_no_sandbox_made)
@@ -501,7 +501,7 @@ TEST(grants_are_followed_through_what_no_sandbox_made)
 	REQUIRE(world_plan(&w));
 	CHECK_INT(world_access(&w, "/home/me/x"), ACCESS_READ);
 	CHECK_INT(world_access(&w, "/data/x"), ACCESS_WRITE);
-	CHECK(steered_note(&w, "/repo/build"));
+	CHECK(untrusted_link_note(&w, "/repo/build"));
 	/* A grant counts against other grants, and takes nothing from the base. */
 	paths[0] = (struct permission){ STR_INIT("/srv"), ACCESS_WRITE };
 	REQUIRE(world_plan(&w));
@@ -514,7 +514,7 @@ TEST(grants_are_followed_through_what_no_sandbox_made)
 
 TEST(entries_through_links_are_judged_in_no_order)
 {
-	/* Each opens the place of the other's link; a third is steered and takes none with it. */
+	/* Each opens the place of the other's link; a third leads through an untrusted link and takes none with it. */
 	static const char host[] = "d /a\nd /b\nd /c\nd /d\nd /w\nl /a/l -> /b\nl /b/l -> /a\n"
 				   "l /c/l -> /d\nl /w/l -> /c\nl /e -> /e2\nl /e2/l -> .\n";
 	static const char *const texts[] = {
@@ -549,9 +549,9 @@ TEST(a_read_entry_through_such_a_link_narrows_but_opens_nothing)
 		"':workspace_roots' = { '.' = 'write', 'build' = 'read', 'in' = 'read' }\n";
 	REQUIRE(world_plan(&w));
 	CHECK_INT(world_access(&w, "/home/me/.bashrc"), ACCESS_DENY);
-	CHECK(steered_note(&w, "/repo/build"));
+	CHECK(untrusted_link_note(&w, "/repo/build"));
 	CHECK_INT(world_access(&w, "/repo/src/x"), ACCESS_READ);
-	CHECK(!steered_note(&w, "/repo/in"));
+	CHECK(!untrusted_link_note(&w, "/repo/in"));
 	w.user = PROFILE "'/srv/build' = 'read'\n':workspace_roots' = 'write'\n";
 	REQUIRE(world_plan(&w));
 	CHECK_INT(world_access(&w, "/data/x"), ACCESS_READ);

@@ -149,7 +149,7 @@ TEST(all_homes_count)
 	CHECK_INT(w.e.cause, CAUSE_HOME_AS_WORKSPACE);
 	CHECK(strstr(w.e.text, "/home/you"));
 	err_clear(&w.e);
-	w.in.spares_homes = true;
+	w.in.allows_home = true;
 	CHECK(plan_build(&w.a, &w.in, &w.e) != NULL);
 }
 

@@ -4,8 +4,8 @@
 
 #include "base/path.h"
 #include "git_tree.h"
+#include "plan/dir_list.h"
 #include "plan/git.h"
-#include "plan/walk.h"
 
 static const char *const modes[] = { "git = 'read'\n", "git = 'commit'\n" };
 
@@ -184,7 +184,7 @@ TEST(the_search_goes_level_by_level_and_ends)
 
 	world_init(&w, GIT_DIR("/repo/z/clone/.git") GIT_DIR("/repo/z/a/b/c/d/clone/.git"),
 		   "/repo");
-	for (int i = 0; i < WALK_MAX_DIRS - 100; i++) {
+	for (int i = 0; i < DIR_LIST_MAX_DIRS - 100; i++) {
 		(void)snprintf(line, sizeof(line), "d /repo/a/decoy%d/x\n", i);
 		fake_host_add(&w.host, line);
 	}

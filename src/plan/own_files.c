@@ -22,7 +22,7 @@ static int protect_own(struct builder *b, const struct own_file *own, struct err
 	return r < 0 ? r : protect_path(b, path, &cap, e);
 }
 
-int pass_own(struct builder *b, struct err *e)
+int pass_own_files(struct builder *b, struct err *e)
 {
 	for (size_t i = 0; i < b->in->own_count; i++) {
 		int r = protect_own(b, &b->in->own[i], e);

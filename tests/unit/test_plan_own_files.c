@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cordon's own files, P25 (plan/own.c). */
+/* Cordon's own files, P25 (plan/own_files.c). */
 #include "test.h"
 
 #include "plan_lists.h"

@@ -39,7 +39,7 @@ static bool has_home(const struct places *places, struct str root)
 }
 
 /* P5: a home can be the workspace only if an entry makes it writable. */
-static bool lets_work_at_home(const struct plan *p, const struct rule *rule)
+static bool permits_home(const struct plan *p, const struct rule *rule)
 {
 	for (size_t i = 0; rule->access == ACCESS_WRITE && i < p->places.root_count; i++)
 		if (path_is_under(p->places.roots[i], rule->path) &&
@@ -48,8 +48,8 @@ static bool lets_work_at_home(const struct plan *p, const struct rule *rule)
 	return false;
 }
 
-static int say_already(struct arena *a, enum access access, const struct rule *by, struct str *out,
-		       struct err *e)
+static int explain_already(struct arena *a, enum access access, const struct rule *by,
+			   struct str *out, struct err *e)
 {
 	static const char *const words[] = {
 		[ACCESS_DENY] = "is denied", [ACCESS_READ] = "may be read", [ACCESS_WRITE] = "may be written"
@@ -59,8 +59,8 @@ static int say_already(struct arena *a, enum access access, const struct rule *b
 			    by->key.len ? ", by " : "", STR_ARG(by->key));
 }
 
-int plan_find_vain(struct arena *a, const struct plan *p, const struct rule *rule, struct str *out,
-		   struct err *e)
+int plan_explain_redundant(struct arena *a, const struct plan *p, const struct rule *rule,
+			   struct str *out, struct err *e)
 {
 	/*
 	 * SECURITY: ask the profile alone. A project that lowers the access here must not make an
@@ -74,10 +74,10 @@ int plan_find_vain(struct arena *a, const struct plan *p, const struct rule *rul
 		return 0;
 	with = index_resolve_below(p->index, rule->path, 1);
 	without = index_resolve_without(p->index, rule);
-	if (with.access != without.access || lifts_below(p, rule) || lets_work_at_home(p, rule))
+	if (with.access != without.access || lifts_below(p, rule) || permits_home(p, rule))
 		return 0;
 	if (with.access == rule->access)
-		return say_already(a, rule->access, without.rule, out, e);
+		return explain_already(a, rule->access, without.rule, out, e);
 	return arena_printf(a, out, e,
 			    "changes nothing here: %s%.*s%s decides, and leaves it \"%s\"",
 			    with.rule->key.len ? "\"" : "", STR_ARG(with.rule->key),
