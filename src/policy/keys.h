@@ -9,6 +9,8 @@
  * key_equal_NAME() in policy/, explain_text_NAME() and explain_json_NAME() in report/.
  * Without them it does not compile.
  *
+ * Of the keys of `network` false, and the later word of a choice, is the narrower value.
+ *
  * X(id, table, name, kind, (arguments of the kind), files that may hold it, meaning)
  *
  *	BOOL (struct, field, default)		true or false
@@ -21,8 +23,8 @@
  *	LIMIT (LIMIT_x, TIME | BYTES | COUNT)	a number, with or without a unit
  *	SUBTABLE (table)			a table with rows of its own
  *	OWN (type, name)			functions, as above
- *	SETTING (type, name)			the same for what is not part of a profile:
- *						key_decode_NAME() and explain_json_NAME() alone
+ *	SETTING (type, name)			the same for what is not part of a profile,
+ *						and so neither printed nor compared
  *	LOADED (type)				decides what is loaded: read in config.c and layer.c
  *	IGNORED (type, why)			accepted with a warning
  *	REFUSED (type, why)			an error, unless it is false
@@ -64,6 +66,14 @@
 	  IN_CONFIG, "The workspace: the working directory, or the repository around it.")         \
 	X(WORKSPACE_ROOTS, PROFILE, "workspace_roots", OWN, (TABLE, workspace_roots), IN_CONFIG,   \
 	  "Further directories that belong to the workspace.")                                     \
+	X(FILESYSTEM, PROFILE, "filesystem", OWN, (TABLE, filesystem), IN_EVERY_FILE,              \
+	  "Which paths a command may read and write.")                                             \
+	X(NETWORK, PROFILE, "network", OWN, (TABLE, network), IN_EVERY_FILE,                       \
+	  "Which hosts and sockets a command may reach.")                                          \
+	X(ENVIRONMENT, PROFILE, "environment", SUBTABLE, (ENVIRONMENT), IN_CONFIG,                 \
+	  "Which variables a command gets.")                                                       \
+	X(LIMITS, PROFILE, "limits", SUBTABLE, (LIMITS), IN_EVERY_FILE,                            \
+	  "How much of the host's resources a command may use.")                                   \
 	X(GIT, PROFILE, "git", CHOICE_AT, (profile, git, git_origin, "read", "commit", "write"),   \
 	  IN_CONFIG, "What a command may do to the workspace's .git.")                             \
 	X(NESTED, PROFILE, "nested", CHOICE, (profile, nested_is_open, "protect", "report"),       \
@@ -76,14 +86,6 @@
 	  "Further names that stay read-only directly below what is writable.")                    \
 	X(UNPROTECT, PROFILE, "unprotect", NAMES, (profile, unprotect, unprotect_check),           \
 	  IN_CONFIG, "Names that are protected by default and shall not be.")                      \
-	X(FILESYSTEM, PROFILE, "filesystem", OWN, (TABLE, filesystem), IN_EVERY_FILE,              \
-	  "Which paths a command may read and write.")                                             \
-	X(NETWORK, PROFILE, "network", OWN, (TABLE, network), IN_EVERY_FILE,                       \
-	  "Which hosts and sockets a command may reach.")                                          \
-	X(ENVIRONMENT, PROFILE, "environment", SUBTABLE, (ENVIRONMENT), IN_CONFIG,                 \
-	  "Which variables a command gets.")                                                       \
-	X(LIMITS, PROFILE, "limits", SUBTABLE, (LIMITS), IN_EVERY_FILE,                            \
-	  "How much of the host's resources a command may use.")                                   \
 	X(ISOLATION, PROFILE, "isolation", SUBTABLE, (ISOLATION), IN_CONFIG,                       \
 	  "What of the host a command is kept apart from.")                                        \
                                                                                                    \
@@ -154,6 +156,28 @@
 	  "Whether the host's processes are out of reach.")                                        \
 	X(USERNS, ISOLATION, "userns", BOOL, (profile, allows_userns, false), IN_CONFIG,           \
 	  "Whether a command may create user namespaces.")
+
+/*
+ * POLICY_KEYS(KEY_IF_OWN) is OWN_KEY(id, name) for each row of the kind OWN or SETTING, where
+ * `name` is that of its functions.
+ */
+#define KEY_IF_OWN(id, table, key, kind, arguments, files, meaning) KEY_IF_OWN_##kind(id, arguments)
+#define KEY_IF_OWN_OWN(id, arguments)				    KEY_CALL_OWN(id, KEY_SECOND arguments)
+#define KEY_IF_OWN_SETTING(id, arguments)			    KEY_CALL_OWN(id, KEY_SECOND arguments)
+#define KEY_CALL_OWN(id, name)					    OWN_KEY(id, name)
+#define KEY_SECOND(type, name)					    name
+#define KEY_IF_OWN_BOOL(...)
+#define KEY_IF_OWN_CHOICE(...)
+#define KEY_IF_OWN_CHOICE_AT(...)
+#define KEY_IF_OWN_STRING(...)
+#define KEY_IF_OWN_NAMES(...)
+#define KEY_IF_OWN_WORDS(...)
+#define KEY_IF_OWN_PATTERNS(...)
+#define KEY_IF_OWN_LIMIT(...)
+#define KEY_IF_OWN_SUBTABLE(...)
+#define KEY_IF_OWN_LOADED(...)
+#define KEY_IF_OWN_IGNORED(...)
+#define KEY_IF_OWN_REFUSED(...)
 
 enum key_id {
 #define KEY_ID(id, ...) KEY_##id,

@@ -97,7 +97,7 @@ static void json_network(struct json_writer *w, const struct rehearsed *x)
 	}
 	json_begin_object(w);
 	json_bool(w, "limited", net_is_limited(x->policy->plan->net));
-	explain_json_domains(w, x->policy->policy);
+	explain_json_rules(w, x->policy->policy);
 	json_ports(w, &x->in);
 	json_str_or_null(w, "audit_file", x->audit_file);
 	json_end_object(w);

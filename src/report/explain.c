@@ -51,10 +51,10 @@ static int find_platform(struct arena *a, struct explanation *x, const char *nam
 			return 0;
 		return find_linux_backends(a, &x->policy->policy->settings, &x->backends, e);
 	}
-	return FAIL(e, ERR_ARGUMENT,
-		    "there is no platform '%s'; they are linux (or landlock), macos (or "
-		    "seatbelt) and windows",
-		    name);
+	return FAIL_CAUSE(e, CAUSE_UNKNOWN_PLATFORM,
+			  "there is no platform '%s'; the platforms are linux (or landlock), macos "
+			  "(or seatbelt) and windows",
+			  name);
 }
 
 guarantee_set explain_lack(const struct explanation *x, const struct backend *backend)
@@ -82,7 +82,7 @@ static const struct backend *find_backend(const struct explanation *x)
 	return NULL;
 }
 
-enum { VAIN_MAX = 100 }; /* a file of nothing else is not for reading */
+enum { VAIN_MAX = 100 }; /* nobody reads more of them */
 
 static int find_vain(struct arena *a, struct explanation *x, struct err *e)
 {
@@ -93,7 +93,7 @@ static int find_vain(struct arena *a, struct explanation *x, struct err *e)
 		struct note *note;
 		struct str why;
 
-		/* Of options it was said when they were read. */
+		/* Options were checked when they were read. */
 		if (!rule->origin.line)
 			continue;
 		if (plan_explain_redundant(a, plan, rule, &why, e) < 0)
@@ -164,24 +164,26 @@ const char *net_access_name(enum net_access access)
 	return texts[access];
 }
 
-const char *git_access_name(enum git_access access)
+struct profile explain_effective(const struct explanation *x)
 {
-	static const char *const texts[] = {
-		[GIT_READ] = "read",
-		[GIT_COMMIT] = "commit",
-		[GIT_WRITE] = "write",
-	};
+	const struct policy *policy = x->policy->policy;
+	struct profile met = *policy->profile;
 
-	return texts[access];
-}
+	for (size_t i = 1; i < policy->layers.count; i++) {
+		struct profile layer = { .net = policy->layers.items[i].net };
 
-const char *env_inherit_name(enum env_inherit inherit)
-{
-	static const char *const texts[] = {
-		[ENV_ALL] = "all",
-		[ENV_CORE] = "core",
-		[ENV_NONE] = "none",
-	};
+		if (!policy->layers.items[i].has_net)
+			continue;
+		for (size_t j = 0; j < KEY_COUNT; j++) {
+			const struct key *k = &policy_keys[j];
 
-	return texts[inherit];
+			if (k->table != KEYS_NETWORK)
+				continue;
+			if (k->kind == KIND_BOOL)
+				key_set(k, &met, key_value(k, &met) & key_value(k, &layer));
+			else if (k->kind == KIND_CHOICE)
+				key_set(k, &met, MAX_OF(key_value(k, &met), key_value(k, &layer)));
+		}
+	}
+	return met;
 }

@@ -1,33 +1,48 @@
 /* SPDX-License-Identifier: MIT */
-/* What cordon_explain() found; explain_text.c and explain_json.c word it, and parts for others. */
+/* What cordon_explain() found. explain_text.c and explain_json.c print it by the table of keys. */
 #pragma once
 
 #include "backend/backend.h"
 #include "lib/lib.h"
+#include "policy/keys.h"
 #include "report/report.h"
 
 struct explanation {
 	const struct cordon_policy *policy;
 	const char *platform;	     /* "linux", "macos", "windows" */
-	const char *const *backends; /* that would be tried there, in order; NULL behind the last */
+	const char *const *backends; /* to try there, in order; ends in NULL */
 	bool round_trips;	     /* P19 */
 	struct mode mode;
 	struct str why_not;
-	VEC(struct note) vain;	       /* entries of files that change nothing here */
-	const struct backend *backend; /* the first of them that gives what is needed, or NULL */
+	VEC(struct note) vain;	       /* entries that have no effect here */
+	const struct backend *backend; /* the first that gives every guarantee, or NULL */
 };
 
-/* What `backend` does not give of what is needed and may not be done without. */
+/* The guarantees that the policy needs, does not accept as missing, and `backend` lacks. */
 guarantee_set explain_lack(const struct explanation *x, const struct backend *backend);
 
-/* The rules for hosts and sockets of all layers, each with its place. */
+/* The rules for hosts and sockets of all layers, each with its file and line. */
 void explain_print_rules(struct page *p, const struct policy *policy);
-void explain_json_domains(struct json_writer *w, const struct policy *policy);
+void explain_json_rules(struct json_writer *w, const struct policy *policy);
 
 void explain_print_text(struct page *p, const void *data);
 void explain_print_json(struct json_writer *w, const void *data);
 
+/*
+ * For each key of policy/keys.h that has functions of its own. In a table on one line, such as
+ * `environment`, the text is a part of that line.
+ */
+#define OWN_KEY(id, name)                                                      \
+	void explain_text_##name(struct page *p, const struct explanation *x); \
+	void explain_json_##name(struct json_writer *w, const struct explanation *x);
+POLICY_KEYS(KEY_IF_OWN)
+#undef OWN_KEY
+
+/*
+ * The profile as `x` explains it: its network narrowed by the other layers. Its rules for hosts and
+ * sockets are its own.
+ */
+struct profile explain_effective(const struct explanation *x);
+
 /* "off", "full", "managed" */
 const char *net_access_name(enum net_access access);
-const char *git_access_name(enum git_access access);
-const char *env_inherit_name(enum env_inherit inherit);

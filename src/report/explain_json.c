@@ -21,34 +21,6 @@ static void json_mode(struct json_writer *w, const struct explanation *x)
 	json_end_object(w);
 }
 
-static void json_profile(struct json_writer *w, const struct explanation *x)
-{
-	const struct policy *policy = x->policy->policy;
-
-	json_key(w, "profile");
-	json_begin_object(w);
-	json_str(w, "name", policy->profile->name);
-	json_str(w, "description", policy->profile->description);
-	json_bool(w, "sandboxed", !policy->profile->is_unsandboxed);
-	json_origin(w, &policy->profile->origin);
-	json_end_object(w);
-	json_key(w, "layers");
-	json_begin_array(w);
-	for (size_t i = 0; i < policy->layers.count; i++)
-		json_add_str(w, policy->layers.items[i].name);
-	json_end_array(w);
-	json_key(w, "trusted");
-	json_begin_array(w);
-	for (size_t i = 0; i < policy->trusted.count; i++)
-		json_add_str(w, policy->trusted.items[i].name);
-	json_end_array(w);
-	json_str(w, "directory", x->policy->plan_inputs.places.cwd);
-	json_str(w, "workspace", places_workspace(&x->policy->plan_inputs.places));
-	json_strs(w, "workspace_roots", x->policy->plan->places.roots,
-		  x->policy->plan->places.root_count);
-	json_mode(w, x);
-}
-
 static void json_files(struct json_writer *w, const struct plan *plan)
 {
 	json_key(w, "files");
@@ -130,7 +102,7 @@ static void json_net_layer(struct json_writer *w, const struct layer *layer)
 	}
 }
 
-void explain_json_domains(struct json_writer *w, const struct policy *policy)
+void explain_json_rules(struct json_writer *w, const struct policy *policy)
 {
 	json_key(w, "domains");
 	json_begin_array(w);
@@ -139,16 +111,29 @@ void explain_json_domains(struct json_writer *w, const struct policy *policy)
 	json_end_array(w);
 }
 
-static void json_network(struct json_writer *w, const struct explanation *x)
+/* ---- The keys ------------------------------------------------------------ */
+
+void explain_json_workspace_roots(struct json_writer *w, const struct explanation *x)
+{
+	json_strs(w, "workspace_roots", x->policy->plan->places.roots,
+		  x->policy->plan->places.root_count);
+}
+
+void explain_json_filesystem(struct json_writer *w, const struct explanation *x)
+{
+	json_files(w, x->policy->plan);
+	json_held(w, x->policy->plan);
+}
+
+void explain_json_domains(struct json_writer *w, const struct explanation *x)
+{
+	explain_json_rules(w, x->policy->policy);
+}
+
+void explain_json_unix_sockets(struct json_writer *w, const struct explanation *x)
 {
 	const struct policy *policy = x->policy->policy;
-	const struct net *net = x->policy->plan->net;
 
-	json_key(w, "network");
-	json_begin_object(w);
-	json_text(w, "access", net_access_name(net_mode(net)));
-	json_bool(w, "limited", net_is_limited(net));
-	explain_json_domains(w, policy);
 	json_key(w, "unix_sockets");
 	json_begin_array(w);
 	for (size_t i = 0; i < policy->layers.count; i++) {
@@ -164,42 +149,168 @@ static void json_network(struct json_writer *w, const struct explanation *x)
 		}
 	}
 	json_end_array(w);
-	json_end_object(w);
 }
 
-static void json_patterns(struct json_writer *w, const char *key, const struct env_pattern *items,
-			  size_t count)
+/* Names only: values may be secrets (P21). */
+void explain_json_set(struct json_writer *w, const struct explanation *x)
+{
+	const struct environment *env = &x->policy->policy->profile->env;
+
+	json_key(w, "set");
+	json_begin_array(w);
+	for (size_t i = 0; i < env->set.count; i++)
+		json_add_str(w, env->set.items[i].name);
+	json_end_array(w);
+}
+
+void explain_json_features(struct json_writer *w, const struct explanation *x)
+{
+	const struct settings *settings = &x->policy->policy->settings;
+
+	json_key(w, "features");
+	json_begin_array(w);
+	for (size_t i = 0; i < settings->features.count; i++) {
+		json_begin_object(w);
+		json_str(w, "name", settings->features.items[i].name);
+		json_bool(w, "on", settings->features.items[i].is_on);
+		json_origin(w, &settings->features.items[i].origin);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
+void explain_json_shell(struct json_writer *w, const struct explanation *x)
+{
+	json_str_or_null(w, "shell", x->policy->policy->settings.shell.name);
+}
+
+static void json_names(struct json_writer *w, const char *key, const names *list)
 {
 	json_key(w, key);
 	json_begin_array(w);
-	for (size_t i = 0; i < count; i++)
-		json_add_str(w, items[i].text);
+	for (size_t i = 0; i < list->count; i++)
+		json_add_str(w, list->items[i].name);
 	json_end_array(w);
 }
 
-static void json_settings(struct json_writer *w, const struct profile *profile)
+static void json_patterns(struct json_writer *w, const char *key, const env_patterns *list)
 {
-	json_key(w, "environment");
-	json_begin_object(w);
-	json_text(w, "inherit", env_inherit_name(profile->env.inherit));
-	json_patterns(w, "exclude", profile->env.exclude.items, profile->env.exclude.count);
-	json_patterns(w, "include", profile->env.include.items, profile->env.include.count);
-	json_key(w, "set"); /* names only: values may be secrets (P21) */
+	json_key(w, key);
 	json_begin_array(w);
-	for (size_t i = 0; i < profile->env.set.count; i++)
-		json_add_str(w, profile->env.set.items[i].name);
+	for (size_t i = 0; i < list->count; i++)
+		json_add_str(w, list->items[i].text);
 	json_end_array(w);
-	json_end_object(w);
-	json_key(w, "limits");
+}
+
+static void json_one(struct json_writer *w, const struct key *k, const void *base)
+{
+	const void *field = key_field(k, base);
+
+	switch (k->kind) {
+	case KIND_BOOL:
+		json_bool(w, k->name, key_value(k, base));
+		break;
+	case KIND_CHOICE:
+		json_text(w, k->name, key_word(k, base));
+		break;
+	case KIND_STRING:
+		json_str(w, k->name, *(const struct str *)field);
+		break;
+	case KIND_NAMES:
+	case KIND_WORDS:
+		json_names(w, k->name, field);
+		break;
+	case KIND_PATTERNS:
+		json_patterns(w, k->name, field);
+		break;
+	case KIND_LIMIT:
+		if (!key_is_default(k, base))
+			json_int(w, k->name,
+				 (int64_t)MIN_OF(*(const uint64_t *)field, (uint64_t)INT64_MAX));
+		break;
+	case KIND_SUBTABLE:
+	case KIND_OWN:
+	case KIND_SETTING:
+	case KIND_LOADED:
+	case KIND_IGNORED:
+	case KIND_REFUSED:
+		break;
+	}
+}
+
+/* Part of "profile": "workspace" itself is a path. */
+static bool is_of_profile(const struct key *k)
+{
+	return k == &policy_keys[KEY_DESCRIPTION] || k == &policy_keys[KEY_WORKSPACE];
+}
+
+/* Every key of a table. NOLINTNEXTLINE(misc-no-recursion): a subtable has no subtables. */
+static void json_keys(struct json_writer *w, const struct explanation *x, enum key_table which,
+		      const void *base)
+{
+	static void (*const own[KEY_COUNT])(struct json_writer *, const struct explanation *) = {
+#define OWN_KEY(id, name) [KEY_##id] = explain_json_##name,
+		POLICY_KEYS(KEY_IF_OWN)
+#undef OWN_KEY
+	};
+
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const struct key *k = &policy_keys[i];
+
+		if (k->table != which || is_of_profile(k))
+			continue;
+		if (own[i])
+			own[i](w, x);
+		else if (k->kind != KIND_SUBTABLE)
+			json_one(w, k, base);
+		else {
+			json_key(w, k->name);
+			json_begin_object(w);
+			json_keys(w, x, k->subtable, base);
+			json_end_object(w);
+		}
+	}
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): no key of `network` is `network`. */
+void explain_json_network(struct json_writer *w, const struct explanation *x)
+{
+	const struct profile effective = explain_effective(x);
+
+	json_key(w, "network");
 	json_begin_object(w);
-	for (int i = 0; i < LIMIT_COUNT; i++)
-		if (profile->limits.value[i])
-			json_int(w, limit_name((enum limit)i),
-				 (int64_t)MIN_OF(profile->limits.value[i], (uint64_t)INT64_MAX));
+	json_text(w, "access", net_access_name(net_mode(x->policy->plan->net)));
+	json_bool(w, "limited", net_is_limited(x->policy->plan->net));
+	json_keys(w, x, KEYS_NETWORK, &effective);
 	json_end_object(w);
-	json_text(w, "git", git_access_name(profile->git));
-	json_text(w, "nested", profile->nested_is_open ? "report" : "protect");
-	json_text(w, "tmp", profile->tmp_is_private ? "private" : "shared");
+}
+
+static void json_profile(struct json_writer *w, const struct explanation *x)
+{
+	const struct policy *policy = x->policy->policy;
+
+	json_key(w, "profile");
+	json_begin_object(w);
+	json_str(w, "name", policy->profile->name);
+	for (size_t i = 0; i < KEY_COUNT; i++)
+		if (is_of_profile(&policy_keys[i]))
+			json_one(w, &policy_keys[i], policy->profile);
+	json_bool(w, "sandboxed", !policy->profile->is_unsandboxed);
+	json_origin(w, &policy->profile->origin);
+	json_end_object(w);
+	json_key(w, "layers");
+	json_begin_array(w);
+	for (size_t i = 0; i < policy->layers.count; i++)
+		json_add_str(w, policy->layers.items[i].name);
+	json_end_array(w);
+	json_key(w, "trusted");
+	json_begin_array(w);
+	for (size_t i = 0; i < policy->trusted.count; i++)
+		json_add_str(w, policy->trusted.items[i].name);
+	json_end_array(w);
+	json_str(w, "directory", x->policy->plan_inputs.places.cwd);
+	json_str(w, "workspace", places_workspace(&x->policy->plan_inputs.places));
+	json_mode(w, x);
 }
 
 static void json_needs(struct json_writer *w, const struct plan *plan)
@@ -252,10 +363,11 @@ void explain_print_json(struct json_writer *w, const void *data)
 
 	json_begin_object(w);
 	json_profile(w, x);
-	json_files(w, x->policy->plan);
-	json_held(w, x->policy->plan);
-	json_network(w, x);
-	json_settings(w, x->policy->policy->profile);
+	json_keys(w, x, KEYS_PROFILE, x->policy->policy->profile);
+	json_key(w, "settings");
+	json_begin_object(w);
+	json_keys(w, x, KEYS_TOP, &x->policy->policy->settings);
+	json_end_object(w);
 	json_needs(w, x->policy->plan);
 	json_text(w, "platform", x->platform);
 	json_key(w, "backends");

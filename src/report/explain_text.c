@@ -77,11 +77,6 @@ static void print_profile(struct page *p, const struct explanation *x)
 	page_str(p, x->policy->plan_inputs.places.cwd);
 	page_line(p);
 	print_workspace(p, &x->policy->plan_inputs.places);
-	for (size_t i = 1; i < x->policy->plan->places.root_count; i++) {
-		field(p, i == 1 ? "also root" : "");
-		page_str(p, x->policy->plan->places.roots[i]);
-		page_line(p);
-	}
 }
 
 static void print_mode(struct page *p, const struct explanation *x)
@@ -327,100 +322,255 @@ void explain_print_rules(struct page *p, const struct policy *policy)
 	}
 }
 
-static void print_network(struct page *p, const struct explanation *x)
+/* ---- The keys ------------------------------------------------------------ */
+
+void explain_text_workspace_roots(struct page *p, const struct explanation *x)
+{
+	for (size_t i = 1; i < x->policy->plan->places.root_count; i++) {
+		field(p, i == 1 ? "also root" : "");
+		page_str(p, x->policy->plan->places.roots[i]);
+		page_line(p);
+	}
+}
+
+void explain_text_filesystem(struct page *p, const struct explanation *x)
+{
+	print_regions(p, x);
+	print_globs(p, x->policy->plan);
+	print_held(p, x->policy->plan);
+	page_line(p);
+}
+
+/* With explain_text_unix_sockets(): both are listed layer by layer. */
+void explain_text_domains(struct page *p, const struct explanation *x)
+{
+	if (net_mode(x->policy->plan->net) == NET_MANAGED)
+		explain_print_rules(p, x->policy->policy);
+}
+
+void explain_text_unix_sockets(struct page *p, const struct explanation *x)
+{
+	(void)p;
+	(void)x;
+}
+
+void explain_text_set(struct page *p, const struct explanation *x)
+{
+	const struct environment *env = &x->policy->policy->profile->env;
+
+	for (size_t i = 0; i < env->set.count; i++) {
+		page_text(p, i ? " " : ", set ");
+		page_str(p, env->set.items[i].name);
+	}
+	if (env->inherit != ENV_NONE)
+		page_text(p, "; names that look like secrets are withheld");
+}
+
+void explain_text_features(struct page *p, const struct explanation *x)
+{
+	const struct settings *settings = &x->policy->policy->settings;
+
+	for (size_t i = 0; i < settings->features.count; i++) {
+		field(p, i ? "" : "features");
+		page_str(p, settings->features.items[i].name);
+		page_text(p, settings->features.items[i].is_on ? " true\n" : " false\n");
+	}
+}
+
+void explain_text_shell(struct page *p, const struct explanation *x)
+{
+	const struct named *shell = &x->policy->policy->settings.shell;
+
+	if (!shell->name.len)
+		return;
+	field(p, "shell");
+	page_str(p, shell->name);
+	page_line(p);
+}
+
+static void print_limit(struct page *p, enum limit_unit unit, uint64_t value)
+{
+	static const char *const units[] = { "", " KiB", " MiB", " GiB", " TiB" };
+	size_t scale = 0;
+
+	switch (unit) {
+	case UNIT_TIME:
+		if (value % 1000 == 0)
+			page_printf(p, "%llu s", (unsigned long long)(value / 1000));
+		else
+			page_printf(p, "%llu ms", (unsigned long long)value);
+		return;
+	case UNIT_BYTES:
+		while (value && value % 1024 == 0 && scale + 1 < COUNT_OF(units)) {
+			value /= 1024;
+			scale++;
+		}
+		break;
+	case UNIT_COUNT:
+		break;
+	}
+	page_printf(p, "%llu%s", (unsigned long long)value, units[scale]);
+}
+
+static void print_value(struct page *p, const struct key *k, const void *base)
+{
+	const void *value = key_field(k, base);
+	const names *list = value;
+	const env_patterns *patterns = value;
+
+	switch (k->kind) {
+	case KIND_BOOL:
+	case KIND_CHOICE:
+		page_text(p, key_word(k, base));
+		break;
+	case KIND_STRING:
+		page_str(p, *(const struct str *)value);
+		break;
+	case KIND_NAMES:
+	case KIND_WORDS:
+		for (size_t i = 0; i < list->count; i++) {
+			page_text(p, i ? " " : "");
+			page_str(p, list->items[i].name);
+		}
+		break;
+	case KIND_PATTERNS:
+		for (size_t i = 0; i < patterns->count; i++) {
+			page_text(p, i ? " " : "");
+			page_str(p, patterns->items[i].text);
+		}
+		break;
+	case KIND_LIMIT:
+		print_limit(p, k->unit, *(const uint64_t *)value);
+		break;
+	case KIND_SUBTABLE:
+	case KIND_OWN:
+	case KIND_SETTING:
+	case KIND_LOADED:
+	case KIND_IGNORED:
+	case KIND_REFUSED:
+		break;
+	}
+}
+
+/* A bool or a choice of a profile is shown always, everything else only if it was set. */
+static bool is_shown(const struct key *k, const void *base)
+{
+	switch (k->kind) {
+	case KIND_BOOL:
+	case KIND_CHOICE:
+		return !key_is_setting(k) || !key_is_default(k, base);
+	case KIND_STRING:
+	case KIND_NAMES:
+	case KIND_WORDS:
+	case KIND_PATTERNS:
+	case KIND_LIMIT:
+		return !key_is_default(k, base);
+	case KIND_SUBTABLE:
+	case KIND_OWN:
+	case KIND_SETTING:
+	case KIND_LOADED:
+	case KIND_IGNORED:
+	case KIND_REFUSED:
+		break;
+	}
+	return false;
+}
+
+static void (*const own_texts[KEY_COUNT])(struct page *, const struct explanation *) = {
+#define OWN_KEY(id, name) [KEY_##id] = explain_text_##name,
+	POLICY_KEYS(KEY_IF_OWN)
+#undef OWN_KEY
+};
+
+/* A table of keys on one line. */
+static void print_subtable(struct page *p, const struct explanation *x, enum key_table which,
+			   const void *base)
+{
+	bool has_any = false;
+
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const struct key *k = &policy_keys[i];
+
+		if (k->table != which)
+			continue;
+		if (own_texts[i])
+			own_texts[i](p, x);
+		if (!is_shown(k, base))
+			continue;
+		page_printf(p, "%s%s ", has_any ? ", " : "", k->name);
+		print_value(p, k, base);
+		has_any = true;
+	}
+	page_text(p, has_any ? "\n" : "none\n");
+}
+
+/* These are part of what print_profile() and print_platform() print. */
+static bool is_shown_elsewhere(const struct key *k)
+{
+	return k == &policy_keys[KEY_DESCRIPTION] || k == &policy_keys[KEY_WORKSPACE] ||
+	       k == &policy_keys[KEY_LINUX];
+}
+
+static void print_key(struct page *p, const struct key *k, const void *base)
+{
+	field(p, k->name);
+	print_value(p, k, base);
+	if (k->origin) {
+		page_text(p, "  ");
+		page_origin(p, (const struct origin *)((const char *)base + k->origin));
+	}
+	page_line(p);
+}
+
+/* Every key of a table, each with a line of its own. */
+static void print_keys(struct page *p, const struct explanation *x, enum key_table which,
+		       const void *base)
+{
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const struct key *k = &policy_keys[i];
+
+		if (k->table != which || is_shown_elsewhere(k))
+			continue;
+		if (own_texts[i]) {
+			own_texts[i](p, x);
+		} else if (k->kind == KIND_SUBTABLE) {
+			field(p, k->name);
+			print_subtable(p, x, k->subtable, base);
+		} else if (is_shown(k, base)) {
+			print_key(p, k, base);
+		}
+	}
+}
+
+void explain_text_network(struct page *p, const struct explanation *x)
 {
 	static const char *const meanings[] = {
-		[NET_OFF] = "off: no host, no loopback of the host, no foreign sockets",
+		[NET_OFF] = "off: no host, no loopback of the host, no sockets from outside",
 		[NET_FULL] = "full: every host",
 		[NET_MANAGED] = "managed: through the proxy, and only what is allowed",
 	};
+	const struct profile effective = explain_effective(x);
 	const struct net *net = x->policy->plan->net;
 
-	page_line(p);
 	field(p, "network");
 	page_text(p, meanings[net_mode(net)]);
 	page_text(p, net_is_limited(net) ? "; GET, HEAD and OPTIONS only, no TLS" : "");
 	page_text(p, "  ");
 	page_origin(p, &x->policy->policy->profile->net.access_origin);
 	page_line(p);
-	if (net_mode(net) == NET_MANAGED)
-		explain_print_rules(p, x->policy->policy);
-}
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const struct key *k = &policy_keys[i];
 
-static void print_patterns(struct page *p, const char *word, const struct env_pattern *items,
-			   size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		page_text(p, i ? ", " : word);
-		page_str(p, items[i].text);
-	}
-}
-
-static void print_environment(struct page *p, const struct environment *env)
-{
-	field(p, "environment");
-	page_text(p, env_inherit_name(env->inherit));
-	if (env->inherit != ENV_NONE)
-		page_text(p, ", but no names that look like secrets");
-	print_patterns(p, "; without ", env->exclude.items, env->exclude.count);
-	print_patterns(p, "; with ", env->include.items, env->include.count);
-	for (size_t i = 0; i < env->set.count; i++) {
-		page_text(p, i ? ", " : "; sets ");
-		page_str(p, env->set.items[i].name);
-	}
-	page_line(p);
-}
-
-static void print_limit(struct page *p, enum limit limit, uint64_t value)
-{
-	static const char *const units[] = { "", " KiB", " MiB", " GiB", " TiB" };
-	size_t unit = 0;
-
-	page_printf(p, "%s ", limit_name(limit));
-	switch (limit) {
-	case LIMIT_TIMEOUT:
-	case LIMIT_CPU_TIME:
-		if (value % 1000 == 0)
-			page_printf(p, "%llu s", (unsigned long long)(value / 1000));
-		else
-			page_printf(p, "%llu ms", (unsigned long long)value);
-		return;
-	case LIMIT_MEMORY:
-	case LIMIT_FILE_SIZE:
-		while (value && value % 1024 == 0 && unit + 1 < COUNT_OF(units)) {
-			value /= 1024;
-			unit++;
-		}
-		break;
-	case LIMIT_PROCESSES:
-	case LIMIT_OPEN_FILES:
-	case LIMIT_COUNT:
-		break;
-	}
-	page_printf(p, "%llu%s", (unsigned long long)value, units[unit]);
-}
-
-static void print_settings(struct page *p, const struct profile *profile)
-{
-	bool has_limit = false;
-
-	print_environment(p, &profile->env);
-	field(p, "limits");
-	for (int i = 0; i < LIMIT_COUNT; i++) {
-		if (!profile->limits.value[i])
+		if (k->table != KEYS_NETWORK)
 			continue;
-		page_text(p, has_limit ? ", " : "");
-		print_limit(p, (enum limit)i, profile->limits.value[i]);
-		has_limit = true;
+		if (own_texts[i]) {
+			own_texts[i](p, x);
+		} else if (is_shown(k, &effective) && !key_is_default(k, &effective)) {
+			page_printf(p, "  %s ", k->name);
+			print_value(p, k, &effective);
+			page_line(p);
+		}
 	}
-	page_text(p, has_limit ? "\n" : "none\n");
-	field(p, "git");
-	page_text(p, git_access_name(profile->git));
-	page_line(p);
-	field(p, "nested");
-	page_text(p, profile->nested_is_open ? "report\n" : "protect\n");
-	field(p, "tmp");
-	page_text(p, profile->tmp_is_private ? "private: a fresh one for each run\n" : "shared\n");
 }
 
 static void print_needs(struct page *p, const struct explanation *x)
@@ -529,11 +679,8 @@ void explain_print_text(struct page *p, const void *data)
 	}
 	print_profile(p, x);
 	print_mode(p, x);
-	print_regions(p, x);
-	print_globs(p, x->policy->plan);
-	print_held(p, x->policy->plan);
-	print_network(p, x);
-	print_settings(p, x->policy->policy->profile);
+	print_keys(p, x, KEYS_PROFILE, x->policy->policy->profile);
+	print_keys(p, x, KEYS_TOP, &x->policy->policy->settings);
 	print_needs(p, x);
 	print_platform(p, x);
 	print_notes(p, x);

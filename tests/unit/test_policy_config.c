@@ -104,7 +104,7 @@ TEST(what_is_wrong_is_told_with_what_is_right)
 			 "; it may hold: ipc, proc, userns"));
 	CHECK(is_refused("permisions = 1", "did you mean 'permissions'?"));
 	CHECK(is_refused_texts(&(struct texts){ .project = "[permissions.x]" },
-			       "; it may hold: protect, filesystem, network, limits"));
+			       "; it may hold: filesystem, network, limits, protect"));
 	CHECK(is_refused("[permissions.dev.filesystem]\n'/a' = true",
 			 "the access is a boolean; it has to be \"deny\", \"read\" or \"write\""));
 	CHECK(is_refused("[permissions.dev.network]\ndomains = ['a.com']",
