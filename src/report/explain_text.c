@@ -17,7 +17,7 @@ enum {
 
 static void field(struct page *p, const char *name)
 {
-	page_style(p, STYLE_TITLE, "%-*s", FIELD_WIDTH, name);
+	page_style(p, STYLE_TITLE, "%-*s ", FIELD_WIDTH - 1, name);
 }
 
 /* Where it is not where the command is. */

@@ -3,11 +3,14 @@
 """Every command, as a person and as a program would use it."""
 
 import hashlib
+import json
 import os
 import pty
 import re
 import stat
 import subprocess
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
 
 from cli import PROGRAM, SOURCE, Skip, World, case, run_cases
 
@@ -479,6 +482,50 @@ def explain_shows_what_a_policy_means(w: World):
     assert files[str(w.repo)] == "write" and files["/"] == "read", files
     for path, access in files.items():
         assert w.access(path) == access, path
+
+
+def policy_keys():
+    """The rows of src/policy/keys.h."""
+    path = str(Path(__file__).resolve().parents[2] / "scripts/policy-keys")
+    return SourceFileLoader("policy_keys", path).load_module().keys()
+
+
+@case
+def explain_shows_every_key(w: World):
+    """Each key of a kind that the table handles, set to something that is not its default."""
+    names = {"protect": '[".x"]', "unprotect": '[".vscode"]', "accept_missing": '["ipc"]',
+             "backends": '["bwrap"]'}
+    kinds = {"STRING": '"text"', "PATTERNS": '["A*"]', "LIMIT": "7"}
+    shown = []
+    lines = {False: [], True: []}
+    for key in policy_keys():
+        if key.kind == "BOOL":
+            value = "false" if key.default() == "true" else "true"
+        else:
+            value = f'"{key.words()[-1]}"' if key.words() else kinds.get(key.kind, names.get(key.name))
+        if value is None:
+            continue
+        is_setting = key.table in ("TOP", "LINUX")
+        lines[is_setting].append(f"{'' if is_setting else 'permissions.all.'}{key.path()} = {value}")
+        place = ["settings"] if is_setting else []
+        if key.name in ("description", "workspace"):
+            place = ["profile"]
+        shown.append((key, place + key.path().split("."), json.loads(value)))
+    assert len(shown) > 20, shown
+    w.write_config("\n".join(lines[True] + lines[False] + [
+        'permissions.all.extends = ":workspace"', "permissions.all.network.enabled = true", ""]))
+    found = w.ok("explain", "--json", "-P", "all").json
+    text = w.ok("explain", "-P", "all").out
+    for key, place, value in shown:
+        at = found
+        for name in place:
+            assert name in at, (place, at)
+            at = at[name]
+        if key.kind == "LIMIT":
+            value *= 1000 if key.arguments[1] == "TIME" else 1
+        assert at == value, (place, at, value)
+        if key.name not in ("description", "workspace", "backends"):
+            assert re.search(rf"\b{key.name} ", text), (key.name, text)
 
 
 @case
