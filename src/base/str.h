@@ -113,6 +113,25 @@ static inline bool str_has_nul(struct str s)
 	return str_find(s, '\0') < s.len;
 }
 
+/* Removes the first word, up to a space, from `line`. */
+static inline struct str str_take_word(struct str *line)
+{
+	struct str word = str_first(*line, str_find(*line, ' '));
+
+	*line = str_from(*line, word.len + 1);
+	return word;
+}
+
+/* Removes the first line from `text`; false if nothing is left. */
+static inline bool str_next_line(struct str *text, struct str *out)
+{
+	if (!text->len)
+		return false;
+	*out = str_first(*text, str_find(*text, '\n'));
+	*text = str_from(*text, out->len + 1);
+	return true;
+}
+
 /* ASCII only: the locale must not affect what a policy means. */
 static inline char ascii_lower(char c)
 {

@@ -20,6 +20,7 @@
 #include "os/cgroup.h"
 #include "os/fd.h"
 #include "os/landlock.h"
+#include "os/mountinfo.h"
 #include "os/os.h"
 
 #ifndef SECCOMP_RET_USER_NOTIF
@@ -55,44 +56,12 @@ static int read_line(struct arena *a, const char *path, struct str *out, struct 
 
 /* ---- mountinfo -------------------------------------------------------------------------- */
 
-/* The next word of a line, which is what is left of it then. */
-static struct str take_word(struct str *line)
-{
-	struct str word = str_first(*line, str_find(*line, ' '));
-
-	*line = str_from(*line, word.len + 1);
-	return word;
-}
-
-static bool next_line(struct str *text, struct str *out)
-{
-	if (!text->len)
-		return false;
-	*out = str_first(*text, str_find(*text, '\n'));
-	*text = str_from(*text, out->len + 1);
-	return true;
-}
-
-/* "36 35 98:0 ROOT POINT OPTIONS ... - TYPE SOURCE OPTIONS" */
-static void split_mount(struct str line, struct str *point, struct str *type)
-{
-	struct str word;
-
-	for (int i = 0; i < 4; i++)
-		(void)take_word(&line);
-	*point = take_word(&line);
-	do
-		word = take_word(&line);
-	while (word.len && !str_is(word, "-"));
-	*type = take_word(&line);
-}
-
 bool doctor_proc_is_covered(struct str mountinfo)
 {
 	struct str line, point, type;
 
-	while (next_line(&mountinfo, &line)) {
-		split_mount(line, &point, &type);
+	while (str_next_line(&mountinfo, &line)) {
+		mountinfo_split(line, &point, &type);
 		/* That one is empty until something is to be mounted on it, and stands in its place. */
 		if (str_has_prefix(point, STR("/proc/")) &&
 		    !str_is(point, "/proc/sys/fs/binfmt_misc"))
@@ -105,8 +74,8 @@ bool doctor_has_root_mount(struct str mountinfo)
 {
 	struct str line, point, type;
 
-	while (next_line(&mountinfo, &line)) {
-		split_mount(line, &point, &type);
+	while (str_next_line(&mountinfo, &line)) {
+		mountinfo_split(line, &point, &type);
 		if (str_is(point, "/"))
 			return true;
 	}

@@ -17,6 +17,11 @@ struct os_times {
 /* A link at the end of `path` is not followed. False: not there, or not to be looked at. */
 bool os_look_times(const char *path, struct os_times *out) NONNULL;
 
+static inline bool os_is_since(struct timespec t, struct timespec start)
+{
+	return t.tv_sec > start.tv_sec || (t.tv_sec == start.tv_sec && t.tv_nsec >= start.tv_nsec);
+}
+
 /*
  * What lies at `path` below `directory`, links at its end not followed, or `directory` itself when that
  * is "". False: not there.

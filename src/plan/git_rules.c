@@ -23,6 +23,7 @@
 
 #include "base/path.h"
 #include "plan/git.h"
+#include "plan/git_text.h"
 #include "plan/index.h"
 #include "plan/protect.h"
 #include "policy/metadata.h"
@@ -341,16 +342,6 @@ static int note_shelves(struct git_scan *s, size_t before, struct err *e)
 	return 0;
 }
 
-struct part {
-	const char *name;
-	int32_t depth;
-	enum {
-		PART,
-		SHELF,
-		COMMON_SHELF, /* a linked worktree has none of its own */
-	} kind;
-};
-
 static int describe_part(struct git_scan *s, const struct git_found *found, struct str *out,
 			 struct err *e)
 {
@@ -377,41 +368,31 @@ static int describe_part(struct git_scan *s, const struct git_found *found, stru
  */
 static int cap_parts(struct git_scan *s, const struct git_found *found, struct err *e)
 {
-	static const struct part parts[] = {
-		{ "hooks", 1, PART },		{ "config", 1, PART },
-		{ "config.worktree", 1, PART }, { "commondir", 1, PART },
-		{ "gitdir", 1, PART },		{ "objects/info/alternates", 3, PART },
-		{ "modules", 1, SHELF },	{ "worktrees", 1, COMMON_SHELF },
-	};
 	bool is_linked = !str_eq(found->dir.path, found->dir.common_dir);
+	/* An entry at the git directory lifts the cap, unless that entry only makes it a root. */
+	int32_t lift = found->is_root ? 1 : 0;
 	struct cap cap = { .kind = RULE_GIT,
 			   .access = ACCESS_READ,
 			   .is_nested = found->dir.is_nested,
 			   .origin = s->b->plan->policy->profile->git_origin };
+	size_t before;
 	int r = describe_part(s, found, &cap.note, e);
 
-	for (size_t i = 0; r == 0 && i < COUNT_OF(parts); i++) {
-		size_t before = s->b->plan->rules.count;
-
-		if (parts[i].kind == COMMON_SHELF && is_linked)
-			continue;
-		if (found->dir.is_nested && parts[i].kind != PART)
-			/*
-			 * the report names one that appears there, as it does for any new
-			 * repository
-			 */
-			continue;
-		cap.is_shelf = parts[i].kind != PART;
-		/*
-		 * An entry at the git directory lifts the cap, unless that entry only makes it a
-		 * root.
-		 */
-		cap.lift_offset = (found->is_root ? 1 : 0) - parts[i].depth;
-		r = cap_part(s, found, str_of(parts[i].name), &cap, e);
-		if (r == 0 && cap.is_shelf)
-			r = note_shelves(s, before, e);
+	for (size_t i = 0; r == 0 && i < GIT_PART_COUNT; i++) {
+		cap.lift_offset = lift - (int32_t)path_depth(str_of(git_parts[i]));
+		r = cap_part(s, found, str_of(git_parts[i]), &cap, e);
 	}
-	return r;
+	/* Of a nested repository the report names a git directory that appears on a shelf. */
+	if (r < 0 || found->dir.is_nested)
+		return r;
+	cap.is_shelf = true;
+	cap.lift_offset = lift - 1;
+	before = s->b->plan->rules.count;
+	r = cap_part(s, found, STR("modules"), &cap, e);
+	/* A linked worktree has no worktrees/ of its own. */
+	if (r == 0 && !is_linked)
+		r = cap_part(s, found, STR("worktrees"), &cap, e);
+	return r < 0 ? r : note_shelves(s, before, e);
 }
 
 static const char *mode_key(const struct git_scan *s)

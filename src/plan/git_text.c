@@ -2,6 +2,10 @@
 /* See git_text.h. Works on text only. */
 #include "plan/git_text.h"
 
+const char *const git_parts[GIT_PART_COUNT] = {
+	"config", "config.worktree", "commondir", "gitdir", "objects/info/alternates", "hooks",
+};
+
 static struct str trim_end(struct str s)
 {
 	while (s.len > 0 && (s.p[s.len - 1] == '\n' || s.p[s.len - 1] == '\r'))

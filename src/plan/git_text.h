@@ -10,6 +10,10 @@
 #include "base/arena.h"
 #include "base/str.h"
 
+/* What makes git run something or look elsewhere, in its directory (P9, P10). "hooks" is last. */
+enum { GIT_PART_COUNT = 6 };
+extern const char *const git_parts[GIT_PART_COUNT];
+
 /* The path in a pointer file, "gitdir: X"; false for any other text. */
 bool git_pointer_parse(struct str text, struct str *path) NONNULL;
 

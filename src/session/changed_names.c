@@ -15,12 +15,6 @@
 
 enum { NAMES_MAX_ROOTS = 32 };
 
-static bool is_since(struct timespec t, struct timespec started)
-{
-	return t.tv_sec > started.tv_sec ||
-	       (t.tv_sec == started.tv_sec && t.tv_nsec >= started.tv_nsec);
-}
-
 static bool is_placeholder(struct str path)
 {
 	struct err ignored = ERR_INIT;
@@ -45,7 +39,7 @@ static int look_at_name(struct names_look *l, struct str root, const char *name,
 
 	if (path_join(l->a, root, str_of(name), &path, e) < 0)
 		return err_result(e);
-	if (!os_look_times(path.p, &times) || !is_since(times.change, l->started) ||
+	if (!os_look_times(path.p, &times) || !os_is_since(times.change, l->started) ||
 	    plan_resolve(l->plan, path).access != ACCESS_WRITE || is_placeholder(path))
 		return 0;
 	found = VEC_PUSH(l->a, l->out, e);
@@ -54,7 +48,7 @@ static int look_at_name(struct names_look *l, struct str root, const char *name,
 	*found = (struct changed_name){ .path = path,
 					.reason = reason,
 					.is_new = !times.has_birth ||
-						  is_since(times.birth, l->started) };
+						  os_is_since(times.birth, l->started) };
 	return 0;
 }
 

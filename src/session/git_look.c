@@ -15,6 +15,7 @@
 #include "os/loop.h"
 #include "os/os.h"
 #include "os/times.h"
+#include "plan/git_text.h"
 #include "policy/metadata.h"
 #include "session/git_index.h"
 #include "session/session.h"
@@ -77,12 +78,6 @@ const char *git_finding_meaning(enum git_finding_kind kind)
 	return texts[kind];
 }
 
-static bool is_since(struct timespec t, struct timespec started)
-{
-	return t.tv_sec > started.tv_sec ||
-	       (t.tv_sec == started.tv_sec && t.tv_nsec >= started.tv_nsec);
-}
-
 /* Whether what lies at `path` was changed since the start; `*is_new`: made since then. */
 static bool is_touched(const struct look *l, struct str path, bool *is_new)
 {
@@ -90,8 +85,8 @@ static bool is_touched(const struct look *l, struct str path, bool *is_new)
 
 	if (!os_look_times(path.p, &times))
 		return false;
-	*is_new = !times.has_birth || is_since(times.birth, l->started);
-	return is_since(times.change, l->started);
+	*is_new = !times.has_birth || os_is_since(times.birth, l->started);
+	return os_is_since(times.change, l->started);
 }
 
 static int report(struct look *l, enum git_finding_kind kind, struct str path, bool is_new,
@@ -176,13 +171,11 @@ static int look_below_part(struct hooks *hooks, struct err *e)
  */
 static int look_at_parts(struct look *l, struct str dir, struct err *e)
 {
-	static const char *const parts[] = { "config", "config.worktree",	  "commondir",
-					     "gitdir", "objects/info/alternates", "hooks" };
 	struct hooks hooks = { .l = l, .kind = GIT_FOUND_PART };
 	bool is_reported = false;
 
-	for (size_t i = 0; i < COUNT_OF(parts); i++)
-		if (path_join(&l->work, dir, str_of(parts[i]), &hooks.dir, e) < 0 ||
+	for (size_t i = 0; i < GIT_PART_COUNT; i++)
+		if (path_join(&l->work, dir, str_of(git_parts[i]), &hooks.dir, e) < 0 ||
 		    look_at_part(l, hooks.kind, hooks.dir, &is_reported, e) < 0)
 			return err_result(e);
 	/* The last one was `hooks`. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "os/fd.h"
+#include "os/mountinfo.h"
 #include "os/os.h"
 
 #define NAME_PREFIX "cordon-"
@@ -24,46 +25,15 @@ enum {
 
 /* ---- Where ------------------------------------------------------------------------------- */
 
-static struct str take_word(struct str *line)
-{
-	struct str word = str_first(*line, str_find(*line, ' '));
-
-	*line = str_from(*line, word.len + 1);
-	return word;
-}
-
-static bool next_line(struct str *text, struct str *out)
-{
-	if (!text->len)
-		return false;
-	*out = str_first(*text, str_find(*text, '\n'));
-	*text = str_from(*text, out->len + 1);
-	return true;
-}
-
-/* "36 35 98:0 ROOT POINT OPTIONS ... - TYPE SOURCE OPTIONS" */
-static void split_mount(struct str line, struct str *point, struct str *type)
-{
-	struct str word;
-
-	for (int i = 0; i < 4; i++)
-		(void)take_word(&line);
-	*point = take_word(&line);
-	do
-		word = take_word(&line);
-	while (word.len && !str_is(word, "-"));
-	*type = take_word(&line);
-}
-
 bool os_cgroup_own(struct str mountinfo, struct str own, char *out, size_t bytes)
 {
 	struct str line, point = STR_EMPTY, type = STR_EMPTY;
 
-	while (next_line(&mountinfo, &line) && !str_is(type, "cgroup2"))
-		split_mount(line, &point, &type);
+	while (str_next_line(&mountinfo, &line) && !str_is(type, "cgroup2"))
+		mountinfo_split(line, &point, &type);
 	if (!str_is(type, "cgroup2"))
 		return false;
-	while (next_line(&own, &line)) {
+	while (str_next_line(&own, &line)) {
 		struct str below = str_from(line, 3);
 		int n;
 
@@ -80,7 +50,7 @@ static bool is_group_mount(struct str line)
 {
 	struct str point, type;
 
-	split_mount(line, &point, &type);
+	mountinfo_split(line, &point, &type);
 	return str_is(type, "cgroup2");
 }
 
@@ -119,7 +89,7 @@ static bool has_word(struct str text, const char *word)
 {
 	text = str_first(text, str_find(text, '\n'));
 	while (text.len)
-		if (str_is(take_word(&text), word))
+		if (str_is(str_take_word(&text), word))
 			return true;
 	return false;
 }
@@ -303,7 +273,7 @@ bool os_cgroup_ran_out(const struct os_cgroup *group)
 	char room[512];
 	struct str rest = read_file(group->dir, "memory.events", room, sizeof(room)), line;
 
-	while (next_line(&rest, &line))
+	while (str_next_line(&rest, &line))
 		if (str_has_prefix(line, STR("oom_kill ")))
 			return !str_is(str_from(line, 9), "0");
 	return false;
