@@ -34,7 +34,13 @@ static struct denial *find_equal(const struct denials *d, const struct denial *d
 
 static int copy_texts(struct arena *a, struct denial *denial, struct err *e)
 {
+	struct str file = str_of(denial->origin.file ? denial->origin.file : "");
+
+	if (arena_copy(a, file, &file, e) < 0)
+		return err_result(e);
+	denial->origin.file = file.len ? file.p : NULL;
 	if (arena_copy(a, denial->subject, &denial->subject, e) < 0 ||
+	    arena_copy(a, denial->value, &denial->value, e) < 0 ||
 	    arena_copy(a, denial->rule, &denial->rule, e) < 0 ||
 	    arena_copy(a, denial->way_out, &denial->way_out, e) < 0 ||
 	    arena_copy(a, denial->program, &denial->program, e) < 0)

@@ -226,6 +226,9 @@ static int advise_sockets(struct arena *a, struct diagnosis *d, struct err *e)
 
 static int advise_programs(struct arena *a, struct diagnosis *d, bool is_needed, struct err *e)
 {
+	static const char *const git_command[] = { "git",      "config",
+						   "--global", "safe.bareRepository",
+						   "explicit", NULL };
 	const struct examined *bwrap = find_examined(d, "bwrap");
 	const struct examined *native = find_examined(d, "native");
 
@@ -244,13 +247,15 @@ static int advise_programs(struct arena *a, struct diagnosis *d, bool is_needed,
 			e) < 0)
 			return err_result(e);
 	}
-	if (d->host.has_git && !str_is(d->host.bare_repository, "explicit"))
-		return add(
-			a, d, "git_bare_repository", false,
+	if (d->host.has_git && !str_is(d->host.bare_repository, "explicit")) {
+		if (add(a, d, "git_bare_repository", false,
 			"git takes any directory that looks like a bare repository for one, also "
 			"one that a command has made in the workspace, and runs what its "
 			"configuration names",
-			"git config --global safe.bareRepository explicit", e);
+			"git config --global safe.bareRepository explicit", e) < 0)
+			return err_result(e);
+		d->advice.items[d->advice.count - 1].argv = git_command;
+	}
 	return 0;
 }
 

@@ -181,6 +181,7 @@ struct advice {
 	const char *id; /* part of the interface */
 	bool is_needed; /* else it would be better so */
 	struct str what, fix;
+	const char *const *argv; /* the command that fixes it; ends with NULL; NULL: none alone */
 };
 typedef VEC(struct advice) advice_list;
 

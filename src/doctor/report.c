@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "doctor/doctor.h"
+#include "report/suggestion.h"
 
 enum { FIELD_WIDTH = 16, LINE_WIDTH = 96 };
 
@@ -434,7 +435,12 @@ void doctor_print_json(struct json_writer *w, const void *data)
 		json_text(w, "id", d->advice.items[i].id);
 		json_bool(w, "needed", d->advice.items[i].is_needed);
 		json_str(w, "what", d->advice.items[i].what);
-		json_str(w, "fix", d->advice.items[i].fix);
+		json_key(w, "suggestions");
+		json_begin_array(w);
+		json_suggestion(w, &(struct suggestion){ .scope = "host",
+							 .argv = d->advice.items[i].argv,
+							 .text = d->advice.items[i].fix });
+		json_end_array(w);
 		json_end_object(w);
 	}
 	json_end_array(w);

@@ -108,6 +108,9 @@ enum { REFUSAL_TEXT_BYTES = 1536, REFUSAL_ANSWER_BYTES = 8192 };
 void refusal_why(const struct refusal *r, struct buf *out) NONNULL;
 void refusal_way(const struct refusal *r, struct buf *out) NONNULL;
 
+/* Whether --allow-host alone allows it, with the value that is added to `out`. */
+bool refusal_allow_host(const struct refusal *r, struct buf *out) NONNULL;
+
 /* One line without a newline: what, why, and how to allow it. Cut to fit. */
 void refusal_text(const struct refusal *r, struct buf *out) NONNULL;
 

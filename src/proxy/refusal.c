@@ -353,6 +353,20 @@ void refusal_way(const struct refusal *r, struct buf *out)
 	add_way(out, r);
 }
 
+bool refusal_allow_host(const struct refusal *r, struct buf *out)
+{
+	bool is_by_name = r->reason == PROXY_DENIED_UNLISTED || r->reason == PROXY_DENIED_ASKED ||
+			  r->reason == PROXY_DENIED_HELLO;
+	bool is_by_address = r->reason == PROXY_DENIED_PRIVATE && r->target &&
+			     (r->address || r->target->is_ip);
+
+	if (!r->target || (!is_by_name && !is_by_address) ||
+	    (r->judgement && r->judgement->reason == PROXY_DENIED_RULE))
+		return false;
+	add_pattern(out, r);
+	return out->failed == ERR_OK;
+}
+
 void refusal_text(const struct refusal *r, struct buf *out)
 {
 	char text[REFUSAL_TEXT_BYTES], way[REFUSAL_TEXT_BYTES / 2];

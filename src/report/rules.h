@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lib/lib.h"
-#include "plan/flip.h"
 #include "report/report.h"
 
 /* "entry", "glob", "grant", "protected", … */
@@ -25,26 +24,5 @@ void json_rule(struct json_writer *w, const struct plan *plan, const struct rule
 
 /* "warnings": [..], "notes": [..] */
 void json_notes(struct json_writer *w, const struct cordon_policy *policy, bool warnings);
-
-/*
- * The edit that would change an answer. Trying edits means making plans, which
- * takes longer than the answer itself, so it is looked for when it is printed.
- */
-struct lazy_flip {
-	struct arena *a;
-	bool is_known;
-	uint32_t wanted; /* what it leads to, when that differs from what was asked for */
-	struct flip flip;
-};
-
-/*
- * Takes what looking for the flip ended with. A failure becomes its `why_not`;
- * but NULL when memory is out, which is no answer.
- */
-const struct flip *lazy_flip_set(struct lazy_flip *lazy, int status, const struct err *e) NONNULL;
-
-/* As text that is begun by the caller, and as "flip". NULL makes the report fail. */
-void page_flip(struct page *p, const struct flip *flip);
-void json_flip(struct json_writer *w, const struct flip *flip, const char *wanted);
 
 const char *host_type_name(enum host_type type);

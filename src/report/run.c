@@ -7,6 +7,7 @@
 #include "lib/run.h"
 #include "plan/net.h"
 #include "report/explain.h"
+#include "report/suggestion.h"
 
 enum {
 	FIELD_WIDTH = 12,
@@ -434,6 +435,19 @@ static const char *denial_name(enum denial_kind kind)
 	return texts[kind];
 }
 
+static void json_denial_suggestions(struct json_writer *w, const struct denial *denial)
+{
+	const char *const argv[] = { denial->option, denial->value.p, NULL };
+
+	json_key(w, "suggestions");
+	json_begin_array(w);
+	if (denial->way_out.len)
+		json_suggestion(w, &(struct suggestion){ .scope = denial->option ? "run" : "config",
+							 .argv = denial->option ? argv : NULL,
+							 .text = denial->way_out });
+	json_end_array(w);
+}
+
 static void json_denials(struct json_writer *w, const struct denials *d)
 {
 	json_number(w, "denial_count", d->total);
@@ -446,8 +460,13 @@ static void json_denials(struct json_writer *w, const struct denials *d)
 		json_begin_object(w);
 		json_text(w, "kind", denial_name(denial->kind));
 		json_str(w, "subject", denial->subject);
-		json_str(w, "rule", denial->rule);
-		json_str(w, "way_out", denial->way_out);
+		json_key(w, "rule");
+		json_begin_object(w);
+		json_str(w, "text", denial->rule);
+		json_text(w, "file", denial->origin.file);
+		json_int_or_null(w, "line", denial->origin.line);
+		json_end_object(w);
+		json_denial_suggestions(w, denial);
 		json_str(w, "program", denial->program);
 		json_int(w, "pid", denial->pid);
 		json_number(w, "count", denial->count);

@@ -8,6 +8,7 @@
 #include "plan/net.h"
 #include "report/report.h"
 #include "report/rules.h"
+#include "report/suggestion.h"
 
 struct why_host {
 	const struct cordon_policy *policy;
@@ -58,21 +59,56 @@ static bool is_loopback(const struct hostname *host)
 }
 
 /* What lets a run reach it; loopback is never asked of the proxy, so no rule does. */
-static void add_option(struct buf *b, const struct why_host *y)
+static const char *find_option(const struct why_host *y)
+{
+	return is_loopback(&y->host) ? "--host-port" : "--allow-host";
+}
+
+/* Its value; "PORT" stands for one that the question does not name. */
+static void add_value(struct buf *b, const struct why_host *y)
 {
 	bool has_brackets = y->port && y->host.is_ip && !ip_is_v4(&y->host.ip);
 
 	if (is_loopback(&y->host)) {
 		if (y->port)
-			buf_printf(b, "--host-port %u", (unsigned)y->port);
+			buf_printf(b, "%u", (unsigned)y->port);
 		else
-			buf_add_text(b, "--host-port PORT");
+			buf_add_text(b, "PORT");
 		return;
 	}
-	buf_printf(b, has_brackets ? "--allow-host [%.*s]" : "--allow-host %.*s",
-		   STR_ARG(y->host.name));
+	buf_printf(b, has_brackets ? "[%.*s]" : "%.*s", STR_ARG(y->host.name));
 	if (y->port)
 		buf_printf(b, ":%u", (unsigned)y->port);
+}
+
+static void add_option(struct buf *b, const struct why_host *y)
+{
+	buf_printf(b, "%s ", find_option(y));
+	add_value(b, y);
+}
+
+static void json_suggestions(struct json_writer *w, const struct why_host *y)
+{
+	bool is_by_config = !has_option(y) || !is_by_option(y);
+	char text[512], value[512];
+	struct buf t = BUF_OVER(text), v = BUF_OVER(value);
+
+	add_option(&t, y);
+	add_value(&v, y);
+	json_wanted(w, find_flip(y), decision_name(y->wanted));
+	json_key(w, "suggestions");
+	json_begin_array(w);
+	if (has_option(y)) {
+		const char *const argv[] = { find_option(y), buf_str(&v).p, NULL };
+		bool is_whole = y->port || !is_loopback(&y->host);
+
+		json_suggestion(w, &(struct suggestion){ .scope = "run",
+							 .argv = is_whole ? argv : NULL,
+							 .text = buf_str(&t) });
+	}
+	if (is_by_config)
+		json_config_suggestion(w, find_flip(y));
+	json_end_array(w);
 }
 
 /* What a rule alone does not tell of a run; or NULL. */
@@ -296,8 +332,6 @@ static void json_verdict(struct json_writer *w, const struct why_host *y,
 static void print_json(struct json_writer *w, const void *data)
 {
 	const struct why_host *y = data;
-	char option[512];
-	struct buf b = BUF_OVER(option);
 
 	json_begin_object(w);
 	json_text(w, "kind", "host");
@@ -315,9 +349,7 @@ static void print_json(struct json_writer *w, const void *data)
 	for (size_t i = 1; i < y->trace.count; i++)
 		json_verdict(w, y, &y->trace.items[i]);
 	json_end_array(w);
-	json_flip(w, find_flip(y), decision_name(y->wanted));
-	add_option(&b, y);
-	json_text(w, "option", has_option(y) ? buf_str(&b).p : NULL);
+	json_suggestions(w, y);
 	json_text(w, "caveat", find_caveat(y));
 	json_notes(w, y->policy, true);
 	json_end_object(w);

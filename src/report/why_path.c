@@ -5,6 +5,7 @@
 #include "report/inside.h"
 #include "report/report.h"
 #include "report/rules.h"
+#include "report/suggestion.h"
 #include "report/why_socket.h"
 
 struct why_path {
@@ -222,10 +223,15 @@ static void print_json(struct json_writer *w, const void *data)
 			json_rule(w, plan, y->trace.items[i]);
 	json_end_array(w);
 	why_socket_json(w, &y->socket, plan, y->located.path);
-	if (is_about_connecting(y))
-		why_socket_json_flip(w, &y->socket);
-	else
-		json_flip(w, flip, access_name(wanted));
+	if (is_about_connecting(y)) {
+		why_socket_json_suggestions(w, &y->socket);
+	} else {
+		json_wanted(w, flip, access_name(wanted));
+		json_key(w, "suggestions");
+		json_begin_array(w);
+		json_config_suggestion(w, flip);
+		json_end_array(w);
+	}
 	json_notes(w, y->policy, true);
 	json_end_object(w);
 }

@@ -3,6 +3,7 @@
 #include "report/why_socket.h"
 
 #include "base/path.h"
+#include "base/shell.h"
 #include "os/os.h"
 
 /* The path of an entry of unix_sockets as the run resolves it; "" when there is no such. */
@@ -214,12 +215,27 @@ void why_socket_json(struct json_writer *w, const struct why_socket *y, const st
 	else
 		json_add_null(w);
 	json_origin(w, &y->verdict.origin);
-	json_text(w, "option", has_option(y) ? "--allow-socket" : NULL);
 	json_str(w, "path", path);
 	json_end_object(w);
 }
 
-void why_socket_json_flip(struct json_writer *w, const struct why_socket *y)
+void why_socket_json_suggestions(struct json_writer *w, const struct why_socket *y)
 {
-	json_flip(w, find_flip(y), decision_name(other_answer(y)));
+	const char *const argv[] = { "--allow-socket", y->path.p, NULL };
+	scoped_buf text = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
+
+	json_wanted(w, find_flip(y), decision_name(other_answer(y)));
+	json_key(w, "suggestions");
+	json_begin_array(w);
+	if (has_option(y)) {
+		buf_add_text(&text, "--allow-socket ");
+		shell_add_word(&text, y->path);
+		if (text.failed != ERR_OK)
+			json_fail(w, text.failed);
+		json_suggestion(w, &(struct suggestion){
+					   .scope = "run", .argv = argv, .text = buf_str(&text) });
+	}
+	if (!has_option(y) || !is_off_by_option(y))
+		json_config_suggestion(w, find_flip(y));
+	json_end_array(w);
 }

@@ -5,6 +5,7 @@
 #include "plan/net.h"
 #include "report/report.h"
 #include "report/rules.h"
+#include "report/suggestion.h"
 
 struct why_socket {
 	bool is_one;
@@ -22,7 +23,7 @@ int why_socket_find(struct arena *a, const struct cordon_policy *policy,
 void why_socket_print(struct page *p, const struct why_socket *y, struct str path,
 		      enum access access) NONNULL;
 
-/* "connect", null for what is no socket; "flip". */
+/* "connect", null for what is no socket; "wanted", "why_not" and "suggestions". */
 void why_socket_json(struct json_writer *w, const struct why_socket *y, const struct plan *plan,
 		     struct str path) NONNULL;
-void why_socket_json_flip(struct json_writer *w, const struct why_socket *y) NONNULL;
+void why_socket_json_suggestions(struct json_writer *w, const struct why_socket *y) NONNULL;

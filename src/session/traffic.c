@@ -125,25 +125,33 @@ void traffic_deny(struct denials *denials, const struct proxy_record *record)
 	char subject_text[PROXY_HOST_BYTES + 16];
 	char rule_text[REFUSAL_TEXT_BYTES];
 	char way_text[REFUSAL_TEXT_BYTES];
+	char value_text[PROXY_HOST_BYTES + 16];
+	struct buf value = BUF_OVER(value_text);
 	struct buf subject = BUF_OVER(subject_text);
 	struct buf rule = BUF_OVER(rule_text);
 	struct buf way = BUF_OVER(way_text);
 	struct told told;
+	bool can_be_allowed;
 
 	fill_told(&told, record);
 	add_subject(&subject, &told.target);
 	refusal_why(&told.refusal, &rule);
 	refusal_way(&told.refusal, &way);
+	can_be_allowed = refusal_allow_host(&told.refusal, &value);
 	denials_add(denials,
-		    &(struct denial){ .kind = DENIAL_HOST,
-				      .subject = buf_str(&subject),
-				      .rule = buf_str(&rule),
-				      .is_guarded = record->reason == PROXY_DENIED_PRIVATE &&
-						    told.refusal.address != NULL,
-				      .way_out = buf_str(&way),
-				      .program = str_of(record->program),
-				      .pid = record->pid,
-				      .count = record->count });
+		    &(struct denial){
+			    .kind = DENIAL_HOST,
+			    .subject = buf_str(&subject),
+			    .rule = buf_str(&rule),
+			    .origin = { .file = record->rule_file, .line = record->rule_line },
+			    .is_guarded = record->reason == PROXY_DENIED_PRIVATE &&
+					  told.refusal.address != NULL,
+			    .way_out = buf_str(&way),
+			    .option = can_be_allowed ? "--allow-host" : NULL,
+			    .value = buf_str(&value),
+			    .program = str_of(record->program),
+			    .pid = record->pid,
+			    .count = record->count });
 }
 
 void traffic_fail(struct traffic *t, const struct proxy_record *record, struct buf *words)

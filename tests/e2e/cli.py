@@ -50,6 +50,13 @@ class Result:
         return f"status {self.status}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
 
 
+def change(found):
+    """The edit of the configuration that `why --json` suggests, with what it leads to."""
+    edits = [s for s in found["suggestions"] if s["scope"] == "config"]
+    return {"to": found["wanted"], "possible": bool(edits), "why_not": found["why_not"],
+            **(edits[0] if edits else {})}
+
+
 def is_no(args, result):
     """`why` answers by its status: 1 is no, and no failure."""
     return result.status == 1 and "why" in args

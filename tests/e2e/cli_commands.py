@@ -12,7 +12,7 @@ import subprocess
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
-from cli import PROGRAM, SOURCE, Skip, World, case, run_cases
+from cli import PROGRAM, SOURCE, Skip, World, case, change, run_cases
 
 DEV = """\
 default_permissions = "dev"
@@ -380,7 +380,7 @@ def why_names_the_rule_its_line_and_those_that_lost(w: World):
     found = w.ok("why", "docs/x", "--json").json
     assert found["rule"]["file"] == str(w.config) and found["rule"]["line"] == 10, found
     assert [r["access"] for r in found["lost"]][:2] == ["write", "read"], found["lost"]
-    assert found["flip"]["to"] == "write"
+    assert change(found)["to"] == "write"
     text = w.ok("why", "docs/x").out
     assert text.startswith(f"read   {w.repo}/docs/x\n") and "~/.config/cordon/config.toml:10\n" in text, text
     assert w.ok("why", "docs/x", "-q").out == "read\n"
@@ -410,7 +410,7 @@ def the_flip_that_why_suggests_does_flip(w: World):
     (w.home / "private").mkdir()
     (w.home / "private/x").touch()
     for path in ("docs/x", "~/private/x", "/etc/passwd", "./src"):
-        flip = w.ok("why", path, "--json").json["flip"]
+        flip = change(w.ok("why", path, "--json").json)
         if not flip["possible"]:
             continue
         lines = w.config.read_text().splitlines()
@@ -932,7 +932,7 @@ def a_trusted_project_is_named_and_not_edited(w: World):
     assert "profile     dev  ~/.config/cordon/config.toml:" in text, text
     assert f"widened by  the trusted project {w.repo}/.cordon/config.toml\n" in text, text
     assert w.ok("explain", "--json").json["trusted"] == [f"{w.repo}/.cordon/config.toml"]
-    edits = w.ok("why", "/usr", "--json").json["flip"]["edits"]
+    edits = change(w.ok("why", "/usr", "--json").json)["edits"]
     assert [e["file"] for e in edits] == [str(w.config)], edits
 
 

@@ -323,7 +323,7 @@ def explain_why_and_dry_run_tell_what_managed_means(w: World):
     assert "managed: through the proxy" in w.ok("explain", *words).out
     result = w.ok("why", "--host", "third.com:8443", *words)
     assert "for one run: --allow-host third.com:8443" in result.out, repr(result)
-    assert w.ok("why", "--json", "--host", "third.com", *words).json["option"] == "--allow-host third.com"
+    assert w.ok("why", "--json", "--host", "third.com", *words).json["suggestions"][0]["argv"] == ["--allow-host", "third.com"]
     found = ok(w, "--dry-run", "--json", *words, "true").json
     assert found["network"] == "managed" and "net_managed" in found["guarantees"]["needed"], found
 
@@ -411,9 +411,11 @@ def a_denial_names_host_rule_program_and_a_way_out_that_works(w: World):
     denial = report["denials"][0]
     assert (denial["kind"], denial["subject"], denial["count"]) == ("host", "good.example:80", 1), denial
     assert denial["program"] == "curl" and denial["pid"] > 0, denial
-    assert "not allowed by any rule" in denial["rule"], denial
-    assert denial["way_out"] == "--allow-host good.example", denial
-    assert ok(w, *base, *denial["way_out"].split(), "--", *CURL, "-f", "http://good.example/").out
+    assert "not allowed by any rule" in denial["rule"]["text"] and denial["rule"]["file"] is None, denial
+    (suggestion,) = denial["suggestions"]
+    assert suggestion == {"scope": "run", "argv": ["--allow-host", "good.example"], "edits": [],
+                          "text": "--allow-host good.example"}, denial
+    assert ok(w, *base, *suggestion["argv"], "--", *CURL, "-f", "http://good.example/").out
     traffic = report["traffic"]
     assert (traffic["denied"], traffic["allowed"]) == (1, 0), traffic
     assert traffic["hosts"][0]["host"] == "good.example" and traffic["hosts"][0]["reason"] == "unlisted"
@@ -425,8 +427,9 @@ def a_denial_names_host_rule_program_and_a_way_out_that_works(w: World):
     warning = result.err[result.err.index("1 attempt was refused"):].splitlines()[0]
     assert f"private.example:80 resolves to {PRIVATE}, which is not a public address" in warning, warning
     assert f"add --allow-host {PRIVATE};" in warning, warning
-    assert PRIVATE in denial["rule"] and denial["way_out"] == f"--allow-host {PRIVATE}", denial
-    ok(w, "--allow-host", "private.example", *denial["way_out"].split(), *words)
+    assert PRIVATE in denial["rule"]["text"], denial
+    assert denial["suggestions"][0]["argv"] == ["--allow-host", PRIVATE], denial
+    ok(w, "--allow-host", "private.example", *denial["suggestions"][0]["argv"], *words)
 
 
 @case
@@ -436,9 +439,10 @@ def a_deny_is_named_with_its_line(w: World):
                    '"**.example" = "allow"\n"other.example" = "deny"\n')
     _, report = reported(w, "--", *CURL, "http://other.example/")
     denial = report["denials"][0]
-    assert "config.toml:8" in denial["rule"] and '"other.example"' in denial["rule"], denial
+    assert denial["rule"]["file"] == str(w.config) and denial["rule"]["line"] == 8, denial
+    assert [(s["scope"], s["argv"]) for s in denial["suggestions"]] == [("config", [])], denial
     _, report = reported(w, "--deny-host", "good.example", "--", *CURL, "http://good.example/")
-    assert "(--deny-host)" in report["denials"][0]["rule"], report["denials"]
+    assert report["denials"][0]["rule"]["file"] == "--deny-host", report["denials"]
 
 
 @case
@@ -695,8 +699,10 @@ def a_network_that_is_off_is_named_where_it_was_wanted(w: World):
             assert (f"the network is off, and curl tried to use it, on '{subject}'; to allow that: {way}, or "
                     "--network full; --report names") in result.err, repr(result)
             denial = json.loads(report.read_text())["denials"][0]
-            assert (denial["kind"], denial["subject"], denial["way_out"]) == ("host", subject, way), denial
-            assert denial["rule"] == "network is off (P12), --network" and denial["program"] == "curl", denial
+            assert (denial["kind"], denial["subject"]) == ("host", subject), denial
+            assert denial["suggestions"][0]["text"] == way, denial
+            assert denial["suggestions"][0]["argv"] == way.split(), denial
+            assert denial["rule"]["file"] == "--network" and denial["rule"]["line"] is None and denial["program"] == "curl", denial
             # What would allow it does.
             ok(w, *backend, *way.split(), "--", *words)
         # Not where all went well in the end, and not of what is the command's own.
@@ -744,7 +750,7 @@ def a_name_without_a_network_is_named_and_gone_at_once(w: World):
             assert "'registry.npm.example'; to allow that: --allow-host registry.npm.example" in result.err, repr(result)
             found = {d["subject"]: d for d in json.loads(report.read_text())["denials"]}
             assert set(found) == {"registry.npm.example", "other.example"}, f"{text!r}: {found}"
-            assert found["other.example"]["way_out"] == "--allow-host other.example", found
+            assert found["other.example"]["suggestions"][0]["argv"] == ["--allow-host", "other.example"], found
             assert found["other.example"]["program"].startswith("python"), found
         libc = ctypes.CDLL(None, use_errno=True)
         assert libc.umount2(os.fsencode(os.path.realpath("/etc/resolv.conf")), 2) == 0
@@ -800,7 +806,7 @@ def a_socket_of_the_host_is_opened_for_one_run(w: World):
         ok(w, "--full-auto", "--allow-socket", paths[0], "--", "python3", "-c", script, paths[0])
         said = w.ok("why", "--full-auto", paths[0])
         assert f"for one run: --allow-socket {paths[0]}" in said.out and "can't be" not in said.out, repr(said)
-        assert w.ok("why", "--json", "--full-auto", paths[0]).json["connect"]["option"] == "--allow-socket"
+        assert w.ok("why", "--json", "--full-auto", paths[0]).json["suggestions"][0]["argv"] == ["--allow-socket", str(paths[0])]
         said = w.ok("why", "--json", "--full-auto", "--allow-socket", paths[0], paths[0]).json
         assert said["connect"]["decision"] == "allow", said
         assert "changes nothing" in ok(w, "--network", "full", "--allow-socket", paths[0], "--", "true").err

@@ -10,7 +10,7 @@ import stat
 import subprocess
 import sys
 
-from cli import PROGRAM, Skip, World, case, run, run_cases
+from cli import PROGRAM, Skip, World, case, change, run, run_cases
 
 DEV = """\
 default_permissions = "dev"
@@ -28,14 +28,14 @@ def what_is_missing_is_not_opened_by_its_directory(w: World):
     w.write_config(DEV)
     (w.home / ".cache").mkdir()
     for path in ("/nonexistent/a", "~/.cache/other"):
-        flip = w.ok("why", path, "--json").json["flip"]
+        flip = change(w.ok("why", path, "--json").json)
         full = path.replace("~", str(w.home))
         assert flip["needs_path"] == full, flip
         assert [e["key"] for e in flip["edits"]] == [f'"{full}"'], flip
         assert flip["text"].startswith("create it first, then "), flip
     w.write_config(DEV + '"~/.cache/other" = "write"\n')
     found = w.ok("why", "~/.cache/other/x", "--json").json
-    flip = found["flip"]
+    flip = change(found)
     assert flip["possible"] and not flip["edits"], flip
     assert flip["needs_path"] == str(w.home / ".cache/other"), flip
     assert found["warnings"][0]["message"].endswith("; create it first"), found["warnings"]
@@ -101,7 +101,7 @@ def a_socket_is_there_to_be_connected_to(w: World):
         assert found.status == 1 and found.json["connect"]["decision"] == "deny" and not connects(), found
         assert found.json["access"] == "read" and "network off" in w.run("why", str(path)).out
         # The edit is enough, and the answer then is what a run does.
-        w.write_config(DEV + found.json["flip"]["toml"])
+        w.write_config(DEV + change(found.json)["toml"])
         found = w.run("why", str(path), "--json")
         assert found.status == 0 and found.json["connect"]["decision"] == "allow" and connects(), found
         # By another name, as /var/run is one.
@@ -112,7 +112,7 @@ def a_socket_is_there_to_be_connected_to(w: World):
         # Every socket, and how that one is closed then.
         found = w.run("why", str(path), "--network", "full", "--json")
         assert found.status == 0 and connects("--network", "full"), found
-        assert found.json["flip"]["possible"] and found.json["flip"]["edits"][0]["value"] == '"deny"', found
+        assert change(found.json)["possible"] and change(found.json)["edits"][0]["value"] == '"deny"', found
         assert w.run("why", str(path), "--network", "full", "--deny", str(path)).status == 1
         assert not connects("--network", "full", "--deny", str(path))
         # Asked as a file, it is one.
@@ -123,9 +123,9 @@ def a_socket_is_there_to_be_connected_to(w: World):
 @case
 def an_option_is_named_where_only_it_can_be_changed(w: World):
     w.write_config(DEV)
-    flip = w.run("why", "/etc", "--deny", "/etc", "--json").json["flip"]
+    flip = change(w.run("why", "/etc", "--deny", "/etc", "--json").json)
     assert not flip["possible"] and "--deny" in flip["why_not"] and "--add-read" in flip["why_not"], flip
-    flip = w.run("why", "/etc/passwd", "--add-read", "/etc", "--write", "--json").json["flip"]
+    flip = change(w.run("why", "/etc/passwd", "--add-read", "/etc", "--write", "--json").json)
     assert flip["possible"], flip
 
 
@@ -163,7 +163,7 @@ def a_file_that_is_here_is_a_path(w: World):
 def the_starters_network_is_enabled_where_it_is_off(w: World):
     w.ok("init")
     line = w.config.read_text().splitlines().index("enabled = false") + 1
-    edits = w.ok("why", "example.com:443", "--json").json["flip"]["edits"]
+    edits = change(w.ok("why", "example.com:443", "--json").json)["edits"]
     assert (edits[0]["line"], edits[0]["key"], edits[0]["value"]) == (line, "enabled", "true"), edits
     assert edits[1]["key"] == '"example.com:443"', edits
 
@@ -173,7 +173,7 @@ def an_edit_for_a_host_is_one_that_run_takes(w: World):
     w.ok("init")
     found = w.ok("why", "example.com", "--json").json
     assert found["caveat"] is None, found
-    flip = found["flip"]
+    flip = change(found)
     edited = w.config.read_text().replace("enabled = false", "enabled = true") + flip["toml"]
     tried = str(w.write("tried.toml", edited))
     assert w.decision("example.com", "--config-file", tried) == "allow"
@@ -181,7 +181,7 @@ def an_edit_for_a_host_is_one_that_run_takes(w: World):
         w.ok("run", "--config-file", tried, *network, "--", "true")
     # Nothing to say where no edit leads there.
     found = w.ok("why", "example.com", "--mode", "danger-full-access", "--json").json
-    assert found["caveat"] is None and not found["flip"]["possible"], found
+    assert found["caveat"] is None and not change(found)["possible"], found
 
 
 @case
@@ -256,7 +256,7 @@ def of_proc_and_sys_it_is_said_what_holds_inside(w: World):
     for path, place in (("/proc/sys/kernel/hostname", "/proc"), ("/sys/kernel", "/sys")):
         found = w.ok("why", path, "--write", "--json").json
         assert found["inside"].startswith(f"inside, {place} ") and not found["answer"], found
-        assert found["flip"]["possible"] is False, found
+        assert change(found)["possible"] is False, found
         assert "  " + found["inside"] + "\n" in w.ok("why", path).out
         # As it says: an entry does not make it writable.
         args = entries(f'":root"="read","{path}"="write"')
@@ -267,12 +267,12 @@ def of_proc_and_sys_it_is_said_what_holds_inside(w: World):
                    '"/sys/kernel" = "read"\n')
     args = ["-P", "p"]
     found = w.ok("why", "/sys", "--json", *args).json
-    assert found["access"] == "deny" and found["inside"] is None and found["flip"]["possible"], found
+    assert found["access"] == "deny" and found["inside"] is None and change(found)["possible"], found
     found = w.ok("why", "/sys/kernel", "--json", *args).json
     assert "denied like what is above it" in found["inside"], found
     assert not has(w, "-e", "/sys/kernel", *args)
     found = w.ok("why", "/sys/module", "--json", *args).json
-    assert found["inside"] is None and not found["flip"]["possible"], found
+    assert found["inside"] is None and not change(found)["possible"], found
     # Nothing to say elsewhere, nor without a sandbox.
     assert w.ok("why", "/usr", "--json").json["inside"] is None
     assert w.ok("why", "/sys", "--json", "--mode", "danger-full-access").json["inside"] is None
@@ -281,14 +281,14 @@ def of_proc_and_sys_it_is_said_what_holds_inside(w: World):
 @case
 def of_dev_it_is_said_what_holds_inside(w: World):
     found = w.ok("why", "/dev/null", "--write", "--json").json
-    assert "can be used" in found["inside"] and not found["flip"]["possible"], found
+    assert "can be used" in found["inside"] and not change(found)["possible"], found
     assert has(w, "-w", "/dev/null")
-    assert not w.ok("why", "/dev", "--write", "--json").json["flip"]["possible"]
+    assert not change(w.ok("why", "/dev", "--write", "--json").json)["possible"]
     device = find_device()
     if not device:
         raise Skip("this machine has no other device")
     found = w.ok("why", device, "--write", "--json").json
-    assert "only by a write entry" in found["inside"] and found["flip"]["possible"], found
+    assert "only by a write entry" in found["inside"] and change(found)["possible"], found
     assert not has(w, "-e", device)
     args = entries(f'":root"="read","{device}"="write"')
     assert w.ok("why", device, "--json", *args).json["inside"] is None
@@ -305,7 +305,7 @@ def of_a_private_tmp_it_is_said_what_holds_inside(w: World):
     found = w.ok("why", held, "--json", *private).json
     assert found["inside"].startswith(f"inside, {w.top}/tmp is empty and writable"), found
     assert not has(w, "-e", held, *private) and has(w, "-w", held.parent, *private)
-    assert not w.ok("why", held.parent, "--json", *private).json["flip"]["possible"]
+    assert not change(w.ok("why", held.parent, "--json", *private).json)["possible"]
     # What an entry names is the host's.
     named = entries(f'{root},"{held}"="read"', 'tmp="private",')
     assert w.ok("why", held, "--json", *named).json["inside"] is None
@@ -322,13 +322,13 @@ def an_own_profile_is_chosen_by_what_chooses_now(w: World):
         ([], {"CORDON_MODE": "workspace-write"}, "; and use -P my-workspace in place of CORDON_MODE"),
     ):
         w.env.update(env)
-        flip = w.ok("why", "/usr", "--json", *args).json["flip"]
+        flip = change(w.ok("why", "/usr", "--json", *args).json)
         assert flip["text"].endswith(words) and not flip["toml_top"], flip
         assert [e["file"] for e in flip["edits"]] == [str(w.config)], flip
         tried = w.write("tried.toml", w.config.read_text() + flip["toml"])
         assert w.access("/usr", "--config-file", str(tried), "-P", flip["profile"]) == "write"
     del w.env["CORDON_MODE"]
-    flip = w.ok("why", "/usr", "--json").json["flip"]
+    flip = change(w.ok("why", "/usr", "--json").json)
     last = flip["edits"][-1]
     assert (last["key"], last["line"]) == ("default_permissions", 1), flip
     w.write_config(f"{last['key']} = {last['value']}\n" + flip["toml"])
@@ -379,7 +379,7 @@ def new_lines_go_where_the_file_can_take_them(w: World):
          "header"),
     ):
         w.write_config(top + text + "\n")
-        flip = w.ok("why", "a.com", "--json").json["flip"]
+        flip = change(w.ok("why", "a.com", "--json").json)
         assert [e["inside"] for e in flip["edits"]] == [inside] and not flip["toml"], flip
         edit = flip["edits"][0]
         lines = w.config.read_text().splitlines()

@@ -307,7 +307,7 @@ def check_bad(found, name, cause):
     assert set(states(found, "native").values()) == {"lacking"}
     assert found["default"]["backend"] is None
     assert "tried native: " in found["default"]["reason"], found["default"]
-    assert advice(found)[name]["needed"] is True and advice(found)[name]["fix"]
+    assert advice(found)[name]["needed"] is True and advice(found)[name]["suggestions"][0]["text"]
 
 
 @case
@@ -316,7 +316,7 @@ def no_user_namespaces(w: World):
     found = worse(w, before="echo 0 > /proc/sys/user/max_user_namespaces")
     check_bad(found, "userns_max", "namespaces_off")
     assert found["host"]["namespaces"]["max_user"] == 0
-    assert "sysctl -w user.max_user_namespaces=" in advice(found)["userns_max"]["fix"]
+    assert "sysctl -w user.max_user_namespaces=" in advice(found)["userns_max"]["suggestions"][0]["text"]
     # The same place without it.
     assert diagnose(w, before=":")["ok"] is True
 
@@ -360,7 +360,7 @@ def apparmor_and_debian_forbid_ordinary_users_namespaces(w: World):
                       prepare=lambda n=name, v=value: set_switch(n, v))
         check_bad(found, identifier, cause)
         assert fix in backend(found, "native")["reason"], found
-        assert fix in advice(found)[identifier]["fix"], found
+        assert fix in advice(found)[identifier]["suggestions"][0]["text"], found
         # The same with the switch as it should be is for another cause.
         found = worse(w, uid=ORDINARY,
                       prepare=lambda n=name, v=value: set_switch(n, 1 - v))
@@ -374,14 +374,14 @@ def a_covered_proc(w: World):
     found = worse(w, before="mount --bind /dev/null /proc/kallsyms", spaces="-Urm")
     check_bad(found, "proc_masked", "proc_mount_refused")
     assert found["host"]["namespaces"]["proc_covered"] is True
-    assert "systempaths=unconfined" in advice(found)["proc_masked"]["fix"]
+    assert "systempaths=unconfined" in advice(found)["proc_masked"]["suggestions"][0]["text"]
 
 
 @case
 def a_shortage_is_not_taken_for_a_container(w: World):
     found = worse(w, prepare=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12)))
     assert found["host"]["open_files"] == 12
-    assert "ulimit -n" in advice(found)["open_files"]["fix"] and advice(found)["open_files"]["needed"]
+    assert "ulimit -n" in advice(found)["open_files"]["suggestions"][0]["text"] and advice(found)["open_files"]["needed"]
     assert not {"namespaces", "no_probe", "no_directory"} & set(advice(found)), found["advice"]
 
 
@@ -412,7 +412,7 @@ def no_proc_at_all(w: World):
         raise Skip("the address sanitizer itself needs /proc")
     found = worse(w, before="mount -t tmpfs none /proc")
     assert found["host"]["proc"] is False and list(advice(found)) == ["no_proc"], found["advice"]
-    assert "mount -t proc" in advice(found)["no_proc"]["fix"]
+    assert "mount -t proc" in advice(found)["no_proc"]["suggestions"][0]["text"]
 
 
 @case
@@ -420,7 +420,7 @@ def a_container_that_refuses_mounts(w: World):
     need_calls()
     found = worse(w, prepare=lambda: answer("open_tree", errno.EPERM))
     check_bad(found, "namespaces", "namespace_rights")
-    assert "--security-opt" in advice(found)["namespaces"]["fix"]
+    assert "--security-opt" in advice(found)["namespaces"]["suggestions"][0]["text"]
 
 
 @case
@@ -449,7 +449,7 @@ def a_bwrap_that_is_missing_is_named_only_where_it_would_help(w: World):
     need_calls()
     assert "bwrap_missing" not in advice(diagnose(w, path=NO_PROGRAMS))
     found = worse(w, prepare=lambda: answer("open_tree", errno.EPERM))
-    assert "install bubblewrap" in advice(found)["bwrap_missing"]["fix"], found["advice"]
+    assert "install bubblewrap" in advice(found)["bwrap_missing"]["suggestions"][0]["text"], found["advice"]
 
 
 @case

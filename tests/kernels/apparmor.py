@@ -108,7 +108,7 @@ class Judge:
             is_right = (found == set(works) and told["ok"] == bool(works)
                         and told["host"]["namespaces"]["apparmor_profile"] == label
                         and set(advice) == ({identifier} if identifier else set())
-                        and all(FIX in a["fix"] and a["needed"] for a in advice.values()))
+                        and all(FIX in a["suggestions"][0]["text"] and a["needed"] for a in advice.values()))
         except (ValueError, KeyError, TypeError, AttributeError) as wrong:
             is_right, found, advice = False, repr(wrong), got
         self.tap(is_right, f"{self.kernel} AppArmor: {title}", f"{found}, {advice}")

@@ -116,7 +116,10 @@ static void deny_path(struct unix_connect *u, const struct attempt *t,
 	describe_rule(verdict, rule, sizeof(rule));
 	describe_way_out(verdict, path, &way_out);
 	denial.rule = str_of(rule);
+	denial.origin = verdict->origin;
 	denial.way_out = way_out.failed == ERR_OK ? buf_str(&way_out) : STR_EMPTY;
+	denial.value = path;
+	denial.option = denial.way_out.len ? "--allow-socket" : NULL;
 	add_denial(u, t, &denial);
 }
 
@@ -354,8 +357,11 @@ static void deny_host(struct unix_connect *u, const struct hostname *host, uint1
 	describe_rule(&off, rule, sizeof(rule));
 	denial.kind = DENIAL_HOST;
 	denial.rule = str_of(rule);
-	if (off.is_final)
+	denial.origin = off.origin;
+	if (off.is_final) {
 		denial.way_out = STR_EMPTY;
+		denial.option = NULL;
+	}
 	denial.program = str_of(caller->program);
 	denial.pid = caller->inner;
 	denials_add(u->denials, &denial);
@@ -379,9 +385,14 @@ static void note_off(struct unix_connect *u, const struct attempt *t)
 		u->asks_for_names = *caller;
 		return;
 	}
-	deny_host(u, &(struct hostname){ .is_ip = true, .ip = d.ip }, d.port,
-		  (struct denial){ .subject = buf_str(&subject), .way_out = buf_str(&way_out) },
-		  caller);
+	deny_host(
+		u, &(struct hostname){ .is_ip = true, .ip = d.ip }, d.port,
+		(struct denial){ .subject = buf_str(&subject),
+				 .way_out = buf_str(&way_out),
+				 /* Which name a name server was asked for is not known. */
+				 .option = d.port == DESTINATION_NAMES_PORT ? NULL : "--allow-host",
+				 .value = buf_str(&subject) },
+		caller);
 }
 
 void unix_connect_hear_names(struct unix_connect *u)
@@ -402,7 +413,10 @@ void unix_connect_note_name(struct unix_connect *u, struct str name)
 		return;
 	buf_printf(&way_out, "--allow-host %.*s", STR_ARG(host.name));
 	deny_host(u, &host, 0,
-		  (struct denial){ .subject = host.name, .way_out = buf_str(&way_out) },
+		  (struct denial){ .subject = host.name,
+				   .way_out = buf_str(&way_out),
+				   .option = "--allow-host",
+				   .value = host.name },
 		  &u->asks_for_names);
 }
 
@@ -476,7 +490,7 @@ void unix_connect_answer(struct unix_connect *u, uint64_t id, int os_error)
 static void on_refused(void *user, const struct attempt *t)
 {
 	struct unix_connect *u = user;
-	char subject_text[80], way_text[40];
+	char subject_text[80], way_text[40], port[8];
 	struct buf subject = BUF_OVER(subject_text), way_out = BUF_OVER(way_text);
 	const struct known_caller *caller;
 	struct destination d;
@@ -495,12 +509,15 @@ static void on_refused(void *user, const struct attempt *t)
 		return;
 	describe_address(&d, &subject);
 	buf_printf(&way_out, "--host-port %u", (unsigned)d.port);
+	(void)snprintf(port, sizeof(port), "%u", (unsigned)d.port);
 	caller = know_caller(u, t);
 	denials_add(u->denials,
 		    &(struct denial){ .kind = DENIAL_HOST,
 				      .subject = buf_str(&subject),
 				      .rule = STR("loopback is the sandbox's own (P12)"),
 				      .way_out = buf_str(&way_out),
+				      .option = "--host-port",
+				      .value = str_of(port),
 				      .program = str_of(caller->program),
 				      .pid = caller->inner });
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What would change an answer: an option for one run, or edits of a configuration file. In JSON
+ * every suggestion has the same shape, in the report of a run, in `why` and in `doctor`:
+ *
+ *	{"scope": "run", "argv": ["--allow-host", "registry.example"], "edits": [], "text": "..."}
+ *
+ * The scope "run" is an option of `cordon run`, "config" the configuration, and "host" a command
+ * or a setting of this host. `argv` is empty where no words can be given as they are.
+ */
+#pragma once
+
+#include "plan/flip.h"
+#include "report/report.h"
+
+/*
+ * The edit that would change an answer. Trying edits means making plans, which
+ * takes longer than the answer itself, so it is looked for when it is printed.
+ */
+struct lazy_flip {
+	struct arena *a;
+	bool is_known;
+	uint32_t wanted; /* what it leads to, when that differs from what was asked for */
+	struct flip flip;
+};
+
+/*
+ * Takes the result of the search. A failure becomes its `why_not`;
+ * but NULL when memory is out, which is no answer.
+ */
+const struct flip *lazy_flip_set(struct lazy_flip *lazy, int status, const struct err *e) NONNULL;
+
+/* As text that is begun by the caller. NULL makes the report fail. */
+void page_flip(struct page *p, const struct flip *flip);
+
+/* "wanted", the other answer, and "why_not", null when a suggestion leads to it. */
+void json_wanted(struct json_writer *w, const struct flip *flip, const char *wanted);
+
+/* One of "suggestions", which the caller has begun. Nothing when it is not possible. */
+void json_config_suggestion(struct json_writer *w, const struct flip *flip);
+
+struct suggestion {
+	const char *scope;
+	const char *const *argv; /* ends with NULL; may be NULL */
+	struct str text;
+};
+void json_suggestion(struct json_writer *w, const struct suggestion *s) NONNULL;
