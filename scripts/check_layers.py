@@ -4,8 +4,8 @@
 
 The direction of the dependencies is checked by a script because nobody sees it
 by reading one file. The rules that go with it: memory comes from base/mem.c,
-only cli/ prints or exits, and a difference between platforms is a file that
-the build picks, not an #ifdef.
+only cli/ prints or exits, nothing searches our own messages, and a difference
+between platforms is a file that the build picks, not an #ifdef.
 """
 
 import re
@@ -31,6 +31,10 @@ REACH_OUT = re.compile(
     r"\b(?:f(?:d|re)?open|fclose|fread|fwrite|fgets|getline|tmpfile|remove|rename|realpath|mkd?s?temp"
     r"|(?:secure_)?getenv|system|random|arc4random\w*)\s*\("
 )
+# Nothing reads an error's text to decide anything: it has a cause. bwrap's stderr has none, and
+# `why` looks for the "://" of a URL.
+SEARCH_TEXT = re.compile(r"\bstr(?:case)?str\s*\(")
+MAY_SEARCH = ("*/bwrap/*", "cli/cmd_why.c")
 EXTERN = re.compile(r"^\s*extern\b")
 PLATFORM = re.compile(
     r"^\s*#\s*(?:el)?if.*\b(?:__linux__|__unix__|__APPLE__|__MACH__|_WIN(?:32|64)|__MINGW\w*|_MSC_VER"
@@ -88,6 +92,8 @@ def check_rules(name, text, allowed):
             yield number, "only cli/ prints or exits"
         if "<*>" not in allowed and REACH_OUT.search(line):
             yield number, "pure code can't reach the operating system"
+        if SEARCH_TEXT.search(line) and not any(fnmatchcase(name, p) for p in MAY_SEARCH):
+            yield number, "compare the cause of an error, not its text"
         if name.endswith(".c") and EXTERN.match(line):
             yield number, "a declaration belongs in a header, not in a .c file"
         if name != "base/macros.h" and not name.startswith("os/") and PLATFORM.match(line):
