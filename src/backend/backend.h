@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a backend is: a way to make a plan true for one command.
+ * The contract between a run (session/) and the system that confines it. It has three parts:
  *
- * lower() is pure and says what would be done (`run --dry-run`, --trace, golden
- * tests); launch() does it. A host that can't is ERR_WEAKER with cause and way
- * out; what the plan was made from and is no longer so (P8) is ERR_SYS or
- * ERR_POLICY and never something weaker.
+ *	struct backend		a way to enforce a plan: what it guarantees, what it would do, launch()
+ *	struct supervisor	the sandbox of one run, from before it is made until nothing is left of it
+ *	backend_next()		which backend a plan gets
+ *
+ * A system brings one or more backends and one supervisor that serves all of them
+ * (linux/supervisor.c). docs/porting.md says what a new system has to bring.
  */
 #pragma once
 
 #include <stdbool.h>
-#include <sys/types.h>
+#include <stdint.h>
 
 #include "base/buf.h"
-#include "linux/init/sandbox.h"
-#include "linux/placeholder/placeholder.h"
+#include "base/progress.h"
+#include "os/loop.h"
 #include "plan/plan.h"
+#include "policy/guarantee.h"
+#include "proxy/channel.h"
+
+/* Each system has its own. */
+struct placeholders;
+struct sandbox;
+struct supervisor;
 
 /*
  * A managed network: nothing but the loopback interface, on which every address is local,
- * and the sockets of the proxy (struct sandbox), which are listening when launch() returns.
+ * and the sockets of the proxy (supervisor_give_sockets()), which listen when launch() returns.
  */
 enum { LAUNCH_PROXY_PORT = 3128, LAUNCH_NAMES_PORT = 53, LAUNCH_MAX_HOST_PORTS = 24 };
 enum { LAUNCH_MAX_NAME_SERVERS = 3 };
@@ -30,11 +39,16 @@ struct launch_network {
 
 struct launch {
 	const struct plan *plan;
-	const struct host *host;	 /* what the plan was made from: the inodes to expect */
-	const struct plan *stands_for;	 /* a helper is trusted as this has it, too; may be NULL */
-	const struct placeholders *held; /* for who holds late: none, until hold() */
-	/* Makes the placeholders, once; see struct backend. ERR_SYS, ERR_POLICY, as it names them. */
-	int (*hold)(void *user, struct err *e);
+	const struct host *host;       /* what the plan was made from: the inodes to expect */
+	const struct plan *stands_for; /* a helper is trusted as this has it, too; may be NULL */
+	/*
+	 * Filled in by supervisor_prepare(), like `waits`, `adopts`, `processes` and the name
+	 * servers. Until hold() was called, nothing is held for a backend that holds late.
+	 */
+	const struct placeholders *held;
+	/* Makes the placeholders, once; see struct backend. ERR_SYS, ERR_POLICY; names the path. */
+	int (*hold)(struct supervisor *holder, struct err *e);
+	struct supervisor *holder;
 
 	const char *const *argv;
 	/*
@@ -47,7 +61,7 @@ struct launch {
 	int stdio[3];		   /* become 0, 1, 2; may be the same */
 	int terminal;		   /* handed to the command's group, -1: none */
 	const char *terminal_path; /* of the terminal, for /dev/console; NULL when not known */
-	bool waits;		   /* for sandbox_start(), before the command is executed */
+	bool waits;		   /* the command is executed after supervisor_start() */
 	/*
 	 * This process is a command itself (CORDON_RUN_FOREGROUND), and PID 1 ends with it: it may
 	 * have children of a run's.
@@ -56,8 +70,8 @@ struct launch {
 	const struct launch_network *network; /* NULL: it is not managed */
 	/*
 	 * There is no network: these addresses (IPv4, in network order) are the sandbox's own, and
-	 * their port 53 is listened at (PROXY_NAMES_UDP of struct sandbox). Where that can't be
-	 * there are no such sockets.
+	 * the sandbox listens on their port 53 for the supervisor. Where that can't be there are
+	 * no such sockets.
 	 */
 	uint32_t name_servers[LAUNCH_MAX_NAME_SERVERS];
 	size_t name_server_count;
@@ -100,10 +114,180 @@ struct backend {
 	bool holds_late;
 };
 
-/* In the order of the table of the architecture; closed by NULL. */
+/* In the order of docs/architecture.md; NULL behind the last. */
 extern const struct backend *const backends[];
 extern const struct backend backend_none; /* no sandbox; not among them */
 const struct backend *backend_find(struct str name);
+
+/*
+ * backend->describe(), also without a supervisor: then nothing is held. What a backend needs of
+ * `in` for that is its plan, its host, and the words and streams of the command.
+ */
+int backend_describe(const struct backend *b, struct arena *a, const struct launch *in,
+		     struct buf *out, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- The sandbox of one run ---------------------------------------------------------------- */
+
+/* Why nothing was executed. `index` is that of the program this is about, if there is one. */
+struct command_failure {
+	int os_error;
+	uint32_t index;
+	bool is_closed; /* it is a file, and may not be read either */
+};
+
+struct command_end {
+	int status; /* what it exited with; 0 when a signal killed it */
+	int signal; /* that killed it; 0: none */
+	uint64_t cpu_ms, max_rss_kib;
+};
+
+/*
+ * What a supervisor tells the session, from within loop_step() on the session's loop. What ends
+ * the run early (a supervising process was killed, a mask was lost) is a failure of loop_step().
+ */
+struct supervisor_events {
+	void *user;
+	void (*not_executed)(void *user, const struct command_failure *why);
+	void (*stopped)(void *user, int signal, bool is_typed); /* is_typed: at the terminal */
+	void (*continued)(void *user);
+	/* The command has ended; what it has left running is killed. */
+	void (*ended)(void *user, const struct command_end *end);
+	/* Nothing in the sandbox runs any more. Without `ended` before: it was killed. */
+	void (*gone)(void *user);
+	/*
+	 * The answer to supervisor_ask_sockets(). The descriptors are the session's; count 0: none
+	 * can be had.
+	 */
+	int (*sockets_made)(void *user, int family, const int *fds, size_t count, struct err *e);
+	/* Sends the proxy an order (PROXY_WILL_CONNECT, PROXY_HAS_CONNECTED); false: it can't be had. */
+	bool (*tell_proxy)(void *user, const struct proxy_order *order);
+	void (*warn)(void *user, const char *text);
+	void (*trace)(void *user, const char *text);
+};
+
+struct denials;
+
+/* Everything is borrowed until supervisor_reap(). */
+struct supervisor_request {
+	const struct plan *plan;
+	struct loop *loop;
+	bool is_sandboxed;		 /* false: backend_none */
+	bool is_foreground;		 /* this process is a command itself, and ends like one */
+	const struct progress *progress; /* may be NULL */
+	struct denials *denials;
+	const uint16_t *host_ports; /* of a managed network */
+	size_t host_port_count;
+	struct supervisor_events events;
+};
+
+/*
+ * Before anything is started: looks for what the policy names on the host, and reserves the
+ * descriptors without which a running command could not be supervised. ERR_SYS, ERR_LIMIT,
+ * ERR_NOMEM.
+ */
+int supervisor_new(struct arena *a, const struct supervisor_request *in, struct supervisor **out,
+		   struct err *e) MUST_CHECK NONNULL;
+
+/* What is known of the backend that is tried. */
+struct supervisor_attempt {
+	const struct backend *backend;
+	guarantee_set given, lost;
+	bool network_is_off;
+	bool holds_now; /* placeholders also for a backend that holds late */
+};
+
+/*
+ * Before each launch: limits and placeholders of the run, and the members of `launch` that are the
+ * supervisor's. ERR_SYS, ERR_POLICY: the command must not run.
+ */
+int supervisor_prepare(struct supervisor *s, const struct supervisor_attempt *attempt,
+		       struct launch *launch, struct err *e) MUST_CHECK NONNULL;
+
+/* backend->launch(); `*lost` is what the backend gives elsewhere, but not on this host. */
+int supervisor_launch(struct supervisor *s, const struct backend *backend,
+		      const struct launch *launch, guarantee_set *lost, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* After the launch: from now on loop_step() supervises. ERR_SYS, ERR_LIMIT, ERR_NOMEM. */
+int supervisor_attach(struct supervisor *s, struct err *e) MUST_CHECK NONNULL;
+
+/* A managed network: calls `give` for each socket of the sandbox that is the proxy's; closes them. */
+int supervisor_give_sockets(struct supervisor *s,
+			    int (*give)(void *user, enum proxy_role role, uint16_t port, int fd,
+					struct err *e),
+			    void *user, struct err *e) MUST_CHECK __attribute__((nonnull(1, 2, 4)));
+
+/*
+ * The command is executed, when it waits for that, with `terminal` in the foreground (-1: none),
+ * and ends with this process from now on. ERR_SYS.
+ */
+int supervisor_start(struct supervisor *s, int terminal, struct err *e) MUST_CHECK NONNULL;
+
+/* SECURITY: the run ends after `ms`, also while this process is stopped. ERR_SYS. */
+int supervisor_end_later(struct supervisor *s, uint64_t ms, struct err *e) MUST_CHECK NONNULL;
+
+enum supervisor_target { TO_COMMAND, TO_GROUP, TO_ALL };
+/* False: it has ended. */
+bool supervisor_signal(struct supervisor *s, enum supervisor_target target, int number) NONNULL;
+
+/* The process group that the terminal has to be given to. */
+int64_t supervisor_group(const struct supervisor *s) NONNULL;
+
+/* Whether nothing runs any more, also when `gone` was not told yet. */
+bool supervisor_is_gone(const struct supervisor *s) NONNULL;
+
+/* More sockets of the sandbox's network, of family 4 or 6; see `sockets_made`. False: it is gone. */
+bool supervisor_ask_sockets(struct supervisor *s, int family) NONNULL;
+
+/* What the proxy has answered to PROXY_WILL_CONNECT. */
+void supervisor_answer_connect(struct supervisor *s, uint64_t id, int os_error) NONNULL;
+
+/* Kills all in the sandbox; false when nothing was launched. `gone` is told later. */
+bool supervisor_kill(struct supervisor *s) NONNULL;
+
+/* Waits until all is dead, after supervisor_kill(). */
+void supervisor_wait(struct supervisor *s) NONNULL;
+
+/* For the report; complete after supervisor_reap(). */
+struct supervision {
+	bool was_watched; /* whether `watch` is filled in */
+	struct watch_counts {
+		uint64_t directories; /* watched */
+		uint64_t masked;      /* names that were covered */
+		uint64_t missed; /* names seen that could not be covered, or a queue overflowed */
+	} watch;
+	uint64_t calls_answered;
+	size_t placeholder_count;
+	uint32_t landlock_abi;
+	bool ran_out_of_memory;
+};
+const struct supervision *supervisor_result(const struct supervisor *s) NONNULL;
+
+/*
+ * Nothing runs any more, or never did: nothing of it is in the loop from now on, and what was made
+ * on the host for the run goes. May be called again.
+ */
+void supervisor_let_go(struct supervisor *s) NONNULL;
+
+/* Last of all: no process, descriptor or placeholder is left. May be called again. */
+void supervisor_reap(struct supervisor *s) NONNULL;
+
+/* ---- What runs that were killed have left behind (P11) ------------------------------------- */
+
+typedef VEC(struct str) str_list;
+
+struct cleaning {
+	str_list removed; /* placeholders that nobody held any more */
+	str_list kept;	  /* held by a run, or not ours to remove */
+	bool was_cut;	  /* the look is bounded */
+};
+
+/*
+ * Looks below `roots`, and where the plan wants them, for placeholders, and removes
+ * those that no run holds. Never removes what is not marked and empty. ERR_NOMEM, ERR_LIMIT.
+ */
+int backend_clean(struct arena *a, const struct plan *plan, const struct str *roots, size_t count,
+		  struct cleaning *out, struct err *e) MUST_CHECK;
 
 /* ---- select.c: which one a plan gets (P16) ---------------------------------------------- */
 

@@ -64,12 +64,5 @@ void command_reset_signals(struct command_signals before);
 
 #define COMMAND_NO_PROGRAM UINT32_MAX
 
-/* Why nothing was executed. `index` is of the program that this is about, if any is. */
-struct command_failure {
-	int os_error;
-	uint32_t index;
-	bool is_closed; /* of EACCES: it is a file, and may not be read either */
-};
-
 /* As execvp() does it over `programs`, but what is nowhere is ENOENT. */
 struct command_failure command_execute(const struct command_words *words);

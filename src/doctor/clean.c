@@ -54,7 +54,7 @@ static int clean_for(struct arena *a, const struct cordon_load_options *options,
 	if (!policy)
 		return err_result(e);
 	/* The roots are looked through once. */
-	status = session_clean(a, policy->plan, policy->plan_inputs.places.roots,
+	status = backend_clean(a, policy->plan, policy->plan_inputs.places.roots,
 			       profile ? 0 : policy->plan_inputs.places.root_count, &cleaning, e);
 	cordon_policy_free(policy);
 	if (status < 0 || add_paths(a, &d->removed, &cleaning.removed, e) < 0 ||

@@ -36,6 +36,7 @@ struct timer {
 	int (*due)(void *user, struct err *e);
 	void *user;
 	struct timer *next;
+	uint64_t not_in_step; /* see loop_set_next_step() */
 	bool is_added;
 };
 
@@ -46,14 +47,24 @@ struct loop {
 	struct watcher clock; /* a timerfd: who polls `epoll` sees that a timer is due */
 	struct timer *timers; /* a handful */
 	uint64_t armed_ms;    /* what the clock is set to; 0: not at all */
+	uint64_t step;	      /* calls of loop_step() so far */
 	struct watcher *fetched[LOOP_MAX_FETCHED];
 	bool hurries, is_awake; /* see loop_hurry() */
 	int score, tries_after;
 	const void *last; /* that was ready: only to be compared */
 };
 
+/* One that was not made: loop_done() and loop_remove() are fine with it. */
+#define LOOP_NONE            \
+	{                    \
+		.epoll = -1, \
+	}
+
 int loop_init(struct loop *l, struct err *e) MUST_CHECK NONNULL;
 void loop_done(struct loop *l) NONNULL; /* closes its own descriptor only */
+
+/* Becomes readable when loop_step() has something to do: for a caller with a loop of its own. */
+int loop_descriptor(const struct loop *l) NONNULL;
 
 int loop_add(struct loop *l, struct watcher *w, uint32_t events, struct err *e) MUST_CHECK NONNULL;
 int loop_change(struct loop *l, struct watcher *w, uint32_t events, struct err *e)
@@ -71,6 +82,12 @@ int loop_prepare_timers(struct loop *l, struct err *e) MUST_CHECK NONNULL;
 
 /* Set or moved to `at_ms`; 0 takes it away. Never fails. */
 void loop_set_timer(struct loop *l, struct timer *t, uint64_t at_ms) NONNULL;
+
+/*
+ * Due at once, but in the next loop_step() at the earliest: the caller's own loop has its turn
+ * before.
+ */
+void loop_set_next_step(struct loop *l, struct timer *t) NONNULL;
 
 /* Forgets it, so that it may be freed; fine when it was never set. */
 void loop_drop_timer(struct loop *l, struct timer *t) NONNULL;

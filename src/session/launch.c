@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "session/run.h"
@@ -62,27 +61,6 @@ void launch_close_stdio(struct session *s)
 	}
 }
 
-/* Anew for each backend that is tried: not every one has a use for them. */
-static int hold_places(struct session *s, struct err *e)
-{
-	bool is_wanted = s->outcome.is_sandboxed &&
-			 !(s->outcome.lost & GUARANTEE_BIT(G_PROTECT_MISSING));
-
-	if (is_wanted == s->has_held)
-		return 0;
-	s->has_held = is_wanted;
-	if (is_wanted) {
-		if (warden_hold(&s->warden, s->a, s->in.plan, &s->held, e) < 0)
-			return err_result(e);
-	} else {
-		/* Who can't keep the command from them would only be ended by their loss. */
-		warden_finish(&s->warden, &s->held);
-		s->held = (struct placeholders){ .items = NULL };
-	}
-	s->outcome.placeholder_count = s->held.count;
-	return 0;
-}
-
 static int trace_steps(const struct session *s, const struct launch *launch, struct err *e)
 {
 	scoped_buf steps = BUF_INIT(16 << 20);
@@ -90,7 +68,7 @@ static int trace_steps(const struct session *s, const struct launch *launch, str
 
 	if (!s->in.traces)
 		return 0;
-	if (s->outcome.backend->describe(s->a, launch, &steps, e) < 0)
+	if (backend_describe(s->outcome.backend, s->a, launch, &steps, e) < 0)
 		return err_result(e);
 	for (rest = buf_str(&steps); rest.len;) {
 		struct str line = str_first(rest, str_find(rest, '\n'));
@@ -144,52 +122,30 @@ static int lose_at_launch(void *user, guarantee_set lost, const char *const **en
 	return 0;
 }
 
-static int hold_at_launch(void *user, struct err *e)
+static int launch_command(struct session *s, guarantee_set *lost, struct err *e)
 {
-	return hold_places(user, e);
-}
-
-/* What is traced has to be known before. */
-static bool holds_late(const struct session *s)
-{
-	return s->outcome.backend->holds_late && !s->in.traces;
-}
-
-/* So few that there may be no room for what the sandbox hands over. */
-static bool are_descriptors_few(void)
-{
-	enum { ENOUGH = 64 };
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < ENOUGH;
-}
-
-static int launch_command(struct session *s, struct err *e)
-{
+	const struct supervisor_attempt attempt = { .backend = s->outcome.backend,
+						    .given = s->outcome.given,
+						    .lost = s->outcome.lost,
+						    .network_is_off = s->outcome.network_is_off,
+						    /* What is traced has to be known before. */
+						    .holds_now = s->in.traces };
 	struct launch launch = { .plan = s->in.plan,
 				 .host = s->in.host,
 				 .stands_for = s->in.stands_for,
-				 .held = &s->held,
-				 .hold = hold_at_launch,
 				 .argv = s->in.argv,
 				 .programs = s->programs,
 				 .environment = s->outcome.environment.list,
 				 .directory = s->in.directory,
 				 .terminal = -1,
-				 .adopts = s->ends_with_parent,
-				 /* What can't be looked after must not have run. */
-				 .waits =
-					 (s->outcome.is_sandboxed &&
-					  (watch_is_needed(s->in.plan) || are_descriptors_few())) ||
-					 s->network.is_wanted || s->group.dir >= 0,
-				 .processes = limits_processes(s),
 				 .network = s->network.is_wanted ? &s->network.launch : NULL,
 				 .accepted = s->choice.search.accepted,
 				 .warn = warn_of_launch,
 				 .lose = lose_at_launch,
 				 .user = s };
 
-	names_prepare(s, &launch);
+	if (supervisor_prepare(s->supervisor, &attempt, &launch, e) < 0)
+		return err_result(e);
 	for (int i = 0; i < 3; i++)
 		launch.stdio[i] = s->stdio[i];
 	if (s->in.is_foreground) {
@@ -203,17 +159,16 @@ static int launch_command(struct session *s, struct err *e)
 	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->outcome.started);
 	s->started_ms = loop_now();
 	s->outcome.denials.started_ms = s->started_ms;
-	return s->outcome.backend->launch(s->a, &launch, &s->sandbox, e);
+	return supervisor_launch(s->supervisor, s->outcome.backend, &launch, lost, e);
 }
 
-/* Launching is the probe: what a host does not let a backend do shows there alone. */
-int launch_somehow(struct session *s, struct err *e)
+/* Launching is the probe: only launch() shows what a host does not let a backend do. */
+int launch_somehow(struct session *s, guarantee_set *lost, struct err *e)
 {
 	for (;;) {
-		if (network_prepare(s, e) < 0 || limits_prepare(s, e) < 0 ||
-		    (!holds_late(s) && hold_places(s, e) < 0))
+		if (network_prepare(s, e) < 0)
 			return err_result(e);
-		if (launch_command(s, e) == 0)
+		if (launch_command(s, lost, e) == 0)
 			return 0;
 		if (choose_pass_over(&s->choice, &s->outcome, e) < 0 ||
 		    choose_next(s->a, &s->choice, &s->outcome, &s->programs, e) < 0)

@@ -10,9 +10,7 @@
 
 #include "audit/audit.h"
 #include "base/utf8.h"
-#include "linux/init/init.h"
 #include "os/fd.h"
-#include "os/fd_pass.h"
 #include "proxy/decide.h"
 #include "proxy/sockets.h"
 #include "session/run.h"
@@ -104,14 +102,14 @@ static int ask_for_sockets(struct session *s, struct err *e)
 {
 	for (size_t i = 0; i < COUNT_OF(s->network.stocks); i++) {
 		struct socket_stock *stock = &s->network.stocks[i];
-		const struct init_order order = { .kind = INIT_MAKE_SOCKETS, .value = i ? 6 : 4 };
+		int family = i ? 6 : 4;
 
 		if (!stock->is_wanted || !s->network.has_start)
 			continue;
 		stock->is_wanted = false;
 		stock->is_asked = true;
-		if (fd_pass_tell(s->sandbox.channel, &order, sizeof(order), MSG_DONTWAIT) < 0 &&
-		    network_take_sockets(s, order.value, NULL, 0, e) < 0)
+		if (!supervisor_ask_sockets(s->supervisor, family) &&
+		    network_take_sockets(s, family, NULL, 0, e) < 0)
 			return err_result(e);
 	}
 	return 0;
@@ -126,8 +124,7 @@ static int take_message(struct session *s, const struct proxy_message *m, struct
 	case PROXY_FAILED:
 		return proxy_failure(m, e);
 	case PROXY_MAY_CONNECT:
-		if (s->connects)
-			unix_connect_answer(s->connects, m->id, m->os_error);
+		supervisor_answer_connect(s->supervisor, m->id, m->os_error);
 		return 0;
 	case PROXY_WANTS_SOCKETS:
 		s->network.stocks[m->role == PROXY_SOCKETS_6].is_wanted = true;
@@ -203,8 +200,9 @@ static int give_stocks(struct session *s, struct err *e)
 	return loop_change(&s->loop, &n->channel, waits ? LOOP_IN | LOOP_OUT : LOOP_IN, e);
 }
 
-int network_take_sockets(struct session *s, int family, const int *fds, size_t count, struct err *e)
+int network_take_sockets(void *user, int family, const int *fds, size_t count, struct err *e)
 {
+	struct session *s = user;
 	struct socket_stock *stock = &s->network.stocks[family == 6];
 
 	if (!stock->is_asked || stock->is_here || count > COUNT_OF(stock->fds) ||
@@ -235,8 +233,9 @@ static int fail_to_give(const struct session *s, int code, struct err *e)
 }
 
 /* One of the first sockets; the channel has room for all of them, or the proxy reads. */
-static int give(struct session *s, enum proxy_role role, uint16_t port, int fd, struct err *e)
+static int give(void *user, enum proxy_role role, uint16_t port, int fd, struct err *e)
 {
+	const struct session *s = user;
 	const struct proxy_order order = { .kind = PROXY_TAKE, .role = role, .port = port };
 	struct pollfd room = { .fd = s->network.proxy.channel, .events = POLLOUT };
 	int status = proxy_send(&s->network.proxy, &order, &fd, 1);
@@ -246,7 +245,7 @@ static int give(struct session *s, enum proxy_role role, uint16_t port, int fd, 
 	return status < 0 ? fail_to_give(s, -status, e) : 0;
 }
 
-static bool will_connect(void *user, const struct proxy_order *order)
+bool network_tell_proxy(void *user, const struct proxy_order *order)
 {
 	const struct session *s = user;
 
@@ -332,7 +331,6 @@ void network_init(struct session *s)
 		.proxy = PROXY_NONE,
 		.channel = { .fd = -1, .ready = channel_is_ready, .user = s },
 		.gone = { .fd = -1, .ready = proxy_is_gone, .user = s },
-		.asker = { .send = will_connect, .user = s },
 	};
 	traffic_init(&s->outcome.traffic);
 }
@@ -358,8 +356,6 @@ static int start(struct session *s, struct err *e)
 					       .limits = PROXY_LIMITS_DEFAULT };
 	struct network *n = &s->network;
 
-	n->asker.host_ports = s->in.host_ports;
-	n->asker.host_port_count = s->in.host_port_count;
 	n->launch.host_port_count = s->in.host_port_count;
 	for (size_t i = 0; i < s->in.host_port_count; i++)
 		n->launch.host_ports[i] = s->in.host_ports[i];
@@ -405,33 +401,18 @@ static int await_ready(struct session *s, struct err *e)
 	}
 }
 
-static void tell_lacks(const struct session *s)
-{
-	if (s->sandbox.network_lacks & SANDBOX_LACKS_IPV6)
-		session_trace(&s->in, "network: the kernel has no IPv6");
-	if (s->sandbox.network_lacks & SANDBOX_LACKS_RULES)
-		session_trace(&s->in, "network: the kernel has no rules of routing: datagrams are "
-				      "lost, and not refused at once");
-}
-
 int network_hand_over(struct session *s, struct err *e)
 {
 	struct network *n = &s->network;
-	struct sandbox *sandbox = &s->sandbox;
 
 	if (!n->is_wanted)
 		return 0;
-	tell_lacks(s);
-	for (size_t i = 0; i < sandbox->socket_count; i++)
-		if (give(s, sandbox->sockets[i].role, sandbox->sockets[i].port,
-			 sandbox->sockets[i].fd, e) < 0)
-			return err_result(e);
+	if (supervisor_give_sockets(s->supervisor, give, s, e) < 0)
+		return err_result(e);
 	for (size_t i = 0; i < n->published_count; i++)
 		if (give(s, PROXY_PUBLISHED, s->in.published[i].port, n->published[i], e) < 0)
 			return err_result(e);
 	/* They are the proxy's alone: what it closes is closed. */
-	while (sandbox->socket_count)
-		fd_close(&sandbox->sockets[--sandbox->socket_count].fd);
 	close_published(n);
 	if (await_ready(s, e) < 0)
 		return err_result(e);

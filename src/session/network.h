@@ -4,8 +4,8 @@
  * made, so that it is ready when that stands, gets the sockets that were made inside, and is
  * asked and told from then on:
  *
- *	the supervisor	a program is about to connect: may it?		unix_connect.c
- *	PID 1		more sockets of the sandbox's network		init.h
+ *	the supervisor	a program is about to connect: may it?		backend.h
+ *			more sockets of the sandbox's network
  *	the caller	what no rule speaks of; rules that are added	session.h
  *
  * What it decides becomes lines of the audit log, denials, and the sums of the report.
@@ -14,16 +14,15 @@
  */
 #pragma once
 
-#include "linux/notify/unix_connect.h"
 #include "os/loop.h"
 #include "proxy/proxy.h"
 #include "session/session.h"
 
 struct session;
 
-/* Sockets that the proxy has asked for, on their way from PID 1. */
+/* Sockets that the proxy has asked for, on their way from the sandbox. */
 struct socket_stock {
-	bool is_wanted; /* PID 1 is still to be asked */
+	bool is_wanted; /* the supervisor is still to be asked */
 	bool is_asked;
 	bool is_here;
 	int fds[PROXY_SOCKETS_AT_ONCE];
@@ -33,7 +32,7 @@ struct socket_stock {
 struct network {
 	bool is_wanted; /* the backend that is tried manages the network */
 	bool is_ready;	/* the proxy serves */
-	bool has_start; /* PID 1 takes orders */
+	bool has_start; /* the sandbox can make sockets */
 	bool waits_for_room;
 	bool is_finishing; /* everything in the sandbox is dead */
 	bool is_over;	   /* and the proxy has said its last */
@@ -42,7 +41,6 @@ struct network {
 	struct proxy proxy;
 	struct watcher channel, gone;
 	struct launch_network launch;
-	struct connect_proxy asker;
 	int published[SESSION_MAX_PORTS];
 	size_t published_count;
 	struct socket_stock stocks[2]; /* IPv4, IPv6 */
@@ -61,12 +59,13 @@ int network_prepare(struct session *s, struct err *e) MUST_CHECK NONNULL;
  */
 int network_hand_over(struct session *s, struct err *e) MUST_CHECK NONNULL;
 
-/* After sandbox_start(). */
+/* After supervisor_start(). */
 int network_begin(struct session *s, struct err *e) MUST_CHECK NONNULL;
 
-/* PID 1 has made sockets (INIT_SOCKETS_MADE), which are taken over, or could not: count 0. */
-int network_take_sockets(struct session *s, int family, const int *fds, size_t count, struct err *e)
+/* For struct supervisor_events; `user` is the session. */
+int network_take_sockets(void *user, int family, const int *fds, size_t count, struct err *e)
 	MUST_CHECK;
+bool network_tell_proxy(void *user, const struct proxy_order *order) NONNULL;
 
 /*
  * Everything in the sandbox is dead. What it has sent is still passed on, and the last

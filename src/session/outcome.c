@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/path.h"
@@ -48,10 +47,10 @@ void session_trace(const struct session_request *in, const char *fmt, ...)
 	in->trace(in->user, str_of(text));
 }
 
-void outcome_set_status(struct outcome *o, int wait_status)
+void outcome_set_end(struct outcome *o, int status, int signal)
 {
-	o->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
-	o->status = o->signal ? STATUS_SIGNAL + o->signal : WEXITSTATUS(wait_status);
+	o->signal = signal;
+	o->status = signal ? STATUS_SIGNAL + signal : status;
 	if (o->timed_out)
 		o->status = STATUS_TIMED_OUT;
 }
@@ -122,7 +121,7 @@ static void add_question(const struct session *s, const char *path, struct buf *
  * That it could not be executed though it is there; as an error, whose text no locale changes.
  * `more`: what goes on behind it.
  */
-static void word_unexecutable(const struct session *s, const struct init_message *why,
+static void word_unexecutable(const struct session *s, const struct command_failure *why,
 			      const char *inside, struct err *said, struct buf *more)
 {
 	UNINITIALIZED char real[PATH_MAX_BYTES];
@@ -134,7 +133,7 @@ static void word_unexecutable(const struct session *s, const struct init_message
 		(void)FAIL(said, ERR_POLICY, "'%s' can't be executed%s: the policy denies it",
 			   program, inside);
 		add_question(s, real, more);
-	} else if (is_forbidden && why->value)
+	} else if (is_forbidden && why->is_closed)
 		(void)FAIL_SYS(said, why->os_error, "'%s' can be neither read nor executed%s",
 			       program, inside);
 	else if (is_forbidden && access(real, X_OK) == 0 && is_file(real))
@@ -146,7 +145,7 @@ static void word_unexecutable(const struct session *s, const struct init_message
 		(void)FAIL_SYS(said, why->os_error, "'%s' can't be executed%s", program, inside);
 }
 
-void outcome_set_exec_failed(struct session *s, const struct init_message *why)
+void outcome_set_exec_failed(struct session *s, const struct command_failure *why)
 {
 	const char *name = s->in.argv[0];
 	const char *inside = s->outcome.is_sandboxed ? " inside the sandbox" : "";
@@ -190,8 +189,8 @@ static const char *find_limit(const struct session *s)
 	if (s->outcome.signal == SIGKILL && !s->was_killed && limits->value[LIMIT_CPU_TIME] &&
 	    s->outcome.cpu_ms >= limits->value[LIMIT_CPU_TIME])
 		return limit_name(LIMIT_CPU_TIME);
-	if (s->outcome.signal == SIGKILL && !s->was_killed && s->lacked_memory &&
-	    limits->value[LIMIT_MEMORY])
+	if (s->outcome.signal == SIGKILL && !s->was_killed &&
+	    supervisor_result(s->supervisor)->ran_out_of_memory && limits->value[LIMIT_MEMORY])
 		return limit_name(LIMIT_MEMORY);
 	if (s->outcome.signal == SIGXFSZ && limits->value[LIMIT_FILE_SIZE])
 		return limit_name(LIMIT_FILE_SIZE);
@@ -391,8 +390,14 @@ static void warn_of_names(const struct session *s)
 
 int outcome_complete(struct session *s, struct err *e)
 {
+	const struct supervision *sum = supervisor_result(s->supervisor);
 	struct outcome *o = &s->outcome;
 
+	o->was_watched = sum->was_watched;
+	o->watch = sum->watch;
+	o->calls_answered = sum->calls_answered;
+	o->placeholder_count = sum->placeholder_count;
+	o->landlock_abi = sum->landlock_abi;
 	o->limit = find_limit(s);
 	if (o->limit && !o->timed_out)
 		session_warn(&s->in, "the command was ended: it reached the limit %s", o->limit);

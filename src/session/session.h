@@ -8,7 +8,6 @@
  *	terminal.c	job control
  *	git_look.c	what a run left behind for git (P9, P10)
  *	changed_names.c	and for agents and other programs (P9)
- *	clean.c		what runs that died have left behind (P11)
  *	network.c	a managed network: the proxy beside the run
  *	traffic.c	what it decided, in sums and as denials
  *	launch.c	its streams, the terminal, the backend that starts it
@@ -30,14 +29,11 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/progress.h"
-#include "linux/placeholder/watch.h"
 #include "plan/net.h"
 #include "plan/plan.h"
 #include "proxy/channel.h"
 
 /* ---- environment.c ------------------------------------------------------------------- */
-
-typedef VEC(struct str) str_list;
 
 struct environment_request {
 	const struct environment *policy;
@@ -117,21 +113,6 @@ typedef VEC(struct changed_name) changed_name_list;
 /* What has changed since `started` (the real-time clock). ERR_NOMEM, ERR_LIMIT. */
 int changed_names_look(struct arena *a, const struct plan *plan, struct timespec started,
 		       changed_name_list *out, struct err *e) MUST_CHECK NONNULL;
-
-/* ---- clean.c --------------------------------------------------------------------------- */
-
-struct cleaning {
-	str_list removed; /* placeholders that nobody held any more */
-	str_list kept;	  /* held by a run, or not ours to remove */
-	bool was_cut;	  /* the look is bounded */
-};
-
-/*
- * Looks below `roots`, and where the plan wants them, for placeholders, and removes
- * those that no run holds. Never removes what is not marked and empty. ERR_NOMEM, ERR_LIMIT.
- */
-int session_clean(struct arena *a, const struct plan *plan, const struct str *roots, size_t count,
-		  struct cleaning *out, struct err *e) MUST_CHECK;
 
 /* ---- run.c ------------------------------------------------------------------------------ */
 
@@ -251,7 +232,7 @@ struct outcome {
 	uint64_t calls_answered; /* by the supervisor */
 	struct captured captured[2];
 	struct denials denials;
-	struct watch_summary watch;
+	struct watch_counts watch;
 	size_t placeholder_count;
 
 	changed_name_list names;

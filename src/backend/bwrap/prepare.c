@@ -152,7 +152,7 @@ int bwrap_hold_places(struct attempt *t, struct err *e)
 {
 	const struct placeholders *held = t->in->held;
 
-	if (t->in->hold && t->in->hold(t->in->user, e) < 0)
+	if (t->in->hold && t->in->hold(t->in->holder, e) < 0)
 		return err_result(e);
 	for (size_t i = 0; i < held->count; i++)
 		if (check_above(t, &held->items[i], e) < 0)

@@ -26,6 +26,8 @@
 #include "backend/command_child.h"
 #include "filter/filter.h"
 #include "linux/init/init.h"
+#include "linux/init/sandbox.h"
+#include "linux/placeholder/placeholder.h"
 #include "os/words.h"
 
 /*

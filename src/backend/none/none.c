@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "linux/init/init.h"
+#include "linux/init/sandbox.h"
 #include "os/child.h"
 #include "os/fd_pass.h"
 

@@ -41,6 +41,11 @@ void loop_done(struct loop *l)
 	fd_close(&l->epoll);
 }
 
+int loop_descriptor(const struct loop *l)
+{
+	return l->epoll;
+}
+
 static int control(struct loop *l, int op, struct watcher *w, uint32_t events, struct err *e)
 {
 	struct epoll_event event = { .data.ptr = w };
@@ -128,6 +133,12 @@ void loop_set_timer(struct loop *l, struct timer *t, uint64_t at_ms)
 	set_clock(l);
 }
 
+void loop_set_next_step(struct loop *l, struct timer *t)
+{
+	t->not_in_step = l->step;
+	loop_set_timer(l, t, loop_now());
+}
+
 void loop_drop_timer(struct loop *l, struct timer *t)
 {
 	for (struct timer **at = &l->timers; *at; at = &(*at)->next)
@@ -158,7 +169,7 @@ static int run_timers(void *user, uint32_t events, struct err *e)
 	l->armed_ms = 0;
 	for (struct timer *t = l->timers, *next; t; t = next) {
 		next = t->next;
-		if (t->at_ms == 0 || t->at_ms > now)
+		if (t->at_ms == 0 || t->at_ms > now || t->not_in_step == l->step)
 			continue;
 		t->at_ms = 0;
 		if (t->due(t->user, e) < 0)
@@ -272,6 +283,7 @@ int loop_step(struct loop *l, int timeout_ms, struct err *e)
 	int count = fetch(l, events, timeout_ms);
 	int status;
 
+	l->step++;
 	if (count < 0 && errno != EINTR)
 		return FAIL_SYS(e, errno, "can't wait for events");
 	for (int i = 0; i < count; i++)

@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/backend.h"
 #include "base/path.h"
 #include "linux/placeholder/placeholder.h"
 #include "os/linux/mark.h"
-#include "session/session.h"
 
 enum {
 	CLEAN_MAX_NAMES = 5000000, /* looked at in one tree */
@@ -152,7 +152,7 @@ static int look_at_wanted(struct walk *w, const struct plan *plan, struct err *e
 	return 0;
 }
 
-int session_clean(struct arena *a, const struct plan *plan, const struct str *roots, size_t count,
+int backend_clean(struct arena *a, const struct plan *plan, const struct str *roots, size_t count,
 		  struct cleaning *out, struct err *e)
 {
 	struct walk w = { .a = a, .path = BUF_INIT((size_t)64 * PATH_MAX_BYTES) };

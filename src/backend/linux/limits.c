@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /* P23: limits on the whole of a run that need a control group. */
+#include "backend/linux/supervisor.h"
 #include "backend/mounts/mounts.h"
-#include "session/run.h"
 
-static bool are_wanted(const struct session *s)
+static bool are_wanted(const struct supervisor *s, const struct supervisor_attempt *attempt)
 {
-	return s->outcome.is_sandboxed && (s->outcome.given & GUARANTEE_BIT(G_LIMITS)) &&
-	       !(s->outcome.lost & GUARANTEE_BIT(G_LIMITS));
+	return s->in.is_sandboxed && (attempt->given & GUARANTEE_BIT(G_LIMITS)) &&
+	       !(attempt->lost & GUARANTEE_BIT(G_LIMITS));
 }
 
-int limits_prepare(struct session *s, struct err *e)
+int limits_prepare(struct supervisor *s, const struct supervisor_attempt *attempt, struct err *e)
 {
 	struct os_cgroup_limits wanted = mounts_group_limits(s->in.plan);
 	char place[OS_CGROUP_BYTES];
 
-	if (!are_wanted(s) || s->group.dir >= 0 || (!wanted.memory && !wanted.tasks))
+	if (!are_wanted(s, attempt) || s->group.dir >= 0 || (!wanted.memory && !wanted.tasks))
 		return 0;
 	if (!os_cgroup_find(&wanted, place))
 		return FAIL(e, ERR_SYS, "the control groups of this process have changed");
 	return os_cgroup_make(place, &wanted, &s->group, e);
 }
 
-uint64_t limits_processes(const struct session *s)
+uint64_t limits_processes(const struct supervisor *s, const struct supervisor_attempt *attempt)
 {
 	uint64_t most = s->in.plan->policy->profile->limits.value[LIMIT_PROCESSES];
 
-	return are_wanted(s) && !mounts_group_limits(s->in.plan).tasks ? most : 0;
+	return are_wanted(s, attempt) && !mounts_group_limits(s->in.plan).tasks ? most : 0;
 }
 
 /* SECURITY: before the command is executed, so that all of it is in the group. */
-int limits_begin(struct session *s, struct err *e)
+int limits_begin(struct supervisor *s, struct err *e)
 {
 	int r = s->group.dir < 0 ? 0 : os_cgroup_enter(&s->group, s->sandbox.pid);
 
@@ -37,8 +37,8 @@ int limits_begin(struct session *s, struct err *e)
 }
 
 /* May be called again, when the group is gone and nobody can be asked any more. */
-void limits_end(struct session *s)
+void limits_end(struct supervisor *s)
 {
-	s->lacked_memory |= s->group.dir >= 0 && os_cgroup_ran_out(&s->group);
+	s->result.ran_out_of_memory |= s->group.dir >= 0 && os_cgroup_ran_out(&s->group);
 	os_cgroup_remove(&s->group);
 }

@@ -11,9 +11,9 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "backend/linux/supervisor.h"
 #include "os/os.h"
 #include "proxy/dns/message.h"
-#include "session/run.h"
 
 enum {
 	CONF_BYTES = 4096,
@@ -29,13 +29,14 @@ static bool may_be_ours(const struct ip *ip)
 	return ip_is_v4(ip) && ip->bytes[12] != 0 && ip->bytes[12] < 224;
 }
 
-void names_prepare(struct session *s, struct launch *out)
+void names_prepare(struct supervisor *s, bool network_is_off, struct launch *out)
 {
 	char text[CONF_BYTES];
 	struct names *n = &s->names;
 	ssize_t len;
 
-	if (!s->outcome.network_is_off)
+	n->are_wanted = network_is_off && !out->network;
+	if (!network_is_off)
 		return;
 	len = os_read_small("/etc/resolv.conf", text, sizeof(text));
 	resolv_conf_read((struct str){ text, len > 0 ? (size_t)len : 0 }, &n->conf);
@@ -67,7 +68,7 @@ static struct str strip_search(const struct resolv_conf *conf, struct str name)
 	return name;
 }
 
-static void take_question(struct session *s, int fd, const struct sockaddr_in *from,
+static void take_question(struct supervisor *s, int fd, const struct sockaddr_in *from,
 			  const uint8_t *message, size_t len)
 {
 	uint8_t reply[DNS_REPLY_BYTES];
@@ -103,27 +104,27 @@ static int socket_is_ready(void *user, uint32_t events, struct err *e)
 		if (n < 0 && errno != EINTR)
 			break;
 		if (n > 0 && size == sizeof(from))
-			take_question(socket->session, socket->watcher.fd, &from, message,
+			take_question(socket->supervisor, socket->watcher.fd, &from, message,
 				      (size_t)n);
 	}
 	return 0;
 }
 
-int names_begin(struct session *s, struct err *e)
+int names_begin(struct supervisor *s, struct err *e)
 {
 	struct sandbox *sandbox = &s->sandbox;
 	struct names *n = &s->names;
 
-	if (!s->outcome.network_is_off || s->network.is_wanted)
+	if (!n->are_wanted)
 		return 0;
 	for (size_t i = 0; i < sandbox->socket_count && i < COUNT_OF(n->sockets); i++) {
 		struct names_socket *socket = &n->sockets[i];
 
-		socket->session = s;
+		socket->supervisor = s;
 		socket->watcher = (struct watcher){ .fd = sandbox->sockets[i].fd,
 						    .ready = socket_is_ready,
 						    .user = socket };
-		if (loop_add(&s->loop, &socket->watcher, LOOP_IN, e) < 0)
+		if (loop_add(s->in.loop, &socket->watcher, LOOP_IN, e) < 0)
 			return err_result(e);
 		n->count++;
 	}
@@ -132,9 +133,9 @@ int names_begin(struct session *s, struct err *e)
 	return 0;
 }
 
-void names_end(struct session *s)
+void names_end(struct supervisor *s)
 {
 	for (size_t i = 0; i < s->names.count; i++)
-		loop_remove(&s->loop, &s->names.sockets[i].watcher);
+		loop_remove(s->in.loop, &s->names.sockets[i].watcher);
 	s->names.count = 0;
 }

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of struct supervisor (backend.h) on Linux: PID 1 or a monitor at the other end of a
+ * channel (linux/init/), the engine that answers system calls (linux/notify/), and what is held
+ * and watched on the host (linux/placeholder/). The same for every backend of this system.
+ *
+ *	supervisor.c	makes, starts and ends it
+ *	events.c	what PID 1 and the processes that look after it say
+ *	limits.c	the control group
+ *	names.c		names that are looked up while the network is off
+ *	clean.c		what runs that were killed have left behind
+ */
+#pragma once
+
+#include "backend/backend.h"
+#include "linux/init/init.h"
+#include "linux/init/sandbox.h"
+#include "linux/notify/engine.h"
+#include "linux/notify/unix_connect.h"
+#include "linux/notify/unix_sockets.h"
+#include "linux/placeholder/guard.h"
+#include "linux/placeholder/warden.h"
+#include "linux/placeholder/watch.h"
+#include "os/cgroup.h"
+#include "proxy/dns/name_files.h"
+
+enum { SPARE_COUNT = 3 };
+
+struct supervisor {
+	struct arena *a;
+	struct supervisor_request in;
+	struct sandbox sandbox;
+	struct placeholders held;
+	bool has_held; /* placeholders, should the plan want any */
+	struct warden warden;
+	struct guard guard;
+	struct unix_sockets sockets;
+	struct engine engine;
+	struct connect_proxy proxy;
+	bool is_managed;	       /* the network */
+	struct unix_connect *connects; /* NULL: connect() is not asked about */
+	struct watch *watch;	       /* NULL: nothing is watched */
+
+	struct watcher channel;	    /* PID 1 speaks */
+	struct watcher gone;	    /* PID 1 is no more */
+	struct watcher warden_gone; /* the process that cleans up is no more */
+	struct watcher helper_gone; /* the process that would end PID 1 is no more */
+	bool ends_with_parent; /* PID 1, by the kernel: this process is a command, like the CLI */
+
+	struct names {
+		bool are_wanted;
+		struct resolv_conf conf;
+		struct names_socket {
+			struct watcher watcher;
+			struct supervisor *supervisor;
+		} sockets[LAUNCH_MAX_NAME_SERVERS];
+		size_t count;
+	} names;
+	struct os_cgroup group; /* of limits */
+	int spare[SPARE_COUNT]; /* descriptors that supervising will need */
+	bool is_let_go;
+	int dying; /* pidfd of PID 1 once nothing is left to do for it; -1: none */
+	struct supervision result;
+};
+
+/* ---- supervisor.c ------------------------------------------------------------------------- */
+
+/* Sends PID 1 an order; false: it has ended (errno). */
+bool supervisor_order(const struct supervisor *s, enum init_order_kind kind, int value) NONNULL;
+
+/*
+ * SECURITY: somebody may have stopped PID 1, and then it does not notice that its channel was
+ * closed. So the kernel ends it with this process. A monitor would leave the rest behind.
+ */
+int supervisor_tie_to_parent(const struct supervisor *s, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- events.c ------------------------------------------------------------------------------ */
+
+void events_init(struct supervisor *s) NONNULL;
+int events_attach(struct supervisor *s, struct err *e) MUST_CHECK NONNULL;
+void events_detach(struct supervisor *s) NONNULL;
+
+/* ---- names.c ------------------------------------------------------------------------------- */
+
+/* Which name servers the backend is to listen for inside. */
+void names_prepare(struct supervisor *s, bool network_is_off, struct launch *out) NONNULL;
+int names_begin(struct supervisor *s, struct err *e) MUST_CHECK NONNULL;
+void names_end(struct supervisor *s) NONNULL;
+
+/* ---- limits.c: what needs a control group (P23) ---------------------------------------------- */
+
+/* Makes it, where one is needed. ERR_SYS: then the command must not run. */
+int limits_prepare(struct supervisor *s, const struct supervisor_attempt *attempt, struct err *e)
+	MUST_CHECK NONNULL;
+/* What the backend has to hold by itself: 0 when there is no limit, or the group holds it. */
+uint64_t limits_processes(const struct supervisor *s, const struct supervisor_attempt *attempt)
+	NONNULL;
+int limits_begin(struct supervisor *s, struct err *e) MUST_CHECK NONNULL;
+void limits_end(struct supervisor *s) NONNULL;
