@@ -32,23 +32,24 @@ static int check_allowed(const struct config *c, const struct profile_doc *doc, 
 	if (!c->ceiling)
 		return 0;
 	if (!(s->allow & ALLOW_NONE) && doc->is_unsandboxed)
-		return FAIL_AT(
-			e, ERR_POLICY, allow_origin(c->ceiling),
+		return FAIL_CAUSE_AT(
+			e, CAUSE_REQUIREMENTS, allow_origin(c->ceiling),
 			"the requirements do not allow to run without a sandbox, as '%s' does; "
 			"choose another profile, or have \"none\" added to 'allow' here",
 			builtin_full_access);
 	if (!(s->allow & ALLOW_NONE) && s->unavailable == UNAVAILABLE_PASSTHROUGH)
-		return FAIL_AT(
-			e, ERR_POLICY, allow_origin(c->ceiling),
+		return FAIL_CAUSE_AT(
+			e, CAUSE_REQUIREMENTS, allow_origin(c->ceiling),
 			"the requirements do not allow unavailable = \"passthrough\" (%s:%u); "
 			"remove it there, or have \"none\" added to 'allow' here",
 			s->unavailable_origin.file, (unsigned)s->unavailable_origin.line);
 	if (!(s->allow & ALLOW_ACCEPT_MISSING) && s->accept_missing.count > 0)
-		return FAIL_AT(e, ERR_POLICY, allow_origin(c->ceiling),
-			       "the requirements do not allow 'accept_missing' (%s:%u); remove it "
-			       "there, or have \"accept_missing\" added to 'allow' here",
-			       s->accept_missing.items[0].origin.file,
-			       (unsigned)s->accept_missing.items[0].origin.line);
+		return FAIL_CAUSE_AT(
+			e, CAUSE_REQUIREMENTS, allow_origin(c->ceiling),
+			"the requirements do not allow 'accept_missing' (%s:%u); remove it "
+			"there, or have \"accept_missing\" added to 'allow' here",
+			s->accept_missing.items[0].origin.file,
+			(unsigned)s->accept_missing.items[0].origin.line);
 	return 0;
 }
 
@@ -70,10 +71,11 @@ static int check_enforced(const struct profile_doc *doc, const struct narrowing 
 {
 	if (!doc->is_unsandboxed || !takes_away(n))
 		return 0;
-	return FAIL_AT(e, ERR_POLICY, origin,
-		       "'%s' runs without a sandbox, so what %s takes away would be lost; choose a "
-		       "profile with a sandbox, or remove this file's rules",
-		       builtin_full_access, SHOWN(n->layer.name));
+	return FAIL_CAUSE_AT(
+		e, CAUSE_NO_SANDBOX_FOR_RULE, origin,
+		"'%s' runs without a sandbox, so what %s takes away would be lost; choose a "
+		"profile with a sandbox, or remove this file's rules",
+		builtin_full_access, SHOWN(n->layer.name));
 }
 
 static int add_narrowing(struct compile *k, const struct narrowing *n, struct err *e)
@@ -207,8 +209,8 @@ static int add_entries(struct compile *k, const struct additions *more, struct e
 		struct fs_entry *added;
 
 		if (k->profile->is_unsandboxed && entry->access != ACCESS_WRITE)
-			return FAIL_AT(
-				e, ERR_POLICY, entry->origin,
+			return FAIL_CAUSE_AT(
+				e, CAUSE_NO_SANDBOX_FOR_RULE, entry->origin,
 				"'%s' runs without a sandbox, so '%s' could not be kept from "
 				"being written; choose another profile",
 				builtin_full_access, SHOWN(entry->key));
@@ -233,11 +235,12 @@ static int check_unsandboxed(const struct compile *k, const struct additions *mo
 		origin = more->network_origin;
 	if (!k->profile->is_unsandboxed || !origin.file)
 		return 0;
-	return FAIL_AT(e, ERR_POLICY, origin,
-		       "'%s' runs without a sandbox, so the network could not be %s; choose "
-		       "another profile",
-		       builtin_full_access,
-		       more->says_network && more->network == NET_OFF ? "kept off" : "managed");
+	return FAIL_CAUSE_AT(e, CAUSE_NO_SANDBOX_FOR_RULE, origin,
+			     "'%s' runs without a sandbox, so the network could not be %s; choose "
+			     "another profile",
+			     builtin_full_access,
+			     more->says_network && more->network == NET_OFF ? "kept off"
+									    : "managed");
 }
 
 static void replace_network(struct net_rules *net, const struct additions *more)

@@ -30,10 +30,12 @@ int config_fail_unknown(struct arena *a, const struct config *c, struct origin o
 		known[i] = copy.p;
 	}
 	if (!what)
-		return FAIL(e, ERR_NOTFOUND, "there is no profile '%s'%s", SHOWN(name),
-			    schema_hint_or_list(name, known, "; known are: ").text);
-	return FAIL_AT(e, ERR_POLICY, origin, "%s the profile '%s', which does not exist%s", what,
-		       SHOWN(name), schema_hint_or_list(name, known, "; known are: ").text);
+		return FAIL_CAUSE(e, CAUSE_UNKNOWN_PROFILE, "there is no profile '%s'%s",
+				  SHOWN(name),
+				  schema_hint_or_list(name, known, "; known are: ").text);
+	return FAIL_CAUSE_AT(e, CAUSE_BASE_PROFILE_UNKNOWN, origin,
+			     "%s the profile '%s', which does not exist%s", what, SHOWN(name),
+			     schema_hint_or_list(name, known, "; known are: ").text);
 }
 
 /* The names from the profile up to the parent that extends none. */
@@ -54,9 +56,9 @@ static int fail_cycle(const struct chain *chain, size_t from, struct origin orig
 
 		used = MIN_OF(used + (n > 0 ? (size_t)n : 0), sizeof(text) - 1);
 	}
-	return FAIL_AT(e, ERR_POLICY, origin,
-		       "profiles extend each other in a circle: %s; one of them has to end it",
-		       text);
+	return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, origin,
+			     "profiles extend each other in a circle: %s; remove one 'extends'",
+			     text);
 }
 
 static int find_parents(struct arena *a, const struct config *c, struct str name, struct chain *out,
@@ -81,15 +83,15 @@ static int find_parents(struct arena *a, const struct config *c, struct str name
 			return config_fail_unknown(a, c, extends->origin, "'extends' names",
 						   extends->string, e);
 		if (str_is(extends->string, builtin_full_access))
-			return FAIL_AT(e, ERR_POLICY, extends->origin,
-				       "'%s' can't be extended: it is the absence of a sandbox; "
-				       "extend ':workspace' and widen that",
-				       builtin_full_access);
+			return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, extends->origin,
+					     "'%s' can't be extended: it has no sandbox; "
+					     "extend ':workspace' and add to it",
+					     builtin_full_access);
 		if (parent == m)
-			return FAIL_AT(e, ERR_POLICY, extends->origin,
-				       "profile '%s' extends itself; name another, such as "
-				       "\":workspace\"",
-				       SHOWN(m->name));
+			return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, extends->origin,
+					     "profile '%s' extends itself; name another, such as "
+					     "\":workspace\"",
+					     SHOWN(m->name));
 		for (size_t i = 0; i < out->count; i++)
 			if (out->items[i] == parent)
 				return fail_cycle(out, i, extends->origin, e);

@@ -25,16 +25,17 @@ static int parse_ports(struct str text, struct domain *d, struct err *e)
 	uint16_t first, last;
 
 	if (str_is(text, "*"))
-		return FAIL(e, ERR_SYNTAX, "leave the port out for all of them");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "leave the port out for all of them");
 	if (str_find(text, ',') < text.len)
-		return FAIL(e, ERR_SYNTAX, "write one entry for each port, or a range :from-to");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX,
+				  "write one entry for each port, or a range :from-to");
 	if (!hostname_port_number(str_first(text, dash), &first))
-		return FAIL(e, ERR_SYNTAX, "a port is a number from 1 to 65535");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "a port is a number from 1 to 65535");
 	last = first;
 	if (dash < text.len && !hostname_port_number(str_from(text, dash + 1), &last))
-		return FAIL(e, ERR_SYNTAX, "a port is a number from 1 to 65535");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "a port is a number from 1 to 65535");
 	if (first > last)
-		return FAIL(e, ERR_SYNTAX, "the first port is above the last");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "the first port is above the last");
 	set_ports(d, first, last);
 	return 0;
 }
@@ -66,8 +67,8 @@ static int fail_bits(const struct ip *first, unsigned length, struct err *e)
 	ip_print(&b, first);
 	if (buf_check(&b, e) < 0)
 		return err_result(e);
-	return FAIL(e, ERR_SYNTAX, "bits are set behind /%u; did you mean %.*s/%u?", length,
-		    STR_ARG(buf_str(&b)), length);
+	return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "bits are set behind /%u; did you mean %.*s/%u?",
+			  length, STR_ARG(buf_str(&b)), length);
 }
 
 static int parse_block(struct str text, struct domain *d, struct err *e)
@@ -81,21 +82,24 @@ static int parse_block(struct str text, struct domain *d, struct err *e)
 	if (clear_bits(text, &ip, &length))
 		return fail_bits(&ip, length, e);
 	if (str_find(text, '%') < text.len)
-		return FAIL(e, ERR_SYNTAX, "an address here has no zone");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "an address here has no zone");
 	if (str_find(text, '/') < text.len &&
 	    !ip_parse(str_first(text, str_find(text, '/')), &ip) && str_find(text, ':') == text.len)
-		return FAIL(e, ERR_SYNTAX, "write the host only: paths are not judged");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX,
+				  "write the host only: rules do not see paths");
 	if (str_find(text, '/') < text.len)
-		return FAIL(e, ERR_SYNTAX,
-			    "not an address block: the address must be whole, the length in range, "
-			    "and no bit set behind it; " FORMS);
-	return FAIL(e, ERR_SYNTAX, "not an address; " FORMS);
+		return FAIL_CAUSE(
+			e, CAUSE_HOST_SYNTAX,
+			"not an address block: the address must be whole, the length in range, "
+			"and no bit set behind it; " FORMS);
+	return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "not an address; " FORMS);
 }
 
 static int parse_bracketed(struct str text, struct domain *d, struct err *e)
 {
 	if (text.p[text.len - 1] != ']' || str_find(text, ':') == text.len)
-		return FAIL(e, ERR_SYNTAX, "brackets are for an IPv6 address or block, [...]:port");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX,
+				  "brackets are for an IPv6 address or block, [...]:port");
 	return parse_block(str_from(str_first(text, text.len - 1), 1), d, e);
 }
 
@@ -120,7 +124,8 @@ static int parse_pattern(struct arena *a, struct str text, struct domain *d, str
 		text = str_from(text, 2);
 	}
 	if (str_find(text, '*') < text.len)
-		return FAIL(e, ERR_SYNTAX, "a '*' can only be the whole first label; " FORMS);
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX,
+				  "a '*' can only be the whole first label; " FORMS);
 	return hostname_parse_name(a, text, &d->name, e);
 }
 
@@ -168,9 +173,9 @@ int domain_parse_plain(struct arena *a, struct str text, struct domain *out, str
 	size_t port = hostname_port_offset(text);
 
 	if (domain_scheme_end(text) < text.len)
-		return FAIL(e, ERR_SYNTAX, "write the host only, not a URL");
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "write the host only, not a URL");
 	if (text.len == 0)
-		return FAIL(e, ERR_SYNTAX, "it is empty; " FORMS);
+		return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "it is empty; " FORMS);
 	if (parse_pattern(a, str_first(text, port), &d, e) < 0 ||
 	    (port < text.len && parse_ports(str_from(text, port + 1), &d, e) < 0) ||
 	    print(a, &d, e) < 0)
@@ -200,8 +205,8 @@ int domain_parse(struct arena *a, struct str text, struct domain *out, struct er
 	domain_add_hint(&b, text);
 	(void)snprintf(why, sizeof(why), "%s", e->text);
 	(void)utf8_show(text, shown, sizeof(shown));
-	return FAIL(e, ERR_SYNTAX, "domain pattern '%s': %s%s", shown, without_name(why, shown),
-		    b.failed == ERR_OK ? hint : "");
+	return FAIL_CAUSE(e, CAUSE_HOST_SYNTAX, "domain pattern '%s': %s%s", shown,
+			  without_name(why, shown), b.failed == ERR_OK ? hint : "");
 }
 
 int domain_limit_ports(struct arena *a, const struct domain *d, uint16_t first, uint16_t last,

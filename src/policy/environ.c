@@ -93,9 +93,10 @@ static int decode_pattern(const struct decode *d, const struct toml *value, cons
 		return r;
 	text = value->string;
 	if (text.len == 0 || str_find(text, '=') < text.len)
-		return FAIL_AT(e, ERR_POLICY, value->origin,
-			       "%s '%s' matches no variable: a name is not empty and has no '='",
-			       what, SHOWN(text));
+		return FAIL_CAUSE_AT(
+			e, CAUSE_BAD_VALUE, value->origin,
+			"%s '%s' matches no variable: a name is not empty and has no '='", what,
+			SHOWN(text));
 	folded = arena_alloc(d->a, text.len + 1, e);
 	if (!folded)
 		return err_result(e);
@@ -151,19 +152,20 @@ int key_decode_set(const struct decode *d, const struct toml *table, void *base,
 			return r;
 		if (m->name.len == 0 || str_has_nul(m->name) ||
 		    str_find(m->name, '=') < m->name.len)
-			return FAIL_AT(
-				e, ERR_POLICY, m->name_origin,
-				"'%s' can't be the name of a variable: it may not be empty nor "
-				"hold '=' or NUL",
+			return FAIL_CAUSE_AT(
+				e, CAUSE_BAD_VALUE, m->name_origin,
+				"'%s' can't be the name of a variable: it may not be empty or "
+				"contain '=' or NUL",
 				SHOWN(m->name));
 		if (str_has_nul(m->value.string))
-			return FAIL_AT(e, ERR_POLICY, m->value.origin,
-				       "the value of '%s' holds a NUL, which no variable can",
-				       SHOWN(m->name));
+			return FAIL_CAUSE_AT(
+				e, CAUSE_BAD_VALUE, m->value.origin,
+				"the value of '%s' contains a NUL, which no variable can",
+				SHOWN(m->name));
 		if (is_mark(m->name))
-			return FAIL_AT(
-				e, ERR_POLICY, m->name_origin,
-				"'%s' can't be set: Cordon tells the command with it how it is "
+			return FAIL_CAUSE_AT(
+				e, CAUSE_BAD_VALUE, m->name_origin,
+				"'%s' can't be set: Cordon sets it, to tell the command how it is "
 				"sandboxed",
 				SHOWN(m->name));
 		added = VEC_PUSH(d->a, &out->set, e);

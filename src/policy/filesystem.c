@@ -44,10 +44,10 @@ static int drop_unknown(const struct decode *d, struct str key, const struct fs_
 	struct hint hint = schema_hint(key, known);
 
 	if (entry->access == ACCESS_DENY || (decode_narrows(d) && entry->access == ACCESS_READ))
-		return FAIL_AT(e, ERR_POLICY, entry->origin,
-			       "the token '%s' is not known, so what it denies would stay open%s",
-			       SHOWN(key), hint.text);
-	return decode_warn(d, entry->origin, e, "the token '%s' is not known and gives nothing%s",
+		return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, entry->origin,
+				     "unknown token '%s', so what it denies would stay open%s",
+				     SHOWN(key), hint.text);
+	return decode_warn(d, entry->origin, e, "unknown token '%s', which has no effect%s",
 			   SHOWN(key), hint.text);
 }
 
@@ -55,10 +55,11 @@ static int check_secrets(const struct fs_entry *entry, struct err *e)
 {
 	if (entry->anchor != FS_SECRETS || entry->access == ACCESS_DENY)
 		return 0;
-	return FAIL_AT(e, ERR_POLICY, entry->origin,
-		       "':secrets' can only be denied; to open one of them, give its own path %s "
-		       "access",
-		       access_name(entry->access));
+	return FAIL_CAUSE_AT(
+		e, CAUSE_BAD_VALUE, entry->origin,
+		"':secrets' can only be denied; to open one of them, give its own path %s "
+		"access",
+		access_name(entry->access));
 }
 
 static int add_entry(const struct decode *d, const struct fs_key *base, struct str base_text,
@@ -105,10 +106,10 @@ static int check_scan_depth(const struct decode *d, const struct toml_member *m,
 	if (r < 0)
 		return r;
 	if (m->value.integer < 1)
-		return FAIL_AT(e, ERR_POLICY, m->value.origin,
-			       "'glob_scan_max_depth' has to be at least 1");
+		return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, m->value.origin,
+				     "'glob_scan_max_depth' has to be at least 1");
 	return decode_warn(d, m->name_origin, e,
-			   "'glob_scan_max_depth' is ignored: globs hold at every depth");
+			   "'glob_scan_max_depth' is ignored: globs match at every depth");
 }
 
 int key_decode_filesystem(const struct decode *d, const struct toml *table, void *base,

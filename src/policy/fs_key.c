@@ -58,21 +58,23 @@ static int check_component(struct str text, struct str component, bool is_patter
 			   struct origin origin, struct err *e)
 {
 	if (str_is(component, ".") || str_is(component, "..") || (is_pattern && is_dots(component)))
-		return FAIL_AT(e, ERR_POLICY, origin,
-			       "the path '%s' has a '.' or '..' component; write it without",
-			       SHOWN(text));
+		return FAIL_CAUSE_AT(e, CAUSE_BAD_PATH, origin,
+				     "the path '%s' has a '.' or '..' component; write it without",
+				     SHOWN(text));
 	if (is_pattern && has_lone_escape(component))
-		return FAIL_AT(e, ERR_POLICY, origin,
-			       "'%s' has a '\\' that escapes nothing; write '\\\\' for a backslash",
-			       SHOWN(text));
+		return FAIL_CAUSE_AT(
+			e, CAUSE_BAD_PATH, origin,
+			"'%s' has a '\\' that escapes nothing; write '\\\\' for a backslash",
+			SHOWN(text));
 	return 0;
 }
 
 static int check_bytes(struct str text, struct origin origin, struct err *e)
 {
 	if (str_has_nul(text))
-		return FAIL_AT(e, ERR_POLICY, origin,
-			       "the path '%s' holds a NUL, which no path can", SHOWN(text));
+		return FAIL_CAUSE_AT(e, CAUSE_BAD_PATH, origin,
+				     "the path '%s' contains a NUL, which no path can",
+				     SHOWN(text));
 	if (text.len >= KEY_MAX_BYTES)
 		return FAIL_AT(e, ERR_LIMIT, origin,
 			       "a path of %zu bytes is too long, the limit is %d", text.len,
@@ -133,7 +135,7 @@ static int check_literal(struct str path, struct origin origin, struct err *e)
 	while (path_next(path, &at, &component))
 		if (component.len > PATH_MAX_COMPONENT)
 			return FAIL_AT(e, ERR_LIMIT, origin,
-				       "'%s' is %zu bytes long, the limit of one name is %d",
+				       "'%s' is %zu bytes long, the limit for one name is %d",
 				       SHOWN(component), component.len, PATH_MAX_COMPONENT);
 	return 0;
 }
@@ -153,34 +155,37 @@ static int fail_relative(struct str text, struct origin origin, struct err *e)
 	struct str plain = text;
 
 	if (text.len == 0)
-		return FAIL_AT(e, ERR_POLICY, origin,
-			       "an empty key names no path; write \":workspace_roots\" for the "
-			       "working directory, \":root\" for everything");
+		return FAIL_CAUSE_AT(
+			e, CAUSE_BAD_PATH, origin,
+			"an empty key is not a path; write \":workspace_roots\" for the "
+			"working directory, \":root\" for everything");
 	if (str_has_prefix(text, STR("$HOME/")) || str_has_prefix(text, STR("${HOME}/")))
-		return FAIL_AT(e, ERR_POLICY, origin,
-			       "in '%s' variables are not expanded; write \"~/%s\"", SHOWN(text),
-			       SHOWN(str_from(text, str_find(text, '/') + 1)));
+		return FAIL_CAUSE_AT(e, CAUSE_BAD_PATH, origin,
+				     "in '%s' variables are not expanded; write \"~/%s\"",
+				     SHOWN(text), SHOWN(str_from(text, str_find(text, '/') + 1)));
 	if (text.p[0] == '$')
-		return FAIL_AT(e, ERR_POLICY, origin,
-			       "in '%s' variables are not expanded; write the path itself",
-			       SHOWN(text));
+		return FAIL_CAUSE_AT(e, CAUSE_BAD_PATH, origin,
+				     "in '%s' variables are not expanded; write the path itself",
+				     SHOWN(text));
 	if (text.p[0] == '~')
-		return FAIL_AT(e, ERR_POLICY, origin,
-			       "'%s' names the home of another user, which is not looked up; write "
-			       "its absolute path, or \"~/\" for your own",
-			       SHOWN(text));
+		return FAIL_CAUSE_AT(
+			e, CAUSE_BAD_PATH, origin,
+			"'%s' names the home of another user, which Cordon does not look up; write "
+			"its absolute path, or \"~/\" for your own",
+			SHOWN(text));
 	if (text.len > 2 && text.p[1] == ':' && (text.p[2] == '\\' || text.p[2] == '/'))
-		return FAIL_AT(e, ERR_POLICY, origin,
-			       "'%s' is a path of Windows; write it from '/' or '~/' on",
-			       SHOWN(text));
+		return FAIL_CAUSE_AT(e, CAUSE_BAD_PATH, origin,
+				     "'%s' is a Windows path; start it with '/' or '~/'",
+				     SHOWN(text));
 	while (str_has_prefix(plain, STR("./")))
 		plain = str_from(plain, 2);
 	if (plain.len == 0 || str_is(plain, ".") || str_has_prefix(plain, STR("..")))
 		plain = STR("sub/path");
-	return FAIL_AT(e, ERR_POLICY, origin,
-		       "the path '%s' is relative; write it from '/' or '~/' on, or inside a "
-		       "table: \":workspace_roots\" = { \"%s\" = ... }",
-		       SHOWN(text), SHOWN(plain));
+	return FAIL_CAUSE_AT(
+		e, CAUSE_BAD_PATH, origin,
+		"the path '%s' is relative; start it with '/' or '~/', or write it inside a "
+		"table: \":workspace_roots\" = { \"%s\" = ... }",
+		SHOWN(text), SHOWN(plain));
 }
 
 int fs_key_parse(struct arena *a, struct str text, struct origin origin, struct fs_key *out,
@@ -223,15 +228,17 @@ static int check_subpath(struct arena *a, struct str sub, struct origin origin, 
 	if (r < 0)
 		return r;
 	if (path_is_absolute(sub) && out->len > 0)
-		return FAIL_AT(e, ERR_POLICY, origin,
-			       "the absolute path '%s' can't stand inside a table; write it as an "
-			       "entry of its own, or \"%s\" for what is below the key",
-			       SHOWN(sub), SHOWN(*out));
+		return FAIL_CAUSE_AT(
+			e, CAUSE_BAD_PATH, origin,
+			"the absolute path '%s' can't stand inside a table; write it as an "
+			"entry of its own, or \"%s\" for what is below the key",
+			SHOWN(sub), SHOWN(*out));
 	if (sub.len == 0 || out->len != sub.len)
-		return FAIL_AT(e, ERR_POLICY, origin,
-			       "the subpath '%s' has an empty component; write names with one '/' "
-			       "between two, or \".\" for the key itself",
-			       SHOWN(sub));
+		return FAIL_CAUSE_AT(
+			e, CAUSE_BAD_PATH, origin,
+			"the subpath '%s' has an empty component; write names with one '/' "
+			"between two, or \".\" for the key itself",
+			SHOWN(sub));
 	return spell(a, out, origin, e);
 }
 
@@ -266,10 +273,11 @@ int fs_key_scope(struct arena *a, struct fs_key *key, struct str sub, struct ori
 		return r;
 	if (rest.len > 0 && !key->is_unknown &&
 	    (key->anchor == FS_MINIMAL || key->anchor == FS_SECRETS))
-		return FAIL_AT(e, ERR_POLICY, origin,
-			       "'%s' stands for many paths and can't have subpaths; name the path "
-			       "itself",
-			       fs_anchor_name(key->anchor));
+		return FAIL_CAUSE_AT(
+			e, CAUSE_BAD_PATH, origin,
+			"'%s' stands for many paths and can't have subpaths; name the path "
+			"itself",
+			fs_anchor_name(key->anchor));
 	return join(a, key->pattern, rest, &key->pattern, e);
 }
 
@@ -307,8 +315,8 @@ int fs_key_target(struct arena *a, const struct fs_key *key, enum access access,
 		return r;
 	}
 	if (access != ACCESS_DENY)
-		return FAIL_AT(
-			e, ERR_POLICY, origin,
+		return FAIL_CAUSE_AT(
+			e, CAUSE_BAD_PATH, origin,
 			"'%s' is a glob, and a glob may only deny; for %s access name the path "
 			"itself, end it in '/**' for all below it, or put a '\\' before "
 			"each of * ? [ { that is part of a name",
@@ -393,10 +401,10 @@ int fs_literal_parse(struct arena *a, struct str text, bool may_be_relative, con
 		found = FS_HOME;
 		rest = str_from(text, 1);
 	} else if (!may_be_relative || text.len == 0 || text.p[0] == '~' || text.p[0] == ':') {
-		return FAIL_AT(e, ERR_POLICY, origin,
-			       "%s '%s' has to be a path that starts with '/' or '~/'%s", what,
-			       SHOWN(text),
-			       may_be_relative ? ", or one below the working directory" : "");
+		return FAIL_CAUSE_AT(e, CAUSE_BAD_PATH, origin,
+				     "%s '%s' has to be a path that starts with '/' or '~/'%s",
+				     what, SHOWN(text),
+				     may_be_relative ? ", or one below the working directory" : "");
 	}
 	if (found == FS_WORKSPACE_ROOTS && str_is(text, "."))
 		rest = STR_EMPTY;

@@ -23,13 +23,14 @@ struct toml *layer_parse(struct arena *a, const struct source *source, struct er
 static int check_profile_name(const struct toml_member *m, enum key_files layer, struct err *e)
 {
 	if (m->name.len == 0 || str_has_nul(m->name))
-		return FAIL_AT(e, ERR_POLICY, m->name_origin,
-			       "the name of a profile can't be empty nor hold a NUL");
+		return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, m->name_origin,
+				     "the name of a profile can't be empty or contain a NUL");
 	if (m->name.p[0] == ':' && layer != IN_BUILTIN)
-		return FAIL_AT(e, ERR_POLICY, m->name_origin,
-			       "the profile '%s' can't be defined: names that start with ':' are "
-			       "built in; call it '%s'",
-			       SHOWN(m->name), SHOWN(str_from(m->name, 1)));
+		return FAIL_CAUSE_AT(
+			e, CAUSE_BAD_VALUE, m->name_origin,
+			"the profile '%s' can't be defined: names that start with ':' are "
+			"built in; call it '%s'",
+			SHOWN(m->name), SHOWN(str_from(m->name, 1)));
 	return 0;
 }
 
@@ -63,9 +64,10 @@ static int check_trust(const struct toml_member *m, struct err *e)
 	if (r < 0)
 		return r;
 	if (!path_is_absolute(m->name) || str_has_nul(m->name))
-		return FAIL_AT(e, ERR_POLICY, m->name_origin,
-			       "'%s' can't be trusted: write the absolute path of the directory",
-			       SHOWN(m->name));
+		return FAIL_CAUSE_AT(
+			e, CAUSE_BAD_VALUE, m->name_origin,
+			"'%s' can't be trusted: write the absolute path of the directory",
+			SHOWN(m->name));
 	digest = str_from(m->value.string, scheme.len);
 	for (size_t i = 0; i < digest.len; i++) {
 		char c = ascii_lower(digest.p[i]);
@@ -74,10 +76,11 @@ static int check_trust(const struct toml_member *m, struct err *e)
 			digest.len = 0;
 	}
 	if (!str_has_prefix(m->value.string, scheme) || digest.len != 64)
-		return FAIL_AT(e, ERR_POLICY, m->value.origin,
-			       "'%s' is no digest; write \"sha256:\" and the 64 hexadecimal digits "
-			       "that sha256sum gives for the project's .cordon/config.toml",
-			       SHOWN(m->value.string));
+		return FAIL_CAUSE_AT(
+			e, CAUSE_BAD_VALUE, m->value.origin,
+			"'%s' is not a digest; write \"sha256:\" and the 64 hexadecimal digits "
+			"that sha256sum prints for the project's .cordon/config.toml",
+			SHOWN(m->value.string));
 	return 0;
 }
 
@@ -90,9 +93,9 @@ static int check_trust_plain(struct arena *a, const struct toml_member *m, struc
 		return err_wrap_place(e, m->name_origin);
 	if (str_eq(plain, m->name))
 		return 0;
-	return FAIL_AT(e, ERR_POLICY, m->name_origin,
-		       "'%s' can't be trusted: write the directory as '%s'", SHOWN(m->name),
-		       SHOWN(plain));
+	return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, m->name_origin,
+			     "'%s' can't be trusted: write the directory as '%s'", SHOWN(m->name),
+			     SHOWN(plain));
 }
 
 static int check_trusts(struct arena *a, const struct toml *trust, struct err *e)

@@ -18,11 +18,12 @@ static int check_narrow_allow(const struct decode *d, struct str name, struct or
 			      struct err *e)
 {
 	if (d->kind == LAYER_CEILING)
-		return FAIL_AT(e, ERR_POLICY, origin,
-			       "the allow of '%s' would restrict nothing: %s can only narrow, and "
-			       "all else would stay as open as before; deny what shall be closed, "
-			       "or set 'network.enabled = false'",
-			       SHOWN(name), d->where);
+		return FAIL_CAUSE_AT(
+			e, CAUSE_BAD_VALUE, origin,
+			"the allow of '%s' would restrict nothing: %s can only narrow, and "
+			"all else would stay as open as before; deny what should be closed, "
+			"or set 'network.enabled = false'",
+			SHOWN(name), d->where);
 	if (!decode_narrows(d))
 		return 0;
 	return decode_warn(d, origin, e,
@@ -75,10 +76,10 @@ static int warn_wide_block(const struct decode *d, const struct net_rule *rule, 
 static int check_domain(const struct decode *d, const struct net_rule *rule, struct err *e)
 {
 	if (rule->domain.kind == DOMAIN_ANY && !rule->is_allow)
-		return FAIL_AT(e, ERR_POLICY, rule->origin,
-			       "'%s' can only be allowed; to deny every host set "
-			       "'network.enabled = false'",
-			       SHOWN(rule->domain.text));
+		return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, rule->origin,
+				     "'%s' can only be allowed; to deny every host set "
+				     "'network.enabled = false'",
+				     SHOWN(rule->domain.text));
 	if (rule->is_allow && decode_narrows(d))
 		return check_narrow_allow(d, rule->domain.text, rule->origin, e);
 	return warn_wide_block(d, rule, e);
@@ -114,10 +115,11 @@ int key_decode_domains(const struct decode *d, const struct toml *table, void *b
 
 		/* An unquoted a.com is a key 'a' with a key 'com' in it. */
 		if (m->value.type == TOML_TABLE)
-			return FAIL_AT(e, ERR_POLICY, m->name_origin,
-				       "'%s' in 'domains' is a table; quote a name with dots: "
-				       "domains.\"a.com\" = \"allow\"",
-				       SHOWN(m->name));
+			return FAIL_CAUSE_AT(
+				e, CAUSE_BAD_VALUE, m->name_origin,
+				"'%s' in 'domains' is a table; quote a name with dots: "
+				"domains.\"a.com\" = \"allow\"",
+				SHOWN(m->name));
 		r = schema_choice(&m->value, "the permission of a domain", permission_names, &which,
 				  e);
 		if (r == 0)

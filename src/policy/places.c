@@ -147,26 +147,29 @@ static int add_below(const struct spread *s, struct str base, bool is_optional, 
 	return 0;
 }
 
-/* A place that only the user's environment tells. */
+/* A place that only the user's environment names. */
 struct known_by {
 	const char *what, *remedy;
+	enum cause cause;
 };
-static const struct known_by by_home = { "the home directory, which is not known", "set HOME" };
+static const struct known_by by_home = { "the home directory, which is not known", "set HOME",
+					 CAUSE_HOME_UNKNOWN };
 static const struct known_by by_tmpdir = { "$TMPDIR, which is not set to an absolute path",
-					   "set TMPDIR" };
+					   "set TMPDIR", CAUSE_POLICY };
 
 /*
- * SECURITY: of entries whose place is not known only those that make writable may
- * be dropped (P3): "read" may be what narrows something writable, in a profile as
- * in a layer above it.
+ * SECURITY: an entry whose place is not known may be dropped only if it makes something writable
+ * (P3). A "read" may narrow something writable, in a profile as in a layer above it.
  */
 static int check_known(const struct spread *s, struct str base, const struct known_by *by,
 		       struct err *e)
 {
 	if (base.len > 0 || s->entry->access == ACCESS_WRITE)
 		return 0;
-	return FAIL_AT(e, ERR_POLICY, s->entry->origin, "'%s' = \"%s\" speaks of %s; %s",
-		       SHOWN(s->entry->key), access_name(s->entry->access), by->what, by->remedy);
+	(void)FAIL_AT(e, ERR_POLICY, s->entry->origin, "'%s' = \"%s\" is about %s; %s",
+		      SHOWN(s->entry->key), access_name(s->entry->access), by->what, by->remedy);
+	e->cause = by->cause;
+	return err_result(e);
 }
 
 static int add_below_known(const struct spread *s, struct str base, const struct known_by *by,
@@ -291,10 +294,11 @@ int places_root(struct arena *a, const struct places *p, const struct root *root
 		return 0;
 	}
 	if (base.len == 0)
-		return FAIL_AT(e, ERR_POLICY, root->origin,
-			       "the workspace root '~/%s' is in the home directory, which is not "
-			       "known; set HOME",
-			       SHOWN(root->path));
+		return FAIL_CAUSE_AT(
+			e, CAUSE_HOME_UNKNOWN, root->origin,
+			"the workspace root '~/%s' is in the home directory, which is not "
+			"known; set HOME",
+			SHOWN(root->path));
 	if (path_join(a, base, root->path, out, e) < 0)
 		return err_wrap_place(e, root->origin);
 	return 0;

@@ -37,7 +37,7 @@ static int choose(const struct config *c, const struct selection *s, struct choi
 	const struct toml *chosen = toml_find(c->merged, "default_permissions");
 
 	if (s->profile && s->mode)
-		return FAIL(e, ERR_POLICY, "a profile and a mode can't be asked for at once");
+		return FAIL(e, ERR_POLICY, "a profile and a mode can't both be chosen");
 	if (s->mode)
 		return choose_mode(s->mode, NULL, out, e);
 	if (s->profile) {

@@ -73,11 +73,12 @@ int tree_check_unique(struct arena *a, const struct toml *table, const char *whe
 
 		if (!str_eq(first->name, sorted[i]->name))
 			continue;
-		return FAIL_AT(e, ERR_POLICY, sorted[i]->name_origin,
-			       "'%s' in %s is already said on line %" PRIu32 ", column %" PRIu32
-			       " (maybe in another spelling); keep one of them",
-			       SHOWN(first->name), where, first->name_origin.line,
-			       first->name_origin.column);
+		return FAIL_CAUSE_AT(e, CAUSE_DUPLICATE_KEY, sorted[i]->name_origin,
+				     "'%s' in %s is already set on line %" PRIu32
+				     ", column %" PRIu32
+				     " (maybe in another spelling); keep one of them",
+				     SHOWN(first->name), where, first->name_origin.line,
+				     first->name_origin.column);
 	}
 	return 0;
 }

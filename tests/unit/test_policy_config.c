@@ -56,7 +56,7 @@ TEST(modes_select_the_built_in_profiles)
 TEST(a_profile_and_a_mode_at_once_are_refused)
 {
 	CHECK(is_refused_texts(&(struct texts){ .profile = ":workspace", .mode = "read-only" },
-			       "at once"));
+			       "both be chosen"));
 	CHECK(is_refused_texts(
 		&(struct texts){ .env_profile = ":workspace", .env_mode = "read-only" },
 		"both set"));
@@ -269,8 +269,8 @@ TEST(bad_settings_are_refused)
 TEST(trust_takes_plain_directories_and_digests)
 {
 	CHECK(is_refused("[trust]\n'x' = 'sha256:00'", "2:1: 'x' can't be trusted"));
-	CHECK(is_refused("[trust]\n'/x' = 'sha256:00'", "2:8: 'sha256:00' is no digest"));
-	CHECK(is_refused("[trust]\n'/x' = 'md5:0'", "is no digest"));
+	CHECK(is_refused("[trust]\n'/x' = 'sha256:00'", "2:8: 'sha256:00' is not a digest"));
+	CHECK(is_refused("[trust]\n'/x' = 'md5:0'", "is not a digest"));
 	CHECK(is_refused("[trust]\n'/x' = true", "is a boolean"));
 	CHECK(is_refused(
 		"[trust]\n'/x/' = "
@@ -279,7 +279,7 @@ TEST(trust_takes_plain_directories_and_digests)
 	CHECK(is_refused(
 		"[trust]\n'/x' = "
 		"'sha256:g3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'",
-		"is no digest"));
+		"is not a digest"));
 }
 
 TEST(all_profiles_are_listed_the_built_in_ones_first)

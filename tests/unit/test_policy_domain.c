@@ -88,7 +88,7 @@ TEST(what_was_meant_is_told)
 {
 	CHECK(refused("a.com:*", "leave the port out for all of them"));
 	CHECK(refused("a.com:80,443", "write one entry for each port, or a range"));
-	CHECK(refused("a.com/x", "write the host only: paths are not judged"));
+	CHECK(refused("a.com/x", "write the host only: rules do not see paths"));
 	CHECK(refused("10.0.0.1/8", "bits are set behind /8; did you mean 10.0.0.0/8?"));
 	CHECK(refused("fe80::1/10", "bits are set behind /10; did you mean fe80::/10?"));
 }

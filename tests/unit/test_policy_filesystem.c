@@ -89,16 +89,16 @@ TEST(bad_keys_are_refused_with_their_place)
 	CHECK(is_refused(FS("'a/b' = 'read'"), "config.toml:2:1: the path 'a/b' is relative"));
 	CHECK(is_refused(FS("'./vendor' = 'read'"), "{ \"vendor\" = ... }"));
 	CHECK(is_refused(FS("'../x' = 'read'"), "{ \"sub/path\" = ... }"));
-	CHECK(is_refused(FS("'' = 'read'"), "an empty key names no path"));
+	CHECK(is_refused(FS("'' = 'read'"), "an empty key is not a path"));
 	CHECK(is_refused(FS("'~me/x' = 'read'"), "names the home of another user"));
 	CHECK(is_refused(FS("'$HOME/x/y' = 'read'"), "are not expanded; write \"~/x/y\""));
 	CHECK(is_refused(FS("'${HOME}/x' = 'read'"), "are not expanded; write \"~/x\""));
 	CHECK(is_refused(FS("'$TMPDIR/x' = 'read'"), "variables are not expanded; write the path"));
-	CHECK(is_refused(FS("'C:\\x' = 'read'"), "is a path of Windows"));
+	CHECK(is_refused(FS("'C:\\x' = 'read'"), "is a Windows path"));
 	CHECK(is_refused(FS("'/a/../b' = 'read'"), "has a '.' or '..' component"));
 	CHECK(is_refused(FS("'/./a' = 'deny'"), "has a '.' or '..' component"));
 	CHECK(is_refused(FS("'/a/\\.\\./b' = 'deny'"), "has a '.' or '..' component"));
-	CHECK(is_refused(FS("\"/a\\u0000b\" = 'read'"), "holds a NUL"));
+	CHECK(is_refused(FS("\"/a\\u0000b\" = 'read'"), "contains a NUL"));
 	CHECK(is_refused(FS("'/a\\' = 'deny'"), "escapes nothing"));
 	CHECK(is_refused(FS("'/a\\/b' = 'deny'"), "escapes nothing"));
 }
@@ -278,28 +278,27 @@ TEST(an_unknown_token_is_dropped_where_it_would_allow)
 
 	REQUIRE(o.policy);
 	CHECK_INT(o.policy->profile->fs.count, 0);
-	CHECK(has_warning(&o, "the token ':tmpdr' is not known and gives nothing; did you mean "
+	CHECK(has_warning(&o, "unknown token ':tmpdr', which has no effect; did you mean "
 			      "':tmpdir'?"));
-	CHECK(has_warning(&o, "the token ':new'"));
+	CHECK(has_warning(&o, "unknown token ':new'"));
 }
 
 TEST(an_unknown_token_is_an_error_where_it_would_deny)
 {
-	CHECK(is_refused(
-		FS("':tmpdr' = 'deny'"),
-		"config.toml:2:1: the token ':tmpdr' is not known, so what it denies would "
-		"stay open; did you mean ':tmpdir'?"));
-	CHECK(is_refused(FS("':new' = { a = 'read', b = 'none' }"), "2:24: the token ':new'"));
+	CHECK(is_refused(FS("':tmpdr' = 'deny'"),
+			 "config.toml:2:1: unknown token ':tmpdr', so what it denies would "
+			 "stay open; did you mean ':tmpdir'?"));
+	CHECK(is_refused(FS("':new' = { a = 'read', b = 'none' }"), "2:24: unknown token ':new'"));
 }
 
 TEST(keys_that_mean_the_same_are_duplicates)
 {
 	CHECK(is_refused(FS("'/a' = 'read'\n'/a/' = 'deny'"),
-			 "config.toml:3:1: '/a' in 'filesystem' is already said on line 2"));
+			 "config.toml:3:1: '/a' in 'filesystem' is already set on line 2"));
 	CHECK(is_refused(FS("':workspace_roots' = 'read'\n':project_roots' = 'deny'"),
-			 "is already said on line 2"));
-	CHECK(is_refused(FS("'/a' = 'read'\n'/a/**' = 'write'"), "is already said on line 2"));
-	CHECK(is_refused(FS("'/a' = { b = 'read', '\\b' = 'deny' }"), "is already said on line 2"));
+			 "is already set on line 2"));
+	CHECK(is_refused(FS("'/a' = 'read'\n'/a/**' = 'write'"), "is already set on line 2"));
+	CHECK(is_refused(FS("'/a' = { b = 'read', '\\b' = 'deny' }"), "is already set on line 2"));
 	CHECK(is_refused(FS("'/a' = 'read'\n'/a' = 'read'"), "3:1"));
 }
 

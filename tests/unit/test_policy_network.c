@@ -156,9 +156,9 @@ TEST(bad_values_are_refused)
 TEST(domains_in_two_spellings_are_duplicates)
 {
 	CHECK(is_refused("[permissions.dev.network.domains]\n'a.b' = 'deny'\n'A.B.' = 'allow'",
-			 "config.toml:3:1: 'a.b' in 'domains' is already said on line 2"));
+			 "config.toml:3:1: 'a.b' in 'domains' is already set on line 2"));
 	CHECK(is_refused("[permissions.dev.network.unix_sockets]\n'/a' = 'deny'\n'//a' = 'allow'",
-			 "3:1: '/a' in 'unix_sockets' is already said on line 2"));
+			 "3:1: '/a' in 'unix_sockets' is already set on line 2"));
 }
 
 TEST(a_childs_domain_replaces_its_parents_in_any_spelling)

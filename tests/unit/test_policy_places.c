@@ -111,7 +111,7 @@ TEST(without_tmpdir_only_what_makes_writable_is_dropped)
 	REQUIRE(expand(&a, "':tmpdir' = 'write'", &none, &list) == 0);
 	CHECK_INT(list.count, 0);
 	CHECK_INT(expand(&b, "':tmpdir' = 'read'", &none, &list), -ERR_POLICY);
-	CHECK(strstr(b.e.text, "config.toml:2:1: ':tmpdir' = \"read\" speaks of $TMPDIR"));
+	CHECK(strstr(b.e.text, "config.toml:2:1: ':tmpdir' = \"read\" is about $TMPDIR"));
 	CHECK_INT(expand(&c, "':tmpdir' = 'deny'", &none, &list), -ERR_POLICY);
 	CHECK_INT(expand(&d, "':tmpdir' = { '*.key' = 'deny' }", &none, &list), -ERR_POLICY);
 }
@@ -126,7 +126,8 @@ TEST(without_a_home_only_what_makes_writable_is_dropped)
 	CHECK_INT(expand(&a, "'~/x' = 'write'", &none, &list), 0);
 	CHECK_INT(list.count, 0);
 	CHECK_INT(expand(&b, "'~/x' = 'deny'", &none, &list), -ERR_POLICY);
-	CHECK(strstr(b.e.text, "config.toml:2:1: '~/x' = \"deny\" speaks of the home directory"));
+	CHECK_INT(b.e.cause, CAUSE_HOME_UNKNOWN);
+	CHECK(strstr(b.e.text, "config.toml:2:1: '~/x' = \"deny\" is about the home directory"));
 	CHECK_INT(expand(&c, "':secrets' = 'deny'", &none, &list), -ERR_POLICY);
 	CHECK_INT(expand(&d, "'~/x' = 'read'", &none, &list), -ERR_POLICY);
 }

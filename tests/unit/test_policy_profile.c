@@ -127,7 +127,7 @@ TEST(bad_roots_are_refused)
 	CHECK(is_refused(DEV("workspace_roots = { ':root' = true }"), "has to be a path"));
 	CHECK(is_refused(DEV("workspace_roots = { '~me' = true }"), "has to be a path"));
 	CHECK(is_refused(DEV("workspace_roots = { '/a' = 'x' }"), "is a string"));
-	CHECK(is_refused(DEV("workspace_roots = { '/a' = true, '/a/' = false }"), "already said"));
+	CHECK(is_refused(DEV("workspace_roots = { '/a' = true, '/a/' = false }"), "already set"));
 }
 
 TEST(a_child_inherits_all_but_description_and_extends)
@@ -252,7 +252,7 @@ TEST(bad_environments_are_refused)
 	CHECK(is_refused(DEV("environment.inherit = 'some'"), "'environment.inherit' can't be"));
 	CHECK(is_refused(DEV("environment.set = { '' = 'x' }"), "can't be the name of a variable"));
 	CHECK(is_refused(DEV("environment.set = { 'a=b' = 'x' }"), "can't be the name"));
-	CHECK(is_refused(DEV("environment.set = { a = \"b\\u0000\" }"), "holds a NUL"));
+	CHECK(is_refused(DEV("environment.set = { a = \"b\\u0000\" }"), "contains a NUL"));
 	CHECK(is_refused(DEV("environment.set = { a = 1 }"), "is an integer"));
 	CHECK(is_refused(DEV("environment.set = { CORDON_SANDBOX = 'x' }"),
 			 "2:21: 'CORDON_SANDBOX' "

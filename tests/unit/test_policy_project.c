@@ -212,10 +212,10 @@ TEST(an_unknown_token_that_narrows_is_an_error)
 {
 	struct texts t = { .project = "filesystem = { ':new' = 'read' }" };
 
-	CHECK(is_refused_texts(&t, "project.toml:1:16: the token ':new' is not known"));
+	CHECK(is_refused_texts(&t, "project.toml:1:16: unknown token ':new'"));
 	t.project = "filesystem = { ':new' = 'write' }";
 	scoped_outcome o = compile_texts(&t);
-	CHECK(has_warning(&o, "the token ':new' is not known and gives nothing"));
+	CHECK(has_warning(&o, "unknown token ':new', which has no effect"));
 }
 
 /* ---- The ceiling -------------------------------------------------------- */
