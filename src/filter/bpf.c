@@ -36,7 +36,7 @@ static bpf_label add_jump(struct bpf *b, bpf_label target)
 }
 
 /* What is added now is followed by `next`. */
-static void go_on_at(struct bpf *b, bpf_label next)
+static void continue_at(struct bpf *b, bpf_label next)
 {
 	if (distance(b, next) > 0)
 		(void)add_jump(b, next);
@@ -59,13 +59,13 @@ bpf_label bpf_return(struct bpf *b, uint32_t value)
 
 bpf_label bpf_load(struct bpf *b, uint32_t offset, bpf_label next)
 {
-	go_on_at(b, next);
+	continue_at(b, next);
 	return add(b, (struct bpf_insn){ .code = LOAD, .k = offset });
 }
 
 bpf_label bpf_mask(struct bpf *b, uint32_t mask, bpf_label next)
 {
-	go_on_at(b, next);
+	continue_at(b, next);
 	return add(b, (struct bpf_insn){ .code = MASK, .k = mask });
 }
 

@@ -459,7 +459,7 @@ static bool holds(enum condition condition, const struct filter_options *options
 }
 
 /* The verdict on each number: indexed, so that nothing needs to be sorted. */
-static void judge_numbers(const struct filter_options *options, uint8_t verdicts[SYSCALL_LAST + 1])
+static void set_verdicts(const struct filter_options *options, uint8_t verdicts[SYSCALL_LAST + 1])
 {
 	const struct syscall_range *range = syscall_ranges[options->arch];
 
@@ -511,11 +511,11 @@ static void add_run(struct build *s, uint32_t first, enum verdict verdict)
 		s->runs[s->run_count++] = (struct run){ .first = first, .verdict = verdict };
 }
 
-static void make_runs(struct build *s)
+static void find_runs(struct build *s)
 {
 	uint8_t verdicts[SYSCALL_LAST + 1];
 
-	judge_numbers(s->options, verdicts);
+	set_verdicts(s->options, verdicts);
 	for (uint32_t number = 0; number <= SYSCALL_LAST; number++)
 		add_run(s, number, (enum verdict)verdicts[number]);
 	add_run(s, SYSCALL_LAST + 1, ABSENT);
@@ -529,7 +529,7 @@ static void make_runs(struct build *s)
 	add_run(s, UINT32_MAX, ALLOW);
 }
 
-static bpf_label judge_in(struct build *s, const struct run *run)
+static bpf_label search_run(struct build *s, const struct run *run)
 {
 	bpf_label next = s->labels[run->verdict];
 
@@ -546,7 +546,7 @@ static bpf_label search(struct build *s, size_t low, size_t high)
 	bpf_label above, below;
 
 	if (high - low == 1)
-		return judge_in(s, &s->runs[low]);
+		return search_run(s, &s->runs[low]);
 	above = search(s, middle, high);
 	below = search(s, low, middle);
 	return bpf_test(&s->bpf, BPF_AT_LEAST, s->runs[middle].first, above, below);
@@ -578,7 +578,7 @@ int filter_build(struct arena *a, const struct filter_options *options, struct f
 	struct build s = { .options = options, .bpf = { .room = room, .size = ROOM } };
 	struct bpf_insn *insns;
 
-	make_runs(&s);
+	find_runs(&s);
 	make_program(&s);
 	if (s.bpf.is_full)
 		return FAIL(e, ERR_LIMIT, "the system-call filter is longer than %d instructions",

@@ -9,11 +9,11 @@
 static const char *lowered(struct world *w, struct mounts *mounts, struct buf *out)
 {
 	struct placeholders held = { .items = NULL };
-	const kernel_mounts windows = { .items = NULL };
+	const kernel_mounts kernel = { .items = NULL };
 	struct launch in = { .plan = w->plan, .host = &w->host.host, .held = &held };
 
 	buf_clear(out);
-	if (lower_mounts(&w->a, &in, &windows, mounts, &w->e) < 0)
+	if (lower_mounts(&w->a, &in, &kernel, mounts, &w->e) < 0)
 		return w->e.text;
 	for (size_t i = 0; i < mounts->ops.count; i++) {
 		struct mount_op op = mounts->ops.items[i];
@@ -165,15 +165,15 @@ TEST(a_window_into_the_kernel_is_hidden_wherever_it_is)
 	scoped_buf out = BUF_INIT(1 << 16);
 	scoped_world w;
 	struct mounts mounts;
-	kernel_mounts windows;
+	kernel_mounts kernel;
 	struct launch in;
 
 	world_init(&w, "d /repo/.git\nd /repo/a b/proc\nd /repo/s\nd /repo/x\n", "/repo");
 	REQUIRE(plan(&w, WORKSPACE("") "'/repo/s' = 'write'\n"));
-	REQUIRE(kernel_mounts_parse(&w.a, info, &windows, &w.e) == 0);
-	CHECK_INT(windows.count, 2);
+	REQUIRE(kernel_mounts_parse(&w.a, info, &kernel, &w.e) == 0);
+	CHECK_INT(kernel.count, 2);
 	in = (struct launch){ .plan = w.plan, .host = &w.host.host, .held = &held };
-	REQUIRE(lower_mounts(&w.a, &in, &windows, &mounts, &w.e) == 0);
+	REQUIRE(lower_mounts(&w.a, &in, &kernel, &mounts, &w.e) == 0);
 	for (size_t i = 0; i < mounts.ops.count; i++) {
 		lower_describe(&mounts.ops.items[i], &out);
 		buf_add_char(&out, '\n');
@@ -183,7 +183,7 @@ TEST(a_window_into_the_kernel_is_hidden_wherever_it_is)
 	CHECK(!strstr(out.p, "/repo/x"));
 	/* Where its owner closed the way to it, a command could open that way. */
 	fake_host_add(&w.host, "c /repo/a b\n");
-	CHECK_INT(lower_mounts(&w.a, &in, &windows, &mounts, &w.e), -ERR_POLICY);
+	CHECK_INT(lower_mounts(&w.a, &in, &kernel, &mounts, &w.e), -ERR_POLICY);
 	CHECK(strstr(w.e.text, "/repo/a b is yours, but closed to you"));
 }
 

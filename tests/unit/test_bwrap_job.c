@@ -4,7 +4,7 @@
 
 #include "backend/bwrap/bwrap.h"
 
-static struct bwrap_job example(struct bpf_insn *insns, struct wall_rule *rule,
+static struct bwrap_job example(struct bpf_insn *insns, struct landlock_rule *rule,
 				struct bwrap_place *place)
 {
 	static char echo[] = "echo", empty[] = "", program[] = "/bin/echo", variable[] = "A=b\nc";
@@ -27,10 +27,10 @@ static struct bwrap_job example(struct bpf_insn *insns, struct wall_rule *rule,
 						 .host_port_count = 2,
 						 .name_servers = { 7, UINT32_MAX },
 						 .name_server_count = 2 };
-	inner->walls.abi = 7;
-	*rule = (struct wall_rule){ .path = "/work", .kind = WALL_WRITE, .inode = 9 };
-	inner->walls.rules.items = rule;
-	inner->walls.rules.count = 1;
+	inner->landlock.abi = 7;
+	*rule = (struct landlock_rule){ .path = "/work", .kind = LANDLOCK_MAY_WRITE, .inode = 9 };
+	inner->landlock.rules.items = rule;
+	inner->landlock.rules.count = 1;
 	inner->limits.count = 1;
 	inner->limits.items[0].resource = RLIMIT_CPU;
 	inner->limits.items[0].limit = (struct rlimit){ 10, 11 };
@@ -48,7 +48,7 @@ static struct bwrap_job example(struct bpf_insn *insns, struct wall_rule *rule,
 static bool pack(struct buf *out)
 {
 	struct bpf_insn insns[1];
-	struct wall_rule rule;
+	struct landlock_rule rule;
 	struct bwrap_place place;
 	struct bwrap_job job = example(insns, &rule, &place);
 	struct err e = ERR_INIT;
@@ -94,9 +94,9 @@ TEST(a_job_comes_back_as_it_went)
 	CHECK_INT(job.inner.network.host_ports[1], 65535);
 	CHECK_INT(job.inner.network.name_server_count, 2);
 	CHECK_INT(job.inner.network.name_servers[1], UINT32_MAX);
-	CHECK_INT(job.inner.walls.abi, 7);
-	CHECK_INT(job.inner.walls.rules.items[0].kind, WALL_WRITE);
-	CHECK_INT(job.inner.walls.rules.items[0].inode, 9);
+	CHECK_INT(job.inner.landlock.abi, 7);
+	CHECK_INT(job.inner.landlock.rules.items[0].kind, LANDLOCK_MAY_WRITE);
+	CHECK_INT(job.inner.landlock.rules.items[0].inode, 9);
 	CHECK_INT(job.inner.limits.items[0].limit.rlim_max, 11);
 	CHECK_INT(job.inner.open_files.rlim_cur, 1024);
 	CHECK_STR(job.places.items[0].path, "/work");

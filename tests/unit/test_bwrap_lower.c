@@ -35,12 +35,12 @@ static const char *lowered(struct world *w, const struct bwrap_facts *facts,
 			   struct bwrap_words *words, struct buf *out)
 {
 	struct placeholders held = { .items = NULL };
-	const kernel_mounts windows = { .items = NULL };
+	const kernel_mounts kernel = { .items = NULL };
 	struct launch in = { .plan = w->plan, .host = &w->host.host, .held = &held };
 	struct mounts mounts;
 
 	buf_clear(out);
-	if (lower_mounts(&w->a, &in, &windows, &mounts, &w->e) < 0 ||
+	if (lower_mounts(&w->a, &in, &kernel, &mounts, &w->e) < 0 ||
 	    lower_bwrap(&w->a, &in, &mounts, facts, words, &w->e) < 0)
 		return w->e.text;
 	for (size_t i = 0; i < words->list.count; i++) {

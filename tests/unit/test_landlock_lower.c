@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans as walls that stand alone (backend/landlock/lower.c). */
+/* Plans as Landlock rules that stand alone (backend/landlock/lower.c). */
 #include "test.h"
 
 #include "backend/landlock/landlock.h"
@@ -7,19 +7,19 @@
 #include "plan_lists.h"
 
 /* The rules in words, one a line, or why there are none. */
-static const char *lowered(struct world *w, const kernel_mounts *windows, struct walls *walls,
-			   struct buf *out)
+static const char *lowered(struct world *w, const kernel_mounts *kernel,
+			   struct landlock_rules *landlock, struct buf *out)
 {
 	const kernel_mounts none = { .items = NULL };
-	const struct landlock_facts facts = { .abi = 7, .windows = windows ? windows : &none };
+	const struct landlock_facts facts = { .abi = 7, .kernel = kernel ? kernel : &none };
 	const struct launch in = { .plan = w->plan, .host = &w->host.host };
 
 	buf_clear(out);
 	err_clear(&w->e);
-	if (landlock_lower(&w->a, &in, &facts, walls, &w->e) < 0)
+	if (landlock_lower(&w->a, &in, &facts, landlock, &w->e) < 0)
 		return w->e.text;
-	for (size_t i = 0; i < walls->rules.count; i++) {
-		landlock_describe_rule(&walls->rules.items[i], out);
+	for (size_t i = 0; i < landlock->rules.count; i++) {
+		landlock_describe_rule(&landlock->rules.items[i], out);
 		buf_add_char(out, '\n');
 	}
 	return out->p;
@@ -44,29 +44,29 @@ TEST(a_workspace_is_a_list_of_what_may_be_written_and_read)
 {
 	scoped_buf out = BUF_INIT(1 << 16);
 	scoped_world w;
-	struct walls walls;
+	struct landlock_rules landlock;
 
 	world_init(&w, HOST, "/repo");
 	REQUIRE(plan(&w, WORKSPACE("")));
 	CHECK_STR(
-		lowered(&w, NULL, &walls, &out),
+		lowered(&w, NULL, &landlock, &out),
 		"write /repo\nlist  /\nread  /etc\nread  /home\nread  /repo\nread  /usr\n" DEVICES);
-	CHECK(walls.rules.items[0].is_checked && walls.rules.items[0].inode != 0);
-	CHECK(walls.refuses_network);
-	CHECK_INT(walls.abi, 7);
+	CHECK(landlock.rules.items[0].is_checked && landlock.rules.items[0].inode != 0);
+	CHECK(landlock.refuses_network);
+	CHECK_INT(landlock.abi, 7);
 }
 
 TEST(what_is_read_only_has_nothing_to_write)
 {
 	scoped_buf out = BUF_INIT(1 << 16);
 	scoped_world w;
-	struct walls walls;
+	struct landlock_rules landlock;
 
 	world_init(&w, HOST, "/repo");
 	w.user = "";
 	w.profile = ":read-only";
 	REQUIRE(world_plan(&w));
-	CHECK(strstr(lowered(&w, NULL, &walls, &out), "write") == NULL);
+	CHECK(strstr(lowered(&w, NULL, &landlock, &out), "write") == NULL);
 	CHECK(strstr(out.p, "read  /repo\n") != NULL);
 	CHECK(strstr(out.p, "/dev/shm") == NULL);
 }
@@ -75,11 +75,11 @@ TEST(without_isolation_the_hosts_memory_may_be_read)
 {
 	scoped_buf out = BUF_INIT(1 << 16);
 	scoped_world w;
-	struct walls walls;
+	struct landlock_rules landlock;
 
 	world_init(&w, HOST, "/repo");
 	REQUIRE(plan(&w, "[permissions.dev]\nextends = ':workspace'\nisolation.ipc = false\n"));
-	CHECK(strstr(lowered(&w, NULL, &walls, &out), "read  /dev/shm\n") != NULL);
+	CHECK(strstr(lowered(&w, NULL, &landlock, &out), "read  /dev/shm\n") != NULL);
 }
 
 TEST(what_no_mode_says_is_refused)
@@ -97,11 +97,11 @@ TEST(what_no_mode_says_is_refused)
 
 	for (size_t i = 0; i < COUNT_OF(policies); i++) {
 		scoped_world w;
-		struct walls walls;
+		struct landlock_rules landlock;
 
 		world_init(&w, HOST "d /repo/a\nd /tmp\n", "/repo");
 		REQUIRE(plan(&w, policies[i]));
-		if (!CHECK(strstr(lowered(&w, NULL, &walls, &out), "(P19)") != NULL))
+		if (!CHECK(strstr(lowered(&w, NULL, &landlock, &out), "(P19)") != NULL))
 			printf("#   %zu: %s\n", i, out.p ? out.p : w.e.text);
 		CHECK_INT(w.e.code, ERR_WEAKER);
 	}
@@ -113,19 +113,19 @@ TEST(own_files_and_windows_inside_what_is_writable_are_refused)
 				      .access = ACCESS_READ,
 				      .what = "your configuration" };
 	struct str window = STR("/repo/chroot/proc");
-	const kernel_mounts windows = { .items = &window, .count = 1 };
+	const kernel_mounts kernel = { .items = &window, .count = 1 };
 	scoped_buf out = BUF_INIT(1 << 16);
 	scoped_world w;
-	struct walls walls;
+	struct landlock_rules landlock;
 
 	world_init(&w, HOST, "/repo");
 	REQUIRE(plan(&w, WORKSPACE("")));
-	CHECK(strstr(lowered(&w, &windows, &walls, &out), "/repo/chroot/proc") != NULL);
+	CHECK(strstr(lowered(&w, &kernel, &landlock, &out), "/repo/chroot/proc") != NULL);
 	CHECK_INT(w.e.code, ERR_WEAKER);
 	w.own = &own;
 	w.own_count = 1;
 	REQUIRE(plan(&w, WORKSPACE("")));
-	CHECK(strstr(lowered(&w, NULL, &walls, &out), "(P25)") != NULL);
+	CHECK(strstr(lowered(&w, NULL, &landlock, &out), "(P25)") != NULL);
 	CHECK_INT(w.e.code, ERR_WEAKER);
 }
 
@@ -133,9 +133,9 @@ TEST(user_namespaces_are_refused)
 {
 	scoped_buf out = BUF_INIT(1 << 16);
 	scoped_world w;
-	struct walls walls;
+	struct landlock_rules landlock;
 
 	world_init(&w, HOST, "/repo");
 	REQUIRE(plan(&w, "[permissions.dev]\nextends = ':workspace'\nisolation.userns = true\n"));
-	CHECK(strstr(lowered(&w, NULL, &walls, &out), "isolation.userns") != NULL);
+	CHECK(strstr(lowered(&w, NULL, &landlock, &out), "isolation.userns") != NULL);
 }

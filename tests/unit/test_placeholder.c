@@ -14,14 +14,14 @@
 
 #include "os/linux/mark.h"
 #include "os/os.h"
+#include "placeholder_plan.h"
 #include "scratch.h"
 #include "test.h"
-#include "wish.h"
 
-static int hold(struct arena *a, const struct wish *w, struct placeholders *out)
+static int hold(struct arena *a, const struct placeholder_plan *w, struct placeholders *out)
 {
 	struct err e = ERR_INIT;
-	int r = wish_hold(a, w, out, &e);
+	int r = placeholder_plan_take(a, w, out, &e);
 
 	if (r < 0)
 		printf("# %s\n", e.text);
@@ -29,7 +29,7 @@ static int hold(struct arena *a, const struct wish *w, struct placeholders *out)
 }
 
 /* Held and released again by this process: what the next run does. */
-static int hold_and_release(const struct wish *w)
+static int hold_and_release(const struct placeholder_plan *w)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
@@ -99,14 +99,14 @@ TEST(what_is_held_stands_marked_and_goes_with_the_release)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct stat st, around;
 	int before = count_open();
 
 	REQUIRE(mkdir("one", 0750) == 0 && chmod("one", 0750) == 0);
-	wish_add(&w, "one/.git", NULL);
-	wish_add(&w, "one/commondir", ".");
-	wish_add(&w, "one/config.worktree", "");
+	placeholder_plan_add(&w, "one/.git", NULL);
+	placeholder_plan_add(&w, "one/commondir", ".");
+	placeholder_plan_add(&w, "one/config.worktree", "");
 	REQUIRE(hold(&a, &w, &held) == 0);
 	CHECK_INT(held.count, 3);
 	for (size_t i = 0; i < held.count; i++)
@@ -136,18 +136,18 @@ static void hold_sockets(const char *dir, const char *own)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 }, again = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	int before = count_open();
 	char path[100];
 
 	if (own) {
 		(void)snprintf(path, sizeof(path), "%s/%s", dir, own);
-		wish_add(&w, path, NULL);
+		placeholder_plan_add(&w, path, NULL);
 	}
 	(void)snprintf(path, sizeof(path), "%s/.mcp.json", dir);
-	wish_add_socket(&w, path);
+	placeholder_plan_add_socket(&w, path);
 	(void)snprintf(path, sizeof(path), "%s/.hg", dir);
-	wish_add_socket(&w, path);
+	placeholder_plan_add_socket(&w, path);
 	REQUIRE(hold(&a, &w, &held) == 0);
 	for (size_t i = 0; i < held.count; i++)
 		CHECK(held.items[i].is_there && is_held_there(&held.items[i]));
@@ -181,13 +181,13 @@ TEST(what_takes_the_place_of_a_socket_is_never_removed)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	int fd;
 
 	REQUIRE(mkdir("taken", 0700) == 0);
-	wish_add(&w, "taken/.cordon", NULL);
-	wish_add_socket(&w, "taken/.mcp.json");
-	wish_add_socket(&w, "taken/.hg");
+	placeholder_plan_add(&w, "taken/.cordon", NULL);
+	placeholder_plan_add_socket(&w, "taken/.mcp.json");
+	placeholder_plan_add_socket(&w, "taken/.hg");
 	REQUIRE(hold(&a, &w, &held) == 0);
 	fd = open("taken/new", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	REQUIRE(fd >= 0 && close(fd) == 0 && rename("taken/new", "taken/.mcp.json") == 0);
@@ -200,11 +200,11 @@ TEST(sockets_go_with_a_directory_that_was_renamed)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 
 	REQUIRE(mkdir("before", 0700) == 0);
-	wish_add(&w, "before/.cordon", NULL);
-	wish_add_socket(&w, "before/.mcp.json");
+	placeholder_plan_add(&w, "before/.cordon", NULL);
+	placeholder_plan_add_socket(&w, "before/.mcp.json");
 	REQUIRE(hold(&a, &w, &held) == 0);
 	REQUIRE(rename("before", "after") == 0 && mkdir("before", 0700) == 0);
 	placeholders_release(&held);
@@ -213,26 +213,26 @@ TEST(sockets_go_with_a_directory_that_was_renamed)
 
 TEST(a_socket_that_a_killed_run_left_is_taken_over_and_removed)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 
 	REQUIRE(mkdir("left", 0700) == 0);
 	REQUIRE(mknod("left/.mcp.json", S_IFSOCK | MARK_SOCKET_MODE, 0) == 0);
 	REQUIRE(mknod("left/.cordon-removed", S_IFSOCK | MARK_SOCKET_MODE, 0) == 0);
-	wish_add_socket(&w, "left/.mcp.json");
+	placeholder_plan_add_socket(&w, "left/.mcp.json");
 	CHECK_INT(hold_and_release(&w), 0);
 	CHECK(rmdir("left") == 0);
 	/* Of one whose plan wants a directory there. */
 	REQUIRE(mkdir("left", 0700) == 0);
 	REQUIRE(mknod("left/.hg", S_IFSOCK | MARK_SOCKET_MODE, 0) == 0);
-	w = (struct wish){ .plan.rules.count = 0 };
-	wish_add(&w, "left/.hg", NULL);
+	w = (struct placeholder_plan){ .plan.rules.count = 0 };
+	placeholder_plan_add(&w, "left/.hg", NULL);
 	CHECK_INT(hold_and_release(&w), 0);
 	CHECK(rmdir("left") == 0);
 	/* Someone's own. */
 	REQUIRE(mkdir("left", 0700) == 0);
 	REQUIRE(mknod("left/.hg", S_IFSOCK | 0600, 0) == 0);
-	w = (struct wish){ .plan.rules.count = 0 };
-	wish_add_socket(&w, "left/.hg");
+	w = (struct placeholder_plan){ .plan.rules.count = 0 };
+	placeholder_plan_add_socket(&w, "left/.hg");
 	CHECK_INT(hold_and_release(&w), -(int)ERR_POLICY);
 	CHECK(unlink("left/.hg") == 0 && rmdir("left") == 0);
 }
@@ -240,12 +240,12 @@ TEST(a_socket_that_a_killed_run_left_is_taken_over_and_removed)
 /* A command may put something where placeholders go when they are removed. */
 TEST(nothing_keeps_sockets_from_being_removed)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct stat st;
 
 	REQUIRE(mkdir("kept", 0700) == 0 && mkdir("kept/.cordon-removed", 0700) == 0);
-	wish_add_socket(&w, "kept/.mcp.json");
-	wish_add_socket(&w, "kept/.hg");
+	placeholder_plan_add_socket(&w, "kept/.mcp.json");
+	placeholder_plan_add_socket(&w, "kept/.hg");
 	CHECK_INT(hold_and_release(&w), 0);
 	CHECK(lstat("kept/.mcp.json", &st) < 0 && lstat("kept/.hg", &st) < 0);
 	CHECK(rmdir("kept/.cordon-removed") == 0 && rmdir("kept") == 0);
@@ -255,10 +255,10 @@ TEST(the_first_missing_component_of_a_deep_path_is_enough)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 
 	REQUIRE(mkdir("deep", 0700) == 0 && mkdir("deep/a b", 0700) == 0);
-	wish_add(&w, "deep/a b/missing\xff", NULL);
+	placeholder_plan_add(&w, "deep/a b/missing\xff", NULL);
 	REQUIRE(hold(&a, &w, &held) == 0);
 	CHECK(is_there("deep/a b/missing\xff"));
 	placeholders_release(&held);
@@ -269,7 +269,7 @@ TEST(a_plan_without_placeholders_is_held_at_no_cost)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	int before = count_open();
 
 	CHECK_INT(hold(&a, &w, &held), 0);
@@ -282,10 +282,10 @@ TEST(it_goes_also_when_what_is_above_was_renamed)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 
 	REQUIRE(mkdir("here", 0700) == 0);
-	wish_add(&w, "here/.git", NULL);
+	placeholder_plan_add(&w, "here/.git", NULL);
 	REQUIRE(hold(&a, &w, &held) == 0 && rename("here", "there") == 0);
 	placeholders_release(&held);
 	CHECK(rmdir("there") == 0);
@@ -297,13 +297,13 @@ static int refused_code(const char *name, const char *content)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct err e = ERR_INIT;
 	int r;
 
-	wish_add(&w, "own/first", NULL);
-	wish_add(&w, name, content);
-	r = wish_hold(&a, &w, &held, &e);
+	placeholder_plan_add(&w, "own/first", NULL);
+	placeholder_plan_add(&w, name, content);
+	r = placeholder_plan_take(&a, &w, &held, &e);
 	if (r == 0)
 		placeholders_release(&held);
 	else
@@ -339,7 +339,7 @@ TEST(a_mark_on_what_holds_something_counts_for_nothing)
 {
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
 				     { .tv_sec = MARK_SECONDS, .tv_nsec = MARK_NANOSECONDS } };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct err e = ERR_INIT;
 	struct os_file file;
 
@@ -354,10 +354,10 @@ TEST(a_mark_on_what_holds_something_counts_for_nothing)
 	CHECK(os_look(STR("forged/dir"), &file, &e) == 0 && !file.is_placeholder);
 	CHECK(os_look(STR("forged/file"), &file, &e) == 0 && !file.is_placeholder);
 	CHECK(os_look(STR("forged/two"), &file, &e) == 0 && !file.is_placeholder);
-	wish_add(&w, "forged/dir", NULL);
+	placeholder_plan_add(&w, "forged/dir", NULL);
 	CHECK_INT(hold_and_release(&w), -ERR_POLICY);
 	w.plan.placeholders.count = 0;
-	wish_add(&w, "forged/file", ".");
+	placeholder_plan_add(&w, "forged/file", ".");
 	CHECK_INT(hold_and_release(&w), -ERR_POLICY);
 	CHECK(is_there("forged/dir/x") && is_there("forged/file"));
 }
@@ -366,15 +366,15 @@ TEST(what_was_used_or_replaced_meanwhile_stays)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 
 	REQUIRE(mkdir("used", 0700) == 0);
-	wish_add(&w, "used/filled", NULL);
-	wish_add(&w, "used/emptied", NULL);
-	wish_add(&w, "used/replaced", NULL);
-	wish_add(&w, "used/written", "");
-	wish_add(&w, "used/moved", NULL);
-	wish_add(&w, "used/control", NULL);
+	placeholder_plan_add(&w, "used/filled", NULL);
+	placeholder_plan_add(&w, "used/emptied", NULL);
+	placeholder_plan_add(&w, "used/replaced", NULL);
+	placeholder_plan_add(&w, "used/written", "");
+	placeholder_plan_add(&w, "used/moved", NULL);
+	placeholder_plan_add(&w, "used/control", NULL);
 	REQUIRE(hold(&a, &w, &held) == 0);
 	scratch_put("used/filled/x", "");
 	scratch_put("used/emptied/x", "");
@@ -404,11 +404,11 @@ static int hold_in_closed_directory(void)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 
-	wish_add(&w, "closed/.git", NULL);
-	wish_add(&w, "closed/commondir", ".");
-	wish_add(&w, "closed/open/.git", NULL);
+	placeholder_plan_add(&w, "closed/.git", NULL);
+	placeholder_plan_add(&w, "closed/commondir", ".");
+	placeholder_plan_add(&w, "closed/open/.git", NULL);
 	if (hold(&a, &w, &held) < 0)
 		return 1;
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): hold() has made them. */
@@ -449,20 +449,20 @@ static int hold_in_nested(void)
 		      { "nested/gone/commondir", 0 },
 		      { "nested/held", -ERR_POLICY } };
 	scoped_arena a = ARENA_INIT(1 << 20);
-	struct wish other = { .plan.rules.count = 0 };
+	struct placeholder_plan other = { .plan.rules.count = 0 };
 	struct placeholders held = { .count = 0 };
 	int wrong = 0;
 
 	if (mkdir("nested", 0700) < 0 || mkdir("nested/sealed", 0500) < 0 ||
 	    mkdir("nested/there", 0700) < 0 || symlink("sealed", "nested/link") < 0)
 		return 1;
-	wish_add(&other, "nested/held", NULL);
+	placeholder_plan_add(&other, "nested/held", NULL);
 	if (hold(&a, &other, &held) < 0)
 		return 2;
 	for (size_t i = 0; i < COUNT_OF(tries); i++) {
-		struct wish w = { .plan.rules.count = 0 };
+		struct placeholder_plan w = { .plan.rules.count = 0 };
 
-		wish_add(&w, tries[i].path, ".");
+		placeholder_plan_add(&w, tries[i].path, ".");
 		w.items[0].rule = &nested;
 		if (hold_and_release(&w) != tries[i].result)
 			wrong = 10 + (int)i;
@@ -486,11 +486,11 @@ static int share_with_root(void)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct err e = ERR_INIT;
 	struct os_file file;
 
-	wish_add(&w, "theirs/.git", NULL);
+	placeholder_plan_add(&w, "theirs/.git", NULL);
 	if (os_look(w.items[0].path, &file, &e) < 0 || !file.is_placeholder)
 		return 1;
 	return hold(&a, &w, &held) < 0 || !is_held_there(&held.items[0]) ? 2 : 0;
@@ -500,7 +500,7 @@ TEST(what_root_made_in_a_users_directory_is_that_users)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct stat st;
 	int r;
 
@@ -508,7 +508,7 @@ TEST(what_root_made_in_a_users_directory_is_that_users)
 		SKIP("not root");
 	REQUIRE(chmod(".", 0711) == 0 && mkdir("theirs", 0700) == 0);
 	REQUIRE(chown("theirs", 65534, 65534) == 0);
-	wish_add(&w, "theirs/.git", NULL);
+	placeholder_plan_add(&w, "theirs/.git", NULL);
 	REQUIRE(hold(&a, &w, &held) == 0);
 	CHECK(lstat("theirs/.git", &st) == 0 && st.st_uid == 65534 && (st.st_mode & 07777) == 0700);
 	r = as_ordinary_user(share_with_root);
@@ -523,9 +523,9 @@ static int hold_what_root_makes(void)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 
-	wish_add(&w, "roots/.git", NULL);
+	placeholder_plan_add(&w, "roots/.git", NULL);
 	return hold(&a, &w, &held) < 0 || !is_held_there(&held.items[0]);
 }
 
@@ -534,11 +534,11 @@ static void finish_late(int end)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	char byte;
 
 	nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
-	wish_add(&w, "roots/.git", NULL);
+	placeholder_plan_add(&w, "roots/.git", NULL);
 	if (hold(&a, &w, &held) < 0)
 		_exit(1);
 	(void)!read(end, &byte, 1);
@@ -575,10 +575,10 @@ static int hold_nothing_of_roots(void)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 
-	wish_add(&w, "roots-own/.git", NULL);
-	wish_add_socket(&w, "roots-own/.mcp.json");
+	placeholder_plan_add(&w, "roots-own/.git", NULL);
+	placeholder_plan_add_socket(&w, "roots-own/.mcp.json");
 	return hold(&a, &w, &held) < 0 || held.items[0].is_there || held.items[1].is_there;
 }
 
@@ -587,14 +587,14 @@ TEST(what_root_holds_where_only_root_may_write_is_roots_matter)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	int r;
 
 	if (geteuid() != 0)
 		SKIP("not root");
 	REQUIRE(chmod(".", 0711) == 0 && mkdir("roots-own", 0755) == 0);
-	wish_add(&w, "roots-own/.git", NULL);
-	wish_add_socket(&w, "roots-own/.mcp.json");
+	placeholder_plan_add(&w, "roots-own/.git", NULL);
+	placeholder_plan_add_socket(&w, "roots-own/.mcp.json");
 	REQUIRE(hold(&a, &w, &held) == 0);
 	r = as_ordinary_user(hold_nothing_of_roots);
 	placeholders_release(&held);
@@ -610,13 +610,13 @@ TEST(what_two_hold_goes_with_the_last)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders first, second;
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct err e = ERR_INIT;
 	struct os_file file;
 
 	REQUIRE(mkdir("two", 0700) == 0);
-	wish_add(&w, "two/.git", NULL);
-	wish_add(&w, "two/commondir", ".");
+	placeholder_plan_add(&w, "two/.git", NULL);
+	placeholder_plan_add(&w, "two/commondir", ".");
 	REQUIRE(hold(&a, &w, &first) == 0);
 	CHECK(os_look(STR("two/.git"), &file, &e) == 0 && file.is_placeholder);
 	CHECK(os_look(STR("two/commondir"), &file, &e) == 0 && file.is_placeholder);
@@ -632,12 +632,12 @@ TEST(two_plans_that_want_different_things_do_not_share)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
 	struct placeholders held = { .count = 0 };
-	struct wish w = { .plan.rules.count = 0 };
-	struct wish other = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
+	struct placeholder_plan other = { .plan.rules.count = 0 };
 
 	REQUIRE(mkdir("kinds", 0700) == 0);
-	wish_add(&w, "kinds/config", "");
-	wish_add(&other, "kinds/config", NULL);
+	placeholder_plan_add(&w, "kinds/config", "");
+	placeholder_plan_add(&other, "kinds/config", NULL);
 	REQUIRE(hold(&a, &w, &held) == 0);
 	CHECK_INT(hold_and_release(&other), -ERR_POLICY);
 	CHECK(is_held_there(&held.items[0]));
@@ -647,7 +647,7 @@ TEST(two_plans_that_want_different_things_do_not_share)
 }
 
 /* Ends without releasing, as by SIGKILL. */
-static void hold_and_die(const struct wish *w)
+static void hold_and_die(const struct placeholder_plan *w)
 {
 	pid_t pid = fork();
 
@@ -663,14 +663,14 @@ static void hold_and_die(const struct wish *w)
 
 TEST(what_a_killed_run_left_is_taken_over_by_the_next)
 {
-	struct wish w = { .plan.rules.count = 0 };
-	struct wish other = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
+	struct placeholder_plan other = { .plan.rules.count = 0 };
 
 	REQUIRE(mkdir("killed", 0700) == 0);
-	wish_add(&w, "killed/.git", NULL);
-	wish_add(&w, "killed/config", ".");
-	wish_add(&other, "killed/.git", "");
-	wish_add(&other, "killed/config", "");
+	placeholder_plan_add(&w, "killed/.git", NULL);
+	placeholder_plan_add(&w, "killed/config", ".");
+	placeholder_plan_add(&other, "killed/.git", "");
+	placeholder_plan_add(&other, "killed/config", "");
 	hold_and_die(&w);
 	CHECK(is_marked("killed/.git") && is_marked("killed/config"));
 	CHECK_INT(hold_and_release(&w), 0);
@@ -682,7 +682,7 @@ TEST(what_a_killed_run_left_is_taken_over_by_the_next)
 
 TEST(what_a_run_left_that_was_killed_while_it_made_it_is_taken_over_too)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct err e = ERR_INIT;
 	struct os_file file;
 	int fd;
@@ -690,8 +690,8 @@ TEST(what_a_run_left_that_was_killed_while_it_made_it_is_taken_over_too)
 	REQUIRE(mkdir("born", 0700) == 0 && mkdir("born/.git", MARK_DIR_MODE) == 0);
 	fd = open("born/commondir", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, MARK_FILE_MODE);
 	REQUIRE(fd >= 0 && close(fd) == 0);
-	wish_add(&w, "born/.git", NULL);
-	wish_add(&w, "born/commondir", ".");
+	placeholder_plan_add(&w, "born/.git", NULL);
+	placeholder_plan_add(&w, "born/commondir", ".");
 	CHECK(os_look(STR("born/.git"), &file, &e) == 0 && file.is_placeholder);
 	CHECK(os_look(STR("born/commondir"), &file, &e) == 0 && file.is_placeholder);
 	CHECK_INT(hold_and_release(&w), 0);
@@ -700,13 +700,13 @@ TEST(what_a_run_left_that_was_killed_while_it_made_it_is_taken_over_too)
 
 TEST(who_can_not_get_the_lock_gives_up_in_the_end)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	int fd;
 
 	REQUIRE(mkdir("stuck", 0700) == 0 && mkdir("stuck/.git", MARK_DIR_MODE) == 0);
 	fd = open("stuck/.git", O_RDONLY | O_CLOEXEC);
 	REQUIRE(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0);
-	wish_add(&w, "stuck/.git", NULL);
+	placeholder_plan_add(&w, "stuck/.git", NULL);
 	CHECK_INT(hold_and_release(&w), -ERR_SYS);
 	CHECK(close(fd) == 0);
 	CHECK_INT(hold_and_release(&w), 0);
@@ -732,7 +732,8 @@ static void sleep_us(uint64_t us)
 
 /* Exit code: 0, or what went wrong; the number of rounds goes to `rounds`. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): they are counted in it. */
-static int come_and_go(const struct wish *w, uint64_t seed, uint64_t until, uint32_t *rounds)
+static int come_and_go(const struct placeholder_plan *w, uint64_t seed, uint64_t until,
+		       uint32_t *rounds)
 {
 	while (now_us() < until) {
 		struct arena a = ARENA_INIT(1 << 20);
@@ -758,7 +759,7 @@ static int come_and_go(const struct wish *w, uint64_t seed, uint64_t until, uint
 }
 
 /* What someone else who makes a plan sees: nothing, or a placeholder, and no moment between. */
-static int look_on(const struct wish *w, uint64_t until)
+static int look_on(const struct placeholder_plan *w, uint64_t until)
 {
 	while (now_us() < until)
 		for (size_t i = 0; i < w->plan.placeholders.count; i++) {
@@ -773,7 +774,7 @@ static int look_on(const struct wish *w, uint64_t until)
 	return 0;
 }
 
-static void crowd(const char *dir, const struct wish *w, int count)
+static void crowd(const char *dir, const struct placeholder_plan *w, int count)
 {
 	uint64_t seed = test_seed();
 	uint64_t until = now_us() + (uint64_t)CROWD_MS * 1000;
@@ -802,39 +803,39 @@ static void crowd(const char *dir, const struct wish *w, int count)
 
 TEST(two_that_come_and_go_never_lose_what_they_hold)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 
 	REQUIRE(mkdir("pair", 0700) == 0);
-	wish_add(&w, "pair/.git", NULL);
+	placeholder_plan_add(&w, "pair/.git", NULL);
 	crowd("pair", &w, 2);
 }
 
 TEST(eight_that_come_and_go_never_lose_what_they_hold)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 
 	REQUIRE(mkdir("crowd", 0700) == 0);
-	wish_add(&w, "crowd/.git", NULL);
-	wish_add(&w, "crowd/commondir", ".");
-	wish_add(&w, "crowd/.cordon", NULL);
-	wish_add_socket(&w, "crowd/.mcp.json");
-	wish_add_socket(&w, "crowd/.hg");
+	placeholder_plan_add(&w, "crowd/.git", NULL);
+	placeholder_plan_add(&w, "crowd/commondir", ".");
+	placeholder_plan_add(&w, "crowd/.cordon", NULL);
+	placeholder_plan_add_socket(&w, "crowd/.mcp.json");
+	placeholder_plan_add_socket(&w, "crowd/.hg");
 	crowd("crowd", &w, 8);
 }
 
 TEST(runs_killed_at_any_moment_leave_what_the_next_removes)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	uint64_t seed = test_seed();
 	uint64_t until = now_us() + (uint64_t)CROWD_MS * 1000;
 	uint32_t kills = 0;
 
 	REQUIRE(mkdir("shot", 0700) == 0);
-	wish_add(&w, "shot/.git", NULL);
-	wish_add(&w, "shot/commondir", ".");
-	wish_add(&w, "shot/.cordon", NULL);
-	wish_add_socket(&w, "shot/.mcp.json");
-	wish_add_socket(&w, "shot/.hg");
+	placeholder_plan_add(&w, "shot/.git", NULL);
+	placeholder_plan_add(&w, "shot/commondir", ".");
+	placeholder_plan_add(&w, "shot/.cordon", NULL);
+	placeholder_plan_add_socket(&w, "shot/.mcp.json");
+	placeholder_plan_add_socket(&w, "shot/.hg");
 	while (now_us() < until) {
 		pid_t pid = fork();
 		int status = 0;

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "os/linux/mark.h"
+#include "placeholder_plan.h"
 #include "scratch.h"
 #include "test.h"
-#include "wish.h"
 
 enum {
 	SOON_MS = 10000, /* P11 says a second; a loaded machine may take longer */
@@ -80,16 +80,16 @@ static bool has_ended(int pidfd, int wait_ms)
 	return poll(&p, 1, wait_ms) == 1;
 }
 
-static void wish_for_three(struct wish *w, const char *dir)
+static void want_three(struct placeholder_plan *w, const char *dir)
 {
 	char name[100];
 
 	(void)snprintf(name, sizeof(name), "%s/.git", dir);
-	wish_add(w, name, NULL);
+	placeholder_plan_add(w, name, NULL);
 	(void)snprintf(name, sizeof(name), "%s/commondir", dir);
-	wish_add(w, name, ".");
+	placeholder_plan_add(w, name, ".");
 	(void)snprintf(name, sizeof(name), "%s/.codex", dir);
-	wish_add(w, name, NULL);
+	placeholder_plan_add(w, name, NULL);
 	if (mkdir(dir, 0700) < 0)
 		perror(dir);
 }
@@ -109,7 +109,7 @@ struct run {
 		.a = ARENA_INIT(1 << 20), .warden = WARDEN_NONE, .sandbox = 0 \
 	}
 
-static bool run_start(struct run *run, const struct wish *w)
+static bool run_start(struct run *run, const struct placeholder_plan *w)
 {
 	struct err e = ERR_INIT;
 
@@ -172,11 +172,11 @@ static void run_end(struct run *run)
 
 TEST(a_run_that_ends_leaves_nothing)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct run run = RUN_INIT;
 	int before = count_open();
 
-	wish_for_three(&w, "orderly");
+	want_three(&w, "orderly");
 	REQUIRE(run_start(&run, &w) && run_launch(&run));
 	CHECK(is_there("orderly/.git") && is_there("orderly/commondir") &&
 	      is_there("orderly/.codex"));
@@ -190,14 +190,14 @@ TEST(a_run_that_ends_leaves_nothing)
 
 TEST(more_locks_than_one_message_takes_are_shared)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct run run = RUN_INIT;
 	char name[20];
 
 	REQUIRE(mkdir("many", 0700) == 0);
 	for (int i = 0; i < MAX_WANTED; i++) {
 		(void)snprintf(name, sizeof(name), "many/%d", i);
-		wish_add(&w, name, NULL);
+		placeholder_plan_add(&w, name, NULL);
 	}
 	REQUIRE(run_start(&run, &w));
 	CHECK(is_there("many/0") && is_there("many/99"));
@@ -212,7 +212,7 @@ TEST(more_locks_than_one_message_takes_are_shared)
 
 TEST(without_placeholders_there_is_no_warden)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct run run = RUN_INIT;
 	struct err e = ERR_INIT;
 	int before = count_open();
@@ -227,11 +227,11 @@ TEST(without_placeholders_there_is_no_warden)
 
 TEST(a_failure_leaves_no_warden_and_nothing_else)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct run run = RUN_INIT;
 	int before = count_open();
 
-	wish_for_three(&w, "failing");
+	want_three(&w, "failing");
 	REQUIRE(mkdir("failing/.codex", 0700) == 0);
 	CHECK(!run_start(&run, &w));
 	arena_done(&run.a);
@@ -242,12 +242,12 @@ TEST(a_failure_leaves_no_warden_and_nothing_else)
 
 TEST(wardens_of_one_program_do_not_wait_for_each_other)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct run first = RUN_INIT;
 	struct run second = RUN_INIT;
 	uint64_t start;
 
-	wish_for_three(&w, "beside");
+	want_three(&w, "beside");
 	REQUIRE(run_start(&first, &w) && run_launch(&first));
 	REQUIRE(run_start(&second, &w) && run_launch(&second));
 	start = now_us();
@@ -260,13 +260,13 @@ TEST(wardens_of_one_program_do_not_wait_for_each_other)
 
 TEST(a_stopped_warden_does_not_stop_the_end)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct run run = RUN_INIT;
 
-	wish_for_three(&w, "stopped");
-	wish_add(&w, "stopped/.cordon", NULL);
-	wish_add_socket(&w, "stopped/.mcp.json");
-	wish_add_socket(&w, "stopped/.hg");
+	want_three(&w, "stopped");
+	placeholder_plan_add(&w, "stopped/.cordon", NULL);
+	placeholder_plan_add_socket(&w, "stopped/.mcp.json");
+	placeholder_plan_add_socket(&w, "stopped/.hg");
 	REQUIRE(run_start(&run, &w) && kill(run.warden.pid, SIGSTOP) == 0);
 	run_end(&run);
 	CHECK(rmdir("stopped") == 0);
@@ -306,10 +306,10 @@ TEST(signals_do_not_reach_the_warden_nor_does_it_send_any)
 	static const int sent[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGTSTP };
 	struct sigaction noting = { .sa_handler = note_signal };
 	struct sigaction before;
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct run run = RUN_INIT;
 
-	wish_for_three(&w, "signals");
+	want_three(&w, "signals");
 	REQUIRE(sigaction(SIGCHLD, &noting, &before) == 0);
 	REQUIRE(run_start(&run, &w));
 	for (int i = 0; i < SOON_MS && stat_field(run.warden.pid, 4) != run.warden.pid; i++)
@@ -327,13 +327,13 @@ TEST(signals_do_not_reach_the_warden_nor_does_it_send_any)
 
 TEST(the_warden_keeps_no_pipe_and_no_directory_of_the_caller)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct run run = RUN_INIT;
 	char link[100] = "", path[40];
 	int ends[2];
 	struct pollfd p;
 
-	wish_for_three(&w, "pipes");
+	want_three(&w, "pipes");
 	REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
 	REQUIRE(dup2(ends[1], 200) == 200);
 	REQUIRE(run_start(&run, &w));
@@ -364,7 +364,7 @@ struct victim {
 	int warden_pidfd, sandbox_pidfd;
 };
 
-static bool victim_start(struct victim *v, const struct wish *w, bool launches)
+static bool victim_start(struct victim *v, const struct placeholder_plan *w, bool launches)
 {
 	int ends[2];
 	bool has_told;
@@ -402,10 +402,10 @@ static void victim_done(struct victim *v)
 
 TEST(when_the_program_is_killed_the_sandbox_dies_and_nothing_is_left)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct victim v;
 
-	wish_for_three(&w, "killed");
+	want_three(&w, "killed");
 	REQUIRE(victim_start(&v, &w, true));
 	CHECK(!has_ended(v.sandbox_pidfd, 50) && is_there("killed/.git"));
 	REQUIRE(kill(v.pid, SIGKILL) == 0);
@@ -417,10 +417,10 @@ TEST(when_the_program_is_killed_the_sandbox_dies_and_nothing_is_left)
 
 TEST(what_the_user_put_in_meanwhile_stays)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct victim v;
 
-	wish_for_three(&w, "used");
+	want_three(&w, "used");
 	REQUIRE(victim_start(&v, &w, true));
 	scratch_put("used/.git/HEAD", "");
 	REQUIRE(kill(v.pid, SIGKILL) == 0);
@@ -431,10 +431,10 @@ TEST(what_the_user_put_in_meanwhile_stays)
 
 TEST(when_it_is_killed_before_there_is_a_sandbox_nothing_is_left_either)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct victim v;
 
-	wish_for_three(&w, "early");
+	want_three(&w, "early");
 	REQUIRE(victim_start(&v, &w, false));
 	REQUIRE(kill(v.pid, SIGKILL) == 0);
 	CHECK(is_left_empty("early"));
@@ -443,11 +443,11 @@ TEST(when_it_is_killed_before_there_is_a_sandbox_nothing_is_left_either)
 
 TEST(a_run_beside_one_that_is_killed_keeps_its_placeholders)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct run run = RUN_INIT;
 	struct victim v;
 
-	wish_for_three(&w, "neighbour");
+	want_three(&w, "neighbour");
 	REQUIRE(victim_start(&v, &w, true) && run_start(&run, &w));
 	REQUIRE(kill(v.pid, SIGKILL) == 0);
 	CHECK(has_ended(v.warden_pidfd, SOON_MS));
@@ -459,13 +459,13 @@ TEST(a_run_beside_one_that_is_killed_keeps_its_placeholders)
 
 TEST(the_warden_keeps_the_locks_until_the_sandbox_is_dead)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct run run = RUN_INIT;
 	struct victim v;
 
 	if (geteuid() != 0)
 		SKIP("only root can trace a warden");
-	wish_for_three(&w, "dying");
+	want_three(&w, "dying");
 	REQUIRE(victim_start(&v, &w, true) && run_start(&run, &w));
 	/* One that is only stopped is woken by the death of its parent. */
 	REQUIRE(ptrace(PTRACE_SEIZE, v.its.warden, NULL, NULL) == 0 &&
@@ -501,10 +501,10 @@ static bool is_asleep(pid_t pid)
 
 TEST(a_warden_that_is_stopped_is_woken)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct victim v;
 
-	wish_for_three(&w, "stopped");
+	want_three(&w, "stopped");
 	REQUIRE(victim_start(&v, &w, true));
 	REQUIRE(is_asleep(v.its.warden));
 	REQUIRE(kill(v.its.warden, SIGSTOP) == 0 && kill(v.pid, SIGKILL) == 0);
@@ -514,11 +514,11 @@ TEST(a_warden_that_is_stopped_is_woken)
 
 TEST(when_the_warden_is_killed_it_shows_and_the_program_cleans_up)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct run run = RUN_INIT;
 	struct err e = ERR_INIT;
 
-	wish_for_three(&w, "unguarded");
+	want_three(&w, "unguarded");
 	REQUIRE(run_start(&run, &w));
 	REQUIRE(kill(run.warden.pid, SIGKILL) == 0);
 	CHECK(has_ended(run.warden.pidfd, SOON_MS));
@@ -530,14 +530,14 @@ TEST(when_the_warden_is_killed_it_shows_and_the_program_cleans_up)
 
 TEST(when_all_are_killed_the_next_run_cleans_up)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	struct run run = RUN_INIT;
 	struct victim v;
 
-	wish_for_three(&w, "all");
-	wish_add(&w, "all/.cordon", NULL);
-	wish_add_socket(&w, "all/.mcp.json");
-	wish_add_socket(&w, "all/.hg");
+	want_three(&w, "all");
+	placeholder_plan_add(&w, "all/.cordon", NULL);
+	placeholder_plan_add_socket(&w, "all/.mcp.json");
+	placeholder_plan_add_socket(&w, "all/.hg");
 	REQUIRE(victim_start(&v, &w, true));
 	REQUIRE(kill(v.its.warden, SIGKILL) == 0 && kill(v.pid, SIGKILL) == 0 &&
 		kill(v.its.sandbox, SIGKILL) == 0);
@@ -551,15 +551,15 @@ TEST(when_all_are_killed_the_next_run_cleans_up)
 
 TEST(a_run_killed_at_any_moment_leaves_nothing)
 {
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 	uint64_t seed = test_seed();
 	uint64_t until = now_us() + (uint64_t)KILLING_MS * 1000;
 	unsigned kills = 0;
 
-	wish_for_three(&w, "moment");
-	wish_add(&w, "moment/.cordon", NULL);
-	wish_add_socket(&w, "moment/.mcp.json");
-	wish_add_socket(&w, "moment/.hg");
+	want_three(&w, "moment");
+	placeholder_plan_add(&w, "moment/.cordon", NULL);
+	placeholder_plan_add_socket(&w, "moment/.mcp.json");
+	placeholder_plan_add_socket(&w, "moment/.hg");
 	while (now_us() < until) {
 		pid_t pid = fork();
 
@@ -598,14 +598,14 @@ TEST(the_cost_is_told)
 {
 	enum { ROUNDS = 101 };
 	static uint64_t starts[ROUNDS], ends[ROUNDS];
-	struct wish w = { .plan.rules.count = 0 };
+	struct placeholder_plan w = { .plan.rules.count = 0 };
 
 	REQUIRE(mkdir("cost", 0700) == 0);
-	wish_add(&w, "cost/.git", NULL);
-	wish_add(&w, "cost/.codex", NULL);
-	wish_add(&w, "cost/.agents", NULL);
-	wish_add(&w, "cost/.cordon", NULL);
-	wish_add(&w, "cost/commondir", NULL);
+	placeholder_plan_add(&w, "cost/.git", NULL);
+	placeholder_plan_add(&w, "cost/.codex", NULL);
+	placeholder_plan_add(&w, "cost/.agents", NULL);
+	placeholder_plan_add(&w, "cost/.cordon", NULL);
+	placeholder_plan_add(&w, "cost/commondir", NULL);
 	for (int i = 0; i < ROUNDS; i++) {
 		struct run run = RUN_INIT;
 		uint64_t start = now_us();

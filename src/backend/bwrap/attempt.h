@@ -8,8 +8,8 @@
 struct attempt {
 	struct arena *a;
 	const struct launch *in;
-	kernel_mounts windows; /* none, as long as `knows_windows` is false */
-	bool knows_windows;
+	kernel_mounts kernel; /* none, as long as `knows_kernel_mounts` is false */
+	bool knows_kernel_mounts;
 	struct mounts mounts;
 	struct narrowed_list narrowed;
 	bool expects; /* placeholders that are not there yet: `mounts` lack their inodes */
@@ -44,7 +44,7 @@ int bwrap_lower(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
  * What was expected is looked for, and made. ERR_POLICY, and `was_misled`, when it needs other
  * descriptors than bwrap was given: then it has to be started again.
  */
-int bwrap_find_windows(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
+int bwrap_find_kernel_mounts(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 int bwrap_hold_places(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 
 /* The rest of `job`, while bwrap starts. As inner_prepare(), and ERR_WEAKER. */

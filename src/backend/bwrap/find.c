@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first bwrap on PATH that can be trusted. It makes the walls, so whoever can
+ * The first bwrap on PATH that can be trusted. It makes the landlock, so whoever can
  * change it, or put another in its place, has none: not a command that runs in a
  * sandbox now, and not another user.
  */

@@ -46,20 +46,20 @@ static void put_list(struct buf *out, char *const *list)
 		put_text(out, list[i]);
 }
 
-static void put_walls(struct buf *out, const struct walls *walls)
+static void put_walls(struct buf *out, const struct landlock_rules *landlock)
 {
-	put(out, walls->abi);
-	put(out, walls->scopes_only);
-	put(out, walls->shows_root);
-	put(out, walls->refuses_network);
-	put(out, walls->rules.count);
-	for (size_t i = 0; i < walls->rules.count; i++) {
-		put_text(out, walls->rules.items[i].path);
-		put(out, walls->rules.items[i].kind);
-		put(out, walls->rules.items[i].is_made);
-		put(out, walls->rules.items[i].is_checked);
-		put(out, walls->rules.items[i].device);
-		put(out, walls->rules.items[i].inode);
+	put(out, landlock->abi);
+	put(out, landlock->scopes_only);
+	put(out, landlock->shows_root);
+	put(out, landlock->refuses_network);
+	put(out, landlock->rules.count);
+	for (size_t i = 0; i < landlock->rules.count; i++) {
+		put_text(out, landlock->rules.items[i].path);
+		put(out, landlock->rules.items[i].kind);
+		put(out, landlock->rules.items[i].is_made);
+		put(out, landlock->rules.items[i].is_checked);
+		put(out, landlock->rules.items[i].device);
+		put(out, landlock->rules.items[i].inode);
 	}
 }
 
@@ -107,7 +107,7 @@ static void put_inner(struct buf *out, const struct inner_job *inner)
 	put(out, inner->has_own_network);
 	put_network(out, &inner->network);
 	put(out, inner->waits);
-	put_walls(out, &inner->walls);
+	put_walls(out, &inner->landlock);
 	put_limits(out, &inner->limits);
 	put(out, inner->limits_processes);
 	put(out, inner->open_files.rlim_cur);
@@ -242,7 +242,7 @@ static void get_words(struct reader *r, struct command_words *out)
 	out->environment = get_list(r, 0);
 }
 
-static void get_walls(struct reader *r, struct walls *out)
+static void get_walls(struct reader *r, struct landlock_rules *out)
 {
 	size_t count;
 
@@ -254,7 +254,8 @@ static void get_walls(struct reader *r, struct walls *out)
 	out->rules.items = get_array(r, count, sizeof(*out->rules.items));
 	for (size_t i = 0; i < count && !r->failed; i++) {
 		out->rules.items[i].path = get_path(r);
-		out->rules.items[i].kind = (enum wall_kind)get_below(r, WALL_WRITE + 1);
+		out->rules.items[i].kind =
+			(enum landlock_access)get_below(r, LANDLOCK_MAY_WRITE + 1);
 		out->rules.items[i].is_made = get_bool(r);
 		out->rules.items[i].is_checked = get_bool(r);
 		out->rules.items[i].device = get(r);
@@ -308,7 +309,7 @@ static void get_inner(struct reader *r, struct inner_job *out)
 	out->has_own_network = get_bool(r);
 	get_network(r, &out->network);
 	out->waits = get_bool(r);
-	get_walls(r, &out->walls);
+	get_walls(r, &out->landlock);
 	get_limits(r, &out->limits);
 	out->limits_processes = get_bool(r);
 	out->open_files.rlim_cur = (rlim_t)get(r);

@@ -494,7 +494,7 @@ static int bring_up(struct attempt *t, struct err *e)
 		return err_result(e);
 	await_exec(t);
 	/* While bwrap is loaded, and then makes its namespaces. */
-	if (bwrap_find_windows(t, e) < 0 || bwrap_write_args(t, e) < 0)
+	if (bwrap_find_kernel_mounts(t, e) < 0 || bwrap_write_args(t, e) < 0)
 		return err_result(e);
 	t->job.is_masked_later = t->words.late.count > 0;
 	if (bwrap_hold_places(t, e) < 0 || bwrap_prepare_job(t, e) < 0 ||
@@ -623,8 +623,8 @@ static int describe(struct arena *a, const struct launch *in, struct buf *out, s
 	int r;
 
 	begin(&t, a, in);
-	t.knows_windows = true;
-	r = kernel_mounts_find(a, &t.windows, e);
+	t.knows_kernel_mounts = true;
+	r = kernel_mounts_find(a, &t.kernel, e);
 	if (r == 0)
 		r = bwrap_prepare(&t, e);
 	if (r == 0)

@@ -179,7 +179,7 @@ int bwrap_hold_places(struct attempt *t, struct err *e)
 
 int bwrap_lower(struct attempt *t, struct err *e)
 {
-	struct walls *walls = &t->job.inner.walls;
+	struct landlock_rules *landlock = &t->job.inner.landlock;
 	struct launch in = *t->in;
 	struct placeholders expected;
 
@@ -188,9 +188,9 @@ int bwrap_lower(struct attempt *t, struct err *e)
 		return err_result(e);
 	if (t->expects)
 		in.held = &expected;
-	walls->rules.count = 0;
-	if (lower_mounts(t->a, &in, &t->windows, &t->mounts, e) < 0 ||
-	    lower_walls(t->a, &t->mounts, walls, e) < 0)
+	landlock->rules.count = 0;
+	if (lower_mounts(t->a, &in, &t->kernel, &t->mounts, e) < 0 ||
+	    lower_landlock(t->a, &t->mounts, landlock, e) < 0)
 		return err_result(e);
 	return lower_narrowed(t->a, &t->mounts, &t->narrowed, e);
 }
@@ -209,16 +209,16 @@ static bool are_same_data(const struct bwrap_words *a, const struct bwrap_words 
 	return true;
 }
 
-int bwrap_find_windows(struct attempt *t, struct err *e)
+int bwrap_find_kernel_mounts(struct attempt *t, struct err *e)
 {
 	const struct bwrap_words before = t->words;
 
-	if (t->knows_windows)
+	if (t->knows_kernel_mounts)
 		return 0;
-	if (kernel_mounts_find(t->a, &t->windows, e) < 0)
+	if (kernel_mounts_find(t->a, &t->kernel, e) < 0)
 		return err_result(e);
-	t->knows_windows = true;
-	if (t->windows.count == 0)
+	t->knows_kernel_mounts = true;
+	if (t->kernel.count == 0)
 		return 0;
 	if (bwrap_lower(t, e) < 0 ||
 	    lower_bwrap(t->a, t->in, &t->mounts, &t->facts, &t->words, e) < 0)
@@ -245,8 +245,8 @@ int bwrap_prepare(struct attempt *t, struct err *e)
 					 .is_mount = is_mount };
 	t->facts.has_mqueue = t->facts.has_own_ipc && has_queues();
 	inner->has_own_network = is_offline;
-	inner->walls.scopes_only = profile->allows_userns;
-	return inner_check_walls(in, inner, e) < 0 ? err_result(e) : bwrap_lower(t, e);
+	inner->landlock.scopes_only = profile->allows_userns;
+	return inner_check_landlock(in, inner, e) < 0 ? err_result(e) : bwrap_lower(t, e);
 }
 
 int bwrap_prepare_job(struct attempt *t, struct err *e)

@@ -387,11 +387,11 @@ int bwrap_stage_main(int argc, char **argv)
 	tidy(&job);
 	check_all(&job);
 	take_place(inner);
-	inner_build_wall(inner);
+	inner_prepare_landlock(inner);
 	inner_drop_capabilities(inner);
 	inner_hide_self(inner);
 	inner_reopen_streams(inner);
-	inner_enter_wall(inner);
+	inner_enter_landlock(inner);
 	listener = inner_lock_filter(inner);
 	/* Mostly it has come long since. */
 	if (!job.is_masked_later)

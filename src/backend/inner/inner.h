@@ -62,30 +62,30 @@ enum { INNER_NOT_COUNTED = 10, INNER_COUNTED_ELSEWHERE };
  * Landlock, as data. It knows no "narrower inside wider": the rules are the outer
  * lines. What is not there, or hidden, is passed over: a rule only opens.
  */
-enum wall_kind {
-	WALL_LIST,  /* listing directories, nothing else */
-	WALL_LOOK,  /* reading, listing, executing */
-	WALL_READ,  /* likewise, and what a device is asked, where the devices are chosen anyway */
-	WALL_USE,   /* also writing to what is there */
-	WALL_WRITE, /* all */
+enum landlock_access {
+	LANDLOCK_MAY_LIST, /* listing directories, nothing else */
+	LANDLOCK_MAY_LOOK, /* reading, listing, executing */
+	LANDLOCK_MAY_READ, /* likewise, and what a device is asked, where the devices are chosen anyway */
+	LANDLOCK_MAY_USE,   /* also writing to what is there */
+	LANDLOCK_MAY_WRITE, /* all */
 };
 
-struct wall_rule {
+struct landlock_rule {
 	const char *path;
-	enum wall_kind kind;
+	enum landlock_access kind;
 	bool is_made; /* for this run: not what the host has there */
 	/* P8, for walls that nothing stands before: it has to be that inode, and to be there. */
 	bool is_checked;
 	uint64_t device, inode;
 };
 
-struct walls {
+struct landlock_rules {
 	uint32_t abi;	  /* of the kernel; 0: none */
 	bool scopes_only; /* files are left alone: Landlock would forbid all mounts */
 	bool shows_root;  /* the host's "/" is what is seen as "/" */
 	/* Ports, and sockets that were bound outside, as far as the ABI has rights for them. */
 	bool refuses_network;
-	VEC(struct wall_rule) rules;
+	VEC(struct landlock_rule) rules;
 };
 
 /* A network of its own: what of struct launch_network is needed inside, and what came of it. */
@@ -126,7 +126,7 @@ struct inner_job {
 	bool has_own_network;
 	struct inner_network network;
 	bool waits; /* for INIT_START */
-	struct walls walls;
+	struct landlock_rules landlock;
 	struct command_limits limits;
 	bool limits_processes;
 	struct os_words own_words; /* of this program: wiped inside */
@@ -175,11 +175,11 @@ struct landlock_absence {
 const struct landlock_absence *inner_find_absence(int abi);
 
 /*
- * Sets `walls.abi`. ERR_WEAKER if this kernel's Landlock can't do what no mount can do: a read-only
+ * Sets `landlock.abi`. ERR_WEAKER if this kernel's Landlock can't do what no mount can do: a read-only
  * mount does not keep anyone from writing to a fifo, and with the host's network the host's
  * abstract sockets are in reach.
  */
-int inner_check_walls(const struct launch *in, struct inner_job *job, struct err *e)
+int inner_check_landlock(const struct launch *in, struct inner_job *job, struct err *e)
 	MUST_CHECK NONNULL;
 
 /* What the filter depends on beside the plan. */
@@ -196,13 +196,13 @@ struct filter_options filter_options_for(const struct plan *plan, const struct f
 
 /*
  * Fills in `job`, the filter included, except for `channel`, `walls` and `reopened`. Expects
- * `has_no_mounts`, `has_writable`, `has_own_network`, `walls.abi` and `streams` to be set.
+ * `has_no_mounts`, `has_writable`, `has_own_network`, `landlock.abi` and `streams` to be set.
  * ERR_LIMIT, ERR_POLICY, ERR_NOMEM.
  */
 int inner_prepare_command(struct arena *a, const struct launch *in, struct inner_job *job,
 			  struct err *e) MUST_CHECK NONNULL;
 
-/* inner_judge_stdio(), inner_find_streams() and the above; expects `walls` to be complete. */
+/* inner_check_stdio(), inner_find_streams() and the above; expects `walls` to be complete. */
 int inner_prepare(struct arena *a, const struct launch *in, struct inner_job *job, struct err *e)
 	MUST_CHECK NONNULL;
 
@@ -210,11 +210,11 @@ int inner_prepare(struct arena *a, const struct launch *in, struct inner_job *jo
  * stdio.c: sets `reopened`. ERR_POLICY for a standard stream through which the command could
  * get around the policy; ERR_SYS.
  */
-int inner_judge_stdio(struct arena *a, const struct launch *in, struct inner_job *job,
+int inner_check_stdio(struct arena *a, const struct launch *in, struct inner_job *job,
 		      struct err *e) MUST_CHECK NONNULL;
 
 /*
- * Sets `streams`; with mounts call inner_judge_stdio() first. ERR_POLICY for a stream whose file
+ * Sets `streams`; with mounts call inner_check_stdio() first. ERR_POLICY for a stream whose file
  * can't be kept from the command; ERR_SYS.
  */
 int inner_find_streams(const struct launch *in, struct inner_job *job, struct err *e)
@@ -272,9 +272,9 @@ void inner_drop_capabilities(const struct inner_job *job);
  * Landlock in two steps: the rules when all is in its place, then the wall for this process.
  * The rules can be made outside as well; false: `why` is a failure to be worded.
  */
-bool inner_make_wall(struct inner_job *job, struct init_message *why);
-void inner_build_wall(struct inner_job *job);
-void inner_enter_wall(struct inner_job *job);
+bool inner_make_ruleset(struct inner_job *job, struct init_message *why);
+void inner_prepare_landlock(struct inner_job *job);
+void inner_enter_landlock(struct inner_job *job);
 
 /*
  * From here on this process can signal itself and those that it starts, wherever these go, and

@@ -104,29 +104,29 @@ struct ruleset_attr {
 	uint64_t handled_fs, handled_net, scoped;
 };
 
-static uint64_t handled_rights(const struct walls *walls)
+static uint64_t handled_rights(const struct landlock_rules *landlock)
 {
 	uint64_t rights = LL_ALL_V1;
 
-	if (walls->scopes_only)
+	if (landlock->scopes_only)
 		return 0;
-	if (walls->abi >= 2)
+	if (landlock->abi >= 2)
 		rights |= LL_REFER;
-	if (walls->abi >= 3)
+	if (landlock->abi >= 3)
 		rights |= LL_TRUNCATE;
-	if (walls->abi >= 5)
+	if (landlock->abi >= 5)
 		rights |= LL_IOCTL_DEV;
-	if (walls->abi >= 9 && walls->refuses_network)
+	if (landlock->abi >= 9 && landlock->refuses_network)
 		rights |= LL_RESOLVE_UNIX;
 	return rights;
 }
 
 /* No rule is ever added for these: all ports are refused. */
-static uint64_t handled_ports(const struct walls *walls)
+static uint64_t handled_ports(const struct landlock_rules *landlock)
 {
-	if (!walls->refuses_network || walls->abi < 4)
+	if (!landlock->refuses_network || landlock->abi < 4)
 		return 0;
-	return walls->abi < 10 ? LL_NET_TCP : LL_NET_TCP | LL_NET_UDP;
+	return landlock->abi < 10 ? LL_NET_TCP : LL_NET_TCP | LL_NET_UDP;
 }
 
 static bool note(struct init_message *why, enum inner_stage stage, size_t index)
@@ -140,7 +140,7 @@ static bool note(struct init_message *why, enum inner_stage stage, size_t index)
 static bool allow_fd(const struct inner_job *job, int fd, uint64_t rights, struct init_message *why)
 {
 	struct landlock_path_beneath_attr rule = {
-		.parent_fd = fd, .allowed_access = rights & handled_rights(&job->walls)
+		.parent_fd = fd, .allowed_access = rights & handled_rights(&job->landlock)
 	};
 	const long kind = LANDLOCK_RULE_PATH_BENEATH;
 	long r = syscall(SYS_landlock_add_rule, job->ruleset, kind, &rule, 0);
@@ -153,23 +153,23 @@ static bool allow_fd(const struct inner_job *job, int fd, uint64_t rights, struc
 	return r == 0 || note(why, INNER_LANDLOCK, 2);
 }
 
-static bool is_same(const struct wall_rule *rule, int fd)
+static bool is_same(const struct landlock_rule *rule, int fd)
 {
 	struct stat st;
 
 	return fstat(fd, &st) == 0 && st.st_dev == rule->device && st.st_ino == rule->inode;
 }
 
-static bool allow_path(const struct inner_job *job, const struct wall_rule *rule,
+static bool allow_path(const struct inner_job *job, const struct landlock_rule *rule,
 		       struct init_message *why)
 {
 	static const uint64_t rights[] = {
-		[WALL_LIST] = LL_READ_DIR,
-		[WALL_LOOK] = LL_LOOK,
-		[WALL_READ] = LL_READ,
-		[WALL_USE] = LL_READ | LL_FILE,
+		[LANDLOCK_MAY_LIST] = LL_READ_DIR,
+		[LANDLOCK_MAY_LOOK] = LL_LOOK,
+		[LANDLOCK_MAY_READ] = LL_READ,
+		[LANDLOCK_MAY_USE] = LL_READ | LL_FILE,
 		/* SECURITY: a socket that lies there may be bound by anyone. */
-		[WALL_WRITE] = ~(uint64_t)LL_RESOLVE_UNIX,
+		[LANDLOCK_MAY_WRITE] = ~(uint64_t)LL_RESOLVE_UNIX,
 	};
 	/* The raw call: some C libraries make two of it. */
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, rule->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -181,7 +181,7 @@ static bool allow_path(const struct inner_job *job, const struct wall_rule *rule
 	if (fd < 0 && !rule->is_checked)
 		return note(why, INNER_LANDLOCK, 3);
 	if (rule->is_checked && (fd < 0 || !is_same(rule, fd)))
-		is_done = note(why, INNER_CHANGED, (size_t)(rule - job->walls.rules.items));
+		is_done = note(why, INNER_CHANGED, (size_t)(rule - job->landlock.rules.items));
 	else
 		is_done = allow_fd(job, fd, rights[rule->kind], why);
 	if (fd >= 0)
@@ -218,47 +218,47 @@ static bool allow_stdio(const struct inner_job *job, struct init_message *why)
 
 static bool make_ruleset(struct inner_job *job, struct init_message *why)
 {
-	const struct walls *walls = &job->walls;
-	struct ruleset_attr attr = { .handled_fs = handled_rights(walls),
-				     .handled_net = handled_ports(walls) };
+	const struct landlock_rules *landlock = &job->landlock;
+	struct ruleset_attr attr = { .handled_fs = handled_rights(landlock),
+				     .handled_net = handled_ports(landlock) };
 	size_t size = sizeof(attr);
 
-	if (walls->abi >= 6)
+	if (landlock->abi >= 6)
 		attr.scoped = LL_SCOPE_ABSTRACT | LL_SCOPE_SIGNAL;
 	else
-		size = walls->abi >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
+		size = landlock->abi >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
 	job->ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
 	return job->ruleset >= 0 || note(why, INNER_LANDLOCK, 5);
 }
 
-bool inner_make_wall(struct inner_job *job, struct init_message *why)
+bool inner_make_ruleset(struct inner_job *job, struct init_message *why)
 {
-	const struct walls *walls = &job->walls;
+	const struct landlock_rules *landlock = &job->landlock;
 
 	job->ruleset = -1;
-	if (walls->abi == 0 || (walls->scopes_only && walls->abi < 6))
+	if (landlock->abi == 0 || (landlock->scopes_only && landlock->abi < 6))
 		return true;
 	if (!make_ruleset(job, why))
 		return false;
-	if (walls->scopes_only)
+	if (landlock->scopes_only)
 		return true;
-	for (size_t i = 0; i < walls->rules.count; i++)
-		if (!allow_path(job, &walls->rules.items[i], why))
+	for (size_t i = 0; i < landlock->rules.count; i++)
+		if (!allow_path(job, &landlock->rules.items[i], why))
 			return false;
 	return allow_stdio(job, why);
 }
 
-void inner_build_wall(struct inner_job *job)
+void inner_prepare_landlock(struct inner_job *job)
 {
 	struct init_message why;
 
-	if (inner_make_wall(job, &why))
+	if (inner_make_ruleset(job, &why))
 		return;
 	errno = why.os_error;
 	inner_fail(job, why.stage, why.index);
 }
 
-void inner_enter_wall(struct inner_job *job)
+void inner_enter_landlock(struct inner_job *job)
 {
 	if (job->ruleset < 0)
 		return;
@@ -282,7 +282,7 @@ bool inner_scope_signals(const struct inner_job *job)
 	struct ruleset_attr attr = { .handled_fs = LL_REFER, .scoped = LL_SCOPE_SIGNAL };
 	int ruleset;
 
-	if (job->walls.abi < 6)
+	if (job->landlock.abi < 6)
 		return false;
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0);
 	if (ruleset < 0 || !allow_moves(ruleset, job->root) ||

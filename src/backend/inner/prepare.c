@@ -51,14 +51,14 @@ static int fail_landlock(const struct landlock_absence *absence, struct err *e)
 	return err_result(e);
 }
 
-int inner_check_walls(const struct launch *in, struct inner_job *job, struct err *e)
+int inner_check_landlock(const struct launch *in, struct inner_job *job, struct err *e)
 {
 	int abi = os_landlock_abi();
 	const struct landlock_absence *absence = inner_find_absence(abi);
 
 	if (absence)
 		return fail_landlock(absence, e);
-	job->walls.abi = (uint32_t)abi;
+	job->landlock.abi = (uint32_t)abi;
 	if (job->has_own_network || !in->plan->policy->profile->isolates_ipc || abi >= 6)
 		return 0;
 	(void)FAIL_CAUSE(e, CAUSE_LANDLOCK_OLD,
@@ -122,7 +122,7 @@ int inner_prepare_command(struct arena *a, const struct launch *in, struct inner
 {
 	const struct filter_facts facts = { .has_no_mounts = job->has_no_mounts,
 					    .has_writable = job->has_writable,
-					    .landlock_abi = job->walls.abi,
+					    .landlock_abi = job->landlock.abi,
 					    .streams = streams_most(&job->streams) };
 	const struct filter_options filter = filter_options_for(in->plan, &facts);
 	struct str directory;
@@ -155,7 +155,7 @@ int inner_prepare(struct arena *a, const struct launch *in, struct inner_job *jo
 {
 	/* What an earlier try has found. */
 	memset(job->reopened, 0, sizeof(job->reopened));
-	if (inner_judge_stdio(a, in, job, e) < 0 || inner_find_streams(in, job, e) < 0)
+	if (inner_check_stdio(a, in, job, e) < 0 || inner_find_streams(in, job, e) < 0)
 		return err_result(e);
 	return inner_prepare_command(a, in, job, e);
 }
@@ -246,7 +246,7 @@ int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init
 	s->network_lacks = (uint32_t)m->value;
 	s->streams = job->streams;
 	/* Scopes alone are no wall for files. */
-	s->landlock_abi = job->walls.scopes_only ? 0 : job->walls.abi;
+	s->landlock_abi = job->landlock.scopes_only ? 0 : job->landlock.abi;
 	return 0;
 }
 
@@ -273,8 +273,8 @@ int inner_word_failure(const struct inner_job *job, const struct init_message *m
 
 	if (m->stage >= COUNT_OF(stage_texts))
 		return FAIL(e, ERR_INTERNAL, "the sandbox reports a stage that there is not");
-	if (m->stage == INNER_CHANGED && m->index < job->walls.rules.count) {
-		utf8_add_shown(&path, str_of(job->walls.rules.items[m->index].path));
+	if (m->stage == INNER_CHANGED && m->index < job->landlock.rules.count) {
+		utf8_add_shown(&path, str_of(job->landlock.rules.items[m->index].path));
 		return FAIL(e, ERR_POLICY,
 			    "'%s' is no longer what it was when the policy was compiled; nothing "
 			    "was run, try again",

@@ -42,21 +42,21 @@ static bool find_path(int fd, const struct stat *st, char *path, size_t room)
 /* Whether Landlock, which sees only the outer lines, would let it be opened. */
 static bool is_left_open(const struct inner_job *job, struct str path)
 {
-	const struct walls *walls = &job->walls;
+	const struct landlock_rules *landlock = &job->landlock;
 
-	if (walls->scopes_only || walls->abi == 0)
+	if (landlock->scopes_only || landlock->abi == 0)
 		return true;
-	for (size_t i = 0; i < walls->rules.count; i++) {
-		const struct wall_rule *rule = &walls->rules.items[i];
+	for (size_t i = 0; i < landlock->rules.count; i++) {
+		const struct landlock_rule *rule = &landlock->rules.items[i];
 
-		if (rule->kind == WALL_WRITE && !rule->is_made &&
+		if (rule->kind == LANDLOCK_MAY_WRITE && !rule->is_made &&
 		    path_is_under(path, str_of(rule->path)))
 			return true;
 	}
 	return false;
 }
 
-static int judge_file(struct arena *a, const struct launch *in, struct inner_job *job, int i,
+static int check_file(struct arena *a, const struct launch *in, struct inner_job *job, int i,
 		      struct str path, struct err *e)
 {
 	enum access access = plan_resolve(in->plan, path).access;
@@ -64,7 +64,7 @@ static int judge_file(struct arena *a, const struct launch *in, struct inner_job
 	struct str copy;
 
 	if (access == ACCESS_DENY &&
-	    (is_left_open(job, path) || (!is_read_only && job->walls.shows_root))) {
+	    (is_left_open(job, path) || (!is_read_only && job->landlock.shows_root))) {
 		scoped_buf shown = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 
 		utf8_add_shown(&shown, path);
@@ -112,12 +112,11 @@ static bool has_console(const struct launch *in, const struct inner_job *job, in
 	scoped_fd again = -1;
 
 	if (job->has_no_mounts || !in->terminal_path || stat(in->terminal_path, &there) < 0 ||
-	    there.st_dev != st->st_dev || there.st_ino != st->st_ino ||
-	    rights_put_down(&rights) < 0)
+	    there.st_dev != st->st_dev || there.st_ino != st->st_ino || rights_drop(&rights) < 0)
 		return false;
 	again = open(in->terminal_path,
 		     (flags & O_ACCMODE) | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-	rights_take_up(&rights);
+	rights_restore(&rights);
 	return again >= 0;
 }
 
@@ -126,7 +125,7 @@ static bool has_console(const struct launch *in, const struct inner_job *job, in
  * writable for Landlock as well. Terminals and memory devices (/dev/null) are
  * for all.
  */
-static int judge_device(const struct launch *in, struct inner_job *job, const struct stat *st,
+static int check_device(const struct launch *in, struct inner_job *job, const struct stat *st,
 			int flags, int i, struct err *e)
 {
 	bool is_read_only = (flags & O_ACCMODE) == O_RDONLY;
@@ -152,14 +151,14 @@ static int judge_device(const struct launch *in, struct inner_job *job, const st
  * A connected stream is what it is. Any other socket could be aimed at whom it
  * likes, and it belongs to the host's network.
  */
-static int judge_socket(const struct inner_job *job, int fd, int i, struct err *e)
+static int check_socket(const struct inner_job *job, int fd, int i, struct err *e)
 {
 	struct sockaddr_storage peer;
 	socklen_t peer_bytes = sizeof(peer);
 	int type = 0, domain = 0;
 	socklen_t bytes = sizeof(type);
 
-	if (!job->has_own_network && !job->walls.refuses_network)
+	if (!job->has_own_network && !job->landlock.refuses_network)
 		return 0;
 	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) < 0)
@@ -181,7 +180,7 @@ static int judge_socket(const struct inner_job *job, int fd, int i, struct err *
 		    stream_names[i]);
 }
 
-int inner_judge_stdio(struct arena *a, const struct launch *in, struct inner_job *job,
+int inner_check_stdio(struct arena *a, const struct launch *in, struct inner_job *job,
 		      struct err *e)
 {
 	char path[PATH_MAX_BYTES];
@@ -198,12 +197,12 @@ int inner_judge_stdio(struct arena *a, const struct launch *in, struct inner_job
 				    "the standard %s is a directory, through which the command "
 				    "could leave the sandbox; redirect it from a file or /dev/null",
 				    stream_names[i]);
-		if (S_ISSOCK(st.st_mode) && judge_socket(job, in->stdio[i], i, e) < 0)
+		if (S_ISSOCK(st.st_mode) && check_socket(job, in->stdio[i], i, e) < 0)
 			return err_result(e);
-		if (judge_device(in, job, &st, flags, i, e) < 0)
+		if (check_device(in, job, &st, flags, i, e) < 0)
 			return err_result(e);
 		if (S_ISREG(st.st_mode) && find_path(in->stdio[i], &st, path, sizeof(path)) &&
-		    judge_file(a, in, job, i, str_of(path), e) < 0)
+		    check_file(a, in, job, i, str_of(path), e) < 0)
 			return err_result(e);
 	}
 	return 0;
@@ -214,12 +213,12 @@ int inner_judge_stdio(struct arena *a, const struct launch *in, struct inner_job
 /* Whether the path leads elsewhere inside: to something that is made for this run. */
 static bool is_covered(const struct inner_job *job, struct str path)
 {
-	const struct wall_rule *nearest = NULL;
+	const struct landlock_rule *nearest = NULL;
 
-	for (size_t i = 0; i < job->walls.rules.count; i++) {
-		const struct wall_rule *rule = &job->walls.rules.items[i];
+	for (size_t i = 0; i < job->landlock.rules.count; i++) {
+		const struct landlock_rule *rule = &job->landlock.rules.items[i];
 
-		if (rule->kind == WALL_WRITE && path_is_under(path, str_of(rule->path)) &&
+		if (rule->kind == LANDLOCK_MAY_WRITE && path_is_under(path, str_of(rule->path)) &&
 		    (!nearest || strlen(rule->path) > strlen(nearest->path)))
 			nearest = rule;
 	}
@@ -269,7 +268,7 @@ static int check_appended(const struct inner_job *job, const struct stat *st, in
 {
 	char path[PATH_MAX_BYTES];
 
-	if (!job->walls.scopes_only && find_path(stream, st, path, sizeof(path)) &&
+	if (!job->landlock.scopes_only && find_path(stream, st, path, sizeof(path)) &&
 	    is_left_open(job, str_of(path)))
 		return FAIL(e, ERR_POLICY,
 			    "the standard %s is appended to a file that the command may only read, "

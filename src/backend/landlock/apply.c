@@ -95,32 +95,32 @@ static bool has_writable(const struct plan *plan)
 	return false;
 }
 
-static int make_walls(struct arena *a, const struct launch *in, uint32_t abi, struct walls *out,
-		      struct err *e)
+static int make_walls(struct arena *a, const struct launch *in, uint32_t abi,
+		      struct landlock_rules *out, struct err *e)
 {
-	kernel_mounts windows = { .items = NULL };
+	kernel_mounts kernel = { .items = NULL };
 	struct landlock_facts facts = { .abi = abi,
 					.terminal_path = in->terminal_path,
-					.windows = &windows };
+					.kernel = &kernel };
 
 	/* Only where something is writable does it matter what is mounted in it. */
-	if (has_writable(in->plan) && kernel_mounts_find(a, &windows, e) < 0)
+	if (has_writable(in->plan) && kernel_mounts_find(a, &kernel, e) < 0)
 		return err_result(e);
 	return landlock_lower(a, in, &facts, out, e);
 }
 
 /* Closed by NULL, and NULL when there are none. */
-static int list_writable(struct arena *a, const struct walls *walls, const char *const **out,
-			 struct err *e)
+static int list_writable(struct arena *a, const struct landlock_rules *landlock,
+			 const char *const **out, struct err *e)
 {
-	const char **list = arena_array(a, walls->rules.count + 1, sizeof(*list), e);
+	const char **list = arena_array(a, landlock->rules.count + 1, sizeof(*list), e);
 	size_t count = 0;
 
 	if (!list)
 		return err_result(e);
-	for (size_t i = 0; i < walls->rules.count; i++)
-		if (walls->rules.items[i].kind == WALL_WRITE)
-			list[count++] = walls->rules.items[i].path;
+	for (size_t i = 0; i < landlock->rules.count; i++)
+		if (landlock->rules.items[i].kind == LANDLOCK_MAY_WRITE)
+			list[count++] = landlock->rules.items[i].path;
 	*out = count ? list : NULL;
 	return 0;
 }
@@ -132,7 +132,7 @@ static int prepare(struct arena *a, const struct launch *in, struct inner_job *j
 				   .has_no_mounts = true,
 				   .has_writable = has_writable(in->plan) };
 	/* SECURITY: who asks for something is looked at there. */
-	if (find_abi(&job->walls.abi, e) < 0 || host_check_proc(backend_landlock.name, e) < 0)
+	if (find_abi(&job->landlock.abi, e) < 0 || host_check_proc(backend_landlock.name, e) < 0)
 		return err_result(e);
 	if (inner_find_streams(in, job, e) < 0)
 		return err_result(e);
@@ -176,11 +176,11 @@ static int raise_walls(struct arena *a, const struct launch *in, struct inner_jo
 {
 	struct init_message why;
 
-	if (make_walls(a, in, job->walls.abi, &job->walls, e) < 0 ||
-	    list_writable(a, &job->walls, &s->writable, e) < 0 ||
-	    inner_judge_stdio(a, in, job, e) < 0)
+	if (make_walls(a, in, job->landlock.abi, &job->landlock, e) < 0 ||
+	    list_writable(a, &job->landlock, &s->writable, e) < 0 ||
+	    inner_check_stdio(a, in, job, e) < 0)
 		return err_result(e);
-	return inner_make_wall(job, &why) ? 0 : inner_word_failure(job, &why, e);
+	return inner_make_ruleset(job, &why) ? 0 : inner_word_failure(job, &why, e);
 }
 
 static int send_go(const struct launch *in, const struct inner_job *job, const struct sandbox *s,
@@ -248,17 +248,17 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 
 static int describe(struct arena *a, const struct launch *in, struct buf *out, struct err *e)
 {
-	struct walls walls;
+	struct landlock_rules landlock;
 	uint32_t abi = 0;
 
-	if (find_abi(&abi, e) < 0 || make_walls(a, in, abi, &walls, e) < 0)
+	if (find_abi(&abi, e) < 0 || make_walls(a, in, abi, &landlock, e) < 0)
 		return err_result(e);
-	buf_printf(out, "Landlock, ABI %u\n", walls.abi);
-	for (size_t i = 0; i < walls.rules.count; i++) {
-		landlock_describe_rule(&walls.rules.items[i], out);
+	buf_printf(out, "Landlock, ABI %u\n", landlock.abi);
+	for (size_t i = 0; i < landlock.rules.count; i++) {
+		landlock_describe_rule(&landlock.rules.items[i], out);
 		buf_add_char(out, '\n');
 	}
-	if (walls.refuses_network)
+	if (landlock.refuses_network)
 		buf_add_text(out, "no sockets but unix ones, and those bound inside\n");
 	return buf_check(out, e);
 }

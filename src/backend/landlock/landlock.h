@@ -39,7 +39,7 @@ extern const struct backend backend_landlock;
 /* What lower needs to know of the host beyond what the plan knows. */
 struct landlock_facts {
 	uint32_t abi;
-	const kernel_mounts *windows;
+	const kernel_mounts *kernel;
 	const char *terminal_path; /* NULL: none */
 };
 
@@ -48,10 +48,10 @@ struct landlock_facts {
  * ERR_SYS from the host.
  */
 int landlock_lower(struct arena *a, const struct launch *in, const struct landlock_facts *facts,
-		   struct walls *out, struct err *e) MUST_CHECK NONNULL;
+		   struct landlock_rules *out, struct err *e) MUST_CHECK NONNULL;
 
 /* One line for people. */
-void landlock_describe_rule(const struct wall_rule *rule, struct buf *out) NONNULL;
+void landlock_describe_rule(const struct landlock_rule *rule, struct buf *out) NONNULL;
 
 /* The monitor from the fork on. */
 _Noreturn void landlock_monitor(struct inner_job *job);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plan -> walls, or why they can't hold it. Pure. */
+/* plan -> landlock, or why they can't hold it. Pure. */
 #include "backend/landlock/landlock.h"
 
 #include "backend/devices.h"
@@ -11,7 +11,7 @@ struct lowering {
 	struct arena *a;
 	const struct launch *in;
 	const struct landlock_facts *facts;
-	struct walls *walls;
+	struct landlock_rules *landlock;
 };
 
 /* ---- What is refused -------------------------------------------------------------- */
@@ -75,11 +75,11 @@ static int check_mode(struct lowering *l, struct err *e)
 		STR_ARG(why_not));
 }
 
-static bool is_writable(const struct walls *walls, struct str path)
+static bool is_writable(const struct landlock_rules *landlock, struct str path)
 {
-	for (size_t i = 0; i < walls->rules.count; i++)
-		if (walls->rules.items[i].kind == WALL_WRITE &&
-		    path_is_under(path, str_of(walls->rules.items[i].path)))
+	for (size_t i = 0; i < landlock->rules.count; i++)
+		if (landlock->rules.items[i].kind == LANDLOCK_MAY_WRITE &&
+		    path_is_under(path, str_of(landlock->rules.items[i].path)))
 			return true;
 	return false;
 }
@@ -92,15 +92,15 @@ static int check_inside(struct lowering *l, struct err *e)
 	for (size_t i = 0; i < p->rules.count; i++) {
 		const struct rule *rule = &p->rules.items[i];
 
-		if (rule->kind == RULE_OWN && is_writable(l->walls, rule->path))
+		if (rule->kind == RULE_OWN && is_writable(l->landlock, rule->path))
 			return refuse_path(rule->path, "keep Cordon's own",
 					   "read-only inside what is writable (P25); work in "
 					   "another directory, or have Cordon's files elsewhere",
 					   e);
 	}
-	for (size_t i = 0; i < l->facts->windows->count; i++)
-		if (is_writable(l->walls, l->facts->windows->items[i]))
-			return refuse_path(l->facts->windows->items[i],
+	for (size_t i = 0; i < l->facts->kernel->count; i++)
+		if (is_writable(l->landlock, l->facts->kernel->items[i]))
+			return refuse_path(l->facts->kernel->items[i],
 					   "hide the kernel's file system that is mounted at",
 					   "inside what is writable; unmount it first", e);
 	return 0;
@@ -108,14 +108,14 @@ static int check_inside(struct lowering *l, struct err *e)
 
 /* ---- The rules ----------------------------------------------------------------------- */
 
-static int add_rule(struct lowering *l, struct str path, enum wall_kind kind, struct err *e)
+static int add_rule(struct lowering *l, struct str path, enum landlock_access kind, struct err *e)
 {
-	struct wall_rule *rule = VEC_PUSH(l->a, &l->walls->rules, e);
+	struct landlock_rule *rule = VEC_PUSH(l->a, &l->landlock->rules, e);
 	struct str copy;
 
 	if (!rule || arena_copy(l->a, path, &copy, e) < 0)
 		return err_result(e);
-	*rule = (struct wall_rule){ .path = copy.p, .kind = kind };
+	*rule = (struct landlock_rule){ .path = copy.p, .kind = kind };
 	return 0;
 }
 
@@ -129,7 +129,7 @@ static bool is_the_hosts(struct str path)
 /* P8: what is writable has to be what the plan was made for. */
 static int add_writable(struct lowering *l, const struct region *region, struct err *e)
 {
-	struct wall_rule *rule;
+	struct landlock_rule *rule;
 	struct host_file file;
 
 	if (region->path.len == 1)
@@ -143,9 +143,9 @@ static int add_writable(struct lowering *l, const struct region *region, struct 
 				   "directory?",
 				   e);
 	if (l->in->host->look(l->in->host->user, region->path, &file, e) < 0 ||
-	    add_rule(l, region->path, WALL_WRITE, e) < 0)
+	    add_rule(l, region->path, LANDLOCK_MAY_WRITE, e) < 0)
 		return err_result(e);
-	rule = &l->walls->rules.items[l->walls->rules.count - 1];
+	rule = &l->landlock->rules.items[l->landlock->rules.count - 1];
 	rule->is_checked = true;
 	rule->device = file.device;
 	rule->inode = file.inode;
@@ -176,7 +176,7 @@ static int add_top(void *arg, struct str name, enum host_type type, struct err *
 		return 0;
 	if (arena_printf(l->a, &path, e, "/%.*s", STR_ARG(name)) < 0)
 		return err_result(e);
-	return add_rule(l, path, WALL_LOOK, e);
+	return add_rule(l, path, LANDLOCK_MAY_LOOK, e);
 }
 
 /*
@@ -189,42 +189,43 @@ static int add_readable(struct lowering *l, struct err *e)
 	static const char *const devices[] = { DEVICES };
 	const struct host *host = l->in->host;
 
-	if (add_rule(l, STR("/"), WALL_LIST, e) < 0 ||
+	if (add_rule(l, STR("/"), LANDLOCK_MAY_LIST, e) < 0 ||
 	    host->list(host->user, STR("/"), add_top, l, e) < 0)
 		return err_result(e);
 	for (size_t i = 0; i < COUNT_OF(devices); i++)
-		if (add_rule(l, str_of(devices[i]), WALL_USE, e) < 0)
+		if (add_rule(l, str_of(devices[i]), LANDLOCK_MAY_USE, e) < 0)
 			return err_result(e);
 	if (l->facts->terminal_path &&
-	    add_rule(l, str_of(l->facts->terminal_path), WALL_USE, e) < 0)
+	    add_rule(l, str_of(l->facts->terminal_path), LANDLOCK_MAY_USE, e) < 0)
 		return err_result(e);
 	if (l->in->plan->policy->profile->isolates_ipc)
 		return 0;
-	if (add_rule(l, STR("/dev/shm"), WALL_LOOK, e) < 0 ||
-	    add_rule(l, STR("/dev/mqueue"), WALL_LOOK, e) < 0)
+	if (add_rule(l, STR("/dev/shm"), LANDLOCK_MAY_LOOK, e) < 0 ||
+	    add_rule(l, STR("/dev/mqueue"), LANDLOCK_MAY_LOOK, e) < 0)
 		return err_result(e);
 	return 0;
 }
 
 int landlock_lower(struct arena *a, const struct launch *in, const struct landlock_facts *facts,
-		   struct walls *out, struct err *e)
+		   struct landlock_rules *out, struct err *e)
 {
-	struct lowering l = { .a = a, .in = in, .facts = facts, .walls = out };
+	struct lowering l = { .a = a, .in = in, .facts = facts, .landlock = out };
 
-	*out = (struct walls){ .abi = facts->abi,
-			       .shows_root = true,
-			       .refuses_network = net_mode(in->plan->net) != NET_FULL };
+	*out = (struct landlock_rules){ .abi = facts->abi,
+					.shows_root = true,
+					.refuses_network = net_mode(in->plan->net) != NET_FULL };
 	if (check_mode(&l, e) < 0 || add_all_writable(&l, e) < 0 || check_inside(&l, e) < 0 ||
 	    add_readable(&l, e) < 0)
 		return err_result(e);
 	return 0;
 }
 
-void landlock_describe_rule(const struct wall_rule *rule, struct buf *out)
+void landlock_describe_rule(const struct landlock_rule *rule, struct buf *out)
 {
 	static const char *const words[] = {
-		[WALL_LIST] = "list", [WALL_LOOK] = "read",   [WALL_READ] = "read",
-		[WALL_USE] = "use",   [WALL_WRITE] = "write",
+		[LANDLOCK_MAY_LIST] = "list",	[LANDLOCK_MAY_LOOK] = "read",
+		[LANDLOCK_MAY_READ] = "read",	[LANDLOCK_MAY_USE] = "use",
+		[LANDLOCK_MAY_WRITE] = "write",
 	};
 
 	buf_printf(out, "%-5s ", words[rule->kind]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The monitor: between the fork and the command. It stays outside of the walls, so
+ * The monitor: between the fork and the command. It stays outside of the landlock, so
  * that from ABI 6 on nothing inside can signal it, and nothing can trace it; the
  * command locks itself in before it is executed. From ABI 6 on it has a wall of its
  * own as well, for signals alone, so that one call kills all that is inside of it.
@@ -51,7 +51,7 @@ static int lock_and_run(void *arg)
 	inner_reopen_streams(job);
 	listener = inner_lock_filter(job);
 	await_go(job);
-	inner_enter_wall(job);
+	inner_enter_landlock(job);
 	inner_tell_ready(job, listener);
 	inner_become_command(job);
 }

@@ -8,12 +8,12 @@
 #include "base/utf8.h"
 
 /* What is wanted at a path, from whichever list of the plan it comes. */
-struct wish {
+struct mount_request {
 	struct str path;
 	enum mount_kind kind;
 	enum access access;
 	enum host_type type;
-	uint32_t rank; /* of several wishes for one path the lowest counts */
+	uint32_t rank; /* of several requests for one path the lowest counts */
 	bool is_pin;
 	bool is_nested; /* of a nested repository (P9) */
 	const struct held *held;
@@ -23,22 +23,22 @@ struct wish {
 /* A directory that can be passed through and not listed. */
 enum { MODE_PASS = 0111 };
 
-enum { RANK_WINDOW, RANK_HELD, RANK_MASKED, RANK_FRESH, RANK_REGION, RANK_LINK, RANK_PIN };
+enum { RANK_KERNEL_MOUNT, RANK_HELD, RANK_MASKED, RANK_FRESH, RANK_REGION, RANK_LINK, RANK_PIN };
 
 struct lowering {
 	struct arena *a;
 	const struct launch *in;
 	struct mounts *out;
-	VEC(struct wish) wishes;
+	VEC(struct mount_request) requests;
 };
 
-static int add_wish(struct lowering *l, struct wish wish, struct err *e)
+static int add_request(struct lowering *l, struct mount_request request, struct err *e)
 {
-	struct wish *added = VEC_PUSH(l->a, &l->wishes, e);
+	struct mount_request *added = VEC_PUSH(l->a, &l->requests, e);
 
 	if (!added)
 		return err_result(e);
-	*added = wish;
+	*added = request;
 	return 0;
 }
 
@@ -48,7 +48,7 @@ static bool is_under(struct str path, const char *dir)
 	return path_is_under(path, str_of(dir));
 }
 
-static int wish_regions(struct lowering *l, struct err *e)
+static int request_regions(struct lowering *l, struct err *e)
 {
 	const struct plan *plan = l->in->plan;
 	int r = 0;
@@ -59,20 +59,20 @@ static int wish_regions(struct lowering *l, struct err *e)
 
 		if (region->type == HOST_MISSING || region->type == HOST_HIDDEN)
 			continue;
-		r = add_wish(l,
-			     (struct wish){ .path = region->path,
-					    .kind = is_deny ? MOUNT_MASK : MOUNT_SELF,
-					    .access = region->access,
-					    .type = region->type,
-					    .rank = RANK_REGION,
-					    .is_nested = region->rule->is_nested,
-					    .because = region->rule->key },
-			     e);
+		r = add_request(l,
+				(struct mount_request){ .path = region->path,
+							.kind = is_deny ? MOUNT_MASK : MOUNT_SELF,
+							.access = region->access,
+							.type = region->type,
+							.rank = RANK_REGION,
+							.is_nested = region->rule->is_nested,
+							.because = region->rule->key },
+				e);
 	}
 	return r;
 }
 
-static int wish_masked(struct lowering *l, struct err *e)
+static int request_masked(struct lowering *l, struct err *e)
 {
 	const struct plan *plan = l->in->plan;
 	int r = 0;
@@ -80,13 +80,13 @@ static int wish_masked(struct lowering *l, struct err *e)
 	for (size_t i = 0; r == 0 && i < plan->masked.count; i++) {
 		const struct masked *masked = &plan->masked.items[i];
 
-		r = add_wish(l,
-			     (struct wish){ .path = masked->path,
-					    .kind = MOUNT_MASK,
-					    .type = masked->type,
-					    .rank = RANK_MASKED,
-					    .because = masked->rule->key },
-			     e);
+		r = add_request(l,
+				(struct mount_request){ .path = masked->path,
+							.kind = MOUNT_MASK,
+							.type = masked->type,
+							.rank = RANK_MASKED,
+							.because = masked->rule->key },
+				e);
 	}
 	return r;
 }
@@ -96,7 +96,7 @@ static int wish_masked(struct lowering *l, struct err *e)
  * file that git ignores it by. In git's own directory it is shown as it is: git
  * would take that file for something of its own.
  */
-static int wish_held(struct lowering *l, struct err *e)
+static int request_held(struct lowering *l, struct err *e)
 {
 	int r = 0;
 
@@ -105,56 +105,58 @@ static int wish_held(struct lowering *l, struct err *e)
 		bool is_dir = held->kind == PLACEHOLDER_DIR;
 		bool is_shown = !is_dir || held->wanted->rule->kind == RULE_GIT;
 		enum access access = plan_resolve(l->in->plan, held->wanted->path).access;
-		struct wish wish = { .path = held->wanted->path,
-				     .kind = is_shown ? MOUNT_SELF : MOUNT_EMPTY,
-				     .access = ACCESS_READ,
-				     .type = is_dir			      ? HOST_DIR
-					     : held->kind == PLACEHOLDER_FILE ? HOST_FILE
-									      : HOST_OTHER,
-				     .rank = RANK_HELD,
-				     .held = held,
-				     .is_nested = held->wanted->rule->is_nested,
-				     .because = held->wanted->rule->key };
+		struct mount_request request = { .path = held->wanted->path,
+						 .kind = is_shown ? MOUNT_SELF : MOUNT_EMPTY,
+						 .access = ACCESS_READ,
+						 .type = is_dir ? HOST_DIR
+							 : held->kind == PLACEHOLDER_FILE
+								 ? HOST_FILE
+								 : HOST_OTHER,
+						 .rank = RANK_HELD,
+						 .held = held,
+						 .is_nested = held->wanted->rule->is_nested,
+						 .because = held->wanted->rule->key };
 
 		if (access == ACCESS_DENY)
-			wish.kind = MOUNT_MASK;
+			request.kind = MOUNT_MASK;
 		if (held->is_there)
-			r = add_wish(l, wish, e);
+			r = add_request(l, request, e);
 	}
 	return r;
 }
 
-static int wish_links_and_pins(struct lowering *l, struct err *e)
+static int request_links_and_pins(struct lowering *l, struct err *e)
 {
 	const struct plan *plan = l->in->plan;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < plan->links.count; i++)
-		r = add_wish(l,
-			     (struct wish){ .path = plan->links.items[i].path,
-					    .kind = MOUNT_SELF,
-					    .access = ACCESS_READ,
-					    .type = HOST_LINK,
-					    .rank = RANK_LINK,
-					    .is_nested = plan->links.items[i].rule->is_nested,
-					    .because = plan->links.items[i].rule->key },
-			     e);
+		r = add_request(
+			l,
+			(struct mount_request){ .path = plan->links.items[i].path,
+						.kind = MOUNT_SELF,
+						.access = ACCESS_READ,
+						.type = HOST_LINK,
+						.rank = RANK_LINK,
+						.is_nested = plan->links.items[i].rule->is_nested,
+						.because = plan->links.items[i].rule->key },
+			e);
 	for (size_t i = 0; r == 0 && i < plan->pins.count; i++)
-		r = add_wish(l,
-			     (struct wish){ .path = plan->pins.items[i].path,
-					    .kind = MOUNT_SELF,
-					    .access = ACCESS_WRITE,
-					    .type = HOST_DIR,
-					    .rank = RANK_PIN,
-					    .is_pin = true,
-					    .is_nested = plan->pins.items[i].is_nested,
-					    .because = plan->pins.items[i].because },
-			     e);
+		r = add_request(l,
+				(struct mount_request){ .path = plan->pins.items[i].path,
+							.kind = MOUNT_SELF,
+							.access = ACCESS_WRITE,
+							.type = HOST_DIR,
+							.rank = RANK_PIN,
+							.is_pin = true,
+							.is_nested = plan->pins.items[i].is_nested,
+							.because = plan->pins.items[i].because },
+				e);
 	return r;
 }
 
 /* A workspace below a fresh directory is there all the same. */
-static int wish_roots_below(struct lowering *l, struct str fresh, struct err *e)
+static int request_roots_below(struct lowering *l, struct str fresh, struct err *e)
 {
 	const struct places *places = &l->in->plan->places;
 	int r = 0;
@@ -165,19 +167,19 @@ static int wish_roots_below(struct lowering *l, struct str fresh, struct err *e)
 
 		if (access == ACCESS_DENY || !path_is_under(root, fresh) || str_eq(root, fresh))
 			continue;
-		r = add_wish(l,
-			     (struct wish){ .path = root,
-					    .kind = MOUNT_SELF,
-					    .access = access,
-					    .type = HOST_DIR,
-					    .rank = RANK_REGION,
-					    .because = STR("workspace") },
-			     e);
+		r = add_request(l,
+				(struct mount_request){ .path = root,
+							.kind = MOUNT_SELF,
+							.access = access,
+							.type = HOST_DIR,
+							.rank = RANK_REGION,
+							.because = STR("workspace") },
+				e);
 	}
 	return r;
 }
 
-static int wish_private_tmp(struct lowering *l, struct err *e)
+static int request_private_tmp(struct lowering *l, struct err *e)
 {
 	const struct plan *plan = l->in->plan;
 	struct str places[] = { STR("/tmp"), plan->places.tmpdir };
@@ -192,28 +194,29 @@ static int wish_private_tmp(struct lowering *l, struct err *e)
 			continue;
 		r = l->in->host->look(l->in->host->user, places[i], &file, e);
 		if (r == 0 && file.type == HOST_DIR)
-			r = add_wish(l,
-				     (struct wish){ .path = places[i],
-						    .kind = MOUNT_FRESH,
-						    .type = HOST_DIR,
-						    .rank = RANK_FRESH,
-						    .because = STR("tmp = \"private\"") },
-				     e);
+			r = add_request(
+				l,
+				(struct mount_request){ .path = places[i],
+							.kind = MOUNT_FRESH,
+							.type = HOST_DIR,
+							.rank = RANK_FRESH,
+							.because = STR("tmp = \"private\"") },
+				e);
 		if (r == 0 && file.type == HOST_DIR)
-			r = wish_roots_below(l, places[i], e);
+			r = request_roots_below(l, places[i], e);
 	}
 	return r;
 }
 
-static int compare_wishes(const void *a, const void *b)
+static int compare_requests(const void *a, const void *b)
 {
-	const struct wish *x = a, *y = b;
+	const struct mount_request *x = a, *y = b;
 	int c = path_cmp(x->path, y->path);
 
 	return c ? c : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* ---- From wishes to operations ------------------------------------------- */
+/* ---- From requests to operations ------------------------------------------- */
 
 /* The operation that covers `path`: the nearest one at or above it so far. */
 static size_t find_cover(const struct mounts *m, const size_t *stack, size_t *depth,
@@ -296,50 +299,50 @@ static int open_way(struct lowering *l, struct mount_op *cover, struct str path,
 }
 
 /*
- * Whether a wish changes anything where `cover` is what is seen. What the run
+ * Whether a request changes anything where `cover` is what is seen. What the run
  * makes anew (/proc, /dev, /sys) takes narrower answers, and of /dev what is
  * opened by name.
  */
-static bool is_needed(const struct wish *wish, const struct mount_op *cover)
+static bool is_needed(const struct mount_request *request, const struct mount_op *cover)
 {
-	if (covers_with_mask(cover) && wish->kind == MOUNT_MASK)
+	if (covers_with_mask(cover) && request->kind == MOUNT_MASK)
 		return false;
 	/* Below something fresh or empty, what the host has is not there unless it is named. */
 	if (cover->kind == MOUNT_EMPTY)
 		return false;
 	if (cover->kind == MOUNT_FRESH)
-		return wish->rank == RANK_REGION && wish->kind == MOUNT_SELF;
-	if (wish->kind != MOUNT_SELF)
+		return request->rank == RANK_REGION && request->kind == MOUNT_SELF;
+	if (request->kind != MOUNT_SELF)
 		return true;
-	if (is_under(wish->path, "/proc") || is_under(wish->path, "/sys") ||
-	    str_is(wish->path, "/dev"))
+	if (is_under(request->path, "/proc") || is_under(request->path, "/sys") ||
+	    str_is(request->path, "/dev"))
 		return false;
 	/* A read-only mount does not keep anyone from writing to a device. */
-	if (is_under(wish->path, "/dev"))
-		return wish->access == ACCESS_WRITE;
-	if (wish->is_pin || wish->type == HOST_LINK)
+	if (is_under(request->path, "/dev"))
+		return request->access == ACCESS_WRITE;
+	if (request->is_pin || request->type == HOST_LINK)
 		return cover->kind == MOUNT_SELF;
-	return cover->kind != MOUNT_SELF || cover->access != wish->access || wish->held;
+	return cover->kind != MOUNT_SELF || cover->access != request->access || request->held;
 }
 
-static int fill_inode(struct lowering *l, const struct wish *wish, struct mount_op *op,
+static int fill_inode(struct lowering *l, const struct mount_request *request, struct mount_op *op,
 		      struct err *e)
 {
 	struct host_file file;
 
-	if (wish->held) {
-		op->device = wish->held->device;
-		op->inode = wish->held->inode;
+	if (request->held) {
+		op->device = request->held->device;
+		op->inode = request->held->inode;
 		op->is_checked = true;
 		return 0;
 	}
 	/* Another instance of these file systems is seen inside. */
-	if (is_under(wish->path, "/proc") ||
-	    (is_under(wish->path, "/dev") && wish->kind != MOUNT_SELF))
+	if (is_under(request->path, "/proc") ||
+	    (is_under(request->path, "/dev") && request->kind != MOUNT_SELF))
 		return 0;
-	if (l->in->host->look(l->in->host->user, wish->path, &file, e) < 0)
+	if (l->in->host->look(l->in->host->user, request->path, &file, e) < 0)
 		return err_result(e);
-	if (file.type != wish->type)
+	if (file.type != request->type)
 		return FAIL(e, ERR_POLICY, "'%s' changed while the policy was compiled; try again",
 			    op->path);
 	op->device = file.device;
@@ -352,17 +355,17 @@ static int fill_inode(struct lowering *l, const struct wish *wish, struct mount_
  * Placeholders have a look of their own, and a name that a glob denies is covered
  * again by who watches for such names.
  */
-static bool is_narrower(const struct lowering *l, const struct wish *wish,
+static bool is_narrower(const struct lowering *l, const struct mount_request *request,
 			const struct mount_op *op)
 {
-	struct verdict v = plan_resolve(l->in->plan, wish->path);
+	struct verdict v = plan_resolve(l->in->plan, request->path);
 
-	if (op->is_in_made || !op->is_checked || wish->held)
+	if (op->is_in_made || !op->is_checked || request->held)
 		return false;
 	/* Who removes a nested repository outside, or makes it anew, ends no run for it (P9). */
 	if (v.rule->is_nested)
 		return false;
-	if (wish->rank == RANK_MASKED && v.access == ACCESS_DENY && v.rule->kind == RULE_GLOB)
+	if (request->rank == RANK_MASKED && v.access == ACCESS_DENY && v.rule->kind == RULE_GLOB)
 		return false;
 	return op->kind != MOUNT_SELF || op->access != ACCESS_WRITE;
 }
@@ -382,23 +385,23 @@ static bool may_go(const struct lowering *l, struct str path)
 	return false;
 }
 
-static int add_op(struct lowering *l, const struct wish *wish, struct mount_op *cover,
+static int add_op(struct lowering *l, const struct mount_request *request, struct mount_op *cover,
 		  struct err *e)
 {
-	struct mount_op op = { .kind = wish->kind,
-			       .access = wish->access,
-			       .type = wish->type,
-			       .is_pin = wish->is_pin,
-			       .may_vanish = wish->is_nested,
-			       .because = wish->because };
+	struct mount_op op = { .kind = request->kind,
+			       .access = request->access,
+			       .type = request->type,
+			       .is_pin = request->is_pin,
+			       .may_vanish = request->is_nested,
+			       .because = request->because };
 	struct mount_op *added;
 	struct str path;
 
-	if (arena_copy(l->a, wish->path, &path, e) < 0)
+	if (arena_copy(l->a, request->path, &path, e) < 0)
 		return err_result(e);
 	op.path = path.p;
 	op.below = path.p + 1;
-	if (fill_inode(l, wish, &op, e) < 0)
+	if (fill_inode(l, request, &op, e) < 0)
 		return err_result(e);
 	if (op.kind == MOUNT_SELF && is_under(path, "/dev")) {
 		/* Devices that are opened by name come into the made /dev. */
@@ -407,16 +410,16 @@ static int add_op(struct lowering *l, const struct wish *wish, struct mount_op *
 		};
 
 		op.is_in_made = true;
-		if (open_way(l, &dev, path, wish->type, e) < 0)
+		if (open_way(l, &dev, path, request->type, e) < 0)
 			return err_result(e);
 	} else if (cover && is_made(cover)) {
 		op.is_in_made = true;
-		if (open_way(l, cover, path, wish->type, e) < 0)
+		if (open_way(l, cover, path, request->type, e) < 0)
 			return err_result(e);
 	}
 	if (op.kind == MOUNT_FRESH && name_made(l, &op, e) < 0)
 		return err_result(e);
-	op.is_narrower = cover && is_narrower(l, wish, &op);
+	op.is_narrower = cover && is_narrower(l, request, &op);
 	op.may_go = op.is_narrower && may_go(l, path);
 	added = VEC_PUSH(l->a, &l->out->ops, e);
 	if (!added)
@@ -427,23 +430,23 @@ static int add_op(struct lowering *l, const struct wish *wish, struct mount_op *
 
 static int make_ops(struct lowering *l, struct err *e)
 {
-	size_t *stack = arena_array(l->a, l->wishes.count + 1, sizeof(*stack), e);
+	size_t *stack = arena_array(l->a, l->requests.count + 1, sizeof(*stack), e);
 	size_t depth = 0;
 
 	if (!stack)
 		return err_result(e);
-	for (size_t i = 0; i < l->wishes.count; i++) {
-		const struct wish *wish = &l->wishes.items[i];
+	for (size_t i = 0; i < l->requests.count; i++) {
+		const struct mount_request *request = &l->requests.items[i];
 		struct mount_op *cover = NULL;
 
-		if (i > 0 && str_eq(wish->path, l->wishes.items[i - 1].path))
+		if (i > 0 && str_eq(request->path, l->requests.items[i - 1].path))
 			continue;
 		if (depth > 0) {
-			cover = &l->out->ops.items[find_cover(l->out, stack, &depth, wish->path)];
-			if (!is_needed(wish, cover))
+			cover = &l->out->ops.items[find_cover(l->out, stack, &depth, request->path)];
+			if (!is_needed(request, cover))
 				continue;
 		}
-		if (add_op(l, wish, cover, e) < 0)
+		if (add_op(l, request, cover, e) < 0)
 			return err_result(e);
 		stack[depth++] = l->out->ops.count - 1;
 	}
@@ -499,41 +502,44 @@ static int furnish_root(struct lowering *l, struct err *e)
  * seen, but the command could open that directory. What is closed by others is
  * closed to the command too.
  */
-static int wish_windows(struct lowering *l, const kernel_mounts *windows, struct err *e)
+static int request_kernel_mounts(struct lowering *l, const kernel_mounts *kernel, struct err *e)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < windows->count; i++) {
+	for (size_t i = 0; r == 0 && i < kernel->count; i++) {
 		struct host_file file;
 
-		r = l->in->host->look(l->in->host->user, windows->items[i], &file, e);
+		r = l->in->host->look(l->in->host->user, kernel->items[i], &file, e);
 		if (r == 0 && (file.type == HOST_DIR || file.type == HOST_FILE))
-			r = add_wish(l,
-				     (struct wish){ .path = windows->items[i],
-						    .kind = MOUNT_MASK,
-						    .type = file.type,
-						    .rank = RANK_WINDOW,
-						    .because = STR("a window into the kernel") },
-				     e);
+			r = add_request(l,
+					(struct mount_request){
+						.path = kernel->items[i],
+						.kind = MOUNT_MASK,
+						.type = file.type,
+						.rank = RANK_KERNEL_MOUNT,
+						.because = STR("a window into the kernel") },
+					e);
 		if (r == 0 && file.type == HOST_HIDDEN)
-			r = host_refuse_lock(l->in->host, windows->items[i],
+			r = host_refuse_lock(l->in->host, kernel->items[i],
 					     "the view of the kernel that is mounted there", e);
 	}
 	return r;
 }
 
-int lower_mounts(struct arena *a, const struct launch *in, const kernel_mounts *windows,
+int lower_mounts(struct arena *a, const struct launch *in, const kernel_mounts *kernel,
 		 struct mounts *out, struct err *e)
 {
 	struct lowering l = { .a = a, .in = in, .out = out };
 
 	*out = (struct mounts){ .ops = { .items = NULL } };
-	if (wish_windows(&l, windows, e) < 0 || wish_regions(&l, e) < 0 || wish_masked(&l, e) < 0 ||
-	    wish_held(&l, e) < 0 || wish_links_and_pins(&l, e) < 0 || wish_private_tmp(&l, e) < 0)
+	if (request_kernel_mounts(&l, kernel, e) < 0 || request_regions(&l, e) < 0 ||
+	    request_masked(&l, e) < 0 || request_held(&l, e) < 0 ||
+	    request_links_and_pins(&l, e) < 0 || request_private_tmp(&l, e) < 0)
 		return err_result(e);
-	if (l.wishes.count > 0)
-		qsort(l.wishes.items, l.wishes.count, sizeof(l.wishes.items[0]), compare_wishes);
-	if (l.wishes.count == 0 || !str_is(l.wishes.items[0].path, "/"))
+	if (l.requests.count > 0)
+		qsort(l.requests.items, l.requests.count, sizeof(l.requests.items[0]),
+		      compare_requests);
+	if (l.requests.count == 0 || !str_is(l.requests.items[0].path, "/"))
 		return FAIL(e, ERR_INTERNAL, "a plan without an answer for the root directory");
 	if (make_ops(&l, e) < 0)
 		return err_result(e);
@@ -542,9 +548,10 @@ int lower_mounts(struct arena *a, const struct launch *in, const kernel_mounts *
 
 /* ---- Landlock ------------------------------------------------------------------ */
 
-static int add_rule(struct arena *a, struct walls *walls, struct wall_rule rule, struct err *e)
+static int add_rule(struct arena *a, struct landlock_rules *landlock, struct landlock_rule rule,
+		    struct err *e)
 {
-	struct wall_rule *added = VEC_PUSH(a, &walls->rules, e);
+	struct landlock_rule *added = VEC_PUSH(a, &landlock->rules, e);
 
 	if (!added)
 		return err_result(e);
@@ -552,17 +559,18 @@ static int add_rule(struct arena *a, struct walls *walls, struct wall_rule rule,
 	return 0;
 }
 
-int lower_walls(struct arena *a, const struct mounts *mounts, struct walls *out, struct err *e)
+int lower_landlock(struct arena *a, const struct mounts *mounts, struct landlock_rules *out,
+		   struct err *e)
 {
 	const struct mount_op *top = &mounts->ops.items[0];
 	bool is_open = top->kind == MOUNT_SELF && top->access == ACCESS_WRITE;
-	const struct wall_rule always[] = {
-		{ .path = "/", .kind = is_open ? WALL_WRITE : WALL_READ },
-		{ .path = "/proc", .kind = WALL_USE, .is_made = true },
-		{ .path = "/dev", .kind = WALL_USE, .is_made = true },
-		{ .path = "/dev/pts", .kind = WALL_USE, .is_made = true },
-		{ .path = "/dev/shm", .kind = WALL_WRITE, .is_made = true },
-		{ .path = "/dev/mqueue", .kind = WALL_WRITE, .is_made = true },
+	const struct landlock_rule always[] = {
+		{ .path = "/", .kind = is_open ? LANDLOCK_MAY_WRITE : LANDLOCK_MAY_READ },
+		{ .path = "/proc", .kind = LANDLOCK_MAY_USE, .is_made = true },
+		{ .path = "/dev", .kind = LANDLOCK_MAY_USE, .is_made = true },
+		{ .path = "/dev/pts", .kind = LANDLOCK_MAY_USE, .is_made = true },
+		{ .path = "/dev/shm", .kind = LANDLOCK_MAY_WRITE, .is_made = true },
+		{ .path = "/dev/mqueue", .kind = LANDLOCK_MAY_WRITE, .is_made = true },
 	};
 	int r = 0;
 
@@ -576,9 +584,9 @@ int lower_walls(struct arena *a, const struct mounts *mounts, struct walls *out,
 		if (!op->is_pin &&
 		    (is_fresh || (op->kind == MOUNT_SELF && op->access == ACCESS_WRITE)))
 			r = add_rule(a, out,
-				     (struct wall_rule){ .path = op->path,
-							 .kind = WALL_WRITE,
-							 .is_made = is_fresh },
+				     (struct landlock_rule){ .path = op->path,
+							     .kind = LANDLOCK_MAY_WRITE,
+							     .is_made = is_fresh },
 				     e);
 	}
 	return r;

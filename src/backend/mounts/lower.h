@@ -62,16 +62,16 @@ struct mounts {
 };
 
 /*
- * `windows` are mounts of the host that are hidden whatever the plan says
+ * `kernel` are mounts of the host that are hidden whatever the plan says
  * (kernel_mounts.h). ERR_POLICY: what the plan asks for can't be expressed, by name;
  * ERR_SYS from the host.
  */
-int lower_mounts(struct arena *a, const struct launch *in, const kernel_mounts *windows,
+int lower_mounts(struct arena *a, const struct launch *in, const kernel_mounts *kernel,
 		 struct mounts *out, struct err *e) MUST_CHECK NONNULL;
 
-/* What of it Landlock repeats: see struct walls. */
-int lower_walls(struct arena *a, const struct mounts *mounts, struct walls *out, struct err *e)
-	MUST_CHECK NONNULL;
+/* What of it Landlock repeats: see struct landlock_rules. */
+int lower_landlock(struct arena *a, const struct mounts *mounts, struct landlock_rules *out,
+		   struct err *e) MUST_CHECK NONNULL;
 
 /* Where the loss of a mount would open what it narrows. */
 int lower_narrowed(struct arena *a, const struct mounts *mounts, struct narrowed_list *out,

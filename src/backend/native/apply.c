@@ -26,7 +26,7 @@
 
 /* ---- The job ------------------------------------------------------------------ */
 
-static int prepare(struct arena *a, const struct launch *in, const kernel_mounts *windows,
+static int prepare(struct arena *a, const struct launch *in, const kernel_mounts *kernel,
 		   struct mounts *mounts, struct native_job *job, struct err *e)
 {
 	const struct profile *profile = in->plan->policy->profile;
@@ -38,9 +38,9 @@ static int prepare(struct arena *a, const struct launch *in, const kernel_mounts
 				    .terminal_path = in->terminal_path,
 				    .is_root = geteuid() == 0 };
 	inner->has_own_network = is_offline;
-	inner->walls.scopes_only = profile->allows_userns;
-	if (inner_check_walls(in, inner, e) < 0 || lower_mounts(a, in, windows, mounts, e) < 0 ||
-	    lower_walls(a, mounts, &inner->walls, e) < 0)
+	inner->landlock.scopes_only = profile->allows_userns;
+	if (inner_check_landlock(in, inner, e) < 0 || lower_mounts(a, in, kernel, mounts, e) < 0 ||
+	    lower_landlock(a, mounts, &inner->landlock, e) < 0)
 		return err_result(e);
 	inner->has_writable = lower_has_writable(mounts);
 	if (inner_prepare(a, in, inner, e) < 0)
@@ -202,14 +202,14 @@ static bool are_equal(const kernel_mounts *a, const kernel_mounts *b)
 }
 
 /*
- * With `*windows` as what is mounted in odd places. That is found out once PID 1 has its
+ * With `*kernel` as what is mounted in odd places. That is found out once PID 1 has its
  * copy of the mounts, while it makes its own, for it takes time: when there is another
- * list, that is in `*windows` and nothing else was done.
+ * list, that is in `*kernel` and nothing else was done.
  *
  * Identities come first: PID 1 can't begin without them, and a kernel that has put it on
  * this process's own CPU lets this one do little more before it is PID 1's turn.
  */
-static int try(struct arena *a, const struct launch *in, kernel_mounts *windows, bool *is_right,
+static int try(struct arena *a, const struct launch *in, kernel_mounts *kernel, bool *is_right,
 	       struct sandbox *out, struct err *e)
 {
 	const struct init_order mapped = { .kind = INIT_MAPPED };
@@ -218,7 +218,7 @@ static int try(struct arena *a, const struct launch *in, kernel_mounts *windows,
 	struct native_job job;
 	kernel_mounts found;
 
-	if (prepare(a, in, windows, &mounts, &job, e) < 0 ||
+	if (prepare(a, in, kernel, &mounts, &job, e) < 0 ||
 	    lower_narrowed(a, &mounts, &s.narrowed, e) < 0)
 		return err_result(e);
 	if (start(in, &job, &s, e) < 0 || host_map_identities(backend_native.name, s.pid, e) < 0)
@@ -226,7 +226,7 @@ static int try(struct arena *a, const struct launch *in, kernel_mounts *windows,
 	send_order(&s, &mapped);
 	if (kernel_mounts_find(a, &found, e) < 0)
 		goto undo;
-	*is_right = are_equal(windows, &found);
+	*is_right = are_equal(kernel, &found);
 	if (*is_right && go(in, &job, &s, e) < 0)
 		goto undo;
 	if (*is_right) {
@@ -235,7 +235,7 @@ static int try(struct arena *a, const struct launch *in, kernel_mounts *windows,
 		return 0;
 	}
 	inner_undo(in, &s);
-	*windows = found;
+	*kernel = found;
 	return 0;
 undo:
 	inner_undo(in, &s);
@@ -246,11 +246,11 @@ enum { MAX_TRIES = 5 };
 
 static int launch(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e)
 {
-	kernel_mounts windows = { .items = NULL };
+	kernel_mounts kernel = { .items = NULL };
 	bool is_right = false;
 
 	for (int i = 0; i < MAX_TRIES && !is_right; i++)
-		if (try(a, in, &windows, &is_right, out, e) < 0)
+		if (try(a, in, &kernel, &is_right, out, e) < 0)
 			return err_result(e);
 	if (!is_right)
 		return FAIL(e, ERR_SYS, "the mounts of this host change all the time; try again");
@@ -260,9 +260,9 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 static int describe(struct arena *a, const struct launch *in, struct buf *out, struct err *e)
 {
 	struct mounts mounts;
-	kernel_mounts windows;
+	kernel_mounts kernel;
 
-	if (kernel_mounts_find(a, &windows, e) < 0 || lower_mounts(a, in, &windows, &mounts, e) < 0)
+	if (kernel_mounts_find(a, &kernel, e) < 0 || lower_mounts(a, in, &kernel, &mounts, e) < 0)
 		return err_result(e);
 	for (size_t i = 0; i < mounts.ops.count; i++) {
 		lower_describe(&mounts.ops.items[i], out);

@@ -44,7 +44,7 @@ static int mount_beside(void *arg)
 	if (chdir(job->inner.directory) < 0)
 		native_fail(job, INNER_DIRECTORY, 0);
 	job->inner.root = open("/", O_PATH | O_CLOEXEC);
-	inner_build_wall(&job->inner);
+	inner_prepare_landlock(&job->inner);
 	inner_reopen_streams(&job->inner);
 	job->is_mounted = true;
 	return 0;
@@ -108,7 +108,7 @@ _Noreturn void native_child(struct native_job *job)
 	if (!init_wait(inner->channel, inner->host, INIT_GO, &go))
 		_exit(0);
 	inner_hide_self(inner);
-	inner_enter_wall(inner);
+	inner_enter_landlock(inner);
 	inner_tell_ready(inner, listener);
 	command = inner_start_command(inner);
 	inner_keep_ties(inner);

@@ -22,7 +22,7 @@ enum {
 	MAX_PAUSE_MS = 32,	/* also how long a signal may go unseen */
 	MAX_HOPELESS_MS = 1000, /* while no process can be started */
 	/* Longer than who is asked may think it over; a person may be. */
-	MAX_HELD_MS = 120000,
+	MAX_PROXY_WAIT_MS = 120000,
 };
 
 /*
@@ -37,7 +37,7 @@ struct connect_call {
 	int verdict;
 	uint64_t number; /* in the order of their coming; 0: not used */
 	uint64_t next_ms, pause_ms;
-	uint64_t held_until_ms;	       /* while the attempt is held */
+	uint64_t gives_up_ms;	       /* while the attempt is held */
 	uint64_t hopeless_ms;	       /* since when no process could be started for it, or 0 */
 	struct connect_worker *worker; /* NULL: none has it yet */
 };
@@ -145,7 +145,8 @@ static void answer(struct connectors *c, struct connect_call *call, int result)
 	forget(call);
 }
 
-static void give(struct connectors *c, struct connect_call *call, struct connect_worker *w)
+static void hand_to_worker(struct connectors *c, struct connect_call *call,
+			   struct connect_worker *w)
 {
 	struct attempt *t = &call->attempt;
 	struct connector_order order = { .id = t->call.id,
@@ -178,7 +179,7 @@ static struct connect_call *find_oldest(const struct connectors *c)
 	for (size_t i = 0; i < MAX_CALLS; i++) {
 		struct connect_call *call = &c->calls[i];
 
-		if (call->number && !call->worker && !call->attempt.is_held &&
+		if (call->number && !call->worker && !call->attempt.waits_for_proxy &&
 		    (!oldest || call->number < oldest->number))
 			oldest = call;
 	}
@@ -186,14 +187,14 @@ static struct connect_call *find_oldest(const struct connectors *c)
 }
 
 /* After `w` has answered: the next call, or a rest. */
-static void go_on(struct connectors *c, struct connect_worker *w)
+static void take_next_call(struct connectors *c, struct connect_worker *w)
 {
 	struct connect_call *next = find_oldest(c);
 
 	w->call = NULL;
 	set_state(w, WORKER_IDLE);
 	if (next)
-		give(c, next, w);
+		hand_to_worker(c, next, w);
 	else if (c->idle > MAX_IDLE)
 		dismiss(w);
 }
@@ -219,25 +220,25 @@ static int on_answer(void *user, uint32_t events, struct err *e)
 	if (result.is_refused && c->refused)
 		c->refused(c->user, &call->attempt);
 	answer(c, call, result.result);
-	go_on(c, w);
+	take_next_call(c, w);
 	return 0;
 }
 
 /* ---- Waiting --------------------------------------------------------------------- */
 
 /* Whether it still is: until it is released, or its caller is wanted elsewhere. */
-static bool is_held(struct connect_call *call, uint64_t now)
+static bool waits_for_proxy(struct connect_call *call, uint64_t now)
 {
 	struct attempt *t = &call->attempt;
 
-	if (!t->is_held)
+	if (!t->waits_for_proxy)
 		return false;
 	if (call->verdict == 0 && caller_has_signal(t->call.pid))
 		call->verdict = -EINTR;
-	else if (call->verdict == 0 && now >= call->held_until_ms)
+	else if (call->verdict == 0 && now >= call->gives_up_ms)
 		call->verdict = -ETIMEDOUT;
-	t->is_held = call->verdict == 0;
-	return t->is_held;
+	t->waits_for_proxy = call->verdict == 0;
+	return t->waits_for_proxy;
 }
 
 /*
@@ -254,7 +255,7 @@ static void give_up(struct connectors *c, struct connect_call *call, uint64_t no
 		engine_reply(c->engine, call->attempt.call.id, c->start_error);
 }
 
-static void look_after(struct connectors *c, struct connect_call *call, uint64_t now)
+static void check_call(struct connectors *c, struct connect_call *call, uint64_t now)
 {
 	struct connect_worker *w = call->worker;
 
@@ -268,7 +269,7 @@ static void look_after(struct connectors *c, struct connect_call *call, uint64_t
 		}
 		call->verdict = -ESRCH; /* its descriptors still have to be closed */
 	}
-	if (is_held(call, now))
+	if (waits_for_proxy(call, now))
 		return;
 	if (w) {
 		if (caller_has_signal(call->attempt.call.pid))
@@ -285,7 +286,7 @@ static void look_after(struct connectors *c, struct connect_call *call, uint64_t
 		w = start_worker(c);
 	}
 	if (w)
-		give(c, call, w);
+		hand_to_worker(c, call, w);
 	else
 		give_up(c, call, now);
 }
@@ -312,7 +313,7 @@ static int on_timer(void *user, struct err *e)
 	c->may_start = MAX_AT_ONCE;
 	for (size_t i = 0; i < MAX_CALLS; i++)
 		if (c->calls[i].number && c->calls[i].next_ms <= now)
-			look_after(c, &c->calls[i], now);
+			check_call(c, &c->calls[i], now);
 	set_timer(c);
 	return 0;
 }
@@ -350,8 +351,8 @@ static void hand_over(struct connectors *c, struct connect_call *call)
 
 	if (!w && c->alive == 0)
 		w = start_worker(c);
-	if (w && !call->attempt.is_held)
-		give(c, call, w);
+	if (w && !call->attempt.waits_for_proxy)
+		hand_to_worker(c, call, w);
 }
 
 void connectors_take(struct connectors *c, struct attempt *t, int verdict)
@@ -366,7 +367,7 @@ void connectors_take(struct connectors *c, struct attempt *t, int verdict)
 				       .number = ++c->arrived,
 				       .next_ms = now + FIRST_PAUSE_MS,
 				       .pause_ms = FIRST_PAUSE_MS,
-				       .held_until_ms = now + MAX_HELD_MS };
+				       .gives_up_ms = now + MAX_PROXY_WAIT_MS };
 	*t = (struct attempt)ATTEMPT_NONE;
 	hand_over(c, call);
 	if (call->worker) {
@@ -383,9 +384,9 @@ void connectors_release(struct connectors *c, uint64_t id, int verdict)
 	for (size_t i = 0; c->calls && i < MAX_CALLS; i++) {
 		struct connect_call *call = &c->calls[i];
 
-		if (!call->number || !call->attempt.is_held || call->attempt.call.id != id)
+		if (!call->number || !call->attempt.waits_for_proxy || call->attempt.call.id != id)
 			continue;
-		call->attempt.is_held = false;
+		call->attempt.waits_for_proxy = false;
 		call->verdict = verdict;
 		hand_over(c, call);
 		return;
@@ -402,7 +403,7 @@ int connectors_init(struct connectors *c, struct arena *a, struct engine *engine
 	return loop_prepare_timers(engine->loop, e);
 }
 
-static void close_rest(struct connectors *c)
+static void close_descriptors(struct connectors *c)
 {
 	int fds[2 * MAX_CALLS];
 	size_t count = 0;
@@ -430,7 +431,7 @@ void connectors_done(struct connectors *c)
 	for (size_t i = 0; i < MAX_WORKERS; i++)
 		if (c->workers[i].state == WORKER_IDLE || c->workers[i].state == WORKER_BUSY)
 			dismiss(&c->workers[i]);
-	close_rest(c);
+	close_descriptors(c);
 	for (size_t i = 0; i < MAX_WORKERS; i++)
 		if (c->workers[i].state == WORKER_DYING)
 			(void)on_end(&c->workers[i], 0, &(struct err)ERR_INIT);

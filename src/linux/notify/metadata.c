@@ -384,12 +384,12 @@ static int find_file(const struct metadata *m, const struct engine_call *call,
 	r = lookup_init_at(&lookup, m->engine, call, change->dir, path);
 	lookup.nofollow = change->at_flags & AT_SYMLINK_NOFOLLOW;
 	if (r == 0)
-		r = rights_put_down(&rights);
+		r = rights_drop(&rights);
 	if (r == 0) {
 		fd = lookup_find(&lookup);
 		if (fd >= 0 && change->kind == LENGTH && m->has_mounts)
 			change->is_foreign = is_foreign(&lookup, fd);
-		rights_take_up(&rights);
+		rights_restore(&rights);
 	}
 	lookup_done(&lookup);
 	return r < 0 ? r : fd;
@@ -455,7 +455,7 @@ static int check_mode(int file, mode_t mode)
 	return S_ISDIR(st.st_mode) ? 0 : -EPERM;
 }
 
-static int judge(const struct metadata *m, int file, const struct change *change)
+static int check_change(const struct metadata *m, int file, const struct change *change)
 {
 	if (!m->has_mounts && !is_writable(m, file))
 		return -EPERM;
@@ -582,7 +582,7 @@ static int change_file(const struct metadata *m, const struct engine_call *call,
 
 	if (file < 0)
 		return file;
-	r = judge(m, file, change);
+	r = check_change(m, file, change);
 	if (r == 0 && change->kind == LENGTH)
 		r = check_length(call->pid, change->length);
 	if (r == 0 && needs_own(change)) {
@@ -593,11 +593,11 @@ static int change_file(const struct metadata *m, const struct engine_call *call,
 	if (r == 0 && !engine_is_waiting(m->engine, call->id))
 		r = -ESRCH;
 	if (r == 0)
-		r = rights_put_down(&rights);
+		r = rights_drop(&rights);
 	if (r < 0)
 		return r;
 	r = make_change(file, own, change);
-	rights_take_up(&rights);
+	rights_restore(&rights);
 	return r;
 }
 

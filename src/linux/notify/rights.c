@@ -14,12 +14,12 @@ static long set(const struct __user_cap_data_struct *data)
 	return syscall(SYS_capset, &header, data);
 }
 
-int rights_put_down(struct rights *r)
+int rights_drop(struct rights *r)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2];
 
-	*r = (struct rights){ .are_down = false };
+	*r = (struct rights){ .are_dropped = false };
 	if (syscall(SYS_capget, &header, r->saved) < 0)
 		return -errno;
 	if (r->saved[0].effective == 0 && r->saved[1].effective == 0)
@@ -30,14 +30,14 @@ int rights_put_down(struct rights *r)
 	}
 	if (set(none) < 0)
 		return -errno;
-	r->are_down = true;
+	r->are_dropped = true;
 	return 0;
 }
 
-void rights_take_up(struct rights *r)
+void rights_restore(struct rights *r)
 {
 	/* What is permitted can always be made effective again. */
-	if (r->are_down)
+	if (r->are_dropped)
 		(void)set(r->saved);
-	r->are_down = false;
+	r->are_dropped = false;
 }

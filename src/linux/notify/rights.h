@@ -14,9 +14,9 @@
 
 struct rights {
 	struct __user_cap_data_struct saved[2];
-	bool are_down;
+	bool are_dropped;
 };
 
 /* 0 or -errno; then nothing may be done on the command's behalf. */
-int rights_put_down(struct rights *r) MUST_CHECK NONNULL;
-void rights_take_up(struct rights *r) NONNULL;
+int rights_drop(struct rights *r) MUST_CHECK NONNULL;
+void rights_restore(struct rights *r) NONNULL;

@@ -107,13 +107,13 @@ static int take(const struct engine *engine, const struct engine_call *call, int
 static int set_length(int fd, int64_t length)
 {
 	struct rights rights;
-	int r = rights_put_down(&rights);
+	int r = rights_drop(&rights);
 
 	if (r < 0)
 		return r;
 	/* Who opened it may: the kernel has asked Landlock then. */
 	r = ftruncate(fd, (off_t)length) < 0 ? -errno : 0;
-	rights_take_up(&rights);
+	rights_restore(&rights);
 	return r;
 }
 
@@ -171,12 +171,12 @@ static int set_flags(const struct flagging *f)
 {
 	scoped_fd taken = take(f->engine, f->call, (int)f->call->args[0], f->file);
 	struct rights rights;
-	int r = taken < 0 ? taken : rights_put_down(&rights);
+	int r = taken < 0 ? taken : rights_drop(&rights);
 
 	if (r < 0)
 		return r;
 	r = fcntl(taken, F_SETFL, (int)f->call->args[2]) < 0 ? -errno : 0;
-	rights_take_up(&rights);
+	rights_restore(&rights);
 	return r;
 }
 

@@ -14,9 +14,9 @@ struct attempt {
 	int socket; /* the caller's */
 	int target; /* O_PATH of the socket file; -1: the address is used as it is */
 	int domain, type;
-	bool has_time_limit; /* SO_SNDTIMEO */
-	bool is_held;	     /* until somebody has said whether it may be made */
-	bool is_told;	     /* when it was made, from where is to be told */
+	bool has_time_limit;  /* SO_SNDTIMEO */
+	bool waits_for_proxy; /* until somebody has said whether it may be made */
+	bool is_told;	      /* when it was made, from where is to be told */
 	union {
 		struct sockaddr any;
 		struct sockaddr_un path;

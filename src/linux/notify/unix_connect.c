@@ -193,10 +193,10 @@ static int find_target(const struct unix_connect *u, struct attempt *t)
 	int r = lookup_init(&lookup, u->engine, &t->call, t->address.path.sun_path);
 
 	if (r == 0)
-		r = rights_put_down(&rights);
+		r = rights_drop(&rights);
 	if (r == 0) {
 		t->target = lookup_find(&lookup);
-		rights_take_up(&rights);
+		rights_restore(&rights);
 		r = t->target < 0 ? t->target : 0;
 	}
 	lookup_done(&lookup);
@@ -206,11 +206,11 @@ static int find_target(const struct unix_connect *u, struct attempt *t)
 static int find_if_bound(int target)
 {
 	struct rights rights;
-	int r = rights_put_down(&rights);
+	int r = rights_drop(&rights);
 
 	if (r == 0) {
 		r = unix_bound_anywhere(target);
-		rights_take_up(&rights);
+		rights_restore(&rights);
 	}
 	return r;
 }
@@ -227,7 +227,7 @@ static enum unix_bound_where find_where(struct unix_connect *u, const struct att
 }
 
 /* SECURITY: whose socket it is was not found out, so it counts as the host's. */
-static int deny_untold(struct unix_connect *u, const struct attempt *t, struct str path)
+static int deny_unknown_owner(struct unix_connect *u, const struct attempt *t, struct str path)
 {
 	struct denial denial = {
 		.kind = DENIAL_UNIX_SOCKET,
@@ -242,7 +242,7 @@ static int deny_untold(struct unix_connect *u, const struct attempt *t, struct s
 }
 
 /* 0 when the inode may be connected to, else -errno. */
-static int judge_path(struct unix_connect *u, struct attempt *t)
+static int check_path(struct unix_connect *u, struct attempt *t)
 {
 	UNINITIALIZED char place[PATH_MAX_BYTES];
 	struct socket_verdict verdict;
@@ -259,7 +259,7 @@ static int judge_path(struct unix_connect *u, struct attempt *t)
 	if (!S_ISSOCK(st.st_mode))
 		return 0;
 	path = read_place(t->target, place);
-	verdict = unix_sockets_judge(u->sockets, &st, path);
+	verdict = unix_sockets_decide(u->sockets, &st, path);
 	if (verdict.reason == SOCKET_ALLOWED)
 		return 0;
 	where = find_where(u, t, &st);
@@ -274,7 +274,7 @@ static int judge_path(struct unix_connect *u, struct attempt *t)
 	if (where == BOUND_INSIDE)
 		return 0;
 	if (where == BOUND_UNTOLD)
-		return deny_untold(u, t, path);
+		return deny_unknown_owner(u, t, path);
 	deny_path(u, t, &verdict, path);
 	return -EACCES;
 }
@@ -283,19 +283,19 @@ static int judge_path(struct unix_connect *u, struct attempt *t)
  * SECURITY: where the network and abstract names are the host's, a path is all that
  * can be told apart. An abstract name could be another's by the time it is used.
  */
-static int judge_on_host(struct unix_connect *u, struct attempt *t)
+static int check_on_host(struct unix_connect *u, struct attempt *t)
 {
 	if (t->domain == AF_NETLINK)
 		return attempt_check_netlink(t);
 	if (t->domain == AF_UNIX && t->type != SOCK_DGRAM && attempt_has_path(t))
-		return judge_path(u, t);
+		return check_path(u, t);
 	deny_socket(u, t, "socket", "the sandbox has no network of its own to connect in (P12)");
 	return -EACCES;
 }
 
 /* ---- Who ------------------------------------------------------------------------------ */
 
-static const struct known_caller *know_caller(struct unix_connect *u, const struct attempt *t)
+static const struct known_caller *identify_caller(struct unix_connect *u, const struct attempt *t)
 {
 	static const struct known_caller nobody;
 	struct known_caller *known = &u->known[(uint32_t)t->call.pid % KNOWN_CALLERS];
@@ -379,7 +379,7 @@ static void note_off(struct unix_connect *u, const struct attempt *t)
 	    !destination_parse(&t->address.storage, t->size, &d) ||
 	    !describe_off(&d, &subject, &way_out))
 		return;
-	caller = know_caller(u, t);
+	caller = identify_caller(u, t);
 	/* What it asks for says more than whom it asks. */
 	if (u->hears_names && d.port == DESTINATION_NAMES_PORT && t->type == SOCK_DGRAM) {
 		u->asks_for_names = *caller;
@@ -424,7 +424,7 @@ void unix_connect_note_name(struct unix_connect *u, struct str name)
 
 static bool tell_proxy(struct unix_connect *u, const struct attempt *t, struct proxy_order *order)
 {
-	const struct known_caller *caller = know_caller(u, t);
+	const struct known_caller *caller = identify_caller(u, t);
 
 	_Static_assert(sizeof(order->program) == sizeof(caller->program), "a name fits");
 	order->pid = caller->inner;
@@ -455,7 +455,7 @@ static uint16_t find_host_port(const struct unix_connect *u, const struct attemp
 	return 0;
 }
 
-static int judge_managed(struct unix_connect *u, struct attempt *t)
+static int check_managed(struct unix_connect *u, struct attempt *t)
 {
 	struct destination d;
 
@@ -464,8 +464,8 @@ static int judge_managed(struct unix_connect *u, struct attempt *t)
 		t->is_told = true;
 		return 0;
 	case DESTINATION_ASKED:
-		t->is_held = ask_proxy(u, t, &d);
-		return t->is_held ? 0 : -ENETUNREACH;
+		t->waits_for_proxy = ask_proxy(u, t, &d);
+		return t->waits_for_proxy ? 0 : -ENETUNREACH;
 	case DESTINATION_UNREACHABLE:
 		return -ENETUNREACH;
 	case DESTINATION_FREE:
@@ -510,7 +510,7 @@ static void on_refused(void *user, const struct attempt *t)
 	describe_address(&d, &subject);
 	buf_printf(&way_out, "--host-port %u", (unsigned)d.port);
 	(void)snprintf(port, sizeof(port), "%u", (unsigned)d.port);
-	caller = know_caller(u, t);
+	caller = identify_caller(u, t);
 	denials_add(u->denials,
 		    &(struct denial){ .kind = DENIAL_HOST,
 				      .subject = buf_str(&subject),
@@ -539,7 +539,7 @@ static void on_made(void *user, const struct attempt *t, const struct connector_
 
 /* ---- All ------------------------------------------------------------------------------ */
 
-static int judge(struct unix_connect *u, struct attempt *t)
+static int check_attempt(struct unix_connect *u, struct attempt *t)
 {
 	if (!is_of_sandbox(u, t->socket)) {
 		deny_socket(u, t, "inherited socket",
@@ -547,12 +547,12 @@ static int judge(struct unix_connect *u, struct attempt *t)
 		return -EACCES;
 	}
 	if (u->sandbox->has_no_namespaces)
-		return judge_on_host(u, t);
+		return check_on_host(u, t);
 	switch (t->domain) {
 	case AF_INET:
 	case AF_INET6:
 		if (u->proxy)
-			return judge_managed(u, t);
+			return check_managed(u, t);
 		note_off(u, t);
 		return 0;
 	case AF_NETLINK:
@@ -563,7 +563,7 @@ static int judge(struct unix_connect *u, struct attempt *t)
 				    "unix datagrams could reach the host (P12)");
 			return -EACCES;
 		}
-		return attempt_has_path(t) ? judge_path(u, t) : 0;
+		return attempt_has_path(t) ? check_path(u, t) : 0;
 	default:
 		/* SECURITY: families that no network namespace contains (vsock) end here. */
 		return -EACCES;
@@ -590,7 +590,7 @@ static enum engine_answer on_connect(void *user, struct engine *engine,
 		return ENGINE_RETURN;
 	}
 	if (r == 0)
-		r = judge(u, &t);
+		r = check_attempt(u, &t);
 	/* Also what is refused: the socket must not be closed here. */
 	connectors_take(&u->connectors, &t, r);
 	return ENGINE_LATER;

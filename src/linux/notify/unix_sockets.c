@@ -126,9 +126,9 @@ static int add_known(struct arena *a, struct unix_sockets *s, const struct walk 
 		.is_allow = verdict->decision == DECISION_ALLOW,
 		.is_replaceable = plan_resolve(s->plan, path).access == ACCESS_WRITE ||
 				  plan_resolve(s->plan, parent).access == ACCESS_WRITE,
-		.held = open(path.p, O_PATH | O_NOFOLLOW | O_CLOEXEC),
+		.inode_fd = open(path.p, O_PATH | O_NOFOLLOW | O_CLOEXEC),
 	};
-	if (added->held < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+	if (added->inode_fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
 		return FAIL_SYS(e, errno, "can't open the socket '%s'", path.p);
 	return 0;
 }
@@ -173,8 +173,8 @@ int unix_sockets_find(struct arena *a, const struct plan *plan, struct unix_sock
 void unix_sockets_done(struct unix_sockets *s)
 {
 	for (size_t i = 0; i < s->items.count; i++) {
-		fd_done(&s->items.items[i].held);
-		s->items.items[i].held = -1;
+		fd_done(&s->items.items[i].inode_fd);
+		s->items.items[i].inode_fd = -1;
 	}
 	s->items.count = 0;
 }
@@ -196,8 +196,8 @@ static bool stands_at(const char *path, const struct stat *inode)
 	return is_inode(fd, inode);
 }
 
-struct socket_verdict unix_sockets_judge(const struct unix_sockets *s, const struct stat *inode,
-					 struct str path)
+struct socket_verdict unix_sockets_decide(const struct unix_sockets *s, const struct stat *inode,
+					  struct str path)
 {
 	struct net_verdict general = net_resolve_socket(s->plan->net, path, s->plan->places.home);
 	struct socket_verdict verdict = { .reason = SOCKET_UNNAMED };
@@ -210,7 +210,7 @@ struct socket_verdict unix_sockets_judge(const struct unix_sockets *s, const str
 						.is_final = general.layer > 0 };
 	for (size_t i = 0; i < s->items.count; i++) {
 		const struct known_socket *known = &s->items.items[i];
-		bool was_it = is_inode(known->held, inode);
+		bool was_it = is_inode(known->inode_fd, inode);
 		bool is_it = was_it || stands_at(known->path, inode);
 
 		/* A deny is never too wide: by whichever way it is the same socket. */

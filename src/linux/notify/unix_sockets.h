@@ -22,7 +22,7 @@
 struct known_socket {
 	const char *path;     /* canonical */
 	struct origin origin; /* in the policy */
-	int held;	      /* O_PATH, or -1: nothing stood there at the start */
+	int inode_fd;	      /* O_PATH, or -1: nothing stood there at the start */
 	bool is_allow;
 	bool is_replaceable; /* by the command */
 };
@@ -60,5 +60,5 @@ struct socket_verdict {
 };
 
 /* `path` is where the inode lies as the command sees it; it decides nothing alone. */
-struct socket_verdict unix_sockets_judge(const struct unix_sockets *s, const struct stat *inode,
-					 struct str path) NONNULL;
+struct socket_verdict unix_sockets_decide(const struct unix_sockets *s, const struct stat *inode,
+					  struct str path) NONNULL;

@@ -102,7 +102,7 @@ struct watch {
 /* ---- What to look at ----------------------------------------------------------- */
 
 /* Where the kernel makes up the names as they are asked for. */
-static bool is_made_up(struct str path)
+static bool is_kernel_tree(struct str path)
 {
 	return str_is(path, "/proc") || str_is(path, "/sys") || str_is(path, "/dev");
 }
@@ -192,7 +192,7 @@ static int add_regions(struct arena *a, struct watch *w, struct err *e)
 		const struct region *region = &w->plan->regions.items[i];
 
 		if (region->access == ACCESS_DENY || region->type != HOST_DIR ||
-		    !is_of_interest(w, region->path) || is_made_up(region->path))
+		    !is_of_interest(w, region->path) || is_kernel_tree(region->path))
 			continue;
 		if (add_start(a, w, region->path, e) < 0)
 			return err_result(e);
@@ -236,8 +236,8 @@ static bool is_dir(const struct watch *w, struct str path)
 }
 
 /* A name in a directory; its own directories are listed again when they were before `round`. */
-static int judge(struct watch *w, struct str dir, const char *name, uint8_t type, uint64_t round,
-		 struct err *e)
+static int check_name(struct watch *w, struct str dir, const char *name, uint8_t type,
+		      uint64_t round, struct err *e)
 {
 	struct str path = { w->order, 0 };
 	size_t len = dir.len == 1 ? 0 : dir.len;
@@ -256,7 +256,8 @@ static int judge(struct watch *w, struct str dir, const char *name, uint8_t type
 			w->order_len = path.len;
 		return 0;
 	}
-	if ((type != DT_DIR && type != DT_UNKNOWN) || is_made_up(path) || !is_of_interest(w, path))
+	if ((type != DT_DIR && type != DT_UNKNOWN) || is_kernel_tree(path) ||
+	    !is_of_interest(w, path))
 		return 0;
 	return type == DT_DIR || is_dir(w, path) ? add_pending(w, path, round, e) : 0;
 }
@@ -330,7 +331,7 @@ static int add_known(struct watch *w, struct pending of, const struct host_listi
 {
 	for (size_t i = 0; i < known->count; i++)
 		if (known->items[i].type == HOST_DIR &&
-		    judge(w, of.path, known->items[i].name.p, DT_DIR, of.round, e) < 0)
+		    check_name(w, of.path, known->items[i].name.p, DT_DIR, of.round, e) < 0)
 			return err_result(e);
 	return 0;
 }
@@ -467,8 +468,8 @@ static int take_event(struct watch *w, struct err *e)
 	/* What was moved has new paths all the way down. */
 	if ((event->mask & (IN_MOVED_TO | IN_ISDIR)) == (IN_MOVED_TO | IN_ISDIR))
 		w->round++;
-	return judge(w, dir->path, event->name, (event->mask & IN_ISDIR) ? DT_DIR : DT_REG,
-		     (event->mask & IN_MOVED_TO) ? w->round : 0, e);
+	return check_name(w, dir->path, event->name, (event->mask & IN_ISDIR) ? DT_DIR : DT_REG,
+			  (event->mask & IN_MOVED_TO) ? w->round : 0, e);
 }
 
 static int take_entry(struct watch *w, struct err *e)
@@ -494,7 +495,7 @@ static int take_entry(struct watch *w, struct err *e)
 	w->entries_at += entry->bytes;
 	if (strcmp(entry->name, ".") == 0 || strcmp(entry->name, "..") == 0)
 		return 0;
-	return judge(w, w->listed_as.path, entry->name, entry->type, w->listed_as.round, e);
+	return check_name(w, w->listed_as.path, entry->name, entry->type, w->listed_as.round, e);
 }
 
 /* ---- Doing what there is to do ----------------------------------------------------- */

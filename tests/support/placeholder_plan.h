@@ -10,14 +10,14 @@
 
 enum { MAX_WANTED = 100 };
 
-struct wish {
+struct placeholder_plan {
 	struct plan plan;
 	struct placeholder items[MAX_WANTED];
 	char paths[MAX_WANTED][200];
 };
 
 /* `name` is below the scratch directory; a `content` makes it a file. */
-static void wish_add(struct wish *w, const char *name, const char *content)
+static void placeholder_plan_add(struct placeholder_plan *w, const char *name, const char *content)
 {
 	size_t i = w->plan.placeholders.count++;
 
@@ -28,14 +28,14 @@ static void wish_add(struct wish *w, const char *name, const char *content)
 	w->plan.placeholders.items = w->items;
 }
 
-static inline void wish_add_socket(struct wish *w, const char *name)
+static inline void placeholder_plan_add_socket(struct placeholder_plan *w, const char *name)
 {
-	wish_add(w, name, NULL);
+	placeholder_plan_add(w, name, NULL);
 	w->items[w->plan.placeholders.count - 1].kind = PLACEHOLDER_SOCKET;
 }
 
-static inline int wish_hold(struct arena *a, const struct wish *w, struct placeholders *out,
-			    struct err *e)
+static inline int placeholder_plan_take(struct arena *a, const struct placeholder_plan *w,
+					struct placeholders *out, struct err *e)
 {
 	struct placeholders held;
 

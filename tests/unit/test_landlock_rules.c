@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walls of the landlock backend in this kernel, with the rights of every ABI up
+ * The Landlock rules of the landlock backend in this kernel, with the rights of every ABI up
  * to its own: what each leaves open the filter and the supervisor keep.
  */
 #include "test.h"
@@ -154,7 +154,7 @@ static const struct attempt {
 	{ "rename", try_rename, 0 },
 };
 
-/* ---- A process behind the walls --------------------------------------------------------- */
+/* ---- A process behind the rules --------------------------------------------------------- */
 
 struct outcomes {
 	int outside[COUNT_OF(attempts)], inside[COUNT_OF(attempts)];
@@ -175,9 +175,9 @@ static _Noreturn void run_inside(struct run *r)
 	const struct rlimit limit = { 4096, 4096 };
 
 	job->root = open("/", O_PATH | O_CLOEXEC);
-	inner_build_wall(job);
+	inner_prepare_landlock(job);
 	inner_drop_capabilities(job);
-	inner_enter_wall(job);
+	inner_enter_landlock(job);
 	inner_tell_ready(job, inner_lock_filter(job));
 	r->shared->openat2_outside = try_openat2_truncate("out");
 	for (size_t i = 0; i < COUNT_OF(attempts); i++) {
@@ -197,22 +197,22 @@ static int prepare(struct run *r, uint32_t abi, bool is_writable, struct err *e)
 		.metadata = is_writable ? FILTER_METADATA_ASKED : FILTER_METADATA_REFUSED,
 		.lacks_truncate = abi < 3,
 	};
-	struct wall_rule *rules = arena_array(&r->a, 2, sizeof(*rules), e);
+	struct landlock_rule *rules = arena_array(&r->a, 2, sizeof(*rules), e);
 	char *work = arena_alloc(&r->a, 256, e);
 
 	if (!rules || !work)
 		return -1;
 	(void)snprintf(work, 256, "%s/work", scratch_top);
-	rules[0] = (struct wall_rule){ .path = "/", .kind = WALL_LOOK };
-	rules[1] = (struct wall_rule){ .path = work, .kind = WALL_WRITE };
+	rules[0] = (struct landlock_rule){ .path = "/", .kind = LANDLOCK_MAY_LOOK };
+	rules[1] = (struct landlock_rule){ .path = work, .kind = LANDLOCK_MAY_WRITE };
 	r->job = (struct inner_job){ .root = -1,
 				     .unix_diag = -1,
 				     .ruleset = -1,
 				     .stdio = { 0, 1, 2 },
 				     .has_listener = is_writable };
-	r->job.walls.abi = abi;
-	r->job.walls.rules.items = rules;
-	r->job.walls.rules.count = is_writable ? 2 : 1;
+	r->job.landlock.abi = abi;
+	r->job.landlock.rules.items = rules;
+	r->job.landlock.rules.count = is_writable ? 2 : 1;
 	r->writable[0] = work;
 	r->sandbox = (struct sandbox)SANDBOX_NONE;
 	r->sandbox.writable = r->writable;
