@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The first process of a sandbox, from its walls to the command; see inner.h. */
+/* The first process of a sandbox, until the command runs; see inner.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,7 +21,7 @@ _Noreturn void inner_fail(const struct inner_job *job, uint32_t stage, size_t in
 		.kind = INIT_FAILED, .stage = stage, .index = (uint32_t)index, .os_error = errno
 	};
 
-	/* When nobody listens there is nobody left to tell. */
+	/* If this fails, the supervisor is gone and nobody needs the report. */
 	fd_pass_tell(job->channel, &message, sizeof(message), 0);
 	_exit(1);
 }
@@ -53,7 +53,7 @@ void inner_hide_self(const struct inner_job *job)
 	static const char shown[] = "cordon";
 
 	memset(job->own_words.from, 0, job->own_words.bytes);
-	/* What `ps` shows of it. */
+	/* What `ps` shows as its arguments. */
 	if (job->own_words.bytes >= sizeof(shown))
 		memcpy(job->own_words.from, shown, sizeof(shown));
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
@@ -61,7 +61,7 @@ void inner_hide_self(const struct inner_job *job)
 	prctl(PR_SET_NAME, shown, 0, 0, 0);
 }
 
-/* A stream for appending: less is asked for, by the very file. */
+/* Opens the stream's own file again, for appending only. */
 static int open_to_append(int stream)
 {
 	char path[sizeof(INNER_OWN_DESCRIPTORS) + 16] = INNER_OWN_DESCRIPTORS "/";
@@ -76,8 +76,8 @@ static int open_to_append(int stream)
 }
 
 /*
- * The same file at the same place in it, but by the sandbox's own mount. SECURITY: what is
- * there now may be a fifo, which nobody may have to wait for.
+ * The same file at the same offset, through the sandbox's own mount. SECURITY: somebody may have
+ * put a fifo there since; without O_NONBLOCK that would block the start for ever.
  */
 static int open_again(const struct inner_job *job, int i)
 {
@@ -96,7 +96,7 @@ static int open_again(const struct inner_job *job, int i)
 		errno = ESTALE;
 		return -1;
 	}
-	/* A terminal has no place to be at. */
+	/* A terminal has no offset. */
 	if (fcntl(moved, F_SETFL, flags) < 0 || (at >= 0 && lseek(moved, at, SEEK_SET) < 0))
 		return -1;
 	return moved;
@@ -115,7 +115,7 @@ void inner_reopen_streams(struct inner_job *job)
 
 /* ---- Limits --------------------------------------------------------------------- */
 
-/* Whether a process can be started when there may be so many. */
+/* Whether fork() works with RLIMIT_NPROC set to `most`. */
 static bool can_fork(const struct inner_job *job, uint64_t most)
 {
 	struct rlimit before, now;
@@ -140,19 +140,20 @@ static bool can_fork(const struct inner_job *job, uint64_t most)
 }
 
 /*
- * SECURITY: a limit on processes is tried before it is relied on. The kernel exempts who is
- * root outside, which can't be seen in here, and one before 5.14 counts others as well.
+ * SECURITY: try the process limit before relying on it. The kernel exempts a user who is root
+ * outside the namespace, which can't be seen from inside, so a fork bomb would not be stopped; and
+ * before Linux 5.14 it also counts the user's processes outside.
  */
 static void prove_limits(const struct inner_job *job)
 {
 	if (!job->limits_processes)
 		return;
-	/* Who has mounted counts until it is waited for. */
+	/* The process that made the mounts counts until it is reaped. */
 	while (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR)
 		;
 	if (can_fork(job, 1))
 		inner_fail(job, INNER_LIMITS, INNER_NOT_COUNTED);
-	/* This one, the new one, and who has masked names already. */
+	/* This process, the new one, and the masker. */
 	if (!can_fork(job, 3))
 		inner_fail(job, INNER_LIMITS, INNER_COUNTED_ELSEWHERE);
 }
@@ -168,7 +169,7 @@ void inner_tell_ready(struct inner_job *job, int listener)
 	int r;
 
 	prove_limits(job);
-	/* The parent knows which are there: those that it asked for. */
+	/* The parent knows which of them to expect from the job. */
 	if (job->unix_diag >= 0)
 		fds[count++] = job->unix_diag;
 	if (listener >= 0)
@@ -183,7 +184,7 @@ void inner_tell_ready(struct inner_job *job, int listener)
 		errno = -r;
 		inner_fail(job, INNER_TELL, 0);
 	}
-	/* Something else, or the end of the channel: the run is over before it began. */
+	/* Any other order, or the end of the channel, cancels the run before the command starts. */
 	if (job->waits && !init_wait(job->channel, job->host, INIT_START, &order))
 		_exit(0);
 }
@@ -203,7 +204,7 @@ static _Noreturn void tell_exec_failed(const struct inner_job *job, struct comma
 
 _Noreturn void inner_become_command(struct inner_job *job)
 {
-	/* Limits come last: what was set up may have needed more. */
+	/* Limits come last: the set-up may need more. */
 	if (!command_place_stdio(job->stdio) ||
 	    syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0 ||
 	    syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &job->open_files, NULL) < 0 ||
@@ -214,7 +215,7 @@ _Noreturn void inner_become_command(struct inner_job *job)
 	tell_exec_failed(job, command_execute(&job->words));
 }
 
-/* Nothing is copied that exec would throw away; this process waits until then. */
+/* vfork(): no memory is copied that exec would discard. This process waits until the exec. */
 pid_t inner_start_command(struct inner_job *job)
 {
 	pid_t command;

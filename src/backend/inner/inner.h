@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every Linux sandbox does last, whatever made its walls: the first process
- * in it hides what it holds, gives up what it could do, for itself and for the
- * command, tells the parent, and starts the command.
+ * The last steps of every Linux sandbox, whichever backend made it: its first process hides the
+ * caller's memory, gives up its privileges for itself and for the command, reports to the
+ * parent, and starts the command.
  *
- *	prepare.c	the parent's side: the job, and failures in words
- *	stdio.c		what the standard streams may be
+ *	prepare.c	the parent's side: the job, and the text of failures
+ *	filter.c	what the system-call filter contains
+ *	stdio.c		which standard streams are refused, and which are opened again
  *	network_child.c	a network in which every address is the sandbox's own
  *	lock_child.c	capabilities, Landlock, seccomp: what can't be undone
  *	child.c		the rest
  *
- * The files *child.c run between clone and exec in what may be a threaded
- * program: raw system calls on what the job holds, no allocation, no locale, no
- * stdio. A failure is a stage, a number and an errno in an init_message.
+ * The files *child.c run between clone and exec in what may be a threaded program: they make raw
+ * system calls on what the job holds, and use no allocation, no locale and no stdio. They report
+ * a failure as a stage, a number and an errno in an init_message.
  */
 #pragma once
 
@@ -31,8 +32,8 @@
 #include "os/words.h"
 
 /*
- * What the process was doing; one line each: name, what could not be done. A
- * backend's own stages follow, from INNER_STAGE_COUNT on.
+ * What the process was doing when it failed: name, what completes "can't". A backend's own stages
+ * have the numbers from INNER_STAGE_COUNT on.
  */
 #define INNER_STAGES(X)                                                                 \
 	X(DIRECTORY, "enter the working directory: it is not readable for the command") \
@@ -55,12 +56,12 @@ enum inner_stage {
 		INNER_STAGE_COUNT,
 };
 
-/* Steps of INNER_LIMITS that are no failure of a call. */
+/* Steps of INNER_LIMITS that are not a failed call. */
 enum { INNER_NOT_COUNTED = 10, INNER_COUNTED_ELSEWHERE };
 
 /*
- * Landlock, as data. It knows no "narrower inside wider": the rules are the outer
- * lines. What is not there, or hidden, is passed over: a rule only opens.
+ * Landlock rules, as data. A rule grants access to a whole subtree, and no rule can take access
+ * away inside it. Paths that are missing or hidden are skipped: that grants less, never more.
  */
 enum landlock_access {
 	LANDLOCK_MAY_LIST, /* listing directories, nothing else */
@@ -73,22 +74,22 @@ enum landlock_access {
 struct landlock_rule {
 	const char *path;
 	enum landlock_access kind;
-	bool is_made; /* for this run: not what the host has there */
-	/* P8, for walls that nothing stands before: it has to be that inode, and to be there. */
+	bool is_made; /* made for this run: not what the host has there */
+	/* P8, where no mount has checked it: the path must exist and be that inode. */
 	bool is_checked;
 	uint64_t device, inode;
 };
 
 struct landlock_rules {
 	uint32_t abi;	  /* of the kernel; 0: none */
-	bool scopes_only; /* files are left alone: Landlock would forbid all mounts */
-	bool shows_root;  /* the host's "/" is what is seen as "/" */
-	/* Ports, and sockets that were bound outside, as far as the ABI has rights for them. */
+	bool scopes_only; /* no rules for files: with those Landlock forbids all mounts */
+	bool shows_root;  /* the command sees the host's "/" as "/" */
+	/* Refuses ports, and sockets that were bound outside, as far as the ABI can. */
 	bool refuses_network;
 	VEC(struct landlock_rule) rules;
 };
 
-/* A network of its own: what of struct launch_network is needed inside, and what came of it. */
+/* The sandbox's own network: what of struct launch_network is needed inside, and the result. */
 struct inner_network {
 	bool is_managed;
 	uint16_t host_ports[LAUNCH_MAX_HOST_PORTS];
@@ -96,7 +97,7 @@ struct inner_network {
 	uint32_t name_servers[LAUNCH_MAX_NAME_SERVERS]; /* of struct launch; not when it is managed */
 	size_t name_server_count;
 
-	/* Set inside: inner_network_sockets() of IPv4, and as many of IPv6 where there is that. */
+	/* Set inside: inner_network_sockets() for IPv4, and as many for IPv6 if the host has it. */
 	int sockets[SANDBOX_MAX_SOCKETS];
 	size_t socket_count;
 	uint32_t lacks; /* enum sandbox_lack */
@@ -109,42 +110,43 @@ struct inner_job {
 	const char *directory;
 	int stdio[3];
 	/*
-	 * A file that was opened for reading, and that the command may not write, is
-	 * opened again inside: else it could be opened for writing by /proc/self/fd/0,
-	 * which leads to the host's mount of it. One that is for appending, and can be read, is
-	 * opened again for appending alone: INNER_OWN_DESCRIPTORS is where.
+	 * The path by which a stream is opened again inside; NULL: the stream stays. A file that
+	 * was opened for reading, and that the command may not write, is opened again through
+	 * the sandbox's own mount: through /proc/self/fd/0 the command could otherwise open the
+	 * host's mount of it for writing. A stream that appends to a file and can also read it
+	 * is opened again for appending only; its path is INNER_OWN_DESCRIPTORS.
 	 */
 	const char *reopened[3];
 	struct filter filter;
-	bool has_no_mounts; /* of its own: there is nothing to open a stream again by */
+	bool has_no_mounts; /* of its own, through which a stream could be opened again */
 	bool has_writable;  /* the command may write somewhere on the host */
 	bool asks_connect;
-	bool has_listener;   /* something is asked of the parent */
-	bool needs_listener; /* something that the command must not have unasked */
-	/* Which files of the caller's the command gets; of those that are only for appending. */
+	bool has_listener;   /* the filter asks the parent about some calls */
+	bool needs_listener; /* about some that must not be allowed without asking */
+	/* The caller's files that the command gets as streams. */
 	struct streams streams;
 	bool has_own_network;
 	struct inner_network network;
-	bool waits; /* for INIT_START */
+	bool waits; /* for INIT_START before it executes the command */
 	struct landlock_rules landlock;
 	struct command_limits limits;
 	bool limits_processes;
-	struct os_words own_words; /* of this program: wiped inside */
+	struct os_words own_words; /* this program's arguments and environment: wiped inside */
 	int channel;		   /* the sandbox's end */
-	int host;		   /* a pidfd: the run ends with this process */
+	int host;		   /* a pidfd of the supervisor: the run ends with it */
 
-	/* Set inside, on the way. */
-	struct rlimit open_files; /* as they were */
+	/* Set inside. */
+	struct rlimit open_files; /* the limit before it was raised */
 	struct command_signals signals;
-	int root; /* O_PATH: what is "/" for the command */
+	int root; /* O_PATH: the command's "/" */
 	int unix_diag;
 	int ruleset; /* Landlock's, -1: none */
 };
 
-/* That come with INIT_READY: root, unix_diag, the listener, three streams, sockets. */
+/* The descriptors sent with INIT_READY: root, unix_diag, the listener, three streams, sockets. */
 enum { INNER_MAX_FDS = 6 + SANDBOX_MAX_SOCKETS };
 
-/* How many sockets a managed network has for each family, and which the `i`-th is. */
+/* How many sockets a managed network has for each address family, and what the `i`-th is for. */
 static inline size_t inner_network_sockets(const struct inner_network *n)
 {
 	return n->is_managed ? 3 + n->host_port_count : 0;
@@ -207,8 +209,8 @@ int inner_prepare(struct arena *a, const struct launch *in, struct inner_job *jo
 	MUST_CHECK NONNULL;
 
 /*
- * stdio.c: sets `reopened`. ERR_POLICY for a standard stream through which the command could
- * get around the policy; ERR_SYS.
+ * stdio.c: sets `reopened`. CAUSE_STREAM_REFUSED for a standard stream through which the command
+ * could bypass the policy; ERR_SYS.
  */
 int inner_check_stdio(struct arena *a, const struct launch *in, struct inner_job *job,
 		      struct err *e) MUST_CHECK NONNULL;
@@ -221,23 +223,23 @@ int inner_find_streams(const struct launch *in, struct inner_job *job, struct er
 	MUST_CHECK NONNULL;
 
 /*
- * Waits for the first message. The descriptors of inner_tell_ready() go to `s`
- * when it is INIT_READY; else the caller words `m`.
+ * Waits for the first message. If it is INIT_READY, stores the descriptors of inner_tell_ready() in
+ * `s`; otherwise the caller turns `m` into an error.
  */
 int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init_message *m,
 		     struct err *e) MUST_CHECK NONNULL;
 
-/* To `in->warn`: what a sandbox that stands does less well than elsewhere. */
+/* Warns through `in->warn` about what this kernel lets the sandbox do less well. */
 void inner_say_lacks(const struct launch *in, const struct sandbox *s) NONNULL;
 
-/* For the stages above. */
+/* Turns a failure in one of the stages above into an error. */
 int inner_word_failure(const struct inner_job *job, const struct init_message *m, struct err *e)
 	NONNULL;
 
-/* The command's group gets the terminal before the command can touch it. */
+/* Makes the command's group the terminal's foreground group, before the command runs. */
 void inner_hand_over_terminal(const struct launch *in, pid_t group) NONNULL;
 
-/* For a launch that failed: ends the first process, if there is one, and takes the terminal back. */
+/* After a failed launch: kills the first process, if there is one, and takes the terminal back. */
 void inner_undo(const struct launch *in, struct sandbox *s) NONNULL;
 
 /* ---- Inside ---------------------------------------------------------------------- */
@@ -245,56 +247,56 @@ void inner_undo(const struct launch *in, struct sandbox *s) NONNULL;
 /* Reports and ends the process. */
 _Noreturn void inner_fail(const struct inner_job *job, uint32_t stage, size_t index);
 
-/* Allows as many descriptors as may be; inner_become_command() sets the limit back. */
+/* Raises the limit of open files for the set-up; inner_become_command() restores it. */
 void inner_raise_open_files(struct inner_job *job);
 
 /* Once the command runs: closes every descriptor but `channel` and `host`. */
 void inner_keep_ties(struct inner_job *job);
 
 /*
- * SECURITY: a copy of the caller can be seen from inside. Nothing may be read from
- * it (not dumpable), and its words and environment, which the kernel shows
- * nevertheless, are wiped.
+ * SECURITY: this process is a copy of the caller, and the command can see it. Without this the
+ * command could read the caller's memory (hence not dumpable), and its arguments and environment,
+ * tokens included, from /proc, which shows them even so (hence wiped).
  */
 void inner_hide_self(const struct inner_job *job);
 
 /*
- * In a network namespace that is new: the loopback interface, and when it is managed the
- * routes and listeners. Needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE.
+ * Sets up a new network namespace: the loopback interface and, if the network is managed, routes
+ * and listeners. Needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE.
  */
 void inner_make_network(struct inner_job *job);
-/* Of that, where a loopback interface is up already: what name_servers asks for. */
+/* The part of it for `name_servers`, where the loopback interface is up already. */
 void inner_hear_names(struct inner_job *job);
 
 void inner_drop_capabilities(const struct inner_job *job);
 
 /*
- * Landlock in two steps: the rules when all is in its place, then the wall for this process.
- * The rules can be made outside as well; false: `why` is a failure to be worded.
+ * Landlock in two steps: first the ruleset, when all mounts are in place, then this process enters
+ * it. inner_make_ruleset() can also run outside; when it returns false, `why` is the failure.
  */
 bool inner_make_ruleset(struct inner_job *job, struct init_message *why);
 void inner_prepare_landlock(struct inner_job *job);
 void inner_enter_landlock(struct inner_job *job);
 
 /*
- * From here on this process can signal itself and those that it starts, wherever these go, and
- * nobody else. False: it can signal others, too (before ABI 6).
+ * From here on this process can signal only itself and its descendants. False: it can still signal
+ * others (before ABI 6).
  */
 bool inner_scope_signals(const struct inner_job *job);
 
 int inner_lock_filter(const struct inner_job *job); /* the listener, or -1 */
 
-/* What is to be opened again, before there is a filter that asks. */
+/* Opens streams again. Call it before the filter is installed, which would ask about the open. */
 void inner_reopen_streams(struct inner_job *job);
 
 /*
- * Hands `root`, `unix_diag`, the listener and what was opened again to the parent, and
- * waits for it when it `waits`.
+ * Sends `root`, `unix_diag`, the listener and the streams that were opened again to the parent,
+ * and waits for INIT_START if `waits` is set.
  */
 void inner_tell_ready(struct inner_job *job, int listener);
 
-/* Returns when it is executed, or has said why not. `signals` has to be set. */
+/* Returns when the command was executed, or has reported why not. Expects `signals` to be set. */
 pid_t inner_start_command(struct inner_job *job);
 
-/* The same in this very process, which becomes the command. */
+/* Executes the command in this process. */
 _Noreturn void inner_become_command(struct inner_job *job);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the first process gives up for itself and for the command, for good. A backend may
- * have another process at work in the same memory, so an error that is no failure is not
- * taken from errno.
+ * Privileges that the first process gives up for good, for itself and for the command. Another
+ * process may share this memory, errno included. So calls that may fail here without harm are raw
+ * calls, which return the error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 _Static_assert(sizeof(struct bpf_insn) == sizeof(struct sock_filter), "the kernel's layout");
 
-/* That the user is root gives nothing back on exec. */
+/* SECURITY: without these bits a user who is root would get all capabilities back on exec. */
 static void lock_bits(const struct inner_job *job)
 {
 	long r = 0;
@@ -34,8 +34,8 @@ static void lock_bits(const struct inner_job *job)
 		  0, 0, 0) < 0)
 		inner_fail(job, INNER_CAPABILITIES, 0);
 	/*
-	 * EINVAL ends the list; anything else did not drop. bwrap has dropped most of them already,
-	 * and to ask costs little beside new credentials.
+	 * EINVAL ends the list; any other error means that one was not dropped. Ask first: bwrap has
+	 * dropped most already, and asking is cheaper than a change of credentials.
 	 */
 	for (long cap = 0; r >= 0; cap++) {
 		r = raw_call(SYS_prctl, PR_CAPBSET_READ, cap, 0, 0);
@@ -54,8 +54,8 @@ void inner_drop_capabilities(const struct inner_job *job)
 	if (syscall(SYS_capget, &header, has) < 0)
 		inner_fail(job, INNER_CAPABILITIES, 5);
 	/*
-	 * Without a user namespace an ordinary user can do neither, and need not: with
-	 * no_new_privs nobody gets on exec what was not permitted before.
+	 * Without a user namespace an ordinary user can't lock the bits, and need not: with
+	 * no_new_privs exec grants nothing that was not permitted before.
 	 */
 	if (has[0].effective & (1U << CAP_SETPCAP))
 		lock_bits(job);
@@ -69,9 +69,9 @@ void inner_drop_capabilities(const struct inner_job *job)
 /* ---- Landlock ---------------------------------------------------------------- */
 
 /*
- * The second wall. It knows no "narrower inside wider", so it repeats only the
- * outer lines: nothing is written outside what is writable. It also holds where
- * mounts do not: a fifo or a standard stream that came from outside could be
+ * A second barrier beside the mounts. Landlock can't narrow access inside a subtree that it has
+ * opened, so it only repeats the outermost rule: nothing is written outside what is writable. It
+ * also works where mounts do not: without it a fifo, or a standard stream from outside, could be
  * opened for writing through a read-only mount.
  */
 enum {
@@ -121,7 +121,7 @@ static uint64_t handled_rights(const struct landlock_rules *landlock)
 	return rights;
 }
 
-/* No rule is ever added for these: all ports are refused. */
+/* No rule is ever added for ports, so Landlock refuses all of them. */
 static uint64_t handled_ports(const struct landlock_rules *landlock)
 {
 	if (!landlock->refuses_network || landlock->abi < 4)
@@ -145,7 +145,7 @@ static bool allow_fd(const struct inner_job *job, int fd, uint64_t rights, struc
 	const long kind = LANDLOCK_RULE_PATH_BENEATH;
 	long r = syscall(SYS_landlock_add_rule, job->ruleset, kind, &rule, 0);
 
-	/* It is a file: rights that only directories have are refused for it. */
+	/* EINVAL: it is a file, for which the kernel takes no rights of directories. */
 	if (r < 0 && errno == EINVAL) {
 		rule.allowed_access &= LL_FILE;
 		r = syscall(SYS_landlock_add_rule, job->ruleset, kind, &rule, 0);
@@ -168,14 +168,14 @@ static bool allow_path(const struct inner_job *job, const struct landlock_rule *
 		[LANDLOCK_MAY_LOOK] = LL_LOOK,
 		[LANDLOCK_MAY_READ] = LL_READ,
 		[LANDLOCK_MAY_USE] = LL_READ | LL_FILE,
-		/* SECURITY: a socket that lies there may be bound by anyone. */
+		/* SECURITY: a socket in a writable directory may be the host's; don't open it. */
 		[LANDLOCK_MAY_WRITE] = ~(uint64_t)LL_RESOLVE_UNIX,
 	};
-	/* The raw call: some C libraries make two of it. */
+	/* The raw call: some C libraries make two system calls of open(). */
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, rule->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	bool is_done;
 
-	/* What the policy hides is not to be opened here either. */
+	/* It is missing, or the policy hides it: then no rule is needed. */
 	if (fd < 0 && !rule->is_checked && (errno == ENOENT || errno == EACCES))
 		return true;
 	if (fd < 0 && !rule->is_checked)
@@ -190,8 +190,8 @@ static bool allow_path(const struct inner_job *job, const struct landlock_rule *
 }
 
 /*
- * A stream that was handed in may be opened again as it was given (/dev/stdout). SECURITY: one
- * that is only for writing may be a log that the policy denies.
+ * Lets the command open an inherited stream again as it was given (/dev/stdout). SECURITY: a stream
+ * that is only for writing may be a log that the policy denies, so reading it is not granted.
  */
 static bool allow_stdio(const struct inner_job *job, struct init_message *why)
 {
@@ -204,10 +204,13 @@ static bool allow_stdio(const struct inner_job *job, struct init_message *why)
 		if ((flags & O_ACCMODE) == O_RDONLY ||
 		    (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)))
 			continue;
-		/* SECURITY: anew it could be opened without that; who opens it gets this one. */
+		/*
+		 * SECURITY: opened again without O_APPEND, the file could be overwritten. The
+		 * supervisor gives whoever opens it this stream instead.
+		 */
 		if (job->streams.items[i].kind == STREAM_APPENDED)
 			continue;
-		/* EBADFD: a file of the kernel's own (memfd), of which Landlock takes no notice. */
+		/* EBADFD: a memfd or the like, which Landlock does not govern. */
 		if (!allow_fd(job, job->stdio[i],
 			      (flags & O_ACCMODE) == O_WRONLY ? LL_OUTPUT : LL_FILE, why) &&
 		    why->os_error != EBADFD)
@@ -268,7 +271,7 @@ void inner_enter_landlock(struct inner_job *job)
 	job->ruleset = -1;
 }
 
-/* No layer lets anything be moved to another directory that does not say so. */
+/* A Landlock layer forbids moving files between directories unless a rule allows it. */
 static bool allow_moves(int ruleset, int root)
 {
 	struct landlock_path_beneath_attr rule = { .parent_fd = root, .allowed_access = LL_REFER };
@@ -289,13 +292,13 @@ bool inner_scope_signals(const struct inner_job *job)
 	    syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		inner_fail(job, INNER_LANDLOCK, 8);
 	close(ruleset);
-	/* SECURITY: who relies on it would else kill all of the user's processes. */
+	/* SECURITY: if the scope did not work, kill(-1) would kill all of the user's processes. */
 	return kill(getppid(), 0) < 0 && errno == EPERM;
 }
 
 /* ---- seccomp ------------------------------------------------------------------ */
 
-/* Since 5.19; without it a signal makes a call that is being answered look failed. */
+/* Since Linux 5.19. Without it a signal interrupts a call that the supervisor is answering. */
 #define WAIT_KILLABLE_RECV (1L << 5)
 
 int inner_lock_filter(const struct inner_job *job)
@@ -311,7 +314,7 @@ int inner_lock_filter(const struct inner_job *job)
 	if (r == -EINVAL && flags)
 		r = raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags & ~WAIT_KILLABLE_RECV,
 			     (long)&program, 0);
-	/* Another supervisor is around this one: what may go unanswered answers ENOSYS. */
+	/* EBUSY: an outer supervisor has the listener. Notified calls then return ENOSYS. */
 	if (r == -EBUSY && flags && !job->needs_listener)
 		flags = 0, r = raw_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&program, 0);
 	if (r < 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parent's side of what every Linux sandbox does last; see inner.h. */
+/* The parent's side of the last steps of every Linux sandbox; see inner.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -73,7 +73,7 @@ int inner_check_landlock(const struct launch *in, struct inner_job *job, struct 
 
 /* ---- The job ------------------------------------------------------------------- */
 
-/* Without a network, names that are asked for are heard of all the same. */
+/* Even without a network the sandbox listens for DNS queries, so that they show in the report. */
 static void prepare_names(const struct launch *in, struct inner_network *out)
 {
 	memcpy(out->name_servers, in->name_servers, sizeof(out->name_servers));
@@ -144,7 +144,7 @@ int inner_prepare_command(struct arena *a, const struct launch *in, struct inner
 	job->directory = directory.p;
 	if (job->has_own_network && !in->network)
 		prepare_names(in, &job->network);
-	/* PID 1 is in the namespace, too. Who masks names later is one that the command has less. */
+	/* PID 1 counts as well. The masker, if it is started, takes one of the command's. */
 	job->limits_processes = in->processes > 0;
 	job->limits = command_limits(&in->plan->policy->profile->limits,
 				     in->processes ? in->processes + 1 : 0);
@@ -153,7 +153,7 @@ int inner_prepare_command(struct arena *a, const struct launch *in, struct inner
 
 int inner_prepare(struct arena *a, const struct launch *in, struct inner_job *job, struct err *e)
 {
-	/* What an earlier try has found. */
+	/* An earlier attempt may have set it. */
 	memset(job->reopened, 0, sizeof(job->reopened));
 	if (inner_check_stdio(a, in, job, e) < 0 || inner_find_streams(in, job, e) < 0)
 		return err_result(e);
@@ -181,7 +181,7 @@ void inner_undo(const struct launch *in, struct sandbox *s)
 	sandbox_done(s);
 }
 
-/* How many of what came are the proxy's: all there are of IPv4, or of both. */
+/* How many of the descriptors are the proxy's: those for IPv4, or for both families. */
 static size_t count_sockets(const struct inner_network *network, size_t came)
 {
 	size_t each = inner_network_sockets(network);
@@ -191,7 +191,7 @@ static size_t count_sockets(const struct inner_network *network, size_t came)
 	return came >= 2 * each ? 2 * each : each;
 }
 
-/* The descriptors come in the order of inner_tell_ready(). How many there have to be. */
+/* Stores the descriptors, in the order of inner_tell_ready(). Returns how many there must be. */
 static size_t take_descriptors(const int fds[INNER_MAX_FDS], size_t count, uint32_t lacks,
 			       const struct inner_job *job, struct sandbox *s)
 {
@@ -227,39 +227,40 @@ int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init
 		fds[i] = -1;
 	n = fd_pass_receive(s->channel, m, sizeof(*m), fds, &count);
 
-	/* Once: it ended with orders unread, and its last words are still there. */
+	/* It ended with orders unread. Its last message can still be read once. */
 	if (n == -ECONNRESET) {
 		count = COUNT_OF(fds);
 		n = fd_pass_receive(s->channel, m, sizeof(*m), fds, &count);
 	}
 	if (n < 0)
-		return FAIL_SYS(e, (int)-n, "can't hear from the sandbox");
+		return FAIL_SYS(e, (int)-n, "can't read a message from the sandbox");
 	if (n != (ssize_t)sizeof(*m))
-		return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
+		return FAIL_CAUSE(e, CAUSE_SANDBOX_KILLED,
+				  "the sandbox was killed while it was set up");
 	wanted = take_descriptors(fds, count, (uint32_t)m->value, job, s);
 	if (m->kind != INIT_READY)
 		return 0;
-	/* The kernel leaves out those that there is no room for in this process. */
+	/* The kernel drops descriptors that exceed this process's limit. */
 	if (count < wanted)
-		return FAIL_SYS(e, EMFILE, "can't take what the sandbox hands over");
+		return FAIL_SYS(e, EMFILE, "can't receive the sandbox's descriptors");
 	s->waits = job->waits;
 	s->network_lacks = (uint32_t)m->value;
 	s->streams = job->streams;
-	/* Scopes alone are no wall for files. */
+	/* Scopes alone restrict no files. */
 	s->landlock_abi = job->landlock.scopes_only ? 0 : job->landlock.abi;
 	return 0;
 }
 
 void inner_say_lacks(const struct launch *in, const struct sandbox *s)
 {
-	/* That there is no IPv6 is nothing new on such a host. */
+	/* A missing IPv6 needs no warning: the host has none either. */
 	if (in->warn && s->network_lacks & SANDBOX_LACKS_RULES)
 		in->warn(in->user, "this kernel has no rules of routing "
 				   "(CONFIG_IP_MULTIPLE_TABLES): datagrams of the command are lost "
 				   "instead of refused");
 }
 
-/* ---- Failures, in words ------------------------------------------------------------ */
+/* ---- Failures ---------------------------------------------------------------------- */
 
 static const char *const stage_texts[] = {
 #define INNER_STAGE_TEXT(name, text) [INNER_##name] = (text),
@@ -272,7 +273,7 @@ int inner_word_failure(const struct inner_job *job, const struct init_message *m
 	scoped_buf path = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 
 	if (m->stage >= COUNT_OF(stage_texts))
-		return FAIL(e, ERR_INTERNAL, "the sandbox reports a stage that there is not");
+		return FAIL(e, ERR_INTERNAL, "the sandbox reports an unknown stage");
 	if (m->stage == INNER_CHANGED && m->index < job->landlock.rules.count) {
 		utf8_add_shown(&path, str_of(job->landlock.rules.items[m->index].path));
 		return FAIL(e, ERR_POLICY,
