@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The standard streams come from outside and keep the host's own mounts: who has
- * one can open it again through /proc/self/fd, past every mount of the sandbox.
- * Landlock stands in the way, but it knows nothing narrower inside what is
+ * Checks the standard streams. They come from outside and keep the host's mounts: through
+ * /proc/self/fd a command can open such a file again and bypass every mount of the sandbox.
+ * Landlock prevents that, except for files that are denied or read-only inside a directory that is
  * writable.
  */
 #include <errno.h>
@@ -39,7 +39,7 @@ static bool find_path(int fd, const struct stat *st, char *path, size_t room)
 	       there.st_ino == st->st_ino;
 }
 
-/* Whether Landlock, which sees only the outer lines, would let it be opened. */
+/* Whether Landlock, which knows only whole writable subtrees, would let it be opened. */
 static bool is_left_open(const struct inner_job *job, struct str path)
 {
 	const struct landlock_rules *landlock = &job->landlock;
@@ -68,15 +68,16 @@ static int check_file(struct arena *a, const struct launch *in, struct inner_job
 		scoped_buf shown = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 
 		utf8_add_shown(&shown, path);
-		return FAIL(e, ERR_POLICY,
-			    "the standard %s is '%s', which the policy denies; pass it through a "
-			    "pipe if the command is to have it",
-			    stream_names[i], buf_str(&shown).p);
+		(void)FAIL_CAUSE(e, CAUSE_STREAM_REFUSED,
+				 "standard %s is '%s', which the policy denies", stream_names[i],
+				 buf_str(&shown).p);
+		err_add_line(e, "pass it through a pipe if the command needs it");
+		return err_result(e);
 	}
-	/* What Landlock refuses as well, or what the policy allows anyway, can stay. */
+	/* It can stay if Landlock refuses to open it again, or if the policy allows that anyway. */
 	if (access != ACCESS_READ || !is_left_open(job, path))
 		return 0;
-	/* Who opened it for writing has said that it may be written. */
+	/* The caller opened it for writing, and so lets the command write it. */
 	if (!is_read_only || job->has_no_mounts)
 		return 0;
 	if (arena_copy(a, path, &copy, e) < 0)
@@ -85,7 +86,7 @@ static int check_file(struct arena *a, const struct launch *in, struct inner_job
 	return 0;
 }
 
-/* The name under which every sandbox has the device; NULL: it has not. */
+/* The path that the device has in every sandbox; NULL: none. */
 static const char *find_own(const struct stat *st)
 {
 	static const char *const devices[] = { DEVICES };
@@ -99,9 +100,11 @@ static const char *find_own(const struct stat *st)
 }
 
 /*
- * SECURITY: the sandbox's own mount of the terminal is read-only, which keeps its mode and owner
- * and lets it be written to. Else every chmod() of an interactive run had to be asked about.
- * False when it can't be opened anew by the command's user, as after su.
+ * Whether the terminal can be replaced by the sandbox's own mount of it. SECURITY: through the
+ * host's mount the command could change the terminal's mode and owner. The sandbox's mount is
+ * read-only, which forbids that but still lets the terminal be written to, so that the supervisor
+ * need not check every chmod() of an interactive run. False if the command's user can't open the
+ * terminal, as after su.
  */
 static bool has_console(const struct launch *in, const struct inner_job *job, int stream,
 			const struct stat *st)
@@ -121,9 +124,9 @@ static bool has_console(const struct launch *in, const struct inner_job *job, in
 }
 
 /*
- * A device that was opened for reading could be opened for writing where "/" is
- * writable for Landlock as well. Terminals and memory devices (/dev/null) are
- * for all.
+ * Refuses a device that was opened for reading if the command could open it for writing, which it
+ * can where Landlock lets it write all of "/". Terminals and memory devices (/dev/null) are open to
+ * everybody.
  */
 static int check_device(const struct launch *in, struct inner_job *job, const struct stat *st,
 			int flags, int i, struct err *e)
@@ -132,7 +135,7 @@ static int check_device(const struct launch *in, struct inner_job *job, const st
 	bool is_memory = S_ISCHR(st->st_mode) && major(st->st_rdev) == MEMORY_DEVICES;
 	bool is_common = is_memory || (S_ISCHR(st->st_mode) && isatty(in->stdio[i]));
 
-	/* SECURITY: the sandbox's own mount of it is read-only; by the host's, root could chmod it. */
+	/* SECURITY: through the host's mount root could chmod it; the sandbox's is read-only. */
 	if (is_memory && !job->has_no_mounts)
 		job->reopened[i] = find_own(st);
 	if (is_common && !is_memory && has_console(in, job, in->stdio[i], st))
@@ -141,15 +144,17 @@ static int check_device(const struct launch *in, struct inner_job *job, const st
 	if ((!S_ISCHR(st->st_mode) && !S_ISBLK(st->st_mode)) || is_common || !is_read_only ||
 	    !is_left_open(job, STR("/")))
 		return 0;
-	return FAIL(e, ERR_POLICY,
-		    "the standard %s is a device that is only open for reading, but the command "
-		    "could open it for writing; pass it through a pipe",
-		    stream_names[i]);
+	(void)FAIL_CAUSE(e, CAUSE_STREAM_REFUSED,
+			 "standard %s is a device that is open for reading only, and the command "
+			 "could open it for writing",
+			 stream_names[i]);
+	err_add_line(e, "pass it through a pipe");
+	return err_result(e);
 }
 
 /*
- * A connected stream is what it is. Any other socket could be aimed at whom it
- * likes, and it belongs to the host's network.
+ * A connected stream can reach only its peer. Any other socket of the host's network could be
+ * connected, or could send, to anybody.
  */
 static int check_socket(const struct inner_job *job, int fd, int i, struct err *e)
 {
@@ -163,21 +168,24 @@ static int check_socket(const struct inner_job *job, int fd, int i, struct err *
 	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) < 0 ||
 	    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) < 0)
 		return FAIL_SYS(e, errno, "can't look at the standard %s", stream_names[i]);
-	/* SECURITY: once its peer has gone it can listen, and nobody would be asked. */
-	if (!job->has_own_network && domain != AF_UNIX)
-		return FAIL(e, ERR_POLICY,
-			    "the standard %s is a socket of the host's network, and there is no "
-			    "other to keep it from being used anew in; pass it through a pipe, or "
-			    "use --network full",
-			    stream_names[i]);
+	/* SECURITY: once its peer is gone the command could listen on it, unsupervised. */
+	if (!job->has_own_network && domain != AF_UNIX) {
+		(void)FAIL_CAUSE(e, CAUSE_STREAM_REFUSED,
+				 "standard %s is a socket of the host's network, and the command "
+				 "could use it again",
+				 stream_names[i]);
+		err_add_line(e, "pass it through a pipe, or use --network full");
+		return err_result(e);
+	}
 	if ((type == SOCK_STREAM || type == SOCK_SEQPACKET) &&
 	    getpeername(fd, (struct sockaddr *)&peer, &peer_bytes) == 0)
 		return 0;
-	return FAIL(e, ERR_POLICY,
-		    "the standard %s is a socket that is not a connected stream: through it the "
-		    "command could reach the network, which is off; redirect it, or use "
-		    "--network full",
-		    stream_names[i]);
+	(void)FAIL_CAUSE(e, CAUSE_STREAM_REFUSED,
+			 "standard %s is a socket that is not a connected stream; through it the "
+			 "command could reach the network",
+			 stream_names[i]);
+	err_add_line(e, "redirect it, or use --network full");
+	return err_result(e);
 }
 
 int inner_check_stdio(struct arena *a, const struct launch *in, struct inner_job *job,
@@ -191,12 +199,15 @@ int inner_check_stdio(struct arena *a, const struct launch *in, struct inner_job
 
 		if (flags < 0 || fstat(in->stdio[i], &st) < 0)
 			return FAIL_SYS(e, errno, "can't look at the standard %s", stream_names[i]);
-		/* SECURITY: through a directory the command could walk to all that is hidden. */
-		if (S_ISDIR(st.st_mode) || (flags & O_PATH))
-			return FAIL(e, ERR_POLICY,
-				    "the standard %s is a directory, through which the command "
-				    "could leave the sandbox; redirect it from a file or /dev/null",
-				    stream_names[i]);
+		/* SECURITY: through a directory the command could reach every hidden file. */
+		if (S_ISDIR(st.st_mode) || (flags & O_PATH)) {
+			(void)FAIL_CAUSE(e, CAUSE_STREAM_REFUSED,
+					 "standard %s is a directory, through which the command "
+					 "could leave the sandbox",
+					 stream_names[i]);
+			err_add_line(e, "redirect it from a file or /dev/null");
+			return err_result(e);
+		}
 		if (S_ISSOCK(st.st_mode) && check_socket(job, in->stdio[i], i, e) < 0)
 			return err_result(e);
 		if (check_device(in, job, &st, flags, i, e) < 0)
@@ -208,9 +219,9 @@ int inner_check_stdio(struct arena *a, const struct launch *in, struct inner_job
 	return 0;
 }
 
-/* ---- What is the caller's own ---------------------------------------------------------- */
+/* ---- Files of the caller's -------------------------------------------------------------- */
 
-/* Whether the path leads elsewhere inside: to something that is made for this run. */
+/* Whether something made for this run covers the path inside. */
 static bool is_covered(const struct inner_job *job, struct str path)
 {
 	const struct landlock_rule *nearest = NULL;
@@ -225,7 +236,7 @@ static bool is_covered(const struct inner_job *job, struct str path)
 	return nearest && nearest->is_made;
 }
 
-/* Whether it is a file of somebody's, and not one that the command may change anyway. */
+/* Whether it is a file that the command may not change by its path. */
 static bool is_kept(const struct launch *in, const struct inner_job *job, int i,
 		    const struct stat *st)
 {
@@ -235,7 +246,7 @@ static bool is_kept(const struct launch *in, const struct inner_job *job, int i,
 	if (job->reopened[i] || S_ISSOCK(st->st_mode))
 		return false;
 	is_found = find_path(in->stdio[i], st, path, sizeof(path));
-	/* A pipe that has no name. */
+	/* A pipe without a name is nobody's file. */
 	if (S_ISFIFO(st->st_mode) && !is_found)
 		return false;
 	return !is_found || is_covered(job, str_of(path)) ||
@@ -247,7 +258,7 @@ static bool is_appended(int flags)
 	return (flags & O_APPEND) && (flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* Whether another stream lets the same file be overwritten. */
+/* Whether the command can overwrite the file through another stream anyway. */
 static bool is_overwritten(const struct launch *in, const struct stat *st)
 {
 	for (int i = 0; i < 3; i++) {
@@ -262,19 +273,24 @@ static bool is_overwritten(const struct launch *in, const struct stat *st)
 	return false;
 }
 
-/* SECURITY: what could be opened anew by its name, and so be overwritten. */
+/*
+ * SECURITY: refuses a stream whose file the command could open again by its path, without O_APPEND,
+ * and so overwrite.
+ */
 static int check_appended(const struct inner_job *job, const struct stat *st, int stream, int i,
 			  struct err *e)
 {
 	char path[PATH_MAX_BYTES];
 
 	if (!job->landlock.scopes_only && find_path(stream, st, path, sizeof(path)) &&
-	    is_left_open(job, str_of(path)))
-		return FAIL(e, ERR_POLICY,
-			    "the standard %s is appended to a file that the command may only read, "
-			    "in something that it may write to, and so could overwrite; pass it "
-			    "through a pipe",
-			    stream_names[i]);
+	    is_left_open(job, str_of(path))) {
+		(void)FAIL_CAUSE(e, CAUSE_STREAM_REFUSED,
+				 "standard %s appends to a read-only file in a writable directory, "
+				 "and the command could overwrite it",
+				 stream_names[i]);
+		err_add_line(e, "pass it through a pipe");
+		return err_result(e);
+	}
 	return 0;
 }
 
@@ -293,7 +309,7 @@ static int find_kind(const struct launch *in, struct inner_job *job, int i, enum
 	if (!S_ISREG(st.st_mode) || !is_appended(flags) || is_overwritten(in, &st))
 		return 0;
 	*out = STREAM_APPENDED;
-	/* SECURITY: one that can be read could be mapped, and nobody can be asked about that. */
+	/* SECURITY: a stream that can be read can be mapped and changed; no filter sees that. */
 	if ((flags & O_ACCMODE) == O_RDWR)
 		job->reopened[i] = INNER_OWN_DESCRIPTORS;
 	return check_appended(job, &st, in->stdio[i], i, e);

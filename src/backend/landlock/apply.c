@@ -103,13 +103,13 @@ static int make_walls(struct arena *a, const struct launch *in, uint32_t abi,
 					.terminal_path = in->terminal_path,
 					.kernel = &kernel };
 
-	/* Only where something is writable does it matter what is mounted in it. */
+	/* Kernel mounts matter only inside what is writable. */
 	if (has_writable(in->plan) && kernel_mounts_find(a, &kernel, e) < 0)
 		return err_result(e);
 	return landlock_lower(a, in, &facts, out, e);
 }
 
-/* Closed by NULL, and NULL when there are none. */
+/* Ends with NULL; the list itself is NULL if nothing is writable. */
 static int list_writable(struct arena *a, const struct landlock_rules *landlock,
 			 const char *const **out, struct err *e)
 {
@@ -125,13 +125,13 @@ static int list_writable(struct arena *a, const struct landlock_rules *landlock,
 	return 0;
 }
 
-/* All but the walls. */
+/* Everything but the Landlock rules. */
 static int prepare(struct arena *a, const struct launch *in, struct inner_job *job, struct err *e)
 {
 	*job = (struct inner_job){ .channel = -1,
 				   .has_no_mounts = true,
 				   .has_writable = has_writable(in->plan) };
-	/* SECURITY: who asks for something is looked at there. */
+	/* SECURITY: with another namespace's /proc the supervisor would look at the wrong process. */
 	if (find_abi(&job->landlock.abi, e) < 0 || host_check_proc(backend_landlock.name, e) < 0)
 		return err_result(e);
 	if (inner_find_streams(in, job, e) < 0)
@@ -170,7 +170,7 @@ static int start(struct inner_job *job, struct sandbox *s, struct err *e)
 	return s->pid < 0 ? err_result(e) : 0;
 }
 
-/* What the plan is for this kernel, and whether that holds it. */
+/* Makes the ruleset for this plan on this kernel. */
 static int raise_walls(struct arena *a, const struct launch *in, struct inner_job *job,
 		       struct sandbox *s, struct err *e)
 {
@@ -191,9 +191,9 @@ static int send_go(const struct launch *in, const struct inner_job *job, const s
 
 	inner_hand_over_terminal(in, s->pid);
 	r = fd_pass_send(s->channel, &go, sizeof(go), &job->ruleset, 1, 0);
-	/* That it is gone already shows when it is listened to; then there is more to say. */
+	/* If it has already ended, inner_wait_ready() reports why. */
 	if (r < 0 && r != -EPIPE && r != -ECONNRESET)
-		return FAIL_SYS(e, -r, "can't hand the walls to the command's process");
+		return FAIL_SYS(e, -r, "can't send the Landlock rules to the command's process");
 	return 0;
 }
 
@@ -203,14 +203,11 @@ static int look_for_sockets(const struct inner_job *job, struct sandbox *s, stru
 		return 0;
 	s->unix_diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	if (s->unix_diag < 0)
-		return FAIL_SYS(e, errno, "can't ask the kernel for its unix sockets");
+		return FAIL_SYS(e, errno, "can't open a sock_diag socket");
 	return 0;
 }
 
-/*
- * The monitor gets ready, and the command's process up to what the walls are needed for,
- * while these are raised here.
- */
+/* Makes the ruleset while the monitor and the command's process prepare everything else. */
 static int bring_up(struct arena *a, const struct launch *in, struct inner_job *job,
 		    struct sandbox *s, struct err *e)
 {
@@ -223,7 +220,7 @@ static int bring_up(struct arena *a, const struct launch *in, struct inner_job *
 			    send_go(in, job, s, e) < 0
 		    ? err_result(e)
 		    : inner_wait_ready(job, s, &first, e);
-	/* Not before: the last one to close it waits until all of it is freed. */
+	/* Not earlier: the last process to close a ruleset waits until the kernel has freed it. */
 	fd_close(&job->ruleset);
 	if (r < 0)
 		return err_result(e);
@@ -238,7 +235,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 	if (prepare(a, in, &job, e) < 0)
 		return err_result(e);
 	if (bring_up(a, in, &job, &s, e) < 0) {
-		/* Nothing was executed: there is nobody else to be killed. */
+		/* Nothing was executed, so no other process has to be killed. */
 		inner_undo(in, &s);
 		return err_result(e);
 	}

@@ -2,13 +2,12 @@
 /*
  * Landlock and seccomp alone, for hosts where namespaces are not to be had (P19).
  *
- * The command sees the host as it is. What it may write is a list of subtrees,
- * which is what Landlock knows; so only plans that a mode can express are taken,
- * and of what they need the narrower inside the wider, what is missing, hidden
- * processes and the end of the whole tree are not held: they have to be dropped
- * or accepted by name.
+ * The command sees the host as it is. What it may write is a list of subtrees, because that is
+ * all that Landlock can express. So this backend accepts only plans that a mode can express. It
+ * can't narrow access inside a subtree, protect missing paths, hide processes, or end all
+ * processes of a run; the caller has to drop these guarantees or accept their loss by name.
  *
- * What Landlock does not govern, and who does:
+ * What Landlock does not govern, and what does instead:
  *
  *	mode, owner, times, attributes	refused by the filter when nothing is writable,
  *					else asked of the supervisor (linux/notify/metadata.h)
@@ -24,9 +23,9 @@
  *	a /proc inside the workspace	refused by name
  *	Cordon's own files (P25)	refused by name where they lie in what is writable
  *
- *	lower.c		plan -> walls (pure)
- *	apply.c		prepares a job, starts the monitor, speaks with it
- *	monitor_child.c	the monitor until the command runs; then it is linux/init/init.c's
+ *	lower.c		plan -> Landlock rules (pure)
+ *	apply.c		prepares a job, starts the monitor, talks to it
+ *	monitor_child.c	the monitor until the command runs; then it runs linux/init/init.c
  */
 #pragma once
 
@@ -36,7 +35,7 @@
 
 extern const struct backend backend_landlock;
 
-/* What lower needs to know of the host beyond what the plan knows. */
+/* What lower needs to know about the host beside the plan. */
 struct landlock_facts {
 	uint32_t abi;
 	const kernel_mounts *kernel;
@@ -44,8 +43,8 @@ struct landlock_facts {
 };
 
 /*
- * The walls for a plan. ERR_WEAKER: what can't be held, by name and with a way out;
- * ERR_SYS from the host.
+ * The Landlock rules for a plan. CAUSE_BACKEND_UNSUITED names what can't be enforced, and what to
+ * do; ERR_SYS from the host.
  */
 int landlock_lower(struct arena *a, const struct launch *in, const struct landlock_facts *facts,
 		   struct landlock_rules *out, struct err *e) MUST_CHECK NONNULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plan -> landlock, or why they can't hold it. Pure. */
+/* plan -> Landlock rules, or why they can't enforce it. Pure. */
 #include "backend/landlock/landlock.h"
 
 #include "backend/devices.h"
@@ -16,7 +16,6 @@ struct lowering {
 
 /* ---- What is refused -------------------------------------------------------------- */
 
-/* `what` is a sentence's end, with %s for the path. */
 static int refuse_path(struct str path, const char *before, const char *behind, struct err *e)
 {
 	scoped_buf shown = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
@@ -26,7 +25,7 @@ static int refuse_path(struct str path, const char *before, const char *behind, 
 			  before, buf_str(&shown).p, behind);
 }
 
-/* The own files of P25 as plan_build() was given them. */
+/* Cordon's own files (P25), as plan_build() was given them. */
 static int find_own(struct lowering *l, struct plan_inputs *inputs, struct err *e)
 {
 	const struct plan *p = l->in->plan;
@@ -84,7 +83,7 @@ static bool is_writable(const struct landlock_rules *landlock, struct str path)
 	return false;
 }
 
-/* What other backends carve out of what is writable whatever is accepted. */
+/* Refuses what other backends always protect inside a writable subtree, whatever is accepted. */
 static int check_inside(struct lowering *l, struct err *e)
 {
 	const struct plan *p = l->in->plan;
@@ -119,14 +118,14 @@ static int add_rule(struct lowering *l, struct str path, enum landlock_access ki
 	return 0;
 }
 
-/* What is the sandbox's own elsewhere, and the host's here: no entry opens it (P20). */
+/* Other backends make these anew; here they are the host's, and no entry opens them (P20). */
 static bool is_the_hosts(struct str path)
 {
 	return path_is_under(path, STR("/proc")) || path_is_under(path, STR("/sys")) ||
 	       str_is(path, "/dev");
 }
 
-/* P8: what is writable has to be what the plan was made for. */
+/* P8: the rule names the inode that the plan was made for. */
 static int add_writable(struct lowering *l, const struct region *region, struct err *e)
 {
 	struct landlock_rule *rule;
@@ -171,7 +170,7 @@ static int add_top(void *arg, struct str name, enum host_type type, struct err *
 	struct lowering *l = arg;
 	struct str path;
 
-	/* A link opens nothing: what it leads to has a rule of its own. */
+	/* A link grants nothing: its target has its own rule. */
 	if (type == HOST_LINK || str_is(name, "dev"))
 		return 0;
 	if (arena_printf(l->a, &path, e, "/%.*s", STR_ARG(name)) < 0)
@@ -180,9 +179,8 @@ static int add_top(void *arg, struct str name, enum host_type type, struct err *
 }
 
 /*
- * All may be read but what is the host's memory and devices: the files of /dev/shm,
- * other terminals, disks. So "/" is opened name by name, and of /dev only what every
- * program needs.
+ * Everything may be read except the host's memory and devices: files in /dev/shm, other terminals,
+ * disks. So each name in "/" gets a rule, and of /dev only what every program needs.
  */
 static int add_readable(struct lowering *l, struct err *e)
 {

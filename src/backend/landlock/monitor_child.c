@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The monitor: between the fork and the command. It stays outside of the landlock, so
- * that from ABI 6 on nothing inside can signal it, and nothing can trace it; the
- * command locks itself in before it is executed. From ABI 6 on it has a wall of its
- * own as well, for signals alone, so that one call kills all that is inside of it.
+ * The monitor, from the fork until the command runs. It stays outside the command's Landlock
+ * domain, so that the command can't trace it and, from ABI 6 on, can't signal it. The command's
+ * process enters the domain before its exec. From ABI 6 on the monitor has a domain of its own that
+ * restricts signals only, so that one kill(-1) kills everything below it and nothing else.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "os/child.h"
 #include "os/fd_pass.h"
 
-/* Only then is the terminal the command's, and are its walls there. */
+/* With the order comes the ruleset; the terminal has been handed over by then. */
 static void await_go(struct inner_job *job)
 {
 	struct init_order go;
@@ -43,7 +43,7 @@ static int lock_and_run(void *arg)
 	struct inner_job *job = start->job;
 	int listener;
 
-	/* Should the monitor be killed, the command at least goes with it. */
+	/* If the monitor is killed, at least the command dies with it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		inner_fail(job, INNER_FORK, 2);
 	if (getppid() != start->monitor)
@@ -59,9 +59,9 @@ static int lock_and_run(void *arg)
 enum { STACK_BYTES = 64 << 10 };
 
 /*
- * Credentials, filter and descriptors are the child's own; the memory is not needed twice.
- * The monitor must not go on before the command is executed: till then the channel is the
- * child's. The vfork() of a C library may be a fork(), and promises nothing of that.
+ * Shares its memory with the child, which has its own credentials, filter and descriptors. The
+ * monitor waits until the command is executed, because until then the child uses the channel. Not
+ * vfork(): some C libraries implement it as fork(), which would not wait.
  */
 static pid_t start_command(struct inner_job *job)
 {
@@ -79,7 +79,7 @@ _Noreturn void landlock_monitor(struct inner_job *job)
 	bool reaches_only_below;
 	pid_t command;
 
-	/* SECURITY: a group of its own: the command's kill(0) must not reach the caller's. */
+	/* SECURITY: without a group of its own, kill(0) by the command would hit the caller's. */
 	if (setpgid(0, 0) < 0)
 		inner_fail(job, INNER_GROUP, 0);
 	inner_raise_open_files(job);
@@ -96,8 +96,8 @@ _Noreturn void landlock_monitor(struct inner_job *job)
 		inner_fail(job, INNER_FORK, 0);
 	inner_keep_ties(job);
 	/*
-	 * Now, when it keeps the command from nothing: Landlock lets nobody inside look into this
-	 * process, and the words that are shown till then are the caller's, which are seen anyway.
+	 * Only now, so that it does not delay the command: Landlock keeps the command from reading
+	 * this process's memory, and its arguments are the caller's, which are visible anyway.
 	 */
 	inner_hide_self(job);
 	init_run_without_namespace(job->channel, job->host, command, reaches_only_below);

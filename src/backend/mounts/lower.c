@@ -512,12 +512,11 @@ static int request_kernel_mounts(struct lowering *l, const kernel_mounts *kernel
 		r = l->in->host->look(l->in->host->user, kernel->items[i], &file, e);
 		if (r == 0 && (file.type == HOST_DIR || file.type == HOST_FILE))
 			r = add_request(l,
-					(struct mount_request){
-						.path = kernel->items[i],
-						.kind = MOUNT_MASK,
-						.type = file.type,
-						.rank = RANK_KERNEL_MOUNT,
-						.because = STR("a window into the kernel") },
+					(struct mount_request){ .path = kernel->items[i],
+								.kind = MOUNT_MASK,
+								.type = file.type,
+								.rank = RANK_KERNEL_MOUNT,
+								.because = STR("a kernel mount") },
 					e);
 		if (r == 0 && file.type == HOST_HIDDEN)
 			r = host_refuse_lock(l->in->host, kernel->items[i],

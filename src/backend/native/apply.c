@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parent's side of a native launch: prepares the job, clones PID 1 into its
- * namespaces, maps identities, hands over the terminal, and waits until PID 1
- * says that all is in place.
+ * The parent's side of a native launch: prepares the job, clones PID 1 into its namespaces, writes
+ * its id maps, hands over the terminal, and waits until PID 1 reports that it is ready.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +52,7 @@ static int prepare(struct arena *a, const struct launch *in, const kernel_mounts
 	return 0;
 }
 
-/* ---- Failures, in words --------------------------------------------------------- */
+/* ---- Failures ------------------------------------------------------------------- */
 
 static const char *const stage_texts[] = {
 #define NATIVE_STAGE_TEXT(name, text) [NATIVE_##name - INNER_STAGE_COUNT] = (text),
@@ -67,7 +66,7 @@ static bool is_about_a_path(uint32_t stage)
 	       stage == NATIVE_SOURCE_ACCESS || stage == NATIVE_TARGET || stage == NATIVE_ATTACH;
 }
 
-/* What takes a capability in the sandbox's own namespaces, and nothing else of the host. */
+/* Stages that need only a capability in the sandbox's own namespaces. */
 static bool needs_rights(uint32_t stage)
 {
 	return stage == NATIVE_NETWORK || stage == NATIVE_DEVICES || stage == NATIVE_PRIVATE ||
@@ -85,7 +84,7 @@ static int word_failure(const struct native_job *job, const struct init_message 
 	if (m->stage < INNER_STAGE_COUNT)
 		return inner_word_failure(&job->inner, m, e);
 	if (m->stage - INNER_STAGE_COUNT >= COUNT_OF(stage_texts))
-		return FAIL(e, ERR_INTERNAL, "PID 1 reports a stage that there is not");
+		return FAIL(e, ERR_INTERNAL, "PID 1 reports an unknown stage");
 	doing = stage_texts[m->stage - INNER_STAGE_COUNT];
 	if (is_about_a_path(m->stage) && m->index < job->mounts->ops.count)
 		utf8_add_shown(&path, str_of(job->mounts->ops.items[m->index].path));
@@ -105,7 +104,7 @@ static int word_failure(const struct native_job *job, const struct init_message 
 		return host_fail_proc(backend_native.name, m->os_error, e);
 	if (m->stage == NATIVE_NETWORK && m->index == 0 && m->os_error != EPERM)
 		return host_fail_namespaces(backend_native.name, m->os_error, e);
-	/* It made its namespaces, and is nobody in them or may not mount: AppArmor's ways. */
+	/* AppArmor lets it make namespaces, but grants no capabilities in them, or no mounts. */
 	if (needs_rights(m->stage) &&
 	    (m->os_error == EPERM || (m->os_error == EACCES && !is_about_a_path(m->stage))))
 		return host_fail_rights(backend_native.name, doing, m->os_error, e);
@@ -117,7 +116,7 @@ static int word_failure(const struct native_job *job, const struct init_message 
 
 /* ---- PID 1 ---------------------------------------------------------------------- */
 
-/* All but the network, which PID 1 makes itself while the mounts are being made. */
+/* All but the network namespace, which PID 1 makes while the mounter makes the mounts. */
 static unsigned long namespaces(const struct launch *in)
 {
 	unsigned long flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS |
@@ -162,7 +161,7 @@ static int start(const struct launch *in, struct native_job *job, struct sandbox
 	return host_fail_namespaces(backend_native.name, os_error, e);
 }
 
-/* For the masks of names that appear later (P6). */
+/* Only needed to mask names that appear later (P6). */
 static int open_namespaces(const struct launch *in, struct sandbox *s, struct err *e)
 {
 	if (!watch_is_needed(in->plan))
@@ -170,13 +169,13 @@ static int open_namespaces(const struct launch *in, struct sandbox *s, struct er
 	return host_open_namespaces(s->pid, &s->user_ns, &s->mount_ns, e);
 }
 
-/* That PID 1 is gone already shows when it is listened to; then there is more to say. */
+/* If PID 1 has already ended, inner_wait_ready() reports why. */
 static void send_order(const struct sandbox *s, const struct init_order *order)
 {
 	(void)fd_pass_tell(s->channel, order, sizeof(*order), 0);
 }
 
-/* SECURITY: no command runs before this, whatever PID 1 has made already. */
+/* SECURITY: until PID 1 gets this order it starts no command, however much it has set up. */
 static int go(const struct launch *in, struct native_job *job, struct sandbox *s, struct err *e)
 {
 	const struct init_order order = { .kind = INIT_GO };
@@ -202,12 +201,12 @@ static bool are_equal(const kernel_mounts *a, const kernel_mounts *b)
 }
 
 /*
- * With `*kernel` as what is mounted in odd places. That is found out once PID 1 has its
- * copy of the mounts, while it makes its own, for it takes time: when there is another
- * list, that is in `*kernel` and nothing else was done.
+ * Launches on the assumption that `*kernel` lists the kernel mounts in unusual places. Finding them
+ * takes time, so this process looks while PID 1 makes its mounts. If the list was wrong,
+ * `*is_right` is false, `*kernel` is the right one, and everything was undone.
  *
- * Identities come first: PID 1 can't begin without them, and a kernel that has put it on
- * this process's own CPU lets this one do little more before it is PID 1's turn.
+ * The id maps come first: PID 1 can't begin without them, and if the kernel placed it on this
+ * process's CPU, there is little time before PID 1 runs.
  */
 static int try(struct arena *a, const struct launch *in, kernel_mounts *kernel, bool *is_right,
 	       struct sandbox *out, struct err *e)
@@ -253,7 +252,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 		if (try(a, in, &kernel, &is_right, out, e) < 0)
 			return err_result(e);
 	if (!is_right)
-		return FAIL(e, ERR_SYS, "the mounts of this host change all the time; try again");
+		return FAIL(e, ERR_SYS, "the mounts of this host keep changing; try again");
 	return 0;
 }
 

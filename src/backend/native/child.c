@@ -23,7 +23,7 @@ static void make_network(struct native_job *job)
 	inner_make_network(&job->inner);
 	if (!job->inner.asks_connect)
 		return;
-	/* The supervisor asks this one which sockets were bound in here. */
+	/* Through it the supervisor asks which unix sockets were bound inside. */
 	job->inner.unix_diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	if (job->inner.unix_diag < 0)
 		native_fail(job, NATIVE_NETWORK, 1);
@@ -31,7 +31,7 @@ static void make_network(struct native_job *job)
 
 /* ---- PID 1 ------------------------------------------------------------------ */
 
-/* In the second process, with all that does not touch what the first gives up. */
+/* The second process: it makes the mounts and the Landlock ruleset. */
 static int mount_beside(void *arg)
 {
 	struct native_job *job = arg;
@@ -51,16 +51,16 @@ static int mount_beside(void *arg)
 }
 
 /*
- * A network namespace, and what can't be undone, take the kernel about as long as
- * all the mounts, so the two are done at the same time. The second process shares
- * everything with PID 1 but its credentials, its filter and its network; errno,
- * too, and so only what fails for good may set it in PID 1 while the other runs.
+ * Making a network namespace and dropping privileges takes the kernel about as long as all the
+ * mounts, so two processes do them at the same time. The second process shares everything with
+ * PID 1 but credentials, filter and network. They also share errno, so while both run PID 1 may
+ * set it only in a failure that ends it.
  */
 static pid_t start_mounter(struct native_job *job)
 {
 	int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID |
 		    SIGCHLD;
-	/* Here and not with the job: of this only what is used costs anything. */
+	/* mmap() here, not the arena: only the pages that are used cost anything. */
 	char *stack = mmap(NULL, NATIVE_STACK_BYTES, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 
@@ -71,14 +71,14 @@ static pid_t start_mounter(struct native_job *job)
 		     &job->mounter);
 }
 
-/* The kernel clears the number when the process ends, whatever ends it. */
+/* The kernel clears the pid when the mounter ends, for whatever reason. */
 static void await_mounter(struct native_job *job)
 {
 	uint32_t seen;
 
 	while ((seen = __atomic_load_n(&job->mounter, __ATOMIC_ACQUIRE)) != 0)
 		raw_call(SYS_futex, (long)&job->mounter, 0 /* FUTEX_WAIT */, seen, 0);
-	/* Else it has said why. */
+	/* If it failed, it has reported why. */
 	if (!job->is_mounted)
 		_exit(0);
 }
@@ -91,11 +91,11 @@ _Noreturn void native_child(struct native_job *job)
 	int listener;
 	pid_t command;
 
-	/* SECURITY: a group of its own: the command's kill(0) must not reach the caller's. */
+	/* SECURITY: without a group of its own, kill(0) by the command would hit the caller's. */
 	if (setpgid(0, 0) < 0)
 		native_fail(job, INNER_GROUP, 0);
 	inner_raise_open_files(inner);
-	/* Before the other process, which has the same errno, and the filter, which is asked each time. */
+	/* Before the mounter starts, which shares errno, and before the filter slows each call. */
 	inner->signals = command_take_signals();
 	mask = umask(0);
 	if (start_mounter(job) < 0)

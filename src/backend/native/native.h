@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The native backend: namespaces and the mount API, in this process. What is
- * mounted where backend/mounts says.
+ * The native backend makes namespaces and mounts itself, with the kernel's mount API.
+ * backend/mounts says what is mounted where.
  *
- *	apply.c		prepares a job, clones PID 1 into its namespaces, speaks with it
+ *	apply.c		prepares a job, clones PID 1 into its namespaces, talks to it
  *	child.c		PID 1 until the command runs
  *	child_mounts.c	its mounts
  *
- * The files child*.c run between clone and exec in what may be a threaded
- * program: raw system calls on what the job holds, no allocation, no locale, no
- * stdio. A failure is a stage, a number and an errno in an init_message; the
- * parent words it. What comes after the mounts is backend/inner's.
+ * The files child*.c run between clone and exec in what may be a threaded program: they make raw
+ * system calls on what the job holds, and use no allocation, no locale and no stdio. They report
+ * a failure as a stage, a number and an errno in an init_message, which the parent turns into
+ * text. backend/inner does what follows the mounts.
  */
 #pragma once
 
@@ -22,7 +22,7 @@
 #include "backend/inner/inner.h"
 #include "backend/mounts/lower.h"
 
-/* What PID 1 was doing; one line each: name, what could not be done. */
+/* What PID 1 was doing when it failed: name, what completes "can't". */
 #define NATIVE_STAGES(X)                                              \
 	X(NETWORK, "make a network of its own")                       \
 	X(DEVICES, "take the devices of the host")                    \
@@ -48,7 +48,7 @@ enum native_stage {
 
 enum { NATIVE_STACK_BYTES = 64 << 10 };
 
-/* All that PID 1 needs; prepared before the clone. */
+/* Everything that PID 1 needs, prepared before the clone. */
 struct native_job {
 	struct inner_job inner;
 	const struct mounts *mounts;
@@ -57,11 +57,11 @@ struct native_job {
 	bool has_own_ipc;
 	bool is_root;
 
-	/* Set inside, on the way. */
-	uint32_t mounter; /* its number, until it ends */
+	/* Set inside. */
+	uint32_t mounter; /* its pid; the kernel clears it when it ends */
 	bool is_mounted;
 	int root; /* O_PATH: what becomes "/" */
-	int box;  /* a tmpfs for everything that is made */
+	int box;  /* a tmpfs that holds everything that is made */
 	int devices[DEVICE_COUNT];
 	int console, shm;
 };
@@ -69,13 +69,13 @@ struct native_job {
 /* PID 1 from the clone on. */
 _Noreturn void native_child(struct native_job *job);
 
-/* Reports and ends the process. `stage` is of either list, `index` of an operation or a made thing. */
+/* Reports and exits. `stage` is of either list, `index` that of a mount operation or a made file. */
 _Noreturn static inline void native_fail(const struct native_job *job, uint32_t stage, size_t index)
 {
 	inner_fail(&job->inner, stage, index);
 }
 
-/* In order; each ends the process when it can't do its part. */
+/* In this order; each exits if it fails. */
 void native_open_sources(struct native_job *job); /* before identities are mapped */
 void native_mount_all(struct native_job *job);	  /* after; changes the working directory */
 
