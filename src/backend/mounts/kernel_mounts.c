@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Windows into the kernel in odd places; see kernel_mounts.h. */
+/* Finds kernel file systems in unusual places; see kernel_mounts.h. */
 #include "backend/mounts/kernel_mounts.h"
 
 #include <errno.h>
@@ -88,7 +88,7 @@ static int take_line(struct arena *a, struct str line, kernel_mounts *out, struc
 		return 0;
 	if (unescape(a, path, &plain, e) < 0)
 		return err_result(e);
-	/* What lies outside of this process's root is out of reach. */
+	/* The command can't reach what lies outside this process's root. */
 	if (plain.len < 2 || plain.p[0] != '/' || is_in_its_place(plain))
 		return 0;
 	added = VEC_PUSH(a, out, e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * File systems that are windows into the kernel, mounted where nobody expects
- * them: the /proc of a chroot below the workspace shows the host's processes, and
- * root could change the host through it.
+ * Kernel file systems (proc, sysfs and the like) mounted in unusual places. Through the /proc of a
+ * chroot below the workspace, for example, a command could see the host's processes, and root could
+ * change the host.
  */
 #pragma once
 
@@ -11,10 +11,7 @@
 
 typedef VEC(struct str) kernel_mounts;
 
-/*
- * The paths of those that are not below /proc, /sys or /dev, from the text of
- * /proc/self/mountinfo. Pure.
- */
+/* Their paths, except below /proc, /sys and /dev, from the text of /proc/self/mountinfo. Pure. */
 int kernel_mounts_parse(struct arena *a, struct str mountinfo, kernel_mounts *out, struct err *e)
 	MUST_CHECK NONNULL;
 

@@ -7,20 +7,20 @@
 #include "base/path.h"
 #include "base/utf8.h"
 
-/* What is wanted at a path, from whichever list of the plan it comes. */
+/* What one of the plan's lists asks to have mounted at a path. */
 struct mount_request {
 	struct str path;
 	enum mount_kind kind;
 	enum access access;
 	enum host_type type;
-	uint32_t rank; /* of several requests for one path the lowest counts */
+	uint32_t rank; /* of several requests for one path, the lowest wins */
 	bool is_pin;
 	bool is_nested; /* of a nested repository (P9) */
 	const struct held *held;
 	struct str because;
 };
 
-/* A directory that can be passed through and not listed. */
+/* A directory that can be traversed but not listed. */
 enum { MODE_PASS = 0111 };
 
 enum { RANK_KERNEL_MOUNT, RANK_HELD, RANK_MASKED, RANK_FRESH, RANK_REGION, RANK_LINK, RANK_PIN };
@@ -42,7 +42,6 @@ static int add_request(struct lowering *l, struct mount_request request, struct 
 	return 0;
 }
 
-/* The kernel's own trees are made anew for each run, and what is said about them has its own way. */
 static bool is_under(struct str path, const char *dir)
 {
 	return path_is_under(path, str_of(dir));
@@ -92,9 +91,9 @@ static int request_masked(struct lowering *l, struct err *e)
 }
 
 /*
- * P11: the placeholder itself stays below what is seen, which is empty but for a
- * file that git ignores it by. In git's own directory it is shown as it is: git
- * would take that file for something of its own.
+ * P11: covers the placeholder with a directory that holds only a .gitignore, so that git ignores it.
+ * In git's own directory the placeholder itself is shown, because git would take the .gitignore for
+ * a file of its own.
  */
 static int request_held(struct lowering *l, struct err *e)
 {
@@ -155,7 +154,7 @@ static int request_links_and_pins(struct lowering *l, struct err *e)
 	return r;
 }
 
-/* A workspace below a fresh directory is there all the same. */
+/* A workspace below a private /tmp stays visible. */
 static int request_roots_below(struct lowering *l, struct str fresh, struct err *e)
 {
 	const struct places *places = &l->in->plan->places;
@@ -218,7 +217,7 @@ static int compare_requests(const void *a, const void *b)
 
 /* ---- From requests to operations ------------------------------------------- */
 
-/* The operation that covers `path`: the nearest one at or above it so far. */
+/* The operation that covers `path`: the nearest one so far, at it or above it. */
 static size_t find_cover(const struct mounts *m, const size_t *stack, size_t *depth,
 			 struct str path)
 {
@@ -247,13 +246,13 @@ static bool covers_with_mask(const struct mount_op *op)
 	return op->kind == MOUNT_MASK || op->kind == MOUNT_SKELETON;
 }
 
-/* Whether the mount points below it have to be made. */
+/* Whether mount points below it have to be made. */
 static bool is_made(const struct mount_op *op)
 {
 	return covers_with_mask(op) || op->kind == MOUNT_FRESH;
 }
 
-/* A directory among the made things that `op` will show. */
+/* Makes a directory for `op` to show. */
 static int name_made(struct lowering *l, struct mount_op *op, struct err *e)
 {
 	struct str name;
@@ -267,7 +266,7 @@ static int name_made(struct lowering *l, struct mount_op *op, struct err *e)
 	return 0;
 }
 
-/* Lets `path` be reached through what covers it. */
+/* Makes the directories that lead to `path` through what covers it. */
 static int open_way(struct lowering *l, struct mount_op *cover, struct str path,
 		    enum host_type type, struct err *e)
 {
@@ -299,15 +298,14 @@ static int open_way(struct lowering *l, struct mount_op *cover, struct str path,
 }
 
 /*
- * Whether a request changes anything where `cover` is what is seen. What the run
- * makes anew (/proc, /dev, /sys) takes narrower answers, and of /dev what is
- * opened by name.
+ * Whether a request changes anything below `cover`. In /proc, /sys and /dev, which the sandbox
+ * makes anew, only narrowing counts, and in /dev also devices that are opened by name.
  */
 static bool is_needed(const struct mount_request *request, const struct mount_op *cover)
 {
 	if (covers_with_mask(cover) && request->kind == MOUNT_MASK)
 		return false;
-	/* Below something fresh or empty, what the host has is not there unless it is named. */
+	/* Below something fresh or empty the host's files are not visible unless a rule names them. */
 	if (cover->kind == MOUNT_EMPTY)
 		return false;
 	if (cover->kind == MOUNT_FRESH)
@@ -336,7 +334,7 @@ static int fill_inode(struct lowering *l, const struct mount_request *request, s
 		op->is_checked = true;
 		return 0;
 	}
-	/* Another instance of these file systems is seen inside. */
+	/* The sandbox has another instance of these file systems, with other inodes. */
 	if (is_under(request->path, "/proc") ||
 	    (is_under(request->path, "/dev") && request->kind != MOUNT_SELF))
 		return 0;
@@ -352,8 +350,8 @@ static int fill_inode(struct lowering *l, const struct mount_request *request, s
 }
 
 /*
- * Placeholders have a look of their own, and a name that a glob denies is covered
- * again by who watches for such names.
+ * Whether the guard has to watch this mount. It watches placeholders separately, and the glob watch
+ * masks a name that a glob denies again.
  */
 static bool is_narrower(const struct lowering *l, const struct mount_request *request,
 			const struct mount_op *op)
@@ -362,7 +360,7 @@ static bool is_narrower(const struct lowering *l, const struct mount_request *re
 
 	if (op->is_in_made || !op->is_checked || request->held)
 		return false;
-	/* Who removes a nested repository outside, or makes it anew, ends no run for it (P9). */
+	/* A nested repository may be removed or replaced outside without ending the run (P9). */
 	if (v.rule->is_nested)
 		return false;
 	if (request->rank == RANK_MASKED && v.access == ACCESS_DENY && v.rule->kind == RULE_GLOB)
@@ -370,7 +368,7 @@ static bool is_narrower(const struct lowering *l, const struct mount_request *re
 	return op->kind != MOUNT_SELF || op->access != ACCESS_WRITE;
 }
 
-/* Linked worktrees come and go outside: their shelf, and what is kept on it. */
+/* Programs outside add and remove linked worktrees, and so .git/worktrees and what is in it. */
 static bool may_go(const struct lowering *l, struct str path)
 {
 	const struct rule *rule = plan_resolve(l->in->plan, path).rule;
@@ -404,7 +402,7 @@ static int add_op(struct lowering *l, const struct mount_request *request, struc
 	if (fill_inode(l, request, &op, e) < 0)
 		return err_result(e);
 	if (op.kind == MOUNT_SELF && is_under(path, "/dev")) {
-		/* Devices that are opened by name come into the made /dev. */
+		/* A device that the policy names is mounted into the sandbox's own /dev. */
 		struct mount_op dev = {
 			.kind = MOUNT_SELF, .type = HOST_DIR, .path = "/dev", .made = MADE_DEV
 		};
@@ -480,7 +478,7 @@ static int add_root_link(void *arg, struct str name, enum host_type type, struct
 	return add_made(l, path, HOST_LINK, 0, target.p, e);
 }
 
-/* What has to be in a root that shows nothing of the host's: mount points, and links to follow. */
+/* Makes mount points and links in a root that shows nothing of the host's. */
 static int furnish_root(struct lowering *l, struct err *e)
 {
 	struct mount_op *root = &l->out->ops.items[0];
@@ -496,11 +494,11 @@ static int furnish_root(struct lowering *l, struct err *e)
 }
 
 /*
- * The first of all ranks: no entry of a policy opens one of these.
+ * These have the first rank: no policy entry opens them.
  *
- * SECURITY: one below a directory that its owner, this user, has closed can't be
- * seen, but the command could open that directory. What is closed by others is
- * closed to the command too.
+ * SECURITY: a mount below a directory that this user has closed (chmod 0) can't be seen now, but the
+ * command runs as the same user and could open the directory, so the run is refused. A directory
+ * that another user has closed is closed to the command, too.
  */
 static int request_kernel_mounts(struct lowering *l, const kernel_mounts *kernel, struct err *e)
 {
@@ -539,7 +537,7 @@ int lower_mounts(struct arena *a, const struct launch *in, const kernel_mounts *
 		qsort(l.requests.items, l.requests.count, sizeof(l.requests.items[0]),
 		      compare_requests);
 	if (l.requests.count == 0 || !str_is(l.requests.items[0].path, "/"))
-		return FAIL(e, ERR_INTERNAL, "a plan without an answer for the root directory");
+		return FAIL(e, ERR_INTERNAL, "the plan has no rule for the root directory");
 	if (make_ops(&l, e) < 0)
 		return err_result(e);
 	return furnish_root(&l, e);
@@ -591,7 +589,7 @@ int lower_landlock(struct arena *a, const struct mounts *mounts, struct landlock
 	return r;
 }
 
-/* ---- What has to be looked after ------------------------------------------------ */
+/* ---- What the guard watches ------------------------------------------------------ */
 
 int lower_narrowed(struct arena *a, const struct mounts *mounts, struct narrowed_list *out,
 		   struct err *e)

@@ -2,16 +2,14 @@
 /*
  * plan -> mount operations. Pure.
  *
- * The command gets the host's own tree, in place, in a mount namespace of its
- * own: closed as a whole (read-only, or not at all there when "/" is denied), and
- * opened and narrowed again from the top down. An operation says what has to lie
- * at a path (type, device, inode: P8) and what comes onto it. Those that show the
- * thing itself are taken from the tree before anything in it is covered, so that
- * their order matters only for where they go: parents before children.
+ * The command gets the host's own tree, in place, in its own mount namespace: read-only as a whole
+ * (or hidden, if "/" is denied), then opened and narrowed from the top down. An operation says
+ * what must lie at a path (type, device, inode: P8) and what is mounted on it. The backend opens
+ * everything that it shows before it covers anything, so the order of operations matters only for
+ * mounting: parents before children.
  *
- * What covers a denied directory is empty. Where something below it is open
- * again, it is a *skeleton* instead: directories that can be passed through but
- * not listed, down to the mount points.
+ * An empty mount covers a denied directory. If something below it is open again, the cover is a
+ * *skeleton* instead: directories that lead to the mount points and can't be listed.
  */
 #pragma once
 
@@ -21,10 +19,10 @@
 #include "plan/plan.h"
 
 enum mount_kind {
-	MOUNT_SELF,	/* what lies there, with `access` */
-	MOUNT_MASK,	/* something empty that can't be read */
-	MOUNT_EMPTY,	/* an empty directory that can */
-	MOUNT_SKELETON, /* a mask with ways through it */
+	MOUNT_SELF,	/* the file or directory itself, with `access` */
+	MOUNT_MASK,	/* an empty one that can't be read */
+	MOUNT_EMPTY,	/* an empty directory that can be read */
+	MOUNT_SKELETON, /* a mask with directories that lead to what is open below */
 	MOUNT_FRESH,	/* an empty, writable directory that ends with the run (tmp = "private") */
 };
 
@@ -32,12 +30,12 @@ struct mount_op {
 	enum mount_kind kind;
 	enum access access; /* of MOUNT_SELF */
 	enum host_type type;
-	bool is_pin;		/* there only so that it can't be renamed (P8) */
-	bool is_in_made;	/* its place was made: it is not that inode */
-	bool is_narrower;	/* than around it, on the host's own inode: its loss opens it */
+	bool is_pin;		/* mounted only so that it can't be renamed (P8) */
+	bool is_in_made;	/* its place was made for the run, and is not that inode */
+	bool is_narrower;	/* allows less than its surroundings: losing the mount opens it */
 	bool may_go;		/* see struct narrowed */
-	bool may_vanish;	/* of a nested repository (P9): without it the run goes on */
-	bool is_checked;	/* whether `device` and `inode` have to be there */
+	bool may_vanish;	/* of a nested repository (P9): the run can do without it */
+	bool is_checked;	/* `device` and `inode` must match */
 	uint64_t device, inode; /* as they were when the plan was made */
 	const char *path;
 	const char *below; /* `path` from the root on: "" or "home/me" */
@@ -45,15 +43,15 @@ struct mount_op {
 	struct str because;
 };
 
-/* A thing to be made for the skeletons; parents before children. */
+/* A file, directory or link to be made for skeletons; parents before children. */
 struct made {
-	const char *path; /* relative to all made things: "s3/home" */
+	const char *path; /* relative to the directory of everything made: "s3/home" */
 	enum host_type type;
 	uint32_t mode;
 	const char *target; /* of a link */
 };
 
-/* Where the directory that becomes /dev is among the made things. */
+/* The path of the directory that becomes /dev, as in struct made. */
 #define MADE_DEV "dev"
 
 struct mounts {
@@ -69,15 +67,15 @@ struct mounts {
 int lower_mounts(struct arena *a, const struct launch *in, const kernel_mounts *kernel,
 		 struct mounts *out, struct err *e) MUST_CHECK NONNULL;
 
-/* What of it Landlock repeats: see struct landlock_rules. */
+/* The part of it that Landlock repeats; see struct landlock_rules. */
 int lower_landlock(struct arena *a, const struct mounts *mounts, struct landlock_rules *out,
 		   struct err *e) MUST_CHECK NONNULL;
 
-/* Where the loss of a mount would open what it narrows. */
+/* The mounts whose loss would give the command more access. */
 int lower_narrowed(struct arena *a, const struct mounts *mounts, struct narrowed_list *out,
 		   struct err *e) MUST_CHECK NONNULL;
 
-/* Whether anything of the host's may be written. */
+/* Whether the command may write anything of the host's. */
 bool lower_has_writable(const struct mounts *mounts) NONNULL;
 
 /* One line for people. */

@@ -10,7 +10,7 @@ struct os_cgroup_limits mounts_group_limits(const struct plan *plan)
 	uint64_t processes = limits->value[LIMIT_PROCESSES];
 	struct os_cgroup_limits out = { .memory = limits->value[LIMIT_MEMORY] };
 
-	/* PID 1 is one of them. Of root's the kernel counts no RLIMIT_NPROC. */
+	/* PID 1 counts as one. The kernel does not apply RLIMIT_NPROC to root. */
 	if (processes && geteuid() == 0)
 		out.tasks = processes + 1;
 	return out;

@@ -2,14 +2,14 @@
 /*
  * The mounts of a sandbox, made by PID 1 in its own namespace.
  *
- * The order is what makes it right. What is shown of the host is taken first, as
- * descriptors, from a tree that nothing covers yet. Then the tree is closed. Then
- * things are put in their places, parents before children, each place opened
- * without following a link and compared with what the plan was made from.
+ * The order matters. First PID 1 opens what the sandbox shows of the host, as descriptors, while
+ * nothing covers it yet. Then it makes the whole tree read-only. Then it mounts everything in its
+ * place, parents before children; it opens each place without following a link and compares it
+ * with the inode that the plan was made from.
  *
- * Everything that is made (masks, /dev, skeletons, a private /tmp) comes from one
- * tmpfs, the *box*; one file system is cheaper than five. It stands at /proc until
- * the new /proc covers it: to take it down would cost more than to bury it.
+ * Everything that is made (masks, /dev, skeletons, a private /tmp) comes from one tmpfs, the
+ * *box*: one file system is cheaper than five. It is mounted at /proc until the new /proc covers
+ * it, because unmounting it would cost more.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include "backend/devices.h"
 #include "backend/native/native.h"
 
-/* Of <fcntl.h> and <sys/mount.h>, as far as not every C library has them. */
+/* From <fcntl.h> and <sys/mount.h>; not every C library has them. */
 enum {
 	EMPTY_PATH = 0x1000,
 	NO_FOLLOW = 0x100,
@@ -94,7 +94,7 @@ static bool is_as_planned(int fd, const struct mount_op *op)
 	return fstat(fd, &st) == 0 && st.st_dev == op->device && st.st_ino == op->inode;
 }
 
-/* ---- What is taken before the tree is closed -------------------------------- */
+/* ---- What is opened before the tree becomes read-only ----------------------- */
 
 static bool is_device(const struct mount_op *op)
 {
@@ -102,10 +102,10 @@ static bool is_device(const struct mount_op *op)
 }
 
 /*
- * Whether a failure to find what the plan found at the place of `op` is no failure: a nested
- * repository that another program removed or made anew (P9).
+ * Whether it is harmless that `op`'s place is gone: it belongs to a nested repository, which another
+ * program may remove or replace at any time (P9).
  *
- * SECURITY: such an operation only narrows or pins, and is left out; nothing else comes there.
+ * SECURITY: such an operation only narrows access, so leaving it out shows the command nothing else.
  */
 static bool has_vanished(const struct mount_op *op)
 {
@@ -151,8 +151,8 @@ static void open_sources(struct native_job *job, bool devices)
 }
 
 /*
- * SECURITY: the node is the host's own. Read-only keeps its mode, owner and times; what
- * is written to a device goes to the device all the same.
+ * SECURITY: the device node is the host's own. Without a read-only mount the command could change
+ * its mode, owner and times. Writing to the device still works.
  */
 static int clone_device(const char *path)
 {
@@ -201,8 +201,8 @@ static int make_file(int dir, const char *path, mode_t mode)
 }
 
 /*
- * A placeholder is empty but for this file: `git clean` and `git stash -u` would
- * else try to remove it, which fails, because it is a mount.
+ * A placeholder holds only this file. Without it `git clean` and `git stash -u` would try to remove
+ * the directory, and fail because it is a mount.
  */
 static int make_empty(const struct native_job *job)
 {
@@ -212,7 +212,7 @@ static int make_empty(const struct native_job *job)
 
 	while (i < job->mounts->ops.count && job->mounts->ops.items[i].kind != MOUNT_EMPTY)
 		i++;
-	/* A file with a page costs more to make, and to take away again, than all the others. */
+	/* A file with content costs more to make and to free than all the others together. */
 	if (i == job->mounts->ops.count)
 		return 0;
 	if (mkdirat(job->box, BOX_EMPTY, 0755) < 0)
@@ -279,13 +279,13 @@ static void make_things(struct native_job *job)
 			r = symlinkat(made->target, job->box, made->path);
 		else
 			r = make_file(job->box, made->path, made->mode);
-		/* What every /dev has may be named by the policy, too. */
+		/* The policy may name a device that every /dev has. */
 		if (r < 0 && !(errno == EEXIST && is_in_dev(made)))
 			native_fail(job, NATIVE_MADE, i);
 	}
 }
 
-/* What stays writable has to be taken before the box is closed. */
+/* Opens what stays writable before the box becomes read-only. */
 static void take_writable(struct native_job *job)
 {
 	job->shm = tree_clone(job->box, MADE_DEV "/shm", 0);
@@ -302,7 +302,7 @@ static void take_writable(struct native_job *job)
 	}
 }
 
-/* ---- Closing the tree ------------------------------------------------------- */
+/* ---- Making the tree read-only ----------------------------------------------- */
 
 static void close_tree(struct native_job *job)
 {
@@ -317,21 +317,21 @@ static void close_tree(struct native_job *job)
 		native_fail(job, NATIVE_CLOSE_TREE, 0);
 	if (top->kind == MOUNT_SELF)
 		return;
-	/* Nothing of the host's root is to be seen: another one takes its place. */
+	/* The command sees nothing of the host's root: mount another one over it. */
 	close(job->root);
 	job->root = tree_clone(job->box, top->kind == MOUNT_SKELETON ? top->made : BOX_MASK_DIR, 0);
 	if (job->root < 0 || tree_move(job->root, AT_FDCWD, "/") < 0)
 		native_fail(job, NATIVE_ROOT, 0);
 }
 
-/* What tells root, with or without capabilities, about the memory of the host. */
+/* SECURITY: from these files root, even without capabilities, could read the host's memory. */
 static void hide_memory(const struct native_job *job)
 {
 	static const char *const files[] = { "proc/kcore", "proc/kpagecount", "proc/kpageflags",
 					     "proc/kpagecgroup" };
 
 	for (size_t i = 0; i < COUNT_OF(files); i++) {
-		/* Looked for first: to throw away a copy that found no place costs a grace period. */
+		/* Open the place first: freeing an unused mount waits for an RCU grace period. */
 		int place = openat(job->root, files[i], O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		int tree;
 
@@ -346,9 +346,9 @@ static void hide_memory(const struct native_job *job)
 }
 
 /*
- * /proc with what root could change the host through made read-only, also for
- * who is not root: it is the same for all. Copies of a read-only mount are
- * read-only, so it is mounted so, and opened when they are in place.
+ * Mounts /proc. The parts through which root could change the host are read-only, for ordinary
+ * users too, so that all sandboxes look alike. Copies of a read-only mount are read-only, so /proc
+ * itself becomes writable only when the copies are in place.
  */
 static void mount_proc(struct native_job *job, int proc)
 {
@@ -401,7 +401,7 @@ static void mount_dev(struct native_job *job)
 	close(pts);
 	if (!job->has_own_ipc)
 		return;
-	/* Landlock judges message queues by this mount, also where no path is used. */
+	/* Landlock applies the rules for this mount to message queues, even without a path. */
 	mqueue =
 		new_mount("mqueue", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	if (mqueue < 0 && errno == ENODEV)
@@ -411,7 +411,7 @@ static void mount_dev(struct native_job *job)
 	close(mqueue);
 }
 
-/* As root, /sys could be written to wherever "/" can: never. */
+/* SECURITY: with a writable "/", root could change the kernel's settings through /sys. */
 static void close_sys(struct native_job *job)
 {
 	int tree;
@@ -428,9 +428,9 @@ static void close_sys(struct native_job *job)
 	close(tree);
 }
 
-/* ---- Putting things in their places ----------------------------------------- */
+/* ---- Mounting everything in its place ---------------------------------------- */
 
-/* What comes onto the place of `op`, from what was made. */
+/* A clone of the made file or directory that `op` mounts. */
 static int take_made(const struct native_job *job, const struct mount_op *op)
 {
 	if (op->kind == MOUNT_SKELETON)
@@ -450,7 +450,7 @@ static void attach(struct native_job *job, size_t i)
 	if (tree < 0 && op->may_vanish && op->kind == MOUNT_SELF)
 		return; /* open_source() did not find it */
 	place = open_place(job->root, op->below);
-	/* Of /proc and /dev the host's view is not there to be narrowed. */
+	/* Inside the new /proc and /dev it may not exist; then there is nothing to narrow. */
 	if (place < 0 && errno == ENOENT && !op->is_checked)
 		return;
 	if (place < 0 && !has_vanished(op))
@@ -471,7 +471,7 @@ static void attach(struct native_job *job, size_t i)
 	close(place);
 }
 
-/* Nothing of the old root stays; the new one was made of what is open. */
+/* Where the host's root is hidden, nothing of it stays reachable. */
 static void enter_root(struct native_job *job)
 {
 	if (job->mounts->ops.items[0].kind != MOUNT_SELF &&
@@ -484,7 +484,7 @@ static void enter_root(struct native_job *job)
 
 void native_mount_all(struct native_job *job)
 {
-	/* While the host's own is still to be seen: the kernel asks for that. */
+	/* The kernel allows a new /proc only while the host's is still visible. */
 	int proc = new_mount("proc", NULL,
 			     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
 				     MOUNT_ATTR_RDONLY);
