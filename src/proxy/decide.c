@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 
 #include "base/utf8.h"
-#include "plan/flip.h"
+#include "plan/suggest.h"
 
 enum {
 	LIVE_RULES_MAX = 1024,	 /* of either kind */

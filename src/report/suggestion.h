@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "plan/flip.h"
+#include "plan/suggest.h"
 #include "report/report.h"
 
 /*

@@ -7,7 +7,7 @@
 #include "../unit/test.h"
 #include "base/path.h"
 #include "gen.h"
-#include "plan/flip.h"
+#include "plan/suggest.h"
 
 enum { TEXT_BYTES = 1 << 16 };
 

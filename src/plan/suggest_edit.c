@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of policies, and edits in words and in TOML; see flip_edit.h. */
-#include "plan/flip_edit.h"
+#include "plan/suggest_edit.h"
 
 #include "base/buf.h"
 #include "base/shell.h"

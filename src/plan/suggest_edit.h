@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "plan/flip.h"
+#include "plan/suggest.h"
 
 struct flipper {
 	struct arena *a;

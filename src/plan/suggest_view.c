@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The host as it would be with one more directory; see flip_edit.h. */
 #include "base/path.h"
-#include "plan/flip_edit.h"
+#include "plan/suggest_edit.h"
 
 /* Whether `path` is one of the directories that are made up. */
 static bool is_made_up(const struct flip_host_view *v, struct str path)

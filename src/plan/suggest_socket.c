@@ -4,7 +4,7 @@
  * for hosts: each verdict has one cure, and the answer is asked again after it.
  */
 #include "base/utf8.h"
-#include "plan/flip_edit.h"
+#include "plan/suggest_edit.h"
 
 struct socket_flip {
 	struct flipper f;

@@ -3,7 +3,7 @@
  * Flipping the answer for a host. Each verdict has one cure; it is applied to a
  * copy of the policy, and the answer asked again, until it is the wanted one.
  */
-#include "plan/flip_edit.h"
+#include "plan/suggest_edit.h"
 
 struct host_flip {
 	struct flipper f;

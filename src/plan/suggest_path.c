@@ -4,12 +4,12 @@
  * a few edits; the first that brings the wanted answer is taken, else the first
  * after which another rule decides, and that one is asked next.
  */
-#include "plan/flip.h"
+#include "plan/suggest.h"
 
 #include "base/path.h"
 #include "base/utf8.h"
 #include "plan/builder.h"
-#include "plan/flip_edit.h"
+#include "plan/suggest_edit.h"
 
 enum trial_kind {
 	TRIAL_CHANGE, /* the access of an entry that stands for this path alone */

@@ -3,7 +3,7 @@
  * Tests of plan/flip.c and plan/flip_host.c. That an edit really works is what
  * tests/property/prop_flip.c is about; here it is which edit is suggested.
  */
-#include "plan/flip.h"
+#include "plan/suggest.h"
 
 #include "test.h"
 #include "world.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a new line can stand in a file, so that it still is TOML; see flip_edit.h. */
 #include "base/buf.h"
-#include "plan/flip_edit.h"
+#include "plan/suggest_edit.h"
 
 static const struct toml *find_text(const struct policy *p, struct str file)
 {
