@@ -18,33 +18,33 @@
 #include "plan/plan.h"
 
 /* Where a new line can stand. */
-enum flip_spot_kind {
+enum suggest_spot_kind {
 	SPOT_NEW,    /* there is no such table: [table] opens it */
 	SPOT_HEADER, /* below [table] */
 	SPOT_INLINE, /* inside name = { ... } */
 	SPOT_DOTTED, /* beside a line whose key begins with `prefix` */
 };
 
-struct flip_spot {
-	enum flip_spot_kind kind;
+struct suggest_spot {
+	enum suggest_spot_kind kind;
 	uint32_t line;	   /* where that begins; 0 of SPOT_NEW */
 	struct str name;   /* SPOT_INLINE: as TOML */
 	struct str prefix; /* what the key is to begin with there: "domains.", or "" */
 };
 
-struct flip_edit {
-	struct str file;       /* "" is the user's own configuration file */
-	uint32_t line;	       /* the line to replace; 0: a new one */
-	struct str table;      /* "permissions.dev.filesystem", as it stands between [ and ] */
-	struct str key;	       /* as TOML */
-	struct str value;      /* as TOML; "": the line is taken out */
-	bool is_wide;	       /* the line stands for more than what was asked about */
-	struct flip_spot spot; /* of a new line */
+struct suggest_edit {
+	struct str file;	  /* "" is the user's own configuration file */
+	uint32_t line;		  /* the line to replace; 0: a new one */
+	struct str table;	  /* "permissions.dev.filesystem", as it stands between [ and ] */
+	struct str key;		  /* as TOML */
+	struct str value;	  /* as TOML; "": the line is taken out */
+	bool is_wide;		  /* the line stands for more than what was asked about */
+	struct suggest_spot spot; /* of a new line */
 };
 
-enum { FLIP_MAX_EDITS = 4 };
+enum { SUGGEST_MAX_EDITS = 4 };
 
-struct flip {
+struct change {
 	bool is_possible;
 	/*
 	 * The profile in force is built in and can't be edited: `toml` is then a new
@@ -62,8 +62,8 @@ struct flip {
 	struct str needs_path;
 	struct str profile;
 	const char *chosen_by;
-	struct flip_edit
-		edits[FLIP_MAX_EDITS + 1]; /* none: it is `wanted` already, or with needs_path */
+	struct suggest_edit
+		edits[SUGGEST_MAX_EDITS + 1]; /* none: it is `wanted` already, or with needs_path */
 	size_t edit_count;
 	struct str text; /* one sentence */
 	/* What can be pasted as it is: tables that are not there yet. A comment names the file. */
@@ -73,18 +73,18 @@ struct flip {
 };
 
 /* `path` as for plan_resolve(). `in` and `p` belong together. ERR_NOMEM, ERR_LIMIT, ERR_SYS. */
-int plan_flip_path(struct arena *a, const struct plan_inputs *in, const struct plan *p,
-		   struct str path, enum access wanted, struct flip *out, struct err *e)
+int plan_suggest_path(struct arena *a, const struct plan_inputs *in, const struct plan *p,
+		      struct str path, enum access wanted, struct change *out, struct err *e)
 	MUST_CHECK NONNULL;
 
 /* `port` 0: every port. `wanted` is DECISION_ALLOW or DECISION_DENY; nobody can be made to ask. */
-int plan_flip_host(struct arena *a, const struct plan_inputs *in, const struct plan *p,
-		   const struct hostname *host, uint16_t port, enum decision wanted,
-		   struct flip *out, struct err *e) MUST_CHECK NONNULL;
+int plan_suggest_host(struct arena *a, const struct plan_inputs *in, const struct plan *p,
+		      const struct hostname *host, uint16_t port, enum decision wanted,
+		      struct change *out, struct err *e) MUST_CHECK NONNULL;
 
 /* Whether the host's socket at `path`, canonical, may be connected to; `wanted` likewise. */
-int plan_flip_socket(struct arena *a, const struct plan_inputs *in, const struct plan *p,
-		     struct str path, enum decision wanted, struct flip *out, struct err *e)
+int plan_suggest_socket(struct arena *a, const struct plan_inputs *in, const struct plan *p,
+			struct str path, enum decision wanted, struct change *out, struct err *e)
 	MUST_CHECK NONNULL;
 
 /*

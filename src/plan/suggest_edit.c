@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of policies, and edits in words and in TOML; see flip_edit.h. */
+/* Copies of policies, and edits in words and in TOML; see suggest_edit.h. */
 #include "plan/suggest_edit.h"
 
 #include "base/buf.h"
 #include "base/shell.h"
 
-enum { FLIP_MAX_TEXT = 64 << 10 };
+enum { SUGGEST_MAX_TEXT = 64 << 10 };
 
 /* ---- Copies ------------------------------------------------------------- */
 
-struct policy *flip_copy(struct flipper *f, const struct policy *p)
+struct policy *suggest_copy(struct suggester *f, const struct policy *p)
 {
 	struct policy *copy = ARENA_NEW(f->a, struct policy, f->e);
 	struct profile *profile = ARENA_NEW(f->a, struct profile, f->e);
@@ -26,9 +26,9 @@ struct policy *flip_copy(struct flipper *f, const struct policy *p)
 	return copy;
 }
 
-struct policy *flip_copy_fs(struct flipper *f, const struct policy *p, size_t layer)
+struct policy *suggest_copy_fs(struct suggester *f, const struct policy *p, size_t layer)
 {
-	struct policy *copy = flip_copy(f, p);
+	struct policy *copy = suggest_copy(f, p);
 	const fs_entries *from = &p->layers.items[layer].fs;
 	struct fs_entry *items = arena_array(f->a, from->count + 1, sizeof(*items), f->e);
 
@@ -41,9 +41,9 @@ struct policy *flip_copy_fs(struct flipper *f, const struct policy *p, size_t la
 	return copy;
 }
 
-struct policy *flip_copy_rules(struct flipper *f, const struct policy *p, size_t layer)
+struct policy *suggest_copy_rules(struct suggester *f, const struct policy *p, size_t layer)
 {
-	struct policy *copy = flip_copy(f, p);
+	struct policy *copy = suggest_copy(f, p);
 	const struct net_rules *from = &p->layers.items[layer].net;
 	struct net_rule *items = arena_array(f->a, from->rules.count + 1, sizeof(*items), f->e);
 
@@ -56,9 +56,9 @@ struct policy *flip_copy_rules(struct flipper *f, const struct policy *p, size_t
 	return copy;
 }
 
-struct policy *flip_copy_sockets(struct flipper *f, const struct policy *p, size_t layer)
+struct policy *suggest_copy_sockets(struct suggester *f, const struct policy *p, size_t layer)
 {
-	struct policy *copy = flip_copy(f, p);
+	struct policy *copy = suggest_copy(f, p);
 	const struct net_rules *from = &p->layers.items[layer].net;
 	struct net_socket *items = arena_array(f->a, from->sockets.count + 1, sizeof(*items), f->e);
 
@@ -71,9 +71,9 @@ struct policy *flip_copy_sockets(struct flipper *f, const struct policy *p, size
 	return copy;
 }
 
-int flip_enable(struct flipper *f, size_t layer)
+int suggest_enable(struct suggester *f, size_t layer)
 {
-	struct policy *p = flip_copy(f, f->policy);
+	struct policy *p = suggest_copy(f, f->policy);
 	const struct origin *at = NULL;
 
 	if (!p)
@@ -82,9 +82,9 @@ int flip_enable(struct flipper *f, size_t layer)
 	if (p->layers.items[layer].net.access_is_said)
 		at = &p->layers.items[layer].net.access_origin;
 	/* What the command line says, no file can change. */
-	if (at && !flip_is_ours(f, at))
+	if (at && !suggest_is_ours(f, at))
 		return 0;
-	if (flip_record(f, layer, "network", at, STR("enabled"), STR("true")) < 0)
+	if (suggest_record(f, layer, "network", at, STR("enabled"), STR("true")) < 0)
 		return err_result(f->e);
 	p->layers.items[layer].net.access = NET_MANAGED;
 	f->policy = p;
@@ -93,7 +93,7 @@ int flip_enable(struct flipper *f, size_t layer)
 
 /* ---- Where things are said ---------------------------------------------- */
 
-bool flip_same_origin(const struct origin *a, const struct origin *b)
+bool suggest_same_origin(const struct origin *a, const struct origin *b)
 {
 	return a->file && b->file && strcmp(a->file, b->file) == 0 && a->line == b->line &&
 	       a->column == b->column;
@@ -104,7 +104,7 @@ static bool is_on_command_line(const struct origin *origin)
 	return origin->file && origin->file[0] == '-';
 }
 
-bool flip_is_trusted(const struct flipper *f, const struct origin *origin)
+bool suggest_is_trusted(const struct suggester *f, const struct origin *origin)
 {
 	for (size_t i = 0; origin->file && i < f->policy->trusted.count; i++)
 		if (str_is(f->policy->trusted.items[i].name, origin->file))
@@ -112,28 +112,28 @@ bool flip_is_trusted(const struct flipper *f, const struct origin *origin)
 	return false;
 }
 
-bool flip_is_ours(const struct flipper *f, const struct origin *origin)
+bool suggest_is_ours(const struct suggester *f, const struct origin *origin)
 {
-	return origin->file && !is_on_command_line(origin) && !flip_is_trusted(f, origin);
+	return origin->file && !is_on_command_line(origin) && !suggest_is_trusted(f, origin);
 }
 
-bool flip_is_in_file(const struct origin *origin)
+bool suggest_is_in_file(const struct origin *origin)
 {
 	return origin->file && !is_on_command_line(origin) && strcmp(origin->file, "built-in") != 0;
 }
 
-int flip_place(struct flipper *f, const struct origin *origin, struct str *out)
+int suggest_place(struct suggester *f, const struct origin *origin, struct str *out)
 {
 	if (!origin->file)
 		return arena_printf(f->a, out, f->e, "a rule that nobody wrote");
-	if (!flip_is_in_file(origin))
+	if (!suggest_is_in_file(origin))
 		return arena_copy(f->a, str_of(origin->file), out, f->e);
 	return arena_printf(f->a, out, f->e, "%s:%u", origin->file, origin->line);
 }
 
-int flip_explain_trusted(struct flipper *f, struct str place)
+int suggest_explain_trusted(struct suggester *f, struct str place)
 {
-	return arena_printf(f->a, &f->flip.why_not, f->e,
+	return arena_printf(f->a, &f->change.why_not, f->e,
 			    "%.*s, of a trusted project, decides here, and your configuration does "
 			    "not win over it; change it there, and trust the changed file anew "
 			    "(P2)",
@@ -142,18 +142,18 @@ int flip_explain_trusted(struct flipper *f, struct str place)
 
 /* ---- Edits -------------------------------------------------------------- */
 
-int flip_key(struct flipper *f, struct str text, struct str *out)
+int suggest_key(struct suggester *f, struct str text, struct str *out)
 {
-	scoped_buf b = BUF_INIT(FLIP_MAX_TEXT);
+	scoped_buf b = BUF_INIT(SUGGEST_MAX_TEXT);
 
 	toml_add_key(&b, text);
 	return buf_check(&b, f->e) < 0 ? err_result(f->e)
 				       : arena_copy(f->a, buf_str(&b), out, f->e);
 }
 
-int flip_string(struct flipper *f, struct str text, struct str *out)
+int suggest_string(struct suggester *f, struct str text, struct str *out)
 {
-	scoped_buf b = BUF_INIT(FLIP_MAX_TEXT);
+	scoped_buf b = BUF_INIT(SUGGEST_MAX_TEXT);
 
 	toml_add_string(&b, text);
 	return buf_check(&b, f->e) < 0 ? err_result(f->e)
@@ -176,7 +176,7 @@ static bool has_profile(const struct policy *p, struct str name)
 }
 
 /* The profile to edit: the one in force, or one to be made, whose name is not taken. */
-static int name_profile(struct flipper *f, struct str *out)
+static int name_profile(struct suggester *f, struct str *out)
 {
 	struct str name = f->policy->profile->name;
 
@@ -193,9 +193,9 @@ static int name_profile(struct flipper *f, struct str *out)
 	return 0;
 }
 
-static int name_table(struct flipper *f, size_t layer, const char *table, struct str *out)
+static int name_table(struct suggester *f, size_t layer, const char *table, struct str *out)
 {
-	scoped_buf b = BUF_INIT(FLIP_MAX_TEXT);
+	scoped_buf b = BUF_INIT(SUGGEST_MAX_TEXT);
 	struct str name;
 
 	if (layer == 0) {
@@ -212,20 +212,21 @@ static int name_table(struct flipper *f, size_t layer, const char *table, struct
 }
 
 /* The file in which a new line for that layer belongs: a project has just one. */
-static struct str name_file(struct flipper *f, size_t layer)
+static struct str name_file(struct suggester *f, size_t layer)
 {
 	const struct layer *l = &f->policy->layers.items[layer];
 	const struct origin *origin = &f->policy->profile->origin;
 
 	if (layer > 0)
 		origin = l->fs.count ? &l->fs.items[0].origin : &l->net.access_origin;
-	if (flip_is_in_file(origin))
+	if (suggest_is_in_file(origin))
 		return str_of(origin->file);
 	return f->policy->user ? str_of(f->policy->user->origin.file) : STR_EMPTY;
 }
 
 /* Where a new line stands: `table` is one of those that a profile or a project has. */
-static int find_spot(struct flipper *f, size_t layer, const char *table, struct flip_edit *edit)
+static int find_spot(struct suggester *f, size_t layer, const char *table,
+		     struct suggest_edit *edit)
 {
 	struct str steps[4], rest = str_of(table);
 	size_t count = 0;
@@ -241,14 +242,14 @@ static int find_spot(struct flipper *f, size_t layer, const char *table, struct 
 		steps[count++] = str_first(rest, end);
 		rest = str_from(rest, MIN_OF(end + 1, rest.len));
 	}
-	return flip_find_spot(f, edit->file, steps, count, &edit->spot);
+	return suggest_find_spot(f, edit->file, steps, count, &edit->spot);
 }
 
 /* `edit` has its file, its table and its spot. */
-static int describe_place(struct arena *a, const struct flip_edit *edit, struct str *out,
+static int describe_place(struct arena *a, const struct suggest_edit *edit, struct str *out,
 			  struct err *e)
 {
-	const struct flip_spot *spot = &edit->spot;
+	const struct suggest_spot *spot = &edit->spot;
 
 	switch (spot->kind) {
 	case SPOT_NEW:
@@ -270,8 +271,8 @@ int plan_place_hosts(struct arena *a, const struct policy *p, struct str *prefix
 		     struct err *e)
 {
 	static const char table[] = "network.domains";
-	struct flipper f = { .a = a, .policy = p, .e = e };
-	struct flip_edit edit = { .table = STR_EMPTY };
+	struct suggester f = { .a = a, .policy = p, .e = e };
+	struct suggest_edit edit = { .table = STR_EMPTY };
 
 	*prefix = *place = STR_EMPTY;
 	if (is_built_in(p->profile) || is_on_command_line(&p->profile->net.access_origin))
@@ -285,16 +286,16 @@ int plan_place_hosts(struct arena *a, const struct policy *p, struct str *prefix
 	return describe_place(a, &edit, place, e);
 }
 
-int flip_record(struct flipper *f, size_t layer, const char *table, const struct origin *at,
-		struct str key, struct str value)
+int suggest_record(struct suggester *f, size_t layer, const char *table, const struct origin *at,
+		   struct str key, struct str value)
 {
-	struct flip_edit edit = { .key = key, .value = value };
+	struct suggest_edit edit = { .key = key, .value = value };
 
-	if (f->flip.edit_count == FLIP_MAX_EDITS)
-		return FAIL(f->e, ERR_INTERNAL, "more than %d edits", FLIP_MAX_EDITS);
+	if (f->change.edit_count == SUGGEST_MAX_EDITS)
+		return FAIL(f->e, ERR_INTERNAL, "more than %d edits", SUGGEST_MAX_EDITS);
 	if (name_table(f, layer, table, &edit.table) < 0)
 		return err_result(f->e);
-	if (at && flip_is_in_file(at)) {
+	if (at && suggest_is_in_file(at)) {
 		edit.file = str_of(at->file);
 		edit.line = at->line;
 	} else {
@@ -303,8 +304,8 @@ int flip_record(struct flipper *f, size_t layer, const char *table, const struct
 			return err_result(f->e);
 	}
 	if (layer == 0 && is_built_in(f->policy->profile))
-		f->flip.needs_own_profile = true;
-	f->flip.edits[f->flip.edit_count++] = edit;
+		f->change.needs_own_profile = true;
+	f->change.edits[f->change.edit_count++] = edit;
 	return 0;
 }
 
@@ -318,7 +319,7 @@ static void add_file(struct buf *b, struct str file)
 		buf_add_text(b, "your configuration");
 }
 
-static void describe_value(struct buf *b, const struct flip_edit *edit)
+static void describe_value(struct buf *b, const struct suggest_edit *edit)
 {
 	buf_add(b, edit->spot.prefix);
 	buf_add(b, edit->key);
@@ -330,7 +331,7 @@ static void describe_value(struct buf *b, const struct flip_edit *edit)
 		buf_add_text(b, " (for all that it stands for)");
 }
 
-static void describe_new(struct buf *b, const struct flip_edit *edit)
+static void describe_new(struct buf *b, const struct suggest_edit *edit)
 {
 	switch (edit->spot.kind) {
 	case SPOT_NEW:
@@ -361,7 +362,7 @@ static void describe_new(struct buf *b, const struct flip_edit *edit)
 	describe_value(b, edit);
 }
 
-static void describe(struct buf *b, const struct flip_edit *edit)
+static void describe(struct buf *b, const struct suggest_edit *edit)
 {
 	if (!edit->line) {
 		describe_new(b, edit);
@@ -374,43 +375,43 @@ static void describe(struct buf *b, const struct flip_edit *edit)
 	buf_printf(b, ":%u", edit->line);
 }
 
-static void describe_path(struct buf *b, const struct flipper *f)
+static void describe_path(struct buf *b, const struct suggester *f)
 {
 	buf_add_text(b, "create it first");
 	/* Whether it is to be a file only who wants it knows. */
 	if (f->needs_directory) {
 		buf_add_text(b, " (mkdir -p ");
-		shell_add_word(b, f->flip.needs_path);
+		shell_add_word(b, f->change.needs_path);
 		buf_add_char(b, ')');
 	}
-	buf_add_text(b, f->flip.edit_count ? ", then " : "");
+	buf_add_text(b, f->change.edit_count ? ", then " : "");
 	if (f->said_by.len) {
-		buf_add_text(b, f->flip.edit_count ? "" : "; ");
+		buf_add_text(b, f->change.edit_count ? "" : "; ");
 		buf_add(b, f->said_by);
 		buf_add_text(b, " is left out until then (P11)");
-		buf_add_text(b, f->flip.edit_count ? "; also " : "");
+		buf_add_text(b, f->change.edit_count ? "; also " : "");
 	}
 }
 
-static void describe_all(struct buf *b, const struct flipper *f)
+static void describe_all(struct buf *b, const struct suggester *f)
 {
-	if (f->flip.needs_path.len)
+	if (f->change.needs_path.len)
 		describe_path(b, f);
-	else if (f->flip.edit_count == 0)
+	else if (f->change.edit_count == 0)
 		buf_add_text(b, "nothing has to change");
-	if (f->flip.needs_own_profile) {
+	if (f->change.needs_own_profile) {
 		buf_add_text(b, "make a profile of your own that extends ");
 		toml_add_string(b, f->policy->profile->name);
 		buf_add_text(b, " (which is built in), and ");
 	}
-	for (size_t i = 0; i < f->flip.edit_count; i++) {
+	for (size_t i = 0; i < f->change.edit_count; i++) {
 		if (i > 0)
-			buf_add_text(b, i + 1 < f->flip.edit_count ? ", " : ", and ");
-		describe(b, &f->flip.edits[i]);
+			buf_add_text(b, i + 1 < f->change.edit_count ? ", " : ", and ");
+		describe(b, &f->change.edits[i]);
 	}
 }
 
-static void add_edit(struct buf *b, const struct flip_edit *edit, struct str *table,
+static void add_edit(struct buf *b, const struct suggest_edit *edit, struct str *table,
 		     struct str *file)
 {
 	if (!str_eq(*file, edit->file)) {
@@ -430,44 +431,44 @@ static void add_edit(struct buf *b, const struct flip_edit *edit, struct str *ta
 }
 
 /* A change of a line, or a line for a table that is there, can't be pasted as it is. */
-static bool can_be_pasted(const struct flip_edit *edit)
+static bool can_be_pasted(const struct suggest_edit *edit)
 {
 	return !edit->line && edit->spot.kind == SPOT_NEW;
 }
 
-static bool is_same_table(const struct flip_edit *a, const struct flip_edit *b)
+static bool is_same_table(const struct suggest_edit *a, const struct suggest_edit *b)
 {
 	return str_eq(a->table, b->table) && str_eq(a->file, b->file);
 }
 
 /* All edits of one table, if the i-th is the first of them: a table can't be opened twice. */
-static void add_table(struct buf *b, const struct flip *flip, size_t i, struct str *table,
+static void add_table(struct buf *b, const struct change *change, size_t i, struct str *table,
 		      struct str *file)
 {
-	const struct flip_edit *edits = flip->edits;
+	const struct suggest_edit *edits = change->edits;
 
 	for (size_t k = 0; k < i; k++)
 		if (can_be_pasted(&edits[k]) && is_same_table(&edits[k], &edits[i]))
 			return;
-	for (size_t k = i; k < flip->edit_count; k++)
+	for (size_t k = i; k < change->edit_count; k++)
 		if (can_be_pasted(&edits[k]) && is_same_table(&edits[k], &edits[i]))
 			add_edit(b, &edits[k], table, file);
 }
 
 /* A new profile's own table, which is opened anyway; the profile's other tables; a project's. */
-static unsigned order(const struct flip_edit *edit, struct str own)
+static unsigned order(const struct suggest_edit *edit, struct str own)
 {
 	if (str_eq(edit->table, own))
 		return 0;
 	return str_has_prefix(edit->table, STR("permissions.")) ? 1 : 2;
 }
 
-static int add_toml(struct buf *b, struct flipper *f)
+static int add_toml(struct buf *b, struct suggester *f)
 {
-	const struct flip *flip = &f->flip;
+	const struct change *change = &f->change;
 	struct str own = STR_EMPTY, table = STR_EMPTY, file = STR_EMPTY;
 
-	if (flip->needs_own_profile) {
+	if (change->needs_own_profile) {
 		if (name_table(f, 0, "", &own) < 0)
 			return err_result(f->e);
 		table = own;
@@ -478,25 +479,26 @@ static int add_toml(struct buf *b, struct flipper *f)
 		buf_add_char(b, '\n');
 	}
 	for (unsigned turn = 0; turn < 3; turn++)
-		for (size_t i = 0; i < flip->edit_count; i++)
-			if (can_be_pasted(&flip->edits[i]) && order(&flip->edits[i], own) == turn)
-				add_table(b, flip, i, &table, &file);
+		for (size_t i = 0; i < change->edit_count; i++)
+			if (can_be_pasted(&change->edits[i]) &&
+			    order(&change->edits[i], own) == turn)
+				add_table(b, change, i, &table, &file);
 	return 0;
 }
 
 /* Has the new profile chosen by what chooses now. */
-static int choose_own_profile(struct flipper *f, struct buf *text)
+static int choose_own_profile(struct suggester *f, struct buf *text)
 {
 	const struct policy *p = f->policy;
 	const struct toml *chosen = p->user ? toml_find(p->user, "default_permissions") : NULL;
-	struct flip *flip = &f->flip;
+	struct change *change = &f->change;
 	struct str value = STR_EMPTY;
 
-	if (name_profile(f, &flip->profile) < 0 || flip_string(f, flip->profile, &value) < 0)
+	if (name_profile(f, &change->profile) < 0 || suggest_string(f, change->profile, &value) < 0)
 		return err_result(f->e);
-	flip->chosen_by = p->chosen_by;
+	change->chosen_by = p->chosen_by;
 	if (p->chosen_by) {
-		buf_printf(text, "; and use -P %.*s in place of %s", STR_ARG(flip->profile),
+		buf_printf(text, "; and use -P %.*s in place of %s", STR_ARG(change->profile),
 			   p->chosen_by);
 		if (strcmp(p->chosen_by, "-P") == 0)
 			buf_printf(text, " %.*s", STR_ARG(p->profile->name));
@@ -505,9 +507,9 @@ static int choose_own_profile(struct flipper *f, struct buf *text)
 		return 0;
 	}
 	if (!chosen)
-		return arena_printf(f->a, &flip->toml_top, f->e, "default_permissions = %.*s\n",
+		return arena_printf(f->a, &change->toml_top, f->e, "default_permissions = %.*s\n",
 				    STR_ARG(value));
-	flip->edits[flip->edit_count] = (struct flip_edit){
+	change->edits[change->edit_count] = (struct suggest_edit){
 		.file = str_of(chosen->origin.file),
 		.line = chosen->origin.line,
 		.table = STR_EMPTY,
@@ -515,23 +517,23 @@ static int choose_own_profile(struct flipper *f, struct buf *text)
 		.value = value,
 	};
 	buf_add_text(text, ", and ");
-	describe(text, &flip->edits[flip->edit_count++]);
+	describe(text, &change->edits[change->edit_count++]);
 	return 0;
 }
 
-int flip_finish(struct flipper *f)
+int suggest_finish(struct suggester *f)
 {
-	scoped_buf text = BUF_INIT(FLIP_MAX_TEXT);
-	scoped_buf toml = BUF_INIT(FLIP_MAX_TEXT);
+	scoped_buf text = BUF_INIT(SUGGEST_MAX_TEXT);
+	scoped_buf toml = BUF_INIT(SUGGEST_MAX_TEXT);
 
 	describe_all(&text, f);
 	if (add_toml(&toml, f) < 0 ||
-	    (f->flip.needs_own_profile && choose_own_profile(f, &text) < 0))
+	    (f->change.needs_own_profile && choose_own_profile(f, &text) < 0))
 		return err_result(f->e);
 	if (buf_check(&text, f->e) < 0 || buf_check(&toml, f->e) < 0 ||
-	    arena_copy(f->a, buf_str(&text), &f->flip.text, f->e) < 0 ||
-	    arena_copy(f->a, buf_str(&toml), &f->flip.toml, f->e) < 0)
+	    arena_copy(f->a, buf_str(&text), &f->change.text, f->e) < 0 ||
+	    arena_copy(f->a, buf_str(&toml), &f->change.toml, f->e) < 0)
 		return err_result(f->e);
-	f->flip.is_possible = true;
+	f->change.is_possible = true;
 	return 0;
 }

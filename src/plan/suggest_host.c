@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Flipping the answer for a host. Each verdict has one cure; it is applied to a
+ * Suggests edits that change the answer for a host. Each verdict has one cure; it is applied to a
  * copy of the policy, and the answer asked again, until it is the wanted one.
  */
 #include "plan/suggest_edit.h"
 
-struct host_flip {
-	struct flipper f;
+struct host_change {
+	struct suggester f;
 	const struct hostname *host;
 	uint16_t port;
 	enum decision wanted;
 	struct domain own; /* the pattern for just this host and port */
 };
 
-static int parse_own(struct host_flip *hf)
+static int parse_own(struct host_change *hf)
 {
 	const struct hostname *host = hf->host;
 	bool bracket = host->is_ip && !ip_is_v4(&host->ip) && hf->port;
@@ -28,18 +28,18 @@ static int parse_own(struct host_flip *hf)
 
 /* ---- Single edits ------------------------------------------------------- */
 
-static int record_domain(struct host_flip *hf, size_t layer, struct str pattern, const char *value,
-			 const struct origin *at)
+static int record_domain(struct host_change *hf, size_t layer, struct str pattern,
+			 const char *value, const struct origin *at)
 {
 	struct str key, quoted = STR_EMPTY;
 
-	if (flip_key(&hf->f, pattern, &key) < 0 ||
-	    (value && flip_string(&hf->f, str_of(value), &quoted) < 0))
+	if (suggest_key(&hf->f, pattern, &key) < 0 ||
+	    (value && suggest_string(&hf->f, str_of(value), &quoted) < 0))
 		return err_result(hf->f.e);
-	return flip_record(&hf->f, layer, "network.domains", at, key, quoted);
+	return suggest_record(&hf->f, layer, "network.domains", at, key, quoted);
 }
 
-static bool has_rule(const struct host_flip *hf, struct str pattern)
+static bool has_rule(const struct host_change *hf, struct str pattern)
 {
 	const struct net_rules *net = &hf->f.policy->layers.items[0].net;
 
@@ -50,9 +50,9 @@ static bool has_rule(const struct host_flip *hf, struct str pattern)
 }
 
 /* A pattern that has a line already gets no second one, which TOML would not take. */
-static int add_rule(struct host_flip *hf, const struct domain *domain, bool is_allow)
+static int add_rule(struct host_change *hf, const struct domain *domain, bool is_allow)
 {
-	struct policy *p = flip_copy_rules(&hf->f, hf->f.policy, 0);
+	struct policy *p = suggest_copy_rules(&hf->f, hf->f.policy, 0);
 	struct net_rules *net;
 
 	if (!p)
@@ -71,7 +71,7 @@ static int add_rule(struct host_flip *hf, const struct domain *domain, bool is_a
 	return 0;
 }
 
-static int add_text(struct host_flip *hf, struct str text, bool is_allow)
+static int add_text(struct host_change *hf, struct str text, bool is_allow)
 {
 	struct domain domain;
 
@@ -81,9 +81,9 @@ static int add_text(struct host_flip *hf, struct str text, bool is_allow)
 }
 
 /* The rule about just this host says the opposite; one about more is taken out. */
-static int change_rule(struct host_flip *hf, const struct net_verdict *v)
+static int change_rule(struct host_change *hf, const struct net_verdict *v)
 {
-	struct policy *p = flip_copy_rules(&hf->f, hf->f.policy, v->layer);
+	struct policy *p = suggest_copy_rules(&hf->f, hf->f.policy, v->layer);
 	bool is_own = str_eq(v->rule->domain.text, hf->own.text) && v->layer == 0;
 	struct net_rules *net;
 	size_t i = 0;
@@ -91,7 +91,8 @@ static int change_rule(struct host_flip *hf, const struct net_verdict *v)
 	if (!p)
 		return err_result(hf->f.e);
 	net = &p->layers.items[v->layer].net;
-	while (i < net->rules.count && !flip_same_origin(&net->rules.items[i].origin, &v->origin))
+	while (i < net->rules.count &&
+	       !suggest_same_origin(&net->rules.items[i].origin, &v->origin))
 		i++;
 	if (i == net->rules.count)
 		return 0;
@@ -108,20 +109,20 @@ static int change_rule(struct host_flip *hf, const struct net_verdict *v)
 					      : "allow",
 			  &v->origin) < 0)
 		return err_result(hf->f.e);
-	hf->f.flip.edits[hf->f.flip.edit_count - 1].is_wide =
+	hf->f.change.edits[hf->f.change.edit_count - 1].is_wide =
 		!domain_is_within(&v->rule->domain, &hf->own);
 	hf->f.policy = p;
 	return 0;
 }
 
-static bool is_editable(const struct host_flip *hf, const struct origin *origin)
+static bool is_editable(const struct host_change *hf, const struct origin *origin)
 {
-	return flip_is_in_file(origin) && flip_is_ours(&hf->f, origin);
+	return suggest_is_in_file(origin) && suggest_is_ours(&hf->f, origin);
 }
 
 /* ---- Cures -------------------------------------------------------------- */
 
-static bool has_exact(const struct host_flip *hf)
+static bool has_exact(const struct host_change *hf)
 {
 	const struct net_rules *net = &hf->f.policy->layers.items[0].net;
 
@@ -134,7 +135,7 @@ static bool has_exact(const struct host_flip *hf)
 }
 
 /* An address of this machine, with the port that was asked about and no other. */
-static int spell_own_address(struct host_flip *hf, bool is_v6, struct str *out)
+static int spell_own_address(struct host_change *hf, bool is_v6, struct str *out)
 {
 	if (!hf->port)
 		return arena_copy(hf->f.a, is_v6 ? STR("::1") : STR("127.0.0.1"), out, hf->f.e);
@@ -143,7 +144,7 @@ static int spell_own_address(struct host_flip *hf, bool is_v6, struct str *out)
 }
 
 /* A literal needs its own entry; a name that means this machine, itself and the address. */
-static int pass_guard(struct host_flip *hf)
+static int pass_guard(struct host_change *hf)
 {
 	struct str v4, v6;
 
@@ -154,13 +155,13 @@ static int pass_guard(struct host_flip *hf)
 	return add_text(hf, has_rule(hf, v4) ? v6 : v4, true);
 }
 
-static int cure_deny(struct host_flip *hf, const struct net_verdict *v)
+static int cure_deny(struct host_change *hf, const struct net_verdict *v)
 {
 	const struct policy *before = hf->f.policy;
 
 	switch (v->reason) {
 	case NET_REASON_OFF:
-		if (flip_enable(&hf->f, v->layer) < 0)
+		if (suggest_enable(&hf->f, v->layer) < 0)
 			return err_result(hf->f.e);
 		/* `enabled` without any rule would open every host. */
 		if (v->layer == 0 && hf->f.policy != before &&
@@ -180,7 +181,7 @@ static int cure_deny(struct host_flip *hf, const struct net_verdict *v)
 	return 0;
 }
 
-static int cure_allow(struct host_flip *hf, const struct net_verdict *v)
+static int cure_allow(struct host_change *hf, const struct net_verdict *v)
 {
 	if (v->reason == NET_REASON_UNSANDBOXED)
 		return 0;
@@ -192,33 +193,33 @@ static int cure_allow(struct host_flip *hf, const struct net_verdict *v)
 	return add_rule(hf, &hf->own, false);
 }
 
-static int explain(struct host_flip *hf, const struct net_verdict *v)
+static int explain(struct host_change *hf, const struct net_verdict *v)
 {
-	struct flipper *f = &hf->f;
+	struct suggester *f = &hf->f;
 	struct str place;
 
 	if (v->reason == NET_REASON_UNSANDBOXED)
-		return arena_printf(f->a, &f->flip.why_not, f->e,
+		return arena_printf(f->a, &f->change.why_not, f->e,
 				    "this profile has no sandbox; choose another one");
 	if (hf->wanted == DECISION_ASK)
-		return arena_printf(f->a, &f->flip.why_not, f->e,
+		return arena_printf(f->a, &f->change.why_not, f->e,
 				    "hosts are asked about when no rule covers them and a decider "
 				    "is configured; no line says so");
-	if (flip_place(f, &v->origin, &place) < 0)
+	if (suggest_place(f, &v->origin, &place) < 0)
 		return err_result(f->e);
 	if (f->policy->layers.items[v->layer].kind == LAYER_CEILING)
-		return arena_printf(f->a, &f->flip.why_not, f->e,
+		return arena_printf(f->a, &f->change.why_not, f->e,
 				    "%.*s is a ceiling that only the administrator of this machine "
 				    "can raise",
 				    STR_ARG(place));
-	if (flip_is_trusted(f, &v->origin))
-		return flip_explain_trusted(f, place);
-	return arena_printf(f->a, &f->flip.why_not, f->e,
+	if (suggest_is_trusted(f, &v->origin))
+		return suggest_explain_trusted(f, place);
+	return arena_printf(f->a, &f->change.why_not, f->e,
 			    "%.*s decides here, and no line in a file changes that",
 			    STR_ARG(place));
 }
 
-static int cure(struct host_flip *hf, const struct net_verdict *v)
+static int cure(struct host_change *hf, const struct net_verdict *v)
 {
 	bool is_ceiling = hf->f.policy->layers.items[v->layer].kind == LAYER_CEILING;
 
@@ -227,7 +228,7 @@ static int cure(struct host_flip *hf, const struct net_verdict *v)
 	return hf->wanted == DECISION_ALLOW ? cure_deny(hf, v) : cure_allow(hf, v);
 }
 
-static int flip_rounds(struct host_flip *hf)
+static int suggest_rounds(struct host_change *hf)
 {
 	for (;;) {
 		const struct policy *before = hf->f.policy;
@@ -238,32 +239,32 @@ static int flip_rounds(struct host_flip *hf)
 			return err_result(hf->f.e);
 		v = net_resolve(net, hf->host, hf->port);
 		if (v.decision == hf->wanted)
-			return flip_finish(&hf->f);
+			return suggest_finish(&hf->f);
 		/* A cure takes up to two edits. */
-		if (hf->f.flip.edit_count + 2 <= FLIP_MAX_EDITS && cure(hf, &v) < 0)
+		if (hf->f.change.edit_count + 2 <= SUGGEST_MAX_EDITS && cure(hf, &v) < 0)
 			return err_result(hf->f.e);
 		if (hf->f.policy == before)
 			return explain(hf, &v);
 	}
 }
 
-int plan_flip_host(struct arena *a, const struct plan_inputs *in, const struct plan *p,
-		   const struct hostname *host, uint16_t port, enum decision wanted,
-		   struct flip *out, struct err *e)
+int plan_suggest_host(struct arena *a, const struct plan_inputs *in, const struct plan *p,
+		      const struct hostname *host, uint16_t port, enum decision wanted,
+		      struct change *out, struct err *e)
 {
-	struct host_flip hf = {
+	struct host_change hf = {
 		.f = { .a = a, .in = in, .policy = p->policy, .e = e },
 		.host = host,
 		.port = port,
 		.wanted = wanted,
 	};
 
-	if (parse_own(&hf) < 0 || flip_rounds(&hf) < 0)
+	if (parse_own(&hf) < 0 || suggest_rounds(&hf) < 0)
 		return err_result(e);
-	if (!hf.f.flip.is_possible) {
-		hf.f.flip.edit_count = 0;
-		hf.f.flip.needs_own_profile = false;
+	if (!hf.f.change.is_possible) {
+		hf.f.change.edit_count = 0;
+		hf.f.change.needs_own_profile = false;
 	}
-	*out = hf.f.flip;
+	*out = hf.f.change;
 	return 0;
 }

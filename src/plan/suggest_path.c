@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Flipping the answer for a path. In each round the rule that decides suggests
+ * Suggests edits that change the answer for a path. In each round the rule that decides suggests
  * a few edits; the first that brings the wanted answer is taken, else the first
  * after which another rule decides, and that one is asked next.
  */
@@ -31,15 +31,15 @@ struct trial {
 
 enum { MAX_TRIALS = 8 };
 
-struct path_flip {
-	struct flipper f;
+struct path_change {
+	struct suggester f;
 	struct str path;
 	enum access wanted;
-	const struct plan *first;   /* before any edit */
-	const struct plan *plan;    /* with the edits so far */
-	size_t missing_from;	    /* of the path, as in struct canon */
-	bool is_canonical;	    /* no part of the path is a link */
-	struct flip_host_view view; /* with f.flip.needs_path, once that is set */
+	const struct plan *first;      /* before any edit */
+	const struct plan *plan;       /* with the edits so far */
+	size_t missing_from;	       /* of the path, as in struct canon */
+	bool is_canonical;	       /* no part of the path is a link */
+	struct suggest_host_view view; /* with f.change.needs_path, once that is set */
 	struct trial trials[MAX_TRIALS];
 	size_t trial_count;
 };
@@ -47,7 +47,7 @@ struct path_flip {
 /* ---- Trying ------------------------------------------------------------- */
 
 /* The key for a literal path: what is special in a glob is escaped. */
-static int spell_path(struct flipper *f, struct str path, struct str *out)
+static int spell_path(struct suggester *f, struct str path, struct str *out)
 {
 	struct str escaped;
 
@@ -55,10 +55,10 @@ static int spell_path(struct flipper *f, struct str path, struct str *out)
 							   : arena_copy(f->a, escaped, out, f->e);
 }
 
-static struct policy *apply(struct flipper *f, const struct trial *t)
+static struct policy *apply(struct suggester *f, const struct trial *t)
 {
 	static const struct origin suggested = { .file = "suggestion" };
-	struct policy *p = flip_copy_fs(f, f->policy, t->layer);
+	struct policy *p = suggest_copy_fs(f, f->policy, t->layer);
 	struct profile *profile;
 	fs_entries *fs;
 
@@ -98,7 +98,7 @@ static struct policy *apply(struct flipper *f, const struct trial *t)
 }
 
 /* Whether plan_narrow() serves. */
-static bool only_narrows(const struct path_flip *pf, const struct trial *t)
+static bool only_narrows(const struct path_change *pf, const struct trial *t)
 {
 	return t->kind == TRIAL_ADD && t->layer == 0 && !t->needs_path && pf->is_canonical &&
 	       !pf->plan->is_unsandboxed && str_eq(t->path, pf->path) &&
@@ -106,11 +106,11 @@ static bool only_narrows(const struct path_flip *pf, const struct trial *t)
 }
 
 /* The plan after an edit; NULL without an error when such a policy would be refused. */
-static int try_edit(struct path_flip *pf, const struct trial *t, struct policy **policy,
+static int try_edit(struct path_change *pf, const struct trial *t, struct policy **policy,
 		    const struct plan **plan)
 {
 	struct plan_inputs in = *pf->f.in;
-	struct flip_host_view view;
+	struct suggest_host_view view;
 
 	*plan = NULL;
 	*policy = apply(&pf->f, t);
@@ -121,10 +121,10 @@ static int try_edit(struct path_flip *pf, const struct trial *t, struct policy *
 		return *plan ? 0 : err_result(pf->f.e);
 	}
 	in.policy = *policy;
-	if (pf->f.flip.needs_path.len) {
+	if (pf->f.change.needs_path.len) {
 		in.host = &pf->view.host;
 	} else if (t->needs_path) {
-		flip_host_view_init(&view, pf->f.in->host, pf->path, pf->missing_from);
+		suggest_host_view_init(&view, pf->f.in->host, pf->path, pf->missing_from);
 		in.host = &view.host;
 	}
 	*plan = plan_build_answers(pf->f.a, &in, pf->f.e);
@@ -138,14 +138,14 @@ static int try_edit(struct path_flip *pf, const struct trial *t, struct policy *
 
 /* ---- What to try -------------------------------------------------------- */
 
-static void suggest(struct path_flip *pf, struct trial t)
+static void suggest(struct path_change *pf, struct trial t)
 {
 	if (pf->trial_count < MAX_TRIALS)
 		pf->trials[pf->trial_count++] = t;
 }
 
 /* The entry that a rule comes from; false for what nobody wrote. */
-static bool find_entry(const struct path_flip *pf, const struct rule *rule, size_t *layer,
+static bool find_entry(const struct path_change *pf, const struct rule *rule, size_t *layer,
 		       size_t *entry)
 {
 	const struct policy *p = pf->f.policy;
@@ -154,14 +154,14 @@ static bool find_entry(const struct path_flip *pf, const struct rule *rule, size
 		const fs_entries *fs = &p->layers.items[*layer].fs;
 
 		for (*entry = 0; *entry < fs->count; ++*entry)
-			if (flip_same_origin(&fs->items[*entry].origin, &rule->origin) &&
+			if (suggest_same_origin(&fs->items[*entry].origin, &rule->origin) &&
 			    (rule->kind == RULE_MISSING || *layer == rule->layer))
 				return true;
 	}
 	return false;
 }
 
-static bool is_of_secrets(const struct path_flip *pf, const struct rule *rule)
+static bool is_of_secrets(const struct path_change *pf, const struct rule *rule)
 {
 	size_t layer, entry;
 
@@ -169,7 +169,7 @@ static bool is_of_secrets(const struct path_flip *pf, const struct rule *rule)
 	       pf->f.policy->layers.items[layer].fs.items[entry].anchor == FS_SECRETS;
 }
 
-static int count_places(struct path_flip *pf, const struct fs_entry *entry, size_t *out)
+static int count_places(struct path_change *pf, const struct fs_entry *entry, size_t *out)
 {
 	place_list places = { .count = 0 };
 	int r = places_expand(pf->f.a, &pf->f.in->places, entry, &places, pf->f.e);
@@ -179,7 +179,7 @@ static int count_places(struct path_flip *pf, const struct fs_entry *entry, size
 }
 
 /* A new entry, or the one that has this very key already. */
-static void suggest_entry(struct path_flip *pf, size_t layer, struct str path)
+static void suggest_entry(struct path_change *pf, size_t layer, struct str path)
 {
 	const fs_entries *fs = &pf->f.policy->layers.items[layer].fs;
 	struct trial t = { .kind = TRIAL_ADD, .layer = layer, .path = path, .access = pf->wanted };
@@ -191,7 +191,7 @@ static void suggest_entry(struct path_flip *pf, size_t layer, struct str path)
 			continue;
 		t.kind = TRIAL_CHANGE;
 		t.entry = i;
-		if (!flip_is_ours(&pf->f, &entry->origin))
+		if (!suggest_is_ours(&pf->f, &entry->origin))
 			return;
 	}
 	suggest(pf, t);
@@ -204,12 +204,12 @@ static void suggest_entry(struct path_flip *pf, size_t layer, struct str path)
  * SECURITY: the directory that it would be made in is never suggested instead. It
  * stands for all else in it, and for "/nonexistent" it is "/".
  */
-static void suggest_entries(struct path_flip *pf, size_t layer)
+static void suggest_entries(struct path_change *pf, size_t layer)
 {
 	size_t first = pf->trial_count;
 
 	suggest_entry(pf, layer, pf->path);
-	if (!pf->missing_from || pf->f.flip.needs_path.len || pf->trial_count == first)
+	if (!pf->missing_from || pf->f.change.needs_path.len || pf->trial_count == first)
 		return;
 	suggest_entry(pf, layer, pf->path);
 	if (pf->trial_count > first + 1)
@@ -222,7 +222,7 @@ static void suggest_entries(struct path_flip *pf, size_t layer)
  * to light what a parent of the profile says under the same key; but a glob can
  * say nothing else.
  */
-static int suggest_change(struct path_flip *pf, const struct rule *rule, bool is_last)
+static int suggest_change(struct path_change *pf, const struct rule *rule, bool is_last)
 {
 	struct trial t = { .kind = TRIAL_CHANGE, .access = pf->wanted };
 	const struct fs_entry *entry;
@@ -232,7 +232,7 @@ static int suggest_change(struct path_flip *pf, const struct rule *rule, bool is
 		return 0;
 	entry = &pf->f.policy->layers.items[t.layer].fs.items[t.entry];
 	/* Nobody is told to give up all secrets for one. */
-	if (!flip_is_ours(&pf->f, &entry->origin) || entry->anchor == FS_SECRETS)
+	if (!suggest_is_ours(&pf->f, &entry->origin) || entry->anchor == FS_SECRETS)
 		return 0;
 	if (count_places(pf, entry, &places) < 0)
 		return err_result(pf->f.e);
@@ -244,7 +244,7 @@ static int suggest_change(struct path_flip *pf, const struct rule *rule, bool is
 	return 0;
 }
 
-static void suggest_git(struct path_flip *pf)
+static void suggest_git(struct path_change *pf)
 {
 	enum git_access is = pf->f.policy->profile->git;
 
@@ -254,7 +254,7 @@ static void suggest_git(struct path_flip *pf)
 		suggest(pf, (struct trial){ .kind = TRIAL_GIT, .git = GIT_WRITE });
 }
 
-static int suggest_wider(struct path_flip *pf, const struct rule *rule)
+static int suggest_wider(struct path_change *pf, const struct rule *rule)
 {
 	switch (rule->kind) {
 	case RULE_OWN:
@@ -282,7 +282,7 @@ static int suggest_wider(struct path_flip *pf, const struct rule *rule)
 	return suggest_change(pf, rule, true);
 }
 
-static int suggest_edits(struct path_flip *pf, const struct verdict *v)
+static int suggest_edits(struct path_change *pf, const struct verdict *v)
 {
 	pf->trial_count = 0;
 	if (pf->wanted > v->access)
@@ -296,7 +296,7 @@ static int suggest_edits(struct path_flip *pf, const struct verdict *v)
 /* ---- Recording ---------------------------------------------------------- */
 
 /* "/x → sub" as people read it is "sub" in the table of "/x". */
-static int record_entry(struct flipper *f, const struct trial *t, const struct fs_entry *entry,
+static int record_entry(struct suggester *f, const struct trial *t, const struct fs_entry *entry,
 			struct str value)
 {
 	static const struct str arrow = STR_INIT(" → ");
@@ -306,19 +306,19 @@ static int record_entry(struct flipper *f, const struct trial *t, const struct f
 		if (!str_has_prefix(str_from(entry->key, i), arrow))
 			continue;
 		key = str_from(entry->key, i + arrow.len);
-		if (flip_key(f, str_first(entry->key, i), &base) < 0 ||
+		if (suggest_key(f, str_first(entry->key, i), &base) < 0 ||
 		    arena_printf(f->a, &table, f->e, "filesystem.%.*s", (int)base.len, base.p) < 0)
 			return err_result(f->e);
 		break;
 	}
-	if (flip_key(f, key, &key) < 0 ||
-	    flip_record(f, t->layer, table.p, &entry->origin, key, value) < 0)
+	if (suggest_key(f, key, &key) < 0 ||
+	    suggest_record(f, t->layer, table.p, &entry->origin, key, value) < 0)
 		return err_result(f->e);
-	f->flip.edits[f->flip.edit_count - 1].is_wide = t->is_wide;
+	f->change.edits[f->change.edit_count - 1].is_wide = t->is_wide;
 	return 0;
 }
 
-static int record(struct flipper *f, const struct trial *t)
+static int record(struct suggester *f, const struct trial *t)
 {
 	static const char *const git_names[] = { "read", "commit", "write" };
 	const fs_entries *fs = &f->policy->layers.items[t->layer].fs;
@@ -327,17 +327,17 @@ static int record(struct flipper *f, const struct trial *t)
 	if (t->kind == TRIAL_REMOVE)
 		return record_entry(f, t, &fs->items[t->entry], STR_EMPTY);
 	if (t->kind == TRIAL_GIT) {
-		if (flip_string(f, str_of(git_names[t->git]), &value) < 0)
+		if (suggest_string(f, str_of(git_names[t->git]), &value) < 0)
 			return err_result(f->e);
-		return flip_record(f, 0, "", &f->policy->profile->git_origin, STR("git"), value);
+		return suggest_record(f, 0, "", &f->policy->profile->git_origin, STR("git"), value);
 	}
-	if (flip_string(f, str_of(access_name(t->access)), &value) < 0)
+	if (suggest_string(f, str_of(access_name(t->access)), &value) < 0)
 		return err_result(f->e);
 	if (t->kind == TRIAL_CHANGE)
 		return record_entry(f, t, &fs->items[t->entry], value);
-	if (spell_path(f, t->path, &key) < 0 || flip_key(f, key, &key) < 0)
+	if (spell_path(f, t->path, &key) < 0 || suggest_key(f, key, &key) < 0)
 		return err_result(f->e);
-	return flip_record(f, t->layer, "filesystem", NULL, key, value);
+	return suggest_record(f, t->layer, "filesystem", NULL, key, value);
 }
 
 /* ---- The rounds --------------------------------------------------------- */
@@ -350,14 +350,14 @@ static bool is_same_rule(const struct rule *a, const struct rule *b)
 }
 
 /* From here on all is tried as if `path`, which is the one asked about or above it, were there. */
-static void need_path(struct path_flip *pf, struct str path)
+static void need_path(struct path_change *pf, struct str path)
 {
-	pf->f.flip.needs_path = path;
-	flip_host_view_init(&pf->view, pf->f.in->host, path, pf->missing_from);
+	pf->f.change.needs_path = path;
+	suggest_host_view_init(&pf->view, pf->f.in->host, path, pf->missing_from);
 }
 
 /* Takes the best of the suggested edits; `*found` is false when none helps. */
-static int take_edit(struct path_flip *pf, const struct verdict *before, bool *found)
+static int take_edit(struct path_change *pf, const struct verdict *before, bool *found)
 {
 	struct policy *policy, *best_policy = NULL;
 	const struct plan *plan, *best_plan = NULL;
@@ -391,39 +391,39 @@ static int take_edit(struct path_flip *pf, const struct verdict *before, bool *f
 	return 0;
 }
 
-static int explain_ceiling(struct flipper *f, const struct rule *rule)
+static int explain_ceiling(struct suggester *f, const struct rule *rule)
 {
 	struct str place;
 
-	if (flip_place(f, &rule->origin, &place) < 0)
+	if (suggest_place(f, &rule->origin, &place) < 0)
 		return err_result(f->e);
-	return arena_printf(f->a, &f->flip.why_not, f->e,
+	return arena_printf(f->a, &f->change.why_not, f->e,
 			    "%.*s is a ceiling that only the administrator of this machine can "
 			    "raise",
 			    STR_ARG(place));
 }
 
 /* A deny of this very path, which no entry wins over. */
-static bool is_final_deny(const struct path_flip *pf, const struct rule *rule)
+static bool is_final_deny(const struct path_change *pf, const struct rule *rule)
 {
 	return rule->access == ACCESS_DENY && rule->origin.file &&
 	       (rule->kind == RULE_GLOB ||
 		(rule->kind == RULE_ENTRY && str_eq(rule->path, pf->path)));
 }
 
-static bool is_said_before(const struct path_flip *pf, const rule_trace *trace, size_t at)
+static bool is_said_before(const struct path_change *pf, const rule_trace *trace, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
 		if (is_final_deny(pf, trace->items[i]) &&
-		    flip_same_origin(&trace->items[i]->origin, &trace->items[at]->origin))
+		    suggest_same_origin(&trace->items[i]->origin, &trace->items[at]->origin))
 			return true;
 	return false;
 }
 
 /* ":secrets (user.toml:5) and the glob (user.toml:6)": each line that denies it, once. */
-static int list_denies(struct path_flip *pf, struct str *out)
+static int list_denies(struct path_change *pf, struct str *out)
 {
-	struct flipper *f = &pf->f;
+	struct suggester *f = &pf->f;
 	rule_trace trace = { .count = 0 };
 	struct verdict v;
 
@@ -436,7 +436,7 @@ static int list_denies(struct path_flip *pf, struct str *out)
 
 		if (!is_final_deny(pf, rule) || is_said_before(pf, &trace, i))
 			continue;
-		if (flip_place(f, &rule->origin, &place) < 0 ||
+		if (suggest_place(f, &rule->origin, &place) < 0 ||
 		    arena_printf(f->a, out, f->e, "%.*s%s%.*s (%.*s)", STR_ARG(before),
 				 before.len ? " and " : "", STR_ARG(rule->key), STR_ARG(place)) < 0)
 			return err_result(f->e);
@@ -445,14 +445,14 @@ static int list_denies(struct path_flip *pf, struct str *out)
 }
 
 /* P7: what a project says of secrets no entry lifts, nor what an option says, one of a file. */
-static int explain_secret(struct path_flip *pf, const struct rule *rule)
+static int explain_secret(struct path_change *pf, const struct rule *rule)
 {
-	struct flipper *f = &pf->f;
+	struct suggester *f = &pf->f;
 	struct str denies;
 
 	if (list_denies(pf, &denies) < 0)
 		return err_result(f->e);
-	return arena_printf(f->a, &f->flip.why_not, f->e,
+	return arena_printf(f->a, &f->change.why_not, f->e,
 			    "%.*s denies it%s%.*s, and no entry of your configuration file lifts "
 			    "what is said there (P7): %.*s",
 			    STR_ARG(rule->key), rule->glob.len ? " as " : "", STR_ARG(rule->glob),
@@ -460,47 +460,47 @@ static int explain_secret(struct path_flip *pf, const struct rule *rule)
 }
 
 /* What this very call says wins over every file; but it can be said otherwise. */
-static int explain_option(struct path_flip *pf, const struct rule *rule)
+static int explain_option(struct path_change *pf, const struct rule *rule)
 {
 	static const char *const instead[] = {
 		[ACCESS_DENY] = "--deny", [ACCESS_READ] = "--add-read", [ACCESS_WRITE] = "--add-write"
 	};
-	struct flipper *f = &pf->f;
+	struct suggester *f = &pf->f;
 
 	return arena_printf(
-		f->a, &f->flip.why_not, f->e,
+		f->a, &f->change.why_not, f->e,
 		"no line of a file wins over %s, an option of this call: leave it out%s%s",
 		rule->origin.file, str_eq(rule->path, pf->path) ? ", or write in its place " : "",
 		str_eq(rule->path, pf->path) ? instead[pf->wanted] : "");
 }
 
-static int explain(struct path_flip *pf, const struct rule *rule)
+static int explain(struct path_change *pf, const struct rule *rule)
 {
-	struct flipper *f = &pf->f;
+	struct suggester *f = &pf->f;
 	struct str place;
 
 	if (rule->kind == RULE_OWN)
-		return arena_printf(f->a, &f->flip.why_not, f->e,
+		return arena_printf(f->a, &f->change.why_not, f->e,
 				    "%.*s belongs to Cordon itself, and no policy opens it (P25)",
 				    STR_ARG(pf->path));
 	if (rule->kind == RULE_UNSANDBOXED)
-		return arena_printf(f->a, &f->flip.why_not, f->e,
+		return arena_printf(f->a, &f->change.why_not, f->e,
 				    "this profile has no sandbox; choose another one");
 	if (f->policy->layers.items[rule->layer].kind == LAYER_CEILING)
 		return explain_ceiling(f, rule);
 	if (is_of_secrets(pf, rule) && (rule->glob.len || str_eq(rule->path, pf->path)))
 		return explain_secret(pf, rule);
-	if (flip_place(f, &rule->origin, &place) < 0)
+	if (suggest_place(f, &rule->origin, &place) < 0)
 		return err_result(f->e);
 	if (rule->kind == RULE_PROTECTED && !rule->origin.file)
-		return arena_printf(f->a, &f->flip.why_not, f->e,
+		return arena_printf(f->a, &f->change.why_not, f->e,
 				    "%.*s is always protected in a writable root (P9)",
 				    STR_ARG(rule->key));
-	if (flip_is_trusted(f, &rule->origin))
-		return flip_explain_trusted(f, place);
+	if (suggest_is_trusted(f, &rule->origin))
+		return suggest_explain_trusted(f, place);
 	if (rule->kind == RULE_ENTRY && rule->origin.file && rule->origin.file[0] == '-')
 		return explain_option(pf, rule);
-	return arena_printf(f->a, &f->flip.why_not, f->e,
+	return arena_printf(f->a, &f->change.why_not, f->e,
 			    "%.*s (%.*s) decides here, and no single line changes that",
 			    STR_ARG(rule->key), STR_ARG(place));
 }
@@ -512,9 +512,9 @@ struct left_out {
 };
 
 /* Creating its path is the first thing to do; it may be all. */
-static int take_left_out(struct path_flip *pf, const struct left_out *left)
+static int take_left_out(struct path_change *pf, const struct left_out *left)
 {
-	struct flipper *f = &pf->f;
+	struct suggester *f = &pf->f;
 	struct plan_inputs in = *f->in;
 	struct str key, place;
 
@@ -522,8 +522,8 @@ static int take_left_out(struct path_flip *pf, const struct left_out *left)
 	f->needs_directory = left->missing.len < pf->path.len;
 	in.host = &pf->view.host;
 	pf->plan = plan_build_answers(f->a, &in, f->e);
-	if (!pf->plan || flip_key(f, left->entry->key, &key) < 0 ||
-	    flip_place(f, &left->entry->origin, &place) < 0)
+	if (!pf->plan || suggest_key(f, left->entry->key, &key) < 0 ||
+	    suggest_place(f, &left->entry->origin, &place) < 0)
 		return err_result(f->e);
 	return arena_printf(f->a, &f->said_by, f->e, "%.*s = \"%s\" (%.*s)", STR_ARG(key),
 			    access_name(left->entry->access), STR_ARG(place));
@@ -533,7 +533,7 @@ static int take_left_out(struct path_flip *pf, const struct left_out *left)
  * One that would give what is wanted if only its path were there: to open the
  * directory instead would be more than was asked for.
  */
-static int find_left_out(struct path_flip *pf, const struct verdict *v, struct left_out *out)
+static int find_left_out(struct path_change *pf, const struct verdict *v, struct left_out *out)
 {
 	const fs_entries *fs = &pf->f.policy->layers.items[0].fs;
 	place_list places = { .count = 0 };
@@ -559,7 +559,7 @@ static int find_left_out(struct path_flip *pf, const struct verdict *v, struct l
 	return 0;
 }
 
-static int flip_rounds(struct path_flip *pf)
+static int suggest_rounds(struct path_change *pf)
 {
 	struct verdict now = plan_resolve(pf->plan, pf->path);
 	struct left_out left;
@@ -576,8 +576,8 @@ static int flip_rounds(struct path_flip *pf)
 		bool found = false;
 
 		if (v.access == pf->wanted)
-			return flip_finish(&pf->f);
-		if (round < FLIP_MAX_EDITS &&
+			return suggest_finish(&pf->f);
+		if (round < SUGGEST_MAX_EDITS &&
 		    (suggest_edits(pf, &v) < 0 || take_edit(pf, &v, &found) < 0))
 			return err_result(pf->f.e);
 		if (!found)
@@ -585,10 +585,10 @@ static int flip_rounds(struct path_flip *pf)
 	}
 }
 
-int plan_flip_path(struct arena *a, const struct plan_inputs *in, const struct plan *p,
-		   struct str path, enum access wanted, struct flip *out, struct err *e)
+int plan_suggest_path(struct arena *a, const struct plan_inputs *in, const struct plan *p,
+		      struct str path, enum access wanted, struct change *out, struct err *e)
 {
-	struct path_flip pf = {
+	struct path_change pf = {
 		.f = { .a = a, .in = in, .policy = in->policy, .e = e },
 		.path = path,
 		.wanted = wanted,
@@ -598,17 +598,17 @@ int plan_flip_path(struct arena *a, const struct plan_inputs *in, const struct p
 	int r;
 
 	if (utf8_check(path) < path.len)
-		r = arena_printf(a, &pf.f.flip.why_not, e,
+		r = arena_printf(a, &pf.f.change.why_not, e,
 				 "a configuration file can't hold a path that is not UTF-8");
 	else
-		r = flip_rounds(&pf);
+		r = suggest_rounds(&pf);
 	if (r < 0)
 		return r;
-	if (!pf.f.flip.is_possible) {
-		pf.f.flip.edit_count = 0;
-		pf.f.flip.needs_own_profile = false;
-		pf.f.flip.needs_path = STR_EMPTY;
+	if (!pf.f.change.is_possible) {
+		pf.f.change.edit_count = 0;
+		pf.f.change.needs_own_profile = false;
+		pf.f.change.needs_path = STR_EMPTY;
 	}
-	*out = pf.f.flip;
+	*out = pf.f.change;
 	return 0;
 }

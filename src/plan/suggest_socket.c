@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Flipping the answer for connecting to a socket of the host (P15), as flip_host.c does
+ * Suggests edits that change the answer for connecting to a socket of the host (P15), as suggest_host.c does
  * for hosts: each verdict has one cure, and the answer is asked again after it.
  */
 #include "base/utf8.h"
 #include "plan/suggest_edit.h"
 
-struct socket_flip {
-	struct flipper f;
+struct socket_change {
+	struct suggester f;
 	struct str path, home;
 	enum decision wanted;
 };
 
-static int record_socket(struct socket_flip *sf, size_t layer, struct str path, const char *value,
+static int record_socket(struct socket_change *sf, size_t layer, struct str path, const char *value,
 			 const struct origin *at)
 {
 	struct str key, quoted = STR_EMPTY;
 
-	if (flip_key(&sf->f, path, &key) < 0 ||
-	    (value && flip_string(&sf->f, str_of(value), &quoted) < 0))
+	if (suggest_key(&sf->f, path, &key) < 0 ||
+	    (value && suggest_string(&sf->f, str_of(value), &quoted) < 0))
 		return err_result(sf->f.e);
-	return flip_record(&sf->f, layer, "network.unix_sockets", at, key, quoted);
+	return suggest_record(&sf->f, layer, "network.unix_sockets", at, key, quoted);
 }
 
-static int add_socket(struct socket_flip *sf)
+static int add_socket(struct socket_change *sf)
 {
-	struct policy *p = flip_copy_sockets(&sf->f, sf->f.policy, 0);
+	struct policy *p = suggest_copy_sockets(&sf->f, sf->f.policy, 0);
 	struct net_rules *net;
 
 	if (!p)
@@ -41,9 +41,9 @@ static int add_socket(struct socket_flip *sf)
 }
 
 /* The line of the profile says the opposite; one of a layer above is taken out. */
-static int change_socket(struct socket_flip *sf, const struct net_verdict *v)
+static int change_socket(struct socket_change *sf, const struct net_verdict *v)
 {
-	struct policy *p = flip_copy_sockets(&sf->f, sf->f.policy, v->layer);
+	struct policy *p = suggest_copy_sockets(&sf->f, sf->f.policy, v->layer);
 	struct net_rules *net;
 	struct net_socket *said;
 	struct str path;
@@ -53,7 +53,7 @@ static int change_socket(struct socket_flip *sf, const struct net_verdict *v)
 		return err_result(sf->f.e);
 	net = &p->layers.items[v->layer].net;
 	while (i < net->sockets.count &&
-	       !flip_same_origin(&net->sockets.items[i].origin, &v->origin))
+	       !suggest_same_origin(&net->sockets.items[i].origin, &v->origin))
 		i++;
 	if (i == net->sockets.count)
 		return 0;
@@ -72,7 +72,7 @@ static int change_socket(struct socket_flip *sf, const struct net_verdict *v)
 	return 0;
 }
 
-static int cure(struct socket_flip *sf, const struct net_verdict *v)
+static int cure(struct socket_change *sf, const struct net_verdict *v)
 {
 	bool is_ceiling = sf->f.policy->layers.items[v->layer].kind == LAYER_CEILING;
 
@@ -80,9 +80,9 @@ static int cure(struct socket_flip *sf, const struct net_verdict *v)
 		return 0;
 	switch (v->reason) {
 	case NET_REASON_OFF:
-		return flip_enable(&sf->f, v->layer);
+		return suggest_enable(&sf->f, v->layer);
 	case NET_REASON_RULE:
-		if (!flip_is_in_file(&v->origin) || !flip_is_ours(&sf->f, &v->origin))
+		if (!suggest_is_in_file(&v->origin) || !suggest_is_ours(&sf->f, &v->origin))
 			return 0;
 		return change_socket(sf, v);
 	case NET_REASON_UNMATCHED:
@@ -95,33 +95,33 @@ static int cure(struct socket_flip *sf, const struct net_verdict *v)
 	return 0;
 }
 
-static int explain(struct socket_flip *sf, const struct net_verdict *v)
+static int explain(struct socket_change *sf, const struct net_verdict *v)
 {
-	struct flipper *f = &sf->f;
+	struct suggester *f = &sf->f;
 	struct str place;
 
 	if (v->reason == NET_REASON_UNSANDBOXED)
-		return arena_printf(f->a, &f->flip.why_not, f->e,
+		return arena_printf(f->a, &f->change.why_not, f->e,
 				    "this profile has no sandbox; choose another one");
 	if (v->reason == NET_REASON_FULL)
-		return arena_printf(f->a, &f->flip.why_not, f->e,
+		return arena_printf(f->a, &f->change.why_not, f->e,
 				    "with the whole network every socket can be reached; where it "
 				    "is managed, only those that are named (P15)");
-	if (flip_place(f, &v->origin, &place) < 0)
+	if (suggest_place(f, &v->origin, &place) < 0)
 		return err_result(f->e);
 	if (f->policy->layers.items[v->layer].kind == LAYER_CEILING)
-		return arena_printf(f->a, &f->flip.why_not, f->e,
+		return arena_printf(f->a, &f->change.why_not, f->e,
 				    "%.*s is a ceiling that only the administrator of this machine "
 				    "can raise",
 				    STR_ARG(place));
-	if (flip_is_trusted(f, &v->origin))
-		return flip_explain_trusted(f, place);
-	return arena_printf(f->a, &f->flip.why_not, f->e,
+	if (suggest_is_trusted(f, &v->origin))
+		return suggest_explain_trusted(f, place);
+	return arena_printf(f->a, &f->change.why_not, f->e,
 			    "%.*s decides here, and no line in a file changes that",
 			    STR_ARG(place));
 }
 
-static int flip_rounds(struct socket_flip *sf)
+static int suggest_rounds(struct socket_change *sf)
 {
 	for (;;) {
 		const struct policy *before = sf->f.policy;
@@ -132,18 +132,18 @@ static int flip_rounds(struct socket_flip *sf)
 			return err_result(sf->f.e);
 		v = net_resolve_socket(net, sf->path, sf->home);
 		if (v.decision == sf->wanted)
-			return flip_finish(&sf->f);
-		if (sf->f.flip.edit_count < FLIP_MAX_EDITS && cure(sf, &v) < 0)
+			return suggest_finish(&sf->f);
+		if (sf->f.change.edit_count < SUGGEST_MAX_EDITS && cure(sf, &v) < 0)
 			return err_result(sf->f.e);
 		if (sf->f.policy == before)
 			return explain(sf, &v);
 	}
 }
 
-int plan_flip_socket(struct arena *a, const struct plan_inputs *in, const struct plan *p,
-		     struct str path, enum decision wanted, struct flip *out, struct err *e)
+int plan_suggest_socket(struct arena *a, const struct plan_inputs *in, const struct plan *p,
+			struct str path, enum decision wanted, struct change *out, struct err *e)
 {
-	struct socket_flip sf = {
+	struct socket_change sf = {
 		.f = { .a = a, .in = in, .policy = p->policy, .e = e },
 		.path = path,
 		.home = p->places.home,
@@ -152,16 +152,16 @@ int plan_flip_socket(struct arena *a, const struct plan_inputs *in, const struct
 	int r;
 
 	if (utf8_check(path) < path.len)
-		r = arena_printf(a, &sf.f.flip.why_not, e,
+		r = arena_printf(a, &sf.f.change.why_not, e,
 				 "a configuration file can't hold a path that is not UTF-8");
 	else
-		r = flip_rounds(&sf);
+		r = suggest_rounds(&sf);
 	if (r < 0)
 		return r;
-	if (!sf.f.flip.is_possible) {
-		sf.f.flip.edit_count = 0;
-		sf.f.flip.needs_own_profile = false;
+	if (!sf.f.change.is_possible) {
+		sf.f.change.edit_count = 0;
+		sf.f.change.needs_own_profile = false;
 	}
-	*out = sf.f.flip;
+	*out = sf.f.change;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a new line can stand in a file, so that it still is TOML; see flip_edit.h. */
+/* Where a new line can stand in a file, so that it still is TOML; see suggest_edit.h. */
 #include "base/buf.h"
 #include "plan/suggest_edit.h"
 
@@ -20,7 +20,7 @@ static const struct toml *find_table(const struct toml *table, struct str name)
 	return NULL;
 }
 
-static int join_names(struct flipper *f, const struct str *steps, size_t count, struct str *out)
+static int join_names(struct suggester *f, const struct str *steps, size_t count, struct str *out)
 {
 	scoped_buf b = BUF_INIT(4096);
 
@@ -37,25 +37,25 @@ static int join_names(struct flipper *f, const struct str *steps, size_t count, 
  * tables brought about. One inside {} or made by dotted keys can't be opened at
  * all, nor can what would be in it.
  */
-int flip_find_spot(struct flipper *f, struct str file, const struct str *steps, size_t count,
-		   struct flip_spot *out)
+int suggest_find_spot(struct suggester *f, struct str file, const struct str *steps, size_t count,
+		      struct suggest_spot *out)
 {
 	const struct toml *table = find_text(f->policy, file);
 	size_t from = 0; /* the steps from here on have to be part of the key */
 
-	*out = (struct flip_spot){ .kind = SPOT_NEW, .name = STR_EMPTY, .prefix = STR_EMPTY };
+	*out = (struct suggest_spot){ .kind = SPOT_NEW, .name = STR_EMPTY, .prefix = STR_EMPTY };
 	for (size_t i = 0; table && i < count; i++) {
 		table = find_table(table, steps[i]);
 		if (!table)
 			break;
 		if (table->form == TOML_FORM_INLINE) {
-			*out = (struct flip_spot){ .kind = SPOT_INLINE };
+			*out = (struct suggest_spot){ .kind = SPOT_INLINE };
 			from = i + 1;
 		} else if (table->form == TOML_FORM_DOTTED && out->kind == SPOT_NEW) {
-			*out = (struct flip_spot){ .kind = SPOT_DOTTED };
+			*out = (struct suggest_spot){ .kind = SPOT_DOTTED };
 			from = i;
 		} else if (table->form == TOML_FORM_HEADER && i + 1 == count) {
-			*out = (struct flip_spot){ .kind = SPOT_HEADER };
+			*out = (struct suggest_spot){ .kind = SPOT_HEADER };
 			from = count;
 		}
 		if (table->form != TOML_FORM_IMPLICIT)
@@ -65,7 +65,7 @@ int flip_find_spot(struct flipper *f, struct str file, const struct str *steps, 
 		out->line = 0;
 		return 0;
 	}
-	if (out->kind == SPOT_INLINE && flip_key(f, steps[from - 1], &out->name) < 0)
+	if (out->kind == SPOT_INLINE && suggest_key(f, steps[from - 1], &out->name) < 0)
 		return err_result(f->e);
 	return join_names(f, steps + from, count - from, &out->prefix);
 }

@@ -2,18 +2,18 @@
 /* See suggestion.h. */
 #include "report/suggestion.h"
 
-const struct flip *lazy_flip_set(struct lazy_flip *lazy, int status, const struct err *e)
+const struct change *lazy_change_set(struct lazy_change *lazy, int status, const struct err *e)
 {
 	struct err copying = ERR_INIT;
 
 	if (status < 0) {
-		lazy->flip = (struct flip){ .is_possible = false };
+		lazy->change = (struct change){ .is_possible = false };
 		if (e->code == ERR_NOMEM ||
-		    arena_copy(lazy->a, str_of(e->text), &lazy->flip.why_not, &copying) < 0)
+		    arena_copy(lazy->a, str_of(e->text), &lazy->change.why_not, &copying) < 0)
 			return NULL;
 	}
 	lazy->is_known = true;
-	return &lazy->flip;
+	return &lazy->change;
 }
 
 /* Each line of `toml` on a line of its own, indented so that it stands out. */
@@ -29,32 +29,32 @@ static void page_toml(struct page *p, struct str toml)
 	}
 }
 
-void page_flip(struct page *p, const struct flip *flip)
+void page_change(struct page *p, const struct change *change)
 {
-	if (!flip) {
+	if (!change) {
 		p->out->failed = ERR_NOMEM;
 		return;
 	}
-	if (!flip->is_possible) {
+	if (!change->is_possible) {
 		page_text(p, "  can't be changed: ");
-		page_str(p, flip->why_not);
+		page_str(p, change->why_not);
 		page_line(p);
 		return;
 	}
 	page_text(p, "  ");
-	page_str(p, flip->text);
+	page_str(p, change->text);
 	page_line(p);
-	if (flip->toml.len || flip->toml_top.len)
+	if (change->toml.len || change->toml_top.len)
 		page_line(p);
-	if (flip->toml_top.len) {
-		page_toml(p, flip->toml_top);
+	if (change->toml_top.len) {
+		page_toml(p, change->toml_top);
 		page_line(p);
 	}
-	page_toml(p, flip->toml);
+	page_toml(p, change->toml);
 }
 
 /* Where a new line goes: "inside" what, which begins on that line. */
-static void json_spot(struct json_writer *w, const struct flip_edit *edit)
+static void json_spot(struct json_writer *w, const struct suggest_edit *edit)
 {
 	static const char *const kinds[] = {
 		[SPOT_NEW] = NULL,
@@ -68,12 +68,12 @@ static void json_spot(struct json_writer *w, const struct flip_edit *edit)
 	json_str(w, "prefix", edit->spot.prefix);
 }
 
-static void json_edits(struct json_writer *w, const struct flip *flip)
+static void json_edits(struct json_writer *w, const struct change *change)
 {
 	json_key(w, "edits");
 	json_begin_array(w);
-	for (size_t i = 0; i < flip->edit_count; i++) {
-		const struct flip_edit *edit = &flip->edits[i];
+	for (size_t i = 0; i < change->edit_count; i++) {
+		const struct suggest_edit *edit = &change->edits[i];
 
 		json_begin_object(w);
 		json_str_or_null(w, "file", edit->file);
@@ -108,25 +108,25 @@ void json_suggestion(struct json_writer *w, const struct suggestion *s)
 	json_end_object(w);
 }
 
-void json_wanted(struct json_writer *w, const struct flip *flip, const char *wanted)
+void json_wanted(struct json_writer *w, const struct change *change, const char *wanted)
 {
 	json_text(w, "wanted", wanted);
-	if (flip)
-		json_str_or_null(w, "why_not", flip->is_possible ? STR_EMPTY : flip->why_not);
+	if (change)
+		json_str_or_null(w, "why_not", change->is_possible ? STR_EMPTY : change->why_not);
 	else
 		json_fail(w, ERR_NOMEM);
 }
 
-void json_config_suggestion(struct json_writer *w, const struct flip *flip)
+void json_config_suggestion(struct json_writer *w, const struct change *change)
 {
-	if (!flip || !flip->is_possible)
+	if (!change || !change->is_possible)
 		return;
 	json_begin_suggestion(w, "config", NULL);
-	json_edits(w, flip);
-	json_str(w, "text", flip->text);
-	json_str(w, "toml", flip->toml);
-	json_str(w, "toml_top", flip->toml_top);
-	json_str_or_null(w, "profile", flip->profile);
-	json_str_or_null(w, "needs_path", flip->needs_path);
+	json_edits(w, change);
+	json_str(w, "text", change->text);
+	json_str(w, "toml", change->toml);
+	json_str(w, "toml_top", change->toml_top);
+	json_str_or_null(w, "profile", change->profile);
+	json_str_or_null(w, "needs_path", change->needs_path);
 	json_end_object(w);
 }

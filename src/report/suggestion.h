@@ -17,27 +17,28 @@
  * The edit that would change an answer. Trying edits means making plans, which
  * takes longer than the answer itself, so it is looked for when it is printed.
  */
-struct lazy_flip {
+struct lazy_change {
 	struct arena *a;
 	bool is_known;
 	uint32_t wanted; /* what it leads to, when that differs from what was asked for */
-	struct flip flip;
+	struct change change;
 };
 
 /*
  * Takes the result of the search. A failure becomes its `why_not`;
  * but NULL when memory is out, which is no answer.
  */
-const struct flip *lazy_flip_set(struct lazy_flip *lazy, int status, const struct err *e) NONNULL;
+const struct change *lazy_change_set(struct lazy_change *lazy, int status, const struct err *e)
+	NONNULL;
 
 /* As text that is begun by the caller. NULL makes the report fail. */
-void page_flip(struct page *p, const struct flip *flip);
+void page_change(struct page *p, const struct change *change);
 
 /* "wanted", the other answer, and "why_not", null when a suggestion leads to it. */
-void json_wanted(struct json_writer *w, const struct flip *flip, const char *wanted);
+void json_wanted(struct json_writer *w, const struct change *change, const char *wanted);
 
 /* One of "suggestions", which the caller has begun. Nothing when it is not possible. */
-void json_config_suggestion(struct json_writer *w, const struct flip *flip);
+void json_config_suggestion(struct json_writer *w, const struct change *change);
 
 struct suggestion {
 	const char *scope;

@@ -18,21 +18,21 @@ struct why_host {
 	bool is_file_too; /* the working directory has one of this name */
 	struct net_verdict verdict;
 	net_trace trace;
-	enum decision wanted; /* of the flip */
-	struct lazy_flip *lazy;
+	enum decision wanted; /* of the change */
+	struct lazy_change *lazy;
 };
 
-static const struct flip *find_flip(const struct why_host *y)
+static const struct change *find_change(const struct why_host *y)
 {
-	struct lazy_flip *lazy = y->lazy;
+	struct lazy_change *lazy = y->lazy;
 	struct err e = ERR_INIT;
 	int status;
 
 	if (lazy->is_known)
-		return &lazy->flip;
-	status = plan_flip_host(lazy->a, &y->policy->plan_inputs, y->policy->plan, &y->host,
-				y->port, y->wanted, &lazy->flip, &e);
-	return lazy_flip_set(lazy, status, &e);
+		return &lazy->change;
+	status = plan_suggest_host(lazy->a, &y->policy->plan_inputs, y->policy->plan, &y->host,
+				   y->port, y->wanted, &lazy->change, &e);
+	return lazy_change_set(lazy, status, &e);
 }
 
 /* Whether the options of this very call make the network what it is: no file has a say then. */
@@ -95,7 +95,7 @@ static void json_suggestions(struct json_writer *w, const struct why_host *y)
 
 	add_option(&t, y);
 	add_value(&v, y);
-	json_wanted(w, find_flip(y), decision_name(y->wanted));
+	json_wanted(w, find_change(y), decision_name(y->wanted));
 	json_key(w, "suggestions");
 	json_begin_array(w);
 	if (has_option(y)) {
@@ -107,7 +107,7 @@ static void json_suggestions(struct json_writer *w, const struct why_host *y)
 							 .text = buf_str(&t) });
 	}
 	if (is_by_config)
-		json_config_suggestion(w, find_flip(y));
+		json_config_suggestion(w, find_change(y));
 	json_end_array(w);
 }
 
@@ -303,7 +303,7 @@ static void print_text(struct page *p, const void *data)
 		return;
 	if (has_option(y) && is_loopback(&y->host))
 		page_text(p, "  for 'cordon proxy' alone, which is no run:\n");
-	page_flip(p, find_flip(y));
+	page_change(p, find_change(y));
 }
 
 static void json_verdict(struct json_writer *w, const struct why_host *y,
@@ -412,7 +412,7 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 	if (find_file(a, y, e) < 0)
 		return err_result(e);
 	y->wanted = y->verdict.decision == DECISION_ALLOW ? DECISION_DENY : DECISION_ALLOW;
-	y->lazy = ARENA_NEW(a, struct lazy_flip, e);
+	y->lazy = ARENA_NEW(a, struct lazy_change, e);
 	if (!y->lazy)
 		return err_result(e);
 	y->lazy->a = a;

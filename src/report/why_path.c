@@ -17,47 +17,47 @@ struct why_path {
 	struct inside inside;
 	struct why_socket socket;
 	uint32_t ask;
-	enum access wanted; /* of the flip, or more where that much can't be had alone */
-	struct lazy_flip *lazy;
+	enum access wanted; /* of the change, or more where that much can't be had alone */
+	struct lazy_change *lazy;
 };
 
 /*
  * Where a deny stands inside something writable, taking it out may be the only
  * edit: then what is asked for comes with more.
  */
-static const struct flip *find_flip(const struct why_path *y, enum access *wanted)
+static const struct change *find_change(const struct why_path *y, enum access *wanted)
 {
 	const struct cordon_policy *policy = y->policy;
-	struct lazy_flip *lazy = y->lazy;
+	struct lazy_change *lazy = y->lazy;
 	struct err e = ERR_INIT;
 
 	if (!lazy->is_known && y->inside.ignores[y->wanted]) {
 		lazy->wanted = (uint32_t)y->wanted;
-		lazy->flip =
-			(struct flip){ .why_not = STR("no entry changes what is there inside") };
+		lazy->change =
+			(struct change){ .why_not = STR("no entry changes what is there inside") };
 		lazy->is_known = true;
 	}
 	if (!lazy->is_known) {
-		int status = plan_flip_path(lazy->a, &policy->plan_inputs, policy->plan,
-					    y->located.path, y->wanted, &lazy->flip, &e);
+		int status = plan_suggest_path(lazy->a, &policy->plan_inputs, policy->plan,
+					       y->located.path, y->wanted, &lazy->change, &e);
 
 		lazy->wanted = (uint32_t)y->wanted;
-		if (status == 0 && !lazy->flip.is_possible && y->wanted == ACCESS_READ &&
+		if (status == 0 && !lazy->change.is_possible && y->wanted == ACCESS_READ &&
 		    y->verdict.access == ACCESS_DENY) {
-			struct flip more;
+			struct change more;
 
-			status = plan_flip_path(lazy->a, &policy->plan_inputs, policy->plan,
-						y->located.path, ACCESS_WRITE, &more, &e);
+			status = plan_suggest_path(lazy->a, &policy->plan_inputs, policy->plan,
+						   y->located.path, ACCESS_WRITE, &more, &e);
 			if (status == 0 && more.is_possible) {
-				lazy->flip = more;
+				lazy->change = more;
 				lazy->wanted = ACCESS_WRITE;
 			}
 		}
-		if (!lazy_flip_set(lazy, status, &e))
+		if (!lazy_change_set(lazy, status, &e))
 			return NULL;
 	}
 	*wanted = (enum access)lazy->wanted;
-	return &lazy->flip;
+	return &lazy->change;
 }
 
 /* A socket is there to be connected to: unless something else is asked, that is the question. */
@@ -162,7 +162,7 @@ static void print_rules(struct page *p, const struct why_path *y)
 	}
 }
 
-static const char *flip_title(const struct why_path *y, enum access wanted)
+static const char *change_title(const struct why_path *y, enum access wanted)
 {
 	if (wanted == ACCESS_DENY)
 		return "to deny it\n";
@@ -178,7 +178,7 @@ static void print_text(struct page *p, const void *data)
 {
 	const struct why_path *y = data;
 	enum access wanted = y->wanted;
-	const struct flip *flip;
+	const struct change *change;
 
 	if (is_about_connecting(y)) {
 		why_socket_print(p, &y->socket, y->located.path, y->verdict.access);
@@ -189,9 +189,9 @@ static void print_text(struct page *p, const void *data)
 		return;
 	print_how_found(p, y);
 	print_rules(p, y);
-	flip = find_flip(y, &wanted);
-	page_style(p, STYLE_TITLE, "%s", flip_title(y, wanted));
-	page_flip(p, flip);
+	change = find_change(y, &wanted);
+	page_style(p, STYLE_TITLE, "%s", change_title(y, wanted));
+	page_change(p, change);
 }
 
 static void print_json(struct json_writer *w, const void *data)
@@ -199,7 +199,7 @@ static void print_json(struct json_writer *w, const void *data)
 	const struct why_path *y = data;
 	const struct plan *plan = y->policy->plan;
 	enum access wanted = y->wanted;
-	const struct flip *flip = is_about_connecting(y) ? NULL : find_flip(y, &wanted);
+	const struct change *change = is_about_connecting(y) ? NULL : find_change(y, &wanted);
 
 	json_begin_object(w);
 	json_text(w, "kind", "path");
@@ -226,10 +226,10 @@ static void print_json(struct json_writer *w, const void *data)
 	if (is_about_connecting(y)) {
 		why_socket_json_suggestions(w, &y->socket);
 	} else {
-		json_wanted(w, flip, access_name(wanted));
+		json_wanted(w, change, access_name(wanted));
 		json_key(w, "suggestions");
 		json_begin_array(w);
-		json_config_suggestion(w, flip);
+		json_config_suggestion(w, change);
 		json_end_array(w);
 	}
 	json_notes(w, y->policy, true);
@@ -254,7 +254,7 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 	y->policy = policy;
 	y->ask = ask;
 	y->wanted = other_answer(y->verdict.access, ask);
-	y->lazy = ARENA_NEW(a, struct lazy_flip, e);
+	y->lazy = ARENA_NEW(a, struct lazy_change, e);
 	if (!y->lazy)
 		return err_result(e);
 	y->lazy->a = a;

@@ -72,7 +72,7 @@ int why_socket_find(struct arena *a, const struct cordon_policy *policy,
 	for (size_t i = 0; i < p->layers.count; i++)
 		if (judge_others(a, out, &p->layers.items[i].net, e) < 0)
 			return err_result(e);
-	out->lazy = ARENA_NEW(a, struct lazy_flip, e);
+	out->lazy = ARENA_NEW(a, struct lazy_change, e);
 	if (!out->lazy)
 		return err_result(e);
 	out->lazy->a = a;
@@ -89,20 +89,20 @@ static enum decision other_answer(const struct why_socket *y)
 	return is_allowed(y) ? DECISION_DENY : DECISION_ALLOW;
 }
 
-static const struct flip *find_flip(const struct why_socket *y)
+static const struct change *find_change(const struct why_socket *y)
 {
 	struct err e = ERR_INIT;
 	int status;
 
 	if (y->lazy->is_known)
-		return &y->lazy->flip;
-	status = plan_flip_socket(y->lazy->a, &y->policy->plan_inputs, y->policy->plan, y->path,
-				  other_answer(y), &y->lazy->flip, &e);
+		return &y->lazy->change;
+	status = plan_suggest_socket(y->lazy->a, &y->policy->plan_inputs, y->policy->plan, y->path,
+				     other_answer(y), &y->lazy->change, &e);
 	/* Where the network opens all of them, one is closed as a file. */
-	if (status == 0 && !y->lazy->flip.is_possible && is_allowed(y))
-		status = plan_flip_path(y->lazy->a, &y->policy->plan_inputs, y->policy->plan,
-					y->path, ACCESS_DENY, &y->lazy->flip, &e);
-	return lazy_flip_set(y->lazy, status, &e);
+	if (status == 0 && !y->lazy->change.is_possible && is_allowed(y))
+		status = plan_suggest_path(y->lazy->a, &y->policy->plan_inputs, y->policy->plan,
+					   y->path, ACCESS_DENY, &y->lazy->change, &e);
+	return lazy_change_set(y->lazy, status, &e);
 }
 
 static const char *reason_name(enum net_reason reason)
@@ -192,7 +192,7 @@ void why_socket_print(struct page *p, const struct why_socket *y, struct str pat
 	}
 	if (has_option(y) && is_off_by_option(y))
 		return;
-	page_flip(p, find_flip(y));
+	page_change(p, find_change(y));
 }
 
 void why_socket_json(struct json_writer *w, const struct why_socket *y, const struct plan *plan,
@@ -224,7 +224,7 @@ void why_socket_json_suggestions(struct json_writer *w, const struct why_socket 
 	const char *const argv[] = { "--allow-socket", y->path.p, NULL };
 	scoped_buf text = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 
-	json_wanted(w, find_flip(y), decision_name(other_answer(y)));
+	json_wanted(w, find_change(y), decision_name(other_answer(y)));
 	json_key(w, "suggestions");
 	json_begin_array(w);
 	if (has_option(y)) {
@@ -236,6 +236,6 @@ void why_socket_json_suggestions(struct json_writer *w, const struct why_socket 
 					   .scope = "run", .argv = argv, .text = buf_str(&text) });
 	}
 	if (!has_option(y) || !is_off_by_option(y))
-		json_config_suggestion(w, find_flip(y));
+		json_config_suggestion(w, find_change(y));
 	json_end_array(w);
 }

@@ -12,7 +12,7 @@ struct why_socket {
 	struct net_verdict verdict;
 	const struct cordon_policy *policy;
 	struct str path;
-	struct lazy_flip *lazy;
+	struct lazy_change *lazy;
 };
 
 int why_socket_find(struct arena *a, const struct cordon_policy *policy,

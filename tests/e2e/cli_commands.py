@@ -404,17 +404,17 @@ def why_answers_yes_or_no(w: World):
 
 
 @case
-def the_flip_that_why_suggests_does_flip(w: World):
+def what_why_suggests_changes_the_answer(w: World):
     w.write_config(DEV)
     (w.repo / "docs").mkdir()
     (w.home / "private").mkdir()
     (w.home / "private/x").touch()
     for path in ("docs/x", "~/private/x", "/etc/passwd", "./src"):
-        flip = change(w.ok("why", path, "--json").json)
-        if not flip["possible"]:
+        suggested = change(w.ok("why", path, "--json").json)
+        if not suggested["possible"]:
             continue
         lines = w.config.read_text().splitlines()
-        for edit in sorted(flip["edits"], key=lambda edit: -(edit["line"] or 0)):
+        for edit in sorted(suggested["edits"], key=lambda edit: -(edit["line"] or 0)):
             if edit["line"]:
                 continue
             header = f"[{edit['table']}]"
@@ -423,12 +423,12 @@ def the_flip_that_why_suggests_does_flip(w: World):
                 lines.append(header)
                 at += 1
             lines.insert(at, f"{edit['key']} = {edit['value']}")
-        if any(edit["line"] for edit in flip["edits"]):
+        if any(edit["line"] for edit in suggested["edits"]):
             continue
         tried = w.write("tried.toml", "\n".join(lines))
-        if flip["needs_path"]:
-            os.makedirs(flip["needs_path"])
-        assert w.access(path, "--config-file", str(tried)) == flip["to"], (path, flip)
+        if suggested["needs_path"]:
+            os.makedirs(suggested["needs_path"])
+        assert w.access(path, "--config-file", str(tried)) == suggested["to"], (path, suggested)
 
 
 @case

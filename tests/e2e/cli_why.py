@@ -28,16 +28,16 @@ def what_is_missing_is_not_opened_by_its_directory(w: World):
     w.write_config(DEV)
     (w.home / ".cache").mkdir()
     for path in ("/nonexistent/a", "~/.cache/other"):
-        flip = change(w.ok("why", path, "--json").json)
+        suggested = change(w.ok("why", path, "--json").json)
         full = path.replace("~", str(w.home))
-        assert flip["needs_path"] == full, flip
-        assert [e["key"] for e in flip["edits"]] == [f'"{full}"'], flip
-        assert flip["text"].startswith("create it first, then "), flip
+        assert suggested["needs_path"] == full, suggested
+        assert [e["key"] for e in suggested["edits"]] == [f'"{full}"'], suggested
+        assert suggested["text"].startswith("create it first, then "), suggested
     w.write_config(DEV + '"~/.cache/other" = "write"\n')
     found = w.ok("why", "~/.cache/other/x", "--json").json
-    flip = change(found)
-    assert flip["possible"] and not flip["edits"], flip
-    assert flip["needs_path"] == str(w.home / ".cache/other"), flip
+    suggested = change(found)
+    assert suggested["possible"] and not suggested["edits"], suggested
+    assert suggested["needs_path"] == str(w.home / ".cache/other"), suggested
     assert found["warnings"][0]["message"].endswith("; create it first"), found["warnings"]
     (w.home / ".cache/other").mkdir()
     assert w.access("~/.cache/other/x") == "write"
@@ -123,10 +123,10 @@ def a_socket_is_there_to_be_connected_to(w: World):
 @case
 def an_option_is_named_where_only_it_can_be_changed(w: World):
     w.write_config(DEV)
-    flip = change(w.run("why", "/etc", "--deny", "/etc", "--json").json)
-    assert not flip["possible"] and "--deny" in flip["why_not"] and "--add-read" in flip["why_not"], flip
-    flip = change(w.run("why", "/etc/passwd", "--add-read", "/etc", "--write", "--json").json)
-    assert flip["possible"], flip
+    suggested = change(w.run("why", "/etc", "--deny", "/etc", "--json").json)
+    assert not suggested["possible"] and "--deny" in suggested["why_not"] and "--add-read" in suggested["why_not"], suggested
+    suggested = change(w.run("why", "/etc/passwd", "--add-read", "/etc", "--write", "--json").json)
+    assert suggested["possible"], suggested
 
 
 @case
@@ -173,8 +173,8 @@ def an_edit_for_a_host_is_one_that_run_takes(w: World):
     w.ok("init")
     found = w.ok("why", "example.com", "--json").json
     assert found["caveat"] is None, found
-    flip = change(found)
-    edited = w.config.read_text().replace("enabled = false", "enabled = true") + flip["toml"]
+    suggested = change(found)
+    edited = w.config.read_text().replace("enabled = false", "enabled = true") + suggested["toml"]
     tried = str(w.write("tried.toml", edited))
     assert w.decision("example.com", "--config-file", tried) == "allow"
     for network in ((), ("--network", "full"), ("--network", "off")):
@@ -322,16 +322,16 @@ def an_own_profile_is_chosen_by_what_chooses_now(w: World):
         ([], {"CORDON_MODE": "workspace-write"}, "; and use -P my-workspace in place of CORDON_MODE"),
     ):
         w.env.update(env)
-        flip = change(w.ok("why", "/usr", "--json", *args).json)
-        assert flip["text"].endswith(words) and not flip["toml_top"], flip
-        assert [e["file"] for e in flip["edits"]] == [str(w.config)], flip
-        tried = w.write("tried.toml", w.config.read_text() + flip["toml"])
-        assert w.access("/usr", "--config-file", str(tried), "-P", flip["profile"]) == "write"
+        suggested = change(w.ok("why", "/usr", "--json", *args).json)
+        assert suggested["text"].endswith(words) and not suggested["toml_top"], suggested
+        assert [e["file"] for e in suggested["edits"]] == [str(w.config)], suggested
+        tried = w.write("tried.toml", w.config.read_text() + suggested["toml"])
+        assert w.access("/usr", "--config-file", str(tried), "-P", suggested["profile"]) == "write"
     del w.env["CORDON_MODE"]
-    flip = change(w.ok("why", "/usr", "--json").json)
-    last = flip["edits"][-1]
-    assert (last["key"], last["line"]) == ("default_permissions", 1), flip
-    w.write_config(f"{last['key']} = {last['value']}\n" + flip["toml"])
+    suggested = change(w.ok("why", "/usr", "--json").json)
+    last = suggested["edits"][-1]
+    assert (last["key"], last["line"]) == ("default_permissions", 1), suggested
+    w.write_config(f"{last['key']} = {last['value']}\n" + suggested["toml"])
     assert w.access("/usr") == "write"
 
 
@@ -379,9 +379,9 @@ def new_lines_go_where_the_file_can_take_them(w: World):
          "header"),
     ):
         w.write_config(top + text + "\n")
-        flip = change(w.ok("why", "a.com", "--json").json)
-        assert [e["inside"] for e in flip["edits"]] == [inside] and not flip["toml"], flip
-        edit = flip["edits"][0]
+        suggested = change(w.ok("why", "a.com", "--json").json)
+        assert [e["inside"] for e in suggested["edits"]] == [inside] and not suggested["toml"], suggested
+        edit = suggested["edits"][0]
         lines = w.config.read_text().splitlines()
         added = f"{edit['prefix']}{edit['key']} = {edit['value']}"
         if inside == "inline":

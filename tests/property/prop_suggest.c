@@ -39,14 +39,14 @@ static void take_scratch(struct texts *t, struct buf *text)
 }
 
 /* The line `key = value`, or an empty one, so that the other lines keep their numbers. */
-static void add_line(struct buf *b, const struct flip_edit *edit)
+static void add_line(struct buf *b, const struct suggest_edit *edit)
 {
 	if (edit->value.len)
 		buf_printf(b, "%s = %s", edit->key.p, edit->value.p);
 	buf_add_char(b, '\n');
 }
 
-static void replace_line(struct texts *t, struct buf *text, const struct flip_edit *edit)
+static void replace_line(struct texts *t, struct buf *text, const struct suggest_edit *edit)
 {
 	struct str rest = buf_str(text);
 
@@ -64,7 +64,7 @@ static void replace_line(struct texts *t, struct buf *text, const struct flip_ed
 
 /* A new line in its table; where the table says `enabled` already, that is what is changed. */
 static void insert_line(struct gen *g, struct texts *t, struct buf *text,
-			const struct flip_edit *edit)
+			const struct suggest_edit *edit)
 {
 	char header[512], line[1024];
 	const char *old = strstr(buf_str(text).p, "enabled = false\n");
@@ -84,27 +84,27 @@ static void insert_line(struct gen *g, struct texts *t, struct buf *text,
 	take_scratch(t, text);
 }
 
-static struct buf *text_of(struct texts *t, const struct flip_edit *edit)
+static struct buf *text_of(struct texts *t, const struct suggest_edit *edit)
 {
 	return strcmp(edit->file.p, "project.toml") == 0 ? &t->project : &t->user;
 }
 
-static void edit_texts(struct gen *g, struct texts *t, const struct flip *flip)
+static void edit_texts(struct gen *g, struct texts *t, const struct change *change)
 {
-	for (size_t i = 0; i < flip->edit_count; i++)
-		if (flip->edits[i].line)
-			replace_line(t, text_of(t, &flip->edits[i]), &flip->edits[i]);
-	for (size_t i = 0; i < flip->edit_count; i++)
-		if (!flip->edits[i].line &&
-		    !(flip->needs_own_profile && text_of(t, &flip->edits[i]) == &t->user))
-			insert_line(g, t, text_of(t, &flip->edits[i]), &flip->edits[i]);
-	if (flip->needs_own_profile) {
-		const char *project = strstr(flip->toml.p, "# project.toml");
-		size_t len = project ? (size_t)(project - flip->toml.p) : flip->toml.len;
+	for (size_t i = 0; i < change->edit_count; i++)
+		if (change->edits[i].line)
+			replace_line(t, text_of(t, &change->edits[i]), &change->edits[i]);
+	for (size_t i = 0; i < change->edit_count; i++)
+		if (!change->edits[i].line &&
+		    !(change->needs_own_profile && text_of(t, &change->edits[i]) == &t->user))
+			insert_line(g, t, text_of(t, &change->edits[i]), &change->edits[i]);
+	if (change->needs_own_profile) {
+		const char *project = strstr(change->toml.p, "# project.toml");
+		size_t len = project ? (size_t)(project - change->toml.p) : change->toml.len;
 
 		buf_clear(&t->user);
-		buf_add(&t->user, flip->toml_top);
-		buf_add(&t->user, str_first(flip->toml, len));
+		buf_add(&t->user, change->toml_top);
+		buf_add(&t->user, str_first(change->toml, len));
 	}
 }
 
@@ -130,16 +130,16 @@ static struct question gen_question(struct gen *g)
 	return q;
 }
 
-static bool ask(struct world *w, const struct question *q, struct flip *out)
+static bool ask(struct world *w, const struct question *q, struct change *out)
 {
 	struct hostname host;
 	uint16_t port;
 
 	if (q->path)
-		return plan_flip_path(&w->a, &w->in, w->plan, str_of(q->path), q->access, out,
-				      &w->e) == 0;
+		return plan_suggest_path(&w->a, &w->in, w->plan, str_of(q->path), q->access, out,
+					 &w->e) == 0;
 	return q->host && hostname_parse_port(&w->a, str_of(q->host), &host, &port, &w->e) == 0 &&
-	       plan_flip_host(&w->a, &w->in, w->plan, &host, port, q->decision, out, &w->e) == 0;
+	       plan_suggest_host(&w->a, &w->in, w->plan, &host, port, q->decision, out, &w->e) == 0;
 }
 
 static bool is_answered(struct world *w, const struct question *q)
@@ -167,16 +167,16 @@ static void gen_texts(struct gen *g, struct texts *t, struct world *w)
 	w->project = buf_str(&t->project).p;
 }
 
-/* Names that the flip leaves to the reader of the texts, for a report. */
+/* Names that the change leaves to the reader of the texts, for a report. */
 static void print_case(size_t n, const struct question *q, const struct world *w,
-		       const struct flip *flip)
+		       const struct change *change)
 {
 	printf("# case %zu: %s should become %s\n", n, q->path ? q->path : q->host,
 	       q->path ? access_name(q->access) : decision_name(q->decision));
 	test_print_str("user   ", w->user);
 	test_print_str("project", w->project);
-	test_print_str("text   ", flip->text.p);
-	test_print_str("toml   ", flip->toml.p);
+	test_print_str("text   ", change->text.p);
+	test_print_str("toml   ", change->toml.p);
 }
 
 static void create(struct world *w, struct str path)
@@ -209,16 +209,16 @@ static void remove_created(const struct world *w, struct world *edited, struct s
 }
 
 /* Whether a new line opens a directory above the path that has to be created. */
-static bool is_wide(const struct flip *flip)
+static bool is_wide(const struct change *change)
 {
-	for (size_t i = 0; flip->needs_path.len && i < flip->edit_count; i++) {
-		const struct flip_edit *edit = &flip->edits[i];
+	for (size_t i = 0; change->needs_path.len && i < change->edit_count; i++) {
+		const struct suggest_edit *edit = &change->edits[i];
 		struct str key = edit->key;
 
 		if (edit->line || key.len < 3 || key.p[0] != '"' || key.p[1] != '/')
 			continue;
 		key = str_first(str_from(key, 1), key.len - 2);
-		if (!str_eq(key, flip->needs_path) && path_is_under(flip->needs_path, key))
+		if (!str_eq(key, change->needs_path) && path_is_under(change->needs_path, key))
 			return true;
 	}
 	return false;
@@ -226,44 +226,44 @@ static bool is_wide(const struct flip *flip)
 
 /* One case; false ends the test. */
 static bool try_case(struct gen *g, size_t n, struct texts *t, struct world *w,
-		     struct world *edited, size_t *flipped)
+		     struct world *edited, size_t *changed)
 {
 	struct question q = gen_question(g);
-	struct flip flip;
+	struct change change;
 	bool works;
 
 	gen_texts(g, t, w);
 	if (!world_plan(w))
 		return true;
-	if (!ask(w, &q, &flip))
+	if (!ask(w, &q, &change))
 		return test_check(false, __FILE__, __LINE__, w->e.text);
-	if (!flip.is_possible)
-		return test_check(flip.why_not.len > 0 && flip.edit_count == 0, __FILE__, __LINE__,
-				  "an impossible flip says why");
-	if (flip.edit_count == 0 && !flip.needs_path.len)
+	if (!change.is_possible)
+		return test_check(change.why_not.len > 0 && change.edit_count == 0, __FILE__,
+				  __LINE__, "an impossible change says why");
+	if (change.edit_count == 0 && !change.needs_path.len)
 		return test_check(is_answered(w, &q), __FILE__, __LINE__, "nothing has to change");
-	++*flipped;
-	edit_texts(g, t, &flip);
+	++*changed;
+	edit_texts(g, t, &change);
 	edited->user = buf_str(&t->user).p;
 	edited->project = buf_str(&t->project).p;
-	edited->profile = flip.needs_own_profile ? flip.profile.p : w->profile;
+	edited->profile = change.needs_own_profile ? change.profile.p : w->profile;
 	/* gen_world() has no link that leads below a missing path, so it is removed whole. */
-	if (flip.needs_path.len)
-		create(edited, flip.needs_path);
-	works = !is_wide(&flip) && world_plan(edited) && is_answered(edited, &q);
-	if (flip.needs_path.len)
-		remove_created(w, edited, flip.needs_path);
+	if (change.needs_path.len)
+		create(edited, change.needs_path);
+	works = !is_wide(&change) && world_plan(edited) && is_answered(edited, &q);
+	if (change.needs_path.len)
+		remove_created(w, edited, change.needs_path);
 	if (!works) {
 		printf("# %s\n", edited->plan ? "another answer" : edited->e.text);
-		print_case(n, &q, edited, &flip);
+		print_case(n, &q, edited, &change);
 	}
-	return test_check(works, __FILE__, __LINE__, "the edit flips the answer");
+	return test_check(works, __FILE__, __LINE__, "the edit changes the answer");
 }
 
-TEST(suggested_edits_flip_the_answer)
+TEST(suggested_edits_change_the_answer)
 {
 	struct gen g = { .state = test_seed() };
-	size_t cases = test_cases(3000), flipped = 0;
+	size_t cases = test_cases(3000), changed = 0;
 	SCOPED(texts_done) struct texts t = TEXTS_INIT;
 	scoped_world w;
 	scoped_world edited;
@@ -271,8 +271,8 @@ TEST(suggested_edits_flip_the_answer)
 	gen_world(&w);
 	gen_world(&edited);
 	for (size_t n = 0; n < cases; n++)
-		if (!try_case(&g, n, &t, &w, &edited, &flipped))
+		if (!try_case(&g, n, &t, &w, &edited, &changed))
 			return;
-	printf("# %zu of %zu cases were edited\n", flipped, cases);
-	CHECK(flipped > cases / 4);
+	printf("# %zu of %zu cases were edited\n", changed, cases);
+	CHECK(changed > cases / 4);
 }
