@@ -16,193 +16,155 @@ struct words {
 	bool options_ended;
 };
 
-static bool add_to(struct args *args, struct listed *list, const char *names, const char *text)
+static bool is_named(const struct option *option, const char *name, size_t length)
 {
-	if (list->count == MAX_LISTED) {
-		complain_usage(args, "more than %d of %s", MAX_LISTED, names);
-		return false;
-	}
-	if (!list->items)
-		list->items = args->lists[args->list_count++];
-	list->items[list->count++] = text;
-	return true;
+	return option->name && strlen(option->name) == length &&
+	       memcmp(option->name, name, length) == 0;
 }
 
-static bool add_override(struct args *args, const char *text)
+const struct option *option_find(const char *word, const char **value)
 {
-	return add_to(args, &args->overrides, "--config, --enable and --disable", text);
+	bool is_long = word[1] == '-';
+	size_t length = is_long ? strcspn(word + 2, "=") : 0;
+
+	*value = NULL;
+	if (is_long && word[2 + length] == '=')
+		*value = word + 2 + length + 1;
+	else if (!is_long && word[2])
+		*value = word + 2;
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if (is_long ? is_named(&options[i], word + 2, length)
+			    : options[i].letter == word[1])
+			return &options[i];
+	return NULL;
 }
 
-static bool add_feature(struct args *args, const char *name, const char *value)
+static bool complain_twice(const struct args *args, const struct option *option, const char *first,
+			   const char *second)
 {
-	char *text = args->features + args->feature_bytes;
-	size_t room = sizeof(args->features) - args->feature_bytes;
-	int n = snprintf(text, room, "features.%s=%s", name, value);
-
-	if (n < 0 || (size_t)n >= room) {
-		complain_usage(args, "the features named are too long");
-		return false;
-	}
-	args->feature_bytes += (size_t)n + 1;
-	return add_override(args, text);
+	complain_usage(args, "--%s is given twice, '%s' and '%s'", option->name, first, second);
+	return false;
 }
 
-/* Two different values for one of these would leave a script guessing. */
-static bool set_once(struct args *args, const char **place, const char *name, const char *value)
+/* Two different values would leave a script guessing. */
+static bool set_text(struct args *args, const struct option *option, const char **place,
+		     const char *value)
 {
-	if (*place && strcmp(*place, value) != 0) {
-		complain_usage(args, "%s is given twice, '%s' and '%s'", name, *place, value);
-		return false;
-	}
+	if (*place && strcmp(*place, value) != 0)
+		return complain_twice(args, option, *place, value);
 	*place = value;
 	return true;
 }
 
-/* Options that are kept as they are written. */
-static bool set_text(struct args *args, const struct option *option, const char *value)
-{
-	const struct {
-		enum option_id id;
-		const char **place;
-	} texts[] = {
-		{ OPT_PLATFORM, &args->platform },   { OPT_BACKEND, &args->backend },
-		{ OPT_SANDBOX, &args->sandbox },     { OPT_REPORT, &args->report },
-		{ OPT_AUDIT, &args->audit },	     { OPT_RUN, &args->run },
-		{ OPT_SINCE, &args->since },	     { OPT_LISTEN, &args->listen },
-		{ OPT_TOKEN_ENV, &args->token_env }, { OPT_TOKEN_FILE, &args->token_file },
-	};
-	char name[64];
-
-	(void)snprintf(name, sizeof(name), "--%s", option->name);
-	for (size_t i = 0; i < COUNT_OF(texts); i++)
-		if (texts[i].id == option->id)
-			return set_once(args, texts[i].place, name, value);
-	return false;
-}
-
-static bool set_config_file(struct args *args, const char *value)
-{
-	if (strcmp(value, "-") == 0) {
-		complain_usage(args, "--config-file needs a file that can be protected; only "
-				     "'cordon check -' reads the standard input");
-		return false;
-	}
-	return set_once(args, &args->load.config_file, "--config-file", value);
-}
-
-static bool set_network(struct args *args, const char *value)
-{
-	if (strcmp(value, "off") != 0 && strcmp(value, "managed") != 0 &&
-	    strcmp(value, "full") != 0) {
-		complain_usage(args, "--network can't be '%s'; it is off, managed or full", value);
-		return false;
-	}
-	return set_once(args, &args->load.network, "--network", value);
-}
-
-static bool set_timeout(struct args *args, const char *value)
+static bool set_time(struct args *args, const struct option *option, uint64_t *place,
+		     const char *value)
 {
 	uint64_t ms = 0;
 	const char *wrong = parse_duration(value, &ms);
 
 	if (wrong) {
-		complain_usage(args, "--timeout '%s' %s", value, wrong);
+		complain_usage(args, "--%s '%s' %s", option->name, value, wrong);
 		return false;
 	}
-	if (args->timeout_ms && args->timeout_ms != ms) {
-		complain_usage(args, "--timeout is given twice, and the times differ");
+	if (*place && *place != ms) {
+		complain_usage(args, "--%s is given twice, with different times", option->name);
 		return false;
 	}
-	args->timeout_ms = ms;
+	*place = ms;
 	return true;
 }
 
-static bool add_env(struct args *args, const char *value)
+/* The list that the values of `option` are added to, or NULL when it is full. */
+static const char **add_value(struct args *args, const struct option *option, const char *value)
 {
-	if (value[0] == '\0' || value[0] == '=') {
-		complain_usage(args,
-			       "--env '%s' names no variable; write NAME=VALUE, or NAME alone",
-			       value);
+	size_t number = (size_t)(option - options);
+
+	if (args->counts[number] == MAX_LISTED) {
+		complain_usage(args, "more than %d of --%s", MAX_LISTED, option->name);
+		return NULL;
+	}
+	args->lists[number][args->counts[number]++] = value;
+	return args->lists[number];
+}
+
+static bool add_to_list(struct args *args, const struct option *option, const char *value)
+{
+	struct option_list list = { .items = (const char *const *)add_value(args, option, value),
+				    .count = args->counts[option - options] };
+
+	if (!list.items)
+		return false;
+	memcpy(option_member(&option->value, &args->load, &args->run), &list, sizeof(list));
+	return true;
+}
+
+static bool add_to_words(struct args *args, const struct option *option, const char *value)
+{
+	const char *const **place = option_member(&option->value, &args->load, &args->run);
+	const char **list = add_value(args, option, value);
+
+	if (!list)
+		return false;
+	*place = (const char *const *)list;
+	return true;
+}
+
+/* --enable X is --config features.X=true, in the order in which they are given. */
+static bool add_feature(struct args *args, const struct option *option, const char *name)
+{
+	char *text = args->features + args->feature_bytes;
+	size_t room = sizeof(args->features) - args->feature_bytes;
+	int n = snprintf(text, room, "features.%s=%s", name,
+			 option == &options[OPT_ENABLE] ? "true" : "false");
+
+	if (n < 0 || (size_t)n >= room) {
+		complain_usage(args, "the names of the features are too long");
 		return false;
 	}
-	return add_to(args, &args->env, "--env", value);
+	args->feature_bytes += (size_t)n + 1;
+	return add_to_list(args, &options[OPT_CONFIG], text);
+}
+
+/* What is wrong with a value that the library would take to mean something else; or NULL. */
+static const char *find_fault(const struct option *option, const char *value)
+{
+	if (option == &options[OPT_CONFIG_FILE] && strcmp(value, "-") == 0)
+		return "needs a file that can be protected; only 'cordon check -' reads the "
+		       "standard input";
+	if (option == &options[OPT_ENV] && (value[0] == '\0' || value[0] == '='))
+		return "names no variable; write NAME=VALUE, or NAME alone";
+	return NULL;
 }
 
 static bool take_option(struct args *args, const struct option *option, const char *value)
 {
-	args->seen |= OPT_BIT(option->id);
-	switch (option->id) {
-	case OPT_PROFILE:
-		return set_once(args, &args->load.profile, "--profile", value);
-	case OPT_MODE:
-		return set_once(args, &args->load.mode, "--mode", value);
-	case OPT_DIRECTORY:
-		return set_once(args, &args->load.directory, "-C", value);
-	case OPT_WORKSPACE:
-		return set_once(args, &args->load.workspace, "--workspace", value);
-	case OPT_CONFIG_FILE:
-		return set_config_file(args, value);
-	case OPT_NETWORK:
-		return set_network(args, value);
-	case OPT_PLATFORM:
-	case OPT_BACKEND:
-	case OPT_SANDBOX:
-	case OPT_REPORT:
-	case OPT_AUDIT:
-	case OPT_RUN:
-	case OPT_SINCE:
-	case OPT_LISTEN:
-	case OPT_TOKEN_FILE:
-	case OPT_TOKEN_ENV:
-		return set_text(args, option, value);
-	case OPT_TIMEOUT:
-		return set_timeout(args, value);
-	case OPT_CONFIG:
-		return add_override(args, value);
-	case OPT_ENABLE:
-		return add_feature(args, value, "true");
-	case OPT_DISABLE:
-		return add_feature(args, value, "false");
-	case OPT_ADD_READ:
-		return add_to(args, &args->add_read, "--add-read", value);
-	case OPT_ADD_WRITE:
-		return add_to(args, &args->add_write, "--add-write", value);
-	case OPT_DENY:
-		return add_to(args, &args->deny, "--deny", value);
-	case OPT_UNPROTECT:
-		return add_to(args, &args->unprotect, "--unprotect", value);
-	case OPT_ALLOW_HOST:
-		return add_to(args, &args->allow_host, "--allow-host", value);
-	case OPT_DENY_HOST:
-		return add_to(args, &args->deny_host, "--deny-host", value);
-	case OPT_ALLOW_SOCKET:
-		return add_to(args, &args->allow_socket, "--allow-socket", value);
-	case OPT_PUBLISH:
-		return add_to(args, &args->publish, "--publish", value);
-	case OPT_HOST_PORT:
-		return add_to(args, &args->host_port, "--host-port", value);
-	case OPT_ENV:
-		return add_env(args, value);
-	case OPT_ACCEPT_MISSING:
-		return add_to(args, &args->accept_missing, "--accept-missing", value);
-	case OPT_FULL_AUTO:
-	case OPT_DRY_RUN:
-	case OPT_TRACE:
-	case OPT_READ:
-	case OPT_WRITE:
-	case OPT_PATH:
-	case OPT_HOST:
-	case OPT_SYNTAX_ONLY:
-	case OPT_FORCE:
-	case OPT_CLEAN:
-	case OPT_FOLLOW:
-	case OPT_SUMMARY:
-	case OPT_DENIED:
-	case OPT_JSON:
-	case OPT_QUIET:
-	case OPT_HELP_SHORT:
-	case OPT_HELP:
-	case OPT_VERSION:
+	void *place = option_member(&option->value, &args->load, &args->run);
+	const char *fault = find_fault(option, value);
+	uint64_t *flags = place;
+
+	if (fault) {
+		complain_usage(args, "--%s '%s' %s", option->name, value, fault);
+		return false;
+	}
+	args->seen |= OPT_BIT(option - options);
+	switch (option->value.kind) {
+	case VALUE_TEXT:
+		return set_text(args, option, place, value);
+	case VALUE_LIST:
+		return add_to_list(args, option, value);
+	case VALUE_WORDS:
+		return add_to_words(args, option, value);
+	case VALUE_FEATURE:
+		return add_feature(args, option, value);
+	case VALUE_TIME:
+		return set_time(args, option, place, value);
+	case VALUE_FLAG:
+		*flags |= option->value.flag;
+		return true;
+	case VALUE_OWN_TEXT:
+		return set_text(args, option, &args->texts[option - options], value);
+	case VALUE_OWN_SWITCH:
+	case VALUE_COPIED:
 		return true;
 	}
 	return true;
@@ -210,11 +172,11 @@ static bool take_option(struct args *args, const struct option *option, const ch
 
 static bool complain_unknown(const struct args *args, const char *word)
 {
-	const char *known[MAX_KNOWN];
+	const char *known[OPTION_COUNT];
 	const char *meant;
 	size_t count = 0;
 
-	for (size_t i = 0; i < option_count; i++)
+	for (size_t i = 0; i < OPTION_COUNT; i++)
 		if (options[i].name)
 			known[count++] = options[i].name;
 	meant = word[1] == '-' ? suggest(word + 2, known, count) : NULL;
@@ -234,14 +196,14 @@ static bool parse_option(struct args *args, struct words *words)
 
 	if (!option)
 		return complain_unknown(args, word);
-	if (value && !option->value) {
+	if (value && !option->argument) {
 		complain_usage(args, "'%s': this option takes no value", word);
 		return false;
 	}
-	if (option->value && !value && words->at < words->count)
+	if (option->argument && !value && words->at < words->count)
 		value = words->items[words->at++];
-	if (option->value && !value) {
-		complain_usage(args, "'%s' needs a value: %s", word, option->value);
+	if (option->argument && !value) {
+		complain_usage(args, "'%s' needs a value: %s", word, option->argument);
 		return false;
 	}
 	return take_option(args, option, value ? value : "");
@@ -252,7 +214,7 @@ static bool is_planned(const char *word)
 {
 	static const char *const planned[] = { "mcp", "approvals", "escalate", "apply-patch" };
 
-	for (size_t i = 0; i < sizeof(planned) / sizeof(planned[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(planned); i++)
 		if (strcmp(word, planned[i]) == 0)
 			return true;
 	return false;
@@ -260,9 +222,8 @@ static bool is_planned(const char *word)
 
 static bool take_command(struct args *args, const char *word)
 {
-	const char *known[MAX_KNOWN];
+	const char *known[COMMAND_COUNT];
 	const char *meant;
-	size_t count = 0;
 
 	args->command = command_find(word);
 	if (args->command)
@@ -272,9 +233,9 @@ static bool take_command(struct args *args, const char *word)
 			       word);
 		return false;
 	}
-	for (const struct command *c = commands; c->name; c++)
-		known[count++] = c->name;
-	meant = suggest(word, known, count);
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		known[i] = commands[i].name;
+	meant = suggest(word, known, COMMAND_COUNT);
 	if (meant)
 		complain_usage(args, "unknown command '%s'; did you mean '%s'?", word, meant);
 	else
@@ -310,11 +271,9 @@ static bool take_word(struct args *args, struct words *words)
 /* Each command takes only some options: one that would be ignored is a mistake. */
 static bool check_options(const struct args *args)
 {
-	option_set taken = OPTS_ALWAYS;
-
-	taken |= args->command ? args->command->options : OPT_BIT(OPT_VERSION);
-	for (size_t i = 0; i < option_count; i++) {
-		if ((args->seen & ~taken & OPT_BIT(options[i].id)) == 0)
+	for (size_t i = 0; i < OPTION_COUNT; i++) {
+		if (!args_have(args, (enum option_id)i) ||
+		    command_takes(args->command, &options[i]))
 			continue;
 		if (!args->command)
 			complain_usage(args, "no command is given");
@@ -335,9 +294,9 @@ static bool check_options(const struct args *args)
  */
 static bool expand_full_auto(struct args *args)
 {
-	bool asks_for_some = args->allow_host.count || args->deny_host.count ||
-			     args->allow_socket.count || args->publish.count ||
-			     args->host_port.count;
+	const option_set opening = OPT_BIT(OPT_ALLOW_HOST) | OPT_BIT(OPT_DENY_HOST) |
+				   OPT_BIT(OPT_ALLOW_SOCKET) | OPT_BIT(OPT_PUBLISH) |
+				   OPT_BIT(OPT_HOST_PORT);
 
 	if (!args_have(args, OPT_FULL_AUTO))
 		return true;
@@ -350,30 +309,10 @@ static bool expand_full_auto(struct args *args)
 	else {
 		args->load.mode = "workspace-write";
 		if (!args->load.network)
-			args->load.network = asks_for_some ? "managed" : "off";
+			args->load.network = args->seen & opening ? "managed" : "off";
 		return true;
 	}
 	return false;
-}
-
-static void hand_over_lists(struct args *args)
-{
-	args->load.overrides = (const char *const *)args->overrides.items;
-	args->load.override_count = args->overrides.count;
-	args->load.add_read = (const char *const *)args->add_read.items;
-	args->load.add_read_count = args->add_read.count;
-	args->load.add_write = (const char *const *)args->add_write.items;
-	args->load.add_write_count = args->add_write.count;
-	args->load.deny = (const char *const *)args->deny.items;
-	args->load.deny_count = args->deny.count;
-	args->load.unprotect = (const char *const *)args->unprotect.items;
-	args->load.unprotect_count = args->unprotect.count;
-	args->load.allow_hosts = (const char *const *)args->allow_host.items;
-	args->load.allow_host_count = args->allow_host.count;
-	args->load.deny_hosts = (const char *const *)args->deny_host.items;
-	args->load.deny_host_count = args->deny_host.count;
-	args->load.allow_sockets = (const char *const *)args->allow_socket.items;
-	args->load.allow_socket_count = args->allow_socket.count;
 }
 
 /*
@@ -391,7 +330,7 @@ static bool has_json(int argc, char **argv)
 		if (argv[i][0] == '-' && argv[i][1]) {
 			const struct option *option = option_find(argv[i], &value);
 
-			i += option && option->value && !value;
+			i += option && option->argument && !value;
 		} else if (!command) {
 			command = command_find(argv[i]);
 		} else if (command->max_operands == OPERANDS_ARE_A_COMMAND) {
@@ -406,6 +345,7 @@ bool args_parse(struct args *args, int argc, char **argv)
 	struct words words = { .count = argc, .items = argv, .at = 1 };
 
 	args->load.size = sizeof(args->load);
+	args->run.size = sizeof(args->run);
 	if (has_json(argc, argv))
 		args->seen |= OPT_BIT(OPT_JSON);
 	while (words.at < words.count) {
@@ -421,6 +361,5 @@ bool args_parse(struct args *args, int argc, char **argv)
 			return false;
 		}
 	}
-	hand_over_lists(args);
 	return check_options(args) && expand_full_auto(args);
 }

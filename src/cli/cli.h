@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line. Everything that it knows about policies it knows through
- * cordon.h: this directory parses words, calls the library and prints what
- * comes back. Statuses: 0, or EXIT_CORDON when Cordon itself refused or failed;
- * EXIT_NO when the answer is no; those of `run` are the command's own (P24).
+ * The program `cordon`. It parses words, calls the library and prints what comes back. It knows
+ * nothing about policies but what cordon.h says; lib/command_line.h has its commands and options.
+ * Exit statuses: 0; EXIT_CORDON when Cordon refused or failed; EXIT_NO when the answer is no;
+ * that of `run` is the command's own (P24).
  *
- *	main.c		the table of commands
- *	options.c	the table of options, from which parsing and help are made
+ *	main.c		finds the command and calls it
  *	args.c		words -> struct args
  *	values.c	words that stand for something else: durations, one of a few names
  *	help.c		--help, -h, and what is said about a wrong word
@@ -23,101 +22,17 @@
 #include <stdio.h>
 
 #include "cordon.h"
+#include "lib/command_line.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 enum { EXIT_NO = 1, EXIT_CORDON = 125 };
 
-/* ---- The tables ------------------------------------------------------------ */
-
-enum option_id {
-	OPT_CONFIG_FILE,
-	OPT_PROFILE,
-	OPT_MODE,
-	OPT_FULL_AUTO,
-	OPT_DIRECTORY,
-	OPT_WORKSPACE,
-	OPT_CONFIG,
-	OPT_ENABLE,
-	OPT_DISABLE,
-	OPT_NETWORK,
-	OPT_ALLOW_HOST,
-	OPT_DENY_HOST,
-	OPT_ALLOW_SOCKET,
-	OPT_PUBLISH,
-	OPT_HOST_PORT,
-	OPT_AUDIT,
-	OPT_ADD_READ,
-	OPT_ADD_WRITE,
-	OPT_DENY,
-	OPT_UNPROTECT,
-	OPT_BACKEND,
-	OPT_SANDBOX,
-	OPT_ACCEPT_MISSING,
-	OPT_PLATFORM,
-	OPT_TIMEOUT,
-	OPT_ENV,
-	OPT_DRY_RUN,
-	OPT_REPORT,
-	OPT_TRACE,
-	OPT_READ,
-	OPT_WRITE,
-	OPT_PATH,
-	OPT_HOST,
-	OPT_SYNTAX_ONLY,
-	OPT_FORCE,
-	OPT_CLEAN,
-	OPT_FOLLOW,
-	OPT_SUMMARY,
-	OPT_RUN,
-	OPT_DENIED,
-	OPT_SINCE,
-	OPT_LISTEN,
-	OPT_TOKEN_FILE,
-	OPT_TOKEN_ENV,
-	OPT_JSON,
-	OPT_QUIET,
-	OPT_HELP_SHORT,
-	OPT_HELP,
-	OPT_VERSION,
-};
+/* ---- Commands and options ---------------------------------------------------- */
 
 typedef uint64_t option_set;
 #define OPT_BIT(id) (UINT64_C(1) << (id))
-
-/* Which configuration is read. */
-#define OPTS_CONFIG                                                              \
-	(OPT_BIT(OPT_CONFIG_FILE) | OPT_BIT(OPT_PROFILE) | OPT_BIT(OPT_MODE) |   \
-	 OPT_BIT(OPT_DIRECTORY) | OPT_BIT(OPT_WORKSPACE) | OPT_BIT(OPT_CONFIG) | \
-	 OPT_BIT(OPT_ENABLE) | OPT_BIT(OPT_DISABLE))
-/* What decides which policy is in force; a question takes the same as a run. */
-#define OPTS_POLICY                                                                            \
-	(OPTS_CONFIG | OPT_BIT(OPT_FULL_AUTO) | OPT_BIT(OPT_NETWORK) | OPT_BIT(OPT_ADD_READ) | \
-	 OPT_BIT(OPT_ADD_WRITE) | OPT_BIT(OPT_DENY) | OPT_BIT(OPT_ALLOW_HOST) |                \
-	 OPT_BIT(OPT_DENY_HOST) | OPT_BIT(OPT_UNPROTECT) | OPT_BIT(OPT_ALLOW_SOCKET))
-#define OPTS_RUN                                                                                  \
-	(OPT_BIT(OPT_BACKEND) | OPT_BIT(OPT_SANDBOX) | OPT_BIT(OPT_ACCEPT_MISSING) |              \
-	 OPT_BIT(OPT_PLATFORM) | OPT_BIT(OPT_TIMEOUT) | OPT_BIT(OPT_ENV) | OPT_BIT(OPT_DRY_RUN) | \
-	 OPT_BIT(OPT_REPORT) | OPT_BIT(OPT_TRACE) | OPT_BIT(OPT_PUBLISH) |                        \
-	 OPT_BIT(OPT_HOST_PORT) | OPT_BIT(OPT_AUDIT))
-#define OPTS_OUTPUT (OPT_BIT(OPT_JSON) | OPT_BIT(OPT_QUIET))
-#define OPTS_ALWAYS (OPT_BIT(OPT_HELP_SHORT) | OPT_BIT(OPT_HELP))
-
-/* Under which title help lists it. */
-enum option_group { GROUP_POLICY, GROUP_RUN, GROUP_QUESTION, GROUP_OUTPUT };
-
-struct option {
-	enum option_id id;
-	enum option_group group;
-	char letter;	   /* 0 when it has none */
-	const char *name;  /* without the dashes; NULL when it has only a letter */
-	const char *value; /* what its value is called, NULL when it takes none */
-	const char *help;
-};
-
-/* In the order in which help lists them: a group stands together. */
-extern const struct option options[];
-extern const size_t option_count;
+_Static_assert(OPTION_COUNT <= 64, "a set has a bit for every option");
 
 /* "-PNAME", "--profile=NAME" -> the option, or NULL; `*value` is NULL when the word has none. */
 const struct option *option_find(const char *word, const char **value);
@@ -130,31 +45,28 @@ struct command {
 	const char *summary;
 	const char *operands;  /* "[FILE]", or "" */
 	const char *about;     /* for --help: a few lines */
-	option_set options;    /* OPT_BIT of those it takes, OPTS_ALWAYS aside */
 	uint32_t max_operands; /* 0, 1, or OPERANDS_ARE_A_COMMAND */
 };
 
-/* The first operand and all words behind it are a command of the user's. */
-#define OPERANDS_ARE_A_COMMAND UINT32_MAX
-
-/* Closed by one whose name is NULL. */
-extern const struct command commands[];
+/* By enum command_id. */
+extern const struct command commands[COMMAND_COUNT];
 
 const struct command *command_find(const char *name);
+
+/* Whether `command` takes the option; NULL: whether it may stand without a command. */
+bool command_takes(const struct command *command, const struct option *option);
+
+#define DECLARE_COMMAND(id, name, operands, max, completion, summary) \
+	int cmd_##name(const struct args *args);                      \
+	extern const char about_##name[];
+COMMANDS(DECLARE_COMMAND)
+#undef DECLARE_COMMAND
 
 /* ---- The command line, parsed ---------------------------------------------- */
 
 enum {
-	MAX_LISTED = 512,	  /* of one option that may be repeated */
+	MAX_LISTED = 512,	  /* values of one option */
 	MAX_FEATURE_BYTES = 2048, /* of all that --enable and --disable name */
-	MAX_LISTS = 12,		  /* options that may be repeated */
-	MAX_KNOWN = 64,		  /* more than there are options or commands */
-};
-
-/* The values of an option that may be repeated, NULL behind the last; NULL when there are none. */
-struct listed {
-	const char **items;
-	uint64_t count;
 };
 
 struct args {
@@ -163,43 +75,25 @@ struct args {
 	bool is_shell;		       /* the words are a shell's, their first aside */
 	char **words;		       /* of a command to run, NULL behind the last; or NULL */
 	struct cordon_load_options load;
-	const char *platform;
-	const char *backend;
-	const char *sandbox;
-	const char *report;
-	const char *audit;
-	const char *run;
-	const char *since;
-	const char *listen;
-	const char *token_file;
-	const char *token_env;
-	uint64_t timeout_ms; /* 0: none */
-	option_set seen;     /* OPT_BIT of every option given */
-	struct listed overrides;
-	struct listed add_read;
-	struct listed add_write;
-	struct listed deny;
-	struct listed unprotect;
-	struct listed allow_host;
-	struct listed deny_host;
-	struct listed allow_socket;
-	struct listed publish;
-	struct listed host_port;
-	struct listed env;
-	struct listed accept_missing;
-	size_t list_count;
+	struct cordon_run_options run; /* only what options set */
+	option_set seen;	       /* OPT_BIT of every option given */
 	size_t feature_bytes;
+	const char *texts[OPTION_COUNT]; /* of OWN_TEXT */
+	uint32_t counts[OPTION_COUNT];	 /* of `lists` */
 	/* Last, because a page that is not touched costs nothing. */
 	char features[MAX_FEATURE_BYTES];
-	const char *lists[MAX_LISTS][MAX_LISTED + 1];
+	const char *lists[OPTION_COUNT][MAX_LISTED + 1]; /* NULL behind the last */
 };
-_Static_assert(offsetof(struct args, list_count) - offsetof(struct args, overrides) ==
-		       MAX_LISTS * sizeof(struct listed),
-	       "there is room for the values of every option that may be repeated");
 
 static inline bool args_have(const struct args *args, enum option_id id)
 {
 	return (args->seen & OPT_BIT(id)) != 0;
+}
+
+/* The value of an option that only the program has; NULL: it was not given. */
+static inline const char *args_text(const struct args *args, enum option_id id)
+{
+	return args->texts[id];
 }
 
 /* Into `args`, which has to be all zeros. False when the words make no sense; the user was told. */
@@ -301,15 +195,3 @@ void signals_pass_on(struct signals *signals, cordon_run_handle *run);
 
 /* Ends this process by `number` when a keyboard ended the command with it. */
 void signals_end_likewise(const struct signals *signals, int number, bool had_terminal);
-
-int cmd_audit(const struct args *args);
-int cmd_check(const struct args *args);
-int cmd_doctor(const struct args *args);
-int cmd_explain(const struct args *args);
-int cmd_help(const struct args *args);
-int cmd_init(const struct args *args);
-int cmd_profiles(const struct args *args);
-int cmd_proxy(const struct args *args);
-int cmd_run(const struct args *args);
-int cmd_version(const struct args *args);
-int cmd_why(const struct args *args);

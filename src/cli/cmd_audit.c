@@ -6,6 +6,12 @@
 
 #include "cli/cli.h"
 
+const char about_audit[] =
+	"Shows the audit log that runs with a managed network write, or FILE. Each line is one\n"
+	"decision, oldest first: which program asked, for what, how many bytes went each way,\n"
+	"and which rule decided. --summary prints totals for each host, --follow waits for new\n"
+	"entries. With --json each line is an entry as it is in the log.";
+
 enum { FOLLOW_PAUSE_MS = 200, STATUS_NO_RUN = 1 };
 
 /* How long ago; else it is a time, which the library reads. */
@@ -91,9 +97,9 @@ int cmd_audit(const struct args *args)
 		return EXIT_CORDON;
 	}
 	asked.file = args->operand;
-	asked.run = args->run;
-	if (args->since)
-		set_since(&asked, args->since);
+	asked.run = args_text(args, OPT_RUN);
+	if (args_have(args, OPT_SINCE))
+		set_since(&asked, args_text(args, OPT_SINCE));
 	if (args_have(args, OPT_DENIED))
 		asked.flags |= CORDON_AUDIT_DENIED;
 	if (args_have(args, OPT_FOLLOW))

@@ -2,6 +2,11 @@
 /* cordon check: what is wrong with a configuration. */
 #include "cli/cli.h"
 
+const char about_check[] =
+	"Checks every layer of the configuration and every profile in it, and lists errors and\n"
+	"warnings. With FILE, that file replaces your own configuration; '-' is the standard\n"
+	"input.";
+
 static int check_syntax(const struct args *args)
 {
 	cordon_report *report;

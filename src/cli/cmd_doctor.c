@@ -7,6 +7,12 @@
 
 #include "cli/cli.h"
 
+const char about_doctor[] =
+	"Runs a probe in a sandbox of each backend. For each guarantee, says whether it holds\n"
+	"on this host, how that was tested, and how to fix it if it does not. The exit status\n"
+	"is 0 if the default profile, or the one given, can be enforced here, otherwise 1.\n"
+	"--clean also removes what killed runs left behind.";
+
 enum {
 	STEPS_MAX = 32,
 	PATIENCE_MS = 400, /* before it is said what takes so long */

@@ -2,6 +2,11 @@
 /* cordon explain: what the policy means, here or on another platform. */
 #include "cli/cli.h"
 
+const char about_explain[] =
+	"Shows the profile in force, its rules as they apply to the files of this host, the\n"
+	"guarantees that it needs and which rule needs each, the protected paths, the network,\n"
+	"the environment and the limits.";
+
 int cmd_explain(const struct args *args)
 {
 	cordon_policy *policy;
@@ -12,7 +17,7 @@ int cmd_explain(const struct args *args)
 	/* The report lists the warnings itself. */
 	if (cordon_policy_load(&args->load, &policy, &error) < 0)
 		return finish_error(args, error);
-	if (cordon_explain(policy, args->platform, &report, &error) < 0)
+	if (cordon_explain(policy, args->run.platform, &report, &error) < 0)
 		status = finish_error(args, error);
 	else
 		status = finish_report(args, report);

@@ -2,6 +2,10 @@
 /* cordon help, cordon version. */
 #include "cli/cli.h"
 
+const char about_help[] = "Same as 'cordon COMMAND --help'.";
+
+const char about_version[] = "Same as 'cordon --version'.";
+
 int cmd_help(const struct args *args)
 {
 	const struct command *command = NULL;

@@ -4,6 +4,10 @@
 
 #include "cli/cli.h"
 
+const char about_init[] =
+	"Writes a commented configuration to FILE, by default ~/.config/cordon/config.toml.\n"
+	"An existing file is kept, unless --force is given. '-' is the standard output.";
+
 int cmd_init(const struct args *args)
 {
 	uint32_t flags = args_have(args, OPT_FORCE) ? CORDON_INIT_REPLACE : 0;

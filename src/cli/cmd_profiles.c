@@ -2,6 +2,10 @@
 /* cordon profiles: which there are, and what one amounts to. */
 #include "cli/cli.h"
 
+const char about_profiles[] =
+	"Lists all profiles. With NAME, shows that profile as TOML with everything that it\n"
+	"inherits, and what :minimal and :secrets stand for.";
+
 int cmd_profiles(const struct args *args)
 {
 	struct cordon_load_options load = args->load;

@@ -12,20 +12,27 @@
 
 #include "cli/cli.h"
 
+const char about_proxy[] =
+	"Runs the filtering proxy of a managed network on its own: HTTP and SOCKS5 on one port,\n"
+	"with the rules of the profile in force. When it is ready it prints its addresses as\n"
+	"one line of JSON. SIGTERM or SIGINT stops it; SIGHUP makes it read the rules again.\n"
+	"Nothing forces a program to use it: 'cordon run' does that.";
+
 enum { TOKEN_BYTES = 256 };
 
 /* ---- The token ------------------------------------------------------------------------- */
 
 static bool complain_file(const struct args *args, const char *why)
 {
-	complain_usage(args, "--token-file '%s': %s", args->token_file, why);
+	complain_usage(args, "--token-file '%s': %s", args_text(args, OPT_TOKEN_FILE), why);
 	return false;
 }
 
 /* The first line of a file that nobody else may read. */
 static bool read_token_file(const struct args *args, char token[TOKEN_BYTES])
 {
-	int fd = open(args->token_file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd =
+		open(args_text(args, OPT_TOKEN_FILE), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	ssize_t n;
 
@@ -51,22 +58,23 @@ static bool read_token_file(const struct args *args, char token[TOKEN_BYTES])
 /* Never an option's value: that everybody on the host can read. */
 static bool find_token(const struct args *args, char token[TOKEN_BYTES], const char **out)
 {
+	const char *variable = args_text(args, OPT_TOKEN_ENV);
 	const char *value;
 
 	*out = NULL;
-	if (args->token_file && args->token_env) {
+	if (args_have(args, OPT_TOKEN_FILE) && variable) {
 		complain_usage(args, "--token-file and --token-env exclude each other");
 		return false;
 	}
-	if (args->token_file) {
+	if (args_have(args, OPT_TOKEN_FILE)) {
 		*out = token;
 		return read_token_file(args, token);
 	}
-	if (!args->token_env)
+	if (!variable)
 		return true;
-	value = getenv(args->token_env);
+	value = getenv(variable);
 	if (!value) {
-		complain_usage(args, "--token-env %s: there is no such variable", args->token_env);
+		complain_usage(args, "--token-env %s: the variable is not set", variable);
 		return false;
 	}
 	*out = value;
@@ -150,8 +158,8 @@ static cordon_proxy *start(const struct args *args, const char *token)
 	cordon_policy *policy;
 	cordon_error *error;
 
-	asked.listen = args->listen;
-	asked.audit = args->audit;
+	asked.listen = args_text(args, OPT_LISTEN);
+	asked.audit = args->run.audit_file;
 	asked.token = token;
 	load.flags = CORDON_LOAD_HOSTS_ONLY;
 	show_warnings(args, &load);

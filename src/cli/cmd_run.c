@@ -9,6 +9,26 @@
 
 #include "cli/cli.h"
 
+#define ABOUT                                                                                     \
+	"Runs COMMAND so that it can touch only what the policy allows. If this host can't\n"     \
+	"enforce the policy, COMMAND is not run. Without options it may read everything, write\n" \
+	"nothing, and has no network. Options end at the first word of COMMAND. COMMAND uses\n"   \
+	"the input, output and terminal of cordon, which forwards signals to it.\n"               \
+	"\n"                                                                                      \
+	"  cordon run -- git log                read, but change nothing\n"                       \
+	"  cordon run --full-auto -- make test  write here and in /tmp, no network\n"             \
+	"  cordon run -P dev -- npm test        use a profile of your configuration\n"            \
+	"  cordon run --dry-run -- git log      show what would be enforced, and how\n"           \
+	"  cordon run --allow-host example.org -- curl -sS https://example.org/\n"                \
+	"                                       connect to that host only\n"                      \
+	"\n"                                                                                      \
+	"The exit status is that of COMMAND, 128+n if signal n killed it, 124 after --timeout,\n" \
+	"126 or 127 if it could not be executed or found, and 125 if Cordon refused or failed.\n" \
+	"'cordon why PATH' and 'cordon why HOST' say why an attempt was refused."
+
+const char about_run[] = ABOUT;
+const char about_sandbox[] = ABOUT;
+
 enum { STATUS_NOT_FOUND = 127 };
 
 struct running {
@@ -63,21 +83,13 @@ static void fill_request(struct running *r)
 	enum verbosity verbosity = find_verbosity(args);
 
 	r->load = args->load;
-	r->options = (struct cordon_run_options){
-		.size = sizeof(r->options),
-		.load = &r->load,
-		.command = (const char *const *)args->words,
-		.platform = args->platform,
-		.backend = args->backend,
-		.sandbox = args->sandbox,
-		.set_environment = (const char *const *)args->env.items,
-		.accept_missing = (const char *const *)args->accept_missing.items,
-		.publish = (const char *const *)args->publish.items,
-		.host_ports = (const char *const *)args->host_port.items,
-		.audit_file = args->audit,
-		.timeout_ms = args->timeout_ms,
-		.flags = CORDON_RUN_FOREGROUND,
-	};
+	r->options = args->run;
+	r->options.size = sizeof(r->options);
+	r->options.load = &r->load;
+	r->options.command = (const char *const *)args->words;
+	/* CORDON_LOG says the same as the two options, and --trace wins. */
+	r->options.flags &= ~(uint64_t)(CORDON_RUN_QUIET | CORDON_RUN_TRACE);
+	r->options.flags |= CORDON_RUN_FOREGROUND;
 	if (args->is_shell)
 		r->options.flags |= CORDON_RUN_SHELL;
 	r->load.on_progress = take_time;
@@ -97,7 +109,7 @@ static int dry_run(const struct running *r)
 	cordon_report *report;
 	cordon_error *error;
 
-	if (r->args->report) {
+	if (args_have(r->args, OPT_REPORT)) {
 		complain_usage(r->args, "--dry-run prints its report; --report is for a run");
 		return EXIT_CORDON;
 	}
@@ -228,6 +240,11 @@ static bool fill_streams(void)
 		if (fcntl(stream, F_GETFD) < 0 && open("/dev/null", O_RDWR) != stream)
 			return false;
 	return true;
+}
+
+int cmd_sandbox(const struct args *args)
+{
+	return cmd_run(args);
 }
 
 int cmd_run(const struct args *args)

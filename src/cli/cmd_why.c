@@ -8,6 +8,15 @@
 
 #include "cli/cli.h"
 
+const char about_why[] =
+	"Says whether a path may be read or written, or a host may be reached; which rule\n"
+	"decides that and where it is written; which rules it overrides; and the smallest edit\n"
+	"that would change the answer. The operand is a path if it contains a '/', begins with\n"
+	"'.' or '~', or names a file in this directory; otherwise it is a host. Host names are\n"
+	"not resolved, and nothing is run. With the options of a run the answer is for that\n"
+	"run. The exit status is 0 for yes, 1 for no (denied, or less than --read or --write\n"
+	"asks for), and 125 for an error.";
+
 static bool asks_access(const struct args *args)
 {
 	return args_have(args, OPT_READ) || args_have(args, OPT_WRITE);

@@ -10,7 +10,13 @@ enum {
 	SUGGEST_BYTES = 32, /* longer words are close to nothing */
 };
 
-static void print_option(FILE *to, const struct option *option)
+static bool is_repeatable(const struct option *option)
+{
+	return option->value.kind == VALUE_LIST || option->value.kind == VALUE_WORDS ||
+	       option->value.kind == VALUE_FEATURE;
+}
+
+static void print_option(FILE *to, const struct option *option, bool names_command)
 {
 	char text[64] = "    ";
 	size_t used = option->letter ? 0 : 4;
@@ -19,29 +25,38 @@ static void print_option(FILE *to, const struct option *option)
 		used = (size_t)snprintf(text, sizeof(text), "-%c%s", option->letter,
 					option->name ? ", " : "");
 	(void)snprintf(text + used, sizeof(text) - used, "%s%s%s%s", option->name ? "--" : "",
-		       option->name ? option->name : "", option->value ? " " : "",
-		       option->value ? option->value : "");
-	(void)fprintf(to, "  %-*s %s\n", COLUMN, text, option->help);
+		       option->name ? option->name : "", option->argument ? " " : "",
+		       option->argument ? option->argument : "");
+	(void)fprintf(to, "  %-*s ", COLUMN, text);
+	if (strlen(text) > COLUMN)
+		(void)fprintf(to, "\n  %*s ", COLUMN, "");
+	for (size_t i = 0; i < COMMAND_COUNT && names_command; i++)
+		if (command_takes(&commands[i], option))
+			(void)fprintf(to, "%s: ", commands[i].name);
+	(void)fprintf(to, "%s%s\n", option->help, is_repeatable(option) ? " (repeatable)" : "");
 }
 
-static void print_options(FILE *to, option_set which)
+/* Those of a command; NULL: all. */
+static void print_options(FILE *to, const struct command *command)
 {
 	static const char *const titles[] = {
-		[GROUP_POLICY] = "the policy:",
-		[GROUP_RUN] = "the run:",
-		[GROUP_QUESTION] = "the question:",
-		[GROUP_OUTPUT] = "the output:",
+#define GROUP_TITLE(id, title) title,
+		OPTION_GROUPS(GROUP_TITLE)
 	};
 	int group = -1;
 
-	for (size_t i = 0; i < option_count; i++) {
-		if ((which & OPT_BIT(options[i].id)) == 0)
+	for (size_t i = 0; i < OPTION_COUNT; i++) {
+		bool is_own = options[i].group == GROUP_COMMAND;
+
+		if (command && !command_takes(command, &options[i]))
 			continue;
 		if ((int)options[i].group != group) {
 			group = (int)options[i].group;
-			(void)fprintf(to, "\n%s\n", titles[group]);
+			(void)fprintf(to, "\n%s:\n",
+				      is_own && !command ? "Options of one command"
+							 : titles[group]);
 		}
-		print_option(to, &options[i]);
+		print_option(to, &options[i], is_own && !command);
 	}
 }
 
@@ -50,25 +65,25 @@ static void print_commands(FILE *to)
 	int width = COLUMN;
 
 	/* All in one column, however long the longest is. */
-	for (const struct command *c = commands; c->name; c++) {
-		int needed = (int)(strlen(c->name) + 1 + strlen(c->operands));
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		int needed = (int)(strlen(commands[i].name) + 1 + strlen(commands[i].operands));
 
 		width = needed > width ? needed : width;
 	}
-	for (const struct command *c = commands; c->name; c++) {
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		char text[64];
 
-		(void)snprintf(text, sizeof(text), "%s %s", c->name, c->operands);
-		(void)fprintf(to, "  %-*s %s\n", width, text, c->summary);
+		(void)snprintf(text, sizeof(text), "%s %s", commands[i].name, commands[i].operands);
+		(void)fprintf(to, "  %-*s %s\n", width, text, commands[i].summary);
 	}
 }
 
 static void print_overview(FILE *to, bool is_full)
 {
-	(void)fputs(
-		"usage: cordon COMMAND [OPTIONS]\n\n"
-		"Runs a command so that it can touch only what a policy allows, and says why.\n\n",
-		to);
+	(void)fputs("usage: cordon COMMAND [OPTIONS]\n\n"
+		    "Runs commands that can touch only what a policy allows, and explains the "
+		    "policy.\n\n",
+		    to);
 	print_commands(to);
 	if (!is_full) {
 		(void)fputs("\n'cordon --help' shows all options, "
@@ -76,28 +91,28 @@ static void print_overview(FILE *to, bool is_full)
 			    to);
 		return;
 	}
-	print_options(to, ~UINT64_C(0));
-	(void)fputs(
-		"\nenvironment:\n"
-		"  CORDON_PROFILE             the profile, when no option names one\n"
-		"  CORDON_MODE                the mode, likewise\n"
-		"  CORDON_WORKSPACE           the workspace, when no option names one\n"
-		"  CORDON_LOG                 trace, warn or quiet, for 'cordon run'\n"
-		"  XDG_CONFIG_HOME            where cordon/config.toml is, instead of ~/.config\n"
-		"  XDG_STATE_HOME             where the audit log is, instead of ~/.local/state\n"
-		"  NO_COLOR                   when not empty, print no colours\n"
-		"\nThe status is 0, or 125 when there is an error; that of 'cordon run' is the "
-		"command's,\nthat of 'cordon doctor' 1 when the policy can't be enforced "
-		"here, that of 'cordon audit'\n1 when it has no such run.\nMore in cordon(1) and "
-		"cordon-policy(5).\n",
-		to);
+	print_options(to, NULL);
+	(void)fputs("\nEnvironment:\n"
+		    "  CORDON_PROFILE             profile to use if no option names one\n"
+		    "  CORDON_MODE                mode to use if no option names one\n"
+		    "  CORDON_WORKSPACE           workspace to use if no option names one\n"
+		    "  CORDON_LOG                 what 'cordon run' prints: trace, warn or quiet\n"
+		    "  XDG_CONFIG_HOME            holds cordon/config.toml (default ~/.config)\n"
+		    "  XDG_STATE_HOME             holds the audit log (default ~/.local/state)\n"
+		    "  NO_COLOR                   if not empty, print no colours\n"
+		    "\nThe exit status is 0, or 125 after an error. 'cordon run' exits with the "
+		    "status of\n"
+		    "the command. 'cordon why' exits with 1 if the answer is no, 'cordon doctor' "
+		    "if the\n"
+		    "policy can't be enforced here, 'cordon audit' if there is no such run.\n"
+		    "See also cordon(1) and cordon-policy(5).\n",
+		    to);
 }
 
 void help_print_usage(FILE *to, const struct command *command)
 {
-	(void)fprintf(to, "usage: cordon %s%s%s%s\n", command->name,
-		      command->options ? " [OPTIONS]" : "", command->operands[0] ? " " : "",
-		      command->operands);
+	(void)fprintf(to, "usage: cordon %s [OPTIONS]%s%s\n", command->name,
+		      command->operands[0] ? " " : "", command->operands);
 }
 
 void help_print(FILE *to, const struct command *command, bool is_full)
@@ -113,7 +128,7 @@ void help_print(FILE *to, const struct command *command, bool is_full)
 		return;
 	}
 	(void)fprintf(to, "\n%s\n", command->about);
-	print_options(to, command->options | OPTS_ALWAYS);
+	print_options(to, command);
 }
 
 /* The number of edits that make `b` of `a`; a row of the usual table at a time. */

@@ -108,7 +108,9 @@ bool report_file_open(const struct args *args, struct report_file *file)
 {
 	int given;
 
-	*file = (struct report_file){ .path = args->report, .directory = -1, .fd = -1 };
+	*file = (struct report_file){ .path = args_text(args, OPT_REPORT),
+				      .directory = -1,
+				      .fd = -1 };
 	if (!file->path)
 		return true;
 	given = find_descriptor(file->path);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading option structs of callers that are older or newer than this library. */
+#include "lib/command_line.h"
 #include "lib/lib.h"
 
 /* Every member is 8 bytes wide, so no new one can land in old padding. */
 _Static_assert(sizeof(void *) == 8, "pointers are members, and members are 8 bytes");
-_Static_assert(sizeof(struct cordon_load_options) == 29 * sizeof(uint64_t),
-	       "no padding, no narrow member");
-_Static_assert(sizeof(struct cordon_run_options) == 23 * sizeof(uint64_t),
-	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_host_request) == 8 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_doctor_options) == 6 * sizeof(uint64_t),
@@ -51,30 +48,34 @@ static int read_struct(const void *in, void *out, size_t out_size, const char *n
 static int check_list(const char *const *list, uint64_t count, const char *name, struct err *e)
 {
 	if (count > 0 && !list)
-		return FAIL(e, ERR_ARGUMENT, "the count of %s is set, the list is not", name);
+		return FAIL(e, ERR_ARGUMENT, "the count of '%s' is set, but the list is NULL",
+			    name);
 	if (count > LIST_MAX)
-		return FAIL(e, ERR_LIMIT, "%llu %s are too many", (unsigned long long)count, name);
+		return FAIL(e, ERR_LIMIT, "'%s' has %llu items; at most %d are allowed", name,
+			    (unsigned long long)count, LIST_MAX);
 	for (size_t i = 0; i < count; i++)
 		if (!list[i])
-			return FAIL(e, ERR_ARGUMENT, "one of the %s is NULL", name);
+			return FAIL(e, ERR_ARGUMENT, "an item of '%s' is NULL", name);
 	return 0;
 }
 
 int options_read(const struct cordon_load_options *in, struct cordon_load_options *out,
 		 struct err *e)
 {
-	if (read_struct(in, out, sizeof(*out), "cordon_load_options", e) < 0 ||
-	    check_list(out->overrides, out->override_count, "overrides", e) < 0 ||
-	    check_list(out->add_read, out->add_read_count, "paths to read", e) < 0 ||
-	    check_list(out->add_write, out->add_write_count, "paths to write", e) < 0 ||
-	    check_list(out->deny, out->deny_count, "paths to deny", e) < 0 ||
-	    check_list(out->unprotect, out->unprotect_count, "names to unprotect", e) < 0 ||
-	    check_list(out->allow_hosts, out->allow_host_count, "hosts to allow", e) < 0 ||
-	    check_list(out->deny_hosts, out->deny_host_count, "hosts to deny", e) < 0 ||
-	    check_list(out->allow_sockets, out->allow_socket_count, "sockets to allow", e) < 0)
+	if (read_struct(in, out, sizeof(*out), "cordon_load_options", e) < 0)
 		return err_result(e);
+	for (size_t i = 0; i < option_member_count; i++) {
+		const struct option_value *value = &option_members[i];
+		struct option_list list;
+
+		if (value->kind != VALUE_LIST)
+			continue;
+		memcpy(&list, option_member(value, out, NULL), sizeof(list));
+		if (check_list(list.items, list.count, value->member, e) < 0)
+			return err_result(e);
+	}
 	if (out->flags & ~(uint64_t)CORDON_LOAD_HOSTS_ONLY)
-		return FAIL(e, ERR_ARGUMENT, "an unknown flag is set");
+		return FAIL(e, ERR_ARGUMENT, "cordon_load_options.flags has an unknown flag");
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/shell.h"
+#include "lib/command_line.h"
 #include "lib/run.h"
 
 struct words {
@@ -27,62 +28,87 @@ static void add(struct words *words, const char *word)
 		words->has_failed = true;
 }
 
-static void add_option(struct words *words, const char *option, const char *value)
+static void add_option(struct words *words, const char *name, const char *value)
 {
-	if (!value)
+	struct str option;
+
+	if (words->has_failed)
 		return;
-	add(words, option);
-	add(words, value);
+	if (arena_printf(&words->a, &option, words->e, "--%s", name) < 0) {
+		words->has_failed = true;
+		return;
+	}
+	add(words, option.p);
+	if (value)
+		add(words, value);
 }
 
-static void add_list(struct words *words, const char *option, const char *const *list,
-		     uint64_t count)
+static void add_time(struct words *words, const char *name, uint64_t ms)
 {
-	for (size_t i = 0; i < count; i++)
-		add_option(words, option, list[i]);
+	struct str text;
+
+	if (!ms || words->has_failed)
+		return;
+	if (arena_printf(&words->a, &text, words->e, "%llums", (unsigned long long)ms) < 0)
+		words->has_failed = true;
+	else
+		add_option(words, name, text.p);
 }
 
-static void add_words(struct words *words, const char *option, const char *const *list)
+static void add_value(struct words *words, const struct option *option, const void *place)
 {
-	for (size_t i = 0; list && list[i]; i++)
-		add_option(words, option, list[i]);
+	const char *const *text = place;
+	const char *const *const *all = place;
+	const uint64_t *number = place;
+	struct option_list list;
+
+	switch (option->value.kind) {
+	case VALUE_TEXT:
+		if (*text)
+			add_option(words, option->name, *text);
+		break;
+	case VALUE_LIST:
+		memcpy(&list, place, sizeof(list));
+		for (size_t i = 0; i < list.count; i++)
+			add_option(words, option->name, list.items[i]);
+		break;
+	case VALUE_WORDS:
+	case VALUE_FEATURE:
+		for (size_t i = 0; *all && (*all)[i]; i++)
+			add_option(words, option->name, (*all)[i]);
+		break;
+	case VALUE_TIME:
+		add_time(words, option->name, *number);
+		break;
+	case VALUE_FLAG:
+		if (*number & option->value.flag)
+			add_option(words, option->name, NULL);
+		break;
+	case VALUE_COPIED:
+	case VALUE_OWN_TEXT:
+	case VALUE_OWN_SWITCH:
+		break;
+	}
 }
 
-static void add_load(struct words *words, const struct cordon_load_options *load)
+/* The options that `command` takes, except flags when they are not to be among them. */
+static void add_options(struct words *words, const struct asked *asked, uint32_t command,
+			bool has_flags)
 {
-	add_option(words, "--mode", load->mode);
-	add_option(words, "--profile", load->profile);
-	add_option(words, "-C", load->directory);
-	add_option(words, "--workspace", load->workspace);
-	add_option(words, "--config-file", load->config_file);
-	add_list(words, "--config", load->overrides, load->override_count);
-}
+	struct asked all = *asked;
 
-static void add_access(struct words *words, const struct cordon_load_options *load)
-{
-	add_option(words, "--network", load->network);
-	add_list(words, "--add-read", load->add_read, load->add_read_count);
-	add_list(words, "--add-write", load->add_write, load->add_write_count);
-	add_list(words, "--deny", load->deny, load->deny_count);
-	add_list(words, "--unprotect", load->unprotect, load->unprotect_count);
-	add_list(words, "--allow-host", load->allow_hosts, load->allow_host_count);
-	add_list(words, "--deny-host", load->deny_hosts, load->deny_host_count);
-	add_list(words, "--allow-socket", load->allow_sockets, load->allow_socket_count);
-}
-
-static void add_policy(struct words *words, const struct asked *asked)
-{
-	add_load(words, &asked->load);
-	add_words(words, "--enable", asked->run.enable);
-	add_words(words, "--disable", asked->run.disable);
-	add_access(words, &asked->load);
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		if ((options[i].commands & command) &&
+		    (has_flags || options[i].value.kind != VALUE_FLAG))
+			add_value(words, &options[i],
+				  option_member(&options[i].value, &all.load, &all.run));
 }
 
 int asked_policy_words(const struct asked *asked, struct buf *out, struct err *e)
 {
 	struct words words = { .a = ARENA_INIT(RUN_MAX_BYTES), .e = e };
 
-	add_policy(&words, asked);
+	add_options(&words, asked, ONLY(WHY), false);
 	for (size_t i = 0; i < words.list.count; i++) {
 		buf_add_char(out, ' ');
 		shell_add_word(out, str_of(words.list.items[i]));
@@ -91,38 +117,13 @@ int asked_policy_words(const struct asked *asked, struct buf *out, struct err *e
 	return words.has_failed ? err_result(e) : 0;
 }
 
-static void add_timeout(struct words *words, uint64_t timeout_ms)
-{
-	struct str text;
-
-	if (!timeout_ms || words->has_failed)
-		return;
-	if (arena_printf(&words->a, &text, words->e, "%llums", (unsigned long long)timeout_ms) < 0)
-		words->has_failed = true;
-	else
-		add_option(words, "--timeout", text.p);
-}
-
 static void add_all(struct words *words, const struct asked *asked)
 {
 	const struct cordon_run_options *run = &asked->run;
 
 	add(words, run->binary ? run->binary : "cordon");
 	add(words, "run");
-	add_option(words, "--platform", run->platform);
-	add_policy(words, asked);
-	add_option(words, "--backend", run->backend);
-	add_option(words, "--sandbox", run->sandbox);
-	add_words(words, "--accept-missing", run->accept_missing);
-	add_words(words, "--publish", run->publish);
-	add_words(words, "--host-port", run->host_ports);
-	add_option(words, "--audit", run->audit_file);
-	add_timeout(words, run->timeout_ms);
-	add_words(words, "--env", run->set_environment);
-	if (run->flags & CORDON_RUN_QUIET)
-		add(words, "--quiet");
-	if (run->flags & CORDON_RUN_TRACE)
-		add(words, "--trace");
+	add_options(words, asked, ONLY(RUN), true);
 	add(words, "--");
 	for (size_t i = 0; run->command[i]; i++)
 		add(words, run->command[i]);

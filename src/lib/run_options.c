@@ -3,82 +3,42 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
+#include "lib/command_line.h"
 #include "lib/run.h"
 #include "os/os.h"
 
 enum { WORDS_MAX = 1 << 20 };
 
-/* ---- Completing ---------------------------------------------------------------------- */
+/* ---- Defaults ------------------------------------------------------------------------ */
 
-#define TAKE(to, from, member)                         \
-	do {                                           \
-		if (!(to)->member)                     \
-			(to)->member = (from)->member; \
-	} while (0)
-
-static void take_list(const char *const **list, uint64_t *count, const char *const *default_list,
-		      uint64_t default_count)
+/* Fills in what the request leaves at NULL or 0. */
+static void complete(struct asked *to, const struct cordon *from)
 {
-	if (*count)
-		return;
-	*list = default_list;
-	*count = default_count;
-}
+	struct cordon_run_options run = from->options;
+	struct cordon_load_options load = from->load;
 
-static void complete_load(struct cordon_load_options *to, const struct cordon_load_options *from)
-{
-	TAKE(to, from, directory);
-	TAKE(to, from, workspace);
-	TAKE(to, from, config_file);
-	TAKE(to, from, system_directory);
-	/* One choice in two members. */
-	if (!to->profile && !to->mode) {
-		to->profile = from->profile;
-		to->mode = from->mode;
+	/* One choice in two members, twice. */
+	if (to->load.profile || to->load.mode)
+		load.profile = load.mode = NULL;
+	if (to->run.backend || to->run.sandbox)
+		run.backend = run.sandbox = NULL;
+	for (size_t i = 0; i < option_member_count; i++) {
+		const struct option_value *value = &option_members[i];
+		void *place = option_member(value, &to->load, &to->run);
+		const void *given = option_member(value, &load, &run);
+		struct option_list list;
+		uint64_t number;
+
+		if (!value->member)
+			continue;
+		if (value->kind == VALUE_LIST) {
+			memcpy(&list, place, sizeof(list));
+			memcpy(place, list.count ? &list : given, sizeof(list));
+		} else {
+			memcpy(&number, place, sizeof(number));
+			memcpy(place, number ? &number : given, sizeof(number));
+		}
 	}
-	TAKE(to, from, environment);
-	TAKE(to, from, on_warning);
-	TAKE(to, from, on_progress);
-	TAKE(to, from, user);
-	TAKE(to, from, network);
-	take_list(&to->overrides, &to->override_count, from->overrides, from->override_count);
-	take_list(&to->add_read, &to->add_read_count, from->add_read, from->add_read_count);
-	take_list(&to->add_write, &to->add_write_count, from->add_write, from->add_write_count);
-	take_list(&to->deny, &to->deny_count, from->deny, from->deny_count);
-	take_list(&to->unprotect, &to->unprotect_count, from->unprotect, from->unprotect_count);
-	take_list(&to->allow_hosts, &to->allow_host_count, from->allow_hosts,
-		  from->allow_host_count);
-	take_list(&to->deny_hosts, &to->deny_host_count, from->deny_hosts, from->deny_host_count);
-	take_list(&to->allow_sockets, &to->allow_socket_count, from->allow_sockets,
-		  from->allow_socket_count);
-}
-
-static void complete_run(struct cordon_run_options *to, const struct cordon_run_options *from)
-{
-	TAKE(to, from, command);
-	TAKE(to, from, platform);
-	/* The same. */
-	if (!to->backend && !to->sandbox) {
-		to->backend = from->backend;
-		to->sandbox = from->sandbox;
-	}
-	TAKE(to, from, environment);
-	TAKE(to, from, set_environment);
-	TAKE(to, from, timeout_ms);
-	TAKE(to, from, capture_limit);
-	TAKE(to, from, flags);
-	TAKE(to, from, accept_missing);
-	TAKE(to, from, binary);
-	TAKE(to, from, on_output);
-	TAKE(to, from, on_trace);
-	TAKE(to, from, on_done);
-	TAKE(to, from, run_user);
-	TAKE(to, from, enable);
-	TAKE(to, from, disable);
-	TAKE(to, from, publish);
-	TAKE(to, from, host_ports);
-	TAKE(to, from, audit_file);
-	TAKE(to, from, decide_host);
 }
 
 static int check_command(const char *const *command, struct err *e)
@@ -106,10 +66,8 @@ int asked_read(const cordon *handle, const struct cordon_run_options *request, s
 	if (options_read_run(request, &out->run, e) < 0 ||
 	    options_read(out->run.load, &out->load, e) < 0)
 		return err_result(e);
-	if (handle) {
-		complete_run(&out->run, &handle->options);
-		complete_load(&out->load, &handle->load);
-	}
+	if (handle)
+		complete(out, handle);
 	out->run.load = &out->load;
 	if (out->run.flags & ~known)
 		return FAIL(e, ERR_ARGUMENT, "an unknown flag is set");
@@ -325,34 +283,26 @@ static int keep_list(struct arena *a, const char *const **list, uint64_t count, 
 	return 0;
 }
 
-static int keep_load(struct arena *a, struct cordon_load_options *o, struct err *e)
+static int keep_value(struct arena *a, const struct option_value *value, void *place, struct err *e)
 {
-	if (keep_text(a, &o->directory, e) < 0 || keep_text(a, &o->workspace, e) < 0 ||
-	    keep_text(a, &o->config_file, e) < 0 || keep_text(a, &o->system_directory, e) < 0 ||
-	    keep_text(a, &o->profile, e) < 0 || keep_text(a, &o->mode, e) < 0 ||
-	    keep_text(a, &o->network, e) < 0 || keep_words(a, &o->environment, e) < 0 ||
-	    keep_list(a, &o->overrides, o->override_count, e) < 0 ||
-	    keep_list(a, &o->add_read, o->add_read_count, e) < 0 ||
-	    keep_list(a, &o->add_write, o->add_write_count, e) < 0 ||
-	    keep_list(a, &o->deny, o->deny_count, e) < 0 ||
-	    keep_list(a, &o->unprotect, o->unprotect_count, e) < 0 ||
-	    keep_list(a, &o->allow_hosts, o->allow_host_count, e) < 0 ||
-	    keep_list(a, &o->deny_hosts, o->deny_host_count, e) < 0 ||
-	    keep_list(a, &o->allow_sockets, o->allow_socket_count, e) < 0)
-		return err_result(e);
-	return 0;
-}
+	struct option_list list;
 
-static int keep_run(struct arena *a, struct cordon_run_options *o, struct err *e)
-{
-	if (keep_text(a, &o->platform, e) < 0 || keep_text(a, &o->backend, e) < 0 ||
-	    keep_text(a, &o->sandbox, e) < 0 || keep_text(a, &o->binary, e) < 0 ||
-	    keep_words(a, &o->command, e) < 0 || keep_words(a, &o->environment, e) < 0 ||
-	    keep_words(a, &o->set_environment, e) < 0 || keep_words(a, &o->accept_missing, e) < 0 ||
-	    keep_words(a, &o->enable, e) < 0 || keep_words(a, &o->disable, e) < 0 ||
-	    keep_words(a, &o->publish, e) < 0 || keep_words(a, &o->host_ports, e) < 0 ||
-	    keep_text(a, &o->audit_file, e) < 0)
-		return err_result(e);
+	switch (value->kind) {
+	case VALUE_TEXT:
+		return keep_text(a, place, e);
+	case VALUE_LIST:
+		memcpy(&list, place, sizeof(list));
+		return keep_list(a, place, list.count, e);
+	case VALUE_WORDS:
+	case VALUE_FEATURE:
+		return keep_words(a, place, e);
+	case VALUE_TIME:
+	case VALUE_FLAG:
+	case VALUE_COPIED:
+	case VALUE_OWN_TEXT:
+	case VALUE_OWN_SWITCH:
+		break;
+	}
 	return 0;
 }
 
@@ -361,10 +311,13 @@ static int fill_handle(struct cordon *handle, const struct cordon_run_options *d
 {
 	handle->arena = (struct arena)ARENA_INIT(RUN_MAX_BYTES);
 	if (options_read_run(defaults, &handle->options, e) < 0 ||
-	    options_read(handle->options.load, &handle->load, e) < 0 ||
-	    keep_run(&handle->arena, &handle->options, e) < 0 ||
-	    keep_load(&handle->arena, &handle->load, e) < 0)
+	    options_read(handle->options.load, &handle->load, e) < 0)
 		return err_result(e);
+	for (size_t i = 0; i < option_member_count; i++)
+		if (keep_value(&handle->arena, &option_members[i],
+			       option_member(&option_members[i], &handle->load, &handle->options),
+			       e) < 0)
+			return err_result(e);
 	handle->options.load = NULL; /* it is in the handle */
 	return 0;
 }

@@ -75,14 +75,13 @@ TEST(every_member_has_its_words)
 					      .disable = disable };
 
 	CHECK_STR(words_of(NULL, &request),
-		  "[cordon][run][--platform][landlock][--mode][workspace-write][-C][dir]"
-		  "[--workspace][ws]"
+		  "[cordon][run][--mode][workspace-write][--cd][dir][--workspace][ws]"
 		  "[--config-file][c.toml][--config][features.a=true][--config][git=\"commit\"]"
-		  "[--enable][x][--disable][y][--disable][z][--network][full][--add-read][/r]"
-		  "[--add-write][w 1][--add-write][w2][--deny][-d][--allow-socket][w "
-		  "1][--backend][native]"
-		  "[--sandbox][require][--accept-missing][limits][--timeout][1500ms]"
-		  "[--env][A=b c][--env][GITHUB_TOKEN][--quiet][--trace][--][ls][-l][--][a b]");
+		  "[--enable][x][--disable][y][--disable][z][--add-read][/r]"
+		  "[--add-write][w 1][--add-write][w2][--deny][-d][--network][full]"
+		  "[--allow-socket][w 1][--backend][native][--sandbox][require]"
+		  "[--accept-missing][limits][--platform][landlock][--timeout][1500ms]"
+		  "[--env][A=b c][--env][GITHUB_TOKEN][--trace][--quiet][--][ls][-l][--][a b]");
 	load.mode = NULL;
 	load.profile = "dev";
 	CHECK(strstr(words_of(NULL, &request), "[--profile][dev]") != NULL);
@@ -175,16 +174,17 @@ TEST(a_handle_holds_defaults_and_a_request_comes_before_them)
 	memset(&load, 0xff, sizeof(load));
 	memset(&defaults, 0xff, sizeof(defaults));
 	CHECK_STR(words_of(handle, &request),
-		  "[cordon][run][--profile][dev][-C][there][--workspace][ws][--config][a.b=1][--"
+		  "[cordon][run][--profile][dev][--cd][there][--workspace][ws][--config][a.b=1][--"
 		  "network][off]"
 		  "[--backend][native][--timeout][70ms][--][ls][-l][--][a b]");
 	request.load = &own;
 	request.sandbox = "forbid";
 	request.timeout_ms = 9;
-	CHECK_STR(words_of(handle, &request),
-		  "[cordon][run][--mode][read-only][-C][there][--workspace][ws][--config][a.b=1][--"
-		  "network][off]"
-		  "[--sandbox][forbid][--timeout][9ms][--][ls][-l][--][a b]");
+	CHECK_STR(
+		words_of(handle, &request),
+		"[cordon][run][--mode][read-only][--cd][there][--workspace][ws][--config][a.b=1][--"
+		"network][off]"
+		"[--sandbox][forbid][--timeout][9ms][--][ls][-l][--][a b]");
 	cordon_free(handle);
 	CHECK_INT(cordon_new(NULL, NULL, NULL), -CORDON_E_ARGUMENT);
 	REQUIRE(cordon_new(NULL, &handle, NULL) == 0);
@@ -383,7 +383,7 @@ TEST(a_deny_that_names_nothing_sure_is_an_error)
 	paths[0] = "";
 	CHECK_INT(refusal(&ask, "--deny ''"), CORDON_E_ARGUMENT);
 	paths[0] = NULL;
-	CHECK_INT(refusal(&ask, "one of the paths to deny is NULL"), CORDON_E_ARGUMENT);
+	CHECK_INT(refusal(&ask, "an item of 'deny' is NULL"), CORDON_E_ARGUMENT);
 	paths[0] = "missing/is/fine";
 	CHECK_INT(refusal(&ask, ""), 0);
 }
