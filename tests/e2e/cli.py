@@ -113,12 +113,18 @@ class World:
         return self.run(*args, check=0, **kwargs)
 
     def fails(self, *args, **kwargs):
-        """Ends with 125 and says why, in one line and without internals."""
+        """Ends with 125 and says why: a headline, perhaps lines below it, and no internals."""
         result = self.run(*args, check=125, **kwargs)
-        assert result.err.startswith("cordon: error: "), repr(result)
-        assert result.err.count("\n") == 1 and len(result.err) < 2048, repr(result)
+        headline, *lines = result.err.splitlines()
+        assert headline.startswith("cordon: error: ") and len(result.err) < 2048, repr(result)
+        assert all(line.startswith("  ") and line.strip() for line in lines), repr(result)
         assert ".c:" not in result.err, f"a place in the source is shown: {result!r}"
         return result
+
+    def cause(self, *args, **kwargs):
+        """Why it fails, by the name that docs/causes.md lists."""
+        error = self.run(*args, "--json", check=125, **kwargs).json["error"]
+        return error["cause"]
 
     def access(self, path, *args):
         return self.ok("why", "--json", "--path", str(path), *args).json["access"]

@@ -631,7 +631,7 @@ def explain_knows_other_platforms(w: World):
     ):
         found = w.ok("explain", "--json", "--platform", name).json
         assert found["platform"] == platform and found["backends"][0] == first
-    assert "macos" in w.fails("explain", "--platform", "plan9").err
+    assert w.cause("explain", "--platform", "plan9") == "unknown_platform"
 
 
 @case
@@ -680,6 +680,14 @@ def the_directory_is_that_of_option_C(w: World):
     assert "No such file" in w.fails("why", "./x", "-C", "nowhere").err
     w.write("repo/file")
     assert "Not a directory" in w.fails("why", "./x", "-C", "file").err
+
+
+@case
+def a_home_is_not_a_workspace(w: World):
+    assert w.cause("explain", "--full-auto", cwd=w.home) == "home_as_workspace"
+    assert w.cause("why", "--full-auto", "./x", cwd=w.home.parent) == "home_as_workspace"
+    w.ok("explain", "--full-auto", "--add-write", str(w.home), cwd=w.home)
+    w.ok("explain", "--full-auto")
 
 
 @case
