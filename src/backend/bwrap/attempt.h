@@ -4,7 +4,7 @@
 
 #include "backend/bwrap/bwrap.h"
 
-/* A launch on its way. What is -1 or empty is not there (yet). */
+/* One launch in progress. -1 or empty: not there (yet). */
 struct attempt {
 	struct arena *a;
 	const struct launch *in;
@@ -12,7 +12,7 @@ struct attempt {
 	bool knows_kernel_mounts;
 	struct mounts mounts;
 	struct narrowed_list narrowed;
-	bool expects; /* placeholders that are not there yet: `mounts` lack their inodes */
+	bool expects; /* placeholders that are not made yet: `mounts` lack their inodes */
 	struct bwrap_job job;
 	struct bwrap_facts facts;
 	struct bwrap_program program;
@@ -23,10 +23,10 @@ struct attempt {
 	VEC(int) fds;		 /* for bwrap, in the order of enum bwrap_fd; may be there twice */
 	VEC(int) owned;		 /* those of them that are closed when bwrap has them */
 	pid_t group;		 /* that bwrap is in: the number of the helper, or its own */
-	bool has_own_namespaces; /* PID 1, as seen from here; false: it has to look itself */
-	bool stands;		 /* PID 1 has said so, and it was PID 1 */
-	bool lacks_proc;	 /* that is why it failed */
-	bool was_misled;	 /* likewise: bwrap was started with other expectations */
+	bool has_own_namespaces; /* this process has compared them; false: PID 1 has to */
+	bool stands;		 /* PID 1 runs the inner stage, and was verified */
+	bool lacks_proc;	 /* it failed because it can't mount /proc */
+	bool was_misled;	 /* it failed because bwrap got wrong descriptors */
 	struct sandbox s;
 };
 
@@ -37,31 +37,31 @@ struct attempt {
  */
 int bwrap_prepare(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 
-/* All of that but `facts` again, from what is known by now. */
+/* Sets all of that but `facts` again, from what is known now. */
 int bwrap_lower(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 
 /*
- * What was expected is looked for, and made. ERR_POLICY, and `was_misled`, when it needs other
- * descriptors than bwrap was given: then it has to be started again.
+ * Check the assumptions, and make the placeholders. ERR_POLICY with `was_misled` if bwrap would need
+ * other descriptors: then it has to be started again.
  */
 int bwrap_find_kernel_mounts(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 int bwrap_hold_places(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 
-/* The rest of `job`, while bwrap starts. As inner_prepare(), and ERR_WEAKER. */
+/* Fills in the rest of `job` while bwrap starts. Errors of inner_prepare(), and ERR_WEAKER. */
 int bwrap_prepare_job(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 
 /*
- * spawn.c: makes all that bwrap needs as descriptors and starts it. Its arguments and
- * the job are still empty then; the job is read when the identities have been mapped.
- * ERR_SYS, ERR_POLICY for what is no longer what the plan was made from.
+ * spawn.c: makes all descriptors that bwrap needs, and starts it. The files for its arguments and for
+ * the job are still empty; the job is read after the id maps are written. ERR_SYS; ERR_POLICY for
+ * a path that changed since the plan was made.
  */
 int bwrap_spawn(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 
-/* While bwrap is loaded; at the end of them it goes on. */
+/* Writes bwrap's arguments, for which it waits. */
 int bwrap_write_args(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 
-/* While it makes its namespaces. */
+/* Writes the job, while bwrap makes its namespaces. */
 int bwrap_write_job(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 
-/* What belongs to the start of bwrap, and not to the sandbox that came of it. */
+/* Closes the descriptors that were needed only to start bwrap. */
 void bwrap_close_ends(struct attempt *t) NONNULL;

@@ -12,12 +12,11 @@
  *	job.c		what the inner stage has to do, as bytes, and back
  *	stage.c		the inner stage: this program again, as PID 1 of the sandbox
  *
- * bwrap knows paths alone, and looks each of them up anew. Who swaps a directory
- * for a link between the plan and the mount could have something else shown, or
- * nothing covered. So nothing that bwrap did is believed: before it gives anything
- * up the inner stage looks at each place without following a link, and compares
- * device, inode, file system, whether it is the root of a mount, and whether it
- * can be written to, with what the plan wants there.
+ * bwrap works with paths, and looks each of them up again. An attacker who swaps a directory for a
+ * link between the plan and the mount could make it show something else, or leave something
+ * uncovered. So the inner stage verifies what bwrap did, before it drops its privileges: it opens
+ * each place without following a link, and compares device, inode, file system, whether it is the
+ * root of a mount, and whether it is writable with what the plan wants.
  */
 #pragma once
 
@@ -30,7 +29,7 @@
 #include "backend/bwrap/probe.h"
 #include "backend/inner/inner.h"
 
-/* Behind those of inner.h. */
+/* The stages after those of inner.h. */
 #define BWRAP_STAGES(X)                                            \
 	X(JOB, "understand what it was told")                      \
 	X(NAMESPACES, "find itself in namespaces of its own")      \
@@ -54,14 +53,14 @@ enum bwrap_stage {
 /* ---- find.c ---------------------------------------------------------------------- */
 
 struct bwrap_program {
-	int fd; /* O_PATH: what was looked at is what is run */
+	int fd; /* O_PATH: the file that was checked is the one that is executed */
 	struct str path;
 	struct bwrap_identity identity;
 };
 
 /*
- * `path_list` is PATH. Those that are passed over are said through `in->warn`, or
- * named in the refusal. ERR_WEAKER when there is none.
+ * `path_list` is PATH. Names those that it rejects through `in->warn`, or in the error. ERR_WEAKER if
+ * none is left.
  */
 int bwrap_find(struct arena *a, const struct launch *in, const char *path_list,
 	       struct bwrap_program *out, struct err *e) MUST_CHECK;
@@ -70,13 +69,13 @@ int bwrap_find(struct arena *a, const struct launch *in, const char *path_list,
 const char *bwrap_distrust_path(const char *path, char *where, size_t room) MUST_CHECK;
 
 /*
- * The program cordon: this one, whatever it is called, or in a host program of libcordon what
- * $CORDON_PROGRAM names, else the installed one. ERR_WEAKER when others could change that.
+ * Finds the program cordon: this one, whatever its name; in a host program of libcordon the one that
+ * $CORDON_PROGRAM names, or the installed one. ERR_WEAKER if others could change it.
  */
 int bwrap_find_cordon(struct arena *a, struct str *out, bool *is_this, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* The same as what is to be the inner stage, which the command must not change either. */
+/* Opens it as the inner stage, which the command must not be able to change either. */
 int bwrap_find_stage(struct arena *a, const struct launch *in, int *fd, struct err *e)
 	MUST_CHECK NONNULL;
 
@@ -104,40 +103,40 @@ struct bwrap_spawn {
 	const char *const *argv;
 	int *fds; /* become 0, 1, 2, ...; behind them `program` once more */
 	size_t count;
-	int life;    /* the helper's end of a socket; the run ends with the other one */
-	int bwrap;   /* its pidfd, where it runs already; -1: the helper starts it */
-	pid_t group; /* that it is in then: its own number */
+	int life;    /* the helper's end of a socket; the run ends when the other end closes */
+	int bwrap;   /* its pidfd, if it runs already; -1: the helper starts it */
+	pid_t group; /* bwrap's own group, if it runs already */
 };
 
 /*
- * bwrap itself, in a process group of its own: os_vfork()'s body, in a process that may have it,
- * and then PID 1, for a child.
+ * Executes bwrap in its own process group: the body of os_vfork(), for a process that may have bwrap,
+ * and later PID 1, as its child.
  */
 _Noreturn void bwrap_become(const struct bwrap_spawn *spawn);
 
 /*
- * The helper: kills all of them when the run is over, or when bwrap was killed before: that may
- * leave a process behind that waits for a word for ever. Where the run is a host program's, which
- * never meets a process of its runs, it starts bwrap and takes over PID 1 from it; the process
- * group of all but PID 1 has the helper's number then. Else it ends with bwrap.
+ * The helper kills bwrap and everything that it started when the run is over, and also if somebody
+ * kills bwrap early, which can leave a process that waits for bwrap for ever. For a host program,
+ * which must never see children of its runs, the helper starts bwrap itself and adopts PID 1; then
+ * all of them but PID 1 are in the helper's process group. Otherwise the helper ends with bwrap.
  *
- * It is told two things by its `life`: PID 1, and that PID 1 stands: then bwrap, which would
- * do nothing but wait, is not needed any more.
+ * It gets two messages on `life`: PID 1's pidfd, and that PID 1 runs, so that bwrap, which would
+ * only wait, can be killed.
  */
 enum bwrap_word {
-	BWRAP_WORD_FIRST, /* who PID 1 is: its pidfd comes with the word */
-	BWRAP_WORD_END,	  /* it stands: bwrap is ended */
+	BWRAP_WORD_FIRST, /* PID 1's pidfd comes with it */
+	BWRAP_WORD_END,	  /* PID 1 runs: kill bwrap */
 };
 _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn, int host);
 
 /* ---- job.c ------------------------------------------------------------------------ */
 
-/* What has to lie at a place in the end. */
+/* What the inner stage has to find at a place. */
 enum bwrap_place_kind {
-	PLACE_SELF, /* what was there when the plan was made */
-	PLACE_LINK, /* likewise, a link: the inner stage keeps it in its place */
+	PLACE_SELF, /* the inode that the plan was made from */
+	PLACE_LINK, /* the same, a link: the inner stage mounts it onto itself */
 	PLACE_MADE, /* something made for this run */
-	PLACE_MASK, /* that also can't be read */
+	PLACE_MASK, /* the same, and unreadable */
 };
 
 struct bwrap_place {
@@ -147,7 +146,7 @@ struct bwrap_place {
 	uint64_t device, inode;
 };
 
-/* With INIT_GO: the parent could not compare the namespaces, PID 1 has to. */
+/* With INIT_GO: the parent could not compare the namespaces, so PID 1 has to. */
 enum { BWRAP_GO_LOOK = 1 };
 
 enum { BWRAP_NAMESPACE_COUNT = 7 };
@@ -156,11 +155,11 @@ extern const char *const bwrap_namespaces[BWRAP_NAMESPACE_COUNT];
 struct bwrap_job {
 	struct inner_job inner;
 	VEC(struct bwrap_place) places;
-	/* The host's, that the stage must not be in; 0: it may. */
+	/* The host's namespaces, which the stage must not be in; 0: it may be. */
 	uint64_t namespaces[BWRAP_NAMESPACE_COUNT];
 	bool ignores_children;
 	bool has_own_proc;
-	bool is_masked_later; /* PID 1 says that it stands, and waits, before it looks */
+	bool is_masked_later; /* the parent makes masks before PID 1 checks the places */
 };
 
 /* ERR_LIMIT, ERR_NOMEM. */

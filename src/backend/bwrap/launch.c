@@ -5,11 +5,11 @@
  *	prepare		the job of the inner stage, what is mounted where
  *	find, probe	which bwrap, what it can do
  *	spawn		bwrap, with all that it needs as descriptors
- *	map		who PID 1 is says bwrap; who it is in there says this process
- *	masks		those that bwrap would be slow with
- *	ready		the inner stage has looked at everything and given up all rights
+ *	map		bwrap reports PID 1's pid; this process writes its id maps
+ *	masks		this process makes those that would take bwrap long
+ *	ready		the inner stage has checked everything and dropped all privileges
  *
- * Until then nothing of the command's has run.
+ * The command does not run before that.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ enum {
 	INFO_TIMEOUT_MS = 700,
 	INFO_MAX_MS = 10000,
 	INFO_LOOK_MS = 50,
-	BWRAP_DEPTH = 4, /* of processes below the one that its group has the number of */
+	BWRAP_DEPTH = 4, /* generations of processes below the leader of bwrap's group */
 	READY_TIMEOUT_MS = 60000,
 	LAST_WORDS_MS = 150,
 	ERRORS_MAX_BYTES = 2048,
@@ -56,7 +56,7 @@ static int find_programs(struct attempt *t, struct err *e)
 	return bwrap_find_stage(t->a, t->in, &t->stage, e);
 }
 
-/* False: not within the time, or one of the others, whom it depends on, is gone without a word. */
+/* Waits for `fd`. False: it timed out, or one of the processes `others` ended first. */
 static bool wait_for_either(int fd, const int others[2], int timeout_ms)
 {
 	struct pollfd wait[] = { { .fd = fd, .events = POLLIN },
@@ -65,7 +65,7 @@ static bool wait_for_either(int fd, const int others[2], int timeout_ms)
 	uint64_t until = loop_now() + (uint64_t)timeout_ms;
 	int n;
 
-	/* The host program may get a signal each few milliseconds. */
+	/* The host program may get a signal every few milliseconds, so compute the time left. */
 	while ((n = poll(wait, COUNT_OF(wait), timeout_ms)) < 0 && errno == EINTR) {
 		uint64_t now = loop_now();
 
@@ -80,9 +80,9 @@ static bool wait_for(int fd, int other, int timeout_ms)
 }
 
 /*
- * Until bwrap is on its way all depends on it, and the kernel may have put the helper behind
- * this process on one CPU. What there is to do here has time while bwrap is loaded. That it
- * hangs, or is gone, shows later.
+ * Waits until the helper has executed bwrap. The kernel may have queued the helper behind this
+ * process on one CPU, and this process has work to do while bwrap is loaded. A later step notices
+ * if bwrap hangs or has ended.
  */
 static void await_exec(const struct attempt *t)
 {
@@ -95,7 +95,7 @@ static bool is_alive(int pidfd)
 	return !wait_for(pidfd, -1, 0);
 }
 
-/* What bwrap has complained of, in one line and without its name. */
+/* The first line of bwrap's error output, without "bwrap: ". */
 static void hear_errors(struct attempt *t, char *text, size_t room)
 {
 	static const char name[] = "bwrap: ";
@@ -127,7 +127,7 @@ static int fail_killed(struct err *e)
 	return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
 }
 
-/* bwrap, or the helper, has ended before the inner stage could say anything. */
+/* bwrap, or the helper, ended before the inner stage reported anything. */
 static int word_end(struct attempt *t, struct err *e)
 {
 	static const char *const namespaces[] = { "namespace",	 "uid map",  "gid map", "setgroups",
@@ -157,7 +157,7 @@ static int word_end(struct attempt *t, struct err *e)
 			  *text ? "says: " : "ended, or hangs, without a word", text);
 }
 
-/* "child-pid": 123, in what bwrap writes. */
+/* Finds "child-pid": 123 in what bwrap writes. */
 static pid_t parse_pid(const char *text)
 {
 	static const char key[] = "\"child-pid\":";
@@ -168,8 +168,8 @@ static pid_t parse_pid(const char *text)
 }
 
 /*
- * On a busy host all takes longer, and then some process of bwrap's can be seen to work or
- * to wait for its turn. One that hangs is refused soon.
+ * Waits for bwrap's info. On a busy host that takes longer; then some process of bwrap's is running
+ * or ready to run. If all of them sleep, bwrap hangs, and this gives up soon.
  */
 static bool await_info(const struct attempt *t)
 {
@@ -212,7 +212,7 @@ static int find_first_process(struct attempt *t, struct err *e)
 		len += (size_t)n;
 		text[len] = '\0';
 	}
-	/* SECURITY: what is no process of bwrap's must not be looked after, nor killed. */
+	/* SECURITY: a false bwrap could name any process, which would then be killed with the run. */
 	pid = parse_pid(text);
 	if (pid > 0 && getpgid(pid) == t->group)
 		t->s.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -224,13 +224,13 @@ static int find_first_process(struct attempt *t, struct err *e)
 	return 0;
 }
 
-/* Whom it has to end with the run, however that ends. */
+/* Tells the helper which process to kill at the end of the run. */
 static int tell_first_process(const struct attempt *t, struct err *e)
 {
 	char word = BWRAP_WORD_FIRST;
 	int r = fd_pass_send(t->s.helper_life, &word, sizeof(word), &t->s.pidfd, 1, 0);
 
-	/* That the helper is gone shows when PID 1 stands. */
+	/* help_stage() notices if the helper has ended. */
 	return r < 0 && r != -EPIPE ? FAIL_SYS(e, -r, "can't send to a process") : 0;
 }
 
@@ -274,7 +274,7 @@ static int mask_the_rest(struct attempt *t, struct err *e)
 	t->s.root = open(path, O_PATH | O_CLOEXEC);
 	if (t->s.root < 0)
 		return FAIL_SYS(e, errno, "can't open the root of the sandbox");
-	/* Where this process may not enter what bwrap has made, another backend may do. */
+	/* This process may be unable to join bwrap's namespaces; another backend may work. */
 	if (masker_start(&masker, &t->s, e) < 0) {
 		(void)utf8_show(str_of(e->text), why, sizeof(why));
 		*e = (struct err)ERR_INIT;
@@ -300,7 +300,7 @@ static const char *const stage_texts[] = {
 #undef BWRAP_STAGE_TEXT
 };
 
-/* What the plan was made from is no longer so (P8), or only bwrap's look at it was not. */
+/* The file changed since the plan was made (P8), or bwrap mounted something else. */
 static bool is_change(const struct init_message *m)
 {
 	return m->stage == BWRAP_CHANGED || m->stage == BWRAP_UNCOVERED ||
@@ -309,7 +309,7 @@ static bool is_change(const struct init_message *m)
 		(m->os_error == ELOOP || m->os_error == ENOENT || m->os_error == ENOTDIR));
 }
 
-/* bwrap was let, and what it starts is nobody: AppArmor's profile for it. NULL: not that. */
+/* Stages that fail where AppArmor lets bwrap run but grants its children nothing; else NULL. */
 static const char *needs_rights(uint32_t stage)
 {
 	switch (stage) {
@@ -334,7 +334,7 @@ static int word_failure(const struct attempt *t, const struct init_message *m, s
 	if (m->stage < INNER_STAGE_COUNT)
 		return inner_word_failure(&t->job.inner, m, e);
 	if (m->stage - INNER_STAGE_COUNT >= COUNT_OF(stage_texts))
-		return FAIL(e, ERR_INTERNAL, "the inner stage reports a stage that there is not");
+		return FAIL(e, ERR_INTERNAL, "the inner stage reports an unknown stage");
 	doing = stage_texts[m->stage - INNER_STAGE_COUNT];
 	if (m->index < t->job.places.count)
 		(void)utf8_show(str_of(t->job.places.items[m->index].path), path, sizeof(path));
@@ -360,8 +360,9 @@ static int word_failure(const struct attempt *t, const struct init_message *m, s
 }
 
 /*
- * Of PID 1, which may have said it and ended since. As long as it does not stand it may wait for
- * bwrap's word for ever, and without the helper there is no bwrap; later the helper may have left.
+ * Waits for a message of PID 1, which may have sent it and ended. Until PID 1 runs the inner stage
+ * it waits for bwrap, and bwrap does not outlive the helper, so the helper's end counts as well;
+ * later the helper may have ended on purpose.
  */
 static bool await_word(const struct attempt *t)
 {
@@ -371,7 +372,7 @@ static bool await_word(const struct attempt *t)
 	       wait_for(t->s.channel, -1, 0);
 }
 
-/* False: it does not. Why, is said to who waits for it to be ready. */
+/* Waits until PID 1 reports that it runs. False: it does not; await_ready() reports why. */
 static bool hear_it_stands(struct attempt *t, pid_t *speaker)
 {
 	struct init_message stands;
@@ -382,7 +383,7 @@ static bool hear_it_stands(struct attempt *t, pid_t *speaker)
 	       fd_pass_receive_from(t->s.channel, &stands, sizeof(stands), speaker) > 0;
 }
 
-/* Whether PID 1 is in namespaces of its own, each of them. */
+/* Checks that PID 1 shares no namespace with this process. */
 static int compare_namespaces(struct attempt *t, struct err *e)
 {
 	struct init_message same = { .stage = BWRAP_NAMESPACES };
@@ -395,7 +396,7 @@ static int compare_namespaces(struct attempt *t, struct err *e)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)t->s.pid,
 			 bwrap_namespaces[same.index]);
-		/* Some security modules hide it; PID 1 itself sees it. */
+		/* A security module may hide it; then PID 1 compares them itself. */
 		if (stat(path, &st) < 0)
 			return 0;
 		if (st.st_ino == t->job.namespaces[same.index])
@@ -405,7 +406,7 @@ static int compare_namespaces(struct attempt *t, struct err *e)
 	return 0;
 }
 
-/* It has ended since, and has said why. */
+/* Whether it has ended since, and has reported why. */
 static bool has_failed(const struct attempt *t)
 {
 	struct init_message next;
@@ -415,7 +416,7 @@ static bool has_failed(const struct attempt *t)
 	       next.kind == INIT_FAILED;
 }
 
-/* They would do nothing but wait, and each be one more to end when the command has. */
+/* Ends bwrap and the helper: they would only wait, and delay the end of the run. */
 static void release_helpers(struct attempt *t)
 {
 	const char word = BWRAP_WORD_END;
@@ -425,8 +426,8 @@ static void release_helpers(struct attempt *t)
 }
 
 /*
- * All that PID 1 can't do. It waits for the word when it has nothing left to look at itself,
- * and what can be found out before it stands was: here every microsecond counts.
+ * Does what PID 1 can't do itself, while PID 1 checks the mounts. PID 1 waits for INIT_GO, so this
+ * function does nothing that could have been done before.
  */
 static int help_stage(struct attempt *t, struct err *e)
 {
@@ -436,7 +437,7 @@ static int help_stage(struct attempt *t, struct err *e)
 
 	if (!hear_it_stands(t, &speaker))
 		return 0;
-	/* SECURITY: not another process than bwrap has told of: who spoke says the kernel. */
+	/* SECURITY: the kernel names the sender. Another process must not pose as PID 1. */
 	if (speaker != t->s.pid)
 		return fail_stranger(t, e);
 	t->stands = true;
@@ -458,7 +459,7 @@ static int await_ready(struct attempt *t, struct err *e)
 
 	if (!await_word(t))
 		return word_end(t, e);
-	/* The end of the channel can be read, too. */
+	/* await_word() also returns at the end of the channel. */
 	if (inner_wait_ready(&t->job.inner, &t->s, &first, &silence) < 0) {
 		if (silence.os_error != EMFILE || !t->stands)
 			return word_end(t, e);
@@ -467,11 +468,11 @@ static int await_ready(struct attempt *t, struct err *e)
 	}
 	if (first.kind != INIT_READY)
 		return word_failure(t, &first, e);
-	/* SECURITY: it came when nobody waited for it any more, and whose it is was not asked. */
+	/* SECURITY: this message came too late to check its sender, which may be a false PID 1. */
 	return t->stands ? 0 : fail_stranger(t, e);
 }
 
-/* One that has ended already is not there to be mapped, and has perhaps said why it ended. */
+/* Writes PID 1's id maps. If PID 1 has ended, reports why it ended instead. */
 static int map_first_process(struct attempt *t, struct err *e)
 {
 	if (host_map_identities(backend_bwrap.name, t->s.pid, e) == 0)
@@ -493,7 +494,7 @@ static int bring_up(struct attempt *t, struct err *e)
 	if (bwrap_spawn(t, e) < 0)
 		return err_result(e);
 	await_exec(t);
-	/* While bwrap is loaded, and then makes its namespaces. */
+	/* Do this while bwrap is loaded, and the next steps while it makes its namespaces. */
 	if (bwrap_find_kernel_mounts(t, e) < 0 || bwrap_write_args(t, e) < 0)
 		return err_result(e);
 	t->job.is_masked_later = t->words.late.count > 0;
@@ -504,9 +505,9 @@ static int bring_up(struct attempt *t, struct err *e)
 	if ((t->words.late.count || watch_is_needed(t->in->plan)) &&
 	    host_open_namespaces(t->s.pid, &t->s.user_ns, &t->s.mount_ns, e) < 0)
 		return err_result(e);
-	/* At the end of it bwrap goes on. */
+	/* bwrap waits for the end of this pipe. */
 	fd_close(&t->block);
-	/* While it mounts. */
+	/* Do this while bwrap mounts. */
 	if (tell_first_process(t, e) < 0 || compare_namespaces(t, e) < 0 || help_stage(t, e) < 0 ||
 	    await_ready(t, e) < 0)
 		return err_result(e);
@@ -533,10 +534,11 @@ static void begin(struct attempt *t, struct arena *a, const struct launch *in)
 }
 
 /*
- * SECURITY: a number that is free may be another's group. The helper's is this process's to free;
- * a child that is bwrap itself may be reaped by others, who ignore SIGCHLD or wait for any child.
+ * Whether the number of bwrap's group is still in use. SECURITY: a number that was freed may belong
+ * to another group, which would be killed. Only this process frees the helper's number; bwrap itself
+ * may have been reaped by a host program that ignores SIGCHLD or waits for any child.
  */
-static bool is_number_held(const struct attempt *t)
+static bool is_group_alive(const struct attempt *t)
 {
 	return t->s.starter < 0 || os_is_child(t->s.starter);
 }
@@ -548,8 +550,8 @@ static int start(struct attempt *t, struct err *e)
 	bwrap_close_ends(t);
 	if (r == 0)
 		return 0;
-	/* The helper does so, too, but it may be the one that was killed. */
-	if (t->group > 1 && is_number_held(t))
+	/* The helper does so as well, but it may have been killed itself. */
+	if (t->group > 1 && is_group_alive(t))
 		kill(-t->group, SIGKILL);
 	t->group = -1;
 	inner_undo(t->in, &t->s);
@@ -572,7 +574,7 @@ static int start_with_less(struct attempt *t, guarantee_set lost, struct err *e)
 	return r;
 }
 
-/* Once more with what there is, when something else had been expected. */
+/* Starts once more if bwrap was started with wrong expectations. */
 static int start_as_held(struct attempt *t, struct err *e)
 {
 	int r = start(t, e);
@@ -584,7 +586,7 @@ static int start_as_held(struct attempt *t, struct err *e)
 	return bwrap_lower(t, e) < 0 ? err_result(e) : start(t, e);
 }
 
-/* The host's /proc in place of an own one, for who has accepted that. */
+/* Falls back to the host's /proc if the caller has accepted that. */
 static int start_somehow(struct attempt *t, struct err *e)
 {
 	const guarantee_set proc = GUARANTEE_BIT(G_PROC);
@@ -633,7 +635,7 @@ static int describe(struct arena *a, const struct launch *in, struct buf *out, s
 	fd_close(&t.stage);
 	if (r < 0 || lower_bwrap(a, in, &t.mounts, &t.facts, &t.words, e) < 0)
 		return err_result(e);
-	/* An option and what belongs to it on a line. */
+	/* One option with its arguments a line. */
 	for (size_t i = 0; i < t.words.list.count; i++) {
 		bool is_option = strncmp(t.words.list.items[i], "--", 2) == 0;
 

@@ -14,7 +14,7 @@
 #include "linux/placeholder/masker.h"
 #include "plan/net.h"
 
-/* What the sandbox must not be in. */
+/* Notes the host's namespaces, which the sandbox must not be in. */
 static int note_namespaces(struct attempt *t, struct err *e)
 {
 	for (size_t i = 0; i < BWRAP_NAMESPACE_COUNT; i++) {
@@ -54,7 +54,7 @@ static enum bwrap_place_kind kind_of(const struct mount_op *op)
 	return op->kind == MOUNT_MASK ? PLACE_MASK : PLACE_MADE;
 }
 
-/* One for each operation, in the same order: a failure names it by its number. */
+/* One place for each operation, in the same order: a failure names it by its index. */
 static int note_places(struct attempt *t, struct err *e)
 {
 	for (size_t i = 0; i < t->mounts.ops.count; i++) {
@@ -77,7 +77,7 @@ static int note_places(struct attempt *t, struct err *e)
 		e);
 }
 
-/* Whether the kernel has message queues: without them, it has not the call that opens one either. */
+/* Whether the kernel has message queues, and so the call that opens one. */
 static bool has_queues(void)
 {
 	return syscall(SYS_mq_open, "", 0, 0, NULL) >= 0 || errno != ENOSYS;
@@ -102,7 +102,7 @@ static int note_limits(struct attempt *t, struct err *e)
 
 /* ---- Placeholders ------------------------------------------------------------------ */
 
-/* All that the plan wants, as if it were there. */
+/* Assumes that every placeholder of the plan was made. */
 static int expect_places(struct attempt *t, struct placeholders *out, struct err *e)
 {
 	const struct plan *plan = t->in->plan;
@@ -127,8 +127,8 @@ static struct mount_op *find_op(const struct attempt *t, const char *path)
 }
 
 /*
- * SECURITY: bwrap has been handed its directories already, and in another than that it would make
- * what is missing itself, where nobody removes it (P8, P11).
+ * SECURITY: bwrap already has descriptors of the directories. If one was replaced since, bwrap would
+ * create the missing file in the wrong directory, where nobody removes it (P8, P11).
  */
 static int check_above(const struct attempt *t, const struct held *held, struct err *e)
 {
@@ -166,7 +166,7 @@ int bwrap_hold_places(struct attempt *t, struct err *e)
 
 		t->was_misled = !held->items[i].is_there ||
 				held->items[i].kind != held->items[i].wanted->kind;
-		/* What lies below something empty has none. */
+		/* Below an empty mount there is no operation for it. */
 		if (!op || !op->is_checked || op->inode)
 			continue;
 		op->device = held->items[i].device;
@@ -224,7 +224,7 @@ int bwrap_find_kernel_mounts(struct attempt *t, struct err *e)
 	    lower_bwrap(t->a, t->in, &t->mounts, &t->facts, &t->words, e) < 0)
 		return err_result(e);
 	t->was_misled = !are_same_data(&before, &t->words);
-	return t->was_misled ? FAIL(e, ERR_POLICY, "windows into the kernel were not expected") : 0;
+	return t->was_misled ? FAIL(e, ERR_POLICY, "unexpected kernel mounts") : 0;
 }
 
 int bwrap_prepare(struct attempt *t, struct err *e)

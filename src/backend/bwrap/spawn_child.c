@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bwrap until its exec, and the helper that ends it: forked without exec from what may
- * be a threaded program, so async-signal-safe calls alone. It hears no signal.
+ * bwrap until its exec, and the helper that kills it. Both are forked from what may be a threaded
+ * program, so they make only async-signal-safe calls. The helper blocks all signals.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ enum { STATUS_NO_ROOM = 126, STATUS_NO_EXEC = 127, DEATH_MS = 5000 };
 
 /* ---- bwrap -------------------------------------------------------------------------- */
 
-/* As many as may be: the command gets the limit back from the inner stage. */
+/* Raises the limit of open files. The inner stage restores it for the command. */
 static void allow_descriptors(void)
 {
 	struct rlimit limit;
@@ -33,7 +33,7 @@ static void allow_descriptors(void)
 	syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
 }
 
-/* One is there several times, or lies in the place of another, which then moves up. */
+/* Moves a descriptor that lies at `place`, and is needed later, to a number above all places. */
 static bool make_way(const struct bwrap_spawn *spawn, int place, int *program)
 {
 	int count = (int)spawn->count;
@@ -61,7 +61,7 @@ static bool is_used_later(const struct bwrap_spawn *spawn, size_t place, int pro
 	return spawn->fds[place] == program;
 }
 
-/* There may be little room: one at a time. */
+/* One at a time: there may be few free descriptors. */
 static bool place_descriptors(const struct bwrap_spawn *spawn, int *program)
 {
 	int count = (int)spawn->count;
@@ -69,7 +69,7 @@ static bool place_descriptors(const struct bwrap_spawn *spawn, int *program)
 	for (int i = 0; i < count; i++) {
 		int *fd = &spawn->fds[i];
 
-		/* dup2() to itself would leave it to be closed on exec. */
+		/* dup2() to itself would not clear close-on-exec. */
 		if (*fd == i && (fcntl(i, F_SETFD, 0) < 0 || !make_way(spawn, i, program)))
 			return false;
 		if (*fd == i)
@@ -116,7 +116,7 @@ struct watch {
 	bool is_apart; /* from the group */
 };
 
-/* Whoever ends is gone at once and nobody has to reap him; that he has ended is still told. */
+/* Children that end need not be reaped; SIGCHLD still comes. */
 static void let_children_go(void)
 {
 	const struct sigaction gone = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDWAIT };
@@ -124,7 +124,7 @@ static void let_children_go(void)
 	(void)sigaction(SIGCHLD, &gone, NULL);
 }
 
-/* Who had ended before that is reaped. */
+/* Reaps those that had ended before. */
 static bool has_children(void)
 {
 	pid_t pid;
@@ -136,9 +136,10 @@ static bool has_children(void)
 }
 
 /*
- * SECURITY: the number of a group that has ended may be another's. That of this process is not
- * freed; bwrap's is by a parent who ignores SIGCHLD, so the kernel is asked to go by the pidfd.
- * Before 6.9 it can't: then nobody else may have got the number in the moment since.
+ * SECURITY: the number of a group that has ended may belong to another group, which would be killed.
+ * This process's own number is in use while it lives. bwrap's may be freed if the parent ignores
+ * SIGCHLD, so the group is signalled by pidfd. Kernels before 6.9 can't do that; there the number
+ * would have to be reused within microseconds.
  */
 static void kill_group(const struct watch *w)
 {
@@ -154,10 +155,10 @@ static void end_all(const struct watch *w)
 {
 	struct pollfd first = { .fd = w->first, .events = POLLIN };
 
-	/* It has left the group by the time that anything of the command's is there. */
+	/* PID 1 leaves the group before it starts the command. */
 	if (w->first >= 0)
 		os_kill(w->first, SIGKILL);
-	/* Who is in the group itself is there to reap it, before all that may be left. */
+	/* This process is in the group: reap first, because killing the group ends it, too. */
 	if (!w->is_apart && w->word != BWRAP_WORD_FIRST &&
 	    (poll(&first, 1, DEATH_MS) < 0 || !has_children()))
 		return;
@@ -165,8 +166,8 @@ static void end_all(const struct watch *w)
 }
 
 /*
- * Who waits for a word of bwrap's has nobody to end it without bwrap. When PID 1 stands nobody
- * does: what is left is none of a true bwrap's, and not worth that this process ends itself.
+ * bwrap has ended. Until PID 1 runs, a process may wait for bwrap for ever, so kill the group. Later
+ * a real bwrap leaves no process, and killing its own group would end this process for nothing.
  */
 static void end_group(const struct watch *w)
 {
@@ -178,12 +179,12 @@ static void obey(struct watch *w)
 {
 	size_t count = 1;
 
-	/* The first word brings it; one that did not is as good as none. */
+	/* The first message brings PID 1's pidfd; without it the message counts as the end. */
 	if (fd_pass_receive(w->life, &w->word, 1, &w->first, &count) <= 0 || w->first < 0) {
 		end_all(w);
 		w->life = -1;
 	} else if (w->word != BWRAP_WORD_FIRST) {
-		/* Its child PID 1 becomes this process's, or the next one's. */
+		/* PID 1, its child, becomes a child of the nearest subreaper. */
 		os_kill(w->bwrap, SIGKILL);
 	}
 }
@@ -209,7 +210,7 @@ static _Noreturn void watch(struct watch *w)
 			end_group(w);
 			w->has_bwrap_ended = true;
 		}
-		/* What it has forked may have a copy of the other end of `life`. */
+		/* A process that the host forked may hold a copy of the other end of `life`. */
 		if (wait[3].revents) {
 			end_all(w);
 			w->life = w->host = -1;
@@ -218,7 +219,7 @@ static _Noreturn void watch(struct watch *w)
 	_exit(0);
 }
 
-/* What this process started and what falls to it is waited for here. */
+/* Starts bwrap as a child. This process also adopts bwrap's orphans. */
 static void start_bwrap(const struct bwrap_spawn *spawn, struct watch *w)
 {
 	pid_t bwrap;
@@ -227,9 +228,9 @@ static void start_bwrap(const struct bwrap_spawn *spawn, struct watch *w)
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		_exit(STATUS_NO_ROOM);
 	/*
-	 * bwrap and what it starts are a group that can be killed by the number of this
-	 * process, which the parent knows; PID 1 leaves it when it stands. This process stays in
-	 * it: who kills the group of the host must not have killed it as well.
+	 * bwrap and its children share a group that has this process's number, which the parent
+	 * knows; PID 1 leaves it. The group is not the host's, so that whoever kills the host's
+	 * group does not kill this process.
 	 */
 	if (setpgid(0, 0) < 0)
 		_exit(STATUS_NO_ROOM);
@@ -243,7 +244,7 @@ static void start_bwrap(const struct bwrap_spawn *spawn, struct watch *w)
 	}
 	if (bwrap < 0)
 		_exit(STATUS_NO_ROOM);
-	/* All that is ever said on it by this process, and nobody reads it: bwrap is on its way. */
+	/* Tells await_exec() that bwrap was executed. This process sends nothing else. */
 	(void)fd_pass_tell(w->life, "", 1, 0);
 	w->bwrap = (int)syscall(SYS_pidfd_open, bwrap, 0);
 	if (w->bwrap < 0) {

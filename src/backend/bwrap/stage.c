@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inner stage: PID 1 of a sandbox that bwrap has made. It believes nothing of
- * it before it has looked, gives up all rights, and starts the command.
+ * The inner stage: PID 1 of a sandbox that bwrap has made. It verifies what bwrap did, drops all
+ * privileges, and starts the command.
  */
 #include "backend/bwrap/stage.h"
 
@@ -83,7 +83,7 @@ static void check_number(const struct bwrap_job *job)
 		inner_fail(&job->inner, BWRAP_NAMESPACES, BWRAP_NAMESPACE_COUNT);
 }
 
-/* The parent does, as a rule: it has the time. */
+/* The parent usually does this, while PID 1 is busy. */
 static void check_namespaces(const struct bwrap_job *job)
 {
 	char path[64];
@@ -101,7 +101,7 @@ static void check_namespaces(const struct bwrap_job *job)
 	}
 }
 
-/* Whether any mount is still told of those that come on the host. */
+/* Whether any mount still receives mounts that are made on the host. */
 static bool has_masters(void)
 {
 	char room[4096 + 1];
@@ -115,7 +115,7 @@ static bool has_masters(void)
 
 		room[len] = '\0';
 		found = strstr(room, " master:") || strstr(room, " shared:");
-		/* The word may lie across two reads. */
+		/* The word may span two reads. */
 		kept = MIN_OF(len, (size_t)16);
 		memmove(room, room + len - kept, kept);
 	}
@@ -125,8 +125,8 @@ static bool has_masters(void)
 }
 
 /*
- * bwrap leaves its mounts as followers of the host's: one that comes later would
- * appear in here, and writable.
+ * SECURITY: bwrap leaves its mounts as slaves of the host's. Without this a file system that is
+ * mounted on the host later would appear inside, writable.
  */
 static void part_from_host(const struct bwrap_job *job)
 {
@@ -138,7 +138,7 @@ static void part_from_host(const struct bwrap_job *job)
 		inner_fail(&job->inner, BWRAP_PRIVATE, 0);
 }
 
-/* As the kernels before 5.12 have it, or a host that does not let the new calls. */
+/* For kernels before 5.12, and hosts that forbid the new calls. */
 static bool close_mount_as_of_old(const char *path)
 {
 	const unsigned long kept = OLD_NOSUID | OLD_NODEV | OLD_NOEXEC;
@@ -160,8 +160,8 @@ static bool close_mount(const char *path)
 }
 
 /*
- * SECURITY: the nodes are the host's own: so that nobody changes their mode, owner or
- * times.
+ * SECURITY: the device nodes are the host's own. Without a read-only mount the command could change
+ * their mode, owner and times.
  */
 static void close_devices(const struct bwrap_job *job)
 {
@@ -170,7 +170,7 @@ static void close_devices(const struct bwrap_job *job)
 	for (size_t i = 0; i < COUNT_OF(devices); i++) {
 		if (close_mount(devices[i]))
 			continue;
-		/* Not there, or no mount: then it lies in what is read-only as a whole. */
+		/* It is missing, or not a mount: then it lies in the read-only /dev. */
 		if (errno != ENOENT && errno != EINVAL)
 			inner_fail(&job->inner, BWRAP_DEVICES, i);
 	}
@@ -234,7 +234,7 @@ static bool look(const char *path, struct seen *out)
 	return true;
 }
 
-/* Onto itself and read-only, as it is: then it can't be replaced. */
+/* Mounts the link onto itself, read-only, so that it can't be replaced. */
 static void keep_link(const struct bwrap_job *job, size_t i)
 {
 	const struct bwrap_place *place = &job->places.items[i];
@@ -259,9 +259,8 @@ static void keep_link(const struct bwrap_job *job, size_t i)
 }
 
 /*
- * SECURITY: that it is the root of a mount is what shows that bwrap's mount went
- * here, and not where a link led for a moment; the inode alone would be right
- * without any.
+ * SECURITY: being the root of a mount proves that bwrap's mount is here, and not where a link led
+ * for a moment. The inode alone would also match where nothing is mounted, and so protected.
  */
 static void check_place(const struct bwrap_job *job, size_t i)
 {
@@ -292,8 +291,8 @@ static void check_place(const struct bwrap_job *job, size_t i)
 }
 
 /*
- * This process has a group that can be given the terminal: what the parent has to do for
- * that it does while the rest is looked at.
+ * Tells the parent that this process leads its own group, so that the parent can hand over the
+ * terminal while this process checks the rest.
  */
 static void tell_it_stands(const struct bwrap_job *job)
 {
@@ -321,7 +320,7 @@ static void check_all(const struct bwrap_job *job)
 	check_proc(job);
 	part_from_host(job);
 	close_devices(job);
-	/* The masks that bwrap does not make come from outside, before anything is looked at. */
+	/* The parent makes the masks that bwrap does not make, before this process checks. */
 	if (job->is_masked_later) {
 		tell_it_stands(job);
 		await_go(job);
@@ -340,24 +339,24 @@ static void tidy(struct bwrap_job *job)
 
 	(void)os_close_all_but(kept, COUNT_OF(kept));
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
-	/* SECURITY: a group of its own: the command's kill(0) must not reach bwrap. */
+	/* SECURITY: without a group of its own, kill(0) by the command would hit bwrap. */
 	if (setpgid(0, 0) < 0)
 		inner_fail(&job->inner, INNER_GROUP, 0);
-	/* Exec has done away with handlers. What ends in here has to be told, whatever bwrap did. */
+	/* exec has reset handlers. SIGCHLD must arrive, whatever bwrap did with it. */
 	(void)signal(SIGCHLD, SIG_DFL);
 	job->inner.signals.ignores_children = job->ignores_children;
 }
 
-/* While there are still rights to reach the places with. */
+/* Before the capabilities for it are dropped. */
 static void take_place(struct inner_job *inner)
 {
-	/* Else bwrap has done what there is to do. */
+	/* Otherwise bwrap has set up the network. */
 	if (inner->network.is_managed)
 		inner_make_network(inner);
 	else
 		inner_hear_names(inner);
 	if (inner->asks_connect) {
-		/* The supervisor asks this one which sockets were bound in here. */
+		/* Through it the supervisor asks which unix sockets were bound inside. */
 		inner->unix_diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 		if (inner->unix_diag < 0)
 			inner_fail(inner, BWRAP_NETWORK, 0);
@@ -393,7 +392,7 @@ int bwrap_stage_main(int argc, char **argv)
 	inner_reopen_streams(inner);
 	inner_enter_landlock(inner);
 	listener = inner_lock_filter(inner);
-	/* Mostly it has come long since. */
+	/* The order has usually arrived long before. */
 	if (!job.is_masked_later)
 		await_go(&job);
 	inner_tell_ready(inner, listener);
