@@ -20,8 +20,8 @@
 #include "proxy/channel.h"
 
 /*
- * SECURITY: a command can have processes end as fast as they are waited for. An order, and
- * the command's own end, are never behind more than these.
+ * SECURITY: a command could start short-lived processes as fast as they are reaped, and so keep
+ * PID 1 from ever reading an order to end. So it reads orders after at most this many.
  */
 enum { REAPED_AT_ONCE = 64 };
 
@@ -41,7 +41,7 @@ bool init_wait(int channel, int host, enum init_order_kind kind, struct init_ord
 	       receive(channel, order) == (ssize_t)sizeof(*order) && order->kind == kind;
 }
 
-/* What all that was reaped has used. */
+/* The resources used by all reaped processes. */
 static void add_usage(struct init_message *message)
 {
 	struct rusage usage;
@@ -58,8 +58,8 @@ static void add_usage(struct init_message *message)
 /* ---- Without a pid namespace ----------------------------------------------------- */
 
 /*
- * The number is a child's until it is waited for here, so nobody else can have got
- * it. False when the kernel does not list children.
+ * A child's pid stays its own until it is reaped, which only this process does. False: the kernel
+ * does not list children.
  */
 static bool signal_children(int number)
 {
@@ -86,27 +86,27 @@ static bool signal_children(int number)
 	return true;
 }
 
-/* Until there is none: the children of one that has ended become this process's own. */
+/* Repeats until there are none: the children of a dead process become this one's. */
 static void kill_as_found(void)
 {
 	for (;;) {
 		pid_t pid;
 
-		/* The group at least, this process included. */
+		/* Without a list, kill at least the group, this process included. */
 		if (!signal_children(SIGKILL))
 			kill(0, SIGKILL);
 		while ((pid = waitpid(-1, NULL, WNOHANG | __WALL)) > 0)
 			;
 		if (pid < 0 && errno == ECHILD)
 			return;
-		/* They are dying. */
+		/* Give them time to die. */
 		poll(NULL, 0, 1);
 	}
 }
 
 /*
- * SECURITY: at once, as nobody who starts others fast enough can be found in time. All who
- * are not below this process are out of its reach.
+ * SECURITY: one call kills all: processes that fork fast enough could escape a search. The signal
+ * scope of this process keeps the call from reaching any process that is not below it.
  */
 static void kill_below(void)
 {
@@ -138,8 +138,8 @@ static void kill_tree(const struct life *life)
 }
 
 /*
- * The end of PID 1 is the end of all in its namespace. Its own status says
- * nothing: what the command did is in the message.
+ * When PID 1 ends, the kernel kills everything in its namespace. Its own exit status means nothing;
+ * the command's status is in the message.
  */
 static _Noreturn void leave(const struct life *life)
 {
@@ -158,7 +158,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* As poll() wants it; 0 when the time is over. */
+/* In milliseconds for poll(); -1: no limit, 0: the time is over. */
 static int time_left(const struct life *life)
 {
 	uint64_t now = now_ms();
@@ -168,7 +168,10 @@ static int time_left(const struct life *life)
 	return now >= life->ends_ms ? 0 : (int)MIN_OF(life->ends_ms - now, (uint64_t)INT32_MAX);
 }
 
-/* SECURITY: who is to hear it may be stopped or killed, and the command go on filling the channel. */
+/*
+ * SECURITY: if the supervisor is stopped or killed while the channel is full, a blocking send would
+ * keep PID 1, and so the command, alive for ever.
+ */
 static void await_room(const struct life *life)
 {
 	struct pollfd wait[2] = { { .fd = life->channel, .events = POLLOUT },
@@ -191,7 +194,7 @@ static void tell(const struct life *life, const struct init_message *message)
 
 /* ---- The command ------------------------------------------------------------------------ */
 
-/* Orphans become children of this process: who has none is alone. */
+/* All orphans become children of this process, so without children it is alone. */
 static bool is_alone(void)
 {
 	pid_t pid = 1;
@@ -215,7 +218,7 @@ static _Noreturn void end(const struct life *life, int status)
 	_exit(0);
 }
 
-/* Several children may have changed for one SIGCHLD. False: none is left to look at. */
+/* One SIGCHLD may stand for several children. False: no more are waiting. */
 static bool reap(struct life *life)
 {
 	for (int i = 0; i < REAPED_AT_ONCE; i++) {
@@ -240,7 +243,7 @@ static bool reap(struct life *life)
 	return true;
 }
 
-/* Two signals can't be blocked, and only in a namespace is its PID 1 spared. */
+/* SIGSTOP and SIGKILL can't be blocked; only the PID 1 of a namespace is exempt from them. */
 static void signal_group(const struct life *life, int number)
 {
 	if (life->has_namespace || (number != SIGSTOP && number != SIGKILL))
@@ -252,8 +255,8 @@ static void signal_group(const struct life *life, int number)
 /* ---- Sockets for the proxy ----------------------------------------------------------- */
 
 /*
- * In the network of this process, which nobody outside has to enter for them. They may be
- * bound to any address: it is the proxy who says which.
+ * Makes sockets in this process's network, so that the supervisor need not enter it. The proxy
+ * decides what they are bound to.
  */
 static void make_sockets(const struct life *life, int32_t family)
 {
@@ -285,9 +288,8 @@ static void make_sockets(const struct life *life, int32_t family)
 static const int signals[] = { SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU };
 
 /*
- * What the terminal stops it stops as a group, and this process leads that group.
- * It blocks the signal, and so can see that it was the kernel who sent it: no
- * process can make that up.
+ * The terminal stops a whole group, and this process leads that group. It blocks the signal and reads
+ * it, and so knows that the kernel sent it; no process can fake that (SI_KERNEL).
  */
 static void take_signals(struct life *life)
 {
@@ -305,8 +307,8 @@ static void take_signals(struct life *life)
 /* ---- Orders --------------------------------------------------------------------------- */
 
 /*
- * What is stopped forgets a Ctrl-Z when it goes on, and it may have had the terminal for a while
- * by then. This process is not stopped, and does not forget it.
+ * A stopped process loses a pending Ctrl-Z when it continues. This process was not stopped and still
+ * knows of it, so it sends SIGTSTP again after SIGCONT.
  */
 static void signal_all(struct life *life, int number)
 {
@@ -317,7 +319,7 @@ static void signal_all(struct life *life, int number)
 	if (number != SIGSTOP && number != SIGCONT)
 		return;
 	take_signals(life);
-	/* Whatever was typed till now is why they stop. */
+	/* A key typed before now is the reason for this stop. */
 	if (number == SIGCONT && life->has_ctrl_z)
 		signal_group(life, SIGTSTP);
 	else
@@ -329,7 +331,7 @@ static void obey(struct life *life)
 {
 	struct init_order order;
 
-	/* Whatever it is that this does not understand, or the end of the channel: it is over. */
+	/* An unknown order, or the end of the channel, ends the run. */
 	if (receive(life->channel, &order) != (ssize_t)sizeof(order))
 		leave(life);
 	if (order.kind == INIT_SIGNAL)

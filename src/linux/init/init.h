@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PID 1 of a sandbox: reaps, passes signals on, tells how the command fares, and
- * ends when the run does. When it ends, the kernel ends all that is left in the
- * pid namespace (tree_death).
+ * PID 1 of a sandbox: it reaps processes, passes signals on, reports what happens to the command,
+ * and ends with the run. When it ends, the kernel kills everything left in the pid namespace
+ * (tree_death).
  *
- * It speaks with the supervising process over the *channel*, a SOCK_SEQPACKET
- * pair, in fixed structs. The end of the channel is the end of the run, and so is
- * that of the supervising process, its *host*, of which it has a pidfd: what that
- * one has forked may have a copy of the channel. Nothing that happens to it leaves
- * the sandbox alive.
+ * It talks to the supervisor over the *channel*, a SOCK_SEQPACKET pair, in fixed structs. The run
+ * ends when the channel ends, or when the supervisor, its *host*, ends: it has a pidfd of that,
+ * because a process that the host forked may hold a copy of the channel. However PID 1 ends, nothing
+ * in the sandbox survives it.
  *
  * Everything here runs between clone and exec: async-signal-safe, no allocation.
  */
@@ -20,13 +19,13 @@
 
 /* From the sandbox. */
 enum init_message_kind {
-	INIT_FAILED = 1, /* the set-up: `stage`, `index` and `os_error` say where */
-	INIT_READY,	 /* set up; descriptors come with it (struct sandbox in backend.h) */
-	INIT_EXEC_FAILED, /* the command: `os_error`, `index`, `value` are struct command_failure's */
+	INIT_FAILED = 1,  /* the set-up failed: `stage`, `index` and `os_error` say where */
+	INIT_READY,	  /* set up; the descriptors of struct sandbox come with it */
+	INIT_EXEC_FAILED, /* `os_error`, `index`, `value` are those of struct command_failure */
 	INIT_STOPPED,	  /* the command was stopped by signal `value` */
 	INIT_CONTINUED,
 	INIT_SOCKETS_MADE, /* `value` as in the order; the sockets come with it, or `os_error` */
-	INIT_ENDED, /* the command's wait status is `value`; all that is left is killed now */
+	INIT_ENDED,	   /* the command's wait status is `value`; everything left is killed now */
 };
 
 struct init_message {
@@ -35,21 +34,21 @@ struct init_message {
 	uint32_t index;
 	int32_t os_error;
 	int32_t value;
-	uint32_t is_typed; /* of INIT_STOPPED: by the terminal, and not by another process */
-	uint32_t is_alone; /* of INIT_ENDED: nobody else is left, and PID 1 does nothing but end */
-	uint64_t user_us, system_us, max_rss_kib; /* of INIT_ENDED: all that was reaped */
+	uint32_t is_typed; /* INIT_STOPPED: by the terminal, not by another process */
+	uint32_t is_alone; /* INIT_ENDED: no other process is left */
+	uint64_t user_us, system_us, max_rss_kib; /* INIT_ENDED: of all reaped processes */
 };
 
 /* To the sandbox. */
 enum init_order_kind {
-	INIT_MAPPED = 1,      /* identities are mapped: for a backend that makes something as one */
-	INIT_GO,	      /* the terminal is handed over, and nothing else stands against it */
-	INIT_START,	      /* execute the command: only when INIT_READY was to be answered */
-	INIT_SIGNAL,	      /* send `value` to the command */
-	INIT_SIGNAL_GROUP,    /* send it to the command's process group */
-	INIT_SIGNAL_ALL,      /* send it to all in the sandbox; without one, as INIT_SIGNAL_GROUP */
-	INIT_END_WITH_PARENT, /* end the run when the parent of PID 1 ends, by the kernel's hand */
-	INIT_END_LATER,	   /* end the run after `after_ms`, should nobody have ended it by then */
+	INIT_MAPPED = 1,   /* the id maps are written */
+	INIT_GO,	   /* the terminal is handed over; finish the set-up */
+	INIT_START,	   /* execute the command, if it waits after INIT_READY */
+	INIT_SIGNAL,	   /* send `value` to the command */
+	INIT_SIGNAL_GROUP, /* send it to the command's process group */
+	INIT_SIGNAL_ALL,   /* send it to every process in the sandbox; without one, to the group */
+	INIT_END_WITH_PARENT, /* have the kernel kill PID 1 when its parent ends */
+	INIT_END_LATER,	      /* end the run after `after_ms` */
 	INIT_MAKE_SOCKETS, /* for the proxy: PROXY_SOCKETS_AT_ONCE of the family 4 or 6, `value` */
 	INIT_KILL,	   /* end the run now */
 };
@@ -60,17 +59,17 @@ struct init_order {
 	uint64_t after_ms; /* of INIT_END_LATER */
 };
 
-/* Waits for an order of that kind; false when something else came, or the end of channel or host. */
+/* Waits for an order of that kind. False: another one came, or the channel or the host ended. */
 bool init_wait(int channel, int host, enum init_order_kind kind, struct init_order *order);
 
-/* The rest of the life of PID 1. All signals have to be blocked already. */
+/* PID 1 from here to its end. All signals must be blocked. */
 _Noreturn void init_run(int channel, int host, pid_t command);
 
 /*
- * The same where there is no pid namespace: a *monitor*, the leader of the
- * command's group and the reaper of all orphans below it. It kills all below it
- * before it ends, or, when its signals reach others as well, what it can find;
- * should it be killed itself, nobody does (no tree_death).
+ * The same without a pid namespace: a *monitor*, which leads the command's group and adopts all
+ * orphans below it. Before it ends it kills everything below it; if its signals would also reach
+ * other processes, it kills the descendants that it finds. If somebody kills the monitor itself,
+ * its descendants survive (no tree_death).
  */
 _Noreturn void init_run_without_namespace(int channel, int host, pid_t command,
 					  bool reaches_only_below);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ends a run whose placeholders or masks are taken away; see guard.h. */
+/* Ends a run that loses a placeholder or a mount; see guard.h. */
 #include "linux/placeholder/guard.h"
 
 #include <errno.h>
@@ -17,9 +17,9 @@
 #include "os/fd.h"
 
 /*
- * A look at one mount takes two or three microseconds. With more of them than are looked at
- * in a period, the next period goes on with the rest: what it costs stays below one
- * percent of a processor, and the window grows by a period for each 300.
+ * Checking one mount takes two or three microseconds. If there are more than fit in a period, the
+ * next period continues with the rest. So this costs less than one percent of a CPU, and a loss is
+ * noticed one period later for each 300 mounts.
  */
 enum { GUARD_PERIOD_MS = 100, GUARD_LOOKS = 300 };
 
@@ -36,11 +36,10 @@ static int check_held(const struct held *held, struct err *e)
 	    (lstat(held->path, &st) == 0 && st.st_dev == held->device && st.st_ino == held->inode))
 		return 0;
 	utf8_add_shown(&shown, held->wanted->path);
-	return FAIL(
-		e, ERR_POLICY,
-		"'%s' was removed by another program while it kept the command from creating it: "
-		"the run was ended",
-		buf_str(&shown).p);
+	return FAIL_CAUSE(e, CAUSE_PROTECTION_LOST,
+			  "another program removed the placeholder '%s' that kept the command from "
+			  "creating it; the run was ended",
+			  buf_str(&shown).p);
 }
 
 /* ---- Mounts that narrow ---------------------------------------------------------- */
@@ -48,8 +47,8 @@ static int check_held(const struct held *held, struct err *e)
 enum cover { COVER_STANDS, COVER_OPEN, COVER_MISSING, COVER_UNKNOWN };
 
 /*
- * Whether a mount is there, and not which inode the host has: numbers are used again,
- * and an inode may come back without what was mounted on it.
+ * Checks for a mount, not for the inode: inode numbers are reused, and an inode may come back without
+ * the mount on it.
  */
 static enum cover find_cover(const struct sandbox *s, const char *path)
 {
@@ -58,7 +57,7 @@ static enum cover find_cover(const struct sandbox *s, const char *path)
 	if (syscall(SYS_statx, s->root, path + 1, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE,
 		    &st) == 0)
 		return (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) ? COVER_STANDS : COVER_OPEN;
-	/* Closed to this process, a directory above is closed to the command, too. */
+	/* If this process can't search a directory on the way, neither can the command. */
 	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? COVER_MISSING
 								     : COVER_UNKNOWN;
 }
@@ -86,9 +85,8 @@ static enum life find_life(pid_t pid)
 }
 
 /*
- * When all inside is dead, the kernel takes down all mounts. PID 1 is the last who has
- * them: it is exiting by then, but may not have ended yet. Where /proc hides it, it is
- * waited for.
+ * Whether the mounts are gone because the sandbox is ending: the kernel unmounts them when PID 1, the
+ * last process, exits, which may be just before its end shows. If /proc hides PID 1, wait for it.
  */
 static bool is_ending(const struct sandbox *s)
 {
@@ -109,10 +107,10 @@ static int check_narrowed(const struct sandbox *s, const struct narrowed *n, str
 	if (is_ending(s))
 		return 0;
 	utf8_add_shown(&shown, str_of(n->path));
-	return FAIL(e, ERR_POLICY,
-		    "'%s' was replaced or removed by another program, and what kept the command "
-		    "from it went with it, which can't be put back: the run was ended",
-		    buf_str(&shown).p);
+	return FAIL_CAUSE(e, CAUSE_PROTECTION_LOST,
+			  "another program replaced or removed '%s', and with it the mount that "
+			  "protected it; the run was ended",
+			  buf_str(&shown).p);
 }
 
 static int look_at_narrowed(struct guard *g, struct err *e)

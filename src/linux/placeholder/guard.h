@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What another program does to the host's files can take a mount of the sandbox away,
- * for the kernel detaches a mount when the name below it is removed or renamed over:
+ * Ends a run that loses one of its protections. The kernel detaches a mount when another program
+ * removes the name below it, or renames another file over it:
  *
- *  - Placeholders are directories of the host: who removes one outside (`git clean`
- *    in another window) takes away the mount that covers it in the sandbox, and the
- *    command could create what it must not.
- *  - A file that is denied or read-only is so by a mount on it: who saves it outside
- *    by writing a new one and renaming it (editors, `git config`) leaves the new one
- *    open to the command.
+ *  - Placeholders are directories of the host. If a program outside removes one (`git clean` in
+ *    another terminal), the mount on it goes, and the command could create what it must not.
+ *  - A mount makes a file denied or read-only. If a program outside saves the file by renaming a
+ *    new one over it (editors, `git config`), the command could read or write the new one.
  *
- * They are looked at ten times a second, and a run that loses one is ended. (Not by
- * inotify: to close it takes the kernel longer than most runs.)
+ * The guard checks them ten times a second. (It does not use inotify, because closing it takes the
+ * kernel longer than most runs.)
  */
 #pragma once
 

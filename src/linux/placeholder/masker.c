@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The masker; see masker.h. What covers a name is a file or a directory of mode
- * 000 on a read-only file system that nothing else is on. It is kept in a mount
- * namespace of the masker's own, because before Linux 6.15 only what is mounted
- * in one's own namespace can be cloned, and in the sandbox's it would be seen.
+ * The masker; see masker.h. A mask is a file or directory of mode 000 on a read-only file system
+ * that holds nothing else. The masker keeps it in its own mount namespace: before Linux 6.15 a
+ * process can clone only mounts of its own namespace, and in the sandbox's the command would see it.
  */
 #include "linux/placeholder/masker.h"
 
@@ -80,7 +79,7 @@ static int make_masks(void)
 	return top;
 }
 
-/* Leaves nothing but `top` in the masker's namespace, so that no mount is kept busy by it. */
+/* Leaves only `top` in the masker's namespace, so that the masker keeps no other mount busy. */
 static int keep_masks(struct job *j, int top)
 {
 	if (syscall(SYS_move_mount, top, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
@@ -159,7 +158,7 @@ static enum cover cover(struct job *j, const char *path)
 	enum cover result;
 	int at = (int)syscall(SYS_openat2, j->root, path, &how, sizeof(how));
 
-	/* ELOOP: a link has come in between, and what the order spoke of lies elsewhere. */
+	/* ELOOP: the path leads through a link now, so the denied name is gone. */
 	if (at < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ? COVER_GONE
 									     : COVER_FAILED;
@@ -174,10 +173,9 @@ static enum cover cover(struct job *j, const char *path)
 }
 
 /*
- * SECURITY: the answer was about the path, whatever lies at it, so nothing has to
- * be compared. But a mask goes where its name goes: when the name was moved
- * between the look and the mount, what took its place is not covered yet. So it
- * is looked at again until the cover stands, or nothing is left there.
+ * SECURITY: a mask moves with the file that it covers. If the command renames the file between the
+ * lookup and the mount, whatever it puts in its place would stay readable. So look again until
+ * the path is covered, or nothing is left there.
  */
 static void carry_out(struct job *j, const char *path)
 {

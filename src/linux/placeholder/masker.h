@@ -4,10 +4,9 @@
  * It joins the sandbox's user and mount namespaces once and then takes orders,
  * one path each, so that a mask costs a few system calls and no fork.
  *
- * It is forked without exec from what may be a threaded program: nothing in it
- * but async-signal-safe calls. It is in no pid namespace that the sandbox can
- * see, keeps no descriptor of this process, hears no signal but SIGKILL, and
- * ends with its channel, so also when this process was killed.
+ * It is forked without exec from what may be a threaded program, so it makes only async-signal-safe
+ * calls. The sandbox can't see it: it is not in the sandbox's pid namespace. It keeps none of this
+ * process's descriptors, blocks all signals but SIGKILL, and ends with its channel or its parent.
  */
 #pragma once
 
@@ -21,9 +20,9 @@
 
 /* Shared with the process. */
 struct masker_counts {
-	atomic_uint_fast64_t masked; /* covered by it */
-	atomic_uint_fast64_t missed; /* there, and could not be covered */
-	atomic_uint_fast64_t done;   /* orders, whatever came of them */
+	atomic_uint_fast64_t masked; /* names that it covered */
+	atomic_uint_fast64_t missed; /* names that it could not cover */
+	atomic_uint_fast64_t done;   /* orders carried out, with or without success */
 };
 
 struct masker {
@@ -37,18 +36,17 @@ struct masker {
 		.pidfd = -1, .channel = -1, .counts = NULL \
 	}
 
-/* Returns when it stands in the sandbox. ERR_SYS. */
+/* Returns when it has joined the sandbox. ERR_SYS. */
 int masker_start(struct masker *m, const struct sandbox *sandbox, struct err *e) MUST_CHECK NONNULL;
 
 /*
- * Whatever lies at `path` (plain) when the order is carried out is covered by
- * something empty that can't be read. What is gone by then, or covered already, is
- * neither masked nor missed. 1; 0 when the channel is full; ERR_SYS when the
- * process is gone.
+ * Orders the masker to cover whatever lies at `path` (plain) with something empty and unreadable. A
+ * name that is gone by then, or already covered, counts neither as masked nor as missed. Returns 1,
+ * or 0 if the channel is full; ERR_SYS if the process has ended.
  */
 int masker_order(struct masker *m, struct str path, struct err *e) MUST_CHECK NONNULL;
 
-/* Orders that were not yet carried out are lost. Fine when it was never started. */
+/* Drops orders that were not carried out yet. May be called if it was never started. */
 void masker_stop(struct masker *m, uint64_t *masked, uint64_t *missed) NONNULL;
 
 /* Whether what lies at `name` below `dir`, not followed, is the root of a mount. */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See warden.h. The warden follows orders from the channel. When that ends, the
- * other process died: at an orderly end that has removed the placeholders itself,
- * and kills the warden.
+ * See warden.h. The warden follows orders from the channel. If the channel ends, the other process
+ * was killed: at an orderly end that process removes the placeholders itself and kills the warden.
  *
- * SECURITY: when the warden has no pidfd then, the sandbox was still being made.
- * It ends by itself (its own channel has ended too), so it is given a moment
- * before what protects the host from it goes.
+ * SECURITY: if the warden has no pidfd then, the sandbox was still being made. It ends by itself,
+ * because its own channel has ended, too. The warden waits a moment for that; if it removed the
+ * placeholders at once, the sandbox could create what they kept it from.
  */
 #include "linux/placeholder/warden.h"
 
@@ -39,11 +38,11 @@ struct order {
 };
 
 enum {
-	DEATH_MS = 5000, /* of the sandbox: then whatever is left of it hangs in the kernel */
-	UNSEEN_MS = 50,	 /* a sandbox that the warden was not told of */
+	DEATH_MS = 5000, /* for a killed sandbox; what is left then hangs in the kernel */
+	UNSEEN_MS = 50,	 /* for a sandbox of which the warden has no pidfd */
 };
 
-/* Readable means ended; without one, this is a pause. */
+/* Waits for the process to end; without a pidfd, just waits. */
 static bool has_ended(int pidfd, int wait_ms)
 {
 	struct pollfd poll = { .fd = pidfd, .events = POLLIN };
@@ -105,7 +104,7 @@ static _Noreturn void warden_run(int channel, struct placeholders *held, int par
 	end(0);
 }
 
-/* ---- Its other end ---------------------------------------------------------------- */
+/* ---- In the process that starts it ------------------------------------------------ */
 
 struct job {
 	int channel;
@@ -164,7 +163,7 @@ static int send_order(const struct warden *w, struct order *order, const int *fd
 	return r < 0 ? FAIL_SYS(e, -r, "can't reach the warden") : 0;
 }
 
-/* The locks have to outlive this process, for as long as the sandbox takes to die. */
+/* Gives the warden copies of the locks: they must outlive this process until the sandbox ends. */
 static int share_locks(const struct warden *w, const struct placeholders *held, struct err *e)
 {
 	struct order order = { .kind = WARDEN_LOCKS };
@@ -209,7 +208,7 @@ int warden_watch(struct warden *w, int sandbox_pidfd, struct err *e)
 	return w->pid == 0 ? 0 : send_order(w, &order, &sandbox_pidfd, e);
 }
 
-/* What is removed while it is open goes with its last close. */
+/* The kernel frees a removed file with its last close, which the shed makes later. */
 static void shed_places(struct warden *w, const struct placeholders *held)
 {
 	int fds[ORDER_MAX_FDS - 1];
@@ -228,7 +227,7 @@ static void shed_places(struct warden *w, const struct placeholders *held)
 void warden_let_go(struct warden *w, struct placeholders *held)
 {
 	shed_places(w, held);
-	/* Killed in the middle of this, the warden does the rest. */
+	/* If this process is killed here, the warden does the rest. */
 	placeholders_release(held);
 	if (w->pid != 0)
 		os_kill(w->pidfd, SIGKILL);

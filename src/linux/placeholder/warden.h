@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The warden: a process of its own, only there when there are placeholders, that
- * removes them when this process can't, because it was killed. It leaves the
- * session, so that no signal meant for the others reaches it, holds copies of the
- * locks, and waits for the end of a channel whose other end is this process's.
- * Then it kills the sandbox (by pidfd), waits until nothing in it is left, and
- * releases the placeholders.
+ * The warden: a process that removes the placeholders if this process is killed and can't. It
+ * exists only when there are placeholders. It leaves the session, so that no signal to a group hits
+ * it, holds copies of the locks, and waits for the end of its channel to this process. Then it
+ * kills the sandbox (by pidfd), waits until all of it has ended, and releases the placeholders.
  *
- * It is forked without exec from what may be a threaded program: nothing in it
- * but async-signal-safe calls.
+ * It is forked without exec from what may be a threaded program, so it makes only async-signal-safe
+ * calls.
  */
 #pragma once
 
@@ -20,9 +18,9 @@
 
 struct warden {
 	pid_t pid;	  /* 0: none */
-	int pidfd;	  /* readable when it has ended: then the run must not go on */
-	int channel;	  /* its end is the sign */
-	struct shed shed; /* where removed placeholders are left: a disk takes its time */
+	int pidfd;	  /* readable when it has ended: then the run must end, too */
+	int channel;	  /* its end tells the warden that this process has ended */
+	struct shed shed; /* the kernel closes removed placeholders from here: disks are slow */
 };
 
 #define WARDEN_NONE                                                     \
@@ -31,22 +29,21 @@ struct warden {
 	}
 
 /*
- * Starts the warden and then makes and locks what the plan wants
- * (placeholders_take), in this order: there is no moment at which a killed
- * process leaves one behind. Nothing is forked, and that is success, when the
- * plan wants none. On failure nothing is left.
+ * Starts the warden, and only then makes and locks the placeholders of the plan (placeholders_take):
+ * so there is no moment at which a killed process leaves one behind. Without placeholders it starts
+ * no warden and succeeds. On failure nothing is left.
  */
 int warden_hold(struct warden *w, struct arena *a, const struct plan *plan,
 		struct placeholders *out, struct err *e) MUST_CHECK NONNULL;
 
-/* From now on it can kill the sandbox. */
+/* Gives the warden the sandbox, which it kills if this process ends. */
 int warden_watch(struct warden *w, int sandbox_pidfd, struct err *e) MUST_CHECK NONNULL;
 
 /*
- * The sandbox is gone: removes the placeholders that nobody else holds, and kills
- * the warden. It takes a while to die, as the last to hold what was removed.
+ * After the sandbox has ended: removes the placeholders that no other run needs, and kills the
+ * warden, without waiting for its end.
  */
 void warden_let_go(struct warden *w, struct placeholders *held) NONNULL;
 
-/* Likewise, and waits for its end, whatever became of it. All descriptors closed. */
+/* The same, and waits for the warden's end, even if it ended before. Closes all descriptors. */
 void warden_finish(struct warden *w, struct placeholders *held) NONNULL;
