@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls whose arguments decide: a block of tests for each, which begins with
- * loading what it looks at.
+ * Calls whose arguments decide: a block of tests for each, which first loads the argument.
  *
- * SECURITY: an argument is compared in the width that the kernel uses. Where that
- * is an int the upper half is whatever the caller left there, and looking at it
- * would let a call through that the kernel then takes for the refused one.
+ * SECURITY: a test compares an argument in the width that the kernel uses. If that is an int, the
+ * kernel ignores the upper half. A test that compared it as well could be bypassed by setting it.
  */
 #pragma once
 
@@ -50,7 +48,7 @@ bpf_label arguments_ioctl(const struct arguments *a) NONNULL;
 bpf_label arguments_ioctl_listed(const struct arguments *a, bpf_label attributes) NONNULL;
 /* Those of file systems as a list of what is allowed; what sets attributes is asked. */
 bpf_label arguments_ioctl_beside_streams(const struct arguments *a) NONNULL;
-/* With `keeps_appending`, who would clear O_APPEND is asked about. */
+/* With `keeps_appending`, clearing O_APPEND is notified. */
 bpf_label arguments_fcntl(const struct arguments *a, bool keeps_appending) NONNULL;
 bpf_label arguments_personality(const struct arguments *a) NONNULL;
 

@@ -89,9 +89,9 @@ static const struct rule {
 	{ SYSCALL_process_madvise, ABSENT, ALWAYS },
 
 	/*
-	 * SECURITY: PID 1 has the command's user, and ends the sandbox. Killed, it has to get a
-	 * processor before the rest dies: one that idles, or may use no time, lets a command
-	 * outlive its run. Where PID 1 is the host's nobody misses this either.
+	 * SECURITY: PID 1 runs as the command's user, and ends the sandbox. With an idle priority,
+	 * no CPU, or no CPU time it would die late or never, and a command could outlive its run. So
+	 * the command must not change PID 1's scheduling or limits.
 	 */
 	{ SYSCALL_sched_setscheduler, CHECK_PROCESS, ALWAYS },
 	{ SYSCALL_sched_setparam, CHECK_PROCESS, ALWAYS },
@@ -152,10 +152,10 @@ static const struct rule {
 	{ SYSCALL_fsmount, REFUSE, NO_USERNS },
 	{ SYSCALL_fspick, REFUSE, NO_USERNS },
 	/*
-	 * SECURITY: a name that something is mounted on can't be renamed or removed, but the
-	 * kernel looks only at the mounts of the caller's own namespace. One without those of
-	 * the policy is not to be had: not by taking all of them away at once, which is what a
-	 * lazy umount of the old root does, nor by starting from none (Linux 7.0 and later).
+	 * SECURITY: the kernel refuses to rename or remove a name with a mount on it, but only if the
+	 * mount is in the caller's own namespace. A command in a namespace without the policy's mounts
+	 * could replace protected names. So it must not detach them all at once (a lazy umount of the
+	 * old root), nor start from an empty namespace (Linux 7.0 and later).
 	 */
 	{ SYSCALL_umount2, CHECK_UMOUNT, KEEPS_MOUNTS },
 	{ SYSCALL_open_tree, CHECK_OPEN_TREE, KEEPS_MOUNTS },
@@ -169,8 +169,8 @@ static const struct rule {
 	{ SYSCALL_unshare, CHECK_UNSHARE, NO_USERNS },
 	{ SYSCALL_setns, REFUSE, NO_USERNS },
 	/*
-	 * SECURITY: who has a cgroup namespace can mount the control groups from its own on, in
-	 * which processes of the host's may be, Cordon's among them: to freeze and to kill them.
+	 * SECURITY: in a cgroup namespace the command could mount its control group, which may hold
+	 * processes of the host, Cordon's among them, and freeze or kill these.
 	 */
 	{ SYSCALL_clone, CHECK_CLONE_SOME, USERNS },
 	{ SYSCALL_unshare, CHECK_UNSHARE_SOME, USERNS },
@@ -520,8 +520,8 @@ static void find_runs(struct build *s)
 		add_run(s, number, (enum verdict)verdicts[number]);
 	add_run(s, SYSCALL_LAST + 1, ABSENT);
 	/*
-	 * SECURITY: from this bit on the numbers are those of x32, another table with
-	 * the same architecture. Nobody who means well uses it.
+	 * SECURITY: numbers with this bit are x32's, another table for the same architecture, and would
+	 * bypass every rule. No ordinary program uses it.
 	 */
 	if (s->options->arch == FILTER_X86_64)
 		add_run(s, 0x40000000, KILL);
@@ -566,7 +566,7 @@ static void make_program(struct build *s)
 		if (s->is_used[i])
 			s->labels[i] = make_block(s, (enum verdict)i);
 	next = bpf_load(b, FILTER_NUMBER_AT, search(s, 0, s->run_count));
-	/* SECURITY: another architecture's numbers mean other calls. */
+	/* SECURITY: another architecture's numbers mean other calls, and would bypass the rules. */
 	next = bpf_test(b, BPF_EQUAL, audit_arch[s->options->arch], next, s->labels[KILL]);
 	(void)bpf_load(b, FILTER_ARCH_AT, next);
 }

@@ -27,15 +27,15 @@ enum filter_arch { FILTER_X86_64, FILTER_AARCH64 };
 extern const enum filter_arch filter_this_arch;
 
 /*
- * Modes, owners, times and attributes of files, which Landlock does not govern, also
- * by a descriptor for reading. Requests of ioctl() change files, too: without mounts they are a
- * list of what is allowed, beside a stream those of file systems are.
+ * Who decides about modes, owners, times and attributes of files. Landlock does not govern them, and
+ * a descriptor for reading is enough to change them. ioctl() can change them, too: without mounts
+ * only listed requests are allowed, and with a protected stream only listed ones of file systems.
  */
 enum filter_metadata {
 	FILTER_METADATA_FREE,	 /* the mounts decide */
 	FILTER_METADATA_REFUSED, /* nothing is writable */
-	FILTER_METADATA_ASKED,	 /* the supervisor judges, and does it */
-	FILTER_METADATA_STREAMS, /* likewise: the mounts decide but for a standard stream's file */
+	FILTER_METADATA_ASKED,	 /* the supervisor decides, and makes the change */
+	FILTER_METADATA_STREAMS, /* the same for the files of streams; mounts decide for others */
 };
 
 struct filter_options {
@@ -54,21 +54,21 @@ struct filter_options {
 	 */
 	bool allows_userns;
 	/*
-	 * With it: mounts keep names in place in something writable, so that no namespace
-	 * without them may be had. A sandbox inside that leaves its old root behind can't be.
+	 * With allows_userns: mounts protect names inside something writable, so a namespace without
+	 * these mounts must not be made. A nested sandbox that leaves its old root does not work then.
 	 */
 	bool keeps_mounts;
 	/*
-	 * A standard stream is only for appending: what could overwrite or cut it is asked for,
-	 * and opening for writing, too, lest the stream can't be opened by its name.
+	 * A standard stream can only be appended to: calls that could overwrite or truncate it are
+	 * notified, and so is opening for writing, so that the stream can be opened by its name.
 	 */
 	bool keeps_appending;
 
-	/* What namespaces and mounts do elsewhere, where there are none but Landlock is. */
+	/* For a sandbox without namespaces and mounts: what these do in the others. */
 	bool has_no_network; /* the only network is the host's: no inet sockets at all */
 	bool refuses_ipc;    /* SysV and message queues answer as in a kernel without them */
 	enum filter_metadata metadata;
-	/* Landlock before ABI 3: truncation by path, and by opening for reading, is left to this. */
+	/* Landlock before ABI 3 does not govern truncation, so the filter does. */
 	bool lacks_truncate;
 };
 

@@ -31,9 +31,9 @@ struct attempt {
 };
 
 /*
- * prepare.c: `facts`, `mounts`, `narrowed` and the walls. ERR_WEAKER for what can't be
- * held here. What takes time is expected, and is found out while bwrap is loaded: that
- * there are no windows into the kernel, and that all placeholders can be made.
+ * prepare.c: sets `facts`, `mounts`, `narrowed` and the Landlock rules. ERR_WEAKER for what this host
+ * can't enforce. To save time it assumes that there are no kernel mounts in unusual places and that
+ * all placeholders can be made; both are checked while bwrap is loaded.
  */
 int bwrap_prepare(struct attempt *t, struct err *e) MUST_CHECK NONNULL;
 

@@ -50,7 +50,7 @@ struct sandbox {
 	int root;	       /* O_PATH on the sandbox's "/" */
 	int reopened[3];       /* standard streams that the command has anew; -1: the caller's */
 	int user_ns, mount_ns; /* for masks that come later (P6); -1 when there are no globs */
-	uint32_t landlock_abi; /* 0: the second wall is missing */
+	uint32_t landlock_abi; /* 0: Landlock restricts no files */
 	struct narrowed_list narrowed; /* where a guard has to look; paths are the arena's */
 	bool has_own_network;
 	/* A managed network: to be handed to the proxy, in order; closed by sandbox_done(). */

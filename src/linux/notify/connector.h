@@ -2,12 +2,11 @@
 /*
  * A process that makes connects which were judged, one at a time.
  *
- * SECURITY: whether a connect() blocks is up to whoever shares the socket, at any
- * moment (O_NONBLOCK belongs to the open file); so is whether the last close()
- * does (SO_LINGER). Neither may be done by who looks after the run. The process
- * has no capability, none of this process's descriptors, and what it answers is
- * checked: killed or gone bad, it harms its own call alone. It ends with its
- * channel, also while it waits in a connect().
+ * SECURITY: anybody who shares the socket can make connect() block at any moment (O_NONBLOCK belongs
+ * to the open file), and can make the last close() block (SO_LINGER). Either would stop the
+ * supervisor, so another process does both. It has no capability and none of this process's
+ * descriptors, and its answers are checked: killed or compromised, it can spoil only its own call.
+ * It ends with its channel, even during a connect().
  */
 #pragma once
 
@@ -65,15 +64,14 @@ bool connector_receive(const struct connector *c, uint64_t id, struct connector_
  */
 void connector_interrupt(const struct connector *c) NONNULL;
 
-/* Kills it without waiting for its end: then `pidfd` is readable. */
+/* Kills it without waiting; `pidfd` becomes readable when it has ended. */
 void connector_kill(struct connector *c) NONNULL;
 
 /* Waits for that. */
 void connector_reap(struct connector *c) NONNULL;
 
 /*
- * Closes descriptors of callers, none of which may be the last of its file: a
- * process has all of them meanwhile, and is killed. One that dies does not linger.
- * Where no process can be had, they are closed as they are.
+ * Closes callers' descriptors without blocking: a forked process holds copies meanwhile and is then
+ * killed, and a dying process does not linger. Without such a process, closes them directly.
  */
 void connector_close_all(const int *fds, size_t count) NONNULL;

@@ -21,14 +21,13 @@ enum {
 	GIVEN_PAUSE_MS = 16,	/* most are answered long before, and each ring of a clock costs */
 	MAX_PAUSE_MS = 32,	/* also how long a signal may go unseen */
 	MAX_HOPELESS_MS = 1000, /* while no process can be started */
-	/* Longer than who is asked may think it over; a person may be. */
+	/* Longer than the proxy takes to decide; it may ask a person. */
 	MAX_PROXY_WAIT_MS = 120000,
 };
 
 /*
- * Of the kernel's inside: "restart the call, or EINTR, as the handler of the
- * signal wants it". Only for a caller for whom a signal waits; else it would see
- * the number itself.
+ * A kernel-internal result: restart the call, or return EINTR, as the signal's handler wants. Only
+ * for a caller that has a pending signal; any other would see the number itself.
  */
 enum { RESTART = 512 }; /* ERESTARTSYS */
 
@@ -165,7 +164,7 @@ static void hand_to_worker(struct connectors *c, struct connect_call *call,
 		w->call = call;
 		call->worker = w;
 	} else if (r == -EINVAL) {
-		/* What can't be sent (io_uring) can't be a socket either. */
+		/* A descriptor that can't be sent (io_uring) is no socket. */
 		answer(c, call, call->verdict < 0 ? call->verdict : -EPERM);
 	} else if (r != -ETOOMANYREFS && r != -ENOMEM && r != -ENOBUFS) {
 		dismiss(w);
@@ -186,7 +185,7 @@ static struct connect_call *find_oldest(const struct connectors *c)
 	return oldest;
 }
 
-/* After `w` has answered: the next call, or a rest. */
+/* `w` has answered: gives it the next call, or makes it idle. */
 static void take_next_call(struct connectors *c, struct connect_worker *w)
 {
 	struct connect_call *next = find_oldest(c);
@@ -208,7 +207,7 @@ static int on_answer(void *user, uint32_t events, struct err *e)
 
 	(void)events;
 	(void)e;
-	/* SECURITY: one that was killed, or speaks without being asked, has nothing to say. */
+	/* SECURITY: don't trust a connector that was killed, or that answers without a call. */
 	if (!call || !connector_receive(&w->process, call->attempt.call.id, &result)) {
 		dismiss(w);
 		if (call)
@@ -226,7 +225,7 @@ static int on_answer(void *user, uint32_t events, struct err *e)
 
 /* ---- Waiting --------------------------------------------------------------------- */
 
-/* Whether it still is: until it is released, or its caller is wanted elsewhere. */
+/* Whether the call still waits for the proxy: until its answer, a signal, or a time-out. */
 static bool waits_for_proxy(struct connect_call *call, uint64_t now)
 {
 	struct attempt *t = &call->attempt;
@@ -242,8 +241,8 @@ static bool waits_for_proxy(struct connect_call *call, uint64_t now)
 }
 
 /*
- * Its caller need not wait for what does not come. The descriptors are kept until there
- * is a process after all: they can't be closed here.
+ * No connector can be started: answers the caller after a while. Keeps the descriptors until there is
+ * a connector, because closing them here could block.
  */
 static void give_up(struct connectors *c, struct connect_call *call, uint64_t now)
 {

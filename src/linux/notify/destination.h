@@ -23,9 +23,9 @@ struct destination {
 };
 
 /*
- * What the kernel would do with that very address on that socket; `out` is where it
- * goes unless it is DESTINATION_FREE. SECURITY: this is for words and errors. Nothing
- * leads out of the network, and whoever accepts judges again.
+ * What the kernel would do with that address on that socket; sets `out` unless it is DESTINATION_FREE.
+ * SECURITY: this decides only about error numbers and reports. Nothing leads out of the network, and
+ * the proxy checks each connection again when it accepts it.
  */
 enum destination_way destination_find(const struct attempt *t, struct destination *out) NONNULL;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Receives notifications, hands each to its handler, sends the answer. Whatever
- * is not understood is refused.
+ * Receives notifications, passes each to its handler, and sends the answer. Refuses every call that
+ * has no handler.
  */
 #include "linux/notify/engine.h"
 
@@ -30,7 +30,7 @@
 
 enum { PIDFD_OF_THREAD = O_EXCL }; /* PIDFD_THREAD, Linux 6.9 */
 
-/* A newer kernel may fill in more than these headers know. */
+/* A newer kernel's structs may be larger than those of these headers. */
 enum { NOTIFY_MAX_BYTES = 512 };
 union request {
 	struct seccomp_notif it;
@@ -57,7 +57,7 @@ static void respond(const struct engine *engine, uint64_t id, int64_t value, uin
 		response.it.error = (int32_t)value;
 	else
 		response.it.val = value;
-	/* ENOENT: the caller is gone. Nothing else can be wrong with what is sent. */
+	/* ENOENT: the caller has ended. Nothing else can fail here. */
 	(void)listener_call(engine->watcher.fd, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
@@ -83,7 +83,7 @@ static void dispatch(struct engine *engine, const struct engine_call *call)
 {
 	const struct engine_handler *handler = find_handler(engine, call->number);
 	enum engine_answer answer = ENGINE_RETURN;
-	int64_t value = -EPERM; /* SECURITY: a call that nobody here knows is refused. */
+	int64_t value = -EPERM; /* SECURITY: refuse a call that has no handler. */
 
 	if (handler)
 		answer = handler->call(handler->user, engine, call, &value);
@@ -106,8 +106,8 @@ static int on_ready(void *user, uint32_t events, struct err *e)
 	struct engine_call call;
 
 	/*
-	 * Without a call that waits, receiving would wait for one. And when all who
-	 * have the filter are dead, there will never be one.
+	 * Receiving without a waiting call would block, and once all processes with the filter have
+	 * ended no call will ever come.
 	 */
 	if (!(events & LOOP_IN)) {
 		if (events & LOOP_GONE)
@@ -115,7 +115,7 @@ static int on_ready(void *user, uint32_t events, struct err *e)
 		return 0;
 	}
 	if (listener_call(engine->watcher.fd, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0) {
-		/* ENOENT: it was killed, or a signal came first. */
+		/* ENOENT: the caller was killed, or a signal interrupted its call. */
 		if (errno == ENOENT || errno == EINTR || errno == EAGAIN)
 			return 0;
 		return FAIL_SYS(e, errno, "can't receive a system call of the command");
@@ -143,10 +143,10 @@ int engine_start(struct engine *engine, struct loop *loop, int listener, struct 
 		return FAIL_SYS(e, EOVERFLOW, "notifications of this kernel are too large");
 	*engine = (struct engine){
 		.loop = loop,
-		/* Somebody waits for the answer: not behind what is to be written. */
+		/* Urgent: a caller waits for the answer. */
 		.watcher = { .fd = listener, .ready = on_ready, .user = engine, .is_urgent = true },
 	};
-	/* The answer and the caller's next step then need no second processor (Linux 6.6). */
+	/* Wakes the caller on the same CPU, which is faster (Linux 6.6). */
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 	if (loop_add(loop, &engine->watcher, LOOP_IN, e) < 0) {
 		engine->watcher.fd = -1;
@@ -203,13 +203,13 @@ int engine_read(const struct engine *engine, const struct engine_call *call, uin
 		got = read_mem_file(call->pid, address, out, size);
 	if (got < 0)
 		return errno == EIO ? -EFAULT : -errno;
-	/* SECURITY: that pid was the caller's then only if it is still waiting. */
+	/* SECURITY: if the caller has ended, its pid, and so the memory, may be another's. */
 	if (!engine_is_waiting(engine, call->id))
 		return -ESRCH;
 	return (size_t)got == size ? 0 : -EFAULT;
 }
 
-/* Not across the end of a page before it is needed: the next one may not be there. */
+/* Reads page by page: the page after the end of the string may not be mapped. */
 int engine_read_text(const struct engine *engine, const struct engine_call *call, uint64_t address,
 		     char *out, size_t size)
 {
@@ -232,8 +232,8 @@ int engine_read_text(const struct engine *engine, const struct engine_call *call
 /* ---- The caller's descriptors ----------------------------------------------- */
 
 /*
- * `fd` came from the main thread, the only one that older kernels can name. It is
- * the calling thread's too unless the two stopped sharing their descriptors.
+ * Older kernels can take descriptors only from the main thread. Checks that the calling thread's `fd`
+ * is the same file: threads may have separate descriptor tables.
  */
 static bool is_same_file(const struct engine_call *call, int fd, int taken)
 {
@@ -281,7 +281,7 @@ int engine_take_fd(const struct engine *engine, const struct engine_call *call, 
 {
 	int taken = take(call, fd);
 
-	/* SECURITY: that pid was the caller's then only if it is still waiting. */
+	/* SECURITY: if the caller has ended, its pid, and so the descriptor, may be another's. */
 	if (taken >= 0 && !engine_is_waiting(engine, call->id)) {
 		(void)close(taken);
 		return -ESRCH;
@@ -299,8 +299,8 @@ enum engine_answer engine_give_fd(struct engine *engine, const struct engine_cal
 	long r = listener_call(engine->watcher.fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 
 	if (r >= 0)
-		return ENGINE_LATER; /* it has been answered with that */
-	/* In two steps: who is killed between them has no use for it. */
+		return ENGINE_LATER; /* SECCOMP_ADDFD_FLAG_SEND has answered the call */
+	/* Two steps on older kernels. A caller killed between them does no harm. */
 	add.flags = 0;
 	if (errno == EINVAL)
 		r = listener_call(engine->watcher.fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one seccomp-notification engine. A filter chain has one listener, so all
- * who want to hear of system calls (unix connects now; denials, held calls and
- * TCP connects later) are handlers of this engine.
+ * The seccomp-notification engine. A filter chain has only one listener, so everything that answers
+ * system calls of the command is a handler of this engine: connects, metadata, streams. To add one,
+ * put the call's number into filter/syscalls.h, a rule into filter/filter.c, and a row into the
+ * table of handlers in a file of this directory.
  *
- * SECURITY: what a call points to is the command's memory and may change at any
- * time; so may what a descriptor number means. A handler therefore copies what it
- * judges, acts on the copy itself (on the caller's behalf), and answers with the
- * result. ENGINE_CONTINUE lets the kernel look again: only where the mounts and
- * the filter enforce the same anyway.
+ * SECURITY: a call's arguments point into the command's memory, and another thread can change that,
+ * or what a descriptor number means, at any time. So a handler copies what it checks, acts on
+ * the copy for the caller, and answers with the result. ENGINE_CONTINUE makes the kernel read the
+ * arguments again: use it only where mounts and filter enforce the same without the handler.
  */
 #pragma once
 
@@ -56,10 +56,10 @@ void engine_stop(struct engine *engine) NONNULL;
 
 void engine_handle(struct engine *engine, const struct engine_handler *handler) NONNULL;
 
-/* Answers a call that was ENGINE_LATER. The caller may be gone: that is fine. */
+/* Answers a call that was ENGINE_LATER. Does nothing if the caller has ended. */
 void engine_reply(struct engine *engine, uint64_t id, int64_t value) NONNULL;
 
-/* Whether the caller still waits: what was read from /proc/PID since was its own. */
+/* Whether the caller still waits. If so, /proc/PID read before this call was the caller's. */
 bool engine_is_waiting(const struct engine *engine, uint64_t id) NONNULL;
 
 /* ---- What handlers need of the caller -------------------------------------- */
@@ -77,8 +77,8 @@ int engine_take_fd(const struct engine *engine, const struct engine_call *call, 
 	MUST_CHECK NONNULL;
 
 /*
- * The other way: the caller gets a copy of `fd`, whose number is its result, close-on-exec when
- * `flags` has O_CLOEXEC. For handlers, whose answer this is.
+ * Gives the caller a copy of `fd` as the result of its call; close-on-exec if `flags` has O_CLOEXEC.
+ * A handler returns this as its answer.
  */
 enum engine_answer engine_give_fd(struct engine *engine, const struct engine_call *call, int fd,
 				  int flags, int64_t *value) MUST_CHECK NONNULL;

@@ -343,8 +343,8 @@ static int read_flags(const struct reader *r)
 /* ---- Which file ------------------------------------------------------------------------ */
 
 /*
- * SECURITY: a descriptor that came from outside has a mount of the host's, and so has all below
- * it. Landlock keeps the caller from cutting what is there, and would not keep this process.
+ * SECURITY: a descriptor from outside, and everything below it, is on a mount of the host's. Landlock
+ * keeps the command from truncating files there, but not this process, which acts for it.
  */
 static bool is_foreign(const struct lookup *l, int file)
 {
@@ -395,7 +395,7 @@ static int find_file(const struct metadata *m, const struct engine_call *call,
 	return r < 0 ? r : fd;
 }
 
-/* SECURITY: Landlock goes by the inode. One that has been put in its place is not writable. */
+/* SECURITY: Landlock allows the inode, not its path. A directory put in its place is not writable. */
 static bool is_in_place(const struct root *root)
 {
 	struct stat st;
@@ -424,7 +424,7 @@ static bool is_writable(const struct metadata *m, int file)
 	return false;
 }
 
-/* SECURITY: a stream's own mount is the host's, and that is not read-only. */
+/* SECURITY: a stream is on the host's mount, which is not read-only, so check it here. */
 static int check_stream(const struct metadata *m, int file, enum change_kind kind)
 {
 	struct stream_file it;
@@ -538,8 +538,8 @@ static bool is_for_writing(int fd)
 }
 
 /*
- * The caller's own descriptor. SECURITY: only of a plain file, whose last close waits for
- * nobody.
+ * Takes the caller's descriptor. SECURITY: only of a regular file or directory: closing another kind
+ * could block the supervisor.
  */
 static int take_own(const struct metadata *m, const struct engine_call *call, int number, int file)
 {
@@ -587,7 +587,7 @@ static int change_file(const struct metadata *m, const struct engine_call *call,
 		r = check_length(call->pid, change->length);
 	if (r == 0 && needs_own(change)) {
 		own = find_own(m, call, change, file);
-		/* SECURITY: the same inode may have come by another mount. */
+		/* SECURITY: the descriptor may have the same inode on another mount: a stream's. */
 		r = own < 0 ? own : check_stream(m, own, change->kind);
 	}
 	if (r == 0 && !engine_is_waiting(m->engine, call->id))

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Acting with the rights that the command has. It has this process's user and
- * groups but no capability; a supervisor run by root would reach more. While they
- * are put down, the kernel itself judges permissions as it would for the command.
- * Of this thread only.
+ * Acting with the command's rights. The command has this process's user and groups but no
+ * capabilities, and a supervisor that runs as root may do more. While this thread's capabilities are
+ * dropped, the kernel checks permissions as it would for the command.
  */
 #pragma once
 
@@ -17,6 +16,6 @@ struct rights {
 	bool are_dropped;
 };
 
-/* 0 or -errno; then nothing may be done on the command's behalf. */
+/* 0 or -errno. After a failure the caller must not act for the command. */
 int rights_drop(struct rights *r) MUST_CHECK NONNULL;
 void rights_restore(struct rights *r) NONNULL;

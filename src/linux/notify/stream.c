@@ -87,7 +87,7 @@ static int look_at(const struct engine *engine, const struct engine_call *call, 
 	return r;
 }
 
-/* SECURITY: the number may mean another file by now than the one that was looked at. */
+/* SECURITY: by now the command may have put another file at this number; compare again. */
 static int take(const struct engine *engine, const struct engine_call *call, int fd,
 		const struct stream_file *seen)
 {
@@ -111,7 +111,7 @@ static int set_length(int fd, int64_t length)
 
 	if (r < 0)
 		return r;
-	/* Who opened it may: the kernel has asked Landlock then. */
+	/* Landlock allowed the caller to open it for writing, so truncating is allowed, too. */
 	r = ftruncate(fd, (off_t)length) < 0 ? -errno : 0;
 	rights_restore(&rights);
 	return r;
@@ -141,7 +141,7 @@ static int change_length(const struct streams *s, const struct engine *engine,
 
 	if (r == 0 && streams_find(s, &file) == STREAM_APPENDED)
 		r = -EPERM;
-	/* SECURITY: of a plain file alone, whose last close waits for nobody. */
+	/* SECURITY: only a regular file: closing another kind here could block the supervisor. */
 	if (r == 0 && !S_ISREG(mode))
 		r = -EINVAL;
 	if (r == 0)
@@ -180,7 +180,7 @@ static int set_flags(const struct flagging *f)
 	return r;
 }
 
-/* Closed by the end of the process alone, which no SO_LINGER delays. */
+/* The end of this process closes the socket; SO_LINGER does not delay that. */
 static void set_flags_of_socket(void *arg)
 {
 	const struct flagging *f = arg;
@@ -192,7 +192,7 @@ static void set_flags_of_socket(void *arg)
 	_exit(-r);
 }
 
-/* SECURITY: should its last close wait, this process must not. */
+/* SECURITY: the last close of a socket may block (SO_LINGER); it must not block the supervisor. */
 static int set_flags_elsewhere(struct flagging *f)
 {
 	int pidfd = -1, status;
@@ -260,8 +260,8 @@ static int find_named(const struct engine *engine, const struct engine_call *cal
 }
 
 /*
- * SECURITY: all but a stream is left to the kernel, which looks at the path again. Should that
- * lead to a stream then, Landlock has no rule for its file: it can't be opened.
+ * SECURITY: the kernel opens everything but streams, and reads the path again. If the command has
+ * changed the path to a stream's meanwhile, the open fails: Landlock has no rule for that file.
  */
 static enum engine_answer on_open(void *user, struct engine *engine, const struct engine_call *call,
 				  int64_t *value)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of the caller's that the command has as standard streams, and nothing else of: a log in a
- * directory that is not its own, a terminal. Such a descriptor has the host's mount, which no
- * read-only mount of the sandbox covers.
+ * Standard streams that are files of the caller's which the command can't otherwise change: a log in
+ * a directory that is not its own, a terminal. Such a descriptor keeps the host's mount, which the
+ * sandbox's read-only mounts do not cover.
  *
- * Through it, and by every name of it (/dev/stdout, /proc/self/fd/1), nobody changes the file's
- * mode, owner, times, attributes or flags (metadata.h). One that was opened for appending stays
- * so: nobody cuts it, takes O_APPEND away or gets it anew without that. Who opens it by its name
- * gets the same stream again.
+ * The command can't change the file's mode, owner, times, attributes or flags through it, by any
+ * name (/dev/stdout, /proc/self/fd/1; metadata.h). A stream opened for appending stays so: the
+ * command can't truncate the file, clear O_APPEND, or open it without O_APPEND. Opening it by name
+ * gives the same stream again.
  *
- * A file is known by its inode and its mount, whatever number a descriptor of it has and however
- * a process came by it. What is asked for is done here, on the very descriptor.
+ * A file is recognised by inode and mount, whatever the descriptor's number and however a process
+ * got it. The supervisor carries out the call on that very descriptor.
  */
 #pragma once
 
@@ -21,9 +21,9 @@
 #include "linux/notify/engine.h"
 
 enum stream_kind {
-	STREAM_FREE,	 /* a pipe, what the command may write to anyway, what it has anew */
-	STREAM_KEPT,	 /* no metadata */
-	STREAM_APPENDED, /* and nothing but appending */
+	STREAM_FREE,	 /* not protected: a pipe, or a file that the command may change anyway */
+	STREAM_KEPT,	 /* its metadata can't be changed */
+	STREAM_APPENDED, /* the same, and it can only be appended to */
 };
 
 /* Which file by which mount. */
@@ -42,10 +42,10 @@ struct streams {
 int stream_look(int fd, struct stream_file *out) MUST_CHECK NONNULL;
 bool stream_is_same(const struct stream_file *a, const struct stream_file *b) NONNULL;
 
-/* The most that is said of it. */
+/* The strictest kind that applies to the file. */
 enum stream_kind streams_find(const struct streams *s, const struct stream_file *file) NONNULL;
-/* The most of all three. */
+/* The strictest kind of all three. */
 enum stream_kind streams_most(const struct streams *s) NONNULL;
 
-/* What is asked for where a stream is only for appending. `streams` must outlive the engine. */
+/* Adds the handlers for streams that are appended to. `streams` must outlive the engine. */
 void streams_start(struct engine *engine, const struct streams *streams) NONNULL;

@@ -73,9 +73,9 @@ bool attempt_has_path(struct attempt *t)
 }
 
 /*
- * SECURITY: this process owns the sandbox's user namespace and so may do there what
- * the command may not. Of a connect that matters for netlink alone: with a
- * destination other than the kernel it takes CAP_NET_ADMIN.
+ * SECURITY: this process owns the sandbox's user namespace, and so has capabilities there that the
+ * command lacks. For connect() that matters only with netlink: a destination other than the kernel
+ * needs CAP_NET_ADMIN, and the command must not get it this way.
  */
 int attempt_check_netlink(const struct attempt *t)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One connect() that is being made for its caller. */
+/* One connect() that the supervisor makes for its caller. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,8 +15,8 @@ struct attempt {
 	int target; /* O_PATH of the socket file; -1: the address is used as it is */
 	int domain, type;
 	bool has_time_limit;  /* SO_SNDTIMEO */
-	bool waits_for_proxy; /* until somebody has said whether it may be made */
-	bool is_told;	      /* when it was made, from where is to be told */
+	bool waits_for_proxy; /* which decides whether it may be made */
+	bool is_told;	      /* tell the proxy when it was made, and from which address */
 	union {
 		struct sockaddr any;
 		struct sockaddr_un path;
@@ -34,8 +34,8 @@ struct attempt {
 int attempt_init(struct attempt *t, const struct engine *engine, const struct engine_call *call)
 	MUST_CHECK NONNULL;
 /*
- * SECURITY: to close what may be the last descriptor of the caller's socket can take
- * as long as the caller likes (SO_LINGER): only when another process has it, too.
+ * SECURITY: closing the last descriptor of the caller's socket can block for as long as the caller
+ * likes (SO_LINGER). Call this only while another process holds the socket, too.
  */
 void attempt_done(struct attempt *t) NONNULL;
 

@@ -182,7 +182,7 @@ static void search(struct unix_bound *b, struct search *s)
 			continue;
 		if (n <= 0)
 			return;
-		/* SECURITY: only the kernel knows; it is port 0. */
+		/* SECURITY: accept answers of the kernel only (port 0); others could be forged. */
 		if (from.nl_pid == 0 && read_part(b, s, (struct str){ part, (size_t)n })) {
 			b->is_behind = false;
 			return;
@@ -227,7 +227,7 @@ static bool find_in_namespace(struct unix_bound *b, struct search *s)
 	return s->is_found;
 }
 
-/* SECURITY: one that nobody inside has may be the host's, and the one that is meant. */
+/* SECURITY: a candidate that no process inside holds may be the host's, and the one meant. */
 static bool find_in_tree(const struct unix_bound *b, struct search *s)
 {
 	for (size_t i = 0; i < s->count; i++) {

@@ -68,7 +68,7 @@ static void add_denial(struct unix_connect *u, const struct attempt *t, struct d
 	caller_read_name(t->call.pid, name);
 	if (caller_read_status(t->call.pid, &status))
 		denial->pid = status.inner_process;
-	/* Whose number it is now is not who called. */
+	/* The caller has ended, so the pid may be another's. */
 	if (!engine_is_waiting(u->engine, t->call.id)) {
 		denial->pid = 0;
 		name[0] = '\0';
@@ -156,8 +156,8 @@ static bool stat_network(int socket, struct stat *out)
 }
 
 /*
- * SECURITY: a socket reaches the network namespace that it was made in, not the
- * one of who uses it. The command's standard input may be a socket of the host's.
+ * SECURITY: a socket reaches the network namespace that it was made in. The command's standard input
+ * may be a socket of the host's, through which it could otherwise reach the host's network.
  */
 static bool is_of_sandbox(const struct unix_connect *u, int socket)
 {
@@ -226,7 +226,7 @@ static enum unix_bound_where find_where(struct unix_connect *u, const struct att
 	return unix_bound_find(&u->bound, t->target, st);
 }
 
-/* SECURITY: whose socket it is was not found out, so it counts as the host's. */
+/* SECURITY: the owner of the socket is unknown, so treat it as the host's. */
 static int deny_unknown_owner(struct unix_connect *u, const struct attempt *t, struct str path)
 {
 	struct denial denial = {
@@ -280,8 +280,8 @@ static int check_path(struct unix_connect *u, struct attempt *t)
 }
 
 /*
- * SECURITY: where the network and abstract names are the host's, a path is all that
- * can be told apart. An abstract name could be another's by the time it is used.
+ * SECURITY: without a network of its own only a path identifies a server. An abstract name could
+ * belong to a server of the host by the time it is used.
  */
 static int check_on_host(struct unix_connect *u, struct attempt *t)
 {
@@ -475,7 +475,7 @@ static int check_managed(struct unix_connect *u, struct attempt *t)
 	return 0;
 }
 
-/* SECURITY: what is no error of the kernel's is one all the same, and lets nothing through. */
+/* SECURITY: treat an answer that is no valid errno as a refusal. */
 void unix_connect_answer(struct unix_connect *u, uint64_t id, int os_error)
 {
 	bool is_known = os_error >= 0 && os_error <= MAX_ERRNO_TOLD;
@@ -565,7 +565,7 @@ static int check_attempt(struct unix_connect *u, struct attempt *t)
 		}
 		return attempt_has_path(t) ? check_path(u, t) : 0;
 	default:
-		/* SECURITY: families that no network namespace contains (vsock) end here. */
+		/* SECURITY: families that ignore network namespaces (vsock) would reach the host. */
 		return -EACCES;
 	}
 }
@@ -591,7 +591,7 @@ static enum engine_answer on_connect(void *user, struct engine *engine,
 	}
 	if (r == 0)
 		r = check_attempt(u, &t);
-	/* Also what is refused: the socket must not be closed here. */
+	/* Refused calls as well: closing the socket here could block. */
 	connectors_take(&u->connectors, &t, r);
 	return ENGINE_LATER;
 }

@@ -133,7 +133,7 @@ int lookup_init_at(struct lookup *l, const struct engine *engine, const struct e
 		if (l->start < 0)
 			return errno == ENOENT && dir != AT_FDCWD ? -EBADF : -errno;
 	}
-	/* SECURITY: that pid was the caller's then only if it is still waiting. */
+	/* SECURITY: if the caller has ended, its pid, and so the directories, may be another's. */
 	return engine_is_waiting(engine, call->id) ? 0 : -ESRCH;
 }
 
