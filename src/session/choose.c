@@ -255,8 +255,7 @@ void choose_settle(struct choice *c, struct outcome *o, guarantee_set lost)
 	if (!c->search.attempts.count)
 		return;
 	backend_say_attempts(&c->search, &reasons);
-	session_warn(c->in, "the backend is %s, and not one before it in the order (%s)",
-		     o->backend->name,
+	session_warn(c->in, "using %s; earlier backends failed: %s", o->backend->name,
 		     buf_check(&reasons, &e) < 0 ? "no memory to say why" : buf_str(&reasons).p);
 }
 

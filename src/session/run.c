@@ -25,8 +25,10 @@ enum {
 
 static void kill_all(struct session *s)
 {
-	if (s->supervisor && supervisor_kill(s->supervisor))
-		s->was_killed = true;
+	if (!s->supervisor || !supervisor_kill(s->supervisor))
+		return;
+	s->was_killed = true;
+	(void)run_move(&s->state, RUN_KILL);
 }
 
 /* ---- Time -------------------------------------------------------------------------------- */
@@ -43,18 +45,13 @@ static int clock_is_due(void *user, struct err *e)
 {
 	struct session *s = user;
 
-	if (s->state == SESSION_DRAINS) {
-		s->gives_up = true;
+	if (!run_move(&s->state, RUN_TIME_IS_UP))
 		return 0;
-	}
-	if (s->has_ended)
-		return 0;
-	if (s->was_told_to_end) {
+	if (s->state == RUN_KILLED)
 		kill_all(s);
+	if (s->state != RUN_TERMINATES)
 		return 0;
-	}
 	s->outcome.timed_out = true;
-	s->was_told_to_end = true;
 	session_trace(&s->in, "the time limit is reached: the command is asked to end");
 	(void)supervisor_signal(s->supervisor, TO_GROUP, SIGTERM);
 	/* One that is stopped could not hear it. */
@@ -94,7 +91,7 @@ static int start_clock(struct session *s, struct err *e)
 
 /* ---- What the sandbox says ------------------------------------------------------------------ */
 
-/* What it has said before it ended, or before its time was over, is of no account. */
+/* Messages sent before the sandbox ended or timed out no longer matter. */
 static bool is_over(const struct session *s)
 {
 	return is_time_over(s) || supervisor_is_gone(s->supervisor);
@@ -174,12 +171,6 @@ static void command_stopped(void *user, int number, bool is_typed)
 			     "not given; run it in the foreground, or without standard input");
 }
 
-static void start_draining(struct session *s)
-{
-	s->outcome.duration_ms = loop_now() - s->started_ms;
-	s->state = SESSION_DRAINS;
-}
-
 static void command_not_executed(void *user, const struct command_failure *why)
 {
 	outcome_set_exec_failed(user, why);
@@ -196,7 +187,7 @@ static void command_ended(void *user, const struct command_end *end)
 {
 	struct session *s = user;
 
-	s->has_ended = true;
+	(void)run_move(&s->state, RUN_COMMAND_ENDED);
 	s->outcome.cpu_ms = end->cpu_ms;
 	s->outcome.max_rss_kib = end->max_rss_kib;
 	if (!s->outcome.exec_error)
@@ -209,15 +200,15 @@ static void sandbox_is_gone(void *user)
 {
 	struct session *s = user;
 
-	if (!s->has_ended) {
+	if (run_has_command(s->state)) {
 		s->outcome.timed_out |= is_time_over(s);
 		s->was_killed |= s->outcome.timed_out;
 		outcome_set_end(&s->outcome, 0, SIGKILL);
 		if (!s->was_killed)
 			session_warn(&s->in, "the sandbox was killed from outside of Cordon");
 	}
-	if (s->state == SESSION_RUNS)
-		start_draining(s);
+	if (run_move(&s->state, RUN_ALL_DEAD))
+		s->outcome.duration_ms = loop_now() - s->started_ms;
 }
 
 static void warn(void *user, const char *text)
@@ -269,6 +260,7 @@ static int look_after(struct session *s, struct err *e)
 	    supervisor_start(s->supervisor, s->terminal.was_given ? s->terminal.fd : -1, e) < 0 ||
 	    network_begin(s, e) < 0)
 		return err_result(e);
+	(void)run_move(&s->state, RUN_STARTED);
 	return start_clock(s, e);
 }
 
@@ -301,6 +293,7 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 {
 	*s = (struct session){ .a = a,
 			       .in = *in,
+			       .state = RUN_STARTS,
 			       .loop = LOOP_NONE,
 			       .terminal = TERMINAL_NONE,
 			       .goes_on = { .due = go_on, .user = s },
@@ -318,9 +311,8 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 /* Everything in the sandbox is dead, or ends; or never lived. */
 static void stop_looking_after(struct session *s)
 {
-	if (s->is_let_go)
+	if (!run_move(&s->state, RUN_LET_GO))
 		return;
-	s->is_let_go = true;
 	if (s->supervisor)
 		supervisor_let_go(s->supervisor);
 	network_finish(s);
@@ -340,10 +332,11 @@ static void reap(struct session *s)
 
 static void wait_for_death(struct session *s)
 {
-	if (!s->supervisor || s->state != SESSION_RUNS || !supervisor_kill(s->supervisor))
+	if (s->state != RUN_STARTS && !run_is_alive(s->state))
 		return;
-	s->was_killed = true;
-	supervisor_wait(s->supervisor);
+	kill_all(s);
+	if (s->supervisor)
+		supervisor_wait(s->supervisor);
 }
 
 /* However far it got. */
@@ -358,7 +351,7 @@ static void finish(struct session *s)
 	loop_drop_timer(&s->loop, &s->clock);
 	loop_done(&s->loop);
 	reap(s);
-	s->state = SESSION_IS_OVER;
+	(void)run_move(&s->state, RUN_FINISHED);
 }
 
 int session_start(struct arena *a, const struct session_request *in, struct session **out,
@@ -388,14 +381,14 @@ static bool is_drained(struct session *s)
 		output_end(&s->outputs[i]);
 		is_done &= output_is_done(&s->outputs[i]);
 	}
-	return is_done || s->outcome.was_cancelled || s->gives_up;
+	return is_done || s->outcome.was_cancelled || s->state == RUN_GIVES_UP;
 }
 
 /* The command has ended; what it wrote and sent may still have to be passed on. */
 static int drain(struct session *s, int timeout_ms, struct err *e)
 {
 	/* Who sets a limit to the time does not wait for a reader that has stopped reading. */
-	if (!s->is_let_go && s->outcome.timed_out && set_clock(s, PATIENCE_MS, e) < 0)
+	if (s->state == RUN_DEAD && s->outcome.timed_out && set_clock(s, PATIENCE_MS, e) < 0)
 		return err_result(e);
 	stop_looking_after(s);
 	if (!is_drained(s)) {
@@ -412,11 +405,11 @@ static int drain(struct session *s, int timeout_ms, struct err *e)
 
 static int step(struct session *s, int timeout_ms, struct err *e)
 {
-	if (s->state == SESSION_RUNS && loop_step(&s->loop, timeout_ms, e) < 0)
+	if (run_is_alive(s->state) && loop_step(&s->loop, timeout_ms, e) < 0)
 		return err_result(e);
-	if (s->state == SESSION_DRAINS)
-		return drain(s, timeout_ms, e);
-	return s->state == SESSION_IS_OVER;
+	if (run_is_alive(s->state))
+		return 0;
+	return s->state == RUN_OVER ? 1 : drain(s, timeout_ms, e);
 }
 
 int session_step(struct session *s, int timeout_ms, struct err *e)
@@ -449,7 +442,7 @@ int session_signal(struct session *s, int number, struct err *e)
 {
 	if (number == 0 || number <= -NSIG || number >= NSIG)
 		return FAIL(e, ERR_ARGUMENT, "there is no signal %d", number);
-	if (s->state != SESSION_RUNS || s->has_ended)
+	if (!run_has_command(s->state))
 		return FAIL(e, ERR_ARGUMENT, "the command has ended");
 	/* It is about to be told anyway; told twice, it would forget a Ctrl-Z in between. */
 	if (will_go_on(s) && abs(number) == SIGCONT) {
@@ -469,10 +462,10 @@ int session_signal(struct session *s, int number, struct err *e)
 
 void session_cancel(struct session *s)
 {
-	if (s->state == SESSION_IS_OVER)
+	if (s->state == RUN_OVER)
 		return;
 	s->outcome.was_cancelled = true;
-	if (s->state == SESSION_RUNS)
+	if (run_is_alive(s->state))
 		kill_all(s);
 }
 
@@ -483,7 +476,7 @@ struct outcome *session_outcome(struct session *s)
 
 void session_done(struct session *s)
 {
-	if (s->state != SESSION_IS_OVER)
+	if (s->state != RUN_OVER)
 		finish(s);
 	for (int i = 0; i < 2; i++)
 		buf_done(&s->outcome.captured[i].bytes);

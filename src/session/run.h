@@ -10,13 +10,8 @@
 #include "session/network.h"
 #include "session/output.h"
 #include "session/session.h"
+#include "session/state.h"
 #include "session/terminal.h"
-
-enum session_state {
-	SESSION_RUNS,
-	SESSION_DRAINS, /* the command has ended, its output is still to be passed on */
-	SESSION_IS_OVER,
-};
 
 struct choice {
 	const struct session_request *in;
@@ -29,7 +24,7 @@ struct session {
 	struct session_request in;
 	struct outcome outcome;
 	struct choice choice;
-	enum session_state state;
+	enum run_state state;
 
 	struct loop loop;
 	struct supervisor *supervisor; /* NULL: not made yet */
@@ -45,13 +40,9 @@ struct session {
 	int stdio[3];
 	bool owns_stdio[3];
 	uint64_t started_ms;
-	bool has_ended;	      /* the command */
-	uint64_t ends_ms;     /* when the time is over; 0: never */
-	bool was_told_to_end; /* SIGTERM after the timeout */
-	bool was_killed;      /* by this session */
+	uint64_t ends_ms; /* when the time limit is reached; 0: never */
+	bool was_killed;  /* by this session, or by the time limit */
 	bool has_warned_of_tty;
-	bool gives_up;	    /* on passing on the output */
-	bool is_let_go;	    /* nothing is looked after any more */
 	struct err failure; /* what ended the session early; .code ERR_OK: nothing did */
 };
 

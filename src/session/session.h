@@ -10,6 +10,7 @@
  *	changed_names.c	and for agents and other programs (P9)
  *	network.c	a managed network: the proxy beside the run
  *	traffic.c	what it decided, in sums and as denials
+ *	state.c		the states of a run
  *	launch.c	its streams, the terminal, the backend that starts it
  *	run.c		all of it in order, and then what happens while it runs
  *

@@ -446,8 +446,8 @@ def the_first_backend_of_the_order_that_gives_all_is_taken(w: World):
     # One that is passed over is named once, with what it lacks.
     result = by("landlock", "native")
     assert result.out == "native\n" and result.err.count("\n") == 1, result
-    assert result.err.startswith("cordon: warning: the backend is native, and not one before it in "
-                                 "the order (landlock: "), result
+    assert result.err.startswith("cordon: warning: using native; earlier backends failed: "
+                                 "landlock: "), result
     assert "proc: " in result.err and "tree_death: " in result.err, result
     (found,) = json.loads(run(w, "-c", 'linux.backends=["landlock", "native"]', "--dry-run", "--json",
                               "true").out)["passed_over"]

@@ -440,7 +440,7 @@ def bubblewrap_is_used_where_only_it_may(w: World):
     assert done.returncode == 0 and done.stdout == "bwrap\n", done
     said = without_noise(done.stderr)
     assert said.count("\n") == 1, done
-    assert said.startswith("cordon: warning: the backend is bwrap, and not one before it"), done
+    assert said.startswith("cordon: warning: using bwrap; earlier backends failed: "), done
     assert "native: the native backend can't " in said, done
 
 

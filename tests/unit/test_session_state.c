@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of a run's states. */
+#include "session/state.h"
+
+#include "test.h"
+
+static enum run_state go(enum run_state state, const enum run_event *events, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		CHECK(run_move(&state, events[i]));
+	return state;
+}
+#define GO(state, ...)                                     \
+	go(state, (const enum run_event[]){ __VA_ARGS__ }, \
+	   sizeof((const enum run_event[]){ __VA_ARGS__ }) / sizeof(enum run_event))
+
+TEST(a_run_goes_from_its_start_to_its_end)
+{
+	CHECK(GO(RUN_STARTS, RUN_STARTED, RUN_COMMAND_ENDED, RUN_ALL_DEAD, RUN_LET_GO,
+		 RUN_FINISHED) == RUN_OVER);
+	CHECK(GO(RUN_STARTS, RUN_STARTED, RUN_ALL_DEAD) == RUN_DEAD);
+}
+
+TEST(one_that_times_out_is_asked_and_then_killed)
+{
+	CHECK(GO(RUN_RUNS, RUN_TIME_IS_UP) == RUN_TERMINATES);
+	CHECK(GO(RUN_RUNS, RUN_TIME_IS_UP, RUN_TIME_IS_UP) == RUN_KILLED);
+	CHECK(GO(RUN_RUNS, RUN_TIME_IS_UP, RUN_COMMAND_ENDED) == RUN_ENDED);
+	CHECK(GO(RUN_DRAINS, RUN_TIME_IS_UP, RUN_FINISHED) == RUN_OVER);
+}
+
+TEST(one_that_failed_to_start_is_over)
+{
+	CHECK(GO(RUN_STARTS, RUN_LET_GO, RUN_FINISHED) == RUN_OVER);
+	CHECK(GO(RUN_STARTS, RUN_KILL, RUN_LET_GO, RUN_FINISHED) == RUN_OVER);
+}
+
+TEST(what_was_let_go_is_not_let_go_again)
+{
+	for (int i = RUN_STARTS; i < RUN_STATE_COUNT; i++) {
+		enum run_state state = (enum run_state)i;
+
+		CHECK(run_move(&state, RUN_LET_GO) == (i < RUN_DRAINS));
+		CHECK(!run_move(&state, RUN_LET_GO));
+	}
+}
+
+TEST(nothing_happens_after_the_end)
+{
+	for (int i = 0; i < RUN_EVENT_COUNT; i++) {
+		enum run_state state = RUN_OVER;
+
+		CHECK(!run_move(&state, (enum run_event)i));
+		CHECK(state == RUN_OVER);
+	}
+	CHECK(!run_is_alive(RUN_OVER) && !run_is_alive(RUN_DEAD) && run_is_alive(RUN_ENDED));
+	CHECK(!run_has_command(RUN_ENDED) && run_has_command(RUN_KILLED));
+}
