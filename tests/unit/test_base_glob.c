@@ -145,7 +145,7 @@ TEST(no_class_matches_a_slash)
 	CHECK_INT(match("a[+-9]c", "a.c"), 1);
 }
 
-TEST(what_is_not_closed_is_literal)
+TEST(unclosed_brackets_and_braces_are_literal)
 {
 	CHECK_INT(match("[a", "[a"), 1);
 	CHECK_INT(match("[a/b]", "[a/b]"), 1);

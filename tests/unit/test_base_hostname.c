@@ -174,7 +174,7 @@ TEST(labels_are_encoded)
 			CHECK(refused(cases[i].text, "U+3002"));
 }
 
-TEST(what_idna_forbids_is_refused)
+TEST(labels_that_idna_forbids_are_refused)
 {
 	CHECK(refused("u\u0308ber.de", "NFC"));
 	CHECK(refused("\u00e0\u0325.de", "NFC")); /* the ring goes below the a first */

@@ -29,7 +29,7 @@ static struct ip ip_of(const char *text)
 	return ip;
 }
 
-TEST(one_spelling_of_ipv4)
+TEST(only_dotted_quads_are_ipv4)
 {
 	static const char *const bad[] = { "",		"1.2.3",      "1.2.3.4.",   "01.2.3.4",
 					   "1.2.3.256", "1.2.3.04",   "0x7f.0.0.1", "1.2.3.4 ",

@@ -100,7 +100,7 @@ TEST(integers_are_exact_or_refused)
 	CHECK(parse(&a, "1e-999999999", &e) != NULL);
 }
 
-TEST(what_is_not_json_is_refused_at_its_place)
+TEST(malformed_json_is_refused_with_line_and_column)
 {
 	CHECK(is_refused_at("", "1:1"));
 	CHECK(is_refused_at(" \n ", "2:2"));
@@ -312,7 +312,7 @@ TEST(strings_are_escaped_for_programs_and_terminals)
 	}
 }
 
-TEST(what_was_written_reads_back_the_same)
+TEST(written_json_reads_back_the_same)
 {
 	static const char *const texts[] = {
 		"null",

@@ -81,7 +81,7 @@ TEST(the_newest_block_grows_in_place_and_any_other_moves_with_what_it_holds)
 	mem_free(older);
 }
 
-TEST(what_does_not_fit_is_mallocs_and_keeps_what_it_holds)
+TEST(a_block_that_outgrows_the_pool_moves_to_malloc_with_its_bytes)
 {
 	unsigned char *block = grow(NULL, 200);
 	unsigned char *large;

@@ -26,7 +26,7 @@ TEST(an_exact_name_is_its_own_nearest)
 		CHECK_STR(nearest(known[i]), known[i]);
 }
 
-TEST(what_is_far_from_all_has_no_nearest)
+TEST(a_name_far_from_all_others_has_no_nearest)
 {
 	CHECK(nearest("zzz") == NULL);
 	CHECK(nearest("x") == NULL);
@@ -34,7 +34,7 @@ TEST(what_is_far_from_all_has_no_nearest)
 	CHECK(nearest("something_else_entirely") == NULL);
 }
 
-TEST(one_letter_is_no_typo_of_another)
+TEST(one_letter_is_not_a_typo_of_another)
 {
 	static const char *const letters[] = { "a" };
 

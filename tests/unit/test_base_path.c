@@ -160,7 +160,7 @@ TEST(under_means_whole_components)
 	CHECK(!path_is_under(STR("/"), STR("/x")));
 }
 
-TEST(what_is_below_has_no_leading_slash)
+TEST(path_below_gives_no_leading_slash)
 {
 	CHECK(str_is(path_below(STR("/a/b/c"), STR("/a")), "b/c"));
 	CHECK(str_is(path_below(STR("/a"), STR("/a")), ""));

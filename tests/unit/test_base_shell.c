@@ -21,7 +21,7 @@ TEST(plain_words_stay_as_they_are)
 	CHECK_STR(spelled("a-b_c.d+e,f:g@h%i"), "a-b_c.d+e,f:g@h%i");
 }
 
-TEST(all_others_are_quoted)
+TEST(words_with_special_characters_are_quoted)
 {
 	CHECK_STR(spelled(""), "''");
 	CHECK_STR(spelled("a b"), "'a b'");

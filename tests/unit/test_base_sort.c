@@ -47,7 +47,7 @@ TEST(every_length_is_sorted_and_equals_stay_in_order)
 	}
 }
 
-TEST(what_is_in_order_costs_one_look)
+TEST(a_sorted_list_costs_one_pass)
 {
 	uint8_t keys[MOST];
 	uint32_t items[MOST], spare[MOST];

@@ -371,7 +371,7 @@ TEST(nothing_can_be_defined_twice)
 	CHECK(is_refused_at("[[a]]\nb = 1\nb = 2", "3:1"));
 }
 
-TEST(what_looks_like_a_redefinition_but_is_none_is_accepted)
+TEST(tables_that_only_look_redefined_are_accepted)
 {
 	static const char *const texts[] = {
 		"[a.b]\n[a]\nc = 1",	      "[a]\nb.c = 1\n[a.b.d]",
@@ -626,7 +626,7 @@ TEST(an_override_takes_toml_or_else_a_literal_string)
 	CHECK_STR(toml_find(t, "x")->string.p, "quoted");
 }
 
-TEST(what_is_not_wholly_one_value_is_a_literal)
+TEST(an_override_that_is_not_one_toml_value_is_a_literal)
 {
 	static const struct {
 		const char *text, *want;
@@ -711,7 +711,7 @@ TEST(printing_gives_the_expected_text)
 		       "[e]\n\n[f.g]\nmix = [1, { a = \"x\" }]\n");
 }
 
-TEST(what_was_printed_reads_back_the_same)
+TEST(printed_toml_reads_back_the_same)
 {
 	static const char *const texts[] = {
 		"",

@@ -119,7 +119,7 @@ TEST(the_last_link_is_left_alone_on_demand)
 	CHECK_STR(f.c.path.p, "/other/dir/dir");
 }
 
-TEST(what_is_missing_is_taken_as_text)
+TEST(a_missing_path_is_resolved_lexically)
 {
 	scoped_fixture f;
 
@@ -145,7 +145,7 @@ TEST(dot_dot_returns_from_what_is_missing)
 	CHECK_INT(f.c.missing_from, strlen("/repo/nope"));
 }
 
-TEST(what_is_hidden_is_taken_as_text)
+TEST(a_hidden_path_is_resolved_lexically)
 {
 	scoped_fixture f;
 

@@ -109,7 +109,7 @@ TEST(a_missing_deny_is_kept)
 	CHECK_INT(w.plan->notes.count, 0);
 }
 
-TEST(what_is_hidden_is_kept)
+TEST(entries_for_hidden_paths_are_kept)
 {
 	scoped_world w;
 
@@ -121,7 +121,7 @@ TEST(what_is_hidden_is_kept)
 }
 
 /* A command could have closed it, to open it again when the policy has lost what is in there. */
-TEST(what_the_user_could_open_is_no_place_to_lose_an_entry)
+TEST(an_entry_below_a_locked_directory_is_an_error)
 {
 	static const char *const entries[] = { "'/own/a' = 'deny'\n", "'/own/a/b' = 'read'\n",
 					       "'/own/a' = 'write'\n", "'/repo/way/a' = 'deny'\n" };
@@ -179,7 +179,7 @@ TEST(a_missing_tmpdir_of_a_built_in_profile_is_silent)
 	CHECK(!find_note(&w, "/var/gone")->is_warning);
 }
 
-TEST(what_narrows_an_unknown_tmpdir_or_home_is_refused)
+TEST(narrowing_an_unknown_tmpdir_or_home_is_an_error)
 {
 	static const char *const entries[] = { "':tmpdir' = 'read'", "':tmpdir' = 'deny'",
 					       "'~/x' = 'read'", "'~/x' = 'deny'" };
@@ -207,7 +207,7 @@ TEST(what_narrows_an_unknown_tmpdir_or_home_is_refused)
 	}
 }
 
-TEST(what_opens_an_unknown_tmpdir_or_home_is_left_out_with_a_warning)
+TEST(opening_an_unknown_tmpdir_or_home_only_warns)
 {
 	scoped_world w;
 
@@ -338,7 +338,7 @@ TEST(a_project_lifts_no_secret)
 	}
 }
 
-TEST(what_a_project_says_is_kept_even_if_missing)
+TEST(project_entries_for_missing_paths_are_kept)
 {
 	scoped_world w;
 

@@ -334,7 +334,7 @@ TEST(a_name_that_a_project_protects_opens_no_git_directory)
 
 /* ---- Limits ------------------------------------------------------------- */
 
-TEST(what_can_not_be_looked_at_whole_is_an_error)
+TEST(git_files_that_are_too_large_are_an_error)
 {
 	static const char line[] = "f /repo/.git/config = ";
 	static char text[GIT_MAX_CONFIG_BYTES + sizeof(line) + 1];

@@ -203,7 +203,7 @@ TEST(no_git_directory_can_be_added_where_git_keeps_them)
 	CHECK_INT(world_access(&w, "/repo/.git/modules/new"), ACCESS_WRITE);
 }
 
-TEST(what_is_missing_there_is_held_and_only_worktrees_may_be_taken_away)
+TEST(missing_parts_get_placeholders_and_only_worktrees_may_be_removed)
 {
 	const struct placeholder *p;
 	scoped_world w;
@@ -442,7 +442,7 @@ TEST(submodules_of_a_linked_worktree_are_found_by_the_shared_configuration)
 /* ---- What is closed ----------------------------------------------------- */
 
 /* In an earlier run the command may have closed what it may write, to open it in this one. */
-TEST(what_the_user_could_open_does_not_hide_a_repository)
+TEST(a_locked_directory_does_not_hide_a_repository)
 {
 	static const char *const closed[] = {
 		"c /repo/sub\n",
@@ -475,7 +475,7 @@ TEST(what_the_user_could_open_does_not_hide_a_repository)
 	}
 }
 
-TEST(what_another_user_closed_stays_closed)
+TEST(a_directory_that_another_user_closed_stays_closed)
 {
 	scoped_world w;
 

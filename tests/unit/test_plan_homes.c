@@ -33,7 +33,7 @@ TEST(a_workspace_that_is_the_home_or_above_it_is_refused)
 	CHECK(!is_refused(&w, "/tmp"));
 }
 
-TEST(what_is_only_read_may_be_a_home)
+TEST(a_home_may_be_the_workspace_if_it_is_only_read)
 {
 	scoped_world w;
 
@@ -86,7 +86,7 @@ TEST(a_configured_root_is_no_entry)
 	CHECK(!is_refused(&w, "/repo"));
 }
 
-TEST(who_narrows_has_no_say)
+TEST(narrowing_layers_do_not_lift_the_refusal)
 {
 	scoped_world w;
 
@@ -135,7 +135,7 @@ TEST(without_a_home_no_workspace_is_opened)
 	CHECK(!is_refused(&w, "/repo"));
 }
 
-TEST(all_homes_count)
+TEST(every_home_is_refused)
 {
 	static const struct str homes[] = { STR_INIT("/nobody/here"), STR_INIT("/home/you") };
 	scoped_world w;

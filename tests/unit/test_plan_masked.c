@@ -262,7 +262,7 @@ TEST(directories_where_nothing_can_match_are_left_out)
 	CHECK_INT(w.host.calls, calls);
 }
 
-TEST(what_the_kernel_makes_up_is_not_searched)
+TEST(directories_that_the_kernel_makes_up_are_not_searched)
 {
 	scoped_world w;
 
@@ -273,7 +273,7 @@ TEST(what_the_kernel_makes_up_is_not_searched)
 	CHECK_INT(world_access(&w, "/proc/1/.env"), ACCESS_DENY);
 }
 
-TEST(what_can_not_be_listed_is_said)
+TEST(a_directory_that_can_not_be_listed_gets_a_warning)
 {
 	scoped_world w;
 
@@ -283,7 +283,7 @@ TEST(what_can_not_be_listed_is_said)
 	CHECK(has_note(&w, "/repo/locked can't be listed"));
 }
 
-TEST(what_the_user_could_open_has_to_be_listed)
+TEST(a_locked_directory_in_a_scan_is_an_error)
 {
 	static const char *const closed[] = { "c /repo/locked\n", "x /repo/locked\n",
 					      "l /repo/.env -> /locked/x\nc /locked\n" };

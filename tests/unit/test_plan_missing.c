@@ -74,7 +74,7 @@ TEST(one_placeholder_serves_several_rules)
 	CHECK_INT(world_access(&w, "/repo/a/c/d"), ACCESS_DENY);
 }
 
-TEST(what_a_project_denies_is_kept_away_too)
+TEST(missing_paths_that_a_project_denies_can_not_be_created)
 {
 	scoped_world w;
 

@@ -56,7 +56,7 @@ TEST(what_git_obeys_in_a_nested_clone_is_read_only_and_commits_work)
 	}
 }
 
-TEST(it_can_be_switched_off)
+TEST(nested_report_leaves_clones_open)
 {
 	static const char *const open[] = { "nested = 'report'\n", "git = 'write'\n",
 					    "git = 'commit'\nnested = 'report'\n" };
@@ -246,7 +246,7 @@ TEST(submodules_of_a_nested_clone_count_too)
 	CHECK_INT(count_notes(&w, false, "the search ended"), 1);
 }
 
-TEST(what_the_user_closed_is_said_and_stops_nothing)
+TEST(a_locked_directory_gets_a_warning_and_stops_no_run)
 {
 	scoped_world w;
 
@@ -274,7 +274,7 @@ TEST(a_clone_that_can_not_be_looked_at_is_read_only_as_a_whole)
 	CHECK_INT(count_notes(&w, true, "as a whole"), 2);
 }
 
-TEST(what_is_in_the_way_to_a_part_closes_the_clone_and_stops_no_run)
+TEST(an_obstacle_in_a_git_directory_closes_the_clone_and_stops_no_run)
 {
 	static const char *const ways[] = { "c /repo/x/.git/objects\n",
 					    "l /repo/x/.git/objects/info -> info\n" };

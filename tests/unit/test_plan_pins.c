@@ -34,7 +34,7 @@ TEST(every_directory_between_is_pinned_parents_first)
 		CHECK(path_cmp(w.plan->pins.items[i - 1].path, w.plan->pins.items[i].path) < 0);
 }
 
-TEST(what_is_not_writable_around_needs_no_pin)
+TEST(directories_that_are_not_writable_need_no_pin)
 {
 	scoped_world w;
 

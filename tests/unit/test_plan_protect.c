@@ -109,7 +109,7 @@ TEST(unprotect_opens_one_name_and_no_other)
 	CHECK_INT(world_access(&w, "/repo/.mcp.json"), ACCESS_WRITE);
 }
 
-TEST(what_can_not_be_unprotected_is_an_error)
+TEST(unprotecting_an_unknown_or_fixed_name_is_an_error)
 {
 	static const char *const wrong[] = { "unprotect = ['.cordon']\n", "unprotect = ['.git']\n",
 					     "unprotect = ['Makefile']\n", "unprotect = [1]\n" };
@@ -149,7 +149,7 @@ TEST(an_explicit_write_entry_lifts_protection_there_and_below)
 	CHECK_INT(world_access(&w, "/repo/.git/hooks"), ACCESS_READ);
 }
 
-TEST(what_only_happens_to_lie_there_lifts_nothing)
+TEST(a_token_that_happens_to_name_a_path_lifts_nothing)
 {
 	static const char tree[] = "f /repo/.git/HEAD\nd /repo/.git/refs\nd /repo/.git/objects\n"
 				   "d /repo/.git/hooks\nd /repo/.codex/t\nd /tmp\n";
@@ -187,7 +187,7 @@ TEST(what_only_happens_to_lie_there_lifts_nothing)
 	CHECK_INT(world_access(&w, "/repo/.git/config"), ACCESS_READ);
 }
 
-TEST(what_the_project_file_is_a_link_to_is_protected)
+TEST(the_target_of_a_linked_project_file_is_protected)
 {
 	scoped_world w;
 

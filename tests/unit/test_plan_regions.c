@@ -45,7 +45,7 @@ TEST(uncovered_is_a_region_too)
 	CHECK_INT(w.plan->regions.items[1].type, HOST_DIR);
 }
 
-TEST(what_a_glob_covers_is_opened_again)
+TEST(an_entry_below_a_glob_match_is_a_region_of_its_own)
 {
 	scoped_world w;
 

@@ -61,7 +61,7 @@ TEST(the_innermost_repository_counts)
 	CHECK(found_from("/src/repo/a", "").inode != 0);
 }
 
-TEST(what_git_would_pass_over_is_passed_over)
+TEST(names_that_git_would_skip_are_skipped)
 {
 	CHECK(is_top("/src/repo/empty/in", "/src/repo"));
 	CHECK(is_top("/src/repo/held/in", "/src/repo"));
@@ -89,7 +89,7 @@ TEST(temporary_directories_are_no_top)
 	CHECK(found_from("/real/x", "").top.len);
 }
 
-TEST(what_others_could_have_put_there_is_distrusted)
+TEST(a_git_that_others_could_have_planted_is_not_trusted)
 {
 	CHECK(found_from("/shared/x", "").distrusted);
 	CHECK(found_from("/theirs/x", "").distrusted);

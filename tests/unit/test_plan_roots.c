@@ -90,7 +90,7 @@ TEST(files_and_missing_paths_are_no_roots)
 	CHECK(has_note(&w, "/gone"));
 }
 
-TEST(what_a_project_narrows_to_read_stays_a_root)
+TEST(a_root_that_a_project_makes_read_only_stays_a_root)
 {
 	scoped_world w;
 

@@ -52,7 +52,7 @@ TEST(built_in_profiles_round_trip)
 	}
 }
 
-TEST(what_a_mode_can_say_round_trips)
+TEST(policies_that_a_mode_can_express_round_trip)
 {
 	static const char *const texts[] = {
 		DEV FS "'/' = 'read'\n'/repo' = 'write'\n",
@@ -98,7 +98,7 @@ TEST(the_mode_names_roots_and_exclusions)
 	CHECK_STR(r.mode.writable_roots.items[0].p, "/other");
 }
 
-TEST(what_no_mode_can_say_does_not_round_trip)
+TEST(policies_that_no_mode_can_express_do_not_round_trip)
 {
 	static const struct {
 		const char *text, *why;
