@@ -41,6 +41,7 @@ check: bootstrap-check
 	$(SUBMAKE) lint-quick build build-lib build-asan
 	@scripts/check_child_symbols.py build/lib
 	@scripts/check_clang.py build/lib
+	@scripts/check_portable
 	@scripts/run_tests.py build/lib build/asan
 
 ## lint            every static check; each is a target of its own too:
@@ -132,6 +133,10 @@ check-deb:
 	@scripts/bootstrap check-deb
 	@scripts/check_deb
 
+## check-portable  compiles what is not Linux's alone for Windows and for macOS; part of check
+check-portable: bootstrap-check
+	@scripts/check_portable
+
 ## check-kernels   boots other kernels, which it gets once, and tries the sandbox there
 check-kernels: build
 	@scripts/bootstrap kernels
@@ -153,5 +158,5 @@ help:
 .PHONY: all build bootstrap bootstrap-check bootstrap-demo check lint lint-quick lint-format lint-layers \
 	lint-headers lint-size lint-shell lint-clang lint-tidy lint-cppcheck lint-analyzer format \
 	demo bench soak install dist deb check-deb \
-	check-kernels check-agents clean help
+	check-portable check-kernels check-agents clean help
 .PRECIOUS: build/%/build.ninja
