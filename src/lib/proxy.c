@@ -3,9 +3,6 @@
 #include "proxy/proxy.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
 
 #include "audit/audit.h"
 #include "base/mem.h"
@@ -13,9 +10,10 @@
 #include "lib/lib.h"
 #include "os/fd.h"
 #include "os/loop.h"
+#include "os/memory.h"
 #include "os/os.h"
+#include "os/socket.h"
 #include "plan/net.h"
-#include "proxy/sockets.h"
 
 enum {
 	KEPT_BYTES = 1 << 20,
@@ -104,23 +102,19 @@ static void name_address(cordon_proxy *p, const struct end_point *place)
 
 static int make_listener(cordon_proxy *p, const struct cordon_proxy_options *options, struct err *e)
 {
-	union address address;
+	struct os_address address;
 	struct end_point place;
-	const int one = 1;
-	socklen_t len;
 
 	if (find_end_point(options, &place, e) < 0)
 		return err_result(e);
-	len = address_write(&address, &place.ip, place.port);
-	p->listener = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (p->listener < 0 ||
-	    setsockopt(p->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
-	    bind(p->listener, &address.any, len) < 0 || listen(p->listener, BACKLOG) < 0 ||
-	    getsockname(p->listener, &address.any, &len) < 0)
-		return FAIL_SYS(e, errno, "can't listen at %s",
+	address = (struct os_address){ .ip = place.ip, .port = place.port };
+	p->listener = socket_open_listener(&address, false, BACKLOG);
+	if (p->listener < 0)
+		return FAIL_SYS(e, -p->listener, "can't listen on %s",
 				options->listen ? options->listen : "127.0.0.1");
-	p->port = ntohs(address.any.sa_family == AF_INET ? address.v4.sin_port
-							 : address.v6.sin6_port);
+	if (socket_get_address(p->listener, &address) < 0)
+		return FAIL_SYS(e, errno, "can't tell which port the proxy listens on");
+	p->port = address.port;
 	name_address(p, &place);
 	return 0;
 }
@@ -188,7 +182,6 @@ static int wait_ready(const struct proxy *process, struct err *e)
 	struct proxy_message m;
 
 	for (;;) {
-		struct pollfd ready = { .fd = process->channel, .events = POLLIN };
 		uint64_t now = loop_now();
 		int r = proxy_receive(process, &m);
 
@@ -202,7 +195,7 @@ static int wait_ready(const struct proxy *process, struct err *e)
 			continue;
 		if (now >= until)
 			return FAIL_SYS(e, ETIMEDOUT, "the proxy can't start");
-		(void)poll(&ready, 1, (int)(until - now));
+		socket_wait(process->channel, false, (int)(until - now));
 	}
 }
 
@@ -298,7 +291,7 @@ static int keep_text(cordon_proxy *p, const char *text, char **out, struct err *
 static void wipe_text(char *text)
 {
 	if (text)
-		explicit_bzero(text, strlen(text));
+		os_wipe(text, strlen(text));
 }
 
 static bool names_proxy(const char *variable)

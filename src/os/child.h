@@ -82,6 +82,18 @@ bool os_await_parent(int channel, int parent);
 
 /* Does nothing if the process has already ended. */
 void os_kill(int pidfd, int number);
+void os_end(int pidfd); /* the process can't catch or ignore it */
+
+/* In a child: a pidfd of `parent`, which forked it; -1: errno is set, ESRCH when that has ended. */
+int os_open_parent(pid_t parent);
+
+/* Ends this process at once: nothing of the C library's is flushed or called. */
+_Noreturn void os_exit(int status);
+
+pid_t os_own_pid(void);
+
+/* In such a child: that somebody cancelled the thread that forked must not end it. */
+void os_disable_cancel(void);
 
 /* Whether it is a child of this process that nobody has reaped, so that its pid is still its own. */
 bool os_is_child(int pidfd);

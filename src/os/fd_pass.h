@@ -13,10 +13,22 @@
 
 enum { FD_PASS_MAX = 64 };
 
+/* As a flag: fail with EAGAIN instead of waiting. */
+enum { FD_PASS_NO_WAIT = 0x40 };
+
+/* A channel that keeps messages apart, close-on-exec, for processes of this user. 0 or -errno. */
+int fd_pass_open(int ends[2], int flags) MUST_CHECK NONNULL;
+
 /*
  * A message without descriptors, over any socket: as send(), `flags` included; no SIGPIPE.
  */
 ssize_t fd_pass_tell(int channel, const void *data, size_t bytes, int flags) NONNULL;
+
+/*
+ * The next message that has come, without descriptors: its whole length, even when only `room` of it
+ * were taken; 0 at the end; -1 and errno, EAGAIN instead of waiting.
+ */
+ssize_t fd_pass_hear(int channel, void *data, size_t room) NONNULL;
 
 /*
  * Sends `bytes` of `data`, and `count` descriptors (1 to FD_PASS_MAX) with them, over

@@ -433,14 +433,14 @@ static int unite_names(struct compile *k, names *all, const names *more, struct 
 
 static void lower_limit(const struct key *k, struct profile *into, const struct profile *other)
 {
-	uint64_t *limit = (uint64_t *)((char *)into + k->offset);
+	uint64_t *limit = (uint64_t *)(void *)((char *)into + k->offset);
 	uint64_t lower = *(const uint64_t *)key_field(k, other);
 
 	if (!lower || (*limit && *limit <= lower))
 		return;
 	*limit = lower;
-	*(struct origin *)((char *)into + k->origin) =
-		*(const struct origin *)((const char *)other + k->origin);
+	*(struct origin *)(void *)((char *)into + k->origin) =
+		*(const struct origin *)(const void *)((const char *)other + k->origin);
 }
 
 /* Of the keys that are no layers: the lower limit counts, and the names of all. */
@@ -456,7 +456,7 @@ static int narrow_keys(struct compile *k, const struct profile *by, struct err *
 		if (key->kind == KIND_LIMIT)
 			lower_limit(key, k->profile, by);
 		else
-			r = unite_names(k, (names *)((char *)k->profile + key->offset),
+			r = unite_names(k, (names *)(void *)((char *)k->profile + key->offset),
 					key_field(key, by), e);
 	}
 	return r;

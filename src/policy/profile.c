@@ -245,7 +245,7 @@ int decode_key(const struct decode *d, const struct key *k, const struct toml *t
 		if (!str_is(m->name, k->name))
 			continue;
 		if (k->origin)
-			*(struct origin *)((char *)base + k->origin) = m->value.origin;
+			*(struct origin *)(void *)((char *)base + k->origin) = m->value.origin;
 		return decode_member(d, k, m, base, e);
 	}
 	return 0;

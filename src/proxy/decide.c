@@ -9,9 +9,9 @@
 #include "proxy/decide.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 
 #include "base/utf8.h"
+#include "os/memory.h"
 #include "plan/suggest.h"
 
 enum {
@@ -208,13 +208,11 @@ int rules_make(struct rules **out, const struct plan *plan, const struct rule_pl
 	size_t head = round_up(sizeof(struct rules)), tables = round_up(table_bytes(p));
 	size_t texts = round_up(policy_bytes(p)), rules = round_up(rule_bytes(p));
 	size_t bytes = head + 2 * tables + texts + rules;
-	/* Pages that are never touched cost nothing. */
-	unsigned char *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	unsigned char *block = os_map(bytes);
 	struct net_rule *room;
 	struct rules *r;
 
-	if (block == MAP_FAILED)
+	if (!block)
 		return FAIL(e, ERR_NOMEM, "%zu bytes for the rules of the network", bytes);
 	r = (struct rules *)(void *)block;
 	r->bytes = bytes;
@@ -234,7 +232,7 @@ int rules_make(struct rules **out, const struct plan *plan, const struct rule_pl
 
 void rules_done(struct rules *r)
 {
-	(void)munmap(r, r->bytes);
+	os_unmap(r, r->bytes);
 }
 
 static bool has_rule(const struct net_rule *rules, size_t count, const struct domain *d)

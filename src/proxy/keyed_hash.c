@@ -2,15 +2,15 @@
 /* SipHash with one round for each word and three at the end (Aumasson, Bernstein 2012). */
 #include "proxy/keyed_hash.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/random.h>
+
+#include "os/random.h"
 
 int hash_key_make(struct hash_key *out, struct err *e)
 {
-	if (getrandom(out, sizeof(*out), 0) != (ssize_t)sizeof(*out))
-		return FAIL_SYS(e, errno, "can't get random numbers");
-	return 0;
+	int r = os_random(out, sizeof(*out));
+
+	return r < 0 ? FAIL_SYS(e, -r, "can't get random numbers") : 0;
 }
 
 static uint64_t rotate(uint64_t x, unsigned by)

@@ -10,12 +10,11 @@
  * go out one by one, and when too many wait the command has to wait with them.
  */
 #include "os/fd_pass.h"
+#include "os/socket.h"
 #include "proxy/server.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 
 enum {
 	MAX_POSTS = 1024,
@@ -238,7 +237,7 @@ static int send_message(const struct server *s, const struct proxy_message *m)
 	ssize_t n;
 
 	do
-		n = fd_pass_tell(s->channel, m, sizeof(*m), MSG_DONTWAIT);
+		n = fd_pass_tell(s->channel, m, sizeof(*m), FD_PASS_NO_WAIT);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : 0;
 }
@@ -346,14 +345,13 @@ bool outbox_drain(struct server *s)
 	uint64_t until = loop_now() + DRAIN_MS, next_ms = 0, now;
 
 	while ((now = loop_now()) < until) {
-		struct pollfd room = { .fd = s->channel, .events = POLLOUT };
 		int r = send_posts(s);
 
 		if (r == 0)
 			r = send_records(s, true, &next_ms);
 		if (r != -EAGAIN)
 			return r == 0;
-		(void)poll(&room, 1, (int)(until - now));
+		socket_wait(s->channel, true, (int)(until - now));
 	}
 	return false;
 }

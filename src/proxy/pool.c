@@ -3,15 +3,14 @@
 #include "proxy/pool.h"
 
 #include <string.h>
-#include <sys/mman.h>
+
+#include "os/memory.h"
 
 void *pool_map(size_t bytes, struct err *e)
 {
-	/* Not reserved: most of it is never touched, and a host may count what is. */
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *memory = os_map(bytes);
 
-	if (memory == MAP_FAILED)
+	if (!memory)
 		return FAIL_NULL(e, ERR_NOMEM, "can't map %zu bytes", bytes);
 	return memory;
 }
@@ -19,7 +18,7 @@ void *pool_map(size_t bytes, struct err *e)
 void pool_unmap(void *memory, size_t bytes)
 {
 	if (memory)
-		(void)munmap(memory, bytes);
+		os_unmap(memory, bytes);
 }
 
 int pool_make(struct pool *p, size_t item_bytes, uint32_t count, struct err *e)

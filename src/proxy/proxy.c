@@ -3,16 +3,13 @@
 #include "proxy/proxy.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
 #include "os/loop.h"
+#include "os/socket.h"
 #include "proxy/server.h"
 
 enum { REST_MS = 10000 }; /* for the last records, all in all */
@@ -33,14 +30,15 @@ static void run(void *arg)
 
 int proxy_start(struct proxy *p, const struct proxy_options *options, struct err *e)
 {
-	struct start start = { .options = options, .parent = getpid() };
+	struct start start = { .options = options, .parent = os_own_pid() };
 	struct proxy made = PROXY_NONE;
 	int ends[2], saved;
 
 	if (rule_place_find(&start.place, options->plan->policy, e) < 0)
 		return err_result(e);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
-		return FAIL_SYS(e, errno, "can't make the channel of the proxy");
+	saved = fd_pass_open(ends, FD_PASS_NO_WAIT);
+	if (saved < 0)
+		return FAIL_SYS(e, -saved, "can't make the channel of the proxy");
 	start.channel = ends[1];
 	made.channel = ends[0];
 	made.pid = os_fork(0, run, &start, &made.pidfd);
@@ -59,8 +57,8 @@ int proxy_send(const struct proxy *p, const struct proxy_order *order, const int
 	struct proxy_order copy = *order;
 
 	if (count > 0)
-		return fd_pass_send(p->channel, &copy, sizeof(copy), fds, count, MSG_DONTWAIT);
-	if (fd_pass_tell(p->channel, &copy, sizeof(copy), MSG_DONTWAIT) < 0)
+		return fd_pass_send(p->channel, &copy, sizeof(copy), fds, count, FD_PASS_NO_WAIT);
+	if (fd_pass_tell(p->channel, &copy, sizeof(copy), FD_PASS_NO_WAIT) < 0)
 		return -errno;
 	return 0;
 }
@@ -99,7 +97,7 @@ int proxy_receive(const struct proxy *p, struct proxy_message *out)
 
 	/* That it ended with orders unread comes first and once; what it said before, then. */
 	do
-		n = recv(p->channel, out, sizeof(*out), MSG_DONTWAIT | MSG_TRUNC);
+		n = fd_pass_hear(p->channel, out, sizeof(*out));
 	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (n < 0)
 		return errno == EAGAIN ? 0 : -errno;
@@ -132,10 +130,8 @@ static bool read_rest(const struct proxy *p, uint32_t silence_ms,
 	int r;
 
 	while ((r = proxy_receive(p, &m)) >= 0 && (now = loop_now()) < MIN_OF(until_ms, end_ms)) {
-		struct pollfd more = { .fd = p->channel, .events = POLLIN };
-
 		if (r == 0) {
-			(void)poll(&more, 1, (int)MIN_OF(until_ms - now, (uint64_t)1000));
+			socket_wait(p->channel, false, (int)MIN_OF(until_ms - now, (uint64_t)1000));
 			continue;
 		}
 		until_ms = now + silence_ms;
@@ -154,10 +150,10 @@ bool proxy_stop(struct proxy *p, uint32_t silence_ms,
 	if (p->pid <= 0)
 		return true;
 	/* It sees the end of its orders, and can still tell what is left to be told. */
-	(void)shutdown(p->channel, SHUT_WR);
+	(void)socket_shut_down(p->channel);
 	is_whole = read_rest(p, silence_ms, record, user);
 	/* SECURITY: that it says no more does not mean that it ends: it would be waited for. */
-	os_kill(p->pidfd, SIGKILL);
+	os_end(p->pidfd);
 	/* Nor that it has told all: one that was killed has not. */
 	is_whole = os_reap(p->pidfd) <= 0 && is_whole;
 	fd_done(&p->channel);

@@ -3,19 +3,13 @@
 #include "proxy/server.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "os/child.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
-#include "proxy/sockets.h"
+#include "os/socket.h"
 
 enum {
 	ORDERS_AT_ONCE = 32,
@@ -70,14 +64,13 @@ static int make_parts(struct server *s, const struct proxy_options *o,
 /* Each client may need a second descriptor, and a pipe now and then. */
 static void fit_to_descriptors(struct proxy_limits *limits)
 {
-	struct rlimit files;
-	uint64_t own, fit;
+	uint64_t files = fd_limit(), own, fit;
 
-	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+	if (files == 0)
 		return;
 	/* Where there are few, most: without a look-up a connection is of no use. */
-	own = MIN_OF((uint64_t)OWN_DESCRIPTORS, files.rlim_max - files.rlim_max / 4);
-	fit = (files.rlim_max - own) / 2;
+	own = MIN_OF((uint64_t)OWN_DESCRIPTORS, files - files / 4);
+	fit = (files - own) / 2;
 	fit = MAX_OF(fit, (uint64_t)MIN_CONNECTIONS);
 	limits->connections = (uint32_t)MIN_OF((uint64_t)limits->connections, fit);
 }
@@ -113,11 +106,9 @@ static const struct protocol *protocol_of(uint8_t role)
 static bool accept_one(struct listener *l)
 {
 	struct server *s = l->server;
-	union address address;
+	struct os_address from;
 	struct client *c;
-	uint16_t port;
-	struct ip ip;
-	int fd = socket_accept(l->watcher.fd, &address);
+	int fd = socket_accept(l->watcher.fd, &from);
 
 	if (fd < 0) {
 		/* SECURITY: a listener that stays ready without descriptors left would spin. */
@@ -125,8 +116,7 @@ static bool accept_one(struct listener *l)
 			server_set_accepting(s, false);
 		return fd == -ECONNABORTED || fd == -EINTR;
 	}
-	address_read(&address, &ip, &port);
-	c = client_begin(s, fd, &ip, port, protocol_of(l->role));
+	c = client_begin(s, fd, &from.ip, from.port, protocol_of(l->role));
 	if (!c)
 		return s->is_accepting;
 	c->role = l->role;
@@ -174,23 +164,19 @@ void server_set_accepting(struct server *s, bool is_accepting)
  */
 static int prepare_listener(struct server *s, int fd, struct err *e)
 {
-	union address own;
-	socklen_t size = sizeof(own);
-	uint16_t port;
-	struct ip ip;
+	struct os_address own;
 
 	if (!socket_is_of_host(fd)) {
 		socket_prepare_local(fd);
 		return 0;
 	}
-	if (getsockname(fd, &own.any, &size) < 0)
+	if (socket_get_address(fd, &own) < 0)
 		return FAIL_SYS(e, errno, "can't tell where the proxy listens");
-	address_read(&own, &ip, &port);
-	if (ip_is_loopback(&ip))
+	if (ip_is_loopback(&own.ip))
 		socket_prepare_local(fd);
 	else
 		socket_prepare(fd);
-	return dialer_add_own(s->dialer, &ip, port, e);
+	return dialer_add_own(s->dialer, &own.ip, own.port, e);
 }
 
 static int add_listener(struct server *s, const struct proxy_order *o, int fd, struct err *e)
@@ -249,7 +235,7 @@ static bool has_sent(const struct client *c)
 {
 	char first;
 
-	return recv(c->watcher.fd, &first, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+	return socket_peek(c->watcher.fd, &first, 1) > 0;
 }
 
 static void finish_client(struct client *c)
@@ -359,7 +345,7 @@ static int parent_is_gone(void *user, uint32_t events, struct err *e)
 	(void)user;
 	(void)events;
 	(void)e;
-	_exit(0);
+	os_exit(0);
 }
 
 /* ---- Its life -------------------------------------------------------------------------- */
@@ -372,8 +358,8 @@ static _Noreturn void fail(int channel, const struct err *e)
 	struct buf text = BUF_OVER(m.text);
 
 	buf_add(&text, str_first(err_message(e), sizeof(m.text) - 1));
-	(void)fd_pass_tell(channel, &m, sizeof(m), MSG_DONTWAIT);
-	_exit(1);
+	(void)fd_pass_tell(channel, &m, sizeof(m), FD_PASS_NO_WAIT);
+	os_exit(1);
 }
 
 /*
@@ -382,9 +368,9 @@ static _Noreturn void fail(int channel, const struct err *e)
  */
 static int watch_parent(struct server *s, pid_t parent, struct err *e)
 {
-	int fd = (int)syscall(SYS_pidfd_open, parent, 0);
+	int fd = os_open_parent(parent);
 
-	if (fd < 0 || getppid() != parent)
+	if (fd < 0)
 		return FAIL_SYS(e, errno, "can't watch the parent of the proxy");
 	s->parent = (struct watcher){ .fd = fd, .ready = parent_is_gone, .user = s };
 	return loop_add(&s->loop, &s->parent, LOOP_IN, e);
@@ -432,10 +418,9 @@ void server_run(const struct proxy_options *options, const struct rule_place *pl
 	const struct proxy_message ready = { .kind = PROXY_READY };
 	struct err e = ERR_INIT;
 	struct server *s;
-	int before, status;
 
 	/* That somebody cancels the thread that forked is nothing to this process. */
-	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	os_disable_cancel();
 	/* Here and not in the parent, which has a sandbox to make in the meantime. */
 	s = make(options, place, &e);
 	if (!s)
@@ -445,7 +430,7 @@ void server_run(const struct proxy_options *options, const struct rule_place *pl
 		fail(s->channel, &s->failure);
 	(void)outbox_post(s, &ready);
 	if (outbox_flush(s, &s->failure) < 0)
-		_exit(1);
+		os_exit(1);
 	while (!s->is_ending && !(s->is_finishing && !s->first_client))
 		if (loop_step(&s->loop, -1, &s->failure) < 0)
 			fail(s->channel, &s->failure);
@@ -453,10 +438,7 @@ void server_run(const struct proxy_options *options, const struct rule_place *pl
 		cut_client(s->first_client);
 	while (s->first_client)
 		client_end(s->first_client);
-	status = outbox_drain(s) ? 0 : 1;
-	/* The call itself: before one that does not return, sanitizers make calls that are locked out. */
-	for (;;)
-		(void)syscall(SYS_exit_group, status);
+	os_exit(outbox_drain(s) ? 0 : 1);
 }
 
 void server_limit_buffers(struct server *s, int client, int server)

@@ -15,6 +15,7 @@
 #pragma once
 
 #include "os/loop.h"
+#include "os/pipe.h"
 #include "proxy/decide.h"
 #include "proxy/dial/dial.h"
 #include "proxy/dns/stand_in.h"
@@ -213,9 +214,6 @@ bool exchange_may_tunnel(struct client *c) MUST_CHECK NONNULL;
 /* ---- client/pipes.c: for streams, whose bytes need not come into this process ------- */
 
 enum { PIPE_BYTES = 1 << 20 };
-struct pipe {
-	int in, out; /* -1: none */
-};
 
 /* False: there are no more; copy instead. */
 bool pipe_take(struct pipes *all, struct pipe *out) MUST_CHECK NONNULL;

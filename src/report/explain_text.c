@@ -517,7 +517,8 @@ static void print_key(struct page *p, const struct key *k, const void *base)
 	print_value(p, k, base);
 	if (k->origin) {
 		page_text(p, "  ");
-		page_origin(p, (const struct origin *)((const char *)base + k->origin));
+		page_origin(p,
+			    (const struct origin *)(const void *)((const char *)base + k->origin));
 	}
 	page_line(p);
 }

@@ -11,8 +11,8 @@
 #include "audit/audit.h"
 #include "base/utf8.h"
 #include "os/fd.h"
+#include "os/socket.h"
 #include "proxy/decide.h"
-#include "proxy/sockets.h"
 #include "session/run.h"
 
 enum {
@@ -267,26 +267,19 @@ static void show_address(const struct publication *p, struct buf *out)
 static int publish(struct session *s, const struct publication *p, struct err *e)
 {
 	struct network *n = &s->network;
-	union address address;
-	socklen_t length = address_write(&address, &p->address, p->host_port);
-	scoped_fd fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	const int on = 1;
+	const struct os_address address = { .ip = p->address, .port = p->host_port };
+	int fd = socket_open_listener(&address, true, PUBLISHED_BACKLOG);
 	char shown[80];
 	struct buf text = BUF_OVER(shown);
 
 	show_address(p, &text);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-	    (address.any.sa_family == AF_INET6 &&
-	     setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on)) < 0) ||
-	    bind(fd, &address.any, length) < 0 || listen(fd, PUBLISHED_BACKLOG) < 0)
-		return FAIL_SYS(e, errno, "--publish: can't listen on %s", shown);
+	if (fd < 0)
+		return FAIL_SYS(e, -fd, "--publish: can't listen on %s", shown);
 	if (!ip_is_loopback(&p->address))
 		session_warn(&s->in,
 			     "port %u of the sandbox is published on %s, which others may reach",
 			     (unsigned)p->port, shown);
 	n->published[n->published_count++] = fd;
-	/* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): what closes it reads it. */
-	fd = -1;
 	return 0;
 }
 

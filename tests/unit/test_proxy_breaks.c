@@ -5,6 +5,8 @@
  * where they may be counted (root: the process can't be looked into otherwise) they are.
  */
 #include <dirent.h>
+#include <errno.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "proxy_fixture.h"

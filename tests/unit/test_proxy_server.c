@@ -3,9 +3,12 @@
  * Tests of the proxy's process as its parent sees it: started, given a listener, spoken to
  * over SOCKS, ended.
  */
+#include <errno.h>
 #include <netinet/tcp.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#include "proxy/sockets.h"
+#include "os/socket.h"
 #include "proxy_fixture.h"
 
 /* ---- Tests ------------------------------------------------------------------------------------ */

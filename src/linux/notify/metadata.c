@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 #include <utime.h>
 
 #include "base/mem.h"

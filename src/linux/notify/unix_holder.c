@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "linux/notify/caller.h"
 #include "os/fd.h"

@@ -2,10 +2,12 @@
 /* Finds the sockets of the policy on the host, and judges an inode by them. */
 #include "linux/notify/unix_sockets.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/path.h"
 #include "os/fd.h"

@@ -178,6 +178,43 @@ void os_kill(int pidfd, int number)
 	(void)syscall(SYS_pidfd_send_signal, pidfd, number, NULL, 0);
 }
 
+void os_end(int pidfd)
+{
+	os_kill(pidfd, SIGKILL);
+}
+
+/* The call itself: before one that does not return, sanitizers make calls that the proxy locks out. */
+void os_exit(int status)
+{
+	for (;;)
+		(void)syscall(SYS_exit_group, status);
+}
+
+int os_open_parent(pid_t parent)
+{
+	int fd = (int)syscall(SYS_pidfd_open, parent, 0);
+
+	/* Once it has ended, its pid may be another's. */
+	if (fd >= 0 && getppid() != parent) {
+		(void)syscall(SYS_close, fd);
+		errno = ESRCH;
+		return -1;
+	}
+	return fd;
+}
+
+pid_t os_own_pid(void)
+{
+	return getpid();
+}
+
+void os_disable_cancel(void)
+{
+	int before;
+
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+}
+
 static const idtype_t by_pidfd = (idtype_t)3; /* P_PIDFD, which not every C library has */
 
 bool os_is_child(int pidfd)

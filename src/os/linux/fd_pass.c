@@ -11,12 +11,26 @@
 #include <time.h>
 #include <unistd.h>
 
+_Static_assert((int)FD_PASS_NO_WAIT == (int)MSG_DONTWAIT, "flags are handed on as they are");
+
 enum { IN_FLIGHT_WAIT_MS = 2000 };
 
 union control {
 	struct cmsghdr header;
 	char space[CMSG_SPACE(FD_PASS_MAX * sizeof(int))];
 };
+
+int fd_pass_open(int ends[2], int flags)
+{
+	int type = SOCK_SEQPACKET | SOCK_CLOEXEC | (flags & FD_PASS_NO_WAIT ? SOCK_NONBLOCK : 0);
+
+	return socketpair(AF_UNIX, type, 0, ends) < 0 ? -errno : 0;
+}
+
+ssize_t fd_pass_hear(int channel, void *data, size_t room)
+{
+	return recv(channel, data, room, MSG_DONTWAIT | MSG_TRUNC);
+}
 
 ssize_t fd_pass_tell(int channel, const void *data, size_t bytes, int flags)
 {

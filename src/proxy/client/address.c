@@ -10,13 +10,11 @@
  * to the command's own servers.
  */
 #include <errno.h>
-#include <netinet/in.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "os/fd.h"
+#include "os/socket.h"
 #include "proxy/server.h"
-#include "proxy/sockets.h"
 
 enum {
 	MAX_PLACES = 4096,
@@ -29,7 +27,6 @@ enum {
 	NONE_MS = 1000,	 /* before sockets are asked for again that there were none of */
 	BACKLOG = 128,
 	ACCEPTS_AT_ONCE = 16,
-	FREEBIND_6 = 78, /* IPV6_FREEBIND, which not every C library has */
 };
 
 struct caller {
@@ -191,11 +188,9 @@ static void begin(struct client *c);
 /* NULL: no other one for now. */
 static struct client *accept_one(struct spot *p)
 {
-	union address from;
+	struct os_address from;
 	struct caller caller;
 	struct client *c;
-	uint16_t port;
-	struct ip ip;
 	int fd = socket_accept(p->watcher.fd, &from);
 
 	if (fd < 0) {
@@ -204,10 +199,9 @@ static struct client *accept_one(struct spot *p)
 			p->expected = 0;
 		return NULL;
 	}
-	address_read(&from, &ip, &port);
 	caller = next_caller(p);
 	p->expected -= p->expected > 0;
-	c = client_begin(p->server, fd, &ip, port, &protocol_address);
+	c = client_begin(p->server, fd, &from.ip, from.port, &protocol_address);
 	if (!c)
 		return NULL;
 	c->role = PROXY_SOCKETS_4;
@@ -246,16 +240,12 @@ void on_demand_accept(struct server *s)
 /* 0 or -errno. */
 static int listen_at(int fd, const struct ip *ip, uint16_t port)
 {
-	const int on = 1;
-	union address address;
-	socklen_t size = address_write(&address, ip, port);
-	bool is_v4 = ip_is_v4(ip);
+	const struct os_address address = { .ip = *ip, .port = port };
 
-	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	(void)setsockopt(fd, is_v4 ? IPPROTO_IP : IPPROTO_IPV6, is_v4 ? IP_FREEBIND : FREEBIND_6,
-			 &on, sizeof(on));
+	socket_allow_reuse(fd);
+	socket_allow_any_address(fd, ip_is_v4(ip));
 	socket_prepare_local(fd);
-	if (bind(fd, &address.any, size) < 0 || listen(fd, BACKLOG) < 0)
+	if (socket_bind(fd, &address) < 0 || socket_listen(fd, BACKLOG) < 0)
 		return -errno;
 	return 0;
 }
@@ -440,24 +430,20 @@ static void dial_or_refuse(struct client *c, bool is_allowed)
 static void begin(struct client *c)
 {
 	struct server *s = c->server;
-	union address own;
-	socklen_t size = sizeof(own);
+	struct os_address own;
 	enum judged judged;
-	uint16_t port;
-	struct ip ip;
 
 	if (!exchange_begin(c, PROXY_BY_ADDRESS)) {
 		(void)client_wait(c, LOOP_GONE);
 		return;
 	}
 	/* SECURITY: where it goes is what the kernel says, not what was announced. */
-	if (getsockname(c->watcher.fd, &own.any, &size) < 0) {
+	if (socket_get_address(c->watcher.fd, &own) < 0) {
 		exchange_set_reason(c->exchange, PROXY_FAILED_RESOURCES, errno);
 		client_reset(c);
 		return;
 	}
-	address_read(&own, &ip, &port);
-	stand_ins_find(s->stand_ins, &ip, port, &c->exchange->target);
+	stand_ins_find(s->stand_ins, &own.ip, own.port, &c->exchange->target);
 	judged = exchange_judge(c);
 	if (judged == JUDGED_LATER)
 		(void)client_wait(c, LOOP_GONE);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A connection from its first byte, which says what it speaks, to its end. */
 #include <errno.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "os/fd.h"
+#include "os/socket.h"
 #include "proxy/client/socks5.h"
 #include "proxy/server.h"
 
@@ -188,9 +187,7 @@ void client_end(struct client *c)
 
 void client_reset(struct client *c)
 {
-	const struct linger at_once = { .l_onoff = 1 };
-
-	(void)setsockopt(c->watcher.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	socket_reset_on_close(c->watcher.fd);
 	client_end(c);
 }
 
@@ -207,7 +204,7 @@ static void drain(struct client *c, uint32_t events)
 	ssize_t n;
 
 	(void)events;
-	n = recv(c->watcher.fd, c->server->scratch, BLOCK_BYTES, MSG_DONTWAIT);
+	n = socket_receive(c->watcher.fd, c->server->scratch, BLOCK_BYTES);
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) || ++c->state > DRAIN_READS)
 		client_end(c);
 }
@@ -234,7 +231,7 @@ void client_end_gently(struct client *c)
 	question_drop(c);
 	exchange_finish(c);
 	client_speak(c, &protocol_last);
-	if (shutdown(c->watcher.fd, SHUT_WR) < 0) {
+	if (socket_shut_down(c->watcher.fd) < 0) {
 		client_end(c);
 		return;
 	}
@@ -272,7 +269,7 @@ static void read_first(struct client *c, uint32_t events)
 		(void)client_wait(c, LOOP_GONE);
 		return;
 	}
-	n = recv(c->watcher.fd, b->bytes, BLOCK_BYTES, MSG_DONTWAIT);
+	n = socket_receive(c->watcher.fd, b->bytes, BLOCK_BYTES);
 	if (n <= 0) {
 		block_give(s, &b);
 		if (n == 0 || (errno != EAGAIN && errno != EINTR))

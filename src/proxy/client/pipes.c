@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* See server.h: pipes, made when they are needed first. */
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "os/fd.h"
 #include "proxy/server.h"
 
@@ -22,17 +19,12 @@ int pipes_make(struct pipes **out, struct err *e)
 
 bool pipe_take(struct pipes *all, struct pipe *out)
 {
-	int ends[2];
-
 	if (all->idle_count > 0) {
 		*out = all->idle[--all->idle_count];
 		return true;
 	}
-	if (all->count == MAX_PIPES || pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (all->count == MAX_PIPES || !pipe_open(out, PIPE_BYTES))
 		return false;
-	/* A pipe of the usual size works as well, in more steps. */
-	(void)fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES);
-	*out = (struct pipe){ .in = ends[1], .out = ends[0] };
 	all->count++;
 	return true;
 }

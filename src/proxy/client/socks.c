@@ -2,9 +2,9 @@
 /* SOCKS5: greeting, perhaps a password, a request; then a tunnel. */
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "os/fd.h"
+#include "os/socket.h"
 #include "proxy/client/socks5.h"
 #include "proxy/server.h"
 
@@ -14,7 +14,7 @@ enum { GREETING, PASSWORD, REQUEST, DECIDING, DIALLING };
 /* SOCKS answers are a few bytes on a connection that nothing else was sent on: they fit. */
 static bool answer(struct client *c, const void *bytes, size_t size)
 {
-	ssize_t n = send(c->watcher.fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+	ssize_t n = socket_send(c->watcher.fd, bytes, size);
 
 	if (n == (ssize_t)size)
 		return true;
@@ -207,7 +207,7 @@ static bool read_more(struct client *c)
 		b->end -= b->start;
 		b->start = 0;
 	}
-	n = recv(c->watcher.fd, b->bytes + b->end, BLOCK_BYTES - b->end, MSG_DONTWAIT);
+	n = socket_receive(c->watcher.fd, b->bytes + b->end, BLOCK_BYTES - b->end);
 	if (n > 0) {
 		b->end += (uint32_t)n;
 		return true;

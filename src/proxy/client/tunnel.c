@@ -10,12 +10,10 @@
  * in many protocols it is the one to begin.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "os/fd.h"
+#include "os/socket.h"
 #include "proxy/client/tls_hello.h"
 #include "proxy/server.h"
 
@@ -78,8 +76,7 @@ static enum moved give_up(struct server *s, struct way *w)
 static enum moved send_held(struct server *s, struct way *w)
 {
 	struct block *b = w->held;
-	ssize_t n =
-		send(w->to, b->bytes + b->start, b->end - b->start, MSG_DONTWAIT | MSG_NOSIGNAL);
+	ssize_t n = socket_send(w->to, b->bytes + b->start, b->end - b->start);
 
 	if (n < 0)
 		return is_later() ? MOVE_BLOCKED : give_up(s, w);
@@ -93,8 +90,7 @@ static enum moved send_held(struct server *s, struct way *w)
 static enum moved send_piped(struct server *s, struct way *w)
 {
 	while (w->in_pipe > 0) {
-		ssize_t n = splice(w->pipe.out, NULL, w->to, NULL, w->in_pipe,
-				   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+		ssize_t n = pipe_empty(&w->pipe, w->to, w->in_pipe);
 
 		if (n <= 0)
 			return n < 0 && is_later() ? MOVE_BLOCKED : give_up(s, w);
@@ -133,13 +129,13 @@ static enum moved move_by_copy(struct server *s, struct way *w)
 {
 	/* Half of them is for requests: tunnels that nobody reads from must not keep others out. */
 	bool may_hold = s->blocks.used < s->blocks.count / 2;
-	ssize_t n =
-		recv(w->from, s->scratch, BLOCK_BYTES, MSG_DONTWAIT | (may_hold ? 0 : MSG_PEEK));
+	ssize_t n = may_hold ? socket_receive(w->from, s->scratch, BLOCK_BYTES)
+			     : socket_peek(w->from, s->scratch, BLOCK_BYTES);
 	ssize_t sent;
 
 	if (n <= 0)
 		return end_of(w, n);
-	sent = send(w->to, s->scratch, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	sent = socket_send(w->to, s->scratch, (size_t)n);
 	if (sent < 0) {
 		if (!is_later())
 			return give_up(s, w);
@@ -148,8 +144,7 @@ static enum moved move_by_copy(struct server *s, struct way *w)
 	w->bytes += (uint64_t)(may_hold ? n : sent);
 	if (may_hold && !hold(s, w, (struct str){ s->scratch + sent, (size_t)(n - sent) }))
 		return MOVE_FAILED;
-	if (!may_hold && sent > 0 &&
-	    recv(w->from, s->scratch, (size_t)sent, MSG_DONTWAIT | MSG_TRUNC) != sent)
+	if (!may_hold && sent > 0 && socket_discard(w->from, s->scratch, (size_t)sent) != sent)
 		return MOVE_FAILED;
 	if (sent < n)
 		return MOVE_BLOCKED;
@@ -165,7 +160,7 @@ static enum moved move_by_pipe(struct server *s, struct way *w)
 		w->is_bulk = false;
 		return move_by_copy(s, w);
 	}
-	n = splice(w->from, NULL, w->pipe.in, NULL, PIPE_BYTES, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	n = pipe_fill(&w->pipe, w->from, PIPE_BYTES);
 	if (n <= 0) {
 		pipe_give(s->pipes, &w->pipe, true);
 		return end_of(w, n);
@@ -190,7 +185,7 @@ static enum moved move_more(struct server *s, struct way *w)
 		moved = w->is_bulk ? move_by_pipe(s, w) : move_by_copy(s, w);
 	if (w->is_read && !w->is_shut && !w->held && w->in_pipe == 0) {
 		w->is_shut = true;
-		(void)shutdown(w->to, SHUT_WR);
+		(void)socket_shut_down(w->to);
 	}
 	return w->is_read && w->is_shut && moved == MOVED ? MOVED_ALL : moved;
 }
@@ -210,9 +205,7 @@ static bool pump(struct server *s, struct way *w)
 
 static void reset_both(struct tunnel *t)
 {
-	const struct linger at_once = { .l_onoff = 1 };
-
-	(void)setsockopt(t->server.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	socket_reset_on_close(t->server.fd);
 	client_reset(t->client);
 }
 
@@ -224,7 +217,7 @@ static void refuse_hello(struct tunnel *t)
 	static const char alert[] = { 21, 3, 3, 0, 2, 2, 49 };
 	struct client *c = t->client;
 
-	(void)send(c->watcher.fd, alert, sizeof(alert), MSG_DONTWAIT | MSG_NOSIGNAL);
+	(void)socket_send(c->watcher.fd, alert, sizeof(alert));
 	exchange_set_reason(c->exchange, PROXY_DENIED_HELLO, 0);
 	client_end_gently(c);
 }
@@ -281,7 +274,7 @@ static bool pass_first(struct tunnel *t, struct str bytes, size_t kept)
 	ssize_t n = 0;
 
 	if (bytes.len > kept)
-		n = send(t->up.to, bytes.p, bytes.len - kept, MSG_DONTWAIT | MSG_NOSIGNAL);
+		n = socket_send(t->up.to, bytes.p, bytes.len - kept);
 	if (n < 0 && !is_later()) {
 		(void)give_up(s, &t->up);
 		return true;
@@ -296,7 +289,7 @@ static bool pass_first(struct tunnel *t, struct str bytes, size_t kept)
 /* More of a hello that is kept back already. */
 static ssize_t read_behind(struct block *b, int fd)
 {
-	ssize_t n = recv(fd, b->bytes + b->end, BLOCK_BYTES - b->end, MSG_DONTWAIT);
+	ssize_t n = socket_receive(fd, b->bytes + b->end, BLOCK_BYTES - b->end);
 
 	if (n > 0)
 		b->end += (uint32_t)n;
@@ -310,7 +303,7 @@ static bool take_first(struct tunnel *t)
 	struct block *b = t->up.held;
 	const char *start = b ? b->bytes + b->end : s->scratch;
 	ssize_t n = b ? read_behind(b, t->up.from)
-		      : recv(t->up.from, s->scratch, BLOCK_BYTES, MSG_DONTWAIT);
+		      : socket_receive(t->up.from, s->scratch, BLOCK_BYTES);
 	struct str bytes = { start, n > 0 ? (size_t)n : 0 };
 	size_t kept = 0;
 
@@ -376,7 +369,7 @@ void stream_throw_away(struct server *s, int fd)
 {
 	/* Not for ever: the peer may send as fast as this reads. */
 	for (int i = 0; i < THROWN_READS; i++)
-		if (recv(fd, s->scratch, BLOCK_BYTES, MSG_DONTWAIT) <= 0)
+		if (socket_receive(fd, s->scratch, BLOCK_BYTES) <= 0)
 			break;
 }
 
@@ -399,14 +392,6 @@ static void go_on(struct tunnel *t)
 		(void)client_wait(c, wanted(&t->up, &t->down));
 }
 
-static bool has_failed(int fd)
-{
-	socklen_t size = sizeof(int);
-	int error = 0;
-
-	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 || error != 0;
-}
-
 /*
  * One end is ready: `in` reads from it, `out` writes to it. A way that is blocked does not
  * read, so the end of what it reads from has to be asked for.
@@ -416,7 +401,7 @@ static void move_both(struct tunnel *t, uint32_t events, struct way *in, struct 
 	struct server *s = t->client->server;
 
 	if (events & LOOP_GONE && in->is_blocked) {
-		if (has_failed(in->from)) {
+		if (socket_take_error(in->from) != 0) {
 			reset_both(t);
 			return;
 		}
@@ -529,7 +514,7 @@ static void init(struct tunnel *t, struct client *c, int fd)
 static bool greet(struct tunnel *t, struct str bytes)
 {
 	struct server *s = t->client->server;
-	ssize_t n = send(t->down.to, bytes.p, bytes.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	ssize_t n = socket_send(t->down.to, bytes.p, bytes.len);
 
 	if (n < 0 && !is_later())
 		return false;

@@ -4,14 +4,11 @@
  * connection to oneself. See parts.h.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "os/fd.h"
+#include "os/socket.h"
 #include "proxy/dial/parts.h"
-#include "proxy/sockets.h"
 
 static void close_watched(struct dialer *dialer, struct watcher *w)
 {
@@ -177,17 +174,13 @@ static bool is_same_ip(const struct ip *a, const struct ip *b)
  */
 static bool is_loop(const struct dial *d, int fd, const struct ip *ip)
 {
-	union address here;
-	socklen_t size = sizeof(here);
-	struct ip local;
-	uint16_t local_port;
+	struct os_address local;
 	bool is_here;
 
-	if (getsockname(fd, &here.any, &size) < 0)
+	if (socket_get_address(fd, &local) < 0)
 		return true;
-	address_read(&here, &local, &local_port);
-	is_here = is_same_ip(&local, ip);
-	if (is_here && local_port == d->port)
+	is_here = is_same_ip(&local.ip, ip);
+	if (is_here && local.port == d->port)
 		return true;
 	if (!d->is_judged)
 		return false;
@@ -223,13 +216,10 @@ static int attempt_ready(void *user, uint32_t events, struct err *e)
 {
 	struct attempt *a = user;
 	struct dial *d = a->dial;
-	int os_error = 0;
-	socklen_t bytes = sizeof(os_error);
+	int os_error = socket_take_error(a->watcher.fd);
 
 	(void)events;
 	(void)e;
-	if (getsockopt(a->watcher.fd, SOL_SOCKET, SO_ERROR, &os_error, &bytes) < 0)
-		os_error = errno;
 	if (os_error == 0 && is_loop(d, a->watcher.fd, &a->ip))
 		os_error = ELOOP;
 	if (os_error == 0) {
@@ -248,8 +238,7 @@ static int attempt_ready(void *user, uint32_t events, struct err *e)
 static int attempt(struct dial *d, const struct ip *ip, int fd)
 {
 	struct attempt *a = &d->attempts[d->tried++];
-	union address to;
-	socklen_t bytes = address_write(&to, ip, d->port);
+	const struct os_address to = { .ip = *ip, .port = d->port };
 	struct err e = ERR_INIT;
 	int os_error;
 
@@ -257,11 +246,10 @@ static int attempt(struct dial *d, const struct ip *ip, int fd)
 			       .ip = *ip,
 			       .watcher = { .fd = fd, .ready = attempt_ready, .user = a } };
 	if (fd < 0)
-		a->watcher.fd =
-			socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		a->watcher.fd = socket_open(ip_is_v4(ip), true);
 	if (a->watcher.fd < 0)
 		return errno;
-	if (connect(a->watcher.fd, &to.any, bytes) == 0 || errno == EINPROGRESS)
+	if (socket_connect(a->watcher.fd, &to) == 0 || errno == EINPROGRESS)
 		os_error = loop_add(d->dialer->loop, &a->watcher, LOOP_OUT, &e) < 0 ? e.os_error
 										    : 0;
 	else
@@ -315,7 +303,7 @@ void dial_connect_with(struct dial *d, const struct ip *ip, int fd)
 	d->state = DIAL_CONNECTING;
 	d->count = 1;
 	if (fd >= 0)
-		(void)fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK);
+		socket_set_nonblocking(fd);
 	os_error = attempt(d, ip, fd);
 	if (os_error) {
 		note_failure(d, ip, os_error);

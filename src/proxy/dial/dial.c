@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "os/fd.h"
+#include "os/memory.h"
 #include "proxy/dial/parts.h"
 
 enum { MAX_ASKERS = 1024 };
@@ -96,7 +97,7 @@ void dialer_done(struct dialer *d)
 		resolver_done(d->resolver);
 	pool_done(&d->dials);
 	pool_done(&d->askers);
-	explicit_bzero(&d->upstreams, sizeof(d->upstreams));
+	os_wipe(&d->upstreams, sizeof(d->upstreams));
 	pool_unmap(d, sizeof(*d));
 }
 

@@ -2,8 +2,8 @@
 /* HTTP's CONNECT and SOCKS5 (RFC 1928, 1929), from the client's side. See upstream.h. */
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 
+#include "os/socket.h"
 #include "proxy/dial/upstream.h"
 
 enum talk_state {
@@ -192,7 +192,7 @@ static enum upstream_step read_head(struct upstream_talk *t, int fd, int *os_err
 {
 	for (;;) {
 		char *rest = t->bytes + STATUS_LINE_BYTES;
-		ssize_t seen = recv(fd, rest, sizeof(t->bytes) - STATUS_LINE_BYTES, MSG_PEEK);
+		ssize_t seen = socket_peek(fd, rest, sizeof(t->bytes) - STATUS_LINE_BYTES);
 		size_t taken;
 
 		if (seen < 0 && (errno == EAGAIN || errno == EINTR))
@@ -200,7 +200,7 @@ static enum upstream_step read_head(struct upstream_talk *t, int fd, int *os_err
 		if (seen <= 0)
 			return refuse(os_error, seen < 0 ? errno : ECONNRESET);
 		taken = count_head(t, rest, (size_t)seen);
-		if (recv(fd, rest, taken, 0) != (ssize_t)taken)
+		if (socket_receive(fd, rest, taken) != (ssize_t)taken)
 			return refuse(os_error, EPROTO);
 		t->got += taken;
 		if (t->matched == 2)
@@ -310,7 +310,7 @@ static void read_answer_to(struct upstream_talk *t)
 static enum upstream_step send_some(struct upstream_talk *t, int fd, int *os_error)
 {
 	while (t->sent < t->to_send) {
-		ssize_t n = send(fd, t->bytes + t->sent, t->to_send - t->sent, MSG_NOSIGNAL);
+		ssize_t n = socket_send(fd, t->bytes + t->sent, t->to_send - t->sent);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return UPSTREAM_SENDS;
@@ -325,7 +325,7 @@ static enum upstream_step send_some(struct upstream_talk *t, int fd, int *os_err
 static enum upstream_step read_some(struct upstream_talk *t, int fd, int *os_error)
 {
 	while (t->got < t->expected) {
-		ssize_t n = recv(fd, t->bytes + t->got, t->expected - t->got, 0);
+		ssize_t n = socket_receive(fd, t->bytes + t->got, t->expected - t->got);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return UPSTREAM_WAITS;

@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/ip.h"
 #include "base/str.h"
+#include "os/changed_file.h"
 #include "proxy/keyed_hash.h"
 
 /* ---- resolv_conf.c ------------------------------------------------------------------ */
@@ -66,9 +66,7 @@ struct name_file {
 	const char *path;
 	char *text; /* mapped */
 	size_t len, room;
-	struct timespec changed;
-	ino_t inode;
-	off_t bytes;
+	struct os_version seen;
 };
 
 /* Maps its room and reads it. One that is not there is empty. ERR_NOMEM. */

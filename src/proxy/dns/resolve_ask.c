@@ -4,16 +4,12 @@
  * of its own; TCP where the answer does not fit, or somebody guesses. See resolve.h.
  */
 #include <errno.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "os/fd.h"
+#include "os/random.h"
+#include "os/socket.h"
 #include "proxy/dns/resolve_parts.h"
-#include "proxy/sockets.h"
 
 enum {
 	GRACE_MS = 2000, /* for one family when the other has answered */
@@ -33,7 +29,7 @@ void resolver_find_zones(struct resolver *r)
 		struct zone *z = &r->zones[i];
 
 		memcpy(z->name, r->conf.servers[i].zone, sizeof(z->name));
-		z->index = z->name[0] ? if_nametoindex(z->name) : 0;
+		z->index = z->name[0] ? socket_find_interface(z->name) : 0;
 	}
 }
 
@@ -46,16 +42,15 @@ static uint32_t zone_index(const struct resolver *r, const char *name)
 	return 0;
 }
 
-static socklen_t server_address(const struct ask *a, union address *out)
+static struct os_address server_address(const struct ask *a)
 {
 	const struct resolver *r = a->search->resolver;
 	const struct name_server *server =
 		&r->conf.servers[(a->search->first_server + a->tries) % r->conf.server_count];
-	socklen_t size = address_write(out, &server->ip, r->port);
 
-	if (out->any.sa_family == AF_INET6)
-		out->v6.sin6_scope_id = zone_index(r, server->zone);
-	return size;
+	return (struct os_address){ .ip = server->ip,
+				    .port = r->port,
+				    .interface = zone_index(r, server->zone) };
 }
 
 /* The kernel's own choice of a port is the last resort: who guesses has to guess this too. */
@@ -65,15 +60,13 @@ static void bind_random_port(int fd, bool is_v4)
 					 { .bytes = { [10] = 0xff, [11] = 0xff } } };
 
 	for (unsigned i = 0; i < PORT_TRIES; i++) {
-		union address own;
-		socklen_t size;
+		struct os_address own = { .ip = any[is_v4] };
 		uint16_t port;
 
-		if (getrandom(&port, sizeof(port), 0) != (ssize_t)sizeof(port))
+		if (os_random(&port, sizeof(port)) < 0)
 			return;
-		size = address_write(&own, &any[is_v4],
-				     (uint16_t)(LOWEST_PORT + port % (65536 - LOWEST_PORT)));
-		if (bind(fd, &own.any, size) == 0)
+		own.port = (uint16_t)(LOWEST_PORT + port % (65536 - LOWEST_PORT));
+		if (socket_bind(fd, &own) == 0)
 			return;
 	}
 }
@@ -132,34 +125,32 @@ static size_t write_ask(struct ask *a, uint8_t *out)
 
 static bool send_datagram(struct ask *a)
 {
-	union address server;
-	socklen_t bytes = server_address(a, &server);
+	const struct os_address server = server_address(a);
+	bool is_v4 = ip_is_v4(&server.ip);
 	uint8_t question[DNS_ASK_BYTES];
 	size_t len = write_ask(a, question);
 
-	a->watcher.fd = socket(server.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	a->watcher.fd = socket_open(is_v4, false);
 	if (a->watcher.fd < 0)
 		return false;
-	bind_random_port(a->watcher.fd, server.any.sa_family == AF_INET);
+	bind_random_port(a->watcher.fd, is_v4);
 	/* SECURITY: connected, so that only what this server sends ever comes here. */
-	return connect(a->watcher.fd, &server.any, bytes) == 0 &&
-	       send(a->watcher.fd, question, len, MSG_NOSIGNAL) == (ssize_t)len &&
-	       watch(a, LOOP_IN);
+	return socket_connect(a->watcher.fd, &server) == 0 &&
+	       socket_send(a->watcher.fd, question, len) == (ssize_t)len && watch(a, LOOP_IN);
 }
 
 static bool open_stream(struct ask *a)
 {
 	struct resolver *r = a->search->resolver;
-	union address server;
-	socklen_t bytes = server_address(a, &server);
+	const struct os_address server = server_address(a);
 
 	a->stream = pool_take(&r->streams);
 	if (!a->stream)
 		return false;
 	a->stream->done = 0;
-	a->watcher.fd = socket(server.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	a->watcher.fd = socket_open(ip_is_v4(&server.ip), true);
 	return a->watcher.fd >= 0 &&
-	       (connect(a->watcher.fd, &server.any, bytes) == 0 || errno == EINPROGRESS) &&
+	       (socket_connect(a->watcher.fd, &server) == 0 || errno == EINPROGRESS) &&
 	       watch(a, LOOP_OUT);
 }
 
@@ -171,7 +162,7 @@ static void ask_server(struct ask *a, bool by_stream)
 	a->strays = 0;
 	a->state = by_stream ? ASK_CONNECTING : ASK_DATAGRAM;
 	a->deadline_ms = loop_now() + r->conf.timeout_ms;
-	if (getrandom(&a->id, sizeof(a->id), 0) != (ssize_t)sizeof(a->id) ||
+	if (os_random(&a->id, sizeof(a->id)) < 0 ||
 	    !(by_stream ? open_stream(a) : send_datagram(a))) {
 		pause_ask(a);
 		return;
@@ -206,7 +197,7 @@ static void take_answer(struct ask *a, const struct dns_answer *answer)
 static bool read_datagram(struct ask *a)
 {
 	struct resolver *r = a->search->resolver;
-	ssize_t got = recv(a->watcher.fd, r->scratch, DNS_MESSAGE_BYTES, 0);
+	ssize_t got = socket_receive(a->watcher.fd, r->scratch, DNS_MESSAGE_BYTES);
 	struct dns_answer answer;
 
 	if (got < 0) {
@@ -234,7 +225,7 @@ static void send_stream(struct ask *a)
 	message[0] = (uint8_t)(len >> 8);
 	message[1] = (uint8_t)len;
 	/* The first bytes of a connection always fit; if not, it is not connected. */
-	if (send(a->watcher.fd, message, len + 2, MSG_NOSIGNAL) != (ssize_t)len + 2 ||
+	if (socket_send(a->watcher.fd, message, len + 2) != (ssize_t)len + 2 ||
 	    loop_change(a->search->resolver->loop, &a->watcher, LOOP_IN, &e) < 0)
 		pause_ask(a);
 	else
@@ -250,7 +241,7 @@ static void read_stream(struct ask *a)
 
 	if (t->done >= 2)
 		want += (size_t)t->bytes[0] << 8 | t->bytes[1];
-	got = recv(a->watcher.fd, t->bytes + t->done, want - t->done, 0);
+	got = socket_receive(a->watcher.fd, t->bytes + t->done, want - t->done);
 	if (got <= 0) {
 		if (got == 0 || (errno != EAGAIN && errno != EINTR))
 			pause_ask(a);

@@ -5,12 +5,10 @@
  * policy allows.
  */
 #include <errno.h>
-#include <netinet/in.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "os/fd.h"
+#include "os/socket.h"
 #include "proxy/dns/resolve.h"
 #include "proxy/dns/stand_in_parts.h"
 
@@ -27,11 +25,7 @@ enum {
 /* Where a datagram came from, and at which of our addresses. */
 struct sender {
 	int fd;
-	struct sockaddr_storage peer;
-	socklen_t peer_bytes;
-	bool has_v4, has_v6;
-	struct in_pktinfo v4;
-	struct in6_pktinfo v6;
+	struct socket_sender address;
 };
 
 struct question {
@@ -178,72 +172,10 @@ static size_t write_reply(uint8_t *out, const struct dns_query *q, const struct 
 static void send_reply(const struct sender *to, const struct dns_query *q, const struct reply *r)
 {
 	uint8_t bytes[DNS_REPLY_BYTES];
-	struct iovec part = { bytes, write_reply(bytes, q, r) };
-	union {
-		struct cmsghdr aligned;
-		char room[CMSG_SPACE(sizeof(struct in6_pktinfo))];
-	} control = { .room = { 0 } };
-	struct sockaddr_storage peer = to->peer;
-	struct msghdr message = {
-		.msg_name = &peer, .msg_namelen = to->peer_bytes, .msg_iov = &part, .msg_iovlen = 1
-	};
-	size_t info_bytes = to->has_v6 ? sizeof(to->v6) : sizeof(to->v4);
+	size_t len = write_reply(bytes, q, r);
 
-	if (to->has_v4 || to->has_v6) {
-		struct cmsghdr *c;
-
-		message.msg_control = &control;
-		message.msg_controllen = (socklen_t)CMSG_SPACE(info_bytes);
-		c = CMSG_FIRSTHDR(&message);
-		c->cmsg_level = to->has_v6 ? IPPROTO_IPV6 : IPPROTO_IP;
-		c->cmsg_type = to->has_v6 ? IPV6_PKTINFO : IP_PKTINFO;
-		c->cmsg_len = (socklen_t)CMSG_LEN(info_bytes);
-		memcpy(CMSG_DATA(c), to->has_v6 ? (const void *)&to->v6 : &to->v4, info_bytes);
-	}
 	/* One that is lost is asked for again. */
-	(void)sendmsg(to->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-/* There is one: each socket asks for that of its family only. */
-static void read_control(struct msghdr *message, struct sender *out)
-{
-	const struct cmsghdr *c = CMSG_FIRSTHDR(message);
-
-	if (c && c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
-		memcpy(&out->v4, CMSG_DATA(c), sizeof(out->v4));
-		out->v4.ipi_spec_dst = out->v4.ipi_addr;
-		out->v4.ipi_ifindex = 0;
-		out->has_v4 = true;
-	} else if (c && c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
-		memcpy(&out->v6, CMSG_DATA(c), sizeof(out->v6));
-		out->v6.ipi6_ifindex = 0;
-		out->has_v6 = true;
-	}
-}
-
-/* NOLINTNEXTLINE(readability-non-const-parameter): recvmsg() writes to it. */
-static ssize_t receive(int fd, uint8_t *bytes, struct sender *out)
-{
-	union {
-		struct cmsghdr aligned;
-		char room[256];
-	} control;
-	struct iovec part = { bytes, QUESTION_BYTES };
-	struct msghdr message = { .msg_name = &out->peer,
-				  .msg_namelen = sizeof(out->peer),
-				  .msg_iov = &part,
-				  .msg_iovlen = 1,
-				  .msg_control = &control,
-				  .msg_controllen = sizeof(control) };
-	ssize_t got;
-
-	*out = (struct sender){ .fd = fd };
-	got = recvmsg(fd, &message, MSG_DONTWAIT);
-	if (got < 0)
-		return -1;
-	out->peer_bytes = message.msg_namelen;
-	read_control(&message, out);
-	return got;
+	(void)socket_send_back(to->fd, bytes, len, &to->address);
 }
 
 static void give_question(struct question *w)
@@ -304,12 +236,12 @@ static int datagrams_ready(void *user, uint32_t events, struct err *e)
 {
 	struct stand_in_socket *socket = user;
 	uint8_t bytes[QUESTION_BYTES];
-	struct sender from;
+	struct sender from = { .fd = socket->watcher.fd };
 
 	(void)events;
 	(void)e;
 	for (unsigned i = 0; i < AT_ONCE; i++) {
-		ssize_t got = receive(socket->watcher.fd, bytes, &from);
+		ssize_t got = socket_receive_from(from.fd, bytes, sizeof(bytes), &from.address);
 
 		if (got < 0)
 			break;
@@ -355,8 +287,7 @@ static void expect(struct stand_in_connection *c, uint32_t events)
 
 static void write_some(struct stand_in_connection *c)
 {
-	ssize_t n = send(c->watcher.fd, c->out + c->sent, c->to_send - c->sent,
-			 MSG_DONTWAIT | MSG_NOSIGNAL);
+	ssize_t n = socket_send(c->watcher.fd, c->out + c->sent, c->to_send - c->sent);
 
 	if (n < 0 && errno != EAGAIN && errno != EINTR) {
 		end_connection(c);
@@ -436,9 +367,8 @@ static void read_some(struct stand_in_connection *c)
 
 	if (c->got >= 2)
 		want += (size_t)c->in[0] << 8 | c->in[1];
-	got = want > sizeof(c->in)
-		      ? 0
-		      : recv(c->watcher.fd, c->in + c->got, want - c->got, MSG_DONTWAIT);
+	got = want > sizeof(c->in) ? 0
+				   : socket_receive(c->watcher.fd, c->in + c->got, want - c->got);
 	if (got <= 0) {
 		if (got == 0 || (errno != EAGAIN && errno != EINTR))
 			end_connection(c);
@@ -508,13 +438,13 @@ static int connections_ready(void *user, uint32_t events, struct err *e)
 	(void)events;
 	(void)e;
 	for (unsigned i = 0; i < AT_ONCE; i++) {
-		int fd = accept4(socket->watcher.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = socket_accept(socket->watcher.fd, NULL);
 
 		if (fd >= 0) {
 			take_connection(socket->stand_ins, fd);
 			continue;
 		}
-		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+		if (fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM)
 			pause_listening(socket);
 		break;
 	}
@@ -583,15 +513,6 @@ void stand_in_server_done(struct stand_ins *s)
 	pool_done(&s->connections);
 }
 
-static void ask_for_addresses(int fd)
-{
-	int one = 1;
-
-	/* The first fails on a socket of IPv4. */
-	if (setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &one, sizeof(one)) < 0)
-		(void)setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &one, sizeof(one));
-}
-
 int stand_ins_serve(struct stand_ins *s, struct loop *loop, int fd, bool is_stream, struct err *e)
 {
 	struct stand_in_socket *socket = &s->sockets[s->socket_count];
@@ -609,7 +530,7 @@ int stand_ins_serve(struct stand_ins *s, struct loop *loop, int fd, bool is_stre
 			     .user = socket },
 	};
 	if (!is_stream)
-		ask_for_addresses(fd);
+		socket_note_senders(fd);
 	if (loop_add(loop, &socket->watcher, LOOP_IN, e) < 0)
 		return err_result(e);
 	s->socket_count++;

@@ -5,10 +5,8 @@
  */
 #include "proxy/http/client.h"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "os/fd.h"
+#include "os/socket.h"
 
 struct http_pool {
 	struct pool pool;
@@ -555,11 +553,10 @@ void http_finish(struct client *c)
 
 void http_cut(struct client *c)
 {
-	const struct linger at_once = { .l_onoff = 1 };
 	const struct http *h = c->http;
 
 	if (http_has_server(h) && h->phase == HTTP_RELAYS)
-		(void)setsockopt(h->server.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+		socket_reset_on_close(h->server.fd);
 	client_end(c);
 }
 

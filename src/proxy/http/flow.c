@@ -2,10 +2,9 @@
 /* See flow.h. */
 #include "proxy/http/flow.h"
 
+#include "os/socket.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
 
 enum {
 	ROUNDS = 8,		 /* then it is another connection's turn */
@@ -116,7 +115,7 @@ enum http_flow_state http_flow_read(struct server *s, struct http_flow *f, int s
 	room = BLOCK_BYTES - b->end;
 	if (room == 0)
 		return FLOW_WAITS_SINK;
-	n = recv(source, b->bytes + b->end, room, MSG_DONTWAIT);
+	n = socket_receive(source, b->bytes + b->end, room);
 	if (n <= 0) {
 		http_flow_rest(s, f);
 		if (n == 0)
@@ -131,8 +130,7 @@ enum http_flow_state http_flow_read(struct server *s, struct http_flow *f, int s
 static enum http_flow_state read_into_pipe(struct server *s, struct http_flow *f, int source)
 {
 	uint64_t want = MIN_OF(http_body_plain(&f->body), (uint64_t)PIPE_BYTES);
-	ssize_t n = splice(source, NULL, f->pipe.in, NULL, (size_t)want,
-			   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	ssize_t n = pipe_fill(&f->pipe, source, (size_t)want);
 
 	if (n <= 0)
 		pipe_give(s->pipes, &f->pipe, true);
@@ -198,7 +196,7 @@ static enum http_flow_state write_head(struct server *s, struct http_flow *f, in
 
 	if (!b)
 		return FLOW_DONE;
-	n = send(sink, b->bytes + b->start, b->end - b->start, MSG_DONTWAIT | MSG_NOSIGNAL);
+	n = socket_send(sink, b->bytes + b->start, b->end - b->start);
 	if (n < 0)
 		return is_later() ? FLOW_WAITS_SINK : FLOW_SINK_FAILED;
 	b->start += (uint32_t)n;
@@ -219,7 +217,7 @@ static enum http_flow_state write_ready(struct http_flow *f, int sink)
 		take_sent(f, len);
 		return FLOW_DONE;
 	}
-	n = send(sink, f->block->bytes + f->block->start, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	n = socket_send(sink, f->block->bytes + f->block->start, len);
 	if (n < 0)
 		return is_later() ? FLOW_WAITS_SINK : FLOW_SINK_FAILED;
 	take_sent(f, (size_t)n);
@@ -229,8 +227,7 @@ static enum http_flow_state write_ready(struct http_flow *f, int sink)
 static enum http_flow_state write_piped(struct server *s, struct http_flow *f, int sink)
 {
 	while (f->piped > 0) {
-		ssize_t n = splice(f->pipe.out, NULL, sink, NULL, f->piped,
-				   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+		ssize_t n = pipe_empty(&f->pipe, sink, f->piped);
 
 		if (n <= 0)
 			return n < 0 && is_later() ? FLOW_WAITS_SINK : FLOW_SINK_FAILED;
@@ -293,26 +290,21 @@ enum http_flow_state http_flow_begin(struct server *s, struct http_flow *f, int 
 				     struct str head, struct http_fault *fault)
 {
 	bool is_good = look(f, fault);
-	union {
-		const char *in;
-		char *out;
-	} text = { .in = head.p };
-	struct iovec parts[2] = {
-		{ .iov_base = text.out, .iov_len = head.len },
-		{ .iov_base = f->block ? f->block->bytes + f->block->start : text.out,
-		  .iov_len = ready_bytes(f) },
+	struct socket_part parts[2] = {
+		{ .data = head.p, .bytes = head.len },
+		{ .data = f->block ? f->block->bytes + f->block->start : NULL,
+		  .bytes = ready_bytes(f) },
 	};
-	struct msghdr message = { .msg_iov = parts, .msg_iovlen = parts[1].iov_len > 0 ? 2 : 1 };
 	ssize_t n;
 
 	if (!is_good)
 		return FLOW_MALFORMED;
-	n = sendmsg(sink, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+	n = socket_send_parts(sink, parts, parts[1].bytes > 0 ? 2 : 1);
 	if (n < 0 && !is_later())
 		return FLOW_SINK_FAILED;
 	if (n < (ssize_t)head.len)
 		return keep_head(s, f, str_from(head, n > 0 ? (size_t)n : 0));
-	if (parts[1].iov_len > 0)
+	if (parts[1].bytes > 0)
 		take_sent(f, (size_t)n - head.len);
 	return ready_bytes(f) > 0 ? FLOW_WAITS_SINK : FLOW_DONE;
 }

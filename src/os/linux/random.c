@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* See random.h. */
+#include "os/random.h"
+
+#include <errno.h>
+#include <sys/random.h>
+
+int os_random(void *out, size_t bytes)
+{
+	ssize_t got = getrandom(out, bytes, 0);
+
+	if (got == (ssize_t)bytes)
+		return 0;
+	return got < 0 ? -errno : -EIO;
+}
