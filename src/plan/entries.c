@@ -108,9 +108,9 @@ static uint32_t lifted_by(const struct candidate *c)
 	const struct fs_entry *entry = c->entry;
 
 	if (c->is_grant || c->layer > 0 || c->place.matcher || entry->access == ACCESS_DENY ||
-	    !is_explicit(entry) || entry->voice == VOICE_PROJECT)
+	    !is_explicit(entry) || entry->layer == FS_LAYER_PROJECT)
 		return 0;
-	return (uint32_t)entry->voice;
+	return (uint32_t)entry->layer;
 }
 
 static int add_rule(struct builder *b, const struct candidate *c, struct err *e)
@@ -125,7 +125,7 @@ static int add_rule(struct builder *b, const struct candidate *c, struct err *e)
 		.layer = c->layer,
 		.is_explicit = !c->is_grant && !is_glob && is_explicit(entry),
 		.secret = entry->anchor == FS_SECRETS && c->layer == 0
-				  ? MAX_OF((uint32_t)entry->voice, (uint32_t)VOICE_SYSTEM)
+				  ? MAX_OF((uint32_t)entry->layer, (uint32_t)FS_LAYER_SYSTEM)
 				  : 0,
 		.lifts = lifted_by(c),
 		.path = c->canon.path,

@@ -70,7 +70,7 @@ struct rule {
 	/*
 	 * P7: an explicit entry lifts a deny of ":secrets" at the same path, if it comes from the
 	 * same layer of P1 or a higher one, and never if it comes from a project. Both are enum
-	 * fs_voice:
+	 * fs_layer:
 	 */
 	uint32_t secret; /* the least that lifts this deny; 0: it is not a deny of ":secrets" */
 	uint32_t lifts;	 /* the most that this entry lifts; 0: nothing */

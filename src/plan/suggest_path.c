@@ -83,7 +83,7 @@ static struct policy *apply(struct suggester *f, const struct trial *t)
 							    .path = t->path,
 							    .glob = STR_EMPTY,
 							    .access = t->access,
-							    .voice = VOICE_USER,
+							    .layer = FS_LAYER_USER,
 							    .key = t->path,
 							    .origin = suggested };
 		break;

@@ -182,24 +182,24 @@ static bool is_of(const struct origin *origin, const struct toml *text)
 }
 
 /* SECURITY: a trusted project first, whatever else its file is read as. */
-static enum fs_voice find_voice(const struct compile *k, const struct origin *origin)
+static enum fs_layer find_layer(const struct compile *k, const struct origin *origin)
 {
 	if (!origin->file || strcmp(origin->file, "built-in") == 0)
-		return VOICE_BUILT_IN;
+		return FS_LAYER_BUILT_IN;
 	for (size_t i = 0; i < k->policy->trusted.count; i++)
 		if (str_is(k->policy->trusted.items[i].name, origin->file))
-			return VOICE_PROJECT;
+			return FS_LAYER_PROJECT;
 	if (is_of(origin, k->c->user))
-		return VOICE_USER;
-	return is_of(origin, k->c->system) ? VOICE_SYSTEM : VOICE_OPTION;
+		return FS_LAYER_USER;
+	return is_of(origin, k->c->system) ? FS_LAYER_SYSTEM : FS_LAYER_OPTION;
 }
 
-static void find_voices(struct compile *k)
+static void find_layers(struct compile *k)
 {
 	fs_entries *fs = &k->profile->fs;
 
 	for (size_t i = 0; i < fs->count; i++)
-		fs->items[i].voice = find_voice(k, &fs->items[i].origin);
+		fs->items[i].layer = find_layer(k, &fs->items[i].origin);
 }
 
 static int add_entries(struct compile *k, const struct additions *more, struct err *e)
@@ -395,7 +395,7 @@ static int decode_base(struct compile *k, const struct profile_doc *doc, const s
 	if (more && (add_entries(k, more, e) < 0 || add_unprotected(k, more, e) < 0 ||
 		     check_unsandboxed(k, more, e) < 0))
 		return err_result(e);
-	find_voices(k);
+	find_layers(k);
 	if (!more)
 		return 0;
 	replace_network(&k->profile->net, more);

@@ -60,7 +60,13 @@ enum fs_anchor {
 };
 
 /* Whose an entry of the profile is, by the layers of P1; the later is the higher. */
-enum fs_voice { VOICE_BUILT_IN, VOICE_SYSTEM, VOICE_USER, VOICE_OPTION, VOICE_PROJECT };
+enum fs_layer {
+	FS_LAYER_BUILT_IN,
+	FS_LAYER_SYSTEM,
+	FS_LAYER_USER,
+	FS_LAYER_OPTION,
+	FS_LAYER_PROJECT
+};
 
 struct fs_entry {
 	enum fs_anchor anchor;
@@ -68,7 +74,7 @@ struct fs_entry {
 	struct str glob;	    /* pattern below `path`, "" when there is none */
 	const struct glob *matcher; /* of `glob`; NULL when there is none */
 	enum access access;
-	enum fs_voice voice; /* set by policy_compile(), of the profile layer alone */
+	enum fs_layer layer; /* set by policy_compile(), of the profile layer alone */
 	struct str key;	     /* as written, for people: ":workspace_roots" or "/x → sub" */
 	struct origin origin;
 };

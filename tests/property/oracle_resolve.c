@@ -511,16 +511,16 @@ TEST(every_secret_that_an_entry_names_answers_as_the_text_says)
 
 		if (world.wrong >= 5)
 			break;
-		make_secret(&first, 0, VOICE_USER);
-		make_secret(&second, 0, n % 2 ? VOICE_USER : VOICE_SYSTEM);
-		make_secret(&secret, VOICE_USER, 0);
+		make_secret(&first, 0, FS_LAYER_USER);
+		make_secret(&second, 0, n % 2 ? FS_LAYER_USER : FS_LAYER_SYSTEM);
+		make_secret(&secret, FS_LAYER_USER, 0);
 		add(&s, first);
 		add(&s, second);
 		add(&s, secret);
 		if (g < COUNT_OF(globs)) {
 			struct thing glob = make_glob(g);
 
-			make_secret(&glob, VOICE_USER, 0);
+			make_secret(&glob, FS_LAYER_USER, 0);
 			add(&s, glob);
 		}
 		compare(&s);
