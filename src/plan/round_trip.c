@@ -255,7 +255,7 @@ static bool is_mode_itself(const struct trip *t)
 	/* If there is no TMPDIR, excluding it makes no difference. */
 	mode.exclude_tmpdir_env_var &= places->tmpdir.len > 0;
 	return places->root_count == 1 && str_eq(places->roots[0], places_workspace(places)) &&
-	       mode_is_said(&mode, t->in->policy);
+	       mode_is_exact(&mode, t->in->policy);
 }
 
 static int compare(struct trip *t)

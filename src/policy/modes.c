@@ -125,7 +125,7 @@ static bool are_of_workspace(const fs_entries *fs)
 	       has_entry(fs, FS_SLASH_TMP, ACCESS_WRITE) && has_entry(fs, FS_TMPDIR, ACCESS_WRITE);
 }
 
-bool mode_is_said(const struct mode *m, const struct policy *q)
+bool mode_is_exact(const struct mode *m, const struct policy *q)
 {
 	const struct profile *p = q->profile;
 

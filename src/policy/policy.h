@@ -3,18 +3,18 @@
  * Policies: from text to the effective policy. Pure; rules P1-P5, P16-P19,
  * P21, P23.
  *
- * The way through:
+ * The steps:
  *
  *	texts of the layers --config_load()--> struct config
  *		Every layer is TOML, also the built-in one. Each is checked alone
  *		(so that an error names its file), then system, user and command
- *		line are merged key by key, the higher layer winning. What each
- *		value's file:line was, it keeps.
+ *		line are merged key by key; the higher layer wins. Each value
+ *		keeps its file:line.
  *
  *	struct config --config_select()--> struct profile_doc
- *		The profile in force: name decided, `extends` followed, parents
- *		merged below children. From it the caller learns the workspace
- *		roots, and so which project files to read.
+ *		Chooses the profile, follows `extends`, and merges parents below
+ *		children. The result names the workspace roots, and so the
+ *		project files that the caller has to read.
  *
  *	struct profile_doc + project files --policy_compile()--> struct policy
  *		A policy is a *stack*: the profile at the bottom, and above it
@@ -26,8 +26,8 @@
  *		project (P2) is not a narrowing layer: its tables are merged into
  *		the profile.
  *
- * Paths in here are as written: symbolic (":tmpdir") or lexical. What they mean
- * on this host is the business of plan/.
+ * Paths in here are as written: symbolic (":tmpdir") or lexical. plan/ resolves them
+ * on this host.
  */
 #pragma once
 
@@ -59,7 +59,7 @@ enum fs_anchor {
 	FS_SECRETS,
 };
 
-/* Whose an entry of the profile is, by the layers of P1; the later is the higher. */
+/* The layer of P1 that an entry of the profile comes from, the lowest first. */
 enum fs_layer {
 	FS_LAYER_BUILT_IN,
 	FS_LAYER_SYSTEM,
@@ -100,8 +100,8 @@ struct net_socket {
 
 struct net_rules {
 	enum net_access access;
-	struct origin access_origin; /* of `enabled`, or of the table that lacks it */
-	bool access_is_said;	     /* there is an `enabled` */
+	struct origin access_origin; /* of `enabled`, or of the table if that has none */
+	bool access_is_said;	     /* `enabled` is set, or an option sets it */
 	bool is_limited;	     /* P14 */
 	struct origin limited_origin;
 	bool allows_local_binding;  /* default false; in a narrowing layer true */
@@ -151,7 +151,7 @@ struct environment { /* P21 */
 	VEC(struct env_value) set;
 };
 
-/* Whether a variable of that name is passed on; names only, never values. */
+/* Whether the command inherits a variable of that name. */
 bool environment_passes(const struct environment *env, struct str name) NONNULL;
 
 enum limit {
@@ -178,7 +178,7 @@ struct profile {
 	struct origin origin;
 	fs_entries fs;
 	struct net_rules net;
-	VEC(struct root) roots; /* besides the working directory; only the true ones */
+	VEC(struct root) roots; /* besides the working directory: those set to true */
 	bool workspace_is_repo; /* default: the working directory */
 	enum git_access git;
 	struct origin git_origin;
@@ -201,7 +201,7 @@ struct source {
 	const char *file;
 	struct str text;
 	bool is_present;
-	bool has_other_names; /* hard links: who protects this name protects not the file */
+	bool has_other_names; /* hard links: protecting this name does not protect the file */
 };
 
 struct config_inputs {
@@ -235,10 +235,10 @@ typedef VEC(struct profile_name) profile_names;
 int config_profiles(struct arena *a, const struct config *c, profile_names *out, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* What the user layer (and only it, or the command line) may decide. */
+/* Only the user layer and the command line may set it. */
 enum unavailable { UNAVAILABLE_REFUSE, UNAVAILABLE_PASSTHROUGH };
 
-/* What the ceiling's `allow` names; all bits set when there is no ceiling. */
+/* What the requirements' `allow` names; all bits are set if there are no requirements. */
 enum {
 	ALLOW_NONE =
 		1 << 0, /* --backend none, --sandbox forbid, passthrough, :danger-full-access */
@@ -282,11 +282,11 @@ const char *mode_kind_profile(enum mode_kind kind) RETURNS_NONNULL;
 struct profile *mode_profile(struct arena *a, const struct mode *m, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* What was asked for on the command line or through the API. */
+/* What the command line or the caller of the API chose. */
 struct selection {
 	const char *profile;  /* -P NAME, or NULL */
 	const char *mode;     /* --mode, or NULL; both at once is an error */
-	const char *fallback; /* when nothing names one; ":read-only" */
+	const char *fallback; /* if nothing names one: ":read-only" */
 };
 
 struct profile_doc; /* the merged table of the profile in force */
@@ -306,21 +306,21 @@ int profile_doc_roots(struct arena *a, const struct profile_doc *doc, const stru
 
 enum layer_kind {
 	LAYER_PROFILE, /* a path that it does not cover is denied */
-	LAYER_PROJECT, /* narrows; a path that it does not cover is left as it is */
+	LAYER_PROJECT, /* narrows; it does not change a path that it does not cover */
 	LAYER_CEILING, /* narrows */
 };
 
 struct layer {
 	enum layer_kind kind;
-	bool has_net;	   /* a narrowing layer without `network` says nothing about it */
+	bool has_net;	   /* a narrowing layer without `network` does not change it */
 	struct str name;   /* "profile dev", "project /repo", "requirements" */
 	struct str dir;	   /* of a project */
 	struct str digest; /* of its file, as [trust] has it */
 	fs_entries fs;
 	/*
-	 * Of a narrowing layer: NET_OFF when it says enabled = false, NET_MANAGED
-	 * when it denies hosts or sockets or says mode = "limited", else NET_FULL. Its
-	 * allows take nothing away and so mean nothing.
+	 * Of a narrowing layer: NET_OFF if it sets enabled = false, NET_MANAGED if it
+	 * denies hosts or sockets or sets mode = "limited", else NET_FULL. Its allows
+	 * have no effect.
 	 */
 	struct net_rules net;
 };
@@ -333,14 +333,13 @@ struct warning {
 typedef VEC(struct warning) warning_list;
 
 struct policy {
-	const struct profile
-		*profile;	  /* the keys that have no layers, already met with the others' */
-	VEC(struct layer) layers; /* [0] is the profile */
-	fs_entries grants;	  /* P18: raise, but never over a deny at or below */
+	const struct profile *profile; /* its keys that are not layers are already narrowed */
+	VEC(struct layer) layers;      /* [0] is the profile */
+	fs_entries grants;	       /* P18: raise, but never over a deny at or below */
 	VEC(struct net_rule) net_grants;
 	/* P2: trusted projects, whose tables are part of the profile; `name` is the file. */
 	names trusted;
-	/* For who suggests edits: the files as they are written, and what named the profile. */
+	/* For suggested edits: the files as written, and what chose the profile. */
 	VEC(const struct toml *) texts;
 	const struct toml *user; /* of the texts; NULL when there is none */
 	const char *chosen_by;	 /* "-P", "CORDON_MODE", …; NULL: a file, or nothing did */
@@ -349,10 +348,10 @@ struct policy {
 };
 
 /*
- * Whether the policy says of files what the mode's own profile does, to the letter. Then one
- * plan is the other, if the workspace roots are those of the mode, too.
+ * Whether the policy's entries for files are exactly those of the mode's profile. If the workspace
+ * roots are the same too, both give the same plan.
  */
-bool mode_is_said(const struct mode *m, const struct policy *q) NONNULL;
+bool mode_is_exact(const struct mode *m, const struct policy *q) NONNULL;
 
 /* A project file, `<dir>/.cordon/config.toml`; `dir` plain and canonical. */
 struct project {
@@ -365,7 +364,7 @@ struct project {
 
 /*
  * What the command line adds to the profile in force. It becomes part of the
- * profile layer: what narrows (projects, the ceiling) still applies to it.
+ * profile layer, so projects and the requirements still narrow it.
  */
 struct additions {
 	const struct fs_entry *entries; /* --add-read, --add-write, --deny */
@@ -374,15 +373,14 @@ struct additions {
 	size_t unprotect_count;
 	bool says_network;
 	/*
-	 * --network: off and full are in place of all that the profile says of it, managed
-	 * goes by its rules, whatever it has had until then.
+	 * --network: off and full replace the profile's network, rules included. managed
+	 * keeps the profile's rules.
 	 */
 	enum net_access network;
 	struct origin network_origin;
 	/*
-	 * --allow-host, --deny-host: any other key makes it managed (P12). Where the profile's
-	 * network was off, its own allows stay without effect, its denies hold; and a deny
-	 * alone opens nothing.
+	 * --allow-host, --deny-host make the network managed (P12). If the profile's network was
+	 * off, its own allows have no effect and its denies count; a deny alone opens nothing.
 	 */
 	const struct host_addition {
 		struct str pattern; /* as written */
@@ -390,13 +388,13 @@ struct additions {
 		struct origin origin;
 	} * hosts;
 	size_t host_count;
-	/* --allow-socket: makes it managed where it was off; where it is full nothing is needed. */
+	/* --allow-socket makes a network that is off managed; a full one needs no rule. */
 	const struct socket_addition {
 		struct str path; /* plain */
 		struct origin origin;
 	} * sockets;
 	size_t socket_count;
-	/* --publish, --host-port: of no use in a network that is off; .file NULL: none is asked for. */
+	/* --publish, --host-port: make a network that is off managed; .file NULL: not given. */
 	struct origin port_origin;
 };
 
@@ -436,19 +434,19 @@ int policy_grant(struct arena *a, struct policy *p, const struct permissions *gr
  * `[permissions.NAME]` as TOML that compiles to an equal profile. The name of a
  * built-in profile is written without its ':', because only Cordon may define
  * such. Two things can't be written as TOML and become comments: that a profile
- * is no sandbox at all, and paths of the command line that are not UTF-8.
+ * has no sandbox, and paths of the command line that are not UTF-8.
  */
 void profile_print(struct buf *b, const struct profile *p) NONNULL;
 
 /*
  * Equal in everything but name, origins and the order of entries; of entries for
- * one path only the one that P7 prefers counts. False also when memory is out.
+ * one path only the one that P7 prefers counts. False also if memory runs out.
  */
 bool profile_equal(const struct profile *a, const struct profile *b) NONNULL;
 
 /*
  * The entries by anchor, path and glob, without those that lose a tie of P7 (deny
- * over write over read): what print and equal go by.
+ * over write over read). For printing and comparing.
  */
 int fs_entries_sorted(struct arena *a, const fs_entries *entries, const struct fs_entry ***out,
 		      size_t *count, struct err *e) MUST_CHECK NONNULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An explanation as JSON; the same facts as the text, in the same order. */
+/* Prints an explanation as JSON: what the text shows, in the same order. */
 #include "plan/net.h"
 #include "report/explain.h"
 #include "report/rules.h"

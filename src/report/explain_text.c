@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An explanation as a page that a person reads from top to bottom. */
+/* Prints an explanation as text for people. */
 #include "base/path.h"
 #include "base/utf8.h"
 #include "plan/net.h"
@@ -11,8 +11,8 @@ enum {
 	FIELD_WIDTH = 12,
 	PATH_WIDTH_MAX = 48,
 	HELD_WIDTH = 88,
-	ALIKE_MAX = 3,	  /* lines of one entry that are shown; the others are counted */
-	ALIKE_REACH = 64, /* how far back they are looked for: a plan may have 100,000 */
+	ALIKE_MAX = 3,	  /* lines of one entry to show; the others are counted */
+	ALIKE_REACH = 64, /* how far back to look for them: a plan may have 100,000 */
 };
 
 static void field(struct page *p, const char *name)
@@ -20,7 +20,7 @@ static void field(struct page *p, const char *name)
 	page_style(p, STYLE_TITLE, "%-*s ", FIELD_WIDTH - 1, name);
 }
 
-/* Where it is not where the command is. */
+/* Only if it differs from the working directory. */
 static void print_workspace(struct page *p, const struct places *places)
 {
 	if (str_eq(places_workspace(places), places->cwd))
@@ -59,7 +59,7 @@ static void print_profile(struct page *p, const struct explanation *x)
 	}
 	if (profile->is_unsandboxed) {
 		field(p, "");
-		page_style(p, STYLE_BAD, "no sandbox: the command can do all that you can (P17)");
+		page_style(p, STYLE_BAD, "no sandbox: the command can do everything that you can");
 		page_line(p);
 	}
 	for (size_t i = 0; i < x->policy->policy->trusted.count; i++) {
@@ -107,7 +107,7 @@ static void print_region(struct page *p, const struct region *region, size_t wid
 	page_line(p);
 }
 
-/* A name of P9's table that is not there: those are listed together, by what holds them. */
+/* A missing name of P9's table: these are listed together, by directory. */
 static bool is_held_name(const struct rule *rule, struct str path)
 {
 	return rule->kind == RULE_PROTECTED && !rule->origin.file && metadata_find(rule->key) &&
@@ -133,8 +133,8 @@ static size_t count_alike(const struct plan *plan, size_t at)
 }
 
 /*
- * An entry like :secrets stands for dozens of paths, which say no more than the
- * first few of them. Only a page for people leaves any out.
+ * An entry like :secrets stands for dozens of paths. The first few show what it does, so the text
+ * leaves the others out; --quiet and --json list all.
  */
 static void print_regions(struct page *p, const struct explanation *x)
 {
@@ -199,8 +199,8 @@ static void print_held_names(struct page *p, const struct plan *plan, size_t fir
 	struct str above = path_parent(plan->placeholders.items[first].path);
 	size_t width = HELD_WIDTH;
 
-	page_text(p, "  what other programs obey by themselves (P9; 'cordon profiles :workspace' "
-		     "says why), in ");
+	page_text(p, "  names that other programs act on ('cordon profiles :workspace' says why), "
+		     "in ");
 	page_str(p, above);
 	for (size_t i = first; i < plan->placeholders.count; i++) {
 		const struct placeholder *placeholder = &plan->placeholders.items[i];
@@ -242,7 +242,7 @@ static void print_placeholders(struct page *p, const struct plan *plan)
 		size_t alike = 0;
 
 		if (i == 0)
-			title(p, "missing, and can't be created (P11)");
+			title(p, "missing, and can't be created");
 		if (is_held_name(placeholder->rule, placeholder->path)) {
 			if (!was_printed(plan, i))
 				print_held_names(p, plan, i);
@@ -270,7 +270,7 @@ static void print_held(struct page *p, const struct plan *plan)
 	print_placeholders(p, plan);
 	for (size_t i = 0; i < plan->links.count; i++) {
 		if (i == 0)
-			title(p, "links, protected together with their targets (P8)");
+			title(p, "links, protected together with their targets");
 		page_text(p, "  ");
 		page_str(p, plan->links.items[i].path);
 		page_text(p, " -> ");
@@ -279,7 +279,7 @@ static void print_held(struct page *p, const struct plan *plan)
 	}
 	for (size_t i = 0; i < plan->pins.count; i++) {
 		if (i == 0)
-			title(p, "pinned: can't be renamed, nor renamed across (P8)");
+			title(p, "pinned: can't be renamed");
 		page_text(p, "  ");
 		page_str(p, plan->pins.items[i].path);
 		page_text(p, "  because of ");
@@ -578,7 +578,7 @@ static void print_needs(struct page *p, const struct explanation *x)
 {
 	const struct plan *plan = x->policy->plan;
 
-	title(p, "guarantees needed from an enforcement (P16)");
+	title(p, "guarantees that the policy needs from a backend");
 	for (size_t i = 0; i < plan->needs.count; i++) {
 		const struct need *need = &plan->needs.items[i];
 
@@ -621,10 +621,10 @@ static void print_backend(struct page *p, const struct explanation *x, const cha
 	else if (explain_lack(x, backend))
 		print_lack(p, backend, explain_lack(x, backend));
 	else if (x->policy->plan->needs_set & ~backend->gives(x->policy->plan))
-		page_text(p, "gives what is needed, but for what accept_missing does without; what "
-			     "depends on that is not held");
+		page_text(p, "gives every guarantee but those in accept_missing; rules that need "
+			     "those are not enforced");
 	else
-		page_style(p, STYLE_GOOD, "gives all that is needed, where the system lets it");
+		page_style(p, STYLE_GOOD, "gives all that is needed, if the host allows it");
 	page_line(p);
 }
 
@@ -641,7 +641,8 @@ static void print_platform(struct page *p, const struct explanation *x)
 	if (x->backend || x->policy->policy->profile->is_unsandboxed)
 		return;
 	field(p, "");
-	page_style(p, STYLE_CAREFUL, "none of them can enforce this: 'cordon run' would refuse");
+	page_style(p, STYLE_CAREFUL,
+		   "none of them can enforce this policy: 'cordon run' would refuse");
 	page_line(p);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cordon_profiles(): the profiles that there are, and what one amounts to. */
+/* cordon_profiles(): lists the profiles, or shows one. */
 #include "base/utf8.h"
 #include "lib/lib.h"
 #include "policy/metadata.h"
@@ -40,7 +40,7 @@ static void print_list_text(struct page *p, const void *data)
 		page_line(p);
 	}
 	if (!p->is_brief)
-		page_text(p, "\n* is in force when nothing else is asked for; "
+		page_text(p, "\n* is the default; "
 			     "'cordon profiles NAME' shows one.\n");
 }
 
@@ -88,10 +88,10 @@ static void print_metadata(struct page *p)
 {
 	page_style(
 		p, STYLE_FAINT,
-		"# Directly under what is writable these can't be made or changed (P9), because\n"
-		"# programs obey them by themselves. 'unprotect' or --unprotect opens one, but\n"
-		"# for .git there is 'git = \"commit\"', and " METADATA_OWN
-		" takes an entry of its own:");
+		"# Directly below a writable directory these names can't be created or changed,\n"
+		"# because programs act on them without being told to. 'unprotect' or --unprotect\n"
+		"# opens one; for .git set 'git = \"commit\"'; " METADATA_OWN
+		" needs an entry for its own path:");
 	for (size_t i = 0; i < metadata_name_count; i++)
 		page_style(p, STYLE_FAINT, "\n#   %-18s  %s", metadata_names[i].name,
 			   metadata_names[i].reason);
@@ -103,7 +103,7 @@ static void print_one_text(struct page *p, const void *data)
 	const struct listing *l = data;
 
 	if (!p->is_brief && l->name->extends.len) {
-		page_style(p, STYLE_FAINT, "# with all that it has from ");
+		page_style(p, STYLE_FAINT, "# includes what it inherits from ");
 		page_str(p, l->name->extends);
 		page_line(p);
 	}

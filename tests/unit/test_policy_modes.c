@@ -81,11 +81,11 @@ TEST(a_policy_that_is_a_mode_is_known_as_one)
 		struct mode workspace = { .kind = MODE_WORKSPACE_WRITE };
 
 		REQUIRE(o.policy);
-		if (!CHECK_INT(mode_is_said(&read_only, o.policy), rows[i].is_read_only) ||
-		    !CHECK_INT(mode_is_said(&workspace, o.policy), rows[i].is_workspace))
+		if (!CHECK_INT(mode_is_exact(&read_only, o.policy), rows[i].is_read_only) ||
+		    !CHECK_INT(mode_is_exact(&workspace, o.policy), rows[i].is_workspace))
 			printf("# row %zu\n", i);
 		workspace.exclude_slash_tmp = true;
-		CHECK(!mode_is_said(&workspace, o.policy));
+		CHECK(!mode_is_exact(&workspace, o.policy));
 	}
 }
 
