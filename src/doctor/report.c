@@ -75,7 +75,7 @@ static void print_landlock(struct page *p, const struct host_facts *h)
 		page_style(p, STYLE_BAD, "%s\n",
 			   h->landlock_error == EOPNOTSUPP ? "turned off at boot"
 			   : h->landlock_error == ENOSYS   ? "not in this kernel"
-							   : "not to be had");
+							   : "not available");
 }
 
 static void print_seccomp(struct page *p, const struct host_facts *h)
@@ -83,8 +83,7 @@ static void print_seccomp(struct page *p, const struct host_facts *h)
 	field(p, "seccomp");
 	page_text(p, h->has_filter ? "filters" : "no filters");
 	page_text(p, h->has_notify ? ", notifications" : ", no notifications");
-	page_text(p, h->has_wait_killable ? ", waits that only a kill ends"
-					  : ", no waits that only a kill ends");
+	page_text(p, h->has_wait_killable ? ", killable waits" : ", no killable waits");
 	page_line(p);
 }
 
@@ -106,7 +105,7 @@ static void print_host(struct page *p, const struct host_facts *h)
 		page_printf(p, ", WSL%d", h->wsl);
 	page_line(p);
 	field(p, "user");
-	page_text(p, h->is_root ? "root\n" : "an ordinary one\n");
+	page_text(p, h->is_root ? "root\n" : "ordinary\n");
 	print_namespaces(p, h);
 	print_landlock(p, h);
 	print_seccomp(p, h);
@@ -114,7 +113,7 @@ static void print_host(struct page *p, const struct host_facts *h)
 	field(p, "cgroup v2");
 	if (h->has_cgroup2) {
 		page_str(p, h->cgroup);
-		page_text(p, h->is_cgroup_ours ? ", ours to divide" : ", not ours to divide");
+		page_text(p, h->is_cgroup_ours ? ", writable" : ", not writable");
 	} else {
 		page_text(p, "none");
 	}
@@ -217,15 +216,7 @@ static void print_cleaned(struct page *p, const struct diagnosis *d)
 	if (!d->removed.count)
 		page_text(p, "  nothing was left behind\n");
 	if (d->clean_was_cut)
-		page_text(p, "  the look was cut short: there may be more\n");
-}
-
-/* A refusal begins with what was just said. */
-static struct str without_start(struct str reason)
-{
-	const struct str start = STR("the policy can't be enforced here");
-
-	return str_has_prefix(reason, start) ? str_from(reason, start.len + 2) : reason;
+		page_text(p, "  the search stopped early: there may be more\n");
 }
 
 static void print_usual(struct page *p, const struct tried_default *u)
@@ -250,7 +241,7 @@ static void print_usual(struct page *p, const struct tried_default *u)
 	}
 	page_style(p, STYLE_BAD, "' can't be enforced here");
 	page_text(p, ":\n  ");
-	wrapped(p, 2, without_start(u->reason.text));
+	wrapped(p, 2, u->reason.text);
 }
 
 void doctor_print_text(struct page *p, const void *data)

@@ -135,8 +135,7 @@ int suggest_explain_trusted(struct suggester *f, struct str place)
 {
 	return arena_printf(f->a, &f->change.why_not, f->e,
 			    "%.*s, of a trusted project, decides here, and your configuration does "
-			    "not win over it; change it there, and trust the changed file anew "
-			    "(P2)",
+			    "not win over it; change it there, and trust the changed file anew",
 			    STR_ARG(place));
 }
 
@@ -388,7 +387,7 @@ static void describe_path(struct buf *b, const struct suggester *f)
 	if (f->said_by.len) {
 		buf_add_text(b, f->change.edit_count ? "" : "; ");
 		buf_add(b, f->said_by);
-		buf_add_text(b, " is left out until then (P11)");
+		buf_add_text(b, " is left out until then");
 		buf_add_text(b, f->change.edit_count ? "; also " : "");
 	}
 }

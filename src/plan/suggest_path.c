@@ -454,7 +454,7 @@ static int explain_secret(struct path_change *pf, const struct rule *rule)
 		return err_result(f->e);
 	return arena_printf(f->a, &f->change.why_not, f->e,
 			    "%.*s denies it%s%.*s, and no entry of your configuration file lifts "
-			    "what is said there (P7): %.*s",
+			    "what is said there: %.*s",
 			    STR_ARG(rule->key), rule->glob.len ? " as " : "", STR_ARG(rule->glob),
 			    STR_ARG(denies));
 }
@@ -481,7 +481,7 @@ static int explain(struct path_change *pf, const struct rule *rule)
 
 	if (rule->kind == RULE_OWN)
 		return arena_printf(f->a, &f->change.why_not, f->e,
-				    "%.*s belongs to Cordon itself, and no policy opens it (P25)",
+				    "%.*s belongs to Cordon itself, and no policy opens it",
 				    STR_ARG(pf->path));
 	if (rule->kind == RULE_UNSANDBOXED)
 		return arena_printf(f->a, &f->change.why_not, f->e,
@@ -494,7 +494,7 @@ static int explain(struct path_change *pf, const struct rule *rule)
 		return err_result(f->e);
 	if (rule->kind == RULE_PROTECTED && !rule->origin.file)
 		return arena_printf(f->a, &f->change.why_not, f->e,
-				    "%.*s is always protected in a writable root (P9)",
+				    "%.*s is always protected in a writable root",
 				    STR_ARG(rule->key));
 	if (suggest_is_trusted(f, &rule->origin))
 		return suggest_explain_trusted(f, place);

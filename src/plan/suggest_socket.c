@@ -106,7 +106,7 @@ static int explain(struct socket_change *sf, const struct net_verdict *v)
 	if (v->reason == NET_REASON_FULL)
 		return arena_printf(f->a, &f->change.why_not, f->e,
 				    "with the whole network every socket can be reached; where it "
-				    "is managed, only those that are named (P15)");
+				    "is managed, only those that are named");
 	if (suggest_place(f, &v->origin, &place) < 0)
 		return err_result(f->e);
 	if (f->policy->layers.items[v->layer].kind == LAYER_CEILING)

@@ -284,20 +284,23 @@ static void sort_problems(struct problems *problems)
 
 /* ---- Wording ------------------------------------------------------------------------ */
 
-static void print_problem(struct page *p, enum style style, const char *kind,
-			  const struct problem *problem)
+static void print_problems(struct page *p, const struct json *root, const char *name,
+			   enum style style, const char *kind)
 {
-	page_style(p, style, "%s", kind);
-	page_text(p, ": ");
-	if (problem->origin.file) {
-		page_str(p, str_of(problem->origin.file));
-		if (problem->origin.line)
-			page_printf(p, ":%u:%u", (unsigned)problem->origin.line,
-				    (unsigned)problem->origin.column);
+	for (size_t i = 0; i < value_count(root, name); i++) {
+		const struct json *problem = value_item(root, name, i);
+		struct str file = value_str(problem, "file");
+		long long line = value_int(problem, "line");
+
+		page_style(p, style, "%s", kind);
 		page_text(p, ": ");
+		page_str(p, file);
+		if (line)
+			page_printf(p, ":%lld:%lld", line, (long long)value_int(problem, "column"));
+		page_text(p, file.len ? ": " : "");
+		page_str(p, value_str(problem, "message"));
+		page_line(p);
 	}
-	page_str(p, problem->message);
-	page_line(p);
 }
 
 static void print_count(struct page *p, size_t count, const char *what)
@@ -305,40 +308,39 @@ static void print_count(struct page *p, size_t count, const char *what)
 	page_printf(p, "%zu %s%s", count, what, count == 1 ? "" : "s");
 }
 
-static void print_text(struct page *p, const void *data)
+static void render(struct page *p, const struct json *root)
 {
-	const struct check *c = data;
+	size_t files = value_count(root, "files");
+	size_t warnings = value_count(root, "warnings");
 
-	for (size_t i = 0; i < c->errors.list.count; i++)
-		print_problem(p, STYLE_BAD, "error", &c->errors.list.items[i]);
-	for (size_t i = 0; i < c->warnings.list.count && !p->is_brief; i++)
-		print_problem(p, STYLE_CAREFUL, "warning", &c->warnings.list.items[i]);
+	print_problems(p, root, "errors", STYLE_BAD, "error");
 	if (p->is_brief)
 		return;
-	if (c->errors.list.count) {
-		print_count(p, c->errors.list.count, "error");
-	} else {
+	print_problems(p, root, "warnings", STYLE_CAREFUL, "warning");
+	if (value_bool(root, "ok")) {
 		page_style(p, STYLE_GOOD, "ok");
 		page_text(p, ": ");
-		print_count(p, c->files.count, "file");
+		print_count(p, files, "file");
 		page_text(p, ", ");
-		print_count(p, c->profiles.count, "profile");
+		print_count(p, value_count(root, "profiles"), "profile");
 		page_text(p, " of your own, '");
-		page_str(p, c->in_force);
+		page_str(p, value_str(root, "in_force"));
 		page_text(p, "' is in force");
+	} else {
+		print_count(p, value_count(root, "errors"), "error");
 	}
-	if (c->warnings.list.count) {
+	if (warnings) {
 		page_text(p, ", ");
-		print_count(p, c->warnings.list.count, "warning");
+		print_count(p, warnings, "warning");
 	}
 	page_line(p);
-	for (size_t i = 0; i < c->files.count; i++) {
+	for (size_t i = 0; i < files; i++) {
 		page_text(p, "  ");
-		page_str(p, c->files.items[i]);
+		page_str(p, value_item(root, "files", i)->string);
 		page_line(p);
 	}
-	if (!c->files.count && !c->errors.list.count)
-		page_text(p, "  no configuration file is there; 'cordon init' writes one\n");
+	if (!files && value_bool(root, "ok"))
+		page_text(p, "  there is no configuration file; 'cordon init' writes one\n");
 }
 
 static void json_problems(struct json_writer *w, const char *key, const struct problems *problems)
@@ -354,7 +356,7 @@ static void json_problems(struct json_writer *w, const char *key, const struct p
 	json_end_array(w);
 }
 
-static void print_json(struct json_writer *w, const void *data)
+static void describe(struct json_writer *w, const void *data)
 {
 	const struct check *c = data;
 
@@ -391,9 +393,9 @@ static int run_check(cordon_report *report, const struct cordon_load_options *op
 	sort_problems(&c->errors);
 	report->error_count = c->errors.list.count;
 	report->data = c;
-	report->print_text = print_text;
+	report->render = render;
 	report->schema = "check/1";
-	report->describe = print_json;
+	report->describe = describe;
 	return 0;
 }
 

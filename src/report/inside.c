@@ -34,7 +34,8 @@ static bool is_closed(const struct plan *plan, struct str place, struct str path
 static int say(struct arena *a, struct inside *out, struct err *e, struct str place,
 	       const char *text)
 {
-	return arena_printf(a, &out->text, e, "inside, %.*s %s (P20; with landlock, the host's)",
+	return arena_printf(a, &out->text, e,
+			    "inside, %.*s %s (with the landlock backend it is the host's)",
 			    STR_ARG(place), text);
 }
 
@@ -111,7 +112,7 @@ static int find_tmp(struct arena *a, const struct plan *plan, struct str path,
 		return arena_printf(
 			a, &out->text, e,
 			"inside, %.*s is empty and writable, and gone after the run; of "
-			"the host's it has what an entry names (tmp = \"private\", P5)",
+			"the host's it has what an entry names (tmp = \"private\")",
 			STR_ARG(places[i]));
 	}
 	return 0;
@@ -122,18 +123,18 @@ static const char *placeholder_text(enum placeholder_kind kind)
 {
 	switch (kind) {
 	case PLACEHOLDER_DIR:
-		return "an empty directory stands there that keeps it from being made (P11): "
+		return "an empty placeholder directory keeps it from being made: "
 		       "mkdir fails with \"File exists\", to write a file of that name with \"Is a "
 		       "directory\"";
 	case PLACEHOLDER_FILE:
-		return "a file stands there that keeps it from being made (P11): mkdir fails with "
+		return "a placeholder file keeps it from being made: mkdir fails with "
 		       "\"File exists\", to write it with \"Read-only file system\" or "
 		       "\"Permission "
 		       "denied\"";
 	case PLACEHOLDER_SOCKET:
 		break;
 	}
-	return "a socket stands there that keeps it from being made (P11): to write a file of that "
+	return "a placeholder socket keeps it from being made: to write a file of that "
 	       "name fails with \"Permission denied\" or \"No such device or address\", mkdir with "
 	       "\"File exists\"";
 }
@@ -153,7 +154,7 @@ static int find_mount(struct arena *a, const struct plan *plan, struct str path,
 			return arena_printf(a, &out->text, e,
 					    "inside, it can't be renamed or removed, \"Device or "
 					    "resource busy\", "
-					    "because of %.*s below it (P8)",
+					    "because of %.*s below it",
 					    STR_ARG(plan->pins.items[i].because));
 	return 0;
 }

@@ -214,6 +214,41 @@ void page_origin(struct page *p, const struct origin *origin)
 		buf_add_text(p->out, "\033[0m");
 }
 
+/* ---- Values ------------------------------------------------------------------- */
+
+struct str value_str(const struct json *object, const char *name)
+{
+	const struct json *value = json_find(object, name);
+
+	return value && value->type == JSON_STRING ? value->string : STR_EMPTY;
+}
+
+int64_t value_int(const struct json *object, const char *name)
+{
+	const struct json *value = json_find(object, name);
+
+	return value && value->type == JSON_INT ? value->integer : 0;
+}
+
+bool value_bool(const struct json *object, const char *name)
+{
+	const struct json *value = json_find(object, name);
+
+	return value && value->type == JSON_BOOL && value->boolean;
+}
+
+size_t value_count(const struct json *object, const char *name)
+{
+	const struct json *value = json_find(object, name);
+
+	return value && value->type == JSON_ARRAY ? value->array.count : 0;
+}
+
+const struct json *value_item(const struct json *object, const char *name, size_t i)
+{
+	return &json_find(object, name)->array.items[i];
+}
+
 /* ---- JSON --------------------------------------------------------------------- */
 
 void json_str(struct json_writer *w, const char *key, struct str value)

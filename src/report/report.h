@@ -67,6 +67,14 @@ void page_access(struct page *p, enum access access);
 /* "~/file:12"; nothing when there is no file. */
 void page_origin(struct page *p, const struct origin *origin);
 
+/* Members of an object of the tree: "", 0 and false for null. */
+struct str value_str(const struct json *object, const char *name) NONNULL;
+int64_t value_int(const struct json *object, const char *name) NONNULL;
+bool value_bool(const struct json *object, const char *name) NONNULL;
+/* How many items an array has, and each of them. */
+size_t value_count(const struct json *object, const char *name) NONNULL;
+const struct json *value_item(const struct json *object, const char *name, size_t i) NONNULL;
+
 /* Members of the object being written. A NULL is null. */
 void json_str(struct json_writer *w, const char *key, struct str value);
 void json_str_or_null(struct json_writer *w, const char *key, struct str value); /* "" is null */

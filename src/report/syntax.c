@@ -5,17 +5,17 @@
 #include "os/os.h"
 #include "report/report.h"
 
-static void print_text(struct page *p, const void *data)
+static void render(struct page *p, const struct json *root)
 {
 	if (p->is_brief)
 		return;
 	page_style(p, STYLE_GOOD, "ok");
 	page_text(p, ": ");
-	page_text(p, data);
+	page_str(p, value_str(root, "file"));
 	page_text(p, " is TOML 1.0\n");
 }
 
-static void print_json(struct json_writer *w, const void *data)
+static void describe(struct json_writer *w, const void *data)
 {
 	json_begin_object(w);
 	json_bool(w, "ok", true);
@@ -50,9 +50,9 @@ static int judge(cordon_report *report, const char *file, struct err *e)
 	if (r < 0 || !toml_parse(&a, source.file, source.text, e))
 		return err_result(e);
 	report->data = source.file;
-	report->print_text = print_text;
+	report->render = render;
 	report->schema = "check-syntax/1";
-	report->describe = print_json;
+	report->describe = describe;
 	return 0;
 }
 

@@ -180,11 +180,11 @@ static const char *verdict_reason(const struct net_verdict *v)
 	case NET_REASON_FULL:
 		return "every host can be reached";
 	case NET_REASON_PRIVATE:
-		return "a non-public address needs an entry of its own (P13)";
+		return "a non-public address needs an entry of its own";
 	case NET_REASON_UNMATCHED:
 		return "no entry allows it";
 	case NET_REASON_UNSANDBOXED:
-		return "this profile has no sandbox (P17)";
+		return "this profile has no sandbox";
 	case NET_REASON_RULE:
 		break;
 	}

@@ -137,8 +137,8 @@ static void print_how_found(struct page *p, const struct why_path *y)
 	}
 	if (y->socket.is_one && !is_about_connecting(y) &&
 	    y->socket.verdict.decision != DECISION_ALLOW)
-		page_text(p, "  it is a socket: to be connected to, it has to be allowed by the "
-			     "network as well (P15)\n");
+		page_text(p, "  it is a socket: to connect to it, the network has to allow it as "
+			     "well\n");
 }
 
 static void print_rules(struct page *p, const struct why_path *y)

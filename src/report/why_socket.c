@@ -127,18 +127,18 @@ static const char *reason_text(enum net_reason reason)
 {
 	switch (reason) {
 	case NET_REASON_OFF:
-		return "no socket of the host can be reached (P12)";
+		return "no socket of the host can be reached";
 	case NET_REASON_FULL:
 		return "every socket of the host can be reached";
 	case NET_REASON_RULE:
 		return "";
 	case NET_REASON_UNSANDBOXED:
-		return "this profile has no sandbox (P17)";
+		return "this profile has no sandbox";
 	case NET_REASON_UNMATCHED:
 	case NET_REASON_PRIVATE:
 		break;
 	}
-	return "no entry of unix_sockets names it (P15)";
+	return "no entry of unix_sockets names it";
 }
 
 /* Whether --allow-socket, for one run, would allow it: not over a deny, nor over a layer above. */

@@ -254,7 +254,7 @@ TEST(entry_that_was_left_out_is_named)
 	CHECK_INT(f.edit_count, 0);
 	CHECK_STR(f.needs_path.p, "/srv/b");
 	CHECK_STR(f.text.p, "create it first (mkdir -p /srv/b); \"/srv/b\" = \"write\" "
-			    "(user.toml:6) is left out until then (P11)");
+			    "(user.toml:6) is left out until then");
 	f = suggest_path(&w, "/srv/bb", ACCESS_WRITE);
 	REQUIRE(f.is_possible && f.edit_count == 1);
 	CHECK_STR(f.needs_path.p, "/srv/bb");
@@ -278,7 +278,7 @@ TEST(own_files_and_ceilings_are_out_of_reach)
 	REQUIRE(world_plan(&w));
 	f = suggest_path(&w, "/srv/audit", ACCESS_WRITE);
 	CHECK(!f.is_possible);
-	CHECK_STR(f.why_not.p, "/srv/audit belongs to Cordon itself, and no policy opens it (P25)");
+	CHECK_STR(f.why_not.p, "/srv/audit belongs to Cordon itself, and no policy opens it");
 	f = suggest_path(&w, "/usr/x", ACCESS_WRITE);
 	CHECK(!f.is_possible);
 	CHECK_STR(f.why_not.p,
@@ -329,7 +329,7 @@ TEST(trusted_projects_are_not_edited)
 	CHECK(!f.is_possible);
 	CHECK_STR(f.why_not.p, "project.toml:3, of a trusted project, decides here, and your "
 			       "configuration does not win over it; change it there, and trust the "
-			       "changed file anew (P2)");
+			       "changed file anew");
 	f = suggest_host(&w, "a.com", DECISION_ALLOW);
 	CHECK(!f.is_possible);
 	CHECK(str_has_prefix(f.why_not, STR("project.toml:5, of a trusted project, ")));
