@@ -124,7 +124,7 @@ static bool says(const char *text, const char *const *parts)
 
 static int fail_killed(struct err *e)
 {
-	return FAIL(e, ERR_SYS, "the sandbox was killed while it was set up");
+	return FAIL_CAUSE(e, CAUSE_SANDBOX_KILLED, "the sandbox was killed while it was set up");
 }
 
 /* bwrap, or the helper, ended before the inner stage reported anything. */
@@ -148,10 +148,11 @@ static int word_end(struct attempt *t, struct err *e)
 	if (says(text, namespaces))
 		return host_fail_namespaces(backend_bwrap.name, EPERM, e);
 	if (says(text, changes))
-		return FAIL(e, ERR_POLICY,
-			    "something is no longer what it was when the policy was compiled; "
-			    "nothing was run, try again (bwrap: %s)",
-			    text);
+		return FAIL_CAUSE(
+			e, CAUSE_PATH_CHANGED,
+			"a path changed after the policy was compiled (bwrap: %s); nothing "
+			"was run, try again",
+			text);
 	return FAIL_CAUSE(e, CAUSE_BWRAP_FAILED,
 			  "the bwrap backend can't make its sandbox: '%s' %s%s", path,
 			  *text ? "says: " : "ended, or hangs, without a word", text);
@@ -257,7 +258,8 @@ static int order_masks(struct attempt *t, struct masker *m, struct err *e)
 	}
 	while (atomic_load(&m->counts->done) < count) {
 		if (wait_for(m->pidfd, -1, 0))
-			return FAIL(e, ERR_SYS, "the process that covers names was killed");
+			return FAIL_CAUSE(e, CAUSE_SANDBOX_KILLED,
+					  "the process that covers names was killed");
 		nap();
 	}
 	return 0;
@@ -339,10 +341,10 @@ static int word_failure(const struct attempt *t, const struct init_message *m, s
 	if (m->index < t->job.places.count)
 		(void)utf8_show(str_of(t->job.places.items[m->index].path), path, sizeof(path));
 	if (is_change(m))
-		return FAIL(e, ERR_POLICY,
-			    "'%s' is no longer what it was when the policy was compiled, or bwrap "
-			    "did not mount it as told (it can't %s it); nothing was run, try again",
-			    path, doing);
+		return FAIL_CAUSE(e, CAUSE_PATH_CHANGED,
+				  "'%s' changed after the policy was compiled, or bwrap did not "
+				  "mount it as told (it can't %s it); nothing was run, try again",
+				  path, doing);
 	if (m->stage == BWRAP_LINK) {
 		err_fail_cause(
 			e, ERR_HERE, CAUSE_BWRAP_FAILED, m->os_error,

@@ -135,17 +135,13 @@ static int check_above(const struct attempt *t, const struct held *held, struct 
 	const struct host *host = t->in->host;
 	struct str above = path_parent(str_of(held->path));
 	struct host_file file;
-	char shown[400];
 
 	if (host->look(host->user, above, &file, e) < 0)
 		return err_result(e);
 	if (!held->is_there ||
 	    (held->above_device == file.device && held->above_inode == file.inode))
 		return 0;
-	return FAIL(e, ERR_POLICY,
-		    "'%s' is no longer what it was when the policy was compiled; nothing was run, "
-		    "try again",
-		    utf8_show(above, shown, sizeof(shown)));
+	return inner_fail_changed(above, e);
 }
 
 int bwrap_hold_places(struct attempt *t, struct err *e)

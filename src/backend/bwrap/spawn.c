@@ -176,10 +176,7 @@ static int add_opened_place(struct attempt *t, const struct mount_op *op, struct
 	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == op->device && st.st_ino == op->inode)
 		return add_fd(t, fd, e);
 	fd_close(&fd);
-	return FAIL(e, ERR_POLICY,
-		    "'%s' is no longer what it was when the policy was compiled; nothing was run, "
-		    "try again",
-		    shown);
+	return inner_fail_changed(str_of(op->path), e);
 }
 
 static int add_data(struct attempt *t, const struct bwrap_data *data, struct err *e)

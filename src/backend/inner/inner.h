@@ -232,6 +232,9 @@ int inner_wait_ready(const struct inner_job *job, struct sandbox *s, struct init
 /* Warns through `in->warn` about what this kernel lets the sandbox do less well. */
 void inner_say_lacks(const struct launch *in, const struct sandbox *s) NONNULL;
 
+/* P8: `path` is not what the plan was made from. */
+int inner_fail_changed(struct str path, struct err *e) NONNULL;
+
 /* Turns a failure in one of the stages above into an error. */
 int inner_word_failure(const struct inner_job *job, const struct init_message *m, struct err *e)
 	NONNULL;

@@ -268,34 +268,39 @@ static const char *const stage_texts[] = {
 #undef INNER_STAGE_TEXT
 };
 
+int inner_fail_changed(struct str path, struct err *e)
+{
+	scoped_buf shown = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
+
+	utf8_add_shown(&shown, path);
+	(void)FAIL_CAUSE(e, CAUSE_PATH_CHANGED, "'%s' changed after the policy was compiled",
+			 buf_str(&shown).p);
+	err_add_line(e, "nothing was run; try again");
+	return err_result(e);
+}
+
 int inner_word_failure(const struct inner_job *job, const struct init_message *m, struct err *e)
 {
 	scoped_buf path = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 
 	if (m->stage >= COUNT_OF(stage_texts))
 		return FAIL(e, ERR_INTERNAL, "the sandbox reports an unknown stage");
-	if (m->stage == INNER_CHANGED && m->index < job->landlock.rules.count) {
-		utf8_add_shown(&path, str_of(job->landlock.rules.items[m->index].path));
-		return FAIL(e, ERR_POLICY,
-			    "'%s' is no longer what it was when the policy was compiled; nothing "
-			    "was run, try again",
-			    buf_str(&path).p);
-	}
+	if (m->stage == INNER_CHANGED && m->index < job->landlock.rules.count)
+		return inner_fail_changed(str_of(job->landlock.rules.items[m->index].path), e);
 	if (m->stage == INNER_LIMITS && m->index == INNER_NOT_COUNTED)
 		return FAIL_CAUSE(
 			e, CAUSE_LIMITS_UNENFORCEABLE,
-			"the guarantee limits can't be held: the kernel does not limit the "
-			"processes of this user, who is root outside of its user namespace");
+			"this host can't enforce limits: the kernel does not limit the processes "
+			"of this user, who is root outside its user namespace");
 	if (m->stage == INNER_LIMITS && m->index == INNER_COUNTED_ELSEWHERE)
 		return FAIL_CAUSE(
 			e, CAUSE_LIMITS_UNENFORCEABLE,
-			"the guarantee limits can't be held: this kernel counts all processes "
-			"of this user, and not those of the run alone; Linux 5.14 or newer is "
-			"needed");
+			"this host can't enforce limits: before Linux 5.14 the kernel counts all "
+			"processes of this user, not only those of the run");
 	if (m->stage == INNER_LANDLOCK && m->os_error == E2BIG)
-		return FAIL(e, ERR_SYS,
-			    "Landlock is around this process as often as the kernel allows (16 "
-			    "times): start cordon outside of the sandboxes that it is in");
+		return FAIL_CAUSE(e, CAUSE_LANDLOCK_DEPTH,
+				  "this process is already in 16 nested Landlock domains, the most "
+				  "that the kernel allows; start cordon outside those sandboxes");
 	if (m->stage != INNER_DIRECTORY)
 		return FAIL_SYS(e, m->os_error, "can't %s in the sandbox (step %u)",
 				stage_texts[m->stage], m->index);

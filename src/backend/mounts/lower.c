@@ -341,8 +341,9 @@ static int fill_inode(struct lowering *l, const struct mount_request *request, s
 	if (l->in->host->look(l->in->host->user, request->path, &file, e) < 0)
 		return err_result(e);
 	if (file.type != request->type)
-		return FAIL(e, ERR_POLICY, "'%s' changed while the policy was compiled; try again",
-			    op->path);
+		return FAIL_CAUSE(e, CAUSE_PATH_CHANGED,
+				  "'%s' changed while the policy was compiled; try again",
+				  op->path);
 	op->device = file.device;
 	op->inode = file.inode;
 	op->is_checked = true;

@@ -88,12 +88,8 @@ static int word_failure(const struct native_job *job, const struct init_message 
 	doing = stage_texts[m->stage - INNER_STAGE_COUNT];
 	if (is_about_a_path(m->stage) && m->index < job->mounts->ops.count)
 		utf8_add_shown(&path, str_of(job->mounts->ops.items[m->index].path));
-	if (m->stage == NATIVE_SOURCE_CHANGED)
-		return FAIL(
-			e, ERR_POLICY,
-			"'%s' is no longer what it was when the policy was compiled; nothing was "
-			"run, try again",
-			buf_str(&path).p);
+	if (m->stage == NATIVE_SOURCE_CHANGED && path.len > 0)
+		return inner_fail_changed(str_of(job->mounts->ops.items[m->index].path), e);
 	if (m->os_error == ENOSYS)
 		return FAIL_CAUSE(
 			e, CAUSE_KERNEL_TOO_OLD,

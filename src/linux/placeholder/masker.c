@@ -245,7 +245,8 @@ static int await_start(const struct masker *m, struct err *e)
 		n = recv(m->channel, &answer, sizeof(answer), 0);
 	while (n < 0 && errno == EINTR);
 	if (n != (ssize_t)sizeof(answer))
-		return FAIL(e, ERR_SYS, "the process that covers names in the sandbox ended");
+		return FAIL_CAUSE(e, CAUSE_SANDBOX_KILLED,
+				  "the process that covers names in the sandbox was killed");
 	if (answer.step != STEP_NONE)
 		return FAIL_SYS(e, answer.os_error, "can't cover names in the sandbox: can't %s",
 				steps[answer.step]);

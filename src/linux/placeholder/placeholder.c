@@ -399,7 +399,7 @@ static enum outcome fail_other(const struct taking *t, const char *what, struct 
 {
 	struct shown shown;
 
-	(void)FAIL(e, ERR_POLICY, "'%s' %s", show(&shown, t->held->path), what);
+	(void)FAIL_CAUSE(e, CAUSE_PLACEHOLDER, "'%s' %s", show(&shown, t->held->path), what);
 	return OUTCOME_FAILED;
 }
 
@@ -836,8 +836,8 @@ static int spot_find(struct spot *p, const char *path, struct err *e)
 	p->fd = open_parent(path);
 	p->is_replaced = p->fd < 0 && (errno == ELOOP || errno == ENOTDIR);
 	if (p->is_replaced)
-		return FAIL(e, ERR_POLICY, "'%s': a directory on the way was replaced",
-			    show(&shown, path));
+		return FAIL_CAUSE(e, CAUSE_PATH_CHANGED,
+				  "'%s': a directory on the way was replaced", show(&shown, path));
 	if (p->fd < 0 || fstat(p->fd, &p->st) < 0)
 		return FAIL_SYS(e, errno, "can't open the directory of '%s'", show(&shown, path));
 	return 0;

@@ -46,8 +46,9 @@ int spellings_check(int dir, const struct held *h, struct err *e)
 	if (strcmp(name, other) == 0 || fstatat(dir, other, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    st.st_dev != h->device || st.st_ino != h->inode || has_one_name_for_all(dir))
 		return 0;
-	return FAIL(e, ERR_POLICY,
-		    "'%s' is found by other spellings too, on a file system that takes each for "
-		    "a name of its own: what is protected there can't be kept",
-		    utf8_show(str_of(h->path), shown, sizeof(shown)));
+	return FAIL_CAUSE(
+		e, CAUSE_PLACEHOLDER,
+		"'%s' can also be opened by other spellings of its name, and on this file "
+		"system a mount covers only one of them; Cordon can't protect it",
+		utf8_show(str_of(h->path), shown, sizeof(shown)));
 }

@@ -630,7 +630,8 @@ static int on_more(void *user, struct err *e)
 static int on_orders(void *user, uint32_t events, struct err *e)
 {
 	if (events & LOOP_GONE)
-		return FAIL(e, ERR_SYS, "the process that covers names in the sandbox was ended");
+		return FAIL_CAUSE(e, CAUSE_SANDBOX_KILLED,
+				  "the process that covers names in the sandbox was killed");
 	return run_some(user, e);
 }
 
