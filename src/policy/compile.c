@@ -24,7 +24,7 @@ static struct origin allow_origin(const struct toml *ceiling)
 	return allow ? allow->origin : ceiling->origin;
 }
 
-/* What the ceiling's `allow` has to name before it may be chosen (P1). */
+/* Refuses what the requirements' `allow` would have to name (P1). */
 static int check_allowed(const struct config *c, const struct profile_doc *doc, struct err *e)
 {
 	const struct settings *s = &c->settings;
@@ -102,7 +102,7 @@ static int add_text(struct compile *k, const struct toml *text, struct err *e)
 	return 0;
 }
 
-/* The profile stays where the user wrote it: that is the place for what is changed in it. */
+/* Keeps the origin of the profile: suggested edits go into the user's file. */
 static int merge_trusted(struct compile *k, const struct project *project, struct toml *table,
 			 const struct toml *top, struct err *e)
 {
@@ -270,7 +270,7 @@ static void drop_allows(struct net_rules *net)
 	net->sockets.count = count;
 }
 
-/* What asks for a managed network where the profile's is `access`; .file NULL: nothing does. */
+/* The option that makes a network that is `access` managed; .file NULL: none does. */
 static struct origin find_manager(const struct additions *more, enum net_access access)
 {
 	for (size_t i = 0; i < more->host_count; i++)
@@ -292,7 +292,7 @@ static int warn_nothing_allowed(const struct decode *d, const struct net_rules *
 			   "host; --allow-host '*' allows every public one");
 }
 
-/* An option that says what the profile says already, or denies where nothing is reached. */
+/* Warns of an option that repeats the profile, or denies a host while the network is off. */
 static int warn_vain_host(const struct decode *d, const struct net_rules *net,
 			  const struct host_addition *host, struct err *e)
 {
@@ -522,7 +522,7 @@ static const struct toml *find_deny(const struct toml *profile)
 	return NULL;
 }
 
-/* A mode is a profile of its own: who chose it may think that the secrets are denied still. */
+/* A mode replaces the profile, and with it its denies, which the user may not expect. */
 static int warn_set_aside(struct compile *k, const struct profile_doc *doc, struct err *e)
 {
 	struct decode d = { .a = k->a, .warnings = &k->policy->warnings, .where = "a mode" };

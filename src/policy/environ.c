@@ -128,7 +128,7 @@ int decode_patterns(const struct decode *d, const struct key *k, const struct to
 	return 0;
 }
 
-/* SECURITY: what tells a program that it is sandboxed is not the profile's to say. */
+/* SECURITY: a profile may not set the variables that tell a program that it is sandboxed. */
 static bool is_mark(struct str name)
 {
 	static const struct str ours = STR_INIT("cordon_");

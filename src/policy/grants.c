@@ -122,7 +122,7 @@ static int intersect_hosts(struct arena *a, const struct permissions *requested,
 {
 	int r = 0;
 
-	/* Who was given the whole network gets every host, and the other way round. */
+	/* A grant of the whole network includes every host, and the reverse. */
 	for (size_t i = 0; granted->network && i < requested->hosts.count && r == 0; i++)
 		r = add_host(a, out, &requested->hosts.items[i], e);
 	for (size_t i = 0; requested->network && i < granted->hosts.count && r == 0; i++)

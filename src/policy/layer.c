@@ -38,7 +38,7 @@ static int check_profile(const struct decode *loud, struct toml_member *m, enum 
 			 struct err *e)
 {
 	char where[SHOWN_BYTES + 16];
-	/* Silent: what it would warn of is told when the profile is in force. */
+	/* No warnings: policy_compile() warns if the profile is the one in force. */
 	struct decode d = { .a = loud->a, .where = where };
 	int r = check_profile_name(m, layer, e);
 

@@ -32,7 +32,7 @@ static int check_narrow_allow(const struct decode *d, struct str name, struct or
 			   SHOWN(name), d->where);
 }
 
-/* What the private guard keeps closed and nobody opens by the way. */
+/* Addresses that are closed unless a rule names them: warn of a block that includes one. */
 static const struct guarded {
 	const char *block, *what;
 } guarded[] = {
@@ -51,7 +51,7 @@ static bool is_wider(const struct ip_block *block, const char *than)
 	       ip_block_has(block, &other.first);
 }
 
-/* P13: a block is an allow of its own, also for what lies in it unnoticed. */
+/* P13: an allowed block also allows the private addresses in it. */
 static int warn_wide_block(const struct decode *d, const struct net_rule *rule, struct err *e)
 {
 	scoped_buf opened = BUF_INIT(1024);
@@ -194,7 +194,7 @@ static bool is_built_in(const struct toml *value)
 	return value->origin.file && strcmp(value->origin.file, "built-in") == 0;
 }
 
-/* P12: without `enabled` the network is off, whatever else is said. A parent's is not said here. */
+/* P12: without `enabled` the network is off. A built-in parent's `enabled` does not count here. */
 int decode_warn_off(const struct decode *d, const struct toml *table, struct err *e)
 {
 	const struct toml *enabled = toml_find(table, "enabled");

@@ -62,7 +62,7 @@ int project_load(const struct decode *d, const struct config *c, struct project 
 	return r;
 }
 
-/* Even a trusted project only adds to what is protected: a list would replace the other. */
+/* Even a trusted project can only add to `protect`; a merge would replace the list. */
 static int unite_protect(struct arena *a, const struct toml *below, struct toml *above,
 			 struct err *e)
 {
