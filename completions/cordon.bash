@@ -44,12 +44,102 @@ _cordon_profiles()
 	_cordon_trim_colons "$1"
 }
 
-# The files ("-f") or directories ("-d") that begin with $2; readline quotes these.
+# The files that begin with $1; readline quotes these.
 _cordon_files()
 {
 	compopt -o filenames 2>/dev/null
-	mapfile -t COMPREPLY < <(compgen "$1" -- "$2")
+	mapfile -t COMPREPLY < <(compgen -f -- "$1")
 }
+
+_cordon_directories()
+{
+	compopt -o filenames 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen -d -- "$1")
+}
+
+_cordon_hosts()
+{
+	mapfile -t COMPREPLY < <(compgen -A hostname -- "$1")
+}
+
+_cordon_variables()
+{
+	mapfile -t COMPREPLY < <(compgen -e -- "$1")
+}
+
+# Those of the words $1 that begin with $2.
+_cordon_among()
+{
+	mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2")
+}
+
+# BEGIN made by scripts/options from src/lib/command_line.h; do not edit
+_cordon_commands="run sandbox init check profiles why explain doctor audit proxy help version"
+# The options that take a value.
+_cordon_valued=" -P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --listen --token-file --token-env --backend --sandbox --accept-missing --platform --timeout --env --report --run --since "
+
+# The options of the command $1, into the caller's `options`.
+_cordon_options()
+{
+	case $1 in
+	run) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --backend --sandbox --accept-missing --platform --timeout --env --dry-run --report --trace --json -q --quiet -h --help" ;;
+	sandbox) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --backend --sandbox --accept-missing --platform --timeout --env --dry-run --report --trace --json -q --quiet -h --help" ;;
+	init) options="--force --json -q --quiet -h --help" ;;
+	check) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --syntax-only --json -q --quiet -h --help" ;;
+	profiles) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --json -q --quiet -h --help" ;;
+	why) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --deny --network --allow-host --deny-host --allow-socket --read --write --path --host --json -q --quiet -h --help" ;;
+	explain) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --deny --network --allow-host --deny-host --allow-socket --platform --json -q --quiet -h --help" ;;
+	doctor) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --clean --json -q --quiet -h --help" ;;
+	audit) options="--follow --summary --run --denied --since --json -q --quiet -h --help" ;;
+	proxy) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --network --allow-host --deny-host --audit --listen --token-file --token-env --json -q --quiet -h --help" ;;
+	help) options="-h --help" ;;
+	version) options="-h --help" ;;
+	*) options="-h --help -V --version" ;;
+	esac
+}
+
+# The value $2 of the option $1.
+_cordon_value()
+{
+	case $1 in
+	-P | --profile) _cordon_profiles "$2" ;;
+	--mode) _cordon_among "read-only workspace-write danger-full-access" "$2" ;;
+	-C | --cd) _cordon_directories "$2" ;;
+	--workspace) _cordon_directories "$2" ;;
+	--config-file) _cordon_files "$2" ;;
+	--add-read) _cordon_files "$2" ;;
+	--add-write) _cordon_files "$2" ;;
+	--deny) _cordon_files "$2" ;;
+	--network) _cordon_among "off managed full" "$2" ;;
+	--allow-host) _cordon_hosts "$2" ;;
+	--deny-host) _cordon_hosts "$2" ;;
+	--allow-socket) _cordon_files "$2" ;;
+	--audit) _cordon_files "$2" ;;
+	--token-file) _cordon_files "$2" ;;
+	--token-env) _cordon_variables "$2" ;;
+	--backend) _cordon_among "native bwrap landlock none" "$2" ;;
+	--sandbox) _cordon_among "auto require forbid" "$2" ;;
+	--accept-missing) _cordon_among "fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off net_managed ipc proc kernel limits tree_death" "$2" ;;
+	--platform) _cordon_among "linux landlock macos seatbelt windows" "$2" ;;
+	--env) _cordon_variables "$2" ;;
+	--report) _cordon_files "$2" ;;
+	--run) _cordon_among "last" "$2" ;;
+	esac
+}
+
+# The operand $2 of the command $1.
+_cordon_operand()
+{
+	case $1 in
+	init) _cordon_files "$2" ;;
+	check) _cordon_files "$2" ;;
+	profiles) _cordon_profiles "$2" ;;
+	why) _cordon_files "$2" ;;
+	audit) _cordon_files "$2" ;;
+	"" | help) _cordon_among "$_cordon_commands" "$2" ;;
+	esac
+}
+# END made by scripts/options
 
 # Which command of cordon's it is, into the caller's `command`; and where in `words` the first
 # word of the command to run stands, into `first`, 0 when there is none yet.
@@ -65,13 +155,11 @@ _cordon_find_command()
 				return
 			fi
 			;;
-		-P | -C | -c | --profile | --mode | --cd | --workspace | --config-file | --config | --enable | \
-			--disable | --network | --allow-host | --deny-host | --allow-socket | --add-read | --add-write | \
-			--deny | --unprotect | --platform | --publish | --host-port | --audit | \
-			--timeout | --env | --backend | --sandbox | --accept-missing | --report)
-			((i++))
+		-*)
+			if [[ $_cordon_valued == *" $word "* ]]; then
+				((i++))
+			fi
 			;;
-		-*) ;;
 		*)
 			if [[ $command == run ]]; then
 				first=$i
@@ -94,7 +182,7 @@ _cordon_command()
 	elif declare -F _command_offset >/dev/null && [[ ${#words[@]} -eq ${#COMP_WORDS[@]} ]]; then
 		_command_offset "$1"
 	else
-		_cordon_files -f "${words[${#words[@]} - 1]}"
+		_cordon_files "${words[${#words[@]} - 1]}"
 	fi
 }
 
@@ -114,92 +202,14 @@ _cordon()
 		prev=${cur%%=*}
 		cur=${cur#*=}
 	fi
-	local commands="run sandbox init check profiles why explain doctor audit proxy help version"
-	local policy="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable"
-	local entries="--full-auto --network --allow-host --deny-host --allow-socket --add-read --add-write --deny --unprotect"
-	local run="--timeout --env --backend --sandbox --accept-missing --dry-run --report --trace"
-	run+=" --publish --host-port --audit"
-	local output="--json -q --quiet"
-	local always="-h --help"
-	local guarantees="fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off"
-	guarantees+=" net_managed ipc proc kernel limits tree_death"
-
-	case $prev in
-	-P | --profile)
-		_cordon_profiles "$cur"
-		return
-		;;
-	--mode)
-		mapfile -t COMPREPLY < <(compgen -W "read-only workspace-write danger-full-access" -- "$cur")
-		return
-		;;
-	--platform)
-		mapfile -t COMPREPLY < <(compgen -W "linux landlock macos seatbelt windows" -- "$cur")
-		return
-		;;
-	--network)
-		mapfile -t COMPREPLY < <(compgen -W "off managed full" -- "$cur")
-		return
-		;;
-	--backend)
-		mapfile -t COMPREPLY < <(compgen -W "native bwrap landlock none" -- "$cur")
-		return
-		;;
-	--sandbox)
-		mapfile -t COMPREPLY < <(compgen -W "auto require forbid" -- "$cur")
-		return
-		;;
-	--accept-missing)
-		mapfile -t COMPREPLY < <(compgen -W "$guarantees" -- "$cur")
-		return
-		;;
-	--allow-host | --deny-host)
-		mapfile -t COMPREPLY < <(compgen -A hostname -- "$cur")
-		return
-		;;
-	--env | --token-env)
-		mapfile -t COMPREPLY < <(compgen -e -- "$cur")
-		return
-		;;
-	-C | --cd | --workspace)
-		_cordon_files -d "$cur"
-		return
-		;;
-	--config-file | --report | --audit | --token-file | --add-read | --add-write | --deny | \
-		--allow-socket)
-		_cordon_files -f "$cur"
-		return
-		;;
-	-c | --config | --unprotect | --enable | --disable | --timeout | --publish | --host-port | --run | --since | --listen)
-		return
-		;;
-	esac
-
-	if [[ $cur == -* ]]; then
+	if [[ $_cordon_valued == *" $prev "* ]]; then
+		_cordon_value "$prev" "$cur"
+	elif [[ $cur == -* ]]; then
 		local options
-		case $command in
-		run) options="$policy $entries --platform $run $output" ;;
-		init) options="--force $output" ;;
-		check) options="$policy $output --syntax-only" ;;
-		profiles) options="$policy $output" ;;
-		why) options="$policy $entries $output --read --write --path --host" ;;
-		explain) options="$policy $entries --platform $output" ;;
-		doctor) options="$policy $output --clean" ;;
-		proxy)
-			options="$policy --network --allow-host --deny-host --listen --audit"
-			options+=" --token-file --token-env $output"
-			;;
-		audit) options="$output --follow --summary --run --denied --since" ;;
-		help | version) options= ;;
-		*) options="-V --version" ;;
-		esac
-		mapfile -t COMPREPLY < <(compgen -W "$options $always" -- "$cur")
-		return
+		_cordon_options "$command"
+		_cordon_among "$options" "$cur"
+	else
+		_cordon_operand "$command" "$cur"
 	fi
-	case $command in
-	"" | help) mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur") ;;
-	init | check | why | audit) _cordon_files -f "$cur" ;;
-	profiles) _cordon_profiles "$cur" ;;
-	esac
 }
 complete -F _cordon cordon

@@ -9,118 +9,299 @@ _cordon_profiles() {
 	compadd -a names
 }
 
+# BEGIN made by scripts/options from src/lib/command_line.h; do not edit
+_cordon_commands=(
+	'run:run a command that can touch only what is allowed'
+	'sandbox:same as run'
+	'init:write a commented starter configuration'
+	'check:list the errors in a configuration'
+	'profiles:list the profiles, or show one'
+	'why:say what is allowed for a path or host, and why'
+	'explain:show what the policy means here'
+	'doctor:show what this host can enforce'
+	'audit:show the log of network decisions'
+	'proxy:run the filtering proxy for programs outside a sandbox'
+	'help:show help for cordon, or for one command'
+	'version:show the version'
+)
+
+# The options of the command $1, into the caller's `options`.
+_cordon_options() {
+	case $1 in
+	run)
+		options=(
+			'(-P --profile --mode --full-auto)'{-P,--profile}'[use the profile NAME]:name:_cordon_profiles'
+			'(--profile --full-auto)--mode[read-only, workspace-write or danger-full-access]:mode:(read-only workspace-write danger-full-access)'
+			'(--profile --mode)--full-auto[same as --mode workspace-write --network off]'
+			'(-C --cd)'{-C,--cd}'[use DIR as the working directory]:dir:_directories'
+			'--workspace[use DIR as the workspace]:dir:_directories'
+			'--config-file[read FILE instead of your configuration]:file:_files'
+			'*'{-c,--config}'[override a key of the configuration]:key=value:'
+			'*--enable[set features.FEATURE to true]:feature:'
+			'*--disable[set features.FEATURE to false]:feature:'
+			'*--add-read[allow reading PATH]:path:_files'
+			'*--add-write[allow reading and writing PATH]:path:_files'
+			'*--unprotect[allow changes to the protected NAME]:name:'
+			'*--deny[deny all access to PATH]:path:_files'
+			'--network[override the profile'\''s network: off, managed or full]:which:(off managed full)'
+			'*--allow-host[allow connections to matching hosts]:pattern:_hosts'
+			'*--deny-host[deny connections to matching hosts]:pattern:_hosts'
+			'*--allow-socket[allow connections to the unix socket PATH]:path:_files'
+			'*--publish[expose sandbox PORT as host port OUT]:[addr\:]out\:port:'
+			'*--host-port[make the host'\''s PORT reachable inside]:port:'
+			'--audit[log network decisions to FILE]:file:_files'
+			'--backend[native, bwrap or landlock; none means no sandbox]:name:(native bwrap landlock none)'
+			'--sandbox[auto, require (accept no loss) or forbid (no sandbox)]:when:(auto require forbid)'
+			'*--accept-missing[run even without the guarantee NAME]:name:(fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off net_managed ipc proc kernel limits tree_death)'
+			'--platform[linux, macos or windows instead of this system]:name:(linux landlock macos seatbelt windows)'
+			'--timeout[kill the command after TIME: 90, 250ms, 5m, 1h]:time:'
+			'*--env[set NAME, or pass on a withheld one]:name[=value]:_parameters -g "*export*" -q -S ""'
+			'--dry-run[show what would be enforced, and run nothing]'
+			'--report[write a JSON report to FILE; '\''-'\'' is stdout]:file:_files'
+			'--trace[print every path and decision to stderr]'
+			'--json[print JSON, also for errors]'
+			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	sandbox)
+		options=(
+			'(-P --profile --mode --full-auto)'{-P,--profile}'[use the profile NAME]:name:_cordon_profiles'
+			'(--profile --full-auto)--mode[read-only, workspace-write or danger-full-access]:mode:(read-only workspace-write danger-full-access)'
+			'(--profile --mode)--full-auto[same as --mode workspace-write --network off]'
+			'(-C --cd)'{-C,--cd}'[use DIR as the working directory]:dir:_directories'
+			'--workspace[use DIR as the workspace]:dir:_directories'
+			'--config-file[read FILE instead of your configuration]:file:_files'
+			'*'{-c,--config}'[override a key of the configuration]:key=value:'
+			'*--enable[set features.FEATURE to true]:feature:'
+			'*--disable[set features.FEATURE to false]:feature:'
+			'*--add-read[allow reading PATH]:path:_files'
+			'*--add-write[allow reading and writing PATH]:path:_files'
+			'*--unprotect[allow changes to the protected NAME]:name:'
+			'*--deny[deny all access to PATH]:path:_files'
+			'--network[override the profile'\''s network: off, managed or full]:which:(off managed full)'
+			'*--allow-host[allow connections to matching hosts]:pattern:_hosts'
+			'*--deny-host[deny connections to matching hosts]:pattern:_hosts'
+			'*--allow-socket[allow connections to the unix socket PATH]:path:_files'
+			'*--publish[expose sandbox PORT as host port OUT]:[addr\:]out\:port:'
+			'*--host-port[make the host'\''s PORT reachable inside]:port:'
+			'--audit[log network decisions to FILE]:file:_files'
+			'--backend[native, bwrap or landlock; none means no sandbox]:name:(native bwrap landlock none)'
+			'--sandbox[auto, require (accept no loss) or forbid (no sandbox)]:when:(auto require forbid)'
+			'*--accept-missing[run even without the guarantee NAME]:name:(fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off net_managed ipc proc kernel limits tree_death)'
+			'--platform[linux, macos or windows instead of this system]:name:(linux landlock macos seatbelt windows)'
+			'--timeout[kill the command after TIME: 90, 250ms, 5m, 1h]:time:'
+			'*--env[set NAME, or pass on a withheld one]:name[=value]:_parameters -g "*export*" -q -S ""'
+			'--dry-run[show what would be enforced, and run nothing]'
+			'--report[write a JSON report to FILE; '\''-'\'' is stdout]:file:_files'
+			'--trace[print every path and decision to stderr]'
+			'--json[print JSON, also for errors]'
+			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	init)
+		options=(
+			'--force[replace an existing file]'
+			'--json[print JSON, also for errors]'
+			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	check)
+		options=(
+			'(-P --profile --mode --full-auto)'{-P,--profile}'[use the profile NAME]:name:_cordon_profiles'
+			'(--profile --full-auto)--mode[read-only, workspace-write or danger-full-access]:mode:(read-only workspace-write danger-full-access)'
+			'(-C --cd)'{-C,--cd}'[use DIR as the working directory]:dir:_directories'
+			'--workspace[use DIR as the workspace]:dir:_directories'
+			'--config-file[read FILE instead of your configuration]:file:_files'
+			'*'{-c,--config}'[override a key of the configuration]:key=value:'
+			'*--enable[set features.FEATURE to true]:feature:'
+			'*--disable[set features.FEATURE to false]:feature:'
+			'--syntax-only[check only that FILE is valid TOML 1.0]'
+			'--json[print JSON, also for errors]'
+			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	profiles)
+		options=(
+			'(-P --profile --mode --full-auto)'{-P,--profile}'[use the profile NAME]:name:_cordon_profiles'
+			'(--profile --full-auto)--mode[read-only, workspace-write or danger-full-access]:mode:(read-only workspace-write danger-full-access)'
+			'(-C --cd)'{-C,--cd}'[use DIR as the working directory]:dir:_directories'
+			'--workspace[use DIR as the workspace]:dir:_directories'
+			'--config-file[read FILE instead of your configuration]:file:_files'
+			'*'{-c,--config}'[override a key of the configuration]:key=value:'
+			'*--enable[set features.FEATURE to true]:feature:'
+			'*--disable[set features.FEATURE to false]:feature:'
+			'--json[print JSON, also for errors]'
+			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	why)
+		options=(
+			'(-P --profile --mode --full-auto)'{-P,--profile}'[use the profile NAME]:name:_cordon_profiles'
+			'(--profile --full-auto)--mode[read-only, workspace-write or danger-full-access]:mode:(read-only workspace-write danger-full-access)'
+			'(--profile --mode)--full-auto[same as --mode workspace-write --network off]'
+			'(-C --cd)'{-C,--cd}'[use DIR as the working directory]:dir:_directories'
+			'--workspace[use DIR as the workspace]:dir:_directories'
+			'--config-file[read FILE instead of your configuration]:file:_files'
+			'*'{-c,--config}'[override a key of the configuration]:key=value:'
+			'*--enable[set features.FEATURE to true]:feature:'
+			'*--disable[set features.FEATURE to false]:feature:'
+			'*--add-read[allow reading PATH]:path:_files'
+			'*--add-write[allow reading and writing PATH]:path:_files'
+			'*--unprotect[allow changes to the protected NAME]:name:'
+			'*--deny[deny all access to PATH]:path:_files'
+			'--network[override the profile'\''s network: off, managed or full]:which:(off managed full)'
+			'*--allow-host[allow connections to matching hosts]:pattern:_hosts'
+			'*--deny-host[deny connections to matching hosts]:pattern:_hosts'
+			'*--allow-socket[allow connections to the unix socket PATH]:path:_files'
+			'(--write)--read[answer yes or no: may it be read?]'
+			'(--read)--write[answer yes or no: may it be written?]'
+			'(--host)--path[treat the operand as a path]'
+			'(--path)--host[treat the operand as a host]'
+			'--json[print JSON, also for errors]'
+			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	explain)
+		options=(
+			'(-P --profile --mode --full-auto)'{-P,--profile}'[use the profile NAME]:name:_cordon_profiles'
+			'(--profile --full-auto)--mode[read-only, workspace-write or danger-full-access]:mode:(read-only workspace-write danger-full-access)'
+			'(--profile --mode)--full-auto[same as --mode workspace-write --network off]'
+			'(-C --cd)'{-C,--cd}'[use DIR as the working directory]:dir:_directories'
+			'--workspace[use DIR as the workspace]:dir:_directories'
+			'--config-file[read FILE instead of your configuration]:file:_files'
+			'*'{-c,--config}'[override a key of the configuration]:key=value:'
+			'*--enable[set features.FEATURE to true]:feature:'
+			'*--disable[set features.FEATURE to false]:feature:'
+			'*--add-read[allow reading PATH]:path:_files'
+			'*--add-write[allow reading and writing PATH]:path:_files'
+			'*--unprotect[allow changes to the protected NAME]:name:'
+			'*--deny[deny all access to PATH]:path:_files'
+			'--network[override the profile'\''s network: off, managed or full]:which:(off managed full)'
+			'*--allow-host[allow connections to matching hosts]:pattern:_hosts'
+			'*--deny-host[deny connections to matching hosts]:pattern:_hosts'
+			'*--allow-socket[allow connections to the unix socket PATH]:path:_files'
+			'--platform[linux, macos or windows instead of this system]:name:(linux landlock macos seatbelt windows)'
+			'--json[print JSON, also for errors]'
+			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	doctor)
+		options=(
+			'(-P --profile --mode --full-auto)'{-P,--profile}'[use the profile NAME]:name:_cordon_profiles'
+			'(--profile --full-auto)--mode[read-only, workspace-write or danger-full-access]:mode:(read-only workspace-write danger-full-access)'
+			'(-C --cd)'{-C,--cd}'[use DIR as the working directory]:dir:_directories'
+			'--workspace[use DIR as the workspace]:dir:_directories'
+			'--config-file[read FILE instead of your configuration]:file:_files'
+			'*'{-c,--config}'[override a key of the configuration]:key=value:'
+			'*--enable[set features.FEATURE to true]:feature:'
+			'*--disable[set features.FEATURE to false]:feature:'
+			'--clean[remove what killed runs left behind]'
+			'--json[print JSON, also for errors]'
+			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	audit)
+		options=(
+			'(--summary)--follow[keep printing entries as they are written]'
+			'(--follow)--summary[print totals for each host]'
+			'--run[show only the run ID; '\''last'\'' is the last one]:id:(last)'
+			'--denied[show only what the policy denied]'
+			'--since[start at TIME: 90s, 10m or 2h ago, or a date]:time:'
+			'--json[print JSON, also for errors]'
+			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	proxy)
+		options=(
+			'(-P --profile --mode --full-auto)'{-P,--profile}'[use the profile NAME]:name:_cordon_profiles'
+			'(--profile --full-auto)--mode[read-only, workspace-write or danger-full-access]:mode:(read-only workspace-write danger-full-access)'
+			'(-C --cd)'{-C,--cd}'[use DIR as the working directory]:dir:_directories'
+			'--workspace[use DIR as the workspace]:dir:_directories'
+			'--config-file[read FILE instead of your configuration]:file:_files'
+			'*'{-c,--config}'[override a key of the configuration]:key=value:'
+			'*--enable[set features.FEATURE to true]:feature:'
+			'*--disable[set features.FEATURE to false]:feature:'
+			'--network[override the profile'\''s network: off, managed or full]:which:(off managed full)'
+			'*--allow-host[allow connections to matching hosts]:pattern:_hosts'
+			'*--deny-host[deny connections to matching hosts]:pattern:_hosts'
+			'--audit[log network decisions to FILE]:file:_files'
+			'--listen[listen on ADDR:PORT (default 127.0.0.1:0)]:addr\:port:'
+			'(--token-env)--token-file[require the token in FILE from every client]:file:_files'
+			'(--token-file)--token-env[require the token in the variable NAME]:name:_parameters -g "*export*" -q -S ""'
+			'--json[print JSON, also for errors]'
+			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	help)
+		options=(
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	version)
+		options=(
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	*)
+		options=(
+			'-h[print a short help]'
+			'--help[print the full help]'
+			'(-V --version)'{-V,--version}'[print the version]'
+		)
+		;;
+	esac
+}
+# END made by scripts/options
+
 _cordon() {
 	local curcontext=$curcontext state line
-	local -a commands policy entries platform run output always
-	commands=(
-		'run:run a command that can touch only what is allowed'
-		'sandbox:the same as run'
-		'init:write a commented starter configuration'
-		'check:say what is wrong with a configuration'
-		'profiles:list the profiles, or show one'
-		'why:say what is allowed for a path or host, and why'
-		'explain:show what the policy means here'
-		'doctor:show what this host can enforce'
-		'audit:show what was asked of the network, and what was refused'
-		'proxy:serve programs that are not run by cordon'
-		'help:show help, also for one command'
-		'version:show the version'
-	)
-	policy=(
-		'(-P --profile --mode)'{-P,--profile}'[use this profile]:profile:_cordon_profiles'
-		'(-P --profile)--mode[use the profile of a mode]:mode:(read-only workspace-write danger-full-access)'
-		'(-C --cd)'{-C,--cd}'[take a directory as the working directory]:directory:_directories'
-		'--workspace[the workspace, wherever the command is run]:directory:_directories'
-		'--config-file[read a file in place of your configuration]:file:_files'
-		'*'{-c,--config}'[set a key for this call]:key=value:'
-		'*--enable[turn a feature on]:feature:'
-		'*--disable[turn a feature off]:feature:'
-	)
-	entries=(
-		'(-P --profile --mode)--full-auto[write here and in /tmp, no network]'
-		'--network[instead of what the profile says]:network:(off managed full)'
-		'*--allow-host[let hosts be reached]:pattern:_hosts'
-		'*--allow-socket[let a unix socket be used]:socket:_files'
-		'*--deny-host[let hosts not be reached]:pattern:_hosts'
-		'*--add-read[let a path be read]:path:_files'
-		'*--add-write[let a path be written]:path:_files'
-		'*--deny[let a path not even be read]:path:_files'
-		'*--unprotect[let a protected name be changed]:name:'
-	)
-	platform=(
-		'--platform[for another system]:platform:(linux landlock macos seatbelt windows)'
-	)
-	run=(
-		'--timeout[end it after this time]:time:'
-		'*--env[set or pass on a variable]:variable:_parameters -g "*export*" -q -S ""'
-		'--backend[enforce with this]:backend:(native bwrap landlock none)'
-		'--sandbox[whether there has to be one]:when:(auto require forbid)'
-		'*--accept-missing[do without a guarantee]:guarantee:(fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off net_managed ipc proc kernel limits tree_death)'
-		'*--publish[a port of it as one of this host]:[address\:]host port\:port:'
-		'*--host-port[a local port of this host as its own]:port:'
-		'--audit[log decisions on the network]:file:_files'
-		'--dry-run[say what would be done]'
-		'--report[write what happened, as JSON]:file, or - for the standard output:_files'
-		'--trace[tell of paths and decisions]'
-	)
-	output=(
-		'--json[print JSON]'
-		'(-q --quiet)'{-q,--quiet}'[print the bare answer]'
-	)
-	always=('-h[a short help]' '--help[the full help]')
+	local -a options
 
-	_arguments -C $always '(-V --version)'{-V,--version}'[the version]' \
-		'1:command:->command' '*::argument:->argument'
+	_cordon_options
+	_arguments -C $options '1:command:->command' '*::argument:->argument'
 	case $state in
 	command)
-		_describe command commands
+		_describe command _cordon_commands
 		;;
 	argument)
+		_cordon_options $line[1]
 		case $line[1] in
 		run | sandbox)
-			_arguments -S $always $policy $entries $platform $run $output \
-				'(-)1:command: _command_names -e' '*::argument: _normal'
-			;;
-		init)
-			_arguments $always $output '--force[replace an existing file]' '1:file:_files'
-			;;
-		check)
-			_arguments $always $policy $output \
-				'--syntax-only[judge only whether the file is TOML]' \
-				'1:file, or - for the standard input:_files'
+			_arguments -S $options '(-)1:command: _command_names -e' '*::argument: _normal'
 			;;
 		profiles)
-			_arguments $always $policy $output '1:profile:_cordon_profiles'
+			_arguments $options '1:profile:_cordon_profiles'
 			;;
-		why)
-			_arguments $always $policy $entries $output \
-				'(--write)--read[may it be read?]' '(--read)--write[may it be written?]' \
-				'(--host)--path[it is a path]' '(--path)--host[it is a host]' \
-				'1:path or host:_files'
-			;;
-		explain)
-			_arguments $always $policy $entries $platform $output
-			;;
-		doctor)
-			_arguments $always $policy $output '--clean[remove what dead runs have left behind]'
-			;;
-		proxy)
-			_arguments $always $policy $output \
-				'--network[instead of what the profile says]:network:(off managed full)' \
-				'*--allow-host[let hosts be reached]:pattern:_hosts' \
-				'*--deny-host[let hosts not be reached]:pattern:_hosts' \
-				'--listen[where it listens]:address\:port:' \
-				'--audit[log decisions on the network]:file:_files' \
-				'(--token-env)--token-file[what its clients have to show]:file:_files' \
-				'(--token-file)--token-env[the same from a variable]:variable:_parameters -g "*export*"'
-			;;
-		audit)
-			_arguments $always $output '(--summary)--follow[go on with what is written later]' \
-				'(--follow)--summary[add up for each host]' '--run[only of this run]:run:(last)' \
-				'--denied[only what was refused]' '--since[from then on]:time:' '1:file:_files'
+		init | check | why | audit)
+			_arguments $options '1:file:_files'
 			;;
 		help)
-			_describe command commands
+			_describe command _cordon_commands
+			;;
+		*)
+			_arguments $options
 			;;
 		esac
 		;;

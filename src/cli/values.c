@@ -49,6 +49,6 @@ enum verbosity find_verbosity(const struct args *args)
 		return SAY_ALL;
 	if (strcmp(log, "quiet") == 0)
 		return SAY_LITTLE;
-	print_warning(NULL, "CORDON_LOG is neither trace, warn nor quiet, and ignored");
+	print_warning(NULL, "ignoring CORDON_LOG: it must be trace, warn or quiet");
 	return SAY_WARNINGS;
 }
