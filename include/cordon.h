@@ -659,6 +659,19 @@ struct cordon_run_options {
 	const char *audit_file;
 	/* Asked about what the policy neither allows nor denies; NULL: that is denied. */
 	cordon_decide_fn *decide_host; /* handed run_user */
+
+	/*
+	 * A loaded policy for this run; NULL: the policy is loaded from `load`. No configuration
+	 * file is read again, but the run looks at the files of the host as they are when it
+	 * starts, like any other run. It fails with CORDON_E_POLICY when another directory has
+	 * taken the place of the policy's working directory or workspace.
+	 *
+	 * Of `load` only the callbacks may be set, and `enable` and `disable` must be NULL; else
+	 * CORDON_E_ARGUMENT, as for a policy loaded with CORDON_LOAD_HOSTS_ONLY. --publish and
+	 * --host-port need a policy whose network is managed. The policy may be freed when
+	 * cordon_start() or cordon_new() has returned.
+	 */
+	const cordon_policy *policy;
 };
 
 /*

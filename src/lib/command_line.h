@@ -193,7 +193,8 @@
 	X(VALUE(run, on_trace))         \
 	X(VALUE(run, on_done))          \
 	X(VALUE(run, run_user))         \
-	X(VALUE(run, decide_host))
+	X(VALUE(run, decide_host))      \
+	X(VALUE(run, policy))
 
 enum command_id {
 #define COMMAND_ID(id, name, operands, max, completion, summary) COMMAND_##id,

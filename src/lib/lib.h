@@ -174,8 +174,10 @@ struct cordon_policy {
 	struct host host;		/* through `view`: what the plan was made from */
 	struct plan_inputs plan_inputs; /* with `host` */
 	const struct plan *plan;
-	project_list projects;	/* the files of the workspace roots */
-	VEC(struct note) notes; /* of the policy, then of the plan */
+	project_list projects; /* the files of the workspace roots */
+	struct directory workspace;
+	struct cordon_policy *base; /* what `config` and `policy` belong to; NULL: this one */
+	VEC(struct note) notes;	    /* of the policy, then of the plan */
 };
 
 /* Compiles the profile `name` (NULL: the one in force) as far as it goes. */
@@ -188,6 +190,13 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
  */
 cordon_policy *load_new(const struct cordon_load_options *options, const struct run_needs *run,
 			struct err *e) MUST_CHECK;
+
+/*
+ * The same policy for the files of the host as they are now, for a run. Of `options` only the
+ * callbacks count. CAUSE_PATH_CHANGED: a directory of it was replaced since it was loaded.
+ */
+cordon_policy *load_again(const cordon_policy *policy, const struct cordon_load_options *options,
+			  const struct run_needs *run, struct err *e) MUST_CHECK NONNULL;
 
 /* Keeps it alive until one more cordon_policy_free(). */
 cordon_policy *load_share(const cordon_policy *policy) NONNULL;

@@ -160,9 +160,10 @@ static int check_directory(const struct directory *dir, const struct host *host,
 	if (file.type == HOST_HIDDEN ||
 	    (file.type == HOST_DIR && file.device == dir->device && file.inode == dir->inode))
 		return 0;
-	return FAIL(e, ERR_POLICY,
-		    "the directory '%s' was replaced while the policy was compiled; try again",
-		    utf8_show(dir->path, shown, sizeof(shown)));
+	return FAIL_CAUSE(
+		e, CAUSE_PATH_CHANGED,
+		"another directory has taken the place of '%s' since the policy was loaded",
+		utf8_show(dir->path, shown, sizeof(shown)));
 }
 
 /*
@@ -208,6 +209,25 @@ static bool may_write(const struct policy *policy)
 	return policy->grants.count > 0;
 }
 
+/* For the files of the host as they are now. */
+static int build_plan(struct cordon_policy *p, const struct inputs *in,
+		      const struct cordon_load_options *options, struct err *e)
+{
+	struct teller teller;
+
+	p->host = host_view_init(&p->view, in->a);
+	p->plan_inputs.host = &p->host;
+	teller_init(&teller, options->on_progress, options->user);
+	p->view.progress = &teller.progress;
+	p->plan = plan_build(in->a, &p->plan_inputs, e);
+	p->view.progress = NULL;
+	if (!p->plan || check_directory(&in->directory, &p->host, e) < 0 ||
+	    check_directory(&p->workspace, &p->host, e) < 0)
+		return err_result(e);
+	host_view_freeze(&p->view);
+	return 0;
+}
+
 int load_policy(struct inputs *in, const struct config *config, const char *profile,
 		struct cordon_policy *out, struct err *e)
 {
@@ -220,7 +240,6 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	struct places places = in->places;
 	const struct profile_doc *doc;
 	struct workspace workspace;
-	struct teller teller;
 
 	out->config = config;
 	doc = config_select(in->a, config, &selection, e);
@@ -235,27 +254,20 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 				     &more, e);
 	if (!out->policy || make_state(in, out->policy, e) < 0)
 		return err_result(e);
-	out->host = host_view_init(&out->view, in->a);
 	out->plan_inputs = (struct plan_inputs){ .policy = out->policy,
 						 .places = places,
 						 .own = own.items,
 						 .own_count = own.count,
 						 .has_decider = false,
-						 .allows_home = allows_home(in),
-						 .host = &out->host };
+						 .allows_home = allows_home(in) };
 	out->plan_inputs.places.roots = roots.items;
 	out->plan_inputs.places.root_count = roots.count;
 	if (!out->plan_inputs.allows_home && may_write(out->policy) &&
 	    inputs_find_homes(in, &out->plan_inputs.places, e) < 0)
 		return err_result(e);
-	teller_init(&teller, in->options->on_progress, in->options->user);
-	out->view.progress = &teller.progress;
-	out->plan = plan_build(in->a, &out->plan_inputs, e);
-	out->view.progress = NULL;
-	if (!out->plan || check_directory(&in->directory, &out->host, e) < 0 ||
-	    check_directory(&workspace.directory, &out->host, e) < 0)
+	out->workspace = workspace.directory;
+	if (build_plan(out, in, in->options, e) < 0)
 		return err_result(e);
-	host_view_freeze(&out->view);
 	if (note_workspace(out, in, &workspace, e) < 0 ||
 	    note_hard_links(out, in, &out->projects, e) < 0 ||
 	    note_literals(out, in->a, &more, e) < 0 || note_vain(out, in->a, &more, e) < 0)
@@ -324,8 +336,7 @@ static int warn(const struct cordon_policy *p, const struct cordon_load_options 
 	return 0;
 }
 
-cordon_policy *load_new(const struct cordon_load_options *options, const struct run_needs *run,
-			struct err *e)
+static cordon_policy *new_policy(struct err *e)
 {
 	cordon_policy *p = mem_new(sizeof(*p), e);
 
@@ -334,7 +345,57 @@ cordon_policy *load_new(const struct cordon_load_options *options, const struct 
 	p->self = p;
 	atomic_init(&p->users, 1);
 	p->arena = (struct arena)ARENA_INIT(POLICY_MAX_BYTES);
-	if (load(p, options, run, e) < 0 || warn(p, options, e) < 0) {
+	return p;
+}
+
+cordon_policy *load_new(const struct cordon_load_options *options, const struct run_needs *run,
+			struct err *e)
+{
+	cordon_policy *p = new_policy(e);
+
+	if (p && (load(p, options, run, e) < 0 || warn(p, options, e) < 0)) {
+		cordon_policy_free(p);
+		return NULL;
+	}
+	return p;
+}
+
+static int reload(struct cordon_policy *p, const struct cordon_load_options *options,
+		  const struct run_needs *run, struct err *e)
+{
+	struct inputs in = p->base->inputs;
+
+	in.a = &p->arena;
+	in.run = run;
+	if (make_state(&in, p->policy, e) < 0 || build_plan(p, &in, options, e) < 0)
+		return err_result(e);
+	in.run = NULL;
+	p->inputs = in;
+	return collect_notes(p, &p->arena, e);
+}
+
+cordon_policy *load_again(const cordon_policy *policy, const struct cordon_load_options *options,
+			  const struct run_needs *run, struct err *e)
+{
+	cordon_policy *p;
+
+	/* SECURITY: nobody has checked that the workspace of such a policy is not a home. */
+	if (policy->plan_inputs.allows_home) {
+		(void)FAIL_CAUSE(
+			e, CAUSE_OPTION_CONFLICT,
+			"a policy loaded with CORDON_LOAD_HOSTS_ONLY can't be used for a run");
+		return NULL;
+	}
+	p = new_policy(e);
+	if (!p)
+		return NULL;
+	p->base = load_share(policy);
+	p->config = policy->config;
+	p->policy = policy->policy;
+	p->projects = policy->projects;
+	p->workspace = policy->workspace;
+	p->plan_inputs = policy->plan_inputs;
+	if (reload(p, options, run, e) < 0 || warn(p, options, e) < 0) {
 		cordon_policy_free(p);
 		return NULL;
 	}
@@ -365,6 +426,7 @@ void cordon_policy_free(cordon_policy *policy)
 	if (!policy || atomic_fetch_sub(&policy->users, 1) > 1)
 		return;
 	arena_done(&policy->arena);
+	cordon_policy_free(policy->base);
 	mem_free(policy);
 }
 

@@ -166,6 +166,8 @@ int cordon_request_argv(const cordon *handle, const struct cordon_run_options *r
 		/* No option says it, and without it another policy might hold. */
 		if (asked.load.system_directory)
 			(void)FAIL(&e, ERR_ARGUMENT, "system_directory can't be said in words");
+		else if (asked.run.policy)
+			(void)FAIL(&e, ERR_ARGUMENT, "no option names a loaded policy");
 		else if (asked.run.flags & CORDON_RUN_SHELL)
 			(void)FAIL(&e, ERR_ARGUMENT, "CORDON_RUN_SHELL can't be said in words");
 		else

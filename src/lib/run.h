@@ -30,6 +30,7 @@ struct cordon {
 	struct arena arena;
 	struct cordon_run_options options;
 	struct cordon_load_options load;
+	bool is_filled; /* options.policy is shared */
 };
 
 /* ---- run_options.c -------------------------------------------------------------------- */

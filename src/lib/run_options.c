@@ -56,6 +56,25 @@ static int check_command(const char *const *command, struct err *e)
 	return 0;
 }
 
+/* A loaded policy is what it is: an option that would change it must not be ignored. */
+static int check_policy(struct asked *asked, struct err *e)
+{
+	for (size_t i = 0; i < option_member_count && asked->run.policy; i++) {
+		const struct option_value *value = &option_members[i];
+		uint64_t number;
+
+		if (!value->member || value->kind == VALUE_COPIED ||
+		    (value->in == IN_run && value->kind != VALUE_FEATURE))
+			continue;
+		memcpy(&number, option_member(value, &asked->load, &asked->run), sizeof(number));
+		if (number)
+			return FAIL_CAUSE(e, CAUSE_OPTION_CONFLICT,
+					  "the request has a loaded policy, so '%s' can't be set",
+					  value->member);
+	}
+	return 0;
+}
+
 int asked_read(const cordon *handle, const struct cordon_run_options *request, struct asked *out,
 	       struct err *e)
 {
@@ -73,7 +92,7 @@ int asked_read(const cordon *handle, const struct cordon_run_options *request, s
 		return FAIL(e, ERR_ARGUMENT, "an unknown flag is set");
 	if (out->run.capture_limit > CAPTURE_MAX)
 		return FAIL(e, ERR_LIMIT, "more than %d bytes can't be captured", CAPTURE_MAX);
-	return check_command(out->run.command, e);
+	return check_policy(out, e) < 0 ? err_result(e) : check_command(out->run.command, e);
 }
 
 static int add_features(struct arena *a, const char *const *names_of, const char *value,
@@ -198,7 +217,7 @@ int asked_session(struct arena *a, const struct asked *asked, const cordon_polic
 		.plan = policy->plan,
 		.host = &policy->host,
 		.directory = policy->plan_inputs.places.cwd.p,
-		.sets_pwd = asked->load.directory != NULL,
+		.sets_pwd = asked->load.directory || run->policy,
 		.argv = run->command,
 		.environment = run->environment ? run->environment : os_environment(),
 		.more_environment = run->set_environment,
@@ -218,7 +237,8 @@ int asked_session(struct arena *a, const struct asked *asked, const cordon_polic
 	if (asked_policy_words(asked, &words, e) < 0 ||
 	    (words.failed == ERR_OK && arena_copy(a, buf_str(&words), &in.options, e) < 0))
 		return err_result(e);
-	in.has_options = words.failed == ERR_OK;
+	/* Nobody knows which options a loaded policy was made from. */
+	in.has_options = words.failed == ERR_OK && !run->policy;
 	if (check_platform(run->platform, e) < 0 || find_wish(run->sandbox, &in.wish, e) < 0 ||
 	    find_accepted(run->accept_missing, &in.accepted, e) < 0 ||
 	    asked_network(a, run, policy, &in, e) < 0)
@@ -319,6 +339,9 @@ static int fill_handle(struct cordon *handle, const struct cordon_run_options *d
 			       e) < 0)
 			return err_result(e);
 	handle->options.load = NULL; /* it is in the handle */
+	if (handle->options.policy)
+		(void)load_share(handle->options.policy);
+	handle->is_filled = true;
 	return 0;
 }
 
@@ -345,6 +368,8 @@ void cordon_free(cordon *handle)
 {
 	if (!handle)
 		return;
+	if (handle->is_filled && handle->options.policy)
+		cordon_policy_free(handle->options.policy->self);
 	arena_done(&handle->arena);
 	mem_free(handle);
 }

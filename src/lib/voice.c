@@ -110,7 +110,8 @@ cordon_policy *voice_load(struct voice *voice, struct arena *a, struct asked *as
 	asked->load.on_warning = warn;
 	asked->load.on_progress = voice->on_progress ? tell_progress : NULL;
 	asked->load.user = voice;
-	return load_new(&asked->load, &needs, e);
+	return asked->run.policy ? load_again(asked->run.policy, &asked->load, &needs, e)
+				 : load_new(&asked->load, &needs, e);
 }
 
 void voice_attach(struct voice *voice, struct session_request *in)

@@ -649,3 +649,136 @@ TEST(cordon_understands_its_own_words)
 	CHECK(fclose(file) == 0);
 	cordon_argv_free(argv);
 }
+
+/* ---- A loaded policy ------------------------------------------------------------------------- */
+
+static cordon_policy *load_policy(const struct ask *ask)
+{
+	cordon_policy *policy = NULL;
+	cordon_error *error = NULL;
+
+	if (cordon_policy_load(&ask->load, &policy, &error) < 0) {
+		printf("# %s\n", cordon_error_text(error));
+		cordon_error_free(error);
+	}
+	return policy;
+}
+
+/* The request with the policy in place of what it was loaded from. */
+static void hand_over(struct ask *ask, const cordon_policy *policy)
+{
+	ask->load = (struct cordon_load_options){ .size = sizeof(ask->load) };
+	ask->run.policy = policy;
+}
+
+TEST(a_loaded_policy_allows_and_denies_as_if_loaded_again)
+{
+	static const char *const denied[] = { "denied" };
+	static const char script[] =
+		"echo x >made && cat made; cat denied; cat later || echo refused";
+	static const char *const overrides[] = {
+		"permissions.p.extends=\":workspace\"",
+		"permissions.p.filesystem={\":workspace_roots\" = { \"*.late\" = \"deny\" }}"
+	};
+	struct ask ask;
+	cordon_policy *policy;
+	cordon_result *again;
+	cordon_result *loaded;
+
+	scratch_put("denied", "secret");
+	scratch_put("later", "x");
+	ask_script(&ask, "native", script);
+	ask.load.deny = denied;
+	ask.load.deny_count = 1;
+	policy = load_policy(&ask);
+	REQUIRE(policy);
+	again = run_it(&ask);
+	hand_over(&ask, policy);
+	loaded = run_it(&ask);
+	cordon_policy_free(policy);
+	REQUIRE(again && loaded);
+	CHECK_STR(cordon_result_output(loaded, CORDON_STREAM_STDOUT, NULL), "x\nx");
+	for (uint32_t stream = 1; stream <= 2; stream++)
+		CHECK_STR(cordon_result_output(loaded, stream, NULL),
+			  cordon_result_output(again, stream, NULL));
+	CHECK_INT(cordon_result_status(loaded), cordon_result_status(again));
+	CHECK(cordon_report_json(cordon_result_report(loaded)) != NULL);
+	cordon_result_free(again);
+	cordon_result_free(loaded);
+	/* A name that a glob denies, and that appeared after the policy was loaded. */
+	ask_script(&ask, "native", "cat new.late || cat later");
+	ask.load.mode = NULL;
+	ask.load.profile = "p";
+	ask.load.overrides = overrides;
+	ask.load.override_count = 2;
+	policy = load_policy(&ask);
+	REQUIRE(policy);
+	hand_over(&ask, policy);
+	scratch_put("new.late", "secret");
+	loaded = run_it(&ask);
+	cordon_policy_free(policy);
+	REQUIRE(loaded);
+	CHECK_STR(cordon_result_output(loaded, CORDON_STREAM_STDOUT, NULL), "x");
+	cordon_result_free(loaded);
+}
+
+TEST(a_loaded_policy_and_options_that_would_change_it_are_refused)
+{
+	static const char *const features[] = { "x", NULL };
+	static const char *const hosts[] = { "example.org" };
+	struct ask ask;
+	cordon_policy *policy;
+	char **argv = NULL;
+
+	ask_script(&ask, "native", "true");
+	policy = load_policy(&ask);
+	REQUIRE(policy);
+	ask.run.policy = policy;
+	CHECK_INT(refusal(&ask, "has a loaded policy"), CORDON_E_ARGUMENT);
+	hand_over(&ask, policy);
+	ask.load.allow_hosts = hosts;
+	ask.load.allow_host_count = 1;
+	CHECK_INT(refusal(&ask, "'allow_hosts'"), CORDON_E_ARGUMENT);
+	hand_over(&ask, policy);
+	ask.run.enable = features;
+	CHECK_INT(refusal(&ask, "'enable'"), CORDON_E_ARGUMENT);
+	ask.run.enable = NULL;
+	CHECK_INT(cordon_request_argv(NULL, &ask.run, &argv, NULL), -CORDON_E_ARGUMENT);
+	CHECK_INT(refusal(&ask, ""), 0);
+	cordon_policy_free(policy);
+	ask_script(&ask, "native", "true");
+	ask.load.flags = CORDON_LOAD_HOSTS_ONLY;
+	policy = load_policy(&ask);
+	REQUIRE(policy);
+	hand_over(&ask, policy);
+	CHECK_INT(refusal(&ask, "CORDON_LOAD_HOSTS_ONLY"), CORDON_E_ARGUMENT);
+	cordon_policy_free(policy);
+}
+
+TEST(a_loaded_policy_whose_directory_was_replaced_is_refused)
+{
+	struct cordon_run_options defaults = { .size = sizeof(defaults) };
+	struct ask ask;
+	cordon *handle = NULL;
+	cordon_policy *policy;
+	cordon_result *result = NULL;
+	cordon_error *error = NULL;
+
+	REQUIRE(mkdir("place", 0700) == 0);
+	ask_script(&ask, "native", "pwd");
+	ask.load.directory = "place";
+	policy = load_policy(&ask);
+	REQUIRE(policy);
+	hand_over(&ask, NULL);
+	defaults.policy = policy;
+	REQUIRE(cordon_new(&defaults, &handle, NULL) == 0);
+	cordon_policy_free(policy); /* the handle keeps it */
+	REQUIRE(cordon_run(handle, &ask.run, &result, NULL) == 0);
+	CHECK(strstr(cordon_result_output(result, CORDON_STREAM_STDOUT, NULL), "/place\n") != NULL);
+	cordon_result_free(result);
+	REQUIRE(rename("place", "moved") == 0 && mkdir("place", 0700) == 0);
+	CHECK_INT(cordon_run(handle, &ask.run, &result, &error), -CORDON_E_POLICY);
+	CHECK_STR(cordon_error_cause(error), "path_changed");
+	cordon_error_free(error);
+	cordon_free(handle);
+}
