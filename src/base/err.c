@@ -30,10 +30,12 @@ static const char *os_text(int32_t os_error)
 {
 #ifdef HAS_STRERRORDESC_NP
 	const char *text = strerrordesc_np(os_error);
-#else
+#elif defined(HAS_STRERROR_L)
 	/* The "C" locale is part of the library: nothing is allocated, nothing to free. */
 	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
 	const char *text = plain ? strerror_l(os_error, plain) : NULL;
+#else
+	const char *text = strerror(os_error); /* never translated where there is no other */
 #endif
 
 	return text ? text : "the reason is not known";

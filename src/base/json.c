@@ -2,7 +2,6 @@
 /* Reading JSON; see json.h. Reads forward, once; recursion ends at JSON_MAX_DEPTH. */
 #include "base/json.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -247,7 +246,7 @@ static int read_number(struct parser *p, struct json *out)
 		return read_integer(p, (struct str){ p->text.p + first, whole }, is_negative, out);
 	out->type = JSON_REAL;
 	out->real = real_parse((struct str){ p->text.p + start, p->at - start });
-	if (!isfinite(out->real))
+	if (!__builtin_isfinite(out->real))
 		return fail(p, start, ERR_SYNTAX, "the number is too large");
 	return 0;
 }

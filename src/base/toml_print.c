@@ -4,7 +4,6 @@
  * sub-tables after them, under headers of their own; arrays that hold nothing but
  * tables become [[headers]], all others stay on one line.
  */
-#include <math.h>
 
 #include "base/real.h"
 #include "base/toml.h"
@@ -37,14 +36,14 @@ void toml_add_key(struct buf *b, struct str key)
 
 static void add_float(struct buf *b, double value)
 {
-	if (isfinite(value)) {
+	if (__builtin_isfinite(value)) {
 		char text[REAL_TEXT_BYTES];
 
 		buf_add_text(b, real_print(value, text));
 		return;
 	}
-	if (isnan(value))
-		buf_add_text(b, signbit(value) ? "-nan" : "nan");
+	if (__builtin_isnan(value))
+		buf_add_text(b, __builtin_signbit(value) ? "-nan" : "nan");
 	else
 		buf_add_text(b, value < 0 ? "-inf" : "inf");
 }
