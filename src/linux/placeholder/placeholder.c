@@ -2,18 +2,15 @@
 /*
  * See placeholder.h; the mark is os/linux/mark.h's.
  *
- * What makes it safe between runs that start and end at any time:
- * - Whoever wants a placeholder looks again, after it has a lock, whether the path
- *   still names the locked inode.
- * - Whoever removes one has the exclusive lock on that inode, so nobody else has any.
- * - What was created but not finished is finished by who created it, under its
- *   shared lock, or by someone else who has the exclusive one. Nobody else takes
- *   a shared lock before it is finished.
- * - Nothing waits for a lock: it is tried again, and not for ever.
+ * Runs may start and end at any time. These rules make that safe:
+ * - After a run has locked a placeholder, it checks that the path still names the locked inode.
+ * - A run removes a placeholder only with the exclusive lock, so no other run uses it.
+ * - The run that created a placeholder finishes it under a shared lock, or another run does so under
+ *   the exclusive lock. No other run takes a shared lock before that.
+ * - No run waits for a lock; it tries again, a limited number of times.
  *
- * The modification time of the directory around it changes when a placeholder
- * comes and goes. It is not set back: that could hide a change of someone else
- * at the same moment from make or git.
+ * Adding and removing a placeholder changes the modification time of its directory. Cordon does not
+ * set it back: that could hide another program's change from make or git.
  */
 #include "linux/placeholder/placeholder.h"
 
@@ -104,7 +101,7 @@ static int rename_to_free(int dir, const char *from, const char *to)
 	return renameat(dir, from, dir, to);
 }
 
-/* The name that things are removed by. Who died in between left it to the next who comes. */
+/* The name that a file gets before it is removed. The next run removes one that was left. */
 #define REMOVED_NAME ".cordon-removed"
 
 static void finish_removal(int dir)
@@ -120,7 +117,10 @@ struct away {
 	char name[sizeof(REMOVED_NAME) + 17];
 };
 
-/* SECURITY: a command may have put something there to have placeholders stay. It can't guess the second name. */
+/*
+ * Renames the file before it is removed. SECURITY: a command could occupy the first name so that
+ * placeholders stay; it can't guess the second, random one.
+ */
 static int move_away(int dir, const char *name, struct away *away)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -148,9 +148,9 @@ static int move_away(int dir, const char *name, struct away *away)
 }
 
 /*
- * rmdir() takes nothing away that someone put there. unlink() does, and a program that
- * saves by renaming may do so at any moment: so it is renamed, looked at, and put back
- * if it is not what it was.
+ * rmdir() removes only an empty directory. unlink() removes whatever has the name, perhaps a file that
+ * another program has just renamed to it. So a file is first renamed, then checked, and put back if
+ * it is not the placeholder.
  */
 static int remove_name(int dir, const char *name, const struct stat *st)
 {
@@ -169,7 +169,7 @@ static int remove_name(int dir, const char *name, const struct stat *st)
 	return rename_to_free(dir, away.name, name);
 }
 
-/* A command may have closed the directory to everyone, which is its owner's to undo. */
+/* The command may have removed all permissions of the directory; its owner can restore them. */
 static void remove_from_closed(int dir, const char *name, const struct stat *st)
 {
 	int fd = (int)syscall(SYS_openat, dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -185,7 +185,7 @@ static void remove_from_closed(int dir, const char *name, const struct stat *st)
 
 /* ---- Letting go --------------------------------------------------------------- */
 
-/* A directory knows where it is, also after what is above it was renamed. */
+/* Opens the parent; for a directory by "..", which works even after a rename above it. */
 static int open_holder(const struct held *h, const struct stat *st)
 {
 	if (S_ISDIR(st->st_mode))
@@ -193,10 +193,7 @@ static int open_holder(const struct held *h, const struct stat *st)
 	return open_parent(h->path);
 }
 
-/*
- * When several release at once, each gives up its own lock as it asks for the
- * exclusive one; the last to ask gets it.
- */
+/* If several runs release at once, each drops its lock as it asks; the last to ask gets it. */
 static bool release_one(struct held *h)
 {
 	const char *name = last_name(h->path);
@@ -410,8 +407,8 @@ static enum outcome fail_anew(struct taking *t, const char *what, struct err *e)
 }
 
 /*
- * The directory is this user's own, and closed: the command, who is the same user,
- * could open it and create there what it must not.
+ * SECURITY: this user owns the directory but can't write it now. The command runs as the same user: it
+ * could chmod the directory and create what it must not.
  */
 static bool is_closed_by_owner(const struct taking *t)
 {
@@ -425,9 +422,8 @@ static enum outcome fail_closed(const struct taking *t, struct err *e)
 {
 	return fail_other(
 		t,
-		"has to be kept from being created, but its directory, which is yours, is "
-		"not writable now and a command could make it so: chmod u+w that directory "
-		"first",
+		"can't be protected: you own its directory, which is not writable now, and the "
+		"command could make it writable; run chmod u+w on that directory first",
 		e);
 }
 
@@ -522,8 +518,8 @@ static int write_content(const struct taking *t)
 }
 
 /*
- * No more open than the directory it is in, and that directory's owner's: who
- * works there has to be able to lock it, and to remove it.
+ * Gives it at most the permissions of its directory, and the directory's owner, who has to be able to
+ * lock and remove it.
  */
 static int set_owner_and_mode(const struct taking *t)
 {
@@ -552,7 +548,7 @@ static enum outcome finish(struct taking *t, struct err *e)
 	return fail_sys(t, os_error, "can't mark the placeholder", e);
 }
 
-/* What a run with another plan needs or, as it is not locked, left behind. */
+/* Another run needs it, with another plan, or has left it behind unlocked. */
 static enum outcome replace(struct taking *t, struct err *e)
 {
 	if (flock(t->fd, LOCK_EX | LOCK_NB) < 0)
@@ -584,9 +580,10 @@ static enum mark mark_locked(struct taking *t)
 	if (mark != MARK_NONE || !t->was_made || !mark_could_be(&t->st))
 		return mark;
 	/*
-	 * Where modes are not kept, only who made it knows what it is; there all belongs to one owner.
-	 * SECURITY: root may work in another user's directory, and that user may have put something of
-	 * root's in its place. So what is not the directory's owner's, or holds anything, is left alone.
+	 * On a file system that keeps no modes, only the run that made it can recognise it; there one
+	 * owner owns all files. SECURITY: root may work in another user's directory, and that user could
+	 * put a file of root's in its place. So leave alone what the directory's owner does not own, and
+	 * what is not empty.
 	 */
 	return t->st.st_uid == t->in->st.st_uid && !holds_anything(t) ? MARK_BIRTH : MARK_NONE;
 }
@@ -715,7 +712,10 @@ static bool lacks_sockets(int os_error)
 	       os_error == ENOSYS;
 }
 
-/* As set_owner_and_mode() does. SECURITY: of the socket itself, whatever has its name by now. */
+/*
+ * Sets the owner. SECURITY: by descriptor: another user could put another file at the name, which
+ * root would then give away.
+ */
 static void give_socket(const struct taking *t)
 {
 	const struct stat *dir = &t->in->st;
@@ -872,10 +872,10 @@ int placeholders_prepare(struct arena *a, const struct plan *plan, struct placeh
 }
 
 /*
- * A nested repository (P9) may be another program's to remove or to make anew: where it is not
- * as the plan found it, it goes without, and what is changed in it is named in the report.
+ * Another program may remove or replace a nested repository at any time (P9). If one is not as the plan
+ * found it, the run does without this placeholder, and the report names changes in the repository.
  *
- * SECURITY: for no other reason. Where the plan still holds, a deny would be lost.
+ * SECURITY: for no other reason: if the repository is unchanged, a deny would be lost.
  */
 static bool can_do_without(const struct taking *t, const struct err *e)
 {

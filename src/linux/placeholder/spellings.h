@@ -6,7 +6,7 @@
 #include "linux/placeholder/placeholder.h"
 
 /*
- * SECURITY: where .GIT finds .git, and the kernel takes the two for two names, what holds the one
- * leaves the other open. ERR_POLICY then. `dir` is the directory of what is held.
+ * SECURITY: on some file systems .GIT opens .git, but a mount on .git does not cover .GIT, so the command
+ * could bypass it. CAUSE_PLACEHOLDER then. `dir` is the directory of the placeholder.
  */
 int spellings_check(int dir, const struct held *h, struct err *e) MUST_CHECK NONNULL;

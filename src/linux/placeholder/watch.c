@@ -2,12 +2,11 @@
 /*
  * Watching for names that a glob denies; see watch.h.
  *
- * Everything is looked at from the sandbox's root, so that a path means here what
- * it means inside: what is masked shows nothing, a private /tmp shows its own.
- * A directory is first watched and then listed; what appears in between is seen
- * twice, which does no harm. Directories are found in *rounds*, from the starts
- * down: one at the beginning, and one whenever the kernel has dropped events. Of
- * the work that waits only so much is done at a time that the loop goes on.
+ * All paths are relative to the sandbox's root, so that they mean what they mean inside: masks are
+ * empty, and /tmp may be private. A directory is watched first and listed second, so that nothing is
+ * missed between. Directories are found in *rounds*, from the starts down: one round at the
+ * beginning, and one whenever the kernel has dropped events. Only a limited part of the work is done
+ * at a time, so that the event loop does not stall.
  */
 #include "linux/placeholder/watch.h"
 
@@ -202,7 +201,7 @@ static int add_regions(struct arena *a, struct watch *w, struct err *e)
 
 /* ---- Watching directories ------------------------------------------------------ */
 
-/* What can't be done: at the start that is the end, later it is counted. */
+/* At the start a failure ends the run; later it only counts as missed. */
 static int give_up(struct watch *w, int status, struct err *e)
 {
 	if (!w->is_running)
@@ -369,12 +368,12 @@ static int take(struct watch *w, int fd, struct pending next, struct err *e)
 }
 
 /*
- * The same without opening it, in the first round, when the plan knows it and a directory above it is
- * open; `*status` is then what came of it.
+ * The same without opening it, in the first round, if the plan has listed it and a directory above it is
+ * open; then sets `*status`.
  *
- * SECURITY: another directory may be put in its place for the moment of the mark. All above it up to the open
- * one were marked before: who puts the right one back is seen, and it is looked into again from there on. What
- * is known under another path stays that.
+ * SECURITY: a command could swap in another directory just while the watch is added. All directories
+ * above it, up to the open one, are watched already: putting the right one back raises an event, and it
+ * is listed again from there.
  */
 static bool take_known(struct watch *w, struct pending next, int *status, struct err *e)
 {
@@ -412,9 +411,9 @@ static void set_anchor(struct watch *w, int fd, struct str path)
 }
 
 /*
- * What is denied and yet seen was made for the sandbox: a mask, or a way through
- * one to something open, which is a start of its own. Nothing appears in it, and
- * a mask on the way would close what is open.
+ * A denied directory that is visible was made for the sandbox: a mask, or part of a skeleton that leads
+ * to something open, which has its own start. Nothing new appears in it, and masking it would hide what
+ * is open below.
  */
 static int open_next(struct watch *w, struct err *e)
 {
@@ -584,7 +583,7 @@ static int start_anew(struct watch *w, struct err *e)
 	return start_round(w, e);
 }
 
-/* While the masker is behind, the kernel keeps the events. */
+/* While the masker's channel is full, leave events in the kernel's queue. */
 static int set_full(struct watch *w, bool is_full, struct err *e)
 {
 	if (is_full == w->is_full)

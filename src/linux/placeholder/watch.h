@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * P6: names that appear later and are denied by a glob. The directories in which
- * a glob can match are watched (inotify); a name that appears is asked of
- * plan_resolve(), and when a glob denies it, it is covered inside the running
- * sandbox: a process that joined its user and mount namespaces (masker.h) moves a
- * mask onto it. There is a window between the creation and the mask; the report
- * says how many were masked and that there was one. A link is covered as a link:
- * its target was not denied when the plan was made, and the answer for it stays.
- * What is covered can't be removed or renamed from inside any more.
+ * P6: names that appear during a run and are denied by a glob. The directories in which a glob can
+ * match are watched (inotify). If a glob denies a new name (plan_resolve()), the masker, which has
+ * joined the sandbox's namespaces, mounts a mask on it. Between creation and mask the command can
+ * use the name; the report says so, and how many were masked. A link is covered as a link: its
+ * target keeps the access that it had when the plan was made. The command can't remove or rename a
+ * name that is covered.
  */
 #pragma once
 
