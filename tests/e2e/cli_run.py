@@ -263,7 +263,7 @@ def whether_the_file_or_its_interpreter_is_closed_is_told_apart(w: World):
     # From where the command would run, and not from here.
     result = run(w, "-C", str(w.top / "bin"), "--deny", str(tool), "./tool")
     assert result.status == 126, result
-    assert result.err == f"{denied.format('./tool')} -C {w.top}/bin --deny {tool} {tool}\n", result
+    assert result.err == f"{denied.format('./tool')} --cd {w.top}/bin --deny {tool} {tool}\n", result
     result = run(w, "--deny", str(interpreter), "own-script", env=path)
     assert result.status == 126, result
     assert f"'{script}' can't be executed {inside}, perhaps for want of the interpreter" in result.err, result
@@ -393,7 +393,7 @@ def options_may_stand_before_the_name_of_the_command(w: World):
 @case
 def wrong_options_say_what_why_and_the_way_out(w: World):
     for words, said in (
-        (["--network", "on"], "it is off, managed or full"),
+        (["--network", "on"], "can be off, managed or full"),
         (["--timeout", "1.5"], "like 250ms, 90s, 5m or 1h"),
         (["--timeout", "5 m"], "like 250ms"),
         (["--timeout", "-5"], "like 250ms"),
@@ -689,7 +689,7 @@ def a_trace_is_on_stderr_and_can_come_from_the_environment(w: World):
     for value in ("warn", ""):
         assert ok(w, "true", env={"CORDON_LOG": value}).err == ""
     result = ok(w, "true", env={"CORDON_LOG": "\x1b[31m"})
-    assert result.err.startswith("cordon: warning: CORDON_LOG is ") and "\x1b" not in result.err
+    assert result.err.startswith("cordon: warning: ignoring CORDON_LOG") and "\x1b" not in result.err
     # An option wins.
     assert ok(w, "-q", "true", env={"CORDON_LOG": "trace"}).err == ""
 
