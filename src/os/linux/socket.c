@@ -158,8 +158,10 @@ ssize_t socket_discard(int fd, void *scratch, size_t bytes)
 ssize_t socket_send_parts(int fd, const struct socket_part *parts, size_t count)
 {
 	struct iovec vector[SOCKET_MAX_PARTS];
-	const struct msghdr message = { .msg_iov = vector, .msg_iovlen = count };
+	struct msghdr message = { .msg_iov = vector };
 
+	/* Its type differs: glibc has size_t, musl int. */
+	message.msg_iovlen = (__typeof__(message.msg_iovlen))count;
 	for (size_t i = 0; i < count; i++)
 		/* The kernel only reads it. */
 		vector[i] = (struct iovec){ (void *)(uintptr_t)parts[i].data, parts[i].bytes };
