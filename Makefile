@@ -41,7 +41,7 @@ check: bootstrap-check
 	$(SUBMAKE) lint-quick build build-lib build-asan
 	@scripts/check_child_symbols.py build/lib
 	@scripts/check_clang.py build/lib
-	@scripts/check_portable
+	@scripts/check_portable --only windows
 	@scripts/run_tests.py build/lib build/asan
 
 ## lint            every static check; each is a target of its own too:
@@ -133,7 +133,7 @@ check-deb:
 	@scripts/bootstrap check-deb
 	@scripts/check_deb
 
-## check-portable  compiles what is not Linux's alone for Windows and for macOS; part of check
+## check-portable  compiles the portable sources for Windows (as check does) and macOS
 check-portable: bootstrap-check
 	@scripts/check_portable
 
