@@ -17,7 +17,7 @@ enum denial_kind { DENIAL_UNIX_SOCKET, DENIAL_HOST };
 struct denial {
 	enum denial_kind kind;
 	struct str subject;   /* "/run/docker.sock", "inherited socket 0", "example.com:443" */
-	struct str rule;      /* why, in words: "network is off (P12)" */
+	struct str rule;      /* why, in words: "the network is off" */
 	struct origin origin; /* where that is written; without a file: not known */
 	bool is_guarded;      /* its name is allowed; P13's private guard has refused its address */
 	struct str way_out;   /* what would allow it, pasteable; "" when nothing can */

@@ -170,10 +170,10 @@ static int check_host_ports(const struct session_request *in, const struct net *
 					       { { [15] = 1 } } };
 
 	if (in->host_port_count && net_is_limited(net))
-		return FAIL(
-			e, ERR_POLICY,
-			"--host-port: the network is limited (P14), and what goes through a port "
-			"of the host's can't be seen");
+		return FAIL(e, ERR_POLICY,
+			    "--host-port: mode = \"limited\" inspects every request, and Cordon "
+			    "can't inspect "
+			    "what goes through a port of the host");
 	for (size_t i = 0; i < in->host_port_count; i++)
 		for (size_t j = 0; j < COUNT_OF(loopbacks); j++) {
 			struct net_verdict v =

@@ -34,19 +34,19 @@ static const char *kind_reason(enum rule_kind kind)
 {
 	switch (kind) {
 	case RULE_UNCOVERED:
-		return "what no entry covers is denied (P7)";
+		return "no entry covers it, so it is denied";
 	case RULE_UNSANDBOXED:
-		return "this profile has no sandbox (P17)";
+		return "this profile has no sandbox";
 	case RULE_PROTECTED:
-		return "protected (P9)";
+		return "protected";
 	case RULE_GIT:
-		return "protected git state (P10)";
+		return "protected git state";
 	case RULE_MISSING:
-		return "missing, and kept so (P11)";
+		return "missing; a run may not create it";
 	case RULE_OWN:
-		return "Cordon's own (P25)";
+		return "Cordon's own file";
 	case RULE_GRANT:
-		return "granted (P18)";
+		return "granted by an option";
 	case RULE_ENTRY:
 	case RULE_GLOB:
 		break;

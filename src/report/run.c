@@ -168,6 +168,8 @@ static void print_denials(struct page *p, const struct denials *d)
 		page_str(p, denial->program.len ? denial->program : STR("?"));
 		page_printf(p, " (%d): ", denial->pid);
 		page_str(p, denial->rule);
+		page_text(p, denial->origin.file ? ", " : "");
+		page_origin(p, &denial->origin);
 		page_line(p);
 		if (!denial->way_out.len)
 			continue;

@@ -284,9 +284,13 @@ static int begin(struct session *s, struct err *e)
 static void tell_denial(void *user, const struct denial *denial)
 {
 	const struct session *s = user;
+	const char *file = denial->origin.file;
+	char line[16] = "";
 
-	session_trace(&s->in, "refused: %.*s (%.*s)", STR_ARG(denial->subject),
-		      STR_ARG(denial->rule));
+	if (denial->origin.line)
+		(void)snprintf(line, sizeof(line), ":%u", (unsigned)denial->origin.line);
+	session_trace(&s->in, "refused: %.*s (%.*s%s%s%s)", STR_ARG(denial->subject),
+		      STR_ARG(denial->rule), file ? ", " : "", file ? file : "", line);
 }
 
 static void session_init(struct session *s, struct arena *a, const struct session_request *in)

@@ -135,9 +135,10 @@ void traffic_deny(struct denials *denials, const struct proxy_record *record)
 
 	fill_told(&told, record);
 	add_subject(&subject, &told.target);
-	refusal_why(&told.refusal, &rule);
 	refusal_way(&told.refusal, &way);
 	can_be_allowed = refusal_allow_host(&told.refusal, &value);
+	told.judgement.rule_file[0] = '\0'; /* the origin has it */
+	refusal_why(&told.refusal, &rule);
 	denials_add(denials,
 		    &(struct denial){
 			    .kind = DENIAL_HOST,

@@ -35,7 +35,7 @@ TEST(a_socket_of_the_host_is_refused_by_name)
 	REQUIRE(j.denials.items.count == 1);
 	CHECK_INT(j.denials.items.items[0].kind, DENIAL_UNIX_SOCKET);
 	CHECK_STR(j.denials.items.items[0].subject.p, host_path);
-	CHECK(str_has_prefix(j.denials.items.items[0].rule, STR("network is off (P12)")));
+	CHECK_STR(j.denials.items.items[0].rule.p, "the network is off");
 	(void)snprintf(way_out, sizeof(way_out), "--allow-socket %s", host_path);
 	CHECK_STR(j.denials.items.items[0].way_out.p, way_out);
 	CHECK_STR(j.denials.items.items[0].program.p, "test_notify_uni");
@@ -56,7 +56,7 @@ TEST(so_is_one_in_a_directory_that_the_command_may_write_to)
 	CHECK_INT(judged_run(&j), 0);
 	CHECK_INT(count_waiting(host_listener), 0);
 	REQUIRE(j.denials.items.count == 1);
-	CHECK_STR(j.denials.items.items[0].rule.p, "the policy does not name this socket (P15)");
+	CHECK_STR(j.denials.items.items[0].rule.p, "the policy does not name this socket");
 	judged_done(&j);
 	close_host();
 }

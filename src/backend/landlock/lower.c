@@ -68,9 +68,8 @@ static int check_mode(struct lowering *l, struct err *e)
 		return 0;
 	return FAIL_CAUSE(
 		e, CAUSE_BACKEND_UNSUITED,
-		"the landlock backend can't hold a policy that is not one of the modes "
-		"read-only and workspace-write (P19): %.*s; use --mode, or a backend with "
-		"namespaces",
+		"the landlock backend can enforce only the modes read-only and workspace-write: "
+		"%.*s; use --mode, or a backend with namespaces",
 		STR_ARG(why_not));
 }
 
@@ -93,7 +92,7 @@ static int check_inside(struct lowering *l, struct err *e)
 
 		if (rule->kind == RULE_OWN && is_writable(l->landlock, rule->path))
 			return refuse_path(rule->path, "keep Cordon's own",
-					   "read-only inside what is writable (P25); work in "
+					   "read-only inside what is writable; work in "
 					   "another directory, or have Cordon's files elsewhere",
 					   e);
 	}
@@ -138,7 +137,7 @@ static int add_writable(struct lowering *l, const struct region *region, struct 
 	if (is_the_hosts(region->path))
 		return refuse_path(region->path, "make",
 				   "writable: with namespaces it is the sandbox's own, and here it "
-				   "would be the host's (P20); is TMPDIR there, or the working "
+				   "would be the host's; is TMPDIR there, or the working "
 				   "directory?",
 				   e);
 	if (l->in->host->look(l->in->host->user, region->path, &file, e) < 0 ||

@@ -78,23 +78,17 @@ static void add_denial(struct unix_connect *u, const struct attempt *t, struct d
 	denials_add(u->denials, denial);
 }
 
-static void describe_rule(const struct socket_verdict *verdict, char *out, size_t size)
+static struct str rule_text(enum socket_reason reason)
 {
 	static const char *const texts[] = {
 		[SOCKET_ALLOWED] = "",
-		[SOCKET_NETWORK_OFF] = "network is off (P12)",
-		[SOCKET_DENIED] = "the socket is denied (P15)",
-		[SOCKET_REPLACED] = "only the socket of the run's start is allowed there (P15)",
-		[SOCKET_UNNAMED] = "the policy does not name this socket (P15)",
+		[SOCKET_NETWORK_OFF] = "the network is off",
+		[SOCKET_DENIED] = "the policy denies this socket",
+		[SOCKET_REPLACED] = "not the socket that was there when the run started",
+		[SOCKET_UNNAMED] = "the policy does not name this socket",
 	};
 
-	if (!verdict->origin.file)
-		(void)snprintf(out, size, "%s", texts[verdict->reason]);
-	else if (verdict->origin.line == 0) /* an option of the command line */
-		(void)snprintf(out, size, "%s, %s", texts[verdict->reason], verdict->origin.file);
-	else
-		(void)snprintf(out, size, "%s, %s:%u", texts[verdict->reason], verdict->origin.file,
-			       verdict->origin.line);
+	return str_of(texts[reason]);
 }
 
 /* What would allow it for a run; "" when that would not help. */
@@ -111,12 +105,11 @@ static void deny_path(struct unix_connect *u, const struct attempt *t,
 		      const struct socket_verdict *verdict, struct str path)
 {
 	scoped_buf way_out = BUF_INIT(WAY_OUT_MAX_BYTES);
-	char rule[1024];
-	struct denial denial = { .kind = DENIAL_UNIX_SOCKET, .subject = path };
+	struct denial denial = { .kind = DENIAL_UNIX_SOCKET,
+				 .subject = path,
+				 .rule = rule_text(verdict->reason) };
 
-	describe_rule(verdict, rule, sizeof(rule));
 	describe_way_out(verdict, path, &way_out);
-	denial.rule = str_of(rule);
 	denial.origin = verdict->origin;
 	denial.way_out = way_out.failed == ERR_OK ? buf_str(&way_out) : STR_EMPTY;
 	denial.value = path;
@@ -233,8 +226,8 @@ static int deny_unknown_owner(struct unix_connect *u, const struct attempt *t, s
 	struct denial denial = {
 		.kind = DENIAL_UNIX_SOCKET,
 		.subject = path,
-		.rule = STR("there are too many processes and descriptors inside to find out "
-			    "whose socket it is (P12)"),
+		.rule = STR("the sandbox has too many processes and descriptors to find out whose "
+			    "socket it is"),
 		.way_out = STR_EMPTY,
 	};
 
@@ -290,7 +283,7 @@ static int check_on_host(struct unix_connect *u, struct attempt *t)
 		return attempt_check_netlink(t);
 	if (t->domain == AF_UNIX && t->type != SOCK_DGRAM && attempt_has_path(t))
 		return check_path(u, t);
-	deny_socket(u, t, "socket", "the sandbox has no network of its own to connect in (P12)");
+	deny_socket(u, t, "socket", "the sandbox has no network of its own to connect in");
 	return -EACCES;
 }
 
@@ -348,18 +341,13 @@ static bool describe_off(const struct destination *d, struct buf *subject, struc
 static void deny_host(struct unix_connect *u, const struct hostname *host, uint16_t port,
 		      struct denial denial, const struct known_caller *caller)
 {
-	struct socket_verdict off = { .reason = SOCKET_NETWORK_OFF };
 	struct net_verdict verdict = net_resolve(u->sockets->plan->net, host, port);
-	char rule[1024];
 
-	off.is_final = verdict.reason != NET_REASON_OFF || verdict.layer > 0;
-	if (verdict.reason == NET_REASON_OFF)
-		off.origin = verdict.origin;
-	describe_rule(&off, rule, sizeof(rule));
 	denial.kind = DENIAL_HOST;
-	denial.rule = str_of(rule);
-	denial.origin = off.origin;
-	if (off.is_final) {
+	denial.rule = rule_text(SOCKET_NETWORK_OFF);
+	if (verdict.reason == NET_REASON_OFF)
+		denial.origin = verdict.origin;
+	if (verdict.reason != NET_REASON_OFF || verdict.layer > 0) {
 		denial.way_out = STR_EMPTY;
 		denial.option = NULL;
 	}
@@ -515,7 +503,7 @@ static void on_refused(void *user, const struct attempt *t)
 	denials_add(u->denials,
 		    &(struct denial){ .kind = DENIAL_HOST,
 				      .subject = buf_str(&subject),
-				      .rule = STR("loopback is the sandbox's own (P12)"),
+				      .rule = STR("the sandbox has a loopback of its own"),
 				      .way_out = buf_str(&way_out),
 				      .option = "--host-port",
 				      .value = str_of(port),
@@ -544,7 +532,7 @@ static int check_attempt(struct unix_connect *u, struct attempt *t)
 {
 	if (!is_of_sandbox(u, t->socket)) {
 		deny_socket(u, t, "inherited socket",
-			    "a socket from outside may be used, not connected anew (P12)");
+			    "the sandbox may use an inherited socket, but not connect it anew");
 		return -EACCES;
 	}
 	if (u->sandbox->has_no_namespaces)
@@ -561,7 +549,7 @@ static int check_attempt(struct unix_connect *u, struct attempt *t)
 	case AF_UNIX:
 		if (t->type == SOCK_DGRAM) {
 			deny_socket(u, t, "inherited socket",
-				    "unix datagrams could reach the host (P12)");
+				    "a unix datagram socket could reach the host");
 			return -EACCES;
 		}
 		return attempt_has_path(t) ? check_path(u, t) : 0;
