@@ -193,13 +193,12 @@ void page_access(struct page *p, enum access access)
 	page_style(p, styles[access], "%-5s", access_name(access));
 }
 
-void page_origin(struct page *p, const struct origin *origin)
+void page_place(struct page *p, struct str file, int64_t line)
 {
-	struct str file;
+	bool is_built_in = str_is(file, "built-in");
 
-	if (!origin->file)
+	if (!file.len)
 		return;
-	file = str_of(origin->file);
 	if (p->is_coloured)
 		buf_add_text(p->out, style_start(STYLE_FAINT));
 	if (p->home.len > 1 && str_has_prefix(file, p->home) && file.p[p->home.len] == '/') {
@@ -208,10 +207,15 @@ void page_origin(struct page *p, const struct origin *origin)
 	}
 	page_str(p, file);
 	/* The built-in layer is a text that nobody can open: its lines say nothing. */
-	if (origin->line && strcmp(origin->file, "built-in") != 0)
-		page_printf(p, ":%u", (unsigned)origin->line);
+	if (line && !is_built_in)
+		page_printf(p, ":%lld", (long long)line);
 	if (p->is_coloured)
 		buf_add_text(p->out, "\033[0m");
+}
+
+void page_origin(struct page *p, const struct origin *origin)
+{
+	page_place(p, str_of(origin->file ? origin->file : ""), origin->line);
 }
 
 /* ---- Values ------------------------------------------------------------------- */

@@ -64,7 +64,8 @@ void page_column(struct page *p, struct str s, size_t width);
 /* "deny" in red, "read" in yellow, "write" in green; five columns wide. */
 void page_access(struct page *p, enum access access);
 
-/* "~/file:12"; nothing when there is no file. */
+/* "~/file:12"; nothing when there is no file. A line 0 is not shown. */
+void page_place(struct page *p, struct str file, int64_t line);
 void page_origin(struct page *p, const struct origin *origin);
 
 /* Members of an object of the tree: "", 0 and false for null. */

@@ -75,16 +75,6 @@ bool rule_is_alike(const struct rule *a, const struct rule *b)
 	       a->origin.column == b->origin.column;
 }
 
-void page_rule(struct page *p, const struct rule *rule, size_t label_width)
-{
-	page_access(p, rule->access);
-	page_text(p, "  ");
-	page_column(p, rule_label(rule), label_width);
-	page_text(p, "  ");
-	page_rule_reason(p, rule);
-	page_line(p);
-}
-
 void json_rule(struct json_writer *w, const struct plan *plan, const struct rule *rule)
 {
 	const struct policy *policy = plan->policy;

@@ -14,9 +14,6 @@ struct str rule_label(const struct rule *rule);
 /* Whether both come from one entry, as the many paths of :secrets do. */
 bool rule_is_alike(const struct rule *a, const struct rule *b) NONNULL;
 
-/* "write  :workspace_roots  file:12", and what its note says. One line, begun by the caller. */
-void page_rule(struct page *p, const struct rule *rule, size_t label_width);
-
 /* Why the rule holds and where it is written, without its access and label. */
 void page_rule_reason(struct page *p, const struct rule *rule);
 

@@ -16,43 +16,6 @@ const struct change *lazy_change_set(struct lazy_change *lazy, int status, const
 	return &lazy->change;
 }
 
-/* Each line of `toml` on a line of its own, indented so that it stands out. */
-static void page_toml(struct page *p, struct str toml)
-{
-	while (toml.len) {
-		struct str line = str_first(toml, str_find(toml, '\n'));
-
-		page_text(p, line.len ? "    " : "");
-		page_str(p, line);
-		page_line(p);
-		toml = str_from(toml, line.len + 1);
-	}
-}
-
-void page_change(struct page *p, const struct change *change)
-{
-	if (!change) {
-		p->out->failed = ERR_NOMEM;
-		return;
-	}
-	if (!change->is_possible) {
-		page_text(p, "  can't be changed: ");
-		page_str(p, change->why_not);
-		page_line(p);
-		return;
-	}
-	page_text(p, "  ");
-	page_str(p, change->text);
-	page_line(p);
-	if (change->toml.len || change->toml_top.len)
-		page_line(p);
-	if (change->toml_top.len) {
-		page_toml(p, change->toml_top);
-		page_line(p);
-	}
-	page_toml(p, change->toml);
-}
-
 /* Where a new line goes: "inside" what, which begins on that line. */
 static void json_spot(struct json_writer *w, const struct suggest_edit *edit)
 {

@@ -31,10 +31,10 @@ struct lazy_change {
 const struct change *lazy_change_set(struct lazy_change *lazy, int status, const struct err *e)
 	NONNULL;
 
-/* As text that is begun by the caller. NULL makes the report fail. */
-void page_change(struct page *p, const struct change *change);
+/* why_text.c: the text of why/1. */
+void why_render(struct page *p, const struct json *root);
 
-/* "wanted", the other answer, and "why_not", null when a suggestion leads to it. */
+/* "wanted", the other answer, and "why_not", null when a suggestion leads to it. NULL: out of memory. */
 void json_wanted(struct json_writer *w, const struct change *change, const char *wanted);
 
 /* One of "suggestions", which the caller has begun. Nothing when it is not possible. */

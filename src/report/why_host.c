@@ -85,17 +85,21 @@ static void add_option(struct buf *b, const struct why_host *y)
 {
 	buf_printf(b, "%s ", find_option(y));
 	add_value(b, y);
+	if (y->verdict.reason == NET_REASON_OFF && is_by_option(y))
+		buf_add_text(b, ", without --network off");
 }
 
 static void json_suggestions(struct json_writer *w, const struct why_host *y)
 {
-	bool is_by_config = !has_option(y) || !is_by_option(y);
+	static const struct change none = { .is_possible = false };
+	/* Where an option decides, no file has a say. */
+	const struct change *change = has_option(y) && is_by_option(y) ? &none : find_change(y);
 	char text[512], value[512];
 	struct buf t = BUF_OVER(text), v = BUF_OVER(value);
 
 	add_option(&t, y);
 	add_value(&v, y);
-	json_wanted(w, find_change(y), decision_name(y->wanted));
+	json_wanted(w, change, decision_name(y->wanted));
 	json_key(w, "suggestions");
 	json_begin_array(w);
 	if (has_option(y)) {
@@ -106,8 +110,7 @@ static void json_suggestions(struct json_writer *w, const struct why_host *y)
 							 .argv = is_whole ? argv : NULL,
 							 .text = buf_str(&t) });
 	}
-	if (is_by_config)
-		json_config_suggestion(w, find_change(y));
+	json_config_suggestion(w, change);
 	json_end_array(w);
 }
 
@@ -124,19 +127,6 @@ static const char *find_caveat(const struct why_host *y)
 	if (y->verdict.decision == DECISION_ALLOW && net_is_limited(net))
 		return "the mode is limited: GET, HEAD and OPTIONS over plain HTTP, and no TLS";
 	return NULL;
-}
-
-static void print_option(struct page *p, const struct why_host *y)
-{
-	char text[512];
-	struct buf b = BUF_OVER(text);
-
-	add_option(&b, y);
-	page_text(p, "  for one run: ");
-	page_str(p, buf_str(&b));
-	page_text(p, y->verdict.reason == NET_REASON_OFF && is_by_option(y)
-			     ? ", without --network off\n"
-			     : "\n");
 }
 
 static const char *reason_name(enum net_reason reason)
@@ -191,57 +181,12 @@ static const char *verdict_reason(const struct net_verdict *v)
 	return "";
 }
 
-static void page_decision(struct page *p, enum decision decision)
-{
-	static const enum style styles[] = {
-		[DECISION_DENY] = STYLE_BAD,
-		[DECISION_ASK] = STYLE_CAREFUL,
-		[DECISION_ALLOW] = STYLE_GOOD,
-	};
-
-	page_style(p, styles[decision], "%-5s", decision_name(decision));
-}
-
-static void print_verdict(struct page *p, const struct net_verdict *v, size_t width)
-{
-	const char *reason = verdict_reason(v);
-
-	page_text(p, "  ");
-	page_decision(p, v->decision);
-	page_text(p, "  ");
-	page_column(p, verdict_label(v), width);
-	page_text(p, "  ");
-	page_text(p, reason);
-	page_text(p, reason[0] && v->origin.file ? "  " : "");
-	page_origin(p, &v->origin);
-	page_line(p);
-}
-
 /* A rule that had a say and is for some ports only, where the question named none; or NULL. */
 static const struct net_rule *find_port_rule(const struct why_host *y, size_t at)
 {
 	const struct net_rule *rule = y->trace.items[at].rule;
 
 	return !y->port && rule && rule->domain.port_first > 0 ? rule : NULL;
-}
-
-/* The answer is for all ports at once; for one of them it may be another. */
-static void print_ports(struct page *p, const struct why_host *y)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < y->trace.count; i++) {
-		const struct net_rule *rule = find_port_rule(y, i);
-
-		if (!rule)
-			continue;
-		page_text(p,
-			  count++ ? ", " : "       on all ports; some have rules of their own: ");
-		page_text(p, rule->is_allow ? "allow " : "deny ");
-		page_str(p, rule->domain.text);
-	}
-	if (count)
-		page_line(p);
 }
 
 static void json_ports(struct json_writer *w, const struct why_host *y)
@@ -263,49 +208,6 @@ static void json_ports(struct json_writer *w, const struct why_host *y)
 	json_end_array(w);
 }
 
-static void print_text(struct page *p, const void *data)
-{
-	const struct why_host *y = data;
-	size_t width = utf8_shown_width(verdict_label(&y->verdict));
-
-	if (p->is_brief) {
-		page_text(p, decision_name(y->verdict.decision));
-		page_line(p);
-		return;
-	}
-	page_decision(p, y->verdict.decision);
-	page_text(p, "  host ");
-	page_str(p, y->host.name);
-	if (y->port)
-		page_printf(p, " port %u", (unsigned)y->port);
-	page_line(p);
-	if (y->is_file_too) {
-		page_text(p, "       a file of this name is here: 'cordon why ./");
-		page_str(p, y->asked);
-		page_text(p, "' asks about it\n");
-	}
-	print_ports(p, y);
-	if (find_caveat(y))
-		page_printf(p, "       %s\n", find_caveat(y));
-	for (size_t i = 0; i < y->trace.count; i++)
-		width = MAX_OF(width, utf8_shown_width(verdict_label(&y->trace.items[i])));
-	page_style(p, STYLE_TITLE, "\ndecided by\n");
-	print_verdict(p, &y->verdict, width);
-	/* The first of the trace is the deciding one. */
-	if (y->trace.count > 1)
-		page_style(p, STYLE_TITLE, "over\n");
-	for (size_t i = 1; i < y->trace.count; i++)
-		print_verdict(p, &y->trace.items[i], width);
-	page_style(p, STYLE_TITLE, y->wanted == DECISION_ALLOW ? "to allow it\n" : "to deny it\n");
-	if (has_option(y))
-		print_option(p, y);
-	if (has_option(y) && is_by_option(y))
-		return;
-	if (has_option(y) && is_loopback(&y->host))
-		page_text(p, "  for 'cordon proxy' alone, which is no run:\n");
-	page_change(p, find_change(y));
-}
-
 static void json_verdict(struct json_writer *w, const struct why_host *y,
 			 const struct net_verdict *v)
 {
@@ -319,6 +221,7 @@ static void json_verdict(struct json_writer *w, const struct why_host *y,
 		json_add_str(w, v->rule->domain.text);
 	else
 		json_add_null(w);
+	json_str(w, "key", verdict_label(v));
 	json_text(w, "note", verdict_reason(v));
 	json_key(w, "layer");
 	if (v->origin.file && v->layer < policy->layers.count)
@@ -339,6 +242,7 @@ static void print_json(struct json_writer *w, const void *data)
 	json_str(w, "host", y->host.name);
 	json_int_or_null(w, "port", y->port);
 	json_text(w, "decision", decision_name(y->verdict.decision));
+	json_bool(w, "loopback", is_loopback(&y->host));
 	json_bool(w, "is_file_too", y->is_file_too);
 	json_ports(w, y);
 	json_str(w, "profile", y->policy->policy->profile->name);
@@ -420,7 +324,8 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 	report->policy = load_share(policy);
 	report->home = policy->plan_inputs.places.home;
 	report->data = y;
-	report->print_text = print_text;
+	report->render = why_render;
+	report->brief = decision_name(y->verdict.decision);
 	report->schema = "why/1";
 	report->describe = print_json;
 	return 0;

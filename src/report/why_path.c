@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon_why_path(): the answer for a path, and everything that led to it. */
-#include "base/utf8.h"
 #include "lib/lib.h"
 #include "report/inside.h"
 #include "report/report.h"
@@ -89,109 +88,14 @@ static enum access other_answer(enum access access, uint32_t ask)
 	return ACCESS_READ;
 }
 
-static const char *answer_text(const struct why_path *y)
+/* What -q prints. */
+static const char *brief_answer(const struct why_path *y)
 {
-	if (y->verdict.access == ACCESS_DENY)
-		return "no, it is denied: ";
-	if (!is_yes(y))
-		return "no, it may only be read: ";
-	return y->ask == CORDON_ASK_WRITE ? "yes, it may be written: " : "yes, it may be read: ";
-}
-
-static void print_heading(struct page *p, const struct why_path *y)
-{
-	if (p->is_brief && y->ask) {
-		page_text(p, is_yes(y) ? "yes" : "no");
-	} else if (p->is_brief) {
-		page_text(p, access_name(y->verdict.access));
-	} else if (y->ask) {
-		page_style(p, is_yes(y) ? STYLE_GOOD : STYLE_BAD, "%s", answer_text(y));
-		page_str(p, y->located.path);
-	} else {
-		page_access(p, y->verdict.access);
-		page_text(p, "  ");
-		page_str(p, y->located.path);
-	}
-	page_line(p);
-}
-
-static void print_how_found(struct page *p, const struct why_path *y)
-{
-	if (y->located.via_link.len) {
-		page_text(p, "  reached through the link ");
-		page_str(p, y->located.via_link);
-		page_line(p);
-	} else if (y->located.crossed_links) {
-		page_text(p, "  reached through a link in ");
-		page_str(p, y->asked);
-		page_line(p);
-	}
-	if (y->located.type == HOST_MISSING)
-		page_text(p, "  it does not exist\n");
-	if (y->located.type == HOST_HIDDEN)
-		page_text(p, "  it is in a directory that you may not search\n");
-	if (y->inside.text.len) {
-		page_text(p, "  ");
-		page_str(p, y->inside.text);
-		page_line(p);
-	}
-	if (y->socket.is_one && !is_about_connecting(y) &&
-	    y->socket.verdict.decision != DECISION_ALLOW)
-		page_text(p, "  it is a socket: to connect to it, the network has to allow it as "
-			     "well\n");
-}
-
-static void print_rules(struct page *p, const struct why_path *y)
-{
-	size_t width = utf8_shown_width(rule_label(y->verdict.rule));
-	bool has_lost = false;
-
-	for (size_t i = 0; i < y->trace.count; i++)
-		width = MAX_OF(width, utf8_shown_width(rule_label(y->trace.items[i])));
-	page_style(p, STYLE_TITLE, "\ndecided by\n");
-	page_text(p, "  ");
-	page_rule(p, y->verdict.rule, width);
-	for (size_t i = 0; i < y->trace.count; i++) {
-		if (y->trace.items[i] == y->verdict.rule)
-			continue;
-		if (!has_lost)
-			page_style(p, STYLE_TITLE, "over\n");
-		has_lost = true;
-		page_text(p, "  ");
-		page_rule(p, y->trace.items[i], width);
-	}
-}
-
-static const char *change_title(const struct why_path *y, enum access wanted)
-{
-	if (wanted == ACCESS_DENY)
-		return "to deny it\n";
-	if (wanted == ACCESS_WRITE && y->wanted == ACCESS_READ)
-		return "to make it readable, and writable\n";
-	if (wanted == ACCESS_WRITE)
-		return "to make it writable\n";
-	return y->verdict.access == ACCESS_WRITE ? "to make it read-only\n"
-						 : "to make it readable\n";
-}
-
-static void print_text(struct page *p, const void *data)
-{
-	const struct why_path *y = data;
-	enum access wanted = y->wanted;
-	const struct change *change;
-
-	if (is_about_connecting(y)) {
-		why_socket_print(p, &y->socket, y->located.path, y->verdict.access);
-		return;
-	}
-	print_heading(p, y);
-	if (p->is_brief)
-		return;
-	print_how_found(p, y);
-	print_rules(p, y);
-	change = find_change(y, &wanted);
-	page_style(p, STYLE_TITLE, "%s", change_title(y, wanted));
-	page_change(p, change);
+	if (is_about_connecting(y))
+		return decision_name(y->socket.verdict.decision);
+	if (y->ask)
+		return is_yes(y) ? "yes" : "no";
+	return access_name(y->verdict.access);
 }
 
 static void print_json(struct json_writer *w, const void *data)
@@ -207,6 +111,7 @@ static void print_json(struct json_writer *w, const void *data)
 	json_str(w, "path", y->located.path);
 	json_text(w, "type", host_type_name(y->located.type));
 	json_str_or_null(w, "via_link", y->located.via_link);
+	json_bool(w, "crossed_links", y->located.crossed_links);
 	json_text(w, "access", access_name(y->verdict.access));
 	json_str_or_null(w, "inside", y->inside.text);
 	if (y->ask) {
@@ -263,7 +168,8 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 	report->policy = load_share(policy);
 	report->home = policy->plan_inputs.places.home;
 	report->data = y;
-	report->print_text = print_text;
+	report->render = why_render;
+	report->brief = brief_answer(y);
 	report->schema = "why/1";
 	report->describe = print_json;
 	return 0;

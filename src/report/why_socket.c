@@ -156,45 +156,6 @@ static bool is_off_by_option(const struct why_socket *y)
 	return y->verdict.reason == NET_REASON_OFF && file && file[0] == '-';
 }
 
-static void page_decision(struct page *p, const struct why_socket *y)
-{
-	page_style(p, is_allowed(y) ? STYLE_GOOD : STYLE_BAD, "%-5s",
-		   decision_name(y->verdict.decision));
-}
-
-void why_socket_print(struct page *p, const struct why_socket *y, struct str path,
-		      enum access access)
-{
-	const char *text = reason_text(y->verdict.reason);
-
-	if (p->is_brief) {
-		page_text(p, decision_name(y->verdict.decision));
-		page_line(p);
-		return;
-	}
-	page_decision(p, y);
-	page_text(p, "  connecting to ");
-	page_str(p, path);
-	page_printf(p, "\n  it is a socket; as a file it may be %s, which opens no connection\n",
-		    access == ACCESS_WRITE ? "written" : "read");
-	page_style(p, STYLE_TITLE, "\ndecided by\n");
-	page_text(p, "  ");
-	page_decision(p, y);
-	page_printf(p, "  %s  %s%s", reason_name(y->verdict.reason), text,
-		    text[0] && y->verdict.origin.file ? "  " : "");
-	page_origin(p, &y->verdict.origin);
-	page_line(p);
-	page_style(p, STYLE_TITLE, is_allowed(y) ? "to deny it\n" : "to allow it\n");
-	if (has_option(y)) {
-		page_text(p, "  for one run: --allow-socket ");
-		page_word(p, path);
-		page_text(p, is_off_by_option(y) ? ", without --network off\n" : "\n");
-	}
-	if (has_option(y) && is_off_by_option(y))
-		return;
-	page_change(p, find_change(y));
-}
-
 void why_socket_json(struct json_writer *w, const struct why_socket *y, const struct plan *plan,
 		     struct str path)
 {
@@ -208,6 +169,7 @@ void why_socket_json(struct json_writer *w, const struct why_socket *y, const st
 	json_begin_object(w);
 	json_text(w, "decision", decision_name(y->verdict.decision));
 	json_text(w, "kind", reason_name(y->verdict.reason));
+	json_text(w, "key", reason_name(y->verdict.reason));
 	json_text(w, "note", reason_text(y->verdict.reason));
 	json_key(w, "layer");
 	if (y->verdict.origin.file && y->verdict.layer < policy->layers.count)
@@ -222,20 +184,23 @@ void why_socket_json(struct json_writer *w, const struct why_socket *y, const st
 void why_socket_json_suggestions(struct json_writer *w, const struct why_socket *y)
 {
 	const char *const argv[] = { "--allow-socket", y->path.p, NULL };
+	static const struct change none = { .is_possible = false };
+	const struct change *change = has_option(y) && is_off_by_option(y) ? &none : find_change(y);
 	scoped_buf text = BUF_INIT((size_t)4 * PATH_MAX_BYTES);
 
-	json_wanted(w, find_change(y), decision_name(other_answer(y)));
+	json_wanted(w, change, decision_name(other_answer(y)));
 	json_key(w, "suggestions");
 	json_begin_array(w);
 	if (has_option(y)) {
 		buf_add_text(&text, "--allow-socket ");
 		shell_add_word(&text, y->path);
+		if (is_off_by_option(y))
+			buf_add_text(&text, ", without --network off");
 		if (text.failed != ERR_OK)
 			json_fail(w, text.failed);
 		json_suggestion(w, &(struct suggestion){
 					   .scope = "run", .argv = argv, .text = buf_str(&text) });
 	}
-	if (!has_option(y) || !is_off_by_option(y))
-		json_config_suggestion(w, find_change(y));
+	json_config_suggestion(w, change);
 	json_end_array(w);
 }

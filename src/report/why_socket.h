@@ -19,10 +19,6 @@ int why_socket_find(struct arena *a, const struct cordon_policy *policy,
 		    const struct located *located, struct why_socket *out, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* The whole answer; `access` is what holds of it as a file. */
-void why_socket_print(struct page *p, const struct why_socket *y, struct str path,
-		      enum access access) NONNULL;
-
 /* "connect", null for what is no socket; "wanted", "why_not" and "suggestions". */
 void why_socket_json(struct json_writer *w, const struct why_socket *y, const struct plan *plan,
 		     struct str path) NONNULL;
