@@ -257,7 +257,7 @@ static int start_directly(struct attempt *t, struct bwrap_spawn *job, struct err
 	return 0;
 }
 
-static int start_helper(struct attempt *t, struct bwrap_spawn *job, struct err *e)
+static int start_helper(struct attempt *t, struct bwrap_spawn *job, int host, struct err *e)
 {
 	int ends[2];
 	pid_t pid;
@@ -266,11 +266,10 @@ static int start_helper(struct attempt *t, struct bwrap_spawn *job, struct err *
 		return FAIL_SYS(e, errno, "can't make a channel to a process");
 	t->s.helper_life = ends[0];
 	job->life = ends[1];
-	pid = os_fork_helper(&(struct os_helper){ .run = run_helper,
-						  .arg = job,
-						  .keeps_all = true,
-						  .own_pidfd = t->fds.items[BWRAP_FD_HOST] },
-			     &t->s.helper);
+	pid = os_fork_helper(
+		&(struct os_helper){
+			.run = run_helper, .arg = job, .keeps_all = true, .own_pidfd = host },
+		&t->s.helper);
 	if (pid < 0)
 		(void)FAIL_START(e, errno, "can't start a process");
 	else if (job->bwrap < 0)
@@ -288,6 +287,8 @@ static int start(struct attempt *t, struct err *e)
 	const char *argv[] = { "bwrap", "--args",	  "12", "--args", "3", "--",
 			       stage,	BWRAP_STAGE_NAME, NULL };
 	struct bwrap_spawn job = { .program = t->program.fd, .argv = argv, .bwrap = -1 };
+	/* Noted before bwrap starts: the vforked process shares `fds`, and renumbers them. */
+	int host = t->fds.items[BWRAP_FD_HOST];
 	int r = 0;
 
 	_Static_assert(BWRAP_FD_ARGS == 3 && BWRAP_FD_STAGE == 8 && BWRAP_FD_GATE == 12,
@@ -299,7 +300,7 @@ static int start(struct attempt *t, struct err *e)
 	if (t->in->adopts)
 		r = start_directly(t, &job, e);
 	if (r == 0)
-		r = start_helper(t, &job, e);
+		r = start_helper(t, &job, host, e);
 	close_owned(t);
 	return r;
 }
