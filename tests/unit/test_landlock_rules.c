@@ -339,7 +339,7 @@ TEST(nothing_at_all_changes_where_nothing_is_writable)
 		check_abi(abi, false);
 }
 
-TEST(without_walls_all_of_it_changes_something)
+TEST(without_landlock_all_of_it_changes_something)
 {
 	for (size_t i = 0; i < COUNT_OF(attempts); i++) {
 		int r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first bwrap on PATH that can be trusted. It makes the landlock, so whoever can
- * change it, or put another in its place, has none: not a command that runs in a
- * sandbox now, and not another user.
+ * Finds the first bwrap on PATH that can be trusted. bwrap makes the sandbox: whoever can change
+ * the program, or put another in its place, gets around the sandbox. So neither a sandboxed command
+ * nor another user may be able to.
  */
 #include <errno.h>
 #include <fcntl.h>

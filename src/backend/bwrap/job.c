@@ -46,7 +46,7 @@ static void put_list(struct buf *out, char *const *list)
 		put_text(out, list[i]);
 }
 
-static void put_walls(struct buf *out, const struct landlock_rules *landlock)
+static void put_landlock(struct buf *out, const struct landlock_rules *landlock)
 {
 	put(out, landlock->abi);
 	put(out, landlock->scopes_only);
@@ -107,7 +107,7 @@ static void put_inner(struct buf *out, const struct inner_job *inner)
 	put(out, inner->has_own_network);
 	put_network(out, &inner->network);
 	put(out, inner->waits);
-	put_walls(out, &inner->landlock);
+	put_landlock(out, &inner->landlock);
 	put_limits(out, &inner->limits);
 	put(out, inner->limits_processes);
 	put(out, inner->open_files.rlim_cur);
@@ -242,7 +242,7 @@ static void get_words(struct reader *r, struct command_words *out)
 	out->environment = get_list(r, 0);
 }
 
-static void get_walls(struct reader *r, struct landlock_rules *out)
+static void get_landlock(struct reader *r, struct landlock_rules *out)
 {
 	size_t count;
 
@@ -309,7 +309,7 @@ static void get_inner(struct reader *r, struct inner_job *out)
 	out->has_own_network = get_bool(r);
 	get_network(r, &out->network);
 	out->waits = get_bool(r);
-	get_walls(r, &out->landlock);
+	get_landlock(r, &out->landlock);
 	get_limits(r, &out->limits);
 	out->limits_processes = get_bool(r);
 	out->open_files.rlim_cur = (rlim_t)get(r);

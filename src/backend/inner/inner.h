@@ -197,14 +197,14 @@ struct filter_options filter_options_for(const struct plan *plan, const struct f
 	NONNULL;
 
 /*
- * Fills in `job`, the filter included, except for `channel`, `walls` and `reopened`. Expects
+ * Fills in `job`, the filter included, except for `channel`, `landlock` and `reopened`. Expects
  * `has_no_mounts`, `has_writable`, `has_own_network`, `landlock.abi` and `streams` to be set.
  * ERR_LIMIT, ERR_POLICY, ERR_NOMEM.
  */
 int inner_prepare_command(struct arena *a, const struct launch *in, struct inner_job *job,
 			  struct err *e) MUST_CHECK NONNULL;
 
-/* inner_check_stdio(), inner_find_streams() and the above; expects `walls` to be complete. */
+/* inner_check_stdio(), inner_find_streams() and the above; expects `landlock` to be complete. */
 int inner_prepare(struct arena *a, const struct launch *in, struct inner_job *job, struct err *e)
 	MUST_CHECK NONNULL;
 

@@ -95,8 +95,8 @@ static bool has_writable(const struct plan *plan)
 	return false;
 }
 
-static int make_walls(struct arena *a, const struct launch *in, uint32_t abi,
-		      struct landlock_rules *out, struct err *e)
+static int lower_rules(struct arena *a, const struct launch *in, uint32_t abi,
+		       struct landlock_rules *out, struct err *e)
 {
 	kernel_mounts kernel = { .items = NULL };
 	struct landlock_facts facts = { .abi = abi,
@@ -171,12 +171,12 @@ static int start(struct inner_job *job, struct sandbox *s, struct err *e)
 }
 
 /* Makes the ruleset for this plan on this kernel. */
-static int raise_walls(struct arena *a, const struct launch *in, struct inner_job *job,
-		       struct sandbox *s, struct err *e)
+static int make_ruleset(struct arena *a, const struct launch *in, struct inner_job *job,
+			struct sandbox *s, struct err *e)
 {
 	struct init_message why;
 
-	if (make_walls(a, in, job->landlock.abi, &job->landlock, e) < 0 ||
+	if (lower_rules(a, in, job->landlock.abi, &job->landlock, e) < 0 ||
 	    list_writable(a, &job->landlock, &s->writable, e) < 0 ||
 	    inner_check_stdio(a, in, job, e) < 0)
 		return err_result(e);
@@ -216,7 +216,7 @@ static int bring_up(struct arena *a, const struct launch *in, struct inner_job *
 
 	if (start(job, s, e) < 0)
 		return err_result(e);
-	r = raise_walls(a, in, job, s, e) < 0 || look_for_sockets(job, s, e) < 0 ||
+	r = make_ruleset(a, in, job, s, e) < 0 || look_for_sockets(job, s, e) < 0 ||
 			    send_go(in, job, s, e) < 0
 		    ? err_result(e)
 		    : inner_wait_ready(job, s, &first, e);
@@ -248,7 +248,7 @@ static int describe(struct arena *a, const struct launch *in, struct buf *out, s
 	struct landlock_rules landlock;
 	uint32_t abi = 0;
 
-	if (find_abi(&abi, e) < 0 || make_walls(a, in, abi, &landlock, e) < 0)
+	if (find_abi(&abi, e) < 0 || lower_rules(a, in, abi, &landlock, e) < 0)
 		return err_result(e);
 	buf_printf(out, "Landlock, ABI %u\n", landlock.abi);
 	for (size_t i = 0; i < landlock.rules.count; i++) {
