@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who connected: the supervisor sees it and tells, by the address and port that the
- * connection comes from, and where it goes: from one port there may be several. That may be
- * before or after it is accepted, and also after a short request has been answered; so what
- * it said is kept for a while.
+ * Finds out which process holds the other end of a connection. The supervisor sees each connect()
+ * and sends the pid together with the connection's source and destination; several connections may
+ * share a source port. That message may come before or after the proxy accepts the connection, even
+ * after it has answered a short request. So the proxy keeps each message for a while.
  */
 #include <string.h>
 
@@ -11,8 +11,8 @@
 
 enum {
 	BUCKETS = 4096,	 /* of clients, by their port */
-	HEARD = 4096,	 /* attributions without a client */
-	HEARD_MS = 5000, /* by then a port may be another's */
+	HEARD = 4096,	 /* messages that no client matches yet */
+	HEARD_MS = 5000, /* the kernel may reuse the port afterwards */
 };
 
 struct heard {
@@ -46,7 +46,7 @@ static void name(struct client *c, int32_t pid, const char *program)
 	c->program[sizeof(c->program) - 1] = '\0';
 }
 
-/* What was heard about that peer. */
+/* Finds the message about that peer. */
 static struct heard *recall(struct server *s, const struct ip *ip, uint16_t port,
 			    uint16_t host_port)
 {
@@ -67,7 +67,7 @@ void attribution_add(struct server *s, const struct proxy_order *o)
 		if (c->peer_port == o->port && attribution_host_port(c) == o->host_port &&
 		    is_same(&c->peer, &o->address))
 			name(c, o->pid, o->program);
-	/* Also then: a record of its first request may be waiting for it. */
+	/* The message may be there already while a record of the first request waits for it. */
 	*h = (struct heard){ .ip = o->address,
 			     .port = o->port,
 			     .host_port = o->host_port,

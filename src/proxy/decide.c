@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See decide.h. The matcher is plan/net.c, the same that answers `cordon why`. Rules that
- * come while the proxy runs are added to a copy of the policy: an allow as a grant (P18),
- * a deny in a narrowing layer above all others, so that it counts whatever the profile
- * says. The tables of the matcher are then built anew in the other of two arenas; an
- * answer is copied out, so nothing points into the one before.
+ * See decide.h. The matcher is plan/net.c, which also answers `cordon why`. Rules that are added
+ * while the proxy runs go into a copy of the policy: an allow as a grant (P18); a deny into a
+ * narrowing layer above all others, so that it applies whatever the profile says. The matcher's
+ * tables are then rebuilt in the other of two arenas. Answers are copied out, so nothing points
+ * into the old tables.
  */
 #include "proxy/decide.h"
 
@@ -16,16 +16,16 @@
 
 enum {
 	LIVE_RULES_MAX = 1024,	 /* of either kind */
-	LIVE_TEXT_BYTES = 2048,	 /* of one, parsed: its name, its whole text */
-	TABLE_BYTES_A_RULE = 96, /* pointers in plan/net_table.c, sorting included */
+	LIVE_TEXT_BYTES = 2048,	 /* of one parsed rule: its name and its whole text */
+	TABLE_BYTES_A_RULE = 96, /* pointers in plan/net_table.c, with room to sort them */
 	TABLE_BYTES_A_LAYER = 1024,
 	PARSE_BYTES = 4096, /* what parsing one host or pattern takes */
 };
 
 struct rules {
-	size_t bytes; /* of the mapping that all of this is in */
+	size_t bytes; /* of the mapping that holds all of this */
 	struct policy policy;
-	struct layer *live; /* the last of the policy's layers: denies */
+	struct layer *live; /* the last layer of the policy: denies */
 	bool has_decider;
 	const struct net *net;
 	struct arena tables[2];
@@ -37,7 +37,7 @@ struct rules {
 
 /* ---- Targets ----------------------------------------------------------------------- */
 
-/* As much as fits, at whole characters; the end of a file's name says more than its start. */
+/* Copies as much as fits, at whole characters. A file name keeps its end, which tells more. */
 static void copy_text(char *out, size_t size, struct str text)
 {
 	struct str part = str_first(text, size - 1);
@@ -63,7 +63,7 @@ struct hostname target_host(const struct target *t)
 	return (struct hostname){ .is_ip = t->is_ip, .ip = t->ip, .name = str_of(t->name) };
 }
 
-/* The text of an address is its normal form, too. */
+/* The text of an address is also its normal form. */
 bool target_is_same(const struct target *a, const struct target *b)
 {
 	return a->port == b->port && a->is_ip == b->is_ip && strcmp(a->name, b->name) == 0;
@@ -111,7 +111,7 @@ static size_t table_bytes(const struct policy *p)
 	       TABLE_BYTES_A_LAYER * (p->layers.count + 1);
 }
 
-/* Builds the tables of what the policy says now; the ones before stay when that fails. */
+/* Rebuilds the tables from the policy. If that fails, the old ones stay. */
 static int build(struct rules *r, struct err *e)
 {
 	unsigned next = 1 - r->current;
@@ -144,7 +144,7 @@ static struct layer live_layer(struct net_rule *room)
 	return l;
 }
 
-/* The policy with `room` for more rules, which an arena would touch; the rest in `a`. */
+/* Copies the policy with `room` for more rules; the arena `a` holds the rest. */
 static int copy_policy(struct rules *r, const struct policy *p, struct net_rule *room,
 		       struct arena *a, struct err *e)
 {
@@ -178,13 +178,13 @@ static size_t policy_bytes(const struct policy *p)
 	       (size_t)2 * LIVE_RULES_MAX * LIVE_TEXT_BYTES;
 }
 
-/* Sizes that keep what follows aligned. */
+/* Rounds up, so that what follows stays aligned. */
 static size_t round_up(size_t bytes)
 {
 	return (bytes + 63) / 64 * 64;
 }
 
-/* What is only told is left out where it does not fit: a character has up to four bytes. */
+/* Leaves out what is only shown if it does not fit; a character has up to four bytes. */
 int rule_place_find(struct rule_place *out, const struct policy *policy, struct err *e)
 {
 	scoped_arena a = ARENA_INIT((size_t)64 * RULE_PLACE_BYTES);
@@ -346,8 +346,8 @@ static bool passes(const struct rules *r, const struct hostname *host, uint16_t 
 }
 
 /*
- * The answer changes only at the edges of rules: the lowest port that passes is 1, the
- * first one of an allow, or the one behind a deny.
+ * The answer changes only at the bounds of rules. So the lowest port that is allowed is 1, the
+ * first of an allow, or the one after a deny.
  */
 static bool passes_at_edge(const struct rules *r, const struct hostname *host,
 			   const struct net_rule *rules, size_t count)

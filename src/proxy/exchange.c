@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One decision: judged, perhaps asked, dialled, recorded. */
+/* One decision: checks the policy, asks the user if needed, dials, and records the outcome. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -17,7 +17,7 @@ struct question {
 
 struct questions {
 	struct pool pool;
-	struct question *first, *last; /* the oldest first: all wait equally long */
+	struct question *first, *last; /* oldest first: all have the same time limit */
 	struct timer timer;
 	uint64_t last_id;
 };
@@ -30,7 +30,7 @@ static uint64_t real_time_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Not all of it: the texts end at their NUL, and this is done for each request. */
+/* Clears only what is needed, because this runs for each request; texts end at their NUL. */
 static void clear(struct exchange *x)
 {
 	struct proxy_record *r = &x->record;
@@ -80,7 +80,7 @@ bool exchange_begin(struct client *c, enum proxy_protocol protocol)
 
 /* ---- Policy ---------------------------------------------------------------------------------- */
 
-/* A text of the same size, up to its end. */
+/* Compares texts of the same size, up to their NUL. */
 static void copy_text(char *to, const char *from, size_t size)
 {
 	size_t n = strnlen(from, size - 1);
@@ -180,7 +180,7 @@ void exchange_set_reason(struct exchange *x, enum proxy_reason reason, int os_er
 
 struct refusal exchange_refusal(const struct exchange *x)
 {
-	/* The name is allowed; it is what it resolves to that is not. */
+	/* The name is allowed, but not an address that it resolves to. */
 	bool is_by_address =
 		x->record.has_address && !x->target.is_ip &&
 		(x->record.reason == PROXY_DENIED_PRIVATE || x->record.reason == PROXY_DENIED_RULE);
@@ -207,7 +207,7 @@ static void dialled(void *user, const struct dial_result *result)
 	x->record.has_address = result->has_address;
 	x->record.address = result->address;
 	if (result->fd < 0) {
-		/* The name was allowed; what it stands for is not. */
+		/* The name is allowed, but not an address that it resolves to. */
 		if (proxy_is_denial(result->reason)) {
 			x->judgement = result->judgement;
 			exchange_note_judgement(x);
@@ -315,8 +315,9 @@ int questions_make(struct questions **out, struct err *e)
 }
 
 /*
- * The number under which the same is asked already; 0: it is not. SECURITY: all that the
- * answer may have been given for has to be the same, and who it is has to be known.
+ * The id of a pending question about the same request; 0: none. SECURITY: everything that the user
+ * saw in the question must be equal, and the process must be known. Else one process could use an
+ * answer that was meant for another process or another request.
  */
 static uint64_t asked_already(const struct questions *all, const struct client *c)
 {
@@ -352,7 +353,7 @@ static void add_question(struct questions *all, struct question *q)
 	all->last = q;
 }
 
-/* A program that opens ten connections at once is one question. */
+/* A program that opens ten connections at once causes one question. */
 bool question_ask(struct client *c)
 {
 	struct server *s = c->server;
@@ -372,7 +373,7 @@ bool question_ask(struct client *c)
 				.until_ms = loop_now() + s->limits.ask_ms };
 	add_question(all, q);
 	c->question = q;
-	/* The client itself has no deadline meanwhile. */
+	/* The client has no deadline while the user is asked. */
 	client_set_deadline(c, 0);
 	all->timer.due = questions_expire;
 	all->timer.user = s;
@@ -419,8 +420,8 @@ static struct question *find_question(struct server *s, uint64_t id)
 }
 
 /*
- * That there is none: the clients have gone meanwhile, or time was up. The answer is for those
- * who have asked by now: who is told may ask again at once, and that is another question.
+ * It is fine if no such question is left: the clients have gone, or time is up. The answer applies
+ * to the questions of now: a client that is told may ask again at once, and that is a new question.
  */
 void question_answer(struct server *s, uint64_t id, bool is_allowed)
 {

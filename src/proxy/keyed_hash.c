@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SipHash with one round for each word and three at the end (Aumasson, Bernstein 2012). */
+/* SipHash-1-3: one round for each word and three at the end (Aumasson, Bernstein 2012). */
 #include "proxy/keyed_hash.h"
 
 #include <string.h>

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What lasts is told of before it has ended: a record comes with the end of what it tells of,
- * and when somebody is killed that end never comes. So each exchange that has a server is in a
- * list while bytes may go through, oldest first, and one that has been there for a second is
- * told as one that is open. Most are gone by then, and have one record as ever; the list costs
- * them a few pointers, and the timer rings some times a second at most.
+ * Records connections while they are open. A record is normally sent at the end of a connection; if
+ * the proxy is killed, that end never comes. So each exchange with a server is in a list while
+ * bytes may flow, oldest first. After a second in the list it gets a record as "open". Most are
+ * gone by then and have one record; for them the list costs a few pointers, and the timer fires at
+ * most a few times a second.
  */
 #include "proxy/server.h"
 
 enum {
 	LASTING_MS = 1000,
 	PAUSE_MS = 250, /* between two looks */
-	RETRY_MS = 20,	/* when the parent has to read first */
+	RETRY_MS = 20,	/* while the parent has to read first */
 };
 
 static void take_out(struct lasting *all, struct exchange *x)
@@ -38,7 +38,7 @@ static int look(void *user, struct err *e)
 	while (all->first && all->first->open_ms + LASTING_MS <= now) {
 		struct exchange *x = all->first;
 
-		/* A refusal is under way to be told itself. */
+		/* A refusal gets its own record. */
 		if (!x->is_final && !exchange_tell_open(x)) {
 			next_ms = now + RETRY_MS;
 			break;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What waits for the parent: answers first, then records in the order in which they were
- * finished. Nothing is ever thrown away: an exchange keeps its record until it is sent, and
- * when too many wait no new one is begun.
+ * Messages that wait for the parent: answers first, then records in the order in which they were
+ * finished. None is ever dropped: an exchange keeps its record until it is sent, and while too many
+ * wait the proxy accepts no new work.
  *
- * Of equal refusals the first goes at once; those that follow it within a second are
- * counted in one record. SECURITY: who makes up a new target for each could still fill the
- * log until what others have done is rotated out of it. After the first ten thousand they
- * go out one by one, and when too many wait the command has to wait with them.
+ * The first of equal refusals goes out at once. Those that follow within a second are counted in
+ * one record. SECURITY: after the first ten thousand refusals, send one at a time. Else a command
+ * that makes up a new target for each request could fill the audit log, until rotation removes the
+ * records of others. While too many wait, the command has to wait too.
  */
 #include "os/fd_pass.h"
 #include "os/socket.h"
@@ -19,12 +19,12 @@
 enum {
 	MAX_POSTS = 1024,
 	MAX_POSTS_BEFORE_ORDERS = 512, /* the rest is for answers to orders that were read */
-	MAX_WAITING = 512,	       /* records; then no new work is begun */
+	MAX_WAITING = 512,	       /* records; then the proxy accepts no new work */
 	RECENT = 64,
 	TOGETHER_MS = 1000,
 	FREE_REFUSALS = 10000, /* of a run; then one in a */
 	REFUSAL_MS = 50,
-	ATTRIBUTION_MS = 50, /* what the parent needs to say who has connected */
+	ATTRIBUTION_MS = 50, /* for the parent to say which process connected */
 	DRAIN_MS = 10000,
 };
 
@@ -33,7 +33,7 @@ struct post {
 	struct proxy_message message;
 };
 
-/* A refusal that was sent a moment ago, and the equal ones since. */
+/* A refusal that was just sent, and the equal ones since. */
 struct recent {
 	uint64_t hash;
 	uint64_t sent_ms;
@@ -47,10 +47,10 @@ struct outbox {
 	uint32_t waiting;
 	struct timer timer;
 	bool is_blocked; /* the channel is full */
-	uint32_t events; /* of the channel that are waited for */
+	uint32_t events; /* that the channel's watcher waits for */
 	struct recent recent[RECENT];
 	uint64_t refusals;
-	uint64_t next_refusal_ms; /* not before, once there were too many */
+	uint64_t next_refusal_ms; /* the earliest time for the next one, after FREE_REFUSALS */
 };
 
 int outbox_make(struct outbox **out, struct err *e)
@@ -115,7 +115,7 @@ static bool is_refusal(const struct proxy_record *r)
 	       r->reason == PROXY_BAD_TOKEN;
 }
 
-/* True when it was counted in one that waits. */
+/* True if a waiting record counts it. */
 static bool join_equal(struct server *s, struct exchange *x)
 {
 	struct recent *slot;
@@ -183,7 +183,7 @@ static void flush_soon(struct server *s, uint64_t at_ms)
 		wake_at(s, at_ms);
 		return;
 	}
-	/* It is never from here that the proxy ends: the channel itself says so, too. */
+	/* Never ends the proxy from here: the channel's watcher sees the same error. */
 	if (outbox_flush(s, &s->failure) < 0)
 		s->is_ending = true;
 }
@@ -292,7 +292,7 @@ static int send_record(struct server *s, struct exchange *x)
 	return 0;
 }
 
-/* Those whose time has come. `*next_ms` is when the first of the others' does. */
+/* Sends those that are due. `*next_ms`: when the first of the others is. */
 static int send_records(struct server *s, bool all, uint64_t *next_ms)
 {
 	uint64_t now = loop_now();

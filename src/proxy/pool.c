@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pools over anonymous memory. */
+/* Pools in anonymous mappings. */
 #include "proxy/pool.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ int pool_make(struct pool *p, size_t item_bytes, uint32_t count, struct err *e)
 {
 	size_t bytes;
 
-	/* Aligned for any object, and no two in one line of the cache. */
+	/* Aligned for any object, and no two share a cache line. */
 	item_bytes = (item_bytes + 63) & ~(size_t)63;
 	if (__builtin_mul_overflow(item_bytes, (size_t)count, &bytes))
 		return FAIL(e, ERR_LIMIT, "a pool of %u things is too large", count);

@@ -12,7 +12,7 @@
 #include "os/socket.h"
 #include "proxy/server.h"
 
-enum { REST_MS = 10000 }; /* for the last records, all in all */
+enum { REST_MS = 10000 }; /* for all the last records together */
 
 struct start {
 	const struct proxy_options *options;
@@ -63,7 +63,7 @@ int proxy_send(const struct proxy *p, const struct proxy_order *order, const int
 	return 0;
 }
 
-/* Of a bool that may hold any byte. */
+/* Makes a bool of one that may hold any byte. */
 static bool is_set(const bool *b)
 {
 	unsigned char byte;
@@ -72,7 +72,10 @@ static bool is_set(const bool *b)
 	return byte != 0;
 }
 
-/* SECURITY: who sent it reads untrusted bytes, and may have been taken over by them. */
+/*
+ * SECURITY: make the message safe to read: bools are 0 or 1, texts end in a NUL. The proxy reads
+ * untrusted bytes and may have been taken over; it could make this process read past a text.
+ */
 static void make_sound(struct proxy_message *m)
 {
 	struct proxy_record *r = &m->record;
@@ -95,7 +98,10 @@ int proxy_receive(const struct proxy *p, struct proxy_message *out)
 {
 	ssize_t n;
 
-	/* That it ended with orders unread comes first and once; what it said before, then. */
+	/*
+	 * ECONNRESET comes first and once, if the proxy ended with orders unread. Then come its
+	 * messages.
+	 */
 	do
 		n = fd_pass_hear(p->channel, out, sizeof(*out));
 	while (n < 0 && (errno == EINTR || errno == ECONNRESET));
@@ -119,8 +125,8 @@ int proxy_failure(const struct proxy_message *m, struct err *e)
 }
 
 /*
- * Hands out records until it says no more: true. It may be silent for that long, and take ten
- * seconds in all: each of many records has to be written.
+ * Passes on records until the proxy closes the channel: true. The proxy may be silent for
+ * `silence_ms` and take ten seconds in all, because writing many records takes time.
  */
 static bool read_rest(const struct proxy *p, uint32_t silence_ms,
 		      void (*record)(void *user, const struct proxy_record *record), void *user)
@@ -149,12 +155,18 @@ bool proxy_stop(struct proxy *p, uint32_t silence_ms,
 
 	if (p->pid <= 0)
 		return true;
-	/* It sees the end of its orders, and can still tell what is left to be told. */
+	/* The proxy sees that no more orders come, and can still send its last records. */
 	(void)socket_shut_down(p->channel);
 	is_whole = read_rest(p, silence_ms, record, user);
-	/* SECURITY: that it says no more does not mean that it ends: it would be waited for. */
+	/*
+	 * SECURITY: kill the proxy. One that was taken over could close the channel and not exit,
+	 * and the caller would wait for ever.
+	 */
 	os_end(p->pidfd);
-	/* Nor that it has told all: one that was killed has not. */
+	/*
+	 * A closed channel does not mean that every record came: a proxy that was killed has not
+	 * sent all.
+	 */
 	is_whole = os_reap(p->pidfd) <= 0 && is_whole;
 	fd_done(&p->channel);
 	fd_done(&p->pidfd);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a client is told that does not get what it asked for: what it was, which rule
- * forbids it, and how to allow it. Names, methods and details come from inside; all text
- * goes through utf8_add_shown() or the JSON writer, so that no control character can end
- * a header or speak to a terminal.
+ * What a refused client reads: what was refused, which rule refuses it, and how to allow it. Names,
+ * methods and details come from inside the sandbox. So all text goes through utf8_add_shown() or
+ * the JSON writer; no control character can end a header or control a terminal.
  */
 #include "proxy/decide.h"
 
@@ -38,7 +37,7 @@ static const char *status_phrase(unsigned status)
 	case 400:
 		return "Bad Request";
 	case 403:
-		return "Forbidden by Cordon"; /* which some clients show, and not the body */
+		return "Forbidden by Cordon"; /* some clients show this and not the body */
 	case 407:
 		return "Proxy Authentication Required";
 	case 417:
@@ -63,7 +62,8 @@ uint8_t refusal_socks_reply(enum proxy_reason reason)
 	if (proxy_is_denial(reason) || reason == PROXY_BAD_TOKEN)
 		return 2; /* connection not allowed by ruleset */
 	if (reason == PROXY_FAILED_UNREACHABLE)
-		return 3; /* network unreachable: so that it is not taken for a look-up */
+		/* network unreachable, so that clients don't show it as a failed look-up */
+		return 3;
 	if (reason == PROXY_FAILED_LOOKUP)
 		return 4; /* host unreachable, which clients show as "can't resolve" */
 	if (reason == PROXY_FAILED_REFUSED)
@@ -96,7 +96,7 @@ static void add_shown(struct buf *b, struct str text)
 	buf_add_text(b, utf8_show(text, shown, sizeof(shown)));
 }
 
-/* The host as a rule would name it, IPv6 in brackets when a port follows. */
+/* Writes the host as a rule names it; IPv6 in brackets if a port follows. */
 static void add_host(struct buf *b, const struct target *t, bool with_port)
 {
 	bool brackets = with_port && t->is_ip && !ip_is_v4(&t->ip);
@@ -130,7 +130,7 @@ static void add_place(struct buf *b, const struct judgement *j)
 	buf_add_char(b, ')');
 }
 
-/* A pattern in quotes; a line of a file (mode = "limited") has its own. */
+/* Quotes a pattern. A line of a file (mode = "limited") has its own quotes. */
 static void add_rule(struct buf *b, const struct judgement *j)
 {
 	const char *quote;
@@ -146,7 +146,7 @@ static void add_rule(struct buf *b, const struct judgement *j)
 
 /* ---- How to allow it --------------------------------------------------------------------- */
 
-/* What a rule has to name: the port only where it is none that everybody means. */
+/* The value for a rule: has the port only if it is not a usual one. */
 static void add_pattern(struct buf *b, const struct refusal *r)
 {
 	const struct target *t = r->target;
@@ -172,7 +172,7 @@ static void add_entry(struct buf *b, const struct rule_place *place)
 
 static void add_allow_host(struct buf *b, const struct refusal *r)
 {
-	/* P13: names of loopback need their addresses too, which are these two. */
+	/* P13: a rule for a loopback name must also name these two addresses. */
 	bool needs_both = r->reason == PROXY_DENIED_PRIVATE && !r->address && !r->target->is_ip;
 	const struct rule_place *place = r->judgement ? r->judgement->place : NULL;
 
@@ -196,7 +196,7 @@ static void add_allow_host(struct buf *b, const struct refusal *r)
 	buf_add_text(b, place->words);
 }
 
-/* "" when there is nothing that would. */
+/* "" if nothing would allow it. */
 static void add_way(struct buf *b, const struct refusal *r)
 {
 	const struct judgement *j = r->judgement;
@@ -293,7 +293,7 @@ static void add_denial(struct buf *b, const struct refusal *r)
 	}
 }
 
-/* Three things that a person mends in three ways. */
+/* Three failures, which a person mends in three ways. */
 static const char *lookup_words(int os_error)
 {
 	if (os_error == ENOENT)
@@ -334,7 +334,7 @@ static const char *failure_words(const struct refusal *r)
 
 void refusal_why(const struct refusal *r, struct buf *out)
 {
-	/* What is malformed is the request, wherever it was to go. */
+	/* The request itself is malformed, wherever it was to go. */
 	if (r->reason == PROXY_BAD_REQUEST)
 		buf_add_text(out, "the request");
 	else
@@ -343,7 +343,7 @@ void refusal_why(const struct refusal *r, struct buf *out)
 		add_denial(out, r);
 	else
 		buf_add_text(out, failure_words(r));
-	/* HTTP statuses are no errnos: those end below 200. */
+	/* Errnos end below 200, HTTP statuses begin there. */
 	if (r->reason == PROXY_FAILED_UPSTREAM && r->os_error >= 200)
 		buf_printf(out, " (its status: %d)", r->os_error);
 }
@@ -383,7 +383,7 @@ void refusal_text(const struct refusal *r, struct buf *out)
 		buf_add_text(&b, "; to allow it: ");
 		buf_add(&b, buf_str(&w));
 	}
-	/* A cut, at a whole character, loses the way out and not the why. */
+	/* If the text is cut, at a whole character, it loses how to allow it, and not why. */
 	size_t room = out->max - out->len;
 	while (room < b.len && room > 0 && ((unsigned char)b.p[room] & 0xC0) == 0x80)
 		room--;
@@ -464,7 +464,7 @@ void refusal_answer(const struct refusal *r, bool wants_json, bool is_head, bool
 	refusal_text(r, &message);
 	if (wants_json)
 		add_json(&body, r, buf_str(&message));
-	/* Escapes may swell a JSON text beyond all bounds; what matters is told either way. */
+	/* Escapes can make a JSON text very long; then the answer is text. */
 	if (!wants_json || body.failed != ERR_OK) {
 		wants_json = false;
 		buf_clear(&body);

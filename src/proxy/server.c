@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of the process: what it takes from its parent, the loop, its end. */
+/* The life of the process: what it takes from its parent, the loop, and the end. */
 #include "proxy/server.h"
 
 #include <errno.h>
@@ -15,13 +15,16 @@ enum {
 	ORDERS_AT_ONCE = 32,
 	ACCEPTS_AT_ONCE = 64,
 	MAX_DIALS = 2048,
-	SPARE_EXCHANGES = 2048, /* of clients that are gone, and of connects that were refused */
-	/* Look-ups 200, sockets in stock 128, connections of the resolver inside 128, and a few. */
+	SPARE_EXCHANGES = 2048, /* of clients that have ended, and of connects that were refused */
+	/*
+	 * 200 look-ups, 128 sockets in stock, 128 connections of the resolver inside, and a few
+	 * more.
+	 */
 	OWN_DESCRIPTORS = 512,
 	MIN_CONNECTIONS = 16,
 	/*
-	 * What the kernel keeps of streams that nobody reads: as it sees fit for the first
-	 * ones (megabytes, for fast links far away), then the less the more there are.
+	 * How much the kernel may buffer for streams that nobody reads. The first ones get as much
+	 * as it likes (megabytes, for fast links far away); the more there are, the less each gets.
 	 */
 	UNBOUND_CONNECTIONS = 64,
 	BUFFERS_BYTES = 64 << 20,
@@ -61,21 +64,23 @@ static int make_parts(struct server *s, const struct proxy_options *o,
 	return 0;
 }
 
-/* Each client may need a second descriptor, and a pipe now and then. */
+/* Each client may need a second descriptor, and sometimes a pipe. */
 static void fit_to_descriptors(struct proxy_limits *limits)
 {
 	uint64_t files = fd_limit(), own, fit;
 
 	if (files == 0)
 		return;
-	/* Where there are few, most: without a look-up a connection is of no use. */
+	/*
+	 * If there are few descriptors, look-ups get most: without one a connection is of no use.
+	 */
 	own = MIN_OF((uint64_t)OWN_DESCRIPTORS, files - files / 4);
 	fit = (files - own) / 2;
 	fit = MAX_OF(fit, (uint64_t)MIN_CONNECTIONS);
 	limits->connections = (uint32_t)MIN_OF((uint64_t)limits->connections, fit);
 }
 
-/* NULL when it can't be made; what there is of it ends with the process. */
+/* NULL if it can't be made; the process exits then, which frees the rest. */
 static struct server *make(const struct proxy_options *options, const struct rule_place *place,
 			   struct err *e)
 {
@@ -102,7 +107,7 @@ static const struct protocol *protocol_of(uint8_t role)
 	return role == PROXY_MIXED ? &protocol_first_byte : &protocol_forward;
 }
 
-/* One connection; false when there is no other for now. */
+/* Accepts one connection. False: there is no other now. */
 static bool accept_one(struct listener *l)
 {
 	struct server *s = l->server;
@@ -111,7 +116,10 @@ static bool accept_one(struct listener *l)
 	int fd = socket_accept(l->watcher.fd, &from);
 
 	if (fd < 0) {
-		/* SECURITY: a listener that stays ready without descriptors left would spin. */
+		/*
+		 * SECURITY: stop accepting while no descriptors are left. The listener would stay
+		 * ready, and a client could make the proxy spin.
+		 */
 		if (fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM)
 			server_set_accepting(s, false);
 		return fd == -ECONNABORTED || fd == -EINTR;
@@ -154,13 +162,13 @@ void server_set_accepting(struct server *s, bool is_accepting)
 			loop_remove(&s->loop, &l->watcher);
 		else if (!l->watcher.is_added &&
 			 loop_add(&s->loop, &l->watcher, LOOP_IN, &s->failure) < 0)
-			s->is_accepting = false; /* the next look at the deadlines tries again */
+			s->is_accepting = false; /* the next tick tries again */
 	}
 }
 
 /*
- * What is accepted inherits the options. A listener on the host, as opposed to one of the
- * sandbox, is never dialled: nobody can make the proxy talk to itself.
+ * Accepted connections inherit the options. The dialer never dials a listener on the host, so that
+ * no client can make the proxy talk to itself.
  */
 static int prepare_listener(struct server *s, int fd, struct err *e)
 {
@@ -230,7 +238,7 @@ static void add_rule(struct server *s, const struct proxy_order *o)
 	(void)outbox_post(s, &m);
 }
 
-/* Everybody inside is dead, and may have sent something before. */
+/* Every process inside has ended, and may have sent something before. */
 static bool has_sent(const struct client *c)
 {
 	char first;
@@ -271,7 +279,10 @@ static void finish(struct server *s)
 	}
 }
 
-/* SECURITY: who has not got all that was sent must not take it for the whole. */
+/*
+ * SECURITY: reset the connection, so that the peer sees that the stream is incomplete. Else it
+ * could take a part of a file or a message for the whole.
+ */
 static void cut_client(struct client *c)
 {
 	if (c->protocol == &protocol_tunnel)
@@ -313,7 +324,7 @@ static int obey(struct server *s, const struct proxy_order *o, const int *fds, s
 	}
 }
 
-/* What can't be carried out ends the proxy, and with it the run: the parent is trusted. */
+/* An order that fails ends the proxy, and with it the run: the parent is trusted. */
 static int read_orders(void *user, uint32_t events, struct err *e)
 {
 	struct server *s = user;
@@ -363,8 +374,8 @@ static _Noreturn void fail(int channel, const struct err *e)
 }
 
 /*
- * The end of the channel says that the parent is gone, unless a copy of its other end has
- * been left in a process that the parent forked; so the parent itself is watched, too.
+ * The channel closes when the parent ends, unless a process that the parent forked holds a copy of
+ * the other end. So the proxy also watches the parent itself.
  */
 static int watch_parent(struct server *s, pid_t parent, struct err *e)
 {
@@ -419,9 +430,9 @@ void server_run(const struct proxy_options *options, const struct rule_place *pl
 	struct err e = ERR_INIT;
 	struct server *s;
 
-	/* That somebody cancels the thread that forked is nothing to this process. */
+	/* A cancel of the thread that forked does not concern this process. */
 	os_disable_cancel();
-	/* Here and not in the parent, which has a sandbox to make in the meantime. */
+	/* In this process and not in the parent, which makes the sandbox in the meantime. */
 	s = make(options, place, &e);
 	if (!s)
 		fail(channel, &e);

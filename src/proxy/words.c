@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names that reasons and protocols have in answers, reports and the audit log. */
+/* The names of reasons and protocols in answers, reports and the audit log. */
 #include "proxy/channel.h"
 
 #include "base/macros.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that know nothing of proxies. When one is about to connect somewhere, the
- * supervisor asks here first: a listener is put at that very address inside the sandbox,
- * the connect is let go on, and what is accepted says by its own address where it was to
- * go. The question is only for a quick answer; the judgement that counts is the one at
- * accept, because a connection may come without it.
+ * Programs that do not use a proxy. When one is about to connect somewhere, the supervisor asks
+ * here first. The proxy then listens at that very address inside the sandbox, and the supervisor
+ * lets the connect() continue. The local address of the accepted connection says where the program
+ * wanted to go. Answering the supervisor is only a shortcut: the decision that counts is made on
+ * accept, because connections can also come without being announced.
  *
- * A listener is closed as soon as those that were announced have come: the port belongs
- * to the command's own servers.
+ * The proxy closes a listener as soon as the announced connections have come, because the port
+ * belongs to the command's own servers.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,9 +22,9 @@ enum {
 	MAX_PENDING = 512,
 	STOCK = 64,
 	LOW_STOCK = 4,
-	CALLERS = 8,	 /* whose connects to one place are under way */
-	PLACE_MS = 5000, /* for a connect that was announced; a handshake on loopback */
-	NONE_MS = 1000,	 /* before sockets are asked for again that there were none of */
+	CALLERS = 8,	 /* processes with a connect to this place under way */
+	PLACE_MS = 5000, /* how long an announced connect may take; it is a handshake on loopback */
+	NONE_MS = 1000,	 /* how long to wait before asking for sockets again */
 	BACKLOG = 128,
 	ACCEPTS_AT_ONCE = 16,
 };
@@ -46,7 +46,7 @@ struct spot {
 	uint32_t caller_count;
 };
 
-/* An order that waits for a socket, or for room. */
+/* A connect that waits for a socket, or for room. */
 struct pending {
 	struct pending *next;
 	struct proxy_order order;
@@ -118,7 +118,7 @@ void on_demand_take(struct server *s, bool is_v4, int fd)
 		fd_done(&fd);
 }
 
-/* Who waits for one is refused by on_demand_retry(), and who comes within a moment at once. */
+/* on_demand_retry() refuses those that wait; who comes within NONE_MS is refused at once. */
 void on_demand_none(struct server *s, bool is_v4)
 {
 	struct stock *stock = stock_of(s, is_v4);
@@ -185,7 +185,7 @@ static void expect(struct spot *p, const struct proxy_order *o)
 
 static void begin(struct client *c);
 
-/* NULL: no other one for now. */
+/* NULL: no other place is free now. */
 static struct client *accept_one(struct spot *p)
 {
 	struct os_address from;
@@ -194,7 +194,10 @@ static struct client *accept_one(struct spot *p)
 	int fd = socket_accept(p->watcher.fd, &from);
 
 	if (fd < 0) {
-		/* Without descriptors it is reset, instead of ready for ever. */
+		/*
+		 * Without a free descriptor, resets the connection, so that the listener does not
+		 * stay ready.
+		 */
 		if (fd != -EAGAIN && fd != -ECONNABORTED && fd != -EINTR)
 			p->expected = 0;
 		return NULL;
@@ -210,7 +213,7 @@ static struct client *accept_one(struct spot *p)
 	return c;
 }
 
-/* The port is free again before anything else is done for them. */
+/* Frees the port before anything else is done for the connections. */
 static int accept_ready(void *user, uint32_t events, struct err *e)
 {
 	struct client *accepted[ACCEPTS_AT_ONCE];
@@ -276,7 +279,7 @@ static int open_place(struct server *s, int fd, const struct proxy_order *o, str
 	return 0;
 }
 
-/* Connects that were announced and never came. */
+/* Drops announced connects that never came. */
 static int expire_places(void *user, struct err *e)
 {
 	struct server *s = user;
@@ -305,7 +308,7 @@ static void answer(struct server *s, const struct proxy_order *o, int os_error)
 					 .id = o->id,
 					 .os_error = os_error };
 
-	/* There is room: orders are read only while there is. */
+	/* There is room, because the proxy reads orders only while there is. */
 	(void)outbox_post(s, &m);
 }
 
@@ -319,8 +322,9 @@ static void refuse(struct server *s, const struct proxy_order *o, struct exchang
 }
 
 /*
- * What the network can't do for it. SECURITY: with EADDRINUSE the command itself listens on
- * that port at every address; were the connect let go on, it would reach the wrong server.
+ * The network can't do this. SECURITY: EADDRINUSE means that the command itself listens on that
+ * port at every address. If the connect went on, the program would talk to that server, and take it
+ * for the one it named.
  */
 static void fail(struct server *s, const struct proxy_order *o, struct exchange *x, int os_error)
 {
@@ -357,7 +361,7 @@ static bool carry_out(struct server *s, const struct proxy_order *o)
 	if (!x)
 		return false;
 	stand_ins_find(s->stand_ins, &o->address, o->port, &x->target);
-	/* What has to be asked is asked at accept: a connect may be one that must not wait. */
+	/* The user is asked on accept and not here, because this connect() may be non-blocking. */
 	if (exchange_look(s, x) == DECISION_DENY || !exchange_allows_tunnel(s, x)) {
 		refuse(s, o, x, refusal_errno(x->record.reason));
 		return true;
@@ -437,7 +441,10 @@ static void begin(struct client *c)
 		(void)client_wait(c, LOOP_GONE);
 		return;
 	}
-	/* SECURITY: where it goes is what the kernel says, not what was announced. */
+	/*
+	 * SECURITY: takes the destination from the kernel. A process could announce one address and
+	 * connect to another.
+	 */
 	if (socket_get_address(c->watcher.fd, &own) < 0) {
 		exchange_set_reason(c->exchange, PROXY_FAILED_RESOURCES, errno);
 		client_reset(c);

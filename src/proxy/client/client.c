@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A connection from its first byte, which says what it speaks, to its end. */
+/* A connection, from its first byte, which shows the protocol, to its end. */
 #include <errno.h>
 
 #include "os/fd.h"
@@ -9,21 +9,27 @@
 
 enum {
 	DRAIN_MS = 2000,
-	DRAIN_READS = 64, /* of BLOCK_BYTES: who sends more does not read the answer */
-	TICK_MS = 1000,	  /* the accuracy of deadlines */
-	RETRY_MS = 1000,  /* when there were no descriptors, blocks or sockets */
+	DRAIN_READS = 64, /* blocks to drain; a peer that sends more does not read the answer */
+	TICK_MS = 1000,	  /* the precision of deadlines */
+	RETRY_MS = 1000,  /* after descriptors, blocks or sockets ran out */
 };
 
 /* ---- Waiting for room --------------------------------------------------------------------- */
 
-/* The timer rings for the first deadline of all; one that has moved on since is looked at again. */
+/*
+ * Sets the timer to the first deadline of all clients. A deadline that was moved later is found
+ * then.
+ */
 static void set_tick(struct server *s, uint64_t at_ms)
 {
 	if (s->tick.at_ms == 0 || at_ms < s->tick.at_ms)
 		loop_set_timer(&s->loop, &s->tick, at_ms);
 }
 
-/* Room is told of; for what else it may wait for it is tried again. */
+/*
+ * exchange_begin() says when there is room. For all else a client waits for, try again after a
+ * while.
+ */
 void client_set_waiting(struct client *c)
 {
 	if (!c->is_waiting)
@@ -85,11 +91,14 @@ struct client *client_begin(struct server *s, int fd, const struct ip *peer, uin
 	if (s->first_client)
 		s->first_client->previous = c;
 	s->first_client = c;
-	/* The pool is empty now: whoever comes next waits in the kernel. */
+	/* The pool is empty now, so new connections wait in the kernel's queue. */
 	if (s->clients.used == s->clients.count)
 		server_set_accepting(s, false);
 	if (p == &protocol_first_byte) {
-		/* SECURITY: a stranger does not get to keep a place. */
+		/*
+		 * SECURITY: a client that has not shown the token gets a short deadline. Else
+		 * a stranger could hold all connections open and lock others out.
+		 */
 		client_set_deadline(c,
 				    server_has_token(s) ? s->limits.header_ms : s->limits.idle_ms);
 		if (!client_wait(c, LOOP_IN))
@@ -142,7 +151,7 @@ int clients_check_deadlines(void *user, struct err *e)
 			continue;
 		}
 		c->deadline_ms = 0;
-		/* It ends itself alone, so `next` stays valid. */
+		/* A client ends only itself, so `next` stays valid. */
 		c->protocol->expired(c);
 	}
 	if (!s->is_accepting && !s->is_finishing && s->clients.used < s->clients.count)
@@ -177,7 +186,7 @@ void client_end(struct client *c)
 	question_drop(c);
 	exchange_finish(c);
 	attribution_leave(c);
-	loop_forget(&s->loop, &c->watcher); /* it was accepted here: there is no copy */
+	loop_forget(&s->loop, &c->watcher); /* accepted by this process, so no copy exists */
 	fd_close(&c->watcher.fd);
 	leave_list(c);
 	pool_give(&s->clients, c);
@@ -236,7 +245,7 @@ void client_end_gently(struct client *c)
 		return;
 	}
 	client_set_deadline(c, DRAIN_MS);
-	/* What has come meanwhile is told at once: the loop is level-triggered. */
+	/* The loop is level-triggered, so it reports at once what has come in the meantime. */
 	(void)client_wait(c, LOOP_IN);
 }
 
@@ -261,8 +270,8 @@ static void read_first(struct client *c, uint32_t events)
 	}
 	b = outbox_has_room(s) ? block_take(s) : NULL;
 	/*
-	 * All blocks are in the hands of slow clients, which are ended in time; or the parent
-	 * is slow, and what may have to be refused could not be told.
+	 * Slow clients hold all blocks, and their deadlines will free them; or the parent is slow,
+	 * and a refusal could not be recorded now.
 	 */
 	if (!b) {
 		client_set_waiting(c);

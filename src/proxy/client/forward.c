@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Single ports that were asked for by number: of the host's loopback for the command
- * (--host-port), of the command's loopback for the host (--publish). No rule is asked.
+ * Single ports that the user asked for by number: host ports that the command may reach
+ * (--host-port), and ports of the command that the host may reach (--publish). No rule applies to
+ * them.
  */
 #include "proxy/server.h"
 
@@ -10,7 +11,7 @@ static const struct ip loopback = { { [10] = 0xff, [11] = 0xff, [12] = 127, [15]
 void forward_begin(struct client *c)
 {
 	bool is_published = c->role == PROXY_PUBLISHED;
-	int fd = -1; /* of the host: made by the dialer */
+	int fd = -1; /* on the host: the dialer makes one */
 
 	if (!c->exchange &&
 	    !exchange_begin(c, is_published ? PROXY_BY_PUBLISHED : PROXY_BY_HOST_PORT)) {
@@ -21,8 +22,8 @@ void forward_begin(struct client *c)
 	if (is_published)
 		fd = on_demand_socket(c->server, true);
 	if (fd < 0 && is_published) {
-		client_set_waiting(c);	 /* for a socket of the sandbox */
-		if (c->deadline_ms == 0) /* it is tried again, and the time counts from the first */
+		client_set_waiting(c);	 /* for a socket of the sandbox's network */
+		if (c->deadline_ms == 0) /* of a retry the time counts from the first attempt */
 			client_set_deadline(c, c->server->limits.dial_ms);
 		(void)client_wait(c, LOOP_GONE);
 	} else if (!exchange_dial_address(c, fd, &loopback, c->port)) {

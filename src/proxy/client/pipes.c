@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See server.h: pipes, made when they are needed first. */
+/* Pipes for large streams, made on first use; see server.h. */
 #include "os/fd.h"
 #include "proxy/server.h"
 
-enum { MAX_PIPES = 48 }; /* an ordinary user may have 64 MiB of them; the others copy */
+enum { MAX_PIPES = 48 }; /* Linux allows a user 64 MiB of pipe buffers; streams beyond are copied */
 
 struct pipes {
 	struct pipe idle[MAX_PIPES];

@@ -11,7 +11,9 @@
 /* In c->state. */
 enum { GREETING, PASSWORD, REQUEST, DECIDING, DIALLING };
 
-/* SOCKS answers are a few bytes on a connection that nothing else was sent on: they fit. */
+/*
+ * A SOCKS answer is a few bytes, the first on the connection: the socket's buffer has room for it.
+ */
 static bool answer(struct client *c, const void *bytes, size_t size)
 {
 	ssize_t n = socket_send(c->watcher.fd, bytes, size);
@@ -44,7 +46,7 @@ static void refuse_as_recorded(struct client *c)
 	refuse(c, refusal_socks_reply(c->exchange->record.reason));
 }
 
-/* What is malformed has no answer of its own in the protocol. */
+/* SOCKS has no answer to a malformed message. */
 static void refuse_nonsense(struct client *c)
 {
 	if (exchange_begin(c, PROXY_BY_SOCKS))
@@ -54,7 +56,7 @@ static void refuse_nonsense(struct client *c)
 
 /* ---- What the client says ---------------------------------------------------------------------- */
 
-/* Each gives what its message took, 0 to wait for more, -1 when the client is ended. */
+/* Each returns how many bytes its message had, 0 to wait for more, or -1 if it ended the client. */
 
 static int take_greeting(struct client *c)
 {
@@ -146,7 +148,7 @@ static int take_request(struct client *c)
 	if (n == 0)
 		return 0;
 	if (!exchange_begin(c, PROXY_BY_SOCKS)) {
-		/* Read again when there is room. */
+		/* The message is read again when there is room. */
 		(void)client_wait(c, LOOP_GONE);
 		return -1;
 	}
@@ -169,7 +171,7 @@ static void take_messages(struct client *c)
 		[REQUEST] = take_request,
 	};
 
-	/* Whatever is refused has to be told. */
+	/* Every refusal must get a record. */
 	if (!outbox_has_room(c->server)) {
 		client_set_waiting(c);
 		(void)client_wait(c, LOOP_GONE);
@@ -184,7 +186,7 @@ static void take_messages(struct client *c)
 			break;
 		c->block->start += (uint32_t)n;
 	}
-	/* A connection that waits for the client's next message holds no memory. */
+	/* A connection that waits for the client's next message holds no block. */
 	if (c->block->start == c->block->end)
 		block_give(c->server, &c->block);
 	(void)client_wait(c, LOOP_IN);
@@ -201,7 +203,7 @@ static bool read_more(struct client *c)
 		return false;
 	}
 	c->block = b;
-	/* No message is as long as a block, so there is room for the rest of one. */
+	/* Every message is shorter than a block, so there is room for the rest of this one. */
 	if (b->start > 0) {
 		memmove(b->bytes, b->bytes + b->start, b->end - b->start);
 		b->end -= b->start;
@@ -225,9 +227,12 @@ static bool read_more(struct client *c)
 
 static void ready(struct client *c, uint32_t events)
 {
-	/* Without events: right after the first byte, with a block that was read. */
+	/* Called without events right after the first byte, when the block has data already. */
 	if (c->state >= DECIDING || c->is_waiting) {
-		/* Few speak before they are answered: only then is it worth a call. */
+		/*
+		 * Few clients send more before they are answered; only then is another read worth a
+		 * system call.
+		 */
 		if (events & LOOP_GONE)
 			client_end(c);
 		else
@@ -250,7 +255,7 @@ static void dialled(struct client *c, const struct dial_result *result)
 		return;
 	}
 	size = socks5_put_reply(SOCKS5_DONE, NULL, 0, bytes);
-	/* Taken from the client, which tunnel_start() may end; given back once it was read. */
+	/* Take the block from the client before tunnel_start(), which may end the client. */
 	c->block = NULL;
 	tunnel_start(c, result->fd, (struct str){ (char *)bytes, size },
 		     rest ? (struct str){ rest->bytes + rest->start, rest->end - rest->start }

@@ -54,7 +54,7 @@ int socks5_parse_auth(struct str in, struct socks5_auth *out)
 	return (int)(3 + user + password);
 }
 
-/* The bytes of the address behind its kind; 0 when that is not known yet. */
+/* The length of the address after its type; 0 if it is not known yet. */
 static size_t address_bytes(struct str in)
 {
 	switch (byte_at(in, 3)) {
@@ -99,7 +99,7 @@ int socks5_parse_request(struct str in, struct socks5_request *out)
 	if (in.len < 4)
 		return MORE;
 	if (!is_known_address(byte_at(in, 3))) {
-		/* Where the request ends can't be told any more. */
+		/* The length is unknown, so nobody can tell where the request ends. */
 		out->refused = SOCKS5_BAD_ADDRESS;
 		return MALFORMED;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tls_hello.h. Two machines, one byte at a time: the outer one takes the records
- * apart, the inner one reads the hello that their contents are together.
+ * See tls_hello.h. Two state machines take one byte at a time: the outer one splits the stream into
+ * TLS records, the inner one parses the ClientHello that the records contain.
  */
 #include "proxy/client/tls_hello.h"
 
@@ -12,7 +12,7 @@ enum {
 	RECORD_HANDSHAKE = 22,
 	RECORD_DATA = 23,
 	RECORD_KIND_LAST = 24,
-	VERSION_END = 0x10, /* no record has that one or a higher one */
+	VERSION_END = 0x10, /* versions from here on do not exist */
 	RECORD_MAX = 16384,
 	RECORD_MAX_ENCRYPTED = RECORD_MAX + 2048, /* RFC 5246, 6.2.3; TLS 1.3 allows less */
 	CLIENT_HELLO = 1,
@@ -29,7 +29,7 @@ enum record_state {
 	RECORD_BODY
 };
 
-/* Fields of two bytes have two states, the second directly behind the first. */
+/* A field of two bytes has two states, one directly after the other. */
 enum state {
 	HELLO_KIND,
 	HELLO_LENGTH,
@@ -67,7 +67,7 @@ static void fail(struct tls_hello *h)
 
 /* ---- The hello ----------------------------------------------------------------------- */
 
-/* Goes over `bytes`, which have to be there, before `next` is read. */
+/* Skips `bytes`, all of which must belong to the hello, and then reads `next`. */
 static void skip_to(struct tls_hello *h, uint32_t bytes, enum state next)
 {
 	if (bytes > h->left)
@@ -78,17 +78,17 @@ static void skip_to(struct tls_hello *h, uint32_t bytes, enum state next)
 
 static void begin_extensions(struct tls_hello *h)
 {
-	/* They are the last thing in the hello. */
+	/* Extensions must fill the rest of the hello. */
 	if (h->number != h->left)
 		fail(h);
 	h->state = EXTENSION_KIND;
 }
 
-/* Its length is known: goes over it, but for the one that counts. */
+/* The extension's length is known. Skips the extension unless it is one that counts. */
 static void begin_extension(struct tls_hello *h)
 {
 	h->extension_left = h->number;
-	/* `left` is what is behind this header, as is what the extensions have left. */
+	/* `left` no longer counts this header. */
 	if (h->extension_left > h->left) {
 		fail(h);
 		return;
@@ -98,7 +98,10 @@ static void begin_extension(struct tls_hello *h)
 		skip_to(h, h->extension_left, EXTENSION_KIND);
 		return;
 	}
-	/* SECURITY: of two names a server may take the other one. */
+	/*
+	 * SECURITY: refuse a second server name. A server might use that one, and only one is
+	 * checked.
+	 */
 	if (h->has_name)
 		fail(h);
 	h->has_name = true;
@@ -107,7 +110,10 @@ static void begin_extension(struct tls_hello *h)
 
 static void begin_name(struct tls_hello *h)
 {
-	/* One name, and nothing behind it: 2 of the list, 1 of the kind, 2 of the length. */
+	/*
+	 * The list must hold exactly one name: 2 bytes of its length, 1 of the type, 2 of the
+	 * name's length.
+	 */
 	if (h->number == 0 || h->number >= TLS_HELLO_NAME_BYTES ||
 	    h->number + 5U != h->extension_left)
 		fail(h);
@@ -207,7 +213,7 @@ static void take_extension(struct tls_hello *h, uint8_t byte)
 	}
 }
 
-/* Whether the hello may end here: behind the compressions, or behind an extension. */
+/* Whether the hello may end here: after the compression methods, or after an extension. */
 static bool may_end(const struct tls_hello *h)
 {
 	return h->skip == 0 && (h->state == EXTENSIONS || h->state == EXTENSION_KIND);
@@ -230,7 +236,7 @@ static void take_byte(struct tls_hello *h, uint8_t byte)
 	if (h->skip) {
 		h->skip--;
 	} else {
-		/* Of the name's length nothing may change while the name is read. */
+		/* The inner machine must not change the name's length while the name is read. */
 		if (h->state != NAME)
 			h->number = (uint16_t)(h->number << 8 | byte);
 		if (h->state < EXTENSIONS)
@@ -245,8 +251,9 @@ static void take_byte(struct tls_hello *h, uint8_t byte)
 /* ---- Records --------------------------------------------------------------------------- */
 
 /*
- * What may come between two hellos. SECURITY: data, too, when the first one has said that it
- * sends some early: a server that asks for another hello passes over it.
+ * Record types that may come between two hellos. SECURITY: also application data, if the first
+ * hello announced early data. A server that asks for a second hello skips that data; if the
+ * search ended there, the second hello would pass unchecked.
  */
 static bool may_come_between(const struct tls_hello *h, uint8_t kind)
 {
@@ -255,9 +262,10 @@ static bool may_come_between(const struct tls_hello *h, uint8_t kind)
 }
 
 /*
- * The first two bytes decide whether it is TLS at all; later ones have to be. SECURITY: there
- * are servers that also take a first record of another kind (an alert, which they pass over) or
- * of another version below 16: what such a server would read on is nothing else.
+ * The first two bytes decide whether the stream is TLS; every later record has to be. SECURITY:
+ * some servers also accept a stream that begins with another record type (an alert, which they
+ * skip) or another version below 16, and then read a hello. So such a stream is refused as malformed
+ * TLS; if it passed as another protocol, its hello would be unchecked.
  */
 static void begin_record(struct tls_hello *h, uint8_t kind)
 {
@@ -322,7 +330,7 @@ static bool is_in_skipped(const struct tls_hello *h)
 	return h->is_skipped && h->record_state == RECORD_BODY;
 }
 
-/* How many of `len` bytes belong to a record that is passed over. */
+/* How many of `len` bytes belong to a record that is skipped. */
 static size_t skip_body(struct tls_hello *h, size_t len)
 {
 	size_t n = MIN_OF(len, (size_t)h->record_left);
@@ -352,7 +360,7 @@ enum tls_hello_result tls_hello_feed(struct tls_hello *h, struct str bytes)
 
 void tls_hello_next(struct tls_hello *h)
 {
-	/* It may begin in the record in which the first one ends. */
+	/* The second hello may begin in the record in which the first one ends. */
 	*h = (struct tls_hello){ .result = TLS_HELLO_MORE,
 				 .record_state = h->record_state,
 				 .record_left = h->record_left,
@@ -360,7 +368,7 @@ void tls_hello_next(struct tls_hello *h)
 				 .comes_early = h->has_early_data };
 }
 
-/* Once its kind is known, nothing of a record that is passed over can become a hello. */
+/* A record whose type shows that it is skipped can't contain a hello. */
 bool tls_hello_is_between(const struct tls_hello *h)
 {
 	return h->is_next && h->state == HELLO_KIND &&

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes both ways. Small messages are copied by way of one buffer that all tunnels share;
- * a stream is moved through a pipe, in pages that never come into this process. So a
- * tunnel holds memory only for bytes that were read and that the other side does not take,
- * and those are at most a block at its beginning, or a pipe.
+ * Copies bytes both ways. Tunnels share one buffer for small messages. Larger streams go through a
+ * pipe, so that their bytes never enter this process. A tunnel holds memory only for bytes that it
+ * has read and the other side does not take yet: at most one block at its beginning, or a pipe.
  *
- * What the client says first is looked at before it goes on: a TLS hello is kept back
- * until its server name is judged (P13). What the server says is never kept back, because
- * in many protocols it is the one to begin.
+ * The proxy inspects what the client sends first: it holds back a TLS ClientHello until its server
+ * name is checked (P13). It never holds back what the server sends, because in many protocols the
+ * server speaks first.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,8 +18,8 @@
 
 enum {
 	THROWN_READS = 256,
-	ROUNDS = 8,		 /* then it is another connection's turn */
-	BULK_LEAVES = 16 * 1024, /* a stream that has become this thin is copied again */
+	ROUNDS = 8,		 /* then other connections have their turn */
+	BULK_LEAVES = 16 * 1024, /* a stream that has become this slow is copied again */
 };
 
 /* ---- One way ------------------------------------------------------------------------------------ */
@@ -28,8 +27,8 @@ enum {
 struct way {
 	int from, to;
 	bool is_bulk;
-	bool is_looked_at; /* what comes is read by take_first() alone */
-	bool is_blocked;   /* `to` takes no more for now */
+	bool is_looked_at; /* take_first() alone reads what comes */
+	bool is_blocked;   /* `to` takes no more now */
 	bool is_read;	   /* `from` has ended, or nobody wants its bytes */
 	bool is_shut;	   /* and `to` knows it */
 	bool has_hung_up;
@@ -43,8 +42,8 @@ struct tunnel {
 	struct client *client;
 	struct watcher server;
 	uint32_t server_events;
-	bool is_checked;  /* the client's first bytes; no (other) hello can come */
-	bool holds_hello; /* what `up` holds is kept back until it is whole */
+	bool is_checked;  /* the client's first bytes were checked, and no other hello can come */
+	bool holds_hello; /* `up` holds part of a hello, until it is complete */
 	struct way up, down;
 	uint64_t hello_until_ms; /* 0: none has begun */
 	struct tls_hello hello;
@@ -62,7 +61,7 @@ static bool is_later(void)
 	return errno == EAGAIN || errno == EINTR;
 }
 
-/* Nobody takes these bytes any more. What comes the other way may still be wanted. */
+/* Nobody takes these bytes any more. The other direction may still be of use. */
 static enum moved give_up(struct server *s, struct way *w)
 {
 	block_give(s, &w->held);
@@ -100,7 +99,7 @@ static enum moved send_piped(struct server *s, struct way *w)
 	return MOVED;
 }
 
-/* Keeps bytes that were read and not taken. */
+/* Keeps bytes that were read and that `to` did not take. */
 static bool hold(struct server *s, struct way *w, struct str bytes)
 {
 	if (bytes.len == 0)
@@ -122,12 +121,15 @@ static enum moved end_of(struct way *w, ssize_t n)
 }
 
 /*
- * A message. Without a block for what may be left of it, it is only looked at, and what was
- * sent is taken out of the socket afterwards.
+ * Copies a message. If there is no block for what `to` may leave, this only peeks, and then removes
+ * what was sent from the socket.
  */
 static enum moved move_by_copy(struct server *s, struct way *w)
 {
-	/* Half of them is for requests: tunnels that nobody reads from must not keep others out. */
+	/*
+	 * Half of the blocks are for requests, so that tunnels whose peers do not read can't use
+	 * them all up.
+	 */
 	bool may_hold = s->blocks.used < s->blocks.count / 2;
 	ssize_t n = may_hold ? socket_receive(w->from, s->scratch, BLOCK_BYTES)
 			     : socket_peek(w->from, s->scratch, BLOCK_BYTES);
@@ -222,7 +224,7 @@ static void refuse_hello(struct tunnel *t)
 	client_end_gently(c);
 }
 
-/* P13: the name in the hello is judged as if it were the one that was asked for. */
+/* P13: checks the name in the hello as if the client had asked for it. */
 static bool may_name(struct tunnel *t)
 {
 	struct exchange *x = t->client->exchange;
@@ -237,7 +239,7 @@ static bool may_name(struct tunnel *t)
 	return exchange_look_again(t->client->server, x, &named);
 }
 
-/* `kept`: so many of them, the last ones, are undecided. False: the client is ended. */
+/* The last `kept` of these bytes are undecided. False: the client has ended. */
 static bool check_hello(struct tunnel *t, struct str bytes, size_t *kept)
 {
 	enum tls_hello_result result;
@@ -267,7 +269,7 @@ static bool check_hello(struct tunnel *t, struct str bytes, size_t *kept)
 	return true;
 }
 
-/* Sends what can be sent of them and keeps the rest, and the last `kept` until they are decided. */
+/* Sends what it can, and keeps the rest. The last `kept` bytes stay until they are decided. */
 static bool pass_first(struct tunnel *t, struct str bytes, size_t kept)
 {
 	struct server *s = t->client->server;
@@ -296,7 +298,7 @@ static ssize_t read_behind(struct block *b, int fd)
 	return n;
 }
 
-/* False: the client is ended. */
+/* False: the client has ended. */
 static bool take_first(struct tunnel *t)
 {
 	struct server *s = t->client->server;
@@ -313,7 +315,10 @@ static bool take_first(struct tunnel *t)
 		reset_both(t);
 		return false;
 	}
-	/* SECURITY: a hello that ends in its middle was not judged, and goes nowhere. */
+	/*
+	 * SECURITY: drop a hello that ends in its middle. Its server name was never checked, and a
+	 * lenient server might act on it.
+	 */
 	if (n == 0 && b) {
 		refuse_hello(t);
 		return false;
@@ -321,7 +326,7 @@ static bool take_first(struct tunnel *t)
 	if (n == 0) {
 		t->is_checked = true;
 		t->up.is_looked_at = false;
-		return true; /* the end itself is read again */
+		return true; /* the end of the stream is read again */
 	}
 	t->up.bytes += bytes.len;
 	if (!check_hello(t, bytes, &kept))
@@ -337,13 +342,16 @@ static void touch(struct tunnel *t)
 	uint64_t at_ms = t->hello_until_ms ? t->hello_until_ms
 					   : loop_now() + c->server->limits.silence_ms;
 
-	/* Later than before: the tick finds out by itself. Earlier: it has to be told. */
+	/*
+	 * If the deadline moves later, the tick notices by itself. If it moves earlier, the tick
+	 * must be told.
+	 */
 	if (t->hello_until_ms && (c->deadline_ms == 0 || at_ms < c->deadline_ms))
 		client_set_deadline(c, c->server->limits.header_ms);
 	c->deadline_ms = at_ms;
 }
 
-/* What to wait for at the end that `in` reads from and `out` writes to. */
+/* Which events to wait for at the end that `in` reads from and `out` writes to. */
 static uint32_t wanted(const struct way *in, const struct way *out)
 {
 	uint32_t events = 0;
@@ -357,7 +365,7 @@ static uint32_t wanted(const struct way *in, const struct way *out)
 	return events;
 }
 
-/* Whether all that comes from inside has been passed on, and nobody there waits for more. */
+/* Whether everything that came from inside was forwarded, and nobody there waits for more. */
 static bool is_finished(const struct tunnel *t)
 {
 	const struct way *from_inside = t->client->role == PROXY_PUBLISHED ? &t->down : &t->up;
@@ -367,13 +375,13 @@ static bool is_finished(const struct tunnel *t)
 
 void stream_throw_away(struct server *s, int fd)
 {
-	/* Not for ever: the peer may send as fast as this reads. */
+	/* Bounded, because the peer may send as fast as this reads. */
 	for (int i = 0; i < THROWN_READS; i++)
 		if (socket_receive(fd, s->scratch, BLOCK_BYTES) <= 0)
 			break;
 }
 
-/* After each event: ends it, or says what comes next. */
+/* Runs after each event: ends the tunnel, or sets what it waits for. */
 static void go_on(struct tunnel *t)
 {
 	struct client *c = t->client;
@@ -393,8 +401,8 @@ static void go_on(struct tunnel *t)
 }
 
 /*
- * One end is ready: `in` reads from it, `out` writes to it. A way that is blocked does not
- * read, so the end of what it reads from has to be asked for.
+ * One end is ready: `in` reads from it, `out` writes to it. A blocked direction does not read, so
+ * it has to check separately whether its source has closed.
  */
 static void move_both(struct tunnel *t, uint32_t events, struct way *in, struct way *out)
 {
@@ -411,7 +419,7 @@ static void move_both(struct tunnel *t, uint32_t events, struct way *in, struct 
 		if (in == &t->up && !t->is_checked) {
 			if (!take_first(t))
 				return;
-			/* Until the server takes it. What comes behind it is told again. */
+			/* Until the server takes it. The loop reports again what comes after it. */
 			t->up.is_blocked = t->up.held && !t->holds_hello;
 		} else if (!pump(s, in)) {
 			reset_both(t);
@@ -427,7 +435,7 @@ static void move_both(struct tunnel *t, uint32_t events, struct way *in, struct 
 
 void tunnel_finish(struct client *c)
 {
-	/* A hello that is not whole was not judged, and goes nowhere. */
+	/* Drops a hello that is not complete: it was never checked. */
 	if (c->tunnel->hello_until_ms)
 		client_end(c);
 	else
@@ -457,7 +465,7 @@ static void expired(struct client *c)
 {
 	struct tunnel *t = c->tunnel;
 
-	/* What is not whole by now was not judged. */
+	/* A hello that is not complete by now was never checked. */
 	if (t->hello_until_ms && loop_now() >= t->hello_until_ms)
 		refuse_hello(t);
 	else
@@ -471,7 +479,10 @@ static void ended(struct client *c)
 
 	c->exchange->record.bytes_up = t->up.bytes;
 	c->exchange->record.bytes_down = t->down.bytes;
-	/* SECURITY: of a socket of the sandbox there may be a copy, and its events would go on. */
+	/*
+	 * SECURITY: remove the watcher explicitly. Another process may hold a copy of a socket of
+	 * the sandbox, and epoll would go on to report events for freed memory.
+	 */
 	if (c->role == PROXY_PUBLISHED)
 		loop_remove(&s->loop, &t->server);
 	else
@@ -510,7 +521,7 @@ static void init(struct tunnel *t, struct client *c, int fd)
 	tls_hello_init(&t->hello);
 }
 
-/* What the proxy itself says first. */
+/* Sends what the proxy itself has to say first. */
 static bool greet(struct tunnel *t, struct str bytes)
 {
 	struct server *s = t->client->server;

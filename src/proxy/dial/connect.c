@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sockets of a dial: happy eyeballs, what is said to an upstream proxy, and never a
- * connection to oneself. See parts.h.
+ * The sockets of a dial: connects by happy eyeballs, talks to an upstream proxy, and refuses
+ * connections to the proxy itself. See parts.h.
  */
 #include <errno.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static enum proxy_reason reason_of(int os_error)
 	}
 }
 
-/* Of several failures that is told which says most about the host. */
+/* Of several failures, keeps the one that tells most about the host. */
 static unsigned weight_of(enum proxy_reason reason)
 {
 	switch ((unsigned)reason) {
@@ -88,14 +88,14 @@ static void note_failure(struct dial *d, const struct ip *ip, int os_error)
 
 static void succeed(struct dial *d, int fd)
 {
-	/* A copy: the dial is given back before its owner is told. */
+	/* A copy, because the dial is freed before its owner is told. */
 	dial_finish(d, &(struct dial_result){ .fd = fd,
 					      .reason = PROXY_ALLOWED,
 					      .has_address = d->result.has_address,
 					      .address = d->result.address });
 }
 
-/* Whether another address of the same name may do better. */
+/* Whether another address of the same name may work. */
 static bool is_about_address(int os_error)
 {
 	return (os_error >= 502 && os_error <= 504) || os_error == ENETUNREACH ||
@@ -169,8 +169,8 @@ static bool is_same_ip(const struct ip *a, const struct ip *b)
 }
 
 /*
- * A connection that came back to this process: both ends are one socket (TCP allows that),
- * or the other end is a listener of the proxy's own, by whichever address of this host.
+ * A connection that came back to this process: both ends are the same socket (TCP allows that), or
+ * the peer is one of the proxy's own listeners, at whichever address of this host.
  */
 static bool is_loop(const struct dial *d, int fd, const struct ip *ip)
 {
@@ -229,12 +229,12 @@ static int attempt_ready(void *user, uint32_t events, struct err *e)
 	close_watched(d->dialer, &a->watcher);
 	d->open--;
 	note_failure(d, &a->ip, os_error);
-	/* RFC 8305, 5: who has failed is not waited for. */
+	/* RFC 8305, 5: after a failure, try the next address at once. */
 	dial_connect_next(d);
 	return 0;
 }
 
-/* Begins to connect with `fd` (taken over). 0 or an errno. */
+/* Starts to connect with `fd`, which it takes over. 0 or an errno. */
 static int attempt(struct dial *d, const struct ip *ip, int fd)
 {
 	struct attempt *a = &d->attempts[d->tried++];
@@ -269,7 +269,10 @@ static void give_up(struct dial *d)
 		dial_end_later(d);
 }
 
-/* To the next address that can be tried at all; the end when there is none, and none is open. */
+/*
+ * Tries the next address that can be tried. Ends the dial if there is none and no attempt is under
+ * way.
+ */
 void dial_connect_next(struct dial *d)
 {
 	d->next_ms = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dial.h. A dial looks its name up, judges what was found, connects to one address
- * after the other until one answers, and, with an upstream proxy, tells that one where to go
- * on to. What fails ends the dial from the timer, never from within a call.
+ * See dial.h. A dial looks up its name, checks the addresses against the policy, and connects to
+ * one after the other until one answers. With an upstream proxy it then asks that one for the rest
+ * of the way. A failing dial ends from the timer, never from within a call.
  */
 #include <errno.h>
 #include <string.h>
@@ -49,7 +49,7 @@ int dialer_make(struct dialer **out, const struct rules *rules, bool allows_upst
 				&sources, e);
 }
 
-/* All that it holds; it is in nobody's list any more. */
+/* Frees what it holds. It is in no list any more. */
 static void release(struct dial *d)
 {
 	struct dialer *dialer = d->dialer;
@@ -155,7 +155,7 @@ void dial_fail(struct dial *d, enum proxy_reason reason, int os_error)
 
 /* ---- Addresses ------------------------------------------------------------------------- */
 
-/* RFC 8305, 4: the families in turns. `found` has those of IPv6 first. */
+/* RFC 8305, 4: alternates the families. `found` has the IPv6 addresses first. */
 static size_t put_in_turns(const struct found_addresses *found, bool v4_first,
 			   struct ip out[DIAL_MAX_ADDRESSES])
 {
@@ -179,8 +179,9 @@ static size_t put_in_turns(const struct found_addresses *found, bool v4_first,
 }
 
 /*
- * SECURITY: a name one of whose addresses is refused is refused as a whole (P13): whoever
- * runs the name could else have it both ways.
+ * SECURITY: refuse a name if the policy refuses any of its addresses (P13). Else whoever runs the
+ * name's DNS could mix a public address with a private one, and clients that fall back would reach
+ * the private one.
  */
 static bool judge_all(struct dial *d, const struct found_addresses *found)
 {
@@ -211,7 +212,7 @@ static void take_upstream(void *user, const struct found_addresses *found)
 	dial_begin_connecting(d);
 }
 
-/* The proxy was chosen by the user, not by who asks: its own address is not judged. */
+/* The user chose the upstream proxy, and not the client, so its own address needs no check. */
 static void find_upstream(struct dial *d, const struct found_addresses *found)
 {
 	const struct target *where = &d->upstream->where;
@@ -219,7 +220,7 @@ static void find_upstream(struct dial *d, const struct found_addresses *found)
 
 	d->state = DIAL_LOOKING_FOR_UPSTREAM;
 	d->port = where->port;
-	/* Many proxies have no IPv6. */
+	/* IPv4 first, because many proxies have no IPv6. */
 	d->beyond_count = put_in_turns(found, true, d->beyond);
 	d->result.has_address = true;
 	d->result.address = d->beyond[0];
@@ -415,7 +416,7 @@ static void look_at_asker(struct asker *a, uint64_t now)
 		answer_asker(a, a->is_known ? a->result : LOOKUP_FAILED);
 }
 
-/* Whoever is told of an end may begin or cancel others; the cursors know of it. */
+/* A callback may start or cancel other dials; those calls move the cursors. */
 static int run_timer(void *user, struct err *e)
 {
 	struct dialer *dialer = user;

@@ -9,7 +9,7 @@
 
 struct attempt {
 	struct dial *dial;
-	struct watcher watcher; /* its fd is -1 when it is over */
+	struct watcher watcher; /* its fd is -1 when the attempt is over */
 	struct ip ip;
 };
 
@@ -29,9 +29,9 @@ struct dial {
 	void (*done)(void *user, const struct dial_result *result);
 	void *user;
 	uint64_t deadline_ms;
-	uint64_t next_ms; /* then the next address has its turn; 0: when the last has failed */
+	uint64_t next_ms; /* when to try the next address too; 0: only after the last has failed */
 	struct lookup *lookup;
-	bool is_judged; /* by policy; dial_address() is not */
+	bool is_judged; /* by policy; that of dial_address() is not */
 
 	uint16_t port; /* that is connected to */
 	size_t count, tried, open;
@@ -40,14 +40,15 @@ struct dial {
 
 	const struct upstream *upstream; /* NULL: directly */
 	size_t beyond_count, beyond_tried;
-	struct ip beyond[DIAL_MAX_ADDRESSES]; /* what it is told to connect to */
+	/* addresses that the upstream proxy has to connect to */
+	struct ip beyond[DIAL_MAX_ADDRESSES];
 	struct upstream_talk talk;
 	struct watcher talk_watcher;
 
 	struct dial_result result;
 };
 
-/* The resolver inside waits for this. */
+/* A look-up that the resolver inside waits for. */
 struct asker {
 	struct dialer *dialer;
 	struct asker *next, *previous;
@@ -71,7 +72,7 @@ struct dialer {
 	struct timer timer;
 	uint32_t timeout_ms;
 	struct pool dials, askers;
-	struct dial *first, *cursor; /* `cursor`: whom the timer looks at next */
+	struct dial *first, *cursor; /* `cursor`: the next that the timer looks at */
 	struct asker *first_asker, *asker_cursor;
 	struct upstreams upstreams;
 	size_t own_count;
@@ -80,21 +81,24 @@ struct dialer {
 
 /* ---- dial.c ------------------------------------------------------------------------- */
 
-/* Gives the dial back, then tells its owner. `result` is not of the dial. */
+/* Frees the dial, then tells its owner. `result` must not point into the dial. */
 void dial_finish(struct dial *d, const struct dial_result *result) NONNULL;
 
-/* Ends it from the timer, with what `result` has; dial_fail() puts these there first. */
+/* Ends the dial from the timer with `result`; dial_fail() fills that in first. */
 void dial_end_later(struct dial *d) NONNULL;
 void dial_fail(struct dial *d, enum proxy_reason reason, int os_error) NONNULL;
 void dial_wake_by(struct dialer *d, uint64_t at_ms) NONNULL;
 
 /* ---- connect.c ---------------------------------------------------------------------- */
 
-/* To the first of `addresses`; and to the next one, while those before are still waited for. */
+/*
+ * Connects to the first of `addresses`; dial_next() also tries the next, while earlier attempts go
+ * on.
+ */
 void dial_begin_connecting(struct dial *d) NONNULL;
 void dial_connect_next(struct dial *d) NONNULL;
 
-/* To this one alone, with `fd` (taken over; -1: one is made). */
+/* Connects to this address alone, with `fd` (taken over; -1: makes one). */
 void dial_connect_with(struct dial *d, const struct ip *ip, int fd) NONNULL;
 
 void dial_close_all(struct dial *d) NONNULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the environment says about upstream proxies. See upstream.h. */
+/* Reads the upstream proxies from the environment. See upstream.h. */
 #include "proxy/dial/upstream.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static int hex_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* "%40" is "@"; false when it does not fit or holds what would end a string. */
+/* Decodes "%40" to "@". False if it does not fit, or contains a NUL. */
 static bool decode(struct str text, char out[UPSTREAM_SECRET_BYTES])
 {
 	size_t len = 0;
@@ -91,7 +91,10 @@ static int read_login(struct upstream *u, struct str login, struct err *e)
 	return 0;
 }
 
-/* SECURITY: what is wrong is said without the text, which may hold a password. */
+/*
+ * SECURITY: name the variable and not its value, which may hold a password that would end up in
+ * logs.
+ */
 static int read_url(struct upstream *u, struct str text, struct err *e)
 {
 	uint16_t port;
@@ -111,13 +114,13 @@ static int read_url(struct upstream *u, struct str text, struct err *e)
 	host = str_first(text, colon);
 	if (colon < text.len && !hostname_port_number(str_from(text, colon + 1), &port))
 		return FAIL(e, ERR_SYNTAX, "its port is none");
-	/* A password with '@' and '/' in it ends up here. */
+	/* A password that contains '@' or '/' ends up here. */
 	if (!target_parse(&u->where, host, port, why, sizeof(why)))
 		return FAIL(e, ERR_SYNTAX, "its host is no name and no address");
 	return 0;
 }
 
-/* `name` is the lower case one, and then the one that has the value. */
+/* `name` is the lower-case one; afterwards the one that has the value. */
 static const char *find_either(const char *const *environment, const char **name, const char *upper)
 {
 	const char *value = os_environment_find(environment, *name);
@@ -145,7 +148,7 @@ static int read_proxy(struct upstream *u, const char *const *environment, const 
 
 /* ---- NO_PROXY -------------------------------------------------------------------------- */
 
-/* A block, or the name with dots or stars before it taken off. */
+/* A block of addresses, or the name without its leading dots and stars. */
 static bool read_host(struct upstream_exception *x, struct str text)
 {
 	struct target t;
@@ -171,7 +174,7 @@ static bool read_host(struct upstream_exception *x, struct str text)
 	return true;
 }
 
-/* A word that means nothing is passed over, as everybody does: it makes nothing direct. */
+/* Skips a word that means nothing, as other programs do. It makes no host direct. */
 static int add_exception(struct upstreams *u, struct str word, struct err *e)
 {
 	struct upstream_exception *x = &u->exceptions[u->exception_count];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Upstream proxies: which one the environment of the caller names for a target, and what is
- * said to it until bytes flow. HTTP (CONNECT) and SOCKS5.
+ * Upstream proxies: which one the caller's environment names for a target, and the handshake with
+ * it. HTTP (CONNECT) and SOCKS5.
  *
- * The private guard holds as without one: the name is looked up here, each address is
- * judged, and the upstream proxy is given the address that was judged, never a name that it
- * would look up again. Non-public addresses, and what NO_PROXY names, are dialled directly.
+ * The guard of private addresses holds as without one: Cordon looks up the name and checks each
+ * address, and gives the upstream proxy the address that it checked, never a name for it to look up
+ * again. Non-public addresses, and hosts that NO_PROXY names, are dialled directly.
  */
 #pragma once
 
@@ -14,9 +14,9 @@
 
 enum {
 	UPSTREAM_MAX_EXCEPTIONS = 128,
-	UPSTREAM_SECRET_BYTES = 256, /* of the user and of the password, each */
+	UPSTREAM_SECRET_BYTES = 256, /* of the user name and of the password, each */
 	UPSTREAM_REQUEST_BYTES = 1024,
-	UPSTREAM_ANSWER_BYTES = 16384, /* of a head; a longer one is none */
+	UPSTREAM_ANSWER_BYTES = 16384, /* of an answer's head; a longer one is refused */
 };
 
 struct upstream {
@@ -42,17 +42,18 @@ struct upstreams {
 };
 
 /*
- * From http_proxy, https_proxy, all_proxy and no_proxy, or the same in capitals. ERR_SYNTAX,
- * ERR_LIMIT: one of them can't be understood, and nothing may go another way than it says.
+ * Reads http_proxy, https_proxy, all_proxy and no_proxy, or their upper-case forms. ERR_SYNTAX,
+ * ERR_LIMIT: one of them is malformed; then nothing may be dialled, because it might take another
+ * way than the user wants.
  */
 int upstreams_read(struct upstreams *out, const char *const *environment, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* The one for a target, at the addresses that were found for it; NULL: it is dialled directly. */
+/* The upstream proxy for a target with these addresses; NULL: dial it directly. */
 const struct upstream *upstreams_find(const struct upstreams *u, const struct target *target,
 				      const struct ip *addresses, size_t count);
 
-/* ---- What is said to it ------------------------------------------------------------- */
+/* ---- The handshake ------------------------------------------------------------------ */
 
 struct upstream_talk {
 	const struct upstream *upstream;
@@ -66,8 +67,8 @@ struct upstream_talk {
 };
 
 enum upstream_step {
-	UPSTREAM_SENDS, /* call again when it can be written */
-	UPSTREAM_WAITS, /* call again when it can be read */
+	UPSTREAM_SENDS, /* call again when the socket is writable */
+	UPSTREAM_WAITS, /* call again when the socket is readable */
 	UPSTREAM_CONNECTED,
 	UPSTREAM_REFUSED /* `os_error` says why */
 };
@@ -76,8 +77,8 @@ void upstream_talk_begin(struct upstream_talk *t, const struct upstream *u, cons
 			 uint16_t port) NONNULL;
 
 /*
- * Goes on with what can be done now. Not one byte is read beyond the answer: those are the
- * server's. `os_error` is the status of HTTP's answer (from 200 on) or an errno.
+ * Continues as far as it can without waiting. Reads not one byte beyond the answer, because those
+ * are the server's. `os_error` is the HTTP status (from 200 on) or an errno.
  */
 enum upstream_step upstream_talk_step(struct upstream_talk *t, int fd, int *os_error)
 	MUST_CHECK NONNULL;

@@ -8,7 +8,7 @@
 
 enum talk_state {
 	HTTP_REQUEST,
-	HTTP_STATUS, /* "HTTP/1.1 200", and then the rest of its head */
+	HTTP_STATUS, /* "HTTP/1.1 200", and then the rest of the head */
 	HTTP_HEAD,
 	SOCKS_GREETING,
 	SOCKS_METHOD,
@@ -16,7 +16,7 @@ enum talk_state {
 	SOCKS_LOGIN_REPLY,
 	SOCKS_REQUEST,
 	SOCKS_REPLY,
-	SOCKS_BOUND, /* the address that follows, of no use */
+	SOCKS_BOUND, /* the bound address, which is ignored */
 };
 
 enum { STATUS_LINE_BYTES = 12, SOCKS_VERSION = 5, METHOD_NONE = 0, METHOD_LOGIN = 2 };
@@ -68,7 +68,7 @@ static void write_connect(struct upstream_talk *t)
 	if (t->upstream->has_login)
 		add_login(&b, t->upstream);
 	buf_add_text(&b, "\r\n");
-	/* Two secrets of 255 bytes are 684 in base64: there is room. */
+	/* Two secrets of 255 bytes are 684 bytes in base64, which fit. */
 	t->to_send = b.failed ? 0 : b.len;
 }
 
@@ -167,13 +167,13 @@ static int status_of(const struct upstream_talk *t)
 	return (p[9] - '0') * 100 + (p[10] - '0') * 10 + (p[11] - '0');
 }
 
-/* How many of these bytes belong to the head: all, or up to the end of its empty line. */
+/* How many of these bytes belong to the head: all, or those up to the end of its empty line. */
 static size_t count_head(struct upstream_talk *t, const char *bytes, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		char c = bytes[i];
 
-		/* LF, or CR LF, twice: what is between does not count. */
+		/* LF or CR LF, twice in a row. */
 		if (c == '\n')
 			t->matched++;
 		else if (c != '\r')
@@ -184,10 +184,7 @@ static size_t count_head(struct upstream_talk *t, const char *bytes, size_t len)
 	return len;
 }
 
-/*
- * The bytes are looked at before they are taken, since those behind the head are the
- * server's. 0: more is needed.
- */
+/* Peeks before it reads, because the bytes after the head are the server's. 0: more is needed. */
 static enum upstream_step read_head(struct upstream_talk *t, int fd, int *os_error)
 {
 	for (;;) {
@@ -235,7 +232,9 @@ static enum upstream_step take_method(struct upstream_talk *t, int *os_error)
 	return UPSTREAM_SENDS;
 }
 
-/* The reply's first five bytes: the fifth is the length of a name, or of an address its first. */
+/*
+ * The reply's first five bytes. The fifth is the length of a name, or the first byte of an address.
+ */
 static enum upstream_step take_reply(struct upstream_talk *t, int *os_error)
 {
 	size_t address;
@@ -256,7 +255,7 @@ static enum upstream_step take_reply(struct upstream_talk *t, int *os_error)
 	return UPSTREAM_WAITS;
 }
 
-/* A message of known length is here. WAITS or SENDS: go on. */
+/* A message of known length is complete. WAITS or SENDS: go on. */
 static enum upstream_step take_message(struct upstream_talk *t, int fd, int *os_error)
 {
 	int status;
@@ -348,7 +347,7 @@ enum upstream_step upstream_talk_step(struct upstream_talk *t, int fd, int *os_e
 			step = read_head(t, fd, os_error);
 		else
 			step = read_some(t, fd, os_error);
-		/* The same state as before: it can't go on now. */
+		/* The state did not change, so it can't continue now. */
 		if (step == UPSTREAM_CONNECTED || step == UPSTREAM_REFUSED || t->state == before ||
 		    t->state == HTTP_HEAD)
 			return step;

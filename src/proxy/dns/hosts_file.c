@@ -39,7 +39,7 @@ size_t hosts_find(struct str text, struct str name, struct ip *out, size_t room)
 		struct str address = name_file_word(&line);
 		struct ip ip;
 
-		/* A zone says which link, and the address is not reached without it. */
+		/* Skips an address with a zone: it can't be reached without its interface. */
 		if (has_name(line, name) && ip_parse(address, &ip))
 			out[count++] = ip;
 	}
@@ -48,7 +48,7 @@ size_t hosts_find(struct str text, struct str name, struct ip *out, size_t room)
 
 /* ---- The filter ---------------------------------------------------------------------------- */
 
-/* Two places for each name, out of one hash. */
+/* Two bits for each name, from one hash. */
 static size_t place(uint64_t hash, unsigned i)
 {
 	return (size_t)(hash >> (i * 32)) % HOSTS_FILTER_BITS;

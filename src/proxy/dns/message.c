@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See message.h. Every read is bounded by the length of the message. */
+/* See message.h. Every read is checked against the message's length. */
 #include "proxy/dns/message.h"
 
 #include <string.h>
@@ -9,9 +9,9 @@ enum {
 	WIRE_NAME_BYTES = 255,
 	LABEL_BYTES = 63,
 	CLASS_IN = 1,
-	MAX_RECORDS = 512, /* of an answer; beyond it nothing is looked at */
+	MAX_RECORDS = 512, /* of an answer; later ones are ignored */
 	MAX_ALIASES = 16,
-	EDNS_BYTES = 1232, /* that we say we take: nothing larger comes here */
+	EDNS_BYTES = 1232, /* the size that queries announce: no larger answer comes */
 
 	FLAG_RESPONSE = 0x8000,
 	FLAG_OPCODE = 0x7800,
@@ -21,7 +21,7 @@ enum {
 	FLAG_CODE = 0x000f,
 };
 
-/* A message that is read, and how far. */
+/* A message that is being read, and the position in it. */
 struct reader {
 	const uint8_t *p;
 	size_t len;
@@ -80,8 +80,8 @@ static void add_label(struct name *n, const uint8_t *label, size_t len)
 }
 
 /*
- * A pointer has to lead to before the place where the piece that it ends began: so each
- * piece lies before the last, and there is an end.
+ * A pointer must lead to before the beginning of the piece that it ends. So each piece lies before
+ * the last one, and the loop ends.
  */
 static bool read_name(struct reader *r, bool may_point, struct name *out)
 {
@@ -179,7 +179,8 @@ struct record {
 	struct name owner;
 	uint16_t type, class;
 	uint32_t ttl;
-	struct reader data; /* at its first byte; `len` is its end, so that names can point back */
+	/* at its first byte; `len` is its end; names may point back into the message */
+	struct reader data;
 };
 
 static bool read_record(struct reader *r, struct record *out)
@@ -210,15 +211,15 @@ static bool add_address(struct dns_answer *a, const struct record *r)
 	return true;
 }
 
-/* RFC 2181, 8: what has the highest bit set is 0. */
+/* RFC 2181, 8: a value with the highest bit set counts as 0. */
 static void lower_ttl(struct dns_answer *a, uint32_t ttl)
 {
 	a->ttl = MIN_OF(a->ttl, ttl > INT32_MAX ? 0 : ttl);
 }
 
 /*
- * Adds the addresses that `name` has, or says what it is an alias of (1). 0: that was all;
- * -1: it can't be read.
+ * Adds the addresses of `name`, or finds what it is an alias of (1). 0: nothing more; -1:
+ * malformed.
  */
 static int read_owned(struct reader r, size_t count, uint16_t type, const struct name *name,
 		      struct dns_answer *out, struct name *alias)
@@ -291,7 +292,7 @@ bool dns_read_answer(const uint8_t *message, size_t len, uint16_t id, struct str
 
 /* ---- Answering ------------------------------------------------------------------------- */
 
-/* The last record of a query is its EDNS, if it has one; others (TSIG, …) mean nothing here. */
+/* A query may end with an EDNS record. Others (TSIG, …) are ignored. */
 static int read_edns(struct reader *r, const struct head *head, struct dns_query *out)
 {
 	for (size_t i = 0; i < head->additionals; i++) {
@@ -334,7 +335,7 @@ int dns_read_query(const uint8_t *message, size_t len, struct dns_query *out)
 	int code;
 
 	*out = (struct dns_query){ .id = 0 };
-	/* An answer is not answered, else two resolvers could talk for ever. */
+	/* Never answer an answer; else two resolvers could send each other messages for ever. */
 	if (!read_head(&r, &head) || head.flags & FLAG_RESPONSE)
 		return -1;
 	out->id = head.id;
@@ -395,7 +396,7 @@ static bool read_reverse_4(struct str name, struct ip *out)
 	char text[16];
 	size_t len = 0;
 
-	/* The labels in turn; ip_parse() says whether that is an address. */
+	/* Takes the labels in turn; ip_parse() checks whether they make an address. */
 	while (name.len > 0) {
 		size_t dot = name.len;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See name_files.h. Reads into memory that is there: it is also used in the locked process. */
+/* See name_files.h. Reads into mapped memory, because the locked process uses it too. */
 #include "proxy/dns/name_files.h"
 #include "proxy/pool.h"
 
@@ -19,7 +19,7 @@ void name_file_done(struct name_file *f)
 	f->text = NULL;
 }
 
-/* A line that is cut in the middle could say something else than the whole. */
+/* Drops a line that was cut: it could mean something else than the whole line. */
 static size_t whole_lines(const char *text, size_t len)
 {
 	while (len > 0 && text[len - 1] != '\n')

@@ -27,7 +27,7 @@ static void add_server(struct resolv_conf *c, struct str word)
 	c->server_count++;
 }
 
-/* "search" and "domain": the last line of either kind counts. */
+/* "search" and "domain": the last line of either kind wins. */
 static void set_search(struct resolv_conf *c, struct str line)
 {
 	c->search_count = 0;

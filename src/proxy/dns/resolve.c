@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See resolve.h. A *search* is a name that is being looked up, for whoever waits for it. It
- * goes through the candidates that the search list makes of the name; for each there are two
- * *asks*, one for each family, that go their own way through the servers: UDP, TCP if need
- * be, the next server when one is silent or can't say.
+ * See resolve.h. A *search* looks up one name for everybody who waits for it. It tries the
+ * candidates that the search list makes of the name. Each candidate has two *asks*, one for each
+ * family. An ask tries the servers on its own: UDP, TCP if needed, and the next server if one is
+ * silent or fails.
  */
 #include <string.h>
 
 #include "proxy/dns/resolve_parts.h"
 
 enum {
-	MAX_SEARCHES = 100, /* of two sockets each, which server.c leaves room for */
+	MAX_SEARCHES = 100, /* with two sockets each, for which server.c reserves descriptors */
 	TCP_AT_ONCE = 32,
 	HOSTS_BYTES = 4 << 20,
 	CONF_BYTES = 64 << 10,
@@ -98,7 +98,7 @@ static bool set_candidate(struct search *s)
 	return resolver_candidate(s->resolver, str_of(s->name), &s->candidate_number, s->candidate);
 }
 
-/* Neither ends within: then the other would not have begun. */
+/* Neither ask ends from within; else the search could end before the other ask has begun. */
 static void ask_candidate(struct search *s)
 {
 	s->give_up_ms = 0;
@@ -113,7 +113,7 @@ static void end_search(struct search *s, const struct found_addresses *found)
 
 	for (size_t i = 0; i < COUNT_OF(s->asks); i++)
 		ask_stop(&s->asks[i]);
-	/* Out of the list first: whoever is told may ask for the same name again. */
+	/* Remove it from the list first, because a callback may look up the same name again. */
 	if (s->previous)
 		s->previous->next = s->next;
 	else
@@ -131,7 +131,7 @@ static void end_search(struct search *s, const struct found_addresses *found)
 	pool_give(&r->searches, s);
 }
 
-/* What servers say that were asked before others were named is for those who wait, not for later. */
+/* If resolv.conf has changed since, the answer goes to those who wait but is not cached. */
 static void keep(const struct search *s, const struct found_addresses *found, uint64_t for_ms)
 {
 	if (s->conf_number == s->resolver->conf_number)
@@ -148,7 +148,7 @@ static void end_with_addresses(struct search *s)
 
 		for (size_t k = 0; k < a->count; k++)
 			found.addresses[found.count++] = a->addresses[k];
-		/* Half an answer is better than none, but not for long. */
+		/* If only one family answered, keep that result only for a short time. */
 		if (a->code == DNS_SERVER_FAILURE)
 			ttl_ms = LEAST_KEPT_MS;
 		else if (a->count > 0)
@@ -178,12 +178,15 @@ static bool has_code(const struct search *s, uint16_t code)
 	       (is_done(&s->asks[1]) && s->asks[1].answer.code == code);
 }
 
-/* After an ask has ended: the end of the search, the next candidate, or nothing yet. */
+/*
+ * Call after an ask has ended: ends the search, tries the next candidate, or waits for the other
+ * ask.
+ */
 void search_conclude(struct search *s)
 {
 	bool is_missing = has_code(s, DNS_NO_SUCH_NAME);
 
-	/* A name that does not exist does so for both families. */
+	/* If a name does not exist, it does not exist for either family. */
 	if (!is_missing && !(is_done(&s->asks[0]) && is_done(&s->asks[1])))
 		return;
 	for (size_t i = 0; i < COUNT_OF(s->asks); i++) {
@@ -208,7 +211,7 @@ void search_conclude(struct search *s)
 		end_without(s, s->has_no_address ? LOOKUP_NO_ADDRESS : LOOKUP_NO_SUCH_NAME);
 }
 
-/* The last ask to end may end the search with it. */
+/* The last ask to end may also end the search. */
 static void run_search(struct search *s, uint64_t now)
 {
 	for (size_t i = 0; i < COUNT_OF(s->asks); i++) {
@@ -244,7 +247,9 @@ static int run_timer(void *user, struct err *e)
 	uint64_t now = loop_now(), first = UINT64_MAX;
 
 	(void)e;
-	/* Whoever is told of an end may begin another search: that is put first, and not seen here. */
+	/*
+	 * A callback may start another search, which is inserted at the front and not visited here.
+	 */
 	for (struct search *s = r->first, *next; s; s = next) {
 		next = s->next;
 		run_search(s, now);
@@ -310,7 +315,7 @@ struct lookup *resolver_look_up(struct resolver *r, struct str name,
 	return l;
 }
 
-/* The search goes on: its answer is kept for the next who asks. */
+/* The search continues, so that its answer is cached for the next who asks. */
 void lookup_cancel(struct lookup *l)
 {
 	struct lookup **at = &l->search->waiting;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a name to its addresses, the host's way: "localhost" by definition, the hosts file,
- * then the servers of resolv.conf, for IPv4 and IPv6 at the same time, over UDP and, where
- * an answer does not fit, TCP. Each question has a random number and comes from a random
- * port; only the server that was asked, with that number and that question, is believed.
+ * Looks up names as the host does: "localhost" by definition, then the hosts file, then the servers
+ * of resolv.conf, for IPv4 and IPv6 at the same time, over UDP, and over TCP if an answer does not
+ * fit. Each query has a random id and comes from a random port. The resolver accepts only an answer
+ * from the server that it asked, with that id and that question.
  *
- * A name that is being looked up is not asked for again, and what was found is kept for as
- * long as its owner says, at least a second and at most a minute: so the look-up that the
- * resolver inside made serves the connection that follows.
+ * It asks for a name only once at a time, and caches the answer for its TTL, at least a second and
+ * at most a minute. So the connection that follows a look-up by the resolver inside needs no second
+ * one.
  *
- * The search list serves names with fewer dots than "ndots" says. A name with more is only
- * ever looked up as it is: what policy judged is what is asked for.
+ * It applies the search list to names with fewer dots than "ndots". It looks up a name with more
+ * dots only as it is, so that it asks for exactly the name that the policy checked.
  */
 #pragma once
 
@@ -36,21 +36,21 @@ struct found_addresses {
 	struct ip addresses[2 * DNS_MAX_ADDRESSES]; /* those of IPv6 first */
 };
 
-/* Before the lock. `most`: that may wait at once. ERR_NOMEM, ERR_SYS. */
+/* Call before lock_finish(). `most`: how many may wait at once. ERR_NOMEM, ERR_SYS. */
 int resolver_make(struct resolver **out, const struct resolver_sources *sources, uint32_t most,
 		  struct err *e) MUST_CHECK NONNULL;
 void resolver_done(struct resolver *r) NONNULL;
 
-/* In the proxy, before anything is asked. */
+/* Call in the proxy's process, before any look-up. */
 int resolver_run(struct resolver *r, struct loop *loop, struct err *e) MUST_CHECK NONNULL;
 
-/* Whether the answer is known already. */
+/* Whether the answer is known without a query. */
 bool resolver_knows(struct resolver *r, struct str name, struct found_addresses *out)
 	MUST_CHECK NONNULL;
 
 /*
- * Asks for what resolver_knows() did not. `done` is called once, never from within; NULL: too
- * many wait. It ends within what resolv.conf says about time.
+ * Looks up what resolver_knows() did not know. `done` is called once, never from within; NULL: too
+ * many wait. Ends within the time limits of resolv.conf.
  */
 struct lookup *resolver_look_up(struct resolver *r, struct str name,
 				void (*done)(void *user, const struct found_addresses *found),
@@ -58,12 +58,12 @@ struct lookup *resolver_look_up(struct resolver *r, struct str name,
 void lookup_cancel(struct lookup *l) NONNULL;
 
 /*
- * A C library that looks "host" up asks for "host.domain" too, for each domain of the search
- * list. Of a name that may be one of these all are told, itself included, until `next` says
- * that it knows enough (true): then that is the answer.
+ * A C library that looks up "host" also asks for "host.domain", for each domain of the search list.
+ * Calls `next` for every name that belongs to such a series with `name`, including `name`, until
+ * `next` returns true. Returns whether it did.
  */
 bool resolver_each_searched(const struct resolver *r, struct str name,
 			    bool (*next)(void *user, struct str name), void *user) NONNULL;
 
-/* The hosts file as it is now. */
+/* The current text of the hosts file. */
 struct str resolver_hosts(struct resolver *r) NONNULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One question: for a name and a family, to one server after the other. UDP first, from a port
- * of its own; TCP where the answer does not fit, or somebody guesses. See resolve.h.
+ * One query, for a name and a family, to one server after the other. UDP first, each time from a
+ * new port; TCP if the answer does not fit, or if somebody sends forged answers. See resolve.h.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "proxy/dns/resolve_parts.h"
 
 enum {
-	GRACE_MS = 2000, /* for one family when the other has answered */
-	MAX_STRAYS = 32, /* wrong answers: somebody is guessing. TCP can't be guessed */
+	GRACE_MS = 2000, /* for one family after the other has answered */
+	MAX_STRAYS = 32, /* wrong answers, which mean that somebody guesses; over TCP nobody can */
 	DATAGRAMS_AT_ONCE = 16,
 	PORT_TRIES = 8,
 	LOWEST_PORT = 1024,
@@ -33,7 +33,7 @@ void resolver_find_zones(struct resolver *r)
 	}
 }
 
-/* 0 for an interface that was not named then: that server can't be asked. */
+/* 0 for an interface that did not exist at the start: that server can't be used. */
 static uint32_t zone_index(const struct resolver *r, const char *name)
 {
 	for (size_t i = 0; i < COUNT_OF(r->zones); i++)
@@ -53,7 +53,10 @@ static struct os_address server_address(const struct ask *a)
 				    .interface = zone_index(r, server->zone) };
 }
 
-/* The kernel's own choice of a port is the last resort: who guesses has to guess this too. */
+/*
+ * Lets the kernel choose the port only as a last resort, because a forger has to guess the port
+ * too.
+ */
 static void bind_random_port(int fd, bool is_v4)
 {
 	static const struct ip any[] = { { .bytes = { 0 } },
@@ -86,7 +89,7 @@ void ask_stop(struct ask *a)
 	a->stream = NULL;
 }
 
-/* Goes on with the next server, from the timer: whoever calls may be in the middle of something. */
+/* Tries the next server, from the timer, because the caller may still use the ask. */
 static void pause_ask(struct ask *a)
 {
 	ask_stop(a);
@@ -134,7 +137,10 @@ static bool send_datagram(struct ask *a)
 	if (a->watcher.fd < 0)
 		return false;
 	bind_random_port(a->watcher.fd, is_v4);
-	/* SECURITY: connected, so that only what this server sends ever comes here. */
+	/*
+	 * SECURITY: connect the socket, so that the kernel drops datagrams from all other
+	 * addresses. Else anybody could send forged answers.
+	 */
 	return socket_connect(a->watcher.fd, &server) == 0 &&
 	       socket_send(a->watcher.fd, question, len) == (ssize_t)len && watch(a, LOOP_IN);
 }
@@ -181,7 +187,7 @@ void ask_next_server(struct ask *a)
 		ask_server(a, conf->uses_tcp);
 }
 
-/* An answer to what was asked. A server that can't say makes room for the next one. */
+/* An answer to this query. If the server failed, tries the next one. */
 static void take_answer(struct ask *a, const struct dns_answer *answer)
 {
 	if (answer->is_truncated && a->state == ASK_DATAGRAM)
@@ -224,7 +230,10 @@ static void send_stream(struct ask *a)
 
 	message[0] = (uint8_t)(len >> 8);
 	message[1] = (uint8_t)len;
-	/* The first bytes of a connection always fit; if not, it is not connected. */
+	/*
+	 * The first bytes on a connection always fit in the socket's buffer. If not, it is not
+	 * connected.
+	 */
 	if (socket_send(a->watcher.fd, message, len + 2) != (ssize_t)len + 2 ||
 	    loop_change(a->search->resolver->loop, &a->watcher, LOOP_IN, &e) < 0)
 		pause_ask(a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known without a question: files, what was found before, the search list. See resolve.h. */
+/* What is known without a query: files, the cache, the search list. See resolve.h. */
 #include <string.h>
 
 #include "base/hostname.h"
@@ -14,7 +14,7 @@ static struct cached *cache_place(struct resolver *r, struct str name, size_t i)
 	return &r->cache[(keyed_hash(&r->key, name) + i) % CACHE_ENTRIES];
 }
 
-/* What other servers had said says nothing about these. */
+/* Answers of other servers do not count for the new ones. */
 void resolver_look_at_conf(struct resolver *r)
 {
 	if (!name_file_look(&r->conf_file))
@@ -99,7 +99,7 @@ bool resolver_knows(struct resolver *r, struct str name, struct found_addresses 
 
 /* ---- The search list ------------------------------------------------------------------- */
 
-/* The name with domain `i` of the search list behind it; false when that is too long. */
+/* Appends domain `i` of the search list to the name. False if that is too long. */
 static bool add_domain(const struct resolv_conf *conf, struct str name, size_t i,
 		       char out[DNS_NAME_BYTES])
 {
@@ -139,7 +139,7 @@ bool resolver_candidate(const struct resolver *r, struct str name, size_t *numbe
 	return true;
 }
 
-/* What is left of a name without a domain of the search list; the whole without one. */
+/* The name without a domain of the search list, or the whole name if it has none. */
 static struct str without_domain(const struct resolv_conf *conf, struct str name)
 {
 	for (size_t i = 0; i < conf->search_count; i++) {
@@ -158,7 +158,7 @@ bool resolver_each_searched(const struct resolver *r, struct str name,
 	struct str host = without_domain(&r->conf, name);
 	char candidate[DNS_NAME_BYTES];
 
-	/* A long name is asked for as it is before the list is gone through. */
+	/* The resolver looks up a name with many dots only as it is. */
 	if (host.len == name.len && !is_short(&r->conf, name))
 		return false;
 	if (next(user, host))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What resolve.c (searches, and who waits for them), resolve_ask.c (one question to the
- * servers) and resolve_known.c (files, cache, search list) share.
+ * Shared by resolve.c (searches and who waits for them), resolve_ask.c (one query to the servers)
+ * and resolve_known.c (files, cache, search list).
  */
 #pragma once
 
@@ -28,10 +28,10 @@ struct ask {
 	uint16_t type, id;
 	uint32_t tries; /* that have failed */
 	uint32_t strays;
-	uint64_t deadline_ms; /* then the next server has its turn */
+	uint64_t deadline_ms; /* when to try the next server */
 	struct watcher watcher;
 	struct stream *stream;
-	struct dns_answer answer; /* of ASK_DONE; DNS_SERVER_FAILURE when nobody could say */
+	struct dns_answer answer; /* of ASK_DONE; DNS_SERVER_FAILURE if no server could answer */
 };
 
 struct search {
@@ -41,8 +41,8 @@ struct search {
 	uint32_t first_server;
 	uint32_t conf_number; /* see struct resolver */
 	size_t candidate_number;
-	bool has_no_address; /* a candidate exists, without an address */
-	uint64_t give_up_ms; /* 0: not before the servers are through */
+	bool has_no_address; /* a candidate exists but has no address */
+	uint64_t give_up_ms; /* 0: not before all servers were tried */
 	struct ask asks[2];
 	char name[DNS_NAME_BYTES];
 	char candidate[DNS_NAME_BYTES];
@@ -61,7 +61,7 @@ struct cached {
 	struct found_addresses found;
 };
 
-/* An interface, by what resolv.conf calls it. */
+/* The number of an interface that resolv.conf names. */
 struct zone {
 	char name[CONF_ZONE_BYTES];
 	uint32_t index;
@@ -74,7 +74,7 @@ struct resolver {
 	uint32_t turn; /* of "rotate" */
 	struct name_file conf_file, hosts_file;
 	struct resolv_conf conf;
-	uint32_t conf_number;		     /* another one for each that was read */
+	uint32_t conf_number;		     /* changes each time resolv.conf is read */
 	struct zone zones[CONF_MAX_SERVERS]; /* of the servers at the start */
 	struct hash_key key;
 	struct pool searches, lookups, streams;
@@ -86,34 +86,37 @@ struct resolver {
 
 /* ---- resolve.c ---------------------------------------------------------------------- */
 
-/* An ask has ended: perhaps the end of the search, and then that one is gone. */
+/* An ask has ended. This may end the search, and free it. */
 void search_conclude(struct search *s) NONNULL;
 void resolver_wake_by(struct resolver *r, uint64_t at_ms) NONNULL;
 
 /* ---- resolve_ask.c ------------------------------------------------------------------ */
 
-/* Before the lock, which leaves no way to ask for the number of an interface. */
+/* Call before lock_finish(): afterwards the filter forbids to ask for an interface's number. */
 void resolver_find_zones(struct resolver *r) NONNULL;
 
-/* For `s->candidate`, from the first server on. It ends with search_conclude(), never from within. */
+/*
+ * Asks for `s->candidate`, beginning with the first server. Calls search_conclude() at its end,
+ * never from within.
+ */
 void ask_begin(struct ask *a, struct search *s, uint16_t type) NONNULL;
-void ask_next_server(struct ask *a) NONNULL; /* the end, when there is none */
+void ask_next_server(struct ask *a) NONNULL; /* ends the ask if there is none */
 void ask_finish(struct ask *a, const struct dns_answer *answer) NONNULL;
 void ask_stop(struct ask *a) NONNULL;
 extern const struct dns_answer ask_unanswered; /* nobody could say */
 
 /* ---- resolve_known.c ---------------------------------------------------------------- */
 
-/* What was found, for as long as it may be believed. */
+/* The cache. */
 void resolver_keep(struct resolver *r, struct str name, const struct found_addresses *found,
 		   uint64_t for_ms) NONNULL;
 
-/* The servers as the file names them now. */
+/* Rereads resolv.conf if it has changed. */
 void resolver_look_at_conf(struct resolver *r) NONNULL;
 
 /*
- * What is asked for in the place of `name`: by the number of the candidate, which moves on over
- * those that are none. False: there are no more.
+ * The candidate to look up in place of `name`. `*number` moves on over those that do not apply.
+ * False: there are no more.
  */
 bool resolver_candidate(const struct resolver *r, struct str name, size_t *number,
 			char out[DNS_NAME_BYTES]) MUST_CHECK NONNULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The names, and which address stands for which. See stand_in.h; stand_in_server.c serves them. */
+/*
+ * The table of names and the addresses that stand for them. See stand_in.h; stand_in_server.c
+ * answers queries from it.
+ */
 #include "proxy/dns/stand_in.h"
 
 #include <string.h>
@@ -10,7 +13,7 @@
 
 enum { SLOTS = 2 * STAND_IN_MAX_NAMES };
 
-/* 198.18.0.0/15 (RFC 2544), as v4-mapped: not to be met in any network. */
+/* 198.18.0.0/15 (RFC 2544), v4-mapped: reserved for benchmarks, so no real network uses it. */
 static const uint8_t first_v4[16] = { [10] = 0xff, [11] = 0xff, 198, 18, 0, 0 };
 
 int stand_ins_make(struct stand_ins **out, const struct rules *rules, struct dialer *dialer,
@@ -30,7 +33,7 @@ int stand_ins_make(struct stand_ins **out, const struct rules *rules, struct dia
 		stand_ins_done(s);
 		return err_result(e);
 	}
-	/* RFC 4193: 40 random bits, so that no network of the host's has the same. */
+	/* RFC 4193: 40 random bits, so that no network of the host has the same prefix. */
 	memcpy(s->first_v6.bytes, &random, 6);
 	s->first_v6.bytes[0] = 0xfd;
 	*out = s;
@@ -50,7 +53,7 @@ static const char *name_at(const struct stand_ins *s, uint32_t index)
 	return s->names + (size_t)index * DNS_NAME_BYTES;
 }
 
-/* Where the name is, or would be. Half of the slots are always empty. */
+/* The slot that has the name, or where it would go. Half of the slots are always empty. */
 static uint32_t *find_slot(const struct stand_ins *s, struct str name)
 {
 	uint64_t at = keyed_hash(&s->key, name);
@@ -101,7 +104,7 @@ const char *stand_in_name(const struct stand_ins *s, const struct ip *ip)
 									 : NULL;
 }
 
-/* The name of the hosts file through which this address is allowed on that port. */
+/* The name in the hosts file by which this address is allowed on that port. */
 static bool find_in_hosts(const struct stand_ins *s, const struct ip *ip, uint16_t port,
 			  struct target *out)
 {
@@ -139,7 +142,10 @@ void stand_ins_find(const struct stand_ins *s, const struct ip *ip, uint16_t por
 	}
 	ip_print(&text, ip);
 	rules_judge(s->rules, out, &j);
-	/* What a rule or the guard refuses is refused under its own name. */
+	/*
+	 * If a rule or the guard of private addresses refuses the address, it refuses it as an
+	 * address.
+	 */
 	if (j.reason == PROXY_DENIED_UNLISTED)
 		(void)find_in_hosts(s, ip, port, out);
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that know nothing of proxies ask for an address and connect to it. The
- * resolver inside gives each name an address of its own, of 198.18.0.0/15 and of a block
- * below fd00::/8, which stands for the name and for nothing else; whoever accepts a
- * connection to it knows the name again. Nothing leaves the host for a name that policy
- * does not allow; one that it does is looked up first, so that a name that does not
- * exist does not seem to. Of a question only the name ever leaves, in its normal form.
+ * Programs that do not use a proxy look up a name and connect to its address. The resolver inside
+ * gives each name an address of its own, in 198.18.0.0/15 and in a block below fd00::/8, which
+ * stands for that name alone. When a connection to the address comes, the proxy finds the name
+ * again.
  *
- * "localhost" is the sandbox's own. A C library goes through the search list: for "host" it
- * asks for "host.domain" and for "host". If one of these is allowed, the others do not exist,
- * so that it comes to that one, and learns the truth when that one does not exist.
+ * The resolver sends no query for a name that the policy does not allow. It looks up an allowed
+ * name first, so that a name that does not exist does not seem to. Of a program's query only the
+ * name ever leaves the host, in its normal form.
+ *
+ * "localhost" is the sandbox's own. A C library applies the search list: for "host" it asks for
+ * "host.domain" and for "host". If one of these is allowed, the resolver answers that the others do
+ * not exist. So the library reaches the allowed one, and learns whether that exists.
  */
 #pragma once
 
@@ -20,24 +22,24 @@ struct stand_ins;
 
 enum { STAND_IN_MAX_NAMES = 65536 };
 
-/* Before the lock. ERR_NOMEM. */
+/* Call before lock_finish(). ERR_NOMEM. */
 int stand_ins_make(struct stand_ins **out, const struct rules *rules, struct dialer *dialer,
 		   struct err *e) MUST_CHECK NONNULL;
 void stand_ins_done(struct stand_ins *s) NONNULL;
 
-/* Takes the sockets of the resolver inside (PROXY_NAMES_UDP, one each family or one for both). */
+/* Takes a socket of the resolver inside (PROXY_NAMES_UDP): one for each family, or one for both. */
 int stand_ins_serve(struct stand_ins *s, struct loop *loop, int fd, bool is_stream, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* Who is told of a name that gets no address because there are too many; it can't be looked up. */
+/* Called for a name that gets no address because the table is full; the look-up fails. */
 void stand_ins_tell(struct stand_ins *s, void (*is_full)(void *user, const struct target *name),
 		    void *user) NONNULL;
 
 /*
- * What an address that was connected to means: the name that it stands for, or itself. A
- * program reads the hosts file by itself and then connects to what it found there; so an
- * address that no rule speaks of is taken for a name that the file has for it, if that one
- * is allowed. Then the name is dialled, and each of its addresses judged.
+ * What an address that a program connects to means: the name that it stands for, or the address
+ * itself. Programs may also read the hosts file and connect to an address that they found there. So
+ * if no rule matches the address, but the hosts file has a name for it that is allowed, that name
+ * counts. It is then dialled, and each of its addresses is checked.
  */
 void stand_ins_find(const struct stand_ins *s, const struct ip *ip, uint16_t port,
 		    struct target *out) NONNULL;

@@ -11,7 +11,7 @@ enum { STAND_IN_SOCKETS = 8 };
 
 struct stand_in_connection;
 
-/* A socket on which questions come. */
+/* A socket that queries come to. */
 struct stand_in_socket {
 	struct stand_ins *stand_ins;
 	struct watcher watcher; /* fd -1: none */
@@ -23,10 +23,10 @@ struct stand_ins {
 	struct dialer *dialer;
 	struct loop *loop;
 	struct hash_key key;
-	struct ip first_v6; /* the block; no name has this address itself */
+	struct ip first_v6; /* the block; no name has this first address */
 	uint32_t count;
 	char *names;	 /* DNS_NAME_BYTES each */
-	uint32_t *slots; /* by hash: number of the name, from 1 on; 0: empty */
+	uint32_t *slots; /* hash table of name numbers from 1; 0: empty */
 	void (*is_full)(void *user, const struct target *name);
 	void *user;
 
@@ -37,7 +37,7 @@ struct stand_ins {
 	struct timer timer;
 };
 
-/* The number of a name, old or new. False: there are too many. */
+/* Finds or adds the name. False: the table is full. */
 bool stand_in_give(struct stand_ins *s, struct str name, uint32_t *index) MUST_CHECK NONNULL;
 struct ip stand_in_address(const struct stand_ins *s, uint32_t index, bool is_v6) NONNULL;
 /* The name that an address stands for, or NULL. */

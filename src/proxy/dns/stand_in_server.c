@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The resolver inside: questions over UDP and TCP, answered from the address that was asked,
- * whichever that is. It never asks anybody but by dialer_look_up(), and only for a name that
- * policy allows.
+ * The resolver inside: answers queries over UDP and TCP, from whichever address the query was sent
+ * to. It sends queries only through dialer_look_up(), and only for names that the policy allows.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,13 +15,13 @@ enum {
 	TTL_SECONDS = 5,
 	MAX_QUESTIONS = 1024, /* that wait for a look-up */
 	MAX_CONNECTIONS = 128,
-	QUESTION_BYTES = 1232, /* a longer one is none of a host's */
-	AT_ONCE = 32,	       /* datagrams or connections, then the others have their turn */
+	QUESTION_BYTES = 1232, /* a longer query is not one for a host */
+	AT_ONCE = 32,	       /* datagrams or connections, before others have their turn */
 	IDLE_MS = 10000,
-	PAUSE_MS = 1000, /* when there were no descriptors */
+	PAUSE_MS = 1000, /* after descriptors ran out */
 };
 
-/* Where a datagram came from, and at which of our addresses. */
+/* Who sent a datagram, and to which of our addresses. */
 struct sender {
 	int fd;
 	struct socket_sender address;
@@ -31,12 +30,13 @@ struct sender {
 struct question {
 	struct stand_ins *stand_ins;
 	struct dns_query query;
-	char name[DNS_NAME_BYTES];		/* in its normal form, while it is looked up */
-	struct stand_in_connection *connection; /* NULL: by datagram, or it is gone */
-	struct sender sender;			/* of a datagram */
+	char name[DNS_NAME_BYTES]; /* in its normal form, during the look-up */
+	/* NULL: came by datagram, or the connection has closed */
+	struct stand_in_connection *connection;
+	struct sender sender; /* of a datagram */
 };
 
-/* Over TCP: one question after the other. */
+/* A TCP connection, with one query after the other. */
 struct stand_in_connection {
 	struct stand_ins *stand_ins;
 	struct stand_in_connection *next, *previous;
@@ -115,13 +115,13 @@ static bool is_allowed(void *user, struct str name)
 	       rules_may_look_up(s->rules, &t);
 }
 
-/* Whether who asks for this, which is not allowed, is on the way to a name that is. */
+/* Whether this name is not allowed itself, but belongs to a search-list series with one that is. */
 static bool is_allowed_searched(struct stand_ins *s, const struct target *t)
 {
 	return resolver_each_searched(dialer_resolver(s->dialer), str_of(t->name), is_allowed, s);
 }
 
-/* True: `out` is the answer. False: the name `t` has to be looked up for it. */
+/* True: `out` is the answer. False: the name `t` has to be looked up first. */
 static bool decide(struct stand_ins *s, const struct dns_query *q, struct target *t,
 		   struct reply *out)
 {
@@ -137,7 +137,7 @@ static bool decide(struct stand_ins *s, const struct dns_query *q, struct target
 		return true;
 	}
 	if (q->type != DNS_A && q->type != DNS_AAAA)
-		return true; /* there may be such a name, and it has nothing of that kind */
+		return true; /* such a name may exist, but has no record of this type */
 	if (q->is_odd || !target_parse(t, str_of(q->name), 0, why, sizeof(why)) || t->is_ip) {
 		out->code = DNS_NO_SUCH_NAME;
 		return true;
@@ -168,13 +168,16 @@ static size_t write_reply(uint8_t *out, const struct dns_query *q, const struct 
 
 /* ---- Datagrams ------------------------------------------------------------------------- */
 
-/* SECURITY: from the address that was asked, else the asker would not believe it. */
+/*
+ * SECURITY: answer from the address that the query was sent to. A client drops answers from another
+ * address, and then has no names.
+ */
 static void send_reply(const struct sender *to, const struct dns_query *q, const struct reply *r)
 {
 	uint8_t bytes[DNS_REPLY_BYTES];
 	size_t len = write_reply(bytes, q, r);
 
-	/* One that is lost is asked for again. */
+	/* If an answer is lost, the client asks again. */
 	(void)socket_send_back(to->fd, bytes, len, &to->address);
 }
 
@@ -357,7 +360,7 @@ static void answer_stream(struct stand_in_connection *c)
 	w->connection = c;
 	c->question = w;
 	expect(c, 0);
-	/* A look-up ends by itself, within the time that a dial has. */
+	/* A look-up ends by itself, within the time limit of a dial. */
 }
 
 static void read_some(struct stand_in_connection *c)
@@ -422,7 +425,10 @@ static void take_connection(struct stand_ins *s, int fd)
 		end_connection(c);
 }
 
-/* SECURITY: a listener that stays ready without descriptors left would spin. */
+/*
+ * SECURITY: stop listening while no descriptors are left. The listener would stay ready, and a
+ * client could make the proxy spin.
+ */
 static void pause_listening(struct stand_in_socket *socket)
 {
 	struct stand_ins *s = socket->stand_ins;
@@ -498,7 +504,7 @@ int stand_in_server_make(struct stand_ins *s, struct err *e)
 	return pool_make(&s->connections, sizeof(struct stand_in_connection), MAX_CONNECTIONS, e);
 }
 
-/* The dialer is ended before: nobody comes back to a question then. */
+/* The dialer has ended before, so no look-up calls back. */
 void stand_in_server_done(struct stand_ins *s)
 {
 	while (s->first)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Body framing: RFC 9112, 6.3 and 7.1, without what it tolerates. */
+/* Body framing: RFC 9112, 6.3 and 7.1, without what the RFC tolerates. */
 #include "proxy/http/body.h"
 
 enum state {
@@ -71,8 +71,8 @@ static bool is_token(char c)
 }
 
 /*
- * Where the filter is: what it has read, and where what it keeps goes. Each byte is kept
- * when it is read or never, so what is kept can't overtake what is read.
+ * The filter's position: what it has read, and where it moves what it keeps. A byte is kept when it
+ * is read or never, so the kept bytes can't overtake the read ones.
  */
 struct filter {
 	char *p;
@@ -137,7 +137,7 @@ static bool take_data_end(struct http_body *b, struct filter *f, char c, struct 
 	return true;
 }
 
-/* Read as strictly as fields, and dropped. */
+/* Checked as strictly as header fields, and dropped. */
 static bool take_trailer(struct http_body *b, struct filter *f, char c, struct http_fault *fault)
 {
 	if (++b->line > HTTP_MAX_TRAILERS)
@@ -202,7 +202,7 @@ static bool take_byte(struct http_body *b, struct filter *f, char c, struct http
 	return fail(fault, "internal error");
 }
 
-/* What is plain goes on as it is; it moves only when something before it was taken out. */
+/* Plain data stays where it is, and moves only if something before it was removed. */
 static void take_plain(struct http_body *b, struct filter *f, size_t len)
 {
 	if (f->kept < f->used)

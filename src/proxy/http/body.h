@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bodies of HTTP/1 messages: where they end, and that they are framed as they say. A
- * chunked body is filtered in place: sizes and data stay where they are, extensions and
- * trailers are taken out, and what could be read in two ways is a fault.
+ * Bodies of HTTP/1 messages: where they end, and whether their framing is valid. A chunked body is
+ * filtered in place: sizes and data stay, extensions and trailers are removed, and anything
+ * ambiguous is a fault.
  *
  * Pure: no allocation, no system calls.
  */
@@ -20,27 +20,27 @@ enum http_body_kind { HTTP_NO_BODY, HTTP_SIZED, HTTP_CHUNKED, HTTP_UNTIL_CLOSE }
 struct http_body {
 	uint8_t kind;	/* enum http_body_kind */
 	uint8_t state;	/* of chunks */
-	bool is_bare;	/* the framing of chunks is taken out too: for HTTP/1.0 */
-	bool is_whole;	/* its last byte was seen; never of HTTP_UNTIL_CLOSE */
-	uint16_t line;	/* bytes of this line, or of the trailers, so far */
+	bool is_bare;	/* also removes the chunk framing, for HTTP/1.0 */
+	bool is_whole;	/* its last byte was seen; never set for HTTP_UNTIL_CLOSE */
+	uint16_t line;	/* bytes so far of this line, or of the trailers */
 	uint64_t left;	/* of HTTP_SIZED, or of this chunk's data */
-	uint64_t bytes; /* of payload that were seen */
+	uint64_t bytes; /* of payload so far */
 };
 
 struct http_body http_request_body(const struct http_request *r) NONNULL;
 
-/* `is_to_head`: of a request whose answer has no body. */
+/* `is_to_head`: the answer to a HEAD request, which has no body. */
 struct http_body http_response_body(const struct http_response *r, bool is_to_head) NONNULL;
 
 /*
- * Takes what belongs to the body from the `len` bytes at `p`: `used` of them, of which
- * `kept` are to go on and now stand at `p`. What is behind the body is left alone. False:
- * it is malformed from there on; what was kept before may have been passed on.
+ * Takes the body's bytes from the `len` bytes at `p`: `used` of them, of which `kept` go on and now
+ * stand at `p`. Leaves what follows the body alone. False: malformed from there on; the bytes kept
+ * before may have been forwarded already.
  */
 bool http_body_take(struct http_body *b, char *p, size_t len, size_t *used, size_t *kept,
 		    struct http_fault *fault) MUST_CHECK NONNULL;
 
-/* How many bytes that come next may go on without a look at them. */
+/* How many of the next bytes can be forwarded without parsing. */
 uint64_t http_body_plain(const struct http_body *b) NONNULL PURE;
 
 /* So many of them did. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * HTTP from the client's side: each request is read as a whole head, judged on its own,
- * whatever was asked before on the same connection, and only then is a server looked for.
+ * HTTP, the client's side. It reads the complete head of each request and checks it on its own,
+ * whatever the connection was used for before. Only then does it look for a server.
  */
 #include "proxy/http/client.h"
 
@@ -65,7 +65,7 @@ static uint32_t server_wants(const struct http *h)
 	if (!http_has_server(h))
 		return 0;
 	if (h->phase != HTTP_RELAYS || h->is_refused)
-		return LOOP_IN; /* whatever comes now was not asked for */
+		return LOOP_IN; /* any further bytes were not asked for */
 	if (h->up_state == FLOW_WAITS_SINK && !h->server_is_deaf)
 		events |= LOOP_OUT;
 	if (h->down_state == FLOW_WAITS_SOURCE && !h->client->server->is_finishing)
@@ -75,7 +75,7 @@ static uint32_t server_wants(const struct http *h)
 
 static enum http_step read_head(struct client *c);
 
-/* Whatever can be done without waiting, then waits. */
+/* Does what it can without waiting, and then waits. */
 static void go_on(struct client *c, enum http_step step)
 {
 	struct http *h = c->http;
@@ -109,7 +109,7 @@ static void skip_head(struct http *h)
 	h->head_bytes = 0;
 }
 
-/* The rest of the request can be read and thrown away, so that another may follow. */
+/* Reads and drops the rest of the request, so that another may follow. */
 static bool may_drain(const struct http *h)
 {
 	const struct http_body *b = &h->up.body;
@@ -143,7 +143,7 @@ static enum http_step wait_for_room(struct client *c)
 	return HTTP_WAITS;
 }
 
-/* What can't be read has no end either: the connection ends with it. */
+/* A request that can't be parsed has no known end, so the connection closes. */
 static enum http_step refuse_malformed(struct client *c, const struct http_fault *fault)
 {
 	struct http *h = c->http;
@@ -162,11 +162,11 @@ void http_request_again(struct http *h, struct http_request *out)
 {
 	struct http_fault ignored;
 
-	/* It was read before, from the same bytes. */
+	/* The same bytes were parsed before. */
 	(void)!http_request_parse(str_first(http_flow_raw(&h->up), h->head_bytes), out, &ignored);
 }
 
-/* Everybody inside is dead, and this request was to bring them something. */
+/* Every process inside has ended, and nobody would read the answer. */
 static bool is_for_nobody(const struct client *c)
 {
 	return c->server->is_finishing &&
@@ -192,8 +192,8 @@ enum http_step http_dial(struct client *c)
 }
 
 /*
- * Whether the connection that is open is one to `t`. SECURITY: its address was judged when it
- * was dialled; after a rule was added it is dialled, and so judged, anew.
+ * Whether the open connection is one to `t`. SECURITY: after a rule was added, dial again, which
+ * checks the address again. Else a client could go on with a server that the new rule denies.
  */
 static bool has_server_for(const struct client *c, const struct target *t)
 {
@@ -203,14 +203,14 @@ static bool has_server_for(const struct client *c, const struct target *t)
 	       h->rules == rules_added(c->server->rules);
 }
 
-/* P14. Limited methods are for reading: a body would be a way out. */
+/* P14: limited methods are for reading. A request body could carry data out. */
 static bool passes_method(const struct client *c, const struct http_request *r)
 {
 	return rules_pass_method(c->server->rules, r->method) &&
 	       !(rules_are_limited(c->server->rules) && http_has_odd_body(r));
 }
 
-/* P14: what it may do, once P13 has said where. */
+/* P14: checks the method, after P13 has allowed the host. */
 static bool may_ask(struct client *c, const struct http_request *r)
 {
 	struct exchange *x = c->exchange;
@@ -252,8 +252,8 @@ static bool same_rule(const struct judgement *a, const struct judgement *b)
 }
 
 /*
- * Whether this request is one more of those that the open record counts: the same to the
- * same server, and allowed, now, by the same rule.
+ * Whether the open record counts this request too: same server, same method, and allowed by the
+ * same rule now.
  */
 static bool joins_record(struct client *c, const struct http_request *r, const struct target *t)
 {
@@ -358,8 +358,8 @@ static void set_head_deadline(struct client *c)
 }
 
 /*
- * What a request may begin with, behind one empty line at most: a second one is a fault.
- * Empty as well while it may yet turn out to be such a line.
+ * The beginning of a request, after at most one empty line; a second one is a fault. Empty while it
+ * may still turn out to be such a line.
  */
 static struct str skip_empty_line(struct http *h)
 {
@@ -406,7 +406,7 @@ static enum http_step read_head(struct client *c)
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-/* What comes before it is its turn is kept, as far as there is room. */
+/* Keeps what comes early, as far as there is room. */
 static void read_ahead(struct client *c)
 {
 	struct http *h = c->http;
@@ -534,7 +534,7 @@ void http_finish(struct client *c)
 	switch ((enum http_phase)h->phase) {
 	case HTTP_WAITS_ROOM:
 		break;
-	case HTTP_IS_JUDGED: /* nobody is asked for the sake of the dead */
+	case HTTP_IS_JUDGED: /* don't ask the user for processes that have ended */
 		client_end(c);
 		break;
 	case HTTP_DIALS:

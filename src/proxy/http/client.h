@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A client that speaks HTTP, and the server that its last request went to, if that
- * connection is still of use. client.c reads requests, asks policy and finds the
- * server; relay.c moves a request there and its answer back.
+ * An HTTP client, and the server of its last request if that connection can be reused. client.c
+ * reads requests, checks the policy and finds the server; relay.c forwards the request and its
+ * answer.
  */
 #pragma once
 
@@ -10,16 +10,16 @@
 #include "proxy/server.h"
 
 enum {
-	HTTP_DRAIN_BYTES = 64 * 1024, /* of a body that nobody wants, to keep the connection */
+	HTTP_DRAIN_BYTES = 64 * 1024, /* of an unwanted body, to keep the connection */
 	HTTP_MAX_INTERIM = 16,	      /* 1xx before the answer */
-	HTTP_RECORD_MS = 1000,	      /* equal requests are one record for so long */
+	HTTP_RECORD_MS = 1000,	      /* how long equal requests share one record */
 	HTTP_STARVED_MS = 1000,
-	HTTP_HALF_CLOSED_MS = 5000, /* for an answer, once the client has ended its side */
+	HTTP_HALF_CLOSED_MS = 5000, /* for an answer, after the client has closed its side */
 };
 
 /* What a step comes to. */
 enum http_step {
-	HTTP_ENDED, /* the client is gone, and all of this with it */
+	HTTP_ENDED, /* the client has ended, and this struct is freed */
 	HTTP_WAITS, /* for an event */
 	HTTP_GOES_ON,
 };
@@ -29,7 +29,7 @@ enum http_phase {
 	HTTP_WAITS_ROOM, /* for records */
 	HTTP_IS_JUDGED,
 	HTTP_DIALS,
-	HTTP_RELAYS, /* the request to the server, and its answer, or ours, to the client */
+	HTTP_RELAYS, /* forwards the request, and the server's answer or ours */
 };
 
 struct http {
@@ -40,22 +40,24 @@ struct http {
 	uint8_t interim;		  /* 1xx that have come */
 	uint8_t up_state, down_state;	  /* enum http_flow_state, while it relays */
 	size_t request_seen, answer_seen; /* of a head: see http_head_end() */
-	size_t head_bytes; /* of a request whose head is in `up` still: it may be sent again */
+	/* of a request whose head is still in `up`, so that it can be sent again */
+	size_t head_bytes;
 
 	bool is_timed;	   /* the head has a deadline */
-	bool has_skipped;  /* one empty line before the head */
+	bool has_skipped;  /* skipped one empty line before the head */
 	bool client_ended; /* it sends no more */
-	bool is_known;	   /* has shown the token, where there is one */
-	bool is_full;	   /* there is no block for what it sends before its turn */
-	bool client_keeps; /* wants to, when this request is answered */
+	bool is_known;	   /* has shown the token, or there is none */
+	bool is_full;	   /* no block is free for what it sends early */
+	bool client_keeps; /* wants to keep the connection after this request */
 	bool wants_json, is_to_head, is_to_1_0, is_connect, expects_continue;
-	bool upgrades;	 /* a WebSocket was asked for */
+	bool upgrades;	 /* asks for a WebSocket */
 	bool is_refused; /* the answer is ours */
 	bool has_answer; /* its head was written */
-	bool keeps;	 /* the client's connection, after it */
+	bool keeps;	 /* keeps the client's connection afterwards */
 	bool server_keeps;
 	bool server_is_deaf; /* takes no more of the request */
-	bool has_odd_body;   /* see http_has_odd_body(): the server's connection ends with it */
+	/* see http_has_odd_body(): the server's connection closes afterwards */
+	bool has_odd_body;
 	bool server_has_hung_up;
 
 	struct http_flow up, down;
@@ -72,10 +74,10 @@ static inline bool http_has_server(const struct http *h)
 
 void http_close_server(struct http *h) NONNULL;
 
-/* Answers in the place of a server; `c->exchange` has the reason. `status` 0: by that. */
+/* Answers in place of a server, with the reason of `c->exchange`. `status` 0: the reason's own. */
 enum http_step http_refuse(struct client *c, struct str detail, unsigned status) NONNULL;
 
-/* The request at the front of `up`, read again. */
+/* Parses the request at the front of `up` again. */
 void http_request_again(struct http *h, struct http_request *out) NONNULL;
 
 /* Dials the exchange's target for the request whose head is in `up`. */
@@ -86,23 +88,23 @@ enum http_step http_dial(struct client *c) NONNULL;
 /* Sends the request to the server that is connected. */
 enum http_step http_forward(struct client *c, const struct http_request *r, bool is_reused) NONNULL;
 
-/* A method that asks and changes nothing. */
+/* Whether the method only reads. */
 bool http_may_send_again(struct str method) PURE;
 
-/* Both ways as far as it goes. */
+/* Forwards both ways as far as it goes. */
 enum http_step http_relay(struct client *c) NONNULL;
 
-/* Instead of an answer, none of which has gone to the client yet. */
+/* Fails the request, before any of an answer has gone to the client. */
 enum http_step http_fail(struct client *c, enum proxy_reason reason, const char *detail,
 			 unsigned status) NONNULL;
 
 /* `answer` is ours. */
 enum http_step http_answer(struct client *c, struct str answer, bool keeps) NONNULL;
 
-/* What became of the request, for the record. */
+/* Counts the request's bytes in the record. */
 void http_note_bytes(struct client *c) NONNULL;
 
-/* From now on it is a tunnel to `fd`; the struct is given back. */
+/* Turns the connection into a tunnel to `fd`, and frees this struct. */
 enum http_step http_tunnel(struct client *c, int fd, struct str to_client) NONNULL;
 
 void http_give(struct server *s, struct http *h) NONNULL;

@@ -7,8 +7,8 @@
 #include <errno.h>
 
 enum {
-	ROUNDS = 8,		 /* then it is another connection's turn */
-	PIPE_FROM = 256 * 1024,	 /* less than that is copied faster */
+	ROUNDS = 8,		 /* then other connections have their turn */
+	PIPE_FROM = 256 * 1024,	 /* smaller bodies are faster to copy */
 	PIPE_LEAVES = 16 * 1024, /* what trickles is copied */
 };
 
@@ -29,7 +29,7 @@ static size_t ready_bytes(const struct http_flow *f)
 	return f->block ? f->ready - f->block->start : 0;
 }
 
-/* When nothing is ready, what is raw comes first. */
+/* If nothing is ready, raw bytes come first. */
 static void settle(struct http_flow *f)
 {
 	if (f->block && ready_bytes(f) == 0)
@@ -74,7 +74,7 @@ void http_flow_done(struct server *s, struct http_flow *f)
 
 /* ---- Reading ------------------------------------------------------------------------------ */
 
-/* To the front of the block, to make room behind it. Held heads move with the rest. */
+/* Moves the bytes to the front of the block, to make room after them. A held head moves too. */
 static void move_up(struct http_flow *f)
 {
 	struct block *b = f->block;
@@ -144,7 +144,7 @@ static enum http_flow_state read_into_pipe(struct server *s, struct http_flow *f
 	return FLOW_DONE;
 }
 
-/* Only between two bytes of the body that nobody has to look at, and when there are many. */
+/* Only where the next bytes of the body need no parsing, and if there are many. */
 static bool may_pipe(struct server *s, struct http_flow *f, int sink)
 {
 	if (sink < 0 || http_body_plain(&f->body) < PIPE_FROM)
@@ -166,7 +166,7 @@ static enum http_flow_state read_more(struct server *s, struct http_flow *f, int
 
 /* ---- Writing ------------------------------------------------------------------------------ */
 
-/* All that was read of the body is looked at, at once. */
+/* Parses all that was read of the body. */
 static bool look(struct http_flow *f, struct http_fault *fault)
 {
 	struct str raw = http_flow_raw(f);
@@ -233,7 +233,7 @@ static enum http_flow_state write_piped(struct server *s, struct http_flow *f, i
 			return n < 0 && is_later() ? FLOW_WAITS_SINK : FLOW_SINK_FAILED;
 		f->piped -= (uint32_t)n;
 	}
-	/* Others can use it while nothing comes. */
+	/* Others can use the block while nothing comes. */
 	if (f->is_dry || f->body.is_whole)
 		pipe_give(s->pipes, &f->pipe, true);
 	return FLOW_DONE;
@@ -268,11 +268,11 @@ enum http_flow_state http_flow_run(struct server *s, struct http_flow *f, int so
 		if (state != FLOW_DONE)
 			return state;
 	}
-	/* There is more to write, so this is told at once, after the others. */
+	/* There is more to write, so the loop reports this at once, after the others. */
 	return FLOW_WAITS_SINK;
 }
 
-/* What a head has left goes into a block of its own. */
+/* The rest of a head goes into its own block. */
 static enum http_flow_state keep_head(struct server *s, struct http_flow *f, struct str rest)
 {
 	if (rest.len == 0)

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading heads. Nothing here may be lenient: what is let through is not looked at again. */
+/* Parses heads. Nothing here may be lenient: nobody checks again what this lets through. */
 #include "proxy/http/head.h"
 
 #include "base/hostname.h"
 
 enum {
 	IS_TOKEN = 1,  /* of methods and field names */
-	IS_VALUE = 2,  /* of field values and reasons */
-	IS_TARGET = 4, /* of what is asked for: no space, no fragment */
+	IS_VALUE = 2,  /* of field values and reason phrases */
+	IS_TARGET = 4, /* of request targets: no space, no fragment */
 };
 
 #define T (IS_TOKEN | IS_VALUE | IS_TARGET)
 #define P (IS_VALUE | IS_TARGET)
 #define V (IS_VALUE)
 
-/* Bytes over 0x7f are in use in paths and values, whatever the standards say, and mean nothing here. */
+/*
+ * Paths and values contain bytes over 0x7f in practice, whatever the standards say. They mean
+ * nothing here.
+ */
 static const uint8_t classes[256] = {
 	['\t'] = V, [' '] = V,		 ['!'] = T, ['"'] = P,	['#'] = V | IS_TOKEN,
 	['$'] = T,  ['%'] = T,		 ['&'] = T, ['\''] = T, ['('] = P,
@@ -32,7 +35,7 @@ static const uint8_t classes[256] = {
 #undef P
 #undef V
 
-/* How many bytes from the first on are of that class. */
+/* How many bytes at the beginning belong to that class. */
 static size_t span(struct str s, unsigned class)
 {
 	size_t i = 0;
@@ -94,7 +97,7 @@ static struct str trim(struct str s)
 	return s;
 }
 
-/* The next part of a list with commas, trimmed; `rest` goes on behind it. */
+/* The next element of a comma-separated list, trimmed; `rest` moves on. */
 static struct str next_part(struct str *rest)
 {
 	struct str part = str_first(*rest, str_find(*rest, ','));
@@ -125,7 +128,7 @@ size_t http_head_end(struct str text, size_t *seen, struct http_fault *fault)
 		at += str_find(str_from(head, at), '\n');
 		if (at == head.len)
 			break;
-		/* The first byte is of a token, so there is one before this one. */
+		/* The first byte belongs to a token, so there is one before this one. */
 		if (head.p[at - 1] != '\r') {
 			(void)fail(fault, 400, "a line ends without a carriage return");
 			return 0;
@@ -184,7 +187,7 @@ static struct str field_value(const struct http_fields *f, const struct http_fie
 	return (struct str){ f->head.p + field->value_at, field->value_len };
 }
 
-/* "Name: value", without its end; `at` is where it stands in the head. */
+/* Parses "Name: value" without its line end; `at` is its position in the head. */
 static bool read_line(struct http_fields *f, size_t at, struct str line, struct http_fault *fault)
 {
 	struct str name = str_first(line, span(line, IS_TOKEN));
@@ -229,7 +232,7 @@ static bool read_lines(struct http_fields *f, size_t at, struct http_fault *faul
 	}
 }
 
-/* Decimal digits only, and what a signed number of 64 bits holds. */
+/* Decimal digits only, and at most what a signed 64-bit number holds. */
 static bool read_length(struct str s, uint64_t *out)
 {
 	uint64_t n = 0;
@@ -268,7 +271,7 @@ static bool take_encoding(struct http_fields *f, struct str value, struct http_f
 	return true;
 }
 
-/* Fields that nothing but the connection needs are not passed on. */
+/* Fields that concern only this connection are not forwarded. */
 static void drop_listed(struct http_fields *f, struct str token)
 {
 	for (size_t i = 0; i < f->count; i++)
@@ -380,7 +383,7 @@ static bool read_fields(struct http_fields *f, size_t at, struct http_fault *fau
 	return true;
 }
 
-/* All but the list, which is long and is written before it is read. */
+/* Clears all but the list, which is long and written before it is read. */
 static void begin_fields(struct http_fields *f, struct str head)
 {
 	f->head = head;
@@ -447,7 +450,7 @@ static bool read_target(struct str target, struct http_request *r, struct http_f
 	if (target.p[0] != '/' && !str_is(target, "*"))
 		return read_absolute(target, r, fault);
 	r->form = target.p[0] == '/' ? HTTP_ORIGIN : HTTP_ASTERISK;
-	r->authority = STR_EMPTY; /* the Host field's, once it is known */
+	r->authority = STR_EMPTY; /* the Host field's, once that is parsed */
 	r->path = target;
 	if (r->form == HTTP_ASTERISK && !http_method_is(r->method, "OPTIONS"))
 		return fail(fault, 400, "only OPTIONS may ask for *");
@@ -472,7 +475,7 @@ static bool read_request_line(struct str line, struct http_request *r, struct ht
 	       read_target(str_first(rest, second), r, fault);
 }
 
-/* What the fields may be in a request, together. */
+/* Checks the fields of a request together. */
 static bool check_request(struct http_request *r, struct http_fault *fault)
 {
 	const struct http_fields *f = &r->fields;
@@ -488,7 +491,7 @@ static bool check_request(struct http_request *r, struct http_fault *fault)
 	return true;
 }
 
-/* The first line without its end, which http_head_end() has seen. */
+/* The first line without its end, which http_head_end() has checked. */
 static struct str first_line(struct str head)
 {
 	return str_first(head, str_find(head, '\n') - 1);
@@ -505,7 +508,7 @@ bool http_request_parse(struct str head, struct http_request *out, struct http_f
 
 /* ---- Whom it is for --------------------------------------------------------------------- */
 
-/* "HOST", "HOST:PORT"; `port` stays as it is without one. */
+/* Parses "HOST" or "HOST:PORT"; without a port, `port` stays as it is. */
 static bool split_authority(struct str text, struct str *host, uint16_t *port,
 			    struct http_fault *fault)
 {
@@ -521,7 +524,7 @@ static bool split_authority(struct str text, struct str *host, uint16_t *port,
 	return true;
 }
 
-/* Also of HTTP/1.0, where it is not demanded: two answers to one question are none. */
+/* Also for HTTP/1.0, which does not require a Host: a request that names two hosts is refused. */
 static bool host_matches(const struct http_request *r, const struct target *t)
 {
 	struct http_fault ignored;
@@ -562,7 +565,7 @@ bool http_response_may_begin(struct str text)
 	return str_has_prefix(begin, str_first(text, begin.len));
 }
 
-/* "HTTP/1.1 200 OK"; the reason may be missing, with its space or without. */
+/* "HTTP/1.1 200 OK"; the reason phrase may be missing, with or without its space. */
 static bool read_status_line(struct str line, struct http_response *r, struct http_fault *fault)
 {
 	struct str rest = str_from(line, 8);
@@ -619,7 +622,7 @@ static int base64_digit(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Padding may be missing; nothing may stand behind it. */
+/* Padding may be missing; nothing may follow it. */
 static bool base64_decode(struct str s, char *out, size_t room, size_t *len)
 {
 	uint32_t bits = 0;

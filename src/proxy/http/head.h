@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heads of HTTP/1 messages, read as a filter has to read them: whatever two programs
- * could understand differently is refused, and nothing is passed on that was not
- * understood here. Lengths, the host and everything that belongs to one connection only
- * are written anew; the rest goes on as it came.
+ * Parses heads of HTTP/1 messages as a filter must: it refuses whatever two programs could
+ * understand differently, and forwards nothing that it did not understand. Lengths, the host and
+ * every field that concerns one connection are written anew; the rest stays as it came.
  *
  * Pure: no allocation, no system calls. All `struct str` point into the text.
  */
@@ -14,16 +13,16 @@
 #include "proxy/decide.h"
 
 enum {
-	HTTP_MAX_HEAD_BYTES = 32768, /* first line, fields, and the empty line: else 431 */
+	HTTP_MAX_HEAD_BYTES = 32768, /* first line, fields and the empty line; more is a 431 */
 	HTTP_MAX_FIELDS = 128,	     /* the same */
 	HTTP_MAX_TOKENS = 64,	     /* in all Connection fields */
 	HTTP_MAX_METHOD_BYTES = 32,
-	HTTP_ADDED_BYTES = 512, /* what writing a head anew may add to it */
+	HTTP_ADDED_BYTES = 512, /* how much longer a rewritten head may be */
 };
 
-/* What is wrong with a head or a body; `text` is NULL when nothing is. */
+/* What is wrong with a head or a body; `text` is NULL if nothing is. */
 struct http_fault {
-	unsigned status; /* that a client gets: 400, 431, 501, 505 */
+	unsigned status; /* what the client gets: 400, 431, 501, 505 */
 	const char *text;
 };
 
@@ -50,7 +49,7 @@ struct http_field {
 	uint16_t value_at, value_len;
 	uint16_t end; /* behind its CR LF */
 	uint8_t name; /* enum http_name */
-	bool is_hop;  /* belongs to this connection: is not passed on */
+	bool is_hop;  /* concerns this connection: not forwarded */
 };
 
 struct http_fields {
@@ -73,7 +72,7 @@ struct http_request {
 	struct str method;
 	enum http_form form;
 	bool is_1_0;
-	struct str authority; /* whom it is for, as written: of the target, or the Host field */
+	struct str authority; /* as written in the target, or in the Host field */
 	struct str path;      /* with the query, "" for "/"; "*" */
 	struct http_fields fields;
 };
@@ -86,30 +85,29 @@ struct http_response {
 };
 
 /*
- * How much of an empty line `text` begins with: 0, 1 when only its carriage return has come
- * yet, or 2. Some clients send one behind a body that has ended already, so one before a
- * request is ignored (RFC 9112, 2.2).
+ * How much of an empty line `text` begins with: 0, 1 if only the carriage return has come, or 2.
+ * Some clients send an empty line after a body, so one before a request is ignored (RFC 9112, 2.2).
  */
 size_t http_empty_line(struct str text) PURE;
 
 /*
- * Where the head at the beginning of `text` ends: how long it is, 0 when it is not whole
- * yet. `seen` is 0 at first and remembers how far was looked. A line feed without its
- * carriage return and a head that is too long are faults.
+ * The length of the head at the beginning of `text`; 0 if it is not complete. `seen` is 0 at first,
+ * and remembers how far was searched. A line feed without a carriage return, and a head that is too
+ * long, are faults.
  */
 size_t http_head_end(struct str text, size_t *seen, struct http_fault *fault) NONNULL;
 
-/* `head` is what http_head_end() found, whole. */
+/* `head` is the complete head that http_head_end() found. */
 bool http_request_parse(struct str head, struct http_request *out, struct http_fault *fault)
 	MUST_CHECK NONNULL;
-/* False as soon as what a server has sent so far can't become a response. */
+/* False once the bytes so far can't become a response. */
 bool http_response_may_begin(struct str text) PURE;
 bool http_response_parse(struct str head, struct http_response *out, struct http_fault *fault)
 	MUST_CHECK NONNULL;
 
 /*
- * Whom a request is for: its authority read, and the Host field found to say the same.
- * `detail` of 128 bytes serves for the fault's text.
+ * Which host a request is for. Checks that the Host field names the same. `detail` has 128 bytes
+ * for the fault's text.
  */
 bool http_request_target(const struct http_request *r, struct target *out, struct http_fault *fault,
 			 char *detail, size_t detail_bytes) MUST_CHECK NONNULL;
@@ -117,34 +115,35 @@ bool http_request_target(const struct http_request *r, struct target *out, struc
 bool http_method_is(struct str method, const char *name) NONNULL PURE;
 
 /*
- * SECURITY: with a method that has no use for one there are servers that do not read the
- * body, and take it for the next request: one that nobody has judged.
+ * Whether a request has a body that its method does not use. SECURITY: close the server's
+ * connection after such a request. Some servers do not read the body, and would take it for the
+ * next request, which no rule has checked.
  */
 bool http_has_odd_body(const struct http_request *r) NONNULL PURE;
 
-/* The same without case: for field values and their parts. */
+/* Compares field values and their parts, ignoring case. */
 bool http_token_is(struct str token, const char *lower) NONNULL PURE;
 
-/* Whether somebody who asks like that wants to read JSON rather than text. */
+/* Whether a client with that Accept header prefers JSON to text. */
 bool http_wants_json(const struct http_fields *f) NONNULL PURE;
 
-/* The password in Proxy-Authorization: Basic, decoded into `room`. False: there is none. */
+/* Decodes the password of Proxy-Authorization: Basic into `room`. False: there is none. */
 bool http_password(const struct http_fields *f, char *room, size_t room_bytes, struct str *out)
 	MUST_CHECK NONNULL;
 
 /*
- * The request as it goes to the server `t`: origin-form, its own Host, the framing
- * that was read. `upgrades`: asks for a WebSocket.
+ * Writes the request for the server `t`: origin-form, its own Host, the framing that was parsed.
+ * `upgrades`: asks for a WebSocket.
  */
 void http_request_write(const struct http_request *r, const struct target *t, bool upgrades,
 			struct buf *out) NONNULL;
 
-/* The response as it goes to the client. */
+/* Writes the response for the client. */
 struct http_answer {
 	bool is_chunked;   /* its body is */
-	bool has_length;   /* the length that was read is told; not for a 1xx or a 204 */
-	bool keeps;	   /* the connection stays open after it */
-	bool is_to_1_0;	   /* such a client has to be told that it stays open */
+	bool has_length;   /* tells the length that was parsed; not for a 1xx or a 204 */
+	bool keeps;	   /* the connection stays open */
+	bool is_to_1_0;	   /* an HTTP/1.0 client must be told that it stays open */
 	bool is_websocket; /* a 101 that was asked for */
 };
 void http_response_write(const struct http_response *r, const struct http_answer *how,

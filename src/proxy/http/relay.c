@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A request on its way to the server, and its answer on its way back: at the same time,
- * because an answer may come before the request has ended. What is malformed, or ends too
- * early, never looks whole to the one who gets it.
+ * Forwards a request to the server and its answer back, at the same time, because an answer may
+ * come before the request has ended. A message that is malformed or ends early never looks complete
+ * to its receiver.
  */
 #include "proxy/http/client.h"
 
@@ -19,7 +19,9 @@ static enum http_step end(struct client *c)
 	return HTTP_ENDED;
 }
 
-/* What was sent last can still be read; unless nothing more comes, which needs no care. */
+/*
+ * Lets the client read the last answer. If the client sends nothing more, a plain close does that.
+ */
 static enum http_step end_gently(struct client *c)
 {
 	const struct http *h = c->http;
@@ -44,7 +46,7 @@ void http_note_bytes(struct client *c)
 
 /* ---- Failures of the server ------------------------------------------------------------------ */
 
-/* The requests before this one went well: their record stays theirs. */
+/* The requests before this one succeeded, so their record stays as it is. */
 static bool part_record(struct client *c)
 {
 	struct exchange *x = c->exchange;
@@ -76,7 +78,7 @@ enum http_step http_fail(struct client *c, enum proxy_reason reason, const char 
 	struct http *h = c->http;
 
 	http_close_server(h);
-	/* An interim answer that is stuck half-way can't be followed by another. */
+	/* No other answer can follow an interim one that was half sent. */
 	if (h->down.head || !part_record(c))
 		return end(c);
 	http_flow_done(c->server, &h->down);
@@ -85,7 +87,10 @@ enum http_step http_fail(struct client *c, enum proxy_reason reason, const char 
 	return http_refuse(c, str_of(detail), status);
 }
 
-/* The server has ended before its answer. One that was idle may just have grown tired of it. */
+/*
+ * The server closed before it answered. If the connection was idle before, the server may have
+ * timed it out.
+ */
 static enum http_step fail_or_retry(struct client *c, bool is_in_answer)
 {
 	struct http *h = c->http;
@@ -102,7 +107,7 @@ static enum http_step fail_or_retry(struct client *c, bool is_in_answer)
 			 0);
 }
 
-/* In the middle of an answer: the client has to see that it is not whole. */
+/* In the middle of an answer: resets, so that the client sees that it is incomplete. */
 static enum http_step cut(struct client *c)
 {
 	struct http *h = c->http;
@@ -137,7 +142,7 @@ static enum http_step after_up(struct client *c, enum http_flow_state state,
 	case FLOW_SOURCE_FAILED:
 		break; /* in the middle of a request: nobody can want the answer */
 	case FLOW_SINK_FAILED:
-		/* It may have answered before it closed. */
+		/* The server may have answered before it closed. */
 		h->server_is_deaf = true;
 		return HTTP_GOES_ON;
 	case FLOW_MALFORMED:
@@ -154,7 +159,7 @@ static bool is_up_done(const struct http *h)
 	return h->up_state == FLOW_DONE;
 }
 
-/* Of the answer's side nothing depends on this, but that the client may be gone. */
+/* The answer does not depend on this, except that the client may have ended. */
 static enum http_step pump_up(struct client *c)
 {
 	struct http *h = c->http;
@@ -167,7 +172,7 @@ static enum http_step pump_up(struct client *c)
 	if (h->is_refused && !h->keeps)
 		return HTTP_GOES_ON;
 	step = after_up(c, http_flow_run(c->server, &h->up, c->watcher.fd, sink, &fault), &fault);
-	/* Who sends that much does not read the answer. */
+	/* A client that sends this much does not read the answer. */
 	if (step != HTTP_ENDED && h->is_refused && h->up.body.bytes > HTTP_DRAIN_BYTES)
 		h->keeps = false;
 	return step;
@@ -285,7 +290,7 @@ enum http_step http_answer(struct client *c, struct str answer, bool keeps)
 	return write_answer(c, answer);
 }
 
-/* The head of the answer, and where it stands. */
+/* The parsed head of the answer, and its position. */
 static enum http_step take_interim(struct client *c, const struct http_response *r, size_t len)
 {
 	struct http *h = c->http;
@@ -301,7 +306,7 @@ static enum http_step take_interim(struct client *c, const struct http_response 
 	return h->is_to_1_0 ? HTTP_GOES_ON : write_answer(c, buf_str(&head));
 }
 
-/* The head as it goes on, before what followed it, in one block. */
+/* Writes the rewritten head before what followed the original, in one block. */
 static bool put_before(struct http *h, struct str head, struct str *out)
 {
 	struct block *b = h->down.block;
@@ -345,12 +350,12 @@ enum http_step http_tunnel(struct client *c, int fd, struct str to_client)
 
 	c->http = NULL;
 	tunnel_start(c, fd, to_client, http_flow_raw(&h->up));
-	/* By now the client may be gone. */
+	/* The client may have ended by now. */
 	http_give(s, h);
 	return HTTP_ENDED;
 }
 
-/* The client has ended its side, and all that it asked for is answered. */
+/* The client has closed its side, and all its requests are answered. */
 static bool has_no_more(const struct http *h)
 {
 	return h->client_ended && http_flow_raw(&h->up).len == 0;
@@ -379,7 +384,7 @@ static enum http_step take_answer(struct client *c, const struct http_response *
 	body.is_bare = body.kind == HTTP_CHUNKED && h->is_to_1_0;
 	h->down.body = body;
 	h->server_keeps = server_may_stay(h, r);
-	/* Who has not sent all of a request can't begin another. */
+	/* A client that has not sent all of a request can't begin another. */
 	h->keeps = h->client_keeps && !has_no_more(h) && body.kind != HTTP_UNTIL_CLOSE &&
 		   !body.is_bare && is_up_done(h);
 	how.keeps = h->keeps;
@@ -417,7 +422,7 @@ static enum http_step read_more(struct client *c, bool is_in_answer)
 	h->down_state = (uint8_t)state;
 	switch (state) {
 	case FLOW_DONE:
-		/* It answers: what it was asked need not be sent again. */
+		/* The server answers, so the request need not be sent again. */
 		http_flow_skip(&h->up, h->head_bytes);
 		h->head_bytes = 0;
 		http_flow_rest(c->server, &h->up);
@@ -437,7 +442,7 @@ static enum http_step read_more(struct client *c, bool is_in_answer)
 	return fail_or_retry(c, is_in_answer);
 }
 
-/* Goes on when there is an answer, or one of ours. */
+/* Continues if there is an answer, or one of ours. */
 static enum http_step read_answer(struct client *c)
 {
 	struct http *h = c->http;
@@ -448,7 +453,7 @@ static enum http_step read_answer(struct client *c)
 		struct http_fault fault = { 0, NULL };
 		size_t len = 0;
 
-		/* An interim answer that is stuck goes first. */
+		/* An interim answer that is half sent goes first. */
 		if (h->down.head && run_down(c) == HTTP_ENDED)
 			return HTTP_ENDED;
 		if (h->down.head)
@@ -476,7 +481,10 @@ static void begin_idle(struct client *c)
 {
 	struct http *h = c->http;
 	const struct proxy_limits *limits = &c->server->limits;
-	/* SECURITY: a stranger does not get to keep a place. */
+	/*
+	 * SECURITY: a client that has not shown the token gets a short deadline. Else a stranger
+	 * could hold all connections open and lock others out.
+	 */
 	uint32_t in_ms = h->is_known ? limits->idle_ms : limits->header_ms;
 
 	h->phase = HTTP_READS_HEAD;
@@ -501,7 +509,11 @@ static enum http_step finish(struct client *c)
 
 	http_note_bytes(c);
 	if (!h->is_refused) {
-		/* SECURITY: what came behind the answer was not asked for, and answers nothing. */
+		/*
+		 * SECURITY: close a server connection that has sent more than its answer. Nobody
+		 * asked for those bytes, and the client would take them for the answer to its next
+		 * request.
+		 */
 		if (!h->server_keeps || http_flow_has_any(&h->down))
 			http_close_server(h);
 		http_flow_done(c->server, &h->down);
@@ -522,7 +534,7 @@ static bool is_starving(const struct http *h)
 	return h->up_state == FLOW_STARVES || h->down_state == FLOW_STARVES;
 }
 
-/* Everybody inside is dead: what they have sent goes on, and that is all. */
+/* Every process inside has ended: forward what they sent, and nothing else. */
 static enum http_step relay_last(struct client *c)
 {
 	struct http *h = c->http;

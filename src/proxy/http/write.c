@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Heads as they go on: what was understood, and nothing of what belongs to one connection. */
+/* Writes heads that are forwarded: what was understood, without the fields of one connection. */
 #include "proxy/http/head.h"
 
-/* What stands between two fields that are not passed on goes in one piece. */
+/* Copies all fields between two that are dropped in one piece. */
 static void add_fields(const struct http_fields *f, struct buf *out)
 {
 	for (size_t i = 0; i < f->count; i++) {
@@ -50,7 +50,7 @@ static void add_host(struct buf *out, const struct target *t)
 	buf_add(out, STR("\r\n"));
 }
 
-/* Origin-form; "http://host" and "http://host?a" ask for "/", OPTIONS of the first for "*". */
+/* Origin-form. "http://host" and "http://host?a" become "/"; for OPTIONS the first becomes "*". */
 static void add_path(struct buf *out, const struct http_request *r)
 {
 	if (r->path.len == 0 && http_method_is(r->method, "OPTIONS"))
@@ -73,7 +73,7 @@ void http_request_write(const struct http_request *r, const struct target *t, bo
 		buf_add(out, STR("Transfer-Encoding: chunked\r\n"));
 	else if (r->fields.has_length)
 		add_length(out, r->fields.length);
-	/* HTTP/1.0 does not know of it: nobody would wait for the answer. */
+	/* HTTP/1.0 does not have it, and the client would not wait for the answer. */
 	if (r->fields.expects_continue && !r->is_1_0)
 		buf_add(out, STR("Expect: 100-continue\r\n"));
 	if (upgrades)

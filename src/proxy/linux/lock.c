@@ -2,10 +2,10 @@
 /*
  * What the process gives up before it reads the first untrusted byte.
  *
- * First: every descriptor but the channel, its terminal, its rights, the words and the
- * environment of the program that it was forked from. Then, when all its own descriptors
- * are open: the file system but for the resolver's files, and every system call that it
- * does not need; a call that is not in the list ends it.
+ * lock_begin(): every descriptor but the channel, its terminal, its privileges, and the arguments
+ * and environment of the program that it was forked from. lock_finish(), once all its own
+ * descriptors are open: the file system except for the resolver's files, and every system call that
+ * it does not need. A call that is not in the list kills it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,8 +38,8 @@ static bool keep_only_channel(int channel)
 }
 
 /*
- * The words and the environment of the program, where the kernel keeps them: the tokens in
- * there are nothing to a process that reads untrusted bytes.
+ * Erases the arguments and environment of the program, where the kernel shows them. They may hold
+ * tokens, which a process that reads untrusted bytes must not have.
  */
 static bool wipe_words(void)
 {
@@ -48,7 +48,7 @@ static bool wipe_words(void)
 
 	if (r == 0)
 		memset(words.from, 0, words.bytes);
-	return r != -EINVAL; /* else there is no /proc here */
+	return r != -EINVAL; /* otherwise there is no /proc here */
 }
 
 static bool raise_descriptors(void)
@@ -62,8 +62,8 @@ static bool raise_descriptors(void)
 }
 
 /*
- * Low ports of the sandbox's network stay possible: they are the right of whoever owns its
- * user namespace.
+ * Low ports of the sandbox's network still work: they are a right of the owner of its user
+ * namespace.
  */
 static bool drop_rights(void)
 {
@@ -95,7 +95,7 @@ int lock_begin(int channel, const char **at)
 
 /* ---- Files ------------------------------------------------------------------------------------------ */
 
-/* Same layout as the newest struct landlock_ruleset_attr; the header may be older. */
+/* As the newest struct landlock_ruleset_attr; the system's header may be older. */
 struct ruleset {
 	uint64_t files, ports, scopes;
 };
@@ -106,7 +106,7 @@ enum {
 	FILES_READ = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
 };
 
-/* All rights over files that each version knows. */
+/* All file access rights of each Landlock ABI. */
 static uint64_t files_known(long abi)
 {
 	static const unsigned bits[] = { 0, 13, 14, 15, 15, 16 };
@@ -119,12 +119,12 @@ static bool allow_below(int ruleset, const char *path, uint64_t rights)
 	scoped_fd fd = open(path, O_PATH | O_CLOEXEC);
 	struct landlock_path_beneath_attr rule = { .allowed_access = rights, .parent_fd = fd };
 
-	/* What is not there is not to be read. */
+	/* A file that does not exist need not be readable. */
 	return fd < 0 ||
 	       syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
 }
 
-/* Beside /etc where the resolver's files are links to, and where they often are. */
+/* Besides /etc, the directories that the resolver's files often link to. */
 static bool allow_names(int ruleset)
 {
 	static const char *const directories[] = { "/etc", "/run/systemd/resolve",
@@ -132,8 +132,9 @@ static bool allow_names(int ruleset)
 	static const char *const files[] = { "/etc/resolv.conf", "/etc/hosts" };
 
 	/*
-	 * SECURITY: below /etc are secrets of root's. A file that is replaced there is not seen
-	 * by a proxy of root's then: what was read before stays.
+	 * SECURITY: if the proxy runs as root, do not allow all of /etc: a proxy that was taken
+	 * over could read the secrets there. So a proxy of root does not notice when one of the
+	 * files is replaced, and keeps what it read before.
 	 */
 	for (size_t i = geteuid() == 0 ? 1 : 0; i < COUNT_OF(directories); i++)
 		if (!allow_below(ruleset, directories[i], FILES_READ))
@@ -150,7 +151,7 @@ static bool wall_off_files(void)
 	struct ruleset rules = { .scopes = SCOPE_ABSTRACT | SCOPE_SIGNAL };
 	scoped_fd ruleset = -1;
 
-	/* A kernel without it: the list of system calls still allows no writing. */
+	/* Without Landlock the filter of system calls still forbids all writing. */
 	if (abi <= 0)
 		return true;
 	rules.files = files_known(abi);
@@ -169,8 +170,8 @@ static bool wall_off_files(void)
 enum { MAX_INSNS = 256 };
 
 /*
- * With any arguments: none of them reaches a process or another's memory, and of a file no more
- * than when it was changed (the resolver's files are read anew when they were).
+ * With any arguments. None of these reaches another process or its memory. Of files they show only
+ * when one changed, which the proxy needs to reread the resolver's files.
  */
 static const uint16_t calls[] = {
 	SYS_read,	    SYS_write,
@@ -193,7 +194,7 @@ static const uint16_t calls[] = {
 	SYS_exit,	    SYS_exit_group,
 	SYS_rt_sigprocmask, SYS_newfstatat,
 	SYS_statx,
-/* What newer architectures never had. */
+/* System calls that newer architectures do not have. */
 #ifdef SYS_epoll_wait
 	SYS_epoll_wait,	    SYS_poll,
 	SYS_stat,
@@ -208,7 +209,7 @@ static uint32_t argument(unsigned i)
 	return (uint32_t)(offsetof(struct seccomp_data, args) + i * sizeof(uint64_t));
 }
 
-/* `yes` when what is loaded is one of them. */
+/* Returns `yes` if the loaded value is one of these. */
 static bpf_label one_of(struct bpf *b, const uint32_t *values, size_t count, bpf_label yes,
 			bpf_label no)
 {
@@ -235,7 +236,7 @@ static bpf_label check_arguments(struct bpf *b, bpf_label allow, bpf_label kill,
 #ifdef SYS_open
 	next = bpf_test(b, BPF_EQUAL, SYS_open, old_opens, next);
 #endif
-	/* A look for the number of an interface fails, as without interfaces. */
+	/* A query for an interface's number fails, as if there were no interfaces. */
 	next = bpf_test(b, BPF_EQUAL, SYS_ioctl, refuse, next);
 	next = bpf_test(b, BPF_EQUAL, SYS_fcntl, controls, next);
 	return bpf_test(b, BPF_EQUAL, SYS_socket, sockets, next);
