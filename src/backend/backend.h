@@ -97,8 +97,10 @@ struct backend {
 	 * for a plan that asks for some, and when they can be held here; `plan` may be NULL.
 	 */
 	guarantee_set (*gives)(const struct plan *plan);
-	/* Why it does not give `g`, in words. */
+	/* Why it does not give `g`, for people. */
 	const char *(*why_not)(enum guarantee g);
+	/* ERR_WEAKER, with cause and fix, when gives() is 0 on this host. NULL: it never is. */
+	int (*check_host)(struct err *e);
 	/* The operations in words, one a line. */
 	int (*describe)(struct arena *a, const struct launch *in, struct buf *out, struct err *e);
 	/*
@@ -291,13 +293,14 @@ int backend_clean(struct arena *a, const struct plan *plan, const struct str *ro
 
 /* ---- select.c: which one a plan gets (P16) ---------------------------------------------- */
 
-/* One that was passed over, or could not do it here. */
+/* A backend that was passed over, or that failed on this host. */
 struct backend_attempt {
 	struct str name;
 	enum cause cause;
-	struct str reason;   /* in words */
-	guarantee_set lacks; /* what it does not give; 0: the reason says it */
-	bool is_unknown;     /* not in this version */
+	struct str reason;	   /* for people */
+	const struct err *failure; /* what launch() failed with; NULL: it was not launched */
+	guarantee_set lacks;	   /* the guarantees that it does not give; 0: see `reason` */
+	bool is_unknown;	   /* not in this version */
 };
 
 /*

@@ -31,7 +31,7 @@ static int write_file(pid_t pid, const char *name, struct str text)
 	return n < 0 ? (int)n : 0;
 }
 
-/* All identities that this namespace has ("inside outside count" lines), each as itself. */
+/* Adds every id of this user namespace ("inside outside count" lines), mapped to itself. */
 static void add_all(struct buf *out, const char *map)
 {
 	char text[4096];
@@ -53,7 +53,7 @@ static void add_all(struct buf *out, const char *map)
 	}
 }
 
-/* 0 or -errno; -ENOMEM as well: an empty map would be refused as not valid. */
+/* 0 or -errno. Out of memory is -ENOMEM, because the kernel rejects an empty map as invalid. */
 static int map_all(pid_t pid, const char *name, const char *own_map)
 {
 	scoped_buf text = BUF_INIT(8192);
@@ -70,7 +70,7 @@ static int map(pid_t pid, const char *name, const char *own_map, unsigned id, bo
 	int r = is_root ? map_all(pid, name, own_map) : -EPERM;
 	char line[32];
 
-	/* Root without the capability to map others is alone in there, as anyone else is. */
+	/* Root without the capability to map other ids maps only itself, as an ordinary user does. */
 	if (r == -EPERM) {
 		(void)snprintf(line, sizeof(line), "%u %u 1\n", id, id);
 		r = write_file(pid, name, str_of(line));
@@ -78,7 +78,7 @@ static int map(pid_t pid, const char *name, const char *own_map, unsigned id, bo
 	return r;
 }
 
-/* Whether numbers in /proc are those that this process knows. */
+/* Whether /proc shows the pid namespace of this process. */
 static bool is_own_proc(void)
 {
 	char link[32];
@@ -92,11 +92,12 @@ int host_check_proc(const char *backend, struct err *e)
 {
 	if (is_own_proc())
 		return 0;
-	return FAIL_CAUSE(
-		e, CAUSE_PROC_FOREIGN,
-		"the %s backend needs the /proc of its own pid namespace, and the one that is "
-		"mounted is another's: mount one (for example unshare --mount-proc)",
-		backend);
+	(void)FAIL_CAUSE(e, CAUSE_PROC_FOREIGN,
+			 "the %s backend can't work: the mounted /proc belongs to another pid "
+			 "namespace",
+			 backend);
+	err_add_line(e, "mount one of this pid namespace, for example with unshare --mount-proc");
+	return err_result(e);
 }
 
 int host_map_identities(const char *backend, pid_t pid, struct err *e)
@@ -104,7 +105,7 @@ int host_map_identities(const char *backend, pid_t pid, struct err *e)
 	bool is_root = geteuid() == 0;
 	int r = 0;
 
-	/* Who is not root may map a group only after giving up setgroups(). */
+	/* An ordinary user may map a group only after giving up setgroups(). */
 	if (!is_root)
 		r = write_file(pid, "setgroups", STR("deny"));
 	if (r == 0)
@@ -115,20 +116,23 @@ int host_map_identities(const char *backend, pid_t pid, struct err *e)
 		return FAIL(e, ERR_NOMEM, "out of memory");
 	if (r < 0 && host_check_proc(backend, e) < 0)
 		return err_result(e);
-	/* A container may mount it so, or a user who wants it so. */
-	if (r == -EROFS && !os_around_find())
-		return FAIL_CAUSE(
-			e, CAUSE_PROC_READ_ONLY,
-			"the %s backend can't map this user into its namespaces: /proc is "
-			"mounted read-only; mount one that is not",
-			backend);
-	if (r == -EPERM && is_root && !host_find_limit() && !os_around_find())
-		return FAIL_CAUSE(
-			e, CAUSE_NAMESPACE_RIGHTS,
-			"the %s backend can't map root into a user namespace: this root has "
-			"not the capabilities for it, as inside a container or another sandbox; "
-			"run it outside, or as an ordinary user",
-			backend);
+	/* A container, or the user, may have mounted /proc read-only. */
+	if (r == -EROFS && !os_around_find()) {
+		(void)FAIL_CAUSE(e, CAUSE_PROC_READ_ONLY,
+				 "the %s backend can't map this user into its namespaces: /proc is "
+				 "mounted read-only",
+				 backend);
+		err_add_line(e, "mount a writable /proc");
+		return err_result(e);
+	}
+	if (r == -EPERM && is_root && !host_find_limit() && !os_around_find()) {
+		(void)FAIL_CAUSE(e, CAUSE_NAMESPACE_RIGHTS,
+				 "the %s backend can't map root into a user namespace: root lacks "
+				 "the capabilities here, as in a container or another sandbox",
+				 backend);
+		err_add_line(e, "run cordon outside of it, or as an ordinary user");
+		return err_result(e);
+	}
 	if (r == -EPERM || r == -EACCES || r == -EROFS)
 		return host_fail_rights(backend, "map this user into its namespaces", -r, e);
 	if (r < 0)
@@ -179,21 +183,28 @@ const struct host_limit *host_find_limit(void)
 	return NULL;
 }
 
-/* Whether a sysctl of this host turns namespaces off; then `text` says which. */
-static bool find_switch(char *text, size_t room)
+/* A cause in words, and what to do about it. */
+struct reason {
+	char what[240];
+	char fix[240]; /* "": nothing is known */
+};
+
+/* Whether a sysctl of this host turns namespaces off; then `out` says which. */
+static bool find_switch(struct reason *out)
 {
 	const struct host_limit *limit = host_find_limit();
 
 	if (limit) {
-		(void)snprintf(text, room, "%s; as root: %s", limit->what, limit->fix);
+		(void)snprintf(out->what, sizeof(out->what), "%s", limit->what);
+		(void)snprintf(out->fix, sizeof(out->fix), "as root: %s", limit->fix);
 		return true;
 	}
 	/* Root needs no unprivileged namespaces. */
 	if (geteuid() == 0 || !is_set_to("/proc/sys/kernel/unprivileged_userns_clone", '0'))
 		return false;
-	(void)snprintf(text, room,
-		       "kernel.unprivileged_userns_clone is 0; as root: sysctl -w "
-		       "kernel.unprivileged_userns_clone=1");
+	(void)snprintf(out->what, sizeof(out->what), "kernel.unprivileged_userns_clone is 0");
+	(void)snprintf(out->fix, sizeof(out->fix),
+		       "as root: sysctl -w kernel.unprivileged_userns_clone=1");
 	return true;
 }
 
@@ -213,42 +224,45 @@ static bool find_profile(int os_error, char *shown, size_t room)
 	       !str_has_suffix(label, STR(" (complain)"));
 }
 
-/* The cause, and in `text` what to say about it. `otherwise` is the cause when nothing is known. */
-static enum cause find_cause(int os_error, enum cause otherwise, char *text, size_t room)
+/* The cause of `os_error`; `otherwise` when nothing more is known. */
+static enum cause find_cause(int os_error, enum cause otherwise, struct reason *out)
 {
 	const char *container = os_around_container();
+	const char *what, *fix = "";
+	enum cause cause = otherwise;
 
 	/* AppArmor restricts users without CAP_SYS_ADMIN only. */
 	if (geteuid() != 0 &&
 	    is_set_to("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1')) {
-		(void)snprintf(
-			text, room, "%s",
-			"AppArmor restricts user namespaces; as root, put Cordon's profile to "
-			"/etc/apparmor.d/cordon and run apparmor_parser -r /etc/apparmor.d/cordon, "
-			"or: sysctl kernel.apparmor_restrict_unprivileged_userns=0");
-		return CAUSE_APPARMOR_USERNS;
+		cause = CAUSE_APPARMOR_USERNS;
+		what = "AppArmor restricts user namespaces";
+		fix = "as root, put Cordon's profile to /etc/apparmor.d/cordon and run "
+		      "apparmor_parser -r /etc/apparmor.d/cordon, or: sysctl "
+		      "kernel.apparmor_restrict_unprivileged_userns=0";
+	} else if (os_error == ENOSPC || os_error == EUSERS) {
+		cause = CAUSE_NAMESPACES_EXHAUSTED;
+		what = "there are too many namespaces, or they are nested too deep "
+		       "(user.max_*_namespaces)";
+	} else if (os_error == EINVAL) {
+		cause = CAUSE_NAMESPACES_UNSUPPORTED;
+		what = "this kernel lacks one of user, mount, pid, network, ipc, uts or cgroup "
+		       "namespaces";
+	} else {
+		what = NULL;
+		fix = "in a container, allow user namespaces (for example --security-opt "
+		      "seccomp=unconfined), or run cordon outside of it";
 	}
-	if (os_error == ENOSPC || os_error == EUSERS) {
-		(void)snprintf(text, room,
-			       "there are too many namespaces already, or they are nested too deep "
-			       "(user.max_*_namespaces)");
-		return CAUSE_NAMESPACES_EXHAUSTED;
-	}
-	if (os_error == EINVAL) {
-		(void)snprintf(text, room,
-			       "this kernel lacks one of user, mount, pid, network, ipc, uts or "
-			       "cgroup namespaces");
-		return CAUSE_NAMESPACES_UNSUPPORTED;
-	}
-	(void)snprintf(text, room,
-		       "the kernel or %s container around this process forbids it; in a container "
-		       "allow user namespaces (for example --security-opt seccomp=unconfined), or "
-		       "run cordon outside of it",
-		       container ? container : "a");
-	return otherwise;
+	if (what)
+		(void)snprintf(out->what, sizeof(out->what), "%s", what);
+	else
+		(void)snprintf(out->what, sizeof(out->what),
+			       "the kernel or %s container around this process forbids it",
+			       container ? container : "a");
+	(void)snprintf(out->fix, sizeof(out->fix), "%s", fix);
+	return cause;
 }
 
-/* What another program's sandbox forbids no switch of this host's allows; choose.c says what does. */
+/* If another program's sandbox forbids it, no sysctl helps; choose.c says what does. */
 static bool fail_around(const char *backend, const char *doing, int os_error, struct err *e)
 {
 	const struct os_around *around = os_around_find();
@@ -256,12 +270,12 @@ static bool fail_around(const char *backend, const char *doing, int os_error, st
 	if (!around)
 		return false;
 	err_fail_cause(e, ERR_HERE, CAUSE_INSIDE_SANDBOX, os_error,
-		       "the %s backend can't %s: %s, which is around this process, forbids it",
-		       backend, doing, around->name);
+		       "the %s backend can't %s: the sandbox of %s forbids it", backend, doing,
+		       around->name);
 	return true;
 }
 
-/* That something has run out says nothing about what is allowed here. */
+/* Running out of something does not mean that it is forbidden. */
 static bool is_shortage(int os_error)
 {
 	return os_error == EMFILE || os_error == ENFILE || os_error == ENOMEM || os_error == EAGAIN;
@@ -270,29 +284,29 @@ static bool is_shortage(int os_error)
 static int fail_refused(const char *backend, const char *doing, int os_error, enum cause otherwise,
 			struct err *e)
 {
-	char profile[100], text[400];
+	struct reason reason = { .what = "", .fix = "" };
 	enum cause cause = CAUSE_NAMESPACES_OFF;
+	char profile[100];
 
 	if (fail_around(backend, doing, os_error, e))
 		return err_result(e);
-	if (!find_switch(text, sizeof(text))) {
-		if (find_profile(os_error, profile, sizeof(profile))) {
-			err_fail_cause(
-				e, ERR_HERE, CAUSE_APPARMOR_PROFILE, os_error,
-				"the %s backend can't %s: AppArmor's profile '%s', which is in "
-				"force "
-				"for this process, or a container around it forbids it; as root "
-				"let "
-				"that profile change to Cordon's (/etc/apparmor.d/cordon); in a "
-				"container: --security-opt apparmor=unconfined --security-opt "
-				"seccomp=unconfined",
-				backend, doing, profile);
-			return err_result(e);
-		}
-		cause = find_cause(os_error, otherwise, text, sizeof(text));
+	if (find_switch(&reason)) {
+		/* `reason` is set. */
+	} else if (find_profile(os_error, profile, sizeof(profile))) {
+		cause = CAUSE_APPARMOR_PROFILE;
+		(void)snprintf(reason.what, sizeof(reason.what),
+			       "AppArmor's profile '%s', or a container, forbids it", profile);
+		(void)snprintf(reason.fix, sizeof(reason.fix),
+			       "as root, let that profile change to Cordon's "
+			       "(/etc/apparmor.d/cordon); in a container: --security-opt "
+			       "apparmor=unconfined --security-opt seccomp=unconfined");
+	} else {
+		cause = find_cause(os_error, otherwise, &reason);
 	}
 	err_fail_cause(e, ERR_HERE, cause, os_error, "the %s backend can't %s: %s", backend, doing,
-		       text);
+		       reason.what);
+	if (reason.fix[0])
+		err_add_line(e, "%s", reason.fix);
 	return err_result(e);
 }
 
@@ -311,18 +325,16 @@ int host_fail_rights(const char *backend, const char *doing, int os_error, struc
 
 int host_fail_proc(const char *backend, int os_error, struct err *e)
 {
-	const char *cause = "the kernel refused";
-
 	if (is_shortage(os_error))
 		return FAIL_SYS(e, os_error, "can't mount a /proc");
 	if (fail_around(backend, "mount a /proc of its own", os_error, e))
 		return err_result(e);
-	if (os_error == EPERM)
-		cause = "the host's /proc is partly covered, as containers do it; run the "
-			"container "
-			"with an unmasked /proc (for example --security-opt "
-			"systempaths=unconfined)";
 	err_fail_cause(e, ERR_HERE, CAUSE_PROC_MOUNT_REFUSED, os_error,
-		       "the %s backend can't mount a /proc of its own: %s", backend, cause);
+		       "the %s backend can't mount a /proc of its own: %s", backend,
+		       os_error == EPERM ? "the host's /proc is partly covered, as in a container"
+					 : "the kernel refused");
+	if (os_error == EPERM)
+		err_add_line(e, "run the container with an unmasked /proc, for example "
+				"--security-opt systempaths=unconfined");
 	return err_result(e);
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* P16: the first backend that gives all that a plan needs, or why there is none. */
+/* P16: finds the first backend that gives every guarantee a plan needs, or says why there is none. */
 #include "backend/backend.h"
 #include "base/utf8.h"
 
 enum {
 	REFUSAL_MAX_BYTES = 16 << 10,
-	EXPLAINED_MAX = 3, /* guarantees of which it is said why they are needed */
 };
 
-/* Names of other versions: no typos. */
+/* Backends of other systems and versions: a policy that names one has no typo. */
 static bool is_planned(struct str name)
 {
 	static const char *const planned[] = { "native",   "bwrap",	"landlock",
@@ -20,22 +19,22 @@ static bool is_planned(struct str name)
 	return false;
 }
 
-/* What helps besides accepting the loss. */
-static const char *way_out(enum guarantee g)
+/* What helps besides accepting that the guarantee is missing; NULL: nothing does. */
+static const char *find_advice(enum guarantee g)
 {
 	switch (g) {
 	case G_NET_MANAGED:
-		return "native and bwrap give it; --network off or full needs it not";
+		return "use the backend native or bwrap, or --network off or full";
 	case G_DENY_FUTURE:
-		return "globs = \"default\" does with less";
+		return "use globs = \"default\" in the profile, which needs less";
 	case G_LIMITS:
-		return "limit it from outside, in place of the profile: systemd-run --user --scope "
-		       "-p MemoryMax=... -p MemorySwapMax=0 -p TasksMax=... cordon run ... (as "
-		       "root without --user)";
+		return "drop the limit from the profile, and run 'systemd-run --user --scope -p "
+		       "MemoryMax=... -p MemorySwapMax=0 -p TasksMax=... cordon run ...' (as root "
+		       "without --user)";
 	case G_IPC:
-		return "isolation.ipc = false in the profile drops it";
+		return "set isolation.ipc = false in the profile";
 	case G_PROC:
-		return "isolation.proc = false in the profile drops it";
+		return "set isolation.proc = false in the profile";
 	case G_FS_WRITE:
 	case G_FS_READ:
 	case G_FS_CARVE:
@@ -50,24 +49,12 @@ static const char *way_out(enum guarantee g)
 	return NULL;
 }
 
-static void say_need(struct buf *out, const struct plan *plan, enum guarantee g)
+static const struct need *find_need(const struct plan *plan, enum guarantee g)
 {
-	const struct need *need = NULL;
-
-	for (size_t i = 0; i < plan->needs.count && !need; i++)
+	for (size_t i = 0; i < plan->needs.count; i++)
 		if (plan->needs.items[i].guarantee == g)
-			need = &plan->needs.items[i];
-	buf_add_text(out, guarantee_name(g));
-	if (!need)
-		return;
-	buf_add_text(out, " (needed because ");
-	utf8_add_shown(out, str_first(need->because, 120));
-	if (need->rule && need->rule->origin.file) {
-		buf_printf(out, ", %s", need->rule->origin.file);
-		if (need->rule->origin.line) /* an option has none */
-			buf_printf(out, ":%u", (unsigned)need->rule->origin.line);
-	}
-	buf_add_text(out, ")");
+			return &plan->needs.items[i];
+	return NULL;
 }
 
 static int count(guarantee_set set)
@@ -114,9 +101,14 @@ int backend_fell_short(struct backend_search *s, const struct backend *candidate
 {
 	struct backend_attempt attempt = { .name = str_of(candidate->name), .cause = e->cause };
 	struct err copy = ERR_INIT;
+	struct err *failure = ARENA_NEW(s->a, struct err, &copy);
 
-	if (arena_copy(s->a, str_of(e->text), &attempt.reason, &copy) < 0 ||
-	    keep_attempt(s, attempt, &copy) < 0) {
+	if (failure) {
+		*failure = *e;
+		attempt.failure = failure;
+		attempt.reason = str_of(failure->text);
+	}
+	if (!failure || keep_attempt(s, attempt, &copy) < 0) {
 		*e = copy;
 		return err_result(e);
 	}
@@ -138,7 +130,7 @@ void backend_say_attempts(const struct backend_search *s, struct buf *out)
 
 /* ---- The refusal --------------------------------------------------------------------------- */
 
-/* The one that would do with the fewest losses; NULL: none would. */
+/* The backend that lacks the fewest guarantees; NULL: none would work if they were accepted. */
 static const struct backend_attempt *find_best(const struct backend_search *s)
 {
 	const struct backend_attempt *best = NULL;
@@ -152,7 +144,7 @@ static const struct backend_attempt *find_best(const struct backend_search *s)
 	return best;
 }
 
-/* The first that would give everything, if only this host let it; NULL: none would. */
+/* The first that gives every guarantee but does not work on this host; NULL: there is none. */
 static const struct backend_attempt *find_hindered(const struct backend_search *s)
 {
 	for (size_t i = 0; i < s->attempts.count; i++)
@@ -161,73 +153,99 @@ static const struct backend_attempt *find_hindered(const struct backend_search *
 	return NULL;
 }
 
-static void say_missing(struct buf *out, const struct backend_search *s, guarantee_set missing)
+/* "missing: fs_carve, because of '/repo/.env' = deny, cordon.toml:5" */
+static void add_missing(struct err *e, const struct backend_search *s, guarantee_set missing)
 {
-	int said = 0;
-
-	if (!missing)
-		buf_add_text(out, ": there is no backend for it");
-	else if (s->forced)
-		buf_printf(out, ": %s does not give ", s->forced);
-	else
-		buf_add_text(out, ": nothing gives ");
-
 	for (int g = 0; g < GUARANTEE_COUNT; g++) {
+		const struct need *need = find_need(s->plan, (enum guarantee)g);
+		char because[240], place[ERR_FILE_BYTES + 16] = "";
+
 		if (!(missing & GUARANTEE_BIT(g)))
 			continue;
-		buf_add_text(out, said ? ", " : "");
-		if (said++ < EXPLAINED_MAX)
-			say_need(out, s->plan, (enum guarantee)g);
-		else
-			buf_add_text(out, guarantee_name((enum guarantee)g));
+		if (!need) {
+			err_add_line(e, "missing: %s", guarantee_name((enum guarantee)g));
+			continue;
+		}
+		if (need->rule && need->rule->origin.file && need->rule->origin.line)
+			(void)snprintf(place, sizeof(place), ", %s:%u", need->rule->origin.file,
+				       (unsigned)need->rule->origin.line);
+		else if (need->rule && need->rule->origin.file) /* an option has no line */
+			(void)snprintf(place, sizeof(place), ", %s", need->rule->origin.file);
+		(void)utf8_show(str_first(need->because, 120), because, sizeof(because));
+		err_add_line(e, "missing: %s, needed because %s%s",
+			     guarantee_name((enum guarantee)g), because, place);
 	}
 }
 
-static void say_way_out(struct buf *out, const struct backend_search *s,
-			const struct backend_attempt *best)
+/* "tried native: why not", and the lines that its own failure has. */
+static void add_attempts(struct err *e, const struct backend_search *s)
+{
+	for (size_t i = 0; i < s->attempts.count; i++) {
+		const struct backend_attempt *attempt = &s->attempts.items[i];
+		const struct err *failure = attempt->failure;
+		struct str reason = failure ? err_line(failure, 0) : attempt->reason;
+		char name[64];
+
+		(void)utf8_show(attempt->name, name, sizeof(name));
+		err_add_line(e, "tried %s: %.*s", name, STR_ARG(reason));
+		for (size_t line = 1; failure && line <= failure->line_count; line++)
+			err_add_line(e, "%s: %.*s", name, STR_ARG(err_line(failure, line)));
+	}
+}
+
+static void add_advice(struct err *e, const struct backend_search *s,
+		       const struct backend_attempt *best)
 {
 	const struct backend *b = backend_find(best->name);
+	scoped_buf options = BUF_INIT(REFUSAL_MAX_BYTES);
+	struct err ignored = ERR_INIT;
 
 	if (s->forced)
-		buf_add_text(out, "; without --backend others are tried, which may");
-	for (int g = 0; g < GUARANTEE_COUNT; g++)
-		if ((best->lacks & GUARANTEE_BIT(g)) && way_out((enum guarantee)g))
-			buf_printf(out, "; %s: %s", guarantee_name((enum guarantee)g),
-				   way_out((enum guarantee)g));
-	buf_printf(out, "; to run with less, by %.*s%s:", STR_ARG(best->name),
-		   b && b->holds_modes_only ? ", which holds the modes read-only and "
-					      "workspace-write alone"
-					    : "");
-	for (int g = 0; g < GUARANTEE_COUNT; g++)
-		if (best->lacks & GUARANTEE_BIT(g))
-			buf_printf(out, " --accept-missing %s", guarantee_name((enum guarantee)g));
+		err_add_line(e, "without --backend, Cordon tries the other backends");
+	for (int g = 0; g < GUARANTEE_COUNT; g++) {
+		if (!(best->lacks & GUARANTEE_BIT(g)))
+			continue;
+		if (find_advice((enum guarantee)g))
+			err_add_line(e, "for %s: %s", guarantee_name((enum guarantee)g),
+				     find_advice((enum guarantee)g));
+		buf_printf(&options, " --accept-missing %s", guarantee_name((enum guarantee)g));
+	}
+	if (buf_check(&options, &ignored) < 0)
+		return;
 	if (s->accepts_no_more)
-		buf_printf(out, ", but not with %s", s->accepts_no_more);
+		err_add_line(e, "not allowed with %s:%s", s->accepts_no_more, buf_str(&options).p);
+	else
+		err_add_line(e, "to run without %s, with %.*s%s:%s",
+			     count(best->lacks) == 1 ? "it" : "them", STR_ARG(best->name),
+			     b && b->holds_modes_only
+				     ? " (only the modes read-only and workspace-write)"
+				     : "",
+			     buf_str(&options).p);
 }
 
 static int refuse(const struct backend_search *s, struct err *e)
 {
-	scoped_buf text = BUF_INIT(REFUSAL_MAX_BYTES);
 	const struct backend_attempt *best = find_best(s);
-
 	const struct backend_attempt *hindered = find_hindered(s);
 
-	/* Of one alone there is no more to say than what it says. */
-	if (s->forced && hindered) {
-		err_fail_cause(e, ERR_HERE, hindered->cause, 0, "%s", hindered->reason.p);
+	/* A single backend's own failure says everything. */
+	if (s->forced && hindered && hindered->failure) {
+		*e = *hindered->failure;
 		return err_result(e);
 	}
+	if (s->forced)
+		err_fail_cause(e, ERR_HERE, hindered ? hindered->cause : CAUSE_GUARANTEE_MISSING, 0,
+			       "the backend %s can't enforce this policy", s->forced);
+	else
+		err_fail_cause(e, ERR_HERE, hindered ? hindered->cause : CAUSE_GUARANTEE_MISSING, 0,
+			       "no backend can enforce this policy here");
 	if (!hindered)
-		say_missing(&text, s, best ? best->lacks : 0);
-	if (s->attempts.count)
-		buf_add_text(&text, "; tried ");
-	backend_say_attempts(s, &text);
+		add_missing(e, s, best ? best->lacks : 0);
+	if (!s->attempts.count)
+		err_add_line(e, "the policy's list of backends names none that this host has");
+	add_attempts(e, s);
 	if (best)
-		say_way_out(&text, s, best);
-	if (buf_check(&text, e) < 0)
-		return err_result(e);
-	err_fail_cause(e, ERR_HERE, hindered ? hindered->cause : CAUSE_GUARANTEE_MISSING, 0,
-		       "the policy can't be enforced here%s", buf_str(&text).p);
+		add_advice(e, s, best);
 	return err_result(e);
 }
 
@@ -246,11 +264,12 @@ static int check_forced(const char *name, struct err *e)
 	if (buf_check(&known, e) < 0)
 		return err_result(e);
 	if (is_planned(str_of(name)))
-		return FAIL_CAUSE(e, CAUSE_BACKEND_UNAVAILABLE,
-				  "the backend '%s' is not in this version; there are %s and none",
-				  shown, buf_str(&known).p);
-	return FAIL(e, ERR_ARGUMENT, "there is no backend '%s'; there are %s and none", shown,
-		    buf_str(&known).p);
+		(void)FAIL_CAUSE(e, CAUSE_BACKEND_UNAVAILABLE,
+				 "the backend '%s' is not in this version", shown);
+	else
+		(void)FAIL_CAUSE(e, CAUSE_UNKNOWN_BACKEND, "there is no backend '%s'", shown);
+	err_add_line(e, "the backends are %s and none", buf_str(&known).p);
+	return err_result(e);
 }
 
 int backend_begin(struct arena *a, const struct plan *plan, const names *order, const char *forced,
@@ -262,7 +281,7 @@ int backend_begin(struct arena *a, const struct plan *plan, const names *order, 
 	return forced ? check_forced(forced, e) : 0;
 }
 
-/* The name of the next in the order; false behind the last. */
+/* The name of the next backend in the order; false: there are no more. */
 static bool take_name(struct backend_search *s, struct str *out)
 {
 	if (s->next >= (s->forced ? 1 : s->order->count))
@@ -272,9 +291,9 @@ static bool take_name(struct backend_search *s, struct str *out)
 	return true;
 }
 
-/* 1 for a candidate, 0 when it is passed over. */
-static int judge(struct backend_search *s, struct str name, const struct backend **out,
-		 guarantee_set *lost, struct err *e)
+/* 1: it is a candidate; 0: it is passed over. */
+static int consider(struct backend_search *s, struct str name, const struct backend **out,
+		    guarantee_set *lost, struct err *e)
 {
 	const struct backend_attempt unknown = { .name = name,
 						 .cause = CAUSE_BACKEND_UNAVAILABLE,
@@ -285,17 +304,12 @@ static int judge(struct backend_search *s, struct str name, const struct backend
 
 	if (!b)
 		return keep_attempt(s, unknown, e);
-	/* No sandbox is none, whatever a list says. */
+	/* "none" is not a sandbox, so a list can't choose it. */
 	if (b == &backend_none)
 		return 0;
 	given = b->gives(s->plan);
-	if (!given) {
-		const struct backend_attempt useless = { .name = name,
-							 .cause = CAUSE_WEAKER,
-							 .reason = str_of(b->why_not(G_FS_WRITE)) };
-
-		return keep_attempt(s, useless, e);
-	}
+	if (!given && b->check_host && b->check_host(e) < 0)
+		return backend_fell_short(s, b, e);
 	lacks = s->plan->needs_set & ~given;
 	open = lacks & ~s->accepted;
 	if (open)
@@ -311,7 +325,7 @@ int backend_next(struct backend_search *s, const struct backend **out, guarantee
 	struct str name;
 
 	while (take_name(s, &name)) {
-		int status = judge(s, name, out, lost, e);
+		int status = consider(s, name, out, lost, e);
 
 		if (status != 0)
 			return status < 0 ? err_result(e) : 0;
@@ -319,7 +333,7 @@ int backend_next(struct backend_search *s, const struct backend **out, guarantee
 	return refuse(s, e);
 }
 
-/* ---- The first WSL ------------------------------------------------------------------------------ */
+/* ---- WSL1 ------------------------------------------------------------------------------ */
 
 static bool holds(struct str text, const char *part)
 {

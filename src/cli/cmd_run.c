@@ -176,8 +176,6 @@ static void tell_end(const struct running *r, const cordon_result *result)
 		print_error(cordon_result_exec_error(result));
 	if (cordon_result_status(result) == STATUS_NOT_FOUND && !is_quiet)
 		advise(r->args);
-	if (cordon_result_timed_out(result) && !is_quiet)
-		print_warning(NULL, "timed out; the command was killed");
 	/* P17 is said aloud whatever was asked for. */
 	if (is_quiet && strcmp(cordon_result_backend(result), "none") == 0)
 		print_warning(NULL, "there was no sandbox: the command could do all that you can");

@@ -9,8 +9,8 @@
 #include "plan/net.h"
 #include "session/run.h"
 
-/* What makes a run one without a sandbox; NULL: nothing does. */
-static const char *find_reason(const struct session_request *in)
+/* Why the run has no sandbox; NULL: it has one. */
+static const char *find_no_sandbox(const struct session_request *in)
 {
 	if (in->plan->is_unsandboxed)
 		return "the profile ':danger-full-access' has none";
@@ -26,32 +26,34 @@ static int check_wishes(const struct session_request *in, const char *reason, st
 	bool asks_none = in->backend && strcmp(in->backend, "none") == 0;
 
 	if (in->wish == WISH_FORBID && in->backend && !asks_none)
-		return FAIL(e, ERR_ARGUMENT,
-			    "--sandbox forbid and --backend %s contradict each other", in->backend);
-	if (in->plan->is_unsandboxed && in->backend && !asks_none)
-		return FAIL(e, ERR_ARGUMENT,
-			    "the profile ':danger-full-access' has no sandbox, so --backend %s "
-			    "could enforce nothing; choose another profile",
-			    in->backend);
-	if (reason && in->wish == WISH_REQUIRE)
-		return FAIL_CAUSE(
-			e, CAUSE_SANDBOX_REQUIRED,
-			"--sandbox require, but there would be no sandbox (%s); choose another "
-			"profile or backend",
-			reason);
-	if (reason && in->needs_sandbox)
-		return FAIL_CAUSE(
-			e, CAUSE_SANDBOX_REQUIRED,
-			"there would be no sandbox (%s), and this shell never runs without "
-			"one; choose another profile (CORDON_PROFILE, CORDON_MODE, "
-			"default_permissions)",
-			reason);
-	if (reason && !(in->plan->policy->settings.allow & ALLOW_NONE))
-		return FAIL(e, ERR_POLICY,
-			    "the requirements do not allow to run without a sandbox (%s); have "
-			    "\"none\" added to 'allow' in requirements.toml",
-			    reason);
-	return 0;
+		return FAIL_CAUSE(e, CAUSE_OPTION_CONFLICT,
+				  "--sandbox forbid and --backend %s contradict each other",
+				  in->backend);
+	if (in->plan->is_unsandboxed && in->backend && !asks_none) {
+		(void)FAIL_CAUSE(e, CAUSE_OPTION_USELESS,
+				 "the profile ':danger-full-access' has no sandbox, so --backend "
+				 "%s has no effect",
+				 in->backend);
+		err_add_line(e, "choose another profile");
+	} else if (reason && in->wish == WISH_REQUIRE) {
+		(void)FAIL_CAUSE(e, CAUSE_SANDBOX_REQUIRED,
+				 "--sandbox require, but there would be no sandbox (%s)", reason);
+		err_add_line(e, "choose another profile or backend");
+	} else if (reason && in->needs_sandbox) {
+		(void)FAIL_CAUSE(e, CAUSE_SANDBOX_REQUIRED,
+				 "there would be no sandbox (%s), and this shell never runs "
+				 "without one",
+				 reason);
+		err_add_line(e, "choose another profile: CORDON_PROFILE, CORDON_MODE or "
+				"default_permissions");
+	} else if (reason && !(in->plan->policy->settings.allow & ALLOW_NONE)) {
+		(void)FAIL_CAUSE(e, CAUSE_REQUIREMENTS,
+				 "the requirements do not allow a run without a sandbox (%s)",
+				 reason);
+		err_add_line(e, "the administrator can add \"none\" to 'allow' in "
+				"requirements.toml");
+	}
+	return e->code == ERR_OK ? 0 : err_result(e);
 }
 
 static int find_accepted(const struct session_request *in, guarantee_set *out, struct err *e)
@@ -61,14 +63,18 @@ static int find_accepted(const struct session_request *in, guarantee_set *out, s
 	*out = in->accepted;
 	if (in->wish == WISH_REQUIRE) {
 		if (in->accepted)
-			return FAIL(e, ERR_ARGUMENT,
-				    "--sandbox require and --accept-missing contradict each other");
+			return FAIL_CAUSE(
+				e, CAUSE_OPTION_CONFLICT,
+				"--sandbox require and --accept-missing contradict each other");
 		return 0;
 	}
-	if (in->accepted && !(settings->allow & ALLOW_ACCEPT_MISSING))
-		return FAIL(e, ERR_POLICY,
-			    "the requirements do not allow --accept-missing; have "
-			    "\"accept_missing\" added to 'allow' in requirements.toml");
+	if (in->accepted && !(settings->allow & ALLOW_ACCEPT_MISSING)) {
+		(void)FAIL_CAUSE(e, CAUSE_REQUIREMENTS,
+				 "the requirements do not allow --accept-missing");
+		err_add_line(e, "the administrator can add \"accept_missing\" to 'allow' in "
+				"requirements.toml");
+		return err_result(e);
+	}
 	for (size_t i = 0; i < settings->accept_missing.count; i++)
 		for (int g = 0; g < GUARANTEE_COUNT; g++)
 			if (str_is(settings->accept_missing.items[i].name,
@@ -87,8 +93,8 @@ static bool passes_through(const struct session_request *in)
 }
 
 /*
- * A sandbox of ours makes no namespaces and answers some calls as an old kernel
- * would: what fails first in there depends on the policy, and says little.
+ * Inside a Cordon sandbox no namespaces can be made, and some calls fail as on an old kernel. Which
+ * call fails first depends on the policy, so its error would not explain the cause.
  */
 static int refuse_nesting(struct err *e)
 {
@@ -96,15 +102,16 @@ static int refuse_nesting(struct err *e)
 
 	if (!mark || strcmp(mark, "none") == 0 || prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 2)
 		return 0;
-	return FAIL_CAUSE(
-		e, CAUSE_INSIDE_CORDON,
-		"this is already inside a Cordon sandbox, where another can't be made: run the "
-		"command as it is, it is confined, or with --backend none");
+	(void)FAIL_CAUSE(e, CAUSE_INSIDE_CORDON,
+			 "this process already runs in a Cordon sandbox, and can't make another");
+	err_add_line(e, "run the command without cordon: it is confined already");
+	err_add_line(e, "or use --backend none");
+	return err_result(e);
 }
 
 /*
- * SECURITY: WSL1 takes many calls that it does not follow. A personality makes uname()
- * say 2.6 whatever the kernel is; the file, which takes longer, is not changed by it.
+ * SECURITY: WSL1 accepts many calls without enforcing them. A personality can make uname() report
+ * 2.6 on any kernel; the file in /proc is slower to read, but always reports the true release.
  */
 static int refuse_wsl1(struct err *e)
 {
@@ -121,17 +128,16 @@ static int refuse_wsl1(struct err *e)
 	}
 	if (!backend_is_wsl1(release))
 		return 0;
-	return FAIL_CAUSE(
-		e, CAUSE_WSL1,
-		"this is WSL1, which is no Linux kernel and has no sandbox: convert it to WSL2 "
-		"(in Windows: wsl --set-version DISTRIBUTION 2), or run without one, with "
-		"--backend none");
+	(void)FAIL_CAUSE(e, CAUSE_WSL1, "this is WSL1, which can't enforce a sandbox");
+	err_add_line(e, "convert it to WSL2, in Windows: wsl --set-version DISTRIBUTION 2");
+	err_add_line(e, "or run without a sandbox: --backend none");
+	return err_result(e);
 }
 
 int choose_begin(struct arena *a, const struct session_request *in, struct choice *out,
 		 struct outcome *o, struct err *e)
 {
-	const char *reason = find_reason(in);
+	const char *reason = find_no_sandbox(in);
 	guarantee_set accepted = 0;
 
 	*out = (struct choice){ .in = in };
@@ -139,9 +145,10 @@ int choose_begin(struct arena *a, const struct session_request *in, struct choic
 		return err_result(e);
 	o->needed = in->plan->needs_set;
 	if (!reason && passes_through(in))
-		reason = "unavailable = \"passthrough\", and there is no backend here";
+		reason = "unavailable = \"passthrough\", and this system has no backend";
 	if (reason) {
-		session_warn(in, "there is no sandbox (%s): the command can do all that you can",
+		session_warn(in,
+			     "there is no sandbox (%s): the command can do everything that you can",
 			     reason);
 		return 0;
 	}
@@ -157,8 +164,8 @@ int choose_begin(struct arena *a, const struct session_request *in, struct choic
 	return 0;
 }
 
-/* Whether one of them would have done, if only it had been let. */
-static bool was_kept_from_it(const struct choice *c)
+/* Whether a backend that gives every guarantee failed on this host. */
+static bool was_hindered(const struct choice *c)
 {
 	for (size_t i = 0; i < c->search.attempts.count; i++)
 		if (!c->search.attempts.items[i].lacks && !c->search.attempts.items[i].is_unknown)
@@ -166,19 +173,20 @@ static bool was_kept_from_it(const struct choice *c)
 	return false;
 }
 
-/* Where another program's sandbox is the cause: which one it is, and what to do about it. */
+/* If another program's sandbox is the cause, says which one it is and what to do about it. */
 static int blame_sandbox_around(const struct choice *c, struct err *e)
 {
 	const struct os_around *around = os_around_find();
 	bool is_refused = e->code == ERR_SYS && (e->os_error == 0 || e->os_error == EPERM ||
 						 e->os_error == EACCES || e->os_error == ENOSYS);
 
-	if (!around || !(is_refused || (e->code == ERR_WEAKER && was_kept_from_it(c))))
+	if (!around || !(is_refused || (e->code == ERR_WEAKER && was_hindered(c))))
 		return err_result(e);
 	if (e->code == ERR_WEAKER)
 		e->cause = CAUSE_INSIDE_SANDBOX;
-	return err_wrap(e, "%s is around this process (%s), and no other can be made in it; %s",
-			around->name, around->mark, around->way_out);
+	(void)err_wrap(e, "this process runs in a sandbox of %s (%s)", around->name, around->mark);
+	err_add_line(e, "%s", around->way_out);
+	return err_result(e);
 }
 
 static int find_backend(struct choice *c, struct outcome *o, struct err *e)
@@ -205,7 +213,7 @@ int choose_pass_over(struct choice *c, const struct outcome *o, struct err *e)
 		return err_result(e);
 	if (e->code != ERR_WEAKER)
 		return blame_sandbox_around(c, e);
-	session_trace(c->in, "%s; another backend is tried", e->text);
+	session_trace(c->in, "%s; trying the next backend", e->text);
 	return backend_fell_short(&c->search, o->backend, e);
 }
 
@@ -213,17 +221,18 @@ static void warn_of_losses(struct choice *c, const struct outcome *o)
 {
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
 		if (o->lost & ~c->warned & GUARANTEE_BIT(g))
-			session_warn(c->in,
-				     "the guarantee %s is not held (%s): its loss was accepted%s",
-				     guarantee_name((enum guarantee)g),
-				     guarantee_meaning((enum guarantee)g),
-				     g == G_NET_MANAGED && o->network_is_off
-					     ? "; there is no network at all instead"
-					     : "");
+			session_warn(
+				c->in,
+				"the guarantee %s is not enforced (%s): its loss was accepted%s",
+				guarantee_name((enum guarantee)g),
+				guarantee_meaning((enum guarantee)g),
+				g == G_NET_MANAGED && o->network_is_off
+					? "; the network is off instead"
+					: "");
 	c->warned |= o->lost;
 }
 
-/* A backend that can close the network does so too where it can't manage it. */
+/* A backend that can't manage the network turns it off, if it can do that. */
 static bool is_network_off(const struct session_request *in, const struct outcome *o)
 {
 	switch (net_mode(in->plan->net)) {

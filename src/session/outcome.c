@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a run came to, in the terms of P23 and P24. */
+/* The result of a run (P23, P24), and the warnings at its end. */
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ void outcome_set_end(struct outcome *o, int status, int signal)
 		o->status = STATUS_TIMED_OUT;
 }
 
-/* Where a program lies that may be named from the directory of the run. */
+/* The real path of a program that may be named relative to the run's directory. */
 static bool find_place(const struct session *s, const char *program, char real[PATH_MAX_BYTES])
 {
 	UNINITIALIZED char path[PATH_MAX_BYTES];
@@ -67,7 +67,7 @@ static bool find_place(const struct session *s, const char *program, char real[P
 	return n > 0 && (size_t)n < sizeof(path) && realpath(path, real);
 }
 
-/* Of the files that were tried, one that is there for this process; or NULL. */
+/* The first of the files that were tried that exists outside the sandbox; or NULL. */
 static const char *find_existing(const struct session *s)
 {
 	UNINITIALIZED char real[PATH_MAX_BYTES];
@@ -89,7 +89,7 @@ static void keep_shown(struct session *s, struct str text)
 		s->outcome.exec_text = STR("it could not be executed");
 }
 
-/* What it is that could not be executed: a file where that is known, else the name. */
+/* The file that could not be executed if it is known, else the name of the command. */
 static const char *find_program(const struct session *s, uint32_t index)
 {
 	for (uint32_t i = 0; s->programs[i]; i++)
@@ -105,10 +105,10 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Which rule denies it can be asked with the options of this very run. */
+/* Adds the 'cordon why' command that shows which rule denies it, with this run's options. */
 static void add_question(const struct session *s, const char *path, struct buf *out)
 {
-	buf_add_text(out, "; to see which rule does: cordon why");
+	buf_add_text(out, "; to see which rule: cordon why");
 	if (s->in.has_options)
 		buf_add(out, s->in.options);
 	buf_add_char(out, ' ');
@@ -118,8 +118,8 @@ static void add_question(const struct session *s, const char *path, struct buf *
 }
 
 /*
- * That it could not be executed though it is there; as an error, whose text no locale changes.
- * `more`: what goes on behind it.
+ * Says why a program that exists could not be executed. `said` is a struct err because its text does
+ * not depend on the locale. `more` is added to it.
  */
 static void word_unexecutable(const struct session *s, const struct command_failure *why,
 			      const char *inside, struct err *said, struct buf *more)
@@ -130,16 +130,16 @@ static void word_unexecutable(const struct session *s, const struct command_fail
 			    find_place(s, program, real);
 
 	if (is_forbidden && plan_resolve(s->in.plan, str_of(real)).access == ACCESS_DENY) {
-		(void)FAIL(said, ERR_POLICY, "'%s' can't be executed%s: the policy denies it",
-			   program, inside);
+		(void)FAIL_CAUSE(said, CAUSE_COMMAND_DENIED,
+				 "'%s' can't be executed%s: the policy denies it", program, inside);
 		add_question(s, real, more);
 	} else if (is_forbidden && why->is_closed)
 		(void)FAIL_SYS(said, why->os_error, "'%s' can be neither read nor executed%s",
 			       program, inside);
 	else if (is_forbidden && access(real, X_OK) == 0 && is_file(real))
 		(void)FAIL_SYS(said, why->os_error,
-			       "'%s' can't be executed%s, perhaps for want of the interpreter that "
-			       "it names",
+			       "'%s' can't be executed%s, perhaps because its interpreter is "
+			       "missing",
 			       program, inside);
 	else
 		(void)FAIL_SYS(said, why->os_error, "'%s' can't be executed%s", program, inside);
@@ -163,13 +163,12 @@ void outcome_set_exec_failed(struct session *s, const struct command_failure *wh
 	if (!is_missing)
 		word_unexecutable(s, why, inside, &said, &more);
 	else if (existing)
-		(void)FAIL(&said, ERR_NOTFOUND,
-			   "'%s' is there, but it, or the interpreter that it names, was not "
-			   "found%s",
-			   existing, inside);
+		(void)FAIL_CAUSE(&said, CAUSE_COMMAND_NOT_FOUND,
+				 "'%s' exists, but it or its interpreter was not found%s", existing,
+				 inside);
 	else
-		(void)FAIL(&said, ERR_NOTFOUND, "'%s' was not found%s%s", name,
-			   has_slash ? "" : " in PATH", inside);
+		(void)FAIL_CAUSE(&said, CAUSE_COMMAND_NOT_FOUND, "'%s' was not found%s%s", name,
+				 has_slash ? "" : " in PATH", inside);
 	(void)snprintf(whole, sizeof(whole), "%s%s", said.text, more.failed == ERR_OK ? text : "");
 	session_warn(&s->in, "%s", whole);
 	keep_shown(s, str_of(whole));
@@ -185,7 +184,7 @@ static const char *find_limit(const struct session *s)
 		return limit_name(LIMIT_TIMEOUT);
 	if (s->outcome.signal == SIGXCPU && limits->value[LIMIT_CPU_TIME])
 		return limit_name(LIMIT_CPU_TIME);
-	/* A second after that signal the kernel does not ask any more. */
+	/* A second after SIGXCPU the kernel sends SIGKILL. */
 	if (s->outcome.signal == SIGKILL && !s->was_killed && limits->value[LIMIT_CPU_TIME] &&
 	    s->outcome.cpu_ms >= limits->value[LIMIT_CPU_TIME])
 		return limit_name(LIMIT_CPU_TIME);
@@ -197,7 +196,7 @@ static const char *find_limit(const struct session *s)
 	return NULL;
 }
 
-/* Of those of a kind: how many there were, and the first that is known by name. */
+/* The denials of one kind: their number, and the first whose subject is known. */
 struct some_denials {
 	const struct denial *first; /* NULL: none */
 	uint64_t count;
@@ -219,7 +218,7 @@ static struct some_denials find_kind(const struct denials *d, enum denial_kind k
 	return found;
 }
 
-/* What succeeds in the end has tried the network in vain, and nobody asks why. */
+/* Silent when the command succeeded: it did not need the network. */
 static void warn_of_network_off(const struct session *s, const struct some_denials *found)
 {
 	const struct denial *first = found->first;
@@ -239,12 +238,12 @@ static void warn_of_network_off(const struct session *s, const struct some_denia
 		     found->count == 1 ? "the attempt" : "all attempts");
 }
 
-/* What names each of them: of hosts that is the log, without another run. */
+/* What lists every denial. For hosts it is the audit log, which needs no second run. */
 static const char *find_namer(const struct session *s, uint64_t count, uint64_t hosts)
 {
 	bool are_logged = s->outcome.network_is_managed && !s->in.audit_file.len && count == hosts;
 
-	/* Of the command's own loopback the proxy knows nothing. */
+	/* The proxy does not see the command's own loopback, so the log lacks those. */
 	for (size_t i = 0; i < s->outcome.denials.items.count; i++)
 		if (str_has_prefix(s->outcome.denials.items.items[i].way_out, STR("--host-port ")))
 			are_logged = false;
@@ -279,7 +278,7 @@ static void warn_of_denials(const struct session *s)
 		return;
 	}
 	has_way = first->way_out.len > 0;
-	/* Who has allowed the name would not guess why. */
+	/* The user has allowed the name, and needs to know why it is refused all the same. */
 	if (first->is_guarded)
 		(void)snprintf(cause, sizeof(cause), ": %s",
 			       utf8_show(first->rule, why, sizeof(why)));
@@ -293,7 +292,7 @@ static void warn_of_denials(const struct session *s)
 		     find_namer(s, count, hosts.count), them);
 }
 
-/* What succeeds in the end may have failed on the way: then nobody asks why. */
+/* Silent when the command succeeded: it has coped with the failures. */
 static void warn_of_failures(const struct session *s)
 {
 	const struct traffic *t = &s->outcome.traffic;
@@ -303,15 +302,15 @@ static void warn_of_failures(const struct session *s)
 		return;
 	(void)utf8_show(t->first_failure, shown, sizeof(shown));
 	if (t->sums.failed == 1)
-		session_warn(&s->in, "a connection failed, not by policy: %s", shown);
+		session_warn(&s->in, "a connection failed, not because of the policy: %s", shown);
 	else
 		session_warn(&s->in,
-			     "%llu connections failed, not by policy; the first: %s; --report "
-			     "names the hosts",
+			     "%llu connections failed, not because of the policy; the first: %s; "
+			     "--report lists the hosts",
 			     (unsigned long long)t->sums.failed, shown);
 }
 
-/* "; --unprotect .vscode opens it": what would let `path` be written; "" when that is no name of P9's table. */
+/* "; --unprotect .vscode opens it" if `path` is a protected name (P9), else "". */
 static const char *find_way_out(const struct plan *plan, struct str path, char *out, size_t size)
 {
 	out[0] = '\0';
@@ -330,7 +329,7 @@ static const char *find_way_out(const struct plan *plan, struct str path, char *
 	return out;
 }
 
-/* One line for all of them: a branch may track many. */
+/* One line for all of them, because a branch may track many. */
 static void warn_of_unwritten(const struct session *s)
 {
 	const struct git_findings *git = &s->outcome.git;
@@ -382,10 +381,22 @@ static void warn_of_names(const struct session *s)
 		const struct changed_name *found = &list->items[i];
 		char shown[512];
 
-		session_warn(&s->in, "the run %s '%s', look at it before you go on: %s",
+		session_warn(&s->in, "the run %s '%s'; check it before you continue: %s",
 			     found->is_new ? "made" : "changed",
 			     utf8_show(found->path, shown, sizeof(shown)), found->reason);
 	}
+}
+
+static void warn_of_timeout(const struct session *s)
+{
+	uint64_t ms = run_timeout(&s->in);
+
+	if (ms % 1000)
+		session_warn(&s->in, "timed out after %llums; the command was killed",
+			     (unsigned long long)ms);
+	else
+		session_warn(&s->in, "timed out after %llus; the command was killed",
+			     (unsigned long long)(ms / 1000));
 }
 
 int outcome_complete(struct session *s, struct err *e)
@@ -399,8 +410,10 @@ int outcome_complete(struct session *s, struct err *e)
 	o->placeholder_count = sum->placeholder_count;
 	o->landlock_abi = sum->landlock_abi;
 	o->limit = find_limit(s);
-	if (o->limit && !o->timed_out)
-		session_warn(&s->in, "the command was ended: it reached the limit %s", o->limit);
+	if (o->timed_out)
+		warn_of_timeout(s);
+	else if (o->limit)
+		session_warn(&s->in, "the command was killed: it reached the limit %s", o->limit);
 	if (o->is_sandboxed && o->watch.missed > 0)
 		session_warn(&s->in,
 			     "%llu names that a glob denies appeared and could not be masked",
@@ -410,7 +423,7 @@ int outcome_complete(struct session *s, struct err *e)
 			return err_result(e);
 		warn_of_names(s);
 	}
-	/* P10: what git could be made to do later is looked for where it may write. */
+	/* P10: looks for changes that could make git run something later. */
 	if (o->is_sandboxed && s->in.plan->policy->profile->git == GIT_COMMIT) {
 		if (git_look(s->a, s->in.plan, o->started, &o->git, e) < 0)
 			return err_result(e);

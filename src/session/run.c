@@ -59,7 +59,7 @@ static int clock_is_due(void *user, struct err *e)
 	return set_clock(s, PATIENCE_MS, e);
 }
 
-static uint64_t find_timeout(const struct session_request *in)
+uint64_t run_timeout(const struct session_request *in)
 {
 	uint64_t limit = in->plan->policy->profile->limits.value[LIMIT_TIMEOUT];
 
@@ -79,7 +79,7 @@ static bool is_time_over(const struct session *s)
  */
 static int start_clock(struct session *s, struct err *e)
 {
-	uint64_t limit = find_timeout(&s->in);
+	uint64_t limit = run_timeout(&s->in);
 
 	if (!limit)
 		return 0;
@@ -106,7 +106,7 @@ static bool stops_too(const struct session *s)
 {
 	if (!s->in.is_foreground || s->terminal.fd < 0 || is_over(s))
 		return false;
-	return !find_timeout(&s->in) || s->terminal.was_given || terminal_is_ours(&s->terminal);
+	return !run_timeout(&s->in) || s->terminal.was_given || terminal_is_ours(&s->terminal);
 }
 
 /* -N is for the whole group. */

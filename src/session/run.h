@@ -89,6 +89,11 @@ void launch_find_terminal(struct session *s) NONNULL;
  */
 int launch_somehow(struct session *s, guarantee_set *lost, struct err *e) MUST_CHECK NONNULL;
 
+/* ---- run.c ------------------------------------------------------------------------------- */
+
+/* The shorter of the profile's time limit and the caller's; 0: there is none. */
+uint64_t run_timeout(const struct session_request *in) NONNULL;
+
 /* ---- outcome.c: from what was heard to what is said ----------------------------------- */
 
 /* P24: the command exited with `status`, or was killed by `signal`. */

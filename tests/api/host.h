@@ -72,7 +72,7 @@ __attribute__((unused)) static cordon_result *run_script(const char *backend, co
 	return run_it(&ask);
 }
 
-/* The code, the right side up; 0 when it ran. */
+/* The positive code, 0 when it ran. `says` is the name of the cause, or a part of the text. */
 __attribute__((unused)) static int refusal(const struct ask *ask, const char *says)
 {
 	cordon_result *result = NULL;
@@ -80,9 +80,12 @@ __attribute__((unused)) static int refusal(const struct ask *ask, const char *sa
 	int status = cordon_run(NULL, &ask->run, &result, &error);
 
 	if (error) {
-		if (!strstr(cordon_error_text(error), says))
-			printf("# got: %s\n", cordon_error_text(error));
-		CHECK(strstr(cordon_error_text(error), says) != NULL);
+		bool is_so = strcmp(cordon_error_cause(error), says) == 0 ||
+			     strstr(cordon_error_text(error), says);
+
+		if (!is_so)
+			printf("# got %s\n", cordon_error_cause(error));
+		CHECK(is_so);
 	}
 	cordon_error_free(error);
 	cordon_result_free(result);

@@ -134,5 +134,5 @@ def an_accepted_loss_is_said_and_marked(arena):
     told = json.loads(report.read_text(encoding="utf-8"))
     check(told["backend"] == arena.backend, f"{told}")
     lost = set(arena.accepts)
-    check(lost == {g for g in GUARANTEES if f"guarantee {g} is not held" in err}, f"{lost}: {err}")
+    check(lost == {g for g in GUARANTEES if f"guarantee {g} is not enforced" in err}, f"{lost}: {err}")
     os.unlink(report)

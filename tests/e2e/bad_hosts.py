@@ -343,7 +343,7 @@ def a_proc_of_another_pid_namespace(w):
         raise Skip("only root can make a pid namespace alone")
     for options in ((), ("--backend", "bwrap"), ("--backend", "landlock", *LESS)):
         done = w.try_on(nothing, *MODE, *options, prefix=["/usr/bin/unshare", "--pid", "--fork"])
-        refused(done, "/proc of its own pid namespace", "--mount-proc")
+        refused(done, "belongs to another pid namespace", "--mount-proc")
         works(w.try_on(nothing, *MODE, *options, prefix=["/usr/bin/unshare", "--pid", "--fork", "--mount-proc"]),
               options[1] if options else "native")
 
@@ -390,7 +390,7 @@ def a_covered_proc_as_containers_have_it(w):
     if "bwrap" in conform.BACKENDS and os.path.exists("/usr/bin/bwrap") and w.who == "root":
         # With the host's /proc, which is said. (In a user's namespace root's bwrap is a stranger's.)
         done = works(w.try_on(cover_proc, *MODE, "--accept-missing", "proc", namespaces=NEWNS), "bwrap")
-        check("guarantee proc is not held" in done.err and "/proc is partly covered" in done.err, repr(done))
+        check("guarantee proc is not enforced" in done.err and "/proc is partly covered" in done.err, repr(done))
 
 
 def view_of_kernel(mode):
@@ -413,7 +413,7 @@ def a_proc_in_the_workspace_is_hidden_or_refused_where_it_is_closed(w):
     done = w.try_on(view_of_kernel(0), *MODE, namespaces=namespaces, command=script)
     closed.chmod(0o700)
     if w.who == "user":
-        refused(done, str(closed), "closed to you", "chmod u+rX")
+        refused(done, str(closed), "chmod u+rX")
     else:
         works(done, "native")  # root sees it, and so it is hidden
     done = w.try_on(view_of_kernel(0), "--mode", "danger-full-access", namespaces=namespaces, command=script)

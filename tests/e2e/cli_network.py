@@ -463,7 +463,7 @@ def a_tunnel_that_fails_is_named_at_the_end(w: World):
         tunnel = (*CURL, "-o", "/dev/null", f"https://{name}/")
         result = run(w, "--allow-host", "**.example", "--", *tunnel)
         assert result.status != 0, repr(result)
-        assert result.err.endswith(f"cordon: warning: a connection failed, not by policy: {said}\n"), repr(result)
+        assert result.err.endswith(f"cordon: warning: a connection failed, not because of the policy: {said}\n"), repr(result)
         result = run(w, "--trace", "--allow-host", "**.example", "--", *tunnel)
         assert f"network: connect by curl: {said}" in result.err, repr(result)
         # Who has got along without it is told nothing, nor is who wants to hear nothing.
@@ -471,7 +471,7 @@ def a_tunnel_that_fails_is_named_at_the_end(w: World):
         assert ok(w, "--allow-host", "**.example", "sh", "-c", twice + "true").err == ""
         assert run(w, "--quiet", "--allow-host", "**.example", "sh", "-c", twice + "false").err == ""
         result = run(w, "--allow-host", "**.example", "sh", "-c", twice + twice + "false")
-        assert f"2 connections failed, not by policy; the first: {said}; --report" in result.err, repr(result)
+        assert f"2 connections failed, not because of the policy; the first: {said}; --report" in result.err, repr(result)
 
 
 @case

@@ -33,6 +33,13 @@ static int find_abi(uint32_t *out, struct err *e)
 	return err_result(e);
 }
 
+static int check_host(struct err *e)
+{
+	uint32_t abi;
+
+	return find_abi(&abi, e);
+}
+
 static guarantee_set gives(const struct plan *plan)
 {
 	guarantee_set set = GUARANTEE_BIT(G_FS_WRITE) | GUARANTEE_BIT(G_NET_OFF) |
@@ -74,7 +81,7 @@ static const char *why_not(enum guarantee g)
 	case G_LIMITS:
 		return "without a user namespace all processes of this user would be counted";
 	case G_TREE_DEATH:
-		return "without a pid namespace what outlives its killed monitor goes on";
+		return "without a pid namespace, processes outlive a monitor that is killed";
 	case G_FS_WRITE:
 	case G_NET_OFF:
 	case G_KERNEL:
@@ -264,6 +271,7 @@ const struct backend backend_landlock = {
 	.name = "landlock",
 	.gives = gives,
 	.why_not = why_not,
+	.check_host = check_host,
 	.describe = describe,
 	.launch = launch,
 	.holds_modes_only = true,

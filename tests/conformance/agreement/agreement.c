@@ -584,8 +584,8 @@ static void show_no_answers(struct env *env, const cordon_policy *policy, const 
 /* What landlock can't hold, and says so. */
 static bool is_refused_by_name(const char *said)
 {
-	return is_coarse() && (strstr(said, "does not give fs_") ||
-			       strstr(said, "only the modes") || strstr(said, "keep Cordon's own"));
+	return is_coarse() && (strstr(said, "missing: fs_") || strstr(said, "only the modes") ||
+			       strstr(said, "keep Cordon's own"));
 }
 
 /* Whether it is right that there are no answers: the policy denies what a run can't do without. */
