@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/hostname.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "lib/run.h"
 #include "plan/net.h"
@@ -437,20 +439,53 @@ static const char *denial_name(enum denial_kind kind)
 	return texts[kind];
 }
 
-static void json_denial_suggestions(struct json_writer *w, const struct denial *denial)
+/* The edit of the configuration that would allow it, as `why` suggests it. */
+static bool find_change(struct arena *a, const struct cordon_policy *policy,
+			const struct denial *denial, struct change *out)
+{
+	const char *set_by = policy->policy->profile->net.access_origin.file;
+	struct str target = denial->option ? denial->value : denial->subject;
+	struct err ignored = ERR_INIT;
+	struct hostname host;
+	uint16_t port;
+	int status;
+
+	/* Where an option decides, no file has a say; and no rule applies to the host's ports. */
+	if (denial->option &&
+	    ((set_by && set_by[0] == '-') || strcmp(denial->option, "--host-port") == 0))
+		return false;
+	if (denial->kind == DENIAL_UNIX_SOCKET)
+		status = !path_is_absolute(denial->subject) ||
+			 plan_suggest_socket(a, &policy->plan_inputs, policy->plan, denial->subject,
+					     DECISION_ALLOW, out, &ignored);
+	else
+		status = hostname_parse_port(a, target, &host, &port, &ignored) < 0 ||
+			 plan_suggest_host(a, &policy->plan_inputs, policy->plan, &host, port,
+					   DECISION_ALLOW, out, &ignored);
+	return status == 0 && out->is_possible;
+}
+
+static void json_denial_suggestions(struct json_writer *w, const struct cordon_policy *policy,
+				    const struct denial *denial, bool wants_edits)
 {
 	const char *const argv[] = { denial->option, denial->value.p, NULL };
+	scoped_arena a = ARENA_INIT(POLICY_MAX_BYTES);
+	struct change change;
+	bool has_change = wants_edits && find_change(&a, policy, denial, &change);
 
 	json_key(w, "suggestions");
 	json_begin_array(w);
-	if (denial->way_out.len)
+	if (denial->way_out.len && (denial->option || !has_change))
 		json_suggestion(w, &(struct suggestion){ .scope = denial->option ? "run" : "config",
 							 .argv = denial->option ? argv : NULL,
 							 .text = denial->way_out });
+	if (has_change)
+		json_config_suggestion(w, &change);
 	json_end_array(w);
 }
 
-static void json_denials(struct json_writer *w, const struct denials *d)
+static void json_denials(struct json_writer *w, const struct cordon_policy *policy,
+			 const struct denials *d)
 {
 	json_number(w, "denial_count", d->total);
 	json_number(w, "denials_unlisted", d->unlisted);
@@ -468,7 +503,8 @@ static void json_denials(struct json_writer *w, const struct denials *d)
 		json_text(w, "file", denial->origin.file);
 		json_int_or_null(w, "line", denial->origin.line);
 		json_end_object(w);
-		json_denial_suggestions(w, denial);
+		/* Trying edits means making plans, so only the first denials get them. */
+		json_denial_suggestions(w, policy, denial, i < SHOWN_MAX);
 		json_str(w, "program", denial->program);
 		json_int(w, "pid", denial->pid);
 		json_number(w, "count", denial->count);
@@ -527,7 +563,7 @@ void run_print_json(struct json_writer *w, const void *data)
 	run_json_subject(w, &subject);
 	json_ending(w, o);
 	json_traffic(w, o);
-	json_denials(w, &o->denials);
+	json_denials(w, r->policy, &o->denials);
 	json_names(w, &o->names);
 	json_git(w, o);
 	json_strs(w, "warnings", r->voice.warnings.items, r->voice.warnings.count);

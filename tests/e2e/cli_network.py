@@ -441,7 +441,11 @@ def a_deny_is_named_with_its_line(w: World):
     denial = report["denials"][0]
     assert denial["rule"]["file"] == str(w.config) and denial["rule"]["line"] == 8, denial
     assert str(w.config) not in denial["rule"]["text"] and "other.example" in denial["rule"]["text"], denial
-    assert [(s["scope"], s["argv"]) for s in denial["suggestions"]] == [("config", [])], denial
+    (suggestion,) = denial["suggestions"]
+    (edit,) = suggestion["edits"]
+    assert (suggestion["scope"], suggestion["argv"]) == ("config", []), denial
+    assert (edit["file"], edit["line"], edit["key"]) == (str(w.config), 8, '"other.example"'), denial
+    assert edit["value"] is None, denial  # take it out
     _, report = reported(w, "--deny-host", "good.example", "--", *CURL, "http://good.example/")
     assert report["denials"][0]["rule"]["file"] == "--deny-host", report["denials"]
 

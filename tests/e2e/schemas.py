@@ -139,8 +139,10 @@ def a_denial_has_a_rule_and_a_suggestion_that_works(w: World):
         schema.check(found)
         (denial,) = found["denials"]
         assert set(denial["rule"]) == {"text", "file", "line"} and denial["rule"]["text"], denial
-        (suggestion,) = denial["suggestions"]
+        suggestion, config = denial["suggestions"]
         assert suggestion["scope"] == "run" and suggestion["argv"] == ["--allow-socket", path], denial
+        (edit,) = [edit for edit in config["edits"] if edit["table"].endswith("unix_sockets")]
+        assert config["scope"] == "config" and (json.loads(edit["key"]), edit["value"]) == (path, '"allow"'), denial
         assert run(w, "-q", *suggestion["argv"], "python3", "-c", connect).status == 0
 
 
