@@ -2,6 +2,7 @@
 """Beginning and end: nothing outlives a run, nothing stays behind, nothing is told that
 was withheld, and nobody can swap a directory while a run begins."""
 
+import json
 import os
 import pty
 import resource
@@ -865,7 +866,8 @@ TAKEN_AWAY = {
 def wait_inside(box, attempt):
     """A command that goes on for a while after the attempt was refused."""
     script = f"{attempt} && exit 9; : >ready; sleep 20; exit 3"
-    process = box.start([*box.argv(), "/bin/sh", "-c", script])
+    argv = box.argv(options=(*box.options, "--json"))
+    process = box.start([*argv, "/bin/sh", "-c", script])
     try:
         await_path(box.path("{work}/ready"))
     except AssertionError:
@@ -883,7 +885,9 @@ def a_run_ends_when_a_narrower_file_is_replaced_outside(arena):
         change(box.path(path))
         out, err = process.communicate(timeout=30)
         check(process.returncode == 125, f"{path}: {process.returncode} {out} {err}")
-        check(f"'{box.path(path)}' was replaced" in err.decode(), f"{path}: {err}")
+        error = json.loads(out)["error"]
+        check(error["cause"] == "protection_lost", f"{path}: {out} {err}")
+        check(f"'{box.path(path)}'" in err.decode(), f"{path}: {err}")
         arena.check_nothing_lives()
         equal = arena.box(tree=NARROW_TREE)
         equal.finish(["/bin/sh", "-c", attempt])
