@@ -165,6 +165,11 @@ struct str path_name(struct str path)
 	return str_from(path, name_start(path));
 }
 
+bool path_is_kernel_tree(struct str path)
+{
+	return str_is(path, "/proc") || str_is(path, "/sys") || str_is(path, "/dev");
+}
+
 /*
  * The separator sorts before every byte of a name; otherwise "/a-b" would come between "/a" and
  * "/a/b".

@@ -45,6 +45,9 @@ struct str path_parent(struct str path) PURE;
 /* "b" of "/a/b", "" of "/". */
 struct str path_name(struct str path) PURE;
 
+/* Whether it is /proc, /sys or /dev, whose names the kernel makes up when they are looked up. */
+bool path_is_kernel_tree(struct str path) PURE;
+
 /*
  * Steps through the components:
  *	size_t at = 0;

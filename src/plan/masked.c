@@ -131,12 +131,6 @@ static bool is_reopened_below(const struct walk *w, struct str path)
 	return from < w->reopened.count && path_is_under(w->reopened.items[from], path);
 }
 
-/* Directories whose names the kernel makes up when they are asked for. */
-static bool is_made_up(struct str path)
-{
-	return str_is(path, "/proc") || str_is(path, "/sys") || str_is(path, "/dev");
-}
-
 static bool may_match_below(const struct walk *w, struct str below)
 {
 	for (size_t i = 0; i < w->glob_count; i++)
@@ -259,7 +253,7 @@ static int visit(void *arg, struct str name, enum host_type type, struct err *e)
 	 * SECURITY: the walk continues below a match. Otherwise the targets of links below it would
 	 * stay open.
 	 */
-	if (r < 0 || type != HOST_DIR || is_made_up(path) ||
+	if (r < 0 || type != HOST_DIR || path_is_kernel_tree(path) ||
 	    !may_match_below(w, path_below(path, w->start)))
 		return r;
 	pending = VEC_PUSH(w->scratch, &w->pending, e);

@@ -175,11 +175,6 @@ static int add_bare(struct search *n, struct str path, bool *is_bare, struct err
 	return r < 0 ? r : git_add_dir(n->s, kept, e);
 }
 
-static bool is_made_up(struct str path)
-{
-	return str_is(path, "/proc") || str_is(path, "/sys") || str_is(path, "/dev");
-}
-
 static int add_below(struct search *n, const struct spot *at, const struct listed_dir *listed,
 		     struct err *e)
 {
@@ -199,7 +194,7 @@ static int add_below(struct search *n, const struct spot *at, const struct liste
 			continue;
 		}
 		r = path_join(n->scratch, at->path, name, &below.path, e);
-		if (r == 0 && !is_made_up(below.path))
+		if (r == 0 && !path_is_kernel_tree(below.path))
 			r = add_spot(n, below, e);
 	}
 	return r;

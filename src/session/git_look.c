@@ -232,12 +232,6 @@ static bool is_git_dir(const struct listing *seen)
 	return seen->has_head && (seen->has_commondir || (seen->has_objects && seen->has_refs));
 }
 
-/* Views of the kernel, not of anybody's files. */
-static bool is_kernel(struct str path)
-{
-	return str_is(path, "/proc") || str_is(path, "/sys") || str_is(path, "/dev");
-}
-
 static int see_name(void *arg, struct str name, enum os_type type, struct err *e)
 {
 	struct listing *seen = arg;
@@ -342,7 +336,7 @@ static int look_into(struct look *l, struct str dir, struct err *e)
 	struct listing seen = { .l = l, .dir = dir };
 	size_t before = l->dirs.count;
 
-	if (is_kernel(dir))
+	if (path_is_kernel_tree(dir))
 		return 0;
 	if (list(&seen, e) < 0) {
 		bool is_new = false;

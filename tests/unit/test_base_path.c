@@ -180,6 +180,14 @@ TEST(depth_parent_and_name_agree)
 	CHECK(str_is(path_name(STR("/")), ""));
 }
 
+TEST(kernel_trees_are_three_whole_paths)
+{
+	CHECK(path_is_kernel_tree(STR("/proc")) && path_is_kernel_tree(STR("/sys")) &&
+	      path_is_kernel_tree(STR("/dev")));
+	CHECK(!path_is_kernel_tree(STR("/")) && !path_is_kernel_tree(STR("/proc/1")) &&
+	      !path_is_kernel_tree(STR("/repo/dev")) && !path_is_kernel_tree(STR("/devel")));
+}
+
 TEST(absolute_begins_with_a_slash)
 {
 	CHECK(path_is_absolute(STR("/a")));

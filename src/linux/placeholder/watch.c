@@ -100,12 +100,6 @@ struct watch {
 
 /* ---- What to look at ----------------------------------------------------------- */
 
-/* Where the kernel makes up the names as they are asked for. */
-static bool is_kernel_tree(struct str path)
-{
-	return str_is(path, "/proc") || str_is(path, "/sys") || str_is(path, "/dev");
-}
-
 /* Whether a glob may match below the directory, or starts there. */
 static bool is_of_interest(const struct watch *w, struct str path)
 {
@@ -191,7 +185,7 @@ static int add_regions(struct arena *a, struct watch *w, struct err *e)
 		const struct region *region = &w->plan->regions.items[i];
 
 		if (region->access == ACCESS_DENY || region->type != HOST_DIR ||
-		    !is_of_interest(w, region->path) || is_kernel_tree(region->path))
+		    !is_of_interest(w, region->path) || path_is_kernel_tree(region->path))
 			continue;
 		if (add_start(a, w, region->path, e) < 0)
 			return err_result(e);
@@ -255,7 +249,7 @@ static int check_name(struct watch *w, struct str dir, const char *name, uint8_t
 			w->order_len = path.len;
 		return 0;
 	}
-	if ((type != DT_DIR && type != DT_UNKNOWN) || is_kernel_tree(path) ||
+	if ((type != DT_DIR && type != DT_UNKNOWN) || path_is_kernel_tree(path) ||
 	    !is_of_interest(w, path))
 		return 0;
 	return type == DT_DIR || is_dir(w, path) ? add_pending(w, path, round, e) : 0;
