@@ -26,6 +26,14 @@ static inline struct str places_workspace(const struct places *p)
 	return p->workspace.len ? p->workspace : p->cwd;
 }
 
+enum { PLACES_TMP_COUNT = 2 };
+
+/* The i-th directory that tmp = "private" replaces by an empty one; "" for none. */
+static inline struct str places_tmp(const struct places *p, size_t i)
+{
+	return i == 0 ? STR("/tmp") : p->tmpdir;
+}
+
 /* One path or glob that an entry stands for. */
 struct place {
 	struct str path; /* plain, lexical */

@@ -101,19 +101,18 @@ static bool is_shown(const struct plan *plan, struct str path, const struct verd
 static int find_tmp(struct arena *a, const struct plan *plan, struct str path,
 		    const struct verdict *v, struct inside *out, struct err *e)
 {
-	const struct str places[] = { STR("/tmp"), plan->places.tmpdir };
+	for (size_t i = 0; i < PLACES_TMP_COUNT; i++) {
+		struct str tmp = places_tmp(&plan->places, i);
 
-	for (size_t i = 0; i < COUNT_OF(places); i++) {
-		if (!places[i].len || !path_is_under(path, places[i]) ||
-		    is_shown(plan, path, v, places[i]))
+		if (!tmp.len || !path_is_under(path, tmp) || is_shown(plan, path, v, tmp))
 			continue;
 		for (size_t k = 0; k < COUNT_OF(out->ignores); k++)
-			out->ignores[k] = str_eq(path, places[i]);
+			out->ignores[k] = str_eq(path, tmp);
 		return arena_printf(
 			a, &out->text, e,
 			"inside, %.*s is empty and writable, and gone after the run; of "
 			"the host's it has what an entry names (tmp = \"private\")",
-			STR_ARG(places[i]));
+			STR_ARG(tmp));
 	}
 	return 0;
 }

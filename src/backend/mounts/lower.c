@@ -181,28 +181,28 @@ static int request_roots_below(struct lowering *l, struct str fresh, struct err 
 static int request_private_tmp(struct lowering *l, struct err *e)
 {
 	const struct plan *plan = l->in->plan;
-	struct str places[] = { STR("/tmp"), plan->places.tmpdir };
 	int r = 0;
 
 	if (!plan->policy->profile->tmp_is_private)
 		return 0;
-	for (size_t i = 0; r == 0 && i < COUNT_OF(places); i++) {
+	for (size_t i = 0; r == 0 && i < PLACES_TMP_COUNT; i++) {
+		struct str tmp = places_tmp(&plan->places, i);
 		struct host_file file;
 
-		if (places[i].len == 0)
+		if (tmp.len == 0)
 			continue;
-		r = l->in->host->look(l->in->host->user, places[i], &file, e);
+		r = l->in->host->look(l->in->host->user, tmp, &file, e);
 		if (r == 0 && file.type == HOST_DIR)
 			r = add_request(
 				l,
-				(struct mount_request){ .path = places[i],
+				(struct mount_request){ .path = tmp,
 							.kind = MOUNT_FRESH,
 							.type = HOST_DIR,
 							.rank = RANK_FRESH,
 							.because = STR("tmp = \"private\"") },
 				e);
 		if (r == 0 && file.type == HOST_DIR)
-			r = request_roots_below(l, places[i], e);
+			r = request_roots_below(l, tmp, e);
 	}
 	return r;
 }
