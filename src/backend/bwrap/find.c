@@ -19,7 +19,7 @@
 
 /* ---- Who could change a file ---------------------------------------------------------- */
 
-/* One name of the way, itself not a link. */
+/* Of one component of the path, which is not a link. */
 static const char *distrust_owner(const struct stat *st)
 {
 	if (st->st_uid != 0 && st->st_uid != geteuid())
@@ -63,13 +63,13 @@ struct search {
 	struct arena *a;
 	const struct launch *in;
 	struct buf said;
-	struct str last; /* that something was said about */
+	struct str last; /* the last one that was reported */
 	struct bwrap_program *out;
 };
 
 /*
- * Whether the command could change what lies at `path`, or put something else
- * there. What the policy opens, the file system may still keep closed.
+ * Whether the command could change the file at `path`, or replace it: the policy lets it write there,
+ * and the file's permissions do not forbid it.
  */
 static bool is_changeable(const struct plan *plan, struct str path)
 {
@@ -88,7 +88,7 @@ static bool is_changeable(const struct plan *plan, struct str path)
 
 static const char *distrust_for(const struct plan *plan, struct str directory, struct str path)
 {
-	/* Where commands work, one may have put it there earlier. */
+	/* An earlier command may have put it into the workspace. */
 	if (!str_is(directory, "/") && path_is_under(path, directory))
 		return "it lies in the working directory";
 	if (is_changeable(plan, path))
@@ -107,7 +107,7 @@ static const char *distrust_place(const struct launch *in, struct str path)
 	return why;
 }
 
-/* A file that is trusted for what it is, and what it is. */
+/* Checks the file itself, and notes its identity. */
 static const char *distrust_file(int fd, const char *path, struct bwrap_program *out, char *where,
 				 size_t room)
 {
@@ -118,7 +118,7 @@ static const char *distrust_file(int fd, const char *path, struct bwrap_program 
 		return "it is no file";
 	if (access(path, X_OK) < 0)
 		return "it can't be executed";
-	/* Those who look after the sandbox would have no rights in what root has made. */
+	/* Its namespaces would belong to root, so this user could not supervise them. */
 	if ((st.st_mode & (S_ISUID | S_ISGID)) ||
 	    getxattr(path, "security.capability", value, sizeof(value)) >= 0)
 		return "it runs with the rights of another user (set-uid or capabilities), and "
@@ -127,7 +127,7 @@ static const char *distrust_file(int fd, const char *path, struct bwrap_program 
 	return bwrap_distrust_path(path, where, room);
 }
 
-/* Of one that is on PATH by two names it is said once. */
+/* Reports a program only once if PATH has it by two names. */
 static void say(struct search *s, struct str path, const char *why, const char *where)
 {
 	if (str_eq(path, s->last))
@@ -140,7 +140,7 @@ static void say(struct search *s, struct str path, const char *why, const char *
 		   *where ? "' " : "", why);
 }
 
-/* 1 when it is the one, 0 when it was passed over (and said). */
+/* 1: this is the program; 0: it was rejected and reported. */
 static int try_file(struct search *s, struct str candidate, const char *real, struct err *e)
 {
 	char where[256] = "";
@@ -168,18 +168,18 @@ static int try_file(struct search *s, struct str candidate, const char *real, st
 	return 1;
 }
 
-/* 1 when the one in this directory of PATH is it. */
+/* 1: this directory of PATH has it. */
 static int try_directory(struct search *s, struct str directory, struct err *e)
 {
 	char real_directory[PATH_MAX_BYTES], real[PATH_MAX_BYTES];
 	struct str name, candidate;
 
-	/* SECURITY: "" and "." are where the command works. */
+	/* SECURITY: "" and "." mean the working directory, where the command may write. */
 	if (directory.len == 0 || directory.p[0] != '/')
 		return 0;
 	if (arena_printf(s->a, &name, e, "%.*s/bwrap", (int)directory.len, directory.p) < 0)
 		return err_result(e);
-	/* Most have none. */
+	/* Checked first: most directories of PATH have no bwrap. */
 	if (access(name.p, F_OK) < 0 || !realpath(name.p, real))
 		return 0;
 	if (arena_copy(s->a, directory, &name, e) < 0)
@@ -234,13 +234,13 @@ int bwrap_find_cordon(struct arena *a, struct str *out, bool *is_this, struct er
 
 	if (os_program_path(a, out, e) < 0)
 		return err_result(e);
-	/* And not one that uses the library, whose parts the sandbox may not show. */
+	/* Not a program linked with the library: the sandbox may hide its shared objects. */
 	*is_this = str_is(path_name(*out), "cordon") || os_can_be_inner();
 	if (*is_this)
 		return 0;
 	if (!named || !*named)
 		named = CORDON_PROGRAM;
-	/* What a link leads to is what has to be trusted. */
+	/* Resolve links: the target has to be trusted. */
 	if (named[0] == '/' && realpath(named, real))
 		named = real;
 	why = bwrap_distrust_path(named, where, sizeof(where));
@@ -261,7 +261,7 @@ int bwrap_find_stage(struct arena *a, const struct launch *in, int *fd, struct e
 
 	if (bwrap_find_cordon(a, &program, &is_this, e) < 0)
 		return err_wrap(e, "the bwrap backend can't find its inner stage");
-	/* The running one, whatever lies at its path by now; P25 keeps the command from it. */
+	/* The running program, even if its path was replaced; P25 protects it from the command. */
 	if (is_this) {
 		*fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
 		if (*fd < 0)

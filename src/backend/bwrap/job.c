@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The job of the inner stage as bytes: numbers of eight bytes in this machine's
- * order, and texts as their length, their bytes and a NUL. It goes from this
- * program to itself through a sealed memory file; the version is that of the
- * program, and what is not understood to the last byte is refused.
+ * Packs the job of the inner stage: numbers as eight bytes in this machine's byte order, texts as
+ * length, bytes and NUL. The program sends it to another process of itself through a sealed memfd.
+ * The reader refuses another version, and anything that it does not understand to the last byte.
  */
 #include "backend/bwrap/bwrap.h"
 
 #include "base/path.h"
 
-/* "cordon" and the layout; changes whenever what is packed or said over the channel does. */
+/* "cordon" and the version. Raise it if this format, or the messages of the channel, change. */
 #define JOB_MAGIC 0x636f72646f6e0003ULL
 
 enum { JOB_MAX_ITEMS = 1 << 20 };
@@ -138,9 +137,9 @@ int bwrap_job_pack(const struct bwrap_job *job, struct buf *out, struct err *e)
 	return buf_check(out, e);
 }
 
-/* ---- And back ----------------------------------------------------------------------- */
+/* ---- Unpacking ----------------------------------------------------------------------- */
 
-/* After a failure everything is 0 or NULL; it is asked for at the end. */
+/* After a failure every value is 0 or NULL; the caller checks once at the end. */
 struct reader {
 	struct arena *a;
 	char *at;
@@ -196,7 +195,7 @@ static char *get_text(struct reader *r)
 static void *get_array(struct reader *r, size_t count, size_t size)
 {
 	struct err e = ERR_INIT;
-	/* One more: arrays may be empty, lists end with NULL. */
+	/* One more: an array may be empty, and lists end with NULL. */
 	void *array = arena_array(r->a, count + 1, size, &e);
 
 	r->failed |= !array;
@@ -211,7 +210,7 @@ static const char *get_path(struct reader *r)
 	return path;
 }
 
-/* `before` places are left free. */
+/* Leaves the first `before` items free. */
 static char **get_list(struct reader *r, size_t before)
 {
 	size_t count = (size_t)get_below(r, JOB_MAX_ITEMS);
@@ -336,7 +335,7 @@ static void get_places(struct reader *r, struct bwrap_job *out)
 	r->failed |= count == 0;
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): the words of the job lie in it. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): the job's strings point into it. */
 int bwrap_job_unpack(struct arena *a, char *bytes, size_t count, struct bwrap_job *out,
 		     struct err *e)
 {

@@ -11,7 +11,7 @@ struct arguments {
 	const struct mounts *mounts;
 	const struct bwrap_facts *facts;
 	struct bwrap_words *out;
-	VEC(const char *) closed; /* to be made read-only in the end */
+	VEC(const char *) closed; /* paths that become read-only at the end */
 	size_t mask_count, place_count;
 };
 
@@ -90,7 +90,7 @@ static int add_namespaces(struct arguments *args, struct err *e)
 {
 	const struct bwrap_facts *facts = args->facts;
 
-	/* Who maps identities from outside has to know which process to map. */
+	/* --info-fd: this process writes the id maps, and needs to know the pid. */
 	if (ADD(args, e, "--as-pid-1", "--unshare-user", "--unshare-pid", "--unshare-uts",
 		"--unshare-cgroup", "--info-fd") < 0 ||
 	    add_number(args, facts->info_fd, e) < 0 || add(args, "--userns-block-fd", e) < 0 ||
@@ -104,13 +104,13 @@ static int add_namespaces(struct arguments *args, struct err *e)
 	if (facts->has_own_ipc && add(args, "--unshare-ipc", e) < 0)
 		return err_result(e);
 	/*
-	 * In the new user namespace: to see places that root's owners have closed, to
-	 * part from the host's mounts, and to drop all of it.
+	 * Capabilities in the new user namespace for the inner stage: to check places that it may not
+	 * search, to make mounts private, and to drop all capabilities.
 	 */
 	if (ADD(args, e, "--cap-drop", "ALL", "--cap-add", "CAP_DAC_READ_SEARCH", "--cap-add",
 		"CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP") < 0)
 		return err_result(e);
-	/* For routes, and for a listener on port 53. */
+	/* For routes, and to bind port 53. */
 	if ((args->in->network || args->in->name_server_count) &&
 	    ADD(args, e, "--cap-add", "CAP_NET_ADMIN", "--cap-add", "CAP_NET_BIND_SERVICE") < 0)
 		return err_result(e);
@@ -139,8 +139,8 @@ static int bind_read_only(struct arguments *args, const char *path, struct err *
 }
 
 /*
- * bwrap itself closes some of it, when it could write there itself. Of the rest
- * most is root's to write to, and some is anyone's. It is the same in every /proc.
+ * Makes parts of /proc read-only. bwrap does so only for parts that it could write to itself. Most of
+ * the rest is writable by root, some by everybody. The list is the same in every /proc.
  */
 static int add_proc(struct arguments *args, struct err *e)
 {
@@ -190,7 +190,7 @@ static int add_kernel_trees(struct arguments *args, struct err *e)
 
 	if (add_proc(args, e) < 0 || add_dev(args, e) < 0)
 		return err_result(e);
-	/* As root, /sys could be written to wherever "/" can: never. */
+	/* SECURITY: with a writable "/", root could change the kernel's settings through /sys. */
 	if (top->kind == MOUNT_SELF && top->access == ACCESS_WRITE)
 		return bind_read_only(args, "/sys", e);
 	return 0;
@@ -209,11 +209,10 @@ static int refuse(const struct mount_op *op, const char *what, struct err *e)
 }
 
 /*
- * SECURITY: where the command may write, bwrap may, too, and it makes the places
- * that it does not find. So what is writable is handed over as a descriptor, which
- * bwrap compares with what it has mounted before it goes on; a path that was
- * swapped for a link meanwhile would have it write elsewhere. An older bwrap can't:
- * there the inner stage finds out, and what was made stays.
+ * SECURITY: bwrap creates mount points that it does not find, and it can where the command may
+ * write. If somebody swapped a path for a link, it would create them elsewhere. So bwrap gets
+ * writable directories as descriptors, and compares them with what it mounted before it continues. An
+ * older bwrap can't; then the inner stage finds the swap, but a created file stays.
  */
 static int add_writable(struct arguments *args, const struct mount_op *op, struct err *e)
 {
@@ -228,7 +227,7 @@ static int add_writable(struct arguments *args, const struct mount_op *op, struc
 
 static int add_self(struct arguments *args, const struct mount_op *op, struct err *e)
 {
-	/* bwrap would follow it: the inner stage keeps it in place. */
+	/* bwrap would follow the link; the inner stage mounts it onto itself instead. */
 	if (op->type == HOST_LINK)
 		return 0;
 	if (path_is_under(str_of(op->path), STR("/dev")))
@@ -238,7 +237,7 @@ static int add_self(struct arguments *args, const struct mount_op *op, struct er
 	return ADD(args, e, "--ro-bind", op->path, op->path);
 }
 
-/* What is not checked lies in /proc or /dev, and is not known to be there. */
+/* An unchecked path is in /proc or /dev and may not exist. */
 static bool is_masked_late(const struct arguments *args, const struct mount_op *op)
 {
 	if (!op->is_checked || (args->facts->is_mount && args->facts->is_mount(op->path)))
@@ -262,7 +261,7 @@ static int add_mask(struct arguments *args, const struct mount_op *op, struct er
 	return ADD(args, e, "--perms", "0000", "--tmpfs", op->path, "--remount-ro", op->path);
 }
 
-/* A placeholder is empty but for what makes git pass it over. */
+/* A placeholder is empty, except for what makes git ignore it. */
 static int add_empty(struct arguments *args, const struct mount_op *op, struct err *e)
 {
 	struct str ignore;
@@ -292,7 +291,7 @@ static int add_made(struct arguments *args, const struct mount_op *op, struct er
 		const struct made *made = &args->mounts->made.items[i];
 		const char *below = made_below(made, op);
 
-		/* The places of files are made when something is bound to them. */
+		/* bwrap makes the mount points of files itself. */
 		if (!below || made->type == HOST_FILE)
 			continue;
 		if (arena_printf(args->a, &path, e, "%s%s", top, below) < 0 ||
@@ -306,7 +305,7 @@ static int add_made(struct arguments *args, const struct mount_op *op, struct er
 	return 0;
 }
 
-/* Directories that are made: with ways through them, or for the command to write to. */
+/* Directories that are made for this run: with mount points in them, or empty and writable. */
 static int add_tree(struct arguments *args, const struct mount_op *op, struct err *e)
 {
 	bool is_fresh = op->kind == MOUNT_FRESH;
@@ -319,7 +318,7 @@ static int add_tree(struct arguments *args, const struct mount_op *op, struct er
 
 static int add_op(struct arguments *args, const struct mount_op *op, struct err *e)
 {
-	/* The inner stage is started by way of it. */
+	/* The inner stage is executed through /proc/self/fd. */
 	if (strcmp(op->path, "/proc") == 0)
 		return refuse(op, "hide", e);
 	switch (op->kind) {

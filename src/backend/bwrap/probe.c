@@ -37,7 +37,7 @@ static const char *const options[] = {
 
 /* ---- The text of --help ------------------------------------------------------------- */
 
-/* The first word of a line, when it is an option. */
+/* The first word of a line if it is an option; else "". */
 static struct str take_option(struct str line)
 {
 	size_t from = 0, len = 0;
@@ -86,10 +86,10 @@ int bwrap_features_check(uint32_t features, struct str path, struct err *e)
 struct question {
 	int program;
 	int output, nothing;
-	pid_t host; /* who asks */
+	pid_t host; /* the process that asks */
 };
 
-/* Between fork and exec: system calls alone. */
+/* Between fork and exec: only system calls. */
 static void become_bwrap(void *arg)
 {
 	static const char *const argv[] = { "bwrap", "--help", NULL };
@@ -111,8 +111,9 @@ static void become_bwrap(void *arg)
 }
 
 /*
- * Who executes another program sends SIGCHLD in the end, however it was started: not to the host.
- * That it could not be started is told by the status.
+ * A process that has executed another program sends SIGCHLD to its parent when it ends. This process
+ * stands between, so that the host program gets none. Its exit status is the errno if fork
+ * failed.
  */
 static void ask_in_child(void *arg, int parent)
 {
@@ -138,13 +139,13 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* What can be read now; false at the end. */
+/* Reads what is available now. False: end of file. */
 static bool take_output(int fd, struct buf *out)
 {
 	char room[4096];
 	ssize_t n;
 
-	/* One that never stops to speak is not heard out. */
+	/* Stops at the limit: a program could print without end. */
 	do {
 		n = read(fd, room, sizeof(room));
 		if (n > 0)
@@ -153,7 +154,7 @@ static bool take_output(int fd, struct buf *out)
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Until the process has ended: who has its output open may live on. False: not in time. */
+/* Reads until the process ends, whoever holds its output open. False: it timed out. */
 static bool hear_out(int pidfd, int output, struct buf *out)
 {
 	int64_t deadline = now_ms() + HELP_TIMEOUT_MS;
@@ -262,7 +263,7 @@ void bwrap_cache_print(struct str path, const struct bwrap_identity *identity, u
 	buf_add_char(out, '\n');
 }
 
-/* One that can't be used is not kept, so few texts can be right. */
+/* Only usable programs are cached, so any other text is invalid. */
 bool bwrap_cache_parse(struct str text, struct str path, const struct bwrap_identity *identity,
 		       uint32_t *features)
 {
@@ -281,7 +282,7 @@ bool bwrap_cache_parse(struct str text, struct str path, const struct bwrap_iden
 	return false;
 }
 
-/* Where it is; empty where this user has no such place. */
+/* The user's cache directory; "" if there is none. */
 static int find_base(struct arena *a, struct str *out, struct err *e)
 {
 	const char *base = os_environment_find(os_environment(), "XDG_CACHE_HOME");
@@ -293,7 +294,7 @@ static int find_base(struct arena *a, struct str *out, struct err *e)
 	return arena_printf(a, out, e, "%s%s", base ? base : home, base ? "" : "/.cache");
 }
 
-/* Closes one that is not this user's, or that others may write to. */
+/* Closes the directory and returns -1 if another user owns it or may write to it. */
 static int keep_own(int directory)
 {
 	struct stat st;
@@ -306,15 +307,16 @@ static int keep_own(int directory)
 }
 
 /*
- * SECURITY: a command of another profile may have put a link there, so below the user's
- * directory none is followed, and files are named from the descriptor.
+ * SECURITY: a command of another profile may have put a link there. Following it would read or
+ * write another file, so no link below the user's directory is followed, and files are opened
+ * relative to the descriptor.
  */
 static int open_cache(struct str base, bool makes)
 {
 	scoped_fd above = keep_own(open(base.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-	/* A cache directory is not made for who has none: it would be left behind. */
+	/* Does not make ~/.cache for a user who has none. */
 	if (above < 0 || (makes && mkdirat(above, "cordon", 0700) < 0 && errno != EEXIST))
 		return -1;
 	return keep_own(openat(above, "cordon", flags));
@@ -335,7 +337,7 @@ int bwrap_cache_open(struct arena *a, struct str *file, int *directory, struct e
 	return 0;
 }
 
-/* Empty where there is none that could be used. */
+/* "" if there is no cache that may be used. */
 static int find_usable(struct arena *a, const struct launch *in, struct str *out, struct err *e)
 {
 	struct str base, plain, file;
@@ -351,14 +353,14 @@ static int find_usable(struct arena *a, const struct launch *in, struct str *out
 	if (os_canonical_directory(a, base, &plain, e) < 0 ||
 	    path_join(a, plain, STR("cordon/" CACHE_NAME), &file, e) < 0)
 		return err_result(e);
-	/* SECURITY: what a command could have written is not asked. */
+	/* SECURITY: don't trust a cache that a command could have written. */
 	if (plan_resolve(in->plan, file).access != ACCESS_WRITE &&
 	    (!in->stands_for || plan_resolve(in->stands_for, file).access != ACCESS_WRITE))
 		*out = plain;
 	return 0;
 }
 
-/* Only what this user alone could have written. */
+/* Reads the file only if no other user could have written it. */
 bool bwrap_cache_read(int directory, char *text, size_t room, struct str *out)
 {
 	scoped_fd fd =
@@ -380,14 +382,14 @@ bool bwrap_cache_remove(int directory)
 	return unlinkat(directory, CACHE_NAME, 0) == 0;
 }
 
-/* Whole or not at all; what a killed one left is in nobody's way for long. */
+/* Replaces it atomically. The next write overwrites what a killed process has left. */
 static void replace_cache(int directory, struct str text)
 {
 	char name[48];
 	scoped_fd fd = -1;
 	struct os_quiet quiet;
 
-	/* Not even another thread's. */
+	/* A name of this thread's own. */
 	(void)snprintf(name, sizeof(name), CACHE_NAME ".new%ld", syscall(SYS_gettid));
 	(void)unlinkat(directory, name, 0);
 	fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -400,7 +402,7 @@ static void replace_cache(int directory, struct str text)
 	os_quiet_end(&quiet);
 }
 
-/* That it can't be kept costs time alone. */
+/* Ignores failures: without a cache the next run only asks bwrap again. */
 static void write_cache(struct str base, struct str path, const struct bwrap_identity *identity,
 			uint32_t features)
 {

@@ -32,7 +32,7 @@ static int make_memory(const char *name, int *out, struct err *e)
 	return 0;
 }
 
-/* After it nobody can change it; it is read from its beginning. */
+/* Writes and seals the file, so that nobody can change it, and rewinds it. */
 static int fill_memory(int fd, struct str text, struct err *e)
 {
 	const int seals = 0x1 | 0x2 | 0x4 | 0x8; /* F_SEAL_SEAL, SHRINK, GROW, WRITE */
@@ -41,7 +41,7 @@ static int fill_memory(int fd, struct str text, struct err *e)
 	size_t done = 0;
 	ssize_t n = 1;
 
-	/* `ulimit -f` is for these files as well. */
+	/* `ulimit -f` applies to memfds, too, and would raise SIGXFSZ. */
 	os_quiet_begin(&quiet);
 	while (done < text.len && (n = pwrite(fd, text.p + done, text.len - done, (off_t)done)) > 0)
 		done += (size_t)n;
@@ -53,7 +53,7 @@ static int fill_memory(int fd, struct str text, struct err *e)
 	return 0;
 }
 
-/* Somebody else closes it. */
+/* The caller keeps and closes it. */
 static int add_borrowed(struct attempt *t, int fd, struct err *e)
 {
 	int *added = VEC_PUSH(t->a, &t->fds, e);
@@ -76,7 +76,7 @@ static int add_fd(struct attempt *t, int fd, struct err *e)
 	return add_borrowed(t, fd, e);
 }
 
-/* The first of all is /dev/null, for all who need one: descriptors may be few. */
+/* One descriptor of /dev/null for all uses: there may be few free descriptors. */
 static int add_nothing(struct attempt *t, struct err *e)
 {
 	int fd;
@@ -89,7 +89,7 @@ static int add_nothing(struct attempt *t, struct err *e)
 	return add_fd(t, fd, e);
 }
 
-/* One end is bwrap's, the other this process's. */
+/* bwrap gets one end, this process keeps the other. */
 static int add_pipe(struct attempt *t, int own, int *out, struct err *e)
 {
 	int ends[2];
@@ -100,7 +100,7 @@ static int add_pipe(struct attempt *t, int own, int *out, struct err *e)
 	return add_fd(t, ends[!own], e);
 }
 
-/* A few bytes, which a pipe has room for. */
+/* For a text that fits into a pipe's buffer. */
 static int add_text(struct attempt *t, struct str text, struct err *e)
 {
 	int end = -1;
@@ -127,7 +127,7 @@ int bwrap_write_args(struct attempt *t, struct err *e)
 	return 0;
 }
 
-/* This process keeps a copy to write it with. */
+/* A file that this process fills later; it keeps a copy for that. */
 static int add_later(struct attempt *t, const char *name, int *out, struct err *e)
 {
 	if (make_memory(name, out, e) < 0)
@@ -155,13 +155,13 @@ static int add_channel(struct attempt *t, struct err *e)
 	if (add_fd(t, pair[1], e) < 0)
 		return err_result(e);
 	r = fd_pass_ask_sender(pair[0]);
-	/* Of filters around this process that are made against networks. */
+	/* A filter around this process may forbid network calls. */
 	if (r == -EPERM || r == -EACCES || r == -ENOSYS)
 		return host_fail_rights(backend_bwrap.name, "make its channel", -r, e);
 	return r < 0 ? FAIL_SYS(e, -r, "can't make a channel to the sandbox") : 0;
 }
 
-/* What bwrap is to show, and nothing else that came to its path meanwhile (P8). */
+/* Opens a path for bwrap, and fails if it was replaced since the plan was made (P8). */
 static int add_opened_place(struct attempt *t, const struct mount_op *op, struct err *e)
 {
 	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
@@ -242,9 +242,9 @@ static void run_bwrap(void *arg)
 }
 
 /*
- * Here, and not by the helper, which is then forked while bwrap is loaded. PID 1 falls to this
- * process when bwrap is ended. Should this one be killed before there is a helper, bwrap reads
- * no arguments and ends.
+ * Starts bwrap from this process, and forks the helper while bwrap is being loaded. When bwrap is
+ * killed, this process adopts PID 1. If this process is killed before there is a helper, bwrap gets
+ * no arguments and exits.
  */
 static int start_directly(struct attempt *t, struct bwrap_spawn *job, struct err *e)
 {
@@ -283,7 +283,7 @@ static int start_helper(struct attempt *t, struct bwrap_spawn *job, int host, st
 static int start(struct attempt *t, struct err *e)
 {
 	static const char stage[] = "/proc/self/fd/8";
-	/* The first holds nothing: bwrap waits for its end before it reads the second. */
+	/* The first --args is an empty pipe: bwrap waits for its end before it reads the second. */
 	const char *argv[] = { "bwrap", "--args",	  "12", "--args", "3", "--",
 			       stage,	BWRAP_STAGE_NAME, NULL };
 	struct bwrap_spawn job = { .program = t->program.fd, .argv = argv, .bwrap = -1 };

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The network of a sandbox, from inside: a namespace that nothing leads out of.
+ * Sets up the sandbox's network from inside: a network namespace without any route to the outside.
  *
- * When it is managed, every address is its own, so that whatever a program connects to
- * somebody can listen there: "local default dev lo". Rules lead there for TCP and for
- * datagrams to and from port 53; all other packets find no route, which is an error at
- * once (ENETUNREACH) and not silence. IPv4 sends from an address only when the table of
- * local ones has it, so the route has to be in that one, and the rule that asks it first,
- * whatever the packet, has to go. IPv6 does not care, and has a table of its own for it.
+ * In a managed network every address is local ("local default dev lo"), so that the proxy can
+ * listen on whatever a program connects to. Routing rules select this route for TCP, and for UDP to
+ * and from port 53. All other packets have no route and fail at once with ENETUNREACH. IPv4 uses
+ * a source address only if the table "local" has it. So the route has to be in that table, and the
+ * kernel's rule that consults this table for every packet is removed. IPv6 has no such condition,
+ * so its route is in a table of its own.
  *
- * When there is no network, the name servers of the host are addresses of its own, one route
- * each: who asks for a name is heard, and told at once that there is none.
+ * Without a network, each name server of the host gets a local route. So a DNS query reaches
+ * a socket of the sandbox, which records the name, and the program gets an error at once.
  *
- * A backend may have another process at work in the same memory: an error that is no
- * failure is not taken from errno.
+ * Another process may share this memory, errno included. So calls that may fail here without harm
+ * are raw calls, which return the error.
  */
 #include <errno.h>
 #include <linux/fib_rules.h>
@@ -29,16 +29,16 @@
 #include "os/linux/raw_call.h"
 
 enum {
-	LOOPBACK = 1, /* the number of the interface in every namespace */
+	LOOPBACK = 1, /* the interface's index in every namespace */
 	TABLE_6 = 128,
-	LOCAL_RULE = 0,	  /* the kernel's own, that is always there */
-	FIRST_RULE = 100, /* behind that, and before those for the rest */
+	LOCAL_RULE = 0,	  /* the kernel's own rule for the table "local" */
+	FIRST_RULE = 100, /* after that rule, before those for other tables */
 	BACKLOG = 4096,
 };
 
 /* ---- Routes --------------------------------------------------------------------- */
 
-/* What was asked for, as the number of a message. */
+/* What a message asks for; sent as its sequence number. */
 enum step {
 	STEP_LINK = 1,
 	STEP_ROUTE_4,
@@ -46,10 +46,10 @@ enum step {
 	STEP_ROUTE_6,
 	STEP_RULE_6,
 	STEP_NAMES,
-	STEP_LAST, /* added to that of the last message, which is answered in any case */
+	STEP_LAST, /* added for the last message, which is always acknowledged */
 };
 
-/* Messages that go to the kernel at once. */
+/* Netlink messages that are sent in one call. */
 struct batch {
 	_Alignas(struct nlmsghdr) char bytes[1024];
 	size_t len;
@@ -62,7 +62,7 @@ static void *add_room(struct batch *b, size_t bytes)
 	void *at = b->bytes + b->len;
 
 	b->len += (bytes + alignment - 1) / alignment * alignment;
-	/* There is room for twice what is ever added. */
+	/* Can't happen: the buffer is twice as large as all messages. */
 	if (b->len > sizeof(b->bytes))
 		__builtin_trap();
 	return at;
@@ -95,7 +95,7 @@ static void add_link(struct batch *b)
 				      .ifi_change = IFF_UP };
 
 	add_message(b, STEP_LINK, RTM_NEWLINK, &up, sizeof(up));
-	/* It is there. */
+	/* Not NLM_F_CREATE: the interface exists. */
 	b->last->nlmsg_flags = NLM_F_REQUEST;
 }
 
@@ -117,7 +117,7 @@ static void add_route(struct batch *b, uint32_t step, uint8_t family)
 	add_attribute(b, RTA_OIF, &device, sizeof(device));
 }
 
-/* Loopback is the namespace's own without it. */
+/* A name server on loopback needs no route. */
 static void add_name_servers(struct batch *b, const struct inner_network *n)
 {
 	const struct rtmsg route = { .rtm_family = AF_INET,
@@ -145,7 +145,7 @@ static void add_rule(struct batch *b, uint32_t step, struct fib_rule_hdr rule, u
 	add_attribute(b, FRA_PRIORITY, &priority, sizeof(priority));
 }
 
-/* `ports` is FRA_DPORT_RANGE or FRA_SPORT_RANGE, of port 53; 0: any. */
+/* `ports` is FRA_DPORT_RANGE or FRA_SPORT_RANGE, for port 53; 0: all ports. */
 static void add_protocol(struct batch *b, uint32_t step, uint8_t family, uint8_t protocol,
 			 uint16_t ports)
 {
@@ -164,7 +164,7 @@ static void add_protocols(struct batch *b, uint32_t step, uint8_t family)
 	add_protocol(b, step, family, IPPROTO_UDP, FRA_SPORT_RANGE);
 }
 
-/* 127.0.0.0/8 for all, and no more the whole table for all. */
+/* All packets may use 127.0.0.0/8 of the table "local", but no longer the whole table. */
 static void replace_local(struct batch *b)
 {
 	const uint32_t loopback = htonl(INADDR_LOOPBACK & IN_CLASSA_NET);
@@ -178,8 +178,8 @@ static void replace_local(struct batch *b)
 }
 
 /*
- * SECURITY: nothing here can open a way out, there is none. A kernel without routing by
- * rules puts the route into its one table: then datagrams have one, too.
+ * SECURITY: a failure here can't open a way out, because the namespace has no other interface. A
+ * kernel without routing rules applies the route to all packets, so that UDP has a route, too.
  */
 static void take_result(struct inner_job *job, uint32_t step, int os_error)
 {
@@ -187,7 +187,7 @@ static void take_result(struct inner_job *job, uint32_t step, int os_error)
 
 	if (os_error == 0)
 		return;
-	/* Names are not heard of then, and that is all; the same one twice is none lost. */
+	/* Then names are only missing from the report. EEXIST: the host lists one server twice. */
 	if (step == STEP_NAMES) {
 		if (os_error != EEXIST)
 			job->network.name_server_count = 0;
@@ -203,7 +203,7 @@ static void take_result(struct inner_job *job, uint32_t step, int os_error)
 	}
 }
 
-/* Each message that failed is answered, and the last one. */
+/* The kernel answers each message that failed, and the last one. */
 static void take_results(struct inner_job *job, int fd)
 {
 	struct {
@@ -273,7 +273,7 @@ static void set_option(const struct inner_job *job, int fd, int level, int optio
 		inner_fail(job, INNER_LISTENERS, 0);
 }
 
-/* Names are asked of every address, all else is on loopback. */
+/* DNS is served on every address, everything else on loopback. */
 static union address where(int family, const struct sandbox_socket *s)
 {
 	bool is_anywhere = s->role == PROXY_NAMES_UDP || s->role == PROXY_NAMES_TCP;
@@ -296,11 +296,11 @@ static union address where(int family, const struct sandbox_socket *s)
 
 static void set_options(const struct inner_job *job, int fd, int family, bool is_stream)
 {
-	/* So that a server of the command's own may have the port on another address. */
+	/* So that a server of the command can bind this port on another address. */
 	set_option(job, fd, SOL_SOCKET, SO_REUSEADDR);
 	if (family == AF_INET6)
 		set_option(job, fd, IPPROTO_IPV6, IPV6_V6ONLY);
-	/* Who asks a name server wants to hear from the one that was asked. */
+	/* A DNS client accepts an answer only from the address that it asked. */
 	if (!is_stream && family == AF_INET6) {
 		set_option(job, fd, IPPROTO_IPV6, IPV6_RECVPKTINFO);
 		set_option(job, fd, IPPROTO_IPV6, IPV6_FREEBIND);
@@ -330,7 +330,7 @@ static int listen_at(const struct inner_job *job, int family, const struct sandb
 	return (int)r;
 }
 
-/* 0 or -errno; then none of the family is there. */
+/* 0; or -errno, and no socket of this family is left open. */
 static int listen_all(struct inner_job *job, int family)
 {
 	struct inner_network *n = &job->network;
@@ -350,7 +350,7 @@ static int listen_all(struct inner_job *job, int family)
 	return 0;
 }
 
-/* As many as can be had. */
+/* Skips servers whose socket can't be bound: their names are missing from the report. */
 static void listen_for_names(struct inner_network *n)
 {
 	for (size_t i = 0; i < n->name_server_count; i++) {
