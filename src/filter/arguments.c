@@ -18,7 +18,7 @@ static bpf_label load_high(struct bpf *b, unsigned argument, bpf_label next)
 	return bpf_load(b, FILTER_ARGUMENTS_AT + 8 * argument + 4, next);
 }
 
-/* Whether what was loaded is one of the values. */
+/* Tests whether the loaded value is one of these. */
 static bpf_label is_one_of(struct bpf *b, const uint32_t *values, size_t count, bpf_label yes,
 			   bpf_label no)
 {
@@ -32,7 +32,7 @@ static bpf_label refuse(struct bpf *b, unsigned os_error)
 	return bpf_return(b, FILTER_ERRNO | os_error);
 }
 
-/* Of an int: no bits but these. */
+/* Tests that an int has no bits but these. */
 static bpf_label has_only(const struct arguments *a, unsigned argument, uint32_t bits)
 {
 	struct bpf *b = a->bpf;
@@ -64,7 +64,7 @@ bpf_label arguments_clone(const struct arguments *a)
 			bpf_test(b, BPF_ANY_BIT, LINUX_CLONE_NAMESPACES, a->refuse, a->allow));
 }
 
-/* The flags are 64 bits wide, and those that are not known here may be namespaces too. */
+/* SECURITY: the flags have 64 bits, and unknown ones may be new namespaces: refuse them. */
 bpf_label arguments_unshare(const struct arguments *a)
 {
 	struct bpf *b = a->bpf;
@@ -80,10 +80,10 @@ bpf_label arguments_clone_some(const struct arguments *a)
 	return load_low(b, 0, bpf_test(b, BPF_ANY_BIT, LINUX_CLONE_NEWCGROUP, a->refuse, a->allow));
 }
 
-/* Of newer flags one gives a mount namespace with nothing in it. */
+/* Refuses unknown flags: a newer one makes an empty mount namespace. */
 bpf_label arguments_unshare_some(const struct arguments *a)
 {
-	/* Control groups are among them, and are taken out again. */
+	/* All namespaces but cgroup namespaces. */
 	const uint32_t namespaces = (LINUX_CLONE_NAMESPACES | LINUX_CLONE_NEWTIME) ^
 				    LINUX_CLONE_NEWCGROUP;
 	struct bpf *b = a->bpf;
@@ -130,9 +130,9 @@ static const uint32_t datagram_protocols[] = { 0, 17 /* UDP */, 1 /* ICMP: ping 
 					       58 /* ICMPv6 */ };
 
 /*
- * TCP, UDP and ping. Anything else would have the kernel load a protocol that
- * nobody uses (SCTP, DCCP, L2TP), and SOCK_PACKET makes it AF_PACKET. Raw sockets
- * need a capability, so that is left to the kernel.
+ * Allows TCP, UDP and ping. Any other protocol (SCTP, DCCP, L2TP) could make the kernel load
+ * a module that hardly anybody uses, and SOCK_PACKET would open an AF_PACKET socket. The kernel
+ * refuses raw sockets itself, because they need a capability.
  */
 static bpf_label check_inet(const struct arguments *a, bpf_label bad_type, bpf_label bad_protocol)
 {
@@ -152,8 +152,8 @@ static bpf_label check_inet(const struct arguments *a, bpf_label bad_type, bpf_l
 }
 
 /*
- * A datagram can be sent to any path without connect(), so nobody would be asked;
- * one end of a pair can be aimed anew. SOCK_RAW is a datagram socket here.
+ * SECURITY: a datagram socket can send to any path without connect(), unsupervised; so can one end of
+ * a socketpair(). For unix sockets SOCK_RAW means a datagram socket.
  */
 static bpf_label check_unix(const struct arguments *a, bool reaches_host, bpf_label bad_type)
 {
@@ -168,9 +168,9 @@ static bpf_label check_unix(const struct arguments *a, bool reaches_host, bpf_la
 }
 
 /*
- * SECURITY: the families are a list of what is allowed. AF_VSOCK reaches the host
- * of a virtual machine and knows no namespace; AF_ALG and most others are used for
- * little but attacks. Netlink is there for getaddrinfo() and "ip addr".
+ * SECURITY: only listed address families are allowed. AF_VSOCK ignores network namespaces and reaches
+ * the host of a virtual machine; AF_ALG and most others are used mainly for attacks. Netlink is
+ * allowed for getaddrinfo() and "ip addr".
  */
 bpf_label arguments_socket(const struct arguments *a, bool reaches_host, bool has_no_network)
 {
@@ -191,7 +191,7 @@ bpf_label arguments_socket(const struct arguments *a, bool reaches_host, bool ha
 	return load_low(b, 0, next);
 }
 
-/* What the kernel says where fast open is turned off: callers then connect(). */
+/* The kernel's error if TCP fast open is turned off; callers then use connect(). */
 bpf_label arguments_send(const struct arguments *a, unsigned flags)
 {
 	const uint32_t fast_open = 0x20000000;
@@ -202,16 +202,16 @@ bpf_label arguments_send(const struct arguments *a, unsigned flags)
 }
 
 static const uint32_t refused_requests[] = {
-	0x540c, /* TIOCEXCL: nobody else could open the terminal any more, after the run either */
+	0x540c, /* TIOCEXCL: no other process could open the terminal, even after the run */
 	0x5412, /* TIOCSTI: puts characters into the input queue */
 	0x541c, /* TIOCLINUX: pastes into the console */
-	0x541d, /* TIOCCONS: takes over what is written to the console */
-	0x5423, /* TIOCSETD: loads line disciplines, many with holes */
+	0x541d, /* TIOCCONS: redirects the console's output */
+	0x5423, /* TIOCSETD: loads line disciplines, many of them vulnerable */
 };
 
 /*
- * SECURITY: whoever writes to a terminal whose output is stopped waits, and nobody at it could
- * start it again: Cordon would never come to its own end.
+ * SECURITY: if the command stopped the terminal's output, Cordon itself would block when it writes
+ * to the terminal, and would never end.
  */
 static bpf_label check_flow(const struct arguments *a, bpf_label other)
 {
@@ -255,7 +255,7 @@ static const uint32_t harmless_requests[] = {
 	0xc020660b, /* FS_IOC_FIEMAP */
 	0x80111500, /* FS_IOC_GETFSUUID */
 	0x80811501, /* FS_IOC_GETFSSYSFSPATH */
-	/* What they write to has to be open for writing, and not for appending. */
+	/* The kernel requires a target that is open for writing, and not for appending. */
 	0x40049409, /* FICLONE */
 	0x4020940d, /* FICLONERANGE */
 };
@@ -264,7 +264,7 @@ static const uint32_t attribute_requests[] = {
 	0x401c5820, /* FS_IOC_FSSETXATTR */
 };
 
-/* What is known by its number; `rest` gets the request loaded. */
+/* Requests that are known by number; at `rest` the request is loaded. */
 static bpf_label check_requests(const struct arguments *a, bpf_label attributes, bpf_label rest)
 {
 	struct bpf *b = a->bpf;
@@ -277,15 +277,14 @@ static bpf_label check_requests(const struct arguments *a, bpf_label attributes,
 }
 
 /*
- * SECURITY: a file system may have any request that changes a file, and many take a
- * descriptor for reading (FS_IOC_SETFLAGS, FAT_IOCTL_SET_ATTRIBUTES, subvolumes of
- * btrfs). So what is allowed is a list: the requests that are known not to, by the
- * letter that they share when it is not a file system's, else one by one.
+ * SECURITY: a file system can have requests that change a file through a descriptor for reading
+ * (FS_IOC_SETFLAGS, FAT_IOCTL_SET_ATTRIBUTES, subvolumes of btrfs). So only listed requests are
+ * allowed: whole groups (by their type byte) that no file system uses, and single harmless ones.
  */
 bpf_label arguments_ioctl_listed(const struct arguments *a, bpf_label attributes)
 {
 	static const uint32_t letters[] = {
-		'T' << 8,  /* terminals, and what all files have: FIONREAD, FIOCLEX */
+		'T' << 8,  /* terminals, and requests for all files: FIONREAD, FIOCLEX */
 		0x89 << 8, /* sockets */
 		0x8a << 8, /* epoll */
 		'!' << 8,  /* seccomp notifications */
@@ -299,14 +298,14 @@ bpf_label arguments_ioctl_listed(const struct arguments *a, bpf_label attributes
 }
 
 /*
- * SECURITY: a stream's file may lie on any file system. Devices that the profile gives to the
- * command have letters of their own, and any request.
+ * SECURITY: a stream's file may be on any file system, so the requests of all of them are listed. The
+ * devices that the profile allows use other type bytes; all their requests are allowed.
  */
 bpf_label arguments_ioctl_beside_streams(const struct arguments *a)
 {
 	static const uint32_t letters[] = {
-		'f' << 8,  /* what most have; ext4, verity, encryption */
-		'X' << 8,  /* XFS, and its ways to allocate and punch, which all have */
+		'f' << 8,  /* most file systems; ext4, verity, encryption */
+		'X' << 8,  /* XFS; its requests to allocate and punch holes work on all */
 		'v' << 8,  /* versions */
 		'r' << 8,  /* FAT */
 		0x94 << 8, /* btrfs */
@@ -322,8 +321,8 @@ bpf_label arguments_ioctl_beside_streams(const struct arguments *a)
 }
 
 /*
- * Reading it, no address randomisation (gdb), and what setarch asks uname() to
- * say. Not: memory at address 0, memory executable when readable, old layouts.
+ * Allows reading it, turning off address randomisation (gdb), and what setarch makes uname() return.
+ * Refuses mapping address 0, making readable memory executable, and old memory layouts.
  */
 bpf_label arguments_personality(const struct arguments *a)
 {
@@ -347,7 +346,7 @@ bpf_label arguments_process(const struct arguments *a)
 	return is_not_pid_1(a, 0);
 }
 
-/* PID 1 is in the command's group and has its user, so these are refused whoever is named. */
+/* SECURITY: refuses groups and users as well: PID 1 has the command's group and user. */
 bpf_label arguments_priority(const struct arguments *a, unsigned process)
 {
 	const uint32_t many[] = { process + 1, process + 2 };
@@ -386,7 +385,7 @@ bpf_label arguments_creat(const struct arguments *a, bool asks)
 	return refuse_set_id(a, 1, asks ? a->ask : a->allow);
 }
 
-/* What a kernel says that does not know the flag (RWF_NOAPPEND, Linux 6.9). */
+/* The error of a kernel that does not know the flag (RWF_NOAPPEND, Linux 6.9). */
 bpf_label arguments_write_flags(const struct arguments *a, unsigned flags)
 {
 	const uint32_t no_append = 0x20;
@@ -397,8 +396,8 @@ bpf_label arguments_write_flags(const struct arguments *a, unsigned flags)
 }
 
 /*
- * The mode counts only when a file is made. O_TMPFILE is two bits, one of which is
- * O_DIRECTORY; the other one never comes alone.
+ * The kernel uses the mode only if it creates a file. O_TMPFILE has two bits, one of which is
+ * O_DIRECTORY; no program sets the other one alone.
  */
 static bpf_label check_mode(const struct arguments *a, unsigned flags, bpf_label next)
 {
@@ -409,7 +408,7 @@ static bpf_label check_mode(const struct arguments *a, unsigned flags, bpf_label
 	return load_low(b, flags, bpf_test(b, BPF_ANY_BIT, o_creat | o_tmpfile, mode, next));
 }
 
-/* Opening for writing is asked of Landlock; the fourth value of the two bits is neither. */
+/* SECURITY: refuses O_TRUNC unless the file is opened for writing, which Landlock governs. */
 bpf_label arguments_open(const struct arguments *a, unsigned flags, struct open_checks checks)
 {
 	static const uint32_t writing[] = { 1, 2 };

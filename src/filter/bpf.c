@@ -8,9 +8,8 @@ enum {
 	JUMP = 0x05,   /* BPF_JMP | BPF_JA */
 	RETURN = 0x06, /* BPF_RET | BPF_K */
 	/*
-	 * What a test may be away from its target before room is made for a longer
-	 * way. A test has two targets, and the way to one moves it away from the other
-	 * by one.
+	 * If a test's target is farther away than this, a jump is inserted. A test has two targets,
+	 * and a jump for one of them moves the other one instruction farther away.
 	 */
 	REACH = UINT8_MAX - 1,
 };
@@ -35,14 +34,14 @@ static bpf_label add_jump(struct bpf *b, bpf_label target)
 	return add(b, (struct bpf_insn){ .code = JUMP, .k = distance(b, target) });
 }
 
-/* What is added now is followed by `next`. */
+/* Makes `next` follow the instruction that is added next. */
 static void continue_at(struct bpf *b, bpf_label next)
 {
 	if (distance(b, next) > 0)
 		(void)add_jump(b, next);
 }
 
-/* `target`, or a place near that leads there. */
+/* `target`, or a nearer jump to it. */
 static bpf_label bring_near(struct bpf *b, bpf_label target)
 {
 	const struct bpf_insn *there = &b->room[b->size - target];

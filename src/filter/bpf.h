@@ -2,12 +2,12 @@
 /*
  * An assembler for classic BPF that builds a program from its end.
  *
- * Every jump of BPF goes forward. So when an instruction is put before those
- * that are there, the places it may jump to are known, and so is how far away
- * they are: one pass, no list of open jumps, nothing to patch. A test reaches
- * 255 instructions; beyond that it goes by way of one that reaches any number.
+ * Every BPF jump goes forward. When a new instruction is put before the existing ones, all its
+ * targets and their distances are known. So one pass is enough, and no jump is patched later. A
+ * test can jump over at most 255 instructions; for a farther target it jumps to an unconditional
+ * jump, which has no such limit.
  *
- * A block of code is written by giving each instruction what comes after it:
+ * Each call gets the label of the instruction that comes next:
  *
  *	allow = bpf_return(&b, ALLOW);
  *	refuse = bpf_return(&b, REFUSE);
@@ -24,14 +24,14 @@
 #include "base/macros.h"
 #include "filter/filter.h"
 
-/* A place in the program: how many instructions there are from it to the end. */
+/* A position in the program: the number of instructions from it to the end. */
 typedef uint32_t bpf_label;
 
 struct bpf {
 	struct bpf_insn *room;
-	size_t size;  /* of the room */
-	size_t count; /* of instructions; they are the last ones of the room */
-	bool is_full; /* something did not fit: what is there is no program */
+	size_t size;  /* of the buffer */
+	size_t count; /* of instructions; they are at the end of the buffer */
+	bool is_full; /* an instruction did not fit, so the program is unusable */
 };
 
 /* The tests of the accumulator against a constant, unsigned. */
@@ -39,17 +39,17 @@ enum bpf_test { BPF_EQUAL = 0x15, BPF_ABOVE = 0x25, BPF_AT_LEAST = 0x35, BPF_ANY
 
 bpf_label bpf_return(struct bpf *b, uint32_t value) NONNULL;
 
-/* Loads the 32 bits at `offset` of what the program is asked about. */
+/* Loads 32 bits at `offset` of struct seccomp_data. */
 bpf_label bpf_load(struct bpf *b, uint32_t offset, bpf_label next) NONNULL;
 
-/* Keeps only the bits of `mask` of what was loaded. */
+/* Clears all bits but `mask` in the loaded value. */
 bpf_label bpf_mask(struct bpf *b, uint32_t mask, bpf_label next) NONNULL;
 
-/* No instruction at all where both ways are the same. */
+/* Adds no instruction if both targets are the same. */
 bpf_label bpf_test(struct bpf *b, enum bpf_test test, uint32_t value, bpf_label yes, bpf_label no)
 	NONNULL;
 
-/* The first instruction of what was built. */
+/* The program's first instruction. */
 static inline const struct bpf_insn *bpf_first(const struct bpf *b)
 {
 	return b->room + (b->size - b->count);
