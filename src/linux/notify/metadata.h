@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Modes, owners, times and attributes of files: all of them for a sandbox whose only wall for files
- * is Landlock, which does not govern them (the filter's FILTER_METADATA_ASKED), and where a
- * standard stream has the host's mount (FILTER_METADATA_STREAMS); else only what would set the
- * set-group-ID bit, which is for directories alone.
+ * Changes of modes, owners, times and attributes of files. The filter notifies of all of them if only
+ * Landlock protects files, because Landlock does not govern them (FILTER_METADATA_ASKED), and if
+ * a standard stream has the host's mount (FILTER_METADATA_STREAMS). Otherwise it notifies only of
+ * calls that set the set-group-ID bit, which only directories may have.
  *
- * A path is looked up in the caller's view, the inode that it leads to is judged (by where it
- * lies, when there are no mounts; whether it is a stream's; what it is), and what was judged is
- * changed, by descriptor and with the caller's rights. Nothing is ever
- * let through: between the look and the call the path, or the descriptor's number,
- * could come to mean another file.
+ * The handler looks the path up as the caller sees it, and checks the inode: whether it is below a
+ * writable root (without mounts), whether it is a stream's file, and its type. Then it changes this
+ * inode itself, by descriptor and with the caller's rights. It never lets the call continue: after
+ * the check the path, or the descriptor's number, could mean another file.
  *
- * What differs from a call of the caller's own:
- *  - Links of the kernel's own (/proc/PID/fd) are followed only at the start of a path
- *    and only to what is the caller's.
- *  - Without mounts, what has no place below a writable root, as memfds, pipes and sockets, can't be
- *    changed; nor can anything by a program that its user may run but not read.
+ * Differences from an ordinary call:
+ *  - The kernel's own links (/proc/PID/fd) are followed only at the start of a path, and only those
+ *    of the caller.
+ *  - Without mounts, a file that is not below a writable root (a memfd, pipe or socket) can't be
+ *    changed. A program that its user may execute but not read can change nothing.
  */
 #pragma once
 

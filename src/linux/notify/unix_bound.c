@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Asks the kernel who bound a socket file. */
+/* Asks the kernel which socket is bound to a socket file. */
 #include "linux/notify/unix_bound.h"
 
 #include <errno.h>
@@ -20,9 +20,9 @@
 #include "os/fd.h"
 
 enum {
-	ANSWER_BYTES = 32 << 10, /* what the kernel fills at most at once */
+	ANSWER_BYTES = 32 << 10, /* the most that the kernel sends at once */
 	MAX_CANDIDATES = 16,
-	MINOR_BITS = 20, /* of a device number inside the kernel */
+	MINOR_BITS = 20, /* of the kernel's internal device numbers */
 };
 
 struct candidate {
@@ -33,18 +33,18 @@ struct candidate {
 
 struct search {
 	const struct stat *file;
-	bool is_exact; /* device and number are enough to tell inodes apart */
+	bool is_exact; /* device and inode number identify the file */
 	bool is_found;
-	bool is_full;  /* there may be more */
-	bool is_whole; /* the kernel has told of all */
+	bool is_full;  /* there may be more candidates */
+	bool is_whole; /* the kernel has listed all sockets */
 	struct unix_effort effort;
 	struct candidate candidates[MAX_CANDIDATES];
 	size_t count;
 };
 
 /*
- * File systems whose inodes have 32 bits. Not tmpfs: there a number is used up by
- * every file that is made, and 2^32 of them can be.
+ * File systems whose inode numbers have 32 bits, as in the kernel's answer. Not tmpfs: it never reuses
+ * a number, so a command could create 2^32 files until the low 32 bits repeat.
  */
 static bool has_exact_numbers(int file)
 {
@@ -53,7 +53,7 @@ static bool has_exact_numbers(int file)
 	return fstatfs(file, &fs) == 0 && fs.f_type == EXT4_SUPER_MAGIC;
 }
 
-/* What the kernel sends is a row of these, each aligned; copied out, so never misaligned. */
+/* Copies the next attribute out of the answer, because it may be misaligned there. */
 static bool next_attribute(struct str *rest, struct nlattr *head, struct str *body)
 {
 	if (rest->len < sizeof(*head))
@@ -134,7 +134,7 @@ static bool ask(struct unix_bound *b)
 		      (struct sockaddr *)&kernel, sizeof(kernel)) == (ssize_t)sizeof(request);
 }
 
-/* Goes through one part of the answer. True when it was the last. */
+/* Reads one part of the answer. True: it was the last. */
 static bool read_part(const struct unix_bound *b, struct search *s, struct str part)
 {
 	struct nlmsghdr head;
@@ -153,7 +153,7 @@ static bool read_part(const struct unix_bound *b, struct search *s, struct str p
 	return false;
 }
 
-/* Of an answer that was not heard out: the kernel gives no other before. */
+/* Discards the rest of an earlier answer, which the kernel sends before the next one. */
 static void read_away(struct unix_bound *b, struct unix_effort *effort)
 {
 	UNINITIALIZED char part[ANSWER_BYTES];
@@ -163,7 +163,7 @@ static void read_away(struct unix_bound *b, struct unix_effort *effort)
 			b->is_behind = false;
 }
 
-/* What the kernel answers is there when it is asked: nothing is waited for. */
+/* The kernel answers within the call, so this never waits. */
 static void search(struct unix_bound *b, struct search *s)
 {
 	UNINITIALIZED char part[ANSWER_BYTES];
@@ -198,7 +198,7 @@ static const struct bound_file *recall(const struct unix_bound *b, uint64_t cook
 	return NULL;
 }
 
-/* The file of that socket inside; NULL when nobody inside can be found to have it. */
+/* The file of that socket; NULL: no process of the sandbox was found to hold it. */
 static const struct bound_file *find_file(struct unix_bound *b, const struct candidate *socket,
 					  struct unix_effort *effort)
 {
@@ -227,7 +227,7 @@ static bool find_in_namespace(struct unix_bound *b, struct search *s)
 	return s->is_found;
 }
 
-/* SECURITY: a candidate that no process inside holds may be the host's, and the one meant. */
+/* SECURITY: a candidate that no process inside holds may be the host's, so fail then. */
 static bool find_in_tree(const struct unix_bound *b, struct search *s)
 {
 	for (size_t i = 0; i < s->count; i++) {

@@ -2,22 +2,20 @@
 /*
  * Whether a socket file was bound inside a sandbox.
  *
- * bind() always makes a new inode, so whoever bound it is fixed with the inode:
- * it is the sandbox's when a socket of the sandbox's network namespace that is
- * itself bound (not one that was accepted: those bear the listener's name in the
- * namespace of who connected) has that inode. The kernel lists them (sock_diag),
- * but names the inode by 32 bits of its number and by the device of the file
- * system. Where that can be true of two inodes (subvolumes of btrfs, layers of
- * overlayfs, large disks with xfs), the socket itself is taken from the process
- * inside that has it, and asked for its file (SIOCUNIXFILE, Linux 4.11).
+ * bind() always creates a new inode, so an inode belongs to one socket for ever. The file is the
+ * sandbox's if a socket of the sandbox's network namespace is bound to that inode. (Accepted sockets
+ * do not count: they have the listener's name, but the namespace of the client.) The kernel lists
+ * bound sockets (sock_diag) with the device and the low 32 bits of the inode number. Two inodes can
+ * agree in both (subvolumes of btrfs, layers of overlayfs, large xfs disks). There the supervisor
+ * duplicates the socket from the process inside that holds it, and asks it for its file
+ * (SIOCUNIXFILE, Linux 4.11).
  *
- * A sandbox without namespaces has the host's: there a socket is its own when a
- * process inside has it (none comes in from elsewhere). All sockets that could be
- * the one have to be; and where this process may not ask them for their file, which
- * takes CAP_NET_ADMIN, the device has to be the same, too. What is left open is a
- * server in another network namespace (of which the kernel does not tell) behind an
- * inode that has, on the same file system, the number of one of the sandbox's own
- * sockets but for a multiple of 2^32.
+ * A sandbox without namespaces shares the host's network namespace. There a socket is the sandbox's
+ * if a process inside holds it; none gets in from outside. Every candidate has to be. If this process
+ * may not ask the sockets for their files (that needs CAP_NET_ADMIN), the device has to match, too.
+ *
+ * Remaining gap: a server in another network namespace, which the kernel does not list, on the same
+ * file system, whose inode number differs from that of a socket of the sandbox by a multiple of 2^32.
  */
 #pragma once
 
@@ -32,7 +30,7 @@
 enum { UNIX_BOUND_REMEMBERED = 32 };
 
 struct bound_file {
-	uint64_t cookie; /* of the socket, never used twice; 0: none */
+	uint64_t cookie; /* of the socket, which the kernel never reuses; 0: none */
 	dev_t device;
 	ino_t inode;
 };
@@ -42,14 +40,14 @@ struct unix_bound {
 	struct unix_inside inside;
 	uint32_t sequence;
 	bool is_behind;					     /* not all of an answer was read */
-	struct bound_file remembered[UNIX_BOUND_REMEMBERED]; /* what was asked for before */
+	struct bound_file remembered[UNIX_BOUND_REMEMBERED]; /* earlier answers */
 	size_t next;
 };
 
 enum unix_bound_where {
-	BOUND_ELSEWHERE, /* or it can't be told */
+	BOUND_ELSEWHERE, /* or unknown */
 	BOUND_INSIDE,
-	BOUND_UNTOLD, /* it was looked for as far as one may (struct unix_effort) */
+	BOUND_UNTOLD, /* not found within the limit of struct unix_effort */
 };
 
 /* `file` is an O_PATH descriptor of a socket file, `st` its status. */
@@ -57,8 +55,8 @@ enum unix_bound_where unix_bound_find(struct unix_bound *b, int file, const stru
 	MUST_CHECK NONNULL;
 
 /*
- * Whether any socket is bound to it, anywhere; else it is a leftover. Nobody
- * notices being asked: a datagram socket is told of the wrong type before
- * anything happens. With the caller's rights. 0 when nobody is, 1, or -errno.
+ * Whether any socket, inside or outside, is bound to the file; if none is, it is a leftover. The
+ * server does not notice: connecting with the wrong socket type fails before anything happens. Call
+ * it with the caller's rights. 1, 0 or -errno.
  */
 int unix_bound_anywhere(int file) MUST_CHECK;

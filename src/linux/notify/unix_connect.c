@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges the connects of a sandbox, and has them made; see unix_connect.h. */
+/* Decides about the sandbox's connect() calls, and has them made; see unix_connect.h. */
 #include "linux/notify/unix_connect.h"
 
 #include <errno.h>
@@ -31,13 +31,13 @@
 
 enum {
 	WAY_OUT_MAX_BYTES = 8 << 10,
-	MAX_ERRNO_TOLD = 511, /* above are those of the kernel's inside */
+	MAX_ERRNO_TOLD = 511, /* the kernel uses greater numbers only internally */
 	KNOWN_CALLERS = 64,
 	REFUSED_PORTS = 64,
-	KNOWN_FOR_MS = 20, /* no number is another's so soon */
+	KNOWN_FOR_MS = 20, /* the kernel does not reuse a pid so soon */
 };
 
-/* Who a thread is, inside: /proc takes longer to say so than the kernel to connect. */
+/* A cache of a thread's pid and name inside: reading /proc takes longer than a connect(). */
 struct known_caller {
 	int32_t pid, inner;
 	char program[CALLER_NAME_BYTES];
@@ -53,9 +53,9 @@ struct unix_connect {
 	struct unix_bound bound;
 	struct connectors connectors;
 	struct known_caller known[KNOWN_CALLERS];
-	uint16_t refused_ports[REFUSED_PORTS]; /* of loopback, that were looked at */
+	uint16_t refused_ports[REFUSED_PORTS]; /* on loopback, already checked */
 	size_t refused_count;
-	struct known_caller asks_for_names; /* who has connected to a name server last */
+	struct known_caller asks_for_names; /* the last caller that connected to a name server */
 	bool hears_names;
 };
 
@@ -91,7 +91,7 @@ static struct str rule_text(enum socket_reason reason)
 	return str_of(texts[reason]);
 }
 
-/* What would allow it for a run; "" when that would not help. */
+/* The option that would allow it for a run; "" if none would. */
 static void describe_way_out(const struct socket_verdict *verdict, struct str path, struct buf *out)
 {
 	if (verdict->is_final || utf8_check(path) != path.len ||
@@ -132,7 +132,7 @@ static void deny_socket(struct unix_connect *u, const struct attempt *t, const c
 	add_denial(u, t, &denial);
 }
 
-/* ---- Whose socket it is ----------------------------------------------------------- */
+/* ---- Which network a socket belongs to ----------------------------------------------------------- */
 
 /* 0, or -errno where the kernel (before 5.14) has no such number. */
 static int get_network(int socket, uint64_t *out)
@@ -168,7 +168,7 @@ static bool is_of_sandbox(const struct unix_connect *u, int socket)
 
 /* ---- Paths ------------------------------------------------------------------------ */
 
-/* Where an inode lies, for the denial and for rules that name everything. */
+/* The inode's path, for the denial and for rules that cover all sockets. */
 static struct str read_place(int fd, char out[PATH_MAX_BYTES])
 {
 	char link[CALLER_PATH_BYTES];
@@ -179,7 +179,7 @@ static struct str read_place(int fd, char out[PATH_MAX_BYTES])
 	return (struct str){ out, n < 0 ? 0 : (size_t)n };
 }
 
-/* The inode that the caller's path leads to, found with its rights: 0 or -errno. */
+/* Looks up the caller's path with the caller's rights. 0 or -errno. */
 static int find_target(const struct unix_connect *u, struct attempt *t)
 {
 	struct lookup lookup;
@@ -214,7 +214,7 @@ static enum unix_bound_where find_where(struct unix_connect *u, const struct att
 {
 	if (u->bound.diag < 0)
 		return BOUND_ELSEWHERE;
-	/* Of PID 1, which hides, an ordinary user learns nothing. */
+	/* PID 1 is not dumpable, so an ordinary user can't read its /proc entries. */
 	if (!u->bound.inside.is_tree)
 		u->bound.inside.pid = t->call.pid;
 	return unix_bound_find(&u->bound, t->target, st);
@@ -249,7 +249,7 @@ static int check_path(struct unix_connect *u, struct attempt *t)
 		return r;
 	if (fstat(t->target, &st) < 0)
 		return -errno;
-	/* Not a socket: the kernel has an answer for that. */
+	/* Not a socket: let the kernel refuse it. */
 	if (!S_ISSOCK(st.st_mode))
 		return 0;
 	path = read_place(t->target, place);
@@ -262,7 +262,7 @@ static int check_path(struct unix_connect *u, struct attempt *t)
 	r = find_if_bound(t->target);
 	if (r <= 0)
 		return r < 0 ? r : -ECONNREFUSED;
-	/* It may have been bound, inside, since that was asked. */
+	/* A process inside may have bound it since the first search. */
 	if (where == BOUND_ELSEWHERE)
 		where = find_where(u, t, &st);
 	if (where == BOUND_INSIDE)
@@ -287,7 +287,7 @@ static int check_on_host(struct unix_connect *u, struct attempt *t)
 	return -EACCES;
 }
 
-/* ---- Who ------------------------------------------------------------------------------ */
+/* ---- The caller ------------------------------------------------------------------------------ */
 
 static const struct known_caller *identify_caller(struct unix_connect *u, const struct attempt *t)
 {
@@ -317,12 +317,12 @@ static void describe_address(const struct destination *d, struct buf *subject)
 	buf_printf(subject, ip_is_v4(&d->ip) ? ":%u" : "]:%u", (unsigned)d->port);
 }
 
-/* Who asks for a name tells the name server alone. */
+/* A lookup shows only the name server's address, not the name. */
 static bool describe_off(const struct destination *d, struct buf *subject, struct buf *way_out)
 {
 	bool is_lookup = d->port == DESTINATION_NAMES_PORT;
 
-	/* A name server on loopback is the host's: nobody inside has the right to that port. */
+	/* A name server on loopback is the host's: no process inside may bind that port. */
 	if (d->port == 0 || (!is_lookup && !destination_is_outside(d)))
 		return false;
 	buf_add_text(way_out, "--allow-host ");
@@ -337,7 +337,7 @@ static bool describe_off(const struct destination *d, struct buf *subject, struc
 	return true;
 }
 
-/* `host` is who was to be reached, by name or address. */
+/* `host` is the destination, a name or an address. */
 static void deny_host(struct unix_connect *u, const struct hostname *host, uint16_t port,
 		      struct denial denial, const struct known_caller *caller)
 {
@@ -356,7 +356,7 @@ static void deny_host(struct unix_connect *u, const struct hostname *host, uint1
 	denials_add(u->denials, &denial);
 }
 
-/* The kernel says no by itself: there is no way from here to there. */
+/* Only records the denial: without a route, the kernel refuses the call. */
 static void note_off(struct unix_connect *u, const struct attempt *t)
 {
 	char subject_text[80], way_text[100];
@@ -369,7 +369,7 @@ static void note_off(struct unix_connect *u, const struct attempt *t)
 	    !describe_off(&d, &subject, &way_out))
 		return;
 	caller = identify_caller(u, t);
-	/* What it asks for says more than whom it asks. */
+	/* The name, which is reported when the query comes, says more than the server. */
 	if (u->hears_names && d.port == DESTINATION_NAMES_PORT && t->type == SOCK_DGRAM) {
 		u->asks_for_names = *caller;
 		return;
@@ -378,7 +378,7 @@ static void note_off(struct unix_connect *u, const struct attempt *t)
 		u, &(struct hostname){ .is_ip = true, .ip = d.ip }, d.port,
 		(struct denial){ .subject = buf_str(&subject),
 				 .way_out = buf_str(&way_out),
-				 /* Which name a name server was asked for is not known. */
+				 /* The name that was looked up is unknown here. */
 				 .option = d.port == DESTINATION_NAMES_PORT ? NULL : "--allow-host",
 				 .value = buf_str(&subject) },
 		caller);
@@ -397,7 +397,7 @@ void unix_connect_note_name(struct unix_connect *u, struct str name)
 	char way_text[300];
 	struct buf way_out = BUF_OVER(way_text);
 
-	/* What is none that could be allowed is nobody's host. */
+	/* Skip what is no valid host name: no option could allow it. */
 	if (hostname_parse_name(&a, name, &host.name, &ignored) < 0)
 		return;
 	buf_printf(&way_out, "--allow-host %.*s", STR_ARG(host.name));
@@ -430,7 +430,7 @@ static bool ask_proxy(struct unix_connect *u, const struct attempt *t, const str
 	return tell_proxy(u, t, &order);
 }
 
-/* The port of the host's that it goes to; 0: none. */
+/* The host's port that it connects to (--host-port); 0: none. */
 static uint16_t find_host_port(const struct unix_connect *u, const struct attempt *t)
 {
 	struct destination d;
@@ -473,8 +473,9 @@ void unix_connect_answer(struct unix_connect *u, uint64_t id, int os_error)
 }
 
 /*
- * Loopback is the sandbox's own, and nobody listens there: where the host has somebody at that
- * port it is that one who was meant. The kernel's list is asked, nobody is connected to.
+ * The sandbox's loopback refused a connection. If a server of the host listens on that port, the
+ * command probably meant that one, so report it. This reads the kernel's list of listeners, and
+ * connects to nobody.
  */
 static void on_refused(void *user, const struct attempt *t)
 {
@@ -522,7 +523,7 @@ static void on_made(void *user, const struct attempt *t, const struct connector_
 		return;
 	order.address = source.ip;
 	order.port = source.port;
-	/* That it could not be told costs a name in the audit. */
+	/* If this fails, only the program's name is missing in the audit log. */
 	(void)tell_proxy(u, t, &order);
 }
 

@@ -2,40 +2,35 @@
 /*
  * connect() of a sandbox that must not reach the host's unix sockets (P12, P15).
  *
- * A filter can't see a path, so every connect() comes here. It is never let
- * through (ENGINE_CONTINUE): between the look and the call another thread could
- * put another address, or another socket under the same number. The socket is
- * taken from the caller (pidfd_getfd), the address copied and judged, and what was
- * judged is connected by a process that may be kept waiting (connector.h); the
- * caller sees the result on its own socket, epoll registrations and all.
+ * A filter can't see a path, so it notifies of every connect(). The handler never lets the call
+ * continue (ENGINE_CONTINUE): after the check another thread could change the address, or put another
+ * socket under the same number. It duplicates the caller's socket (pidfd_getfd), copies and checks the
+ * address, and has a connector, which may block, make the connection (connector.h). The caller sees
+ * the result on its own socket; its epoll registrations stay valid.
  *
- *	from outside		refused: a socket that was inherited (stdio) belongs to
- *				another network namespace, and connecting it anew would
- *				reach that one
- *	not a unix socket	connected as it is: its network namespace is its own. Where
- *				the network is off nothing is there but loopback: the kernel
- *				refuses, and that is a denial with a name
- *	abstract name		likewise: abstract names belong to the network namespace
- *	a path			looked up in the caller's own view (its root and working
- *				directory); connected when the policy names it (P15), or
- *				when the socket that is bound there belongs to the sandbox's
- *				network namespace (asked of the kernel, sock_diag), else
- *				refused with EACCES and a denial. Where nobody is bound, the
- *				answer is ECONNREFUSED as ever: programs tell by it that a
- *				socket is a leftover.
+ *	from outside		refused: an inherited socket (stdio) belongs to another network
+ *				namespace, and connecting it again would reach that network
+ *	not a unix socket	connected: it stays in the sandbox's network namespace. If the
+ *				network is off, that has only loopback; the kernel refuses the
+ *				call, and the supervisor reports a denial with its name
+ *	abstract name		connected: abstract names belong to the network namespace
+ *	a path			looked up as the caller sees it (its root and working directory).
+ *				Connected if the policy names it (P15), or if the socket that is
+ *				bound to it belongs to the sandbox's network namespace (which the
+ *				kernel says, sock_diag); otherwise refused with EACCES and
+ *				a denial. If no socket is bound to it, ECONNREFUSED as usual:
+ *				by this error programs recognise a leftover
  *
- * What differs from a connect() of the caller's own:
- *  - A server sees that process as its peer (SO_PEERCRED, SO_PEERPIDFD): the user
- *    and group are the command's, because they are the same, the pid is 0 for a
- *    server inside. Credentials sent with a message (SCM_CREDENTIALS) are the
- *    sender's own.
- *  - A program that its user may run but not read can't be looked into by an
- *    ordinary user's supervisor: its connects are refused (EPERM).
- *  - A signal whose handler was set without SA_RESTART, and that comes in the
- *    moment before the call is received here, makes it EINTR, also where it would
- *    not have blocked; nothing was connected then. Later ones do not, and are seen
- *    at the end of the call, or while a blocking connect waits within a few
- *    hundredths of a second.
+ * Differences from an ordinary connect():
+ *  - A server sees the connector as its peer (SO_PEERCRED, SO_PEERPIDFD). User and group equal the
+ *    command's; the pid is 0 for a server inside. Credentials in a message (SCM_CREDENTIALS) are
+ *    the sender's own.
+ *  - An ordinary user's supervisor can't inspect a program that its user may execute but not read,
+ *    and refuses its calls (EPERM).
+ *  - A signal whose handler lacks SA_RESTART, and that arrives just before the supervisor receives
+ *    the call, makes it fail with EINTR, even a call that would not block; nothing is connected
+ *    then. Later signals do not. The caller handles them when the call ends, or, while
+ *    a blocking connect() waits, within a few hundredths of a second.
  */
 #pragma once
 
@@ -48,26 +43,25 @@
 struct unix_connect;
 
 /*
- * A managed network: a TCP connect to anything but loopback is asked of the proxy first
- * (PROXY_WILL_CONNECT) and made when it says so; one to the proxy's own port, or to one of the
- * host's that it listens at, is told to it afterwards (PROXY_HAS_CONNECTED), so that it knows
- * whose it is.
+ * In a managed network, the proxy decides about each TCP connect() to an address other than loopback
+ * (PROXY_WILL_CONNECT) before it is made. After a connect() to the proxy's own port, or to a host port
+ * that it forwards, it learns who the caller was (PROXY_HAS_CONNECTED).
  */
 struct connect_proxy {
-	bool (*send)(void *user, const struct proxy_order *order); /* false: it is not to be had */
+	bool (*send)(void *user, const struct proxy_order *order); /* false: no proxy */
 	void *user;
 	const uint16_t *host_ports;
 	size_t host_port_count;
 };
 
 /*
- * Where there is no network: names that are asked for are told by unix_connect_note_name() from
- * now on, in place of the name server that a caller connects to.
+ * Without a network: from now on unix_connect_note_name() reports the names that are looked up, so a
+ * connect() to the name server itself is not reported.
  */
 void unix_connect_hear_names(struct unix_connect *u) NONNULL;
 void unix_connect_note_name(struct unix_connect *u, struct str name) NONNULL;
 
-/* What the proxy has answered (PROXY_MAY_CONNECT). */
+/* The proxy's answer (PROXY_MAY_CONNECT). */
 void unix_connect_answer(struct unix_connect *u, uint64_t id, int os_error) NONNULL;
 
 /*
@@ -80,5 +74,5 @@ struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 					const struct connect_proxy *proxy, struct denials *denials,
 					struct err *e) MUST_CHECK;
 
-/* Calls that wait are left to the engine's end. No process is left. */
+/* Ends all connectors. Calls that still wait get their answer when the engine ends. */
 void unix_connect_stop(struct unix_connect *u) NONNULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds who has a socket, takes it for a moment, and asks it for its file. */
+/* Finds the process that holds a socket, duplicates the socket, and asks it for its file. */
 #include "linux/notify/unix_holder.h"
 
 #include <dirent.h>
@@ -25,7 +25,7 @@ enum {
 	STEPS_PER_CLOCK = 32,
 };
 
-/* ---- The effort ------------------------------------------------------------------ */
+/* ---- The limit on work ------------------------------------------------------------------ */
 
 static int64_t read_clock(clockid_t clock)
 {
@@ -63,7 +63,7 @@ static void dir_done(DIR *const *dir)
 
 #define scoped_dir SCOPED(dir_done) DIR *
 
-/* The next name that is a number; -1 at the end. */
+/* The next entry whose name is a number; -1 at the end. */
 static int next_number(DIR *dir)
 {
 	const struct dirent *entry;
@@ -109,7 +109,7 @@ struct wanted {
 	struct unix_effort *effort;
 };
 
-/* The descriptor of that process for the socket, -1 when it has none. */
+/* The number of the socket's descriptor in that process; -1: it has none. */
 static int find_socket(pid_t pid, const struct wanted *w)
 {
 	char link[64];
@@ -166,7 +166,7 @@ enum { TREE_MAX_DEPTH = 200, CHILDREN_ROOM = 4096 };
 static enum unix_holder find_below(pid_t pid, unsigned depth, const struct wanted *w,
 				   struct stat *out);
 
-/* Of more than fit, the last are not looked at. */
+/* Ignores children that do not fit into the buffer. */
 static void read_children(pid_t pid, int thread, char out[CHILDREN_ROOM])
 {
 	char name[64];

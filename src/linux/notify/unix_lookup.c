@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks a path up in another process's view, by descriptors. */
+/* Looks up a path as another process sees it, through descriptors. */
 #include "linux/notify/unix_lookup.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static int open_below(int dir, const char *path, uint64_t flags, uint64_t resolv
 				.resolve = resolve | RESOLVE_NO_MAGICLINKS };
 	long fd = -1;
 
-	/* EAGAIN: something was renamed meanwhile, so the kernel can't be sure; ask again. */
+	/* EAGAIN: a rename ran at the same time, so the kernel could not check ".."; try again. */
 	for (int tries = 0; tries < MAX_TRIES; tries++) {
 		fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
 		if (fd >= 0 || errno != EAGAIN)
@@ -33,7 +33,7 @@ static int open_below(int dir, const char *path, uint64_t flags, uint64_t resolv
 
 /* ---- Where it starts ---------------------------------------------------------- */
 
-/* What follows `prefix`, "" or from a slash on; else NULL. */
+/* The rest after `prefix`: "" or something that begins with a slash. NULL: another path. */
 static const char *after(const char *path, const char *prefix)
 {
 	size_t len = strlen(prefix);
@@ -43,7 +43,7 @@ static const char *after(const char *path, const char *prefix)
 	return path + len;
 }
 
-/* "/7/rest": the descriptor as /proc/PID has it, "fd/7". */
+/* Of "/7/rest": stores "fd/7", the descriptor's name in /proc/PID, and returns "/rest". */
 static const char *after_number(const char *path, char name[CALLER_PATH_BYTES])
 {
 	size_t digits = 0;
@@ -60,8 +60,8 @@ static const char *after_number(const char *path, char name[CALLER_PATH_BYTES])
 }
 
 /*
- * Splits a path into what the caller has of its own, as a name below its
- * /proc/PID, and the rest.
+ * If the path begins with something that differs for each process (/proc/self/fd/7), stores its
+ * name below the caller's /proc/PID, and returns the rest.
  */
 static const char *split(const char *path, char name[CALLER_PATH_BYTES])
 {
@@ -125,7 +125,7 @@ int lookup_init_at(struct lookup *l, const struct engine *engine, const struct e
 		(void)snprintf(name, sizeof(name), "fd/%d", dir);
 	while (*l->rest == '/')
 		l->rest++;
-	/* The end of "/proc/self/cwd/" asks for a directory, and is none that is a socket. */
+	/* A trailing slash, as in "/proc/self/cwd/", asks for a directory, which is no socket. */
 	l->root = caller_open(call->pid, "root", O_PATH | O_DIRECTORY);
 	if (l->root < 0)
 		return -errno;
@@ -145,7 +145,7 @@ void lookup_done(struct lookup *l)
 	l->root = l->start = -1;
 }
 
-/* ---- From there --------------------------------------------------------------- */
+/* ---- The search --------------------------------------------------------------- */
 
 static bool is_same(int a, int b)
 {
@@ -178,9 +178,9 @@ int lookup_again(const struct lookup *l, int file)
 }
 
 /*
- * A path that leaves the directory it starts from, by ".." or a link. The kernel
- * has no call for "from here, but within that root", so the directory's own path
- * is put before it; it has to lead back to the very directory.
+ * Looks up a path that leaves its start directory by ".." or a link. No system call starts in one
+ * directory and stays within another root, so this prepends the start directory's own path, and
+ * checks that it leads to the same directory.
  */
 static int find_around(const struct lookup *l)
 {
@@ -195,7 +195,7 @@ static int find_around(const struct lookup *l)
 	if (again < 0)
 		return again;
 	if (!is_same(again, l->start))
-		return -ENOENT; /* the directory was removed or is covered by another */
+		return -ENOENT; /* the directory was removed, or another is mounted on it */
 	path[n] = '/';
 	memcpy(path + n + 1, l->rest, rest_len + 1);
 	return open_below(l->root, path, l->nofollow ? O_NOFOLLOW : 0, RESOLVE_IN_ROOT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the sockets of the policy on the host, and judges an inode by them. */
+/* Finds the policy's sockets on the host, and decides about an inode by them. */
 #include "linux/notify/unix_sockets.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "os/fd.h"
 
-enum { MAX_LINKS = 40 }; /* as the kernel */
+enum { MAX_LINKS = 40 }; /* as in the kernel */
 
 /* A path that is being resolved: `done` is canonical, "" for "/"; `rest` still has to be walked. */
 struct walk {
@@ -20,7 +20,7 @@ struct walk {
 	char done[PATH_MAX_BYTES];
 	char rest[PATH_MAX_BYTES];
 	unsigned links;
-	bool is_missing; /* nothing stands at `done`, so the rest is only text */
+	bool is_missing; /* `done` does not exist, so `rest` can't be looked up */
 };
 
 static bool may_write(const struct plan *plan, const char *path)
@@ -42,14 +42,14 @@ static bool next_name(struct walk *w, char name[PATH_MAX_COMPONENT + 1])
 	return true;
 }
 
-/* Puts the text of the link in front of `rest`. False when it is not to be followed. */
+/* Puts the link's target in front of `rest`. False: the link must not be followed. */
 static bool follow(struct walk *w, const char *link)
 {
 	char target[PATH_MAX_BYTES];
 	char whole[2 * PATH_MAX_BYTES + 1];
 	ssize_t n;
 
-	/* SECURITY: see unix_sockets.h; the command, or one before it, may have made this link. */
+	/* SECURITY: this or an earlier command may have made the link (unix_sockets.h). */
 	if (may_write(w->plan, w->done) || ++w->links > MAX_LINKS)
 		return false;
 	n = readlink(link, target, sizeof(target) - 1);
@@ -95,7 +95,7 @@ static bool step(struct walk *w, const char *name)
 	return true;
 }
 
-/* The canonical form of `path` in w->done; false when it can't be had or trusted. */
+/* Stores the canonical form of `path` in w->done. False: there is none, or it can't be trusted. */
 static bool resolve(struct walk *w, const struct plan *plan, struct str path)
 {
 	char name[PATH_MAX_COMPONENT + 1];
@@ -215,7 +215,7 @@ struct socket_verdict unix_sockets_decide(const struct unix_sockets *s, const st
 		bool was_it = is_inode(known->inode_fd, inode);
 		bool is_it = was_it || stands_at(known->path, inode);
 
-		/* A deny is never too wide: by whichever way it is the same socket. */
+		/* A deny applies to the socket whatever path was used. */
 		if (is_it && !known->is_allow)
 			return (struct socket_verdict){ .reason = SOCKET_DENIED,
 							.origin = known->origin,

@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * P11: what stands on the host at a missing path so that it can't be created
- * there, for as long as any run needs it.
+ * P11: placeholders. A placeholder is made on the host at a missing path, so that the command can't
+ * create something there. It stays as long as any run needs it.
  *
- * A placeholder is an empty directory (or, inside git directories, a small file)
- * that bears a mark (os/linux/mark.h): a modification time that nothing else has.
- * Whatever is put into it changes that time, so the mark also says "untouched". A
- * run holds a shared lock (flock) on the inode itself; who ends tries the
- * exclusive lock, and removes the placeholder when nobody else holds it. A dead
- * process holds no lock, so nothing has to be written down: a run that finds a
- * marked, unlocked placeholder takes it over, and host views show it as missing
- * (os_file .is_placeholder), so that concurrent runs make the same plan.
+ * A placeholder is an empty directory (inside git directories, a small file) with a mark
+ * (os/linux/mark.h): a modification time that no other file has. Putting something into it changes
+ * that time, so the mark also shows that it is untouched. Each run has a shared lock (flock) on the
+ * inode. A run that ends tries to get the exclusive lock; if it succeeds, no other run needs the
+ * placeholder, and it removes it. The kernel releases the locks of a dead process, so no record is
+ * needed: a run that finds a marked placeholder without a lock takes it over. Host views show
+ * placeholders as missing (os_file .is_placeholder), so that concurrent runs make the same plan.
  *
- * Where a directory would be in the way, a *socket* stands that nobody is bound to
- * (policy/metadata.h). It can't be opened, so the lock is that of the directory
- * .cordon beside it, which a run keeps from being changed, too; where there is none, of
- * the directory around it. It is taken away by another name first, so that what a
- * program on the host has put into its place meanwhile is never removed for it.
+ * Where a directory would disturb other programs, the placeholder is an unbound *socket*
+ * (policy/metadata.h). A socket can't be opened, so the run locks the directory .cordon beside it,
+ * which is protected, too; if there is none, the directory that contains it. To remove a socket, the
+ * run renames it first and checks it, so that it never removes a file that a program on the host
+ * has put in its place.
  *
- * Other programs see an empty directory, no more open than the one it is in and
- * owned like it. Git takes it for nothing: `git status`, `add -A`, `diff` are as
- * without it, and an empty `.git` is no repository, so git goes on to the one
- * above. `git init` on the host uses it, and then it stays. Who removes it on the
- * host during a run (rmdir; `git clean -d` and `git stash -u` do so with empty
- * directories, but never with `.git`) removes the mounts on it in every sandbox.
+ * Other programs see an empty directory with the owner of its parent, and no wider permissions. Git
+ * ignores it: `git status`, `add -A` and `diff` do not change, and an empty `.git` is no repository,
+ * so git uses the one above. `git init` on the host uses the placeholder, and then it stays. If
+ * a program on the host removes it during a run (rmdir; `git clean -d` and `git stash -u` remove
+ * empty directories, but never `.git`), the kernel removes the mounts on it in every sandbox.
  */
 #pragma once
 
@@ -33,11 +31,11 @@
 struct held {
 	const struct placeholder *wanted;
 	const char *path; /* wanted->path as a C string */
-	int fd;		  /* holds the lock, or -1; of sockets the first in a directory has it */
+	int fd;		  /* has the lock, or -1; only the first socket of a directory has one */
 	bool is_there;	  /* false: this user could not create anything there */
-	enum placeholder_kind kind;	    /* what stands there */
-	uint64_t device, inode;		    /* of that; 0 when it is not there */
-	uint64_t above_device, above_inode; /* likewise, of the directory that it was found in */
+	enum placeholder_kind kind;	    /* what was made there */
+	uint64_t device, inode;		    /* of that; 0 if it is not there */
+	uint64_t above_device, above_inode; /* of the directory that contains it */
 };
 
 struct placeholders {
@@ -46,28 +44,27 @@ struct placeholders {
 };
 
 /*
- * Lists what the plan wants; nothing is made yet, so that the warden can be
- * there first. ERR_NOMEM, ERR_LIMIT.
+ * Lists the plan's placeholders. Makes none yet, because the warden has to be started before.
+ * ERR_NOMEM, ERR_LIMIT.
  */
 int placeholders_prepare(struct arena *a, const struct plan *plan, struct placeholders *out,
 			 struct err *e) MUST_CHECK NONNULL;
 
 /*
- * Makes and locks all that is listed. When one can't be had, those already
- * made are released again. ERR_SYS names the path; ERR_POLICY when something
- * else appeared at it since the plan was made.
+ * Makes and locks all listed placeholders. If one fails, releases those already made. ERR_SYS names
+ * the path; ERR_POLICY if something else appeared there since the plan was made.
  */
 int placeholders_take(struct placeholders *held, struct err *e) MUST_CHECK NONNULL;
 
 /*
- * Removes those that nobody else holds and closes the locks. Async-signal-safe,
- * makes no allocation: the warden runs it. Never removes what is not empty and
- * marked, or what is not the inode that was held.
+ * Removes the placeholders that no other run has locked, and closes the locks. The warden runs it,
+ * so it is async-signal-safe and allocates nothing. Never removes anything but the same inode, empty
+ * and marked.
  */
 void placeholders_release(struct placeholders *held) NONNULL;
 
 /*
- * Removes what stands, marked, empty and locked by nobody, at the listed paths
- * that are not held (fd -1): what a run that died was making. Async-signal-safe.
+ * Removes marked, empty, unlocked placeholders at the listed paths that have no lock here (fd -1): those
+ * that a killed run was making. Async-signal-safe.
  */
 void placeholders_reclaim(const struct placeholders *held) NONNULL;
