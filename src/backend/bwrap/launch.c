@@ -545,7 +545,7 @@ static bool is_group_alive(const struct attempt *t)
 	return t->s.starter < 0 || os_is_child(t->s.starter);
 }
 
-static int start(struct attempt *t, struct err *e)
+static int start_or_undo(struct attempt *t, struct err *e)
 {
 	int r = bring_up(t, e);
 
@@ -570,7 +570,7 @@ static int start_with_less(struct attempt *t, guarantee_set lost, struct err *e)
 	if (lost && in->lose && in->lose(in->user, lost, &less.environment, e) < 0)
 		return err_result(e);
 	t->in = &less;
-	r = start(t, e);
+	r = start_or_undo(t, e);
 	t->in = in;
 	t->s.lost = lost;
 	return r;
@@ -579,13 +579,13 @@ static int start_with_less(struct attempt *t, guarantee_set lost, struct err *e)
 /* Starts once more if bwrap was started with wrong expectations. */
 static int start_as_held(struct attempt *t, struct err *e)
 {
-	int r = start(t, e);
+	int r = start_or_undo(t, e);
 
 	if (r == 0 || !t->was_misled)
 		return r;
 	*e = (struct err)ERR_INIT;
 	t->was_misled = false;
-	return bwrap_lower(t, e) < 0 ? err_result(e) : start(t, e);
+	return bwrap_lower(t, e) < 0 ? err_result(e) : start_or_undo(t, e);
 }
 
 /* Falls back to the host's /proc if the caller has accepted that. */

@@ -280,7 +280,7 @@ static int start_helper(struct attempt *t, struct bwrap_spawn *job, int host, st
 	return pid < 0 ? err_result(e) : 0;
 }
 
-static int start(struct attempt *t, struct err *e)
+static int start_processes(struct attempt *t, struct err *e)
 {
 	static const char stage[] = "/proc/self/fd/8";
 	/* The first --args is an empty pipe: bwrap waits for its end before it reads the second. */
@@ -309,7 +309,7 @@ int bwrap_spawn(struct attempt *t, struct err *e)
 {
 	if (make_descriptors(t, e) < 0)
 		return err_result(e);
-	return start(t, e);
+	return start_processes(t, e);
 }
 
 void bwrap_close_ends(struct attempt *t)

@@ -156,7 +156,7 @@ static void run_monitor(void *arg, int host)
 	landlock_monitor(job);
 }
 
-static int start(struct inner_job *job, struct sandbox *s, struct err *e)
+static int start_monitor(struct inner_job *job, struct sandbox *s, struct err *e)
 {
 	int pair[2];
 
@@ -221,7 +221,7 @@ static int bring_up(struct arena *a, const struct launch *in, struct inner_job *
 	struct init_message first;
 	int r;
 
-	if (start(job, s, e) < 0)
+	if (start_monitor(job, s, e) < 0)
 		return err_result(e);
 	r = make_ruleset(a, in, job, s, e) < 0 || look_for_sockets(job, s, e) < 0 ||
 			    send_go(in, job, s, e) < 0

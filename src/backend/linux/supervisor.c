@@ -364,7 +364,7 @@ void supervisor_let_go(struct supervisor *s)
 	stop_watch(s);
 	guard_stop(&s->guard);
 	/* Early: the disk may take its time to let a directory go. */
-	warden_let_go(&s->warden, &s->held);
+	warden_release(&s->warden, &s->held);
 	if (s->connects)
 		unix_connect_stop(s->connects);
 	if (s->engine.loop) {
@@ -377,7 +377,7 @@ void supervisor_let_go(struct supervisor *s)
 	move_streams(s);
 	s->dying = s->sandbox.pidfd;
 	s->sandbox.pidfd = -1;
-	sandbox_let_go(&s->sandbox);
+	sandbox_close(&s->sandbox);
 }
 
 /* Last of all: by now they are as good as gone. */

@@ -131,8 +131,8 @@ static void run_child(void *arg, int host)
 	native_child(job);
 }
 
-static int start(const struct launch *in, struct native_job *job, struct sandbox *out,
-		 struct err *e)
+static int start_pid_1(const struct launch *in, struct native_job *job, struct sandbox *out,
+		       struct err *e)
 {
 	const int *stdio = job->inner.stdio;
 	int pair[2];
@@ -204,8 +204,8 @@ static bool are_equal(const kernel_mounts *a, const kernel_mounts *b)
  * The id maps come first: PID 1 can't begin without them, and if the kernel placed it on this
  * process's CPU, there is little time before PID 1 runs.
  */
-static int try(struct arena *a, const struct launch *in, kernel_mounts *kernel, bool *is_right,
-	       struct sandbox *out, struct err *e)
+static int attempt_launch(struct arena *a, const struct launch *in, kernel_mounts *kernel,
+			  bool *is_right, struct sandbox *out, struct err *e)
 {
 	const struct init_order mapped = { .kind = INIT_MAPPED };
 	struct sandbox s = SANDBOX_NONE;
@@ -216,7 +216,8 @@ static int try(struct arena *a, const struct launch *in, kernel_mounts *kernel, 
 	if (prepare(a, in, kernel, &mounts, &job, e) < 0 ||
 	    lower_narrowed(a, &mounts, &s.narrowed, e) < 0)
 		return err_result(e);
-	if (start(in, &job, &s, e) < 0 || host_map_identities(backend_native.name, s.pid, e) < 0)
+	if (start_pid_1(in, &job, &s, e) < 0 ||
+	    host_map_identities(backend_native.name, s.pid, e) < 0)
 		goto undo;
 	send_order(&s, &mapped);
 	if (kernel_mounts_find(a, &found, e) < 0)
@@ -245,7 +246,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 	bool is_right = false;
 
 	for (int i = 0; i < MAX_TRIES && !is_right; i++)
-		if (try(a, in, &kernel, &is_right, out, e) < 0)
+		if (attempt_launch(a, in, &kernel, &is_right, out, e) < 0)
 			return err_result(e);
 	if (!is_right)
 		return FAIL(e, ERR_SYS, "the mounts of this host keep changing; try again");

@@ -38,7 +38,7 @@ static void run_monitor(void *arg, int host)
 	none_monitor(job);
 }
 
-static int let_go(const struct launch *in, const struct sandbox *s, struct err *e)
+static int send_go(const struct launch *in, const struct sandbox *s, struct err *e)
 {
 	const struct init_order go = { .kind = INIT_GO };
 	struct init_message message;
@@ -54,7 +54,8 @@ static int let_go(const struct launch *in, const struct sandbox *s, struct err *
 	return 0;
 }
 
-static int start(const struct launch *in, struct none_job *job, struct sandbox *out, struct err *e)
+static int start_monitor(const struct launch *in, struct none_job *job, struct sandbox *out,
+			 struct err *e)
 {
 	struct sandbox s = SANDBOX_NONE;
 	int ends[2];
@@ -74,7 +75,7 @@ static int start(const struct launch *in, struct none_job *job, struct sandbox *
 		return err_result(e);
 	}
 	close(ends[1]);
-	if (let_go(in, &s, e) < 0) {
+	if (send_go(in, &s, e) < 0) {
 		os_kill(s.pidfd, SIGKILL);
 		os_reap(s.pidfd);
 		if (in->terminal >= 0)
@@ -97,7 +98,7 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 	job.directory = open(in->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (job.directory < 0)
 		return FAIL_SYS(e, errno, "can't enter the working directory");
-	status = start(in, &job, out, e);
+	status = start_monitor(in, &job, out, e);
 	close(job.directory);
 	return status;
 }

@@ -86,7 +86,7 @@ static void end_helper(struct sandbox *s)
 	fd_close(&s->helper);
 }
 
-void sandbox_let_go(struct sandbox *s)
+void sandbox_close(struct sandbox *s)
 {
 	fd_close(&s->helper_life);
 	fd_close(&s->pidfd);
@@ -105,7 +105,7 @@ void sandbox_let_go(struct sandbox *s)
 
 void sandbox_done(struct sandbox *s)
 {
-	sandbox_let_go(s);
+	sandbox_close(s);
 	end_helper(s);
 	reap_starter(s);
 }

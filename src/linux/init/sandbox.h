@@ -83,7 +83,7 @@ bool sandbox_helper_left(struct sandbox *s) NONNULL;
 void sandbox_reap(const struct sandbox *s, int first) NONNULL;
 
 /* When all in it is dead, or about to be: closes what is open, and so tells the helper to end. */
-void sandbox_let_go(struct sandbox *s) NONNULL;
+void sandbox_close(struct sandbox *s) NONNULL;
 
 /* The same, and waits for the helper. */
 void sandbox_done(struct sandbox *s) NONNULL;

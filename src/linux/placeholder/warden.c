@@ -136,7 +136,7 @@ static pid_t fork_warden(int channel, struct placeholders *held, int *pidfd)
 	return pid;
 }
 
-static int start(struct warden *w, struct placeholders *held, struct err *e)
+static int start_warden(struct warden *w, struct placeholders *held, struct err *e)
 {
 	struct warden started = WARDEN_NONE;
 	int ends[2];
@@ -190,7 +190,7 @@ int warden_hold(struct warden *w, struct arena *a, const struct plan *plan,
 	struct placeholders held;
 
 	if (placeholders_prepare(a, plan, &held, e) < 0 ||
-	    (held.count > 0 && start(&started, &held, e) < 0))
+	    (held.count > 0 && start_warden(&started, &held, e) < 0))
 		return err_result(e);
 	if (placeholders_take(&held, e) < 0 || share_locks(&started, &held, e) < 0) {
 		warden_finish(&started, &held);
@@ -224,7 +224,7 @@ static void shed_places(struct warden *w, const struct placeholders *held)
 	}
 }
 
-void warden_let_go(struct warden *w, struct placeholders *held)
+void warden_release(struct warden *w, struct placeholders *held)
 {
 	shed_places(w, held);
 	/* If this process is killed here, the warden does the rest. */
@@ -235,7 +235,7 @@ void warden_let_go(struct warden *w, struct placeholders *held)
 
 void warden_finish(struct warden *w, struct placeholders *held)
 {
-	warden_let_go(w, held);
+	warden_release(w, held);
 	if (w->pid == 0)
 		return;
 	os_reap(w->pidfd);

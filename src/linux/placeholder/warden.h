@@ -43,7 +43,7 @@ int warden_watch(struct warden *w, int sandbox_pidfd, struct err *e) MUST_CHECK 
  * After the sandbox has ended: removes the placeholders that no other run needs, and kills the
  * warden, without waiting for its end.
  */
-void warden_let_go(struct warden *w, struct placeholders *held) NONNULL;
+void warden_release(struct warden *w, struct placeholders *held) NONNULL;
 
 /* The same, and waits for the warden's end, even if it ended before. Closes all descriptors. */
 void warden_finish(struct warden *w, struct placeholders *held) NONNULL;
