@@ -91,6 +91,9 @@ typedef struct cordon_error cordon_error;
  */
 CORDON_API cordon_error *cordon_error_new(uint32_t code, const char *text);
 
+/* The same for one of the causes in docs/causes.md, which also says the code; "internal" for others. */
+CORDON_API cordon_error *cordon_error_new_cause(const char *cause, const char *text);
+
 CORDON_API void cordon_error_free(cordon_error *error); /* NULL is fine */
 
 /* CORDON_E_* */

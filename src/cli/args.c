@@ -42,11 +42,12 @@ const struct option *option_find(const char *word, const char **value)
 static bool complain_twice(const struct args *args, const struct option *option, const char *first,
 			   const char *second)
 {
-	complain_usage(args, "--%s is given twice, '%s' and '%s'", option->name, first, second);
+	complain(args, "option_conflict", "--%s is given twice, with '%s' and '%s'", option->name,
+		 first, second);
 	return false;
 }
 
-/* Two different values would leave a script guessing. */
+/* Two different values are a mistake: don't pick one silently. */
 static bool set_text(struct args *args, const struct option *option, const char **place,
 		     const char *value)
 {
@@ -67,7 +68,8 @@ static bool set_time(struct args *args, const struct option *option, uint64_t *p
 		return false;
 	}
 	if (*place && *place != ms) {
-		complain_usage(args, "--%s is given twice, with different times", option->name);
+		complain(args, "option_conflict", "--%s is given twice, with different times",
+			 option->name);
 		return false;
 	}
 	*place = ms;
@@ -80,7 +82,8 @@ static const char **add_value(struct args *args, const struct option *option, co
 	size_t number = (size_t)(option - options);
 
 	if (args->counts[number] == MAX_LISTED) {
-		complain_usage(args, "more than %d of --%s", MAX_LISTED, option->name);
+		complain(args, "limit", "--%s is given more than %d times", option->name,
+			 MAX_LISTED);
 		return NULL;
 	}
 	args->lists[number][args->counts[number]++] = value;
@@ -118,7 +121,7 @@ static bool add_feature(struct args *args, const struct option *option, const ch
 			 option == &options[OPT_ENABLE] ? "true" : "false");
 
 	if (n < 0 || (size_t)n >= room) {
-		complain_usage(args, "the names of the features are too long");
+		complain(args, "limit", "the names of the features are too long");
 		return false;
 	}
 	args->feature_bytes += (size_t)n + 1;
@@ -129,8 +132,7 @@ static bool add_feature(struct args *args, const struct option *option, const ch
 static const char *find_fault(const struct option *option, const char *value)
 {
 	if (option == &options[OPT_CONFIG_FILE] && strcmp(value, "-") == 0)
-		return "needs a file that can be protected; only 'cordon check -' reads the "
-		       "standard input";
+		return "is the standard input, which only 'cordon check -' can read";
 	if (option == &options[OPT_ENV] && (value[0] == '\0' || value[0] == '='))
 		return "names no variable; write NAME=VALUE, or NAME alone";
 	return NULL;
@@ -197,7 +199,7 @@ static bool parse_option(struct args *args, struct words *words)
 	if (!option)
 		return complain_unknown(args, word);
 	if (value && !option->argument) {
-		complain_usage(args, "'%s': this option takes no value", word);
+		complain_usage(args, "'%s' takes no value", word);
 		return false;
 	}
 	if (option->argument && !value && words->at < words->count)
@@ -276,7 +278,7 @@ static bool check_options(const struct args *args)
 		    command_takes(args->command, &options[i]))
 			continue;
 		if (!args->command)
-			complain_usage(args, "no command is given");
+			complain(args, "no_command", "no command is given");
 		else if (options[i].name)
 			complain_usage(args, "'cordon %s' has no option --%s", args->command->name,
 				       options[i].name);
@@ -289,8 +291,8 @@ static bool check_options(const struct args *args)
 }
 
 /*
- * --full-auto is short for other options; what contradicts it would be a guess. Options that open
- * part of the network make it managed, also where a trusted project opens all of it.
+ * --full-auto stands for other options, and refuses those that contradict it. Options that open
+ * part of the network make it managed, even if a trusted project opens all of it.
  */
 static bool expand_full_auto(struct args *args)
 {
@@ -301,11 +303,11 @@ static bool expand_full_auto(struct args *args)
 	if (!args_have(args, OPT_FULL_AUTO))
 		return true;
 	if (args->load.profile)
-		complain_usage(args, "--full-auto and --profile exclude each other");
+		complain_conflict(args, "--full-auto", "--profile");
 	else if (args->load.mode && strcmp(args->load.mode, "workspace-write") != 0)
-		complain_usage(args,
-			       "--full-auto is --mode workspace-write, and --mode '%s' was given",
-			       args->load.mode);
+		complain(args, "option_conflict",
+			 "--full-auto means --mode workspace-write, but --mode '%s' is given",
+			 args->load.mode);
 	else {
 		args->load.mode = "workspace-write";
 		if (!args->load.network)

@@ -121,9 +121,13 @@ void help_print_usage(FILE *to, const struct command *command);
 /* The name of `known` (`count` of them) that was probably meant, or NULL. */
 const char *suggest(const char *typed, const char *const *known, size_t count);
 
-/* Says what is wrong with the command line. */
-__attribute__((format(printf, 2, 3))) void complain_usage(const struct args *args, const char *fmt,
-							  ...);
+/* Says what is wrong with the command line; complain() for another cause than "argument". */
+#define complain_usage(args, ...) complain(args, "argument", __VA_ARGS__)
+__attribute__((format(printf, 3, 4))) void complain(const struct args *args, const char *cause,
+						    const char *fmt, ...);
+
+/* That `first` and `second`, options, can't be used together. */
+void complain_conflict(const struct args *args, const char *first, const char *second);
 
 /* Prints the report and frees it; the status to end with. */
 int finish_report(const struct args *args, cordon_report *report);

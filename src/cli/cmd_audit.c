@@ -93,7 +93,7 @@ int cmd_audit(const struct args *args)
 	int status;
 
 	if (args_have(args, OPT_FOLLOW) && args_have(args, OPT_SUMMARY)) {
-		complain_usage(args, "--follow and --summary exclude each other");
+		complain_conflict(args, "--follow", "--summary");
 		return EXIT_CORDON;
 	}
 	asked.file = args->operand;

@@ -13,7 +13,7 @@ static int check_syntax(const struct args *args)
 	cordon_error *error;
 
 	if (!args->operand) {
-		complain_usage(args, "--syntax-only needs a FILE to judge");
+		complain_usage(args, "--syntax-only needs a FILE to check");
 		return EXIT_CORDON;
 	}
 	if (cordon_check_syntax(args->operand, &report, &error) < 0)
@@ -30,7 +30,7 @@ int cmd_check(const struct args *args)
 	if (args_have(args, OPT_SYNTAX_ONLY))
 		return check_syntax(args);
 	if (args->operand && load.config_file) {
-		complain_usage(args, "check takes a FILE or --config-file, not both");
+		complain_conflict(args, "FILE", "--config-file");
 		return EXIT_CORDON;
 	}
 	if (args->operand)

@@ -13,7 +13,8 @@ int cmd_help(const struct args *args)
 	if (args->operand) {
 		command = command_find(args->operand);
 		if (!command) {
-			complain_usage(args, "no help for '%s'; 'cordon help' lists the commands",
+			complain_usage(args,
+				       "there is no command '%s'; 'cordon help' lists the commands",
 				       args->operand);
 			return EXIT_CORDON;
 		}

@@ -14,7 +14,7 @@ int cmd_profiles(const struct args *args)
 	cordon_error *error;
 
 	if (name && load.profile) {
-		complain_usage(args, "profiles takes a NAME or --profile, not both");
+		complain_conflict(args, "NAME", "--profile");
 		return EXIT_CORDON;
 	}
 	if (!name)

@@ -44,7 +44,7 @@ static bool read_token_file(const struct args *args, char token[TOKEN_BYTES])
 	}
 	if (st.st_mode & 077) {
 		close(fd);
-		return complain_file(args, "others may read it; chmod 600 makes it yours alone");
+		return complain_file(args, "other users can read it; run chmod 600 on it");
 	}
 	n = read(fd, token, TOKEN_BYTES - 1);
 	close(fd);
@@ -63,7 +63,7 @@ static bool find_token(const struct args *args, char token[TOKEN_BYTES], const c
 
 	*out = NULL;
 	if (args_have(args, OPT_TOKEN_FILE) && variable) {
-		complain_usage(args, "--token-file and --token-env exclude each other");
+		complain_conflict(args, "--token-file", "--token-env");
 		return false;
 	}
 	if (args_have(args, OPT_TOKEN_FILE)) {

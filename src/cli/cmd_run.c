@@ -45,7 +45,7 @@ enum { LONG_MS = 1000 };
 
 static int refuse_empty(const struct args *args)
 {
-	complain_usage(args, "no command is given");
+	complain(args, "no_command", "no command is given");
 	if (!args_have(args, OPT_JSON))
 		help_print_usage(stderr, args->command);
 	return EXIT_CORDON;
@@ -68,9 +68,9 @@ static int take_time(void *user, const char *directory)
 	if (!r->has_told && r->load.on_warning && elapsed_ms(&r->begun) >= LONG_MS) {
 		r->has_told = true;
 		(void)snprintf(text, sizeof(text),
-			       "still searching for names that the profile's globs deny, now in "
-			       "'%s'; a smaller directory (-C DIR) or globs that start further "
-			       "down take less",
+			       "still searching '%s' for names that the profile's globs deny; to "
+			       "make this faster, use a smaller directory (-C DIR) or globs that "
+			       "start in a subdirectory",
 			       directory);
 		print_warning(NULL, text);
 	}
@@ -110,7 +110,7 @@ static int dry_run(const struct running *r)
 	cordon_error *error;
 
 	if (args_have(r->args, OPT_REPORT)) {
-		complain_usage(r->args, "--dry-run prints its report; --report is for a run");
+		complain_conflict(r->args, "--dry-run", "--report");
 		return EXIT_CORDON;
 	}
 	if (cordon_dry_run(NULL, &r->options, &report, &error) < 0)
@@ -161,9 +161,10 @@ static void advise(const struct args *args)
 	if (strchr(name, '/'))
 		return;
 	if (!args->words[1] && strpbrk(name, " \t;|&<>"))
-		print_warning(NULL, "that is one word; a shell runs such a line: sh -c '...'");
+		print_warning(NULL,
+			      "COMMAND is a single word; to run a shell command line: sh -c '...'");
 	else if (strchr(name, '='))
-		print_warning(NULL, "--env NAME=VALUE, before the command, sets a variable");
+		print_warning(NULL, "to set a variable, use --env NAME=VALUE before the command");
 }
 
 /* What the warnings of the run have not said. */
@@ -178,7 +179,7 @@ static void tell_end(const struct running *r, const cordon_result *result)
 		advise(r->args);
 	/* P17 is said aloud whatever was asked for. */
 	if (is_quiet && strcmp(cordon_result_backend(result), "none") == 0)
-		print_warning(NULL, "there was no sandbox: the command could do all that you can");
+		print_warning(NULL, "the command ran without a sandbox, with all your permissions");
 }
 
 static int finish_result(struct running *r, cordon_result *result)
@@ -207,7 +208,7 @@ static int run_it(struct running *r)
 	cordon_error *error = NULL;
 
 	if (!signals_hold(&r->signals)) {
-		complain_usage(r->args, "can't receive signals: %s", strerror(errno));
+		complain(r->args, "system_call", "can't receive signals: %s", strerror(errno));
 		return EXIT_CORDON;
 	}
 	(void)clock_gettime(CLOCK_MONOTONIC, &r->begun);
@@ -252,7 +253,7 @@ int cmd_run(const struct args *args)
 	if (!args->words || args->words[0][0] == '\0')
 		return refuse_empty(args);
 	if (!fill_streams()) {
-		complain_usage(args, "can't open /dev/null: %s", strerror(errno));
+		complain(args, "system_call", "can't open /dev/null: %s", strerror(errno));
 		return EXIT_CORDON;
 	}
 	fill_request(&r);

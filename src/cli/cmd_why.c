@@ -33,28 +33,25 @@ static bool is_named_well(const struct args *args)
 		complain_usage(args, "'%s' is a URL; --read and --write are for paths", subject);
 	else if (subject[0] == '~' && subject[1] && subject[1] != '/')
 		complain_usage(args,
-			       "'%s': only your own ~ is known; write the path in full, or ./%s "
-			       "for a file of that name",
+			       "can't expand '%s': write the home directory in full, or ./%s for a "
+			       "file of that name",
 			       subject, subject);
 	else
 		return true;
 	return false;
 }
 
-/* False when two options exclude each other or there is nothing to ask about. */
+/* False when two options conflict or there is nothing to ask about. */
 static bool is_asked_well(const struct args *args, bool is_path)
 {
 	if (!args->operand)
-		complain_usage(args, "why what? Name a PATH or a HOST, as in 'cordon why ~/.ssh'");
+		complain_usage(args, "no path or host is given; try 'cordon why ~/.ssh'");
 	else if (args_have(args, OPT_PATH) && args_have(args, OPT_HOST))
-		complain_usage(args, "--path and --host exclude each other");
+		complain_conflict(args, "--path", "--host");
 	else if (args_have(args, OPT_READ) && args_have(args, OPT_WRITE))
-		complain_usage(args, "--read and --write exclude each other; write includes read");
+		complain_conflict(args, "--read", "--write");
 	else if (asks_access(args) && !is_path)
-		complain_usage(args,
-			       "--read and --write are for paths, and --host says that '%s' "
-			       "is none",
-			       args->operand);
+		complain_conflict(args, args_have(args, OPT_READ) ? "--read" : "--write", "--host");
 	else
 		return is_named_well(args);
 	return false;
@@ -107,7 +104,8 @@ static int finish_host(const struct args *args, cordon_report *report)
 
 	if (!is_guess(args) || (status != 0 && status != EXIT_NO))
 		return status;
-	(void)printf("\ntaken for a host name; for a file: cordon why --path %s\n", args->operand);
+	(void)printf("\nassumed to be a host name; for a file: cordon why --path %s\n",
+		     args->operand);
 	return finish_output(status);
 }
 

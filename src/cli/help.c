@@ -175,7 +175,7 @@ const char *suggest(const char *typed, const char *const *known, size_t count)
 	return found;
 }
 
-void complain_usage(const struct args *args, const char *fmt, ...)
+void complain(const struct args *args, const char *cause, const char *fmt, ...)
 {
 	char text[1024];
 	va_list list;
@@ -183,5 +183,10 @@ void complain_usage(const struct args *args, const char *fmt, ...)
 	va_start(list, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, list);
 	va_end(list);
-	(void)finish_error(args, cordon_error_new(CORDON_E_ARGUMENT, text));
+	(void)finish_error(args, cordon_error_new_cause(cause, text));
+}
+
+void complain_conflict(const struct args *args, const char *first, const char *second)
+{
+	complain(args, "option_conflict", "%s and %s can't be used together", first, second);
 }

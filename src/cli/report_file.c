@@ -15,12 +15,12 @@
 
 #include "cli/cli.h"
 
-static bool complain(const struct args *args, const struct report_file *file, const char *why)
+static bool complain_path(const struct args *args, const struct report_file *file, const char *why)
 {
 	char text[1024];
 
-	(void)snprintf(text, sizeof(text), "the report can't be written to '%.700s': %s",
-		       file->path, why);
+	(void)snprintf(text, sizeof(text), "can't write the report to '%.700s': %s", file->path,
+		       why);
 	(void)finish_error(args, cordon_error_new(CORDON_E_SYS, text));
 	return false;
 }
@@ -92,15 +92,15 @@ static bool open_place(const struct args *args, struct report_file *file)
 
 	file->name = slash ? slash + 1 : file->path;
 	if (file->name[0] == '\0' || strcmp(file->name, ".") == 0 || strcmp(file->name, "..") == 0)
-		return complain(args, file, "that is a directory");
+		return complain_path(args, file, "it is a directory");
 	file->directory = open_directory(file->path, file->name);
 	if (file->directory < 0)
-		return complain(args, file, strerror(errno));
+		return complain_path(args, file, strerror(errno));
 	if (fstatat(file->directory, file->name, &st, 0) == 0 && S_ISDIR(st.st_mode))
-		return complain(args, file, "that is a directory");
+		return complain_path(args, file, "it is a directory");
 	/* Asked with the rights that will count: the effective ones. */
 	if (faccessat(file->directory, ".", W_OK | X_OK, AT_EACCESS) < 0)
-		return complain(args, file, strerror(errno));
+		return complain_path(args, file, strerror(errno));
 	return true;
 }
 
@@ -120,7 +120,7 @@ bool report_file_open(const struct args *args, struct report_file *file)
 		file->fd = open(file->path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
 	else
 		return open_place(args, file);
-	return file->fd >= 0 || complain(args, file, strerror(errno));
+	return file->fd >= 0 || complain_path(args, file, strerror(errno));
 }
 
 /* A pipe that can be written at all takes this much without waiting. */
@@ -171,7 +171,7 @@ static bool write_new(const struct args *args, const struct report_file *file, c
 	fd = openat(file->directory, temporary,
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (fd < 0)
-		return complain(args, file, strerror(errno));
+		return complain_path(args, file, strerror(errno));
 	is_written = write_all(fd, text);
 	is_written = close(fd) == 0 && is_written;
 	is_written = is_written &&
@@ -180,12 +180,11 @@ static bool write_new(const struct args *args, const struct report_file *file, c
 		int why = errno;
 
 		(void)unlinkat(file->directory, temporary, 0);
-		return complain(args, file, strerror(why));
+		return complain_path(args, file, strerror(why));
 	}
 	if (!is_found(file))
-		return complain(args, file,
-				"its directory was moved or replaced during the run, and what is "
-				"there now is not the report");
+		return complain_path(args, file,
+				     "its directory was moved or replaced during the run");
 	return true;
 }
 
@@ -194,7 +193,8 @@ bool report_file_write(const struct args *args, struct report_file *file, const 
 	bool is_written = true;
 
 	if (file->fd >= 0)
-		is_written = write_all(file->fd, text) || complain(args, file, strerror(errno));
+		is_written = write_all(file->fd, text) ||
+			     complain_path(args, file, strerror(errno));
 	else if (file->directory >= 0)
 		is_written = write_new(args, file, text);
 	if (file->fd >= 0)

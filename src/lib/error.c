@@ -50,6 +50,21 @@ cordon_error *cordon_error_new(uint32_t code, const char *text)
 	return error;
 }
 
+cordon_error *cordon_error_new_cause(const char *name, const char *text)
+{
+	enum cause cause = CAUSE_OK;
+	cordon_error *error;
+
+	while (cause < CAUSE_COUNT && strcmp(cause_name(cause), name) != 0)
+		cause++;
+	if (cause == CAUSE_COUNT)
+		cause = CAUSE_INTERNAL;
+	error = cordon_error_new((uint32_t)cause_code(cause), text);
+	if (!error->is_static)
+		error->cause = cause;
+	return error;
+}
+
 /* Where descriptors, processes or the size of files run out, the remedy is the same everywhere. */
 static const char *find_remedy(enum cause cause)
 {
