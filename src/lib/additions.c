@@ -16,8 +16,8 @@ static bool has_dots(struct str path)
 }
 
 /*
- * Relative to the process, as every path of the options is. Text can't tell where
- * ".." leads behind a link, so with one in it the directory has to exist.
+ * Paths in options are relative to the working directory of the process. A ".." behind a
+ * symbolic link can only be resolved on disk, so a path with one must have an existing directory.
  */
 static int make_plain(struct arena *a, const char *path, struct str *out, struct err *e)
 {
@@ -25,7 +25,7 @@ static int make_plain(struct arena *a, const char *path, struct str *out, struct
 	struct str base = STR("/");
 
 	if (text.len == 0)
-		return FAIL(e, ERR_ARGUMENT, "an empty path names nothing");
+		return FAIL(e, ERR_ARGUMENT, "the path is empty");
 	if (has_dots(text))
 		return inputs_absolute(a, path, out, e);
 	if (!path_is_absolute(text) && os_working_directory(a, &base, e) < 0)
@@ -81,8 +81,7 @@ static int add_network(const char *network, struct additions *out, struct err *e
 	else if (strcmp(network, "managed") == 0)
 		out->network = NET_MANAGED;
 	else
-		return FAIL(e, ERR_ARGUMENT,
-			    "the network can't be '%s'; it can be off, managed or full",
+		return FAIL(e, ERR_ARGUMENT, "--network must be off, managed or full, not '%s'",
 			    utf8_show(str_of(network), shown, sizeof(shown)));
 	return 0;
 }
@@ -147,8 +146,8 @@ static int add_sockets(struct arena *a, const char *const *paths, uint64_t count
 }
 
 /*
- * Who says that there is no network, or all of it, and in the same breath which part of it there
- * is to be, made a mistake. Ports are not to be had without a managed network: see ports.c.
+ * Options that open part of the network contradict one that turns it off or opens all of it.
+ * ports.c checks that ports are used with a managed network only.
  */
 static int check_network(const struct additions *found, struct err *e)
 {
@@ -158,18 +157,19 @@ static int check_network(const struct additions *found, struct err *e)
 
 	if (!found->says_network)
 		return 0;
-	if (other && found->network == NET_OFF)
-		return FAIL(e, ERR_ARGUMENT,
-			    "%s and --network off contradict each other; write --network managed, "
-			    "or leave it out",
-			    other);
-	if (host && found->network == NET_FULL)
-		return FAIL(
-			e, ERR_ARGUMENT,
-			"%s and --network full contradict each other: rules for hosts make the "
-			"network managed; leave --network out, and allow every public host with "
-			"--allow-host '*' if that is meant",
-			host);
+	if (other && found->network == NET_OFF) {
+		(void)FAIL_CAUSE(e, CAUSE_OPTION_CONFLICT,
+				 "%s and --network off can't be used together", other);
+		err_add_line(e, "use --network managed, or leave --network out");
+		return err_result(e);
+	}
+	if (host && found->network == NET_FULL) {
+		(void)FAIL_CAUSE(e, CAUSE_OPTION_CONFLICT,
+				 "%s and --network full can't be used together", host);
+		err_add_line(e, "rules for hosts need a managed network: leave --network out");
+		err_add_line(e, "to allow every public host, use --allow-host '*'");
+		return err_result(e);
+	}
 	return 0;
 }
 

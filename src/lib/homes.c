@@ -33,7 +33,8 @@ int inputs_find_home(struct inputs *in, struct err *e)
 	if (in->places.home.len)
 		return 0;
 	if (os_list_users(str_of(users_file), find_own, &search, e) < 0)
-		return err_wrap(e, "HOME is not set to an absolute path");
+		return err_wrap(e,
+				"can't find the home directory, and HOME is not an absolute path");
 	in->places.home = search.found;
 	return 0;
 }
@@ -77,7 +78,7 @@ int inputs_find_homes(const struct inputs *in, struct places *out, struct err *e
 				       .is_root = getuid() == 0 || geteuid() == 0 };
 
 	if (os_list_users(str_of(users_file), add_home, &search, e) < 0)
-		return err_wrap(e, "whether the workspace is a home can't be told");
+		return err_wrap(e, "can't find out whether the workspace is a home directory");
 	out->homes = search.homes.items;
 	out->home_count = search.homes.count;
 	return 0;

@@ -78,7 +78,7 @@ static int now_read_file(void *user, struct str path, struct buf *out, struct er
 	if (os_read_file(&a, path, room, &text, &seen, e) < 0)
 		return err_result(e);
 	if (!seen.is_there)
-		return FAIL(e, ERR_NOTFOUND, "'%.*s' is gone", STR_ARG(path));
+		return FAIL(e, ERR_NOTFOUND, "'%.*s' no longer exists", STR_ARG(path));
 	buf_add(out, text);
 	return buf_check(out, e);
 }

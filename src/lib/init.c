@@ -59,14 +59,12 @@ static int write_starter(cordon_report *report, const struct cordon_load_options
 	}
 	if (!written->path.len)
 		return FAIL(e, ERR_ARGUMENT,
-			    "there is no place for it: $HOME is not set; name a FILE");
+			    "can't find your configuration: $HOME is not set; name a FILE");
 	if (os_create_file(written->path, str_of(starter_config), replaces, e) < 0) {
 		char shown[512];
 
 		if (e->code == ERR_SYS && e->os_error == EEXIST)
-			return FAIL(e, ERR_ARGUMENT,
-				    "'%s' exists already and is left as it is; "
-				    "--force replaces it",
+			return FAIL(e, ERR_ARGUMENT, "'%s' exists already; --force replaces it",
 				    utf8_show(written->path, shown, sizeof(shown)));
 		return err_result(e);
 	}
@@ -85,8 +83,7 @@ int cordon_init(const struct cordon_load_options *options, const char *file, uin
 	cordon_report *r = NULL;
 
 	if (!report || (flags & ~(uint32_t)CORDON_INIT_REPLACE)) {
-		(void)FAIL(&e, ERR_ARGUMENT,
-			   "cordon_init was called with a NULL or an unknown flag");
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_init: report is NULL, or a flag is not known");
 		return error_give(&e, error);
 	}
 	if (options_read(options, &own, &e) < 0 || !(r = report_new(&e)))

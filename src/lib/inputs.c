@@ -149,20 +149,20 @@ static int read_user_layer(struct inputs *in, struct err *e)
 			return 0;
 		/* As after a change of the user that left the environment as it was. */
 		if (e->os_error == EACCES)
-			return err_wrap(e, "HOME, or XDG_CONFIG_HOME, may be another user's");
+			return err_wrap(e, "HOME or XDG_CONFIG_HOME may belong to another user");
 		return err_result(e);
 	}
 	if (!file[0])
-		return FAIL(e, ERR_ARGUMENT, "the name of the file is empty");
+		return FAIL(e, ERR_ARGUMENT, "the name of the configuration file is empty");
 	/* It is only judged, never enforced; so there is no file to protect. */
 	if (in->may_read_input && strcmp(file, "-") == 0)
 		return inputs_read_stdin(in->texts, &in->config.user, e);
 	if (read_source(in, str_of(file), &in->config.user, e) < 0)
 		return err_result(e);
 	if (!in->config.user.is_present)
-		return FAIL(e, ERR_NOTFOUND,
-			    "there is no file '%s'; 'cordon init %s' would make one to start from",
-			    in->config.user.file, in->config.user.file);
+		return FAIL_CAUSE(e, CAUSE_CONFIG_NOT_FOUND,
+				  "there is no file '%s'; 'cordon init %s' creates one",
+				  in->config.user.file, in->config.user.file);
 	return inputs_absolute(in->a, file, &in->user_file, e);
 }
 

@@ -18,8 +18,8 @@ static int add_note(struct cordon_policy *p, struct arena *a, struct note note, 
 }
 
 /*
- * P25 and P9 protect the name of a file. A hard link is another name for the same
- * file, and one that may lie where writing is allowed.
+ * P25 and P9 protect the name of a file. A hard link is another name for the same file, and
+ * may be in a writable directory.
  */
 static int note_other_names(struct cordon_policy *p, struct arena *a, const struct source *source,
 			    struct err *e)
@@ -29,8 +29,8 @@ static int note_other_names(struct cordon_policy *p, struct arena *a, const stru
 	if (!source->is_present || !source->has_other_names)
 		return 0;
 	if (arena_printf(a, &note.text, e,
-			 "%s has another name besides this one (a hard link), and under that "
-			 "it may be writable; replace it by a copy of itself",
+			 "%s has a second name (a hard link), through which the command may be "
+			 "able to change it; replace the file with a copy",
 			 source->file) < 0)
 		return err_result(e);
 	return add_note(p, a, note, e);
@@ -57,21 +57,23 @@ static int note_workspace(struct cordon_policy *p, const struct inputs *in,
 	return note.text.len ? add_note(p, in->a, note, e) : 0;
 }
 
-/* SECURITY: what was to be denied would be open; that is no matter for a warning. */
+/* SECURITY: an error, not a warning: the files meant by the glob would stay accessible. */
 static int refuse_glob(const struct fs_entry *entry, struct err *e)
 {
 	char shown[256];
 
-	return FAIL(e, ERR_ARGUMENT,
-		    "%s '%s' would deny nothing: it is taken as it is written, and nothing has "
-		    "that name; a glob is an entry of a profile, such as "
-		    "\":workspace_roots\" = { \"**/*.tfstate\" = \"deny\" }",
-		    entry->origin.file, utf8_show(entry->key, shown, sizeof(shown)));
+	(void)FAIL_CAUSE(e, CAUSE_OPTION_USELESS,
+			 "%s '%s' would deny nothing: no file has this name", entry->origin.file,
+			 utf8_show(entry->key, shown, sizeof(shown)));
+	err_add_line(e, "options take names, not globs");
+	err_add_line(e, "to deny a glob, add it to a profile: "
+			"\":workspace_roots\" = { \"**/*.tfstate\" = \"deny\" }");
+	return err_result(e);
 }
 
 /*
- * Paths of the options are literal (P6). One that looks like a glob and names
- * nothing was hardly meant so.
+ * Paths in options are literal (P6). One that looks like a glob and names no file is probably
+ * a mistake.
  */
 static int note_literals(struct cordon_policy *p, struct arena *a, const struct additions *more,
 			 struct err *e)
@@ -90,8 +92,7 @@ static int note_literals(struct cordon_policy *p, struct arena *a, const struct 
 		if (entry->access == ACCESS_DENY)
 			return refuse_glob(entry, e);
 		if (arena_printf(a, &note.text, e,
-				 "'%.*s' is taken as it is written, and nothing has that name; "
-				 "only a deny can be a glob, in a profile",
+				 "no file is named '%.*s'; options take names, not globs",
 				 STR_ARG(entry->key)) < 0)
 			return err_result(e);
 		if (add_note(p, a, note, e) < 0)
@@ -100,9 +101,9 @@ static int note_literals(struct cordon_policy *p, struct arena *a, const struct 
 	return 0;
 }
 
-/* Options that are for nothing: something else was meant. Of files, 'explain' tells. */
-static int note_vain(struct cordon_policy *p, struct arena *a, const struct additions *more,
-		     struct err *e)
+/* Options without effect are probably mistakes. For rules in files, 'explain' says so. */
+static int note_useless(struct cordon_policy *p, struct arena *a, const struct additions *more,
+			struct err *e)
 {
 	const struct plan *plan = p->plan;
 
@@ -123,7 +124,7 @@ static int note_vain(struct cordon_policy *p, struct arena *a, const struct addi
 	return 0;
 }
 
-/* What is to be said about the policy, whoever found it. */
+/* The warnings of the policy and the notes of the plan. */
 static int collect_notes(struct cordon_policy *p, struct arena *a, struct err *e)
 {
 	for (size_t i = 0; i < p->policy->warnings.count; i++) {
@@ -140,8 +141,8 @@ static int collect_notes(struct cordon_policy *p, struct arena *a, struct err *e
 }
 
 /*
- * SECURITY: that the policy was compiled for the directory that was meant. The view keeps
- * what the compilation saw, so a link that was there for a moment shows here.
+ * SECURITY: checks that the policy was compiled for this directory. The view keeps what the
+ * compilation saw, so a symbolic link that was there only for a moment is found.
  */
 static int check_directory(const struct directory *dir, const struct host *host, struct err *e)
 {
@@ -160,15 +161,14 @@ static int check_directory(const struct directory *dir, const struct host *host,
 	if (file.type == HOST_HIDDEN ||
 	    (file.type == HOST_DIR && file.device == dir->device && file.inode == dir->inode))
 		return 0;
-	return FAIL_CAUSE(
-		e, CAUSE_PATH_CHANGED,
-		"another directory has taken the place of '%s' since the policy was loaded",
-		utf8_show(dir->path, shown, sizeof(shown)));
+	return FAIL_CAUSE(e, CAUSE_PATH_CHANGED,
+			  "'%s' was replaced by another directory since the policy was loaded",
+			  utf8_show(dir->path, shown, sizeof(shown)));
 }
 
 /*
- * The log of a managed network lies in the state directory. That has to be there before the
- * files are looked at: where it is missing, its place is held by something else (P11).
+ * The log of a managed network is in the state directory. Create that before the plan is made,
+ * because the plan would put a placeholder in place of a missing one (P11).
  */
 static int make_state(const struct inputs *in, const struct policy *policy, struct err *e)
 {
@@ -186,19 +186,19 @@ static int make_state(const struct inputs *in, const struct policy *policy, stru
 		return 0;
 	if (path_join(in->a, in->state_dir, STR("audit"), &within, e) < 0)
 		return err_result(e);
-	/* Who opens the log says what is wrong, and what to do. */
+	/* If this fails, opening the log fails too, with a better message. */
 	if (os_make_parents(within, e) < 0)
 		err_clear(e);
 	return 0;
 }
 
-/* SECURITY: a run is always in its workspace, whatever the flags say. */
+/* SECURITY: CORDON_LOAD_HOSTS_ONLY does not apply to runs. */
 static bool allows_home(const struct inputs *in)
 {
 	return in->run ? in->run->allows_home : (in->options->flags & CORDON_LOAD_HOSTS_ONLY) != 0;
 }
 
-/* Whether there is any need to know where people live. */
+/* Homes matter only to a policy that makes something writable. */
 static bool may_write(const struct policy *policy)
 {
 	const fs_entries *fs = &policy->layers.items[0].fs;
@@ -209,7 +209,7 @@ static bool may_write(const struct policy *policy)
 	return policy->grants.count > 0;
 }
 
-/* For the files of the host as they are now. */
+/* Makes the plan from the files of the host as they are now. */
 static int build_plan(struct cordon_policy *p, const struct inputs *in,
 		      const struct cordon_load_options *options, struct err *e)
 {
@@ -247,7 +247,7 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	    inputs_read_projects(in, &places, doc, &roots, &out->projects, e) < 0 ||
 	    inputs_own_files(in, &own, e) < 0)
 		return err_result(e);
-	/* They are for the profile in force, not for each that is looked at. */
+	/* Options add to the profile in force only. */
 	if (!profile && inputs_additions(in, &more, e) < 0)
 		return err_result(e);
 	out->policy = policy_compile(in->a, config, doc, out->projects.items, out->projects.count,
@@ -270,7 +270,7 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 		return err_result(e);
 	if (note_workspace(out, in, &workspace, e) < 0 ||
 	    note_hard_links(out, in, &out->projects, e) < 0 ||
-	    note_literals(out, in->a, &more, e) < 0 || note_vain(out, in->a, &more, e) < 0)
+	    note_literals(out, in->a, &more, e) < 0 || note_useless(out, in->a, &more, e) < 0)
 		return err_result(e);
 	return collect_notes(out, in->a, e);
 }
@@ -290,7 +290,7 @@ static int load(struct cordon_policy *p, const struct cordon_load_options *optio
 	if (!config)
 		return err_result(e);
 	status = load_policy(&p->inputs, config, NULL, p, e);
-	/* What pointed to this call's own things points nowhere after it. */
+	/* These point to objects that the caller frees. */
 	p->inputs.texts = NULL;
 	p->inputs.options = NULL;
 	p->inputs.run = NULL;
@@ -300,9 +300,8 @@ static int load(struct cordon_policy *p, const struct cordon_load_options *optio
 }
 
 /*
- * SECURITY: a warning quotes files of the project, which may be hostile. This is
- * the one way out for it, so whatever it was made of is escaped here: it is one
- * line, and none of it speaks to a terminal.
+ * SECURITY: a warning quotes files of the project, which may be hostile. All warnings are
+ * escaped here, so that each is one line and can't send control sequences to a terminal.
  */
 int load_warn(const struct cordon_load_options *o, struct origin origin, struct str text,
 	      struct err *e)
@@ -410,7 +409,7 @@ int cordon_policy_load(const struct cordon_load_options *options, cordon_policy 
 	cordon_policy *p = NULL;
 
 	if (!policy) {
-		(void)FAIL(&e, ERR_ARGUMENT, "cordon_policy_load needs a place for the policy");
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_policy_load: policy is NULL");
 		return error_give(&e, error);
 	}
 	if (options_read(options, &own, &e) == 0)
@@ -451,12 +450,12 @@ int load_subject(struct arena *a, const struct cordon_policy *p, struct str path
 	const struct places *places = &p->plan_inputs.places;
 
 	if (!path.len)
-		return FAIL(e, ERR_ARGUMENT, "an empty path names nothing");
+		return FAIL(e, ERR_ARGUMENT, "the path is empty");
 	if (path.p[0] != '~' || (path.len > 1 && path.p[1] != '/')) {
 		*out = path;
 		return 0;
 	}
 	if (!places->home.len)
-		return FAIL(e, ERR_ARGUMENT, "'~' can't be looked up: $HOME is not set");
+		return FAIL_CAUSE(e, CAUSE_HOME_UNKNOWN, "can't expand '~': $HOME is not set");
 	return path_plain(a, places->home, path.len > 2 ? str_from(path, 2) : STR("."), out, e);
 }

@@ -35,9 +35,10 @@ static int read_struct(const void *in, void *out, size_t out_size, const char *n
 				    (unsigned long long)size, name);
 		for (size_t i = out_size; i < size; i++)
 			if (bytes[i] != 0)
-				return FAIL(e, ERR_ARGUMENT,
-					    "an option is set that libcordon " CORDON_VERSION
-					    " does not know; a newer one is needed");
+				return FAIL_CAUSE(
+					e, CAUSE_LIBRARY_TOO_OLD,
+					"the caller sets an option that libcordon " CORDON_VERSION
+					" does not have; install a newer one");
 		memcpy(out, in, MIN_OF((size_t)size, out_size));
 	}
 	size = out_size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a run adds to a managed network besides rules for hosts: ports both ways, and the log. */
+/* --publish, --host-port and --audit: what a run adds to a managed network besides hosts. */
 #include <stdio.h>
 
 #include "base/path.h"
@@ -62,20 +62,20 @@ static bool parse_publication(struct str text, struct publication *out)
 	return parse_port(address, &out->host_port) && ip_parse(STR("127.0.0.1"), &out->address);
 }
 
-/* Of those inside. */
-static bool is_proxys(uint16_t port)
+/* Whether the proxy listens on `port` in the sandbox. */
+static bool is_proxy_port(uint16_t port)
 {
 	return port == LAUNCH_PROXY_PORT || port == LAUNCH_NAMES_PORT;
 }
 
-/* Room for what `words` say, and how many they are. */
+/* An array with an item of `bytes` for each of `words`, and their number. */
 static void *make_list(struct arena *a, const char *const *words, const char *option, size_t bytes,
 		       size_t *count, struct err *e)
 {
 	for (*count = 0; words && words[*count]; ++*count)
 		if (*count == SESSION_MAX_PORTS)
-			return FAIL_NULL(e, ERR_LIMIT, "more than %d of %s", SESSION_MAX_PORTS,
-					 option);
+			return FAIL_NULL(e, ERR_LIMIT, "%s is given more than %d times", option,
+					 SESSION_MAX_PORTS);
 	return arena_array(a, *count + 1, bytes, e);
 }
 
@@ -92,8 +92,8 @@ static int read_published(struct arena *a, const char *const *words, struct sess
 		if (!parse_publication(str_of(words[i]), &list[i]))
 			return FAIL(
 				e, ERR_ARGUMENT,
-				"--publish '%s' is not [ADDRESS:]HOSTPORT:PORT, like 8080:80 or "
-				"0.0.0.0:8080:80, with an IPv6 address in brackets",
+				"--publish '%s' must be [ADDRESS:]HOSTPORT:PORT, like 8080:80 or "
+				"[::1]:8080:80",
 				utf8_show(str_of(words[i]), shown, sizeof(shown)));
 	out->published = list;
 	return 0;
@@ -110,21 +110,19 @@ static int read_host_ports(struct arena *a, const char *const *words, struct ses
 		return err_result(e);
 	for (size_t i = 0; i < out->host_port_count; i++) {
 		if (!parse_port(str_of(words[i]), &list[i]))
-			return FAIL(
-				e, ERR_ARGUMENT,
-				"--host-port '%s' is no port from 1 to %d; it is the same number "
-				"inside and on this host",
-				utf8_show(str_of(words[i]), shown, sizeof(shown)), PORT_MAX);
-		if (is_proxys(list[i]))
-			return FAIL(e, ERR_ARGUMENT,
-				    "--host-port %u is taken inside: the proxy listens there",
-				    (unsigned)list[i]);
+			return FAIL(e, ERR_ARGUMENT, "--host-port '%s' must be a port from 1 to %d",
+				    utf8_show(str_of(words[i]), shown, sizeof(shown)), PORT_MAX);
+		if (is_proxy_port(list[i]))
+			return FAIL_CAUSE(e, CAUSE_OPTION_CONFLICT,
+					  "--host-port %u: the proxy listens on this port in the "
+					  "sandbox",
+					  (unsigned)list[i]);
 	}
 	out->host_ports = list;
 	return 0;
 }
 
-/* Inside somebody else has these ports: through a host's port it would come back for ever. */
+/* The command can't listen on these ports; publishing a --host-port would make a loop. */
 static int check_published(const struct session_request *in, struct err *e)
 {
 	for (size_t i = 0; i < in->published_count; i++) {
@@ -133,10 +131,10 @@ static int check_published(const struct session_request *in, struct err *e)
 
 		for (size_t j = 0; j < in->host_port_count; j++)
 			is_hosts |= in->host_ports[j] == port;
-		if (is_hosts || is_proxys(in->published[i].port))
-			return FAIL(e, ERR_ARGUMENT,
-				    "--publish: port %u inside is %s, not the command's", port,
-				    is_hosts ? "the host's (--host-port)" : "that of the proxy");
+		if (is_hosts || is_proxy_port(in->published[i].port))
+			return FAIL_CAUSE(e, CAUSE_OPTION_CONFLICT,
+					  "--publish: in the sandbox, port %u belongs to %s", port,
+					  is_hosts ? "the host (--host-port)" : "the proxy");
 	}
 	return 0;
 }
@@ -150,19 +148,25 @@ static int check_managed(const struct cordon_run_options *run, const cordon_poli
 		return 0;
 	if (net_mode(policy->plan->net) == NET_MANAGED)
 		return 0;
-	/* Where nothing is neither allowed nor denied, nobody is asked. */
+	/* decide_host is never called then, which is no error. */
 	if (!in->published_count && !in->host_port_count)
 		return 0;
-	return FAIL(e, ERR_ARGUMENT, "%s needs a managed network, and that of this run is %s; %s",
-		    option, net_mode(policy->plan->net) == NET_OFF ? "off" : "full",
-		    net_mode(policy->plan->net) == NET_OFF
-			    ? "a project or the requirements keep it so"
-			    : "the host's ports are those of the command");
+	if (net_mode(policy->plan->net) == NET_OFF) {
+		(void)FAIL_CAUSE(e, CAUSE_OPTION_CONFLICT,
+				 "%s needs a managed network, but this run's network is off",
+				 option);
+		err_add_line(e, "a project or the requirements turn it off");
+		return err_result(e);
+	}
+	(void)FAIL_CAUSE(e, CAUSE_OPTION_USELESS,
+			 "%s needs a managed network, but this run's network is full", option);
+	err_add_line(e, "the command shares the ports of this host: leave %s out", option);
+	return err_result(e);
 }
 
 /*
- * A host's port is opened by its number, and so nobody is asked for it at each connection. What
- * denies it, or what can't be seen into (P14), holds nevertheless.
+ * Connections to a --host-port don't pass the rules for hosts, so check here, once, that no rule
+ * denies the port and that the network is not limited (P14).
  */
 static int check_host_ports(const struct session_request *in, const struct net *net, struct err *e)
 {
@@ -171,9 +175,9 @@ static int check_host_ports(const struct session_request *in, const struct net *
 
 	if (in->host_port_count && net_is_limited(net))
 		return FAIL(e, ERR_POLICY,
-			    "--host-port: mode = \"limited\" inspects every request, and Cordon "
-			    "can't inspect "
-			    "what goes through a port of the host");
+			    "--host-port can't be used with mode = \"limited\": Cordon can't "
+			    "inspect the "
+			    "requests to a port of the host");
 	for (size_t i = 0; i < in->host_port_count; i++)
 		for (size_t j = 0; j < COUNT_OF(loopbacks); j++) {
 			struct net_verdict v =
@@ -190,7 +194,7 @@ static int check_host_ports(const struct session_request *in, const struct net *
 	return 0;
 }
 
-/* SECURITY: P25, the log is what tells of the command. */
+/* SECURITY: P25, the command must not change the log of what it did. */
 static int check_audit(struct arena *a, const cordon_policy *policy, struct str path, struct err *e)
 {
 	struct located located;
@@ -202,10 +206,10 @@ static int check_audit(struct arena *a, const cordon_policy *policy, struct str 
 			return err_wrap(e, "--audit");
 		if (plan_resolve(policy->plan, located.path).access != ACCESS_WRITE)
 			continue;
-		return FAIL(e, ERR_ARGUMENT,
-			    "--audit '%s': the command could write there; name a file that it "
-			    "can't write",
-			    utf8_show(path, shown, sizeof(shown)));
+		return FAIL_CAUSE(e, CAUSE_OPTION_CONFLICT,
+				  "--audit '%s': the command may write there; choose a file that "
+				  "it can't change",
+				  utf8_show(path, shown, sizeof(shown)));
 	}
 	return 0;
 }
@@ -216,12 +220,11 @@ static int read_audit(struct arena *a, const char *file, const cordon_policy *po
 	if (!file)
 		return 0;
 	if (!file[0])
-		return FAIL(e, ERR_ARGUMENT, "--audit names no file");
+		return FAIL(e, ERR_ARGUMENT, "--audit needs a file name");
 	if (strcmp(file, "-") == 0)
-		return FAIL(
-			e, ERR_ARGUMENT,
-			"--audit: the log is a file, which several runs can write; './-' is one "
-			"of that name");
+		return FAIL(e, ERR_ARGUMENT,
+			    "--audit can't write to the standard output; './-' is a file of that "
+			    "name");
 	if (inputs_absolute(a, file, &out->audit_file, e) < 0)
 		return err_wrap(e, "--audit");
 	if (policy->plan->is_unsandboxed)
@@ -229,9 +232,9 @@ static int read_audit(struct arena *a, const char *file, const cordon_policy *po
 	return check_audit(a, policy, out->audit_file, e);
 }
 
-/* ---- What would be without effect -------------------------------------------------------- */
+/* ---- Options without effect -------------------------------------------------------- */
 
-/* The log is that of the proxy, and there is none. */
+/* The proxy writes the log, and only a managed network has a proxy. */
 static int warn_of_audit(struct arena *a, const struct cordon_run_options *run,
 			 enum net_access mode, struct err *e)
 {
@@ -243,7 +246,7 @@ static int warn_of_audit(struct arena *a, const struct cordon_run_options *run,
 	if (arena_printf(
 		    a, &text, e,
 		    "nothing will be logged: the network of this run is %s, and only a managed "
-		    "one has a log (--allow-host PATTERN, --network managed)",
+		    "network has a log (use --allow-host PATTERN or --network managed)",
 		    mode == NET_OFF ? "off" : "full") < 0)
 		return err_result(e);
 	return load_warn(run->load, origin, text, e);
@@ -257,7 +260,7 @@ static bool is_loopback(const struct domain *d)
 	return d->kind != DOMAIN_ANY && hostname_is_localhost(d->name);
 }
 
-/* Whether some name is allowed that may lead to this host: then its address has to be, too (P13). */
+/* Whether a name is allowed that may resolve to this host, which needs its address allowed (P13). */
 static bool allows_names(const struct net_rules *net)
 {
 	for (size_t i = 0; i < net->rules.count; i++)
@@ -286,14 +289,14 @@ static int warn_of_rule(struct arena *a, const struct cordon_run_options *run,
 	if (d->port_first && d->port_first == d->port_last)
 		(void)snprintf(port, sizeof(port), "%u", (unsigned)d->port_first);
 	if (arena_printf(a, &text, e,
-			 "inside, '%.*s' is the command's own, %s; --host-port %s makes that port "
-			 "this host's",
+			 "in the sandbox, '%.*s' is the sandbox itself, %s; --host-port %s "
+			 "connects that port to this host",
 			 STR_ARG(d->text), meaning, port) < 0)
 		return err_result(e);
 	return load_warn(run->load, rule->origin, text, e);
 }
 
-/* No program asks the proxy for loopback, so nothing else would ever tell. */
+/* Programs never ask the proxy for loopback, so no denial would ever show the mistake. */
 static int warn_of_loopback(struct arena *a, const struct cordon_run_options *run,
 			    const cordon_policy *policy, const struct session_request *in,
 			    struct err *e)
@@ -308,21 +311,21 @@ static int warn_of_loopback(struct arena *a, const struct cordon_run_options *ru
 		if (!rule->is_allow || !is_loopback(&rule->domain) ||
 		    is_host_port(in, &rule->domain))
 			continue;
-		/* In a file it stands for some other run as well. */
+		/* A rule in a file may be meant for other runs. */
 		if (may_count && rule->origin.line)
 			continue;
 		if (warn_of_rule(a, run, rule,
-				 may_count ? "and this allow is for names that lead to it"
-					   : "and this allow opens nothing of this host's",
+				 may_count ? "so this rule only affects names that resolve to it"
+					   : "so this rule opens nothing on this host",
 				 e) < 0)
 			return err_result(e);
 	}
 	return 0;
 }
 
-static int warn_of_vain(struct arena *a, const struct cordon_run_options *run,
-			const cordon_policy *policy, const struct session_request *in,
-			struct err *e)
+static int warn_of_useless(struct arena *a, const struct cordon_run_options *run,
+			   const cordon_policy *policy, const struct session_request *in,
+			   struct err *e)
 {
 	enum net_access mode = net_mode(policy->plan->net);
 
@@ -342,5 +345,5 @@ int asked_network(struct arena *a, const struct cordon_run_options *run,
 		return err_result(e);
 	if (read_audit(a, run->audit_file, policy, out, e) < 0)
 		return err_result(e);
-	return warn_of_vain(a, run, policy, out, e);
+	return warn_of_useless(a, run, policy, out, e);
 }

@@ -21,8 +21,7 @@ static int tell(void *user, struct str directory, struct err *e)
 	teller->told_ms = now;
 	if (teller->on_progress(teller->user, utf8_show(directory, shown, sizeof(shown))) == 0)
 		return 0;
-	return FAIL(e, ERR_CANCELLED, "ended as asked while %s was searched: nothing was run",
-		    shown);
+	return FAIL(e, ERR_CANCELLED, "cancelled while searching %s; nothing was run", shown);
 }
 
 void teller_init(struct teller *teller, cordon_progress_fn *on_progress, void *user)

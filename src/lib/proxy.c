@@ -78,15 +78,14 @@ static int find_end_point(const struct cordon_proxy_options *options, struct end
 	(void)utf8_show(str_of(text), shown, sizeof(shown));
 	if (!parse_end_point(str_of(text), out))
 		return FAIL(e, ERR_SYNTAX,
-			    "can't listen at '%s': write ADDRESS:PORT, as in 127.0.0.1:3128 or "
-			    "[::1]:3128; port 0 is any free one",
+			    "can't listen on '%s': write ADDRESS:PORT, like 127.0.0.1:3128 or "
+			    "[::1]:3128; port 0 picks a free one",
 			    shown);
 	if (!ip_is_loopback(&out->ip) && !options->token)
-		return FAIL(
-			e, ERR_ARGUMENT,
-			"at %s other hosts could use the proxy: give it a token (--token-file or "
-			"--token-env), or listen at 127.0.0.1",
-			shown);
+		return FAIL(e, ERR_ARGUMENT,
+			    "other hosts could use the proxy on %s: set a token (--token-file or "
+			    "--token-env), or listen on 127.0.0.1",
+			    shown);
 	return 0;
 }
 
@@ -113,7 +112,7 @@ static int make_listener(cordon_proxy *p, const struct cordon_proxy_options *opt
 		return FAIL_SYS(e, -p->listener, "can't listen on %s",
 				options->listen ? options->listen : "127.0.0.1");
 	if (socket_get_address(p->listener, &address) < 0)
-		return FAIL_SYS(e, errno, "can't tell which port the proxy listens on");
+		return FAIL_SYS(e, errno, "can't find out which port the proxy listens on");
 	p->port = address.port;
 	name_address(p, &place);
 	return 0;
@@ -128,16 +127,14 @@ static int check_policy(const cordon_policy *policy, struct err *e)
 
 	if (mode == NET_OFF)
 		return FAIL(e, ERR_POLICY,
-			    "the network of profile %.*s is off, so no host could be reached; name "
-			    "some with --allow-host, or choose another profile with -P",
+			    "the network of profile %.*s is off: allow hosts with --allow-host, or "
+			    "choose another profile with -P",
 			    STR_ARG(name));
 	if (mode == NET_FULL)
-		return FAIL(
-			e, ERR_POLICY,
-			"the network of profile %.*s is full, so there is nothing to filter; say "
-			"--network managed and which hosts with --allow-host, or choose another "
-			"profile with -P",
-			STR_ARG(name));
+		return FAIL(e, ERR_POLICY,
+			    "the network of profile %.*s is full: add --network managed and allow "
+			    "hosts with --allow-host, or choose another profile with -P",
+			    STR_ARG(name));
 	return 0;
 }
 
@@ -147,9 +144,10 @@ static int check_token(const char *token, struct err *e)
 
 	for (size_t i = 0; token && i < len; i++)
 		if (token[i] <= ' ' || token[i] > '~')
-			return FAIL(e, ERR_ARGUMENT, "a token has printable characters only");
+			return FAIL(e, ERR_ARGUMENT,
+				    "the token must consist of printable characters");
 	if (len < TOKEN_MIN || len > TOKEN_MAX)
-		return FAIL(e, ERR_ARGUMENT, "a token has %d to %d characters, this one %zu",
+		return FAIL(e, ERR_ARGUMENT, "the token must have %d to %d characters, but has %zu",
 			    TOKEN_MIN, TOKEN_MAX, len);
 	return 0;
 }
@@ -172,7 +170,7 @@ static int fail_gone(int r, struct err *e)
 {
 	if (r == -ECONNRESET || r == -EPIPE)
 		return FAIL_SYS(e, -r, "the proxy's process has ended");
-	return FAIL_SYS(e, -r, "can't hear the proxy's process");
+	return FAIL_SYS(e, -r, "can't read from the proxy's process");
 }
 
 /* Waits until it is locked and serves. */
@@ -194,7 +192,7 @@ static int wait_ready(const struct proxy *process, struct err *e)
 		if (r > 0)
 			continue;
 		if (now >= until)
-			return FAIL_SYS(e, ETIMEDOUT, "the proxy can't start");
+			return FAIL_SYS(e, ETIMEDOUT, "the proxy did not start in time");
 		socket_wait(process->channel, false, (int)(until - now));
 	}
 }
@@ -258,7 +256,7 @@ static int begin(cordon_proxy *p, struct proxy process, struct err *e)
 	if (loop_add(&p->loop, &p->channel, LOOP_IN, e) < 0)
 		return err_result(e);
 	r = proxy_send(&p->process, &take, &p->listener, 1);
-	return r < 0 ? FAIL_SYS(e, -r, "can't hand the proxy its socket") : 0;
+	return r < 0 ? FAIL_SYS(e, -r, "can't send the proxy its socket") : 0;
 }
 
 static void end_process(cordon_proxy *p)
@@ -267,8 +265,8 @@ static void end_process(cordon_proxy *p)
 	if (!proxy_stop(&p->process, ENDING_MS, take_record, p) && p->audit &&
 	    p->failure.code == ERR_OK)
 		(void)!FAIL_SYS(&p->failure, ETIMEDOUT,
-				"the proxy's process was ended before it had told of every "
-				"connection: the audit log lacks some");
+				"the proxy was killed before it reported every connection: the "
+				"audit log is not complete");
 }
 
 /* ---- The calls -------------------------------------------------------------------------- */
@@ -368,7 +366,7 @@ int cordon_proxy_start(const cordon_policy *policy, const struct cordon_proxy_op
 	cordon_proxy *p = NULL;
 
 	if (!policy || !proxy)
-		(void)FAIL(&e, ERR_ARGUMENT, "cordon_proxy_start needs a policy and a place");
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_proxy_start: policy or proxy is NULL");
 	else if (options_read_proxy(options, &own, &e) == 0)
 		p = mem_new(sizeof(*p), &e);
 	if (!p)
@@ -424,11 +422,11 @@ int cordon_proxy_reload(cordon_proxy *proxy, const cordon_policy *policy, cordon
 	struct proxy next;
 
 	if (!policy)
-		(void)FAIL(&e, ERR_ARGUMENT, "cordon_proxy_reload needs a policy");
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_proxy_reload: policy is NULL");
 	else if (proxy->failure.code != ERR_OK)
 		e = proxy->failure;
 	else if (start_process(proxy, policy, &next, &e) < 0)
-		(void)err_wrap(&e, "the rules stay as they were");
+		(void)err_wrap(&e, "keeping the old rules");
 	else if (replace_process(proxy, next, &e) == 0)
 		return 0;
 	return error_give(&e, error);

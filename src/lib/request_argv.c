@@ -161,15 +161,15 @@ int cordon_request_argv(const cordon *handle, const struct cordon_run_options *r
 	char **copy = NULL;
 
 	if (!argv) {
-		(void)FAIL(&e, ERR_ARGUMENT, "cordon_request_argv needs a place for the words");
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_request_argv: argv is NULL");
 	} else if (asked_read(handle, request, &asked, &e) == 0) {
-		/* No option says it, and without it another policy might hold. */
+		/* Without them the command line might run under another policy. */
 		if (asked.load.system_directory)
-			(void)FAIL(&e, ERR_ARGUMENT, "system_directory can't be said in words");
+			(void)FAIL(&e, ERR_ARGUMENT, "no option stands for system_directory");
 		else if (asked.run.policy)
-			(void)FAIL(&e, ERR_ARGUMENT, "no option names a loaded policy");
+			(void)FAIL(&e, ERR_ARGUMENT, "no option stands for a loaded policy");
 		else if (asked.run.flags & CORDON_RUN_SHELL)
-			(void)FAIL(&e, ERR_ARGUMENT, "CORDON_RUN_SHELL can't be said in words");
+			(void)FAIL(&e, ERR_ARGUMENT, "no option stands for CORDON_RUN_SHELL");
 		else
 			add_all(&words, &asked);
 		if (e.code == ERR_OK)

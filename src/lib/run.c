@@ -38,7 +38,7 @@ int cordon_start(const cordon *handle, const struct cordon_run_options *request,
 	cordon_run_handle *made = NULL;
 
 	if (!run) {
-		(void)FAIL(&e, ERR_ARGUMENT, "cordon_start needs a place for the run");
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_start: run is NULL");
 		return error_give(&e, error);
 	}
 	if (asked_read(handle, request, &asked, &e) < 0 || !(made = mem_new(sizeof(*made), &e)))
@@ -60,7 +60,7 @@ int cordon_run_descriptor(const cordon_run_handle *run)
 
 static int refuse_nested(struct err *e)
 {
-	return FAIL(e, ERR_ARGUMENT, "a run can't be polled or waited for by its own callbacks");
+	return FAIL(e, ERR_ARGUMENT, "a callback of a run can't poll or wait for that run");
 }
 
 static void stop_polling(void *arg)
@@ -122,7 +122,7 @@ static int add_host(cordon_run_handle *run, const char *pattern, bool is_allow,
 	struct err e = ERR_INIT;
 
 	if (!pattern)
-		(void)FAIL(&e, ERR_ARGUMENT, "there is no pattern");
+		(void)FAIL(&e, ERR_ARGUMENT, "the pattern is NULL");
 	else if (session_add_host(run->result->session, str_of(pattern), is_allow, &e) == 0)
 		return 0;
 	return error_give(&e, error);
@@ -143,7 +143,8 @@ int cordon_decide(cordon_run_handle *run, uint64_t id, uint32_t decision, cordon
 	struct err e = ERR_INIT;
 
 	if (decision != CORDON_DECISION_ALLOW && decision != CORDON_DECISION_DENY)
-		(void)FAIL(&e, ERR_ARGUMENT, "the decision is neither to allow nor to deny");
+		(void)FAIL(&e, ERR_ARGUMENT,
+			   "the decision must be CORDON_DECISION_ALLOW or CORDON_DECISION_DENY");
 	else if (session_decide(run->result->session, id, decision == CORDON_DECISION_ALLOW, &e) ==
 		 0)
 		return 0;

@@ -46,17 +46,17 @@ static int check_command(const char *const *command, struct err *e)
 	size_t count = 0;
 
 	if (!command || !command[0])
-		return FAIL(e, ERR_ARGUMENT, "there is no command to run");
+		return FAIL_CAUSE(e, CAUSE_NO_COMMAND, "there is no command to run");
 	if (!command[0][0])
-		return FAIL(e, ERR_ARGUMENT, "the name of the command is empty");
+		return FAIL_CAUSE(e, CAUSE_NO_COMMAND, "the name of the command is empty");
 	while (count <= WORDS_MAX && command[count])
 		count++;
 	if (count > WORDS_MAX)
-		return FAIL(e, ERR_LIMIT, "the command has over %d words", WORDS_MAX);
+		return FAIL(e, ERR_LIMIT, "the command has more than %d arguments", WORDS_MAX);
 	return 0;
 }
 
-/* A loaded policy is what it is: an option that would change it must not be ignored. */
+/* SECURITY: a loaded policy can't be changed; ignoring such an option would be a silent fallback. */
 static int check_policy(struct asked *asked, struct err *e)
 {
 	for (size_t i = 0; i < option_member_count && asked->run.policy; i++) {
@@ -89,9 +89,9 @@ int asked_read(const cordon *handle, const struct cordon_run_options *request, s
 		complete(out, handle);
 	out->run.load = &out->load;
 	if (out->run.flags & ~known)
-		return FAIL(e, ERR_ARGUMENT, "an unknown flag is set");
+		return FAIL(e, ERR_ARGUMENT, "cordon_run_options.flags has an unknown flag");
 	if (out->run.capture_limit > CAPTURE_MAX)
-		return FAIL(e, ERR_LIMIT, "more than %d bytes can't be captured", CAPTURE_MAX);
+		return FAIL(e, ERR_LIMIT, "capture_limit is larger than %d bytes", CAPTURE_MAX);
 	return check_policy(out, e) < 0 ? err_result(e) : check_command(out->run.command, e);
 }
 
@@ -151,14 +151,15 @@ static int check_platform(const char *platform, struct err *e)
 		return 0;
 	for (size_t i = 0; i < COUNT_OF(others); i++)
 		if (strcmp(platform, others[i]) == 0)
-			return FAIL(e, ERR_WEAKER,
-				    "this host is linux, so nothing can be run as on %s; 'cordon "
-				    "explain --platform %s' tells what would happen there",
-				    platform, platform);
-	return FAIL(e, ERR_ARGUMENT,
-		    "there is no platform '%s'; they are linux (or landlock), macos (or seatbelt) "
-		    "and windows",
-		    utf8_show(str_of(platform), shown, sizeof(shown)));
+			return FAIL_CAUSE(e, CAUSE_OTHER_PLATFORM,
+					  "this host runs linux, not %s; try 'cordon explain "
+					  "--platform %s'",
+					  platform, platform);
+	return FAIL_CAUSE(
+		e, CAUSE_UNKNOWN_PLATFORM,
+		"there is no platform '%s'; the platforms are linux (or landlock), macos (or "
+		"seatbelt) and windows",
+		utf8_show(str_of(platform), shown, sizeof(shown)));
 }
 
 static int find_wish(const char *sandbox, enum sandbox_wish *out, struct err *e)
@@ -173,8 +174,7 @@ static int find_wish(const char *sandbox, enum sandbox_wish *out, struct err *e)
 	else if (strcmp(sandbox, "forbid") == 0)
 		*out = WISH_FORBID;
 	else
-		return FAIL(e, ERR_ARGUMENT,
-			    "the sandbox can't be '%s'; it can be auto, require or forbid",
+		return FAIL(e, ERR_ARGUMENT, "--sandbox must be auto, require or forbid, not '%s'",
 			    utf8_show(str_of(sandbox), shown, sizeof(shown)));
 	return 0;
 }
@@ -195,14 +195,14 @@ static int find_accepted(const char *const *names_of, guarantee_set *out, struct
 			continue;
 		if (strchr(names_of[i], ','))
 			return FAIL(e, ERR_ARGUMENT,
-				    "'%s' is more than one guarantee; each has to be accepted by "
-				    "itself (--accept-missing may be repeated)",
+				    "--accept-missing takes one guarantee, not '%s'; it may be "
+				    "repeated",
 				    utf8_show(str_of(names_of[i]), shown, sizeof(shown)));
 		meant = nearest_name(str_of(names_of[i]), guarantee_names, GUARANTEE_COUNT);
-		return FAIL(e, ERR_ARGUMENT, "there is no guarantee '%s'%s%s%s",
-			    utf8_show(str_of(names_of[i]), shown, sizeof(shown)),
-			    meant ? "; did you mean '" : "; 'cordon doctor' lists them",
-			    meant ? meant : "", meant ? "'?" : "");
+		return FAIL_CAUSE(e, CAUSE_UNKNOWN_GUARANTEE, "there is no guarantee '%s'%s%s%s",
+				  utf8_show(str_of(names_of[i]), shown, sizeof(shown)),
+				  meant ? "; did you mean '" : "; 'cordon doctor' lists them",
+				  meant ? meant : "", meant ? "'?" : "");
 	}
 	return 0;
 }
@@ -233,11 +233,11 @@ int asked_session(struct arena *a, const struct asked *asked, const cordon_polic
 		.traces = (run->flags & CORDON_RUN_TRACE) != 0 && run->on_trace,
 	};
 
-	/* What does not fit would make a line that can't be read. */
+	/* Leave out options that make an unreadably long line. */
 	if (asked_policy_words(asked, &words, e) < 0 ||
 	    (words.failed == ERR_OK && arena_copy(a, buf_str(&words), &in.options, e) < 0))
 		return err_result(e);
-	/* Nobody knows which options a loaded policy was made from. */
+	/* The options that a loaded policy was made from are not known. */
 	in.has_options = words.failed == ERR_OK && !run->policy;
 	if (check_platform(run->platform, e) < 0 || find_wish(run->sandbox, &in.wish, e) < 0 ||
 	    find_accepted(run->accept_missing, &in.accepted, e) < 0 ||
@@ -351,7 +351,7 @@ int cordon_new(const struct cordon_run_options *defaults, cordon **handle, cordo
 	cordon *made = NULL;
 
 	if (!handle)
-		(void)FAIL(&e, ERR_ARGUMENT, "cordon_new needs a place for the handle");
+		(void)FAIL(&e, ERR_ARGUMENT, "cordon_new: handle is NULL");
 	else
 		made = mem_new(sizeof(*made), &e);
 	if (!made)

@@ -19,16 +19,16 @@ static const char *const usual_shells[] = {
 #define OWN_NAME "cordon-sh"
 
 /* What keeps `path` from being the shell; NULL: nothing does. */
-static const char *judge(const char *path)
+static const char *find_fault(const char *path)
 {
 	struct stat file, own;
 	char real[PATH_MAX_BYTES];
 	const char *name;
 
 	if (stat(path, &file) < 0 || !realpath(path, real))
-		return "it is not there";
+		return "it does not exist";
 	if (!S_ISREG(file.st_mode) || access(path, X_OK) < 0)
-		return "it can't be executed";
+		return "it is not executable";
 	/* It would start itself, again and again. */
 	name = strrchr(real, '/');
 	if ((name && strcmp(name + 1, OWN_NAME) == 0) ||
@@ -46,20 +46,20 @@ static int find_shell(const struct settings *settings, const char **out, struct 
 
 	if (!wanted->name.len) {
 		for (size_t i = 0; i < COUNT_OF(usual_shells); i++)
-			if (!judge(usual_shells[i])) {
+			if (!find_fault(usual_shells[i])) {
 				*out = usual_shells[i];
 				return 0;
 			}
-		return FAIL(e, ERR_NOTFOUND,
-			    "there is neither a bash nor /bin/sh; name a shell in your "
-			    "configuration: shell = \"/path\"");
+		return FAIL_CAUSE(e, CAUSE_SHELL_NOT_FOUND,
+				  "neither bash nor /bin/sh was found; set the shell in your "
+				  "configuration: shell = \"/path\"");
 	}
 	*out = wanted->name.p;
-	why = judge(*out);
+	why = find_fault(*out);
 	if (!why)
 		return 0;
-	return FAIL_AT(e, ERR_POLICY, wanted->origin, "the shell '%s' can't be used: %s",
-		       utf8_show(wanted->name, shown, sizeof(shown)), why);
+	return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, wanted->origin, "can't use the shell '%s': %s",
+			     utf8_show(wanted->name, shown, sizeof(shown)), why);
 }
 
 static size_t count_words(const char *const *words)

@@ -41,7 +41,7 @@ static const char *find_named(const struct inputs *in, const char **by, struct e
 		return NULL;
 	/* It is for many commands, which are in different directories. */
 	if (value[0] != '/')
-		(void)FAIL(e, ERR_ARGUMENT, "it has to be an absolute path");
+		(void)FAIL(e, ERR_ARGUMENT, "the path must be absolute");
 	return value;
 }
 
@@ -62,8 +62,8 @@ static int find_repo(const struct inputs *in, struct places *places, struct work
 		return 0;
 	}
 	return arena_printf(in->a, &out->warning, e,
-			    "the repository %s %s, so the workspace is the working directory; "
-			    "--workspace names another",
+			    "the repository %s %s; using the working directory as the workspace "
+			    "(--workspace chooses another)",
 			    utf8_show(repo.top, shown, sizeof(shown)), repo.distrusted);
 }
 
@@ -102,8 +102,8 @@ int inputs_hint_at_repo(const struct inputs *in, const struct plan *plan, struct
 	if (!repo.top.len || repo.distrusted || plan_resolve(plan, repo.top).access == ACCESS_WRITE)
 		return 0;
 	return arena_printf(in->a, out, e,
-			    "git can't commit here: the workspace is %s, and the repository is %s; "
-			    "--workspace %s, or workspace = \"repo\" in the profile, lets it",
+			    "git can't commit here: the workspace is %s, but the repository is %s; "
+			    "use --workspace %s, or set workspace = \"repo\" in the profile",
 			    utf8_show(places->cwd, workspace, sizeof(workspace)),
 			    utf8_show(repo.top, top, sizeof(top)), top);
 }

@@ -225,49 +225,50 @@ def full_auto_takes_some_of_the_network(w: World):
 @case
 def contradictions_and_nonsense_are_mistakes(w: World):
     for words, said in (
-        (["--network", "off", "--allow-host", "a.com"], "--allow-host and --network off"),
-        (["--network", "off", "--deny-host", "a.com"], "--deny-host and --network off"),
-        (["--network", "off", "--publish", "80:80"], "--publish and --network off"),
-        (["--network", "off", "--host-port", "80"], "--host-port and --network off"),
-        (["--network", "full", "--host-port", "80"], "needs a managed network"),
-        (["--network", "full", "--allow-host", "a.com"], "--allow-host and --network full"),
-        (["--network", "full", "--deny-host", "a.com"], "--allow-host '*'"),
-        (["--full-auto", "--network", "off", "--allow-host", "a.com"], "--allow-host and --network off"),
-        (["--full-auto", "--network", "full", "--host-port", "80"], "needs a managed network"),
+        (["--network", "off", "--allow-host", "a.com"], "option_conflict"),
+        (["--network", "off", "--deny-host", "a.com"], "option_conflict"),
+        (["--network", "off", "--publish", "80:80"], "option_conflict"),
+        (["--network", "off", "--host-port", "80"], "option_conflict"),
+        (["--network", "full", "--host-port", "80"], "option_useless"),
+        (["--network", "full", "--allow-host", "a.com"], "option_conflict"),
+        (["--network", "full", "--deny-host", "a.com"], "option_conflict"),
+        (["--full-auto", "--network", "off", "--allow-host", "a.com"], "option_conflict"),
+        (["--full-auto", "--network", "full", "--host-port", "80"], "option_useless"),
         (["--allow-host", "a b"], "domain pattern 'a b': U+0020 can't be part of a host name"),
         (["--allow-host", ""], "--allow-host"),
         (["--allow-host", "http://a.com/"], "--allow-host"),
         (["--deny-host", "*"], "can only be allowed"),
         (["--publish", "80"], "[ADDRESS:]HOSTPORT:PORT"),
         (["--publish", "x:80:80"], "[ADDRESS:]HOSTPORT:PORT"),
-        (["--publish", "::1:80:80"], "brackets"),
+        (["--publish", "::1:80:80"], "[ADDRESS:]HOSTPORT:PORT"),
         (["--publish", "0:80"], "[ADDRESS:]HOSTPORT:PORT"),
         (["--publish", "70000:80"], "[ADDRESS:]HOSTPORT:PORT"),
         (["--publish", f"{PORT}:80", "--publish", f"{WEB}:{PORT}:80"], "can't listen on"),
-        (["--host-port", "0"], "no port from 1"),
-        (["--host-port", "http"], "no port from 1"),
-        (["--host-port", "3128"], "the proxy listens there"),
+        (["--host-port", "0"], "a port from 1 to 65535"),
+        (["--host-port", "http"], "a port from 1 to 65535"),
+        (["--host-port", "3128"], "option_conflict"),
         (["--host-port", "8099", "--deny-host", "127.0.0.1:8000-9000"], "denies it"),
         (["--host-port", "8099", "--deny-host", "::1"], "denies it"),
-        (["--host-port", "53"], "the proxy listens there"),
-        (["--publish", f"{PORT}:80", "--host-port", "80"], "port 80 inside is the host's"),
-        (["--publish", f"{PORT}:3128"], "port 3128 inside is that of the proxy"),
+        (["--host-port", "53"], "option_conflict"),
+        (["--publish", f"{PORT}:80", "--host-port", "80"], "option_conflict"),
+        (["--publish", f"{PORT}:3128"], "option_conflict"),
         (["--allow-host", "a.com", "--mode", "danger-full-access"], "without a sandbox"),
         (["--allow-host", "a.com", "--backend", "landlock"], "net_managed"),
-        (["--allow-host", "a.com", "--audit", ""], "--audit names no file"),
-        (["--allow-host", "a.com", "--audit", "-"], "the log is a file"),
+        (["--allow-host", "a.com", "--audit", ""], "--audit needs a file name"),
+        (["--allow-host", "a.com", "--audit", "-"], "the standard output"),
         (["--allow-host", "a.com", "--audit", "/nonexistent/x/log"], "/nonexistent/x"),
     ):
         result = refused(w, *words, "--", "touch", "ran")
-        assert said in result.err, (words, result.err)
+        cause = json.loads(refused(w, "--json", *words, "--", "touch", "ran").out)["error"]["cause"]
+        assert said == cause or said in result.err, (words, cause, result.err)
         assert not (w.repo / "ran").exists()
 
 
 @case
 def an_audit_log_where_the_command_could_write_is_refused(w: World):
     inside = str(w.repo / "log")
-    result = refused(w, "--mode", "workspace-write", "--allow-host", "a.com", "--audit", inside, "true")
-    assert "the command could write there" in result.err, repr(result)
+    result = refused(w, "--json", "--mode", "workspace-write", "--allow-host", "a.com", "--audit", inside, "true")
+    assert json.loads(result.out)["error"]["cause"] == "option_conflict", repr(result)
     outside = w.top / "log"
     ok(w, "--mode", "workspace-write", "--allow-host", "good.example", "--audit", str(outside), "--", *CURL,
        "http://good.example/")
@@ -521,15 +522,15 @@ def a_port_of_the_host_is_reached_when_it_is_named(w: World):
 
 @case
 def an_allow_of_loopback_is_warned_of(w: World):
-    vain = "is the command's own, and this allow opens nothing of this host's; --host-port "
+    useless = "so this rule opens nothing on this host; --host-port "
     for pattern, port in (("localhost:8099", "8099"), ("localhost", "PORT"), ("127.0.0.1:8099", "8099"),
                           ("[::1]:8099", "8099"), ("127.0.0.0/8", "PORT"), ("a.localhost:1-9", "PORT")):
         result = ok(w, "--allow-host", pattern, "true")
-        assert result.err.startswith("cordon: warning: --allow-host: inside, "), repr(result)
-        assert vain + port + " " in result.err and result.err.count("\n") == 1, repr(result)
+        assert result.err.startswith("cordon: warning: --allow-host: in the sandbox, "), repr(result)
+        assert useless + port + " " in result.err and result.err.count("\n") == 1, repr(result)
     # A name may lead there, and then it counts.
     result = ok(w, "--allow-host", "good.example", "--allow-host", "127.0.0.1", "true")
-    assert "this allow is for names that lead to it" in result.err, repr(result)
+    assert "this rule only affects names that resolve to it" in result.err, repr(result)
     for options in (["--allow-host", "good.example"], ["--allow-host", "*"], ["--allow-host", "10.0.0.0/8"],
                     ["--allow-host", "localhost:8099", "--host-port", "8099"],
                     ["--allow-host", "good.example", "--deny-host", "localhost"]):

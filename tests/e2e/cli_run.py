@@ -364,7 +364,7 @@ def an_empty_command_is_refused_with_usage(w: World):
             assert first == "cordon: error: no command is given", result
             assert usage == [f"usage: cordon {command} [OPTIONS] [--] COMMAND [ARG...]"], result
     found = json.loads(refused(w, "--json").out)
-    assert found["error"]["message"] == "no command is given", found
+    assert found["error"]["cause"] == "no_command", found
 
 
 # ---- Options ------------------------------------------------------------------------
@@ -393,7 +393,7 @@ def options_may_stand_before_the_name_of_the_command(w: World):
 @case
 def wrong_options_say_what_why_and_the_way_out(w: World):
     for words, said in (
-        (["--network", "on"], "can be off, managed or full"),
+        (["--network", "on"], "must be off, managed or full"),
         (["--timeout", "1.5"], "like 250ms, 90s, 5m or 1h"),
         (["--timeout", "5 m"], "like 250ms"),
         (["--timeout", "-5"], "like 250ms"),
@@ -402,7 +402,7 @@ def wrong_options_say_what_why_and_the_way_out(w: World):
         (["--timeout", "99999999999999999999"], "too long"),
         (["--timeout", "9999999999999999h"], "too long"),
         (["--timeout", "1", "--timeout", "2"], "given twice"),
-        (["--full-auto", "-P", ":read-only"], "exclude each other"),
+        (["--full-auto", "-P", ":read-only"], "can't be used together"),
         (["--full-auto", "--mode", "read-only"], "--mode workspace-write"),
         (["--mode", "workspace"], "workspace-write"),
         (["-P", "nope"], "there is no profile 'nope'"),
@@ -412,7 +412,7 @@ def wrong_options_say_what_why_and_the_way_out(w: World):
         (["--backend", "seatbelt"], "not in this version"),
         (["--sandbox", "maybe"], "require"),
         (["--accept-missing", "everything"], "everything"),
-        (["--accept-missing", "proc,tree_death"], "may be repeated"),
+        (["--accept-missing", "proc,tree_death"], "takes one guarantee"),
         (["--platform", "plan9"], "macos"),
         (["--platform", "macos"], "macos"),
         (["--platform", "windows"], "windows"),
@@ -421,7 +421,7 @@ def wrong_options_say_what_why_and_the_way_out(w: World):
         (["--report", "no/such/dir"], "No such file or directory"),
         (["--report", "."], "directory"),
         (["--report", "/dev/fd/77"], "Bad file descriptor"),
-        (["--dry-run", "--report", "x"], "--report is for a run"),
+        (["--dry-run", "--report", "x"], "--dry-run and --report can't be used together"),
         (["--config", "nonsense=1"], "nonsense"),
         (["--jsno"], "did you mean --json?"),
         (["--write"], "no option --write"),

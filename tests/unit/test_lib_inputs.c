@@ -138,15 +138,15 @@ TEST(a_layer_that_has_another_name_is_warned_of)
 	CHECK_STR(warned, "");
 	REQUIRE(link("repo/.cordon/config.toml", "repo/other") == 0);
 	CHECK_STR(loaded(&f), "");
-	CHECK(strstr(warned, "repo/.cordon/config.toml has another name"));
+	CHECK(strstr(warned, "repo/.cordon/config.toml has a second name"));
 	REQUIRE(unlink("repo/other") == 0);
 	REQUIRE(link("home/.config/cordon/config.toml", "repo/other") == 0);
 	CHECK_STR(loaded(&f), "");
-	CHECK(strstr(warned, "cordon/config.toml has another name"));
+	CHECK(strstr(warned, "cordon/config.toml has a second name"));
 	CHECK(!strstr(warned, "repo/.cordon"));
 	f.options.config_file = "repo/other";
 	CHECK_STR(loaded(&f), "");
-	CHECK(strstr(warned, "repo/other has another name"));
+	CHECK(strstr(warned, "repo/other has a second name"));
 	leave();
 }
 
