@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel says about itself. */
+/* Reads from the kernel what backends need to know about this host. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
@@ -62,7 +62,7 @@ bool doctor_proc_is_covered(struct str mountinfo)
 
 	while (str_next_line(&mountinfo, &line)) {
 		mountinfo_split(line, &point, &type);
-		/* That one is empty until something is to be mounted on it, and stands in its place. */
+		/* This automount point is empty until it is used, and hides nothing. */
 		if (str_has_prefix(point, STR("/proc/")) &&
 		    !str_is(point, "/proc/sys/fs/binfmt_misc"))
 			return true;
@@ -90,7 +90,7 @@ static bool is_same_file(const char *one, const char *other, bool *is_known)
 	return *is_known && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* In PID 1's mounts, and below another root than its; only root may look there. */
+/* Whether this process is in PID 1's mount namespace with another root. Only root can tell. */
 static bool has_other_root_than_init(void)
 {
 	bool is_known;
@@ -100,7 +100,7 @@ static bool has_other_root_than_init(void)
 	return !is_same_file("/", "/proc/1/root/.", &is_known) && is_known;
 }
 
-/* A file of /proc, whose size nobody knows. False when it can't be read. */
+/* Reads a file of /proc, which has no size. False if it can't be read. */
 static bool read_all(const char *path, struct buf *out)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -148,7 +148,7 @@ static void ask_landlock(struct host_facts *f)
 	f->landlock_error = abi < 0 ? -abi : 0;
 }
 
-/* Flags that the kernel knows let it get as far as the filter, which is nowhere. */
+/* EFAULT: the kernel knew the flags and then tried to read the filter, which is NULL. */
 static bool knows_flags(unsigned long flags)
 {
 	return syscall(SYS_seccomp, (unsigned long)SECCOMP_SET_MODE_FILTER, flags, NULL) < 0 &&
@@ -167,8 +167,8 @@ static void ask_seccomp(struct host_facts *f)
 }
 
 /*
- * Whether the kernel lists unix sockets, which is how those that a command has bound
- * are known. What lists them is often a module, and asking loads it.
+ * Whether the kernel lists unix sockets (sock_diag), which Cordon needs to know the sockets that a
+ * command has bound. The list is often a module; asking for it loads the module.
  */
 static bool lists_unix_sockets(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tries what a guarantee forbids; see probe.h. */
+/* Tries what each guarantee forbids; see probe.h. */
 #include "doctor/probe.h"
 
 #include <errno.h>
@@ -28,9 +28,8 @@
 enum { SAID_MAX_BYTES = 4096, KEYCTL_GET_ID = 0, SESSION_KEYRING = -3 };
 
 /*
- * SECURITY: a command in a sandbox of the same user may be able to write where all this lies, and
- * what is tried here is tried without a sandbox, too: no link is followed, and nothing waited for.
- * -1 with errno.
+ * SECURITY: a sandboxed command of the same user may be able to write to this directory, and the
+ * probe also runs without a sandbox. So it follows no link and does not block. -1 with errno.
  */
 static int open_above(const struct probe_facts *f, const char *name, const char **last)
 {
@@ -102,7 +101,7 @@ static int try_protect_missing(const struct probe_facts *f)
 		return errno;
 	if (mkdirat(above, last, 0700) < 0 || unlinkat(above, last, AT_REMOVEDIR) < 0)
 		error = errno;
-	/* What stands there in its place has to be as closed. */
+	/* A placeholder there has to deny writing, too. */
 	return error == EEXIST ? try_open(f, "work/missing/made", O_WRONLY | O_CREAT | O_EXCL)
 			       : error;
 }
@@ -133,7 +132,7 @@ static int try_net_off(const struct probe_facts *f)
 	return try_connect(AF_INET, &to, sizeof(to));
 }
 
-/* Whether the proxy, if there is one, makes a tunnel to the port. 0: it does. */
+/* Whether the proxy, if there is one, opens a tunnel to the port. 0: it does. */
 static int try_tunnel(long port)
 {
 	const struct timeval patience = { .tv_sec = 2 };
@@ -156,13 +155,13 @@ static int try_tunnel(long port)
 	return n >= 12 && memcmp(text, "HTTP/1.1 200", 12) == 0 ? 0 : EACCES;
 }
 
-/* A port that no rule allows, past the proxy and by it. */
+/* Connects to a port that no rule allows, directly and through the proxy. */
 static int try_net_managed(const struct probe_facts *f)
 {
 	return try_net_off(f) == 0 ? 0 : try_tunnel(f->port);
 }
 
-/* Either of them is enough to get through. */
+/* The guarantee fails if either attempt succeeds. */
 static int try_ipc(const struct probe_facts *f)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
@@ -189,7 +188,7 @@ void probe_born(long pid, char *out, size_t room)
 	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
 	if (os_read_small(path, text, sizeof(text)) <= 0)
 		return;
-	/* Behind the name, which may hold anything, comes field 3. */
+	/* Field 3 follows the last ')': the name may hold any character. */
 	at = strrchr(text, ')');
 	for (int field = 2; at && field < FIELD; field++)
 		at = strchr(at + 1, ' ');
@@ -203,7 +202,7 @@ static int try_proc(const struct probe_facts *f)
 	char born[32];
 
 	probe_born(f->pid, born, sizeof(born));
-	/* The number may be another's in here. */
+	/* In a pid namespace the pid may be another process. */
 	if (born[0])
 		return strcmp(born, f->born) == 0 ? 0 : ESRCH;
 	return kill((pid_t)f->pid, 0) < 0 ? errno : 0;
@@ -211,7 +210,7 @@ static int try_proc(const struct probe_facts *f)
 
 /* ---- Kernel and death ----------------------------------------------------------------------- */
 
-/* Calls that a filter refuses; the kernel itself would say something else to these. */
+/* System calls that a filter refuses; the kernel itself would fail them with another errno. */
 static int try_kernel(const struct probe_facts *f)
 {
 	(void)f;
@@ -230,14 +229,14 @@ static _Noreturn void stay(const struct probe_facts *f, int tell)
 
 	if (fd < 0 || flock(fd, LOCK_EX) < 0 || write(tell, "", 1) != 1)
 		_exit(1);
-	/* Nothing that the doctor waits for may stay open. */
+	/* Close everything whose end the doctor waits for. */
 	(void)syscall(SYS_close_range, 0U, (unsigned)fd - 1, 0U);
 	for (int ms = 0; ms < PROBE_LEFT_MS && fstat(fd, &st) == 0 && st.st_nlink > 0; ms += 5)
 		(void)nanosleep(&pause, NULL);
 	_exit(0);
 }
 
-/* Leaves a process behind that has left the group and the session. */
+/* Leaves a process behind, in a process group and session of its own. */
 static int try_tree_death(const struct probe_facts *f)
 {
 	int ends[2];
@@ -258,7 +257,7 @@ static int try_tree_death(const struct probe_facts *f)
 	close(ends[1]);
 	n = pid < 0 ? -1 : read(ends[0], &byte, 1);
 	close(ends[0]);
-	/* 0: it was left; whether it lives on the doctor sees. */
+	/* 0: it was started. The doctor checks whether it still lives. */
 	return n == 1 ? 0 : EAGAIN;
 }
 
@@ -283,7 +282,7 @@ static void try_named(const struct probe_facts *f, const char *name, struct buf 
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
 		if (attempts[g] && strcmp(name, guarantee_name((enum guarantee)g)) == 0)
 			buf_printf(out, "%s %d\n", name, attempts[g](f));
-	/* Without a network in between, a proxy of the host would be asked. */
+	/* Without a network namespace, this would ask a proxy of the host. */
 	if (strcmp(name, guarantee_name(G_NET_MANAGED)) == 0 && try_net_off(f) != 0)
 		buf_printf(out, PROBE_OPEN " %d\n", try_tunnel(f->open_port));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A directory, sockets and a piece of memory for the probe to try itself on. */
+/* A directory, sockets and shared memory on which the probe tries what a sandbox forbids. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 enum { PLACE_COUNT = 4 };
 
-/* In this order; all of them are removed in the reverse one. */
+/* Created in this order, removed in the reverse order. */
 static const struct {
 	const char *name;
 	bool is_dir;
@@ -36,11 +36,11 @@ static const struct {
 	{ "config.toml", false },
 };
 
-/* What only a run, or one that was cut short, can have left. */
+/* What a probe, or one that was interrupted, can have left behind. */
 static const char *const remains[] = { ("work/" PROBE_LEFT_FILE), "work/made", "audit.jsonl",
 				       "audit.jsonl.lock" };
 
-/* Where one may be made, in order of preference; NULL for what is not there. */
+/* Where the directory may be created, in order of preference; NULL where a variable is not set. */
 static void list_places(const char *out[PLACE_COUNT])
 {
 	const char *tmpdir = os_environment_find(os_environment(), "TMPDIR");
@@ -55,8 +55,8 @@ static void list_places(const char *out[PLACE_COUNT])
 /* ---- The directory ------------------------------------------------------------------------ */
 
 /*
- * SECURITY: a command that may write to /tmp could put links there, and what is made and
- * removed by way of them would be anywhere.
+ * SECURITY: a command that may write to /tmp could put links there. Following one, the doctor would
+ * create and remove files anywhere.
  */
 int room_open_above(int top, const char *name, const char **last)
 {
@@ -107,7 +107,7 @@ static bool fill(int dir)
 	return true;
 }
 
-/* Nothing but what was put there. */
+/* Removes only what room_open() and the probe create. */
 static void empty(int dir)
 {
 	for (size_t i = 0; i < COUNT_OF(remains); i++)
@@ -123,7 +123,7 @@ static int make_in(struct arena *a, const char *place, struct doctor_room *out, 
 	struct str path;
 	char *name;
 
-	/* The policy is about the real place. */
+	/* The policy names the path without links. */
 	if (!realpath(place, resolved))
 		return FAIL_SYS(e, errno, "can't use %s", place);
 	if (arena_printf(a, &path, e, "%s/" DOCTOR_ROOM_NAME "XXXXXX", resolved) < 0)
@@ -133,11 +133,11 @@ static int make_in(struct arena *a, const char *place, struct doctor_room *out, 
 		return err_result(e);
 	memcpy(name, path.p, path.len + 1);
 	if (!mkdtemp(name))
-		return FAIL_SYS(e, errno, "can't make a directory in %s", place);
+		return FAIL_SYS(e, errno, "can't create a directory in %s", place);
 	out->directory = name;
 	out->lock = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (out->lock < 0 || flock(out->lock, LOCK_SH | LOCK_NB) < 0 || !fill(out->lock))
-		return FAIL_SYS(e, errno, "can't make what is to be tried in %s", name);
+		return FAIL_SYS(e, errno, "can't create the files of the probe in %s", name);
 	return 0;
 }
 
@@ -156,14 +156,14 @@ static int make_somewhere(struct arena *a, struct doctor_room *out, struct err *
 		if (e->code != ERR_SYS)
 			return err_result(e);
 	}
-	return err_wrap(e,
-			"nothing can be tried without a directory for it; set TMPDIR to one that "
-			"can be written");
+	return err_wrap(
+		e, "the doctor needs a writable directory for its probe; set TMPDIR to one that "
+		   "can be written");
 }
 
 /* ---- The rest ------------------------------------------------------------------------------- */
 
-/* -1, or a port that is 0, when it can't be had. */
+/* -1, or a port 0, if the system gives none. */
 static int listen_tcp(int *port)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET,
@@ -177,7 +177,7 @@ static int listen_tcp(int *port)
 	return fd;
 }
 
-/* Named like the directory, which no other has. */
+/* Its name is the directory's, which is unique. */
 static void listen_local(struct doctor_room *room)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -199,7 +199,7 @@ int room_open(struct arena *a, const char *program, struct doctor_room *out, str
 	if (make_somewhere(a, out, e) < 0)
 		return err_result(e);
 	out->program = program;
-	/* What of these can't be had the control shows. */
+	/* Failures are ignored: the control run, without a sandbox, shows what is missing. */
 	out->tcp = listen_tcp(&out->port);
 	out->open_tcp = listen_tcp(&out->open_port);
 	listen_local(out);
@@ -243,7 +243,7 @@ bool room_has_life(const struct doctor_room *room)
 	return is_locked;
 }
 
-/* ---- What was left of others ------------------------------------------------------------------ */
+/* ---- Directories of earlier runs ------------------------------------------------------------------ */
 
 static int clean_one(struct arena *a, int parent, const char *place, const char *name,
 		     path_list *out, struct err *e)

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * "What would I have to write so that the answer is another one?": the smallest
- * edit that changes the answer for one path or host. Every edit was tried on a
- * copy of the policy before it is suggested; what was not seen to work is not
- * said.
+ * Suggests the smallest edit of the configuration that changes the answer for one path, host or
+ * socket. Cordon tries every edit on a copy of the policy and suggests only what works.
  *
- * Preferred is a change of the one line that decided, if it is about just this
- * path or host; else one more entry in the profile in force. A line that stands
- * for more is touched only where nothing else helps, and the text says so.
- * Where several layers stand in the way, there is an edit for each. What is
- * missing is never opened by a directory above it, which stands for more.
+ * It prefers to change the line that decided, if that line covers just this path or host; else it
+ * adds an entry to the profile in force. It changes a line that covers more only if nothing else
+ * helps, and the text says so. If several layers deny, there is an edit for each. It never opens
+ * a directory above a missing path, since that would open more.
  */
 #pragma once
 
@@ -17,28 +14,28 @@
 #include "plan/net.h"
 #include "plan/plan.h"
 
-/* Where a new line can stand. */
+/* Where a new line can be added. */
 enum suggest_spot_kind {
-	SPOT_NEW,    /* there is no such table: [table] opens it */
+	SPOT_NEW,    /* the file has no such table yet: add [table] */
 	SPOT_HEADER, /* below [table] */
 	SPOT_INLINE, /* inside name = { ... } */
-	SPOT_DOTTED, /* beside a line whose key begins with `prefix` */
+	SPOT_DOTTED, /* next to a line whose key begins with `prefix` */
 };
 
 struct suggest_spot {
 	enum suggest_spot_kind kind;
-	uint32_t line;	   /* where that begins; 0 of SPOT_NEW */
+	uint32_t line;	   /* where the table begins; 0 for SPOT_NEW */
 	struct str name;   /* SPOT_INLINE: as TOML */
-	struct str prefix; /* what the key is to begin with there: "domains.", or "" */
+	struct str prefix; /* what the new key has to begin with: "domains.", or "" */
 };
 
 struct suggest_edit {
 	struct str file;	  /* "" is the user's own configuration file */
 	uint32_t line;		  /* the line to replace; 0: a new one */
-	struct str table;	  /* "permissions.dev.filesystem", as it stands between [ and ] */
+	struct str table;	  /* "permissions.dev.filesystem", as written between [ and ] */
 	struct str key;		  /* as TOML */
-	struct str value;	  /* as TOML; "": the line is taken out */
-	bool is_wide;		  /* the line stands for more than what was asked about */
+	struct str value;	  /* as TOML; "": remove the line */
+	bool is_wide;		  /* the line covers more than the path or host in question */
 	struct suggest_spot spot; /* of a new line */
 };
 
@@ -55,9 +52,9 @@ struct change {
 	 */
 	bool needs_own_profile;
 	/*
-	 * A path that has to be created before the edits help, since an entry for what
-	 * is missing is left out (P11); "" when there is none. The edits were tried as
-	 * if it were an empty directory.
+	 * A path that has to be created before the edits help, since Cordon ignores an entry
+	 * for a missing path (P11); "" if there is none. The edits were tried as if it were an
+	 * empty directory.
 	 */
 	struct str needs_path;
 	struct str profile;
@@ -66,7 +63,7 @@ struct change {
 		edits[SUGGEST_MAX_EDITS + 1]; /* none: it is `wanted` already, or with needs_path */
 	size_t edit_count;
 	struct str text; /* one sentence */
-	/* What can be pasted as it is: tables that are not there yet. A comment names the file. */
+	/* TOML to paste: tables that are not in the file yet. A comment names the file. */
 	struct str toml;
 	struct str toml_top; /* "" unless needs_own_profile */
 	struct str why_not;  /* "" when it is possible */
@@ -77,21 +74,21 @@ int plan_suggest_path(struct arena *a, const struct plan_inputs *in, const struc
 		      struct str path, enum access wanted, struct change *out, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* `port` 0: every port. `wanted` is DECISION_ALLOW or DECISION_DENY; nobody can be made to ask. */
+/* `port` 0: every port. `wanted` is DECISION_ALLOW or DECISION_DENY. */
 int plan_suggest_host(struct arena *a, const struct plan_inputs *in, const struct plan *p,
 		      const struct hostname *host, uint16_t port, enum decision wanted,
 		      struct change *out, struct err *e) MUST_CHECK NONNULL;
 
-/* Whether the host's socket at `path`, canonical, may be connected to; `wanted` likewise. */
+/* For connecting to the host's socket at `path`, which is canonical; `wanted` as above. */
 int plan_suggest_socket(struct arena *a, const struct plan_inputs *in, const struct plan *p,
 			struct str path, enum decision wanted, struct change *out, struct err *e)
 	MUST_CHECK NONNULL;
 
 /*
- * Where a rule for hosts is written in the file of the profile in force, in words that follow it
- * (" inside domains = { ... } at FILE:6"), and what its key begins with there ("domains.", or "").
- * `*place` is "" when no line of a file would count: the profile is built in, or the network is
- * as an option has it. ERR_NOMEM, ERR_LIMIT.
+ * Where a new rule for hosts belongs in the file of the profile in force, as text
+ * (" inside domains = { ... } at FILE:6"), and what its key has to begin with ("domains.", or "").
+ * `*place` is "" if no line of a file would have an effect: the profile is built in, or an option
+ * sets the network. ERR_NOMEM, ERR_LIMIT.
  */
 int plan_place_hosts(struct arena *a, const struct policy *p, struct str *prefix, struct str *place,
 		     struct err *e) MUST_CHECK NONNULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of policies, and edits in words and in TOML; see suggest_edit.h. */
+/* Copies of policies, and edits as text and as TOML; see suggest_edit.h. */
 #include "plan/suggest_edit.h"
 
 #include "base/buf.h"
@@ -78,10 +78,10 @@ int suggest_enable(struct suggester *f, size_t layer)
 
 	if (!p)
 		return err_result(f->e);
-	/* A line that says so is changed; a second one TOML would not take. */
+	/* Change the line if there is one: TOML does not allow a second. */
 	if (p->layers.items[layer].net.access_is_said)
 		at = &p->layers.items[layer].net.access_origin;
-	/* What the command line says, no file can change. */
+	/* No file can change what an option sets. */
 	if (at && !suggest_is_ours(f, at))
 		return 0;
 	if (suggest_record(f, layer, "network", at, STR("enabled"), STR("true")) < 0)
@@ -91,7 +91,7 @@ int suggest_enable(struct suggester *f, size_t layer)
 	return 0;
 }
 
-/* ---- Where things are said ---------------------------------------------- */
+/* ---- Places of rules ---------------------------------------------------- */
 
 bool suggest_same_origin(const struct origin *a, const struct origin *b)
 {
@@ -125,7 +125,7 @@ bool suggest_is_in_file(const struct origin *origin)
 int suggest_place(struct suggester *f, const struct origin *origin, struct str *out)
 {
 	if (!origin->file)
-		return arena_printf(f->a, out, f->e, "a rule that nobody wrote");
+		return arena_printf(f->a, out, f->e, "a built-in rule");
 	if (!suggest_is_in_file(origin))
 		return arena_copy(f->a, str_of(origin->file), out, f->e);
 	return arena_printf(f->a, out, f->e, "%s:%u", origin->file, origin->line);
@@ -133,10 +133,11 @@ int suggest_place(struct suggester *f, const struct origin *origin, struct str *
 
 int suggest_explain_trusted(struct suggester *f, struct str place)
 {
-	return arena_printf(f->a, &f->change.why_not, f->e,
-			    "%.*s, of a trusted project, decides here, and your configuration does "
-			    "not win over it; change it there, and trust the changed file anew",
-			    STR_ARG(place));
+	return arena_printf(
+		f->a, &f->change.why_not, f->e,
+		"%.*s, in a trusted project's file, decides, and your configuration can't "
+		"override it; change that line, and trust the changed file again",
+		STR_ARG(place));
 }
 
 /* ---- Edits -------------------------------------------------------------- */
@@ -174,7 +175,7 @@ static bool has_profile(const struct policy *p, struct str name)
 	return false;
 }
 
-/* The profile to edit: the one in force, or one to be made, whose name is not taken. */
+/* The profile to edit: the one in force, or a new one with an unused name. */
 static int name_profile(struct suggester *f, struct str *out)
 {
 	struct str name = f->policy->profile->name;
@@ -210,7 +211,7 @@ static int name_table(struct suggester *f, size_t layer, const char *table, stru
 				       : arena_copy(f->a, buf_str(&b), out, f->e);
 }
 
-/* The file in which a new line for that layer belongs: a project has just one. */
+/* The file in which a new line for that layer belongs. */
 static struct str name_file(struct suggester *f, size_t layer)
 {
 	const struct layer *l = &f->policy->layers.items[layer];
@@ -223,7 +224,7 @@ static struct str name_file(struct suggester *f, size_t layer)
 	return f->policy->user ? str_of(f->policy->user->origin.file) : STR_EMPTY;
 }
 
-/* Where a new line stands: `table` is one of those that a profile or a project has. */
+/* Finds where a new line of `table`, a table of a profile or project, belongs. */
 static int find_spot(struct suggester *f, size_t layer, const char *table,
 		     struct suggest_edit *edit)
 {
@@ -327,7 +328,7 @@ static void describe_value(struct buf *b, const struct suggest_edit *edit)
 		buf_add(b, edit->value);
 	}
 	if (edit->is_wide)
-		buf_add_text(b, " (for all that it stands for)");
+		buf_add_text(b, " (which covers more than this)");
 }
 
 static void describe_new(struct buf *b, const struct suggest_edit *edit)
@@ -377,7 +378,7 @@ static void describe(struct buf *b, const struct suggest_edit *edit)
 static void describe_path(struct buf *b, const struct suggester *f)
 {
 	buf_add_text(b, "create it first");
-	/* Whether it is to be a file only who wants it knows. */
+	/* Cordon can't know whether it should be a file. */
 	if (f->needs_directory) {
 		buf_add_text(b, " (mkdir -p ");
 		shell_add_word(b, f->change.needs_path);
@@ -387,7 +388,7 @@ static void describe_path(struct buf *b, const struct suggester *f)
 	if (f->said_by.len) {
 		buf_add_text(b, f->change.edit_count ? "" : "; ");
 		buf_add(b, f->said_by);
-		buf_add_text(b, " is left out until then");
+		buf_add_text(b, " has no effect until then");
 		buf_add_text(b, f->change.edit_count ? "; also " : "");
 	}
 }
@@ -429,7 +430,7 @@ static void add_edit(struct buf *b, const struct suggest_edit *edit, struct str 
 	buf_add_char(b, '\n');
 }
 
-/* A change of a line, or a line for a table that is there, can't be pasted as it is. */
+/* Only a new table can be pasted as it is. */
 static bool can_be_pasted(const struct suggest_edit *edit)
 {
 	return !edit->line && edit->spot.kind == SPOT_NEW;
@@ -440,7 +441,7 @@ static bool is_same_table(const struct suggest_edit *a, const struct suggest_edi
 	return str_eq(a->table, b->table) && str_eq(a->file, b->file);
 }
 
-/* All edits of one table, if the i-th is the first of them: a table can't be opened twice. */
+/* All edits of one table, if the i-th is the first of them: TOML does not allow [table] twice. */
 static void add_table(struct buf *b, const struct change *change, size_t i, struct str *table,
 		      struct str *file)
 {
@@ -454,7 +455,7 @@ static void add_table(struct buf *b, const struct change *change, size_t i, stru
 			add_edit(b, &edits[k], table, file);
 }
 
-/* A new profile's own table, which is opened anyway; the profile's other tables; a project's. */
+/* The order: a new profile's own table, the profile's other tables, a project's. */
 static unsigned order(const struct suggest_edit *edit, struct str own)
 {
 	if (str_eq(edit->table, own))
@@ -485,7 +486,7 @@ static int add_toml(struct buf *b, struct suggester *f)
 	return 0;
 }
 
-/* Has the new profile chosen by what chooses now. */
+/* Suggests how to select the new profile: change what selects the profile now. */
 static int choose_own_profile(struct suggester *f, struct buf *text)
 {
 	const struct policy *p = f->policy;

@@ -13,13 +13,13 @@ struct suggester {
 	const struct plan_inputs *in;
 	const struct policy *policy; /* with the edits so far */
 	struct change change;
-	bool needs_directory; /* change.needs_path is one, for sure */
+	bool needs_directory; /* change.needs_path has to be a directory */
 	struct str
 		said_by; /* with change.needs_path: "KEY = VALUE (FILE:LINE)" that waits for it, or "" */
 	struct err *e;
 };
 
-/* A host on which one missing path is an empty directory; all else is as below. */
+/* The host as it would be if one missing path were an empty directory. */
 struct suggest_host_view {
 	struct host host; /* hand out &v.host */
 	const struct host *below;
@@ -30,10 +30,10 @@ struct suggest_host_view {
 void suggest_host_view_init(struct suggest_host_view *v, const struct host *below, struct str path,
 			    size_t missing_from) NONNULL;
 
-/* A copy whose layers and profile may be changed; what they point to may not. */
+/* A copy whose layers and profile may be changed, but not what they point to. */
 struct policy *suggest_copy(struct suggester *f, const struct policy *p) MUST_CHECK NONNULL;
 
-/* The same with the entries (or rules) of one layer copied too, with room for one more. */
+/* Also copies the entries (or rules) of one layer, with room for one more. */
 struct policy *suggest_copy_fs(struct suggester *f, const struct policy *p, size_t layer)
 	MUST_CHECK NONNULL;
 struct policy *suggest_copy_rules(struct suggester *f, const struct policy *p, size_t layer)
@@ -42,20 +42,20 @@ struct policy *suggest_copy_rules(struct suggester *f, const struct policy *p, s
 struct policy *suggest_copy_sockets(struct suggester *f, const struct policy *p, size_t layer)
 	MUST_CHECK NONNULL;
 
-/* Makes a network managed that a layer has off; nothing where no file can. */
+/* Makes the network managed if a layer turns it off. Does nothing if no file can change that. */
 int suggest_enable(struct suggester *f, size_t layer) MUST_CHECK NONNULL;
 
 bool suggest_same_origin(const struct origin *a, const struct origin *b) NONNULL;
 
-/* Whether a line can be edited: it is in a file, not built in nor on the command line. */
+/* Whether the line is in a file, not built in or on the command line. */
 bool suggest_is_in_file(const struct origin *origin) NONNULL;
 
-/* Whether it is in a trusted project's file, which no longer is trusted once it is edited (P2). */
+/* Whether it is in a trusted project's file. Editing that file ends the trust (P2). */
 bool suggest_is_trusted(const struct suggester *f, const struct origin *origin) NONNULL;
 
 /*
- * Whether what stands there may be changed or overridden: all but the command
- * line and trusted projects, which win over the user's file.
+ * Whether the user's file can change or override the line: true unless it is on the command line or
+ * in a trusted project's file.
  */
 bool suggest_is_ours(const struct suggester *f, const struct origin *origin) NONNULL;
 
@@ -66,7 +66,7 @@ bool suggest_is_ours(const struct suggester *f, const struct origin *origin) NON
 int suggest_record(struct suggester *f, size_t layer, const char *table, const struct origin *at,
 		   struct str key, struct str value) MUST_CHECK;
 
-/* Finds where a new line of a table can stand in a file; `steps` lead to the table. */
+/* Finds where a new line of a table can be added to a file; `steps` lead to the table. */
 int suggest_find_spot(struct suggester *f, struct str file, const struct str *steps, size_t count,
 		      struct suggest_spot *out) MUST_CHECK NONNULL;
 
@@ -74,12 +74,12 @@ int suggest_find_spot(struct suggester *f, struct str file, const struct str *st
 int suggest_key(struct suggester *f, struct str text, struct str *out) MUST_CHECK NONNULL;
 int suggest_string(struct suggester *f, struct str text, struct str *out) MUST_CHECK NONNULL;
 
-/* Makes the words and the TOML of a change that is possible. */
+/* Writes the text and the TOML of a possible change. */
 int suggest_finish(struct suggester *f) MUST_CHECK NONNULL;
 
-/* "FILE:LINE", or who else says it. */
+/* "FILE:LINE", or the option, or that the rule is built in. */
 int suggest_place(struct suggester *f, const struct origin *origin, struct str *out)
 	MUST_CHECK NONNULL;
 
-/* Why a change is not possible: the line at `place` is a trusted project's. */
+/* Says that the change is not possible since the line at `place` is a trusted project's. */
 int suggest_explain_trusted(struct suggester *f, struct str place) MUST_CHECK NONNULL;

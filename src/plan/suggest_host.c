@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Suggests edits that change the answer for a host. Each verdict has one cure; it is applied to a
- * copy of the policy, and the answer asked again, until it is the wanted one.
+ * Suggests edits that change the answer for a host. Each verdict has one remedy. It is applied to
+ * a copy of the policy, and the host judged again, until the answer is the wanted one.
  */
 #include "plan/suggest_edit.h"
 
@@ -49,7 +49,7 @@ static bool has_rule(const struct host_change *hf, struct str pattern)
 	return false;
 }
 
-/* A pattern that has a line already gets no second one, which TOML would not take. */
+/* Change the line of a pattern that has one: TOML does not allow a second. */
 static int add_rule(struct host_change *hf, const struct domain *domain, bool is_allow)
 {
 	struct policy *p = suggest_copy_rules(&hf->f, hf->f.policy, 0);
@@ -80,7 +80,7 @@ static int add_text(struct host_change *hf, struct str text, bool is_allow)
 	return add_rule(hf, &domain, is_allow);
 }
 
-/* The rule about just this host says the opposite; one about more is taken out. */
+/* Reverses a rule for just this host; removes one that covers more. */
 static int change_rule(struct host_change *hf, const struct net_verdict *v)
 {
 	struct policy *p = suggest_copy_rules(&hf->f, hf->f.policy, v->layer);
@@ -120,7 +120,7 @@ static bool is_editable(const struct host_change *hf, const struct origin *origi
 	return suggest_is_in_file(origin) && suggest_is_ours(&hf->f, origin);
 }
 
-/* ---- Cures -------------------------------------------------------------- */
+/* ---- Remedies ----------------------------------------------------------- */
 
 static bool has_exact(const struct host_change *hf)
 {
@@ -134,7 +134,7 @@ static bool has_exact(const struct host_change *hf)
 	return false;
 }
 
-/* An address of this machine, with the port that was asked about and no other. */
+/* A loopback address, with the port in question only. */
 static int spell_own_address(struct host_change *hf, bool is_v6, struct str *out)
 {
 	if (!hf->port)
@@ -143,7 +143,7 @@ static int spell_own_address(struct host_change *hf, bool is_v6, struct str *out
 			    (unsigned)hf->port);
 }
 
-/* A literal needs its own entry; a name that means this machine, itself and the address. */
+/* An address needs an entry of its own; a name for this machine needs itself and both addresses. */
 static int pass_guard(struct host_change *hf)
 {
 	struct str v4, v6;
@@ -163,7 +163,7 @@ static int cure_deny(struct host_change *hf, const struct net_verdict *v)
 	case NET_REASON_OFF:
 		if (suggest_enable(&hf->f, v->layer) < 0)
 			return err_result(hf->f.e);
-		/* `enabled` without any rule would open every host. */
+		/* `enabled` without any rule would allow every host. */
 		if (v->layer == 0 && hf->f.policy != before &&
 		    hf->f.policy->layers.items[0].net.rules.count == 0)
 			return add_rule(hf, &hf->own, true);
@@ -185,7 +185,7 @@ static int cure_allow(struct host_change *hf, const struct net_verdict *v)
 {
 	if (v->reason == NET_REASON_UNSANDBOXED)
 		return 0;
-	/* With any rule at all the network is managed, so that the others have to be named too. */
+	/* Any rule makes the network managed, so the other hosts have to be allowed too. */
 	if (v->reason == NET_REASON_FULL && add_text(hf, STR("*"), true) < 0)
 		return err_result(hf->f.e);
 	if (v->rule && str_eq(v->rule->domain.text, hf->own.text) && is_editable(hf, &v->origin))
@@ -202,21 +202,22 @@ static int explain(struct host_change *hf, const struct net_verdict *v)
 		return arena_printf(f->a, &f->change.why_not, f->e,
 				    "this profile has no sandbox; choose another one");
 	if (hf->wanted == DECISION_ASK)
-		return arena_printf(f->a, &f->change.why_not, f->e,
-				    "hosts are asked about when no rule covers them and a decider "
-				    "is configured; no line says so");
+		return arena_printf(
+			f->a, &f->change.why_not, f->e,
+			"a decider is asked about hosts that no rule covers; no line of a "
+			"file can require that");
 	if (suggest_place(f, &v->origin, &place) < 0)
 		return err_result(f->e);
 	if (f->policy->layers.items[v->layer].kind == LAYER_CEILING)
-		return arena_printf(f->a, &f->change.why_not, f->e,
-				    "%.*s is a ceiling that only the administrator of this machine "
-				    "can raise",
-				    STR_ARG(place));
+		return arena_printf(
+			f->a, &f->change.why_not, f->e,
+			"%.*s is a requirement that only the administrator of this machine "
+			"can raise",
+			STR_ARG(place));
 	if (suggest_is_trusted(f, &v->origin))
 		return suggest_explain_trusted(f, place);
 	return arena_printf(f->a, &f->change.why_not, f->e,
-			    "%.*s decides here, and no line in a file changes that",
-			    STR_ARG(place));
+			    "%.*s decides, and no line of a file changes that", STR_ARG(place));
 }
 
 static int cure(struct host_change *hf, const struct net_verdict *v)
@@ -240,7 +241,7 @@ static int suggest_rounds(struct host_change *hf)
 		v = net_resolve(net, hf->host, hf->port);
 		if (v.decision == hf->wanted)
 			return suggest_finish(&hf->f);
-		/* A cure takes up to two edits. */
+		/* A remedy takes up to two edits. */
 		if (hf->f.change.edit_count + 2 <= SUGGEST_MAX_EDITS && cure(hf, &v) < 0)
 			return err_result(hf->f.e);
 		if (hf->f.policy == before)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Suggests edits that change the answer for a path. In each round the rule that decides suggests
- * a few edits; the first that brings the wanted answer is taken, else the first
- * after which another rule decides, and that one is asked next.
+ * Suggests edits that change the answer for a path. In each round, the rule that decides leads to
+ * a few edits to try. The first that gives the wanted answer is taken; else the first after which
+ * another rule decides, and the next round starts from that rule.
  */
 #include "plan/suggest.h"
 
@@ -12,7 +12,7 @@
 #include "plan/suggest_edit.h"
 
 enum trial_kind {
-	TRIAL_CHANGE, /* the access of an entry that stands for this path alone */
+	TRIAL_CHANGE, /* the access of an entry for this path alone */
 	TRIAL_ADD,    /* an entry */
 	TRIAL_REMOVE, /* an entry */
 	TRIAL_GIT,    /* P10's key */
@@ -25,8 +25,8 @@ struct trial {
 	struct str path; /* TRIAL_ADD */
 	enum access access;
 	enum git_access git;
-	bool is_wide;	 /* the entry stands for more than this path */
-	bool needs_path; /* tried as if the path were there */
+	bool is_wide;	 /* the entry covers more than this path */
+	bool needs_path; /* tried as if the path existed */
 };
 
 enum { MAX_TRIALS = 8 };
@@ -46,7 +46,7 @@ struct path_change {
 
 /* ---- Trying ------------------------------------------------------------- */
 
-/* The key for a literal path: what is special in a glob is escaped. */
+/* The key for a literal path: the characters of globs are escaped. */
 static int spell_path(struct suggester *f, struct str path, struct str *out)
 {
 	struct str escaped;
@@ -97,7 +97,7 @@ static struct policy *apply(struct suggester *f, const struct trial *t)
 	return p;
 }
 
-/* Whether plan_narrow() serves. */
+/* Whether plan_narrow() is enough to apply it. */
 static bool only_narrows(const struct path_change *pf, const struct trial *t)
 {
 	return t->kind == TRIAL_ADD && t->layer == 0 && !t->needs_path && pf->is_canonical &&
@@ -105,7 +105,7 @@ static bool only_narrows(const struct path_change *pf, const struct trial *t)
 	       t->access < plan_resolve(pf->plan, t->path).access;
 }
 
-/* The plan after an edit; NULL without an error when such a policy would be refused. */
+/* The plan after an edit; NULL without an error if Cordon would refuse such a policy. */
 static int try_edit(struct path_change *pf, const struct trial *t, struct policy **policy,
 		    const struct plan **plan)
 {
@@ -144,7 +144,7 @@ static void suggest(struct path_change *pf, struct trial t)
 		pf->trials[pf->trial_count++] = t;
 }
 
-/* The entry that a rule comes from; false for what nobody wrote. */
+/* The entry that a rule comes from; false for a built-in rule. */
 static bool find_entry(const struct path_change *pf, const struct rule *rule, size_t *layer,
 		       size_t *entry)
 {
@@ -178,7 +178,7 @@ static int count_places(struct path_change *pf, const struct fs_entry *entry, si
 	return r;
 }
 
-/* A new entry, or the one that has this very key already. */
+/* A new entry, or the one that has this key already. */
 static void suggest_entry(struct path_change *pf, size_t layer, struct str path)
 {
 	const fs_entries *fs = &pf->f.policy->layers.items[layer].fs;
@@ -198,11 +198,11 @@ static void suggest_entry(struct path_change *pf, size_t layer, struct str path)
 }
 
 /*
- * P11 skips entries for what is missing: then the same entry is tried as if the
- * path were there.
+ * Cordon ignores entries for missing paths (P11), so the same entry is also tried as if the path
+ * existed.
  *
- * SECURITY: the directory that it would be made in is never suggested instead. It
- * stands for all else in it, and for "/nonexistent" it is "/".
+ * SECURITY: never suggest the parent directory instead. That would open everything in it, and for
+ * "/nonexistent" it is "/".
  */
 static void suggest_entries(struct path_change *pf, size_t layer)
 {
@@ -217,10 +217,9 @@ static void suggest_entries(struct path_change *pf, size_t layer)
 }
 
 /*
- * What the line that decided could say instead. `is_last`: also one that stands
- * for more than this path. It is changed rather than taken out, which could bring
- * to light what a parent of the profile says under the same key; but a glob can
- * say nothing else.
+ * Edits of the line that decided. `is_last`: also of a line that covers more than this path. The line
+ * is changed rather than removed, since without it the same key of a parent profile would apply. A glob
+ * can only deny, so it is removed.
  */
 static int suggest_change(struct path_change *pf, const struct rule *rule, bool is_last)
 {
@@ -231,7 +230,7 @@ static int suggest_change(struct path_change *pf, const struct rule *rule, bool 
 	if (!find_entry(pf, rule, &t.layer, &t.entry))
 		return 0;
 	entry = &pf->f.policy->layers.items[t.layer].fs.items[t.entry];
-	/* Nobody is told to give up all secrets for one. */
+	/* Never suggest to open all secrets for the sake of one. */
 	if (!suggest_is_ours(&pf->f, &entry->origin) || entry->anchor == FS_SECRETS)
 		return 0;
 	if (count_places(pf, entry, &places) < 0)
@@ -295,7 +294,7 @@ static int suggest_edits(struct path_change *pf, const struct verdict *v)
 
 /* ---- Recording ---------------------------------------------------------- */
 
-/* "/x → sub" as people read it is "sub" in the table of "/x". */
+/* The entry shown as "/x → sub" is "sub" in the table of "/x". */
 static int record_entry(struct suggester *f, const struct trial *t, const struct fs_entry *entry,
 			struct str value)
 {
@@ -344,12 +343,12 @@ static int record(struct suggester *f, const struct trial *t)
 
 static bool is_same_rule(const struct rule *a, const struct rule *b)
 {
-	/* Two keys may say the same glob. */
+	/* Two keys may be the same glob. */
 	return a->kind == b->kind && a->layer == b->layer && a->secret == b->secret &&
 	       str_eq(a->path, b->path) && str_eq(a->glob, b->glob);
 }
 
-/* From here on all is tried as if `path`, which is the one asked about or above it, were there. */
+/* From here on, edits are tried as if `path`, the one in question or one above it, existed. */
 static void need_path(struct path_change *pf, struct str path)
 {
 	pf->f.change.needs_path = path;
@@ -398,12 +397,12 @@ static int explain_ceiling(struct suggester *f, const struct rule *rule)
 	if (suggest_place(f, &rule->origin, &place) < 0)
 		return err_result(f->e);
 	return arena_printf(f->a, &f->change.why_not, f->e,
-			    "%.*s is a ceiling that only the administrator of this machine can "
+			    "%.*s is a requirement that only the administrator of this machine can "
 			    "raise",
 			    STR_ARG(place));
 }
 
-/* A deny of this very path, which no entry wins over. */
+/* A deny of exactly this path, which no entry overrides. */
 static bool is_final_deny(const struct path_change *pf, const struct rule *rule)
 {
 	return rule->access == ACCESS_DENY && rule->origin.file &&
@@ -444,7 +443,7 @@ static int list_denies(struct path_change *pf, struct str *out)
 	return 0;
 }
 
-/* P7: what a project says of secrets no entry lifts, nor what an option says, one of a file. */
+/* P7: no entry overrides the :secrets of a project, and no file the :secrets of an option. */
 static int explain_secret(struct path_change *pf, const struct rule *rule)
 {
 	struct suggester *f = &pf->f;
@@ -453,13 +452,13 @@ static int explain_secret(struct path_change *pf, const struct rule *rule)
 	if (list_denies(pf, &denies) < 0)
 		return err_result(f->e);
 	return arena_printf(f->a, &f->change.why_not, f->e,
-			    "%.*s denies it%s%.*s, and no entry of your configuration file lifts "
-			    "what is said there: %.*s",
+			    "%.*s denies it%s%.*s, and no entry of your configuration file "
+			    "overrides that line: %.*s",
 			    STR_ARG(rule->key), rule->glob.len ? " as " : "", STR_ARG(rule->glob),
 			    STR_ARG(denies));
 }
 
-/* What this very call says wins over every file; but it can be said otherwise. */
+/* An option overrides every file, so suggest another option. */
 static int explain_option(struct path_change *pf, const struct rule *rule)
 {
 	static const char *const instead[] = {
@@ -469,8 +468,8 @@ static int explain_option(struct path_change *pf, const struct rule *rule)
 
 	return arena_printf(
 		f->a, &f->change.why_not, f->e,
-		"no line of a file wins over %s, an option of this call: leave it out%s%s",
-		rule->origin.file, str_eq(rule->path, pf->path) ? ", or write in its place " : "",
+		"no line of a file overrides %s, an option of this call: leave it out%s%s",
+		rule->origin.file, str_eq(rule->path, pf->path) ? ", or use instead " : "",
 		str_eq(rule->path, pf->path) ? instead[pf->wanted] : "");
 }
 
@@ -501,17 +500,17 @@ static int explain(struct path_change *pf, const struct rule *rule)
 	if (rule->kind == RULE_ENTRY && rule->origin.file && rule->origin.file[0] == '-')
 		return explain_option(pf, rule);
 	return arena_printf(f->a, &f->change.why_not, f->e,
-			    "%.*s (%.*s) decides here, and no single line changes that",
+			    "%.*s (%.*s) decides, and no single line changes that",
 			    STR_ARG(rule->key), STR_ARG(place));
 }
 
-/* An entry that was left out because what it names is missing (P11). */
+/* An entry that Cordon ignores because its path is missing (P11). */
 struct left_out {
 	const struct fs_entry *entry; /* NULL: none */
 	struct str missing;
 };
 
-/* Creating its path is the first thing to do; it may be all. */
+/* Creating its path comes first, and may be enough. */
 static int take_left_out(struct path_change *pf, const struct left_out *left)
 {
 	struct suggester *f = &pf->f;
@@ -530,8 +529,8 @@ static int take_left_out(struct path_change *pf, const struct left_out *left)
 }
 
 /*
- * One that would give what is wanted if only its path were there: to open the
- * directory instead would be more than was asked for.
+ * Finds an ignored entry that would give the wanted answer if its path existed. To open the directory
+ * above instead would give more than was asked for.
  */
 static int find_left_out(struct path_change *pf, const struct verdict *v, struct left_out *out)
 {

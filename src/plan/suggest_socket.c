@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Suggests edits that change the answer for connecting to a socket of the host (P15), as suggest_host.c does
- * for hosts: each verdict has one cure, and the answer is asked again after it.
+ * Suggests edits that change whether a command may connect to a socket of the host (P15), as
+ * suggest_host.c does for hosts: each verdict has one remedy, after which the socket is judged again.
  */
 #include "base/utf8.h"
 #include "plan/suggest_edit.h"
@@ -40,7 +40,7 @@ static int add_socket(struct socket_change *sf)
 	return 0;
 }
 
-/* The line of the profile says the opposite; one of a layer above is taken out. */
+/* Reverses a line of the profile; removes one of a layer above. */
 static int change_socket(struct socket_change *sf, const struct net_verdict *v)
 {
 	struct policy *p = suggest_copy_sockets(&sf->f, sf->f.policy, v->layer);
@@ -104,21 +104,22 @@ static int explain(struct socket_change *sf, const struct net_verdict *v)
 		return arena_printf(f->a, &f->change.why_not, f->e,
 				    "this profile has no sandbox; choose another one");
 	if (v->reason == NET_REASON_FULL)
-		return arena_printf(f->a, &f->change.why_not, f->e,
-				    "with the whole network every socket can be reached; where it "
-				    "is managed, only those that are named");
+		return arena_printf(
+			f->a, &f->change.why_not, f->e,
+			"with the full network a command can reach every socket; with a "
+			"managed one, only those that the policy names");
 	if (suggest_place(f, &v->origin, &place) < 0)
 		return err_result(f->e);
 	if (f->policy->layers.items[v->layer].kind == LAYER_CEILING)
-		return arena_printf(f->a, &f->change.why_not, f->e,
-				    "%.*s is a ceiling that only the administrator of this machine "
-				    "can raise",
-				    STR_ARG(place));
+		return arena_printf(
+			f->a, &f->change.why_not, f->e,
+			"%.*s is a requirement that only the administrator of this machine "
+			"can raise",
+			STR_ARG(place));
 	if (suggest_is_trusted(f, &v->origin))
 		return suggest_explain_trusted(f, place);
 	return arena_printf(f->a, &f->change.why_not, f->e,
-			    "%.*s decides here, and no line in a file changes that",
-			    STR_ARG(place));
+			    "%.*s decides, and no line of a file changes that", STR_ARG(place));
 }
 
 static int suggest_rounds(struct socket_change *sf)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a new line can stand in a file, so that it still is TOML; see suggest_edit.h. */
+/* Where a new line can be added to a file so that it stays valid TOML; see suggest_edit.h. */
 #include "base/buf.h"
 #include "plan/suggest_edit.h"
 
@@ -33,15 +33,14 @@ static int join_names(struct suggester *f, const struct str *steps, size_t count
 }
 
 /*
- * A table that is there can't be opened again, but for one that only its own
- * tables brought about. One inside {} or made by dotted keys can't be opened at
- * all, nor can what would be in it.
+ * TOML does not allow [x] twice, but allows it after [x.y], which only implies x. It does not allow
+ * [x] or [x.y] for a table that is written inside {} or with dotted keys.
  */
 int suggest_find_spot(struct suggester *f, struct str file, const struct str *steps, size_t count,
 		      struct suggest_spot *out)
 {
 	const struct toml *table = find_text(f->policy, file);
-	size_t from = 0; /* the steps from here on have to be part of the key */
+	size_t from = 0; /* the steps from here on become part of the key */
 
 	*out = (struct suggest_spot){ .kind = SPOT_NEW, .name = STR_EMPTY, .prefix = STR_EMPTY };
 	for (size_t i = 0; table && i < count; i++) {

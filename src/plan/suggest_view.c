@@ -3,7 +3,7 @@
 #include "base/path.h"
 #include "plan/suggest_edit.h"
 
-/* Whether `path` is one of the directories that are made up. */
+/* Whether `path` is one of the imagined directories. */
 static bool is_made_up(const struct suggest_host_view *v, struct str path)
 {
 	return path.len >= v->missing_from && path_is_under(v->path, path);
@@ -34,8 +34,8 @@ static int read_file(void *user, struct str path, struct buf *out, struct err *e
 }
 
 /*
- * What is made up is in no list: only links that globs match are looked for there,
- * and it is none. A deep one would have every glob walk down to its end.
+ * Listings leave the imagined directories out: globs list a directory to find links, and these are
+ * none. Otherwise every glob would walk down to the deepest of them.
  */
 static int list(void *user, struct str path,
 		int (*each)(void *arg, struct str name, enum host_type type, struct err *e),

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lowest layer (P1): the built-in profiles of P4, as text like any other layer's, but
- * in normal form already: every run reads it, and what never changes need not be checked
- * each time. The test of config.h does so.
+ * The lowest layer (P1): the built-in profiles (P4), as TOML like every other layer. The text is
+ * normalized already, so that a run need not check it. A test of config.h checks it.
  */
 #include "policy/config.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was probably meant by a pattern of P13 that is none: a URL, a list, an address of ssh, a
- * pattern of another program. Nothing is taken for it; it is only said. What is offered is a
- * pattern, which is tried before it is said. No allocation: the proxy parses patterns too.
+ * Guesses what somebody meant by text that is no host pattern (P13): a URL, a list, an ssh address,
+ * a pattern of another program. The guess only becomes part of the error message. It is a valid
+ * pattern: it is parsed first. Allocates nothing, since the proxy parses patterns too.
  */
 #include "policy/domain.h"
 
@@ -61,7 +61,7 @@ static const char *find_port(struct str service)
 	return NULL;
 }
 
-/* What stands behind the last '@' of `text`, which is a part of a URL, or what ssh takes. */
+/* What follows the last '@' of `text`, which is part of a URL or an ssh address. */
 static struct str skip_user(struct str text)
 {
 	size_t at;
@@ -88,7 +88,7 @@ static bool hint_url(struct buf *out, struct str text)
 	return offer(out, &meant, "");
 }
 
-/* "git@host:me/project": what is behind the colon is a path. */
+/* "git@host:me/project": a path follows the colon. */
 static bool hint_user(struct buf *out, struct str text)
 {
 	char room[MEANT_BYTES];
@@ -109,7 +109,7 @@ static bool hint_list(struct buf *out, struct str text)
 
 	if (!rest.len || !is_pattern(first))
 		return false;
-	/* Of ports it is said where they are parsed. */
+	/* The parser of ports has messages of its own. */
 	if (ascii_is_digit(rest.p[0]) && hostname_port_offset(first) < first.len)
 		return false;
 	buf_add_text(out, "; each host is an entry, or an option, of its own");
@@ -131,7 +131,7 @@ static bool hint_stars(struct buf *out, struct str text)
 		buf_add(&meant, rest);
 		return offer(out, &meant, ", every public host");
 	}
-	/* A whole top-level domain was hardly meant. */
+	/* Nobody means a whole top-level domain. */
 	if (str_find(rest, '.') == rest.len)
 		return false;
 	buf_add_text(&meant, "**.");
@@ -175,7 +175,7 @@ static bool hint_deny(struct buf *out, struct str text)
 	return true;
 }
 
-/* The ports as they are written elsewhere: "https", "80..90", "80:90", "80-", "443/tcp". */
+/* Ports in the syntax of other programs: "https", "80..90", "80:90", "80-", "443/tcp". */
 static bool hint_ports(struct buf *out, struct str text)
 {
 	struct str host = str_first(text, str_find(text, ':'));
@@ -217,7 +217,7 @@ void domain_add_hint(struct buf *out, struct str text)
 		hint_url,  hint_user, hint_list,  hint_block,
 		hint_deny, hint_path, hint_stars, hint_ports,
 	};
-	/* What may be in a pattern, or beside one; all else is shown by nobody here. */
+	/* Only text of the characters that patterns and URLs have gets a hint. */
 	for (size_t i = 0; i < text.len; i++)
 		if ((unsigned char)text.p[i] < ' ' || (unsigned char)text.p[i] > '~')
 			return;

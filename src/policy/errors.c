@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See errors.h. The functions that check stop at the first error. So a table in
- * which there is one is taken apart: each member is checked as if it stood there
- * alone, and each that fails is taken apart in turn.
+ * See errors.h. The functions that check a file stop at the first error. To find all errors, a table
+ * that fails is split: each member is checked as if it were the only one, and each member that
+ * fails is split in turn.
  */
 #include "policy/errors.h"
 
@@ -10,7 +10,7 @@
 
 enum {
 	DEPTH_MAX = 5,	    /* permissions, a profile, filesystem, a key, a subpath */
-	FAILURES_MAX = 500, /* a file of which all is wrong is not for reading */
+	FAILURES_MAX = 500, /* nobody reads more */
 	TRY_MAX_BYTES = 256 << 20,
 };
 
@@ -20,7 +20,8 @@ struct finder {
 	const struct error_sink *sink;
 	enum role role;
 	size_t failures;
-	const struct toml_member *chain[DEPTH_MAX]; /* what is tried: each holds the next only */
+	const struct toml_member
+		*chain[DEPTH_MAX]; /* what is checked: each table holds only the next */
 };
 
 static int check_role(struct arena *a, struct toml *top, enum role role, struct err *e)
@@ -41,7 +42,7 @@ static int check_role(struct arena *a, struct toml *top, enum role role, struct 
 	return FAIL(e, ERR_INTERNAL, "a layer without a role");
 }
 
-/* With tables of its own, since checking brings them into normal form. */
+/* Copies the tables, since checking normalizes them. */
 static int copy_table(struct arena *a, const struct toml *from, struct toml *out, struct err *e)
 {
 	struct toml_member *items;
@@ -61,7 +62,7 @@ static int copy_table(struct arena *a, const struct toml *from, struct toml *out
 	return 0;
 }
 
-/* A document of nothing but the chain up to `depth`, and all that is in its last member. */
+/* A document of the chain up to `depth` with all of its last member. */
 static int make_alone(struct arena *a, const struct finder *f, size_t depth, struct toml *out,
 		      struct err *e)
 {
@@ -108,13 +109,13 @@ static int try_alone(struct finder *f, size_t depth, bool *goes_on, struct err *
 		return err_result(e);
 	if (check_role(&a, &top, f->role, &found) == 0)
 		return 0;
-	/* When it is the key itself that is wrong, nothing below it means anything. */
+	/* If the key itself is wrong, errors below it mean nothing. */
 	*goes_on = (last->value.type == TOML_TABLE || last->value.type == TOML_ARRAY) &&
 		   !is_at(&found, &last->name_origin);
 	return tell(f, &found, e);
 }
 
-/* The last member of the chain is an array: each of its items as if it were the only one. */
+/* The last member of the chain is an array: checks each item as if it were the only one. */
 static int try_items(struct finder *f, size_t depth, struct err *e)
 {
 	const struct toml_member *whole = f->chain[depth];
@@ -133,7 +134,7 @@ static int try_items(struct finder *f, size_t depth, struct err *e)
 	return r;
 }
 
-/* One level of the tree after the other, so deep as there may be tables. */
+/* Level by level, as deep as tables may nest. */
 static int take_apart(struct finder *f, const struct toml *top, struct err *e)
 {
 	const struct toml *tables[DEPTH_MAX] = { top };
@@ -204,7 +205,7 @@ static int search_overrides(const struct config_inputs *in, const struct error_s
 	return 0;
 }
 
-/* A name that is not found may be that of a profile in a text that is no TOML. */
+/* An unknown profile may be one of a file that is no valid TOML. */
 static int search_names(const struct config_inputs *in, const struct error_sink *sink,
 			struct err *e)
 {

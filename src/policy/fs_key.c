@@ -28,7 +28,7 @@ const char *fs_anchor_name(enum fs_anchor anchor)
 	return anchor == FS_HOME ? "~" : "";
 }
 
-/* "." and "..", also spelled "\." and ".\.". */
+/* "." and "..", also when written "\." and ".\.". */
 static bool is_dots(struct str component)
 {
 	size_t dots = 0;
@@ -43,7 +43,7 @@ static bool is_dots(struct str component)
 	return dots == 1 || dots == 2;
 }
 
-/* A '\' with nothing behind it: it would escape the slash, or nothing. */
+/* A '\' at the end: it would escape the slash, or nothing. */
 static bool has_lone_escape(struct str component)
 {
 	size_t run = 0;
@@ -53,7 +53,7 @@ static bool has_lone_escape(struct str component)
 	return run % 2 == 1;
 }
 
-/* `is_pattern` is false where a '\' is a character like any other. */
+/* `is_pattern`: a '\' escapes the next character. */
 static int check_component(struct str text, struct str component, bool is_pattern,
 			   struct origin origin, struct err *e)
 {
@@ -72,8 +72,7 @@ static int check_component(struct str text, struct str component, bool is_patter
 static int check_bytes(struct str text, struct origin origin, struct err *e)
 {
 	if (str_has_nul(text))
-		return FAIL_CAUSE_AT(e, CAUSE_BAD_PATH, origin,
-				     "the path '%s' contains a NUL, which no path can",
+		return FAIL_CAUSE_AT(e, CAUSE_BAD_PATH, origin, "the path '%s' contains a NUL byte",
 				     SHOWN(text));
 	if (text.len >= KEY_MAX_BYTES)
 		return FAIL_AT(e, ERR_LIMIT, origin,
@@ -110,8 +109,8 @@ static int tidy(struct arena *a, struct str text, bool is_absolute, bool is_patt
 }
 
 /*
- * SECURITY: every key and subpath is put into its one spelling before it is joined
- * with another, so that a '{' of a key can't find its '}' in a subpath.
+ * SECURITY: normalize every key and subpath before joining them, so that a '{' of a key can't
+ * be closed by a '}' of a subpath.
  */
 static int spell(struct arena *a, struct str *pattern, struct origin origin, struct err *e)
 {
@@ -149,7 +148,7 @@ static int parse_token(struct str text, struct fs_key *out)
 	return 0;
 }
 
-/* A key that is neither absolute nor below '~' nor a token: what was meant, most likely. */
+/* Refuses a key that is neither absolute nor below '~' nor a token, and says what was probably meant. */
 static int fail_relative(struct str text, struct origin origin, struct err *e)
 {
 	struct str plain = text;
@@ -212,7 +211,7 @@ int fs_key_parse(struct arena *a, struct str text, struct origin origin, struct 
 	return r;
 }
 
-/* Every component there, none of them dots: what P5 asks of a subpath. */
+/* Checks a subpath (P5): no empty component, no "." or "..". */
 static int check_subpath(struct arena *a, struct str sub, struct origin origin, struct str *out,
 			 struct err *e)
 {
@@ -281,7 +280,7 @@ int fs_key_scope(struct arena *a, struct fs_key *key, struct str sub, struct ori
 	return join(a, key->pattern, rest, &key->pattern, e);
 }
 
-/* P6: with read and write, x/ ** is the subtree x. */
+/* P6: with read and write, x/ ** means the directory x. */
 static struct str strip_subtree(struct str pattern)
 {
 	for (;;) {
@@ -346,7 +345,7 @@ int fs_key_subpath(struct arena *a, const struct fs_target *target, struct str *
 	return r;
 }
 
-/* The anchor's own name before a pattern below it. */
+/* The name of the anchor, then the pattern below it. */
 static int add_anchor(struct arena *a, enum fs_anchor anchor, struct str pattern, struct str *out,
 		      struct err *e)
 {

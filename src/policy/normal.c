@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See normal.h. A string becomes a table so that a child's subpaths add to what
- * its parent says of the same key: a parent's deny is never lost that way.
+ * See normal.h. K = "read" becomes a table, so that a child profile that adds subpaths to K keeps
+ * its parent's entry for K: no deny of a parent is lost.
  */
 #include "policy/normal.h"
 
@@ -45,7 +45,7 @@ static int normal_plain(struct arena *a, struct toml_member *m, const struct fs_
 	return 0;
 }
 
-/* The pattern that was likelier meant than one whose stars are within a name; "" if unclear. */
+/* What somebody probably meant by a pattern with "**" inside a name; "" if unclear. */
 static int mend_stars(struct arena *a, struct str key, size_t at, struct str *out, struct err *e)
 {
 	struct str before = str_first(key, at);
@@ -63,8 +63,8 @@ static int mend_stars(struct arena *a, struct str key, size_t at, struct str *ou
 }
 
 /*
- * P6 gives these a meaning, so they are no errors. But a deny that matches less than
- * its author thinks leaves the rest open, and nothing else would tell.
+ * These are valid (P6). But a deny that matches less than its author expects leaves the rest
+ * open without notice, so warn.
  */
 static int warn_slip(const struct decode *d, const struct toml_member *m, struct err *e)
 {
@@ -88,7 +88,7 @@ static int warn_slip(const struct decode *d, const struct toml_member *m, struct
 		return r;
 	return decode_warn(
 		d, m->name_origin, e,
-		"in '%s' the '**' is a mere '*': it counts only as a whole component%s%s%s",
+		"in '%s' the '**' means '*': it is special only as a whole component%s%s%s",
 		SHOWN(m->name), meant.len ? "; did you mean \"" : "; write '*' to say so",
 		meant.len ? SHOWN(meant) : "", meant.len ? "\"?" : "");
 }

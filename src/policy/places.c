@@ -22,11 +22,11 @@ const char *const places_minimal[] = {
 };
 
 /*
- * Directories that hold nothing else, and single files where programs keep their
- * settings beside them: an agent that can't read its settings does not start.
+ * A directory is listed if it holds only secrets, else the single file: an agent that can't read
+ * its settings does not start.
  */
 const char *const places_secret_paths[] = {
-	/* keys, and what remembers passwords */
+	/* keys, and password stores */
 	".ssh",
 	".gnupg",
 	".netrc",
@@ -100,7 +100,7 @@ const char *const places_secret_paths[] = {
 	NULL,
 };
 
-/* Not ".env.example" and ".env.sample": those are there to be read. */
+/* Not ".env.example" and ".env.sample", which hold no secrets. */
 const char *const places_secret_globs[] = {
 	"**/.env",
 	"**/.envrc",
@@ -110,7 +110,7 @@ const char *const places_secret_globs[] = {
 	NULL,
 };
 
-/* One entry being spread out. */
+/* An entry while its places are listed. */
 struct spread {
 	struct arena *a;
 	const struct places *places;
@@ -152,14 +152,14 @@ struct known_by {
 	const char *what, *remedy;
 	enum cause cause;
 };
-static const struct known_by by_home = { "the home directory, which is not known", "set HOME",
+static const struct known_by by_home = { "the home directory, which is unknown", "set HOME",
 					 CAUSE_HOME_UNKNOWN };
 static const struct known_by by_tmpdir = { "$TMPDIR, which is not set to an absolute path",
 					   "set TMPDIR", CAUSE_POLICY };
 
 /*
- * SECURITY: an entry whose place is not known may be dropped only if it makes something writable
- * (P3). A "read" may narrow something writable, in a profile as in a layer above it.
+ * SECURITY: drop an entry with an unknown place only if it gives write access (P3). A "read" may make
+ * something writable read-only, in a profile and in a layer above it.
  */
 static int check_known(const struct spread *s, struct str base, const struct known_by *by,
 		       struct err *e)
@@ -261,11 +261,11 @@ int places_expand(struct arena *a, const struct places *p, const struct fs_entry
 }
 
 /*
- * In a list of users most have no home of their own, just a directory that the list had to
- * have: /usr/sbin, /var/empty, /nonexistent. Were those homes, root could work nowhere in
- * /usr and /var. So a person is root, who has a number from 1000 on, or who lives in /home
- * (some hosts count from 500); and what belongs to the system is nobody's home. What runs
- * services (/var/lib/x of x) keeps data there, and is not obeyed by anyone's login.
+ * Most users in /etc/passwd are no people, and their "home" is a system directory: /usr/sbin,
+ * /var/empty, /nonexistent. If those counted as homes, root could work nowhere in /usr and /var. So
+ * only these users have a home: root, uids from 1000 on, and homes in /home (some hosts count from
+ * 500); and never a system directory. The data directory of a service (/var/lib/x) is no home: no
+ * login reads files there.
  */
 enum { FIRST_PERSON = 1000 };
 
@@ -294,11 +294,10 @@ int places_root(struct arena *a, const struct places *p, const struct root *root
 		return 0;
 	}
 	if (base.len == 0)
-		return FAIL_CAUSE_AT(
-			e, CAUSE_HOME_UNKNOWN, root->origin,
-			"the workspace root '~/%s' is in the home directory, which is not "
-			"known; set HOME",
-			SHOWN(root->path));
+		return FAIL_CAUSE_AT(e, CAUSE_HOME_UNKNOWN, root->origin,
+				     "the workspace root '~/%s' is in the home directory, which is "
+				     "unknown; set HOME",
+				     SHOWN(root->path));
 	if (path_join(a, base, root->path, out, e) < 0)
 		return err_wrap_place(e, root->origin);
 	return 0;

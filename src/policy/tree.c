@@ -7,7 +7,7 @@
 
 #include "policy/schema.h"
 
-enum { SMALL_TABLE = 8 }; /* up to here looking through it is faster than sorting it */
+enum { SMALL_TABLE = 8 }; /* up to this many members, a linear search is faster than sorting */
 
 const struct toml *tree_find(const struct toml *table, struct str name)
 {
@@ -19,7 +19,7 @@ const struct toml *tree_find(const struct toml *table, struct str name)
 	return NULL;
 }
 
-/* Members of one table: where names are equal, the address tells the order of the text. */
+/* Compares members of one table; equal names by their order in the text. */
 static int compare_members(const void *left, const void *right)
 {
 	const struct toml_member *a = *(const struct toml_member *const *)left;
@@ -83,7 +83,7 @@ int tree_check_unique(struct arena *a, const struct toml *table, const char *whe
 	return 0;
 }
 
-/* Where `name` stands among the first `count` members of the table being built. */
+/* Finds `name` among the first `count` members of the table that is being built. */
 struct finder {
 	struct toml *table;
 	size_t count;
@@ -103,7 +103,7 @@ static struct toml_member *find_below(const struct finder *f, struct str name)
 	return NULL;
 }
 
-/* Gives `into` its own members, with room for those of `above`. */
+/* Gives `into` a copy of its members, with room for those of `above`. */
 static int start_merge(struct arena *a, struct toml *into, const struct toml *above,
 		       struct finder *f, struct err *e)
 {

@@ -11,9 +11,9 @@
 enum {
 	ENTRY_BYTES = 1 << 18, /* of one, parsed */
 	OUT_BYTES = 1 << 16,   /* of one, printed */
-	LOG_BYTES = 1 << 20,   /* of what is kept all the time */
+	LOG_BYTES = 1 << 20,   /* of what lives as long as the handle */
 	WIDTH_RUN = 8,
-	LINES_BYTES = 1 << 30, /* of what is put in order; rotation keeps a log far below */
+	LINES_BYTES = 1 << 30, /* of lines to sort; rotation keeps logs far smaller */
 };
 
 /* ---- Pieces --------------------------------------------------------------------- */
@@ -46,26 +46,26 @@ void audit_add_target(struct buf *b, struct str host, int64_t port)
 		buf_printf(b, ":%lld", (long long)port);
 }
 
-/* A word for programs in words for people; NULL where it says enough, or is not ours. */
+/* Explains a reason; NULL if the reason explains itself or is unknown. */
 static const char *find_meaning(struct str reason)
 {
 	static const struct {
 		const char *reason, *meaning;
 	} known[] = {
 		{ "unlisted", "no rule allows it" },
-		{ "private", "no public address, and no rule of its own" },
-		{ "asked", "somebody was asked and did not say yes" },
-		{ "method", "only GET, HEAD and OPTIONS pass" },
-		{ "tunnel", "what is inside can't be seen" },
-		{ "server-name", "that name in the TLS hello is not allowed" },
-		{ "lookup", "no address for the name (DNS)" },
+		{ "private", "not a public address, and no rule names it" },
+		{ "asked", "the decider was asked and did not allow it" },
+		{ "method", "only GET, HEAD and OPTIONS are allowed" },
+		{ "tunnel", "the proxy can't see what is inside" },
+		{ "server-name", "the server name in the TLS hello is not allowed" },
+		{ "lookup", "the name has no address (DNS)" },
 		{ "refused", "nothing listens there" },
-		{ "unreachable", "no way there" },
-		{ "timeout", "no answer in time" },
+		{ "unreachable", "no route to the host" },
+		{ "timeout", "timed out" },
 		{ "upstream", "the upstream proxy did not connect" },
-		{ "response", "the answer is no valid HTTP" },
-		{ "resources", "the proxy had no room, or the command has that port" },
-		{ "bad-request", "malformed" },
+		{ "response", "the response is not valid HTTP" },
+		{ "resources", "the proxy was at its limit, or the command listens on that port" },
+		{ "bad-request", "malformed request" },
 		{ "bad-token", "no token, or a wrong one" },
 	};
 
@@ -86,7 +86,7 @@ void audit_add_reason(struct buf *b, const struct audit_entry *entry)
 		/* A pattern in quotes; a line of a file (mode = "limited") has its own. */
 		const char *quote = str_find(entry->rule, '"') < entry->rule.len ? "" : "\"";
 
-		/* What failed did so beyond the rule, which let it pass. */
+		/* A failed connection was allowed by its rule. */
 		if (entry->decision == AUDIT_FAILED)
 			buf_add_text(b, ", allowed by ");
 		else
@@ -118,7 +118,7 @@ static void note_broken(struct cordon_audit *audit, const struct err *why)
 		   (unsigned long long)audit_reader_line(audit->reader), why->text);
 }
 
-/* The first half of an id tells a run from others. */
+/* The first half of an id is enough to tell runs apart. */
 static struct str short_run(struct str run)
 {
 	return str_first(run, WIDTH_RUN);
@@ -134,7 +134,7 @@ static bool is_wanted(struct cordon_audit *audit, const struct audit_entry *x)
 	       x->time_ms >= audit->since_ms;
 }
 
-/* As they were written. */
+/* In the order of the file. */
 static int read_entry(struct cordon_audit *audit, struct audit_entry *out, struct err *e)
 {
 	struct str line;
@@ -160,12 +160,12 @@ static int check_run(const struct cordon_audit *audit, struct err *e)
 		return 0;
 	return FAIL(
 		e, ERR_NOTFOUND,
-		"no entry of the log is of a run '%s'; --run last is the last one, and each entry "
+		"the log has no entry of a run '%s'; --run last is the last run, and each entry "
 		"names its run",
 		utf8_show(audit->run, shown, sizeof(shown)));
 }
 
-/* ---- In order ----------------------------------------------------------------------- */
+/* ---- Sorting ------------------------------------------------------------------------ */
 
 uint32_t *audit_numbers(struct arena *a, size_t count, struct err *e)
 {
@@ -186,7 +186,7 @@ static int by_time(const void *context, uint32_t a, uint32_t b)
 	return (kept[a].time_ms > kept[b].time_ms) - (kept[a].time_ms < kept[b].time_ms);
 }
 
-/* Of one connection the lines stand together, as they were written. */
+/* Groups the lines of each connection; the sort keeps their order. */
 static int by_connection(const void *context, uint32_t a, uint32_t b)
 {
 	const struct audit_kept *kept = context;
@@ -198,7 +198,7 @@ static int by_connection(const void *context, uint32_t a, uint32_t b)
 	       (kept[a].connection < kept[b].connection);
 }
 
-/* What was open and has ended is one entry, that of its end. */
+/* Drops the entry of a connection's start if the log has its end. */
 static void drop_ended(struct cordon_audit *audit, uint32_t *numbers)
 {
 	struct audit_kept *kept = audit->kept.items;
@@ -237,7 +237,7 @@ static uint32_t *number_kept(struct cordon_audit *audit, struct err *e)
 	return audit_numbers(&audit->lines, audit->kept.count, e);
 }
 
-/* A line is written when something ends, and a tunnel may last for hours. */
+/* A line is written when a connection ends, so lines are not in the order of their times. */
 static int gather(struct cordon_audit *audit, struct err *e)
 {
 	struct audit_entry x;
@@ -292,7 +292,7 @@ static int find_file(struct cordon_audit *audit, const struct cordon_audit_optio
 	return audit_default_path(&audit->arena, in.state_dir, out, e);
 }
 
-/* The run of the last line that is an entry. */
+/* The run of the last valid entry. */
 static int find_last_run(struct cordon_audit *audit, struct str path, struct err *e)
 {
 	char last[256] = "";
@@ -325,8 +325,8 @@ static int open_log(struct cordon_audit *audit, const struct cordon_audit_option
 	audit->since_ms = options->since_ms;
 	if (options->since && !audit_parse_time(str_of(options->since), &audit->since_ms))
 		return FAIL(e, ERR_SYNTAX,
-			    "'%s' is not a time; write 2026-01-02, 2026-01-02T03:04:05Z, or how "
-			    "long ago: 90s, 10m, 2h",
+			    "'%s' is not a time; write 2026-01-02, 2026-01-02T03:04:05Z, or an "
+			    "age: 90s, 10m, 2h",
 			    utf8_show(str_of(options->since), shown, sizeof(shown)));
 	if (find_file(audit, options, &path, e) < 0)
 		return err_result(e);
@@ -391,10 +391,10 @@ const char *cordon_audit_warning(cordon_audit *audit)
 		return NULL;
 	(void)utf8_show(buf_str(&audit->warning), first, sizeof(first));
 	buf_clear(&audit->out);
-	buf_printf(&audit->out, "%llu %s no entr%s and left out; the first is %s",
+	buf_printf(&audit->out, "%llu %s not %s and left out; the first is %s",
 		   (unsigned long long)audit->broken,
 		   audit->broken == 1 ? "line of the log is" : "lines of the log are",
-		   audit->broken == 1 ? "y" : "ies", first);
+		   audit->broken == 1 ? "an entry" : "entries", first);
 	return audit->out.failed == ERR_OK ? audit->out.p : NULL;
 }
 
@@ -445,7 +445,7 @@ static enum style style_of(enum audit_decision decision)
 	return decision == AUDIT_DENY ? STYLE_BAD : STYLE_CAREFUL;
 }
 
-/* A cell of what `b` holds. */
+/* Adds `b` as a column. */
 static void add_cell(struct page *p, const struct buf *b, size_t width)
 {
 	page_text(p, "  ");

@@ -17,7 +17,7 @@ struct met {
 	struct str name;
 	int64_t port;
 	int64_t counts[AUDIT_INVALID + 1];
-	int64_t open; /* of those that were allowed: without an end in the log */
+	int64_t open; /* how many of the allowed have no end in the log */
 	int64_t bytes_up, bytes_down;
 	struct str first, last; /* times */
 	struct str programs[PROGRAMS_SHOWN];
@@ -37,7 +37,7 @@ struct summary {
 
 /* ---- Adding up ------------------------------------------------------------------------ */
 
-/* Only what is shown. */
+/* Copies what the summary shows. */
 static int keep_entry(struct arena *a, struct summary *s, const struct audit_entry *x,
 		      struct err *e)
 {
@@ -66,7 +66,7 @@ static int order_entries(const void *context, uint32_t a, uint32_t b)
 	return (entries[a].port > entries[b].port) - (entries[a].port < entries[b].port);
 }
 
-/* The numbers are what the file says, so they may be any. */
+/* The numbers come from a file, so the sum may overflow. */
 static void add_number(int64_t *sum, int64_t n)
 {
 	*sum = n > INT64_MAX - *sum ? INT64_MAX : *sum + n;
@@ -105,7 +105,7 @@ static void add_refused(struct met *h, const struct audit_entry *x)
 
 static void add_to(struct met *h, const struct audit_entry *x)
 {
-	/* What is open comes only without its end, which would count it. */
+	/* An entry of a start is here only if the log has no entry of the end. */
 	add_number(&h->counts[x->decision], x->is_open ? 1 : x->count);
 	add_number(&h->open, x->is_open);
 	add_number(&h->bytes_up, x->bytes_up);
@@ -126,7 +126,7 @@ static int64_t bytes_of(const struct met *h)
 	return sum;
 }
 
-/* What was talked to most comes first; of what was not talked to, what was refused most. */
+/* Hosts with the most bytes first, then those with the most denials. */
 static int order_hosts(const void *context, uint32_t a, uint32_t b)
 {
 	const struct met *hosts = context;
@@ -232,8 +232,8 @@ static void add_refusals(struct page *p, const struct met *h)
 static void add_open(struct page *p, const struct met *h)
 {
 	if (h->open)
-		page_printf(p, "    %lld open: the log has no end of %s\n", (long long)h->open,
-			    h->open == 1 ? "it" : "them");
+		page_printf(p, "    %lld open: the log does not say how %s ended\n",
+			    (long long)h->open, h->open == 1 ? "it" : "them");
 }
 
 static void add_host(struct page *p, const struct met *h)
@@ -260,7 +260,7 @@ static void print_text(struct page *p, const void *data)
 	const struct summary *s = data;
 
 	if (s->hosts.count == 0) {
-		page_text(p, p->is_brief ? "" : "nothing: no entry of the log is of that kind\n");
+		page_text(p, p->is_brief ? "" : "no matching entries\n");
 		return;
 	}
 	if (!p->is_brief) {

@@ -49,7 +49,7 @@ def the_default_log_is_in_the_state_directory(w: World):
     assert "other.test" in w.ok("audit", str(other)).out
     assert "TIME" not in w.ok("audit", "-q").out
     write_log(w, entry(**{**DENIED, "reason": "tunnel", "rule": 'mode = "limited"'}))
-    assert 'tunnel: what is inside can\'t be seen, by mode = "limited"\n' in w.ok("audit").out
+    assert 'tunnel: the proxy can\'t see what is inside, by mode = "limited"\n' in w.ok("audit").out
 
 
 @case
@@ -97,7 +97,7 @@ def a_run_that_is_not_there_is_said_and_status_1(w: World):
     write_log(w, entry(run="a"), entry(run="b"))
     for options in ([], ["--summary"], ["--denied"], ["-q"], ["--json"], ["--json", "--summary"]):
         result = w.run("audit", "--run", "typo", *options, check=1)
-        assert result.err.startswith("cordon: error: no entry of the log is of a run 'typo'"), repr(result)
+        assert result.err.startswith("cordon: error: the log has no entry of a run 'typo'"), repr(result)
         assert (result.json["error"]["code"] == "notfound") if "--json" in options else not result.out, repr(result)
         w.ok("audit", "--run", "a", *options)
     assert "nothing" in w.ok("audit", "--summary", "--run", "a", "--denied").out
@@ -171,7 +171,7 @@ def what_has_two_lines_is_one_entry(w: World):
     assert (found["entries"], found["total"]["allowed"], found["total"]["open"]) == (3, 3, 1), found
     assert [(h["host"], h["allowed"], h["open"]) for h in found["hosts"]] == [("example.com", 2, 0), ("cut.test", 1, 1)]
     text = w.ok("audit", "--summary").out
-    assert re.search(r"^cut\.test:443 +1 +0 +0 +0 B +0 B  curl\n    1 open: the log has no end of it$", text, re.MULTILINE)
+    assert re.search(r"^cut\.test:443 +1 +0 +0 +0 B +0 B  curl\n    1 open: the log does not say how it ended$", text, re.MULTILINE)
     # A refusal at the end is the end, and the open line is in a file that was rotated.
     log.with_name(f"{log.name}.1").write_text(lasts)
     write_log(w, entry(**{**DENIED, "run": "a", "connection": 1, "open": False}))
@@ -194,7 +194,7 @@ def broken_lines_are_counted_and_named(w: World):
     found = w.ok("audit")
     assert "after.test" in found.out and "last.test" in found.out
     assert len(found.out.splitlines()) == 4, found.out
-    assert re.search(r"7 lines of the log are no entries and left out; the first is .*:2: ", found.err)
+    assert re.search(r"7 lines of the log are not entries and left out; the first is .*:2: ", found.err)
     assert found.err.count("\n") == 1 and "\x1b" not in found.err
     assert w.ok("audit", "-q").err == ""
     assert w.ok("audit", "--summary", "--json").json["broken"] == 7

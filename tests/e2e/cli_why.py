@@ -77,7 +77,7 @@ def a_refusal_names_the_question_with_the_options_of_its_run(w: World):
     ):
         said = run(w, *options, "--", str(tool))
         assert said.status == 126, said
-        line = said.err.strip().split("which rule does: ")[1]
+        line = said.err.strip().split("to see which rule: ")[1]
         shell = ["sh", "-c", line.replace("cordon ", "\"$0\" ", 1) + " --json", PROGRAM]
         done = subprocess.run(shell, cwd=w.repo, env=w.env, capture_output=True, text=True, check=False)
         assert done.returncode == 1, done

@@ -201,7 +201,7 @@ TEST(a_glob_is_taken_out_where_no_entry_can_win)
 	CHECK_INT(f.edits[0].line, 5);
 	CHECK_STR(f.edits[0].value.p, "");
 	CHECK_STR(f.text.p,
-		  "take out \"/repo/**/.env\" (for all that it stands for) at user.toml:5");
+		  "take out \"/repo/**/.env\" (which covers more than this) at user.toml:5");
 	f = suggest_path(&w, "/repo/.env", ACCESS_WRITE);
 	REQUIRE(f.is_possible);
 	CHECK_INT(f.edit_count, 2);
@@ -254,7 +254,7 @@ TEST(entry_that_was_left_out_is_named)
 	CHECK_INT(f.edit_count, 0);
 	CHECK_STR(f.needs_path.p, "/srv/b");
 	CHECK_STR(f.text.p, "create it first (mkdir -p /srv/b); \"/srv/b\" = \"write\" "
-			    "(user.toml:6) is left out until then");
+			    "(user.toml:6) has no effect until then");
 	f = suggest_path(&w, "/srv/bb", ACCESS_WRITE);
 	REQUIRE(f.is_possible && f.edit_count == 1);
 	CHECK_STR(f.needs_path.p, "/srv/bb");
@@ -282,12 +282,12 @@ TEST(own_files_and_ceilings_are_out_of_reach)
 	f = suggest_path(&w, "/usr/x", ACCESS_WRITE);
 	CHECK(!f.is_possible);
 	CHECK_STR(f.why_not.p,
-		  "requirements.toml:2 is a ceiling that only the administrator of this "
+		  "requirements.toml:2 is a requirement that only the administrator of this "
 		  "machine can raise");
 	f = suggest_host(&w, "a.com", DECISION_ALLOW);
 	CHECK(!f.is_possible);
 	CHECK_STR(f.why_not.p,
-		  "requirements.toml:4 is a ceiling that only the administrator of this "
+		  "requirements.toml:4 is a requirement that only the administrator of this "
 		  "machine can raise");
 }
 
@@ -327,12 +327,12 @@ TEST(trusted_projects_are_not_edited)
 	/* Where the project's line wins, changing it would end the trust. */
 	f = suggest_path(&w, "/repo/docs/x", ACCESS_WRITE);
 	CHECK(!f.is_possible);
-	CHECK_STR(f.why_not.p, "project.toml:3, of a trusted project, decides here, and your "
-			       "configuration does not win over it; change it there, and trust the "
-			       "changed file anew");
+	CHECK_STR(f.why_not.p, "project.toml:3, in a trusted project's file, decides, and your "
+			       "configuration can't override it; change that line, and trust the "
+			       "changed file again");
 	f = suggest_host(&w, "a.com", DECISION_ALLOW);
 	CHECK(!f.is_possible);
-	CHECK(str_has_prefix(f.why_not, STR("project.toml:5, of a trusted project, ")));
+	CHECK(str_has_prefix(f.why_not, STR("project.toml:5, in a trusted project's file, ")));
 }
 
 TEST(each_layer_in_the_way_gets_an_edit)

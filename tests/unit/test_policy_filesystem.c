@@ -214,7 +214,7 @@ static bool warns_of(const char *entry, const char *part)
 TEST(a_glob_that_matches_less_than_it_seems_to_is_warned_of)
 {
 	CHECK(warns_of("':workspace_roots' = { '**.key' = 'deny' }",
-		       "in '**.key' the '**' is a mere '*': it counts only as a whole component; "
+		       "in '**.key' the '**' means '*': it is special only as a whole component; "
 		       "did you mean \"**/*.key\"?"));
 	CHECK(warns_of("'/a/**.key' = 'deny'", "did you mean \"/a/**/*.key\"?"));
 	CHECK(warns_of("'/a/x**' = 'deny'", "did you mean \"/a/x/**\"?"));
