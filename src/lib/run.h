@@ -5,7 +5,7 @@
  *	run_options.c	a request and the defaults of a handle -> what is asked for
  *	shell.c		the shell of cordon-sh
  *	ports.c		--publish and --host-port
- *	voice.c		what the caller is told meanwhile
+ *	callbacks.c	calls the functions of the caller, keeps the warnings
  *	run.c		start, poll, wait
  *	result.c	what came of it
  *	request_argv.c	the same request as a command line
@@ -75,7 +75,7 @@ int asked_network(struct arena *a, const struct cordon_run_options *run,
 		  const cordon_policy *policy, struct session_request *out, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* ---- voice.c ----------------------------------------------------------------------------- */
+/* ---- callbacks.c ----------------------------------------------------------------------------- */
 
 /* Tells the caller what there is to tell, and keeps the warnings. */
 struct voice {
