@@ -88,12 +88,13 @@ const char *cordon_result_backend(const cordon_result *result)
 
 uint64_t cordon_result_warning_count(const cordon_result *result)
 {
-	return result->voice.warnings.count;
+	return result->callbacks.warnings.count;
 }
 
 const char *cordon_result_warning(const cordon_result *result, uint64_t index)
 {
-	return index < result->voice.warnings.count ? result->voice.warnings.items[index].p : NULL;
+	return index < result->callbacks.warnings.count ? result->callbacks.warnings.items[index].p
+							: NULL;
 }
 
 uint64_t cordon_result_denial_count(const cordon_result *result)

@@ -19,14 +19,14 @@ static int start(cordon_result *r, struct asked *asked, struct err *e)
 	/* The caller's words are gone when this returns, and are still to be spoken of. */
 	if (copy_words(&r->arena, asked->run.command, &r->argv, e) < 0)
 		return err_result(e);
-	r->policy = voice_load(&r->voice, &r->arena, asked, false, e);
+	r->policy = callbacks_load(&r->callbacks, &r->arena, asked, false, e);
 	if (!r->policy || asked_session(&r->arena, asked, r->policy, &in, e) < 0)
 		return err_result(e);
 	in.argv = r->argv;
 	if (asked_shell(&r->arena, asked, r->policy, &in, e) < 0)
 		return err_result(e);
 	r->argv = in.argv;
-	voice_attach(&r->voice, &in);
+	callbacks_attach(&r->callbacks, &in);
 	return session_start(&r->arena, &in, &r->session, e);
 }
 
@@ -77,8 +77,8 @@ static int step(cordon_run_handle *run, int timeout_ms, struct err *e)
 
 	if (status > 0) {
 		run->is_over = true;
-		if (r->voice.run.on_done)
-			r->voice.run.on_done(r->voice.run.run_user, r);
+		if (r->callbacks.run.on_done)
+			r->callbacks.run.on_done(r->callbacks.run.run_user, r);
 	}
 	return status;
 }

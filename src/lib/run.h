@@ -78,7 +78,7 @@ int asked_network(struct arena *a, const struct cordon_run_options *run,
 /* ---- callbacks.c ----------------------------------------------------------------------------- */
 
 /* Tells the caller what there is to tell, and keeps the warnings. */
-struct voice {
+struct callbacks {
 	struct arena *a;
 	VEC(struct str) warnings;
 	cordon_warning_fn *on_warning;
@@ -88,12 +88,12 @@ struct voice {
 	struct cordon_run_options run; /* for its callbacks; the rest of it is borrowed and gone */
 };
 
-/* Loads the policy that is asked for; its warnings go through `voice`, which is set up here. */
-cordon_policy *voice_load(struct voice *voice, struct arena *a, struct asked *asked,
-			  bool is_rehearsal, struct err *e) MUST_CHECK NONNULL;
+/* Loads the policy that is asked for; its warnings go through `callbacks`, which is set up here. */
+cordon_policy *callbacks_load(struct callbacks *callbacks, struct arena *a, struct asked *asked,
+			      bool is_rehearsal, struct err *e) MUST_CHECK NONNULL;
 
 /* Makes the session speak through it. */
-void voice_attach(struct voice *voice, struct session_request *in) NONNULL;
+void callbacks_attach(struct callbacks *callbacks, struct session_request *in) NONNULL;
 
 /* ---- result.c ---------------------------------------------------------------------------- */
 
@@ -102,7 +102,7 @@ struct cordon_result {
 	cordon_policy *policy;
 	struct session *session; /* over; holds the outcome */
 	const char *const *argv;
-	struct voice voice;
+	struct callbacks callbacks;
 	cordon_report *report; /* NULL until it is asked for */
 };
 

@@ -162,17 +162,17 @@ static int check_platform(const char *platform, struct err *e)
 		utf8_show(str_of(platform), shown, sizeof(shown)));
 }
 
-static int find_wish(const char *sandbox, enum sandbox_wish *out, struct err *e)
+static int find_sandbox_mode(const char *sandbox, enum sandbox_mode *out, struct err *e)
 {
 	char shown[64];
 
-	*out = WISH_AUTO;
+	*out = SANDBOX_AUTO;
 	if (!sandbox || strcmp(sandbox, "auto") == 0)
 		return 0;
 	if (strcmp(sandbox, "require") == 0)
-		*out = WISH_REQUIRE;
+		*out = SANDBOX_REQUIRE;
 	else if (strcmp(sandbox, "forbid") == 0)
-		*out = WISH_FORBID;
+		*out = SANDBOX_FORBID;
 	else
 		return FAIL(e, ERR_ARGUMENT, "--sandbox must be auto, require or forbid, not '%s'",
 			    utf8_show(str_of(sandbox), shown, sizeof(shown)));
@@ -239,7 +239,8 @@ int asked_session(struct arena *a, const struct asked *asked, const cordon_polic
 		return err_result(e);
 	/* The options that a loaded policy was made from are not known. */
 	in.has_options = words.failed == ERR_OK && !run->policy;
-	if (check_platform(run->platform, e) < 0 || find_wish(run->sandbox, &in.wish, e) < 0 ||
+	if (check_platform(run->platform, e) < 0 ||
+	    find_sandbox_mode(run->sandbox, &in.sandbox_mode, e) < 0 ||
 	    find_accepted(run->accept_missing, &in.accepted, e) < 0 ||
 	    asked_network(a, run, policy, &in, e) < 0)
 		return err_result(e);

@@ -9,7 +9,7 @@
 struct rehearsed {
 	const cordon_policy *policy; /* the report keeps it */
 	const char *const *argv;
-	struct voice voice;
+	struct callbacks callbacks;
 	struct rehearsal rehearsal;
 	struct session_request in; /* its ports */
 	struct str audit_file;	   /* "" when nothing would be logged */
@@ -143,7 +143,7 @@ static void print_json(struct json_writer *w, const void *data)
 		json_add_str(w, str_of(x->rehearsal.programs[i]));
 	json_end_array(w);
 	json_strs(w, "steps", x->steps.items, x->steps.count);
-	json_strs(w, "warnings", x->voice.warnings.items, x->voice.warnings.count);
+	json_strs(w, "warnings", x->callbacks.warnings.items, x->callbacks.warnings.count);
 	json_end_object(w);
 }
 
@@ -203,7 +203,7 @@ static int rehearse(cordon_report *report, struct asked *asked, struct err *e)
 
 	if (!x || copy_words(a, asked->run.command, &x->argv, e) < 0)
 		return err_result(e);
-	report->policy = voice_load(&x->voice, a, asked, true, e);
+	report->policy = callbacks_load(&x->callbacks, a, asked, true, e);
 	if (!report->policy || asked_session(a, asked, report->policy, &x->in, e) < 0)
 		return err_result(e);
 	x->policy = report->policy;
@@ -211,7 +211,7 @@ static int rehearse(cordon_report *report, struct asked *asked, struct err *e)
 	if (asked_shell(a, asked, report->policy, &x->in, e) < 0)
 		return err_result(e);
 	x->argv = x->in.argv;
-	voice_attach(&x->voice, &x->in);
+	callbacks_attach(&x->callbacks, &x->in);
 	x->rehearsal.steps = (struct buf)BUF_INIT(REPORT_MAX_BYTES);
 	status = session_rehearse(a, &x->in, &x->rehearsal, e);
 	if (status == 0)

@@ -262,11 +262,11 @@ void run_print_text(struct page *p, const void *data)
 	print_denials(p, &o->denials);
 	print_names(p, &o->names);
 	print_git(p, &o->git);
-	if (r->voice.warnings.count)
+	if (r->callbacks.warnings.count)
 		title(p, "warnings");
-	for (size_t i = 0; i < r->voice.warnings.count; i++) {
+	for (size_t i = 0; i < r->callbacks.warnings.count; i++) {
 		page_text(p, "  ");
-		page_str(p, r->voice.warnings.items[i]);
+		page_str(p, r->callbacks.warnings.items[i]);
 		page_line(p);
 	}
 }
@@ -566,6 +566,6 @@ void run_print_json(struct json_writer *w, const void *data)
 	json_denials(w, r->policy, &o->denials);
 	json_names(w, &o->names);
 	json_git(w, o);
-	json_strs(w, "warnings", r->voice.warnings.items, r->voice.warnings.count);
+	json_strs(w, "warnings", r->callbacks.warnings.items, r->callbacks.warnings.count);
 	json_end_object(w);
 }

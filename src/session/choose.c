@@ -14,7 +14,7 @@ static const char *find_no_sandbox(const struct session_request *in)
 {
 	if (in->plan->is_unsandboxed)
 		return "the profile ':danger-full-access' has none";
-	if (in->wish == WISH_FORBID)
+	if (in->sandbox_mode == SANDBOX_FORBID)
 		return "--sandbox forbid";
 	if (in->backend && strcmp(in->backend, backend_none.name) == 0)
 		return "--backend none";
@@ -25,7 +25,7 @@ static int check_wishes(const struct session_request *in, const char *reason, st
 {
 	bool asks_none = in->backend && strcmp(in->backend, "none") == 0;
 
-	if (in->wish == WISH_FORBID && in->backend && !asks_none)
+	if (in->sandbox_mode == SANDBOX_FORBID && in->backend && !asks_none)
 		return FAIL_CAUSE(e, CAUSE_OPTION_CONFLICT,
 				  "--sandbox forbid and --backend %s contradict each other",
 				  in->backend);
@@ -35,7 +35,7 @@ static int check_wishes(const struct session_request *in, const char *reason, st
 				 "%s has no effect",
 				 in->backend);
 		err_add_line(e, "choose another profile");
-	} else if (reason && in->wish == WISH_REQUIRE) {
+	} else if (reason && in->sandbox_mode == SANDBOX_REQUIRE) {
 		(void)FAIL_CAUSE(e, CAUSE_SANDBOX_REQUIRED,
 				 "--sandbox require, but there would be no sandbox (%s)", reason);
 		err_add_line(e, "choose another profile or backend");
@@ -61,7 +61,7 @@ static int find_accepted(const struct session_request *in, guarantee_set *out, s
 	const struct settings *settings = &in->plan->policy->settings;
 
 	*out = in->accepted;
-	if (in->wish == WISH_REQUIRE) {
+	if (in->sandbox_mode == SANDBOX_REQUIRE) {
 		if (in->accepted)
 			return FAIL_CAUSE(
 				e, CAUSE_OPTION_CONFLICT,
@@ -88,7 +88,8 @@ static bool passes_through(const struct session_request *in)
 {
 	const struct settings *settings = &in->plan->policy->settings;
 
-	return !in->needs_sandbox && !backends[0] && !in->backend && in->wish == WISH_AUTO &&
+	return !in->needs_sandbox && !backends[0] && !in->backend &&
+	       in->sandbox_mode == SANDBOX_AUTO &&
 	       settings->unavailable == UNAVAILABLE_PASSTHROUGH && (settings->allow & ALLOW_NONE);
 }
 
@@ -157,7 +158,7 @@ int choose_begin(struct arena *a, const struct session_request *in, struct choic
 	    backend_begin(a, in->plan, &in->plan->policy->settings.linux_backends, in->backend,
 			  accepted, &out->search, e) < 0)
 		return err_result(e);
-	if (in->wish == WISH_REQUIRE)
+	if (in->sandbox_mode == SANDBOX_REQUIRE)
 		out->search.accepts_no_more = "--sandbox require";
 	else if (!(in->plan->policy->settings.allow & ALLOW_ACCEPT_MISSING))
 		out->search.accepts_no_more = "the requirements of this host";

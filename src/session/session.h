@@ -124,7 +124,7 @@ struct publication {
 };
 enum { SESSION_MAX_PORTS = LAUNCH_MAX_HOST_PORTS };
 
-enum sandbox_wish { WISH_AUTO, WISH_REQUIRE, WISH_FORBID };
+enum sandbox_mode { SANDBOX_AUTO, SANDBOX_REQUIRE, SANDBOX_FORBID };
 
 /* Everything is borrowed until the outcome is there. */
 struct session_request {
@@ -144,7 +144,7 @@ struct session_request {
 	const char *const *more_environment; /* may be NULL */
 
 	const char *backend; /* forced, or NULL */
-	enum sandbox_wish wish;
+	enum sandbox_mode sandbox_mode;
 	bool needs_sandbox;	/* whatever else says that there is to be none */
 	guarantee_set accepted; /* by the call; the configuration's count as well */
 
