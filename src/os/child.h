@@ -80,6 +80,12 @@ bool os_close_all_but(const int *kept, size_t count) NONNULL;
  */
 bool os_await_parent(int channel, int parent);
 
+/*
+ * Waits, at most `timeout_ms`, until the channel to a child can be read. False: the child has ended
+ * and there is nothing left to read.
+ */
+bool os_await_child(int channel, int pidfd, int timeout_ms);
+
 /* Does nothing if the process has already ended. */
 void os_kill(int pidfd, int number);
 void os_end(int pidfd); /* the process can't catch or ignore it */

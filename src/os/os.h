@@ -140,6 +140,18 @@ int os_program_path(struct arena *a, struct str *out, struct err *e) MUST_CHECK 
 /* A small file of the kernel's, cut at the room there is, NUL behind it; its length or -errno. */
 ssize_t os_read_small(const char *path, char *out, size_t room) NONNULL;
 
+/* Whether a filter refuses some system calls of this process. */
+bool os_is_filtered(void);
+
+/* The release of the kernel ("6.1.0-44-amd64"), in `room`; "" when it is not known. */
+struct str os_kernel_release(char *room, size_t size) NONNULL;
+
+/* The path without links of what exists. False: it does not, or can't be reached. */
+bool os_real_path(const char *path, char out[PATH_MAX_BYTES]) NONNULL;
+
+/* Whether it is a regular file that this process may execute. */
+bool os_is_executable(const char *path) NONNULL;
+
 /* The parent of a process as /proc has it; 0 when it can't be told. */
 pid_t os_parent_of(pid_t pid);
 

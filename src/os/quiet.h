@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing without signals. A pipe that nobody reads any more brings SIGPIPE, a file that would
- * get larger than `ulimit -f` allows SIGXFSZ, and both end a process that has not asked for
- * them, here somebody else's. Between the two calls the error of write() is all there is.
+ * Writing without signals. Writing to a pipe that nobody reads raises SIGPIPE, and writing beyond
+ * `ulimit -f` raises SIGXFSZ. Both would kill the host program unless it handles them. Between the
+ * two calls a failed write() only returns its error.
  */
 #pragma once
 
-#include <signal.h>
+#include <stdalign.h>
 
 #include "base/macros.h"
 
 struct os_quiet {
-	sigset_t before;  /* what this thread blocked */
-	sigset_t pending; /* and what had come already */
+	alignas(8) unsigned char before[128];  /* the signals that this thread blocked */
+	alignas(8) unsigned char pending[128]; /* and those that were pending already */
 };
 
 void os_quiet_begin(struct os_quiet *quiet) NONNULL;
 
-/* What came meanwhile is forgotten; errno stays as it is. */
+/* Discards the signals that were raised meanwhile; errno stays as it is. */
 void os_quiet_end(const struct os_quiet *quiet) NONNULL;

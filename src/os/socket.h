@@ -59,8 +59,8 @@ ssize_t socket_send_parts(int fd, const struct socket_part *parts, size_t count)
 /* Says that nothing more will be sent. */
 int socket_shut_down(int fd);
 
-/* Waits, at most `timeout_ms`, until it can be written to or read from. */
-void socket_wait(int fd, bool for_writing, int timeout_ms);
+/* Waits, at most `timeout_ms`, until it can be written to or read from. False: it can't. */
+bool socket_wait(int fd, bool for_writing, int timeout_ms);
 
 /* ---- Options --------------------------------------------------------------------------- */
 

@@ -22,6 +22,12 @@ static inline bool os_is_since(struct timespec t, struct timespec start)
 	return t.tv_sec > start.tv_sec || (t.tv_sec == start.tv_sec && t.tv_nsec >= start.tv_nsec);
 }
 
+/* The time by which os_is_since() tells what was changed from now on. */
+void os_take_start(struct timespec *out) NONNULL;
+
+/* os_look_stamp() of an absolute path. */
+bool os_look_stamp_of(const char *path, struct stamp *out) NONNULL;
+
 /*
  * What lies at `path` below `directory`, links at its end not followed, or `directory` itself when that
  * is "". False: not there.

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* P16, P17, P21, P22: which backend, with which losses, in which environment. */
 #include <errno.h>
-#include <sys/prctl.h>
-#include <sys/utsname.h>
 
 #include "os/around.h"
 #include "os/os.h"
@@ -101,7 +99,7 @@ static int refuse_nesting(struct err *e)
 {
 	const char *mark = os_environment_find(os_environment(), "CORDON_SANDBOX");
 
-	if (!mark || strcmp(mark, "none") == 0 || prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 2)
+	if (!mark || strcmp(mark, "none") == 0 || !os_is_filtered())
 		return 0;
 	(void)FAIL_CAUSE(e, CAUSE_INSIDE_CORDON,
 			 "this process already runs in a Cordon sandbox, and can't make another");
@@ -110,23 +108,12 @@ static int refuse_nesting(struct err *e)
 	return err_result(e);
 }
 
-/*
- * SECURITY: WSL1 accepts many calls without enforcing them. A personality can make uname() report
- * 2.6 on any kernel; the file in /proc is slower to read, but always reports the true release.
- */
+/* SECURITY: WSL1 accepts many calls without enforcing them. */
 static int refuse_wsl1(struct err *e)
 {
 	char text[256];
-	struct utsname system;
-	struct str release = STR_EMPTY;
+	struct str release = os_kernel_release(text, sizeof(text));
 
-	if (uname(&system) == 0)
-		release = str_of(system.release);
-	if (!release.len || str_has_prefix(release, STR("2.6."))) {
-		ssize_t n = os_read_small("/proc/sys/kernel/osrelease", text, sizeof(text));
-
-		release = (struct str){ text, n > 0 ? (size_t)n : 0 };
-	}
 	if (!backend_is_wsl1(release))
 		return 0;
 	(void)FAIL_CAUSE(e, CAUSE_WSL1, "this is WSL1, which can't enforce a sandbox");

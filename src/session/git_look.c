@@ -8,8 +8,6 @@
  * no link is followed, nothing is run.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/path.h"
 #include "os/loop.h"
@@ -313,7 +311,7 @@ static bool is_remembered(const struct look *l, struct str dir, struct host_list
 {
 	struct stamp now;
 
-	return host_recall(l->plan->host, dir, out) && os_look_stamp(AT_FDCWD, dir.p, &now) &&
+	return host_recall(l->plan->host, dir, out) && os_look_stamp_of(dir.p, &now) &&
 	       stamp_eq(&out->stamp, &now);
 }
 

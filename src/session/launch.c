@@ -3,28 +3,26 @@
  * From what was chosen to a command that runs, or waits to: its streams, the terminal, what is
  * held on the host, and the backend, or the next one when this host does not let it.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <unistd.h>
-
+#include "os/fd.h"
+#include "os/streams.h"
+#include "os/times.h"
 #include "session/run.h"
 
-/* What the caller has closed is /dev/null, lest another file get its number. */
+/* A stream that the caller has closed becomes /dev/null, so that no other file gets its number. */
 int launch_find_stdio(struct session *s, struct err *e)
 {
 	bool is_closed[3];
 
-	/* Before any is opened here, which may get such a number. */
+	/* Checked before anything is opened, which could get such a number. */
 	for (int i = 0; i < 3; i++)
-		is_closed[i] = fcntl(i, F_GETFD) < 0;
+		is_closed[i] = !os_is_open(i);
 	for (int i = 0; i < 3; i++) {
 		s->stdio[i] = i;
 		if (!is_closed[i] && !(i == 0 && s->in.has_no_stdin))
 			continue;
-		s->stdio[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
+		s->stdio[i] = os_open_null();
 		if (s->stdio[i] < 0)
-			return FAIL_SYS(e, errno, "can't open /dev/null");
+			return FAIL_SYS(e, -s->stdio[i], "can't open /dev/null");
 		s->owns_stdio[i] = true;
 	}
 	return 0;
@@ -42,8 +40,8 @@ int launch_start_outputs(struct session *s, struct err *e)
 				 e) < 0)
 			return err_result(e);
 		if (s->owns_stdio[i + 1]) {
-			close(s->stdio[i + 1]);
-			/* The caller has closed it: its number is soon that of something else. */
+			fd_done(&s->stdio[i + 1]);
+			/* The caller has closed it, so its number may soon be another file. */
 			s->outputs[i].mirror.fd = -1;
 		}
 		s->stdio[i + 1] = write_end;
@@ -56,7 +54,7 @@ void launch_close_stdio(struct session *s)
 {
 	for (int i = 0; i < 3; i++) {
 		if (s->owns_stdio[i])
-			close(s->stdio[i]);
+			fd_done(&s->stdio[i]);
 		s->owns_stdio[i] = false;
 	}
 }
@@ -79,26 +77,12 @@ static int trace_steps(const struct session *s, const struct launch *launch, str
 	return 0;
 }
 
-/*
- * Beside the command in a pipeline there may be another that wants the terminal, like
- * a pager. Then the command gets it when it asks, that is when it is stopped for it;
- * unless nothing can be stopped, as in a command substitution of bash.
- */
-static bool gets_terminal_at_once(const struct session *s)
-{
-	struct sigaction ttin;
-
-	return terminal_is_ours(&s->terminal) &&
-	       (isatty(s->stdio[1]) ||
-		(sigaction(SIGTTIN, NULL, &ttin) == 0 && ttin.sa_handler == SIG_IGN));
-}
-
 void launch_find_terminal(struct session *s)
 {
 	if (!s->in.is_foreground)
 		return;
 	terminal_find(&s->terminal);
-	if (!gets_terminal_at_once(s))
+	if (!terminal_is_given_at_once(&s->terminal, s->stdio[1]))
 		return;
 	terminal_will_give(&s->terminal);
 	s->outcome.had_terminal = true;
@@ -150,13 +134,13 @@ static int launch_command(struct session *s, guarantee_set *lost, struct err *e)
 		launch.stdio[i] = s->stdio[i];
 	if (s->in.is_foreground) {
 		launch.terminal_path = s->terminal.path[0] ? s->terminal.path : NULL;
-		/* What is typed while directories are searched is for this process. */
+		/* Until the directories are searched, this process reads what is typed. */
 		if (s->terminal.was_given && !launch.waits)
 			launch.terminal = s->terminal.fd;
 	}
 	if (trace_steps(s, &launch, e) < 0)
 		return err_result(e);
-	(void)clock_gettime(CLOCK_REALTIME_COARSE, &s->outcome.started);
+	os_take_start(&s->outcome.started);
 	s->started_ms = loop_now();
 	s->outcome.denials.started_ms = s->started_ms;
 	return supervisor_launch(s->supervisor, s->outcome.backend, &launch, lost, e);

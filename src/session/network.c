@@ -3,13 +3,10 @@
 #include "session/network.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "audit/audit.h"
 #include "base/utf8.h"
+#include "os/child.h"
 #include "os/fd.h"
 #include "os/socket.h"
 #include "proxy/decide.h"
@@ -167,7 +164,7 @@ static int hear(struct session *s, struct err *e)
 static void close_stock(struct socket_stock *stock)
 {
 	for (size_t i = 0; stock->is_here && i < stock->count; i++)
-		close(stock->fds[i]);
+		fd_done(&stock->fds[i]);
 	*stock = (struct socket_stock){ .is_wanted = stock->is_wanted };
 }
 
@@ -208,7 +205,7 @@ int network_take_sockets(void *user, int family, const int *fds, size_t count, s
 	if (!stock->is_asked || stock->is_here || count > COUNT_OF(stock->fds) ||
 	    s->network.proxy.pid == 0) {
 		for (size_t i = 0; i < count; i++)
-			close(fds[i]);
+			fd_done(&fds[i]);
 		return FAIL(e, ERR_INTERNAL, "the sandbox gives sockets that it was not asked for");
 	}
 	stock->is_asked = false;
@@ -237,10 +234,9 @@ static int give(void *user, enum proxy_role role, uint16_t port, int fd, struct 
 {
 	const struct session *s = user;
 	const struct proxy_order order = { .kind = PROXY_TAKE, .role = role, .port = port };
-	struct pollfd room = { .fd = s->network.proxy.channel, .events = POLLOUT };
 	int status = proxy_send(&s->network.proxy, &order, &fd, 1);
 
-	while (status == -EAGAIN && poll(&room, 1, READY_MS) > 0)
+	while (status == -EAGAIN && socket_wait(s->network.proxy.channel, true, READY_MS))
 		status = proxy_send(&s->network.proxy, &order, &fd, 1);
 	return status < 0 ? fail_to_give(s, -status, e) : 0;
 }
@@ -294,7 +290,7 @@ static int publish_all(struct session *s, struct err *e)
 static void close_published(struct network *n)
 {
 	while (n->published_count)
-		close(n->published[--n->published_count]);
+		fd_done(&n->published[--n->published_count]);
 }
 
 /* ---- Beginning ------------------------------------------------------------------------------ */
@@ -378,8 +374,6 @@ static int await_ready(struct session *s, struct err *e)
 	uint64_t until = loop_now() + READY_MS;
 
 	for (;;) {
-		struct pollfd fds[] = { { .fd = n->proxy.channel, .events = POLLIN },
-					{ .fd = n->proxy.pidfd, .events = POLLIN } };
 		uint64_t now = loop_now();
 
 		if (hear(s, e) < 0)
@@ -388,8 +382,7 @@ static int await_ready(struct session *s, struct err *e)
 			return 0;
 		if (now >= until)
 			return FAIL_SYS(e, ETIMEDOUT, "the proxy did not get ready");
-		if (poll(fds, COUNT_OF(fds), (int)(until - now)) > 0 && fds[1].revents &&
-		    !fds[0].revents)
+		if (!os_await_child(n->proxy.channel, n->proxy.pidfd, (int)(until - now)))
 			return is_lost(e);
 	}
 }

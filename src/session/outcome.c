@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The result of a run (P23, P24), and the warnings at its end. */
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/path.h"
 #include "base/shell.h"
 #include "base/utf8.h"
+#include "os/os.h"
+#include "os/signals.h"
 #include "policy/metadata.h"
 #include "session/run.h"
 
@@ -64,7 +62,7 @@ static bool find_place(const struct session *s, const char *program, char real[P
 	int n = snprintf(path, sizeof(path), "%s%s%s", is_absolute ? "" : s->in.directory,
 			 is_absolute || !s->in.directory[1] ? "" : "/", program);
 
-	return n > 0 && (size_t)n < sizeof(path) && realpath(path, real);
+	return n > 0 && (size_t)n < sizeof(path) && os_real_path(path, real);
 }
 
 /* The first of the files that were tried that exists outside the sandbox; or NULL. */
@@ -98,13 +96,6 @@ static const char *find_program(const struct session *s, uint32_t index)
 	return s->in.argv[0];
 }
 
-static bool is_file(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 /* Adds the 'cordon why' command that shows which rule denies it, with this run's options. */
 static void add_question(const struct session *s, const char *path, struct buf *out)
 {
@@ -136,7 +127,7 @@ static void word_unexecutable(const struct session *s, const struct command_fail
 	} else if (is_forbidden && why->is_closed)
 		(void)FAIL_SYS(said, why->os_error, "'%s' can be neither read nor executed%s",
 			       program, inside);
-	else if (is_forbidden && access(real, X_OK) == 0 && is_file(real))
+	else if (is_forbidden && os_is_executable(real))
 		(void)FAIL_SYS(said, why->os_error,
 			       "'%s' can't be executed%s, perhaps because its interpreter is "
 			       "missing",
@@ -182,16 +173,16 @@ static const char *find_limit(const struct session *s)
 
 	if (s->outcome.timed_out)
 		return limit_name(LIMIT_TIMEOUT);
-	if (s->outcome.signal == SIGXCPU && limits->value[LIMIT_CPU_TIME])
+	if (s->outcome.signal == os_signals.cpu_limit && limits->value[LIMIT_CPU_TIME])
 		return limit_name(LIMIT_CPU_TIME);
 	/* A second after SIGXCPU the kernel sends SIGKILL. */
-	if (s->outcome.signal == SIGKILL && !s->was_killed && limits->value[LIMIT_CPU_TIME] &&
-	    s->outcome.cpu_ms >= limits->value[LIMIT_CPU_TIME])
+	if (s->outcome.signal == os_signals.kill && !s->was_killed &&
+	    limits->value[LIMIT_CPU_TIME] && s->outcome.cpu_ms >= limits->value[LIMIT_CPU_TIME])
 		return limit_name(LIMIT_CPU_TIME);
-	if (s->outcome.signal == SIGKILL && !s->was_killed &&
+	if (s->outcome.signal == os_signals.kill && !s->was_killed &&
 	    supervisor_result(s->supervisor)->ran_out_of_memory && limits->value[LIMIT_MEMORY])
 		return limit_name(LIMIT_MEMORY);
-	if (s->outcome.signal == SIGXFSZ && limits->value[LIMIT_FILE_SIZE])
+	if (s->outcome.signal == os_signals.file_limit && limits->value[LIMIT_FILE_SIZE])
 		return limit_name(LIMIT_FILE_SIZE);
 	return NULL;
 }

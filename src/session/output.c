@@ -3,15 +3,10 @@
 #include "session/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
+#include "os/fd.h"
 #include "os/quiet.h"
-
-/* A pipe that can be written at all takes this much without waiting. */
-enum { WRITE_BYTES = 4096 };
+#include "os/streams.h"
 
 static bool is_read_on(const struct output *o)
 {
@@ -23,8 +18,7 @@ static void end_pipe(struct output *o)
 	if (o->in.fd < 0)
 		return;
 	loop_remove(o->loop, &o->in);
-	close(o->in.fd);
-	o->in.fd = -1;
+	fd_close(&o->in.fd);
 }
 
 static void drop_mirror(struct output *o)
@@ -39,20 +33,14 @@ static void drop_mirror(struct output *o)
 /* Without waiting: false when there is no room now. */
 static bool write_some(struct output *o, bool *is_broken)
 {
-	struct pollfd wait = { .fd = o->mirror.fd, .events = POLLOUT };
-	ssize_t n;
+	ssize_t n = os_write_some(o->mirror.fd, o->chunk + o->sent, o->length - o->sent);
 
-	/* Not by O_NONBLOCK: that is a property of the file, which others have open too. */
-	if (poll(&wait, 1, 0) == 0)
-		return false;
-	n = write(o->mirror.fd, o->chunk + o->sent,
-		  MIN_OF(o->length - o->sent, (size_t)WRITE_BYTES));
 	if (n >= 0)
 		o->sent += (size_t)n;
-	else if (errno == EAGAIN)
+	else if (n == -EAGAIN)
 		return false;
 	else
-		*is_broken = errno != EINTR;
+		*is_broken = n != -EINTR;
 	return !*is_broken;
 }
 
@@ -112,11 +100,9 @@ static ssize_t read_chunk(struct output *o)
 		room = MIN_OF(room, o->left);
 	if (room == 0)
 		return 0;
-	do
-		n = read(o->in.fd, o->chunk, room);
-	while (n < 0 && errno == EINTR);
+	n = os_read_output(o->in.fd, o->chunk, room);
 	if (n < 0)
-		return errno == EAGAIN && !o->is_over ? -1 : 0;
+		return n == -EAGAIN && !o->is_over ? -1 : 0;
 	if (o->is_over)
 		o->left -= (size_t)n;
 	return n;
@@ -175,7 +161,7 @@ int output_start(struct arena *a, struct output *o, struct loop *loop, int strea
 		 const struct session_request *request, struct captured *captured, int *write_end,
 		 struct err *e)
 {
-	int ends[2];
+	int r;
 
 	*o = (struct output){ .loop = loop,
 			      .request = request,
@@ -190,31 +176,27 @@ int output_start(struct arena *a, struct output *o, struct loop *loop, int strea
 	o->chunk = arena_alloc(a, OUTPUT_CHUNK_BYTES, e);
 	if (!o->chunk)
 		return err_result(e);
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return FAIL_SYS(e, errno, "can't make a pipe for the command's output");
-	o->in.fd = ends[0];
-	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0 || loop_add(loop, &o->in, LOOP_IN, e) < 0) {
-		close(ends[1]);
+	r = os_open_output(&o->in.fd, write_end);
+	if (r < 0)
+		return FAIL_SYS(e, -r, "can't make a pipe for the command's output");
+	if (loop_add(loop, &o->in, LOOP_IN, e) < 0) {
+		fd_close(write_end);
 		end_pipe(o);
-		return FAIL_SYS(e, errno, "can't read the command's output");
+		return err_wrap(e, "can't read the command's output");
 	}
-	*write_end = ends[1];
 	return 0;
 }
 
 void output_end(struct output *o)
 {
 	struct err ignored = ERR_INIT;
-	int waiting = 0;
 
 	if (o->in.fd < 0 || o->is_over)
 		return;
 	loop_remove(o->loop, &o->in);
-	if (ioctl(o->in.fd, FIONREAD, &waiting) < 0)
-		waiting = 0;
 	o->is_over = true;
-	o->left = (size_t)waiting;
-	/* What memory can't hold is lost; that the capture is cut is said. */
+	o->left = os_count_output(o->in.fd);
+	/* Without memory the rest is lost, and the capture is marked as truncated. */
 	if (take_rest(o, &ignored) < 0) {
 		if (o->captured)
 			o->captured->is_truncated = true;

@@ -15,8 +15,9 @@
  */
 #include "session/run.h"
 
-#include <signal.h>
 #include <stdlib.h>
+
+#include "os/signals.h"
 
 enum {
 	PATIENCE_MS = 2000, /* between the request to end and the kill */
@@ -53,9 +54,9 @@ static int clock_is_due(void *user, struct err *e)
 		return 0;
 	s->outcome.timed_out = true;
 	session_trace(&s->in, "the time limit is reached: the command is asked to end");
-	(void)supervisor_signal(s->supervisor, TO_GROUP, SIGTERM);
+	(void)supervisor_signal(s->supervisor, TO_GROUP, os_signals.terminate);
 	/* One that is stopped could not hear it. */
-	(void)supervisor_signal(s->supervisor, TO_GROUP, SIGCONT);
+	(void)supervisor_signal(s->supervisor, TO_GROUP, os_signals.resume);
 	return set_clock(s, PATIENCE_MS, e);
 }
 
@@ -120,7 +121,7 @@ static int go_on(void *user, struct err *e)
 	struct session *s = user;
 
 	(void)e;
-	(void)supervisor_signal(s->supervisor, TO_ALL, SIGCONT);
+	(void)supervisor_signal(s->supervisor, TO_ALL, os_signals.resume);
 	if (s->stops_again)
 		(void)send_signal(s, s->stops_again);
 	s->stops_again = 0;
@@ -157,14 +158,15 @@ static void command_stopped(void *user, int number, bool is_typed)
 	session_trace(&s->in, "the command was stopped by signal %d", number);
 	if (stops_too(s)) {
 		/* SECURITY: who would look after the others that it has started? All stop. */
-		(void)supervisor_signal(s->supervisor, TO_ALL, SIGSTOP);
+		(void)supervisor_signal(s->supervisor, TO_ALL, os_signals.stop);
 		terminal_stop(&s->terminal, (pid_t)supervisor_group(s->supervisor), number,
 			      is_typed);
 		s->outcome.had_terminal |= s->terminal.was_given;
 		go_on_later(s);
 		return;
 	}
-	if ((number != SIGTTIN && number != SIGTTOU) || s->has_warned_of_tty)
+	if ((number != os_signals.tty_input && number != os_signals.tty_output) ||
+	    s->has_warned_of_tty)
 		return;
 	s->has_warned_of_tty = true;
 	session_warn(&s->in, "the command was stopped because it wants the terminal, which it was "
@@ -203,7 +205,7 @@ static void sandbox_is_gone(void *user)
 	if (run_has_command(s->state)) {
 		s->outcome.timed_out |= is_time_over(s);
 		s->was_killed |= s->outcome.timed_out;
-		outcome_set_end(&s->outcome, 0, SIGKILL);
+		outcome_set_end(&s->outcome, 0, os_signals.kill);
 		if (!s->was_killed)
 			session_warn(&s->in, "the sandbox was killed from outside of Cordon");
 	}
@@ -439,23 +441,24 @@ int session_descriptor(const struct session *s)
 
 static bool is_stop(int number)
 {
-	return number == SIGSTOP || number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
+	return number == os_signals.stop || number == os_signals.typed_stop ||
+	       number == os_signals.tty_input || number == os_signals.tty_output;
 }
 
 int session_signal(struct session *s, int number, struct err *e)
 {
-	if (number == 0 || number <= -NSIG || number >= NSIG)
+	if (number == 0 || number <= -os_signals.count || number >= os_signals.count)
 		return FAIL(e, ERR_ARGUMENT, "there is no signal %d", number);
 	if (!run_has_command(s->state))
 		return FAIL(e, ERR_ARGUMENT, "the command has ended");
 	/* It is about to be told anyway; told twice, it would forget a Ctrl-Z in between. */
-	if (will_go_on(s) && abs(number) == SIGCONT) {
+	if (will_go_on(s) && abs(number) == os_signals.resume) {
 		s->stops_again = 0;
 		return 0;
 	}
 	/* Ctrl-Z right after `fg`: what is still stopped would forget it when it goes on. */
 	if (will_go_on(s) && is_stop(abs(number))) {
-		if (abs(s->stops_again) != SIGSTOP)
+		if (abs(s->stops_again) != os_signals.stop)
 			s->stops_again = number;
 		return 0;
 	}

@@ -7,11 +7,11 @@
 
 #include "backend/backend.h"
 #include "os/loop.h"
+#include "os/terminal.h"
 #include "session/network.h"
 #include "session/output.h"
 #include "session/session.h"
 #include "session/state.h"
-#include "session/terminal.h"
 
 struct choice {
 	const struct session_request *in;

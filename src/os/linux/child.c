@@ -173,6 +173,14 @@ bool os_await_parent(int channel, int parent)
 	return wait[0].revents != 0;
 }
 
+bool os_await_child(int channel, int pidfd, int timeout_ms)
+{
+	struct pollfd wait[2] = { { .fd = channel, .events = POLLIN },
+				  { .fd = pidfd, .events = POLLIN } };
+
+	return poll(wait, COUNT_OF(wait), timeout_ms) <= 0 || !wait[1].revents || wait[0].revents;
+}
+
 void os_kill(int pidfd, int number)
 {
 	(void)syscall(SYS_pidfd_send_signal, pidfd, number, NULL, 0);

@@ -2,8 +2,11 @@
 /* This process: its environment, its places, its user. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "os/linux/path.h"
@@ -189,4 +192,39 @@ int os_list_users(struct str users_file,
 		status = each(arg, uid, cut_field(&line), e);
 	}
 	return status;
+}
+
+bool os_is_filtered(void)
+{
+	return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 2;
+}
+
+/*
+ * SECURITY: a personality can make uname() report 2.6 on any kernel. The file in /proc is slower to
+ * read, but always has the true release.
+ */
+struct str os_kernel_release(char *room, size_t size)
+{
+	struct utsname system;
+	ssize_t n;
+
+	if (uname(&system) == 0 && system.release[0] &&
+	    !str_has_prefix(str_of(system.release), STR("2.6."))) {
+		(void)snprintf(room, size, "%s", system.release);
+		return str_of(room);
+	}
+	n = os_read_small("/proc/sys/kernel/osrelease", room, size);
+	return (struct str){ room, n > 0 ? (size_t)n : 0 };
+}
+
+bool os_real_path(const char *path, char out[PATH_MAX_BYTES])
+{
+	return realpath(path, out) != NULL;
+}
+
+bool os_is_executable(const char *path)
+{
+	struct stat st;
+
+	return access(path, X_OK) == 0 && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }

@@ -4,34 +4,41 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
+#include <string.h>
 #include <time.h>
 
 static const int brought[] = { SIGPIPE, SIGXFSZ };
 
 void os_quiet_begin(struct os_quiet *quiet)
 {
-	sigset_t set;
+	sigset_t set, before, pending;
 
+	_Static_assert(sizeof(set) <= sizeof(quiet->before), "no room for it");
 	sigemptyset(&set);
 	for (size_t i = 0; i < COUNT_OF(brought); i++)
 		sigaddset(&set, brought[i]);
-	sigemptyset(&quiet->pending);
-	(void)sigpending(&quiet->pending);
-	(void)pthread_sigmask(SIG_BLOCK, &set, &quiet->before);
+	sigemptyset(&pending);
+	(void)sigpending(&pending);
+	sigemptyset(&before);
+	(void)pthread_sigmask(SIG_BLOCK, &set, &before);
+	memcpy(quiet->pending, &pending, sizeof(pending));
+	memcpy(quiet->before, &before, sizeof(before));
 }
 
 void os_quiet_end(const struct os_quiet *quiet)
 {
 	static const struct timespec at_once = { .tv_sec = 0 };
 	int saved = errno;
-	sigset_t now, came;
+	sigset_t now, came, before, pending;
 
+	memcpy(&pending, quiet->pending, sizeof(pending));
+	memcpy(&before, quiet->before, sizeof(before));
 	sigemptyset(&now);
 	sigemptyset(&came);
 	(void)sigpending(&now);
 	for (size_t i = 0; i < COUNT_OF(brought); i++)
-		if (sigismember(&now, brought[i]) == 1 &&
-		    sigismember(&quiet->pending, brought[i]) != 1)
+		if (sigismember(&now, brought[i]) == 1 && sigismember(&pending, brought[i]) != 1)
 			sigaddset(&came, brought[i]);
 	while (!sigisemptyset(&came)) {
 		int taken = sigtimedwait(&came, NULL, &at_once);
@@ -41,6 +48,6 @@ void os_quiet_end(const struct os_quiet *quiet)
 		else if (errno != EINTR)
 			break;
 	}
-	(void)pthread_sigmask(SIG_SETMASK, &quiet->before, NULL);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	errno = saved;
 }

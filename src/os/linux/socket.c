@@ -173,11 +173,11 @@ int socket_shut_down(int fd)
 	return shutdown(fd, SHUT_WR);
 }
 
-void socket_wait(int fd, bool for_writing, int timeout_ms)
+bool socket_wait(int fd, bool for_writing, int timeout_ms)
 {
 	struct pollfd ready = { .fd = fd, .events = for_writing ? POLLOUT : POLLIN };
 
-	(void)poll(&ready, 1, timeout_ms);
+	return poll(&ready, 1, timeout_ms) > 0;
 }
 
 /* ---- Options --------------------------------------------------------------------------- */

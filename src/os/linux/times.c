@@ -5,6 +5,7 @@
  */
 #include "os/times.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/stat.h>
 #include <sys/syscall.h>
@@ -92,4 +93,15 @@ void os_take_stamp(int directory, struct os_stamp_kind *kind, struct stamp *out)
 		*kind = (struct os_stamp_kind){ out->device, is_exact(directory) };
 	if (!kind->is_exact || !is_settled(out))
 		out->inode = 0;
+}
+
+bool os_look_stamp_of(const char *path, struct stamp *out)
+{
+	return os_look_stamp(AT_FDCWD, path, out);
+}
+
+/* The coarse clock is the one that file systems use: the fine one could be ahead of a change. */
+void os_take_start(struct timespec *out)
+{
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, out);
 }

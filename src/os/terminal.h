@@ -7,19 +7,24 @@
  */
 #pragma once
 
+#include <stdalign.h>
 #include <stdbool.h>
 #include <sys/types.h>
-#include <termios.h>
 
-#include "base/err.h"
+#include "base/macros.h"
+
+/* The attributes of a terminal. Only the system knows what is inside. */
+struct terminal_attributes {
+	alignas(8) unsigned char bytes[128];
+};
 
 struct terminal {
 	int fd; /* the controlling terminal; -1: there is none */
 	bool owns_fd;
-	pid_t own_group;
+	pid_t own_group;     /* of this process */
 	bool was_given;	     /* to the command's group */
 	bool has_attributes; /* as they were before the run */
-	struct termios attributes;
+	struct terminal_attributes attributes;
 	char path[64]; /* "" when not known */
 };
 
@@ -33,6 +38,13 @@ void terminal_find(struct terminal *t) NONNULL;
 
 /* Whether the process group of this process is the one in the foreground. */
 bool terminal_is_ours(const struct terminal *t) NONNULL;
+
+/*
+ * Whether a command with this standard output gets the terminal at once. In a pipeline another
+ * process, such as a pager, may want it too; then the command gets the terminal when it is stopped
+ * for want of it. If nothing can be stopped, as in a command substitution of bash, it gets it now.
+ */
+bool terminal_is_given_at_once(const struct terminal *t, int output) NONNULL;
 
 /* The backend is about to hand it to the command. */
 void terminal_will_give(struct terminal *t) NONNULL;

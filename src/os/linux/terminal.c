@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* See terminal.h. */
-#include "session/terminal.h"
+#include "os/terminal.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "os/child.h"
@@ -29,6 +32,14 @@ bool terminal_is_ours(const struct terminal *t)
 	return t->fd >= 0 && tcgetpgrp(t->fd) == t->own_group;
 }
 
+bool terminal_is_given_at_once(const struct terminal *t, int output)
+{
+	struct sigaction ttin;
+
+	return terminal_is_ours(t) && (isatty(output) || (sigaction(SIGTTIN, NULL, &ttin) == 0 &&
+							  ttin.sa_handler == SIG_IGN));
+}
+
 /*
  * Whether what has the terminal was started by a process of our group: in a
  * pipeline of several runs each has a command with a group of its own, and the
@@ -44,20 +55,27 @@ static bool is_of_our_job(const struct terminal *t)
 
 static void set_attributes(const struct terminal *t)
 {
+	struct termios attributes;
 	sigset_t ttou;
 	sigset_t before;
 
 	sigemptyset(&ttou);
 	sigaddset(&ttou, SIGTTOU);
 	pthread_sigmask(SIG_BLOCK, &ttou, &before);
-	(void)tcsetattr(t->fd, TCSADRAIN, &t->attributes);
+	memcpy(&attributes, t->attributes.bytes, sizeof(attributes));
+	(void)tcsetattr(t->fd, TCSADRAIN, &attributes);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void terminal_will_give(struct terminal *t)
 {
+	struct termios attributes;
+
+	_Static_assert(sizeof(attributes) <= sizeof(t->attributes.bytes), "no room for them");
 	t->was_given = true;
-	t->has_attributes = tcgetattr(t->fd, &t->attributes) == 0;
+	t->has_attributes = tcgetattr(t->fd, &attributes) == 0;
+	if (t->has_attributes)
+		memcpy(t->attributes.bytes, &attributes, sizeof(attributes));
 }
 
 static void give(struct terminal *t, pid_t group)
