@@ -82,8 +82,8 @@ struct launch {
 	/* What the caller should know and what is no failure; may be NULL. */
 	void (*warn)(void *user, const char *text);
 	/*
-	 * The environment that says that `lost`, which was accepted, is not held on this host
-	 * after all (P22). May be NULL. ERR_NOMEM, ERR_LIMIT.
+	 * Makes the environment that tells the command that this host does not enforce `lost`, whose
+	 * loss was accepted (P22). May be NULL. ERR_NOMEM, ERR_LIMIT.
 	 */
 	int (*lose)(void *user, guarantee_set lost, const char *const **environment, struct err *e);
 	void *user;
@@ -94,7 +94,7 @@ struct backend {
 	/*
 	 * What it gives where it works at all, as far as a cheap question to the kernel
 	 * tells (an ABI); whether it works here is what launch() finds out. Limits (P23) only
-	 * for a plan that asks for some, and when they can be held here; `plan` may be NULL.
+	 * for a plan that asks for some, and if this host can enforce them; `plan` may be NULL.
 	 */
 	guarantee_set (*gives)(const struct plan *plan);
 	/* Why it does not give `g`, for people. */
@@ -111,8 +111,8 @@ struct backend {
 	 * end the run.
 	 */
 	int (*launch)(struct arena *a, const struct launch *in, struct sandbox *out, struct err *e);
-	bool holds_modes_only; /* P19, whatever it gives */
-	/* Placeholders take their time: launch() calls hold() when something else is on its way. */
+	bool enforces_modes_only; /* of P19, whatever gives() says */
+	/* launch() calls hold() itself, to make the placeholders while it waits for another process. */
 	bool holds_late;
 };
 

@@ -217,7 +217,7 @@ static void add_advice(struct err *e, const struct backend_search *s,
 	else
 		err_add_line(e, "to run without %s, with %.*s%s:%s",
 			     count(best->lacks) == 1 ? "it" : "them", STR_ARG(best->name),
-			     b && b->holds_modes_only
+			     b && b->enforces_modes_only
 				     ? " (only the modes read-only and workspace-write)"
 				     : "",
 			     buf_str(&options).p);
@@ -335,7 +335,7 @@ int backend_next(struct backend_search *s, const struct backend **out, guarantee
 
 /* ---- WSL1 ------------------------------------------------------------------------------ */
 
-static bool holds(struct str text, const char *part)
+static bool contains(struct str text, const char *part)
 {
 	size_t len = strlen(part);
 
@@ -356,10 +356,10 @@ static bool holds(struct str text, const char *part)
  */
 bool backend_is_wsl1(struct str release)
 {
-	return holds(release, "microsoft") && !backend_is_wsl2(release);
+	return contains(release, "microsoft") && !backend_is_wsl2(release);
 }
 
 bool backend_is_wsl2(struct str release)
 {
-	return holds(release, "microsoft-standard") || holds(release, "wsl2");
+	return contains(release, "microsoft-standard") || contains(release, "wsl2");
 }

@@ -274,5 +274,5 @@ const struct backend backend_landlock = {
 	.check_host = check_host,
 	.describe = describe,
 	.launch = launch,
-	.holds_modes_only = true,
+	.enforces_modes_only = true,
 };

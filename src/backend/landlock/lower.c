@@ -132,8 +132,8 @@ static int add_writable(struct lowering *l, const struct region *region, struct 
 
 	if (region->path.len == 1)
 		return FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,
-				  "the landlock backend can't make all of '/' writable and hold "
-				  "anything; use a backend with namespaces");
+				  "the landlock backend can't protect anything if all of '/' is "
+				  "writable; use a backend with namespaces");
 	if (is_the_hosts(region->path))
 		return refuse_path(region->path, "make",
 				   "writable: with namespaces it is the sandbox's own, and here it "

@@ -265,8 +265,8 @@ void connector_reap(struct connector *c)
 	fd_close(&c->pidfd);
 }
 
-/* It has everything of this process's open: it must not outlive the thread that waits for it. */
-static void hold(void *arg)
+/* It has copies of all descriptors of this process, so it must not outlive the thread that forked it. */
+static void keep_open(void *arg)
 {
 	const pid_t *host = arg;
 
@@ -279,14 +279,14 @@ static void hold(void *arg)
 
 void connector_close_all(const int *fds, size_t count)
 {
-	struct connector holder = CONNECTOR_NONE;
+	struct connector keeper = CONNECTOR_NONE;
 	pid_t host = getpid();
-	bool is_held = count > 0 && os_fork(0, hold, &host, &holder.pidfd) >= 0;
+	bool is_kept = count > 0 && os_fork(0, keep_open, &host, &keeper.pidfd) >= 0;
 
 	for (size_t i = 0; i < count; i++)
 		(void)close(fds[i]);
-	if (!is_held)
+	if (!is_kept)
 		return;
-	connector_kill(&holder);
-	connector_reap(&holder);
+	connector_kill(&keeper);
+	connector_reap(&keeper);
 }

@@ -36,7 +36,7 @@ struct connect_call {
 	int verdict;
 	uint64_t number; /* in the order of their coming; 0: not used */
 	uint64_t next_ms, pause_ms;
-	uint64_t gives_up_ms;	       /* while the attempt is held */
+	uint64_t gives_up_ms;	       /* while the attempt waits for the proxy */
 	uint64_t hopeless_ms;	       /* since when no process could be started for it, or 0 */
 	struct connect_worker *worker; /* NULL: none has it yet */
 };

@@ -36,15 +36,15 @@ int connectors_init(struct connectors *c, struct arena *a, struct engine *engine
 /* Calls that wait are left to the engine's end. No process is left. */
 void connectors_done(struct connectors *c) NONNULL;
 
-/* 0, or what the caller has to be told in place of being taken. */
+/* 0; or -errno, the answer for the caller: its attempt can't be taken. */
 int connectors_make_room(struct connectors *c) MUST_CHECK NONNULL;
 
 /*
- * Takes the attempt over and will answer it: with `verdict` when that is < 0, else
- * with what the connect() gives, which is made at once, or when connectors_release() has
- * said so if it is held. To be called only when there is room.
+ * Takes the attempt over and answers it: with `verdict` if that is < 0, otherwise with the result of
+ * its connect(). That is made at once, or after connectors_release() if the attempt waits for the
+ * proxy. Call this only if connectors_make_room() returned 0.
  */
 void connectors_take(struct connectors *c, struct attempt *t, int verdict) NONNULL;
 
-/* The call `id`, which may be gone, is held no more: 0, or < 0 as above. */
+/* The call `id`, which may be gone, no longer waits for the proxy: 0, or < 0 as above. */
 void connectors_release(struct connectors *c, uint64_t id, int verdict) NONNULL;
