@@ -47,7 +47,7 @@ PLACEHOLDERS = {".git", ".codex", ".agents", ".cordon", "HEAD", "refs", "objects
 REFUSALS = (
     "not one of the modes",
     "the policy lets the command change it",
-    "can't make all of '/' writable",
+    "if all of '/' is writable",
 )
 
 # How a path that is read-only, or not there at all, may refuse a change.
