@@ -100,7 +100,7 @@ def a_run_that_is_not_there_is_said_and_status_1(w: World):
         assert result.err.startswith("cordon: error: the log has no entry of a run 'typo'"), repr(result)
         assert (result.json["error"]["code"] == "notfound") if "--json" in options else not result.out, repr(result)
         w.ok("audit", "--run", "a", *options)
-    assert "nothing" in w.ok("audit", "--summary", "--run", "a", "--denied").out
+    assert "no matching entries" in w.ok("audit", "--summary", "--run", "a", "--denied").out
     # Which it may still become.
     with Follower(w, "--run", "later") as follower:
         time.sleep(0.5)
@@ -149,7 +149,7 @@ def the_summary_adds_up(w: World):
     assert re.search(r"^\[2001:db8::1\]:443 ", text, re.MULTILINE), text
     assert w.ok("audit", "--summary", "-q").out.split() == ["example.com:443", "evil.test:443",
                                                             "[2001:db8::1]:443"]
-    assert "nothing" in w.ok("audit", "--summary", "--since", "2030-01-01").out
+    assert "no matching entries" in w.ok("audit", "--summary", "--since", "2030-01-01").out
     huge = 2**63 - 1
     write_log(w, entry(bytes_up=huge, count=huge), entry(bytes_up=huge, count=huge))
     assert w.ok("audit", "--summary", "--json").json["total"]["bytes_up"] == huge
