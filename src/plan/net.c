@@ -7,6 +7,7 @@
 
 #include "base/path.h"
 #include "plan/net_table.h"
+#include "policy/keys.h"
 
 /* What one layer says, in a form that is fast to search. */
 struct net_layer {
@@ -20,7 +21,7 @@ struct net {
 	struct net_layer *layers; /* at the same positions as policy->layers */
 	struct net_table grants;
 	enum net_access mode;
-	bool is_limited;
+	struct net_rules narrowed; /* the profile's, and its keys narrowed by all layers */
 	bool has_decider;
 	bool is_unsandboxed;
 };
@@ -76,12 +77,18 @@ static enum net_access find_mode(const struct net *n)
 	return mode;
 }
 
-static bool find_limited(const struct net *n)
+/* The keys of `network` that are the same for all hosts. */
+static int meet_keys(struct arena *a, struct net *n, struct err *e)
 {
-	for (size_t i = 0; i < n->policy->layers.count; i++)
-		if ((i == 0 || narrows(n->policy, i)) && n->layers[i].said->is_limited)
-			return !n->is_unsandboxed;
-	return false;
+	struct profile met = { .net = *n->layers[0].said };
+	int r = 0;
+
+	for (size_t i = 1; i < n->policy->layers.count && r == 0; i++)
+		if (narrows(n->policy, i))
+			r = keys_meet(a, KEYS_NETWORK, &met,
+				      &(struct profile){ .net = *n->layers[i].said }, e);
+	n->narrowed = met.net;
+	return r;
 }
 
 const struct net *net_build(struct arena *a, const struct policy *p, bool has_decider,
@@ -116,8 +123,7 @@ const struct net *net_build(struct arena *a, const struct policy *p, bool has_de
 	if (net_table_build(a, p->net_grants.items, p->net_grants.count, true, &n->grants, e) < 0)
 		return NULL;
 	n->mode = find_mode(n);
-	n->is_limited = find_limited(n);
-	return n;
+	return meet_keys(a, n, e) < 0 ? NULL : n;
 }
 
 enum net_access net_mode(const struct net *n)
@@ -127,28 +133,27 @@ enum net_access net_mode(const struct net *n)
 
 bool net_is_limited(const struct net *n)
 {
-	return n->is_limited;
+	return n->narrowed.is_limited && !n->is_unsandboxed;
+}
+
+const struct net_rules *net_narrowed(const struct net *n)
+{
+	return &n->narrowed;
 }
 
 bool net_allows_local_binding(const struct net *n)
 {
-	for (size_t i = 0; i < n->policy->layers.count; i++)
-		if ((i == 0 || narrows(n->policy, i)) && !n->layers[i].said->allows_local_binding)
-			return n->is_unsandboxed;
-	return true;
+	return n->narrowed.allows_local_binding || n->is_unsandboxed;
 }
 
 bool net_allows_upstream_proxy(const struct net *n)
 {
-	for (size_t i = 0; i < n->policy->layers.count; i++)
-		if ((i == 0 || narrows(n->policy, i)) && !n->layers[i].said->allows_upstream_proxy)
-			return n->is_unsandboxed;
-	return true;
+	return n->narrowed.allows_upstream_proxy || n->is_unsandboxed;
 }
 
 bool net_method_passes(const struct net *n, struct str method)
 {
-	return !n->is_limited || str_is(method, "GET") || str_is(method, "HEAD") ||
+	return !net_is_limited(n) || str_is(method, "GET") || str_is(method, "HEAD") ||
 	       str_is(method, "OPTIONS");
 }
 

@@ -73,6 +73,12 @@ bool net_is_limited(const struct net *n) NONNULL;
 bool net_allows_local_binding(const struct net *n) NONNULL;
 bool net_allows_upstream_proxy(const struct net *n) NONNULL;
 
+/*
+ * The profile's network with the keys that are the same for all hosts narrowed by every layer. Its
+ * `access`, hosts and sockets are the profile's own.
+ */
+const struct net_rules *net_narrowed(const struct net *n) NONNULL RETURNS_NONNULL;
+
 /* The answer; never fails, allocates nothing. `port` 0: unknown, the least of all ports. */
 struct net_verdict net_resolve(const struct net *n, const struct hostname *host, uint16_t port)
 	NONNULL;

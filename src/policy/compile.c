@@ -59,10 +59,9 @@ static bool takes_away(const struct narrowing *n)
 		if (n->layer.fs.items[i].access != ACCESS_WRITE)
 			return true;
 	for (size_t i = 0; i < KEY_COUNT; i++)
-		if (key_narrows(&policy_keys[i]) && !key_is_default(&policy_keys[i], &n->keys))
+		if (key_takes_away(&policy_keys[i], &n->keys))
 			return true;
-	return n->layer.net.access != NET_FULL || !n->layer.net.allows_local_binding ||
-	       !n->layer.net.allows_upstream_proxy;
+	return n->layer.net.access != NET_FULL;
 }
 
 /* P3: without a sandbox nothing that a layer takes away would be taken away. */
@@ -402,63 +401,14 @@ static int decode_base(struct compile *k, const struct profile_doc *doc, const s
 	return add_hosts(&d, &k->profile->net, more, e);
 }
 
-static int compare_named(const void *left, const void *right)
-{
-	const struct named *a = left;
-	const struct named *b = right;
-
-	return str_cmp(a->name, b->name);
-}
-
-/* Adds the names, then sorts all and drops those that are there twice. */
-static int unite_names(struct compile *k, names *all, const names *more, struct err *e)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < more->count; i++) {
-		struct named *added = VEC_PUSH(k->a, all, e);
-
-		if (!added)
-			return err_result(e);
-		*added = more->items[i];
-	}
-	if (all->count > 1)
-		qsort(all->items, all->count, sizeof(*all->items), compare_named);
-	for (size_t i = 0; i < all->count; i++)
-		if (i == 0 || !str_eq(all->items[i].name, all->items[count - 1].name))
-			all->items[count++] = all->items[i];
-	all->count = count;
-	return 0;
-}
-
-static void lower_limit(const struct key *k, struct profile *into, const struct profile *other)
-{
-	uint64_t *limit = (uint64_t *)(void *)((char *)into + k->offset);
-	uint64_t lower = *(const uint64_t *)key_field(k, other);
-
-	if (!lower || (*limit && *limit <= lower))
-		return;
-	*limit = lower;
-	*(struct origin *)(void *)((char *)into + k->origin) =
-		*(const struct origin *)(const void *)((const char *)other + k->origin);
-}
-
-/* Of the keys that are no layers: the lower limit counts, and the names of all. */
+/* The keys that are no layers; `network` stays one, and plan/net.c asks each. */
 static int narrow_keys(struct compile *k, const struct profile *by, struct err *e)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < KEY_COUNT && r == 0; i++) {
-		const struct key *key = &policy_keys[i];
-
-		if (!key_narrows(key))
-			continue;
-		if (key->kind == KIND_LIMIT)
-			lower_limit(key, k->profile, by);
-		else
-			r = unite_names(k, (names *)(void *)((char *)k->profile + key->offset),
-					key_field(key, by), e);
-	}
+	for (size_t i = 0; i < KEY_COUNT && r == 0; i++)
+		if (policy_keys[i].table != KEYS_NETWORK)
+			r = key_meet(k->a, &policy_keys[i], k->profile, by, e);
 	return r;
 }
 
@@ -489,7 +439,7 @@ static int stack_layers(struct compile *k, struct err *e)
 			return r;
 	}
 	k->policy->profile = k->profile;
-	return unite_names(k, &k->profile->protect, &(names){ 0 }, e);
+	return names_unite(k->a, &k->profile->protect, &(names){ 0 }, e);
 }
 
 static int copy_warnings(struct compile *k, struct err *e)

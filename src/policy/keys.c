@@ -67,15 +67,25 @@
 #define ROW_REFUSED(type_, why_) .kind = KIND_REFUSED, .types = TYPE_##type_, .why = (why_)
 
 const struct key policy_keys[KEY_COUNT] = {
-#define ROW(id, table_, name_, kind_, arguments, files_, meaning_) \
-	[KEY_##id] = { .name = (name_),                            \
-		       .meaning = (meaning_),                      \
-		       .table = KEYS_##table_,                     \
-		       .files = (files_),                          \
+#define ROW(id, table_, name_, kind_, arguments, files_, meet_, meaning_) \
+	[KEY_##id] = { .name = (name_),                                   \
+		       .meaning = (meaning_),                             \
+		       .table = KEYS_##table_,                            \
+		       .files = (files_),                                 \
+		       .meet = MEET_##meet_,                              \
 		       ROW_##kind_ arguments },
 	POLICY_KEYS(ROW)
 #undef ROW
 };
+
+/* SECURITY: a key that a project may set and that nothing narrows would be lost, or would widen. */
+#define CHECK_MEET(id, table, name, kind, arguments, files, meet, meaning)                       \
+	_Static_assert((((files) & (IN_PROJECT | IN_REQUIREMENTS)) != 0) ==                      \
+			       (MEET_##meet != MEET_NEVER),                                      \
+		       "the row " #id " has to say how the key narrows, or NEVER if no project " \
+		       "and no requirements may hold it");
+POLICY_KEYS(CHECK_MEET)
+#undef CHECK_MEET
 
 const struct key *key_find(enum key_table table, struct str name)
 {
@@ -157,12 +167,6 @@ bool key_is_default(const struct key *k, const void *base)
 	return false;
 }
 
-bool key_narrows(const struct key *k)
-{
-	return (k->files & (IN_PROJECT | IN_REQUIREMENTS)) &&
-	       (k->kind == KIND_LIMIT || k->kind == KIND_NAMES);
-}
-
 bool key_is_setting(const struct key *k)
 {
 	return k->table == KEYS_TOP || k->table == KEYS_LINUX;
@@ -178,6 +182,13 @@ static void init(void *base, bool is_setting)
 void keys_init_profile(struct profile *p)
 {
 	init(p, false);
+}
+
+void keys_init_narrowing(struct profile *p)
+{
+	for (size_t i = 0; i < KEY_COUNT; i++)
+		if (policy_keys[i].meet == MEET_FALSE)
+			key_set(&policy_keys[i], p, true);
 }
 
 void keys_init_settings(struct settings *s)

@@ -123,6 +123,9 @@ typedef VEC(struct named) names;
 
 bool names_have(const names *list, struct str name) NONNULL;
 
+/* Adds the names, then sorts all and drops those that are there twice. */
+int names_unite(struct arena *a, names *all, const names *more, struct err *e) MUST_CHECK NONNULL;
+
 struct root {
 	enum fs_anchor anchor; /* FS_ABSOLUTE, FS_HOME, or FS_WORKSPACE_ROOTS: below the cwd */
 	struct str path;

@@ -285,9 +285,8 @@ int decode_narrowing(const struct decode *d, const struct toml *table, struct na
 
 	profile_init(&n.keys);
 	/* A key that the file does not set takes nothing away. */
-	n.keys.net = (struct net_rules){ .access = NET_FULL,
-					 .allows_local_binding = true,
-					 .allows_upstream_proxy = true };
+	keys_init_narrowing(&n.keys);
+	n.keys.net.access = NET_FULL;
 	r = decode_keys(d, KEYS_PROFILE, table, &n.keys, e);
 	if (r < 0)
 		return r;

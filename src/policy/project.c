@@ -62,19 +62,19 @@ int project_load(const struct decode *d, const struct config *c, struct project 
 	return r;
 }
 
-/* Even a trusted project can only add to `protect`; a merge would replace the list. */
-static int unite_protect(struct arena *a, const struct toml *below, struct toml *above,
-			 struct err *e)
+/* Even a trusted project can only add to such a list; a merge would replace it. */
+static int unite_lists(struct arena *a, const struct toml *below, struct toml *above, struct err *e)
 {
-	const struct toml *old = toml_find(below, "protect");
-
-	for (size_t i = 0; old && i < above->table.count; i++) {
+	for (size_t i = 0; i < above->table.count; i++) {
 		struct toml_member *m = &above->table.items[i];
-		size_t count = old->array.count + m->value.array.count;
+		const struct key *k = key_find(KEYS_PROFILE, m->name);
+		const struct toml *old = k ? toml_find(below, k->name) : NULL;
 		struct toml *items;
+		size_t count;
 
-		if (!str_is(m->name, "protect"))
+		if (!old || k->meet != MEET_UNION)
 			continue;
+		count = old->array.count + m->value.array.count;
 		items = arena_array(a, count + 1, sizeof(*items), e);
 		if (!items)
 			return err_result(e);
@@ -95,7 +95,7 @@ int project_merge(struct arena *a, struct toml *profile, const struct toml *proj
 	int r = tree_merge(a, &above, project, e); /* a copy, because it is changed below */
 
 	if (r == 0)
-		r = unite_protect(a, profile, &above, e);
+		r = unite_lists(a, profile, &above, e);
 	return r < 0 ? r : tree_merge(a, profile, &above, e);
 }
 
@@ -114,30 +114,42 @@ static int report_limits(const struct decode *d, const struct limits *asked,
 	return r;
 }
 
+static int warn_cut(const struct decode *d, const struct toml *value, const char *key,
+		    const char *word, struct err *e)
+{
+	const char *quote = value->type == TOML_STRING ? "\"" : "";
+
+	return decode_warn(
+		d, value->origin, e,
+		"'network.%s = %s%s%s' is cut: the profile does not give it, and %s that "
+		"is not trusted can only narrow",
+		key, quote, word, quote, project_where);
+}
+
 static int report_network(const struct decode *d, const struct toml *network,
-			  const struct net_rules *asked, const struct net_rules *given,
-			  struct err *e)
+			  const struct profile *asked, const struct profile *given, struct err *e)
 {
 	const struct toml *enabled = toml_find(network, "enabled");
-	const struct toml *mode = toml_find(network, "mode");
-	const struct toml *binding = toml_find(network, "allow_local_binding");
-	const struct toml *proxy = toml_find(network, "allow_upstream_proxy");
-	static const char fmt[] = "'network.%s' is cut: the profile does not give it, and %s that "
-				  "is not trusted can only narrow";
 	int r = 0;
 
-	if (enabled && enabled->boolean && given->access == NET_OFF)
-		r = decode_warn(d, enabled->origin, e, fmt, "enabled = true", project_where);
-	if (r == 0 && mode && !asked->is_limited && given->is_limited)
-		r = decode_warn(d, mode->origin, e, fmt, "mode = \"full\"", project_where);
-	/* Where the network is full, listening needs no key. */
-	if (r == 0 && binding && binding->boolean && !given->allows_local_binding &&
-	    given->access != NET_FULL)
-		r = decode_warn(d, binding->origin, e, fmt, "allow_local_binding = true",
-				project_where);
-	if (r == 0 && proxy && proxy->boolean && !given->allows_upstream_proxy)
-		r = decode_warn(d, proxy->origin, e, fmt, "allow_upstream_proxy = true",
-				project_where);
+	if (enabled && enabled->boolean && given->net.access == NET_OFF)
+		r = warn_cut(d, enabled, "enabled", "true", e);
+	for (size_t i = 0; i < KEY_COUNT && r == 0; i++) {
+		const struct key *k = &policy_keys[i];
+		const struct toml *value;
+		struct profile met;
+
+		if (k->table != KEYS_NETWORK || (k->meet != MEET_FALSE && k->meet != MEET_LATER))
+			continue;
+		/* Where the network is full, listening needs no key. */
+		if (i == KEY_ALLOW_LOCAL_BINDING && given->net.access == NET_FULL)
+			continue;
+		value = toml_find(network, k->name);
+		met = *given;
+		r = key_meet(d->a, k, &met, asked, e);
+		if (r == 0 && value && key_value(k, &met) != key_value(k, asked))
+			r = warn_cut(d, value, k->name, key_word(k, asked), e);
+	}
 	return r;
 }
 
@@ -149,6 +161,6 @@ int project_report_cuts(const struct decode *d, const struct toml *project,
 	int r = report_limits(d, &narrowing->keys.limits, &profile->limits, e);
 
 	if (r == 0 && network)
-		r = report_network(d, network, &narrowing->layer.net, &profile->net, e);
+		r = report_network(d, network, &narrowing->keys, profile, e);
 	return r;
 }

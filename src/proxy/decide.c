@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "os/memory.h"
 #include "plan/suggest.h"
+#include "policy/keys.h"
 
 enum {
 	LIVE_RULES_MAX = 1024,	 /* of either kind */
@@ -135,10 +136,11 @@ static struct layer live_layer(struct net_rule *room)
 		.digest = STR_EMPTY,
 		.has_net = true,
 	};
+	struct profile nothing = { .name = STR_EMPTY };
 
+	keys_init_narrowing(&nothing);
+	l.net = nothing.net;
 	l.net.access = NET_MANAGED;
-	l.net.allows_local_binding = true;
-	l.net.allows_upstream_proxy = true;
 	l.net.rules.items = room;
 	l.net.rules.room = LIVE_RULES_MAX;
 	return l;

@@ -2,6 +2,8 @@
 /* cordon_explain(): what a policy means on this host, for one platform. */
 #include "report/explain.h"
 
+#include "plan/net.h"
+
 /*
  * Linux has its order in the configuration (linux.backends); the other systems
  * have one, the stronger one first.
@@ -166,24 +168,8 @@ const char *net_access_name(enum net_access access)
 
 struct profile explain_effective(const struct explanation *x)
 {
-	const struct policy *policy = x->policy->policy;
-	struct profile met = *policy->profile;
+	struct profile met = *x->policy->policy->profile;
 
-	for (size_t i = 1; i < policy->layers.count; i++) {
-		struct profile layer = { .net = policy->layers.items[i].net };
-
-		if (!policy->layers.items[i].has_net)
-			continue;
-		for (size_t j = 0; j < KEY_COUNT; j++) {
-			const struct key *k = &policy_keys[j];
-
-			if (k->table != KEYS_NETWORK)
-				continue;
-			if (k->kind == KIND_BOOL)
-				key_set(k, &met, key_value(k, &met) & key_value(k, &layer));
-			else if (k->kind == KIND_CHOICE)
-				key_set(k, &met, MAX_OF(key_value(k, &met), key_value(k, &layer)));
-		}
-	}
+	met.net = *net_narrowed(x->policy->plan->net);
 	return met;
 }
