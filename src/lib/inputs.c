@@ -210,8 +210,7 @@ int inputs_read(struct inputs *in, struct err *e)
 /* What a search of the roots has found so far. */
 struct root_search {
 	struct name_node *known; /* by path */
-	path_list *roots;
-	project_list *projects;
+	struct found_roots *found;
 };
 
 static int read_project(const struct inputs *in, struct str dir, project_list *projects,
@@ -243,30 +242,42 @@ static int read_project(const struct inputs *in, struct str dir, project_list *p
 	return 0;
 }
 
+/* The directory that a root leads to; with the path "" when there is none. */
+static int find_root(const struct inputs *in, struct str path, struct directory *out, struct err *e)
+{
+	if (inputs_find_directory(in->a, path.p, out, e) == 0)
+		return 0;
+	if (e->code != ERR_SYS ||
+	    (e->os_error != ENOENT && e->os_error != ENOTDIR && e->os_error != EACCES))
+		return err_result(e);
+	err_clear(e); /* no root, no project; plan/ notes the missing root */
+	*out = (struct directory){ .path = STR_EMPTY };
+	return 0;
+}
+
 static int add_root(const struct inputs *in, struct str path, struct root_search *search,
 		    struct err *e)
 {
+	struct found_roots *found = search->found;
+	struct directory *directory;
 	struct name_node *node;
 	struct str *root;
 
 	if (name_tree_find(search->known, path))
 		return 0;
 	node = ARENA_NEW(in->a, struct name_node, e);
-	root = VEC_PUSH(in->a, search->roots, e);
-	if (!node || !root)
+	root = VEC_PUSH(in->a, &found->paths, e);
+	directory = VEC_PUSH(in->a, &found->directories, e);
+	if (!node || !root || !directory)
 		return err_result(e);
 	*root = path;
+	*directory = (struct directory){ .path = path };
 	node->name = path;
 	name_tree_add(&search->known, node);
 	/* The workspace comes first, and is canonical. */
-	if (search->roots->count > 1 && os_canonical_directory(in->a, path, &path, e) < 0) {
-		if (e->code != ERR_SYS ||
-		    (e->os_error != ENOENT && e->os_error != ENOTDIR && e->os_error != EACCES))
-			return err_result(e);
-		err_clear(e); /* no root, no project; plan/ notes the missing root */
-		return 0;
-	}
-	return read_project(in, path, search->projects, e);
+	if (found->paths.count > 1 && find_root(in, path, directory, e) < 0)
+		return err_result(e);
+	return directory->path.len ? read_project(in, directory->path, &found->projects, e) : 0;
 }
 
 int inputs_read_project(const struct inputs *in, project_list *projects, struct err *e)
@@ -275,10 +286,9 @@ int inputs_read_project(const struct inputs *in, project_list *projects, struct 
 }
 
 int inputs_read_projects(const struct inputs *in, const struct places *places,
-			 const struct profile_doc *doc, path_list *roots, project_list *projects,
-			 struct err *e)
+			 const struct profile_doc *doc, struct found_roots *out, struct err *e)
 {
-	struct root_search search = { .roots = roots, .projects = projects };
+	struct root_search search = { .found = out };
 	const struct root *configured;
 	size_t count;
 

@@ -101,14 +101,17 @@ int inputs_read(struct inputs *in, struct err *e) MUST_CHECK NONNULL;
 
 typedef VEC(struct project) project_list;
 typedef VEC(struct str) path_list;
+typedef VEC(struct directory) directory_list;
 
-/*
- * The workspace roots of a profile, the workspace first, and the project files in
- * them (P1).
- */
+/* The workspace roots of a profile, the workspace first, and the project files in them (P1). */
+struct found_roots {
+	path_list paths;	    /* as the profile names them */
+	directory_list directories; /* where each led; the path is "" where nothing was */
+	project_list projects;
+};
 int inputs_read_projects(const struct inputs *in, const struct places *places,
-			 const struct profile_doc *doc, path_list *roots, project_list *projects,
-			 struct err *e) MUST_CHECK NONNULL;
+			 const struct profile_doc *doc, struct found_roots *out, struct err *e)
+	MUST_CHECK NONNULL;
 
 /* The project file of the working directory alone: for who knows of no profile. */
 int inputs_read_project(const struct inputs *in, project_list *projects, struct err *e)
@@ -174,7 +177,7 @@ struct cordon_policy {
 	struct host host;		/* through `view`: what the plan was made from */
 	struct plan_inputs plan_inputs; /* with `host` */
 	const struct plan *plan;
-	project_list projects; /* the files of the workspace roots */
+	struct found_roots roots;
 	struct directory workspace;
 	struct cordon_policy *base; /* what `config` and `policy` belong to; NULL: this one */
 	VEC(struct note) notes;	    /* of the policy, then of the plan */

@@ -167,6 +167,35 @@ static int check_directory(const struct directory *dir, const struct host *host,
 }
 
 /*
+ * SECURITY: the plan opens each workspace root, and the project file in it may deny paths. A root
+ * that leads elsewhere now has a project file that nobody has read, so its denies would be lost.
+ */
+static int check_roots(const struct cordon_policy *p, struct err *e)
+{
+	char shown[256];
+
+	for (size_t i = 1; i < p->roots.directories.count; i++) {
+		const struct directory *seen = &p->roots.directories.items[i];
+		struct str now = p->plan->places.roots[i];
+		struct host_file file;
+
+		if (seen->path.len && str_eq(seen->path, now)) {
+			if (check_directory(seen, &p->host, e) < 0)
+				return err_result(e);
+			continue;
+		}
+		if (p->host.look(p->host.user, now, &file, e) < 0)
+			return err_result(e);
+		if (seen->path.len || file.type == HOST_DIR)
+			return FAIL_CAUSE(e, CAUSE_PATH_CHANGED,
+					  "the workspace root '%s' is another directory than when "
+					  "the policy was loaded",
+					  utf8_show(p->roots.paths.items[i], shown, sizeof(shown)));
+	}
+	return 0;
+}
+
+/*
  * The log of a managed network is in the state directory. Create that before the plan is made,
  * because the plan would put a placeholder in place of a missing one (P11).
  */
@@ -222,7 +251,7 @@ static int build_plan(struct cordon_policy *p, const struct inputs *in,
 	p->plan = plan_build(in->a, &p->plan_inputs, e);
 	p->view.progress = NULL;
 	if (!p->plan || check_directory(&in->directory, &p->host, e) < 0 ||
-	    check_directory(&p->workspace, &p->host, e) < 0)
+	    check_directory(&p->workspace, &p->host, e) < 0 || check_roots(p, e) < 0)
 		return err_result(e);
 	host_view_freeze(&p->view);
 	return 0;
@@ -234,7 +263,6 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	struct selection selection = { .profile = profile ? profile : in->options->profile,
 				       .mode = profile ? NULL : in->options->mode,
 				       .fallback = ":read-only" };
-	path_list roots = { .items = NULL };
 	own_list own = { .items = NULL };
 	struct additions more = { .entries = NULL };
 	struct places places = in->places;
@@ -244,14 +272,14 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	out->config = config;
 	doc = config_select(in->a, config, &selection, e);
 	if (!doc || inputs_workspace(in, doc, &places, &workspace, e) < 0 ||
-	    inputs_read_projects(in, &places, doc, &roots, &out->projects, e) < 0 ||
+	    inputs_read_projects(in, &places, doc, &out->roots, e) < 0 ||
 	    inputs_own_files(in, &own, e) < 0)
 		return err_result(e);
 	/* Options add to the profile in force only. */
 	if (!profile && inputs_additions(in, &more, e) < 0)
 		return err_result(e);
-	out->policy = policy_compile(in->a, config, doc, out->projects.items, out->projects.count,
-				     &more, e);
+	out->policy = policy_compile(in->a, config, doc, out->roots.projects.items,
+				     out->roots.projects.count, &more, e);
 	if (!out->policy || make_state(in, out->policy, e) < 0)
 		return err_result(e);
 	out->plan_inputs = (struct plan_inputs){ .policy = out->policy,
@@ -260,8 +288,8 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 						 .own_count = own.count,
 						 .has_decider = false,
 						 .allows_home = allows_home(in) };
-	out->plan_inputs.places.roots = roots.items;
-	out->plan_inputs.places.root_count = roots.count;
+	out->plan_inputs.places.roots = out->roots.paths.items;
+	out->plan_inputs.places.root_count = out->roots.paths.count;
 	if (!out->plan_inputs.allows_home && may_write(out->policy) &&
 	    inputs_find_homes(in, &out->plan_inputs.places, e) < 0)
 		return err_result(e);
@@ -269,7 +297,7 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	if (build_plan(out, in, in->options, e) < 0)
 		return err_result(e);
 	if (note_workspace(out, in, &workspace, e) < 0 ||
-	    note_hard_links(out, in, &out->projects, e) < 0 ||
+	    note_hard_links(out, in, &out->roots.projects, e) < 0 ||
 	    note_literals(out, in->a, &more, e) < 0 || note_useless(out, in->a, &more, e) < 0)
 		return err_result(e);
 	return collect_notes(out, in->a, e);
@@ -391,7 +419,7 @@ cordon_policy *load_again(const cordon_policy *policy, const struct cordon_load_
 	p->base = load_share(policy);
 	p->config = policy->config;
 	p->policy = policy->policy;
-	p->projects = policy->projects;
+	p->roots = policy->roots;
 	p->workspace = policy->workspace;
 	p->plan_inputs = policy->plan_inputs;
 	if (reload(p, options, run, e) < 0 || warn(p, options, e) < 0) {

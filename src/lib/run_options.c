@@ -59,6 +59,9 @@ static int check_command(const char *const *command, struct err *e)
 /* SECURITY: a loaded policy can't be changed; ignoring such an option would be a silent fallback. */
 static int check_policy(struct asked *asked, struct err *e)
 {
+	if (asked->run.policy && asked->load.flags)
+		return FAIL_CAUSE(e, CAUSE_OPTION_CONFLICT,
+				  "the request has a loaded policy, so 'flags' can't be set");
 	for (size_t i = 0; i < option_member_count && asked->run.policy; i++) {
 		const struct option_value *value = &option_members[i];
 		uint64_t number;

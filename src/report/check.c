@@ -187,7 +187,7 @@ static int check_profile(struct check *c, const struct config *config, const cha
 	struct err found = ERR_INIT;
 	bool is_good = load_policy(c->in, config, name, &policy, &found) == 0;
 
-	if (check_projects(c, &policy.projects, is_good, e) < 0)
+	if (check_projects(c, &policy.roots.projects, is_good, e) < 0)
 		return err_result(e);
 	if (!is_good)
 		return add_error(c, &found, e);

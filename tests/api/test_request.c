@@ -708,6 +708,7 @@ TEST(a_loaded_policy_allows_and_denies_as_if_loaded_again)
 	/* A name that a glob denies, and that appeared after the policy was loaded. */
 	ask_script(&ask, "native", "cat new.late || cat later");
 	ask.load.mode = NULL;
+	ask.load.mode = NULL;
 	ask.load.profile = "p";
 	ask.load.overrides = overrides;
 	ask.load.override_count = 2;
@@ -743,6 +744,9 @@ TEST(a_loaded_policy_and_options_that_would_change_it_are_refused)
 	ask.run.enable = features;
 	CHECK_INT(refusal(&ask, "'enable'"), CORDON_E_ARGUMENT);
 	ask.run.enable = NULL;
+	ask.load.flags = CORDON_LOAD_HOSTS_ONLY;
+	CHECK_INT(refusal(&ask, "'flags'"), CORDON_E_ARGUMENT);
+	ask.load.flags = 0;
 	CHECK_INT(cordon_request_argv(NULL, &ask.run, &argv, NULL), -CORDON_E_ARGUMENT);
 	CHECK_INT(refusal(&ask, ""), 0);
 	cordon_policy_free(policy);
@@ -781,4 +785,40 @@ TEST(a_loaded_policy_whose_directory_was_replaced_is_refused)
 	CHECK_STR(cordon_error_cause(error), "path_changed");
 	cordon_error_free(error);
 	cordon_free(handle);
+}
+
+/* Runs with a policy loaded while `before` was what the root "extra" is; then `after` is. */
+static void check_replaced_root(const char *before, const char *after)
+{
+	static const char *const overrides[] = { "permissions.p.extends=\":workspace\"",
+						 "permissions.p.workspace_roots.extra=true" };
+	struct ask ask;
+	cordon_policy *policy;
+
+	ask_script(&ask, "native", "cat extra/secret");
+	ask.load.mode = NULL;
+	ask.load.profile = "p";
+	ask.load.overrides = overrides;
+	ask.load.override_count = 2;
+	REQUIRE(!before || symlink(before, "extra") == 0);
+	policy = load_policy(&ask);
+	REQUIRE(policy);
+	hand_over(&ask, policy);
+	CHECK_INT(refusal(&ask, ""), 0);
+	(void)unlink("extra");
+	REQUIRE(symlink(after, "extra") == 0);
+	CHECK_INT(refusal(&ask, "extra"), CORDON_E_POLICY);
+	cordon_policy_free(policy);
+	REQUIRE(unlink("extra") == 0);
+}
+
+TEST(a_loaded_policy_whose_other_root_was_replaced_is_refused)
+{
+	REQUIRE(mkdir("one", 0700) == 0 && mkdir("two", 0700) == 0 &&
+		mkdir("two/.cordon", 0700) == 0);
+	scratch_put("one/secret", "x");
+	scratch_put("two/secret", "x");
+	scratch_put("two/.cordon/config.toml", "[filesystem]\n\"secret\" = \"deny\"\n");
+	check_replaced_root("one", "two");
+	check_replaced_root(NULL, "two");
 }
