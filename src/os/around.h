@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which sandbox of another program is around this process, for words alone: what may be done
- * in one shows when it is tried, and nothing is decided by this.
+ * Recognises the sandbox of another program, or the container, that this process runs in. For
+ * messages alone: no decision depends on it, because what is allowed inside shows when Cordon tries
+ * it.
  */
 #pragma once
 
@@ -11,18 +12,18 @@
 
 struct os_around {
 	const char *name;    /* "codex's sandbox" */
-	const char *mark;    /* what told it: the name of a variable or of a file */
-	const char *way_out; /* completes "; " */
+	const char *mark;    /* what revealed it: the name of a variable or of a file */
+	const char *way_out; /* what the user can do; follows a "; " */
 };
 
-/* NULL when there is none, or none that is known. */
+/* NULL if there is none, or none that is known. */
 const struct os_around *os_around_find(void);
 
-/* "Docker's", or whose container else this is; NULL: of nobody who leaves a sign. */
+/* "Docker's" or "Podman's" for the container around this process; NULL if none is recognised. */
 const char *os_around_container(void);
 
 /*
- * Pure: a variable alone tells nothing, it may have been set by anybody; `is_confined` is what
- * the kernel says, that system calls are filtered or no_new_privs is set.
+ * Pure. Anybody may have set a variable, so one counts only if `is_confined`: the kernel says that
+ * system calls are filtered or no_new_privs is set.
  */
 const struct os_around *os_around_judge(const char *const *environment, bool is_confined) PURE;

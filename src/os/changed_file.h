@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading a file anew when it has changed, into memory that is there: nothing is allocated. */
+/* Rereads a file if it has changed, into the caller's memory. Allocates nothing. */
 #pragma once
 
 #include <stddef.h>
@@ -14,14 +14,14 @@ struct os_version {
 };
 
 enum os_change {
-	OS_SAME, /* or it can't be read now, or is no regular file */
+	OS_SAME, /* or it can't be read now, or is not a regular file */
 	OS_GONE, /* and `*seen` is {0} */
 	OS_NEW,
 };
 
 /*
- * Reads `path` if it is another version than `*seen`, which is set to it: at most `room` bytes, `*len`
- * of them.
+ * Reads `path` if it is another version than `*seen`, and updates `*seen`. Reads at most `room`
+ * bytes; `*len` is how many.
  */
 enum os_change os_read_changed(const char *path, struct os_version *seen, char *out, size_t room,
 			       size_t *len) MUST_CHECK NONNULL;

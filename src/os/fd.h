@@ -6,17 +6,19 @@
 
 #include "base/macros.h"
 
-/* Closes what is open, and keeps errno. */
+/* Closes it if it is open. Keeps errno. */
 void fd_done(const int *fd) NONNULL;
 
-/* The same, and then there is none: -1. */
+/* The same, and sets it to -1. */
 static inline void fd_close(int *fd)
 {
 	fd_done(fd);
 	*fd = -1;
 }
 
-/* How many this process may have open at most, after it has raised its limit; 0: not known. */
+/*
+ * Raises this process's limit of open descriptors as far as allowed and returns it; 0: not known.
+ */
 uint64_t fd_limit(void);
 
 /* A descriptor that is closed when the block that declares it is left. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Closing a descriptor without waiting for what the kernel has to do then: the last close of an
- * inotify instance that watches something takes a dozen milliseconds.
+ * Closes a descriptor without waiting for the work that its last close causes: for an inotify
+ * instance with watches the kernel needs a dozen milliseconds.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "base/macros.h"
 
 /*
- * `*fd` is -1 afterwards. No process is started for it. False: it was closed like any other, because
- * too many of this user's are left already, or there is no descriptor or room for the way.
+ * Sets `*fd` to -1. Starts no process. False: closed it in the usual way, because this user has too
+ * many such closes pending, or no descriptor or buffer was free.
  */
 bool fd_leave(int *fd) NONNULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who listens on this host, as the kernel lists it: nobody is connected to. */
+/* Finds out who listens on this host from the kernel's lists, without connecting to anybody. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,8 +8,8 @@
 #include "base/ip.h"
 #include "base/str.h"
 
-/* Whether a program listens at that port of TCP, of loopback or of every address. */
+/* Whether a program listens on that TCP port, on loopback or on every address. */
 bool os_listens(const struct ip *loopback, uint16_t port) NONNULL;
 
-/* Pure, of the text of /proc/net/tcp, or tcp6; or of the first lines of it. */
+/* Pure: searches the text of /proc/net/tcp or tcp6, or its first lines. */
 bool os_listens_in(struct str text, bool is_v4, uint16_t port) PURE;

@@ -12,9 +12,11 @@ struct pipe {
 	int in, out; /* -1: none */
 };
 
-/* Room for about `bytes`. False: there are no descriptors, or this system can't: copy instead. */
+/*
+ * Makes room for about `bytes`. False: no descriptors are left, or this system can't: copy instead.
+ */
 bool pipe_open(struct pipe *out, size_t bytes) NONNULL;
 
-/* How many bytes were moved; -1 and errno, EAGAIN instead of waiting. 0: `socket` has ended. */
+/* How many bytes were moved; -1 and errno, EAGAIN instead of waiting. 0: `socket` has closed. */
 ssize_t pipe_fill(const struct pipe *p, int socket, size_t bytes) NONNULL;
 ssize_t pipe_empty(const struct pipe *p, int socket, size_t bytes) NONNULL;

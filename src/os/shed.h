@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors whose last close() takes its time, closed by nobody who waits for it.
+ * Closes descriptors without waiting for the work that their last close() causes.
  *
- * A unix socket that lies in its own queue can't be reached by anyone once it is
- * closed. The kernel finds such garbage by itself, and closes what lies in that queue
- * with it, in a process of its own. So there is no child to be reaped for it. Where a
- * kernel does otherwise, or takes no more descriptors, the close is where it always
- * was. Async-signal-safe.
+ * A unix socket whose only reference lies in its own queue is unreachable once it is closed. The
+ * kernel collects such garbage by itself, in a thread of its own, and closes every descriptor in
+ * that queue. So no child process is needed. If a kernel does otherwise, or accepts no more
+ * descriptors, the caller's close does the work as usual. Async-signal-safe.
  */
 #pragma once
 
@@ -24,14 +23,17 @@ struct shed {
 		.ends = { -1, -1 } \
 	}
 
-/* Before the first is put there; shed_put() does it, too. False: it can't be made. */
+/* Call before the first put; shed_put() does it too. False: it can't be made. */
 bool shed_open(struct shed *s) NONNULL;
 
-/* Takes copies of up to FD_PASS_MAX descriptors at a time; the caller closes its own. False: it takes none. */
+/*
+ * Takes copies of up to FD_PASS_MAX descriptors at a time; the caller closes its own. False: takes
+ * none.
+ */
 bool shed_put(struct shed *s, const int *fds, size_t count) NONNULL;
 
 /*
- * When nobody else has them any more. What was put there first is closed first, the shed itself last. False:
- * they were closed by this call.
+ * Call when nobody else holds the descriptors any more. The kernel closes them in the order of the
+ * puts, and the sockets last. False: this call closed them.
  */
 bool shed_leave(struct shed *s) NONNULL;

@@ -14,7 +14,7 @@ struct os_times {
 	bool has_birth; /* not every file system knows it */
 };
 
-/* A link at the end of `path` is not followed. False: not there, or not to be looked at. */
+/* Does not follow a link at the end of `path`. False: it does not exist, or can't be examined. */
 bool os_look_times(const char *path, struct os_times *out) NONNULL;
 
 static inline bool os_is_since(struct timespec t, struct timespec start)
@@ -29,15 +29,15 @@ void os_take_start(struct timespec *out) NONNULL;
 bool os_look_stamp_of(const char *path, struct stamp *out) NONNULL;
 
 /*
- * What lies at `path` below `directory`, links at its end not followed, or `directory` itself when that
- * is "". False: not there.
+ * The stamp of `path` below `directory`, not following a link at its end; of `directory` itself if
+ * `path` is "". False: it does not exist.
  */
 bool os_look_stamp(int directory, const char *path, struct stamp *out) NONNULL;
 
 /*
- * The stamp of an open directory whose names are read afterwards. `*kind` remembers what file system
- * it lies on; {0} at first. The inode is 0 when the same stamp could be seen again after its names were changed: where
- * times are too coarse, and when it was changed just now.
+ * The stamp of an open directory, to be taken before its names are read. `*kind` caches facts about
+ * the file system; {0} at first. The inode is 0 if the stamp could stay the same after a change:
+ * the file system's times are too coarse, or the directory changed just now.
  */
 struct os_stamp_kind {
 	uint64_t device;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the words and the environment that a program was started with lie, one behind the
- * other: what stands there the kernel shows to others, in /proc.
+ * The memory that holds the arguments and environment of this program, which the kernel shows to
+ * others in /proc.
  */
 #pragma once
 
@@ -15,14 +15,17 @@ struct os_words {
 	size_t bytes;
 };
 
-/* Those of this process. 0 or -errno, EINVAL when that can't be told. */
+/* Those of this process. 0 or -errno, EINVAL if they can't be found. */
 int os_find_words(struct os_words *out) NONNULL;
 
-/* What main() was given, before anything of it was changed: then nothing is looked up. */
+/*
+ * Notes main()'s argv before anything in it was changed, so that os_find_words() needs no look-up.
+ */
 void os_note_words(char **argv) NONNULL;
 
 /*
- * Whether this program can be started again as what is inside, by its descriptor alone: its main()
- * has called cordon_inner_main(), which notes the words, and it needs no other file to start.
+ * Whether this program can be executed again, by descriptor alone, as the process inside the
+ * sandbox: its main() has called cordon_inner_main(), which calls os_note_words(), and it needs no
+ * other file to start.
  */
 bool os_can_be_inner(void);

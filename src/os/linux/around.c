@@ -21,7 +21,7 @@ enum { FILTERED = 2 /* SECCOMP_MODE_FILTER */ };
 	"false} in Claude Code's settings and cordon around each command "                  \
 	"(CLAUDE_CODE_SHELL_PREFIX), or run Claude Code itself in cordon"
 
-/* Cordon sets the first itself, and its own mark beside it. */
+/* Cordon sets the first one too, together with CORDON_SANDBOX. */
 static const struct os_around marked[] = {
 	{ "codex's sandbox", "CODEX_SANDBOX_NETWORK_DISABLED", OF_CODEX },
 	{ "codex's sandbox", "CODEX_SANDBOX", OF_CODEX },

@@ -20,7 +20,7 @@
 
 enum {
 	CGROUP2_MAGIC = 0x63677270,
-	MAX_TRIES = 64, /* at a name: a process may have many runs at once */
+	MAX_TRIES = 64, /* for a name: a process may have many runs at once */
 };
 
 /* ---- Where ------------------------------------------------------------------------------- */
@@ -60,8 +60,8 @@ static bool is_own_group(struct str line)
 }
 
 /*
- * The first such line of a file of /proc, in `room`, whose end is cut off; "" when there is none.
- * Takes no memory: who asks what a backend gives has no way to hear that there was none.
+ * The first matching line of a file in /proc, without its end, in `room`; "" if there is none.
+ * Allocates nothing, because the callers have no way to report that memory ran out.
  */
 static struct str find_line(const char *path, bool (*is_it)(struct str line), char *room,
 			    size_t bytes)
@@ -103,7 +103,7 @@ static struct str read_file(int dir, const char *name, char *room, size_t bytes)
 	return (struct str){ room, n > 0 ? (size_t)n : 0 };
 }
 
-/* systemd's are its own, also for root, unless it says that it lets go of one (Delegate=). */
+/* Under systemd, groups belong to systemd, even for root, unless it delegates one (Delegate=). */
 static bool is_systemd_s(const char *directory)
 {
 	char path[4096];
@@ -151,7 +151,7 @@ bool os_cgroup_find(const struct os_cgroup_limits *limits, char out[OS_CGROUP_BY
 	if (!slash || slash == out)
 		return false;
 	*slash = '\0';
-	/* What is above the mount's own root is none. */
+	/* The mount's root has no parent group. */
 	return statfs(out, &fs) == 0 && fs.f_type == CGROUP2_MAGIC &&
 	       !(geteuid() == 0 && is_systemd_s(out)) && os_cgroup_may_use(out, limits);
 }
@@ -169,7 +169,10 @@ static int write_number(int dir, const char *name, uint64_t number)
 	return write(fd, text, (size_t)len) == len ? 0 : -errno;
 }
 
-/* SECURITY: what may be swapped is not limited. Only a kernel that can't swap has no such file. */
+/*
+ * SECURITY: forbid swapping. Else the command could use swap without limit beyond its memory limit.
+ * The file is missing only on a kernel that can't swap.
+ */
 static int forbid_swap(int dir)
 {
 	int r = write_number(dir, "memory.swap.max", 0);
@@ -190,7 +193,7 @@ static int set_limits(int dir, const struct os_cgroup_limits *limits)
 	return r;
 }
 
-/* By its name: of a process that is gone. */
+/* By its name, the group of a process that has ended. */
 static bool is_old(const char *name)
 {
 	const size_t prefix = sizeof(NAME_PREFIX) - 1;
@@ -202,7 +205,7 @@ static bool is_old(const char *name)
 	return pid > 0 && pid <= INT32_MAX && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
-/* Those of runs that were killed. One that is in use can't be removed. */
+/* Removes the groups of runs that were killed. A group that is in use can't be removed. */
 static void remove_old(int above)
 {
 	int copy = openat(above, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

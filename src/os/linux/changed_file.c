@@ -53,7 +53,7 @@ enum os_change os_read_changed(const char *path, struct os_version *seen, char *
 	now = version_of(&st);
 	if (is_same(seen, &now) || !S_ISREG(st.st_mode))
 		return OS_SAME;
-	/* It may have been replaced by something that blocks. */
+	/* O_NONBLOCK, because the file may have been replaced by something that blocks. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return OS_SAME;

@@ -22,7 +22,7 @@ void os_wake_with_parent(void)
 	syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
 }
 
-/* Not clone3(): a container's seccomp filter can't see its flags, and answers ENOSYS. */
+/* Not clone3(): seccomp filters of containers can't see its flags, so they answer ENOSYS. */
 pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidfd)
 {
 	/* The raw call also blocks the signals that the C library reserves for itself. */
@@ -38,7 +38,10 @@ pid_t os_fork(unsigned long flags, void (*body)(void *arg), void *arg, int *pidf
 		_exit(1);
 	}
 	saved = errno;
-	/* A late failure may have set it already, and another thread may own that number now. */
+	/*
+	 * A clone() that fails late may have set it already, and another thread may own that number
+	 * now.
+	 */
 	if (pid < 0)
 		*pidfd = -1;
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
@@ -70,7 +73,7 @@ pid_t os_vfork(void (*body)(void *arg), void *arg, int *pidfd)
 
 /* ---- Helpers -------------------------------------------------------------------- */
 
-/* The lowest of `kept`, and of `other`, that is at least `from`; UINT_MAX: none. */
+/* The lowest number of `kept` and `other` that is at least `from`; UINT_MAX: none. */
 static unsigned next_kept(const int *kept, size_t count, int other, unsigned from)
 {
 	unsigned next = other >= 0 && (unsigned)other >= from ? (unsigned)other : UINT_MAX;
@@ -133,8 +136,8 @@ static void begin_helper(void *arg)
 	if (helper->name)
 		(void)syscall(SYS_prctl, PR_SET_NAME, helper->name, 0, 0, 0);
 	/*
-	 * SECURITY: a helper with copies of the caller's pipes and channels would keep others from
-	 * noticing their end: a killed run would go on.
+	 * SECURITY: close copies of the caller's pipes and channels. While a helper holds one,
+	 * others would not see it close, and a run would go on after its supervisor was killed.
 	 */
 	if (!helper->keeps_all && !close_all_but(helper->kept, helper->kept_count, birth->parent))
 		_exit(1);
@@ -148,7 +151,7 @@ int os_open_self(void)
 
 pid_t os_fork_helper(const struct os_helper *helper, int *pidfd)
 {
-	/* Opened here: in a pid namespace of its own the helper could not name its parent. */
+	/* Opened here, because a helper in a new pid namespace could not name its parent. */
 	struct birth birth = { .helper = helper, .host = getpid(), .parent = helper->own_pidfd };
 	pid_t pid = -1;
 
@@ -191,7 +194,10 @@ void os_end(int pidfd)
 	os_kill(pidfd, SIGKILL);
 }
 
-/* The call itself: before one that does not return, sanitizers make calls that the proxy locks out. */
+/*
+ * The raw call: before a call that does not return, sanitizers make system calls that the proxy's
+ * filter forbids.
+ */
 void os_exit(int status)
 {
 	for (;;)
@@ -202,7 +208,7 @@ int os_open_parent(pid_t parent)
 {
 	int fd = (int)syscall(SYS_pidfd_open, parent, 0);
 
-	/* Once it has ended, its pid may be another's. */
+	/* After it has ended, its pid may belong to another process. */
 	if (fd >= 0 && getppid() != parent) {
 		(void)syscall(SYS_close, fd);
 		errno = ESRCH;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Creating a file whole: it is written under a name of its own next to the
- * place, and then put there by one system call that either happens or not.
+ * Creates a file atomically: writes it under a temporary name in the same directory, and then moves
+ * it into place with one system call.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,9 @@ int os_make_parents(struct str path, struct err *e)
 		    errno != EACCES)
 			return FAIL_SYS(e, errno, "can't make the directory '%s'",
 					show_path(&shown, str_first(path, at)));
-		/* EROFS, EACCES: it may be there all the same; creating the file will tell. */
+		/*
+		 * EROFS, EACCES: the directory may exist all the same; creating the file will show.
+		 */
 	}
 	return 0;
 }
@@ -52,7 +54,7 @@ static int write_all(int fd, struct str text)
 	return done < text.len ? -1 : fsync(fd);
 }
 
-/* A file in the directory of `path` that nobody else has: "config.toml.new7". */
+/* Makes a temporary file in the directory of `path`: "config.toml.new7". */
 static int open_temporary(struct str path, struct c_path *name, struct err *e)
 {
 	struct shown shown;
@@ -82,7 +84,7 @@ static int put_in_place(const char *temporary, const char *place, bool replaces)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -1;
-	/* The file system does not know it. A link refuses an existing name too. */
+	/* The file system lacks that flag. link() refuses an existing name too. */
 	if (link(temporary, place) < 0)
 		return -1;
 	return unlink(temporary);

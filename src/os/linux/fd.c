@@ -11,7 +11,7 @@ void fd_done(const int *fd)
 {
 	int saved = errno;
 
-	/* The raw call: in the C library's close() a thread can be cancelled. */
+	/* The raw call, because the C library's close() is a cancellation point. */
 	if (*fd >= 0)
 		(void)syscall(SYS_close, *fd);
 	errno = saved;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whoever closes a file last does what is left to do, and waits for it. A process that does so in
- * our place would have to be reaped by somebody: after `cordon` has ended that is the init of the host
- * or of a container, or a host program that calls itself a subreaper, and not all of them do.
+ * Whoever closes a file last does the remaining work, and waits for it. If a child process did it
+ * for us, somebody would have to reap that child: after `cordon` has ended, the init of the host or
+ * container, or a host program that is a subreaper. Not all of them do.
  *
- * The kernel's own collector does it without a process (os/shed.h; before 6.9 in the caller).
+ * The kernel's garbage collector of sockets does it without a process (os/shed.h; before 6.9 in the
+ * caller).
  *
- * The kernel does that in turn, so a flood of short runs could be faster, and each instance counts for its user
- * (fs.inotify.max_user_instances) until it is freed. So each one takes a place, a name that is free
- * again when the socket is: without a place this process waits itself. Who takes the places away
- * makes others wait, and no more.
+ * The collector is sequential, so a flood of short runs could outrun it, and each inotify instance
+ * counts against its user (fs.inotify.max_user_instances) until it is freed. So each pending close
+ * holds one of a few abstract socket names, which becomes free together with the socket. If none is
+ * free, this process does the work itself. A program that takes all the names makes others wait,
+ * and no more.
  */
 #include "os/fd_leave.h"
 
@@ -24,7 +26,7 @@
 
 enum { PLACES = 8 };
 
-/* Abstract names: nothing is left in a directory, whatever happens. */
+/* Abstract names leave nothing behind in a directory. */
 static bool take_place(int fd)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };

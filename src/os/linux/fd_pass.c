@@ -42,8 +42,9 @@ ssize_t fd_pass_tell(int channel, const void *data, size_t bytes, int flags)
 }
 
 /*
- * Descriptors on their way count for their user, in all processes, and may be no more than the sender may
- * open (ETOOMANYREFS). Where that is few, others at work can use it up: it passes as they receive theirs.
+ * Descriptors in flight count against their user, across all processes, and may be no more than the
+ * sender's limit of open files (ETOOMANYREFS). If that limit is low, other processes can use it up.
+ * It passes when they receive theirs, so try again.
  */
 static bool waits_for_others(int flags, int *waited_ms)
 {
@@ -59,7 +60,7 @@ int fd_pass_send(int channel, void *data, size_t bytes, const int *fds, size_t c
 {
 	size_t size = count * sizeof(*fds);
 	struct iovec part = { data, bytes };
-	/* The raw call takes the lengths wider than some C libraries have them: all else is 0. */
+	/* The kernel's lengths are wider than those of some C libraries; the rest is 0. */
 	union control control = { .space = { 0 } };
 	struct msghdr message = { .msg_iov = &part,
 				  .msg_iovlen = 1,

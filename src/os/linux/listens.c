@@ -34,7 +34,7 @@ static struct str take_word(struct str *line)
 	return word;
 }
 
-/* In the kernel's order of bytes: words of the host's, the last byte first on most machines. */
+/* The kernel prints addresses as words in the host's byte order, so reversed on most machines. */
 static bool is_here(struct str address, bool is_v4)
 {
 	static const char *const v4[] = { "00000000", "0100007F", "7F000001" };
@@ -91,7 +91,7 @@ static bool is_listed(const char *path, bool is_v4, uint16_t port)
 
 bool os_listens(const struct ip *loopback, uint16_t port)
 {
-	/* Who listens at every address of IPv6 mostly does so for IPv4, too. */
+	/* A listener on every IPv6 address mostly accepts IPv4 too. */
 	return (ip_is_v4(loopback) && is_listed("/proc/thread-self/net/tcp", true, port)) ||
 	       is_listed("/proc/thread-self/net/tcp6", false, port);
 }

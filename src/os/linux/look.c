@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking at files without opening them: types, links, directories. */
+/* Examines files without opening them: types, links, directories. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 enum { LOOK_TRIES = 1000 };
 
-/* Whether the marked thing holds nothing. -1: it is gone, or another one; look again. */
+/* Whether the marked file or directory is empty. -1: it was removed or replaced; look again. */
 static int is_unused(const char *path, const struct stat *st)
 {
 	scoped_fd fd = -1;
@@ -33,8 +33,8 @@ static int is_unused(const char *path, const struct stat *st)
 }
 
 /*
- * lstat(), and whether it is a placeholder. Those come and go with runs that
- * start and end meanwhile: what is told is what was there at one moment.
+ * lstat(), and whether it is a placeholder. Other runs make and remove placeholders at any time, so
+ * both answers must come from the same moment.
  */
 static int look_at(const char *path, struct stat *st, bool *is_placeholder)
 {
@@ -50,8 +50,8 @@ static int look_at(const char *path, struct stat *st, bool *is_placeholder)
 }
 
 /*
- * Without a mode that forbids it the owner is kept out by something that chmod
- * does not change: another's FUSE mount, a security module.
+ * If the mode does not forbid it, something keeps the owner out that chmod can't change: another
+ * user's FUSE mount, or a security module.
  */
 static bool is_locked(const struct stat *st)
 {
@@ -60,7 +60,7 @@ static bool is_locked(const struct stat *st)
 	return (st->st_mode & wanted) != wanted && st->st_uid == geteuid();
 }
 
-/* The mode is asked first: most directories are writable, and one question less is asked then. */
+/* Checks the mode first: most directories are writable, which saves a system call. */
 static bool is_sealed(const char *path, const struct stat *st)
 {
 	return S_ISDIR(st->st_mode) && !(st->st_mode & S_IWUSR) && st->st_uid == geteuid() &&
@@ -92,7 +92,7 @@ int os_look(struct str path, struct os_file *out, struct err *e)
 	switch (errno) {
 	case ENOENT:
 	case ENOTDIR:
-	case ENAMETOOLONG: /* some file systems take fewer than 255 bytes: it can't be there */
+	case ENAMETOOLONG: /* some file systems allow fewer than 255 bytes: it can't exist */
 		*out = (struct os_file){ .type = OS_MISSING };
 		return 0;
 	case EACCES:
@@ -112,7 +112,7 @@ bool os_links_count_dirs(struct str path)
 
 	if (c_path_init(&name, path, &ignored) < 0 || statfs(name.text, &fs) < 0)
 		return false;
-	/* btrfs has one link for all; others may say what they like. */
+	/* btrfs always has one link; other file systems may do as they like. */
 	switch ((unsigned long)fs.f_type) {
 	case EXT4_SUPER_MAGIC:
 	case MAGIC_XFS:
@@ -143,7 +143,7 @@ int os_read_link(struct str path, struct buf *out, struct err *e)
 	return buf_check(out, e);
 }
 
-/* The listing often knows the type; where the file system does not tell it, ask. */
+/* The listing often has the type; some file systems leave it out, so ask then. */
 static enum os_type type_of_entry(int directory, const struct entry *entry)
 {
 	struct stat st;
@@ -164,7 +164,7 @@ static enum os_type type_of_entry(int directory, const struct entry *entry)
 	}
 }
 
-/* Not opendir(): what it allocates costs more than a short directory. */
+/* Not opendir(), whose allocation costs more than a short directory. */
 int os_list_stamped(struct str path,
 		    int (*each)(void *arg, struct str name, enum os_type type, struct err *e),
 		    void *arg, struct os_stamp_kind *kind, struct stamp *stamp, struct err *e)

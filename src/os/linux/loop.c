@@ -9,12 +9,12 @@
 #include "os/fd.h"
 #include "os/loop.h"
 
-/* Waits that are made awake: see stay_awake(). */
+/* Polling instead of sleeping: see stay_awake(). */
 enum {
 	AWAKE_NS = 50 * 1000,
-	QUICK_NS = 200 * 1000, /* for one that was slept through: to be woken takes long itself */
-	FEW_EVENTS = 2,	       /* with more to do than that, others need the processor */
-	FIRST_TRY = 16,	       /* the score at which it is tried */
+	QUICK_NS = 200 * 1000, /* for a wait that slept: being woken takes time itself */
+	FEW_EVENTS = 2,	       /* with more events than this, other processes need the processor */
+	FIRST_TRY = 16,	       /* the score at which the loop tries it */
 	LAST_TRY = 1024,
 	OF_ANSWER = 1, /* what a wait is worth */
 	OF_STREAM = -1,
@@ -35,7 +35,7 @@ int loop_init(struct loop *l, struct err *e)
 
 void loop_done(struct loop *l)
 {
-	/* One that was never begun has zeros in it. */
+	/* A loop that was never initialised is all zeros. */
 	if (l->clock.is_added)
 		fd_close(&l->clock.fd);
 	fd_close(&l->epoll);
@@ -90,9 +90,9 @@ void loop_forget(struct loop *l, struct watcher *w)
 }
 
 /*
- * The clock rings for the first timer; at once for one that is due. When that one is taken
- * away it rings in vain, once: most timers are for what does not happen, and a call for each
- * of them costs more.
+ * Sets the timerfd to the first timer; at once for one that is due. If that timer is removed, the
+ * timerfd fires once in vain. Most timers are removed before they are due, and a system call for
+ * each would cost more.
  */
 static void set_clock(struct loop *l)
 {
@@ -216,8 +216,8 @@ void loop_hurry(struct loop *l)
 }
 
 /*
- * Whether the next wait is made awake. It begins when enough waits were quick; where that
- * does not pay (the others have no other processor) it is tried less and less often.
+ * Whether to poll in the next wait. Polling begins when enough waits were short. If it does not pay
+ * off, because the others have no other processor, the loop tries it less and less often.
  */
 static void judge_wait(struct loop *l, int worth)
 {
@@ -236,7 +236,7 @@ static void judge_wait(struct loop *l, int worth)
 	}
 }
 
-/* For AWAKE_NS: then it is not worth it, and 0 the answer. */
+/* Gives up after AWAKE_NS and returns 0. */
 static int stay_awake(const struct loop *l, struct epoll_event *events, uint64_t since_ns)
 {
 	int count;
@@ -248,8 +248,8 @@ static int stay_awake(const struct loop *l, struct epoll_event *events, uint64_t
 }
 
 /*
- * What the wait for these was worth. Of a question and its answer each is waited for, and
- * they come from different ends; of a stream, which comes from one, nobody waits for each part.
+ * Scores the last wait. With questions and answers the events come from different descriptors, and
+ * somebody waits for each. A stream comes from one descriptor, and nobody waits for each part.
  */
 static int worth_of(struct loop *l, const struct epoll_event *events, int count, uint64_t took_ns)
 {

@@ -15,7 +15,7 @@ static bool has_time(const struct stat *st)
 	       (st->st_mtim.tv_nsec == MARK_NANOSECONDS || st->st_mtim.tv_nsec == 0);
 }
 
-/* The umask, and a directory that hands its group on, may have changed the rest. */
+/* The umask, and a set-group-ID directory, may have changed the rest. */
 static bool has_mode(const struct stat *st)
 {
 	if (S_ISDIR(st->st_mode))

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mark that tells a placeholder (P11, linux/placeholder/placeholder.h) from what is
- * someone's own: a modification time that nothing else has. Whatever is done to
- * a file, or put into a directory, changes that time.
+ * The mark that tells a placeholder (P11, linux/placeholder/placeholder.h) from a user's own file:
+ * a modification time that nothing else has. Any change to a file or in a directory changes that
+ * time.
  *
- * A time can't be set by the call that creates something, and without a mark it
- * must not be seen for a moment. So it is born with a mode that nothing else
- * has: sticky, and for a directory without the right to write. Only then comes
- * the time, and after that an ordinary mode. Who dies between leaves a thing
- * that is still known for what it is. (Where the file system keeps no modes,
- * there is such a moment.)
+ * No call can create a file and set its time at once, and a placeholder must not be visible without
+ * a mark. So it is created with a mode that nothing else has: sticky, and for a directory without
+ * the right to write. Then its time is set, and then an ordinary mode. If the process dies in
+ * between, the file is still recognised. (On a file system without modes there is a moment without
+ * a mark.)
  *
- * A socket that nobody is bound to can be made with such a mode, and that is all its
- * mark: nobody can open it, and no server has use for a socket that nobody may write to.
+ * An unbound socket can be created with such a mode, which is its whole mark: nobody can open it,
+ * and no server uses a socket that nobody may write to.
  *
- * SECURITY: a command in a sandbox can mark what it may write. So a mark alone
- * says little: only an empty directory, or a file of at most MARK_FILE_BYTES,
- * counts as a placeholder. Taking such a thing for missing hides nothing.
+ * SECURITY: a command in a sandbox can mark any file that it may write. So only an empty directory,
+ * or a file of at most MARK_FILE_BYTES, counts as a placeholder; a larger one with the mark could
+ * hide its content from the policy.
  */
 #pragma once
 
@@ -26,7 +25,7 @@
 
 #include "base/macros.h"
 
-/* What getdents64() gives; its length is in front of its name. */
+/* What getdents64() returns; the name follows its length. */
 struct entry {
 	uint64_t inode;
 	int64_t offset;
@@ -36,10 +35,10 @@ struct entry {
 };
 
 enum {
-	MARK_SECONDS = 0x434f5244,    /* "CORD", in 2005: any file system can say it */
-	MARK_NANOSECONDS = 420000000, /* 0 where only seconds are kept */
+	MARK_SECONDS = 0x434f5244,    /* "CORD", a time in 2005: every file system can store it */
+	MARK_NANOSECONDS = 420000000, /* 0 on a file system that stores seconds only */
 	MARK_FILE_BYTES = 1,
-	/* At birth; the umask may take the rights of others away. */
+	/* When created; the umask may remove rights of others. */
 	MARK_DIR_MODE = S_ISVTX | 0555,
 	MARK_FILE_MODE = S_ISVTX | 0644,
 	MARK_SOCKET_MODE = S_ISVTX,
@@ -47,18 +46,18 @@ enum {
 
 enum mark {
 	MARK_NONE,
-	MARK_BIRTH, /* created, but not yet what it is to be */
+	MARK_BIRTH, /* created, but not finished */
 	MARK_SET,
 };
 
-/* A directory, a socket, or a file that is small enough and has no other name; nothing else. */
+/* Only a directory, a socket, or a small file without other hard links. */
 bool mark_could_be(const struct stat *st) PURE NONNULL;
 
-/* Of such a one; a directory may still have something in it. */
+/* For such a file; a directory may still have entries. */
 enum mark mark_of(const struct stat *st) PURE NONNULL;
 
 /* 0, or -1 with errno. */
 int mark_set(int fd) MUST_CHECK;
 
-/* Whether a directory, just opened, holds no name; -1 with errno, ENOENT when it was removed. */
+/* Whether a directory that was just opened is empty; -1 with errno, ENOENT if it was removed. */
 int mark_is_empty(int dir) MUST_CHECK;

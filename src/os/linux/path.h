@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of os/linux share; nobody else includes this. */
+/* Shared by the files of os/linux; nobody else includes this. */
 #pragma once
 
 #include "os/fd.h"
 #include "os/os.h"
 
-/* A path as the kernel takes it. */
+/* A NUL-terminated path for the kernel. */
 struct c_path {
 	char text[PATH_MAX_BYTES];
 };
 
-/* ERR_SYNTAX for a NUL, ERR_LIMIT for a path that no kernel would take. */
+/* ERR_SYNTAX for a NUL, ERR_LIMIT for a path that is too long for any kernel. */
 int c_path_init(struct c_path *out, struct str path, struct err *e) MUST_CHECK NONNULL;
 
 /* A path for an error text: control characters escaped, cut when long. */

@@ -11,7 +11,7 @@ bool pipe_open(struct pipe *out, size_t bytes)
 
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
 		return false;
-	/* A pipe of the usual size works as well, in more steps. */
+	/* A pipe of the default size works too, in more steps. */
 	(void)fcntl(ends[1], F_SETPIPE_SZ, (int)bytes);
 	*out = (struct pipe){ .in = ends[1], .out = ends[0] };
 	return true;

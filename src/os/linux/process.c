@@ -38,7 +38,7 @@ int os_working_directory(struct arena *a, struct str *out, struct err *e)
 
 	if (!getcwd(path, sizeof(path)))
 		return FAIL_SYS(e, errno, "can't tell the working directory");
-	/* The kernel says "(unreachable)/x" for a directory outside of its root. */
+	/* The kernel returns "(unreachable)/x" for a directory outside of the process's root. */
 	if (path[0] != '/')
 		return FAIL_SYS(e, ENOENT, "the working directory can't be reached by any path");
 	return arena_copy(a, str_of(path), out, e);
@@ -87,7 +87,7 @@ static bool read_stat(pid_t pid, char *state, pid_t *parent)
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (os_read_small(path, text, sizeof(text)) < 0)
 		return false;
-	/* "PID (NAME) STATE PARENT ...": the name may hold anything. */
+	/* "PID (NAME) STATE PARENT ...": the name may contain any bytes. */
 	at = strrchr(text, ')');
 	if (!at || strlen(at) <= 4)
 		return false;
@@ -128,7 +128,10 @@ int os_program_path(struct arena *a, struct str *out, struct err *e)
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
 	struct str found;
 
-	/* SECURITY: without it the program could not be protected from the sandbox (P25). */
+	/*
+	 * SECURITY: fail if the path is unknown. Without it Cordon can't protect its own program
+	 * from the command (P25), which could then replace it.
+	 */
 	if (n < 0)
 		return FAIL_SYS(e, errno, "can't tell where this program is (is /proc mounted?)");
 	if ((size_t)n == sizeof(path))
@@ -144,7 +147,7 @@ int os_program_path(struct arena *a, struct str *out, struct err *e)
 	return arena_copy(a, found, out, e);
 }
 
-/* The fields of a line are separated by ':'. Cuts the first off. */
+/* Cuts off the first of the fields of a line, which ':' separates. */
 static struct str cut_field(struct str *line)
 {
 	struct str field = str_first(*line, str_find(*line, ':'));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See quiet.h. Both signals are sent to the thread that writes. */
+/* See quiet.h. The kernel sends both signals to the thread that writes. */
 #include "os/quiet.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A system call that does not touch errno: for a process that shares its memory,
- * thread-local or not, with another.
+ * System calls that do not touch errno, for a process that shares all its memory, thread-local
+ * storage included, with another.
  */
 #pragma once
 

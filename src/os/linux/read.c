@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading whole files. A policy that is read in half is another policy, so a
- * file that is not exactly as long as it was said to be is refused.
+ * Reads whole files. Half of a policy is another policy, so this refuses a file whose size changes
+ * while it is read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,15 +14,15 @@
 #include "os/linux/path.h"
 
 enum {
-	/* NONBLOCK: opening a fifo must not wait for someone to write to it. */
+	/* O_NONBLOCK: opening a fifo must not wait for a writer. */
 	OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
 };
 
 /*
- * SECURITY: "No such file" is an answer only when nothing lies there. A policy
- * that is behind a dangling link, or below what is no directory, is one that
- * someone meant to have; leaving it out would lose its denies. 0 when a name on
- * the way is not taken at all, else an error that names what lies there instead.
+ * SECURITY: report "no such file" only if nothing is there. If a policy lies behind a dangling
+ * link, or below something that is not a directory, somebody meant to have it, and skipping it
+ * would lose its denies. 0 if a name on the way does not exist at all; else an error that names
+ * what is there instead.
  */
 static int check_missing(struct str path, struct err *e)
 {
@@ -71,8 +71,8 @@ static int open_how(int dir, const char *path, uint64_t flags, uint64_t resolve)
 }
 
 /*
- * What check_missing() finds out, in one call: where a link, or what is no directory, is on
- * the way, the kernel gives another answer than this one. Most layers are missing.
+ * Does the work of check_missing() in one call: the kernel returns another error if a link, or
+ * something that is not a directory, is on the way. Most layers are missing.
  */
 static bool is_surely_missing(const char *path)
 {
@@ -81,7 +81,7 @@ static bool is_surely_missing(const char *path)
 	return fd < 0 && errno == ENOENT;
 }
 
-/* As many bytes as there are, up to `size`. */
+/* Reads as many bytes as there are, up to `size`. */
 static ssize_t read_all(int fd, char *to, size_t size)
 {
 	size_t got = 0;
@@ -111,7 +111,7 @@ static int read_fd(struct arena *a, int fd, struct str path, size_t max_bytes, s
 
 	if (fstat(fd, &st) < 0)
 		return FAIL_SYS(e, errno, "can't read '%s'", show_path(&shown, path));
-	/* "No configuration" is written /dev/null. It reads as what it is: empty. */
+	/* Users write /dev/null for "no configuration". It counts as an empty file. */
 	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)) {
 		if (arena_copy(a, STR_EMPTY, out, e) < 0)
 			return err_result(e);
@@ -126,7 +126,7 @@ static int read_fd(struct arena *a, int fd, struct str path, size_t max_bytes, s
 	if (size > max_bytes)
 		return FAIL(e, ERR_LIMIT, "'%s' has %zu bytes, the limit is %zu",
 			    show_path(&shown, path), size, max_bytes);
-	/* One more byte than it should have, to see that it has no more. */
+	/* Asks for one byte more than the file's size, to see whether it has grown. */
 	text = arena_alloc(a, size + 1, e);
 	if (!text)
 		return err_result(e);
@@ -180,7 +180,7 @@ static bool is_link(int dir, const char *name)
 	return found;
 }
 
-/* For kernels without openat2(), and filters that refuse it: no link at all. */
+/* For kernels without openat2(), and filters that forbid it: allows no link at all. */
 static int open_without_links(int dir, struct str below)
 {
 	scoped_fd at = fcntl(dir, F_DUPFD_CLOEXEC, 3);
@@ -195,7 +195,10 @@ static int open_without_links(int dir, struct str below)
 		memcpy(text, name.p, MIN_OF(name.len, sizeof(text) - 1));
 		fd = openat(at, text,
 			    OPEN_FLAGS | O_NOFOLLOW | (is_last ? 0 : O_PATH | O_DIRECTORY));
-		/* SECURITY: a link to a directory says ENOTDIR, and must not pass for missing. */
+		/*
+		 * SECURITY: a link to a directory fails with ENOTDIR, which must not count as
+		 * missing. Else a link could make a policy's denies disappear.
+		 */
 		if (fd < 0 && errno == ENOTDIR && is_link(at, text))
 			errno = ELOOP;
 		if (fd < 0 || is_last)
@@ -214,7 +217,7 @@ static int open_beneath(int dir, struct str below)
 
 	memcpy(name.text, below.p, len);
 	name.text[len] = '\0';
-	/* EAGAIN: something was renamed meanwhile, so the kernel can't be sure; ask again. */
+	/* EAGAIN: something was renamed meanwhile, and the kernel can't be sure; try again. */
 	for (int tries = 0; tries < 16; tries++) {
 		fd = open_how(dir, name.text, OPEN_FLAGS, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
 		if (fd >= 0 || errno != EAGAIN)

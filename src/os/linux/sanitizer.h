@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that share their memory and have no threads of the C library's, and a sanitizer.
- * Its locals may lie on a stack that is found by the thread, to tell when they are used too
- * late. To it such processes are one thread, and get the same place at the same time: a rule
- * of Landlock's was overwritten so by an option of a socket.
+ * For processes that share their memory without being threads of the C library. AddressSanitizer
+ * can put locals on a fake stack, which it finds by the thread, to detect use after return. It
+ * takes such processes for one thread, and gives them the same place at the same time: so a socket
+ * option once overwrote a Landlock rule.
  */
 #pragma once
 
@@ -16,11 +16,14 @@
 #endif
 
 #ifdef HAS_ADDRESS_SANITIZER
-/* NOLINTNEXTLINE(bugprone-reserved-identifier): the runtime's own, which every function asks. */
+/*
+ * NOLINTNEXTLINE(bugprone-reserved-identifier): the runtime's own variable, which every function
+ * reads.
+ */
 extern int __asan_option_detect_stack_use_after_return;
 #endif
 
-/* For good, in this process and those that come to share its memory. */
+/* Turns fake stacks off for good, in this process and in those that share its memory later. */
 static inline void sanitizer_use_own_stacks(void)
 {
 #ifdef HAS_ADDRESS_SANITIZER

@@ -7,7 +7,7 @@
 #include "os/fd.h"
 #include "os/fd_pass.h"
 
-/* Where it is refused (a queue that is full, a limit), the caller's close is the last. */
+/* If the kernel refuses (full queue, limit), the caller's close is the last. */
 static bool send_all(const struct shed *s, const int *fds, size_t count)
 {
 	char unused = 0;
@@ -30,6 +30,6 @@ bool shed_leave(struct shed *s)
 	bool is_left = s->ends[0] >= 0 && send_all(s, &s->ends[1], 1);
 
 	fd_close(&s->ends[1]);
-	fd_close(&s->ends[0]); /* the one that is really closed: now the kernel looks */
+	fd_close(&s->ends[0]); /* the close that makes the pair unreachable */
 	return is_left;
 }

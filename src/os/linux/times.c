@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Times of files, by the raw call: not every C library has statx(), and the
- * kernel's header for it can't stand beside theirs.
+ * Times of files, by the raw statx() call: not every C library has it, and the kernel's header
+ * conflicts with theirs.
  */
 #include "os/times.h"
 
@@ -48,7 +48,7 @@ bool os_look_stamp(int directory, const char *path, struct stamp *out)
 	return true;
 }
 
-/* Those that change a directory's time with each name, by the kernel's own clock. */
+/* File systems that change a directory's time with each name, by the kernel's clock. */
 static bool is_exact(int directory)
 {
 	enum { MAGIC_XFS = 0x58465342 };
@@ -70,8 +70,9 @@ static bool is_exact(int directory)
 }
 
 /*
- * SECURITY: that clock may tick only once in 10 ms, so a directory can change twice at the same time.
- * And an old ext4 keeps whole seconds.
+ * SECURITY: trust a stamp only some time after the change. The clock may tick only every 10 ms, so
+ * a directory can change twice with the same time, and an old ext4 stores whole seconds. Else a
+ * change after the stamp, such as a new file to protect, would go unnoticed.
  */
 static bool is_settled(const struct stamp *stamp)
 {

@@ -13,7 +13,7 @@ enum { STAT_ARG_START = 48, STAT_ENV_END = 51, MOST_BYTES = 64 << 20 };
 static struct os_words noted;
 static bool is_inner;
 
-/* Behind `last`, if all of them lie one behind the other; else NULL. */
+/* The end of the list, if its strings lie one after the other, beginning at `last`; else NULL. */
 static const char *follow(const char *const *list, const char *last)
 {
 	for (; last && list && *list; list++)
@@ -27,18 +27,21 @@ void os_note_words(char **argv)
 
 	is_inner = true;
 	end = follow(os_environment(), end);
-	/* The kernel puts the program's name behind them: so none of them was taken away. */
+	/*
+	 * The kernel puts the program's name right after them, so this shows that nothing was
+	 * removed.
+	 */
 	if (end && (uintptr_t)end == getauxval(AT_EXECFN))
 		noted = (struct os_words){ argv[0], (size_t)(end - argv[0]) };
 }
 
 bool os_can_be_inner(void)
 {
-	/* Where the dynamic linker is; a static program has none. */
+	/* AT_BASE is the dynamic linker's address; a static program has none. */
 	return is_inner && getauxval(AT_BASE) == 0;
 }
 
-/* The `n`-th field of /proc/self/stat; the name, which may hold anything, is the second. */
+/* Parses the `n`-th field of /proc/self/stat. The second, the name, may contain any bytes. */
 static bool stat_field(const char *text, unsigned n, uintptr_t *out)
 {
 	const char *at = strrchr(text, ')');
