@@ -17,7 +17,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "os/fd.h"
-#include "os/quiet.h"
+#include "os/write_signals.h"
 
 enum {
 	LOCK_PATIENCE_MS = 2000,

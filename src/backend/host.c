@@ -9,8 +9,8 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "os/around.h"
 #include "os/os.h"
+#include "os/outer_sandbox.h"
 
 /* ---- Identities ------------------------------------------------------------------ */
 

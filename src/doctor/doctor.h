@@ -14,7 +14,7 @@
 #pragma once
 
 #include "lib/lib.h"
-#include "os/around.h"
+#include "os/outer_sandbox.h"
 #include "report/report.h"
 #include "session/session.h"
 

@@ -3,7 +3,7 @@
 #include "backend/bwrap/stage.h"
 #include "cordon.h"
 #include "doctor/probe.h"
-#include "os/words.h"
+#include "os/arguments.h"
 
 #include <string.h>
 

@@ -125,7 +125,7 @@ static inline bool proxy_is_denial(uint32_t reason)
 	return reason >= PROXY_DENIED_RULE && reason <= PROXY_DENIED_HELLO;
 }
 
-/* words.c. They return "?" for an unknown number, because the numbers come over a channel. */
+/* names.c. They return "?" for an unknown number, because the numbers come over a channel. */
 const char *proxy_reason_name(uint32_t reason) RETURNS_NONNULL; /* "allowed", "unlisted", … */
 const char *proxy_reason_code(uint32_t reason)
 	RETURNS_NONNULL; /* "blocked-by-allowlist", "dns-failure", …; "" when allowed */

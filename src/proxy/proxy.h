@@ -6,18 +6,18 @@
  * may have threads, so it allocates nothing: all memory is mapped at the start, and bounded. It
  * reports each decision to its parent, which writes the report and the audit log.
  *
- *	channel.h	the messages between the two; words.c: names for reports and logs
+ *	channel.h	the messages between the two; names.c: names for reports and logs
  *	proxy.c		the parent's side
  *	server.c	the proxy's loop: accepts, times out, ends
  *	lock.c		what the process gives up
  *	exchange.c	one decision: checks, asks, dials, records
- *	outbox.c	sends the records; lasting.c: records of connections that are still open;
+ *	outbox.c	sends the records; open_records.c: records of connections that are still open;
  *			attribution.c: which process made the connection
  *	decide.c	applies the policy; refusal.c: what a refused client reads
  *	client/		one connection: finds the protocol; SOCKS; programs without a proxy;
  *			single ports; tunnel.c and pipes.c copy bytes both ways
  *	http/		client.c reads requests; relay.c and flow.c forward them and the answers
- *	dns/		resolve*.c looks up names; stand_in*.c is the resolver inside the sandbox
+ *	dns/		resolve*.c looks up names; sandbox_dns*.c is the resolver inside the sandbox
  *	dial/		connects to servers; upstream*.c: through another proxy
  *	pool.c keyed_hash.c	used by all of them
  *

@@ -17,7 +17,7 @@
 #include "os/pipe.h"
 #include "proxy/decide.h"
 #include "proxy/dial/dial.h"
-#include "proxy/dns/stand_in.h"
+#include "proxy/dns/sandbox_dns.h"
 #include "proxy/pool.h"
 #include "proxy/proxy.h"
 
@@ -220,7 +220,7 @@ bool pipe_take(struct pipes *all, struct pipe *out) MUST_CHECK NONNULL;
 /* Closes a pipe with bytes in it, since nobody else can use it. Fine if there is none. */
 void pipe_give(struct pipes *all, struct pipe *p, bool is_empty) NONNULL;
 
-/* ---- lasting.c: what is to be told of before its end -------------------------------- */
+/* ---- open_records.c: what is to be told of before its end -------------------------------- */
 
 struct lasting {
 	struct exchange *first, *last; /* those without a record, oldest first */

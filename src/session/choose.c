@@ -2,8 +2,8 @@
 /* P16, P17, P21, P22: which backend, with which losses, in which environment. */
 #include <errno.h>
 
-#include "os/around.h"
 #include "os/os.h"
+#include "os/outer_sandbox.h"
 #include "plan/net.h"
 #include "session/run.h"
 

@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "os/fd.h"
-#include "os/quiet.h"
 #include "os/streams.h"
+#include "os/write_signals.h"
 
 static bool is_read_on(const struct output *o)
 {

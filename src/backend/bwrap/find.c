@@ -14,8 +14,8 @@
 #include "backend/bwrap/bwrap.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "os/arguments.h"
 #include "os/os.h"
-#include "os/words.h"
 
 /* ---- Who could change a file ---------------------------------------------------------- */
 

@@ -19,7 +19,7 @@
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/os.h"
-#include "os/quiet.h"
+#include "os/write_signals.h"
 
 enum {
 	HELP_MAX_BYTES = 64 << 10,

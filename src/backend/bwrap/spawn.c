@@ -16,7 +16,7 @@
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
-#include "os/quiet.h"
+#include "os/write_signals.h"
 
 enum { JOB_MAX_BYTES = 64 << 20 };
 

@@ -29,7 +29,7 @@
 #include "linux/init/init.h"
 #include "linux/init/sandbox.h"
 #include "linux/placeholder/placeholder.h"
-#include "os/words.h"
+#include "os/arguments.h"
 
 /*
  * What the process was doing when it failed: name, what completes "can't". A backend's own stages

@@ -29,7 +29,7 @@
 #include "linux/placeholder/spellings.h"
 #include "os/fd.h"
 #include "os/linux/mark.h"
-#include "os/quiet.h"
+#include "os/write_signals.h"
 #include "policy/metadata.h"
 
 enum {

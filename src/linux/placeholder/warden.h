@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 #include "linux/placeholder/placeholder.h"
-#include "os/shed.h"
+#include "os/deferred_close.h"
 
 struct warden {
 	pid_t pid;	  /* 0: none */

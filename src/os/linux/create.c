@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "os/linux/path.h"
-#include "os/quiet.h"
+#include "os/write_signals.h"
 
 enum { TEMPORARY_TRIES = 100 };
 

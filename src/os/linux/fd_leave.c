@@ -4,7 +4,7 @@
  * for us, somebody would have to reap that child: after `cordon` has ended, the init of the host or
  * container, or a host program that is a subreaper. Not all of them do.
  *
- * The kernel's garbage collector of sockets does it without a process (os/shed.h; before 6.9 in the
+ * The kernel's garbage collector of sockets does it without a process (os/deferred_close.h; before 6.9 in the
  * caller).
  *
  * The collector is sequential, so a flood of short runs could outrun it, and each inotify instance
@@ -21,8 +21,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "os/deferred_close.h"
 #include "os/fd.h"
-#include "os/shed.h"
 
 enum { PLACES = 8 };
 

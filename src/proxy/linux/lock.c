@@ -23,9 +23,9 @@
 #include <unistd.h>
 
 #include "filter/bpf.h"
+#include "os/arguments.h"
 #include "os/fd.h"
 #include "os/landlock.h"
-#include "os/words.h"
 #include "proxy/server.h"
 
 /* ---- First --------------------------------------------------------------------------------------- */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of names and the addresses that stand for them. See stand_in.h; stand_in_server.c
+ * The table of names and the addresses that stand for them. See sandbox_dns.h; sandbox_dns_server.c
  * answers queries from it.
  */
-#include "proxy/dns/stand_in.h"
+#include "proxy/dns/sandbox_dns.h"
 
 #include <string.h>
 
 #include "proxy/dns/resolve.h"
-#include "proxy/dns/stand_in_parts.h"
+#include "proxy/dns/sandbox_dns_parts.h"
 #include "proxy/pool.h"
 
 enum { SLOTS = 2 * STAND_IN_MAX_NAMES };

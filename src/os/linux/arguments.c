@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See words.h. */
-#include "os/words.h"
+/* See arguments.h. */
+#include "os/arguments.h"
 
 #include <errno.h>
 #include <string.h>

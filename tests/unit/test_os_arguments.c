@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of os/words.h. */
-#include "os/words.h"
+/* Tests of os/arguments.h. */
+#include "os/arguments.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See quiet.h. The kernel sends both signals to the thread that writes. */
-#include "os/quiet.h"
+/* See write_signals.h. The kernel sends both signals to the thread that writes. */
+#include "os/write_signals.h"
 
 #include <errno.h>
 #include <pthread.h>

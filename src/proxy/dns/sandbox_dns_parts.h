@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What stand_in.c (names and addresses) and stand_in_server.c (questions) share. */
+/* What sandbox_dns.c (names and addresses) and sandbox_dns_server.c (questions) share. */
 #pragma once
 
 #include "proxy/dns/message.h"
-#include "proxy/dns/stand_in.h"
+#include "proxy/dns/sandbox_dns.h"
 #include "proxy/keyed_hash.h"
 #include "proxy/pool.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of os/quiet.h. That a signal ends this program is the failure of most of them. */
-#include "os/quiet.h"
+/* Tests of os/write_signals.h. That a signal ends this program is the failure of most of them. */
+#include "os/write_signals.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of os/around.h. */
-#include "os/around.h"
+/* Tests of os/outer_sandbox.h. */
+#include "os/outer_sandbox.h"
 
 #include "test.h"
 

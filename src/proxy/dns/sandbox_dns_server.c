@@ -9,7 +9,7 @@
 #include "os/fd.h"
 #include "os/socket.h"
 #include "proxy/dns/resolve.h"
-#include "proxy/dns/stand_in_parts.h"
+#include "proxy/dns/sandbox_dns_parts.h"
 
 enum {
 	TTL_SECONDS = 5,

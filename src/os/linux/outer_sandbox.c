@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See around.h. */
-#include "os/around.h"
+/* See outer_sandbox.h. */
+#include "os/outer_sandbox.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of proxy/lasting.c: what lasts is told of before it has ended, and counted once. */
+/* Tests of proxy/open_records.c: what lasts is told of before it has ended, and counted once. */
 #include "proxy_fixture.h"
 
 static bool receive_record(struct proxy_message *m)

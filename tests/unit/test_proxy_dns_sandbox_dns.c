@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of proxy/dns/stand_in.c and proxy/dns/stand_in_server.c: the resolver inside, by real sockets. */
-#include "proxy/dns/stand_in.h"
+/* Tests of proxy/dns/sandbox_dns.c and proxy/dns/sandbox_dns_server.c: the resolver inside, by real sockets. */
+#include "proxy/dns/sandbox_dns.h"
 
 #include <errno.h>
 #include <poll.h>

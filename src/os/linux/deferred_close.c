@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See shed.h. */
-#include "os/shed.h"
+/* See deferred_close.h. */
+#include "os/deferred_close.h"
 
 #include <sys/socket.h>
 
