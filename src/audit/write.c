@@ -311,15 +311,15 @@ int audit_add(struct audit *audit, const struct proxy_record *record, struct err
 	UNINITIALIZED char text[AUDIT_LINE_BYTES];
 	struct buf line = BUF_OVER(text);
 	char shown[256];
-	struct os_quiet quiet;
+	struct os_write_signals signals;
 	int r;
 
 	audit_print(&line, audit->run, record);
 	if (buf_check(&line, e) < 0 || take_lock(audit, e) < 0)
 		return err_wrap(e, "%s", utf8_show(audit->path, shown, sizeof(shown)));
-	os_quiet_begin(&quiet);
+	os_write_signals_block(&signals);
 	r = write_locked(audit, buf_str(&line), e);
-	os_quiet_end(&quiet);
+	os_write_signals_restore(&signals);
 	(void)flock(audit->lock, LOCK_UN);
 	return r < 0 ? err_wrap(e, "%s", utf8_show(audit->path, shown, sizeof(shown))) : 0;
 }

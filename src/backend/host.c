@@ -117,7 +117,7 @@ int host_map_identities(const char *backend, pid_t pid, struct err *e)
 	if (r < 0 && host_check_proc(backend, e) < 0)
 		return err_result(e);
 	/* A container, or the user, may have mounted /proc read-only. */
-	if (r == -EROFS && !os_around_find()) {
+	if (r == -EROFS && !os_outer_sandbox_find()) {
 		(void)FAIL_CAUSE(e, CAUSE_PROC_READ_ONLY,
 				 "the %s backend can't map this user into its namespaces: /proc is "
 				 "mounted read-only",
@@ -125,7 +125,7 @@ int host_map_identities(const char *backend, pid_t pid, struct err *e)
 		err_add_line(e, "mount a writable /proc");
 		return err_result(e);
 	}
-	if (r == -EPERM && is_root && !host_find_limit() && !os_around_find()) {
+	if (r == -EPERM && is_root && !host_find_limit() && !os_outer_sandbox_find()) {
 		(void)FAIL_CAUSE(e, CAUSE_NAMESPACE_RIGHTS,
 				 "the %s backend can't map root into a user namespace: root lacks "
 				 "the capabilities here, as in a container or another sandbox",
@@ -227,7 +227,7 @@ static bool find_profile(int os_error, char *shown, size_t room)
 /* The cause of `os_error`; `otherwise` when nothing more is known. */
 static enum cause find_cause(int os_error, enum cause otherwise, struct reason *out)
 {
-	const char *container = os_around_container();
+	const char *container = os_outer_container();
 	const char *what, *fix = "";
 	enum cause cause = otherwise;
 
@@ -265,7 +265,7 @@ static enum cause find_cause(int os_error, enum cause otherwise, struct reason *
 /* If another program's sandbox forbids it, no sysctl helps; choose.c says what does. */
 static bool fail_around(const char *backend, const char *doing, int os_error, struct err *e)
 {
-	const struct os_around *around = os_around_find();
+	const struct os_outer_sandbox *around = os_outer_sandbox_find();
 
 	if (!around)
 		return false;

@@ -106,7 +106,7 @@ static const struct remedy {
 
 static int advise_around(struct arena *a, struct diagnosis *d, bool is_needed, struct err *e)
 {
-	const struct os_around *around = d->host.around;
+	const struct os_outer_sandbox *around = d->host.around;
 	struct str what;
 
 	if (arena_printf(a, &what, e,

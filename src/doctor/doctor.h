@@ -26,8 +26,8 @@ struct host_facts {
 	struct str release, machine;
 	int wsl; /* 0, 1, 2 */
 	bool is_root;
-	bool is_nested;			/* inside a sandbox of Cordon's */
-	const struct os_around *around; /* inside one of another program's; NULL */
+	bool is_nested;			       /* inside a sandbox of Cordon's */
+	const struct os_outer_sandbox *around; /* inside one of another program's; NULL */
 
 	int64_t max_user_namespaces;	/* of this user namespace; FACT_UNKNOWN */
 	const struct host_limit *limit; /* backend/host.h: no namespaces of some kind; NULL */

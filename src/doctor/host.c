@@ -212,7 +212,7 @@ int doctor_look(struct arena *a, struct host_facts *out, struct err *e)
 {
 	struct host_facts f = { .is_root = geteuid() == 0,
 				.is_nested = is_nested(),
-				.around = os_around_find() };
+				.around = os_outer_sandbox_find() };
 	struct utsname name;
 
 	if (uname(&name) < 0)

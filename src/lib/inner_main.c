@@ -22,7 +22,7 @@ int cordon_inner_main(int argc, char **argv)
 	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
 	const char *name = slash ? slash + 1 : argc > 0 ? argv[0] : "";
 
-	os_note_words(argv);
+	os_note_arguments(argv);
 	/* A bwrap without --argv0 can only say what it executes. */
 	if (argc > 1 && strncmp(argv[0], STARTED_BY_NUMBER, sizeof(STARTED_BY_NUMBER) - 1) == 0)
 		name = argv[1];

@@ -10,22 +10,22 @@
 
 #include "base/macros.h"
 
-struct os_words {
+struct os_arguments {
 	char *from;
 	size_t bytes;
 };
 
 /* Those of this process. 0 or -errno, EINVAL if they can't be found. */
-int os_find_words(struct os_words *out) NONNULL;
+int os_find_arguments(struct os_arguments *out) NONNULL;
 
 /*
- * Notes main()'s argv before anything in it was changed, so that os_find_words() needs no look-up.
+ * Notes main()'s argv before anything in it was changed, so that os_find_arguments() needs no look-up.
  */
-void os_note_words(char **argv) NONNULL;
+void os_note_arguments(char **argv) NONNULL;
 
 /*
  * Whether this program can be executed again, by descriptor alone, as the process inside the
- * sandbox: its main() has called cordon_inner_main(), which calls os_note_words(), and it needs no
+ * sandbox: its main() has called cordon_inner_main(), which calls os_note_arguments(), and it needs no
  * other file to start.
  */
 bool os_can_be_inner(void);

@@ -14,26 +14,26 @@
 
 #include "base/macros.h"
 
-struct shed {
+struct deferred_close {
 	int ends[2]; /* -1: none */
 };
 
-#define SHED_NONE                  \
+#define DEFERRED_CLOSE_NONE        \
 	{                          \
 		.ends = { -1, -1 } \
 	}
 
-/* Call before the first put; shed_put() does it too. False: it can't be made. */
-bool shed_open(struct shed *s) NONNULL;
+/* Call before the first put; deferred_close_add() does it too. False: it can't be made. */
+bool deferred_close_open(struct deferred_close *s) NONNULL;
 
 /*
  * Takes copies of up to FD_PASS_MAX descriptors at a time; the caller closes its own. False: takes
  * none.
  */
-bool shed_put(struct shed *s, const int *fds, size_t count) NONNULL;
+bool deferred_close_add(struct deferred_close *s, const int *fds, size_t count) NONNULL;
 
 /*
  * Call when nobody else holds the descriptors any more. The kernel closes them in the order of the
  * puts, and the sockets last. False: this call closed them.
  */
-bool shed_leave(struct shed *s) NONNULL;
+bool deferred_close_finish(struct deferred_close *s) NONNULL;

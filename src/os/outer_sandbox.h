@@ -10,20 +10,21 @@
 
 #include "base/macros.h"
 
-struct os_around {
+struct os_outer_sandbox {
 	const char *name;    /* "codex's sandbox" */
 	const char *mark;    /* what revealed it: the name of a variable or of a file */
 	const char *way_out; /* what the user can do; follows a "; " */
 };
 
 /* NULL if there is none, or none that is known. */
-const struct os_around *os_around_find(void);
+const struct os_outer_sandbox *os_outer_sandbox_find(void);
 
 /* "Docker's" or "Podman's" for the container around this process; NULL if none is recognised. */
-const char *os_around_container(void);
+const char *os_outer_container(void);
 
 /*
  * Pure. Anybody may have set a variable, so one counts only if `is_confined`: the kernel says that
  * system calls are filtered or no_new_privs is set.
  */
-const struct os_around *os_around_judge(const char *const *environment, bool is_confined) PURE;
+const struct os_outer_sandbox *os_outer_sandbox_recognise(const char *const *environment,
+							  bool is_confined) PURE;

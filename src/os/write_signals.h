@@ -10,12 +10,12 @@
 
 #include "base/macros.h"
 
-struct os_quiet {
+struct os_write_signals {
 	alignas(8) unsigned char before[128];  /* the signals that this thread blocked */
 	alignas(8) unsigned char pending[128]; /* and those that were pending already */
 };
 
-void os_quiet_begin(struct os_quiet *quiet) NONNULL;
+void os_write_signals_block(struct os_write_signals *signals) NONNULL;
 
 /* Discards the signals that were raised meanwhile; errno stays as it is. */
-void os_quiet_end(const struct os_quiet *quiet) NONNULL;
+void os_write_signals_restore(const struct os_write_signals *signals) NONNULL;

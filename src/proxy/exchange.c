@@ -259,14 +259,14 @@ bool exchange_tell_open(struct exchange *x)
 	if (!outbox_takes_orders(s))
 		return false;
 	m.record = x->record;
-	m.record.connection = s->lasting.told + 1;
+	m.record.connection = s->open_records.told + 1;
 	m.record.is_open = true;
 	m.record.duration_ms = loop_now() - x->began_ms;
 	m.record.count = m.record.bytes_up = m.record.bytes_down = 0;
 	note_client(&m.record, x->client);
 	if (!outbox_post(s, &m))
 		return false;
-	x->record.connection = ++s->lasting.told;
+	x->record.connection = ++s->open_records.told;
 	return true;
 }
 
@@ -277,7 +277,7 @@ void exchange_finish(struct client *c)
 	c->exchange = NULL;
 	if (!x)
 		return;
-	lasting_end(c->server, x);
+	open_records_remove(c->server, x);
 	note_client(&x->record, c);
 	if (!c->pid && attribution_can_come(c)) {
 		x->peer = c->peer;

@@ -14,7 +14,7 @@ enum {
 	RETRY_MS = 20,	/* while the parent has to read first */
 };
 
-static void take_out(struct lasting *all, struct exchange *x)
+static void take_out(struct open_records *all, struct exchange *x)
 {
 	if (x->previous)
 		x->previous->next = x->next;
@@ -31,7 +31,7 @@ static void take_out(struct lasting *all, struct exchange *x)
 static int look(void *user, struct err *e)
 {
 	struct server *s = user;
-	struct lasting *all = &s->lasting;
+	struct open_records *all = &s->open_records;
 	uint64_t now = loop_now(), next_ms = now + PAUSE_MS;
 
 	(void)e;
@@ -51,9 +51,9 @@ static int look(void *user, struct err *e)
 	return 0;
 }
 
-void lasting_begin(struct client *c)
+void open_records_add(struct client *c)
 {
-	struct lasting *all = &c->server->lasting;
+	struct open_records *all = &c->server->open_records;
 	struct exchange *x = c->exchange;
 
 	if (x->client || x->record.connection)
@@ -74,8 +74,8 @@ void lasting_begin(struct client *c)
 	loop_set_timer(&c->server->loop, &all->timer, x->open_ms + LASTING_MS);
 }
 
-void lasting_end(struct server *s, struct exchange *x)
+void open_records_remove(struct server *s, struct exchange *x)
 {
 	if (x->client)
-		take_out(&s->lasting, x);
+		take_out(&s->open_records, x);
 }

@@ -59,7 +59,7 @@ static int make_parts(struct server *s, const struct proxy_options *o,
 	    rules_make(&s->rules, o->plan, place, o->has_decider, e) < 0 ||
 	    dialer_make(&s->dialer, s->rules, has_upstream, o->environment, MAX_DIALS,
 			s->limits.dial_ms, e) < 0 ||
-	    stand_ins_make(&s->stand_ins, s->rules, s->dialer, e) < 0)
+	    sandbox_dns_make(&s->sandbox_dns, s->rules, s->dialer, e) < 0)
 		return err_result(e);
 	return 0;
 }
@@ -215,7 +215,8 @@ static int take_descriptor(struct server *s, const struct proxy_order *o, int fd
 		return add_listener(s, o, fd, e);
 	case PROXY_NAMES_UDP:
 	case PROXY_NAMES_TCP:
-		return stand_ins_serve(s->stand_ins, &s->loop, fd, o->role == PROXY_NAMES_TCP, e);
+		return sandbox_dns_serve(s->sandbox_dns, &s->loop, fd, o->role == PROXY_NAMES_TCP,
+					 e);
 	case PROXY_SOCKETS_4:
 	case PROXY_SOCKETS_6:
 		on_demand_take(s, o->role == PROXY_SOCKETS_4, fd);
@@ -387,7 +388,7 @@ static int watch_parent(struct server *s, pid_t parent, struct err *e)
 	return loop_add(&s->loop, &s->parent, LOOP_IN, e);
 }
 
-static void no_stand_in_left(void *user, const struct target *name)
+static void no_address_left(void *user, const struct target *name)
 {
 	struct server *s = user;
 	struct exchange *x = outbox_has_room(s) ? exchange_take(s, PROXY_BY_NAME) : NULL;
@@ -411,7 +412,7 @@ static int prepare(struct server *s, pid_t parent, struct err *e)
 	s->orders = (struct watcher){ .fd = s->channel, .ready = read_orders, .user = s };
 	s->tick = (struct timer){ .due = clients_check_deadlines, .user = s };
 	s->is_accepting = true;
-	stand_ins_tell(s->stand_ins, no_stand_in_left, s);
+	sandbox_dns_tell(s->sandbox_dns, no_address_left, s);
 	if (loop_init(&s->loop, e) < 0 || loop_prepare_timers(&s->loop, e) < 0 ||
 	    watch_parent(s, parent, e) < 0 || loop_add(&s->loop, &s->orders, LOOP_IN, e) < 0 ||
 	    dialer_run(s->dialer, &s->loop, e) < 0)

@@ -220,18 +220,18 @@ bool pipe_take(struct pipes *all, struct pipe *out) MUST_CHECK NONNULL;
 /* Closes a pipe with bytes in it, since nobody else can use it. Fine if there is none. */
 void pipe_give(struct pipes *all, struct pipe *p, bool is_empty) NONNULL;
 
-/* ---- open_records.c: what is to be told of before its end -------------------------------- */
+/* ---- open_records.c: records of connections that are still open --------------------- */
 
-struct lasting {
+struct open_records {
 	struct exchange *first, *last; /* those without a record, oldest first */
 	struct timer timer;
 	uint64_t told;
 };
 
 /* From now on bytes may flow between the client and a server, for `c->exchange`. */
-void lasting_begin(struct client *c) NONNULL;
+void open_records_add(struct client *c) NONNULL;
 /* From now on none flow. Fine if none did. */
-void lasting_end(struct server *s, struct exchange *x) NONNULL;
+void open_records_remove(struct server *s, struct exchange *x) NONNULL;
 
 /* ---- The server --------------------------------------------------------------------- */
 
@@ -248,12 +248,12 @@ struct server {
 	struct proxy_limits limits;
 	struct rules *rules;
 	struct dialer *dialer;
-	struct stand_ins *stand_ins;
+	struct sandbox_dns *sandbox_dns;
 	struct http_pool *http;
 	struct pool clients, exchanges, blocks, tunnels;
 	struct client *first_client; /* all of them */
 	struct outbox *outbox;
-	struct lasting lasting;
+	struct open_records open_records;
 	struct questions *questions;
 	struct attributions *attributions;
 	struct on_demand *on_demand;

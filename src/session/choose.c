@@ -164,7 +164,7 @@ static bool was_hindered(const struct choice *c)
 /* If another program's sandbox is the cause, says which one it is and what to do about it. */
 static int blame_sandbox_around(const struct choice *c, struct err *e)
 {
-	const struct os_around *around = os_around_find();
+	const struct os_outer_sandbox *around = os_outer_sandbox_find();
 	bool is_refused = e->code == ERR_SYS && (e->os_error == 0 || e->os_error == EPERM ||
 						 e->os_error == EACCES || e->os_error == ENOSYS);
 

@@ -47,12 +47,12 @@ static bool write_some(struct output *o, bool *is_broken)
 static bool write_all(struct output *o, bool *is_broken)
 {
 	bool has_room = true;
-	struct os_quiet quiet;
+	struct os_write_signals signals;
 
-	os_quiet_begin(&quiet);
+	os_write_signals_block(&signals);
 	while (has_room && o->sent < o->length)
 		has_room = write_some(o, is_broken);
-	os_quiet_end(&quiet);
+	os_write_signals_restore(&signals);
 	return has_room;
 }
 

@@ -161,7 +161,8 @@ TEST(facts_of_the_host_make_a_cause_more_exact)
 	d.host.limit = &(const struct host_limit){ "", "user.max_net_namespaces is 0", "" };
 	CHECK_STR(advised(&d, CAUSE_NAMESPACES_OFF, NO_BWRAP), "userns_max! bwrap_missing!");
 	CHECK_STR(advised(&d, CAUSE_PROC_READ_ONLY, NO_BWRAP), "proc_read_only! bwrap_missing!");
-	d.host.around = &(const struct os_around){ .name = "x", .mark = "y", .way_out = "z" };
+	d.host.around =
+		&(const struct os_outer_sandbox){ .name = "x", .mark = "y", .way_out = "z" };
 	CHECK_STR(advised(&d, CAUSE_NAMESPACES_OFF, NO_BWRAP), "sandbox_around! bwrap_missing!");
 }
 

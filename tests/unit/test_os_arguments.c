@@ -11,7 +11,7 @@
 enum { MOST_WORDS = 64 };
 
 /* The words of this program, found again where the kernel says that they begin. */
-static bool list_words(const struct os_words *words, char *out[MOST_WORDS])
+static bool list_words(const struct os_arguments *words, char *out[MOST_WORDS])
 {
 	static char shown[1 << 16];
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -33,17 +33,17 @@ TEST(noted_words_are_those_that_the_kernel_shows)
 {
 	static char elsewhere[] = "elsewhere";
 	char *copied[] = { elsewhere, NULL };
-	struct os_words looked_up, found;
+	struct os_arguments looked_up, found;
 	char *argv[MOST_WORDS];
 
-	CHECK_INT(os_find_words(&looked_up), 0);
+	CHECK_INT(os_find_arguments(&looked_up), 0);
 	REQUIRE(list_words(&looked_up, argv));
 	/* Not what main() was given: the environment does not follow. */
-	os_note_words(copied);
-	CHECK_INT(os_find_words(&found), 0);
+	os_note_arguments(copied);
+	CHECK_INT(os_find_arguments(&found), 0);
 	CHECK(found.from == looked_up.from && found.bytes == looked_up.bytes);
-	os_note_words(argv);
-	CHECK_INT(os_find_words(&found), 0);
+	os_note_arguments(argv);
+	CHECK_INT(os_find_arguments(&found), 0);
 	CHECK(found.from == looked_up.from);
 	CHECK_INT((long long)found.bytes, (long long)looked_up.bytes);
 }
@@ -51,23 +51,23 @@ TEST(noted_words_are_those_that_the_kernel_shows)
 /* What it was stays where it was, and is shown. */
 TEST(a_variable_that_was_taken_away_is_among_them)
 {
-	struct os_words whole, found;
+	struct os_arguments whole, found;
 	char *argv[MOST_WORDS], *last, **all = environ;
 	size_t count = 0;
 
-	CHECK_INT(os_find_words(&whole), 0);
+	CHECK_INT(os_find_arguments(&whole), 0);
 	REQUIRE(list_words(&whole, argv) && all && all[0]);
 	while (all[count])
 		count++;
 	last = all[count - 1];
 	all[count - 1] = NULL;
-	os_note_words(argv);
-	CHECK_INT(os_find_words(&found), 0);
+	os_note_arguments(argv);
+	CHECK_INT(os_find_arguments(&found), 0);
 	CHECK(found.from == whole.from && found.bytes == whole.bytes);
 	all[count - 1] = last;
 	environ = NULL; /* as clearenv() does */
-	os_note_words(argv);
-	CHECK_INT(os_find_words(&found), 0);
+	os_note_arguments(argv);
+	CHECK_INT(os_find_arguments(&found), 0);
 	CHECK(found.from == whole.from && found.bytes == whole.bytes);
 	environ = all;
 }

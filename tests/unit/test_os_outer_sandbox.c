@@ -7,7 +7,7 @@
 static const char *name_of(const char *one, const char *two, bool is_confined)
 {
 	const char *const environment[] = { "PATH=/bin", one, two, NULL };
-	const struct os_around *found = os_around_judge(environment, is_confined);
+	const struct os_outer_sandbox *found = os_outer_sandbox_recognise(environment, is_confined);
 
 	return found ? found->name : "";
 }

@@ -50,19 +50,19 @@ static bool is_pending(int number)
 
 TEST(what_can_not_be_written_is_an_error_and_no_signal)
 {
-	struct os_quiet quiet;
+	struct os_write_signals signals;
 
-	os_quiet_begin(&quiet);
+	os_write_signals_block(&signals);
 	CHECK_INT(write_to_nobody(), EPIPE);
 	CHECK_INT(write_too_much(), EFBIG);
 	errno = ENOENT;
-	os_quiet_end(&quiet);
+	os_write_signals_restore(&signals);
 	CHECK_INT(errno, ENOENT);
 	CHECK(!is_pending(SIGPIPE));
 	CHECK(!is_pending(SIGXFSZ));
 }
 
-/* The control: what ends a process that does not ask for quiet. */
+/* The control: what ends a process that does not ask for signals. */
 TEST(without_it_either_ends_the_process)
 {
 	int (*const ways[])(void) = { write_to_nobody, write_too_much };
@@ -88,7 +88,7 @@ TEST(without_it_either_ends_the_process)
 
 TEST(a_signal_that_was_pending_before_stays)
 {
-	struct os_quiet quiet;
+	struct os_write_signals signals;
 	sigset_t set, before;
 	int taken = 0;
 
@@ -96,9 +96,9 @@ TEST(a_signal_that_was_pending_before_stays)
 	sigaddset(&set, SIGPIPE);
 	REQUIRE(sigprocmask(SIG_BLOCK, &set, &before) == 0);
 	(void)raise(SIGPIPE);
-	os_quiet_begin(&quiet);
+	os_write_signals_block(&signals);
 	CHECK_INT(write_to_nobody(), EPIPE);
-	os_quiet_end(&quiet);
+	os_write_signals_restore(&signals);
 	CHECK(is_pending(SIGPIPE));
 	CHECK_INT(sigwait(&set, &taken), 0);
 	CHECK_INT(taken, SIGPIPE);

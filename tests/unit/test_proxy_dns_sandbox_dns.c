@@ -21,7 +21,7 @@ static struct loop loop;
 static struct small_dns server;
 static struct rules *rules;
 static struct dialer *dialer;
-static struct stand_ins *stand_ins;
+static struct sandbox_dns *sandbox_dns;
 static struct err e = ERR_INIT;
 
 static struct small_dns_entry entries[] = {
@@ -66,17 +66,17 @@ static bool start(void)
 	sources.port = server.port;
 	return dialer_make_from(&dialer, rules, false, NULL, 64, 3000, &sources, &e) == 0 &&
 	       dialer_run(dialer, &loop, &e) == 0 &&
-	       stand_ins_make(&stand_ins, rules, dialer, &e) == 0 &&
-	       stand_ins_serve(stand_ins, &loop, make_socket(SOCK_DGRAM, &udp_port), false, &e) ==
-		       0 &&
-	       stand_ins_serve(stand_ins, &loop, make_socket(SOCK_STREAM, &tcp_port), true, &e) ==
-		       0;
+	       sandbox_dns_make(&sandbox_dns, rules, dialer, &e) == 0 &&
+	       sandbox_dns_serve(sandbox_dns, &loop, make_socket(SOCK_DGRAM, &udp_port), false,
+				 &e) == 0 &&
+	       sandbox_dns_serve(sandbox_dns, &loop, make_socket(SOCK_STREAM, &tcp_port), true,
+				 &e) == 0;
 }
 
 static void stop(void)
 {
 	dialer_done(dialer);
-	stand_ins_done(stand_ins);
+	sandbox_dns_done(sandbox_dns);
 	rules_done(rules);
 	small_dns_done(&server);
 	loop_done(&loop);
@@ -156,12 +156,12 @@ static const char *name_of(const struct ip *ip)
 {
 	static struct target t;
 
-	stand_ins_find(stand_ins, ip, 443, &t);
+	sandbox_dns_find(sandbox_dns, ip, 443, &t);
 	CHECK_INT(t.port, 443);
 	return t.is_ip ? "" : t.name;
 }
 
-TEST(an_allowed_name_that_exists_has_a_stand_in_of_each_family)
+TEST(an_allowed_name_that_exists_has_an_address_of_each_family)
 {
 	struct ip four;
 
@@ -267,7 +267,7 @@ static const char *meaning(const char *text)
 	struct ip ip = { { 0 } };
 
 	CHECK(ip_parse(str_of(text), &ip));
-	stand_ins_find(stand_ins, &ip, 443, &t);
+	sandbox_dns_find(sandbox_dns, &ip, 443, &t);
 	CHECK_INT(t.port, 443);
 	CHECK_INT(t.is_ip, strcmp(t.name, text) == 0);
 	return t.name;
@@ -288,7 +288,7 @@ TEST(an_address_that_stands_for_nothing_is_itself)
 		struct target t;
 
 		REQUIRE(ip_parse(str_of(texts[i]), &ip));
-		stand_ins_find(stand_ins, &ip, 80, &t);
+		sandbox_dns_find(sandbox_dns, &ip, 80, &t);
 		CHECK(t.is_ip);
 		CHECK_STR(t.name, texts[i]);
 		CHECK(memcmp(&t.ip, &ip, sizeof(ip)) == 0);
@@ -447,9 +447,9 @@ TEST(names_are_bounded_and_the_end_is_told)
 	unsigned answered = 0;
 
 	REQUIRE(start());
-	stand_ins_tell(stand_ins, take_full, &full);
+	sandbox_dns_tell(sandbox_dns, take_full, &full);
 	fd = client(SOCK_DGRAM, 0x7f000001, udp_port);
-	for (unsigned i = 0; i < STAND_IN_MAX_NAMES; i++) {
+	for (unsigned i = 0; i < SANDBOX_DNS_MAX_NAMES; i++) {
 		char name[32];
 		size_t len;
 
@@ -461,7 +461,7 @@ TEST(names_are_bounded_and_the_end_is_told)
 			answered++;
 	}
 	(void)close(fd);
-	CHECK_INT(answered, STAND_IN_MAX_NAMES);
+	CHECK_INT(answered, SANDBOX_DNS_MAX_NAMES);
 	CHECK_INT(full, 0);
 	CHECK_INT(ask("n65536.test", DNS_A), DNS_SERVER_FAILURE);
 	CHECK_INT(full, 1);

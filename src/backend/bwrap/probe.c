@@ -387,7 +387,7 @@ static void replace_cache(int directory, struct str text)
 {
 	char name[48];
 	scoped_fd fd = -1;
-	struct os_quiet quiet;
+	struct os_write_signals signals;
 
 	/* A name of this thread's own. */
 	(void)snprintf(name, sizeof(name), CACHE_NAME ".new%ld", syscall(SYS_gettid));
@@ -395,11 +395,11 @@ static void replace_cache(int directory, struct str text)
 	fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return;
-	os_quiet_begin(&quiet);
+	os_write_signals_block(&signals);
 	if (write(fd, text.p, text.len) != (ssize_t)text.len ||
 	    renameat(directory, name, directory, CACHE_NAME) < 0)
 		(void)unlinkat(directory, name, 0);
-	os_quiet_end(&quiet);
+	os_write_signals_restore(&signals);
 }
 
 /* Ignores failures: without a cache the next run only asks bwrap again. */

@@ -37,15 +37,15 @@ static int fill_memory(int fd, struct str text, struct err *e)
 {
 	const int seals = 0x1 | 0x2 | 0x4 | 0x8; /* F_SEAL_SEAL, SHRINK, GROW, WRITE */
 	const int add_seals = 1033;		 /* F_ADD_SEALS */
-	struct os_quiet quiet;
+	struct os_write_signals signals;
 	size_t done = 0;
 	ssize_t n = 1;
 
 	/* `ulimit -f` applies to memfds, too, and would raise SIGXFSZ. */
-	os_quiet_begin(&quiet);
+	os_write_signals_block(&signals);
 	while (done < text.len && (n = pwrite(fd, text.p + done, text.len - done, (off_t)done)) > 0)
 		done += (size_t)n;
-	os_quiet_end(&quiet);
+	os_write_signals_restore(&signals);
 	if (n <= 0)
 		return FAIL_SYS(e, errno, "can't write to a file in memory");
 	if (fcntl(fd, add_seals, seals) < 0)

@@ -379,7 +379,7 @@ int bwrap_stage_main(int argc, char **argv)
 	(void)argv;
 	if (argc < 1 || fcntl(BWRAP_FD_CHANNEL, F_GETFD) < 0)
 		return STATUS_FAILED;
-	if (!read_job(&a, &job) || os_find_words(&inner->own_words) < 0) {
+	if (!read_job(&a, &job) || os_find_arguments(&inner->own_words) < 0) {
 		errno = 0;
 		inner_fail(inner, BWRAP_JOB, 0);
 	}

@@ -131,9 +131,9 @@ struct inner_job {
 	struct landlock_rules landlock;
 	struct command_limits limits;
 	bool limits_processes;
-	struct os_words own_words; /* this program's arguments and environment: wiped inside */
-	int channel;		   /* the sandbox's end */
-	int host;		   /* a pidfd of the supervisor: the run ends with it */
+	struct os_arguments own_words; /* this program's arguments and environment: wiped inside */
+	int channel;		       /* the sandbox's end */
+	int host;		       /* a pidfd of the supervisor: the run ends with it */
 
 	/* Set inside. */
 	struct rlimit open_files; /* the limit before it was raised */

@@ -106,9 +106,9 @@ static int prepare_network(const struct launch_network *in, struct inner_network
 	return 0;
 }
 
-static int find_own_words(struct os_words *out, struct err *e)
+static int find_own_words(struct os_arguments *out, struct err *e)
 {
-	int r = os_find_words(out);
+	int r = os_find_arguments(out);
 
 	if (r == -EINVAL)
 		return FAIL(e, ERR_INTERNAL, "can't make sense of /proc/self/stat");

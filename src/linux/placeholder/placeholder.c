@@ -500,7 +500,7 @@ static bool holds_anything(const struct taking *t)
 static int write_content(const struct taking *t)
 {
 	struct str content = t->wanted->content;
-	struct os_quiet quiet;
+	struct os_write_signals signals;
 	ssize_t n;
 
 	if (has_wanted_content(t))
@@ -511,9 +511,9 @@ static int write_content(const struct taking *t)
 	 */
 	if (t->st.st_size > 0 && ftruncate(t->fd, 0) < 0)
 		return -1;
-	os_quiet_begin(&quiet);
+	os_write_signals_block(&signals);
 	n = pwrite(t->fd, content.p, content.len, 0);
-	os_quiet_end(&quiet);
+	os_write_signals_restore(&signals);
 	return n == (ssize_t)content.len ? 0 : -1;
 }
 

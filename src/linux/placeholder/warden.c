@@ -208,7 +208,7 @@ int warden_watch(struct warden *w, int sandbox_pidfd, struct err *e)
 	return w->pid == 0 ? 0 : send_order(w, &order, &sandbox_pidfd, e);
 }
 
-/* The kernel frees a removed file with its last close, which the shed makes later. */
+/* The last close frees a removed file; the kernel does that later (os/deferred_close.h). */
 static void shed_places(struct warden *w, const struct placeholders *held)
 {
 	int fds[ORDER_MAX_FDS - 1];
@@ -219,7 +219,7 @@ static void shed_places(struct warden *w, const struct placeholders *held)
 			fds[count++] = held->items[i].fd;
 		if (count < COUNT_OF(fds) && i + 1 < held->count)
 			continue;
-		(void)shed_put(&w->shed, fds, count);
+		(void)deferred_close_add(&w->deferred, fds, count);
 		count = 0;
 	}
 }
@@ -239,7 +239,7 @@ void warden_finish(struct warden *w, struct placeholders *held)
 	if (w->pid == 0)
 		return;
 	os_reap(w->pidfd);
-	(void)shed_leave(&w->shed);
+	(void)deferred_close_finish(&w->deferred);
 	fd_close(&w->pidfd);
 	fd_close(&w->channel);
 	*w = (struct warden)WARDEN_NONE;

@@ -17,15 +17,16 @@
 #include "os/deferred_close.h"
 
 struct warden {
-	pid_t pid;	  /* 0: none */
-	int pidfd;	  /* readable when it has ended: then the run must end, too */
-	int channel;	  /* its end tells the warden that this process has ended */
-	struct shed shed; /* the kernel closes removed placeholders from here: disks are slow */
+	pid_t pid;   /* 0: none */
+	int pidfd;   /* readable when it has ended: then the run must end, too */
+	int channel; /* its end tells the warden that this process has ended */
+	/* The kernel closes removed placeholders from here, because disks are slow. */
+	struct deferred_close deferred;
 };
 
-#define WARDEN_NONE                                                     \
-	{                                                               \
-		.pid = 0, .pidfd = -1, .channel = -1, .shed = SHED_NONE \
+#define WARDEN_NONE                                                                   \
+	{                                                                             \
+		.pid = 0, .pidfd = -1, .channel = -1, .deferred = DEFERRED_CLOSE_NONE \
 	}
 
 /*

@@ -10,7 +10,7 @@
 
 enum { STAT_ARG_START = 48, STAT_ENV_END = 51, MOST_BYTES = 64 << 20 };
 
-static struct os_words noted;
+static struct os_arguments noted;
 static bool is_inner;
 
 /* The end of the list, if its strings lie one after the other, beginning at `last`; else NULL. */
@@ -21,7 +21,7 @@ static const char *follow(const char *const *list, const char *last)
 	return last;
 }
 
-void os_note_words(char **argv)
+void os_note_arguments(char **argv)
 {
 	const char *end = follow((const char *const *)argv, argv[0]);
 
@@ -32,7 +32,7 @@ void os_note_words(char **argv)
 	 * removed.
 	 */
 	if (end && (uintptr_t)end == getauxval(AT_EXECFN))
-		noted = (struct os_words){ argv[0], (size_t)(end - argv[0]) };
+		noted = (struct os_arguments){ argv[0], (size_t)(end - argv[0]) };
 }
 
 bool os_can_be_inner(void)
@@ -56,7 +56,7 @@ static bool stat_field(const char *text, unsigned n, uintptr_t *out)
 	return true;
 }
 
-int os_find_words(struct os_words *out)
+int os_find_arguments(struct os_arguments *out)
 {
 	char text[1024];
 	uintptr_t start, end;
@@ -71,6 +71,6 @@ int os_find_words(struct os_words *out)
 	if (!stat_field(text, STAT_ARG_START, &start) || !stat_field(text, STAT_ENV_END, &end) ||
 	    start == 0 || end < start || end - start > MOST_BYTES)
 		return -EINVAL;
-	*out = (struct os_words){ (char *)start, end - start };
+	*out = (struct os_arguments){ (char *)start, end - start };
 	return 0;
 }

@@ -40,17 +40,17 @@ int os_make_parents(struct str path, struct err *e)
 
 static int write_all(int fd, struct str text)
 {
-	struct os_quiet quiet;
+	struct os_write_signals signals;
 	size_t done = 0;
 	ssize_t n = 0;
 
-	os_quiet_begin(&quiet);
+	os_write_signals_block(&signals);
 	while (done < text.len && (n >= 0 || errno == EINTR)) {
 		n = write(fd, text.p + done, text.len - done);
 		if (n > 0)
 			done += (size_t)n;
 	}
-	os_quiet_end(&quiet);
+	os_write_signals_restore(&signals);
 	return done < text.len ? -1 : fsync(fd);
 }
 

@@ -44,9 +44,10 @@ static bool take_place(int fd)
 
 bool fd_leave(int *fd)
 {
-	struct shed shed = SHED_NONE;
-	bool is_put = shed_open(&shed) && take_place(shed.ends[1]) && shed_put(&shed, fd, 1);
+	struct deferred_close deferred = DEFERRED_CLOSE_NONE;
+	bool is_put = deferred_close_open(&deferred) && take_place(deferred.ends[1]) &&
+		      deferred_close_add(&deferred, fd, 1);
 
 	fd_close(fd);
-	return shed_leave(&shed) && is_put;
+	return deferred_close_finish(&deferred) && is_put;
 }

@@ -22,13 +22,13 @@ enum { FILTERED = 2 /* SECCOMP_MODE_FILTER */ };
 	"(CLAUDE_CODE_SHELL_PREFIX), or run Claude Code itself in cordon"
 
 /* Cordon sets the first one too, together with CORDON_SANDBOX. */
-static const struct os_around marked[] = {
+static const struct os_outer_sandbox marked[] = {
 	{ "codex's sandbox", "CODEX_SANDBOX_NETWORK_DISABLED", OF_CODEX },
 	{ "codex's sandbox", "CODEX_SANDBOX", OF_CODEX },
 	{ "Claude Code's sandbox (sandbox-runtime)", "SANDBOX_RUNTIME", OF_CLAUDE },
 };
 
-static const struct os_around flatpak = {
+static const struct os_outer_sandbox flatpak = {
 	"a Flatpak", "/.flatpak-info",
 	"run cordon on the host: flatpak-spawn --host cordon, or outside of the Flatpak"
 };
@@ -40,7 +40,8 @@ static bool is_set(const char *const *environment, const char *name)
 	return value && *value;
 }
 
-const struct os_around *os_around_judge(const char *const *environment, bool is_confined)
+const struct os_outer_sandbox *os_outer_sandbox_recognise(const char *const *environment,
+							  bool is_confined)
 {
 	const char *own = os_environment_find(environment, "CORDON_SANDBOX");
 
@@ -52,19 +53,19 @@ const struct os_around *os_around_judge(const char *const *environment, bool is_
 	return NULL;
 }
 
-const char *os_around_container(void)
+const char *os_outer_container(void)
 {
 	if (access("/.dockerenv", F_OK) == 0)
 		return "Docker's";
 	return access("/run/.containerenv", F_OK) == 0 ? "Podman's" : NULL;
 }
 
-const struct os_around *os_around_find(void)
+const struct os_outer_sandbox *os_outer_sandbox_find(void)
 {
 	bool is_confined = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == FILTERED ||
 			   prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
 
 	if (is_confined && access(flatpak.mark, F_OK) == 0)
 		return &flatpak;
-	return os_around_judge(os_environment(), is_confined);
+	return os_outer_sandbox_recognise(os_environment(), is_confined);
 }

@@ -10,11 +10,11 @@
 
 static const int brought[] = { SIGPIPE, SIGXFSZ };
 
-void os_quiet_begin(struct os_quiet *quiet)
+void os_write_signals_block(struct os_write_signals *signals)
 {
 	sigset_t set, before, pending;
 
-	_Static_assert(sizeof(set) <= sizeof(quiet->before), "no room for it");
+	_Static_assert(sizeof(set) <= sizeof(signals->before), "no room for it");
 	sigemptyset(&set);
 	for (size_t i = 0; i < COUNT_OF(brought); i++)
 		sigaddset(&set, brought[i]);
@@ -22,18 +22,18 @@ void os_quiet_begin(struct os_quiet *quiet)
 	(void)sigpending(&pending);
 	sigemptyset(&before);
 	(void)pthread_sigmask(SIG_BLOCK, &set, &before);
-	memcpy(quiet->pending, &pending, sizeof(pending));
-	memcpy(quiet->before, &before, sizeof(before));
+	memcpy(signals->pending, &pending, sizeof(pending));
+	memcpy(signals->before, &before, sizeof(before));
 }
 
-void os_quiet_end(const struct os_quiet *quiet)
+void os_write_signals_restore(const struct os_write_signals *signals)
 {
 	static const struct timespec at_once = { .tv_sec = 0 };
 	int saved = errno;
 	sigset_t now, came, before, pending;
 
-	memcpy(&pending, quiet->pending, sizeof(pending));
-	memcpy(&before, quiet->before, sizeof(before));
+	memcpy(&pending, signals->pending, sizeof(pending));
+	memcpy(&before, signals->before, sizeof(before));
 	sigemptyset(&now);
 	sigemptyset(&came);
 	(void)sigpending(&now);

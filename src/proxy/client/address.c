@@ -360,7 +360,7 @@ static bool carry_out(struct server *s, const struct proxy_order *o)
 
 	if (!x)
 		return false;
-	stand_ins_find(s->stand_ins, &o->address, o->port, &x->target);
+	sandbox_dns_find(s->sandbox_dns, &o->address, o->port, &x->target);
 	/* The user is asked on accept and not here, because this connect() may be non-blocking. */
 	if (exchange_look(s, x) == DECISION_DENY || !exchange_allows_tunnel(s, x)) {
 		refuse(s, o, x, refusal_errno(x->record.reason));
@@ -450,7 +450,7 @@ static void begin(struct client *c)
 		client_reset(c);
 		return;
 	}
-	stand_ins_find(s->stand_ins, &own.ip, own.port, &c->exchange->target);
+	sandbox_dns_find(s->sandbox_dns, &own.ip, own.port, &c->exchange->target);
 	judged = exchange_judge(c);
 	if (judged == JUDGED_LATER)
 		(void)client_wait(c, LOOP_GONE);

@@ -382,7 +382,7 @@ void stream_throw_away(struct server *s, int fd)
 }
 
 /* Runs after each event: ends the tunnel, or sets what it waits for. */
-static void go_on(struct tunnel *t)
+static void update(struct tunnel *t)
 {
 	struct client *c = t->client;
 
@@ -430,7 +430,7 @@ static void move_both(struct tunnel *t, uint32_t events, struct way *in, struct 
 		reset_both(t);
 		return;
 	}
-	go_on(t);
+	update(t);
 }
 
 void tunnel_finish(struct client *c)
@@ -439,7 +439,7 @@ void tunnel_finish(struct client *c)
 	if (c->tunnel->hello_until_ms)
 		client_end(c);
 	else
-		go_on(c->tunnel);
+		update(c->tunnel);
 }
 
 void tunnel_cut(struct client *c)
@@ -549,7 +549,7 @@ void tunnel_start(struct client *c, int fd, struct str to_client, struct str to_
 	server_limit_buffers(c->server, c->watcher.fd, fd);
 	client_speak(c, &protocol_tunnel);
 	c->tunnel = t;
-	lasting_begin(c);
+	open_records_add(c);
 	if (to_client.len > 0 && !greet(t, to_client)) {
 		client_end(c);
 		return;
@@ -562,5 +562,5 @@ void tunnel_start(struct client *c, int fd, struct str to_client, struct str to_
 		t->up.is_blocked = t->up.held && !t->holds_hello;
 	}
 	client_set_deadline(c, c->server->limits.silence_ms);
-	go_on(t);
+	update(t);
 }

@@ -11,26 +11,26 @@
 #include "proxy/dns/sandbox_dns_parts.h"
 #include "proxy/pool.h"
 
-enum { SLOTS = 2 * STAND_IN_MAX_NAMES };
+enum { SLOTS = 2 * SANDBOX_DNS_MAX_NAMES };
 
 /* 198.18.0.0/15 (RFC 2544), v4-mapped: reserved for benchmarks, so no real network uses it. */
 static const uint8_t first_v4[16] = { [10] = 0xff, [11] = 0xff, 198, 18, 0, 0 };
 
-int stand_ins_make(struct stand_ins **out, const struct rules *rules, struct dialer *dialer,
-		   struct err *e)
+int sandbox_dns_make(struct sandbox_dns **out, const struct rules *rules, struct dialer *dialer,
+		     struct err *e)
 {
-	struct stand_ins *s = pool_map(sizeof(*s), e);
+	struct sandbox_dns *s = pool_map(sizeof(*s), e);
 	struct hash_key random;
 
 	if (!s)
 		return err_result(e);
 	s->rules = rules;
 	s->dialer = dialer;
-	s->names = pool_map((size_t)STAND_IN_MAX_NAMES * DNS_NAME_BYTES, e);
+	s->names = pool_map((size_t)SANDBOX_DNS_MAX_NAMES * DNS_NAME_BYTES, e);
 	s->slots = s->names ? pool_map(SLOTS * sizeof(uint32_t), e) : NULL;
 	if (!s->slots || hash_key_make(&s->key, e) < 0 || hash_key_make(&random, e) < 0 ||
-	    stand_in_server_make(s, e) < 0) {
-		stand_ins_done(s);
+	    sandbox_dns_server_make(s, e) < 0) {
+		sandbox_dns_done(s);
 		return err_result(e);
 	}
 	/* RFC 4193: 40 random bits, so that no network of the host has the same prefix. */
@@ -40,21 +40,21 @@ int stand_ins_make(struct stand_ins **out, const struct rules *rules, struct dia
 	return 0;
 }
 
-void stand_ins_done(struct stand_ins *s)
+void sandbox_dns_done(struct sandbox_dns *s)
 {
-	stand_in_server_done(s);
-	pool_unmap(s->names, (size_t)STAND_IN_MAX_NAMES * DNS_NAME_BYTES);
+	sandbox_dns_server_done(s);
+	pool_unmap(s->names, (size_t)SANDBOX_DNS_MAX_NAMES * DNS_NAME_BYTES);
 	pool_unmap(s->slots, SLOTS * sizeof(uint32_t));
 	pool_unmap(s, sizeof(*s));
 }
 
-static const char *name_at(const struct stand_ins *s, uint32_t index)
+static const char *name_at(const struct sandbox_dns *s, uint32_t index)
 {
 	return s->names + (size_t)index * DNS_NAME_BYTES;
 }
 
 /* The slot that has the name, or where it would go. Half of the slots are always empty. */
-static uint32_t *find_slot(const struct stand_ins *s, struct str name)
+static uint32_t *find_slot(const struct sandbox_dns *s, struct str name)
 {
 	uint64_t at = keyed_hash(&s->key, name);
 
@@ -63,12 +63,12 @@ static uint32_t *find_slot(const struct stand_ins *s, struct str name)
 	return &s->slots[at % SLOTS];
 }
 
-bool stand_in_give(struct stand_ins *s, struct str name, uint32_t *index)
+bool sandbox_dns_give(struct sandbox_dns *s, struct str name, uint32_t *index)
 {
 	uint32_t *slot = find_slot(s, name);
 
 	if (!*slot) {
-		if (s->count == STAND_IN_MAX_NAMES)
+		if (s->count == SANDBOX_DNS_MAX_NAMES)
 			return false;
 		memcpy(s->names + (size_t)s->count * DNS_NAME_BYTES, name.p, name.len);
 		*slot = ++s->count;
@@ -77,7 +77,7 @@ bool stand_in_give(struct stand_ins *s, struct str name, uint32_t *index)
 	return true;
 }
 
-struct ip stand_in_address(const struct stand_ins *s, uint32_t index, bool is_v6)
+struct ip sandbox_dns_address(const struct sandbox_dns *s, uint32_t index, bool is_v6)
 {
 	struct ip ip = s->first_v6;
 	uint32_t number = index + 1;
@@ -90,7 +90,7 @@ struct ip stand_in_address(const struct stand_ins *s, uint32_t index, bool is_v6
 	return ip;
 }
 
-const char *stand_in_name(const struct stand_ins *s, const struct ip *ip)
+const char *sandbox_dns_name(const struct sandbox_dns *s, const struct ip *ip)
 {
 	bool is_v6 = !ip_is_v4(ip);
 	uint32_t number = (uint32_t)(ip->bytes[13] - (is_v6 ? 0 : first_v4[13])) << 16 |
@@ -99,13 +99,13 @@ const char *stand_in_name(const struct stand_ins *s, const struct ip *ip)
 
 	if (number == 0 || number > s->count)
 		return NULL;
-	expected = stand_in_address(s, number - 1, is_v6);
+	expected = sandbox_dns_address(s, number - 1, is_v6);
 	return memcmp(expected.bytes, ip->bytes, sizeof(ip->bytes)) == 0 ? name_at(s, number - 1)
 									 : NULL;
 }
 
 /* The name in the hosts file by which this address is allowed on that port. */
-static bool find_in_hosts(const struct stand_ins *s, const struct ip *ip, uint16_t port,
+static bool find_in_hosts(const struct sandbox_dns *s, const struct ip *ip, uint16_t port,
 			  struct target *out)
 {
 	struct hosts_names all = { .text = resolver_hosts(dialer_resolver(s->dialer)),
@@ -128,10 +128,10 @@ static bool find_in_hosts(const struct stand_ins *s, const struct ip *ip, uint16
 	return false;
 }
 
-void stand_ins_find(const struct stand_ins *s, const struct ip *ip, uint16_t port,
-		    struct target *out)
+void sandbox_dns_find(const struct sandbox_dns *s, const struct ip *ip, uint16_t port,
+		      struct target *out)
 {
-	const char *name = stand_in_name(s, ip);
+	const char *name = sandbox_dns_name(s, ip);
 	struct buf text = BUF_OVER(out->name);
 	struct judgement j;
 
@@ -150,8 +150,8 @@ void stand_ins_find(const struct stand_ins *s, const struct ip *ip, uint16_t por
 		(void)find_in_hosts(s, ip, port, out);
 }
 
-void stand_ins_tell(struct stand_ins *s, void (*is_full)(void *user, const struct target *name),
-		    void *user)
+void sandbox_dns_tell(struct sandbox_dns *s, void (*is_full)(void *user, const struct target *name),
+		      void *user)
 {
 	s->is_full = is_full;
 	s->user = user;

@@ -18,22 +18,22 @@
 #include "os/loop.h"
 #include "proxy/dial/dial.h"
 
-struct stand_ins;
+struct sandbox_dns;
 
-enum { STAND_IN_MAX_NAMES = 65536 };
+enum { SANDBOX_DNS_MAX_NAMES = 65536 };
 
 /* Call before lock_finish(). ERR_NOMEM. */
-int stand_ins_make(struct stand_ins **out, const struct rules *rules, struct dialer *dialer,
-		   struct err *e) MUST_CHECK NONNULL;
-void stand_ins_done(struct stand_ins *s) NONNULL;
+int sandbox_dns_make(struct sandbox_dns **out, const struct rules *rules, struct dialer *dialer,
+		     struct err *e) MUST_CHECK NONNULL;
+void sandbox_dns_done(struct sandbox_dns *s) NONNULL;
 
 /* Takes a socket of the resolver inside (PROXY_NAMES_UDP): one for each family, or one for both. */
-int stand_ins_serve(struct stand_ins *s, struct loop *loop, int fd, bool is_stream, struct err *e)
-	MUST_CHECK NONNULL;
+int sandbox_dns_serve(struct sandbox_dns *s, struct loop *loop, int fd, bool is_stream,
+		      struct err *e) MUST_CHECK NONNULL;
 
 /* Called for a name that gets no address because the table is full; the look-up fails. */
-void stand_ins_tell(struct stand_ins *s, void (*is_full)(void *user, const struct target *name),
-		    void *user) NONNULL;
+void sandbox_dns_tell(struct sandbox_dns *s, void (*is_full)(void *user, const struct target *name),
+		      void *user) NONNULL;
 
 /*
  * What an address that a program connects to means: the name that it stands for, or the address
@@ -41,5 +41,5 @@ void stand_ins_tell(struct stand_ins *s, void (*is_full)(void *user, const struc
  * if no rule matches the address, but the hosts file has a name for it that is allowed, that name
  * counts. It is then dialled, and each of its addresses is checked.
  */
-void stand_ins_find(const struct stand_ins *s, const struct ip *ip, uint16_t port,
-		    struct target *out) NONNULL;
+void sandbox_dns_find(const struct sandbox_dns *s, const struct ip *ip, uint16_t port,
+		      struct target *out) NONNULL;

@@ -7,18 +7,18 @@
 #include "proxy/keyed_hash.h"
 #include "proxy/pool.h"
 
-enum { STAND_IN_SOCKETS = 8 };
+enum { SANDBOX_DNS_SOCKETS = 8 };
 
-struct stand_in_connection;
+struct sandbox_dns_connection;
 
 /* A socket that queries come to. */
-struct stand_in_socket {
-	struct stand_ins *stand_ins;
+struct sandbox_dns_socket {
+	struct sandbox_dns *sandbox_dns;
 	struct watcher watcher; /* fd -1: none */
 	bool is_stream;
 };
 
-struct stand_ins {
+struct sandbox_dns {
 	const struct rules *rules;
 	struct dialer *dialer;
 	struct loop *loop;
@@ -31,17 +31,17 @@ struct stand_ins {
 	void *user;
 
 	size_t socket_count;
-	struct stand_in_socket sockets[STAND_IN_SOCKETS];
+	struct sandbox_dns_socket sockets[SANDBOX_DNS_SOCKETS];
 	struct pool questions, connections;
-	struct stand_in_connection *first;
+	struct sandbox_dns_connection *first;
 	struct timer timer;
 };
 
 /* Finds or adds the name. False: the table is full. */
-bool stand_in_give(struct stand_ins *s, struct str name, uint32_t *index) MUST_CHECK NONNULL;
-struct ip stand_in_address(const struct stand_ins *s, uint32_t index, bool is_v6) NONNULL;
+bool sandbox_dns_give(struct sandbox_dns *s, struct str name, uint32_t *index) MUST_CHECK NONNULL;
+struct ip sandbox_dns_address(const struct sandbox_dns *s, uint32_t index, bool is_v6) NONNULL;
 /* The name that an address stands for, or NULL. */
-const char *stand_in_name(const struct stand_ins *s, const struct ip *ip) NONNULL;
+const char *sandbox_dns_name(const struct sandbox_dns *s, const struct ip *ip) NONNULL;
 
-int stand_in_server_make(struct stand_ins *s, struct err *e) MUST_CHECK NONNULL;
-void stand_in_server_done(struct stand_ins *s) NONNULL;
+int sandbox_dns_server_make(struct sandbox_dns *s, struct err *e) MUST_CHECK NONNULL;
+void sandbox_dns_server_done(struct sandbox_dns *s) NONNULL;

@@ -28,18 +28,18 @@ struct sender {
 };
 
 struct question {
-	struct stand_ins *stand_ins;
+	struct sandbox_dns *sandbox_dns;
 	struct dns_query query;
 	char name[DNS_NAME_BYTES]; /* in its normal form, during the look-up */
 	/* NULL: came by datagram, or the connection has closed */
-	struct stand_in_connection *connection;
+	struct sandbox_dns_connection *connection;
 	struct sender sender; /* of a datagram */
 };
 
 /* A TCP connection, with one query after the other. */
-struct stand_in_connection {
-	struct stand_ins *stand_ins;
-	struct stand_in_connection *next, *previous;
+struct sandbox_dns_connection {
+	struct sandbox_dns *sandbox_dns;
+	struct sandbox_dns_connection *next, *previous;
 	struct watcher watcher;
 	uint64_t deadline_ms;
 	struct question *question; /* that waits for a look-up */
@@ -65,15 +65,15 @@ static void reply_address(const struct dns_query *q, const struct ip *ip, struct
 	memcpy(out->data, ip->bytes + (is_v6 ? 0 : 12), out->bytes);
 }
 
-static void reply_stand_in(struct stand_ins *s, const struct dns_query *q, struct str name,
-			   struct reply *out)
+static void reply_own_address(struct sandbox_dns *s, const struct dns_query *q, struct str name,
+			      struct reply *out)
 {
 	uint32_t index;
 	struct target full = { .is_ip = false };
 	struct ip ip;
 
-	if (stand_in_give(s, name, &index)) {
-		ip = stand_in_address(s, index, q->type == DNS_AAAA);
+	if (sandbox_dns_give(s, name, &index)) {
+		ip = sandbox_dns_address(s, index, q->type == DNS_AAAA);
 		reply_address(q, &ip, out);
 		return;
 	}
@@ -83,31 +83,31 @@ static void reply_stand_in(struct stand_ins *s, const struct dns_query *q, struc
 		s->is_full(s->user, &full);
 }
 
-static void reply_lookup(struct stand_ins *s, const struct dns_query *q, struct str name,
+static void reply_lookup(struct sandbox_dns *s, const struct dns_query *q, struct str name,
 			 enum lookup_result result, struct reply *out)
 {
 	if (result == LOOKUP_FOUND)
-		reply_stand_in(s, q, name, out);
+		reply_own_address(s, q, name, out);
 	else if (result == LOOKUP_NO_SUCH_NAME)
 		out->code = DNS_NO_SUCH_NAME;
 	else
 		out->code = result == LOOKUP_NO_ADDRESS ? DNS_FINE : DNS_SERVER_FAILURE;
 }
 
-static void reply_pointer(const struct stand_ins *s, const struct dns_query *q, struct reply *out)
+static void reply_pointer(const struct sandbox_dns *s, const struct dns_query *q, struct reply *out)
 {
 	struct ip ip;
 	const char *name = NULL;
 
 	if (dns_read_reverse(str_of(q->name), &ip))
-		name = ip_is_loopback(&ip) ? "localhost" : stand_in_name(s, &ip);
+		name = ip_is_loopback(&ip) ? "localhost" : sandbox_dns_name(s, &ip);
 	out->bytes = name ? dns_write_name(out->data, str_of(name)) : 0;
 	out->code = out->bytes ? DNS_FINE : DNS_NO_SUCH_NAME;
 }
 
 static bool is_allowed(void *user, struct str name)
 {
-	const struct stand_ins *s = user;
+	const struct sandbox_dns *s = user;
 	struct target t;
 	char why[64];
 
@@ -116,13 +116,13 @@ static bool is_allowed(void *user, struct str name)
 }
 
 /* Whether this name is not allowed itself, but belongs to a search-list series with one that is. */
-static bool is_allowed_searched(struct stand_ins *s, const struct target *t)
+static bool is_allowed_searched(struct sandbox_dns *s, const struct target *t)
 {
 	return resolver_each_searched(dialer_resolver(s->dialer), str_of(t->name), is_allowed, s);
 }
 
 /* True: `out` is the answer. False: the name `t` has to be looked up first. */
-static bool decide(struct stand_ins *s, const struct dns_query *q, struct target *t,
+static bool decide(struct sandbox_dns *s, const struct dns_query *q, struct target *t,
 		   struct reply *out)
 {
 	static const struct ip loopback[] = {
@@ -157,7 +157,7 @@ static bool decide(struct stand_ins *s, const struct dns_query *q, struct target
 	if (is_allowed_searched(s, t))
 		out->code = DNS_NO_SUCH_NAME;
 	else
-		reply_stand_in(s, q, str_of(t->name), out);
+		reply_own_address(s, q, str_of(t->name), out);
 	return true;
 }
 
@@ -183,7 +183,7 @@ static void send_reply(const struct sender *to, const struct dns_query *q, const
 
 static void give_question(struct question *w)
 {
-	pool_give(&w->stand_ins->questions, w);
+	pool_give(&w->sandbox_dns->questions, w);
 }
 
 static void take_datagram_result(void *user, enum lookup_result result)
@@ -191,24 +191,24 @@ static void take_datagram_result(void *user, enum lookup_result result)
 	struct question *w = user;
 	struct reply r = { .bytes = 0 };
 
-	reply_lookup(w->stand_ins, &w->query, str_of(w->name), result, &r);
+	reply_lookup(w->sandbox_dns, &w->query, str_of(w->name), result, &r);
 	send_reply(&w->sender, &w->query, &r);
 	give_question(w);
 }
 
-static struct question *take_question(struct stand_ins *s, const struct dns_query *q,
+static struct question *take_question(struct sandbox_dns *s, const struct dns_query *q,
 				      const struct target *t)
 {
 	struct question *w = pool_take(&s->questions);
 
 	if (!w)
 		return NULL;
-	*w = (struct question){ .stand_ins = s, .query = *q };
+	*w = (struct question){ .sandbox_dns = s, .query = *q };
 	memcpy(w->name, t->name, sizeof(w->name));
 	return w;
 }
 
-static void answer_datagram(struct stand_ins *s, const uint8_t *bytes, size_t len,
+static void answer_datagram(struct sandbox_dns *s, const uint8_t *bytes, size_t len,
 			    const struct sender *from)
 {
 	struct reply r = { .bytes = 0 };
@@ -237,7 +237,7 @@ static void answer_datagram(struct stand_ins *s, const uint8_t *bytes, size_t le
 
 static int datagrams_ready(void *user, uint32_t events, struct err *e)
 {
-	struct stand_in_socket *socket = user;
+	struct sandbox_dns_socket *socket = user;
 	uint8_t bytes[QUESTION_BYTES];
 	struct sender from = { .fd = socket->watcher.fd };
 
@@ -248,16 +248,16 @@ static int datagrams_ready(void *user, uint32_t events, struct err *e)
 
 		if (got < 0)
 			break;
-		answer_datagram(socket->stand_ins, bytes, (size_t)got, &from);
+		answer_datagram(socket->sandbox_dns, bytes, (size_t)got, &from);
 	}
 	return 0;
 }
 
 /* ---- Connections ----------------------------------------------------------------------- */
 
-static void end_connection(struct stand_in_connection *c)
+static void end_connection(struct sandbox_dns_connection *c)
 {
-	struct stand_ins *s = c->stand_ins;
+	struct sandbox_dns *s = c->sandbox_dns;
 
 	if (c->question)
 		c->question->connection = NULL;
@@ -272,23 +272,23 @@ static void end_connection(struct stand_in_connection *c)
 	pool_give(&s->connections, c);
 }
 
-static void wake_by(struct stand_ins *s, uint64_t at_ms)
+static void wake_by(struct sandbox_dns *s, uint64_t at_ms)
 {
 	if (s->timer.at_ms == 0 || at_ms < s->timer.at_ms)
 		loop_set_timer(s->loop, &s->timer, at_ms);
 }
 
-static void expect(struct stand_in_connection *c, uint32_t events)
+static void expect(struct sandbox_dns_connection *c, uint32_t events)
 {
 	struct err e = ERR_INIT;
 
 	c->deadline_ms = loop_now() + IDLE_MS;
-	wake_by(c->stand_ins, c->deadline_ms);
-	if (loop_change(c->stand_ins->loop, &c->watcher, events, &e) < 0)
+	wake_by(c->sandbox_dns, c->deadline_ms);
+	if (loop_change(c->sandbox_dns->loop, &c->watcher, events, &e) < 0)
 		end_connection(c);
 }
 
-static void write_some(struct stand_in_connection *c)
+static void write_some(struct sandbox_dns_connection *c)
 {
 	ssize_t n = socket_send(c->watcher.fd, c->out + c->sent, c->to_send - c->sent);
 
@@ -305,7 +305,7 @@ static void write_some(struct stand_in_connection *c)
 	expect(c, LOOP_IN);
 }
 
-static void write_answer(struct stand_in_connection *c, const struct dns_query *q,
+static void write_answer(struct sandbox_dns_connection *c, const struct dns_query *q,
 			 const struct reply *r)
 {
 	size_t len = write_reply(c->out + 2, q, r);
@@ -320,20 +320,20 @@ static void write_answer(struct stand_in_connection *c, const struct dns_query *
 static void take_stream_result(void *user, enum lookup_result result)
 {
 	struct question *w = user;
-	struct stand_in_connection *c = w->connection;
+	struct sandbox_dns_connection *c = w->connection;
 	struct reply r = { .bytes = 0 };
 
 	if (c) {
 		c->question = NULL;
-		reply_lookup(w->stand_ins, &w->query, str_of(w->name), result, &r);
+		reply_lookup(w->sandbox_dns, &w->query, str_of(w->name), result, &r);
 		write_answer(c, &w->query, &r);
 	}
 	give_question(w);
 }
 
-static void answer_stream(struct stand_in_connection *c)
+static void answer_stream(struct sandbox_dns_connection *c)
 {
-	struct stand_ins *s = c->stand_ins;
+	struct sandbox_dns *s = c->sandbox_dns;
 	struct reply r = { .bytes = 0 };
 	struct dns_query q;
 	struct question *w;
@@ -363,7 +363,7 @@ static void answer_stream(struct stand_in_connection *c)
 	/* A look-up ends by itself, within the time limit of a dial. */
 }
 
-static void read_some(struct stand_in_connection *c)
+static void read_some(struct sandbox_dns_connection *c)
 {
 	size_t want = 2;
 	ssize_t got;
@@ -389,7 +389,7 @@ static void read_some(struct stand_in_connection *c)
 
 static int connection_ready(void *user, uint32_t events, struct err *e)
 {
-	struct stand_in_connection *c = user;
+	struct sandbox_dns_connection *c = user;
 
 	(void)e;
 	if (c->to_send > 0)
@@ -401,16 +401,16 @@ static int connection_ready(void *user, uint32_t events, struct err *e)
 	return 0;
 }
 
-static void take_connection(struct stand_ins *s, int fd)
+static void take_connection(struct sandbox_dns *s, int fd)
 {
-	struct stand_in_connection *c = pool_take(&s->connections);
+	struct sandbox_dns_connection *c = pool_take(&s->connections);
 	struct err e = ERR_INIT;
 
 	if (!c) {
 		fd_close(&fd);
 		return;
 	}
-	c->stand_ins = s;
+	c->sandbox_dns = s;
 	c->next = s->first;
 	c->previous = NULL;
 	c->question = NULL;
@@ -429,9 +429,9 @@ static void take_connection(struct stand_ins *s, int fd)
  * SECURITY: stop listening while no descriptors are left. The listener would stay ready, and a
  * client could make the proxy spin.
  */
-static void pause_listening(struct stand_in_socket *socket)
+static void pause_listening(struct sandbox_dns_socket *socket)
 {
-	struct stand_ins *s = socket->stand_ins;
+	struct sandbox_dns *s = socket->sandbox_dns;
 
 	loop_remove(s->loop, &socket->watcher);
 	wake_by(s, loop_now() + PAUSE_MS);
@@ -439,7 +439,7 @@ static void pause_listening(struct stand_in_socket *socket)
 
 static int connections_ready(void *user, uint32_t events, struct err *e)
 {
-	struct stand_in_socket *socket = user;
+	struct sandbox_dns_socket *socket = user;
 
 	(void)events;
 	(void)e;
@@ -447,7 +447,7 @@ static int connections_ready(void *user, uint32_t events, struct err *e)
 		int fd = socket_accept(socket->watcher.fd, NULL);
 
 		if (fd >= 0) {
-			take_connection(socket->stand_ins, fd);
+			take_connection(socket->sandbox_dns, fd);
 			continue;
 		}
 		if (fd == -EMFILE || fd == -ENFILE || fd == -ENOBUFS || fd == -ENOMEM)
@@ -458,7 +458,7 @@ static int connections_ready(void *user, uint32_t events, struct err *e)
 }
 
 /* False: one of them still pauses. */
-static bool listen_again(struct stand_ins *s)
+static bool listen_again(struct sandbox_dns *s)
 {
 	struct err e = ERR_INIT;
 	bool is_well = true;
@@ -474,11 +474,11 @@ static bool listen_again(struct stand_ins *s)
 
 static int run_timer(void *user, struct err *e)
 {
-	struct stand_ins *s = user;
+	struct sandbox_dns *s = user;
 	uint64_t now = loop_now(), first = UINT64_MAX;
 
 	(void)e;
-	for (struct stand_in_connection *c = s->first, *next; c; c = next) {
+	for (struct sandbox_dns_connection *c = s->first, *next; c; c = next) {
 		next = c->next;
 		if (c->question)
 			continue;
@@ -496,16 +496,17 @@ static int run_timer(void *user, struct err *e)
 
 /* ---- Made and ended -------------------------------------------------------------------- */
 
-int stand_in_server_make(struct stand_ins *s, struct err *e)
+int sandbox_dns_server_make(struct sandbox_dns *s, struct err *e)
 {
 	s->timer = (struct timer){ .due = run_timer, .user = s };
 	if (pool_make(&s->questions, sizeof(struct question), MAX_QUESTIONS, e) < 0)
 		return err_result(e);
-	return pool_make(&s->connections, sizeof(struct stand_in_connection), MAX_CONNECTIONS, e);
+	return pool_make(&s->connections, sizeof(struct sandbox_dns_connection), MAX_CONNECTIONS,
+			 e);
 }
 
 /* The dialer has ended before, so no look-up calls back. */
-void stand_in_server_done(struct stand_ins *s)
+void sandbox_dns_server_done(struct sandbox_dns *s)
 {
 	while (s->first)
 		end_connection(s->first);
@@ -519,17 +520,18 @@ void stand_in_server_done(struct stand_ins *s)
 	pool_done(&s->connections);
 }
 
-int stand_ins_serve(struct stand_ins *s, struct loop *loop, int fd, bool is_stream, struct err *e)
+int sandbox_dns_serve(struct sandbox_dns *s, struct loop *loop, int fd, bool is_stream,
+		      struct err *e)
 {
-	struct stand_in_socket *socket = &s->sockets[s->socket_count];
+	struct sandbox_dns_socket *socket = &s->sockets[s->socket_count];
 
-	if (s->socket_count == STAND_IN_SOCKETS)
-		return FAIL(e, ERR_LIMIT, "more than %d sockets for names", STAND_IN_SOCKETS);
+	if (s->socket_count == SANDBOX_DNS_SOCKETS)
+		return FAIL(e, ERR_LIMIT, "more than %d sockets for names", SANDBOX_DNS_SOCKETS);
 	s->loop = loop;
 	if (loop_prepare_timers(loop, e) < 0)
 		return err_result(e);
-	*socket = (struct stand_in_socket){
-		.stand_ins = s,
+	*socket = (struct sandbox_dns_socket){
+		.sandbox_dns = s,
 		.is_stream = is_stream,
 		.watcher = { .fd = fd,
 			     .ready = is_stream ? connections_ready : datagrams_ready,

@@ -76,11 +76,11 @@ static uint32_t server_wants(const struct http *h)
 static enum http_step read_head(struct client *c);
 
 /* Does what it can without waiting, and then waits. */
-static void go_on(struct client *c, enum http_step step)
+static void advance(struct client *c, enum http_step step)
 {
 	struct http *h = c->http;
 
-	while (step == HTTP_GOES_ON) {
+	while (step == HTTP_CONTINUES) {
 		if (h->phase == HTTP_READS_HEAD)
 			step = read_head(c);
 		else
@@ -395,7 +395,7 @@ static enum http_step read_head(struct client *c)
 	}
 	h->up_state = (uint8_t)http_flow_read(c->server, &h->up, c->watcher.fd);
 	if (h->up_state == FLOW_DONE)
-		return HTTP_GOES_ON;
+		return HTTP_CONTINUES;
 	if (h->up_state == FLOW_STARVES)
 		client_set_deadline(c, HTTP_STARVED_MS);
 	if (h->up_state == FLOW_STARVES || h->up_state == FLOW_WAITS_SOURCE)
@@ -435,7 +435,7 @@ static void ready(struct client *c, uint32_t events)
 		else
 			h->up.is_dry = false;
 	}
-	go_on(c, HTTP_GOES_ON);
+	advance(c, HTTP_CONTINUES);
 }
 
 static int server_ready(void *user, uint32_t events, struct err *e)
@@ -452,7 +452,7 @@ static int server_ready(void *user, uint32_t events, struct err *e)
 		h->server_has_hung_up = true;
 	if (events & (LOOP_IN | LOOP_GONE))
 		h->down.is_dry = false;
-	go_on(c, HTTP_GOES_ON);
+	advance(c, HTTP_CONTINUES);
 	return 0;
 }
 
@@ -461,11 +461,11 @@ static void judged(struct client *c, bool is_allowed)
 	UNINITIALIZED struct http_request r;
 
 	if (!is_allowed) {
-		go_on(c, http_refuse(c, STR_EMPTY, 0));
+		advance(c, http_refuse(c, STR_EMPTY, 0));
 		return;
 	}
 	http_request_again(c->http, &r);
-	go_on(c, ask_server(c, &r));
+	advance(c, ask_server(c, &r));
 }
 
 static void dialled(struct client *c, const struct dial_result *result)
@@ -474,7 +474,7 @@ static void dialled(struct client *c, const struct dial_result *result)
 	struct http *h = c->http;
 
 	if (result->fd < 0) {
-		go_on(c, http_refuse(c, STR_EMPTY, 0));
+		advance(c, http_refuse(c, STR_EMPTY, 0));
 		return;
 	}
 	if (h->is_connect) {
@@ -491,7 +491,7 @@ static void dialled(struct client *c, const struct dial_result *result)
 	h->has_address = result->has_address;
 	h->address = result->address;
 	http_request_again(h, &r);
-	go_on(c, http_forward(c, &r, false));
+	advance(c, http_forward(c, &r, false));
 }
 
 static void resume(struct client *c)
@@ -502,7 +502,7 @@ static void resume(struct client *c)
 		return;
 	h->phase = HTTP_READS_HEAD;
 	h->request_seen = 0;
-	go_on(c, HTTP_GOES_ON);
+	advance(c, HTTP_CONTINUES);
 }
 
 static void expired(struct client *c)
@@ -512,7 +512,7 @@ static void expired(struct client *c)
 	if (h->up_state == FLOW_STARVES || h->down_state == FLOW_STARVES) {
 		client_set_deadline(c, c->server->limits.idle_ms);
 		h->up.is_dry = h->down.is_dry = false;
-		go_on(c, HTTP_GOES_ON);
+		advance(c, HTTP_CONTINUES);
 		return;
 	}
 	if (h->phase == HTTP_READS_HEAD && !h->is_timed && c->exchange) {
@@ -521,7 +521,7 @@ static void expired(struct client *c)
 		return;
 	}
 	if (h->phase == HTTP_RELAYS && !h->has_answer && !h->client_ended) {
-		go_on(c, http_fail(c, PROXY_FAILED_TIMEOUT, "", 0));
+		advance(c, http_fail(c, PROXY_FAILED_TIMEOUT, "", 0));
 		return;
 	}
 	client_end(c);
@@ -546,7 +546,7 @@ void http_finish(struct client *c)
 	case HTTP_READS_HEAD:
 	case HTTP_RELAYS:
 		h->up.is_dry = false;
-		go_on(c, HTTP_GOES_ON);
+		advance(c, HTTP_CONTINUES);
 		break;
 	}
 }
@@ -609,5 +609,5 @@ void http_begin(struct client *c, struct block *read)
 	h->up.block = read;
 	h->up.ready = h->up.raw = read->start;
 	h->up.is_dry = true;
-	go_on(c, HTTP_GOES_ON);
+	advance(c, HTTP_CONTINUES);
 }

@@ -21,7 +21,7 @@ enum {
 enum http_step {
 	HTTP_ENDED, /* the client has ended, and this struct is freed */
 	HTTP_WAITS, /* for an event */
-	HTTP_GOES_ON,
+	HTTP_CONTINUES,
 };
 
 enum http_phase {

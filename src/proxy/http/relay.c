@@ -132,19 +132,19 @@ static enum http_step after_up(struct client *c, enum http_flow_state state,
 	case FLOW_DONE:
 	case FLOW_WAITS_SOURCE:
 		http_flow_rest(c->server, &h->up);
-		return HTTP_GOES_ON;
+		return HTTP_CONTINUES;
 	case FLOW_WAITS_SINK:
-		return HTTP_GOES_ON;
+		return HTTP_CONTINUES;
 	case FLOW_STARVES:
 		client_set_deadline(c, HTTP_STARVED_MS);
-		return HTTP_GOES_ON;
+		return HTTP_CONTINUES;
 	case FLOW_SOURCE_ENDED:
 	case FLOW_SOURCE_FAILED:
 		break; /* in the middle of a request: nobody can want the answer */
 	case FLOW_SINK_FAILED:
 		/* The server may have answered before it closed. */
 		h->server_is_deaf = true;
-		return HTTP_GOES_ON;
+		return HTTP_CONTINUES;
 	case FLOW_MALFORMED:
 		if (h->has_answer)
 			return end_gently(c);
@@ -168,9 +168,9 @@ static enum http_step pump_up(struct client *c)
 	enum http_step step;
 
 	if (is_up_done(h) || (h->server_is_deaf && !h->is_refused))
-		return HTTP_GOES_ON;
+		return HTTP_CONTINUES;
 	if (h->is_refused && !h->keeps)
-		return HTTP_GOES_ON;
+		return HTTP_CONTINUES;
 	step = after_up(c, http_flow_run(c->server, &h->up, c->watcher.fd, sink, &fault), &fault);
 	/* A client that sends this much does not read the answer. */
 	if (step != HTTP_ENDED && h->is_refused && h->up.body.bytes > HTTP_DRAIN_BYTES)
@@ -204,7 +204,7 @@ enum http_step http_forward(struct client *c, const struct http_request *r, bool
 	enum http_flow_state state;
 
 	begin_relay(h);
-	lasting_begin(c);
+	open_records_add(c);
 	h->upgrades = r->fields.is_websocket && http_method_is(r->method, "GET") && !r->is_1_0 &&
 		      h->up.body.is_whole && !rules_are_limited(c->server->rules);
 	h->has_odd_body = http_has_odd_body(r);
@@ -233,18 +233,18 @@ static enum http_step after_down(struct client *c, enum http_flow_state state)
 	switch (state) {
 	case FLOW_DONE:
 	case FLOW_WAITS_SINK:
-		return HTTP_GOES_ON;
+		return HTTP_CONTINUES;
 	case FLOW_WAITS_SOURCE:
 		http_flow_rest(c->server, &h->down);
-		return HTTP_GOES_ON;
+		return HTTP_CONTINUES;
 	case FLOW_STARVES:
 		client_set_deadline(c, HTTP_STARVED_MS);
-		return HTTP_GOES_ON;
+		return HTTP_CONTINUES;
 	case FLOW_SOURCE_ENDED:
 		if (h->down.body.kind != HTTP_UNTIL_CLOSE)
 			return cut(c);
 		h->down_state = FLOW_DONE;
-		return HTTP_GOES_ON;
+		return HTTP_CONTINUES;
 	case FLOW_SOURCE_FAILED:
 	case FLOW_MALFORMED:
 		return cut(c);
@@ -303,7 +303,7 @@ static enum http_step take_interim(struct client *c, const struct http_response 
 	http_response_write(r, &how, &head);
 	http_flow_skip(&h->down, len);
 	h->answer_seen = 0;
-	return h->is_to_1_0 ? HTTP_GOES_ON : write_answer(c, buf_str(&head));
+	return h->is_to_1_0 ? HTTP_CONTINUES : write_answer(c, buf_str(&head));
 }
 
 /* Writes the rewritten head before what followed the original, in one block. */
@@ -426,7 +426,7 @@ static enum http_step read_more(struct client *c, bool is_in_answer)
 		http_flow_skip(&h->up, h->head_bytes);
 		h->head_bytes = 0;
 		http_flow_rest(c->server, &h->up);
-		return HTTP_GOES_ON;
+		return HTTP_CONTINUES;
 	case FLOW_WAITS_SOURCE:
 		return HTTP_WAITS;
 	case FLOW_STARVES:
@@ -446,9 +446,9 @@ static enum http_step read_more(struct client *c, bool is_in_answer)
 static enum http_step read_answer(struct client *c)
 {
 	struct http *h = c->http;
-	enum http_step step = HTTP_GOES_ON;
+	enum http_step step = HTTP_CONTINUES;
 
-	while (step == HTTP_GOES_ON && !h->has_answer && h->phase == HTTP_RELAYS) {
+	while (step == HTTP_CONTINUES && !h->has_answer && h->phase == HTTP_RELAYS) {
 		struct str raw = http_flow_raw(&h->down);
 		struct http_fault fault = { 0, NULL };
 		size_t len = 0;
@@ -497,7 +497,7 @@ static void begin_idle(struct client *c)
 	    (!http_has_server(h) || loop_now() - c->exchange->began_ms >= HTTP_RECORD_MS))
 		exchange_finish(c);
 	if (c->exchange) {
-		lasting_end(c->server, c->exchange);
+		open_records_remove(c->server, c->exchange);
 		in_ms = MIN_OF(in_ms, (uint32_t)HTTP_RECORD_MS);
 	}
 	client_set_deadline(c, in_ms);
@@ -521,7 +521,7 @@ static enum http_step finish(struct client *c)
 	if (!h->keeps || has_no_more(h))
 		return end_gently(c);
 	begin_idle(c);
-	return HTTP_GOES_ON;
+	return HTTP_CONTINUES;
 }
 
 static uint64_t bytes_moved(const struct http *h)

@@ -43,8 +43,8 @@ static bool keep_only_channel(int channel)
  */
 static bool wipe_words(void)
 {
-	struct os_words words;
-	int r = os_find_words(&words);
+	struct os_arguments words;
+	int r = os_find_arguments(&words);
 
 	if (r == 0)
 		memset(words.from, 0, words.bytes);
