@@ -45,7 +45,7 @@ PLACEHOLDERS = {".git", ".codex", ".agents", ".cordon", "HEAD", "refs", "objects
 # Whole policies that a backend refuses by name, whatever its guarantees: such a refusal is a
 # skip, which support.txt has to predict.
 REFUSALS = (
-    "not one of the modes",
+    "can enforce only the modes",
     "the policy lets the command change it",
     "if all of '/' is writable",
 )
