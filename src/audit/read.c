@@ -118,8 +118,8 @@ int audit_reader_open(struct arena *a, struct str path, struct audit_reader **ou
 		return err_result(e);
 	}
 	if (r->count == 0)
-		return FAIL(e, ERR_NOTFOUND, "there is no audit log at %s",
-			    utf8_show(path, shown, sizeof(shown)));
+		return FAIL_CAUSE(e, CAUSE_LOG_NOT_FOUND, "there is no audit log at %s",
+				  utf8_show(path, shown, sizeof(shown)));
 	*out = r;
 	return 0;
 }

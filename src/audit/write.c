@@ -94,13 +94,14 @@ static int check_file(int fd, struct stat *st, struct err *e)
 	if (fstat(fd, st) < 0)
 		return FAIL_SYS(e, errno, "can't look at it");
 	if (!S_ISREG(st->st_mode))
-		return FAIL(e, ERR_POLICY, "this is not a regular file");
+		return FAIL_CAUSE(e, CAUSE_FILE_UNTRUSTED, "this is not a regular file");
 	if (st->st_uid != geteuid())
-		return FAIL(e, ERR_POLICY, "the file belongs to another user");
+		return FAIL_CAUSE(e, CAUSE_FILE_UNTRUSTED, "the file belongs to another user");
 	if (st->st_mode & 022)
-		return FAIL(e, ERR_POLICY, "other users may write to the file; try chmod go-w");
+		return FAIL_CAUSE(e, CAUSE_FILE_UNTRUSTED,
+				  "other users may write to the file; try chmod go-w");
 	if (st->st_nlink > 1)
-		return FAIL(e, ERR_POLICY, "the file has other names (hard links)");
+		return FAIL_CAUSE(e, CAUSE_FILE_UNTRUSTED, "the file has other names (hard links)");
 	return 0;
 }
 
@@ -111,7 +112,8 @@ static int open_file(const struct audit *audit, const char *name, int flags, mod
 			flags | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode);
 
 	if (fd < 0 && errno == ELOOP)
-		return FAIL(e, ERR_POLICY, "this is a symbolic link, which is not followed");
+		return FAIL_CAUSE(e, CAUSE_FILE_UNTRUSTED,
+				  "this is a symbolic link, which is not followed");
 	if (fd < 0)
 		return FAIL_SYS(e, errno, "can't open it for writing");
 	if (check_file(fd, st, e) < 0) {

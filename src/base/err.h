@@ -61,6 +61,9 @@ struct err {
 	 err_negative((enum err_code)CODE_OF_##cause))
 #define FAIL_SYS(e, oserr, ...) \
 	(err_fail_at((e), ERR_HERE, ERR_SYS, (oserr), __VA_ARGS__), err_negative(ERR_SYS))
+#define FAIL_SYS_CAUSE(e, cause, oserr, ...)                           \
+	(err_fail_cause((e), ERR_HERE, (cause), (oserr), __VA_ARGS__), \
+	 err_negative((enum err_code)CODE_OF_##cause))
 #define FAIL_START(e, oserr, ...) \
 	(err_fail_start((e), ERR_HERE, (oserr), __VA_ARGS__), err_negative(ERR_SYS))
 #define FAIL_AT(e, code, origin, ...)                                               \

@@ -169,7 +169,7 @@ static void take_record(void *user, const struct proxy_record *record)
 static int fail_gone(int r, struct err *e)
 {
 	if (r == -ECONNRESET || r == -EPIPE)
-		return FAIL_SYS(e, -r, "the proxy's process has ended");
+		return FAIL_SYS_CAUSE(e, CAUSE_PROXY_ENDED, -r, "the proxy's process has ended");
 	return FAIL_SYS(e, -r, "can't read from the proxy's process");
 }
 

@@ -372,6 +372,8 @@ void run_json_subject(struct json_writer *w, const struct run_subject *subject)
 static void json_ending(struct json_writer *w, const struct outcome *o)
 {
 	json_bool(w, "executed", o->has_started);
+	json_str_or_null(w, "exec_cause",
+			 o->exec_error ? str_of(cause_name(o->exec_cause)) : STR_EMPTY);
 	json_int(w, "status", o->status);
 	json_int_or_null(w, "signal", o->signal);
 	json_bool(w, "timed_out", o->timed_out);

@@ -35,7 +35,7 @@ static int read_file(struct arena *shown_in, struct arena *texts, const char *fi
 	    os_read_file(texts, str_of(file), CONFIG_MAX_BYTES, &out->text, &seen, e) < 0)
 		return err_result(e);
 	if (!seen.is_there)
-		return FAIL(e, ERR_NOTFOUND, "there is no file '%s'", name.p);
+		return FAIL_CAUSE(e, CAUSE_CONFIG_NOT_FOUND, "there is no file '%s'", name.p);
 	out->file = name.p;
 	return 0;
 }

@@ -421,7 +421,7 @@ static int check_running(const struct session *s, struct err *e)
 	if (!s->network.is_wanted)
 		return FAIL(e, ERR_ARGUMENT, "the network of the run is not managed");
 	if (!run_is_alive(s->state) || s->network.proxy.pid == 0)
-		return FAIL(e, ERR_ARGUMENT, "the command has ended");
+		return FAIL_CAUSE(e, CAUSE_RUN_ENDED, "the command has ended");
 	return 0;
 }
 

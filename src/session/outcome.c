@@ -125,15 +125,16 @@ static void word_unexecutable(const struct session *s, const struct command_fail
 				 "'%s' can't be executed%s: the policy denies it", program, inside);
 		add_question(s, real, more);
 	} else if (is_forbidden && why->is_closed)
-		(void)FAIL_SYS(said, why->os_error, "'%s' can be neither read nor executed%s",
-			       program, inside);
+		(void)FAIL_SYS_CAUSE(said, CAUSE_COMMAND_NOT_EXECUTABLE, why->os_error,
+				     "'%s' can be neither read nor executed%s", program, inside);
 	else if (is_forbidden && os_is_executable(real))
-		(void)FAIL_SYS(said, why->os_error,
-			       "'%s' can't be executed%s, perhaps because its interpreter is "
-			       "missing",
-			       program, inside);
+		(void)FAIL_SYS_CAUSE(said, CAUSE_COMMAND_NOT_EXECUTABLE, why->os_error,
+				     "'%s' can't be executed%s, perhaps because its interpreter is "
+				     "missing",
+				     program, inside);
 	else
-		(void)FAIL_SYS(said, why->os_error, "'%s' can't be executed%s", program, inside);
+		(void)FAIL_SYS_CAUSE(said, CAUSE_COMMAND_NOT_EXECUTABLE, why->os_error,
+				     "'%s' can't be executed%s", program, inside);
 }
 
 void outcome_set_exec_failed(struct session *s, const struct command_failure *why)
@@ -161,6 +162,7 @@ void outcome_set_exec_failed(struct session *s, const struct command_failure *wh
 		(void)FAIL_CAUSE(&said, CAUSE_COMMAND_NOT_FOUND, "'%s' was not found%s%s", name,
 				 has_slash ? "" : " in PATH", inside);
 	(void)snprintf(whole, sizeof(whole), "%s%s", said.text, more.failed == ERR_OK ? text : "");
+	s->outcome.exec_cause = said.cause;
 	session_warn(&s->in, "%s", whole);
 	keep_shown(s, str_of(whole));
 }

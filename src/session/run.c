@@ -450,7 +450,7 @@ int session_signal(struct session *s, int number, struct err *e)
 	if (number == 0 || number <= -os_signals.count || number >= os_signals.count)
 		return FAIL(e, ERR_ARGUMENT, "there is no signal %d", number);
 	if (!run_has_command(s->state))
-		return FAIL(e, ERR_ARGUMENT, "the command has ended");
+		return FAIL_CAUSE(e, CAUSE_RUN_ENDED, "the command has ended");
 	/* It is about to be told anyway; told twice, it would forget a Ctrl-Z in between. */
 	if (will_go_on(s) && abs(number) == os_signals.resume) {
 		s->stops_again = 0;
@@ -463,7 +463,7 @@ int session_signal(struct session *s, int number, struct err *e)
 		return 0;
 	}
 	if (!send_signal(s, number))
-		return FAIL(e, ERR_ARGUMENT, "the command has ended");
+		return FAIL_CAUSE(e, CAUSE_RUN_ENDED, "the command has ended");
 	return 0;
 }
 

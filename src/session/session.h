@@ -218,8 +218,9 @@ struct outcome {
 	struct traffic traffic; /* when it is managed */
 	struct str run_id;	/* as in the audit log; "" until one is needed */
 
-	bool has_started;     /* the command itself, not what leads to it */
-	int exec_error;	      /* errno, when it could not be executed */
+	bool has_started; /* the command itself, not what leads to it */
+	int exec_error;	  /* errno, when it could not be executed */
+	enum cause exec_cause;
 	struct str exec_text; /* the same in words, fit to be shown */
 	int status;	      /* P24 */
 	int signal;	      /* that killed it, or 0 */

@@ -114,14 +114,19 @@ def runs(w: World):
     assert reported("true")["schema"] == "run/1"
     assert reported("--backend", "none", "sh", "-c", "exit 3", status=3)["sandboxed"] is False
     assert reported("--timeout", "50ms", "sleep", "5", status=124)["timed_out"] is True
-    assert reported("no-such-program", status=127)["executed"] is False
+    missing = reported("no-such-program", status=127)
+    assert missing["executed"] is False and missing["exec_cause"] == "command_not_found", missing
+    assert reported("/etc/passwd", status=126)["exec_cause"] == "command_not_executable"
     assert reported("--mode", "workspace-write", "sh", "-c", "mkdir sub; git init -q sub; :")["git"]["looked"]
     w.write_config(CONFIG)
     first, second = reported("true"), reported("true")
     assert first["traffic"] is not None and first["run"] != second["run"], first
     found = reported("--backend", "nothing", "true", status=125)
     assert found["schema"] == "error/1" and found["executed"] is False, found
-    assert found["error"]["cause"] == "unknown_backend" or found["error"]["code"] == "argument", found
+    assert found["error"]["cause"] == "unknown_backend", found
+    for option, cause in (("--accept-missing", "unknown_guarantee"), ("--platform", "unknown_platform")):
+        found = reported(option, "nothing", "true", status=125)
+        assert found["error"]["cause"] == cause, found
     valid(w, "run", "--dry-run", "--json", "--", "true", name="dry-run")
     valid(w, "run", "--dry-run", "--json", "--publish", "8080:80", "--host-port", "5432", "--", "true", name="dry-run")
 

@@ -502,4 +502,5 @@ TEST(lines_of_any_length_are_passed_over)
 	CHECK_INT(audit_reader_line(reader), 1);
 	audit_reader_close(reader);
 	CHECK_INT(audit_reader_open(&a, STR("absent"), &reader, &e), -ERR_NOTFOUND);
+	CHECK_INT(e.cause, CAUSE_LOG_NOT_FOUND);
 }

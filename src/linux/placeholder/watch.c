@@ -268,11 +268,12 @@ static int start_round(struct watch *w, struct err *e)
 static int fail_watch(struct str path, int error, struct err *e)
 {
 	if (error == ENOSPC)
-		return FAIL_SYS(e, error,
-				"can't watch %s for names that a glob denies: this user has as "
-				"many watches as fs.inotify.max_user_watches allows; raise it, or "
-				"let the glob start at a narrower directory",
-				SHOWN(path));
+		return FAIL_SYS_CAUSE(
+			e, CAUSE_WATCH_LIMIT, error,
+			"can't watch %s for names that a glob denies: this user has as "
+			"many watches as fs.inotify.max_user_watches allows; raise it, or "
+			"let the glob start at a narrower directory",
+			SHOWN(path));
 	return FAIL_SYS(e, error, "can't watch %s for names that a glob denies", SHOWN(path));
 }
 

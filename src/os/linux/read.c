@@ -58,6 +58,18 @@ static int check_missing(struct str path, struct err *e)
 		    show_path(&file, path));
 }
 
+static int fail_open(struct str path, int error, struct err *e)
+{
+	static const char text[] = "can't open '%s'; make it readable, or remove it";
+	struct shown shown;
+
+	/* The others are about this process or the host, not about the file. */
+	if (error == EACCES || error == EPERM)
+		return FAIL_SYS_CAUSE(e, CAUSE_FILE_UNREADABLE, error, text,
+				      show_path(&shown, path));
+	return FAIL_SYS(e, error, text, show_path(&shown, path));
+}
+
 static bool says_missing(int error)
 {
 	return error == ENOENT || error == ENOTDIR;
@@ -110,7 +122,8 @@ static int read_fd(struct arena *a, int fd, struct str path, size_t max_bytes, s
 	char *text;
 
 	if (fstat(fd, &st) < 0)
-		return FAIL_SYS(e, errno, "can't read '%s'", show_path(&shown, path));
+		return FAIL_SYS_CAUSE(e, CAUSE_FILE_UNREADABLE, errno, "can't read '%s'",
+				      show_path(&shown, path));
 	/* Users write /dev/null for "no configuration". It counts as an empty file. */
 	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)) {
 		if (arena_copy(a, STR_EMPTY, out, e) < 0)
@@ -119,9 +132,9 @@ static int read_fd(struct arena *a, int fd, struct str path, size_t max_bytes, s
 		return 0;
 	}
 	if (!S_ISREG(st.st_mode))
-		return FAIL(e, ERR_POLICY, "'%s' is %s, not a regular file",
-			    show_path(&shown, path),
-			    S_ISDIR(st.st_mode) ? "a directory" : "a device, socket or fifo");
+		return FAIL_CAUSE(e, CAUSE_FILE_UNTRUSTED, "'%s' is %s, not a regular file",
+				  show_path(&shown, path),
+				  S_ISDIR(st.st_mode) ? "a directory" : "a device, socket or fifo");
 	size = (size_t)st.st_size;
 	if (size > max_bytes)
 		return FAIL(e, ERR_LIMIT, "'%s' has %zu bytes, the limit is %zu",
@@ -132,7 +145,8 @@ static int read_fd(struct arena *a, int fd, struct str path, size_t max_bytes, s
 		return err_result(e);
 	got = read_all(fd, text, size + 1);
 	if (got < 0)
-		return FAIL_SYS(e, errno, "can't read '%s'", show_path(&shown, path));
+		return FAIL_SYS_CAUSE(e, CAUSE_FILE_UNREADABLE, errno, "can't read '%s'",
+				      show_path(&shown, path));
 	if ((size_t)got != size)
 		return FAIL(e, ERR_POLICY, "'%s' changed while it was read; try again",
 			    show_path(&shown, path));
@@ -146,7 +160,6 @@ int os_read_file(struct arena *a, struct str path, size_t max_bytes, struct str 
 		 struct os_seen *seen, struct err *e)
 {
 	struct c_path name;
-	struct shown shown;
 	scoped_fd fd = -1;
 
 	if (c_path_init(&name, path, e) < 0)
@@ -163,8 +176,7 @@ int os_read_file(struct arena *a, struct str path, size_t max_bytes, struct str 
 		return 0;
 	}
 	if (fd < 0)
-		return FAIL_SYS(e, errno, "can't open '%s'; make it readable, or remove it",
-				show_path(&shown, path));
+		return fail_open(path, errno, e);
 	if (read_fd(a, fd, path, max_bytes, out, seen, e) < 0)
 		return err_result(e);
 	return 0;
@@ -260,8 +272,7 @@ int os_read_file_beneath(struct arena *a, struct str dir, struct str below, size
 			    "directory; put the file itself there, or remove the link",
 			    show_path(&shown, whole));
 	if (fd < 0)
-		return FAIL_SYS(e, errno, "can't open '%s'; make it readable, or remove it",
-				show_path(&shown, whole));
+		return fail_open(whole, errno, e);
 	if (read_fd(a, fd, whole, max_bytes, out, seen, e) < 0)
 		return err_result(e);
 	return 0;
