@@ -3,7 +3,7 @@
  * The command line as data: every command and every option, once. From these tables come the
  * parsing of the program (cli/), its help, the defaults of a handle and the copies that it keeps,
  * cordon_request_argv() and the list of options that a hint repeats; and, through
- * scripts/options, the lists in cordon(1) and the completions.
+ * scripts/options, the lists in completions/. cordon(1) is written by hand.
  */
 #pragma once
 

@@ -2,7 +2,8 @@
 /*
  * A report is one tree of values. Its maker fills `data`; when the report is first read,
  * `describe` turns the data into the tree. JSON is the tree, preceded by the name and version of
- * its schema (schemas/) and Cordon's version. Text is rendered from the tree, too.
+ * its schema (schemas/) and Cordon's version. Text comes from the tree if the report has
+ * `render`, and from the data if it has `print_text`; a new report should have `render`.
  */
 #pragma once
 
