@@ -247,6 +247,28 @@ TEST(callbacks_can_not_wait_for_their_own_run)
 	}
 }
 
+TEST(a_signal_to_a_run_that_has_ended_names_the_cause)
+{
+	EACH_BACKEND(backend)
+	{
+		cordon_run_handle *run = NULL;
+		cordon_result *result = NULL;
+		cordon_error *error = NULL;
+		struct ask ask;
+
+		ask_script(&ask, backend, "exit 3");
+		REQUIRE(cordon_start(NULL, &ask.run, &run, NULL) == 0);
+		while (cordon_poll(run, 1000, NULL) == 0)
+			continue;
+		CHECK_INT(cordon_signal(run, SIGTERM, &error), -CORDON_E_ARGUMENT);
+		CHECK_STR(cordon_error_cause(error), "run_ended");
+		cordon_error_free(error);
+		CHECK_INT(cordon_wait(run, &result, NULL), 0);
+		CHECK_INT(cordon_result_status(result), 3);
+		cordon_result_free(result);
+	}
+}
+
 /* In a process of its own, whose stdout is `out` and whose exit status is what `run` gives. */
 static int in_child(int (*run)(const char *backend), const char *backend, int out)
 {

@@ -265,6 +265,7 @@ TEST(what_is_no_file_of_ours_is_refused)
 		struct err e = ERR_INIT;
 
 		CHECK_INT(audit_open(&a, paths[i], STR(""), STR(""), &audit, &e), -ERR_POLICY);
+		CHECK_INT(e.cause, CAUSE_FILE_UNTRUSTED);
 	}
 	struct err e = ERR_INIT;
 	CHECK(access("nowhere", F_OK) < 0);

@@ -902,7 +902,7 @@ static int watch_with_few_watches(struct run *r)
 		return 1;
 	printf("# %s\n", e.text);
 	(void)fflush(stdout);
-	return strstr(e.text, "max_user_watches") ? 0 : 2;
+	return e.cause == CAUSE_WATCH_LIMIT ? 0 : 2;
 }
 
 TEST(too_few_watches_are_refused_and_named)
