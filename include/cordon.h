@@ -711,7 +711,8 @@ CORDON_API int cordon_poll(cordon_run_handle *run, int timeout_ms, cordon_error 
 
 /*
  * Sends a signal to the command; -N sends N to its whole process group, as a
- * terminal does. CORDON_E_ARGUMENT when it has ended or the number is none.
+ * terminal does. CORDON_E_ARGUMENT when it has ended or the number is none, CORDON_E_SYS when
+ * too many signals wait for a sandbox that is stopped.
  */
 CORDON_API int cordon_signal(cordon_run_handle *run, int signal_number, cordon_error **error);
 

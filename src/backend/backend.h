@@ -229,8 +229,11 @@ int supervisor_start(struct supervisor *s, int terminal, struct err *e) MUST_CHE
 int supervisor_end_later(struct supervisor *s, uint64_t ms, struct err *e) MUST_CHECK NONNULL;
 
 enum supervisor_target { TO_COMMAND, TO_GROUP, TO_ALL };
-/* False: it has ended. */
-bool supervisor_signal(struct supervisor *s, enum supervisor_target target, int number) NONNULL;
+/*
+ * 0; -ESRCH: it has ended; another -errno (EAGAIN): it can't be told now, as who would pass the
+ * signal on is stopped.
+ */
+int supervisor_signal(struct supervisor *s, enum supervisor_target target, int number) NONNULL;
 
 /* The process group that the terminal has to be given to. */
 int64_t supervisor_group(const struct supervisor *s) NONNULL;
@@ -244,7 +247,10 @@ bool supervisor_ask_sockets(struct supervisor *s, int family) NONNULL;
 /* What the proxy has answered to PROXY_WILL_CONNECT. */
 void supervisor_answer_connect(struct supervisor *s, uint64_t id, int os_error) NONNULL;
 
-/* Kills all in the sandbox; false when nothing was launched. `gone` is told later. */
+/*
+ * Kills all in the sandbox; false when nothing was launched. `gone` is told later. Without a pid
+ * namespace a process that is stopped again can't follow: call it again until `gone`.
+ */
 bool supervisor_kill(struct supervisor *s) NONNULL;
 
 /* Waits until all is dead, after supervisor_kill(). */

@@ -15,6 +15,7 @@
  */
 #include "session/run.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "os/signals.h"
@@ -42,21 +43,28 @@ static int set_clock(struct session *s, uint64_t ms, struct err *e)
 	return 0;
 }
 
-static int clock_is_due(void *user, struct err *e)
+static void ask_to_end(struct session *s)
 {
-	struct session *s = user;
-
-	if (!run_move(&s->state, RUN_TIME_IS_UP))
-		return 0;
-	if (s->state == RUN_KILLED)
-		kill_all(s);
-	if (s->state != RUN_TERMINATES)
-		return 0;
 	s->outcome.timed_out = true;
 	session_trace(&s->in, "the time limit is reached: the command is asked to end");
 	(void)supervisor_signal(s->supervisor, TO_GROUP, os_signals.terminate);
 	/* One that is stopped could not hear it. */
 	(void)supervisor_signal(s->supervisor, TO_GROUP, os_signals.resume);
+}
+
+static int clock_is_due(void *user, struct err *e)
+{
+	struct session *s = user;
+
+	if (!run_move(&s->state, RUN_TIME_IS_UP) || !run_is_alive(s->state))
+		return 0;
+	if (s->state == RUN_TERMINATES)
+		ask_to_end(s);
+	else if (s->state == RUN_KILLED)
+		kill_all(s);
+	else
+		(void)supervisor_kill(s->supervisor);
+	/* SECURITY: again and again, until nothing runs: the sandbox may not have heard it. */
 	return set_clock(s, PATIENCE_MS, e);
 }
 
@@ -111,7 +119,7 @@ static bool stops_too(const struct session *s)
 }
 
 /* -N is for the whole group. */
-static bool send_signal(const struct session *s, int number)
+static int send_signal(const struct session *s, int number)
 {
 	return supervisor_signal(s->supervisor, number < 0 ? TO_GROUP : TO_COMMAND, abs(number));
 }
@@ -447,6 +455,8 @@ static bool is_stop(int number)
 
 int session_signal(struct session *s, int number, struct err *e)
 {
+	int r;
+
 	if (number == 0 || number <= -os_signals.count || number >= os_signals.count)
 		return FAIL(e, ERR_ARGUMENT, "there is no signal %d", number);
 	if (!run_has_command(s->state))
@@ -462,18 +472,24 @@ int session_signal(struct session *s, int number, struct err *e)
 			s->stops_again = number;
 		return 0;
 	}
-	if (!send_signal(s, number))
+	r = send_signal(s, number);
+	if (r == -ESRCH)
 		return FAIL_CAUSE(e, CAUSE_RUN_ENDED, "the command has ended");
-	return 0;
+	return r < 0 ? FAIL_SYS(e, -r, "can't pass signal %d on to the command", number) : 0;
 }
 
 void session_cancel(struct session *s)
 {
+	struct err e = ERR_INIT;
+
 	if (s->state == RUN_OVER)
 		return;
 	s->outcome.was_cancelled = true;
-	if (run_is_alive(s->state))
-		kill_all(s);
+	if (!run_is_alive(s->state))
+		return;
+	kill_all(s);
+	/* To kill it again; without a clock it was killed once. */
+	(void)set_clock(s, PATIENCE_MS, &e);
 }
 
 struct outcome *session_outcome(struct session *s)

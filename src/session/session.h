@@ -262,7 +262,10 @@ int session_descriptor(const struct session *s) NONNULL;
  */
 int session_step(struct session *s, int timeout_ms, struct err *e) MUST_CHECK NONNULL;
 
-/* To the command alone; -N sends N to its whole process group. ERR_ARGUMENT when it has ended. */
+/*
+ * To the command alone; -N sends N to its whole process group. ERR_ARGUMENT when it has ended,
+ * ERR_SYS when the sandbox can't be told now.
+ */
 int session_signal(struct session *s, int number, struct err *e) MUST_CHECK NONNULL;
 
 void session_cancel(struct session *s) NONNULL;

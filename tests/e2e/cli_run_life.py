@@ -324,6 +324,36 @@ def a_command_that_stops_itself_keeps_its_time_limit(w: World):
 
 
 @case
+def a_run_keeps_its_time_limit_while_cordon_is_stopped(w: World):
+    for how in BOTH:
+        mark = f"26.{os.getpid()}"
+        with start(w, *how, "--timeout", "500ms", "--", "sh", "-c", f"echo up; sleep {mark}") as process:
+            assert process.stdout.readline() == b"up\n"
+            process.send_signal(signal.SIGSTOP)
+            wait_for(lambda: not processes_with(f"sleep\0{mark}"), 15)  # noqa: B023
+            process.send_signal(signal.SIGCONT)
+            process.communicate(timeout=SECONDS)
+        assert process.returncode == 124, (how, process.returncode)
+
+
+@case
+def a_monitor_that_is_stopped_and_has_many_orders_keeps_the_time_limit(w: World):
+    """Its channel is full by then: it can't be told to kill the command."""
+    mark = f"25.{os.getpid()}"
+    began = time.monotonic()
+    with start(w, *NONE, "--timeout", "2s", "--report", f"{w.top}/report", "--", "sh", "-c",
+               f"kill -STOP $PPID; trap : USR1; echo up; sleep {mark}") as process:
+        assert process.stdout.readline() == b"up\n"
+        for _ in range(500):
+            process.send_signal(signal.SIGUSR1)
+            time.sleep(0.002)
+        process.communicate(timeout=SECONDS * 3)
+    took = time.monotonic() - began
+    assert process.returncode == 124 and took < 15, (process.returncode, took)
+    wait_for(lambda: not processes_with(f"sleep\0{mark}"), 10)
+
+
+@case
 def a_log_that_is_only_written_to_is_not_read(w: World):
     w.write_config('[permissions.p.filesystem]\n":minimal" = "read"\n":workspace_roots" = "write"\n')
     script = ["/bin/sh", "-c", "exec 3>&1; cat /proc/self/fd/3 >got 2>&1; echo again >>/proc/self/fd/3"]

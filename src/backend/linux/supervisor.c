@@ -266,18 +266,20 @@ int supervisor_end_later(struct supervisor *s, uint64_t ms, struct err *e)
 {
 	const struct init_order order = { .kind = INIT_END_LATER, .after_ms = ms };
 
-	if (!s->in.is_sandboxed || send_order(s, &order) || is_closed(errno))
+	if (send_order(s, &order) || is_closed(errno))
 		return 0;
 	return FAIL_SYS(e, errno, "can't tell the sandbox how long it may run");
 }
 
-bool supervisor_signal(struct supervisor *s, enum supervisor_target target, int number)
+int supervisor_signal(struct supervisor *s, enum supervisor_target target, int number)
 {
 	static const enum init_order_kind kinds[] = {
 		[TO_COMMAND] = INIT_SIGNAL, [TO_GROUP] = INIT_SIGNAL_GROUP, [TO_ALL] = INIT_SIGNAL_ALL
 	};
 
-	return supervisor_order(s, kinds[target], number);
+	if (supervisor_order(s, kinds[target], number))
+		return 0;
+	return is_closed(errno) ? -ESRCH : -errno;
 }
 
 int64_t supervisor_group(const struct supervisor *s)
@@ -309,7 +311,9 @@ bool supervisor_kill(struct supervisor *s)
 {
 	if (s->sandbox.pidfd < 0)
 		return false;
-	(void)supervisor_order(s, INIT_KILL, 0);
+	/* The channel may be full. It ends behind what is in it, and PID 1 kills all at its end. */
+	if (!supervisor_order(s, INIT_KILL, 0))
+		(void)shutdown(s->sandbox.channel, SHUT_WR);
 	/*
 	 * PID 1 takes all with it, also when it can't listen. Without a pid namespace its death
 	 * would end nothing else: there it has to listen, and must not be stopped.

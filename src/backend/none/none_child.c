@@ -2,6 +2,7 @@
 /* The monitor of a command without a sandbox, and the command until its exec. See none.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -9,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "backend/none/none.h"
@@ -99,7 +101,33 @@ static _Noreturn void kill_all(int channel, pid_t command)
 	_exit(0);
 }
 
-static void obey(int channel, pid_t command)
+/* Time is over, and who started the run is stopped: it has to see that nobody else ended it. */
+static _Noreturn void kill_unheard(pid_t command)
+{
+	kill(command, SIGKILL);
+	kill(0, SIGKILL);
+	_exit(0);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* For poll(); `ends_ms` 0: for ever. */
+static int time_left(uint64_t ends_ms)
+{
+	uint64_t now = now_ms();
+
+	if (ends_ms == 0)
+		return -1;
+	return ends_ms <= now ? 0 : (int)MIN_OF(ends_ms - now, (uint64_t)INT_MAX);
+}
+
+static void obey(int channel, pid_t command, uint64_t *ends_ms)
 {
 	struct init_order order;
 	ssize_t n;
@@ -107,7 +135,11 @@ static void obey(int channel, pid_t command)
 	do
 		n = recv(channel, &order, sizeof(order), 0);
 	while (n < 0 && errno == EINTR);
-	/* The end of the channel is the end of who started the run. */
+	if (n == (ssize_t)sizeof(order) && order.kind == INIT_END_LATER) {
+		*ends_ms = now_ms() + order.after_ms;
+		return;
+	}
+	/* The end of the channel is the end of who started the run, or its last word. */
 	if (n != (ssize_t)sizeof(order) ||
 	    (order.kind != INIT_SIGNAL && order.kind != INIT_SIGNAL_GROUP &&
 	     order.kind != INIT_SIGNAL_ALL))
@@ -156,6 +188,7 @@ _Noreturn void none_monitor(const struct none_job *job)
 				  { .events = POLLIN },
 				  { .fd = job->host, .events = POLLIN } };
 	pid_t command = wait_and_fork(job);
+	uint64_t ends_ms = 0;
 	sigset_t children;
 
 	sigemptyset(&children);
@@ -169,14 +202,16 @@ _Noreturn void none_monitor(const struct none_job *job)
 		struct signalfd_siginfo info;
 
 		look_at(wait[0].fd, command);
-		if (poll(wait, COUNT_OF(wait), -1) < 0 && errno != EINTR)
+		if (poll(wait, COUNT_OF(wait), time_left(ends_ms)) < 0 && errno != EINTR)
 			kill_all(wait[0].fd, command);
 		while (read(wait[1].fd, &info, sizeof(info)) > 0)
 			;
 		look_at(wait[0].fd, command);
 		if (wait[2].revents)
 			kill_all(wait[0].fd, command);
+		if (time_left(ends_ms) == 0)
+			kill_unheard(command);
 		if (wait[0].revents)
-			obey(wait[0].fd, command);
+			obey(wait[0].fd, command, &ends_ms);
 	}
 }
