@@ -71,8 +71,11 @@ pid_t os_vfork(void (*body)(void *arg), void *arg, int *pidfd) NONNULL;
 /* A pidfd of this process; -1: errno is set. */
 int os_open_self(void);
 
-/* Closes every descriptor but `kept`, of which negative ones are skipped. False: errno is set. */
-bool os_close_all_but(const int *kept, size_t count) NONNULL;
+/*
+ * Closes every descriptor but `kept`, of which negative ones are skipped. False: errno is set, and
+ * SECURITY: the process must end, as it may hold what shows others the end of a run.
+ */
+bool os_close_all_but(const int *kept, size_t count) MUST_CHECK NONNULL;
 
 /*
  * Waits until the channel can be read or has ended. False: the parent has ended and there is

@@ -473,6 +473,14 @@ def in_another_program_s_sandbox_it_is_said_which_and_what_to_do(w):
 
 
 @case
+def who_can_t_close_what_it_inherited_runs_nothing(w):
+    """It could keep others from noticing the end of a run."""
+    for options in ((), ("--backend", "none")):
+        done = w.try_on(nothing, *MODE, *options, prefix=[w.forbid, "close-range", "--"])
+        check(done.status == 125, f"{options}: {done!r}")
+
+
+@case
 def no_landlock(w):
     """A kernel without it, one that was started without it, and a filter around this process."""
     for what, fix in (("landlock", "CONFIG_SECURITY_LANDLOCK"), ("landlock-at-boot", "lsm="),

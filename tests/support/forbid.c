@@ -24,6 +24,7 @@ enum {
 	SYS_FSMOUNT = 432,
 	SYS_OPEN_TREE = 428,
 	SYS_CLONE3 = 435,
+	SYS_CLOSE_RANGE = 436,
 	SYS_MOUNT_SETATTR = 442,
 	SYS_LANDLOCK_CREATE_RULESET = 444,
 	NAMESPACES = 0x7e020080, /* every CLONE_NEW* flag */
@@ -57,6 +58,7 @@ static const struct refusal refusals[] = {
 	{ "mount-api", SYS_FSOPEN, ENOSYS, 0, 0 },
 	{ "mount-api", SYS_FSMOUNT, ENOSYS, 0, 0 },
 	{ "mount-api", SYS_MOUNT_SETATTR, ENOSYS, 0, 0 },
+	{ "close-range", SYS_CLOSE_RANGE, EPERM, 0, 0 },
 	{ "landlock", SYS_LANDLOCK_CREATE_RULESET, ENOSYS, 0, 0 },
 	{ "landlock-at-boot", SYS_LANDLOCK_CREATE_RULESET, EOPNOTSUPP, 0, 0 },
 	{ "landlock-calls", SYS_LANDLOCK_CREATE_RULESET, EPERM, 0, 0 },

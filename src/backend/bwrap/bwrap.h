@@ -101,8 +101,8 @@ enum bwrap_fd {
 struct bwrap_spawn {
 	int program; /* O_PATH */
 	const char *const *argv;
-	int *fds; /* become 0, 1, 2, ...; behind them `program` once more */
-	size_t count;
+	int *fds;     /* `count` of them become 0, 1, 2, ...; fds[count] is `program` once more */
+	size_t count; /* without that one */
 	int life;    /* the helper's end of a socket; the run ends when the other end closes */
 	int bwrap;   /* its pidfd, if it runs already; -1: the helper starts it */
 	pid_t group; /* bwrap's own group, if it runs already */

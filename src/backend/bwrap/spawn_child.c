@@ -88,8 +88,8 @@ static _Noreturn void execute_bwrap(const struct bwrap_spawn *spawn)
 	int program = spawn->program;
 
 	allow_descriptors();
-	(void)os_close_all_but(spawn->fds, spawn->count + 1);
-	if (!place_descriptors(spawn, &program))
+	/* `program` lies behind the others. */
+	if (!os_close_all_but(spawn->fds, spawn->count + 1) || !place_descriptors(spawn, &program))
 		_exit(STATUS_NO_ROOM);
 	syscall(SYS_execveat, program, "", spawn->argv, environment, AT_EMPTY_PATH);
 	_exit(STATUS_NO_EXEC);
@@ -275,6 +275,9 @@ _Noreturn void bwrap_helper(const struct bwrap_spawn *spawn, int host)
 	}
 	if (w.bwrap < 0)
 		start_bwrap(spawn, &w);
-	(void)os_close_all_but((int[]){ w.life, w.children, w.bwrap, w.host }, 4);
+	if (!os_close_all_but((int[]){ w.life, w.children, w.bwrap, w.host }, 4)) {
+		end_all(&w);
+		_exit(STATUS_NO_ROOM);
+	}
 	watch(&w);
 }

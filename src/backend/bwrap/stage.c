@@ -337,7 +337,8 @@ static void tidy(struct bwrap_job *job)
 			     job->inner.channel, job->inner.host };
 	uint64_t all = UINT64_MAX;
 
-	(void)os_close_all_but(kept, COUNT_OF(kept));
+	if (!os_close_all_but(kept, COUNT_OF(kept)))
+		inner_fail(&job->inner, INNER_FORK, 4);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
 	/* SECURITY: without a group of its own, kill(0) by the command would hit bwrap. */
 	if (setpgid(0, 0) < 0)

@@ -43,7 +43,8 @@ void inner_keep_ties(struct inner_job *job)
 {
 	const int kept[] = { job->channel, job->host };
 
-	(void)os_close_all_but(kept, COUNT_OF(kept));
+	if (!os_close_all_but(kept, COUNT_OF(kept)))
+		inner_fail(job, INNER_FORK, 3);
 }
 
 /* ---- What others see of this process -------------------------------------------- */

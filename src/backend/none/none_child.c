@@ -101,7 +101,10 @@ static _Noreturn void kill_all(int channel, pid_t command)
 	_exit(0);
 }
 
-/* Time is over, and who started the run is stopped: it has to see that nobody else ended it. */
+/*
+ * Without a word of the command's end: time is over, and who started the run is stopped and has to
+ * see that nobody else ended it; or why was told already.
+ */
 static _Noreturn void kill_unheard(pid_t command)
 {
 	kill(command, SIGKILL);
@@ -197,7 +200,11 @@ _Noreturn void none_monitor(const struct none_job *job)
 	if (wait[1].fd < 0)
 		kill_all(job->channel, command);
 	/* Somebody may wait for the end of a pipe or socket that this process has a copy of. */
-	(void)os_close_all_but((int[]){ wait[0].fd, wait[1].fd, wait[2].fd }, COUNT_OF(wait));
+	if (!os_close_all_but((int[]){ wait[0].fd, wait[1].fd, wait[2].fd }, COUNT_OF(wait))) {
+		tell(job->channel,
+		     &(struct init_message){ .kind = INIT_FAILED, .os_error = errno });
+		kill_unheard(command);
+	}
 	for (;;) {
 		struct signalfd_siginfo info;
 
