@@ -5,10 +5,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,6 +122,43 @@ TEST(a_detached_helper_leaves_the_session_and_hides_its_memory)
 	CHECK_INT(seen.dumpable, 0);
 	CHECK_INT(seen.death_signal, SIGCONT);
 	CHECK_INT(seen.open, 2);
+}
+
+/* The call is refused from now on; prctl() only with `option`, which is then its first argument. */
+static bool refuse(unsigned call, unsigned option)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, option, 0, call == SYS_prctl),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = { COUNT_OF(code), code };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(a_helper_that_can_t_be_detached_does_not_run)
+{
+	const unsigned calls[][2] = { { SYS_setsid, 0 }, { SYS_prctl, PR_SET_DUMPABLE } };
+
+	for (size_t i = 0; i < COUNT_OF(calls); i++) {
+		struct seen seen;
+		int status = -1;
+		pid_t child = fork();
+
+		if (child == 0) {
+			if (!refuse(calls[i][0], calls[i][1]) ||
+			    !run_helper(false, NULL, 0, &seen))
+				_exit(2);
+			_exit(run_helper(true, NULL, 0, &seen));
+		}
+		REQUIRE(child > 0 && waitpid(child, &status, 0) == child);
+		CHECK_INT(status, 0);
+	}
 }
 
 /* ---- The end of its parent ----------------------------------------------------------- */

@@ -111,19 +111,28 @@ struct birth {
 };
 
 /* A group leader can't call setsid(), and the parent may have made this process one already. */
-static void leave_session(pid_t host)
+static bool leave_session(pid_t host)
 {
 	enum { TRIES = 3 };
 
-	for (int i = 0; i < TRIES && setsid() < 0; i++)
-		(void)setpgid(0, getpgid(host));
+	for (int i = 0; i < TRIES; i++) {
+		pid_t group;
+
+		if (setsid() >= 0)
+			return true;
+		group = getpgid(host);
+		/* It ended after it made this process a leader, which no signal to others hits. */
+		if (group < 0)
+			return getpgrp() == getpid();
+		(void)setpgid(0, group);
+	}
+	return false;
 }
 
 static bool detach(pid_t host)
 {
-	leave_session(host);
-	(void)syscall(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
-	return chdir("/") == 0;
+	return leave_session(host) && syscall(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 &&
+	       chdir("/") == 0;
 }
 
 static void begin_helper(void *arg)
