@@ -154,7 +154,10 @@ struct supervisor_events {
 	void (*continued)(void *user);
 	/* The command has ended; what it has left running is killed. */
 	void (*ended)(void *user, const struct command_end *end);
-	/* Nothing in the sandbox runs any more. Without `ended` before: it was killed. */
+	/*
+	 * Once: nothing of the command's runs any more. Without `ended` before: it was killed. The
+	 * sandbox itself may still be about to end.
+	 */
 	void (*gone)(void *user);
 	/*
 	 * The answer to supervisor_ask_sockets(). The descriptors are the session's; count 0: none

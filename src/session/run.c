@@ -25,12 +25,28 @@ enum {
 	OVERDUE_MS = 1000,  /* behind that, PID 1 does not wait for the kill any more */
 };
 
+/*
+ * Whether the event led on. SECURITY: after one that can't come in this state nobody knows what still
+ * runs: all is killed, and the next step fails.
+ */
+static bool move(struct session *s, enum run_event event)
+{
+	enum run_step step = run_move(&s->state, event);
+
+	if (step != RUN_IMPOSSIBLE)
+		return step == RUN_MOVED;
+	s->is_astray = true;
+	if (s->supervisor)
+		(void)supervisor_kill(s->supervisor);
+	return false;
+}
+
 static void kill_all(struct session *s)
 {
 	if (!s->supervisor || !supervisor_kill(s->supervisor))
 		return;
 	s->was_killed = true;
-	(void)run_move(&s->state, RUN_KILL);
+	(void)move(s, RUN_KILL);
 }
 
 /* ---- Time -------------------------------------------------------------------------------- */
@@ -56,7 +72,7 @@ static int clock_is_due(void *user, struct err *e)
 {
 	struct session *s = user;
 
-	if (!run_move(&s->state, RUN_TIME_IS_UP) || !run_is_alive(s->state))
+	if (!move(s, RUN_TIME_IS_UP) || !run_is_alive(s->state))
 		return 0;
 	if (s->state == RUN_TERMINATES)
 		ask_to_end(s);
@@ -197,7 +213,7 @@ static void command_ended(void *user, const struct command_end *end)
 {
 	struct session *s = user;
 
-	(void)run_move(&s->state, RUN_COMMAND_ENDED);
+	(void)move(s, RUN_COMMAND_ENDED);
 	s->outcome.cpu_ms = end->cpu_ms;
 	s->outcome.max_rss_kib = end->max_rss_kib;
 	if (!s->outcome.exec_error)
@@ -217,7 +233,7 @@ static void sandbox_is_gone(void *user)
 		if (!s->was_killed)
 			session_warn(&s->in, "the sandbox was killed from outside of Cordon");
 	}
-	if (run_move(&s->state, RUN_ALL_DEAD))
+	if (move(s, RUN_ALL_DEAD))
 		s->outcome.duration_ms = loop_now() - s->started_ms;
 }
 
@@ -270,7 +286,7 @@ static int look_after(struct session *s, struct err *e)
 	    supervisor_start(s->supervisor, s->terminal.was_given ? s->terminal.fd : -1, e) < 0 ||
 	    network_begin(s, e) < 0)
 		return err_result(e);
-	(void)run_move(&s->state, RUN_STARTED);
+	(void)move(s, RUN_STARTED);
 	return start_clock(s, e);
 }
 
@@ -325,7 +341,7 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 /* Everything in the sandbox is dead, or ends; or never lived. */
 static void stop_looking_after(struct session *s)
 {
-	if (!run_move(&s->state, RUN_LET_GO))
+	if (!move(s, RUN_LET_GO))
 		return;
 	if (s->supervisor)
 		supervisor_let_go(s->supervisor);
@@ -346,7 +362,7 @@ static void reap(struct session *s)
 
 static void wait_for_death(struct session *s)
 {
-	if (s->state != RUN_STARTS && !run_is_alive(s->state))
+	if (s->state != RUN_STARTS && !run_is_alive(s->state) && !s->is_astray)
 		return;
 	kill_all(s);
 	if (s->supervisor)
@@ -365,7 +381,7 @@ static void finish(struct session *s)
 	loop_drop_timer(&s->loop, &s->clock);
 	loop_done(&s->loop);
 	reap(s);
-	(void)run_move(&s->state, RUN_FINISHED);
+	(void)move(s, RUN_FINISHED);
 }
 
 int session_start(struct arena *a, const struct session_request *in, struct session **out,
@@ -421,6 +437,11 @@ static int step(struct session *s, int timeout_ms, struct err *e)
 {
 	if (run_is_alive(s->state) && loop_step(&s->loop, timeout_ms, e) < 0)
 		return err_result(e);
+	if (s->is_astray)
+		return FAIL(e, ERR_INTERNAL,
+			    "the run was killed: something happened that can't "
+			    "while it is in state %d",
+			    (int)s->state);
 	if (run_is_alive(s->state))
 		return 0;
 	return s->state == RUN_OVER ? 1 : drain(s, timeout_ms, e);

@@ -42,6 +42,7 @@ struct session {
 	uint64_t started_ms;
 	uint64_t ends_ms; /* when the time limit is reached; 0: never */
 	bool was_killed;  /* by this session, or by the time limit */
+	bool is_astray;	  /* an event came that can't come in its state */
 	bool has_warned_of_tty;
 	struct err failure; /* what ended the session early; .code ERR_OK: nothing did */
 };

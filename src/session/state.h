@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#include "base/macros.h"
+
 enum run_state {
 	RUN_NONE,
 	RUN_STARTS,	/* nothing runs yet */
@@ -32,8 +34,12 @@ enum run_event {
 	RUN_EVENT_COUNT,
 };
 
-/* Goes on to the next state. False: the event has no meaning in this state, which stays. */
-bool run_move(enum run_state *state, enum run_event event);
+enum run_step {
+	RUN_MOVED,   /* to the next state, which may be the same */
+	RUN_IGNORED, /* it may come in this state, which stays, and means nothing there */
+	RUN_IMPOSSIBLE, /* it can't come in this state, which stays: what is believed of the run is wrong */
+};
+enum run_step run_move(enum run_state *state, enum run_event event) MUST_CHECK;
 
 /* Whether the command itself may still run. */
 bool run_has_command(enum run_state state);

@@ -151,8 +151,7 @@ TEST(a_helper_that_can_t_be_detached_does_not_run)
 		pid_t child = fork();
 
 		if (child == 0) {
-			if (!refuse(calls[i][0], calls[i][1]) ||
-			    !run_helper(false, NULL, 0, &seen))
+			if (!refuse(calls[i][0], calls[i][1]) || !run_helper(false, NULL, 0, &seen))
 				_exit(2);
 			_exit(run_helper(true, NULL, 0, &seen));
 		}

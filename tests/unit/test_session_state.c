@@ -7,7 +7,7 @@
 static enum run_state go(enum run_state state, const enum run_event *events, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		CHECK(run_move(&state, events[i]));
+		CHECK(run_move(&state, events[i]) == RUN_MOVED);
 	return state;
 }
 #define GO(state, ...)                                     \
@@ -37,24 +37,41 @@ TEST(one_that_failed_to_start_is_over)
 	CHECK(GO(RUN_STARTS, RUN_KILL, RUN_LET_GO, RUN_FINISHED) == RUN_OVER);
 }
 
+/* By state, then by event: m is moved, . ignored, ! impossible. */
+static const char *const steps[RUN_STATE_COUNT] = {
+	[RUN_NONE] = "!!!!!!!",	      [RUN_STARTS] = "m!m!!m!", [RUN_RUNS] = "!mmmmm!",
+	[RUN_TERMINATES] = "!mmmmm!", [RUN_KILLED] = "!m.mmm!", [RUN_ENDED] = "!m.!mm!",
+	[RUN_DEAD] = "!.!!!m!",	      [RUN_DRAINS] = "!m!!!.m", [RUN_GIVES_UP] = "!.!!!.m",
+	[RUN_OVER] = "!!!!!..",
+};
+
+TEST(each_event_leads_on_or_is_ignored_or_impossible_in_each_state)
+{
+	for (int i = 0; i < RUN_STATE_COUNT; i++) {
+		CHECK_INT(strlen(steps[i]), RUN_EVENT_COUNT);
+		for (int k = 0; k < RUN_EVENT_COUNT; k++) {
+			enum run_state state = (enum run_state)i;
+			char step = "m.!"[run_move(&state, (enum run_event)k)];
+
+			CHECK_INT(step, steps[i][k]);
+			CHECK(step == 'm' ? state > RUN_STARTS && state < RUN_STATE_COUNT
+					  : state == (enum run_state)i);
+		}
+	}
+}
+
 TEST(what_was_let_go_is_not_let_go_again)
 {
 	for (int i = RUN_STARTS; i < RUN_STATE_COUNT; i++) {
 		enum run_state state = (enum run_state)i;
 
-		CHECK(run_move(&state, RUN_LET_GO) == (i < RUN_DRAINS));
-		CHECK(!run_move(&state, RUN_LET_GO));
+		CHECK((run_move(&state, RUN_LET_GO) == RUN_MOVED) == (i < RUN_DRAINS));
+		CHECK(run_move(&state, RUN_LET_GO) == RUN_IGNORED);
 	}
 }
 
-TEST(nothing_happens_after_the_end)
+TEST(nothing_runs_after_the_end)
 {
-	for (int i = 0; i < RUN_EVENT_COUNT; i++) {
-		enum run_state state = RUN_OVER;
-
-		CHECK(!run_move(&state, (enum run_event)i));
-		CHECK(state == RUN_OVER);
-	}
 	CHECK(!run_is_alive(RUN_OVER) && !run_is_alive(RUN_DEAD) && run_is_alive(RUN_ENDED));
 	CHECK(!run_has_command(RUN_ENDED) && run_has_command(RUN_KILLED));
 }

@@ -103,9 +103,9 @@ struct bwrap_spawn {
 	const char *const *argv;
 	int *fds;     /* `count` of them become 0, 1, 2, ...; fds[count] is `program` once more */
 	size_t count; /* without that one */
-	int life;    /* the helper's end of a socket; the run ends when the other end closes */
-	int bwrap;   /* its pidfd, if it runs already; -1: the helper starts it */
-	pid_t group; /* bwrap's own group, if it runs already */
+	int life;     /* the helper's end of a socket; the run ends when the other end closes */
+	int bwrap;    /* its pidfd, if it runs already; -1: the helper starts it */
+	pid_t group;  /* bwrap's own group, if it runs already */
 };
 
 /*

@@ -21,7 +21,14 @@ static void tell_failure(const struct supervisor *s, const struct init_message *
 	s->in.events.not_executed(s->in.events.user, &why);
 }
 
-static void tell_end(const struct supervisor *s, const struct init_message *m)
+static void tell_gone(struct supervisor *s)
+{
+	if (!s->has_told_gone)
+		s->in.events.gone(s->in.events.user);
+	s->has_told_gone = true;
+}
+
+static void tell_end(struct supervisor *s, const struct init_message *m)
 {
 	const struct command_end end = {
 		.status = WIFSIGNALED(m->value) ? 0 : WEXITSTATUS(m->value),
@@ -33,10 +40,10 @@ static void tell_end(const struct supervisor *s, const struct init_message *m)
 	s->in.events.ended(s->in.events.user, &end);
 	/* The end of a mount namespace takes a while: there is enough to do meanwhile. */
 	if (m->is_alone)
-		s->in.events.gone(s->in.events.user);
+		tell_gone(s);
 }
 
-static int take_message(const struct supervisor *s, const struct init_message *m, struct err *e)
+static int take_message(struct supervisor *s, const struct init_message *m, struct err *e)
 {
 	switch ((enum init_message_kind)m->kind) {
 	case INIT_EXEC_FAILED:
@@ -60,8 +67,8 @@ static int take_message(const struct supervisor *s, const struct init_message *m
 	return FAIL(e, ERR_INTERNAL, "PID 1 of the sandbox sent a message out of turn");
 }
 
-static int take(const struct supervisor *s, const struct init_message *m, const int *fds,
-		size_t count, struct err *e)
+static int take(struct supervisor *s, const struct init_message *m, const int *fds, size_t count,
+		struct err *e)
 {
 	if (m->kind == INIT_SOCKETS_MADE)
 		return s->in.events.sockets_made(s->in.events.user, m->value, fds, count, e);
@@ -106,7 +113,7 @@ static int first_is_gone(void *user, uint32_t events, struct err *e)
 	while (heard > 0);
 	if (heard < 0)
 		return err_result(e);
-	s->in.events.gone(s->in.events.user);
+	tell_gone(s);
 	return 0;
 }
 

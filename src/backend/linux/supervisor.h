@@ -58,6 +58,7 @@ struct supervisor {
 	} names;
 	struct os_cgroup group; /* of limits */
 	int spare[SPARE_COUNT]; /* descriptors that supervising will need */
+	bool has_told_gone;
 	bool is_let_go;
 	int dying; /* pidfd of PID 1 once nothing is left to do for it; -1: none */
 	struct supervision result;
