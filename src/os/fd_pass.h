@@ -45,8 +45,10 @@ ssize_t fd_pass_receive_from(int channel, void *data, size_t room, pid_t *sender
 int fd_pass_ask_sender(int channel) MUST_CHECK; /* 0 or -errno */
 
 /*
- * Receives the next message: its length, 0 at the end, or -errno. `*count` is how many descriptors
- * there is room for, and afterwards how many came, close-on-exec. Closes those that have no room.
+ * Receives the next message: its length, 0 at the end, or -errno; EMSGSIZE for one longer than
+ * `room`. `*count` is how many descriptors there is room for, and afterwards how many came,
+ * close-on-exec. They come all or not at all: if one has no room, or exceeds this process's limit,
+ * all are closed.
  */
 ssize_t fd_pass_receive(int channel, void *data, size_t room, int *fds, size_t *count)
 	MUST_CHECK NONNULL;

@@ -98,7 +98,7 @@ TEST(descriptors_arrive_with_their_message_and_close_on_exec)
 	fd_close(&files[1]);
 }
 
-TEST(what_there_is_no_room_for_is_not_left_open)
+TEST(when_there_is_no_room_for_all_none_is_left_open)
 {
 	int sent[5] = { 0, 0, 0, 0, 0 }, got[2] = { -1, -1 };
 	size_t count = COUNT_OF(got);
@@ -110,10 +110,22 @@ TEST(what_there_is_no_room_for_is_not_left_open)
 	before = count_open();
 	CHECK_INT(fd_pass_send(ends[0], word, sizeof(word), sent, COUNT_OF(sent), 0), 0);
 	CHECK_INT(fd_pass_receive(ends[1], word, sizeof(word), got, &count), 4);
-	CHECK_INT(count, 2);
-	CHECK_INT(count_open(), before + 2);
-	fd_close(&got[0]);
-	fd_close(&got[1]);
+	CHECK_INT(count, 0);
+	CHECK_INT(count_open(), before);
+}
+
+TEST(a_message_that_is_too_long_is_no_message)
+{
+	char word[8] = "abcdefg", heard[4];
+	size_t count = 1;
+	int got[1], before;
+
+	REQUIRE(open_channel());
+	before = count_open();
+	CHECK_INT(fd_pass_send(ends[0], word, sizeof(word), ends, 1, 0), 0);
+	CHECK_INT(fd_pass_receive(ends[1], heard, sizeof(heard), got, &count), -EMSGSIZE);
+	CHECK_INT(count, 0);
+	CHECK_INT(count_open(), before);
 }
 
 TEST(a_message_without_any_and_the_end_are_told_apart)

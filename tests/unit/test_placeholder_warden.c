@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -186,6 +187,23 @@ TEST(a_run_that_ends_leaves_nothing)
 	CHECK_INT(run.warden.pid, 0);
 	CHECK_INT(count_open(), before);
 	CHECK(waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD);
+}
+
+TEST(an_order_that_is_not_whole_ends_the_warden_and_leaves_the_rest_to_its_parent)
+{
+	for (int i = 0; i < 2; i++) {
+		struct placeholder_plan w = { .plan.rules.count = 0 };
+		static const char many[4096];
+		struct run run = RUN_INIT;
+
+		want_three(&w, "half");
+		REQUIRE(run_start(&run, &w) && run_launch(&run));
+		CHECK(send(run.warden.channel, many, i == 0 ? 3 : sizeof(many), 0) > 0);
+		CHECK(has_ended(run.warden.pidfd, SOON_MS));
+		CHECK(is_there("half/.git"));
+		run_end(&run);
+		CHECK(rmdir("half") == 0);
+	}
 }
 
 TEST(more_locks_than_one_message_takes_are_shared)

@@ -77,6 +77,15 @@ static int take(struct supervisor *s, const struct init_message *m, const int *f
 	return take_message(s, m, e);
 }
 
+static int refuse(const int *fds, size_t count, ssize_t n, struct err *e)
+{
+	for (size_t i = 0; i < count; i++)
+		close(fds[i]);
+	if (n < 0)
+		return FAIL_SYS(e, (int)-n, "can't read a message from the sandbox");
+	return FAIL(e, ERR_INTERNAL, "PID 1 of the sandbox sent a message of %zd bytes", n);
+}
+
 /* 0 when there is nothing (more), 1 after a message. */
 static int hear(struct supervisor *s, struct err *e)
 {
@@ -85,13 +94,18 @@ static int hear(struct supervisor *s, struct err *e)
 	size_t count = COUNT_OF(fds);
 	ssize_t n = fd_pass_receive(s->sandbox.channel, &message, sizeof(message), fds, &count);
 
+	/* PID 1 ended with orders unread. Its last messages can still be read. */
+	if (n == -ECONNRESET) {
+		count = COUNT_OF(fds);
+		n = fd_pass_receive(s->sandbox.channel, &message, sizeof(message), fds, &count);
+	}
 	if (n == (ssize_t)sizeof(message))
 		return take(s, &message, fds, count, e) < 0 ? err_result(e) : 1;
 	if (n == -EAGAIN)
 		return 0;
 	/* The other end is closed; the pidfd tells when PID 1 is dead. */
 	loop_remove(s->in.loop, &s->channel);
-	return 0;
+	return n == 0 || n == -ECONNRESET ? 0 : refuse(fds, count, n, e);
 }
 
 static int channel_is_ready(void *user, uint32_t events, struct err *e)

@@ -68,7 +68,16 @@ static void follow(struct wardship *w, const struct order *order, const int *fds
 			w->held->items[order->numbers[i]].fd = fds[i];
 }
 
-/* False at the end of the channel. */
+static _Noreturn void end(int status)
+{
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+/*
+ * False at the end of the channel. SECURITY: without the locks, or the sandbox, of an order that is
+ * not whole this process could not clean up. The other one notices its end, and ends the run.
+ */
 static bool follow_next(struct wardship *w, int channel)
 {
 	int fds[ORDER_MAX_FDS];
@@ -76,15 +85,12 @@ static bool follow_next(struct wardship *w, int channel)
 	struct order order;
 	ssize_t n = fd_pass_receive(channel, &order, sizeof(order), fds, &count);
 
-	if (n == (ssize_t)sizeof(order) && order.count == count)
-		follow(w, &order, fds);
-	return n > 0;
-}
-
-static _Noreturn void end(int status)
-{
-	for (;;)
-		syscall(SYS_exit_group, status);
+	if (n == 0 || n == -ECONNRESET)
+		return false;
+	if (n != (ssize_t)sizeof(order) || order.count != count)
+		end(1);
+	follow(w, &order, fds);
+	return true;
 }
 
 static _Noreturn void warden_run(int channel, struct placeholders *held, int parent)

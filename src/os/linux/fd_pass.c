@@ -81,6 +81,12 @@ int fd_pass_send(int channel, void *data, size_t bytes, const int *fds, size_t c
 	return n < 0 ? -errno : 0;
 }
 
+static void close_each(int *fds, size_t *count)
+{
+	while (*count > 0)
+		(void)syscall(SYS_close, fds[--*count]);
+}
+
 ssize_t fd_pass_receive(int channel, void *data, size_t room, int *fds, size_t *count)
 {
 	size_t size = MIN_OF(*count, (size_t)FD_PASS_MAX) * sizeof(*fds);
@@ -100,12 +106,14 @@ ssize_t fd_pass_receive(int channel, void *data, size_t room, int *fds, size_t *
 	if (n < 0)
 		return -errno;
 	header = CMSG_FIRSTHDR(&message);
-	if (!header || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
-		return n;
-	size = MIN_OF(header->cmsg_len - CMSG_LEN(0), size);
-	memcpy(fds, CMSG_DATA(header), size);
-	*count = size / sizeof(*fds);
-	return n;
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+		size = MIN_OF(header->cmsg_len - CMSG_LEN(0), size);
+		memcpy(fds, CMSG_DATA(header), size);
+		*count = size / sizeof(*fds);
+	}
+	if (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		close_each(fds, count);
+	return message.msg_flags & MSG_TRUNC ? -EMSGSIZE : n;
 }
 
 static int set_asking(int channel, int is_on)
