@@ -45,8 +45,9 @@ struct loop {
 	int epoll;
 	struct watcher clock; /* a timerfd, so that `epoll` becomes readable when a timer is due */
 	struct timer *timers; /* a handful */
-	uint64_t armed_ms;    /* what the clock is set to; 0: it is off */
-	uint64_t step;	      /* calls of loop_step() so far */
+	struct timer *next_due; /* while they run: the next to look at */
+	uint64_t armed_ms;	/* what the clock is set to; 0: it is off */
+	uint64_t step;		/* calls of loop_step() so far */
 	struct watcher *fetched[LOOP_MAX_FETCHED];
 	bool hurries, is_awake; /* see loop_hurry() */
 	int score, tries_after;

@@ -147,6 +147,9 @@ void loop_drop_timer(struct loop *l, struct timer *t)
 			break;
 		}
 	t->is_added = false;
+	t->at_ms = 0;
+	if (l->next_due == t)
+		l->next_due = t->next;
 	set_clock(l);
 }
 
@@ -167,8 +170,9 @@ static int run_timers(void *user, uint32_t events, struct err *e)
 	(void)events;
 	(void)!read(l->clock.fd, &times, sizeof(times));
 	l->armed_ms = 0;
-	for (struct timer *t = l->timers, *next; t; t = next) {
-		next = t->next;
+	/* What is due may drop any timer: loop_drop_timer() moves `next_due` on. */
+	for (struct timer *t = l->timers; t; t = l->next_due) {
+		l->next_due = t->next;
 		if (t->at_ms == 0 || t->at_ms > now || t->not_in_step == l->step)
 			continue;
 		t->at_ms = 0;
