@@ -216,7 +216,7 @@ static void print_cleaned(struct page *p, const struct diagnosis *d)
 	if (!d->removed.count)
 		page_text(p, "  nothing was left behind\n");
 	if (d->clean_was_cut)
-		page_text(p, "  the search stopped early: there may be more\n");
+		page_text(p, "  not everything could be searched: there may be more\n");
 }
 
 static void print_usual(struct page *p, const struct tried_default *u)

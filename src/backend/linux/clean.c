@@ -23,7 +23,8 @@ struct walk {
 	dev_t device;
 	size_t names;
 	size_t depth;
-	bool was_cut;
+	bool was_cut;	 /* the bounds are reached: the look ends */
+	bool is_partial; /* a directory could not be opened; the others are looked into */
 };
 
 static int add_found(struct walk *w, struct str path, struct err *e)
@@ -58,8 +59,10 @@ static int look_at(struct walk *w, int dir, const struct dirent *entry, struct e
 		w->was_cut = true;
 		return 0;
 	}
-	if (fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		w->is_partial |= errno != ENOENT;
 		return 0;
+	}
 	buf_add_char(&w->path, '/');
 	buf_add_text(&w->path, entry->d_name);
 	if (buf_check(&w->path, e) < 0)
@@ -80,8 +83,11 @@ static int look_into(struct walk *w, int parent, const char *name, struct err *e
 	int status = 0;
 	DIR *dir;
 
-	if (fd < 0)
+	if (fd < 0) {
+		/* What is gone, or another thing by now, hides nothing. */
+		w->is_partial |= errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
 		return 0;
+	}
 	dir = w->depth < CLEAN_MAX_DEPTH ? fdopendir(fd) : NULL;
 	if (!dir) {
 		w->was_cut = true;
@@ -166,6 +172,6 @@ int backend_clean(struct arena *a, const struct plan *plan, const struct str *ro
 		return err_result(e);
 	held = (struct placeholders){ .items = w.found.items, .count = w.found.count };
 	placeholders_reclaim(&held);
-	out->was_cut = w.was_cut;
+	out->was_cut = w.was_cut || w.is_partial;
 	return sort_out(&w, out, e);
 }
