@@ -290,7 +290,7 @@ typedef VEC(struct str) str_list;
 struct cleaning {
 	str_list removed; /* placeholders that nobody held any more */
 	str_list kept;	  /* held by a run, or not ours to remove */
-	bool was_cut;	  /* the look is bounded */
+	bool was_cut;	  /* not all was looked at: the look is bounded, or a directory is closed */
 };
 
 /*

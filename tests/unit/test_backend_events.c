@@ -2,6 +2,7 @@
 /* Tests of src/backend/linux/events.c: what PID 1 may say, and what ends the run. */
 #include <dirent.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -103,6 +104,29 @@ TEST(the_end_of_the_channel_is_no_failure)
 	CHECK_INT(loop_step(&w.loop, 1000, &e), 0);
 	CHECK_INT(w.gone, 0);
 	world_done(&w);
+}
+
+TEST(a_supervisor_that_can_t_be_made_leaves_nothing)
+{
+	struct err e = ERR_INIT;
+	struct arena a = ARENA_INIT(1 << 20);
+	struct loop loop = LOOP_NONE;
+	struct supervisor *made = NULL;
+	struct rlimit before, few;
+	int is_open, next;
+
+	REQUIRE(loop_init(&loop, &e) == 0 && getrlimit(RLIMIT_NOFILE, &before) == 0);
+	is_open = count_open();
+	next = dup(0);
+	few = (struct rlimit){ (rlim_t)next + 2, before.rlim_max };
+	fd_close(&next);
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+	CHECK(supervisor_new(&a, &(struct supervisor_request){ .loop = &loop }, &made, &e) < 0);
+	REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+	CHECK(!made);
+	CHECK_INT(count_open(), is_open);
+	loop_done(&loop);
+	arena_done(&a);
 }
 
 static void leave(void *arg)

@@ -63,10 +63,14 @@ int supervisor_new(struct arena *a, const struct supervisor_request *in, struct 
 				  .spare = { -1, -1, -1 },
 				  .dying = -1 };
 	events_init(s);
-	*out = s;
-	if (in->is_sandboxed && unix_sockets_find(a, in->plan, &s->sockets, e) < 0)
+	if ((in->is_sandboxed && unix_sockets_find(a, in->plan, &s->sockets, e) < 0) ||
+	    reserve(s, e) < 0) {
+		release(s);
+		unix_sockets_done(&s->sockets);
 		return err_result(e);
-	return reserve(s, e);
+	}
+	*out = s;
+	return 0;
 }
 
 /* ---- Launching ------------------------------------------------------------------------------ */
