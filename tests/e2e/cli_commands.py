@@ -9,6 +9,7 @@ import pty
 import re
 import stat
 import subprocess
+import sys
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
@@ -486,8 +487,9 @@ def explain_shows_what_a_policy_means(w: World):
 
 def policy_keys():
     """The rows of src/policy/keys.h."""
-    path = str(Path(__file__).resolve().parents[2] / "scripts/policy-keys")
-    return SourceFileLoader("policy_keys", path).load_module().keys()
+    scripts = Path(__file__).resolve().parents[2] / "scripts"
+    sys.path.append(str(scripts))  # for what policy-keys imports
+    return SourceFileLoader("policy_keys", str(scripts / "policy-keys")).load_module().keys()
 
 
 @case
