@@ -44,7 +44,10 @@ int command_copy_words(struct arena *a, const struct launch *in, struct command_
  */
 struct command_limits command_limits(const struct limits *limits, uint64_t processes);
 
-/* What the caller ignores stays ignored (nohup); SIGCHLD is the caller's own affair before. */
+/*
+ * The command ignores the signals that the caller ignores (nohup). For SIGCHLD that is what the
+ * caller had before Cordon changed it.
+ */
 struct command_signals {
 	bool ignores_children;
 };

@@ -64,11 +64,11 @@ enum { INNER_NOT_COUNTED = 10, INNER_COUNTED_ELSEWHERE };
  * away inside it. Paths that are missing or hidden are skipped: that grants less, never more.
  */
 enum landlock_access {
-	LANDLOCK_MAY_LIST, /* listing directories, nothing else */
-	LANDLOCK_MAY_LOOK, /* reading, listing, executing */
-	LANDLOCK_MAY_READ, /* likewise, and what a device is asked, where the devices are chosen anyway */
-	LANDLOCK_MAY_USE,   /* also writing to what is there */
-	LANDLOCK_MAY_WRITE, /* all */
+	LANDLOCK_MAY_LIST,  /* list directories */
+	LANDLOCK_MAY_LOOK,  /* and read and execute files */
+	LANDLOCK_MAY_READ,  /* and ioctl() on devices: only where the sandbox has its own /dev */
+	LANDLOCK_MAY_USE,   /* and write to files that exist */
+	LANDLOCK_MAY_WRITE, /* and create, rename and remove */
 };
 
 struct landlock_rule {

@@ -181,7 +181,7 @@ void inner_undo(const struct launch *in, struct sandbox *s)
 	sandbox_done(s);
 }
 
-/* How many of the descriptors are the proxy's: those for IPv4, or for both families. */
+/* How many of the `came` descriptors are sockets of the proxy: one set for IPv4, or also one for IPv6. */
 static size_t count_sockets(const struct inner_network *network, size_t came)
 {
 	size_t each = inner_network_sockets(network);
@@ -255,7 +255,7 @@ void inner_say_lacks(const struct launch *in, const struct sandbox *s)
 {
 	/* A missing IPv6 needs no warning: the host has none either. */
 	if (in->warn && s->network_lacks & SANDBOX_LACKS_RULES)
-		in->warn(in->user, "this kernel has no rules of routing "
+		in->warn(in->user, "this kernel has no policy routing "
 				   "(CONFIG_IP_MULTIPLE_TABLES): datagrams of the command are lost "
 				   "instead of refused");
 }

@@ -171,8 +171,8 @@ static int check_socket(const struct inner_job *job, int fd, int i, struct err *
 	/* SECURITY: once its peer is gone the command could listen on it, unsupervised. */
 	if (!job->has_own_network && domain != AF_UNIX) {
 		(void)FAIL_CAUSE(e, CAUSE_STREAM_REFUSED,
-				 "standard %s is a socket of the host's network, and the command "
-				 "could use it again",
+				 "standard %s is a socket of the host's network, so the command "
+				 "could connect or listen with it",
 				 stream_names[i]);
 		err_add_line(e, "pass it through a pipe, or use --network full");
 		return err_result(e);
