@@ -123,7 +123,7 @@ class World:
 
     def cause(self, *args, **kwargs):
         """Why it fails, by the name that docs/causes.md lists."""
-        error = self.run(*args, "--json", check=125, **kwargs).json["error"]
+        error = self.run(args[0], "--json", *args[1:], check=125, **kwargs).json["error"]
         return error["cause"]
 
     def access(self, path, *args):

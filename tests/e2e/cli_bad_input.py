@@ -252,7 +252,7 @@ def the_home_of_another_user_is_told(w: World):
     os.chmod(w.home, 0o700)
     done = subprocess.run([PROGRAM, "why", "./x"], cwd="/", env=w.env, user=61234, group=61234,
                           extra_groups=[], capture_output=True, text=True, check=False)
-    assert done.returncode == 125 and "HOME, or XDG_CONFIG_HOME, may be another" in done.stderr, done
+    assert done.returncode == 125 and "HOME or XDG_CONFIG_HOME may belong to another user" in done.stderr, done
 
 
 run_cases()
