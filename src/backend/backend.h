@@ -288,9 +288,9 @@ void supervisor_reap(struct supervisor *s) NONNULL;
 typedef VEC(struct str) str_list;
 
 struct cleaning {
-	str_list removed; /* placeholders that nobody held any more */
-	str_list kept;	  /* held by a run, or not ours to remove */
-	bool was_cut;	  /* not all was looked at: the look is bounded, or a directory is closed */
+	str_list removed;   /* placeholders that nobody held any more */
+	str_list kept;	    /* held by a run, or not ours to remove */
+	bool is_incomplete; /* not all was looked at: the look is bounded, or a directory is closed */
 };
 
 /*

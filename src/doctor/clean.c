@@ -41,7 +41,7 @@ static int clean_for(struct arena *a, const struct cordon_load_options *options,
 {
 	struct cordon_load_options load = *options;
 	const struct run_needs needs = { .allows_home = true };
-	struct cleaning cleaning = { .was_cut = false };
+	struct cleaning cleaning = { .is_incomplete = false };
 	cordon_policy *policy;
 	int status;
 
@@ -60,7 +60,7 @@ static int clean_for(struct arena *a, const struct cordon_load_options *options,
 	if (status < 0 || add_paths(a, &d->removed, &cleaning.removed, e) < 0 ||
 	    add_paths(a, &d->kept, &cleaning.kept, e) < 0)
 		return err_result(e);
-	d->clean_was_cut |= cleaning.was_cut;
+	d->clean_is_incomplete |= cleaning.is_incomplete;
 	return 0;
 }
 

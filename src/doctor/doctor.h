@@ -193,7 +193,7 @@ struct diagnosis {
 	VEC(struct examined) backends;
 	struct tried_default usual;
 	advice_list advice;
-	bool has_cleaned, clean_was_cut;
+	bool has_cleaned, clean_is_incomplete;
 	path_list removed, kept;
 };
 

@@ -215,7 +215,7 @@ static void print_cleaned(struct page *p, const struct diagnosis *d)
 	}
 	if (!d->removed.count)
 		page_text(p, "  nothing was left behind\n");
-	if (d->clean_was_cut)
+	if (d->clean_is_incomplete)
 		page_text(p, "  not everything could be searched: there may be more\n");
 }
 
@@ -440,7 +440,7 @@ void doctor_print_json(struct json_writer *w, const void *data)
 		json_begin_object(w);
 		json_strs(w, "removed", d->removed.items, d->removed.count);
 		json_strs(w, "in_use", d->kept.items, d->kept.count);
-		json_bool(w, "cut", d->clean_was_cut);
+		json_bool(w, "incomplete", d->clean_is_incomplete);
 		json_end_object(w);
 	} else {
 		json_add_null(w);

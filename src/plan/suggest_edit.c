@@ -79,7 +79,7 @@ int suggest_enable(struct suggester *f, size_t layer)
 	if (!p)
 		return err_result(f->e);
 	/* Change the line if there is one: TOML does not allow a second. */
-	if (p->layers.items[layer].net.access_is_said)
+	if (p->layers.items[layer].net.access_is_set)
 		at = &p->layers.items[layer].net.access_origin;
 	/* No file can change what an option sets. */
 	if (at && !suggest_is_ours(f, at))

@@ -208,7 +208,7 @@ static int explain(struct host_change *hf, const struct net_verdict *v)
 			"file can require that");
 	if (suggest_place(f, &v->origin, &place) < 0)
 		return err_result(f->e);
-	if (f->policy->layers.items[v->layer].kind == LAYER_CEILING)
+	if (f->policy->layers.items[v->layer].kind == LAYER_REQUIREMENTS)
 		return arena_printf(
 			f->a, &f->change.why_not, f->e,
 			"%.*s is a requirement that only the administrator of this machine "
@@ -222,9 +222,9 @@ static int explain(struct host_change *hf, const struct net_verdict *v)
 
 static int cure(struct host_change *hf, const struct net_verdict *v)
 {
-	bool is_ceiling = hf->f.policy->layers.items[v->layer].kind == LAYER_CEILING;
+	bool is_required = hf->f.policy->layers.items[v->layer].kind == LAYER_REQUIREMENTS;
 
-	if (is_ceiling || hf->wanted == DECISION_ASK)
+	if (is_required || hf->wanted == DECISION_ASK)
 		return 0;
 	return hf->wanted == DECISION_ALLOW ? cure_deny(hf, v) : cure_allow(hf, v);
 }

@@ -74,9 +74,9 @@ static int change_socket(struct socket_change *sf, const struct net_verdict *v)
 
 static int cure(struct socket_change *sf, const struct net_verdict *v)
 {
-	bool is_ceiling = sf->f.policy->layers.items[v->layer].kind == LAYER_CEILING;
+	bool is_required = sf->f.policy->layers.items[v->layer].kind == LAYER_REQUIREMENTS;
 
-	if (is_ceiling)
+	if (is_required)
 		return 0;
 	switch (v->reason) {
 	case NET_REASON_OFF:
@@ -110,7 +110,7 @@ static int explain(struct socket_change *sf, const struct net_verdict *v)
 			"managed one, only those that the policy names");
 	if (suggest_place(f, &v->origin, &place) < 0)
 		return err_result(f->e);
-	if (f->policy->layers.items[v->layer].kind == LAYER_CEILING)
+	if (f->policy->layers.items[v->layer].kind == LAYER_REQUIREMENTS)
 		return arena_printf(
 			f->a, &f->change.why_not, f->e,
 			"%.*s is a requirement that only the administrator of this machine "

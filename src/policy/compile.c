@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The effective policy (P1, P2, P16): the profile, the projects and the ceiling
+ * The effective policy (P1, P2, P16): the profile, the projects and the requirements
  * as a stack of layers.
  */
 #include <stdio.h>
@@ -17,11 +17,11 @@ struct compile {
 	VEC(struct narrowing) above;
 };
 
-static struct origin allow_origin(const struct toml *ceiling)
+static struct origin allow_origin(const struct toml *requirements)
 {
-	const struct toml *allow = toml_find(ceiling, "allow");
+	const struct toml *allow = toml_find(requirements, "allow");
 
-	return allow ? allow->origin : ceiling->origin;
+	return allow ? allow->origin : requirements->origin;
 }
 
 /* Refuses what the requirements' `allow` would have to name (P1). */
@@ -29,23 +29,23 @@ static int check_allowed(const struct config *c, const struct profile_doc *doc, 
 {
 	const struct settings *s = &c->settings;
 
-	if (!c->ceiling)
+	if (!c->requirements)
 		return 0;
 	if (!(s->allow & ALLOW_NONE) && doc->is_unsandboxed)
 		return FAIL_CAUSE_AT(
-			e, CAUSE_REQUIREMENTS, allow_origin(c->ceiling),
+			e, CAUSE_REQUIREMENTS, allow_origin(c->requirements),
 			"the requirements do not allow to run without a sandbox, as '%s' does; "
 			"choose another profile, or have \"none\" added to 'allow' here",
 			builtin_full_access);
 	if (!(s->allow & ALLOW_NONE) && s->unavailable == UNAVAILABLE_PASSTHROUGH)
 		return FAIL_CAUSE_AT(
-			e, CAUSE_REQUIREMENTS, allow_origin(c->ceiling),
+			e, CAUSE_REQUIREMENTS, allow_origin(c->requirements),
 			"the requirements do not allow unavailable = \"passthrough\" (%s:%u); "
 			"remove it there, or have \"none\" added to 'allow' here",
 			s->unavailable_origin.file, (unsigned)s->unavailable_origin.line);
 	if (!(s->allow & ALLOW_ACCEPT_MISSING) && s->accept_missing.count > 0)
 		return FAIL_CAUSE_AT(
-			e, CAUSE_REQUIREMENTS, allow_origin(c->ceiling),
+			e, CAUSE_REQUIREMENTS, allow_origin(c->requirements),
 			"the requirements do not allow 'accept_missing' (%s:%u); remove it "
 			"there, or have \"accept_missing\" added to 'allow' here",
 			s->accept_missing.items[0].origin.file,
@@ -155,23 +155,23 @@ static int add_project(struct compile *k, const struct profile_doc *doc, struct 
 	return add_text(k, top, e) < 0 ? err_result(e) : add_narrowing(k, &n, e);
 }
 
-static int add_ceiling(struct compile *k, const struct profile_doc *doc, struct err *e)
+static int add_requirements(struct compile *k, const struct profile_doc *doc, struct err *e)
 {
 	struct decode d = { .a = k->a,
 			    .warnings = &k->policy->warnings,
 			    .where = "the requirements",
-			    .kind = LAYER_CEILING };
+			    .kind = LAYER_REQUIREMENTS };
 	struct narrowing n;
 	int r;
 
-	if (!k->c->ceiling)
+	if (!k->c->requirements)
 		return 0;
-	r = decode_narrowing(&d, k->c->ceiling, &n, e);
+	r = decode_narrowing(&d, k->c->requirements, &n, e);
 	if (r < 0)
 		return r;
-	n.layer.kind = LAYER_CEILING;
+	n.layer.kind = LAYER_REQUIREMENTS;
 	n.layer.name = STR("requirements");
-	r = check_enforced(doc, &n, k->c->ceiling->origin, e);
+	r = check_enforced(doc, &n, k->c->requirements->origin, e);
 	return r < 0 ? r : add_narrowing(k, &n, e);
 }
 
@@ -251,7 +251,7 @@ static void replace_network(struct net_rules *net, const struct additions *more)
 		*net = (struct net_rules){ .allows_upstream_proxy = true };
 	net->access = more->network;
 	net->access_origin = more->network_origin;
-	net->access_is_said = true;
+	net->access_is_set = true;
 }
 
 static void drop_allows(struct net_rules *net)
@@ -343,7 +343,7 @@ static int add_hosts(const struct decode *d, struct net_rules *net, const struct
 	if (before != NET_MANAGED && manager.file) {
 		net->access = NET_MANAGED;
 		net->access_origin = manager;
-		net->access_is_said = true;
+		net->access_is_set = true;
 	}
 	for (size_t i = 0; i < more->host_count; i++) {
 		const struct host_addition *host = &more->hosts[i];
@@ -493,8 +493,8 @@ static int warn_set_aside(struct compile *k, const struct profile_doc *doc, stru
 			   SHOWN(chosen->string), SHOWN(chosen->string));
 }
 
-/* Cuts can be told only when the profile, trusted projects included, is known. */
-static int report_cuts(struct compile *k, struct toml *const *tops, size_t count, struct err *e)
+/* What is ignored is known only when the profile, trusted projects included, is known. */
+static int report_ignored(struct compile *k, struct toml *const *tops, size_t count, struct err *e)
 {
 	struct decode d = { .a = k->a, .warnings = &k->policy->warnings, .where = "a project" };
 	size_t layer = 0;
@@ -502,8 +502,8 @@ static int report_cuts(struct compile *k, struct toml *const *tops, size_t count
 
 	for (size_t i = 0; i < count && r == 0; i++)
 		if (tops[i] && layer < k->above.count)
-			r = project_report_cuts(&d, tops[i], &k->above.items[layer++], k->profile,
-						e);
+			r = project_report_ignored(&d, tops[i], &k->above.items[layer++],
+						   k->profile, e);
 	return r;
 }
 
@@ -528,7 +528,7 @@ struct policy *policy_compile(struct arena *a, const struct config *c,
 		if (add_project(&k, doc, &projects[i], &table, &tops[i], e) < 0)
 			return NULL;
 	if (decode_base(&k, doc, &table, additions, e) < 0 ||
-	    report_cuts(&k, tops, project_count, e) < 0 || add_ceiling(&k, doc, e) < 0 ||
+	    report_ignored(&k, tops, project_count, e) < 0 || add_requirements(&k, doc, e) < 0 ||
 	    stack_layers(&k, e) < 0)
 		return NULL;
 	return k.policy;

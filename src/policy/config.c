@@ -194,8 +194,8 @@ static int add_overrides(struct arena *a, struct config *c, const struct config_
 	return 0;
 }
 
-static int add_ceiling(struct arena *a, struct config *c, const struct source *source,
-		       struct err *e)
+static int add_requirements(struct arena *a, struct config *c, const struct source *source,
+			    struct err *e)
 {
 	struct toml *top;
 
@@ -205,7 +205,7 @@ static int add_ceiling(struct arena *a, struct config *c, const struct source *s
 	if (!top ||
 	    layer_check_narrowing(a, top, IN_REQUIREMENTS, "the requirements", &c->warnings, e) < 0)
 		return err_result(e);
-	c->ceiling = top;
+	c->requirements = top;
 	return 0;
 }
 
@@ -258,7 +258,7 @@ struct config *config_merge(struct arena *a, const struct config_inputs *in, str
 	c->merged = builtin_parse(a, e);
 	if (!c->merged || add_layer(a, c, &in->system, IN_SYSTEM, e) < 0 ||
 	    add_layer(a, c, &in->user, IN_USER, e) < 0 || add_overrides(a, c, in, e) < 0 ||
-	    add_ceiling(a, c, &in->requirements, e) < 0 || sort_profiles(a, c, e) < 0)
+	    add_requirements(a, c, &in->requirements, e) < 0 || sort_profiles(a, c, e) < 0)
 		return NULL;
 	return c;
 }
@@ -355,7 +355,8 @@ const struct config *config_load(struct arena *a, const struct config_inputs *in
 		return NULL;
 	d.warnings = &c->warnings;
 	if (check_names(a, c, e) < 0 || settings_decode(&d, c->merged, &c->settings, e) < 0 ||
-	    (c->ceiling && settings_decode_allow(&d, c->ceiling, &c->settings.allow, e) < 0))
+	    (c->requirements &&
+	     settings_decode_allow(&d, c->requirements, &c->settings.allow, e) < 0))
 		return NULL;
 	return c;
 }

@@ -11,7 +11,7 @@ struct config {
 	size_t profile_count;
 	const struct toml *command_default; /* `default_permissions` of --config, or NULL */
 	const struct toml *system, *user;   /* as they are written, or NULL */
-	const struct toml *ceiling;	    /* requirements.toml, or NULL when there is none */
+	const struct toml *requirements;    /* requirements.toml, or NULL when there is none */
 	const char *env_profile, *env_mode; /* NULL when not set */
 	struct settings settings;
 	warning_list warnings;
@@ -65,8 +65,8 @@ int layer_check_narrowing(struct arena *a, struct toml *top, enum key_files file
 int settings_decode(const struct decode *d, const struct toml *merged, struct settings *out,
 		    struct err *e) MUST_CHECK NONNULL;
 
-/* What the ceiling's `allow` names. */
-int settings_decode_allow(const struct decode *d, const struct toml *ceiling, uint32_t *out,
+/* What the requirements' `allow` names. */
+int settings_decode_allow(const struct decode *d, const struct toml *requirements, uint32_t *out,
 			  struct err *e) MUST_CHECK NONNULL;
 
 /* The table of a profile as the layers give it, or NULL. */
@@ -98,6 +98,6 @@ int project_merge(struct arena *a, struct toml *profile, const struct toml *proj
 	MUST_CHECK NONNULL;
 
 /* Reports what an untrusted project asks for and does not get of network and limits. */
-int project_report_cuts(const struct decode *d, const struct toml *project,
-			const struct narrowing *narrowing, const struct profile *profile,
-			struct err *e) MUST_CHECK NONNULL;
+int project_report_ignored(const struct decode *d, const struct toml *project,
+			   const struct narrowing *narrowing, const struct profile *profile,
+			   struct err *e) MUST_CHECK NONNULL;

@@ -137,7 +137,7 @@ int layer_check_narrowing(struct arena *a, struct toml *top, enum key_files file
 	struct decode loud = { .a = a, .warnings = warnings, .where = where };
 	struct decode d = { .a = a,
 			    .where = where,
-			    .kind = file == IN_REQUIREMENTS ? LAYER_CEILING : LAYER_PROJECT };
+			    .kind = file == IN_REQUIREMENTS ? LAYER_REQUIREMENTS : LAYER_PROJECT };
 	struct narrowing narrowing;
 	uint32_t allow;
 	int r = schema_check(top, KEYS_PROFILE, file, where, e);

@@ -17,7 +17,7 @@ static const char *const permission_names[] = { "deny", "allow", NULL };
 static int check_narrow_allow(const struct decode *d, struct str name, struct origin origin,
 			      struct err *e)
 {
-	if (d->kind == LAYER_CEILING)
+	if (d->kind == LAYER_REQUIREMENTS)
 		return FAIL_CAUSE_AT(
 			e, CAUSE_BAD_VALUE, origin,
 			"the allow of '%s' would restrict nothing: %s can only narrow, and "
@@ -225,6 +225,6 @@ int key_decode_network(const struct decode *d, const struct toml *table, void *b
 		return r;
 	p->net.access = decide_access(d, enabled, table->table.count - (enabled ? 1 : 0), &p->net);
 	p->net.access_origin = enabled ? enabled->origin : table->origin;
-	p->net.access_is_said = enabled != NULL;
+	p->net.access_is_set = enabled != NULL;
 	return 0;
 }

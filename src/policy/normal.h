@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Brings a table of a profile, a project or the ceiling into the one form in
+ * Brings a table of a profile, a project or the requirements into the one form in
  * which layers are merged, so that equal things have equal keys. Internal to
  * policy/.
  */

@@ -101,7 +101,7 @@ struct net_socket {
 struct net_rules {
 	enum net_access access;
 	struct origin access_origin; /* of `enabled`, or of the table if that has none */
-	bool access_is_said;	     /* `enabled` is set, or an option sets it */
+	bool access_is_set;	     /* `enabled` is set, or an option sets it */
 	bool is_limited;	     /* P14 */
 	struct origin limited_origin;
 	bool allows_local_binding;  /* default false; in a narrowing layer true */
@@ -210,7 +210,7 @@ struct source {
 struct config_inputs {
 	struct source system;	     /* /etc/cordon/config.toml */
 	struct source user;	     /* ~/.config/cordon/config.toml or --config-file */
-	struct source requirements;  /* /etc/cordon/requirements.toml: the ceiling */
+	struct source requirements;  /* /etc/cordon/requirements.toml: the requirements */
 	const char *env_profile;     /* CORDON_PROFILE or NULL */
 	const char *env_mode;	     /* CORDON_MODE or NULL */
 	const struct str *overrides; /* "key=value" from --config, --enable, --disable, in order */
@@ -308,9 +308,9 @@ int profile_doc_roots(struct arena *a, const struct profile_doc *doc, const stru
 /* ---- The effective policy ----------------------------------------------- */
 
 enum layer_kind {
-	LAYER_PROFILE, /* a path that it does not cover is denied */
-	LAYER_PROJECT, /* narrows; it does not change a path that it does not cover */
-	LAYER_CEILING, /* narrows */
+	LAYER_PROFILE,	    /* a path that it does not cover is denied */
+	LAYER_PROJECT,	    /* narrows; it does not change a path that it does not cover */
+	LAYER_REQUIREMENTS, /* narrows */
 };
 
 struct layer {
@@ -402,7 +402,7 @@ struct additions {
 };
 
 /*
- * ERR_SYNTAX, ERR_POLICY (P2, P3, P16 when the ceiling forbids it), ERR_LIMIT,
+ * ERR_SYNTAX, ERR_POLICY (P2, P3, P16 when the requirements forbids it), ERR_LIMIT,
  * ERR_NOMEM. `projects` and `additions` may be NULL when there are none.
  */
 struct policy *policy_compile(struct arena *a, const struct config *c,

@@ -33,9 +33,9 @@ int decode_warn(const struct decode *d, struct origin origin, struct err *e, con
 int decode_check(const struct decode *d, const struct toml *table, enum key_table which,
 		 struct err *e)
 {
-	static const enum key_files files[] = {
-		[LAYER_PROFILE] = IN_USER, [LAYER_PROJECT] = IN_PROJECT, [LAYER_CEILING] = IN_REQUIREMENTS
-	};
+	static const enum key_files files[] = { [LAYER_PROFILE] = IN_USER,
+						[LAYER_PROJECT] = IN_PROJECT,
+						[LAYER_REQUIREMENTS] = IN_REQUIREMENTS };
 	struct str name = str_of(key_table_prefix(which));
 	char where[SHOWN_BYTES + 64];
 

@@ -114,14 +114,14 @@ static int report_limits(const struct decode *d, const struct limits *asked,
 	return r;
 }
 
-static int warn_cut(const struct decode *d, const struct toml *value, const char *key,
-		    const char *word, struct err *e)
+static int warn_ignored(const struct decode *d, const struct toml *value, const char *key,
+			const char *word, struct err *e)
 {
 	const char *quote = value->type == TOML_STRING ? "\"" : "";
 
 	return decode_warn(
 		d, value->origin, e,
-		"'network.%s = %s%s%s' is cut: the profile does not give it, and %s that "
+		"'network.%s = %s%s%s' is ignored: the profile does not allow it, and %s that "
 		"is not trusted can only narrow",
 		key, quote, word, quote, project_where);
 }
@@ -133,7 +133,7 @@ static int report_network(const struct decode *d, const struct toml *network,
 	int r = 0;
 
 	if (enabled && enabled->boolean && given->net.access == NET_OFF)
-		r = warn_cut(d, enabled, "enabled", "true", e);
+		r = warn_ignored(d, enabled, "enabled", "true", e);
 	for (size_t i = 0; i < KEY_COUNT && r == 0; i++) {
 		const struct key *k = &policy_keys[i];
 		const struct toml *value;
@@ -148,14 +148,14 @@ static int report_network(const struct decode *d, const struct toml *network,
 		met = *given;
 		r = key_meet(d->a, k, &met, asked, e);
 		if (r == 0 && value && key_value(k, &met) != key_value(k, asked))
-			r = warn_cut(d, value, k->name, key_word(k, asked), e);
+			r = warn_ignored(d, value, k->name, key_word(k, asked), e);
 	}
 	return r;
 }
 
-int project_report_cuts(const struct decode *d, const struct toml *project,
-			const struct narrowing *narrowing, const struct profile *profile,
-			struct err *e)
+int project_report_ignored(const struct decode *d, const struct toml *project,
+			   const struct narrowing *narrowing, const struct profile *profile,
+			   struct err *e)
 {
 	const struct toml *network = toml_find(project, "network");
 	int r = report_limits(d, &narrowing->keys.limits, &profile->limits, e);

@@ -68,10 +68,10 @@ int key_decode_features(const struct decode *d, const struct toml *table, void *
 	return 0;
 }
 
-int settings_decode_allow(const struct decode *d, const struct toml *ceiling, uint32_t *out,
+int settings_decode_allow(const struct decode *d, const struct toml *requirements, uint32_t *out,
 			  struct err *e)
 {
-	const struct toml *list = toml_find(ceiling, "allow");
+	const struct toml *list = toml_find(requirements, "allow");
 	names allowed = { 0 };
 	uint32_t bits = 0;
 	int r = 0;

@@ -130,7 +130,7 @@ static int build(struct rules *r, struct err *e)
 static struct layer live_layer(struct net_rule *room)
 {
 	struct layer l = {
-		.kind = LAYER_CEILING,
+		.kind = LAYER_REQUIREMENTS,
 		.name = STR("rules added while running"),
 		.dir = STR_EMPTY,
 		.digest = STR_EMPTY,

@@ -160,7 +160,7 @@ static int check_network(struct check *c, const struct profile *profile, struct 
 	const struct net_rules *net = &profile->net;
 	struct problem problem;
 
-	if (net->access != NET_OFF || !net->access_is_said || !net->access_origin.line)
+	if (net->access != NET_OFF || !net->access_is_set || !net->access_origin.line)
 		return 0;
 	for (size_t i = 0; i < net->rules.count; i++) {
 		const struct net_rule *rule = &net->rules.items[i];

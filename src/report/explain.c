@@ -84,13 +84,14 @@ static const struct backend *find_backend(const struct explanation *x)
 	return NULL;
 }
 
-enum { VAIN_MAX = 100 }; /* nobody reads more of them */
+enum { WITHOUT_EFFECT_MAX = 100 }; /* nobody reads more of them */
 
-static int find_vain(struct arena *a, struct explanation *x, struct err *e)
+static int find_without_effect(struct arena *a, struct explanation *x, struct err *e)
 {
 	const struct plan *plan = x->policy->plan;
 
-	for (size_t i = 0; i < plan->rules.count && x->vain.count < VAIN_MAX; i++) {
+	for (size_t i = 0; i < plan->rules.count && x->without_effect.count < WITHOUT_EFFECT_MAX;
+	     i++) {
 		const struct rule *rule = &plan->rules.items[i];
 		struct note *note;
 		struct str why;
@@ -102,7 +103,7 @@ static int find_vain(struct arena *a, struct explanation *x, struct err *e)
 			return err_result(e);
 		if (!why.len)
 			continue;
-		note = VEC_PUSH(a, &x->vain, e);
+		note = VEC_PUSH(a, &x->without_effect, e);
 		if (!note || arena_printf(a, &note->text, e, "the entry \"%.*s\" %.*s",
 					  STR_ARG(rule->key), STR_ARG(why)) < 0)
 			return err_result(e);
@@ -123,7 +124,7 @@ static int explain(cordon_report *report, const cordon_policy *policy, const cha
 	if (find_platform(a, x, platform ? platform : "linux", e) < 0 ||
 	    plan_round_trips(a, &policy->plan_inputs, policy->plan, &x->round_trips, &x->mode,
 			     &x->why_not, e) < 0 ||
-	    find_vain(a, x, e) < 0)
+	    find_without_effect(a, x, e) < 0)
 		return err_result(e);
 	x->backend = find_backend(x);
 	report->policy = load_share(policy);

@@ -14,8 +14,8 @@ struct explanation {
 	bool round_trips;	     /* P19 */
 	struct mode mode;
 	struct str why_not;
-	VEC(struct note) vain;	       /* entries that have no effect here */
-	const struct backend *backend; /* the first that gives every guarantee, or NULL */
+	VEC(struct note) without_effect; /* entries that have no effect here */
+	const struct backend *backend;	 /* the first that gives every guarantee, or NULL */
 };
 
 /* The guarantees that the policy needs, does not accept as missing, and `backend` lacks. */

@@ -378,12 +378,12 @@ void explain_print_json(struct json_writer *w, const void *data)
 	json_backend(w, x);
 	json_notes(w, x->policy, true);
 	json_notes(w, x->policy, false);
-	json_key(w, "vain");
+	json_key(w, "without_effect");
 	json_begin_array(w);
-	for (size_t i = 0; i < x->vain.count; i++) {
+	for (size_t i = 0; i < x->without_effect.count; i++) {
 		json_begin_object(w);
-		json_str(w, "message", x->vain.items[i].text);
-		json_origin(w, &x->vain.items[i].origin);
+		json_str(w, "message", x->without_effect.items[i].text);
+		json_origin(w, &x->without_effect.items[i].origin);
 		json_end_object(w);
 	}
 	json_end_array(w);

@@ -663,12 +663,12 @@ static void print_notes(struct page *p, const struct explanation *x)
 {
 	const struct cordon_policy *policy = x->policy;
 
-	if (policy->notes.count || x->vain.count)
+	if (policy->notes.count || x->without_effect.count)
 		title(p, "notes");
 	for (size_t i = 0; i < policy->notes.count; i++)
 		print_note(p, &policy->notes.items[i]);
-	for (size_t i = 0; i < x->vain.count; i++)
-		print_note(p, &x->vain.items[i]);
+	for (size_t i = 0; i < x->without_effect.count; i++)
+		print_note(p, &x->without_effect.items[i]);
 }
 
 void explain_print_text(struct page *p, const void *data)

@@ -231,8 +231,9 @@ static void print_git(struct page *p, const struct git_findings *git)
 		page_str(p, found->path);
 		page_printf(p, "  %s\n", git_finding_meaning(found->kind));
 	}
-	if (git->was_cut)
-		page_text(p, "\nthe look for git repositories was cut short: there may be more\n");
+	if (git->is_incomplete)
+		page_text(p,
+			  "\nthe search for git repositories stopped early: there may be more\n");
 }
 
 static void print_names(struct page *p, const changed_name_list *list)
@@ -522,7 +523,7 @@ static void json_git(struct json_writer *w, const struct outcome *o)
 	json_key(w, "git");
 	json_begin_object(w);
 	json_bool(w, "looked", o->has_looked);
-	json_bool(w, "cut", o->git.was_cut);
+	json_bool(w, "incomplete", o->git.is_incomplete);
 	json_key(w, "findings");
 	json_begin_array(w);
 	for (size_t i = 0; i < o->git.items.count; i++) {

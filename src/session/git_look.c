@@ -93,7 +93,7 @@ static int report(struct look *l, enum git_finding_kind kind, struct str path, b
 	struct git_finding *found;
 
 	if (l->out->items.count >= LOOK_MAX_FINDINGS) {
-		l->out->was_cut = true;
+		l->out->is_incomplete = true;
 		return 0;
 	}
 	found = VEC_PUSH(l->a, &l->out->items, e);
@@ -143,7 +143,7 @@ static int see_hook(void *arg, struct str name, enum os_type type, struct err *e
 
 	(void)type;
 	if (++hooks->l->entries > LOOK_MAX_ENTRIES) {
-		hooks->l->out->was_cut = true;
+		hooks->l->out->is_incomplete = true;
 		return 1;
 	}
 	if (path_join(&hooks->l->work, hooks->dir, name, &path, e) < 0)
@@ -237,7 +237,7 @@ static int see_name(void *arg, struct str name, enum os_type type, struct err *e
 	struct str *dir;
 
 	if (++l->entries > LOOK_MAX_ENTRIES) {
-		l->out->was_cut = true;
+		l->out->is_incomplete = true;
 		return 1;
 	}
 	if (str_is(name, ".git")) {
@@ -378,19 +378,19 @@ static int look_for_repositories(struct look *l, struct err *e)
 	     (!policy || policy->profile->git != GIT_WRITE) && i < l->plan->git_dirs.count; i++)
 		if (add_shelves(l, l->plan->git_dirs.items[i].path, e) < 0)
 			return err_result(e);
-	/* Level by level: where it is cut, it is deep down. */
-	while (l->next < l->dirs.count && !l->out->was_cut) {
+	/* Level by level, so that an incomplete look misses only what lies deep. */
+	while (l->next < l->dirs.count && !l->out->is_incomplete) {
 		if (look_into(l, l->dirs.items[l->next++], e) < 0)
 			return err_result(e);
 		if (loop_now() > l->end_ms)
-			l->out->was_cut = true;
+			l->out->is_incomplete = true;
 	}
 	return 0;
 }
 
 /* ---- The repositories that are known ------------------------------------------------------ */
 
-/* A file of a git directory; "", and the look is cut, when it can't be read. */
+/* A file of a git directory; "", and the look is incomplete, if it can't be read. */
 static int read_part(struct look *l, struct str dir, struct str name, size_t max_bytes,
 		     struct str *text, struct err *e)
 {
@@ -401,7 +401,7 @@ static int read_part(struct look *l, struct str dir, struct str name, size_t max
 		if (e->code == ERR_NOMEM)
 			return err_result(e);
 		err_clear(e);
-		l->out->was_cut = true;
+		l->out->is_incomplete = true;
 		*text = STR_EMPTY;
 	}
 	return 0;
@@ -504,14 +504,14 @@ static int see_unseen(struct entries *in, struct str name, struct err *e)
 	if (in->is_shared)
 		return 0;
 	if (loop_now() > in->l->end_ms) {
-		out->was_cut = true;
+		out->is_incomplete = true;
 		return 0;
 	}
 	if (path_plain(&in->l->work, in->worktree, name, &path, e) < 0) {
 		if (e->code == ERR_NOMEM)
 			return err_result(e);
 		err_clear(e);
-		out->was_cut = true;
+		out->is_incomplete = true;
 		return 0;
 	}
 	if (plan_resolve(in->l->plan, path).access == ACCESS_WRITE)
@@ -541,7 +541,7 @@ static int look_at_entries(struct entries *in, struct str text, struct str *shar
 		if (e->code == ERR_NOMEM)
 			return err_result(e);
 		err_clear(e);
-		in->l->out->was_cut = true; /* one that git would not read either */
+		in->l->out->is_incomplete = true; /* one that git would not read either */
 	}
 	return 0;
 }
@@ -560,7 +560,7 @@ static int look_at_shared(struct entries *in, struct str dir, struct str hash, s
 	if (buf_check(&name, e) < 0 ||
 	    read_part(in->l, dir, buf_str(&name), LOOK_MAX_BYTES / 4, &text, e) < 0)
 		return err_result(e);
-	in->l->out->was_cut |= text.len == 0;
+	in->l->out->is_incomplete |= text.len == 0;
 	in->is_shared = true;
 	return look_at_entries(in, text, &none, e);
 }
@@ -598,11 +598,11 @@ int git_look(struct arena *a, const struct plan *plan, struct timespec started,
 			 look_at_state(&l, dir->path, e) < 0 || look_at_index(&l, dir, e) < 0)
 			status = err_result(e);
 	}
-	out->was_cut |= l.has_missed;
+	out->is_incomplete |= l.has_missed;
 	arena_done(&l.work);
 	if (status < 0 && e->code == ERR_LIMIT) {
 		err_clear(e);
-		out->was_cut = true;
+		out->is_incomplete = true;
 		return 0;
 	}
 	return status;

@@ -89,7 +89,7 @@ struct git_finding {
 
 struct git_findings {
 	VEC(struct git_finding) items;
-	bool was_cut; /* there may be more: the look is bounded */
+	bool is_incomplete; /* there may be more: the look is bounded */
 };
 
 /* "repository", "bare", "part", "gitlink", "state", "head", "name", "unwritten" */
@@ -246,7 +246,7 @@ struct session;
 
 /*
  * All in `a`, which must outlive the session. ERR_WEAKER when the host can't
- * enforce the plan, ERR_POLICY (the ceiling), ERR_ARGUMENT, ERR_SYS, ERR_LIMIT, ERR_NOMEM;
+ * enforce the plan, ERR_POLICY (the requirements), ERR_ARGUMENT, ERR_SYS, ERR_LIMIT, ERR_NOMEM;
  * nothing runs then.
  */
 int session_start(struct arena *a, const struct session_request *in, struct session **out,

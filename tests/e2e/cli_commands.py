@@ -247,13 +247,13 @@ def what_changes_nothing_is_said_once(w: World):
     for name in (".npmrc", ".pypirc", "data/x", "data/.git/config", ".ssh/id"):
         w.write(f"home/{name}")
     w.write("repo/src/x")
-    vain = (["--add-read", "/etc"], ["--deny", str(w.home / ".ssh")], ["--add-write", "src"], ["--add-write", "."],
+    useless = (["--add-read", "/etc"], ["--deny", str(w.home / ".ssh")], ["--add-write", "src"], ["--add-write", "."],
             ["--add-read", str(w.home / "none")], ["--add-write", str(w.home / "data")],
             ["--add-write", str(w.config)], ["--deny-host", "example.org"])
     useful = (["--deny", "/etc"], ["--add-write", str(w.home / ".ssh")],
               ["--deny", str(w.home / ".npmrc")], ["--add-read", "src"], ["--add-write", str(w.home / "data/.git")],
               ["--allow-host", "example.org"], [])
-    for words in vain:
+    for words in useless:
         for command in (["run", "--", "true"], ["why", "./x"]):
             said = w.run(command[0], *words, *command[1:])
             assert said.err.count(f"warning: {words[0]}: ") == 1 and said.err.count("\n") == 1, (words, said)
@@ -262,7 +262,7 @@ def what_changes_nothing_is_said_once(w: World):
         assert w.run("run", "-q", *words, "--", "true").err == ""
     for words in useful:
         assert w.ok("run", *words, "--", "true").err == "", words
-    told = w.ok("explain", "--json").json["vain"]
+    told = w.ok("explain", "--json").json["without_effect"]
     assert [note["line"] for note in told] == [7, 8], told
     # A deny loses nothing by being said twice, and an entry that is for nothing refuses nothing.
     assert w.access("~/.ssh/id", "--deny", str(w.home / ".ssh")) == "deny"

@@ -94,21 +94,21 @@ static void check_user(struct str text)
 	}
 }
 
-/* A project or a ceiling can't widen the filesystem: it never changes the lowest layer. */
-static void check_narrowing(struct str text, bool is_ceiling)
+/* A project or the requirements can't widen the filesystem: it never changes the lowest layer. */
+static void check_narrowing(struct str text, bool is_required)
 {
 	static const struct selection workspace = { .profile = ":workspace" };
 	scoped_arena a = ARENA_INIT(LIMIT_BYTES);
 	struct project project = { .dir = STR_INIT("/p"),
 				   .source = { .file = "fuzz", .text = text, .is_present = true } };
 	struct config_inputs in = {
-		.requirements = { .file = "fuzz", .text = text, .is_present = is_ceiling }
+		.requirements = { .file = "fuzz", .text = text, .is_present = is_required }
 	};
 	struct err e = ERR_INIT;
 	const struct config *c = config_load(&a, &in, &e);
 	const struct profile_doc *doc = c ? config_select(&a, c, &workspace, &e) : NULL;
 	const struct policy *p =
-		doc ? policy_compile(&a, c, doc, &project, is_ceiling ? 0 : 1, NULL, &e) : NULL;
+		doc ? policy_compile(&a, c, doc, &project, is_required ? 0 : 1, NULL, &e) : NULL;
 
 	if (!p)
 		check_error(&e);

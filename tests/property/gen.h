@@ -39,7 +39,7 @@ void gen_domains(struct gen *g, unsigned max_rules) NONNULL;
 /* `[permissions.dev…]` with everything, and default_permissions. */
 void gen_profile(struct gen *g) NONNULL;
 
-/* A project file, or the ceiling: the tables of P2. */
+/* A project file, or the requirements: the tables of P2. */
 void gen_narrowing(struct gen *g) NONNULL;
 
 enum { GEN_LINE_BYTES = 256 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Adding a deny never grants: with one more deny of a path or a host, in the
- * profile, the project or the ceiling, no answer rises.
+ * profile, the project or the requirements, no answer rises.
  */
 #include "../unit/test.h"
 #include "gen.h"

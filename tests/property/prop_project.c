@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An untrusted project never widens (P2), nor does a ceiling (P1), whatever they
+ * An untrusted project never widens (P2), nor do the requirements (P1), whatever they
  * lower and name; and nobody can be talked out of P25:
  * Cordon's own files stay at most readable under random profiles, grants,
  * project files, trusted ones too.
@@ -71,7 +71,7 @@ static bool check_widening(size_t n, struct world *without, struct world *with)
 }
 
 /* Compares policies without a layer that narrows and with one. */
-static void compare_narrowed(bool is_ceiling)
+static void compare_narrowed(bool is_required)
 {
 	struct gen g = { .state = test_seed() };
 	size_t cases = test_cases(3000), tried = 0;
@@ -90,7 +90,7 @@ static void compare_narrowed(bool is_ceiling)
 		without.user = with.user = buf_str(&t.profile).p;
 		without.grants = with.grants = gen_chance(&g, 2) ? &grants : NULL;
 		without.has_decider = with.has_decider = gen_chance(&g, 2);
-		if (is_ceiling)
+		if (is_required)
 			with.requirements = buf_str(&t.project).p;
 		else
 			with.project = buf_str(&t.project).p;
@@ -110,7 +110,7 @@ TEST(an_untrusted_project_never_widens)
 	compare_narrowed(false);
 }
 
-TEST(a_ceiling_never_widens)
+TEST(requirements_never_widen)
 {
 	compare_narrowed(true);
 }

@@ -15,7 +15,7 @@ static bool is_cut(rlim_t descriptors)
 	scoped_arena a = ARENA_INIT(1 << 20);
 	const struct str root = str_of(scratch_top);
 	const struct plan plan = { .rules.count = 0 };
-	struct cleaning cleaning = { .was_cut = false };
+	struct cleaning cleaning = { .is_incomplete = false };
 	struct err e = ERR_INIT;
 	struct rlimit before, limit;
 
@@ -24,7 +24,7 @@ static bool is_cut(rlim_t descriptors)
 	CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
 	CHECK_INT(backend_clean(&a, &plan, &root, 1, &cleaning, &e), 0);
 	CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
-	return cleaning.was_cut;
+	return cleaning.is_incomplete;
 }
 
 TEST(a_directory_that_can_t_be_opened_makes_the_search_partial)

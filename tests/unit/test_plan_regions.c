@@ -121,7 +121,7 @@ static enum access region_access(const struct plan *p, struct str path)
 static void check_policy(uint64_t *state)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
-	struct layer layers[2] = { { .kind = LAYER_PROFILE }, { .kind = LAYER_CEILING } };
+	struct layer layers[2] = { { .kind = LAYER_PROFILE }, { .kind = LAYER_REQUIREMENTS } };
 	struct profile profile = { .is_unsandboxed = false };
 	struct policy policy = { .profile = &profile,
 				 .layers = { .items = layers, .count = COUNT_OF(layers) } };

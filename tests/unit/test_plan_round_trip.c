@@ -134,7 +134,7 @@ TEST(policies_that_no_mode_can_express_do_not_round_trip)
 	}
 }
 
-TEST(projects_and_ceilings_that_narrow_do_not_round_trip)
+TEST(projects_and_requirements_that_narrow_do_not_round_trip)
 {
 	struct result r;
 	scoped_world w;

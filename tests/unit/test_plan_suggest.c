@@ -265,7 +265,7 @@ TEST(entry_that_was_left_out_is_named)
 	CHECK_STR(f.edits[0].file.p, "project.toml");
 }
 
-TEST(own_files_and_ceilings_are_out_of_reach)
+TEST(own_files_and_requirements_are_out_of_reach)
 {
 	static const struct own_file own = { STR_INIT("/srv/audit"), ACCESS_READ, "the audit log" };
 	scoped_world w;

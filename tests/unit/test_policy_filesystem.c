@@ -244,7 +244,7 @@ TEST(a_glob_that_means_what_it_says_is_not_warned_of)
 	}
 }
 
-TEST(a_slip_of_a_project_or_the_ceiling_is_warned_of)
+TEST(a_slip_of_a_project_or_the_requirements_is_warned_of)
 {
 	struct texts t = { .user = "[permissions.dev]\n",
 			   .profile = "dev",

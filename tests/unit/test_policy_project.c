@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Project files (P2), the ceiling (P1), and what neither can make of a policy. */
+/* Project files (P2), the requirements (P1), and what neither can make of a policy. */
 #include "../support/policy_text.h"
 #include "base/sha256.h"
 #include "test.h"
@@ -15,7 +15,7 @@ static const char *trusting(const char *project, const char *rest)
 	return text;
 }
 
-TEST(without_projects_and_ceiling_there_is_one_layer)
+TEST(without_projects_and_requirements_there_is_one_layer)
 {
 	scoped_outcome o = compile_texts(&(struct texts){ .profile = ":workspace" });
 
@@ -102,7 +102,7 @@ TEST(what_a_project_asks_for_and_does_not_get_is_reported)
 	scoped_outcome o = compile_texts(&t);
 
 	REQUIRE(o.policy);
-	CHECK(has_warning(&o, "'network.enabled = true' is cut"));
+	CHECK(has_warning(&o, "'network.enabled = true' is ignored"));
 	CHECK(has_warning(&o, "the allow of 'a.b' changes nothing"));
 	CHECK(has_warning(&o, "the allow of '/s' changes nothing"));
 	CHECK(has_warning(&o, "'limits.timeout' stays as the profile has it"));
@@ -122,10 +122,10 @@ TEST(network_keys_that_a_project_does_not_get_are_reported)
 		(t.user = "[permissions.dev]\nnetwork.allow_upstream_proxy = false", &t));
 
 	REQUIRE(managed.policy && off.policy);
-	CHECK(has_warning(&managed, "'network.allow_local_binding = true' is cut"));
-	CHECK(has_warning(&managed, "'network.allow_upstream_proxy = true' is cut"));
-	CHECK(has_warning(&off, "'network.allow_local_binding = true' is cut"));
-	CHECK(has_warning(&off, "'network.allow_upstream_proxy = true' is cut"));
+	CHECK(has_warning(&managed, "'network.allow_local_binding = true' is ignored"));
+	CHECK(has_warning(&managed, "'network.allow_upstream_proxy = true' is ignored"));
+	CHECK(has_warning(&off, "'network.allow_local_binding = true' is ignored"));
+	CHECK(has_warning(&off, "'network.allow_upstream_proxy = true' is ignored"));
 }
 
 TEST(a_project_that_asks_for_what_it_has_is_not_reported)
@@ -218,9 +218,9 @@ TEST(an_unknown_token_that_narrows_is_an_error)
 	CHECK(has_warning(&o, "unknown token ':new', which has no effect"));
 }
 
-/* ---- The ceiling -------------------------------------------------------- */
+/* ---- The requirements --------------------------------------------------- */
 
-TEST(the_ceiling_is_the_last_layer)
+TEST(the_requirements_are_the_last_layer)
 {
 	const struct texts t = { .requirements = "protect = ['.hg']\n[filesystem]\n"
 						 "':secrets' = 'deny'\n[limits]\nmemory = '1G'",
@@ -230,7 +230,7 @@ TEST(the_ceiling_is_the_last_layer)
 
 	REQUIRE(o.policy);
 	REQUIRE(o.policy->layers.count == 3);
-	CHECK_INT(o.policy->layers.items[2].kind, LAYER_CEILING);
+	CHECK_INT(o.policy->layers.items[2].kind, LAYER_REQUIREMENTS);
 	CHECK_STR(o.policy->layers.items[2].name.p, "requirements");
 	CHECK_INT(o.policy->layers.items[2].fs.count, 1);
 	CHECK_INT(o.policy->profile->limits.value[LIMIT_MEMORY], 1 << 30);
@@ -238,7 +238,7 @@ TEST(the_ceiling_is_the_last_layer)
 	CHECK_INT(o.policy->settings.allow, 0);
 }
 
-TEST(the_ceiling_says_what_else_is_allowed)
+TEST(the_requirements_say_what_else_is_allowed)
 {
 	const struct texts t = { .requirements = "allow = ['none', 'always']",
 				 .profile = ":danger-full-access" };
@@ -248,7 +248,7 @@ TEST(the_ceiling_says_what_else_is_allowed)
 	CHECK_INT(o.policy->settings.allow, ALLOW_NONE | ALLOW_ALWAYS);
 }
 
-TEST(the_ceiling_forbids_what_it_does_not_allow)
+TEST(the_requirements_forbid_what_they_do_not_allow)
 {
 	CHECK(is_refused_texts(
 		&(struct texts){ .requirements = "filesystem = {}",

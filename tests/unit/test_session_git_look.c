@@ -157,7 +157,7 @@ static void look(const struct plan *plan, struct timespec since)
 	struct err e = ERR_INIT;
 
 	arena_done(&found_arena);
-	found = (struct git_findings){ .was_cut = false };
+	found = (struct git_findings){ .is_incomplete = false };
 	CHECK_INT(git_look(&found_arena, plan, since, &found, &e), 0);
 }
 
@@ -205,7 +205,7 @@ TEST(new_repositories_are_found_and_old_ones_are_not)
 	CHECK(has_found(GIT_FOUND_REPOSITORY, "/by_link/.git"));
 	CHECK(has_found(GIT_FOUND_BARE, "/bare"));
 	CHECK_INT(found.items.count, 4);
-	CHECK(!found.was_cut);
+	CHECK(!found.is_incomplete);
 }
 
 TEST(what_is_planted_in_a_known_repository_is_found)
@@ -250,10 +250,10 @@ TEST(what_is_planted_in_a_known_repository_is_found)
 	look(&plan, since);
 	CHECK(has_found(GIT_FOUND_GITLINK, "/known/.git/index"));
 	CHECK_INT(found.items.count, 1);
-	CHECK(!found.was_cut);
+	CHECK(!found.is_incomplete);
 	REQUIRE(shell("rm known/.git/sharedindex.*") == 0);
 	look(&plan, since);
-	CHECK(found.was_cut);
+	CHECK(found.is_incomplete);
 	arena_done(&found_arena);
 }
 
@@ -367,7 +367,7 @@ TEST(what_the_run_closed_is_said_and_the_rest_is_looked_at)
 		SKIP("nothing is closed to root");
 	REQUIRE(shell("mkdir -p shut/a/.git open/b/c/.git && chmod 0 shut") == 0);
 	look(&plan, since);
-	CHECK(found.was_cut);
+	CHECK(found.is_incomplete);
 	CHECK(has_found(GIT_FOUND_REPOSITORY, "/open/b/c/.git"));
 	REQUIRE(shell("chmod 700 shut; rm -rf shut open") == 0);
 	arena_done(&found_arena);

@@ -23,8 +23,8 @@ struct walk {
 	dev_t device;
 	size_t names;
 	size_t depth;
-	bool was_cut;	 /* the bounds are reached: the look ends */
-	bool is_partial; /* a directory could not be opened; the others are looked into */
+	bool reached_limit; /* the bounds are reached: the look ends */
+	bool is_partial;    /* a directory could not be opened; the others are looked into */
 };
 
 static int add_found(struct walk *w, struct str path, struct err *e)
@@ -56,7 +56,7 @@ static int look_at(struct walk *w, int dir, const struct dirent *entry, struct e
 	    entry->d_type != DT_UNKNOWN)
 		return 0;
 	if (w->names++ >= CLEAN_MAX_NAMES) {
-		w->was_cut = true;
+		w->reached_limit = true;
 		return 0;
 	}
 	if (fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
@@ -90,12 +90,12 @@ static int look_into(struct walk *w, int parent, const char *name, struct err *e
 	}
 	dir = w->depth < CLEAN_MAX_DEPTH ? fdopendir(fd) : NULL;
 	if (!dir) {
-		w->was_cut = true;
+		w->reached_limit = true;
 		close(fd);
 		return 0;
 	}
 	w->depth++;
-	while (status == 0 && !w->was_cut && (entry = readdir(dir)) != NULL)
+	while (status == 0 && !w->reached_limit && (entry = readdir(dir)) != NULL)
 		status = look_at(w, fd, entry, e);
 	w->depth--;
 	(void)closedir(dir);
@@ -172,6 +172,6 @@ int backend_clean(struct arena *a, const struct plan *plan, const struct str *ro
 		return err_result(e);
 	held = (struct placeholders){ .items = w.found.items, .count = w.found.count };
 	placeholders_reclaim(&held);
-	out->was_cut = w.was_cut || w.is_partial;
+	out->is_incomplete = w.reached_limit || w.is_partial;
 	return sort_out(&w, out, e);
 }
