@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A run in order:
+ * The steps of a run:
  *
- *	choose_next		which backend, which environment
- *	streams, terminal	what the command gets as 0, 1, 2
- *	placeholders, warden	what must not be created is held, and is let go however this ends
- *	proxy			started, when the network is managed
- *	launch			the command runs; or this host does not let the backend, and the next is chosen
- *	engine, watch		its calls are answered, its files looked after
- *	loop			until PID 1 says that it has ended, and the kernel that all has
- *	warden			the placeholders go
+ *	choose_next()		chooses the backend and makes the environment
+ *	streams, terminal	finds what the command gets as 0, 1, 2
+ *	network_prepare()	starts the proxy if the network is managed
+ *	supervisor_launch()	makes the sandbox; if this host does not allow it, the next backend is tried
+ *	supervisor_attach()	from here on the loop supervises the sandbox
+ *	supervisor_start()	the command is executed
+ *	loop			until the command has ended and every process of the sandbox is dead
+ *	drain()			passes on the rest of the output and of the network's records
  *
- * What was begun is undone in finish(), from wherever it has got to.
+ * finish() undoes whatever was begun, from any of these steps.
  */
 #include "session/run.h"
 
@@ -21,13 +21,13 @@
 #include "os/signals.h"
 
 enum {
-	PATIENCE_MS = 2000, /* between the request to end and the kill */
-	OVERDUE_MS = 1000,  /* behind that, PID 1 does not wait for the kill any more */
+	PATIENCE_MS = 2000, /* between SIGTERM and the kill */
+	OVERDUE_MS = 1000,  /* after that, PID 1 ends the sandbox itself */
 };
 
 /*
- * Whether the event led on. SECURITY: after one that can't come in this state nobody knows what still
- * runs: all is killed, and the next step fails.
+ * Whether the event changed the state. SECURITY: after an event that is impossible in this state it
+ * is unknown what still runs: everything is killed, and the next step fails.
  */
 static bool move(struct session *s, enum run_event event)
 {
@@ -62,9 +62,9 @@ static int set_clock(struct session *s, uint64_t ms, struct err *e)
 static void ask_to_end(struct session *s)
 {
 	s->outcome.timed_out = true;
-	session_trace(&s->in, "the time limit is reached: the command is asked to end");
+	session_trace(&s->in, "the time limit is reached: the command gets SIGTERM");
 	(void)supervisor_signal(s->supervisor, TO_GROUP, os_signals.terminate);
-	/* One that is stopped could not hear it. */
+	/* A stopped process handles SIGTERM only when it continues. */
 	(void)supervisor_signal(s->supervisor, TO_GROUP, os_signals.resume);
 }
 
@@ -99,8 +99,8 @@ static bool is_time_over(const struct session *s)
 }
 
 /*
- * SECURITY: this process may be stopped, by what is typed or, with its terminal's help, by the
- * command. Who is not on that terminal keeps the time as well.
+ * SECURITY: this process may be stopped, by Ctrl-Z or, through the terminal, by the command. So the
+ * supervisor, which the terminal can't stop, enforces the time limit as well.
  */
 static int start_clock(struct session *s, struct err *e)
 {
@@ -123,9 +123,8 @@ static bool is_over(const struct session *s)
 }
 
 /*
- * Whether this process stops with its command, as a shell with job control expects
- * it. A command must not get rid of its time limit so: with one, only where the
- * terminal is ours to give.
+ * Whether this process stops with its command, as a shell with job control expects. A command must
+ * not escape its time limit this way: with a limit, only if the terminal is ours to give.
  */
 static bool stops_too(const struct session *s)
 {
@@ -158,10 +157,9 @@ static bool will_go_on(const struct session *s)
 }
 
 /*
- * In the next step. What was sent to this process while all were stopped, as `kill %1`
- * does, is still to be read and passed on by the caller: it has to be there when the
- * command goes on. One that sits in pause() and is woken first may be on its way back
- * into it when the signal comes, and sleep on.
+ * Continues the command in the next step. The caller may still have to pass on a signal that was
+ * sent while all were stopped, as by `kill %1`. It has to arrive before the command continues: a
+ * command in pause() that is continued first may be back in pause() when the signal comes.
  */
 static void go_on_later(struct session *s)
 {
@@ -181,7 +179,7 @@ static void command_stopped(void *user, int number, bool is_typed)
 
 	session_trace(&s->in, "the command was stopped by signal %d", number);
 	if (stops_too(s)) {
-		/* SECURITY: who would look after the others that it has started? All stop. */
+		/* SECURITY: a stopped Cordon supervises nothing, so every process of the sandbox stops. */
 		(void)supervisor_signal(s->supervisor, TO_ALL, os_signals.stop);
 		terminal_stop(&s->terminal, (pid_t)supervisor_group(s->supervisor), number,
 			      is_typed);
@@ -218,7 +216,7 @@ static void command_ended(void *user, const struct command_end *end)
 	s->outcome.max_rss_kib = end->max_rss_kib;
 	if (!s->outcome.exec_error)
 		outcome_set_end(&s->outcome, end->status, end->signal);
-	/* What is left is killed: the proxy gets done while it dies. */
+	/* The rest of the sandbox is being killed; the proxy finishes meanwhile. */
 	network_finish(s);
 }
 
@@ -231,7 +229,8 @@ static void sandbox_is_gone(void *user)
 		s->was_killed |= s->outcome.timed_out;
 		outcome_set_end(&s->outcome, 0, os_signals.kill);
 		if (!s->was_killed)
-			session_warn(&s->in, "the sandbox was killed from outside of Cordon");
+			session_warn(&s->in,
+				     "the sandbox was killed by another process than Cordon");
 	}
 	if (move(s, RUN_ALL_DEAD))
 		s->outcome.duration_ms = loop_now() - s->started_ms;
@@ -338,7 +337,7 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 
 /* ---- Ending ---------------------------------------------------------------------------------- */
 
-/* Everything in the sandbox is dead, or ends; or never lived. */
+/* Every process of the sandbox is dead or dying, or none was started. */
 static void stop_looking_after(struct session *s)
 {
 	if (!move(s, RUN_LET_GO))
@@ -353,7 +352,7 @@ static void stop_looking_after(struct session *s)
 			      s->outcome.signal != 0 || s->was_killed);
 }
 
-/* Last of all: by now they are as good as gone. */
+/* Last: by now the processes have ended, so this hardly waits. */
 static void reap(struct session *s)
 {
 	if (s->supervisor)
@@ -369,7 +368,7 @@ static void wait_for_death(struct session *s)
 		supervisor_wait(s->supervisor);
 }
 
-/* However far it got. */
+/* Works from every state. */
 static void finish(struct session *s)
 {
 	wait_for_death(s);
@@ -414,10 +413,10 @@ static bool is_drained(struct session *s)
 	return is_done || s->outcome.was_cancelled || s->state == RUN_GIVES_UP;
 }
 
-/* The command has ended; what it wrote and sent may still have to be passed on. */
+/* The command has ended, but some of its output and network records may not be passed on yet. */
 static int drain(struct session *s, int timeout_ms, struct err *e)
 {
-	/* Who sets a limit to the time does not wait for a reader that has stopped reading. */
+	/* With a time limit, do not wait forever for a reader that has stopped reading. */
 	if (s->state == RUN_DEAD && s->outcome.timed_out && set_clock(s, PATIENCE_MS, e) < 0)
 		return err_result(e);
 	stop_looking_after(s);
@@ -425,7 +424,7 @@ static int drain(struct session *s, int timeout_ms, struct err *e)
 		reap(s);
 		if (loop_step(&s->loop, timeout_ms, e) < 0)
 			return err_result(e);
-		/* Who polls would not be told again. */
+		/* A caller that polls would not be woken again. */
 		if (!is_drained(s))
 			return 0;
 	}
@@ -482,12 +481,12 @@ int session_signal(struct session *s, int number, struct err *e)
 		return FAIL(e, ERR_ARGUMENT, "there is no signal %d", number);
 	if (!run_has_command(s->state))
 		return FAIL_CAUSE(e, CAUSE_RUN_ENDED, "the command has ended");
-	/* It is about to be told anyway; told twice, it would forget a Ctrl-Z in between. */
+	/* It gets SIGCONT in the next step anyway; a second one would cancel a Ctrl-Z in between. */
 	if (will_go_on(s) && abs(number) == os_signals.resume) {
 		s->stops_again = 0;
 		return 0;
 	}
-	/* Ctrl-Z right after `fg`: what is still stopped would forget it when it goes on. */
+	/* Ctrl-Z right after `fg`: the SIGCONT to come would cancel it, so it is sent after that. */
 	if (will_go_on(s) && is_stop(abs(number))) {
 		if (abs(s->stops_again) != os_signals.stop)
 			s->stops_again = number;
