@@ -901,7 +901,7 @@ def a_network_that_can_not_be_managed_is_refused(w: World):
 
     alone = (*rules, "--backend", "landlock")
     said = refused(w, *alone, "true").err
-    assert "net_managed: there is no network of its own to manage" in said, said
+    assert "net_managed: a managed network needs a network namespace" in said, said
     lost = re.findall(r"--accept-missing \w+", said)
     said = run(w, *alone, *(word for loss in lost for word in loss.split()), "true").err
     assert "no mode has a managed network" in said, said

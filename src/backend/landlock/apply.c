@@ -62,26 +62,26 @@ static const char *why_not(enum guarantee g)
 		return absence->why;
 	switch (g) {
 	case G_FS_READ:
-		return "what may be read is a list of all there is; it can't hide that a file "
-		       "exists";
+		return "Landlock can forbid reading a file, but can't hide that it exists";
 	case G_FS_CARVE:
 	case G_FS_REOPEN:
-		return "Landlock knows nothing narrower inside what is wider";
+		return "Landlock can't restrict a path inside a directory that it allows";
 	case G_PROTECT_MISSING:
-		return "there is nothing that could stand at a path that is missing";
+		return "Landlock has no rules for paths that do not exist";
 	case G_DENY_FUTURE:
-		return "Landlock knows paths, not names";
+		return "Landlock has rules for existing files, not for names of future ones";
 	case G_NET_MANAGED:
-		return "there is no network of its own to manage";
+		return "a managed network needs a network namespace, which this backend lacks";
 	case G_IPC:
 		return "this kernel's Landlock has no scopes (ABI 6, Linux 6.12), without which "
-		       "abstract sockets of the host are in reach";
+		       "the command could connect to abstract sockets of the host";
 	case G_PROC:
-		return "without a pid namespace the host's processes are seen";
+		return "without a pid namespace the command sees the host's processes";
 	case G_LIMITS:
-		return "without a user namespace all processes of this user would be counted";
+		return "without a user namespace the limit would count all of this user's "
+		       "processes";
 	case G_TREE_DEATH:
-		return "without a pid namespace, processes outlive a monitor that is killed";
+		return "without a pid namespace, processes survive if Cordon is killed";
 	case G_FS_WRITE:
 	case G_NET_OFF:
 	case G_KERNEL:
