@@ -2,7 +2,7 @@
 /*
  * libcordon: what a policy allows, and why.
  *
- * A program loads a policy once and asks it as often as it likes:
+ * A program loads a policy once and queries it as often as it likes:
  *
  *	struct cordon_load_options options = { .size = sizeof(options) };
  *	cordon_policy *policy;
@@ -19,17 +19,17 @@
  * Conventions
  *
  *   Return values. 0, or a negative CORDON_E_*. On failure no result is written,
- *   and *error, when `error` is not NULL, is an object that says what, why and
- *   what to do; the caller frees it with cordon_error_free(). On success *error
- *   is left alone.
+ *   and *error, if `error` is not NULL, is an object that says what failed, why
+ *   and what to do; the caller frees it with cordon_error_free(). On success
+ *   *error is not changed.
  *
- *   Strings. Texts are UTF-8. Paths are bytes. What goes in is borrowed for the
- *   call; what comes out belongs to the object it came from and lives as long.
- *   A `length` counts bytes; nothing needs a NUL behind it where one is given.
+ *   Strings. Texts are UTF-8. Paths are bytes. Arguments are borrowed for the
+ *   call; returned strings belong to the object they came from and live as long.
+ *   A `length` counts bytes; a string with a length needs no terminating NUL.
  *
  *   Threads. There is no global state. A policy never changes once it is loaded:
- *   any number of threads may ask it at the same time. Every other object is for
- *   one thread at a time.
+ *   any number of threads may query it at the same time. Every other object is
+ *   for one thread at a time.
  *
  *   The process. No function prints, exits, changes the working directory or the
  *   environment, or installs signal handlers. Reading the environment of the
@@ -37,8 +37,8 @@
  *
  *   Option structs. The first member is the size, set by the caller with sizeof.
  *   Later versions append members, all 8 bytes wide. A library newer than its
- *   caller takes the missing ones as 0; a library older than its caller refuses
- *   (CORDON_E_ARGUMENT) when a member that it does not know is not 0.
+ *   caller treats the missing ones as 0; a library older than its caller fails
+ *   (CORDON_E_ARGUMENT) if a member that it does not know is not 0.
  */
 #ifndef CORDON_H
 #define CORDON_H
@@ -58,7 +58,7 @@
 extern "C" {
 #endif
 
-/* Grows when functions or members are added; the soname changes when any goes. */
+/* Grows when functions or members are added; the soname changes when one is removed. */
 #define CORDON_ABI_VERSION 1
 
 /* The CORDON_ABI_VERSION of the library in use. */
@@ -74,24 +74,24 @@ enum {
 	CORDON_E_NOMEM = 1,	/* out of memory */
 	CORDON_E_SYNTAX = 2,	/* malformed TOML, path, host, … */
 	CORDON_E_POLICY = 3,	/* well formed, but not a valid policy */
-	CORDON_E_LIMIT = 4,	/* larger or deeper than anything sensible */
+	CORDON_E_LIMIT = 4,	/* too large or too deeply nested */
 	CORDON_E_SYS = 5,	/* the operating system refused */
 	CORDON_E_WEAKER = 6,	/* this host can't enforce what the policy asks */
 	CORDON_E_INTERNAL = 7,	/* a bug in libcordon */
 	CORDON_E_ARGUMENT = 8,	/* a bug in, or a mistake of, the caller */
 	CORDON_E_NOTFOUND = 9,	/* no such file, profile, … */
-	CORDON_E_CANCELLED = 10 /* the caller did not want to wait any longer */
+	CORDON_E_CANCELLED = 10 /* on_progress cancelled the call */
 };
 
 typedef struct cordon_error cordon_error;
 
 /*
- * An error of the caller's own, to be shown like the library's; it has no place
- * in a file. `text` is copied; control characters in it are escaped. Never NULL.
+ * Makes an error of the caller's own, to be shown like the library's; it names no file. `text` is
+ * copied, with control characters escaped. Never NULL.
  */
 CORDON_API cordon_error *cordon_error_new(uint32_t code, const char *text);
 
-/* The same for one of the causes in docs/causes.md, which also says the code; "internal" for others. */
+/* The same with a cause of docs/causes.md, which determines the code; "internal" for unknown ones. */
 CORDON_API cordon_error *cordon_error_new_cause(const char *cause, const char *text);
 
 CORDON_API void cordon_error_free(cordon_error *error); /* NULL is fine */
@@ -106,7 +106,7 @@ CORDON_API uint32_t cordon_error_code(const cordon_error *error);
 CORDON_API const char *cordon_error_cause(const cordon_error *error);
 
 /*
- * For people. Begins with "FILE:LINE:COLUMN: " when a place in a file is at fault. The first line
+ * For people. Begins with "FILE:LINE:COLUMN: " if a place in a file is wrong. The first line
  * says what failed; indented lines below it may say what is missing and what to do.
  */
 CORDON_API const char *cordon_error_text(const cordon_error *error);
@@ -121,24 +121,24 @@ CORDON_API const char *cordon_error_json(cordon_error *error);
 
 /*
  * Called for each warning while a policy is loaded, on the loading thread.
- * `text` is one line, gone when the call returns. It must not call libcordon
- * for the policy being loaded.
+ * `text` is one line, valid until the callback returns. The callback must not
+ * call libcordon for the policy being loaded.
  */
 typedef void cordon_warning_fn(void *user, const char *text);
 
 /*
- * Called now and then, never more than some twenty times a second, while directories
- * are searched for names that a glob denies: in a large tree that takes seconds. On
- * the thread that waits; `directory` is the one whose turn it is, fit to be shown,
- * gone when the call returns. Anything but 0 ends the work with CORDON_E_CANCELLED:
- * nothing was run, and nothing is left. It must not call libcordon for the same object.
+ * Called from time to time, at most about twenty times a second, while directories are searched for
+ * names that a glob denies; in a large tree that takes seconds. It is called on the thread that
+ * waits. `directory` is the one being searched, escaped for display, valid until the callback
+ * returns. A return value other than 0 ends the call with CORDON_E_CANCELLED: nothing was run, and
+ * nothing is left behind. The callback must not call libcordon for the same object.
  */
 typedef int cordon_progress_fn(void *user, const char *directory);
 
 enum {
 	/*
-	 * For its rules about hosts: a workspace that is a home, and would be writable, is not
-	 * refused. A run takes no notice of it.
+	 * The policy is loaded for its rules about hosts only: a home directory is not refused as
+	 * a writable workspace. Runs ignore this flag.
 	 */
 	CORDON_LOAD_HOSTS_ONLY = 1
 };
@@ -147,16 +147,16 @@ enum {
 struct cordon_load_options {
 	uint64_t size; /* sizeof(struct cordon_load_options) */
 
-	/* The working directory, whose policy is asked for. NULL: that of the process. */
+	/* The working directory. NULL: that of the process. */
 	const char *directory;
 
 	/*
-	 * Read in place of the user's configuration; must exist. NULL: the default
-	 * place, $XDG_CONFIG_HOME/cordon/config.toml, which need not.
+	 * Read instead of the user's configuration; must exist. NULL: the default,
+	 * $XDG_CONFIG_HOME/cordon/config.toml, which need not exist.
 	 */
 	const char *config_file;
 
-	/* Where config.toml and requirements.toml of the system are. NULL: /etc/cordon. */
+	/* The directory of the system's config.toml and requirements.toml. NULL: /etc/cordon. */
 	const char *system_directory;
 
 	/* The profile in force, or the mode; not both. NULL: what the configuration says. */
@@ -168,16 +168,16 @@ struct cordon_load_options {
 	uint64_t override_count;
 
 	/*
-	 * "NAME=value" strings, NULL behind the last: where HOME, TMPDIR,
+	 * "NAME=value" strings, terminated by NULL: where HOME, TMPDIR,
 	 * XDG_CONFIG_HOME, XDG_STATE_HOME, CORDON_PROFILE, CORDON_MODE and
 	 * CORDON_WORKSPACE are looked up. NULL: the environment of the process.
 	 */
 	const char *const *environment;
 
 	cordon_warning_fn *on_warning; /* may be NULL */
-	void *user;		       /* handed to on_warning and on_progress */
+	void *user;		       /* passed to on_warning and on_progress */
 
-	/* Paths, taken literally, that the profile in force gets as entries besides its own. */
+	/* Paths, not globs, that are added to the entries of the profile in force. */
 	const char *const *add_read;
 	uint64_t add_read_count;
 	const char *const *add_write;
@@ -186,15 +186,16 @@ struct cordon_load_options {
 	uint64_t deny_count;
 
 	/*
-	 * "off", "full": in place of what the profile says. "managed": by the profile's rules
-	 * for hosts, whatever its network is otherwise. NULL: what the profile says.
+	 * Overrides the profile's network. "off" and "full" replace everything that the profile
+	 * says about it; "managed" uses the profile's rules for hosts, even if its own network is
+	 * off or full. NULL: what the profile says.
 	 */
 	const char *network;
 
 	/*
-	 * Hosts that the profile in force allows and denies besides its own: "example.com",
+	 * Rules for hosts that are added to those of the profile in force: "example.com",
 	 * "*.example.com:443", "10.0.0.0/8", … They make the network managed; with "off" and
-	 * "full" that is CORDON_E_ARGUMENT. A deny alone leaves a network off that is.
+	 * "full" that is CORDON_E_ARGUMENT. A deny alone does not turn on a network that is off.
 	 */
 	const char *const *allow_hosts;
 	uint64_t allow_host_count;
@@ -207,20 +208,20 @@ struct cordon_load_options {
 
 	/*
 	 * The workspace, whatever the working directory is. NULL: $CORDON_WORKSPACE, an
-	 * absolute path; without that what the profile says, else the working directory.
+	 * absolute path, or else what the profile says, or else the working directory.
 	 */
 	const char *workspace;
 
 	/*
-	 * Names that are protected in every writable root (".vscode", ".mcp.json", ...) and are
-	 * not to be for this policy. CORDON_E_POLICY for ".git", ".cordon" and what is none.
+	 * Protected names (".vscode", ".mcp.json", …) that this policy allows to be changed.
+	 * CORDON_E_POLICY for ".git", ".cordon" and names that are not protected.
 	 */
 	const char *const *unprotect;
 	uint64_t unprotect_count;
 
 	/*
-	 * Unix sockets of the host that may be connected to besides the profile's own: paths. They
-	 * make a network managed that is off; with "off" that is CORDON_E_ARGUMENT.
+	 * Paths of unix sockets of the host that the command may connect to, besides those of the
+	 * profile. They make a network that is off managed; with "off" that is CORDON_E_ARGUMENT.
 	 */
 	const char *const *allow_sockets;
 	uint64_t allow_socket_count;
@@ -248,16 +249,16 @@ enum {
 
 enum {
 	/*
-	 * The path is absolute, without links, "." or ".." in it: nothing is looked
-	 * up, the answer takes no system call.
+	 * The path is absolute and contains no links, "." or "..": no file is looked
+	 * up, and the answer takes no system call.
 	 */
 	CORDON_PATH_CANONICAL = 1
 };
 
 /*
- * What may be done with `path`. A relative one is taken from the working
- * directory of the policy; links are followed as the kernel would, a missing
- * rest is taken as it is written. `flags`: CORDON_PATH_*.
+ * Which access the policy allows to `path`. A relative path begins at the working directory of the
+ * policy. Links are followed as the kernel would; the part that does not exist is taken as it is
+ * written. `flags`: CORDON_PATH_*.
  * CORDON_E_SYNTAX (a NUL), _LIMIT, _POLICY (a loop of links), _SYS, _ARGUMENT, _NOMEM.
  */
 CORDON_API int cordon_policy_access(const cordon_policy *policy, const char *path, size_t length,
@@ -265,14 +266,14 @@ CORDON_API int cordon_policy_access(const cordon_policy *policy, const char *pat
 
 enum {
 	CORDON_DECISION_DENY = 0,
-	CORDON_DECISION_ASK = 1, /* only where something was configured that can be asked */
+	CORDON_DECISION_ASK = 1, /* only if the configuration names something that can be asked */
 	CORDON_DECISION_ALLOW = 2
 };
 
 /*
  * Whether `host`, a name or an address, may be reached. Nothing is resolved.
- * `port` 0: not known. A deny of any port then counts, an allow only when it is
- * for every port, so that the answer holds whichever port it turns out to be.
+ * `port` 0: not known. Then a deny of any port counts, and an allow only if it is
+ * for every port, so that the answer holds for whichever port is used.
  * CORDON_E_SYNTAX, _LIMIT, _ARGUMENT, _NOMEM.
  */
 CORDON_API int cordon_policy_host(const cordon_policy *policy, const char *host, size_t length,
@@ -292,17 +293,17 @@ enum {
 
 /*
  * The report for people; control characters in paths and names are escaped.
- * Valid until the next call for the same report. NULL when memory is out.
+ * Valid until the next call for the same report. NULL if out of memory.
  */
 CORDON_API const char *cordon_report_text(cordon_report *report, uint32_t flags);
 
-/* One JSON value and a newline. Bytes that are not UTF-8 appear as U+DC80..U+DCFF. NULL likewise. */
+/* One JSON value and a newline. Bytes that are not UTF-8 appear as U+DC80..U+DCFF. NULL as above. */
 CORDON_API const char *cordon_report_json(cordon_report *report);
 
 /*
- * How many errors it holds; only those of cordon_check() and cordon_doctor() may hold any, and
- * those of cordon_why_path() and cordon_why_host() one, when the answer is no: denied, or less
- * than was asked for.
+ * How many errors the report contains. Only reports of cordon_check() and cordon_doctor() contain
+ * any; those of cordon_why_path() and cordon_why_host() contain one if the answer is no: access is
+ * denied, or is less than was asked for.
  */
 CORDON_API uint64_t cordon_report_error_count(const cordon_report *report);
 
@@ -332,8 +333,8 @@ CORDON_API int cordon_explain(const cordon_policy *policy, const char *platform,
 			      cordon_report **report, cordon_error **error);
 
 /*
- * All profiles, or with `name` one of them as the TOML that it amounts to;
- * on_warning then hears what there is to say about that one. Codes as
+ * All profiles, or with `name` that one as TOML with everything that it inherits;
+ * on_warning then gets the warnings about that profile. Codes as
  * cordon_policy_load().
  */
 CORDON_API int cordon_profiles(const struct cordon_load_options *options, const char *name,
@@ -341,16 +342,16 @@ CORDON_API int cordon_profiles(const struct cordon_load_options *options, const 
 
 /*
  * Checks the configuration and every profile in it. Here, and for no other call,
- * the config_file "-" is the standard input. What is wrong with it, files
- * that can't be read included, is in the report; warnings too, and on_warning is
- * not called. The call itself fails only when it can't tell where to look
+ * the config_file "-" is the standard input. The report lists errors, including
+ * files that can't be read, and warnings; on_warning is not called. The call
+ * itself fails only if it can't find out where to look
  * (CORDON_E_SYS, _LIMIT: the directory, $HOME, …), and for _ARGUMENT, _NOMEM.
  */
 CORDON_API int cordon_check(const struct cordon_load_options *options, cordon_report **report,
 			    cordon_error **error);
 
 /*
- * Whether `file` ("-": the standard input) is TOML 1.0; what is wrong is the error.
+ * Checks that `file` ("-": the standard input) is valid TOML 1.0; the error says what is wrong.
  * CORDON_E_SYNTAX, _LIMIT, _NOTFOUND, _POLICY (no regular file), _SYS, _ARGUMENT, _NOMEM.
  */
 CORDON_API int cordon_check_syntax(const char *file, cordon_report **report, cordon_error **error);
@@ -363,15 +364,15 @@ enum {
 };
 
 /*
- * Writes the starter configuration to `file`; NULL is the place of the user's
- * own. An existing file is CORDON_E_ARGUMENT and stays as it is; besides
+ * Writes the starter configuration to `file`; NULL: the user's configuration
+ * file. An existing file is CORDON_E_ARGUMENT and is not changed; also
  * CORDON_E_SYS, _LIMIT, _NOMEM.
  */
 CORDON_API int cordon_init(const struct cordon_load_options *options, const char *file,
 			   uint32_t flags, cordon_report **report, cordon_error **error);
 
 enum {
-	CORDON_DOCTOR_CLEAN = 1 /* remove what runs that died have left behind, and say what */
+	CORDON_DOCTOR_CLEAN = 1 /* remove what killed runs left behind, and list it */
 };
 
 typedef void cordon_step_fn(void *user, const char *text);
@@ -379,24 +380,24 @@ typedef void cordon_step_fn(void *user, const char *text);
 struct cordon_doctor_options {
 	uint64_t size; /* sizeof(struct cordon_doctor_options) */
 
-	/* Whose default profile is tried, and where to clean; NULL: all defaults. */
+	/* Which default profile to try, and where to clean; NULL: all defaults. */
 	const struct cordon_load_options *load;
 
 	uint64_t flags; /* CORDON_DOCTOR_* */
 
-	/* A program, by its absolute path, that calls cordon_inner_main(): it is run inside
-	 * the sandboxes, and once without one. NULL: the program `cordon`, which is this one
-	 * when it is called so, or $CORDON_PROGRAM, or the installed one. */
+	/* The absolute path of a program that calls cordon_inner_main(). It is run inside the
+	 * sandboxes, and once without one. NULL: the program `cordon`: this one if that is its
+	 * name, or $CORDON_PROGRAM, or the installed one. */
 	const char *program;
 
-	cordon_step_fn *on_step; /* told what is about to be tried; may be NULL */
-	void *user;		 /* handed to on_step */
+	cordon_step_fn *on_step; /* called before each attempt; may be NULL */
+	void *user;		 /* passed to on_step */
 };
 
 /*
- * What this host gives, for each backend and guarantee, found out by running a probe
- * in a sandbox of each; and what would fix what is missing. The report holds an error
- * when the default profile can't be enforced here. `options` may be NULL.
+ * Which guarantees each backend gives on this host, tested by running a probe in a sandbox of each,
+ * and how to fix what is missing. The report contains an error if the default profile can't be
+ * enforced here. `options` may be NULL.
  * CORDON_E_ARGUMENT, _LIMIT, _SYS, _NOMEM.
  */
 CORDON_API int cordon_doctor(const struct cordon_doctor_options *options, cordon_report **report,
@@ -405,8 +406,8 @@ CORDON_API int cordon_doctor(const struct cordon_doctor_options *options, cordon
 /* ---- The audit log ---------------------------------------------------------- */
 
 enum {
-	CORDON_AUDIT_DENIED = 1, /* only what policy refused */
-	CORDON_AUDIT_FOLLOW = 2	 /* a run that is not there may still come */
+	CORDON_AUDIT_DENIED = 1, /* only what the policy denied */
+	CORDON_AUDIT_FOLLOW = 2	 /* the log need not have entries of `run` yet */
 };
 
 struct cordon_audit_options {
@@ -415,8 +416,8 @@ struct cordon_audit_options {
 	/* Whose state directory the log is in; NULL: all defaults. */
 	const struct cordon_load_options *load;
 
-	const char *file; /* NULL: the log that runs write when they are not told otherwise */
-	const char *run; /* only of this: its name, or what is behind the last '-' of it; or "last" */
+	const char *file; /* NULL: the log of all runs */
+	const char *run; /* only this run: its id, or the part after the last '-' of it; or "last" */
 	const char *since; /* "2026-01-02" or "2026-01-02T03:04:05Z"; NULL: from the start */
 	uint64_t since_ms; /* the same in milliseconds since 1970; 0: see `since` */
 	uint64_t flags;	   /* CORDON_AUDIT_* */
@@ -430,7 +431,7 @@ CORDON_API int cordon_audit_open(const struct cordon_audit_options *options, cor
 				 cordon_error **error);
 CORDON_API void cordon_audit_free(cordon_audit *audit); /* NULL is fine */
 
-/* What stands above the lines of cordon_audit_next(). `flags`: CORDON_TEXT_COLOUR. */
+/* The heading for the lines of cordon_audit_next(). `flags`: CORDON_TEXT_COLOUR. */
 CORDON_API const char *cordon_audit_heading(cordon_audit *audit, uint32_t flags);
 
 enum {
@@ -438,23 +439,23 @@ enum {
 };
 
 /*
- * The next entry as a line with its newline, what began first comes first: 1, or 0 when there
- * is none now; asked again later, what was written since, as it was written. What was open and
- * has ended by the first call is one entry. `*line` is valid until the next call. Lines that are
- * no entries are passed over, and counted for cordon_audit_warning(). CORDON_E_NOTFOUND: there is
- * no entry of the run that was asked for.
+ * Returns 1 and the next entry, a line with its newline, or 0 if there is none now. Entries come in
+ * the order in which they began; later calls return what was written since, as it was written. A
+ * connection that had ended by the first call is one entry. `*line` is valid until the next call.
+ * Invalid lines are skipped, and counted for cordon_audit_warning(). CORDON_E_NOTFOUND: the log has
+ * no entry of the requested run.
  */
 CORDON_API int cordon_audit_next(cordon_audit *audit, uint32_t flags, const char **line,
 				 cordon_error **error);
 
 /*
- * All entries from here on, by host: who talked to whom, how much, what was refused.
+ * Sums up all remaining entries by host: which programs connected, how many bytes, what was denied.
  * CORDON_E_NOTFOUND as above.
  */
 CORDON_API int cordon_audit_summary(cordon_audit *audit, cordon_report **report,
 				    cordon_error **error);
 
-/* How many lines so far were none of the log's, and where the first is; NULL: none. */
+/* How many lines so far were invalid, and where the first is; NULL: none. */
 CORDON_API const char *cordon_audit_warning(cordon_audit *audit);
 
 /* ---- The proxy alone ---------------------------------------------------------- */
@@ -462,18 +463,18 @@ CORDON_API const char *cordon_audit_warning(cordon_audit *audit);
 struct cordon_proxy_options {
 	uint64_t size; /* sizeof(struct cordon_proxy_options) */
 
-	/* "ADDRESS:PORT", port 0: any. NULL: 127.0.0.1:0. Other addresses than those of
-	 * loopback only with a token. */
+	/* "ADDRESS:PORT"; port 0: any free one. NULL: 127.0.0.1:0. Addresses other than
+	 * loopback need a token. */
 	const char *listen;
 
-	const char *audit; /* a file that decisions are logged to; NULL: none */
+	const char *audit; /* decisions are logged to this file; NULL: they are not logged */
 
-	/* What every client has to show, as the password of its proxy authentication: 16 to
-	 * 127 printable characters. NULL: nothing. */
+	/* Every client has to send this as the password of its proxy authentication: 16 to
+	 * 127 printable characters. NULL: no password is needed. */
 	const char *token;
 
-	/* Where HTTPS_PROXY and the like are looked up, through which it then dials. NULL: the
-	 * environment of the process. */
+	/* Where HTTPS_PROXY and similar variables are looked up; the proxy connects through the
+	 * proxies that they name. NULL: the environment of the process. */
 	const char *const *environment;
 };
 
@@ -481,7 +482,8 @@ struct cordon_proxy_options {
 typedef struct cordon_proxy cordon_proxy;
 
 /*
- * Starts it, in a process of its own; it serves when this returns. `options` may be NULL.
+ * Starts the proxy in a process of its own; it accepts connections when this returns. `options` may
+ * be NULL.
  * CORDON_E_POLICY: the network of the policy is not managed; _ARGUMENT, _SYNTAX (`listen`),
  * _SYS, _LIMIT, _NOMEM.
  */
@@ -489,7 +491,7 @@ CORDON_API int cordon_proxy_start(const cordon_policy *policy,
 				  const struct cordon_proxy_options *options, cordon_proxy **proxy,
 				  cordon_error **error);
 
-/* "127.0.0.1:40123": HTTP and SOCKS5 are spoken at the same port. */
+/* "127.0.0.1:40123"; HTTP and SOCKS5 use the same port. */
 CORDON_API const char *cordon_proxy_address(const cordon_proxy *proxy);
 
 /* Readable when cordon_proxy_poll() has something to do. */
@@ -497,27 +499,27 @@ CORDON_API int cordon_proxy_descriptor(const cordon_proxy *proxy);
 
 /*
  * Writes the log; waits at most `timeout_ms` (-1: for ever, 0: not at all) for something to
- * do. Has to be called as long as the proxy is used: it waits for its log to be written.
- * CORDON_E_SYS: the log can't be written, or the proxy has ended; then it has to be stopped.
+ * do. The caller has to call this as long as the proxy is used, because the proxy waits until its
+ * log is written. CORDON_E_SYS: the log can't be written, or the proxy has ended; then stop it.
  */
 CORDON_API int cordon_proxy_poll(cordon_proxy *proxy, int timeout_ms, cordon_error **error);
 
 /*
- * Other rules, at the same address: a new process serves by them, and the connections of
- * the one before are ended. On failure all stays as it was, as the text says; else
- * cordon_proxy_poll() fails too. Codes as cordon_proxy_start().
+ * Replaces the rules: a new process serves with the rules of `policy` on the same address, and the
+ * connections of the old process are closed. On failure the old rules stay, and the error says so;
+ * if it does not, cordon_proxy_poll() fails too. Codes as cordon_proxy_start().
  */
 CORDON_API int cordon_proxy_reload(cordon_proxy *proxy, const cordon_policy *policy,
 				   cordon_error **error);
 
-/* Ends it and frees it, also on failure (CORDON_E_SYS: the log). NULL is fine. */
+/* Stops and frees the proxy, also on failure (CORDON_E_SYS: the log). NULL is fine. */
 CORDON_API int cordon_proxy_stop(cordon_proxy *proxy, cordon_error **error);
 
 /*
- * For main(), before anything else: does what Cordon starts this program again for
- * (argv[0] says so), and gives the status to end with; or -1: it was not started
- * for that. The program `cordon` does so. A program that does it too needs no other
- * one for what can't be done without a start of its own (cordon_doctor()).
+ * To be called first in main(). Cordon may start this program again as a helper, which argv[0] says.
+ * Then this function does the helper's work and returns the status to exit with; otherwise it
+ * returns -1. The program `cordon` calls it. A program that calls it does not need an installed
+ * `cordon` for cordon_doctor().
  */
 CORDON_API int cordon_inner_main(int argc, char **argv);
 
@@ -525,8 +527,8 @@ CORDON_API int cordon_inner_main(int argc, char **argv);
 
 /*
  * A command is run so that it can touch only what the policy allows, or it is not
- * run at all. A status that is not 0 is a result, not an error: an error is what
- * kept Cordon from running the command as asked.
+ * run at all. A status other than 0 is a result, not an error: an error says why
+ * Cordon could not run the command as requested.
  *
  *	struct cordon_load_options load = { .size = sizeof(load) };
  *	struct cordon_run_options options = { .size = sizeof(options) };
@@ -546,27 +548,26 @@ CORDON_API int cordon_inner_main(int argc, char **argv);
 enum {
 	/* Keep stdout and stderr for the result, up to capture_limit each. */
 	CORDON_RUN_CAPTURE = 1,
-	/* With CAPTURE or on_output: also pass them on to this process's own ones. */
+	/* With CAPTURE or on_output: also write them to this process's own stdout and stderr. */
 	CORDON_RUN_MIRROR = 2,
 	/*
-	 * Job control, for a program that is its user's command itself, like the CLI:
-	 * the terminal is handed to the command, and when the command is stopped (Ctrl-Z),
-	 * this process stops too. Without it a command that wants the terminal is stopped
-	 * until it times out; a warning says so.
-	 * With it, and only with it, this process may meet those of its runs: the first of a
-	 * sandbox, and bwrap, may be children like any other (SIGCHLD, waitpid()), which are
-	 * not this process's to reap, and from then on orphans below it fall to it
-	 * (PR_SET_CHILD_SUBREAPER). A run that its first thread has started ends with that thread.
+	 * Job control, for a program that its user runs as a command, like the CLI: the command
+	 * gets the terminal, and when the command is stopped (Ctrl-Z), this process stops too.
+	 * Without this flag a command that reads the terminal is stopped until it times out; a
+	 * warning says so.
+	 * Only with this flag can this process notice the processes of its runs: the first of a
+	 * sandbox, and bwrap, may be ordinary children (SIGCHLD, waitpid()), which this process
+	 * must not reap, and it becomes the reaper of orphans below it (PR_SET_CHILD_SUBREAPER).
+	 * A run that the first thread has started ends with that thread.
 	 */
 	CORDON_RUN_FOREGROUND = 4,
-	CORDON_RUN_QUIET = 8,	  /* no sum of denials among the warnings */
-	CORDON_RUN_NO_STDIN = 16, /* the command's stdin is empty; else it is the own one */
-	CORDON_RUN_TRACE = 32,	  /* on_trace is told of every path and decision */
+	CORDON_RUN_QUIET = 8,	  /* no warning that counts the denials */
+	CORDON_RUN_NO_STDIN = 16, /* the command's stdin is empty, not inherited */
+	CORDON_RUN_TRACE = 32,	  /* on_trace gets every path and decision */
 	/*
-	 * The command is a shell's: the shell that the configuration names takes the place of
-	 * its first word (a dash before that one makes it a login shell), and SHELL is
-	 * that. Without a sandbox it is refused, whatever layer,
-	 * variable or option asks for that.
+	 * The command is a shell: the shell that the configuration names replaces its first word
+	 * (if that begins with a dash, it is a login shell), and SHELL names it. A run without a
+	 * sandbox is refused, whatever layer, variable or option requests it.
 	 */
 	CORDON_RUN_SHELL = 64
 };
@@ -578,29 +579,30 @@ typedef struct cordon_run_handle cordon_run_handle; /* one run; one thread at a 
 typedef struct cordon_result cordon_result;
 
 /*
- * Called while a run is polled or waited for, on that thread. They may use other runs, and of
- * their own signal, cancel and add rules for hosts; to poll it or to wait for it is CORDON_E_ARGUMENT.
+ * Called on the thread that polls a run or waits for it. The callbacks may use other runs; they may
+ * signal and cancel their own run and add rules for hosts to it, but polling it or waiting for it is
+ * CORDON_E_ARGUMENT.
  */
 typedef void cordon_output_fn(void *user, uint32_t stream, const char *bytes, size_t length);
 typedef void cordon_trace_fn(void *user, const char *text);
 typedef void cordon_done_fn(void *user, const cordon_result *result);
 
-/* A connection that the policy neither allows nor denies. Texts are gone when the call returns. */
+/* A connection that the policy neither allows nor denies. Texts are valid until the callback returns. */
 struct cordon_host_request {
 	uint64_t size;	  /* sizeof(struct cordon_host_request), of the library in use */
 	uint64_t id;	  /* for cordon_decide() */
 	const char *host; /* in normal form: lower case, A-labels; or an address */
 	uint64_t port;
 	const char *protocol; /* "http", "connect", "socks", "address" */
-	const char *method;   /* of an HTTP request; NULL when it was not seen */
-	const char *program;  /* that asks, as the kernel knows it; NULL when it can't be told */
-	uint64_t pid;	      /* of it, inside; 0 likewise */
+	const char *method;   /* of an HTTP request; NULL if unknown */
+	const char *program;  /* that connects, as the kernel names it; NULL if unknown */
+	uint64_t pid;	      /* its pid in the sandbox; 0 if unknown */
 };
 
 /*
- * Decides on it: CORDON_DECISION_ALLOW or _DENY, for this connection alone; or _ASK: the
- * answer comes later, by cordon_decide(), and the connection waits until then, at most a
- * minute. Without an answer it is denied.
+ * Returns CORDON_DECISION_ALLOW or _DENY for this connection only; or _ASK: the answer comes later,
+ * by cordon_decide(), and the connection waits for it, at most a minute. Without an answer it is
+ * denied.
  */
 typedef uint32_t cordon_decide_fn(void *user, const struct cordon_host_request *request);
 
@@ -610,28 +612,28 @@ struct cordon_run_options {
 	/* Which policy: directory, profile, mode, overrides, …; NULL: all defaults. */
 	const struct cordon_load_options *load;
 
-	/* NULL behind the last word; looked up in PATH like execvp(). Must not be empty. */
+	/* Terminated by NULL; looked up in PATH like execvp(). Must not be empty. */
 	const char *const *command;
 
 	/* "linux" (or "landlock"), "macos" (or "seatbelt"), "windows"; NULL is this one.
 	 * Any other than this host's is refused: CORDON_E_WEAKER. */
 	const char *platform;
 
-	/* "native", "bwrap", "landlock", "none"; NULL: the first that gives what is needed here */
+	/* "native", "bwrap", "landlock", "none"; NULL: the first that can enforce the policy */
 	const char *backend;
-	const char *sandbox; /* "auto", "require", "forbid" (P17); NULL: auto */
+	const char *sandbox; /* "auto", "require", "forbid"; NULL: auto */
 
-	/* The command's environment before P21; "NAME=value", NULL behind the last.
-	 * NULL: the environment of the process. */
+	/* The command's environment before secrets are withheld and Cordon's variables set;
+	 * "NAME=value", terminated by NULL. NULL: the environment of the process. */
 	const char *const *environment;
-	/* "NAME=value" sets, "NAME" passes one on that would be withheld; NULL behind the last. */
+	/* "NAME=value" sets, "NAME" passes on a variable that is withheld; terminated by NULL. */
 	const char *const *set_environment;
 
-	uint64_t timeout_ms;	/* 0: none; the policy's limit counts as well */
+	uint64_t timeout_ms; /* 0: none; if the policy has a limit too, the shorter one applies */
 	uint64_t capture_limit; /* bytes of each stream; 0: 16 MiB */
 	uint64_t flags;		/* CORDON_RUN_* */
 
-	/* Guarantees whose loss is accepted (P16), NULL behind the last; may be NULL. */
+	/* Guarantees whose loss is accepted, terminated by NULL; may be NULL. */
 	const char *const *accept_missing;
 
 	/* The program that cordon_request_argv() names; NULL: "cordon". */
@@ -639,29 +641,30 @@ struct cordon_run_options {
 
 	cordon_output_fn *on_output; /* all may be NULL */
 	cordon_trace_fn *on_trace;
-	cordon_done_fn *on_done; /* once, when the result is there, before wait returns it */
-	void *run_user;		 /* handed to the three */
+	cordon_done_fn
+		*on_done; /* once, when the result is complete, before cordon_wait() returns it */
+	void *run_user;	  /* passed to these three */
 
-	/* Features switched on and off: "NAME" is "features.NAME=true" (false) as an override,
-	 * above those of `load`. NULL behind the last; may be NULL. */
+	/* Features to switch on and off: "NAME" is the same as the override "features.NAME=true"
+	 * (or false), and wins over those of `load`. Terminated by NULL; may be NULL. */
 	const char *const *enable;
 	const char *const *disable;
 
 	/*
-	 * "[ADDRESS:]PORT:PORT", NULL behind the last: what connects to the first port of this
-	 * host, by default on its loopback alone, reaches the second one on the loopback of
-	 * the sandbox. For a managed network, and makes one of a network that is off.
+	 * "[ADDRESS:]OUT:PORT", terminated by NULL: exposes the sandbox's PORT as port OUT of this
+	 * host, by default on its loopback only. Needs a managed network, and turns a network that
+	 * is off into one.
 	 */
 	const char *const *publish;
-	/* "PORT", likewise: the sandbox's 127.0.0.1:PORT and [::1]:PORT are the host's. */
+	/* "PORT": makes the host's PORT reachable inside, as 127.0.0.1:PORT and [::1]:PORT. */
 	const char *const *host_ports;
 	/*
-	 * Where each decision on the network is logged, as a line of JSON. NULL: the log of all
+	 * Network decisions are logged to this file, each as a line of JSON. NULL: the log of all
 	 * runs in the state directory. The command must not be able to write there.
 	 */
 	const char *audit_file;
-	/* Asked about what the policy neither allows nor denies; NULL: that is denied. */
-	cordon_decide_fn *decide_host; /* handed run_user */
+	/* Called for hosts that the policy neither allows nor denies; NULL: they are denied. */
+	cordon_decide_fn *decide_host; /* gets run_user */
 
 	/*
 	 * A loaded policy for this run; NULL: the policy is loaded from `load`. No configuration
@@ -680,8 +683,8 @@ struct cordon_run_options {
 /*
  * Defaults for many runs: a member of a request, and of its `load`, that is NULL
  * or 0 is taken from `defaults`, which is copied, lists included. Profile and mode
- * count as one, and so do backend and sandbox: who asks for either gets neither from
- * the defaults.
+ * count as one, and so do backend and sandbox: a request that sets either gets
+ * neither from the defaults.
  * CORDON_E_ARGUMENT, _NOMEM.
  */
 CORDON_API int cordon_new(const struct cordon_run_options *defaults, cordon **handle,
@@ -689,13 +692,13 @@ CORDON_API int cordon_new(const struct cordon_run_options *defaults, cordon **ha
 CORDON_API void cordon_free(cordon *handle); /* NULL is fine; not while a call uses it */
 
 /*
- * Runs to the end. `handle` may be NULL. Codes as cordon_policy_load(), and
- * CORDON_E_WEAKER when this host can't enforce the policy.
+ * Runs the command until it ends. `handle` may be NULL. Codes as cordon_policy_load(),
+ * and CORDON_E_WEAKER if this host can't enforce the policy.
  */
 CORDON_API int cordon_run(const cordon *handle, const struct cordon_run_options *request,
 			  cordon_result **result, cordon_error **error);
 
-/* The same in steps: the command runs when cordon_start() has returned. */
+/* The same in steps: the command is running when cordon_start() returns. */
 CORDON_API int cordon_start(const cordon *handle, const struct cordon_run_options *request,
 			    cordon_run_handle **run, cordon_error **error);
 
@@ -703,9 +706,9 @@ CORDON_API int cordon_start(const cordon *handle, const struct cordon_run_option
 CORDON_API int cordon_run_descriptor(const cordon_run_handle *run);
 
 /*
- * Does what there is to do, waiting at most `timeout_ms` (-1: for ever) for
- * something. 1 when the run has ended, 0 when not yet. Some calls of the command
- * are answered here: a run that nobody polls may stand still.
+ * Handles pending events, waiting at most `timeout_ms` (-1: for ever) for the first. Returns 1 if the
+ * run has ended, else 0. It answers some system calls of the command, so the command makes no
+ * progress unless this is called.
  */
 CORDON_API int cordon_poll(cordon_run_handle *run, int timeout_ms, cordon_error **error);
 
@@ -717,43 +720,46 @@ CORDON_API int cordon_poll(cordon_run_handle *run, int timeout_ms, cordon_error 
 CORDON_API int cordon_signal(cordon_run_handle *run, int signal_number, cordon_error **error);
 
 /*
- * A rule for hosts more, for a managed network and as long as the run goes: counts from
- * the next connection on. A deny of the policy holds against an allow. There is room for 1024
- * of each kind: an allow beyond is a warning, a deny beyond ends the run.
- * CORDON_E_SYNTAX, CORDON_E_ARGUMENT when the network is not managed or the run is over,
+ * Adds a rule for hosts to a running command with a managed network, from the next connection on. A
+ * deny of the policy overrides an allow. There is room for 1024 rules of each kind: a further allow
+ * causes a warning, a further deny ends the run.
+ * CORDON_E_SYNTAX, CORDON_E_ARGUMENT if the network is not managed or the run is over,
  * CORDON_E_SYS.
  */
 CORDON_API int cordon_allow_host(cordon_run_handle *run, const char *pattern, cordon_error **error);
 CORDON_API int cordon_deny_host(cordon_run_handle *run, const char *pattern, cordon_error **error);
 
 /*
- * The answer to a request that decide_host has left open: CORDON_DECISION_ALLOW or _DENY.
- * One that was given up meanwhile takes no harm. CORDON_E_ARGUMENT, CORDON_E_SYS.
+ * Answers a request for which decide_host returned _ASK: CORDON_DECISION_ALLOW or _DENY. If the
+ * client has given up meanwhile, nothing happens. CORDON_E_ARGUMENT, CORDON_E_SYS.
  */
 CORDON_API int cordon_decide(cordon_run_handle *run, uint64_t id, uint32_t decision,
 			     cordon_error **error);
 
-/* Ends everything in the sandbox at once; the result is still to be waited for. */
+/* Kills everything in the sandbox at once; cordon_wait() still has to be called. */
 CORDON_API void cordon_cancel(cordon_run_handle *run);
 
-/* Polls to the end, gives the result and frees the run. */
+/* Polls until the run ends, returns the result and frees the run. */
 CORDON_API int cordon_wait(cordon_run_handle *run, cordon_result **result, cordon_error **error);
 
 CORDON_API void cordon_result_free(cordon_result *result); /* NULL is fine */
 
-/* As P24 has it: the command's own, 128+n, 124 timed out, 126, 127; 125 never: that is an error. */
+/*
+ * The command's status; 128+n if signal n killed it, 124 if it timed out, 126 or 127 if it could not
+ * be executed or found. Never 125: then the call fails instead.
+ */
 CORDON_API int cordon_result_status(const cordon_result *result);
 CORDON_API int cordon_result_signal(const cordon_result *result); /* that killed it, or 0 */
-/* Why the command could not be executed (126, 127), in words; NULL when it was. */
+/* Why the command could not be executed (126, 127), in words; NULL if it was executed. */
 CORDON_API const char *cordon_result_exec_error(const cordon_result *result);
 CORDON_API int cordon_result_timed_out(const cordon_result *result);
 CORDON_API int cordon_result_cancelled(const cordon_result *result);
 /*
- * Whether the command had the terminal (CORDON_RUN_FOREGROUND): a signal from the
- * keyboard that killed it did then not reach this process.
+ * Whether the command had the terminal (CORDON_RUN_FOREGROUND). If so, a signal from
+ * the keyboard that killed the command did not reach this process.
  */
 CORDON_API int cordon_result_had_terminal(const cordon_result *result);
-/* What was captured of CORDON_STREAM_*, a NUL behind it. */
+/* What was captured of CORDON_STREAM_*, with a terminating NUL. */
 CORDON_API const char *cordon_result_output(const cordon_result *result, uint32_t stream,
 					    size_t *length);
 CORDON_API int cordon_result_truncated(const cordon_result *result, uint32_t stream);
@@ -761,9 +767,9 @@ CORDON_API int cordon_result_truncated(const cordon_result *result, uint32_t str
 CORDON_API const char *cordon_result_backend(const cordon_result *result);
 CORDON_API uint64_t cordon_result_warning_count(const cordon_result *result);
 CORDON_API const char *cordon_result_warning(const cordon_result *result, uint64_t index);
-/* How many attempts are known to have been refused; by name in the report. */
+/* How many attempts are known to have been refused; the report lists them. */
 CORDON_API uint64_t cordon_result_denial_count(const cordon_result *result);
-/* The whole run; lives as long as the result and is freed with it. NULL when memory is out. */
+/* The report of the run; belongs to the result and is freed with it. NULL if out of memory. */
 CORDON_API cordon_report *cordon_result_report(cordon_result *result);
 
 /* What a run would do, without running it (--dry-run). Codes as cordon_run(). */
@@ -771,10 +777,10 @@ CORDON_API int cordon_dry_run(const cordon *handle, const struct cordon_run_opti
 			      cordon_report **report, cordon_error **error);
 
 /*
- * The words of a `cordon run` that does the same as the request out of process,
- * NULL behind the last; free with cordon_argv_free(). Looks at nothing but its
- * arguments. What no word can say is left to who starts it: the environment that
- * it is started with, where its output goes, and the callbacks.
+ * The arguments of a `cordon run` that does the same as the request in a separate process, terminated
+ * by NULL; free them with cordon_argv_free(). The result depends only on the arguments of this call.
+ * The caller has to provide what no argument can express: the environment, where the output goes,
+ * and the callbacks.
  * CORDON_E_ARGUMENT (an empty command, …), _NOMEM.
  */
 CORDON_API int cordon_request_argv(const cordon *handle, const struct cordon_run_options *request,
