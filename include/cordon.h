@@ -641,9 +641,8 @@ struct cordon_run_options {
 
 	cordon_output_fn *on_output; /* all may be NULL */
 	cordon_trace_fn *on_trace;
-	cordon_done_fn
-		*on_done; /* once, when the result is complete, before cordon_wait() returns it */
-	void *run_user;	  /* passed to these three */
+	cordon_done_fn *on_done; /* once, before cordon_wait() returns the result */
+	void *run_user;		 /* passed to these three */
 
 	/* Features to switch on and off: "NAME" is the same as the override "features.NAME=true"
 	 * (or false), and wins over those of `load`. Terminated by NULL; may be NULL. */
