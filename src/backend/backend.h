@@ -323,6 +323,7 @@ struct backend_search {
 	const struct plan *plan;
 	guarantee_set accepted;
 	const char *accepts_no_more; /* what keeps a loss from being accepted; NULL: nothing */
+	bool names_no_options; /* the caller can't be given any, so that hints name keys instead */
 	const names *order;
 	const char *forced; /* NULL: none is */
 	size_t next;	    /* of the order */

@@ -208,8 +208,16 @@ static void add_advice(struct err *e, const struct backend_search *s,
 		if (find_advice((enum guarantee)g))
 			err_add_line(e, "for %s: %s", guarantee_name((enum guarantee)g),
 				     find_advice((enum guarantee)g));
-		buf_printf(&options, " --accept-missing %s", guarantee_name((enum guarantee)g));
+		if (s->names_no_options)
+			buf_printf(&options, "%s\"%s\"",
+				   buf_str(&options).len ? ", " : " accept_missing = [",
+				   guarantee_name((enum guarantee)g));
+		else
+			buf_printf(&options, " --accept-missing %s",
+				   guarantee_name((enum guarantee)g));
 	}
+	if (s->names_no_options && buf_str(&options).len)
+		buf_add_text(&options, "] in your configuration");
 	if (buf_check(&options, &ignored) < 0)
 		return;
 	if (s->accepts_no_more)

@@ -95,7 +95,7 @@ static bool passes_through(const struct session_request *in)
  * Inside a Cordon sandbox no namespaces can be made, and some calls fail as on an old kernel. Which
  * call fails first depends on the policy, so its error would not explain the cause.
  */
-static int refuse_nesting(struct err *e)
+static int refuse_nesting(const struct session_request *in, struct err *e)
 {
 	const char *mark = os_environment_find(os_environment(), "CORDON_SANDBOX");
 
@@ -104,12 +104,13 @@ static int refuse_nesting(struct err *e)
 	(void)FAIL_CAUSE(e, CAUSE_INSIDE_CORDON,
 			 "this process already runs in a Cordon sandbox, and can't make another");
 	err_add_line(e, "run the command without cordon: it is confined already");
-	err_add_line(e, "or use --backend none");
+	if (!in->needs_sandbox)
+		err_add_line(e, "or use --backend none");
 	return err_result(e);
 }
 
 /* SECURITY: WSL1 accepts many calls without enforcing them. */
-static int refuse_wsl1(struct err *e)
+static int refuse_wsl1(const struct session_request *in, struct err *e)
 {
 	char text[256];
 	struct str release = os_kernel_release(text, sizeof(text));
@@ -118,7 +119,8 @@ static int refuse_wsl1(struct err *e)
 		return 0;
 	(void)FAIL_CAUSE(e, CAUSE_WSL1, "this is WSL1, which can't enforce a sandbox");
 	err_add_line(e, "convert it to WSL2, in Windows: wsl --set-version DISTRIBUTION 2");
-	err_add_line(e, "or run without a sandbox: --backend none");
+	if (!in->needs_sandbox)
+		err_add_line(e, "or run without a sandbox: --backend none");
 	return err_result(e);
 }
 
@@ -145,6 +147,7 @@ int choose_begin(struct arena *a, const struct session_request *in, struct choic
 	    backend_begin(a, in->plan, &in->plan->policy->settings.linux_backends, in->backend,
 			  accepted, &out->search, e) < 0)
 		return err_result(e);
+	out->search.names_no_options = in->needs_sandbox;
 	if (in->sandbox_mode == SANDBOX_REQUIRE)
 		out->search.accepts_no_more = "--sandbox require";
 	else if (!(in->plan->policy->settings.allow & ALLOW_ACCEPT_MISSING))
@@ -190,7 +193,7 @@ static int find_backend(struct choice *c, struct outcome *o, struct err *e)
 	o->given = o->backend->gives(c->in->plan);
 	o->passed_over = c->search.attempts.items;
 	o->passed_over_count = c->search.attempts.count;
-	if (is_first && (refuse_nesting(e) < 0 || refuse_wsl1(e) < 0))
+	if (is_first && (refuse_nesting(c->in, e) < 0 || refuse_wsl1(c->in, e) < 0))
 		return err_result(e);
 	return 0;
 }

@@ -328,11 +328,12 @@ static int open_audit(struct session *s, struct err *e)
 {
 	if (!s->in.audit_file.len && !s->in.state_directory.len)
 		return FAIL(e, ERR_ARGUMENT,
-			    "there is no home directory for the audit log of the network; "
-			    "--audit FILE names another place");
+			    "there is no home directory for the audit log of the network%s",
+			    s->in.needs_sandbox ? "" : "; --audit FILE names another place");
 	if (audit_open(s->a, s->in.audit_file, s->in.state_directory, STR(""), &s->network.audit,
 		       e) < 0)
-		return err_wrap(e, "the audit log of the network (--audit FILE names another)");
+		return err_wrap(e, "the audit log of the network%s",
+				s->in.needs_sandbox ? "" : " (--audit FILE names another)");
 	s->outcome.run_id = audit_run(s->network.audit);
 	return 0;
 }

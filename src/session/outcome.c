@@ -220,12 +220,22 @@ static void warn_of_network_off(const struct session *s, const struct some_denia
 
 	if (s->outcome.status == 0)
 		return;
+	(void)utf8_show(first->subject, shown, sizeof(shown));
+	if (s->in.needs_sandbox) {
+		session_warn(&s->in,
+			     "the network is off, and %s tried to use it, on '%s'; 'cordon why' "
+			     "says how to allow that",
+			     first->program.len
+				     ? utf8_show(first->program, program, sizeof(program))
+				     : "the command",
+			     shown);
+		return;
+	}
 	session_warn(&s->in,
 		     "the network is off, and %s tried to use it, on '%s'%s%s%s; --report names %s",
 		     first->program.len ? utf8_show(first->program, program, sizeof(program))
 					: "the command",
-		     utf8_show(first->subject, shown, sizeof(shown)),
-		     has_way ? "; to allow that: " : "",
+		     shown, has_way ? "; to allow that: " : "",
 		     has_way ? utf8_show(first->way_out, way, sizeof(way)) : "",
 		     has_way ? ", or --network full" : "",
 		     found->count == 1 ? "the attempt" : "all attempts");
@@ -266,8 +276,9 @@ static void warn_of_denials(const struct session *s)
 	if (count == 0)
 		return;
 	if (!first) {
-		session_warn(&s->in, "%llu %s refused; --report names %s",
-			     (unsigned long long)count, what, them);
+		session_warn(&s->in, "%llu %s refused%s%s", (unsigned long long)count, what,
+			     s->in.needs_sandbox ? "" : "; --report names ",
+			     s->in.needs_sandbox ? "" : them);
 		return;
 	}
 	has_way = first->way_out.len > 0;
@@ -275,6 +286,14 @@ static void warn_of_denials(const struct session *s)
 	if (first->is_guarded)
 		(void)snprintf(cause, sizeof(cause), ": %s",
 			       utf8_show(first->rule, why, sizeof(why)));
+	if (s->in.needs_sandbox) {
+		session_warn(&s->in,
+			     "%llu %s refused, the first on '%s'%s; 'cordon why' says how to allow "
+			     "that",
+			     (unsigned long long)count, what,
+			     utf8_show(first->subject, shown, sizeof(shown)), cause);
+		return;
+	}
 	session_warn(&s->in, "%llu %s refused, the first on '%s'%s%s%s; %s names %s",
 		     (unsigned long long)count, what,
 		     utf8_show(first->subject, shown, sizeof(shown)), cause,
@@ -298,14 +317,18 @@ static void warn_of_failures(const struct session *s)
 		session_warn(&s->in, "a connection failed, not because of the policy: %s", shown);
 	else
 		session_warn(&s->in,
-			     "%llu connections failed, not because of the policy; the first: %s; "
-			     "--report lists the hosts",
-			     (unsigned long long)t->sums.failed, shown);
+			     "%llu connections failed, not because of the policy; the first: %s%s",
+			     (unsigned long long)t->sums.failed, shown,
+			     s->in.needs_sandbox ? "" : "; --report lists the hosts");
 }
 
 /* "; --unprotect .vscode opens it" if `path` is a protected name (P9), else "". */
-static const char *find_way_out(const struct plan *plan, struct str path, char *out, size_t size)
+static const char *find_way_out(const struct session_request *in, struct str path, char *out,
+				size_t size)
 {
+	const struct plan *plan = in->plan;
+	bool is_shell = in->needs_sandbox;
+
 	out[0] = '\0';
 	for (size_t i = 0; i < plan->roots.count && !out[0]; i++) {
 		struct str root = plan->roots.items[i].path;
@@ -316,8 +339,10 @@ static const char *find_way_out(const struct plan *plan, struct str path, char *
 		below = path_below(path, root);
 		for (size_t n = 0; n < metadata_name_count && !out[0]; n++)
 			if (path_is_under(below, str_of(metadata_names[n].name)))
-				(void)snprintf(out, size, "; --unprotect %s opens it",
-					       metadata_names[n].name);
+				(void)snprintf(out, size, "; %s%s%s opens it",
+					       is_shell ? "unprotect = [\"" : "--unprotect ",
+					       metadata_names[n].name,
+					       is_shell ? "\"] in your profile" : "");
 	}
 	return out;
 }
@@ -346,7 +371,7 @@ static void warn_of_unwritten(const struct session *s)
 		     "git tracks '%s'%s, which this run could not write: a commit of all changes "
 		     "would delete %s%s",
 		     utf8_show(first->path, shown, sizeof(shown)), more, count > 1 ? "them" : "it",
-		     find_way_out(s->in.plan, first->path, way, sizeof(way)));
+		     find_way_out(&s->in, first->path, way, sizeof(way)));
 }
 
 static void warn_of_findings(const struct session *s)

@@ -145,7 +145,8 @@ struct session_request {
 
 	const char *backend; /* forced, or NULL */
 	enum sandbox_mode sandbox_mode;
-	bool needs_sandbox;	/* whatever else says that there is to be none */
+	/* cordon-sh: never without a sandbox; it takes no options, so hints name none */
+	bool needs_sandbox;
 	guarantee_set accepted; /* by the call; the configuration's count as well */
 
 	uint64_t timeout_ms; /* 0: none */

@@ -151,4 +151,22 @@ def a_terminal_is_the_shells(w: World):
     assert done.returncode == 0 and flags and "i" in flags[0], done
 
 
+@case
+def hints_name_no_options(w: World):
+    """cordon-sh takes none of cordon's, so a hint that names one can't be followed."""
+    connect = "import socket; socket.create_connection(('192.0.2.1', 80), 5)"
+    program = ("-c", f'{shutil.which("python3")} -c "{connect}"')
+    control = w.run("run", "sh", *program, check=1)
+    assert "--allow-host" in control.err, control
+    done = shell(w, *program)
+    assert done.returncode == 1 and "the network is off" in done.err, done
+    assert "cordon why" in done.err and " --" not in done.err, done
+    w.write_config('[linux]\nbackends = ["landlock"]\n')
+    control = w.run("run", "true")
+    assert control.status == 125, control
+    done = shell(w, "-c", "true")
+    assert done.returncode == 125 and "--accept-missing" not in done.err, done
+    assert ("accept_missing = [" in done.err) == ("--accept-missing" in control.err), (done, control)
+
+
 run_cases()
