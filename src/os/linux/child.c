@@ -121,8 +121,11 @@ static bool leave_session(pid_t host)
 		if (setsid() >= 0)
 			return true;
 		group = getpgid(host);
-		/* It ended after it made this process a leader, which no signal to others hits. */
-		if (group < 0)
+		/*
+		 * The host ended after it made this process a leader, or its group is outside of
+		 * this pid namespace (0). A group of its own is enough: no signal to others hits it.
+		 */
+		if (group <= 0)
 			return getpgrp() == getpid();
 		(void)setpgid(0, group);
 	}
