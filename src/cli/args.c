@@ -202,7 +202,9 @@ static bool parse_option(struct args *args, struct words *words)
 		complain_usage(args, "'%s' takes no value", word);
 		return false;
 	}
-	if (option->argument && !value && words->at < words->count)
+	/* A "--" ends the options. It is never a value, so that a forgotten one is noticed. */
+	if (option->argument && !value && words->at < words->count &&
+	    strcmp(words->items[words->at], "--") != 0)
 		value = words->items[words->at++];
 	if (option->argument && !value) {
 		complain_usage(args, "'%s' needs a value: %s", word, option->argument);

@@ -15,22 +15,35 @@ static bool has_dots(struct str path)
 	return false;
 }
 
+/* "~" and "~/x", which a shell leaves alone in --deny=~/x. */
+static int expand_home(const struct inputs *in, const char *path, struct str *out, struct err *e)
+{
+	*out = str_of(path);
+	if (path[0] != '~' || (path[1] != '\0' && path[1] != '/'))
+		return 0;
+	if (in->places.home.len == 0)
+		return FAIL_CAUSE(e, CAUSE_HOME_UNKNOWN, "the home directory is not known");
+	return arena_printf(in->a, out, e, "%s%s", in->places.home.p, path + 1);
+}
+
 /*
  * Paths in options are relative to the working directory of the process. A ".." behind a
  * symbolic link can only be resolved on disk, so a path with one must have an existing directory.
  */
-static int make_plain(struct arena *a, const char *path, struct str *out, struct err *e)
+static int make_plain(const struct inputs *in, const char *path, struct str *out, struct err *e)
 {
-	struct str text = str_of(path);
 	struct str base = STR("/");
+	struct str text;
 
-	if (text.len == 0)
+	if (path[0] == '\0')
 		return FAIL(e, ERR_ARGUMENT, "the path is empty");
-	if (has_dots(text))
-		return inputs_absolute(a, path, out, e);
-	if (!path_is_absolute(text) && os_working_directory(a, &base, e) < 0)
+	if (expand_home(in, path, &text, e) < 0)
 		return err_result(e);
-	return path_plain(a, base, text, out, e);
+	if (has_dots(text))
+		return inputs_absolute(in->a, text.p, out, e);
+	if (!path_is_absolute(text) && os_working_directory(in->a, &base, e) < 0)
+		return err_result(e);
+	return path_plain(in->a, base, text, out, e);
 }
 
 struct added_paths {
@@ -42,7 +55,7 @@ struct added_paths {
 
 typedef VEC(struct fs_entry) entry_list;
 
-static int add_paths(struct arena *a, const struct added_paths *added, entry_list *list,
+static int add_paths(const struct inputs *in, const struct added_paths *added, entry_list *list,
 		     struct err *e)
 {
 	for (size_t i = 0; i < added->count; i++) {
@@ -53,12 +66,12 @@ static int add_paths(struct arena *a, const struct added_paths *added, entry_lis
 		struct fs_entry *place;
 		char shown[256];
 
-		if (make_plain(a, added->paths[i], &entry.path, e) < 0)
+		if (make_plain(in, added->paths[i], &entry.path, e) < 0)
 			return err_wrap(e, "%s '%s'", added->option,
 					utf8_show(str_of(added->paths[i]), shown, sizeof(shown)));
-		if (arena_copy(a, str_of(added->paths[i]), &entry.key, e) < 0)
+		if (arena_copy(in->a, str_of(added->paths[i]), &entry.key, e) < 0)
 			return err_result(e);
-		place = VEC_PUSH(a, list, e);
+		place = VEC_PUSH(in->a, list, e);
 		if (!place)
 			return err_result(e);
 		*place = entry;
@@ -126,19 +139,19 @@ static int add_names(struct arena *a, const struct cordon_load_options *o, struc
 
 typedef VEC(struct socket_addition) socket_list;
 
-static int add_sockets(struct arena *a, const char *const *paths, uint64_t count, socket_list *list,
-		       struct err *e)
+static int add_sockets(const struct inputs *in, const char *const *paths, uint64_t count,
+		       socket_list *list, struct err *e)
 {
 	static const char option[] = "--allow-socket";
 
 	for (size_t i = 0; i < count; i++) {
-		struct socket_addition *added = VEC_PUSH(a, list, e);
+		struct socket_addition *added = VEC_PUSH(in->a, list, e);
 		char shown[256];
 
 		if (!added)
 			return err_result(e);
 		*added = (struct socket_addition){ .origin = { .file = option } };
-		if (make_plain(a, paths[i], &added->path, e) < 0)
+		if (make_plain(in, paths[i], &added->path, e) < 0)
 			return err_wrap(e, "%s '%s'", option,
 					utf8_show(str_of(paths[i]), shown, sizeof(shown)));
 	}
@@ -187,12 +200,12 @@ int inputs_additions(const struct inputs *in, struct additions *out, struct err 
 	socket_list sockets = { .items = NULL };
 
 	for (size_t i = 0; i < COUNT_OF(all); i++)
-		if (add_paths(in->a, &all[i], &list, e) < 0)
+		if (add_paths(in, &all[i], &list, e) < 0)
 			return err_result(e);
 	if (add_network(o->network, &found, e) < 0 || add_names(in->a, o, &found, e) < 0 ||
 	    add_hosts(in->a, o->allow_hosts, o->allow_host_count, true, &hosts, e) < 0 ||
 	    add_hosts(in->a, o->deny_hosts, o->deny_host_count, false, &hosts, e) < 0 ||
-	    add_sockets(in->a, o->allow_sockets, o->allow_socket_count, &sockets, e) < 0)
+	    add_sockets(in, o->allow_sockets, o->allow_socket_count, &sockets, e) < 0)
 		return err_result(e);
 	found.entries = list.items;
 	found.entry_count = list.count;

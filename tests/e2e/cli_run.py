@@ -56,6 +56,24 @@ def the_home_is_not_made_writable_by_standing_in_it(w: World):
 
 
 @case
+def a_tilde_in_the_path_of_an_option_is_the_home(w: World):
+    """A shell leaves it alone behind '=', and a deny that names nothing would be lost."""
+    secret = w.write("home/sub/secret", "mine\n")
+    assert ok(w, "--", "cat", secret).out == "mine\n"
+    for words in (("--deny=~/sub",), ("--deny", "~/sub/secret"), ("--deny=~/x/../sub",)):
+        (w.home / "x").mkdir(exist_ok=True)
+        assert w.run("run", *words, "--", "cat", secret, check=1).out == ""
+    ok(w, "--full-auto", "--add-write=~/sub", "--", "touch", w.home / "sub/new", cwd=w.repo)
+
+
+@case
+def the_end_of_the_options_is_no_value(w: World):
+    for option in ("--report", "--audit", "--timeout", "-P"):
+        assert "needs a value" in w.fails("run", option, "--", "true").err
+    assert not (w.repo / "--").exists()
+
+
+@case
 def a_home_is_told_by_its_inode_and_by_the_list_of_users(w: World):
     """HOME may say what it likes, and a link is its target."""
     listed = next((user.pw_dir for user in pwd.getpwall() if user.pw_uid == os.getuid()), "")
