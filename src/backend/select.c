@@ -187,9 +187,12 @@ static void add_attempts(struct err *e, const struct backend_search *s)
 		char name[64];
 
 		(void)utf8_show(attempt->name, name, sizeof(name));
-		err_add_line(e, "tried %s: %.*s", name, STR_ARG(reason));
-		for (size_t line = 1; failure && line <= failure->line_count; line++)
-			err_add_line(e, "%s: %.*s", name, STR_ARG(err_line(failure, line)));
+		err_add_line(e, "tried %s: %.*s", name, (int)reason.len, reason.p);
+		for (size_t line = 1; failure && line <= failure->line_count; line++) {
+			struct str more = err_line(failure, line);
+
+			err_add_line(e, "%s: %.*s", name, (int)more.len, more.p);
+		}
 	}
 }
 

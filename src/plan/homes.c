@@ -107,8 +107,9 @@ static int refuse(struct str root, const struct home_match *match, struct err *e
 	(void)FAIL_CAUSE(e, CAUSE_HOME_AS_WORKSPACE, "the workspace %s %s", SHOWN(root), what);
 	err_add_line(e, "a command that may write it could change ~/.bashrc and other files that "
 			"programs outside the sandbox obey");
-	err_add_line(e, "to work in another directory, use -C DIR or --workspace DIR");
-	err_add_line(e, "to open single directories as well, use --add-write DIR");
+	err_add_line(e,
+		     "to work in another directory, use -C DIR or --workspace DIR; --add-write DIR "
+		     "opens more beside it");
 	err_add_line(e, "to open all of it, use --add-write %s", SHOWN(root));
 	return err_result(e);
 }

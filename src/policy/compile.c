@@ -488,8 +488,8 @@ static int warn_set_aside(struct compile *k, const struct profile_doc *doc, stru
 	if (!deny)
 		return 0;
 	return decode_warn(&d, deny->origin, e,
-			   "the mode sets the profile '%s' aside, and with it what that denies; "
-			   "'-P %s' keeps it",
+			   "the mode replaces the profile '%s', so what that denies is not denied; "
+			   "to keep it, use the profile '%s' in place of the mode",
 			   SHOWN(chosen->string), SHOWN(chosen->string));
 }
 
