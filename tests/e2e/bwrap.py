@@ -462,7 +462,7 @@ def without_a_proc_of_its_own_it_is_refused_unless_that_is_accepted(w):
     refused(done, "bwrap", "/proc", "systempaths=unconfined")
     done = w.run("--backend", "bwrap", "--accept-missing", "proc", prefix=prefix)
     works(done)
-    check("proc" in done.stderr and "not held" in done.stderr, done.stderr)
+    check("proc" in done.stderr and "not enforced" in done.stderr, done.stderr)
     check("proc" in json.dumps(done.told.get("guarantees", done.told)), f"{done.told}")
     script = "echo lost $CORDON_SANDBOX_LOST"
     done = w.run("--backend", "bwrap", "--accept-missing", "proc", prefix=prefix, command=("/bin/sh", "-c", script))
