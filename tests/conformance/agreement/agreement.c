@@ -75,7 +75,8 @@ struct outcome {
 	int status;
 	uint8_t *worked; /* for each spot */
 	size_t count;
-	char said[REASON_BYTES]; /* the first line on stderr */
+	char all[4096];		 /* on stderr */
+	char said[REASON_BYTES]; /* the first line of it */
 };
 
 struct env {
@@ -168,9 +169,10 @@ static void read_outcome(struct arena *a, const int fds[3], struct outcome *out)
 	out->worked = arena_alloc(a, out->count + 1, &e);
 	if (!out->worked || pread(fds[1], out->worked, out->count, 0) != (ssize_t)out->count)
 		exit(99);
-	n = pread(fds[2], out->said, sizeof(out->said) - 1, 0);
-	out->said[n > 0 ? n : 0] = '\0';
-	out->said[strcspn(out->said, "\n")] = '\0';
+	n = pread(fds[2], out->all, sizeof(out->all) - 1, 0);
+	out->all[n > 0 ? n : 0] = '\0';
+	(void)snprintf(out->said, sizeof(out->said), "%.*s", (int)strcspn(out->all, "\n"),
+		       out->all);
 }
 
 /* Runs it in the tree's name; with all descriptors closed but the three. */
@@ -591,7 +593,7 @@ static bool is_refused_by_name(const char *said)
 /* Whether it is right that there are no answers: the policy denies what a run can't do without. */
 static bool may_not_run(struct env *env, const cordon_policy *policy, struct outcome *out)
 {
-	if (out->status == 125 && is_refused_by_name(out->said))
+	if (out->status == 125 && is_refused_by_name(out->all))
 		return true;
 	if (out->status == 125)
 		return resolve_in(&env->tree, policy, env->tree.top, "ws").access == ACCESS_DENY;
