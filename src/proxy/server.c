@@ -358,6 +358,7 @@ static int parent_is_gone(void *user, uint32_t events, struct err *e)
 	(void)events;
 	(void)e;
 	os_exit(0);
+	return 0;
 }
 
 /* ---- Its life -------------------------------------------------------------------------- */
@@ -371,7 +372,8 @@ static _Noreturn void fail(int channel, const struct err *e)
 
 	buf_add(&text, str_first(err_message(e), sizeof(m.text) - 1));
 	(void)fd_pass_tell(channel, &m, sizeof(m), FD_PASS_NO_WAIT);
-	os_exit(1);
+	for (;;)
+		os_exit(1);
 }
 
 /*
@@ -430,6 +432,7 @@ void server_run(const struct proxy_options *options, const struct rule_place *pl
 	const struct proxy_message ready = { .kind = PROXY_READY };
 	struct err e = ERR_INIT;
 	struct server *s;
+	int status;
 
 	/* A cancel of the thread that forked does not concern this process. */
 	os_disable_cancel();
@@ -450,7 +453,9 @@ void server_run(const struct proxy_options *options, const struct rule_place *pl
 		cut_client(s->first_client);
 	while (s->first_client)
 		client_end(s->first_client);
-	os_exit(outbox_drain(s) ? 0 : 1);
+	status = outbox_drain(s) ? 0 : 1;
+	for (;;)
+		os_exit(status);
 }
 
 void server_limit_buffers(struct server *s, int client, int server)

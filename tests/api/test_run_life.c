@@ -676,7 +676,7 @@ TEST(parts_of_a_run_that_are_killed_from_outside_end_it)
 		CHECK_INT(status, 0);
 		REQUIRE(result);
 		CHECK_INT(cordon_result_status(result), 128 + SIGKILL);
-		CHECK(has_warning(result, "killed from outside"));
+		CHECK(has_warning(result, "killed by another process"));
 		cordon_result_free(result);
 	}
 }

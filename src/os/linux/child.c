@@ -206,10 +206,6 @@ void os_end(int pidfd)
 	os_kill(pidfd, SIGKILL);
 }
 
-/*
- * The raw call: before a call that does not return, sanitizers make system calls that the proxy's
- * filter forbids.
- */
 void os_exit(int status)
 {
 	for (;;)
