@@ -320,6 +320,15 @@ def await_true(condition, what, seconds=20):
         time.sleep(0.02)
 
 
+def lives(pid):
+    """A zombie does not: whoever reaps it may take their time."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+            return stat.read().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 class ForkedHost:
     """A host program with a run, and with a child that has copies of its channels."""
 
@@ -343,7 +352,7 @@ class ForkedHost:
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
-        await_true(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in found), "something lives on", 5)
+        await_true(lambda: not any(lives(pid) for pid in found), f"something lives on: {found}", 5)
         check(os.path.exists(f"/proc/{self.idler}"), "its child is gone, too")
         os.kill(self.idler, signal.SIGKILL)
 
