@@ -17,8 +17,14 @@
 
 _Noreturn void inner_fail(const struct inner_job *job, uint32_t stage, size_t index)
 {
+	inner_fail_with(job, stage, index, errno);
+}
+
+_Noreturn void inner_fail_with(const struct inner_job *job, uint32_t stage, size_t index,
+			       int os_error)
+{
 	struct init_message message = {
-		.kind = INIT_FAILED, .stage = stage, .index = (uint32_t)index, .os_error = errno
+		.kind = INIT_FAILED, .stage = stage, .index = (uint32_t)index, .os_error = os_error
 	};
 
 	/* If this fails, the supervisor is gone and nobody needs the report. */

@@ -247,8 +247,10 @@ void inner_undo(const struct launch *in, struct sandbox *s) NONNULL;
 
 /* ---- Inside ---------------------------------------------------------------------- */
 
-/* Reports and ends the process. */
+/* Reports and ends the process; with errno, or where another process shares that, with `os_error`. */
 _Noreturn void inner_fail(const struct inner_job *job, uint32_t stage, size_t index);
+_Noreturn void inner_fail_with(const struct inner_job *job, uint32_t stage, size_t index,
+			       int os_error);
 
 /* Raises the limit of open files for the set-up; inner_become_command() restores it. */
 void inner_raise_open_files(struct inner_job *job);

@@ -198,8 +198,7 @@ static void take_result(struct inner_job *job, uint32_t step, int os_error)
 	} else if (step == STEP_ROUTE_6 || step == STEP_RULE_6) {
 		job->network.lacks |= SANDBOX_LACKS_IPV6;
 	} else {
-		errno = os_error;
-		inner_fail(job, INNER_NETWORK, step);
+		inner_fail_with(job, INNER_NETWORK, step, os_error);
 	}
 }
 
@@ -217,10 +216,8 @@ static void take_results(struct inner_job *job, int fd)
 		long n = raw_call(SYS_read, fd, (long)&answer, sizeof(answer), 0);
 
 		if (n < (long)(sizeof(answer.head) + sizeof(answer.result)) ||
-		    answer.head.nlmsg_type != NLMSG_ERROR) {
-			errno = n < 0 ? (int)-n : EPROTO;
-			inner_fail(job, INNER_NETWORK, 0);
-		}
+		    answer.head.nlmsg_type != NLMSG_ERROR)
+			inner_fail_with(job, INNER_NETWORK, 0, n < 0 ? (int)-n : EPROTO);
 		step = answer.head.nlmsg_seq;
 		take_result(job, step % STEP_LAST, -answer.result.error);
 	} while (step < STEP_LAST);
@@ -228,16 +225,18 @@ static void take_results(struct inner_job *job, int fd)
 
 static void send_all(struct inner_job *job, struct batch *b)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	long fd = raw_call(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE, 0);
+	long n;
 
 	if (fd < 0)
-		inner_fail(job, INNER_NETWORK, 0);
+		inner_fail_with(job, INNER_NETWORK, 0, (int)-fd);
 	b->last->nlmsg_flags |= NLM_F_ACK;
 	b->last->nlmsg_seq += STEP_LAST;
-	if (write(fd, b->bytes, b->len) != (ssize_t)b->len)
-		inner_fail(job, INNER_NETWORK, 0);
-	take_results(job, fd);
-	close(fd);
+	n = raw_call(SYS_write, fd, (long)b->bytes, (long)b->len, 0);
+	if (n != (long)b->len)
+		inner_fail_with(job, INNER_NETWORK, 0, n < 0 ? (int)-n : EIO);
+	take_results(job, (int)fd);
+	(void)raw_call(SYS_close, fd, 0, 0, 0);
 }
 
 static void make_routes(struct inner_job *job)
@@ -390,10 +389,8 @@ void inner_make_network(struct inner_job *job)
 		return;
 	}
 	r = listen_all(job, AF_INET);
-	if (r < 0) {
-		errno = -r;
-		inner_fail(job, INNER_LISTENERS, 1);
-	}
+	if (r < 0)
+		inner_fail_with(job, INNER_LISTENERS, 1, -r);
 	if (!(n->lacks & SANDBOX_LACKS_IPV6) && listen_all(job, AF_INET6) < 0)
 		n->lacks |= SANDBOX_LACKS_IPV6;
 }
