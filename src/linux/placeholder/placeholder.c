@@ -541,6 +541,9 @@ static enum outcome finish(struct taking *t, struct err *e)
 	    fstat(t->fd, &t->st) == 0) {
 		if (mark_of(&t->st) == MARK_SET)
 			return OUTCOME_LOCKED;
+		/* The host removed it meanwhile, as when a clone is deleted: make it again. */
+		if (t->st.st_nlink == 0)
+			return OUTCOME_AGAIN;
 		errno = EOPNOTSUPP; /* the file system takes the mark and does not keep it */
 	}
 	os_error = errno;
@@ -604,8 +607,12 @@ static enum outcome accept_locked(struct taking *t, bool is_exclusive, struct er
 	if (!t->was_made && has_names(t))
 		return fail_anew(
 			t, "was missing when the plan was made, and now something is in it", e);
-	if (mark == MARK_BIRTH && finish(t, e) == OUTCOME_FAILED)
-		return OUTCOME_FAILED;
+	if (mark == MARK_BIRTH) {
+		enum outcome outcome = finish(t, e);
+
+		if (outcome != OUTCOME_LOCKED)
+			return outcome;
+	}
 	if (is_exclusive)
 		return OUTCOME_MADE; /* from now on like any that is found */
 	if (!has_wanted_content(t))
