@@ -42,8 +42,8 @@ struct launch {
 	const struct host *host;       /* what the plan was made from: the inodes to expect */
 	const struct plan *stands_for; /* a helper is trusted as this has it, too; may be NULL */
 	/*
-	 * Filled in by supervisor_prepare(), like `waits`, `adopts`, `processes` and the name
-	 * servers. Until hold() was called, nothing is held for a backend that holds late.
+	 * Filled in by supervisor_prepare(), like `waits`, `adopts`, `processes`, `naming` and the
+	 * name servers. Until hold() was called, nothing is held for a backend that holds late.
 	 */
 	const struct placeholders *held;
 	/* Makes the placeholders, once; see struct backend. ERR_SYS, ERR_POLICY; names the path. */
@@ -75,6 +75,8 @@ struct launch {
 	 */
 	uint32_t name_servers[LAUNCH_MAX_NAME_SERVERS];
 	size_t name_server_count;
+	/* Of which accesses the supervisor is notified, so that it can name those that are refused. */
+	enum naming naming;
 	/* Of the run (P23): as RLIMIT_NPROC of a user namespace of its own. 0: not limited so. */
 	uint64_t processes;
 
@@ -180,6 +182,7 @@ struct supervisor_request {
 	bool is_foreground;		 /* this process is a command itself, and ends like one */
 	const struct progress *progress; /* may be NULL */
 	struct denials *denials;
+	enum naming naming;	    /* which refused accesses to files belong into `denials` */
 	const uint16_t *host_ports; /* of a managed network */
 	size_t host_port_count;
 	struct supervisor_events events;
@@ -267,6 +270,7 @@ struct supervision {
 		uint64_t masked;      /* names that were covered */
 		uint64_t missed; /* names seen that could not be covered, or a queue overflowed */
 	} watch;
+	enum naming naming; /* what was named in the end: never NAMING_AUTO */
 	uint64_t calls_answered;
 	size_t placeholder_count;
 	uint32_t landlock_abi;

@@ -4,6 +4,24 @@
 
 #include "os/loop.h"
 
+static const struct {
+	const char *name, *meaning;
+} operations[] = {
+#define OPERATION_ROW(id, name, meaning) { name, meaning },
+	OPERATIONS(OPERATION_ROW)
+#undef OPERATION_ROW
+};
+
+const char *operation_name(enum operation operation)
+{
+	return operations[operation].name;
+}
+
+const char *operation_meaning(enum operation operation)
+{
+	return operations[operation].meaning;
+}
+
 void denials_init(struct denials *d)
 {
 	*d = (struct denials){
@@ -25,7 +43,8 @@ static struct denial *find_equal(const struct denials *d, const struct denial *d
 	for (size_t i = 0; i < d->items.count; i++) {
 		struct denial *known = &d->items.items[i];
 
-		if (known->kind == denial->kind && str_eq(known->subject, denial->subject) &&
+		if (known->kind == denial->kind && known->operation == denial->operation &&
+		    known->by == denial->by && str_eq(known->subject, denial->subject) &&
 		    str_eq(known->rule, denial->rule))
 			return known;
 	}
@@ -40,6 +59,9 @@ static int copy_texts(struct arena *a, struct denial *denial, struct err *e)
 		return err_result(e);
 	denial->origin.file = file.len ? file.p : NULL;
 	if (arena_copy(a, denial->subject, &denial->subject, e) < 0 ||
+	    arena_copy(a, denial->named, &denial->named, e) < 0 ||
+	    arena_copy(a, denial->opens, &denial->opens, e) < 0 ||
+	    arena_copy(a, denial->executable, &denial->executable, e) < 0 ||
 	    arena_copy(a, denial->value, &denial->value, e) < 0 ||
 	    arena_copy(a, denial->rule, &denial->rule, e) < 0 ||
 	    arena_copy(a, denial->way_out, &denial->way_out, e) < 0 ||

@@ -12,16 +12,60 @@
 #include "base/origin.h"
 #include "base/str.h"
 
-enum denial_kind { DENIAL_UNIX_SOCKET, DENIAL_HOST };
+enum denial_kind { DENIAL_UNIX_SOCKET, DENIAL_HOST, DENIAL_PATH };
+
+/*
+ * X(identifier, name, what it means in a sentence: "was not allowed to ..."). What was tried; the names
+ * are part of the interface.
+ */
+#define OPERATIONS(X)                                            \
+	X(CONNECT, "connect", "connect to")                      \
+	X(UNIX_CONNECT, "unix-connect", "connect to the socket") \
+	X(LOOKUP, "lookup", "look up the name")                  \
+	X(OPEN_WRITE, "open-write", "open for writing")          \
+	X(CREATE, "create", "create")                            \
+	X(MKDIR, "mkdir", "create the directory")                \
+	X(MKNOD, "mknod", "create the special file")             \
+	X(SYMLINK, "symlink", "create the link")                 \
+	X(LINK, "link", "create the hard link")                  \
+	X(UNLINK, "unlink", "remove")                            \
+	X(RMDIR, "rmdir", "remove the directory")                \
+	X(RENAME, "rename", "rename")                            \
+	X(TRUNCATE, "truncate", "truncate")                      \
+	X(CHMOD, "chmod", "change the mode of")                  \
+	X(CHOWN, "chown", "change the owner of")                 \
+	X(UTIME, "utime", "change the times of")                 \
+	X(XATTR, "xattr", "change the attributes of")            \
+	X(READ, "read", "read")                                  \
+	X(EXEC, "exec", "execute")
+
+enum operation {
+#define OPERATION_ID(id, name, meaning) OPERATION_##id,
+	OPERATIONS(OPERATION_ID)
+#undef OPERATION_ID
+};
+
+const char *operation_name(enum operation operation);
+const char *operation_meaning(enum operation operation);
+
+struct rule;
 
 struct denial {
 	enum denial_kind kind;
-	struct str subject;   /* "/run/docker.sock", "inherited socket 0", "example.com:443" */
-	struct str rule;      /* why, in words: "the network is off" */
-	struct origin origin; /* where that is written; without a file: not known */
-	bool is_guarded;      /* its name is allowed; P13's private guard has refused its address */
-	struct str way_out;   /* what would allow it, pasteable; "" when nothing can */
-	const char *option;   /* of `run`, that would allow it with `value`; NULL: none alone */
+	enum operation operation;
+	struct str subject; /* "/run/docker.sock", "inherited socket 0", "example.com:443" */
+	struct str named;   /* the path as the program wrote it; "": not known */
+	/* The smallest path that would have to be opened: of a lock file its directory. "": no path */
+	struct str opens;
+	const struct rule *by; /* the deciding rule of the plan; NULL: `rule` says it in words */
+	int os_error;	       /* what the program got; 0: not known */
+	bool is_guess;	       /* concluded from how the command ended, not seen */
+	struct str executable; /* path of the program that tried, as it is inside; "": not known */
+	struct str rule;       /* why, in words: "the network is off" */
+	struct origin origin;  /* where that is written; without a file: not known */
+	bool is_guarded;    /* its name is allowed; P13's private guard has refused its address */
+	struct str way_out; /* what would allow it, pasteable; "" when nothing can */
+	const char *option; /* of `run`, that would allow it with `value`; NULL: none alone */
 	struct str value;
 	struct str program; /* comm of the first that tried; "" when it was gone */
 	int32_t pid;	    /* of the first that tried, inside */

@@ -97,6 +97,9 @@
 	  NEVER, "Whether a run has a /tmp of its own.")                                           \
 	X(GLOBS, PROFILE, "globs", CHOICE, (profile, globs_are_strict, "default", "strict"),       \
 	  IN_CONFIG, NEVER, "strict: a name that a glob denies can't be created either.")          \
+	X(DENIALS, PROFILE, "denials", CHOICE, (profile, denials, "auto", "writes", "all", "off"), \
+	  IN_CONFIG, NEVER,                                                                        \
+	  "Which refused accesses to files are named. auto: writes, on Linux 6.6 and later.")      \
 	X(PROTECT, PROFILE, "protect", NAMES, (profile, protect, protect_check), IN_EVERY_FILE,    \
 	  UNION, "Further names that stay read-only directly below what is writable.")             \
 	X(UNPROTECT, PROFILE, "unprotect", NAMES, (profile, unprotect, unprotect_check),           \

@@ -175,6 +175,14 @@ struct limits { /* P23; 0 is no limit */
 /* "timeout", …, the key in `limits`. */
 const char *limit_name(enum limit limit) RETURNS_NONNULL;
 
+/* Which refused accesses to files are noticed and named; the order of the key's words. */
+enum naming {
+	NAMING_AUTO,   /* writes, where the kernel makes that cheap */
+	NAMING_WRITES, /* also what creates, removes or changes names and metadata */
+	NAMING_ALL,    /* reading and executing as well, which every open() then pays for */
+	NAMING_OFF,
+};
+
 struct profile {
 	struct str name;
 	struct str description;
@@ -190,6 +198,7 @@ struct profile {
 	bool tmp_is_private;
 	bool globs_are_strict;
 	bool nested_is_open; /* nested = "report": repositories in the workspace (P9) */
+	enum naming denials;
 	bool isolates_ipc, isolates_proc; /* default true */
 	bool allows_userns;		  /* default false */
 	struct environment env;

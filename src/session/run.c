@@ -261,6 +261,7 @@ static int make_supervisor(struct session *s, struct err *e)
 		.is_foreground = s->in.is_foreground,
 		.progress = s->in.progress,
 		.denials = &s->outcome.denials,
+		.naming = s->in.logs_denials ? NAMING_ALL : s->in.plan->policy->profile->denials,
 		.host_ports = s->in.host_ports,
 		.host_port_count = s->in.host_port_count,
 		.events = { .user = s,

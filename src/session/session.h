@@ -155,6 +155,7 @@ struct session_request {
 	bool has_no_stdin;
 	bool is_foreground;
 	bool is_quiet;
+	bool logs_denials; /* names refused reads too, and lists denials also after a success */
 	bool traces;
 
 	/* For a managed network; at most SESSION_MAX_PORTS each. */

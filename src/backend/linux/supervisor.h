@@ -37,6 +37,7 @@ struct supervisor {
 	struct unix_sockets sockets;
 	struct engine engine;
 	struct connect_proxy proxy;
+	enum naming naming;	       /* never NAMING_AUTO */
 	bool is_managed;	       /* the network */
 	struct unix_connect *connects; /* NULL: connect() is not asked about */
 	struct watch *watch;	       /* NULL: nothing is watched */

@@ -106,6 +106,7 @@ static void deny_path(struct unix_connect *u, const struct attempt *t,
 {
 	scoped_buf way_out = BUF_INIT(WAY_OUT_MAX_BYTES);
 	struct denial denial = { .kind = DENIAL_UNIX_SOCKET,
+				 .operation = OPERATION_UNIX_CONNECT,
 				 .subject = path,
 				 .rule = rule_text(verdict->reason) };
 
@@ -122,6 +123,7 @@ static void deny_socket(struct unix_connect *u, const struct attempt *t, const c
 {
 	struct denial denial = {
 		.kind = DENIAL_UNIX_SOCKET,
+		.operation = OPERATION_UNIX_CONNECT,
 		.rule = str_of(rule),
 		.way_out = STR_EMPTY,
 	};
@@ -225,6 +227,7 @@ static int deny_unknown_owner(struct unix_connect *u, const struct attempt *t, s
 {
 	struct denial denial = {
 		.kind = DENIAL_UNIX_SOCKET,
+		.operation = OPERATION_UNIX_CONNECT,
 		.subject = path,
 		.rule = STR("the sandbox has too many processes and descriptors to find out whose "
 			    "socket it is"),
@@ -402,7 +405,8 @@ void unix_connect_note_name(struct unix_connect *u, struct str name)
 		return;
 	buf_printf(&way_out, "--allow-host %.*s", STR_ARG(host.name));
 	deny_host(u, &host, 0,
-		  (struct denial){ .subject = host.name,
+		  (struct denial){ .operation = OPERATION_LOOKUP,
+				   .subject = host.name,
 				   .way_out = buf_str(&way_out),
 				   .option = "--allow-host",
 				   .value = host.name },
