@@ -74,6 +74,29 @@ int plan_suggest_path(struct arena *a, const struct plan_inputs *in, const struc
 		      struct str path, enum access wanted, struct change *out, struct err *e)
 	MUST_CHECK NONNULL;
 
+/* What an attempt needs: `access` to `subject`, and to `opens`, which is the same or above it. */
+struct attempt_needs {
+	struct str subject, opens; /* both as for plan_resolve() */
+	enum access access;
+};
+
+/* An option of `run` that allows an attempt. */
+struct option_change {
+	const char *option; /* "--add-write"; NULL: no option allows it */
+	struct str value;
+	/* The answers with that option (plan_build_answers()); NULL without an option. */
+	const struct plan *plan;
+};
+
+/*
+ * Finds one option that is enough for an attempt that the plan refuses. It never opens a home
+ * directory or a directory above one, and not all of a .git, whose hooks run outside the sandbox.
+ * ERR_NOMEM, ERR_LIMIT, ERR_SYS.
+ */
+int plan_suggest_option(struct arena *a, const struct plan_inputs *in, const struct plan *p,
+			const struct attempt_needs *needs, struct option_change *out, struct err *e)
+	MUST_CHECK NONNULL;
+
 /* `port` 0: every port. `wanted` is DECISION_ALLOW or DECISION_DENY. */
 int plan_suggest_host(struct arena *a, const struct plan_inputs *in, const struct plan *p,
 		      const struct hostname *host, uint16_t port, enum decision wanted,

@@ -19,51 +19,12 @@ const char *rule_kind_name(enum rule_kind kind)
 	return texts[kind];
 }
 
-struct str rule_label(const struct rule *rule)
-{
-	if (rule->kind == RULE_UNCOVERED)
-		return STR("(no entry)");
-	if (rule->kind == RULE_UNSANDBOXED)
-		return STR("(no sandbox)");
-	if (rule->kind == RULE_OWN)
-		return STR("(Cordon's own)"); /* the note says what it is */
-	return rule->key.len ? rule->key : rule->path;
-}
-
-static const char *kind_reason(enum rule_kind kind)
-{
-	switch (kind) {
-	case RULE_UNCOVERED:
-		return "no entry covers it, so it is denied";
-	case RULE_UNSANDBOXED:
-		return "this profile has no sandbox";
-	case RULE_PROTECTED:
-		return "protected";
-	case RULE_GIT:
-		return "protected git state";
-	case RULE_MISSING:
-		return "missing; a run may not create it";
-	case RULE_OWN:
-		return "Cordon's own file";
-	case RULE_GRANT:
-		return "granted by an option";
-	case RULE_ENTRY:
-	case RULE_GLOB:
-		break;
-	}
-	return "";
-}
-
 void page_rule_reason(struct page *p, const struct rule *rule)
 {
-	const char *reason = kind_reason(rule->kind);
-	bool has_text = rule->note.len || reason[0];
+	struct str reason = rule_reason(rule);
 
-	if (rule->note.len)
-		page_str(p, rule->note);
-	else
-		page_text(p, reason);
-	if (has_text && rule->origin.file)
+	page_str(p, reason);
+	if (reason.len && rule->origin.file)
 		page_text(p, "  ");
 	page_origin(p, &rule->origin);
 }
@@ -85,7 +46,7 @@ void json_rule(struct json_writer *w, const struct plan *plan, const struct rule
 	json_str(w, "path", rule->path);
 	json_str_or_null(w, "glob", rule->glob);
 	json_str(w, "key", rule_label(rule));
-	json_str(w, "note", rule->note.len ? rule->note : str_of(kind_reason(rule->kind)));
+	json_str(w, "note", rule_reason(rule));
 	json_key(w, "layer");
 	if (rule->origin.file && rule->layer < policy->layers.count)
 		json_add_str(w, policy->layers.items[rule->layer].name);

@@ -3,13 +3,11 @@
 #pragma once
 
 #include "lib/lib.h"
+#include "plan/words.h"
 #include "report/report.h"
 
 /* "entry", "glob", "grant", "protected", … */
 const char *rule_kind_name(enum rule_kind kind);
-
-/* What a rule is called: its key as it is written, or what is protected. */
-struct str rule_label(const struct rule *rule);
 
 /* Whether both come from one entry, as the many paths of :secrets do. */
 bool rule_is_alike(const struct rule *a, const struct rule *b) NONNULL;
