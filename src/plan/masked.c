@@ -188,6 +188,9 @@ static bool is_lifted(const struct walk *w, const struct rule *rule, struct str 
 /*
  * If several globs of one layer match a name, the first stands for all. Each layer has its own:
  * what one layer reopens at a link's target, another may still deny.
+ *
+ * SECURITY: a glob of ":secrets" stands for no other glob. If the name is a link, an entry at its
+ * target may lift the deny of ":secrets" (drop_lifted()), but not the other one.
  */
 static int add_matches(struct walk *w, struct str path, enum host_type type, bool *matches,
 		       struct err *e)
@@ -195,6 +198,7 @@ static int add_matches(struct walk *w, struct str path, enum host_type type, boo
 	struct str below = path_below(path, w->start);
 	struct str kept = STR_EMPTY;
 	uint32_t layer = UINT32_MAX; /* of the last one added; the rules are sorted by layer */
+	uint32_t secret = 0;	     /* of the same */
 	bool is_nothing = false;
 
 	*matches = false;
@@ -202,8 +206,8 @@ static int add_matches(struct walk *w, struct str path, enum host_type type, boo
 		const struct rule *rule = rule_at(w, w->globs[i]);
 		struct match *match;
 
-		if (rule->layer == layer || !glob_match(rule->matcher, below) ||
-		    is_lifted(w, rule, path))
+		if ((rule->layer == layer && rule->secret == secret) ||
+		    !glob_match(rule->matcher, below) || is_lifted(w, rule, path))
 			continue;
 		if (!*matches && is_missing(w, path, type, &is_nothing, e) < 0)
 			return err_result(e);
@@ -213,6 +217,7 @@ static int add_matches(struct walk *w, struct str path, enum host_type type, boo
 		if (type != HOST_LINK && (w->dir.is_covered || layer != UINT32_MAX))
 			return 0;
 		layer = rule->layer;
+		secret = rule->secret;
 		if (w->matches.count == MAX_MATCHES)
 			return fail_limit(w, MAX_MATCHES, "matches", e);
 		match = VEC_PUSH(w->scratch, &w->matches, e);

@@ -90,6 +90,25 @@ TEST(a_link_is_not_masked_when_an_entry_lifts_what_it_leads_to)
 	CHECK_INT(world_access(&w, "/shared/env"), ACCESS_READ);
 }
 
+/* Whichever of them comes first. */
+TEST(a_link_that_another_glob_denies_too_is_not_lifted)
+{
+	static const char *const denies[] = { "':secrets' = 'deny'\n'/repo/**/.env' = 'deny'\n",
+					      "'/repo/**/.env' = 'deny'\n':secrets' = 'deny'\n" };
+	scoped_world w;
+
+	world_init(&w, "d /repo\nl /repo/.env -> ../shared/env\nf /shared/env\n", "/repo");
+	for (size_t i = 0; i < COUNT_OF(denies); i++) {
+		char text[300];
+
+		(void)snprintf(text, sizeof(text), "%s'/' = 'read'\n%s'/shared/env' = 'read'\n",
+			       "[permissions.dev.filesystem]\n", denies[i]);
+		REQUIRE(plan(&w, text));
+		CHECK(find_masked(&w, "/repo/.env"));
+		CHECK_INT(world_access(&w, "/shared/env"), ACCESS_DENY);
+	}
+}
+
 TEST(strict_globs_say_nothing_of_a_watch)
 {
 	scoped_world w;
