@@ -548,6 +548,16 @@ static int add_link(struct builder *b, const struct match *m, struct str target,
 	return 0;
 }
 
+static int add_lifted(struct builder *b, const struct match *m, struct err *e)
+{
+	struct str *link = VEC_PUSH(b->a, &b->plan->lifted, e);
+
+	if (!link)
+		return err_result(e);
+	*link = m->path;
+	return 0;
+}
+
 /*
  * For a link, the entry that lifts the deny is at its target. Returns the number of matches that
  * remain.
@@ -579,8 +589,10 @@ static int record_name(const struct walk *w, struct match *m, size_t count, stru
 	uint32_t layer = UINT32_MAX;
 	int r = drop_lifted(w, m, &count, e);
 
-	if (r < 0 || count == 0)
+	if (r < 0)
 		return r;
+	if (count == 0)
+		return add_lifted(b, m, e);
 	for (size_t i = 0; i < count && !shown; i++)
 		shown = m[i].is_covered ? NULL : &m[i];
 	if (shown)

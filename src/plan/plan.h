@@ -185,6 +185,7 @@ struct plan {
 	VEC(struct link) links;
 	VEC(struct placeholder) placeholders;
 	VEC(struct masked) masked;
+	VEC(struct str) lifted; /* links that only ":secrets" denies, and P7 leaves open; by path */
 	VEC(struct writable_root) roots;
 	VEC(struct git_dir) git_dirs;
 	VEC(struct need) needs;

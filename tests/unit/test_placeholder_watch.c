@@ -472,6 +472,30 @@ TEST(a_link_is_masked_as_a_link)
 	CHECK_INT(run_done(&r).masked, 1);
 }
 
+TEST(a_link_that_the_plan_leaves_open_is_masked_only_when_it_is_a_link_no_more)
+{
+	struct run r;
+
+	REQUIRE(run_init(&r, "lifted"));
+	make_dir(&r, "a");
+	put(&r, "target");
+	REQUIRE(symlink("target", at(&r, ".env")) == 0);
+	REQUIRE(symlink("../target", at(&r, "a/.env")) == 0);
+	REQUIRE(start_watch(&r, "':secrets' = 'deny'\n'@/target' = 'read'\n"));
+	/* An event for the one, and for another name, which shows when all of them were seen. */
+	move(&r, ".env", "moved");
+	move(&r, "moved", ".env");
+	put(&r, "a/.envrc");
+	CHECK(is_masked_soon(&r, "a/.envrc"));
+	CHECK(is_open_inside(&r, ".env"));
+	CHECK(is_open_inside(&r, "a/.env"));
+	put(&r, "new");
+	move(&r, "new", ".env");
+	CHECK(is_masked_soon(&r, ".env"));
+	CHECK(is_open_inside(&r, "a/.env"));
+	CHECK_INT(run_done(&r).masked, 2);
+}
+
 TEST(a_link_leads_no_mask_astray)
 {
 	struct run r;

@@ -88,6 +88,8 @@ TEST(a_link_is_not_masked_when_an_entry_lifts_what_it_leads_to)
 			 "'/repo/.env' = 'read'\n"));
 	CHECK(!find_masked(&w, "/repo/.env"));
 	CHECK_INT(world_access(&w, "/shared/env"), ACCESS_READ);
+	REQUIRE(w.plan->lifted.count == 1);
+	CHECK(str_is(w.plan->lifted.items[0], "/repo/.env"));
 }
 
 /* Whichever of them comes first. */
@@ -106,6 +108,7 @@ TEST(a_link_that_another_glob_denies_too_is_not_lifted)
 		REQUIRE(plan(&w, text));
 		CHECK(find_masked(&w, "/repo/.env"));
 		CHECK_INT(world_access(&w, "/shared/env"), ACCESS_DENY);
+		CHECK_INT(w.plan->lifted.count, 0);
 	}
 }
 

@@ -219,13 +219,40 @@ static int add_pending(struct watch *w, struct str path, uint64_t round, struct 
 	return 0;
 }
 
-static bool is_dir(const struct watch *w, struct str path)
+/* The type bits of what is there now; 0 if nothing is. */
+static mode_t look_type(const struct watch *w, struct str path)
 {
 	UNINITIALIZED char name[PATH_MAX_BYTES];
 	struct stat st;
 
-	return fstatat(w->sandbox->root, below_root(path, name), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISDIR(st.st_mode);
+	if (fstatat(w->sandbox->root, below_root(path, name), &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return st.st_mode & S_IFMT;
+}
+
+/*
+ * P7: the plan leaves some links open that a glob denies by their name.
+ *
+ * SECURITY: only a link stays open there, whichever link: its target has its own access. If
+ * something else takes its place, that is masked.
+ */
+static bool is_lifted_link(const struct watch *w, struct str path)
+{
+	size_t from = 0;
+	size_t to = w->plan->lifted.count;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		int c = path_cmp(w->plan->lifted.items[middle], path);
+
+		if (c == 0)
+			return look_type(w, path) == S_IFLNK;
+		if (c < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return false;
 }
 
 /* A name in a directory; its own directories are listed again when they were before `round`. */
@@ -245,14 +272,14 @@ static int check_name(struct watch *w, struct str dir, const char *name, uint8_t
 	path.len = len + 1 + name_len;
 	v = plan_resolve(w->plan, path);
 	if (v.access == ACCESS_DENY && v.rule->kind == RULE_GLOB) {
-		if (!is_covered(w, path))
+		if (!is_lifted_link(w, path) && !is_covered(w, path))
 			w->order_len = path.len;
 		return 0;
 	}
 	if ((type != DT_DIR && type != DT_UNKNOWN) || path_is_kernel_tree(path) ||
 	    !is_of_interest(w, path))
 		return 0;
-	return type == DT_DIR || is_dir(w, path) ? add_pending(w, path, round, e) : 0;
+	return type == DT_DIR || look_type(w, path) == S_IFDIR ? add_pending(w, path, round, e) : 0;
 }
 
 static int start_round(struct watch *w, struct err *e)

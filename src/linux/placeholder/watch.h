@@ -4,8 +4,8 @@
  * match are watched (inotify). If a glob denies a new name (plan_resolve()), the masker, which has
  * joined the sandbox's namespaces, mounts a mask on it. Between creation and mask the command can
  * use the name; the report says so, and how many were masked. A link is covered as a link: its
- * target keeps the access that it had when the plan was made. The command can't remove or rename a
- * name that is covered.
+ * target keeps the access that it had when the plan was made. A link that P7 leaves open
+ * (plan->lifted) is not covered. The command can't remove or rename a name that is covered.
  */
 #pragma once
 

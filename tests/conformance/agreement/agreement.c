@@ -17,7 +17,8 @@
  *  denied one	there A says read or write, and that has to work, however it is reached.
  *  a link	opened by following it: what A says for its target, unless A denies the
  *		place of the link itself or of another one on the way, then nothing. Its
- *		text can be read: A(p) >= read.
+ *		text can be read: A(p) >= read. A link that ":secrets" alone denies by its name
+ *		is as open as its place is, if an entry opens the very target (P7).
  *  not there	can be made (as a file or a directory): A(p) = write. Below something
  *		writable P11 puts a placeholder at the first missing component; there A
  *		says read, or deny for the denied path itself, and it can't be made. A
@@ -49,6 +50,7 @@
 #include <unistd.h>
 
 #include "../../unit/test.h"
+#include "base/glob.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "cordon.h"
@@ -239,12 +241,46 @@ static bool is_hidden_by_tmp(const struct tree *t, const cordon_policy *policy, 
 		(tmpdir.len > 0 && path_is_under(path, tmpdir)));
 }
 
+/* The most that an entry for that very path lifts; 0: nothing. */
+static uint32_t lifted_at(const cordon_policy *policy, struct str path)
+{
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < policy->plan->rules.count; i++) {
+		const struct rule *rule = &policy->plan->rules.items[i];
+
+		if (str_eq(rule->path, path))
+			most = MAX_OF(most, rule->lifts);
+	}
+	return most;
+}
+
+/* P7: a link that only ":secrets" denies by its name is open where an entry opens its target. */
+static bool is_lifted(const cordon_policy *policy, const struct spot *spot)
+{
+	uint32_t lifts = spot->kind == KIND_LINK && spot->target.len > 0
+				 ? lifted_at(policy, spot->target)
+				 : 0;
+
+	if (!lifts || !is_glob_deny(resolve(policy, spot->path)))
+		return false;
+	for (size_t i = 0; i < policy->plan->rules.count; i++) {
+		const struct rule *rule = &policy->plan->rules.items[i];
+
+		if (rule->kind == RULE_GLOB && path_is_under(spot->path, rule->path) &&
+		    glob_match(rule->matcher, path_below(spot->path, rule->path)) &&
+		    (!rule->secret || rule->secret > lifts))
+			return false;
+	}
+	return resolve(policy, path_parent(spot->path)).access >= ACCESS_READ;
+}
+
 /* Whether something at or below the spot is narrower, so that it has to stay where it is. */
 static bool must_stay(const struct env *env, const cordon_policy *policy, const struct spot *spot)
 {
 	const struct plan *plan = policy->plan;
 
-	if (resolve(policy, spot->path).access < ACCESS_WRITE)
+	if (resolve(policy, spot->path).access < ACCESS_WRITE && !is_lifted(policy, spot))
 		return true;
 	for (size_t i = 0; i < plan->links.count; i++)
 		if (str_eq(plan->links.items[i].path, spot->path))
@@ -269,7 +305,8 @@ static bool must_stay(const struct env *env, const cordon_policy *policy, const 
 			continue;
 		v = resolve(policy, below);
 		if (v.access < ACCESS_WRITE &&
-		    (v.rule->kind != RULE_GLOB || other->kind != KIND_MISSING))
+		    (v.rule->kind != RULE_GLOB || other->kind != KIND_MISSING) &&
+		    !is_lifted(policy, other))
 			return true;
 	}
 	return false;
@@ -311,14 +348,15 @@ static bool is_secret(const cordon_policy *policy, struct str path)
 	return is_glob_deny(v) && v.rule->secret;
 }
 
-/* P7: a link that ":secrets" denies by its name is open where an entry opens what it leads to. */
+/* The same for a link on the way: an entry may open what that one leads to. */
 static bool may_be_lifted(const cordon_policy *policy, const struct spot *spot)
 {
-	bool is_one = is_secret(policy, spot->path);
+	bool is_one = false;
 	bool lifts = false;
 
 	for (size_t i = 0; i < spot->others.count; i++)
-		is_one = is_one || is_secret(policy, spot->others.items[i]);
+		is_one = is_one || (!str_eq(spot->others.items[i], spot->path) &&
+				    is_secret(policy, spot->others.items[i]));
 	for (size_t i = 0; is_one && i < policy->plan->rules.count; i++) {
 		const struct rule *rule = &policy->plan->rules.items[i];
 
@@ -330,13 +368,14 @@ static bool may_be_lifted(const cordon_policy *policy, const struct spot *spot)
 static void expect_link(struct env *env, const cordon_policy *policy, const struct spot *spot,
 			struct expected *out)
 {
+	bool lifted = is_lifted(policy, spot);
 	enum access access;
 	struct stat st;
 
 	if (spot->target.len > 0 && may_be_lifted(policy, spot))
 		return;
 	out->tries = TRY_TEXT;
-	if (out->verdict.access >= ACCESS_READ)
+	if (out->verdict.access >= ACCESS_READ || lifted)
 		out->works = TRY_TEXT;
 	if (spot->target.len == 0 || lstat(spot->target.p, &st) < 0 ||
 	    is_hidden_by_tmp(&env->tree, policy, spot->target) ||
@@ -344,7 +383,8 @@ static void expect_link(struct env *env, const cordon_policy *policy, const stru
 		return;
 	access = resolve(policy, spot->target).access;
 	for (size_t i = 0; i < spot->others.count; i++)
-		if (resolve(policy, spot->others.items[i]).access == ACCESS_DENY ||
+		if ((resolve(policy, spot->others.items[i]).access == ACCESS_DENY &&
+		     !(lifted && str_eq(spot->others.items[i], spot->path))) ||
 		    is_hidden_by_tmp(&env->tree, policy, spot->others.items[i]))
 			access = ACCESS_DENY;
 	expect_file_or_dir(env, policy, spot->target, access, S_ISDIR(st.st_mode), out);
