@@ -121,6 +121,12 @@ static int find_run_id(cordon_result *result, struct err *e)
 	return o->run_id.len ? 0 : audit_new_run(&result->arena, &o->run_id, e);
 }
 
+static void find_ways(cordon_result *result)
+{
+	outcome_find_ways(&result->arena, session_outcome(result->session),
+			  &result->policy->plan_inputs, result->policy->plan, DENIALS_WITH_EDITS);
+}
+
 cordon_report *cordon_result_report(cordon_result *result)
 {
 	struct err ignored = ERR_INIT;
@@ -130,6 +136,7 @@ cordon_report *cordon_result_report(cordon_result *result)
 		return result->report;
 	if (look_at_git(result, &ignored) < 0 || find_run_id(result, &ignored) < 0)
 		return NULL;
+	find_ways(result);
 	report = report_new(&ignored);
 	if (!report)
 		return NULL;

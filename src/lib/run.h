@@ -117,6 +117,17 @@ static inline const struct outcome *result_outcome(const cordon_result *r)
 int copy_words(struct arena *a, const char *const *words, const char *const **out, struct err *e)
 	MUST_CHECK NONNULL;
 
+/* ---- report/denials.c ---------------------------------------------------------------------- */
+
+enum { DENIALS_WITH_EDITS = 20 }; /* trying edits means making plans, so only the first get them */
+
+void denials_print(struct page *p, const struct denials *d) NONNULL;
+/* "naming", "denial_count", "denials_unlisted", "denials" */
+void denials_print_json(struct json_writer *w, const struct cordon_policy *policy,
+			const struct outcome *o) NONNULL;
+/* The members of one, without suggestions. */
+void denial_print_json(struct json_writer *w, const struct denial *denial) NONNULL;
+
 /* ---- report/run.c -------------------------------------------------------------------------- */
 
 void run_print_text(struct page *p, const void *data); /* of a cordon_result */

@@ -218,6 +218,7 @@ int asked_session(struct arena *a, const struct asked *asked, const cordon_polic
 	struct buf words = BUF_OVER(space);
 	struct session_request in = {
 		.plan = policy->plan,
+		.plan_inputs = &policy->plan_inputs,
 		.host = &policy->host,
 		.directory = policy->plan_inputs.places.cwd.p,
 		.sets_pwd = asked->load.directory || run->policy,

@@ -300,6 +300,11 @@ void json_int(struct json_writer *w, const char *key, int64_t value)
 	json_add_int(w, value);
 }
 
+void json_number(struct json_writer *w, const char *key, uint64_t value)
+{
+	json_int(w, key, (int64_t)MIN_OF(value, (uint64_t)INT64_MAX));
+}
+
 void json_int_or_null(struct json_writer *w, const char *key, int64_t value)
 {
 	json_key(w, key);

@@ -84,6 +84,7 @@ void json_strs(struct json_writer *w, const char *key, const struct str *items, 
 void json_text(struct json_writer *w, const char *key, const char *value);
 void json_bool(struct json_writer *w, const char *key, bool value);
 void json_int(struct json_writer *w, const char *key, int64_t value);
+void json_number(struct json_writer *w, const char *key, uint64_t value);
 void json_int_or_null(struct json_writer *w, const char *key, int64_t value); /* 0 is null */
 
 /* "file", "line", "column"; null without a file. */

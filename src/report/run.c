@@ -3,13 +3,10 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/hostname.h"
-#include "base/path.h"
 #include "base/utf8.h"
 #include "lib/run.h"
 #include "plan/net.h"
 #include "report/explain.h"
-#include "report/suggestion.h"
 
 enum {
 	FIELD_WIDTH = 12,
@@ -156,34 +153,6 @@ static void print_ending(struct page *p, const struct outcome *o)
 	}
 }
 
-static void print_denials(struct page *p, const struct denials *d)
-{
-	if (d->total == 0)
-		return;
-	title(p, "refused");
-	for (size_t i = 0; i < d->items.count; i++) {
-		const struct denial *denial = &d->items.items[i];
-
-		page_text(p, "  ");
-		page_str(p, denial->subject);
-		page_printf(p, "  %llu times by ", (unsigned long long)denial->count);
-		page_str(p, denial->program.len ? denial->program : STR("?"));
-		page_printf(p, " (%d): ", denial->pid);
-		page_str(p, denial->rule);
-		page_text(p, denial->origin.file ? ", " : "");
-		page_origin(p, &denial->origin);
-		page_line(p);
-		if (!denial->way_out.len)
-			continue;
-		page_text(p, "    ");
-		page_style(p, STYLE_FAINT, "to allow it: ");
-		page_str(p, denial->way_out);
-		page_line(p);
-	}
-	if (d->unlisted)
-		page_printf(p, "  and %llu more\n", (unsigned long long)d->unlisted);
-}
-
 static void print_sums(struct page *p, const struct traffic_sums *sums)
 {
 	page_printf(p, "%llu allowed, %llu refused, %llu failed, %llu bytes out, %llu in",
@@ -260,7 +229,7 @@ void run_print_text(struct page *p, const void *data)
 	run_print_subject(p, &subject);
 	print_ending(p, o);
 	print_traffic(p, o);
-	print_denials(p, &o->denials);
+	denials_print(p, &o->denials);
 	print_names(p, &o->names);
 	print_git(p, &o->git);
 	if (r->callbacks.warnings.count)
@@ -273,11 +242,6 @@ void run_print_text(struct page *p, const void *data)
 }
 
 /* ---- For programs ------------------------------------------------------------------------- */
-
-static void json_number(struct json_writer *w, const char *key, uint64_t value)
-{
-	json_int(w, key, (int64_t)MIN_OF(value, (uint64_t)INT64_MAX));
-}
 
 /* RFC 3339, UTC, with milliseconds. */
 static void json_time(struct json_writer *w, const char *key, struct timespec time)
@@ -433,91 +397,6 @@ static void json_traffic(struct json_writer *w, const struct outcome *o)
 	json_end_object(w);
 }
 
-static const char *denial_name(enum denial_kind kind)
-{
-	static const char *const texts[] = {
-		[DENIAL_UNIX_SOCKET] = "unix_socket", [DENIAL_HOST] = "host"
-	};
-
-	return texts[kind];
-}
-
-/* The edit of the configuration that would allow it, as `why` suggests it. */
-static bool find_change(struct arena *a, const struct cordon_policy *policy,
-			const struct denial *denial, struct change *out)
-{
-	const char *set_by = policy->policy->profile->net.access_origin.file;
-	struct str target = denial->option ? denial->value : denial->subject;
-	struct err ignored = ERR_INIT;
-	struct hostname host;
-	uint16_t port;
-	int status;
-
-	/* Where an option decides, no file has a say; and no rule applies to the host's ports. */
-	if (denial->option &&
-	    ((set_by && set_by[0] == '-') || strcmp(denial->option, "--host-port") == 0))
-		return false;
-	if (denial->kind == DENIAL_UNIX_SOCKET)
-		status = !path_is_absolute(denial->subject) ||
-			 plan_suggest_socket(a, &policy->plan_inputs, policy->plan, denial->subject,
-					     DECISION_ALLOW, out, &ignored);
-	else
-		status = hostname_parse_port(a, target, &host, &port, &ignored) < 0 ||
-			 plan_suggest_host(a, &policy->plan_inputs, policy->plan, &host, port,
-					   DECISION_ALLOW, out, &ignored);
-	return status == 0 && out->is_possible;
-}
-
-static void json_denial_suggestions(struct json_writer *w, const struct cordon_policy *policy,
-				    const struct denial *denial, bool wants_edits)
-{
-	const char *const argv[] = { denial->option, denial->value.p, NULL };
-	scoped_arena a = ARENA_INIT(POLICY_MAX_BYTES);
-	struct change change;
-	bool has_change = wants_edits && find_change(&a, policy, denial, &change);
-
-	json_key(w, "suggestions");
-	json_begin_array(w);
-	if (denial->way_out.len && (denial->option || !has_change))
-		json_suggestion(w, &(struct suggestion){ .scope = denial->option ? "run" : "config",
-							 .argv = denial->option ? argv : NULL,
-							 .text = denial->way_out });
-	if (has_change)
-		json_config_suggestion(w, &change);
-	json_end_array(w);
-}
-
-static void json_denials(struct json_writer *w, const struct cordon_policy *policy,
-			 const struct denials *d)
-{
-	json_number(w, "denial_count", d->total);
-	json_number(w, "denials_unlisted", d->unlisted);
-	json_key(w, "denials");
-	json_begin_array(w);
-	for (size_t i = 0; i < d->items.count; i++) {
-		const struct denial *denial = &d->items.items[i];
-
-		json_begin_object(w);
-		json_text(w, "kind", denial_name(denial->kind));
-		json_str(w, "subject", denial->subject);
-		json_key(w, "rule");
-		json_begin_object(w);
-		json_str(w, "text", denial->rule);
-		json_text(w, "file", denial->origin.file);
-		json_int_or_null(w, "line", denial->origin.line);
-		json_end_object(w);
-		/* Trying edits means making plans, so only the first denials get them. */
-		json_denial_suggestions(w, policy, denial, i < SHOWN_MAX);
-		json_str(w, "program", denial->program);
-		json_int(w, "pid", denial->pid);
-		json_number(w, "count", denial->count);
-		json_number(w, "first_ms", denial->first_ms);
-		json_number(w, "last_ms", denial->last_ms);
-		json_end_object(w);
-	}
-	json_end_array(w);
-}
-
 static void json_git(struct json_writer *w, const struct outcome *o)
 {
 	json_key(w, "git");
@@ -566,7 +445,7 @@ void run_print_json(struct json_writer *w, const void *data)
 	run_json_subject(w, &subject);
 	json_ending(w, o);
 	json_traffic(w, o);
-	json_denials(w, r->policy, &o->denials);
+	denials_print_json(w, r->policy, o);
 	json_names(w, &o->names);
 	json_git(w, o);
 	json_strs(w, "warnings", r->callbacks.warnings.items, r->callbacks.warnings.count);

@@ -96,14 +96,12 @@ static const char *find_program(const struct session *s, uint32_t index)
 	return s->in.argv[0];
 }
 
-/* Adds the 'cordon why' command that shows which rule denies it, with this run's options. */
-static void add_question(const struct session *s, const char *path, struct buf *out)
+void outcome_add_options(const struct session *s, struct str path, struct buf *out)
 {
-	buf_add_text(out, "; to see which rule: cordon why");
 	if (s->in.has_options)
 		buf_add(out, s->in.options);
 	buf_add_char(out, ' ');
-	shell_add_word(out, str_of(path));
+	shell_add_word(out, path);
 	if (!s->in.has_options)
 		buf_add_text(out, ", with the options of this run");
 }
@@ -123,7 +121,8 @@ static void word_unexecutable(const struct session *s, const struct command_fail
 	if (is_forbidden && plan_resolve(s->in.plan, str_of(real)).access == ACCESS_DENY) {
 		(void)FAIL_CAUSE(said, CAUSE_COMMAND_DENIED,
 				 "'%s' can't be executed%s: the policy denies it", program, inside);
-		add_question(s, real, more);
+		buf_add_text(more, "; to see which rule: cordon why");
+		outcome_add_options(s, str_of(real), more);
 	} else if (is_forbidden && why->is_closed)
 		(void)FAIL_SYS_CAUSE(said, CAUSE_COMMAND_NOT_EXECUTABLE, why->os_error,
 				     "'%s' can be neither read nor executed%s", program, inside);
@@ -187,121 +186,6 @@ static const char *find_limit(const struct session *s)
 	if (s->outcome.signal == os_signals.file_limit && limits->value[LIMIT_FILE_SIZE])
 		return limit_name(LIMIT_FILE_SIZE);
 	return NULL;
-}
-
-/* The denials of one kind: their number, and the first whose subject is known. */
-struct some_denials {
-	const struct denial *first; /* NULL: none */
-	uint64_t count;
-};
-
-static struct some_denials find_kind(const struct denials *d, enum denial_kind kind)
-{
-	struct some_denials found = { .first = NULL };
-
-	for (size_t i = 0; i < d->items.count; i++) {
-		const struct denial *denial = &d->items.items[i];
-
-		if (denial->kind != kind)
-			continue;
-		found.count += denial->count;
-		if (!found.first)
-			found.first = denial;
-	}
-	return found;
-}
-
-/* Silent when the command succeeded: it did not need the network. */
-static void warn_of_network_off(const struct session *s, const struct some_denials *found)
-{
-	const struct denial *first = found->first;
-	char shown[256], program[64], way[512];
-	bool has_way = first->way_out.len > 0;
-
-	if (s->outcome.status == 0)
-		return;
-	(void)utf8_show(first->subject, shown, sizeof(shown));
-	if (s->in.needs_sandbox) {
-		session_warn(&s->in,
-			     "the network is off, and %s tried to use it, on '%s'; 'cordon why' "
-			     "says how to allow that",
-			     first->program.len
-				     ? utf8_show(first->program, program, sizeof(program))
-				     : "the command",
-			     shown);
-		return;
-	}
-	session_warn(&s->in,
-		     "the network is off, and %s tried to use it, on '%s'%s%s%s; --report names %s",
-		     first->program.len ? utf8_show(first->program, program, sizeof(program))
-					: "the command",
-		     shown, has_way ? "; to allow that: " : "",
-		     has_way ? utf8_show(first->way_out, way, sizeof(way)) : "",
-		     has_way ? ", or --network full" : "",
-		     found->count == 1 ? "the attempt" : "all attempts");
-}
-
-/* What lists every denial. For hosts it is the audit log, which needs no second run. */
-static const char *find_namer(const struct session *s, uint64_t count, uint64_t hosts)
-{
-	bool are_logged = s->outcome.network_is_managed && !s->in.audit_file.len && count == hosts;
-
-	/* The proxy does not see the command's own loopback, so the log lacks those. */
-	for (size_t i = 0; i < s->outcome.denials.items.count; i++)
-		if (str_has_prefix(s->outcome.denials.items.items[i].way_out, STR("--host-port ")))
-			are_logged = false;
-
-	return are_logged ? "'cordon audit --run last --denied'" : "--report";
-}
-
-static void warn_of_denials(const struct session *s)
-{
-	const struct denials *d = &s->outcome.denials;
-	struct some_denials hosts = find_kind(d, DENIAL_HOST);
-	bool is_off = s->outcome.network_is_off && hosts.first;
-	uint64_t count = d->total - (is_off ? hosts.count : 0);
-	const struct denial *first = is_off ? find_kind(d, DENIAL_UNIX_SOCKET).first
-					    : d->items.items;
-	const char *what = count == 1 ? "attempt was" : "attempts were";
-	const char *them = count == 1 ? "it" : "them";
-	bool has_way;
-	char shown[256];
-	char way[512];
-	char why[512], cause[sizeof(why) + 2] = "";
-
-	if (s->in.is_quiet)
-		return;
-	if (is_off)
-		warn_of_network_off(s, &hosts);
-	if (count == 0)
-		return;
-	if (!first) {
-		session_warn(&s->in, "%llu %s refused%s%s", (unsigned long long)count, what,
-			     s->in.needs_sandbox ? "" : "; --report names ",
-			     s->in.needs_sandbox ? "" : them);
-		return;
-	}
-	has_way = first->way_out.len > 0;
-	/* The user has allowed the name, and needs to know why it is refused all the same. */
-	if (first->is_guarded)
-		(void)snprintf(cause, sizeof(cause), ": %s",
-			       utf8_show(first->rule, why, sizeof(why)));
-	if (s->in.needs_sandbox) {
-		session_warn(&s->in,
-			     "%llu %s refused, the first on '%s'%s; 'cordon why' says how to allow "
-			     "that",
-			     (unsigned long long)count, what,
-			     utf8_show(first->subject, shown, sizeof(shown)), cause);
-		return;
-	}
-	session_warn(&s->in, "%llu %s refused, the first on '%s'%s%s%s; %s names %s",
-		     (unsigned long long)count, what,
-		     utf8_show(first->subject, shown, sizeof(shown)), cause,
-		     !has_way		 ? ""
-		     : first->is_guarded ? "; to allow that too, add "
-					 : "; to allow that: ",
-		     has_way ? utf8_show(first->way_out, way, sizeof(way)) : "",
-		     find_namer(s, count, hosts.count), them);
 }
 
 /* Silent when the command succeeded: it has coped with the failures. */
@@ -427,6 +311,7 @@ int outcome_complete(struct session *s, struct err *e)
 	o->calls_answered = sum->calls_answered;
 	o->placeholder_count = sum->placeholder_count;
 	o->landlock_abi = sum->landlock_abi;
+	o->naming = sum->naming;
 	o->limit = find_limit(s);
 	if (o->timed_out)
 		warn_of_timeout(s);
@@ -448,7 +333,7 @@ int outcome_complete(struct session *s, struct err *e)
 		o->has_looked = true;
 		warn_of_findings(s);
 	}
-	warn_of_denials(s);
+	outcome_list_denials(s);
 	warn_of_failures(s);
 	return 0;
 }

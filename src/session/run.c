@@ -261,7 +261,7 @@ static int make_supervisor(struct session *s, struct err *e)
 		.is_foreground = s->in.is_foreground,
 		.progress = s->in.progress,
 		.denials = &s->outcome.denials,
-		.naming = s->in.logs_denials ? NAMING_ALL : s->in.plan->policy->profile->denials,
+		.naming = s->outcome.naming_asked,
 		.host_ports = s->in.host_ports,
 		.host_port_count = s->in.host_port_count,
 		.events = { .user = s,
@@ -310,13 +310,12 @@ static int begin(struct session *s, struct err *e)
 static void tell_denial(void *user, const struct denial *denial)
 {
 	const struct session *s = user;
-	const char *file = denial->origin.file;
-	char line[16] = "";
+	scoped_buf line = BUF_INIT(64 << 10);
 
-	if (denial->origin.line)
-		(void)snprintf(line, sizeof(line), ":%u", (unsigned)denial->origin.line);
-	session_trace(&s->in, "refused: %.*s (%.*s%s%s%s)", STR_ARG(denial->subject),
-		      STR_ARG(denial->rule), file ? ", " : "", file ? file : "", line);
+	buf_add_text(&line, "refused: ");
+	denial_add_sentence(&line, denial);
+	if (line.failed == ERR_OK)
+		s->in.trace(s->in.user, buf_str(&line));
 }
 
 static void session_init(struct session *s, struct arena *a, const struct session_request *in)
@@ -328,6 +327,8 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 			       .terminal = TERMINAL_NONE,
 			       .goes_on = { .due = go_on, .user = s },
 			       .clock = { .due = clock_is_due, .user = s } };
+	s->outcome.naming_asked = in->logs_denials ? NAMING_ALL
+						   : in->plan->policy->profile->denials;
 	network_init(s);
 	denials_init(&s->outcome.denials);
 	if (in->traces) {

@@ -103,8 +103,17 @@ void outcome_set_end(struct outcome *o, int status, int signal) NONNULL;
 /* P24 when nothing could be executed; says so. */
 void outcome_set_exec_failed(struct session *s, const struct command_failure *why) NONNULL;
 
-/* Which limit it was, the sum of the denials, what was found of git. */
+/*
+ * Adds the options of this run and `path` to a 'cordon why', which then answers for the policy of
+ * this run.
+ */
+void outcome_add_options(const struct session *s, struct str path, struct buf *out) NONNULL;
+
+/* Which limit it was, the denials, what was found of git. */
 int outcome_complete(struct session *s, struct err *e) MUST_CHECK NONNULL;
+
+/* denials.c: warns of what was refused, when the command failed or the caller wants to know. */
+void outcome_list_denials(struct session *s) NONNULL;
 
 /* A warning of the session, formatted. */
 void session_warn(const struct session_request *in, const char *fmt, ...) PRINTF_LIKE(2, 3);

@@ -10,6 +10,7 @@
  *	changed_names.c	and for agents and other programs (P9)
  *	network.c	a managed network: the proxy beside the run
  *	traffic.c	what it decided, in sums and as denials
+ *	denials.c	what was refused, in words, and what would allow it
  *	state.c		the states of a run
  *	launch.c	its streams, the terminal, the backend that starts it
  *	run.c		all of it in order, and then what happens while it runs
@@ -32,6 +33,7 @@
 #include "base/progress.h"
 #include "plan/net.h"
 #include "plan/plan.h"
+#include "plan/suggest.h"
 #include "proxy/channel.h"
 
 /* ---- environment.c ------------------------------------------------------------------- */
@@ -129,7 +131,8 @@ enum sandbox_mode { SANDBOX_AUTO, SANDBOX_REQUIRE, SANDBOX_FORBID };
 /* Everything is borrowed until the outcome is there. */
 struct session_request {
 	const struct plan *plan;
-	const struct host *host;       /* what the plan was made from */
+	const struct plan_inputs *plan_inputs; /* of `plan`: to try what would allow an attempt */
+	const struct host *host;	       /* what the plan was made from */
 	const struct plan *stands_for; /* the policy that this one is a trial for; may be NULL */
 	const char *directory;	       /* canonical */
 	bool sets_pwd;		       /* the directory was chosen for this run */
@@ -236,6 +239,9 @@ struct outcome {
 	uint64_t calls_answered; /* by the supervisor */
 	struct captured captured[2];
 	struct denials denials;
+	size_t ways_count;	  /* of them, the first: outcome_find_ways() has looked at those */
+	enum naming naming_asked; /* by the option or the profile */
+	enum naming naming;	  /* what was named in the end */
 	struct watch_counts watch;
 	size_t placeholder_count;
 
@@ -243,6 +249,33 @@ struct outcome {
 	bool has_looked; /* whether `git` is filled in */
 	struct git_findings git;
 };
+
+/* ---- denials.c --------------------------------------------------------------------------- */
+
+/* "unix_socket", "host", "path" */
+const char *denial_kind_name(enum denial_kind kind) RETURNS_NONNULL;
+/* The rule that decided, in a few words, escaped; and where it is written. */
+void denial_add_rule(struct buf *out, const struct denial *denial) NONNULL;
+struct origin denial_origin(const struct denial *denial) NONNULL;
+/* "make was not allowed to create '/opt/x' (":root" = "read", built-in)", escaped. */
+void denial_add_sentence(struct buf *out, const struct denial *denial) NONNULL;
+/* The access that a denied path would have to have. */
+enum access denial_access(const struct denial *denial) NONNULL;
+/*
+ * The path that would have to be opened for it. "": none, because it is no denial of a path, or
+ * would open a home directory or what is above one.
+ */
+struct str denial_opens(struct arena *a, const struct plan_inputs *in, const struct plan *plan,
+			const struct denial *denial) NONNULL;
+
+/*
+ * Finds the option that would allow each of the first `max` denials of paths (`option`, `value`,
+ * `way_out`, in `a`). May be called again.
+ */
+void outcome_find_ways(struct arena *a, struct outcome *o, const struct plan_inputs *in,
+		       const struct plan *plan, size_t max) NONNULL;
+
+/* ---- run.c ------------------------------------------------------------------------------- */
 
 struct session;
 

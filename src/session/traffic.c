@@ -142,6 +142,7 @@ void traffic_deny(struct denials *denials, const struct proxy_record *record)
 	denials_add(denials,
 		    &(struct denial){
 			    .kind = DENIAL_HOST,
+			    .operation = record->port ? OPERATION_CONNECT : OPERATION_LOOKUP,
 			    .subject = buf_str(&subject),
 			    .rule = buf_str(&rule),
 			    .origin = { .file = record->rule_file, .line = record->rule_line },

@@ -661,7 +661,7 @@ def a_run_that_goes_well_says_nothing(w: World):
 
 
 @case
-def known_denials_are_summed_up_in_one_line(w: World):
+def known_denials_are_listed_when_the_command_fails(w: World):
     path = str(w.top / "host.sock")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(path)
@@ -669,18 +669,51 @@ def known_denials_are_summed_up_in_one_line(w: World):
         command = [sys.executable, "-c", CONNECT, path]
         assert ok(w, *NONE, *command).out == "connected\n"
         result = ok(w, *command)
-        assert result.out == "Permission denied\n", result
-        assert result.err.count("\n") == 1 and result.err.startswith("cordon: "), result
-        assert path in result.err and "1 " in result.err and "--report" in result.err, result
-        assert ok(w, "-q", *command).err == ""
-        assert ok(w, *command, env={"CORDON_LOG": "quiet"}).err == ""
+        assert (result.out, result.err) == ("Permission denied\n", ""), result
+        failing = ["sh", "-c", '"$@"; exit 5', "sh", *command]
+        # It does not change the status.
+        result = run(w, *failing)
+        assert result.status == 5, result
+        first, way = result.err.splitlines()
+        assert first.startswith("cordon: ") and f"connect to the socket '{path}' (" in first, result
+        assert way.endswith(f"add: --allow-socket {path}"), result
+        assert run(w, *way.split("add: ")[1].split(), *failing).out == "connected\n"
+        assert run(w, "-q", *failing).err == ""
+        assert run(w, *failing, env={"CORDON_LOG": "quiet"}).err == ""
         ok(w, "-q", "--report", f"{w.top}/report.json", *command)
         found = json.loads((w.top / "report.json").read_text())
-        assert path in json.dumps(found["denials"]), found
-        # It does not change the status.
-        assert run(w, "sh", "-c", f'"$@"; exit 5', "sh", *command).status == 5
+        (denial,) = found["denials"]
+        assert (denial["kind"], denial["operation"], denial["subject"]) == ("unix_socket", "unix-connect", path), found
+        assert denial["errno"] in ("EACCES", None) and denial["guess"] is False, found
+        assert set(found["naming"]) == {"what", "why"}, found
         trace = ok(w, "--trace", *command).err
-        assert path in trace, trace
+        assert f"connect to the socket '{path}'" in trace, trace
+
+
+MANY = """
+import socket, sys
+for name in sys.argv[1:]:
+    try: socket.socket(socket.AF_UNIX).connect(name)
+    except PermissionError: pass
+sys.exit(3)
+"""
+
+
+@case
+def a_long_list_of_denials_is_cut(w: World):
+    servers = [socket.socket(socket.AF_UNIX) for _ in range(7)]
+    paths = [str(w.top / f"{i}.sock") for i in range(7)]
+    for server, path in zip(servers, paths):
+        server.bind(path)
+        server.listen()
+    result = run(w, "python3", "-c", MANY, *paths)
+    lines = result.err.splitlines()
+    assert result.status == 3 and len(lines) == 7, result
+    assert all(path in line for path, line in zip(paths, lines[:5])), result
+    assert "and 2 more (--report FILE lists them)" in lines[5], result
+    assert lines[6].count("--allow-socket") == 5, result
+    for server in servers:
+        server.close()
 
 
 @case

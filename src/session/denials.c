@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What was refused, for people: who tried what, which rule forbids it, and what would allow it.
+ * What would allow a path is tried on copies of the policy, which takes time: only for the
+ * denials that somebody reads.
+ */
+#include "backend/denials.h"
+
+#include <stdio.h>
+
+#include "base/path.h"
+#include "base/shell.h"
+#include "base/utf8.h"
+#include "plan/homes.h"
+#include "plan/words.h"
+#include "session/run.h"
+
+enum {
+	LISTED_MAX = 5,	   /* on stderr; the others are counted */
+	NAME_BYTES = 1024, /* of a path in a sentence */
+	TEXT_MAX_BYTES = 64 << 10,
+	TRIAL_MAX_BYTES = 768 << 20,
+};
+
+/* ---- In words --------------------------------------------------------------------------- */
+
+const char *denial_kind_name(enum denial_kind kind)
+{
+	static const char *const names_of[] = {
+		[DENIAL_UNIX_SOCKET] = "unix_socket", [DENIAL_HOST] = "host", [DENIAL_PATH] = "path"
+	};
+
+	return names_of[kind];
+}
+
+void denial_add_rule(struct buf *out, const struct denial *denial)
+{
+	if (denial->by)
+		rule_add_words(out, denial->by);
+	else
+		utf8_add_shown(out, denial->rule);
+}
+
+struct origin denial_origin(const struct denial *denial)
+{
+	return denial->by ? denial->by->origin : denial->origin;
+}
+
+static void add_name(struct buf *out, struct str name)
+{
+	char shown[NAME_BYTES];
+
+	buf_add_text(out, utf8_show(name, shown, sizeof(shown)));
+}
+
+static void add_place(struct buf *out, struct origin origin)
+{
+	if (!origin.file)
+		return;
+	buf_add_text(out, ", ");
+	add_name(out, str_of(origin.file));
+	if (origin.line && strcmp(origin.file, "built-in") != 0)
+		buf_printf(out, ":%u", (unsigned)origin.line);
+}
+
+void denial_add_sentence(struct buf *out, const struct denial *denial)
+{
+	if (denial->program.len)
+		add_name(out, denial->program);
+	else
+		buf_add_text(out, "the command");
+	buf_printf(out, " was %snot allowed to %s '", denial->is_guess ? "probably " : "",
+		   operation_meaning(denial->operation));
+	add_name(out, denial->subject);
+	buf_add_text(out, "' (");
+	denial_add_rule(out, denial);
+	add_place(out, denial_origin(denial));
+	buf_add_char(out, ')');
+	if (denial->count > 1)
+		buf_printf(out, ", %llu times", (unsigned long long)denial->count);
+}
+
+/* ---- What would allow it ------------------------------------------------------------------ */
+
+enum access denial_access(const struct denial *denial)
+{
+	return denial->operation == OPERATION_READ || denial->operation == OPERATION_EXEC
+		       ? ACCESS_READ
+		       : ACCESS_WRITE;
+}
+
+/* Whether the operation changes the directory that the name is in, not what the name stands for. */
+static bool changes_names(enum operation operation)
+{
+	switch (operation) {
+	case OPERATION_CREATE:
+	case OPERATION_MKDIR:
+	case OPERATION_MKNOD:
+	case OPERATION_SYMLINK:
+	case OPERATION_LINK:
+	case OPERATION_UNLINK:
+	case OPERATION_RMDIR:
+	case OPERATION_RENAME:
+		return true;
+	case OPERATION_CONNECT:
+	case OPERATION_UNIX_CONNECT:
+	case OPERATION_LOOKUP:
+	case OPERATION_OPEN_WRITE:
+	case OPERATION_TRUNCATE:
+	case OPERATION_CHMOD:
+	case OPERATION_CHOWN:
+	case OPERATION_UTIME:
+	case OPERATION_XATTR:
+	case OPERATION_READ:
+	case OPERATION_EXEC:
+		break;
+	}
+	return false;
+}
+
+/* A home, "/", or a directory above a home: never to be opened for the sake of one attempt. */
+static bool is_too_wide(struct arena *a, const struct plan_inputs *in, struct str path)
+{
+	struct err ignored = ERR_INIT;
+	struct home_match home;
+
+	return path.len <= 1 || homes_match(a, in->host, &in->places, path, &home, &ignored) < 0 ||
+	       home.home.len > 0;
+}
+
+struct str denial_opens(struct arena *a, const struct plan_inputs *in, const struct plan *plan,
+			const struct denial *denial)
+{
+	struct str opens = denial->opens.len ? denial->opens : denial->subject;
+
+	if (denial->kind != DENIAL_PATH)
+		return STR_EMPTY;
+	/* As of a protected name in a directory that is writable. */
+	if (plan_resolve(plan, opens).access >= denial_access(denial))
+		opens = denial->subject;
+	if (is_too_wide(a, in, opens) && !changes_names(denial->operation))
+		opens = denial->subject;
+	return is_too_wide(a, in, opens) ? STR_EMPTY : opens;
+}
+
+/* What was tried last, for the next denial in the same directory. */
+struct last_way {
+	struct arena scratch;
+	struct str opens;
+	enum access access;
+	struct option_change change;
+};
+
+static bool is_answered(const struct last_way *last, const struct attempt_needs *needs)
+{
+	return last->change.option && last->access == needs->access &&
+	       str_eq(last->opens, needs->opens) &&
+	       plan_resolve(last->change.plan, needs->subject).access >= needs->access;
+}
+
+static int word_way(struct arena *a, struct denial *denial, const struct option_change *change,
+		    struct err *e)
+{
+	scoped_buf text = BUF_INIT(TEXT_MAX_BYTES);
+	struct str value, way;
+
+	buf_printf(&text, "%s ", change->option);
+	shell_add_word(&text, change->value);
+	if (buf_check(&text, e) < 0 || arena_copy(a, change->value, &value, e) < 0 ||
+	    arena_copy(a, buf_str(&text), &way, e) < 0)
+		return err_result(e);
+	denial->option = change->option;
+	denial->value = value;
+	denial->way_out = way;
+	return 0;
+}
+
+static int find_way(struct arena *a, const struct plan_inputs *in, const struct plan *plan,
+		    struct denial *denial, struct last_way *last, struct err *e)
+{
+	struct attempt_needs needs = { .subject = denial->subject,
+				       .access = denial_access(denial) };
+
+	needs.opens = denial_opens(&last->scratch, in, plan, denial);
+	if (!needs.opens.len)
+		return 0;
+	if (!is_answered(last, &needs)) {
+		arena_done(&last->scratch);
+		*last = (struct last_way){ .scratch = ARENA_INIT(TRIAL_MAX_BYTES),
+					   .opens = needs.opens,
+					   .access = needs.access };
+		if (plan_suggest_option(&last->scratch, in, plan, &needs, &last->change, e) < 0)
+			return err_result(e);
+	}
+	return last->change.option ? word_way(a, denial, &last->change, e) : 0;
+}
+
+void outcome_find_ways(struct arena *a, struct outcome *o, const struct plan_inputs *in,
+		       const struct plan *plan, size_t max)
+{
+	struct last_way last = { .scratch = ARENA_INIT(TRIAL_MAX_BYTES) };
+
+	for (; o->ways_count < MIN_OF(max, o->denials.items.count); o->ways_count++) {
+		struct denial *denial = &o->denials.items.items[o->ways_count];
+		struct err ignored = ERR_INIT; /* then there is no suggestion */
+
+		if (denial->kind == DENIAL_PATH && !denial->option &&
+		    find_way(a, in, plan, denial, &last, &ignored) < 0)
+			last.change.option = NULL;
+	}
+	arena_done(&last.scratch);
+}
+
+/* ---- The list at the end of a run --------------------------------------------------------- */
+
+static bool is_first_with_way(const struct denials *d, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (d->items.items[i].option == d->items.items[at].option &&
+		    str_eq(d->items.items[i].way_out, d->items.items[at].way_out))
+			return false;
+	return true;
+}
+
+/* The options of the listed denials, each once, to be pasted. */
+static void say_options(const struct session *s, size_t count)
+{
+	const struct denials *d = &s->outcome.denials;
+	scoped_buf line = BUF_INIT(TEXT_MAX_BYTES);
+	size_t with_option = 0;
+
+	for (size_t i = 0; i < count; i++)
+		with_option += d->items.items[i].option != NULL;
+	if (!with_option)
+		return;
+	buf_printf(&line,
+		   "to allow %sthis for one run, add:", with_option < count ? "part of " : "");
+	for (size_t i = 0; i < count; i++) {
+		const struct denial *denial = &d->items.items[i];
+
+		if (!denial->option || !is_first_with_way(d, i))
+			continue;
+		buf_printf(&line, " %s ", denial->option);
+		shell_add_word(&line, denial->value);
+	}
+	if (line.failed == ERR_OK)
+		s->in.warn(s->in.user, buf_str(&line));
+}
+
+/* What `cordon why` is to be asked; "" when it would not know. */
+static struct str find_question(const struct session *s, const struct denial *denial)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct str opens = denial_opens(&a, s->in.plan_inputs, s->in.plan, denial);
+
+	if (denial->kind == DENIAL_UNIX_SOCKET && !path_is_absolute(denial->subject))
+		return STR_EMPTY;
+	/* It is the denial's own, or its subject. */
+	return opens.len ? opens : denial->subject;
+}
+
+/* For what no option allows; the first of them, since one shows what to ask. */
+static void say_question(const struct session *s, size_t count)
+{
+	const struct denials *d = &s->outcome.denials;
+	scoped_buf line = BUF_INIT(TEXT_MAX_BYTES);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct denial *denial = &d->items.items[i];
+		struct str question = find_question(s, denial);
+
+		if ((denial->option && !s->in.needs_sandbox) || !question.len)
+			continue;
+		if (denial->way_out.len && !denial->option && !s->in.needs_sandbox) {
+			buf_add_text(&line, "to allow '");
+			add_name(&line, denial->subject);
+			buf_add_text(&line, "': ");
+			buf_add(&line, denial->way_out);
+		} else {
+			buf_add_text(&line, "to see what would allow it: cordon why");
+			outcome_add_options(s, question, &line);
+		}
+		if (line.failed == ERR_OK)
+			s->in.warn(s->in.user, buf_str(&line));
+		return;
+	}
+}
+
+/* What lists all denials. The audit log needs no second run, but has hosts alone. */
+static const char *find_namer(const struct session *s)
+{
+	const struct denials *d = &s->outcome.denials;
+	bool are_logged = s->outcome.network_is_managed && !s->in.audit_file.len && !d->unlisted;
+
+	/* The proxy does not see the command's own loopback, so the log lacks those. */
+	for (size_t i = 0; i < d->items.count; i++)
+		if (d->items.items[i].kind != DENIAL_HOST ||
+		    (d->items.items[i].option &&
+		     strcmp(d->items.items[i].option, "--host-port") == 0))
+			are_logged = false;
+	return are_logged ? "'cordon audit --run last --denied' lists them"
+			  : "--report FILE lists them";
+}
+
+static void say_more(const struct session *s, size_t count)
+{
+	const struct denials *d = &s->outcome.denials;
+	uint64_t more = d->items.count - count + d->unlisted;
+
+	if (more == 0)
+		return;
+	if (s->in.needs_sandbox)
+		session_warn(&s->in, "and %llu more", (unsigned long long)more);
+	else
+		session_warn(&s->in, "and %llu more (%s)", (unsigned long long)more, find_namer(s));
+}
+
+void outcome_list_denials(struct session *s)
+{
+	struct outcome *o = &s->outcome;
+	size_t count = MIN_OF(o->denials.items.count, (size_t)LISTED_MAX);
+
+	if (s->in.is_quiet || o->denials.total == 0 || (o->status == 0 && !s->in.logs_denials))
+		return;
+	outcome_find_ways(s->a, o, s->in.plan_inputs, s->in.plan, count);
+	for (size_t i = 0; i < count; i++) {
+		scoped_buf line = BUF_INIT(TEXT_MAX_BYTES);
+
+		denial_add_sentence(&line, &o->denials.items.items[i]);
+		if (line.failed == ERR_OK)
+			s->in.warn(s->in.user, buf_str(&line));
+	}
+	say_more(s, count);
+	if (!s->in.needs_sandbox)
+		say_options(s, count);
+	say_question(s, count);
+}
