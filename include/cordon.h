@@ -561,7 +561,7 @@ enum {
 	 * A run that the first thread has started ends with that thread.
 	 */
 	CORDON_RUN_FOREGROUND = 4,
-	CORDON_RUN_QUIET = 8,	  /* no warning that counts the denials */
+	CORDON_RUN_QUIET = 8,	  /* no warnings that list the denials */
 	CORDON_RUN_NO_STDIN = 16, /* the command's stdin is empty, not inherited */
 	CORDON_RUN_TRACE = 32,	  /* on_trace gets every path and decision */
 	/*
@@ -569,7 +569,12 @@ enum {
 	 * (if that begins with a dash, it is a login shell), and SHELL names it. A run without a
 	 * sandbox is refused, whatever layer, variable or option requests it.
 	 */
-	CORDON_RUN_SHELL = 64
+	CORDON_RUN_SHELL = 64,
+	/*
+	 * Name refused reads and executions too, where this host can, which makes every open slower;
+	 * and list the denials in warnings also if the command succeeds.
+	 */
+	CORDON_RUN_LOG_DENIALS = 128
 };
 
 enum { CORDON_STREAM_STDOUT = 1, CORDON_STREAM_STDERR = 2 };

@@ -142,6 +142,8 @@
 	  "show what would be enforced, and run nothing")                                          \
 	X(REPORT, RUN, FOR_RUN, OWN_TEXT, 0, "report", "FILE", "files",                            \
 	  "write a JSON report to FILE; '-' is stdout")                                            \
+	X(LOG_DENIALS, RUN, FOR_RUN, FLAG(run, CORDON_RUN_LOG_DENIALS), 0, "log-denials", NULL,    \
+	  "", "list all that was refused, reads too")                                              \
 	X(TRACE, RUN, FOR_RUN, FLAG(run, CORDON_RUN_TRACE), 0, "trace", NULL, "",                  \
 	  "print every path and decision to stderr")                                               \
 	X(READ, COMMAND, ONLY(WHY), OWN_SWITCH, 0, "read", NULL, "",                               \

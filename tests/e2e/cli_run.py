@@ -670,6 +670,9 @@ def known_denials_are_listed_when_the_command_fails(w: World):
         assert ok(w, *NONE, *command).out == "connected\n"
         result = ok(w, *command)
         assert (result.out, result.err) == ("Permission denied\n", ""), result
+        assert f"'{path}'" in ok(w, "--log-denials", *command).err
+        assert ok(w, "--log-denials", "-q", *command).err == ""
+        assert ok(w, "--log-denials", "true").err == ""
         failing = ["sh", "-c", '"$@"; exit 5', "sh", *command]
         # It does not change the status.
         result = run(w, *failing)
