@@ -611,6 +611,35 @@ struct cordon_host_request {
  */
 typedef uint32_t cordon_decide_fn(void *user, const struct cordon_host_request *request);
 
+/*
+ * An attempt that was refused. What is not known is NULL or 0. `subject`, `named` and `executable`
+ * may hold any bytes: escape them before you show them.
+ */
+struct cordon_denial {
+	uint64_t size;	       /* sizeof(struct cordon_denial), of the library in use */
+	const char *kind;      /* "path", "host", "unix_socket" */
+	const char *operation; /* "open-write", "create", "mkdir", "rename", "read", "connect", … */
+	const char *subject;   /* the path as it resolved, "HOST:PORT", the socket */
+	const char *named;     /* the path as the program wrote it */
+	const char *rule;      /* that refuses it, in words */
+	const char *rule_file;	    /* where the rule is written: a file, an option, "built-in" */
+	uint64_t rule_line;	    /* of that file */
+	const char *program;	    /* as the kernel names it, escaped */
+	const char *executable;	    /* its path in the sandbox */
+	uint64_t pid;		    /* in the sandbox, of the first that tried */
+	int64_t os_error;	    /* the errno that the program got */
+	uint64_t count;		    /* how often */
+	uint64_t first_ms, last_ms; /* when, since the start of the run */
+	/* 1: the attempt was not seen; it was concluded from how the command ended. */
+	uint64_t is_guess;
+};
+
+/*
+ * Called for each attempt that is refused, at once and before the command continues where that is
+ * possible; equal attempts that follow are only counted. Texts are valid until the callback returns.
+ */
+typedef void cordon_denial_fn(void *user, const struct cordon_denial *denial);
+
 struct cordon_run_options {
 	uint64_t size; /* sizeof(struct cordon_run_options) */
 
@@ -682,6 +711,8 @@ struct cordon_run_options {
 	 * cordon_start() or cordon_new() has returned.
 	 */
 	const cordon_policy *policy;
+
+	cordon_denial_fn *on_denial; /* may be NULL; gets run_user */
 };
 
 /*
@@ -771,8 +802,13 @@ CORDON_API int cordon_result_truncated(const cordon_result *result, uint32_t str
 CORDON_API const char *cordon_result_backend(const cordon_result *result);
 CORDON_API uint64_t cordon_result_warning_count(const cordon_result *result);
 CORDON_API const char *cordon_result_warning(const cordon_result *result, uint64_t index);
-/* How many attempts are known to have been refused; the report lists them. */
+/* How many attempts are known to have been refused; equal ones count each. */
 CORDON_API uint64_t cordon_result_denial_count(const cordon_result *result);
+/*
+ * What was refused, each different attempt once, in the order of the first; at most 1000. NULL behind
+ * the last, and if out of memory. Lives as long as the result.
+ */
+CORDON_API const struct cordon_denial *cordon_result_denial(cordon_result *result, uint64_t index);
 /* The report of the run; belongs to the result and is freed with it. NULL if out of memory. */
 CORDON_API cordon_report *cordon_result_report(cordon_result *result);
 

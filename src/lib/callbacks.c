@@ -78,6 +78,18 @@ static enum decision session_decides(void *user, uint64_t id, const struct proxy
 	}
 }
 
+static void session_denies(void *user, const struct denial *denial)
+{
+	const struct callbacks *callbacks = user;
+	scoped_arena a = ARENA_INIT(DENIAL_MAX_BYTES);
+	struct cordon_denial told;
+	struct err ignored = ERR_INIT;
+
+	/* Without memory it is told by the report, if by anything. */
+	if (denial_fill(&a, denial, &told, &ignored) == 0)
+		callbacks->run.on_denial(callbacks->run.run_user, &told);
+}
+
 /* What is no rule for hosts, and still of use only where there is a network. */
 static const char *find_port_option(const struct cordon_run_options *run)
 {
@@ -121,6 +133,8 @@ void callbacks_attach(struct callbacks *callbacks, struct session_request *in)
 	in->warn = session_warns;
 	in->trace = session_traces;
 	in->output = session_outputs;
+	if (callbacks->run.on_denial)
+		in->deny = session_denies;
 	if (callbacks->run.decide_host)
 		in->decide = session_decides;
 }

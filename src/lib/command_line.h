@@ -196,7 +196,8 @@
 	X(VALUE(run, on_done))          \
 	X(VALUE(run, run_user))         \
 	X(VALUE(run, decide_host))      \
-	X(VALUE(run, policy))
+	X(VALUE(run, policy))           \
+	X(VALUE(run, on_denial))
 
 enum command_id {
 #define COMMAND_ID(id, name, operands, max, completion, summary) COMMAND_##id,

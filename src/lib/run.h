@@ -8,6 +8,7 @@
  *	callbacks.c	calls the functions of the caller, keeps the warnings
  *	run.c		start, poll, wait
  *	result.c	what came of it
+ *	denials.c	what was refused, as cordon.h has it
  *	request_argv.c	the same request as a command line
  *
  * report/run.c and report/dry_run.c print the result.
@@ -103,7 +104,8 @@ struct cordon_result {
 	struct session *session; /* over; holds the outcome */
 	const char *const *argv;
 	struct callbacks callbacks;
-	cordon_report *report; /* NULL until it is asked for */
+	cordon_report *report;	       /* NULL until it is asked for */
+	struct cordon_denial *denials; /* NULL until one is asked for */
 };
 
 cordon_result *result_new(struct err *e) MUST_CHECK NONNULL;
@@ -112,6 +114,14 @@ static inline const struct outcome *result_outcome(const cordon_result *r)
 {
 	return session_outcome(r->session);
 }
+
+/* ---- denials.c --------------------------------------------------------------------------- */
+
+enum { DENIAL_MAX_BYTES = 1 << 20 }; /* of the texts of one */
+
+/* As the caller sees it; what is not borrowed from `denial` is in `a`. ERR_NOMEM, ERR_LIMIT. */
+int denial_fill(struct arena *a, const struct denial *denial, struct cordon_denial *out,
+		struct err *e) MUST_CHECK NONNULL;
 
 /* A copy of a list that ends with NULL. */
 int copy_words(struct arena *a, const char *const *words, const char *const **out, struct err *e)

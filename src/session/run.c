@@ -312,6 +312,10 @@ static void tell_denial(void *user, const struct denial *denial)
 	const struct session *s = user;
 	scoped_buf line = BUF_INIT(64 << 10);
 
+	if (s->in.deny)
+		s->in.deny(s->in.user, denial);
+	if (!s->in.traces)
+		return;
 	buf_add_text(&line, "refused: ");
 	denial_add_sentence(&line, denial);
 	if (line.failed == ERR_OK)
@@ -331,7 +335,7 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 						   : in->plan->policy->profile->denials;
 	network_init(s);
 	denials_init(&s->outcome.denials);
-	if (in->traces) {
+	if (in->traces || in->deny) {
 		s->outcome.denials.on_denial = tell_denial;
 		s->outcome.denials.user = s;
 	}

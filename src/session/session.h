@@ -175,6 +175,8 @@ struct session_request {
 	void (*warn)(void *user, struct str text);
 	void (*trace)(void *user, struct str text);
 	void (*output)(void *user, int stream, struct str bytes); /* 1 or 2 */
+	/* Each new denial, at once; may be NULL. */
+	void (*deny)(void *user, const struct denial *denial);
 	/*
 	 * Asked about what no rule speaks of; DECISION_ASK: session_decide() will say it. NULL:
 	 * nobody is asked, it is denied.

@@ -536,6 +536,25 @@ TEST(closed_standard_streams_become_empty_ones)
 
 /* ---- Denials --------------------------------------------------------------------------------------- */
 
+static void check_denial(const struct cordon_denial *denial)
+{
+	REQUIRE(denial);
+	CHECK_INT(denial->size, sizeof(*denial));
+	CHECK_STR(denial->kind, "unix_socket");
+	CHECK_STR(denial->operation, "unix-connect");
+	CHECK(strstr(denial->subject, "/host.sock") != NULL);
+	CHECK(denial->rule && denial->program && denial->pid > 0);
+	CHECK(denial->count >= 1 && denial->last_ms >= denial->first_ms && !denial->is_guess);
+}
+
+static void count_denial(void *user, const struct cordon_denial *denial)
+{
+	int *told = user;
+
+	++*told;
+	check_denial(denial);
+}
+
 TEST(what_was_refused_is_counted_and_named)
 {
 	static const char script[] = "python3 -c 'import socket\n"
@@ -549,6 +568,7 @@ TEST(what_was_refused_is_counted_and_named)
 	cordon_result *result;
 	const char *json;
 	struct ask ask;
+	int told = 0;
 
 	REQUIRE(bind(server, (const struct sockaddr *)&address, sizeof(address)) == 0);
 	REQUIRE(listen(server, 8) == 0);
@@ -560,10 +580,16 @@ TEST(what_was_refused_is_counted_and_named)
 		  "connected\nconnected\nconnected\n");
 	cordon_result_free(result);
 	ask_script(&ask, "native", script);
+	ask.run.on_denial = count_denial;
+	ask.run.run_user = &told;
 	result = run_it(&ask);
 	REQUIRE(result);
 	CHECK_STR(cordon_result_output(result, CORDON_STREAM_STDOUT, NULL),
 		  "refused\nrefused\nrefused\n");
+	/* Told once, counted three times. */
+	CHECK_INT(told, 1);
+	check_denial(cordon_result_denial(result, 0));
+	CHECK(!cordon_result_denial(result, 1));
 	CHECK_INT(cordon_result_status(result), 0);
 	CHECK_INT(cordon_result_denial_count(result), 3);
 	/* It coped with them, so nobody is told. */
