@@ -35,6 +35,7 @@
 enum {
 	HOLD_TRIES = 500, /* with the pauses, about two seconds */
 	HOLD_MAX_PAUSE_US = 5000,
+	MARK_TRIES = 5,
 };
 
 struct shown {
@@ -532,21 +533,42 @@ static int set_owner_and_mode(const struct taking *t)
 	return fchmod(t->fd, (t->st.st_mode & S_ISGID) | (is_dir ? 0700 : 0600) | others);
 }
 
+/*
+ * It has no mark although that was set: either the file system does not keep it (OUTCOME_MADE), or a
+ * program on the host was quicker.
+ */
+static enum outcome find_use(const struct taking *t)
+{
+	if (t->st.st_nlink == 0)
+		return OUTCOME_AGAIN; /* removed, as when a clone is deleted */
+	if (!S_ISDIR(t->st.st_mode))
+		return has_wanted_content(t) ? OUTCOME_MADE : OUTCOME_AGAIN; /* it is theirs */
+	if (lseek(t->fd, 0, SEEK_SET) == 0 && mark_is_empty(t->fd) == 0)
+		return OUTCOME_LOCKED; /* as when something comes into it later */
+	return OUTCOME_MADE;
+}
+
 /* Makes what was born what it has to be; see above for which lock that needs. */
 static enum outcome finish(struct taking *t, struct err *e)
 {
-	int os_error;
+	int os_error = 0;
 
-	if (write_content(t) == 0 && mark_set(t->fd) == 0 && set_owner_and_mode(t) == 0 &&
-	    fstat(t->fd, &t->st) == 0) {
+	/* More than once, because whoever uses it for a moment takes the mark away. */
+	for (int tries = 0; tries < MARK_TRIES; tries++) {
+		enum outcome outcome;
+
+		if (write_content(t) < 0 || mark_set(t->fd) < 0 || set_owner_and_mode(t) < 0 ||
+		    fstat(t->fd, &t->st) < 0) {
+			os_error = errno;
+			break;
+		}
 		if (mark_of(&t->st) == MARK_SET)
 			return OUTCOME_LOCKED;
-		/* The host removed it meanwhile, as when a clone is deleted: make it again. */
-		if (t->st.st_nlink == 0)
-			return OUTCOME_AGAIN;
-		errno = EOPNOTSUPP; /* the file system takes the mark and does not keep it */
+		outcome = find_use(t);
+		if (outcome != OUTCOME_MADE)
+			return outcome;
+		os_error = EOPNOTSUPP;
 	}
-	os_error = errno;
 	(void)remove_name(t->in->fd, t->name, &t->st);
 	return fail_sys(t, os_error, "can't mark the placeholder", e);
 }
@@ -756,6 +778,8 @@ static enum outcome make_socket(struct taking *t, struct err *e)
 		give_socket(t);
 	if (fstatat(t->in->fd, t->name, &t->st, AT_SYMLINK_NOFOLLOW) < 0)
 		return OUTCOME_AGAIN;
+	if (t->was_made && !S_ISSOCK(t->st.st_mode))
+		return OUTCOME_AGAIN; /* a program on the host has replaced it */
 	if (mark_of(&t->st) == MARK_NONE)
 		return t->was_made
 			       ? fail_sys(t, EOPNOTSUPP, "can't mark the placeholder", e)
