@@ -112,6 +112,22 @@ static int check_scan_depth(const struct decode *d, const struct toml_member *m,
 			   "'glob_scan_max_depth' is ignored: globs match at every depth");
 }
 
+/* P3: nobody knows whether an entry without an access was meant to deny. */
+static int check_not_empty(const struct toml_member *m, struct err *e)
+{
+	if (m->value.table.count > 0)
+		return 0;
+	(void)FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, m->value.origin,
+			    "the table of '%s' is empty, so the entry allows and denies nothing",
+			    SHOWN(m->name));
+	if (str_is(m->name, ":secrets"))
+		err_add_line(e, "write \":secrets\" = \"deny\", or remove the entry");
+	else
+		err_add_line(e,
+			     "give it an access, as in { \".\" = \"deny\" }, or remove the entry");
+	return err_result(e);
+}
+
 int key_decode_filesystem(const struct decode *d, const struct toml *table, void *base,
 			  struct err *e)
 {
@@ -129,6 +145,8 @@ int key_decode_filesystem(const struct decode *d, const struct toml *table, void
 			continue;
 		}
 		r = fs_key_parse(d->a, m->name, m->name_origin, &key, e);
+		if (r == 0)
+			r = check_not_empty(m, e);
 		for (size_t j = 0; j < m->value.table.count && r == 0; j++)
 			r = add_entry(d, &key, m->name, &m->value.table.items[j], out, e);
 		if (r < 0)

@@ -84,6 +84,16 @@ TEST(secrets_can_only_be_denied)
 	CHECK(is_refused(FS("':secrets' = 'write'"), "':secrets' can only be denied"));
 }
 
+TEST(an_entry_that_says_nothing_is_refused)
+{
+	CHECK(is_refused(FS("':secrets' = {}"),
+			 "config.toml:2:14: the table of ':secrets' is empty"));
+	CHECK(is_refused(FS("'/x' = {}"), "the table of '/x' is empty"));
+	CHECK(is_refused(FS("':unknown' = {}"), "the table of ':unknown' is empty"));
+	CHECK(is_refused("[permissions.dev.filesystem.':secrets']\n", "':secrets' is empty"));
+	CHECK(is_entry("':secrets' = { '.' = 'deny' }", FS_SECRETS, "", "", ACCESS_DENY));
+}
+
 TEST(bad_keys_are_refused_with_their_place)
 {
 	CHECK(is_refused(FS("'a/b' = 'read'"), "config.toml:2:1: the path 'a/b' is relative"));
