@@ -201,6 +201,27 @@ static int close_sealed(struct placing *p, uint32_t number, struct str dir, stru
 	return r < 0 ? r : add_missing_rule(p, number, dir, HOST_DIR, e);
 }
 
+/*
+ * An option is meant for this run, so a path that it denies should exist: otherwise the name is
+ * probably wrong, and what it was meant for is open. In a file a deny may be there for other hosts.
+ */
+static int warn_of_option(struct placing *p, const struct rule *rule, struct str path,
+			  struct err *e)
+{
+	enum access above = plan_resolve(p->b->plan, path_parent(path)).access;
+
+	/* If all around it is denied too, the option changes nothing, which is said elsewhere. */
+	if (above == ACCESS_DENY || rule->kind != RULE_ENTRY || rule->access != ACCESS_DENY ||
+	    rule->secret > 0 || !rule->origin.file || rule->origin.file[0] != '-')
+		return 0;
+	return builder_note(p->b, true, rule->origin, e,
+			    "%s does not exist, so this denies nothing yet: check the name; %s",
+			    SHOWN(rule->path),
+			    above == ACCESS_WRITE ? "the command can't create it"
+						  : "if another program creates it during the "
+						    "run, the command can read it");
+}
+
 static int visit_rule(struct placing *p, uint32_t number, struct err *e)
 {
 	const struct builder *b = p->b;
@@ -212,6 +233,8 @@ static int visit_rule(struct placing *p, uint32_t number, struct err *e)
 
 	if (!narrows(rule) || site->type != HOST_MISSING || site->missing_from == 0)
 		return 0;
+	if (warn_of_option(p, rule, path, e) < 0)
+		return err_result(e);
 	/* If an entry lifts it, or nothing can be created there, nothing is needed. */
 	if (index_resolve_below(b->plan->index, path_parent(path), 1).access != ACCESS_WRITE ||
 	    plan_resolve(b->plan, rule->path).access == ACCESS_WRITE)

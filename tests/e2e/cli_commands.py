@@ -13,7 +13,7 @@ import sys
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
-from cli import PROGRAM, SOURCE, Skip, World, case, change, run_cases
+from cli import PROGRAM, SOURCE, Skip, World, case, change, run_cases, start
 
 DEV = """\
 default_permissions = "dev"
@@ -590,6 +590,28 @@ def a_mode_that_sets_denies_aside_is_warned_of(w: World):
                  DEV.replace('default_permissions = "dev"\n', "")):
         w.write_config(text)
         assert "aside" not in w.ok("run", "--full-auto", "--", "true").err, text
+
+
+@case
+def a_deny_option_for_what_is_not_there_warns_and_says_what_holds(w: World):
+    there = w.write("home/notes", "mine\n")
+    typo, inside = w.home / "ntes", w.repo / "secret"
+    for words in (["run", "--full-auto"], ["run", "--dry-run"]):
+        assert w.ok(*words, "--deny", there, "--", "true").err == ""
+    warned = w.ok("run", "--deny", typo, "--", "true").err
+    assert warned.count("\n") == 1 and f"{typo} does not exist" in warned and "can read it" in warned, warned
+    warned = w.ok("run", "--full-auto", "--deny", inside, "--", "true").err
+    assert f"{inside} does not exist" in warned and "can't create it" in warned, warned
+    # What it says is so.
+    assert w.run("run", "--full-auto", "--deny", inside, "--", "touch", inside, check=1).status == 1
+    read = 'echo begun; until test -s "$0"; do sleep 0.02; done; cat "$0"'
+    with start(w, "-q", "--deny", typo, "--", "timeout", "20", "sh", "-c", read, typo, text=True) as late:
+        assert late.stdout.readline() == "begun\n"
+        w.write("home/ntes", "late\n")
+        assert late.communicate()[0] == "late\n"
+    # In a file it may be there for another host.
+    w.write_config(DEV.replace("[permissions.dev.filesystem]", '[permissions.dev.filesystem]\n"~/nothing" = "deny"'))
+    assert "nothing" not in w.ok("run", "--", "true").err
 
 
 @case
