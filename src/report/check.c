@@ -33,6 +33,7 @@ struct check {
 	VEC(struct str) files;	  /* those that are there, each once */
 	VEC(struct str) profiles; /* the user's own */
 	struct str in_force;
+	bool is_base; /* others extend the profile that is checked now */
 };
 
 static int add_problem(struct check *c, struct problems *problems, struct problem problem,
@@ -180,6 +181,46 @@ static int check_network(struct check *c, const struct profile *profile, struct 
 	return 0;
 }
 
+/* Whether `path` or something in it may be read. */
+static bool opens_any(const struct plan *plan, struct str path)
+{
+	if (plan_resolve(plan, path).access >= ACCESS_READ)
+		return true;
+	for (size_t i = 0; i < plan->rules.count; i++) {
+		const struct rule *rule = &plan->rules.items[i];
+
+		if ((rule->kind == RULE_ENTRY || rule->kind == RULE_GRANT) &&
+		    rule->access >= ACCESS_READ && path_is_under(rule->path, path) &&
+		    plan_resolve(plan, rule->path).access >= ACCESS_READ)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A profile that extends nothing begins with nothing. Whoever forgets that finds out only when no
+ * command starts. A profile for one static program of the workspace may mean it so: a warning.
+ */
+static int check_start(struct check *c, const struct cordon_policy *policy, struct err *e)
+{
+	const struct profile *profile = policy->policy->profile;
+	struct problem problem = { .origin = profile->origin };
+	bool opens_nothing = !opens_any(policy->plan, STR("/"));
+
+	for (size_t i = 0; !opens_nothing && places_minimal[i]; i++)
+		if (opens_any(policy->plan, str_of(places_minimal[i])))
+			return 0;
+	if (arena_printf(c->a, &problem.message, e,
+			 "the profile '%.*s' lets %s: add extends = \":read-only\" to it%s",
+			 STR_ARG(profile->name),
+			 opens_nothing ? "nothing be read, so no command can start"
+				       : "no program of this host be read, nor its libraries, "
+					 "so hardly any command can start",
+			 opens_nothing ? "" : ", or \":minimal\" = \"read\" to its filesystem") < 0)
+		return err_result(e);
+	return add_problem(c, &c->warnings, problem, e);
+}
+
 static int check_profile(struct check *c, const struct config *config, const char *name,
 			 struct err *e)
 {
@@ -197,9 +238,18 @@ static int check_profile(struct check *c, const struct config *config, const cha
 		if (policy.notes.items[i].is_warning &&
 		    add_warning(c, &policy.notes.items[i], e) < 0)
 			return err_result(e);
-	if (check_network(c, policy.policy->profile, e) < 0)
+	if (check_network(c, policy.policy->profile, e) < 0 ||
+	    (!c->is_base && check_start(c, &policy, e) < 0))
 		return err_result(e);
 	return check_needs(c, &policy, e);
+}
+
+static bool is_extended(const profile_names *all, struct str name)
+{
+	for (size_t i = 0; i < all->count; i++)
+		if (str_eq(all->items[i].extends, name))
+			return true;
+	return false;
 }
 
 static int check_profiles(struct check *c, const struct config *config, struct err *e)
@@ -222,6 +272,7 @@ static int check_profiles(struct check *c, const struct config *config, struct e
 		if (!name || arena_copy(c->a, all.items[i].name, &copy, e) < 0)
 			return err_result(e);
 		*name = copy;
+		c->is_base = is_extended(&all, copy);
 		if (!str_eq(copy, c->in_force) && check_profile(c, config, copy.p, e) < 0)
 			return err_result(e);
 	}

@@ -593,6 +593,34 @@ def a_mode_that_sets_denies_aside_is_warned_of(w: World):
 
 
 @case
+def check_warns_of_a_profile_that_no_command_can_start_with(w: World):
+    def warned(text, name="m"):
+        w.write_config(f'default_permissions = "{name}"\n{text}')
+        found = w.ok("check", "--json").json["warnings"]
+        return [(e["line"], e["message"]) for e in found]
+
+    nothing = ('[permissions.m]\ndescription = "x"\n', "[permissions.m.network]\nenabled = true\n",
+               '[permissions.m.filesystem]\n"~/x" = "deny"\n')
+    little = ('[permissions.m.filesystem]\n":workspace_roots" = "write"\n',)
+    enough = ('[permissions.m]\nextends = ":read-only"\n', '[permissions.m.filesystem]\n":minimal" = "read"\n',
+              '[permissions.m.filesystem]\n"/usr/bin" = "read"\n', '[permissions.m.filesystem]\n"/" = "read"\n')
+    for text, words, status in [*((t, "no command can start", 125) for t in nothing),
+                                *((t, "hardly any command can start", 127) for t in little)]:
+        (found,) = warned(text)
+        assert words in found[1] and found[0] == 2, (text, found)
+        # It is so, and what it says helps.
+        assert w.run("run", "--", "true", check=status).status == status, text
+        w.write_config(w.config.read_text() + '[permissions.n]\nextends = ":read-only"\n')
+        w.ok("run", "-P", "n", "--", "true")
+    for text in enough:
+        assert warned(text) == [], text
+    # What is there to be extended need not be enough by itself.
+    base = '[permissions.base]\ndescription = "x"\n'
+    more = '[permissions.m]\nextends = "base"\nfilesystem = { ":root" = "read" }\n'
+    assert warned(base + more) == [] and len(warned(base + more, "base")) == 1
+
+
+@case
 def a_deny_option_for_what_is_not_there_warns_and_says_what_holds(w: World):
     there = w.write("home/notes", "mine\n")
     typo, inside = w.home / "ntes", w.repo / "secret"
