@@ -76,14 +76,14 @@ _cordon_among()
 # BEGIN made by scripts/options from src/lib/command_line.h; do not edit
 _cordon_commands="run sandbox init check profiles why explain doctor audit proxy help version"
 # The options that take a value.
-_cordon_valued=" -P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --listen --token-file --token-env --backend --sandbox --accept-missing --platform --timeout --env --report --run --since "
+_cordon_valued=" -P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --listen --token-file --token-env --backend --sandbox --accept-missing --platform --timeout --env --report --events --run --since "
 
 # The options of the command $1, into the caller's `options`.
 _cordon_options()
 {
 	case $1 in
-	run) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --backend --sandbox --accept-missing --platform --timeout --env --dry-run --report --log-denials --trace --json -q --quiet -h --help" ;;
-	sandbox) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --backend --sandbox --accept-missing --platform --timeout --env --dry-run --report --log-denials --trace --json -q --quiet -h --help" ;;
+	run) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --backend --sandbox --accept-missing --platform --timeout --env --dry-run --report --log-denials --events --trace --json -q --quiet -h --help" ;;
+	sandbox) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --backend --sandbox --accept-missing --platform --timeout --env --dry-run --report --log-denials --events --trace --json -q --quiet -h --help" ;;
 	init) options="--force --json -q --quiet -h --help" ;;
 	check) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --syntax-only --json -q --quiet -h --help" ;;
 	profiles) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --json -q --quiet -h --help" ;;
@@ -123,6 +123,7 @@ _cordon_value()
 	--platform) _cordon_among "linux landlock macos seatbelt windows" "$2" ;;
 	--env) _cordon_variables "$2" ;;
 	--report) _cordon_files "$2" ;;
+	--events) _cordon_files "$2" ;;
 	--run) _cordon_among "last" "$2" ;;
 	esac
 }

@@ -56,6 +56,7 @@ complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l env -x -a '(s
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l dry-run -d 'show what would be enforced, and run nothing'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l report -r -F -d 'write a JSON report to FILE; \'-\' is stdout'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l log-denials -d 'list all that was refused, reads too'
+complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l events -r -F -d 'write a JSON line for each event to FD or FILE'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l trace -d 'print every path and decision to stderr'
 complete -c cordon -n "__fish_seen_subcommand_from why" -l read -d 'answer yes or no: may it be read?'
 complete -c cordon -n "__fish_seen_subcommand_from why" -l write -d 'answer yes or no: may it be written?'

@@ -713,6 +713,14 @@ struct cordon_run_options {
 	const cordon_policy *policy;
 
 	cordon_denial_fn *on_denial; /* may be NULL; gets run_user */
+
+	/*
+	 * The number of a descriptor above 2, or a file: gets a line of JSON when the command has
+	 * started, for each denial at once, and when the run is over. The descriptor becomes
+	 * close-on-exec. Lines are added to a file that exists; the command must not be able to
+	 * write there. A reader that does not read stops the run.
+	 */
+	const char *events;
 };
 
 /*

@@ -3,10 +3,8 @@
 #include "base/utf8.h"
 #include "lib/run.h"
 
-/* `text` is fit to be shown. */
-static void warn(void *user, const char *text)
+void callbacks_warn(struct callbacks *callbacks, const char *text)
 {
-	struct callbacks *callbacks = user;
 	struct err ignored = ERR_INIT; /* told all the same */
 	struct str copy;
 
@@ -19,6 +17,11 @@ static void warn(void *user, const char *text)
 	}
 	if (callbacks->on_warning)
 		callbacks->on_warning(callbacks->warning_user, text);
+}
+
+static void warn(void *user, const char *text)
+{
+	callbacks_warn(user, text);
 }
 
 /*
@@ -80,11 +83,14 @@ static enum decision session_decides(void *user, uint64_t id, const struct proxy
 
 static void session_denies(void *user, const struct denial *denial)
 {
-	const struct callbacks *callbacks = user;
+	struct callbacks *callbacks = user;
 	scoped_arena a = ARENA_INIT(DENIAL_MAX_BYTES);
 	struct cordon_denial told;
 	struct err ignored = ERR_INIT;
 
+	events_tell_denial(&callbacks->events, callbacks, callbacks->run_id, denial);
+	if (!callbacks->run.on_denial)
+		return;
 	/* Without memory it is told by the report, if by anything. */
 	if (denial_fill(&a, denial, &told, &ignored) == 0)
 		callbacks->run.on_denial(callbacks->run.run_user, &told);
@@ -115,7 +121,8 @@ cordon_policy *callbacks_load(struct callbacks *callbacks, struct arena *a, stru
 					 .on_warning = asked->load.on_warning,
 					 .on_progress = asked->load.on_progress,
 					 .warning_user = asked->load.user,
-					 .run = asked->run };
+					 .run = asked->run,
+					 .events = { .fd = -1 } };
 	if (asked_add_features(a, asked, e) < 0)
 		return NULL;
 	teller_init(&callbacks->teller, callbacks->on_progress, callbacks->warning_user);
@@ -133,7 +140,7 @@ void callbacks_attach(struct callbacks *callbacks, struct session_request *in)
 	in->warn = session_warns;
 	in->trace = session_traces;
 	in->output = session_outputs;
-	if (callbacks->run.on_denial)
+	if (callbacks->run.on_denial || callbacks->events.fd >= 0)
 		in->deny = session_denies;
 	if (callbacks->run.decide_host)
 		in->decide = session_decides;

@@ -144,6 +144,8 @@
 	  "write a JSON report to FILE; '-' is stdout")                                            \
 	X(LOG_DENIALS, RUN, FOR_RUN, FLAG(run, CORDON_RUN_LOG_DENIALS), 0, "log-denials", NULL,    \
 	  "", "list all that was refused, reads too")                                              \
+	X(EVENTS, RUN, FOR_RUN, TEXT(run, events), 0, "events", "FD|FILE", "files",                \
+	  "write a JSON line for each event to FD or FILE")                                        \
 	X(TRACE, RUN, FOR_RUN, FLAG(run, CORDON_RUN_TRACE), 0, "trace", NULL, "",                  \
 	  "print every path and decision to stderr")                                               \
 	X(READ, COMMAND, ONLY(WHY), OWN_SWITCH, 0, "read", NULL, "",                               \

@@ -194,22 +194,24 @@ static int check_host_ports(const struct session_request *in, const struct net *
 	return 0;
 }
 
-/* SECURITY: P25, the command must not change the log of what it did. */
-static int check_audit(struct arena *a, const cordon_policy *policy, struct str path, struct err *e)
+int asked_check_log(struct arena *a, const cordon_policy *policy, const char *option,
+		    struct str path, struct err *e)
 {
 	struct located located;
 	struct str directory = path_parent(path);
 	char shown[256];
 
+	if (policy->plan->is_unsandboxed)
+		return 0;
 	for (int i = 0; i < 2; i++) {
 		if (load_locate(a, policy, i ? directory : path, &located, e) < 0)
-			return err_wrap(e, "--audit");
+			return err_wrap(e, "%s", option);
 		if (plan_resolve(policy->plan, located.path).access != ACCESS_WRITE)
 			continue;
 		return FAIL_CAUSE(e, CAUSE_OPTION_CONFLICT,
-				  "--audit '%s': the command may write there; choose a file that "
+				  "%s '%s': the command may write there; choose a file that "
 				  "it can't change",
-				  utf8_show(path, shown, sizeof(shown)));
+				  option, utf8_show(path, shown, sizeof(shown)));
 	}
 	return 0;
 }
@@ -227,9 +229,7 @@ static int read_audit(struct arena *a, const char *file, const cordon_policy *po
 			    "name");
 	if (inputs_absolute(a, file, &out->audit_file, e) < 0)
 		return err_wrap(e, "--audit");
-	if (policy->plan->is_unsandboxed)
-		return 0;
-	return check_audit(a, policy, out->audit_file, e);
+	return asked_check_log(a, policy, "--audit", out->audit_file, e);
 }
 
 /* ---- Options without effect -------------------------------------------------------- */

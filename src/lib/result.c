@@ -8,8 +8,10 @@ cordon_result *result_new(struct err *e)
 {
 	cordon_result *r = mem_new(sizeof(*r), e);
 
-	if (r)
-		r->arena = (struct arena)ARENA_INIT(RUN_MAX_BYTES);
+	if (!r)
+		return NULL;
+	r->arena = (struct arena)ARENA_INIT(RUN_MAX_BYTES);
+	r->callbacks.events.fd = -1;
 	return r;
 }
 
@@ -20,6 +22,7 @@ void cordon_result_free(cordon_result *result)
 	cordon_report_free(result->report);
 	if (result->session)
 		session_done(result->session);
+	events_close(&result->callbacks.events);
 	cordon_policy_free(result->policy);
 	arena_done(&result->arena);
 	mem_free(result);
@@ -114,7 +117,7 @@ static int look_at_git(cordon_result *result, struct err *e)
 }
 
 /* A run without an audit log gets its id when someone wants to read it. */
-static int find_run_id(cordon_result *result, struct err *e)
+int result_find_run_id(cordon_result *result, struct err *e)
 {
 	struct outcome *o = session_outcome(result->session);
 
@@ -134,7 +137,7 @@ cordon_report *cordon_result_report(cordon_result *result)
 
 	if (result->report)
 		return result->report;
-	if (look_at_git(result, &ignored) < 0 || find_run_id(result, &ignored) < 0)
+	if (look_at_git(result, &ignored) < 0 || result_find_run_id(result, &ignored) < 0)
 		return NULL;
 	find_ways(result);
 	report = report_new(&ignored);

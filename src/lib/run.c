@@ -26,8 +26,22 @@ static int start(cordon_result *r, struct asked *asked, struct err *e)
 	if (asked_shell(&r->arena, asked, r->policy, &in, e) < 0)
 		return err_result(e);
 	r->argv = in.argv;
+	if (events_open(&r->arena, r->policy, asked->run.events, &r->callbacks.events, e) < 0)
+		return err_result(e);
 	callbacks_attach(&r->callbacks, &in);
 	return session_start(&r->arena, &in, &r->session, e);
+}
+
+/* The command runs, but nothing is heard of it before the first step. */
+static int tell_start(cordon_result *r, struct err *e)
+{
+	if (r->callbacks.events.fd < 0)
+		return 0;
+	if (result_find_run_id(r, e) < 0)
+		return err_result(e);
+	r->callbacks.run_id = result_outcome(r)->run_id;
+	events_tell_start(&r->callbacks.events, r);
+	return 0;
 }
 
 int cordon_start(const cordon *handle, const struct cordon_run_options *request,
@@ -44,7 +58,8 @@ int cordon_start(const cordon *handle, const struct cordon_run_options *request,
 	if (asked_read(handle, request, &asked, &e) < 0 || !(made = mem_new(sizeof(*made), &e)))
 		return error_give(&e, error);
 	made->result = result_new(&e);
-	if (!made->result || start(made->result, &asked, &e) < 0) {
+	if (!made->result || start(made->result, &asked, &e) < 0 ||
+	    tell_start(made->result, &e) < 0) {
 		cordon_result_free(made->result);
 		mem_free(made);
 		return error_give(&e, error);
@@ -75,6 +90,8 @@ static int step(cordon_run_handle *run, int timeout_ms, struct err *e)
 	cordon_result *r = run->result;
 	int status = session_step(r->session, timeout_ms, e);
 
+	if (status != 0)
+		events_tell_end(&r->callbacks.events, r, status < 0 ? e : NULL);
 	if (status > 0) {
 		run->is_over = true;
 		if (r->callbacks.run.on_done)

@@ -9,6 +9,7 @@
  *	run.c		start, poll, wait
  *	result.c	what came of it
  *	denials.c	what was refused, as cordon.h has it
+ *	events.c	what happens, as lines of JSON
  *	request_argv.c	the same request as a command line
  *
  * report/run.c and report/dry_run.c print the result.
@@ -76,7 +77,19 @@ int asked_network(struct arena *a, const struct cordon_run_options *run,
 		  const cordon_policy *policy, struct session_request *out, struct err *e)
 	MUST_CHECK NONNULL;
 
+/*
+ * SECURITY: P25, the command must not change the log of what it did. `option` names it, `path` is
+ * absolute. CAUSE_OPTION_CONFLICT.
+ */
+int asked_check_log(struct arena *a, const cordon_policy *policy, const char *option,
+		    struct str path, struct err *e) MUST_CHECK NONNULL;
+
 /* ---- callbacks.c ----------------------------------------------------------------------------- */
+
+/* Where --events goes. */
+struct events {
+	int fd; /* -1: nowhere */
+};
 
 /* Tells the caller what there is to tell, and keeps the warnings. */
 struct callbacks {
@@ -87,7 +100,12 @@ struct callbacks {
 	void *warning_user; /* of both */
 	struct teller teller;
 	struct cordon_run_options run; /* for its callbacks; the rest of it is borrowed and gone */
+	struct events events;
+	struct str run_id; /* for the events; "" without them */
 };
+
+/* `text` is fit to be shown. */
+void callbacks_warn(struct callbacks *callbacks, const char *text) NONNULL;
 
 /* Loads the policy that is asked for; its warnings go through `callbacks`, which is set up here. */
 cordon_policy *callbacks_load(struct callbacks *callbacks, struct arena *a, struct asked *asked,
@@ -95,6 +113,24 @@ cordon_policy *callbacks_load(struct callbacks *callbacks, struct arena *a, stru
 
 /* Makes the session speak through it. */
 void callbacks_attach(struct callbacks *callbacks, struct session_request *in) NONNULL;
+
+/* ---- events.c, report/events.c ------------------------------------------------------------- */
+
+/* `where` is a descriptor's number or a file; NULL: there are no events. */
+int events_open(struct arena *a, const cordon_policy *policy, const char *where, struct events *out,
+		struct err *e) MUST_CHECK __attribute__((nonnull(1, 2, 4, 5)));
+void events_close(struct events *events) NONNULL;
+void events_tell_start(struct events *events, cordon_result *result) NONNULL;
+void events_tell_denial(struct events *events, struct callbacks *callbacks, struct str run,
+			const struct denial *denial) NONNULL;
+/* The last; `failure` is why the run broke off, or NULL. */
+void events_tell_end(struct events *events, cordon_result *result, const struct err *failure)
+	__attribute__((nonnull(1, 2)));
+
+void event_print_start(struct buf *out, const cordon_result *result) NONNULL;
+void event_print_denial(struct buf *out, struct str run, const struct denial *denial) NONNULL;
+void event_print_end(struct buf *out, const cordon_result *result, const struct err *failure)
+	__attribute__((nonnull(1, 2)));
 
 /* ---- result.c ---------------------------------------------------------------------------- */
 
@@ -109,6 +145,8 @@ struct cordon_result {
 };
 
 cordon_result *result_new(struct err *e) MUST_CHECK NONNULL;
+/* Gives the run an id, if it has none yet. ERR_SYS, ERR_NOMEM. */
+int result_find_run_id(cordon_result *result, struct err *e) MUST_CHECK NONNULL;
 
 static inline const struct outcome *result_outcome(const cordon_result *r)
 {

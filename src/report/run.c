@@ -243,8 +243,7 @@ void run_print_text(struct page *p, const void *data)
 
 /* ---- For programs ------------------------------------------------------------------------- */
 
-/* RFC 3339, UTC, with milliseconds. */
-static void json_time(struct json_writer *w, const char *key, struct timespec time)
+void json_time(struct json_writer *w, const char *key, struct timespec time)
 {
 	char text[64] = "";
 	struct tm tm;

@@ -63,7 +63,8 @@ TEST(every_member_is_eight_bytes_wide)
 	CHECK_INT(offsetof(struct cordon_run_options, disable), 144);
 	CHECK_INT(offsetof(struct cordon_run_options, decide_host), 176);
 	CHECK_INT(offsetof(struct cordon_run_options, policy), 184);
-	CHECK_INT(offsetof(struct cordon_run_options, on_denial) + 8,
+	CHECK_INT(offsetof(struct cordon_run_options, on_denial), 192);
+	CHECK_INT(offsetof(struct cordon_run_options, events) + 8,
 		  sizeof(struct cordon_run_options));
 	CHECK_INT(offsetof(struct cordon_denial, is_guess) + 8, sizeof(struct cordon_denial));
 	CHECK_INT(sizeof(struct cordon_host_request) % 8, 0);

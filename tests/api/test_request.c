@@ -69,7 +69,9 @@ TEST(every_member_has_its_words)
 					      .sandbox = "require",
 					      .set_environment = set,
 					      .timeout_ms = 1500,
-					      .flags = CORDON_RUN_QUIET | CORDON_RUN_TRACE,
+					      .flags = CORDON_RUN_QUIET | CORDON_RUN_TRACE |
+						       CORDON_RUN_LOG_DENIALS,
+					      .events = "e.jsonl",
 					      .accept_missing = accept,
 					      .enable = enable,
 					      .disable = disable };
@@ -81,7 +83,8 @@ TEST(every_member_has_its_words)
 		  "[--add-write][w 1][--add-write][w2][--deny][-d][--network][full]"
 		  "[--allow-socket][w 1][--backend][native][--sandbox][require]"
 		  "[--accept-missing][limits][--platform][landlock][--timeout][1500ms]"
-		  "[--env][A=b c][--env][GITHUB_TOKEN][--trace][--quiet][--][ls][-l][--][a b]");
+		  "[--env][A=b c][--env][GITHUB_TOKEN][--log-denials][--events][e.jsonl][--trace]"
+		  "[--quiet][--][ls][-l][--][a b]");
 	load.mode = NULL;
 	load.profile = "dev";
 	CHECK(strstr(words_of(NULL, &request), "[--profile][dev]") != NULL);

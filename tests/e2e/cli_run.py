@@ -693,6 +693,44 @@ def known_denials_are_listed_when_the_command_fails(w: World):
         assert f"connect to the socket '{path}'" in trace, trace
 
 
+@case
+def events_come_at_once_and_never_from_the_command(w: World):
+    lines = lambda text: [json.loads(line)["event"] for line in text.splitlines()]
+    for backend in ([], [*NONE]):
+        read, write = os.pipe()
+        with subprocess.Popen([PROGRAM, "run", *backend, "--events", str(write), "sh", "-c",
+                               f"test -e /proc/self/fd/{write} && exit 9; read x; exit 3"], stdin=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, pass_fds=[write], cwd=w.repo) as child:
+            os.close(write)
+            # While the command runs.
+            assert lines(os.read(read, 1 << 16).decode()) == ["start"]
+            child.communicate(b"\n")
+            assert child.returncode == 3, child.returncode
+        assert lines(os.read(read, 1 << 16).decode()) == ["end"] and os.read(read, 1) == b""
+        os.close(read)
+    # Nobody reads any more: the run goes on.
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([PROGRAM, "run", "--events", str(write), "true"], pass_fds=[write], cwd=w.repo, check=False,
+                          capture_output=True, text=True)
+    os.close(write)
+    assert done.returncode == 0 and "no more events" in done.stderr, done
+    log = w.top / "events"
+    for _ in range(2):
+        ok(w, "--events", str(log), "true")
+    assert lines(log.read_text()) == ["start", "end"] * 2
+    (w.top / "link").symlink_to(log)
+    (w.top / "file").write_text("")
+    for words in (["--events", "2"], ["--events", "99"], ["--events", ""], ["--events", "-"],
+                  ["--full-auto", "--events", "here"], ["--events", str(w.top / "link")],
+                  ["--events", str(w.top / "no" / "such")], ["--events", str(w.top)]):
+        refused(w, *words, "true")
+    with open(w.repo / "inside", "w", encoding="utf-8") as file:
+        done = subprocess.run([PROGRAM, "run", "--full-auto", "--events", str(file.fileno()), "true"], cwd=w.repo,
+                              pass_fds=[file.fileno()], check=False, capture_output=True, text=True)
+        assert done.returncode == 125, done
+
+
 MANY = """
 import socket, sys
 for name in sys.argv[1:]:

@@ -34,7 +34,7 @@ def rejects(value):
 
 @case
 def every_schema_is_a_schema(w: World):
-    assert len(NAMES) == 13, NAMES
+    assert len(NAMES) == 14, NAMES
     for name in NAMES:
         one = schema.Schema(name)
         assert one.root["$schema"] == "https://json-schema.org/draft/2020-12/schema", name
@@ -149,6 +149,27 @@ def a_denial_has_a_rule_and_a_suggestion_that_works(w: World):
         (edit,) = [edit for edit in config["edits"] if edit["table"].endswith("unix_sockets")]
         assert config["scope"] == "config" and (json.loads(edit["key"]), edit["value"]) == (path, '"allow"'), denial
         assert run(w, "-q", *suggestion["argv"], "python3", "-c", connect).status == 0
+
+
+@case
+def the_events_of_a_run(w: World):
+    log = w.top / "events.jsonl"
+    path = str(w.top / "s")
+    connect = f"import socket; socket.socket(socket.AF_UNIX).connect({path!r})"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
+        run(w, "-q", "--events", str(log), "--report", str(w.top / "report"), "python3", "-c", connect)
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    for one in events:
+        schema.check(one, "event-1")
+    report = json.loads((w.top / "report").read_text())
+    assert [one["event"] for one in events] == ["start", "denial", "end"], events
+    assert {one["run"] for one in events} == {report["run"]}, events
+    (denial,) = report["denials"]
+    del denial["suggestions"]
+    assert events[1] == {"v": 1, "event": "denial", "run": report["run"], **denial}, events
+    assert events[2]["status"] == report["status"] != 0, events
 
 
 @case
