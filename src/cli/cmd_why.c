@@ -91,11 +91,28 @@ static bool is_guess(const struct args *args)
 {
 	const char *subject = args->operand;
 
-	/* An address and a name with a port are no files; a name in other letters is seldom one. */
+	/* An address, a name with a port, or a URL is no file. */
 	return !args_have(args, OPT_HOST) && !args_have(args, OPT_JSON) &&
 	       !args_have(args, OPT_QUIET) && subject[strspn(subject, "0123456789.")] &&
-	       !subject[strspn(subject, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					"0123456789-._")];
+	       !strpbrk(subject, ":/@");
+}
+
+/* How to ask about the file. What a terminal might obey, or a shell, is not repeated. */
+static void print_guess(FILE *out, const char *before, const char *subject)
+{
+	bool is_plain = !subject[strspn(subject, "abcdefghijklmnopqrstuvwxyz"
+						 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._")];
+	bool is_quotable = true;
+	const char *quote = is_plain ? "" : "'";
+
+	for (const char *c = subject; *c; c++)
+		is_quotable = is_quotable && *c >= ' ' && *c <= '~' && *c != '\'';
+	if (!is_quotable) {
+		subject = "NAME";
+		quote = "";
+	}
+	(void)fprintf(out, "%sassumed to be a host name; for a file: cordon why --path %s%s%s\n",
+		      before, quote, subject, quote);
 }
 
 static int finish_host(const struct args *args, cordon_report *report)
@@ -104,9 +121,18 @@ static int finish_host(const struct args *args, cordon_report *report)
 
 	if (!is_guess(args) || (status != 0 && status != EXIT_NO))
 		return status;
-	(void)printf("\nassumed to be a host name; for a file: cordon why --path %s\n",
-		     args->operand);
+	print_guess(stdout, "\n", args->operand);
 	return finish_output(status);
+}
+
+/* What can't be a host's name was perhaps meant as a file's. */
+static int finish_bad_host(const struct args *args, cordon_error *error)
+{
+	int status = finish_error(args, error);
+
+	if (is_guess(args))
+		print_guess(stderr, "  ", args->operand);
+	return status;
 }
 
 int cmd_why(const struct args *args)
@@ -133,7 +159,7 @@ int cmd_why(const struct args *args)
 		status = cordon_why_host(policy, args->operand, strlen(args->operand), &report,
 					 &error);
 	if (status < 0)
-		status = finish_error(args, error);
+		status = is_path ? finish_error(args, error) : finish_bad_host(args, error);
 	else
 		status = is_path ? finish_answer(args, report, EXIT_NO) : finish_host(args, report);
 	cordon_policy_free(policy);

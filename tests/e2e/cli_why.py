@@ -340,6 +340,13 @@ def it_is_said_what_a_name_was_taken_for(w: World):
     w.write_config(DEV)
     assert w.ok("why", "src").out.startswith("deny   host src\n\n")
     assert w.ok("why", "nosuch.txt").out.endswith("cordon why --path nosuch.txt\n")
+    assert w.ok("why", "ünï.txt").out.endswith("cordon why --path NAME\n")
+    for name in ("my notes.txt", "a+b.txt", "*.txt"):
+        assert w.fails("why", name).err.endswith(f"cordon why --path '{name}'\n"), name
+        assert w.ok("why", "--path", name, "--json").json["path"] == str(w.repo / name)
+        for words in (["--host", name], ["-q", name], ["--json", name]):
+            assert "--path" not in w.fails("why", *words).err, words
+    assert w.fails("why", "a\x1b[31mb").err.endswith("cordon why --path NAME\n")
     for words in (["src:80"], ["--host", "src"], ["192.0.2.1"], ["-q", "src"], ["--json", "src"], ["./src"]):
         assert "--path" not in w.ok("why", *words).out, words
     (w.repo / "src").mkdir()
