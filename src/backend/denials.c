@@ -6,8 +6,9 @@
 
 static const struct {
 	const char *name, *meaning;
+	enum operation_change change;
 } operations[] = {
-#define OPERATION_ROW(id, name, meaning) { name, meaning },
+#define OPERATION_ROW(id, name, meaning, change) { name, meaning, CHANGE_##change },
 	OPERATIONS(OPERATION_ROW)
 #undef OPERATION_ROW
 };
@@ -20,6 +21,11 @@ const char *operation_name(enum operation operation)
 const char *operation_meaning(enum operation operation)
 {
 	return operations[operation].meaning;
+}
+
+enum operation_change operation_change(enum operation operation)
+{
+	return operations[operation].change;
 }
 
 void denials_init(struct denials *d)

@@ -15,35 +15,45 @@
 enum denial_kind { DENIAL_UNIX_SOCKET, DENIAL_HOST, DENIAL_PATH };
 
 /*
- * X(identifier, name, what it means in a sentence: "was not allowed to ..."). What was tried; the names
- * are part of the interface.
+ * X(identifier, name, what follows "was not allowed to ...", what it changes). What was tried; the
+ * names are part of the interface.
  */
-#define OPERATIONS(X)                                            \
-	X(CONNECT, "connect", "connect to")                      \
-	X(UNIX_CONNECT, "unix-connect", "connect to the socket") \
-	X(LOOKUP, "lookup", "look up the name")                  \
-	X(OPEN_WRITE, "open-write", "open for writing")          \
-	X(CREATE, "create", "create")                            \
-	X(MKDIR, "mkdir", "create the directory")                \
-	X(MKNOD, "mknod", "create the special file")             \
-	X(SYMLINK, "symlink", "create the link")                 \
-	X(LINK, "link", "create the hard link")                  \
-	X(UNLINK, "unlink", "remove")                            \
-	X(RMDIR, "rmdir", "remove the directory")                \
-	X(RENAME, "rename", "rename")                            \
-	X(TRUNCATE, "truncate", "truncate")                      \
-	X(CHMOD, "chmod", "change the mode of")                  \
-	X(CHOWN, "chown", "change the owner of")                 \
-	X(UTIME, "utime", "change the times of")                 \
-	X(XATTR, "xattr", "change the attributes of")            \
-	X(READ, "read", "read")                                  \
-	X(EXEC, "exec", "execute")
+#define OPERATIONS(X)                                                  \
+	X(CONNECT, "connect", "connect to", NONE)                      \
+	X(UNIX_CONNECT, "unix-connect", "connect to the socket", NONE) \
+	X(LOOKUP, "lookup", "look up the name", NONE)                  \
+	X(OPEN_WRITE, "open-write", "open for writing", CONTENT)       \
+	X(CREATE, "create", "create", ADD)                             \
+	X(MKDIR, "mkdir", "create the directory", ADD)                 \
+	X(MKNOD, "mknod", "create the special file", ADD)              \
+	X(SYMLINK, "symlink", "create the link", ADD)                  \
+	X(LINK, "link", "create the hard link", ADD)                   \
+	X(UNLINK, "unlink", "remove", REMOVE)                          \
+	X(RMDIR, "rmdir", "remove the directory", REMOVE)              \
+	X(RENAME, "rename", "rename", REMOVE)                          \
+	X(TRUNCATE, "truncate", "truncate", CONTENT)                   \
+	X(CHMOD, "chmod", "change the mode of", METADATA)              \
+	X(CHOWN, "chown", "change the owner of", METADATA)             \
+	X(UTIME, "utime", "change the times of", METADATA)             \
+	X(XATTR, "xattr", "change the attributes of", METADATA)        \
+	X(READ, "read", "read", NONE)                                  \
+	X(EXEC, "exec", "execute", NONE)
 
 enum operation {
-#define OPERATION_ID(id, name, meaning) OPERATION_##id,
+#define OPERATION_ID(id, name, meaning, change) OPERATION_##id,
 	OPERATIONS(OPERATION_ID)
 #undef OPERATION_ID
 };
+
+/* What of a file, or of the directory that holds it, an operation changes. */
+enum operation_change {
+	CHANGE_NONE,
+	CHANGE_CONTENT,
+	CHANGE_METADATA,
+	CHANGE_ADD, /* the last two are of its directory: a name in it */
+	CHANGE_REMOVE,
+};
+enum operation_change operation_change(enum operation operation);
 
 const char *operation_name(enum operation operation);
 const char *operation_meaning(enum operation operation);

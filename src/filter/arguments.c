@@ -359,10 +359,10 @@ bpf_label arguments_priority(const struct arguments *a, unsigned process)
 
 enum { SET_USER_ID = 04000, SET_GROUP_ID = 02000 };
 
-bpf_label arguments_chmod(const struct arguments *a, unsigned mode)
+bpf_label arguments_chmod(const struct arguments *a, unsigned mode, bool asks)
 {
 	struct bpf *b = a->bpf;
-	bpf_label group = bpf_test(b, BPF_ANY_BIT, SET_GROUP_ID, a->ask, a->allow);
+	bpf_label group = asks ? a->ask : bpf_test(b, BPF_ANY_BIT, SET_GROUP_ID, a->ask, a->allow);
 
 	return load_low(b, mode, bpf_test(b, BPF_ANY_BIT, SET_USER_ID, a->refuse, group));
 }
@@ -375,14 +375,17 @@ static bpf_label refuse_set_id(const struct arguments *a, unsigned mode, bpf_lab
 			bpf_test(b, BPF_ANY_BIT, SET_USER_ID | SET_GROUP_ID, a->refuse, next));
 }
 
-bpf_label arguments_mode(const struct arguments *a, unsigned mode)
+bpf_label arguments_mode(const struct arguments *a, unsigned mode, bool asks)
 {
-	return refuse_set_id(a, mode, a->allow);
+	return refuse_set_id(a, mode, asks ? a->ask : a->allow);
 }
 
-bpf_label arguments_creat(const struct arguments *a, bool asks)
+bpf_label arguments_path(const struct arguments *a, unsigned path)
 {
-	return refuse_set_id(a, 1, asks ? a->ask : a->allow);
+	struct bpf *b = a->bpf;
+	bpf_label high = load_high(b, path, bpf_test(b, BPF_EQUAL, 0, a->allow, a->ask));
+
+	return load_low(b, path, bpf_test(b, BPF_EQUAL, 0, high, a->ask));
 }
 
 /* The error of a kernel that does not know the flag (RWF_NOAPPEND, Linux 6.9). */
@@ -412,12 +415,17 @@ static bpf_label check_mode(const struct arguments *a, unsigned flags, bpf_label
 bpf_label arguments_open(const struct arguments *a, unsigned flags, struct open_checks checks)
 {
 	static const uint32_t writing[] = { 1, 2 };
-	const uint32_t o_accmode = 3, o_trunc = 0x200;
+	const uint32_t o_accmode = 3, o_creat = 0x40, o_trunc = 0x200;
 	struct bpf *b = a->bpf;
 	bpf_label next = a->allow;
 	bpf_label opened;
 
-	if (checks.asks) {
+	if (checks.asks_all) {
+		next = a->ask;
+	} else if (checks.asks_changing) {
+		next = bpf_test(b, BPF_ANY_BIT, o_accmode | o_creat | o_trunc, a->ask, a->allow);
+		next = load_low(b, flags, next);
+	} else if (checks.asks_writing) {
 		next = is_one_of(b, writing, COUNT_OF(writing), a->ask, a->allow);
 		next = load_low(b, flags, bpf_mask(b, o_accmode, next));
 	}

@@ -63,17 +63,20 @@ bpf_label arguments_priority(const struct arguments *a, unsigned process) NONNUL
 /* Argument `flags` is the flags of a send. */
 bpf_label arguments_send(const struct arguments *a, unsigned flags) NONNULL;
 
-/* Argument `mode` is the new mode of what may be a directory. */
-bpf_label arguments_chmod(const struct arguments *a, unsigned mode) NONNULL;
+/* Argument `mode` is the new mode of what may be a directory. `asks`: about all that is allowed. */
+bpf_label arguments_chmod(const struct arguments *a, unsigned mode, bool asks) NONNULL;
 /* Argument `mode` is the mode of a new file. */
-bpf_label arguments_mode(const struct arguments *a, unsigned mode) NONNULL;
-bpf_label arguments_creat(const struct arguments *a, bool asks) NONNULL;
+bpf_label arguments_mode(const struct arguments *a, unsigned mode, bool asks) NONNULL;
+/* Asks unless argument `path` is NULL, which means the descriptor before it. */
+bpf_label arguments_path(const struct arguments *a, unsigned path) NONNULL;
 /* Argument `flags` is those of a write: not past O_APPEND. */
 bpf_label arguments_write_flags(const struct arguments *a, unsigned flags) NONNULL;
 /* Argument `flags` is the flags of an open, and the next one the mode: no set-id bits. */
 struct open_checks {
-	bool truncate; /* only what is opened for writing */
-	bool asks;     /* about all that is */
+	bool truncate;	    /* only what is opened for writing */
+	bool asks_writing;  /* about all that is opened for writing */
+	bool asks_changing; /* also about what is created or truncated */
+	bool asks_all;
 };
 bpf_label arguments_open(const struct arguments *a, unsigned flags, struct open_checks checks)
 	NONNULL;

@@ -41,8 +41,10 @@ enum verdict {
 	CHECK_SEND_3,
 	CHECK_CHMOD_1, /* the mode is argument 1 */
 	CHECK_CHMOD_2,
+	CHECK_FCHMOD,
 	CHECK_MODE_1, /* of a new file */
 	CHECK_MODE_2,
+	CHECK_PATH_1, /* argument 1 is a path, or there is none */
 	CHECK_OPEN_1, /* the flags are argument 1, the mode is the next one */
 	CHECK_OPEN_2,
 	CHECK_CREAT,
@@ -62,6 +64,8 @@ enum condition {
 	METADATA_IS_OURS,
 	TRUNCATES,
 	APPENDS,
+	NAMES_WRITES,
+	NAMES_READS,
 };
 
 /*
@@ -232,7 +236,7 @@ static const struct rule {
 	 * and in use: whether it is one the supervisor sees.
 	 */
 	{ SYSCALL_chmod, CHECK_CHMOD_1, ALWAYS },
-	{ SYSCALL_fchmod, CHECK_CHMOD_1, ALWAYS },
+	{ SYSCALL_fchmod, CHECK_FCHMOD, ALWAYS },
 	{ SYSCALL_fchmodat, CHECK_CHMOD_2, ALWAYS },
 	{ SYSCALL_fchmodat2, CHECK_CHMOD_2, ALWAYS },
 	{ SYSCALL_mknod, CHECK_MODE_1, ALWAYS },
@@ -242,6 +246,39 @@ static const struct rule {
 	{ SYSCALL_openat, CHECK_OPEN_2, ALWAYS },
 	/* Its mode and flags are in memory, out of sight; callers know openat from before 5.6. */
 	{ SYSCALL_openat2, ABSENT, ALWAYS },
+
+	/*
+	 * So that refusals can be named; the supervisor lets these continue. What changes a file by
+	 * a descriptor is left out: to have one for writing, its path was opened before.
+	 */
+	{ SYSCALL_rename, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_renameat, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_renameat2, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_unlink, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_unlinkat, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_rmdir, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_mkdir, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_mkdirat, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_link, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_linkat, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_symlink, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_symlinkat, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_chown, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_lchown, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_fchownat, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_utime, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_utimes, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_futimesat, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_setxattr, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_lsetxattr, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_setxattrat, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_removexattr, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_lremovexattr, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_removexattrat, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_truncate, NOTIFY, NAMES_WRITES },
+	{ SYSCALL_utimensat, CHECK_PATH_1, NAMES_WRITES },
+	{ SYSCALL_execve, NOTIFY, NAMES_READS },
+	{ SYSCALL_execveat, NOTIFY, NAMES_READS },
 
 	/*
 	 * A stream that is only for appending. The flags of asynchronous writes are in memory;
@@ -362,7 +399,9 @@ static bpf_label make_block(struct build *s, enum verdict verdict)
 	};
 	const struct open_checks opens = {
 		.truncate = s->options->lacks_truncate,
-		.asks = s->options->keeps_appending,
+		.asks_writing = s->options->keeps_appending,
+		.asks_changing = s->options->names_writes,
+		.asks_all = s->options->names_reads,
 	};
 
 	switch (verdict) {
@@ -408,19 +447,23 @@ static bpf_label make_block(struct build *s, enum verdict verdict)
 	case CHECK_SEND_3:
 		return arguments_send(&args, 3);
 	case CHECK_CHMOD_1:
-		return arguments_chmod(&args, 1);
+		return arguments_chmod(&args, 1, s->options->names_writes);
 	case CHECK_CHMOD_2:
-		return arguments_chmod(&args, 2);
+		return arguments_chmod(&args, 2, s->options->names_writes);
+	case CHECK_FCHMOD:
+		return arguments_chmod(&args, 1, false);
 	case CHECK_MODE_1:
-		return arguments_mode(&args, 1);
+		return arguments_mode(&args, 1, s->options->names_writes);
 	case CHECK_MODE_2:
-		return arguments_mode(&args, 2);
+		return arguments_mode(&args, 2, s->options->names_writes);
+	case CHECK_PATH_1:
+		return arguments_path(&args, 1);
 	case CHECK_OPEN_1:
 		return arguments_open(&args, 1, opens);
 	case CHECK_OPEN_2:
 		return arguments_open(&args, 2, opens);
 	case CHECK_CREAT:
-		return arguments_creat(&args, s->options->keeps_appending);
+		return arguments_mode(&args, 1, opens.asks_writing || opens.asks_changing);
 	case CHECK_WRITE_FLAGS:
 		return arguments_write_flags(&args, 5);
 	case UNSUPPORTED:
@@ -452,6 +495,10 @@ static bool holds(enum condition condition, const struct filter_options *options
 		return options->metadata != FILTER_METADATA_FREE;
 	case TRUNCATES:
 		return options->lacks_truncate;
+	case NAMES_WRITES:
+		return options->names_writes;
+	case NAMES_READS:
+		return options->names_reads;
 	case ALWAYS:
 		break;
 	}

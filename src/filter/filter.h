@@ -64,6 +64,14 @@ struct filter_options {
 	 */
 	bool keeps_appending;
 
+	/*
+	 * The supervisor is notified of what creates, changes or removes files by a path, and with
+	 * `names_reads` of all opens and executions, so that it can name what is refused. SECURITY:
+	 * it lets these calls continue. So these options only turn what would be allowed into what
+	 * is notified; everything that is refused without them is refused with them.
+	 */
+	bool names_writes, names_reads;
+
 	/* For a sandbox without namespaces and mounts: what these do in the others. */
 	bool has_no_network; /* the only network is the host's: no inet sockets at all */
 	bool refuses_ipc;    /* SysV and message queues answer as in a kernel without them */

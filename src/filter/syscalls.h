@@ -28,6 +28,7 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(sendto, 44, 206)                    \
 	X(sendmsg, 46, 211)                   \
 	X(socketpair, 53, 199)                \
+	X(execve, 59, 221)                    \
 	X(fcntl, 72, 25)                      \
 	X(clone, 56, 220)                     \
 	X(semget, 64, 190)                    \
@@ -40,7 +41,13 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(msgctl, 71, 187)                    \
 	X(truncate, 76, 45)                   \
 	X(ftruncate, 77, 46)                  \
+	X(rename, 82, SYSCALL_NONE)           \
+	X(mkdir, 83, SYSCALL_NONE)            \
+	X(rmdir, 84, SYSCALL_NONE)            \
 	X(creat, 85, SYSCALL_NONE)            \
+	X(link, 86, SYSCALL_NONE)             \
+	X(unlink, 87, SYSCALL_NONE)           \
+	X(symlink, 88, SYSCALL_NONE)          \
 	X(chmod, 90, SYSCALL_NONE)            \
 	X(fchmod, 91, 52)                     \
 	X(chown, 92, SYSCALL_NONE)            \
@@ -103,9 +110,14 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(keyctl, 250, 219)                   \
 	X(ioprio_set, 251, 30)                \
 	X(openat, 257, 56)                    \
+	X(mkdirat, 258, 34)                   \
 	X(mknodat, 259, 33)                   \
 	X(fchownat, 260, 54)                  \
 	X(futimesat, 261, SYSCALL_NONE)       \
+	X(unlinkat, 263, 35)                  \
+	X(renameat, 264, 38)                  \
+	X(linkat, 265, 37)                    \
+	X(symlinkat, 266, 36)                 \
 	X(fchmodat, 268, 53)                  \
 	X(unshare, 272, 97)                   \
 	X(utimensat, 280, 88)                 \
@@ -119,8 +131,10 @@ enum { SYSCALL_LAST = 471, SYSCALL_NONE = -1 };
 	X(process_vm_writev, 311, 271)        \
 	X(finit_module, 313, 273)             \
 	X(sched_setattr, 314, 274)            \
+	X(renameat2, 316, 276)                \
 	X(kexec_file_load, 320, 294)          \
 	X(bpf, 321, 280)                      \
+	X(execveat, 322, 281)                 \
 	X(userfaultfd, 323, 282)              \
 	X(pwritev2, 328, 287)                 \
 	X(io_uring_setup, 425, 425)           \

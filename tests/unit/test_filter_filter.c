@@ -15,7 +15,7 @@
 
 #define GARBAGE 0xdeadbeef00000000u
 
-static struct arena arena = ARENA_INIT(1u << 20);
+static struct arena arena = ARENA_INIT(16 << 20);
 
 __attribute__((destructor)) static void empty_arena(void)
 {
@@ -371,6 +371,72 @@ TEST(nobody_makes_set_id_files)
 	CHECK_INT(ask(&f, SYSCALL_open, 0, directory, 06755, 0), ANSWER_ALLOW);
 	CHECK_INT(ask(&f, SYSCALL_openat, 0, 0, 2, UINT64_MAX), ANSWER_ALLOW);
 	CHECK_INT(ask(&f, SYSCALL_openat2, 0, 0, 0, 0), ANSWER_ERRNO(ENOSYS));
+}
+
+/* Arguments that decide something: flags of opens, modes, paths that are NULL or not. */
+static const uint64_t argument_values[] = { 0,	       1,	2,	   3,	  0100,
+					    0200,      01000,	02755,	   04755, 0644,
+					    020000000, GARBAGE, UINT64_MAX };
+
+static void check_naming(const struct filter *plain, const struct filter *named,
+			 struct bpf_call *call, uint64_t *changed)
+{
+	uint32_t before = bpf_eval(plain->insns, call).value;
+	uint32_t after = bpf_eval(named->insns, call).value;
+
+	if (before == after)
+		return;
+	++*changed;
+	if (!CHECK_INT(before, ANSWER_ALLOW) || !CHECK_INT(after, ANSWER_NOTIFY))
+		printf("#   number %u args %llx %llx %llx\n", call->number,
+		       (unsigned long long)call->args[0], (unsigned long long)call->args[1],
+		       (unsigned long long)call->args[2]);
+}
+
+TEST(naming_refusals_only_turns_what_is_allowed_into_what_is_notified)
+{
+	for (unsigned n = 0; n < 2 * FILTER_OPTION_SETS; n++) {
+		struct filter_options options = filter_option_set(n / 2);
+		struct filter plain = build(&options), named;
+		uint64_t changed = 0;
+
+		options.names_writes = true;
+		options.names_reads = n % 2;
+		named = build(&options);
+		for (uint32_t number = 0; number <= SYSCALL_LAST + 8 && !test_failed; number++)
+			for (size_t i = 0; i < 3 * COUNT_OF(argument_values); i++) {
+				struct bpf_call call = { .number = number,
+							 .arch = filter_audit_arch(options.arch) };
+
+				call.args[i % 3] = argument_values[i / 3];
+				call.args[(i + 1) % 3] =
+					argument_values[(i / 3 + i) % COUNT_OF(argument_values)];
+				check_naming(&plain, &named, &call, &changed);
+			}
+		CHECK(changed > 0);
+	}
+}
+
+TEST(refusals_are_named_for_paths_and_not_for_descriptors)
+{
+	struct filter f = build(&(struct filter_options){ .names_writes = true });
+	struct filter all =
+		build(&(struct filter_options){ .names_writes = true, .names_reads = true });
+
+	CHECK_INT(ask(&f, SYSCALL_openat, 0, 0, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&all, SYSCALL_openat, 0, 0, 0, 0), ANSWER_NOTIFY);
+	CHECK_INT(ask(&f, SYSCALL_openat, 0, 0, 1, 0), ANSWER_NOTIFY);
+	CHECK_INT(ask(&f, SYSCALL_openat, 0, 0, 0100, 0644), ANSWER_NOTIFY);
+	CHECK_INT(ask(&f, SYSCALL_openat, 0, 0, 0101, 04755), ANSWER_ERRNO(EPERM));
+	CHECK_INT(ask(&f, SYSCALL_unlinkat, 0, 0, 0, 0), ANSWER_NOTIFY);
+	CHECK_INT(ask(&f, SYSCALL_chmod, 0, 0644, 0, 0), ANSWER_NOTIFY);
+	CHECK_INT(ask(&f, SYSCALL_chmod, 0, 04755, 0, 0), ANSWER_ERRNO(EPERM));
+	CHECK_INT(ask(&f, SYSCALL_fchmod, 3, 0644, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&f, SYSCALL_utimensat, 3, 0, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&f, SYSCALL_utimensat, 3, 4096, 0, 0), ANSWER_NOTIFY);
+	CHECK_INT(ask(&f, SYSCALL_utimensat, 3, 1ull << 32, 0, 0), ANSWER_NOTIFY);
+	CHECK_INT(ask(&f, SYSCALL_execve, 0, 0, 0, 0), ANSWER_ALLOW);
+	CHECK_INT(ask(&all, SYSCALL_execve, 0, 0, 0, 0), ANSWER_NOTIFY);
 }
 
 TEST(a_stream_for_appending_is_asked_about)

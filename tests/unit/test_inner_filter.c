@@ -75,6 +75,21 @@ static const struct row {
 	    .has_no_network = true,
 	    .refuses_ipc = true,
 	    .metadata = FILTER_METADATA_REFUSED } },
+	{ "no mounts, nothing writable, refused writes are named",
+	  WORKSPACE(OFF),
+	  { .has_no_mounts = true, .landlock_abi = 7, .naming = NAMING_WRITES },
+	  { .asks_connect = true,
+	    .has_no_network = true,
+	    .refuses_ipc = true,
+	    .names_writes = true,
+	    .metadata = FILTER_METADATA_ASKED } },
+	{ "mounts, all refusals are named",
+	  WORKSPACE(OFF),
+	  { MOUNTS, .naming = NAMING_ALL },
+	  { .asks_connect = true,
+	    .keeps_mounts = true,
+	    .names_writes = true,
+	    .names_reads = true } },
 	{ "no mounts, whole network, the host's ipc",
 	  WORKSPACE(FULL "isolation.ipc = false\n"),
 	  { NO_MOUNTS },
@@ -118,6 +133,8 @@ static void check_row(const struct row *row, const struct filter_options *got)
 	is_same &= CHECK_INT(got->has_no_network, want->has_no_network);
 	is_same &= CHECK_INT(got->refuses_ipc, want->refuses_ipc);
 	is_same &= CHECK_INT(got->metadata, want->metadata);
+	is_same &= CHECK_INT(got->names_writes, want->names_writes);
+	is_same &= CHECK_INT(got->names_reads, want->names_reads);
 	is_same &= CHECK_INT(got->lacks_truncate, want->lacks_truncate);
 	if (!is_same)
 		printf("#   in: %s\n", row->what);

@@ -5,11 +5,18 @@
 
 enum { ABI_TRUNCATE = 3 }; /* Landlock governs truncation from this ABI on (Linux 6.2) */
 
+static bool names_writes(const struct filter_facts *facts)
+{
+	return facts->naming == NAMING_WRITES || facts->naming == NAMING_ALL;
+}
+
 /* What decides about modes, owners, times and attributes of files. */
 static enum filter_metadata choose_metadata(const struct filter_facts *facts)
 {
+	/* Without anything writable the supervisor refuses all of them, and names them. */
 	if (facts->has_no_mounts)
-		return facts->has_writable ? FILTER_METADATA_ASKED : FILTER_METADATA_REFUSED;
+		return facts->has_writable || names_writes(facts) ? FILTER_METADATA_ASKED
+								  : FILTER_METADATA_REFUSED;
 	return facts->streams == STREAM_FREE ? FILTER_METADATA_FREE : FILTER_METADATA_STREAMS;
 }
 
@@ -30,6 +37,8 @@ struct filter_options filter_options_for(const struct plan *plan, const struct f
 		.has_no_network = facts->has_no_mounts && !has_network,
 		.refuses_ipc = facts->has_no_mounts && profile->isolates_ipc,
 		.metadata = choose_metadata(facts),
+		.names_writes = names_writes(facts),
+		.names_reads = facts->naming == NAMING_ALL,
 		/*
 		 * SECURITY: before ABI_TRUNCATE Landlock lets a file be cut by its path, or by
 		 * opening it for reading with O_TRUNC. Where mounts don't forbid that, the filter does.

@@ -190,6 +190,7 @@ struct filter_facts {
 	bool has_writable;	  /* the command may write somewhere on the host */
 	uint32_t landlock_abi;	  /* of the kernel */
 	enum stream_kind streams; /* the strictest of the three */
+	enum naming naming;	  /* never NAMING_AUTO */
 };
 
 /* The one place that decides what the system-call filter contains. Pure. */

@@ -123,7 +123,8 @@ int inner_prepare_command(struct arena *a, const struct launch *in, struct inner
 	const struct filter_facts facts = { .has_no_mounts = job->has_no_mounts,
 					    .has_writable = job->has_writable,
 					    .landlock_abi = job->landlock.abi,
-					    .streams = streams_most(&job->streams) };
+					    .streams = streams_most(&job->streams),
+					    .naming = in->naming };
 	const struct filter_options filter = filter_options_for(in->plan, &facts);
 	struct str directory;
 
@@ -131,7 +132,7 @@ int inner_prepare_command(struct arena *a, const struct launch *in, struct inner
 	job->asks_connect = filter.asks_connect;
 	job->waits = in->waits;
 	job->needs_listener = filter.asks_connect || filter.keeps_appending ||
-			      filter.metadata == FILTER_METADATA_ASKED ||
+			      filter.names_writes || filter.metadata == FILTER_METADATA_ASKED ||
 			      filter.metadata == FILTER_METADATA_STREAMS;
 	job->has_listener = job->needs_listener || filter.metadata == FILTER_METADATA_FREE;
 	memcpy(job->stdio, in->stdio, sizeof(job->stdio));

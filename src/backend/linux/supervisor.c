@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "linux/notify/metadata.h"
+#include "linux/notify/naming.h"
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
@@ -63,6 +64,7 @@ int supervisor_new(struct arena *a, const struct supervisor_request *in, struct 
 				  .spare = { -1, -1, -1 },
 				  .dying = -1 };
 	events_init(s);
+	s->result.naming = supervisor_choose_naming(s);
 	if ((in->is_sandboxed && unix_sockets_find(a, in->plan, &s->sockets, e) < 0) ||
 	    reserve(s, e) < 0) {
 		release(s);
@@ -135,6 +137,7 @@ int supervisor_prepare(struct supervisor *s, const struct supervisor_attempt *at
 	launch->adopts = s->ends_with_parent;
 	launch->waits = must_wait(s);
 	launch->processes = limits_processes(s, attempt);
+	launch->naming = s->result.naming;
 	names_prepare(s, attempt->network_is_off, launch);
 	return 0;
 }
@@ -176,7 +179,9 @@ static int start_engine(struct supervisor *s, struct err *e)
 	if (!s->connects || metadata_start(s->a, &s->engine, &s->sandbox, e) < 0)
 		return err_result(e);
 	streams_start(&s->engine, &s->sandbox.streams);
-	return 0;
+	if (s->result.naming == NAMING_OFF)
+		return 0;
+	return naming_start(s->a, &s->engine, &s->sandbox, s->in.plan, s->in.denials, e);
 }
 
 static void tell_lacks(const struct supervisor *s)

@@ -7,6 +7,7 @@
  *	supervisor.c	makes, starts and ends it
  *	events.c	what PID 1 and the processes that look after it say
  *	limits.c	the control group
+ *	naming.c	which refused accesses can be named here
  *	names.c		names that are looked up while the network is off
  *	clean.c		what runs that were killed have left behind
  */
@@ -37,7 +38,6 @@ struct supervisor {
 	struct unix_sockets sockets;
 	struct engine engine;
 	struct connect_proxy proxy;
-	enum naming naming;	       /* never NAMING_AUTO */
 	bool is_managed;	       /* the network */
 	struct unix_connect *connects; /* NULL: connect() is not asked about */
 	struct watch *watch;	       /* NULL: nothing is watched */
@@ -81,6 +81,11 @@ int supervisor_tie_to_parent(const struct supervisor *s, struct err *e) MUST_CHE
 void events_init(struct supervisor *s) NONNULL;
 int events_attach(struct supervisor *s, struct err *e) MUST_CHECK NONNULL;
 void events_detach(struct supervisor *s) NONNULL;
+
+/* ---- naming.c ------------------------------------------------------------------------------ */
+
+/* Never NAMING_AUTO. Warns if what the user asked for can't be had. */
+enum naming supervisor_choose_naming(const struct supervisor *s) NONNULL;
 
 /* ---- names.c ------------------------------------------------------------------------------- */
 

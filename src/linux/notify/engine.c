@@ -84,9 +84,12 @@ static void dispatch(struct engine *engine, const struct engine_call *call)
 	const struct engine_handler *handler = find_handler(engine, call->number);
 	enum engine_answer answer = ENGINE_RETURN;
 	int64_t value = -EPERM; /* SECURITY: refuse a call that has no handler. */
+	bool is_known = engine->observer && engine->observer(engine->observer_user, call);
 
 	if (handler)
 		answer = handler->call(handler->user, engine, call, &value);
+	else if (is_known)
+		answer = ENGINE_CONTINUE;
 	switch (answer) {
 	case ENGINE_RETURN:
 		respond(engine, call->id, value, 0);
@@ -167,6 +170,12 @@ void engine_handle(struct engine *engine, const struct engine_handler *handler)
 {
 	if (engine->handler_count < ENGINE_MAX_HANDLERS)
 		engine->handlers[engine->handler_count++] = *handler;
+}
+
+void engine_observe(struct engine *engine, engine_observer *observer, void *user)
+{
+	engine->observer = observer;
+	engine->observer_user = user;
 }
 
 /* ---- The caller's memory ---------------------------------------------------- */

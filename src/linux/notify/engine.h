@@ -41,11 +41,20 @@ struct engine_handler {
 
 enum { ENGINE_MAX_HANDLERS = 48 };
 
+/*
+ * Sees each call before it is answered. True: it knows this call, and the call may continue if no
+ * handler answers it. SECURITY: true only for calls that the filter would allow if there were no
+ * observer (names_writes and names_reads of filter.h), because the kernel alone decides about them.
+ */
+typedef bool engine_observer(void *user, const struct engine_call *call);
+
 struct engine {
 	struct loop *loop;
 	struct watcher watcher;
 	struct engine_handler handlers[ENGINE_MAX_HANDLERS];
 	size_t handler_count;
+	engine_observer *observer; /* NULL: none */
+	void *observer_user;
 	uint64_t handled; /* calls, for the report */
 };
 
@@ -55,6 +64,8 @@ int engine_start(struct engine *engine, struct loop *loop, int listener, struct 
 void engine_stop(struct engine *engine) NONNULL;
 
 void engine_handle(struct engine *engine, const struct engine_handler *handler) NONNULL;
+
+void engine_observe(struct engine *engine, engine_observer *observer, void *user) NONNULL;
 
 /* Answers a call that was ENGINE_LATER. Does nothing if the caller has ended. */
 void engine_reply(struct engine *engine, uint64_t id, int64_t value) NONNULL;

@@ -295,6 +295,9 @@ void streams_start(struct engine *engine, const struct streams *streams)
 #endif
 	};
 
+	/* Otherwise opens are notified only so that refusals can be named (naming.h). */
+	if (streams_most(streams) != STREAM_APPENDED)
+		return;
 	for (size_t i = 0; i < COUNT_OF(handlers); i++)
 		engine_handle(engine, &handlers[i]);
 }

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a call is about to be refused by the policy, and by which rule; see naming.h. */
+#include "linux/notify/naming.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "linux/notify/caller.h"
+#include "linux/notify/rights.h"
+#include "os/fd.h"
+
+struct namer {
+	struct naming_paths paths;
+	const struct sandbox *sandbox;
+	const struct plan *plan;
+	struct denials *denials;
+	ino_t mount_ns; /* of the sandbox, if callers may have another one; 0: they can't */
+};
+
+/* What is at a path, as the sandbox shows it. */
+struct found {
+	bool exists;
+	mode_t mode;
+	bool is_mount_point;
+	bool is_read_only; /* the mount that the operation would change */
+	uint64_t mount;
+};
+
+struct attempt {
+	const struct engine_call *call;
+	const struct naming_target *target;
+	const struct naming_path *at;
+	struct str path;
+	struct verdict verdict;
+	enum operation operation;
+};
+
+/* ---- The sandbox's view ------------------------------------------------------------------ */
+
+static bool is_read_only(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_flags & ST_RDONLY;
+}
+
+static bool changes_directory(enum operation operation)
+{
+	return operation_change(operation) >= CHANGE_ADD;
+}
+
+static bool is_removal(enum operation operation)
+{
+	return operation_change(operation) == CHANGE_REMOVE;
+}
+
+static bool is_reading(enum operation operation)
+{
+	return operation == OPERATION_READ || operation == OPERATION_EXEC;
+}
+
+static void copy_parent(struct str path, char out[PATH_MAX_BYTES])
+{
+	struct str parent = path_parent(path);
+
+	memcpy(out, parent.p, parent.len);
+	out[parent.len] = '\0';
+}
+
+static void look_at(int fd, struct found *out)
+{
+	const unsigned mask = STATX_TYPE | STATX_MODE | STATX_MNT_ID;
+	struct statx st;
+
+	out->exists = syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, mask, &st) ==
+		      0;
+	if (!out->exists)
+		return;
+	out->mode = st.stx_mode;
+	out->mount = st.stx_mnt_id;
+	out->is_mount_point = st.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
+/* False if not even its directory is there. */
+static bool look(const struct namer *n, struct str path, enum operation operation,
+		 struct found *out)
+{
+	UNINITIALIZED char parent[PATH_MAX_BYTES];
+	scoped_fd file = naming_open_inside(n->sandbox, path.p);
+	scoped_fd dir = -1;
+
+	*out = (struct found){ .exists = false };
+	if (file >= 0)
+		look_at(file, out);
+	if (out->exists && !changes_directory(operation)) {
+		out->is_read_only = is_read_only(file);
+		return true;
+	}
+	copy_parent(path, parent);
+	dir = naming_open_inside(n->sandbox, parent);
+	if (dir < 0)
+		return false;
+	out->is_read_only = is_read_only(dir);
+	return true;
+}
+
+static const struct placeholder *find_placeholder(const struct plan *plan, struct str path)
+{
+	for (size_t i = 0; i < plan->placeholders.count; i++)
+		if (str_eq(plan->placeholders.items[i].path, path))
+			return &plan->placeholders.items[i];
+	return NULL;
+}
+
+static bool is_pin(const struct plan *plan, struct str path)
+{
+	for (size_t i = 0; i < plan->pins.count; i++)
+		if (str_eq(plan->pins.items[i].path, path))
+			return true;
+	return false;
+}
+
+/* ---- The host's view ---------------------------------------------------------------------- */
+
+static bool has_access(const char *path, int mode)
+{
+	/* Effective rights: access() would give root back what rights_drop() took. */
+	return syscall(SYS_faccessat2, AT_FDCWD, path, mode, AT_EACCESS | AT_SYMLINK_NOFOLLOW) ==
+		       0 ||
+	       errno == ENOSYS;
+}
+
+/* In a directory like /tmp only owners remove a file. */
+static bool may_remove(const char *dir, const char *path)
+{
+	struct stat d, f;
+	uid_t own = geteuid();
+
+	if (lstat(dir, &d) < 0 || !(d.st_mode & S_ISVTX) || d.st_uid == own)
+		return true;
+	return lstat(path, &f) < 0 || f.st_uid == own;
+}
+
+static bool is_owner(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && st.st_uid == geteuid();
+}
+
+/* Whether the user's own rights on the host would allow it. What they refuse is not the policy's. */
+static bool host_allows_now(struct str path, enum operation operation)
+{
+	UNINITIALIZED char parent[PATH_MAX_BYTES];
+
+	copy_parent(path, parent);
+	if (changes_directory(operation))
+		return has_access(parent, W_OK | X_OK) &&
+		       (!is_removal(operation) || may_remove(parent, path.p));
+	if (operation == OPERATION_CHMOD || operation == OPERATION_CHOWN)
+		return is_owner(path.p);
+	if (operation == OPERATION_UTIME && is_owner(path.p))
+		return true;
+	if (operation == OPERATION_EXEC)
+		return has_access(path.p, X_OK);
+	return has_access(path.p, operation == OPERATION_READ ? R_OK : W_OK);
+}
+
+static bool host_allows(struct str path, enum operation operation)
+{
+	struct rights rights;
+	bool is_allowed;
+
+	if (rights_drop(&rights) < 0)
+		return true;
+	is_allowed = host_allows_now(path, operation);
+	rights_restore(&rights);
+	return is_allowed;
+}
+
+/* ---- Whether it is refused ----------------------------------------------------------------- */
+
+/* The error of a special file that is opened for writing; 0: it opens. */
+static int special_error(const struct namer *n, const struct attempt *t, mode_t mode)
+{
+	if (S_ISFIFO(mode) && n->sandbox->landlock_abi)
+		return EACCES;
+	return S_ISSOCK(mode) && find_placeholder(n->plan, t->path) ? ENXIO : 0;
+}
+
+/* The error that a write gets where the policy allows reading; 0: the kernel says something else. */
+static int write_error(const struct namer *n, struct attempt *t, const struct found *f)
+{
+	if (f->exists && t->target->is_exclusive)
+		return find_placeholder(n->plan, t->path) ? EEXIST : 0;
+	if (!f->exists && !t->target->may_create && !is_removal(t->operation))
+		return 0;
+	if (f->exists && t->operation == OPERATION_OPEN_WRITE) {
+		if (S_ISDIR(f->mode) || S_ISCHR(f->mode) || S_ISBLK(f->mode))
+			return 0;
+		if (!S_ISREG(f->mode))
+			return special_error(n, t, f->mode);
+	}
+	if (n->sandbox->has_no_namespaces)
+		return operation_change(t->operation) == CHANGE_METADATA ? EPERM : EACCES;
+	if (f->is_read_only)
+		return EROFS;
+	return is_removal(t->operation) && f->exists && f->is_mount_point ? EBUSY : 0;
+}
+
+/* The error that the call is about to get because of the policy; 0: none. */
+static int find_error(const struct namer *n, struct attempt *t)
+{
+	const bool is_read = is_reading(t->operation);
+	const enum access needed = is_read ? ACCESS_READ : ACCESS_WRITE;
+	struct found found;
+
+	if (t->verdict.access >= needed)
+		return is_removal(t->operation) && is_pin(n->plan, t->path) ? EBUSY : 0;
+	if (t->verdict.access == ACCESS_DENY)
+		return n->plan->policy->profile->tmp_is_private ? 0 : EACCES;
+	if (!look(n, t->path, t->operation, &found))
+		return 0;
+	if (t->operation == OPERATION_OPEN_WRITE && !found.exists)
+		t->operation = OPERATION_CREATE;
+	return write_error(n, t, &found);
+}
+
+/* ---- Recording it --------------------------------------------------------------------------- */
+
+static struct str read_executable(int32_t pid, char out[PATH_MAX_BYTES])
+{
+	char link[CALLER_PATH_BYTES];
+	ssize_t len;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	len = readlink(link, out, PATH_MAX_BYTES);
+	return (struct str){ out, len > 0 && len < PATH_MAX_BYTES ? (size_t)len : 0 };
+}
+
+static void record(const struct namer *n, const struct attempt *t, int os_error)
+{
+	UNINITIALIZED char executable[PATH_MAX_BYTES];
+	char program[CALLER_NAME_BYTES];
+	struct caller_status status = { .process = 0 };
+	struct denial denial = { .kind = DENIAL_PATH,
+				 .operation = t->operation,
+				 .subject = t->path,
+				 .named = str_of(t->at->named),
+				 .opens = changes_directory(t->operation) && !t->target->is_unnamed
+						  ? path_parent(t->path)
+						  : t->path,
+				 .by = t->verdict.rule,
+				 .os_error = os_error,
+				 .origin = t->verdict.rule->origin };
+
+	denial.executable = read_executable(t->call->pid, executable);
+	caller_read_name(t->call->pid, program);
+	if (caller_read_status(t->call->pid, &status))
+		denial.pid = status.inner_process;
+	/* If the caller has ended, nothing of what was read may be its own. */
+	if (!engine_is_waiting(n->paths.engine, t->call->id))
+		return;
+	denial.program = str_of(program);
+	denials_add(n->denials, &denial);
+}
+
+/* A rename between mounts fails with EXDEV whatever the policy says, and programs then copy. */
+static bool crosses_mounts(const struct namer *n, const struct naming_path at[2])
+{
+	UNINITIALIZED char parent[PATH_MAX_BYTES];
+	struct found found[2];
+
+	for (int i = 0; i < 2; i++) {
+		scoped_fd dir = -1;
+
+		copy_parent((struct str){ at[i].path, at[i].len }, parent);
+		dir = naming_open_inside(n->sandbox, parent);
+		found[i] = (struct found){ .exists = false };
+		if (dir >= 0)
+			look_at(dir, &found[i]);
+	}
+	return found[0].mount != found[1].mount;
+}
+
+static bool judge(const struct namer *n, const struct engine_call *call,
+		  const struct naming_target *target, const struct naming_path *at)
+{
+	struct attempt t = { .call = call,
+			     .target = target,
+			     .at = at,
+			     .path = { at->path, at->len },
+			     .operation = target->operation };
+	int os_error;
+
+	t.verdict = plan_resolve(n->plan, t.path);
+	os_error = find_error(n, &t);
+	if (!os_error || !host_allows(t.path, t.operation))
+		return false;
+	record(n, &t, os_error);
+	return true;
+}
+
+/* A mount namespace that the command made shows other files at the same paths. */
+static bool is_elsewhere(const struct namer *n, int32_t pid)
+{
+	char path[CALLER_PATH_BYTES];
+	struct stat st;
+
+	if (!n->mount_ns)
+		return false;
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	return stat(path, &st) < 0 || st.st_ino != n->mount_ns;
+}
+
+static bool on_call(void *user, const struct engine_call *call)
+{
+	struct namer *n = user;
+	struct naming_target targets[NAMING_MAX_TARGETS];
+	UNINITIALIZED struct naming_path at[NAMING_MAX_TARGETS];
+	int count = naming_read_call(call, targets);
+
+	if (count < 0)
+		return false;
+	if (is_elsewhere(n, call->pid))
+		return true;
+	for (int i = 0; i < count; i++)
+		if (!naming_find_path(&n->paths, call, &targets[i], &at[i]))
+			return true;
+	if (count == 2 && crosses_mounts(n, at))
+		return true;
+	/* The first refusal is the one that the caller hears of. */
+	for (int i = 0; i < count; i++)
+		if (judge(n, call, &targets[i], &at[i]))
+			break;
+	return true;
+}
+
+static ino_t find_mount_ns(const struct sandbox *sandbox)
+{
+	char path[CALLER_PATH_BYTES];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)sandbox->pid);
+	return stat(path, &st) < 0 ? 0 : st.st_ino;
+}
+
+int naming_start(struct arena *a, struct engine *engine, const struct sandbox *sandbox,
+		 const struct plan *plan, struct denials *denials, struct err *e)
+{
+	struct namer *n = ARENA_NEW(a, struct namer, e);
+
+	if (!n)
+		return err_result(e);
+	*n = (struct namer){ .paths = { .engine = engine, .sandbox = sandbox, .plan = plan },
+			     .sandbox = sandbox,
+			     .plan = plan,
+			     .denials = denials };
+	if (plan->policy->profile->allows_userns)
+		n->mount_ns = find_mount_ns(sandbox);
+	engine_observe(engine, on_call, n);
+	return 0;
+}

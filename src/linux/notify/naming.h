@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names what the policy refuses. The filter notifies the supervisor of calls that create, change or
+ * remove files by a path, and with NAMING_ALL also of opens for reading and of executions. The
+ * kernel decides about all of them: each call continues, and mounts, filter and Landlock refuse it
+ * or not. What happens here only finds out whether the call is about to be refused, by which rule,
+ * and what would allow it. So a command that changes a path meanwhile can falsify a name in the
+ * report, and nothing else.
+ *
+ *	naming_calls.c	what a call tries: the operation and its paths
+ *	naming_path.c	which path it leads to, as the caller sees it
+ *	naming.c	whether that is refused, and by whom
+ *
+ * Not noticed:
+ *  - changes of metadata by a descriptor (fchmod() and the like), because tar and cp make one for
+ *    each file and almost none is refused
+ *  - callers in a mount namespace of their own making (isolation.userns)
+ *  - paths in /proc and /dev, where what is inside is not what is outside
+ */
+#pragma once
+
+#include "backend/denials.h"
+#include "base/path.h"
+#include "linux/init/sandbox.h"
+#include "linux/notify/engine.h"
+#include "plan/plan.h"
+
+/* `sandbox`, `plan` and `denials` must outlive the engine. ERR_NOMEM. */
+int naming_start(struct arena *a, struct engine *engine, const struct sandbox *sandbox,
+		 const struct plan *plan, struct denials *denials, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* ---- naming_calls.c ----------------------------------------------------------------------- */
+
+/* One path of a call. */
+struct naming_target {
+	enum operation operation;
+	int dir;	  /* a descriptor of the caller's, or AT_FDCWD */
+	uint64_t address; /* of the path, in the caller's memory */
+	bool follows;	  /* a link at its end */
+	bool may_create;
+	bool is_exclusive; /* fails if something is there */
+	bool is_unnamed;   /* O_TMPFILE: the path is the directory */
+};
+
+enum { NAMING_MAX_TARGETS = 2 };
+
+/* How many paths the call has that could be refused; -1: the call is not one that is named. */
+int naming_read_call(const struct engine_call *call,
+		     struct naming_target targets[NAMING_MAX_TARGETS]) NONNULL;
+
+/* ---- naming_path.c ------------------------------------------------------------------------ */
+
+/* The canonical path of a directory, remembered for a moment. */
+struct naming_known {
+	uint64_t until_ms;
+	size_t key_len, path_len;
+	char key[256], path[256];
+};
+
+enum { NAMING_KNOWN = 64 };
+
+struct naming_paths {
+	const struct engine *engine;
+	const struct sandbox *sandbox;
+	const struct plan *plan;
+	struct naming_known known[NAMING_KNOWN];
+};
+
+struct naming_path {
+	char named[PATH_MAX_BYTES]; /* as the caller wrote it */
+	char path[PATH_MAX_BYTES];  /* canonical, as far as it exists */
+	size_t len;
+};
+
+/*
+ * Finds the path that a target leads to. False if the call fails by itself (a directory on the way
+ * is missing), if the caller is gone, or if the path can't be told.
+ */
+bool naming_find_path(struct naming_paths *n, const struct engine_call *call,
+		      const struct naming_target *target, struct naming_path *out)
+	MUST_CHECK NONNULL;
+
+/* Opens a canonical path in the sandbox, O_PATH and without following a link; -errno. */
+int naming_open_inside(const struct sandbox *sandbox, const char *path) MUST_CHECK NONNULL;
