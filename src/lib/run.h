@@ -180,6 +180,8 @@ void denial_print_json(struct json_writer *w, const struct denial *denial) NONNU
 
 void run_print_text(struct page *p, const void *data); /* of a cordon_result */
 void run_print_json(struct json_writer *w, const void *data);
+/* RFC 3339, UTC, with milliseconds. */
+void json_time(struct json_writer *w, const char *key, struct timespec time);
 
 /* What runs and rehearsals have in common. */
 struct run_subject {

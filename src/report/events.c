@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The events of a run, each one line of JSON. The keys are part of the interface. */
-#include <time.h>
-
 #include "lib/run.h"
 #include "report/explain.h"
 

@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include <time.h>
-
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -88,9 +86,6 @@ void json_bool(struct json_writer *w, const char *key, bool value);
 void json_int(struct json_writer *w, const char *key, int64_t value);
 void json_number(struct json_writer *w, const char *key, uint64_t value);
 void json_int_or_null(struct json_writer *w, const char *key, int64_t value); /* 0 is null */
-
-/* RFC 3339, UTC, with milliseconds. */
-void json_time(struct json_writer *w, const char *key, struct timespec time);
 
 /* "file", "line", "column"; null without a file. */
 void json_origin(struct json_writer *w, const struct origin *origin);
