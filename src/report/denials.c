@@ -43,12 +43,12 @@ static void json_rule_of(struct json_writer *w, const struct denial *denial)
 	struct origin origin = denial_origin(denial);
 	scoped_buf text = BUF_INIT(64 << 10);
 
-	denial_add_rule(&text, denial);
 	/* An entry says all by itself; of the others people want to know why they exist. */
-	if (denial->by && denial->by->note.len) {
-		buf_add_text(&text, ": ");
-		buf_add(&text, denial->by->note);
-	}
+	if (denial->by && denial->by->note.len)
+		buf_printf(&text, "%.*s: %.*s", STR_ARG(denial->by->key),
+			   STR_ARG(denial->by->note));
+	else
+		denial_add_rule(&text, denial);
 	json_key(w, "rule");
 	json_begin_object(w);
 	json_str(w, "text", buf_str(&text));

@@ -259,6 +259,26 @@ static struct str find_question(const struct session *s, const struct denial *de
 	return opens.len ? opens : denial->subject;
 }
 
+static void add_advice(struct buf *line, const struct session *s, const struct denial *denial,
+		       struct str question)
+{
+	bool has_way = denial->way_out.len && !s->in.needs_sandbox;
+
+	if (has_way)
+		buf_add_text(line, "to allow '");
+	else
+		buf_add_text(line, s->in.needs_sandbox ? "to see what would allow '"
+						       : "no option allows '");
+	add_name(line, denial->subject);
+	if (has_way) {
+		buf_add_text(line, "': ");
+		buf_add(line, denial->way_out);
+		return;
+	}
+	buf_add_text(line, s->in.needs_sandbox ? "': cordon why" : "'; to see why: cordon why");
+	outcome_add_options(s, question, line);
+}
+
 /* For what no option allows; the first of them, since one shows what to ask. */
 static void say_question(const struct session *s, size_t count)
 {
@@ -271,15 +291,7 @@ static void say_question(const struct session *s, size_t count)
 
 		if ((denial->option && !s->in.needs_sandbox) || !question.len)
 			continue;
-		if (denial->way_out.len && !denial->option && !s->in.needs_sandbox) {
-			buf_add_text(&line, "to allow '");
-			add_name(&line, denial->subject);
-			buf_add_text(&line, "': ");
-			buf_add(&line, denial->way_out);
-		} else {
-			buf_add_text(&line, "to see what would allow it: cordon why");
-			outcome_add_options(s, question, &line);
-		}
+		add_advice(&line, s, denial, question);
 		if (line.failed == ERR_OK)
 			s->in.warn(s->in.user, buf_str(&line));
 		return;

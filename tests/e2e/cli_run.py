@@ -693,6 +693,64 @@ def known_denials_are_listed_when_the_command_fails(w: World):
         assert f"connect to the socket '{path}'" in trace, trace
 
 
+REFUSED = (
+    # operation, what is tried, the name of what it is about
+    ("create", "echo x > {}/new", "new"), ("mkdir", "mkdir {}/new", "new"), ("unlink", "rm {}/file", "file"),
+    ("rmdir", "rmdir {}/empty", "empty"), ("rename", "mv {}/file {}/other", "file"),
+    ("symlink", "ln -s x {}/new", "new"), ("link", "ln {}/file {}/new", None), ("open-write", "echo x >> {}/file", "file"),
+    ("chmod", "chmod 600 {}/file", "file"), ("utime", "touch -d 2020-01-01 {}/file", "file"),
+)
+
+
+@case
+def a_refused_access_to_a_file_is_named_with_an_option_that_is_enough(w: World):
+    report = w.top / "report.json"
+    for operation, script, name in REFUSED:
+        place = w.top / f"place-{operation}"
+        place.mkdir()
+        (place / "file").write_text("text")
+        (place / "empty").mkdir()
+        words = ["sh", "-c", script.replace("{}", str(place))]
+        result = run(w, "--full-auto", "--report", str(report), "--", *words)
+        assert result.status != 0, result
+        found = json.loads(report.read_text())
+        assert found["naming"]["what"] in ("writes", "all") and found["naming"]["why"], found["naming"]
+        # A program may try more than one way.
+        (denial, *_) = [one for one in found["denials"] if one["operation"] == operation] or [found["denials"]]
+        assert (denial["kind"], denial["operation"], denial["guess"]) == ("path", operation, False), denial
+        assert not name or denial["subject"] == str(place / name), denial
+        assert denial["errno"] == "EROFS" and denial["rule"]["file"] == "built-in", denial
+        assert denial["program"] in result.err and denial["subject"] in result.err, (denial, result)
+        first, second = denial["suggestions"]
+        assert (first["scope"], second["scope"]) == ("run", "config") and first["text"] in result.err, denial
+        # It is enough, and what a person pastes is the same.
+        assert " ".join(first["argv"]) in result.err.splitlines()[-1].split("add: ")[1], (denial, result)
+        assert ok(w, "--full-auto", *first["argv"], "--log-denials", "--", *words).err == ""
+
+
+@case
+def what_no_option_should_open_gets_none(w: World):
+    report = w.top / "report.json"
+    (w.repo / ".git").mkdir(exist_ok=True)
+    (w.repo / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    home = ok(w, "sh", "-c", "echo $HOME").out.strip()
+    for path in (f"{home}/new", str(w.repo / ".git" / "config"), str(w.repo / ".cordon" / "x"), "/new"):
+        result = run(w, "--full-auto", "--report", str(report), "--", "sh", "-c", f"echo x > {path}")
+        assert result.status != 0 and "add: " not in result.err, result
+        denials = json.loads(report.read_text())["denials"]
+        assert all(one["scope"] != "run" for denial in denials for one in denial["suggestions"]), denials
+
+
+@case
+def a_name_that_speaks_to_terminals_is_escaped(w: World):
+    place = w.top / "place"
+    place.mkdir()
+    result = run(w, "python3", "-c", f"open({str(place)!r} + '/\\x1b[2J\\n', 'w')")
+    lines = [line for line in result.err.splitlines() if line.startswith("cordon: ")]
+    assert result.status != 0 and len(lines) == 2 and "\x1b" not in "".join(lines), result
+    assert "\\x1b[2J" in lines[0], lines
+
+
 @case
 def events_come_at_once_and_never_from_the_command(w: World):
     lines = lambda text: [json.loads(line)["event"] for line in text.splitlines()]
