@@ -145,6 +145,25 @@ struct command_end {
 	uint64_t cpu_ms, max_rss_kib;
 };
 
+struct denial;
+
+/* A call of the command that the policy refuses, and that has not been answered yet. */
+struct held_call {
+	uint64_t id;		      /* never used twice in a run, not 0 */
+	const struct denial *attempt; /* as it will be recorded if it is refused; borrowed */
+	/* What the caller is, as it says itself; borrowed. */
+	const struct str *argv;
+	size_t argv_count;
+	struct str cwd;
+	bool can_once; /* this very call can be performed, without a grant (RELEASE_ONCE) */
+};
+
+enum release {
+	RELEASE_REFUSE, /* recorded as a denial */
+	RELEASE_GO_ON,	/* what was granted meanwhile lets the kernel do it */
+	RELEASE_ONCE,	/* the supervisor performs this one call */
+};
+
 /*
  * What a supervisor tells the session, from within loop_step() on the session's loop. What ends
  * the run early (a supervising process was killed, a mask was lost) is a failure of loop_step().
@@ -168,6 +187,13 @@ struct supervisor_events {
 	int (*sockets_made)(void *user, int family, const int *fds, size_t count, struct err *e);
 	/* Sends the proxy an order (PROXY_WILL_CONNECT, PROXY_HAS_CONNECTED); false: it can't be had. */
 	bool (*tell_proxy)(void *user, const struct proxy_order *order);
+	/*
+	 * Only if the request says `holds`: the policy refuses this attempt, and somebody may be asked.
+	 * True: the caller waits until supervisor_release(). False: it is refused now.
+	 */
+	bool (*hold)(void *user, const struct held_call *call);
+	/* The caller was killed or interrupted: nobody waits for the answer to `id` any more. */
+	void (*unhold)(void *user, uint64_t id);
 	void (*warn)(void *user, const char *text);
 	void (*trace)(void *user, const char *text);
 };
@@ -185,6 +211,12 @@ struct supervisor_request {
 	enum naming naming;	    /* which refused accesses to files belong into `denials` */
 	const uint16_t *host_ports; /* of a managed network */
 	size_t host_port_count;
+	/*
+	 * Refused writes and connections to unix sockets are offered to events.hold(), and paths may be
+	 * opened while the command runs. SECURITY: Landlock then leaves the writes that may be granted
+	 * to the mounts.
+	 */
+	bool holds;
 	struct supervisor_events events;
 };
 
@@ -252,6 +284,35 @@ bool supervisor_ask_sockets(struct supervisor *s, int family) NONNULL;
 
 /* What the proxy has answered to PROXY_WILL_CONNECT. */
 void supervisor_answer_connect(struct supervisor *s, uint64_t id, int os_error) NONNULL;
+
+/* ---- Live grants (P18) ---------------------------------------------------------------------- */
+
+/* Whether the sandbox that was launched can open paths while it runs; else only connections. */
+bool supervisor_can_open(const struct supervisor *s) NONNULL;
+
+/*
+ * Makes the canonical `path` (and what is below it, but for what `plan` narrows) writable inside.
+ * `plan` is the policy with all live grants, this one included; from now on it says what is
+ * refused. It has to live until supervisor_reap(). On failure nothing has changed. ERR_SYS,
+ * ERR_POLICY, ERR_LIMIT, ERR_NOMEM.
+ */
+int supervisor_open_path(struct supervisor *s, const struct plan *plan, struct str path,
+			 struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * Takes it back; `plan` is the policy without it. New accesses are refused at once. What still has
+ * files open there goes on writing until it closes them: `writers` gets the names of those
+ * processes, "" if there is none. ERR_SYS: SECURITY: the run has to end.
+ */
+int supervisor_close_path(struct supervisor *s, const struct plan *plan, struct str path,
+			  struct buf *writers, struct err *e) MUST_CHECK NONNULL;
+
+/* The host's socket at the canonical `path` may be connected to, or no longer. */
+int supervisor_open_socket(struct supervisor *s, struct str path, struct err *e) MUST_CHECK NONNULL;
+void supervisor_close_socket(struct supervisor *s, struct str path) NONNULL;
+
+/* Answers a held call. Does nothing if its caller has gone. */
+void supervisor_release(struct supervisor *s, uint64_t id, enum release how) NONNULL;
 
 /*
  * Kills all in the sandbox; false when nothing was launched. `gone` is told later. Without a pid

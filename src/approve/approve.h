@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Approvals (P18): whether something that the policy refuses may happen after all.
+ *
+ *	approve.h	requests, grants and answers, which all parts share
+ *	broker.c	what becomes of a request: rules, earlier answers, the decider, deadlines
+ *	offers.c	which grants would be enough for an attempt; pure
+ *	rules.c		[[approve]] of the user's configuration; pure
+ *	message.c	requests and answers as lines of JSON; pure
+ *	store.c		the grants that outlive a run: sessions/NAME and approvals.toml
+ *	decide_*.c	who is asked: a program, a descriptor, a socket, the terminal, the caller
+ *
+ * docs/approvals.md says what each message means. Nothing here opens anything: the session makes a
+ * grant live (supervisor_open_path() and others), and only then lets the call go on.
+ *
+ * SECURITY: what comes from inside the sandbox (names, argv, cwd, reason) is shown, never believed. An
+ * answer is taken only for a request that still waits, only once, and only for a grant that
+ * lies within one of its offers.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend/denials.h"
+#include "base/arena.h"
+#include "base/str.h"
+
+/* X(identifier, name, what is asked for, in words) */
+#define ASK_KINDS(X)                                           \
+	X(WRITE, "write", "write to")                          \
+	X(CONNECT, "connect", "connect to")                    \
+	X(UNIX_SOCKET, "unix_socket", "connect to the socket") \
+	X(ESCALATE, "escalate", "run outside the sandbox")
+
+enum ask_kind {
+#define ASK_KIND_ID(id, name, words) ASK_##id,
+	ASK_KINDS(ASK_KIND_ID)
+#undef ASK_KIND_ID
+};
+
+/* How long a grant lasts. X(identifier, name, in words) */
+#define GRANT_SCOPES(X)                                 \
+	X(ONCE, "once", "this one call")                \
+	X(RUN, "run", "until this command ends")        \
+	X(SESSION, "session", "until the session ends") \
+	X(MINUTES, "minutes", "for some minutes")       \
+	X(ALWAYS, "always", "always, written to approvals.toml")
+
+enum grant_scope {
+#define GRANT_SCOPE_ID(id, name, words) SCOPE_##id,
+	GRANT_SCOPES(GRANT_SCOPE_ID)
+#undef GRANT_SCOPE_ID
+};
+
+#define SCOPE_BIT(scope) (UINT32_C(1) << (scope))
+typedef uint32_t scope_set;
+
+/* What is granted; nothing wider than what it names. */
+struct grant {
+	enum ask_kind kind;
+	/*
+	 * WRITE: a canonical path, and everything below it if it is a directory. UNIX_SOCKET: the
+	 * canonical path of the socket. CONNECT: a host in normal form, with ":PORT" unless every
+	 * port is meant ("[::1]:443" for IPv6), as a key of `domains`. ESCALATE: "", the request's
+	 * argv is what is granted.
+	 */
+	struct str subject;
+	bool is_dir; /* WRITE */
+};
+
+struct offer {
+	struct grant grant;
+	scope_set scopes; /* that can be had for it */
+};
+
+enum { ASK_MAX_OFFERS = 8, ASK_MAX_ARGV = 256, ASK_MAX_BYTES = 256 << 10 };
+
+/* A request. All strings are borrowed; the broker copies what it keeps. */
+struct ask {
+	uint64_t id; /* chosen by who asks, not 0, never used twice in a run */
+	enum ask_kind kind;
+	enum operation operation;
+	struct str subject; /* as it resolved */
+	struct str named;   /* as the program wrote it; "": not known */
+	struct str program; /* its path in the sandbox; "": not known */
+	int32_t pid;	    /* in the sandbox; 0: not known */
+	const struct str *argv;
+	size_t argv_count;
+	struct str cwd;			     /* "": not known */
+	struct str rule;		     /* that refuses it, in words */
+	struct origin origin;		     /* where that is written */
+	struct str reason;		     /* what the command says; "" */
+	struct offer offers[ASK_MAX_OFFERS]; /* narrowest first */
+	size_t offer_count;
+};
+
+struct answer {
+	bool is_allow;
+	enum grant_scope scope; /* of an allow */
+	uint32_t minutes;	/* of SCOPE_MINUTES, 1 to a week */
+	struct grant grant;	/* of an allow: within one of the offers; borrowed */
+	bool denies_rest;	/* "deny all": every later request of this run as well */
+	struct str message;	/* for the command, from who decided; "" */
+	const char *by; /* "rule", "cache", "tty", "cmd", "fd", "socket", "callback", "limit",
+				   "deadline", "nobody" */
+};
+
+const char *ask_kind_name(enum ask_kind kind) RETURNS_NONNULL;
+const char *grant_scope_name(enum grant_scope scope) RETURNS_NONNULL;
+/* False: there is none of that name. */
+bool ask_kind_parse(struct str name, enum ask_kind *out) MUST_CHECK NONNULL;
+bool grant_scope_parse(struct str name, enum grant_scope *out) MUST_CHECK NONNULL;
+
+/* Whether `wide` covers all that `narrow` does. Paths are compared by components. */
+bool grant_covers(const struct grant *wide, const struct grant *narrow) NONNULL;
+
+/* ---- Who decides --------------------------------------------------------------------------- */
+
+struct broker;
+
+/*
+ * One decider for each run. ask() begins to ask and returns at once; the answer comes through
+ * broker_decide(), perhaps before ask() returns. It may have many requests in flight, or queue them.
+ * False: nobody can be asked any more; then and later every request is denied.
+ */
+struct decider {
+	const char *by;
+	bool (*ask)(void *self, const struct ask *ask, uint64_t deadline_ms);
+	/* Nobody waits for the answer any more. */
+	void (*withdraw)(void *self, uint64_t id);
+	void (*stop)(void *self);
+	void *self;
+};

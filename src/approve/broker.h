@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The broker of one run. It has no clock and no descriptors of its own: the session tells it the
+ * time, and makes its grants live. So all that it decides can be tested as it is.
+ *
+ * A request goes through these, and the first that has an answer ends it:
+ *
+ *	what was denied in this run		an equal request is not asked again
+ *	the rules of the user ([[approve]])	deny, allow; "ask" goes on
+ *	what was granted before, and lasts	in this run, its session, or always
+ *	the rate				beyond it: denied, counted
+ *	the decider				until the deadline, which denies
+ *
+ * Equal requests (same kind and offers) that wait at the same time are asked once.
+ */
+#pragma once
+
+#include "approve/approve.h"
+#include "base/err.h"
+
+struct approve_rules; /* rules.h */
+
+enum {
+	BROKER_DEADLINE_MS = 120 * 1000,
+	BROKER_MAX_WAITING = 4096,
+	BROKER_PER_MINUTE = 600, /* different requests that reach the decider */
+};
+
+struct broker_counts {
+	uint64_t requests, allowed, denied;
+	uint64_t cache_hits, cache_misses;
+	uint64_t limited;     /* denied because of the rate */
+	uint64_t late, wrong; /* answers that changed nothing */
+	uint64_t held_ms;     /* time in which at least one request waited */
+};
+
+/* What the broker tells; from within its functions. Strings are good until the call returns. */
+struct broker_events {
+	void *user;
+	/* The answer to a request for which broker_ask() returned 1. */
+	void (*answered)(void *user, uint64_t id, const struct answer *answer);
+	/* Every request with its answer, whoever gave it, for the audit log and --events. */
+	void (*decided)(void *user, const struct ask *ask, const struct answer *answer);
+	/* An answer that changed nothing, and why, for the audit log; `id` may be of no request. */
+	void (*rejected)(void *user, uint64_t id, const char *why);
+	/* A grant of SCOPE_MINUTES is over. */
+	void (*expired)(void *user, const struct grant *grant);
+};
+
+struct broker_options {
+	const struct approve_rules *rules; /* may be NULL */
+	const struct decider *decider;	   /* NULL: nobody is asked */
+	scope_set scopes; /* that this run can give: no ALWAYS if the ceiling forbids it, no SESSION
+			     without a session */
+	uint64_t deadline_ms; /* for each request; 0: BROKER_DEADLINE_MS */
+	struct broker_events events;
+};
+
+/* ERR_NOMEM. Frees nothing of the options. */
+int broker_new(const struct broker_options *options, struct broker **out, struct err *e)
+	MUST_CHECK NONNULL;
+void broker_free(struct broker *b); /* NULL is fine; nobody is told */
+
+/*
+ * 0: `*out` is the answer, and good until the next call. 1: `answered` will tell it. Without memory
+ * it is denied. `now` is in milliseconds, and never goes back.
+ */
+int broker_ask(struct broker *b, const struct ask *ask, uint64_t now, struct answer *out)
+	MUST_CHECK NONNULL;
+
+/* Nobody waits for the answer any more. The decider may still be asked for equal requests. */
+void broker_withdraw(struct broker *b, uint64_t id, uint64_t now) NONNULL;
+
+/*
+ * From the decider. What does not fit (late, twice, unknown, wider than every offer, a scope that was
+ * not offered) changes nothing and is told as `rejected`; the request waits on.
+ */
+void broker_decide(struct broker *b, uint64_t id, const struct answer *answer, uint64_t now)
+	NONNULL;
+
+/* A line of the decider that is no answer: told as `rejected`. */
+void broker_reject(struct broker *b, uint64_t id, const char *why) NONNULL;
+
+/* The decider is gone: what waits is denied, and what comes. */
+void broker_lose_decider(struct broker *b, uint64_t now) NONNULL;
+
+/* Forgets a grant of this run (revoked): what it allowed is asked for again. */
+void broker_forget(struct broker *b, const struct grant *grant) NONNULL;
+
+/* When broker_tick() has something to do; 0: never. */
+uint64_t broker_next_ms(const struct broker *b) NONNULL;
+void broker_tick(struct broker *b, uint64_t now) NONNULL;
+
+/* How many wait. */
+size_t broker_waiting(const struct broker *b) NONNULL;
+const struct broker_counts *broker_counts(const struct broker *b) NONNULL;
