@@ -109,11 +109,16 @@ struct answer {
 
 const char *ask_kind_name(enum ask_kind kind) RETURNS_NONNULL;
 const char *grant_scope_name(enum grant_scope scope) RETURNS_NONNULL;
+const char *ask_kind_words(enum ask_kind kind) RETURNS_NONNULL;
+const char *grant_scope_words(enum grant_scope scope) RETURNS_NONNULL;
 /* False: there is none of that name. */
 bool ask_kind_parse(struct str name, enum ask_kind *out) MUST_CHECK NONNULL;
 bool grant_scope_parse(struct str name, enum grant_scope *out) MUST_CHECK NONNULL;
 
-/* Whether `wide` covers all that `narrow` does. Paths are compared by components. */
+/*
+ * Whether `wide` covers all that `narrow` does. Paths are compared by components. ESCALATE: whoever
+ * compares has to compare the argv of the requests as well.
+ */
 bool grant_covers(const struct grant *wide, const struct grant *narrow) NONNULL;
 
 /* ---- Who decides --------------------------------------------------------------------------- */

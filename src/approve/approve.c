@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* The names of kinds and scopes, and what one grant has of another. */
+#include "approve/approve.h"
+
+#include "base/hostname.h"
+#include "base/path.h"
+
+struct row {
+	const char *name, *words;
+};
+
+static const struct row kinds[] = {
+#define ASK_KIND_ROW(id, name, words) { name, words },
+	ASK_KINDS(ASK_KIND_ROW)
+#undef ASK_KIND_ROW
+};
+
+static const struct row scopes[] = {
+#define GRANT_SCOPE_ROW(id, name, words) { name, words },
+	GRANT_SCOPES(GRANT_SCOPE_ROW)
+#undef GRANT_SCOPE_ROW
+};
+
+/* COUNT_OF(rows) when there is none. */
+static size_t find_row(const struct row *rows, size_t count, struct str name)
+{
+	size_t i = 0;
+
+	while (i < count && !str_is(name, rows[i].name))
+		i++;
+	return i;
+}
+
+const char *ask_kind_name(enum ask_kind kind)
+{
+	return kinds[kind].name;
+}
+
+const char *ask_kind_words(enum ask_kind kind)
+{
+	return kinds[kind].words;
+}
+
+bool ask_kind_parse(struct str name, enum ask_kind *out)
+{
+	size_t i = find_row(kinds, COUNT_OF(kinds), name);
+
+	if (i == COUNT_OF(kinds))
+		return false;
+	*out = (enum ask_kind)i;
+	return true;
+}
+
+const char *grant_scope_name(enum grant_scope scope)
+{
+	return scopes[scope].name;
+}
+
+const char *grant_scope_words(enum grant_scope scope)
+{
+	return scopes[scope].words;
+}
+
+bool grant_scope_parse(struct str name, enum grant_scope *out)
+{
+	size_t i = find_row(scopes, COUNT_OF(scopes), name);
+
+	if (i == COUNT_OF(scopes))
+		return false;
+	*out = (enum grant_scope)i;
+	return true;
+}
+
+static bool path_covers(const struct grant *wide, const struct grant *narrow)
+{
+	if (wide->is_dir)
+		return path_is_under(narrow->subject, wide->subject);
+	return !narrow->is_dir && str_eq(wide->subject, narrow->subject);
+}
+
+/* The host of "HOST:PORT" without brackets, and ":PORT", "" for every port. */
+static struct str split_host(struct str subject, struct str *port)
+{
+	size_t at = hostname_port_offset(subject);
+	struct str host = str_first(subject, at);
+
+	*port = str_from(subject, at);
+	if (host.len > 2 && host.p[0] == '[' && host.p[host.len - 1] == ']')
+		host = str_from(str_first(host, host.len - 1), 1);
+	return host;
+}
+
+static bool host_covers(const struct grant *wide, const struct grant *narrow)
+{
+	struct str wide_port, narrow_port;
+	struct str wide_host = split_host(wide->subject, &wide_port);
+	struct str narrow_host = split_host(narrow->subject, &narrow_port);
+
+	return str_eq(wide_host, narrow_host) && (!wide_port.len || str_eq(wide_port, narrow_port));
+}
+
+bool grant_covers(const struct grant *wide, const struct grant *narrow)
+{
+	if (wide->kind != narrow->kind)
+		return false;
+	switch (wide->kind) {
+	case ASK_WRITE:
+		return path_covers(wide, narrow);
+	case ASK_CONNECT:
+		return host_covers(wide, narrow);
+	case ASK_UNIX_SOCKET:
+	case ASK_ESCALATE:
+		return str_eq(wide->subject, narrow->subject);
+	}
+	return false;
+}
