@@ -165,6 +165,39 @@ enum release {
 };
 
 /*
+ * Where the command connects to in order to ask (P22). No file is ever there: the supervisor answers
+ * the connect() itself, and so knows which process each connection belongs to.
+ */
+#define INSIDE_SOCKET "/proc/cordon/ask"
+
+enum inside_kind {
+	INSIDE_HELLO, /* which run is this? */
+	INSIDE_WRITE,
+	INSIDE_CONNECT,
+	INSIDE_UNIX_SOCKET,
+	INSIDE_ESCALATE,
+};
+
+enum { INSIDE_FDS = 4 }; /* of an escalation: the working directory and three streams */
+
+/* What a process inside asks for, in its own words. Everything is borrowed. */
+struct inside_request {
+	uint64_t id; /* never used twice in a run, not 0; of no other kind of request */
+	enum inside_kind kind;
+	/* WRITE, UNIX_SOCKET: the canonical path, which may not exist. CONNECT: NAME[:PORT]. */
+	struct str subject;
+	struct str named;	/* the path as the program wrote it */
+	struct str run;		/* the run that it believes to be in; "": it does not say */
+	struct str reason;	/* "": none is given */
+	struct str program;	/* its path inside; "": not known */
+	int32_t pid;		/* inside */
+	const struct str *argv; /* of ESCALATE: what is to be run; else the program's own */
+	size_t argv_count;
+	struct str cwd; /* "": not known */
+	const int *fds; /* of ESCALATE: INSIDE_FDS; else NULL */
+};
+
+/*
  * What a supervisor tells the session, from within loop_step() on the session's loop. What ends
  * the run early (a supervising process was killed, a mask was lost) is a failure of loop_step().
  */
@@ -194,6 +227,13 @@ struct supervisor_events {
 	bool (*hold)(void *user, const struct held_call *call);
 	/* The caller was killed or interrupted: nobody waits for the answer to `id` any more. */
 	void (*unhold)(void *user, uint64_t id);
+	/*
+	 * A process inside asks for something (`cordon request`); supervisor_answer_request() answers,
+	 * perhaps before this returns. NULL: nobody can ask.
+	 */
+	void (*request)(void *user, const struct inside_request *request);
+	/* Nobody waits for the answer to the request `id` any more. */
+	void (*unrequest)(void *user, uint64_t id);
 	void (*warn)(void *user, const char *text);
 	void (*trace)(void *user, const char *text);
 };
@@ -313,6 +353,9 @@ void supervisor_close_socket(struct supervisor *s, struct str path) NONNULL;
 
 /* Answers a held call. Does nothing if its caller has gone. */
 void supervisor_release(struct supervisor *s, uint64_t id, enum release how) NONNULL;
+
+/* The answer to events.request(), one value of JSON. Does nothing if nobody waits for it any more. */
+void supervisor_answer_request(struct supervisor *s, uint64_t id, struct str json) NONNULL;
 
 /*
  * Kills all in the sandbox; false when nothing was launched. `gone` is told later. Without a pid
