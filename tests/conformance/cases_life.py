@@ -535,6 +535,7 @@ def the_time_is_over_also_for_who_is_stopped_with_cordon(arena):
     job = Job(box, box.argv("wake {work}/ready"))
     try:
         await_path(box.path("{work}/ready"))
+        await_true(lambda: box.path("{work}/ready").stat().st_size, "it was not woken")
         job.await_stop()
         await_true(lambda: not probes(), "it goes on")
     except AssertionError:

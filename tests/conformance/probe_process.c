@@ -392,6 +392,8 @@ static int try_wake(char **a)
 	struct sigevent wakes = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT };
 	struct itimerspec often = { { .tv_nsec = 50000000 }, { .tv_nsec = 50000000 } };
 	timer_t timer;
+	/* Now: creating a file may have to wait for Cordon, which is about to be stopped. */
+	int fd = must_open(a[0], O_WRONLY | O_CREAT);
 
 	ignore_signals();
 	(void)signal(SIGCONT, on_wake);
@@ -400,7 +402,8 @@ static int try_wake(char **a)
 		return -errno;
 	(void)kill(getppid(), SIGSTOP);
 	(void)raise(SIGSTOP);
-	touch(a[0]);
+	if (write(fd, ".", 1) != 1)
+		return -errno;
 	/* As often as can be told, and more: nobody listens. */
 	for (;;) {
 		(void)usleep(100);

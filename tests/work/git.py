@@ -72,7 +72,7 @@ def status_diff_and_log_work(w):
 def a_commit_is_refused_unless_the_policy_says_so(w):
     make_repository(w, ".")
     w.write_all({"file": "changed\n"})
-    done = w.run("git", "commit", "-qam", "second", check=None)
+    done = w.run("git", "commit", "-qam", "second", check=None, says=b".git/index.lock'")
     head = w.plain("git", "log", "--format=%s").text.split()
     if w.is_boxed:
         assert done.status != 0 and b"Read-only file system" in done.err, done

@@ -38,7 +38,7 @@ def the_sandbox_is_one(w):
     """Without this, all the others could pass for nothing."""
     outside = w.top / "home/outside"
     done = w.run("/bin/sh", "-c", 'echo "$CORDON_SANDBOX"; echo in >inside; echo out >"$1"', "sh", str(outside),
-                 check=None)
+                 check=None, says=os.fsencode(outside))
     assert (w.workspace / "inside").read_text() == "in\n", done
     assert outside.exists() != w.is_boxed, done
     assert done.text.strip() == (w.backend or ""), done
@@ -182,7 +182,7 @@ def a_workspace_below_tmp_is_worked_in(w):
     w.plain("git", "init", "-q")
     out = w.shell("mkdir -p d; echo x >d/file; mv d e; cat e/file; git status --porcelain; echo t >\"$TMPDIR/t\"; rm \"$TMPDIR/t\"").text
     assert (w.workspace / "e/file").exists()
-    done = w.run("/bin/sh", "-c", "echo x >.git/hooks/post-checkout", check=None)
+    done = w.run("/bin/sh", "-c", "echo x >.git/hooks/post-checkout", check=None, says=b".git/hooks/post-checkout'")
     assert (done.status == 0) != w.is_boxed, done
     shutil.rmtree(w.workspace / ".git")
     return out

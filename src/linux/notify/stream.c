@@ -250,9 +250,13 @@ static struct opening read_opening(const struct engine_call *call)
 static int find_named(const struct engine *engine, const struct engine_call *call,
 		      const struct opening *o)
 {
+	const int access = o->flags & O_ACCMODE;
 	char path[CALLER_PATH_BYTES];
 
 	if (o->flags & (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_EXCL))
+		return -1;
+	/* Opens for reading are notified so that refusals can be named; Landlock refuses this one. */
+	if (access != O_WRONLY && access != O_RDWR)
 		return -1;
 	if (engine_read_text(engine, call, o->path, path, sizeof(path)) < 0)
 		return -1;
