@@ -28,6 +28,7 @@ from conform import CASES, FIRST_UID, Arena, Skip, Wrong
 import cases_files  # noqa: F401  pylint: disable=unused-import
 import cases_metadata  # noqa: F401  pylint: disable=unused-import
 import cases_nested  # noqa: F401  pylint: disable=unused-import
+import cases_denials  # noqa: F401  pylint: disable=unused-import
 import cases_kernel  # noqa: F401  pylint: disable=unused-import
 import cases_network  # noqa: F401  pylint: disable=unused-import
 import cases_streams  # noqa: F401  pylint: disable=unused-import

@@ -661,10 +661,12 @@ static bool sets_id_bits(const struct engine_call *call)
  */
 static bool is_checked(const struct metadata *m, const struct engine_call *call)
 {
-	if (streams_most(m->streams) != STREAM_FREE)
+	const enum stream_kind most = streams_most(m->streams);
+
+	if (call->number == SYS_truncate)
+		return most == STREAM_APPENDED || (!m->has_mounts && !m->is_truncation_governed);
+	if (most != STREAM_FREE)
 		return true;
-	if (call->number == SYS_truncate && m->is_truncation_governed)
-		return false;
 	return !m->has_mounts || sets_id_bits(call);
 }
 

@@ -215,6 +215,29 @@ static int write_error(const struct namer *n, struct attempt *t, const struct fo
 	return is_removal(t->operation) && f->exists && f->is_mount_point ? EBUSY : 0;
 }
 
+/* Where the sandbox has a fresh directory, whatever the host has there. */
+static bool is_in_own_tmp(const struct plan *plan, struct str path)
+{
+	for (size_t i = 0; plan->policy->profile->tmp_is_private && i < PLACES_TMP_COUNT; i++) {
+		struct str tmp = places_tmp(&plan->places, i);
+
+		if (tmp.len && path_is_under(path, tmp))
+			return true;
+	}
+	return false;
+}
+
+/* What is there can't be seen from inside, and the file that a program creates is not there yet. */
+static int denied_error(const struct namer *n, struct attempt *t)
+{
+	struct stat st;
+
+	if (t->operation == OPERATION_OPEN_WRITE && t->target->may_create &&
+	    lstat(t->path.p, &st) < 0 && errno == ENOENT)
+		t->operation = OPERATION_CREATE;
+	return is_in_own_tmp(n->plan, t->path) ? 0 : EACCES;
+}
+
 /* The error that the call is about to get because of the policy; 0: none. */
 static int find_error(const struct namer *n, struct attempt *t)
 {
@@ -225,7 +248,7 @@ static int find_error(const struct namer *n, struct attempt *t)
 	if (t->verdict.access >= needed)
 		return is_removal(t->operation) && is_pin(n->plan, t->path) ? EBUSY : 0;
 	if (t->verdict.access == ACCESS_DENY)
-		return n->plan->policy->profile->tmp_is_private ? 0 : EACCES;
+		return denied_error(n, t);
 	if (!look(n, t->path, t->operation, &found))
 		return 0;
 	if (t->operation == OPERATION_OPEN_WRITE && !found.exists)

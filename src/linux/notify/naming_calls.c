@@ -105,7 +105,7 @@ static int read_open(struct naming_target *t, int flags)
 	t->may_create = flags & O_CREAT || t->is_unnamed;
 	t->is_exclusive = (flags & O_CREAT) && (flags & O_EXCL);
 	t->follows = !(flags & O_NOFOLLOW) && !t->is_exclusive;
-	if (t->is_unnamed)
+	if (t->is_unnamed || t->is_exclusive)
 		t->operation = OPERATION_CREATE;
 	return 1;
 }
