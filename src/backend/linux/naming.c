@@ -61,19 +61,38 @@ static bool is_supervised(void)
 	return status != 0;
 }
 
-enum naming supervisor_choose_naming(const struct supervisor *s)
+static int fail_holding(struct err *e)
+{
+	(void)FAIL_CAUSE(
+		e, CAUSE_INSIDE_SANDBOX,
+		"nobody can be asked about refused accesses here: another program supervises "
+		"the system calls of this process");
+	err_add_line(e, "run without asking, or start cordon outside of that program");
+	return err_result(e);
+}
+
+int supervisor_choose_naming(const struct supervisor *s, enum naming *out, struct err *e)
 {
 	const struct supervisor_events *events = &s->in.events;
 	enum naming wanted = s->in.naming;
 
-	if (!s->in.is_sandboxed || wanted == NAMING_OFF || (wanted == NAMING_AUTO && !is_cheap()))
-		return NAMING_OFF;
+	*out = NAMING_OFF;
+	if (!s->in.is_sandboxed)
+		return 0;
+	/* What is held has to be noticed, at whatever cost. */
+	if (s->in.holds && wanted != NAMING_ALL)
+		wanted = NAMING_WRITES;
+	if (wanted == NAMING_OFF || (wanted == NAMING_AUTO && !is_cheap()))
+		return 0;
 	if (is_supervised()) {
+		if (s->in.holds)
+			return fail_holding(e);
 		if (wanted != NAMING_AUTO)
 			events->warn(events->user,
 				     "refused accesses to files are not named: another program "
 				     "supervises the system calls of this process");
-		return NAMING_OFF;
+		return 0;
 	}
-	return wanted == NAMING_AUTO ? NAMING_WRITES : wanted;
+	*out = wanted == NAMING_AUTO ? NAMING_WRITES : wanted;
+	return 0;
 }

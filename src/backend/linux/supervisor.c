@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "linux/notify/metadata.h"
-#include "linux/notify/naming.h"
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
@@ -64,7 +63,8 @@ int supervisor_new(struct arena *a, const struct supervisor_request *in, struct 
 				  .spare = { -1, -1, -1 },
 				  .dying = -1 };
 	events_init(s);
-	s->result.naming = supervisor_choose_naming(s);
+	if (supervisor_choose_naming(s, &s->result.naming, e) < 0)
+		return err_result(e);
 	if ((in->is_sandboxed && unix_sockets_find(a, in->plan, &s->sockets, e) < 0) ||
 	    reserve(s, e) < 0) {
 		release(s);
@@ -174,6 +174,8 @@ static int start_engine(struct supervisor *s, struct err *e)
 	s->sandbox.listener = -1;
 	if (engine_start(&s->engine, s->in.loop, listener, e) < 0)
 		return err_result(e);
+	if (live_start(s, e) < 0)
+		return err_result(e);
 	s->connects = unix_connect_start(s->a, &s->engine, &s->sandbox, &s->sockets,
 					 s->is_managed ? &s->proxy : NULL, s->in.denials, e);
 	if (!s->connects || metadata_start(s->a, &s->engine, &s->sandbox, e) < 0)
@@ -181,7 +183,13 @@ static int start_engine(struct supervisor *s, struct err *e)
 	streams_start(&s->engine, &s->sandbox.streams);
 	if (s->result.naming == NAMING_OFF)
 		return 0;
-	return naming_start(s->a, &s->engine, &s->sandbox, s->in.plan, s->in.denials, e);
+	return naming_start(s->a,
+			    &(struct naming_request){ .engine = &s->engine,
+						      .sandbox = &s->sandbox,
+						      .plan = s->in.plan,
+						      .denials = s->in.denials,
+						      .holds = s->holds },
+			    &s->namer, e);
 }
 
 static void tell_lacks(const struct supervisor *s)
@@ -380,6 +388,7 @@ void supervisor_let_go(struct supervisor *s)
 	warden_release(&s->warden, &s->held);
 	if (s->connects)
 		unix_connect_stop(s->connects);
+	live_stop(s);
 	if (s->engine.loop) {
 		s->result.calls_answered = s->engine.handled;
 		engine_stop(&s->engine);

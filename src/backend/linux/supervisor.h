@@ -8,6 +8,7 @@
  *	events.c	what PID 1 and the processes that look after it say
  *	limits.c	the control group
  *	naming.c	which refused accesses can be named here
+ *	live.c		calls that are held, and what is granted while the command runs
  *	names.c		names that are looked up while the network is off
  *	clean.c		what runs that were killed have left behind
  */
@@ -17,6 +18,8 @@
 #include "linux/init/init.h"
 #include "linux/init/sandbox.h"
 #include "linux/notify/engine.h"
+#include "linux/notify/holds.h"
+#include "linux/notify/naming.h"
 #include "linux/notify/unix_connect.h"
 #include "linux/notify/unix_sockets.h"
 #include "linux/placeholder/guard.h"
@@ -40,6 +43,8 @@ struct supervisor {
 	struct connect_proxy proxy;
 	bool is_managed;	       /* the network */
 	struct unix_connect *connects; /* NULL: connect() is not asked about */
+	struct namer *namer;	       /* NULL: refused accesses to files are not noticed */
+	struct holds *holds;	       /* NULL: no call is held */
 	struct watch *watch;	       /* NULL: nothing is watched */
 
 	struct watcher channel;	    /* PID 1 speaks */
@@ -84,8 +89,18 @@ void events_detach(struct supervisor *s) NONNULL;
 
 /* ---- naming.c ------------------------------------------------------------------------------ */
 
-/* Never NAMING_AUTO. Warns if what the user asked for can't be had. */
-enum naming supervisor_choose_naming(const struct supervisor *s) NONNULL;
+/*
+ * Never NAMING_AUTO. Warns if what the user asked for can't be had. ERR_WEAKER: calls have to be
+ * noticed so that they can be held, and can't be.
+ */
+int supervisor_choose_naming(const struct supervisor *s, enum naming *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* ---- live.c: calls that are held, and paths that are opened while the command runs ----------- */
+
+/* After the engine was started, if the request says `holds`. */
+int live_start(struct supervisor *s, struct err *e) MUST_CHECK NONNULL;
+void live_stop(struct supervisor *s) NONNULL;
 
 /* ---- names.c ------------------------------------------------------------------------------- */
 

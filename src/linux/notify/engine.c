@@ -79,12 +79,11 @@ static const struct engine_handler *find_handler(const struct engine *engine, in
 	return NULL;
 }
 
-static void dispatch(struct engine *engine, const struct engine_call *call)
+static void answer(struct engine *engine, const struct engine_call *call, bool is_known)
 {
 	const struct engine_handler *handler = find_handler(engine, call->number);
 	enum engine_answer answer = ENGINE_RETURN;
 	int64_t value = -EPERM; /* SECURITY: refuse a call that has no handler. */
-	bool is_known = engine->observer && engine->observer(engine->observer_user, call);
 
 	if (handler)
 		answer = handler->call(handler->user, engine, call, &value);
@@ -100,6 +99,21 @@ static void dispatch(struct engine *engine, const struct engine_call *call)
 	case ENGINE_LATER:
 		break;
 	}
+}
+
+void engine_go_on(struct engine *engine, const struct engine_call *call)
+{
+	answer(engine, call, true);
+}
+
+static void dispatch(struct engine *engine, const struct engine_call *call)
+{
+	enum engine_observed seen = OBSERVED_NOT;
+
+	if (engine->observer)
+		seen = engine->observer(engine->observer_user, call);
+	if (seen != OBSERVED_LATER)
+		answer(engine, call, seen == OBSERVED);
 }
 
 static int on_ready(void *user, uint32_t events, struct err *e)

@@ -42,11 +42,16 @@ struct engine_handler {
 enum { ENGINE_MAX_HANDLERS = 48 };
 
 /*
- * Sees each call before it is answered. True: it knows this call, and the call may continue if no
- * handler answers it. SECURITY: true only for calls that the filter would allow if there were no
- * observer (names_writes and names_reads of filter.h), because the kernel alone decides about them.
+ * Sees each call before it is answered. SECURITY: OBSERVED only for calls that the filter would
+ * allow if there were no observer (names_writes and names_reads of filter.h), because the kernel
+ * alone decides about them.
  */
-typedef bool engine_observer(void *user, const struct engine_call *call);
+enum engine_observed {
+	OBSERVED_NOT,	/* it does not know this call */
+	OBSERVED,	/* the call may continue if no handler answers it */
+	OBSERVED_LATER, /* engine_go_on() or another answer will come, or has come */
+};
+typedef enum engine_observed engine_observer(void *user, const struct engine_call *call);
 
 struct engine {
 	struct loop *loop;
@@ -69,6 +74,12 @@ void engine_observe(struct engine *engine, engine_observer *observer, void *user
 
 /* Answers a call that was ENGINE_LATER. Does nothing if the caller has ended. */
 void engine_reply(struct engine *engine, uint64_t id, int64_t value) NONNULL;
+
+/*
+ * Answers a call that was OBSERVED_LATER as if it had been OBSERVED: its handler does, or it
+ * continues.
+ */
+void engine_go_on(struct engine *engine, const struct engine_call *call) NONNULL;
 
 /* Whether the caller still waits. If so, /proc/PID read before this call was the caller's. */
 bool engine_is_waiting(const struct engine *engine, uint64_t id) NONNULL;

@@ -17,10 +17,13 @@
 #include "os/fd.h"
 
 struct namer {
+	struct engine *engine;
 	struct naming_paths paths;
 	const struct sandbox *sandbox;
 	const struct plan *plan;
 	struct denials *denials;
+	struct holds *holds; /* NULL: nothing is held */
+	struct hold_owner owner;
 	ino_t mount_ns; /* of the sandbox, if callers may have another one; 0: they can't */
 };
 
@@ -268,12 +271,21 @@ static struct str read_executable(int32_t pid, char out[PATH_MAX_BYTES])
 	return (struct str){ out, len > 0 && len < PATH_MAX_BYTES ? (size_t)len : 0 };
 }
 
-static void record(const struct namer *n, const struct attempt *t, int os_error)
-{
-	UNINITIALIZED char executable[PATH_MAX_BYTES];
+/* The texts of a denial. */
+struct described {
+	struct denial denial;
+	char executable[PATH_MAX_BYTES];
 	char program[CALLER_NAME_BYTES];
+};
+
+/* False: the caller has gone. */
+static bool describe(const struct namer *n, const struct attempt *t, int os_error,
+		     struct described *out)
+{
 	struct caller_status status = { .process = 0 };
-	struct denial denial = { .kind = DENIAL_PATH,
+
+	out->denial =
+		(struct denial){ .kind = DENIAL_PATH,
 				 .operation = t->operation,
 				 .subject = t->path,
 				 .named = str_of(t->at->named),
@@ -283,16 +295,30 @@ static void record(const struct namer *n, const struct attempt *t, int os_error)
 				 .by = t->verdict.rule,
 				 .os_error = os_error,
 				 .origin = t->verdict.rule->origin };
-
-	denial.executable = read_executable(t->call->pid, executable);
-	caller_read_name(t->call->pid, program);
+	out->denial.executable = read_executable(t->call->pid, out->executable);
+	caller_read_name(t->call->pid, out->program);
 	if (caller_read_status(t->call->pid, &status))
-		denial.pid = status.inner_process;
+		out->denial.pid = status.inner_process;
+	out->denial.program = str_of(out->program);
 	/* If the caller has ended, nothing of what was read may be its own. */
-	if (!engine_is_waiting(n->paths.engine, t->call->id))
-		return;
-	denial.program = str_of(program);
-	denials_add(n->denials, &denial);
+	return engine_is_waiting(n->engine, t->call->id);
+}
+
+/* ---- Holding it ------------------------------------------------------------------------------- */
+
+/*
+ * Whether somebody may be asked (P18): the profile itself gives less than writing, by what it says or
+ * leaves out. What denies reading, what protects (P9, P10, P11, P25) and what a narrowing layer
+ * says is not for a decider to lift. That a grant is wide enough, and not too wide, the session
+ * finds out.
+ */
+static bool is_askable(const struct namer *n, const struct attempt *t, int os_error)
+{
+	const struct rule *rule = t->verdict.rule;
+
+	return n->holds && !is_reading(t->operation) && os_error == EROFS &&
+	       t->verdict.access == ACCESS_READ && rule->layer == 0 &&
+	       (rule->kind == RULE_ENTRY || rule->kind == RULE_GRANT);
 }
 
 /* A rename between mounts fails with EXDEV whatever the policy says, and programs then copy. */
@@ -313,22 +339,29 @@ static bool crosses_mounts(const struct namer *n, const struct naming_path at[2]
 	return found[0].mount != found[1].mount;
 }
 
-static bool judge(const struct namer *n, const struct engine_call *call,
-		  const struct naming_target *target, const struct naming_path *at)
+enum judged { JUDGED_FREE, JUDGED_REFUSED, JUDGED_HELD };
+
+static enum judged judge(const struct namer *n, const struct engine_call *call,
+			 const struct naming_target *target, const struct naming_path *at)
 {
 	struct attempt t = { .call = call,
 			     .target = target,
 			     .at = at,
 			     .path = { at->path, at->len },
 			     .operation = target->operation };
+	UNINITIALIZED struct described d;
 	int os_error;
 
 	t.verdict = plan_resolve(n->plan, t.path);
 	os_error = find_error(n, &t);
 	if (!os_error || !host_allows(t.path, t.operation))
-		return false;
-	record(n, &t, os_error);
-	return true;
+		return JUDGED_FREE;
+	if (!describe(n, &t, os_error, &d))
+		return JUDGED_REFUSED;
+	if (is_askable(n, &t, os_error) && holds_offer(n->holds, call, &d.denial, false, &n->owner))
+		return JUDGED_HELD;
+	denials_add(n->denials, &d.denial);
+	return JUDGED_REFUSED;
 }
 
 /* A mount namespace that the command made shows other files at the same paths. */
@@ -343,27 +376,36 @@ static bool is_elsewhere(const struct namer *n, int32_t pid)
 	return stat(path, &st) < 0 || st.st_ino != n->mount_ns;
 }
 
-static bool on_call(void *user, const struct engine_call *call)
+static enum engine_observed on_call(void *user, const struct engine_call *call)
 {
 	struct namer *n = user;
 	struct naming_target targets[NAMING_MAX_TARGETS];
 	UNINITIALIZED struct naming_path at[NAMING_MAX_TARGETS];
 	int count = naming_read_call(call, targets);
+	enum judged judged = JUDGED_FREE;
 
 	if (count < 0)
-		return false;
+		return OBSERVED_NOT;
 	if (is_elsewhere(n, call->pid))
-		return true;
+		return OBSERVED;
 	for (int i = 0; i < count; i++)
 		if (!naming_find_path(&n->paths, call, &targets[i], &at[i]))
-			return true;
+			return OBSERVED;
 	if (count == 2 && crosses_mounts(n, at))
-		return true;
+		return OBSERVED;
 	/* The first refusal is the one that the caller hears of. */
-	for (int i = 0; i < count; i++)
-		if (judge(n, call, &targets[i], &at[i]))
-			break;
-	return true;
+	for (int i = 0; judged == JUDGED_FREE && i < count; i++)
+		judged = judge(n, call, &targets[i], &at[i]);
+	return judged == JUDGED_HELD ? OBSERVED_LATER : OBSERVED;
+}
+
+/* The answer is in: the kernel refuses the call, or it is judged again by what is granted now. */
+static void released(void *user, const struct engine_call *call, enum hold_answer how)
+{
+	struct namer *n = user;
+
+	if (how == HOLD_REFUSE || on_call(n, call) != OBSERVED_LATER)
+		engine_go_on(n->engine, call);
 }
 
 static ino_t find_mount_ns(const struct sandbox *sandbox)
@@ -375,19 +417,28 @@ static ino_t find_mount_ns(const struct sandbox *sandbox)
 	return stat(path, &st) < 0 ? 0 : st.st_ino;
 }
 
-int naming_start(struct arena *a, struct engine *engine, const struct sandbox *sandbox,
-		 const struct plan *plan, struct denials *denials, struct err *e)
+void naming_set_plan(struct namer *n, const struct plan *plan)
+{
+	n->plan = n->paths.plan = plan;
+}
+
+int naming_start(struct arena *a, const struct naming_request *in, struct namer **out,
+		 struct err *e)
 {
 	struct namer *n = ARENA_NEW(a, struct namer, e);
 
 	if (!n)
 		return err_result(e);
-	*n = (struct namer){ .paths = { .engine = engine, .sandbox = sandbox, .plan = plan },
-			     .sandbox = sandbox,
-			     .plan = plan,
-			     .denials = denials };
-	if (plan->policy->profile->allows_userns)
-		n->mount_ns = find_mount_ns(sandbox);
-	engine_observe(engine, on_call, n);
+	*n = (struct namer){ .engine = in->engine,
+			     .paths = { .engine = in->engine, .sandbox = in->sandbox },
+			     .sandbox = in->sandbox,
+			     .denials = in->denials,
+			     .holds = in->holds,
+			     .owner = { .user = n, .released = released } };
+	naming_set_plan(n, in->plan);
+	if (in->plan->policy->profile->allows_userns)
+		n->mount_ns = find_mount_ns(in->sandbox);
+	engine_observe(in->engine, on_call, n);
+	*out = n;
 	return 0;
 }

@@ -5,7 +5,8 @@
  * kernel decides about all of them: each call continues, and mounts, filter and Landlock refuse it
  * or not. What happens here only finds out whether the call is about to be refused, by which rule,
  * and what would allow it. So a command that changes a path meanwhile can falsify a name in the
- * report, and nothing else.
+ * report, and nothing else. A call that is about to be refused may be held (holds.h) while
+ * somebody is asked; afterwards it is judged again.
  *
  *	naming_calls.c	what a call tries: the operation and its paths
  *	naming_path.c	which path it leads to, as the caller sees it
@@ -23,12 +24,26 @@
 #include "base/path.h"
 #include "linux/init/sandbox.h"
 #include "linux/notify/engine.h"
+#include "linux/notify/holds.h"
 #include "plan/plan.h"
 
-/* `sandbox`, `plan` and `denials` must outlive the engine. ERR_NOMEM. */
-int naming_start(struct arena *a, struct engine *engine, const struct sandbox *sandbox,
-		 const struct plan *plan, struct denials *denials, struct err *e)
-	MUST_CHECK NONNULL;
+struct namer;
+
+/* All of it must outlive the engine. */
+struct naming_request {
+	struct engine *engine;
+	const struct sandbox *sandbox;
+	const struct plan *plan;
+	struct denials *denials;
+	struct holds *holds; /* of refused writes; NULL: all are refused at once */
+};
+
+/* ERR_NOMEM. */
+int naming_start(struct arena *a, const struct naming_request *in, struct namer **out,
+		 struct err *e) MUST_CHECK NONNULL;
+
+/* From now on `plan` says what is refused. */
+void naming_set_plan(struct namer *n, const struct plan *plan) NONNULL;
 
 /* ---- naming_calls.c ----------------------------------------------------------------------- */
 

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tests of what src/backend/backend.h promises under "Live grants", with real sandboxes: a shell runs
+ * inside, and `decide` of each test is who is asked.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "backend/backend.h"
+#include "backend/denials.h"
+#include "cordon.h"
+#include "lib/lib.h"
+#include "scratch.h"
+#include "test.h"
+
+enum { PATIENCE_MS = 20000 };
+
+struct run {
+	struct arena a;
+	struct loop loop;
+	cordon_policy *policies[4]; /* the first is that of the run */
+	size_t policy_count;
+	struct supervisor *s;
+	struct denials denials;
+	bool (*decide)(struct run *r, const struct held_call *call);
+	int holds, unholds;
+	uint64_t last_id;
+	char subject[4096], argv0[256], cwd[4096];
+	enum operation operation;
+	int os_error;
+	bool can_once;
+	bool has_ended, is_gone;
+	int status;
+	struct timer later; /* a test's own */
+};
+
+/* `entries` is TOML of [permissions.t.filesystem], '@' stands for the scratch directory. */
+static cordon_policy *load(const char *entries)
+{
+	const char *const environment[] = { "HOME=/nonexistent", NULL };
+	struct cordon_load_options o = { .size = sizeof(o),
+					 .directory = scratch_top,
+					 .config_file = "config.toml",
+					 .system_directory = "nothing",
+					 .profile = "t",
+					 .environment = environment };
+	cordon_policy *policy = NULL;
+	cordon_error *error = NULL;
+	FILE *f = fopen("config.toml", "w");
+
+	if (!f)
+		return NULL;
+	(void)fprintf(f, "[permissions.t.filesystem]\n':root' = 'read'\n");
+	for (; *entries; entries++)
+		(void)fprintf(f, *entries == '@' ? "%s" : "%.1s",
+			      *entries == '@' ? scratch_top : entries);
+	(void)fclose(f);
+	if (cordon_policy_load(&o, &policy, &error) < 0) {
+		printf("# %s\n", cordon_error_text(error));
+		cordon_error_free(error);
+	}
+	return policy;
+}
+
+/* The policy that stands once something was granted; NULL: it can't be had. */
+static const struct plan *also(struct run *r, const char *entries)
+{
+	cordon_policy *policy = load(entries);
+
+	if (!policy || r->policy_count >= COUNT_OF(r->policies))
+		return NULL;
+	r->policies[r->policy_count++] = policy;
+	return policy->plan;
+}
+
+static bool on_hold(void *user, const struct held_call *call)
+{
+	struct run *r = user;
+
+	r->holds++;
+	r->last_id = call->id;
+	r->operation = call->attempt->operation;
+	r->os_error = call->attempt->os_error;
+	r->can_once = call->can_once;
+	(void)snprintf(r->subject, sizeof(r->subject), "%.*s", (int)call->attempt->subject.len,
+		       call->attempt->subject.p);
+	(void)snprintf(r->argv0, sizeof(r->argv0), "%.*s",
+		       call->argv_count ? (int)call->argv[0].len : 0,
+		       call->argv_count ? call->argv[0].p : "");
+	(void)snprintf(r->cwd, sizeof(r->cwd), "%.*s", (int)call->cwd.len, call->cwd.p);
+	return r->decide(r, call);
+}
+
+static void on_unhold(void *user, uint64_t id)
+{
+	struct run *r = user;
+
+	r->unholds += id == r->last_id;
+}
+
+static void on_ended(void *user, const struct command_end *end)
+{
+	struct run *r = user;
+
+	r->has_ended = true;
+	r->status = end->signal ? 128 + end->signal : end->status;
+}
+
+static void on_gone(void *user)
+{
+	struct run *r = user;
+
+	r->is_gone = true;
+}
+
+static void on_text(void *user, const char *text)
+{
+	(void)user;
+	printf("# %s\n", text);
+}
+
+static void on_failure(void *user, const struct command_failure *why)
+{
+	(void)user;
+	printf("# not executed: %s\n", strerror(why->os_error));
+}
+
+static bool on_tell_proxy(void *user, const struct proxy_order *order)
+{
+	(void)user, (void)order;
+	return false;
+}
+
+static int on_later(void *user, struct err *e)
+{
+	struct run *r = user;
+
+	(void)e;
+	supervisor_release(r->s, r->last_id, RELEASE_GO_ON);
+	return 0;
+}
+
+static bool fail(const struct err *e)
+{
+	printf("# %s\n", e->text);
+	return false;
+}
+
+/* Starts `script` with that policy; nothing of it can be had: false. */
+static bool start_with(struct run *r, const char *backend, const char *entries, const char *script)
+{
+	static const char *const programs[] = { "/bin/sh", NULL };
+	static const char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
+	const char *const argv[] = { "sh", "-c", script, NULL };
+	struct supervisor_attempt attempt = { .backend = backend_find(str_of(backend)) };
+	struct supervisor_request request = { .loop = &r->loop,
+					      .is_sandboxed = true,
+					      .denials = &r->denials,
+					      .holds = true,
+					      .events = { .user = r,
+							  .not_executed = on_failure,
+							  .ended = on_ended,
+							  .gone = on_gone,
+							  .tell_proxy = on_tell_proxy,
+							  .hold = on_hold,
+							  .unhold = on_unhold,
+							  .warn = on_text,
+							  .trace = on_text } };
+	struct launch launch = { .argv = argv,
+				 .programs = programs,
+				 .environment = environment,
+				 .directory = scratch_top,
+				 .stdio = { 0, 1, 2 },
+				 .terminal = -1 };
+	struct err e = ERR_INIT;
+	guarantee_set lost;
+
+	r->a = (struct arena)ARENA_INIT(64 << 20);
+	r->loop = (struct loop)LOOP_NONE;
+	r->later = (struct timer){ .due = on_later, .user = r };
+	denials_init(&r->denials);
+	(void)fflush(stdout);
+	request.plan = launch.plan = also(r, entries);
+	if (!launch.plan || loop_init(&r->loop, &e) < 0 || loop_prepare_timers(&r->loop, &e) < 0)
+		return fail(&e);
+	launch.host = launch.plan->host;
+	if (supervisor_new(&r->a, &request, &r->s, &e) < 0 ||
+	    supervisor_prepare(r->s, &attempt, &launch, &e) < 0 ||
+	    supervisor_launch(r->s, attempt.backend, &launch, &lost, &e) < 0 ||
+	    supervisor_attach(r->s, &e) < 0 || supervisor_start(r->s, -1, &e) < 0)
+		return fail(&e);
+	return true;
+}
+
+/* Steps until it has ended: its status, or -1. */
+static int wait_for(struct run *r)
+{
+	uint64_t until = loop_now() + PATIENCE_MS;
+	struct err e = ERR_INIT;
+
+	while (!r->is_gone && loop_now() < until)
+		if (loop_step(&r->loop, 100, &e) < 0) {
+			(void)fail(&e);
+			break;
+		}
+	return r->has_ended ? r->status : -1;
+}
+
+static void done(struct run *r)
+{
+	loop_drop_timer(&r->loop, &r->later);
+	if (r->s) {
+		(void)supervisor_kill(r->s);
+		supervisor_let_go(r->s);
+		supervisor_reap(r->s);
+	}
+	loop_done(&r->loop);
+	denials_done(&r->denials);
+	arena_done(&r->a);
+	while (r->policy_count)
+		cordon_policy_free(r->policies[--r->policy_count]);
+}
+
+static int run_with(struct run *r, const char *entries, const char *script)
+{
+	return start_with(r, "native", entries, script) ? wait_for(r) : -1;
+}
+
+/* That name below the scratch directory, until the next call. */
+static const char *at(const char *name)
+{
+	static char path[300];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", scratch_top, name);
+	return path;
+}
+
+static bool is_there(const char *name)
+{
+	struct stat st;
+
+	return lstat(name, &st) == 0;
+}
+
+/* ---- Holding ------------------------------------------------------------------------------- */
+
+static bool refuse_at_once(struct run *r, const struct held_call *call)
+{
+	(void)r, (void)call;
+	return false;
+}
+
+static bool refuse_from_within(struct run *r, const struct held_call *call)
+{
+	supervisor_release(r->s, call->id, RELEASE_REFUSE);
+	return true;
+}
+
+static bool go_on_later(struct run *r, const struct held_call *call)
+{
+	(void)call;
+	loop_set_timer(&r->loop, &r->later, loop_now() + 50);
+	return true;
+}
+
+static bool wait_for_ever(struct run *r, const struct held_call *call)
+{
+	(void)r, (void)call;
+	return true;
+}
+
+TEST(a_refused_write_is_offered_with_who_tries_it)
+{
+	struct run r = { .decide = refuse_at_once };
+
+	CHECK_INT(run_with(&r, "", "mkdir asked 2>/dev/null; test ! -d asked"), 0);
+	CHECK_INT(r.holds, 1);
+	CHECK(r.operation == OPERATION_MKDIR && r.os_error == EROFS);
+	CHECK_STR(r.subject, at("asked"));
+	CHECK_STR(r.argv0, "mkdir");
+	CHECK_STR(r.cwd, scratch_top);
+	CHECK_INT((int)r.denials.items.count, 1);
+	CHECK(!is_there("asked"));
+	done(&r);
+}
+
+TEST(a_call_that_is_refused_from_within_hold_is_recorded_once)
+{
+	struct run r = { .decide = refuse_from_within };
+
+	CHECK_INT(run_with(&r, "", "exec 2>/dev/null; rm -f config.toml; touch new; exit 7"), 7);
+	CHECK_INT(r.holds, 2);
+	CHECK_INT((int)r.denials.total, 2);
+	done(&r);
+}
+
+TEST(a_call_that_goes_on_without_a_grant_is_asked_for_again_and_then_refused)
+{
+	struct run r = { .decide = go_on_later };
+
+	CHECK_INT(run_with(&r, "", "mkdir asked 2>/dev/null; test ! -d asked"), 0);
+	CHECK(r.holds > 1 && r.holds <= 8);
+	CHECK_INT((int)r.denials.total, 1);
+	done(&r);
+}
+
+TEST(what_nobody_may_lift_is_not_offered)
+{
+	struct run r = { .decide = wait_for_ever };
+
+	mkdir("hidden", 0700);
+	mkdir("ours", 0700);
+	mkdir("ours/.git", 0700);
+	CHECK_INT(
+		run_with(&r, "'@/hidden' = 'deny'\n'@/ours' = 'write'\n",
+			 "exec 2>/dev/null; touch hidden/x && exit 1; mkdir ours/.git/x && exit 2;"
+			 "mkdir ours/.claude/x && exit 3; : >ours/fine"),
+		0);
+	CHECK_INT(r.holds, 0);
+	CHECK(is_there("ours/fine"));
+	done(&r);
+}
+
+TEST(a_caller_that_is_killed_is_not_held_any_more)
+{
+	struct run r = { .decide = wait_for_ever };
+
+	CHECK_INT(run_with(&r, "",
+			   "mkdir asked & p=$!; sleep 0.3; kill -9 $p; wait $p; sleep 0.3; exit 5"),
+		  5);
+	CHECK_INT(r.holds, 1);
+	CHECK_INT(r.unholds, 1);
+	done(&r);
+}
+
+TEST(a_caller_that_handles_a_request_to_end_gets_it_while_it_is_held)
+{
+	struct run r = { .decide = wait_for_ever };
+
+	CHECK_INT(run_with(&r, "",
+			   "(trap 'exit 9' TERM; command : >asked; exit 8) 2>/dev/null & p=$!; "
+			   "sleep 0.3;"
+			   "kill -TERM $p; wait $p; exit $?"),
+		  9);
+	CHECK_INT(r.unholds, 1);
+	done(&r);
+}
+
+TEST(a_run_that_ends_while_a_call_is_held_ends_at_once)
+{
+	struct run r = { .decide = wait_for_ever };
+	uint64_t from;
+
+	REQUIRE(start_with(&r, "native", "", "mkdir asked"));
+	for (int i = 0; i < 100 && !r.holds; i++) {
+		struct err e = ERR_INIT;
+
+		CHECK_INT(loop_step(&r.loop, 100, &e), 0);
+	}
+	CHECK_INT(r.holds, 1);
+	from = loop_now();
+	CHECK(supervisor_kill(r.s));
+	supervisor_wait(r.s);
+	CHECK(loop_now() - from < 1000);
+	done(&r);
+}
+
+TEST(without_namespaces_a_refused_write_is_not_offered)
+{
+	struct run r = { .decide = wait_for_ever };
+
+	REQUIRE(start_with(&r, "landlock", "", "mkdir asked 2>/dev/null; : >/dev/null"));
+	CHECK(!supervisor_can_open(r.s));
+	CHECK_INT(wait_for(&r), 0);
+	CHECK_INT(r.holds, 0);
+	CHECK(!is_there("asked"));
+	done(&r);
+}
