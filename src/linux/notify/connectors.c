@@ -20,6 +20,7 @@ enum {
 	FIRST_PAUSE_MS = 1,	/* for one that no process has yet */
 	GIVEN_PAUSE_MS = 16,	/* most are answered long before, and each ring of a clock costs */
 	MAX_PAUSE_MS = 32,	/* also how long a signal may go unseen */
+	ANSWER_PAUSE_MS = 128,	/* of one that waits for a person */
 	MAX_HOPELESS_MS = 1000, /* while no process can be started */
 	/* Longer than the proxy takes to decide; it may ask a person. */
 	MAX_PROXY_WAIT_MS = 120000,
@@ -171,6 +172,12 @@ static void hand_to_worker(struct connectors *c, struct connect_call *call,
 	}
 }
 
+/* For somebody who decides about it. */
+static bool is_waiting(const struct connect_call *call)
+{
+	return call->attempt.waits_for_proxy || call->attempt.waits_for_answer;
+}
+
 static struct connect_call *find_oldest(const struct connectors *c)
 {
 	struct connect_call *oldest = NULL;
@@ -178,7 +185,7 @@ static struct connect_call *find_oldest(const struct connectors *c)
 	for (size_t i = 0; i < MAX_CALLS; i++) {
 		struct connect_call *call = &c->calls[i];
 
-		if (call->number && !call->worker && !call->attempt.waits_for_proxy &&
+		if (call->number && !call->worker && !is_waiting(call) &&
 		    (!oldest || call->number < oldest->number))
 			oldest = call;
 	}
@@ -225,19 +232,27 @@ static int on_answer(void *user, uint32_t events, struct err *e)
 
 /* ---- Waiting --------------------------------------------------------------------- */
 
-/* Whether the call still waits for the proxy: until its answer, a signal, or a time-out. */
-static bool waits_for_proxy(struct connect_call *call, uint64_t now)
+/*
+ * Whether the call still waits for who decides: until the answer, a signal, or, for the proxy, a
+ * time-out. Whoever is asked about it has a deadline of his own.
+ */
+static bool still_waits(struct connectors *c, struct connect_call *call, uint64_t now)
 {
 	struct attempt *t = &call->attempt;
+	bool was_held = t->waits_for_answer;
 
-	if (!t->waits_for_proxy)
+	if (!is_waiting(call))
 		return false;
 	if (call->verdict == 0 && caller_has_signal(t->call.pid))
 		call->verdict = -EINTR;
-	else if (call->verdict == 0 && now >= call->gives_up_ms)
+	else if (call->verdict == 0 && t->waits_for_proxy && now >= call->gives_up_ms)
 		call->verdict = -ETIMEDOUT;
-	t->waits_for_proxy = call->verdict == 0;
-	return t->waits_for_proxy;
+	if (call->verdict == 0)
+		return true;
+	t->waits_for_proxy = t->waits_for_answer = false;
+	if (was_held && c->left)
+		c->left(c->user, t);
+	return false;
 }
 
 /*
@@ -258,7 +273,9 @@ static void check_call(struct connectors *c, struct connect_call *call, uint64_t
 {
 	struct connect_worker *w = call->worker;
 
-	call->pause_ms = MIN_OF(call->pause_ms * 2, (uint64_t)MAX_PAUSE_MS);
+	call->pause_ms =
+		MIN_OF(call->pause_ms * 2,
+		       (uint64_t)(call->attempt.waits_for_answer ? ANSWER_PAUSE_MS : MAX_PAUSE_MS));
 	call->next_ms = now + call->pause_ms;
 	if (!engine_is_waiting(c->engine, call->attempt.call.id)) {
 		if (w) {
@@ -268,7 +285,7 @@ static void check_call(struct connectors *c, struct connect_call *call, uint64_t
 		}
 		call->verdict = -ESRCH; /* its descriptors still have to be closed */
 	}
-	if (waits_for_proxy(call, now))
+	if (still_waits(c, call, now))
 		return;
 	if (w) {
 		if (caller_has_signal(call->attempt.call.pid))
@@ -350,7 +367,7 @@ static void hand_over(struct connectors *c, struct connect_call *call)
 
 	if (!w && c->alive == 0)
 		w = start_worker(c);
-	if (w && !call->attempt.waits_for_proxy)
+	if (w && !is_waiting(call))
 		hand_to_worker(c, call, w);
 }
 
@@ -383,9 +400,9 @@ void connectors_release(struct connectors *c, uint64_t id, int verdict)
 	for (size_t i = 0; c->calls && i < MAX_CALLS; i++) {
 		struct connect_call *call = &c->calls[i];
 
-		if (!call->number || !call->attempt.waits_for_proxy || call->attempt.call.id != id)
+		if (!call->number || !is_waiting(call) || call->attempt.call.id != id)
 			continue;
-		call->attempt.waits_for_proxy = false;
+		call->attempt.waits_for_proxy = call->attempt.waits_for_answer = false;
 		call->verdict = verdict;
 		hand_over(c, call);
 		return;

@@ -18,6 +18,8 @@ struct connectors {
 	void (*made)(void *user, const struct attempt *t, const struct connector_result *result);
 	/* One for which nobody listens, before its caller hears of it. May be NULL. */
 	void (*refused)(void *user, const struct attempt *t);
+	/* The caller of one that waits for an answer no longer waits. May be NULL. */
+	void (*left)(void *user, const struct attempt *t);
 	void *user;
 	struct timer timer;
 	struct arena *arena;
@@ -42,9 +44,11 @@ int connectors_make_room(struct connectors *c) MUST_CHECK NONNULL;
 /*
  * Takes the attempt over and answers it: with `verdict` if that is < 0, otherwise with the result of
  * its connect(). That is made at once, or after connectors_release() if the attempt waits for the
- * proxy. Call this only if connectors_make_room() returned 0.
+ * proxy or an answer. Call this only if connectors_make_room() returned 0.
  */
 void connectors_take(struct connectors *c, struct attempt *t, int verdict) NONNULL;
 
-/* The call `id`, which may be gone, no longer waits for the proxy: 0, or < 0 as above. */
+/*
+ * The call `id`, which may be gone, no longer waits for the proxy or an answer: 0, or < 0 as above.
+ */
 void connectors_release(struct connectors *c, uint64_t id, int verdict) NONNULL;

@@ -14,9 +14,10 @@ struct attempt {
 	int socket; /* the caller's */
 	int target; /* O_PATH of the socket file; -1: the address is used as it is */
 	int domain, type;
-	bool has_time_limit;  /* SO_SNDTIMEO */
-	bool waits_for_proxy; /* which decides whether it may be made */
-	bool is_told;	      /* tell the proxy when it was made, and from which address */
+	bool has_time_limit;   /* SO_SNDTIMEO */
+	bool waits_for_proxy;  /* which decides whether it may be made */
+	bool waits_for_answer; /* somebody is asked whether it may be made (P18) */
+	bool is_told;	       /* tell the proxy when it was made, and from which address */
 	union {
 		struct sockaddr any;
 		struct sockaddr_un path;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/hostname.h"
+#include "base/mem.h"
 #include "base/path.h"
 #include "base/shell.h"
 #include "base/utf8.h"
@@ -35,6 +36,22 @@ enum {
 	KNOWN_CALLERS = 64,
 	REFUSED_PORTS = 64,
 	KNOWN_FOR_MS = 20, /* the kernel does not reuse a pid so soon */
+	/* Each has two descriptors of this process; the others are refused. */
+	MAX_HELD = 160,
+};
+
+/* A connection that somebody is asked about. */
+struct held_connect {
+	struct held_connect *next;
+	struct engine_call call;
+	struct stat st; /* of the socket file; the attempt keeps it open */
+	struct socket_verdict verdict;
+	char named[sizeof(struct sockaddr_un)]; /* the path as the caller wrote it */
+	bool is_offered;			/* hold() has not returned yet */
+	bool is_answered;
+	enum connect_release how;
+	size_t path_len;
+	char path[];
 };
 
 /* A cache of a thread's pid and name inside: reading /proc takes longer than a connect(). */
@@ -56,25 +73,36 @@ struct unix_connect {
 	uint16_t refused_ports[REFUSED_PORTS]; /* on loopback, already checked */
 	size_t refused_count;
 	struct known_caller asks_for_names; /* the last caller that connected to a name server */
+	const struct connect_asker *asker;  /* NULL: nobody is asked */
+	struct held_connect *held;
+	size_t held_count;
 	bool hears_names;
 };
 
 /* ---- Denials -------------------------------------------------------------------- */
 
-static void add_denial(struct unix_connect *u, const struct attempt *t, struct denial *denial)
+/* Who tries; `name` has to live as long as the denial. */
+static void identify(const struct unix_connect *u, const struct engine_call *call,
+		     struct denial *denial, char name[CALLER_NAME_BYTES])
 {
 	struct caller_status status;
-	char name[CALLER_NAME_BYTES];
 
-	caller_read_name(t->call.pid, name);
-	if (caller_read_status(t->call.pid, &status))
+	caller_read_name(call->pid, name);
+	if (caller_read_status(call->pid, &status))
 		denial->pid = status.inner_process;
 	/* The caller has ended, so the pid may be another's. */
-	if (!engine_is_waiting(u->engine, t->call.id)) {
+	if (!engine_is_waiting(u->engine, call->id)) {
 		denial->pid = 0;
 		name[0] = '\0';
 	}
 	denial->program = str_of(name);
+}
+
+static void add_denial(struct unix_connect *u, const struct attempt *t, struct denial *denial)
+{
+	char name[CALLER_NAME_BYTES];
+
+	identify(u, &t->call, denial, name);
 	denials_add(u->denials, denial);
 }
 
@@ -101,20 +129,30 @@ static void describe_way_out(const struct socket_verdict *verdict, struct str pa
 	shell_add_word(out, path);
 }
 
+static struct denial describe_path(const struct socket_verdict *verdict, struct str path,
+				   const char *named, struct buf *way_out)
+{
+	struct denial denial = { .kind = DENIAL_UNIX_SOCKET,
+				 .operation = OPERATION_UNIX_CONNECT,
+				 .subject = path,
+				 .named = str_of(named),
+				 .os_error = EACCES,
+				 .rule = rule_text(verdict->reason) };
+
+	describe_way_out(verdict, path, way_out);
+	denial.origin = verdict->origin;
+	denial.way_out = way_out->failed == ERR_OK ? buf_str(way_out) : STR_EMPTY;
+	denial.value = path;
+	denial.option = denial.way_out.len ? "--allow-socket" : NULL;
+	return denial;
+}
+
 static void deny_path(struct unix_connect *u, const struct attempt *t,
 		      const struct socket_verdict *verdict, struct str path)
 {
 	scoped_buf way_out = BUF_INIT(WAY_OUT_MAX_BYTES);
-	struct denial denial = { .kind = DENIAL_UNIX_SOCKET,
-				 .operation = OPERATION_UNIX_CONNECT,
-				 .subject = path,
-				 .rule = rule_text(verdict->reason) };
+	struct denial denial = describe_path(verdict, path, t->address.path.sun_path, &way_out);
 
-	describe_way_out(verdict, path, &way_out);
-	denial.origin = verdict->origin;
-	denial.way_out = way_out.failed == ERR_OK ? buf_str(&way_out) : STR_EMPTY;
-	denial.value = path;
-	denial.option = denial.way_out.len ? "--allow-socket" : NULL;
 	add_denial(u, t, &denial);
 }
 
@@ -238,7 +276,155 @@ static int deny_unknown_owner(struct unix_connect *u, const struct attempt *t, s
 	return -EACCES;
 }
 
-/* 0 when the inode may be connected to, else -errno. */
+/* ---- Asking (P18) ----------------------------------------------------------------------- */
+
+/* Only what no entry speaks of. A network that is off was turned off, or nobody is asked. */
+static bool may_ask(const struct unix_connect *u, const struct socket_verdict *verdict)
+{
+	return u->asker && verdict->reason == SOCKET_UNNAMED && !verdict->is_final &&
+	       u->held_count < MAX_HELD;
+}
+
+static struct held_connect *remember(struct unix_connect *u, const struct attempt *t,
+				     const struct socket_verdict *verdict, const struct stat *st,
+				     struct str path)
+{
+	struct err ignored = ERR_INIT;
+	struct held_connect *held = mem_new(sizeof(*held) + path.len + 1, &ignored);
+
+	if (!held)
+		return NULL;
+	held->call = t->call;
+	held->st = *st;
+	held->verdict = *verdict;
+	held->path_len = path.len;
+	memcpy(held->path, path.p, path.len);
+	(void)snprintf(held->named, sizeof(held->named), "%s", t->address.path.sun_path);
+	held->next = u->held;
+	u->held = held;
+	u->held_count++;
+	return held;
+}
+
+static void forget_held(struct unix_connect *u, struct held_connect *held)
+{
+	struct held_connect **at = &u->held;
+
+	while (*at != held)
+		at = &(*at)->next;
+	*at = held->next;
+	u->held_count--;
+	mem_free(held);
+}
+
+static struct held_connect *find_held(const struct unix_connect *u, uint64_t id)
+{
+	struct held_connect *held = u->held;
+
+	while (held && held->call.id != id)
+		held = held->next;
+	return held;
+}
+
+static void deny_held(struct unix_connect *u, const struct held_connect *held,
+		      const struct socket_verdict *verdict)
+{
+	scoped_buf way_out = BUF_INIT(WAY_OUT_MAX_BYTES);
+	struct denial denial = describe_path(verdict, (struct str){ held->path, held->path_len },
+					     held->named, &way_out);
+	char name[CALLER_NAME_BYTES];
+
+	identify(u, &held->call, &denial, name);
+	denials_add(u->denials, &denial);
+}
+
+/* Forgets it. 0 when it may be made now, else -errno. */
+static int settle(struct unix_connect *u, struct held_connect *held)
+{
+	struct socket_verdict verdict = held->verdict;
+	bool may_go = held->how == CONNECT_ONCE;
+
+	/* SECURITY: an answer can't lift what a rule denies, and is about this inode alone. */
+	if (held->how == CONNECT_GO_ON) {
+		verdict = unix_sockets_decide(u->sockets, &held->st,
+					      (struct str){ held->path, held->path_len });
+		may_go = verdict.reason == SOCKET_ALLOWED;
+	}
+	/* A refusal is recorded by who was asked. */
+	if (!may_go && held->how != CONNECT_REFUSE)
+		deny_held(u, held, &verdict);
+	forget_held(u, held);
+	return may_go ? 0 : -EACCES;
+}
+
+/* 0 when it may be made, or waits for an answer; else -errno. */
+static int ask_about(struct unix_connect *u, struct attempt *t,
+		     const struct socket_verdict *verdict, const struct stat *st, struct str path)
+{
+	struct held_connect *held = remember(u, t, verdict, st, path);
+	scoped_buf way_out = BUF_INIT(WAY_OUT_MAX_BYTES);
+	char name[CALLER_NAME_BYTES];
+	struct denial denial;
+	bool is_held;
+
+	if (!held) {
+		deny_path(u, t, verdict, path);
+		return -EACCES;
+	}
+	denial = describe_path(verdict, path, t->address.path.sun_path, &way_out);
+	identify(u, &t->call, &denial, name);
+	held->is_offered = true;
+	is_held = u->asker->hold(u->asker->user, &t->call, &denial);
+	held->is_offered = false;
+	if (is_held && !held->is_answered) {
+		t->waits_for_answer = true;
+		return 0;
+	}
+	if (is_held)
+		return settle(u, held);
+	forget_held(u, held);
+	deny_path(u, t, verdict, path);
+	return -EACCES;
+}
+
+void unix_connect_ask(struct unix_connect *u, const struct connect_asker *asker)
+{
+	u->asker = asker;
+}
+
+bool unix_connect_release(struct unix_connect *u, uint64_t id, enum connect_release how)
+{
+	struct held_connect *held = find_held(u, id);
+
+	if (!held || held->is_answered)
+		return false;
+	held->how = how;
+	if (held->is_offered) {
+		held->is_answered = true;
+	} else if (engine_is_waiting(u->engine, id)) {
+		connectors_release(&u->connectors, id, settle(u, held));
+	} else {
+		forget_held(u, held);
+		connectors_release(&u->connectors, id, -ESRCH);
+	}
+	return true;
+}
+
+static void on_left(void *user, const struct attempt *t)
+{
+	struct unix_connect *u = user;
+	struct held_connect *held = find_held(u, t->call.id);
+
+	if (!held)
+		return;
+	forget_held(u, held);
+	if (u->asker->unhold)
+		u->asker->unhold(u->asker->user, t->call.id);
+}
+
+/* ---- Which sockets may be reached ---------------------------------------------------------- */
+
+/* 0 when the inode may be connected to, or somebody is asked; else -errno. */
 static int check_path(struct unix_connect *u, struct attempt *t)
 {
 	UNINITIALIZED char place[PATH_MAX_BYTES];
@@ -272,6 +458,8 @@ static int check_path(struct unix_connect *u, struct attempt *t)
 		return 0;
 	if (where == BOUND_UNTOLD)
 		return deny_unknown_owner(u, t, path);
+	if (may_ask(u, &verdict))
+		return ask_about(u, t, &verdict, &st, path);
 	deny_path(u, t, &verdict, path);
 	return -EACCES;
 }
@@ -618,6 +806,7 @@ struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 		return NULL;
 	u->connectors.made = on_made;
 	u->connectors.refused = on_refused;
+	u->connectors.left = on_left;
 	u->connectors.user = u;
 	handler.user = u;
 	engine_handle(engine, &handler);
@@ -627,4 +816,6 @@ struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,
 void unix_connect_stop(struct unix_connect *u)
 {
 	connectors_done(&u->connectors);
+	while (u->held)
+		forget_held(u, u->held);
 }

@@ -54,6 +54,33 @@ struct connect_proxy {
 	size_t host_port_count;
 };
 
+/* Who is asked whether a connection to a socket of the host may be made after all (P18). */
+struct connect_asker {
+	/*
+	 * `attempt` is the denial that it would be. True: the caller waits for
+	 * unix_connect_release(), which may be called before this returns. False: it is refused.
+	 */
+	bool (*hold)(void *user, const struct engine_call *call, const struct denial *attempt);
+	/* The caller of the call `id` does not wait any more. May be NULL. */
+	void (*unhold)(void *user, uint64_t id);
+	void *user;
+};
+
+/*
+ * From now on what only no rule allows is asked about; what an entry denies is not. `asker` must
+ * outlive it.
+ */
+void unix_connect_ask(struct unix_connect *u, const struct connect_asker *asker) NONNULL;
+
+enum connect_release {
+	CONNECT_REFUSE, /* who was asked records it */
+	CONNECT_GO_ON,	/* made if the rules allow it by now (unix_sockets_open()) */
+	CONNECT_ONCE,	/* made: this call alone, to the socket that was asked about */
+};
+
+/* False: no such call waits. */
+bool unix_connect_release(struct unix_connect *u, uint64_t id, enum connect_release how) NONNULL;
+
 /*
  * Without a network: from now on unix_connect_note_name() reports the names that are looked up, so a
  * connect() to the name server itself is not reported.

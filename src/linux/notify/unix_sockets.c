@@ -113,7 +113,7 @@ static bool resolve(struct walk *w, const struct plan *plan, struct str path)
 static int add_known(struct arena *a, struct unix_sockets *s, const struct walk *at,
 		     const struct net_verdict *verdict, struct err *e)
 {
-	struct str path, parent;
+	struct str path;
 	struct known_socket *added;
 
 	if (arena_copy(a, str_of(at->done), &path, e) < 0)
@@ -121,13 +121,10 @@ static int add_known(struct arena *a, struct unix_sockets *s, const struct walk 
 	added = VEC_PUSH(a, &s->items, e);
 	if (!added)
 		return err_result(e);
-	parent = path_parent(path);
 	*added = (struct known_socket){
 		.path = path.p,
 		.origin = verdict->origin,
 		.is_allow = verdict->decision == DECISION_ALLOW,
-		.is_replaceable = plan_resolve(s->plan, path).access == ACCESS_WRITE ||
-				  plan_resolve(s->plan, parent).access == ACCESS_WRITE,
 		.inode_fd = open(path.p, O_PATH | O_NOFOLLOW | O_CLOEXEC),
 	};
 	if (added->inode_fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
@@ -181,6 +178,82 @@ void unix_sockets_done(struct unix_sockets *s)
 	s->items.count = 0;
 }
 
+/* ---- While the command runs ------------------------------------------------------------ */
+
+static struct known_socket *find_live(const struct unix_sockets *s, struct str path)
+{
+	for (size_t i = 0; i < s->items.count; i++)
+		if (s->items.items[i].is_live && str_eq(str_of(s->items.items[i].path), path))
+			return &s->items.items[i];
+	return NULL;
+}
+
+static bool is_socket(int fd)
+{
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+int unix_sockets_open(struct arena *a, struct unix_sockets *s, struct str path, struct err *e)
+{
+	UNINITIALIZED struct walk walk;
+	struct known_socket *known;
+	struct str copy;
+	int fd;
+
+	if (net_mode(s->plan->net) == NET_OFF)
+		return FAIL(e, ERR_POLICY, "the network is off");
+	/* SECURITY: what is granted is this name, not what the command makes it lead to. */
+	if (!resolve(&walk, s->plan, path) || !str_eq(str_of(walk.done), path))
+		return FAIL(e, ERR_POLICY, "the path is not canonical");
+	fd = open(walk.done, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (!is_socket(fd)) {
+		fd_done(&fd);
+		return FAIL(e, ERR_POLICY, "there is no socket at this path");
+	}
+	known = find_live(s, path);
+	if (!known) {
+		known = arena_copy(a, path, &copy, e) < 0 ? NULL : VEC_PUSH(a, &s->items, e);
+		if (!known) {
+			fd_done(&fd);
+			return err_result(e);
+		}
+		*known = (struct known_socket){ .path = copy.p, .inode_fd = -1, .is_live = true };
+	}
+	fd_done(&known->inode_fd);
+	known->inode_fd = fd;
+	known->is_allow = true;
+	return 0;
+}
+
+/* The rule stays, for the next time, and allows nothing. */
+void unix_sockets_close(struct unix_sockets *s, struct str path)
+{
+	struct known_socket *known = find_live(s, path);
+
+	if (!known)
+		return;
+	fd_close(&known->inode_fd);
+	known->is_allow = false;
+}
+
+/* ---- Deciding ------------------------------------------------------------------------------ */
+
+static bool is_over(const struct known_socket *known)
+{
+	return known->is_live && !known->is_allow;
+}
+
+/* By the command. */
+static bool is_replaceable(const struct unix_sockets *s, const struct known_socket *known)
+{
+	struct str path = str_of(known->path);
+
+	return plan_resolve(s->plan, path).access == ACCESS_WRITE ||
+	       plan_resolve(s->plan, path_parent(path)).access == ACCESS_WRITE;
+}
+
 static bool is_inode(int fd, const struct stat *inode)
 {
 	struct stat st;
@@ -213,14 +286,14 @@ struct socket_verdict unix_sockets_decide(const struct unix_sockets *s, const st
 	for (size_t i = 0; i < s->items.count; i++) {
 		const struct known_socket *known = &s->items.items[i];
 		bool was_it = is_inode(known->inode_fd, inode);
-		bool is_it = was_it || stands_at(known->path, inode);
+		bool is_it = !is_over(known) && (was_it || stands_at(known->path, inode));
 
 		/* A deny applies to the socket whatever path was used. */
 		if (is_it && !known->is_allow)
 			return (struct socket_verdict){ .reason = SOCKET_DENIED,
 							.origin = known->origin,
 							.is_final = true };
-		if (was_it || (is_it && !known->is_replaceable))
+		if (is_it && (was_it || !is_replaceable(s, known)))
 			verdict.reason = SOCKET_ALLOWED;
 		else if (is_it && verdict.reason == SOCKET_UNNAMED)
 			verdict.reason = SOCKET_REPLACED;

@@ -10,6 +10,8 @@
  *    connects: the server may have been restarted.
  *  - Where it can write, the path means only the inode that was there at the start. It is kept
  *    open, so that the file system can't reuse its number.
+ *
+ * What is granted while the command runs (P18) is a rule like the others, from when it was granted.
  */
 #pragma once
 
@@ -23,10 +25,11 @@ struct known_socket {
 	struct origin origin; /* in the policy */
 	int inode_fd;	      /* O_PATH; -1: it did not exist at the start */
 	bool is_allow;
-	bool is_replaceable; /* by the command */
+	bool is_live; /* granted while the command runs */
 };
 
 struct unix_sockets {
+	/* What is in force now: a directory that was granted counts as one that can be written. */
 	const struct plan *plan;
 	VEC(struct known_socket) items;
 };
@@ -43,6 +46,15 @@ struct unix_sockets {
 int unix_sockets_find(struct arena *a, const struct plan *plan, struct unix_sockets *out,
 		      struct err *e) MUST_CHECK NONNULL;
 void unix_sockets_done(struct unix_sockets *s) NONNULL;
+
+/*
+ * From now on the socket at the canonical `path` may be connected to, unless a rule denies it.
+ * ERR_POLICY: there is none, or no socket of the host may be reached; ERR_SYS, ERR_NOMEM, ERR_LIMIT.
+ */
+int unix_sockets_open(struct arena *a, struct unix_sockets *s, struct str path, struct err *e)
+	MUST_CHECK NONNULL;
+/* Takes that back. */
+void unix_sockets_close(struct unix_sockets *s, struct str path) NONNULL;
 
 enum socket_reason {
 	SOCKET_ALLOWED,
