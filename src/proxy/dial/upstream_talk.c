@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "os/socket.h"
 #include "proxy/dial/upstream.h"
 
@@ -23,21 +24,6 @@ enum { STATUS_LINE_BYTES = 12, SOCKS_VERSION = 5, METHOD_NONE = 0, METHOD_LOGIN 
 
 /* ---- What is sent ---------------------------------------------------------------------- */
 
-static void add_base64(struct buf *b, struct str in)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	for (size_t i = 0; i < in.len; i += 3) {
-		uint32_t group = 0;
-
-		for (size_t k = 0; k < 3; k++)
-			group = group << 8 | (i + k < in.len ? (unsigned char)in.p[i + k] : 0);
-		for (size_t k = 0; k < 4; k++)
-			buf_add_char(b, i + k > in.len ? '=' : digits[group >> (18 - 6 * k) & 63]);
-	}
-}
-
 static void add_login(struct buf *b, const struct upstream *u)
 {
 	char plain[2 * UPSTREAM_SECRET_BYTES + 1];
@@ -45,7 +31,7 @@ static void add_login(struct buf *b, const struct upstream *u)
 
 	buf_printf(&text, "%s:%s", u->user, u->password);
 	buf_add_text(b, "Proxy-Authorization: Basic ");
-	add_base64(b, buf_str(&text));
+	base64_add(b, buf_str(&text));
 	buf_add_text(b, "\r\n");
 }
 

@@ -2,6 +2,7 @@
 /* Parses heads. Nothing here may be lenient: nobody checks again what this lets through. */
 #include "proxy/http/head.h"
 
+#include "base/base64.h"
 #include "base/hostname.h"
 
 enum {
@@ -609,44 +610,6 @@ bool http_wants_json(const struct http_fields *f)
 }
 
 /* ---- Proxy-Authorization -------------------------------------------------------------------- */
-
-/* The value of a digit of RFC 4648's first alphabet, or -1. */
-static int base64_digit(char c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (ascii_is_digit(c))
-		return c - '0' + 52;
-	return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* Padding may be missing; nothing may follow it. */
-static bool base64_decode(struct str s, char *out, size_t room, size_t *len)
-{
-	uint32_t bits = 0;
-	unsigned count = 0;
-
-	while (s.len > 0 && s.p[s.len - 1] == '=')
-		s.len--;
-	*len = 0;
-	for (size_t i = 0; i < s.len; i++) {
-		int digit = base64_digit(s.p[i]);
-
-		if (digit < 0)
-			return false;
-		bits = (bits << 6 | (uint32_t)digit) & 0xffff;
-		count += 6;
-		if (count < 8)
-			continue;
-		count -= 8;
-		if (*len == room)
-			return false;
-		out[(*len)++] = (char)(bits >> count & 0xff);
-	}
-	return true;
-}
 
 bool http_password(const struct http_fields *f, char *room, size_t room_bytes, struct str *out)
 {
