@@ -114,3 +114,43 @@ bool grant_covers(const struct grant *wide, const struct grant *narrow)
 	}
 	return false;
 }
+
+static bool is_plain(struct str path)
+{
+	struct str rest = str_from(path, 1);
+
+	if (!path_is_absolute(path) || path.len >= PATH_MAX_BYTES || str_has_nul(path))
+		return false;
+	while (rest.len) {
+		size_t end = str_find(rest, '/');
+		struct str name = str_first(rest, end);
+
+		if (!name.len || str_is(name, ".") || str_is(name, "..") || end + 1 == rest.len)
+			return false;
+		rest = str_from(rest, end + 1);
+	}
+	return true;
+}
+
+static bool is_host(struct str subject)
+{
+	size_t at = hostname_port_offset(subject);
+	uint16_t port;
+
+	return at > 0 && !str_has_nul(subject) &&
+	       (at == subject.len || hostname_port_number(str_from(subject, at + 1), &port));
+}
+
+bool grant_is_well_formed(const struct grant *grant)
+{
+	switch (grant->kind) {
+	case ASK_WRITE:
+	case ASK_UNIX_SOCKET:
+		return is_plain(grant->subject);
+	case ASK_CONNECT:
+		return is_host(grant->subject);
+	case ASK_ESCALATE:
+		return !grant->subject.len;
+	}
+	return false;
+}

@@ -6,6 +6,7 @@
  *	broker.c	what becomes of a request: rules, earlier answers, the decider, deadlines
  *	offers.c	which grants would be enough for an attempt; pure
  *	rules.c		[[approve]] of the user's configuration; pure
+ *	history.c	what was asked, denied and granted in this run, for the broker
  *	message.c	requests and answers as lines of JSON; pure
  *	store.c		the grants that outlive a run: sessions/NAME and approvals.toml
  *	decide_*.c	who is asked: a program, a descriptor, a socket, the terminal, the caller
@@ -101,6 +102,7 @@ struct answer {
 	enum grant_scope scope; /* of an allow */
 	uint32_t minutes;	/* of SCOPE_MINUTES, 1 to a week */
 	struct grant grant;	/* of an allow: within one of the offers; borrowed */
+	bool is_narrowest;	/* `grant` is not set: the narrowest offer is meant */
 	bool denies_rest;	/* "deny all": every later request of this run as well */
 	struct str message;	/* for the command, from who decided; "" */
 	const char *by; /* "rule", "cache", "tty", "cmd", "fd", "socket", "callback", "limit",
@@ -121,6 +123,12 @@ bool grant_scope_parse(struct str name, enum grant_scope *out) MUST_CHECK NONNUL
  */
 bool grant_covers(const struct grant *wide, const struct grant *narrow) NONNULL;
 
+/*
+ * Whether it is written as struct grant says: a plain path, a host with a port that is one. Nothing
+ * is looked up: whether a path is canonical, and is a directory, has to be seen when it is opened.
+ */
+bool grant_is_well_formed(const struct grant *grant) NONNULL;
+
 /* ---- Who decides --------------------------------------------------------------------------- */
 
 struct broker;
@@ -128,7 +136,8 @@ struct broker;
 /*
  * One decider for each run. ask() begins to ask and returns at once; the answer comes through
  * broker_decide(), perhaps before ask() returns. It may have many requests in flight, or queue them.
- * False: nobody can be asked any more; then and later every request is denied.
+ * False: nobody can be asked any more; then and later every request that would be asked is denied.
+ * `ask` is good until ask() returns, or broker_decide() was called for it; the deadline is from now.
  */
 struct decider {
 	const char *by;

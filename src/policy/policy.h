@@ -259,12 +259,31 @@ enum {
 	ALLOW_ESCALATE = 1 << 3,
 };
 
+/* [[approve]]: requests (P18) that the user has answered beforehand. The later answer wins. */
+enum approve_subject { APPROVE_WRITE, APPROVE_HOST, APPROVE_SOCKET };
+enum approve_answer { APPROVE_ALLOW, APPROVE_ASK, APPROVE_DENY };
+enum approve_scope { APPROVE_RUN, APPROVE_ONCE, APPROVE_SESSION };
+
+struct approve_rule {
+	enum approve_subject subject;
+	struct str text;	    /* the pattern as written */
+	bool below_home;	    /* of a path: it was written with ~ */
+	struct str path;	    /* plain, or below home */
+	const struct glob *matcher; /* of names below `path`; NULL: `path` and all below it */
+	struct domain domain;	    /* APPROVE_HOST */
+	enum approve_answer answer;
+	enum approve_scope scope; /* of an allow */
+	struct named profile;	  /* "": in every profile */
+	struct origin origin;
+};
+
 struct settings {
 	names linux_backends; /* in order; default native, bwrap, landlock */
 	enum unavailable unavailable;
 	struct origin unavailable_origin;
 	names accept_missing; /* names of guarantees */
 	struct named shell;   /* of cordon-sh, absolute; "": the usual one */
+	VEC(struct approve_rule) approve;
 	VEC(struct feature {
 		struct str name;
 		bool is_on;
