@@ -19,6 +19,12 @@ int os_open_output(int *read_end, int *write_end) NONNULL;
 /* The bytes read, 0 at the end; -errno, -EAGAIN when there is nothing now. */
 ssize_t os_read_output(int fd, void *data, size_t room) NONNULL;
 
+/*
+ * A file of no name from which `bytes` can be read, and then its end; nobody can change it. For the
+ * standard input of a program, which then needs nobody to write to it. Or -errno.
+ */
+int os_open_text(const void *data, size_t bytes) NONNULL;
+
 /* How many bytes can be read now. */
 size_t os_count_output(int fd);
 

@@ -140,6 +140,21 @@ struct verdict plan_resolve(const struct plan *p, struct str path)
 	return index_answer(p->index, path);
 }
 
+bool plan_may_replace(const struct plan *p, struct str path, bool (*may_write)(const char *path))
+{
+	char part[PATH_MAX_BYTES];
+
+	for (; path.len < sizeof(part); path = path_parent(path)) {
+		memcpy(part, path.p, path.len);
+		part[path.len] = '\0';
+		if (plan_resolve(p, path).access == ACCESS_WRITE && may_write(part))
+			return true;
+		if (path.len <= 1)
+			return false;
+	}
+	return true;
+}
+
 int plan_trace(struct arena *a, const struct plan *p, struct str path, struct verdict *out,
 	       rule_trace *trace, struct err *e)
 {

@@ -238,6 +238,13 @@ struct plan *plan_narrow(struct arena *a, const struct plan *p, struct str path,
  */
 struct verdict plan_resolve(const struct plan *p, struct str path) NONNULL;
 
+/*
+ * Whether the command could change what lies at `path`, or replace it: it may write there, or in a
+ * directory above it. `may_write` says whether the permissions of the host leave a path to this user.
+ */
+bool plan_may_replace(const struct plan *p, struct str path, bool (*may_write)(const char *path))
+	NONNULL;
+
 /* The same answer, with every rule that contributed to it. */
 int plan_trace(struct arena *a, const struct plan *p, struct str path, struct verdict *out,
 	       rule_trace *trace, struct err *e) MUST_CHECK;

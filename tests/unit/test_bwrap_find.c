@@ -6,6 +6,7 @@
 
 #include "backend/bwrap/bwrap.h"
 #include "base/path.h"
+#include "os/program.h"
 #include "plan_lists.h"
 #include "scratch.h"
 
@@ -31,7 +32,7 @@ static bool make_top(void)
 		top[0] = '\0';
 		return false;
 	}
-	return chdir(top) == 0 && !bwrap_distrust_path(top, where, sizeof(where));
+	return chdir(top) == 0 && !os_distrust_path(top, where, sizeof(where));
 }
 
 __attribute__((destructor)) static void remove_top(void)
@@ -101,18 +102,6 @@ static void check_passed_over(struct world *w, const char *directory, const char
 	CHECK(r == 0 && strstr(said, "was passed over") && strstr(said, why));
 	CHECK(r == 0 && str_has_suffix(found.path, STR("/good/bwrap")));
 	close(found.fd);
-}
-
-TEST(what_lies_where_others_write_is_not_trusted)
-{
-	char where[256] = "";
-
-	CHECK_STR(bwrap_distrust_path("/var/tmp", where, sizeof(where)),
-		  "can be written by others");
-	CHECK_STR(where, "/var/tmp");
-	CHECK(!bwrap_distrust_path("/usr/bin/env", where, sizeof(where)));
-	CHECK(bwrap_distrust_path("usr/bin/env", where, sizeof(where)));
-	CHECK(bwrap_distrust_path("/usr/bin/there-is-no-such", where, sizeof(where)));
 }
 
 TEST(without_any_it_is_said)

@@ -65,9 +65,6 @@ struct bwrap_program {
 int bwrap_find(struct arena *a, const struct launch *in, const char *path_list,
 	       struct bwrap_program *out, struct err *e) MUST_CHECK;
 
-/* Why a file, or a directory on the way to it, could be changed by others; NULL: it can't. */
-const char *bwrap_distrust_path(const char *path, char *where, size_t room) MUST_CHECK;
-
 /*
  * Finds the program cordon: this one, whatever its name; in a host program of libcordon the one that
  * $CORDON_PROGRAM names, or the installed one. ERR_WEAKER if others could change it.

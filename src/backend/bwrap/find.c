@@ -16,46 +16,7 @@
 #include "base/utf8.h"
 #include "os/arguments.h"
 #include "os/os.h"
-
-/* ---- Who could change a file ---------------------------------------------------------- */
-
-/* Of one component of the path, which is not a link. */
-static const char *distrust_owner(const struct stat *st)
-{
-	if (st->st_uid != 0 && st->st_uid != geteuid())
-		return "belongs to another user";
-	if (st->st_mode & (S_IWGRP | S_IWOTH))
-		return "can be written by others";
-	return NULL;
-}
-
-const char *bwrap_distrust_path(const char *path, char *where, size_t room)
-{
-	char part[PATH_MAX_BYTES];
-	size_t len = strlen(path);
-	const char *why = NULL;
-
-	if (len >= sizeof(part) || path[0] != '/')
-		return "has no usable path";
-	memcpy(part, path, len + 1);
-	while (!why) {
-		struct stat st;
-
-		if (lstat(part, &st) < 0)
-			why = "can't be looked at";
-		else
-			why = distrust_owner(&st);
-		if (why)
-			(void)utf8_show(str_of(part), where, room);
-		if (why || strcmp(part, "/") == 0)
-			break;
-		while (len > 1 && part[len - 1] != '/')
-			len--;
-		len = len > 1 ? len - 1 : len;
-		part[len] = '\0';
-	}
-	return why;
-}
+#include "os/program.h"
 
 /* ---- One candidate ---------------------------------------------------------------------- */
 
@@ -67,31 +28,12 @@ struct search {
 	struct bwrap_program *out;
 };
 
-/*
- * Whether the command could change the file at `path`, or replace it: the policy lets it write there,
- * and the file's permissions do not forbid it.
- */
-static bool is_changeable(const struct plan *plan, struct str path)
-{
-	char part[PATH_MAX_BYTES];
-
-	for (; path.len < sizeof(part); path = path_parent(path)) {
-		memcpy(part, path.p, path.len);
-		part[path.len] = '\0';
-		if (plan_resolve(plan, path).access == ACCESS_WRITE && access(part, W_OK) == 0)
-			return true;
-		if (path.len <= 1)
-			return false;
-	}
-	return true;
-}
-
 static const char *distrust_for(const struct plan *plan, struct str directory, struct str path)
 {
 	/* An earlier command may have put it into the workspace. */
 	if (!str_is(directory, "/") && path_is_under(path, directory))
 		return "it lies in the working directory";
-	if (is_changeable(plan, path))
+	if (plan_may_replace(plan, path, os_may_write))
 		return "the policy lets the command change it";
 	return NULL;
 }
@@ -124,7 +66,7 @@ static const char *distrust_file(int fd, const char *path, struct bwrap_program 
 		return "it runs with the rights of another user (set-uid or capabilities), and "
 		       "then Cordon can't look after what runs in it";
 	out->identity = bwrap_identity(&st);
-	return bwrap_distrust_path(path, where, room);
+	return os_distrust_path(path, where, room);
 }
 
 /* Reports a program only once if PATH has it by two names. */
@@ -243,7 +185,7 @@ int bwrap_find_cordon(struct arena *a, struct str *out, bool *is_this, struct er
 	/* Resolve links: the target has to be trusted. */
 	if (named[0] == '/' && realpath(named, real))
 		named = real;
-	why = bwrap_distrust_path(named, where, sizeof(where));
+	why = os_distrust_path(named, where, sizeof(where));
 	if (why)
 		return FAIL_CAUSE(e, CAUSE_PROGRAM_UNUSABLE,
 				  "the program cordon is needed: '%s' %s; install it, or set "

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* See local_socket.h. */
+#include "os/local_socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os/fd.h"
+#include "os/loop.h"
+
+enum { RETRY_MS = 10 };
+
+/*
+ * Without blocking the kernel says EAGAIN while the server's queue is full, and there is nothing to
+ * wait for.
+ */
+static int connect_within(int fd, const struct sockaddr_un *to, int timeout_ms)
+{
+	const struct timespec pause = { .tv_nsec = RETRY_MS * 1000000L };
+	uint64_t end_ms = loop_now() + (uint64_t)timeout_ms;
+
+	while (connect(fd, (const struct sockaddr *)to, sizeof(*to)) < 0) {
+		if (errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (loop_now() >= end_ms)
+			return -ETIMEDOUT;
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+int local_socket_connect(const char *path, int timeout_ms)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	scoped_fd file = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	int fd, r;
+
+	if (file < 0 || fstat(file, &st) < 0)
+		return -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -ENOTSOCK;
+	/* What was looked at is what is connected to, and its path may be of any length. */
+	(void)snprintf(to.sun_path, sizeof(to.sun_path), "/proc/self/fd/%d", file);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	r = connect_within(fd, &to, timeout_ms);
+	if (r == 0)
+		return fd;
+	fd_close(&fd);
+	return r;
+}
+
+int local_socket_take(int fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t size = sizeof(peer);
+	int type = 0, copy;
+	socklen_t type_size = sizeof(type);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) < 0)
+		return -errno;
+	if (type != SOCK_STREAM)
+		return -EPROTOTYPE;
+	if (getpeername(fd, (struct sockaddr *)&peer, &size) < 0)
+		return -errno;
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (copy < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0) {
+		int error = errno;
+
+		fd_close(&copy);
+		return -error;
+	}
+	return copy;
+}
+
+bool local_socket_is_trusted(int fd, uint64_t *uid)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	*uid = UINT64_MAX;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return false;
+	*uid = peer.uid;
+	return peer.uid == 0 || peer.uid == geteuid();
+}

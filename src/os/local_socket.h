@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Stream sockets between processes of this machine. The calls of socket.h move their bytes. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+
+/*
+ * Connects to the socket at `path`, which may be longer than an address; a link at its end is not
+ * followed. Waits, at most `timeout_ms`, for a server that is slow to accept. The connection,
+ * close-on-exec, or -errno: ENOTSOCK, ECONNREFUSED without a server, ETIMEDOUT.
+ */
+int local_socket_connect(const char *path, int timeout_ms) MUST_CHECK NONNULL;
+
+/*
+ * A copy of a connected stream socket of this process. No program that this process executes gets
+ * either of them, and nobody's file flags change. Or -errno: EBADF, ENOTSOCK, EPROTOTYPE for another
+ * kind of socket, ENOTCONN.
+ */
+int local_socket_take(int fd) MUST_CHECK;
+
+/* Whether the server behind a connection is this user's or root's; its user is in `*uid`. */
+bool local_socket_is_trusted(int fd, uint64_t *uid) MUST_CHECK NONNULL;
