@@ -36,6 +36,7 @@ complete -c cordon -n "__fish_seen_subcommand_from run sandbox check profiles wh
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox why explain" -l add-read -r -F -d 'allow reading PATH'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox why explain" -l add-write -r -F -d 'allow reading and writing PATH'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox why explain" -l unprotect -x -d 'allow changes to the protected NAME'
+complete -c cordon -n "__fish_seen_subcommand_from run sandbox why explain" -l session -x -d 'use and keep the grants of the session NAME'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox why explain" -l deny -r -F -d 'deny all access to PATH'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox why explain proxy" -l network -x -a 'off managed full' -d 'override the profile\'s network: off, managed or full'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox why explain proxy" -l allow-host -x -a '(__fish_print_hostnames)' -d 'allow connections to matching hosts'

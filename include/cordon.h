@@ -169,7 +169,7 @@ struct cordon_load_options {
 
 	/*
 	 * "NAME=value" strings, terminated by NULL: where HOME, TMPDIR,
-	 * XDG_CONFIG_HOME, XDG_STATE_HOME, CORDON_PROFILE, CORDON_MODE and
+	 * XDG_CONFIG_HOME, XDG_STATE_HOME, CORDON_PROFILE, CORDON_MODE, CORDON_SESSION and
 	 * CORDON_WORKSPACE are looked up. NULL: the environment of the process.
 	 */
 	const char *const *environment;
@@ -225,6 +225,12 @@ struct cordon_load_options {
 	 */
 	const char *const *allow_sockets;
 	uint64_t allow_socket_count;
+
+	/*
+	 * The session whose grants count, and to which a run adds: 1 to 64 of A-Z a-z 0-9 . _ -, not
+	 * beginning with a dot. NULL: $CORDON_SESSION, or none.
+	 */
+	const char *session;
 };
 
 typedef struct cordon_policy cordon_policy;

@@ -130,6 +130,12 @@
 	X(STREAM_REFUSED, POLICY, "stream_refused",                                                \
 	  "Standard input, output or error is something that the policy denies.")                  \
 	X(COMMAND_DENIED, POLICY, "command_denied", "The policy denies the command's program.")    \
+	X(APPROVALS_DAMAGED, POLICY, "approvals_damaged",                                          \
+	  "A file with approvals is not complete, or not valid.")                                  \
+	X(APPROVALS_NEWER, POLICY, "approvals_newer",                                              \
+	  "A file with approvals was written by a newer version of Cordon.")                       \
+	X(APPROVAL_TOO_WIDE, POLICY, "approval_too_wide",                                          \
+	  "An approval opens a home directory, something above one, or Cordon's own files.")       \
 	/* What this process or user has run out of. */                                            \
 	X(PROCESS_LIMIT, SYS, "process_limit", "No more processes may be started.")                \
 	X(OPEN_FILES, SYS, "open_files", "No more files may be opened.")                           \
@@ -149,6 +155,7 @@
 	X(SHELL_NOT_FOUND, NOTFOUND, "shell_not_found", "There is no shell to run a script with.") \
 	X(LOG_NOT_FOUND, NOTFOUND, "log_not_found",                                                \
 	  "There is no audit log, or no such run in it.")                                          \
+	X(SESSION_NAME, ARGUMENT, "session_name", "This can't be the name of a session.")          \
 	X(UNKNOWN_BACKEND, ARGUMENT, "unknown_backend", "There is no backend of this name.")       \
 	X(UNKNOWN_GUARANTEE, ARGUMENT, "unknown_guarantee", "There is no guarantee of this name.") \
 	X(UNKNOWN_PLATFORM, ARGUMENT, "unknown_platform", "There is no platform of this name.")    \

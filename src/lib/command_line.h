@@ -103,6 +103,8 @@
 	  "allow reading and writing PATH")                                                        \
 	X(UNPROTECT, ALLOW, FOR_POLICY, LIST(load, unprotect), 0, "unprotect", "NAME", "",         \
 	  "allow changes to the protected NAME")                                                   \
+	X(SESSION, ALLOW, FOR_POLICY, TEXT(load, session), 0, "session", "NAME", "",               \
+	  "use and keep the grants of the session NAME")                                           \
 	X(DENY, DENY, FOR_POLICY, LIST(load, deny), 0, "deny", "PATH", "files",                    \
 	  "deny all access to PATH")                                                               \
 	X(NETWORK, NETWORK, FOR_HOSTS, TEXT(load, network), 0, "network", "WHICH",                 \

@@ -78,6 +78,25 @@ static int find_system_dir(struct inputs *in, struct err *e)
 	return path_plain(in->a, base, dir, &in->system_dir, e);
 }
 
+/* A variable that is set to nothing says nothing. */
+static const char *find_set(const struct inputs *in, const char *name)
+{
+	const char *value = os_environment_find(in->environment, name);
+
+	return value && value[0] ? value : NULL;
+}
+
+static int find_session(struct inputs *in, struct err *e)
+{
+	const char *name = in->options->session;
+
+	if (!name)
+		name = find_set(in, "CORDON_SESSION");
+	if (name && !name[0])
+		return FAIL_CAUSE(e, CAUSE_SESSION_NAME, "the name of the session is empty");
+	return arena_copy(in->a, name ? str_of(name) : STR_EMPTY, &in->session, e);
+}
+
 int inputs_find(struct inputs *in, struct err *e)
 {
 	const struct cordon_load_options *o = in->options;
@@ -96,7 +115,7 @@ int inputs_find(struct inputs *in, struct err *e)
 	    find_below_home(in, STR(".local/state/cordon"), &in->plain_state_dir, e) < 0 ||
 	    find_system_dir(in, e) < 0 || os_program_path(in->a, &in->program, e) < 0)
 		return err_result(e);
-	return 0;
+	return find_session(in, e);
 }
 
 /* The name that messages show: no file name can forge a line or a colour. */
@@ -179,14 +198,6 @@ static int read_overrides(struct inputs *in, struct err *e)
 	in->config.overrides = overrides;
 	in->config.override_count = o->override_count;
 	return 0;
-}
-
-/* A variable that is set to nothing says nothing. */
-static const char *find_set(const struct inputs *in, const char *name)
-{
-	const char *value = os_environment_find(in->environment, name);
-
-	return value && value[0] ? value : NULL;
 }
 
 int inputs_read(struct inputs *in, struct err *e)
@@ -322,8 +333,16 @@ static int add_own(const struct inputs *in, own_list *own, struct str path, enum
 	return 0;
 }
 
+/*
+ * The whole directory, because approvals.toml is replaced in it during runs; a mount on the file
+ * itself would not outlive that. The file as well: it may be a link to somewhere else.
+ */
 static int add_user_file(const struct inputs *in, own_list *own, struct str file, struct err *e)
 {
+	if (!file.len)
+		return 0;
+	if (add_own(in, own, path_parent(file), ACCESS_READ, "your configuration", e) < 0)
+		return err_result(e);
 	return add_own(in, own, file, ACCESS_READ, "your configuration", e);
 }
 

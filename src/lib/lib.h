@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "approve/lasting.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -79,6 +80,7 @@ struct inputs {
 	/* Where both would be without XDG_*; "" when there is no home. */
 	struct str plain_user_file;
 	struct str plain_state_dir;
+	struct str session; /* its name; "" when there is none */
 	struct str program;
 };
 
@@ -153,6 +155,20 @@ int inputs_workspace(const struct inputs *in, const struct profile_doc *doc, str
 int inputs_hint_at_repo(const struct inputs *in, const struct plan *plan, struct str *out,
 			struct err *e) MUST_CHECK NONNULL;
 
+/* ---- approvals.c: grants that outlive a run --------------------------------------- */
+
+/*
+ * Reads approvals.toml and the session's file, and adds what counts to the grants of `policy` (which
+ * has none). `notes` gets what is to be said about the rest.
+ */
+typedef VEC(struct note) note_list;
+int approvals_load(const struct inputs *in, struct str workspace, struct policy *policy,
+		   struct lasting *out, note_list *notes, struct err *e) MUST_CHECK NONNULL;
+
+/* CAUSE_APPROVAL_TOO_WIDE: one of the grants opens a home or a file of Cordon's. */
+int approvals_check(struct arena *a, const struct plan_inputs *in, struct err *e)
+	MUST_CHECK NONNULL;
+
 /* ---- progress.c ---------------------------------------------------------------- */
 
 /* Not more often than is of use to a caller. Must stay where it is. */
@@ -180,7 +196,8 @@ struct cordon_policy {
 	struct found_roots roots;
 	struct directory workspace;
 	struct cordon_policy *base; /* what `config` and `policy` belong to; NULL: this one */
-	VEC(struct note) notes;	    /* of the policy, then of the plan */
+	struct lasting lasting;	    /* the grants from before the run, and where new ones go */
+	note_list notes;	    /* of the policy, then of the plan */
 };
 
 /* Compiles the profile `name` (NULL: the one in force) as far as it goes. */

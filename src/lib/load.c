@@ -140,6 +140,32 @@ static int collect_notes(struct cordon_policy *p, struct arena *a, struct err *e
 	return 0;
 }
 
+/* Homes matter only to a policy that makes something writable. */
+static bool may_write(const struct policy *policy)
+{
+	const fs_entries *fs = &policy->layers.items[0].fs;
+
+	for (size_t i = 0; i < fs->count; i++)
+		if (fs->items[i].access == ACCESS_WRITE)
+			return true;
+	return policy->grants.count > 0;
+}
+
+/* The grants that last, of a policy that has none so far; then the homes, which grants make matter. */
+static int add_lasting(struct cordon_policy *p, const struct inputs *in, struct policy *policy,
+		       struct err *e)
+{
+	struct plan_inputs *plan = &p->plan_inputs;
+
+	if (approvals_load(in, p->workspace.path, policy, &p->lasting, &p->notes, e) < 0)
+		return err_result(e);
+	p->policy = plan->policy = policy;
+	if (!plan->allows_home && may_write(policy) && !plan->places.homes &&
+	    inputs_find_homes(in, &plan->places, e) < 0)
+		return err_result(e);
+	return approvals_check(in->a, plan, e);
+}
+
 /*
  * SECURITY: checks that the policy was compiled for this directory. The view keeps what the
  * compilation saw, so a symbolic link that was there only for a moment is found.
@@ -227,17 +253,6 @@ static bool allows_home(const struct inputs *in)
 	return in->run ? in->run->allows_home : (in->options->flags & CORDON_LOAD_HOSTS_ONLY) != 0;
 }
 
-/* Homes matter only to a policy that makes something writable. */
-static bool may_write(const struct policy *policy)
-{
-	const fs_entries *fs = &policy->layers.items[0].fs;
-
-	for (size_t i = 0; i < fs->count; i++)
-		if (fs->items[i].access == ACCESS_WRITE)
-			return true;
-	return policy->grants.count > 0;
-}
-
 /* Makes the plan from the files of the host as they are now. */
 static int build_plan(struct cordon_policy *p, const struct inputs *in,
 		      const struct cordon_load_options *options, struct err *e)
@@ -268,8 +283,11 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	struct places places = in->places;
 	const struct profile_doc *doc;
 	struct workspace workspace;
+	struct policy *policy;
 
 	out->config = config;
+	if (profile) /* a session is for the profile in force */
+		in->session = STR_EMPTY;
 	doc = config_select(in->a, config, &selection, e);
 	if (!doc || inputs_workspace(in, doc, &places, &workspace, e) < 0 ||
 	    inputs_read_projects(in, &places, doc, &out->roots, e) < 0 ||
@@ -278,23 +296,19 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 	/* Options add to the profile in force only. */
 	if (!profile && inputs_additions(in, &more, e) < 0)
 		return err_result(e);
-	out->policy = policy_compile(in->a, config, doc, out->roots.projects.items,
-				     out->roots.projects.count, &more, e);
-	if (!out->policy || make_state(in, out->policy, e) < 0)
+	policy = policy_compile(in->a, config, doc, out->roots.projects.items,
+				out->roots.projects.count, &more, e);
+	if (!policy || make_state(in, policy, e) < 0)
 		return err_result(e);
-	out->plan_inputs = (struct plan_inputs){ .policy = out->policy,
-						 .places = places,
+	out->plan_inputs = (struct plan_inputs){ .places = places,
 						 .own = own.items,
 						 .own_count = own.count,
 						 .has_decider = false,
 						 .allows_home = allows_home(in) };
 	out->plan_inputs.places.roots = out->roots.paths.items;
 	out->plan_inputs.places.root_count = out->roots.paths.count;
-	if (!out->plan_inputs.allows_home && may_write(out->policy) &&
-	    inputs_find_homes(in, &out->plan_inputs.places, e) < 0)
-		return err_result(e);
 	out->workspace = workspace.directory;
-	if (build_plan(out, in, in->options, e) < 0)
+	if (add_lasting(out, in, policy, e) < 0 || build_plan(out, in, in->options, e) < 0)
 		return err_result(e);
 	if (note_workspace(out, in, &workspace, e) < 0 ||
 	    note_hard_links(out, in, &out->roots.projects, e) < 0 ||
@@ -390,11 +404,19 @@ cordon_policy *load_new(const struct cordon_load_options *options, const struct 
 static int reload(struct cordon_policy *p, const struct cordon_load_options *options,
 		  const struct run_needs *run, struct err *e)
 {
+	struct policy *policy = ARENA_NEW(&p->arena, struct policy, e);
 	struct inputs in = p->base->inputs;
 
+	if (!policy)
+		return err_result(e);
 	in.a = &p->arena;
 	in.run = run;
-	if (make_state(&in, p->policy, e) < 0 || build_plan(p, &in, options, e) < 0)
+	/* What was granted or revoked since it was loaded counts. */
+	*policy = *p->policy;
+	memset(&policy->grants, 0, sizeof(policy->grants));
+	memset(&policy->net_grants, 0, sizeof(policy->net_grants));
+	if (make_state(&in, policy, e) < 0 || add_lasting(p, &in, policy, e) < 0 ||
+	    build_plan(p, &in, options, e) < 0)
 		return err_result(e);
 	in.run = NULL;
 	p->inputs = in;

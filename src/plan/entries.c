@@ -273,6 +273,30 @@ static int wait_undecided(struct entries *x, const struct candidate *c, struct e
 	return 0;
 }
 
+/* What the grant was given for is not there any more. */
+static bool is_replaced(const struct candidate *c)
+{
+	if (c->entry->only == FS_ANYTHING)
+		return false;
+	return c->links.count > 0 || (c->entry->only == FS_ONLY_DIR) != (c->canon.type == HOST_DIR);
+}
+
+/*
+ * SECURITY: a grant that lasts is for one file or directory. By the next run another program may
+ * have put a link or a directory there, which would open more.
+ */
+static int leave_out_replaced(struct builder *b, const struct candidate *c, struct err *e)
+{
+	return builder_note(
+		b, true, c->entry->origin, e,
+		"the approval of \"%.*s\" is left out: it was given for a %s, and %s is "
+		"there now; 'cordon approvals revoke' ends it",
+		STR_ARG(c->entry->key), c->entry->only == FS_ONLY_DIR ? "directory" : "file",
+		c->links.count		    ? "a link"
+		: c->canon.type == HOST_DIR ? "a directory"
+					    : "none");
+}
+
 static int add_candidate(struct entries *x, const struct candidate *c, struct err *e)
 {
 	const struct layer *layer = &x->b->plan->policy->layers.items[c->layer];
@@ -280,6 +304,8 @@ static int add_candidate(struct entries *x, const struct candidate *c, struct er
 
 	if (layer->kind != LAYER_PROFILE || c->place.matcher || c->entry->access == ACCESS_DENY)
 		return add_rule(x->b, c, e);
+	if (c->canon.type != HOST_MISSING && is_replaced(c))
+		return leave_out_replaced(x->b, c, e);
 	if (c->canon.type != HOST_MISSING && c->links.count == 0)
 		return add_rule(x->b, c, e);
 	if (c->canon.type == HOST_MISSING)

@@ -68,6 +68,13 @@ enum fs_layer {
 	FS_LAYER_PROJECT
 };
 
+/* Where a grant counts that was given for what was there (lib/approvals.c); else it is left out. */
+enum fs_only {
+	FS_ANYTHING,
+	FS_ONLY_DIR,	/* a directory that no link leads to */
+	FS_ONLY_NO_DIR, /* likewise, and anything else than one */
+};
+
 struct fs_entry {
 	enum fs_anchor anchor;
 	struct str path;	    /* FS_ABSOLUTE: plain; else below the anchor, "" is itself */
@@ -75,6 +82,7 @@ struct fs_entry {
 	const struct glob *matcher; /* of `glob`; NULL when there is none */
 	enum access access;
 	enum fs_layer layer; /* set by policy_compile(), of the profile layer alone */
+	enum fs_only only;   /* of a grant */
 	struct str key;	     /* as written, for people: ":workspace_roots" or "/x → sub" */
 	struct origin origin;
 };
@@ -437,6 +445,13 @@ struct policy *policy_compile(struct arena *a, const struct config *c,
 			      const struct profile_doc *doc, struct project *projects,
 			      size_t project_count, const struct additions *additions,
 			      struct err *e) MUST_CHECK;
+
+/*
+ * "sha256:…" of the policy without its grants, in normal form. It does not depend on --ask, which
+ * makes a network managed that would be off.
+ */
+int policy_digest(struct arena *a, const struct policy *p, struct str *out, struct err *e)
+	MUST_CHECK NONNULL;
 
 /* ---- Additional permissions (P18) --------------------------------------- */
 

@@ -190,3 +190,34 @@ TEST(the_users_own_files_are_protected_at_every_place)
 	}
 	leave();
 }
+
+TEST(the_ceiling_says_whether_what_was_always_allowed_is_in_force)
+{
+	static const char *const overrides[] = {
+		"permissions.p.filesystem={':root'='read'}"
+	};
+	struct fixture f;
+	char text[1024], out[300];
+
+	REQUIRE(start("always") && mkdir("out", 0700) == 0);
+	fixture_init(&f, false);
+	f.options.overrides = overrides;
+	f.options.override_count = 1;
+	(void)snprintf(out, sizeof(out), "%s/../out", f.repo);
+	(void)snprintf(text, sizeof(text),
+		       "version = 1\n[[grant]]\nid = \"0123456789ab\"\nkind = \"write\"\n"
+		       "subject = \"%.*sout\"\ndir = true\nprofile = \"p\"\n"
+		       "date = 2026-11-18T19:42:06Z\nby = \"tty\"\n# end\n",
+		       (int)(strlen(f.repo) - strlen("repo")), f.repo);
+	scratch_put("home/.config/cordon/approvals.toml", text);
+	REQUIRE(chmod("home/.config/cordon/approvals.toml", 0600) == 0);
+	CHECK_INT(access_to(&f, out), CORDON_ACCESS_WRITE);
+	scratch_put("etc/requirements.toml", "allow = [\"always\"]\n");
+	warned[0] = '\0';
+	CHECK_INT(access_to(&f, out), CORDON_ACCESS_WRITE);
+	CHECK_STR(warned, "");
+	scratch_put("etc/requirements.toml", "allow = [\"none\"]\n");
+	CHECK_INT(access_to(&f, out), CORDON_ACCESS_READ);
+	CHECK(strstr(warned, "approvals.toml:2:"));
+	leave();
+}

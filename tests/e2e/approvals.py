@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Grants that outlive a run: what is in force, what is refused, and `cordon approvals`."""
+
+import json
+import os
+
+from cli import World, case, run, run_cases
+
+NOBODY = 65534
+WORK = ("--mode", "workspace-write")
+
+
+def entry(kind, subject, profile=":workspace", number=0, **more):
+    lines = ["[[grant]]", f'id = "{number:012x}"', f'kind = "{kind}"',
+             f"subject = {json.dumps(subject)}", f'profile = "{profile}"']
+    lines += [f"{key} = {json.dumps(value)}" for key, value in more.items()]
+    return "\n".join([*lines, "date = 2026-11-18T19:42:06Z", 'by = "tty"', ""])
+
+
+def always_file(w: World):
+    return w.config.parent / "approvals.toml"
+
+
+def put_always(w: World, *entries, version=1):
+    path = always_file(w)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"version = {version}\n\n" + "\n".join(entries) + "\n# end\n", encoding="utf-8")
+    path.chmod(0o600)
+    return path
+
+
+def session_file(w: World, name="work"):
+    return w.home / ".local/state/cordon/sessions" / name
+
+
+def put_session(w: World, *entries, name="work", version=1, uid=None):
+    path = session_file(w, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.chmod(0o700)
+    uid = os.getuid() if uid is None else uid
+    path.write_text(f'version = {version}\nsession = "{name}"\nuid = {uid}\n\n' +
+                    "\n".join(entries) + "\n# end\n", encoding="utf-8")
+    path.chmod(0o600)
+    return path
+
+
+def make_dir(w: World, name="out"):
+    path = w.top / name
+    path.mkdir()
+    return path
+
+
+def touch(w: World, path, *options, **more):
+    return run(w, *WORK, *options, "--", "sh", "-c", f'echo yes >"{path}"', **more)
+
+
+@case
+def what_was_always_allowed_is_allowed_and_named(w: World):
+    out = make_dir(w)
+    other = make_dir(w, "other")
+    assert touch(w, out / "x").status != 0
+    put_always(w, entry("write", str(out), dir=True), entry("connect", "example.com:443", number=1))
+    assert touch(w, out / "x").status == 0 and (out / "x").read_text() == "yes\n"
+    assert touch(w, other / "x").status != 0 and not (other / "x").exists()
+    found = w.ok("why", *WORK, "--json", str(out / "y")).json
+    assert found["access"] == "write", found
+    assert found["rule"]["kind"] == "grant", found["rule"]
+    assert found["rule"]["file"] == str(always_file(w)), found["rule"]
+    assert found["rule"]["line"] == 3, found["rule"]
+    assert w.decision("example.com:443", *WORK) == "allow"
+    assert w.decision("example.org:443", *WORK) == "deny"
+    assert w.access(out) == "read"  # another profile
+
+
+@case
+def a_grant_removes_no_deny_and_no_protection(w: World):
+    out = make_dir(w)
+    (out / "secret").mkdir()
+    (out / ".git").mkdir()
+    put_always(w, entry("write", str(out), profile="p", dir=True))
+    w.write_config(f'[permissions.p]\nextends = ":workspace"\n[permissions.p.filesystem]\n"{out}/secret" = "deny"\n')
+    options = ("-P", "p")
+    assert w.access(out / "x", *options) == "write"
+    assert w.access(out / "secret/x", *options) == "deny"
+    assert w.access(out / ".git/config", *options) == "read"
+    for path, want in ((out / "x", 0), (out / "secret/x", 2), (out / ".git/config", 2)):
+        assert (run(w, *options, "--", "sh", "-c", f'echo x >"{path}"').status == 0) == (want == 0), path
+
+
+@case
+def approvals_can_be_read_and_not_written_by_a_command(w: World):
+    out = make_dir(w)
+    path = put_always(w, entry("write", str(out), dir=True))
+    before = path.read_bytes()
+    session = put_session(w)
+    options = (*WORK, "--add-write", str(w.home))
+    for script in (f'echo x >>"{path}"', f'rm "{path}"', f'mv "{path}" "{path}2"', f'echo x >"{path.parent}/new"',
+                   f'ln "{path}" "{w.home}/second"', f'mv "{path.parent}" "{path.parent}2"',
+                   f'echo x >>"{session}"', f'rm "{session}"', f'echo x >"{session.parent}/new"',
+                   f'exec 9>"{path.parent}/.approvals.toml.lock"'):
+        assert run(w, *options, "--", "sh", "-c", script).status != 0, script
+    assert run(w, *options, "--", "sh", "-c", f'echo x >"{w.home}/x" && cat "{path}"').status == 0
+    assert path.read_bytes() == before and session.exists()
+
+
+@case
+def a_file_that_is_not_ours_is_refused(w: World):
+    out = make_dir(w)
+    good = entry("write", str(out), dir=True)
+
+    def check(path, cause, *options):
+        assert w.cause("run", *WORK, *options, "--", "true") == cause
+        w.fails("run", *WORK, *options, "--", "true")
+
+    for path, options in ((put_always(w, good), ()), (put_session(w, good), ("--session", "work"))):
+        text = path.read_text()
+        check_ok = text if path == always_file(w) else put_session(w).read_text()
+        path.write_text(check_ok)
+        assert run(w, *WORK, *options, "--", "true").status == 0
+        path.chmod(0o620)
+        check(path, "file_untrusted", *options)
+        path.chmod(0o600)
+        os.link(path, w.top / "second")
+        check(path, "file_untrusted", *options)
+        (w.top / "second").unlink()
+        path.rename(w.top / "target")
+        path.symlink_to(w.top / "target")
+        check(path, "file_untrusted", *options)
+        path.unlink()
+        path.write_text(check_ok[:-3])
+        check(path, "approvals_damaged", *options)
+        path.write_text("")
+        check(path, "approvals_damaged", *options)
+        path.write_text(check_ok)
+        if os.geteuid() == 0:
+            os.chown(path, NOBODY, NOBODY)
+            check(path, "file_untrusted", *options)
+        path.unlink()
+    put_session(w, uid=os.getuid() + 1)
+    check(session_file(w), "file_untrusted", "--session", "work")
+    put_session(w).parent.chmod(0o770)
+    check(session_file(w), "file_untrusted", "--session", "work")
+
+
+@case
+def a_newer_file_is_refused_where_it_was_named_and_else_left_out(w: World):
+    out = make_dir(w)
+    put_always(w, entry("write", str(out), dir=True), version=2)
+    said = w.ok("why", *WORK, "--json", str(out)).json
+    assert said["access"] == "read" and "newer version" in said["warnings"][0]["message"], said
+    put_session(w, version=2)
+    assert w.cause("run", *WORK, "--session", "work", "--", "true") == "approvals_newer"
+    assert w.ok("run", *WORK, "--", "true").status == 0
+
+
+@case
+def a_name_that_no_session_has_is_refused(w: World):
+    for name in (".x", "a/b", "..", "x" * 65, "a b", ""):
+        assert w.cause("run", *WORK, "--session", name, "--", "true") == "session_name", name
+    assert w.cause("run", *WORK, "--", "true", env={"CORDON_SESSION": "../x"}) == "session_name"
+    w.ok("run", *WORK, "--session", "a.B_9-", "--", "true")
+
+
+@case
+def what_is_too_wide_is_refused_with_its_line(w: World):
+    out = make_dir(w)
+    good = entry("write", str(out), dir=True)
+    for number, path in enumerate((w.home, w.top, "/", w.home / ".config", w.config.parent,
+                                   w.home / ".local/state/cordon/sessions", w.home / ".local")):
+        put_always(w, good, entry("write", str(path), number=number, dir=True))
+        error = w.run("run", "--json", *WORK, "--", "true", check=125).json["error"]
+        assert error["cause"] == "approval_too_wide", (path, error)
+        assert error["file"] == str(always_file(w)) and error["line"] >= 11, (path, error)
+    put_always(w, good)
+    w.ok("run", *WORK, "--", "true")
+
+
+@case
+def a_session_counts_in_its_workspace_and_with_its_policy_alone(w: World):
+    out = make_dir(w)
+    put_session(w, entry("write", str(out), dir=True, workspace=str(w.repo), policy="sha256:0"))
+    said = w.ok("why", *WORK, "--session", "work", "--json", str(out)).json
+    assert said["access"] == "read", said
+    assert "another workspace, profile or policy" in said["warnings"][0]["message"], said
+    assert said["warnings"][0]["file"] == str(session_file(w)), said
+
+
+@case
+def what_replaced_the_thing_that_was_approved_is_not_opened(w: World):
+    out = make_dir(w)
+    secret = w.write("secret", "old\n")
+    file = w.write("out/file", "old\n")
+    put_always(w, entry("write", str(file)), entry("write", str(out / "dir"), dir=True, number=1))
+    (out / "dir").mkdir()
+    assert touch(w, file).status == 0 and touch(w, out / "dir/x").status == 0
+    file.unlink()
+    file.symlink_to(secret)
+    (out / "dir/x").unlink()
+    (out / "dir").rmdir()
+    (out / "dir").symlink_to(w.top)
+    assert touch(w, file).status != 0 and touch(w, out / "dir/secret").status != 0
+    assert secret.read_text() == "old\n"
+    file.unlink()
+    file.mkdir()
+    assert touch(w, file / "x").status != 0
+    said = w.ok("why", *WORK, "--json", str(file)).json
+    assert any("a directory is there now" in note["message"] for note in said["warnings"]), said
+    file.rmdir()
+    assert w.access(file, *WORK) == "read"  # missing: left out, and no error
+
+
+@case
+def a_network_that_was_turned_off_stays_off(w: World):
+    put_always(w, entry("connect", "example.com:443"))
+    assert w.decision("example.com:443", *WORK) == "allow"
+    assert w.decision("example.com:443", *WORK, "--network", "off") == "deny"
+
+
+@case
+def another_user_layer_has_no_approvals(w: World):
+    out = make_dir(w)
+    put_always(w, entry("write", str(out), dir=True))
+    other = w.write("other.toml", "")
+    assert w.access(out, *WORK) == "write"
+    assert w.access(out, *WORK, "--config-file", str(other)) == "read"
+
+
+run_cases()
