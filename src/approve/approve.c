@@ -2,7 +2,6 @@
 /* The names of kinds and scopes, and what one grant has of another. */
 #include "approve/approve.h"
 
-#include "base/hostname.h"
 #include "base/path.h"
 
 struct row {
@@ -153,4 +152,22 @@ bool grant_is_well_formed(const struct grant *grant)
 		return !grant->subject.len;
 	}
 	return false;
+}
+
+int grant_of_host(struct arena *a, const struct hostname *host, uint16_t port, struct grant *out,
+		  struct err *e)
+{
+	bool has_brackets = port && host->is_ip && !ip_is_v4(&host->ip);
+	scoped_buf text = BUF_INIT(512);
+	struct str subject;
+
+	buf_add_text(&text, has_brackets ? "[" : "");
+	buf_add(&text, host->name);
+	buf_add_text(&text, has_brackets ? "]" : "");
+	if (port)
+		buf_printf(&text, ":%u", (unsigned)port);
+	if (buf_check(&text, e) < 0 || arena_copy(a, buf_str(&text), &subject, e) < 0)
+		return err_result(e);
+	*out = (struct grant){ .kind = ASK_CONNECT, .subject = subject };
+	return 0;
 }

@@ -26,6 +26,7 @@
 
 #include "backend/denials.h"
 #include "base/arena.h"
+#include "base/hostname.h"
 #include "base/str.h"
 
 /* X(identifier, name, what is asked for, in words) */
@@ -128,6 +129,10 @@ bool grant_covers(const struct grant *wide, const struct grant *narrow) NONNULL;
  * is looked up: whether a path is canonical, and is a directory, has to be seen when it is opened.
  */
 bool grant_is_well_formed(const struct grant *grant) NONNULL;
+
+/* A grant of that host, in its one spelling; port 0: of every port. */
+int grant_of_host(struct arena *a, const struct hostname *host, uint16_t port, struct grant *out,
+		  struct err *e) MUST_CHECK NONNULL;
 
 /* ---- Who decides --------------------------------------------------------------------------- */
 

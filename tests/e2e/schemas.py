@@ -4,6 +4,7 @@
 
 import copy
 import json
+import re
 import socket
 
 from cli import World, case, change, run, run_cases
@@ -34,7 +35,7 @@ def rejects(value):
 
 @case
 def every_schema_is_a_schema(w: World):
-    assert len(NAMES) == 14, NAMES
+    assert len(NAMES) == 16, NAMES
     for name in NAMES:
         one = schema.Schema(name)
         assert one.root["$schema"] == "https://json-schema.org/draft/2020-12/schema", name
@@ -149,6 +150,27 @@ def a_denial_has_a_rule_and_a_suggestion_that_works(w: World):
         (edit,) = [edit for edit in config["edits"] if edit["table"].endswith("unix_sockets")]
         assert config["scope"] == "config" and (json.loads(edit["key"]), edit["value"]) == (path, '"allow"'), denial
         assert run(w, "-q", *suggestion["argv"], "python3", "-c", connect).status == 0
+
+
+@case
+def the_messages_of_approvals(w: World):
+    text = (schema.SCHEMAS.parent / "docs/approvals.md").read_text()
+    blocks = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    request = json.loads(blocks[0])
+    schema.check(request, "approval-request-1")
+    schema.check({"v": 1, "type": "withdrawn", "id": 7}, "approval-request-1")
+    answers = [json.loads(line) for line in blocks[1].splitlines()]
+    assert len(answers) == 3, answers
+    for one in answers:
+        schema.check(one, "approval-answer-1")
+    for name, one in [("request", {**request, "id": 0}), ("request", {**request, "more": 1}),
+                      ("answer", {**answers[1], "rest": True}), ("answer", {**answers[1], "scope": "minutes:0"}),
+                      ("answer", {**answers[2], "scope": "run"}), ("answer", {**answers[0], "grant": {"kind": "write"}})]:
+        try:
+            schema.check(one, f"approval-{name}-1")
+        except schema.Invalid:
+            continue
+        raise AssertionError(f"{name} takes {one}")
 
 
 @case
