@@ -103,10 +103,10 @@ struct answer {
 	enum grant_scope scope; /* of an allow */
 	uint32_t minutes;	/* of SCOPE_MINUTES, 1 to a week */
 	struct grant grant;	/* of an allow: within one of the offers; borrowed */
-	bool is_narrowest;	/* `grant` is not set: the narrowest offer is meant */
-	bool denies_rest;	/* "deny all": every later request of this run as well */
-	struct str message;	/* for the command, from who decided; "" */
-	const char *by; /* "rule", "cache", "tty", "cmd", "fd", "socket", "callback", "limit",
+	bool is_narrowest; /* `grant` is not set: the narrowest offer that has the scope is meant */
+	bool denies_rest;  /* "deny all": every later request of this run as well */
+	struct str message; /* for the command, from who decided; "" */
+	const char *by;	    /* "rule", "cache", "tty", "cmd", "fd", "socket", "callback", "limit",
 				   "deadline", "nobody" */
 };
 

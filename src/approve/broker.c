@@ -317,13 +317,14 @@ static void ask_decider(struct broker *b)
 	b->is_asking_decider = false;
 }
 
-static bool has_same_scopes(const struct ask *a, const struct ask *b)
+/* Of what can be had for longer than one call. */
+static scope_set lasting_scopes(const struct ask *ask)
 {
-	for (size_t i = 0; i < a->offer_count; i++) {
-		if (a->offers[i].scopes != b->offers[i].scopes)
-			return false;
-	}
-	return true;
+	scope_set scopes = 0;
+
+	for (size_t i = 0; i < ask->offer_count; i++)
+		scopes |= ask->offers[i].scopes;
+	return scopes & ~SCOPE_BIT(SCOPE_ONCE);
 }
 
 static void add_waiter(struct broker *b, struct question *q, struct kept *k)
@@ -363,7 +364,8 @@ static bool enqueue(struct broker *b, const struct ask *ask)
 	k = history_keep(&b->history, ask, STR_EMPTY);
 	if (!k)
 		return false;
-	while (q && !(ask_is_same(&q->waiters->ask, ask) && has_same_scopes(&q->waiters->ask, ask)))
+	while (q && !(ask_is_same(&q->waiters->ask, ask) &&
+		      lasting_scopes(&q->waiters->ask) == lasting_scopes(ask)))
 		q = q->next;
 	if (q) {
 		add_waiter(b, q, k);
@@ -615,12 +617,13 @@ static const char *check_allow(const struct ask *ask, const struct answer *answe
 	if (answer->scope == SCOPE_MINUTES &&
 	    (answer->minutes < 1 || answer->minutes > MAX_MINUTES))
 		return "its minutes are not from 1 to 10080";
-	if (answer->is_narrowest) {
-		*grant = &ask->offers[0].grant;
-		return ask->offers[0].scopes & SCOPE_BIT(answer->scope)
-			       ? NULL
-			       : "its scope was not offered";
+	for (size_t i = 0; answer->is_narrowest && i < ask->offer_count; i++) {
+		*grant = &ask->offers[i].grant;
+		if (ask->offers[i].scopes & SCOPE_BIT(answer->scope))
+			return NULL;
 	}
+	if (answer->is_narrowest)
+		return "its scope was not offered";
 	*grant = &answer->grant;
 	if (!grant_is_well_formed(*grant))
 		return "its grant is not a plain path, or not a host and a port";

@@ -147,22 +147,57 @@ static bool is_same_grant(const struct grant *a, const struct grant *b)
 	return grant_covers(a, b) && grant_covers(b, a);
 }
 
-bool ask_is_same(const struct ask *a, const struct ask *b)
+/* The next offer from `at` on that can be had for longer than one call. */
+static size_t next_lasting(const struct ask *ask, size_t at)
 {
-	if (a->kind != b->kind || a->offer_count != b->offer_count)
+	while (at < ask->offer_count && ask->offers[at].scopes == SCOPE_BIT(SCOPE_ONCE))
+		at++;
+	return at;
+}
+
+static bool has_same_offers(const struct ask *a, const struct ask *b)
+{
+	if (a->offer_count != b->offer_count)
 		return false;
 	for (size_t i = 0; i < a->offer_count; i++) {
 		if (!is_same_grant(&a->offers[i].grant, &b->offers[i].grant))
 			return false;
 	}
-	return is_same_command(a, b);
+	return true;
+}
+
+static bool has_same_lasting_offers(const struct ask *a, const struct ask *b)
+{
+	size_t i = next_lasting(a, 0);
+	size_t k = next_lasting(b, 0);
+
+	while (i < a->offer_count && k < b->offer_count) {
+		if (!is_same_grant(&a->offers[i].grant, &b->offers[k].grant))
+			return false;
+		i = next_lasting(a, i + 1);
+		k = next_lasting(b, k + 1);
+	}
+	return i == a->offer_count && k == b->offer_count;
+}
+
+bool ask_is_same(const struct ask *a, const struct ask *b)
+{
+	if (a->kind != b->kind || !is_same_command(a, b))
+		return false;
+	if (next_lasting(a, 0) == a->offer_count)
+		return has_same_offers(a, b);
+	return has_same_lasting_offers(a, b);
 }
 
 /* Whether what was granted is enough for the request. */
 static bool is_enough(const struct kept *granted, const struct ask *ask)
 {
 	for (size_t i = 0; i < ask->offer_count; i++) {
-		if (grant_covers(&granted->ask.offers[0].grant, &ask->offers[i].grant))
+		const struct offer *offer = &ask->offers[i];
+
+		/* What is offered for one call alone is not open after any grant. */
+		if (offer->scopes != SCOPE_BIT(SCOPE_ONCE) &&
+		    grant_covers(&granted->ask.offers[0].grant, &offer->grant))
 			return is_same_command(&granted->ask, ask);
 	}
 	return false;
@@ -288,7 +323,7 @@ bool history_add_granted(struct history *h, const struct ask *ask, const struct 
 	struct ask essence = take_essence(ask);
 	struct kept *k = h->granted;
 
-	essence.offers[0] = (struct offer){ .grant = *grant };
+	essence.offers[0] = (struct offer){ .grant = *grant, .scopes = SCOPE_BIT(scope) };
 	essence.offer_count = 1;
 	while (k && !ask_is_same(&k->ask, &essence))
 		k = k->next;

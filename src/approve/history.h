@@ -32,7 +32,10 @@ struct kept *history_keep(struct history *h, const struct ask *ask, struct str m
 void history_drop(struct history *h, struct kept *k) __attribute__((nonnull(1)));
 void history_drop_all(struct history *h, struct kept *first) __attribute__((nonnull(1)));
 
-/* Whether both ask for the same, whoever asks; the scopes of their offers may differ. */
+/*
+ * Whether both ask for the same, whoever asks: those of their offers that can be had for longer than
+ * one call are the same (all of them, if there is none). Their scopes may differ.
+ */
 bool ask_is_same(const struct ask *a, const struct ask *b) NONNULL;
 
 /* An equal request that was denied, or NULL. */

@@ -64,7 +64,7 @@ static enum net_access find_mode(const struct net *n)
 
 	if (n->is_unsandboxed)
 		return NET_FULL;
-	if (mode == NET_OFF && p->net_grants.count)
+	if (mode == NET_OFF && (p->net_grants.count || p->socket_grants.count))
 		mode = NET_MANAGED;
 	for (size_t i = 1; i < p->layers.count; i++) {
 		if (!narrows(p, i))
@@ -463,10 +463,20 @@ static const struct net_socket *find_socket(const struct net_rules *said, struct
 	return found;
 }
 
+static const struct net_socket *find_socket_grant(const struct policy *p, struct str path)
+{
+	for (size_t i = 0; i < p->socket_grants.count; i++) {
+		if (str_eq(p->socket_grants.items[i].path, path))
+			return &p->socket_grants.items[i];
+	}
+	return NULL;
+}
+
 struct net_verdict net_resolve_socket(const struct net *n, struct str path, struct str home)
 {
 	const struct net_rules *said = n->layers[0].said;
 	const struct net_socket *s = find_socket(said, path, home);
+	const struct net_socket *grant = find_socket_grant(n->policy, path);
 	struct net_verdict v;
 
 	if (n->is_unsandboxed)
@@ -482,7 +492,12 @@ struct net_verdict net_resolve_socket(const struct net *n, struct str path, stru
 		if (deny && !deny->is_allow)
 			return by_reason(DECISION_DENY, NET_REASON_RULE, i, deny->origin);
 	}
-	if (said->access == NET_OFF)
+	/* SECURITY: a grant must not override a deny that the profile states, whatever `enabled` says. */
+	if (grant && s && !s->is_allow)
+		v = by_reason(DECISION_DENY, NET_REASON_RULE, 0, s->origin);
+	else if (grant)
+		v = by_reason(DECISION_ALLOW, NET_REASON_RULE, 0, grant->origin);
+	else if (said->access == NET_OFF)
 		v = by_reason(DECISION_DENY, NET_REASON_OFF, 0, said->access_origin);
 	else if (n->mode == NET_FULL)
 		v = by_reason(DECISION_ALLOW, NET_REASON_FULL, 0, said->access_origin);

@@ -13,7 +13,8 @@
  *    suffix before "*", the longest prefix of an address; then the one for fewer ports.
  *  - A grant (P18) opens its hosts even if the profile's network is off, just as a grant of a path
  *    works below a deny higher up. The private guard, deny rules and narrowing layers still apply
- *    to it. The decider is not asked there.
+ *    to it. The decider is not asked there. A grant of a unix socket is the same for that socket:
+ *    an entry that denies it, and narrowing layers, still apply.
  *  - A full network has no private guard: the user asked for every host.
  *  - A deny of an IPv4 block also covers an IPv6 address that carries one of its addresses (NAT64,
  *    6to4, …). An allow does not.

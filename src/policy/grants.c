@@ -134,6 +134,27 @@ static int intersect_hosts(struct arena *a, const struct permissions *requested,
 	return r;
 }
 
+static int intersect_sockets(struct arena *a, const struct permissions *requested,
+			     const struct permissions *granted, struct permissions *out,
+			     struct err *e)
+{
+	for (size_t i = 0; i < requested->sockets.count; i++) {
+		struct str path = requested->sockets.items[i];
+		struct str *added;
+		size_t k = 0;
+
+		while (k < granted->sockets.count && !str_eq(granted->sockets.items[k], path))
+			k++;
+		if (k == granted->sockets.count)
+			continue;
+		added = VEC_PUSH(a, &out->sockets, e);
+		if (!added)
+			return err_result(e);
+		*added = path;
+	}
+	return 0;
+}
+
 int permissions_intersect(struct arena *a, const struct permissions *requested,
 			  const struct permissions *granted, struct permissions *out, struct err *e)
 {
@@ -143,6 +164,8 @@ int permissions_intersect(struct arena *a, const struct permissions *requested,
 
 	if (r == 0)
 		r = intersect_hosts(a, requested, granted, &both, e);
+	if (r == 0)
+		r = intersect_sockets(a, requested, granted, &both, e);
 	if (r < 0)
 		return r;
 	both.paths.items = paths.items;
@@ -185,17 +208,36 @@ static int grant_host(struct arena *a, struct policy *p, const struct domain *ho
 	return 0;
 }
 
+static int grant_socket(struct arena *a, struct policy *p, struct str path, struct origin origin,
+			struct err *e)
+{
+	struct net_socket *added;
+
+	if (!path_is_absolute(path))
+		return FAIL(e, ERR_ARGUMENT,
+			    "'%s' can't be granted: a socket is named by its absolute path",
+			    SHOWN(path));
+	added = VEC_PUSH(a, &p->socket_grants, e);
+	if (!added)
+		return err_result(e);
+	*added = (struct net_socket){ .path = path, .is_allow = true, .origin = origin };
+	return 0;
+}
+
 int policy_grant(struct arena *a, struct policy *p, const struct permissions *granted,
 		 struct origin origin, struct err *e)
 {
 	size_t paths = p->grants.count;
 	size_t hosts = p->net_grants.count;
+	size_t sockets = p->socket_grants.count;
 	int r = 0;
 
 	for (size_t i = 0; i < granted->paths.count && r == 0; i++)
 		r = grant_path(a, p, &granted->paths.items[i], origin, e);
 	for (size_t i = 0; i < granted->hosts.count && r == 0; i++)
 		r = grant_host(a, p, &granted->hosts.items[i], origin, e);
+	for (size_t i = 0; i < granted->sockets.count && r == 0; i++)
+		r = grant_socket(a, p, granted->sockets.items[i], origin, e);
 	if (r == 0 && granted->network) {
 		struct domain any;
 
@@ -206,6 +248,7 @@ int policy_grant(struct arena *a, struct policy *p, const struct permissions *gr
 	if (r < 0) { /* all of it or nothing */
 		p->grants.count = paths;
 		p->net_grants.count = hosts;
+		p->socket_grants.count = sockets;
 	}
 	return r;
 }

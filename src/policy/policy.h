@@ -376,6 +376,7 @@ struct policy {
 	VEC(struct layer) layers;      /* [0] is the profile */
 	fs_entries grants;	       /* P18: raise, but never over a deny at or below */
 	VEC(struct net_rule) net_grants;
+	VEC(struct net_socket) socket_grants; /* canonical paths */
 	/* P2: trusted projects, whose tables are part of the profile; `name` is the file. */
 	names trusted;
 	/* For suggested edits: the files as written, and what chose the profile. */
@@ -462,10 +463,11 @@ struct permissions {
 		enum access access; /* read or write */
 	}) paths;
 	VEC(struct domain) hosts;
-	bool network; /* the whole network */
+	VEC(struct str) sockets; /* canonical paths of the host's unix sockets */
+	bool network;		 /* the whole network; no unix socket */
 };
 
-/* requested ∩ granted: for each path and host the lesser of both. */
+/* requested ∩ granted: for each path and host the lesser of both, and the sockets of both. */
 int permissions_intersect(struct arena *a, const struct permissions *requested,
 			  const struct permissions *granted, struct permissions *out, struct err *e)
 	MUST_CHECK NONNULL;

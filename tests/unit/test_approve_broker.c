@@ -396,12 +396,13 @@ TEST(answers_that_do_not_fit_change_nothing)
 	struct answer odd = allow(SCOPE_RUN, "/x", true);
 
 	a.offers[0].scopes = SCOPE_BIT(SCOPE_ONCE);
+	a.offers[1].scopes = SCOPE_BIT(SCOPE_RUN) | SCOPE_BIT(SCOPE_MINUTES);
 	ask(&s, &a);
 	decide(&s, 9, allow(SCOPE_RUN, "/x", true));
 	decide(&s, 1, allow(SCOPE_RUN, "/", true));
 	decide(&s, 1, allow(SCOPE_RUN, "/xy", true));
 	decide(&s, 1, allow(SCOPE_RUN, "/x/../etc", true));
-	decide(&s, 1, allow(SCOPE_RUN, NULL, false));
+	decide(&s, 1, allow(SCOPE_SESSION, NULL, false));
 	decide(&s, 1, allow(SCOPE_ONCE, "/x", true));
 	decide(&s, 1, allow(SCOPE_MINUTES, "/x", true));
 	odd.scope = (enum grant_scope)17;
@@ -419,6 +420,33 @@ TEST(answers_that_do_not_fit_change_nothing)
 	decide(&s, 1, allow(SCOPE_RUN, "/x", true));
 	CHECK_INT(broker_counts(b)->late, 1);
 	CHECK_INT(broker_counts(b)->allowed, 1);
+	broker_free(b);
+}
+
+TEST(without_a_grant_the_narrowest_offer_is_meant_that_has_the_scope)
+{
+	struct side s;
+	struct broker *b = start(&s, true);
+	struct ask a = creates(1, "/x/f", "/x"), other = creates(2, "/x/g", "/x");
+	struct offer file = { { .kind = ASK_WRITE, .subject = STR("/x/f") },
+			      SCOPE_BIT(SCOPE_ONCE) };
+
+	a.offers[1] = a.offers[0];
+	a.offers[0] = file;
+	a.offer_count = 2;
+	other.offers[1] = other.offers[0];
+	other.offers[0] = file;
+	other.offers[0].grant.subject = STR("/x/g");
+	other.offer_count = 2;
+	ask(&s, &a);
+	/* The offers that are for one call alone don't make it another request. */
+	ask(&s, &other);
+	CHECK_STR(s.log, "?1");
+	decide(&s, 1, allow(SCOPE_ONCE, NULL, false));
+	CHECK_STR(s.log, "?1 +1 ?2");
+	CHECK_STR(s.grant, "/x/f");
+	decide(&s, 2, allow(SCOPE_RUN, NULL, false));
+	CHECK_STR(s.grant, "/x");
 	broker_free(b);
 }
 

@@ -193,9 +193,7 @@ TEST(the_users_own_files_are_protected_at_every_place)
 
 TEST(the_ceiling_says_whether_what_was_always_allowed_is_in_force)
 {
-	static const char *const overrides[] = {
-		"permissions.p.filesystem={':root'='read'}"
-	};
+	static const char *const overrides[] = { "permissions.p.filesystem={':root'='read'}" };
 	struct fixture f;
 	char text[1024], out[300];
 

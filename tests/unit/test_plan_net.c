@@ -622,3 +622,39 @@ TEST(ten_thousand_rules_are_fast)
 			test_failed = true;
 	CHECK((double)(clock() - start_time) / CLOCKS_PER_SEC < 5.0);
 }
+
+TEST(a_grant_of_a_socket_opens_it_alone_and_lifts_no_deny)
+{
+	static const char *const texts[] = {
+		PROFILE
+		"enabled = true\n[permissions.dev.network.unix_sockets]\n'/run/no' = 'deny'\n",
+		PROFILE
+		"enabled = false\n[permissions.dev.network.unix_sockets]\n'/run/no' = 'deny'\n",
+	};
+	struct str granted[] = { STR("/run/x"), STR("/run/no"), STR("/run/project") };
+	struct permissions grants = { .sockets = { granted, 3, 3 } };
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		struct str home = STR("/home/me");
+		scoped_world w;
+
+		world_init(&w, host_text, "/repo");
+		w.user = texts[i];
+		w.project = "[network]\nunix_sockets = { '/run/project' = 'deny' }\n";
+		REQUIRE(world_plan(&w));
+		CHECK_INT(net_resolve_socket(w.plan->net, STR("/run/x"), home).decision,
+			  DECISION_DENY);
+		w.grants = &grants;
+		REQUIRE(world_plan(&w));
+		CHECK_INT(net_resolve_socket(w.plan->net, STR("/run/x"), home).decision,
+			  DECISION_ALLOW);
+		CHECK_INT(net_resolve_socket(w.plan->net, STR("/run/x/y"), home).decision,
+			  DECISION_DENY);
+		CHECK_INT(net_resolve_socket(w.plan->net, STR("/run/no"), home).decision,
+			  DECISION_DENY);
+		CHECK_INT(net_resolve_socket(w.plan->net, STR("/run/project"), home).decision,
+			  DECISION_DENY);
+		CHECK_INT(world_host(&w, "a.com").decision, DECISION_DENY);
+		CHECK_INT(net_mode(w.plan->net), NET_MANAGED);
+	}
+}

@@ -163,3 +163,16 @@ TEST(a_bad_grant_adds_nothing)
 	CHECK_INT(policy_grant(&o.a, &policy, &p, (struct origin){ 0 }, &o.e), -ERR_ARGUMENT);
 	CHECK_INT(policy.grants.count, 0);
 }
+
+TEST(sockets_meet_where_both_name_them)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct str one[] = { STR("/run/x"), STR("/run/y") }, two[] = { STR("/run/y"), STR("/run") };
+	struct permissions r = { .sockets = { one, 2, 2 } }, g = { .sockets = { two, 2, 2 } };
+	struct permissions both;
+	struct err e = ERR_INIT;
+
+	REQUIRE(permissions_intersect(&a, &r, &g, &both, &e) == 0);
+	REQUIRE(both.sockets.count == 1);
+	CHECK(str_is(both.sockets.items[0], "/run/y"));
+}
