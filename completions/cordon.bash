@@ -74,7 +74,7 @@ _cordon_among()
 }
 
 # BEGIN made by scripts/options from src/lib/command_line.h; do not edit
-_cordon_commands="run sandbox init check profiles why explain doctor audit proxy help version"
+_cordon_commands="run sandbox init check profiles why explain doctor audit approvals proxy help version"
 # The options that take a value.
 _cordon_valued=" -P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --listen --token-file --token-env --backend --sandbox --accept-missing --platform --timeout --env --report --events --run --since "
 
@@ -91,6 +91,7 @@ _cordon_options()
 	explain) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --platform --json -q --quiet -h --help" ;;
 	doctor) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --clean --json -q --quiet -h --help" ;;
 	audit) options="--follow --summary --run --denied --since --json -q --quiet -h --help" ;;
+	approvals) options="--session --yes --json -q --quiet -h --help" ;;
 	proxy) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --network --allow-host --deny-host --audit --listen --token-file --token-env --json -q --quiet -h --help" ;;
 	help) options="-h --help" ;;
 	version) options="-h --help" ;;
@@ -137,6 +138,7 @@ _cordon_operand()
 	profiles) _cordon_profiles "$2" ;;
 	why) _cordon_files "$2" ;;
 	audit) _cordon_files "$2" ;;
+	approvals) _cordon_among "list show revoke clear" "$2" ;;
 	"" | help) _cordon_among "$_cordon_commands" "$2" ;;
 	esac
 }

@@ -20,6 +20,7 @@ _cordon_commands=(
 	'explain:show what the policy means here'
 	'doctor:show what this host can enforce'
 	'audit:show the log of network decisions'
+	'approvals:show and end what was approved for later runs'
 	'proxy:run the filtering proxy for programs outside a sandbox'
 	'help:show help for cordon, or for one command'
 	'version:show the version'
@@ -237,6 +238,16 @@ _cordon_options() {
 			'--help[print the full help]'
 		)
 		;;
+	approvals)
+		options=(
+			'--session[use and keep the grants of the session NAME]:name:'
+			'--yes[end all without being asked]'
+			'--json[print JSON, also for errors]'
+			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
 	proxy)
 		options=(
 			'(-P --profile --mode --full-auto)'{-P,--profile}'[use the profile NAME]:name:_cordon_profiles'
@@ -304,6 +315,9 @@ _cordon() {
 			;;
 		init | check | why | audit)
 			_arguments $options '1:file:_files'
+			;;
+		approvals)
+			_arguments $options '1:action:(list show revoke clear)' '*:id:'
 			;;
 		help)
 			_describe command _cordon_commands

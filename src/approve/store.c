@@ -59,10 +59,10 @@ static int explain_way_out(const struct store *store, struct err *e)
 	char shown[512];
 
 	if (e->cause == CAUSE_APPROVALS_NEWER)
-		err_add_line(e, "use the newer version of Cordon, or move the file away: mv %s",
+		err_add_line(e, "use the newer version of Cordon, or move %s away",
 			     utf8_show(store->file.path, shown, sizeof(shown)));
 	else if (e->cause == CAUSE_APPROVALS_DAMAGED)
-		err_add_line(e, "nothing of it is in force; repair it, or move it away: mv %s",
+		err_add_line(e, "nothing of it is in force; repair %s, or move it away",
 			     utf8_show(store->file.path, shown, sizeof(shown)));
 	return err_result(e);
 }

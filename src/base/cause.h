@@ -155,6 +155,8 @@
 	X(SHELL_NOT_FOUND, NOTFOUND, "shell_not_found", "There is no shell to run a script with.") \
 	X(LOG_NOT_FOUND, NOTFOUND, "log_not_found",                                                \
 	  "There is no audit log, or no such run in it.")                                          \
+	X(UNKNOWN_APPROVAL, NOTFOUND, "unknown_approval",                                          \
+	  "There is no approval with this id, or no session of this name.")                        \
 	X(SESSION_NAME, ARGUMENT, "session_name", "This can't be the name of a session.")          \
 	X(UNKNOWN_BACKEND, ARGUMENT, "unknown_backend", "There is no backend of this name.")       \
 	X(UNKNOWN_GUARANTEE, ARGUMENT, "unknown_guarantee", "There is no guarantee of this name.") \

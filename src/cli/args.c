@@ -216,7 +216,7 @@ static bool parse_option(struct args *args, struct words *words)
 /* Commands that later versions will have: no typos of others. */
 static bool is_planned(const char *word)
 {
-	static const char *const planned[] = { "mcp", "approvals", "escalate", "apply-patch" };
+	static const char *const planned[] = { "mcp", "escalate", "apply-patch" };
 
 	for (size_t i = 0; i < COUNT_OF(planned); i++)
 		if (strcmp(word, planned[i]) == 0)
@@ -263,12 +263,20 @@ static bool take_word(struct args *args, struct words *words)
 			       args->command->name, word);
 		return false;
 	}
-	if (args->operand) {
-		complain_usage(args, "'cordon %s' takes one operand, but '%s' and '%s' were given",
-			       args->command->name, args->operand, word);
+	if (args->operand_count == args->command->max_operands ||
+	    args->operand_count == MAX_OPERANDS) {
+		if (args->command->max_operands == 1)
+			complain_usage(
+				args, "'cordon %s' takes one operand, but '%s' and '%s' were given",
+				args->command->name, args->operand, word);
+		else
+			complain_usage(args, "'cordon %s' takes at most %u operands",
+				       args->command->name, (unsigned)args->command->max_operands);
 		return false;
 	}
-	args->operand = word;
+	if (!args->operand)
+		args->operand = word;
+	args->operands[args->operand_count++] = word;
 	return true;
 }
 

@@ -45,7 +45,7 @@ struct command {
 	const char *summary;
 	const char *operands;  /* "[FILE]", or "" */
 	const char *about;     /* for --help: a few lines */
-	uint32_t max_operands; /* 0, 1, or OPERANDS_ARE_A_COMMAND */
+	uint32_t max_operands; /* 0 to MAX_OPERANDS, or OPERANDS_ARE_A_COMMAND */
 };
 
 /* By enum command_id. */
@@ -65,19 +65,22 @@ COMMANDS(DECLARE_COMMAND)
 /* ---- The command line, parsed ---------------------------------------------- */
 
 enum {
-	MAX_LISTED = 512,	  /* values of one option */
+	MAX_LISTED = 512, /* values of one option */
+	MAX_OPERANDS = 65,
 	MAX_FEATURE_BYTES = 2048, /* of all that --enable and --disable name */
 };
 
 struct args {
 	const struct command *command; /* NULL when none is named */
-	const char *operand;	       /* NULL when there is none */
-	bool is_shell;		       /* the words are a shell's, their first aside */
-	char **words;		       /* of a command to run, NULL behind the last; or NULL */
+	const char *operand;	       /* the first one; NULL when there is none */
+	uint32_t operand_count;
+	bool is_shell; /* the words are a shell's, their first aside */
+	char **words;  /* of a command to run, NULL behind the last; or NULL */
 	struct cordon_load_options load;
 	struct cordon_run_options run; /* only what options set */
 	option_set seen;	       /* OPT_BIT of every option given */
 	size_t feature_bytes;
+	const char *operands[MAX_OPERANDS];
 	const char *texts[OPTION_COUNT]; /* of OWN_TEXT */
 	uint32_t counts[OPTION_COUNT];	 /* of `lists` */
 	/* Last, because a page that is not touched costs nothing. */

@@ -18,21 +18,23 @@
  *
  * cmd_NAME() and about_NAME[] are in cli/cmd_*.c.
  */
-#define COMMANDS(X)                                                                           \
-	X(RUN, run, "[--] COMMAND [ARG...]", OPERANDS_ARE_A_COMMAND, "command",               \
-	  "run a command that can touch only what is allowed")                                \
-	X(SANDBOX, sandbox, "[--] COMMAND [ARG...]", OPERANDS_ARE_A_COMMAND, "command",       \
-	  "same as run")                                                                      \
-	X(INIT, init, "[FILE]", 1, "files", "write a commented starter configuration")        \
-	X(CHECK, check, "[FILE]", 1, "files", "list the errors in a configuration")           \
-	X(PROFILES, profiles, "[NAME]", 1, "profiles", "list the profiles, or show one")      \
-	X(WHY, why, "PATH|HOST[:PORT]", 1, "files",                                           \
-	  "say what is allowed for a path or host, and why")                                  \
-	X(EXPLAIN, explain, "", 0, "", "show what the policy means here")                     \
-	X(DOCTOR, doctor, "", 0, "", "show what this host can enforce")                       \
-	X(AUDIT, audit, "[FILE]", 1, "files", "show the log of network decisions")            \
-	X(PROXY, proxy, "", 0, "", "run the filtering proxy for programs outside a sandbox")  \
-	X(HELP, help, "[COMMAND]", 1, "commands", "show help for cordon, or for one command") \
+#define COMMANDS(X)                                                                             \
+	X(RUN, run, "[--] COMMAND [ARG...]", OPERANDS_ARE_A_COMMAND, "command",                 \
+	  "run a command that can touch only what is allowed")                                  \
+	X(SANDBOX, sandbox, "[--] COMMAND [ARG...]", OPERANDS_ARE_A_COMMAND, "command",         \
+	  "same as run")                                                                        \
+	X(INIT, init, "[FILE]", 1, "files", "write a commented starter configuration")          \
+	X(CHECK, check, "[FILE]", 1, "files", "list the errors in a configuration")             \
+	X(PROFILES, profiles, "[NAME]", 1, "profiles", "list the profiles, or show one")        \
+	X(WHY, why, "PATH|HOST[:PORT]", 1, "files",                                             \
+	  "say what is allowed for a path or host, and why")                                    \
+	X(EXPLAIN, explain, "", 0, "", "show what the policy means here")                       \
+	X(DOCTOR, doctor, "", 0, "", "show what this host can enforce")                         \
+	X(AUDIT, audit, "[FILE]", 1, "files", "show the log of network decisions")              \
+	X(APPROVALS, approvals, "list|show|revoke|clear [ID...]", 65, "list show revoke clear", \
+	  "show and end what was approved for later runs")                                      \
+	X(PROXY, proxy, "", 0, "", "run the filtering proxy for programs outside a sandbox")    \
+	X(HELP, help, "[COMMAND]", 1, "commands", "show help for cordon, or for one command")   \
 	X(VERSION, version, "", 0, "", "show the version")
 
 /* The first operand and all words after it are the command to run. */
@@ -56,7 +58,7 @@
 #define FOR_POLICY (FOR_RUN | ONLY(WHY) | ONLY(EXPLAIN))
 #define FOR_HOSTS  (FOR_POLICY | ONLY(PROXY))
 #define FOR_CONFIG (FOR_HOSTS | ONLY(CHECK) | ONLY(PROFILES) | ONLY(DOCTOR))
-#define FOR_OUTPUT (FOR_CONFIG | ONLY(INIT) | ONLY(AUDIT))
+#define FOR_OUTPUT (FOR_CONFIG | ONLY(INIT) | ONLY(AUDIT) | ONLY(APPROVALS))
 #define FOR_ALL	   UINT32_MAX
 #define FOR_NONE   UINT32_C(0) /* before any command */
 
@@ -103,8 +105,8 @@
 	  "allow reading and writing PATH")                                                        \
 	X(UNPROTECT, ALLOW, FOR_POLICY, LIST(load, unprotect), 0, "unprotect", "NAME", "",         \
 	  "allow changes to the protected NAME")                                                   \
-	X(SESSION, ALLOW, FOR_POLICY, TEXT(load, session), 0, "session", "NAME", "",               \
-	  "use and keep the grants of the session NAME")                                           \
+	X(SESSION, ALLOW, FOR_POLICY | ONLY(APPROVALS), TEXT(load, session), 0, "session", "NAME", \
+	  "", "use and keep the grants of the session NAME")                                       \
 	X(DENY, DENY, FOR_POLICY, LIST(load, deny), 0, "deny", "PATH", "files",                    \
 	  "deny all access to PATH")                                                               \
 	X(NETWORK, NETWORK, FOR_HOSTS, TEXT(load, network), 0, "network", "WHICH",                 \
@@ -174,6 +176,8 @@
 	  "show only what the policy denied")                                                      \
 	X(SINCE, COMMAND, ONLY(AUDIT), OWN_TEXT, 0, "since", "TIME", "",                           \
 	  "start at TIME: 90s, 10m or 2h ago, or a date")                                          \
+	X(YES, COMMAND, ONLY(APPROVALS), OWN_SWITCH, 0, "yes", NULL, "",                           \
+	  "end all without being asked")                                                           \
 	X(JSON, OUTPUT, FOR_OUTPUT, OWN_SWITCH, 0, "json", NULL, "",                               \
 	  "print JSON, also for errors")                                                           \
 	X(QUIET, OUTPUT, FOR_OUTPUT, FLAG(run, CORDON_RUN_QUIET), 'q', "quiet", NULL, "",          \

@@ -4,8 +4,10 @@
 
 import json
 import os
+import subprocess
+import time
 
-from cli import World, case, run, run_cases
+from cli import PROGRAM, Skip, World, case, run, run_cases
 
 NOBODY = 65534
 WORK = ("--mode", "workspace-write")
@@ -13,7 +15,7 @@ WORK = ("--mode", "workspace-write")
 
 def entry(kind, subject, profile=":workspace", number=0, **more):
     lines = ["[[grant]]", f'id = "{number:012x}"', f'kind = "{kind}"',
-             f"subject = {json.dumps(subject)}", f'profile = "{profile}"']
+             f"subject = {json.dumps(subject)}", f"profile = {json.dumps(profile)}"]
     lines += [f"{key} = {json.dumps(value)}" for key, value in more.items()]
     return "\n".join([*lines, "date = 2026-11-18T19:42:06Z", 'by = "tty"', ""])
 
@@ -224,6 +226,156 @@ def another_user_layer_has_no_approvals(w: World):
     other = w.write("other.toml", "")
     assert w.access(out, *WORK) == "write"
     assert w.access(out, *WORK, "--config-file", str(other)) == "read"
+
+# ---- cordon approvals -----------------------------------------------------------------
+
+
+def ids(w: World, *options):
+    return w.ok("approvals", "list", "-q", *options).out.split()
+
+
+@case
+def the_list_has_what_was_approved(w: World):
+    assert w.ok("approvals").out == "Nothing is approved for later runs.\n"
+    assert not always_file(w).exists()
+    put_always(w, entry("write", "/opt/x", dir=True), entry("connect", "a.com:443", number=1))
+    put_session(w, entry("unix_socket", "/run/x.sock", number=2, workspace=str(w.repo), policy="sha256:0"))
+    found = w.ok("approvals", "list", "--json").json
+    assert [(a["id"], a["scope"], a["session"], a["kind"], a["subject"]) for a in found["approvals"]] == [
+        ("0" * 12, "always", None, "write", "/opt/x"), ("0" * 11 + "1", "always", None, "connect", "a.com:443"),
+        ("0" * 11 + "2", "session", "work", "unix_socket", "/run/x.sock")], found
+    assert ids(w, "--session", "work") == ["0" * 11 + "2"]
+    text = w.ok("approvals").out
+    assert "write to /opt/x/**" in text and "session work" in text, text
+    shown = w.ok("approvals", "show", "0" * 12).out
+    assert "approvals.toml:3" in shown and "2026-11-18T19:42:06Z" in shown and "tty" in shown, shown
+
+
+@case
+def what_is_revoked_is_not_in_force_any_more(w: World):
+    out = make_dir(w)
+    other = make_dir(w, "other")
+    put_always(w, entry("write", str(out), dir=True), entry("write", str(other), number=1, dir=True))
+    assert touch(w, out / "x").status == 0 and touch(w, other / "x").status == 0
+    # One that does not exist: nothing at all is ended.
+    assert w.cause("approvals", "revoke", "0" * 12, "nothing") == "unknown_approval"
+    assert len(ids(w)) == 2
+    said = w.ok("approvals", "revoke", "0" * 12, "--json").json
+    assert said["ended"] and [a["subject"] for a in said["approvals"]] == [str(out)], said
+    assert ids(w) == ["0" * 11 + "1"]
+    assert touch(w, out / "x").status != 0 and touch(w, other / "x").status == 0
+    w.fails("approvals", "revoke", "0" * 12)
+
+
+@case
+def clear_ends_all_and_has_to_be_told_so(w: World):
+    put_always(w, entry("write", "/opt/x", dir=True))
+    put_session(w, entry("write", "/opt/y", number=1, workspace=str(w.repo), policy="sha256:0"))
+    w.fails("approvals", "clear")
+    assert len(ids(w)) == 2
+    w.ok("approvals", "clear", "--yes")
+    assert ids(w) == ["0" * 11 + "1"]
+    w.ok("approvals", "clear", "--yes", "--session", "work")
+    assert not ids(w)
+    w.ok("approvals", "clear", "--yes")
+    assert w.cause("approvals", "clear", "--yes", "--session", "other") == "unknown_approval"
+    assert not session_file(w, "other").exists()
+
+
+@case
+def words_that_make_no_sense_are_refused(w: World):
+    for words in (["lsit"], ["revoke"], ["show"], ["list", "x"], ["clear", "x"], ["list", "--yes"],
+                  ["revoke", *["x"] * 70]):
+        assert w.cause("approvals", *words) == "argument", words
+    assert "did you mean list?" in w.fails("approvals", "lsit").err
+    assert w.cause("approvals", "--session", "../x") == "session_name"
+
+
+@case
+def an_unusable_file_is_named_and_the_others_are_listed(w: World):
+    put_always(w, entry("write", "/opt/x", dir=True))
+    put_session(w, name="torn").write_text("version = 1\n", encoding="utf-8")
+    put_session(w, entry("write", "/opt/y", number=1, workspace=str(w.repo), policy="sha256:0"))
+    put_session(w, name="future", version=2)
+    found = w.run("approvals", "--json", check=125).json
+    assert len(found["approvals"]) == 2, found
+    assert sorted((u["session"], u["cause"]) for u in found["unusable"]) == [
+        ("future", "approvals_newer"), ("torn", "approvals_damaged")], found
+    assert w.cause("approvals", "--session", "torn") == "approvals_damaged"
+    assert w.cause("approvals", "clear", "--yes", "--session", "torn") == "approvals_damaged"
+    assert session_file(w, "torn").read_text() == "version = 1\n"
+    w.ok("approvals", "revoke", "0" * 12)
+    assert len(w.run("approvals", "-q", check=125).out.split()) == 1
+
+
+@case
+def an_entry_that_a_run_refuses_can_be_revoked(w: World):
+    put_always(w, entry("write", str(w.home), dir=True))
+    w.write_config("broken")
+    w.fails("run", *WORK, "--", "true")
+    w.ok("approvals", "revoke", "0" * 12)
+    w.write_config("")
+    w.ok("run", *WORK, "--", "true")
+
+
+@case
+def hostile_names_are_shown_escaped(w: World):
+    evil = "/opt/\x1b]0;owned\x07\n\u202e\u009b2Jx"
+    put_always(w, entry("write", evil, profile="\x1b[2J", dir=True))
+    for words in (["approvals"], ["approvals", "show", "0" * 12], ["approvals", "revoke", "0" * 12]):
+        out = w.ok(*words).out
+        assert "/opt/\\x1b]0;owned\\x07" in out, out
+        assert not any(c in out for c in "\x1b\x07\u202e\u009b"), repr(out)
+
+
+@case
+def twenty_that_revoke_at_once_lose_nothing(w: World):
+    count = 40
+    put_always(w, *(entry("write", f"/opt/{i}", number=i, dir=True) for i in range(count)))
+    running = [subprocess.Popen([PROGRAM, "approvals", "revoke", f"{i:012x}"], env=w.env, cwd=w.repo,
+                                stdout=subprocess.DEVNULL) for i in range(0, count, 2)]
+    assert all(p.wait(60) == 0 for p in running)
+    assert ids(w) == [f"{i:012x}" for i in range(1, count, 2)]
+
+
+@case
+def a_revoke_that_is_killed_leaves_a_whole_file(w: World):
+    for delay in range(0, 40):
+        put_always(w, *(entry("write", f"/opt/{i}", number=i, dir=True) for i in range(50)))
+        running = subprocess.Popen([PROGRAM, "approvals", "revoke", "0" * 12], env=w.env, cwd=w.repo,
+                                   stdout=subprocess.DEVNULL)
+        time.sleep(delay / 10000)
+        running.kill()
+        running.wait(60)
+        assert len(ids(w)) in (49, 50), delay
+
+
+@case
+def an_ordinary_user_has_its_own(w: World):
+    if os.geteuid() != 0:
+        raise Skip("this test runs as an ordinary user anyway")
+    out = make_dir(w)
+    put_always(w, entry("write", str(out), dir=True))
+    for root, dirs, files in os.walk(w.top):
+        for name in [*dirs, *files, "."]:
+            os.chown(os.path.join(root, name), NOBODY, NOBODY)
+    os.chmod(w.top, 0o755)
+
+    def as_user(*args):
+        return subprocess.run([PROGRAM, *args], env=w.env, cwd=w.repo, capture_output=True, text=True,
+                              user=NOBODY, group=NOBODY, extra_groups=[], timeout=60, check=False)
+
+    assert as_user("why", *WORK, "-q", str(out)).stdout == "write\n"
+    assert len(as_user("approvals", "list", "-q").stdout.split()) == 1
+    assert w.cause("approvals", "revoke", "0" * 12) == "unknown_approval"  # root's view: not root's file
+    os.chown(always_file(w), 0, 0)
+    refused = as_user("why", *WORK, "--json", str(out))
+    assert refused.returncode == 125, refused
+    assert json.loads(refused.stdout)["error"]["cause"] in ("file_untrusted", "file_unreadable"), refused
+    os.chown(always_file(w), NOBODY, NOBODY)
+    done = as_user("approvals", "revoke", "0" * 12)
+    assert done.returncode == 0, done
+    assert as_user("why", *WORK, "-q", str(out)).stdout == "read\n"
 
 
 run_cases()

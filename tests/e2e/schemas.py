@@ -35,7 +35,7 @@ def rejects(value):
 
 @case
 def every_schema_is_a_schema(w: World):
-    assert len(NAMES) == 16, NAMES
+    assert len(NAMES) == 17, NAMES
     for name in NAMES:
         one = schema.Schema(name)
         assert one.root["$schema"] == "https://json-schema.org/draft/2020-12/schema", name
@@ -56,6 +56,20 @@ def the_validator_refuses_what_is_wrong(w: World):
         wrong = copy.deepcopy(found)
         change_it(wrong)
         assert rejects(wrong), wrong
+
+
+@case
+def approvals(w: World):
+    valid(w, "approvals", "--json", name="approvals")
+    path = w.config.parent / "approvals.toml"
+    w.write_config("")
+    path.write_text('version = 1\n[[grant]]\nid = "0123456789ab"\nkind = "write"\nsubject_hex = "2f61ff"\n'
+                    'profile = "p"\ndate = 2026-11-18T19:42:06Z\nby = "tty"\n# end\n', encoding="utf-8")
+    path.chmod(0o600)
+    assert valid(w, "approvals", "--json", name="approvals")["approvals"][0]["subject_base64"] == "L2H/"
+    valid(w, "approvals", "revoke", "0123456789ab", "--json", name="approvals")
+    path.write_text("", encoding="utf-8")
+    assert valid(w, "approvals", "--json", name="approvals", status=125)["unusable"]
 
 
 @case

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* cordon approvals: what was approved for later runs, and its end. */
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+const char about_approvals[] =
+	"Shows and ends what was approved for later runs: 'always' (approvals.toml) and for\n"
+	"sessions. list (the default) shows all of it, show ID... one with its details, revoke "
+	"ID...\n"
+	"ends those, clear ends all that is always allowed. With --session NAME it is about that\n"
+	"session alone. A run that goes on while something is revoked notices.";
+
+enum action { ACTION_LIST, ACTION_SHOW, ACTION_REVOKE, ACTION_CLEAR, ACTION_COUNT };
+
+static const char *const actions[] = { "list", "show", "revoke", "clear" };
+
+/* ACTION_COUNT: there is none of that name, and the user was told. */
+static enum action find_action(const struct args *args)
+{
+	const char *meant;
+
+	if (!args->operand)
+		return ACTION_LIST;
+	for (int i = 0; i < ACTION_COUNT; i++)
+		if (strcmp(args->operand, actions[i]) == 0)
+			return (enum action)i;
+	meant = suggest(args->operand, actions, ACTION_COUNT);
+	if (meant)
+		complain_usage(args, "'cordon approvals %s' does not exist; did you mean %s?",
+			       args->operand, meant);
+	else
+		complain_usage(
+			args,
+			"'cordon approvals %s' does not exist; use list, show, revoke or clear",
+			args->operand);
+	return ACTION_COUNT;
+}
+
+static bool check_words(const struct args *args, enum action action)
+{
+	bool takes_ids = action == ACTION_SHOW || action == ACTION_REVOKE;
+
+	if (takes_ids && args->operand_count < 2) {
+		complain_usage(
+			args, "'cordon approvals %s' needs an ID; 'cordon approvals list' has them",
+			actions[action]);
+		return false;
+	}
+	if (!takes_ids && args->operand_count > 1) {
+		complain_usage(args, "'cordon approvals %s' takes no ID, but '%s' was given",
+			       actions[action], args->operands[1]);
+		return false;
+	}
+	if (args_have(args, OPT_YES) && action != ACTION_CLEAR) {
+		complain_usage(args, "'cordon approvals %s' has no option --yes", actions[action]);
+		return false;
+	}
+	return true;
+}
+
+/* Asks a person who can see what it is about; nobody else can say yes but by --yes. */
+static bool ask_person(const struct args *args)
+{
+	cordon_report *report;
+	const char *text;
+	char answer[16];
+
+	if (args_have(args, OPT_JSON) || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
+		complain_usage(args, "nothing was ended; to end all approvals, add --yes");
+		return false;
+	}
+	if (cordon_approvals(&args->load, NULL, 0, &report, NULL) < 0)
+		return true; /* the call that ends them says why */
+	text = cordon_report_text(report, has_colour(STDERR_FILENO) ? CORDON_TEXT_COLOUR : 0);
+	(void)fprintf(stderr, "%s\n%s? [y/N] ", text ? text : "",
+		      args->load.session ? "End all of this session"
+					 : "End all that is always allowed (sessions stay)");
+	cordon_report_free(report);
+	if (fgets(answer, sizeof(answer), stdin) &&
+	    (strcmp(answer, "y\n") == 0 || strcmp(answer, "yes\n") == 0))
+		return true;
+	print_error("nothing was ended");
+	return false;
+}
+
+int cmd_approvals(const struct args *args)
+{
+	const char *const *ids = args->operands + 1;
+	enum action action = find_action(args);
+	cordon_report *report;
+	cordon_error *error;
+	uint64_t count;
+	int r;
+
+	if (action == ACTION_COUNT || !check_words(args, action))
+		return EXIT_CORDON;
+	if (action == ACTION_CLEAR && !args_have(args, OPT_YES) && !ask_person(args))
+		return EXIT_CORDON;
+	count = args->operand_count > 1 ? args->operand_count - 1 : 0;
+	if (action == ACTION_REVOKE || action == ACTION_CLEAR)
+		r = cordon_approvals_end(&args->load, ids, count, &report, &error);
+	else
+		r = cordon_approvals(&args->load, ids, count, &report, &error);
+	return r < 0 ? finish_error(args, error) : finish_report(args, report);
+}
