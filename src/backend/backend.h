@@ -78,6 +78,11 @@ struct launch {
 	size_t name_server_count;
 	/* Of which accesses the supervisor is notified, so that it can name those that are refused. */
 	enum naming naming;
+	/*
+	 * Paths may be opened while the command runs: Landlock leaves to the mounts what these can
+	 * forbid, and the supervisor gets the sandbox's namespaces.
+	 */
+	bool opens_paths;
 	/* Of the run (P23): as RLIMIT_NPROC of a user namespace of its own. 0: not limited so. */
 	uint64_t processes;
 

@@ -39,7 +39,8 @@ static inline int placeholder_plan_take(struct arena *a, const struct placeholde
 {
 	struct placeholders held;
 
-	if (placeholders_prepare(a, &w->plan, &held, e) < 0 || placeholders_take(&held, e) < 0)
+	if (placeholders_prepare(a, placeholders_of(&w->plan), &held, e) < 0 ||
+	    placeholders_take(&held, e) < 0)
 		return err_result(e);
 	*out = held;
 	return 0;

@@ -4,12 +4,14 @@
  * inside, and `decide` of each test is who is asked.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "backend/backend.h"
 #include "backend/denials.h"
+#include "base/path.h"
 #include "cordon.h"
 #include "lib/lib.h"
 #include "scratch.h"
@@ -34,6 +36,10 @@ struct run {
 	bool has_ended, is_gone;
 	int status;
 	struct timer later; /* a test's own */
+	/* What allow() opens: a name in the scratch directory, and the policy with it. */
+	const char *grants, *wide;
+	bool is_granted;
+	const struct plan *base, *plan;
 };
 
 /* `entries` is TOML of [permissions.t.filesystem], '@' stands for the scratch directory. */
@@ -183,6 +189,7 @@ static bool start_with(struct run *r, const char *backend, const char *entries, 
 	denials_init(&r->denials);
 	(void)fflush(stdout);
 	request.plan = launch.plan = also(r, entries);
+	r->base = launch.plan;
 	if (!launch.plan || loop_init(&r->loop, &e) < 0 || loop_prepare_timers(&r->loop, &e) < 0)
 		return fail(&e);
 	launch.host = launch.plan->host;
@@ -376,5 +383,188 @@ TEST(without_namespaces_a_refused_write_is_not_offered)
 	CHECK_INT(wait_for(&r), 0);
 	CHECK_INT(r.holds, 0);
 	CHECK(!is_there("asked"));
+	done(&r);
+}
+
+/* ---- Opening paths ---------------------------------------------------------------------------- */
+
+static bool open_now(struct run *r)
+{
+	struct err e = ERR_INIT;
+
+	r->plan = also(r, r->wide);
+	if (!r->plan || supervisor_open_path(r->s, r->plan, str_of(at(r->grants)), &e) < 0)
+		return fail(&e);
+	r->is_granted = true;
+	return true;
+}
+
+/* Opens r->grants for the first call that is held, and refuses all that is not below it. */
+static bool allow(struct run *r, const struct held_call *call)
+{
+	const struct str subject = call->attempt->subject;
+
+	if (!path_is_under(subject, str_of(at(r->grants))) || (!r->is_granted && !open_now(r)))
+		return false;
+	supervisor_release(r->s, call->id, RELEASE_GO_ON);
+	return true;
+}
+
+static bool has_text(const char *name, const char *want)
+{
+	char text[200] = "";
+	FILE *f = fopen(name, "r");
+	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+	if (f)
+		(void)fclose(f);
+	text[n] = '\0';
+	if (strcmp(text, want) == 0)
+		return true;
+	printf("# %s: '%s', not '%s'\n", name, text, want);
+	return false;
+}
+
+TEST(a_granted_directory_is_writable_at_once_and_nothing_else_is)
+{
+	struct run r = { .decide = allow, .grants = "a", .wide = "'@/a' = 'write'\n" };
+
+	mkdir("a", 0755);
+	mkdir("ab", 0755);
+	scratch_put("a/old", "old");
+	CHECK_INT(run_with(&r, "",
+			   "exec 2>/dev/null; umask 027; echo hi >a/new || exit 1;"
+			   "echo more >>a/old || exit 2; (set -C; echo no >a/new) && exit 3;"
+			   "touch ab/x && exit 4; touch b && exit 5; mkdir a/d || exit 6;"
+			   "mv a/old a/d/moved || exit 7; chmod 600 a/d/moved || exit 8;"
+			   "cp a/new a/copy || exit 9; rm a/copy || exit 10; ln -s x a/link || "
+			   "exit 11;"
+			   "truncate -s 2 a/new || exit 12; touch -d 2001-01-01 a/new || exit 13; "
+			   "exit 0"),
+		  0);
+	CHECK(r.is_granted);
+	CHECK(has_text("a/new", "hi"));
+	CHECK(has_text("a/d/moved", "oldmore\n"));
+	CHECK(!is_there("ab/x") && !is_there("b") && !is_there("a/copy"));
+	done(&r);
+}
+
+TEST(a_file_that_is_created_in_a_grant_has_the_mode_and_owner_of_the_caller)
+{
+	struct run r = { .decide = allow, .grants = "modes", .wide = "'@/modes' = 'write'\n" };
+	struct stat st;
+
+	mkdir("modes", 0755);
+	(void)umask(022);
+	CHECK_INT(run_with(&r, "", "umask 0037; : >modes/f; umask 0; : >modes/g"), 0);
+	CHECK(stat("modes/f", &st) == 0 && (st.st_mode & 07777) == 0640 && st.st_uid == geteuid());
+	CHECK(stat("modes/g", &st) == 0 && (st.st_mode & 07777) == 0666);
+	done(&r);
+}
+
+TEST(protected_names_and_narrower_entries_stay_closed_below_a_grant)
+{
+	struct run r = {
+		.decide = allow,
+		.grants = "top",
+		.wide = "'@/top' = 'write'\n'@/top/ro' = 'read'\n'@/top/no' = 'deny'\n"
+			"'@/top/sub/deep' = 'read'\n",
+	};
+
+	mkdir("top", 0755);
+	mkdir("top/.git", 0755);
+	mkdir("top/.git/hooks", 0755);
+	mkdir("top/ro", 0755);
+	mkdir("top/no", 0755);
+	mkdir("top/sub", 0755);
+	mkdir("top/sub/deep", 0755);
+	scratch_put("top/no/secret", "secret");
+	CHECK_INT(
+		run_with(&r, "'@/top/ro' = 'read'\n'@/top/no' = 'deny'\n",
+			 "exec 2>/dev/null; touch top/fine || exit 1; touch top/sub/fine || exit 2;"
+			 "touch top/.git/x && exit 3; touch top/.git/hooks/x && exit 4;"
+			 "mkdir top/.claude && touch top/.claude/x && exit 5;"
+			 "touch top/.claude/settings.json && exit 6; touch top/ro/x && exit 7;"
+			 "cat top/no/secret && exit 8; mv top/.git top/git && exit 9;"
+			 "rmdir top/.claude && exit 10; touch top/sub/deep/x && exit 11;"
+			 "mv top/sub top/sup && exit 12; mv top/no top/yes && exit 13;"
+			 "rm -rf top/.git && exit 14; cd top/sub; touch ./here || exit 15;"
+			 "touch deep/x && exit 16; touch ../.git/x && exit 17; exit 0"),
+		0);
+	CHECK(is_there("top/fine") && is_there("top/sub/fine") && is_there("top/sub/here"));
+	CHECK(!is_there("top/.git/x") && !is_there("top/.git/hooks/x") && !is_there("top/ro/x"));
+	done(&r);
+	/* The placeholders are gone with the run. */
+	CHECK(!is_there("top/.claude"));
+}
+
+TEST(a_working_directory_from_before_the_grant_works)
+{
+	struct run r = { .decide = allow, .grants = "cwd", .wide = "'@/cwd' = 'write'\n" };
+
+	mkdir("cwd", 0755);
+	mkdir("cwd/in", 0755);
+	CHECK_INT(
+		run_with(&r, "",
+			 "exec 2>/dev/null; cd cwd/in; mkdir d || exit 1; echo hi >f || exit 2;"
+			 "mv f d/g || exit 3; ln -s g d/l || exit 4; rm d/l || exit 5;"
+			 "chmod 700 d/g || exit 6; touch d/g || exit 7; mkdir e; rmdir e || exit 8;"
+			 "echo more >>d/g || exit 9; echo x >../h || exit 10; exit 0"),
+		0);
+	CHECK(has_text("cwd/in/d/g", "hi\nmore\n"));
+	CHECK(has_text("cwd/h", "x\n"));
+	done(&r);
+}
+
+TEST(fifos_and_links_lead_out_of_no_grant)
+{
+	struct run r = { .decide = allow, .grants = "io", .wide = "'@/io' = 'write'\n" };
+	int reader;
+
+	mkdir("io", 0755);
+	mkdir("out", 0755);
+	CHECK_INT(mkfifo("io/fifo", 0666), 0);
+	CHECK_INT(mkfifo("out/fifo", 0666), 0);
+	CHECK_INT(symlink("../out", "io/link"), 0);
+	CHECK_INT(symlink("../out/fifo", "io/pipe"), 0);
+	reader = open("out/fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	CHECK_INT(run_with(&r, "",
+			   "exec 2>/dev/null; touch io/fine || exit 1; (echo x >io/fifo) && exit 2;"
+			   "(echo x >out/fifo) && exit 3; (echo x >io/pipe) && exit 4;"
+			   "touch io/link/x && exit 5; (echo x >io/link/y) && exit 6;"
+			   "ln -s ../out io/mine || exit 7; touch io/mine/x && exit 8; exit 0"),
+		  0);
+	CHECK(!is_there("out/x") && !is_there("out/y"));
+	close(reader);
+	done(&r);
+}
+
+TEST(a_single_file_can_be_granted)
+{
+	struct run r = { .decide = allow, .grants = "one", .wide = "'@/one' = 'write'\n" };
+
+	scratch_put("one", "old");
+	scratch_put("two", "old");
+	CHECK_INT(run_with(&r, "",
+			   "exec 2>/dev/null; echo new >one || exit 1; (echo new >two) && exit 2;"
+			   "rm one && exit 3; exit 0"),
+		  0);
+	CHECK(has_text("one", "new\n"));
+	CHECK(has_text("two", "old"));
+	done(&r);
+}
+
+TEST(what_was_not_granted_is_not_open_after_a_failed_grant)
+{
+	struct run r = { .decide = allow, .grants = "gone", .wide = "'@/gone' = 'write'\n" };
+
+	mkdir("gone2", 0755);
+	CHECK_INT(symlink("gone2", "gone"), 0);
+	/* The path is a link: nothing of it is opened, and the run goes on. */
+	r.wide = "";
+	CHECK_INT(start_with(&r, "native", "", "sleep 0.2; touch gone2/x 2>/dev/null; exit 0"), 1);
+	CHECK(!open_now(&r));
+	CHECK_INT(wait_for(&r), 0);
+	CHECK(!is_there("gone2/x"));
 	done(&r);
 }

@@ -114,7 +114,7 @@ static bool run_start(struct run *run, const struct placeholder_plan *w)
 {
 	struct err e = ERR_INIT;
 
-	if (warden_hold(&run->warden, &run->a, &w->plan, &run->held, &e) == 0)
+	if (warden_hold(&run->warden, &run->a, placeholders_of(&w->plan), &run->held, &e) == 0)
 		return true;
 	printf("# %s\n", e.text);
 	return false;

@@ -504,7 +504,7 @@ static int bring_up(struct attempt *t, struct err *e)
 	    bwrap_write_job(t, e) < 0 || find_first_process(t, e) < 0 ||
 	    map_first_process(t, e) < 0)
 		return err_result(e);
-	if ((t->words.late.count || watch_is_needed(t->in->plan)) &&
+	if ((t->words.late.count || watch_is_needed(t->in->plan) || t->in->opens_paths) &&
 	    host_open_namespaces(t->s.pid, &t->s.user_ns, &t->s.mount_ns, e) < 0)
 		return err_result(e);
 	/* bwrap waits for the end of this pipe. */

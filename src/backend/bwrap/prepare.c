@@ -186,7 +186,7 @@ int bwrap_lower(struct attempt *t, struct err *e)
 		in.held = &expected;
 	landlock->rules.count = 0;
 	if (lower_mounts(t->a, &in, &t->kernel, &t->mounts, e) < 0 ||
-	    lower_landlock(t->a, &t->mounts, landlock, e) < 0)
+	    lower_landlock(t->a, &t->mounts, t->in->opens_paths, landlock, e) < 0)
 		return err_result(e);
 	return lower_narrowed(t->a, &t->mounts, &t->narrowed, e);
 }

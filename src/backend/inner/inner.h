@@ -64,10 +64,15 @@ enum { INNER_NOT_COUNTED = 10, INNER_COUNTED_ELSEWHERE };
  * away inside it. Paths that are missing or hidden are skipped: that grants less, never more.
  */
 enum landlock_access {
-	LANDLOCK_MAY_LIST,  /* list directories */
-	LANDLOCK_MAY_LOOK,  /* and read and execute files */
-	LANDLOCK_MAY_READ,  /* and ioctl() on devices: only where the sandbox has its own /dev */
-	LANDLOCK_MAY_USE,   /* and write to files that exist */
+	LANDLOCK_MAY_LIST, /* list directories */
+	LANDLOCK_MAY_LOOK, /* and read and execute files */
+	LANDLOCK_MAY_READ, /* and ioctl() on devices: only where the sandbox has its own /dev */
+	LANDLOCK_MAY_USE,  /* and write to files that exist */
+	/*
+	 * READ, and all changes of names, which the mounts forbid where nothing was granted meanwhile.
+	 * SECURITY: not opening files for writing. No mount keeps anyone from writing to a FIFO.
+	 */
+	LANDLOCK_MAY_ARRANGE,
 	LANDLOCK_MAY_WRITE, /* and create, rename and remove */
 };
 

@@ -96,6 +96,8 @@ enum {
 	LL_LOOK = LL_EXECUTE | LL_READ_FILE | LL_READ_DIR,
 	LL_READ = LL_LOOK | LL_IOCTL_DEV,
 	LL_FILE = LL_EXECUTE | LL_READ_FILE | LL_WRITE_FILE | LL_TRUNCATE | LL_IOCTL_DEV,
+	/* Nor truncating: a stream of the caller's is on a mount of the host's. */
+	LL_ARRANGE = (LL_ALL_V1 & ~LL_WRITE_FILE) | LL_REFER | LL_IOCTL_DEV,
 	LL_OUTPUT = LL_WRITE_FILE | LL_TRUNCATE | LL_IOCTL_DEV,
 };
 
@@ -168,6 +170,7 @@ static bool allow_path(const struct inner_job *job, const struct landlock_rule *
 		[LANDLOCK_MAY_LOOK] = LL_LOOK,
 		[LANDLOCK_MAY_READ] = LL_READ,
 		[LANDLOCK_MAY_USE] = LL_READ | LL_FILE,
+		[LANDLOCK_MAY_ARRANGE] = LL_ARRANGE,
 		/* SECURITY: a socket in a writable directory may be the host's; don't open it. */
 		[LANDLOCK_MAY_WRITE] = ~(uint64_t)LL_RESOLVE_UNIX,
 	};

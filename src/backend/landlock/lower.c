@@ -220,9 +220,9 @@ int landlock_lower(struct arena *a, const struct launch *in, const struct landlo
 void landlock_describe_rule(const struct landlock_rule *rule, struct buf *out)
 {
 	static const char *const words[] = {
-		[LANDLOCK_MAY_LIST] = "list",	[LANDLOCK_MAY_LOOK] = "read",
-		[LANDLOCK_MAY_READ] = "read",	[LANDLOCK_MAY_USE] = "use",
-		[LANDLOCK_MAY_WRITE] = "write",
+		[LANDLOCK_MAY_LIST] = "list",	    [LANDLOCK_MAY_LOOK] = "read",
+		[LANDLOCK_MAY_READ] = "read",	    [LANDLOCK_MAY_USE] = "use",
+		[LANDLOCK_MAY_ARRANGE] = "arrange", [LANDLOCK_MAY_WRITE] = "write",
 	};
 
 	buf_printf(out, "%-5s ", words[rule->kind]);

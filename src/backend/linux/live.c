@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What is granted while the command runs, and the calls that wait for it; see backend.h. */
+/*
+ * Calls that wait while somebody is asked (P18), and those that the opener performs; see backend.h.
+ * grants.c opens and closes the paths.
+ */
+#include <errno.h>
+#include <fcntl.h>
+
 #include "backend/linux/supervisor.h"
+#include "linux/live/perform.h"
+#include "os/fd.h"
 
 /* ---- Holding ------------------------------------------------------------------------------- */
 
@@ -35,35 +43,71 @@ void supervisor_release(struct supervisor *s, uint64_t id, enum release how)
 		holds_release(s->holds, id, answers[how]);
 }
 
-/* ---- Paths ---------------------------------------------------------------------------------- */
+/* ---- Performing ------------------------------------------------------------------------------ */
 
-bool supervisor_can_open(const struct supervisor *s)
+/* A writable clone of the directory that holds the file, mounted nowhere; -1: it can't be had. */
+static int clone_directory(struct supervisor *s, const struct performed *call)
 {
-	(void)s;
-	return false;
+	const struct str path = { call->at[0].path, call->at[0].len };
+	struct err e = ERR_INIT;
+	struct graft_answer answer;
+	struct masker *masker;
+	int fd = -1;
+
+	if (grants_use_masker(s, &masker, &e) < 0 ||
+	    graft_order(masker, GRAFT_DETACH, 0, path_parent(path), &e) < 0 ||
+	    graft_wait(masker, &answer, &fd, &e) < 0)
+		return -1;
+	return fd;
 }
 
-static int fail_opening(struct err *e)
+static int on_perform(void *user, const struct performed *call, bool is_once)
 {
-	return FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,
-			  "this sandbox can't open paths while the command runs");
+	struct supervisor *s = user;
+	struct err e = ERR_INIT;
+	scoped_fd dir = -1;
+
+	if (!s->can_open || grants_use_opener(s, &e) < 0)
+		return -EROFS;
+	if (is_once)
+		dir = clone_directory(s, call);
+	if (is_once && dir < 0)
+		return -EROFS;
+	return perform(&s->live.opener, call, dir);
 }
 
-int supervisor_open_path(struct supervisor *s, const struct plan *plan, struct str path,
-			 struct err *e)
+void live_take_result(void *user, const struct opener_order *order, int result, int fd)
 {
-	(void)s, (void)plan, (void)path;
-	return fail_opening(e);
-}
+	struct supervisor *s = user;
+	const struct engine_call call = { .id = order->call };
+	const int flags = order->flags & O_CLOEXEC ? O_CLOEXEC : 0;
+	int64_t value = result;
 
-int supervisor_close_path(struct supervisor *s, const struct plan *plan, struct str path,
-			  struct buf *writers, struct err *e)
-{
-	(void)s, (void)plan, (void)path, (void)writers;
-	return fail_opening(e);
+	if (fd >= 0 && engine_give_fd(&s->engine, &call, fd, flags, &value) == ENGINE_LATER)
+		return;
+	engine_reply(&s->engine, order->call, value);
 }
 
 /* ---- From start to stop --------------------------------------------------------------------- */
+
+/*
+ * In a namespace of its own making the command could keep mounts that were closed, so with
+ * isolation.userns no path is opened.
+ */
+bool live_may_open(const struct supervisor *s)
+{
+	return s->in.holds && s->in.is_sandboxed && !s->in.plan->policy->profile->allows_userns;
+}
+
+bool supervisor_can_open(const struct supervisor *s)
+{
+	return s->can_open;
+}
+
+const struct naming_performer *live_performer(const struct supervisor *s)
+{
+	return s->holds ? &s->live.performer : NULL;
+}
 
 int live_start(struct supervisor *s, struct err *e)
 {
@@ -71,12 +115,22 @@ int live_start(struct supervisor *s, struct err *e)
 
 	if (!s->in.holds)
 		return 0;
+	s->live.plan = s->in.plan;
+	s->live.performer = (struct naming_performer){ .user = s, .perform = on_perform };
+	grants_init(s);
 	return holds_start(s->a, &s->engine, s->in.denials, &events, &s->holds, e);
 }
 
 void live_stop(struct supervisor *s)
 {
+	s->can_open = false;
+	grants_stop(s);
 	if (s->holds)
 		holds_stop(s->holds);
 	s->holds = NULL;
+}
+
+void live_reap(struct supervisor *s)
+{
+	grants_reap(s);
 }

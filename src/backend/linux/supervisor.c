@@ -53,6 +53,7 @@ int supervisor_new(struct arena *a, const struct supervisor_request *in, struct 
 				  .in = *in,
 				  .sandbox = SANDBOX_NONE,
 				  .warden = WARDEN_NONE,
+				  .live = LIVE_NONE,
 				  .sockets = UNIX_SOCKETS_NONE,
 				  .proxy = { .send = in->events.tell_proxy,
 					     .user = in->events.user,
@@ -84,7 +85,7 @@ static int hold(struct supervisor *s, bool is_wanted, struct err *e)
 		return 0;
 	s->has_held = is_wanted;
 	if (is_wanted) {
-		if (warden_hold(&s->warden, s->a, s->in.plan, &s->held, e) < 0)
+		if (warden_hold(&s->warden, s->a, placeholders_of(s->in.plan), &s->held, e) < 0)
 			return err_result(e);
 	} else {
 		/* A backend that can't cover them would only lose the run when one goes. */
@@ -138,6 +139,7 @@ int supervisor_prepare(struct supervisor *s, const struct supervisor_attempt *at
 	launch->waits = must_wait(s);
 	launch->processes = limits_processes(s, attempt);
 	launch->naming = s->result.naming;
+	launch->opens_paths = live_may_open(s);
 	names_prepare(s, attempt->network_is_off, launch);
 	return 0;
 }
@@ -188,7 +190,8 @@ static int start_engine(struct supervisor *s, struct err *e)
 						      .sandbox = &s->sandbox,
 						      .plan = s->in.plan,
 						      .denials = s->in.denials,
-						      .holds = s->holds },
+						      .holds = s->holds,
+						      .performer = live_performer(s) },
 			    &s->namer, e);
 }
 
@@ -217,6 +220,7 @@ int supervisor_attach(struct supervisor *s, struct err *e)
 					      s->in.progress, &s->watch, e) < 0)
 		return err_result(e);
 	s->result.was_watched = s->watch != NULL;
+	s->can_open = live_may_open(s) && s->sandbox.user_ns >= 0 && s->sandbox.mount_ns >= 0;
 	return guard_start(&s->guard, s->in.loop, &s->held, &s->sandbox, e);
 }
 
@@ -386,9 +390,9 @@ void supervisor_let_go(struct supervisor *s)
 	guard_stop(&s->guard);
 	/* Early: the disk may take its time to let a directory go. */
 	warden_release(&s->warden, &s->held);
+	live_stop(s);
 	if (s->connects)
 		unix_connect_stop(s->connects);
-	live_stop(s);
 	if (s->engine.loop) {
 		s->result.calls_answered = s->engine.handled;
 		engine_stop(&s->engine);
@@ -408,6 +412,7 @@ void supervisor_reap(struct supervisor *s)
 	sandbox_reap(&s->sandbox, s->dying);
 	fd_close(&s->dying);
 	warden_finish(&s->warden, &s->held);
+	live_reap(s);
 	sandbox_done(&s->sandbox);
 	limits_end(s);
 }

@@ -8,7 +8,8 @@
  *	events.c	what PID 1 and the processes that look after it say
  *	limits.c	the control group
  *	naming.c	which refused accesses can be named here
- *	live.c		calls that are held, and what is granted while the command runs
+ *	live.c		calls that are held, or performed by the opener
+ *	grants.c	paths that are opened and closed while the command runs
  *	names.c		names that are looked up while the network is off
  *	clean.c		what runs that were killed have left behind
  */
@@ -17,18 +18,56 @@
 #include "backend/backend.h"
 #include "linux/init/init.h"
 #include "linux/init/sandbox.h"
+#include "linux/live/graft.h"
+#include "linux/live/opener.h"
 #include "linux/notify/engine.h"
 #include "linux/notify/holds.h"
 #include "linux/notify/naming.h"
 #include "linux/notify/unix_connect.h"
 #include "linux/notify/unix_sockets.h"
 #include "linux/placeholder/guard.h"
+#include "linux/placeholder/masker.h"
 #include "linux/placeholder/warden.h"
 #include "linux/placeholder/watch.h"
 #include "os/cgroup.h"
 #include "proxy/dns/name_files.h"
 
 enum { SPARE_COUNT = 3 };
+
+/* A path that was opened while the command runs. It is kept until the end, also when it was closed. */
+struct grant {
+	struct supervisor *supervisor;
+	struct str path;
+	uint32_t number;
+	enum grant_state {
+		GRANT_OPEN,
+		GRANT_DORMANT, /* given back, but another grant covers it */
+		GRANT_CLOSING, /* covered; somebody still writes to it */
+		GRANT_CLOSED,
+	} state;
+	VEC(struct str) pins; /* what is writable with it, on mounts of their own */
+	uint64_t mount;	      /* the id of its mount, as /proc shows it */
+	struct placeholders held;
+	struct warden warden;
+	struct watcher warden_gone;
+	struct narrowed_list narrowed;
+	struct guarded guarded;
+};
+
+struct live {
+	struct naming_performer performer;
+	const struct plan *plan; /* with all grants */
+	VEC(struct grant *) grants;
+	struct masker own; /* if there is no watch that has one */
+	struct watcher own_gone;
+	struct opener opener;
+	struct timer closing; /* tries again to make mounts read-only */
+	struct timer broken;  /* ends the run */
+};
+#define LIVE_NONE                                                                   \
+	{                                                                           \
+		.own = MASKER_NONE, .own_gone = { .fd = -1 }, .opener = OPENER_NONE \
+	}
 
 struct supervisor {
 	struct arena *a;
@@ -45,7 +84,9 @@ struct supervisor {
 	struct unix_connect *connects; /* NULL: connect() is not asked about */
 	struct namer *namer;	       /* NULL: refused accesses to files are not noticed */
 	struct holds *holds;	       /* NULL: no call is held */
-	struct watch *watch;	       /* NULL: nothing is watched */
+	struct live live;
+	bool can_open;	     /* paths */
+	struct watch *watch; /* NULL: nothing is watched */
 
 	struct watcher channel;	    /* PID 1 speaks */
 	struct watcher gone;	    /* PID 1 is no more */
@@ -96,11 +137,28 @@ void events_detach(struct supervisor *s) NONNULL;
 int supervisor_choose_naming(const struct supervisor *s, enum naming *out, struct err *e)
 	MUST_CHECK NONNULL;
 
-/* ---- live.c: calls that are held, and paths that are opened while the command runs ----------- */
+/* ---- live.c: calls that are held, and those that the opener performs -------------------------- */
 
+/* Whether paths are to be opened while the command runs, if the backend can. */
+bool live_may_open(const struct supervisor *s) NONNULL;
+/* NULL: nothing can be granted. */
+const struct naming_performer *live_performer(const struct supervisor *s) NONNULL;
 /* After the engine was started, if the request says `holds`. */
 int live_start(struct supervisor *s, struct err *e) MUST_CHECK NONNULL;
 void live_stop(struct supervisor *s) NONNULL;
+void live_reap(struct supervisor *s) NONNULL;
+/* What the opener has done. */
+void live_take_result(void *user, const struct opener_order *order, int result, int fd)
+	__attribute__((nonnull(1, 2)));
+
+/* ---- grants.c: paths that are opened and closed ----------------------------------------------- */
+
+void grants_init(struct supervisor *s) NONNULL;
+void grants_stop(struct supervisor *s) NONNULL;
+void grants_reap(struct supervisor *s) NONNULL;
+/* They are started when the first is needed. ERR_SYS. */
+int grants_use_masker(struct supervisor *s, struct masker **out, struct err *e) MUST_CHECK NONNULL;
+int grants_use_opener(struct supervisor *s, struct err *e) MUST_CHECK NONNULL;
 
 /* ---- names.c ------------------------------------------------------------------------------- */
 

@@ -557,13 +557,14 @@ static int add_rule(struct arena *a, struct landlock_rules *landlock, struct lan
 	return 0;
 }
 
-int lower_landlock(struct arena *a, const struct mounts *mounts, struct landlock_rules *out,
-		   struct err *e)
+int lower_landlock(struct arena *a, const struct mounts *mounts, bool opens_paths,
+		   struct landlock_rules *out, struct err *e)
 {
+	const enum landlock_access closed = opens_paths ? LANDLOCK_MAY_ARRANGE : LANDLOCK_MAY_READ;
 	const struct mount_op *top = &mounts->ops.items[0];
 	bool is_open = top->kind == MOUNT_SELF && top->access == ACCESS_WRITE;
 	const struct landlock_rule always[] = {
-		{ .path = "/", .kind = is_open ? LANDLOCK_MAY_WRITE : LANDLOCK_MAY_READ },
+		{ .path = "/", .kind = is_open ? LANDLOCK_MAY_WRITE : closed },
 		{ .path = "/proc", .kind = LANDLOCK_MAY_USE, .is_made = true },
 		{ .path = "/dev", .kind = LANDLOCK_MAY_USE, .is_made = true },
 		{ .path = "/dev/pts", .kind = LANDLOCK_MAY_USE, .is_made = true },

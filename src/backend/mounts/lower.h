@@ -67,9 +67,12 @@ struct mounts {
 int lower_mounts(struct arena *a, const struct launch *in, const kernel_mounts *kernel,
 		 struct mounts *out, struct err *e) MUST_CHECK NONNULL;
 
-/* The part of it that Landlock repeats; see struct landlock_rules. */
-int lower_landlock(struct arena *a, const struct mounts *mounts, struct landlock_rules *out,
-		   struct err *e) MUST_CHECK NONNULL;
+/*
+ * The part of it that Landlock repeats; see struct landlock_rules. `opens_paths`: as struct launch has
+ * it.
+ */
+int lower_landlock(struct arena *a, const struct mounts *mounts, bool opens_paths,
+		   struct landlock_rules *out, struct err *e) MUST_CHECK NONNULL;
 
 /* The mounts whose loss would give the command more access. */
 int lower_narrowed(struct arena *a, const struct mounts *mounts, struct narrowed_list *out,

@@ -39,7 +39,7 @@ static int prepare(struct arena *a, const struct launch *in, const kernel_mounts
 	inner->has_own_network = is_offline;
 	inner->landlock.scopes_only = profile->allows_userns;
 	if (inner_check_landlock(in, inner, e) < 0 || lower_mounts(a, in, kernel, mounts, e) < 0 ||
-	    lower_landlock(a, mounts, &inner->landlock, e) < 0)
+	    lower_landlock(a, mounts, in->opens_paths, &inner->landlock, e) < 0)
 		return err_result(e);
 	inner->has_writable = lower_has_writable(mounts);
 	if (inner_prepare(a, in, inner, e) < 0)
@@ -157,10 +157,10 @@ static int start_pid_1(const struct launch *in, struct native_job *job, struct s
 	return host_fail_namespaces(backend_native.name, os_error, e);
 }
 
-/* Only needed to mask names that appear later (P6). */
+/* Only needed to mask names that appear later (P6), and to open paths. */
 static int open_namespaces(const struct launch *in, struct sandbox *s, struct err *e)
 {
-	if (!watch_is_needed(in->plan))
+	if (!watch_is_needed(in->plan) && !in->opens_paths)
 		return 0;
 	return host_open_namespaces(s->pid, &s->user_ns, &s->mount_ns, e);
 }

@@ -91,7 +91,9 @@ bool caller_read_status(int32_t pid, struct caller_status *out)
 		struct str word = last_word(line);
 
 		rest = str_from(rest, line.len + 1);
-		if (str_is(key, "Tgid"))
+		if (str_is(key, "Umask"))
+			out->umask = (uint32_t)read_number(word, 8);
+		else if (str_is(key, "Tgid"))
 			out->process = (int32_t)read_number(word, 10);
 		else if (str_is(key, "NStgid"))
 			out->inner_process = (int32_t)read_number(inner_word(line), 10);

@@ -14,9 +14,10 @@
 enum { CALLER_PATH_BYTES = 64, CALLER_NAME_BYTES = 16 };
 
 struct caller_status {
-	int32_t process;	  /* its thread group */
-	int32_t inner_process;	  /* the same in the pid namespace of the sandbox */
-	uint64_t threads;	  /* of the process */
+	int32_t process;       /* its thread group */
+	int32_t inner_process; /* the same in the pid namespace of the sandbox */
+	uint64_t threads;      /* of the process */
+	uint32_t umask;
 	uint64_t thread_signals;  /* pending for the thread, neither blocked nor ignored */
 	uint64_t process_signals; /* likewise for the process */
 };

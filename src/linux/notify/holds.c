@@ -171,7 +171,7 @@ static void answer(struct holds *h, struct held_one *one, enum hold_answer how)
 		denials_add(h->denials, &one->attempt);
 	h->again_call = one->call.id;
 	h->again_round = one->round + 1;
-	one->owner.released(one->owner.user, &one->call, how);
+	one->owner.released(one->owner.user, &one->call, &one->attempt, how);
 	h->again_call = call;
 	h->again_round = round;
 	mem_free(one);

@@ -22,8 +22,12 @@ enum hold_answer {
 /* Who answers a call that was held. */
 struct hold_owner {
 	void *user;
-	/* From within holds_release(), or holds_offer() if that was answered at once. */
-	void (*released)(void *user, const struct engine_call *call, enum hold_answer how);
+	/*
+	 * From within holds_release(), or holds_offer() if that was answered at once. `asked` is what was
+	 * offered.
+	 */
+	void (*released)(void *user, const struct engine_call *call, const struct denial *asked,
+			 enum hold_answer how);
 };
 
 /* What is told of a call that is about to be held; all is borrowed. */

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "linux/live/perform.h"
 #include "linux/notify/caller.h"
 #include "linux/notify/rights.h"
 #include "os/fd.h"
@@ -20,7 +21,9 @@ struct namer {
 	struct engine *engine;
 	struct naming_paths paths;
 	const struct sandbox *sandbox;
-	const struct plan *plan;
+	const struct plan *plan; /* with what was granted meanwhile */
+	const struct plan *base; /* that the sandbox was made from */
+	const struct naming_performer *performer;
 	struct denials *denials;
 	struct holds *holds; /* NULL: nothing is held */
 	struct hold_owner owner;
@@ -339,29 +342,87 @@ static bool crosses_mounts(const struct namer *n, const struct naming_path at[2]
 	return found[0].mount != found[1].mount;
 }
 
+/* A file that is opened or created can be had without opening more than this one call needs. */
+static bool can_once(const struct namer *n, const struct attempt *t)
+{
+	return n->performer && !t->target->is_unnamed &&
+	       (t->operation == OPERATION_OPEN_WRITE || t->operation == OPERATION_CREATE);
+}
+
 enum judged { JUDGED_FREE, JUDGED_REFUSED, JUDGED_HELD };
 
-static enum judged judge(const struct namer *n, const struct engine_call *call,
-			 const struct naming_target *target, const struct naming_path *at)
+/* One call, while it is judged. */
+struct judging {
+	const struct engine_call *call;
+	struct naming_target targets[NAMING_MAX_TARGETS];
+	struct naming_path at[NAMING_MAX_TARGETS];
+	int count;
+};
+
+static void attempt_init(struct attempt *t, const struct namer *n, const struct judging *j, int i)
 {
-	struct attempt t = { .call = call,
-			     .target = target,
-			     .at = at,
-			     .path = { at->path, at->len },
-			     .operation = target->operation };
+	*t = (struct attempt){ .call = j->call,
+			       .target = &j->targets[i],
+			       .at = &j->at[i],
+			       .path = { j->at[i].path, j->at[i].len },
+			       .operation = j->targets[i].operation };
+	t->verdict = plan_resolve(n->plan, t->path);
+}
+
+static enum judged judge(const struct namer *n, const struct judging *j, int i)
+{
+	struct attempt t;
 	UNINITIALIZED struct described d;
 	int os_error;
 
-	t.verdict = plan_resolve(n->plan, t.path);
+	attempt_init(&t, n, j, i);
 	os_error = find_error(n, &t);
 	if (!os_error || !host_allows(t.path, t.operation))
 		return JUDGED_FREE;
 	if (!describe(n, &t, os_error, &d))
 		return JUDGED_REFUSED;
-	if (is_askable(n, &t, os_error) && holds_offer(n->holds, call, &d.denial, false, &n->owner))
+	if (is_askable(n, &t, os_error) &&
+	    holds_offer(n->holds, j->call, &d.denial, can_once(n, &t), &n->owner))
 		return JUDGED_HELD;
 	denials_add(n->denials, &d.denial);
 	return JUDGED_REFUSED;
+}
+
+/* ---- What is granted and the kernel can't do -------------------------------------------------- */
+
+static bool is_granted(const struct namer *n, const struct judging *j)
+{
+	bool is_grant = false;
+
+	for (int i = 0; i < j->count; i++) {
+		const struct str path = { j->at[i].path, j->at[i].len };
+
+		if (is_reading(j->targets[i].operation) ||
+		    plan_resolve(n->plan, path).access != ACCESS_WRITE)
+			return false;
+		is_grant |= plan_resolve(n->base, path).access != ACCESS_WRITE;
+	}
+	return is_grant;
+}
+
+/* False: the call has to continue. */
+static bool perform_call(const struct namer *n, const struct judging *j, bool is_once)
+{
+	const struct performed performed = { .engine = n->engine,
+					     .call = j->call,
+					     .targets = j->targets,
+					     .at = j->at,
+					     .count = j->count };
+	int r;
+
+	if (!is_once && (!is_granted(n, j) || !perform_is_needed(&performed)))
+		return false;
+	r = n->performer->perform(n->performer->user, &performed, is_once);
+	if (r == -EAGAIN)
+		return false;
+	if (r < 0)
+		engine_reply(n->engine, j->call->id, r);
+	return true;
 }
 
 /* A mount namespace that the command made shows other files at the same paths. */
@@ -376,34 +437,64 @@ static bool is_elsewhere(const struct namer *n, int32_t pid)
 	return stat(path, &st) < 0 || st.st_ino != n->mount_ns;
 }
 
+/* False: it is not known what the call leads to. */
+static bool read_call(struct namer *n, const struct engine_call *call, struct judging *j)
+{
+	j->call = call;
+	if (is_elsewhere(n, call->pid))
+		return false;
+	for (int i = 0; i < j->count; i++)
+		if (!naming_find_path(&n->paths, call, &j->targets[i], &j->at[i]))
+			return false;
+	return true;
+}
+
 static enum engine_observed on_call(void *user, const struct engine_call *call)
 {
 	struct namer *n = user;
-	struct naming_target targets[NAMING_MAX_TARGETS];
-	UNINITIALIZED struct naming_path at[NAMING_MAX_TARGETS];
-	int count = naming_read_call(call, targets);
+	UNINITIALIZED struct judging j;
 	enum judged judged = JUDGED_FREE;
 
-	if (count < 0)
+	j.count = naming_read_call(call, j.targets);
+	if (j.count < 0)
 		return OBSERVED_NOT;
-	if (is_elsewhere(n, call->pid))
-		return OBSERVED;
-	for (int i = 0; i < count; i++)
-		if (!naming_find_path(&n->paths, call, &targets[i], &at[i]))
-			return OBSERVED;
-	if (count == 2 && crosses_mounts(n, at))
+	if (!read_call(n, call, &j) || (j.count == 2 && crosses_mounts(n, j.at)))
 		return OBSERVED;
 	/* The first refusal is the one that the caller hears of. */
-	for (int i = 0; judged == JUDGED_FREE && i < count; i++)
-		judged = judge(n, call, &targets[i], &at[i]);
+	for (int i = 0; judged == JUDGED_FREE && i < j.count; i++)
+		judged = judge(n, &j, i);
+	if (judged == JUDGED_FREE && n->plan != n->base && j.count > 0 &&
+	    perform_call(n, &j, false))
+		return OBSERVED_LATER;
 	return judged == JUDGED_HELD ? OBSERVED_LATER : OBSERVED;
 }
 
+/*
+ * SECURITY: the command may have changed the path meanwhile. What was allowed once is what was asked for,
+ * and only if that is still refused for a reason that may be lifted.
+ */
+static bool perform_once(struct namer *n, const struct engine_call *call,
+			 const struct denial *asked)
+{
+	UNINITIALIZED struct judging j;
+	struct attempt t;
+
+	j.count = naming_read_call(call, j.targets);
+	if (j.count != 1 || !read_call(n, call, &j))
+		return false;
+	attempt_init(&t, n, &j, 0);
+	return str_eq(t.path, asked->subject) && is_askable(n, &t, find_error(n, &t)) &&
+	       can_once(n, &t) && perform_call(n, &j, true);
+}
+
 /* The answer is in: the kernel refuses the call, or it is judged again by what is granted now. */
-static void released(void *user, const struct engine_call *call, enum hold_answer how)
+static void released(void *user, const struct engine_call *call, const struct denial *asked,
+		     enum hold_answer how)
 {
 	struct namer *n = user;
 
+	if (how == HOLD_ONCE && perform_once(n, call, asked))
+		return;
 	if (how == HOLD_REFUSE || on_call(n, call) != OBSERVED_LATER)
 		engine_go_on(n->engine, call);
 }
@@ -434,6 +525,8 @@ int naming_start(struct arena *a, const struct naming_request *in, struct namer 
 			     .sandbox = in->sandbox,
 			     .denials = in->denials,
 			     .holds = in->holds,
+			     .base = in->plan,
+			     .performer = in->performer,
 			     .owner = { .user = n, .released = released } };
 	naming_set_plan(n, in->plan);
 	if (in->plan->policy->profile->allows_userns)

@@ -36,6 +36,15 @@ struct naming_request {
 	const struct plan *plan;
 	struct denials *denials;
 	struct holds *holds; /* of refused writes; NULL: all are refused at once */
+	const struct naming_performer *performer; /* NULL: nothing is granted while it runs */
+};
+
+/* Performs what was granted while the command runs, where the kernel can't (linux/live/opener.h). */
+struct performed;
+struct naming_performer {
+	void *user;
+	/* As perform(); `is_once`: in what is granted for this call alone. */
+	int (*perform)(void *user, const struct performed *call, bool is_once);
 };
 
 /* ERR_NOMEM. */

@@ -113,14 +113,14 @@ static int check_narrowed(const struct sandbox *s, const struct narrowed *n, str
 			  buf_str(&shown).p);
 }
 
-static int look_at_narrowed(struct guard *g, struct err *e)
+static int look_at_narrowed(const struct guard *g, struct guarded *part, struct err *e)
 {
-	const struct narrowed_list *list = &g->sandbox->narrowed;
+	const struct narrowed_list *list = part->narrowed;
 
 	for (size_t i = 0; i < list->count && i < GUARD_LOOKS; i++) {
-		if (check_narrowed(g->sandbox, &list->items[g->next], e) < 0)
+		if (check_narrowed(g->sandbox, &list->items[part->next], e) < 0)
 			return err_result(e);
-		g->next = (g->next + 1) % list->count;
+		part->next = (part->next + 1) % list->count;
 	}
 	return 0;
 }
@@ -131,28 +131,49 @@ static int look(void *user, struct err *e)
 {
 	struct guard *g = user;
 
-	for (size_t i = 0; i < g->held->count; i++)
-		if (check_held(&g->held->items[i], e) < 0)
+	for (struct guarded *part = g->parts; part; part = part->after) {
+		for (size_t i = 0; i < part->held->count; i++)
+			if (check_held(&part->held->items[i], e) < 0)
+				return err_result(e);
+		if (look_at_narrowed(g, part, e) < 0)
 			return err_result(e);
-	if (look_at_narrowed(g, e) < 0)
-		return err_result(e);
-	loop_set_timer(g->loop, &g->timer, loop_now() + GUARD_PERIOD_MS);
+	}
+	loop_set_timer(g->loop, &g->timer, g->parts ? loop_now() + GUARD_PERIOD_MS : 0);
 	return 0;
+}
+
+int guard_add(struct guard *g, struct guarded *part, struct err *e)
+{
+	if (part->held->count == 0 && part->narrowed->count == 0)
+		return 0;
+	if (loop_prepare_timers(g->loop, e) < 0)
+		return err_result(e);
+	part->next = 0;
+	part->after = g->parts;
+	g->parts = part;
+	if (g->timer.at_ms == 0)
+		loop_set_timer(g->loop, &g->timer, loop_now() + GUARD_PERIOD_MS);
+	return 0;
+}
+
+void guard_drop(struct guard *g, const struct guarded *part)
+{
+	for (struct guarded **at = &g->parts; *at; at = &(*at)->after) {
+		if (*at != part)
+			continue;
+		*at = part->after;
+		return;
+	}
 }
 
 int guard_start(struct guard *g, struct loop *loop, const struct placeholders *held,
 		const struct sandbox *sandbox, struct err *e)
 {
-	*g = (struct guard){ .timer = { .due = look, .user = g },
-			     .held = held,
+	*g = (struct guard){ .loop = loop,
+			     .timer = { .due = look, .user = g },
+			     .first = { .held = held, .narrowed = &sandbox->narrowed },
 			     .sandbox = sandbox };
-	if (held->count == 0 && sandbox->narrowed.count == 0)
-		return 0;
-	if (loop_prepare_timers(loop, e) < 0)
-		return err_result(e);
-	g->loop = loop;
-	loop_set_timer(loop, &g->timer, loop_now() + GUARD_PERIOD_MS);
-	return 0;
+	return guard_add(g, &g->first, e);
 }
 
 void guard_stop(struct guard *g)
@@ -160,4 +181,5 @@ void guard_stop(struct guard *g)
 	if (g->loop)
 		loop_drop_timer(g->loop, &g->timer);
 	g->loop = NULL;
+	g->parts = NULL;
 }

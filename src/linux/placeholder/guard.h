@@ -17,12 +17,19 @@
 #include "linux/placeholder/placeholder.h"
 #include "os/loop.h"
 
-struct guard {
-	struct loop *loop; /* NULL: nothing to guard */
-	struct timer timer;
+struct guarded {
 	const struct placeholders *held;
+	const struct narrowed_list *narrowed;
+	size_t next; /* of `narrowed` */
+	struct guarded *after;
+};
+
+struct guard {
+	struct loop *loop; /* NULL: not started */
+	struct timer timer;
 	const struct sandbox *sandbox;
-	size_t next; /* of sandbox->narrowed */
+	struct guarded *parts;
+	struct guarded first;
 };
 
 /*
@@ -32,3 +39,7 @@ struct guard {
 int guard_start(struct guard *g, struct loop *loop, const struct placeholders *held,
 		const struct sandbox *sandbox, struct err *e) MUST_CHECK NONNULL;
 void guard_stop(struct guard *g) NONNULL;
+
+/* Guards more, until guard_drop(). `part` has its members set, and must outlive that. ERR_SYS. */
+int guard_add(struct guard *g, struct guarded *part, struct err *e) MUST_CHECK NONNULL;
+void guard_drop(struct guard *g, const struct guarded *part) NONNULL;

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "linux/live/graft.h"
 #include "os/child.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
@@ -31,6 +32,7 @@ struct job {
 	int channel, root, user_ns, mount_ns, own_ns;
 	int spare[2]; /* a mask for a file, one for a directory, ready to be attached; or -1 */
 	struct masker_counts *counts;
+	struct grafts grafts;
 };
 
 enum { MASK_TRIES = 4 };
@@ -177,37 +179,57 @@ static enum cover cover(struct job *j, const char *path)
  * lookup and the mount, whatever it puts in its place would stay readable. So look again until
  * the path is covered, or nothing is left there.
  */
-static void carry_out(struct job *j, const char *path)
+static bool mask(void *user, const char *path)
 {
+	struct job *j = user;
 	enum cover result = COVER_AGAIN;
 
 	for (int i = 0; result == COVER_AGAIN && i < MASK_TRIES; i++)
 		result = fill_spares(j) < 0 ? COVER_FAILED : cover(j, path);
-	if (result == COVER_AGAIN || result == COVER_FAILED)
+	return result == COVER_STANDS || result == COVER_GONE;
+}
+
+static void carry_out(struct job *j, const char *path)
+{
+	if (!mask(j, path))
 		atomic_fetch_add(&j->counts->missed, 1);
 	(void)fill_spares(j); /* the next order waits the shorter */
+	atomic_fetch_add(&j->counts->done, 1);
+}
+
+/* The next order. False: there are no more. */
+static bool receive(const struct job *j, struct graft_order *out)
+{
+	const size_t fixed = offsetof(struct graft_order, path);
+	ssize_t n;
+
+	do
+		n = recv(j->channel, out, sizeof(*out) - 1, 0);
+	while (n < 0 && errno == EINTR);
+	if (n < (ssize_t)fixed)
+		return false;
+	out->path[(size_t)n - fixed] = '\0';
+	return true;
 }
 
 static void run(void *arg, int parent)
 {
 	struct job *j = arg;
 	struct answer answer = { .step = (int32_t)prepare(j) };
-	char path[PATH_MAX_BYTES];
+	UNINITIALIZED struct graft_order order;
 
 	if (answer.step != STEP_NONE)
 		answer.os_error = errno;
 	if (fd_pass_tell(j->channel, &answer, sizeof(answer), 0) < 0 || answer.step != STEP_NONE)
 		_exit(1);
-	while (os_await_parent(j->channel, parent)) {
-		ssize_t n = recv(j->channel, path, sizeof(path) - 1, 0);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
+	grafts_init(&j->grafts, j->root, j->channel);
+	j->grafts.mask = mask;
+	j->grafts.user = j;
+	while (os_await_parent(j->channel, parent) && receive(j, &order)) {
+		if (order.kind == GRAFT_NONE)
+			carry_out(j, order.path);
+		else if (!grafts_follow(&j->grafts, &order))
 			break;
-		path[n] = '\0';
-		carry_out(j, path);
-		atomic_fetch_add(&j->counts->done, 1);
 	}
 	_exit(0);
 }
@@ -291,11 +313,17 @@ int masker_start(struct masker *m, const struct sandbox *sandbox, struct err *e)
 
 int masker_order(struct masker *m, struct str path, struct err *e)
 {
+	UNINITIALIZED struct graft_order order;
+	const size_t fixed = offsetof(struct graft_order, path);
 	ssize_t n;
 
+	memset(&order, 0, fixed);
 	path = str_from(path, 1); /* from the sandbox's root on */
+	if (path.len >= sizeof(order.path))
+		return FAIL(e, ERR_INTERNAL, "a path is too long to be covered");
+	memcpy(order.path, path.p, path.len);
 	do
-		n = fd_pass_tell(m->channel, path.p, path.len, 0);
+		n = fd_pass_tell(m->channel, &order, fixed + path.len, 0);
 	while (n < 0 && errno == EINTR);
 	if (n >= 0)
 		return 1;

@@ -2,7 +2,8 @@
 /*
  * The masker: a process that covers names inside a sandbox that already runs.
  * It joins the sandbox's user and mount namespaces once and then takes orders,
- * one path each, so that a mask costs a few system calls and no fork.
+ * one path each, so that a mask costs a few system calls and no fork. It also makes grafts
+ * (linux/live/graft.h), in order with the masks.
  *
  * It is forked without exec from what may be a threaded program, so it makes only async-signal-safe
  * calls. The sandbox can't see it: it is not in the sandbox's pid namespace. It keeps none of this

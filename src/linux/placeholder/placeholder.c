@@ -887,16 +887,16 @@ static int held_init(struct arena *a, const struct placeholder *wanted, struct h
 	return 0;
 }
 
-int placeholders_prepare(struct arena *a, const struct plan *plan, struct placeholders *out,
+int placeholders_prepare(struct arena *a, struct placeholder_list wanted, struct placeholders *out,
 			 struct err *e)
 {
-	struct placeholders held = { .count = plan->placeholders.count };
+	struct placeholders held = { .count = wanted.count };
 
 	held.items = arena_array(a, held.count + 1, sizeof(*held.items), e);
 	if (!held.items)
 		return err_result(e);
 	for (size_t i = 0; i < held.count; i++)
-		if (held_init(a, &plan->placeholders.items[i], &held.items[i], e) < 0)
+		if (held_init(a, &wanted.items[i], &held.items[i], e) < 0)
 			return err_result(e);
 	*out = held;
 	return 0;

@@ -39,15 +39,25 @@ struct held {
 };
 
 struct placeholders {
-	struct held *items; /* as in plan->placeholders */
+	struct held *items; /* in the order of the list */
 	size_t count;
 };
 
+/* Which of a plan's placeholders. */
+struct placeholder_list {
+	const struct placeholder *items;
+	size_t count;
+};
+static inline struct placeholder_list placeholders_of(const struct plan *plan)
+{
+	return (struct placeholder_list){ plan->placeholders.items, plan->placeholders.count };
+}
+
 /*
- * Lists the plan's placeholders. Makes none yet, because the warden has to be started before.
+ * Lists these placeholders. Makes none yet, because the warden has to be started before.
  * ERR_NOMEM, ERR_LIMIT.
  */
-int placeholders_prepare(struct arena *a, const struct plan *plan, struct placeholders *out,
+int placeholders_prepare(struct arena *a, struct placeholder_list wanted, struct placeholders *out,
 			 struct err *e) MUST_CHECK NONNULL;
 
 /*

@@ -189,13 +189,13 @@ static int share_locks(const struct warden *w, const struct placeholders *held, 
 	return 0;
 }
 
-int warden_hold(struct warden *w, struct arena *a, const struct plan *plan,
+int warden_hold(struct warden *w, struct arena *a, struct placeholder_list wanted,
 		struct placeholders *out, struct err *e)
 {
 	struct warden started = WARDEN_NONE;
 	struct placeholders held;
 
-	if (placeholders_prepare(a, plan, &held, e) < 0 ||
+	if (placeholders_prepare(a, wanted, &held, e) < 0 ||
 	    (held.count > 0 && start_warden(&started, &held, e) < 0))
 		return err_result(e);
 	if (placeholders_take(&held, e) < 0 || share_locks(&started, &held, e) < 0) {

@@ -30,11 +30,11 @@ struct warden {
 	}
 
 /*
- * Starts the warden, and only then makes and locks the placeholders of the plan (placeholders_take):
+ * Starts the warden, and only then makes and locks the placeholders (placeholders_take):
  * so there is no moment at which a killed process leaves one behind. Without placeholders it starts
  * no warden and succeeds. On failure nothing is left.
  */
-int warden_hold(struct warden *w, struct arena *a, const struct plan *plan,
+int warden_hold(struct warden *w, struct arena *a, struct placeholder_list wanted,
 		struct placeholders *out, struct err *e) MUST_CHECK NONNULL;
 
 /* Gives the warden the sandbox, which it kills if this process ends. */

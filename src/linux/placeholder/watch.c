@@ -535,17 +535,22 @@ static int read_events(struct watch *w, struct err *e)
 enum { STEP_IDLE, STEP_DONE, STEP_FULL };
 
 /* Most runs need no masker at all, so it is started with the first order. */
+static int need_masker(struct watch *w, struct err *e)
+{
+	if (w->masker.channel >= 0)
+		return 0;
+	if (masker_start(&w->masker, w->sandbox, e) < 0)
+		return err_result(e);
+	w->orders.fd = w->masker.channel;
+	return loop_add(w->loop, &w->orders, 0, e);
+}
+
 static int send_order(struct watch *w, struct err *e)
 {
 	int r;
 
-	if (w->masker.channel < 0) {
-		if (masker_start(&w->masker, w->sandbox, e) < 0)
-			return err_result(e);
-		w->orders.fd = w->masker.channel;
-		if (loop_add(w->loop, &w->orders, 0, e) < 0)
-			return err_result(e);
-	}
+	if (need_masker(w, e) < 0)
+		return err_result(e);
 	r = masker_order(&w->masker, (struct str){ w->order, w->order_len }, e);
 	if (r > 0)
 		w->order_len = 0;
@@ -703,6 +708,48 @@ static int set_up(struct arena *a, struct watch *w, const struct progress *progr
 	fd_close(&w->anchor);
 	w->is_running = true;
 	return loop_add(w->loop, &w->events, LOOP_IN, e);
+}
+
+/* ---- For grants ------------------------------------------------------------------------ */
+
+int watch_use_masker(struct watch *w, struct masker **out, struct err *e)
+{
+	if (need_masker(w, e) < 0)
+		return err_result(e);
+	*out = &w->masker;
+	return 0;
+}
+
+enum { AGAIN_MS = 10000 }; /* callers wait for it */
+
+int watch_look_again(struct watch *w, const struct plan *plan, struct str path, struct err *e)
+{
+	const uint64_t until = loop_now() + AGAIN_MS;
+	const uint64_t missed = w->missed;
+	int r = STEP_DONE;
+
+	w->plan = plan;
+	if (!is_of_interest(w, path) || look_type(w, path) != S_IFDIR)
+		return 0;
+	if (add_pending(w, path, ++w->round, e) < 0)
+		return err_result(e);
+	while (r > STEP_IDLE) {
+		struct pollfd ready = { .fd = w->masker.channel, .events = POLLOUT };
+
+		if (r == STEP_FULL)
+			(void)poll(&ready, 1, 100);
+		if (loop_now() > until)
+			return FAIL_SYS(e, ETIMEDOUT,
+					"can't look for names that a glob denies in %s",
+					SHOWN(path));
+		r = step(w, e);
+	}
+	if (r < 0)
+		return r;
+	if (w->missed != missed)
+		return FAIL_SYS(e, EIO, "can't look for names that a glob denies in %s",
+				SHOWN(path));
+	return 0;
 }
 
 bool watch_is_needed(const struct plan *plan)

@@ -35,3 +35,17 @@ int watch_start(struct arena *a, struct loop *loop, const struct sandbox *sandbo
 		const struct plan *plan, const struct progress *progress, struct watch **out,
 		struct err *e) MUST_CHECK __attribute__((nonnull(1, 2, 3, 4, 6, 7)));
 struct watch_summary watch_stop(struct watch *w) NONNULL;
+
+/*
+ * The masker of this watch, which is started if it was not needed so far; for grafts, which it makes in
+ * order with the masks. ERR_SYS.
+ */
+struct masker;
+int watch_use_masker(struct watch *w, struct masker **out, struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * From now on `plan` answers; it differs from the one before in grants alone. Looks at all names at and
+ * below `path` again, and orders the masks for them. ERR_SYS: not all could be looked at.
+ */
+int watch_look_again(struct watch *w, const struct plan *plan, struct str path, struct err *e)
+	MUST_CHECK NONNULL;

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See graft.h. This runs in the masker, inside the sandbox's mount namespace. No path is looked up
+ * twice: what is opened without following a link, and is what the plan was made from, is what is
+ * cloned and what the clone is mounted on.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <linux/stat.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "linux/live/graft.h"
+#include "os/fd.h"
+#include "os/fd_pass.h"
+
+/* From <fcntl.h> and <sys/mount.h>; not every C library has them. */
+enum { EMPTY_PATH = 0x1000, NO_FOLLOW = 0x100, RECURSIVE = 0x8000, DETACH = 2, MS_IS_RDONLY = 1 };
+
+static int set_attributes(int dir, const char *path, uint64_t set, uint64_t clear)
+{
+	struct mount_attr attr = { .attr_set = set, .attr_clr = clear };
+	unsigned flags = path[0] ? NO_FOLLOW : EMPTY_PATH;
+
+	return (int)syscall(SYS_mount_setattr, dir, path, flags, &attr, sizeof(attr));
+}
+
+static int close_mount(int fd)
+{
+	return set_attributes(fd, "", MOUNT_ATTR_RDONLY, 0);
+}
+
+static int open_mount(int fd)
+{
+	return set_attributes(fd, "", 0, MOUNT_ATTR_RDONLY);
+}
+
+static int move(int tree, int place)
+{
+	return (int)syscall(SYS_move_mount, tree, "", place, "",
+			    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+}
+
+static int look(int fd, struct statx *st)
+{
+	return (int)syscall(SYS_statx, fd, "", EMPTY_PATH | AT_STATX_DONT_SYNC,
+			    STATX_TYPE | STATX_INO | STATX_MNT_ID, st);
+}
+
+/* -1 with errno; ESTALE: it is not what the plan was made from. */
+static int open_place(int dir, const struct graft_order *order)
+{
+	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+				.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
+	int fd = (int)syscall(SYS_openat2, dir, order->path, &how, sizeof(how));
+	struct stat st;
+
+	if (fd < 0 || !order->inode)
+		return fd;
+	if (fstat(fd, &st) == 0 && st.st_dev == order->device && st.st_ino == order->inode)
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
+}
+
+/* A copy of what is at `place`, mounted nowhere, its top read-only. */
+static int clone_read_only(int place)
+{
+	struct statx st;
+	unsigned flags = EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
+	int tree;
+
+	if (look(place, &st) < 0)
+		return -1;
+	if (S_ISDIR(st.stx_mode))
+		flags |= RECURSIVE;
+	tree = (int)syscall(SYS_open_tree, place, "", flags);
+	if (tree >= 0 && close_mount(tree) < 0) {
+		close(tree);
+		return -1;
+	}
+	return tree;
+}
+
+static bool keep(struct grafts *g, int fd, bool is_pin)
+{
+	if (g->count >= COUNT_OF(g->mounts)) {
+		errno = E2BIG;
+		return false;
+	}
+	g->mounts[g->count++] = (struct graft_mount){ g->number, fd, is_pin };
+	return true;
+}
+
+static void forget(struct grafts *g, uint32_t number)
+{
+	for (size_t i = g->count; i > 0; i--) {
+		if (g->mounts[i - 1].number != number)
+			continue;
+		close(g->mounts[i - 1].fd);
+		g->mounts[i - 1] = g->mounts[--g->count];
+	}
+}
+
+/* ---- A graft --------------------------------------------------------------------------------- */
+
+/* Mounts a read-only copy of what is at the order's path on it, and keeps its descriptor if asked. */
+static int mount_copy(struct grafts *g, const struct graft_order *order, bool is_kept, bool is_pin)
+{
+	int place = open_place(g->root, order);
+	int tree = place < 0 ? -1 : clone_read_only(place);
+	int error = 0;
+
+	if (tree < 0 || move(tree, place) < 0 || (is_kept && !keep(g, tree, is_pin)))
+		error = errno;
+	fd_done(&place);
+	if (tree >= 0 && (error || !is_kept))
+		close(tree);
+	errno = error;
+	return error ? -1 : tree;
+}
+
+static int begin(struct grafts *g, const struct graft_order *order)
+{
+	g->number = order->number;
+	g->top = mount_copy(g, order, true, false);
+	return g->top < 0 ? -1 : 0;
+}
+
+/* Whether a read-only mount is there already: the graft is a copy of what was around it. */
+static bool is_narrow(const struct grafts *g, const struct graft_order *order)
+{
+	int place = open_place(g->root, order);
+	struct statfs fs;
+	struct statx st;
+	bool is_there = place >= 0 && look(place, &st) == 0 &&
+			(st.stx_attributes & STATX_ATTR_MOUNT_ROOT) && fstatfs(place, &fs) == 0 &&
+			(fs.f_flags & MS_IS_RDONLY);
+
+	fd_done(&place);
+	return is_there;
+}
+
+static int narrow(struct grafts *g, const struct graft_order *order, bool is_pin)
+{
+	if (!is_pin && is_narrow(g, order))
+		return 0;
+	if (mount_copy(g, order, is_pin, is_pin) >= 0)
+		return 0;
+	/* A nested repository (P9) that is gone needs no protection. */
+	if (order->may_vanish &&
+	    (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ESTALE))
+		return 0;
+	return -1;
+}
+
+static int hide(struct grafts *g, const struct graft_order *order)
+{
+	if (g->mask(g->user, order->path))
+		return 0;
+	errno = EIO;
+	return -1;
+}
+
+/* SECURITY: all that narrows stands. The pins first: they are below what is still read-only. */
+static int open_all(struct grafts *g)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (g->mounts[i].number == g->number && g->mounts[i].is_pin &&
+		    open_mount(g->mounts[i].fd) < 0)
+			return -1;
+	return open_mount(g->top);
+}
+
+/* Whatever was mounted below goes with the top. */
+static bool undo(struct grafts *g)
+{
+	bool is_undone = true;
+
+	if (g->top >= 0) {
+		is_undone = close_mount(g->top) == 0;
+		if (fchdir(g->top) == 0)
+			is_undone &= syscall(SYS_umount2, ".", DETACH) == 0;
+		else
+			is_undone &= errno == ENOTDIR; /* a file: its read-only copy may stay */
+		is_undone &= chdir("/") == 0;
+		forget(g, g->number);
+	}
+	g->top = -1;
+	return is_undone;
+}
+
+/* ---- Closing it ------------------------------------------------------------------------------ */
+
+static int find_top(const struct grafts *g, uint32_t number)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (g->mounts[i].number == number && !g->mounts[i].is_pin)
+			return g->mounts[i].fd;
+	errno = ENOENT;
+	return -1;
+}
+
+static int prepare_cover(struct grafts *g, const struct graft_order *order)
+{
+	g->number = order->number;
+	g->top = find_top(g, order->number);
+	g->cover = g->top < 0 ? -1 : clone_read_only(g->top);
+	return g->cover < 0 ? -1 : 0;
+}
+
+/*
+ * In the copy by its path. In the graft itself as well: who has a directory of it open gets past the
+ * copy. One of another graft's mounts that was cloned with this one has no descriptor yet.
+ */
+static int shut(struct grafts *g, const struct graft_order *order)
+{
+	int fd;
+
+	if (set_attributes(g->cover, order->path, MOUNT_ATTR_RDONLY, 0) < 0)
+		return -1;
+	fd = open_place(g->top, order);
+	if (fd < 0)
+		return -1;
+	if (keep(g, fd, true))
+		return 0;
+	close(fd);
+	return -1;
+}
+
+/* How many can't be read-only yet; -1: one never will be. */
+static int close_all(struct grafts *g, uint32_t number)
+{
+	int busy = 0;
+
+	for (size_t i = 0; i < g->count; i++) {
+		if (g->mounts[i].number != number || close_mount(g->mounts[i].fd) == 0)
+			continue;
+		if (errno != EBUSY)
+			return -1;
+		busy++;
+	}
+	if (busy == 0)
+		forget(g, number);
+	return busy;
+}
+
+static int retry(struct grafts *g, uint32_t number)
+{
+	int busy = close_all(g, number);
+
+	g->answer.busy = busy > 0 ? (uint32_t)busy : 0;
+	return busy < 0 ? -1 : 0;
+}
+
+static int close_graft(struct grafts *g)
+{
+	if (move(g->cover, g->top) < 0)
+		return -1;
+	return retry(g, g->number);
+}
+
+/* ---- Orders ----------------------------------------------------------------------------------- */
+
+static bool give_answer(struct grafts *g, int fd)
+{
+	struct graft_answer answer = g->answer;
+	int r;
+
+	g->answer = (struct graft_answer){ .os_error = 0 };
+	g->step = 0;
+	g->top = -1;
+	fd_close(&g->cover);
+	if (fd < 0)
+		return fd_pass_tell(g->channel, &answer, sizeof(answer), 0) ==
+		       (ssize_t)sizeof(answer);
+	r = fd_pass_send(g->channel, &answer, sizeof(answer), &fd, 1, 0);
+	close(fd);
+	return r == 0;
+}
+
+static int detach(struct grafts *g, const struct graft_order *order)
+{
+	int place = open_place(g->root, order);
+	int tree = place < 0 ? -1 : clone_read_only(place);
+
+	fd_done(&place);
+	if (tree >= 0 && open_mount(tree) < 0)
+		fd_close(&tree);
+	return tree;
+}
+
+static int carry_out(struct grafts *g, const struct graft_order *order)
+{
+	switch ((enum graft_order_kind)order->kind) {
+	case GRAFT_BEGIN:
+		return begin(g, order);
+	case GRAFT_NARROW:
+		return narrow(g, order, false);
+	case GRAFT_PIN:
+		return narrow(g, order, true);
+	case GRAFT_HIDE:
+		return hide(g, order);
+	case GRAFT_OPEN:
+		return open_all(g);
+	case GRAFT_COVER:
+		return prepare_cover(g, order);
+	case GRAFT_SHUT:
+		return shut(g, order);
+	case GRAFT_CLOSE:
+		return close_graft(g);
+	case GRAFT_RETRY:
+		return retry(g, order->number);
+	case GRAFT_SYNC:
+	case GRAFT_NONE:
+	case GRAFT_DETACH:
+		break;
+	}
+	return 0;
+}
+
+static void note_failure(struct grafts *g, const struct graft_order *order)
+{
+	g->answer.os_error = errno ? errno : EIO;
+	g->answer.step = g->step;
+	g->answer.kind = order->kind;
+}
+
+static void note_mount(struct grafts *g)
+{
+	struct statx st;
+
+	if (g->top >= 0 && look(g->top, &st) == 0)
+		g->answer.mount = st.stx_mnt_id;
+}
+
+static bool ends_transaction(uint32_t kind)
+{
+	return kind == GRAFT_SYNC || kind == GRAFT_OPEN || kind == GRAFT_CLOSE ||
+	       kind == GRAFT_RETRY || kind == GRAFT_DETACH;
+}
+
+bool grafts_follow(struct grafts *g, const struct graft_order *order)
+{
+	int fd = -1;
+
+	errno = 0;
+	/* What follows a failure is left out, up to the end of the transaction. */
+	if (g->answer.os_error == 0 && order->kind == GRAFT_DETACH) {
+		fd = detach(g, order);
+		if (fd < 0)
+			note_failure(g, order);
+	} else if (g->answer.os_error == 0 && carry_out(g, order) < 0) {
+		note_failure(g, order);
+	}
+	g->step++;
+	if (!ends_transaction(order->kind))
+		return true;
+	if (order->kind == GRAFT_OPEN && g->answer.os_error && !undo(g))
+		g->answer.kind = GRAFT_NONE;
+	note_mount(g);
+	return give_answer(g, fd);
+}
+
+void grafts_init(struct grafts *g, int root, int channel)
+{
+	g->root = root;
+	g->channel = channel;
+	g->count = 0;
+	g->top = g->cover = -1;
+	g->step = g->number = 0;
+	g->answer = (struct graft_answer){ .os_error = 0 };
+}
