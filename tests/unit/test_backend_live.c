@@ -568,3 +568,172 @@ TEST(what_was_not_granted_is_not_open_after_a_failed_grant)
 	CHECK(!is_there("gone2/x"));
 	done(&r);
 }
+
+/* ---- Once -------------------------------------------------------------------------------------- */
+
+static bool once(struct run *r, const struct held_call *call)
+{
+	if (!call->can_once)
+		return false;
+	supervisor_release(r->s, call->id, RELEASE_ONCE);
+	return true;
+}
+
+TEST(a_call_that_is_allowed_once_is_performed_and_opens_nothing_else)
+{
+	struct run r = { .decide = once };
+
+	mkdir("once", 0755);
+	scratch_put("once/old", "old");
+	CHECK_INT(run_with(&r, "",
+			   "exec 2>/dev/null; echo new >once/new || exit 1; mkdir once/d && exit 2;"
+			   "rm once/old && exit 3; echo more >>once/old || exit 4;"
+			   "exec 5>>once/old || exit 5; chmod 700 once && exit 6; exit 0"),
+		  0);
+	CHECK_INT(r.holds, 6);
+	CHECK_INT((int)r.denials.total, 3);
+	CHECK(has_text("once/new", "new\n"));
+	CHECK(has_text("once/old", "oldmore\n"));
+	done(&r);
+}
+
+/* ---- Closing ------------------------------------------------------------------------------------ */
+
+static struct str close_now(struct run *r, const char *name, const struct plan *plan,
+			    struct buf *writers)
+{
+	struct err e = ERR_INIT;
+
+	buf_clear(writers);
+	if (!CHECK(supervisor_close_path(r->s, plan, str_of(at(name)), writers, &e) == 0))
+		(void)fail(&e);
+	return buf_str(writers);
+}
+
+/* Steps until the file is there: what the script inside has reached. */
+static bool reached(struct run *r, const char *name)
+{
+	uint64_t until = loop_now() + PATIENCE_MS;
+	struct err e = ERR_INIT;
+
+	while (!is_there(name) && loop_now() < until && !r->is_gone)
+		if (loop_step(&r->loop, 10, &e) < 0)
+			return fail(&e);
+	return is_there(name);
+}
+
+static bool allow_first(struct run *r, const struct held_call *call)
+{
+	return !r->is_granted && allow(r, call);
+}
+
+TEST(a_closed_path_is_read_only_at_once_and_for_writers_when_they_are_done)
+{
+	struct run r = { .decide = allow_first,
+			 .grants = "shut",
+			 .wide = "'@/shut' = 'write'\n'@/shut/kept' = 'read'\n" };
+	scoped_buf writers = BUF_INIT(4096);
+
+	mkdir("shut", 0755);
+	mkdir("shut/kept", 0755);
+	mkdir("signs", 0777);
+	(void)chmod("signs", 0777);
+	REQUIRE(start_with(
+		&r, "native", "'@/signs' = 'write'\n",
+		"exec 2>/dev/null; cd shut; exec 5>open || exit 1; cd ../shut || exit 2;"
+		"mkdir dir; cd dir; touch ../../signs/1;"
+		"while ! test -e ../../signs/2; do sleep 0.02; done;"
+		"touch ../new && exit 3; echo late >&5 || exit 4; exec 5>&-; sleep 0.5;"
+		"touch here && exit 5; mkdir sub && exit 6; touch ../../shut/new && exit 7;"
+		"(echo x >>../open) && exit 8; rmdir ../dir && exit 9; exit 0"));
+	REQUIRE(reached(&r, "signs/1"));
+	CHECK_STR(strncmp(close_now(&r, "shut", r.base, &writers).p, "sh (", 4) == 0 ? "sh (" : "",
+		  "sh (");
+	scratch_put("signs/2", "");
+	CHECK_INT(wait_for(&r), 0);
+	CHECK(has_text("shut/open", "late\n"));
+	CHECK(!is_there("shut/new") && !is_there("shut/dir/here") && !is_there("shut/dir/sub"));
+	done(&r);
+}
+
+TEST(grants_within_each_other_are_closed_in_any_order)
+{
+	static const char *const orders[] = { "12", "21" };
+
+	for (size_t i = 0; i < COUNT_OF(orders); i++) {
+		struct run r = { .decide = refuse_at_once };
+		scoped_buf writers = BUF_INIT(4096);
+		char script[600];
+		struct err e = ERR_INIT;
+		const struct plan *both, *outer, *inner;
+
+		mkdir("nest", 0755);
+		mkdir("nest/in", 0755);
+		mkdir("nest/in/deep", 0755);
+		mkdir("steps", 0777);
+		(void)chmod("steps", 0777);
+		(void)snprintf(
+			script, sizeof(script),
+			"exec 2>/dev/null; at() { while ! test -e steps/$1; do sleep 0.02; done; };"
+			"at 0; touch nest/in/deep/a%zu && touch nest/b%zu || exit 1; touch steps/1;"
+			"at 2; touch nest/in/c%zu && i=1 || i=0; touch nest/d%zu && o=1 || o=0;"
+			"touch steps/3; at 4; touch nest/in/e && exit 2; touch nest/e && exit 3;"
+			"exit $((10 + 2 * o + i))",
+			i, i, i, i);
+		REQUIRE(start_with(&r, "native", "'@/steps' = 'write'\n", script));
+		inner = also(&r, "'@/steps' = 'write'\n'@/nest/in' = 'write'\n");
+		outer = also(&r, "'@/steps' = 'write'\n'@/nest' = 'write'\n");
+		both = also(&r, "'@/steps' = 'write'\n'@/nest/in' = 'write'\n'@/nest' = 'write'\n");
+		REQUIRE(inner && outer && both);
+		CHECK_INT(supervisor_open_path(r.s, inner, str_of(at("nest/in")), &e), 0);
+		CHECK_INT(supervisor_open_path(r.s, both, str_of(at("nest")), &e), 0);
+		scratch_put("steps/0", "");
+		REQUIRE(reached(&r, "steps/1"));
+		if (orders[i][0] == '1')
+			(void)close_now(&r, "nest/in", outer, &writers);
+		else
+			(void)close_now(&r, "nest", inner, &writers);
+		scratch_put("steps/2", "");
+		REQUIRE(reached(&r, "steps/3"));
+		(void)close_now(&r, orders[i][0] == '1' ? "nest" : "nest/in", r.base, &writers);
+		scratch_put("steps/4", "");
+		/* The outer one covers the inner; the inner one stays by itself. */
+		CHECK_INT(wait_for(&r), orders[i][0] == '1' ? 13 : 11);
+		done(&r);
+		for (int n = 0; n < 5; n++) {
+			char name[20];
+
+			(void)snprintf(name, sizeof(name), "steps/%d", n);
+			(void)unlink(name);
+		}
+	}
+}
+
+TEST(a_path_can_be_opened_again_after_it_was_closed)
+{
+	struct run r = { .decide = refuse_at_once };
+	scoped_buf writers = BUF_INIT(4096);
+	const struct plan *wide;
+	struct err e = ERR_INIT;
+
+	mkdir("again", 0755);
+	mkdir("turn", 0777);
+	(void)chmod("turn", 0777);
+	REQUIRE(start_with(
+		&r, "native", "'@/turn' = 'write'\n",
+		"exec 2>/dev/null; at() { while ! test -e turn/$1; do sleep 0.02; done; };"
+		"at 0; touch again/x || exit 1; touch turn/1; at 2; touch again/y && exit 2;"
+		"touch turn/3; at 4; touch again/z || exit 3; exit 0"));
+	wide = also(&r, "'@/turn' = 'write'\n'@/again' = 'write'\n");
+	REQUIRE(wide && supervisor_open_path(r.s, wide, str_of(at("again")), &e) == 0);
+	scratch_put("turn/0", "");
+	REQUIRE(reached(&r, "turn/1"));
+	CHECK_INT((int)close_now(&r, "again", r.base, &writers).len, 0);
+	scratch_put("turn/2", "");
+	REQUIRE(reached(&r, "turn/3"));
+	CHECK_INT(supervisor_open_path(r.s, wide, str_of(at("again")), &e), 0);
+	scratch_put("turn/4", "");
+	CHECK_INT(wait_for(&r), 0);
+	CHECK(!is_there("again/y") && is_there("again/z"));
+	done(&r);
+}

@@ -411,20 +411,29 @@ static bool goes_with(const struct grant *other, const struct grant *g)
 	return other == g || (other->state == GRANT_DORMANT && path_is_under(other->path, g->path));
 }
 
-static int shut(struct masker *m, const struct grant *g, struct str path, struct err *e)
+/* A grant that is being closed. */
+struct closing {
+	struct masker *masker;
+	const struct grant *g;
+	const struct plan *plan; /* without it */
+};
+
+static int shut(const struct closing *c, struct str path, struct err *e)
 {
-	if (!is_below(path, g->path))
+	const bool stays_open = plan_resolve(c->plan, path).access == ACCESS_WRITE;
+
+	if (!is_below(path, c->g->path))
 		return 0;
-	return graft_order(m, GRAFT_SHUT, g->number, path_below(path, g->path), e);
+	return graft_order(c->masker, stays_open ? GRAFT_SHUT_UNDER : GRAFT_SHUT, c->g->number,
+			   path_below(path, c->g->path), e);
 }
 
-static int shut_all(struct masker *m, const struct grant *g, const struct grant *part,
-		    struct err *e)
+static int shut_all(const struct closing *c, const struct grant *part, struct err *e)
 {
-	if (shut(m, g, part->path, e) < 0)
+	if (shut(c, part->path, e) < 0)
 		return err_result(e);
 	for (size_t i = 0; i < part->pins.count; i++)
-		if (shut(m, g, part->pins.items[i], e) < 0)
+		if (shut(c, part->pins.items[i], e) < 0)
 			return err_result(e);
 	return 0;
 }
@@ -472,19 +481,23 @@ static int retry_all(void *user, struct err *e)
 	return 0;
 }
 
-static int cover(struct supervisor *s, struct masker *m, struct grant *g, struct err *e)
+static int cover(const struct supervisor *s, const struct closing *c, struct err *e)
 {
+	const struct grant *g = c->g;
 	struct graft_answer answer;
 	int fd;
 
-	if (graft_order(m, GRAFT_COVER, g->number, STR_EMPTY, e) < 0)
+	if (graft_order(c->masker, GRAFT_COVER, g->number, g->path, e) < 0)
 		return err_result(e);
-	for (size_t i = 0; i < s->live.grants.count; i++)
-		if (goes_with(s->live.grants.items[i], g) &&
-		    shut_all(m, g, s->live.grants.items[i], e) < 0)
+	for (size_t i = 0; i < s->live.grants.count; i++) {
+		const struct grant *part = s->live.grants.items[i];
+
+		if ((part->state == GRANT_OPEN || part->state == GRANT_DORMANT) &&
+		    path_is_under(part->path, g->path) && shut_all(c, part, e) < 0)
 			return err_result(e);
-	if (graft_order(m, GRAFT_CLOSE, g->number, STR_EMPTY, e) < 0 ||
-	    graft_wait(m, &answer, &fd, e) < 0)
+	}
+	if (graft_order(c->masker, GRAFT_CLOSE, g->number, STR_EMPTY, e) < 0 ||
+	    graft_wait(c->masker, &answer, &fd, e) < 0)
 		return err_result(e);
 	if (answer.os_error)
 		return fail_step(g->path, &answer, e);
@@ -495,7 +508,7 @@ int supervisor_close_path(struct supervisor *s, const struct plan *plan, struct 
 			  struct buf *writers, struct err *e)
 {
 	struct grant *g = find_open(s, path);
-	struct masker *m;
+	struct closing closing = { .g = g, .plan = plan };
 
 	if (!g)
 		return FAIL(e, ERR_NOTFOUND, "this path was not opened while the command runs");
@@ -506,7 +519,7 @@ int supervisor_close_path(struct supervisor *s, const struct plan *plan, struct 
 		g->state = GRANT_DORMANT;
 		return 0;
 	}
-	if (grants_use_masker(s, &m, e) < 0 || cover(s, m, g, e) < 0)
+	if (grants_use_masker(s, &closing.masker, e) < 0 || cover(s, &closing, e) < 0)
 		return end_run(s, e);
 	for (size_t i = 0; i < s->live.grants.count; i++)
 		if (goes_with(s->live.grants.items[i], g))

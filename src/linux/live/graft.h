@@ -36,10 +36,11 @@ enum graft_order_kind {
 	GRAFT_HIDE,   /* there has to be a mask at `path` */
 	GRAFT_OPEN,   /* the end of a graft: it becomes writable. Answers */
 
-	GRAFT_COVER,  /* prepares to cover the graft `number` */
-	GRAFT_SHUT,   /* what is at `path`, below that graft, is to be read-only as well */
-	GRAFT_CLOSE,  /* covers it. Answers */
-	GRAFT_RETRY,  /* makes the mounts of the graft `number` read-only. Answers */
+	GRAFT_COVER,	  /* covers the graft `number`, which was made at `path` */
+	GRAFT_SHUT,	  /* what is at `path`, below that graft, becomes read-only as well */
+	GRAFT_SHUT_UNDER, /* only below the cover: another grant keeps it open */
+	GRAFT_CLOSE,	  /* the end of closing: as RETRY. Answers */
+	GRAFT_RETRY,	  /* makes the mounts of the graft `number` read-only. Answers */
 	GRAFT_DETACH, /* answers with a writable clone of the directory `path`, mounted nowhere */
 };
 
@@ -48,7 +49,7 @@ struct graft_order {
 	uint32_t number;
 	uint64_t device, inode;	   /* what has to be there (P8); 0: whatever is */
 	uint32_t may_vanish;	   /* it is no failure if something else is there by now */
-	char path[PATH_MAX_BYTES]; /* from the sandbox's root on, "opt/x"; of SHUT from the graft on */
+	char path[PATH_MAX_BYTES]; /* from the sandbox's root on; of SHUT from the graft on */
 };
 
 struct graft_answer {
@@ -96,7 +97,8 @@ struct grafts {
 	size_t count;
 	/* The transaction. */
 	uint32_t number, step;
-	int top, cover; /* or -1 */
+	int top, seen,
+		cover; /* -1: none. `seen` is what the path shows: other grants may cover `top` */
 	struct graft_answer answer;
 };
 

@@ -206,31 +206,58 @@ static int find_top(const struct grafts *g, uint32_t number)
 	return -1;
 }
 
-static int prepare_cover(struct grafts *g, const struct graft_order *order)
+static bool is_same_file(int a, int b)
 {
-	g->number = order->number;
-	g->top = find_top(g, order->number);
-	g->cover = g->top < 0 ? -1 : clone_read_only(g->top);
-	return g->cover < 0 ? -1 : 0;
+	struct stat x, y;
+
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
 }
 
-/*
- * In the copy by its path. In the graft itself as well: who has a directory of it open gets past the
- * copy. One of another graft's mounts that was cloned with this one has no descriptor yet.
- */
-static int shut(struct grafts *g, const struct graft_order *order)
+/* Another grant above it may have copied it, and then the path shows that copy. */
+static int mount_cover(struct grafts *g, const struct graft_order *order)
 {
-	int fd;
+	int place;
 
-	if (set_attributes(g->cover, order->path, MOUNT_ATTR_RDONLY, 0) < 0)
+	g->number = order->number;
+	g->top = find_top(g, order->number);
+	if (g->top < 0)
 		return -1;
-	fd = open_place(g->top, order);
+	g->seen = open_place(g->root, order);
+	if (g->seen >= 0 && (!is_same_file(g->seen, g->top) || !keep(g, g->seen, true)))
+		fd_close(&g->seen);
+	place = g->seen >= 0 ? g->seen : g->top;
+	g->cover = clone_read_only(place);
+	return g->cover < 0 ? -1 : move(g->cover, place);
+}
+
+/* One that is being written to becomes read-only later. */
+static int shut_below(struct grafts *g, int dir, const struct graft_order *order)
+{
+	int fd = open_place(dir, order);
+
 	if (fd < 0)
 		return -1;
-	if (keep(g, fd, true))
+	if ((close_mount(fd) == 0 || errno == EBUSY) && keep(g, fd, true))
 		return 0;
 	close(fd);
 	return -1;
+}
+
+/*
+ * In the cover, which is a copy of the graft with all mounts below it (the kernel changes them only when it
+ * is mounted); and in the graft, because who has a directory of it open gets past the cover.
+ */
+static int shut(struct grafts *g, const struct graft_order *order)
+{
+	if (order->kind == GRAFT_SHUT && shut_below(g, g->cover, order) < 0)
+		return -1;
+	if (g->seen >= 0 && shut_below(g, g->seen, order) < 0)
+		return -1;
+	/* If another grant covers it, it may not have what was opened later. */
+	if (shut_below(g, g->top, order) < 0 && g->seen < 0)
+		return -1;
+	return 0;
 }
 
 /* How many can't be read-only yet; -1: one never will be. */
@@ -258,13 +285,6 @@ static int retry(struct grafts *g, uint32_t number)
 	return busy < 0 ? -1 : 0;
 }
 
-static int close_graft(struct grafts *g)
-{
-	if (move(g->cover, g->top) < 0)
-		return -1;
-	return retry(g, g->number);
-}
-
 /* ---- Orders ----------------------------------------------------------------------------------- */
 
 static bool give_answer(struct grafts *g, int fd)
@@ -274,7 +294,7 @@ static bool give_answer(struct grafts *g, int fd)
 
 	g->answer = (struct graft_answer){ .os_error = 0 };
 	g->step = 0;
-	g->top = -1;
+	g->top = g->seen = -1;
 	fd_close(&g->cover);
 	if (fd < 0)
 		return fd_pass_tell(g->channel, &answer, sizeof(answer), 0) ==
@@ -309,11 +329,12 @@ static int carry_out(struct grafts *g, const struct graft_order *order)
 	case GRAFT_OPEN:
 		return open_all(g);
 	case GRAFT_COVER:
-		return prepare_cover(g, order);
+		return mount_cover(g, order);
 	case GRAFT_SHUT:
+	case GRAFT_SHUT_UNDER:
 		return shut(g, order);
 	case GRAFT_CLOSE:
-		return close_graft(g);
+		return retry(g, g->number);
 	case GRAFT_RETRY:
 		return retry(g, order->number);
 	case GRAFT_SYNC:
@@ -372,7 +393,7 @@ void grafts_init(struct grafts *g, int root, int channel)
 	g->root = root;
 	g->channel = channel;
 	g->count = 0;
-	g->top = g->cover = -1;
+	g->top = g->seen = g->cover = -1;
 	g->step = g->number = 0;
 	g->answer = (struct graft_answer){ .os_error = 0 };
 }
