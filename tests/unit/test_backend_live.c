@@ -230,9 +230,17 @@ static void done(struct run *r)
 		cordon_policy_free(r->policies[--r->policy_count]);
 }
 
+/* All is tried with the other backend that mounts as well. */
+static const char *own_backend(void)
+{
+	const char *name = getenv("CORDON_TEST_BACKEND");
+
+	return name ? name : "native";
+}
+
 static int run_with(struct run *r, const char *entries, const char *script)
 {
-	return start_with(r, "native", entries, script) ? wait_for(r) : -1;
+	return start_with(r, own_backend(), entries, script) ? wait_for(r) : -1;
 }
 
 /* That name below the scratch directory, until the next call. */
@@ -360,7 +368,7 @@ TEST(a_run_that_ends_while_a_call_is_held_ends_at_once)
 	struct run r = { .decide = wait_for_ever };
 	uint64_t from;
 
-	REQUIRE(start_with(&r, "native", "", "mkdir asked"));
+	REQUIRE(start_with(&r, own_backend(), "", "mkdir asked"));
 	for (int i = 0; i < 100 && !r.holds; i++) {
 		struct err e = ERR_INIT;
 
@@ -562,7 +570,8 @@ TEST(what_was_not_granted_is_not_open_after_a_failed_grant)
 	CHECK_INT(symlink("gone2", "gone"), 0);
 	/* The path is a link: nothing of it is opened, and the run goes on. */
 	r.wide = "";
-	CHECK_INT(start_with(&r, "native", "", "sleep 0.2; touch gone2/x 2>/dev/null; exit 0"), 1);
+	CHECK_INT(start_with(&r, own_backend(), "", "sleep 0.2; touch gone2/x 2>/dev/null; exit 0"),
+		  1);
 	CHECK(!open_now(&r));
 	CHECK_INT(wait_for(&r), 0);
 	CHECK(!is_there("gone2/x"));
@@ -680,7 +689,7 @@ TEST(grants_within_each_other_are_closed_in_any_order)
 			"touch steps/3; at 4; touch nest/in/e && exit 2; touch nest/e && exit 3;"
 			"exit $((10 + 2 * o + i))",
 			i, i, i, i);
-		REQUIRE(start_with(&r, "native", "'@/steps' = 'write'\n", script));
+		REQUIRE(start_with(&r, own_backend(), "'@/steps' = 'write'\n", script));
 		inner = also(&r, "'@/steps' = 'write'\n'@/nest/in' = 'write'\n");
 		outer = also(&r, "'@/steps' = 'write'\n'@/nest' = 'write'\n");
 		both = also(&r, "'@/steps' = 'write'\n'@/nest/in' = 'write'\n'@/nest' = 'write'\n");
@@ -736,4 +745,150 @@ TEST(a_path_can_be_opened_again_after_it_was_closed)
 	CHECK_INT(wait_for(&r), 0);
 	CHECK(!is_there("again/y") && is_there("again/z"));
 	done(&r);
+}
+
+/* ---- Globs --------------------------------------------------------------------------------------- */
+
+TEST(a_name_that_a_glob_denies_is_masked_below_a_grant)
+{
+	static const char globs[] = "'@/**/*.env' = 'deny'\n";
+	char wide[200];
+	struct run r = { .decide = allow, .grants = "globs", .wide = wide };
+
+	(void)snprintf(wide, sizeof(wide), "%s'@/globs' = 'write'\n", globs);
+	mkdir("globs", 0755);
+	mkdir("globs/sub", 0755);
+	scratch_put("globs/sub/a.env", "secret");
+	CHECK_INT(run_with(&r, globs,
+			   "exec 2>/dev/null; cat globs/sub/a.env && exit 1; touch globs/fine || "
+			   "exit 2;"
+			   "cat globs/sub/a.env && exit 3; (echo x >globs/sub/a.env) && exit 4;"
+			   "rm -f globs/sub/a.env && exit 5; mv globs/sub/a.env globs/b && exit 6;"
+			   "echo x >globs/new.env; for i in 1 2 3 4 5 6 7 8 9 10; do"
+			   " cat globs/new.env >/dev/null || exit 0; sleep 0.1; done; exit 7"),
+		  0);
+	CHECK(has_text("globs/sub/a.env", "secret"));
+	done(&r);
+}
+
+/* ---- Attacks -------------------------------------------------------------------------------------- */
+
+TEST(a_path_that_is_exchanged_while_it_is_asked_for_opens_nothing_else)
+{
+	struct run r = { .decide = allow, .grants = "race/a", .wide = "'@/race/a' = 'write'\n" };
+
+	mkdir("race", 0755);
+	mkdir("race/a", 0755);
+	mkdir("race/own", 0777);
+	(void)chmod("race/own", 0777);
+	mkdir("race/victim", 0755);
+	mkdir("race/a/in", 0755);
+	/* A link inside what is the command's own turns between the granted and another directory. */
+	CHECK_INT(
+		run_with(
+			&r, "'@/race/own' = 'write'\n",
+			"exec 2>/dev/null; cd race; touch a/x || exit 1;"
+			"(while :; do ln -sfn ../a own/l; ln -sfn ../victim own/l; done) & p=$!;"
+			"i=0; while test $i -lt 300; do i=$((i+1)); (: >own/l/f$i); done;"
+			"cd own; mkdir ../a/in/d; "
+			"i=0; while test $i -lt 100; do i=$((i+1)); mkdir l/d$i; rmdir l/d$i; done;"
+			"kill $p; exit 0"),
+		0);
+	CHECK_INT(rmdir("race/victim"), 0);
+	done(&r);
+}
+
+static int count_named(const char *name, bool kills)
+{
+	char command[200];
+
+	(void)snprintf(command, sizeof(command), "%s -P %d -x %s >/dev/null 2>&1",
+		       kills ? "pkill -KILL" : "pgrep", (int)getpid(), name);
+	return system(command); /* NOLINT(cert-env33-c): a test */
+}
+
+TEST(a_helper_that_is_killed_ends_the_run)
+{
+	static const char *const entries[] = { "", "'@/**/*.env' = 'deny'\n" };
+
+	for (size_t i = 0; i < COUNT_OF(entries); i++) {
+		char wide[200];
+		struct run r = { .decide = allow, .grants = "kill", .wide = wide };
+		struct err e = ERR_INIT;
+		uint64_t until;
+		int status = 0;
+
+		(void)snprintf(wide, sizeof(wide), "%s'@/kill' = 'write'\n", entries[i]);
+		mkdir("kill", 0755);
+		REQUIRE(start_with(&r, own_backend(), entries[i], "touch kill/x; sleep 10"));
+		REQUIRE(reached(&r, "kill/x"));
+		(void)count_named(i ? "cordon-masker" : "cordon-opener", true);
+		until = loop_now() + 2000;
+		while (status == 0 && loop_now() < until)
+			status = loop_step(&r.loop, 100, &e);
+		CHECK_INT(e.cause, CAUSE_SANDBOX_KILLED);
+		done(&r);
+		(void)unlink("kill/x");
+	}
+}
+
+enum { SKIPPED = 77 };
+
+/* Runs this program once more; 0, its status, or SKIPPED. */
+static int run_again(bool (*prepare)(void))
+{
+	int status;
+	pid_t pid;
+
+	(void)fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+		if (!prepare())
+			_exit(SKIPPED);
+		dup2(getenv("CORDON_TEST_VERBOSE") ? 2 : null, 1);
+		execl("/proc/self/exe", "test_backend_live", NULL);
+		_exit(SKIPPED);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+static bool become_user(void)
+{
+	uid_t user = 61000 + (uid_t)getpid() % 4000;
+
+	return setgid(user) == 0 && setuid(user) == 0;
+}
+
+static bool choose_bwrap(void)
+{
+	return setenv("CORDON_TEST_BACKEND", "bwrap", 1) == 0 &&
+	       setenv("CORDON_PROGRAM", getenv("CORDON"), 1) == 0;
+}
+
+TEST(all_of_this_holds_with_bwrap)
+{
+	int status;
+
+	if (getenv("CORDON_TEST_BACKEND") || geteuid() != 0)
+		SKIP("with bwrap it runs once, as root");
+	if (!getenv("CORDON") || access("/usr/bin/bwrap", X_OK) < 0)
+		SKIP("there is no bwrap, or the program cordon is not known");
+	status = run_again(choose_bwrap);
+	CHECK_INT(status, 0);
+}
+
+TEST(all_of_this_holds_for_an_ordinary_user)
+{
+	int status;
+
+	if (geteuid() != 0)
+		SKIP("all of this ran as an ordinary user already");
+	status = run_again(become_user);
+	if (status == SKIPPED)
+		SKIP("this root can't become another user, or that one can't run the test");
+	CHECK_INT(status, 0);
 }

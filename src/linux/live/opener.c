@@ -352,7 +352,8 @@ int opener_start(struct opener *o, struct loop *loop, const struct sandbox *sand
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return FAIL_SYS(e, errno, "can't make a channel");
 	job.channel = kept[0] = pair[1];
-	if (os_fork_helper(&(struct os_helper){ .run = run,
+	if (os_fork_helper(&(struct os_helper){ .name = "cordon-opener",
+						.run = run,
 						.is_detached = true,
 						.arg = &job,
 						.kept = kept,

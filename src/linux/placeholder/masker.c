@@ -248,7 +248,8 @@ static int start_process(struct masker *m, struct job *j, struct err *e)
 {
 	const int kept[] = { j->channel, j->root, j->user_ns, j->mount_ns };
 
-	if (os_fork_helper(&(struct os_helper){ .run = run,
+	if (os_fork_helper(&(struct os_helper){ .name = "cordon-masker",
+						.run = run,
 						.is_detached = true,
 						.arg = j,
 						.kept = kept,
