@@ -52,6 +52,15 @@ static int grant_host(struct arena *a, struct policy *policy, const struct store
 	return policy_grant(a, policy, &granted, stored->origin, e);
 }
 
+static int grant_socket(struct arena *a, struct policy *policy, const struct stored_grant *stored,
+			struct err *e)
+{
+	struct str path = stored->grant.subject;
+	struct permissions granted = { .sockets = { .items = &path, .count = 1, .room = 1 } };
+
+	return policy_grant(a, policy, &granted, stored->origin, e);
+}
+
 static int grant_one(struct arena *a, struct policy *policy, const struct stored_grant *stored,
 		     struct err *e)
 {
@@ -61,6 +70,7 @@ static int grant_one(struct arena *a, struct policy *policy, const struct stored
 	case ASK_CONNECT:
 		return grant_host(a, policy, stored, e);
 	case ASK_UNIX_SOCKET:
+		return grant_socket(a, policy, stored, e);
 	case ASK_ESCALATE:
 		break;
 	}
@@ -200,17 +210,27 @@ int approvals_load(const struct inputs *in, struct str workspace, struct policy 
 
 /* ---- What no approval may open -------------------------------------------------------------- */
 
-static int refuse(const struct fs_entry *grant, const char *what, struct str path, struct err *e)
+static int refuse(struct str opens, struct origin origin, const char *what, struct str path,
+		  struct err *e)
 {
 	char opened[256], shown[256];
 
-	(void)FAIL_CAUSE_AT(e, CAUSE_APPROVAL_TOO_WIDE, grant->origin,
+	(void)FAIL_CAUSE_AT(e, CAUSE_APPROVAL_TOO_WIDE, origin,
 			    "the approval of '%s' %s '%s', which no approval can open",
-			    utf8_show(grant->path, opened, sizeof(opened)), what,
+			    utf8_show(opens, opened, sizeof(opened)), what,
 			    utf8_show(path, shown, sizeof(shown)));
 	err_add_line(e, "end it with 'cordon approvals revoke ID'; 'cordon approvals list' has the "
 			"ids");
 	return err_result(e);
+}
+
+static int check_own(const struct plan_inputs *in, struct str path, struct origin origin,
+		     struct err *e)
+{
+	for (size_t i = 0; i < in->own_count; i++)
+		if (path_is_under(in->own[i].path, path) || path_is_under(path, in->own[i].path))
+			return refuse(path, origin, "opens", in->own[i].path, e);
+	return 0;
 }
 
 static int check_one(struct arena *a, const struct plan_inputs *in, const struct fs_entry *grant,
@@ -221,13 +241,9 @@ static int check_one(struct arena *a, const struct plan_inputs *in, const struct
 	if (homes_match(a, &host_now, &in->places, grant->path, &home, e) < 0)
 		return err_result(e);
 	if (home.home.len)
-		return refuse(grant, home.is_above ? "contains the home" : "opens the home",
-			      home.home, e);
-	for (size_t i = 0; i < in->own_count; i++)
-		if (path_is_under(in->own[i].path, grant->path) ||
-		    path_is_under(grant->path, in->own[i].path))
-			return refuse(grant, "opens", in->own[i].path, e);
-	return 0;
+		return refuse(grant->path, grant->origin,
+			      home.is_above ? "contains the home" : "opens the home", home.home, e);
+	return check_own(in, grant->path, grant->origin, e);
 }
 
 int approvals_check(struct arena *a, const struct plan_inputs *in, struct err *e)
@@ -237,5 +253,11 @@ int approvals_check(struct arena *a, const struct plan_inputs *in, struct err *e
 	for (size_t i = 0; i < grants->count; i++)
 		if (check_one(a, in, &grants->items[i], e) < 0)
 			return err_result(e);
+	for (size_t i = 0; i < in->policy->socket_grants.count; i++) {
+		const struct net_socket *socket = &in->policy->socket_grants.items[i];
+
+		if (check_own(in, socket->path, socket->origin, e) < 0)
+			return err_result(e);
+	}
 	return 0;
 }

@@ -415,6 +415,7 @@ static int reload(struct cordon_policy *p, const struct cordon_load_options *opt
 	*policy = *p->policy;
 	memset(&policy->grants, 0, sizeof(policy->grants));
 	memset(&policy->net_grants, 0, sizeof(policy->net_grants));
+	memset(&policy->socket_grants, 0, sizeof(policy->socket_grants));
 	if (make_state(&in, policy, e) < 0 || add_lasting(p, &in, policy, e) < 0 ||
 	    build_plan(p, &in, options, e) < 0)
 		return err_result(e);

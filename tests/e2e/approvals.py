@@ -4,7 +4,9 @@
 
 import json
 import os
+import socket
 import subprocess
+import sys
 import time
 
 from cli import PROGRAM, Skip, World, case, run, run_cases
@@ -376,6 +378,47 @@ def an_ordinary_user_has_its_own(w: World):
     done = as_user("approvals", "revoke", "0" * 12)
     assert done.returncode == 0, done
     assert as_user("why", *WORK, "-q", str(out)).stdout == "read\n"
+
+
+@case
+def what_is_approved_outside_does_not_end_a_run(w: World):
+    """Its directory is read-only below a writable home: replacing a file in it must not look like an attack."""
+    put_always(w, entry("write", "/opt/x", dir=True), entry("write", "/opt/y", number=1, dir=True))
+    put_session(w, entry("write", "/opt/z", number=2, workspace=str(w.repo), policy="sha256:0"))
+    script = 'echo up; read x; sleep 0.5; echo still here >"$HOME/done"'
+    going = subprocess.Popen([PROGRAM, "run", *WORK, "--add-write", str(w.home), "--", "sh", "-c", script],
+                             env=w.env, cwd=w.repo, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert going.stdout.readline() == b"up\n"
+    for number in range(3):
+        w.ok("approvals", "revoke", f"{number:012x}")
+    w.write_config("# changed\n")
+    going.stdin.write(b"\n")
+    going.stdin.close()
+    assert going.wait(60) == 0 and (w.home / "done").exists()
+    going.stdout.close()
+    assert not ids(w)
+
+
+@case
+def a_socket_that_was_approved_can_be_connected_to(w: World):
+    """And another one beside it can't."""
+    names = [w.top / "yes.sock", w.top / "no.sock"]
+    servers = [socket.socket(socket.AF_UNIX) for _ in names]
+    for server, name in zip(servers, names):
+        server.bind(str(name))
+        server.listen(8)
+    put_always(w, entry("unix_socket", str(names[0])))
+    script = "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])"
+    statuses = [run(w, *WORK, "--", sys.executable, "-c", script, str(name)).status for name in names]
+    assert statuses[0] == 0 and statuses[1] != 0, statuses
+    # A link in its place leads to no other socket.
+    names[0].unlink()
+    names[0].symlink_to(names[1])
+    assert run(w, *WORK, "--", sys.executable, "-c", script, str(names[0])).status != 0
+    assert run(w, *WORK, "--allow-socket", str(names[1]), "--", sys.executable, "-c", script,
+               str(names[0])).status == 0
+    for server in servers:
+        server.close()
 
 
 run_cases()

@@ -150,20 +150,37 @@ static int find_one(struct arena *a, struct unix_sockets *s, const struct net_so
 	return add_known(a, s, &walk, &verdict, e);
 }
 
+/* What was granted before the run opens like what is granted while it goes on, and can be closed. */
+static int find_granted(struct arena *a, struct unix_sockets *s, struct str path, struct err *e)
+{
+	struct net_verdict verdict = net_resolve_socket(s->plan->net, path, s->plan->places.home);
+
+	if (verdict.decision != DECISION_ALLOW || unix_sockets_open(a, s, path, e) == 0)
+		return 0;
+	if (e->code != ERR_POLICY)
+		return err_result(e);
+	err_clear(e); /* there is no such socket, or not by this name */
+	return 0;
+}
+
 int unix_sockets_find(struct arena *a, const struct plan *plan, struct unix_sockets *out,
 		      struct err *e)
 {
+	const struct policy *policy = plan->policy;
 	struct unix_sockets found = { .plan = plan };
+	int r = 0;
 
-	for (size_t i = 0; i < plan->policy->layers.count; i++) {
-		const struct net_rules *said = &plan->policy->layers.items[i].net;
+	for (size_t i = 0; i < policy->layers.count && r == 0; i++) {
+		const struct net_rules *said = &policy->layers.items[i].net;
 
-		for (size_t j = 0; j < said->sockets.count; j++) {
-			if (find_one(a, &found, &said->sockets.items[j], e) < 0) {
-				unix_sockets_done(&found);
-				return err_result(e);
-			}
-		}
+		for (size_t j = 0; j < said->sockets.count && r == 0; j++)
+			r = find_one(a, &found, &said->sockets.items[j], e);
+	}
+	for (size_t i = 0; i < policy->socket_grants.count && r == 0; i++)
+		r = find_granted(a, &found, policy->socket_grants.items[i].path, e);
+	if (r < 0) {
+		unix_sockets_done(&found);
+		return err_result(e);
 	}
 	*out = found;
 	return 0;
