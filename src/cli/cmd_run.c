@@ -133,6 +133,35 @@ static int finish_failed(struct running *r, cordon_error *error, bool has_starte
 	return finish_error(r->args, error);
 }
 
+enum { BURST_MS = 10 };
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/*
+ * What the command waits for often comes in a row, such as the removals of a directory. Then this
+ * waits for the next one alone, which is faster. A signal may have to wait that long. They are passed
+ * on before each step: who was stopped learns of SIGCONT before anything else.
+ */
+static int answer_burst(struct running *r, cordon_run_handle *run, cordon_error **error)
+{
+	uint64_t until = now_ms() + BURST_MS;
+	int state;
+
+	signals_pass_on(&r->signals, run);
+	state = cordon_poll(run, 0, error);
+	while (state == 0 && now_ms() < until) {
+		signals_pass_on(&r->signals, run);
+		state = cordon_poll(run, BURST_MS, error);
+	}
+	return state;
+}
+
 /* Until the run has ended; false with `*error` when it failed. */
 static bool look_after(struct running *r, cordon_run_handle *run, cordon_error **error)
 {
@@ -147,8 +176,7 @@ static bool look_after(struct running *r, cordon_run_handle *run, cordon_error *
 			cordon_cancel(run);
 			break;
 		}
-		signals_pass_on(&r->signals, run);
-		state = cordon_poll(run, 0, error);
+		state = answer_burst(r, run, error);
 	}
 	return state >= 0;
 }

@@ -397,6 +397,8 @@ void supervisor_let_go(struct supervisor *s)
 		s->result.calls_answered = s->engine.handled;
 		engine_stop(&s->engine);
 	}
+	if (s->namer)
+		naming_stop(s->namer);
 	unix_sockets_done(&s->sockets);
 	events_detach(s);
 	names_end(s);

@@ -211,37 +211,41 @@ static ssize_t read_mem_file(int32_t pid, uint64_t address, void *out, size_t si
 	return pread(mem, out, size, (off_t)address);
 }
 
-int engine_read(const struct engine *engine, const struct engine_call *call, uint64_t address,
-		void *out, size_t size)
+static int copy_memory(const struct engine_call *call, uint64_t address, void *out, size_t size)
 {
 	struct iovec here = { .iov_base = out, .iov_len = size };
 	struct iovec there = { .iov_len = size };
 	ssize_t got;
 
-	if (size == 0)
-		return 0;
 	memcpy(&there.iov_base, &address, sizeof(there.iov_base));
 	got = process_vm_readv(call->pid, &here, 1, &there, 1, 0);
 	if (got < 0 && (errno == ENOSYS || errno == EPERM))
 		got = read_mem_file(call->pid, address, out, size);
 	if (got < 0)
 		return errno == EIO ? -EFAULT : -errno;
-	/* SECURITY: if the caller has ended, its pid, and so the memory, may be another's. */
-	if (!engine_is_waiting(engine, call->id))
-		return -ESRCH;
 	return (size_t)got == size ? 0 : -EFAULT;
 }
 
+int engine_read(const struct engine *engine, const struct engine_call *call, uint64_t address,
+		void *out, size_t size)
+{
+	int r = size == 0 ? 0 : copy_memory(call, address, out, size);
+
+	/* SECURITY: if the caller has ended, its pid, and so the memory, may be another's. */
+	if (r == 0 && size > 0 && !engine_is_waiting(engine, call->id))
+		return -ESRCH;
+	return r;
+}
+
 /* Reads page by page: the page after the end of the string may not be mapped. */
-int engine_read_text(const struct engine *engine, const struct engine_call *call, uint64_t address,
-		     char *out, size_t size)
+int engine_peek_text(const struct engine_call *call, uint64_t address, char *out, size_t size)
 {
 	const size_t page = 4096;
 	size_t got = 0;
 
 	while (got < size) {
 		size_t part = MIN_OF(size - got, page - (address + got) % page);
-		int r = engine_read(engine, call, address + got, out + got, part);
+		int r = copy_memory(call, address + got, out + got, part);
 
 		if (r < 0)
 			return r;
@@ -250,6 +254,15 @@ int engine_read_text(const struct engine *engine, const struct engine_call *call
 		got += part;
 	}
 	return -ENAMETOOLONG;
+}
+
+int engine_read_text(const struct engine *engine, const struct engine_call *call, uint64_t address,
+		     char *out, size_t size)
+{
+	int r = engine_peek_text(call, address, out, size);
+
+	/* SECURITY: as in engine_read(). */
+	return r == 0 && !engine_is_waiting(engine, call->id) ? -ESRCH : r;
 }
 
 /* ---- The caller's descriptors ----------------------------------------------- */

@@ -94,6 +94,13 @@ int engine_read(const struct engine *engine, const struct engine_call *call, uin
 int engine_read_text(const struct engine *engine, const struct engine_call *call, uint64_t address,
 		     char *out, size_t size) MUST_CHECK NONNULL;
 
+/*
+ * The same with one system call less. SECURITY: it may be another process's string, if the caller has
+ * ended: nothing may rest on it before engine_is_waiting() has been true.
+ */
+int engine_peek_text(const struct engine_call *call, uint64_t address, char *out, size_t size)
+	MUST_CHECK NONNULL;
+
 /* A descriptor of this process for the caller's descriptor `fd`: the descriptor or -errno. */
 int engine_take_fd(const struct engine *engine, const struct engine_call *call, int fd)
 	MUST_CHECK NONNULL;

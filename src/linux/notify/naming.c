@@ -513,6 +513,11 @@ void naming_set_plan(struct namer *n, const struct plan *plan)
 	n->plan = n->paths.plan = plan;
 }
 
+void naming_stop(struct namer *n)
+{
+	fd_close(&n->paths.descriptors);
+}
+
 int naming_start(struct arena *a, const struct naming_request *in, struct namer **out,
 		 struct err *e)
 {
@@ -521,7 +526,7 @@ int naming_start(struct arena *a, const struct naming_request *in, struct namer 
 	if (!n)
 		return err_result(e);
 	*n = (struct namer){ .engine = in->engine,
-			     .paths = { .engine = in->engine, .sandbox = in->sandbox },
+			     .paths = { .sandbox = in->sandbox, .descriptors = -1 },
 			     .sandbox = in->sandbox,
 			     .denials = in->denials,
 			     .holds = in->holds,

@@ -51,6 +51,8 @@ struct naming_performer {
 int naming_start(struct arena *a, const struct naming_request *in, struct namer **out,
 		 struct err *e) MUST_CHECK NONNULL;
 
+void naming_stop(struct namer *n) NONNULL;
+
 /* From now on `plan` says what is refused. */
 void naming_set_plan(struct namer *n, const struct plan *plan) NONNULL;
 
@@ -85,10 +87,11 @@ struct naming_known {
 enum { NAMING_KNOWN = 64 };
 
 struct naming_paths {
-	const struct engine *engine;
 	const struct sandbox *sandbox;
 	const struct plan *plan;
 	struct naming_known known[NAMING_KNOWN];
+	int descriptors; /* /proc/PID/fd of the last caller that has used one, or -1 */
+	int32_t descriptors_of;
 };
 
 struct naming_path {
@@ -99,7 +102,7 @@ struct naming_path {
 
 /*
  * Finds the path that a target leads to. False if the call fails by itself (a directory on the way
- * is missing), if the caller is gone, or if the path can't be told.
+ * is missing), or if the path can't be told. If the caller is gone, it may be any path.
  */
 bool naming_find_path(struct naming_paths *n, const struct engine_call *call,
 		      const struct naming_target *target, struct naming_path *out)

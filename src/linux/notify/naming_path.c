@@ -33,9 +33,9 @@ int naming_open_inside(const struct sandbox *sandbox, const char *path)
 }
 
 /* The path that a link in /proc shows; its length, 0 when it shows none from the root. */
-static size_t read_link(const char *link, char out[PATH_MAX_BYTES])
+static size_t read_link(int dir, const char *link, char out[PATH_MAX_BYTES])
 {
-	ssize_t n = readlink(link, out, PATH_MAX_BYTES - 1);
+	ssize_t n = readlinkat(dir, link, out, PATH_MAX_BYTES - 1);
 
 	if (n <= 0 || n >= PATH_MAX_BYTES - 1 || out[0] != '/')
 		return 0;
@@ -48,19 +48,46 @@ static size_t read_place(int fd, char out[PATH_MAX_BYTES])
 	char link[CALLER_PATH_BYTES];
 
 	(void)snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
-	return read_link(link, out);
+	return read_link(AT_FDCWD, link, out);
 }
 
-/* Where a relative path starts. */
-static size_t read_start(int32_t pid, int dir, char out[PATH_MAX_BYTES])
+/* Opens the directory with the caller's descriptors, whose links take half as long to read from it. */
+static bool open_descriptors(struct naming_paths *n, int32_t pid)
 {
 	char link[CALLER_PATH_BYTES];
 
-	if (dir == AT_FDCWD)
-		(void)snprintf(link, sizeof(link), "/proc/%d/cwd", pid);
-	else
-		(void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", pid, dir);
-	return read_link(link, out);
+	(void)snprintf(link, sizeof(link), "/proc/%d/fd", pid);
+	fd_close(&n->descriptors);
+	n->descriptors = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	n->descriptors_of = pid;
+	return n->descriptors >= 0;
+}
+
+static size_t read_descriptor(struct naming_paths *n, int32_t pid, int fd, char out[PATH_MAX_BYTES])
+{
+	bool is_old = n->descriptors >= 0 && n->descriptors_of == pid;
+	char name[16];
+	size_t len;
+
+	(void)snprintf(name, sizeof(name), "%d", fd);
+	if (!is_old && !open_descriptors(n, pid))
+		return 0;
+	len = read_link(n->descriptors, name, out);
+	/* Of a process that has ended it shows nothing, and another one may have its pid. */
+	if (len == 0 && is_old && open_descriptors(n, pid))
+		len = read_link(n->descriptors, name, out);
+	return len;
+}
+
+/* Where a relative path starts. */
+static size_t read_start(struct naming_paths *n, int32_t pid, int dir, char out[PATH_MAX_BYTES])
+{
+	char link[CALLER_PATH_BYTES];
+
+	if (dir != AT_FDCWD)
+		return read_descriptor(n, pid, dir, out);
+	(void)snprintf(link, sizeof(link), "/proc/%d/cwd", pid);
+	return read_link(AT_FDCWD, link, out);
 }
 
 /* ---- As text --------------------------------------------------------------------------- */
@@ -90,8 +117,8 @@ static void add_components(struct joined *j, struct str path)
 	j->text[j->len] = '\0';
 }
 
-static bool join(const struct engine_call *call, const struct naming_target *target,
-		 const char *named, struct joined *out)
+static bool join(struct naming_paths *n, const struct engine_call *call,
+		 const struct naming_target *target, const char *named, struct joined *out)
 {
 	UNINITIALIZED char start[PATH_MAX_BYTES];
 	size_t len = 0;
@@ -99,7 +126,7 @@ static bool join(const struct engine_call *call, const struct naming_target *tar
 	out->len = out->dir_len = 0;
 	out->has_up = false;
 	if (named[0] != '/') {
-		len = read_start(call->pid, target->dir, start);
+		len = read_start(n, call->pid, target->dir, start);
 		if (len == 0)
 			return false;
 		add_components(out, (struct str){ start, len });
@@ -234,9 +261,8 @@ bool naming_find_path(struct naming_paths *n, const struct engine_call *call,
 	struct str name;
 	ssize_t dir;
 
-	if (engine_read_text(n->engine, call, target->address, out->named, sizeof(out->named)) <
-		    0 ||
-	    !out->named[0] || !join(call, target, out->named, &j) || is_elsewhere(&j))
+	if (engine_peek_text(call, target->address, out->named, sizeof(out->named)) < 0 ||
+	    !out->named[0] || !join(n, call, target, out->named, &j) || is_elsewhere(&j))
 		return false;
 	name = (struct str){ j.text + j.dir_len + 1, j.len - j.dir_len - 1 };
 	if (str_is(name, ".."))
