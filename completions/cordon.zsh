@@ -56,6 +56,8 @@ _cordon_options() {
 			'--sandbox[auto, require (accept no loss) or forbid (no sandbox)]:when:(auto require forbid)'
 			'*--accept-missing[run even without the guarantee NAME]:name:(fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off net_managed ipc proc kernel limits tree_death)'
 			'--platform[linux, macos or windows instead of this system]:name:(linux landlock macos seatbelt windows)'
+			'--ask[ask about what is refused: tty, cmd:PROGRAM, fd:N, socket:PATH]:how:(tty cmd: fd: socket: off)'
+			'--ask-timeout[deny what is not answered within TIME (default 2m)]:time:'
 			'--timeout[kill the command after TIME: 90, 250ms, 5m, 1h]:time:'
 			'*--env[set NAME, or pass on a withheld one]:name[=value]:_parameters -g "*export*" -q -S ""'
 			'--dry-run[show what would be enforced, and run nothing]'
@@ -96,6 +98,8 @@ _cordon_options() {
 			'--sandbox[auto, require (accept no loss) or forbid (no sandbox)]:when:(auto require forbid)'
 			'*--accept-missing[run even without the guarantee NAME]:name:(fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off net_managed ipc proc kernel limits tree_death)'
 			'--platform[linux, macos or windows instead of this system]:name:(linux landlock macos seatbelt windows)'
+			'--ask[ask about what is refused: tty, cmd:PROGRAM, fd:N, socket:PATH]:how:(tty cmd: fd: socket: off)'
+			'--ask-timeout[deny what is not answered within TIME (default 2m)]:time:'
 			'--timeout[kill the command after TIME: 90, 250ms, 5m, 1h]:time:'
 			'*--env[set NAME, or pass on a withheld one]:name[=value]:_parameters -g "*export*" -q -S ""'
 			'--dry-run[show what would be enforced, and run nothing]'
@@ -227,8 +231,9 @@ _cordon_options() {
 		;;
 	audit)
 		options=(
-			'(--summary)--follow[keep printing entries as they are written]'
-			'(--follow)--summary[print totals for each host]'
+			'(--summary --metrics)--follow[keep printing entries as they are written]'
+			'(--follow --metrics)--summary[print totals for each host]'
+			'(--follow --summary)--metrics[print sums for Prometheus]'
 			'--run[show only the run ID; '\''last'\'' is the last one]:id:(last)'
 			'--denied[show only what the policy denied]'
 			'--since[start at TIME: 90s, 10m or 2h ago, or a date]:time:'

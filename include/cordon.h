@@ -478,6 +478,12 @@ CORDON_API int cordon_audit_next(cordon_audit *audit, uint32_t flags, const char
 CORDON_API int cordon_audit_summary(cordon_audit *audit, cordon_report **report,
 				    cordon_error **error);
 
+/*
+ * Sums of all remaining entries, and of the log of approvals, as Prometheus has them: "cordon_…" and
+ * a number on each line. Valid until the next call for the same log. Codes as cordon_audit_next().
+ */
+CORDON_API int cordon_audit_metrics(cordon_audit *audit, const char **text, cordon_error **error);
+
 /* How many lines so far were invalid, and where the first is; NULL: none. */
 CORDON_API const char *cordon_audit_warning(cordon_audit *audit);
 
@@ -663,6 +669,70 @@ struct cordon_denial {
  */
 typedef void cordon_denial_fn(void *user, const struct cordon_denial *denial);
 
+/* How long a grant lasts, as bits of cordon_grant.scopes. */
+enum {
+	CORDON_SCOPE_ONCE = 1, /* this one call */
+	CORDON_SCOPE_RUN = 2,
+	CORDON_SCOPE_SESSION = 4,
+	CORDON_SCOPE_MINUTES = 8,
+	CORDON_SCOPE_ALWAYS = 16
+};
+
+/* What may be granted, or is granted; docs/approvals.md. */
+struct cordon_grant {
+	const char *kind;      /* "write", "connect", "unix_socket", "escalate" */
+	const char *subject;   /* the path, or "HOST[:PORT]"; any bytes; of "escalate" "" */
+	uint64_t is_directory; /* of "write": everything below it as well */
+	uint64_t scopes;       /* of an offer: CORDON_SCOPE_* */
+};
+
+/*
+ * An attempt that the policy refuses and that nothing denies: it may be granted. What is not known is
+ * NULL or 0. All texts but `kind`, `operation` and `rule` may hold any bytes, and the command chooses
+ * most of them: escape them before you show them, and decide by the offers alone.
+ */
+struct cordon_ask_request {
+	uint64_t size;	       /* sizeof(struct cordon_ask_request), of the library in use */
+	uint64_t id;	       /* for cordon_answer() */
+	const char *kind;      /* like that of a grant */
+	const char *operation; /* as of a denial; of "escalate" "exec" */
+	const char *subject;
+	const char *named;	 /* the path as the program wrote it */
+	const char *program;	 /* its path in the sandbox */
+	uint64_t pid;		 /* in the sandbox */
+	const char *const *argv; /* terminated by NULL; NULL: not known */
+	const char *cwd;
+	const char *rule; /* that refuses it, in words */
+	const char *rule_file;
+	uint64_t rule_line;
+	const char *reason;		   /* what the command says */
+	const struct cordon_grant *offers; /* narrowest first */
+	uint64_t offer_count;		   /* at least 1 */
+	uint64_t deadline_ms;		   /* then it is denied; 0: at once */
+};
+
+struct cordon_answer {
+	uint64_t size;	   /* sizeof(struct cordon_answer) */
+	uint64_t decision; /* CORDON_DECISION_* */
+	/* Of an allow: "once", "run", "session", "minutes:N", "always"; NULL: "run". */
+	const char *scope;
+	/* Of an allow: one of the offers, or something within one; NULL: the narrowest offer. */
+	const struct cordon_grant *grant;
+	const char *message;  /* for the command; may be NULL */
+	uint64_t denies_rest; /* 1: every later request of this run is denied as well */
+};
+
+/*
+ * Called for a request while its caller inside the sandbox waits; everything is valid until the
+ * callback returns. It fills in `answer`, which is a deny: CORDON_DECISION_ASK means that the
+ * answer comes later, by cordon_answer().
+ */
+typedef void cordon_ask_fn(void *user, const struct cordon_ask_request *request,
+			   struct cordon_answer *answer);
+
+/* Nobody waits for the answer to request `id` any more: its caller was killed, or it is too late. */
+typedef void cordon_withdraw_fn(void *user, uint64_t id);
+
 struct cordon_run_options {
 	uint64_t size; /* sizeof(struct cordon_run_options) */
 
@@ -744,6 +814,17 @@ struct cordon_run_options {
 	 * write there. A reader that does not read stops the run.
 	 */
 	const char *events;
+
+	/*
+	 * Who is asked about what the policy refuses and nothing denies: "tty", "cmd:PROGRAM",
+	 * "fd:N", "socket:PATH" or "off"; NULL: on_ask, or nobody. What is granted counts at once,
+	 * and the call that was refused goes on. A network that is off because nothing has turned it
+	 * on becomes managed, with no host allowed.
+	 */
+	const char *ask;
+	uint64_t ask_timeout_ms;	 /* after which a request is denied; 0: two minutes */
+	cordon_ask_fn *on_ask;		 /* may be NULL, and is without `ask`; gets run_user */
+	cordon_withdraw_fn *on_withdraw; /* may be NULL */
 };
 
 /*
@@ -800,6 +881,21 @@ CORDON_API int cordon_deny_host(cordon_run_handle *run, const char *pattern, cor
  * client has given up meanwhile, nothing happens. CORDON_E_ARGUMENT, CORDON_E_SYS.
  */
 CORDON_API int cordon_decide(cordon_run_handle *run, uint64_t id, uint32_t decision,
+			     cordon_error **error);
+
+/*
+ * Answers a request for which on_ask left CORDON_DECISION_ASK. An answer that is late, or wider than
+ * every offer, changes nothing and is audited. CORDON_E_ARGUMENT: it is malformed, or nobody asks.
+ */
+CORDON_API int cordon_answer(cordon_run_handle *run, uint64_t id,
+			     const struct cordon_answer *answer, cordon_error **error);
+
+/*
+ * Takes a grant of a running command back: what it opened is refused from now on, and asked about
+ * again. What has files open there goes on writing to them until it closes them; a warning names it.
+ * CORDON_E_ARGUMENT, CORDON_E_SYS.
+ */
+CORDON_API int cordon_revoke(cordon_run_handle *run, const struct cordon_grant *grant,
 			     cordon_error **error);
 
 /* Kills everything in the sandbox at once; cordon_wait() still has to be called. */

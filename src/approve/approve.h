@@ -77,6 +77,7 @@ struct offer {
 	scope_set scopes; /* that can be had for it */
 };
 
+enum { ASK_MAX_MINUTES = 7 * 24 * 60 };
 enum { ASK_MAX_OFFERS = 8, ASK_MAX_ARGV = 256, ASK_MAX_BYTES = 256 << 10 };
 
 /* A request. All strings are borrowed; the broker copies what it keeps. */

@@ -6,6 +6,7 @@
  *
  *	write.c		lines, rotation; several runs may write at once
  *	record.c	a decision of the proxy as a line, and a line as an entry again
+ *	approval.c	requests and answers (P18) as lines of a log of their own
  *	read.c		the lines of a log and of what was rotated away, for `cordon audit`
  *
  * What comes from inside (hosts, methods, program names) is escaped: no entry can be
@@ -19,6 +20,7 @@
 
 #include <stdint.h>
 
+#include "approve/approve.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
@@ -52,10 +54,55 @@ int audit_new_run(struct arena *a, struct str *out, struct err *e) MUST_CHECK NO
 int audit_add(struct audit *audit, const struct proxy_record *record, struct err *e)
 	MUST_CHECK NONNULL;
 
+/* A line of another kind, with its newline. */
+int audit_add_line(struct audit *audit, struct str line, struct err *e) MUST_CHECK NONNULL;
+
 /* The id of the run, for the report; and the file. */
 struct str audit_run(const struct audit *audit) NONNULL;
 struct str audit_path(const struct audit *audit) NONNULL;
 void audit_close(struct audit *audit);
+
+/* ---- approval.c ------------------------------------------------------------- */
+
+/* "STATE/audit/approvals.jsonl"; ERR_ARGUMENT when there is no state directory. */
+int audit_approvals_path(struct arena *a, struct str state_directory, struct str *out,
+			 struct err *e) MUST_CHECK NONNULL;
+
+/* Whose lines they are. */
+struct audit_approvals {
+	struct str run, session; /* the session may be "" */
+};
+
+/* What a run with approvals came to, at its end. */
+#define AUDIT_RUN_SUMS(X)                                                                     \
+	X(denials_path)                                                                       \
+	X(denials_host)                                                                       \
+	X(denials_unix_socket) X(requests) X(allowed) X(denied) X(cache_hits) X(cache_misses) \
+		X(limited) X(late) X(wrong) X(held_ms) X(status)
+
+struct audit_run_sums {
+#define AUDIT_SUM_MEMBER(name) uint64_t name;
+	AUDIT_RUN_SUMS(AUDIT_SUM_MEMBER)
+#undef AUDIT_SUM_MEMBER
+};
+
+/* ERR_SYS when it could not be written. Long texts are cut. */
+int audit_add_answer(struct audit *audit, const struct audit_approvals *of, const struct ask *ask,
+		     const struct answer *answer, struct err *e) MUST_CHECK NONNULL;
+int audit_add_rejected(struct audit *audit, const struct audit_approvals *of, uint64_t id,
+		       const char *why, struct err *e) MUST_CHECK NONNULL;
+int audit_add_run(struct audit *audit, const struct audit_approvals *of,
+		  const struct audit_run_sums *sums, struct err *e) MUST_CHECK NONNULL;
+
+/* A line as it is read: "answer", "rejected" or "run". */
+struct audit_approval {
+	struct str text, time, run, event, kind, by;
+	uint64_t time_ms;
+	bool is_allow;
+	struct audit_run_sums sums; /* of "run" */
+};
+int audit_parse_approval(struct arena *a, struct str line, struct audit_approval *out,
+			 struct err *e) MUST_CHECK NONNULL;
 
 /* ---- record.c --------------------------------------------------------------- */
 

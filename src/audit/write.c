@@ -42,6 +42,15 @@ int audit_default_path(struct arena *a, struct str state_directory, struct str *
 	return path_join(a, state_directory, STR("audit/network.jsonl"), out, e);
 }
 
+int audit_approvals_path(struct arena *a, struct str state_directory, struct str *out,
+			 struct err *e)
+{
+	if (state_directory.len == 0)
+		return FAIL(e, ERR_ARGUMENT,
+			    "there is no home directory to keep the log of approvals in");
+	return path_join(a, state_directory, STR("audit/approvals.jsonl"), out, e);
+}
+
 /* ---- Opening ------------------------------------------------------------------------ */
 
 /* Makes each directory above the last component; those that are there stay as they are. */
@@ -308,20 +317,29 @@ static int write_locked(struct audit *audit, struct str line, struct err *e)
 	return append(audit, line, st.st_size, e);
 }
 
+int audit_add_line(struct audit *audit, struct str line, struct err *e)
+{
+	char shown[256];
+	struct os_write_signals signals;
+	int r;
+
+	if (take_lock(audit, e) < 0)
+		return err_wrap(e, "%s", utf8_show(audit->path, shown, sizeof(shown)));
+	os_write_signals_block(&signals);
+	r = write_locked(audit, line, e);
+	os_write_signals_restore(&signals);
+	(void)flock(audit->lock, LOCK_UN);
+	return r < 0 ? err_wrap(e, "%s", utf8_show(audit->path, shown, sizeof(shown))) : 0;
+}
+
 int audit_add(struct audit *audit, const struct proxy_record *record, struct err *e)
 {
 	UNINITIALIZED char text[AUDIT_LINE_BYTES];
 	struct buf line = BUF_OVER(text);
 	char shown[256];
-	struct os_write_signals signals;
-	int r;
 
 	audit_print(&line, audit->run, record);
-	if (buf_check(&line, e) < 0 || take_lock(audit, e) < 0)
+	if (buf_check(&line, e) < 0)
 		return err_wrap(e, "%s", utf8_show(audit->path, shown, sizeof(shown)));
-	os_write_signals_block(&signals);
-	r = write_locked(audit, buf_str(&line), e);
-	os_write_signals_restore(&signals);
-	(void)flock(audit->lock, LOCK_UN);
-	return r < 0 ? err_wrap(e, "%s", utf8_show(audit->path, shown, sizeof(shown))) : 0;
+	return audit_add_line(audit, buf_str(&line), e);
 }

@@ -9,8 +9,9 @@
 const char about_audit[] =
 	"Shows the audit log that runs with a managed network write, or FILE. Each line is one\n"
 	"decision, oldest first: which program asked, for what, how many bytes went each way,\n"
-	"and which rule decided. --summary prints totals for each host, --follow waits for new\n"
-	"entries. With --json each line is an entry as it is in the log.";
+	"and which rule decided. --summary prints totals for each host, and of what was asked\n"
+	"(--ask); --metrics prints the sums for Prometheus; --follow waits for new entries.\n"
+	"With --json each line is an entry as it is in the log.";
 
 enum { FOLLOW_PAUSE_MS = 200, STATUS_NO_RUN = 1 };
 
@@ -84,6 +85,47 @@ static int show_summary(const struct args *args, cordon_audit *audit)
 	return finish_report(args, report);
 }
 
+static int show_metrics(const struct args *args, cordon_audit *audit)
+{
+	cordon_error *error;
+	const char *text;
+
+	if (cordon_audit_metrics(audit, &text, &error) < 0)
+		return finish_failed(args, error);
+	(void)fputs(text, stdout);
+	return finish_output(0);
+}
+
+static int show(const struct args *args, cordon_audit *audit)
+{
+	if (args_have(args, OPT_METRICS))
+		return show_metrics(args, audit);
+	return args_have(args, OPT_SUMMARY) ? show_summary(args, audit) : show_log(args, audit);
+}
+
+/* Whether two options exclude each other, and says so. */
+static bool has_conflict(const struct args *args)
+{
+	static const struct {
+		enum option_id one, other;
+	} pairs[] = { { OPT_FOLLOW, OPT_SUMMARY },
+		      { OPT_FOLLOW, OPT_METRICS },
+		      { OPT_SUMMARY, OPT_METRICS },
+		      { OPT_METRICS, OPT_JSON } };
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		char one[32], other[32];
+
+		if (!args_have(args, pairs[i].one) || !args_have(args, pairs[i].other))
+			continue;
+		(void)snprintf(one, sizeof(one), "--%s", options[pairs[i].one].name);
+		(void)snprintf(other, sizeof(other), "--%s", options[pairs[i].other].name);
+		complain_conflict(args, one, other);
+		return true;
+	}
+	return false;
+}
+
 int cmd_audit(const struct args *args)
 {
 	struct cordon_audit_options asked = { .size = sizeof(asked), .load = &args->load };
@@ -92,10 +134,8 @@ int cmd_audit(const struct args *args)
 	cordon_audit *audit;
 	int status;
 
-	if (args_have(args, OPT_FOLLOW) && args_have(args, OPT_SUMMARY)) {
-		complain_conflict(args, "--follow", "--summary");
+	if (has_conflict(args))
 		return EXIT_CORDON;
-	}
 	asked.file = args->operand;
 	asked.run = args_text(args, OPT_RUN);
 	if (args_have(args, OPT_SINCE))
@@ -106,7 +146,7 @@ int cmd_audit(const struct args *args)
 		asked.flags |= CORDON_AUDIT_FOLLOW;
 	if (cordon_audit_open(&asked, &audit, &error) < 0)
 		return finish_error(args, error);
-	status = args_have(args, OPT_SUMMARY) ? show_summary(args, audit) : show_log(args, audit);
+	status = show(args, audit);
 	warning = cordon_audit_warning(audit);
 	if (warning && !args_have(args, OPT_QUIET))
 		print_warning(NULL, warning);

@@ -214,6 +214,7 @@ int inputs_additions(const struct inputs *in, struct additions *out, struct err 
 	found.sockets = sockets.items;
 	found.socket_count = sockets.count;
 	found.port_origin = (struct origin){ .file = in->run ? in->run->port_option : NULL };
+	found.ask_origin = (struct origin){ .file = in->run && in->run->asks ? "--ask" : NULL };
 	if (check_network(&found, e) < 0)
 		return err_result(e);
 	*out = found;

@@ -115,7 +115,8 @@ cordon_policy *callbacks_load(struct callbacks *callbacks, struct arena *a, stru
 			      bool is_rehearsal, struct err *e)
 {
 	const struct run_needs needs = { .port_option = find_port_option(&asked->run),
-					 .keeps_log = !is_rehearsal && !asked->run.audit_file };
+					 .keeps_log = !is_rehearsal && !asked->run.audit_file,
+					 .asks = ask_is_wanted(&asked->run) };
 
 	*callbacks = (struct callbacks){ .a = a,
 					 .on_warning = asked->load.on_warning,

@@ -47,6 +47,7 @@
 	X(DENY, "Allow less")                   \
 	X(NETWORK, "Network")                   \
 	X(ENFORCE, "Choose how it is enforced") \
+	X(ASK, "Ask what is refused")           \
 	X(RUN, "Run the command")               \
 	X(COMMAND, "Options of this command")   \
 	X(OUTPUT, "Output and help")
@@ -138,6 +139,10 @@
 	X(PLATFORM, ENFORCE, FOR_RUN | ONLY(EXPLAIN), TEXT(run, platform), 0, "platform", "NAME",  \
 	  "linux landlock macos seatbelt windows",                                                 \
 	  "linux, macos or windows instead of this system")                                        \
+	X(ASK, ASK, FOR_RUN, TEXT(run, ask), 0, "ask", "HOW", "tty cmd: fd: socket: off",          \
+	  "ask about what is refused: tty, cmd:PROGRAM, fd:N, socket:PATH")                        \
+	X(ASK_TIMEOUT, ASK, FOR_RUN, TIME(run, ask_timeout_ms), 0, "ask-timeout", "TIME", "",      \
+	  "deny what is not answered within TIME (default 2m)")                                    \
 	X(TIMEOUT, RUN, FOR_RUN, TIME(run, timeout_ms), 0, "timeout", "TIME", "",                  \
 	  "kill the command after TIME: 90, 250ms, 5m, 1h")                                        \
 	X(ENV, RUN, FOR_RUN, WORDS(run, set_environment), 0, "env", "NAME[=VALUE]", "variables",   \
@@ -170,6 +175,8 @@
 	  "keep printing entries as they are written")                                             \
 	X(SUMMARY, COMMAND, ONLY(AUDIT), OWN_SWITCH, 0, "summary", NULL, "",                       \
 	  "print totals for each host")                                                            \
+	X(METRICS, COMMAND, ONLY(AUDIT), OWN_SWITCH, 0, "metrics", NULL, "",                       \
+	  "print sums for Prometheus")                                                             \
 	X(RUN, COMMAND, ONLY(AUDIT), OWN_TEXT, 0, "run", "ID", "last",                             \
 	  "show only the run ID; 'last' is the last one")                                          \
 	X(DENIED, COMMAND, ONLY(AUDIT), OWN_SWITCH, 0, "denied", NULL, "",                         \
@@ -205,7 +212,9 @@
 	X(VALUE(run, run_user))         \
 	X(VALUE(run, decide_host))      \
 	X(VALUE(run, policy))           \
-	X(VALUE(run, on_denial))
+	X(VALUE(run, on_denial))        \
+	X(VALUE(run, on_ask))           \
+	X(VALUE(run, on_withdraw))
 
 enum command_id {
 #define COMMAND_ID(id, name, operands, max, completion, summary) COMMAND_##id,

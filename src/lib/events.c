@@ -122,6 +122,28 @@ void events_tell_denial(struct events *events, struct callbacks *callbacks, stru
 	write_line(events, callbacks, &line);
 }
 
+void events_tell_request(struct events *events, struct callbacks *callbacks, struct str run,
+			 const struct ask *ask, uint64_t deadline_ms)
+{
+	scoped_buf line = BUF_INIT(LINE_MAX_BYTES);
+
+	if (events->fd < 0)
+		return;
+	event_print_request(&line, run, ask, deadline_ms);
+	write_line(events, callbacks, &line);
+}
+
+void events_tell_answer(struct events *events, struct callbacks *callbacks, struct str run,
+			const struct ask *ask, const struct answer *answer)
+{
+	scoped_buf line = BUF_INIT(LINE_MAX_BYTES);
+
+	if (events->fd < 0)
+		return;
+	event_print_answer(&line, run, ask, answer);
+	write_line(events, callbacks, &line);
+}
+
 void events_tell_end(struct events *events, cordon_result *result, const struct err *failure)
 {
 	scoped_buf line = BUF_INIT(LINE_MAX_BYTES);

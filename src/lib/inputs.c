@@ -374,7 +374,9 @@ int inputs_own_files(const struct inputs *in, own_list *own, struct err *e)
 	    add_state(in, own, in->state_dir, e) < 0 ||
 	    (!str_eq(in->plain_state_dir, in->state_dir) &&
 	     add_state(in, own, in->plain_state_dir, e) < 0) ||
-	    add_own(in, own, in->program, ACCESS_READ, "the program that enforces", e) < 0)
+	    add_own(in, own, in->program, ACCESS_READ, "the program that enforces", e) < 0 ||
+	    (in->run &&
+	     add_own(in, own, in->run->decider, ACCESS_READ, "who decides (--ask)", e) < 0))
 		return err_result(e);
 	return 0;
 }

@@ -41,6 +41,8 @@ int options_read(const struct cordon_load_options *in, struct cordon_load_option
 		 struct err *e) MUST_CHECK;
 int options_read_run(const struct cordon_run_options *in, struct cordon_run_options *out,
 		     struct err *e) MUST_CHECK;
+int options_read_answer(const struct cordon_answer *in, struct cordon_answer *out, struct err *e)
+	MUST_CHECK;
 int options_read_audit(const struct cordon_audit_options *in, struct cordon_audit_options *out,
 		       struct err *e) MUST_CHECK;
 int options_read_proxy(const struct cordon_proxy_options *in, struct cordon_proxy_options *out,
@@ -54,6 +56,8 @@ int options_read_doctor(const struct cordon_doctor_options *in, struct cordon_do
 struct run_needs {
 	const char *port_option; /* --publish or --host-port, when one was given; NULL: none */
 	bool keeps_log;		 /* in the state directory, when the network is managed */
+	bool asks;		 /* somebody is asked about what is refused */
+	struct str decider;	 /* the program or socket that decides; "": none */
 	bool allows_home;	 /* nothing is run in the workspace, be it a home (P5) */
 };
 

@@ -222,7 +222,7 @@ static int check_roots(const struct cordon_policy *p, struct err *e)
 }
 
 /*
- * The log of a managed network is in the state directory. Create that before the plan is made,
+ * The logs of a managed network and of approvals are in the state directory. Create that before the plan is made,
  * because the plan would put a placeholder in place of a missing one (P11).
  */
 static int make_state(const struct inputs *in, const struct policy *policy, struct err *e)
@@ -231,9 +231,11 @@ static int make_state(const struct inputs *in, const struct policy *policy, stru
 	struct str within;
 	struct host_file file;
 
-	if (!in->run || !in->run->keeps_log || !in->state_dir.len ||
-	    policy->profile->is_unsandboxed || access == NET_OFF ||
-	    (access == NET_FULL && policy->layers.count == 1))
+	bool has_log = in->run && in->run->keeps_log && access != NET_OFF &&
+		       (access != NET_FULL || policy->layers.count > 1);
+
+	if ((!has_log && !(in->run && in->run->asks)) || !in->state_dir.len ||
+	    policy->profile->is_unsandboxed)
 		return 0;
 	if (host_now.look(host_now.user, in->state_dir, &file, e) < 0)
 		return err_result(e);

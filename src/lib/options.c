@@ -9,6 +9,11 @@ _Static_assert(sizeof(struct cordon_host_request) == 8 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_denial) == 16 * sizeof(uint64_t),
 	       "no padding, no narrow member");
+_Static_assert(sizeof(struct cordon_ask_request) == 17 * sizeof(uint64_t),
+	       "no padding, no narrow member");
+_Static_assert(sizeof(struct cordon_grant) == 4 * sizeof(uint64_t), "no padding, no narrow member");
+_Static_assert(sizeof(struct cordon_answer) == 6 * sizeof(uint64_t),
+	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_doctor_options) == 6 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 
@@ -92,6 +97,11 @@ int options_read_doctor(const struct cordon_doctor_options *in, struct cordon_do
 			struct err *e)
 {
 	return read_struct(in, out, sizeof(*out), "cordon_doctor_options", e);
+}
+
+int options_read_answer(const struct cordon_answer *in, struct cordon_answer *out, struct err *e)
+{
+	return read_struct(in, out, sizeof(*out), "cordon_answer", e);
 }
 
 int options_read_audit(const struct cordon_audit_options *in, struct cordon_audit_options *out,

@@ -23,6 +23,7 @@ void cordon_result_free(cordon_result *result)
 	if (result->session)
 		session_done(result->session);
 	events_close(&result->callbacks.events);
+	arena_done(&result->callbacks.lasting_arena);
 	cordon_policy_free(result->policy);
 	arena_done(&result->arena);
 	mem_free(result);

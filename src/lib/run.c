@@ -12,6 +12,11 @@ struct cordon_run_handle {
 	bool is_polled; /* now: it is one of the caller's own functions that calls */
 };
 
+struct session *run_session(const cordon_run_handle *run)
+{
+	return run->result->session;
+}
+
 static int start(cordon_result *r, struct asked *asked, struct err *e)
 {
 	struct session_request in;
@@ -26,6 +31,8 @@ static int start(cordon_result *r, struct asked *asked, struct err *e)
 	if (asked_shell(&r->arena, asked, r->policy, &in, e) < 0)
 		return err_result(e);
 	r->argv = in.argv;
+	if (asked_approvals(&r->arena, asked, r->policy, &r->callbacks, &in, e) < 0)
+		return err_result(e);
 	if (events_open(&r->arena, r->policy, asked->run.events, &r->callbacks.events, e) < 0)
 		return err_result(e);
 	callbacks_attach(&r->callbacks, &in);

@@ -9,6 +9,7 @@
  *	run.c		start, poll, wait
  *	result.c	what came of it
  *	denials.c	what was refused, as cordon.h has it
+ *	ask.c		who is asked about it
  *	events.c	what happens, as lines of JSON
  *	request_argv.c	the same request as a command line
  *
@@ -16,6 +17,7 @@
  */
 #pragma once
 
+#include "approve/message.h"
 #include "lib/lib.h"
 #include "report/report.h"
 #include "session/session.h"
@@ -101,7 +103,12 @@ struct callbacks {
 	struct teller teller;
 	struct cordon_run_options run; /* for its callbacks; the rest of it is borrowed and gone */
 	struct events events;
-	struct str run_id; /* for the events; "" without them */
+	struct str run_id;	     /* for the events; "" without them */
+	struct broker *broker;	     /* that on_ask answers to; NULL: nobody asks (any more) */
+	struct message_run messages; /* what the deciders are told of the run */
+	const struct plan *plan;
+	struct lasting lasting; /* what is kept, as it was read last */
+	struct arena lasting_arena;
 };
 
 /* `text` is fit to be shown. */
@@ -114,6 +121,20 @@ cordon_policy *callbacks_load(struct callbacks *callbacks, struct arena *a, stru
 /* Makes the session speak through it. */
 void callbacks_attach(struct callbacks *callbacks, struct session_request *in) NONNULL;
 
+/* ---- ask.c -------------------------------------------------------------------------------- */
+
+/* Whether anybody is to be asked. */
+bool ask_is_wanted(const struct cordon_run_options *run) NONNULL;
+
+/* --ask, --session, --ask-timeout, --retry. ERR_ARGUMENT, ERR_NOMEM. */
+int asked_approvals(struct arena *a, const struct asked *asked, const cordon_policy *policy,
+		    struct callbacks *callbacks, struct session_request *out, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* An answer of the caller's own; borrows from `in`. ERR_ARGUMENT. */
+int ask_read_answer(const struct cordon_answer *in, struct answer *out, struct err *e)
+	MUST_CHECK NONNULL;
+
 /* ---- events.c, report/events.c ------------------------------------------------------------- */
 
 /* `where` is a descriptor's number or a file; NULL: there are no events. */
@@ -123,14 +144,26 @@ void events_close(struct events *events) NONNULL;
 void events_tell_start(struct events *events, cordon_result *result) NONNULL;
 void events_tell_denial(struct events *events, struct callbacks *callbacks, struct str run,
 			const struct denial *denial) NONNULL;
+void events_tell_request(struct events *events, struct callbacks *callbacks, struct str run,
+			 const struct ask *ask, uint64_t deadline_ms) NONNULL;
+void events_tell_answer(struct events *events, struct callbacks *callbacks, struct str run,
+			const struct ask *ask, const struct answer *answer) NONNULL;
 /* The last; `failure` is why the run broke off, or NULL. */
 void events_tell_end(struct events *events, cordon_result *result, const struct err *failure)
 	__attribute__((nonnull(1, 2)));
 
 void event_print_start(struct buf *out, const cordon_result *result) NONNULL;
 void event_print_denial(struct buf *out, struct str run, const struct denial *denial) NONNULL;
+void event_print_request(struct buf *out, struct str run, const struct ask *ask,
+			 uint64_t deadline_ms) NONNULL;
+void event_print_answer(struct buf *out, struct str run, const struct ask *ask,
+			const struct answer *answer) NONNULL;
 void event_print_end(struct buf *out, const cordon_result *result, const struct err *failure)
 	__attribute__((nonnull(1, 2)));
+
+/* ---- run.c -------------------------------------------------------------------------------- */
+
+struct session *run_session(const cordon_run_handle *run) NONNULL;
 
 /* ---- result.c ---------------------------------------------------------------------------- */
 
@@ -175,6 +208,15 @@ void denials_print_json(struct json_writer *w, const struct cordon_policy *polic
 			const struct outcome *o) NONNULL;
 /* The members of one, without suggestions. */
 void denial_print_json(struct json_writer *w, const struct denial *denial) NONNULL;
+
+/* ---- report/asked.c ----------------------------------------------------------------------- */
+
+void approvals_print(struct page *p, const struct approval_sums *sums) NONNULL;
+/* "approvals" */
+void approvals_print_json(struct json_writer *w, const struct approval_sums *sums) NONNULL;
+/* A member: the grant as docs/approvals.md has it; NULL: null. */
+void grant_print_json(struct json_writer *w, const char *key, const struct grant *grant)
+	__attribute__((nonnull(1, 2)));
 
 /* ---- report/run.c -------------------------------------------------------------------------- */
 

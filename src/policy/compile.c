@@ -269,15 +269,28 @@ static void drop_allows(struct net_rules *net)
 	net->sockets.count = count;
 }
 
-/* The option that makes a network that is `access` managed; .file NULL: none does. */
-static struct origin find_manager(const struct additions *more, enum net_access access)
+/* P12: with --ask, what nobody has turned on or off is managed, so that each host can be asked about. */
+static struct origin find_asker(const struct additions *more, const struct net_rules *net)
 {
+	const char *by = net->access_is_set ? net->access_origin.file : NULL;
+	bool is_chosen = by && strcmp(by, "built-in") != 0;
+
+	return is_chosen ? (struct origin){ .file = NULL } : more->ask_origin;
+}
+
+/* The option that makes the network managed; .file NULL: none does. */
+static struct origin find_manager(const struct additions *more, const struct net_rules *net)
+{
+	enum net_access access = net->access;
+
 	for (size_t i = 0; i < more->host_count; i++)
 		if (access == NET_FULL || more->hosts[i].is_allow)
 			return more->hosts[i].origin;
 	if (access == NET_OFF && more->socket_count)
 		return more->sockets[0].origin;
-	return access == NET_OFF ? more->port_origin : (struct origin){ .file = NULL };
+	if (access == NET_OFF)
+		return more->port_origin.file ? more->port_origin : find_asker(more, net);
+	return (struct origin){ .file = NULL };
 }
 
 static int warn_nothing_allowed(const struct decode *d, const struct net_rules *net,
@@ -335,7 +348,7 @@ static int add_sockets(const struct decode *d, struct net_rules *net, const stru
 static int add_hosts(const struct decode *d, struct net_rules *net, const struct additions *more,
 		     struct err *e)
 {
-	struct origin manager = find_manager(more, net->access);
+	struct origin manager = find_manager(more, net);
 	enum net_access before = net->access;
 
 	if (before == NET_OFF && manager.file)

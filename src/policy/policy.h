@@ -436,6 +436,8 @@ struct additions {
 	size_t socket_count;
 	/* --publish, --host-port: make a network that is off managed; .file NULL: not given. */
 	struct origin port_origin;
+	/* --ask: makes a network managed that is off because nobody has said so; .file NULL: not given. */
+	struct origin ask_origin;
 };
 
 /*

@@ -140,6 +140,8 @@ static int read_entry(struct cordon_audit *audit, struct audit_entry *out, struc
 	struct str line;
 	int r;
 
+	if (!audit->reader)
+		return 0;
 	while ((r = audit_reader_next(audit->reader, &line, e)) == 1) {
 		struct err why = ERR_INIT;
 
@@ -287,7 +289,8 @@ static int find_file(struct cordon_audit *audit, const struct cordon_audit_optio
 		*out = str_of(options->file);
 		return 0;
 	}
-	if (options_read(options->load, &load, e) < 0 || inputs_find(&in, e) < 0)
+	if (options_read(options->load, &load, e) < 0 || inputs_find(&in, e) < 0 ||
+	    audit_approvals_path(&audit->arena, in.state_dir, &audit->approvals, e) < 0)
 		return err_result(e);
 	return audit_default_path(&audit->arena, in.state_dir, out, e);
 }
@@ -312,6 +315,18 @@ static int find_last_run(struct cordon_audit *audit, struct str path, struct err
 	audit->broken = 0;
 	buf_clear(&audit->warning);
 	return r < 0 ? r : arena_copy(&audit->arena, str_of(last), &audit->run, e);
+}
+
+static bool has_approvals(const struct cordon_audit *audit)
+{
+	struct audit_reader *reader = NULL;
+	scoped_arena a = ARENA_INIT(LOG_BYTES);
+	struct err ignored = ERR_INIT;
+
+	if (!audit->approvals.len || audit_reader_open(&a, audit->approvals, &reader, &ignored) < 0)
+		return false;
+	audit_reader_close(reader);
+	return true;
 }
 
 static int open_log(struct cordon_audit *audit, const struct cordon_audit_options *options,
@@ -340,7 +355,14 @@ static int open_log(struct cordon_audit *audit, const struct cordon_audit_option
 	audit->only_denied = (options->flags & CORDON_AUDIT_DENIED) != 0;
 	audit->run_may_come = (options->flags & CORDON_AUDIT_FOLLOW) != 0;
 	audit->run_is_there = false;
-	return audit_reader_open(&audit->arena, path, &audit->reader, e);
+	if (audit_reader_open(&audit->arena, path, &audit->reader, e) == 0)
+		return 0;
+	/* Runs that asked, and had no managed network. */
+	if (e->cause != CAUSE_LOG_NOT_FOUND || !has_approvals(audit))
+		return err_result(e);
+	err_clear(e);
+	audit->reader = NULL;
+	return 0;
 }
 
 int cordon_audit_open(const struct cordon_audit_options *options, cordon_audit **audit,

@@ -16,10 +16,11 @@ struct audit_kept {
 };
 
 struct cordon_audit {
-	struct arena arena; /* lives as long as this */
-	struct arena entry; /* of the last one */
-	struct audit_reader *reader;
-	struct str run; /* "": all */
+	struct arena arena;	     /* lives as long as this */
+	struct arena entry;	     /* of the last one */
+	struct audit_reader *reader; /* NULL: there is only a log of approvals */
+	struct str run;		     /* "": all */
+	struct str approvals; /* the log of approvals; "": a file was named, which has none */
 	bool run_is_there, run_may_come;
 	struct arena lines;
 	VEC(struct audit_kept) kept;
@@ -41,6 +42,32 @@ int audit_next_entry(struct cordon_audit *audit, struct audit_entry *out, struct
 
 /* 0, 1, ... as many as `count`, and as much room again, for sort_numbers(). */
 uint32_t *audit_numbers(struct arena *a, size_t count, struct err *e) MUST_CHECK NONNULL;
+
+/* ---- audit_approvals.c ---------------------------------------------------------------- */
+
+struct audit_answers {
+	struct str kind, by;
+	bool is_allow;
+	uint64_t count;
+};
+
+/* The log of approvals, added up. */
+struct audit_asked {
+	uint64_t lines, broken, runs, allowed, denied, rejected;
+	VEC(struct audit_answers) answers;
+	struct audit_run_sums sums;
+};
+
+/* All zeros when there is no such log. ERR_SYS, ERR_NOMEM, ERR_LIMIT. */
+int audit_add_up_asked(struct arena *a, struct cordon_audit *audit, struct audit_asked *out,
+		       struct err *e) MUST_CHECK NONNULL;
+struct page;
+struct json_writer;
+void audit_print_asked(struct page *p, const struct audit_asked *asked) NONNULL;
+/* "approvals" */
+void audit_json_asked(struct json_writer *w, const struct audit_asked *asked) NONNULL;
+void audit_print_metrics(struct buf *out, const struct audit_asked *asked,
+			 const int64_t decisions[AUDIT_INVALID + 1]) NONNULL;
 
 /* "1.2 kB" */
 void audit_add_bytes(struct buf *b, int64_t bytes) NONNULL;

@@ -33,6 +33,7 @@ struct summary {
 	VEC(struct met) hosts;
 	struct met total;
 	int64_t entry_count, broken;
+	struct audit_asked asked;
 };
 
 /* ---- Adding up ------------------------------------------------------------------------ */
@@ -260,7 +261,8 @@ static void print_text(struct page *p, const void *data)
 	const struct summary *s = data;
 
 	if (s->hosts.count == 0) {
-		page_text(p, p->is_brief ? "" : "no matching entries\n");
+		page_text(p, p->is_brief || s->asked.lines ? "" : "no matching entries\n");
+		audit_print_asked(p, &s->asked);
 		return;
 	}
 	if (!p->is_brief) {
@@ -276,6 +278,7 @@ static void print_text(struct page *p, const void *data)
 	page_printf(p, "%-*s", WIDTH_HOST, "all together");
 	add_counts(p, &s->total);
 	page_line(p);
+	audit_print_asked(p, &s->asked);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------- */
@@ -339,6 +342,7 @@ static void print_json(struct json_writer *w, const void *data)
 	json_begin_object(w);
 	json_counts(w, &s->total);
 	json_end_object(w);
+	audit_json_asked(w, &s->asked);
 	json_end_object(w);
 }
 
@@ -357,7 +361,8 @@ static int summarise(cordon_report *report, cordon_audit *audit, struct err *e)
 			return err_result(e);
 		s->entry_count++;
 	}
-	if (r < 0 || add_up(&report->arena, s, e) < 0 || sort_hosts(&report->arena, s, e) < 0)
+	if (r < 0 || add_up(&report->arena, s, e) < 0 || sort_hosts(&report->arena, s, e) < 0 ||
+	    audit_add_up_asked(&report->arena, audit, &s->asked, e) < 0)
 		return err_result(e);
 	s->broken = (int64_t)audit->broken;
 	report->data = s;
@@ -383,5 +388,25 @@ int cordon_audit_summary(cordon_audit *audit, cordon_report **report, cordon_err
 		return error_give(&e, error);
 	}
 	*report = r;
+	return 0;
+}
+
+int cordon_audit_metrics(cordon_audit *audit, const char **text, cordon_error **error)
+{
+	scoped_arena a = ARENA_INIT(REPORT_MAX_BYTES);
+	int64_t decisions[AUDIT_INVALID + 1] = { 0 };
+	struct audit_asked asked;
+	struct err e = ERR_INIT;
+	struct audit_entry x;
+	int r;
+
+	while ((r = audit_next_entry(audit, &x, &e)) == 1)
+		add_number(&decisions[x.decision], x.is_open ? 1 : x.count);
+	buf_clear(&audit->out);
+	if (r == 0 && audit_add_up_asked(&a, audit, &asked, &e) == 0)
+		audit_print_metrics(&audit->out, &asked, decisions);
+	if (e.code != ERR_OK || buf_check(&audit->out, &e) < 0)
+		return error_give(&e, error);
+	*text = audit->out.p;
 	return 0;
 }

@@ -230,7 +230,7 @@ static bool is_network_off(const struct session_request *in, const struct outcom
 	case NET_OFF:
 		return !(o->lost & GUARANTEE_BIT(G_NET_OFF));
 	case NET_MANAGED:
-		return (o->lost & GUARANTEE_BIT(G_NET_MANAGED)) &&
+		return !(o->given & GUARANTEE_BIT(G_NET_MANAGED)) &&
 		       (o->given & GUARANTEE_BIT(G_NET_OFF));
 	case NET_FULL:
 		break;
@@ -241,7 +241,7 @@ static bool is_network_off(const struct session_request *in, const struct outcom
 bool choose_is_managed(const struct session_request *in, const struct outcome *o)
 {
 	return o->is_sandboxed && net_mode(in->plan->net) == NET_MANAGED &&
-	       !(o->lost & GUARANTEE_BIT(G_NET_MANAGED));
+	       (o->given & GUARANTEE_BIT(G_NET_MANAGED));
 }
 
 void choose_settle(struct choice *c, struct outcome *o, guarantee_set lost)
@@ -307,6 +307,12 @@ int choose_next(struct arena *a, struct choice *c, struct outcome *o, const char
 	if (find_backend(c, o, e) < 0)
 		return err_result(e);
 	o->network_is_off = o->is_sandboxed && is_network_off(in, o);
+	if (o->network_is_off && in->approvals && net_mode(in->plan->net) == NET_MANAGED &&
+	    !(o->lost & GUARANTEE_BIT(G_NET_MANAGED)))
+		session_warn(in,
+			     "the %s backend can't manage the network: it is off, and no host "
+			     "can be asked about",
+			     o->backend->name);
 	warn_of_losses(c, o);
 	if (make_environment(a, c, o, e) < 0 ||
 	    program_candidates(a, in->program ? in->program : in->argv[0],

@@ -18,6 +18,7 @@ enum {
 	END_MS = 3000,	  /* of silence: it may have thousands of connections to end */
 	PUBLISHED_BACKLOG = 128,
 	MESSAGES_AT_ONCE = 64, /* others are to have their turn */
+	ASK_MORE_MS = 5000,    /* for an answer that comes at the last moment */
 };
 
 /* ---- What it says ---------------------------------------------------------------------- */
@@ -80,6 +81,8 @@ static void ask(struct session *s, uint64_t id, const struct proxy_record *recor
 
 	if (s->in.decide)
 		decision = s->in.decide(s->in.user, id, record);
+	else
+		decision = approvals_ask_host(s, id, record);
 	if (decision != DECISION_ASK)
 		(void)answer(s, id, decision == DECISION_ALLOW, &ignored);
 }
@@ -340,11 +343,16 @@ static int open_audit(struct session *s, struct err *e)
 
 static int start(struct session *s, struct err *e)
 {
-	const struct proxy_options options = { .plan = s->in.plan,
-					       .has_decider = s->in.decide != NULL,
-					       .environment = s->in.environment,
-					       .limits = PROXY_LIMITS_DEFAULT };
+	struct proxy_options options = { .plan = s->in.plan,
+					 .has_decider = s->in.decide || s->approvals.is_on,
+					 .environment = s->in.environment,
+					 .limits = PROXY_LIMITS_DEFAULT };
 	struct network *n = &s->network;
+
+	/* The broker has the deadline; a client that waits must not give up first. */
+	if (s->approvals.is_on && !s->in.decide)
+		options.limits.ask_ms = (uint32_t)MIN_OF(approvals_most_extension(s) + ASK_MORE_MS,
+							 (uint64_t)UINT32_MAX);
 
 	n->launch.host_port_count = s->in.host_port_count;
 	for (size_t i = 0; i < s->in.host_port_count; i++)

@@ -23,6 +23,8 @@
 enum {
 	PATIENCE_MS = 2000, /* between SIGTERM and the kill */
 	OVERDUE_MS = 1000,  /* after that, PID 1 ends the sandbox itself */
+	EXTENSION_STEP_MS =
+		50, /* how often it is looked whether a limit that was extended is over */
 };
 
 /*
@@ -68,10 +70,18 @@ static void ask_to_end(struct session *s)
 	(void)supervisor_signal(s->supervisor, TO_GROUP, os_signals.resume);
 }
 
+/* The time limit is later by what the command had to wait for answers. */
+static bool is_time_over(const struct session *s)
+{
+	return s->ends_ms && loop_now() >= s->ends_ms + approvals_extension(s);
+}
+
 static int clock_is_due(void *user, struct err *e)
 {
 	struct session *s = user;
 
+	if (s->state == RUN_RUNS && !is_time_over(s))
+		return set_clock(s, EXTENSION_STEP_MS, e);
 	if (!move(s, RUN_TIME_IS_UP) || !run_is_alive(s->state))
 		return 0;
 	if (s->state == RUN_TERMINATES)
@@ -93,11 +103,6 @@ uint64_t run_timeout(const struct session_request *in)
 	return limit ? limit : in->timeout_ms;
 }
 
-static bool is_time_over(const struct session *s)
-{
-	return s->ends_ms && loop_now() >= s->ends_ms;
-}
-
 /*
  * SECURITY: this process may be stopped, by Ctrl-Z or, through the terminal, by the command. So the
  * supervisor, which the terminal can't stop, enforces the time limit as well.
@@ -109,7 +114,9 @@ static int start_clock(struct session *s, struct err *e)
 	if (!limit)
 		return 0;
 	s->ends_ms = loop_now() + limit;
-	if (supervisor_end_later(s->supervisor, limit + PATIENCE_MS + OVERDUE_MS, e) < 0)
+	if (supervisor_end_later(s->supervisor,
+				 limit + approvals_most_extension(s) + PATIENCE_MS + OVERDUE_MS,
+				 e) < 0)
 		return err_result(e);
 	return set_clock(s, limit, e);
 }
@@ -264,6 +271,7 @@ static int make_supervisor(struct session *s, struct err *e)
 		.naming = s->outcome.naming_asked,
 		.host_ports = s->in.host_ports,
 		.host_port_count = s->in.host_port_count,
+		.holds = s->approvals.is_on && s->outcome.is_sandboxed,
 		.events = { .user = s,
 			    .not_executed = command_not_executed,
 			    .stopped = command_stopped,
@@ -272,6 +280,8 @@ static int make_supervisor(struct session *s, struct err *e)
 			    .gone = sandbox_is_gone,
 			    .sockets_made = network_take_sockets,
 			    .tell_proxy = network_tell_proxy,
+			    .hold = approvals_hold,
+			    .unhold = approvals_unhold,
 			    .warn = warn,
 			    .trace = trace },
 	};
@@ -300,7 +310,8 @@ static int begin(struct session *s, struct err *e)
 	    launch_start_outputs(s, e) < 0)
 		return err_result(e);
 	launch_find_terminal(s);
-	if (make_supervisor(s, e) < 0 || launch_somehow(s, &lost, e) < 0)
+	if (make_supervisor(s, e) < 0 || approvals_prepare(s, e) < 0 ||
+	    launch_somehow(s, &lost, e) < 0)
 		return err_result(e);
 	choose_settle(&s->choice, &s->outcome, lost);
 	launch_close_stdio(s);
@@ -334,6 +345,7 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 	s->outcome.naming_asked = in->logs_denials ? NAMING_ALL
 						   : in->plan->policy->profile->denials;
 	network_init(s);
+	approvals_init(s);
 	denials_init(&s->outcome.denials);
 	if (in->traces || in->deny) {
 		s->outcome.denials.on_denial = tell_denial;
@@ -350,6 +362,7 @@ static void stop_looking_after(struct session *s)
 		return;
 	if (s->supervisor)
 		supervisor_let_go(s->supervisor);
+	approvals_end(s);
 	network_finish(s);
 	loop_drop_timer(&s->loop, &s->goes_on);
 	if (s->in.is_foreground)
@@ -380,7 +393,9 @@ static void finish(struct session *s)
 	wait_for_death(s);
 	launch_close_stdio(s);
 	stop_looking_after(s);
+	approvals_end(s);
 	network_end(s);
+	approvals_close(s);
 	for (int i = 0; i < 2; i++)
 		output_stop(&s->outputs[i]);
 	loop_drop_timer(&s->loop, &s->clock);
@@ -529,6 +544,7 @@ void session_done(struct session *s)
 		finish(s);
 	for (int i = 0; i < 2; i++)
 		buf_done(&s->outcome.captured[i].bytes);
+	approvals_done(s);
 	denials_done(&s->outcome.denials);
 	traffic_done(&s->outcome.traffic);
 }

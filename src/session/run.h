@@ -8,6 +8,7 @@
 #include "backend/backend.h"
 #include "os/loop.h"
 #include "os/terminal.h"
+#include "session/approvals.h"
 #include "session/network.h"
 #include "session/output.h"
 #include "session/session.h"
@@ -29,6 +30,7 @@ struct session {
 	struct loop loop;
 	struct supervisor *supervisor; /* NULL: not made yet */
 	struct network network;
+	struct approvals approvals;
 	struct output outputs[2];
 	struct terminal terminal;
 

@@ -11,6 +11,7 @@
  *	network.c	a managed network: the proxy beside the run
  *	traffic.c	what it decided, in sums and as denials
  *	denials.c	what was refused, in words, and what would allow it
+ *	approvals.c	who is asked about it, and what the answer does
  *	state.c		the states of a run
  *	launch.c	its streams, the terminal, the backend that starts it
  *	run.c		all of it in order, and then what happens while it runs
@@ -26,6 +27,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "approve/approve.h"
+#include "approve/broker.h"
 #include "backend/backend.h"
 #include "backend/denials.h"
 #include "base/arena.h"
@@ -128,6 +131,32 @@ enum { SESSION_MAX_PORTS = LAUNCH_MAX_HOST_PORTS };
 
 enum sandbox_mode { SANDBOX_AUTO, SANDBOX_REQUIRE, SANDBOX_FORBID };
 
+/* Somebody is asked about what is refused and nothing denies (P18). */
+struct session_approvals {
+	const struct approve_rules *rules; /* of the user; may be NULL */
+	scope_set scopes;		   /* that can be had */
+	uint64_t deadline_ms;		   /* for each request; 0: BROKER_DEADLINE_MS */
+	struct str session;		   /* its name; "": none */
+	const struct host *host_now; /* the host's files as they are whenever they are looked at */
+	/*
+	 * Makes the decider, before the command starts; its answers go to `broker`. NULL: only rules
+	 * and earlier grants decide. It is stopped when the run is over.
+	 */
+	int (*start)(void *user, struct arena *a, struct str run, struct loop *loop,
+		     struct broker *broker, struct decider *out, struct err *e);
+	/* Of every request, and of its answer; may be NULL. */
+	void (*tell_request)(void *user, const struct ask *ask, uint64_t deadline_ms);
+	void (*tell_answer)(void *user, const struct ask *ask, const struct answer *answer);
+	/* A grant of SCOPE_SESSION or SCOPE_ALWAYS: keeps it for later runs. */
+	int (*keep)(void *user, const struct answer *answer, struct err *e);
+	/*
+	 * Whether such grants may have been revoked since it was called last; then is_kept() says of
+	 * each whether it still is one.
+	 */
+	bool (*look_kept)(void *user);
+	bool (*is_kept)(void *user, enum grant_scope scope, const struct grant *grant);
+};
+
 /* Everything is borrowed until the outcome is there. */
 struct session_request {
 	const struct plan *plan;
@@ -182,6 +211,7 @@ struct session_request {
 	 * nobody is asked, it is denied.
 	 */
 	enum decision (*decide)(void *user, uint64_t id, const struct proxy_record *record);
+	const struct session_approvals *approvals; /* NULL: nobody is asked */
 };
 
 /* What went through the proxy, and what it refused. */
@@ -207,6 +237,29 @@ struct traffic {
 	uint64_t unlisted;	  /* decisions on other hosts */
 	size_t last;		  /* of the hosts, found last */
 	struct str first_failure; /* that was none of policy, in words; "" without one */
+};
+
+/* An answer to a request, as the report has it; equal ones are counted. */
+struct approval {
+	enum ask_kind kind;
+	enum operation operation;
+	struct str subject, program, message;
+	bool is_allow;
+	enum grant_scope scope;
+	uint32_t minutes;
+	struct grant grant; /* of an allow */
+	const char *by;
+	uint64_t count;
+};
+
+enum { APPROVALS_MAX = 1000 };
+
+struct approval_sums {
+	bool was_asking; /* whether anybody was asked at all */
+	struct str session;
+	struct broker_counts counts;
+	VEC(struct approval) answers; /* each different one once */
+	uint64_t unlisted;
 };
 
 struct captured {
@@ -241,6 +294,7 @@ struct outcome {
 	uint64_t calls_answered; /* by the supervisor */
 	struct captured captured[2];
 	struct denials denials;
+	struct approval_sums approvals;
 	size_t ways_count;	  /* of them, the first: outcome_find_ways() has looked at those */
 	enum naming naming_asked; /* by the option or the profile */
 	enum naming naming;	  /* what was named in the end */
@@ -317,6 +371,13 @@ int session_add_host(struct session *s, struct str pattern, bool is_allow, struc
 
 /* The answer that `decide` has left open. ERR_ARGUMENT, ERR_SYS. */
 int session_decide(struct session *s, uint64_t id, bool is_allow, struct err *e) MUST_CHECK NONNULL;
+
+/* An answer of a decider that is the caller itself. ERR_ARGUMENT: nobody asks. */
+int session_answer(struct session *s, uint64_t id, const struct answer *answer, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* Takes a grant back, in this run and from its broker. ERR_ARGUMENT, ERR_SYS. */
+int session_revoke(struct session *s, const struct grant *grant, struct err *e) MUST_CHECK NONNULL;
 
 /* What came of it; complete once the run is over. */
 struct outcome *session_outcome(struct session *s) NONNULL;

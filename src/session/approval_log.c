@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* What is said about approvals: the log (P25), the outcome, the caller. */
+#include "audit/audit.h"
+#include "base/utf8.h"
+#include "session/run.h"
+
+int approval_log_open(struct session *s, struct err *e)
+{
+	struct str path;
+
+	s->outcome.approvals.was_asking = true;
+	s->outcome.approvals.session = s->in.approvals->session;
+	if (audit_approvals_path(s->a, s->in.state_directory, &path, e) < 0 ||
+	    (!s->outcome.run_id.len && audit_new_run(s->a, &s->outcome.run_id, e) < 0) ||
+	    audit_open(s->a, path, s->in.state_directory, s->outcome.run_id, &s->approvals.log, e) <
+		    0)
+		return err_wrap(e, "--ask");
+	return 0;
+}
+
+void approval_log_close(struct session *s)
+{
+	if (s->approvals.log)
+		audit_close(s->approvals.log);
+	s->approvals.log = NULL;
+}
+
+static struct audit_approvals whose(const struct session *s)
+{
+	return (struct audit_approvals){ .run = s->outcome.run_id,
+					 .session = s->in.approvals->session };
+}
+
+/* ---- The outcome -------------------------------------------------------------------------- */
+
+static bool is_equal(const struct approval *a, const struct ask *ask, const struct answer *answer)
+{
+	if (a->kind != ask->kind || a->operation != ask->operation ||
+	    a->is_allow != answer->is_allow || strcmp(a->by, answer->by) != 0 ||
+	    !str_eq(a->subject, ask->subject))
+		return false;
+	return !a->is_allow ||
+	       (a->scope == answer->scope && str_eq(a->grant.subject, answer->grant.subject));
+}
+
+static int fill(struct arena *a, const struct ask *ask, const struct answer *answer,
+		struct approval *out, struct err *e)
+{
+	struct approval x = { .kind = ask->kind,
+			      .operation = ask->operation,
+			      .is_allow = answer->is_allow,
+			      .scope = answer->scope,
+			      .minutes = answer->minutes,
+			      .grant = answer->grant,
+			      .by = answer->by,
+			      .count = 1 };
+
+	if (arena_copy(a, ask->subject, &x.subject, e) < 0 ||
+	    arena_copy(a, ask->program, &x.program, e) < 0 ||
+	    arena_copy(a, answer->message, &x.message, e) < 0 ||
+	    arena_copy(a, answer->is_allow ? answer->grant.subject : STR_EMPTY, &x.grant.subject,
+		       e) < 0)
+		return err_result(e);
+	*out = x;
+	return 0;
+}
+
+/* Memory that runs out only loses detail. */
+static void keep(struct session *s, const struct ask *ask, const struct answer *answer)
+{
+	struct approval_sums *sums = &s->outcome.approvals;
+	struct err ignored = ERR_INIT;
+	struct approval *added, filled;
+
+	for (size_t i = 0; i < sums->answers.count; i++)
+		if (is_equal(&sums->answers.items[i], ask, answer)) {
+			sums->answers.items[i].count++;
+			return;
+		}
+	if (sums->answers.count == APPROVALS_MAX ||
+	    fill(s->a, ask, answer, &filled, &ignored) < 0 ||
+	    !(added = VEC_PUSH(s->a, &sums->answers, &ignored))) {
+		sums->unlisted++;
+		return;
+	}
+	*added = filled;
+}
+
+/* ---- Telling ---------------------------------------------------------------------------------- */
+
+static void trace(const struct session *s, const struct ask *ask, const struct answer *answer)
+{
+	char subject[512], granted[512];
+
+	if (answer->is_allow)
+		session_trace(&s->in, "%s: '%s' is granted (%s) for '%s', by %s",
+			      ask_kind_name(ask->kind),
+			      utf8_show(answer->grant.subject, granted, sizeof(granted)),
+			      grant_scope_name(answer->scope),
+			      utf8_show(ask->subject, subject, sizeof(subject)), answer->by);
+	else
+		session_trace(&s->in, "%s: '%s' is not granted, by %s", ask_kind_name(ask->kind),
+			      utf8_show(ask->subject, subject, sizeof(subject)), answer->by);
+}
+
+int approval_log_answer(struct session *s, const struct ask *ask, const struct answer *answer,
+			struct err *e)
+{
+	const struct audit_approvals of = whose(s);
+	bool is_kept = answer->is_allow && strcmp(answer->by, "cache") != 0 &&
+		       (answer->scope == SCOPE_SESSION || answer->scope == SCOPE_ALWAYS);
+
+	if (s->approvals.log && audit_add_answer(s->approvals.log, &of, ask, answer, e) < 0)
+		return err_wrap(e, "the log of approvals");
+	keep(s, ask, answer);
+	trace(s, ask, answer);
+	if (s->in.approvals->tell_answer)
+		s->in.approvals->tell_answer(s->in.user, ask, answer);
+	/* It holds in this run; that a later one has to ask again is no reason to refuse it. */
+	if (is_kept && s->in.approvals->keep(s->in.user, answer, e) < 0) {
+		session_warn(&s->in, "a grant could not be kept for later runs: %s", e->text);
+		err_clear(e);
+	}
+	return 0;
+}
+
+int approval_log_rejected(struct session *s, uint64_t id, const char *why, struct err *e)
+{
+	const struct audit_approvals of = whose(s);
+
+	if (s->approvals.log && audit_add_rejected(s->approvals.log, &of, id, why, e) < 0)
+		return err_wrap(e, "the log of approvals");
+	return 0;
+}
+
+int approval_log_end(struct session *s, struct err *e)
+{
+	const struct outcome *o = &s->outcome;
+	const struct broker_counts *counts = &o->approvals.counts;
+	const struct audit_approvals of = whose(s);
+	struct audit_run_sums sums = { .requests = counts->requests,
+				       .allowed = counts->allowed,
+				       .denied = counts->denied,
+				       .cache_hits = counts->cache_hits,
+				       .cache_misses = counts->cache_misses,
+				       .limited = counts->limited,
+				       .late = counts->late,
+				       .wrong = counts->wrong,
+				       .held_ms = counts->held_ms,
+				       .status = (uint64_t)o->status };
+	uint64_t *const by_kind[] = { [DENIAL_UNIX_SOCKET] = &sums.denials_unix_socket,
+				      [DENIAL_HOST] = &sums.denials_host,
+				      [DENIAL_PATH] = &sums.denials_path };
+
+	for (size_t i = 0; i < o->denials.items.count; i++)
+		*by_kind[o->denials.items.items[i].kind] += o->denials.items.items[i].count;
+	if (audit_add_run(s->approvals.log, &of, &sums, e) < 0)
+		return err_wrap(e, "the log of approvals");
+	return 0;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Live grants: the policy of the run is always its own with those that are open now. Each change
+ * makes a plan of all of it, as `cordon run` would have made with those grants, and tells the
+ * supervisor. The plans stay until the run is over, because denials name their rules.
+ */
+#include <stdio.h>
+
+#include "approve/offers.h"
+#include "base/path.h"
+#include "base/utf8.h"
+#include "session/run.h"
+
+enum { PLAN_MAX_BYTES = 512 << 20 };
+
+const struct plan *live_plan(const struct session *s)
+{
+	const struct plan *plan = s->approvals.live.now.plan;
+
+	return plan ? plan : s->in.plan;
+}
+
+const struct plan_inputs *live_inputs(const struct session *s)
+{
+	const struct live *live = &s->approvals.live;
+
+	return live->now.plan ? &live->now.inputs : s->in.plan_inputs;
+}
+
+static struct live_grant *find(struct live *live, const struct grant *grant)
+{
+	for (size_t i = 0; i < live->count; i++) {
+		const struct grant *open = &live->grants[i].grant;
+
+		if (open->kind == grant->kind && open->is_dir == grant->is_dir &&
+		    str_eq(open->subject, grant->subject))
+			return &live->grants[i];
+	}
+	return NULL;
+}
+
+static bool is_covered(const struct live *live, const struct grant *grant)
+{
+	for (size_t i = 0; i < live->count; i++)
+		if (grant_covers(&live->grants[i].grant, grant))
+			return true;
+	return false;
+}
+
+/* ---- Plans -------------------------------------------------------------------------------- */
+
+/* The files around what is granted as they are now; all else as the run has seen it. */
+struct live_host {
+	const struct host *seen, *now;
+	struct str path;
+};
+
+static const struct host *pick(const struct live_host *h, struct str path)
+{
+	return path_is_under(path, h->path) || path_is_under(h->path, path) ? h->now : h->seen;
+}
+
+static int look(void *user, struct str path, struct host_file *out, struct err *e)
+{
+	const struct host *host = pick(user, path);
+
+	return host->look(host->user, path, out, e);
+}
+
+static int read_link(void *user, struct str path, struct buf *out, struct err *e)
+{
+	const struct host *host = pick(user, path);
+
+	return host->read_link(host->user, path, out, e);
+}
+
+static int read_file(void *user, struct str path, struct buf *out, struct err *e)
+{
+	const struct host *host = pick(user, path);
+
+	return host->read_file(host->user, path, out, e);
+}
+
+static int list(void *user, struct str path,
+		int (*each)(void *arg, struct str name, enum host_type type, struct err *e),
+		void *arg, struct err *e)
+{
+	const struct host *host = pick(user, path);
+
+	return host->list(host->user, path, each, arg, e);
+}
+
+/* The policy of the run with all that is open now. */
+static int add_grants(struct session *s, struct arena *a, const struct policy **out, struct err *e)
+{
+	static const struct origin origin = { .file = "an approval" };
+	const struct live *live = &s->approvals.live;
+	struct grant *grants = arena_array(a, live->count + 1, sizeof(*grants), e);
+
+	if (!grants)
+		return err_result(e);
+	for (size_t i = 0; i < live->count; i++)
+		grants[i] = live->grants[i].grant;
+	return offers_add_grants(a, s->in.plan_inputs->policy, grants, live->count, origin, out, e);
+}
+
+static int build(struct session *s, struct arena *a, struct str path, struct live_plan *out,
+		 struct err *e)
+{
+	struct live_host *around = ARENA_NEW(a, struct live_host, e);
+	struct host *host = ARENA_NEW(a, struct host, e);
+
+	out->inputs = *s->in.plan_inputs;
+	if (!around || !host || arena_copy(a, path, &around->path, e) < 0 ||
+	    add_grants(s, a, &out->inputs.policy, e) < 0)
+		return err_result(e);
+	around->seen = s->in.plan_inputs->host;
+	around->now = s->in.approvals->host_now;
+	*host = (struct host){ .user = around,
+			       .look = look,
+			       .read_link = read_link,
+			       .read_file = read_file,
+			       .list = list };
+	out->inputs.host = host;
+	out->plan = plan_build(a, &out->inputs, e);
+	return out->plan ? 0 : err_result(e);
+}
+
+/* Makes the plan of what is open now, and lets `tell` make it count. */
+static int change(struct session *s, struct str path,
+		  int (*tell)(struct session *s, const struct plan *plan, struct str path,
+			      struct buf *writers, struct err *e),
+		  struct buf *writers, struct err *e)
+{
+	struct live *live = &s->approvals.live;
+	struct live_plan made;
+	struct arena *a;
+
+	if (live->plan_count == LIVE_CHANGES_MAX)
+		return FAIL(e, ERR_LIMIT, "the grants of this run have changed %d times",
+			    LIVE_CHANGES_MAX);
+	if (!live->plans) {
+		live->plans = arena_array(s->a, LIVE_CHANGES_MAX, sizeof(*live->plans), e);
+		if (!live->plans)
+			return err_result(e);
+	}
+	a = &live->plans[live->plan_count];
+	*a = (struct arena)ARENA_INIT(PLAN_MAX_BYTES);
+	if (build(s, a, path, &made, e) < 0 || tell(s, made.plan, path, writers, e) < 0) {
+		arena_done(a);
+		return err_result(e);
+	}
+	live->plan_count++;
+	live->now = made;
+	return 0;
+}
+
+/* ---- Opening -------------------------------------------------------------------------------- */
+
+static int tell_open(struct session *s, const struct plan *plan, struct str path,
+		     struct buf *writers, struct err *e)
+{
+	struct verdict verdict = plan_resolve(plan, path);
+	char shown[512];
+
+	(void)writers;
+	if (verdict.access < ACCESS_WRITE)
+		return FAIL(e, ERR_POLICY, "the policy denies '%s' also with this grant",
+			    utf8_show(path, shown, sizeof(shown)));
+	return supervisor_open_path(s->supervisor, plan, path, e);
+}
+
+/* The strings of the answer are gone when the broker goes on. */
+static int push(struct session *s, const struct grant *grant, enum grant_scope scope, struct err *e)
+{
+	struct live *live = &s->approvals.live;
+	struct live_grant *added;
+
+	if (live->count == LIVE_GRANTS_MAX)
+		return FAIL(e, ERR_LIMIT, "more than %d grants are open", LIVE_GRANTS_MAX);
+	if (!live->grants) {
+		live->grants = arena_array(s->a, LIVE_GRANTS_MAX, sizeof(*live->grants), e);
+		if (!live->grants)
+			return err_result(e);
+	}
+	added = &live->grants[live->count];
+	*added = (struct live_grant){ .grant = *grant, .scope = scope };
+	if (arena_copy(s->a, grant->subject, &added->grant.subject, e) < 0)
+		return err_result(e);
+	live->count++;
+	return 0;
+}
+
+/* What an answer names within an offer may be anything. */
+static int check(struct session *s, const struct grant *grant, struct err *e)
+{
+	scoped_arena a = ARENA_INIT(PLAN_MAX_BYTES);
+	struct plan_inputs in = *live_inputs(s);
+	const char *why_not = NULL;
+
+	in.host = s->in.approvals->host_now;
+	if (offers_check(&a, &in, grant, &why_not, e) < 0)
+		return err_result(e);
+	return why_not ? FAIL(e, ERR_POLICY, "%s", why_not) : 0;
+}
+
+int live_open(struct session *s, const struct grant *grant, enum grant_scope scope, struct err *e)
+{
+	struct live *live = &s->approvals.live;
+	bool was_covered = is_covered(live, grant);
+	struct live_grant *open = find(live, grant);
+	int status = 0;
+
+	if (open) {
+		open->scope = scope;
+		return 0;
+	}
+	if (check(s, grant, e) < 0 || push(s, grant, scope, e) < 0)
+		return err_result(e);
+	if (grant->kind == ASK_UNIX_SOCKET)
+		status = supervisor_open_socket(s->supervisor, grant->subject, e);
+	else if (grant->kind == ASK_WRITE && !was_covered)
+		status = change(s, grant->subject, tell_open, NULL, e);
+	if (status < 0)
+		live->count--;
+	return status;
+}
+
+/* ---- Closing -------------------------------------------------------------------------------- */
+
+static int tell_close(struct session *s, const struct plan *plan, struct str path,
+		      struct buf *writers, struct err *e)
+{
+	return supervisor_close_path(s->supervisor, plan, path, writers, e);
+}
+
+/* What lies below what was closed, and is open by itself. */
+static int open_below(struct session *s, struct str path, struct err *e)
+{
+	const struct live *live = &s->approvals.live;
+
+	for (size_t i = 0; i < live->count; i++) {
+		const struct grant *grant = &live->grants[i].grant;
+
+		if (grant->kind == ASK_WRITE && path_is_under(grant->subject, path) &&
+		    supervisor_open_path(s->supervisor, live_plan(s), grant->subject, e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+int live_close(struct session *s, const struct grant *grant, struct buf *writers, struct err *e)
+{
+	struct live *live = &s->approvals.live;
+	struct live_grant *open = find(live, grant);
+	struct live_grant closed;
+
+	if (!open)
+		return 0;
+	closed = *open;
+	*open = live->grants[--live->count];
+	if (grant->kind == ASK_UNIX_SOCKET)
+		supervisor_close_socket(s->supervisor, closed.grant.subject);
+	if (grant->kind != ASK_WRITE || is_covered(live, &closed.grant))
+		return 0;
+	if (change(s, closed.grant.subject, tell_close, writers, e) < 0)
+		return err_wrap(e, "a grant could not be taken back");
+	return open_below(s, closed.grant.subject, e);
+}
+
+void live_done(struct live *live)
+{
+	for (size_t i = 0; i < live->plan_count; i++)
+		arena_done(&live->plans[i]);
+	live->plan_count = 0;
+	live->now = (struct live_plan){ .plan = NULL };
+}
