@@ -50,6 +50,9 @@ struct config *config_merge(struct arena *a, const struct config_inputs *in, str
 struct config *config_merge_names(struct arena *a, const struct config_inputs *in, struct err *e)
 	MUST_CHECK NONNULL;
 
+/* Whether the profiles exist that the rules of `approve` name; of decoded settings. */
+int config_check_approve(struct arena *a, const struct config *c, struct err *e) MUST_CHECK NONNULL;
+
 /* Whether the profile exists that `default_permissions` names. */
 int config_check_default(struct arena *a, const struct config *c, struct err *e) MUST_CHECK NONNULL;
 

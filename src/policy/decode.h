@@ -49,6 +49,7 @@ key_decode_fn key_decode_unix_sockets;
 key_decode_fn key_decode_set;
 key_decode_fn key_decode_features;
 key_decode_fn key_decode_shell;
+key_decode_fn key_decode_approve;
 
 /* What a name in `protect` and in `unprotect` may be; the latter suggests the nearest one. */
 name_check_fn protect_check;

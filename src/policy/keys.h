@@ -67,6 +67,8 @@
 	  "The guarantees that a run may do without.")                                             \
 	X(SHELL, TOP, "shell", SETTING, (STRING, shell), IN_CONFIG, NEVER,                         \
 	  "The shell that cordon-sh runs, an absolute path.")                                      \
+	X(APPROVE, TOP, "approve", SETTING, (ARRAY, approve), IN_USER, NEVER,                      \
+	  "Requests that are answered without asking, each a table [[approve]].")                  \
 	X(BACKENDS, LINUX, "backends", WORDS, (settings, linux_backends, backend_names),           \
 	  IN_CONFIG, NEVER,                                                                        \
 	  "The backends to try, in this order; by default native, bwrap, landlock.")               \

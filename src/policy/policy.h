@@ -285,6 +285,11 @@ struct approve_rule {
 	struct origin origin;
 };
 
+/* "write", "allow", "run", … */
+const char *approve_subject_name(enum approve_subject subject) RETURNS_NONNULL;
+const char *approve_answer_name(enum approve_answer answer) RETURNS_NONNULL;
+const char *approve_scope_name(enum approve_scope scope) RETURNS_NONNULL;
+
 struct settings {
 	names linux_backends; /* in order; default native, bwrap, landlock */
 	enum unavailable unavailable;

@@ -122,6 +122,7 @@ static const struct {
 	{ "workspace_roots", "workspace_roots = { \"~/src/other\" = true }" },
 	{ "filesystem", "filesystem = { \"/path\" = \"read\" }" },
 	{ "network", "network = { enabled = true }" },
+	{ "approve", "[[approve]]" },
 };
 
 static int fail_type(const struct toml_member *m, const struct key *k, const char *where,

@@ -179,6 +179,27 @@ void explain_json_features(struct json_writer *w, const struct explanation *x)
 	json_end_array(w);
 }
 
+void explain_json_approve(struct json_writer *w, const struct explanation *x)
+{
+	const struct settings *settings = &x->policy->policy->settings;
+
+	json_key(w, "approve");
+	json_begin_array(w);
+	for (size_t i = 0; i < settings->approve.count; i++) {
+		const struct approve_rule *rule = &settings->approve.items[i];
+
+		json_begin_object(w);
+		json_str(w, approve_subject_name(rule->subject), rule->text);
+		json_str(w, "answer", str_of(approve_answer_name(rule->answer)));
+		if (rule->answer == APPROVE_ALLOW)
+			json_str(w, "scope", str_of(approve_scope_name(rule->scope)));
+		json_str_or_null(w, "profile", rule->profile.name);
+		json_origin(w, &rule->origin);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
 void explain_json_shell(struct json_writer *w, const struct explanation *x)
 {
 	json_str_or_null(w, "shell", x->policy->policy->settings.shell.name);

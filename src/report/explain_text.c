@@ -377,6 +377,33 @@ void explain_text_features(struct page *p, const struct explanation *x)
 	}
 }
 
+void explain_text_approve(struct page *p, const struct explanation *x)
+{
+	const struct settings *settings = &x->policy->policy->settings;
+
+	for (size_t i = 0; i < settings->approve.count; i++) {
+		const struct approve_rule *rule = &settings->approve.items[i];
+
+		field(p, i ? "" : "approve");
+		page_text(p, approve_answer_name(rule->answer));
+		page_text(p, " ");
+		page_text(p, approve_subject_name(rule->subject));
+		page_text(p, " ");
+		page_str(p, rule->text);
+		if (rule->answer == APPROVE_ALLOW) {
+			page_text(p, ", ");
+			page_text(p, approve_scope_name(rule->scope));
+		}
+		if (rule->profile.name.len) {
+			page_text(p, ", in profile ");
+			page_str(p, rule->profile.name);
+		}
+		page_text(p, "  ");
+		page_origin(p, &rule->origin);
+		page_line(p);
+	}
+}
+
 void explain_text_shell(struct page *p, const struct explanation *x)
 {
 	const struct named *shell = &x->policy->policy->settings.shell;

@@ -14,6 +14,7 @@ static const char *const samples[KEY_COUNT] = {
 	[KEY_SET] = "{ A = 'b' }",
 	[KEY_FEATURES] = "{ a = true }",
 	[KEY_SHELL] = "'/bin/sh'",
+	[KEY_APPROVE] = "[{ write = '/a', answer = 'deny' }]",
 	[KEY_PROTECT] = "['.x']",
 	[KEY_UNPROTECT] = "['.vscode']",
 	[KEY_ALLOW] = "['none']",
