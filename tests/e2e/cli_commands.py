@@ -531,6 +531,20 @@ def explain_shows_every_key(w: World):
 
 
 @case
+def explain_shows_the_rules_of_approve(w: World):
+    w.write_config('[[approve]]\nwrite = "~/.cache/**"\nanswer = "allow"\nscope = "session"\n'
+                   '[[approve]]\nhost = "*.example.com:443"\nanswer = "deny"\nprofile = ":workspace"\n')
+    found = w.ok("explain", "--json").json["settings"]["approve"]
+    assert [(r.get("write"), r.get("host"), r["answer"], r.get("scope"), r["profile"]) for r in found] == [
+        ("~/.cache/**", None, "allow", "session", None),
+        (None, "*.example.com:443", "deny", None, ":workspace")], found
+    assert found[1]["line"] == 5, found
+    text = w.ok("explain").out
+    assert "allow write ~/.cache/**, session" in text, text
+    assert "deny host *.example.com:443, in profile :workspace" in text, text
+
+
+@case
 def explain_names_the_backend_and_what_it_lacks(w: World):
     found = w.ok("explain", "--json").json
     assert found["enforced"] is True and found["backend"] == "native", found
