@@ -832,6 +832,121 @@ TEST(a_helper_that_is_killed_ends_the_run)
 	}
 }
 
+/* ---- What it costs --------------------------------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static double median_us(uint64_t *times, size_t count)
+{
+	qsort(times, count, sizeof(*times), compare_times);
+	return (double)times[count / 2] / 1000;
+}
+
+enum { OPENS = 201 };
+
+/* Inside: "inside LABEL PATH": opens PATH for writing, again and again. */
+__attribute__((constructor(101))) static void run_inside(int argc, char **argv)
+{
+	static uint64_t times[OPENS];
+
+	if (argc < 4 || strcmp(argv[1], "inside") != 0)
+		return;
+	for (size_t i = 0; i < OPENS; i++) {
+		uint64_t from = now_ns();
+		int fd = open(argv[3], O_WRONLY | O_CLOEXEC);
+
+		times[i] = now_ns() - from;
+		if (fd < 0)
+			_exit(1);
+		close(fd);
+	}
+	printf("# %s: %.1f us (median of %d)\n", argv[2], median_us(times, OPENS), OPENS);
+	(void)fflush(stdout);
+	_exit(0);
+}
+
+TEST(what_it_costs_to_open_a_file)
+{
+	struct run r = { .decide = once,
+			 .grants = "fast",
+			 .wide = "'@/own' = 'write'\n'@/fast' = 'write'\n" };
+	char self[200], script[1200];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	uint64_t from;
+
+	mkdir("own", 0777);
+	mkdir("slow", 0777);
+	mkdir("fast", 0777);
+	scratch_put("own/f", "");
+	scratch_put("slow/f", "");
+	scratch_put("fast/f", "");
+	REQUIRE(n > 0);
+	self[n] = '\0';
+	(void)snprintf(
+		script, sizeof(script),
+		"%s inside 'in a writable root' own/f && %s inside 'held and allowed once' slow/f "
+		"&& "
+		"touch own/go && while ! test -e own/on; do sleep 0.02; done;"
+		"%s inside 'in a grant' fast/f && cd fast && %s inside 'relative, in a grant' f",
+		self, self, self, self);
+	REQUIRE(start_with(&r, own_backend(), "'@/own' = 'write'\n", script));
+	REQUIRE(reached(&r, "own/go"));
+	from = now_ns();
+	CHECK(open_now(&r));
+	printf("# a grant with its plan: %.0f us, the first\n", (double)(now_ns() - from) / 1000);
+	scratch_put("own/on", "");
+	CHECK_INT(wait_for(&r), 0);
+	CHECK_INT(r.holds, OPENS);
+	done(&r);
+}
+
+TEST(what_a_grant_costs)
+{
+	enum { GRANTS = 41 };
+	struct run r = { .decide = refuse_at_once };
+	static uint64_t opened[GRANTS], closed[GRANTS];
+	scoped_buf writers = BUF_INIT(4096);
+	struct err e = ERR_INIT;
+	const struct plan *wide;
+	size_t i;
+
+	mkdir("cost", 0755);
+	scratch_put("cost/file", "");
+	REQUIRE(start_with(&r, own_backend(), "", "sleep 60"));
+	for (int kind = 0; kind < 2; kind++) {
+		const char *name = kind ? "cost" : "cost/file";
+
+		wide = also(&r, kind ? "'@/cost' = 'write'\n" : "'@/cost/file' = 'write'\n");
+		REQUIRE(wide);
+		for (i = 0; i < GRANTS; i++) {
+			uint64_t from = now_ns();
+
+			CHECK_INT(supervisor_open_path(r.s, wide, str_of(at(name)), &e), 0);
+			opened[i] = now_ns() - from;
+			from = now_ns();
+			(void)close_now(&r, name, r.base, &writers);
+			closed[i] = now_ns() - from;
+		}
+		printf("# a grant of a %s: %.0f us to open, %.0f us to close (medians of %d)\n",
+		       kind ? "directory with its protected names" : "file",
+		       median_us(opened, GRANTS), median_us(closed, GRANTS), (int)GRANTS);
+	}
+	done(&r);
+}
+
 enum { SKIPPED = 77 };
 
 /* Runs this program once more; 0, its status, or SKIPPED. */
