@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "session/run.h"
 
-enum { LOOK_MS = 500, SCRATCH_BYTES = 768 << 20 };
+enum { LOOK_MS = 500, TOLD_AT_ONCE = 32, SCRATCH_BYTES = 768 << 20 };
 enum { WRITERS_MAX_BYTES = 64 << 10, TEXT_MAX_BYTES = 64 << 10 };
 
 /* ---- What waits ------------------------------------------------------------------------------ */
@@ -200,13 +200,20 @@ static void tell_asker(struct session *s, struct waiting *waiting)
 	mem_free(told.texts);
 }
 
+/* A few in each step: what the supervisor does for one has an answer of its own, to be read. */
 static void tell_askers(struct session *s)
 {
 	struct approvals *a = &s->approvals;
+	size_t told = 0;
 
-	for (size_t i = 0; i < a->waiting_count && a->answered_count; i++)
-		if (a->waiting[i].is_answered)
-			tell_asker(s, &a->waiting[i]);
+	for (size_t i = 0; i < a->waiting_count && a->answered_count && told < TOLD_AT_ONCE; i++) {
+		if (!a->waiting[i].is_answered)
+			continue;
+		tell_asker(s, &a->waiting[i]);
+		told++;
+	}
+	if (a->answered_count)
+		loop_set_next_step(&s->loop, &a->later);
 }
 
 /* An error of the log, or of what had to be taken back, ends the run. */
