@@ -232,7 +232,8 @@ def cordons_own_files_can_not_be_written(arena):
     before = box.snapshot()
     attempts = ["write {home}/.config/cordon/config.toml", "unlink {home}/.config/cordon/config.toml",
                 "symlink-over x {home}/.config/cordon/config.toml", "rename {home}/.config {home}/c2",
-                "rename {home}/.config/cordon {home}/c2"]
+                "rename {home}/.config/cordon {home}/c2", "create {home}/.config/cordon/approvals.toml",
+                "create {home}/.config/cordon/.approvals.toml.lock"]
     makes = ["{home}/new", "{home}/.config/cordon/config.toml.new"]
     got = box.run("create {home}/new", *attempts, makes=makes)
     check(got[0] == "OK" and set(got[1:]) <= READ_ONLY, f"{got}")

@@ -336,6 +336,24 @@ static int mask_below(struct opening *o, struct err *e)
 	return graft_wait(o->masker, &answer, &fd, e);
 }
 
+static struct grant *find_open(const struct supervisor *s, struct str path)
+{
+	for (size_t i = s->live.grants.count; i > 0; i--) {
+		struct grant *g = s->live.grants.items[i - 1];
+
+		if (g->state == GRANT_OPEN && str_eq(g->path, path))
+			return g;
+	}
+	return NULL;
+}
+
+static void set_plan(struct supervisor *s, const struct plan *plan)
+{
+	s->live.plan = plan;
+	if (s->namer)
+		naming_set_plan(s->namer, plan);
+}
+
 static void let_go(struct supervisor *s, struct grant *g)
 {
 	loop_remove(s->in.loop, &g->warden_gone);
@@ -369,6 +387,10 @@ int supervisor_open_path(struct supervisor *s, const struct plan *plan, struct s
 	if (!s->can_open)
 		return FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,
 				  "this sandbox can't open paths while the command runs");
+	if (find_open(s, path)) {
+		set_plan(s, plan);
+		return 0;
+	}
 	if (s->live.grants.count >= MAX_GRANTS)
 		return FAIL(e, ERR_LIMIT,
 			    "no more than %d paths can be opened while the command runs",
@@ -386,24 +408,11 @@ int supervisor_open_path(struct supervisor *s, const struct plan *plan, struct s
 		let_go(s, o.g);
 		return r;
 	}
-	s->live.plan = plan;
-	if (s->namer)
-		naming_set_plan(s->namer, plan);
+	set_plan(s, plan);
 	return 0;
 }
 
 /* ---- Closing ------------------------------------------------------------------------------------- */
-
-static struct grant *find_open(const struct supervisor *s, struct str path)
-{
-	for (size_t i = s->live.grants.count; i > 0; i--) {
-		struct grant *g = s->live.grants.items[i - 1];
-
-		if (g->state == GRANT_OPEN && str_eq(g->path, path))
-			return g;
-	}
-	return NULL;
-}
 
 /* Whether it is closed together with `g`. */
 static bool goes_with(const struct grant *other, const struct grant *g)
@@ -504,21 +513,32 @@ static int cover(const struct supervisor *s, const struct closing *c, struct err
 	return 0;
 }
 
+/* Whoever takes back an inner grant while an outer one is open need not say so. */
+static void give_back_below(struct supervisor *s, const struct plan *plan, struct str path)
+{
+	for (size_t i = 0; i < s->live.grants.count; i++) {
+		struct grant *g = s->live.grants.items[i];
+
+		if (g->state == GRANT_OPEN && path_is_under(g->path, path) &&
+		    plan_resolve(plan, g->path).access != ACCESS_WRITE)
+			g->state = GRANT_DORMANT;
+	}
+}
+
 int supervisor_close_path(struct supervisor *s, const struct plan *plan, struct str path,
 			  struct buf *writers, struct err *e)
 {
 	struct grant *g = find_open(s, path);
 	struct closing closing = { .g = g, .plan = plan };
 
+	set_plan(s, plan);
 	if (!g)
-		return FAIL(e, ERR_NOTFOUND, "this path was not opened while the command runs");
-	s->live.plan = plan;
-	if (s->namer)
-		naming_set_plan(s->namer, plan);
+		return 0;
 	if (plan_resolve(plan, path).access == ACCESS_WRITE) {
 		g->state = GRANT_DORMANT;
 		return 0;
 	}
+	give_back_below(s, plan, path);
 	if (grants_use_masker(s, &closing.masker, e) < 0 || cover(s, &closing, e) < 0)
 		return end_run(s, e);
 	for (size_t i = 0; i < s->live.grants.count; i++)

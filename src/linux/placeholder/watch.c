@@ -722,13 +722,12 @@ int watch_use_masker(struct watch *w, struct masker **out, struct err *e)
 
 enum { AGAIN_MS = 10000 }; /* callers wait for it */
 
-int watch_look_again(struct watch *w, const struct plan *plan, struct str path, struct err *e)
+static int look_again(struct watch *w, struct str path, struct err *e)
 {
 	const uint64_t until = loop_now() + AGAIN_MS;
 	const uint64_t missed = w->missed;
 	int r = STEP_DONE;
 
-	w->plan = plan;
 	if (!is_of_interest(w, path) || look_type(w, path) != S_IFDIR)
 		return 0;
 	if (add_pending(w, path, ++w->round, e) < 0)
@@ -750,6 +749,17 @@ int watch_look_again(struct watch *w, const struct plan *plan, struct str path, 
 		return FAIL_SYS(e, EIO, "can't look for names that a glob denies in %s",
 				SHOWN(path));
 	return 0;
+}
+
+int watch_look_again(struct watch *w, const struct plan *plan, struct str path, struct err *e)
+{
+	const struct plan *before = w->plan;
+
+	w->plan = plan;
+	if (look_again(w, path, e) == 0)
+		return 0;
+	w->plan = before; /* nobody keeps a plan that failed */
+	return err_result(e);
 }
 
 bool watch_is_needed(const struct plan *plan)
