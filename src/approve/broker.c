@@ -176,6 +176,16 @@ static struct question *find_question(const struct broker *b, uint64_t id)
 	return q;
 }
 
+bool broker_is_asked(const struct broker *b, uint64_t id)
+{
+	return find_question(b, id) != NULL;
+}
+
+bool broker_has_decider(const struct broker *b)
+{
+	return b->options.decider && !b->has_lost_decider;
+}
+
 static void add_ended(struct broker *b, uint64_t id, const char *how)
 {
 	b->ended[b->ended_count++ % MAX_ENDED] = (struct ended){ id, how };
@@ -199,7 +209,7 @@ static void withdraw_question(struct broker *b, uint64_t id)
 {
 	const struct decider *d = b->options.decider;
 
-	if (d && !b->has_lost_decider && d->withdraw)
+	if (broker_has_decider(b) && d->withdraw)
 		d->withdraw(d->self, id);
 }
 
@@ -252,7 +262,7 @@ static void lose_decider(struct broker *b, const char *why)
 {
 	const struct broker_events *events = &b->options.events;
 
-	if (b->has_lost_decider || !b->options.decider)
+	if (!broker_has_decider(b))
 		return;
 	b->has_lost_decider = true;
 	while (b->questions)
@@ -478,7 +488,7 @@ static bool answer_at_once(struct broker *b, struct ask *ask, struct answer *out
 	}
 	b->counts.cache_misses++;
 	*out = make_deny("nobody");
-	return !b->options.decider || b->has_lost_decider;
+	return !broker_has_decider(b);
 }
 
 static bool is_waiting(const struct broker *b, uint64_t id)

@@ -104,6 +104,12 @@ void broker_decide(struct broker *b, uint64_t id, const struct answer *answer, u
 /* A line of the decider that is no answer: told as `rejected`. `id` is 0 if it is not known. */
 void broker_reject(struct broker *b, uint64_t id, const char *why) NONNULL;
 
+/* Whether a request waits for an answer of the decider. */
+bool broker_is_asked(const struct broker *b, uint64_t id) NONNULL;
+
+/* Whether there is a decider that may still be asked: it can't be after too many wrong answers. */
+bool broker_has_decider(const struct broker *b) NONNULL;
+
 /* The decider is gone: what waits is denied, and what would be asked. */
 void broker_lose_decider(struct broker *b, uint64_t now) NONNULL;
 

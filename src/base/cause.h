@@ -129,6 +129,8 @@
 	  "Another program removed what protected a path, so the run was ended.")                  \
 	X(STREAM_REFUSED, POLICY, "stream_refused",                                                \
 	  "Standard input, output or error is something that the policy denies.")                  \
+	X(DECIDER_UNTRUSTED, POLICY, "decider_untrusted",                                          \
+	  "The command, or another user, could change who decides about its requests.")            \
 	X(COMMAND_DENIED, POLICY, "command_denied", "The policy denies the command's program.")    \
 	X(APPROVALS_DAMAGED, POLICY, "approvals_damaged",                                          \
 	  "A file with approvals is not complete, or not valid.")                                  \
@@ -158,6 +160,8 @@
 	X(UNKNOWN_APPROVAL, NOTFOUND, "unknown_approval",                                          \
 	  "There is no approval with this id, or no session of this name.")                        \
 	X(SESSION_NAME, ARGUMENT, "session_name", "This can't be the name of a session.")          \
+	X(DECIDER_UNUSABLE, NOTFOUND, "decider_unusable",                                          \
+	  "The program or socket that --ask names is not there, or can't be used.")                \
 	X(UNKNOWN_BACKEND, ARGUMENT, "unknown_backend", "There is no backend of this name.")       \
 	X(UNKNOWN_GUARANTEE, ARGUMENT, "unknown_guarantee", "There is no guarantee of this name.") \
 	X(UNKNOWN_PLATFORM, ARGUMENT, "unknown_platform", "There is no platform of this name.")    \
