@@ -409,7 +409,8 @@ int opener_ask(struct opener *o, const struct opener_order *order, int dir)
 	memcpy(&copy, order, bytes);
 	/* It hangs, on a file system that does not answer: don't wait for each call anew. */
 	while (!o->is_stuck) {
-		struct pollfd ready = { .fd = o->answers.fd, .events = POLLOUT };
+		struct pollfd ready = { .fd = o->answers.fd, .events = POLLIN | POLLOUT };
+		struct err e = ERR_INIT;
 		ssize_t n = dir >= 0 ? fd_pass_send(o->answers.fd, &copy, bytes, &dir, 1, 0)
 				     : fd_pass_tell(o->answers.fd, &copy, bytes, 0);
 
@@ -420,7 +421,10 @@ int opener_ask(struct opener *o, const struct opener_order *order, int dir)
 		if (n != -EAGAIN && n != -EINTR)
 			return (int)n;
 		o->is_stuck = loop_now() >= until;
-		(void)poll(&ready, 1, 10);
+		/* With many calls at once it waits until somebody reads its answers. */
+		if (poll(&ready, 1, 10) > 0 && (ready.revents & POLLIN) &&
+		    on_answer(o, LOOP_IN, &e) < 0)
+			return -EIO;
 	}
 	return -EIO;
 }
