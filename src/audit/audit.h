@@ -74,13 +74,13 @@ struct audit_approvals {
 };
 
 /* What a run with approvals came to, at its end. */
-#define AUDIT_RUN_SUMS(X)                                                                         \
-	X(denials_path)                                                                           \
-	X(denials_host)                                                                           \
-	X(denials_unix_socket)                                                                    \
-	X(requests)                                                                               \
-	X(allowed) X(denied) X(cache_hits) X(cache_misses) X(limited) X(late) X(wrong) X(held_ms) \
-		X(status)
+#define AUDIT_RUN_SUMS(X)      \
+	X(denials_path)        \
+	X(denials_host)        \
+	X(denials_unix_socket) \
+	X(requests)            \
+	X(allowed)             \
+	X(denied) X(cache_hits) X(cache_misses) X(limited) X(late) X(wrong) X(held_ms) X(status)
 
 struct audit_run_sums {
 #define AUDIT_SUM_MEMBER(name) uint64_t name;

@@ -190,7 +190,7 @@ static int start_engine(struct supervisor *s, struct err *e)
 						      .sandbox = &s->sandbox,
 						      .plan = s->in.plan,
 						      .denials = s->in.denials,
-						      .holds = s->holds,
+						      .holds = live_may_open(s) ? s->holds : NULL,
 						      .performer = live_performer(s) },
 			    &s->namer, e);
 }

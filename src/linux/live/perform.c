@@ -81,6 +81,9 @@ static int set_mode(struct opener_order *o, const struct performed *p, enum open
 {
 	o->act = act;
 	o->mode = (uint32_t)p->call->args[has_directory(p->call->number) ? 2 : 1];
+	/* Set-group-ID is judged by a handler (metadata.c). */
+	if (act == OPENER_CHMOD && o->mode & (S_ISUID | S_ISGID))
+		return -EAGAIN;
 	if (act != OPENER_MKNOD)
 		return 0;
 	if ((o->mode & S_IFMT) == 0)

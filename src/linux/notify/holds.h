@@ -50,8 +50,8 @@ struct hold_events {
 
 enum {
 	HOLDS_MAX = 4096,
-	HOLDS_MAX_ROUNDS =
-		8, /* a call that is refused this often after it was allowed stays refused */
+	/* A call that is refused so often after it was allowed stays refused. */
+	HOLDS_MAX_ROUNDS = 4,
 };
 
 struct held_one;
