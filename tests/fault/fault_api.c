@@ -82,7 +82,14 @@ static const char user_config[] =
 	"set = { A = \"b\" }\n"
 	"[permissions.dev.limits]\n"
 	"timeout = \"5m\"\n"
-	"memory = \"1GiB\"\n";
+	"memory = \"1GiB\"\n"
+	"[[approve]]\n"
+	"write = \"~/.cache/*\"\n"
+	"answer = \"allow\"\n"
+	"profile = \"dev\"\n"
+	"[[approve]]\n"
+	"host = \"*.example.com:443\"\n"
+	"answer = \"deny\"\n";
 
 static const char project_config[] = "protect = [\"ci\"]\n"
 				     "[filesystem]\n"

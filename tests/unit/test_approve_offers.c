@@ -121,14 +121,15 @@ TEST(a_directory_is_offered_for_what_changes_its_names)
 		  "/opt/app/new:o /opt/app/:r");
 }
 
-TEST(what_is_writable_already_is_not_offered)
+TEST(a_directory_that_is_changed_itself_is_offered_before_the_one_around_it)
 {
 	scoped_world w;
 
 	REQUIRE(start(&w, RO));
 	CHECK_STR(path(&w, OPERATION_OPEN_WRITE, "/opt/lib", "/opt/lib", false),
 		  "/opt/lib/:r /opt/:r");
-	REQUIRE(start(&w, RO "'/opt/app' = 'write'\n"));
+	w.user = RO "'/opt/app' = 'write'\n";
+	REQUIRE(world_plan(&w));
 	CHECK_STR(path(&w, OPERATION_CREATE, "/opt/lib", "/opt/lib/x", false), "/opt/lib/:r");
 }
 
@@ -244,7 +245,8 @@ TEST(a_socket_is_offered_unless_it_is_denied)
 		      RO NET "[permissions.dev.network.unix_sockets]\n'/run/no.sock' = 'deny'\n"));
 	CHECK_STR(unix_socket(&w, "/run/x.sock"), "/run/x.sock:or");
 	CHECK_STR(unix_socket(&w, "/run/no.sock"), "");
-	REQUIRE(start(&w, RO "'/run/x.sock' = 'deny'\n" NET));
+	w.user = RO "'/run/x.sock' = 'deny'\n" NET;
+	REQUIRE(world_plan(&w));
 	CHECK_STR(unix_socket(&w, "/run/x.sock"), "");
 	CHECK_STR(unix_socket(&w, "/run/no.sock"), "/run/no.sock:or");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* [[approve]]: what a rule allows, denies and leaves to somebody. */
+#include "approve/broker.h"
 #include "approve/rules.h"
 #include "plan/plan.h"
 #include "test.h"
@@ -202,4 +203,99 @@ TEST(an_escalation_is_never_answered_by_a_rule)
 			   .offer_count = 1 };
 
 	CHECK_STR(judge(RULE "write = '/**'\n" ALLOW HOSTS("*") ALLOW, &ask), "none 0");
+}
+
+/* ---- In the broker ---------------------------------------------------------------------------- */
+
+struct seen {
+	char log[256]; /* "rule+ tty? tty-" */
+	struct ask asked;
+};
+
+static void note(struct seen *seen, const char *by, const char *what)
+{
+	size_t used = strlen(seen->log);
+
+	(void)snprintf(seen->log + used, sizeof(seen->log) - used, "%s%s%s", used ? " " : "", by,
+		       what);
+}
+
+static bool see_ask(void *self, const struct ask *ask, uint64_t deadline_ms)
+{
+	struct seen *seen = self;
+
+	(void)deadline_ms;
+	seen->asked = *ask;
+	note(seen, "tty", "?");
+	return true;
+}
+
+static void see_decision(void *user, const struct ask *ask, const struct answer *answer)
+{
+	(void)ask;
+	note(user, answer->by, answer->is_allow ? "+" : "-");
+}
+
+static struct ask write_request(uint64_t id, const char *file, const char *dir)
+{
+	return (struct ask){
+		.id = id,
+		.kind = ASK_WRITE,
+		.subject = str_of(file),
+		.named = STR_EMPTY,
+		.program = STR_EMPTY,
+		.cwd = STR_EMPTY,
+		.rule = STR_EMPTY,
+		.reason = STR_EMPTY,
+		.offers = { { { ASK_WRITE, str_of(file), false }, ALL_SCOPES },
+			    { { ASK_WRITE, str_of(dir), true }, ALL_SCOPES } },
+		.offer_count = 2,
+	};
+}
+
+TEST(the_broker_asks_the_rules_before_it_asks_somebody)
+{
+	struct seen seen = { .log = "" };
+	struct decider decider = { .by = "tty", .ask = see_ask, .self = &seen };
+	struct broker_options options = { .decider = &decider,
+					  .scopes = ALL_SCOPES,
+					  .events = { .user = &seen, .decided = see_decision } };
+	const struct grant opt = { .kind = ASK_WRITE, .subject = STR("/opt"), .is_dir = true };
+	struct answer answer = { .is_allow = true, .grant = opt, .scope = SCOPE_RUN };
+	struct broker *b;
+	struct ask ask;
+	scoped_world w;
+
+	world_init(&w, host_text, "/repo");
+	w.user = DEV RULE "write = '/opt/secret'\n" DENY RULE "write = '/data/**'\n" ALLOW;
+	REQUIRE(world_plan(&w));
+	REQUIRE(approve_rules_new(&w.a, &w.in, &options.rules, &w.e) == 0);
+	REQUIRE(broker_new(&options, &b, &w.e) == 0);
+
+	ask = write_request(1, "/data/x/f", "/data/x");
+	CHECK_INT(broker_ask(b, &ask, 1, &answer), 0);
+	CHECK(str_is(answer.grant.subject, "/data/x/f") && answer.scope == SCOPE_RUN);
+	ask = write_request(2, "/opt/secret", "/opt");
+	CHECK_INT(broker_ask(b, &ask, 1, &answer), 0);
+	CHECK(strstr(answer.message.p, "user.toml:4") != NULL);
+	CHECK_STR(seen.log, "rule+ rule-");
+
+	/* In /opt a rule denies something: it can be had for one call alone. */
+	ask = write_request(3, "/opt/f", "/opt");
+	CHECK_INT(broker_ask(b, &ask, 1, &answer), 1);
+	CHECK_INT(seen.asked.offer_count, 2);
+	CHECK_INT(seen.asked.offers[0].scopes, ALL_SCOPES);
+	CHECK_INT(seen.asked.offers[1].scopes, SCOPE_BIT(SCOPE_ONCE));
+	answer = (struct answer){
+		.is_allow = true, .grant = opt, .scope = SCOPE_RUN, .message = STR_EMPTY
+	};
+	broker_decide(b, 3, &answer, 2);
+	CHECK_INT(broker_counts(b)->wrong, 1);
+	answer = (struct answer){ .message = STR("no"), .grant = { .subject = STR_EMPTY } };
+	broker_decide(b, 3, &answer, 2);
+	/* The deny holds, though the offers that were asked about are not those that come. */
+	ask = write_request(4, "/opt/f", "/opt");
+	CHECK_INT(broker_ask(b, &ask, 3, &answer), 0);
+	CHECK_STR(seen.log, "rule+ rule- tty? tty- cache-");
+	broker_free(b);
 }
