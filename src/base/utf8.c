@@ -81,8 +81,26 @@ bool utf8_is_control(uint32_t c)
 	       (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }
 
-/* One character, or one stray byte, at `*at` as a person may see it. */
-static struct str show_next(struct str s, size_t *at, char escaped[16])
+/* What Unicode calls Default_Ignorable_Code_Point or a space separator, and U+2800. */
+bool utf8_is_invisible(uint32_t c)
+{
+	static const uint32_t ranges[][2] = {
+		{ 0xA0, 0xA0 },	      { 0xAD, 0xAD },	    { 0x34F, 0x34F },
+		{ 0x115F, 0x1160 },   { 0x1680, 0x1680 },   { 0x17B4, 0x17B5 },
+		{ 0x180B, 0x180F },   { 0x2000, 0x200D },   { 0x202F, 0x202F },
+		{ 0x205F, 0x2065 },   { 0x206A, 0x206F },   { 0x2800, 0x2800 },
+		{ 0x3000, 0x3000 },   { 0x3164, 0x3164 },   { 0xFE00, 0xFE0F },
+		{ 0xFEFF, 0xFEFF },   { 0xFFA0, 0xFFA0 },   { 0xFFF0, 0xFFFB },
+		{ 0x1BCA0, 0x1BCA3 }, { 0x1D173, 0x1D17A }, { 0xE0000, 0xE0FFF },
+	};
+
+	for (size_t i = 0; c >= ranges[0][0] && i < COUNT_OF(ranges); i++)
+		if (c >= ranges[i][0] && c <= ranges[i][1])
+			return true;
+	return false;
+}
+
+struct str utf8_next_shown(struct str s, size_t *at, char escaped[16])
 {
 	size_t from = *at;
 	uint32_t c;
@@ -91,7 +109,7 @@ static struct str show_next(struct str s, size_t *at, char escaped[16])
 	if (!utf8_next(s, at, &c)) {
 		(*at)++;
 		n = snprintf(escaped, 16, "\\x%02x", (unsigned)(unsigned char)s.p[from]);
-	} else if (!utf8_is_control(c)) {
+	} else if (!utf8_is_control(c) && !utf8_is_invisible(c)) {
 		return (struct str){ s.p + from, *at - from };
 	} else if (c < 0x80) {
 		n = snprintf(escaped, 16, "\\x%02x", (unsigned)c);
@@ -120,7 +138,7 @@ void utf8_add_shown(struct buf *b, struct str s)
 		buf_add(b, plain);
 		at += plain.len;
 		if (at < s.len)
-			buf_add(b, show_next(s, &at, escaped));
+			buf_add(b, utf8_next_shown(s, &at, escaped));
 	}
 }
 
@@ -131,7 +149,7 @@ size_t utf8_shown_width(struct str s)
 	size_t at = 0;
 
 	while (at < s.len) {
-		struct str next = show_next(s, &at, escaped);
+		struct str next = utf8_next_shown(s, &at, escaped);
 
 		width += next.p == escaped ? next.len : 1;
 	}
@@ -146,7 +164,7 @@ const char *utf8_show(struct str s, char *out, size_t size)
 	size_t at = 0;
 
 	while (at < s.len) {
-		struct str next = show_next(s, &at, escaped);
+		struct str next = utf8_next_shown(s, &at, escaped);
 		size_t after = at < s.len ? sizeof(dots) : 1;
 
 		if (next.len + after > size - used) {

@@ -21,11 +21,17 @@ bool utf8_put(uint32_t c, char out[4], size_t *len) NONNULL;
 size_t utf8_count_plain(struct str s) PURE;
 
 /*
- * Adds `s` for a person's eyes: bytes that are not UTF-8 and control characters
- * (utf8_is_control) become \xNN or \u{NNNN}, so nothing
- * that a file or a path holds can rewrite a terminal or forge a line.
+ * Adds `s` for a person's eyes: bytes that are not UTF-8, control characters (utf8_is_control) and
+ * what has no shape (utf8_is_invisible) become \xNN or \u{NNNN}, so nothing that a file or a path
+ * holds can rewrite a terminal, forge a line or look like another name that it is not.
  */
 void utf8_add_shown(struct buf *b, struct str s) NONNULL;
+
+/*
+ * One character or stray byte of it, at `*at` (less than s.len), over which it steps: itself, or
+ * `escaped`.
+ */
+struct str utf8_next_shown(struct str s, size_t *at, char escaped[16]) NONNULL;
 
 /* How many columns that takes: one a character, which is right for all but wide scripts. */
 size_t utf8_shown_width(struct str s);
@@ -46,3 +52,6 @@ void utf8_add_quoted(struct buf *b, struct str s, bool keeps_bytes) NONNULL;
 
 /* C0, DEL, C1, bidirectional controls, line and paragraph separators. */
 bool utf8_is_control(uint32_t c) PURE;
+
+/* Zero-width and filling characters, tags, variation selectors, blanks other than the space. */
+bool utf8_is_invisible(uint32_t c) PURE;
