@@ -62,7 +62,14 @@ struct launch {
 	int stdio[3];		   /* become 0, 1, 2; may be the same */
 	int terminal;		   /* handed to the command's group, -1: none */
 	const char *terminal_path; /* of the terminal, for /dev/console; NULL when not known */
-	bool waits;		   /* the command is executed after supervisor_start() */
+	/*
+	 * `terminal_path` is a pty of the command's own: the command gets a session of its own with
+	 * it as controlling terminal, and a process group of its own in that session, so that
+	 * the pty can stop it. `terminal` is -1 then. Not for backend_none.
+	 */
+	bool owns_terminal;
+	bool starts_behind; /* not in that terminal's foreground */
+	bool waits;	    /* the command is executed after supervisor_start() */
 	/*
 	 * This process is a command itself (CORDON_RUN_FOREGROUND), and PID 1 ends with it: it may
 	 * have children of a run's.
@@ -285,6 +292,12 @@ enum supervisor_target { TO_COMMAND, TO_GROUP, TO_ALL };
  * signal on is stopped.
  */
 int supervisor_signal(struct supervisor *s, enum supervisor_target target, int number) NONNULL;
+
+/*
+ * A command with a terminal of its own (launch.owns_terminal): puts its foreground group into that
+ * terminal's background, or back.
+ */
+void supervisor_set_front(struct supervisor *s, bool is_in_front) NONNULL;
 
 /* The process group that the terminal has to be given to. */
 int64_t supervisor_group(const struct supervisor *s) NONNULL;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -36,6 +37,21 @@ bool command_place_stdio(const int stdio[3])
 		if (dup2(away[i], i) < 0)
 			return false;
 	return true;
+}
+
+/* ---- A terminal of its own ------------------------------------------------------ */
+
+bool command_control_terminal(int terminal)
+{
+	return ioctl(terminal, TIOCSCTTY, 0) == 0;
+}
+
+/* All signals are blocked, so SIGTTOU stops nobody. */
+bool command_enter_terminal(int terminal, bool stays_behind)
+{
+	if (terminal < 0)
+		return true;
+	return setpgid(0, 0) == 0 && (stays_behind || tcsetpgrp(terminal, getpid()) == 0);
 }
 
 struct command_signals command_take_signals(void)

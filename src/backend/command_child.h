@@ -62,6 +62,14 @@ struct command_signals command_take_signals(void);
 bool command_set_limits(const struct command_limits *limits);
 bool command_place_stdio(const int stdio[3]); /* as 0, 1, 2, however they are numbered now */
 
+/*
+ * A terminal of the command's own; true, or errno is set. The first for the leader of the session,
+ * the second for the command (-1: nothing), which gets a group of its own there: the terminal stops
+ * no group without a parent in the same session.
+ */
+bool command_control_terminal(int terminal);
+bool command_enter_terminal(int terminal, bool stays_behind);
+
 /* In the command, last: what command_take_signals() has found, and nothing is blocked. */
 void command_reset_signals(struct command_signals before);
 

@@ -119,7 +119,8 @@ static _Noreturn void be_monitor(const struct job *j)
 		for (;;)
 			(void)pause();
 	}
-	init_run_without_namespace(j->w.channel[1], j->w.pidfd, command, false);
+	init_run_without_namespace(&(struct init_ties){ j->w.channel[1], j->w.pidfd, -1 }, command,
+				   false);
 }
 
 static _Noreturn void be_shell(const struct job *j, const char *terminal)

@@ -9,7 +9,7 @@
 #include "base/path.h"
 
 /* "cordon" and the version. Raise it if this format, or the messages of the channel, change. */
-#define JOB_MAGIC 0x636f72646f6e0003ULL
+#define JOB_MAGIC 0x636f72646f6e0004ULL
 
 enum { JOB_MAX_ITEMS = 1 << 20 };
 
@@ -91,6 +91,8 @@ static void put_inner(struct buf *out, const struct inner_job *inner)
 	put_text(out, inner->directory);
 	for (size_t i = 0; i < COUNT_OF(inner->reopened); i++)
 		put_text(out, inner->reopened[i]);
+	put_text(out, inner->own_terminal);
+	put(out, inner->starts_behind);
 	put(out, inner->filter.count);
 	for (size_t i = 0; i < inner->filter.count; i++) {
 		uint64_t insn;
@@ -292,6 +294,8 @@ static void get_inner(struct reader *r, struct inner_job *out)
 	out->directory = get_path(r);
 	for (size_t i = 0; i < COUNT_OF(out->reopened); i++)
 		out->reopened[i] = get_text(r);
+	out->own_terminal = get_text(r);
+	out->starts_behind = get_bool(r);
 	out->filter.count = (size_t)get_below(r, FILTER_MAX_INSNS + 1);
 	r->failed |= out->filter.count == 0;
 	out->filter.insns = get_array(r, out->filter.count, sizeof(*out->filter.insns));

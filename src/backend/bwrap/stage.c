@@ -70,7 +70,7 @@ static bool read_job(struct arena *a, struct bwrap_job *job)
 		job->inner.stdio[i] = BWRAP_FD_STDIO + i;
 	job->inner.channel = BWRAP_FD_CHANNEL;
 	job->inner.host = BWRAP_FD_HOST;
-	job->inner.unix_diag = job->inner.root = job->inner.ruleset = -1;
+	job->inner.unix_diag = job->inner.root = job->inner.ruleset = job->inner.terminal = -1;
 	return true;
 }
 
@@ -340,9 +340,7 @@ static void tidy(struct bwrap_job *job)
 	if (!os_close_all_but(kept, COUNT_OF(kept)))
 		inner_fail(&job->inner, INNER_FORK, 4);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
-	/* SECURITY: without a group of its own, kill(0) by the command would hit bwrap. */
-	if (setpgid(0, 0) < 0)
-		inner_fail(&job->inner, INNER_GROUP, 0);
+	inner_leave_group(&job->inner);
 	/* exec has reset handlers. SIGCHLD must arrive, whatever bwrap did with it. */
 	(void)signal(SIGCHLD, SIG_DFL);
 	job->inner.signals.ignores_children = job->ignores_children;
@@ -391,6 +389,8 @@ int bwrap_stage_main(int argc, char **argv)
 	inner_drop_capabilities(inner);
 	inner_hide_self(inner);
 	inner_reopen_streams(inner);
+	inner_open_terminal(inner);
+	inner_take_terminal(inner);
 	inner_enter_landlock(inner);
 	listener = inner_lock_filter(inner);
 	/* The order has usually arrived long before. */
@@ -399,5 +399,5 @@ int bwrap_stage_main(int argc, char **argv)
 	inner_tell_ready(inner, listener);
 	command = inner_start_command(inner);
 	inner_keep_ties(inner);
-	init_run(inner->channel, inner->host, command);
+	init_run(&(struct init_ties){ inner->channel, inner->host, inner->terminal }, command);
 }

@@ -47,7 +47,7 @@ void inner_raise_open_files(struct inner_job *job)
 
 void inner_keep_ties(struct inner_job *job)
 {
-	const int kept[] = { job->channel, job->host };
+	const int kept[] = { job->channel, job->host, job->terminal };
 
 	if (!os_close_all_but(kept, COUNT_OF(kept)))
 		inner_fail(job, INNER_FORK, 3);
@@ -107,6 +107,32 @@ static int open_again(const struct inner_job *job, int i)
 	if (fcntl(moved, F_SETFL, flags) < 0 || (at >= 0 && lseek(moved, at, SEEK_SET) < 0))
 		return -1;
 	return moved;
+}
+
+void inner_leave_group(const struct inner_job *job)
+{
+	if ((job->own_terminal ? setsid() : setpgid(0, 0)) < 0)
+		inner_fail(job, INNER_GROUP, 0);
+}
+
+void inner_open_terminal(struct inner_job *job)
+{
+	int fd;
+
+	if (!job->own_terminal)
+		return;
+	fd = open(job->own_terminal, O_RDWR | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	/* The command's streams will lie below. */
+	job->terminal = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (job->terminal < 0)
+		inner_fail(job, INNER_STREAM, 3);
+	close(fd);
+}
+
+void inner_take_terminal(const struct inner_job *job)
+{
+	if (job->own_terminal && !command_control_terminal(job->terminal))
+		inner_fail(job, INNER_GROUP, 1);
 }
 
 void inner_reopen_streams(struct inner_job *job)
@@ -212,7 +238,8 @@ static _Noreturn void tell_exec_failed(const struct inner_job *job, struct comma
 _Noreturn void inner_become_command(struct inner_job *job)
 {
 	/* Limits come last: the set-up may need more. */
-	if (!command_place_stdio(job->stdio) ||
+	if (!command_enter_terminal(job->terminal, job->starts_behind) ||
+	    !command_place_stdio(job->stdio) ||
 	    syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */) < 0 ||
 	    syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &job->open_files, NULL) < 0 ||
 	    !command_set_limits(&job->limits))

@@ -122,6 +122,9 @@ struct inner_job {
 	 * is opened again for appending only; its path is INNER_OWN_DESCRIPTORS.
 	 */
 	const char *reopened[3];
+	/* By which the command's own terminal is found inside; NULL: it has none. */
+	const char *own_terminal;
+	bool starts_behind; /* in the background of it */
 	struct filter filter;
 	bool has_no_mounts; /* of its own, through which a stream could be opened again */
 	bool has_writable;  /* the command may write somewhere on the host */
@@ -145,7 +148,8 @@ struct inner_job {
 	struct command_signals signals;
 	int root; /* O_PATH: the command's "/" */
 	int unix_diag;
-	int ruleset; /* Landlock's, -1: none */
+	int terminal; /* the command's own, -1: none */
+	int ruleset;  /* Landlock's, -1: none */
 };
 
 /* The descriptors sent with INIT_READY: root, unix_diag, the listener, three streams, sockets. */
@@ -261,7 +265,17 @@ _Noreturn void inner_fail_with(const struct inner_job *job, uint32_t stage, size
 /* Raises the limit of open files for the set-up; inner_become_command() restores it. */
 void inner_raise_open_files(struct inner_job *job);
 
-/* Once the command runs: closes every descriptor but `channel` and `host`. */
+/*
+ * SECURITY: without a group of its own, kill(0) by the command would hit the caller's. A session as
+ * well if the command has a terminal of its own.
+ */
+void inner_leave_group(const struct inner_job *job);
+
+/* Opens that terminal; then it becomes the controlling one of this session. */
+void inner_open_terminal(struct inner_job *job);
+void inner_take_terminal(const struct inner_job *job);
+
+/* Once the command runs: closes every descriptor but `channel`, `host` and `terminal`. */
 void inner_keep_ties(struct inner_job *job);
 
 /*

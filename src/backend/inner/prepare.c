@@ -131,6 +131,12 @@ int inner_prepare_command(struct arena *a, const struct launch *in, struct inner
 	job->channel = job->host = job->unix_diag = job->root = job->ruleset = -1;
 	job->asks_connect = filter.asks_connect;
 	job->waits = in->waits;
+	job->terminal = -1;
+	job->starts_behind = in->starts_behind;
+	if (!in->owns_terminal)
+		job->own_terminal = NULL;
+	else
+		job->own_terminal = job->has_no_mounts ? in->terminal_path : "/dev/console";
 	job->needs_listener = filter.asks_connect || filter.keeps_appending ||
 			      filter.names_writes || filter.metadata == FILTER_METADATA_ASKED ||
 			      filter.metadata == FILTER_METADATA_STREAMS;

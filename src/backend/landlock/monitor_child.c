@@ -79,10 +79,10 @@ _Noreturn void landlock_monitor(struct inner_job *job)
 	bool reaches_only_below;
 	pid_t command;
 
-	/* SECURITY: without a group of its own, kill(0) by the command would hit the caller's. */
-	if (setpgid(0, 0) < 0)
-		inner_fail(job, INNER_GROUP, 0);
+	inner_leave_group(job);
 	inner_raise_open_files(job);
+	inner_open_terminal(job);
+	inner_take_terminal(job);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		inner_fail(job, INNER_FORK, 1);
 	if (chdir(job->directory) < 0)
@@ -100,5 +100,6 @@ _Noreturn void landlock_monitor(struct inner_job *job)
 	 * this process's memory, and its arguments are the caller's, which are visible anyway.
 	 */
 	inner_hide_self(job);
-	init_run_without_namespace(job->channel, job->host, command, reaches_only_below);
+	init_run_without_namespace(&(struct init_ties){ job->channel, job->host, job->terminal },
+				   command, reaches_only_below);
 }

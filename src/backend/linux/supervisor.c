@@ -303,6 +303,11 @@ int supervisor_signal(struct supervisor *s, enum supervisor_target target, int n
 	return is_closed(errno) ? -ESRCH : -errno;
 }
 
+void supervisor_set_front(struct supervisor *s, bool is_in_front)
+{
+	(void)supervisor_order(s, INIT_SET_FRONT, is_in_front);
+}
+
 int64_t supervisor_group(const struct supervisor *s)
 {
 	return s->sandbox.pid;

@@ -46,6 +46,7 @@ static int mount_beside(void *arg)
 	job->inner.root = open("/", O_PATH | O_CLOEXEC);
 	inner_prepare_landlock(&job->inner);
 	inner_reopen_streams(&job->inner);
+	inner_open_terminal(&job->inner);
 	job->is_mounted = true;
 	return 0;
 }
@@ -91,9 +92,7 @@ _Noreturn void native_child(struct native_job *job)
 	int listener;
 	pid_t command;
 
-	/* SECURITY: without a group of its own, kill(0) by the command would hit the caller's. */
-	if (setpgid(0, 0) < 0)
-		native_fail(job, INNER_GROUP, 0);
+	inner_leave_group(inner);
 	inner_raise_open_files(inner);
 	/* Before the mounter starts, which shares errno, and before the filter slows each call. */
 	inner->signals = command_take_signals();
@@ -107,10 +106,11 @@ _Noreturn void native_child(struct native_job *job)
 	umask(mask);
 	if (!init_wait(inner->channel, inner->host, INIT_GO, &go))
 		_exit(0);
+	inner_take_terminal(inner);
 	inner_hide_self(inner);
 	inner_enter_landlock(inner);
 	inner_tell_ready(inner, listener);
 	command = inner_start_command(inner);
 	inner_keep_ties(inner);
-	init_run(inner->channel, inner->host, command);
+	init_run(&(struct init_ties){ inner->channel, inner->host, inner->terminal }, command);
 }

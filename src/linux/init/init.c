@@ -125,6 +125,8 @@ struct life {
 	bool reaches_only_below; /* with signals, and all that is below it */
 	uint64_t ends_ms;	 /* 0: not by itself */
 	int signals;		 /* a signalfd */
+	int terminal;		 /* the command's own; -1: it has none, and is in this group */
+	pid_t front;		 /* has that terminal, or is to get it back */
 	bool is_typed;	 /* the terminal has sent a signal since the command was last heard of */
 	bool has_ctrl_z; /* one of them was Ctrl-Z */
 };
@@ -246,7 +248,9 @@ static bool reap(struct life *life)
 /* SIGSTOP and SIGKILL can't be blocked; only the PID 1 of a namespace is exempt from them. */
 static void signal_group(const struct life *life, int number)
 {
-	if (life->has_namespace || (number != SIGSTOP && number != SIGKILL))
+	if (life->terminal >= 0)
+		kill(-life->command, number);
+	else if (life->has_namespace || (number != SIGSTOP && number != SIGKILL))
 		kill(0, number);
 	else
 		signal_children(number);
@@ -304,6 +308,21 @@ static void take_signals(struct life *life)
 	}
 }
 
+/* ---- A terminal of the command's own ---------------------------------------------------- */
+
+/* All signals are blocked, so SIGTTOU stops nobody. */
+void init_set_front(int terminal, bool is_in_front, pid_t *front)
+{
+	pid_t now = tcgetpgrp(terminal);
+
+	if (terminal < 0)
+		return;
+	/* A shell inside may have given it to another group. */
+	if (!is_in_front && now > 0 && now != getpgrp())
+		*front = now;
+	(void)tcsetpgrp(terminal, is_in_front ? *front : getpgrp());
+}
+
 /* ---- Orders --------------------------------------------------------------------------- */
 
 /*
@@ -327,6 +346,17 @@ static void signal_all(struct life *life, int number)
 	life->has_ctrl_z = false;
 }
 
+/* The group that had it may have ended meanwhile. */
+static void set_front(struct life *life, bool is_in_front)
+{
+	init_set_front(life->terminal, is_in_front, &life->front);
+	if (!is_in_front || life->front == life->command ||
+	    tcgetpgrp(life->terminal) == life->front)
+		return;
+	life->front = life->command;
+	init_set_front(life->terminal, true, &life->front);
+}
+
 static void obey(struct life *life)
 {
 	struct init_order order;
@@ -344,6 +374,8 @@ static void obey(struct life *life)
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	else if (order.kind == INIT_END_LATER)
 		life->ends_ms = now_ms() + order.after_ms;
+	else if (order.kind == INIT_SET_FRONT)
+		set_front(life, order.value != 0);
 	else if (order.kind == INIT_MAKE_SOCKETS && (order.value == 4 || order.value == 6))
 		make_sockets(life, order.value);
 	else
@@ -380,20 +412,25 @@ static _Noreturn void run(struct life *life)
 	}
 }
 
-_Noreturn void init_run(int channel, int host, pid_t command)
+_Noreturn void init_run(const struct init_ties *ties, pid_t command)
 {
-	struct life life = {
-		.channel = channel, .host = host, .command = command, .has_namespace = true
-	};
+	struct life life = { .channel = ties->channel,
+			     .host = ties->host,
+			     .terminal = ties->terminal,
+			     .front = command,
+			     .command = command,
+			     .has_namespace = true };
 
 	run(&life);
 }
 
-_Noreturn void init_run_without_namespace(int channel, int host, pid_t command,
+_Noreturn void init_run_without_namespace(const struct init_ties *ties, pid_t command,
 					  bool reaches_only_below)
 {
-	struct life life = { .channel = channel,
-			     .host = host,
+	struct life life = { .channel = ties->channel,
+			     .host = ties->host,
+			     .terminal = ties->terminal,
+			     .front = command,
 			     .command = command,
 			     .reaches_only_below = reaches_only_below };
 

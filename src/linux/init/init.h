@@ -49,6 +49,7 @@ enum init_order_kind {
 	INIT_SIGNAL_ALL,   /* send it to every process in the sandbox; without one, to the group */
 	INIT_END_WITH_PARENT, /* have the kernel kill PID 1 when its parent ends */
 	INIT_END_LATER,	      /* end the run after `after_ms` */
+	INIT_SET_FRONT, /* the command's terminal: its group in the foreground (1), or behind (0) */
 	INIT_MAKE_SOCKETS, /* for the proxy: PROXY_SOCKETS_AT_ONCE of the family 4 or 6, `value` */
 	INIT_KILL,	   /* end the run now */
 };
@@ -62,14 +63,28 @@ struct init_order {
 /* Waits for an order of that kind. False: another one came, or the channel or the host ended. */
 bool init_wait(int channel, int host, enum init_order_kind kind, struct init_order *order);
 
-/* PID 1 from here to its end. All signals must be blocked. */
-_Noreturn void init_run(int channel, int host, pid_t command);
+/* What PID 1 is left with. All signals must be blocked. */
+struct init_ties {
+	int channel;
+	int host;     /* a pidfd */
+	int terminal; /* the command's own; then it leads a group of its own. -1: it has none */
+};
+
+/* PID 1 from here to its end. */
+_Noreturn void init_run(const struct init_ties *ties, pid_t command);
 
 /*
- * The same without a pid namespace: a *monitor*, which leads the command's group and adopts all
+ * The same without a pid namespace: a *monitor*, which leads the command's group (unless that has a
+ * terminal of its own) and adopts all
  * orphans below it. Before it ends it kills everything below it; if its signals would also reach
  * other processes, it kills the descendants that it finds. If somebody kills the monitor itself,
  * its descendants survive (no tree_death).
  */
-_Noreturn void init_run_without_namespace(int channel, int host, pid_t command,
+_Noreturn void init_run_without_namespace(const struct init_ties *ties, pid_t command,
 					  bool reaches_only_below);
+
+/*
+ * INIT_SET_FRONT: gives the terminal to `*front`, or to this process's group, and notes in `*front`
+ * which group had it.
+ */
+void init_set_front(int terminal, bool is_in_front, pid_t *front);
