@@ -30,8 +30,6 @@ struct prompt_terminal {
 	void (*discard)(void *self);
 	/* The columns and rows of the window; at least 20 and 5. */
 	void (*size)(void *self, size_t *columns, size_t *rows);
-	/* Ctrl-Z: stops this process and all of the sandbox; returns when they go on. */
-	void (*stop)(void *self);
 	void *self;
 };
 
