@@ -131,6 +131,8 @@
 	  "Standard input, output or error is something that the policy denies.")                  \
 	X(DECIDER_UNTRUSTED, POLICY, "decider_untrusted",                                          \
 	  "The command, or another user, could change who decides about its requests.")            \
+	X(NO_TERMINAL, POLICY, "no_terminal",                                                      \
+	  "There is no terminal at which questions could be asked.")                               \
 	X(COMMAND_DENIED, POLICY, "command_denied", "The policy denies the command's program.")    \
 	X(APPROVALS_DAMAGED, POLICY, "approvals_damaged",                                          \
 	  "A file with approvals is not complete, or not valid.")                                  \

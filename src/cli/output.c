@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -53,13 +54,22 @@ int finish_answer(const struct args *args, cordon_report *report, int status_of_
 	return finish_output(status);
 }
 
+/* While a terminal is relayed (--ask tty) nothing adds the return to an end of line. */
+static const char *end_of_line(int fd)
+{
+	struct termios attributes;
+
+	return tcgetattr(fd, &attributes) == 0 && !(attributes.c_oflag & OPOST) ? "\r\n" : "\n";
+}
+
 static void print_message(const char *kind, const char *colour, const char *text)
 {
 	signals_await_room(STDERR_FILENO);
 	if (has_colour(STDERR_FILENO))
-		(void)fprintf(stderr, "cordon: \033[%sm%s\033[0m%s\n", colour, kind, text);
+		(void)fprintf(stderr, "cordon: \033[%sm%s\033[0m%s%s", colour, kind, text,
+			      end_of_line(STDERR_FILENO));
 	else
-		(void)fprintf(stderr, "cordon: %s%s\n", kind, text);
+		(void)fprintf(stderr, "cordon: %s%s%s", kind, text, end_of_line(STDERR_FILENO));
 }
 
 void print_error(const char *text)

@@ -14,8 +14,8 @@
 
 #include "cli/cli.h"
 
-static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
-				 SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT };
+static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
+				 SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH };
 
 bool signals_hold(struct signals *signals)
 {

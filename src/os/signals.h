@@ -7,6 +7,7 @@ struct os_signals {
 	int terminate, kill;
 	int stop, resume;		       /* SIGSTOP, SIGCONT */
 	int typed_stop, tty_input, tty_output; /* SIGTSTP, SIGTTIN, SIGTTOU */
+	int window;			       /* SIGWINCH */
 	int cpu_limit, file_limit;	       /* SIGXCPU, SIGXFSZ */
 	int count;			       /* every number is smaller */
 };

@@ -55,5 +55,11 @@ void terminal_will_give(struct terminal *t) NONNULL;
  */
 void terminal_stop(struct terminal *t, pid_t group, int number, bool is_typed) NONNULL;
 
+/*
+ * The part of it that concerns this process alone; `is_typed`: all of its job. For a command with
+ * a terminal of its own (session/relay.h).
+ */
+void terminal_stop_self(int number, bool is_typed);
+
 /* The end of the run. `was_killed`: nobody put the terminal's attributes back. */
 void terminal_done(struct terminal *t, pid_t group, bool was_killed) NONNULL;

@@ -77,15 +77,18 @@ static int trace_steps(const struct session *s, const struct launch *launch, str
 	return 0;
 }
 
-void launch_find_terminal(struct session *s)
+int launch_find_terminal(struct session *s, struct err *e)
 {
-	if (!s->in.is_foreground)
-		return;
-	terminal_find(&s->terminal);
-	if (!terminal_is_given_at_once(&s->terminal, s->stdio[1]))
-		return;
+	if (s->in.is_foreground || s->in.asks_at_terminal)
+		terminal_find(&s->terminal);
+	/* Without a sandbox nothing is asked. */
+	if (s->in.asks_at_terminal && s->outcome.is_sandboxed)
+		return relay_open(s, &s->relay, e);
+	if (!s->in.is_foreground || !terminal_is_given_at_once(&s->terminal, s->stdio[1]))
+		return 0;
 	terminal_will_give(&s->terminal);
 	s->outcome.had_terminal = true;
+	return 0;
 }
 
 static void warn_of_launch(void *user, const char *text)
@@ -132,7 +135,11 @@ static int launch_command(struct session *s, guarantee_set *lost, struct err *e)
 		return err_result(e);
 	for (int i = 0; i < 3; i++)
 		launch.stdio[i] = s->stdio[i];
-	if (s->in.is_foreground) {
+	if (s->relay) {
+		launch.terminal_path = relay_path(s->relay);
+		launch.owns_terminal = true;
+		launch.starts_behind = !relay_starts_in_front(s->relay);
+	} else if (s->in.is_foreground) {
 		launch.terminal_path = s->terminal.path[0] ? s->terminal.path : NULL;
 		/* Until the directories are searched, this process reads what is typed. */
 		if (s->terminal.was_given && !launch.waits)

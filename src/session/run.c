@@ -3,7 +3,7 @@
  * The steps of a run:
  *
  *	choose_next()		chooses the backend and makes the environment
- *	streams, terminal	finds what the command gets as 0, 1, 2
+ *	streams, terminal	finds what the command gets as 0, 1, 2; --ask tty: makes its terminal
  *	network_prepare()	starts the proxy if the network is managed
  *	supervisor_launch()	makes the sandbox; if this host does not allow it, the next backend is tried
  *	supervisor_attach()	from here on the loop supervises the sandbox
@@ -188,8 +188,11 @@ static void command_stopped(void *user, int number, bool is_typed)
 	if (stops_too(s)) {
 		/* SECURITY: a stopped Cordon supervises nothing, so every process of the sandbox stops. */
 		(void)supervisor_signal(s->supervisor, TO_ALL, os_signals.stop);
-		terminal_stop(&s->terminal, (pid_t)supervisor_group(s->supervisor), number,
-			      is_typed);
+		if (s->relay)
+			relay_stop(s->relay, number);
+		else
+			terminal_stop(&s->terminal, (pid_t)supervisor_group(s->supervisor), number,
+				      is_typed);
 		s->outcome.had_terminal |= s->terminal.was_given;
 		go_on_later(s);
 		return;
@@ -209,9 +212,11 @@ static void command_not_executed(void *user, const struct command_failure *why)
 
 static void command_continued(void *user)
 {
-	const struct session *s = user;
+	struct session *s = user;
 
 	session_trace(&s->in, "the command goes on");
+	if (s->relay)
+		relay_continued(s->relay);
 }
 
 static void command_ended(void *user, const struct command_end *end)
@@ -294,7 +299,7 @@ static int look_after(struct session *s, struct err *e)
 	s->outcome.has_started = true;
 	if (supervisor_attach(s->supervisor, e) < 0 || network_hand_over(s, e) < 0 ||
 	    supervisor_start(s->supervisor, s->terminal.was_given ? s->terminal.fd : -1, e) < 0 ||
-	    network_begin(s, e) < 0)
+	    network_begin(s, e) < 0 || (s->relay && relay_begin(s->relay, e) < 0))
 		return err_result(e);
 	(void)move(s, RUN_STARTED);
 	return start_clock(s, e);
@@ -309,9 +314,8 @@ static int begin(struct session *s, struct err *e)
 	    launch_find_stdio(s, e) < 0 || loop_init(&s->loop, e) < 0 ||
 	    launch_start_outputs(s, e) < 0)
 		return err_result(e);
-	launch_find_terminal(s);
-	if (make_supervisor(s, e) < 0 || approvals_prepare(s, e) < 0 ||
-	    launch_somehow(s, &lost, e) < 0)
+	if (launch_find_terminal(s, e) < 0 || make_supervisor(s, e) < 0 ||
+	    approvals_prepare(s, e) < 0 || launch_somehow(s, &lost, e) < 0)
 		return err_result(e);
 	choose_settle(&s->choice, &s->outcome, lost);
 	launch_close_stdio(s);
@@ -396,6 +400,8 @@ static void finish(struct session *s)
 	approvals_end(s);
 	network_end(s);
 	approvals_close(s);
+	relay_close(s->relay);
+	s->relay = NULL;
 	for (int i = 0; i < 2; i++)
 		output_stop(&s->outputs[i]);
 	loop_drop_timer(&s->loop, &s->clock);
@@ -424,6 +430,9 @@ int session_start(struct arena *a, const struct session_request *in, struct sess
 static bool is_drained(struct session *s)
 {
 	bool is_done = network_is_over(s);
+
+	if (s->relay)
+		is_done &= relay_is_drained(s->relay);
 
 	for (int i = 0; i < 2; i++) {
 		if (!s->outputs[i].loop)
@@ -502,6 +511,11 @@ int session_signal(struct session *s, int number, struct err *e)
 		return FAIL(e, ERR_ARGUMENT, "there is no signal %d", number);
 	if (!run_has_command(s->state))
 		return FAIL_CAUSE(e, CAUSE_RUN_ENDED, "the command has ended");
+	if (s->relay && (abs(number) == os_signals.resume || abs(number) == os_signals.window))
+		relay_look(s->relay);
+	/* Its own terminal tells it. */
+	if (s->relay && abs(number) == os_signals.window)
+		return 0;
 	/* It gets SIGCONT in the next step anyway; a second one would cancel a Ctrl-Z in between. */
 	if (will_go_on(s) && abs(number) == os_signals.resume) {
 		s->stops_again = 0;

@@ -11,6 +11,7 @@
 #include "session/approvals.h"
 #include "session/network.h"
 #include "session/output.h"
+#include "session/relay.h"
 #include "session/session.h"
 #include "session/state.h"
 
@@ -33,6 +34,7 @@ struct session {
 	struct approvals approvals;
 	struct output outputs[2];
 	struct terminal terminal;
+	struct relay *relay; /* NULL: the command has the user's terminal, or none */
 
 	struct timer goes_on; /* what was stopped with this process goes on */
 	int stops_again;      /* by this signal, as of session_signal(), when it has gone on; 0 */
@@ -84,7 +86,8 @@ void choose_settle(struct choice *c, struct outcome *o, guarantee_set lost) NONN
 int launch_find_stdio(struct session *s, struct err *e) MUST_CHECK NONNULL;
 int launch_start_outputs(struct session *s, struct err *e) MUST_CHECK NONNULL;
 void launch_close_stdio(struct session *s) NONNULL;
-void launch_find_terminal(struct session *s) NONNULL;
+/* CAUSE_NO_TERMINAL, ERR_SYS if questions are to be asked there. */
+int launch_find_terminal(struct session *s, struct err *e) MUST_CHECK NONNULL;
 
 /*
  * By the backend that was chosen, or the next one that works on this host; `*lost` is what it

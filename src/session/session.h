@@ -5,7 +5,8 @@
  *	environment.c	what the command finds in its environment (P21, P22)
  *	program.c	which files its name may stand for
  *	output.c	its output: kept, handed out, passed on
- *	terminal.c	job control
+ *	relay.c		a terminal of the command's own, and the user's
+ *	terminal_modes.c what the command has told it
  *	git_look.c	what a run left behind for git (P9, P10)
  *	changed_names.c	and for agents and other programs (P9)
  *	network.c	a managed network: the proxy beside the run
@@ -186,6 +187,7 @@ struct session_request {
 	bool captures, hands_out, mirrors;
 	bool has_no_stdin;
 	bool is_foreground;
+	bool asks_at_terminal; /* --ask tty: the command gets a terminal of its own */
 	bool is_quiet;
 	bool logs_denials; /* names refused reads too, and lists denials also after a success */
 	bool traces;

@@ -11,6 +11,7 @@ const struct os_signals os_signals = { .terminate = SIGTERM,
 				       .typed_stop = SIGTSTP,
 				       .tty_input = SIGTTIN,
 				       .tty_output = SIGTTOU,
+				       .window = SIGWINCH,
 				       .cpu_limit = SIGXCPU,
 				       .file_limit = SIGXFSZ,
 				       .count = NSIG };

@@ -89,7 +89,7 @@ static void give(struct terminal *t, pid_t group)
  * What was typed stops all of our job, as the terminal would have done it. What
  * the command did to itself is no reason to stop anyone but this process.
  */
-static void stop_self(int number, bool is_typed)
+void terminal_stop_self(int number, bool is_typed)
 {
 	sigset_t one;
 	sigset_t before;
@@ -118,7 +118,7 @@ void terminal_stop(struct terminal *t, pid_t group, int number, bool is_typed)
 	}
 	if (t->fd >= 0 && tcgetpgrp(t->fd) == group)
 		os_set_foreground(t->fd, t->own_group);
-	stop_self(number, is_typed);
+	terminal_stop_self(number, is_typed);
 	/*
 	 * Continued; or never stopped, because nobody is there who could continue us (an
 	 * orphaned group ignores the terminal's stops): then the command is not to stop either.
