@@ -832,6 +832,53 @@ TEST(a_helper_that_is_killed_ends_the_run)
 	}
 }
 
+static bool hold_second(struct run *r, const struct held_call *call)
+{
+	return r->is_granted || allow(r, call);
+}
+
+static bool appears(const char *name, bool is_wanted)
+{
+	uint64_t until = loop_now() + PATIENCE_MS;
+
+	while (is_there(name) != is_wanted && loop_now() < until)
+		(void)usleep(1000);
+	return is_there(name) == is_wanted;
+}
+
+TEST(a_supervisor_that_is_killed_while_a_call_is_held_leaves_nothing)
+{
+	struct stat before, after;
+	pid_t pid;
+
+	mkdir("left", 0755);
+	(void)fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		struct run r = { .decide = hold_second,
+				 .grants = "left",
+				 .wide = "'@/left' = 'write'\n" };
+
+		(void)run_with(&r, "",
+			       "touch left/x; (while :; do touch left/beat; sleep 0.02; done) & "
+			       "mkdir asked; sleep 60");
+		_exit(0);
+	}
+	REQUIRE(pid > 0);
+	CHECK(appears("left/beat", true) && is_there("left/.claude"));
+	(void)usleep(100000);
+	CHECK_INT(kill(pid, SIGKILL), 0);
+	CHECK_INT(waitpid(pid, NULL, 0), pid);
+	/* The placeholders go when all inside is dead. */
+	CHECK(appears("left/.claude", false));
+	CHECK(stat("left/beat", &before) == 0);
+	(void)usleep(200000);
+	CHECK(stat("left/beat", &after) == 0);
+	CHECK(before.st_mtim.tv_sec == after.st_mtim.tv_sec &&
+	      before.st_mtim.tv_nsec == after.st_mtim.tv_nsec);
+	CHECK(!is_there("asked"));
+}
+
 /* ---- What it costs --------------------------------------------------------------------------------- */
 
 static uint64_t now_ns(void)

@@ -8,7 +8,7 @@
 
 #include "backend/linux/supervisor.h"
 #include "linux/live/perform.h"
-#include "os/fd.h"
+#include "os/fd_leave.h"
 
 /* ---- Holding ------------------------------------------------------------------------------- */
 
@@ -65,7 +65,8 @@ static int on_perform(void *user, const struct performed *call, bool is_once)
 {
 	struct supervisor *s = user;
 	struct err e = ERR_INIT;
-	scoped_fd dir = -1;
+	int dir = -1;
+	int r;
 
 	if (!s->can_open || grants_use_opener(s, &e) < 0)
 		return -EROFS;
@@ -73,7 +74,11 @@ static int on_perform(void *user, const struct performed *call, bool is_once)
 		dir = clone_directory(s, call);
 	if (is_once && dir < 0)
 		return -EROFS;
-	return perform(&s->live.opener, call, dir);
+	r = perform(&s->live.opener, call, dir);
+	/* Who closes a clone last waits until the kernel has freed its mounts. */
+	if (dir >= 0)
+		(void)fd_leave(&dir);
+	return r;
 }
 
 void live_take_result(void *user, const struct opener_order *order, int result, int fd)
