@@ -11,7 +11,7 @@
 #include "lib/lib.h"
 #include "plan/homes.h"
 
-static int add_note(const struct inputs *in, note_list *notes, struct origin origin, struct err *e,
+static int add_note(const struct inputs *in, note_list *notes, struct note start, struct err *e,
 		    const char *fmt, size_t count)
 {
 	struct note *note = VEC_PUSH(in->a, notes, e);
@@ -19,7 +19,7 @@ static int add_note(const struct inputs *in, note_list *notes, struct origin ori
 
 	if (!note)
 		return err_result(e);
-	*note = (struct note){ .is_warning = true, .origin = origin };
+	*note = start;
 	buf_printf(&text, "%zu %s", count, count == 1 ? "approval" : "approvals");
 	buf_add_text(&text, fmt);
 	return buf_check(&text, e) < 0 ? err_result(e)
@@ -163,20 +163,22 @@ static int note_passed_over(const struct inputs *in, const struct lasting *l,
 {
 	/* Those for other profiles are as they should be. */
 	if (always->others && !l->allows_always &&
-	    add_note(in, notes, always->other, e,
+	    add_note(in, notes, (struct note){ .is_warning = true, .origin = always->other }, e,
 		     " of this file are not in force: the requirements of this host do not allow "
 		     "\"always\"",
 		     always->others) < 0)
 		return err_result(e);
 	if (session->others &&
-	    add_note(in, notes, session->other, e,
+	    add_note(in, notes, (struct note){ .is_warning = true, .origin = session->other }, e,
 		     " of the session are not in force: they were given for another workspace, "
 		     "profile or policy",
 		     session->others) < 0)
 		return err_result(e);
 	if (always->offline + session->offline == 0)
 		return 0;
-	return add_note(in, notes, always->offline ? always->off : session->off, e,
+	/* The user wanted it so. */
+	return add_note(in, notes,
+			(struct note){ .origin = always->offline ? always->off : session->off }, e,
 			" of hosts or sockets are not in force: the network is turned off",
 			always->offline + session->offline);
 }

@@ -112,9 +112,40 @@ bool suggest_is_trusted(const struct suggester *f, const struct origin *origin)
 	return false;
 }
 
+static bool is_same_place(const struct origin *a, const struct origin *b)
+{
+	return b->file && strcmp(a->file, b->file) == 0 && a->line == b->line;
+}
+
+bool suggest_is_granted(const struct suggester *f, const struct origin *origin)
+{
+	const struct policy *p = f->policy;
+	bool found = false;
+
+	if (!origin->file)
+		return false;
+	for (size_t i = 0; i < p->grants.count; i++)
+		found |= is_same_place(origin, &p->grants.items[i].origin);
+	for (size_t i = 0; i < p->net_grants.count; i++)
+		found |= is_same_place(origin, &p->net_grants.items[i].origin);
+	for (size_t i = 0; i < p->socket_grants.count; i++)
+		found |= is_same_place(origin, &p->socket_grants.items[i].origin);
+	return found;
+}
+
+int suggest_explain_granted(struct suggester *f, struct str place)
+{
+	return arena_printf(
+		f->a, &f->change.why_not, f->e,
+		"it was approved (%.*s): 'cordon approvals list' has its id, and 'cordon "
+		"approvals revoke ID' ends it",
+		STR_ARG(place));
+}
+
 bool suggest_is_ours(const struct suggester *f, const struct origin *origin)
 {
-	return origin->file && !is_on_command_line(origin) && !suggest_is_trusted(f, origin);
+	return origin->file && !is_on_command_line(origin) && !suggest_is_trusted(f, origin) &&
+	       !suggest_is_granted(f, origin);
 }
 
 bool suggest_is_in_file(const struct origin *origin)

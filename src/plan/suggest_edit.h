@@ -53,9 +53,13 @@ bool suggest_is_in_file(const struct origin *origin) NONNULL;
 /* Whether it is in a trusted project's file. Editing that file ends the trust (P2). */
 bool suggest_is_trusted(const struct suggester *f, const struct origin *origin) NONNULL;
 
+/* Whether a grant of the policy is written there: in a file that only Cordon writes. */
+bool suggest_is_granted(const struct suggester *f, const struct origin *origin) NONNULL;
+int suggest_explain_granted(struct suggester *f, struct str place) MUST_CHECK NONNULL;
+
 /*
- * Whether the user's file can change or override the line: true unless it is on the command line or
- * in a trusted project's file.
+ * Whether the user's file can change or override the line: true unless it is on the command line, in
+ * a trusted project's file, or a grant.
  */
 bool suggest_is_ours(const struct suggester *f, const struct origin *origin) NONNULL;
 

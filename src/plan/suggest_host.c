@@ -216,6 +216,8 @@ static int explain(struct host_change *hf, const struct net_verdict *v)
 			STR_ARG(place));
 	if (suggest_is_trusted(f, &v->origin))
 		return suggest_explain_trusted(f, place);
+	if (suggest_is_granted(f, &v->origin))
+		return suggest_explain_granted(f, place);
 	return arena_printf(f->a, &f->change.why_not, f->e,
 			    "%.*s decides, and no line of a file changes that", STR_ARG(place));
 }
@@ -241,6 +243,8 @@ static int suggest_rounds(struct host_change *hf)
 		v = net_resolve(net, hf->host, hf->port);
 		if (v.decision == hf->wanted)
 			return suggest_finish(&hf->f);
+		if (suggest_is_granted(&hf->f, &v.origin))
+			return explain(hf, &v);
 		/* A remedy takes up to two edits. */
 		if (hf->f.change.edit_count + 2 <= SUGGEST_MAX_EDITS && cure(hf, &v) < 0)
 			return err_result(hf->f.e);

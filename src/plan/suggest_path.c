@@ -497,6 +497,8 @@ static int explain(struct path_change *pf, const struct rule *rule)
 				    STR_ARG(rule->key));
 	if (suggest_is_trusted(f, &rule->origin))
 		return suggest_explain_trusted(f, place);
+	if (rule->kind == RULE_GRANT)
+		return suggest_explain_granted(f, place);
 	if (rule->kind == RULE_ENTRY && rule->origin.file && rule->origin.file[0] == '-')
 		return explain_option(pf, rule);
 	return arena_printf(f->a, &f->change.why_not, f->e,

@@ -118,6 +118,8 @@ static int explain(struct socket_change *sf, const struct net_verdict *v)
 			STR_ARG(place));
 	if (suggest_is_trusted(f, &v->origin))
 		return suggest_explain_trusted(f, place);
+	if (suggest_is_granted(f, &v->origin))
+		return suggest_explain_granted(f, place);
 	return arena_printf(f->a, &f->change.why_not, f->e,
 			    "%.*s decides, and no line of a file changes that", STR_ARG(place));
 }
@@ -134,6 +136,8 @@ static int suggest_rounds(struct socket_change *sf)
 		v = net_resolve_socket(net, sf->path, sf->home);
 		if (v.decision == sf->wanted)
 			return suggest_finish(&sf->f);
+		if (suggest_is_granted(&sf->f, &v.origin))
+			return explain(sf, &v);
 		if (sf->f.change.edit_count < SUGGEST_MAX_EDITS && cure(sf, &v) < 0)
 			return err_result(sf->f.e);
 		if (sf->f.policy == before)

@@ -31,7 +31,7 @@ static const char *kind_reason(enum rule_kind kind)
 	case RULE_OWN:
 		return "Cordon's own file";
 	case RULE_GRANT:
-		return "granted by an option";
+		return "approved";
 	case RULE_ENTRY:
 	case RULE_GLOB:
 		break;

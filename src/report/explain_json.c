@@ -88,26 +88,38 @@ static void json_held(struct json_writer *w, const struct plan *plan)
 	json_end_array(w);
 }
 
-static void json_net_layer(struct json_writer *w, const struct layer *layer)
+static void json_net_rule(struct json_writer *w, const struct net_rule *rule, struct str layer)
 {
-	for (size_t i = 0; i < layer->net.rules.count; i++) {
-		const struct net_rule *rule = &layer->net.rules.items[i];
+	json_begin_object(w);
+	json_text(w, "decision", rule->is_allow ? "allow" : "deny");
+	json_str(w, "pattern", rule->domain.text);
+	json_str(w, "layer", layer);
+	json_origin(w, &rule->origin);
+	json_end_object(w);
+}
 
-		json_begin_object(w);
-		json_text(w, "decision", rule->is_allow ? "allow" : "deny");
-		json_str(w, "pattern", rule->domain.text);
-		json_str(w, "layer", layer->name);
-		json_origin(w, &rule->origin);
-		json_end_object(w);
-	}
+static void json_socket(struct json_writer *w, const struct net_socket *socket)
+{
+	json_begin_object(w);
+	json_str(w, "path", socket->path);
+	json_bool(w, "below_home", socket->below_home);
+	json_bool(w, "allow", socket->is_allow);
+	json_origin(w, &socket->origin);
+	json_end_object(w);
 }
 
 void explain_json_rules(struct json_writer *w, const struct policy *policy)
 {
 	json_key(w, "domains");
 	json_begin_array(w);
-	for (size_t i = 0; i < policy->layers.count; i++)
-		json_net_layer(w, &policy->layers.items[i]);
+	for (size_t i = 0; i < policy->layers.count; i++) {
+		const struct layer *layer = &policy->layers.items[i];
+
+		for (size_t j = 0; j < layer->net.rules.count; j++)
+			json_net_rule(w, &layer->net.rules.items[j], layer->name);
+	}
+	for (size_t i = 0; i < policy->net_grants.count; i++)
+		json_net_rule(w, &policy->net_grants.items[i], STR("approvals"));
 	json_end_array(w);
 }
 
@@ -139,15 +151,11 @@ void explain_json_unix_sockets(struct json_writer *w, const struct explanation *
 	for (size_t i = 0; i < policy->layers.count; i++) {
 		const struct net_rules *rules = &policy->layers.items[i].net;
 
-		for (size_t j = 0; j < rules->sockets.count; j++) {
-			json_begin_object(w);
-			json_str(w, "path", rules->sockets.items[j].path);
-			json_bool(w, "below_home", rules->sockets.items[j].below_home);
-			json_bool(w, "allow", rules->sockets.items[j].is_allow);
-			json_origin(w, &rules->sockets.items[j].origin);
-			json_end_object(w);
-		}
+		for (size_t j = 0; j < rules->sockets.count; j++)
+			json_socket(w, &rules->sockets.items[j]);
 	}
+	for (size_t i = 0; i < policy->socket_grants.count; i++)
+		json_socket(w, &policy->socket_grants.items[i]);
 	json_end_array(w);
 }
 

@@ -288,6 +288,32 @@ static void print_held(struct page *p, const struct plan *plan)
 	}
 }
 
+static void print_rule_start(struct page *p, bool is_allow)
+{
+	page_text(p, "  ");
+	page_style(p, is_allow ? STYLE_GOOD : STYLE_BAD, "%-5s", is_allow ? "allow" : "deny");
+}
+
+static void print_host_rule(struct page *p, const struct net_rule *rule)
+{
+	print_rule_start(p, rule->is_allow);
+	page_text(p, "  ");
+	page_column(p, rule->domain.text, 32);
+	page_text(p, "  ");
+	page_origin(p, &rule->origin);
+	page_line(p);
+}
+
+static void print_socket_rule(struct page *p, const struct net_socket *socket)
+{
+	print_rule_start(p, socket->is_allow);
+	page_text(p, socket->below_home ? "  socket ~/" : "  socket ");
+	page_str(p, socket->path);
+	page_text(p, "  ");
+	page_origin(p, &socket->origin);
+	page_line(p);
+}
+
 void explain_print_rules(struct page *p, const struct policy *policy)
 {
 	for (size_t i = 0; i < policy->layers.count; i++) {
@@ -295,31 +321,15 @@ void explain_print_rules(struct page *p, const struct policy *policy)
 
 		if (!policy->layers.items[i].has_net && i > 0)
 			continue;
-		for (size_t j = 0; j < net->rules.count; j++) {
-			const struct net_rule *rule = &net->rules.items[j];
-
-			page_text(p, "  ");
-			page_style(p, rule->is_allow ? STYLE_GOOD : STYLE_BAD, "%-5s",
-				   rule->is_allow ? "allow" : "deny");
-			page_text(p, "  ");
-			page_column(p, rule->domain.text, 32);
-			page_text(p, "  ");
-			page_origin(p, &rule->origin);
-			page_line(p);
-		}
-		for (size_t j = 0; j < net->sockets.count; j++) {
-			const struct net_socket *socket = &net->sockets.items[j];
-
-			page_text(p, "  ");
-			page_style(p, socket->is_allow ? STYLE_GOOD : STYLE_BAD, "%-5s",
-				   socket->is_allow ? "allow" : "deny");
-			page_text(p, socket->below_home ? "  socket ~/" : "  socket ");
-			page_str(p, socket->path);
-			page_text(p, "  ");
-			page_origin(p, &socket->origin);
-			page_line(p);
-		}
+		for (size_t j = 0; j < net->rules.count; j++)
+			print_host_rule(p, &net->rules.items[j]);
+		for (size_t j = 0; j < net->sockets.count; j++)
+			print_socket_rule(p, &net->sockets.items[j]);
 	}
+	for (size_t i = 0; i < policy->net_grants.count; i++)
+		print_host_rule(p, &policy->net_grants.items[i]);
+	for (size_t i = 0; i < policy->socket_grants.count; i++)
+		print_socket_rule(p, &policy->socket_grants.items[i]);
 }
 
 /* ---- The keys ------------------------------------------------------------ */

@@ -321,6 +321,24 @@ def an_entry_that_a_run_refuses_can_be_revoked(w: World):
 
 
 @case
+def answers_name_what_was_approved_and_how_it_ends(w: World):
+    out = make_dir(w)
+    put_always(w, entry("write", str(out), dir=True), entry("connect", "a.com:443", number=1),
+               entry("unix_socket", str(w.top / "x.sock"), number=2))
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(w.top / "x.sock"))
+    for asked in (str(out), "a.com:443", str(w.top / "x.sock")):
+        said = w.ok("why", *WORK, asked).out
+        assert "approvals.toml:" in said, said
+        assert "cordon approvals revoke ID" in said or asked.endswith(".sock"), said
+    found = w.ok("explain", *WORK, "--json").json
+    assert [(r["pattern"], r["layer"]) for r in found["network"]["domains"]] == [("a.com:443", "approvals")], found
+    assert [r["path"] for r in found["network"]["unix_sockets"]] == [str(w.top / "x.sock")], found["network"]
+    text = w.ok("explain", *WORK).out
+    assert "approved  ~/.config/cordon/approvals.toml:3" in text and "a.com:443" in text, text
+
+
+@case
 def hostile_names_are_shown_escaped(w: World):
     evil = "/opt/\x1b]0;owned\x07\n\u202e\u009b2Jx"
     put_always(w, entry("write", evil, profile="\x1b[2J", dir=True))
