@@ -95,21 +95,20 @@ static void look_at(int fd, struct found *out)
 }
 
 /* False if not even its directory is there. */
-static bool look(const struct namer *n, struct str path, enum operation operation,
-		 struct found *out)
+static bool look(const struct namer *n, const struct attempt *t, struct found *out)
 {
 	UNINITIALIZED char parent[PATH_MAX_BYTES];
-	scoped_fd file = naming_open_inside(n->sandbox, path.p);
+	scoped_fd file = naming_open_inside(n->sandbox, t->path.p);
 	scoped_fd dir = -1;
 
 	*out = (struct found){ .exists = false };
 	if (file >= 0)
 		look_at(file, out);
-	if (out->exists && !changes_directory(operation)) {
+	if (out->exists && (t->target->is_unnamed || !changes_directory(t->operation))) {
 		out->is_read_only = is_read_only(file);
 		return true;
 	}
-	copy_parent(path, parent);
+	copy_parent(t->path, parent);
 	dir = naming_open_inside(n->sandbox, parent);
 	if (dir < 0)
 		return false;
@@ -179,14 +178,15 @@ static bool host_allows_now(struct str path, enum operation operation)
 	return has_access(path.p, operation == OPERATION_READ ? R_OK : W_OK);
 }
 
-static bool host_allows(struct str path, enum operation operation)
+static bool host_allows(struct str path, enum operation operation, bool is_unnamed)
 {
 	struct rights rights;
 	bool is_allowed;
 
 	if (rights_drop(&rights) < 0)
 		return true;
-	is_allowed = host_allows_now(path, operation);
+	is_allowed = is_unnamed ? has_access(path.p, W_OK | X_OK)
+				: host_allows_now(path, operation);
 	rights_restore(&rights);
 	return is_allowed;
 }
@@ -208,17 +208,27 @@ static int write_error(const struct namer *n, struct attempt *t, const struct fo
 		return find_placeholder(n->plan, t->path) ? EEXIST : 0;
 	if (!f->exists && !t->target->may_create && !is_removal(t->operation))
 		return 0;
+	if (f->exists && (t->target->only_creates || t->target->is_unnamed != S_ISDIR(f->mode)) &&
+	    (t->operation == OPERATION_OPEN_WRITE || t->operation == OPERATION_TRUNCATE ||
+	     t->target->is_unnamed))
+		return 0;
 	if (f->exists && t->operation == OPERATION_OPEN_WRITE) {
-		if (S_ISDIR(f->mode) || S_ISCHR(f->mode) || S_ISBLK(f->mode))
+		if (S_ISCHR(f->mode) || S_ISBLK(f->mode))
 			return 0;
 		if (!S_ISREG(f->mode))
 			return special_error(n, t, f->mode);
 	}
+	/* Landlock is asked last. */
+	if (n->sandbox->has_no_namespaces && !f->exists && !t->target->may_create)
+		return 0;
 	if (n->sandbox->has_no_namespaces)
 		return operation_change(t->operation) == CHANGE_METADATA ? EPERM : EACCES;
 	if (f->is_read_only)
 		return EROFS;
-	return is_removal(t->operation) && f->exists && f->is_mount_point ? EBUSY : 0;
+	return is_removal(t->operation) && f->exists && f->is_mount_point &&
+			       naming_fits(t->operation, S_ISDIR(f->mode))
+		       ? EBUSY
+		       : 0;
 }
 
 /* Where the sandbox has a fresh directory, whatever the host has there. */
@@ -237,11 +247,32 @@ static bool is_in_own_tmp(const struct plan *plan, struct str path)
 static int denied_error(const struct namer *n, struct attempt *t)
 {
 	struct stat st;
+	bool is_missing = lstat(t->path.p, &st) < 0 && errno == ENOENT;
+	int os_error;
 
-	if (t->operation == OPERATION_OPEN_WRITE && t->target->may_create &&
-	    lstat(t->path.p, &st) < 0 && errno == ENOENT)
+	if (t->operation == OPERATION_OPEN_WRITE && t->target->may_create && is_missing)
 		t->operation = OPERATION_CREATE;
-	return is_in_own_tmp(n->plan, t->path) ? 0 : EACCES;
+	if (is_in_own_tmp(n->plan, t->path))
+		return 0;
+	os_error = naming_denied_error(n->sandbox, t->path, t->target);
+	/* What exists on the host, too, exists without the policy. */
+	return os_error == EEXIST && !is_missing && !find_placeholder(n->plan, t->path) ? 0
+											: os_error;
+}
+
+/* A path may be written by an entry of its own, and its name still belongs to a directory that may not. */
+static bool is_in_closed_directory(const struct namer *n, struct attempt *t)
+{
+	struct verdict above;
+
+	if (!changes_directory(t->operation) || t->target->is_unnamed || t->path.len <= 1 ||
+	    !str_eq(t->verdict.rule->path, t->path))
+		return false;
+	above = plan_resolve(n->plan, path_parent(t->path));
+	if (above.access >= ACCESS_WRITE)
+		return false;
+	t->verdict = above;
+	return true;
 }
 
 /* The error that the call is about to get because of the policy; 0: none. */
@@ -251,11 +282,13 @@ static int find_error(const struct namer *n, struct attempt *t)
 	const enum access needed = is_read ? ACCESS_READ : ACCESS_WRITE;
 	struct found found;
 
-	if (t->verdict.access >= needed)
-		return is_removal(t->operation) && is_pin(n->plan, t->path) ? EBUSY : 0;
+	if (t->verdict.access >= needed && is_removal(t->operation) && is_pin(n->plan, t->path))
+		return EBUSY;
+	if (t->verdict.access >= needed && !is_in_closed_directory(n, t))
+		return 0;
 	if (t->verdict.access == ACCESS_DENY)
 		return denied_error(n, t);
-	if (!look(n, t->path, t->operation, &found))
+	if (!look(n, t, &found))
 		return 0;
 	if (t->operation == OPERATION_OPEN_WRITE && !found.exists)
 		t->operation = OPERATION_CREATE;
@@ -369,6 +402,38 @@ static void attempt_init(struct attempt *t, const struct namer *n, const struct 
 	t->verdict = plan_resolve(n->plan, t->path);
 }
 
+/* Landlock is asked about a rename only if there is something to rename. */
+static bool is_there(const struct namer *n, const struct naming_path *at)
+{
+	scoped_fd fd = naming_open_inside(n->sandbox, at->path);
+
+	return fd >= 0;
+}
+
+/* Of a rename: of its other path. */
+static bool host_allows_other(const struct judging *j, int i)
+{
+	const struct str path = { j->at[i].path, j->at[i].len };
+
+	return host_allows(path, j->targets[i].operation, false);
+}
+
+/*
+ * The path of a rename whose directory is not even found, because it is denied: that fails before
+ * anything else. -1: none.
+ */
+static int find_closed(const struct namer *n, const struct judging *j)
+{
+	for (int i = 0; i < j->count; i++) {
+		const struct str path = { j->at[i].path, j->at[i].len };
+
+		if (plan_resolve(n->plan, path_parent(path)).access == ACCESS_DENY &&
+		    naming_is_closed(n->sandbox, path))
+			return i;
+	}
+	return -1;
+}
+
 static enum judged judge(const struct namer *n, const struct judging *j, int i)
 {
 	struct attempt t;
@@ -376,8 +441,11 @@ static enum judged judge(const struct namer *n, const struct judging *j, int i)
 	int os_error;
 
 	attempt_init(&t, n, j, i);
+	if (i == 1 && n->sandbox->has_no_namespaces && !is_there(n, &j->at[0]))
+		return JUDGED_FREE;
 	os_error = find_error(n, &t);
-	if (!os_error || !host_allows(t.path, t.operation))
+	if (!os_error || !host_allows(t.path, t.operation, t.target->is_unnamed) ||
+	    (j->count == 2 && !host_allows_other(j, !i)))
 		return JUDGED_FREE;
 	if (!describe(n, &t, os_error, &d))
 		return JUDGED_REFUSED;
@@ -454,14 +522,19 @@ static enum engine_observed on_call(void *user, const struct engine_call *call)
 	struct namer *n = user;
 	UNINITIALIZED struct judging j;
 	enum judged judged = JUDGED_FREE;
+	int closed = -1;
 
 	j.count = naming_read_call(call, j.targets);
 	if (j.count < 0)
 		return OBSERVED_NOT;
-	if (!read_call(n, call, &j) || (j.count == 2 && crosses_mounts(n, j.at)))
+	if (!read_call(n, call, &j))
+		return OBSERVED;
+	if (j.count == 2)
+		closed = find_closed(n, &j);
+	if (j.count == 2 && closed < 0 && crosses_mounts(n, j.at))
 		return OBSERVED;
 	/* The first refusal is the one that the caller hears of. */
-	for (int i = 0; judged == JUDGED_FREE && i < j.count; i++)
+	for (int i = MAX_OF(closed, 0); judged == JUDGED_FREE && i < j.count; i++)
 		judged = judge(n, &j, i);
 	if (judged == JUDGED_FREE && n->plan != n->base && j.count > 0 &&
 	    perform_call(n, &j, false))

@@ -10,6 +10,7 @@
  *
  *	naming_calls.c	what a call tries: the operation and its paths
  *	naming_path.c	which path it leads to, as the caller sees it
+ *	naming_denied.c	how what covers a denied path refuses
  *	naming.c	whether that is refused, and by whom
  *
  * Not noticed:
@@ -67,6 +68,8 @@ struct naming_target {
 	bool may_create;
 	bool is_exclusive; /* fails if something is there */
 	bool is_unnamed;   /* O_TMPFILE: the path is the directory */
+	bool truncates;
+	bool only_creates; /* and reads what is there already */
 };
 
 enum { NAMING_MAX_TARGETS = 2 };
@@ -74,6 +77,20 @@ enum { NAMING_MAX_TARGETS = 2 };
 /* How many paths the call has that could be refused; -1: the call is not one that is named. */
 int naming_read_call(const struct engine_call *call,
 		     struct naming_target targets[NAMING_MAX_TARGETS]) NONNULL;
+
+/* False for the removal of a directory as a file, and the other way round. */
+static inline bool naming_fits(enum operation operation, bool is_directory)
+{
+	return operation == OPERATION_RENAME || (operation == OPERATION_RMDIR) == is_directory;
+}
+
+/* ---- naming_denied.c ---------------------------------------------------------------------- */
+
+/* The error of an operation on a path that is denied; 0: it does not fail because of that. */
+int naming_denied_error(const struct sandbox *sandbox, struct str path,
+			const struct naming_target *target) MUST_CHECK NONNULL;
+/* Whether not even the directory of a denied path is found. */
+bool naming_is_closed(const struct sandbox *sandbox, struct str path) MUST_CHECK NONNULL;
 
 /* ---- naming_path.c ------------------------------------------------------------------------ */
 

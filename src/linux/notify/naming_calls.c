@@ -101,6 +101,8 @@ static int read_open(struct naming_target *t, int flags)
 	if (flags & O_PATH)
 		return 0;
 	t->operation = is_for_writing(flags) ? OPERATION_OPEN_WRITE : OPERATION_READ;
+	t->truncates = flags & O_TRUNC;
+	t->only_creates = (flags & O_ACCMODE) == O_RDONLY && !t->truncates;
 	t->is_unnamed = flags & tmpfile;
 	t->may_create = flags & O_CREAT || t->is_unnamed;
 	t->is_exclusive = (flags & O_CREAT) && (flags & O_EXCL);
@@ -179,11 +181,13 @@ int naming_read_call(const struct engine_call *call,
 	case SHAPE_TWO:
 		set_place(t, here, args[0]);
 		targets[1] = *t;
+		targets[1].may_create = true;
 		set_place(&targets[1], here, args[1]);
 		return 2;
 	case SHAPE_TWO_AT:
 		set_place(t, args[0], args[1]);
 		targets[1] = *t;
+		targets[1].may_create = true;
 		set_place(&targets[1], args[2], args[3]);
 		return 2;
 	}

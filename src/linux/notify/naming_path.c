@@ -16,14 +16,19 @@
 #include "linux/notify/naming.h"
 #include "os/fd.h"
 
-enum { KNOWN_MS = 50 };
+enum { KNOWN_MS = 50, TRIES = 1000 };
 
 static int open_inside(const struct sandbox *sandbox, const char *path, uint64_t flags)
 {
 	struct open_how how = { .flags = flags | O_PATH | O_CLOEXEC,
 				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	long fd = syscall(SYS_openat2, sandbox->root, path, &how, sizeof(how));
+	long fd;
+	int tries = 0;
 
+	/* EAGAIN: a "..", and somebody on this machine has renamed or mounted something meanwhile. */
+	do
+		fd = syscall(SYS_openat2, sandbox->root, path, &how, sizeof(how));
+	while (fd < 0 && errno == EAGAIN && ++tries < TRIES);
 	return fd < 0 ? -errno : (int)fd;
 }
 
@@ -162,6 +167,29 @@ static bool is_denied(const struct naming_paths *n, struct str path)
 	return plan_resolve(n->plan, path).access == ACCESS_DENY;
 }
 
+/*
+ * A denied directory is covered, and nothing below it can be looked up inside. Where a link or ".."
+ * leads to one, the host shows it.
+ */
+static ssize_t find_denied(const struct naming_paths *n, const struct joined *j, const char *dir,
+			   char *out)
+{
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				.resolve = RESOLVE_NO_MAGICLINKS };
+	scoped_fd fd = (int)syscall(SYS_openat2, AT_FDCWD, dir, &how, sizeof(how));
+	struct str text = { dir, j->dir_len };
+
+	if (fd >= 0) {
+		size_t len = read_place(fd, out);
+
+		return len && is_denied(n, (struct str){ out, len }) ? (ssize_t)len : -1;
+	}
+	if (j->has_up || text.len >= PATH_MAX_BYTES || !is_denied(n, text))
+		return -1;
+	memcpy(out, dir, text.len + 1);
+	return (ssize_t)text.len;
+}
+
 /* Stores the canonical directory in `out` and returns its length; -1: there is none. */
 static ssize_t look_up_directory(const struct naming_paths *n, const struct joined *j, char *out)
 {
@@ -177,11 +205,7 @@ static ssize_t look_up_directory(const struct naming_paths *n, const struct join
 
 		return len ? (ssize_t)len : -1;
 	}
-	/* A denied directory is covered, and nothing below it can be looked up. */
-	if (j->has_up || text.len >= PATH_MAX_BYTES || !is_denied(n, text))
-		return -1;
-	memcpy(out, dir, text.len + 1);
-	return (ssize_t)text.len;
+	return find_denied(n, j, dir, out);
 }
 
 static ssize_t find_directory(struct naming_paths *n, const struct joined *j, char *out)
