@@ -405,7 +405,8 @@ def what_is_approved_outside_does_not_end_a_run(w: World):
     put_session(w, entry("write", "/opt/z", number=2, workspace=str(w.repo), policy="sha256:0"))
     script = 'echo up; read x; sleep 0.5; echo still here >"$HOME/done"'
     going = subprocess.Popen([PROGRAM, "run", *WORK, "--add-write", str(w.home), "--", "sh", "-c", script],
-                             env=w.env, cwd=w.repo, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                             env=w.env, cwd=w.repo, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL)
     assert going.stdout.readline() == b"up\n"
     for number in range(3):
         w.ok("approvals", "revoke", f"{number:012x}")
