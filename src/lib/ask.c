@@ -209,14 +209,39 @@ static int start(void *user, struct arena *a, struct str run, struct loop *loop,
 		 struct broker *broker, struct decider *out, struct err *e)
 {
 	struct callbacks *callbacks = user;
+	const struct decider_setup setup = { .loop = loop,
+					     .broker = broker,
+					     .plan = callbacks->plan,
+					     .run = &callbacks->messages,
+					     .environment = callbacks->run.environment
+								    ? callbacks->run.environment
+								    : os_environment(),
+					     .errors = 2 };
 
-	(void)a, (void)loop, (void)e;
 	callbacks->broker = broker;
 	callbacks->messages.run = run;
-	return start_callback(callbacks, out);
+	return callbacks->ask.kind == DECIDER_NONE
+		       ? start_callback(callbacks, out)
+		       : decider_open(a, &callbacks->ask, &setup, out, e);
 }
 
 /* ---- For the session -------------------------------------------------------------------------------- */
+
+int ask_read_option(struct arena *a, const struct cordon_run_options *run, struct ask_option *out,
+		    struct err *e)
+{
+	const char *const *environment = run->environment ? run->environment : os_environment();
+
+	*out = (struct ask_option){ .kind = DECIDER_NONE };
+	if (!run->ask)
+		return 0;
+	if (ask_parse(run->ask, out, e) < 0)
+		return err_result(e);
+	if (out->kind != DECIDER_NONE && run->on_ask)
+		return FAIL_CAUSE(e, CAUSE_OPTION_CONFLICT,
+				  "'ask' and 'on_ask' can't be used together");
+	return ask_find(a, out, os_environment_find(environment, "PATH"), e);
+}
 
 bool ask_is_wanted(const struct cordon_run_options *run)
 {
@@ -282,8 +307,6 @@ int asked_approvals(struct arena *a, const struct asked *asked, const cordon_pol
 
 	if (!ask_is_wanted(run))
 		return 0;
-	if (run->ask)
-		return FAIL(e, ERR_ARGUMENT, "--ask: only a program with libcordon can be asked");
 	approvals = ARENA_NEW(a, struct session_approvals, e);
 	if (!approvals)
 		return err_result(e);

@@ -114,9 +114,9 @@ static int tell_progress(void *user, const char *directory)
 cordon_policy *callbacks_load(struct callbacks *callbacks, struct arena *a, struct asked *asked,
 			      bool is_rehearsal, struct err *e)
 {
-	const struct run_needs needs = { .port_option = find_port_option(&asked->run),
-					 .keeps_log = !is_rehearsal && !asked->run.audit_file,
-					 .asks = ask_is_wanted(&asked->run) };
+	struct run_needs needs = { .port_option = find_port_option(&asked->run),
+				   .keeps_log = !is_rehearsal && !asked->run.audit_file,
+				   .asks = ask_is_wanted(&asked->run) };
 
 	*callbacks = (struct callbacks){ .a = a,
 					 .on_warning = asked->load.on_warning,
@@ -124,8 +124,10 @@ cordon_policy *callbacks_load(struct callbacks *callbacks, struct arena *a, stru
 					 .warning_user = asked->load.user,
 					 .run = asked->run,
 					 .events = { .fd = -1 } };
-	if (asked_add_features(a, asked, e) < 0)
+	if (asked_add_features(a, asked, e) < 0 ||
+	    ask_read_option(a, &asked->run, &callbacks->ask, e) < 0)
 		return NULL;
+	needs.decider = callbacks->ask.path;
 	teller_init(&callbacks->teller, callbacks->on_progress, callbacks->warning_user);
 	asked->load.on_warning = warn;
 	asked->load.on_progress = callbacks->on_progress ? tell_progress : NULL;

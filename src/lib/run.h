@@ -17,7 +17,7 @@
  */
 #pragma once
 
-#include "approve/message.h"
+#include "approve/deciders.h"
 #include "lib/lib.h"
 #include "report/report.h"
 #include "session/session.h"
@@ -103,8 +103,9 @@ struct callbacks {
 	struct teller teller;
 	struct cordon_run_options run; /* for its callbacks; the rest of it is borrowed and gone */
 	struct events events;
-	struct str run_id;	     /* for the events; "" without them */
-	struct broker *broker;	     /* that on_ask answers to; NULL: nobody asks (any more) */
+	struct str run_id;     /* for the events; "" without them */
+	struct broker *broker; /* that on_ask answers to; NULL: nobody asks (any more) */
+	struct ask_option ask;
 	struct message_run messages; /* what the deciders are told of the run */
 	const struct plan *plan;
 	struct lasting lasting; /* what is kept, as it was read last */
@@ -122,6 +123,10 @@ cordon_policy *callbacks_load(struct callbacks *callbacks, struct arena *a, stru
 void callbacks_attach(struct callbacks *callbacks, struct session_request *in) NONNULL;
 
 /* ---- ask.c -------------------------------------------------------------------------------- */
+
+/* Reads --ask, and finds who decides. ERR_ARGUMENT, CAUSE_DECIDER_UNUSABLE, CAUSE_OPTION_CONFLICT. */
+int ask_read_option(struct arena *a, const struct cordon_run_options *run, struct ask_option *out,
+		    struct err *e) MUST_CHECK NONNULL;
 
 /* Whether anybody is to be asked. */
 bool ask_is_wanted(const struct cordon_run_options *run) NONNULL;

@@ -446,3 +446,18 @@ TEST(what_is_revoked_is_refused_and_asked_about_again)
 	CHECK(holds("out/one", "one\n"));
 	cordon_result_free(result);
 }
+
+/* ---- What is asked for ------------------------------------------------------------------------------ */
+
+TEST(an_option_that_can_not_be_is_refused)
+{
+	struct asked asked = { .decision = CORDON_DECISION_DENY };
+	struct ask ask;
+
+	ask_about(&ask, "true", &asked);
+	ask.run.ask = "cmd:/bin/true";
+	CHECK_INT(refusal(&ask, "option_conflict"), CORDON_E_ARGUMENT);
+	ask_about(&ask, "true", NULL);
+	ask.run.ask = "nobody";
+	CHECK_INT(refusal(&ask, "--ask"), CORDON_E_ARGUMENT);
+}

@@ -1,0 +1,377 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Approvals as a user meets them (P18): real programs are held, somebody is asked, and they go on.
+
+Each yes stands beside a no, a run that asks nobody, and one without a sandbox. All of it happens in a
+network namespace of the test's own: nothing leaves the machine.
+"""
+
+import ctypes
+import http.server
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from cli import NONE, PROGRAM, SECONDS, Skip, World, case, ok, run, run_cases, wait_for
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+import schema  # noqa: E402
+from own_network import WEB, cover, set_up_addresses  # noqa: E402
+
+WORK = ("--mode", "workspace-write")
+CURL = ("curl", "-sS", "-f", "--max-time", "20")
+ALLOW = {"decision": "allow"}
+DENY = {"decision": "deny", "message": "use the build directory"}
+
+
+# ---- The world -------------------------------------------------------------------------------
+
+
+def enter():
+    """Goes on in namespaces of its own; an ordinary user is root in them."""
+    if os.environ.get("CORDON_TEST_NETWORK"):
+        return
+    words = ["unshare", "-mn", *([] if os.geteuid() == 0 else ["-r"]), "--", sys.executable,
+             os.path.abspath(__file__), *sys.argv[1:]]
+    who = "root" if os.geteuid() == 0 else "user"
+    os.execvpe("unshare", words, {**os.environ, "CORDON_TEST_NETWORK": who})
+
+
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):  # pylint: disable=invalid-name
+        body = f"this is {self.headers.get('Host')}\n".encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def serve():
+    server = http.server.ThreadingHTTPServer((WEB, 80), Answer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+
+class Decider:
+    """At the other end of --ask fd:N. `decide` makes the answer of a request; None: there is none."""
+
+    def __init__(self, decide):
+        self.decide = decide
+        self.requests, self.withdrawn = [], []
+        self.here, self.there = socket.socketpair()
+        self.options = ("--ask", f"fd:{self.there.fileno()}")
+        self.fds = (self.there.fileno(),)
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def answer(self, request, **members):
+        line = json.dumps({"id": request["id"], **members}) + "\n"
+        self.here.sendall(line.encode())
+
+    def listen(self):
+        with self.here.makefile("r", encoding="utf-8") as lines:
+            for line in lines:
+                message = json.loads(line)
+                if message["type"] == "withdrawn":
+                    self.withdrawn.append(message["id"])
+                    continue
+                self.requests.append(message)
+                answer = self.decide(message) if callable(self.decide) else self.decide
+                if answer:
+                    self.answer(message, **answer)
+
+    def close(self):
+        self.there.close()
+
+
+def ask(w, decide, *args, **kwargs):
+    """A run and what was asked in it."""
+    decider = Decider(decide)
+    result = run(w, *decider.options, *args, fds=decider.fds, **kwargs)
+    decider.close()
+    return result, decider
+
+
+def reported(w, decide, *args, **kwargs):
+    path = w.top / "report.json"
+    result, decider = ask(w, decide, "--report", str(path), *args, **kwargs)
+    report = json.loads(path.read_text(encoding="utf-8"))
+    schema.check(report)
+    return result, decider, report
+
+
+MAKEFILE = """\
+install:
+\tmkdir -p $(PREFIX)/bin
+\tinstall -m 755 tool $(PREFIX)/bin/tool
+"""
+
+
+def project(w):
+    (w.repo / "Makefile").write_text(MAKEFILE, encoding="ascii")
+    (w.repo / "tool").write_text("#!/bin/sh\necho works\n", encoding="ascii")
+    prefix = w.top / "prefix"
+    prefix.mkdir()
+    return prefix
+
+
+def approvals(w):
+    log = w.home / ".local/state/cordon/audit/approvals.jsonl"
+    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+
+
+# ---- make install ------------------------------------------------------------------------------
+
+
+@case
+def make_install_is_asked_about_and_goes_on(w: World):
+    prefix = project(w)
+    install = ("make", "-s", "install", f"PREFIX={prefix}")
+    refused = run(w, *WORK, "--", *install)
+    assert refused.status != 0 and not (prefix / "bin").exists(), refused
+    assert f"--add-write {prefix}" in refused.err, refused
+
+    result, decider, report = reported(w, {**ALLOW, "scope": "session"}, *WORK, "--session", "app",
+                                       "--", *install)
+    assert result.status == 0, result
+    assert subprocess.run([prefix / "bin/tool"], capture_output=True, check=True).stdout == b"works\n"
+    assert len(decider.requests) == 1, decider.requests
+    request = decider.requests[0]
+    assert request["v"] == 1 and request["kind"] == "write" and request["operation"] == "mkdir", request
+    assert request["subject"] == str(prefix / "bin") and request["session"] == "app", request
+    assert request["program"].endswith("/mkdir") and request["argv"][0] == "mkdir", request
+    assert request["cwd"] in (str(w.repo), str(prefix)), request  # mkdir -p goes there
+    grants = [offer["grant"] for offer in request["offers"]]
+    assert {"kind": "write", "path": str(prefix), "dir": True} in grants, grants
+    sums = report["approvals"]
+    assert (sums["requests"], sums["allowed"], sums["denied"]) == (1, 1, 0), sums
+    assert sums["grants"][0]["grant"]["path"] == str(prefix) and sums["session"] == "app", sums
+    assert not report["denials"], report["denials"]
+
+    shutil.rmtree(prefix / "bin")
+    result, decider, report = reported(w, DENY, *WORK, "--session", "app", "--", *install)
+    assert result.status == 0 and (prefix / "bin/tool").exists(), result
+    assert not decider.requests and report["approvals"]["requests"] == 0, decider.requests
+    shutil.rmtree(prefix / "bin")
+    other = run(w, *WORK, "--session", "other", "--", *install)
+    assert other.status != 0 and not (prefix / "bin").exists(), other
+    without = run(w, *NONE, *install)
+    assert without.status == 0 and (prefix / "bin/tool").exists(), without
+
+
+@case
+def no_is_an_ordinary_error_and_a_structured_one(w: World):
+    prefix = project(w)
+    install = ("make", "-s", "install", f"PREFIX={prefix}")
+    result, decider, report = reported(w, DENY, *WORK, "--", *install)
+    assert result.status == 2 and "Read-only file system" in result.err, result
+    assert not (prefix / "bin").exists() and len(decider.requests) == 1, decider.requests
+    denial = report["denials"][0]
+    assert (denial["operation"], denial["errno"]) == ("mkdir", "EROFS"), denial
+    assert denial["subject"] == str(prefix / "bin"), denial
+    answer = report["approvals"]["answers"][0]
+    assert (answer["decision"], answer["by"]) == ("deny", "fd"), answer
+    assert answer["message"] == DENY["message"] and answer["grant"] is None, answer
+    assert report["approvals"]["grants"] == [], report["approvals"]
+
+
+@case
+def always_outlives_the_run_and_once_does_not(w: World):
+    prefix = project(w)
+    touch = ("sh", "-c", f"echo x > {prefix}/file")
+    result, decider = ask(w, {**ALLOW, "scope": "once"}, *WORK, "--", *touch)
+    assert result.status == 0 and len(decider.requests) == 1, result
+    assert run(w, *WORK, "--", *touch).status != 0
+    result, decider = ask(w, {**ALLOW, "scope": "always"}, *WORK, "--", *touch)
+    assert result.status == 0 and len(decider.requests) == 1, result
+    ok(w, *WORK, "--", *touch)
+    assert run(w, "--mode", "read-only", "--", *touch).status != 0
+
+
+@case
+def what_is_revoked_while_it_runs_is_refused(w: World):
+    prefix = project(w)
+    script = f"echo a > {prefix}/a; echo ready; while echo b 2>&- > {prefix}/b; do sleep 0.05; done; echo shut"
+    decider = Decider(lambda r: {**ALLOW, "scope": "session"} if len(decider.requests) == 1 else DENY)
+    running = subprocess.Popen([PROGRAM, "run", *decider.options, *WORK, "--session", "app", "--", "sh",
+                                "-c", script], cwd=w.repo, env=w.env, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=decider.fds)
+    assert running.stdout.readline() == b"ready\n"
+    ok_clear = w.run("approvals", "clear", "--yes", "--session", "app")
+    assert ok_clear.status == 0, ok_clear
+    out, err = running.communicate(timeout=SECONDS)
+    assert out == b"shut\n", (out, err)
+    assert len(decider.requests) == 2 and (prefix / "a").exists(), decider.requests
+
+
+# ---- Hosts -------------------------------------------------------------------------------------
+
+
+@case
+def a_new_host_is_asked_about(w: World):
+    url = "http://registry.example/"
+    refused = run(w, "--", *CURL, url)
+    assert refused.status != 0 and "this is" not in refused.out, refused
+    twice = ("sh", "-c", f"{' '.join(CURL)} {url} && {' '.join(CURL)} {url}")
+    result, decider, report = reported(w, ALLOW, "--", *twice)
+    assert result.out == "this is registry.example\n" * 2, result
+    assert len(decider.requests) == 1, decider.requests
+    request = decider.requests[0]
+    assert (request["kind"], request["subject"]) == ("connect", "registry.example:80"), request
+    assert [offer["grant"]["host"] for offer in request["offers"]] == ["registry.example:80",
+                                                                       "registry.example"], request
+    sums = report["approvals"]
+    assert (sums["requests"], sums["cache_hits"], sums["cache_misses"]) == (2, 1, 1), sums
+    result, decider, report = reported(w, DENY, "--", *twice)
+    assert result.status != 0 and "this is" not in result.out, result
+    assert report["denials"][0]["subject"] == "registry.example:80", report["denials"]
+    assert ok(w, *NONE, *CURL, url).out == "this is registry.example\n"
+
+
+@case
+def what_was_turned_off_or_denied_is_not_asked_about(w: World):
+    url = "http://registry.example/"
+    for options in (("--network", "off"), ("--deny-host", "registry.example"), ("--full-auto",)):
+        result, decider = ask(w, ALLOW, *options, "--", *CURL, url)
+        assert result.status != 0 and not decider.requests, (options, result, decider.requests)
+    prefix = project(w)
+    result, decider = ask(w, ALLOW, *WORK, "--deny", str(prefix), "--", "sh", "-c",
+                          f"echo x > {prefix}/x; mkdir .git; echo x > ~/.config/cordon/config.toml")
+    assert not decider.requests, decider.requests
+
+
+# ---- Rules, deciders ---------------------------------------------------------------------------
+
+
+@case
+def a_rule_answers_without_a_question(w: World):
+    prefix = project(w)
+    w.write_config(f'[[approve]]\nwrite = "{prefix}/**"\nanswer = "allow"\n'
+                   f'[[approve]]\nhost = "registry.example:80"\nanswer = "deny"\n')
+    result, decider, report = reported(w, DENY, *WORK, "--", "sh", "-c",
+                                       f"mkdir {prefix}/a; {' '.join(CURL)} http://registry.example/")
+    assert (prefix / "a").is_dir() and not decider.requests, (result, decider.requests)
+    assert {(x["decision"], x["by"]) for x in report["approvals"]["answers"]} == \
+        {("allow", "rule"), ("deny", "rule")}, report["approvals"]
+    w.write_config("")
+    result, decider = ask(w, DENY, *WORK, "--", "mkdir", f"{prefix}/b")
+    assert result.status != 0 and len(decider.requests) == 1, result
+
+
+@case
+def a_program_decides(w: World):
+    prefix = project(w)
+    # SECURITY: not below /var/tmp, where others may write.
+    safe = Path(tempfile.mkdtemp(dir=Path.home()))
+    try:
+        check_program(w, prefix, safe / "decide")
+    finally:
+        shutil.rmtree(safe)
+
+
+def check_program(w, prefix, program):
+    program.write_text("#!/bin/sh\nread -r line\n"
+                       "id=${line#*'\"id\":'}; id=${id%%,*}\n"
+                       'echo "{\\"id\\": $id, \\"decision\\": \\"allow\\"}"\n', encoding="ascii")
+    program.chmod(0o755)
+    result = run(w, "--ask", f"cmd:{program}", *WORK, "--", "mkdir", f"{prefix}/a")
+    assert result.status == 0 and (prefix / "a").is_dir(), result
+    program.write_text("#!/bin/sh\nexit 1\n", encoding="ascii")
+    result = run(w, "--ask", f"cmd:{program}", *WORK, "--", "mkdir", f"{prefix}/b")
+    assert result.status != 0 and not (prefix / "b").exists(), result
+    inside = w.repo / "decide"
+    shutil.copy(program, inside)
+    assert w.cause("run", "--ask", f"cmd:{inside}", *WORK, "true") == "decider_untrusted"
+
+
+@case
+def a_decider_that_is_silent_or_gone_denies(w: World):
+    prefix = project(w)
+    began = time.monotonic()
+    result, decider = ask(w, None, *WORK, "--ask-timeout", "300ms", "--", "mkdir", f"{prefix}/a")
+    assert result.status != 0 and decider.requests and time.monotonic() - began < SECONDS, result
+    assert wait_for(lambda: decider.withdrawn) == [decider.requests[0]["id"]], decider.withdrawn
+    gone = Decider(None)
+    gone.decide = lambda _: gone.here.shutdown(socket.SHUT_RDWR)
+    result = run(w, *gone.options, *WORK, "--", "sh", "-c", f"mkdir {prefix}/a; mkdir {prefix}/b",
+                 fds=gone.fds)
+    assert result.status != 0 and not (prefix / "b").exists(), result
+    assert len(gone.requests) == 1, gone.requests
+
+
+@case
+def bad_values_are_refused(w: World):
+    for value in ("", "somebody", "cmd:", "fd:x", "fd:1", "socket:"):
+        assert w.run("run", "--json", "--ask", value, "true", check=125).json["error"], value
+    assert w.cause("run", "--ask", "cmd:no-such-program", "true") == "decider_unusable"
+    assert w.cause("run", "--ask", f"socket:{w.top}/none", "true") == "decider_unusable"
+    assert ok(w, "--ask", "off", "true").status == 0
+
+
+# ---- What is said about it -----------------------------------------------------------------------
+
+
+@case
+def requests_and_answers_are_logged_and_streamed(w: World):
+    prefix = project(w)
+    events = w.top / "events.jsonl"
+    result, decider = ask(w, ALLOW, *WORK, "--events", str(events), "--", "mkdir", f"{prefix}/a")
+    assert result.status == 0, result
+    lines = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
+    one = schema.Schema("event-1")
+    for line in lines:
+        one.check(line)
+    assert [line["event"] for line in lines] == ["start", "request", "answer", "end"], lines
+    assert lines[1]["id"] == lines[2]["id"] and lines[2]["by"] == "fd", lines
+    assert lines[1]["subject"] == f"{prefix}/a" and lines[1]["deadline_ms"] == 120000, lines
+    log = approvals(w)
+    assert [line["event"] for line in log] == ["answer", "run"], log
+    assert log[0]["run"] == lines[0]["run"] and log[0]["decision"] == "allow", log
+    assert log[0]["grant"] == {"kind": "write", "subject": str(prefix), "dir": True}, log
+    assert (log[1]["requests"], log[1]["allowed"], log[1]["status"]) == (1, 1, 0), log
+    ask(w, DENY, *WORK, "--", "mkdir", f"{prefix}/b")
+    found = w.ok("audit", "--summary", "--json").json
+    schema.check(found)
+    sums = found["approvals"]
+    assert (sums["runs"], sums["requests"], sums["allowed"], sums["denied"]) == (2, 2, 1, 1), sums
+    assert sums["denials"]["path"] == 1, sums
+    text = w.ok("audit", "--metrics").out
+    assert "cordon_runs_total 2\n" in text and "cordon_grants_total 1\n" in text, text
+    assert 'cordon_requests_total{kind="write",decision="deny",by="fd"} 1\n' in text, text
+    for line in text.splitlines():
+        assert line.startswith("#") or len(line.rsplit(" ", 1)) == 2, line
+
+
+@case
+def without_ask_nothing_is_logged_or_managed(w: World):
+    result = run(w, *WORK, "--report", str(w.top / "r"), "--", "sh", "-c", "echo x > /x")
+    assert result.status != 0, result
+    report = json.loads((w.top / "r").read_text(encoding="utf-8"))
+    assert report["approvals"] is None and report["network"] == "off", report["network"]
+    assert not (w.home / ".local/state/cordon/audit").exists()
+
+
+def main():
+    enter()
+    if not shutil.which("curl") or not shutil.which("make"):
+        raise Skip("no curl or no make here")
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as directory:
+        set_up_addresses()
+        hosts = os.path.join(directory, "hosts")
+        Path(hosts).write_text(f"127.0.0.1 localhost\n{WEB} registry.example\n", encoding="ascii")
+        cover("/etc/hosts", hosts)
+        serve()
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+        run_cases()
+
+
+if __name__ == "__main__":
+    main()
