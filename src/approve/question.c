@@ -135,20 +135,26 @@ static void add_field(const struct page *p, const char *label, struct str value)
 }
 
 /* Text of Cordon's own, wrapped at blanks. */
-static void add_text(const struct page *p, const char *text)
+static void add_wrapped(struct lines *l, const char *text)
 {
-	struct lines l = begin_line(p, "");
 	struct str rest = str_of(text);
 
 	while (rest.len) {
 		struct str word = str_take_word(&rest);
 
-		put(&l, word, word.len);
-		if (l.used < l.columns && rest.len) {
-			buf_add_char(l.out, ' ');
-			l.used++;
+		put(l, word, word.len);
+		if (l->used < l->columns && rest.len) {
+			buf_add_char(l->out, ' ');
+			l->used++;
 		}
 	}
+}
+
+static void add_text(const struct page *p, const char *text)
+{
+	struct lines l = begin_line(p, "");
+
+	add_wrapped(&l, text);
 	end_line(&l);
 }
 
@@ -166,17 +172,20 @@ static const char *meaning_of(const struct ask *ask)
 static void add_title(const struct page *p, const struct ask *ask)
 {
 	struct lines l;
+	char number[32];
 
 	set_style(p, "1;33");
 	add_text(p, "cordon: may this be done?");
 	set_style(p, "0");
 	l = begin_line(p, "");
 	add_name(&l, ask->program.len ? ask->program : STR("a program"), p->max);
-	if (ask->pid)
-		buf_printf(p->out, " (%d)", ask->pid);
+	if (ask->pid) {
+		(void)snprintf(number, sizeof(number), " (process %d)", ask->pid);
+		add_wrapped(&l, number);
+	}
 	end_line(&l);
 	l = begin_line(p, "wants to ");
-	buf_add_text(p->out, meaning_of(ask));
+	add_wrapped(&l, meaning_of(ask));
 	if (ask->subject.len) {
 		buf_add_text(p->out, "\n");
 		l.used = 0;
@@ -261,14 +270,15 @@ static void add_offer(const struct page *p, const struct ask *ask, size_t i)
 	(void)snprintf(number, sizeof(number), "%zu: ", i + 1);
 	l = begin_line(p, number);
 	if (grant->kind == ASK_WRITE)
-		put(&l, STR("write to "), 9);
+		add_wrapped(&l, "write to");
 	else if (grant->kind == ASK_ESCALATE)
-		put(&l, STR("run it outside the sandbox"), 26);
+		add_wrapped(&l, "run it outside the sandbox");
 	else
-		put(&l, STR("connect to "), 11);
+		add_wrapped(&l, "connect to");
+	put(&l, STR(" "), 1);
 	add_name(&l, grant->subject, p->max);
 	if (grant->kind == ASK_WRITE && grant->is_dir)
-		put(&l, STR(" and all below it"), 17);
+		add_wrapped(&l, " and all below it");
 	end_line(&l);
 	add_scopes(p, ask->offers[i].scopes);
 	add_entry(p, &ask->offers[i]);
@@ -293,8 +303,8 @@ void question_add(struct buf *out, const struct ask *ask, const struct question_
 		       "Answer with one of those words, deny or denyall%s. Without an answer it is "
 		       "denied in %llu s.",
 		       ask->offer_count > 1
-			       ? "; for another grant than 1 with its number before it, "
-				 "as in \"2 run\""
+			       ? "; of more grants with that word the first counts, or "
+				 "that with the number before the word (\"2 run\")"
 			       : "",
 		       (unsigned long long)((look->left_ms + 999) / 1000));
 	add_text(&p, text);
@@ -330,6 +340,15 @@ static bool parse_scope(struct str word, enum grant_scope *out)
 	return grant_scope_parse(word, out) && *out != SCOPE_MINUTES;
 }
 
+/* The narrowest that can be had so. */
+static const struct offer *find_offer(const struct ask *ask, enum grant_scope scope)
+{
+	for (size_t i = 0; i < ask->offer_count; i++)
+		if (ask->offers[i].scopes & SCOPE_BIT(scope))
+			return &ask->offers[i];
+	return NULL;
+}
+
 bool question_parse(struct str line, const struct ask *ask, struct answer *out, struct buf *why)
 {
 	struct str word = trim(line);
@@ -351,10 +370,10 @@ bool question_parse(struct str line, const struct ask *ask, struct answer *out, 
 		buf_add_text(why, "there is no grant of that number");
 		return false;
 	}
-	offer = &ask->offers[number ? number - 1 : 0];
-	if (!(offer->scopes & SCOPE_BIT(scope))) {
-		buf_printf(why, "\"%s\" can't be had for grant %zu", grant_scope_name(scope),
-			   number ? number : 1);
+	offer = number ? &ask->offers[number - 1] : find_offer(ask, scope);
+	if (!offer || !(offer->scopes & SCOPE_BIT(scope))) {
+		buf_printf(why, "\"%s\" can't be had%s", grant_scope_name(scope),
+			   number ? " for that grant" : "");
 		return false;
 	}
 	*out = (struct answer){ .is_allow = true,

@@ -522,13 +522,56 @@ void approvals_init(struct session *s)
 	};
 }
 
+/* ---- At the terminal ---------------------------------------------------------------------------- */
+
+static void take_answer(void *user, uint64_t id, const struct answer *answer)
+{
+	const struct session *s = user;
+
+	broker_decide(s->approvals.broker, id, answer, loop_now());
+}
+
+/* As store.h has it, but for the id and the date. */
+static void show_entry(void *user, const struct grant *grant, struct buf *out)
+{
+	const struct session *s = user;
+
+	buf_printf(out, "[[grant]] kind = \"%s\", subject = ", ask_kind_name(grant->kind));
+	utf8_add_quoted(out, grant->subject, false);
+	if (grant->kind == ASK_WRITE && grant->is_dir)
+		buf_add_text(out, ", dir = true");
+	buf_add_text(out, ", profile = ");
+	utf8_add_quoted(out, s->in.plan->policy->profile->name, false);
+}
+
+/* Without a sandbox there is no relay, and nothing to ask about. */
+static int start_at_terminal(struct session *s, struct err *e)
+{
+	struct decide_tty_options options = { .loop = &s->loop,
+					      .has_colour = s->in.has_colour,
+					      .answer = take_answer,
+					      .show_entry = show_entry,
+					      .user = s };
+
+	if (!s->relay)
+		return 0;
+	options.terminal = relay_lend(s->relay);
+	if (decide_tty_new(&options, &s->approvals.at_terminal, e) < 0)
+		return err_result(e);
+	relay_serve(s->relay, s->approvals.at_terminal);
+	s->approvals.decider = *decide_tty_decider(s->approvals.at_terminal);
+	return 0;
+}
+
+/* ---- Begin ---------------------------------------------------------------------------------------- */
+
 int approvals_prepare(struct session *s, struct err *e)
 {
 	const struct session_approvals *in = s->in.approvals;
 	struct approvals *a = &s->approvals;
 	const struct broker_options options = {
 		.rules = in ? in->rules : NULL,
-		.decider = in && in->start ? &a->decider : NULL,
+		.decider = in && (in->start || s->relay) ? &a->decider : NULL,
 		.scopes = in ? in->scopes : 0,
 		.deadline_ms = in ? in->deadline_ms : 0,
 		.events = { .user = s,
@@ -545,6 +588,8 @@ int approvals_prepare(struct session *s, struct err *e)
 	if (!a->waiting || loop_prepare_timers(&s->loop, e) < 0 || approval_log_open(s, e) < 0 ||
 	    broker_new(&options, &a->broker, e) < 0)
 		return err_result(e);
+	if (s->in.asks_at_terminal)
+		return start_at_terminal(s, e);
 	if (!in->start)
 		return 0;
 	return in->start(s->in.user, s->a, s->outcome.run_id, &s->loop, a->broker, &a->decider, e);
@@ -580,6 +625,10 @@ void approvals_close(struct session *s)
 	approval_log_close(s);
 	broker_free(a->broker);
 	a->broker = NULL;
+	if (s->relay)
+		relay_serve(s->relay, NULL);
+	decide_tty_free(a->at_terminal);
+	a->at_terminal = NULL;
 }
 
 void approvals_done(struct session *s)

@@ -17,6 +17,7 @@
 
 #include "approve/approve.h"
 #include "approve/broker.h"
+#include "approve/decide_tty.h"
 #include "backend/backend.h"
 #include "os/loop.h"
 #include "session/session.h"
@@ -71,9 +72,10 @@ struct approvals {
 	bool is_ended; /* nobody is asked any more */
 	struct broker *broker;
 	struct decider decider;
-	struct timer tick;  /* the broker's deadlines */
-	struct timer look;  /* whether something was revoked from outside */
-	struct timer later; /* tells the askers; never from within the broker */
+	struct decide_tty *at_terminal; /* that decider with --ask tty, or NULL */
+	struct timer tick;		/* the broker's deadlines */
+	struct timer look;		/* whether something was revoked from outside */
+	struct timer later;		/* tells the askers; never from within the broker */
 	struct waiting *waiting;
 	size_t waiting_count; /* of the array that are or were used */
 	uint64_t last_id;

@@ -32,9 +32,9 @@ void relay_close(struct relay *r);
 /* The pty's path; good until relay_close(). */
 const char *relay_path(const struct relay *r) NONNULL RETURNS_NONNULL;
 
-/* What a decider asks with, and the decider, which is told of what is typed. */
+/* What a decider asks with, and the decider, which is told of what is typed; NULL: no longer. */
 struct prompt_terminal relay_lend(struct relay *r) NONNULL;
-void relay_serve(struct relay *r, struct decide_tty *asker) NONNULL;
+void relay_serve(struct relay *r, struct decide_tty *asker) __attribute__((nonnull(1)));
 
 /* The command runs, in the foreground if its output is the terminal (as P12 has it). ERR_SYS. */
 int relay_begin(struct relay *r, struct err *e) MUST_CHECK NONNULL;

@@ -187,6 +187,7 @@ struct session_request {
 	bool captures, hands_out, mirrors;
 	bool has_no_stdin;
 	bool is_foreground;
+	bool has_colour;       /* what is shown at the terminal may have */
 	bool asks_at_terminal; /* --ask tty: the command gets a terminal of its own */
 	bool is_quiet;
 	bool logs_denials; /* names refused reads too, and lists denials also after a success */
