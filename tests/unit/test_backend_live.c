@@ -547,6 +547,20 @@ TEST(fifos_and_links_lead_out_of_no_grant)
 	done(&r);
 }
 
+TEST(a_link_that_was_just_changed_leads_to_its_new_target)
+{
+	struct run r = { .decide = allow, .grants = "links", .wide = "'@/links' = 'write'\n" };
+
+	mkdir("links", 0755);
+	CHECK_INT(run_with(&r, "",
+			   "mkdir links/1 links/2; ln -s 1 links/l; echo one >links/l/f;"
+			   "ln -sfn 2 links/l; echo two >links/l/f; cat links/1/f links/2/f "
+			   ">links/all"),
+		  0);
+	CHECK(has_text("links/all", "one\ntwo\n"));
+	done(&r);
+}
+
 TEST(a_single_file_can_be_granted)
 {
 	struct run r = { .decide = allow, .grants = "one", .wide = "'@/one' = 'write'\n" };

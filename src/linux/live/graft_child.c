@@ -56,7 +56,8 @@ static int open_place(int dir, const struct graft_order *order)
 {
 	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
 				.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
-	int fd = (int)syscall(SYS_openat2, dir, order->path, &how, sizeof(how));
+	const char *path = order->path[0] ? order->path : ".";
+	int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 	struct stat st;
 
 	if (fd < 0 || !order->inode)

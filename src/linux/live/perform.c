@@ -171,7 +171,8 @@ int perform(struct opener *o, const struct performed *p, int dir)
 	order.call = p->call->id;
 	order.has_dir = dir >= 0;
 	for (int i = 0; i < p->count; i++)
-		if (is_as_directory(p->at[i].named) && p->targets[i].operation != OPERATION_MKDIR)
+		if (is_as_directory(p->at[i].named) && !p->targets[i].is_unnamed &&
+		    p->targets[i].operation != OPERATION_MKDIR)
 			return -EAGAIN;
 	r = set_act(&order, p);
 	if (r == 0)

@@ -473,26 +473,6 @@ static bool is_granted(const struct namer *n, const struct judging *j)
 	return is_grant;
 }
 
-/* False: the call has to continue. */
-static bool perform_call(const struct namer *n, const struct judging *j, bool is_once)
-{
-	const struct performed performed = { .engine = n->engine,
-					     .call = j->call,
-					     .targets = j->targets,
-					     .at = j->at,
-					     .count = j->count };
-	int r;
-
-	if (!is_once && (!is_granted(n, j) || !perform_is_needed(&performed)))
-		return false;
-	r = n->performer->perform(n->performer->user, &performed, is_once);
-	if (r == -EAGAIN)
-		return false;
-	if (r < 0)
-		engine_reply(n->engine, j->call->id, r);
-	return true;
-}
-
 /* A mount namespace that the command made shows other files at the same paths. */
 static bool is_elsewhere(const struct namer *n, int32_t pid)
 {
@@ -514,6 +494,38 @@ static bool read_call(struct namer *n, const struct engine_call *call, struct ju
 	for (int i = 0; i < j->count; i++)
 		if (!naming_find_path(&n->paths, call, &j->targets[i], &j->at[i]))
 			return false;
+	return true;
+}
+
+/* What was remembered of directories may be out of date, and then another file would be changed. */
+static bool look_anew(struct namer *n, struct judging *j)
+{
+	bool is_found;
+
+	n->paths.looks_anew = true;
+	is_found = read_call(n, j->call, j);
+	n->paths.looks_anew = false;
+	return is_found;
+}
+
+/* False: the call has to continue. */
+static bool perform_call(struct namer *n, struct judging *j, bool is_once)
+{
+	const struct performed performed = { .engine = n->engine,
+					     .call = j->call,
+					     .targets = j->targets,
+					     .at = j->at,
+					     .count = j->count };
+	int r;
+
+	if (!is_once && (!is_granted(n, j) || !perform_is_needed(&performed) || !look_anew(n, j) ||
+			 !is_granted(n, j)))
+		return false;
+	r = n->performer->perform(n->performer->user, &performed, is_once);
+	if (r == -EAGAIN)
+		return false;
+	if (r < 0)
+		engine_reply(n->engine, j->call->id, r);
 	return true;
 }
 
@@ -552,8 +564,9 @@ static bool perform_once(struct namer *n, const struct engine_call *call,
 	UNINITIALIZED struct judging j;
 	struct attempt t;
 
+	j.call = call;
 	j.count = naming_read_call(call, j.targets);
-	if (j.count != 1 || !read_call(n, call, &j))
+	if (j.count != 1 || !look_anew(n, &j))
 		return false;
 	attempt_init(&t, n, &j, 0);
 	return str_eq(t.path, asked->subject) && is_askable(n, &t, find_error(n, &t)) &&

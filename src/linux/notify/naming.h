@@ -106,6 +106,7 @@ enum { NAMING_KNOWN = 64 };
 struct naming_paths {
 	const struct sandbox *sandbox;
 	const struct plan *plan;
+	bool looks_anew; /* nothing is taken from `known`: by what is found a call is performed */
 	struct naming_known known[NAMING_KNOWN];
 	int descriptors; /* /proc/PID/fd of the last caller that has used one, or -1 */
 	int32_t descriptors_of;

@@ -215,7 +215,7 @@ static ssize_t find_directory(struct naming_paths *n, const struct joined *j, ch
 	struct naming_known *slot;
 	ssize_t len;
 
-	if (j->has_up)
+	if (j->has_up || n->looks_anew)
 		return look_up_directory(n, j, out);
 	slot = find_slot(n, key);
 	if (slot->until_ms > now && str_eq(key, (struct str){ slot->key, slot->key_len })) {
