@@ -297,6 +297,16 @@ static void tell_answer(void *user, const struct ask *ask, const struct answer *
 	events_tell_answer(&callbacks->events, callbacks, callbacks->run_id, ask, answer);
 }
 
+/* At the terminal, which is known to be one. */
+static bool wants_colour(const struct cordon_run_options *run)
+{
+	const char *const *environment = run->environment ? run->environment : os_environment();
+	const char *no = os_environment_find(environment, "NO_COLOR");
+	const char *term = os_environment_find(environment, "TERM");
+
+	return !(no && no[0]) && term && strcmp(term, "dumb") != 0;
+}
+
 int asked_approvals(struct arena *a, const struct asked *asked, const cordon_policy *policy,
 		    struct callbacks *callbacks, struct session_request *out, struct err *e)
 {
@@ -326,6 +336,8 @@ int asked_approvals(struct arena *a, const struct asked *asked, const cordon_pol
 	if (approve_rules_new(a, &policy->plan_inputs, &approvals->rules, e) < 0)
 		return err_result(e);
 	out->approvals = approvals;
+	out->asks_at_terminal = callbacks->ask.kind == DECIDER_TTY;
+	out->has_colour = wants_colour(run);
 	return 0;
 }
 

@@ -79,7 +79,7 @@ static int trace_steps(const struct session *s, const struct launch *launch, str
 
 int launch_find_terminal(struct session *s, struct err *e)
 {
-	if (s->in.is_foreground || s->in.asks_at_terminal)
+	if (s->in.is_foreground)
 		terminal_find(&s->terminal);
 	/* Without a sandbox nothing is asked. */
 	if (s->in.asks_at_terminal && s->outcome.is_sandboxed)

@@ -12,6 +12,7 @@
 
 enum {
 	CHUNK_BYTES = 16 << 10,
+	CHUNKS_BEFORE = 4, /* a pty holds no more */
 	SAY_MAX_BYTES = 256 << 10,
 	SEQUENCE_BYTES = 256, /* that an incomplete one may still take, before it is broken off */
 	REPAINT_MS = 50,      /* between two sizes: a program should see each of them */
@@ -352,6 +353,17 @@ static void have_it_painted(struct relay *r)
 
 /* ---- For the decider -------------------------------------------------------------------------- */
 
+/* What the command has written before it asked; a command that never ends writing can't delay that. */
+static void show_what_was_before(struct relay *r)
+{
+	for (int i = 0; i < CHUNKS_BEFORE; i++) {
+		show(r);
+		if (is_pending(&r->shown) || !read_pty(r))
+			return;
+	}
+	show(r);
+}
+
 /* A sequence that the command has begun would swallow what follows. */
 static void finish_sequence(struct relay *r)
 {
@@ -369,6 +381,7 @@ static bool lend(void *self)
 		return true;
 	if (r->user.fd < 0 || !terminal_is_ours(&r->s->terminal))
 		return false;
+	show_what_was_before(r);
 	finish_sequence(r);
 	if (r->user.fd < 0)
 		return false;
@@ -530,8 +543,14 @@ static void replace_streams(struct relay *r)
 
 int relay_open(struct session *s, struct relay **out, struct err *e)
 {
-	struct relay *r = ARENA_NEW(s->a, struct relay, e);
+	struct relay *r;
 
+	/* It stops with the command, and sets the terminal: only a command itself may. */
+	if (!s->in.is_foreground)
+		return FAIL(e, ERR_ARGUMENT,
+			    "only a program that runs in the foreground (CORDON_RUN_FOREGROUND) "
+			    "can ask at the terminal");
+	r = ARENA_NEW(s->a, struct relay, e);
 	if (!r)
 		return err_result(e);
 	*r = (struct relay){ .s = s,
