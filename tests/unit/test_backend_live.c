@@ -517,10 +517,13 @@ TEST(a_working_directory_from_before_the_grant_works)
 			 "exec 2>/dev/null; cd cwd/in; mkdir d || exit 1; echo hi >f || exit 2;"
 			 "mv f d/g || exit 3; ln -s g d/l || exit 4; rm d/l || exit 5;"
 			 "chmod 700 d/g || exit 6; touch d/g || exit 7; mkdir e; rmdir e || exit 8;"
-			 "echo more >>d/g || exit 9; echo x >../h || exit 10; exit 0"),
+			 "echo more >>d/g || exit 9; echo x >../h || exit 10; ln d/g hard || exit "
+			 "11;"
+			 "ln ../../config.toml stolen && exit 12; mknod p p || exit 13; exit 0"),
 		0);
 	CHECK(has_text("cwd/in/d/g", "hi\nmore\n"));
 	CHECK(has_text("cwd/h", "x\n"));
+	CHECK(has_text("cwd/in/hard", "hi\nmore\n") && !is_there("cwd/in/stolen"));
 	done(&r);
 }
 
@@ -676,6 +679,37 @@ TEST(a_closed_path_is_read_only_at_once_and_for_writers_when_they_are_done)
 	CHECK_INT(wait_for(&r), 0);
 	CHECK(has_text("shut/open", "late\n"));
 	CHECK(!is_there("shut/new") && !is_there("shut/dir/here") && !is_there("shut/dir/sub"));
+	done(&r);
+}
+
+TEST(what_is_writable_on_a_mount_of_its_own_is_closed_as_well)
+{
+	struct run r = { .decide = allow_first,
+			 .grants = "pinned",
+			 .wide = "'@/pinned' = 'write'\n'@/pinned/sub/in/deep' = 'read'\n" };
+	scoped_buf writers = BUF_INIT(4096);
+
+	mkdir("pinned", 0755);
+	mkdir("pinned/sub", 0755);
+	mkdir("pinned/sub/in", 0755);
+	mkdir("pinned/sub/in/deep", 0755);
+	mkdir("marks", 0777);
+	(void)chmod("marks", 0777);
+	REQUIRE(start_with(
+		&r, own_backend(), "'@/marks' = 'write'\n",
+		"exec 2>/dev/null; touch pinned/x || exit 1; cd pinned/sub/in;"
+		"mkdir ./a || exit 2; exec 5>f || exit 3; exec 6<.; touch ../../../marks/1;"
+		"while ! test -e ../../../marks/2; do sleep 0.02; done;"
+		"touch ../../y && exit 4; touch ../y && exit 5; mkdir ../../sub/in/y && exit 6;"
+		"echo late >&5 || exit 7; exec 5>&-; sleep 0.5; mkdir b && exit 8;"
+		"mkdir ../b && exit 9; mkdir /proc/self/fd/6/b && exit 10; rmdir a && exit 11;"
+		"exit 0"));
+	REQUIRE(reached(&r, "marks/1"));
+	CHECK(close_now(&r, "pinned", r.base, &writers).len > 0);
+	scratch_put("marks/2", "");
+	CHECK_INT(wait_for(&r), 0);
+	CHECK(has_text("pinned/sub/in/f", "late\n"));
+	CHECK(!is_there("pinned/sub/in/b") && !is_there("pinned/sub/b") && !is_there("pinned/y"));
 	done(&r);
 }
 

@@ -132,6 +132,9 @@ static int set_act(struct opener_order *o, const struct performed *p)
 	o->flags = p->call->number == SYS_renameat2 ? (uint32_t)p->call->args[4] : 0;
 	if (t->operation == OPERATION_RENAME && p->count == 2)
 		return 0;
+	o->act = OPENER_LINK;
+	if (t->operation == OPERATION_LINK)
+		return 0;
 	o->act = OPENER_SYMLINK;
 	return t->operation == OPERATION_SYMLINK ? 0 : -EAGAIN;
 }
@@ -150,7 +153,7 @@ static int set_texts(struct opener_order *o, const struct performed *p, bool has
 
 	if (has_dir)
 		path = path_name((struct str){ p->at[0].path, p->at[0].len });
-	if (o->act == OPENER_RENAME)
+	if (o->act == OPENER_RENAME || o->act == OPENER_LINK)
 		other = below_root(&p->at[1]);
 	if (o->act == OPENER_SYMLINK) {
 		r = engine_read_text(p->engine, p->call, p->call->args[0], text, sizeof(text));

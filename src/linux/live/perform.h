@@ -10,7 +10,7 @@ struct performed {
 	const struct engine *engine;
 	const struct engine_call *call;
 	const struct naming_target *targets;
-	const struct naming_path *at;
+	const struct naming_path *at; /* of a hard link `at[1]` is the file that there is already */
 	int count;
 };
 

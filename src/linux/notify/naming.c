@@ -504,6 +504,9 @@ static bool look_anew(struct namer *n, struct judging *j)
 
 	n->paths.looks_anew = true;
 	is_found = read_call(n, j->call, j);
+	if (is_found && j->targets[0].operation == OPERATION_LINK)
+		is_found = naming_read_source(j->call, &j->targets[1]) &&
+			   naming_find_path(&n->paths, j->call, &j->targets[1], &j->at[1]);
 	n->paths.looks_anew = false;
 	return is_found;
 }

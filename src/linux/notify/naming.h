@@ -92,6 +92,10 @@ int naming_denied_error(const struct sandbox *sandbox, struct str path,
 /* Whether not even the directory of a denied path is found. */
 bool naming_is_closed(const struct sandbox *sandbox, struct str path) MUST_CHECK NONNULL;
 
+/* Of a call that makes a hard link, the file that gets another name; false: it is no such call. */
+bool naming_read_source(const struct engine_call *call, struct naming_target *out)
+	MUST_CHECK NONNULL;
+
 /* ---- naming_path.c ------------------------------------------------------------------------ */
 
 /* The canonical path of a directory, remembered for a moment. */

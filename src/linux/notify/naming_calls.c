@@ -193,3 +193,21 @@ int naming_read_call(const struct engine_call *call,
 	}
 	return -1;
 }
+
+bool naming_read_source(const struct engine_call *call, struct naming_target *out)
+{
+	const uint64_t *args = call->args;
+
+	*out = (struct naming_target){ .operation = OPERATION_LINK };
+	if (call->number == SYS_linkat) {
+		set_place(out, args[0], args[1]);
+		out->follows = args[4] & AT_SYMLINK_FOLLOW;
+		return !(args[4] & AT_EMPTY_PATH);
+	}
+#ifdef SYS_link
+	set_place(out, (uint64_t)(int64_t)AT_FDCWD, args[0]);
+	return call->number == SYS_link;
+#else
+	return false;
+#endif
+}
