@@ -56,6 +56,7 @@ complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l accept-missin
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox explain" -l platform -x -a 'linux landlock macos seatbelt windows' -d 'linux, macos or windows instead of this system'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l ask -x -a 'tty cmd: fd: socket: off' -d 'ask about what is refused: tty, cmd:PROGRAM, fd:N, socket:PATH'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l ask-timeout -x -d 'deny what is not answered within TIME (default 2m)'
+complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l retry -d 'run once more with what was granted, where it can\'t go on'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l timeout -x -d 'kill the command after TIME: 90, 250ms, 5m, 1h'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l env -x -a '(set -nx)' -d 'set NAME, or pass on a withheld one'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l dry-run -d 'show what would be enforced, and run nothing'

@@ -603,7 +603,13 @@ enum {
 	 * Name refused reads and executions too, where this host can, which makes every open slower;
 	 * and list the denials in warnings also if the command succeeds.
 	 */
-	CORDON_RUN_LOG_DENIALS = 128
+	CORDON_RUN_LOG_DENIALS = 128,
+	/*
+	 * Where no path can be opened while the command runs: ask when it has failed, and if
+	 * something was granted, run it once more with that; a warning says so. The result is that of
+	 * the second run, which has another cordon_run_descriptor().
+	 */
+	CORDON_RUN_RETRY = 256
 };
 
 enum { CORDON_STREAM_STDOUT = 1, CORDON_STREAM_STDERR = 2 };

@@ -315,8 +315,11 @@ int asked_approvals(struct arena *a, const struct asked *asked, const cordon_pol
 	const struct cordon_run_options *run = &asked->run;
 	struct session_approvals *approvals;
 
-	if (!ask_is_wanted(run))
+	if (!ask_is_wanted(run)) {
+		if (run->flags & CORDON_RUN_RETRY)
+			return FAIL_CAUSE(e, CAUSE_OPTION_USELESS, "--retry needs --ask");
 		return 0;
+	}
 	approvals = ARENA_NEW(a, struct session_approvals, e);
 	if (!approvals)
 		return err_result(e);
@@ -338,6 +341,7 @@ int asked_approvals(struct arena *a, const struct asked *asked, const cordon_pol
 	out->approvals = approvals;
 	out->asks_at_terminal = callbacks->ask.kind == DECIDER_TTY;
 	out->has_colour = wants_colour(run);
+	out->asks_after = (run->flags & CORDON_RUN_RETRY) != 0;
 	return 0;
 }
 

@@ -143,6 +143,8 @@
 	  "ask about what is refused: tty, cmd:PROGRAM, fd:N, socket:PATH")                        \
 	X(ASK_TIMEOUT, ASK, FOR_RUN, TIME(run, ask_timeout_ms), 0, "ask-timeout", "TIME", "",      \
 	  "deny what is not answered within TIME (default 2m)")                                    \
+	X(RETRY, ASK, FOR_RUN, FLAG(run, CORDON_RUN_RETRY), 0, "retry", NULL, "",                  \
+	  "run once more with what was granted, where it can't go on")                             \
 	X(TIMEOUT, RUN, FOR_RUN, TIME(run, timeout_ms), 0, "timeout", "TIME", "",                  \
 	  "kill the command after TIME: 90, 250ms, 5m, 1h")                                        \
 	X(ENV, RUN, FOR_RUN, WORDS(run, set_environment), 0, "env", "NAME[=VALUE]", "variables",   \

@@ -54,11 +54,13 @@ int options_read_doctor(const struct cordon_doctor_options *in, struct cordon_do
 
 /* What a run wants of its policy besides what the options say. */
 struct run_needs {
-	const char *port_option; /* --publish or --host-port, when one was given; NULL: none */
-	bool keeps_log;		 /* in the state directory, when the network is managed */
-	bool asks;		 /* somebody is asked about what is refused */
-	struct str decider;	 /* the program or socket that decides; "": none */
-	bool allows_home;	 /* nothing is run in the workspace, be it a home (P5) */
+	const char *port_option;    /* --publish or --host-port, when one was given; NULL: none */
+	bool keeps_log;		    /* in the state directory, when the network is managed */
+	bool asks;		    /* somebody is asked about what is refused */
+	const struct grant *grants; /* that this run has besides those that last */
+	size_t grant_count;
+	struct str decider; /* the program or socket that decides; "": none */
+	bool allows_home;   /* nothing is run in the workspace, be it a home (P5) */
 };
 
 /* A directory and its path: that it is still the one can be told later. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From options to a loaded policy. */
+#include "approve/offers.h"
 #include "base/glob.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -403,6 +404,21 @@ cordon_policy *load_new(const struct cordon_load_options *options, const struct 
 	return p;
 }
 
+/* What was granted to a run that is repeated. */
+static int add_granted(struct cordon_policy *p, const struct run_needs *run, struct err *e)
+{
+	static const struct origin origin = { .file = "an approval" };
+	const struct policy *with;
+
+	if (!run || !run->grant_count)
+		return 0;
+	if (offers_add_grants(&p->arena, p->policy, run->grants, run->grant_count, origin, &with,
+			      e) < 0)
+		return err_result(e);
+	p->policy = p->plan_inputs.policy = with;
+	return approvals_check(&p->arena, &p->plan_inputs, e);
+}
+
 static int reload(struct cordon_policy *p, const struct cordon_load_options *options,
 		  const struct run_needs *run, struct err *e)
 {
@@ -419,7 +435,7 @@ static int reload(struct cordon_policy *p, const struct cordon_load_options *opt
 	memset(&policy->net_grants, 0, sizeof(policy->net_grants));
 	memset(&policy->socket_grants, 0, sizeof(policy->socket_grants));
 	if (make_state(&in, policy, e) < 0 || add_lasting(p, &in, policy, e) < 0 ||
-	    build_plan(p, &in, options, e) < 0)
+	    add_granted(p, run, e) < 0 || build_plan(p, &in, options, e) < 0)
 		return err_result(e);
 	in.run = NULL;
 	p->inputs = in;

@@ -36,6 +36,8 @@ static int start(cordon_result *r, struct asked *asked, struct err *e)
 	if (events_open(&r->arena, r->policy, asked->run.events, &r->callbacks.events, e) < 0)
 		return err_result(e);
 	callbacks_attach(&r->callbacks, &in);
+	if (retry_keep(r, &in, e) < 0)
+		return err_result(e);
 	return session_start(&r->arena, &in, &r->session, e);
 }
 
@@ -97,6 +99,13 @@ static int step(cordon_run_handle *run, int timeout_ms, struct err *e)
 	cordon_result *r = run->result;
 	int status = session_step(r->session, timeout_ms, e);
 
+	if (status > 0) {
+		int again = retry_begin(r, e);
+
+		status = again < 0 ? again : !again;
+		if (again > 0)
+			events_tell_start(&r->callbacks.events, r);
+	}
 	if (status != 0)
 		events_tell_end(&r->callbacks.events, r, status < 0 ? e : NULL);
 	if (status > 0) {

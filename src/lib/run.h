@@ -8,6 +8,7 @@
  *	callbacks.c	calls the functions of the caller, keeps the warnings
  *	run.c		start, poll, wait
  *	result.c	what came of it
+ *	retry.c		once more, with what was granted
  *	denials.c	what was refused, as cordon.h has it
  *	ask.c		who is asked about it
  *	events.c	what happens, as lines of JSON
@@ -178,6 +179,7 @@ struct cordon_result {
 	struct session *session; /* over; holds the outcome */
 	const char *const *argv;
 	struct callbacks callbacks;
+	struct session_request again;  /* with asks_after: for a second run */
 	cordon_report *report;	       /* NULL until it is asked for */
 	struct cordon_denial *denials; /* NULL until one is asked for */
 };
@@ -190,6 +192,14 @@ static inline const struct outcome *result_outcome(const cordon_result *r)
 {
 	return session_outcome(r->session);
 }
+
+/* ---- retry.c ----------------------------------------------------------------------------- */
+
+/* Keeps what a second run needs, if there may be one. ERR_NOMEM. */
+int retry_keep(cordon_result *r, const struct session_request *in, struct err *e)
+	MUST_CHECK NONNULL;
+/* The run is over. 1: another one has begun in its place; 0: not. */
+int retry_begin(cordon_result *r, struct err *e) MUST_CHECK NONNULL;
 
 /* ---- denials.c --------------------------------------------------------------------------- */
 

@@ -176,15 +176,6 @@ static int need_rules(struct builder *b, struct err *e)
 
 /* ---- Everything else ----------------------------------------------------  */
 
-/* Managed only so that hosts can be asked about (P12): no rule allows any. */
-static bool is_for_asking(const struct policy *p)
-{
-	const struct net_rules *net = &p->layers.items[0].net;
-
-	return net->access == NET_MANAGED && net->access_origin.file &&
-	       strcmp(net->access_origin.file, "--ask") == 0;
-}
-
 static int need_net(struct builder *b, struct err *e)
 {
 	switch (net_mode(b->plan->net)) {
@@ -192,7 +183,7 @@ static int need_net(struct builder *b, struct err *e)
 		return add_need(b, G_NET_OFF, NULL, e, "the network is off");
 	case NET_MANAGED:
 		/* Where no host can be asked about, none is reached. */
-		if (is_for_asking(b->plan->policy))
+		if (net_is_for_asking(b->plan->net))
 			return add_need(b, G_NET_OFF, NULL, e,
 					"the network is off until it is asked about");
 		return add_need(b, G_NET_MANAGED, NULL, e, "the network is managed");

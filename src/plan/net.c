@@ -131,6 +131,14 @@ enum net_access net_mode(const struct net *n)
 	return n->mode;
 }
 
+bool net_is_for_asking(const struct net *n)
+{
+	const struct net_rules *said = n->layers[0].said;
+
+	return n->mode == NET_MANAGED && said->access == NET_MANAGED && said->access_origin.file &&
+	       strcmp(said->access_origin.file, "--ask") == 0 && n->policy->net_grants.count == 0;
+}
+
 bool net_is_limited(const struct net *n)
 {
 	return n->narrowed.is_limited && !n->is_unsandboxed;

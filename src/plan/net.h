@@ -68,6 +68,11 @@ const struct net *net_build(struct arena *a, const struct policy *p, bool has_de
 
 /* What the network as a whole is after all layers: off, full or managed (grants included). */
 enum net_access net_mode(const struct net *n) NONNULL;
+/*
+ * P12: it is managed only so that hosts can be asked about: no rule allows any, so where it can't be
+ * managed it may as well be off.
+ */
+bool net_is_for_asking(const struct net *n) NONNULL;
 bool net_is_limited(const struct net *n) NONNULL;
 
 /* P13; true only if every layer that mentions the network permits it. */

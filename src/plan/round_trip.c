@@ -135,6 +135,12 @@ static int find_files_mode(struct trip *t)
 	return find_roots(t, slash_tmp, tmpdir);
 }
 
+/* A network that is managed only so that hosts can be asked about is off where it can't be managed. */
+static enum net_access find_network(const struct plan *p)
+{
+	return net_is_for_asking(p->net) ? NET_OFF : net_mode(p->net);
+}
+
 /* Finds what no mode can express, whatever the paths are. */
 static int find_obstacle(struct trip *t)
 {
@@ -144,7 +150,7 @@ static int find_obstacle(struct trip *t)
 		if (p->rules.items[i].kind == RULE_GLOB)
 			return arena_printf(t->a, &t->why_not, t->e, "no mode has the glob %.*s",
 					    STR_ARG(p->rules.items[i].key));
-	if (net_mode(p->net) == NET_MANAGED)
+	if (find_network(p) == NET_MANAGED)
 		return arena_printf(t->a, &t->why_not, t->e, "no mode has a managed network");
 	if (p->policy->profile->tmp_is_private)
 		return arena_printf(t->a, &t->why_not, t->e, "no mode has a private /tmp");
@@ -275,7 +281,7 @@ static int compare(struct trip *t)
 	if (compare_at(t, other, STR("/")) < 0 || compare_at_rules(t, other, t->plan) < 0 ||
 	    compare_at_rules(t, other, other) < 0)
 		return err_result(t->e);
-	if (!is_stopped(t) && net_mode(t->plan->net) != net_mode(other->net))
+	if (!is_stopped(t) && find_network(t->plan) != net_mode(other->net))
 		return arena_printf(t->a, &t->why_not, t->e, "the network would not be the same");
 	return 0;
 }

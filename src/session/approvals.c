@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "session/run.h"
 
-enum { LOOK_MS = 500, TOLD_AT_ONCE = 32, SCRATCH_BYTES = 768 << 20 };
+enum { LOOK_MS = 500, TOLD_AT_ONCE = 32, AFTER_MAX = 100, SCRATCH_BYTES = 768 << 20 };
 enum { WRITERS_MAX_BYTES = 64 << 10, TEXT_MAX_BYTES = 64 << 10 };
 
 /* ---- What waits ------------------------------------------------------------------------------ */
@@ -301,7 +301,8 @@ bool approvals_ask(struct session *s, struct ask *ask, const struct asker *asker
 	struct waiting *waiting;
 	struct answer answer;
 
-	if (!a->is_on || !a->broker || a->is_ended || !run_is_alive(s->state) || !ask->offer_count)
+	if (!a->is_on || !a->broker || a->is_ended || !ask->offer_count ||
+	    (!a->is_after && !run_is_alive(s->state)))
 		return false;
 	waiting = add_waiting(a);
 	if (!waiting)
@@ -359,7 +360,7 @@ static void limit_offers(const struct session *s, struct ask *ask)
 {
 	size_t left = 0;
 
-	if (ask->kind != ASK_WRITE || supervisor_can_open(s->supervisor))
+	if (ask->kind != ASK_WRITE || s->approvals.can_open || s->approvals.is_after)
 		return;
 	for (size_t i = 0; i < ask->offer_count; i++) {
 		ask->offers[i].scopes &= SCOPE_BIT(SCOPE_ONCE);
@@ -481,6 +482,73 @@ enum decision approvals_ask_host(struct session *s, uint64_t id, const struct pr
 	return approvals_ask(s, &ask, &asker, &request) ? DECISION_ASK : DECISION_DENY;
 }
 
+/* ---- After the command ----------------------------------------------------------------------------- */
+
+static void after_told(struct session *s, const struct asker *asker, const struct answer *answer)
+{
+	(void)s, (void)asker, (void)answer;
+}
+
+/* This one call is over. */
+static void drop_once(struct ask *ask)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < ask->offer_count; i++) {
+		ask->offers[i].scopes &= ~SCOPE_BIT(SCOPE_ONCE);
+		if (ask->offers[i].scopes)
+			ask->offers[left++] = ask->offers[i];
+	}
+	ask->offer_count = left;
+}
+
+static void ask_about(struct session *s, const struct denial *denial)
+{
+	scoped_arena scratch = ARENA_INIT(SCRATCH_BYTES);
+	scoped_buf rule = BUF_INIT(TEXT_MAX_BYTES);
+	const struct held_call call = { .id = 1, .attempt = denial };
+	const struct asker asker = { .told = after_told };
+	struct ask ask;
+	uint64_t ignored;
+
+	if (denial->kind == DENIAL_HOST || denial_access(denial) != ACCESS_WRITE ||
+	    !fill_call(s, &scratch, &call, &rule, &ask))
+		return;
+	drop_once(&ask);
+	(void)approvals_ask(s, &ask, &asker, &ignored);
+}
+
+static bool has_failed(const struct session *s)
+{
+	const struct outcome *o = &s->outcome;
+
+	return o->is_sandboxed && o->has_started && o->status != 0 && o->signal == 0 &&
+	       !o->timed_out && !o->was_cancelled;
+}
+
+bool approvals_ask_after(struct session *s)
+{
+	struct approvals *a = &s->approvals;
+	const struct denials *d = &s->outcome.denials;
+
+	if (!a->is_on || !a->broker || a->is_ended || !s->in.asks_after || a->can_open ||
+	    !has_failed(s))
+		return false;
+	if (!a->has_asked_after) {
+		a->has_asked_after = a->is_after = true;
+		/* Those that are denied or granted meanwhile are answered by what the broker knows. */
+		for (size_t i = 0; i < MIN_OF(d->items.count, (size_t)AFTER_MAX); i++)
+			ask_about(s, &d->items.items[i]);
+	}
+	return broker_waiting(a->broker) > 0 || a->answered_count > 0;
+}
+
+const struct live_grant *session_granted(const struct session *s, size_t *count)
+{
+	*count = s->approvals.is_after ? s->approvals.live.count : 0;
+	return s->approvals.live.grants;
+}
+
 /* ---- For the caller ------------------------------------------------------------------------------ */
 
 static int check_asking(const struct session *s, struct err *e)
@@ -564,6 +632,11 @@ static int start_at_terminal(struct session *s, struct err *e)
 }
 
 /* ---- Begin ---------------------------------------------------------------------------------------- */
+
+void approvals_begin(struct session *s)
+{
+	s->approvals.can_open = supervisor_can_open(s->supervisor);
+}
 
 int approvals_prepare(struct session *s, struct err *e)
 {

@@ -30,11 +30,6 @@ enum {
 	LIVE_CHANGES_MAX = 1024, /* each has a plan, which lives until the end */
 };
 
-struct live_grant {
-	struct grant grant;
-	enum grant_scope scope;
-};
-
 struct live_plan {
 	struct plan_inputs inputs;
 	const struct plan *plan; /* of them; NULL: those of the request */
@@ -70,6 +65,9 @@ struct waiting {
 struct approvals {
 	bool is_on;
 	bool is_ended; /* nobody is asked any more */
+	bool is_after; /* the command has failed: what is granted now is for another run */
+	bool has_asked_after;
+	bool can_open; /* this sandbox can open paths while the command runs */
 	struct broker *broker;
 	struct decider decider;
 	struct decide_tty *at_terminal; /* that decider with --ask tty, or NULL */
@@ -91,6 +89,9 @@ void approvals_init(struct session *s) NONNULL;
 /* Before the launch: the broker, the decider and the log. Nothing, if nobody is to be asked. */
 int approvals_prepare(struct session *s, struct err *e) MUST_CHECK NONNULL;
 
+/* The sandbox stands. */
+void approvals_begin(struct session *s) NONNULL;
+
 /* For struct supervisor_events; `user` is the session. */
 bool approvals_hold(void *user, const struct held_call *call) NONNULL;
 void approvals_unhold(void *user, uint64_t call) NONNULL;
@@ -110,6 +111,12 @@ void approvals_withdraw(struct session *s, uint64_t id) NONNULL;
 /* By how much the time limit is later because calls were held: at most one deadline. */
 uint64_t approvals_extension(const struct session *s) NONNULL;
 uint64_t approvals_most_extension(const struct session *s) NONNULL;
+
+/*
+ * The command has ended. True: it failed, and somebody is still being asked about what was refused,
+ * for another run; the loop has to go on.
+ */
+bool approvals_ask_after(struct session *s) NONNULL;
 
 /* Nothing runs any more: nobody is asked, and what waits is forgotten. May be called again. */
 void approvals_end(struct session *s) NONNULL;

@@ -333,8 +333,8 @@ static int open_audit(struct session *s, struct err *e)
 		return FAIL(e, ERR_ARGUMENT,
 			    "there is no home directory for the audit log of the network%s",
 			    s->in.needs_sandbox ? "" : "; --audit FILE names another place");
-	if (audit_open(s->a, s->in.audit_file, s->in.state_directory, STR(""), &s->network.audit,
-		       e) < 0)
+	if (audit_open(s->a, s->in.audit_file, s->in.state_directory, s->outcome.run_id,
+		       &s->network.audit, e) < 0)
 		return err_wrap(e, "the audit log of the network%s",
 				s->in.needs_sandbox ? "" : " (--audit FILE names another)");
 	s->outcome.run_id = audit_run(s->network.audit);

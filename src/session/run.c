@@ -301,6 +301,7 @@ static int look_after(struct session *s, struct err *e)
 	    supervisor_start(s->supervisor, s->terminal.was_given ? s->terminal.fd : -1, e) < 0 ||
 	    network_begin(s, e) < 0 || (s->relay && relay_begin(s->relay, e) < 0))
 		return err_result(e);
+	approvals_begin(s);
 	(void)move(s, RUN_STARTED);
 	return start_clock(s, e);
 }
@@ -348,6 +349,7 @@ static void session_init(struct session *s, struct arena *a, const struct sessio
 			       .clock = { .due = clock_is_due, .user = s } };
 	s->outcome.naming_asked = in->logs_denials ? NAMING_ALL
 						   : in->plan->policy->profile->denials;
+	s->outcome.run_id = in->run_id;
 	network_init(s);
 	approvals_init(s);
 	denials_init(&s->outcome.denials);
@@ -449,6 +451,12 @@ static int drain(struct session *s, int timeout_ms, struct err *e)
 	/* With a time limit, do not wait forever for a reader that has stopped reading. */
 	if (s->state == RUN_DEAD && s->outcome.timed_out && set_clock(s, PATIENCE_MS, e) < 0)
 		return err_result(e);
+	if (s->state == RUN_DEAD && approvals_ask_after(s)) {
+		if (loop_step(&s->loop, timeout_ms, e) < 0)
+			return err_result(e);
+		if (approvals_ask_after(s))
+			return 0;
+	}
 	stop_looking_after(s);
 	if (!is_drained(s)) {
 		reap(s);

@@ -215,6 +215,12 @@ struct session_request {
 	 */
 	enum decision (*decide)(void *user, uint64_t id, const struct proxy_record *record);
 	const struct session_approvals *approvals; /* NULL: nobody is asked */
+	/*
+	 * Where no path can be opened while the command runs, ask when it has failed; what was granted
+	 * then is session_granted(), for another run.
+	 */
+	bool asks_after;
+	struct str run_id; /* of a run that this one goes on with; "": it is the first */
 };
 
 /* What went through the proxy, and what it refused. */
@@ -263,6 +269,12 @@ struct approval_sums {
 	struct broker_counts counts;
 	VEC(struct approval) answers; /* each different one once */
 	uint64_t unlisted;
+};
+
+/* What is open, and for how long. */
+struct live_grant {
+	struct grant grant;
+	enum grant_scope scope;
 };
 
 struct captured {
@@ -381,6 +393,9 @@ int session_answer(struct session *s, uint64_t id, const struct answer *answer, 
 
 /* Takes a grant back, in this run and from its broker. ERR_ARGUMENT, ERR_SYS. */
 int session_revoke(struct session *s, const struct grant *grant, struct err *e) MUST_CHECK NONNULL;
+
+/* What was granted after the command had failed (asks_after); NULL behind nothing. */
+const struct live_grant *session_granted(const struct session *s, size_t *count) NONNULL;
 
 /* What came of it; complete once the run is over. */
 struct outcome *session_outcome(struct session *s) NONNULL;

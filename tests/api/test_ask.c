@@ -460,4 +460,7 @@ TEST(an_option_that_can_not_be_is_refused)
 	ask_about(&ask, "true", NULL);
 	ask.run.ask = "nobody";
 	CHECK_INT(refusal(&ask, "--ask"), CORDON_E_ARGUMENT);
+	ask_about(&ask, "true", NULL);
+	ask.run.flags |= CORDON_RUN_RETRY;
+	CHECK_INT(refusal(&ask, "option_useless"), CORDON_E_ARGUMENT);
 }

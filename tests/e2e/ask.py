@@ -308,6 +308,29 @@ def a_decider_that_is_silent_or_gone_denies(w: World):
 
 
 @case
+def where_nothing_can_be_opened_it_is_run_once_more(w: World):
+    prefix = project(w)
+    less = ("protect_missing", "proc", "fs_carve", "tree_death")
+    confined = (*WORK, "--backend", "landlock", *(f"--accept-missing={name}" for name in less))
+    if run(w, *confined, "true").status != 0:
+        raise Skip("no Landlock here")
+    install = ("sh", "-c", f"echo try; echo x > {prefix}/file")
+    result, decider = ask(w, ALLOW, *confined, "--", *install)
+    assert result.status != 0 and not decider.requests, (result, decider.requests)
+    result, decider, report = reported(w, ALLOW, *confined, "--retry", "--", *install)
+    assert result.status == 0 and result.out == "try\ntry\n", result
+    assert (prefix / "file").exists() and "once more" in result.err, result
+    assert len(decider.requests) == 1 and not report["denials"], report["denials"]
+    assert report["approvals"]["allowed"] == 1 and report["network"] == "off", report["approvals"]
+    (prefix / "file").unlink()
+    result, decider, report = reported(w, DENY, *confined, "--retry", "--", *install)
+    assert result.status != 0 and result.out == "try\n" and not (prefix / "file").exists(), result
+    result, decider = ask(w, ALLOW, *confined, "--retry", "--", "sh", "-c", "echo try; exit 3")
+    assert (result.status, result.out) == (3, "try\n") and not decider.requests, result
+    assert w.cause("run", "--retry", "true") == "option_useless"
+
+
+@case
 def bad_values_are_refused(w: World):
     for value in ("", "somebody", "cmd:", "fd:x", "fd:1", "socket:"):
         assert w.run("run", "--json", "--ask", value, "true", check=125).json["error"], value
