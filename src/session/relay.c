@@ -569,7 +569,12 @@ int relay_open(struct session *s, struct relay **out, struct err *e)
 		relay_close(r);
 		return fail_no_terminal("cordon is not in the foreground of its terminal", e);
 	}
-	r->wants_front = terminal_is_given_at_once(&s->terminal, s->stdio[1]);
+	/*
+	 * In a pipeline each of several relays would read what is typed. Without what it reads from
+	 * the terminal the command gets it when it is stopped for want of it.
+	 */
+	r->wants_front = os_tty_is(s->stdio[0], r->user.fd) &&
+			 terminal_is_given_at_once(&s->terminal, s->stdio[1]);
 	if (make_pty(r, e) < 0) {
 		relay_close(r);
 		return err_result(e);

@@ -36,7 +36,7 @@ const char *relay_path(const struct relay *r) NONNULL RETURNS_NONNULL;
 struct prompt_terminal relay_lend(struct relay *r) NONNULL;
 void relay_serve(struct relay *r, struct decide_tty *asker) __attribute__((nonnull(1)));
 
-/* The command runs, in the foreground if its output is the terminal (as P12 has it). ERR_SYS. */
+/* The command runs, in the foreground if its input and output are the terminal. ERR_SYS. */
 int relay_begin(struct relay *r, struct err *e) MUST_CHECK NONNULL;
 bool relay_starts_in_front(const struct relay *r) NONNULL;
 

@@ -301,6 +301,25 @@ def streams_that_are_no_terminal_stay_as_they_are(t):
     assert (t.out / "f").read_text() == "data\n"
 
 
+@on_terminal
+def a_pipeline_of_two_runs_shares_the_terminal(t):
+    t.type(f"{t.run} sh -c 'echo go >/dev/tty; sleep 0.5; head -n 1' | {t.run} sed s/a/b/\n")
+    t.expect(r"\ngo")
+    time.sleep(0.7)
+    t.type("tata\n")
+    t.expect("tbta")
+    t.expect(READY)
+
+
+@on_terminal
+def the_size_of_the_window_is_passed_on(t):
+    t.start("trap 'stty size; exit' WINCH; stty size; echo go; while :; do sleep 0.05; done")
+    assert "40 120" in t.expect("go")
+    t.resize(44, 88)
+    t.expect("44 88")
+    t.expect(READY)
+
+
 @case
 def with_bwrap_as_well(world):
     if not shutil.which("bwrap"):
@@ -325,7 +344,7 @@ def vim_in_tmux_survives_the_question(world):
     out = world.top / "out"
     out.mkdir()
     socket = str(world.top / "tmux")
-    env = {**world.env, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+    env = {**world.env, "TERM": "xterm", "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh"}
 
     def tmux(*words):
         return subprocess.run(["tmux", "-f", "/dev/null", "-S", socket, *words], env=env, cwd=world.repo,
