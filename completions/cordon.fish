@@ -54,7 +54,7 @@ complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l backend -x -a
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l sandbox -x -a 'auto require forbid' -d 'auto, require (accept no loss) or forbid (no sandbox)'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l accept-missing -x -a 'fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off net_managed ipc proc kernel limits tree_death' -d 'run even without the guarantee NAME'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox explain" -l platform -x -a 'linux landlock macos seatbelt windows' -d 'linux, macos or windows instead of this system'
-complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l ask -x -a 'tty cmd: fd: socket: off' -d 'ask about what is refused: tty, cmd:PROGRAM, fd:N, socket:PATH'
+complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l ask -x -a 'tty cmd: fd: socket: off' -d 'ask about what is refused: tty, cmd:PROG, fd:N, socket:PATH'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l ask-timeout -x -d 'deny what is not answered within TIME (default 2m)'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l retry -d 'run once more with what was granted, where it can\'t go on'
 complete -c cordon -n "__fish_seen_subcommand_from run sandbox" -l timeout -x -d 'kill the command after TIME: 90, 250ms, 5m, 1h'

@@ -140,7 +140,7 @@
 	  "linux landlock macos seatbelt windows",                                                 \
 	  "linux, macos or windows instead of this system")                                        \
 	X(ASK, ASK, FOR_RUN, TEXT(run, ask), 0, "ask", "HOW", "tty cmd: fd: socket: off",          \
-	  "ask about what is refused: tty, cmd:PROGRAM, fd:N, socket:PATH")                        \
+	  "ask about what is refused: tty, cmd:PROG, fd:N, socket:PATH")                           \
 	X(ASK_TIMEOUT, ASK, FOR_RUN, TIME(run, ask_timeout_ms), 0, "ask-timeout", "TIME", "",      \
 	  "deny what is not answered within TIME (default 2m)")                                    \
 	X(RETRY, ASK, FOR_RUN, FLAG(run, CORDON_RUN_RETRY), 0, "retry", NULL, "",                  \
