@@ -102,7 +102,8 @@ demo: bootstrap-demo build
 
 ## bench           measures; build/bench has the figures and a plot
 bench: build
-	@ninja -C build/lib bench/bench_plan bench/spawn bench/net_load bench/net_origin
+	@ninja -C build/lib bench/bench_plan bench/spawn bench/net_load bench/net_origin \
+		tests/unit/test_backend_live
 	@ninja -C build/static bench/floor
 	@bench/run
 
