@@ -374,9 +374,14 @@ static int find_offers(struct session *s, struct arena *a, const struct held_cal
 		       struct ask *out, struct err *e)
 {
 	const struct denial *attempt = call->attempt;
-	const struct plan_inputs *in = live_inputs(s);
+	struct plan_inputs moment = *live_inputs(s);
+	const struct plan_inputs *in = &moment;
+	struct live_host *around;
 	struct attempt_needs needs = { .subject = attempt->subject, .access = ACCESS_WRITE };
 
+	if (live_look(s, a, attempt->subject, &around, e) < 0)
+		return err_result(e);
+	moment.host = live_host(around);
 	if (attempt->kind == DENIAL_UNIX_SOCKET)
 		return path_is_absolute(attempt->subject)
 			       ? offers_for_socket(a, in, live_plan(s), attempt->subject,

@@ -133,6 +133,15 @@ const struct plan *live_plan(const struct session *s) NONNULL;
 const struct plan_inputs *live_inputs(const struct session *s) NONNULL;
 
 /*
+ * The host's files for a moment, each looked at once: those around `path` as they are now, all else
+ * as the run has seen it. In the arena, and good as long as that. ERR_NOMEM, ERR_LIMIT.
+ */
+struct live_host;
+int live_look(const struct session *s, struct arena *a, struct str path, struct live_host **out,
+	      struct err *e) MUST_CHECK NONNULL;
+const struct host *live_host(const struct live_host *h) NONNULL RETURNS_NONNULL;
+
+/*
  * The grant counts from now on. ERR_POLICY: the policy with it is none, or still refuses it;
  * ERR_SYS, ERR_LIMIT, ERR_NOMEM; then nothing has changed.
  */

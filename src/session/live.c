@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "approve/offers.h"
+#include "base/name_tree.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "session/run.h"
@@ -49,10 +50,21 @@ static bool is_covered(const struct live *live, const struct grant *grant)
 
 /* ---- Plans -------------------------------------------------------------------------------- */
 
-/* The files around what is granted as they are now; all else as the run has seen it. */
+/*
+ * The files around what is granted as they are now; all else as the run has seen it. While a plan
+ * is made each is looked at once: the passes ask for the same ones again and again.
+ */
 struct live_host {
 	const struct host *seen, *now;
 	struct str path;
+	struct arena *a; /* of what is known; NULL: nothing is remembered any more */
+	struct name_node *known;
+	struct host host;
+};
+
+struct known_file {
+	struct name_node by_path; /* first, so that one can be cast to the other */
+	struct host_file file;
 };
 
 static const struct host *pick(const struct live_host *h, struct str path)
@@ -62,9 +74,25 @@ static const struct host *pick(const struct live_host *h, struct str path)
 
 static int look(void *user, struct str path, struct host_file *out, struct err *e)
 {
-	const struct host *host = pick(user, path);
+	struct live_host *h = user;
+	const struct host *host = pick(h, path);
+	struct known_file *known;
 
-	return host->look(host->user, path, out, e);
+	known = h->a ? (struct known_file *)(void *)name_tree_find(h->known, path) : NULL;
+	if (known) {
+		*out = known->file;
+		return 0;
+	}
+	if (host->look(host->user, path, out, e) < 0)
+		return err_result(e);
+	if (!h->a)
+		return 0;
+	known = ARENA_NEW(h->a, struct known_file, e);
+	if (!known || arena_copy(h->a, path, &known->by_path.name, e) < 0)
+		return err_result(e);
+	known->file = *out;
+	name_tree_add(&h->known, &known->by_path);
+	return 0;
 }
 
 static int read_link(void *user, struct str path, struct buf *out, struct err *e)
@@ -104,25 +132,42 @@ static int add_grants(struct session *s, struct arena *a, const struct policy **
 	return offers_add_grants(a, s->in.plan_inputs->policy, grants, live->count, origin, out, e);
 }
 
+int live_look(const struct session *s, struct arena *a, struct str path, struct live_host **out,
+	      struct err *e)
+{
+	struct live_host *h = ARENA_NEW(a, struct live_host, e);
+
+	if (!h || arena_copy(a, path, &h->path, e) < 0)
+		return err_result(e);
+	h->seen = s->in.plan_inputs->host;
+	h->now = s->in.approvals->host_now;
+	h->a = a;
+	h->host = (struct host){ .user = h,
+				 .look = look,
+				 .read_link = read_link,
+				 .read_file = read_file,
+				 .list = list };
+	*out = h;
+	return 0;
+}
+
+const struct host *live_host(const struct live_host *h)
+{
+	return &h->host;
+}
+
 static int build(struct session *s, struct arena *a, struct str path, struct live_plan *out,
 		 struct err *e)
 {
-	struct live_host *around = ARENA_NEW(a, struct live_host, e);
-	struct host *host = ARENA_NEW(a, struct host, e);
+	struct live_host *around;
 
 	out->inputs = *s->in.plan_inputs;
-	if (!around || !host || arena_copy(a, path, &around->path, e) < 0 ||
-	    add_grants(s, a, &out->inputs.policy, e) < 0)
+	if (live_look(s, a, path, &around, e) < 0 || add_grants(s, a, &out->inputs.policy, e) < 0)
 		return err_result(e);
-	around->seen = s->in.plan_inputs->host;
-	around->now = s->in.approvals->host_now;
-	*host = (struct host){ .user = around,
-			       .look = look,
-			       .read_link = read_link,
-			       .read_file = read_file,
-			       .list = list };
-	out->inputs.host = host;
+	out->inputs.host = &around->host;
 	out->plan = plan_build(a, &out->inputs, e);
+	/* Later questions are about the files as they are then. */
+	around->a = NULL;
 	return out->plan ? 0 : err_result(e);
 }
 
@@ -197,8 +242,11 @@ static int check(struct session *s, const struct grant *grant, struct err *e)
 	scoped_arena a = ARENA_INIT(PLAN_MAX_BYTES);
 	struct plan_inputs in = *live_inputs(s);
 	const char *why_not = NULL;
+	struct live_host *around;
 
-	in.host = s->in.approvals->host_now;
+	if (live_look(s, &a, grant->subject, &around, e) < 0)
+		return err_result(e);
+	in.host = &around->host;
 	if (offers_check(&a, &in, grant, &why_not, e) < 0)
 		return err_result(e);
 	return why_not ? FAIL(e, ERR_POLICY, "%s", why_not) : 0;
