@@ -25,7 +25,7 @@ SAFE = set(
     """_exit chdir clock_gettime clone close dup2 execve faccessat fchdir fchmod fcntl fcntl64 flock fstat fstat64
     getpgid getpgrp getpid getppid getrlimit getrlimit64 getrusage ioctl kill lseek lseek64 memcpy memset mkdirat mmap mmap64 open open64 openat openat64 poll prctl
     read recv recvmsg send sendmsg setpgid setsockopt htons htonl ntohs ntohl setsid sigaction sigaddset sigemptyset signal signalfd
-    sigprocmask pthread_setcancelstate pthread_sigmask socket socketpair strchr strlen strncmp strrchr symlinkat syscall tcsetpgrp
+    sigprocmask pthread_setcancelstate pthread_sigmask socket socketpair strchr strlen strncmp strrchr symlinkat syscall tcgetpgrp tcsetpgrp
     umask unshare vfork wait4 waitid waitpid write
     __errno_location __open64_2 __open_2 __memcpy_chk __memset_chk __stack_chk_fail __read_chk __poll_chk
     _GLOBAL_OFFSET_TABLE_""".split()
