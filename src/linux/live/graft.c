@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "linux/placeholder/masker.h"
+#include "os/fd.h"
 #include "os/fd_pass.h"
 #include "os/loop.h"
 
@@ -56,7 +57,10 @@ int graft_send(struct masker *m, const struct graft_order *order, struct str pat
 		else if (n < 0 && errno != EINTR)
 			r = errno;
 	} while (n < 0 && r == 0);
-	return r ? fail_masker(r, e) : 0;
+	if (r)
+		return fail_masker(r, e);
+	m->asked += graft_is_answered(order->kind);
+	return 0;
 }
 
 int graft_order(struct masker *m, enum graft_order_kind kind, uint32_t number, struct str path,
@@ -69,20 +73,24 @@ int graft_order(struct masker *m, enum graft_order_kind kind, uint32_t number, s
 
 int graft_wait(struct masker *m, struct graft_answer *out, int *fd, struct err *e)
 {
-	size_t count = 1;
 	ssize_t n;
-	int r;
 
 	*fd = -1;
+	/* SECURITY: an answer that came too late for who waited for it is about something else. */
 	do {
-		r = await(m->channel, POLLIN);
-		count = 1;
+		size_t count = 1;
+		int r = await(m->channel, POLLIN);
+
+		fd_done(fd);
+		*fd = -1;
 		n = r ? -r : fd_pass_receive(m->channel, out, sizeof(*out), fd, &count);
-	} while (n == -EAGAIN || n == -EINTR);
-	if (n == (ssize_t)sizeof(*out)) {
-		if (count == 0)
+		if (n < 0 || count == 0)
 			*fd = -1;
+	} while (n == -EAGAIN || n == -EINTR ||
+		 (n == (ssize_t)sizeof(*out) && out->serial != m->asked));
+	if (n == (ssize_t)sizeof(*out))
 		return 0;
-	}
+	fd_done(fd);
+	*fd = -1;
 	return fail_masker(n < 0 ? (int)-n : EPIPE, e);
 }

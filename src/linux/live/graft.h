@@ -52,7 +52,15 @@ struct graft_order {
 	char path[PATH_MAX_BYTES]; /* from the sandbox's root on; of SHUT from the graft on */
 };
 
+/* The masker answers to these. */
+static inline bool graft_is_answered(uint32_t kind)
+{
+	return kind == GRAFT_SYNC || kind == GRAFT_OPEN || kind == GRAFT_CLOSE ||
+	       kind == GRAFT_RETRY || kind == GRAFT_DETACH;
+}
+
 struct graft_answer {
+	uint32_t serial; /* counts answers, so that one for which nobody waits any more is dropped */
 	int32_t os_error; /* 0: done */
 	uint32_t step;	  /* which order of the transaction failed, from 0 */
 	uint32_t kind;	  /* its kind; GRAFT_NONE: undoing it has failed, too */
@@ -96,7 +104,7 @@ struct grafts {
 	struct graft_mount mounts[GRAFT_MAX_MOUNTS];
 	size_t count;
 	/* The transaction. */
-	uint32_t number, step;
+	uint32_t number, step, serial;
 	int top, seen,
 		cover; /* -1: none. `seen` is what the path shows: other grants may cover `top` */
 	struct graft_answer answer;

@@ -293,6 +293,7 @@ static bool give_answer(struct grafts *g, int fd)
 	struct graft_answer answer = g->answer;
 	int r;
 
+	answer.serial = ++g->serial;
 	g->answer = (struct graft_answer){ .os_error = 0 };
 	g->step = 0;
 	g->top = g->seen = -1;
@@ -361,12 +362,6 @@ static void note_mount(struct grafts *g)
 		g->answer.mount = st.stx_mnt_id;
 }
 
-static bool ends_transaction(uint32_t kind)
-{
-	return kind == GRAFT_SYNC || kind == GRAFT_OPEN || kind == GRAFT_CLOSE ||
-	       kind == GRAFT_RETRY || kind == GRAFT_DETACH;
-}
-
 bool grafts_follow(struct grafts *g, const struct graft_order *order)
 {
 	int fd = -1;
@@ -381,7 +376,7 @@ bool grafts_follow(struct grafts *g, const struct graft_order *order)
 		note_failure(g, order);
 	}
 	g->step++;
-	if (!ends_transaction(order->kind))
+	if (!graft_is_answered(order->kind))
 		return true;
 	if (order->kind == GRAFT_OPEN && g->answer.os_error && !undo(g))
 		g->answer.kind = GRAFT_NONE;
@@ -395,6 +390,6 @@ void grafts_init(struct grafts *g, int root, int channel)
 	g->channel = channel;
 	g->count = 0;
 	g->top = g->seen = g->cover = -1;
-	g->step = g->number = 0;
+	g->step = g->number = g->serial = 0;
 	g->answer = (struct graft_answer){ .os_error = 0 };
 }

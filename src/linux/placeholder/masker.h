@@ -30,6 +30,7 @@ struct masker {
 	int pidfd;
 	int channel; /* writable when it takes another order; at its end the process is gone */
 	struct masker_counts *counts;
+	uint32_t asked; /* answers that it owes or has given; see linux/live/graft.h */
 };
 
 #define MASKER_NONE                                        \
