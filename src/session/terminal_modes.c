@@ -2,6 +2,8 @@
 /* See terminal_modes.h. The sequences are those of ECMA-48, DEC and xterm (ctlseqs). */
 #include "session/terminal_modes.h"
 
+#include "base/utf8.h"
+
 #define ESC "\x1b"
 #define CSI ESC "["
 
@@ -288,8 +290,19 @@ static void take(struct terminal_modes *m, char c)
 
 void modes_feed(struct terminal_modes *m, struct str bytes)
 {
-	for (size_t i = 0; i < bytes.len; i++)
-		take(m, bytes.p[i]);
+	while (bytes.len) {
+		bool is_text = m->state == AT_REST && !m->more && m->osc < 0;
+		size_t plain = is_text ? utf8_count_plain(bytes) : 0;
+
+		/* Most of it is text, which changes nothing else. */
+		if (plain) {
+			m->is_at_line_start = false;
+			m->last = bytes.p[plain - 1];
+		} else {
+			take(m, bytes.p[0]);
+		}
+		bytes = str_from(bytes, MAX_OF(plain, (size_t)1));
+	}
 }
 
 bool modes_is_at_rest(const struct terminal_modes *m)
