@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The lines of approvals.jsonl; see audit.h. */
-#include <time.h>
-
 #include "audit/audit.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "os/times.h"
 
 enum { TEXT_MOST_BYTES = 1024, WORDS_MOST = 16 };
 
@@ -46,25 +45,13 @@ static void add_number_or_null(struct line *l, const char *key, uint64_t n)
 		json_add_null(&l->w);
 }
 
-static void add_time(struct line *l)
-{
-	struct timespec now = { .tv_sec = 0 };
-	char text[64];
-	struct tm tm;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	(void)gmtime_r(&now.tv_sec, &tm);
-	(void)snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%03uZ", tm.tm_year + 1900,
-		       tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
-		       (unsigned)(now.tv_nsec / 1000000));
-	json_key(&l->w, "time");
-	json_add_text(&l->w, text);
-}
-
 static void begin(struct line *l, const struct audit_approvals *of, const char *event)
 {
+	struct timespec now;
+
+	os_take_start(&now);
 	json_begin_object(&l->w);
-	add_time(l);
+	audit_add_time(&l->w, (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
 	add_text(l, "run", of->run);
 	add_text(l, "session", of->session);
 	json_key(&l->w, "event");

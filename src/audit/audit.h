@@ -111,6 +111,10 @@ int audit_parse_approval(struct arena *a, struct str line, struct audit_approval
 /* The line, with its newline. */
 void audit_print(struct buf *out, struct str run, const struct proxy_record *record) NONNULL;
 
+/* The member "time", since 1970 in UTC. */
+struct json_writer;
+void audit_add_time(struct json_writer *w, uint64_t ms) NONNULL;
+
 /* What a decision came to, in one word. */
 enum audit_decision {
 	AUDIT_ALLOW,

@@ -75,7 +75,7 @@ static void add_number_or_null(struct json_writer *w, const char *key, uint64_t 
 	json_add_null(w);
 }
 
-static void add_time(struct json_writer *w, uint64_t ms)
+void audit_add_time(struct json_writer *w, uint64_t ms)
 {
 	time_t seconds = (time_t)MIN_OF(ms / 1000, (uint64_t)253402300799); /* the year 9999 */
 	struct tm tm;
@@ -104,7 +104,7 @@ void audit_print(struct buf *out, struct str run, const struct proxy_record *r)
 	struct json_writer w = JSON_LINE_INIT(out);
 
 	json_begin_object(&w);
-	add_time(&w, r->started_ms);
+	audit_add_time(&w, r->started_ms);
 	add_text(&w, "run", run);
 	add_number_or_null(&w, "pid", r->pid > 0 ? (uint64_t)r->pid : 0);
 	add_text(&w, "program", FIELD(r->program));
