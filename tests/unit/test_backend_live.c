@@ -394,6 +394,19 @@ TEST(without_namespaces_a_refused_write_is_not_offered)
 	done(&r);
 }
 
+TEST(a_command_that_may_have_namespaces_of_its_own_is_not_asked_for)
+{
+	struct run r = { .decide = wait_for_ever };
+
+	REQUIRE(start_with(&r, own_backend(), "\n[permissions.t.isolation]\nuserns = true\n",
+			   "mkdir asked 2>/dev/null; : >/dev/null"));
+	CHECK(!supervisor_can_open(r.s));
+	CHECK_INT(wait_for(&r), 0);
+	CHECK_INT(r.holds, 0);
+	CHECK_INT((int)r.denials.total, 1);
+	done(&r);
+}
+
 /* ---- Opening paths ---------------------------------------------------------------------------- */
 
 static bool open_now(struct run *r)
