@@ -21,10 +21,7 @@ enum inside_kind {
 	INSIDE_WRITE,
 	INSIDE_CONNECT,
 	INSIDE_UNIX_SOCKET,
-	INSIDE_ESCALATE,
 };
-
-enum { INSIDE_FDS = 4 }; /* of an escalation: the working directory and three streams */
 
 /* What a process inside asks for, in its own words. Everything is borrowed. */
 struct inside_request {
@@ -37,8 +34,7 @@ struct inside_request {
 	struct str reason;	/* "": none is given */
 	struct str program;	/* its path inside; "": not known */
 	int32_t pid;		/* inside */
-	const struct str *argv; /* of ESCALATE: what is to be run; else the program's own */
+	const struct str *argv; /* the program's own */
 	size_t argv_count;
 	struct str cwd; /* "": not known */
-	const int *fds; /* of ESCALATE: INSIDE_FDS; else NULL */
 };

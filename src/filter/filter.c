@@ -60,6 +60,7 @@ enum condition {
 	USERNS,
 	KEEPS_MOUNTS,
 	ASKS,
+	CONNECTS,
 	IPC,
 	METADATA_IS_OURS,
 	TRUNCATES,
@@ -186,7 +187,7 @@ static const struct rule {
 	/* The ways out that are no files. */
 	{ SYSCALL_socket, CHECK_SOCKET, ALWAYS },
 	{ SYSCALL_socketpair, CHECK_SOCKET, ALWAYS },
-	{ SYSCALL_connect, NOTIFY, ASKS },
+	{ SYSCALL_connect, NOTIFY, CONNECTS },
 	/* MSG_FASTOPEN connects as well, and a standard stream may be a socket of the host's. */
 	{ SYSCALL_sendto, CHECK_SEND_3, ASKS },
 	{ SYSCALL_sendmsg, CHECK_SEND_2, ASKS },
@@ -487,6 +488,8 @@ static bool holds(enum condition condition, const struct filter_options *options
 		return options->allows_userns && options->keeps_mounts;
 	case ASKS:
 		return options->asks_connect;
+	case CONNECTS:
+		return options->asks_connect || options->hears_connect;
 	case APPENDS:
 		return options->keeps_appending;
 	case IPC:

@@ -49,6 +49,11 @@ struct filter_options {
 	/* connect() is answered by the supervisor (SECCOMP_RET_USER_NOTIF). */
 	bool asks_connect;
 	/*
+	 * The same with the host's network, so that the command can ask for more (P22): all but such
+	 * a connect() continues.
+	 */
+	bool hears_connect;
+	/*
 	 * isolation.userns of the profile: namespaces, and the mounts that they are
 	 * for. A sandbox inside can then be made.
 	 */

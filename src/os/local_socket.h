@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/macros.h"
 
 /*
@@ -23,3 +24,10 @@ int local_socket_take(int fd) MUST_CHECK;
 
 /* Whether the server behind a connection is this user's or root's; its user is in `*uid`. */
 bool local_socket_is_trusted(int fd, uint64_t *uid) MUST_CHECK NONNULL;
+
+/*
+ * Connects to `path`, which need not be a file, sends a message and receives the answer, each behind
+ * its length (4 bytes, little endian). Waits for as long as that takes. 0, or -errno: EPROTO for an
+ * answer that has no such form or does not fit.
+ */
+int local_socket_talk(const char *path, struct str message, struct buf *answer) MUST_CHECK NONNULL;

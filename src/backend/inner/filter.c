@@ -31,6 +31,7 @@ struct filter_options filter_options_for(const struct plan *plan, const struct f
 		.arch = filter_this_arch,
 		.reaches_host = has_network,
 		.asks_connect = !has_network,
+		.hears_connect = has_network && names_writes(facts),
 		.allows_userns = has_mounts && profile->allows_userns,
 		.keeps_mounts = has_mounts && facts->has_writable,
 		.keeps_appending = keeps_appending,

@@ -60,7 +60,8 @@ static int take_message(struct supervisor *s, const struct init_message *m, stru
 		return 0;
 	case INIT_FAILED:
 		return FAIL_SYS(e, m->os_error, "the command could not be started");
-	case INIT_SOCKETS_MADE: /* in hear(): with what comes with it */
+	case INIT_SOCKETS_MADE: /* in take(): with what comes with it */
+	case INIT_PAIR_MADE:
 	case INIT_READY:
 		break;
 	}
@@ -72,6 +73,10 @@ static int take(struct supervisor *s, const struct init_message *m, const int *f
 {
 	if (m->kind == INIT_SOCKETS_MADE)
 		return s->in.events.sockets_made(s->in.events.user, m->value, fds, count, e);
+	if (m->kind == INIT_PAIR_MADE) {
+		asking_take_pair(s, fds, count);
+		return 0;
+	}
 	for (size_t i = 0; i < count; i++)
 		close(fds[i]);
 	return take_message(s, m, e);

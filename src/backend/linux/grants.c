@@ -409,6 +409,8 @@ int supervisor_open_path(struct supervisor *s, const struct plan *plan, struct s
 		return r;
 	}
 	set_plan(s, plan);
+	/* SECURITY: and that stays: what the command could replace once, it may have replaced. */
+	s->sockets.plan = plan;
 	return 0;
 }
 

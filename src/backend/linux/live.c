@@ -93,20 +93,6 @@ void live_take_result(void *user, const struct opener_order *order, int result, 
 	engine_reply(&s->engine, order->call, value);
 }
 
-/* ---- Sockets --------------------------------------------------------------------------------- */
-
-int supervisor_open_socket(struct supervisor *s, struct str path, struct err *e)
-{
-	(void)s, (void)path;
-	return FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,
-			  "this sandbox can't open sockets while the command runs");
-}
-
-void supervisor_close_socket(struct supervisor *s, struct str path)
-{
-	(void)s, (void)path;
-}
-
 /* ---- From start to stop --------------------------------------------------------------------- */
 
 /*

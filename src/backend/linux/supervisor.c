@@ -180,7 +180,8 @@ static int start_engine(struct supervisor *s, struct err *e)
 		return err_result(e);
 	s->connects = unix_connect_start(s->a, &s->engine, &s->sandbox, &s->sockets,
 					 s->is_managed ? &s->proxy : NULL, s->in.denials, e);
-	if (!s->connects || metadata_start(s->a, &s->engine, &s->sandbox, e) < 0)
+	if (!s->connects || asking_start(s, e) < 0 ||
+	    metadata_start(s->a, &s->engine, &s->sandbox, e) < 0)
 		return err_result(e);
 	streams_start(&s->engine, &s->sandbox.streams);
 	if (s->result.naming == NAMING_OFF)
@@ -398,6 +399,7 @@ void supervisor_let_go(struct supervisor *s)
 	live_stop(s);
 	if (s->connects)
 		unix_connect_stop(s->connects);
+	asking_stop(s);
 	if (s->engine.loop) {
 		s->result.calls_answered = s->engine.handled;
 		engine_stop(&s->engine);

@@ -8,6 +8,7 @@
  *	events.c	what PID 1 and the processes that look after it say
  *	limits.c	the control group
  *	naming.c	which refused accesses can be named here
+ *	asking.c	what the command asks for: sockets of the host, and requests
  *	live.c		calls that are held, or performed by the opener
  *	grants.c	paths that are opened and closed while the command runs
  *	names.c		names that are looked up while the network is off
@@ -85,8 +86,11 @@ struct supervisor {
 	struct namer *namer;	       /* NULL: refused accesses to files are not noticed */
 	struct holds *holds;	       /* NULL: no call is held */
 	struct live live;
-	bool can_open;	     /* paths */
-	struct watch *watch; /* NULL: nothing is watched */
+	bool can_open; /* paths */
+	struct connect_asker asker;
+	struct inside_events inside_events;
+	struct inside *inside; /* NULL: no process inside can ask */
+	struct watch *watch;   /* NULL: nothing is watched */
 
 	struct watcher channel;	    /* PID 1 speaks */
 	struct watcher gone;	    /* PID 1 is no more */
@@ -136,6 +140,15 @@ void events_detach(struct supervisor *s) NONNULL;
  */
 int supervisor_choose_naming(const struct supervisor *s, enum naming *out, struct err *e)
 	MUST_CHECK NONNULL;
+
+/* ---- asking.c ------------------------------------------------------------------------------ */
+
+/* After unix_connect_start() and live_start(). */
+int asking_start(struct supervisor *s, struct err *e) MUST_CHECK NONNULL;
+/* Before live_stop(). */
+void asking_stop(struct supervisor *s) NONNULL;
+/* What has come from PID 1; `count` 0: it can't make one. */
+void asking_take_pair(struct supervisor *s, const int *fds, size_t count) NONNULL;
 
 /* ---- live.c: calls that are held, and those that the opener performs -------------------------- */
 

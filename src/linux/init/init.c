@@ -287,6 +287,24 @@ static void make_sockets(const struct life *life, int32_t family)
 		tell(life, &message);
 }
 
+/* In the sandbox's own network namespace: what can be done with a socket depends on where it was made. */
+static void make_pair(const struct life *life)
+{
+	struct init_message message = { .kind = INIT_PAIR_MADE };
+	int ends[2] = { -1, -1 };
+	int r = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0 ? -errno : 0;
+
+	await_room(life);
+	if (r == 0) {
+		r = fd_pass_send(life->channel, &message, sizeof(message), ends, 2, 0);
+		close(ends[0]);
+		close(ends[1]);
+	}
+	message.os_error = -r;
+	if (r < 0)
+		tell(life, &message);
+}
+
 /* ---- Signals --------------------------------------------------------------------------- */
 
 static const int signals[] = { SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU };
@@ -378,6 +396,8 @@ static void obey(struct life *life)
 		set_front(life, order.value != 0);
 	else if (order.kind == INIT_MAKE_SOCKETS && (order.value == 4 || order.value == 6))
 		make_sockets(life, order.value);
+	else if (order.kind == INIT_MAKE_PAIR)
+		make_pair(life);
 	else
 		leave(life);
 }

@@ -25,6 +25,7 @@ enum init_message_kind {
 	INIT_STOPPED,	  /* the command was stopped by signal `value` */
 	INIT_CONTINUED,
 	INIT_SOCKETS_MADE, /* `value` as in the order; the sockets come with it, or `os_error` */
+	INIT_PAIR_MADE,	   /* two connected sockets come with it, or `os_error` */
 	INIT_ENDED,	   /* the command's wait status is `value`; everything left is killed now */
 };
 
@@ -51,6 +52,7 @@ enum init_order_kind {
 	INIT_END_LATER,	      /* end the run after `after_ms` */
 	INIT_SET_FRONT, /* the command's terminal: its group in the foreground (1), or behind (0) */
 	INIT_MAKE_SOCKETS, /* for the proxy: PROXY_SOCKETS_AT_ONCE of the family 4 or 6, `value` */
+	INIT_MAKE_PAIR,	   /* of unix sockets, for a process inside that asks (notify/inside.h) */
 	INIT_KILL,	   /* end the run now */
 };
 

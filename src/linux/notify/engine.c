@@ -343,3 +343,15 @@ enum engine_answer engine_give_fd(struct engine *engine, const struct engine_cal
 	*value = r < 0 ? -errno : r;
 	return ENGINE_RETURN;
 }
+
+int engine_replace_fd(struct engine *engine, const struct engine_call *call, int fd, int number,
+		      int flags)
+{
+	struct seccomp_notif_addfd add = { .id = call->id,
+					   .flags = SECCOMP_ADDFD_FLAG_SETFD,
+					   .srcfd = (uint32_t)fd,
+					   .newfd = (uint32_t)number,
+					   .newfd_flags = (uint32_t)flags };
+
+	return listener_call(engine->watcher.fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 ? -errno : 0;
+}

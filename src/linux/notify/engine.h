@@ -111,3 +111,10 @@ int engine_take_fd(const struct engine *engine, const struct engine_call *call, 
  */
 enum engine_answer engine_give_fd(struct engine *engine, const struct engine_call *call, int fd,
 				  int flags, int64_t *value) MUST_CHECK NONNULL;
+
+/*
+ * Puts a copy of `fd` in the place of the caller's descriptor `number`, as dup3() with `flags` does.
+ * The call still has to be answered. 0 or -errno.
+ */
+int engine_replace_fd(struct engine *engine, const struct engine_call *call, int fd, int number,
+		      int flags) MUST_CHECK NONNULL;

@@ -76,6 +76,7 @@ struct unix_connect {
 	const struct connect_asker *asker;  /* NULL: nobody is asked */
 	struct held_connect *held;
 	size_t held_count;
+	struct inside *inside; /* NULL: nobody inside can ask */
 	bool hears_names;
 };
 
@@ -761,6 +762,11 @@ static enum engine_answer on_connect(void *user, struct engine *engine,
 	struct attempt t;
 	int r;
 
+	if (u->inside && inside_is_meant(u->inside, call))
+		return inside_connect(u->inside, call, value);
+	/* SECURITY: the filter would allow all others, and notifies of them only for the sake of that. */
+	if (net_mode(u->sockets->plan->net) == NET_FULL)
+		return ENGINE_CONTINUE;
 	r = connectors_make_room(&u->connectors);
 	if (r < 0) {
 		*value = r;
@@ -776,6 +782,11 @@ static enum engine_answer on_connect(void *user, struct engine *engine,
 	/* Refused calls as well: closing the socket here could block. */
 	connectors_take(&u->connectors, &t, r);
 	return ENGINE_LATER;
+}
+
+void unix_connect_serve(struct unix_connect *u, struct inside *inside)
+{
+	u->inside = inside;
 }
 
 struct unix_connect *unix_connect_start(struct arena *a, struct engine *engine,

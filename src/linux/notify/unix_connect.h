@@ -37,6 +37,7 @@
 #include "backend/denials.h"
 #include "linux/init/sandbox.h"
 #include "linux/notify/engine.h"
+#include "linux/notify/inside.h"
 #include "linux/notify/unix_sockets.h"
 #include "proxy/channel.h"
 
@@ -80,6 +81,9 @@ enum connect_release {
 
 /* False: no such call waits. */
 bool unix_connect_release(struct unix_connect *u, uint64_t id, enum connect_release how) NONNULL;
+
+/* From now on connects to its path are answered by `inside`. */
+void unix_connect_serve(struct unix_connect *u, struct inside *inside) NONNULL;
 
 /*
  * Without a network: from now on unix_connect_note_name() reports the names that are looked up, so a

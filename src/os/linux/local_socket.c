@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 #include "os/fd.h"
+#include "os/fd_pass.h"
 #include "os/loop.h"
 
-enum { RETRY_MS = 10 };
+enum { RETRY_MS = 10, TALK_PATIENCE_MS = 5000, LENGTH_BYTES = 4 };
 
 /*
  * Without blocking the kernel says EAGAIN while the server's queue is full, and there is nothing to
@@ -91,4 +92,78 @@ bool local_socket_is_trusted(int fd, uint64_t *uid)
 		return false;
 	*uid = peer.uid;
 	return peer.uid == 0 || peer.uid == geteuid();
+}
+
+/* ---- One message, one answer ----------------------------------------------------------------- */
+
+static int send_all(int fd, const char *data, size_t size)
+{
+	while (size) {
+		ssize_t n = fd_pass_tell(fd, data, size, 0);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+static int receive_all(int fd, char *data, size_t size)
+{
+	while (size) {
+		ssize_t n = read(fd, data, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EPIPE;
+		data += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+static int receive_answer(int fd, struct buf *answer)
+{
+	unsigned char head[LENGTH_BYTES];
+	char part[4096];
+	uint32_t left = 0;
+	int r = receive_all(fd, (char *)head, sizeof(head));
+
+	for (size_t i = 0; i < sizeof(head); i++)
+		left |= (uint32_t)head[i] << (8 * i);
+	if (r == 0 && left > answer->max)
+		r = -EPROTO;
+	while (r == 0 && left) {
+		size_t size = MIN_OF((size_t)left, sizeof(part));
+
+		r = receive_all(fd, part, size);
+		if (r == 0)
+			buf_add(answer, (struct str){ part, size });
+		left -= (uint32_t)size;
+	}
+	return r == 0 && answer->failed != ERR_OK ? -EPROTO : r;
+}
+
+int local_socket_talk(const char *path, struct str message, struct buf *answer)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	scoped_fd fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char head[LENGTH_BYTES];
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	(void)snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
+	for (size_t i = 0; i < sizeof(head); i++)
+		head[i] = (char)(message.len >> (8 * i) & 0xff);
+	r = connect_within(fd, &to, TALK_PATIENCE_MS);
+	if (r == 0)
+		r = send_all(fd, head, sizeof(head));
+	if (r == 0)
+		r = send_all(fd, message.p, message.len);
+	return r == 0 ? receive_answer(fd, answer) : r;
 }
