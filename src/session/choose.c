@@ -275,6 +275,13 @@ static void trace_environment(const struct session_request *in, const struct out
 	}
 }
 
+/* With the host's network connect() is noticed only where changes of files are (filter_options_for()). */
+static bool can_ask(const struct session_request *in, const struct outcome *o)
+{
+	return o->is_sandboxed &&
+	       (net_mode(in->plan->net) != NET_FULL || o->naming_asked != NAMING_OFF);
+}
+
 static int make_environment(struct arena *a, const struct choice *c, struct outcome *o,
 			    struct err *e)
 {
@@ -285,6 +292,7 @@ static int make_environment(struct arena *a, const struct choice *c, struct outc
 						 .backend = o->backend->name,
 						 .network_is_off = o->network_is_off,
 						 .network_is_managed = choose_is_managed(in, o),
+						 .can_ask = can_ask(in, o),
 						 .lost = o->lost,
 						 .directory = in->sets_pwd ? in->directory : NULL };
 

@@ -26,7 +26,7 @@ static struct str name_of(const char *entry)
 /* SECURITY: who reads these trusts that Cordon wrote them. */
 static bool is_mark(struct str name)
 {
-	return str_has_prefix(name, STR("CORDON_SANDBOX")) ||
+	return str_has_prefix(name, STR("CORDON_SANDBOX")) || str_is(name, "CORDON_SOCKET") ||
 	       str_has_prefix(name, STR("CODEX_SANDBOX")) ||
 	       str_has_prefix(name, STR("CODEX_NETWORK_"));
 }
@@ -317,6 +317,8 @@ static int add_marks(struct making *m, struct err *e)
 	scoped_buf lost = BUF_INIT(1024);
 
 	if (add_pair(m, "CORDON_SANDBOX", str_of(m->in->backend), e) < 0)
+		return err_result(e);
+	if (m->in->can_ask && add(m, "CORDON_SOCKET=" INSIDE_SOCKET, e) < 0)
 		return err_result(e);
 	/* In a network of its own the command may always listen (P13). */
 	if (m->in->network_is_managed && (add(m, "CORDON_SANDBOX_NETWORK=managed", e) < 0 ||

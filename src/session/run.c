@@ -285,6 +285,8 @@ static int make_supervisor(struct session *s, struct err *e)
 			    .gone = sandbox_is_gone,
 			    .sockets_made = network_take_sockets,
 			    .tell_proxy = network_tell_proxy,
+			    .request = requests_take,
+			    .unrequest = requests_leave,
 			    .hold = approvals_hold,
 			    .unhold = approvals_unhold,
 			    .warn = warn,

@@ -12,6 +12,7 @@
 #include "session/network.h"
 #include "session/output.h"
 #include "session/relay.h"
+#include "session/requests.h"
 #include "session/session.h"
 #include "session/state.h"
 
@@ -31,6 +32,7 @@ struct session {
 	struct loop loop;
 	struct supervisor *supervisor; /* NULL: not made yet */
 	struct network network;
+	struct requests requests;
 	struct approvals approvals;
 	struct output outputs[2];
 	struct terminal terminal;

@@ -13,6 +13,7 @@
  *	traffic.c	what it decided, in sums and as denials
  *	denials.c	what was refused, in words, and what would allow it
  *	approvals.c	who is asked about it, and what the answer does
+ *	requests.c	what a process inside asks for by itself
  *	state.c		the states of a run
  *	launch.c	its streams, the terminal, the backend that starts it
  *	run.c		all of it in order, and then what happens while it runs
@@ -50,6 +51,7 @@ struct environment_request {
 	const char *backend; /* for the marks */
 	bool network_is_off;
 	bool network_is_managed; /* the variables that lead programs to the proxy */
+	bool can_ask;		 /* a process inside can connect to INSIDE_SOCKET */
 	guarantee_set lost;
 	const char *directory; /* becomes $PWD where there is one; NULL: as it is */
 };
