@@ -74,9 +74,9 @@ _cordon_among()
 }
 
 # BEGIN made by scripts/options from src/lib/command_line.h; do not edit
-_cordon_commands="run sandbox init check profiles why explain doctor audit approvals proxy help version"
+_cordon_commands="run sandbox init check profiles why explain doctor audit approvals request proxy help version"
 # The options that take a value.
-_cordon_valued=" -P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --listen --token-file --token-env --backend --sandbox --accept-missing --platform --ask --ask-timeout --timeout --env --report --events --run --since "
+_cordon_valued=" -P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --listen --token-file --token-env --backend --sandbox --accept-missing --platform --ask --ask-timeout --timeout --env --report --events --reason --run --since "
 
 # The options of the command $1, into the caller's `options`.
 _cordon_options()
@@ -92,6 +92,7 @@ _cordon_options()
 	doctor) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --clean --json -q --quiet -h --help" ;;
 	audit) options="--follow --summary --metrics --run --denied --since --json -q --quiet -h --help" ;;
 	approvals) options="--session --yes --json -q --quiet -h --help" ;;
+	request) options="--write --host --socket --reason --json -q --quiet -h --help" ;;
 	proxy) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --network --allow-host --deny-host --audit --listen --token-file --token-env --json -q --quiet -h --help" ;;
 	help) options="-h --help" ;;
 	version) options="-h --help" ;;
@@ -140,6 +141,7 @@ _cordon_operand()
 	why) _cordon_files "$2" ;;
 	audit) _cordon_files "$2" ;;
 	approvals) _cordon_among "list show revoke clear" "$2" ;;
+	request) _cordon_files "$2" ;;
 	"" | help) _cordon_among "$_cordon_commands" "$2" ;;
 	esac
 }

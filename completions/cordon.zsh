@@ -21,6 +21,7 @@ _cordon_commands=(
 	'doctor:show what this host can enforce'
 	'audit:show the log of network decisions'
 	'approvals:show and end what was approved for later runs'
+	'request:ask for more, from inside a sandbox'
 	'proxy:run the filtering proxy for programs outside a sandbox'
 	'help:show help for cordon, or for one command'
 	'version:show the version'
@@ -178,7 +179,7 @@ _cordon_options() {
 			'*--deny-host[deny connections to matching hosts]:pattern:_hosts'
 			'*--allow-socket[allow connections to the unix socket PATH]:path:_files'
 			'(--write)--read[answer yes or no: may it be read?]'
-			'(--read)--write[answer yes or no: may it be written?]'
+			'(--read)--write[may it be written? (why: answer yes or no)]'
 			'(--host)--path[treat the operand as a path]'
 			'(--path)--host[treat the operand as a host]'
 			'--json[print JSON, also for errors]'
@@ -249,6 +250,18 @@ _cordon_options() {
 		options=(
 			'--session[use and keep the grants of the session NAME]:name:'
 			'--yes[end all without being asked]'
+			'--json[print JSON, also for errors]'
+			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	request)
+		options=(
+			'(--read)--write[may it be written? (why: answer yes or no)]'
+			'(--path)--host[treat the operand as a host]'
+			'--socket[treat the operand as a unix socket]'
+			'--reason[say why, for the person who decides]:text:'
 			'--json[print JSON, also for errors]'
 			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
 			'-h[print a short help]'

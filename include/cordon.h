@@ -347,6 +347,21 @@ CORDON_API int cordon_approvals_end(const struct cordon_load_options *options,
 				    const char *const *ids, uint64_t id_count,
 				    cordon_report **report, cordon_error **error);
 
+/* What a process inside a sandbox can ask for. */
+enum {
+	CORDON_REQUEST_WRITE = 1, /* a path: it and what is below it */
+	CORDON_REQUEST_HOST = 2,  /* "NAME" or "NAME:PORT" */
+	CORDON_REQUEST_SOCKET = 3 /* the path of a unix socket */
+};
+
+/*
+ * Asks the sandbox that this process runs in to allow more, and waits for the answer, which may be a
+ * person's. `reason` is for that person, and may be NULL. The report's error count is 0 if it is granted,
+ * and 1 if not. CORDON_E_NOTFOUND outside of a sandbox, _ARGUMENT for what is no path or host.
+ */
+CORDON_API int cordon_request(uint32_t kind, const char *subject, const char *reason,
+			      cordon_report **report, cordon_error **error);
+
 /*
  * What the policy means on a platform: "linux" (or "landlock"), "macos" (or
  * "seatbelt"), "windows"; NULL is this one. CORDON_E_ARGUMENT for others, and

@@ -74,6 +74,8 @@
 	  "This process already runs in a Cordon sandbox.")                                        \
 	X(INSIDE_SANDBOX, WEAKER, "inside_sandbox",                                                \
 	  "This process already runs in a sandbox of another program.")                            \
+	X(NOBODY_ASKED, NOTFOUND, "nobody_asked",                                                  \
+	  "This process is in no sandbox of Cordon's that answers requests.")                      \
 	X(WSL1, WEAKER, "wsl1", "The host is WSL1, which is not a Linux kernel.")                  \
 	X(OTHER_PLATFORM, WEAKER, "other_platform",                                                \
 	  "The request is for another operating system.")                                          \

@@ -18,23 +18,24 @@
  *
  * cmd_NAME() and about_NAME[] are in cli/cmd_*.c.
  */
-#define COMMANDS(X)                                                                             \
-	X(RUN, run, "[--] COMMAND [ARG...]", OPERANDS_ARE_A_COMMAND, "command",                 \
-	  "run a command that can touch only what is allowed")                                  \
-	X(SANDBOX, sandbox, "[--] COMMAND [ARG...]", OPERANDS_ARE_A_COMMAND, "command",         \
-	  "same as run")                                                                        \
-	X(INIT, init, "[FILE]", 1, "files", "write a commented starter configuration")          \
-	X(CHECK, check, "[FILE]", 1, "files", "list the errors in a configuration")             \
-	X(PROFILES, profiles, "[NAME]", 1, "profiles", "list the profiles, or show one")        \
-	X(WHY, why, "PATH|HOST[:PORT]", 1, "files",                                             \
-	  "say what is allowed for a path or host, and why")                                    \
-	X(EXPLAIN, explain, "", 0, "", "show what the policy means here")                       \
-	X(DOCTOR, doctor, "", 0, "", "show what this host can enforce")                         \
-	X(AUDIT, audit, "[FILE]", 1, "files", "show the log of network decisions")              \
-	X(APPROVALS, approvals, "list|show|revoke|clear [ID...]", 65, "list show revoke clear", \
-	  "show and end what was approved for later runs")                                      \
-	X(PROXY, proxy, "", 0, "", "run the filtering proxy for programs outside a sandbox")    \
-	X(HELP, help, "[COMMAND]", 1, "commands", "show help for cordon, or for one command")   \
+#define COMMANDS(X)                                                                                \
+	X(RUN, run, "[--] COMMAND [ARG...]", OPERANDS_ARE_A_COMMAND, "command",                    \
+	  "run a command that can touch only what is allowed")                                     \
+	X(SANDBOX, sandbox, "[--] COMMAND [ARG...]", OPERANDS_ARE_A_COMMAND, "command",            \
+	  "same as run")                                                                           \
+	X(INIT, init, "[FILE]", 1, "files", "write a commented starter configuration")             \
+	X(CHECK, check, "[FILE]", 1, "files", "list the errors in a configuration")                \
+	X(PROFILES, profiles, "[NAME]", 1, "profiles", "list the profiles, or show one")           \
+	X(WHY, why, "PATH|HOST[:PORT]", 1, "files",                                                \
+	  "say what is allowed for a path or host, and why")                                       \
+	X(EXPLAIN, explain, "", 0, "", "show what the policy means here")                          \
+	X(DOCTOR, doctor, "", 0, "", "show what this host can enforce")                            \
+	X(AUDIT, audit, "[FILE]", 1, "files", "show the log of network decisions")                 \
+	X(APPROVALS, approvals, "list|show|revoke|clear [ID...]", 65, "list show revoke clear",    \
+	  "show and end what was approved for later runs")                                         \
+	X(REQUEST, request, "PATH|HOST[:PORT]", 1, "files", "ask for more, from inside a sandbox") \
+	X(PROXY, proxy, "", 0, "", "run the filtering proxy for programs outside a sandbox")       \
+	X(HELP, help, "[COMMAND]", 1, "commands", "show help for cordon, or for one command")      \
 	X(VERSION, version, "", 0, "", "show the version")
 
 /* The first operand and all words after it are the command to run. */
@@ -59,7 +60,7 @@
 #define FOR_POLICY (FOR_RUN | ONLY(WHY) | ONLY(EXPLAIN))
 #define FOR_HOSTS  (FOR_POLICY | ONLY(PROXY))
 #define FOR_CONFIG (FOR_HOSTS | ONLY(CHECK) | ONLY(PROFILES) | ONLY(DOCTOR))
-#define FOR_OUTPUT (FOR_CONFIG | ONLY(INIT) | ONLY(AUDIT) | ONLY(APPROVALS))
+#define FOR_OUTPUT (FOR_CONFIG | ONLY(INIT) | ONLY(AUDIT) | ONLY(APPROVALS) | ONLY(REQUEST))
 #define FOR_ALL	   UINT32_MAX
 #define FOR_NONE   UINT32_C(0) /* before any command */
 
@@ -161,12 +162,16 @@
 	  "print every path and decision to stderr")                                               \
 	X(READ, COMMAND, ONLY(WHY), OWN_SWITCH, 0, "read", NULL, "",                               \
 	  "answer yes or no: may it be read?")                                                     \
-	X(WRITE, COMMAND, ONLY(WHY), OWN_SWITCH, 0, "write", NULL, "",                             \
-	  "answer yes or no: may it be written?")                                                  \
+	X(WRITE, COMMAND, ONLY(WHY) | ONLY(REQUEST), OWN_SWITCH, 0, "write", NULL, "",             \
+	  "may it be written? (why: answer yes or no)")                                            \
 	X(PATH, COMMAND, ONLY(WHY), OWN_SWITCH, 0, "path", NULL, "",                               \
 	  "treat the operand as a path")                                                           \
-	X(HOST, COMMAND, ONLY(WHY), OWN_SWITCH, 0, "host", NULL, "",                               \
+	X(HOST, COMMAND, ONLY(WHY) | ONLY(REQUEST), OWN_SWITCH, 0, "host", NULL, "",               \
 	  "treat the operand as a host")                                                           \
+	X(SOCKET, COMMAND, ONLY(REQUEST), OWN_SWITCH, 0, "socket", NULL, "",                       \
+	  "treat the operand as a unix socket")                                                    \
+	X(REASON, COMMAND, ONLY(REQUEST), OWN_TEXT, 0, "reason", "TEXT", "",                       \
+	  "say why, for the person who decides")                                                   \
 	X(SYNTAX_ONLY, COMMAND, ONLY(CHECK), OWN_SWITCH, 0, "syntax-only", NULL, "",               \
 	  "check only that FILE is valid TOML 1.0")                                                \
 	X(FORCE, COMMAND, ONLY(INIT), OWN_SWITCH, 0, "force", NULL, "",                            \

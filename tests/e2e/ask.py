@@ -23,6 +23,7 @@ from cli import NONE, PROGRAM, SECONDS, Skip, World, case, ok, run, run_cases, w
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import schema  # noqa: E402
+from decider import Decider, ask  # noqa: E402
 from own_network import WEB, cover, set_up_addresses  # noqa: E402
 
 WORK = ("--mode", "workspace-write")
@@ -59,45 +60,6 @@ class Answer(http.server.BaseHTTPRequestHandler):
 def serve():
     server = http.server.ThreadingHTTPServer((WEB, 80), Answer)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-
-
-class Decider:
-    """At the other end of --ask fd:N. `decide` makes the answer of a request; None: there is none."""
-
-    def __init__(self, decide):
-        self.decide = decide
-        self.requests, self.withdrawn = [], []
-        self.here, self.there = socket.socketpair()
-        self.options = ("--ask", f"fd:{self.there.fileno()}")
-        self.fds = (self.there.fileno(),)
-        threading.Thread(target=self.listen, daemon=True).start()
-
-    def answer(self, request, **members):
-        line = json.dumps({"id": request["id"], **members}) + "\n"
-        self.here.sendall(line.encode())
-
-    def listen(self):
-        with self.here.makefile("r", encoding="utf-8") as lines:
-            for line in lines:
-                message = json.loads(line)
-                if message["type"] == "withdrawn":
-                    self.withdrawn.append(message["id"])
-                    continue
-                self.requests.append(message)
-                answer = self.decide(message) if callable(self.decide) else self.decide
-                if answer:
-                    self.answer(message, **answer)
-
-    def close(self):
-        self.there.close()
-
-
-def ask(w, decide, *args, **kwargs):
-    """A run and what was asked in it."""
-    decider = Decider(decide)
-    result = run(w, *decider.options, *args, fds=decider.fds, **kwargs)
-    decider.close()
-    return result, decider
 
 
 def reported(w, decide, *args, **kwargs):
