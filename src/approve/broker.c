@@ -234,13 +234,15 @@ static void settle(struct broker *b, struct question *q, const struct answer *an
 	free_question(b, q);
 }
 
-/* The same where the decider has not answered it. */
+/* The same where the decider has not answered it. If it does so when it hears of this, it is too late. */
 static void settle_unanswered(struct broker *b, struct question *q, const struct answer *answer,
 			      const char *how)
 {
+	unlink_question(b, q, how);
 	if (q->is_asked)
 		withdraw_question(b, q->id);
-	settle(b, q, answer, how);
+	tell_all(b, q, answer);
+	free_question(b, q);
 }
 
 static struct answer make_deny(const char *by)
@@ -712,24 +714,24 @@ static void allow_lasting(struct broker *b, struct question *q, const struct ans
 static void allow_once(struct broker *b, struct question *q, const struct answer *answer)
 {
 	struct kept *k = q->waiters;
-	bool is_gone = k->ask.id != q->id;
+	uint64_t asked = q->id;
+	bool is_gone = k->ask.id != asked;
 
 	if (!is_gone && !k->next) {
 		settle(b, q, answer, "it was answered before");
 		return;
 	}
-	if (is_gone) {
-		b->counts.late++;
-		reject(b, q->id, "nobody waits for it any more");
-	}
-	add_ended(b, q->id, "it was answered before");
+	add_ended(b, asked, "it was answered before");
 	q->is_asked = false;
 	if (!is_gone) {
 		q->waiters = k->next;
 		b->waiting--;
 	}
 	q->id = q->waiters->ask.id;
-	if (!is_gone) {
+	if (is_gone) {
+		b->counts.late++;
+		reject(b, asked, "nobody waits for it any more");
+	} else {
 		tell(b, k, answer);
 		history_drop(&b->history, k);
 	}

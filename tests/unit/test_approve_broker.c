@@ -12,8 +12,9 @@ struct side {
 	struct answer last; /* as told; its strings are gone */
 	char grant[256], by[32], message[256];
 	size_t asked;
-	bool refuses;		      /* ask() gives false */
-	const struct answer *at_once; /* what ask() answers before it returns */
+	bool refuses;			  /* ask() gives false */
+	const struct answer *at_once;	  /* what ask() answers before it returns */
+	const struct answer *in_withdraw; /* what withdraw() answers */
 	uint64_t withdraws_in_answered;
 	uint64_t now;
 };
@@ -52,7 +53,11 @@ static bool side_ask(void *self, const struct ask *ask, uint64_t deadline_ms)
 
 static void side_withdraw(void *self, uint64_t id)
 {
-	note(self, "w", id);
+	struct side *s = self;
+
+	note(s, "w", id);
+	if (s->in_withdraw)
+		broker_decide(s->b, id, s->in_withdraw, s->now);
 }
 
 static void answered(void *user, uint64_t id, const struct answer *answer)
@@ -541,6 +546,32 @@ TEST(a_deadline_denies)
 	CHECK(!s.last.is_allow);
 	CHECK_INT(broker_counts(b)->held_ms, BROKER_DEADLINE_MS);
 	CHECK_INT(broker_extension_ms(b, s.now + MINUTE), BROKER_DEADLINE_MS);
+	broker_free(b);
+}
+
+TEST(an_answer_to_what_is_withdrawn_comes_too_late)
+{
+	struct side s;
+	struct broker *b = start(&s, true);
+	struct ask a = writes(1, "/x/f", "/x"), other = writes(2, "/y/f", "/y");
+	struct answer yes = allow(SCOPE_RUN, NULL, false), rest = deny("");
+
+	s.in_withdraw = &yes;
+	ask(&s, &a);
+	s.now += BROKER_DEADLINE_MS;
+	broker_tick(b, s.now);
+	CHECK_STR(s.log, "?1 w1 !1 -1");
+	CHECK_STR(s.by, "deadline");
+	/* The same where one answer is for all. */
+	a = writes(3, "/z/f", "/z");
+	ask(&s, &a);
+	ask(&s, &other);
+	rest.denies_rest = true;
+	decide(&s, 3, rest);
+	CHECK_STR(s.log, "?1 w1 !1 -1 ?3 ?2 -3 w2 !2 -2");
+	CHECK_INT(broker_counts(b)->allowed, 0);
+	CHECK_INT(broker_counts(b)->late, 2);
+	CHECK_INT(broker_waiting(b), 0);
 	broker_free(b);
 }
 
