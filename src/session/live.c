@@ -118,18 +118,23 @@ static int list(void *user, struct str path,
 	return host->list(host->user, path, each, arg, e);
 }
 
-/* The policy of the run with all that is open now. */
+/*
+ * The policy of the run with all paths that are open now. The broker knows the hosts and sockets: each
+ * connection is looked up there, so a rule for one would end the questions and outlive the grant.
+ */
 static int add_grants(struct session *s, struct arena *a, const struct policy **out, struct err *e)
 {
 	static const struct origin origin = { .file = "an approval" };
 	const struct live *live = &s->approvals.live;
 	struct grant *grants = arena_array(a, live->count + 1, sizeof(*grants), e);
+	size_t count = 0;
 
 	if (!grants)
 		return err_result(e);
 	for (size_t i = 0; i < live->count; i++)
-		grants[i] = live->grants[i].grant;
-	return offers_add_grants(a, s->in.plan_inputs->policy, grants, live->count, origin, out, e);
+		if (live->grants[i].grant.kind == ASK_WRITE)
+			grants[count++] = live->grants[i].grant;
+	return offers_add_grants(a, s->in.plan_inputs->policy, grants, count, origin, out, e);
 }
 
 int live_look(const struct session *s, struct arena *a, struct str path, struct live_host **out,

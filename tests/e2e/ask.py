@@ -199,6 +199,22 @@ def a_new_host_is_asked_about(w: World):
 
 
 @case
+def a_host_stays_granted_when_a_path_is(w: World):
+    prefix = project(w)
+    get = f"{' '.join(CURL)} http://registry.example/"
+    script = f"{get} && echo new > {prefix}/new && {get}"
+    result, decider, report = reported(w, ALLOW, *WORK, "--", "sh", "-c", script)
+    assert result.out == "this is registry.example\n" * 2, result
+    assert [request["kind"] for request in decider.requests] == ["connect", "write"], decider.requests
+    assert report["approvals"]["cache_hits"] == 1 and not report["denials"], report
+    # Without the grant of the host, that of the path does not help it.
+    result, decider = ask(w, lambda request: ALLOW if request["kind"] == "write" else DENY, *WORK,
+                          "--", "sh", "-c", f"echo new > {prefix}/more; {get}")
+    assert result.status != 0 and (prefix / "more").exists(), result
+    assert ok(w, *NONE, "sh", "-c", script).out == "this is registry.example\n" * 2
+
+
+@case
 def what_was_turned_off_or_denied_is_not_asked_about(w: World):
     url = "http://registry.example/"
     for options in (("--network", "off"), ("--deny-host", "registry.example"), ("--full-auto",)):
