@@ -17,6 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import schema  # noqa: E402
 
 WORK = ("--mode", "workspace-write")
+LANDLOCK = ["--backend", "landlock", "--mode", "read-only", "--accept-missing", "proc", "--accept-missing",
+            "tree_death", "--accept-missing", "ipc"]
 ALLOW = {"decision": "allow"}
 DENY = {"decision": "deny", "message": "use the build directory"}
 
@@ -80,9 +82,9 @@ def without_a_decider_it_is_denied_with_what_would_allow_it(w: World):
 @case
 def it_works_with_every_backend_and_every_network(w: World):
     for options in (["--backend", "native"], ["--backend", "bwrap"], ["--network", "managed"], ["--network", "full"],
-                    ["--mode", "read-only"]):
+                    ["--mode", "read-only"], [*LANDLOCK, "--network", "off"], [*LANDLOCK, "--network", "full"]):
         result = run(w, *WORK[:0 if "--mode" in options else 2], *options, "--", *requests(["--write", "/etc"]))
-        if result.status == 125 and "bwrap" in options:
+        if result.status == 125 and "--backend" in options:
             continue  # not on this host
         assert statuses(result) == [1], (options, result)
 
@@ -173,6 +175,17 @@ def a_socket_can_be_asked_for_or_just_used(w: World):
             assert [(r["kind"], r["subject"]) for r in decider.requests] == [("unix_socket", path)], decider.requests
         result, decider = ask(w, DENY, *WORK, "-q", "--", sys.executable, "-c", connect)
         assert result.status != 0 and "Permission denied" in result.err and len(decider.requests) == 1, result
+
+
+@case
+def a_thousand_at_once_are_all_answered(w: World):
+    out = out_of_reach(w)
+    script = f"i=0; while [ $i -lt 1000 ]; do {PROGRAM} request -q --write {out} >>log 2>&1 & i=$((i+1)); done; wait"
+    result, decider = ask(w, ALLOW, *WORK, "--", "sh", "-c", script)
+    lines = (w.repo / "log").read_text().splitlines()
+    granted = [line for line in lines if line.startswith("granted")]
+    assert result.status == 0 and len(decider.requests) == 1, (result, len(decider.requests))
+    assert len(granted) > 100 and len(lines) - len(granted) == sum("too many" in line for line in lines), lines[:20]
 
 
 @case
