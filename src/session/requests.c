@@ -17,6 +17,9 @@ enum {
 	TRIAL_MAX_BYTES = 256 << 20,
 	/* Each means plans to be made, in the loop that supervises: the rest gets no suggestion. */
 	SUGGESTIONS_MAX = 32,
+	/* To find out what can be offered means the same; the rest is denied. */
+	ASKED_PER_MINUTE = 300,
+	MINUTE_MS = 60 * 1000,
 	SHOWN_BYTES = 512,
 };
 
@@ -316,6 +319,18 @@ static int find_offers(const struct judged_request *j, struct ask *ask, struct e
 		       : 0;
 }
 
+/* SECURITY: the command must not keep the supervisor busy with questions. */
+static bool may_ask(struct requests *r)
+{
+	uint64_t now = loop_now();
+
+	if (now - r->minute_began_ms >= MINUTE_MS) {
+		r->minute_began_ms = now;
+		r->asked_this_minute = 0;
+	}
+	return r->asked_this_minute++ < ASKED_PER_MINUTE;
+}
+
 /* False: nobody can be asked about it. */
 static bool ask_about(const struct judged_request *j)
 {
@@ -344,7 +359,7 @@ static bool ask_about(const struct judged_request *j)
 	struct err e = ERR_INIT;
 	uint64_t id = 0;
 
-	if (!asked || !j->s->approvals.is_on)
+	if (!asked || !j->s->approvals.is_on || !may_ask(&j->s->requests))
 		return false;
 	/* What can't be found out is not asked about. */
 	if (find_offers(j, &ask, &e) < 0)

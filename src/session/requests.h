@@ -14,7 +14,9 @@
 enum { REQUESTS_MAX = 64 }; /* each client has one, and there are no more clients */
 
 struct requests {
-	uint64_t suggested; /* how often it was looked for what would allow something */
+	uint64_t suggested;	    /* how often it was looked for what would allow something */
+	uint64_t minute_began_ms;   /* of the count that follows */
+	uint64_t asked_this_minute; /* of the broker */
 	struct requested {
 		uint64_t id;  /* 0: free */
 		uint64_t ask; /* the broker's; 0: not known yet */
