@@ -19,7 +19,8 @@ import threading
 import time
 from pathlib import Path
 
-from cli import NONE, PROGRAM, SECONDS, Skip, World, case, ok, run, run_cases, wait_for
+from cli import (NONE, PROGRAM, SECONDS, Skip, Sleeper, World, case, ok, processes_with, run, run_cases,
+                 wait_for)
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import schema  # noqa: E402
@@ -289,6 +290,29 @@ def a_decider_that_is_silent_or_gone_denies(w: World):
                  fds=gone.fds)
     assert result.status != 0 and not (prefix / "b").exists(), result
     assert len(gone.requests) == 1, gone.requests
+
+
+@case
+def who_is_killed_while_somebody_is_asked_leaves_nothing(w: World):
+    prefix = project(w)
+    other = w.top / "other"
+    other.mkdir()
+    for first in ("", f"echo x > {prefix}/open; "):
+        sleeper = Sleeper()
+        decider = Decider(lambda r, first=first: ALLOW if first and r["subject"].endswith("open") else None)
+        words = [PROGRAM, "run", *decider.options, *WORK, "--", "sh", "-c",
+                 f"{sleeper.words} & {first}mkdir {other}/held"]
+        with subprocess.Popen(words, cwd=w.repo, env=w.env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              pass_fds=decider.fds) as running:
+            wait_for(lambda d=decider: any(r["subject"].endswith("held") for r in d.requests))
+            sleeper.wait()
+            running.kill()
+        began = time.monotonic()
+        wait_for(lambda s=sleeper: not processes_with(s.time))
+        assert time.monotonic() - began < 5 and not (other / "held").exists()
+        wait_for(lambda: sorted(p.name for p in prefix.iterdir()) == (["open"] if first else []))
+        decider.close()
 
 
 @case
