@@ -32,8 +32,9 @@ struct decide_tty {
 	bool is_shown;		    /* the first */
 	bool has_told;		    /* in the background that there is a question */
 	bool has_hung_up;
-	uint64_t opens_ms; /* what is typed before is discarded */
+	bool is_open; /* what is typed counts */
 	struct timer opens;
+	struct timer next; /* shows the next question */
 	char line[QUESTION_MAX_ANSWER];
 	size_t length;
 	bool is_garbled; /* the line holds what was not taken */
@@ -139,9 +140,10 @@ static void write_text(const struct decide_tty *d, struct str text)
 		t->write(t->self, buf_str(&out));
 }
 
-static void discard(const struct decide_tty *d)
+/* True: there was something. */
+static bool discard(const struct decide_tty *d)
 {
-	d->options.terminal.discard(d->options.terminal.self);
+	return d->options.terminal.discard(d->options.terminal.self);
 }
 
 /* From now on for a while nothing that is typed counts. */
@@ -149,8 +151,8 @@ static void settle(struct decide_tty *d)
 {
 	d->length = 0;
 	d->is_garbled = false;
-	d->opens_ms = loop_now() + SETTLE_MS;
-	loop_set_timer(d->options.loop, &d->opens, d->opens_ms);
+	d->is_open = false;
+	loop_set_timer(d->options.loop, &d->opens, loop_now() + SETTLE_MS);
 }
 
 static void write_prompt(const struct decide_tty *d)
@@ -159,14 +161,16 @@ static void write_prompt(const struct decide_tty *d)
 	write_text(d, STR("\r\033[K> "));
 }
 
-/* What came meanwhile and was not read is discarded as well. */
+/* What came meanwhile and was not read is discarded as well, and is as if it had been read. */
 static int open_is_due(void *user, struct err *e)
 {
 	struct decide_tty *d = user;
 
 	(void)e;
-	if (d->is_shown)
-		discard(d);
+	if (d->is_shown && discard(d))
+		settle(d);
+	else
+		d->is_open = true;
 	return 0;
 }
 
@@ -186,7 +190,7 @@ static void show(struct decide_tty *d)
 	if (text.failed == ERR_OK)
 		write_text(d, buf_str(&text));
 	write_prompt(d);
-	discard(d);
+	(void)discard(d);
 	settle(d);
 	d->is_shown = true;
 }
@@ -229,6 +233,19 @@ static void go_on(struct decide_tty *d)
 		tell_it_waits(d);
 }
 
+static int next_is_due(void *user, struct err *e)
+{
+	(void)e;
+	go_on(user);
+	return 0;
+}
+
+/* Many may end at once, by one answer or one deadline: only what is left then is shown. */
+static void go_on_later(struct decide_tty *d)
+{
+	loop_set_next_step(d->options.loop, &d->next);
+}
+
 /* ---- Answers ------------------------------------------------------------------------------------ */
 
 static void answer_first(struct decide_tty *d, const struct answer *answer)
@@ -264,7 +281,7 @@ static bool take_line(struct decide_tty *d)
 						     &d->first->ask, &answer, &why);
 	if (is_answer) {
 		answer_first(d, &answer);
-		go_on(d);
+		go_on_later(d);
 		return true;
 	}
 	if (d->is_garbled)
@@ -300,7 +317,7 @@ static bool take_key(struct decide_tty *d, char c)
 	if (byte == KEY_INTERRUPT) {
 		write_text(d, STR("^C\n"));
 		deny_first(d);
-		go_on(d);
+		go_on_later(d);
 		return false;
 	}
 	if (byte == KEY_BACKSPACE || byte == KEY_DELETE) {
@@ -320,7 +337,7 @@ static bool take_key(struct decide_tty *d, char c)
 		 * what comes with it is an answer.
 		 */
 		settle(d);
-		discard(d);
+		(void)discard(d);
 		write_prompt(d);
 		return false;
 	}
@@ -329,9 +346,16 @@ static bool take_key(struct decide_tty *d, char c)
 
 void decide_tty_take(struct decide_tty *d, struct str typed)
 {
-	/* What is typed too early and goes on does not end the wait. */
-	if (!d->is_shown || loop_now() < d->opens_ms)
+	if (!d->is_shown)
 		return;
+	/*
+	 * SECURITY: who goes on typing has not read the question. However long that takes, what
+	 * they type is no answer.
+	 */
+	if (!d->is_open) {
+		settle(d);
+		return;
+	}
 	for (size_t i = 0; i < typed.len; i++)
 		if (!take_key(d, typed.p[i]))
 			return;
@@ -396,7 +420,7 @@ static void withdraw(void *self, uint64_t id)
 				      : STR("\ncordon: it is no longer asked\n"));
 	unlink_item(d, at);
 	free_item(item);
-	go_on(d);
+	go_on_later(d);
 }
 
 static void stop(void *self)
@@ -411,6 +435,7 @@ static void stop(void *self)
 	}
 	give_back(d);
 	loop_drop_timer(d->options.loop, &d->opens);
+	loop_drop_timer(d->options.loop, &d->next);
 }
 
 int decide_tty_new(const struct decide_tty_options *options, struct decide_tty **out, struct err *e)
@@ -429,7 +454,8 @@ int decide_tty_new(const struct decide_tty_options *options, struct decide_tty *
 					       .stop = stop,
 					       .self = d },
 				  .last = &d->first,
-				  .opens = { .due = open_is_due, .user = d } };
+				  .opens = { .due = open_is_due, .user = d },
+				  .next = { .due = next_is_due, .user = d } };
 	*out = d;
 	return 0;
 }

@@ -14,7 +14,10 @@
 #include "base/err.h"
 #include "os/loop.h"
 
-/* The terminal of the user, as its relay lends it. */
+/*
+ * The terminal of the user, as its relay lends it. None of these calls the decider back, whatever
+ * happens to the terminal.
+ */
 struct prompt_terminal {
 	/*
 	 * Stops relaying and puts the terminal into a known state. From now on what is typed comes
@@ -26,8 +29,8 @@ struct prompt_terminal {
 	void (*give_back)(void *self);
 	/* Never waits, and never reads or escapes `text`. What does not fit is lost. */
 	void (*write)(void *self, struct str text);
-	/* Discards what was typed and not read yet. */
-	void (*discard)(void *self);
+	/* Discards what was typed and not read yet. True: there was something. */
+	bool (*discard)(void *self);
 	/* The columns and rows of the window; at least 20 and 5. */
 	void (*size)(void *self, size_t *columns, size_t *rows);
 	void *self;
@@ -60,5 +63,5 @@ const struct decider *decide_tty_decider(const struct decide_tty *d) NONNULL;
 void decide_tty_take(struct decide_tty *d, struct str typed) NONNULL;
 /* This process is in the foreground (again). */
 void decide_tty_wake(struct decide_tty *d) NONNULL;
-/* The terminal is gone: every question, and every later one, is denied. */
+/* The terminal is gone; not from within a call of it. Every question, and every later one, is denied. */
 void decide_tty_hang_up(struct decide_tty *d) NONNULL;

@@ -61,5 +61,5 @@ ssize_t os_tty_read(int terminal, void *data, size_t room) NONNULL;
 /* The bytes written; -EAGAIN when there is no room now. Also from the background. */
 ssize_t os_tty_write(int terminal, const void *data, size_t bytes) NONNULL;
 
-/* Discards what was typed and not read. */
-void os_tty_discard(int terminal);
+/* Discards what was typed and not read. True: there was something. */
+bool os_tty_discard(int terminal);

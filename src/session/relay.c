@@ -47,6 +47,8 @@ struct relay {
 	bool has_typed_stop;
 	bool skips; /* the rest of a sequence that was broken off */
 	struct timer repaint;
+	bool is_broken; /* writing has shown that the terminal is gone */
+	struct timer broken;
 };
 
 /* ---- The user's terminal ---------------------------------------------------------------------- */
@@ -168,6 +170,7 @@ static void settle_silently(struct relay *r)
  */
 static void hang_up(struct relay *r)
 {
+	loop_drop_timer(&r->s->loop, &r->broken);
 	loop_remove(&r->s->loop, &r->user);
 	loop_remove(&r->s->loop, &r->pty);
 	fd_close(&r->user.fd);
@@ -181,16 +184,36 @@ static void hang_up(struct relay *r)
 		decide_tty_hang_up(r->asker);
 }
 
+static int is_found_broken(void *user, struct err *e)
+{
+	struct relay *r = user;
+
+	(void)e;
+	if (r->user.fd >= 0)
+		hang_up(r);
+	return 0;
+}
+
+static bool is_gone(const struct relay *r)
+{
+	return r->user.fd < 0 || r->is_broken;
+}
+
 /* ---- From the command to the user ------------------------------------------------------------- */
 
-/* False: there is no room now, or no terminal. */
+/*
+ * False: there is no room now, or no terminal. The loop tells the decider of that, because it may be
+ * who writes, in the midst of a question.
+ */
 static bool write_user(struct relay *r, const char *bytes, size_t count, size_t *written)
 {
-	ssize_t n = r->user.fd < 0 ? -EIO : os_tty_write(r->user.fd, bytes, count);
+	ssize_t n = is_gone(r) ? -EIO : os_tty_write(r->user.fd, bytes, count);
 
 	*written = n > 0 ? (size_t)n : 0;
-	if (n < 0 && n != -EAGAIN && r->user.fd >= 0)
-		hang_up(r);
+	if (n < 0 && n != -EAGAIN && !is_gone(r)) {
+		r->is_broken = true;
+		loop_set_next_step(&r->s->loop, &r->broken);
+	}
 	return n > 0;
 }
 
@@ -383,7 +406,7 @@ static bool lend(void *self)
 		return false;
 	show_what_was_before(r);
 	finish_sequence(r);
-	if (r->user.fd < 0)
+	if (is_gone(r))
 		return false;
 	make_raw(r);
 	r->is_lent = true;
@@ -411,7 +434,7 @@ static void say(void *self, struct str text)
 {
 	struct relay *r = self;
 
-	if (r->user.fd < 0)
+	if (is_gone(r))
 		return;
 	buf_add(&r->say, text);
 	/* More than anybody will read is lost. */
@@ -423,12 +446,11 @@ static void say(void *self, struct str text)
 	settle_silently(r);
 }
 
-static void discard(void *self)
+static bool discard(void *self)
 {
 	struct relay *r = self;
 
-	if (r->user.fd >= 0)
-		os_tty_discard(r->user.fd);
+	return r->user.fd >= 0 && os_tty_discard(r->user.fd);
 }
 
 static void find_size(void *self, size_t *columns, size_t *rows)
@@ -558,7 +580,8 @@ int relay_open(struct session *s, struct relay **out, struct err *e)
 			     .pty = { .fd = -1, .ready = pty_is_ready, .user = r },
 			     .ends = OS_PTY_NONE,
 			     .say = BUF_INIT(SAY_MAX_BYTES),
-			     .repaint = { .due = repaint_is_due, .user = r } };
+			     .repaint = { .due = repaint_is_due, .user = r },
+			     .broken = { .due = is_found_broken, .user = r } };
 	modes_init(&r->modes);
 	r->user.fd = os_tty_open();
 	if (r->user.fd < 0 || s->terminal.fd < 0) {
@@ -599,7 +622,7 @@ int relay_begin(struct relay *r, struct err *e)
 	if (r->user.fd < 0)
 		return 0;
 	r->user_events = r->pty_events = UINT32_MAX;
-	if (settle(r, e) < 0)
+	if (loop_prepare_timers(&r->s->loop, e) < 0 || settle(r, e) < 0)
 		return err_result(e);
 	if (r->wants_front && terminal_is_ours(&r->s->terminal))
 		go_to_front(r);
@@ -608,14 +631,14 @@ int relay_begin(struct relay *r, struct err *e)
 
 bool relay_is_drained(struct relay *r)
 {
-	if (r->user.fd < 0)
+	if (is_gone(r))
 		return true;
 	give_back(r);
 	do
 		show(r);
-	while (r->user.fd >= 0 && r->said == r->say.len && !is_pending(&r->shown) && read_pty(r));
+	while (!is_gone(r) && r->said == r->say.len && !is_pending(&r->shown) && read_pty(r));
 	settle_silently(r);
-	return r->user.fd < 0 || (r->said == r->say.len && !is_pending(&r->shown));
+	return is_gone(r) || (r->said == r->say.len && !is_pending(&r->shown));
 }
 
 /* What a command that ended well has set stays, as with stty. */
@@ -636,6 +659,7 @@ void relay_close(struct relay *r)
 	take_over_attributes(r);
 	make_cooked(r);
 	loop_drop_timer(&r->s->loop, &r->repaint);
+	loop_drop_timer(&r->s->loop, &r->broken);
 	loop_remove(&r->s->loop, &r->user);
 	loop_remove(&r->s->loop, &r->pty);
 	fd_close(&r->user.fd);

@@ -320,6 +320,66 @@ def the_size_of_the_window_is_passed_on(t):
     t.expect(READY)
 
 
+@on_terminal
+def who_types_through_the_question_answers_nothing(t):
+    t.start(f"echo one >{t.out}/f; echo status:$?")
+    t.expect(ASKS)
+    t.expect(PROMPT)
+    for _ in range(5):
+        time.sleep(0.12)
+        t.type("run\r")
+    assert "allowed" not in t.gather(SETTLE) and not (t.out / "f").exists()
+    t.answer("run")
+    t.expect("status:0")
+    t.expect(READY)
+
+
+@on_terminal
+def what_one_answer_ends_is_not_asked_one_by_one(t):
+    for name in "abcdef":
+        (t.out / name).mkdir()
+    t.start(f"for d in a b c d e f; do echo >{t.out}/$d/new & done; wait; echo over")
+    t.asked()
+    t.answer("denyall")
+    shown = t.expect("over")
+    assert len(re.findall(ASKS, shown)) == 0 and not list(t.out.glob("*/new")), shown
+    t.expect(READY)
+
+
+@case
+def a_terminal_that_hangs_up_in_the_midst_of_a_question(world):
+    """Cordon finds out when it writes there that the time for an answer is over."""
+    out = world.top / "out"
+    for name in "ab":
+        (out / name).mkdir(parents=True)
+    script = world.write("repo/script", f"for d in a b; do echo >{out}/$d/new & done; wait; exit 3")
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(world.repo)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        os.execvpe(PROGRAM, [PROGRAM, "run", "--mode", "workspace-write", "--ask", "tty", "--ask-timeout", "1s",
+                             "--", "sh", str(script)], {**world.env, "TERM": "xterm"})
+    seen = b""
+    while b"may this be done" not in seen:
+        assert select.select([fd], [], [], SECONDS)[0], seen
+        seen += os.read(fd, 65536)
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(1.5)
+    os.close(fd)
+    os.kill(pid, signal.SIGCONT)
+    for _ in range(20 * SECONDS):
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        raise AssertionError("it did not end")
+    assert os.WIFEXITED(status) or os.WTERMSIG(status) == signal.SIGHUP, status
+    assert not list(out.glob("*/new"))
+
+
 @case
 def with_bwrap_as_well(world):
     if not shutil.which("bwrap"):

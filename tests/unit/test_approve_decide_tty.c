@@ -10,7 +10,8 @@ struct world {
 	const struct decider *decider;
 	struct buf shown;
 	bool is_in_front, is_lent;
-	unsigned discards, given_back;
+	unsigned discards, given_back, lent;
+	bool has_input; /* typed, and not read yet */
 	uint64_t answered[8];
 	struct answer answers[8];
 	char subjects[8][64];
@@ -23,6 +24,7 @@ static bool lend(void *self)
 	struct world *w = self;
 
 	w->is_lent = w->is_in_front;
+	w->lent++;
 	return w->is_lent;
 }
 
@@ -42,11 +44,14 @@ static void write_text(void *self, struct str text)
 	buf_add(&w->shown, text);
 }
 
-static void discard(void *self)
+static bool discard(void *self)
 {
 	struct world *w = self;
+	bool had_input = w->has_input;
 
 	w->discards++;
+	w->has_input = false;
+	return had_input;
 }
 
 static void find_size(void *self, size_t *columns, size_t *rows)
@@ -129,6 +134,25 @@ static void wait_ms(struct world *w, uint64_t ms)
 		CHECK_INT(loop_step(&w->loop, (int)(until - loop_now()), &e), 0);
 }
 
+/* What an answer leads to comes in the next step. */
+static void step(struct world *w)
+{
+	struct err e = ERR_INIT;
+
+	CHECK_INT(loop_step(&w->loop, 50, &e), 0);
+}
+
+static size_t count_shown(struct world *w, const char *text)
+{
+	size_t count = 0;
+
+	buf_add_char(&w->shown, '\0');
+	for (const char *at = w->shown.p; (at = strstr(at, text)); at++)
+		count++;
+	w->shown.len--;
+	return count;
+}
+
 static bool has_shown(struct world *w, const char *text)
 {
 	bool has;
@@ -156,6 +180,7 @@ TEST(a_line_with_one_word_is_the_answer)
 	REQUIRE(w.count == 1);
 	CHECK(w.answered[0] == 7 && w.answers[0].is_allow && w.answers[0].scope == SCOPE_RUN);
 	CHECK_STR(w.subjects[0], "/opt/tool");
+	step(&w);
 	CHECK(!w.is_lent && w.given_back == 1);
 	done(&w);
 }
@@ -171,10 +196,38 @@ TEST(what_is_typed_early_is_discarded)
 	wait_ms(&w, 150);
 	type(&w, "run\r");
 	CHECK_INT(w.count, 0);
+	/* It went on until then: nobody has read the question before. */
 	wait_ms(&w, 200);
+	type(&w, "run\r");
+	CHECK_INT(w.count, 0);
+	wait_ms(&w, SETTLED_MS);
 	type(&w, "once\r");
 	REQUIRE(w.count == 1);
 	CHECK(w.answers[0].scope == SCOPE_ONCE);
+	done(&w);
+}
+
+TEST(who_types_on_answers_nothing)
+{
+	struct world w;
+
+	init(&w);
+	CHECK(begin_ask(&w, 1));
+	for (size_t i = 0; i < 8; i++) {
+		type(&w, i % 2 ? "n\r" : "ru");
+		wait_ms(&w, 100);
+	}
+	CHECK_INT(w.count, 0);
+	/* Neither does what nobody had time to read until the wait was over. */
+	wait_ms(&w, 150);
+	w.has_input = true;
+	wait_ms(&w, 100);
+	CHECK(!w.has_input);
+	type(&w, "run\r");
+	CHECK_INT(w.count, 0);
+	wait_ms(&w, SETTLED_MS);
+	type(&w, "run\r");
+	CHECK_INT(w.count, 1);
 	done(&w);
 }
 
@@ -235,6 +288,7 @@ TEST(control_c_denies)
 	wait_ms(&w, SETTLED_MS);
 	type(&w, "run\003");
 	REQUIRE(w.count == 1);
+	step(&w);
 	CHECK(!w.answers[0].is_allow && !w.answers[0].denies_rest && !w.is_lent);
 	done(&w);
 }
@@ -257,7 +311,31 @@ TEST(requests_queue_and_each_has_its_own_wait)
 	wait_ms(&w, SETTLED_MS);
 	type(&w, "denyall\r");
 	REQUIRE(w.count == 3);
+	step(&w);
 	CHECK(w.answered[2] == 3 && w.answers[2].denies_rest && w.given_back == 1);
+	done(&w);
+}
+
+/* By one answer, one deadline, or the end of the run. */
+TEST(what_ends_at_once_is_not_shown_one_by_one)
+{
+	struct world w;
+
+	init(&w);
+	CHECK(begin_ask(&w, 1) && begin_ask(&w, 2) && begin_ask(&w, 3) && begin_ask(&w, 4));
+	for (uint64_t id = 1; id <= 3; id++)
+		w.decider->withdraw(w.decider->self, id);
+	CHECK_INT(count_shown(&w, "may this be done"), 1);
+	step(&w);
+	CHECK_INT(count_shown(&w, "may this be done"), 2);
+	CHECK(w.is_lent && w.lent == 1);
+	CHECK(begin_ask(&w, 5));
+	w.decider->withdraw(w.decider->self, 4);
+	w.decider->withdraw(w.decider->self, 5);
+	w.decider->stop(w.decider->self);
+	step(&w);
+	CHECK_INT(count_shown(&w, "may this be done"), 2);
+	CHECK(!w.is_lent && w.given_back == 1 && w.count == 0);
 	done(&w);
 }
 
@@ -272,11 +350,13 @@ TEST(a_withdrawn_question_goes_and_the_next_comes)
 	type(&w, "ru");
 	w.decider->withdraw(w.decider->self, 1);
 	w.decider->withdraw(w.decider->self, 99);
+	step(&w);
 	type(&w, "n\r");
 	CHECK_INT(w.count, 0);
 	wait_ms(&w, SETTLED_MS);
 	type(&w, "run\r");
 	REQUIRE(w.count == 1);
+	step(&w);
 	CHECK(w.answered[0] == 3 && !w.is_lent);
 	/* Nothing waits: nothing is taken. */
 	type(&w, "run\r");

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -206,11 +207,14 @@ ssize_t os_tty_write(int terminal, const void *data, size_t bytes)
 	return n < 0 ? -errno : n;
 }
 
-void os_tty_discard(int terminal)
+bool os_tty_discard(int terminal)
 {
+	struct pollfd input = { .fd = terminal, .events = POLLIN };
+	bool has_some = poll(&input, 1, 0) == 1 && input.revents == POLLIN;
 	struct blocked blocked;
 
 	block(&blocked);
 	(void)tcflush(terminal, TCIFLUSH);
 	restore(&blocked);
+	return has_some;
 }
