@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -128,4 +129,14 @@ bool caller_has_signal(int32_t pid)
 		return false;
 	/* One for the process may be taken by any of its threads. */
 	return status.thread_signals || (status.threads == 1 && status.process_signals);
+}
+
+bool caller_is_asked_to_end(int32_t pid)
+{
+	const uint64_t ends = UINT64_C(1) << (SIGINT - 1) | UINT64_C(1) << (SIGTERM - 1) |
+			      UINT64_C(1) << (SIGHUP - 1) | UINT64_C(1) << (SIGQUIT - 1);
+	struct caller_status status;
+
+	return caller_read_status(pid, &status) &&
+	       ((status.thread_signals | status.process_signals) & ends);
 }

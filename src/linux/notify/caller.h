@@ -36,3 +36,9 @@ int caller_open(int32_t pid, const char *name, int flags) MUST_CHECK NONNULL;
  * blocks would be interrupted now.
  */
 bool caller_has_signal(int32_t pid) MUST_CHECK;
+
+/*
+ * Whether a signal waits that asks the thread to end, and that it wants to handle itself. Others
+ * (a clock that rings all the time) can wait until a person has answered.
+ */
+bool caller_is_asked_to_end(int32_t pid) MUST_CHECK;

@@ -243,7 +243,8 @@ static bool still_waits(struct connectors *c, struct connect_call *call, uint64_
 
 	if (!is_waiting(call))
 		return false;
-	if (call->verdict == 0 && caller_has_signal(t->call.pid))
+	if (call->verdict == 0 &&
+	    (was_held ? caller_is_asked_to_end(t->call.pid) : caller_has_signal(t->call.pid)))
 		call->verdict = -EINTR;
 	else if (call->verdict == 0 && t->waits_for_proxy && now >= call->gives_up_ms)
 		call->verdict = -ETIMEDOUT;

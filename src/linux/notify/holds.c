@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 
 enum {
 	LOOK_MS = 100,
+	LOOKS = 128, /* at a time: each takes some 20 microseconds */
 	ARGV_MAX_BYTES = 32 << 10,
 	ARGV_MAX = 256,
 };
@@ -225,22 +225,11 @@ void holds_release(struct holds *h, uint64_t id, enum hold_answer how)
 
 /* ---- Callers that are gone ------------------------------------------------------------------- */
 
-/* Whether a signal waits that asks the thread to end, and that it wants to handle itself. */
-static bool is_asked_to_end(const struct held_one *one)
-{
-	const uint64_t ends = UINT64_C(1) << (SIGINT - 1) | UINT64_C(1) << (SIGTERM - 1) |
-			      UINT64_C(1) << (SIGHUP - 1) | UINT64_C(1) << (SIGQUIT - 1);
-	struct caller_status status;
-
-	return caller_read_status(one->call.pid, &status) &&
-	       ((status.thread_signals | status.process_signals) & ends);
-}
-
 static bool is_over(struct holds *h, const struct held_one *one)
 {
 	if (!engine_is_waiting(h->engine, one->call.id))
 		return true;
-	if (!is_asked_to_end(one) || !engine_is_waiting(h->engine, one->call.id))
+	if (!caller_is_asked_to_end(one->call.pid) || !engine_is_waiting(h->engine, one->call.id))
 		return false;
 	engine_reply(h->engine, one->call.id, -EINTR);
 	return true;
@@ -251,11 +240,13 @@ static int look(void *user, struct err *e)
 	struct holds *h = user;
 
 	(void)e;
-	for (size_t i = h->count; i > 0; i--) {
-		struct held_one *one = i <= h->count ? h->items[i - 1] : NULL;
+	for (size_t i = MIN_OF(h->count, (size_t)LOOKS); i > 0 && h->count > 0; i--) {
+		struct held_one *one = h->items[h->next = h->next % h->count];
 
-		if (!one || one->is_asking || !is_over(h, one))
+		h->next++;
+		if (one->is_asking || !is_over(h, one))
 			continue;
+		h->next--;
 		take_out(h, one);
 		h->events.unhold(h->events.user, one->id);
 		mem_free(one);

@@ -66,6 +66,7 @@ struct holds {
 	uint64_t again_call;
 	uint32_t again_round;
 	size_t count;
+	size_t next; /* to look at */
 	struct held_one *items[HOLDS_MAX];
 };
 
