@@ -6,11 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "backend/backend.h"
 #include "backend/denials.h"
+#include "backend/linux/supervisor.h"
 #include "base/path.h"
 #include "cordon.h"
 #include "lib/lib.h"
@@ -606,6 +609,158 @@ TEST(what_was_not_granted_is_not_open_after_a_failed_grant)
 	CHECK_INT(wait_for(&r), 0);
 	CHECK(!is_there("gone2/x"));
 	done(&r);
+}
+
+/* ---- What the opener does for a call ------------------------------------------------------------ */
+
+enum { CALL_FCHMODAT2 = 452 };
+
+/* Inside: "call NAME PATH": makes that call; its errno is the status. */
+__attribute__((constructor(101))) static void make_call(int argc, char **argv)
+{
+	const struct rlimit small = { 1000, 1000 };
+	long r = -1;
+
+	if (argc != 4 || strcmp(argv[1], "call") != 0)
+		return;
+	errno = EINVAL;
+	if (strcmp(argv[2], "fchmodat2") == 0)
+		r = syscall(CALL_FCHMODAT2, AT_FDCWD, argv[3], 0640, 0);
+	else if (strcmp(argv[2], "fchmodat2-nofollow") == 0)
+		r = syscall(CALL_FCHMODAT2, AT_FDCWD, argv[3], 0604, AT_SYMLINK_NOFOLLOW);
+	else if (strcmp(argv[2], "unlinkat-flag") == 0)
+		r = syscall(SYS_unlinkat, AT_FDCWD, argv[3], 0x4000);
+	else if (strcmp(argv[2], "truncate-limited") == 0 && setrlimit(RLIMIT_FSIZE, &small) == 0 &&
+		 signal(SIGXFSZ, SIG_IGN) != SIG_ERR)
+		r = truncate(argv[3], 2000);
+	_exit(r < 0 ? errno : 0);
+}
+
+static const char *own_program(void)
+{
+	static char self[200];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	return self;
+}
+
+TEST(modes_and_flags_of_newer_calls_are_those_of_the_caller)
+{
+	struct run r = { .decide = allow, .grants = "calls", .wide = "'@/calls' = 'write'\n" };
+	char script[1200];
+	struct stat st;
+
+	mkdir("calls", 0755);
+	scratch_put("calls/f", "");
+	scratch_put("calls/g", "");
+	scratch_put("calls/h", "");
+	(void)chmod("calls/f", 0600);
+	(void)snprintf(script, sizeof(script),
+		       "cd calls; mkdir d || exit 1; p=%s; $p call fchmodat2 f; a=$?;"
+		       "$p call fchmodat2-nofollow g; b=$?; test $a = %d || test $a = 0 || exit 2;"
+		       "test $a = $b || exit 3; $p call unlinkat-flag h && exit 4;"
+		       "$p call truncate-limited h; test $? = %d || exit 5; exit $a",
+		       own_program(), ENOSYS, EFBIG);
+	switch (run_with(&r, "", script)) {
+	case 0:
+		CHECK(stat("calls/f", &st) == 0 && (st.st_mode & 07777) == 0640);
+		CHECK(stat("calls/g", &st) == 0 && (st.st_mode & 07777) == 0604);
+		break;
+	case ENOSYS:
+		printf("# this kernel has no fchmodat2()\n");
+		break;
+	default:
+		CHECK_INT(r.status, 0);
+	}
+	CHECK(stat("calls/h", &st) == 0 && st.st_size == 0);
+	done(&r);
+}
+
+TEST(a_lease_of_another_program_holds_up_no_other_call)
+{
+	struct run r = { .decide = allow, .grants = "leased", .wide = "'@/leased' = 'write'\n" };
+	int fd;
+
+	mkdir("leased", 0755);
+	scratch_put("leased/f", "old");
+	fd = open("leased/f", O_RDWR | O_CLOEXEC);
+	REQUIRE(fd >= 0 && signal(SIGIO, SIG_IGN) != SIG_ERR);
+	if (fcntl(fd, F_SETLEASE, F_WRLCK) < 0) {
+		close(fd);
+		SKIP("this file system has no leases");
+	}
+	CHECK_INT(run_with(&r, "",
+			   "exec 2>/dev/null; echo x >leased/new || exit 1; (echo x >>leased/f) && "
+			   "exit "
+			   "2; echo y >>leased/new || exit 3; exit 0"),
+		  0);
+	CHECK_INT(fcntl(fd, F_SETLEASE, F_UNLCK), 0);
+	CHECK(has_text("leased/f", "old") && has_text("leased/new", "x\ny\n"));
+	done(&r);
+	close(fd);
+}
+
+struct opened {
+	int result, fd;
+	bool is_done;
+};
+
+static void note_opened(void *user, const struct opener_order *order, int result, int fd)
+{
+	struct opened *o = user;
+
+	(void)order;
+	*o = (struct opened){ result, fd, true };
+}
+
+/* The soft limit so that no descriptor is free; the one before. */
+static struct rlimit take_descriptors(void)
+{
+	struct rlimit before, none;
+	int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	(void)getrlimit(RLIMIT_NOFILE, &before);
+	none = (struct rlimit){ (rlim_t)lowest, before.rlim_max };
+	close(lowest);
+	(void)setrlimit(RLIMIT_NOFILE, &none);
+	return before;
+}
+
+TEST(an_open_for_which_there_is_no_descriptor_fails)
+{
+	for (int is_full = 0; is_full < 2; is_full++) {
+		struct run r = { .decide = allow,
+				 .grants = "full",
+				 .wide = "'@/full' = 'write'\n" };
+		struct opened got = { .fd = -1 };
+		struct opener opener = OPENER_NONE;
+		static struct opener_order order;
+		struct rlimit before;
+		struct err e = ERR_INIT;
+
+		mkdir("full", 0755);
+		scratch_put("full/f", "");
+		REQUIRE(start_with(&r, own_backend(), "", "sleep 60"));
+		REQUIRE(open_now(&r));
+		opener.done = note_opened;
+		opener.user = &got;
+		REQUIRE(opener_start(&opener, &r.loop, &r.s->sandbox, &e) == 0);
+		order = (struct opener_order){ .call = 1, .act = OPENER_OPEN, .flags = O_WRONLY };
+		REQUIRE(opener_set_paths(&order, str_of(at("full/f") + 1), STR_EMPTY));
+		CHECK_INT(opener_ask(&opener, &order, -1), 0);
+		(void)usleep(100000); /* it has answered */
+		(void)getrlimit(RLIMIT_NOFILE, &before);
+		if (is_full)
+			before = take_descriptors();
+		for (int i = 0; i < 20 && !got.is_done; i++)
+			CHECK_INT(loop_step(&r.loop, 100, &e), 0);
+		(void)setrlimit(RLIMIT_NOFILE, &before);
+		CHECK(got.is_done && (got.fd >= 0) == !is_full);
+		CHECK_INT(got.result, is_full ? -EMFILE : 0);
+		opener_stop(&opener);
+		done(&r);
+	}
 }
 
 /* ---- Once -------------------------------------------------------------------------------------- */

@@ -65,7 +65,7 @@ int grants_use_opener(struct supervisor *s, struct err *e)
 /* SECURITY: as the warden of the run: without it nobody would remove them. */
 static int warden_is_gone(void *user, uint32_t events, struct err *e)
 {
-	struct grant *g = user;
+	struct grafted *g = user;
 
 	(void)events;
 	loop_remove(g->supervisor->in.loop, &g->warden_gone);
@@ -113,7 +113,7 @@ static int fail_step(struct str path, const struct graft_answer *answer, struct 
 /* A grant on its way. */
 struct opening {
 	struct supervisor *s;
-	struct grant *g;
+	struct grafted *g;
 	struct masker *masker;
 	struct arena a; /* of the mounts */
 	struct mounts mounts;
@@ -144,7 +144,7 @@ static bool is_held(const struct supervisor *s, struct str path)
 static int hold_missing(struct opening *o, struct err *e)
 {
 	const struct plan *plan = o->plan;
-	struct grant *g = o->g;
+	struct grafted *g = o->g;
 	struct placeholder *items =
 		arena_array(o->s->a, plan->placeholders.count + 1, sizeof(*items), e);
 	struct placeholder_list wanted = { .items = items };
@@ -336,10 +336,10 @@ static int mask_below(struct opening *o, struct err *e)
 	return graft_wait(o->masker, &answer, &fd, e);
 }
 
-static struct grant *find_open(const struct supervisor *s, struct str path)
+static struct grafted *find_open(const struct supervisor *s, struct str path)
 {
 	for (size_t i = s->live.grants.count; i > 0; i--) {
-		struct grant *g = s->live.grants.items[i - 1];
+		struct grafted *g = s->live.grants.items[i - 1];
 
 		if (g->state == GRANT_OPEN && str_eq(g->path, path))
 			return g;
@@ -354,7 +354,7 @@ static void set_plan(struct supervisor *s, const struct plan *plan)
 		naming_set_plan(s->namer, plan);
 }
 
-static void let_go(struct supervisor *s, struct grant *g)
+static void let_go(struct supervisor *s, struct grafted *g)
 {
 	loop_remove(s->in.loop, &g->warden_gone);
 	warden_finish(&g->warden, &g->held);
@@ -364,7 +364,7 @@ static void let_go(struct supervisor *s, struct grant *g)
 static int open_grant(struct opening *o, struct err *e)
 {
 	struct supervisor *s = o->s;
-	struct grant **added;
+	struct grafted **added;
 
 	if (grants_use_masker(s, &o->masker, e) < 0 || grants_use_opener(s, e) < 0 ||
 	    hold_missing(o, e) < 0 || lower(o, e) < 0 || graft(o, e) < 0)
@@ -395,7 +395,7 @@ int supervisor_open_path(struct supervisor *s, const struct plan *plan, struct s
 		return FAIL(e, ERR_LIMIT,
 			    "no more than %d paths can be opened while the command runs",
 			    (int)MAX_GRANTS);
-	o.g = ARENA_NEW(s->a, struct grant, e);
+	o.g = ARENA_NEW(s->a, struct grafted, e);
 	if (!o.g || arena_copy(s->a, path, &o.g->path, e) < 0)
 		return err_result(e);
 	o.g->supervisor = s;
@@ -417,7 +417,7 @@ int supervisor_open_path(struct supervisor *s, const struct plan *plan, struct s
 /* ---- Closing ------------------------------------------------------------------------------------- */
 
 /* Whether it is closed together with `g`. */
-static bool goes_with(const struct grant *other, const struct grant *g)
+static bool goes_with(const struct grafted *other, const struct grafted *g)
 {
 	return other == g || (other->state == GRANT_DORMANT && path_is_under(other->path, g->path));
 }
@@ -425,7 +425,7 @@ static bool goes_with(const struct grant *other, const struct grant *g)
 /* A grant that is being closed. */
 struct closing {
 	struct masker *masker;
-	const struct grant *g;
+	const struct grafted *g;
 	const struct plan *plan; /* without it */
 };
 
@@ -439,7 +439,7 @@ static int shut(const struct closing *c, struct str path, struct err *e)
 			   path_below(path, c->g->path), e);
 }
 
-static int shut_all(const struct closing *c, const struct grant *part, struct err *e)
+static int shut_all(const struct closing *c, const struct grafted *part, struct err *e)
 {
 	if (shut(c, part->path, e) < 0)
 		return err_result(e);
@@ -449,7 +449,7 @@ static int shut_all(const struct closing *c, const struct grant *part, struct er
 	return 0;
 }
 
-static void set_closed(struct supervisor *s, struct grant *g, uint32_t busy)
+static void set_closed(struct supervisor *s, struct grafted *g, uint32_t busy)
 {
 	g->state = busy ? GRANT_CLOSING : GRANT_CLOSED;
 	if (g->state == GRANT_CLOSED)
@@ -457,7 +457,7 @@ static void set_closed(struct supervisor *s, struct grant *g, uint32_t busy)
 }
 
 /* Makes its mounts read-only, which may have to be tried again. */
-static int retry(struct supervisor *s, struct masker *m, struct grant *g, struct err *e)
+static int retry(struct supervisor *s, struct masker *m, struct grafted *g, struct err *e)
 {
 	struct graft_answer answer;
 	int fd;
@@ -480,7 +480,7 @@ static int retry_all(void *user, struct err *e)
 	if (grants_use_masker(s, &m, e) < 0)
 		return err_result(e);
 	for (size_t i = 0; i < s->live.grants.count; i++) {
-		struct grant *g = s->live.grants.items[i];
+		struct grafted *g = s->live.grants.items[i];
 
 		if (g->state != GRANT_CLOSING)
 			continue;
@@ -494,14 +494,14 @@ static int retry_all(void *user, struct err *e)
 
 static int cover(const struct supervisor *s, const struct closing *c, struct err *e)
 {
-	const struct grant *g = c->g;
+	const struct grafted *g = c->g;
 	struct graft_answer answer;
 	int fd;
 
 	if (graft_order(c->masker, GRAFT_COVER, g->number, g->path, e) < 0)
 		return err_result(e);
 	for (size_t i = 0; i < s->live.grants.count; i++) {
-		const struct grant *part = s->live.grants.items[i];
+		const struct grafted *part = s->live.grants.items[i];
 
 		if ((part->state == GRANT_OPEN || part->state == GRANT_DORMANT) &&
 		    path_is_under(part->path, g->path) && shut_all(c, part, e) < 0)
@@ -519,7 +519,7 @@ static int cover(const struct supervisor *s, const struct closing *c, struct err
 static void give_back_below(struct supervisor *s, const struct plan *plan, struct str path)
 {
 	for (size_t i = 0; i < s->live.grants.count; i++) {
-		struct grant *g = s->live.grants.items[i];
+		struct grafted *g = s->live.grants.items[i];
 
 		if (g->state == GRANT_OPEN && path_is_under(g->path, path) &&
 		    plan_resolve(plan, g->path).access != ACCESS_WRITE)
@@ -530,7 +530,7 @@ static void give_back_below(struct supervisor *s, const struct plan *plan, struc
 int supervisor_close_path(struct supervisor *s, const struct plan *plan, struct str path,
 			  struct buf *writers, struct err *e)
 {
-	struct grant *g = find_open(s, path);
+	struct grafted *g = find_open(s, path);
 	struct closing closing = { .g = g, .plan = plan };
 
 	set_plan(s, plan);
@@ -572,7 +572,7 @@ void grants_stop(struct supervisor *s)
 	masker_stop(&s->live.own, &ignored, &ignored);
 	opener_stop(&s->live.opener);
 	for (size_t i = 0; i < s->live.grants.count; i++) {
-		struct grant *g = s->live.grants.items[i];
+		struct grafted *g = s->live.grants.items[i];
 
 		loop_remove(s->in.loop, &g->warden_gone);
 		warden_release(&g->warden, &g->held);

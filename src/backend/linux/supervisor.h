@@ -36,7 +36,7 @@
 enum { SPARE_COUNT = 3 };
 
 /* A path that was opened while the command runs. It is kept until the end, also when it was closed. */
-struct grant {
+struct grafted {
 	struct supervisor *supervisor;
 	struct str path;
 	uint32_t number;
@@ -58,7 +58,7 @@ struct grant {
 struct live {
 	struct naming_performer performer;
 	const struct plan *plan; /* with all grants */
-	VEC(struct grant *) grants;
+	VEC(struct grafted *) grants;
 	struct masker own; /* if there is no watch that has one */
 	struct watcher own_gone;
 	struct opener opener;

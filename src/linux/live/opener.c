@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -26,9 +27,10 @@ struct answer {
 	uint64_t call;
 	int32_t result; /* or -errno */
 	uint32_t flags;
+	uint32_t has_fd; /* one comes with it */
 };
 
-enum { OPEN_TRIES = 4, SEND_MS = 1000 };
+enum { OPEN_TRIES = 4, SEND_MS = 1000, END_MS = 1000 };
 
 /* ---- In the process --------------------------------------------------------------------------- */
 
@@ -100,6 +102,18 @@ static int type_error(mode_t mode)
 	return S_ISSOCK(mode) ? ENXIO : EACCES;
 }
 
+static int clear_nonblock(int fd, int flags)
+{
+	int has = flags & O_NONBLOCK ? 0 : fcntl(fd, F_GETFL);
+	int error;
+
+	if (flags & O_NONBLOCK || (has >= 0 && fcntl(fd, F_SETFL, has & ~O_NONBLOCK) == 0))
+		return fd;
+	error = errno;
+	close(fd);
+	return -error;
+}
+
 /*
  * SECURITY: opens what was looked at, and only a regular file: opening a FIFO or a device would
  * already reach somebody on the host.
@@ -116,8 +130,9 @@ static int open_found(const struct job *j, int found, int flags)
 	if (!S_ISREG(st.st_mode))
 		return -type_error(st.st_mode);
 	flags &= ~(O_CREAT | O_NOFOLLOW);
-	found = openat(j->own, name_of(found, &number), flags | O_CLOEXEC | O_NOCTTY);
-	return found < 0 ? -errno : found;
+	/* Who holds a lease on it must not hold up all other calls: the caller hears EAGAIN. */
+	found = openat(j->own, name_of(found, &number), flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return found < 0 ? -errno : clear_nonblock(found, flags);
 }
 
 static int open_file(const struct job *j, const struct opener_order *o)
@@ -145,6 +160,17 @@ static int open_file(const struct job *j, const struct opener_order *o)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Of the files that this process makes larger; the signal about it is blocked here. */
+static int limit_length(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) < 0)
+		return -1;
+	limit.rlim_cur = MIN_OF((rlim_t)bytes, limit.rlim_max);
+	return setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 static int truncate_file(const struct job *j, const struct opener_order *o)
 {
 	int found = look_up(j, path_of(o), O_PATH | O_NOFOLLOW, 0);
@@ -154,7 +180,7 @@ static int truncate_file(const struct job *j, const struct opener_order *o)
 	fd_done(&found);
 	if (fd < 0)
 		return r;
-	r = ftruncate(fd, o->length) < 0 ? -errno : 0;
+	r = limit_length(o->max_length) < 0 || ftruncate(fd, o->length) < 0 ? -errno : 0;
 	close(fd);
 	return r;
 }
@@ -243,6 +269,7 @@ static bool give_answer(const struct job *j, const struct opener_order *o, int r
 		return fd_pass_tell(j->channel, &answer, sizeof(answer), 0) ==
 		       (ssize_t)sizeof(answer);
 	answer.result = 0;
+	answer.has_fd = 1;
 	r = fd_pass_send(j->channel, &answer, sizeof(answer), &result, 1, 0);
 	close(result);
 	return r == 0;
@@ -314,6 +341,9 @@ static int on_answer(void *user, uint32_t events, struct err *e)
 	order.flags = answer.flags;
 	if (count == 0)
 		fd = -1;
+	/* SECURITY: this process has no room for it. An open never succeeds without a descriptor. */
+	if (answer.has_fd && fd < 0)
+		answer.result = -EMFILE;
 	o->done(o->user, &order, answer.result, fd);
 	fd_done(&fd);
 	return 0;
@@ -375,12 +405,16 @@ int opener_start(struct opener *o, struct loop *loop, const struct sandbox *sand
 
 void opener_stop(struct opener *o)
 {
+	struct pollfd ended = { .fd = o->pidfd, .events = POLLIN };
+
 	if (o->loop)
 		loop_remove(o->loop, &o->answers);
 	fd_close(&o->answers.fd);
 	if (o->pidfd >= 0) {
 		os_kill(o->pidfd, SIGKILL);
-		os_reap(o->pidfd);
+		/* One that hangs in a file system can't die before that answers. */
+		if (poll(&ended, 1, END_MS) > 0)
+			os_reap(o->pidfd);
 	}
 	fd_close(&o->pidfd);
 }

@@ -44,6 +44,7 @@ struct opener_order {
 	uint32_t flags;
 	uint32_t mode, mask; /* the caller's umask */
 	int64_t length;
+	uint64_t max_length; /* RLIMIT_FSIZE of the caller */
 	struct timespec times[2];
 	uint32_t has_dir; /* one comes with it: `path` is a name in it. A single call on a clone */
 	uint32_t path_bytes, other_bytes; /* with the NUL; from the sandbox's root on */

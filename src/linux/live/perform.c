@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* See perform.h. What the opener can't do continues, and the kernel decides. */
+/*
+ * See perform.h. What the opener can't do continues, and the kernel decides. SECURITY: so does a call
+ * or a flag that is not known here: nothing is guessed.
+ */
 #include "linux/live/perform.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "linux/notify/caller.h"
+
+enum { CALL_FCHMODAT2 = 452 }; /* newer than the headers of some systems */
+
+/* From <linux/fs.h>, which not every C library bears beside its own headers. */
+enum { NO_REPLACE = 1, EXCHANGE = 2 };
 
 /* Of an open: what the opener may be told. Others change nothing that it could do. */
 enum {
@@ -71,16 +81,58 @@ static int set_open(struct opener_order *o, const struct engine_call *call)
 	return 0;
 }
 
-/* Whether the path follows a directory among the arguments; then what comes behind it is later by one. */
-static bool has_directory(int32_t number)
+/* What calls with a mode or flags have where. */
+static const struct layout {
+	int32_t number;
+	int mode, flags;     /* which argument; 0: none */
+	uint32_t understood; /* of the flags */
+} layouts[] = {
+	{ SYS_mkdirat, 2, 0, 0 },
+	{ SYS_mknodat, 2, 0, 0 },
+	{ SYS_fchmodat, 2, 0, 0 },
+	{ CALL_FCHMODAT2, 2, 3, AT_SYMLINK_NOFOLLOW },
+	{ SYS_utimensat, 0, 3, AT_SYMLINK_NOFOLLOW },
+	{ SYS_unlinkat, 0, 2, AT_REMOVEDIR },
+	{ SYS_linkat, 0, 4, AT_SYMLINK_FOLLOW },
+	{ SYS_renameat2, 0, 4, NO_REPLACE | EXCHANGE },
+	{ SYS_symlinkat, 0, 0, 0 },
+	{ SYS_truncate, 0, 0, 0 },
+#ifdef SYS_renameat
+	{ SYS_renameat, 0, 0, 0 },
+#endif
+#ifdef SYS_open
+	{ SYS_mkdir, 1, 0, 0 },
+	{ SYS_mknod, 1, 0, 0 },
+	{ SYS_chmod, 1, 0, 0 },
+	{ SYS_unlink, 0, 0, 0 },
+	{ SYS_rmdir, 0, 0, 0 },
+	{ SYS_symlink, 0, 0, 0 },
+	{ SYS_link, 0, 0, 0 },
+	{ SYS_rename, 0, 0, 0 },
+#endif
+};
+
+/* NULL: the call is not known, or has a flag that is not. */
+static const struct layout *find_layout(const struct engine_call *call)
 {
-	return number == SYS_mkdirat || number == SYS_mknodat || number == SYS_fchmodat;
+	for (size_t i = 0; i < COUNT_OF(layouts); i++) {
+		const struct layout *l = &layouts[i];
+
+		if (l->number == call->number)
+			return l->flags && (uint32_t)call->args[l->flags] & ~l->understood ? NULL
+											   : l;
+	}
+	return NULL;
 }
 
 static int set_mode(struct opener_order *o, const struct performed *p, enum opener_act act)
 {
+	const struct layout *l = find_layout(p->call);
+
+	if (!l || !l->mode)
+		return -EAGAIN;
 	o->act = act;
-	o->mode = (uint32_t)p->call->args[has_directory(p->call->number) ? 2 : 1];
+	o->mode = (uint32_t)p->call->args[l->mode];
 	/* Set-group-ID is judged by a handler (metadata.c). */
 	if (act == OPENER_CHMOD && o->mode & (S_ISUID | S_ISGID))
 		return -EAGAIN;
@@ -104,12 +156,29 @@ static int set_times(struct opener_order *o, const struct performed *p)
 						   sizeof(o->times));
 }
 
+static int set_length(struct opener_order *o, const struct performed *p)
+{
+	struct rlimit limit;
+
+	o->act = OPENER_TRUNCATE;
+	o->length = (int64_t)p->call->args[1];
+	if (o->length < 0)
+		return -EINVAL;
+	/* The caller's own, as for any file that it makes larger. */
+	if (syscall(SYS_prlimit64, p->call->pid, RLIMIT_FSIZE, NULL, &limit) < 0)
+		return -EAGAIN;
+	o->max_length = limit.rlim_cur;
+	return 0;
+}
+
 static int set_act(struct opener_order *o, const struct performed *p)
 {
 	const struct naming_target *t = &p->targets[0];
 
 	if (is_open(t))
 		return set_open(o, p->call);
+	if (!find_layout(p->call))
+		return -EAGAIN;
 	o->act = OPENER_UNLINK;
 	if (t->operation == OPERATION_UNLINK)
 		return 0;
@@ -124,10 +193,8 @@ static int set_act(struct opener_order *o, const struct performed *p)
 		return set_mode(o, p, OPENER_CHMOD);
 	if (t->operation == OPERATION_UTIME)
 		return set_times(o, p);
-	o->act = OPENER_TRUNCATE;
-	o->length = (int64_t)p->call->args[1];
 	if (t->operation == OPERATION_TRUNCATE)
-		return o->length < 0 ? -EINVAL : 0;
+		return set_length(o, p);
 	o->act = OPENER_RENAME;
 	o->flags = p->call->number == SYS_renameat2 ? (uint32_t)p->call->args[4] : 0;
 	if (t->operation == OPERATION_RENAME && p->count == 2)
