@@ -152,4 +152,7 @@ struct decider {
 	void (*withdraw)(void *self, uint64_t id);
 	void (*stop)(void *self);
 	void *self;
+	/* SECURITY: who could write there would decide. No grant may cover it as long as the run goes on. */
+	const struct str *places;
+	size_t place_count;
 };

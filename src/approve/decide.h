@@ -4,6 +4,9 @@
 
 #include "approve/broker.h"
 #include "approve/deciders.h"
+#include "base/arena.h"
+
+typedef VEC(struct str) decide_places;
 
 /* The first member of each decider's own struct. */
 struct decide_base {
@@ -26,6 +29,13 @@ int decide_lines_open(struct arena *a, const struct ask_option *option,
  */
 int decide_check_place(const struct plan *plan, struct str path, bool others, const char *what,
 		       struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * The same for what is found by its name each time: where `path` (absolute) leads, and each link on the
+ * way there. Adds them to `places`, last where it leads.
+ */
+int decide_check_way(struct arena *a, const struct plan *plan, struct str path, const char *what,
+		     decide_places *places, struct err *e) MUST_CHECK NONNULL;
 
 /* Gives the broker what a line says; `only` is the id that it may answer, 0: any. */
 void decide_take_line(const struct decide_base *base, struct str line, uint64_t only) NONNULL;

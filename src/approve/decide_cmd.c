@@ -55,6 +55,7 @@ struct cmd {
 	size_t waiting_bytes;
 	bool is_starting; /* see start_all() */
 	bool is_over;
+	decide_places places;
 };
 
 static int is_readable(void *user, uint32_t events, struct err *e);
@@ -361,7 +362,8 @@ static bool find_interpreter(const char *start, struct str *out)
  * SECURITY: whoever can change the interpreter decides as well. What an interpreter loads is not
  * looked at: for that it has no more than its own defaults and the four variables.
  */
-static int check_interpreters(const struct plan *plan, const char start[START_BYTES], struct err *e)
+static int check_interpreters(struct arena *a, const struct plan *plan,
+			      const char start[START_BYTES], decide_places *places, struct err *e)
 {
 	char text[START_BYTES], real[PATH_MAX_BYTES], shown[SHOWN_BYTES];
 	struct str named;
@@ -376,7 +378,8 @@ static int check_interpreters(const struct plan *plan, const char start[START_BY
 		    !os_real_path(named.p, real))
 			return FAIL_CAUSE(e, CAUSE_DECIDER_UNUSABLE,
 					  "--ask cmd: its interpreter '%s' can't be used", shown);
-		if (decide_check_place(plan, str_of(real), true, "its interpreter ", e) < 0)
+		/* The kernel looks for it each time. */
+		if (decide_check_way(a, plan, named, "its interpreter ", places, e) < 0)
 			return err_result(e);
 		file = os_program_open(real, text, sizeof(text));
 		if (file < 0)
@@ -386,34 +389,59 @@ static int check_interpreters(const struct plan *plan, const char start[START_BY
 	return 0;
 }
 
-/* PATH without what the command may write, and without the working directory. */
-static int clean_path(struct arena *a, const struct plan *plan, const char *list, struct str *out,
-		      struct err *e)
+static bool has_place(const decide_places *places, struct str path)
 {
-	scoped_buf clean = BUF_INIT(1 << 20);
-	struct str rest = str_of(list ? list : "");
+	for (size_t i = 0; i < places->count; i++)
+		if (str_eq(places->items[i], path))
+			return true;
+	return false;
+}
 
-	while (rest.len) {
-		struct str dir = str_first(rest, str_find(rest, ':')), name;
-		char real[PATH_MAX_BYTES];
+/* Without what the command may write, and without the working directory. No link is left. */
+static int add_directories(struct arena *a, const struct plan *plan, struct str list,
+			   struct buf *out, decide_places *places, struct err *e)
+{
+	while (list.len) {
+		struct str dir = str_first(list, str_find(list, ':')), name, real;
+		char room[PATH_MAX_BYTES];
+		struct str *added;
 
-		rest = str_from(rest, dir.len + 1);
+		list = str_from(list, dir.len + 1);
 		if (arena_copy(a, dir, &name, e) < 0)
 			return err_result(e);
-		if (!path_is_absolute(dir) || !os_real_path(name.p, real) ||
-		    plan_may_replace(plan, str_of(real), os_may_write))
+		if (!path_is_absolute(dir) || !os_real_path(name.p, room))
 			continue;
-		buf_add_text(&clean, clean.len ? ":" : "");
-		buf_add(&clean, dir);
+		real = str_of(room);
+		if (str_find(real, ':') < real.len || has_place(places, real) ||
+		    plan_may_replace(plan, real, os_may_write))
+			continue;
+		buf_add_text(out, out->len ? ":" : "");
+		buf_add(out, real);
+		added = VEC_PUSH(a, places, e);
+		if (!added || arena_copy(a, real, added, e) < 0)
+			return err_result(e);
 	}
+	return 0;
+}
+
+static int clean_path(struct arena *a, const struct plan *plan, const char *list, struct str *out,
+		      decide_places *places, struct err *e)
+{
+	scoped_buf clean = BUF_INIT(1 << 20);
+
+	if (add_directories(a, plan, str_of(list ? list : ""), &clean, places, e) < 0 ||
+	    (!clean.len &&
+	     add_directories(a, plan, STR("/usr/local/bin:/usr/bin:/bin"), &clean, places, e) < 0))
+		return err_result(e);
+	/* An empty one would mean the working directory. */
 	if (!clean.len)
-		buf_add_text(&clean, "/usr/local/bin:/usr/bin:/bin");
+		buf_add_text(&clean, "/dev/null");
 	return buf_check(&clean, e) < 0 ? err_result(e)
 					: arena_printf(a, out, e, "PATH=%s", clean.p);
 }
 
 static int make_environment(struct arena *a, const struct decider_setup *setup,
-			    const char *const **out, struct err *e)
+			    const char *const **out, decide_places *places, struct err *e)
 {
 	static const char *const passed[] = { "HOME", "LANG", "TERM" };
 	const char **list = arena_array(a, COUNT_OF(passed) + 2, sizeof(*list), e);
@@ -421,7 +449,7 @@ static int make_environment(struct arena *a, const struct decider_setup *setup,
 	size_t count = 0;
 
 	if (!list || clean_path(a, setup->plan, os_environment_find(setup->environment, "PATH"),
-				&text, e) < 0)
+				&text, places, e) < 0)
 		return err_result(e);
 	list[count++] = text.p;
 	for (size_t i = 0; i < COUNT_OF(passed); i++) {
@@ -437,20 +465,20 @@ static int make_environment(struct arena *a, const struct decider_setup *setup,
 	return 0;
 }
 
-static int open_program(const struct plan *plan, struct str path, struct os_program *out,
-			struct err *e)
+static int open_program(struct arena *a, const struct plan *plan, struct str path,
+			struct os_program *out, decide_places *places, struct err *e)
 {
 	char start[START_BYTES], shown[SHOWN_BYTES];
 	int fd;
 
-	if (decide_check_place(plan, path, true, "the program ", e) < 0)
+	if (decide_check_way(a, plan, path, "the program ", places, e) < 0)
 		return err_result(e);
 	fd = os_program_open(path.p, start, sizeof(start));
 	if (fd < 0)
 		return FAIL_SYS_CAUSE(e, CAUSE_DECIDER_UNUSABLE, -fd,
 				      "--ask cmd:%s: can't execute it",
 				      utf8_show(path, shown, sizeof(shown)));
-	if (check_interpreters(plan, start, e) < 0) {
+	if (check_interpreters(a, plan, start, places, e) < 0) {
 		fd_close(&fd);
 		return err_result(e);
 	}
@@ -482,11 +510,15 @@ int decide_cmd_open(struct arena *a, const struct ask_option *option,
 		if (!s->answer)
 			return err_result(e);
 	}
-	if (make_environment(a, setup, &c->program.environment, e) < 0 ||
-	    open_program(setup->plan, option->path, &c->program, e) < 0)
+	if (make_environment(a, setup, &c->program.environment, &c->places, e) < 0 ||
+	    open_program(a, setup->plan, option->path, &c->program, &c->places, e) < 0)
 		return err_result(e);
-	*out = (struct decider){
-		.by = c->base.by, .ask = ask, .withdraw = withdraw, .stop = stop, .self = c
-	};
+	*out = (struct decider){ .by = c->base.by,
+				 .ask = ask,
+				 .withdraw = withdraw,
+				 .stop = stop,
+				 .self = c,
+				 .places = c->places.items,
+				 .place_count = c->places.count };
 	return 0;
 }

@@ -23,6 +23,7 @@ enum {
 
 struct lines {
 	struct decide_base base;
+	struct str place; /* of the socket */
 	struct watcher watcher;
 	struct timer broken; /* see send_some() */
 	char *in;	     /* MESSAGE_MAX_ANSWER + 1 bytes */
@@ -317,8 +318,13 @@ int decide_lines_open(struct arena *a, const struct ask_option *option,
 		fd_close(&l->watcher.fd);
 		return err_result(e);
 	}
-	*out = (struct decider){
-		.by = l->base.by, .ask = ask, .withdraw = withdraw, .stop = stop, .self = l
-	};
+	l->place = option->path;
+	*out = (struct decider){ .by = l->base.by,
+				 .ask = ask,
+				 .withdraw = withdraw,
+				 .stop = stop,
+				 .self = l,
+				 .places = &l->place,
+				 .place_count = is_socket };
 	return 0;
 }

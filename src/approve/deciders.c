@@ -9,6 +9,7 @@
 #include "os/program.h"
 
 enum { SHOWN_BYTES = 256, ANSWER_MAX_BYTES = 1 << 20, FD_MAX = 1 << 20 };
+enum { MAX_LINKS = 40 }; /* that the kernel follows for one path */
 
 /* ---- --ask ---------------------------------------------------------------------------------- */
 
@@ -166,6 +167,70 @@ int decide_check_place(const struct plan *plan, struct str path, bool others, co
 				  "--ask: %s'%s' can't decide, because '%s' %s", what, shown, where,
 				  why);
 	return 0;
+}
+
+/* A link with the directories above it; its own permissions say nothing. */
+static int check_link(const struct plan *plan, struct str link, const char *what, struct err *e)
+{
+	if (decide_check_place(plan, link, false, what, e) < 0)
+		return err_result(e);
+	return decide_check_place(plan, path_parent(link), true, what, e);
+}
+
+static int add_place(struct arena *a, struct str path, decide_places *places, struct err *e)
+{
+	struct str *added = VEC_PUSH(a, places, e);
+
+	if (!added)
+		return err_result(e);
+	*added = path;
+	return 0;
+}
+
+/* From the link at `*at`: `*rest` becomes its text with what is left behind it. */
+static int follow(struct arena *a, struct str link, struct str left, struct str *at,
+		  struct str *rest, struct err *e)
+{
+	scoped_buf text = BUF_INIT(PATH_MAX_BYTES);
+
+	if (os_read_link(link, &text, e) < 0)
+		return err_result(e);
+	if (path_is_absolute(buf_str(&text)))
+		*at = STR("/");
+	return arena_printf(a, rest, e, "%.*s/%.*s", STR_ARG(buf_str(&text)), STR_ARG(left));
+}
+
+int decide_check_way(struct arena *a, const struct plan *plan, struct str path, const char *what,
+		     decide_places *places, struct err *e)
+{
+	struct str at = STR("/"), rest = path, name, next;
+	struct os_file file;
+	size_t done = 0;
+
+	for (int links = 0; path_next(rest, &done, &name);) {
+		if (str_is(name, "."))
+			continue;
+		if (str_is(name, "..")) {
+			at = path_parent(at);
+			continue;
+		}
+		if (path_join(a, at, name, &next, e) < 0 || os_look(next, &file, e) < 0)
+			return err_result(e);
+		if (file.type != OS_LINK) {
+			at = next;
+			continue;
+		}
+		if (++links > MAX_LINKS)
+			return FAIL_CAUSE(e, CAUSE_DECIDER_UNUSABLE,
+					  "--ask: %sis behind too many links", what);
+		if (check_link(plan, next, what, e) < 0 || add_place(a, next, places, e) < 0 ||
+		    follow(a, next, str_from(rest, done), &at, &rest, e) < 0)
+			return err_result(e);
+		done = 0;
+	}
+	if (decide_check_place(plan, at, true, what, e) < 0)
+		return err_result(e);
+	return add_place(a, at, places, e);
 }
 
 /* ---- Opening -------------------------------------------------------------------------------- */

@@ -11,7 +11,9 @@
  *
  * SECURITY: neither the command nor another user may be able to change who decides. So a program or
  * socket is refused if it, or a directory above it, may be written by one of them; it is opened or
- * connected once, before the command starts, and never looked for again.
+ * connected once, before the command starts, and never looked for again. What a program finds by name
+ * each time, its interpreters and the directories of its PATH, was out of reach at the start; that it
+ * stays so is the business of whoever grants: decider.places.
  */
 #pragma once
 

@@ -638,6 +638,28 @@ static int start_at_terminal(struct session *s, struct err *e)
 
 /* ---- Begin ---------------------------------------------------------------------------------------- */
 
+/*
+ * SECURITY: the command can't write there now, or the decider would have been refused; nor may a
+ * grant ever let it (P25).
+ */
+static int own_places(struct session *s, struct err *e)
+{
+	const struct decider *d = &s->approvals.decider;
+	struct plan_inputs *in = &s->approvals.inputs;
+	struct own_file *own = arena_array(s->a, in->own_count + d->place_count, sizeof(*own), e);
+
+	if (!own)
+		return err_result(e);
+	for (size_t i = 0; i < in->own_count; i++)
+		own[i] = in->own[i];
+	for (size_t i = 0; i < d->place_count; i++)
+		own[in->own_count++] = (struct own_file){ .path = d->places[i],
+							  .access = ACCESS_READ,
+							  .what = "who decides (--ask)" };
+	in->own = own;
+	return 0;
+}
+
 void approvals_begin(struct session *s)
 {
 	s->approvals.can_open = supervisor_can_open(s->supervisor);
@@ -662,6 +684,7 @@ int approvals_prepare(struct session *s, struct err *e)
 
 	if (!a->is_on)
 		return 0;
+	a->inputs = *s->in.plan_inputs;
 	a->waiting = arena_array(s->a, BROKER_MAX_WAITING, sizeof(*a->waiting), e);
 	if (!a->waiting || loop_prepare_timers(&s->loop, e) < 0 || approval_log_open(s, e) < 0 ||
 	    broker_new(&options, &a->broker, e) < 0)
@@ -670,7 +693,9 @@ int approvals_prepare(struct session *s, struct err *e)
 		return start_at_terminal(s, e);
 	if (!in->start)
 		return 0;
-	return in->start(s->in.user, s->a, s->outcome.run_id, &s->loop, a->broker, &a->decider, e);
+	if (in->start(s->in.user, s->a, s->outcome.run_id, &s->loop, a->broker, &a->decider, e) < 0)
+		return err_result(e);
+	return own_places(s, e);
 }
 
 void approvals_end(struct session *s)

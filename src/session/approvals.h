@@ -70,6 +70,8 @@ struct approvals {
 	bool can_open; /* this sandbox can open paths while the command runs */
 	struct broker *broker;
 	struct decider decider;
+	struct plan_inputs
+		inputs; /* of the request, and what the decider needs is Cordon's own (P25) */
 	struct decide_tty *at_terminal; /* that decider with --ask tty, or NULL */
 	struct timer tick;		/* the broker's deadlines */
 	struct timer look;		/* whether something was revoked from outside */
@@ -130,6 +132,7 @@ void approvals_done(struct session *s) NONNULL;
 /* The plan in force. */
 const struct plan *live_plan(const struct session *s) NONNULL;
 
+/* What grants are tried on. */
 const struct plan_inputs *live_inputs(const struct session *s) NONNULL;
 
 /*

@@ -25,7 +25,9 @@ const struct plan_inputs *live_inputs(const struct session *s)
 {
 	const struct live *live = &s->approvals.live;
 
-	return live->now.plan ? &live->now.inputs : s->in.plan_inputs;
+	if (!s->approvals.is_on)
+		return s->in.plan_inputs;
+	return live->now.plan ? &live->now.inputs : &s->approvals.inputs;
 }
 
 static struct live_grant *find(struct live *live, const struct grant *grant)
@@ -134,7 +136,7 @@ static int add_grants(struct session *s, struct arena *a, const struct policy **
 	for (size_t i = 0; i < live->count; i++)
 		if (live->grants[i].grant.kind == ASK_WRITE)
 			grants[count++] = live->grants[i].grant;
-	return offers_add_grants(a, s->in.plan_inputs->policy, grants, count, origin, out, e);
+	return offers_add_grants(a, s->approvals.inputs.policy, grants, count, origin, out, e);
 }
 
 int live_look(const struct session *s, struct arena *a, struct str path, struct live_host **out,
@@ -166,7 +168,7 @@ static int build(struct session *s, struct arena *a, struct str path, struct liv
 {
 	struct live_host *around;
 
-	out->inputs = *s->in.plan_inputs;
+	out->inputs = s->approvals.inputs;
 	if (live_look(s, a, path, &around, e) < 0 || add_grants(s, a, &out->inputs.policy, e) < 0)
 		return err_result(e);
 	out->inputs.host = &around->host;

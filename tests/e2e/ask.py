@@ -258,14 +258,40 @@ def a_program_decides(w: World):
     safe = Path(tempfile.mkdtemp(dir=Path.home()))
     try:
         check_program(w, prefix, safe / "decide")
+        check_what_it_runs(w, prefix, safe)
     finally:
         shutil.rmtree(safe)
 
 
+def check_what_it_runs(w, prefix, safe):
+    """Whoever decides is not asked to let the command change what it runs."""
+    tools, shells = safe / "tools", safe / "shells"
+    tools.mkdir()
+    shells.mkdir()
+    shutil.copy("/bin/sh", shells / "sh")
+    program = safe / "decide"
+    program.write_text(ALWAYS_YES.replace("/bin/sh", str(shells / "sh")), encoding="ascii")
+    w.env["PATH"] = f"{tools}:{w.env['PATH']}"
+    tries = [f"echo x > {tools}/sed", f"echo >> {shells}/sh", f"mkdir {shells}/more",
+             f"mv {tools} {safe}/other"]
+    for number, script in enumerate(tries):
+        # It is one of Cordon's files also when something else was granted before.
+        first = f"mkdir {prefix}/first{number}"
+        before = sorted(safe.rglob("*")), (shells / "sh").read_bytes()
+        result = run(w, "--ask", f"cmd:{program}", *WORK, "--", "sh", "-c", f"{script}; {first}; {script}")
+        assert result.status != 0 and (prefix / f"first{number}").exists(), (script, result)
+        assert (sorted(safe.rglob("*")), (shells / "sh").read_bytes()) == before, (script, result)
+    # Another one may: it runs nothing of that.
+    result, decider = ask(w, ALLOW, *WORK, "--", "sh", "-c", tries[0])
+    assert result.status == 0 and (tools / "sed").exists() and len(decider.requests) == 1, result
+
+
+ALWAYS_YES = ("#!/bin/sh\nread -r line\nid=${line#*'\"id\":'}; id=${id%%,*}\n"
+              'echo "{\\"id\\": $id, \\"decision\\": \\"allow\\"}"\n')
+
+
 def check_program(w, prefix, program):
-    program.write_text("#!/bin/sh\nread -r line\n"
-                       "id=${line#*'\"id\":'}; id=${id%%,*}\n"
-                       'echo "{\\"id\\": $id, \\"decision\\": \\"allow\\"}"\n', encoding="ascii")
+    program.write_text(ALWAYS_YES, encoding="ascii")
     program.chmod(0o755)
     result = run(w, "--ask", f"cmd:{program}", *WORK, "--", "mkdir", f"{prefix}/a")
     assert result.status == 0 and (prefix / "a").is_dir(), result

@@ -534,27 +534,41 @@ static struct str read_whole(const char *path)
 	return (struct str){ text, len };
 }
 
+/* Whether no grant may be for it while the run goes on. */
+static bool has_place(const char *path)
+{
+	for (size_t i = 0; i < run.d.place_count; i++)
+		if (str_is(run.d.places[i], path))
+			return true;
+	return false;
+}
+
 TEST(a_program_gets_four_variables_and_a_path_that_the_command_can_t_write)
 {
 	const char **path = &environment[5];
-	char list[8192], text[8192], seen[4096], workspace[4096];
+	char list[8192], text[8192], seen[4096], workspace[4096], link[4200];
 	struct str out;
 
 	REQUIRE(make_top());
 	put(workspace, sizeof(workspace), "%s", in_top("workspace"));
 	REQUIRE(mkdir(workspace, 0755) == 0 && begin(workspace, 0));
-	put(list, sizeof(list), "PATH=%s:.::/usr/bin:%s/missing:/bin", workspace, top);
+	/* The command could turn the link, so what it leads to now is meant. */
+	put(link, sizeof(link), "%s/bin", workspace);
+	REQUIRE(symlink("/usr/bin", link) == 0);
+	put(list, sizeof(list), "PATH=%s:.::%s:%s/missing:/usr/bin:/etc", workspace, link, top);
 	put(seen, sizeof(seen), "%s", in_top("seen"));
 	put(text, sizeof(text), "tr '\\0' '\\n' </proc/$$/environ >%s; pwd >>%s\n" ALLOW, seen,
 	    seen);
 	*path = list;
 	REQUIRE(use(script(text)));
 	*path = NULL;
+	CHECK(has_place("/usr/bin") && has_place("/etc"));
+	CHECK(!has_place(workspace) && !has_place(link));
 	CHECK_INT(ask(1), 1);
 	CHECK(wait_for(1));
 	CHECK(run.told[1].is_allow);
 	out = read_whole(seen);
-	CHECK_STR(out.p, "PATH=/usr/bin:/bin\nHOME=/nowhere\nLANG=C\nTERM=dumb\n/\n");
+	CHECK_STR(out.p, "PATH=/usr/bin:/etc\nHOME=/nowhere\nLANG=C\nTERM=dumb\n/\n");
 	end();
 }
 
@@ -633,6 +647,32 @@ TEST(an_interpreter_is_trusted_no_more_than_the_program)
 	put(text, sizeof(text), "#!%s\n", option + 4);
 	REQUIRE(write_program(option + 4, text));
 	CHECK(!use(option) && run.e.cause == CAUSE_DECIDER_UNUSABLE);
+	end();
+}
+
+TEST(the_way_to_an_interpreter_is_trusted_no_more_than_itself)
+{
+	char option[4200], ws[4096], safe[4096], turned[4200], first[4200], text[8192];
+
+	REQUIRE(make_top());
+	put(ws, sizeof(ws), "%s", in_top("ws"));
+	put(safe, sizeof(safe), "%s", in_top("safe"));
+	REQUIRE(mkdir(ws, 0755) == 0 && mkdir(safe, 0755) == 0);
+	/* safe/first -> ../ws/turned -> /bin/sh */
+	put(turned, sizeof(turned), "%s/turned", ws);
+	put(first, sizeof(first), "%s/first", safe);
+	REQUIRE(symlink("/bin/sh", turned) == 0 && symlink("../ws/turned", first) == 0);
+	put(option, sizeof(option), "cmd:%s/decide", safe);
+	put(text, sizeof(text), "#!%s\n", first);
+	REQUIRE(write_program(option + 4, text));
+	REQUIRE(begin(ws, 0));
+	CHECK(!use(option));
+	CHECK_INT(run.e.cause, CAUSE_DECIDER_UNTRUSTED);
+	end();
+	REQUIRE(begin("", 0));
+	CHECK(use(option));
+	CHECK(has_place(option + 4) && has_place(first) && has_place(turned));
+	CHECK(!has_place(safe) && !has_place(ws));
 	end();
 }
 
@@ -993,6 +1033,7 @@ TEST(a_server_at_a_socket_decides)
 	put(option, sizeof(option), "socket:%s", in_top("s1"));
 	server = serve(option + 7);
 	REQUIRE(server >= 0 && use(option));
+	CHECK(has_place(option + 7));
 	peer = accept4(server, NULL, NULL, SOCK_CLOEXEC);
 	CHECK_INT(ask(1), 1);
 	CHECK(strstr(hear().p, "/x/1/f"));
