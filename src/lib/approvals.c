@@ -61,8 +61,8 @@ static int grant_socket(struct arena *a, struct policy *policy, const struct sto
 	return policy_grant(a, policy, &granted, stored->origin, e);
 }
 
-static int grant_one(struct arena *a, struct policy *policy, const struct stored_grant *stored,
-		     struct err *e)
+int approvals_grant(struct arena *a, struct policy *policy, const struct stored_grant *stored,
+		    struct err *e)
 {
 	switch (stored->grant.kind) {
 	case ASK_WRITE:
@@ -106,7 +106,7 @@ static int grant_all(struct arena *a, const struct lasting *l, const struct stor
 		} else if (stored->grant.kind != ASK_WRITE && !has_net) {
 			if (!passed->offline++)
 				passed->off = stored->origin;
-		} else if (grant_one(a, policy, stored, e) < 0) {
+		} else if (approvals_grant(a, policy, stored, e) < 0) {
 			return err_result(e);
 		}
 	}

@@ -357,6 +357,12 @@ static int add_state(const struct inputs *in, own_list *own, struct str dir, str
 	return add_own(in, own, secrets, ACCESS_DENY, "session secrets", e);
 }
 
+int inputs_own_decider(const struct inputs *in, own_list *own, struct err *e)
+{
+	return in->run ? add_own(in, own, in->run->decider, ACCESS_READ, "who decides (--ask)", e)
+		       : 0;
+}
+
 int inputs_own_files(const struct inputs *in, own_list *own, struct err *e)
 {
 	/*
@@ -375,8 +381,7 @@ int inputs_own_files(const struct inputs *in, own_list *own, struct err *e)
 	    (!str_eq(in->plain_state_dir, in->state_dir) &&
 	     add_state(in, own, in->plain_state_dir, e) < 0) ||
 	    add_own(in, own, in->program, ACCESS_READ, "the program that enforces", e) < 0 ||
-	    (in->run &&
-	     add_own(in, own, in->run->decider, ACCESS_READ, "who decides (--ask)", e) < 0))
+	    inputs_own_decider(in, own, e) < 0)
 		return err_result(e);
 	return 0;
 }

@@ -133,6 +133,8 @@ typedef VEC(struct own_file) own_list;
 
 /* Cordon's own files (P25). */
 int inputs_own_files(const struct inputs *in, own_list *own, struct err *e) MUST_CHECK NONNULL;
+/* One of them: who decides in this run. */
+int inputs_own_decider(const struct inputs *in, own_list *own, struct err *e) MUST_CHECK NONNULL;
 
 /* A configuration from the standard input, named so in messages. */
 int inputs_read_stdin(struct arena *texts, struct source *out, struct err *e) MUST_CHECK NONNULL;
@@ -170,6 +172,10 @@ int inputs_hint_at_repo(const struct inputs *in, const struct plan *plan, struct
 typedef VEC(struct note) note_list;
 int approvals_load(const struct inputs *in, struct str workspace, struct policy *policy,
 		   struct lasting *out, note_list *notes, struct err *e) MUST_CHECK NONNULL;
+
+/* One grant, which counts only as long as there is what it was given for. */
+int approvals_grant(struct arena *a, struct policy *policy, const struct stored_grant *stored,
+		    struct err *e) MUST_CHECK NONNULL;
 
 /* CAUSE_APPROVAL_TOO_WIDE: one of the grants opens a home or a file of Cordon's. */
 int approvals_check(struct arena *a, const struct plan_inputs *in, struct err *e)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* From options to a loaded policy. */
-#include "approve/offers.h"
 #include "base/glob.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -141,15 +140,15 @@ static int collect_notes(struct cordon_policy *p, struct arena *a, struct err *e
 	return 0;
 }
 
-/* Homes matter only to a policy that makes something writable. */
-static bool may_write(const struct policy *policy)
+/* Homes matter only where something is writable, or may become so while the command runs. */
+static bool may_write(const struct inputs *in, const struct policy *policy)
 {
 	const fs_entries *fs = &policy->layers.items[0].fs;
 
 	for (size_t i = 0; i < fs->count; i++)
 		if (fs->items[i].access == ACCESS_WRITE)
 			return true;
-	return policy->grants.count > 0;
+	return policy->grants.count > 0 || (in->run && in->run->asks);
 }
 
 /* The grants that last, of a policy that has none so far; then the homes, which grants make matter. */
@@ -161,7 +160,7 @@ static int add_lasting(struct cordon_policy *p, const struct inputs *in, struct 
 	if (approvals_load(in, p->workspace.path, policy, &p->lasting, &p->notes, e) < 0)
 		return err_result(e);
 	p->policy = plan->policy = policy;
-	if (!plan->allows_home && may_write(policy) && !plan->places.homes &&
+	if (!plan->allows_home && may_write(in, policy) && !plan->places.homes &&
 	    inputs_find_homes(in, &plan->places, e) < 0)
 		return err_result(e);
 	return approvals_check(in->a, plan, e);
@@ -404,19 +403,40 @@ cordon_policy *load_new(const struct cordon_load_options *options, const struct 
 	return p;
 }
 
-/* What was granted to a run that is repeated. */
-static int add_granted(struct cordon_policy *p, const struct run_needs *run, struct err *e)
+/* What was granted to a run that is repeated: it counts as if it had been kept. */
+static int add_granted(struct cordon_policy *p, const struct run_needs *run, struct policy *policy,
+		       struct err *e)
 {
-	static const struct origin origin = { .file = "an approval" };
-	const struct policy *with;
+	struct stored_grant granted = { .origin = { .file = "an approval" } };
 
 	if (!run || !run->grant_count)
 		return 0;
-	if (offers_add_grants(&p->arena, p->policy, run->grants, run->grant_count, origin, &with,
-			      e) < 0)
-		return err_result(e);
-	p->policy = p->plan_inputs.policy = with;
+	for (size_t i = 0; i < run->grant_count; i++) {
+		granted.grant = run->grants[i];
+		if (approvals_grant(&p->arena, policy, &granted, e) < 0)
+			return err_result(e);
+	}
 	return approvals_check(&p->arena, &p->plan_inputs, e);
+}
+
+/* Who decides is another one in each run. */
+static int own_decider(struct cordon_policy *p, const struct inputs *in, struct err *e)
+{
+	struct plan_inputs *plan = &p->plan_inputs;
+	own_list own = { .items = NULL };
+
+	for (size_t i = 0; i < plan->own_count; i++) {
+		struct own_file *copy = VEC_PUSH(in->a, &own, e);
+
+		if (!copy)
+			return err_result(e);
+		*copy = plan->own[i];
+	}
+	if (inputs_own_decider(in, &own, e) < 0)
+		return err_result(e);
+	plan->own = own.items;
+	plan->own_count = own.count;
+	return 0;
 }
 
 static int reload(struct cordon_policy *p, const struct cordon_load_options *options,
@@ -434,8 +454,9 @@ static int reload(struct cordon_policy *p, const struct cordon_load_options *opt
 	memset(&policy->grants, 0, sizeof(policy->grants));
 	memset(&policy->net_grants, 0, sizeof(policy->net_grants));
 	memset(&policy->socket_grants, 0, sizeof(policy->socket_grants));
-	if (make_state(&in, policy, e) < 0 || add_lasting(p, &in, policy, e) < 0 ||
-	    add_granted(p, run, e) < 0 || build_plan(p, &in, options, e) < 0)
+	if (make_state(&in, policy, e) < 0 || own_decider(p, &in, e) < 0 ||
+	    add_lasting(p, &in, policy, e) < 0 || add_granted(p, run, policy, e) < 0 ||
+	    build_plan(p, &in, options, e) < 0)
 		return err_result(e);
 	in.run = NULL;
 	p->inputs = in;

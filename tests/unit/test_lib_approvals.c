@@ -203,6 +203,84 @@ TEST(a_policy_that_was_loaded_before_a_revoke_does_not_outlive_it)
 	cordon_policy_free(policy);
 }
 
+TEST(who_decides_is_protected_also_with_a_policy_that_was_loaded_before)
+{
+	struct fixture f;
+	struct err e = ERR_INIT;
+	char decide[300];
+	struct run_needs needs = { .asks = true, .decider = STR_EMPTY };
+	cordon_policy *policy, *again;
+
+	REQUIRE(fixture_init(&f, "decider"));
+	(void)snprintf(decide, sizeof(decide), "%s/decide", f.repo);
+	policy = load(&f);
+	REQUIRE(policy);
+	again = load_again(policy, &f.options, &needs, &e);
+	CHECK_INT(access_of(again, decide), CORDON_ACCESS_WRITE);
+	cordon_policy_free(again);
+	needs.decider = str_of(decide);
+	again = load_again(policy, &f.options, &needs, &e);
+	CHECK_INT(access_of(again, decide), CORDON_ACCESS_READ);
+	CHECK_INT(access_of(again, f.repo), CORDON_ACCESS_WRITE);
+	/* And so are the other files of Cordon. */
+	CHECK_INT(access_of(again, f.etc), CORDON_ACCESS_READ);
+	cordon_policy_free(again);
+	CHECK_INT(access_of(policy, decide), CORDON_ACCESS_WRITE);
+	cordon_policy_free(policy);
+}
+
+TEST(homes_are_known_wherever_something_may_be_granted)
+{
+	struct fixture f;
+	struct err e = ERR_INIT;
+	struct run_needs needs = { .asks = false };
+	cordon_policy *policy, *again;
+
+	REQUIRE(fixture_init(&f, "homes"));
+	f.options.profile = ":read-only";
+	policy = load(&f);
+	REQUIRE(policy);
+	again = load_again(policy, &f.options, &needs, &e);
+	REQUIRE(again);
+	CHECK_INT(again->plan_inputs.places.home_count, 0);
+	cordon_policy_free(again);
+	needs.asks = true;
+	again = load_again(policy, &f.options, &needs, &e);
+	REQUIRE(again);
+	CHECK(again->plan_inputs.places.home_count > 0);
+	cordon_policy_free(again);
+	cordon_policy_free(policy);
+}
+
+TEST(a_repeated_run_has_what_was_granted_only_as_it_was)
+{
+	struct fixture f;
+	struct err e = ERR_INIT;
+	struct grant grant = { .kind = ASK_WRITE, .is_dir = true };
+	const struct run_needs needs = { .asks = true, .grants = &grant, .grant_count = 1 };
+	cordon_policy *policy, *again;
+
+	REQUIRE(fixture_init(&f, "repeated"));
+	grant.subject = str_of(f.out);
+	policy = load(&f);
+	REQUIRE(policy);
+	again = load_again(policy, &f.options, &needs, &e);
+	CHECK_INT(access_of(again, f.out), CORDON_ACCESS_WRITE);
+	cordon_policy_free(again);
+	/* The first run has put a file in the place of the directory. */
+	REQUIRE(rmdir("out") == 0);
+	scratch_put("out", "");
+	again = load_again(policy, &f.options, &needs, &e);
+	CHECK_INT(access_of(again, f.out), CORDON_ACCESS_READ);
+	cordon_policy_free(again);
+	REQUIRE(unlink("out") == 0 && symlink("other", "out") == 0);
+	again = load_again(policy, &f.options, &needs, &e);
+	CHECK_INT(access_of(again, f.out), CORDON_ACCESS_READ);
+	CHECK_INT(access_of(again, f.other), CORDON_ACCESS_READ);
+	cordon_policy_free(again);
+	cordon_policy_free(policy);
+}
+
 TEST(what_would_ask_has_the_same_digest_as_what_would_not)
 {
 	scoped_arena a = ARENA_INIT(1 << 20);
