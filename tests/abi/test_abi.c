@@ -56,7 +56,8 @@ TEST(every_member_is_eight_bytes_wide)
 	CHECK_INT(offsetof(struct cordon_load_options, on_progress), 176);
 	CHECK_INT(offsetof(struct cordon_load_options, workspace), 192);
 	CHECK_INT(offsetof(struct cordon_load_options, unprotect_count), 208);
-	CHECK_INT(offsetof(struct cordon_load_options, allow_socket_count) + 8,
+	CHECK_INT(offsetof(struct cordon_load_options, allow_socket_count), 224);
+	CHECK_INT(offsetof(struct cordon_load_options, session) + 8,
 		  sizeof(struct cordon_load_options));
 	CHECK_INT(sizeof(struct cordon_run_options) % 8, 0);
 	CHECK_INT(offsetof(struct cordon_run_options, flags), 80);
@@ -64,7 +65,8 @@ TEST(every_member_is_eight_bytes_wide)
 	CHECK_INT(offsetof(struct cordon_run_options, decide_host), 176);
 	CHECK_INT(offsetof(struct cordon_run_options, policy), 184);
 	CHECK_INT(offsetof(struct cordon_run_options, on_denial), 192);
-	CHECK_INT(offsetof(struct cordon_run_options, events) + 8,
+	CHECK_INT(offsetof(struct cordon_run_options, events), 200);
+	CHECK_INT(offsetof(struct cordon_run_options, on_withdraw) + 8,
 		  sizeof(struct cordon_run_options));
 	CHECK_INT(offsetof(struct cordon_denial, is_guess) + 8, sizeof(struct cordon_denial));
 	CHECK_INT(sizeof(struct cordon_host_request) % 8, 0);
