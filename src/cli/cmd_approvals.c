@@ -63,6 +63,7 @@ static bool check_words(const struct args *args, enum action action)
 /* Asks a person who can see what it is about; nobody else can say yes but by --yes. */
 static bool ask_person(const struct args *args)
 {
+	cordon_error *error = NULL;
 	cordon_report *report;
 	const char *text;
 	char answer[16];
@@ -71,8 +72,11 @@ static bool ask_person(const struct args *args)
 		complain_usage(args, "nothing was ended; to end all approvals, add --yes");
 		return false;
 	}
-	if (cordon_approvals(&args->load, NULL, 0, &report, NULL) < 0)
-		return true; /* the call that ends them says why */
+	/* Nobody says yes to what they have not seen. */
+	if (cordon_approvals(&args->load, NULL, 0, &report, &error) < 0) {
+		(void)finish_error(args, error);
+		return false;
+	}
 	text = cordon_report_text(report, has_colour(STDERR_FILENO) ? CORDON_TEXT_COLOUR : 0);
 	(void)fprintf(stderr, "%s\n%s? [y/N] ", text ? text : "",
 		      args->load.session ? "End all of this session"

@@ -4,12 +4,13 @@
 
 import json
 import os
+import pty
 import socket
 import subprocess
 import sys
 import time
 
-from cli import PROGRAM, Skip, World, case, run, run_cases
+from cli import PROGRAM, SECONDS, Skip, World, case, run, run_cases
 
 NOBODY = 65534
 WORK = ("--mode", "workspace-write")
@@ -282,6 +283,36 @@ def clear_ends_all_and_has_to_be_told_so(w: World):
     w.ok("approvals", "clear", "--yes")
     assert w.cause("approvals", "clear", "--yes", "--session", "other") == "unknown_approval"
     assert not session_file(w, "other").exists()
+
+
+def clear_at_a_terminal(w, typed):
+    ours, theirs = pty.openpty()
+    os.write(ours, typed)
+    done = subprocess.run([PROGRAM, "approvals", "clear"], cwd=w.repo, env=w.env, stdin=theirs,
+                          stdout=subprocess.PIPE, stderr=theirs, timeout=SECONDS, check=False)
+    os.write(theirs, b"\0")
+    said = b""
+    while not said.endswith(b"\0"):
+        said += os.read(ours, 65536)
+    os.close(theirs)
+    os.close(ours)
+    return done.returncode, said.decode()
+
+
+@case
+def what_can_not_be_shown_is_not_ended(w: World):
+    put_always(w, entry("write", "/opt/x", dir=True))
+    sessions = session_file(w, "work").parent
+    sessions.parent.mkdir(parents=True, exist_ok=True)
+    sessions.write_text("not a directory", encoding="ascii")
+    status, said = clear_at_a_terminal(w, b"y\n")
+    assert status != 0 and str(sessions) in said and "[y/N]" not in said, (status, said)
+    sessions.unlink()
+    assert len(ids(w)) == 1
+    status, said = clear_at_a_terminal(w, b"n\n")
+    assert status != 0 and "[y/N]" in said and len(ids(w)) == 1, (status, said)
+    status, said = clear_at_a_terminal(w, b"y\n")
+    assert status == 0 and "/opt/x" in said and not ids(w), (status, said)
 
 
 @case
