@@ -319,7 +319,7 @@ bool supervisor_can_open(const struct supervisor *s) NONNULL;
 /*
  * Makes the canonical `path` (and what is below it, but for what `plan` narrows) writable inside.
  * `plan` is the policy with all live grants, this one included; from now on it says what is
- * refused. It has to live until supervisor_reap(). On failure nothing has changed. ERR_SYS,
+ * refused. It has to live until supervisor_reap(), also on failure. Then nothing has changed, or the run ends. ERR_SYS,
  * ERR_POLICY, ERR_LIMIT, ERR_NOMEM.
  */
 int supervisor_open_path(struct supervisor *s, const struct plan *plan, struct str path,

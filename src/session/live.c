@@ -198,11 +198,14 @@ static int change(struct session *s, struct str path,
 	}
 	a = &live->plans[live->plan_count];
 	*a = (struct arena)ARENA_INIT(PLAN_MAX_BYTES);
-	if (build(s, a, path, &made, e) < 0 || tell(s, made.plan, path, writers, e) < 0) {
+	if (build(s, a, path, &made, e) < 0) {
 		arena_done(a);
 		return err_result(e);
 	}
+	/* Also one that fails may be used until the run has ended. */
 	live->plan_count++;
+	if (tell(s, made.plan, path, writers, e) < 0)
+		return err_result(e);
 	live->now = made;
 	return 0;
 }

@@ -963,6 +963,171 @@ TEST(a_path_can_be_opened_again_after_it_was_closed)
 	done(&r);
 }
 
+enum { STEPS = 8 };
+
+/* Steps of a script that waits with "at N", each time until the file is there. */
+static const char wait_at[] = "exec 2>/dev/null; top=$PWD;"
+			      "at() { while ! test -e $top/turns/$1; do sleep 0.02; done; };"
+			      "did() { : >$top/turns/$1; };";
+
+static void clear_turns(void)
+{
+	mkdir("turns", 0777);
+	(void)chmod("turns", 0777);
+	for (int n = 0; n < STEPS; n++) {
+		char name[20];
+
+		(void)snprintf(name, sizeof(name), "turns/%d", n);
+		(void)unlink(name);
+	}
+}
+
+static bool start_turns(struct run *r, const char *script)
+{
+	char text[3000];
+
+	clear_turns();
+	(void)snprintf(text, sizeof(text), "%s%s", wait_at, script);
+	return start_with(r, own_backend(), "'@/turns' = 'write'\n", text);
+}
+
+static bool open_path(struct run *r, const char *entries, const char *name)
+{
+	struct err e = ERR_INIT;
+	const struct plan *plan = also(r, entries);
+
+	return plan && (supervisor_open_path(r->s, plan, str_of(at(name)), &e) == 0 || fail(&e));
+}
+
+TEST(a_closed_grant_is_closed_in_every_copy_that_somebody_is_in)
+{
+	struct run r = { .decide = refuse_at_once };
+	scoped_buf writers = BUF_INIT(4096);
+
+	mkdir("o", 0755);
+	mkdir("o/y", 0755);
+	mkdir("o/y/z", 0755);
+	mkdir("o/y/z/d", 0755);
+	/* Who is in /o/y between the second and the third grant is in a copy that nobody sees later. */
+	REQUIRE(start_turns(
+		&r,
+		"at 0; cd o/y; mkdir z/one || exit 1; exec 5<z; did 1; at 2; mkdir z/two || exit 2;"
+		"did 3; at 4; sleep 0.3; mkdir z/bad && exit 3; rmdir z/d && exit 4;"
+		"mv z/one z/won && exit 5; mkdir /proc/self/fd/5/bad && exit 6;"
+		"cd z; mkdir bad && exit 7; mkdir $top/o/y/z/bad && exit 8; exit 0"));
+	REQUIRE(open_path(&r, "'@/turns' = 'write'\n'@/o/y/z' = 'write'\n", "o/y/z"));
+	REQUIRE(open_path(&r, "'@/turns' = 'write'\n'@/o/y' = 'write'\n", "o/y"));
+	scratch_put("turns/0", "");
+	REQUIRE(reached(&r, "turns/1"));
+	REQUIRE(open_path(&r, "'@/turns' = 'write'\n'@/o' = 'write'\n", "o"));
+	(void)close_now(&r, "o/y/z", r.policies[3]->plan, &writers);
+	(void)close_now(&r, "o/y", r.policies[3]->plan, &writers);
+	scratch_put("turns/2", "");
+	REQUIRE(reached(&r, "turns/3"));
+	(void)close_now(&r, "o", r.base, &writers);
+	CHECK_INT((int)writers.len, 0);
+	scratch_put("turns/4", "");
+	CHECK_INT(wait_for(&r), 0);
+	CHECK(is_there("o/y/z/two") && is_there("o/y/z/d") && !is_there("o/y/z/bad"));
+	done(&r);
+}
+
+TEST(a_copy_in_the_cover_of_another_grant_is_closed_as_well)
+{
+	struct run r = { .decide = refuse_at_once };
+	scoped_buf writers = BUF_INIT(4096);
+
+	mkdir("k", 0755);
+	mkdir("k/y", 0755);
+	mkdir("k/y/z", 0755);
+	REQUIRE(start_turns(&r, "at 0; cd k/y; mkdir z/one || exit 1; mkdir bad && exit 2; did 1;"
+				"at 2; mkdir z/two || exit 3; did 3; at 4; sleep 0.3;"
+				"mkdir z/bad && exit 4; mv z/one z/won && exit 5;"
+				"mkdir $top/k/y/z/bad && exit 6; exit 0"));
+	REQUIRE(open_path(&r, "'@/turns' = 'write'\n'@/k/y/z' = 'write'\n", "k/y/z"));
+	REQUIRE(open_path(&r, "'@/turns' = 'write'\n'@/k/y/z' = 'write'\n'@/k/y' = 'write'\n",
+			  "k/y"));
+	(void)close_now(&r, "k/y", r.policies[1]->plan, &writers);
+	scratch_put("turns/0", "");
+	REQUIRE(reached(&r, "turns/1"));
+	REQUIRE(open_path(&r, "'@/turns' = 'write'\n'@/k' = 'write'\n", "k"));
+	(void)close_now(&r, "k/y/z", r.policies[3]->plan, &writers);
+	scratch_put("turns/2", "");
+	REQUIRE(reached(&r, "turns/3"));
+	(void)close_now(&r, "k", r.base, &writers);
+	scratch_put("turns/4", "");
+	CHECK_INT(wait_for(&r), 0);
+	CHECK(is_there("k/y/z/two") && is_there("k/y/z/one") && !is_there("k/y/z/bad"));
+	done(&r);
+}
+
+TEST(a_wider_grant_makes_writable_again_what_was_closed_below_it)
+{
+	struct run r = { .decide = refuse_at_once };
+	scoped_buf writers = BUF_INIT(4096);
+
+	mkdir("w", 0755);
+	mkdir("w/in", 0755);
+	mkdir("w/in/sub", 0755);
+	mkdir("w/in/sub/ro", 0755);
+	REQUIRE(start_turns(
+		&r, "at 0; mkdir w/in/one || exit 1; did 1; at 2; mkdir w/in/bad && exit 2;"
+		    "did 3; at 4; mkdir w/in/two || exit 3; echo x >w/in/sub/f || exit 4;"
+		    "mkdir w/three || exit 5; mkdir w/in/sub/two || exit 6; did 5;"
+		    "cd w/in; at 6; sleep 0.3; mkdir bad && exit 7; mkdir sub/bad && exit 8;"
+		    "mkdir $top/w/in/bad && exit 9; exit 0"));
+	REQUIRE(open_path(&r, "'@/turns' = 'write'\n'@/w/in' = 'write'\n'@/w/in/sub/ro' = 'read'\n",
+			  "w/in"));
+	scratch_put("turns/0", "");
+	REQUIRE(reached(&r, "turns/1"));
+	(void)close_now(&r, "w/in", r.base, &writers);
+	scratch_put("turns/2", "");
+	REQUIRE(reached(&r, "turns/3"));
+	REQUIRE(open_path(&r, "'@/turns' = 'write'\n'@/w' = 'write'\n", "w"));
+	scratch_put("turns/4", "");
+	REQUIRE(reached(&r, "turns/5"));
+	(void)close_now(&r, "w", r.base, &writers);
+	scratch_put("turns/6", "");
+	CHECK_INT(wait_for(&r), 0);
+	CHECK(is_there("w/in/two") && is_there("w/three") && !is_there("w/in/bad"));
+	done(&r);
+}
+
+static bool remove_tree(const char *name)
+{
+	char command[400];
+
+	(void)snprintf(command, sizeof(command), "rm -rf '%s'", at(name));
+	return system(command) == 0; /* NOLINT(cert-env33-c): a test */
+}
+
+TEST(what_the_host_removes_below_a_grant_does_not_keep_it_from_being_closed)
+{
+	static const char *const removed[] = { "host/y", "host" };
+
+	for (size_t i = 0; i < COUNT_OF(removed); i++) {
+		struct run r = { .decide = refuse_at_once };
+		scoped_buf writers = BUF_INIT(4096);
+
+		mkdir("host", 0755);
+		mkdir("host/y", 0755);
+		REQUIRE(start_turns(&r,
+				    "at 0; mkdir host/y/a || exit 1; did 1; at 2;"
+				    "mkdir host/bad && exit 2; mkdir host/y && exit 3; exit 0"));
+		REQUIRE(open_path(&r, "'@/turns' = 'write'\n'@/host/y' = 'write'\n", "host/y"));
+		REQUIRE(open_path(&r,
+				  "'@/turns' = 'write'\n'@/host/y' = 'write'\n'@/host' = 'write'\n",
+				  "host"));
+		scratch_put("turns/0", "");
+		REQUIRE(reached(&r, "turns/1"));
+		CHECK(remove_tree(removed[i]));
+		(void)close_now(&r, "host", r.base, &writers);
+		scratch_put("turns/2", "");
+		CHECK_INT(wait_for(&r), 0);
+		done(&r);
+	}
+}
+
 /* ---- Globs --------------------------------------------------------------------------------------- */
 
 TEST(a_name_that_a_glob_denies_is_masked_below_a_grant)

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "backend/linux/supervisor.h"
@@ -82,9 +83,11 @@ static int is_broken(void *user, struct err *e)
 			"the run was ended");
 }
 
-/* SECURITY: nobody knows what the command may write now. */
+/* SECURITY: nobody knows what the command may write now, so nothing is done for it any more. */
 static int end_run(struct supervisor *s, struct err *e)
 {
+	s->can_open = false;
+	loop_remove(s->in.loop, &s->engine.watcher);
 	(void)supervisor_kill(s);
 	loop_set_timer(s->in.loop, &s->live.broken, loop_now());
 	return err_result(e);
@@ -178,7 +181,7 @@ static int add_held(struct opening *o, struct placeholders *all, const struct pl
 static int gather_held(struct opening *o, struct placeholders *out, struct err *e)
 {
 	const struct supervisor *s = o->s;
-	size_t count = s->held.count + o->g->held.count;
+	size_t count = s->held.count;
 
 	for (size_t i = 0; i < s->live.grants.count; i++)
 		count += s->live.grants.items[i]->held.count;
@@ -187,7 +190,6 @@ static int gather_held(struct opening *o, struct placeholders *out, struct err *
 	if (!out->items)
 		return err_result(e);
 	(void)add_held(o, out, &s->held);
-	(void)add_held(o, out, &o->g->held);
 	for (size_t i = 0; i < s->live.grants.count; i++)
 		(void)add_held(o, out, &s->live.grants.items[i]->held);
 	return 0;
@@ -216,11 +218,14 @@ static int send(struct opening *o, const struct graft_order *order, struct str p
 	return graft_send(o->masker, order, path, e);
 }
 
-static int note_pin(struct opening *o, struct str path, struct err *e)
+static int send_pin(struct opening *o, struct graft_order *order, struct str path, struct err *e)
 {
 	struct str *pin = VEC_PUSH(o->s->a, &o->g->pins, e);
 
-	return !pin ? err_result(e) : arena_copy(o->s->a, path, pin, e);
+	if (!pin || arena_copy(o->s->a, path, pin, e) < 0)
+		return err_result(e);
+	order->pin = (uint32_t)o->g->pins.count;
+	return send(o, order, *pin, e);
 }
 
 static int note_narrowed(struct opening *o, struct narrowed *items, const struct mount_op *op,
@@ -248,18 +253,18 @@ static enum graft_order_kind kind_of(const struct mount_op *op)
 static int send_one(struct opening *o, struct narrowed *items, const struct mount_op *op,
 		    struct err *e)
 {
-	const struct graft_order order = { .kind = kind_of(op),
-					   .number = o->g->number,
-					   .device = op->is_checked ? op->device : 0,
-					   .inode = op->is_checked ? op->inode : 0,
-					   .may_vanish = op->may_vanish };
+	struct graft_order order = { .kind = kind_of(op),
+				     .number = o->g->number,
+				     .device = op->is_checked ? op->device : 0,
+				     .inode = op->is_checked ? op->inode : 0,
+				     .may_vanish = op->may_vanish };
 
 	if (order.kind == GRAFT_NONE)
 		return 0;
-	if (order.kind == GRAFT_PIN && note_pin(o, str_of(op->path), e) < 0)
-		return err_result(e);
 	if (note_narrowed(o, items, op, e) < 0)
 		return err_result(e);
+	if (order.kind == GRAFT_PIN)
+		return send_pin(o, &order, str_of(op->path), e);
 	return send(o, &order, str_of(op->path), e);
 }
 
@@ -278,6 +283,60 @@ static int send_begin(struct opening *o, struct err *e)
 	return send(o, &order, o->g->path, e);
 }
 
+static int compare_lengths(const void *a, const void *b)
+{
+	const struct str *x = a, *y = b;
+
+	return (x->len > y->len) - (x->len < y->len);
+}
+
+static bool is_closed(const struct grafted *g)
+{
+	return g->state == GRANT_CLOSING || g->state == GRANT_CLOSED;
+}
+
+static void add_reopened(struct opening *o, struct str path, struct str *paths, size_t *count)
+{
+	bool is_wanted = is_below(path, o->g->path) &&
+			 plan_resolve(o->plan, path).access == ACCESS_WRITE;
+
+	for (size_t i = 0; is_wanted && i < *count; i++)
+		is_wanted = !str_eq(paths[i], path);
+	if (is_wanted)
+		paths[(*count)++] = path;
+}
+
+/*
+ * Covers of grants that were closed, and what became read-only with them, are in the copy. Where the plan
+ * says so now it is writable again, on a mount of its own. What narrows comes later, on those.
+ */
+static int send_reopened(struct opening *o, struct err *e)
+{
+	struct graft_order order = { .kind = GRAFT_PIN, .number = o->g->number, .may_vanish = 1 };
+	size_t room = 0, count = 0;
+	struct str *paths;
+
+	for (size_t i = 0; i < o->s->live.grants.count; i++)
+		room += 1 + o->s->live.grants.items[i]->pins.count;
+	paths = arena_array(&o->a, room + 1, sizeof(*paths), e);
+	if (!paths)
+		return err_result(e);
+	for (size_t i = 0; i < o->s->live.grants.count; i++) {
+		const struct grafted *g = o->s->live.grants.items[i];
+
+		if (!is_closed(g))
+			continue;
+		add_reopened(o, g->path, paths, &count);
+		for (size_t k = 0; k < g->pins.count; k++)
+			add_reopened(o, g->pins.items[k], paths, &count);
+	}
+	qsort(paths, count, sizeof(*paths), compare_lengths);
+	for (size_t i = 0; i < count; i++)
+		if (send_pin(o, &order, paths[i], e) < 0)
+			return err_result(e);
+	return 0;
+}
+
 /* A transaction that was begun has to be ended, whatever happened. */
 static int send_all(struct opening *o, struct err *e)
 {
@@ -288,6 +347,8 @@ static int send_all(struct opening *o, struct err *e)
 	o->g->narrowed.items = items;
 	if (send_begin(o, e) < 0)
 		return err_result(e);
+	if (send_reopened(o, e) < 0)
+		return end_run(o->s, e);
 	for (size_t i = 0; i < o->mounts.ops.count; i++) {
 		const struct mount_op *op = &o->mounts.ops.items[i];
 
@@ -361,59 +422,6 @@ static void let_go(struct supervisor *s, struct grafted *g)
 	g->held.count = 0;
 }
 
-static int open_grant(struct opening *o, struct err *e)
-{
-	struct supervisor *s = o->s;
-	struct grafted **added;
-
-	if (grants_use_masker(s, &o->masker, e) < 0 || grants_use_opener(s, e) < 0 ||
-	    hold_missing(o, e) < 0 || lower(o, e) < 0 || graft(o, e) < 0)
-		return err_result(e);
-	o->g->guarded = (struct guarded){ .held = &o->g->held, .narrowed = &o->g->narrowed };
-	added = VEC_PUSH(s->a, &s->live.grants, e);
-	/* From here on it stands. */
-	if (!added || guard_add(&s->guard, &o->g->guarded, e) < 0 || mask_below(o, e) < 0)
-		return end_run(s, e);
-	*added = o->g;
-	return 0;
-}
-
-int supervisor_open_path(struct supervisor *s, const struct plan *plan, struct str path,
-			 struct err *e)
-{
-	struct opening o = { .s = s, .a = ARENA_INIT(LOWERED_MAX_BYTES), .plan = plan };
-	int r;
-
-	if (!s->can_open)
-		return FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,
-				  "this sandbox can't open paths while the command runs");
-	if (find_open(s, path)) {
-		set_plan(s, plan);
-		return 0;
-	}
-	if (s->live.grants.count >= MAX_GRANTS)
-		return FAIL(e, ERR_LIMIT,
-			    "no more than %d paths can be opened while the command runs",
-			    (int)MAX_GRANTS);
-	o.g = ARENA_NEW(s->a, struct grafted, e);
-	if (!o.g || arena_copy(s->a, path, &o.g->path, e) < 0)
-		return err_result(e);
-	o.g->supervisor = s;
-	o.g->number = (uint32_t)s->live.grants.count + 1;
-	o.g->warden = (struct warden)WARDEN_NONE;
-	o.g->warden_gone.fd = -1;
-	r = open_grant(&o, e);
-	arena_done(&o.a);
-	if (r < 0) {
-		let_go(s, o.g);
-		return r;
-	}
-	set_plan(s, plan);
-	/* SECURITY: and that stays: what the command could replace once, it may have replaced. */
-	s->sockets.plan = plan;
-	return 0;
-}
-
 /* ---- Closing ------------------------------------------------------------------------------------- */
 
 /* Whether it is closed together with `g`. */
@@ -424,27 +432,50 @@ static bool goes_with(const struct grafted *other, const struct grafted *g)
 
 /* A grant that is being closed. */
 struct closing {
+	const struct supervisor *s;
 	struct masker *masker;
 	const struct grafted *g;
 	const struct plan *plan; /* without it */
 };
 
-static int shut(const struct closing *c, struct str path, struct err *e)
+/* SECURITY: copies that other grants have made of it, and that are covered by now, as well. */
+static int shut_copies(const struct closing *c, const struct graft_order *order, struct str path,
+		       struct err *e)
 {
-	const bool stays_open = plan_resolve(c->plan, path).access == ACCESS_WRITE;
+	struct graft_order in = *order;
 
-	if (!is_below(path, c->g->path))
-		return 0;
-	return graft_order(c->masker, stays_open ? GRAFT_SHUT_UNDER : GRAFT_SHUT, c->g->number,
-			   path_below(path, c->g->path), e);
+	in.kind = GRAFT_SHUT_IN;
+	for (size_t i = 0; i < c->s->live.grants.count; i++) {
+		const struct grafted *other = c->s->live.grants.items[i];
+
+		in.number = other->number;
+		if (other != c->g && is_below(path, other->path) &&
+		    graft_send(c->masker, &in, path_below(path, other->path), e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+/* One mount of `part`: its top (0) or a pin. */
+static int shut(const struct closing *c, const struct grafted *part, size_t pin, struct err *e)
+{
+	const struct str path = pin ? part->pins.items[pin - 1] : part->path;
+	const bool stays_open = plan_resolve(c->plan, path).access == ACCESS_WRITE;
+	const struct graft_order order = { .kind = stays_open ? GRAFT_SHUT_UNDER : GRAFT_SHUT,
+					   .number = c->g->number,
+					   .part = part->number,
+					   .pin = (uint32_t)pin };
+
+	if (is_below(path, c->g->path) &&
+	    graft_send(c->masker, &order, path_below(path, c->g->path), e) < 0)
+		return err_result(e);
+	return stays_open ? 0 : shut_copies(c, &order, path, e);
 }
 
 static int shut_all(const struct closing *c, const struct grafted *part, struct err *e)
 {
-	if (shut(c, part->path, e) < 0)
-		return err_result(e);
-	for (size_t i = 0; i < part->pins.count; i++)
-		if (shut(c, part->pins.items[i], e) < 0)
+	for (size_t i = 0; i <= part->pins.count; i++)
+		if (shut(c, part, i, e) < 0)
 			return err_result(e);
 	return 0;
 }
@@ -492,8 +523,9 @@ static int retry_all(void *user, struct err *e)
 	return 0;
 }
 
-static int cover(const struct supervisor *s, const struct closing *c, struct err *e)
+static int cover(const struct closing *c, struct err *e)
 {
+	const struct supervisor *s = c->s;
 	const struct grafted *g = c->g;
 	struct graft_answer answer;
 	int fd;
@@ -527,30 +559,124 @@ static void give_back_below(struct supervisor *s, const struct plan *plan, struc
 	}
 }
 
-int supervisor_close_path(struct supervisor *s, const struct plan *plan, struct str path,
-			  struct buf *writers, struct err *e)
+static int take_back(struct supervisor *s, struct grafted *g, const struct plan *plan,
+		     struct err *e)
 {
-	struct grafted *g = find_open(s, path);
-	struct closing closing = { .g = g, .plan = plan };
+	struct closing closing = { .s = s, .g = g, .plan = plan };
 
-	set_plan(s, plan);
-	if (!g)
-		return 0;
-	if (plan_resolve(plan, path).access == ACCESS_WRITE) {
+	if (plan_resolve(plan, g->path).access == ACCESS_WRITE) {
 		g->state = GRANT_DORMANT;
 		return 0;
 	}
-	give_back_below(s, plan, path);
-	if (grants_use_masker(s, &closing.masker, e) < 0 || cover(s, &closing, e) < 0)
+	give_back_below(s, plan, g->path);
+	if (grants_use_masker(s, &closing.masker, e) < 0 || cover(&closing, e) < 0)
 		return end_run(s, e);
 	for (size_t i = 0; i < s->live.grants.count; i++)
 		if (goes_with(s->live.grants.items[i], g))
 			s->live.grants.items[i]->state = GRANT_CLOSING;
-	if (retry_all(s, e) < 0)
+	return retry_all(s, e);
+}
+
+int supervisor_close_path(struct supervisor *s, const struct plan *plan, struct str path,
+			  struct buf *writers, struct err *e)
+{
+	struct grafted *g = find_open(s, path);
+
+	set_plan(s, plan);
+	if (!g)
+		return 0;
+	if (take_back(s, g, plan, e) < 0)
 		return err_result(e);
 	if (g->state == GRANT_CLOSING)
 		writers_find(s->sandbox.mount_ns, path, writers);
 	return 0;
+}
+
+/* ---- Opening it ---------------------------------------------------------------------------------- */
+
+static int make(struct opening *o, struct err *e)
+{
+	struct supervisor *s = o->s;
+
+	return grants_use_masker(s, &o->masker, e) < 0 || grants_use_opener(s, e) < 0 ||
+			       hold_missing(o, e) < 0 || lower(o, e) < 0 || graft(o, e) < 0
+		       ? err_result(e)
+		       : 0;
+}
+
+/* It stands. What fails now is undone as if it had been taken back. */
+static int complete(struct opening *o, struct err *e)
+{
+	struct supervisor *s = o->s;
+	struct err late = ERR_INIT;
+
+	o->g->state = GRANT_OPEN;
+	if (guard_add(&s->guard, &o->g->guarded, e) == 0 && mask_below(o, e) == 0)
+		return 0;
+	if (s->watch)
+		watch_set_plan(s->watch, s->live.plan);
+	(void)take_back(s, o->g, s->live.plan, &late);
+	err_clear(&late);
+	return err_result(e);
+}
+
+/* Unless the run ends: then the mounts may stand, and what keeps names from appearing stays as long. */
+static void drop(struct supervisor *s, struct grafted *g)
+{
+	if (!s->can_open)
+		return;
+	let_go(s, g);
+	s->live.grants.count--;
+}
+
+static struct grafted *add_grant(struct supervisor *s, struct str path, struct err *e)
+{
+	struct grafted *g = ARENA_NEW(s->a, struct grafted, e);
+	struct grafted **added;
+
+	if (!g || arena_copy(s->a, path, &g->path, e) < 0)
+		return NULL;
+	added = VEC_PUSH(s->a, &s->live.grants, e);
+	if (!added)
+		return NULL;
+	*added = g;
+	g->supervisor = s;
+	g->number = (uint32_t)s->live.grants.count;
+	g->warden = (struct warden)WARDEN_NONE;
+	g->warden_gone.fd = -1;
+	g->guarded = (struct guarded){ .held = &g->held, .narrowed = &g->narrowed };
+	return g;
+}
+
+int supervisor_open_path(struct supervisor *s, const struct plan *plan, struct str path,
+			 struct err *e)
+{
+	struct opening o = { .s = s, .a = ARENA_INIT(LOWERED_MAX_BYTES), .plan = plan };
+	int r;
+
+	if (!s->can_open)
+		return FAIL_CAUSE(e, CAUSE_BACKEND_UNSUITED,
+				  "this sandbox can't open paths while the command runs");
+	if (find_open(s, path)) {
+		set_plan(s, plan);
+		return 0;
+	}
+	if (s->live.grants.count >= MAX_GRANTS)
+		return FAIL(e, ERR_LIMIT,
+			    "no more than %d paths can be opened while the command runs",
+			    (int)MAX_GRANTS);
+	o.g = add_grant(s, path, e);
+	if (!o.g)
+		return err_result(e);
+	r = make(&o, e);
+	arena_done(&o.a);
+	if (r < 0)
+		drop(s, o.g);
+	else
+		r = complete(&o, e);
+	if (r == 0)
+		set_plan(s, plan);
+	return r;
 }
 
 /* ---- From start to stop -------------------------------------------------------------------------- */

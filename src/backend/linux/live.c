@@ -88,6 +88,9 @@ void live_take_result(void *user, const struct opener_order *order, int result, 
 	const int flags = order->flags & O_CLOEXEC ? O_CLOEXEC : 0;
 	int64_t value = result;
 
+	/* The run ends. */
+	if (!s->can_open)
+		return;
 	if (fd >= 0 && engine_give_fd(&s->engine, &call, fd, flags, &value) == ENGINE_LATER)
 		return;
 	engine_reply(&s->engine, order->call, value);

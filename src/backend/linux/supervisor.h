@@ -41,6 +41,7 @@ struct grafted {
 	struct str path;
 	uint32_t number;
 	enum grant_state {
+		GRANT_NONE, /* it does not stand yet */
 		GRANT_OPEN,
 		GRANT_DORMANT, /* given back, but another grant covers it */
 		GRANT_CLOSING, /* covered; somebody still writes to it */

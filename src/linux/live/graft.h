@@ -39,6 +39,7 @@ enum graft_order_kind {
 	GRAFT_COVER,	  /* covers the graft `number`, which was made at `path` */
 	GRAFT_SHUT,	  /* what is at `path`, below that graft, becomes read-only as well */
 	GRAFT_SHUT_UNDER, /* only below the cover: another grant keeps it open */
+	GRAFT_SHUT_IN,	  /* also in the trees of the graft `number`, should they have it */
 	GRAFT_CLOSE,	  /* the end of closing: as RETRY. Answers */
 	GRAFT_RETRY,	  /* makes the mounts of the graft `number` read-only. Answers */
 	GRAFT_DETACH, /* answers with a writable clone of the directory `path`, mounted nowhere */
@@ -47,8 +48,10 @@ enum graft_order_kind {
 struct graft_order {
 	uint32_t kind; /* enum graft_order_kind */
 	uint32_t number;
-	uint64_t device, inode;	   /* what has to be there (P8); 0: whatever is */
-	uint32_t may_vanish;	   /* it is no failure if something else is there by now */
+	uint64_t device, inode; /* what has to be there (P8); 0: whatever is */
+	uint32_t may_vanish;	/* it is no failure if something else is there by now */
+	uint32_t part,
+		pin; /* of PIN, SHUT: the graft whose mount it is, and which pin; 0: its top */
 	char path[PATH_MAX_BYTES]; /* from the sandbox's root on; of SHUT from the graft on */
 };
 
@@ -69,7 +72,10 @@ struct graft_answer {
 };
 
 /* How many mounts of a run grafts may make. */
-enum { GRAFT_MAX_MOUNTS = 512 };
+enum {
+	GRAFT_MAX_MOUNTS = 512,
+	GRAFT_MAX_OPEN = 384, /* the rest is for closing them: if that fails the run has to end */
+};
 
 /* ---- In this process ------------------------------------------------------------------------ */
 
@@ -90,10 +96,23 @@ int graft_wait(struct masker *m, struct graft_answer *out, int *fd, struct err *
 
 /* ---- In the masker --------------------------------------------------------------------------- */
 
+/*
+ * Each mount that was ever seen may be somebody's working directory: what is closed has to be closed in all
+ * of them, also where another one covers it by now.
+ */
+enum graft_role {
+	GRAFT_TOP,
+	GRAFT_A_PIN,   /* becomes writable with the graft */
+	GRAFT_BELOW,   /* what the top or a pin was mounted on; that was writable already */
+	GRAFT_SEEN,    /* what the path showed when it was covered: another grant's copy */
+	GRAFT_A_COVER, /* kept if what another grant keeps open is in it */
+	GRAFT_BUSY,    /* has to become read-only */
+};
+
 struct graft_mount {
-	uint32_t number;
+	uint32_t number, pin;
 	int fd;
-	bool is_pin; /* it becomes writable with the graft */
+	enum graft_role role;
 };
 
 struct grafts {
@@ -107,6 +126,8 @@ struct grafts {
 	uint32_t number, step, serial;
 	int top, seen,
 		cover; /* -1: none. `seen` is what the path shows: other grants may cover `top` */
+	bool is_gone;  /* somebody on the host has removed what was granted */
+	bool keeps_cover; /* something in it stays open */
 	struct graft_answer answer;
 };
 

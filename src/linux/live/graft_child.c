@@ -88,20 +88,23 @@ static int clone_read_only(int place)
 	return tree;
 }
 
-static bool keep(struct grafts *g, int fd, bool is_pin)
+static bool keep(struct grafts *g, int fd, enum graft_role role, uint32_t pin)
 {
-	if (g->count >= COUNT_OF(g->mounts)) {
+	const size_t room = role <= GRAFT_BELOW ? (size_t)GRAFT_MAX_OPEN : COUNT_OF(g->mounts);
+
+	if (g->count >= room) {
 		errno = E2BIG;
 		return false;
 	}
-	g->mounts[g->count++] = (struct graft_mount){ g->number, fd, is_pin };
+	g->mounts[g->count++] =
+		(struct graft_mount){ .number = g->number, .pin = pin, .fd = fd, .role = role };
 	return true;
 }
 
 static void forget(struct grafts *g, uint32_t number)
 {
 	for (size_t i = g->count; i > 0; i--) {
-		if (g->mounts[i - 1].number != number)
+		if (g->mounts[i - 1].number != number || g->mounts[i - 1].role == GRAFT_A_COVER)
 			continue;
 		close(g->mounts[i - 1].fd);
 		g->mounts[i - 1] = g->mounts[--g->count];
@@ -110,26 +113,57 @@ static void forget(struct grafts *g, uint32_t number)
 
 /* ---- A graft --------------------------------------------------------------------------------- */
 
-/* Mounts a read-only copy of what is at the order's path on it, and keeps its descriptor if asked. */
-static int mount_copy(struct grafts *g, const struct graft_order *order, bool is_kept, bool is_pin)
+static bool is_mount_root(int fd)
+{
+	struct statx st;
+
+	return look(fd, &st) == 0 && (st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+static bool is_read_only(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && (fs.f_flags & MS_IS_RDONLY);
+}
+
+/* A mount that is writable by another grant is covered now, and only here somebody still knows it. */
+static void keep_below(struct grafts *g, int place)
+{
+	if (is_mount_root(place) && !is_read_only(place) && keep(g, place, GRAFT_BELOW, 0))
+		return;
+	close(place);
+}
+
+/* Mounts a read-only copy of what is at the order's path on it; keeps it unless it only narrows. */
+static int mount_copy(struct grafts *g, const struct graft_order *order, bool is_kept,
+		      enum graft_role role)
 {
 	int place = open_place(g->root, order);
 	int tree = place < 0 ? -1 : clone_read_only(place);
 	int error = 0;
 
-	if (tree < 0 || move(tree, place) < 0 || (is_kept && !keep(g, tree, is_pin)))
+	if (tree < 0)
 		error = errno;
+	else if (is_kept && g->count + 2 > GRAFT_MAX_OPEN)
+		error = E2BIG;
+	else if (move(tree, place) < 0)
+		error = errno;
+	if (!error && is_kept) {
+		(void)keep(g, tree, role, order->pin); /* there is room */
+		keep_below(g, place);
+		return tree;
+	}
 	fd_done(&place);
-	if (tree >= 0 && (error || !is_kept))
-		close(tree);
+	fd_done(&tree);
 	errno = error;
-	return error ? -1 : tree;
+	return error ? -1 : 0;
 }
 
 static int begin(struct grafts *g, const struct graft_order *order)
 {
 	g->number = order->number;
-	g->top = mount_copy(g, order, true, false);
+	g->top = mount_copy(g, order, true, GRAFT_TOP);
 	return g->top < 0 ? -1 : 0;
 }
 
@@ -137,11 +171,7 @@ static int begin(struct grafts *g, const struct graft_order *order)
 static bool is_narrow(const struct grafts *g, const struct graft_order *order)
 {
 	int place = open_place(g->root, order);
-	struct statfs fs;
-	struct statx st;
-	bool is_there = place >= 0 && look(place, &st) == 0 &&
-			(st.stx_attributes & STATX_ATTR_MOUNT_ROOT) && fstatfs(place, &fs) == 0 &&
-			(fs.f_flags & MS_IS_RDONLY);
+	bool is_there = place >= 0 && is_mount_root(place) && is_read_only(place);
 
 	fd_done(&place);
 	return is_there;
@@ -151,7 +181,7 @@ static int narrow(struct grafts *g, const struct graft_order *order, bool is_pin
 {
 	if (!is_pin && is_narrow(g, order))
 		return 0;
-	if (mount_copy(g, order, is_pin, is_pin) >= 0)
+	if (mount_copy(g, order, is_pin, GRAFT_A_PIN) >= 0)
 		return 0;
 	/* A nested repository (P9) that is gone needs no protection. */
 	if (order->may_vanish &&
@@ -172,7 +202,7 @@ static int hide(struct grafts *g, const struct graft_order *order)
 static int open_all(struct grafts *g)
 {
 	for (size_t i = 0; i < g->count; i++)
-		if (g->mounts[i].number == g->number && g->mounts[i].is_pin &&
+		if (g->mounts[i].number == g->number && g->mounts[i].role == GRAFT_A_PIN &&
 		    open_mount(g->mounts[i].fd) < 0)
 			return -1;
 	return open_mount(g->top);
@@ -183,8 +213,11 @@ static bool undo(struct grafts *g)
 {
 	bool is_undone = true;
 
+	/* SECURITY: first of all, also what some may have been opened of it. */
+	for (size_t i = 0; i < g->count; i++)
+		if (g->mounts[i].number == g->number && g->mounts[i].role <= GRAFT_A_PIN)
+			is_undone &= close_mount(g->mounts[i].fd) == 0;
 	if (g->top >= 0) {
-		is_undone = close_mount(g->top) == 0;
 		if (fchdir(g->top) == 0)
 			is_undone &= syscall(SYS_umount2, ".", DETACH) == 0;
 		else
@@ -201,7 +234,7 @@ static bool undo(struct grafts *g)
 static int find_top(const struct grafts *g, uint32_t number)
 {
 	for (size_t i = 0; i < g->count; i++)
-		if (g->mounts[i].number == number && !g->mounts[i].is_pin)
+		if (g->mounts[i].number == number && g->mounts[i].role == GRAFT_TOP)
 			return g->mounts[i].fd;
 	errno = ENOENT;
 	return -1;
@@ -215,6 +248,18 @@ static bool is_same_file(int a, int b)
 	       x.st_ino == y.st_ino;
 }
 
+/*
+ * Whether somebody on the host has removed what a mount is on: then the kernel has detached it everywhere.
+ * SECURITY: what was renamed and then detached could still be written to.
+ */
+static bool is_removed(int mount)
+{
+	struct stat st;
+
+	return close_mount(mount) < 0 && errno == EINVAL && fstat(mount, &st) == 0 &&
+	       st.st_nlink == 0;
+}
+
 /* Another grant above it may have copied it, and then the path shows that copy. */
 static int mount_cover(struct grafts *g, const struct graft_order *order)
 {
@@ -225,24 +270,73 @@ static int mount_cover(struct grafts *g, const struct graft_order *order)
 	if (g->top < 0)
 		return -1;
 	g->seen = open_place(g->root, order);
-	if (g->seen >= 0 && (!is_same_file(g->seen, g->top) || !keep(g, g->seen, true)))
+	if (g->seen >= 0 && !is_same_file(g->seen, g->top))
 		fd_close(&g->seen);
+	g->is_gone = g->seen < 0 && is_removed(g->top);
+	if (g->is_gone)
+		return 0;
+	/* SECURITY: who is in it gets past the cover. */
+	if (g->seen >= 0 && !keep(g, g->seen, GRAFT_SEEN, 0)) {
+		fd_close(&g->seen);
+		errno = E2BIG;
+		return -1;
+	}
 	place = g->seen >= 0 ? g->seen : g->top;
 	g->cover = clone_read_only(place);
 	return g->cover < 0 ? -1 : move(g->cover, place);
 }
 
-/* One that is being written to becomes read-only later. */
-static int shut_below(struct grafts *g, int dir, const struct graft_order *order)
+static bool part_is_gone(const struct grafts *g, const struct graft_order *order)
+{
+	for (size_t i = 0; i < g->count; i++) {
+		const struct graft_mount *m = &g->mounts[i];
+
+		if (m->number == order->part && m->pin == order->pin && m->role <= GRAFT_A_PIN)
+			return is_removed(m->fd);
+	}
+	return false;
+}
+
+/*
+ * What is at the path in a tree becomes read-only; one that is being written to, later. A tree that need
+ * not have it may have been made before, or after.
+ */
+static int shut_in(struct grafts *g, int dir, const struct graft_order *order, bool must_have)
 {
 	int fd = open_place(dir, order);
+	int error = fd < 0 || close_mount(fd) < 0 ? errno : 0;
 
-	if (fd < 0)
-		return -1;
-	if ((close_mount(fd) == 0 || errno == EBUSY) && keep(g, fd, true))
+	if (error == EBUSY && keep(g, fd, GRAFT_BUSY, 0))
 		return 0;
-	close(fd);
-	return -1;
+	if (error == EBUSY)
+		error = E2BIG;
+	fd_done(&fd);
+	/* It is not there, or no mount is on it (any more). */
+	if ((error == ENOENT || error == ENOTDIR || error == ELOOP || error == EINVAL) &&
+	    (!must_have || part_is_gone(g, order)))
+		return 0;
+	errno = error;
+	return error ? -1 : 0;
+}
+
+static bool is_tree(const struct graft_mount *m)
+{
+	return m->role != GRAFT_A_PIN && m->role != GRAFT_BUSY;
+}
+
+/* In the trees of a graft that nobody sees any more, but somebody may be in. */
+static int shut_in_trees(struct grafts *g, const struct graft_order *order)
+{
+	const size_t count = g->count; /* it adds some */
+
+	for (size_t i = 0; i < count; i++) {
+		const struct graft_mount *m = &g->mounts[i];
+
+		if (m->number == order->number && is_tree(m) && m->fd != g->cover &&
+		    shut_in(g, m->fd, order, false) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 /*
@@ -251,14 +345,16 @@ static int shut_below(struct grafts *g, int dir, const struct graft_order *order
  */
 static int shut(struct grafts *g, const struct graft_order *order)
 {
-	if (order->kind == GRAFT_SHUT && shut_below(g, g->cover, order) < 0)
+	if (order->kind == GRAFT_SHUT_IN)
+		return shut_in_trees(g, order);
+	if (g->is_gone)
+		return 0;
+	g->keeps_cover |= order->kind == GRAFT_SHUT_UNDER;
+	if (order->kind == GRAFT_SHUT && shut_in(g, g->cover, order, true) < 0)
 		return -1;
-	if (g->seen >= 0 && shut_below(g, g->seen, order) < 0)
+	if (shut_in(g, g->seen >= 0 ? g->seen : g->top, order, true) < 0)
 		return -1;
-	/* If another grant covers it, it may not have what was opened later. */
-	if (shut_below(g, g->top, order) < 0 && g->seen < 0)
-		return -1;
-	return 0;
+	return shut_in_trees(g, order);
 }
 
 /* How many can't be read-only yet; -1: one never will be. */
@@ -267,15 +363,29 @@ static int close_all(struct grafts *g, uint32_t number)
 	int busy = 0;
 
 	for (size_t i = 0; i < g->count; i++) {
-		if (g->mounts[i].number != number || close_mount(g->mounts[i].fd) == 0)
+		int fd = g->mounts[i].fd;
+
+		if (g->mounts[i].number != number || close_mount(fd) == 0)
 			continue;
-		if (errno != EBUSY)
+		if (errno == EBUSY)
+			busy++;
+		else if (errno != EINVAL || !is_removed(fd))
 			return -1;
-		busy++;
 	}
 	if (busy == 0)
 		forget(g, number);
 	return busy;
+}
+
+/* The cover may hold what can be closed only later. */
+static int end_cover(struct grafts *g)
+{
+	if (g->keeps_cover && g->cover >= 0) {
+		if (!keep(g, g->cover, GRAFT_A_COVER, 0))
+			return -1;
+		g->cover = -1;
+	}
+	return 0;
 }
 
 static int retry(struct grafts *g, uint32_t number)
@@ -297,6 +407,7 @@ static bool give_answer(struct grafts *g, int fd)
 	g->answer = (struct graft_answer){ .os_error = 0 };
 	g->step = 0;
 	g->top = g->seen = -1;
+	g->is_gone = g->keeps_cover = false;
 	fd_close(&g->cover);
 	if (fd < 0)
 		return fd_pass_tell(g->channel, &answer, sizeof(answer), 0) ==
@@ -334,9 +445,10 @@ static int carry_out(struct grafts *g, const struct graft_order *order)
 		return mount_cover(g, order);
 	case GRAFT_SHUT:
 	case GRAFT_SHUT_UNDER:
+	case GRAFT_SHUT_IN:
 		return shut(g, order);
 	case GRAFT_CLOSE:
-		return retry(g, g->number);
+		return end_cover(g) < 0 ? -1 : retry(g, g->number);
 	case GRAFT_RETRY:
 		return retry(g, order->number);
 	case GRAFT_SYNC:
@@ -390,6 +502,7 @@ void grafts_init(struct grafts *g, int root, int channel)
 	g->channel = channel;
 	g->count = 0;
 	g->top = g->seen = g->cover = -1;
+	g->is_gone = g->keeps_cover = false;
 	g->step = g->number = g->serial = 0;
 	g->answer = (struct graft_answer){ .os_error = 0 };
 }

@@ -720,7 +720,7 @@ int watch_use_masker(struct watch *w, struct masker **out, struct err *e)
 	return 0;
 }
 
-enum { AGAIN_MS = 10000 }; /* callers wait for it */
+enum { AGAIN_MS = 2000 }; /* meanwhile nobody else is answered */
 
 static int look_again(struct watch *w, struct str path, struct err *e)
 {
@@ -760,6 +760,11 @@ int watch_look_again(struct watch *w, const struct plan *plan, struct str path, 
 		return 0;
 	w->plan = before; /* nobody keeps a plan that failed */
 	return err_result(e);
+}
+
+void watch_set_plan(struct watch *w, const struct plan *plan)
+{
+	w->plan = plan;
 }
 
 bool watch_is_needed(const struct plan *plan)

@@ -23,6 +23,9 @@ struct watch_summary {
 };
 
 /* Whether the plan has names to be watched for. */
+/* If what comes after it fails. */
+void watch_set_plan(struct watch *w, const struct plan *plan) NONNULL;
+
 bool watch_is_needed(const struct plan *plan) NONNULL;
 
 /*
