@@ -107,6 +107,7 @@ struct answer {
 	bool is_narrowest; /* `grant` is not set: the narrowest offer that has the scope is meant */
 	bool denies_rest;  /* "deny all": every later request of this run as well */
 	struct str message; /* for the command, from who decided; "" */
+	bool is_unusable;   /* a deny, because the decider gave no answer that could be used */
 	const char *by;	    /* "rule", "cache", "tty", "cmd", "fd", "socket", "callback", "limit",
 				   "deadline", "nobody" */
 };

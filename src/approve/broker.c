@@ -434,9 +434,10 @@ static void name_rule(struct broker *b, const struct origin *origin, struct answ
 {
 	struct buf text = BUF_OVER(b->text);
 
-	buf_add_text(&text, "a rule of [[approve]]");
 	if (origin->file)
-		buf_printf(&text, " (%.300s:%u)", origin->file, (unsigned)origin->line);
+		buf_printf(&text, "the rule at %.300s:%u", origin->file, (unsigned)origin->line);
+	else
+		buf_add_text(&text, "a rule of [[approve]]");
 	answer->message = buf_str(&text);
 }
 

@@ -22,6 +22,7 @@ enum {
 	START_BYTES = 4096,   /* of a file, to find its interpreter: more than a kernel reads */
 	MAX_INTERPRETERS = 5, /* as many as the kernel follows */
 	STOP_MS = 1000,
+	SIGNAL_STATUS = 128, /* see os_reap() */
 	/* Of its answer: a line, its newline, and one byte that is too many. */
 	ANSWER_ROOM = MESSAGE_MAX_ANSWER + 2,
 };
@@ -118,7 +119,7 @@ static void start(struct slot *s, const struct waiting *request)
 	int r = start_program(s, request);
 
 	if (r < 0) {
-		(void)FAIL_START(&e, -r, "the program that decides can't be started");
+		(void)FAIL_START(&e, -r, "it can't be started");
 		refuse(c, request->id, e.text);
 		return;
 	}
@@ -255,34 +256,48 @@ static int is_readable(void *user, uint32_t events, struct err *e)
 	return 0;
 }
 
+/* Why it failed, for who wrote it. */
+static const char *word_failure(const struct slot *s, int status, char text[SHOWN_BYTES])
+{
+	/* A shell that does not find a program ends with the same status. */
+	if (status == OS_PROGRAM_NOT_EXECUTED && !s->cmd->program.is_script)
+		return "it could not be executed; a script needs a first line such as #!/bin/sh";
+	if (status > SIGNAL_STATUS)
+		(void)snprintf(text, SHOWN_BYTES, "it was killed by signal %d",
+			       status - SIGNAL_STATUS);
+	else
+		(void)snprintf(text, SHOWN_BYTES, "it ended with status %d", status);
+	return text;
+}
+
 /* Why what a program has left is no answer; NULL: it is `*line`. */
-static const char *find_line(const struct slot *s, int status, struct str *line)
+static const char *find_line(const struct slot *s, int status, struct str *line,
+			     char text[SHOWN_BYTES])
 {
 	struct str all = { s->answer, s->bytes };
 
 	*line = str_first(all, str_find(all, '\n'));
 	if (line->len > MESSAGE_MAX_ANSWER || s->bytes == ANSWER_ROOM)
-		return "the program answered with more than 64 KiB";
-	if (status == OS_PROGRAM_NOT_EXECUTED)
-		return "the program could not be executed";
+		return "it answered with more than 64 KiB";
 	if (status != 0)
-		return "the program failed";
+		return word_failure(s, status, text);
 	if (line->len == 0)
-		return "the program ended without an answer";
+		return "it ended without an answer";
 	if (line->len + 1 < all.len)
-		return "the program answered with more than one line";
+		return "it answered with more than one line";
 	return NULL;
 }
 
 static void judge(struct slot *s, int status)
 {
 	struct cmd *c = s->cmd;
+	char text[SHOWN_BYTES];
 	struct str line;
 	const char *why;
 
 	if (s->is_dropped)
 		return;
-	why = find_line(s, status, &line);
+	why = find_line(s, status, &line, text);
 	if (why) {
 		refuse(c, s->id, why);
 		return;

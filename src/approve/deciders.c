@@ -271,7 +271,9 @@ void decide_take_line(const struct decide_base *base, struct str line, uint64_t 
 
 void decide_refuse(const struct decide_base *base, uint64_t id, const char *message)
 {
-	const struct answer no = { .message = str_of(message), .by = base->by };
+	const struct answer no = { .message = str_of(message),
+				   .is_unusable = true,
+				   .by = base->by };
 
 	broker_decide(base->broker, id, &no, loop_now());
 }

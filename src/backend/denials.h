@@ -73,9 +73,11 @@ struct denial {
 	struct str executable; /* path of the program that tried, as it is inside; "": not known */
 	struct str rule;       /* why, in words: "the network is off" */
 	struct origin origin;  /* where that is written; without a file: not known */
-	bool is_guarded;    /* its name is allowed; P13's private guard has refused its address */
-	struct str way_out; /* what would allow it, pasteable; "" when nothing can */
-	const char *option; /* of `run`, that would allow it with `value`; NULL: none alone */
+	bool is_guarded; /* its name is allowed; P13's private guard has refused its address */
+	const char *denied_by; /* who said no when it was asked about, in words; NULL: nobody */
+	bool is_decided;       /* by a person, a rule or a program, and not for lack of an answer */
+	struct str way_out;    /* what would allow it, pasteable; "" when nothing can */
+	const char *option;    /* of `run`, that would allow it with `value`; NULL: none alone */
 	struct str value;
 	struct str program; /* comm of the first that tried; "" when it was gone */
 	int32_t pid;	    /* of the first that tried, inside */

@@ -325,6 +325,9 @@ int asked_approvals(struct arena *a, const struct asked *asked, const cordon_pol
 		return err_result(e);
 	*approvals = (struct session_approvals){ .deadline_ms = run->ask_timeout_ms,
 						 .session = policy->inputs.session,
+						 .program = callbacks->ask.kind == DECIDER_PROGRAM
+								    ? callbacks->ask.text
+								    : STR_EMPTY,
 						 .scopes = here | lasting_scopes(&policy->lasting),
 						 .host_now = &host_now,
 						 .start = start,

@@ -262,7 +262,7 @@ static void add_denial(struct buf *b, const struct refusal *r)
 		add_private(b, r);
 		break;
 	case PROXY_DENIED_ASKED:
-		buf_add_text(b, " was asked about and not allowed");
+		buf_add_text(b, " was not approved");
 		break;
 	case PROXY_DENIED_METHOD:
 		buf_add_text(b, " may not be sent ");

@@ -4,11 +4,14 @@
 #include "base/utf8.h"
 #include "session/run.h"
 
+enum { SAID_BYTES = 512, MESSAGES_MAX = 8 };
+
 int approval_log_open(struct session *s, struct err *e)
 {
 	struct str path;
 
 	s->outcome.approvals.was_asking = true;
+	s->outcome.approvals.deadline_ms = approvals_most_extension(s);
 	s->outcome.approvals.session = s->in.approvals->session;
 	if (audit_approvals_path(s->a, s->in.state_directory, &path, e) < 0 ||
 	    (!s->outcome.run_id.len && audit_new_run(s->a, &s->outcome.run_id, e) < 0) ||
@@ -53,6 +56,7 @@ static int fill(struct arena *a, const struct ask *ask, const struct answer *ans
 			      .minutes = answer->minutes,
 			      .grant = answer->grant,
 			      .by = answer->by,
+			      .is_unusable = answer->is_unusable,
 			      .count = 1 };
 
 	if (arena_copy(a, ask->subject, &x.subject, e) < 0 ||
@@ -86,6 +90,85 @@ static void keep(struct session *s, const struct ask *ask, const struct answer *
 	*added = filled;
 }
 
+static bool is_other_program(const char *by)
+{
+	return strcmp(by, "cmd") == 0 || strcmp(by, "fd") == 0 || strcmp(by, "socket") == 0;
+}
+
+/* ---- Who denied it ------------------------------------------------------------------------ */
+
+static const char *word_rule(struct session *s, const struct approval *x)
+{
+	struct str words = x->message, text;
+	struct err ignored = ERR_INIT;
+	char shown[SAID_BYTES];
+
+	if (arena_printf(s->a, &text, &ignored, "denied by %s",
+			 utf8_show(words, shown, sizeof(shown))) < 0)
+		return "denied by a rule of [[approve]]";
+	return text.p;
+}
+
+static const char *word_deadline(struct session *s)
+{
+	uint64_t ms = s->outcome.approvals.deadline_ms;
+	struct err ignored = ERR_INIT;
+	struct str text;
+
+	if (arena_printf(s->a, &text, &ignored,
+			 ms % 1000 ? "not answered in %llu ms" : "not answered in %llus",
+			 (unsigned long long)(ms % 1000 ? ms : ms / 1000)) < 0)
+		return "not answered in time";
+	return text.p;
+}
+
+static const char *word_decider(struct session *s, const struct approval *x, bool *is_decided)
+{
+	*is_decided = true;
+	if (strcmp(x->by, "rule") == 0)
+		return word_rule(s, x);
+	if (strcmp(x->by, "tty") == 0)
+		return "denied by you";
+	if (strcmp(x->by, "cache") == 0)
+		return "denied before";
+	if (strcmp(x->by, "callback") == 0)
+		return "denied by the program that started this";
+	if (is_other_program(x->by) && !x->is_unusable)
+		return "denied by the decider";
+	*is_decided = false;
+	if (is_other_program(x->by))
+		return "the decider gave no usable answer";
+	if (strcmp(x->by, "deadline") == 0)
+		return word_deadline(s);
+	return strcmp(x->by, "limit") == 0 ? "too much was asked" : "nobody could be asked";
+}
+
+static bool is_about(const struct approval *x, const struct denial *denial)
+{
+	enum ask_kind kind = denial->kind == DENIAL_HOST	  ? ASK_CONNECT
+			     : denial->kind == DENIAL_UNIX_SOCKET ? ASK_UNIX_SOCKET
+								  : ASK_WRITE;
+
+	return !x->is_allow && x->kind == kind && x->operation == denial->operation &&
+	       str_eq(x->subject, denial->subject);
+}
+
+/* The first that said no: afterwards it is remembered. */
+void approval_log_name_deciders(struct session *s)
+{
+	const struct approval_sums *sums = &s->outcome.approvals;
+	struct denials *d = &s->outcome.denials;
+
+	for (size_t i = 0; i < d->items.count; i++) {
+		struct denial *denial = &d->items.items[i];
+
+		for (size_t k = 0; k < sums->answers.count && !denial->denied_by; k++)
+			if (is_about(&sums->answers.items[k], denial))
+				denial->denied_by = word_decider(s, &sums->answers.items[k],
+								 &denial->is_decided);
+	}
+}
+
 /* ---- Telling ---------------------------------------------------------------------------------- */
 
 static void trace(const struct session *s, const struct ask *ask, const struct answer *answer)
@@ -103,6 +186,55 @@ static void trace(const struct session *s, const struct ask *ask, const struct a
 			      utf8_show(ask->subject, subject, sizeof(subject)), answer->by);
 }
 
+/*
+ * What the decider says to a deny. It may say something else each time: a bounded number is told,
+ * and the log has all of them.
+ */
+static void tell_message(struct session *s, const struct answer *answer)
+{
+	struct approvals *a = &s->approvals;
+	char shown[SAID_BYTES];
+	struct err ignored = ERR_INIT;
+
+	if (s->in.is_quiet || answer->is_allow || answer->is_unusable || !answer->message.len ||
+	    !is_other_program(answer->by) || str_eq(answer->message, a->told_message) ||
+	    a->told_messages == MESSAGES_MAX)
+		return;
+	a->told_messages++;
+	if (arena_copy(s->a, answer->message, &a->told_message, &ignored) < 0)
+		a->told_message = STR_EMPTY;
+	session_warn(&s->in, "denied by the decider: %s",
+		     utf8_show(answer->message, shown, sizeof(shown)));
+}
+
+/* A program that decides is asked anew each time: how it fails is told once. */
+void approval_log_tell_unusable(struct session *s, const char *why)
+{
+	struct approvals *a = &s->approvals;
+	char shown[SAID_BYTES];
+
+	if (a->has_told_unusable || s->in.is_quiet || !s->in.approvals->program.len)
+		return;
+	a->has_told_unusable = true;
+	session_warn(&s->in, "the decider '%s' gave no usable answer (%s); denied",
+		     utf8_show(s->in.approvals->program, shown, sizeof(shown)), why);
+}
+
+/* Who answers over a socket may do better with its next line, so those are counted. */
+void approval_log_tell_unheard(const struct session *s)
+{
+	const struct broker_counts *counts = &s->outcome.approvals.counts;
+	unsigned long long lines = counts->wrong + counts->late;
+	const char *by = s->approvals.decider.by;
+
+	if (lines == 0 || s->in.is_quiet || s->in.approvals->program.len || !by ||
+	    !is_other_program(by))
+		return;
+	session_warn(&s->in, "%llu %s from the decider changed nothing; see '%s'", lines,
+		     lines == 1 ? "line" : "lines",
+		     s->approvals.log ? audit_path(s->approvals.log).p : "--events");
+}
+
 int approval_log_answer(struct session *s, const struct ask *ask, const struct answer *answer,
 			struct err *e)
 {
@@ -114,6 +246,7 @@ int approval_log_answer(struct session *s, const struct ask *ask, const struct a
 		return err_wrap(e, "the log of approvals");
 	keep(s, ask, answer);
 	trace(s, ask, answer);
+	tell_message(s, answer);
 	if (s->in.approvals->tell_answer)
 		s->in.approvals->tell_answer(s->in.user, ask, answer);
 	/* It holds in this run; that a later one has to ask again is no reason to refuse it. */

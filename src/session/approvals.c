@@ -283,6 +283,7 @@ static void rejected(void *user, uint64_t id, const char *why)
 	struct err e = ERR_INIT;
 
 	session_trace(&s->in, "an answer changes nothing: %s", why);
+	approval_log_tell_unusable(s, why);
 	if (approval_log_rejected(s, id, why, &e) < 0)
 		fail(s, &e);
 }
@@ -715,6 +716,7 @@ void approvals_end(struct session *s)
 	loop_drop_timer(&s->loop, &a->look);
 	loop_drop_timer(&s->loop, &a->later);
 	s->outcome.approvals.counts = *broker_counts(a->broker);
+	approval_log_tell_unheard(s);
 }
 
 void approvals_close(struct session *s)

@@ -81,6 +81,9 @@ struct approvals {
 	uint64_t last_id;
 	size_t answered_count; /* of those that wait */
 	uint64_t extended_ms;
+	bool has_told_unusable;	 /* that an answer could not be used; once */
+	struct str told_message; /* of the decider, told last */
+	size_t told_messages;
 	struct live live;
 	struct audit *log;
 	struct err failure; /* of the log: the run has to end */
@@ -169,5 +172,8 @@ int approval_log_answer(struct session *s, const struct ask *ask, const struct a
 			struct err *e) MUST_CHECK NONNULL;
 int approval_log_rejected(struct session *s, uint64_t id, const char *why, struct err *e)
 	MUST_CHECK NONNULL;
+/* For who runs it: why the decider's answer is none, once; how many lines changed nothing. */
+void approval_log_tell_unusable(struct session *s, const char *why) NONNULL;
+void approval_log_tell_unheard(const struct session *s) NONNULL;
 /* The sums of the run, at its end. */
 int approval_log_end(struct session *s, struct err *e) MUST_CHECK NONNULL;

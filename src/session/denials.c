@@ -76,6 +76,8 @@ void denial_add_sentence(struct buf *out, const struct denial *denial)
 	denial_add_rule(out, denial);
 	add_place(out, denial_origin(denial));
 	buf_add_char(out, ')');
+	if (denial->denied_by)
+		buf_printf(out, ", %s", denial->denied_by);
 	if (denial->count > 1)
 		buf_printf(out, ", %llu times", (unsigned long long)denial->count);
 }
@@ -213,10 +215,17 @@ void outcome_find_ways(struct arena *a, struct outcome *o, const struct plan_inp
 
 /* ---- The list at the end of a run --------------------------------------------------------- */
 
+/* SECURITY: who has just said no is not told how to get it without being asked. */
+static bool is_advised(const struct denial *denial)
+{
+	return denial->option && !denial->is_decided;
+}
+
 static bool is_first_with_way(const struct denials *d, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
-		if (d->items.items[i].option == d->items.items[at].option &&
+		if (is_advised(&d->items.items[i]) &&
+		    d->items.items[i].option == d->items.items[at].option &&
 		    str_eq(d->items.items[i].way_out, d->items.items[at].way_out))
 			return false;
 	return true;
@@ -230,7 +239,7 @@ static void say_options(const struct session *s, size_t count)
 	size_t with_option = 0;
 
 	for (size_t i = 0; i < count; i++)
-		with_option += d->items.items[i].option != NULL;
+		with_option += is_advised(&d->items.items[i]);
 	if (!with_option)
 		return;
 	buf_printf(&line,
@@ -238,7 +247,7 @@ static void say_options(const struct session *s, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		const struct denial *denial = &d->items.items[i];
 
-		if (!denial->option || !is_first_with_way(d, i))
+		if (!is_advised(denial) || !is_first_with_way(d, i))
 			continue;
 		buf_printf(&line, " %s ", denial->option);
 		shell_add_word(&line, denial->value);
@@ -289,7 +298,7 @@ static void say_question(const struct session *s, size_t count)
 		const struct denial *denial = &d->items.items[i];
 		struct str question = find_question(s, denial);
 
-		if ((denial->option && !s->in.needs_sandbox) || !question.len)
+		if ((denial->option && !s->in.needs_sandbox) || !question.len || denial->is_decided)
 			continue;
 		add_advice(&line, s, denial, question);
 		if (line.failed == ERR_OK)

@@ -333,6 +333,7 @@ int outcome_complete(struct session *s, struct err *e)
 		o->has_looked = true;
 		warn_of_findings(s);
 	}
+	approval_log_name_deciders(s);
 	outcome_list_denials(s);
 	warn_of_failures(s);
 	return 0;

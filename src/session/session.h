@@ -140,6 +140,7 @@ struct session_approvals {
 	scope_set scopes;		   /* that can be had */
 	uint64_t deadline_ms;		   /* for each request; 0: BROKER_DEADLINE_MS */
 	struct str session;		   /* its name; "": none */
+	struct str program;		   /* that decides; "": none does */
 	const struct host *host_now; /* the host's files as they are whenever they are looked at */
 	/*
 	 * Makes the decider, before the command starts; its answers go to `broker`. NULL: only rules
@@ -260,6 +261,7 @@ struct approval {
 	uint32_t minutes;
 	struct grant grant; /* of an allow */
 	const char *by;
+	bool is_unusable; /* as in struct answer */
 	uint64_t count;
 };
 
@@ -268,6 +270,7 @@ enum { APPROVALS_MAX = 1000 };
 struct approval_sums {
 	bool was_asking; /* whether anybody was asked at all */
 	struct str session;
+	uint64_t deadline_ms;
 	struct broker_counts counts;
 	VEC(struct approval) answers; /* each different one once */
 	uint64_t unlisted;

@@ -135,6 +135,9 @@ def no_is_an_ordinary_error_and_a_structured_one(w: World):
     prefix = project(w)
     install = ("make", "-s", "install", f"PREFIX={prefix}")
     result, decider, report = reported(w, DENY, *WORK, "--", *install)
+    assert f"cordon: denied by the decider: {DENY['message']}" in result.err, result
+    assert "denied by the decider\n" in result.err and "--add-write" not in result.err, result
+    assert "changed nothing" not in result.err, result
     assert result.status == 2 and "Read-only file system" in result.err, result
     assert not (prefix / "bin").exists() and len(decider.requests) == 1, decider.requests
     denial = report["denials"][0]
@@ -244,6 +247,9 @@ def a_rule_answers_without_a_question(w: World):
     assert (prefix / "a").is_dir() and not decider.requests, (result, decider.requests)
     assert {(x["decision"], x["by"]) for x in report["approvals"]["answers"]} == \
         {("allow", "rule"), ("deny", "rule")}, report["approvals"]
+    config = w.home / ".config/cordon/config.toml"
+    assert f"was not approved), denied by the rule at {config}:4" in result.err, result
+    assert "--allow-host" not in result.err, result
     w.write_config("")
     result, decider = ask(w, DENY, *WORK, "--", "mkdir", f"{prefix}/b")
     assert result.status != 0 and len(decider.requests) == 1, result
@@ -298,6 +304,15 @@ def check_program(w, prefix, program):
     program.write_text("#!/bin/sh\nexit 1\n", encoding="ascii")
     result = run(w, "--ask", f"cmd:{program}", *WORK, "--", "mkdir", f"{prefix}/b")
     assert result.status != 0 and not (prefix / "b").exists(), result
+    useless = f"the decider '{program}' gave no usable answer (it ended with status 1); denied"
+    assert result.err.count(useless) == 1, result
+    assert "the decider gave no usable answer" in result.err.replace(useless, ""), result
+    twice = run(w, "--ask", f"cmd:{program}", *WORK, "--", "sh", "-c", f"mkdir {prefix}/b; mkdir {prefix}/c")
+    assert twice.err.count("(it ended with status 1); denied") == 1, twice
+    program.write_text("echo {}\n", encoding="ascii")
+    result = run(w, "--ask", f"cmd:{program}", *WORK, "--", "mkdir", f"{prefix}/b")
+    assert "(it could not be executed; a script needs a first line such as #!/bin/sh)" in result.err, result
+    program.write_text("#!/bin/sh\nexit 1\n", encoding="ascii")
     inside = w.repo / "decide"
     shutil.copy(program, inside)
     assert w.cause("run", "--ask", f"cmd:{inside}", *WORK, "true") == "decider_untrusted"
@@ -309,6 +324,11 @@ def a_decider_that_is_silent_or_gone_denies(w: World):
     began = time.monotonic()
     result, decider = ask(w, None, *WORK, "--ask-timeout", "300ms", "--", "mkdir", f"{prefix}/a")
     assert result.status != 0 and decider.requests and time.monotonic() - began < SECONDS, result
+    assert "not answered in 300 ms" in result.err and f"--add-write {prefix}" in result.err, result
+    wrong = Decider(lambda r: {"decision": "perhaps"})
+    result = run(w, *wrong.options, *WORK, "--ask-timeout", "300ms", "--", "mkdir", f"{prefix}/a", fds=wrong.fds)
+    assert "1 line from the decider changed nothing; see '" in result.err, result
+    assert "approvals.jsonl'" in result.err, result
     assert wait_for(lambda: decider.withdrawn) == [decider.requests[0]["id"]], decider.withdrawn
     gone = Decider(None)
     gone.decide = lambda _: gone.here.shutdown(socket.SHUT_RDWR)
