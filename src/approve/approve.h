@@ -43,11 +43,11 @@ enum ask_kind {
 };
 
 /* How long a grant lasts. X(identifier, name, in words) */
-#define GRANT_SCOPES(X)                                 \
-	X(ONCE, "once", "this one call")                \
-	X(RUN, "run", "until this command ends")        \
-	X(SESSION, "session", "until the session ends") \
-	X(MINUTES, "minutes", "for some minutes")       \
+#define GRANT_SCOPES(X)                                                        \
+	X(ONCE, "once", "this one call")                                       \
+	X(RUN, "run", "until this command ends")                               \
+	X(SESSION, "session", "every run of this session here, until revoked") \
+	X(MINUTES, "minutes", "for some minutes")                              \
 	X(ALWAYS, "always", "always, written to approvals.toml")
 
 enum grant_scope {

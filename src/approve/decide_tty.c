@@ -287,10 +287,12 @@ static bool take_line(struct decide_tty *d)
 	if (d->is_garbled)
 		buf_add_text(&why, "that is no answer");
 	if (d->length || d->is_garbled) {
-		buf_add_text(&why, "; the question stands:\n");
+		buf_add_text(&why, "; the question stands\n");
 		write_text(d, STR("cordon: "));
 		write_text(d, buf_str(&why));
-		show(d);
+		write_prompt(d);
+		(void)discard(d);
+		settle(d);
 		return true;
 	}
 	write_prompt(d);

@@ -144,7 +144,7 @@ static int try_net(struct search *s, const struct grant *grant, const struct net
 
 /* ---- Paths ----------------------------------------------------------------------------------- */
 
-static bool is_in_kernel_tree(struct str path)
+bool offers_is_kernel_path(struct str path)
 {
 	for (; path.len > 1; path = path_parent(path)) {
 		if (path_is_kernel_tree(path))
@@ -182,7 +182,7 @@ static int check_place(struct search *s, struct str path, enum host_type *type,
 		*why_not = "it leads through a link";
 	else if (located.type != HOST_DIR && located.type != HOST_FILE)
 		*why_not = "it is neither a file nor a directory";
-	else if (is_in_kernel_tree(path))
+	else if (offers_is_kernel_path(path))
 		*why_not = "the sandbox has its own";
 	else if (contains_own_file(s, path))
 		*why_not = "Cordon's own files are there";
@@ -223,7 +223,7 @@ static int offer_new_file(struct search *s, const struct attempt_needs *needs)
 	struct grant file = { .kind = ASK_WRITE, .subject = needs->subject };
 	bool is_enough;
 
-	if (is_in_kernel_tree(needs->subject))
+	if (offers_is_kernel_path(needs->subject))
 		return 0;
 	if (try_path(s, needs->opens, needs->subject, needs->opens, &is_enough) < 0)
 		return err_result(s->e);

@@ -41,6 +41,9 @@ int offers_for_socket(struct arena *a, const struct plan_inputs *in, const struc
 int offers_check(struct arena *a, const struct plan_inputs *in, const struct grant *grant,
 		 const char **why_not, struct err *e) MUST_CHECK NONNULL;
 
+/* Whether it is in /proc, /sys or /dev, of which the sandbox has its own. */
+bool offers_is_kernel_path(struct str path) PURE;
+
 /*
  * A copy of the policy with the grants added; it borrows from `policy` and from the grants. An
  * escalation changes nothing in it. `origin` says who granted. ERR_NOMEM, ERR_LIMIT, ERR_SYNTAX.

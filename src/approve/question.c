@@ -204,11 +204,12 @@ static void add_rule(const struct page *p, const struct ask *ask)
 	if (!ask->rule.len)
 		return;
 	buf_add(&text, str_first(ask->rule, WORDS_BYTES));
-	if (ask->origin.file && ask->origin.line)
+	/* The lines of what is built in are in no file that anybody has. */
+	if (ask->origin.file && ask->origin.line && strcmp(ask->origin.file, "built-in") != 0)
 		buf_printf(&text, " (%s:%u)", ask->origin.file, ask->origin.line);
 	else if (ask->origin.file)
 		buf_printf(&text, " (%s)", ask->origin.file);
-	add_field(p, "refused by: ", buf_str(&text));
+	add_field(p, str_has_prefix(ask->rule, STR("no ")) ? "" : "refused by: ", buf_str(&text));
 }
 
 static void add_words(const struct page *p, const struct ask *ask)
@@ -256,7 +257,7 @@ static void add_entry(const struct page *p, const struct offer *offer)
 	p->look->show_entry(p->look->user, &offer->grant, &entry);
 	rest = buf_str(&entry);
 	for (int i = 0; i < LONG_LINES && str_next_line(&rest, &line); i++) {
-		add_field(p, is_first ? "    always writes: " : "    ", line);
+		add_field(p, is_first ? "    always: " : "    ", line);
 		is_first = false;
 	}
 }
@@ -288,7 +289,7 @@ void question_add(struct buf *out, const struct ask *ask, const struct question_
 {
 	/* A small window shows less of each name, not fewer of them. */
 	const struct page p = { .out = out, .look = look, .max = look->rows < 24 ? 1 : 2 };
-	char text[256];
+	char text[320];
 
 	add_title(&p, ask);
 	if (!str_eq(ask->named, ask->subject))
@@ -300,12 +301,12 @@ void question_add(struct buf *out, const struct ask *ask, const struct question_
 	for (size_t i = 0; i < ask->offer_count && i < ASK_MAX_OFFERS; i++)
 		add_offer(&p, ask, i);
 	(void)snprintf(text, sizeof(text),
-		       "Answer with one of those words, deny or denyall%s. Without an answer it is "
-		       "denied in %llu s.",
-		       ask->offer_count > 1
-			       ? "; of more grants with that word the first counts, or "
-				 "that with the number before the word (\"2 run\")"
-			       : "",
+		       "Answer with a word above, or deny, or denyall (deny everything from now "
+		       "on).%s Denied if not answered in %llus.",
+		       ask->offer_count > 1 ? " If several offers have the word, the first is "
+					      "meant; put a number before it for another: "
+					      "\"2 run\"."
+					    : "",
 		       (unsigned long long)((look->left_ms + 999) / 1000));
 	add_text(&p, text);
 }
@@ -349,9 +350,38 @@ static const struct offer *find_offer(const struct ask *ask, enum grant_scope sc
 	return NULL;
 }
 
+static bool has_scope(const struct ask *ask, enum grant_scope scope)
+{
+	return find_offer(ask, scope) != NULL;
+}
+
+/* Why that scope of that offer (0: of any) can't be had. */
+static void explain_scope(const struct ask *ask, size_t number, enum grant_scope scope,
+			  struct buf *why)
+{
+	/* What lasts as long as a run would be had for a session too, if there were one. */
+	if (scope == SCOPE_SESSION && !has_scope(ask, scope) && has_scope(ask, SCOPE_RUN))
+		buf_add_text(why, "there is no session: start with --session NAME");
+	else if (number)
+		buf_printf(why, "offer %zu can't be had \"%s\"", number, grant_scope_name(scope));
+	else
+		buf_printf(why, "no offer can be had \"%s\"", grant_scope_name(scope));
+}
+
+/* In lower case; "": it is too long for an answer. */
+static struct str lower(struct str line, char room[QUESTION_MAX_ANSWER])
+{
+	if (line.len > QUESTION_MAX_ANSWER)
+		return STR_EMPTY;
+	for (size_t i = 0; i < line.len; i++)
+		room[i] = ascii_lower(line.p[i]);
+	return (struct str){ room, line.len };
+}
+
 bool question_parse(struct str line, const struct ask *ask, struct answer *out, struct buf *why)
 {
-	struct str word = trim(line);
+	char room[QUESTION_MAX_ANSWER];
+	struct str word = lower(trim(line), room);
 	size_t number = take_number(&word);
 	const struct offer *offer;
 	enum grant_scope scope;
@@ -367,13 +397,15 @@ bool question_parse(struct str line, const struct ask *ask, struct answer *out, 
 		return false;
 	}
 	if (number > ask->offer_count || !ask->offer_count) {
-		buf_add_text(why, "there is no grant of that number");
+		if (number && number < SIZE_MAX)
+			buf_printf(why, "there is no offer %zu", number);
+		else
+			buf_add_text(why, "there is no such offer");
 		return false;
 	}
 	offer = number ? &ask->offers[number - 1] : find_offer(ask, scope);
 	if (!offer || !(offer->scopes & SCOPE_BIT(scope))) {
-		buf_printf(why, "\"%s\" can't be had%s", grant_scope_name(scope),
-			   number ? " for that grant" : "");
+		explain_scope(ask, number, scope, why);
 		return false;
 	}
 	*out = (struct answer){ .is_allow = true,

@@ -115,6 +115,82 @@ static bool touches_path(const struct compiled *c, struct str dir)
 	return covers_path(c, dir);
 }
 
+/* ---- Too wide ---------------------------------------------------------------------------------- */
+
+/* Whether it covers `dir`, or every name in it. */
+static int covers_all_of(struct arena *a, const struct compiled *c, struct str dir, bool *out,
+			 struct err *e)
+{
+	struct str any;
+
+	if (path_join(a, dir, STR(".any-name-at-all"), &any, e) < 0)
+		return err_result(e);
+	*out = covers_path(c, dir) || covers_path(c, any);
+	return 0;
+}
+
+/* A home as it is written and as it is found. */
+static int covers_home(struct arena *a, const struct plan_inputs *in, const struct compiled *c,
+		       struct str home, bool *out, struct err *e)
+{
+	struct located located;
+
+	*out = false;
+	if (!home.len)
+		return 0;
+	if (covers_all_of(a, c, home, out, e) < 0 || plan_locate(a, in, home, &located, e) < 0)
+		return err_result(e);
+	return *out ? 0 : covers_all_of(a, c, located.path, out, e);
+}
+
+static int refuse_wide(const struct approve_rule *rule, struct str what, struct err *e)
+{
+	(void)FAIL_CAUSE_AT(
+		e, CAUSE_APPROVAL_TOO_WIDE, rule->origin,
+		"'%.*s' in 'approve' allows writing to all of '%.*s', which no approval "
+		"can open",
+		STR_ARG(str_first(rule->text, 256)), STR_ARG(str_first(what, 256)));
+	err_add_line(e, "name the directories below it that may be written, such as '~/.cache/**'");
+	return err_result(e);
+}
+
+static int check_wide(struct arena *a, const struct plan_inputs *in, const struct compiled *c,
+		      struct err *e)
+{
+	bool is_wide;
+
+	if (covers_all_of(a, c, STR("/"), &is_wide, e) < 0)
+		return err_result(e);
+	if (is_wide)
+		return refuse_wide(c->rule, STR("/"), e);
+	if (covers_home(a, in, c, in->places.home, &is_wide, e) < 0)
+		return err_result(e);
+	if (is_wide)
+		return refuse_wide(c->rule, in->places.home, e);
+	for (size_t i = 0; i < in->places.home_count; i++) {
+		if (covers_home(a, in, c, in->places.homes[i], &is_wide, e) < 0)
+			return err_result(e);
+		if (is_wide)
+			return refuse_wide(c->rule, in->places.homes[i], e);
+	}
+	return 0;
+}
+
+int approve_rules_check(struct arena *a, const struct plan_inputs *in, struct err *e)
+{
+	const struct settings *settings = &in->policy->settings;
+
+	for (size_t i = 0; i < settings->approve.count; i++) {
+		struct compiled c = { .rule = &settings->approve.items[i] };
+
+		if (c.rule->answer != APPROVE_ALLOW || c.rule->subject != APPROVE_WRITE)
+			continue;
+		if (compile_path(a, in, &c, e) < 0 || check_wide(a, in, &c, e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
 /* ---- Hosts ----------------------------------------------------------------------------------- */
 
 /* False: it is none. */
@@ -219,8 +295,8 @@ static bool find_scope(enum approve_scope wanted, scope_set scopes, enum grant_s
  * The narrowest offer that a rule allows as a whole, and in which no other rule denies or asks
  * something: there only the call itself can be allowed.
  */
-static void find_allowed(const struct approve_rules *r, const struct ask *ask, uint32_t closed,
-			 struct ruling *out)
+static bool find_allowed(const struct approve_rules *r, const struct ask *ask, uint32_t closed,
+			 bool only_once, struct ruling *out)
 {
 	for (size_t i = 0; i < ask->offer_count; i++) {
 		bool is_closed = closed & UINT32_C(1) << i;
@@ -229,17 +305,19 @@ static void find_allowed(const struct approve_rules *r, const struct ask *ask, u
 
 		for (size_t k = 0; k < r->count; k++) {
 			const struct compiled *c = &r->items[k];
+			enum approve_scope wanted = only_once ? APPROVE_ONCE : c->rule->scope;
 
 			if (c->rule->answer != APPROVE_ALLOW || !is_about(c->rule, ask->kind) ||
-			    !covers(c, ask->offers[i].grant.subject) ||
-			    !find_scope(c->rule->scope, scopes, &out->scope))
+			    !covers(c, ask->offers[i].grant.subject) || (only_once && is_closed) ||
+			    !find_scope(wanted, scopes, &out->scope))
 				continue;
 			out->answer = RULED_ALLOW;
 			out->offer = i;
 			out->origin = c->rule->origin;
-			return;
+			return true;
 		}
 	}
+	return false;
 }
 
 /* A deny or ask of what the request itself is about. */
@@ -271,6 +349,7 @@ void approve_rules_judge(const struct approve_rules *r, const struct ask *ask, s
 		if (c->rule->answer == APPROVE_DENY)
 			out->denied_offers |= touched;
 	}
-	if (out->answer == RULED_NOT)
-		find_allowed(r, ask, closed, out);
+	/* What may be done during the whole run may be done once, if that is all that can be had. */
+	if (out->answer == RULED_NOT && !find_allowed(r, ask, closed, false, out))
+		(void)find_allowed(r, ask, closed, true, out);
 }

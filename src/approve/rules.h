@@ -33,6 +33,17 @@ struct ruling {
 int approve_rules_new(struct arena *a, const struct plan_inputs *in,
 		      const struct approve_rules **out, struct err *e) MUST_CHECK NONNULL;
 
-/* An allow is only for an offer that has the scope of the rule, or `run` in place of `session`. */
+/*
+ * SECURITY: of all rules, whatever the profile: an allow to write must not cover "/", a home, or every
+ * name in one, because each request below it would then be granted. `in` has to know the homes.
+ * CAUSE_APPROVAL_TOO_WIDE.
+ */
+int approve_rules_check(struct arena *a, const struct plan_inputs *in, struct err *e)
+	MUST_CHECK NONNULL;
+
+/*
+ * An allow is for an offer that has the scope of the rule, or `run` in place of `session`; if there is
+ * none, for one that can be had `once`.
+ */
 void approve_rules_judge(const struct approve_rules *r, const struct ask *ask, struct ruling *out)
 	NONNULL;

@@ -282,7 +282,8 @@ int store_parse(struct arena *a, struct store *store, struct str text, struct er
 	if (!str_has_suffix(text, last_line)) {
 		struct origin end = origin_find(file, text, text.len);
 
-		return DAMAGED(e, end, "the file does not end with the line '# end': it is torn");
+		return DAMAGED(e, end,
+			       "the file does not end with the line '# end': it is incomplete");
 	}
 	top = toml_parse(a, file, text, e);
 	if (!top) {

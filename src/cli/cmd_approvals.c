@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cordon approvals: what was approved for later runs, and its end. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,7 +11,10 @@ const char about_approvals[] =
 	"sessions. list (the default) shows all of it, show ID... one with its details, revoke "
 	"ID...\n"
 	"ends those, clear ends all that is always allowed. With --session NAME it is about that\n"
-	"session alone. A run that goes on while something is revoked notices.";
+	"session alone; clear also without it, if CORDON_SESSION is set. 'show' takes the begin "
+	"of\n"
+	"an id. What is revoked ends at once in runs that were started with --ask; others keep it\n"
+	"until they end.";
 
 enum action { ACTION_LIST, ACTION_SHOW, ACTION_REVOKE, ACTION_CLEAR, ACTION_COUNT };
 
@@ -60,27 +64,60 @@ static bool check_words(const struct args *args, enum action action)
 	return true;
 }
 
+/* Whose approvals 'clear' is about; NULL: those that are always allowed. */
+static const char *find_session(const struct args *args)
+{
+	const char *set = getenv("CORDON_SESSION");
+
+	if (args->load.session)
+		return args->load.session;
+	return set && set[0] ? set : NULL;
+}
+
+/* Whether anything is approved; also if that can't be known, because then the call says why. */
+static bool has_any(const struct args *args)
+{
+	struct cordon_load_options load = args->load;
+	cordon_report *report;
+	const char *ids;
+	bool has;
+
+	load.session = find_session(args);
+	if (cordon_approvals(&load, NULL, 0, &report, NULL) < 0)
+		return true;
+	ids = cordon_report_text(report, CORDON_TEXT_BRIEF);
+	has = !ids || ids[0];
+	cordon_report_free(report);
+	return has;
+}
+
 /* Asks a person who can see what it is about; nobody else can say yes but by --yes. */
 static bool ask_person(const struct args *args)
 {
+	struct cordon_load_options load = args->load;
+	const char *session = find_session(args);
 	cordon_error *error = NULL;
 	cordon_report *report;
 	const char *text;
 	char answer[16];
 
+	if (!has_any(args))
+		return true;
 	if (args_have(args, OPT_JSON) || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
-		complain_usage(args, "nothing was ended; to end all approvals, add --yes");
+		complain_usage(args, "nothing was ended; to end all approvals%s%s, add --yes",
+			       session ? " of the session " : "", session ? session : "");
 		return false;
 	}
+	load.session = session;
 	/* Nobody says yes to what they have not seen. */
-	if (cordon_approvals(&args->load, NULL, 0, &report, &error) < 0) {
+	if (cordon_approvals(&load, NULL, 0, &report, &error) < 0) {
 		(void)finish_error(args, error);
 		return false;
 	}
 	text = cordon_report_text(report, has_colour(STDERR_FILENO) ? CORDON_TEXT_COLOUR : 0);
 	(void)fprintf(stderr, "%s\n%s? [y/N] ", text ? text : "",
-		      args->load.session ? "End all of this session"
-					 : "End all that is always allowed (sessions stay)");
+		      session ? "End all of this session"
+			      : "End all that is always allowed (sessions stay)");
 	cordon_report_free(report);
 	if (fgets(answer, sizeof(answer), stdin) &&
 	    (strcmp(answer, "y\n") == 0 || strcmp(answer, "yes\n") == 0))

@@ -96,6 +96,7 @@ static void print_overview(FILE *to, bool is_full)
 		    "  CORDON_PROFILE             profile to use if no option names one\n"
 		    "  CORDON_MODE                mode to use if no option names one\n"
 		    "  CORDON_WORKSPACE           workspace to use if no option names one\n"
+		    "  CORDON_SESSION             session to use if no option names one\n"
 		    "  CORDON_LOG                 what 'cordon run' prints: trace, warn or quiet\n"
 		    "  XDG_CONFIG_HOME            holds cordon/config.toml (default ~/.config)\n"
 		    "  XDG_STATE_HOME             holds the audit log (default ~/.local/state)\n"

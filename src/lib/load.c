@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From options to a loaded policy. */
+#include "approve/offers.h"
+#include "approve/rules.h"
 #include "base/glob.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -151,6 +153,40 @@ static bool may_write(const struct inputs *in, const struct policy *policy)
 	return policy->grants.count > 0 || (in->run && in->run->asks);
 }
 
+/* Before the view of the host is there that the plan is made from. */
+static int check_rules(struct arena *a, const struct plan_inputs *plan, struct err *e)
+{
+	struct plan_inputs moment = *plan;
+
+	moment.host = &host_now;
+	return approve_rules_check(a, &moment, e);
+}
+
+/* An allow for what no approval opens. */
+static int note_idle_rules(struct arena *a, struct cordon_policy *p, const struct policy *policy,
+			   struct err *e)
+{
+	for (size_t i = 0; i < policy->settings.approve.count; i++) {
+		const struct approve_rule *rule = &policy->settings.approve.items[i];
+		struct note *note;
+
+		if (rule->answer != APPROVE_ALLOW || rule->subject != APPROVE_WRITE ||
+		    rule->below_home || !offers_is_kernel_path(rule->path))
+			continue;
+		note = VEC_PUSH(a, &p->notes, e);
+		if (!note)
+			return err_result(e);
+		*note = (struct note){ .is_warning = true, .origin = rule->origin };
+		if (arena_printf(
+			    a, &note->text, e,
+			    "'%.*s' in 'approve' has no effect: the sandbox has its own /proc, "
+			    "/sys and /dev, which no approval opens",
+			    STR_ARG(str_first(rule->text, 256))) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
 /* The grants that last, of a policy that has none so far; then the homes, which grants make matter. */
 static int add_lasting(struct cordon_policy *p, const struct inputs *in, struct policy *policy,
 		       struct err *e)
@@ -160,8 +196,10 @@ static int add_lasting(struct cordon_policy *p, const struct inputs *in, struct 
 	if (approvals_load(in, p->workspace.path, policy, &p->lasting, &p->notes, e) < 0)
 		return err_result(e);
 	p->policy = plan->policy = policy;
-	if (!plan->allows_home && may_write(in, policy) && !plan->places.homes &&
-	    inputs_find_homes(in, &plan->places, e) < 0)
+	if (!plan->allows_home && (may_write(in, policy) || policy->settings.approve.count) &&
+	    !plan->places.homes && inputs_find_homes(in, &plan->places, e) < 0)
+		return err_result(e);
+	if (check_rules(in->a, plan, e) < 0 || note_idle_rules(in->a, p, policy, e) < 0)
 		return err_result(e);
 	return approvals_check(in->a, plan, e);
 }

@@ -130,8 +130,10 @@ static int add_named(struct arena *a, const struct inputs *in, const char *sessi
 }
 
 static int find_stores(cordon_report *report, const struct cordon_load_options *options,
-		       bool has_sessions, struct approvals *all, struct err *e)
+		       bool ends_all, struct approvals *all, struct err *e)
 {
+	/* Ending all of them ends no session's, unless that is named. */
+	bool has_sessions = !ends_all;
 	struct arena *a = &report->arena;
 	scoped_arena texts = ARENA_INIT(TEXTS_MAX_BYTES);
 	struct inputs in = { .a = a, .texts = &texts, .options = options };
@@ -140,8 +142,9 @@ static int find_stores(cordon_report *report, const struct cordon_load_options *
 	if (inputs_find(&in, e) < 0)
 		return err_result(e);
 	report->home = in.places.home;
-	if (options->session)
-		return add_named(a, &in, options->session, all, e);
+	/* What is shown is shown of all; what is ended, of the session that runs are in. */
+	if (options->session || (ends_all && in.session.len))
+		return add_named(a, &in, in.session.p, all, e);
 	if (in.default_user_file.len &&
 	    (store_locate_always(a, in.default_user_file, &store, e) < 0 ||
 	     add_store(a, all, &store, e) < 0))
@@ -151,21 +154,39 @@ static int find_stores(cordon_report *report, const struct cordon_load_options *
 
 /* ---- Which of them are meant ---------------------------------------------------------------- */
 
-static bool is_meant(struct str id, const char *const *ids, uint64_t id_count)
+/*
+ * The whole id, or the begin of one where it is only shown.
+ * SECURITY: what is to be ended has to be named in full.
+ */
+static bool is_named(struct str id, const char *given, bool is_whole)
+{
+	return str_is(id, given) || (!is_whole && given[0] && str_has_prefix(id, str_of(given)));
+}
+
+static bool is_meant(struct str id, const char *const *ids, uint64_t id_count, bool is_whole)
 {
 	for (uint64_t i = 0; i < id_count; i++)
-		if (str_is(id, ids[i]))
+		if (is_named(id, ids[i], is_whole))
 			return true;
 	return id_count == 0;
 }
 
-static int check_known(const struct approvals *all, const char *id, struct err *e)
+static int check_known(const struct approvals *all, const char *id, bool is_whole, struct err *e)
 {
 	char shown[64];
+	size_t found = 0;
 
-	for (size_t i = 0; i < all->shown.count; i++)
+	for (size_t i = 0; i < all->shown.count; i++) {
 		if (str_is(all->shown.items[i].grant->id, id))
 			return 0;
+		found += is_named(all->shown.items[i].grant->id, id, is_whole);
+	}
+	if (found == 1)
+		return 0;
+	if (found > 1)
+		return FAIL_CAUSE(e, CAUSE_UNKNOWN_APPROVAL,
+				  "the ids of %zu approvals begin with '%s'", found,
+				  utf8_show(str_of(id), shown, sizeof(shown)));
 	(void)FAIL_CAUSE(e, CAUSE_UNKNOWN_APPROVAL, "there is no approval '%s'",
 			 utf8_show(str_of(id), shown, sizeof(shown)));
 	if (all->unusable.count)
@@ -174,7 +195,7 @@ static int check_known(const struct approvals *all, const char *id, struct err *
 }
 
 static int choose(struct arena *a, struct approvals *all, const char *const *ids, uint64_t id_count,
-		  struct err *e)
+		  bool is_whole, struct err *e)
 {
 	for (size_t i = 0; i < all->stores.count; i++) {
 		const struct store *store = &all->stores.items[i];
@@ -182,7 +203,7 @@ static int choose(struct arena *a, struct approvals *all, const char *const *ids
 		for (size_t k = 0; k < store->grants.count; k++) {
 			struct shown_grant *added;
 
-			if (!is_meant(store->grants.items[k].id, ids, id_count))
+			if (!is_meant(store->grants.items[k].id, ids, id_count, is_whole))
 				continue;
 			added = VEC_PUSH(a, &all->shown, e);
 			if (!added)
@@ -191,7 +212,7 @@ static int choose(struct arena *a, struct approvals *all, const char *const *ids
 		}
 	}
 	for (uint64_t i = 0; i < id_count; i++)
-		if (check_known(all, ids[i], e) < 0)
+		if (check_known(all, ids[i], is_whole, e) < 0)
 			return err_result(e);
 	return 0;
 }
@@ -355,7 +376,9 @@ static void render_list(struct page *p, const struct json *root)
 	}
 	if (p->is_brief)
 		return;
-	if (!count)
+	if (!count && value_bool(root, "ended"))
+		page_text(p, "There was nothing to end (of a session: add --session NAME).\n");
+	else if (!count)
 		page_text(p, "Nothing is approved for later runs.\n");
 	print_unusable(p, root);
 	if (value_bool(root, "ended") && count)
@@ -385,8 +408,10 @@ static void render_details(struct page *p, const struct json *root)
 		print_subject(p, g);
 		page_line(p);
 		print_field(p, "lasts",
-			    value_str(g, "session").len ? STR("until the session ends")
-							: STR("always"));
+			    value_str(g, "session").len
+				    ? STR("every run of the session in this workspace, until "
+					  "revoked")
+				    : STR("always"));
 		print_field(p, "session", value_str(g, "session"));
 		print_field(p, "profile", value_str(g, "profile"));
 		print_field(p, "workspace", value_str(g, "workspace"));
@@ -411,11 +436,10 @@ static int answer(cordon_report *report, const struct cordon_load_options *optio
 		  const struct approvals_question *q, struct err *e)
 {
 	struct approvals *all = ARENA_NEW(&report->arena, struct approvals, e);
-	/* Ending all of them ends no session's, unless that is named. */
-	bool has_sessions = !q->ends || q->id_count > 0;
+	bool ends_all = q->ends && q->id_count == 0;
 
-	if (!all || find_stores(report, options, has_sessions, all, e) < 0 ||
-	    choose(&report->arena, all, q->ids, q->id_count, e) < 0)
+	if (!all || find_stores(report, options, ends_all, all, e) < 0 ||
+	    choose(&report->arena, all, q->ids, q->id_count, q->ends, e) < 0)
 		return err_result(e);
 	if (q->ends && end_shown(&report->arena, all, e) < 0)
 		return err_result(e);

@@ -4,6 +4,7 @@
 #include "lib/lib.h"
 #include "report/audit.h"
 #include "report/report.h"
+#include "session/session.h"
 
 enum { SCRATCH_BYTES = 1 << 18 };
 
@@ -122,10 +123,12 @@ void audit_print_asked(struct page *p, const struct audit_asked *asked)
 		page_line(p);
 	}
 	page_printf(p,
-		    "  in %llu runs: %llu answers known before, %llu new, %llu over the rate, "
-		    "%llu.%03llu s waited, %llu refused without asking\n",
-		    (unsigned long long)asked->runs, (unsigned long long)sums->cache_hits,
-		    (unsigned long long)sums->cache_misses, (unsigned long long)sums->limited,
+		    "  in %llu %s: %llu answered from earlier decisions, %llu new, %llu over the "
+		    "limit of %d a minute, %llu.%03llu s waited; %llu refused in all, asked about "
+		    "or not\n",
+		    (unsigned long long)asked->runs, asked->runs == 1 ? "run" : "runs",
+		    (unsigned long long)sums->cache_hits, (unsigned long long)sums->cache_misses,
+		    (unsigned long long)sums->limited, BROKER_PER_MINUTE,
 		    (unsigned long long)(sums->held_ms / 1000),
 		    (unsigned long long)(sums->held_ms % 1000),
 		    (unsigned long long)(sums->denials_path + sums->denials_host +

@@ -389,6 +389,9 @@ static int find_offers(struct session *s, struct arena *a, const struct held_cal
 						   call->can_once, out, e)
 			       : 0;
 	needs.opens = denial_opens(a, in, live_plan(s), attempt);
+	/* One new file directly in a home can be had once; the home itself is no offer. */
+	if (!needs.opens.len && attempt->operation == OPERATION_CREATE && call->can_once)
+		needs.opens = attempt->opens;
 	return needs.opens.len ? offers_for_path(a, in, live_plan(s), &needs, attempt->operation,
 						 call->can_once, out, e)
 			       : 0;
@@ -610,6 +613,9 @@ static void show_entry(void *user, const struct grant *grant, struct buf *out)
 {
 	const struct session *s = user;
 
+	buf_add_text(out, "every run with the profile ");
+	utf8_add_shown(out, s->in.plan->policy->profile->name);
+	buf_add_text(out, " (written to approvals.toml)\n");
 	buf_printf(out, "[[grant]] kind = \"%s\", subject = ", ask_kind_name(grant->kind));
 	utf8_add_quoted(out, grant->subject, false);
 	if (grant->kind == ASK_WRITE && grant->is_dir)

@@ -268,6 +268,16 @@ static struct str find_question(const struct session *s, const struct denial *de
 	return opens.len ? opens : denial->subject;
 }
 
+/* A file may be asked for where an option would open a whole home. */
+static const char *find_negation(const struct session *s, const struct denial *denial)
+{
+	scoped_arena a = ARENA_INIT(1 << 20);
+	bool is_in_home = denial->kind == DENIAL_PATH && changes_names(denial->operation) &&
+			  denial->opens.len && is_too_wide(&a, s->in.plan_inputs, denial->opens);
+
+	return is_in_home ? "no option allows just '" : "no option allows '";
+}
+
 static void add_advice(struct buf *line, const struct session *s, const struct denial *denial,
 		       struct str question)
 {
@@ -277,7 +287,7 @@ static void add_advice(struct buf *line, const struct session *s, const struct d
 		buf_add_text(line, "to allow '");
 	else
 		buf_add_text(line, s->in.needs_sandbox ? "to see what would allow '"
-						       : "no option allows '");
+						       : find_negation(s, denial));
 	add_name(line, denial->subject);
 	if (has_way) {
 		buf_add_text(line, "': ");

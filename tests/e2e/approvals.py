@@ -278,8 +278,11 @@ def clear_ends_all_and_has_to_be_told_so(w: World):
     assert len(ids(w)) == 2
     w.ok("approvals", "clear", "--yes")
     assert ids(w) == ["0" * 11 + "1"]
-    w.ok("approvals", "clear", "--yes", "--session", "work")
+    # Of a session that is named, in whatever way, and of no other.
+    assert "of the session work, add --yes" in w.fails("approvals", "clear", env={"CORDON_SESSION": "work"}).err
+    w.ok("approvals", "clear", "--yes", env={"CORDON_SESSION": "work"})
     assert not ids(w)
+    assert "There was nothing to end" in w.ok("approvals", "clear").out
     w.ok("approvals", "clear", "--yes")
     assert w.cause("approvals", "clear", "--yes", "--session", "other") == "unknown_approval"
     assert not session_file(w, "other").exists()

@@ -135,7 +135,7 @@ def no_is_an_ordinary_error_and_a_structured_one(w: World):
     prefix = project(w)
     install = ("make", "-s", "install", f"PREFIX={prefix}")
     result, decider, report = reported(w, DENY, *WORK, "--", *install)
-    assert f"cordon: denied by the decider: {DENY['message']}" in result.err, result
+    assert f"denied by the decider: {DENY['message']}" in result.err, result
     assert "denied by the decider\n" in result.err and "--add-write" not in result.err, result
     assert "changed nothing" not in result.err, result
     assert result.status == 2 and "Read-only file system" in result.err, result

@@ -260,7 +260,7 @@ TEST(what_a_terminal_sends_by_itself_never_answers)
 	done(&w);
 }
 
-TEST(anything_else_repeats_the_question)
+TEST(anything_else_is_told_and_the_question_stands)
 {
 	struct world w;
 
@@ -269,7 +269,8 @@ TEST(anything_else_repeats_the_question)
 	wait_ms(&w, SETTLED_MS);
 	/* What follows a line that is no answer was not typed to the new question. */
 	type(&w, "yes\rrun\r");
-	CHECK(w.count == 0 && has_shown(&w, "the question stands"));
+	CHECK(w.count == 0 && has_shown(&w, "that is no answer; the question stands"));
+	CHECK_INT(count_shown(&w, "may this be done"), 1);
 	wait_ms(&w, SETTLED_MS);
 	type(&w, "a line that is much longer than any answer could ever be\r");
 	CHECK_INT(w.count, 0);

@@ -89,9 +89,11 @@ TEST(a_question_says_all_that_is_asked)
 	CHECK(strstr(text, "the command says: it is needed\n"));
 	CHECK(strstr(text, "1: write to /opt/x/bin/tool\n    once\n"));
 	CHECK(strstr(text, "2: write to /opt/x/bin and all below it\n    run always\n"));
-	CHECK(strstr(text, "always writes: the entry for /opt/x/bin\n"));
+	CHECK(strstr(text, "always: the entry for /opt/x/bin\n"));
 	CHECK(!strstr(text, "minutes"));
-	CHECK(strstr(text, "denied in 120 s"));
+	CHECK(strstr(show(&out, &ask, 400, 40), "Denied if not answered in 120s.\n"));
+	text = show(&out, &ask, 100, 40);
+	CHECK(strstr(text, "\"2 run\""));
 	check_lines(&out, 100);
 }
 
@@ -212,14 +214,60 @@ TEST(one_word_answers)
 	CHECK(!answer.is_allow && answer.denies_rest);
 }
 
+TEST(upper_case_answers_as_well)
+{
+	struct answer answer;
+
+	REQUIRE(parse("Run", &answer));
+	CHECK(answer.is_allow && answer.scope == SCOPE_RUN);
+	REQUIRE(parse("2 ALWAYS", &answer));
+	CHECK(answer.is_allow && answer.scope == SCOPE_ALWAYS);
+	REQUIRE(parse("DenyAll", &answer));
+	CHECK(!answer.is_allow && answer.denies_rest);
+}
+
+TEST(a_line_that_answers_nothing_is_told_why)
+{
+	static const struct {
+		const char *line, *why;
+	} cases[] = {
+		{ "3 run", "there is no offer 3" },
+		{ "0 run", "there is no such offer" },
+		{ "2 once", "offer 2 can't be had \"once\"" },
+		{ "1 run", "offer 1 can't be had \"run\"" },
+		{ "session", "there is no session: start with --session NAME" },
+		{ "yes", "that is no answer" },
+	};
+	const struct ask ask = make_ask();
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		scoped_buf why = BUF_INIT(1024);
+		struct answer answer;
+
+		CHECK(!question_parse(str_of(cases[i].line), &ask, &answer, &why));
+		CHECK(str_is(buf_str(&why), cases[i].why));
+	}
+}
+
+TEST(what_is_built_in_has_no_line_and_no_rule_refuses_nothing)
+{
+	scoped_buf out = BUF_INIT(64 << 10);
+	struct ask ask = make_ask();
+
+	ask.origin = (struct origin){ .file = "built-in", .line = 10 };
+	CHECK(strstr(show(&out, &ask, 100, 40), "refused by: \":root\" = \"read\" (built-in)\n"));
+	ask.origin = (struct origin){ .file = NULL };
+	ask.rule = STR("no rule allows it");
+	CHECK(strstr(show(&out, &ask, 100, 40), "\nno rule allows it\n"));
+}
+
 TEST(nothing_else_answers)
 {
 	static const char *const lines[] = {
-		"",	     " ",      "y",	    "yes",    "Run",	 "RUN",
-		"runn",	     "ru",     "run run",   "run 2",  "2",	 "2 ",
-		"0 run",     "3 run",  "9999 run",  "1 run",  "session", "minutes",
-		"minutes 5", "2 deny", "2 denyall", "-1 run", "2run",	 "run;deny",
-		"allow",     "02run",  "run\t",	    "\x1b[A", "2 once",
+		"",	    " ",       "y",	    "yes",    "runn",	   "ru",       "run run",
+		"run 2",    "2",       "2 ",	    "0 run",  "3 run",	   "9999 run", "1 run",
+		"session",  "minutes", "minutes 5", "2 deny", "2 denyall", "-1 run",   "2run",
+		"run;deny", "allow",   "02run",	    "run\t",  "\x1b[A",	   "2 once",
 	};
 	struct answer answer;
 

@@ -205,6 +205,68 @@ TEST(an_escalation_is_never_answered_by_a_rule)
 	CHECK_STR(judge(RULE "write = '/**'\n" ALLOW HOSTS("*") ALLOW, &ask), "none 0");
 }
 
+TEST(where_only_once_can_be_had_an_allow_for_longer_is_enough)
+{
+	struct ask ask = {
+		.kind = ASK_WRITE,
+		.subject = STR("/opt/x/new"),
+		.offers = { { { ASK_WRITE, STR("/opt/x/new"), false }, SCOPE_BIT(SCOPE_ONCE) },
+			    { { ASK_WRITE, STR("/opt/x"), true }, SCOPE_BIT(SCOPE_RUN) } },
+		.offer_count = 2,
+	};
+
+	/* What lasts is better, if the rule covers it. */
+	CHECK_STR(judge(RULE "write = '/opt/x/**'\n" ALLOW, &ask), "allow 1 run");
+	CHECK_STR(judge(RULE "write = '/opt/x/new'\n" ALLOW, &ask), "allow 0 once");
+	CHECK_STR(judge(RULE "write = '/opt/x/new'\n" ALLOW "scope = 'session'\n", &ask),
+		  "allow 0 once");
+	CHECK_STR(judge(RULE "write = '/opt/x/other'\n" ALLOW, &ask), "none 0");
+	CHECK_STR(
+		judge(RULE "write = '/opt/x/new'\n" ALLOW RULE "write = '/opt/x/new'\n" DENY, &ask),
+		"deny 3");
+}
+
+static bool is_too_wide(const char *pattern)
+{
+	scoped_buf user = BUF_INIT(1 << 16);
+	scoped_world w;
+	bool is_wide;
+
+	world_init(&w, host_text, "/repo");
+	buf_printf(&user, "%s" RULE "write = '%s'\n" ALLOW, DEV, pattern);
+	w.user = user.p;
+	if (!world_plan(&w)) {
+		CHECK(false);
+		return false;
+	}
+	is_wide = approve_rules_check(&w.a, &w.in, &w.e) < 0;
+	CHECK(!is_wide || (w.e.cause == CAUSE_APPROVAL_TOO_WIDE && w.e.place.line == 4));
+	return is_wide;
+}
+
+TEST(an_allow_covers_no_home_and_nothing_above_one)
+{
+	static const char *const wide[] = { "/",	"/**",	   "/*",       "~",
+					    "~/**",	"~/*",	   "~/.*",     "/home",
+					    "/home/**", "/home/*", "/home/me", "/home/me/**" };
+	static const char *const narrow[] = {
+		"~/.cache",	     "~/.cache/**", "/home/me/.cache/**",
+		"/home/*/.cache/**", "~/*.log",	    "~/.profile",
+		"/opt/**",	     "/homes"
+	};
+
+	for (size_t i = 0; i < COUNT_OF(wide); i++)
+		if (!is_too_wide(wide[i])) {
+			fprintf(stderr, "# '%s'\n", wide[i]);
+			CHECK(false);
+		}
+	for (size_t i = 0; i < COUNT_OF(narrow); i++)
+		if (is_too_wide(narrow[i])) {
+			fprintf(stderr, "# '%s'\n", narrow[i]);
+			CHECK(false);
+		}
+}
+
 /* ---- In the broker ---------------------------------------------------------------------------- */
 
 struct seen {
