@@ -1213,6 +1213,40 @@ TEST(a_helper_that_is_killed_ends_the_run)
 	}
 }
 
+static void stop_named(const char *name)
+{
+	char command[200];
+
+	(void)snprintf(command, sizeof(command), "pkill -STOP -P %d -x %s", (int)getpid(), name);
+	(void)!system(command); /* NOLINT(cert-env33-c): a test */
+}
+
+TEST(a_run_that_has_to_end_keeps_its_placeholders_until_it_has_ended)
+{
+	struct run r = { .decide = allow, .grants = "stuck", .wide = "'@/stuck' = 'write'\n" };
+	struct err e = ERR_INIT;
+	const struct plan *both;
+	int status = 0;
+
+	mkdir("stuck", 0755);
+	mkdir("other", 0755);
+	REQUIRE(start_with(&r, own_backend(), "", "touch stuck/x; sleep 60"));
+	REQUIRE(reached(&r, "stuck/x"));
+	both = also(&r, "'@/stuck' = 'write'\n'@/other' = 'write'\n");
+	stop_named("cordon-masker");
+	REQUIRE(both);
+	CHECK(supervisor_open_path(r.s, both, str_of(at("other")), &e) < 0);
+	/* The masker may open it yet. */
+	CHECK(is_there("other/.claude") && is_there("stuck/.claude"));
+	CHECK(!supervisor_can_open(r.s));
+	for (int i = 0; i < 20 && status == 0; i++)
+		status = loop_step(&r.loop, 100, &e);
+	CHECK(status < 0);
+	done(&r);
+	CHECK(!is_there("other/.claude") && !is_there("stuck/.claude"));
+	(void)unlink("stuck/x");
+}
+
 static bool hold_second(struct run *r, const struct held_call *call)
 {
 	return r->is_granted || allow(r, call);

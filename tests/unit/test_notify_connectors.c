@@ -6,6 +6,7 @@
 #include "linux/notify/connectors.h"
 
 #include <pthread.h>
+#include <sys/time.h>
 
 #include "judged.h"
 #include "linux/notify/connector.h"
@@ -325,6 +326,95 @@ TEST(a_run_that_ends_while_connects_wait_leaves_nothing)
 	CHECK_INT(judged_run(&j), 0);
 	judged_done(&j);
 	CHECK_INT(count_connectors(getpid(), &pid), 0);
+}
+
+/* ---- A person who is asked ------------------------------------------------------------- */
+
+static struct asked {
+	struct unix_connect *connects;
+	uint64_t id, at_ms;
+	int count, left;
+} asked;
+
+static bool hold_connect(void *user, const struct engine_call *call, const struct denial *attempt)
+{
+	struct asked *a = user;
+
+	(void)attempt;
+	a->id = call->id;
+	a->at_ms = loop_now();
+	a->count++;
+	return true;
+}
+
+static void note_left(void *user, uint64_t id)
+{
+	struct asked *a = user;
+
+	a->left += id == a->id;
+}
+
+static void answer_in_time(void)
+{
+	if (asked.id && loop_now() - asked.at_ms >= 500 &&
+	    unix_connect_release(asked.connects, asked.id, CONNECT_ONCE))
+		asked.id = 0;
+}
+
+static void do_nothing(int signal)
+{
+	(void)signal;
+}
+
+static int connects_while_a_clock_rings(void)
+{
+	struct sigaction action = { .sa_handler = do_nothing, .sa_flags = SA_RESTART };
+	struct itimerval often = { { 0, 20000 }, { 0, 20000 } };
+
+	INSIDE(sigaction(SIGALRM, &action, NULL) == 0);
+	INSIDE(setitimer(ITIMER_REAL, &often, NULL) == 0);
+	INSIDE(connect_fd(socket(AF_UNIX, SOCK_STREAM, 0), "asked.sock") == 0);
+	return 0;
+}
+
+static int is_told_to_end_while_it_waits(void)
+{
+	struct sigaction action = { .sa_handler = do_nothing };
+
+	INSIDE(sigaction(SIGTERM, &action, NULL) == 0);
+	if (fork() == 0) {
+		(void)usleep(100000);
+		(void)kill(getppid(), SIGTERM);
+		_exit(0);
+	}
+	INSIDE(connect_fd(socket(AF_UNIX, SOCK_STREAM, 0), "asked.sock") == -EINTR);
+	return 0;
+}
+
+TEST(a_clock_that_rings_does_not_keep_a_connect_from_being_answered)
+{
+	int (*const insides[])(void) = { connects_while_a_clock_rings,
+					 is_told_to_end_while_it_waits };
+	const struct connect_asker asker = { .hold = hold_connect,
+					     .unhold = note_left,
+					     .user = &asked };
+	int listener = listen_at_type("asked.sock", SOCK_STREAM, 8);
+
+	for (size_t i = 0; i < COUNT_OF(insides); i++) {
+		struct ticks t = { .also = answer_in_time };
+		struct judged j;
+
+		REQUIRE(judged_start(&j, NETWORK_MANAGED,
+				     &(struct cage_options){ .inside = insides[i] }));
+		asked = (struct asked){ .connects = j.connects };
+		unix_connect_ask(j.connects, &asker);
+		CHECK_INT(run_ticking(&j, &t), 0);
+		CHECK_INT(asked.count, 1);
+		CHECK_INT(asked.left, i);
+		judged_done(&j);
+	}
+	close(listener);
+	unlink("asked.sock");
 }
 
 /* A program that has a connector wait for a server, until it is killed. */
