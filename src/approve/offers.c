@@ -98,11 +98,32 @@ struct search {
 	const struct plan_inputs *in;
 	struct ask *ask;
 	struct err *e;
+	/* The last trial of a path. Its plan is NULL if Cordon refuses such a policy. */
+	struct str tried;
+	const struct plan *plan;
 };
 
 static void add_offer(struct search *s, struct grant grant, scope_set scopes)
 {
 	s->ask->offers[s->ask->offer_count++] = (struct offer){ grant, scopes };
+}
+
+/* s->plan: the policy with write access to `path`. Two offers may be about the same path. */
+static int build_trial(struct search *s, struct str path)
+{
+	struct grant grant = { .kind = ASK_WRITE, .subject = path };
+	struct plan_inputs in = *s->in;
+
+	if (s->tried.len && str_eq(s->tried, path))
+		return 0;
+	if (offers_add_grants(s->a, s->in->policy, &grant, 1, trial, &in.policy, s->e) < 0)
+		return err_result(s->e);
+	s->plan = plan_build_answers(s->a, &in, s->e);
+	if (!s->plan && s->e->code != ERR_POLICY)
+		return err_result(s->e);
+	err_clear(s->e);
+	s->tried = path;
+	return 0;
 }
 
 /*
@@ -112,22 +133,11 @@ static void add_offer(struct search *s, struct grant grant, scope_set scopes)
 static int try_path(struct search *s, struct str path, struct str subject, struct str opens,
 		    bool *out)
 {
-	struct grant grant = { .kind = ASK_WRITE, .subject = path };
-	struct plan_inputs in = *s->in;
-	const struct plan *plan;
-
 	*out = false;
-	if (offers_add_grants(s->a, s->in->policy, &grant, 1, trial, &in.policy, s->e) < 0)
+	if (build_trial(s, path) < 0)
 		return err_result(s->e);
-	plan = plan_build_answers(s->a, &in, s->e);
-	if (plan) {
-		*out = plan_resolve(plan, subject).access == ACCESS_WRITE &&
-		       plan_resolve(plan, opens).access == ACCESS_WRITE;
-		return 0;
-	}
-	if (s->e->code != ERR_POLICY)
-		return err_result(s->e);
-	err_clear(s->e);
+	*out = s->plan && plan_resolve(s->plan, subject).access == ACCESS_WRITE &&
+	       plan_resolve(s->plan, opens).access == ACCESS_WRITE;
 	return 0;
 }
 
@@ -262,7 +272,7 @@ int offers_for_path(struct arena *a, const struct plan_inputs *in, const struct 
 		    const struct attempt_needs *needs, enum operation operation, bool can_once,
 		    struct ask *ask, struct err *e)
 {
-	struct search s = { a, in, ask, e };
+	struct search s = { .a = a, .in = in, .ask = ask, .e = e };
 	enum operation_change change = operation_change(operation);
 	bool is_in_file = change == CHANGE_CONTENT || change == CHANGE_METADATA;
 	struct str parent = path_parent(needs->opens);
@@ -301,7 +311,7 @@ static int offer_host(struct search *s, const struct hostname *host, uint16_t po
 int offers_for_host(struct arena *a, const struct plan_inputs *in, const struct hostname *host,
 		    uint16_t port, bool can_once, struct ask *ask, struct err *e)
 {
-	struct search s = { a, in, ask, e };
+	struct search s = { .a = a, .in = in, .ask = ask, .e = e };
 	const struct net *net = net_build(a, in->policy, in->has_decider, e);
 	struct net_verdict verdict;
 	struct grant subject;
@@ -353,7 +363,7 @@ static int try_socket(struct search *s, const struct plan *plan, struct str path
 int offers_for_socket(struct arena *a, const struct plan_inputs *in, const struct plan *plan,
 		      struct str path, bool can_once, struct ask *ask, struct err *e)
 {
-	struct search s = { a, in, ask, e };
+	struct search s = { .a = a, .in = in, .ask = ask, .e = e };
 	struct grant grant = { .kind = ASK_UNIX_SOCKET, .subject = path };
 	const struct net *net = net_build(a, in->policy, in->has_decider, e);
 	struct net_verdict verdict;
@@ -374,19 +384,25 @@ int offers_for_socket(struct arena *a, const struct plan_inputs *in, const struc
 
 /* ---- A grant that was given ------------------------------------------------------------------ */
 
-static int check_path(struct search *s, const struct grant *grant, const char **why_not)
+static int check_there(struct search *s, const struct grant *grant, const char **why_not)
 {
 	enum host_type type = HOST_MISSING;
-	bool is_enough;
 
 	if (check_place(s, grant->subject, &type, why_not) < 0)
 		return err_result(s->e);
+	if (!*why_not && grant->is_dir != (type == HOST_DIR))
+		*why_not = grant->is_dir ? "it is no directory" : "it is a directory";
+	return 0;
+}
+
+static int check_path(struct search *s, const struct grant *grant, const char **why_not)
+{
+	bool is_enough;
+
+	if (check_there(s, grant, why_not) < 0)
+		return err_result(s->e);
 	if (*why_not)
 		return 0;
-	if (grant->is_dir != (type == HOST_DIR)) {
-		*why_not = grant->is_dir ? "it is no directory" : "it is a directory";
-		return 0;
-	}
 	if (try_path(s, grant->subject, grant->subject, grant->subject, &is_enough) < 0)
 		return err_result(s->e);
 	if (!is_enough)
@@ -429,6 +445,18 @@ static int check_socket(struct search *s, const struct grant *grant, const char 
 		*why_not = "it leads through a link";
 	else if (!is_enough)
 		*why_not = "the policy does not let it be granted";
+	return 0;
+}
+
+int offers_check_path(struct arena *a, const struct plan_inputs *in, const struct grant *grant,
+		      const char **why_not, struct err *e)
+{
+	struct search s = { .a = a, .in = in, .e = e };
+
+	*why_not = NULL;
+	if (grant->kind == ASK_WRITE && grant_is_well_formed(grant))
+		return check_there(&s, grant, why_not);
+	*why_not = "it is not written as a grant";
 	return 0;
 }
 

@@ -45,6 +45,14 @@ int offers_check(struct arena *a, const struct plan_inputs *in, const struct gra
 bool offers_is_kernel_path(struct str path) PURE;
 
 /*
+ * The same for a path, without the last part: for who makes the whole plan with the grant anyway.
+ *
+ * SECURITY: that plan has to give write access to the path, or the grant must not be made live.
+ */
+int offers_check_path(struct arena *a, const struct plan_inputs *in, const struct grant *grant,
+		      const char **why_not, struct err *e) MUST_CHECK NONNULL;
+
+/*
  * A copy of the policy with the grants added; it borrows from `policy` and from the grants. An
  * escalation changes nothing in it. `origin` says who granted. ERR_NOMEM, ERR_LIMIT, ERR_SYNTAX.
  */

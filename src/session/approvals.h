@@ -40,7 +40,8 @@ struct live {
 	size_t count;
 	struct arena *plans; /* of each change */
 	size_t plan_count;
-	struct live_plan now; /* in force */
+	struct live_plan now;	   /* in force */
+	struct name_node *missing; /* by path: what was missing below what is open */
 };
 
 /* Who waits for the answer to a request. */

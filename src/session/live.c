@@ -58,14 +58,17 @@ static bool is_covered(const struct live *live, const struct grant *grant)
  */
 struct live_host {
 	const struct host *seen, *now;
+	struct name_node *const *missing; /* below what is open (live->missing) */
 	struct str path;
 	struct arena *a; /* of what is known; NULL: nothing is remembered any more */
 	struct name_node *known;
+	struct known_file *newest;
 	struct host host;
 };
 
 struct known_file {
 	struct name_node by_path; /* first, so that one can be cast to the other */
+	struct known_file *older;
 	struct host_file file;
 };
 
@@ -85,6 +88,10 @@ static int look(void *user, struct str path, struct host_file *out, struct err *
 		*out = known->file;
 		return 0;
 	}
+	if (h->a && host == h->seen && name_tree_find(*h->missing, path)) {
+		*out = (struct host_file){ .type = HOST_MISSING };
+		return 0;
+	}
 	if (host->look(host->user, path, out, e) < 0)
 		return err_result(e);
 	if (!h->a)
@@ -93,6 +100,8 @@ static int look(void *user, struct str path, struct host_file *out, struct err *
 	if (!known || arena_copy(h->a, path, &known->by_path.name, e) < 0)
 		return err_result(e);
 	known->file = *out;
+	known->older = h->newest;
+	h->newest = known;
 	name_tree_add(&h->known, &known->by_path);
 	return 0;
 }
@@ -118,6 +127,31 @@ static int list(void *user, struct str path,
 	const struct host *host = pick(user, path);
 
 	return host->list(host->user, path, each, arg, e);
+}
+
+static bool recall(void *user, struct str path, struct host_listing *out)
+{
+	return host_recall(pick(user, path), path, out);
+}
+
+/*
+ * What was missing below `h->path` when that was opened: most of it has a placeholder now, and to find
+ * out that it is one takes several system calls for each name, in every plan that is made later.
+ *
+ * SECURITY: only for plans that change something elsewhere. What overlaps this path is looked at
+ * again (pick()), and once anything is closed, everything is.
+ */
+static void remember_missing(struct live *live, struct live_host *h)
+{
+	struct known_file *known = h->newest;
+
+	h->known = NULL; /* a node is in one tree only */
+	for (; known; known = known->older)
+		if (known->file.type == HOST_MISSING &&
+		    path_is_under(known->by_path.name, h->path) &&
+		    !name_tree_find(live->missing, known->by_path.name))
+			name_tree_add(&live->missing, &known->by_path);
+	h->newest = NULL;
 }
 
 /*
@@ -148,12 +182,14 @@ int live_look(const struct session *s, struct arena *a, struct str path, struct 
 		return err_result(e);
 	h->seen = s->in.plan_inputs->host;
 	h->now = s->in.approvals->host_now;
+	h->missing = &s->approvals.live.missing;
 	h->a = a;
 	h->host = (struct host){ .user = h,
 				 .look = look,
 				 .read_link = read_link,
 				 .read_file = read_file,
-				 .list = list };
+				 .list = list,
+				 .recall = recall };
 	*out = h;
 	return 0;
 }
@@ -163,13 +199,11 @@ const struct host *live_host(const struct live_host *h)
 	return &h->host;
 }
 
-static int build(struct session *s, struct arena *a, struct str path, struct live_plan *out,
-		 struct err *e)
+static int build(struct session *s, struct arena *a, struct live_host *around,
+		 struct live_plan *out, struct err *e)
 {
-	struct live_host *around;
-
 	out->inputs = s->approvals.inputs;
-	if (live_look(s, a, path, &around, e) < 0 || add_grants(s, a, &out->inputs.policy, e) < 0)
+	if (add_grants(s, a, &out->inputs.policy, e) < 0)
 		return err_result(e);
 	out->inputs.host = &around->host;
 	out->plan = plan_build(a, &out->inputs, e);
@@ -178,13 +212,27 @@ static int build(struct session *s, struct arena *a, struct str path, struct liv
 	return out->plan ? 0 : err_result(e);
 }
 
-/* Makes the plan of what is open now, and lets `tell` make it count. */
-static int change(struct session *s, struct str path,
-		  int (*tell)(struct session *s, const struct plan *plan, struct str path,
+static int check_access(const struct plan *plan, struct str path, enum access least, struct err *e)
+{
+	char shown[512];
+
+	if (plan_resolve(plan, path).access >= least)
+		return 0;
+	return FAIL(e, ERR_POLICY, "the policy denies '%s' also with this grant",
+		    utf8_show(path, shown, sizeof(shown)));
+}
+
+/*
+ * Makes the plan of what is open now, which has to give `least` at the path, and lets `tell` make it
+ * count.
+ */
+static int change(struct session *s, struct str path, enum access least,
+		  int (*tell)(struct session *s, const struct plan *plan, struct live_host *around,
 			      struct buf *writers, struct err *e),
 		  struct buf *writers, struct err *e)
 {
 	struct live *live = &s->approvals.live;
+	struct live_host *around;
 	struct live_plan made;
 	struct arena *a;
 
@@ -198,13 +246,14 @@ static int change(struct session *s, struct str path,
 	}
 	a = &live->plans[live->plan_count];
 	*a = (struct arena)ARENA_INIT(PLAN_MAX_BYTES);
-	if (build(s, a, path, &made, e) < 0) {
+	if (live_look(s, a, path, &around, e) < 0 || build(s, a, around, &made, e) < 0 ||
+	    check_access(made.plan, path, least, e) < 0) {
 		arena_done(a);
 		return err_result(e);
 	}
 	/* Also one that fails may be used until the run has ended. */
 	live->plan_count++;
-	if (tell(s, made.plan, path, writers, e) < 0)
+	if (tell(s, made.plan, around, writers, e) < 0)
 		return err_result(e);
 	live->now = made;
 	return 0;
@@ -212,17 +261,14 @@ static int change(struct session *s, struct str path,
 
 /* ---- Opening -------------------------------------------------------------------------------- */
 
-static int tell_open(struct session *s, const struct plan *plan, struct str path,
+static int tell_open(struct session *s, const struct plan *plan, struct live_host *around,
 		     struct buf *writers, struct err *e)
 {
-	struct verdict verdict = plan_resolve(plan, path);
-	char shown[512];
-
 	(void)writers;
-	if (verdict.access < ACCESS_WRITE)
-		return FAIL(e, ERR_POLICY, "the policy denies '%s' also with this grant",
-			    utf8_show(path, shown, sizeof(shown)));
-	return supervisor_open_path(s->supervisor, plan, path, e);
+	if (supervisor_open_path(s->supervisor, plan, around->path, e) < 0)
+		return err_result(e);
+	remember_missing(&s->approvals.live, around);
+	return 0;
 }
 
 /* The strings of the answer are gone when the broker goes on. */
@@ -246,8 +292,11 @@ static int push(struct session *s, const struct grant *grant, enum grant_scope s
 	return 0;
 }
 
-/* What an answer names within an offer may be anything. */
-static int check(struct session *s, const struct grant *grant, struct err *e)
+/*
+ * What an answer names within an offer may be anything. `is_planned`: the plan with it is made next,
+ * and change() asks that whether the policy lets it in.
+ */
+static int check(struct session *s, const struct grant *grant, bool is_planned, struct err *e)
 {
 	scoped_arena a = ARENA_INIT(PLAN_MAX_BYTES);
 	struct plan_inputs in = *live_inputs(s);
@@ -257,7 +306,7 @@ static int check(struct session *s, const struct grant *grant, struct err *e)
 	if (live_look(s, &a, grant->subject, &around, e) < 0)
 		return err_result(e);
 	in.host = &around->host;
-	if (offers_check(&a, &in, grant, &why_not, e) < 0)
+	if ((is_planned ? offers_check_path : offers_check)(&a, &in, grant, &why_not, e) < 0)
 		return err_result(e);
 	return why_not ? FAIL(e, ERR_POLICY, "%s", why_not) : 0;
 }
@@ -265,7 +314,8 @@ static int check(struct session *s, const struct grant *grant, struct err *e)
 int live_open(struct session *s, const struct grant *grant, enum grant_scope scope, struct err *e)
 {
 	struct live *live = &s->approvals.live;
-	bool was_covered = is_covered(live, grant);
+	bool is_planned = grant->kind == ASK_WRITE && !s->approvals.is_after &&
+			  !is_covered(live, grant);
 	struct live_grant *open = find(live, grant);
 	int status = 0;
 
@@ -273,14 +323,14 @@ int live_open(struct session *s, const struct grant *grant, enum grant_scope sco
 		open->scope = scope;
 		return 0;
 	}
-	if (check(s, grant, e) < 0 || push(s, grant, scope, e) < 0)
+	if (check(s, grant, is_planned, e) < 0 || push(s, grant, scope, e) < 0)
 		return err_result(e);
 	if (s->approvals.is_after)
 		return 0;
 	if (grant->kind == ASK_UNIX_SOCKET)
 		status = supervisor_open_socket(s->supervisor, grant->subject, e);
-	else if (grant->kind == ASK_WRITE && !was_covered)
-		status = change(s, grant->subject, tell_open, NULL, e);
+	else if (is_planned)
+		status = change(s, grant->subject, ACCESS_WRITE, tell_open, NULL, e);
 	if (status < 0)
 		live->count--;
 	return status;
@@ -288,10 +338,10 @@ int live_open(struct session *s, const struct grant *grant, enum grant_scope sco
 
 /* ---- Closing -------------------------------------------------------------------------------- */
 
-static int tell_close(struct session *s, const struct plan *plan, struct str path,
+static int tell_close(struct session *s, const struct plan *plan, struct live_host *around,
 		      struct buf *writers, struct err *e)
 {
-	return supervisor_close_path(s->supervisor, plan, path, writers, e);
+	return supervisor_close_path(s->supervisor, plan, around->path, writers, e);
 }
 
 /* What lies below what was closed, and is open by itself. */
@@ -317,13 +367,14 @@ int live_close(struct session *s, const struct grant *grant, struct buf *writers
 
 	if (!open)
 		return 0;
+	live->missing = NULL; /* what was a placeholder may be a file soon */
 	closed = *open;
 	*open = live->grants[--live->count];
 	if (grant->kind == ASK_UNIX_SOCKET)
 		supervisor_close_socket(s->supervisor, closed.grant.subject);
 	if (grant->kind != ASK_WRITE || is_covered(live, &closed.grant))
 		return 0;
-	if (change(s, closed.grant.subject, tell_close, writers, e) < 0)
+	if (change(s, closed.grant.subject, ACCESS_DENY, tell_close, writers, e) < 0)
 		return err_wrap(e, "a grant could not be taken back");
 	return open_below(s, closed.grant.subject, e);
 }
