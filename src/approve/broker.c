@@ -114,6 +114,11 @@ void broker_forget(struct broker *b, const struct grant *grant)
 	history_forget(&b->history, grant);
 }
 
+bool broker_holds(const struct broker *b, const struct grant *grant, uint64_t now)
+{
+	return history_holds(&b->history, grant, now);
+}
+
 /* ---- Telling --------------------------------------------------------------------------------- */
 
 static void count_answer(struct broker *b, const struct ask *ask, const struct answer *answer)

@@ -115,6 +115,11 @@ void broker_lose_decider(struct broker *b, uint64_t now) NONNULL;
 
 /* Forgets a grant of this run (revoked): what it allowed is asked for again. */
 void broker_forget(struct broker *b, const struct grant *grant) NONNULL;
+/*
+ * Whether that very grant was given and still counts: since its answer was told it may have been
+ * forgotten, or have expired. What a rule allows was never given.
+ */
+bool broker_holds(const struct broker *b, const struct grant *grant, uint64_t now) NONNULL;
 
 /* When broker_tick() has something to do; 0: never. */
 uint64_t broker_next_ms(const struct broker *b) NONNULL;

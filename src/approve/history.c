@@ -340,6 +340,15 @@ bool history_add_granted(struct history *h, const struct ask *ask, const struct 
 	return true;
 }
 
+bool history_holds(const struct history *h, const struct grant *grant, uint64_t now)
+{
+	const struct kept *k = h->granted;
+
+	while (k && (has_expired(k, now) || !is_same_grant(&k->ask.offers[0].grant, grant)))
+		k = k->next;
+	return k != NULL;
+}
+
 void history_forget(struct history *h, const struct grant *grant)
 {
 	struct kept **at = &h->granted;

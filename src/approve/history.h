@@ -53,6 +53,8 @@ const struct kept *history_find_granted(const struct history *h, const struct as
  */
 bool history_add_granted(struct history *h, const struct ask *ask, const struct grant *grant,
 			 enum grant_scope scope, uint64_t expires_ms) MUST_CHECK NONNULL;
+/* Whether that very grant is among them, and has not expired at `now`. */
+bool history_holds(const struct history *h, const struct grant *grant, uint64_t now) NONNULL;
 /* Forgets that very grant. */
 void history_forget(struct history *h, const struct grant *grant) NONNULL;
 /* Takes one that has expired out of the list, for the caller to drop; NULL: there is none. */

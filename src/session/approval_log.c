@@ -239,8 +239,6 @@ int approval_log_answer(struct session *s, const struct ask *ask, const struct a
 			struct err *e)
 {
 	const struct audit_approvals of = whose(s);
-	bool is_kept = answer->is_allow && strcmp(answer->by, "cache") != 0 &&
-		       (answer->scope == SCOPE_SESSION || answer->scope == SCOPE_ALWAYS);
 
 	if (s->approvals.log && audit_add_answer(s->approvals.log, &of, ask, answer, e) < 0)
 		return err_wrap(e, "the log of approvals");
@@ -249,11 +247,6 @@ int approval_log_answer(struct session *s, const struct ask *ask, const struct a
 	tell_message(s, answer);
 	if (s->in.approvals->tell_answer)
 		s->in.approvals->tell_answer(s->in.user, ask, answer);
-	/* It holds in this run; that a later one has to ask again is no reason to refuse it. */
-	if (is_kept && s->in.approvals->keep(s->in.user, answer, e) < 0) {
-		session_warn(&s->in, "a grant could not be kept for later runs: %s", e->text);
-		err_clear(e);
-	}
 	return 0;
 }
 

@@ -113,8 +113,6 @@ static void close_grant(struct session *s, const struct grant *grant, const char
 	scoped_buf text = BUF_INIT(TEXT_MAX_BYTES);
 	struct err e = ERR_INIT;
 
-	if (!run_is_alive(s->state))
-		return;
 	/* SECURITY: what can't be taken back ends with the run, at once. */
 	if (live_close(s, grant, &writers, &e) < 0) {
 		fail(s, &e);
@@ -151,29 +149,56 @@ static int look_for_revoked(void *user, struct err *e)
 	return 0;
 }
 
-/* As long as there is something that could be revoked. */
-static void look_if_kept(struct session *s, enum grant_scope scope)
+/* What is not in the files can't be revoked there: it counts as long as the run, for the broker too. */
+static void limit_to_run(struct session *s, const struct grant *grant)
 {
-	bool is_kept = scope == SCOPE_SESSION || scope == SCOPE_ALWAYS;
+	live_set_scope(s, grant, SCOPE_RUN);
+	broker_forget(s->approvals.broker, grant);
+	if (!broker_remember(s->approvals.broker, grant, SCOPE_RUN))
+		session_trace(&s->in, "no memory for a grant: it is asked about again");
+}
 
-	if (is_kept && !s->approvals.look.at_ms)
+/* That a later run has to ask again is no reason to refuse it in this one. */
+static void keep_for_later(struct session *s, const struct answer *answer)
+{
+	struct err e = ERR_INIT;
+
+	if (answer->scope != SCOPE_SESSION && answer->scope != SCOPE_ALWAYS)
+		return;
+	if (s->in.approvals->keep(s->in.user, answer, &e) < 0) {
+		session_warn(&s->in, "a grant could not be kept for later runs: %s", e.text);
+		limit_to_run(s, &answer->grant);
+		return;
+	}
+	/* As long as there is something that could be revoked. */
+	if (!s->approvals.look.at_ms)
 		loop_set_timer(&s->loop, &s->approvals.look, loop_now() + LOOK_MS);
+}
+
+/* The answer is told a step after it was given. A rule's comes at once, and nobody holds it. */
+static bool is_held(const struct session *s, const struct answer *answer)
+{
+	return strcmp(answer->by, "rule") == 0 ||
+	       broker_holds(s->approvals.broker, &answer->grant, loop_now());
 }
 
 static bool make_live(struct session *s, const struct answer *answer)
 {
 	struct err e = ERR_INIT;
+	int status;
 
 	if (s->approvals.failure.code != ERR_OK)
 		return false;
 	if (answer->scope == SCOPE_ONCE || answer->grant.kind == ASK_ESCALATE)
 		return true;
-	if (live_open(s, &answer->grant, answer->scope, &e) == 0) {
-		look_if_kept(s, answer->scope);
-		return true;
-	}
-	warn_not_live(s, &answer->grant, &e);
-	return false;
+	/* SECURITY: nothing would end it any more. */
+	status = is_held(s, answer) ? live_open(s, &answer->grant, answer->scope, &e)
+				    : FAIL(&e, ERR_POLICY, "it was revoked or has expired since");
+	if (status < 0)
+		warn_not_live(s, &answer->grant, &e);
+	else if (status == 0)
+		keep_for_later(s, answer);
+	return status >= 0;
 }
 
 static void expired(void *user, const struct grant *grant)
@@ -498,13 +523,14 @@ static void after_told(struct session *s, const struct asker *asker, const struc
 	(void)s, (void)asker, (void)answer;
 }
 
-/* This one call is over. */
-static void drop_once(struct ask *ask)
+/* This one call is over, and minutes are of one run. */
+static void drop_short_scopes(struct ask *ask)
 {
+	const scope_set less = SCOPE_BIT(SCOPE_ONCE) | SCOPE_BIT(SCOPE_MINUTES);
 	size_t left = 0;
 
 	for (size_t i = 0; i < ask->offer_count; i++) {
-		ask->offers[i].scopes &= ~SCOPE_BIT(SCOPE_ONCE);
+		ask->offers[i].scopes &= ~less;
 		if (ask->offers[i].scopes)
 			ask->offers[left++] = ask->offers[i];
 	}
@@ -523,8 +549,23 @@ static void ask_about(struct session *s, const struct denial *denial)
 	if (denial->kind == DENIAL_HOST || denial_access(denial) != ACCESS_WRITE ||
 	    !fill_call(s, &scratch, &call, &rule, &ask))
 		return;
-	drop_once(&ask);
+	drop_short_scopes(&ask);
 	(void)approvals_ask(s, &ask, &asker, &ignored);
+}
+
+/* What was granted for minutes of the run that has ended. */
+static void drop_minutes(struct session *s)
+{
+	struct live *live = &s->approvals.live;
+
+	for (size_t i = live->count; i > 0; i--) {
+		const struct live_grant open = live->grants[i - 1];
+
+		if (open.scope != SCOPE_MINUTES)
+			continue;
+		broker_forget(s->approvals.broker, &open.grant);
+		close_grant(s, &open.grant, "no longer granted");
+	}
 }
 
 static bool has_failed(const struct session *s)
@@ -545,6 +586,7 @@ bool approvals_ask_after(struct session *s)
 		return false;
 	if (!a->has_asked_after) {
 		a->has_asked_after = a->is_after = true;
+		drop_minutes(s);
 		/* Those that are denied or granted meanwhile are answered by what the broker knows. */
 		for (size_t i = 0; i < MIN_OF(d->items.count, (size_t)AFTER_MAX); i++)
 			ask_about(s, &d->items.items[i]);
@@ -564,7 +606,8 @@ static int check_asking(const struct session *s, struct err *e)
 {
 	if (!s->approvals.is_on)
 		return FAIL(e, ERR_ARGUMENT, "nobody is asked in this run");
-	if (!s->approvals.broker || s->approvals.is_ended || !run_is_alive(s->state))
+	if (!s->approvals.broker || s->approvals.is_ended ||
+	    (!s->approvals.is_after && !run_is_alive(s->state)))
 		return FAIL_CAUSE(e, CAUSE_RUN_ENDED, "the command has ended");
 	return 0;
 }

@@ -149,11 +149,14 @@ int live_look(const struct session *s, struct arena *a, struct str path, struct 
 const struct host *live_host(const struct live_host *h) NONNULL RETURNS_NONNULL;
 
 /*
- * The grant counts from now on. ERR_POLICY: the policy with it is none, or still refuses it;
+ * The grant counts from now on; 1: it did already, for as long. ERR_POLICY: the policy with it is none, or still refuses it;
  * ERR_SYS, ERR_LIMIT, ERR_NOMEM; then nothing has changed.
  */
 int live_open(struct session *s, const struct grant *grant, enum grant_scope scope, struct err *e)
 	MUST_CHECK NONNULL;
+
+/* How long it counts, if it is open. */
+void live_set_scope(struct session *s, const struct grant *grant, enum grant_scope scope) NONNULL;
 
 /*
  * It counts no longer; `writers` gets who still writes there. Nothing, if it is not open.

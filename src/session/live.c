@@ -320,8 +320,10 @@ int live_open(struct session *s, const struct grant *grant, enum grant_scope sco
 	int status = 0;
 
 	if (open) {
+		bool is_same = open->scope == scope;
+
 		open->scope = scope;
-		return 0;
+		return is_same;
 	}
 	if (check(s, grant, is_planned, e) < 0 || push(s, grant, scope, e) < 0)
 		return err_result(e);
@@ -334,6 +336,14 @@ int live_open(struct session *s, const struct grant *grant, enum grant_scope sco
 	if (status < 0)
 		live->count--;
 	return status;
+}
+
+void live_set_scope(struct session *s, const struct grant *grant, enum grant_scope scope)
+{
+	struct live_grant *open = find(&s->approvals.live, grant);
+
+	if (open)
+		open->scope = scope;
 }
 
 /* ---- Closing -------------------------------------------------------------------------------- */
@@ -370,6 +380,9 @@ int live_close(struct session *s, const struct grant *grant, struct buf *writers
 	live->missing = NULL; /* what was a placeholder may be a file soon */
 	closed = *open;
 	*open = live->grants[--live->count];
+	/* The sandbox is gone; it would have counted for another run. */
+	if (!run_is_alive(s->state))
+		return 0;
 	if (grant->kind == ASK_UNIX_SOCKET)
 		supervisor_close_socket(s->supervisor, closed.grant.subject);
 	if (grant->kind != ASK_WRITE || is_covered(live, &closed.grant))

@@ -447,6 +447,30 @@ TEST(what_is_revoked_is_refused_and_asked_about_again)
 	cordon_result_free(result);
 }
 
+/* Between the answer and the step in which it would count. */
+TEST(what_is_revoked_before_it_counts_is_refused)
+{
+	for (int revokes = 0; revokes < 2; revokes++) {
+		struct asked asked = { .decision = CORDON_DECISION_ASK };
+		struct cordon_grant grant = { .kind = "write", .subject = outside };
+		cordon_run_handle *run = NULL;
+		cordon_result *result = NULL;
+		struct ask ask;
+
+		grant.is_directory = 1;
+		ask_about(&ask, "echo new > ../out/new; echo $?", &asked);
+		REQUIRE(cordon_start(NULL, &ask.run, &run, NULL) == 0);
+		REQUIRE(wait_for(run, &asked.count, 1));
+		CHECK_INT(answer_one(run, asked.id, CORDON_DECISION_ALLOW), 0);
+		if (revokes)
+			CHECK_INT(cordon_revoke(run, &grant, NULL), 0);
+		REQUIRE(cordon_wait(run, &result, NULL) == 0);
+		CHECK_STR(output(result), revokes ? "2\n" : "0\n");
+		CHECK_INT(has_warning(result, "revoked"), revokes);
+		cordon_result_free(result);
+	}
+}
+
 /* ---- What is asked for ------------------------------------------------------------------------------ */
 
 TEST(an_option_that_can_not_be_is_refused)

@@ -385,6 +385,65 @@ def where_nothing_can_be_opened_it_is_run_once_more(w: World):
 
 
 @case
+def what_is_taken_back_while_others_are_asked_is_not_for_the_second_run(w: World):
+    prefix = project(w)
+    confined = (*WORK, "--backend", "landlock",
+                *(f"--accept-missing={name}" for name in ("protect_missing", "proc", "fs_carve", "tree_death")))
+    if run(w, *confined, "true").status != 0:
+        raise Skip("no Landlock here")
+    kept = w.config.parent / "approvals.toml"
+    for name in "ab":
+        (prefix / name).mkdir()
+
+    def decide(request, revokes):
+        if request["id"] == 1:
+            return {**ALLOW, "scope": "always"}
+        wait_for(kept.exists)
+        if revokes:
+            w.ok("approvals", "clear", "--yes")
+            time.sleep(1.5)
+        return DENY
+
+    for revokes in (True, False):
+        result, decider = ask(w, lambda request: decide(request, revokes), *confined, "--retry", "--", "sh", "-c",
+                              f"echo try; echo x >{prefix}/a/f; echo x >{prefix}/b/f")
+        assert len(decider.requests) == 2 and not (prefix / "b/f").exists(), (result, decider.requests)
+        assert result.out == ("try\n" if revokes else "try\ntry\n"), result
+        scopes = {scope for request in decider.requests for offer in request["offers"] for scope in offer["scopes"]}
+        assert scopes == {"run", "always"}, scopes
+        assert (prefix / "a/f").exists() != revokes, result
+
+
+@case
+def what_counts_is_kept_and_what_can_not_be_kept_counts_for_the_run(w: World):
+    prefix = project(w)
+    kept = w.config.parent / "approvals.toml"
+    always = {**ALLOW, "scope": "always"}
+    nowhere = {**always, "grant": {"kind": "write", "path": f"{prefix}/none", "dir": True}}
+    result, decider = ask(w, nowhere, *WORK, "--", "sh", "-c", f"echo x >{prefix}/f")
+    assert result.status != 0 and len(decider.requests) == 1 and "but is refused" in result.err, result
+    assert not kept.exists(), kept.read_text()
+    # What nobody could keep is not taken for revoked when another run keeps something.
+    lock = kept.with_name(".approvals.toml.lock")
+    lock.unlink(missing_ok=True)
+    lock.mkdir(parents=True)
+
+    def write_later():
+        wait_for((prefix / "one").exists)
+        kept.write_text("version = 1\n\n# end\n", encoding="ascii")
+        kept.chmod(0o600)
+
+    threading.Thread(target=write_later, daemon=True).start()
+    result, decider = ask(w, always, *WORK, "--", "sh", "-c",
+                          f"echo x >{prefix}/one; sleep 2; echo x >{prefix}/two")
+    assert result.status == 0 and (prefix / "two").exists(), result
+    assert len(decider.requests) == 1 and "could not be kept" in result.err, (result, decider.requests)
+    lock.rmdir()
+    result, decider = ask(w, always, *WORK, "--", "sh", "-c", f"echo x >{prefix}/three")
+    assert result.status == 0 and str(prefix) in kept.read_text(encoding="utf-8"), result
+
+
+@case
 def bad_values_are_refused(w: World):
     for value in ("", "somebody", "cmd:", "fd:x", "fd:1", "socket:"):
         assert w.run("run", "--json", "--ask", value, "true", check=125).json["error"], value

@@ -323,7 +323,9 @@ TEST(what_was_granted_is_not_asked_again_until_it_is_forgotten)
 	CHECK_INT(broker_counts(b)->cache_hits, 1);
 	a = writes(3, "/xx/g", "/xx");
 	CHECK_INT(ask(&s, &a), 1);
+	CHECK(broker_holds(b, &x, s.now));
 	broker_forget(b, &x);
+	CHECK(!broker_holds(b, &x, s.now));
 	a = writes(4, "/x/deep/g", "/x/deep");
 	CHECK_INT(ask(&s, &a), 1);
 	broker_free(b);
@@ -616,7 +618,10 @@ TEST(a_grant_for_minutes_expires)
 	CHECK_INT(ask(&s, &a), 0);
 	CHECK(s.last.is_allow);
 	CHECK_INT(s.last.minutes, 1);
+	CHECK(broker_holds(b, &yes.grant, s.now));
 	s.now += MINUTE;
+	/* Before anybody has heard of it. */
+	CHECK(!broker_holds(b, &yes.grant, s.now));
 	broker_tick(b, s.now);
 	CHECK_STR(s.log, "?1 !1 +1 x0");
 	CHECK_STR(s.grant, "/x");
