@@ -10,6 +10,9 @@
 
 bool os_is_open(int fd);
 
+/* Whether what is written there goes to a program: a pipe or a socket. */
+bool os_leads_to_program(int fd);
+
 /* /dev/null or what the system has in its place, for reading and writing; or -errno. */
 int os_open_null(void);
 

@@ -7,6 +7,7 @@
 #include "os/fd.h"
 #include "os/pty.h"
 #include "os/signals.h"
+#include "os/streams.h"
 #include "session/run.h"
 #include "session/terminal_modes.h"
 
@@ -563,6 +564,24 @@ static void replace_streams(struct relay *r)
 	}
 }
 
+/* SECURITY: what the command writes there does not go through here, and is not held back. */
+static void warn_of_pipes(const struct session *s)
+{
+	static const char *const streams[] = { [1] = "output", [2] = "error" };
+
+	for (int i = 1; s->in.approvals && i < 3; i++) {
+		if (!os_leads_to_program(s->stdio[i]))
+			continue;
+		session_warn(
+			&s->in,
+			"--ask tty: standard %s is a pipe or a socket; if what reads it writes "
+			"to this terminal (as 'tee' does), the command can write over a "
+			"question",
+			streams[i]);
+		return;
+	}
+}
+
 int relay_open(struct session *s, struct relay **out, struct err *e)
 {
 	struct relay *r;
@@ -603,6 +622,7 @@ int relay_open(struct session *s, struct relay **out, struct err *e)
 		return err_result(e);
 	}
 	replace_streams(r);
+	warn_of_pipes(s);
 	*out = r;
 	return 0;
 }

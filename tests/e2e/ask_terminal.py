@@ -302,6 +302,16 @@ def streams_that_are_no_terminal_stay_as_they_are(t):
 
 
 @on_terminal
+def what_may_show_a_pipe_over_a_question_is_warned_of(t):
+    run = t.run.replace(" -q ", " ")
+    for target, name in (("| cat", "output"), ("2>&1 | cat", "output"), ("2> >(cat >&2)", "error")):
+        shown = t.line(f"{run} true {target}")
+        assert f"standard {name} is a pipe" in re.sub(r"\s+", " ", shown), shown
+    for target in ("", ">log 2>log2; cat log log2", ">/dev/null"):
+        assert "is a pipe" not in t.line(f"{run} true {target}")
+
+
+@on_terminal
 def a_pipeline_of_two_runs_shares_the_terminal(t):
     t.type(f"{t.run} sh -c 'echo go >/dev/tty; sleep 0.5; head -n 1' | {t.run} sed s/a/b/\n")
     t.expect(r"\ngo")

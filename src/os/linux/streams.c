@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,6 +19,13 @@ enum { WRITE_BYTES = 4096 };
 bool os_is_open(int fd)
 {
 	return fcntl(fd, F_GETFD) >= 0;
+}
+
+bool os_leads_to_program(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
 }
 
 int os_open_null(void)
