@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "plan/homes.h"
+#include "plan/obeyed.h"
 
 enum {
 	SCOPES_LASTING = SCOPE_BIT(SCOPE_RUN) | SCOPE_BIT(SCOPE_SESSION) |
@@ -172,12 +173,31 @@ static bool contains_own_file(const struct search *s, struct str path)
 	return false;
 }
 
+/*
+ * SECURITY: P9 protects metadata from the root down that it lies in, and a grant of the metadata
+ * itself would make that the root. So nothing of it is granted, wherever it lies.
+ */
+static int find_obeyed(struct search *s, struct str path, bool is_dir, struct obeyed *out)
+{
+	const struct profile *profile = s->in->policy->profile;
+
+	obeyed_name(profile, path, is_dir, out);
+	return out->path.len ? 0 : obeyed_git_dir(s->a, s->in->host, profile, path, out, s->e);
+}
+
+int offers_find_obeyed(struct arena *a, const struct plan_inputs *in, struct str path,
+		       struct obeyed *out, struct err *e)
+{
+	return find_obeyed(&(struct search){ .a = a, .in = in, .e = e }, path, false, out);
+}
+
 /* Why no grant may be for `path`, whatever the policy says of it; NULL if one may. */
 static int check_place(struct search *s, struct str path, enum host_type *type,
 		       const char **why_not)
 {
 	struct home_match home;
 	struct located located;
+	struct obeyed obeyed;
 
 	*why_not = NULL;
 	if (plan_locate(s->a, s->in, path, &located, s->e) < 0) {
@@ -203,6 +223,10 @@ static int check_place(struct search *s, struct str path, enum host_type *type,
 	/* SECURITY: one answer must not open everything that a person has. */
 	if (path.len == 1 || home.home.len)
 		*why_not = "it is a home, or contains one";
+	else if (find_obeyed(s, path, located.type == HOST_DIR, &obeyed) < 0)
+		return err_result(s->e);
+	else if (obeyed.path.len)
+		*why_not = obeyed.why;
 	return 0;
 }
 
@@ -276,11 +300,16 @@ int offers_for_path(struct arena *a, const struct plan_inputs *in, const struct 
 	enum operation_change change = operation_change(operation);
 	bool is_in_file = change == CHANGE_CONTENT || change == CHANGE_METADATA;
 	struct str parent = path_parent(needs->opens);
+	struct obeyed obeyed;
 
 	ask->offer_count = 0;
 	if (needs->access != ACCESS_WRITE || plan->is_unsandboxed ||
 	    !path_is_under(needs->subject, needs->opens) ||
 	    is_refused_finally(plan, needs->subject) || is_refused_finally(plan, needs->opens))
+		return 0;
+	if (find_obeyed(&s, needs->subject, false, &obeyed) < 0)
+		return err_result(e);
+	if (obeyed.path.len)
 		return 0;
 	if (can_once && operation == OPERATION_CREATE && offer_new_file(&s, needs) < 0)
 		return err_result(e);

@@ -9,6 +9,7 @@
 
 #include "approve/approve.h"
 #include "plan/net.h"
+#include "plan/obeyed.h"
 #include "plan/plan.h"
 #include "plan/suggest.h"
 
@@ -32,6 +33,10 @@ int offers_for_host(struct arena *a, const struct plan_inputs *in, const struct 
 int offers_for_socket(struct arena *a, const struct plan_inputs *in, const struct plan *plan,
 		      struct str path, bool can_once, struct ask *ask, struct err *e)
 	MUST_CHECK NONNULL;
+
+/* What of P9 `path` is or lies in, wherever that is, so that nobody is asked for it. ERR_NOMEM, ERR_SYS. */
+int offers_find_obeyed(struct arena *a, const struct plan_inputs *in, struct str path,
+		       struct obeyed *out, struct err *e) MUST_CHECK NONNULL;
 
 /*
  * Whether a grant may be made live here and now: it is canonical, what it was (a directory or none),

@@ -141,7 +141,8 @@
 	X(APPROVALS_NEWER, POLICY, "approvals_newer",                                              \
 	  "A file with approvals was written by a newer version of Cordon.")                       \
 	X(APPROVAL_TOO_WIDE, POLICY, "approval_too_wide",                                          \
-	  "An approval opens a home directory, something above one, or Cordon's own files.")       \
+	  "An approval opens a home directory, something above one, protected metadata, or "       \
+	  "Cordon's own files.")                                                                   \
 	/* What this process or user has run out of. */                                            \
 	X(PROCESS_LIMIT, SYS, "process_limit", "No more processes may be started.")                \
 	X(OPEN_FILES, SYS, "open_files", "No more files may be opened.")                           \

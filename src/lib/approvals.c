@@ -4,12 +4,13 @@
  * they are written, so every answer can name it.
  *
  * SECURITY: a grant only raises, and never over a deny, P9 or P25: plan/ sees to that. What is seen to
- * here is that a file that somebody edited opens no home, and nothing of Cordon's.
+ * here is that a file that somebody edited opens no home, no metadata, and nothing of Cordon's.
  */
 #include "base/path.h"
 #include "base/utf8.h"
 #include "lib/lib.h"
 #include "plan/homes.h"
+#include "plan/obeyed.h"
 
 static int add_note(const struct inputs *in, note_list *notes, struct note start, struct err *e,
 		    const char *fmt, size_t count)
@@ -235,6 +236,25 @@ static int check_own(const struct plan_inputs *in, struct str path, struct origi
 	return 0;
 }
 
+/*
+ * A granted directory that has become a git directory is protected like every such root; one that a
+ * git directory was made around is not, so it is refused.
+ */
+static int check_obeyed(struct arena *a, const struct plan_inputs *in, const struct fs_entry *grant,
+			struct err *e)
+{
+	const struct profile *profile = in->policy->profile;
+	struct obeyed obeyed;
+
+	obeyed_name(profile, grant->path, grant->only != FS_ONLY_NO_DIR, &obeyed);
+	if (!obeyed.path.len &&
+	    obeyed_git_dir(a, &host_now, profile, path_parent(grant->path), &obeyed, e) < 0)
+		return err_result(e);
+	return obeyed.path.len ? refuse(grant->path, grant->origin, "opens what P9 protects in",
+					obeyed.path, e)
+			       : 0;
+}
+
 static int check_one(struct arena *a, const struct plan_inputs *in, const struct fs_entry *grant,
 		     struct err *e)
 {
@@ -245,7 +265,9 @@ static int check_one(struct arena *a, const struct plan_inputs *in, const struct
 	if (home.home.len)
 		return refuse(grant->path, grant->origin,
 			      home.is_above ? "contains the home" : "opens the home", home.home, e);
-	return check_own(in, grant->path, grant->origin, e);
+	if (check_own(in, grant->path, grant->origin, e) < 0)
+		return err_result(e);
+	return check_obeyed(a, in, grant, e);
 }
 
 int approvals_check(struct arena *a, const struct plan_inputs *in, struct err *e)

@@ -177,7 +177,7 @@ int approvals_load(const struct inputs *in, struct str workspace, struct policy 
 int approvals_grant(struct arena *a, struct policy *policy, const struct stored_grant *stored,
 		    struct err *e) MUST_CHECK NONNULL;
 
-/* CAUSE_APPROVAL_TOO_WIDE: one of the grants opens a home or a file of Cordon's. */
+/* CAUSE_APPROVAL_TOO_WIDE: one of the grants opens a home, metadata (P9) or a file of Cordon's. */
 int approvals_check(struct arena *a, const struct plan_inputs *in, struct err *e)
 	MUST_CHECK NONNULL;
 

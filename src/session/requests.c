@@ -331,6 +331,20 @@ static bool may_ask(struct requests *r)
 	return r->asked_this_minute++ < ASKED_PER_MINUTE;
 }
 
+/* Nobody is asked for protected metadata (P9), wherever it lies; then that is the answer. */
+static void name_obeyed(struct judged_request *j)
+{
+	struct obeyed obeyed;
+	struct str text;
+	struct err ignored = ERR_INIT; /* then the rule is named */
+
+	if (j->s->approvals.is_on &&
+	    offers_find_obeyed(j->a, live_inputs(j->s), j->in->subject, &obeyed, &ignored) == 0 &&
+	    obeyed.path.len &&
+	    arena_printf(j->a, &text, &ignored, "%s: %.*s", obeyed.why, STR_ARG(obeyed.path)) == 0)
+		j->why = text.p;
+}
+
 /* False: nobody can be asked about it. */
 static bool ask_about(const struct judged_request *j)
 {
@@ -420,8 +434,10 @@ static void judge(struct session *s, const struct inside_request *request)
 	}
 	if (!j.is_allowed && ask_about(&j))
 		return;
-	if (!j.is_allowed && request->kind == INSIDE_WRITE)
+	if (!j.is_allowed && request->kind == INSIDE_WRITE) {
+		name_obeyed(&j);
 		find_path_option(&j);
+	}
 	answer_judged(&j);
 }
 

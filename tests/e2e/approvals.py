@@ -182,6 +182,26 @@ def what_is_too_wide_is_refused_with_its_line(w: World):
 
 
 @case
+def metadata_is_refused_with_its_line(w: World):
+    out = make_dir(w)
+    good = entry("write", str(out), dir=True)
+    bare = w.top / "store"
+    for name in (".git/hooks", "sub/.vscode", ".github/hooks"):
+        (out / name).mkdir(parents=True)
+    for name in ("objects", "refs", "hooks"):
+        (bare / name).mkdir(parents=True)
+    (bare / "HEAD").write_text("ref: refs/heads/main\n")
+    for path in (out / ".git", out / ".git/hooks", out / "sub/.vscode", out / ".github", out / ".github/hooks",
+                 bare / "hooks"):
+        put_always(w, good, entry("write", str(path), number=1, dir=True))
+        error = w.run("run", "--json", *WORK, "--", "true", check=125).json["error"]
+        assert error["cause"] == "approval_too_wide", (path, error)
+        assert error["file"] == str(always_file(w)) and error["line"] >= 11, (path, error)
+    put_always(w, good)
+    w.ok("run", *WORK, "--", "true")
+
+
+@case
 def a_session_counts_in_its_workspace_and_with_its_policy_alone(w: World):
     out = make_dir(w)
     put_session(w, entry("write", str(out), dir=True, workspace=str(w.repo), policy="sha256:0"))

@@ -160,6 +160,25 @@ def what_may_not_be_asked_is_not(w: World):
 
 
 @case
+def metadata_outside_of_every_root_is_not_asked_for(w: World):
+    other = w.top / "other"
+    for name in (".git/hooks", ".github/hooks", "sub/.vscode", "src"):
+        (other / name).mkdir(parents=True)
+    (other / ".git/config").touch()
+    paths = [other / name for name in (".git/hooks/x", ".git/config", ".github/hooks", "sub/.vscode/tasks.json")]
+    tries = "; ".join(f"{{ echo x >>{path}; }} 2>/dev/null && echo OPEN" for path in paths)
+    rule = f'[[approve]]\nwrite = "{other}/**"\nanswer = "allow"\n'
+    for text in ("", rule):
+        w.write_config(text)
+        result, decider = ask(w, ALLOW, *WORK, "--", "sh", "-c",
+                              f"{tries}; echo x >{other}/src/x && echo opened; true")
+        assert result.out == "opened\n" and len(decider.requests) == (not text), (result, decider.requests)
+        result, decider = ask(w, ALLOW, *WORK, "--", *requests(*(["--write", str(path)] for path in paths)))
+        assert statuses(result) == [1] * len(paths) and not decider.requests, (result, decider.requests)
+        assert all(one["message"].startswith(f"it is protected metadata: {other}/") for one in answers(result)), result
+
+
+@case
 def a_socket_can_be_asked_for_or_just_used(w: World):
     path = str(w.top / "s")
     connect = f"import socket; socket.socket(socket.AF_UNIX).connect({path!r})"

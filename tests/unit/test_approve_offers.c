@@ -15,6 +15,11 @@ static const char host_text[] =
 	"d /repo/.git/refs\nd /home/me/.cache\nf /home/me/.bashrc\nd /opt/app/bin\nf "
 	"/opt/app/conf\n"
 	"d /opt/app/.vscode\nd /opt/lib\nl /opt/link -> /opt/app\nd /srv/secret\nd /tmp\n"
+	"d /opt/repo/.git/hooks\nf /opt/repo/.git/config\nd /opt/repo/sub/.vscode/x\n"
+	"d /opt/repo/.github/hooks\nd /opt/repo/.github/workflows\nd /opt/repo/src\n"
+	"f /opt/bare/HEAD\nd /opt/bare/objects\nd /opt/bare/refs\nf /opt/bare/config\n"
+	"d /opt/bare/hooks\nf /opt/tree/HEAD\nf /opt/tree/commondir\n"
+	"f /opt/no/HEAD\nd /opt/no/refs\nf /opt/no/config\n"
 	"d /proc/self\nd /state/cordon\no /run/x.sock\no /run/no.sock\n";
 
 static const struct own_file own[] = { { STR_INIT("/state/cordon"), ACCESS_READ, "state" } };
@@ -187,6 +192,74 @@ TEST(protected_metadata_is_not_offered)
 	/* In a directory that a grant would make a root, too. */
 	CHECK_STR(path(&w, OPERATION_CREATE, "/opt/app", "/opt/app/.mcp.json", true), "");
 	CHECK_STR(path(&w, OPERATION_CREATE, "/opt/app", "/opt/app/x", false), "/opt/app/:r");
+}
+
+TEST(metadata_outside_of_every_root_is_not_offered)
+{
+	static const char *const in_repo[] = { "/.git/config", "/sub/.vscode/x", "/sub/.vscode",
+					       "/.git/hooks",  "/.github/hooks", "/.git" };
+	scoped_world w;
+
+	REQUIRE(start(&w, RO));
+	for (size_t i = 0; i < COUNT_OF(in_repo); i++) {
+		struct str name;
+
+		REQUIRE(arena_printf(&w.a, &name, &w.e, "/opt/repo%s", in_repo[i]) == 0);
+		CHECK_STR(path(&w, OPERATION_OPEN_WRITE, name.p, name.p, true), "");
+		CHECK_STR(check(&w, ASK_WRITE, name.p, i > 0), "it is protected metadata");
+	}
+	CHECK_STR(
+		path(&w, OPERATION_CREATE, "/opt/repo/.git/hooks", "/opt/repo/.git/hooks/x", true),
+		"");
+	CHECK_STR(
+		path(&w, OPERATION_CREATE, "/opt/repo/src", "/opt/repo/src/new/.git/config", true),
+		"");
+	CHECK_STR(path(&w, OPERATION_CREATE, "/opt/repo/src", "/opt/repo/src/.gitignore", true),
+		  "/opt/repo/src/.gitignore:o /opt/repo/src/:r");
+	CHECK_STR(check(&w, ASK_WRITE, "/opt/repo", true), "");
+}
+
+/* Below a root .github/hooks is protected; below .github nothing would be. */
+TEST(a_directory_that_metadata_lies_directly_in_is_not_offered)
+{
+	scoped_world w;
+
+	REQUIRE(start(&w, RO));
+	CHECK_STR(path(&w, OPERATION_CREATE, "/opt/repo/.github", "/opt/repo/.github/x", true),
+		  "/opt/repo/.github/x:o");
+	CHECK_STR(check(&w, ASK_WRITE, "/opt/repo/.github", true), "it is protected metadata");
+	CHECK_STR(path(&w, OPERATION_CREATE, "/opt/repo/.github/workflows",
+		       "/opt/repo/.github/workflows/x", false),
+		  "/opt/repo/.github/workflows/:r");
+}
+
+TEST(a_git_directory_of_any_name_is_not_offered)
+{
+	scoped_world w;
+
+	REQUIRE(start(&w, RO));
+	CHECK_STR(path(&w, OPERATION_OPEN_WRITE, "/opt/bare/config", "/opt/bare/config", true), "");
+	CHECK_STR(path(&w, OPERATION_CREATE, "/opt/bare/hooks", "/opt/bare/hooks/x", true), "");
+	CHECK_STR(path(&w, OPERATION_CREATE, "/opt/tree", "/opt/tree/x", true), "");
+	CHECK_STR(check(&w, ASK_WRITE, "/opt/bare", true), "it is in a git directory");
+	CHECK_STR(check(&w, ASK_WRITE, "/opt/bare/hooks", true), "it is in a git directory");
+	CHECK_STR(path(&w, OPERATION_OPEN_WRITE, "/opt/no/config", "/opt/no/config", true),
+		  "/opt/no/config:or /opt/no/:r");
+}
+
+TEST(metadata_that_the_profile_opens_is_offered_and_what_it_protects_is_not)
+{
+	scoped_world w;
+
+	REQUIRE(start(&w, DEV "git = 'write'\nunprotect = ['.vscode']\nprotect = ['src']\n"
+			      "[permissions.dev.filesystem]\n'/' = 'read'\n"
+			      "':workspace_roots' = 'write'\n"));
+	CHECK_STR(check(&w, ASK_WRITE, "/opt/repo/.git/config", false), "");
+	CHECK_STR(check(&w, ASK_WRITE, "/opt/bare/hooks", true), "");
+	CHECK_STR(check(&w, ASK_WRITE, "/opt/repo/sub/.vscode/x", true), "");
+	CHECK_STR(check(&w, ASK_WRITE, "/opt/repo/src", true), "it is protected metadata");
+	CHECK_STR(check(&w, ASK_WRITE, "/opt/repo/.github/hooks", true),
+		  "it is protected metadata");
 }
 
 TEST(what_a_narrowing_layer_refuses_is_not_offered)
