@@ -165,10 +165,10 @@ static int limit_length(uint64_t bytes)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_FSIZE, &limit) < 0)
+	if (syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) < 0)
 		return -1;
 	limit.rlim_cur = MIN_OF((rlim_t)bytes, limit.rlim_max);
-	return setrlimit(RLIMIT_FSIZE, &limit);
+	return (int)syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, &limit, NULL);
 }
 
 static int truncate_file(const struct job *j, const struct opener_order *o)
