@@ -9,6 +9,7 @@
 #include "os/signals.h"
 #include "os/streams.h"
 #include "session/run.h"
+#include "session/terminal_filter.h"
 #include "session/terminal_modes.h"
 
 enum {
@@ -24,7 +25,7 @@ enum {
 /* What was read at one end and is not written at the other yet. */
 struct flow {
 	size_t sent, length;
-	char bytes[CHUNK_BYTES];
+	char bytes[CHUNK_BYTES + FILTER_HELD_BYTES + 1]; /* a buffer keeps one for a NUL */
 };
 
 struct relay {
@@ -38,6 +39,8 @@ struct relay {
 	struct buf say; /* the decider's and what surrounds it: goes before `shown` */
 	size_t said;
 	struct terminal_modes modes;
+	struct terminal_filter filter;
+	char read[CHUNK_BYTES];			/* of the command's, before the filter */
 	struct terminal_attributes cooked, raw; /* the user's terminal without and with the relay */
 	struct terminal_attributes at_first;	/* of the command's terminal */
 	bool is_raw;
@@ -261,15 +264,17 @@ static bool flush_shown(struct relay *r, size_t limit)
 /* False: there is nothing to read now. */
 static bool read_pty(struct relay *r)
 {
+	struct buf shown = BUF_OVER(r->shown.bytes);
 	ssize_t n;
 
 	if (r->ends.master < 0 || is_pending(&r->shown))
 		return false;
-	n = os_tty_read(r->ends.master, r->shown.bytes, sizeof(r->shown.bytes));
+	n = os_tty_read(r->ends.master, r->read, sizeof(r->read));
 	if (n <= 0)
 		return false;
+	filter_pass(&r->filter, (struct str){ r->read, (size_t)n }, &shown);
 	r->shown.sent = 0;
-	r->shown.length = (size_t)n;
+	r->shown.length = shown.len;
 	return true;
 }
 
@@ -602,6 +607,7 @@ int relay_open(struct session *s, struct relay **out, struct err *e)
 			     .repaint = { .due = repaint_is_due, .user = r },
 			     .broken = { .due = is_found_broken, .user = r } };
 	modes_init(&r->modes);
+	filter_init(&r->filter);
 	r->user.fd = os_tty_open();
 	if (r->user.fd < 0 || s->terminal.fd < 0) {
 		relay_close(r);

@@ -6,6 +6,7 @@
  *	program.c	which files its name may stand for
  *	output.c	its output: kept, handed out, passed on
  *	relay.c		a terminal of the command's own, and the user's
+ *	terminal_filter.c what the command may not tell it
  *	terminal_modes.c what the command has told it
  *	git_look.c	what a run left behind for git (P9, P10)
  *	changed_names.c	and for agents and other programs (P9)

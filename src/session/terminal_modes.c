@@ -30,6 +30,9 @@ static const struct mode {
 };
 _Static_assert(COUNT_OF(modes) <= 32, "as many as bits");
 
+/* What makes colours the terminal's own again. */
+static const int colours[] = { 104, 105, 110, 111, 112, 117, 119 };
+
 void modes_init(struct terminal_modes *m)
 {
 	*m = (struct terminal_modes){ .is_at_line_start = true, .osc = -1 };
@@ -244,7 +247,7 @@ static void take_rest(struct terminal_modes *m, char c)
 	}
 }
 
-static void watch_colours(struct terminal_modes *m, char c)
+static void watch_commands(struct terminal_modes *m, char c)
 {
 	if (c == ']' && m->last == '\x1b')
 		m->osc = 0;
@@ -253,6 +256,7 @@ static void watch_colours(struct terminal_modes *m, char c)
 	else if (m->osc >= 0 && ascii_is_digit(c) && m->osc < 1000)
 		m->osc = m->osc * 10 + (c - '0');
 	else if (m->osc >= 0) {
+		m->has_link |= m->osc == 8;
 		m->has_colours |= m->osc == 4 || m->osc == 5 || (m->osc >= 10 && m->osc <= 19);
 		m->osc = -1;
 	}
@@ -261,7 +265,7 @@ static void watch_colours(struct terminal_modes *m, char c)
 
 static void take(struct terminal_modes *m, char c)
 {
-	watch_colours(m, c);
+	watch_commands(m, c);
 	if (c == '\x18' || c == '\x1a') {
 		rest(m);
 		return;
@@ -338,8 +342,10 @@ void modes_add_plain(const struct terminal_modes *m, struct buf *out)
 		buf_add_text(out, CSI ">0u");
 	if (m->other_keys)
 		buf_add_text(out, CSI ">4;0m");
-	if (m->has_colours)
-		buf_add_text(out, ESC "]104" ESC "\\" ESC "]110" ESC "\\" ESC "]111" ESC "\\");
+	if (m->has_link)
+		buf_add_text(out, ESC "]8;;" ESC "\\");
+	for (size_t i = 0; i < COUNT_OF(colours) && m->has_colours; i++)
+		buf_printf(out, ESC "]%d" ESC "\\", colours[i]);
 	/* All of the window scrolls; that alone would move the cursor. The first character set. */
 	buf_add_text(out, ESC "7" CSI "r" ESC "8"
 			      "\x0f" ESC "(B" CSI "0m");

@@ -32,6 +32,7 @@ struct terminal_modes {
 	uint32_t other_keys;   /* modifyOtherKeys */
 	uint32_t key_protocol; /* how often the keyboard's protocol was set */
 	bool has_colours;      /* the palette was changed */
+	bool has_link;	       /* one was begun, and perhaps not ended */
 	bool is_shifted;       /* to the second character set */
 	char charsets[2];      /* 0: as at first */
 	char style[MODES_STYLE_BYTES]; /* what has set colours and the like since they were reset */

@@ -242,6 +242,20 @@ def what_a_full_screen_program_has_set_is_reset_and_comes_back(t):
 
 
 @on_terminal
+def what_could_hide_the_question_does_not_reach_the_terminal(t):
+    t.start(r"printf 'one\033[5i\033[?38h\033[2h\033[1$}\033[8;2;10t\033]21;background=black\007"
+            r"\033]8;;http://a\007two\033[1mthree'; "
+            f"echo >{t.out}/f")
+    shown = t.expect(ASKS)
+    t.expect(PROMPT)
+    time.sleep(SETTLE)
+    assert "one\x1b]8;;http://a\x07two\x1b[1mthree" in shown, shown
+    assert shown.index("\x1b]8;;\x1b\\") < shown.index("cordon: may"), shown
+    t.answer("deny")
+    t.expect(READY)
+
+
+@on_terminal
 def control_z_stops_it_and_fg_goes_on_with_the_question(t):
     t.start(f"echo go; read x; echo got:$x; echo one >{t.out}/f; echo status:$?")
     t.expect("go")

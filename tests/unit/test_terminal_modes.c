@@ -39,7 +39,8 @@ TEST(what_could_hide_a_question_is_always_reset)
 	feed(&m, "");
 	for (size_t i = 0; i < COUNT_OF(resets); i++)
 		CHECK(strstr(plain, resets[i]));
-	CHECK(!strstr(plain, "\x1b]104") && !strstr(plain, "\x1b[?1049l"));
+	CHECK(!strstr(plain, "\x1b]8") && !strstr(plain, "\x1b]104") &&
+	      !strstr(plain, "\x1b[?1049l"));
 }
 
 static const struct {
@@ -61,6 +62,8 @@ static const struct {
 	{ "\x1b[>15u", "\x1b[>0u", "\x1b[<u" },
 	{ "\x1b]11;#000000\a", "\x1b]111", "" },
 	{ "\x1b]4;1;red\x1b\\", "\x1b]104", "" },
+	{ "\x1b]17;#000\a", "\x1b]117", "" },
+	{ "\x1b]8;;http://a\a", "\x1b]8;;\x1b\\", "" },
 	/* In a string that another terminal may not take for one. */
 	{ "\x1bPx\x1b]10;red\x1b\\", "\x1b]110", "" },
 };
