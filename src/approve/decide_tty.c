@@ -16,6 +16,9 @@ enum {
 
 enum key { KEY_INTERRUPT = 3, KEY_BACKSPACE = 8, KEY_KILL_LINE = 21, KEY_DELETE = 127 };
 
+/* A string that a terminal sends in reply; keys send none. */
+enum reply { NO_REPLY, REPLY_ESCAPE, REPLY_STRING };
+
 /* One request, with copies of its strings. */
 struct item {
 	struct item *next;
@@ -38,6 +41,7 @@ struct decide_tty {
 	char line[QUESTION_MAX_ANSWER];
 	size_t length;
 	bool is_garbled; /* the line holds what was not taken */
+	enum reply reply;
 };
 
 /* ---- Requests --------------------------------------------------------------------------------- */
@@ -161,16 +165,42 @@ static void write_prompt(const struct decide_tty *d)
 	write_text(d, STR("\r\033[K> "));
 }
 
+/*
+ * SECURITY: a reply may come in parts, however slowly, and its text can be the command's: all of it
+ * is no answer.
+ */
+static void watch_reply(struct decide_tty *d, char c)
+{
+	bool is_begin = c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_';
+	bool is_end = c == '\a' || c == '\x18' || c == '\x1a' || (unsigned char)c == KEY_INTERRUPT;
+
+	if (c == '\x1b')
+		d->reply = REPLY_ESCAPE;
+	else if (d->reply == REPLY_ESCAPE)
+		d->reply = is_begin ? REPLY_STRING : NO_REPLY;
+	else if (is_end)
+		d->reply = NO_REPLY;
+}
+
+static void watch_replies(struct decide_tty *d, struct str typed)
+{
+	for (size_t i = 0; i < typed.len; i++)
+		watch_reply(d, typed.p[i]);
+}
+
 /* What came meanwhile and was not read is discarded as well, and is as if it had been read. */
 static int open_is_due(void *user, struct err *e)
 {
 	struct decide_tty *d = user;
 
 	(void)e;
-	if (d->is_shown && discard(d))
+	/* The end of a reply has to be read, to be seen. */
+	if (d->is_shown && (d->reply == REPLY_STRING || discard(d))) {
 		settle(d);
-	else
+	} else {
+		d->reply = NO_REPLY;
 		d->is_open = true;
+	}
 	return 0;
 }
 
@@ -339,7 +369,6 @@ static bool take_key(struct decide_tty *d, char c)
 		 * what comes with it is an answer.
 		 */
 		settle(d);
-		(void)discard(d);
 		write_prompt(d);
 		return false;
 	}
@@ -355,12 +384,15 @@ void decide_tty_take(struct decide_tty *d, struct str typed)
 	 * they type is no answer.
 	 */
 	if (!d->is_open) {
+		watch_replies(d, typed);
 		settle(d);
 		return;
 	}
 	for (size_t i = 0; i < typed.len; i++)
-		if (!take_key(d, typed.p[i]))
+		if (!take_key(d, typed.p[i])) {
+			watch_replies(d, str_from(typed, i));
 			return;
+		}
 }
 
 void decide_tty_wake(struct decide_tty *d)

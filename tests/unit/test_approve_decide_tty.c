@@ -260,6 +260,34 @@ TEST(what_a_terminal_sends_by_itself_never_answers)
 	done(&w);
 }
 
+TEST(a_reply_in_parts_is_none_however_long_it_takes)
+{
+	static const char *const ends[] = { "\x1b\\", "\a", "\x18", "\x03" };
+	struct world w;
+
+	init(&w);
+	CHECK(begin_ask(&w, 1));
+	for (size_t i = 0; i < COUNT_OF(ends); i++) {
+		wait_ms(&w, SETTLED_MS);
+		type(&w, "\x1b");
+		type(&w, "]l");
+		for (int k = 0; k < 3; k++) {
+			wait_ms(&w, SETTLED_MS);
+			type(&w, "run\r");
+		}
+		type(&w, ends[i]);
+		type(&w, "run\r");
+		CHECK_INT(w.count, 0);
+	}
+	/* A key that begins nothing. */
+	wait_ms(&w, SETTLED_MS);
+	type(&w, "\x1b");
+	wait_ms(&w, SETTLED_MS);
+	type(&w, "run\r");
+	CHECK_INT(w.count, 1);
+	done(&w);
+}
+
 TEST(anything_else_is_told_and_the_question_stands)
 {
 	struct world w;
