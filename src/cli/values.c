@@ -19,16 +19,16 @@ const char *parse_duration(const char *text, uint64_t *ms)
 
 	for (; *unit >= '0' && *unit <= '9'; unit++) {
 		if (number > (uint64_t)INT64_MAX / 10 - 1)
-			return "is too long; leave it out for no limit";
+			return "is too long; leave the option out for its default";
 		number = number * 10 + (uint64_t)(*unit - '0');
 	}
 	for (size_t i = 0; i < COUNT_OF(time_units) && unit != text; i++) {
 		if (strcmp(time_units[i].text, unit) != 0)
 			continue;
 		if (number == 0)
-			return "has to be at least 1; leave it out for no limit";
+			return "has to be at least 1; leave the option out for its default";
 		if (number > (uint64_t)INT64_MAX / time_units[i].ms)
-			return "is too long; leave it out for no limit";
+			return "is too long; leave the option out for its default";
 		*ms = number * time_units[i].ms;
 		return NULL;
 	}

@@ -12,8 +12,9 @@
 #include "plan/homes.h"
 #include "plan/obeyed.h"
 
+/* "2 approvals of this file are not in force: WHY" */
 static int add_note(const struct inputs *in, note_list *notes, struct note start, struct err *e,
-		    const char *fmt, size_t count)
+		    const char *of, const char *why, size_t count)
 {
 	struct note *note = VEC_PUSH(in->a, notes, e);
 	scoped_buf text = BUF_INIT(4096);
@@ -21,8 +22,8 @@ static int add_note(const struct inputs *in, note_list *notes, struct note start
 	if (!note)
 		return err_result(e);
 	*note = start;
-	buf_printf(&text, "%zu %s", count, count == 1 ? "approval" : "approvals");
-	buf_add_text(&text, fmt);
+	buf_printf(&text, "%zu %s of %s %s not in force: %s", count,
+		   count == 1 ? "approval" : "approvals", of, count == 1 ? "is" : "are", why);
 	return buf_check(&text, e) < 0 ? err_result(e)
 				       : arena_copy(in->a, buf_str(&text), &note->text, e);
 }
@@ -91,7 +92,32 @@ static bool is_off(const struct policy *policy)
 struct passed_over {
 	size_t others, offline;
 	struct origin other, off;
+	unsigned differs; /* in which of enum difference */
 };
+
+enum difference { OTHER_WORKSPACE = 1, OTHER_PROFILE = 2, OTHER_POLICY = 4 };
+
+static unsigned find_difference(const struct lasting *l, const struct stored_grant *stored)
+{
+	return (str_eq(stored->workspace, l->workspace) ? 0 : OTHER_WORKSPACE) |
+	       (str_eq(stored->profile, l->profile) ? 0 : OTHER_PROFILE) |
+	       (str_eq(stored->policy, l->policy) ? 0 : OTHER_POLICY);
+}
+
+/* The policy of another workspace or profile differs anyway. */
+static const char *word_difference(unsigned differs)
+{
+	switch (differs & (OTHER_WORKSPACE | OTHER_PROFILE)) {
+	case OTHER_WORKSPACE:
+		return "given for another workspace";
+	case OTHER_PROFILE:
+		return "given for another profile";
+	case OTHER_WORKSPACE | OTHER_PROFILE:
+		return "given for another workspace and profile";
+	default:
+		return "given for another policy: other options, or a changed configuration";
+	}
+}
 
 static int grant_all(struct arena *a, const struct lasting *l, const struct store *store,
 		     struct policy *policy, struct passed_over *passed, struct err *e)
@@ -104,6 +130,7 @@ static int grant_all(struct arena *a, const struct lasting *l, const struct stor
 		if (!lasting_counts(l, store, stored)) {
 			if (!passed->others++)
 				passed->other = stored->origin;
+			passed->differs |= find_difference(l, stored);
 		} else if (stored->grant.kind != ASK_WRITE && !has_net) {
 			if (!passed->offline++)
 				passed->off = stored->origin;
@@ -165,22 +192,19 @@ static int note_passed_over(const struct inputs *in, const struct lasting *l,
 	/* Those for other profiles are as they should be. */
 	if (always->others && !l->allows_always &&
 	    add_note(in, notes, (struct note){ .is_warning = true, .origin = always->other }, e,
-		     " of this file are not in force: the requirements of this host do not allow "
-		     "\"always\"",
+		     "this file", "the requirements of this host do not allow \"always\"",
 		     always->others) < 0)
 		return err_result(e);
 	if (session->others &&
 	    add_note(in, notes, (struct note){ .is_warning = true, .origin = session->other }, e,
-		     " of the session are not in force: they were given for another workspace, "
-		     "profile or policy",
-		     session->others) < 0)
+		     "the session", word_difference(session->differs), session->others) < 0)
 		return err_result(e);
 	if (always->offline + session->offline == 0)
 		return 0;
 	/* The user wanted it so. */
 	return add_note(in, notes,
 			(struct note){ .origin = always->offline ? always->off : session->off }, e,
-			" of hosts or sockets are not in force: the network is turned off",
+			"hosts or sockets", "the network is turned off",
 			always->offline + session->offline);
 }
 

@@ -318,6 +318,8 @@ int asked_approvals(struct arena *a, const struct asked *asked, const cordon_pol
 	if (!ask_is_wanted(run)) {
 		if (run->flags & CORDON_RUN_RETRY)
 			return FAIL_CAUSE(e, CAUSE_OPTION_USELESS, "--retry needs --ask");
+		if (run->ask_timeout_ms)
+			return FAIL_CAUSE(e, CAUSE_OPTION_USELESS, "--ask-timeout needs --ask");
 		return 0;
 	}
 	approvals = ARENA_NEW(a, struct session_approvals, e);

@@ -66,6 +66,7 @@ static int begin(cordon_result *r, cordon_policy *policy, struct err *e)
 	in.approvals = NULL;
 	in.asks_after = false;
 	in.run_id = first->run_id;
+	in.told_losses = first->lost;
 	if (session_start(&r->arena, &in, &second, e) < 0)
 		return err_wrap(e, "--retry");
 	session_outcome(second)->approvals = asked;

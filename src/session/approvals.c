@@ -710,9 +710,27 @@ static int own_places(struct session *s, struct err *e)
 	return 0;
 }
 
+/* Who asks to be asked, and never is, would take it for a yes. */
+static void warn_of_few_questions(const struct session *s)
+{
+	if (!s->outcome.is_sandboxed)
+		session_warn(&s->in, "--ask has no effect: without a sandbox nothing is refused");
+	else if (!s->approvals.can_open && !s->in.asks_after)
+		session_warn(
+			&s->in,
+			"the %s backend can't open paths while the command runs%s; to be asked "
+			"when it has failed, add --retry",
+			s->outcome.backend->name,
+			s->in.plan->policy->profile->allows_userns
+				? ", since the profile allows user namespaces"
+				: "");
+}
+
 void approvals_begin(struct session *s)
 {
 	s->approvals.can_open = supervisor_can_open(s->supervisor);
+	if (s->approvals.is_on && !s->in.is_quiet)
+		warn_of_few_questions(s);
 }
 
 int approvals_prepare(struct session *s, struct err *e)

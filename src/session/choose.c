@@ -210,8 +210,10 @@ int choose_pass_over(struct choice *c, const struct outcome *o, struct err *e)
 
 static void warn_of_losses(struct choice *c, const struct outcome *o)
 {
+	const guarantee_set told = c->warned | c->in->told_losses;
+
 	for (int g = 0; g < GUARANTEE_COUNT; g++)
-		if (o->lost & ~c->warned & GUARANTEE_BIT(g))
+		if (o->lost & ~told & GUARANTEE_BIT(g))
 			session_warn(
 				c->in,
 				"the guarantee %s is not enforced (%s): its loss was accepted%s",

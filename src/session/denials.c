@@ -231,6 +231,83 @@ static bool is_first_with_way(const struct denials *d, size_t at)
 	return true;
 }
 
+/* Whether the option of another of them opens a directory above, and so this as well. */
+static bool is_within_other(const struct denials *d, size_t at, size_t count)
+{
+	const struct denial *denial = &d->items.items[at];
+
+	for (size_t i = 0; i < count; i++) {
+		const struct denial *other = &d->items.items[i];
+
+		if (is_advised(other) && other->kind == DENIAL_PATH &&
+		    denial->kind == DENIAL_PATH && strcmp(other->option, denial->option) == 0 &&
+		    path_is_absolute(other->value) && path_is_absolute(denial->value) &&
+		    other->value.len < denial->value.len &&
+		    path_is_under(denial->value, other->value))
+			return true;
+	}
+	return false;
+}
+
+/* touch(1) opens a file, and changes its times if it can't: one refusal in two calls. */
+static bool repeats_open(const struct denials *d, size_t at)
+{
+	const struct denial *denial = &d->items.items[at];
+
+	if (denial->operation != OPERATION_UTIME)
+		return false;
+	for (size_t i = 0; i < at; i++)
+		if (d->items.items[i].operation == OPERATION_OPEN_WRITE &&
+		    str_eq(d->items.items[i].subject, denial->subject) &&
+		    str_eq(d->items.items[i].program, denial->program))
+			return true;
+	return false;
+}
+
+/* --full-auto stands for --network off, among others. */
+static void say_not_asked(const struct session *s)
+{
+	const char *by = s->in.plan->policy->profile->net.access_origin.file;
+	const struct denials *d = &s->outcome.denials;
+
+	if (!s->in.approvals || !s->outcome.network_is_off || !by || strcmp(by, "--network") != 0)
+		return;
+	for (size_t i = 0; i < d->items.count; i++) {
+		if (d->items.items[i].kind != DENIAL_HOST)
+			continue;
+		session_warn(&s->in,
+			     "hosts are not asked about: --full-auto or --network off turns "
+			     "the network off");
+		return;
+	}
+}
+
+/* What was granted after it is in the run that follows, which lists what is refused there. */
+static bool is_run_again(const struct session *s)
+{
+	size_t granted;
+
+	(void)session_granted(s, &granted);
+	return s->in.asks_after && granted > 0;
+}
+
+/* Whether --ask tty would have asked about one of the listed denials. */
+static bool could_be_asked(const struct session *s, size_t count)
+{
+	const struct outcome *o = &s->outcome;
+
+	if (s->in.approvals || s->in.run_id.len || !o->had_terminal || o->status == 0 ||
+	    !o->is_sandboxed || strcmp(o->backend->name, "landlock") == 0 ||
+	    s->in.plan->policy->profile->allows_userns)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (o->denials.items.items[i].kind == DENIAL_PATH &&
+		    is_advised(&o->denials.items.items[i]) &&
+		    denial_access(&o->denials.items.items[i]) == ACCESS_WRITE)
+			return true;
+	return false;
+}
+
 /* The options of the listed denials, each once, to be pasted. */
 static void say_options(const struct session *s, size_t count)
 {
@@ -247,13 +324,15 @@ static void say_options(const struct session *s, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		const struct denial *denial = &d->items.items[i];
 
-		if (!is_advised(denial) || !is_first_with_way(d, i))
+		if (!is_advised(denial) || !is_first_with_way(d, i) || is_within_other(d, i, count))
 			continue;
 		buf_printf(&line, " %s ", denial->option);
 		shell_add_word(&line, denial->value);
 	}
 	if (line.failed == ERR_OK)
 		s->in.warn(s->in.user, buf_str(&line));
+	if (could_be_asked(s, count))
+		session_warn(&s->in, "or be asked: add --ask tty");
 }
 
 /* What `cordon why` is to be asked; "" when it would not know. */
@@ -351,17 +430,21 @@ void outcome_list_denials(struct session *s)
 	struct outcome *o = &s->outcome;
 	size_t count = MIN_OF(o->denials.items.count, (size_t)LISTED_MAX);
 
-	if (s->in.is_quiet || o->denials.total == 0 || (o->status == 0 && !s->in.logs_denials))
+	if (s->in.is_quiet || o->denials.total == 0 || (o->status == 0 && !s->in.logs_denials) ||
+	    is_run_again(s))
 		return;
 	outcome_find_ways(s->a, o, s->in.plan_inputs, s->in.plan, count);
 	for (size_t i = 0; i < count; i++) {
 		scoped_buf line = BUF_INIT(TEXT_MAX_BYTES);
 
+		if (repeats_open(&o->denials, i))
+			continue;
 		denial_add_sentence(&line, &o->denials.items.items[i]);
 		if (line.failed == ERR_OK)
 			s->in.warn(s->in.user, buf_str(&line));
 	}
 	say_more(s, count);
+	say_not_asked(s);
 	if (!s->in.needs_sandbox)
 		say_options(s, count);
 	say_question(s, count);

@@ -224,7 +224,8 @@ struct session_request {
 	 * then is session_granted(), for another run.
 	 */
 	bool asks_after;
-	struct str run_id; /* of a run that this one goes on with; "": it is the first */
+	guarantee_set told_losses; /* by that run, whose losses need no second warning */
+	struct str run_id;	   /* of a run that this one goes on with; "": it is the first */
 };
 
 /* What went through the proxy, and what it refused. */

@@ -207,7 +207,7 @@ def a_session_counts_in_its_workspace_and_with_its_policy_alone(w: World):
     put_session(w, entry("write", str(out), dir=True, workspace=str(w.repo), policy="sha256:0"))
     said = w.ok("why", *WORK, "--session", "work", "--json", str(out)).json
     assert said["access"] == "read", said
-    assert "another workspace, profile or policy" in said["warnings"][0]["message"], said
+    assert "1 approval of the session is not in force: given for another policy" in said["warnings"][0]["message"], said
     assert said["warnings"][0]["file"] == str(session_file(w)), said
 
 

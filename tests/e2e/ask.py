@@ -374,6 +374,9 @@ def where_nothing_can_be_opened_it_is_run_once_more(w: World):
     result, decider, report = reported(w, ALLOW, *confined, "--retry", "--", *install)
     assert result.status == 0 and result.out == "try\ntry\n", result
     assert (prefix / "file").exists() and "once more" in result.err, result
+    assert "to allow this for one run" not in result.err and result.err.count("guarantee tree_death") < 2, result
+    result, _ = ask(w, ALLOW, *confined, "--", "true")
+    assert "the landlock backend can't open paths while the command runs" in result.err, result
     assert len(decider.requests) == 1 and not report["denials"], report["denials"]
     assert report["approvals"]["allowed"] == 1 and report["network"] == "off", report["approvals"]
     (prefix / "file").unlink()
@@ -441,6 +444,60 @@ def what_counts_is_kept_and_what_can_not_be_kept_counts_for_the_run(w: World):
     lock.rmdir()
     result, decider = ask(w, always, *WORK, "--", "sh", "-c", f"echo x >{prefix}/three")
     assert result.status == 0 and str(prefix) in kept.read_text(encoding="utf-8"), result
+
+
+@case
+def a_new_file_in_a_home_is_asked_for_once(w: World):
+    touch = ("sh", "-c", "echo x > ~/new")
+    refused = run(w, *WORK, "--", *touch)
+    assert refused.status != 0 and "no option allows just" in refused.err, refused
+    result, decider = ask(w, DENY, *WORK, "--", *touch)
+    assert result.status != 0 and not (w.home / "new").exists() and len(decider.requests) == 1, result
+    assert [(offer["grant"]["path"], offer["scopes"]) for offer in decider.requests[0]["offers"]] == \
+        [(str(w.home / "new"), ["once"])], decider.requests
+    result, decider = ask(w, {**ALLOW, "scope": "once"}, *WORK, "--", *touch)
+    assert result.status == 0 and (w.home / "new").read_text() == "x\n", result
+    # Neither the home nor a directory in it.
+    result, decider = ask(w, ALLOW, *WORK, "--", "sh", "-c", "mkdir ~/dir")
+    assert result.status != 0 and not decider.requests, (result, decider.requests)
+    assert ok(w, *NONE, *touch).status == 0
+
+
+@case
+def an_allow_that_opens_a_home_is_an_error(w: World):
+    for wide in ("/", "/**", "~", "~/**", "~/*", str(w.home), f"{w.home.parent}/*"):
+        w.write_config(f'[[approve]]\nwrite = "{wide}"\nanswer = "allow"\n')
+        assert w.cause("run", "true") == "approval_too_wide", wide
+        assert "config.toml:1" in w.run("check", check=125).out, wide
+    w.write_config('[[approve]]\nwrite = "~/.cache/**"\nanswer = "allow"\n'
+                   '[[approve]]\nwrite = "/proc/**"\nanswer = "allow"\n')
+    assert "config.toml:4" in w.ok("check").out
+    ok(w, "--", "true")
+
+
+@case
+def who_is_never_asked_is_told(w: World):
+    prefix = project(w)
+    assert "--ask-timeout needs --ask" in w.fails("run", "--ask-timeout", "5s", "true").err
+    result, decider = ask(w, ALLOW, "--sandbox", "forbid", "--", "true")
+    assert "--ask has no effect" in result.err and result.status == 0, result
+    result, decider = ask(w, ALLOW, *WORK, "--", "true")
+    assert result.err == "" and result.status == 0, result
+    url = "http://registry.example/"
+    result, decider = ask(w, ALLOW, "--full-auto", "--", *CURL, url)
+    assert result.err.count("hosts are not asked about: --full-auto or --network off") == 1, result
+    result, decider = ask(w, DENY, *WORK, "--", "mkdir", f"{prefix}/a")
+    assert "hosts are not asked" not in result.err and len(decider.requests) == 1, result
+
+
+@case
+def one_refusal_has_one_line_and_the_widest_advice(w: World):
+    prefix = project(w)
+    (prefix / "there").write_text("", encoding="ascii")
+    result = run(w, *WORK, "--", "touch", str(prefix / "there"))
+    assert result.status != 0 and result.err.count("was not allowed to") == 1, result
+    result = run(w, *WORK, "--", "sh", "-c", f"echo > {prefix}/there; mkdir {prefix}/a")
+    assert f"add: --add-write {prefix}\n" in result.err, result
 
 
 @case
