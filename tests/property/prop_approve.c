@@ -92,6 +92,32 @@ static struct str copy_text(struct sim *s, struct str text)
 	return copy;
 }
 
+/*
+ * The session asks the whole plan in place of the trial of a path. Both have to say the same of
+ * every grant.
+ */
+static void check_without_trial(struct sim *s, const struct grant *grant, bool is_let_in)
+{
+	struct plan_inputs in = s->in;
+	const struct plan *plan = NULL;
+	const char *why_not;
+
+	if (grant->kind != ASK_WRITE)
+		return;
+	demand(offers_check_path(&s->a, &s->in, grant, &why_not, &s->e) == 0, "a path", &s->e);
+	if (!why_not) {
+		demand(offers_add_grants(&s->a, s->in.policy, grant, 1,
+					 (struct origin){ .file = "approved" }, &in.policy,
+					 &s->e) == 0,
+		       "a grant", &s->e);
+		plan = plan_build(&s->a, &in, &s->e);
+		demand(plan || s->e.code == ERR_POLICY, "a plan with it", &s->e);
+		err_clear(&s->e);
+	}
+	demand(is_let_in == (plan && plan_resolve(plan, grant->subject).access == ACCESS_WRITE),
+	       "the trial and the plan differ", &s->e);
+}
+
 /* False: the session does not make it live. */
 static bool add_live(struct sim *s, const struct grant *told)
 {
@@ -104,6 +130,7 @@ static bool add_live(struct sim *s, const struct grant *told)
 	}
 	grant.subject = copy_text(s, grant.subject);
 	demand(offers_check(&s->a, &s->in, &grant, &why_not, &s->e) == 0, "a check", &s->e);
+	check_without_trial(s, &grant, !why_not);
 	if (why_not || s->live_count == MAX_GIVEN) {
 		broker_forget(s->b, &grant);
 		return false;
