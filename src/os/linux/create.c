@@ -38,7 +38,7 @@ int os_make_parents(struct str path, struct err *e)
 	return 0;
 }
 
-static int write_all(int fd, struct str text)
+int write_synced(int fd, struct str text)
 {
 	struct os_write_signals signals;
 	size_t done = 0;
@@ -102,7 +102,7 @@ int os_create_file(struct str path, struct str text, bool replaces, struct err *
 	fd = open_temporary(path, &temporary, e);
 	if (fd < 0)
 		return err_result(e);
-	if (write_all(fd, text) < 0 || put_in_place(temporary.text, place.text, replaces) < 0) {
+	if (write_synced(fd, text) < 0 || put_in_place(temporary.text, place.text, replaces) < 0) {
 		int error = errno;
 
 		(void)unlink(temporary.text);

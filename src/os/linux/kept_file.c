@@ -17,7 +17,6 @@
 #include "base/path.h"
 #include "os/fd.h"
 #include "os/linux/path.h"
-#include "os/write_signals.h"
 
 enum {
 	LOCK_PATIENCE_MS = 10000,
@@ -297,22 +296,6 @@ void os_kept_unlock(struct os_kept_lock *lock)
 	fd_close(&lock->directory);
 }
 
-static int write_all(int fd, struct str text)
-{
-	struct os_write_signals signals;
-	size_t done = 0;
-	ssize_t n = 0;
-
-	os_write_signals_block(&signals);
-	while (done < text.len && (n >= 0 || errno == EINTR)) {
-		n = write(fd, text.p + done, text.len - done);
-		if (n > 0)
-			done += (size_t)n;
-	}
-	os_write_signals_restore(&signals);
-	return done < text.len ? -1 : fsync(fd);
-}
-
 int os_kept_write(const struct os_kept *kept, const struct os_kept_lock *lock, struct str text,
 		  struct err *e)
 {
@@ -328,7 +311,7 @@ int os_kept_write(const struct os_kept *kept, const struct os_kept_lock *lock, s
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return FAIL_SYS(e, errno, "can't write beside '%s'", show_path(&shown, kept->path));
-	if (fchmod(fd, 0600) < 0 || write_all(fd, text) < 0 ||
+	if (fchmod(fd, 0600) < 0 || write_synced(fd, text) < 0 ||
 	    renameat(lock->directory, temporary, lock->directory, place) < 0) {
 		int error = errno;
 

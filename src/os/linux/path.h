@@ -19,5 +19,8 @@ struct shown {
 };
 const char *show_path(struct shown *out, struct str path) NONNULL;
 
+/* Writes all of `text`, without signals, and waits until it is on the disk. -1 with errno. */
+int write_synced(int fd, struct str text) MUST_CHECK;
+
 /* The type in st_mode. */
 enum os_type type_of_mode(uint32_t mode) PURE;
