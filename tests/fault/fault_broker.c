@@ -8,37 +8,7 @@
 
 #include "../unit/test.h"
 #include "approve/broker.h"
-
-/* The names are those that the linker gives with --wrap. NOLINTBEGIN(cert-dcl51-cpp) */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *block, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-/* NOLINTEND(cert-dcl51-cpp) */
-
-static size_t allocations, failing;
-
-static bool fails_now(void)
-{
-	return ++allocations == failing;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails_now() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-	return fails_now() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *block, size_t size)
-{
-	return fails_now() ? NULL : __real_realloc(block, size);
-}
+#include "failing_malloc.h"
 
 enum { REQUESTS = 8 };
 
