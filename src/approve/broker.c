@@ -523,6 +523,7 @@ static int ask_somebody(struct broker *b, const struct ask *ask, struct answer *
 		return 0;
 	}
 	if (is_outermost)
+		/* cppcheck-suppress autoVariables; it is taken back before this function ends */
 		b->asking = &asking;
 	ask_decider(b);
 	if (is_outermost)
@@ -612,9 +613,7 @@ void broker_reject(struct broker *b, uint64_t id, const char *why)
 /* No request waits for it. That it is late is not the decider's fault. */
 static void reject_unknown(struct broker *b, uint64_t id)
 {
-	size_t count = MIN_OF(b->ended_count, (size_t)MAX_ENDED);
-
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < b->ended_count && i < MAX_ENDED; i++) {
 		if (b->ended[i].id == id) {
 			b->counts.late++;
 			reject(b, id, b->ended[i].how);

@@ -358,18 +358,18 @@ static void stop(void *self)
 /* ---- Opening -------------------------------------------------------------------------------- */
 
 /* The interpreter that a "#!" names; false: there is none. */
-static bool find_interpreter(const char *start, struct str *out)
+static bool find_interpreter(const char *head, struct str *out)
 {
 	size_t at = 2;
 
-	if (start[0] != '#' || start[1] != '!')
+	if (head[0] != '#' || head[1] != '!')
 		return false;
-	while (start[at] == ' ' || start[at] == '\t')
+	while (head[at] == ' ' || head[at] == '\t')
 		at++;
-	out->p = start + at;
-	while (!strchr(" \t\n", start[at]))
+	out->p = head + at;
+	while (!strchr(" \t\n", head[at]))
 		at++;
-	out->len = (size_t)(start + at - out->p);
+	out->len = (size_t)(head + at - out->p);
 	return true;
 }
 
@@ -378,12 +378,12 @@ static bool find_interpreter(const char *start, struct str *out)
  * looked at: for that it has no more than its own defaults and the four variables.
  */
 static int check_interpreters(struct arena *a, const struct plan *plan,
-			      const char start[START_BYTES], decide_places *places, struct err *e)
+			      const char head[START_BYTES], decide_places *places, struct err *e)
 {
 	char text[START_BYTES], real[PATH_MAX_BYTES], shown[SHOWN_BYTES];
 	struct str named;
 
-	memcpy(text, start, sizeof(text));
+	memcpy(text, head, sizeof(text));
 	for (int i = 0; find_interpreter(text, &named); i++) {
 		scoped_fd file = -1;
 
@@ -483,22 +483,22 @@ static int make_environment(struct arena *a, const struct decider_setup *setup,
 static int open_program(struct arena *a, const struct plan *plan, struct str path,
 			struct os_program *out, decide_places *places, struct err *e)
 {
-	char start[START_BYTES], shown[SHOWN_BYTES];
+	char head[START_BYTES], shown[SHOWN_BYTES];
 	int fd;
 
 	if (decide_check_way(a, plan, path, "the program ", places, e) < 0)
 		return err_result(e);
-	fd = os_program_open(path.p, start, sizeof(start));
+	fd = os_program_open(path.p, head, sizeof(head));
 	if (fd < 0)
 		return FAIL_SYS_CAUSE(e, CAUSE_DECIDER_UNUSABLE, -fd,
 				      "--ask cmd:%s: can't execute it",
 				      utf8_show(path, shown, sizeof(shown)));
-	if (check_interpreters(a, plan, start, places, e) < 0) {
+	if (check_interpreters(a, plan, head, places, e) < 0) {
 		fd_close(&fd);
 		return err_result(e);
 	}
 	out->file = fd;
-	out->is_script = start[0] == '#' && start[1] == '!';
+	out->is_script = head[0] == '#' && head[1] == '!';
 	return 0;
 }
 

@@ -304,7 +304,7 @@ int decide_lines_open(struct arena *a, const struct ask_option *option,
 		.watcher = { .fd = -1, .ready = ready, .user = l },
 		.broken = { .due = is_broken, .user = l },
 		.in = arena_alloc(a, MESSAGE_MAX_ANSWER + 1, e),
-		.out = BUF_INIT(2 * (DECIDER_MAX_UNSENT + WITHDRAWN_BYTES)),
+		.out = BUF_INIT((size_t)2 * (DECIDER_MAX_UNSENT + WITHDRAWN_BYTES)),
 	};
 	if (!l->in)
 		return err_result(e);

@@ -54,12 +54,11 @@ static int copy_shown(struct arena *a, struct str *s, struct err *e)
 
 static int copy_words(struct arena *a, struct ask *ask, struct err *e)
 {
-	size_t count = MIN_OF(ask->argv_count, (size_t)KEPT_WORDS);
-	struct str *words = arena_array(a, count + 1, sizeof(*words), e);
+	struct str *words = arena_array(a, KEPT_WORDS, sizeof(*words), e);
 
 	if (!words)
 		return err_result(e);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < ask->argv_count && i < KEPT_WORDS; i++)
 		if (arena_copy(a, str_first(ask->argv[i], KEPT_BYTES), &words[i], e) < 0)
 			return err_result(e);
 	/* Those that are left out are counted, not shown. */
@@ -132,7 +131,7 @@ static void unlink_item(struct decide_tty *d, struct item **at)
 static void write_text(const struct decide_tty *d, struct str text)
 {
 	const struct prompt_terminal *t = &d->options.terminal;
-	scoped_buf out = BUF_INIT(2 * TEXT_MAX_BYTES);
+	scoped_buf out = BUF_INIT((size_t)2 * TEXT_MAX_BYTES);
 	struct str line;
 
 	while (str_find(text, '\n') < text.len && str_next_line(&text, &line)) {

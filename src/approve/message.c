@@ -13,7 +13,7 @@ enum { MAX_KEY = 40, MAX_MINUTES = 7 * 24 * 60 };
 
 static void add_base64(struct json_writer *w, struct str bytes)
 {
-	scoped_buf text = BUF_INIT(ASK_MAX_BYTES * 2);
+	scoped_buf text = BUF_INIT((size_t)2 * ASK_MAX_BYTES);
 	struct err e = ERR_INIT;
 
 	base64_add(&text, bytes);

@@ -192,7 +192,7 @@ static int check_new(const struct store *store, const struct stored_grant *grant
 int store_add(struct arena *a, const struct store *store, const struct stored_grant *grant,
 	      struct str *id, struct err *e)
 {
-	scoped_arena scratch = ARENA_INIT(4 * STORE_MAX_BYTES);
+	scoped_arena scratch = ARENA_INIT((size_t)4 * STORE_MAX_BYTES);
 	struct os_kept_lock lock = OS_KEPT_LOCK_INIT;
 	struct store now = { .file = store->file, .session = store->session };
 	struct str made = STR_EMPTY;
@@ -218,7 +218,7 @@ static bool is_among(struct str id, const struct str *ids, size_t count)
 static int remove_grants(const struct store *store, const struct str *ids, size_t id_count,
 			 size_t *count, struct err *e)
 {
-	scoped_arena scratch = ARENA_INIT(4 * STORE_MAX_BYTES);
+	scoped_arena scratch = ARENA_INIT((size_t)4 * STORE_MAX_BYTES);
 	struct os_kept_lock lock = OS_KEPT_LOCK_INIT;
 	struct store now = { .file = store->file, .session = store->session };
 	size_t kept = 0;

@@ -2,5 +2,6 @@
 /* The devices of the host that every command may use: the whole of a sandbox's /dev but for terminals. */
 #pragma once
 
-#define DEVICES "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"
+#define HOST_DEVICES \
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"
 enum { DEVICE_COUNT = 6 };

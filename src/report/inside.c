@@ -42,8 +42,9 @@ static int say(struct arena *a, struct inside *out, struct err *e, struct str pl
 /* In the /dev of every run, and to be used like the host's. */
 static bool is_usual_device(struct str path)
 {
-	static const char *const usual[] = { DEVICES,	"/dev/ptmx",  "/dev/pts",    "/dev/shm",
-					     "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr" };
+	static const char *const usual[] = { HOST_DEVICES,  "/dev/ptmx",  "/dev/pts",
+					     "/dev/shm",    "/dev/fd",	  "/dev/stdin",
+					     "/dev/stdout", "/dev/stderr" };
 
 	for (size_t i = 0; i < COUNT_OF(usual); i++)
 		if (path_is_under(path, str_of(usual[i])))

@@ -249,9 +249,7 @@ static void take_rest(struct terminal_modes *m, char c)
 
 static void watch_commands(struct terminal_modes *m, char c)
 {
-	if (c == ']' && m->last == '\x1b')
-		m->osc = 0;
-	else if ((unsigned char)c == 0x9D)
+	if ((c == ']' && m->last == '\x1b') || (unsigned char)c == 0x9D)
 		m->osc = 0;
 	else if (m->osc >= 0 && ascii_is_digit(c) && m->osc < 1000)
 		m->osc = m->osc * 10 + (c - '0');

@@ -165,7 +165,7 @@ static bool close_mount(const char *path)
  */
 static void close_devices(const struct bwrap_job *job)
 {
-	static const char *const devices[] = { DEVICES, "/dev/console" };
+	static const char *const devices[] = { HOST_DEVICES, "/dev/console" };
 
 	for (size_t i = 0; i < COUNT_OF(devices); i++) {
 		if (close_mount(devices[i]))

@@ -89,7 +89,7 @@ static int check_file(struct arena *a, const struct launch *in, struct inner_job
 /* The path that the device has in every sandbox; NULL: none. */
 static const char *find_own(const struct stat *st)
 {
-	static const char *const devices[] = { DEVICES };
+	static const char *const devices[] = { HOST_DEVICES };
 	struct stat there;
 
 	for (size_t i = 0; i < COUNT_OF(devices); i++)

@@ -183,7 +183,7 @@ static int add_top(void *arg, struct str name, enum host_type type, struct err *
  */
 static int add_readable(struct lowering *l, struct err *e)
 {
-	static const char *const devices[] = { DEVICES };
+	static const char *const devices[] = { HOST_DEVICES };
 	const struct host *host = l->in->host;
 
 	if (add_rule(l, STR("/"), LANDLOCK_MAY_LIST, e) < 0 ||

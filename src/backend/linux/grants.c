@@ -636,6 +636,7 @@ static struct grafted *add_grant(struct supervisor *s, struct str path, struct e
 
 	if (!g || arena_copy(s->a, path, &g->path, e) < 0)
 		return NULL;
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): the items are pointers. */
 	added = VEC_PUSH(s->a, &s->live.grants, e);
 	if (!added)
 		return NULL;

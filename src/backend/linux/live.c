@@ -85,7 +85,7 @@ void live_take_result(void *user, const struct opener_order *order, int result, 
 {
 	struct supervisor *s = user;
 	const struct engine_call call = { .id = order->call };
-	const int flags = order->flags & O_CLOEXEC ? O_CLOEXEC : 0;
+	const int flags = (order->flags & O_CLOEXEC) ? O_CLOEXEC : 0;
 	int64_t value = result;
 
 	/* The run ends. */

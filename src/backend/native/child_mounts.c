@@ -163,7 +163,7 @@ static int clone_device(const char *path)
 	return tree;
 }
 
-static const char *const devices[DEVICE_COUNT] = { DEVICES };
+static const char *const devices[DEVICE_COUNT] = { HOST_DEVICES };
 
 void native_open_sources(struct native_job *job)
 {

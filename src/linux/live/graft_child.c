@@ -143,11 +143,9 @@ static int mount_copy(struct grafts *g, const struct graft_order *order, bool is
 	int tree = place < 0 ? -1 : clone_read_only(place);
 	int error = 0;
 
-	if (tree < 0)
-		error = errno;
-	else if (is_kept && g->count + 2 > GRAFT_MAX_OPEN)
+	if (tree >= 0 && is_kept && g->count + 2 > GRAFT_MAX_OPEN)
 		error = E2BIG;
-	else if (move(tree, place) < 0)
+	else if (tree < 0 || move(tree, place) < 0)
 		error = errno;
 	if (!error && is_kept) {
 		(void)keep(g, tree, role, order->pin); /* there is room */

@@ -104,7 +104,7 @@ static int type_error(mode_t mode)
 
 static int clear_nonblock(int fd, int flags)
 {
-	int has = flags & O_NONBLOCK ? 0 : fcntl(fd, F_GETFL);
+	int has = (flags & O_NONBLOCK) ? 0 : fcntl(fd, F_GETFL);
 	int error;
 
 	if (flags & O_NONBLOCK || (has >= 0 && fcntl(fd, F_SETFL, has & ~O_NONBLOCK) == 0))

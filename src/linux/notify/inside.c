@@ -165,9 +165,10 @@ static int serve(struct inside *in, const struct engine_call *call, int ours, in
 		r = -ENOMEM;
 	if (r < 0)
 		return r;
+	/* cppcheck-suppress [redundantInitialization,unreadVariable]; a return closes what they hold */
 	socket = pidfd = -1;
 	r = engine_replace_fd(in->engine, call, theirs, (int)call->args[0],
-			      flags & O_CLOEXEC ? O_CLOEXEC : 0);
+			      (flags & O_CLOEXEC) ? O_CLOEXEC : 0);
 	if (r < 0)
 		inside_client_end(c);
 	return r;
