@@ -428,8 +428,10 @@ static void say_more(const struct session *s, size_t count)
 void outcome_list_denials(struct session *s)
 {
 	struct outcome *o = &s->outcome;
-	size_t count = MIN_OF(o->denials.items.count, (size_t)LISTED_MAX);
+	size_t count = o->denials.items.count;
 
+	if (count > LISTED_MAX)
+		count = LISTED_MAX;
 	if (s->in.is_quiet || o->denials.total == 0 || (o->status == 0 && !s->in.logs_denials) ||
 	    is_run_again(s))
 		return;

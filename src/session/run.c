@@ -33,10 +33,10 @@ enum {
  */
 static bool move(struct session *s, enum run_event event)
 {
-	enum run_step step = run_move(&s->state, event);
+	enum run_step taken = run_move(&s->state, event);
 
-	if (step != RUN_IMPOSSIBLE)
-		return step == RUN_MOVED;
+	if (taken != RUN_IMPOSSIBLE)
+		return taken == RUN_MOVED;
 	s->is_astray = true;
 	if (s->supervisor)
 		(void)supervisor_kill(s->supervisor);
