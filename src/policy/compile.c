@@ -275,7 +275,9 @@ static struct origin find_asker(const struct additions *more, const struct net_r
 	const char *by = net->access_is_set ? net->access_origin.file : NULL;
 	bool is_chosen = by && strcmp(by, "built-in") != 0;
 
-	return is_chosen ? (struct origin){ .file = NULL } : more->ask_origin;
+	if (is_chosen)
+		return (struct origin){ .file = NULL };
+	return more->ask_origin;
 }
 
 /* The option that makes the network managed; .file NULL: none does. */
