@@ -163,7 +163,7 @@ TEST(a_no_is_a_denial)
 	cordon_result *result = ask_decider(&asked, CURL URL);
 
 	REQUIRE(result);
-	CHECK(strstr(cordon_result_output(result, 1, NULL), "asked about and not allowed") != NULL);
+	CHECK(strstr(cordon_result_output(result, 1, NULL), "was not approved") != NULL);
 	CHECK_INT(asked.count, 1);
 	CHECK_INT(cordon_result_denial_count(result), 1);
 	cordon_result_free(result);
