@@ -6,6 +6,7 @@
  *	broker.c	what becomes of a request: rules, earlier answers, the decider, deadlines
  *	offers.c	which grants would be enough for an attempt; pure
  *	rules.c		[[approve]] of the user's configuration; pure
+ *	exec_rules.c	[[exec]] of it: commands that may be run outside; pure
  *	history.c	what was asked, denied and granted in this run, for the broker
  *	message.c	requests and answers as lines of JSON; pure
  *	store.c		the grants that outlive a run: sessions/NAME and approvals.toml

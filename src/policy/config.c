@@ -355,7 +355,7 @@ const struct config *config_load(struct arena *a, const struct config_inputs *in
 		return NULL;
 	d.warnings = &c->warnings;
 	if (check_names(a, c, e) < 0 || settings_decode(&d, c->merged, &c->settings, e) < 0 ||
-	    config_check_approve(a, c, e) < 0 ||
+	    config_check_approve(a, c, e) < 0 || config_check_exec(a, c, e) < 0 ||
 	    (c->requirements &&
 	     settings_decode_allow(&d, c->requirements, &c->settings.allow, e) < 0))
 		return NULL;

@@ -52,6 +52,8 @@ struct config *config_merge_names(struct arena *a, const struct config_inputs *i
 
 /* Whether the profiles exist that the rules of `approve` name; of decoded settings. */
 int config_check_approve(struct arena *a, const struct config *c, struct err *e) MUST_CHECK NONNULL;
+/* The same of the rules of `exec`. */
+int config_check_exec(struct arena *a, const struct config *c, struct err *e) MUST_CHECK NONNULL;
 
 /* Whether the profile exists that `default_permissions` names. */
 int config_check_default(struct arena *a, const struct config *c, struct err *e) MUST_CHECK NONNULL;

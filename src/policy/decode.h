@@ -50,6 +50,7 @@ key_decode_fn key_decode_set;
 key_decode_fn key_decode_features;
 key_decode_fn key_decode_shell;
 key_decode_fn key_decode_approve;
+key_decode_fn key_decode_exec;
 
 /* What a name in `protect` and in `unprotect` may be; the latter suggests the nearest one. */
 name_check_fn protect_check;

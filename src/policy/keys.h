@@ -69,6 +69,8 @@
 	  "The shell that cordon-sh runs, an absolute path.")                                      \
 	X(APPROVE, TOP, "approve", SETTING, (ARRAY, approve), IN_USER, NEVER,                      \
 	  "Requests that are answered without asking, each a table [[approve]].")                  \
+	X(EXEC, TOP, "exec", SETTING, (ARRAY, exec), IN_USER, NEVER,                               \
+	  "Commands that may be run outside of the sandbox, each a table [[exec]].")               \
 	X(BACKENDS, LINUX, "backends", WORDS, (settings, linux_backends, backend_names),           \
 	  IN_CONFIG, NEVER,                                                                        \
 	  "The backends to try, in this order; by default native, bwrap, landlock.")               \

@@ -285,6 +285,26 @@ struct approve_rule {
 	struct origin origin;
 };
 
+/* [[exec]]: commands that may be run outside of this sandbox, when one in it asks (P18). */
+enum exec_decision { EXEC_ALLOW, EXEC_ASK, EXEC_DENY }; /* the later wins */
+
+struct exec_rule {
+	VEC(struct str) argv; /* the whole command, the program first */
+	bool takes_more;      /* "...": any arguments may follow */
+	enum exec_decision decision;
+	struct named run; /* the profile that it gets; "" of a deny */
+	bool has_cwd;	  /* else: a workspace root */
+	bool cwd_below_home;
+	struct str cwd;	      /* plain, or below home */
+	struct named profile; /* "": in every profile */
+	struct origin origin;
+};
+
+/* Whether what it allows runs without a sandbox. A profile can't stand for that one (P4). */
+bool exec_rule_is_unsandboxed(const struct exec_rule *rule) NONNULL;
+/* "allow", "ask", "deny" */
+const char *exec_decision_name(enum exec_decision decision) RETURNS_NONNULL;
+
 /* "write", "allow", "run", … */
 const char *approve_subject_name(enum approve_subject subject) RETURNS_NONNULL;
 const char *approve_answer_name(enum approve_answer answer) RETURNS_NONNULL;
@@ -297,6 +317,7 @@ struct settings {
 	names accept_missing; /* names of guarantees */
 	struct named shell;   /* of cordon-sh, absolute; "": the usual one */
 	VEC(struct approve_rule) approve;
+	VEC(struct exec_rule) exec;
 	VEC(struct feature {
 		struct str name;
 		bool is_on;

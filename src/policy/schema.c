@@ -123,6 +123,7 @@ static const struct {
 	{ "filesystem", "filesystem = { \"/path\" = \"read\" }" },
 	{ "network", "network = { enabled = true }" },
 	{ "approve", "[[approve]]" },
+	{ "exec", "[[exec]]" },
 };
 
 static int fail_type(const struct toml_member *m, const struct key *k, const char *where,

@@ -208,6 +208,32 @@ void explain_json_approve(struct json_writer *w, const struct explanation *x)
 	json_end_array(w);
 }
 
+void explain_json_exec(struct json_writer *w, const struct explanation *x)
+{
+	const struct settings *settings = &x->policy->policy->settings;
+
+	json_key(w, "exec");
+	json_begin_array(w);
+	for (size_t i = 0; i < settings->exec.count; i++) {
+		const struct exec_rule *rule = &settings->exec.items[i];
+
+		json_begin_object(w);
+		json_key(w, "argv");
+		json_begin_array(w);
+		for (size_t k = 0; k < rule->argv.count; k++)
+			json_add_str(w, rule->argv.items[k]);
+		json_end_array(w);
+		json_bool(w, "takes_more", rule->takes_more);
+		json_str(w, "decision", str_of(exec_decision_name(rule->decision)));
+		json_str_or_null(w, "run", rule->run.name);
+		json_str_or_null(w, "cwd", rule->cwd);
+		json_str_or_null(w, "profile", rule->profile.name);
+		json_origin(w, &rule->origin);
+		json_end_object(w);
+	}
+	json_end_array(w);
+}
+
 void explain_json_shell(struct json_writer *w, const struct explanation *x)
 {
 	json_str_or_null(w, "shell", x->policy->policy->settings.shell.name);

@@ -414,6 +414,34 @@ void explain_text_approve(struct page *p, const struct explanation *x)
 	}
 }
 
+void explain_text_exec(struct page *p, const struct explanation *x)
+{
+	const struct settings *settings = &x->policy->policy->settings;
+
+	for (size_t i = 0; i < settings->exec.count; i++) {
+		const struct exec_rule *rule = &settings->exec.items[i];
+
+		field(p, i ? "" : "exec");
+		page_text(p, exec_decision_name(rule->decision));
+		for (size_t k = 0; k < rule->argv.count; k++) {
+			page_text(p, " ");
+			page_str(p, rule->argv.items[k]);
+		}
+		page_text(p, rule->takes_more ? " ..." : "");
+		if (rule->run.name.len) {
+			page_text(p, ", run in profile ");
+			page_str(p, rule->run.name);
+		}
+		if (rule->profile.name.len) {
+			page_text(p, ", in profile ");
+			page_str(p, rule->profile.name);
+		}
+		page_text(p, "  ");
+		page_origin(p, &rule->origin);
+		page_line(p);
+	}
+}
+
 void explain_text_shell(struct page *p, const struct explanation *x)
 {
 	const struct named *shell = &x->policy->policy->settings.shell;

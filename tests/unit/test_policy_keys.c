@@ -15,6 +15,7 @@ static const char *const samples[KEY_COUNT] = {
 	[KEY_FEATURES] = "{ a = true }",
 	[KEY_SHELL] = "'/bin/sh'",
 	[KEY_APPROVE] = "[{ write = '/a', answer = 'deny' }]",
+	[KEY_EXEC] = "[{ argv = ['a'], decision = 'deny' }]",
 	[KEY_PROTECT] = "['.x']",
 	[KEY_UNPROTECT] = "['.vscode']",
 	[KEY_ALLOW] = "['none']",
