@@ -174,6 +174,12 @@
 	X(OPTION_USELESS, ARGUMENT, "option_useless", "An option would have no effect.")           \
 	X(NO_COMMAND, ARGUMENT, "no_command", "There is no command to run.")                       \
 	X(RUN_ENDED, ARGUMENT, "run_ended", "The run has already ended.")                          \
+	/* Patches and files. */                                                                   \
+	X(PATCH_SYNTAX, SYNTAX, "patch_syntax", "A patch is malformed, or changes nothing.")       \
+	X(PATCH_LIMIT, LIMIT, "patch_limit",                                                       \
+	  "A patch, or a file that it changes, is too large or would take too long.")              \
+	X(PATCH_MISMATCH, NOTFOUND, "patch_mismatch",                                              \
+	  "A file does not have the lines that a patch changes.")                                  \
 	X(LIBRARY_TOO_OLD, ARGUMENT, "library_too_old",                                            \
 	  "The caller sets an option that this version of libcordon does not have.")
 
