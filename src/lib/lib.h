@@ -241,6 +241,10 @@ int load_warn(const struct cordon_load_options *o, struct origin origin, struct 
 int load_locate(struct arena *a, const struct cordon_policy *p, struct str path,
 		struct located *out, struct err *e) MUST_CHECK NONNULL;
 
+/* Where it leads a command: not through a link that the policy hides. */
+int load_reach(struct arena *a, const struct cordon_policy *p, struct str path, struct located *out,
+	       struct err *e) MUST_CHECK NONNULL;
+
 /* A "~" at the start of `path` is the home directory. */
 int load_subject(struct arena *a, const struct cordon_policy *p, struct str path, struct str *out,
 		 struct err *e) MUST_CHECK NONNULL;

@@ -572,6 +572,15 @@ int load_locate(struct arena *a, const struct cordon_policy *p, struct str path,
 	return plan_locate(a, &in, path, out, e);
 }
 
+int load_reach(struct arena *a, const struct cordon_policy *p, struct str path, struct located *out,
+	       struct err *e)
+{
+	struct plan_inputs in = p->plan_inputs;
+
+	in.host = &host_now;
+	return plan_reach(a, p->plan, &in, path, out, e);
+}
+
 int load_subject(struct arena *a, const struct cordon_policy *p, struct str path, struct str *out,
 		 struct err *e)
 {

@@ -416,6 +416,8 @@ int canon_locate(struct arena *a, const struct host *host, struct str cwd, struc
 	result.crossed_links = w.crossed_links;
 	if (w.has_final_link)
 		result.via_link = links.items[w.final_link].path;
+	result.links = links.items;
+	result.link_count = links.count;
 	*out = result;
 	return 0;
 }

@@ -166,3 +166,26 @@ int plan_locate(struct arena *a, const struct plan_inputs *in, struct str path, 
 {
 	return canon_locate(a, in->host, in->places.cwd, path, out, e);
 }
+
+int plan_reach(struct arena *a, const struct plan *p, const struct plan_inputs *in, struct str path,
+	       struct located *out, struct err *e)
+{
+	struct located at;
+	int r = plan_locate(a, in, path, &at, e);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < at.link_count; i++) {
+		struct str link = at.links[i].path;
+
+		if (plan_resolve(p, path_parent(link)).access == ACCESS_DENY) {
+			at.path = link;
+			at.type = HOST_LINK;
+			at.via_link = STR_EMPTY;
+			at.crossed_links = i > 0;
+			at.link_count = i;
+		}
+	}
+	*out = at;
+	return 0;
+}

@@ -259,10 +259,12 @@ int plan_explain_redundant(struct arena *a, const struct plan *p, const struct r
 
 /* A path as someone asks about it. */
 struct located {
-	struct str path;     /* canonical, its missing rest lexical */
-	enum host_type type; /* of what is there */
-	struct str via_link; /* the final link, if one was followed, or "" */
-	bool crossed_links;  /* some directory on the way was a link */
+	struct str path;	      /* canonical, its missing rest lexical */
+	enum host_type type;	      /* of what is there */
+	struct str via_link;	      /* the final link, if one was followed, or "" */
+	bool crossed_links;	      /* some directory on the way was a link */
+	const struct met_link *links; /* all that were followed, in order (builder.h) */
+	size_t link_count;
 };
 
 /*
@@ -271,6 +273,13 @@ struct located {
  */
 int plan_locate(struct arena *a, const struct plan_inputs *in, struct str path, struct located *out,
 		struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * The same for a path that the command uses. A link in a denied directory does not exist for it, so
+ * the path ends at that link, wherever it leads on the host.
+ */
+int plan_reach(struct arena *a, const struct plan *p, const struct plan_inputs *in, struct str path,
+	       struct located *out, struct err *e) MUST_CHECK NONNULL;
 
 /*
  * P19: whether converting the plan's policy to a mode and back changes no answer. If it does,

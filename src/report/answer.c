@@ -55,7 +55,7 @@ int cordon_policy_access(const cordon_policy *policy, const char *path, size_t l
 		*access = (uint32_t)plan_resolve(policy->plan, subject).access;
 		return 0;
 	}
-	if (load_locate(&a, policy, subject, &located, &e) < 0)
+	if (load_reach(&a, policy, subject, &located, &e) < 0)
 		return error_give(&e, error);
 	*access = (uint32_t)plan_resolve(policy->plan, located.path).access;
 	return 0;

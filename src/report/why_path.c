@@ -150,7 +150,7 @@ static int answer(cordon_report *report, const cordon_policy *policy, struct str
 
 	if (!y || arena_copy(a, path, &y->asked, e) < 0 ||
 	    load_subject(a, policy, y->asked, &subject, e) < 0 ||
-	    load_locate(a, policy, subject, &y->located, e) < 0 ||
+	    load_reach(a, policy, subject, &y->located, e) < 0 ||
 	    plan_trace(a, policy->plan, y->located.path, &y->verdict, &y->trace, e) < 0 ||
 	    inside_find(a, policy->plan, y->located.path, &y->verdict, &y->inside, e) < 0)
 		return err_result(e);

@@ -44,6 +44,28 @@ def what_is_missing_is_not_opened_by_its_directory(w: World):
 
 
 @case
+def a_link_in_a_denied_directory_leads_nowhere(w: World):
+    """Nor does one beside a path that is open there; a link that can be seen leads on."""
+    (w.repo / "shut/open").mkdir(parents=True)
+    (w.repo / "other").mkdir()
+    (w.repo / "other/file").write_text("text\n")
+    (w.repo / "shut/file").symlink_to("../other/file")
+    (w.repo / "shut/dir").symlink_to("../other")
+    (w.repo / "shut/open/file").symlink_to("../../other/file")
+    (w.repo / "link").symlink_to("shut/dir")
+    w.write_config('default_permissions = "p"\n[permissions.p]\nextends = ":workspace"\n'
+                   f'[permissions.p.filesystem]\n"{w.repo}/shut" = "deny"\n"{w.repo}/shut/open" = "read"\n')
+    for path, at in (("shut/file", "shut/file"), ("shut/dir/file", "shut/dir"), ("link/file", "shut/dir"),
+                     ("shut/open/../dir/new", "shut/dir")):
+        found = w.ok("why", "--json", "--path", path).json
+        assert found["access"] == "deny" and found["path"] == str(w.repo / at), (path, found)
+        assert w.run("run", "--", "cat", path, check=1).status == 1, path
+    for path in ("shut/open/file", "other/file"):
+        assert w.access(path) == "write" and w.ok("run", "--", "cat", path).out == "text\n", path
+    assert (w.repo / "link/file").read_text() == "text\n", "the control shows nothing"
+
+
+@case
 def errors_that_a_mount_gives_are_explained(w: World):
     """What the shell says inside is what 'why' tells of that path, and of no other."""
     (w.repo / "kept/dir").mkdir(parents=True)
