@@ -113,6 +113,9 @@ void json_add_int(struct json_writer *w, int64_t n) NONNULL;
 void json_add_bool(struct json_writer *w, bool b) NONNULL;
 void json_add_null(struct json_writer *w) NONNULL;
 
+/* A value that is JSON already. Not for a writer of a tree. */
+void json_add_raw(struct json_writer *w, struct str json) NONNULL;
+
 /* json_tree.c: what the calls above do with a tree. */
 void json_tree_begin(struct json_tree *t, enum json_type type) NONNULL;
 void json_tree_end(struct json_tree *t) NONNULL;

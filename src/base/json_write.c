@@ -161,6 +161,13 @@ void json_add_null(struct json_writer *w)
 	add_scalar(w, (struct json){ .type = JSON_NULL });
 }
 
+void json_add_raw(struct json_writer *w, struct str json)
+{
+	begin_value(w);
+	buf_add(w->out, json);
+	end_value(w);
+}
+
 void json_fail(struct json_writer *w, enum err_code code)
 {
 	if (!w->tree)

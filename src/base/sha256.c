@@ -57,9 +57,8 @@ static void add_block(uint32_t H[8], const unsigned char block[BLOCK_BYTES])
 		H[i] += v[i];
 }
 
-void sha256_hex(struct str bytes, char out[SHA256_HEX_BYTES])
+void sha256(struct str bytes, unsigned char out[SHA256_BYTES])
 {
-	static const char digits[] = "0123456789abcdef";
 	uint32_t H[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
 			  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
 	unsigned char last[2 * BLOCK_BYTES] = { 0 };
@@ -77,7 +76,41 @@ void sha256_hex(struct str bytes, char out[SHA256_HEX_BYTES])
 		last[padded - 1 - i] = (unsigned char)(bits >> (8 * i));
 	for (size_t at = 0; at < padded; at += BLOCK_BYTES)
 		add_block(H, last + at);
-	for (size_t i = 0; i < 64; i++)
-		out[i] = digits[H[i / 8] >> (28 - 4 * (i % 8)) & 0xF];
-	out[64] = '\0';
+	for (size_t i = 0; i < SHA256_BYTES; i++)
+		out[i] = (unsigned char)(H[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+void sha256_print(const unsigned char digest[SHA256_BYTES], char out[SHA256_HEX_BYTES])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < SHA256_BYTES; i++) {
+		out[2 * i] = digits[digest[i] >> 4];
+		out[2 * i + 1] = digits[digest[i] & 0xF];
+	}
+	out[SHA256_HEX_BYTES - 1] = '\0';
+}
+
+void sha256_hex(struct str bytes, char out[SHA256_HEX_BYTES])
+{
+	unsigned char digest[SHA256_BYTES];
+
+	sha256(bytes, digest);
+	sha256_print(digest, out);
+}
+
+/* The text is hashed first, so that all of it has one length here: HMAC of the digest. */
+void sha256_mac(const unsigned char key[SHA256_BYTES], struct str bytes,
+		unsigned char out[SHA256_BYTES])
+{
+	unsigned char block[BLOCK_BYTES + SHA256_BYTES];
+
+	for (size_t i = 0; i < BLOCK_BYTES; i++)
+		block[i] = (unsigned char)((i < SHA256_BYTES ? key[i] : 0) ^ 0x36);
+	sha256(bytes, block + BLOCK_BYTES);
+	sha256((struct str){ (const char *)block, sizeof(block) }, out);
+	for (size_t i = 0; i < BLOCK_BYTES; i++)
+		block[i] ^= 0x36 ^ 0x5c;
+	memcpy(block + BLOCK_BYTES, out, SHA256_BYTES);
+	sha256((struct str){ (const char *)block, sizeof(block) }, out);
 }

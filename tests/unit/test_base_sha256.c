@@ -60,3 +60,18 @@ TEST(an_empty_string_may_have_no_pointer)
 	sha256_hex((struct str){ NULL, 0 }, hex);
 	CHECK_STR(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
+
+/* Python: hmac.new(key, sha256(text).digest(), sha256) */
+TEST(the_mac_is_that_of_rfc_2104_and_depends_on_the_key)
+{
+	const unsigned char key[SHA256_BYTES] = "a key", other[SHA256_BYTES] = "b key";
+	unsigned char mac[SHA256_BYTES];
+	char hex[SHA256_HEX_BYTES];
+
+	sha256_mac(key, STR("some bytes"), mac);
+	sha256_print(mac, hex);
+	CHECK_STR(hex, "bac30699d86e77eeeaa37eee369b94a551b5c5025c5882fdeb43a3ee739f40ed");
+	sha256_mac(other, STR("some bytes"), mac);
+	sha256_print(mac, hex);
+	CHECK(strcmp(hex, "bac30699d86e77eeeaa37eee369b94a551b5c5025c5882fdeb43a3ee739f40ed") != 0);
+}
