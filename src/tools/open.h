@@ -27,7 +27,7 @@ struct file_facts {
 	uint64_t link_count;
 };
 
-enum open_how {
+enum open_purpose {
 	OPEN_LOOK, /* `fd` is O_PATH; needs read access; a missing file is no refusal */
 	OPEN_READ, /* a regular file, for reading */
 	OPEN_LIST, /* a directory, for reading its names */
@@ -58,7 +58,7 @@ struct opened {
  * 0, or refused or failed as call.h says. A relative path begins at the first root; `path` may hold
  * anything that a caller sends.
  */
-int open_path(struct call *call, struct str path, enum open_how how, struct opened *out,
+int open_path(struct call *call, struct str path, enum open_purpose purpose, struct opened *out,
 	      struct err *e) MUST_CHECK NONNULL;
 void open_done(const struct opened *o) NONNULL;
 

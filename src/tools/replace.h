@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
 /*
- * Changing a file: a new one is written beside it and renamed over it, so that who looks sees the old
- * file or the new one, also after kill -9. Mode, owner, extended attributes and ACLs are kept; set-ID
- * bits and file capabilities are dropped, as write() drops them. Where the policy does not let the
- * directory be written, the file is written in place, which is not atomic.
+ * Changing a file: a new one is written beside it and takes its place in one step, so that who looks sees
+ * the old file or the new one, also after kill -9. Mode, owner, extended attributes and ACLs are kept;
+ * set-ID bits and file capabilities are dropped, as write() drops them. Where that can't be had (the
+ * policy does not let the directory be written, or the owner can't be kept), the file is written in place,
+ * which is not atomic.
  *
- *	edit_begin()	locks against other edits there, opens, compares if_version
- *	edit_stage()	writes the new file beside it (or finds that it has to be written in place)
- *	edit_commit()	renames; after it the change is there
- *	edit_end()	undoes what was staged and not committed, unlocks; always call it
+ *	edit_begin()	locks against other edits in the directory, opens, compares if_version
+ *	edit_stage()	says what is to be there; makes missing directories
+ *	edit_commit()	after it the change is there
+ *	edit_undo()	after a commit: puts the old content back
+ *	edit_end()	unlocks; always call it
  *
- * A patch stages all of its files before it commits the first.
+ * A patch stages all of its files before it commits the first. It may hold edits of many files of one
+ * directory at once: those of one process that have the same directory share its lock, if each but the
+ * first is begun with `beside` set to the first.
  *
- * The temporary file bears a mark (its name, and a lock that it holds while it is written), by which
- * the next edit in the directory, or `cordon doctor --clean`, removes one that a killed process left.
+ * The new file has a name by which the next edit in the directory, or `cordon doctor --clean`, knows one
+ * that a killed process left. There is at most one in a directory.
  */
 #pragma once
 
@@ -21,49 +26,48 @@
 
 enum {
 	EDIT_MAX_BYTES = 64 << 20, /* of a file that is changed */
-	EDIT_VERSION_BYTES = 64,   /* of a version as text, NUL included */
+	EDIT_VERSION_BYTES = 128,  /* of a version as text, NUL included */
 };
 
-#define EDIT_TEMPORARY ".cordon-edit-"
+#define EDIT_TEMPORARY ".cordon-edit.tmp"
 
 struct edit {
-	struct opened at;		  /* at.fd -1: the file is missing */
-	struct str content;		  /* of the file as it is, in call->a; "" */
-	char version[EDIT_VERSION_BYTES]; /* of that; "": it is missing */
-	int lock;			  /* the directory; -1 */
-	int staged;			  /* -1: nothing */
-	char temporary[48];		  /* its name; "" */
+	struct call *call;
+	struct opened at;   /* at.fd -1: the file is missing */
+	struct str content; /* of the file as it is, in call->a; "" */
+	const struct edit *beside;
+	int lock; /* the directory; -1: none */
 	struct str new_content;
 	bool in_place; /* no atomic way is there */
-	bool deletes;
-	bool is_committed;
+	bool is_staged, deletes, is_committed, made_file;
 };
 
-#define EDIT_NONE                                                              \
-	{                                                                      \
-		.at = OPENED_NONE, .lock = -1, .staged = -1, .in_place = false \
+#define EDIT_NONE                             \
+	{                                     \
+		.at = OPENED_NONE, .lock = -1 \
 	}
 #define scoped_edit SCOPED(edit_end) struct edit
 
 /*
- * `if_version` "": not compared; else REFUSAL_CONFLICT when it is another one. The lock is waited for a
- * second at most.
+ * `*out` is EDIT_NONE, perhaps with `beside`. `if_version` "": not compared; else REFUSAL_CONFLICT when it
+ * is another one. The lock is waited for a second at most.
  */
 int edit_begin(struct call *call, struct str path, struct str if_version, struct edit *out,
 	       struct err *e) MUST_CHECK NONNULL;
-/* Makes missing parents. `content` must be good until edit_commit(). */
-int edit_stage(struct call *call, struct edit *edit, struct str content, struct err *e)
-	MUST_CHECK NONNULL;
-/* In place of edit_stage(): the file is to go. */
-int edit_stage_delete(struct call *call, struct edit *edit, struct err *e) MUST_CHECK NONNULL;
+/* `content` must be good until edit_commit(). Finds out whether it may be written, as far as it can. */
+int edit_stage(struct edit *edit, struct str content, struct err *e) MUST_CHECK NONNULL;
+/* In place of edit_stage(): the file is to go. REFUSAL_NOT_FOUND. */
+int edit_stage_delete(struct edit *edit, struct err *e) MUST_CHECK NONNULL;
 /* REFUSAL_CONFLICT when the file is not the one any more that edit_begin() read. */
-int edit_commit(struct call *call, struct edit *edit, struct err *e) MUST_CHECK NONNULL;
-/*
- * After a commit: puts the old content back, for a patch of which a later file failed. Call it before
- * edit_end().
- */
-int edit_undo(struct call *call, struct edit *edit, struct err *e) MUST_CHECK NONNULL;
-void edit_end(struct edit *edit) NONNULL;
+int edit_commit(struct edit *edit, struct err *e) MUST_CHECK NONNULL;
+int edit_undo(struct edit *edit, struct err *e) MUST_CHECK NONNULL;
+void edit_end(const struct edit *edit) NONNULL;
 
-/* The version of a content, as read_file gives it. */
-void edit_version(struct str content, char out[EDIT_VERSION_BYTES]) NONNULL;
+/*
+ * The version of a file with these facts, as read_file gives it: it changes with every write. If the
+ * file was changed so lately that another write might not change its times, the content counts too.
+ */
+void edit_version(const struct file_facts *facts, struct str content, char out[EDIT_VERSION_BYTES])
+	NONNULL;
+bool edit_is_version(const struct file_facts *facts, struct str content, struct str version)
+	NONNULL;
