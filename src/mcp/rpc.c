@@ -20,7 +20,7 @@ const struct json *rpc_param(const struct json *params, const char *name)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static bool refuse(struct rpc_problem *problem, enum rpc_code code, const char *text)
+static bool mcp_refuse(struct rpc_problem *problem, enum rpc_code code, const char *text)
 {
 	problem->code = code;
 	(void)snprintf(problem->text, sizeof(problem->text), "%s", text);
@@ -47,8 +47,8 @@ static bool read_response(const struct json *value, struct rpc_message *out,
 	/* Whoever sent a response waits for none: its id is not one of the sender's requests. */
 	problem->id = (struct rpc_id){ .kind = RPC_ID_NONE };
 	if (!result == !error)
-		return refuse(problem, RPC_INVALID,
-			      "a message has a method, or else either a result or an error");
+		return mcp_refuse(problem, RPC_INVALID,
+				  "a message has a method, or else either a result or an error");
 	out->kind = RPC_RESPONSE;
 	out->result = result;
 	return true;
@@ -61,26 +61,26 @@ bool rpc_read(const struct json *value, struct rpc_message *out, struct rpc_prob
 	*out = (struct rpc_message){ .kind = RPC_NOTIFICATION };
 	*problem = (struct rpc_problem){ .code = RPC_INVALID };
 	if (value->type != JSON_OBJECT)
-		return refuse(problem, RPC_INVALID, "a message is an object");
+		return mcp_refuse(problem, RPC_INVALID, "a message is an object");
 	version = json_find(value, "jsonrpc");
 	method = json_find(value, "method");
 	id = json_find(value, "id");
 	if (id && !read_id(id, &out->id))
-		return refuse(problem, RPC_INVALID,
-			      "an id is an integer, or a string of up to 1024 bytes");
+		return mcp_refuse(problem, RPC_INVALID,
+				  "an id is an integer, or a string of up to 1024 bytes");
 	if (method)
 		problem->id = out->id;
 	if (!version || version->type != JSON_STRING || !str_is(version->string, "2.0"))
-		return refuse(problem, RPC_INVALID, "'jsonrpc' is not \"2.0\"");
+		return mcp_refuse(problem, RPC_INVALID, "'jsonrpc' is not \"2.0\"");
 	if (!method)
 		return read_response(value, out, problem);
 	if (method->type != JSON_STRING)
-		return refuse(problem, RPC_INVALID, "'method' is no string");
+		return mcp_refuse(problem, RPC_INVALID, "'method' is no string");
 	out->kind = id ? RPC_REQUEST : RPC_NOTIFICATION;
 	out->method = method->string;
 	out->params = json_find(value, "params");
 	if (out->params && out->params->type != JSON_OBJECT)
-		return refuse(problem, RPC_PARAMS, "'params' is no object");
+		return mcp_refuse(problem, RPC_PARAMS, "'params' is no object");
 	return true;
 }
 
