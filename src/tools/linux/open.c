@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -64,12 +65,68 @@ static bool is_of_kernel(int fd)
 
 /* ---- System calls ------------------------------------------------------------------------------ */
 
+/* Opens one component; a link is -ELOOP, also with O_PATH. */
+static int open_step(int directory, const char *name, int flags)
+{
+	struct stat st;
+	int fd = openat(directory, name, flags | O_NOFOLLOW | O_CLOEXEC);
+	int failed = fd < 0 ? -errno : 0;
+
+	/* With O_DIRECTORY a link is "not a directory". */
+	if (failed == -ENOTDIR && fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISLNK(st.st_mode))
+		return -ELOOP;
+	if (failed)
+		return failed;
+	if ((flags & O_PATH) && (fstat(fd, &st) < 0 || S_ISLNK(st.st_mode))) {
+		fd_done(&fd);
+		return -ELOOP;
+	}
+	return fd;
+}
+
+/*
+ * For where openat2() can't be had. That is so in Cordon's own sandboxes, whose filter can't look into
+ * its arguments. Each component is opened in the directory that the one before it has opened.
+ */
+static int open_in_steps(int directory, const char *path, int flags)
+{
+	const int pass_flags = O_PATH | O_DIRECTORY;
+	int at = directory, fd = -1;
+
+	if (path[0] == '/') {
+		fd = open_step(AT_FDCWD, "/", pass_flags);
+		if (fd < 0)
+			return fd;
+		at = fd;
+	}
+	for (path += strspn(path, "/");; path += strspn(path, "/")) {
+		char name[PATH_MAX_COMPONENT + 1] = ".";
+		size_t length = strcspn(path, "/");
+		bool is_last = path[length + strspn(path + length, "/")] == '\0';
+		int next = -ENAMETOOLONG;
+
+		if (length < sizeof(name)) {
+			memcpy(name, length ? path : ".", length ? length : 1);
+			name[length ? length : 1] = '\0';
+			next = open_step(at, name, is_last ? flags : pass_flags);
+		}
+		fd_done(&fd);
+		if (is_last || next < 0)
+			return next;
+		at = fd = next;
+		path += length;
+	}
+}
+
 static int open_exactly(int directory, const char *path, uint64_t flags)
 {
 	struct open_how how = { .flags = flags,
 				.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
 	long fd = syscall(SYS_openat2, directory, path, &how, sizeof(how));
 
+	if (fd < 0 && errno == ENOSYS)
+		return open_in_steps(directory, path, (int)flags);
 	return fd < 0 ? -errno : (int)fd;
 }
 
