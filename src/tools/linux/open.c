@@ -326,6 +326,7 @@ static bool has_dots(struct str path)
 /* Most paths have no links: one call shows it. */
 static int walk(struct walk *w, struct str path, struct err *e)
 {
+	struct file_facts facts;
 	struct str plain;
 	int fd;
 
@@ -335,6 +336,9 @@ static int walk(struct walk *w, struct str path, struct err *e)
 				   SHOWN(path));
 	}
 	fd = has_dots(path) ? -1 : open_exactly(AT_FDCWD, plain.p, WALK_FLAGS);
+	/* With O_PATH and O_NOFOLLOW a link at the end is opened itself. */
+	if (fd >= 0 && (open_look(fd, &facts) < 0 || facts.type == FILE_LINK))
+		fd_close(&fd);
 	if (fd < 0) {
 		w->rest = path;
 		return walk_slowly(w, e);
