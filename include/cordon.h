@@ -388,6 +388,23 @@ CORDON_API int cordon_profiles(const struct cordon_load_options *options, const 
 CORDON_API int cordon_check(const struct cordon_load_options *options, cordon_report **report,
 			    cordon_error **error);
 
+enum {
+	CORDON_PATCH_ATOMIC = 1, /* all files or none */
+	CORDON_PATCH_DRY_RUN = 2 /* says what would be done */
+};
+
+/*
+ * Applies a patch in the format of apply_patch ("*** Begin Patch") under the policy that `load`
+ * selects, in its directory; in a sandbox of Cordon's under that of the sandbox. Only regular files are
+ * changed, none in a ".git", and each has its old or its new content at any time. Without
+ * CORDON_PATCH_ATOMIC files stay changed when a later one fails; the error names them.
+ * CORDON_E_SYNTAX, _NOTFOUND (a file, or lines of it), _POLICY, _LIMIT, _SYS, _NOMEM, _ARGUMENT; else
+ * as cordon_policy_load().
+ */
+CORDON_API int cordon_apply_patch(const struct cordon_load_options *load, const char *patch,
+				  size_t length, uint32_t flags, cordon_report **report,
+				  cordon_error **error);
+
 /*
  * Checks that `file` ("-": the standard input) is valid TOML 1.0; the error says what is wrong.
  * CORDON_E_SYNTAX, _LIMIT, _NOTFOUND, _POLICY (no regular file), _SYS, _ARGUMENT, _NOMEM.

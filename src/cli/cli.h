@@ -106,6 +106,10 @@ bool args_parse(struct args *args, int argc, char **argv);
 bool shell_is_meant(const char *argv0);
 int shell_main(struct args *args, int argc, char **argv);
 
+/* cmd_apply_patch.c: whether the program was called as apply_patch, and what it is then. */
+bool patch_is_meant(int argc, char **argv);
+int patch_main(struct args *args, int argc, char **argv);
+
 /* ---- values.c --------------------------------------------------------------- */
 
 /* "90", "250ms", "5m", as limits in the configuration are written: NULL, or what is wrong. */

@@ -8,7 +8,7 @@
 
 const struct command commands[COMMAND_COUNT] = {
 #define COMMAND_ROW(id, name, operands, max, completion, summary) \
-	{ #name, cmd_##name, summary, operands, about_##name, max },
+	{ COMMAND_WORD(name), cmd_##name, summary, operands, about_##name, max },
 	COMMANDS(COMMAND_ROW)
 };
 
@@ -55,6 +55,8 @@ int main(int argc, char **argv)
 		return EXIT_CORDON;
 	if (argc > 0 && shell_is_meant(argv[0]))
 		return shell_main(&args, argc, argv);
+	if (argc > 0 && patch_is_meant(argc, argv))
+		return patch_main(&args, argc, argv);
 	if (!args_parse(&args, argc, argv))
 		return EXIT_CORDON;
 	if (args_have(&args, OPT_HELP) || args_have(&args, OPT_HELP_SHORT)) {

@@ -16,7 +16,8 @@
 /*
  * X(identifier, name, operands, how many operands, what completes them, summary)
  *
- * cmd_NAME() and about_NAME[] are in cli/cmd_*.c.
+ * cmd_NAME() and about_NAME[] are in cli/cmd_*.c. What is typed is the name, or, where that can't be an
+ * identifier, the second word of its COMMAND_WORD_NAME.
  */
 #define COMMANDS(X)                                                                                \
 	X(RUN, run, "[--] COMMAND [ARG...]", OPERANDS_ARE_A_COMMAND, "command",                    \
@@ -34,9 +35,15 @@
 	X(APPROVALS, approvals, "list|show|revoke|clear [ID...]", 65, "list show revoke clear",    \
 	  "show and end what was approved for later runs")                                         \
 	X(REQUEST, request, "PATH|HOST[:PORT]", 1, "files", "ask for more, from inside a sandbox") \
+	X(APPLY_PATCH, apply_patch, "[PATCH]", 1, "", "change files as a patch says")              \
 	X(PROXY, proxy, "", 0, "", "run the filtering proxy for programs outside a sandbox")       \
 	X(HELP, help, "[COMMAND]", 1, "commands", "show help for cordon, or for one command")      \
 	X(VERSION, version, "", 0, "", "show the version")
+
+#define COMMAND_WORD_apply_patch unused, "apply-patch"
+#define COMMAND_WORD(name)	 COMMAND_SECOND(COMMAND_WORD_##name, #name, unused)
+#define COMMAND_SECOND(...)	 COMMAND_PICK(__VA_ARGS__)
+#define COMMAND_PICK(a, b, ...)	 b
 
 /* The first operand and all words after it are the command to run. */
 #define OPERANDS_ARE_A_COMMAND UINT32_MAX
@@ -57,7 +64,7 @@
 #define ONLY(command) (UINT32_C(1) << COMMAND_##command)
 #define FOR_RUN	      (ONLY(RUN) | ONLY(SANDBOX))
 /* What decides which policy is in force: a question takes the same options as a run. */
-#define FOR_POLICY (FOR_RUN | ONLY(WHY) | ONLY(EXPLAIN))
+#define FOR_POLICY (FOR_RUN | ONLY(WHY) | ONLY(EXPLAIN) | ONLY(APPLY_PATCH))
 #define FOR_HOSTS  (FOR_POLICY | ONLY(PROXY))
 #define FOR_CONFIG (FOR_HOSTS | ONLY(CHECK) | ONLY(PROFILES) | ONLY(DOCTOR))
 #define FOR_OUTPUT (FOR_CONFIG | ONLY(INIT) | ONLY(AUDIT) | ONLY(APPROVALS) | ONLY(REQUEST))
@@ -150,8 +157,8 @@
 	  "kill the command after TIME: 90, 250ms, 5m, 1h")                                        \
 	X(ENV, RUN, FOR_RUN, WORDS(run, set_environment), 0, "env", "NAME[=VALUE]", "variables",   \
 	  "set NAME, or pass on a withheld one")                                                   \
-	X(DRY_RUN, RUN, FOR_RUN, OWN_SWITCH, 0, "dry-run", NULL, "",                               \
-	  "show what would be enforced, and run nothing")                                          \
+	X(DRY_RUN, RUN, FOR_RUN | ONLY(APPLY_PATCH), OWN_SWITCH, 0, "dry-run", NULL, "",           \
+	  "show what would be done, and do nothing")                                               \
 	X(REPORT, RUN, FOR_RUN, OWN_TEXT, 0, "report", "FILE", "files",                            \
 	  "write a JSON report to FILE; '-' is stdout")                                            \
 	X(LOG_DENIALS, RUN, FOR_RUN, FLAG(run, CORDON_RUN_LOG_DENIALS), 0, "log-denials", NULL,    \
@@ -172,6 +179,8 @@
 	  "treat the operand as a unix socket")                                                    \
 	X(REASON, COMMAND, ONLY(REQUEST), OWN_TEXT, 0, "reason", "TEXT", "",                       \
 	  "say why, for the person who decides")                                                   \
+	X(ATOMIC, COMMAND, ONLY(APPLY_PATCH), OWN_SWITCH, 0, "atomic", NULL, "",                   \
+	  "change all files or none")                                                              \
 	X(SYNTAX_ONLY, COMMAND, ONLY(CHECK), OWN_SWITCH, 0, "syntax-only", NULL, "",               \
 	  "check only that FILE is valid TOML 1.0")                                                \
 	X(FORCE, COMMAND, ONLY(INIT), OWN_SWITCH, 0, "force", NULL, "",                            \

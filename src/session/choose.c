@@ -91,15 +91,21 @@ static bool passes_through(const struct session_request *in)
 	       settings->unavailable == UNAVAILABLE_PASSTHROUGH && (settings->allow & ALLOW_NONE);
 }
 
+/* The mark alone says nothing: anybody can set a variable. */
+bool session_is_inside(void)
+{
+	const char *mark = os_environment_find(os_environment(), "CORDON_SANDBOX");
+
+	return mark && strcmp(mark, "none") != 0 && os_is_filtered();
+}
+
 /*
  * Inside a Cordon sandbox no namespaces can be made, and some calls fail as on an old kernel. Which
  * call fails first depends on the policy, so its error would not explain the cause.
  */
 static int refuse_nesting(const struct session_request *in, struct err *e)
 {
-	const char *mark = os_environment_find(os_environment(), "CORDON_SANDBOX");
-
-	if (!mark || strcmp(mark, "none") == 0 || !os_is_filtered())
+	if (!session_is_inside())
 		return 0;
 	(void)FAIL_CAUSE(e, CAUSE_INSIDE_CORDON,
 			 "this process already runs in a Cordon sandbox, and can't make another");

@@ -365,6 +365,9 @@ struct session;
 int session_start(struct arena *a, const struct session_request *in, struct session **out,
 		  struct err *e) MUST_CHECK NONNULL;
 
+/* Whether this process runs in a sandbox of Cordon's. */
+bool session_is_inside(void);
+
 /* Becomes readable when session_step() has something to do. */
 int session_descriptor(const struct session *s) NONNULL;
 

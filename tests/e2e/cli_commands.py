@@ -848,7 +848,6 @@ def wrong_words_are_refused_with_a_suggestion(w: World):
         (["why", "x", "-P", "a", "-P", "b"], "twice"),
         (["help", "nothing"], "there is no command 'nothing'"),
         (["--json"], "no command"),
-        (["apply-patch"], "'apply-patch' is not in this version"),
         (["proxy"], "the network of profile :read-only is off"),
         (["explain", "--config-file="], "the name of the configuration file is empty"),
         (["profiles", "nope"], "there is no profile 'nope'; known are: :danger-full-access, "),

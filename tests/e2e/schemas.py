@@ -35,7 +35,7 @@ def rejects(value):
 
 @case
 def every_schema_is_a_schema(w: World):
-    assert len(NAMES) == 18, NAMES
+    assert len(NAMES) == 19, NAMES
     for name in NAMES:
         one = schema.Schema(name)
         assert one.root["$schema"] == "https://json-schema.org/draft/2020-12/schema", name
@@ -70,6 +70,15 @@ def approvals(w: World):
     valid(w, "approvals", "revoke", "0123456789ab", "--json", name="approvals")
     path.write_text("", encoding="utf-8")
     assert valid(w, "approvals", "--json", name="approvals", status=125)["unusable"]
+
+
+@case
+def patches(w: World):
+    patch = "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"
+    move = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n-x\n+y\n*** End Patch"
+    for words in (["--dry-run", patch], [patch], ["--atomic", move]):
+        valid(w, "apply-patch", "--full-auto", "--json", *words, name="apply-patch")
+    schema.check(w.run("apply-patch", "--full-auto", "--json", move, check=1).json)
 
 
 @case
