@@ -100,6 +100,9 @@
 	X(GLOB_LIMIT, LIMIT, "glob_limit",                                                         \
 	  "A glob is too long, there are too many, or finding what they match would take too "     \
 	  "long.")                                                                                 \
+	X(REGEX_SYNTAX, SYNTAX, "regex_syntax", "A regular expression is malformed.")              \
+	X(REGEX_LIMIT, LIMIT, "regex_limit",                                                       \
+	  "A regular expression is too long, too deep or needs too many states.")                  \
 	X(GIT_LIMIT, LIMIT, "git_limit",                                                           \
 	  "A git repository is too large, too deep or too complex to be protected.")               \
 	X(PATH_LIMIT, LIMIT, "path_limit", "A path is longer than a kernel accepts.")              \
