@@ -97,6 +97,14 @@ int plan_suggest_option(struct arena *a, const struct plan_inputs *in, const str
 			const struct attempt_needs *needs, struct option_change *out, struct err *e)
 	MUST_CHECK NONNULL;
 
+/*
+ * The repository of `git_dir`, if the workspace lies below its top, and an attempt that the plan refuses
+ * is allowed with that as the workspace and git = "commit"; else "". Never a home or above one.
+ */
+int plan_suggest_repo(struct arena *a, const struct plan_inputs *in,
+		      const struct attempt_needs *needs, struct str git_dir, struct str *out,
+		      struct err *e) MUST_CHECK NONNULL;
+
 /* `port` 0: every port. `wanted` is DECISION_ALLOW or DECISION_DENY. */
 int plan_suggest_host(struct arena *a, const struct plan_inputs *in, const struct plan *p,
 		      const struct hostname *host, uint16_t port, enum decision wanted,

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "plan/homes.h"
+#include "plan/obeyed.h"
 #include "plan/suggest_edit.h"
 #include "policy/metadata.h"
 
@@ -59,6 +60,7 @@ static int try_entry(struct option_search *s, struct str path)
 {
 	const char *option = s->needs->access == ACCESS_WRITE ? "--add-write" : "--add-read";
 	struct home_match home;
+	struct obeyed git = { .path = STR_EMPTY };
 	struct profile *profile;
 	struct policy *p;
 	fs_entries *fs;
@@ -67,6 +69,12 @@ static int try_entry(struct option_search *s, struct str path)
 		return err_result(s->f.e);
 	/* SECURITY: one attempt must not lead a person to open everything that they have. */
 	if (path.len == 1 || home.home.len)
+		return 0;
+	/* SECURITY: nor the hooks of a repository above the workspace, where no rule protects them. */
+	if (s->needs->access == ACCESS_WRITE &&
+	    obeyed_git_dir(s->f.a, s->f.in->host, s->f.policy->profile, path, &git, s->f.e) < 0)
+		return err_result(s->f.e);
+	if (git.path.len)
 		return 0;
 	p = suggest_copy_fs(&s->f, s->f.policy, 0);
 	profile = p ? own_profile(s, p) : NULL;
@@ -172,4 +180,52 @@ int plan_suggest_option(struct arena *a, const struct plan_inputs *in, const str
 	if (first.access >= needs->access || utf8_check(needs->subject) < needs->subject.len)
 		return 0;
 	return try_all(&s, first.rule);
+}
+
+static int move_workspace(struct arena *a, struct places *places, struct str to, struct err *e)
+{
+	struct str is = places_workspace(places);
+	struct str *roots = arena_array(a, places->root_count + 1, sizeof(*roots), e);
+
+	if (!roots)
+		return err_result(e);
+	for (size_t i = 0; i < places->root_count; i++)
+		roots[i] = str_eq(places->roots[i], is) ? to : places->roots[i];
+	places->roots = roots;
+	places->workspace = to;
+	return 0;
+}
+
+int plan_suggest_repo(struct arena *a, const struct plan_inputs *in,
+		      const struct attempt_needs *needs, struct str git_dir, struct str *out,
+		      struct err *e)
+{
+	struct option_search s = { .f = { .a = a, .in = in, .policy = in->policy, .e = e } };
+	struct str top = path_parent(git_dir), is = places_workspace(&in->places);
+	struct plan_inputs trial = *in;
+	struct home_match home;
+	struct profile *profile;
+	const struct plan *plan;
+	struct policy *p;
+
+	*out = STR_EMPTY;
+	if (!str_is(path_name(git_dir), ".git") || str_eq(top, is) || !path_is_under(is, top))
+		return 0;
+	p = suggest_copy(&s.f, in->policy);
+	profile = p ? own_profile(&s, p) : NULL;
+	if (!profile || homes_match(a, in->host, &in->places, top, &home, e) < 0)
+		return err_result(e);
+	if (top.len == 1 || home.home.len)
+		return 0;
+	profile->git = MAX_OF(profile->git, GIT_COMMIT);
+	trial.policy = p;
+	if (move_workspace(a, &trial.places, top, e) < 0)
+		return err_result(e);
+	plan = plan_build_answers(a, &trial, e);
+	if (!plan && e->code != ERR_POLICY)
+		return err_result(e);
+	err_clear(e);
+	if (plan && is_met(plan, needs))
+		*out = top;
+	return 0;
 }

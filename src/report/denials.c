@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "lib/run.h"
 #include "plan/net.h"
+#include "plan/obeyed.h"
 #include "plan/words.h"
 #include "report/suggestion.h"
 
@@ -87,15 +88,35 @@ static int suggest_host(struct arena *a, const struct cordon_policy *policy,
 					   DECISION_ALLOW, out, e);
 }
 
+/* SECURITY: a git directory is opened by the key `git` alone, never as a whole. */
+static int check_git(struct arena *a, const struct plan_inputs *in, struct str path,
+		     struct change *change, struct err *e)
+{
+	struct obeyed git;
+
+	if (obeyed_git_dir(a, in->host, in->policy->profile, path, &git, e) < 0)
+		return err_result(e);
+	for (size_t i = 0; i < change->edit_count; i++)
+		if (str_is(change->edits[i].key, "git"))
+			return 0;
+	change->is_possible &= !git.path.len;
+	return 0;
+}
+
 static int suggest_path(struct arena *a, const struct cordon_policy *policy,
 			const struct denial *denial, struct change *out, struct err *e)
 {
 	struct str path = denial_opens(a, &policy->plan_inputs, policy->plan, denial);
 
 	*out = (struct change){ .is_possible = false };
-	return path.len ? plan_suggest_path(a, &policy->plan_inputs, policy->plan, path,
-					    denial_access(denial), out, e)
-			: 0;
+	if (!path.len)
+		return 0;
+	if (plan_suggest_path(a, &policy->plan_inputs, policy->plan, path, denial_access(denial),
+			      out, e) < 0)
+		return err_result(e);
+	return denial_access(denial) == ACCESS_WRITE
+		       ? check_git(a, &policy->plan_inputs, path, out, e)
+		       : 0;
 }
 
 /* Where an option decides about the network, no file has a say; nor about the host's ports. */

@@ -12,6 +12,7 @@
 #include "base/shell.h"
 #include "base/utf8.h"
 #include "plan/homes.h"
+#include "plan/obeyed.h"
 #include "plan/words.h"
 #include "session/run.h"
 
@@ -177,6 +178,51 @@ static int word_way(struct arena *a, struct denial *denial, const struct option_
 	return 0;
 }
 
+/* The repository is above the workspace, so its .git is no part of that. */
+static int word_workspace(struct arena *a, const struct plan *plan, struct denial *denial,
+			  struct str repo, struct err *e)
+{
+	scoped_buf text = BUF_INIT(TEXT_MAX_BYTES);
+
+	buf_add_text(&text, "use --workspace ");
+	shell_add_word(&text, repo);
+	if (plan->policy->profile->git == GIT_READ)
+		buf_add_text(&text, ", and git = \"commit\" in a profile of your own");
+	return buf_check(&text, e) < 0 ? err_result(e)
+				       : arena_copy(a, buf_str(&text), &denial->way_out, e);
+}
+
+/*
+ * No option opens a .git, but an edit of the configuration may. SECURITY: of the edits only
+ * git = "commit", which leaves hooks and configuration closed.
+ */
+static int find_git_way(struct arena *a, const struct plan_inputs *in, const struct plan *plan,
+			struct denial *denial, const struct attempt_needs *needs, struct err *e)
+{
+	scoped_arena scratch = ARENA_INIT(TRIAL_MAX_BYTES);
+	struct obeyed git;
+	struct change change;
+	struct str repo;
+
+	if (needs->access != ACCESS_WRITE)
+		return 0;
+	if (obeyed_git_dir(&scratch, in->host, in->policy->profile, needs->opens, &git, e) < 0)
+		return err_result(e);
+	if (!git.path.len)
+		return 0;
+	if (plan_suggest_repo(&scratch, in, needs, git.path, &repo, e) < 0)
+		return err_result(e);
+	if (repo.len)
+		return word_workspace(a, plan, denial, repo, e);
+	if (plan_suggest_path(&scratch, in, plan, needs->opens, needs->access, &change, e) < 0)
+		return err_result(e);
+	for (size_t i = 0; change.is_possible && i < change.edit_count; i++)
+		if (str_is(change.edits[i].key, "git") &&
+		    str_is(change.edits[i].value, "\"commit\""))
+			return arena_copy(a, change.text, &denial->way_out, e);
+	return 0;
+}
+
 static int find_way(struct arena *a, const struct plan_inputs *in, const struct plan *plan,
 		    struct denial *denial, struct last_way *last, struct err *e)
 {
@@ -194,7 +240,8 @@ static int find_way(struct arena *a, const struct plan_inputs *in, const struct 
 		if (plan_suggest_option(&last->scratch, in, plan, &needs, &last->change, e) < 0)
 			return err_result(e);
 	}
-	return last->change.option ? word_way(a, denial, &last->change, e) : 0;
+	return last->change.option ? word_way(a, denial, &last->change, e)
+				   : find_git_way(a, in, plan, denial, &needs, e);
 }
 
 void outcome_find_ways(struct arena *a, struct outcome *o, const struct plan_inputs *in,

@@ -185,7 +185,7 @@ def a_profile_may_take_the_repository_for_the_workspace(w: World):
     commit = ("git", "-c", "user.name=a", "-c", "user.email=b@c", "commit", "-qm", "x", "--allow-empty")
     w.write_config(PROFILE)
     said = run(w, "-P", "p", "--", *commit, cwd=deep)
-    assert said.status != 0 and said.err.count("--workspace") == 1, said
+    assert said.status != 0 and said.err.count("--workspace") == 2, said  # before and after
     assert ok(w, "-P", "p", "--", *commit).err == ""
     assert ok(w, "-P", "p", "--workspace", str(w.repo), "--", *commit, cwd=deep).err == ""
     w.write_config(PROFILE + 'workspace = "repo"\n')
@@ -739,6 +739,30 @@ def what_no_option_should_open_gets_none(w: World):
         assert result.status != 0 and "add: " not in result.err, result
         denials = json.loads(report.read_text())["denials"]
         assert all(one["scope"] != "run" for denial in denials for one in denial["suggestions"]), denials
+
+
+@case
+def a_commit_that_is_refused_names_the_key_of_the_profile_and_the_repository(w: World):
+    """Never the .git as a whole: git outside the sandbox runs what is in it."""
+    report = w.top / "report.json"
+    repo = w.top / "clone"
+    (repo / "sub").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(repo)], check=True)
+    (repo / "sub/file").write_text("text\n")
+    add = ("--report", str(report), "--", "git", "add", "file")
+    for cwd in (repo / "sub", repo):
+        (cwd / "file").write_text("text\n")
+        result = run(w, "--full-auto", *add, cwd=cwd)
+        assert result.status != 0 and "add: " not in result.err and 'git = "commit"' in result.err, result
+        (denial,) = json.loads(report.read_text())["denials"]
+        assert denial["subject"] == str(repo / ".git/index.lock"), denial
+        for one in denial["suggestions"]:
+            assert one["scope"] == "config" and all(edit["key"] == "git" for edit in one["edits"]), one
+    w.write_config('default_permissions = "dev"\n[permissions.dev]\nextends = ":workspace"\ngit = "commit"\n')
+    result = run(w, *add, cwd=repo / "sub")
+    assert result.status != 0 and f"--workspace {repo}" in result.err, result
+    ok(w, "--workspace", str(repo), *add, cwd=repo / "sub")
+    ok(w, *add, cwd=repo)
 
 
 @case

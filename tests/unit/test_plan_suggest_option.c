@@ -12,7 +12,7 @@
 
 static const char host_text[] =
 	"d /repo/.git/hooks\nf /repo/.git/config\nf /repo/.git/HEAD\nd /repo/.git/objects\n"
-	"d /repo/.git/refs\nd /repo/.vscode\nf /repo/.env\n"
+	"d /repo/.git/refs\nd /repo/sub\nd /repo/other\nd /repo/.vscode\nf /repo/.env\n"
 	"d /home/me/.cache\nf /home/me/.bashrc\nd /opt/app/bin\nf /opt/app/conf\nd /srv/secret\nd "
 	"/tmp\n";
 
@@ -121,6 +121,29 @@ TEST(git_is_opened_by_its_key_and_never_as_a_whole)
 	w.profile = ":workspace";
 	REQUIRE(world_plan(&w));
 	CHECK_STR(suggest(&w, "/repo/.git", "/repo/.git/index.lock", ACCESS_WRITE), "");
+}
+
+TEST(git_above_the_workspace_is_opened_by_the_workspace_and_never_as_a_whole)
+{
+	const struct attempt_needs lock = { STR("/repo/.git/index.lock"), STR("/repo/.git"),
+					    ACCESS_WRITE };
+	const struct attempt_needs hook = { STR("/repo/.git/hooks/x"), STR("/repo/.git/hooks"),
+					    ACCESS_WRITE };
+	const struct str git = STR("/repo/.git");
+	scoped_world w;
+	struct str repo;
+
+	world_init(&w, host_text, "/repo/sub");
+	w.profile = ":workspace";
+	REQUIRE(world_plan(&w));
+	CHECK_STR(suggest(&w, "/repo/.git", "/repo/.git/index.lock", ACCESS_WRITE), "");
+	CHECK_STR(suggest(&w, "/repo/.git/hooks", "/repo/.git/hooks/pre-commit", ACCESS_WRITE), "");
+	CHECK_STR(suggest(&w, "/repo/other", "/repo/other/x", ACCESS_WRITE),
+		  "--add-write /repo/other");
+	REQUIRE(plan_suggest_repo(&w.a, &w.in, &lock, git, &repo, &w.e) == 0);
+	CHECK(str_is(repo, "/repo"));
+	REQUIRE(plan_suggest_repo(&w.a, &w.in, &hook, git, &repo, &w.e) == 0);
+	CHECK_INT(repo.len, 0);
 }
 
 TEST(what_no_option_opens_gets_none)
