@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,10 +13,11 @@ const char about_why[] =
 	"Says whether a path may be read or written, or a host may be reached; which rule\n"
 	"decides that and where it is written; which rules it overrides; and the smallest edit\n"
 	"that would change the answer. The operand is a path if it contains a '/', begins with\n"
-	"'.' or '~', or names a file in this directory; otherwise it is a host. Host names are\n"
-	"not resolved, and nothing is run. With the options of a run the answer is for that\n"
-	"run. The exit status is 0 for yes, 1 for no (denied, or less than --read or --write\n"
-	"asks for), and 125 for an error.";
+	"'.' or '~', or names a file in this directory; so is a word without '.' or ':', but for\n"
+	"localhost. All else is a host. Host names are not resolved, and nothing is run. With\n"
+	"the options of a run the answer is for that run.\n\nThe exit status is 0 for yes, 1 for "
+	"no (denied, or less than --read or --write asks\n"
+	"for), and 125 for an error.";
 
 static bool asks_access(const struct args *args)
 {
@@ -75,6 +77,13 @@ static bool is_here(const struct args *args)
 	return found == 0;
 }
 
+/* Few hosts are called by one word, and most missing files that somebody asks about are. */
+static bool is_word(const char *subject)
+{
+	return subject[0] && !strpbrk(subject, ".:@/[") && strcasecmp(subject, "localhost") != 0 &&
+	       subject[strspn(subject, "0123456789")];
+}
+
 static bool names_path(const struct args *args)
 {
 	const char *subject = args->operand ? args->operand : "";
@@ -83,22 +92,26 @@ static bool names_path(const struct args *args)
 		return args_have(args, OPT_PATH);
 	/* A host is neither read nor written; what was meant by a URL is said of hosts. */
 	return asks_access(args) || subject[0] == '.' || subject[0] == '~' ||
-	       (strchr(subject, '/') && !strstr(subject, "://")) || is_here(args);
+	       (strchr(subject, '/') && !strstr(subject, "://")) || is_here(args) ||
+	       is_word(subject);
 }
 
-/* A name that could be a file's was taken for a host's, by its looks alone. */
-static bool is_guess(const struct args *args)
+/* It was taken for a path or a host by its looks alone. */
+static bool is_guess(const struct args *args, bool is_path)
 {
 	const char *subject = args->operand;
 
+	if (args_have(args, OPT_HOST) || args_have(args, OPT_PATH) || args_have(args, OPT_JSON) ||
+	    args_have(args, OPT_QUIET))
+		return false;
+	if (is_path)
+		return is_word(subject) && !asks_access(args) && !is_here(args);
 	/* An address, a name with a port, or a URL is no file. */
-	return !args_have(args, OPT_HOST) && !args_have(args, OPT_JSON) &&
-	       !args_have(args, OPT_QUIET) && subject[strspn(subject, "0123456789.")] &&
-	       !strpbrk(subject, ":/@");
+	return subject[strspn(subject, "0123456789.")] && !strpbrk(subject, ":/@");
 }
 
-/* How to ask about the file. What a terminal might obey, or a shell, is not repeated. */
-static void print_guess(FILE *out, const char *before, const char *subject)
+/* How to ask about the other. What a terminal might obey, or a shell, is not repeated. */
+static void print_guess(FILE *out, const char *before, const char *subject, bool is_path)
 {
 	bool is_plain = !subject[strspn(subject, "abcdefghijklmnopqrstuvwxyz"
 						 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._")];
@@ -111,17 +124,18 @@ static void print_guess(FILE *out, const char *before, const char *subject)
 		subject = "NAME";
 		quote = "";
 	}
-	(void)fprintf(out, "%sassumed to be a host name; for a file: cordon why --path %s%s%s\n",
-		      before, quote, subject, quote);
+	(void)fprintf(out, "%sassumed to be a %s name; for a %s: cordon why %s %s%s%s\n", before,
+		      is_path ? "file" : "host", is_path ? "host" : "file",
+		      is_path ? "--host" : "--path", quote, subject, quote);
 }
 
-static int finish_host(const struct args *args, cordon_report *report)
+static int finish_why(const struct args *args, bool is_path, cordon_report *report)
 {
 	int status = finish_answer(args, report, EXIT_NO);
 
-	if (!is_guess(args) || (status != 0 && status != EXIT_NO))
+	if (!is_guess(args, is_path) || (status != 0 && status != EXIT_NO))
 		return status;
-	print_guess(stdout, "\n", args->operand);
+	print_guess(stdout, "\n", args->operand, is_path);
 	return finish_output(status);
 }
 
@@ -130,8 +144,8 @@ static int finish_bad_host(const struct args *args, cordon_error *error)
 {
 	int status = finish_error(args, error);
 
-	if (is_guess(args))
-		print_guess(stderr, "  ", args->operand);
+	if (is_guess(args, false))
+		print_guess(stderr, "  ", args->operand, false);
 	return status;
 }
 
@@ -161,7 +175,7 @@ int cmd_why(const struct args *args)
 	if (status < 0)
 		status = is_path ? finish_error(args, error) : finish_bad_host(args, error);
 	else
-		status = is_path ? finish_answer(args, report, EXIT_NO) : finish_host(args, report);
+		status = finish_why(args, is_path, report);
 	cordon_policy_free(policy);
 	return status;
 }

@@ -349,10 +349,13 @@ def why_tells_paths_from_hosts(w: World):
     w.write_config(DEV)
     for subject in ("/etc/passwd", "./x", ".git", "~", "~/x", "a/b"):
         assert w.ok("why", "--json", subject).json["kind"] == "path", subject
-    for subject in ("example.com", "example.com:443", "localhost", "127.0.0.1", "[::1]:80", "file"):
+    for subject in ("example.com", "example.com:443", "localhost", "127.0.0.1", "[::1]:80", "file.txt", "db:5432"):
         assert w.ok("why", "--json", subject).json["kind"] == "host", subject
-    assert w.ok("why", "--json", "--path", "file").json["kind"] == "path"
-    assert w.ok("why", "--json", "file", "--path").json["kind"] == "path"
+    for subject in ("file", "LocalHosts", "my-file_1"):  # few hosts are called by one word
+        assert w.ok("why", "--json", subject).json["kind"] == "path", subject
+        assert w.ok("why", "--json", "my-file", "--host").json["kind"] == "host", subject
+    assert w.ok("why", "--json", "--path", "file.txt").json["kind"] == "path"
+    assert w.ok("why", "--json", "file.txt", "--path").json["kind"] == "path"
 
 
 @case

@@ -176,7 +176,7 @@ def a_file_that_is_here_is_a_path(w: World):
     (w.repo / "dangling").symlink_to("nowhere")
     for words in (["Makefile"], ["README", "-C", str(w.top / "elsewhere")], ["dangling"]):
         assert w.ok("why", *words, "--json").json["kind"] == "path", words
-    for words in (["README"], ["Makefile", "--host"], ["Makefile", "-C", str(w.top / "elsewhere")]):
+    for words in (["README.md"], ["Makefile", "--host"], ["Makefile.in", "-C", str(w.top / "elsewhere")]):
         found = w.run("why", *words, "--json")
         assert found.status == 1 and found.json["kind"] == "host", found
 
@@ -360,17 +360,21 @@ def an_own_profile_is_chosen_by_what_chooses_now(w: World):
 @case
 def it_is_said_what_a_name_was_taken_for(w: World):
     w.write_config(DEV)
-    assert w.ok("why", "src").out.startswith("deny   host src\n\n")
+    said = w.ok("why", "src").out
+    assert said.startswith(f"write  {w.repo}/src\n") and said.endswith("cordon why --host src\n"), said
     assert w.ok("why", "nosuch.txt").out.endswith("cordon why --path nosuch.txt\n")
     assert w.ok("why", "ünï.txt").out.endswith("cordon why --path NAME\n")
+    assert w.ok("why", "my notes").out.endswith("cordon why --host 'my notes'\n")
     for name in ("my notes.txt", "a+b.txt", "*.txt"):
         assert w.fails("why", name).err.endswith(f"cordon why --path '{name}'\n"), name
         assert w.ok("why", "--path", name, "--json").json["path"] == str(w.repo / name)
         for words in (["--host", name], ["-q", name], ["--json", name]):
             assert "--path" not in w.fails("why", *words).err, words
     assert w.fails("why", "a\x1b[31mb").err.endswith("cordon why --path NAME\n")
-    for words in (["src:80"], ["--host", "src"], ["192.0.2.1"], ["-q", "src"], ["--json", "src"], ["./src"]):
-        assert "--path" not in w.ok("why", *words).out, words
+    for words in (["src:80"], ["--host", "src"], ["192.0.2.1"], ["-q", "src"], ["--json", "src"], ["./src"],
+                  ["--path", "src"], ["--write", "src"]):
+        said = w.ok("why", *words).out
+        assert "--path" not in said and "--host" not in said, words
     (w.repo / "src").mkdir()
     hint = "       a file of this name is here: 'cordon why ./src' asks about it\n"
     assert w.ok("why", "--host", "src").out.startswith("deny   host src\n" + hint)
