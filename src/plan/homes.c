@@ -107,10 +107,10 @@ static int refuse(struct str root, const struct home_match *match, struct err *e
 	(void)FAIL_CAUSE(e, CAUSE_HOME_AS_WORKSPACE, "the workspace %s %s", SHOWN(root), what);
 	err_add_line(e, "a command that may write it could change ~/.bashrc and other files that "
 			"programs outside the sandbox obey");
-	err_add_line(e,
-		     "to work in another directory, use -C DIR or --workspace DIR; --add-write DIR "
-		     "opens more beside it");
-	err_add_line(e, "to open all of it, use --add-write %s", SHOWN(root));
+	err_add_line(e, "to work in another directory: cd there, or use -C DIR or --workspace DIR, "
+			"or set CORDON_WORKSPACE=DIR");
+	err_add_line(e, "to open all of it: --add-write %s, or in the profile \"%s\" = \"write\"",
+		     SHOWN(root), SHOWN(root));
 	return err_result(e);
 }
 
@@ -119,7 +119,10 @@ static int refuse_unknown(struct str root, struct err *e)
 	(void)FAIL_CAUSE(e, CAUSE_HOME_UNKNOWN,
 			 "the home directory is unknown, so the workspace %s could be it",
 			 SHOWN(root));
-	err_add_line(e, "set HOME, or name the workspace: --add-write %s", SHOWN(root));
+	err_add_line(e,
+		     "set HOME; or open it by name: --add-write %s, or in the profile \"%s\" = "
+		     "\"write\"",
+		     SHOWN(root), SHOWN(root));
 	return err_result(e);
 }
 

@@ -42,6 +42,8 @@ def the_home_is_not_made_writable_by_standing_in_it(w: World):
                       ("explain", "--full-auto"), ("why", "--full-auto", bashrc)):
             said = w.fails(*words, cwd=cwd).err
             assert "-C DIR" in said and "--add-write" in said and "~/.bashrc" in said, said
+            # cordon-sh takes no options.
+            assert "CORDON_WORKSPACE=DIR" in said and f'"{cwd}" = "write"' in said, said
     assert bashrc.read_text() == "mine\n"
     # Nothing is writable there, what is below may be, and so may what is named.
     assert ok(w, "--", "cat", ".bashrc", cwd=w.home).out == "mine\n"
