@@ -28,8 +28,8 @@ static const char *find_advice(enum guarantee g)
 	case G_DENY_FUTURE:
 		return "use globs = \"default\" in the profile, which needs less";
 	case G_LIMITS:
-		return "drop the limit from the profile, and run 'systemd-run --user --scope -p "
-		       "MemoryMax=... -p MemorySwapMax=0 -p TasksMax=... cordon run ...' (as root "
+		return "take it out of the profile, and let systemd limit the run: 'systemd-run "
+		       "--user --scope -p MemoryMax=... -p TasksMax=... cordon run ...' (as root "
 		       "without --user)";
 	case G_IPC:
 		return "set isolation.ipc = false in the profile";
@@ -177,17 +177,40 @@ static void add_missing(struct err *e, const struct backend_search *s, guarantee
 	}
 }
 
+/* A backend that lacks more than this is no way out: its guarantees are named without reasons. */
+enum { MAX_EXPLAINED = 2 };
+
+static void add_lacks(struct err *e, const char *name, guarantee_set lacks)
+{
+	scoped_buf list = BUF_INIT(REFUSAL_MAX_BYTES);
+
+	for (int g = 0; g < GUARANTEE_COUNT; g++)
+		if (lacks & GUARANTEE_BIT(g))
+			buf_printf(&list, "%s%s", list.len ? ", " : "",
+				   guarantee_name((enum guarantee)g));
+	err_add_line(e, "tried %s: lacks %.*s; 'cordon doctor' says why", name,
+		     STR_ARG(buf_str(&list)));
+}
+
 /* "tried native: why not", and the lines that its own failure has. */
 static void add_attempts(struct err *e, const struct backend_search *s)
 {
 	for (size_t i = 0; i < s->attempts.count; i++) {
 		const struct backend_attempt *attempt = &s->attempts.items[i];
+		const struct backend_attempt *before = i ? attempt - 1 : NULL;
 		const struct err *failure = attempt->failure;
 		struct str reason = failure ? err_line(failure, 0) : attempt->reason;
 		char name[64];
 
 		(void)utf8_show(attempt->name, name, sizeof(name));
-		err_add_line(e, "tried %s: %.*s", name, (int)reason.len, reason.p);
+		if (!failure && s->attempts.count > 1 && count(attempt->lacks) > MAX_EXPLAINED) {
+			add_lacks(e, name, attempt->lacks);
+			continue;
+		}
+		if (before && !failure && !before->failure && str_eq(before->reason, reason))
+			err_add_line(e, "tried %s: the same", name);
+		else
+			err_add_line(e, "tried %s: %.*s", name, (int)reason.len, reason.p);
 		for (size_t line = 1; failure && line <= failure->line_count; line++) {
 			struct str more = err_line(failure, line);
 

@@ -100,6 +100,30 @@ TEST(a_gap_is_named_with_its_rule_and_the_way_out)
 		       "--accept-missing deny_future --accept-missing limits"));
 }
 
+TEST(a_reason_is_said_once_and_every_line_is_short)
+{
+	static struct named three[] = { { .name = STR_INIT("native") },
+					{ .name = STR_INIT("bwrap") },
+					{ .name = STR_INIT("landlock") } };
+	const names order = { .items = three, .count = 3 };
+	struct choice c = { .e = ERR_INIT };
+	scoped_world w;
+
+	world_init(&w, "d /repo\nd /home/me\n", "/repo");
+	w.user = "[permissions.dev]\nextends = ':workspace'\n"
+		 "[permissions.dev.limits]\nmemory = '1G'\n";
+	w.profile = "dev";
+	REQUIRE(world_plan(&w));
+	REQUIRE(backend_begin(&w.a, w.plan, &order, NULL, 0, &c.search, &c.e) == 0);
+	CHECK_INT(backend_next(&c.search, &c.backend, &c.lost, &c.e), -ERR_WEAKER);
+	CHECK(has_line(&c.e, "tried native: limits: ", "cgroup"));
+	CHECK(has_line(&c.e, "tried bwrap: ", "the same"));
+	/* What would lack more than anybody accepts is named, not explained. */
+	CHECK(has_line(&c.e, "tried landlock: lacks ", "limits"));
+	for (size_t i = 0; i <= c.e.line_count; i++)
+		CHECK(err_line(&c.e, i).len < 180);
+}
+
 TEST(an_accepted_gap_is_told_and_another_is_not_accepted)
 {
 	scoped_world w;

@@ -42,8 +42,8 @@ const char *mounts_why_not(enum guarantee g)
 	case G_DENY_FUTURE:
 		return "names that appear later are masked when they are seen, with a window";
 	case G_LIMITS:
-		return "memory, and processes of root's, take a control group (cgroup v2) beside "
-		       "this process's own, and there is none that it may make";
+		return "limits of memory, and of root's processes, need a control group (cgroup "
+		       "v2), and Cordon may not make one here";
 	case G_FS_WRITE:
 	case G_FS_READ:
 	case G_FS_CARVE:
