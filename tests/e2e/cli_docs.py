@@ -53,7 +53,7 @@ def every_option_is_in_the_man_page_and_the_reverse(w: World):
     assert options_in_man(text) == all_options(w), options_in_man(text) ^ all_options(w)
     for command in COMMANDS:
         assert f".Cm {command}\n" in text and f".It Cm {command}" in text, command
-    documented = set(re.findall(r"^\.Cm (\w+)$", text, re.MULTILINE))
+    documented = set(re.findall(r"^\.Cm ([\w-]+)$", text, re.MULTILINE))
     assert documented == set(COMMANDS), documented
 
 
