@@ -21,5 +21,8 @@ static inline void fd_close(int *fd)
  */
 uint64_t fd_limit(void);
 
+/* How many this process may have open as it is; 0: not known. */
+uint64_t fd_room(void);
+
 /* A descriptor that is closed when the block that declares it is left. */
 #define scoped_fd SCOPED(fd_done) int

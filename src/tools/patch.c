@@ -473,7 +473,7 @@ static int commit_all(struct job *job, struct err *e)
 
 static size_t most_files(void)
 {
-	uint64_t limit = fd_limit();
+	uint64_t limit = fd_room();
 
 	if (limit <= LEFT_DESCRIPTORS)
 		return 1;

@@ -234,6 +234,20 @@ def an_atomic_patch_changes_all_or_nothing(w: World):
 
 
 @case
+def an_atomic_patch_of_more_files_than_may_be_open_is_refused_whole(w: World):
+    hunks = [add(f"f{i}", "x") for i in range(200)]
+    for limit in (80, 100, 200, 300, 500):
+        done = start(w, ["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh", PROGRAM, "apply-patch", *WORK, "--atomic"],
+                     patch_of(*hunks).encode())
+        found = len(list(w.repo.iterdir()))
+        assert (done.status, found) in ((0, 200), (1, 0)), (limit, found, done)
+        assert done.status == (1 if limit < 300 else done.status), (limit, done)
+        for path in w.repo.iterdir():
+            path.unlink()
+    assert apply(w, patch_of(*hunks), "--atomic").status == 0
+
+
+@case
 def without_atomic_what_was_done_before_a_failure_stays_and_is_named(w: World):
     w.write("repo/f", "old\n")
     done = apply(w, patch_of(add("created", "hello"), update("f", "wrong", "b"), add("later", "x")))

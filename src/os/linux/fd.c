@@ -17,6 +17,13 @@ void fd_done(const int *fd)
 	errno = saved;
 }
 
+uint64_t fd_room(void)
+{
+	struct rlimit files;
+
+	return getrlimit(RLIMIT_NOFILE, &files) < 0 ? 0 : files.rlim_cur;
+}
+
 uint64_t fd_limit(void)
 {
 	struct rlimit files;
