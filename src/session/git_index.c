@@ -157,6 +157,55 @@ static struct str find_shared(const struct index_reader *r)
 	return STR_EMPTY;
 }
 
+static int begin(struct index_reader *r, uint32_t *count, struct err *e)
+{
+	if (r->text.len < HEADER_BYTES || !str_has_prefix(r->text, STR("DIRC")))
+		return FAIL(e, ERR_SYNTAX, "this is no index of git");
+	r->version = read_32(r->text, 4);
+	*count = read_32(r->text, 8);
+	if (r->version < 2 || r->version > 4)
+		return FAIL(e, ERR_SYNTAX, "this version of the index is not known");
+	return 0;
+}
+
+/* Whether an entry has the name; false in `*is_whole` with hashes of the wrong size. */
+static bool find_name(struct index_reader *r, uint32_t count, struct str name, bool *is_whole)
+{
+	bool is_found = false;
+
+	r->at = HEADER_BYTES;
+	r->name_bytes = 0;
+	*is_whole = false;
+	for (uint32_t i = 0; i < count; i++) {
+		struct entry_facts facts;
+
+		if (!read_entry(r, &facts))
+			return false;
+		is_found |= str_eq((struct str){ r->name, r->name_bytes }, name);
+	}
+	*is_whole = true;
+	return is_found;
+}
+
+int git_index_has(struct str text, struct str name, bool *out, struct err *e)
+{
+	static const size_t hashes[] = { 20, 32 };
+	struct index_reader r = { .text = text };
+	uint32_t count;
+
+	if (begin(&r, &count, e) < 0)
+		return err_result(e);
+	for (size_t i = 0; i < COUNT_OF(hashes); i++) {
+		bool is_whole;
+
+		r.hash_bytes = hashes[i];
+		*out = find_name(&r, count, name, &is_whole);
+		if (is_whole)
+			return 0;
+	}
+	return FAIL(e, ERR_SYNTAX, "the index ends in the middle of an entry");
+}
+
 int git_index_look(struct str text, git_index_each *each, void *arg, struct str *shared,
 		   struct err *e)
 {
@@ -165,12 +214,8 @@ int git_index_look(struct str text, git_index_each *each, void *arg, struct str 
 	uint32_t count;
 
 	*shared = STR_EMPTY;
-	if (text.len < HEADER_BYTES || !str_has_prefix(text, STR("DIRC")))
-		return FAIL(e, ERR_SYNTAX, "this is no index of git");
-	r.version = read_32(text, 4);
-	count = read_32(text, 8);
-	if (r.version < 2 || r.version > 4)
-		return FAIL(e, ERR_SYNTAX, "this version of the index is not known");
+	if (begin(&r, &count, e) < 0)
+		return err_result(e);
 	/* The size of a hash is not in the file: the one with which all of it makes sense. */
 	for (size_t i = 0; i < COUNT_OF(hashes); i++) {
 		bool is_whole;

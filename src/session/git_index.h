@@ -2,6 +2,8 @@
 /* The index of git, as far as a look after a run needs it: versions 2 to 4, SHA-1 and SHA-256. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/str.h"
 
@@ -26,3 +28,9 @@ typedef int git_index_each(void *arg, enum git_index_entry kind, struct str name
  */
 int git_index_look(struct str text, git_index_each *each, void *arg, struct str *shared,
 		   struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * Whether the index has the file `name`, or a repository of that name. Entries that a split index
+ * keeps in its shared file are not seen. ERR_SYNTAX when `text` is no index.
+ */
+int git_index_has(struct str text, struct str name, bool *out, struct err *e) MUST_CHECK NONNULL;

@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "os/fd.h"
+#include "tools/walk.h"
 
 enum {
 	MAX_LINKS = 40,
@@ -379,6 +380,27 @@ static int refuse_type(struct call *call, const struct opened *o, const char *wh
 	return call_refuse(call, REFUSAL_INVALID, "'%s' is %s", SHOWN(o->path), what);
 }
 
+/* The guards of scope.h, and that of what git ignores. 1: refused, `why` says it. */
+static int ask_guards(struct call *call, struct str path, struct str *why, struct err *e)
+{
+	int r = scope_guards(call->a, call->scope, path, why, e);
+	bool is_ignored = false;
+
+	if (r || call->scope->guard.allows_ignored)
+		return r;
+	if (walk_is_ignored(call->a, call->scope, path, &is_ignored, e) < 0) {
+		if (e->code != ERR_LIMIT && e->code != ERR_SYNTAX)
+			return err_result(e);
+		err_clear(e);
+		*why = STR("an ignore file or the index of its repository can't be read");
+		return 1;
+	}
+	if (is_ignored)
+		*why = STR("git ignores it; files.ignored = \"allow\" opens such files for the "
+			   "file tools");
+	return is_ignored;
+}
+
 /* SECURITY: what is not allowed is a violation before anything else is said of it. */
 static int judge(struct call *call, struct opened *o, enum open_purpose purpose, struct err *e)
 {
@@ -391,7 +413,7 @@ static int judge(struct call *call, struct opened *o, enum open_purpose purpose,
 		return call_violates(call, o->path, wanted, e);
 	if (purpose != OPEN_EDIT)
 		return 0;
-	r = scope_guards(call->a, call->scope, o->path, &why, e);
+	r = ask_guards(call, o->path, &why, e);
 	if (r <= 0)
 		return r;
 	(void)call_refuse(call, REFUSAL_VIOLATION, "'%s' is not changed: %.*s", SHOWN(o->path),

@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: MIT */
+/* See walk.h. */
+#include "tools/walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/sort.h"
+#include "base/utf8.h"
+#include "os/fd.h"
+#include "session/git_index.h"
+#include "tools/ignore.h"
+
+enum {
+	READ_BYTES = 32 << 10,
+	NAMES_MAX_BYTES = 64 << 20, /* of one directory */
+	RULES_MAX_BYTES = 192 << 20,
+	INDEX_MAX_BYTES = 128 << 20,
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec t = { 0, 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+void patience_begin(struct patience *p, struct call *call, uint64_t timeout_ms)
+{
+	*p = (struct patience){ .call = call, .until_ms = now_ms() + timeout_ms };
+}
+
+int patience_ask(void *patience, struct err *e)
+{
+	struct patience *p = patience;
+
+	if (call_is_cancelled(p->call))
+		return FAIL(e, ERR_CANCELLED, "nobody waits for the answer any more");
+	p->is_over = now_ms() >= p->until_ms;
+	return p->is_over ? FAIL(e, ERR_CANCELLED, "it takes too long") : 0;
+}
+
+int walk_read(int fd, void *out, uint64_t room, size_t *length)
+{
+	size_t done = 0;
+
+	while (done < room) {
+		ssize_t n = pread(fd, (char *)out + done, room - done, (off_t)done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	*length = done;
+	return 0;
+}
+
+/* ---- The rules of git ---------------------------------------------------------------------------- */
+
+/* A directory on the way down, with its rules. */
+struct level {
+	const struct level *above;
+	size_t path_bytes; /* of its path; that of "/" counts as none */
+	bool is_top;	   /* of a repository: what is above does not count */
+	struct ignore_rules rules, excluded;
+};
+
+struct rules_reader {
+	struct arena *a;
+	const struct scope *scope;
+	const struct regex_watch *watch;
+};
+
+static size_t path_bytes(struct str path)
+{
+	return path.len == 1 ? 0 : path.len;
+}
+
+/* Reads a small regular file that is open; what is no such file, or too large, has no rules. */
+static int read_rules(const struct rules_reader *r, int fd, struct ignore_rules *out, struct err *e)
+{
+	struct file_facts facts;
+	size_t done = 0;
+	char *text;
+
+	if (open_look(fd, &facts) < 0 || facts.type != FILE_REGULAR)
+		return 0;
+	if (facts.size > IGNORE_MAX_BYTES)
+		return FAIL(e, ERR_LIMIT, "an ignore file is larger than 1 MiB");
+	text = arena_alloc(r->a, facts.size + 1, e);
+	if (!text)
+		return err_result(e);
+	if (walk_read(fd, text, facts.size, &done) < 0)
+		return 0;
+	return ignore_rules_init(r->a, (struct str){ text, done }, r->watch, out, e);
+}
+
+/* Whether the policy shows `directory` with `name` in it. */
+static bool shows_below(const struct scope *s, struct str directory, struct str name)
+{
+	char path[2 * PATH_MAX_BYTES];
+
+	if (directory.len + name.len + 1 > sizeof(path))
+		return false;
+	memcpy(path, directory.p, directory.len);
+	path[directory.len] = '/';
+	memcpy(path + directory.len + 1, name.p, name.len);
+	return scope_shows(s, (struct str){ path, directory.len + 1 + name.len });
+}
+
+static int read_excluded(const struct rules_reader *r, int directory, struct level *level,
+			 struct err *e)
+{
+	scoped_fd git = open_below(directory, ".git", true);
+	scoped_fd info = git < 0 ? -1 : open_below(git, "info", true);
+	scoped_fd file = info < 0 ? -1 : open_below(info, "exclude", false);
+
+	return file < 0 ? 0 : read_rules(r, file, &level->excluded, e);
+}
+
+/* The rules in an open directory. */
+static int read_level(const struct rules_reader *r, int directory, struct str path, bool has_rules,
+		      struct level *level, struct err *e)
+{
+	*level = (struct level){ .above = level->above,
+				 .path_bytes = path_bytes(path),
+				 .is_top = level->is_top };
+	path = str_first(path, level->path_bytes);
+	if (has_rules && shows_below(r->scope, path, STR(".gitignore"))) {
+		scoped_fd file = open_below(directory, ".gitignore", false);
+
+		if (file >= 0 && read_rules(r, file, &level->rules, e) < 0)
+			return err_wrap(e, "%.*s/.gitignore", STR_ARG(path));
+	}
+	if (level->is_top && shows_below(r->scope, path, STR(".git/info/exclude")) &&
+	    read_excluded(r, directory, level, e) < 0)
+		return err_wrap(e, "%.*s/.git/info/exclude", STR_ARG(path));
+	return 0;
+}
+
+static void level_done(struct level *level)
+{
+	ignore_rules_done(&level->rules);
+	ignore_rules_done(&level->excluded);
+}
+
+/* What the rules of all levels say of a path below the deepest, in which it lies. */
+static int ask_levels(const struct level *deepest, struct str path, bool is_directory,
+		      bool *is_ignored, struct err *e)
+{
+	enum ignore_answer answer = IGNORE_SILENT;
+	const struct level *level;
+
+	*is_ignored = false;
+	for (level = deepest; level; level = level->above) {
+		struct str below = str_from(path, level->path_bytes + 1);
+
+		if (!ignore_rules_are_empty(&level->rules) &&
+		    ignore_rules_ask(&level->rules, below, is_directory, &answer, e) < 0)
+			return err_result(e);
+		if (answer == IGNORE_SILENT && level->is_top &&
+		    ignore_rules_ask(&level->excluded, below, is_directory, &answer, e) < 0)
+			return err_result(e);
+		if (answer != IGNORE_SILENT || level->is_top)
+			break;
+	}
+	*is_ignored = answer == IGNORE_YES;
+	return 0;
+}
+
+/* ---- From the top of the repository down to the start -------------------------------------------- */
+
+/* A list of levels in an arena, the deepest first. */
+struct levels {
+	struct level *deepest;
+};
+
+static void levels_done(const struct levels *l)
+{
+	for (struct level *level = l->deepest; level;
+	     level = (struct level *)(uintptr_t)level->above)
+		level_done(level);
+}
+
+static int open_absolute(struct arena *a, struct str path, struct err *e)
+{
+	struct str copy;
+
+	if (arena_copy(a, path, &copy, e) < 0)
+		return err_result(e);
+	return open_below(AT_FDCWD, copy.p, true);
+}
+
+/*
+ * The path of the repository that `directory` is in: the nearest one up that has a ".git". "": none.
+ */
+static int find_top(struct arena *a, struct str directory, struct str *out, struct err *e)
+{
+	*out = STR_EMPTY;
+	for (;;) {
+		struct file_facts facts;
+		scoped_fd fd = open_absolute(a, directory, e);
+
+		if (fd >= 0 && open_look_at(fd, ".git", &facts) == 0) {
+			*out = directory;
+			return 0;
+		}
+		if (directory.len <= 1)
+			return 0;
+		directory = path_parent(directory);
+	}
+}
+
+/* The levels from `top` down to `directory`, which is below it or the same. */
+static int read_levels(const struct rules_reader *r, struct str top, struct str directory,
+		       struct levels *out, struct err *e)
+{
+	size_t at = path_bytes(top);
+
+	for (;;) {
+		struct str path = at ? str_first(directory, at) : STR("/");
+		struct level *level = ARENA_NEW(r->a, struct level, e);
+		struct file_facts facts;
+		scoped_fd fd = level ? open_absolute(r->a, path, e) : -1;
+		size_t next;
+
+		if (!level)
+			return err_result(e);
+		level->above = out->deepest;
+		level->is_top = at == path_bytes(top);
+		level->path_bytes = at;
+		out->deepest = level;
+		if (fd >= 0 && read_level(r, fd, path, open_look_at(fd, ".gitignore", &facts) == 0,
+					  level, e) < 0)
+			return err_result(e);
+		if (at >= path_bytes(directory))
+			return 0;
+		next = str_find(str_from(directory, at + 1), '/');
+		at = at + 1 + next;
+	}
+}
+
+/* ---- Walking ------------------------------------------------------------------------------------- */
+
+struct walker {
+	struct tree_walk *w;
+	struct rules_reader rules;
+	struct buf path;
+	size_t start_bytes;
+	uint64_t device;
+	uint64_t steps;
+};
+
+/* The names of one directory: a type and a name each, and where each begins. */
+struct names {
+	struct buf bytes;
+	uint32_t *starts;
+	size_t count;
+	bool has_rules, has_git;
+};
+
+static void names_done(struct names *n)
+{
+	buf_done(&n->bytes);
+	mem_free(n->starts);
+}
+
+static enum file_type type_of(unsigned char type)
+{
+	switch (type) {
+	case DT_REG:
+		return FILE_REGULAR;
+	case DT_DIR:
+		return FILE_DIRECTORY;
+	case DT_LNK:
+		return FILE_LINK;
+	case DT_UNKNOWN:
+		return FILE_MISSING;
+	default:
+		return FILE_OTHER;
+	}
+}
+
+struct kernel_entry {
+	uint64_t inode;
+	int64_t next;
+	uint16_t bytes;
+	unsigned char type;
+	char name[];
+};
+
+static void add_name(struct names *n, int directory, const struct kernel_entry *entry)
+{
+	enum file_type type = type_of(entry->type);
+	struct str name = str_of(entry->name);
+	struct file_facts facts;
+
+	if (str_is(name, ".") || str_is(name, ".."))
+		return;
+	if (type == FILE_MISSING && open_look_at(directory, entry->name, &facts) == 0)
+		type = facts.type;
+	n->has_rules |= str_is(name, ".gitignore");
+	if (str_is(name, ".git")) {
+		n->has_git = true;
+		return;
+	}
+	buf_add_char(&n->bytes, (char)type);
+	buf_add(&n->bytes, name);
+	buf_add_char(&n->bytes, '\0');
+	n->count++;
+}
+
+static int name_order(const void *context, uint32_t a, uint32_t b)
+{
+	const char *bytes = context;
+
+	return strcmp(bytes + a + 1, bytes + b + 1);
+}
+
+static int sort_names(struct names *n, struct err *e)
+{
+	uint32_t at = 0;
+
+	n->starts = mem_new((2 * n->count + 1) * sizeof(*n->starts), e);
+	if (!n->starts)
+		return err_result(e);
+	for (size_t i = 0; i < n->count; i++) {
+		n->starts[i] = at;
+		at += (uint32_t)strlen(n->bytes.p + at + 1) + 2;
+	}
+	sort_numbers(n->starts, n->starts + n->count, n->count, name_order, n->bytes.p);
+	return 0;
+}
+
+static int read_names(struct walker *k, int directory, struct names *out, struct err *e)
+{
+	_Alignas(struct kernel_entry) UNINITIALIZED char block[READ_BYTES];
+
+	for (;;) {
+		long got = syscall(SYS_getdents64, directory, block, sizeof(block));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		k->w->unreadable += got < 0;
+		if (got <= 0)
+			break;
+		for (long at = 0; at < got;) {
+			const struct kernel_entry *entry = (const void *)(block + at);
+
+			add_name(out, directory, entry);
+			at += entry->bytes;
+		}
+		if (patience_ask(k->w->patience, e) < 0)
+			return err_result(e);
+	}
+	if (buf_check(&out->bytes, e) < 0)
+		return err_wrap(e, "a directory has too many names");
+	return sort_names(out, e);
+}
+
+static int walk_directory(struct walker *k, int fd, struct level *level, bool is_ignored,
+			  size_t depth, struct err *e);
+
+/* Enters the directory that k->path names. */
+static int enter(struct walker *k, int above, const char *name, const struct level *level,
+		 bool is_ignored, size_t depth, struct err *e)
+{
+	struct level here = { .above = level };
+	struct file_facts facts;
+	scoped_fd fd = -1;
+	int status;
+
+	if (depth > WALK_MAX_DEPTH) {
+		k->w->too_deep++;
+		return 0;
+	}
+	fd = open_below(above, name, true);
+	if (fd < 0 || open_look(fd, &facts) < 0) {
+		k->w->unreadable++;
+		return 0;
+	}
+	/* SECURITY: another file system is the kernel's, or one that hides what the policy denies. */
+	if (facts.device != k->device) {
+		k->w->other_system++;
+		return 0;
+	}
+	status = walk_directory(k, fd, &here, is_ignored, depth, e);
+	level_done(&here);
+	return status;
+}
+
+static int walk_name(struct walker *k, int fd, const struct level *level, bool is_ignored,
+		     const char *entry_bytes, size_t depth, struct err *e)
+{
+	struct walk_entry entry = { .name = entry_bytes + 1,
+				    .type = (enum file_type)entry_bytes[0],
+				    .directory = fd,
+				    .depth = depth };
+	bool is_directory = entry.type == FILE_DIRECTORY;
+	int status;
+
+	if ((++k->steps & 255) == 0 && patience_ask(k->w->patience, e) < 0)
+		return err_result(e);
+	entry.path = buf_str(&k->path);
+	if (entry.path.len >= PATH_MAX_BYTES) {
+		k->w->too_deep++;
+		return 0;
+	}
+	if (!scope_shows(k->w->call->scope, entry.path))
+		return 0;
+	if (!is_ignored && ask_levels(level, entry.path, is_directory, &is_ignored, e) < 0)
+		return err_result(e);
+	if (is_ignored && !k->w->has_ignored) {
+		k->w->ignored++;
+		return 0;
+	}
+	entry.is_ignored = is_ignored;
+	entry.below = str_from(entry.path, k->start_bytes + 1);
+	status = k->w->each(k->w->user, &entry, e);
+	if (status || !is_directory || (k->w->max_depth && depth >= k->w->max_depth))
+		return status;
+	return enter(k, fd, entry.name, level, is_ignored, depth + 1, e);
+}
+
+/* `level` is that of this directory, to be filled; `depth` that of the names in it. */
+static int walk_directory(struct walker *k, int fd, struct level *level, bool is_ignored,
+			  size_t depth, struct err *e)
+{
+	struct names n SCOPED(names_done) = { .bytes = BUF_INIT(NAMES_MAX_BYTES) };
+	size_t len = k->path.len;
+	struct str path = len ? buf_str(&k->path) : STR("/");
+
+	if (read_names(k, fd, &n, e) < 0)
+		return err_result(e);
+	/* The start has its level already. */
+	if (depth > 1) {
+		level->is_top = n.has_git;
+		level->path_bytes = len;
+		if ((n.has_rules || n.has_git) &&
+		    read_level(&k->rules, fd, path, n.has_rules, level, e) < 0)
+			return err_result(e);
+	}
+	for (size_t i = 0; i < n.count; i++) {
+		const char *entry = n.bytes.p + n.starts[i];
+		int status;
+
+		k->path.len = len;
+		buf_add_char(&k->path, '/');
+		buf_add_text(&k->path, entry + 1);
+		if (buf_check(&k->path, e) < 0)
+			return err_result(e);
+		status = walk_name(k, fd, level, is_ignored, entry, depth, e);
+		if (status)
+			return status;
+	}
+	k->path.len = len;
+	return 0;
+}
+
+int walk_tree(struct tree_walk *w, const struct opened *start, struct err *e)
+{
+	scoped_arena a = ARENA_INIT(RULES_MAX_BYTES);
+	struct regex_watch watch = { patience_ask, w->patience };
+	struct walker k = { .w = w,
+			    .rules = { &a, w->call->scope, &watch },
+			    .path = BUF_INIT(4 * PATH_MAX_BYTES),
+			    .start_bytes = path_bytes(start->path),
+			    .device = start->facts.device };
+	struct levels levels = { .deepest = NULL };
+	struct str top;
+	int status = find_top(&a, start->path, &top, e);
+
+	/* Without a repository the rules begin here. */
+	if (status == 0)
+		status =
+			read_levels(&k.rules, top.len ? top : start->path, start->path, &levels, e);
+	buf_add(&k.path, str_first(start->path, k.start_bytes));
+	if (status == 0)
+		status = walk_directory(&k, start->fd, levels.deepest, false, 1, e);
+	buf_done(&k.path);
+	levels_done(&levels);
+	return status;
+}
+
+void walk_add_str(struct json_writer *w, struct str s)
+{
+	scoped_buf quoted = BUF_INIT(64 << 10);
+
+	if (utf8_check(s) == s.len) {
+		json_add_str(w, s);
+		return;
+	}
+	utf8_add_quoted(&quoted, s, false);
+	if (quoted.failed)
+		json_fail(w, quoted.failed);
+	else
+		json_add_raw(w, buf_str(&quoted));
+}
+
+void walk_add_notes(const struct tree_walk *w, const struct str *more, size_t count)
+{
+	const struct {
+		uint64_t count;
+		const char *text;
+	} notes[] = {
+		{ w->other_system, "other file systems are not entered" },
+		{ w->too_deep, "what lies very deep is left out" },
+		{ w->unreadable, "some directories can't be read" },
+	};
+	struct json_writer *json = &w->call->json;
+
+	json_key(json, "notes");
+	json_begin_array(json);
+	for (size_t i = 0; i < COUNT_OF(notes); i++)
+		if (notes[i].count) {
+			json_add_text(json, notes[i].text);
+			buf_printf(&w->call->text, "[%s]\n", notes[i].text);
+		}
+	for (size_t i = 0; i < count; i++) {
+		json_add_str(json, more[i]);
+		buf_printf(&w->call->text, "[%.*s]\n", STR_ARG(more[i]));
+	}
+	json_end_array(json);
+}
+
+/* ---- One path ------------------------------------------------------------------------------------ */
+
+static int read_index(struct arena *a, struct str top, struct str *out, struct err *e)
+{
+	scoped_fd directory = open_absolute(a, top, e);
+	scoped_fd git = directory < 0 ? -1 : open_below(directory, ".git", true);
+	scoped_fd file = git < 0 ? -1 : open_below(git, "index", false);
+	struct file_facts facts;
+	size_t done = 0;
+	char *text;
+
+	*out = STR_EMPTY;
+	if (file < 0 || open_look(file, &facts) < 0 || facts.type != FILE_REGULAR)
+		return 0;
+	if (facts.size > INDEX_MAX_BYTES)
+		return FAIL(e, ERR_LIMIT, "the index of git is too large");
+	text = arena_alloc(a, facts.size + 1, e);
+	if (!text)
+		return err_result(e);
+	if (walk_read(file, text, facts.size, &done) < 0)
+		return 0;
+	*out = (struct str){ text, done };
+	return 0;
+}
+
+/* Whether the patterns match the path, or a directory on the way to it. */
+static int is_matched(const struct levels *levels, struct str top, struct str path,
+		      bool is_directory, bool *out, struct err *e)
+{
+	size_t at = path_bytes(top);
+
+	*out = false;
+	while (!*out && at < path.len) {
+		const struct level *level = levels->deepest;
+		size_t end = at + 1 + str_find(str_from(path, at + 1), '/');
+
+		/* The rules of the directory that this component is in, and those above it. */
+		while (level && level->path_bytes > at)
+			level = level->above;
+		if (ask_levels(level, str_first(path, end), end < path.len || is_directory, out,
+			       e) < 0)
+			return err_result(e);
+		at = end;
+	}
+	return 0;
+}
+
+static bool is_directory(struct arena *a, struct str path)
+{
+	struct err e = ERR_INIT;
+	scoped_fd fd = open_absolute(a, path, &e);
+
+	return fd >= 0;
+}
+
+int walk_is_ignored(struct arena *a, const struct scope *s, struct str path, bool *out,
+		    struct err *e)
+{
+	struct rules_reader reader = { a, s, NULL };
+	struct levels levels = { .deepest = NULL };
+	struct str top, index;
+	int status;
+	bool is_tracked = false;
+
+	*out = false;
+	if (find_top(a, path_parent(path), &top, e) < 0)
+		return err_result(e);
+	if (!top.len)
+		return 0;
+	status = read_levels(&reader, top, path_parent(path), &levels, e);
+	if (status == 0)
+		status = is_matched(&levels, top, path, is_directory(a, path), out, e);
+	levels_done(&levels);
+	if (status < 0 || !*out)
+		return status;
+	if (read_index(a, top, &index, e) < 0)
+		return err_result(e);
+	if (index.len &&
+	    git_index_has(index, str_from(path, path_bytes(top) + 1), &is_tracked, e) < 0)
+		return err_result(e);
+	*out = !is_tracked;
+	return 0;
+}
