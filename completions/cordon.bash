@@ -76,7 +76,7 @@ _cordon_among()
 # BEGIN made by scripts/options from src/lib/command_line.h; do not edit
 _cordon_commands="run sandbox init check profiles why explain doctor audit approvals request apply-patch proxy help version"
 # The options that take a value.
-_cordon_valued=" -P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --listen --token-file --token-env --backend --sandbox --accept-missing --platform --ask --ask-timeout --timeout --env --report --events --reason --run --since "
+_cordon_valued=" -P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --listen --token-file --token-env --backend --sandbox --accept-missing --platform --host-view --ask --ask-timeout --timeout --env --report --events --reason --run --since "
 
 # The options of the command $1, into the caller's `options`.
 _cordon_options()
@@ -87,8 +87,8 @@ _cordon_options()
 	init) options="--force --json -q --quiet -h --help" ;;
 	check) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --syntax-only --json -q --quiet -h --help" ;;
 	profiles) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --json -q --quiet -h --help" ;;
-	why) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --read --write --path --host --json -q --quiet -h --help" ;;
-	explain) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --platform --json -q --quiet -h --help" ;;
+	why) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --platform --host-view --read --write --path --host --json -q --quiet -h --help" ;;
+	explain) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --platform --host-view --json -q --quiet -h --help" ;;
 	doctor) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --clean --json -q --quiet -h --help" ;;
 	audit) options="--follow --summary --metrics --run --denied --since --json -q --quiet -h --help" ;;
 	approvals) options="--session --yes --json -q --quiet -h --help" ;;
@@ -124,6 +124,7 @@ _cordon_value()
 	--sandbox) _cordon_among "auto require forbid" "$2" ;;
 	--accept-missing) _cordon_among "fs_write fs_read fs_carve fs_reopen protect_missing deny_future net_off net_managed ipc proc kernel limits tree_death" "$2" ;;
 	--platform) _cordon_among "linux landlock macos seatbelt windows" "$2" ;;
+	--host-view) _cordon_files "$2" ;;
 	--ask) _cordon_among "tty cmd: fd: socket: off" "$2" ;;
 	--env) _cordon_variables "$2" ;;
 	--report) _cordon_files "$2" ;;

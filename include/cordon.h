@@ -231,6 +231,18 @@ struct cordon_load_options {
 	 * beginning with a dot. NULL: $CORDON_SESSION, or none.
 	 */
 	const char *session;
+
+	/*
+	 * The system that the policy is for: "linux" (or "landlock"; also NULL), "macos" (or
+	 * "seatbelt"), "windows". For another one than this the policy only answers questions.
+	 */
+	const char *platform;
+
+	/*
+	 * A JSON file that describes a host of that platform: its places and files are asked
+	 * instead of this host's. cordon(1) describes it. NULL: this host.
+	 */
+	const char *host_view;
 };
 
 typedef struct cordon_policy cordon_policy;

@@ -173,6 +173,8 @@
 	X(UNKNOWN_BACKEND, ARGUMENT, "unknown_backend", "There is no backend of this name.")       \
 	X(UNKNOWN_GUARANTEE, ARGUMENT, "unknown_guarantee", "There is no guarantee of this name.") \
 	X(UNKNOWN_PLATFORM, ARGUMENT, "unknown_platform", "There is no platform of this name.")    \
+	X(HOST_VIEW, ARGUMENT, "host_view",                                                        \
+	  "The file of --host-view describes no host, or another one is needed.")                  \
 	X(OPTION_CONFLICT, ARGUMENT, "option_conflict", "Two options contradict each other.")      \
 	X(OPTION_USELESS, ARGUMENT, "option_useless", "An option would have no effect.")           \
 	X(NO_COMMAND, ARGUMENT, "no_command", "There is no command to run.")                       \

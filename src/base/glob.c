@@ -11,6 +11,7 @@
  */
 #include "base/glob.h"
 
+#include "base/fold.h"
 #include "base/glob_internal.h"
 
 enum {
@@ -48,6 +49,7 @@ struct glob {
 	const struct shape *shapes;
 	size_t shape_count; /* 0: only the automaton will do */
 	bool has_empty;
+	bool folds; /* paths are folded first (fold.h); the pattern is already */
 };
 
 /* Parsing */
@@ -259,13 +261,26 @@ static int find_shapes(struct arena *a, const struct glob_tokens *t, struct glob
 	return 0;
 }
 
-const struct glob *glob_parse(struct arena *a, struct str pattern, struct err *e)
+/* Folded text has no capitals of ASCII. */
+static void fold_classes(struct glob_tokens *tokens)
+{
+	for (size_t i = 0; i < tokens->class_count; i++)
+		for (unsigned char c = 'A'; c <= 'Z'; c++)
+			if (glob_class_has(&tokens->classes[i], c))
+				tokens->classes[i].words[(c | 0x20) >> 6] |= UINT64_C(1)
+									     << ((c | 0x20) & 63);
+}
+
+static const struct glob *parse(struct arena *a, struct str pattern, bool folds, struct err *e)
 {
 	struct glob *g = ARENA_NEW(a, struct glob, e);
 	struct glob_tokens tokens;
 
 	if (!g || glob_tokenize(a, pattern, &tokens, e) < 0)
 		return NULL;
+	if (folds)
+		fold_classes(&tokens);
+	g->folds = folds;
 	g->classes = tokens.classes;
 	g->nfa = glob_nfa_new(a, &tokens, e);
 	if (!g->nfa)
@@ -274,6 +289,18 @@ const struct glob *glob_parse(struct arena *a, struct str pattern, struct err *e
 	if (find_shapes(a, &tokens, g, e) < 0)
 		return NULL;
 	return g;
+}
+
+const struct glob *glob_parse(struct arena *a, struct str pattern, struct err *e)
+{
+	return parse(a, pattern, false, e);
+}
+
+const struct glob *glob_parse_folded(struct arena *a, struct str pattern, struct err *e)
+{
+	struct str folded;
+
+	return fold_copy(a, pattern, &folded, e) < 0 ? NULL : parse(a, folded, true, e);
 }
 
 /* Matching */
@@ -494,7 +521,7 @@ static bool shape_may_match_below(const struct glob *g, const struct shape *s, s
 	return s->floats;
 }
 
-bool glob_match(const struct glob *g, struct str path)
+static bool match(const struct glob *g, struct str path)
 {
 	struct str name;
 
@@ -513,7 +540,7 @@ bool glob_match(const struct glob *g, struct str path)
 	return false;
 }
 
-int glob_match_deepest(const struct glob *g, struct str path)
+static int match_deepest(const struct glob *g, struct str path)
 {
 	int deepest = g->has_empty ? 0 : -1;
 
@@ -529,7 +556,7 @@ int glob_match_deepest(const struct glob *g, struct str path)
 	return deepest;
 }
 
-bool glob_may_match_below(const struct glob *g, struct str path)
+static bool may_match_below(const struct glob *g, struct str path)
 {
 	if (g->shape_count == 0)
 		return glob_nfa_may_match_below(g->nfa, path);
@@ -537,6 +564,27 @@ bool glob_may_match_below(const struct glob *g, struct str path)
 		if (shape_may_match_below(g, &g->shapes[i], path))
 			return true;
 	return false;
+}
+
+bool glob_match(const struct glob *g, struct str path)
+{
+	UNINITIALIZED char room[FOLD_ROOM];
+
+	return match(g, g->folds ? fold_in(path, room) : path);
+}
+
+int glob_match_deepest(const struct glob *g, struct str path)
+{
+	UNINITIALIZED char room[FOLD_ROOM];
+
+	return match_deepest(g, g->folds ? fold_in(path, room) : path);
+}
+
+bool glob_may_match_below(const struct glob *g, struct str path)
+{
+	UNINITIALIZED char room[FOLD_ROOM];
+
+	return may_match_below(g, g->folds ? fold_in(path, room) : path);
 }
 
 /* `floats`: they are tried from each component on, and there may be one for each byte. */

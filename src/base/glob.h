@@ -48,6 +48,13 @@ enum { GLOB_MAX_BYTES = 4096 };
 const struct glob *glob_parse(struct arena *a, struct str pattern, struct err *e)
 	MUST_CHECK NONNULL;
 
+/*
+ * The same for names that a volume compares without case and composition (fold.h): a path matches if
+ * its folded form does. A class has a letter if it has it in either case.
+ */
+const struct glob *glob_parse_folded(struct arena *a, struct str pattern, struct err *e)
+	MUST_CHECK NONNULL;
+
 /* Whether the whole of `path` (relative, no leading slash; or any name) matches. */
 bool glob_match(const struct glob *g, struct str path) NONNULL;
 

@@ -18,6 +18,7 @@ struct parser {
 	struct arena *work;  /* the names of objects under construction */
 	struct buf *scratch; /* the string being read */
 	bool has_place;	     /* the error text says where */
+	bool keeps_bytes;    /* half surrogates stand for stray bytes */
 	struct err *e;
 };
 
@@ -115,6 +116,10 @@ static int read_unicode(struct parser *p)
 	}
 	if (c == 0)
 		return fail(p, start, ERR_SYNTAX, "\\u0000 is not allowed");
+	if (p->keeps_bytes && c >= 0xDC80 && c <= 0xDCFF) {
+		buf_add_char(p->scratch, (char)(c & 0xFF));
+		return 0;
+	}
 	if (!utf8_put(c, bytes, &len))
 		return fail(p, start, ERR_SYNTAX, "\\u%04X is half of a surrogate pair",
 			    (unsigned)c);
@@ -440,7 +445,7 @@ static int read_text(struct parser *p, struct json *out)
 	return p->at == p->text.len ? 0 : fail_found(p, "the end of the text");
 }
 
-struct json *json_parse(struct arena *a, struct str text, struct err *e)
+static struct json *parse_json(struct arena *a, struct str text, bool keeps_bytes, struct err *e)
 {
 	scoped_arena work = ARENA_INIT(a->limit_bytes);
 	scoped_buf scratch = BUF_INIT(text.len);
@@ -449,11 +454,22 @@ struct json *json_parse(struct arena *a, struct str text, struct err *e)
 	};
 	struct json *out = ARENA_NEW(a, struct json, e);
 
+	p.keeps_bytes = keeps_bytes;
 	if (out && read_text(&p, out) == 0)
 		return out;
 	if (!p.has_place)
 		(void)err_wrap(e, "%u:%zu", (unsigned)p.line, p.at - p.line_start + 1);
 	return NULL;
+}
+
+struct json *json_parse(struct arena *a, struct str text, struct err *e)
+{
+	return parse_json(a, text, false, e);
+}
+
+struct json *json_parse_paths(struct arena *a, struct str text, struct err *e)
+{
+	return parse_json(a, text, true, e);
 }
 
 const struct json *json_find(const struct json *object, const char *name)

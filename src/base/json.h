@@ -50,6 +50,9 @@ struct json_member {
 /* ERR_SYNTAX with "LINE:COLUMN: what is wrong", ERR_LIMIT, ERR_NOMEM. */
 struct json *json_parse(struct arena *a, struct str text, struct err *e) MUST_CHECK NONNULL;
 
+/* The same; "\udc80" to "\udcff" stand for stray bytes, as the writer below writes paths. */
+struct json *json_parse_paths(struct arena *a, struct str text, struct err *e) MUST_CHECK NONNULL;
+
 /* The member called `name`, or NULL; also NULL when `object` is none. */
 const struct json *json_find(const struct json *object, const char *name) NONNULL;
 

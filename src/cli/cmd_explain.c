@@ -9,13 +9,15 @@ const char about_explain[] =
 
 int cmd_explain(const struct args *args)
 {
+	struct cordon_load_options load = args->load;
 	cordon_policy *policy;
 	cordon_report *report;
 	cordon_error *error;
 	int status;
 
+	load.platform = args->run.platform;
 	/* The report lists the warnings itself. */
-	if (cordon_policy_load(&args->load, &policy, &error) < 0)
+	if (cordon_policy_load(&load, &policy, &error) < 0)
 		return finish_error(args, error);
 	if (cordon_explain(policy, args->run.platform, &report, &error) < 0)
 		status = finish_error(args, error);

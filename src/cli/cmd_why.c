@@ -67,7 +67,8 @@ static bool is_here(const struct args *args)
 	struct stat st;
 	int dir, found;
 
-	if (!subject || !subject[0] || strchr(subject, '/'))
+	/* An imagined host has other files. */
+	if (!subject || !subject[0] || strchr(subject, '/') || args->load.host_view)
 		return false;
 	dir = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
@@ -163,6 +164,7 @@ int cmd_why(const struct args *args)
 		return EXIT_CORDON;
 	if (asks_access(args))
 		ask = args_have(args, OPT_READ) ? CORDON_ASK_READ : CORDON_ASK_WRITE;
+	load.platform = args->run.platform;
 	show_warnings(args, &load);
 	if (cordon_policy_load(&load, &policy, &error) < 0)
 		return finish_error(args, error);

@@ -39,6 +39,8 @@ static int make_plain(const struct inputs *in, const char *path, struct str *out
 		return FAIL(e, ERR_ARGUMENT, "the path is empty");
 	if (expand_home(in, path, &text, e) < 0)
 		return err_result(e);
+	if (in->view)
+		return view_path(in->a, in->places.system, in->places.cwd, text, out, e);
 	if (has_dots(text))
 		return inputs_absolute(in->a, text.p, out, e);
 	if (!path_is_absolute(text) && os_working_directory(in->a, &base, e) < 0)

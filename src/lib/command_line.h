@@ -144,9 +144,11 @@
 	  "auto require forbid", "auto, require (accept no loss) or forbid (no sandbox)")          \
 	X(ACCEPT_MISSING, ENFORCE, FOR_RUN, WORDS(run, accept_missing), 0, "accept-missing",       \
 	  "NAME", "guarantees", "run even without the guarantee NAME")                             \
-	X(PLATFORM, ENFORCE, FOR_RUN | ONLY(EXPLAIN), TEXT(run, platform), 0, "platform", "NAME",  \
-	  "linux landlock macos seatbelt windows",                                                 \
+	X(PLATFORM, ENFORCE, FOR_RUN | ONLY(EXPLAIN) | ONLY(WHY), TEXT(run, platform), 0,          \
+	  "platform", "NAME", "linux landlock macos seatbelt windows",                             \
 	  "linux, macos or windows instead of this system")                                        \
+	X(HOST_VIEW, ENFORCE, ONLY(EXPLAIN) | ONLY(WHY), TEXT(load, host_view), 0, "host-view",    \
+	  "FILE", "files", "answer for the host that FILE describes")                              \
 	X(ASK, ASK, FOR_RUN, TEXT(run, ask), 0, "ask", "HOW", "tty cmd: fd: socket: off",          \
 	  "ask about what is refused: tty, cmd:PROG, fd:N, socket:PATH")                           \
 	X(ASK_TIMEOUT, ASK, FOR_RUN, TIME(run, ask_timeout_ms), 0, "ask-timeout", "TIME", "",      \
@@ -212,6 +214,7 @@
 /* X(value): the members of both structs that no option sets. VALUE is copied as it is. */
 #define API_MEMBERS(X)                  \
 	X(TEXT(load, system_directory)) \
+	X(TEXT(load, platform))         \
 	X(WORDS(load, environment))     \
 	X(VALUE(load, on_warning))      \
 	X(VALUE(load, user))            \

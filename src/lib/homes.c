@@ -28,6 +28,10 @@ int inputs_find_home(struct inputs *in, struct err *e)
 {
 	struct home_search search = { .a = in->a, .uid = getuid(), .found = STR_EMPTY };
 
+	if (in->view) {
+		in->places.home = in->view->home;
+		return 0;
+	}
 	if (inputs_find_absolute(in, "HOME", &in->places.home, e) < 0)
 		return err_result(e);
 	if (in->places.home.len)
@@ -77,7 +81,8 @@ int inputs_find_homes(const struct inputs *in, struct places *out, struct err *e
 				       .uid = getuid(),
 				       .is_root = getuid() == 0 || geteuid() == 0 };
 
-	if (os_list_users(str_of(users_file), add_home, &search, e) < 0)
+	/* An imagined host has one user. */
+	if (!in->view && os_list_users(str_of(users_file), add_home, &search, e) < 0)
 		return err_wrap(e, "can't find out whether the workspace is a home directory");
 	out->homes = search.homes.items;
 	out->home_count = search.homes.count;

@@ -126,7 +126,7 @@ struct seen {
 };
 
 /* What is known about `path`; NULL when nothing is and nothing may be added, or on failure. */
-static int view_find(struct host_view *view, struct str path, struct seen **out, struct err *e)
+static int find_seen(struct host_view *view, struct str path, struct seen **out, struct err *e)
 {
 	struct seen *seen = (struct seen *)(void *)name_tree_find(view->files, path);
 
@@ -157,7 +157,7 @@ static int view_look(void *user, struct str path, struct host_file *out, struct 
 	struct host_view *view = user;
 	struct seen *seen;
 
-	if (view_find(view, path, &seen, e) < 0)
+	if (find_seen(view, path, &seen, e) < 0)
 		return err_result(e);
 	if (seen && seen->has_file) {
 		*out = seen->file;
@@ -174,14 +174,14 @@ static int view_look(void *user, struct str path, struct host_file *out, struct 
 }
 
 /* A path is a file or a link, so one text serves both. */
-static int view_read(struct host_view *view, struct str path, struct buf *out,
+static int read_seen(struct host_view *view, struct str path, struct buf *out,
 		     int (*read)(void *user, struct str path, struct buf *out, struct err *e),
 		     struct err *e)
 {
 	size_t start = out->len;
 	struct seen *seen;
 
-	if (view_find(view, path, &seen, e) < 0)
+	if (find_seen(view, path, &seen, e) < 0)
 		return err_result(e);
 	if (seen && seen->has_text) {
 		buf_add(out, seen->text);
@@ -199,12 +199,12 @@ static int view_read(struct host_view *view, struct str path, struct buf *out,
 
 static int view_read_link(void *user, struct str path, struct buf *out, struct err *e)
 {
-	return view_read(user, path, out, now_read_link, e);
+	return read_seen(user, path, out, now_read_link, e);
 }
 
 static int view_read_file(void *user, struct str path, struct buf *out, struct err *e)
 {
-	return view_read(user, path, out, now_read_file, e);
+	return read_seen(user, path, out, now_read_file, e);
 }
 
 /* Hands names on and keeps them, as long as there is room. */
@@ -242,7 +242,7 @@ static int view_list(void *user, struct str path,
 	struct seen *seen;
 	int status;
 
-	if (view_find(view, path, &seen, e) < 0)
+	if (find_seen(view, path, &seen, e) < 0)
 		return err_result(e);
 	if (seen && seen->has_names) {
 		for (size_t i = 0; i < seen->names.count; i++) {

@@ -69,8 +69,11 @@ int inputs_absolute(struct arena *a, const char *path, struct str *out, struct e
 /* Relative to the process, as every path of the options is. It need not exist. */
 static int find_system_dir(struct inputs *in, struct err *e)
 {
+	const bool is_windows = in->places.system == PLACES_WINDOWS;
 	const char *given = in->options->system_directory;
-	struct str dir = str_of(given ? given : default_system_dir);
+	struct str dir = str_of(given	     ? given
+				: is_windows ? "/C:/ProgramData/cordon"
+					     : default_system_dir);
 	struct str base = STR("/");
 
 	if (!path_is_absolute(dir) && os_working_directory(in->a, &base, e) < 0)
@@ -97,23 +100,42 @@ static int find_session(struct inputs *in, struct err *e)
 	return arena_copy(in->a, name ? str_of(name) : STR_EMPTY, &in->session, e);
 }
 
+static int find_tmpdir(struct inputs *in, struct err *e)
+{
+	if (!in->view)
+		return inputs_find_absolute(in, "TMPDIR", &in->places.tmpdir, e);
+	in->places.tmpdir = in->view->tmpdir;
+	return 0;
+}
+
+static int find_program(struct inputs *in, struct err *e)
+{
+	if (!in->view)
+		return os_program_path(in->a, &in->program, e);
+	in->program = in->view->program;
+	return 0;
+}
+
 int inputs_find(struct inputs *in, struct err *e)
 {
 	const struct cordon_load_options *o = in->options;
 
+	if (inputs_read_view(in, e) < 0)
+		return err_result(e);
 	in->environment = o->environment ? o->environment : os_environment();
-	if (inputs_find_directory(in->a, o->directory, &in->directory, e) < 0)
+	if (in->view)
+		in->environment = in->view->environment;
+	if (inputs_find_directory(in, o->directory, &in->directory, e) < 0)
 		return err_result(e);
 	in->places.cwd = in->directory.path;
-	if (inputs_find_home(in, e) < 0 ||
-	    inputs_find_absolute(in, "TMPDIR", &in->places.tmpdir, e) < 0 ||
+	if (inputs_find_home(in, e) < 0 || find_tmpdir(in, e) < 0 ||
 	    find_xdg(in, "XDG_CONFIG_HOME", STR(".config"), STR("cordon/config.toml"),
 		     &in->default_user_file, e) < 0 ||
 	    find_xdg(in, "XDG_STATE_HOME", STR(".local/state"), STR("cordon"), &in->state_dir, e) <
 		    0 ||
 	    find_below_home(in, STR(".config/cordon/config.toml"), &in->plain_user_file, e) < 0 ||
 	    find_below_home(in, STR(".local/state/cordon"), &in->plain_state_dir, e) < 0 ||
-	    find_system_dir(in, e) < 0 || os_program_path(in->a, &in->program, e) < 0)
+	    find_system_dir(in, e) < 0 || find_program(in, e) < 0)
 		return err_result(e);
 	return find_session(in, e);
 }
@@ -137,7 +159,8 @@ static int show_name(struct arena *a, struct str path, const char **out, struct 
 	return 0;
 }
 
-static int read_source(struct inputs *in, struct str path, struct source *out, struct err *e)
+/* --config-file is this host's, also where another one is imagined. */
+static int read_named(struct inputs *in, struct str path, struct source *out, struct err *e)
 {
 	struct os_seen seen = { .is_there = false };
 
@@ -147,6 +170,15 @@ static int read_source(struct inputs *in, struct str path, struct source *out, s
 	out->is_present = seen.is_there;
 	out->has_other_names = seen.has_other_names;
 	return 0;
+}
+
+static int read_source(struct inputs *in, struct str path, struct source *out, struct err *e)
+{
+	if (!in->view)
+		return read_named(in, path, out, e);
+	if (show_name(in->a, path, &out->file, e) < 0)
+		return err_result(e);
+	return inputs_view_file(in, path, STR_EMPTY, out, e);
 }
 
 int inputs_read_stdin(struct arena *texts, struct source *out, struct err *e)
@@ -176,13 +208,14 @@ static int read_user_layer(struct inputs *in, struct err *e)
 	/* It is only judged, never enforced; so there is no file to protect. */
 	if (in->may_read_input && strcmp(file, "-") == 0)
 		return inputs_read_stdin(in->texts, &in->config.user, e);
-	if (read_source(in, str_of(file), &in->config.user, e) < 0)
+	if (read_named(in, str_of(file), &in->config.user, e) < 0)
 		return err_result(e);
 	if (!in->config.user.is_present)
 		return FAIL_CAUSE(e, CAUSE_CONFIG_NOT_FOUND,
 				  "there is no file '%s'; 'cordon init %s' creates one",
 				  in->config.user.file, in->config.user.file);
-	return inputs_absolute(in->a, file, &in->user_file, e);
+	/* It is no file of an imagined host, so there is nothing to protect there. */
+	return in->view ? 0 : inputs_absolute(in->a, file, &in->user_file, e);
 }
 
 static int read_overrides(struct inputs *in, struct err *e)
@@ -236,16 +269,20 @@ static int read_project(const struct inputs *in, struct str dir, project_list *p
 	for (size_t i = 0; i < projects->count; i++)
 		if (str_eq(projects->items[i].dir, dir))
 			return 0;
-	if (os_read_file_beneath(in->texts, dir, below, CONFIG_MAX_BYTES, &found.source.text, &seen,
-				 e) < 0)
-		return err_result(e);
-	if (!seen.is_there)
-		return 0;
-	found.source.is_present = true;
-	found.source.has_other_names = seen.has_other_names;
 	if (path_join(in->a, dir, below, &path, e) < 0 ||
 	    show_name(in->a, path, &found.source.file, e) < 0)
 		return err_result(e);
+	if (in->view && inputs_view_file(in, path, dir, &found.source, e) < 0)
+		return err_result(e);
+	if (!in->view) {
+		if (os_read_file_beneath(in->texts, dir, below, CONFIG_MAX_BYTES,
+					 &found.source.text, &seen, e) < 0)
+			return err_result(e);
+		found.source.is_present = seen.is_there;
+		found.source.has_other_names = seen.has_other_names;
+	}
+	if (!found.source.is_present)
+		return 0;
 	project = VEC_PUSH(in->a, projects, e);
 	if (!project)
 		return err_result(e);
@@ -256,7 +293,7 @@ static int read_project(const struct inputs *in, struct str dir, project_list *p
 /* The directory that a root leads to; with the path "" when there is none. */
 static int find_root(const struct inputs *in, struct str path, struct directory *out, struct err *e)
 {
-	if (inputs_find_directory(in->a, path.p, out, e) == 0)
+	if (inputs_find_directory(in, path.p, out, e) == 0)
 		return 0;
 	if (e->code != ERR_SYS ||
 	    (e->os_error != ENOENT && e->os_error != ENOTDIR && e->os_error != EACCES))

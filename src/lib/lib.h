@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "cordon.h"
 #include "lib/host.h"
+#include "lib/view.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
 
@@ -76,6 +77,8 @@ struct inputs {
 	bool may_read_input;	     /* whether "-" as the user's file is the standard input */
 	const struct run_needs *run; /* NULL: it is not for a run */
 	const char *const *environment;
+	const struct view *view;    /* an imagined host; NULL: this one */
+	const struct host *host;    /* its files as they are now */
 	struct places places;	    /* without the workspace, other roots, other people's homes */
 	struct directory directory; /* what the caller stands in, or named: places.cwd is its path */
 	struct config_inputs config;
@@ -139,6 +142,17 @@ int inputs_own_decider(const struct inputs *in, own_list *own, struct err *e) MU
 /* A configuration from the standard input, named so in messages. */
 int inputs_read_stdin(struct arena *texts, struct source *out, struct err *e) MUST_CHECK NONNULL;
 
+/* view_inputs.c: what is read from an imagined host. --host-view itself, when it is given: */
+int inputs_read_view(struct inputs *in, struct err *e) MUST_CHECK NONNULL;
+/* What is found from the host: `path` may be relative to the working directory. */
+int inputs_locate(const struct inputs *in, struct str path, struct located *out, struct err *e)
+	MUST_CHECK NONNULL;
+int inputs_view_directory(const struct inputs *in, const char *named, struct directory *out,
+			  struct err *e) MUST_CHECK;
+/* A regular file of it, links followed; `below` "" or a directory that it must lie below. */
+int inputs_view_file(const struct inputs *in, struct str path, struct str below, struct source *out,
+		     struct err *e) MUST_CHECK NONNULL;
+
 /* A path from the command line, as the kernel would find it, its last component aside. */
 int inputs_absolute(struct arena *a, const char *path, struct str *out, struct err *e)
 	MUST_CHECK NONNULL;
@@ -146,8 +160,8 @@ int inputs_absolute(struct arena *a, const char *path, struct str *out, struct e
 /* ---- workspace.c: where a run works ------------------------------------------ */
 
 /* NULL is the working directory. */
-int inputs_find_directory(struct arena *a, const char *named, struct directory *out, struct err *e)
-	MUST_CHECK;
+int inputs_find_directory(const struct inputs *in, const char *named, struct directory *out,
+			  struct err *e) MUST_CHECK;
 
 struct workspace {
 	struct directory directory;

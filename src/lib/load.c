@@ -77,8 +77,8 @@ static int refuse_glob(const struct fs_entry *entry, struct err *e)
  * Paths in options are literal (P6). One that looks like a glob and names no file is probably
  * a mistake.
  */
-static int note_literals(struct cordon_policy *p, struct arena *a, const struct additions *more,
-			 struct err *e)
+static int note_literals(struct cordon_policy *p, const struct inputs *in,
+			 const struct additions *more, struct err *e)
 {
 	for (size_t i = 0; i < more->entry_count; i++) {
 		const struct fs_entry *entry = &more->entries[i];
@@ -87,17 +87,17 @@ static int note_literals(struct cordon_policy *p, struct arena *a, const struct 
 
 		if (!glob_is_special(entry->key))
 			continue;
-		if (host_now.look(host_now.user, entry->path, &file, e) < 0)
+		if (in->host->look(in->host->user, entry->path, &file, e) < 0)
 			return err_result(e);
 		if (file.type != HOST_MISSING)
 			continue;
 		if (entry->access == ACCESS_DENY)
 			return refuse_glob(entry, e);
-		if (arena_printf(a, &note.text, e,
+		if (arena_printf(in->a, &note.text, e,
 				 "no file is named '%.*s'; options take names, not globs",
 				 STR_ARG(entry->key)) < 0)
 			return err_result(e);
-		if (add_note(p, a, note, e) < 0)
+		if (add_note(p, in->a, note, e) < 0)
 			return err_result(e);
 	}
 	return 0;
@@ -154,12 +154,12 @@ static bool may_write(const struct inputs *in, const struct policy *policy)
 }
 
 /* Before the view of the host is there that the plan is made from. */
-static int check_rules(struct arena *a, const struct plan_inputs *plan, struct err *e)
+static int check_rules(const struct inputs *in, const struct plan_inputs *plan, struct err *e)
 {
 	struct plan_inputs moment = *plan;
 
-	moment.host = &host_now;
-	return approve_rules_check(a, &moment, e);
+	moment.host = in->host;
+	return approve_rules_check(in->a, &moment, e);
 }
 
 /* An allow for what no approval opens. */
@@ -193,15 +193,16 @@ static int add_lasting(struct cordon_policy *p, const struct inputs *in, struct 
 {
 	struct plan_inputs *plan = &p->plan_inputs;
 
-	if (approvals_load(in, p->workspace.path, policy, &p->lasting, &p->notes, e) < 0)
+	if (!in->view &&
+	    approvals_load(in, p->workspace.path, policy, &p->lasting, &p->notes, e) < 0)
 		return err_result(e);
 	p->policy = plan->policy = policy;
 	if (!plan->allows_home && (may_write(in, policy) || policy->settings.approve.count) &&
 	    !plan->places.homes && inputs_find_homes(in, &plan->places, e) < 0)
 		return err_result(e);
-	if (check_rules(in->a, plan, e) < 0 || note_idle_rules(in->a, p, policy, e) < 0)
+	if (check_rules(in, plan, e) < 0 || note_idle_rules(in->a, p, policy, e) < 0)
 		return err_result(e);
-	return approvals_check(in->a, plan, e);
+	return in->view ? 0 : approvals_check(in->a, plan, e);
 }
 
 /*
@@ -299,7 +300,7 @@ static int build_plan(struct cordon_policy *p, const struct inputs *in,
 {
 	struct teller teller;
 
-	p->host = host_view_init(&p->view, in->a);
+	p->host = in->view ? *in->host : host_view_init(&p->view, in->a);
 	p->plan_inputs.host = &p->host;
 	teller_init(&teller, options->on_progress, options->user);
 	p->view.progress = &teller.progress;
@@ -352,7 +353,7 @@ int load_policy(struct inputs *in, const struct config *config, const char *prof
 		return err_result(e);
 	if (note_workspace(out, in, &workspace, e) < 0 ||
 	    note_hard_links(out, in, &out->roots.projects, e) < 0 ||
-	    note_literals(out, in->a, &more, e) < 0 || note_useless(out, in->a, &more, e) < 0)
+	    note_literals(out, in, &more, e) < 0 || note_useless(out, in->a, &more, e) < 0)
 		return err_result(e);
 	return collect_notes(out, in->a, e);
 }
@@ -507,6 +508,11 @@ cordon_policy *load_again(const cordon_policy *policy, const struct cordon_load_
 	cordon_policy *p;
 
 	/* SECURITY: nobody has checked that the workspace of such a policy is not a home. */
+	if (policy->plan_inputs.places.system != PLACES_LINUX || policy->inputs.view) {
+		(void)FAIL_CAUSE(e, CAUSE_OTHER_PLATFORM,
+				 "a policy for another platform or host can't be used for a run");
+		return NULL;
+	}
 	if (policy->plan_inputs.allows_home) {
 		(void)FAIL_CAUSE(
 			e, CAUSE_OPTION_CONFLICT,
@@ -568,7 +574,9 @@ int load_locate(struct arena *a, const struct cordon_policy *p, struct str path,
 {
 	struct plan_inputs in = p->plan_inputs;
 
-	in.host = &host_now;
+	in.host = p->inputs.host;
+	if (p->inputs.view && view_path(a, in.places.system, in.places.cwd, path, &path, e) < 0)
+		return err_result(e);
 	return plan_locate(a, &in, path, out, e);
 }
 

@@ -12,11 +12,15 @@
  * SECURITY: the directory itself first, then its path: whoever can rename it could else
  * have another one compiled for (load.c compares).
  */
-int inputs_find_directory(struct arena *a, const char *named, struct directory *out, struct err *e)
+int inputs_find_directory(const struct inputs *in, const char *named, struct directory *out,
+			  struct err *e)
 {
+	struct arena *a = in->a;
 	struct os_file file;
 	struct str path = STR(".");
 
+	if (in->view)
+		return inputs_view_directory(in, named, out, e);
 	if (named && arena_printf(a, &path, e, "%s/.", named) < 0)
 		return err_result(e);
 	if (os_look(path, &file, e) < 0)
@@ -40,7 +44,7 @@ static const char *find_named(const struct inputs *in, const char **by, struct e
 	if (!value || !value[0])
 		return NULL;
 	/* It is for many commands, which are in different directories. */
-	if (value[0] != '/')
+	if (value[0] != '/' && in->places.system != PLACES_WINDOWS)
 		(void)FAIL(e, ERR_ARGUMENT, "the path must be absolute");
 	return value;
 }
@@ -53,7 +57,7 @@ static int find_repo(const struct inputs *in, struct places *places, struct work
 	char shown[256];
 
 	if (inputs_find_homes(in, places, e) < 0 ||
-	    repo_find(in->a, &host_now, places, &repo, e) < 0)
+	    repo_find(in->a, in->host, places, &repo, e) < 0)
 		return err_result(e);
 	if (!repo.top.len)
 		return 0;
@@ -75,7 +79,7 @@ int inputs_workspace(const struct inputs *in, const struct profile_doc *doc, str
 	bool is_repo = false;
 
 	*out = (struct workspace){ .directory = in->directory, .warning = STR_EMPTY };
-	if (named && (e->code || inputs_find_directory(in->a, named, &out->directory, e) < 0))
+	if (named && (e->code || inputs_find_directory(in, named, &out->directory, e) < 0))
 		return err_wrap(e, "%s", by);
 	if (!named && profile_doc_is_repo(doc, &is_repo, e) < 0)
 		return err_result(e);
@@ -97,7 +101,7 @@ int inputs_hint_at_repo(const struct inputs *in, const struct plan *plan, struct
 	if (plan->is_unsandboxed || plan->policy->profile->git != GIT_COMMIT ||
 	    plan_resolve(plan, places->cwd).access != ACCESS_WRITE)
 		return 0;
-	if (repo_find(in->a, &host_now, places, &repo, e) < 0)
+	if (repo_find(in->a, in->host, places, &repo, e) < 0)
 		return err_result(e);
 	if (!repo.top.len || repo.distrusted || plan_resolve(plan, repo.top).access == ACCESS_WRITE)
 		return 0;

@@ -238,6 +238,18 @@ static int step(struct walk *w, struct str name, struct err *e)
 	r = w->host->look(w->host->user, walk_path(w), &found, e);
 	if (r < 0)
 		return r;
+	if (found.name.len && !str_eq(found.name, name)) {
+		w->len -= name.len + 1;
+		name = found.name;
+		r = append_name(w, name, e);
+		if (r < 0)
+			return r;
+		known = w->cache ? name_tree_find(w->dir->children, name) : NULL;
+		if (known) {
+			w->dir = (struct canon_dir *)(void *)known;
+			return 0;
+		}
+	}
 	if (found.type == HOST_DIR)
 		return enter(w, name, e);
 	if (found.type == HOST_LINK && (w->follow_last || w->frame_count > 1 || has_more(w)))

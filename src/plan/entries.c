@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/glob.h"
 #include "base/name_tree.h"
 #include "base/path.h"
 #include "plan/builder.h"
@@ -153,6 +154,11 @@ static int add_rule(struct builder *b, const struct candidate *c, struct err *e)
 		err_add_line(e, "a glob below :workspace_roots counts once for each root");
 		err_add_line(e, "name several files in one glob, as in '**/{a,b}'");
 		return err_result(e);
+	}
+	if (is_glob && b->host->folds) {
+		rule.matcher = glob_parse_folded(b->a, rule.glob, e);
+		if (!rule.matcher)
+			return err_wrap_place(e, entry->origin);
 	}
 	return builder_add(b, &rule, &site, e) ? 0 : err_result(e);
 }

@@ -38,6 +38,8 @@ struct host_file {
 	bool is_others;	  /* it belongs to another user */
 	bool is_open;	  /* everybody may write it */
 	bool has_no_dirs; /* a directory that is known to have no subdirectories */
+	/* the name that it has there, where it may be asked for by other spellings; "": as asked */
+	struct str name;
 };
 
 /* A name in a directory. */
@@ -75,6 +77,7 @@ struct host {
 	 * be NULL.
 	 */
 	bool (*recall)(void *user, struct str path, struct host_listing *out);
+	bool folds; /* names that differ in case or composition alone are one (base/fold.h) */
 };
 
 /* Calls host->recall() if there is one. */

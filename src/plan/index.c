@@ -5,6 +5,7 @@
  */
 #include "plan/index.h"
 
+#include "base/fold.h"
 #include "base/path.h"
 #include "plan/builder.h"
 #include "plan/index_node.h"
@@ -349,15 +350,26 @@ static struct verdict answer_at(const struct index *x, const struct node *node, 
 
 struct verdict index_answer(const struct index *x, struct str path)
 {
+	UNINITIALIZED char room[FOLD_ROOM];
+
+	if (x->folded)
+		path = fold_in(path, room);
 	return answer_at(x, find_node(x, path), path);
 }
 
 int index_resolve(const struct index *x, struct str path, struct verdict *out, struct arena *a,
 		  rule_trace *trace, struct err *e)
 {
-	const struct node *node = find_node(x, path);
-	struct verdict v = answer_at(x, node, path);
-	int r = trace ? make_trace(a, x, node, path, v.rule, trace, e) : 0;
+	UNINITIALIZED char room[FOLD_ROOM];
+	const struct node *node;
+	struct verdict v;
+	int r;
+
+	if (x->folded)
+		path = fold_in(path, room);
+	node = find_node(x, path);
+	v = answer_at(x, node, path);
+	r = trace ? make_trace(a, x, node, path, v.rule, trace, e) : 0;
 
 	if (r == 0)
 		*out = v;
@@ -366,6 +378,10 @@ int index_resolve(const struct index *x, struct str path, struct verdict *out, s
 
 struct verdict index_resolve_below(const struct index *x, struct str path, uint32_t layer)
 {
+	UNINITIALIZED char room[FOLD_ROOM];
+
+	if (x->folded)
+		path = fold_in(path, room);
 	return index_tally(x, find_node(x, path), path, true, MIN_OF(layer, x->layer_count));
 }
 
@@ -392,7 +408,8 @@ static struct node make_without(const struct index *x, const struct node *node,
 
 struct verdict index_resolve_without(const struct index *x, const struct rule *rule)
 {
-	const struct node *node = find_node(x, rule->path);
+	const struct str path = index_path(x, (uint32_t)(rule - x->rules));
+	const struct node *node = find_node(x, path);
 	struct node own = make_without(x, node, rule);
 	struct tally t = { .lifting = own.lifts ? &own : NULL };
 
@@ -406,12 +423,12 @@ struct verdict index_resolve_without(const struct index *x, const struct rule *r
 			count_rule(&t, other);
 	}
 	if (own.glob_count)
-		count_globs(&t, x, &own, rule->path, 1);
+		count_globs(&t, x, &own, path, 1);
 	for (const struct node *n = node; n != x->nodes;) {
 		n = &x->nodes[n->parent];
 		count_node(&t, x, n, 1);
 		if (n->glob_count)
-			count_globs(&t, x, n, rule->path, 1);
+			count_globs(&t, x, n, path, 1);
 	}
 	return sum_up(x, &t, &own, 1);
 }
@@ -440,7 +457,8 @@ int pass_index(struct builder *b, struct err *e)
 
 	if (plan->index && index_is_of(plan->index, plan->rules.items, plan->rules.count))
 		return 0;
-	x = index_build(b->a, plan->policy, plan->rules.items, plan->rules.count, e);
+	x = (b->host->folds ? index_build_folded : index_build)(
+		b->a, plan->policy, plan->rules.items, plan->rules.count, e);
 	if (!x)
 		return err_result(e);
 	plan->index = x;

@@ -23,6 +23,10 @@ enum { INDEX_MAX_LAYERS = 64 };
  */
 const struct index *index_build(struct arena *a, const struct policy *p, const struct rule *rules,
 				size_t count, struct err *e) MUST_CHECK;
+/* The same for a host whose names fold: paths are compared by their folded forms. */
+const struct index *index_build_folded(struct arena *a, const struct policy *p,
+				       const struct rule *rules, size_t count, struct err *e)
+	MUST_CHECK;
 
 /* The answer. Never fails, allocates nothing. */
 struct verdict index_answer(const struct index *x, struct str path) NONNULL;

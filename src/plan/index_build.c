@@ -4,6 +4,7 @@
  * first, so that siblings are adjacent and parents come before their children, and computes the
  * answer at every node.
  */
+#include "base/fold.h"
 #include "base/path.h"
 #include "base/sort.h"
 #include "plan/index_node.h"
@@ -62,10 +63,8 @@ static int rank_access(const struct rule *rule)
 
 static int compare_rules(const struct rule *a, const struct rule *b)
 {
-	int c = path_cmp(a->path, b->path);
+	int c = rank_kind(a) - rank_kind(b);
 
-	if (c == 0)
-		c = rank_kind(a) - rank_kind(b);
 	if (c == 0)
 		c = (a->layer > b->layer) - (a->layer < b->layer);
 	if (c == 0)
@@ -79,9 +78,10 @@ static int compare_rules(const struct rule *a, const struct rule *b)
 
 static int order_rules(const void *context, uint32_t a, uint32_t b)
 {
-	const struct rule *rules = context;
+	const struct index *x = context;
+	int c = path_cmp(index_path(x, a), index_path(x, b));
 
-	return compare_rules(&rules[a], &rules[b]);
+	return c ? c : compare_rules(&x->rules[a], &x->rules[b]);
 }
 
 /*
@@ -98,7 +98,7 @@ static uint32_t *sort_rules(struct draft *d, struct err *e)
 		return NULL;
 	for (uint32_t i = 0; i < count; i++)
 		sorted[i] = i;
-	sort_numbers(sorted, spare, count, order_rules, d->x->rules);
+	sort_numbers(sorted, spare, count, order_rules, d->x);
 	return sorted;
 }
 
@@ -109,7 +109,7 @@ static const struct rule *sorted_rule(const struct draft *d, uint32_t i)
 
 static struct str place_path(const struct draft *d, uint32_t place)
 {
-	struct str path = d->x->rules[d->places[place]].path;
+	struct str path = index_path(d->x, d->places[place]);
 
 	return path.len == 1 ? STR_EMPTY : path; /* "/" is the prefix "" here */
 }
@@ -139,7 +139,8 @@ static int find_places(struct draft *d, struct err *e)
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t place = d->place_count;
 
-		if (i > 0 && str_eq(sorted_rule(d, i)->path, sorted_rule(d, i - 1)->path))
+		if (i > 0 &&
+		    str_eq(index_path(d->x, d->sorted[i]), index_path(d->x, d->sorted[i - 1])))
 			continue;
 		d->places[place] = d->sorted[i];
 		d->place_starts[place] = i;
@@ -393,8 +394,22 @@ static struct rule make_fallback(const struct policy *p)
 	return rule;
 }
 
-const struct index *index_build(struct arena *a, const struct policy *p, const struct rule *rules,
-				size_t count, struct err *e)
+static int fold_paths(struct draft *d, struct err *e)
+{
+	struct str *folded = arena_array(d->a, d->x->rule_count + 1, sizeof(*folded), e);
+
+	if (!folded)
+		return err_result(e);
+	for (size_t i = 0; i < d->x->rule_count; i++)
+		if (fold_copy(d->a, d->x->rules[i].path, &folded[i], e) < 0)
+			return err_result(e);
+	d->x->folded = folded;
+	return 0;
+}
+
+static const struct index *build_index(struct arena *a, const struct policy *p,
+				       const struct rule *rules, size_t count, bool folds,
+				       struct err *e)
 {
 	struct draft d = { .scratch = ARENA_INIT(a->limit_bytes), .a = a };
 	int r;
@@ -411,7 +426,21 @@ const struct index *index_build(struct arena *a, const struct policy *p, const s
 	d.x->rule_count = count;
 	d.x->layer_count = (uint32_t)MAX_OF(p->layers.count, (size_t)1);
 	d.x->fallback = make_fallback(p);
-	r = build(&d, e);
+	r = folds ? fold_paths(&d, e) : 0;
+	if (r == 0)
+		r = build(&d, e);
 	arena_done(&d.scratch);
 	return r < 0 ? NULL : d.x;
+}
+
+const struct index *index_build(struct arena *a, const struct policy *p, const struct rule *rules,
+				size_t count, struct err *e)
+{
+	return build_index(a, p, rules, count, false, e);
+}
+
+const struct index *index_build_folded(struct arena *a, const struct policy *p,
+				       const struct rule *rules, size_t count, struct err *e)
+{
+	return build_index(a, p, rules, count, true, e);
 }

@@ -27,6 +27,8 @@ struct node {
 
 struct index {
 	const struct rule *rules; /* the rules that it was built from */
+	/* their paths folded; NULL where the host's names do not fold */
+	const struct str *folded;
 	size_t rule_count;
 	uint32_t layer_count;
 	uint32_t place_count;
@@ -39,6 +41,12 @@ struct index {
 	const uint32_t *places;	      /* the first rule of each distinct path */
 	const uint32_t *place_starts; /* in `sorted`; place_count + 1 of them */
 };
+
+/* The path of a rule as the index compares it. */
+static inline struct str index_path(const struct index *x, uint32_t rule)
+{
+	return x->folded ? x->folded[rule] : x->rules[rule].path;
+}
 
 /*
  * Up to eight bytes of the first component of `label`, from `skip` on, as a number that sorts in

@@ -21,6 +21,31 @@ const char *const places_minimal[] = {
 	NULL,
 };
 
+/* What programs of the system and their libraries are, and what they are configured by. */
+const char *const places_minimal_macos[] = {
+	"/System",
+	"/usr/bin",
+	"/usr/lib",
+	"/usr/libexec",
+	"/usr/sbin",
+	"/usr/share",
+	"/bin",
+	"/sbin",
+	"/Library/Apple",
+	"/Library/Developer",
+	"/Library/Frameworks",
+	"/opt/homebrew",
+	"/usr/local",
+	"/private/etc",
+	"/private/var/db/timezone",
+	"/private/var/select",
+	NULL,
+};
+
+static const char *const minimal_windows[] = {
+	"/C:/Windows", "/C:/Program Files", "/C:/Program Files (x86)", "/C:/ProgramData", NULL,
+};
+
 /*
  * A directory is listed if it holds only secrets, else the single file: an agent that can't read
  * its settings does not start.
@@ -182,10 +207,16 @@ static int add_below_known(const struct spread *s, struct str base, const struct
 
 static int add_minimal(const struct spread *s, struct err *e)
 {
+	static const char *const *const lists[] = {
+		[PLACES_LINUX] = places_minimal,
+		[PLACES_MACOS] = places_minimal_macos,
+		[PLACES_WINDOWS] = minimal_windows,
+	};
+	const char *const *list = lists[s->places->system];
 	int r = 0;
 
-	for (size_t i = 0; places_minimal[i] && r == 0; i++)
-		r = add_place(s, str_of(places_minimal[i]), STR_EMPTY, true, e);
+	for (size_t i = 0; list[i] && r == 0; i++)
+		r = add_place(s, str_of(list[i]), STR_EMPTY, true, e);
 	return r;
 }
 
@@ -253,6 +284,8 @@ int places_expand(struct arena *a, const struct places *p, const struct fs_entry
 	case FS_TMPDIR:
 		return add_below_known(&s, p->tmpdir, &by_tmpdir, e);
 	case FS_SLASH_TMP:
+		if (p->system == PLACES_WINDOWS)
+			return 0;
 		return add_below(&s, STR("/tmp"), true, e);
 	case FS_SECRETS:
 		return add_secrets(&s, e);

@@ -8,7 +8,11 @@
 #include "base/arena.h"
 #include "policy/policy.h"
 
+/* The kind of system whose places are meant. */
+enum places_system { PLACES_LINUX, PLACES_MACOS, PLACES_WINDOWS };
+
 struct places {
+	enum places_system system;
 	struct str cwd;	      /* plain and canonical */
 	struct str workspace; /* plain and canonical; "": the cwd */
 	struct str home;      /* plain; "" when not known */
@@ -64,6 +68,7 @@ int places_root(struct arena *a, const struct places *p, const struct root *root
 bool places_is_persons(uint64_t uid, struct str home);
 
 /* The lists behind :minimal and :secrets, for `cordon profiles`; NULL-terminated. */
-extern const char *const places_minimal[];
+extern const char *const places_minimal[]; /* of Linux */
+extern const char *const places_minimal_macos[];
 extern const char *const places_secret_paths[]; /* below home */
 extern const char *const places_secret_globs[]; /* below each workspace root */

@@ -165,7 +165,8 @@ int inside_find(struct arena *a, const struct plan *plan, struct str path, const
 	const struct str places[] = { STR("/proc"), STR("/sys"), STR("/dev") };
 
 	*out = (struct inside){ .text = STR_EMPTY };
-	if (plan->is_unsandboxed)
+	/* What follows is said of Linux. */
+	if (plan->is_unsandboxed || plan->places.system != PLACES_LINUX)
 		return 0;
 	for (size_t i = 0; i < COUNT_OF(places); i++) {
 		struct str place = places[i];

@@ -62,9 +62,15 @@ int why_socket_find(struct arena *a, const struct cordon_policy *policy,
 	*out = (struct why_socket){ .policy = policy, .path = located->path };
 	if (located->type != HOST_OTHER)
 		return 0;
-	if (os_look(located->path, &file, e) < 0)
-		return err_result(e);
-	out->is_one = file.is_socket;
+	if (policy->inputs.view) {
+		const struct view_file *seen = view_find(policy->inputs.view, located->path);
+
+		out->is_one = seen && seen->kind == VIEW_SOCKET;
+	} else {
+		if (os_look(located->path, &file, e) < 0)
+			return err_result(e);
+		out->is_one = file.is_socket;
+	}
 	if (!out->is_one)
 		return 0;
 	out->verdict = net_resolve_socket(policy->plan->net, located->path,

@@ -37,7 +37,7 @@ COMMANDS = [
     ["why", "--host", "example.com:443"],
     ["explain"],
     ["explain", "-q"],
-    ["explain", "--platform", "windows"],
+    ["explain", "--platform", "macos"],
     ["check"],
     ["check", "-q"],
     ["profiles"],

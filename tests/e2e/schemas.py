@@ -93,7 +93,7 @@ def configuration(w: World):
     valid(w, "check", "--syntax-only", str(w.config), "--json", name="check-syntax")
     valid(w, "profiles", "dev", "--json", name="profile")
     valid(w, "explain", "--json", name="explain")
-    valid(w, "explain", "--platform", "windows", "--json", name="explain")
+    valid(w, "explain", "--platform", "macos", "--json", name="explain")
     w.write_config("default_permissions = 1\nunknown = 2\n")
     found = valid(w, "check", "--json", name="check", status=125)
     assert found["errors"] and not found["ok"], found

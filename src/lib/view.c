@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* See view.h. The tree of files, and the questions of plan/host.h on it. */
+#include "lib/view.h"
+
+#include <errno.h>
+
+#include "base/fold.h"
+#include "base/path.h"
+#include "base/utf8.h"
+
+/* ---- Paths ------------------------------------------------------------------------------ */
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool has_drive(struct str text)
+{
+	return text.len >= 2 && is_letter(text.p[0]) && text.p[1] == ':';
+}
+
+/* "C:\a" as "/C:/a", "a\b" as "a/b". */
+static int from_windows(struct arena *a, struct str text, struct str *out, struct err *e)
+{
+	scoped_buf path = BUF_INIT(text.len + 4);
+
+	if (text.len >= 2 && (text.p[0] == '\\' || text.p[0] == '/') &&
+	    (text.p[1] == '\\' || text.p[1] == '/'))
+		return FAIL(e, ERR_SYNTAX, "a path of a network drive, which Cordon does not know");
+	if (has_drive(text) && text.len > 2 && text.p[2] != '\\' && text.p[2] != '/')
+		return FAIL(e, ERR_SYNTAX, "a path relative to the directory of a drive");
+	if (!has_drive(text) && text.len && (text.p[0] == '\\' || text.p[0] == '/'))
+		return FAIL(e, ERR_SYNTAX, "a path without a drive");
+	if (has_drive(text)) {
+		buf_add_char(&path, '/');
+		buf_add_char(&path, (char)(text.p[0] & ~0x20));
+		text = str_from(text, 1);
+	}
+	for (size_t i = 0; i < text.len; i++)
+		buf_add_char(&path, text.p[i] == '\\' ? '/' : text.p[i]);
+	return buf_check(&path, e) < 0 ? err_result(e) : arena_copy(a, buf_str(&path), out, e);
+}
+
+int view_path(struct arena *a, enum places_system system, struct str base, struct str text,
+	      struct str *out, struct err *e)
+{
+	struct str path = text;
+
+	if (str_has_nul(text))
+		return FAIL(e, ERR_SYNTAX, "a path contains a NUL byte");
+	if (system == PLACES_WINDOWS && from_windows(a, text, &path, e) < 0)
+		return err_result(e);
+	if (!base.len && !path_is_absolute(path))
+		return FAIL(e, ERR_SYNTAX, "the path is not absolute");
+	return path_plain(a, base, path, out, e);
+}
+
+int view_show(struct arena *a, enum places_system system, struct str path, struct str *out,
+	      struct err *e)
+{
+	scoped_buf text = BUF_INIT(path.len + 2);
+
+	if (system != PLACES_WINDOWS || !has_drive(str_from(path, 1))) {
+		*out = path;
+		return 0;
+	}
+	path = str_from(path, 1);
+	for (size_t i = 0; i < path.len; i++)
+		buf_add_char(&text, path.p[i] == '/' ? '\\' : path.p[i]);
+	if (path.len == 2)
+		buf_add_char(&text, '\\');
+	return buf_check(&text, e) < 0 ? err_result(e) : arena_copy(a, buf_str(&text), out, e);
+}
+
+const char *view_system_name(enum places_system system)
+{
+	static const char *const words[] = {
+		[PLACES_LINUX] = "linux",
+		[PLACES_MACOS] = "macos",
+		[PLACES_WINDOWS] = "windows",
+	};
+
+	return words[system];
+}
+
+/* ---- The tree ---------------------------------------------------------------------------- */
+
+static struct view_file *find_child(const struct view *view, const struct view_file *dir,
+				    struct str name)
+{
+	UNINITIALIZED char room[FOLD_ROOM];
+
+	return (struct view_file *)(void *)name_tree_find(dir->children,
+							  view->folds ? fold_in(name, room) : name);
+}
+
+static struct view_file *add_child(struct view *view, struct view_file *dir, struct str name,
+				   struct err *e)
+{
+	struct view_file *file = ARENA_NEW(view->a, struct view_file, e);
+
+	if (!file || arena_copy(view->a, name, &file->name, e) < 0)
+		return NULL;
+	file->node.name = file->name;
+	if (view->folds && fold_copy(view->a, name, &file->node.name, e) < 0)
+		return NULL;
+	file->parent = dir;
+	file->inode = ++view->last_inode;
+	name_tree_add(&dir->children, &file->node);
+	if (dir->last)
+		dir->last->next = file;
+	else
+		dir->first = file;
+	dir->last = file;
+	return file;
+}
+
+const struct view_file *view_find(const struct view *view, struct str path)
+{
+	const struct view_file *file = &view->root;
+	struct str name;
+	size_t at = 0;
+
+	while (file && path_next(path, &at, &name))
+		file = file->kind == VIEW_DIR ? find_child(view, file, name) : NULL;
+	return file;
+}
+
+static struct view_file *fail_taken(struct str path, struct err *e)
+{
+	char shown[256];
+
+	(void)FAIL_CAUSE(e, CAUSE_HOST_VIEW,
+			 "'%s' is already listed, or lies below what is no directory",
+			 utf8_show(path, shown, sizeof(shown)));
+	return NULL;
+}
+
+struct view_file *view_add(struct view *view, struct str path, enum view_kind kind, struct err *e)
+{
+	struct view_file *file = &view->root;
+	struct str name;
+	size_t at = 0;
+
+	while (path_next(path, &at, &name)) {
+		struct view_file *child = find_child(view, file, name);
+
+		if (file->kind != VIEW_DIR)
+			return fail_taken(path, e);
+		if (!child)
+			child = add_child(view, file, name, e);
+		if (!child)
+			return NULL;
+		file = child;
+	}
+	if (file->is_listed || (file->first && kind != VIEW_DIR))
+		return fail_taken(path, e);
+	file->kind = kind;
+	file->is_listed = true;
+	/* The spelling of the entry itself counts, not that of one for what lies below. */
+	if (file->parent && arena_copy(view->a, path_name(path), &file->name, e) < 0)
+		return NULL;
+	return file;
+}
+
+/* ---- The questions of plan/host.h -------------------------------------------------------------- */
+
+static enum host_type type_of(enum view_kind kind)
+{
+	static const enum host_type types[] = {
+		[VIEW_DIR] = HOST_DIR,	  [VIEW_FILE] = HOST_FILE,    [VIEW_SOCKET] = HOST_OTHER,
+		[VIEW_FIFO] = HOST_OTHER, [VIEW_DEVICE] = HOST_OTHER, [VIEW_LINK] = HOST_LINK,
+	};
+
+	return types[kind];
+}
+
+static int look(void *user, struct str path, struct host_file *out, struct err *e)
+{
+	const struct view_file *file = view_find(user, path);
+
+	(void)e;
+	*out = (struct host_file){ .type = HOST_MISSING, .name = STR_EMPTY };
+	if (file)
+		*out = (struct host_file){ .type = type_of(file->kind),
+					   .device = 1,
+					   .inode = file->inode,
+					   .name = file->name };
+	return 0;
+}
+
+static int read_text(void *user, struct str path, enum view_kind kind, struct buf *out,
+		     struct err *e)
+{
+	const struct view_file *file = view_find(user, path);
+
+	if (!file || file->kind != kind)
+		return FAIL_SYS(e, file ? EINVAL : ENOENT, "%.*s", STR_ARG(path));
+	buf_add(out, file->text);
+	return buf_check(out, e);
+}
+
+static int read_link(void *user, struct str path, struct buf *out, struct err *e)
+{
+	return read_text(user, path, VIEW_LINK, out, e);
+}
+
+static int read_file(void *user, struct str path, struct buf *out, struct err *e)
+{
+	return read_text(user, path, VIEW_FILE, out, e);
+}
+
+static int list(void *user, struct str path,
+		int (*each)(void *arg, struct str name, enum host_type type, struct err *e),
+		void *arg, struct err *e)
+{
+	const struct view_file *dir = view_find(user, path);
+
+	if (!dir || dir->kind != VIEW_DIR)
+		return FAIL_SYS(e, dir ? ENOTDIR : ENOENT, "%.*s", STR_ARG(path));
+	for (const struct view_file *file = dir->first; file; file = file->next) {
+		int r = each(arg, file->name, type_of(file->kind), e);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+void view_init(struct view *view, struct arena *a)
+{
+	*view = (struct view){ .a = a,
+			       .home = STR_EMPTY,
+			       .cwd = STR_EMPTY,
+			       .tmpdir = STR_EMPTY,
+			       .program = STR_EMPTY,
+			       .root = { .kind = VIEW_DIR, .inode = 1, .name = STR_EMPTY },
+			       .last_inode = 1 };
+	view->host = (struct host){ .user = view,
+				    .look = look,
+				    .read_link = read_link,
+				    .read_file = read_file,
+				    .list = list };
+}
