@@ -569,13 +569,21 @@ cordon_policy *load_share(const cordon_policy *policy)
 	return policy->self;
 }
 
+/* What answers for a path now, and the path as Cordon has it. */
+static int ask_now(struct arena *a, const struct cordon_policy *p, struct plan_inputs *in,
+		   struct str *path, struct err *e)
+{
+	*in = p->plan_inputs;
+	in->host = p->inputs.view ? &p->inputs.view->host : &host_now;
+	return p->inputs.view ? view_path(a, in->places.system, in->places.cwd, *path, path, e) : 0;
+}
+
 int load_locate(struct arena *a, const struct cordon_policy *p, struct str path,
 		struct located *out, struct err *e)
 {
-	struct plan_inputs in = p->plan_inputs;
+	struct plan_inputs in;
 
-	in.host = p->inputs.host;
-	if (p->inputs.view && view_path(a, in.places.system, in.places.cwd, path, &path, e) < 0)
+	if (ask_now(a, p, &in, &path, e) < 0)
 		return err_result(e);
 	return plan_locate(a, &in, path, out, e);
 }
@@ -583,9 +591,10 @@ int load_locate(struct arena *a, const struct cordon_policy *p, struct str path,
 int load_reach(struct arena *a, const struct cordon_policy *p, struct str path, struct located *out,
 	       struct err *e)
 {
-	struct plan_inputs in = p->plan_inputs;
+	struct plan_inputs in;
 
-	in.host = &host_now;
+	if (ask_now(a, p, &in, &path, e) < 0)
+		return err_result(e);
 	return plan_reach(a, p->plan, &in, path, out, e);
 }
 
