@@ -70,6 +70,29 @@ bool grant_scope_parse(struct str name, enum grant_scope *out)
 	return true;
 }
 
+bool grant_lasting_parse(struct str text, enum grant_scope *out, uint32_t *minutes)
+{
+	size_t colon = str_find(text, ':');
+	struct str number = str_from(text, MIN_OF(colon + 1, text.len));
+	uint32_t n = 0;
+
+	*minutes = 0;
+	if (!grant_scope_parse(str_first(text, colon), out) ||
+	    (*out == SCOPE_MINUTES) != (colon < text.len))
+		return false;
+	if (*out != SCOPE_MINUTES)
+		return true;
+	if (!number.len || number.len > 5 || number.p[0] == '0')
+		return false;
+	for (size_t i = 0; i < number.len; i++) {
+		if (!ascii_is_digit(number.p[i]))
+			return false;
+		n = n * 10 + (uint32_t)(number.p[i] - '0');
+	}
+	*minutes = n;
+	return n <= ASK_MAX_MINUTES;
+}
+
 static bool path_covers(const struct grant *wide, const struct grant *narrow)
 {
 	if (wide->is_dir)

@@ -120,6 +120,9 @@ const char *grant_scope_words(enum grant_scope scope) RETURNS_NONNULL;
 /* False: there is none of that name. */
 bool ask_kind_parse(struct str name, enum ask_kind *out) MUST_CHECK NONNULL;
 bool grant_scope_parse(struct str name, enum grant_scope *out) MUST_CHECK NONNULL;
+/* The name of a scope, or "minutes:N" with N from 1 to ASK_MAX_MINUTES; else `*minutes` is 0. */
+bool grant_lasting_parse(struct str text, enum grant_scope *out, uint32_t *minutes)
+	MUST_CHECK NONNULL;
 
 /*
  * Whether `wide` covers all that `narrow` does. Paths are compared by components. ESCALATE: whoever

@@ -14,7 +14,6 @@
 
 enum {
 	MINUTE_MS = 60 * 1000,
-	MAX_MINUTES = 7 * 24 * 60,
 	MAX_ENDED = 1024,
 };
 
@@ -632,7 +631,7 @@ static const char *check_allow(const struct ask *ask, const struct answer *answe
 	if ((unsigned)answer->scope > SCOPE_ALWAYS)
 		return "its scope is none";
 	if (answer->scope == SCOPE_MINUTES &&
-	    (answer->minutes < 1 || answer->minutes > MAX_MINUTES))
+	    (answer->minutes < 1 || answer->minutes > ASK_MAX_MINUTES))
 		return "its minutes are not from 1 to 10080";
 	for (size_t i = 0; answer->is_narrowest && i < ask->offer_count; i++) {
 		*grant = &ask->offers[i].grant;

@@ -9,7 +9,7 @@
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-enum { MAX_KEY = 40, MAX_MINUTES = 7 * 24 * 60 };
+enum { MAX_KEY = 40 };
 
 static void add_base64(struct json_writer *w, struct str bytes)
 {
@@ -300,24 +300,6 @@ static int read_grant(struct arena *a, const struct json *object, struct grant *
 	return 0;
 }
 
-/* "minutes:N" */
-static bool parse_minutes(struct str text, uint32_t *out)
-{
-	struct str number = str_from(text, STR("minutes:").len);
-	uint32_t minutes = 0;
-
-	if (!str_has_prefix(text, STR("minutes:")) || !number.len || number.len > 5 ||
-	    number.p[0] == '0')
-		return false;
-	for (size_t i = 0; i < number.len; i++) {
-		if (!ascii_is_digit(number.p[i]))
-			return false;
-		minutes = minutes * 10 + (uint32_t)(number.p[i] - '0');
-	}
-	*out = minutes;
-	return minutes <= MAX_MINUTES;
-}
-
 static int read_scope(const struct json *object, struct answer *out, struct err *e)
 {
 	struct str text;
@@ -327,14 +309,11 @@ static int read_scope(const struct json *object, struct answer *out, struct err 
 		return 0;
 	if (read_string(object, "scope", &text, e) < 0)
 		return err_result(e);
-	if (str_has_prefix(text, STR("minutes"))) {
-		out->scope = SCOPE_MINUTES;
-		if (!parse_minutes(text, &out->minutes))
-			return REFUSE(e, "minutes are written as minutes:N, from 1 to 10080");
-	} else if (!grant_scope_parse(text, &out->scope)) {
-		return REFUSE(e, "there is no scope '%s'", SHOWN(text));
-	}
-	return 0;
+	if (grant_lasting_parse(text, &out->scope, &out->minutes))
+		return 0;
+	if (str_has_prefix(text, STR("minutes")))
+		return REFUSE(e, "minutes are written as minutes:N, from 1 to %d", ASK_MAX_MINUTES);
+	return REFUSE(e, "there is no scope '%s'", SHOWN(text));
 }
 
 static int read_allow(struct arena *a, const struct json *object, struct answer *out, struct err *e)

@@ -233,14 +233,15 @@ static void add_words(const struct page *p, const struct ask *ask)
 
 static void add_scopes(const struct page *p, scope_set scopes)
 {
-	static const enum grant_scope order[] = { SCOPE_ONCE, SCOPE_RUN, SCOPE_SESSION,
-						  SCOPE_ALWAYS };
+	static const enum grant_scope order[] = { SCOPE_ONCE, SCOPE_MINUTES, SCOPE_RUN,
+						  SCOPE_SESSION, SCOPE_ALWAYS };
 	scoped_buf text = BUF_INIT(256);
 
 	buf_add_text(&text, "   ");
 	for (size_t i = 0; i < COUNT_OF(order); i++)
 		if (scopes & SCOPE_BIT(order[i]))
-			buf_printf(&text, " %s", grant_scope_name(order[i]));
+			buf_printf(&text, " %s%s", grant_scope_name(order[i]),
+				   order[i] == SCOPE_MINUTES ? ":N" : "");
 	buf_add_char(&text, '\0');
 	if (text.failed == ERR_OK)
 		add_text(p, text.p);
@@ -335,12 +336,6 @@ static size_t take_number(struct str *line)
 	return value ? value : SIZE_MAX;
 }
 
-static bool parse_scope(struct str word, enum grant_scope *out)
-{
-	/* For a number of minutes there is no word. */
-	return grant_scope_parse(word, out) && *out != SCOPE_MINUTES;
-}
-
 /* The narrowest that can be had so. */
 static const struct offer *find_offer(const struct ask *ask, enum grant_scope scope)
 {
@@ -385,6 +380,7 @@ bool question_parse(struct str line, const struct ask *ask, struct answer *out, 
 	size_t number = take_number(&word);
 	const struct offer *offer;
 	enum grant_scope scope;
+	uint32_t minutes;
 
 	if (!number && (str_is(word, "deny") || str_is(word, "denyall"))) {
 		*out = (struct answer){ .denies_rest = str_is(word, "denyall"),
@@ -392,8 +388,12 @@ bool question_parse(struct str line, const struct ask *ask, struct answer *out, 
 					.by = "tty" };
 		return true;
 	}
-	if (!parse_scope(word, &scope)) {
-		buf_add_text(why, "that is no answer");
+	if (!grant_lasting_parse(word, &scope, &minutes)) {
+		if (str_has_prefix(word, STR("minutes")))
+			buf_printf(why, "write the number of minutes so: minutes:10 (1 to %d)",
+				   ASK_MAX_MINUTES);
+		else
+			buf_add_text(why, "that is no answer");
 		return false;
 	}
 	if (number > ask->offer_count || !ask->offer_count) {
@@ -410,6 +410,7 @@ bool question_parse(struct str line, const struct ask *ask, struct answer *out, 
 	}
 	*out = (struct answer){ .is_allow = true,
 				.scope = scope,
+				.minutes = minutes,
 				.grant = offer->grant,
 				.message = STR_EMPTY,
 				.by = "tty" };
@@ -424,7 +425,10 @@ void question_add_outcome(struct buf *out, const struct answer *answer)
 #undef SCOPE_WORDS
 	};
 
-	if (answer->is_allow)
+	if (answer->is_allow && answer->scope == SCOPE_MINUTES)
+		buf_printf(out, "cordon: allowed, for %u minute%s\n", (unsigned)answer->minutes,
+			   answer->minutes == 1 ? "" : "s");
+	else if (answer->is_allow)
 		buf_printf(out, "cordon: allowed, %s\n", words[answer->scope]);
 	else
 		buf_printf(out, "cordon: denied%s\n",

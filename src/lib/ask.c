@@ -15,25 +15,15 @@ enum { REQUEST_MAX_BYTES = 2 << 20, LASTING_MAX_BYTES = 64 << 20 };
 static int read_scope(const char *text, struct answer *out, struct err *e)
 {
 	struct str scope = text ? str_of(text) : STR("run");
-	size_t colon = str_find(scope, ':');
-	struct str number = str_from(scope, MIN_OF(colon + 1, scope.len));
 	char shown[64];
-	uint32_t minutes = 0;
 
-	if (!grant_scope_parse(str_first(scope, colon), &out->scope) ||
-	    (out->scope == SCOPE_MINUTES) != (colon < scope.len))
-		return FAIL(e, ERR_ARGUMENT, "cordon_answer.scope '%s' is none",
-			    utf8_show(scope, shown, sizeof(shown)));
-	if (out->scope != SCOPE_MINUTES)
+	if (grant_lasting_parse(scope, &out->scope, &out->minutes))
 		return 0;
-	for (size_t i = 0; i < number.len && minutes <= ASK_MAX_MINUTES; i++)
-		minutes = ascii_is_digit(number.p[i]) ? minutes * 10 + (uint32_t)(number.p[i] - '0')
-						      : ASK_MAX_MINUTES + 1;
-	if (minutes == 0 || minutes > ASK_MAX_MINUTES)
+	if (str_has_prefix(scope, STR("minutes:")))
 		return FAIL(e, ERR_ARGUMENT, "cordon_answer.scope '%s': 1 to %d minutes",
 			    utf8_show(scope, shown, sizeof(shown)), ASK_MAX_MINUTES);
-	out->minutes = minutes;
-	return 0;
+	return FAIL(e, ERR_ARGUMENT, "cordon_answer.scope '%s' is none",
+		    utf8_show(scope, shown, sizeof(shown)));
 }
 
 static int read_grant(const struct cordon_grant *in, struct answer *out, struct err *e)

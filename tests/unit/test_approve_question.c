@@ -88,9 +88,8 @@ TEST(a_question_says_all_that_is_asked)
 	CHECK(strstr(text, "directory: /opt/x\n"));
 	CHECK(strstr(text, "the command says: it is needed\n"));
 	CHECK(strstr(text, "1: write to /opt/x/bin/tool\n    once\n"));
-	CHECK(strstr(text, "2: write to /opt/x/bin and all below it\n    run always\n"));
+	CHECK(strstr(text, "2: write to /opt/x/bin and all below it\n    minutes:N run always\n"));
 	CHECK(strstr(text, "always: the entry for /opt/x/bin\n"));
-	CHECK(!strstr(text, "minutes"));
 	CHECK(strstr(show(&out, &ask, 400, 40), "Denied if not answered in 120s.\n"));
 	text = show(&out, &ask, 100, 40);
 	CHECK(strstr(text, "\"2 run\""));
@@ -247,6 +246,28 @@ TEST(a_line_that_answers_nothing_is_told_why)
 		CHECK(!question_parse(str_of(cases[i].line), &ask, &answer, &why));
 		CHECK(str_is(buf_str(&why), cases[i].why));
 	}
+}
+
+TEST(minutes_are_offered_and_answered_with_their_number)
+{
+	static const char *const wrong[] = { "minutes",	    "minutes:",	  "minutes:0",
+					     "minutes:010", "minutes 5",  "minutes:10081",
+					     "minutes:5x",  "1 minutes:5" };
+	scoped_buf said = BUF_INIT(1024);
+	const struct ask ask = make_ask();
+	struct answer answer;
+
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		scoped_buf why = BUF_INIT(1024);
+
+		CHECK(!question_parse(str_of(wrong[i]), &ask, &answer, &why) && why.len > 0);
+	}
+	REQUIRE(question_parse(STR("2 Minutes:10080"), &ask, &answer, &said));
+	CHECK(answer.is_allow && answer.scope == SCOPE_MINUTES && answer.minutes == 10080);
+	REQUIRE(question_parse(STR("minutes:5"), &ask, &answer, &said));
+	CHECK(str_is(answer.grant.subject, "/opt/x/bin") && answer.minutes == 5);
+	question_add_outcome(&said, &answer);
+	CHECK(str_is(buf_str(&said), "cordon: allowed, for 5 minutes\n"));
 }
 
 TEST(what_is_built_in_has_no_line_and_no_rule_refuses_nothing)
