@@ -6,67 +6,35 @@ The command has a terminal of its own, which Cordon relays. So it sees nothing o
 write over the question, and what the terminal answers to its queries is no answer.
 """
 
-import fcntl
 import os
 import pty
 import re
 import select
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import termios
 import time
 
-from cli import PROGRAM, SECONDS, Skip, World, case, run_cases
+from cli import PROGRAM, SECONDS, Skip, case, run_cases
+from terminal import READY, Shell
 
-READY = "ready> "
 ASKS = "cordon: may this be done\\?"
 PROMPT = r"\x1b\[K> $"
 SETTLE = 0.4  # a question counts what is typed 300 ms after it appeared
 
 
-class Terminal:
-    """bash -i on a terminal; what it shows is collected."""
-
+class Terminal(Shell):
     def __init__(self, world, options="", rows=40, columns=120, **env):
         self.world = world
-        self.seen = ""
         self.out = world.top / "out"
         self.out.mkdir(exist_ok=True)
         self.run = f"{PROGRAM} -q run --mode workspace-write --ask tty {options} --"
-        env = {**world.env, "PS1": READY, "TERM": "xterm", "NO_COLOR": "1", **env}
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.chdir(world.repo)
-            os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], env)
-        self.resize(rows, columns)
-        self.expect(READY)
-
-    def resize(self, rows, columns):
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        super().__init__(world, rows, columns, TERM="xterm", NO_COLOR="1", **env)
 
     def attributes(self):
         return termios.tcgetattr(self.fd)
-
-    def read(self, seconds):
-        if select.select([self.fd], [], [], seconds)[0]:
-            try:
-                self.seen += os.read(self.fd, 65536).decode("utf-8", "replace")
-            except OSError:
-                raise AssertionError(f"the shell ended; {self.seen!r}") from None
-
-    def expect(self, text, seconds=SECONDS):
-        end = time.monotonic() + seconds
-        while True:
-            found = re.search(text, self.seen)
-            if found:
-                before, self.seen = self.seen[:found.end()], self.seen[found.end():]
-                return before
-            left = end - time.monotonic()
-            assert left > 0, f"no {text!r} in {self.seen!r}"
-            self.read(left)
 
     def gather(self, seconds):
         """All that is shown in that time."""
@@ -75,14 +43,6 @@ class Terminal:
             self.read(max(0, end - time.monotonic()))
         shown, self.seen = self.seen, ""
         return shown
-
-    def type(self, text):
-        os.write(self.fd, text.encode())
-
-    def line(self, text):
-        self.type(text + "\n")
-        self.expect(re.escape(text[-20:]) + r"\r?\n")
-        return self.expect(READY)
 
     def start(self, script):
         """A script of sh in the sandbox; it is in a file, so that nothing of it is echoed."""
@@ -98,16 +58,6 @@ class Terminal:
 
     def answer(self, text):
         self.type(text + "\r")
-
-    def close(self):
-        os.close(self.fd)
-        for _ in range(600):
-            if os.waitpid(self.pid, os.WNOHANG)[0]:
-                return
-            time.sleep(0.05)
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        raise AssertionError("the shell did not end with its terminal")
 
 
 def on_terminal(function):

@@ -4,11 +4,6 @@
 control on a terminal of its own, typed at, with and without a sandbox."""
 
 import os
-import pty
-import re
-import select
-import shutil
-import signal
 import struct
 import subprocess
 import sys
@@ -16,68 +11,21 @@ import termios
 import fcntl
 import time
 
-from cli import PROGRAM, SECONDS, Skip, Sleeper, World, case, run_cases
+from cli import PROGRAM, SECONDS, Sleeper, World, case, run_cases
+from terminal import READY, Shell
 
 BACKENDS = ["none", "native"]
-PROMPT = "ready> "
 
 
-class Terminal:
-    """bash -i on a terminal; what it shows is collected."""
-
-    def __init__(self, world, backend, rows=33, columns=99):
-        if not shutil.which("bash"):
-            raise Skip("no bash")
-        self.seen = ""
+class Terminal(Shell):
+    def __init__(self, world, backend):
         self.backend = backend
         self.run = f"{PROGRAM} -q run --mode workspace-write --backend {backend} --"
-        env = {**world.env, "PS1": PROMPT, "TERM": "dumb", "CORDON": PROGRAM, "CORDON_PROGRAM": PROGRAM}
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.chdir(world.repo)
-            os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], env)
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.expect(PROMPT)
-
-    def expect(self, text, seconds=SECONDS):
-        """Everything up to and with `text`, a regular expression."""
-        end = time.monotonic() + seconds
-        while True:
-            found = re.search(text, self.seen)
-            if found:
-                before, self.seen = self.seen[:found.end()], self.seen[found.end():]
-                return before
-            left = end - time.monotonic()
-            assert left > 0, f"no {text!r} in {self.seen!r}"
-            if select.select([self.fd], [], [], left)[0]:
-                try:
-                    self.seen += os.read(self.fd, 65536).decode("utf-8", "replace")
-                except OSError:
-                    raise AssertionError(f"the shell ended; {self.seen!r}") from None
-
-    def type(self, text):
-        os.write(self.fd, text.encode())
-
-    def line(self, text):
-        """A command, and what it shows until the next prompt."""
-        self.type(text + "\n")
-        self.expect(re.escape(text[-20:]) + r"\r?\n")
-        return self.expect(PROMPT)
+        super().__init__(world, 33, 99, TERM="dumb", CORDON=PROGRAM, CORDON_PROGRAM=PROGRAM)
 
     def start(self, text, sign):
-        self.type(text + "\n")
-        self.expect(re.escape(text[-20:]) + r"\r?\n")
+        self.enter(text)
         self.expect(sign)
-
-    def close(self):
-        os.close(self.fd)
-        for _ in range(600):
-            if os.waitpid(self.pid, os.WNOHANG)[0]:
-                return
-            time.sleep(0.05)
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        raise AssertionError("the shell did not end with its terminal")
 
 
 def on_terminal(function):
@@ -100,7 +48,7 @@ def on_terminal(function):
 def control_c_ends_the_command_and_the_shell_goes_on(t):
     t.start(f"{t.run} sh -c 'echo go; exec sleep 60'", "go")
     t.type("\x03")
-    t.expect(PROMPT)
+    t.expect(READY)
     assert "<130>" in t.line("echo \"<$?>\"")
 
 
@@ -108,7 +56,7 @@ def control_c_ends_the_command_and_the_shell_goes_on(t):
 def control_c_ends_a_loop_of_the_shell(t):
     t.start(f"for i in 1 2 3; do {t.run} sh -c \"echo go$i; exec sleep 60\"; done", "go1")
     t.type("\x03")
-    shown = t.expect(PROMPT)
+    shown = t.expect(READY)
     assert "go2" not in shown, shown
 
 
@@ -118,7 +66,7 @@ def a_command_that_catches_control_c_goes_on(t):
     t.start(f"{t.run} sh -c 'trap \"echo caught\" INT; echo go; {sleeper.words}; echo after; exit 5'", "go")
     sleeper.wait()
     t.type("\x03")
-    shown = t.expect(PROMPT)
+    shown = t.expect(READY)
     assert "caught" in shown and "after" in shown, shown
     assert "<5>" in t.line("echo \"<$?>\"")
 
@@ -129,12 +77,12 @@ def control_z_stops_and_fg_goes_on(t):
     time.sleep(0.2)
     t.type("\x1a")
     t.expect("Stopped")
-    t.expect(PROMPT)
+    t.expect(READY)
     assert "Stopped" in t.line("jobs")
     t.start("fg", "read x")
     t.type("hello\n")
     t.expect("got:hello")
-    t.expect(PROMPT)
+    t.expect(READY)
     assert "<3>" in t.line("echo \"<$?>\"")
 
 
@@ -144,9 +92,9 @@ def what_stops_it_before_it_has_gone_on_is_not_forgotten(t):
     t.type("\x1a")
     for _ in range(2):
         t.expect("Stopped")
-        t.expect(PROMPT)
+        t.expect(READY)
         t.start("fg", "stopping_host")
-    t.expect(PROMPT)
+    t.expect(READY)
     assert "<143>" in t.line("echo \"<$?>\"")
 
 
@@ -157,12 +105,12 @@ def it_is_told_once_that_it_goes_on(t):
     t.start(f"{t.run} bash -c '{count}'".replace("'n=$((n+1))'", '"n=\\$((n+1))"'), "go")
     t.type("\x1a")
     t.expect("Stopped")
-    t.expect(PROMPT)
+    t.expect(READY)
     t.start("fg", "told:")
     time.sleep(0.3)
     t.type("\n")
     t.expect("told:1")
-    t.expect(PROMPT)
+    t.expect(READY)
 
 
 @on_terminal
@@ -170,9 +118,9 @@ def what_lets_it_go_on_after_that_counts(t):
     t.start(f"{os.environ['STOPPING_HOST']} {t.backend} regrets", r"up\r?\n")
     t.type("\x1a")
     t.expect("Stopped")
-    t.expect(PROMPT)
+    t.expect(READY)
     t.start("fg", "stopping_host")
-    shown = t.expect(PROMPT)
+    shown = t.expect(READY)
     assert "Stopped" not in shown and "<143>" in t.line("echo \"<$?>\""), shown
 
 
@@ -183,7 +131,7 @@ def control_z_and_bg_lets_it_run_behind(t):
     sleeper.wait()
     t.type("\x1a")
     t.expect("Stopped")
-    t.expect(PROMPT)
+    t.expect(READY)
     t.line("bg")
     sleeper.end()
     t.line("wait")
@@ -202,7 +150,7 @@ def a_command_in_the_background_stops_when_it_wants_the_terminal(t):
     t.start("fg", "read x")
     t.type("hello\n")
     t.expect("got:hello")
-    t.expect(PROMPT)
+    t.expect(READY)
 
 
 @on_terminal
@@ -212,7 +160,7 @@ def a_running_job_that_comes_to_the_foreground_gets_the_terminal(t):
     time.sleep(1.5)
     t.type("hello\n")
     t.expect("got:hello")
-    t.expect(PROMPT)
+    t.expect(READY)
 
 
 @on_terminal
@@ -221,7 +169,7 @@ def a_pipeline_of_two_runs_shares_the_terminal(t):
     time.sleep(0.7)
     t.type("tata\n")
     t.expect("tbta")
-    t.expect(PROMPT)
+    t.expect(READY)
 
 
 @on_terminal
@@ -244,7 +192,7 @@ def the_size_of_the_window_is_known(t):
     t.start(f"{t.run} sh -c 'trap \"stty size; exit\" WINCH; echo go; while :; do sleep 0.05; done'", "go")
     fcntl.ioctl(t.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 44, 88, 0, 0))
     t.expect("44 88")
-    t.expect(PROMPT)
+    t.expect(READY)
 
 
 @on_terminal
@@ -261,7 +209,7 @@ def an_interactive_shell_works_inside(t):
     t.expect("n42d")
     t.expect("inner> ")
     t.type("exit 4\n")
-    t.expect(PROMPT)
+    t.expect(READY)
     assert "<4>" in t.line("echo \"<$?>\"")
 
 
