@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The decisions of the proxy, summed up for the report, and as denials and failures of the run. */
+#include <errno.h>
+
 #include "base/utf8.h"
 #include "proxy/decide.h"
 #include "session/network.h"
@@ -120,6 +122,15 @@ static void fill_told(struct told *out, const struct proxy_record *record)
 		out->refusal.address = &record->address;
 }
 
+/* Of a connect() that the supervisor refused; what comes by a proxy's protocol has none. */
+static int error_of(const struct proxy_record *record)
+{
+	bool is_connect = record->protocol == PROXY_BY_ADDRESS &&
+			  record->reason != PROXY_DENIED_HELLO;
+
+	return is_connect ? EACCES : 0;
+}
+
 void traffic_deny(struct denials *denials, const struct proxy_record *record)
 {
 	char subject_text[PROXY_HOST_BYTES + 16];
@@ -153,6 +164,7 @@ void traffic_deny(struct denials *denials, const struct proxy_record *record)
 			    .value = buf_str(&value),
 			    .program = str_of(record->program),
 			    .pid = record->pid,
+			    .os_error = error_of(record),
 			    .count = record->count });
 }
 

@@ -2,11 +2,13 @@
 """Each refused access is named: what was tried, on what, which rule refused it, and with which error.
 Beside it stands what is allowed and what the host's own modes refuse, and neither is named."""
 
+import contextlib
 import json
 import os
 import re
 import socket
 
+from cases_network import name_servers
 from conform import SOURCES, case, check, these_need
 
 these_need("fs_write")
@@ -200,27 +202,97 @@ def names_that_stand_or_stay_are_named_with_the_error_that_they_give(arena):
           f"{named}")
 
 
-@case(needs=())
-def a_refused_socket_of_the_host_is_named(arena):
-    box = arena.box()
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(box.path("{out}/sock")))
+def serve(stack, paths):
+    for path in paths:
+        server = stack.enter_context(socket.socket(socket.AF_UNIX))
+        server.bind(str(path))
         server.listen()
-        os.chmod(box.path("{out}/sock"), 0o777)
+        os.chmod(path, 0o777)
+
+
+def expect_refused(box, found, expected):
+    """`expected`: [(operation, subject, errno, the rule's line of the policy)]; these, in any order, and nothing else.
+    None: no line of it says so."""
+    told = [(one["operation"], one["subject"], one["errno"], one["rule"]["file"], one["rule"]["line"])
+            for one in found]
+    wanted = [(operation, box.fill(subject), error, *(line_of(box, rule) if rule else (None, None)))
+              for operation, subject, error, rule in expected]
+    check(sorted(told, key=repr) == sorted(wanted, key=repr), f"{told}\nnot {wanted}")
+    check(all(one["rule"]["text"] and one["program"] == "probe" and not one["guess"] for one in found), f"{found}")
+
+
+NETWORK = """
+[permissions.box]
+extends = ":workspace"
+[permissions.box.network]
+enabled = true
+"""
+
+
+@case(needs=())
+def a_refused_socket_of_the_host_is_named_with_its_rule_and_error(arena):
+    box = arena.box()
+    off = [box.path("{out}/" + name) for name in ("sock",)]
+    with contextlib.ExitStack() as stack:
+        serve(stack, off)
         got, found = run_and_report(box, "unix-stream {out}/sock", "unix-stream {out}/none", "unix-self {work}/own")
-    check(got[0] in ("EACCES", "EPERM") and got[2] == "OK", f"{got}")
-    named = [(one["kind"], one["operation"], one["subject"], one["errno"] in (got[0], None)) for one in found]
-    check(named == [("unix_socket", "unix-connect", box.fill("{out}/sock"), True)], f"{named}")
+        check(box.bare("unix-stream {out}/sock") == ["OK"], "the control shows nothing")
+    check(got[1:] == ["ENOENT", "OK"] and got[0] in ("EACCES", "EPERM"), f"{got}")
+    check([(one["kind"], one["rule"]["text"]) for one in found] == [("unix_socket", "the network is off")], f"{found}")
+    check((found[0]["operation"], found[0]["subject"], found[0]["errno"]) == ("unix-connect", str(off[0]), got[0]),
+          f"{found}")
 
 
 @case(needs={"net_managed"})
-def a_refused_host_is_named(arena):
-    box = arena.box(policy='[permissions.box]\nextends = ":workspace"\n[permissions.box.network]\nenabled = true\n'
-                           'domains = { "allowed.example" = "allow" }\n')
-    got, found = run_and_report(box, "proxy-connect denied.example 443", "tcp-self 127.0.0.1")
-    check(got == ["EACCES", "OK"], f"{got}")
-    named = [(one["kind"], one["operation"], one["subject"]) for one in found]
-    check(named == [("host", "connect", "denied.example:443")], f"{named}")
+def a_socket_that_an_entry_denies_is_named_with_the_entry(arena):
+    box = arena.box(policy=NETWORK + """\
+[permissions.box.network.unix_sockets]
+"{out}/denied" = "deny"
+"{out}/allowed" = "allow"
+""")
+    with contextlib.ExitStack() as stack:
+        serve(stack, [box.path("{out}/" + name) for name in ("other", "denied", "allowed")])
+        got, found = run_and_report(box, *[f"unix-stream {{out}}/{name}" for name in ("other", "denied", "allowed")])
+        check(box.bare("unix-stream {out}/denied", "unix-stream {out}/other") == ["OK", "OK"],
+              "the control shows nothing")
+    check(got == ["EACCES", "EACCES", "OK"], f"{got}")
+    expect_refused(box, found, [("unix-connect", "{out}/other", "EACCES", None),
+                                ("unix-connect", "{out}/denied", "EACCES", '"{out}/denied" = "deny"')])
+
+
+@case(needs={"net_managed"})
+def a_refused_host_is_named_with_its_rule_and_error(arena):
+    """By the proxy there is no error, since it answers by its protocol; a plain connection gets one."""
+    box = arena.box(policy=NETWORK + """\
+[permissions.box.network.domains]
+"allowed.example" = "allow"
+"denied.example" = "deny"
+"192.0.2.7" = "deny"
+""")
+    got, found = run_and_report(box, "proxy-connect denied.example 443", "proxy-connect other.example 80",
+                                "tcp 192.0.2.7 443 0", "tcp 192.0.2.8 443 0", "tcp-self 127.0.0.1")
+    check(got == ["EACCES"] * 4 + ["OK"], f"{got}")
+    expect_refused(box, found, [("connect", "denied.example:443", None, '"denied.example" = "deny"'),
+                                ("connect", "other.example:80", None, None),
+                                ("connect", "192.0.2.7:443", "EACCES", '"192.0.2.7" = "deny"'),
+                                ("connect", "192.0.2.8:443", "EACCES", None)])
+
+
+@case(needs={"net_off"})
+def a_name_that_is_looked_up_without_a_network_is_named(arena):
+    """As long as somebody inside hears of it: not with landlock, where the query itself is refused."""
+    box, servers = arena.box(), name_servers()
+    got, found = run_and_report(box, *[f"ask-name {server} secret.example" for server in servers],
+                                "tcp-self 127.0.0.1")
+    named = {(one["kind"], one["operation"], one["subject"], one["rule"]["text"]) for one in found}
+    if arena.backend == "landlock":
+        check(set(got) <= {"EACCES", "EPERM"} and not named, f"{got} {found}")
+        return
+    check("OK 3" in got and got[-1] == "OK", f"{servers}: {got}")
+    check(named == {("host", "lookup", "secret.example", "the network is off")}, f"{found}")
+    allowing = arena.box(options=("--mode", "workspace-write", "--allow-host", "secret.example"))
+    got, found = run_and_report(allowing, *[f"ask-name {server} secret.example" for server in servers])
+    check(not [one for one in found if one["operation"] == "lookup"], f"{got} {found}")
 
 
 @case(needs={"fs_write", "fs_carve"})
