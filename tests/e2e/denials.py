@@ -138,6 +138,11 @@ class Round:
         one["path"] = self.spell(one)
         return one
 
+    def is_hidden(self, directory):
+        """Whether the policy denies it: the entry with the most components decides."""
+        entries = [path for path in (directory, *directory.parents) if path in self.access]
+        return bool(entries) and self.access[entries[0]] == "deny"
+
     def spell(self, one):
         path = one["real"]
         if one["way"] == "relative":
@@ -223,6 +228,7 @@ class Round:
         for denial in denials:
             by_path.setdefault(denial["subject"], []).append(denial)
         for one, out, got in zip(self.attempts, outside, inside):
+            one["is_hidden"] = self.is_hidden(one["place"])
             subjects = [one["real"], *([one["other"]] if one["how"] in ("rename", "replace") else [])]
             if one["how"] == "replace":
                 subjects.reverse()
@@ -268,7 +274,8 @@ def judge(one, out, got, named):
     # It would fail anyway, but not for lack of rights: then it may be named or not.
     if out != "OK" and not named:
         return None
-    if out == got:
+    # A denied directory, of which something is open again, hides all else with that error, whether it is there or not.
+    if out == got and not (got == "ENOENT" and one["is_hidden"]):
         return "it fails outside likewise, but is named" if named else None
     # A name on the way, or what is to be linked, is hidden: that is not what the call is to change.
     if (got == "ENOENT" and one["way"] == "up") or (got in ("ENOENT", "EACCES") and one["how"] == "link"
