@@ -10,7 +10,7 @@ import socket
 import sys
 from pathlib import Path
 
-from cli import PROGRAM, World, case, run, run_cases, wait_for
+from cli import PROGRAM, Skip, World, case, run, run_cases, wait_for
 from decider import Decider, ask
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
@@ -216,6 +216,87 @@ def a_request_ends_with_its_process(w: World):
     decider.close()
     assert result.out.strip() == "137" and len(decider.requests) == 1, (result, decider.requests)
     assert wait_for(lambda: decider.withdrawn) == [decider.requests[0]["id"]], decider.withdrawn
+
+
+def only(path):
+    return lambda r: ALLOW if r["subject"] == str(path) else DENY
+
+
+@case
+def a_frame_that_is_sent_again_is_decided_again(w: World):
+    """What a run before this one was given is no ticket for this one, nor is its id."""
+    out = out_of_reach(w)
+    frames = ['{"type": "request", "kind": "write", "subject": "%s"}' % out] * 2
+    client = [sys.executable, "-c", CLIENT]
+    report = w.top / "report"
+    opened = f"echo x >{out}/x && echo opened"
+    result, decider = ask(w, ALLOW, *WORK, "--report", str(report), "--", "sh", "-c",
+                          f"{shlex.join([*client, *frames])}; {opened}")
+    found = [json.loads(line) for line in result.out.splitlines() if line.startswith("{")]
+    assert [one["granted"] for one in found] == [True, True] and len(decider.requests) == 1, (result, decider.requests)
+    assert result.out.endswith("opened\n"), result  # the control
+    hello = '{"type": "hello", "run": "%s"}' % json.loads(report.read_text(encoding="utf-8"))["run"]
+    result, decider = ask(w, DENY, *WORK, "--", "sh", "-c",
+                          f"{shlex.join([*client, hello, *frames])}; {opened}; true")
+    found = [json.loads(line) for line in result.out.splitlines() if line]
+    assert found[0]["type"] == "error" and [one["granted"] for one in found[1:]] == [False, False], result
+    assert [r["subject"] for r in decider.requests].count(str(out)) == 1, decider.requests
+    assert "opened" not in result.out, result
+
+
+# Traces a request and exchanges its path at the entry of the call that sends it, or at its exit.
+TRACER = """
+import ctypes, os, struct, sys
+moment, program, path = sys.argv[1:]
+TRACEME, PEEK, POKE, GETREGS, SYSCALL, SENDMSG = 0, 2, 5, 12, 24, 46
+ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+ptrace.restype, ptrace.argtypes = ctypes.c_long, [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+pid = os.fork()
+if pid == 0:
+    ptrace(TRACEME, 0, None, None)
+    os.execv(program, [program, "request", "--write", path])
+def peek(at):
+    return ptrace(PEEK, pid, at, None) & (1 << 64) - 1
+os.waitpid(pid, 0)
+regs, is_entry, changed = ctypes.create_string_buffer(8 * 27), False, 0
+while True:
+    ptrace(SYSCALL, pid, None, None)
+    status = os.waitpid(pid, 0)[1]
+    if not os.WIFSTOPPED(status):
+        break
+    is_entry = not is_entry
+    ptrace(GETREGS, pid, None, regs)
+    words = struct.unpack("27Q", regs)
+    if words[15] != SENDMSG or moment != ("entry" if is_entry else "exit"):
+        continue
+    base, length = (peek(peek(words[13] + 16) + i) for i in (0, 8))
+    text = b"".join(struct.pack("Q", peek(base + i)) for i in range(0, length, 8))[:length]
+    at = text.find(b"/asked")
+    if at >= 0:
+        word = struct.unpack("Q", (b"/other" + text[at + 6:at + 8]))[0]
+        changed += ptrace(POKE, pid, base + at, word) == 0
+print(changed, os.waitstatus_to_exitcode(status), flush=True)
+"""
+
+
+@case
+def whoever_traces_a_request_gets_what_was_asked_and_nothing_else(w: World):
+    if os.uname().machine != "x86_64":
+        raise Skip("the tracer knows the registers of x86-64 alone")
+    out = out_of_reach(w)
+    for name in ("asked", "other"):
+        (out / name).mkdir()
+    tries = "; ".join(f"{{ echo x >{out}/{name}/x; }} 2>/dev/null && echo {name}" for name in ("asked", "other"))
+    assert run(w, "--backend", "none", "--", "sh", "-c", f"echo x >{out}/other/control").status == 0  # outside it works
+    for moment, traced, opened in (("never", "0 0", {"asked"}), ("exit", "1 0", {"asked"}), ("entry", "1 1", set())):
+        words = [sys.executable, "-c", TRACER, moment, PROGRAM, str(out / "asked")]
+        result, decider = ask(w, only(out / "asked"), *WORK, "--", "sh", "-c", f"{shlex.join(words)}; {tries}; true")
+        # What is sent is what is asked about; what the memory holds before or after that counts nothing.
+        first = "other" if moment == "entry" else "asked"
+        assert decider.requests[0]["subject"] == str(out / first), decider.requests
+        lines = set(result.out.splitlines())
+        assert traced in lines and lines & {"asked", "other"} == opened, (moment, result)
+        assert not (out / "other/x").exists(), (moment, result)
 
 
 @case
