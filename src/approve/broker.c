@@ -629,7 +629,7 @@ static const char *check_allow(const struct ask *ask, const struct answer *answe
 	const char *why = "its grant is wider than every offer";
 
 	if ((unsigned)answer->scope > SCOPE_ALWAYS)
-		return "its scope is none";
+		return "there is no such scope";
 	if (answer->scope == SCOPE_MINUTES &&
 	    (answer->minutes < 1 || answer->minutes > ASK_MAX_MINUTES))
 		return "its minutes are not from 1 to 10080";

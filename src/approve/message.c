@@ -331,7 +331,7 @@ static int read_allow(struct arena *a, const struct json *object, struct answer 
 static int read_deny(const struct json *object, struct answer *out, struct err *e)
 {
 	if (json_find(object, "scope") || json_find(object, "grant"))
-		return REFUSE(e, "'scope' and 'grant' belong to an allow");
+		return REFUSE(e, "only an answer \"allow\" may have 'scope' or 'grant'");
 	return read_bool(object, "rest", &out->denies_rest, e);
 }
 

@@ -22,7 +22,7 @@ static int read_scope(const char *text, struct answer *out, struct err *e)
 	if (str_has_prefix(scope, STR("minutes:")))
 		return FAIL(e, ERR_ARGUMENT, "cordon_answer.scope '%s': 1 to %d minutes",
 			    utf8_show(scope, shown, sizeof(shown)), ASK_MAX_MINUTES);
-	return FAIL(e, ERR_ARGUMENT, "cordon_answer.scope '%s' is none",
+	return FAIL(e, ERR_ARGUMENT, "cordon_answer: there is no scope '%s'",
 		    utf8_show(scope, shown, sizeof(shown)));
 }
 
@@ -35,7 +35,7 @@ static int read_grant(const struct cordon_grant *in, struct answer *out, struct 
 		return 0;
 	}
 	if (!in->kind || !ask_kind_parse(str_of(in->kind), &out->grant.kind))
-		return FAIL(e, ERR_ARGUMENT, "cordon_grant.kind '%s' is none",
+		return FAIL(e, ERR_ARGUMENT, "cordon_grant: there is no kind '%s'",
 			    utf8_show(str_of(in->kind ? in->kind : ""), shown, sizeof(shown)));
 	out->grant.subject = str_of(in->subject ? in->subject : "");
 	out->grant.is_dir = in->is_directory != 0;

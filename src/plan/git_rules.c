@@ -509,7 +509,7 @@ static int raise_dir(struct git_scan *s, const struct git_found *found, struct e
 	if (r < 0)
 		return r;
 	if (!is_git_dir)
-		return refuse_raise(s, found, "since it is none", e);
+		return refuse_raise(s, found, "since it is not a git directory", e);
 	if (common.access == ACCESS_DENY)
 		return refuse_raise(s, found, "since the policy denies it", e);
 	if (common.access == ACCESS_WRITE ||

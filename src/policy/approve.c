@@ -27,7 +27,7 @@ static int find_subject(const struct toml *table, struct approve_rule *rule,
 
 		if (found && *pattern)
 			return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, found->origin,
-					     "'%s' and '%s' can't stand in one rule of 'approve'; "
+					     "'%s' and '%s' can't be in one rule of 'approve'; "
 					     "write two",
 					     members[rule->subject], members[i]);
 		if (!found)
@@ -51,10 +51,11 @@ static int decode_path(const struct decode *d, const struct toml *pattern,
 	if (fs_key_parse(d->a, pattern->string, pattern->origin, &key, e) < 0)
 		return err_result(e);
 	if (key.is_unknown || (key.anchor != FS_ABSOLUTE && key.anchor != FS_HOME))
-		return FAIL_CAUSE_AT(e, CAUSE_BAD_VALUE, pattern->origin,
-				     "'%s' can't stand in 'approve'; write a path that starts with "
-				     "'/' or '~/'",
-				     SHOWN(pattern->string));
+		return FAIL_CAUSE_AT(
+			e, CAUSE_BAD_VALUE, pattern->origin,
+			"'%s' can't be used in 'approve'; write a path that starts with "
+			"'/' or '~/'",
+			SHOWN(pattern->string));
 	/* With any access it means the same here, globs included. */
 	if (fs_key_target(d->a, &key, ACCESS_DENY, pattern->origin, &target, e) < 0)
 		return err_result(e);

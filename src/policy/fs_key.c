@@ -229,7 +229,7 @@ static int check_subpath(struct arena *a, struct str sub, struct origin origin, 
 	if (path_is_absolute(sub) && out->len > 0)
 		return FAIL_CAUSE_AT(
 			e, CAUSE_BAD_PATH, origin,
-			"the absolute path '%s' can't stand inside a table; write it as an "
+			"the absolute path '%s' can't be inside a table; write it as an "
 			"entry of its own, or \"%s\" for what is below the key",
 			SHOWN(sub), SHOWN(*out));
 	if (sub.len == 0 || out->len != sub.len)

@@ -176,7 +176,7 @@ TEST(what_is_no_answer_is_refused_with_a_reason)
 		    "7: there is no scope 'forever'");
 	CHECK_PARSE("{\"id\":7,\"decision\":\"allow\",\"scope\":null}", "7: 'scope' is no string");
 	CHECK_PARSE("{\"id\":7,\"decision\":\"deny\",\"scope\":\"run\"}",
-		    "7: 'scope' and 'grant' belong to an allow");
+		    "7: only an answer \"allow\" may have 'scope' or 'grant'");
 	CHECK_PARSE("{\"id\":7,\"decision\":\"allow\",\"rest\":false}",
 		    "7: 'rest' belongs to a deny");
 	CHECK_PARSE("{\"id\":7,\"decision\":\"deny\",\"rest\":1}",

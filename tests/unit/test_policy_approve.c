@@ -38,7 +38,7 @@ TEST(a_rule_with_a_mistake_is_an_error)
 	CHECK(is_refused(DEV R "writes = '/a'\nanswer = 'deny'\n", ":4:1: unknown key 'writes'"));
 	CHECK(is_refused(DEV R "answer = 'deny'\n", "'write', 'host' or 'socket'"));
 	CHECK(is_refused(DEV R "write = '/a'\nhost = 'a.com'\nanswer = 'deny'\n",
-			 "'write' and 'host' can't stand in one rule"));
+			 "'write' and 'host' can't be in one rule"));
 	CHECK(is_refused(DEV R "write = '/a'\n", "has no 'answer'"));
 	CHECK(is_refused(DEV R "write = '/a'\nanswer = 'alow'\n", "did you mean 'allow'?"));
 	CHECK(is_refused(DEV R "write = '/a'\nanswer = true\n",
@@ -51,7 +51,8 @@ TEST(a_rule_with_a_mistake_is_an_error)
 			 "'scope' in 'approve' can't be \"always\""));
 	CHECK(is_refused(DEV R "write = 'a'\nanswer = 'deny'\n", "the path 'a' is relative"));
 	CHECK(is_refused(DEV R "write = '/a/../b'\nanswer = 'deny'\n", "'.' or '..'"));
-	CHECK(is_refused(DEV R "write = ':workspace_roots'\nanswer = 'allow'\n", "can't stand in"));
+	CHECK(is_refused(DEV R "write = ':workspace_roots'\nanswer = 'allow'\n",
+			 "can't be used in"));
 	CHECK(is_refused(DEV R "host = 'a b'\nanswer = 'deny'\n", ":4:8: "));
 	CHECK(is_refused(DEV R "write = '/a'\nanswer = 'deny'\nprofile = 'devv'\n", "devv"));
 	CHECK(is_refused(DEV R "write = '/a'\nanswer = 'deny'\nprofile = ''\n", "is empty"));

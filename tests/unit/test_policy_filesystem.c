@@ -116,10 +116,9 @@ TEST(bad_keys_are_refused_with_their_place)
 TEST(bad_subpaths_are_refused)
 {
 	CHECK(is_refused(FS("'/a' = { 'b/' = 'read' }"), "has an empty component"));
-	CHECK(is_refused(
-		FS("'/a' = { '/b' = 'read' }"),
-		"the absolute path '/b' can't stand inside a table; write it as an entry of "
-		"its own, or \"b\" for what is below the key"));
+	CHECK(is_refused(FS("'/a' = { '/b' = 'read' }"),
+			 "the absolute path '/b' can't be inside a table; write it as an entry of "
+			 "its own, or \"b\" for what is below the key"));
 	CHECK(is_refused(FS("'/a' = { '/' = 'read' }"), "has an empty component"));
 	CHECK(is_refused(FS("'/a' = { 'b//c' = 'read' }"), "has an empty component"));
 	CHECK(is_refused(FS("'/a' = { '' = 'read' }"), "has an empty component"));

@@ -227,7 +227,7 @@ int bwrap_ask(int program, struct str path, uint32_t *features, struct err *e)
 		return FAIL_CAUSE(
 			e, CAUSE_BWRAP_UNUSABLE,
 			"the bwrap backend can't use '%s': it did not answer to --help within "
-			"%d ms; it hangs, or is none",
+			"%d ms; it hangs, or it is not bubblewrap",
 			shown, HELP_TIMEOUT_MS);
 	if (help.failed != ERR_OK || !bwrap_features_parse(buf_str(&help)))
 		return FAIL_CAUSE(

@@ -95,7 +95,7 @@ static int prepare_network(const struct launch_network *in, struct inner_network
 		if (port == 0 || port == LAUNCH_PROXY_PORT || port == LAUNCH_NAMES_PORT)
 			return FAIL(e, ERR_POLICY,
 				    "port %u of the host can't be reached from inside: %s", port,
-				    port ? "the proxy itself listens there" : "there is none");
+				    port ? "the proxy itself listens there" : "ports begin at 1");
 		for (size_t k = 0; k < i; k++)
 			if (port == in->host_ports[k])
 				return FAIL(e, ERR_POLICY, "port %u of the host is given twice",
@@ -111,7 +111,7 @@ static int find_own_words(struct os_arguments *out, struct err *e)
 	int r = os_find_arguments(out);
 
 	if (r == -EINVAL)
-		return FAIL(e, ERR_INTERNAL, "can't make sense of /proc/self/stat");
+		return FAIL(e, ERR_INTERNAL, "can't parse /proc/self/stat");
 	if (r < 0)
 		return FAIL_SYS(e, -r, "can't read /proc/self/stat; /proc has to be mounted");
 	return 0;

@@ -113,7 +113,7 @@ static int read_url(struct upstream *u, struct str text, struct err *e)
 	colon = hostname_port_offset(text);
 	host = str_first(text, colon);
 	if (colon < text.len && !hostname_port_number(str_from(text, colon + 1), &port))
-		return FAIL(e, ERR_SYNTAX, "its port is none");
+		return FAIL(e, ERR_SYNTAX, "its port is not a port number");
 	/* A password that contains '@' or '/' ends up here. */
 	if (!target_parse(&u->where, host, port, why, sizeof(why)))
 		return FAIL(e, ERR_SYNTAX, "its host is no name and no address");
