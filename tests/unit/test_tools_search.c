@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* list_files and search_files over real trees, hostile ones among them. */
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../support/scratch.h"
@@ -237,4 +241,62 @@ TEST(a_deep_tree_ends_at_its_limit)
 	run(tool_list_files, "{\"path\":\"d\"}", &a);
 	CHECK(!a.is_error);
 	CHECK_INT(number(&a, "count"), WALK_MAX_DEPTH);
+}
+
+/* Exchanges a directory and a link to one outside, again and again, until it is killed. */
+static pid_t start_swapping(void)
+{
+	pid_t child = fork();
+
+	if (child != 0)
+		return child;
+	for (;;)
+		(void)syscall(SYS_renameat2, AT_FDCWD, "race/in/x", AT_FDCWD, "race/y",
+			      RENAME_EXCHANGE);
+}
+
+/* The control: whether who opens the path by its name gets outside now. */
+static bool is_outside_now(void)
+{
+	char text[32] = "";
+	FILE *f = fopen("race/in/x/deep/f", "r");
+
+	if (!f)
+		return false;
+	(void)!fgets(text, sizeof(text), f);
+	(void)fclose(f);
+	return text[0] == 'o';
+}
+
+TEST(a_directory_that_becomes_a_link_leads_nowhere)
+{
+	size_t found = 0, tries = 0, outside = 0;
+	time_t end;
+	pid_t child;
+
+	REQUIRE((mkdir("race", 0700) | mkdir("race/in", 0700) | mkdir("race/in/x", 0700) |
+		 mkdir("race/in/x/deep", 0700) | mkdir("outside", 0700) |
+		 mkdir("outside/deep", 0700)) == 0);
+	scratch_put("race/in/x/deep/f", "inside needle\n");
+	scratch_put("outside/deep/f", "outside needle\n");
+	REQUIRE(symlink("../../outside", "race/y") == 0);
+	if (syscall(SYS_renameat2, AT_FDCWD, "race/in/x", AT_FDCWD, "race/y", RENAME_EXCHANGE) != 0)
+		SKIP("this file system can't exchange two names");
+	child = start_swapping();
+	REQUIRE(child > 0);
+	for (end = time(NULL) + 3; time(NULL) < end; tries++) {
+		struct answer a SCOPED(answer_done);
+		const char *text;
+
+		run(tool_search_files, "{\"path\":\"race/in\",\"pattern\":\"needle\"}", &a);
+		text = all(&a, "matches", "text");
+		found += strcmp(text, "inside needle ") == 0;
+		outside += is_outside_now();
+		CHECK(*text == '\0' || strcmp(text, "inside needle ") == 0);
+	}
+	CHECK_INT(kill(child, SIGKILL), 0);
+	CHECK_INT(waitpid(child, NULL, 0), child);
+	printf("# %zu of %zu searches found the file, %zu opens by name got outside\n", found,
+	       tries, outside);
+	CHECK(found > 0 && outside > 0);
 }
