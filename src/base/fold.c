@@ -189,6 +189,13 @@ int fold_copy(struct arena *a, struct str s, struct str *out, struct err *e)
 	return buf_check(&text, e) < 0 ? err_result(e) : arena_copy(a, buf_str(&text), out, e);
 }
 
+bool fold_is_mark(struct str s, size_t at)
+{
+	uint32_t c;
+
+	return utf8_next(s, &at, &c) && find_class(c) != 0;
+}
+
 void fold_list(unsigned char first, void (*each)(void *arg, uint32_t c, struct str folded),
 	       void *arg)
 {

@@ -24,6 +24,9 @@ struct str fold_in(struct str s, char room[FOLD_ROOM]) NONNULL;
 
 int fold_copy(struct arena *a, struct str s, struct str *out, struct err *e) MUST_CHECK NONNULL;
 
+/* Whether the character at `at` is a combining mark. */
+bool fold_is_mark(struct str s, size_t at) NONNULL;
+
 /*
  * Calls `each` for every character but Hangul that folds to something else and whose folded form starts
  * with the byte `first`, in order. For who has to list spellings.

@@ -124,7 +124,7 @@ static int explain(cordon_report *report, const cordon_policy *policy, const cha
 	if (find_platform(a, x, platform ? platform : "linux", e) < 0 ||
 	    plan_round_trips(a, &policy->plan_inputs, policy->plan, &x->round_trips, &x->mode,
 			     &x->why_not, e) < 0 ||
-	    find_without_effect(a, x, e) < 0)
+	    find_without_effect(a, x, e) < 0 || explain_find_lowering(a, x, e) < 0)
 		return err_result(e);
 	x->backend = find_backend(x);
 	report->policy = load_share(policy);

@@ -16,10 +16,17 @@ struct explanation {
 	struct str why_not;
 	VEC(struct note) without_effect; /* entries that have no effect here */
 	const struct backend *backend;	 /* the first that gives every guarantee, or NULL */
+	const struct seatbelt
+		*seatbelt; /* what it is on macOS; NULL elsewhere, and without a sandbox */
 };
 
 /* The guarantees that the policy needs, does not accept as missing, and `backend` lacks. */
 guarantee_set explain_lack(const struct explanation *x, const struct backend *backend);
+
+/* explain_lowering.c: what the policy becomes on another system. */
+int explain_find_lowering(struct arena *a, struct explanation *x, struct err *e) MUST_CHECK NONNULL;
+void explain_print_lowering(struct page *p, const struct explanation *x);
+void explain_json_lowering(struct json_writer *w, const struct explanation *x);
 
 /* The rules for hosts and sockets of all layers, each with its file and line. */
 void explain_print_rules(struct page *p, const struct policy *policy);

@@ -431,6 +431,7 @@ void explain_print_json(struct json_writer *w, const void *data)
 		json_add_text(w, x->backends[i]);
 	json_end_array(w);
 	json_backend(w, x);
+	explain_json_lowering(w, x);
 	json_notes(w, x->policy, true);
 	json_notes(w, x->policy, false);
 	json_key(w, "without_effect");

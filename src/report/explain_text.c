@@ -750,5 +750,6 @@ void explain_print_text(struct page *p, const void *data)
 	print_keys(p, x, KEYS_TOP, &x->policy->policy->settings);
 	print_needs(p, x);
 	print_platform(p, x);
+	explain_print_lowering(p, x);
 	print_notes(p, x);
 }

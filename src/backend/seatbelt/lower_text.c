@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What every process needs to start and to live on macOS, whatever the policy: found by reading
+ * (docs/platforms.md), not by running. Each line has its reason. There is no deny here.
+ */
+#include "backend/seatbelt/seatbelt.h"
+
+const char seatbelt_start_text[] =
+	"(version 1)\n"
+	"\n"
+	"; Nothing is allowed but what a line below allows, and no line denies again.\n"
+	"(deny default)\n"
+	"\n"
+	"; --- What every process needs ---\n"
+	"; children, which have the same sandbox\n"
+	"(allow process-fork)\n"
+	"; kill and ps among themselves\n"
+	"(allow signal (target same-sandbox))\n"
+	"(allow process-info* (target same-sandbox))\n"
+	"; a program that can't look at / is killed at its start; /tmp, /var and /etc are links\n"
+	"(allow file-read* (literal \"/\"))\n"
+	"(allow file-read-metadata (literal \"/tmp\") (literal \"/var\") (literal \"/etc\"))\n"
+	"; the usual devices\n"
+	"(allow file-read* file-write-data file-ioctl\n"
+	"  (literal \"/dev/null\") (literal \"/dev/zero\") (literal \"/dev/tty\")\n"
+	"  (literal \"/dev/random\") (literal \"/dev/urandom\") (literal \"/dev/dtracehelper\"))\n"
+	"(allow file-read* file-write-data (subpath \"/dev/fd\"))\n"
+	"; terminals of its own\n"
+	"(allow pseudo-tty)\n"
+	"(allow file-read* file-write-data file-ioctl (literal \"/dev/ptmx\"))\n"
+	"(allow file-read* file-write-data file-ioctl\n"
+	"  (require-all (regex #\"^/dev/ttys[0-9]+$\") (extension \"com.apple.sandbox.pty\")))\n"
+	"; processors, memory and the system's version, which runtimes look up when they start\n"
+	"(allow sysctl-read\n"
+	"  (sysctl-name-prefix \"hw.\") (sysctl-name-prefix \"machdep.cpu.\")\n"
+	"  (sysctl-name \"kern.argmax\") (sysctl-name \"kern.hostname\") (sysctl-name "
+	"\"kern.iossupportversion\")\n"
+	"  (sysctl-name \"kern.maxfilesperproc\") (sysctl-name \"kern.maxproc\") (sysctl-name "
+	"\"kern.ngroups\")\n"
+	"  (sysctl-name \"kern.osproductversion\") (sysctl-name \"kern.osrelease\") (sysctl-name "
+	"\"kern.ostype\")\n"
+	"  (sysctl-name \"kern.osvariant_status\") (sysctl-name \"kern.osversion\") (sysctl-name "
+	"\"kern.secure_kernel\")\n"
+	"  (sysctl-name \"kern.sysv.semmns\") (sysctl-name \"kern.usrstack64\") (sysctl-name "
+	"\"kern.version\")\n"
+	"  (sysctl-name \"sysctl.proc_cputype\") (sysctl-name \"vm.loadavg\"))\n"
+	"; who this user is (getpwuid), and that the machine stays awake\n"
+	"(allow mach-lookup\n"
+	"  (global-name \"com.apple.system.opendirectoryd.libinfo\")\n"
+	"  (global-name \"com.apple.PowerManagement.control\"))\n"
+	"(allow iokit-open (iokit-registry-entry-class \"RootDomainUserClient\"))\n"
+	"; locks of Python's multiprocessing and of OpenMP\n"
+	"(allow ipc-posix-sem)\n"
+	"(allow ipc-posix-shm-read-data ipc-posix-shm-write-create ipc-posix-shm-write-unlink\n"
+	"  (ipc-posix-name-regex #\"^/__KMP_REGISTERED_LIB_[0-9]+$\"))\n";
+
+const char seatbelt_network_text[] =
+	"; what resolvers and TLS of the system ask\n"
+	"(allow system-socket (require-all (socket-domain AF_SYSTEM) (socket-protocol 2)))\n"
+	"(allow mach-lookup\n"
+	"  (global-name \"com.apple.bsd.dirhelper\")\n"
+	"  (global-name \"com.apple.system.opendirectoryd.membership\")\n"
+	"  (global-name \"com.apple.SecurityServer\") (global-name \"com.apple.networkd\")\n"
+	"  (global-name \"com.apple.ocspd\") (global-name \"com.apple.trustd.agent\")\n"
+	"  (global-name \"com.apple.SystemConfiguration.DNSConfiguration\")\n"
+	"  (global-name \"com.apple.SystemConfiguration.configd\"))\n"
+	"(allow sysctl-read (sysctl-name-prefix \"net.routetable\"))\n";
+
+const char seatbelt_preferences_text[] =
+	"\n"
+	"; --- Preferences: a service reads them, and it would read denied ones too ---\n"
+	"(allow user-preference-read)\n"
+	"(allow ipc-posix-shm-read* (ipc-posix-name-prefix \"apple.cfprefs.\"))\n"
+	"(allow mach-lookup\n"
+	"  (global-name \"com.apple.cfprefsd.daemon\") (global-name \"com.apple.cfprefsd.agent\")\n"
+	"  (local-name \"com.apple.cfprefsd.agent\"))\n";

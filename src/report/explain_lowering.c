@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* What a policy becomes on macOS: the profile that sandbox-exec would get. Nothing runs it. */
+#include "backend/seatbelt/seatbelt.h"
+#include "plan/net.h"
+#include "report/explain.h"
+
+enum { DEFAULT_PROXY_PORT = 3128 };
+
+int explain_find_lowering(struct arena *a, struct explanation *x, struct err *e)
+{
+	const struct view *view = x->policy->inputs.view;
+	struct seatbelt *lowered;
+
+	if (strcmp(x->platform, "macos") != 0 || x->policy->plan->is_unsandboxed)
+		return 0;
+	lowered = ARENA_NEW(a, struct seatbelt, e);
+	if (!lowered ||
+	    seatbelt_lower(a, x->policy->plan, view ? view->proxy_port : DEFAULT_PROXY_PORT,
+			   lowered, e) < 0)
+		return err_result(e);
+	x->seatbelt = lowered;
+	return 0;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void json_missing(struct json_writer *w, guarantee_set missing)
+{
+	json_key(w, "missing");
+	json_begin_array(w);
+	for (int g = 0; g < GUARANTEE_COUNT; g++)
+		if (missing & GUARANTEE_BIT(g))
+			json_add_text(w, guarantee_name((enum guarantee)g));
+	json_end_array(w);
+}
+
+static void json_argv(struct json_writer *w, const struct seatbelt *s)
+{
+	json_key(w, "argv");
+	json_begin_array(w);
+	json_add_text(w, "/usr/bin/sandbox-exec");
+	json_add_text(w, "-p");
+	json_add_str(w, s->profile);
+	for (size_t i = 0; i < s->params.count; i++) {
+		scoped_buf text = BUF_INIT(16384);
+
+		buf_printf(&text, "-D%s=", s->params.items[i]->name.p);
+		buf_add(&text, s->params.items[i]->value);
+		if (text.failed)
+			json_fail(w, text.failed);
+		json_add_str(w, buf_str(&text));
+	}
+	json_add_text(w, "--");
+	json_end_array(w);
+}
+
+static void json_seatbelt(struct json_writer *w, const struct seatbelt *s)
+{
+	json_begin_object(w);
+	json_text(w, "backend", "seatbelt");
+	if (s->is_refused) {
+		json_key(w, "refusal");
+		json_begin_object(w);
+		json_text(w, "guarantee", guarantee_name(s->refused));
+		json_str(w, "reason", s->reason);
+		json_end_object(w);
+	} else {
+		json_missing(w, s->missing);
+		json_str(w, "profile", s->profile);
+		json_key(w, "params");
+		json_begin_object(w);
+		for (size_t i = 0; i < s->params.count; i++)
+			json_str(w, s->params.items[i]->name.p, s->params.items[i]->value);
+		json_end_object(w);
+		json_argv(w, s);
+	}
+	json_end_object(w);
+}
+
+void explain_json_lowering(struct json_writer *w, const struct explanation *x)
+{
+	json_key(w, "lowering");
+	if (x->seatbelt)
+		json_seatbelt(w, x->seatbelt);
+	else
+		json_add_null(w);
+}
+
+/* ---- Text ------------------------------------------------------------------------------------- */
+
+static void print_lines(struct page *p, struct str text)
+{
+	while (text.len) {
+		struct str line = str_first(text, str_find(text, '\n'));
+
+		page_text(p, "  ");
+		page_str(p, line);
+		page_text(p, "\n");
+		text = str_from(text, MIN_OF(line.len + 1, text.len));
+	}
+}
+
+static void print_missing(struct page *p, const struct explanation *x)
+{
+	page_text(p, "\nneeded, and not given by a profile: each has to be accepted by its name\n");
+	for (int g = 0; g < GUARANTEE_COUNT; g++)
+		if (x->seatbelt->missing & GUARANTEE_BIT(g))
+			page_printf(p, "  %-12s %s\n", guarantee_name((enum guarantee)g),
+				    seatbelt_why((enum guarantee)g));
+}
+
+void explain_print_lowering(struct page *p, const struct explanation *x)
+{
+	const struct seatbelt *s = x->seatbelt;
+
+	if (!s)
+		return;
+	if (s->is_refused) {
+		page_printf(
+			p, "\nno profile of macOS can say this (%s): ", guarantee_name(s->refused));
+		page_str(p, s->reason);
+		page_text(p, "\n");
+		return;
+	}
+	if (s->missing)
+		print_missing(p, x);
+	page_text(p,
+		  "\nthe profile that /usr/bin/sandbox-exec would get (this version does not run "
+		  "it)\n");
+	print_lines(p, s->profile);
+	page_text(p, s->params.count ? "\nits parameters\n" : "");
+	for (size_t i = 0; i < s->params.count; i++) {
+		page_printf(p, "  %-8s ", s->params.items[i]->name.p);
+		page_str(p, s->params.items[i]->value);
+		page_text(p, "\n");
+	}
+}

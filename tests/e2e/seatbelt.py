@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The profile that macOS would get means what the resolver says (P20), by a model of SBPL (sbpl.py)."""
+
+import json
+import os
+import random
+
+from cli import World, case, run_cases
+from sbpl import READINGS, Profile, ProfileError, parse
+
+SEED = int(os.environ.get("CORDON_SEED") or random.SystemRandom().randrange(1 << 32))
+POLICIES = int(os.environ.get("CORDON_SEATBELT_POLICIES") or 300)
+NAMES = ["a", "b", "k", "s", "ss", ".env", "x.pem", "é", "ß", "A(b)", "q+r", "[z]", 'd"q', "b\\s", "n\nl", "f;g", "$^"]
+GLOBS = ["**/*.pem", "**/.env", "a/*", "**/s*", "*/k", "**/[a-c]", "**/{k,.env}", "b/**", "**/*é*", "?", "**/a/**/b"]
+CONFIG = """\
+default_permissions = "dev"
+[permissions.dev]
+extends = ":workspace"
+[permissions.dev.filesystem]
+":secrets" = "deny"
+"""
+WRITES = ("file-write-data", "file-write-create")
+
+
+def lowering(w, view, config, *args):
+    name = str(w.write("view.json", json.dumps(view)))
+    w.write_config(config)
+    options = ("--platform", "macos", "--host-view", name, "--config-file", str(w.config), *args)
+    return w.ok("explain", "--json", *options).json, options
+
+
+def why(w, options, path):
+    found = w.run("why", "--json", "--path", path, *options).json
+    return found["path"], found["access"]
+
+
+def both(profile, operation, subject):
+    answers = [profile.allows(operation, subject, r) for r in READINGS]
+    assert answers[0] == answers[1], f"{operation} {subject!r}: {answers}, by {READINGS}"
+    return answers[0]
+
+
+def mac(files, **more):
+    return {"view": 1, "platform": "macos", "home": "/Users/me", "cwd": "/w/r", "files": files, **more}
+
+
+def raw(path):
+    return path.encode("utf-8", "surrogateescape")
+
+
+# ---- The model: each fact of it ---------------------------------------------------
+
+
+def profile_of(*rules, **params):
+    return Profile("(version 1)(deny default)" + "".join(rules), params)
+
+
+@case
+def an_operation_falls_back_to_its_wildcards_by_lists(w: World):
+    p = profile_of('(allow file-read-data (subpath "/"))(deny file-read* (literal "/f"))')
+    assert p.allows("file-read-data", b"/f", "lists") and not p.allows("file-read-data", b"/f", "text")
+    p = profile_of('(allow file-write* (subpath "/"))(deny file-write-unlink (literal "/f"))')
+    assert not both(p, "file-write-unlink", b"/f") and both(p, "file-write-create", b"/f")
+
+
+@case
+def the_last_rule_of_a_list_counts_and_not_the_deepest(w: World):
+    p = profile_of('(deny file-read* (literal "/a/b"))(allow file-read* (subpath "/a"))')
+    assert both(p, "file-read-data", b"/a/b")
+
+
+@case
+def a_rule_without_a_filter_is_only_a_default_by_lists(w: World):
+    p = profile_of('(deny network-outbound (literal "/s"))(allow network-outbound)')
+    assert not p.allows("network-outbound", b"/s", "lists") and p.allows("network-outbound", b"/s", "text")
+
+
+@case
+def filters_of_paths_go_by_components(w: World):
+    p = profile_of('(allow file-read* (subpath "/a/b"))')
+    assert both(p, "file-read-data", b"/a/b") and both(p, "file-read-data", b"/a/b/c")
+    assert not both(p, "file-read-data", b"/a/bc") and not both(p, "file-read-data", b"/a")
+
+
+@case
+def a_profile_that_sandbox_exec_refuses_is_refused(w: World):
+    for bad in ('(allow file-read* (subpath (param "NONE")))', '(allow file-read* (subpath "/a/"))',
+                '(allow network-outbound (remote ip "10.0.0.1:80"))', '(allow file-read* (regex #"(?i)a"))',
+                '(allow file-read* (regex #"a{2}"))', '(allow file-read* (colour "red"))', "(allow"):
+        try:
+            profile_of(bad)
+        except ProfileError:
+            continue
+        assert False, bad
+
+
+@case
+def addresses_are_not_paths(w: World):
+    p = profile_of('(allow network-outbound (remote ip "localhost:3128"))')
+    assert both(p, "network-outbound", ("remote", b"localhost", b"3128"))
+    assert not both(p, "network-outbound", ("remote", b"localhost", b"3129"))
+    assert not both(p, "network-outbound", ("remote", b"*", b"3128"))
+    assert not both(p, "network-outbound", b"/s")
+
+
+# ---- P20: random policies and trees ------------------------------------------------
+
+
+def random_path(rng, top, depth):
+    return top + "".join("/" + rng.choice(NAMES) for _ in range(rng.randint(1, depth)))
+
+
+def random_tree(rng):
+    files = {"/w/r": "dir", "/o/x": "file", "/Users/me": "dir"}
+    for _ in range(rng.randint(2, 10)):
+        path = random_path(rng, rng.choice(["/w/r", "/w/r", "/o"]), 3)
+        above = path
+        while above != "/" and files.get(above) != "file":
+            above = os.path.dirname(above)
+        folded = {p.casefold() for p in files}
+        if above == "/" and path.casefold() not in folded and not any(p.startswith(path + "/") for p in files):
+            files[path] = rng.choice(["file", "dir", "dir"])
+    return files
+
+
+def random_policy(rng, files):
+    lines = ["default_permissions = 'p'", "[permissions.p]"]
+    lines.append(rng.choice(["", "extends = ':workspace'", "extends = ':read-only'", "extends = ':workspace'"]))
+    lines.append("[permissions.p.filesystem]")
+    keys = {}
+    for _ in range(rng.randint(1, 6)):
+        path = rng.choice([*files, random_path(rng, rng.choice(["/w/r", "/o"]), 3)])
+        if not set(path) & set("*?[{\\"):
+            keys[path] = rng.choice(["read", "write", "deny", "deny"])
+    for _ in range(rng.randint(0, 2)):
+        keys[rng.choice(["/w/r/", "/o/", "/w/r/a/"]) + rng.choice(GLOBS)] = "deny"
+    if rng.random() < 0.2:
+        keys[":secrets"] = "deny"
+    lines += [f"{json.dumps(k, ensure_ascii=False)} = '{v}'" for k, v in keys.items()]
+    return "\n".join(lines) + "\n", [k for k in keys if not set(k) & set("*?[{:")]
+
+
+def misspell(rng, path, files, folds):
+    """Another spelling of what does not exist; what exists has one name."""
+    if not folds or path in files:
+        return path
+    known = path
+    while known not in files and not any(f.startswith(known + "/") for f in files):
+        known = os.path.dirname(known)
+    rest = path[len(known):]
+    for a, b in (("s", "ſ"), ("k", "\u212a"), ("é", "e\u0301"), ("ss", "ß")):
+        if rng.random() < 0.4:
+            rest = rest.replace(a, b)
+    return known + "".join(c.upper() if rng.random() < 0.4 and len(c.upper()) == 1 else c for c in rest)
+
+
+def is_below_file(path, files):
+    return any(kind == "file" and path.startswith(f + "/") for f, kind in files.items())
+
+
+def check_path(w, profile, options, path, pins):
+    canonical, access = why(w, options, path)
+    if canonical == "/":
+        return canonical, access
+    subject = raw(canonical)
+    for operation in ("file-read-data", "process-exec"):
+        assert both(profile, operation, subject) == (access != "deny"), f"{operation} {path!r}: {access}"
+    for operation in WRITES:
+        assert both(profile, operation, subject) == (access == "write"), f"{operation} {path!r}: {access}"
+    stays = canonical in pins or why(w, options, os.path.dirname(canonical))[1] != "write"
+    expected = access == "write" and not stays
+    assert both(profile, "file-write-unlink", subject) == expected, f"unlink {path!r}: {access}, {stays}"
+    return canonical, access
+
+
+def check_policy(w, number, seed):
+    rng = random.Random(seed)
+    files = random_tree(rng)
+    folds = rng.random() < 0.6
+    config, entries = random_policy(rng, files)
+    view = mac(files, case="insensitive" if folds else "sensitive")
+    name = str(w.write("view.json", json.dumps(view)))
+    w.write_config(config)
+    options = ("--platform", "macos", "--host-view", name, "--config-file", str(w.config))
+    found = w.run("explain", "--json", *options).json
+    if "error" in found:
+        return False  # two entries that contradict each other, a link, …
+    lowered = found["lowering"]
+    if "refusal" in lowered:
+        return False
+    profile = Profile(lowered["profile"], lowered["params"])
+    pins = {pin["path"] for pin in found["pins"]}
+    asked = rng.sample([*files, *entries], min(5, len(files) + len(entries)))
+    asked += [random_path(rng, rng.choice(["/w/r", "/w/r", "/o"]), 4) for _ in range(4)]
+    asked += [rng.choice(entries) + "/" + rng.choice(NAMES) for _ in entries[:2]]
+    for path in asked:
+        path = misspell(rng, path, files, folds)
+        if is_below_file(path, files):
+            continue
+        canonical, access = check_path(w, profile, options, path, pins)
+        if access == "write" or canonical not in files:
+            continue
+        above = os.path.dirname(canonical)
+        while above != "/":  # what is narrower can't be moved away with a directory above it
+            assert not both(profile, "file-write-unlink", raw(above)), f"{above!r} above {canonical!r}"
+            above = os.path.dirname(above)
+    return True
+
+
+@case
+def the_profile_answers_as_the_resolver_does(w: World):
+    print(f"# CORDON_SEED={SEED}, {POLICIES} policies")
+    checked = 0
+    for number in range(POLICIES):
+        try:
+            checked += check_policy(w, number, f"{SEED}-{number}")
+        except AssertionError as error:
+            raise AssertionError(f"policy {number}: {error}\n{w.config.read_text()}"
+                                 f"{(w.top / 'view.json').read_text() if (w.top / 'view.json').exists() else ''}") from None
+    print(f"# {checked} policies had a profile")
+    assert checked >= POLICIES * 0.7, checked
+
+
+# ---- Quoting, and what can't be said -------------------------------------------------
+
+
+def random_name(rng):
+    """Bytes of a name, none that a glob would take for its own."""
+    length = rng.randint(1, 12)
+    special = b"\"'()[]^$.+|;#\n\t\r -{}&<>,"
+    out = bytearray()
+    while len(out) < length:
+        c = rng.choice([rng.randrange(1, 256), rng.choice(special), rng.choice(special), rng.randrange(97, 123)])
+        if c not in b"/*?[{\\":
+            out.append(c)
+    return b"_" + bytes(out)
+
+
+@case
+def any_byte_of_a_name_is_quoted(w: World):
+    rng = random.Random(f"{SEED}-names")
+    print(f"# CORDON_SEED={SEED}")
+    for _ in range(40):
+        name, other = random_name(rng), random_name(rng)
+        files = {"/w/r": "dir", "/w/r/" + other.decode("utf-8", "surrogateescape"): "dir"}
+        view = mac(files, case=rng.choice(["insensitive", "sensitive"]))
+        lowered = lowering(w, view, "", "--full-auto", "--deny", name, "--deny", other)[0]["lowering"]
+        profile = Profile(lowered["profile"], lowered["params"])
+        for denied in (name, other, name + b"/x", other + b"/\n"):
+            assert not both(profile, "file-write-create", b"/w/r/" + denied), (name, other)
+            assert not both(profile, "file-read-data", b"/w/r/" + denied), (name, other)
+        for near in (b"Q" + name, name + b"Q", name[:-1], other + b"Q", name[1:] + b"Q"):
+            assert near in (b"_",) or both(profile, "file-write-create", b"/w/r/" + near), (name, near)
+
+
+@case
+def the_profile_has_no_deny_but_the_first(w: World):
+    found, _ = lowering(w, mac({"/w/r": "dir"}), CONFIG)
+    forms = parse(found["lowering"]["profile"].encode())
+    assert [f for f in forms if f[0] == "deny"] == [["deny", "default"]]
+    assert found["lowering"]["argv"][:3] == ["/usr/bin/sandbox-exec", "-p", found["lowering"]["profile"]]
+    assert found["lowering"]["argv"][-1] == "--"
+    given = [f"-D{k}={v}" for k, v in found["lowering"]["params"].items()]
+    assert sorted(found["lowering"]["argv"][3:-1]) == sorted(given)
+
+
+@case
+def the_builtin_profiles_are_held_but_for_four_guarantees(w: World):
+    for mode in ("read-only", "workspace-write"):
+        found, _ = lowering(w, mac({"/w/r": "dir"}), "", "--mode", mode)
+        assert set(found["lowering"]["missing"]) == {"ipc", "proc", "kernel", "tree_death"}
+        assert found["enforced"] is False, found["enforced"]
+    found, _ = lowering(w, mac({"/w/r": "dir"}), "", "--mode", "danger-full-access")
+    assert found["lowering"] is None
+
+
+@case
+def what_a_profile_cannot_say_is_refused_by_guarantee(w: World):
+    found, _ = lowering(w, mac({"/w/r": "dir"}), CONFIG.replace("[permissions.dev.filesystem]",
+                                                                 'tmp = "private"\n[permissions.dev.filesystem]'))
+    assert found["lowering"]["refusal"]["guarantee"] == "fs_read", found["lowering"]
+    many = "".join(f'"/w/r/{i:05}{"n" * 60}" = "deny"\n' for i in range(9000))
+    found, _ = lowering(w, mac({"/w/r": "dir"}), CONFIG + many)
+    assert found["lowering"]["refusal"]["guarantee"] == "fs_carve", found["lowering"]
+    assert "profile" not in found["lowering"]
+
+
+# ---- The network ----------------------------------------------------------------------
+
+PROXY, HOST = ("remote", b"localhost", b"43128"), ("remote", b"*", b"443")
+
+
+def network(w, table, **more):
+    files = {"/w/r": "dir", "/private/var/run/a.sock": "socket", "/private/var/run/b.sock": "socket",
+             "/var": {"link": "private/var"}}
+    found, _ = lowering(w, mac(files, proxy_port=43128, **more), CONFIG + "[permissions.dev.network]\n" + table)
+    return Profile(found["lowering"]["profile"], found["lowering"]["params"])
+
+
+@case
+def the_network_is_off_managed_or_full(w: World):
+    sock = b"/private/var/run/a.sock"
+    p = network(w, "enabled = false\n")
+    assert not any(both(p, "network-outbound", s) for s in (PROXY, HOST, sock))
+    p = network(w, "enabled = true\n")
+    assert both(p, "network-outbound", HOST) and both(p, "network-bind", ("local", b"*", b"80"))
+    p = network(w, 'enabled = true\ndomains = { "a.com" = "allow" }\n')
+    assert both(p, "network-outbound", PROXY)
+    assert not both(p, "network-outbound", HOST) and not both(p, "network-outbound", sock)
+    assert not both(p, "network-outbound", ("remote", b"localhost", b"80"))
+    assert not both(p, "network-outbound", b"/private/var/run/mDNSResponder")
+    assert not both(p, "network-inbound", ("local", b"localhost", b"80"))
+
+
+@case
+def unix_sockets_are_opened_one_by_one_by_their_real_paths(w: World):
+    p = network(w, 'enabled = true\nunix_sockets = { "/var/run/a.sock" = "allow" }\n')
+    assert both(p, "network-outbound", b"/private/var/run/a.sock")
+    assert not both(p, "network-outbound", b"/private/var/run/b.sock")
+
+
+@case
+def own_listeners_can_be_reached_from_outside_and_not_from_inside(w: World):
+    p = network(w, 'enabled = true\nallow_local_binding = true\ndomains = { "a.com" = "allow" }\n')
+    assert both(p, "network-bind", ("local", b"localhost", b"80"))
+    assert both(p, "network-inbound", ("local", b"localhost", b"80"))
+    assert not both(p, "network-outbound", ("remote", b"localhost", b"80"))
+
+
+run_cases()
