@@ -4,6 +4,7 @@
  * input is a patch. What is printed, and the exit status, are those that agents know.
  */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cli/cli.h"
 
@@ -22,11 +23,15 @@ enum {
 /* The whole standard input, at most what a patch may have and one byte. NULL: the user was told. */
 static const char *read_input(size_t *length)
 {
-	static char text[PATCH_ROOM]; /* a page that is not touched costs nothing */
+	/* Not a static buffer: with one, no command of the program could start under a limit of memory. */
+	char *text =
+		mmap(NULL, PATCH_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	*length = fread(text, 1, sizeof(text) - 1, stdin);
-	if (!ferror(stdin))
-		return text;
+	if (text != MAP_FAILED) {
+		*length = fread(text, 1, PATCH_ROOM - 1, stdin);
+		if (!ferror(stdin))
+			return text;
+	}
 	perror("cordon: can't read the patch");
 	return NULL;
 }
