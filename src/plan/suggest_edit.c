@@ -142,6 +142,29 @@ int suggest_explain_granted(struct suggester *f, struct str place)
 		STR_ARG(place));
 }
 
+int suggest_explain_net(struct suggester *f, const struct net_verdict *v)
+{
+	struct str place;
+
+	if (v->reason == NET_REASON_UNSANDBOXED)
+		return arena_printf(f->a, &f->change.why_not, f->e,
+				    "this profile has no sandbox; choose another one");
+	if (suggest_place(f, &v->origin, &place) < 0)
+		return err_result(f->e);
+	if (f->policy->layers.items[v->layer].kind == LAYER_REQUIREMENTS)
+		return arena_printf(
+			f->a, &f->change.why_not, f->e,
+			"%.*s is a requirement that only the administrator of this machine "
+			"can raise",
+			STR_ARG(place));
+	if (suggest_is_trusted(f, &v->origin))
+		return suggest_explain_trusted(f, place);
+	if (suggest_is_granted(f, &v->origin))
+		return suggest_explain_granted(f, place);
+	return arena_printf(f->a, &f->change.why_not, f->e,
+			    "%.*s decides, and no line of a file changes that", STR_ARG(place));
+}
+
 bool suggest_is_ours(const struct suggester *f, const struct origin *origin)
 {
 	return origin->file && !is_on_command_line(origin) && !suggest_is_trusted(f, origin) &&

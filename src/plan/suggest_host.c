@@ -196,30 +196,13 @@ static int cure_allow(struct host_change *hf, const struct net_verdict *v)
 static int explain(struct host_change *hf, const struct net_verdict *v)
 {
 	struct suggester *f = &hf->f;
-	struct str place;
 
-	if (v->reason == NET_REASON_UNSANDBOXED)
-		return arena_printf(f->a, &f->change.why_not, f->e,
-				    "this profile has no sandbox; choose another one");
-	if (hf->wanted == DECISION_ASK)
+	if (hf->wanted == DECISION_ASK && v->reason != NET_REASON_UNSANDBOXED)
 		return arena_printf(
 			f->a, &f->change.why_not, f->e,
 			"a decider is asked about hosts that no rule covers; no line of a "
 			"file can require that");
-	if (suggest_place(f, &v->origin, &place) < 0)
-		return err_result(f->e);
-	if (f->policy->layers.items[v->layer].kind == LAYER_REQUIREMENTS)
-		return arena_printf(
-			f->a, &f->change.why_not, f->e,
-			"%.*s is a requirement that only the administrator of this machine "
-			"can raise",
-			STR_ARG(place));
-	if (suggest_is_trusted(f, &v->origin))
-		return suggest_explain_trusted(f, place);
-	if (suggest_is_granted(f, &v->origin))
-		return suggest_explain_granted(f, place);
-	return arena_printf(f->a, &f->change.why_not, f->e,
-			    "%.*s decides, and no line of a file changes that", STR_ARG(place));
+	return suggest_explain_net(f, v);
 }
 
 static int cure(struct host_change *hf, const struct net_verdict *v)

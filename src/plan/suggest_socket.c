@@ -98,30 +98,13 @@ static int cure(struct socket_change *sf, const struct net_verdict *v)
 static int explain(struct socket_change *sf, const struct net_verdict *v)
 {
 	struct suggester *f = &sf->f;
-	struct str place;
 
-	if (v->reason == NET_REASON_UNSANDBOXED)
-		return arena_printf(f->a, &f->change.why_not, f->e,
-				    "this profile has no sandbox; choose another one");
 	if (v->reason == NET_REASON_FULL)
 		return arena_printf(
 			f->a, &f->change.why_not, f->e,
 			"with the full network a command can reach every socket; with a "
 			"managed one, only those that the policy names");
-	if (suggest_place(f, &v->origin, &place) < 0)
-		return err_result(f->e);
-	if (f->policy->layers.items[v->layer].kind == LAYER_REQUIREMENTS)
-		return arena_printf(
-			f->a, &f->change.why_not, f->e,
-			"%.*s is a requirement that only the administrator of this machine "
-			"can raise",
-			STR_ARG(place));
-	if (suggest_is_trusted(f, &v->origin))
-		return suggest_explain_trusted(f, place);
-	if (suggest_is_granted(f, &v->origin))
-		return suggest_explain_granted(f, place);
-	return arena_printf(f->a, &f->change.why_not, f->e,
-			    "%.*s decides, and no line of a file changes that", STR_ARG(place));
+	return suggest_explain_net(f, v);
 }
 
 static int suggest_rounds(struct socket_change *sf)
