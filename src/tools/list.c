@@ -126,7 +126,7 @@ int tool_list_files(struct call *call, struct err *e)
 	json_begin_array(&call->json);
 	status = walk_tree(&walk, &start, e);
 	if (status < 0 && !patience.is_over)
-		return call_result(call, e);
+		return walk_failed(call, e);
 	end_list(&list, &walk, status < 0);
 	if (status == 0)
 		return 0;

@@ -342,7 +342,7 @@ static int search(struct search *s, struct str path, struct err *e)
 	int status = search_path(s, path, &walk, e);
 
 	if (status < 0 && !s->patience->is_over)
-		return call_result(s->call, e);
+		return walk_failed(s->call, e);
 	end_search(s, &walk);
 	if (status >= 0)
 		return 0;

@@ -49,11 +49,14 @@ struct tree_walk {
 	/* What came of it. */
 	uint64_t ignored;      /* entries that were left out */
 	uint64_t other_system; /* directories that were not entered */
-	uint64_t too_deep, unreadable;
+	uint64_t too_deep, unreadable, skipped_rules;
 };
 
 /* 0, what `each` returned, or below 0. `start` was opened for OPEN_LIST. */
 int walk_tree(struct tree_walk *w, const struct opened *start, struct err *e) MUST_CHECK NONNULL;
+
+/* call_result(), but what was too large for a walk is a refusal. */
+int walk_failed(struct call *call, struct err *e) MUST_CHECK NONNULL;
 
 /* Reads a file from its beginning, at most `room` bytes. -errno. */
 int walk_read(int fd, void *out, uint64_t room, size_t *length) MUST_CHECK NONNULL;

@@ -300,3 +300,23 @@ TEST(a_directory_that_becomes_a_link_leads_nowhere)
 	       tries, outside);
 	CHECK(found > 0 && outside > 0);
 }
+
+TEST(a_huge_ignore_file_is_passed_over_with_a_note)
+{
+	struct answer a SCOPED(answer_done);
+	const struct json *notes;
+	FILE *f;
+
+	REQUIRE(mkdir("huge", 0700) == 0);
+	scratch_put("huge/x", "");
+	f = fopen("huge/.gitignore", "w");
+	REQUIRE(f != NULL);
+	for (int i = 0; i < (1 << 20); i++)
+		(void)fputs("x\n", f);
+	REQUIRE(fclose(f) == 0);
+	run(tool_list_files, "{\"path\":\"huge\"}", &a);
+	CHECK(!a.is_error);
+	CHECK_STR(all(&a, "entries", "path"), ".gitignore x ");
+	notes = a.json ? json_find(a.json, "notes") : NULL;
+	CHECK(notes && notes->array.count == 1);
+}

@@ -80,6 +80,7 @@ struct rules_reader {
 	struct arena *a;
 	const struct scope *scope;
 	const struct regex_watch *watch;
+	uint64_t *skipped; /* how many files over a limit were passed over; NULL: each is an error */
 };
 
 static size_t path_bytes(struct str path)
@@ -87,8 +88,9 @@ static size_t path_bytes(struct str path)
 	return path.len == 1 ? 0 : path.len;
 }
 
-/* Reads a small regular file that is open; what is no such file, or too large, has no rules. */
-static int read_rules(const struct rules_reader *r, int fd, struct ignore_rules *out, struct err *e)
+/* Reads a regular file that is open; what is no such file has no rules. */
+static int read_open_rules(const struct rules_reader *r, int fd, struct ignore_rules *out,
+			   struct err *e)
 {
 	struct file_facts facts;
 	size_t done = 0;
@@ -104,6 +106,22 @@ static int read_rules(const struct rules_reader *r, int fd, struct ignore_rules 
 	if (walk_read(fd, text, facts.size, &done) < 0)
 		return 0;
 	return ignore_rules_init(r->a, (struct str){ text, done }, r->watch, out, e);
+}
+
+/*
+ * A list without the rules of a file shows more, and a note says so. Who asks for an edit gets an
+ * error.
+ */
+static int read_rules(const struct rules_reader *r, int fd, struct ignore_rules *out, struct err *e)
+{
+	int status = read_open_rules(r, fd, out, e);
+
+	if (status < 0 && e->code == ERR_LIMIT && r->skipped) {
+		err_clear(e);
+		++*r->skipped;
+		return 0;
+	}
+	return status;
 }
 
 /* Whether the policy shows `directory` with `name` in it. */
@@ -473,7 +491,7 @@ int walk_tree(struct tree_walk *w, const struct opened *start, struct err *e)
 	scoped_arena a = ARENA_INIT(RULES_MAX_BYTES);
 	struct regex_watch watch = { patience_ask, w->patience };
 	struct walker k = { .w = w,
-			    .rules = { &a, w->call->scope, &watch },
+			    .rules = { &a, w->call->scope, &watch, &w->skipped_rules },
 			    .path = BUF_INIT(4 * PATH_MAX_BYTES),
 			    .start_bytes = path_bytes(start->path),
 			    .device = start->facts.device };
@@ -491,6 +509,17 @@ int walk_tree(struct tree_walk *w, const struct opened *start, struct err *e)
 	buf_done(&k.path);
 	levels_done(&levels);
 	return status;
+}
+
+int walk_failed(struct call *call, struct err *e)
+{
+	if (!call->refusal.is_set && e->code == ERR_LIMIT) {
+		err_clear(e);
+		return call_refuse(
+			call, REFUSAL_TOO_LARGE,
+			"the tree is too large to be walked at once; ask for a part of it");
+	}
+	return call_result(call, e);
 }
 
 void walk_add_str(struct json_writer *w, struct str s)
@@ -517,6 +546,7 @@ void walk_add_notes(const struct tree_walk *w, const struct str *more, size_t co
 		{ w->other_system, "other file systems are not entered" },
 		{ w->too_deep, "what lies very deep is left out" },
 		{ w->unreadable, "some directories can't be read" },
+		{ w->skipped_rules, "an ignore file is too large, and was not obeyed" },
 	};
 	struct json_writer *json = &w->call->json;
 
@@ -592,7 +622,7 @@ static bool is_directory(struct arena *a, struct str path)
 int walk_is_ignored(struct arena *a, const struct scope *s, struct str path, bool *out,
 		    struct err *e)
 {
-	struct rules_reader reader = { a, s, NULL };
+	struct rules_reader reader = { a, s, NULL, NULL };
 	struct levels levels = { .deepest = NULL };
 	struct str top, index;
 	int status;
