@@ -71,7 +71,7 @@ int lowering_add_param(struct lowering *l, struct str value, struct err *e)
 		/* NOLINTNEXTLINE(bugprone-sizeof-expression): the items are pointers. */
 		place = param ? VEC_PUSH(l->a, &l->out->params, e) : NULL;
 		if (!place ||
-		    arena_printf(l->a, &param->name, e, "PATH_%zu", l->out->params.count - 1) < 0)
+		    arena_printf(l->a, &param->name, e, "P%zu", l->out->params.count - 1) < 0)
 			return err_result(e);
 		param->value = param->node.name = value;
 		*place = param;

@@ -105,7 +105,7 @@ struct lowering {
 /* ERR_WEAKER, with the guarantee noted. */
 int lowering_refuse(struct lowering *l, enum guarantee g, struct err *e, const char *fmt, ...)
 	PRINTF_LIKE(4, 5);
-/* (param "PATH_0") */
+/* (param "P0") */
 int lowering_add_param(struct lowering *l, struct str value, struct err *e) MUST_CHECK NONNULL;
 void lowering_add_comment(struct lowering *l, const char *text) NONNULL;
 
