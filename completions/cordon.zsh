@@ -23,6 +23,7 @@ _cordon_commands=(
 	'approvals:show and end what was approved for later runs'
 	'request:ask for more, from inside a sandbox'
 	'apply-patch:change files as a patch says'
+	'escalate:have a command run outside, from inside a sandbox'
 	'proxy:run the filtering proxy for programs outside a sandbox'
 	'help:show help for cordon, or for one command'
 	'version:show the version'
@@ -294,6 +295,15 @@ _cordon_options() {
 			'*--allow-socket[allow connections to the unix socket PATH]:path:_files'
 			'--dry-run[show what would be done, and do nothing]'
 			'--atomic[change all files or none]'
+			'--json[print JSON, also for errors]'
+			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
+			'-h[print a short help]'
+			'--help[print the full help]'
+		)
+		;;
+	escalate)
+		options=(
+			'--reason[say why, for the person who decides]:text:'
 			'--json[print JSON, also for errors]'
 			'(-q --quiet)'{-q,--quiet}'[print only the answer, no warnings or advice]'
 			'-h[print a short help]'

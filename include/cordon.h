@@ -374,6 +374,30 @@ enum {
 CORDON_API int cordon_request(uint32_t kind, const char *subject, const char *reason,
 			      cordon_report **report, cordon_error **error);
 
+enum {
+	/* A shell asks about each command: one that nobody speaks of is its own to execute. */
+	CORDON_ESCALATE_OPTIONAL = 1
+};
+
+struct cordon_escalate_options {
+	uint64_t size;		    /* sizeof(struct cordon_escalate_options) */
+	const char *const *command; /* terminated by NULL; not empty */
+	const char *file;	    /* what is to be executed; NULL: what the first word names */
+	const char *reason;	    /* for the person who decides; may be NULL */
+	uint64_t flags;		    /* CORDON_ESCALATE_* */
+	int64_t signals; /* a descriptor: each byte from it is a signal to pass on; -1: none */
+};
+
+/*
+ * Has a command run outside of the sandbox that this process runs in, with its standard streams and its
+ * directory (docs/approvals.md), and waits until it has ended. `*status` is then the command's, 128+n if
+ * signal n killed it, and `*report` NULL. Denied: `*report` says why, and has an error. With OPTIONAL both
+ * may be left: `*status` -1 and `*report` NULL mean that the caller has to execute it.
+ * CORDON_E_NOTFOUND outside of a sandbox, _ARGUMENT, _LIMIT (too long, too many), _SYS, _NOMEM.
+ */
+CORDON_API int cordon_escalate(const struct cordon_escalate_options *options, int *status,
+			       cordon_report **report, cordon_error **error);
+
 /*
  * What the policy means on a platform: "linux" (or "landlock"), "macos" (or
  * "seatbelt"), "windows"; NULL is this one. CORDON_E_ARGUMENT for others, and

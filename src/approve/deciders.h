@@ -72,3 +72,14 @@ struct decider_setup {
 int decider_open(struct arena *a, const struct ask_option *option,
 		 const struct decider_setup *setup, struct decider *out, struct err *e)
 	MUST_CHECK NONNULL;
+
+/*
+ * For another program that is run outside (`cordon escalate`): whether the command or another
+ * user could change `path` (absolute), a link on the way to it, what that leads to, or an interpreter that
+ * its "#!" names. CAUSE_DECIDER_UNTRUSTED, CAUSE_DECIDER_UNUSABLE.
+ */
+int decider_check_program(struct arena *a, const struct plan *plan, struct str path, struct err *e)
+	MUST_CHECK NONNULL;
+/* "PATH=…" with the directories of `list` (may be NULL) that the command can't write to. */
+int decider_clean_path(struct arena *a, const struct plan *plan, const char *list, struct str *out,
+		       struct err *e) MUST_CHECK __attribute__((nonnull(1, 2, 4, 5)));

@@ -6,8 +6,10 @@
 #include "base/utf8.h"
 
 enum {
-	MAX_WORDS = 32,	    /* of the command */
-	WORDS_BYTES = 4096, /* of them */
+	MAX_WORDS = 32,	       /* of the command */
+	WORDS_BYTES = 4096,    /* of them */
+	COMMAND_COLUMNS = 320, /* of a command that is shown whole: its lines fit in any window */
+	COMMAND_LINES = 48,
 	INDENT = 4,
 	LONG_LINES = 3, /* that one name may take */
 };
@@ -212,17 +214,36 @@ static void add_rule(const struct page *p, const struct ask *ask)
 	add_field(p, str_has_prefix(ask->rule, STR("no ")) ? "" : "refused by: ", buf_str(&text));
 }
 
+/* How many of them. */
+static size_t join_words(struct buf *out, const struct ask *ask)
+{
+	size_t i = 0;
+
+	for (; i < ask->argv_count && i < MAX_WORDS && out->len < WORDS_BYTES; i++) {
+		if (i)
+			buf_add_char(out, ' ');
+		shell_add_word(out, str_first(ask->argv[i], WORDS_BYTES));
+	}
+	return i;
+}
+
+bool question_shows_command(const struct ask *ask)
+{
+	scoped_buf text = BUF_INIT((size_t)64 << 10);
+
+	return join_words(&text, ask) == ask->argv_count && text.failed == ERR_OK &&
+	       columns_of(buf_str(&text)) <= COMMAND_COLUMNS;
+}
+
 static void add_words(const struct page *p, const struct ask *ask)
 {
 	scoped_buf text = BUF_INIT((size_t)64 << 10);
-	size_t i = 0;
+	struct page whole = *p;
+	size_t i = join_words(&text, ask);
 
-	for (; i < ask->argv_count && i < MAX_WORDS && text.len < WORDS_BYTES; i++) {
-		if (i)
-			buf_add_char(&text, ' ');
-		shell_add_word(&text, str_first(ask->argv[i], WORDS_BYTES));
-	}
-	add_field(p, "command: ", buf_str(&text));
+	if (ask->kind == ASK_ESCALATE)
+		whole.max = COMMAND_LINES;
+	add_field(&whole, "command: ", buf_str(&text));
 	if (i < ask->argv_count) {
 		char more[64];
 

@@ -31,5 +31,11 @@ void question_add(struct buf *out, const struct ask *ask, const struct question_
 bool question_parse(struct str line, const struct ask *ask, struct answer *out, struct buf *why)
 	MUST_CHECK NONNULL;
 
+/*
+ * ESCALATE: whether all words of the command are shown. SECURITY: whoever decides about a command has to
+ * see each; one that is cut could hide the argument that matters.
+ */
+bool question_shows_command(const struct ask *ask) NONNULL;
+
 /* What was decided, in a line. */
 void question_add_outcome(struct buf *out, const struct answer *answer) NONNULL;

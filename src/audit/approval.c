@@ -131,6 +131,50 @@ int audit_add_answer(struct audit *audit, const struct audit_approvals *of, cons
 	}
 }
 
+static void print_escalation(struct line *l, const struct audit_approvals *of,
+			     const struct audit_escalation *x)
+{
+	begin(l, of, x->has_ended ? "escalated" : "escalation");
+	add_number(l, "id", x->id);
+	add_text(l, "kind", str_of(ask_kind_name(ASK_ESCALATE)));
+	json_key(&l->w, "argv");
+	json_begin_array(&l->w);
+	for (size_t i = 0; x->argv[i] && i < ASK_MAX_ARGV; i++)
+		add_text(l, NULL, str_of(x->argv[i]));
+	json_end_array(&l->w);
+	add_text(l, "program", x->program);
+	add_text(l, "profile", x->profile);
+	add_text(l, "cwd", x->cwd);
+	add_text(l, "file", x->rule.file ? str_of(x->rule.file) : STR_EMPTY);
+	add_number_or_null(l, "line", x->rule.line);
+	add_text(l, "reason", x->reason);
+	add_text(l, "decision", x->is_allow ? STR("allow") : STR("deny"));
+	add_text(l, "by", str_of(x->by));
+	add_text(l, "message", x->message);
+	json_key(&l->w, "status");
+	if (x->has_ended)
+		json_add_int(&l->w, x->status);
+	else
+		json_add_null(&l->w);
+	json_end_object(&l->w);
+}
+
+int audit_add_escalation(struct audit *audit, const struct audit_approvals *of,
+			 const struct audit_escalation *x, struct err *e)
+{
+	for (size_t most = TEXT_MOST_BYTES;; most /= 4) {
+		UNINITIALIZED char text[AUDIT_LINE_BYTES];
+		struct buf out = BUF_OVER(text);
+		struct line l = { .w = JSON_LINE_INIT(&out), .most = most };
+
+		print_escalation(&l, of, x);
+		if (out.failed == ERR_LIMIT && most > 4)
+			continue;
+		return buf_check(&out, e) < 0 ? err_result(e)
+					      : audit_add_line(audit, buf_str(&out), e);
+	}
+}
+
 int audit_add_rejected(struct audit *audit, const struct audit_approvals *of, uint64_t id,
 		       const char *why, struct err *e)
 {

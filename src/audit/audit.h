@@ -96,7 +96,20 @@ int audit_add_rejected(struct audit *audit, const struct audit_approvals *of, ui
 int audit_add_run(struct audit *audit, const struct audit_approvals *of,
 		  const struct audit_run_sums *sums, struct err *e) MUST_CHECK NONNULL;
 
-/* A line as it is read: "answer", "rejected" or "run". */
+/* A command that was to be run outside, before it is; or, with `has_ended`, when it is over. */
+struct audit_escalation {
+	uint64_t id;
+	const char *by;
+	bool is_allow, has_ended;
+	int status;
+	const char *const *argv;
+	struct str program, profile, cwd, reason, message;
+	struct origin rule; /* .file NULL: there is none */
+};
+int audit_add_escalation(struct audit *audit, const struct audit_approvals *of,
+			 const struct audit_escalation *x, struct err *e) MUST_CHECK NONNULL;
+
+/* A line as it is read: "answer", "rejected", "escalation", "escalated" or "run". */
 struct audit_approval {
 	struct str text, time, run, event, kind, by;
 	uint64_t time_ms;

@@ -58,7 +58,12 @@ struct launch {
 	 */
 	const char *const *programs;
 	const char *const *environment;
-	const char *directory;	   /* canonical */
+	const char *directory; /* canonical */
+	/*
+	 * A command that another run has run outside: it is in this directory, whatever its path leads to
+	 * by now, and dies with this process. NULL: it is an ordinary one.
+	 */
+	const int *escalated_in;
 	int stdio[3];		   /* become 0, 1, 2; may be the same */
 	int terminal;		   /* handed to the command's group, -1: none */
 	const char *terminal_path; /* of the terminal, for /dev/console; NULL when not known */
@@ -340,8 +345,14 @@ void supervisor_close_socket(struct supervisor *s, struct str path) NONNULL;
 /* Answers a held call. Does nothing if its caller has gone. */
 void supervisor_release(struct supervisor *s, uint64_t id, enum release how) NONNULL;
 
-/* The answer to events.request(), one value of JSON. Does nothing if nobody waits for it any more. */
-void supervisor_answer_request(struct supervisor *s, uint64_t id, struct str json) NONNULL;
+/*
+ * The answer to events.request(), one value of JSON. Does nothing if nobody waits for it any more.
+ * `goes_on`: see inside_answer(); only of an INSIDE_ESCALATE.
+ */
+void supervisor_answer_request(struct supervisor *s, uint64_t id, struct str json, bool goes_on)
+	NONNULL;
+/* Closes what an INSIDE_ESCALATE has brought, without waiting for anybody. */
+void supervisor_close_taken(const struct inside_taken *taken) NONNULL;
 
 /*
  * Kills all in the sandbox; false when nothing was launched. `gone` is told later. Without a pid

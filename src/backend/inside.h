@@ -21,6 +21,26 @@ enum inside_kind {
 	INSIDE_WRITE,
 	INSIDE_CONNECT,
 	INSIDE_UNIX_SOCKET,
+	INSIDE_ESCALATE, /* a command is to be run outside */
+	INSIDE_SIGNAL,	 /* for the command that runs outside: not a request of its own */
+};
+
+/*
+ * What a command is run outside with: the caller's standard streams and its directory. Whoever is told
+ * of them takes them over, and gives them to supervisor_close_taken() in the end.
+ */
+struct inside_taken {
+	int stdio[3];
+	int cwd; /* O_PATH, the host's */
+	/*
+	 * Of a stream that was opened for reading through a mount that is not read-only: who has it
+	 * could open the file again for writing. So the command has to be allowed to write it. "": there
+	 * is nothing to look at.
+	 */
+	struct str reopens[3];
+	/* Of the directory, which is the host's at that path as well. */
+	struct str path;
+	uint64_t device, inode;
 };
 
 /* What a process inside asks for, in its own words. Everything is borrowed. */
@@ -37,4 +57,14 @@ struct inside_request {
 	const struct str *argv; /* the program's own */
 	size_t argv_count;
 	struct str cwd; /* "": not known */
+
+	/* ESCALATE: */
+	const struct str *command; /* its words; at least one */
+	size_t command_count;
+	struct str file;  /* what is to be executed, where it is not the first word; "" */
+	bool is_optional; /* a shell asks about each command: one without a rule runs inside */
+	const struct inside_taken *taken; /* NULL: they can't be had, and `refused` says why */
+	const char *refused;
+	/* SIGNAL; `id` is that of the ESCALATE. */
+	int signal;
 };

@@ -216,7 +216,7 @@ static bool parse_option(struct args *args, struct words *words)
 /* Commands that later versions will have: no typos of others. */
 static bool is_planned(const char *word)
 {
-	static const char *const planned[] = { "mcp", "escalate" };
+	static const char *const planned[] = { "mcp" };
 
 	for (size_t i = 0; i < COUNT_OF(planned); i++)
 		if (strcmp(word, planned[i]) == 0)

@@ -110,6 +110,10 @@ int shell_main(struct args *args, int argc, char **argv);
 bool patch_is_meant(int argc, char **argv);
 int patch_main(struct args *args, int argc, char **argv);
 
+/* cordon-execve-wrapper. */
+bool wrapper_is_meant(const char *argv0);
+int wrapper_main(int argc, char **argv);
+
 /* ---- values.c --------------------------------------------------------------- */
 
 /* "90", "250ms", "5m", as limits in the configuration are written: NULL, or what is wrong. */
@@ -141,6 +145,9 @@ int finish_report(const struct args *args, cordon_report *report);
 
 /* The same where an error in it is no failure but the answer. */
 int finish_answer(const struct args *args, cordon_report *report, int status_of_no);
+
+/* What is denied goes to stderr, as stdout is a command's; with --json to stdout. EXIT_NO. */
+int finish_denied(const struct args *args, cordon_report *report);
 
 /* Prints the error and frees it; EXIT_CORDON. */
 int finish_error(const struct args *args, cordon_error *error);
@@ -188,6 +195,9 @@ struct signals {
 
 /* Until something can be written to `fd`; what ends a process ends this one meanwhile. */
 void signals_await_room(int fd);
+
+/* From now on each is a byte that can be read from the descriptor; -1 if there is none. */
+int signals_as_bytes(void);
 
 /* From now on they are held back for signals_pass_on(). */
 bool signals_hold(struct signals *signals);

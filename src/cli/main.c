@@ -57,6 +57,8 @@ int main(int argc, char **argv)
 		return shell_main(&args, argc, argv);
 	if (argc > 0 && patch_is_meant(argc, argv))
 		return patch_main(&args, argc, argv);
+	if (argc > 0 && wrapper_is_meant(argv[0]))
+		return wrapper_main(argc, argv);
 	if (!args_parse(&args, argc, argv))
 		return EXIT_CORDON;
 	if (args_have(&args, OPT_HELP) || args_have(&args, OPT_HELP_SHORT)) {

@@ -54,6 +54,20 @@ int finish_answer(const struct args *args, cordon_report *report, int status_of_
 	return finish_output(status);
 }
 
+int finish_denied(const struct args *args, cordon_report *report)
+{
+	const char *text;
+
+	if (args_have(args, OPT_JSON))
+		return finish_answer(args, report, EXIT_NO);
+	text = cordon_report_text(report,
+				  (args_have(args, OPT_QUIET) ? CORDON_TEXT_BRIEF : 0) |
+					  (has_colour(STDERR_FILENO) ? CORDON_TEXT_COLOUR : 0));
+	(void)fprintf(stderr, "cordon: escalate: %s", text ? text : "denied\n");
+	cordon_report_free(report);
+	return EXIT_NO;
+}
+
 /* While a terminal is relayed (--ask tty) nothing adds the return to an end of line. */
 static const char *end_of_line(int fd)
 {

@@ -6,6 +6,7 @@
  * the terminal gets the terminal's signals by itself.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -139,4 +140,45 @@ void signals_end_likewise(const struct signals *signals, int number, bool had_te
 	if (signal(number, SIG_DFL) == SIG_ERR || raise(number) != 0)
 		return;
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* ---- For who waits for a command that runs elsewhere ----------------------------------------- */
+
+/* What arrives is a byte in this pipe, which cordon_escalate() reads. */
+static int signal_pipe[2] = { -1, -1 };
+
+static void note_signal(int number)
+{
+	const unsigned char byte = (unsigned char)number;
+	int kept = errno;
+
+	/* When it is full, as many signals wait already. */
+	while (write(signal_pipe[1], &byte, 1) < 0 && errno == EINTR)
+		;
+	errno = kept;
+}
+
+int signals_as_bytes(void)
+{
+	struct sigaction action = { .sa_handler = note_signal, .sa_flags = SA_RESTART };
+
+	int null = 0;
+
+	/* What the caller has closed is empty outside as well, and not this pipe. */
+	while (null >= 0 && null <= STDERR_FILENO)
+		null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null >= 0)
+		(void)close(null);
+	if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -1;
+	for (size_t i = 0; i < COUNT_OF(passed_on); i++) {
+		struct sigaction before;
+
+		/* What is ignored stays so; what stops this process does not stop what runs outside. */
+		if (passed_on[i] == SIGTSTP || passed_on[i] == SIGCONT)
+			continue;
+		if (sigaction(passed_on[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			(void)sigaction(passed_on[i], &action, NULL);
+	}
+	return signal_pipe[0];
 }

@@ -36,6 +36,8 @@
 	  "show and end what was approved for later runs")                                         \
 	X(REQUEST, request, "PATH|HOST[:PORT]", 1, "files", "ask for more, from inside a sandbox") \
 	X(APPLY_PATCH, apply_patch, "[PATCH]", 1, "", "change files as a patch says")              \
+	X(ESCALATE, escalate, "[--] COMMAND [ARG...]", OPERANDS_ARE_A_COMMAND, "command",          \
+	  "have a command run outside, from inside a sandbox")                                     \
 	X(PROXY, proxy, "", 0, "", "run the filtering proxy for programs outside a sandbox")       \
 	X(HELP, help, "[COMMAND]", 1, "commands", "show help for cordon, or for one command")      \
 	X(VERSION, version, "", 0, "", "show the version")
@@ -67,7 +69,8 @@
 #define FOR_POLICY (FOR_RUN | ONLY(WHY) | ONLY(EXPLAIN) | ONLY(APPLY_PATCH))
 #define FOR_HOSTS  (FOR_POLICY | ONLY(PROXY))
 #define FOR_CONFIG (FOR_HOSTS | ONLY(CHECK) | ONLY(PROFILES) | ONLY(DOCTOR))
-#define FOR_OUTPUT (FOR_CONFIG | ONLY(INIT) | ONLY(AUDIT) | ONLY(APPROVALS) | ONLY(REQUEST))
+#define FOR_INSIDE (ONLY(REQUEST) | ONLY(ESCALATE))
+#define FOR_OUTPUT (FOR_CONFIG | ONLY(INIT) | ONLY(AUDIT) | ONLY(APPROVALS) | FOR_INSIDE)
 #define FOR_ALL	   UINT32_MAX
 #define FOR_NONE   UINT32_C(0) /* before any command */
 
@@ -179,7 +182,7 @@
 	  "treat the operand as a host")                                                           \
 	X(SOCKET, COMMAND, ONLY(REQUEST), OWN_SWITCH, 0, "socket", NULL, "",                       \
 	  "treat the operand as a unix socket")                                                    \
-	X(REASON, COMMAND, ONLY(REQUEST), OWN_TEXT, 0, "reason", "TEXT", "",                       \
+	X(REASON, COMMAND, FOR_INSIDE, OWN_TEXT, 0, "reason", "TEXT", "",                          \
 	  "say why, for the person who decides")                                                   \
 	X(ATOMIC, COMMAND, ONLY(APPLY_PATCH), OWN_SWITCH, 0, "atomic", NULL, "",                   \
 	  "change all files or none")                                                              \

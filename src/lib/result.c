@@ -25,6 +25,7 @@ void cordon_result_free(cordon_result *result)
 	events_close(&result->callbacks.events);
 	arena_done(&result->callbacks.lasting_arena);
 	cordon_policy_free(result->policy);
+	outside_free(result->outside);
 	arena_done(&result->arena);
 	mem_free(result);
 }

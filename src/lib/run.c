@@ -17,12 +17,38 @@ struct session *run_session(const cordon_run_handle *run)
 	return run->result->session;
 }
 
-static int start(cordon_result *r, struct asked *asked, struct err *e)
+/*
+ * SECURITY: the directory that was judged is the one that the policy was made for, and the program is not
+ * looked for again.
+ */
+static int follow_order(const cordon_policy *policy, const struct escalation_order *order,
+			struct session_request *in, struct err *e)
+{
+	const struct directory *directory = &policy->inputs.directory;
+
+	if (directory->device != order->device || directory->inode != order->inode ||
+	    !str_is(directory->path, order->directory))
+		return FAIL_CAUSE(e, CAUSE_PATH_CHANGED, "the directory has been replaced");
+	in->program = order->program;
+	in->escalated = order;
+	return 0;
+}
+
+/* A command that is run outside has nothing run outside itself. */
+static int find_outside(cordon_result *r, const struct asked *asked,
+			const struct escalation_order *order, struct err *e)
+{
+	return order ? 0 : outside_prepare(asked, &r->outside, e);
+}
+
+static int start(cordon_result *r, struct asked *asked, const struct escalation_order *order,
+		 struct err *e)
 {
 	struct session_request in;
 
 	/* The caller's words are gone when this returns, and are still to be spoken of. */
-	if (copy_words(&r->arena, asked->run.command, &r->argv, e) < 0)
+	if (copy_words(&r->arena, asked->run.command, &r->argv, e) < 0 ||
+	    find_outside(r, asked, order, e) < 0)
 		return err_result(e);
 	r->policy = callbacks_load(&r->callbacks, &r->arena, asked, false, e);
 	if (!r->policy || asked_session(&r->arena, asked, r->policy, &in, e) < 0)
@@ -36,6 +62,9 @@ static int start(cordon_result *r, struct asked *asked, struct err *e)
 	if (events_open(&r->arena, r->policy, asked->run.events, &r->callbacks.events, e) < 0)
 		return err_result(e);
 	callbacks_attach(&r->callbacks, &in);
+	outside_attach(r->outside, &r->callbacks, r->policy, &in);
+	if (order && follow_order(r->policy, order, &in, e) < 0)
+		return err_result(e);
 	if (retry_keep(r, &in, e) < 0)
 		return err_result(e);
 	return session_start(&r->arena, &in, &r->session, e);
@@ -53,28 +82,41 @@ static int tell_start(cordon_result *r, struct err *e)
 	return 0;
 }
 
+static int start_run(const cordon *handle, const struct cordon_run_options *request,
+		     const struct escalation_order *order, cordon_run_handle **run, struct err *e)
+{
+	struct asked asked;
+	cordon_run_handle *made = NULL;
+
+	if (asked_read(handle, request, &asked, e) < 0 || !(made = mem_new(sizeof(*made), e)))
+		return err_result(e);
+	made->result = result_new(e);
+	if (!made->result || start(made->result, &asked, order, e) < 0 ||
+	    tell_start(made->result, e) < 0) {
+		cordon_result_free(made->result);
+		mem_free(made);
+		return err_result(e);
+	}
+	*run = made;
+	return 0;
+}
+
+int run_start_outside(const cordon *handle, const struct cordon_run_options *request,
+		      const struct escalation_order *order, cordon_run_handle **run, struct err *e)
+{
+	return start_run(handle, request, order, run, e);
+}
+
 int cordon_start(const cordon *handle, const struct cordon_run_options *request,
 		 cordon_run_handle **run, cordon_error **error)
 {
 	struct err e = ERR_INIT;
-	struct asked asked;
-	cordon_run_handle *made = NULL;
 
-	if (!run) {
+	if (!run)
 		(void)FAIL(&e, ERR_ARGUMENT, "cordon_start: run is NULL");
-		return error_give(&e, error);
-	}
-	if (asked_read(handle, request, &asked, &e) < 0 || !(made = mem_new(sizeof(*made), &e)))
-		return error_give(&e, error);
-	made->result = result_new(&e);
-	if (!made->result || start(made->result, &asked, &e) < 0 ||
-	    tell_start(made->result, &e) < 0) {
-		cordon_result_free(made->result);
-		mem_free(made);
-		return error_give(&e, error);
-	}
-	*run = made;
-	return 0;
+	else if (start_run(handle, request, NULL, run, &e) == 0)
+		return 0;
+	return error_give(&e, error);
 }
 
 int cordon_run_descriptor(const cordon_run_handle *run)

@@ -11,6 +11,7 @@
  *	retry.c		once more, with what was granted
  *	denials.c	what was refused, as cordon.h has it
  *	ask.c		who is asked about it
+ *	escalate.c	what the command has run outside
  *	events.c	what happens, as lines of JSON
  *	request_argv.c	the same request as a command line
  *
@@ -109,7 +110,8 @@ struct callbacks {
 	struct ask_option ask;
 	struct message_run messages; /* what the deciders are told of the run */
 	const struct plan *plan;
-	struct lasting lasting; /* what is kept, as it was read last */
+	struct outside *outside; /* for what the command has run outside; NULL: nothing is */
+	struct lasting lasting;	 /* what is kept, as it was read last */
 	struct arena lasting_arena;
 };
 
@@ -167,7 +169,22 @@ void event_print_answer(struct buf *out, struct str run, const struct ask *ask,
 void event_print_end(struct buf *out, const cordon_result *result, const struct err *failure)
 	__attribute__((nonnull(1, 2)));
 
+/* ---- escalate.c --------------------------------------------------------------------------- */
+
+/* What commands that are run outside get of the request; `*out` is NULL where none can be. ERR_NOMEM. */
+int outside_prepare(const struct asked *asked, struct outside **out, struct err *e)
+	MUST_CHECK NONNULL;
+/* Lets the session run them; `o` may be NULL. */
+void outside_attach(struct outside *o, struct callbacks *callbacks, const cordon_policy *policy,
+		    struct session_request *in) __attribute__((nonnull(2, 3, 4)));
+void outside_free(struct outside *o);
+
 /* ---- run.c -------------------------------------------------------------------------------- */
+
+/* cordon_start() of a command that another run has run outside. */
+int run_start_outside(const cordon *handle, const struct cordon_run_options *request,
+		      const struct escalation_order *order, cordon_run_handle **run, struct err *e)
+	MUST_CHECK NONNULL;
 
 struct session *run_session(const cordon_run_handle *run) NONNULL;
 
@@ -179,6 +196,7 @@ struct cordon_result {
 	struct session *session; /* over; holds the outcome */
 	const char *const *argv;
 	struct callbacks callbacks;
+	struct outside *outside;       /* NULL: no command can be run outside */
 	struct session_request again;  /* with asks_after: for a second run */
 	cordon_report *report;	       /* NULL until it is asked for */
 	struct cordon_denial *denials; /* NULL until one is asked for */
@@ -226,6 +244,9 @@ void denial_print_json(struct json_writer *w, const struct denial *denial) NONNU
 
 /* ---- report/asked.c ----------------------------------------------------------------------- */
 
+void escalations_print(struct page *p, const struct outcome *o) NONNULL;
+/* "escalations", "escalations_unlisted" */
+void escalations_print_json(struct json_writer *w, const struct outcome *o) NONNULL;
 void approvals_print(struct page *p, const struct approval_sums *sums) NONNULL;
 /* "approvals" */
 void approvals_print_json(struct json_writer *w, const struct approval_sums *sums) NONNULL;

@@ -31,3 +31,14 @@ bool local_socket_is_trusted(int fd, uint64_t *uid) MUST_CHECK NONNULL;
  * answer that has no such form or does not fit.
  */
 int local_socket_talk(const char *path, struct str message, struct buf *answer) MUST_CHECK NONNULL;
+
+/* The same in parts: the connection or -errno; then each 0 or -errno. */
+int local_socket_reach(const char *path) MUST_CHECK NONNULL;
+int local_socket_say(int fd, struct str message) MUST_CHECK;
+int local_socket_hear(int fd, struct buf *answer) MUST_CHECK NONNULL;
+
+/*
+ * Waits until there is something to read from `fd`: 0; or from `other`, which may be -1: 1, with the
+ * first byte there, or 0 at its end, in `*byte`. -errno.
+ */
+int local_socket_await(int fd, int other, unsigned char *byte) MUST_CHECK NONNULL;

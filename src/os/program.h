@@ -18,7 +18,10 @@
  */
 const char *os_distrust_path(const char *path, char *where, size_t room) MUST_CHECK NONNULL;
 
-/* Whether this process may write there, as far as permissions go. */
+/*
+ * Whether this process may write there, as far as permissions go, or could after a chmod() of what is
+ * its own.
+ */
 bool os_may_write(const char *path) NONNULL;
 
 /*

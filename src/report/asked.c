@@ -145,3 +145,52 @@ void approvals_print_json(struct json_writer *w, const struct approval_sums *sum
 	json_number(w, "answers_unlisted", sums->unlisted);
 	json_end_object(w);
 }
+
+/* ---- What was run outside ---------------------------------------------------------------------- */
+
+void escalations_print(struct page *p, const struct outcome *o)
+{
+	for (size_t i = 0; i < o->escalated.count; i++) {
+		const struct escalated *x = &o->escalated.items[i];
+
+		page_printf(p, "%-14s", i ? "" : "outside");
+		page_style(p, x->is_allow ? STYLE_GOOD : STYLE_BAD,
+			   x->is_allow ? "allowed" : "denied");
+		page_text(p, ": ");
+		page_str(p, x->command);
+		page_printf(p, ", by %s", x->by);
+		if (x->profile.len) {
+			page_text(p, ", profile ");
+			page_str(p, x->profile);
+		}
+		if (x->status >= 0)
+			page_printf(p, ", status %d", x->status);
+		page_line(p);
+	}
+}
+
+void escalations_print_json(struct json_writer *w, const struct outcome *o)
+{
+	json_key(w, "escalations");
+	json_begin_array(w);
+	for (size_t i = 0; i < o->escalated.count; i++) {
+		const struct escalated *x = &o->escalated.items[i];
+
+		json_begin_object(w);
+		json_str(w, "command", x->command);
+		json_text(w, "decision", x->is_allow ? "allow" : "deny");
+		json_text(w, "by", x->by);
+		json_str_or_null(w, "profile", x->profile);
+		json_str_or_null(w, "message", x->message);
+		json_str_or_null(w, "file", x->file);
+		json_int_or_null(w, "line", x->line);
+		json_key(w, "status");
+		if (x->status >= 0)
+			json_add_int(w, x->status);
+		else
+			json_add_null(w);
+		json_end_object(w);
+	}
+	json_end_array(w);
+	json_number(w, "escalations_unlisted", o->escalated_unlisted);
+}

@@ -54,6 +54,7 @@ struct audit_answers {
 /* The log of approvals, added up. */
 struct audit_asked {
 	uint64_t lines, broken, runs, allowed, denied, rejected;
+	uint64_t escalated, not_escalated; /* commands that were to be run outside */
 	VEC(struct audit_answers) answers;
 	struct audit_run_sums sums;
 };

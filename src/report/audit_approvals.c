@@ -45,6 +45,8 @@ static int add_line(struct arena *a, struct audit_asked *asked, const struct aud
 	asked->lines++;
 	if (str_is(x->event, "answer"))
 		return add_answer(a, asked, x, e);
+	if (str_is(x->event, "escalation"))
+		add(x->is_allow ? &asked->escalated : &asked->not_escalated, 1);
 	if (str_is(x->event, "rejected"))
 		add(&asked->rejected, 1);
 	if (!str_is(x->event, "run"))
@@ -122,6 +124,11 @@ void audit_print_asked(struct page *p, const struct audit_asked *asked)
 		page_str(p, x->by);
 		page_line(p);
 	}
+	if (asked->escalated || asked->not_escalated)
+		page_printf(p, "  %llu %s run outside the sandbox that asked, %llu denied\n",
+			    (unsigned long long)asked->escalated,
+			    asked->escalated == 1 ? "command was" : "commands were",
+			    (unsigned long long)asked->not_escalated);
 	page_printf(p,
 		    "  in %llu %s: %llu answered from earlier decisions, %llu new, %llu over the "
 		    "limit of %d a minute, %llu.%03llu s waited; %llu refused in all, asked about "
@@ -145,6 +152,8 @@ void audit_json_asked(struct json_writer *w, const struct audit_asked *asked)
 	json_number(w, "requests", asked->allowed + asked->denied);
 	json_number(w, "allowed", asked->allowed);
 	json_number(w, "denied", asked->denied);
+	json_number(w, "escalated", asked->escalated);
+	json_number(w, "not_escalated", asked->not_escalated);
 	json_number(w, "rejected", asked->rejected);
 	json_number(w, "cache_hits", asked->sums.cache_hits);
 	json_number(w, "cache_misses", asked->sums.cache_misses);
@@ -224,6 +233,8 @@ void audit_print_metrics(struct buf *out, const struct audit_asked *asked,
 		buf_printf(out, "\"} %llu\n", (unsigned long long)x->count);
 	}
 	add_one(out, "grants_total", "Requests that were granted.", asked->allowed);
+	add_one(out, "escalations_total", "Commands that were run outside.", asked->escalated);
+	add_one(out, "escalations_denied_total", "Commands that were not.", asked->not_escalated);
 	add_one(out, "cache_hits_total", "Requests whose answer was known.", sums->cache_hits);
 	add_one(out, "cache_misses_total", "Requests whose answer was not known.",
 		sums->cache_misses);

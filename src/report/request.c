@@ -13,7 +13,7 @@
 #include "lib/lib.h"
 #include "os/local_socket.h"
 #include "os/os.h"
-#include "report/report.h"
+#include "report/request.h"
 
 enum { MESSAGE_MAX = 64 << 10 };
 
@@ -47,7 +47,7 @@ static int find_subject(struct arena *a, uint32_t kind, const char *text, struct
 		       : arena_printf(a, out, e, "%.*s/%s", STR_ARG(directory), text);
 }
 
-static void add_text(struct json_writer *w, const char *name, struct str text)
+void request_add_text(struct json_writer *w, const char *name, struct str text)
 {
 	char other[64];
 	struct buf key = BUF_OVER(other);
@@ -65,37 +65,42 @@ static void add_text(struct json_writer *w, const char *name, struct str text)
 }
 
 /* A reason is for people: what is no text in it is shown as such. */
+void request_add_reason(struct json_writer *w, const char *reason)
+{
+	scoped_buf shown = BUF_INIT(MESSAGE_MAX);
+	struct str text = str_of(reason ? reason : "");
+
+	if (!text.len)
+		return;
+	if (utf8_check(text) == text.len)
+		buf_add(&shown, text);
+	else
+		utf8_add_shown(&shown, text);
+	json_key(w, "reason");
+	json_add_str(w, buf_str(&shown));
+}
+
 static void write_question(struct buf *out, uint32_t kind, struct str subject, const char *reason)
 {
 	struct json_writer w = JSON_LINE_INIT(out);
-	scoped_buf shown = BUF_INIT(MESSAGE_MAX);
 
 	json_begin_object(&w);
 	json_key(&w, "type");
 	json_add_text(&w, "request");
 	json_key(&w, "kind");
 	json_add_text(&w, kind_name(kind));
-	add_text(&w, "subject", subject);
-	if (reason && reason[0]) {
-		struct str text = str_of(reason);
-
-		if (utf8_check(text) == text.len)
-			buf_add(&shown, text);
-		else
-			utf8_add_shown(&shown, text);
-		json_key(&w, "reason");
-		json_add_str(&w, buf_str(&shown));
-	}
+	request_add_text(&w, "subject", subject);
+	request_add_reason(&w, reason);
 	json_end_object(&w);
 }
 
 /* ---- The answer ------------------------------------------------------------------------------ */
 
-static int fail_talk(int r, struct err *e)
+int request_fail_talk(int r, struct err *e)
 {
 	if (r == -ENOENT || r == -ENOTDIR || r == -EACCES || r == -ECONNREFUSED) {
 		(void)FAIL_CAUSE(e, CAUSE_NOBODY_ASKED, "there is nobody to ask here");
-		err_add_line(e, "'cordon request' works in a sandbox of 'cordon run'");
+		err_add_line(e, "asking works in a sandbox of 'cordon run'");
 		return err_result(e);
 	}
 	if (r == -EAGAIN || r == -ETIMEDOUT)
@@ -147,31 +152,53 @@ static void render(struct page *p, const struct json *root)
 	if (p->is_brief)
 		return;
 	for (size_t i = 0; i < value_count(root, "suggestions"); i++) {
-		page_text(p, "to allow it in another run: ");
-		page_str(p, value_str(value_item(root, "suggestions", i), "text"));
-		page_line(p);
+		struct str what = value_str(value_item(root, "suggestions", i), "scope");
+		struct str rest, line;
+
+		page_text(p, str_is(what, "run") ? "to allow it in another run: "
+						 : "to allow it, write into your configuration:\n");
+		for (rest = value_str(value_item(root, "suggestions", i), "text");
+		     str_next_line(&rest, &line);) {
+			page_str(p, line);
+			page_line(p);
+		}
 	}
 }
 
-static int take_answer(cordon_report *r, struct str text, struct err *e)
+int request_read(struct arena *a, struct str text, const struct json **out, struct err *e)
 {
 	const struct json *answer;
 	struct str copy;
 	char shown[256];
 
-	if (arena_copy(&r->arena, text, &copy, e) < 0)
+	if (arena_copy(a, text, &copy, e) < 0)
 		return err_result(e);
-	answer = json_parse(&r->arena, copy, e);
+	answer = json_parse(a, copy, e);
 	if (!answer)
 		return err_wrap(e, "the answer of the supervisor");
-	if (!str_is(value_str(answer, "type"), "answer"))
+	if (str_is(value_str(answer, "type"), "error"))
 		return FAIL(e, ERR_ARGUMENT, "%s",
 			    utf8_show(value_str(answer, "message"), shown, sizeof(shown)));
+	*out = answer;
+	return 0;
+}
+
+void request_fill_report(cordon_report *r, const struct json *answer)
+{
 	r->data = answer;
 	r->error_count = !value_bool(answer, "granted");
 	r->schema = "request/1";
 	r->describe = describe;
 	r->render = render;
+}
+
+static int take_answer(cordon_report *r, struct str text, struct err *e)
+{
+	const struct json *answer;
+
+	if (request_read(&r->arena, text, &answer, e) < 0)
+		return err_result(e);
+	request_fill_report(r, answer);
 	return 0;
 }
 
@@ -188,7 +215,7 @@ static int ask(cordon_report *r, uint32_t kind, const char *subject, const char 
 	if (buf_check(&question, e) < 0)
 		return err_result(e);
 	status = local_socket_talk(INSIDE_SOCKET, buf_str(&question), &answer);
-	return status < 0 ? fail_talk(status, e) : take_answer(r, buf_str(&answer), e);
+	return status < 0 ? request_fail_talk(status, e) : take_answer(r, buf_str(&answer), e);
 }
 
 int cordon_request(uint32_t kind, const char *subject, const char *reason, cordon_report **report,

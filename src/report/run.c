@@ -231,6 +231,7 @@ void run_print_text(struct page *p, const void *data)
 	print_traffic(p, o);
 	denials_print(p, &o->denials);
 	approvals_print(p, &o->approvals);
+	escalations_print(p, o);
 	print_names(p, &o->names);
 	print_git(p, &o->git);
 	if (r->callbacks.warnings.count)
@@ -447,6 +448,7 @@ void run_print_json(struct json_writer *w, const void *data)
 	json_traffic(w, o);
 	denials_print_json(w, r->policy, o);
 	approvals_print_json(w, &o->approvals);
+	escalations_print_json(w, o);
 	json_names(w, &o->names);
 	json_git(w, o);
 	json_strs(w, "warnings", r->callbacks.warnings.items, r->callbacks.warnings.count);

@@ -13,6 +13,12 @@ int launch_find_stdio(struct session *s, struct err *e)
 {
 	bool is_closed[3];
 
+	/* They are open, and stay those of who gave the order. */
+	if (s->in.escalated) {
+		for (int i = 0; i < 3; i++)
+			s->stdio[i] = s->in.escalated->stdio[i];
+		return 0;
+	}
 	/* Checked before anything is opened, which could get such a number. */
 	for (int i = 0; i < 3; i++)
 		is_closed[i] = !os_is_open(i);
@@ -124,6 +130,8 @@ static int launch_command(struct session *s, guarantee_set *lost, struct err *e)
 				 .programs = s->programs,
 				 .environment = s->outcome.environment.list,
 				 .directory = s->in.directory,
+				 .escalated_in = s->in.escalated ? &s->in.escalated->directory_fd
+								 : NULL,
 				 .terminal = -1,
 				 .network = s->network.is_wanted ? &s->network.launch : NULL,
 				 .accepted = s->choice.search.accepted,

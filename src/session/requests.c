@@ -50,7 +50,7 @@ static void send_answer(struct session *s, uint64_t id, struct buf *text)
 		"{\"type\": \"error\", \"message\": \"there is no memory left\"}";
 
 	supervisor_answer_request(s->supervisor, id,
-				  text->failed == ERR_OK ? buf_str(text) : str_of(failed));
+				  text->failed == ERR_OK ? buf_str(text) : str_of(failed), false);
 }
 
 static void begin_answer(struct json_writer *w, const char *type)
@@ -96,7 +96,7 @@ static void add_suggestions(struct json_writer *w, const struct suggestion_found
 	json_end_array(w);
 }
 
-static void refuse_message(struct session *s, uint64_t id, const char *why)
+static void refuse_message(struct session *s, const struct inside_request *request, const char *why)
 {
 	scoped_buf text = BUF_INIT(ANSWER_MAX_BYTES);
 	struct json_writer w = JSON_LINE_INIT(&text);
@@ -104,7 +104,9 @@ static void refuse_message(struct session *s, uint64_t id, const char *why)
 	begin_answer(&w, "error");
 	add_member(&w, "message", why);
 	json_end_object(&w);
-	send_answer(s, id, &text);
+	if (request->taken)
+		supervisor_close_taken(request->taken);
+	send_answer(s, request->id, &text);
 }
 
 /* ---- What is asked for ------------------------------------------------------------------------ */
@@ -429,7 +431,7 @@ static void judge(struct session *s, const struct inside_request *request)
 	else if (request->kind == INSIDE_UNIX_SOCKET)
 		judge_socket(&j);
 	else if (!judge_host(&j)) {
-		refuse_message(s, request->id, "what is asked for is no host name");
+		refuse_message(s, request, "what is asked for is no host name");
 		return;
 	}
 	if (!j.is_allowed && ask_about(&j))
@@ -445,10 +447,14 @@ void requests_take(void *user, const struct inside_request *request)
 {
 	struct session *s = user;
 
-	if (!find_run_id(s))
-		refuse_message(s, request->id, "there is no memory left");
+	if (request->kind == INSIDE_SIGNAL)
+		escalations_take(s, request);
+	else if (!find_run_id(s))
+		refuse_message(s, request, "there is no memory left");
 	else if (request->run.len && !str_eq(request->run, s->outcome.run_id))
-		refuse_message(s, request->id, "this is another run");
+		refuse_message(s, request, "this is another run");
+	else if (request->kind == INSIDE_ESCALATE)
+		escalations_take(s, request);
 	else if (request->kind == INSIDE_HELLO)
 		say_hello(s, request->id);
 	else
@@ -461,7 +467,7 @@ void requests_leave(void *user, uint64_t id)
 	struct requested *asked = find_asked(s, id);
 	uint64_t ask = asked ? asked->ask : 0;
 
-	if (!asked)
+	if (escalations_leave(s, id) || !asked)
 		return;
 	*asked = (struct requested){ .id = 0 };
 	approvals_withdraw(s, ask);

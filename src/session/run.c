@@ -318,7 +318,8 @@ static int begin(struct session *s, struct err *e)
 	    launch_start_outputs(s, e) < 0)
 		return err_result(e);
 	if (launch_find_terminal(s, e) < 0 || make_supervisor(s, e) < 0 ||
-	    approvals_prepare(s, e) < 0 || launch_somehow(s, &lost, e) < 0)
+	    approvals_prepare(s, e) < 0 || escalations_prepare(s, e) < 0 ||
+	    launch_somehow(s, &lost, e) < 0)
 		return err_result(e);
 	choose_settle(&s->choice, &s->outcome, lost);
 	launch_close_stdio(s);
@@ -368,6 +369,8 @@ static void stop_looking_after(struct session *s)
 {
 	if (!move(s, RUN_LET_GO))
 		return;
+	/* What runs outside for the command ends with it. */
+	escalations_end(s);
 	if (s->supervisor)
 		supervisor_let_go(s->supervisor);
 	approvals_end(s);
@@ -399,6 +402,7 @@ static void wait_for_death(struct session *s)
 static void finish(struct session *s)
 {
 	wait_for_death(s);
+	escalations_end(s);
 	launch_close_stdio(s);
 	stop_looking_after(s);
 	approvals_end(s);

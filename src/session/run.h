@@ -9,6 +9,7 @@
 #include "os/loop.h"
 #include "os/terminal.h"
 #include "session/approvals.h"
+#include "session/escalate.h"
 #include "session/network.h"
 #include "session/output.h"
 #include "session/relay.h"
@@ -33,6 +34,7 @@ struct session {
 	struct supervisor *supervisor; /* NULL: not made yet */
 	struct network network;
 	struct requests requests;
+	struct escalations escalations;
 	struct approvals approvals;
 	struct output outputs[2];
 	struct terminal terminal;

@@ -15,6 +15,7 @@
  *	denials.c	what was refused, in words, and what would allow it
  *	approvals.c	who is asked about it, and what the answer does
  *	requests.c	what a process inside asks for by itself
+ *	escalate.c	and which command it wants to have run outside
  *	state.c		the states of a run
  *	launch.c	its streams, the terminal, the backend that starts it
  *	run.c		all of it in order, and then what happens while it runs
@@ -162,6 +163,37 @@ struct session_approvals {
 	bool (*is_kept)(void *user, enum grant_scope scope, const struct grant *grant);
 };
 
+/* A command that is to be run outside of the sandbox. Everything is borrowed until it is over. */
+struct escalation_order {
+	const char *const *argv; /* not empty */
+	const char *program;	 /* absolute: what is executed */
+	const char *path;	 /* "PATH=…" */
+	const char *profile;
+	bool is_unsandboxed;
+	const char *directory;	/* canonical */
+	uint64_t device, inode; /* that it has to be still */
+	int directory_fd;	/* it, O_PATH */
+	int stdio[3];
+};
+
+struct escalation_end {
+	int status; /* P24 */
+	int signal; /* that killed it, or 0 */
+	bool has_run;
+};
+
+/* Runs such commands. `user` is that of the session. */
+struct escalation_runner {
+	/* ERR_*: it does not run, and the text says why. */
+	int (*start)(void *user, const struct escalation_order *order, void **run, struct err *e);
+	int (*descriptor)(const void *run); /* readable when step() has something to do */
+	/* True: it is over, also after an error. */
+	bool (*step)(void *run, bool waits);
+	void (*finish)(void *run, struct escalation_end *end); /* when it is over; `run` is gone */
+	void (*signal)(void *run, int number);
+	void (*cancel)(void *run);
+};
+
 /* Everything is borrowed until the outcome is there. */
 struct session_request {
 	const struct plan *plan;
@@ -218,7 +250,11 @@ struct session_request {
 	 * nobody is asked, it is denied.
 	 */
 	enum decision (*decide)(void *user, uint64_t id, const struct proxy_record *record);
-	const struct session_approvals *approvals; /* NULL: nobody is asked */
+	const struct session_approvals *approvals;   /* NULL: nobody is asked */
+	const struct escalation_runner *escalations; /* NULL: no command is run outside */
+
+	/* Of a command that another run wants to have run; else NULL. */
+	const struct escalation_order *escalated;
 	/*
 	 * Where no path can be opened while the command runs, ask when it has failed; what was granted
 	 * then is session_granted(), for another run.
@@ -278,6 +314,17 @@ struct approval_sums {
 	uint64_t unlisted;
 };
 
+/* A command that was to be run outside. */
+struct escalated {
+	struct str command, profile, message, file;
+	uint32_t line;	/* of the rule; 0: none */
+	const char *by; /* who decided */
+	bool is_allow;
+	int status; /* of what has run; -1: it has not */
+};
+
+enum { ESCALATED_MAX = 200 };
+
 /* What is open, and for how long. */
 struct live_grant {
 	struct grant grant;
@@ -317,6 +364,8 @@ struct outcome {
 	struct captured captured[2];
 	struct denials denials;
 	struct approval_sums approvals;
+	VEC(struct escalated) escalated;
+	uint64_t escalated_unlisted;
 	size_t ways_count;	  /* of them, the first: outcome_find_ways() has looked at those */
 	enum naming naming_asked; /* by the option or the profile */
 	enum naming naming;	  /* what was named in the end */

@@ -112,7 +112,7 @@ def text_and_relative_paths(w: World):
 def a_run_is_known_by_its_hello(w: World):
     report = w.top / "report"
     result = run(w, *WORK, "--report", str(report), "--", sys.executable, "-c", CLIENT, '{"type": "hello"}',
-                 '{"type": "hello", "run": "0123456789abcdef"}', '{"type": "hello"', '{"type": "escalate", "argv": ["x"]}',
+                 '{"type": "hello", "run": "0123456789abcdef"}', '{"type": "hello"', '{"type": "escalate", "argv": []}',
                  '{"type": "request", "kind": "write", "subject": "x"}',
                  '{"type": "request", "kind": "connect", "subject": "no host"}', '{"type": "hello"}')
     lines = result.out.splitlines()

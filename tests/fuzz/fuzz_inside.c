@@ -47,6 +47,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_text(m.run);
 	check_text(m.reason);
 	check_text(m.subject);
-	demand((m.kind == INSIDE_HELLO) == (m.subject.len == 0));
+	check_text(m.file);
+	demand((m.kind == INSIDE_WRITE || m.kind == INSIDE_CONNECT ||
+		m.kind == INSIDE_UNIX_SOCKET) == (m.subject.len != 0));
+	demand((m.kind == INSIDE_ESCALATE) == (m.command_count != 0));
+	demand(m.command_count <= INSIDE_MAX_WORDS);
+	for (size_t i = 0; i < m.command_count; i++)
+		demand(!str_has_nul(m.command[i]));
+	demand((m.kind == INSIDE_SIGNAL) == (m.signal != 0) && m.signal >= 0 && m.signal <= 64);
 	return 0;
 }

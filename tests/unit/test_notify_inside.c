@@ -6,8 +6,10 @@
 #include "linux/notify/inside.h"
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "judged.h"
+#include "linux/notify/connector.h"
 #include "linux/notify/inside_client.h"
 
 enum { REPLY_MAX = INSIDE_MESSAGE_MAX + 4, KEPT = 16 };
@@ -63,7 +65,7 @@ static void on_request(void *user, const struct inside_request *r)
 	memset(padding, 'x', sizeof(padding) - 1);
 	n = snprintf(text, sizeof(text), "{\"n\": %zu, \"pad\": \"%.*s\"}", s->requests,
 		     (int)s->answer_bytes, padding);
-	inside_answer(s->inside, r->id, (struct str){ text, (size_t)n });
+	inside_answer(s->inside, r->id, (struct str){ text, (size_t)n }, false);
 }
 
 static void on_unrequest(void *user, uint64_t id)
@@ -196,6 +198,18 @@ static bool read_frame(int fd)
 		return false;
 	size = inside_read_length(head);
 	return size > 0 && read_all(fd, text, size) && text[0] == '{';
+}
+
+/* The same with its text. */
+static bool receive_frame(int fd, char *text, size_t room)
+{
+	unsigned char head[INSIDE_LENGTH_BYTES];
+	size_t size = read_all(fd, head, sizeof(head)) ? inside_read_length(head) : 0;
+
+	if (size == 0 || size >= room || !read_all(fd, text, size))
+		return false;
+	text[size] = '\0';
+	return true;
 }
 
 /* Whether the other end is closed, and nothing was answered. */
@@ -347,7 +361,18 @@ static int forges_frames(void)
 		"{\"type\": \"request\", \"kind\": \"write\", \"subject_base64\": \"L3gA\"}",
 		"{\"type\": \"request\", \"kind\": \"write\", \"subject_base64\": \"!\"}",
 		"{\"type\": \"request\", \"kind\": \"write\", \"subject\": \"/\xff\"}",
-		"{\"type\": \"escalate\", \"argv\": [\"true\"]}",
+		"{\"type\": \"escalate\"}",
+		"{\"type\": \"escalate\", \"argv\": []}",
+		"{\"type\": \"escalate\", \"argv\": \"true\"}",
+		"{\"type\": \"escalate\", \"argv\": [\"\"]}",
+		"{\"type\": \"escalate\", \"argv\": [\"a\\u0000b\"]}",
+		"{\"type\": \"escalate\", \"argv_base64\": [\"!\"]}",
+		"{\"type\": \"escalate\", \"argv\": [\"a\"], \"argv_base64\": [\"YQ==\"]}",
+		"{\"type\": \"escalate\", \"argv\": [\"a\"], \"env\": {}}",
+		"{\"type\": \"escalate\", \"argv\": [\"a\"], \"optional\": 1}",
+		"{\"type\": \"signal\", \"signal\": 15}",
+		"{\"type\": \"signal\", \"signal\": 65}",
+		"{\"type\": \"signal\"}",
 		"{\"type\": \"hello\", \"reason\": \"x\"}",
 	};
 	static const unsigned char lengths[][INSIDE_LENGTH_BYTES] = {
@@ -372,6 +397,136 @@ static int forges_frames(void)
 	return 0;
 }
 
+/* ---- A command that runs outside ---------------------------------------------------------------- */
+
+struct outside {
+	struct server server;
+	size_t signals;
+	int taken; /* streams that came, and the directory */
+	bool is_same, is_refused;
+	struct timer end;
+};
+
+static const char outside_question[] =
+	"{\"type\": \"escalate\", \"argv\": [\"a\", \"b\"], \"file\": \"/x/a\", \"reason\": \"r\"}";
+
+static void on_outside(void *user, const struct inside_request *r)
+{
+	struct outside *o = user;
+	struct stat st;
+
+	if (r->kind == INSIDE_SIGNAL) {
+		o->signals += r->signal == SIGTERM;
+		inside_answer(o->server.inside, r->id, STR("{\"type\": \"exit\"}"), false);
+		return;
+	}
+	o->is_refused = !r->taken;
+	if (!r->taken || r->kind != INSIDE_ESCALATE) {
+		inside_answer(o->server.inside, r->id, STR("{}"), false);
+		return;
+	}
+	for (int i = 0; i < 3; i++)
+		o->taken += fstat(r->taken->stdio[i], &st) == 0;
+	o->is_same = r->command_count == 2 && str_is(r->command[1], "b") &&
+		     str_is(r->file, "/x/a") && str_eq(r->taken->path, r->cwd) &&
+		     fstat(r->taken->cwd, &st) == 0 && st.st_ino == r->taken->inode;
+	connector_close_all((int[]){ r->taken->stdio[0], r->taken->stdio[1], r->taken->stdio[2],
+				     r->taken->cwd },
+			    4);
+	/* Two answers; the first is perhaps not read before the second is written. */
+	inside_answer(o->server.inside, r->id, STR("{\"type\": \"action\"}"), true);
+}
+
+static int runs_outside(void)
+{
+	char text[256];
+	int fd = connect_inside(SOCK_CLOEXEC);
+
+	INSIDE(fd >= 0 && send_frame(fd, outside_question));
+	INSIDE(receive_frame(fd, text, sizeof(text)) && strstr(text, "action"));
+	INSIDE(send_frame(fd, "{\"type\": \"signal\", \"signal\": 15}"));
+	INSIDE(receive_frame(fd, text, sizeof(text)) && strstr(text, "exit"));
+	close(fd);
+	return 0;
+}
+
+TEST(a_command_outside_gets_streams_and_directory_and_its_client_two_answers)
+{
+	struct outside o = { .taken = 0 };
+
+	REQUIRE(start(&o.server, runs_outside));
+	o.server.events.user = &o;
+	o.server.events.request = on_outside;
+	o.server.events.order_pair = order_pair;
+	CHECK_INT(judged_run(&o.server.j), 0);
+	CHECK_INT(o.taken, 3);
+	CHECK(o.is_same);
+	CHECK_INT(o.signals, 1);
+	CHECK_INT(o.server.unrequested, 0);
+	stop(&o.server);
+}
+
+static int replays(void)
+{
+	char text[256];
+	int fd = connect_inside(SOCK_CLOEXEC);
+
+	INSIDE(fd >= 0 && send_frame(fd, outside_question));
+	INSIDE(receive_frame(fd, text, sizeof(text)) && strstr(text, "action"));
+	INSIDE(send_frame(fd, outside_question));
+	INSIDE(has_ended(fd));
+	close(fd);
+	return 0;
+}
+
+TEST(while_a_command_runs_outside_only_signals_may_come)
+{
+	struct outside o = { .taken = 0 };
+
+	REQUIRE(start(&o.server, replays));
+	o.server.events.user = &o;
+	o.server.events.request = on_outside;
+	CHECK_INT(judged_run(&o.server.j), 0);
+	CHECK_INT(o.taken, 3);
+	CHECK_INT(o.server.unrequested, 1);
+	stop(&o.server);
+}
+
+static int passes_what_is_no_stream(void)
+{
+	const int kept = dup(0);
+	const int others[] = { open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+			       open("/etc/passwd", O_PATH | O_CLOEXEC),
+			       open("/proc/self/mem", O_RDWR | O_CLOEXEC),
+			       socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0),
+			       (int)syscall(SYS_pidfd_open, getpid(), 0) };
+	char text[256];
+
+	for (size_t i = 0; i < COUNT_OF(others); i++) {
+		int fd = connect_inside(SOCK_CLOEXEC);
+
+		INSIDE(others[i] >= 0 && dup2(others[i], 0) == 0);
+		INSIDE(fd >= 0 && send_frame(fd, outside_question));
+		INSIDE(receive_frame(fd, text, sizeof(text)) && !strstr(text, "action"));
+		close(fd);
+	}
+	dup2(kept, 0);
+	return 0;
+}
+
+TEST(what_is_no_stream_is_not_taken)
+{
+	struct outside o = { .taken = 0 };
+
+	REQUIRE(start(&o.server, passes_what_is_no_stream));
+	o.server.events.user = &o;
+	o.server.events.request = on_outside;
+	CHECK_INT(judged_run(&o.server.j), 0);
+	CHECK_INT(o.taken, 0);
+	CHECK(o.is_refused);
+	stop(&o.server);
+}
+
 TEST(what_is_no_message_ends_its_connection_alone)
 {
 	struct server s = { .pairs = 0 };
@@ -379,7 +534,7 @@ TEST(what_is_no_message_ends_its_connection_alone)
 	REQUIRE(start(&s, forges_frames));
 	CHECK_INT(judged_run(&s.j), 0);
 	CHECK_INT(s.requests, 1);
-	CHECK_INT(inside_counts(s.inside)->broken, 24);
+	CHECK_INT(inside_counts(s.inside)->broken, 35);
 	stop(&s);
 }
 
@@ -662,7 +817,7 @@ TEST(that_nobody_waits_any_more_is_told)
 	CHECK_INT(judged_run(&s.j), 0);
 	CHECK_INT(s.requests, 1);
 	CHECK_INT(s.unrequested, 1);
-	inside_answer(s.inside, s.id, STR("{}"));
+	inside_answer(s.inside, s.id, STR("{}"), false);
 	stop(&s);
 }
 

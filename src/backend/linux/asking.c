@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "backend/linux/supervisor.h"
+#include "linux/notify/connector.h"
 
 /* ---- Connections to sockets ------------------------------------------------------------------ */
 
@@ -69,10 +70,17 @@ void asking_take_pair(struct supervisor *s, const int *fds, size_t count)
 		(void)close(fds[i]);
 }
 
-void supervisor_answer_request(struct supervisor *s, uint64_t id, struct str json)
+void supervisor_answer_request(struct supervisor *s, uint64_t id, struct str json, bool goes_on)
 {
 	if (s->inside)
-		inside_answer(s->inside, id, json);
+		inside_answer(s->inside, id, json, goes_on);
+}
+
+void supervisor_close_taken(const struct inside_taken *taken)
+{
+	const int fds[] = { taken->stdio[0], taken->stdio[1], taken->stdio[2], taken->cwd };
+
+	connector_close_all(fds, COUNT_OF(fds));
 }
 
 /* ---- From start to stop ------------------------------------------------------------------------ */

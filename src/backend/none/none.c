@@ -95,7 +95,9 @@ static int launch(struct arena *a, const struct launch *in, struct sandbox *out,
 
 	if (command_copy_words(a, in, &job.words, e) < 0)
 		return err_result(e);
-	job.directory = open(in->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	job.is_escalated = in->escalated_in != NULL;
+	job.directory = in->escalated_in ? fcntl(*in->escalated_in, F_DUPFD_CLOEXEC, 3)
+					 : open(in->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (job.directory < 0)
 		return FAIL_SYS(e, errno, "can't enter the working directory");
 	status = start_monitor(in, &job, out, e);

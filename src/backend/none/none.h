@@ -23,6 +23,12 @@ struct none_job {
 	int other_end; /* of it, the parent's */
 	int host;      /* a pidfd of the parent: the run ends with it */
 	int directory; /* O_PATH */
+	/*
+	 * Another run has it run (launch.escalated_in): nothing that it has started, in whatever process
+	 * group, goes on without it. Without a pid namespace that is by looking for it: who kills the
+	 * monitor with SIGKILL kills the command with it, but not what that has started.
+	 */
+	bool is_escalated;
 	int stdio[3];
 	struct command_words words;
 	struct command_limits limits;

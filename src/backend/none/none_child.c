@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -33,7 +34,8 @@ static _Noreturn void run_command(const struct none_job *job, struct command_sig
 {
 	struct init_message message = { .kind = INIT_EXEC_FAILED, .index = COMMAND_NO_PROGRAM };
 
-	if (fchdir(job->directory) < 0 || !command_place_stdio(job->stdio) ||
+	if ((job->is_escalated && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) ||
+	    fchdir(job->directory) < 0 || !command_place_stdio(job->stdio) ||
 	    !command_set_limits(&job->limits)) {
 		message.os_error = errno;
 	} else {
@@ -67,7 +69,37 @@ static void tell_end(int channel, int status, const struct rusage *usage)
 	tell(channel, &message);
 }
 
-static void look_at(int channel, pid_t command)
+/* Kills each child that the kernel lists; false: it lists none, or can't. */
+static bool kill_children(void)
+{
+	char text[4096];
+	int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	bool has_any = false;
+
+	if (fd >= 0)
+		close(fd);
+	for (ssize_t i = 0; i < n;) {
+		pid_t child = 0;
+
+		for (; i < n && text[i] >= '0' && text[i] <= '9'; i++)
+			child = child * 10 + (text[i] - '0');
+		/* What is cut off at the end is found the next time. */
+		if (child > 1 && i < n && text[i] == ' ' && kill(child, SIGKILL) == 0)
+			has_any = true;
+		i++;
+	}
+	return has_any;
+}
+
+/* All descendants: whose parent has died is this process's child. */
+static void end_descendants(void)
+{
+	while (kill_children() && (waitpid(-1, NULL, 0) > 0 || errno == EINTR))
+		;
+}
+
+static void look_at(int channel, pid_t command, bool is_escalated)
 {
 	struct rusage usage;
 	int status;
@@ -76,8 +108,10 @@ static void look_at(int channel, pid_t command)
 		struct init_message message = { .kind = INIT_CONTINUED };
 
 		if (WIFEXITED(status) || WIFSIGNALED(status)) {
+			if (is_escalated)
+				end_descendants();
 			tell_end(channel, status, &usage);
-			/* What it left running goes on, as it would without Cordon. */
+			/* Else what it left running goes on, as it would without Cordon. */
 			_exit(0);
 		}
 		if (WIFSTOPPED(status))
@@ -89,14 +123,17 @@ static void look_at(int channel, pid_t command)
 }
 
 /* The command first, whose end is to be told; then its group, this process included. */
-static _Noreturn void kill_all(int channel, pid_t command)
+static _Noreturn void kill_all(int channel, pid_t command, bool is_escalated)
 {
 	struct rusage usage;
 	int status;
 
 	kill(command, SIGKILL);
-	if (wait4(command, &status, 0, &usage) == command)
+	if (wait4(command, &status, 0, &usage) == command) {
+		if (is_escalated)
+			end_descendants();
 		tell_end(channel, status, &usage);
+	}
 	kill(0, SIGKILL);
 	_exit(0);
 }
@@ -105,9 +142,11 @@ static _Noreturn void kill_all(int channel, pid_t command)
  * Without a word of the command's end: time is over, and who started the run is stopped and has to
  * see that nobody else ended it; or why was told already.
  */
-static _Noreturn void kill_unheard(pid_t command)
+static _Noreturn void kill_unheard(pid_t command, bool is_escalated)
 {
 	kill(command, SIGKILL);
+	if (is_escalated)
+		end_descendants();
 	kill(0, SIGKILL);
 	_exit(0);
 }
@@ -130,13 +169,13 @@ static int time_left(uint64_t ends_ms)
 	return ends_ms <= now ? 0 : (int)MIN_OF(ends_ms - now, (uint64_t)INT_MAX);
 }
 
-static void obey(int channel, pid_t command, uint64_t *ends_ms)
+static void obey(const struct none_job *job, pid_t command, uint64_t *ends_ms)
 {
 	struct init_order order;
 	ssize_t n;
 
 	do
-		n = recv(channel, &order, sizeof(order), 0);
+		n = recv(job->channel, &order, sizeof(order), 0);
 	while (n < 0 && errno == EINTR);
 	if (n == (ssize_t)sizeof(order) && order.kind == INIT_END_LATER) {
 		*ends_ms = now_ms() + order.after_ms;
@@ -146,7 +185,7 @@ static void obey(int channel, pid_t command, uint64_t *ends_ms)
 	if (n != (ssize_t)sizeof(order) ||
 	    (order.kind != INIT_SIGNAL && order.kind != INIT_SIGNAL_GROUP &&
 	     order.kind != INIT_SIGNAL_ALL))
-		kill_all(channel, command);
+		kill_all(job->channel, command, job->is_escalated);
 	/* The two that can't be blocked would hit this process as well. */
 	if (order.kind == INIT_SIGNAL || order.value == SIGSTOP || order.value == SIGKILL)
 		kill(command, order.value);
@@ -163,7 +202,8 @@ static pid_t wait_and_fork(const struct none_job *job)
 
 	/* While this copy is open the channel does not end. */
 	close(job->other_end);
-	if (setpgid(0, 0) < 0)
+	if ((job->is_escalated && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) ||
+	    setpgid(0, 0) < 0)
 		ready = (struct init_message){ .kind = INIT_FAILED, .os_error = errno };
 	tell(job->channel, &ready);
 	if (!os_await_parent(job->channel, job->host) ||
@@ -198,27 +238,27 @@ _Noreturn void none_monitor(const struct none_job *job)
 	sigaddset(&children, SIGCHLD);
 	wait[1].fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (wait[1].fd < 0)
-		kill_all(job->channel, command);
+		kill_all(job->channel, command, job->is_escalated);
 	/* Somebody may wait for the end of a pipe or socket that this process has a copy of. */
 	if (!os_close_all_but((int[]){ wait[0].fd, wait[1].fd, wait[2].fd }, COUNT_OF(wait))) {
 		tell(job->channel,
 		     &(struct init_message){ .kind = INIT_FAILED, .os_error = errno });
-		kill_unheard(command);
+		kill_unheard(command, job->is_escalated);
 	}
 	for (;;) {
 		struct signalfd_siginfo info;
 
-		look_at(wait[0].fd, command);
+		look_at(wait[0].fd, command, job->is_escalated);
 		if (poll(wait, COUNT_OF(wait), time_left(ends_ms)) < 0 && errno != EINTR)
-			kill_all(wait[0].fd, command);
+			kill_all(wait[0].fd, command, job->is_escalated);
 		while (read(wait[1].fd, &info, sizeof(info)) > 0)
 			;
-		look_at(wait[0].fd, command);
+		look_at(wait[0].fd, command, job->is_escalated);
 		if (wait[2].revents)
-			kill_all(wait[0].fd, command);
+			kill_all(wait[0].fd, command, job->is_escalated);
 		if (time_left(ends_ms) == 0)
-			kill_unheard(command);
+			kill_unheard(command, job->is_escalated);
 		if (wait[0].revents)
-			obey(wait[0].fd, command, &ends_ms);
+			obey(job, command, &ends_ms);
 	}
 }

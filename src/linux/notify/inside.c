@@ -199,14 +199,14 @@ void inside_take_pair(struct inside *in, const int *ends)
 
 /* ---- Answering, and the end --------------------------------------------------------------------- */
 
-void inside_answer(struct inside *in, uint64_t id, struct str json)
+void inside_answer(struct inside *in, uint64_t id, struct str json, bool goes_on)
 {
 	for (size_t i = 0; in->clients && id && i < INSIDE_MAX_CLIENTS; i++) {
 		struct inside_client *c = &in->clients[i];
 
-		if (c->state != CLIENT_WAITS || c->request != id)
+		if (c->request != id || (c->state != CLIENT_WAITS && !c->is_served))
 			continue;
-		inside_client_answer(c, json);
+		inside_client_answer(c, json, goes_on);
 		return;
 	}
 }

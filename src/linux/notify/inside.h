@@ -10,6 +10,7 @@
  * with descriptors, and need not read. So each has at most one request, one buffer of one frame
  * and one answer at a time, and nothing here waits for it. What is no request ends the connection.
  * What it sends as descriptors is closed by another process, because closing a socket may block.
+ * What a command is to be run outside with is not sent: it is taken (inside_take.c).
  *
  * Differences from an ordinary connect():
  *  - The caller's descriptor becomes another socket. Copies of it (dup(), an epoll set) keep the old.
@@ -57,7 +58,10 @@ enum engine_answer inside_connect(struct inside *in, const struct engine_call *c
 /* From PID 1, for the oldest connect() that waits: takes over two descriptors. NULL: it has none. */
 void inside_take_pair(struct inside *in, const int *ends);
 
-/* Does nothing for a request that nobody waits for. */
-void inside_answer(struct inside *in, uint64_t id, struct str json) NONNULL;
+/*
+ * Does nothing for a request that nobody waits for. `goes_on`: an ESCALATE is answered again when the
+ * command has ended; until then its client sends signals, and that it goes is told by `unrequest`.
+ */
+void inside_answer(struct inside *in, uint64_t id, struct str json, bool goes_on) NONNULL;
 
 const struct inside_counts *inside_counts(const struct inside *in) NONNULL;

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "linux/notify/caller_words.h"
+#include "linux/notify/connector.h"
 #include "os/fd.h"
 #include "os/fd_pass.h"
 
@@ -20,6 +21,7 @@ enum {
 	READS_AT_ONCE = 4,	   /* before others have their turn */
 	CLOSE_AFTER_MS = 50,	   /* many at once: each time is a fork */
 	PARSE_MAX_BYTES = 8 << 20, /* of one message's tree */
+	TAKE_BYTES = 4 * 4096,	   /* for the paths of streams */
 };
 
 /* ---- The end ------------------------------------------------------------------------------ */
@@ -56,6 +58,7 @@ void inside_client_end(struct inside_client *c)
 	mem_free(c->answer);
 	c->answer = NULL;
 	c->request = 0;
+	c->is_served = false;
 	if (is_drained(c->socket.fd)) {
 		fd_close(&c->socket.fd);
 		c->state = CLIENT_NONE;
@@ -83,7 +86,7 @@ static void leave(struct inside_client *c)
 {
 	const struct inside_events *events = c->owner->events;
 	uint64_t id = c->request;
-	bool was_waiting = c->state == CLIENT_WAITS;
+	bool was_waiting = c->state == CLIENT_WAITS || c->is_served;
 
 	inside_client_end(c);
 	if (was_waiting)
@@ -134,22 +137,31 @@ static void write_some(struct inside_client *c)
 
 static const char too_long[] = "{\"type\": \"error\", \"message\": \"the answer is too long\"}";
 
-void inside_client_answer(struct inside_client *c, struct str json)
+/* Behind what is not written yet: the first answer to an ESCALATE may still be. */
+void inside_client_answer(struct inside_client *c, struct str json, bool goes_on)
 {
+	size_t left = c->answer ? c->answer_size - c->answered : 0;
 	struct err ignored = ERR_INIT;
+	char *both;
 
 	if (json.len > INSIDE_MESSAGE_MAX)
 		json = str_of(too_long);
-	c->request = 0;
-	c->answered = 0;
-	c->answer_size = INSIDE_LENGTH_BYTES + json.len;
-	c->answer = mem_new(c->answer_size, &ignored);
-	if (!c->answer) {
-		inside_client_end(c);
+	both = mem_new(left + INSIDE_LENGTH_BYTES + json.len, &ignored);
+	if (!both) {
+		leave(c);
 		return;
 	}
-	inside_write_length((unsigned char *)c->answer, json.len);
-	memcpy(c->answer + INSIDE_LENGTH_BYTES, json.p, json.len);
+	if (left)
+		memcpy(both, c->answer + c->answered, left);
+	inside_write_length((unsigned char *)both + left, json.len);
+	memcpy(both + left + INSIDE_LENGTH_BYTES, json.p, json.len);
+	mem_free(c->answer);
+	c->answer = both;
+	c->answered = 0;
+	c->answer_size = left + INSIDE_LENGTH_BYTES + json.len;
+	c->is_served = goes_on;
+	if (!goes_on)
+		c->request = 0;
 	write_some(c);
 }
 
@@ -164,7 +176,7 @@ static void answer_error(struct inside_client *c, const char *why)
 	json_key(&w, "message");
 	json_add_text(&w, why);
 	json_end_object(&w);
-	inside_client_answer(c, text.failed == ERR_OK ? buf_str(&text) : str_of(too_long));
+	inside_client_answer(c, text.failed == ERR_OK ? buf_str(&text) : str_of(too_long), false);
 }
 
 /* ---- Requests -------------------------------------------------------------------------------- */
@@ -176,11 +188,10 @@ static bool is_alive(const struct inside_client *c)
 	return poll(&process, 1, 0) == 0;
 }
 
-static void ask(struct inside_client *c, const struct inside_message *m,
-		const struct caller_words *words, struct str subject)
+static struct inside_request make_request(struct inside_client *c, const struct inside_message *m,
+					  const struct caller_words *words, struct str subject)
 {
-	const struct inside_events *events = c->owner->events;
-	const struct inside_request request = {
+	return (struct inside_request){
 		.id = ++c->owner->last_request,
 		.kind = m->kind,
 		.subject = subject,
@@ -192,13 +203,65 @@ static void ask(struct inside_client *c, const struct inside_message *m,
 		.argv = words->words,
 		.argv_count = words->count,
 		.cwd = words->cwd,
+		.command = m->command,
+		.command_count = m->command_count,
+		.file = m->file,
+		.is_optional = m->is_optional,
 	};
+}
 
-	c->request = request.id;
+/* Whether it could be told. */
+static bool tell(struct inside_client *c, const struct inside_request *request)
+{
+	const struct inside_events *events = c->owner->events;
+
+	c->request = request->id;
 	c->owner->counts.requests++;
 	wait_for(c, CLIENT_WAITS, 0);
-	if (c->state == CLIENT_WAITS)
-		events->request(events->user, &request);
+	if (c->state != CLIENT_WAITS)
+		return false;
+	events->request(events->user, request);
+	return true;
+}
+
+static void ask(struct inside_client *c, const struct inside_message *m,
+		const struct caller_words *words, struct str subject)
+{
+	const struct inside_request request = make_request(c, m, words, subject);
+
+	(void)tell(c, &request);
+}
+
+static void ask_to_escalate(struct inside_client *c, const struct inside_message *m,
+			    const struct caller_words *words)
+{
+	UNINITIALIZED char paths[TAKE_BYTES];
+	struct inside_request request = make_request(c, m, words, m->command[0]);
+	struct inside_taken taken;
+
+	if (!words->cwd.len)
+		request.refused = "its directory is not known";
+	else if (inside_take_streams(c->process.fd, c->pid, paths, sizeof(paths), &taken,
+				     &request.refused))
+		request.taken = &taken;
+	if (!is_alive(c))
+		leave(c);
+	else if (tell(c, &request))
+		return;
+	if (request.taken)
+		connector_close_all(
+			(int[]){ taken.stdio[0], taken.stdio[1], taken.stdio[2], taken.cwd }, 4);
+}
+
+/* For the command that runs outside. */
+static void pass_signal(const struct inside_client *c, const struct inside_message *m)
+{
+	const struct inside_events *events = c->owner->events;
+	const struct inside_request request = { .id = c->request,
+						.kind = INSIDE_SIGNAL,
+						.signal = m->signal };
+
+	events->request(events->user, &request);
 }
 
 static void ask_for_path(struct inside_client *c, const struct inside_message *m,
@@ -219,12 +282,22 @@ static void take_words(struct inside_client *c, const struct inside_message *m)
 {
 	UNINITIALIZED struct caller_words words;
 
+	if (c->is_served != (m->kind == INSIDE_SIGNAL)) {
+		break_off(c);
+		return;
+	}
+	if (c->is_served) {
+		pass_signal(c, m);
+		return;
+	}
 	caller_read_words(c->pid, &words);
 	/* If the process has ended, nothing of what was read may be its own. */
 	if (!is_alive(c))
 		leave(c);
 	else if (m->kind == INSIDE_WRITE || m->kind == INSIDE_UNIX_SOCKET)
 		ask_for_path(c, m, &words);
+	else if (m->kind == INSIDE_ESCALATE)
+		ask_to_escalate(c, m, &words);
 	else
 		ask(c, m, &words, m->subject);
 }

@@ -23,7 +23,8 @@ struct inside_client {
 	size_t head_got;
 	char *body;
 	size_t size, got;
-	uint64_t request;
+	uint64_t request; /* that waits, or whose command runs outside */
+	bool is_served;	  /* that command runs, so all that may come are signals for it */
 	char *answer;
 	size_t answer_size, answered;
 };
@@ -45,13 +46,23 @@ struct inside {
 /* Takes over both descriptors. ERR_SYS. */
 int inside_client_start(struct inside_client *c, int socket, int pidfd, struct err *e)
 	MUST_CHECK NONNULL;
-/* Takes over `json`'s bytes, if they can be sent at all. */
-void inside_client_answer(struct inside_client *c, struct str json) NONNULL;
+/* `goes_on`: it is not the last answer to its request. */
+void inside_client_answer(struct inside_client *c, struct str json, bool goes_on) NONNULL;
 /* Nobody is told. A socket that may not be closed here is left in it: CLIENT_ENDED. */
 void inside_client_end(struct inside_client *c) NONNULL;
 
 /* The socket of a client that has ended, which is forgotten; -1: there is none. */
 int inside_client_take_left(struct inside_client *c) NONNULL;
+
+/* ---- inside_take.c ------------------------------------------------------------------------- */
+
+/*
+ * Takes the standard streams and the directory of a process, with the paths in `text`. True: `out` has
+ * four descriptors, to be closed by connector_close_all(). False: nothing was taken, and `*why` says
+ * why not.
+ */
+bool inside_take_streams(int pidfd, int32_t pid, char *text, size_t room, struct inside_taken *out,
+			 const char **why) MUST_CHECK NONNULL;
 
 /* ---- inside_path.c ------------------------------------------------------------------------- */
 

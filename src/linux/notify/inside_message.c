@@ -43,31 +43,41 @@ static int take_text(const struct json *value, struct str *out, struct err *e)
 	return 0;
 }
 
+static int decode_base64(struct arena *a, struct str text, struct str *out, struct err *e)
+{
+	char *room = arena_array(a, text.len + 1, 1, e);
+	size_t len;
+
+	if (!room)
+		return err_result(e);
+	if (!base64_decode(text, room, text.len, &len))
+		return refuse(e, "a member is no base64");
+	*out = (struct str){ room, len };
+	return 0;
+}
+
 static int take_base64(struct arena *a, const struct json *value, struct str *out, struct err *e)
 {
-	char *room;
-	size_t len;
+	struct str text;
 
 	if (value->type != JSON_STRING)
 		return refuse(e, "a member is no string");
-	room = arena_array(a, value->string.len + 1, 1, e);
-	if (!room)
+	if (decode_base64(a, value->string, &text, e) < 0 || check_text(text, e) < 0)
 		return err_result(e);
-	if (!base64_decode(value->string, room, value->string.len, &len))
-		return refuse(e, "a member is no base64");
-	if (check_text((struct str){ room, len }, e) < 0)
-		return err_result(e);
-	*out = (struct str){ room, len };
+	*out = text;
 	return 0;
 }
 
 /* ---- Messages ------------------------------------------------------------------------------- */
 
-enum message_type { TYPE_HELLO, TYPE_REQUEST };
+enum message_type { TYPE_HELLO, TYPE_REQUEST, TYPE_ESCALATE, TYPE_SIGNAL };
 
 static int find_type(const struct json *message, enum message_type *out, struct err *e)
 {
-	static const char *const types[] = { [TYPE_HELLO] = "hello", [TYPE_REQUEST] = "request" };
+	static const char *const types[] = { [TYPE_HELLO] = "hello",
+					     [TYPE_REQUEST] = "request",
+					     [TYPE_ESCALATE] = "escalate",
+					     [TYPE_SIGNAL] = "signal" };
 	const struct json *type = json_find(message, "type");
 
 	for (size_t i = 0; type && type->type == JSON_STRING && i < COUNT_OF(types); i++) {
@@ -97,6 +107,63 @@ static int take_kind(const struct json *value, enum inside_kind *out, struct err
 	return refuse(e, "the kind of the request is unknown");
 }
 
+/* One of its words may be long, and all of them fit into a frame. */
+static int take_command(struct arena *a, const struct json *value, bool is_base64,
+			struct inside_message *out, struct err *e)
+{
+	size_t count = value->type == JSON_ARRAY ? value->array.count : 0;
+	struct str *words;
+
+	if (count == 0 || count > INSIDE_MAX_WORDS)
+		return FAIL(e, ERR_LIMIT, "a command has 1 to %d words", INSIDE_MAX_WORDS);
+	words = arena_array(a, count, sizeof(*words), e);
+	if (!words)
+		return err_result(e);
+	for (size_t i = 0; i < count; i++) {
+		const struct json *word = &value->array.items[i];
+
+		if (word->type != JSON_STRING)
+			return refuse(e, "a word of the command is no string");
+		if (is_base64 && decode_base64(a, word->string, &words[i], e) < 0)
+			return err_result(e);
+		if (!is_base64)
+			words[i] = word->string;
+		if (str_has_nul(words[i]))
+			return refuse(e, "a word of the command has a NUL in it");
+	}
+	out->command = words;
+	out->command_count = count;
+	return 0;
+}
+
+static int take_of_escalation(struct arena *a, const struct json_member *m,
+			      struct inside_message *out, struct err *e)
+{
+	if (str_is(m->name, "argv") && !out->command)
+		return take_command(a, &m->value, false, out, e);
+	if (str_is(m->name, "argv_base64") && !out->command)
+		return take_command(a, &m->value, true, out, e);
+	if (str_is(m->name, "file") && !out->file.len)
+		return take_text(&m->value, &out->file, e);
+	if (str_is(m->name, "file_base64") && !out->file.len)
+		return take_base64(a, &m->value, &out->file, e);
+	if (str_is(m->name, "optional") && m->value.type == JSON_BOOL) {
+		out->is_optional = m->value.boolean;
+		return 0;
+	}
+	return refuse(e, "the message has an unknown member");
+}
+
+static int take_signal(const struct json *value, int *out, struct err *e)
+{
+	enum { MOST = 64 };
+
+	if (value->type != JSON_INT || value->integer < 1 || value->integer > MOST)
+		return refuse(e, "there is no such signal");
+	*out = (int)value->integer;
+	return 0;
+}
+
 static int take_member(struct arena *a, enum message_type type, const struct json_member *m,
 		       struct inside_message *out, struct err *e)
 {
@@ -104,10 +171,14 @@ static int take_member(struct arena *a, enum message_type type, const struct jso
 
 	if (str_is(m->name, "type"))
 		return 0;
+	if (str_is(m->name, "signal") && type == TYPE_SIGNAL)
+		return take_signal(&m->value, &out->signal, e);
 	if (str_is(m->name, "run"))
 		return take_text(&m->value, &out->run, e);
-	if (str_is(m->name, "reason") && is_request)
+	if (str_is(m->name, "reason") && (is_request || type == TYPE_ESCALATE))
 		return take_text(&m->value, &out->reason, e);
+	if (type == TYPE_ESCALATE)
+		return take_of_escalation(a, m, out, e);
 	if (str_is(m->name, "kind") && is_request)
 		return take_kind(&m->value, &out->kind, e);
 	if (str_is(m->name, "subject") && is_request && !out->subject.len)
@@ -134,6 +205,12 @@ int inside_parse(struct arena *a, struct str text, struct inside_message *out, s
 			return err_result(e);
 	if (type == TYPE_REQUEST && (read.kind == INSIDE_HELLO || !read.subject.len))
 		return refuse(e, "the request names nothing");
+	if (type == TYPE_ESCALATE && (!read.command || !read.command[0].len))
+		return refuse(e, "there is no command to run");
+	if (type == TYPE_SIGNAL && !read.signal)
+		return refuse(e, "there is no such signal");
+	if (type == TYPE_ESCALATE || type == TYPE_SIGNAL)
+		read.kind = type == TYPE_SIGNAL ? INSIDE_SIGNAL : INSIDE_ESCALATE;
 	*out = read;
 	return 0;
 }

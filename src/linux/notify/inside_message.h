@@ -18,11 +18,18 @@ enum {
 	INSIDE_LENGTH_BYTES = 4,
 	INSIDE_MESSAGE_MAX = 64 << 10,
 	INSIDE_TEXT_MAX = 4096, /* bytes of a subject or a reason */
+	INSIDE_MAX_WORDS = 256, /* of a command */
 };
 
 struct inside_message {
 	enum inside_kind kind;
 	struct str subject, run, reason;
+	/* ESCALATE */
+	const struct str *command;
+	size_t command_count;
+	struct str file; /* "": the first word */
+	bool is_optional;
+	int signal; /* SIGNAL: 1 to 64 */
 };
 
 /* The length of a frame; 0: it is none that may be sent. */

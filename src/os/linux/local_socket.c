@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -148,22 +149,60 @@ static int receive_answer(int fd, struct buf *answer)
 	return r == 0 && answer->failed != ERR_OK ? -EPROTO : r;
 }
 
-int local_socket_talk(const char *path, struct str message, struct buf *answer)
+int local_socket_reach(const char *path)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	scoped_fd fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	char head[LENGTH_BYTES];
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int r;
 
 	if (fd < 0)
 		return -errno;
 	(void)snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
-	for (size_t i = 0; i < sizeof(head); i++)
-		head[i] = (char)(message.len >> (8 * i) & 0xff);
 	r = connect_within(fd, &to, TALK_PATIENCE_MS);
 	if (r == 0)
-		r = send_all(fd, head, sizeof(head));
-	if (r == 0)
-		r = send_all(fd, message.p, message.len);
+		return fd;
+	fd_close(&fd);
+	return r;
+}
+
+int local_socket_say(int fd, struct str message)
+{
+	char head[LENGTH_BYTES];
+	int r;
+
+	for (size_t i = 0; i < sizeof(head); i++)
+		head[i] = (char)(message.len >> (8 * i) & 0xff);
+	r = send_all(fd, head, sizeof(head));
+	return r == 0 ? send_all(fd, message.p, message.len) : r;
+}
+
+int local_socket_hear(int fd, struct buf *answer)
+{
+	return receive_answer(fd, answer);
+}
+
+int local_socket_talk(const char *path, struct str message, struct buf *answer)
+{
+	scoped_fd fd = local_socket_reach(path);
+	int r = fd < 0 ? fd : local_socket_say(fd, message);
+
 	return r == 0 ? receive_answer(fd, answer) : r;
+}
+
+int local_socket_await(int fd, int other, unsigned char *byte)
+{
+	struct pollfd wait[2] = { { .fd = fd, .events = POLLIN },
+				  { .fd = other, .events = POLLIN } };
+	ssize_t n;
+
+	while (poll(wait, COUNT_OF(wait), -1) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (!wait[1].revents)
+		return 0;
+	*byte = 0;
+	do
+		n = read(other, byte, 1);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 1;
 }

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Commands that a process inside wants to have run outside of the sandbox (P18, `cordon escalate`). Who
+ * started the run says which ([[exec]]), or is asked. Such a command is a run of its own, with another
+ * profile, in this process: lib/escalate.c starts it.
+ *
+ * SECURITY: of the caller it gets the words, the three standard streams and the directory, each looked at
+ * (linux/notify/inside_take.c), and nothing else: not its environment, not its PATH. The program and the
+ * directories above it are not the command's to write, the directory is not one that it can replace.
+ */
+#pragma once
+
+#include "approve/exec_rules.h"
+#include "backend/inside.h"
+#include "os/loop.h"
+#include "session/session.h"
+
+enum { ESCALATIONS_MAX = 8, ESCALATIONS_PER_MINUTE = 60 };
+
+struct escalation {
+	struct session *s;
+	uint64_t id;  /* of the request; 0: free */
+	uint64_t ask; /* that waits for an answer; 0: none */
+	struct arena arena;
+	struct inside_taken taken;
+	const char *const *argv;
+	const char *program; /* canonical */
+	const char *directory;
+	const struct exec_rule *rule; /* NULL: somebody was asked */
+	struct str profile;
+	const char *by;
+	struct escalation_order order;
+	void *run; /* NULL: it does not run (yet) */
+	struct watcher watcher;
+};
+
+/* A workspace root as it was when the run started. */
+struct escalation_root {
+	struct str path;
+	uint64_t device, inode;
+};
+
+struct escalations {
+	struct escalation *slots; /* ESCALATIONS_MAX, once somebody asks */
+	const struct exec_rules *rules;
+	struct str path; /* "PATH=…" without what the command may write */
+	struct escalation_root *roots;
+	size_t root_count;
+	struct audit *log; /* NULL: nothing was to be logged */
+	uint64_t minute_began_ms, asked_this_minute;
+};
+
+/* Before the launch: which rules there are. ERR_POLICY, ERR_SYS, ERR_NOMEM. */
+int escalations_prepare(struct session *s, struct err *e) MUST_CHECK NONNULL;
+
+void escalations_take(struct session *s, const struct inside_request *request) NONNULL;
+/* Nobody waits for it any more: it ends. False: there is none of that id. */
+bool escalations_leave(struct session *s, uint64_t id) NONNULL;
+/* Nothing of it runs any more when this returns. May be called again. */
+void escalations_end(struct session *s) NONNULL;
