@@ -1028,6 +1028,72 @@ CORDON_API int cordon_request_argv(const cordon *handle, const struct cordon_run
 				   char ***argv, cordon_error **error);
 CORDON_API void cordon_argv_free(char **argv); /* NULL is fine */
 
+/* ---- The tools of an agent --------------------------------------------------- */
+
+/*
+ * A session of file tools and commands under one policy; docs/file-tools.md has the tools, their
+ * arguments and answers. The work on files is done by a process in a sandbox of that policy, so this
+ * process opens nothing of a project. One thread at a time.
+ */
+typedef struct cordon_session cordon_session;
+
+struct cordon_session_options {
+	uint64_t size; /* sizeof(struct cordon_session_options) */
+
+	/* Which policy, and how commands are run; its load->directory is the first project. NULL: all
+	 * defaults. The command, the streams, and who is asked do not count. */
+	const struct cordon_run_options *run;
+
+	/* Further projects, terminated by NULL; each has the access that the policy gives. */
+	const char *const *roots;
+
+	cordon_warning_fn *on_log;   /* for people; may be NULL */
+	cordon_output_fn *on_output; /* output of a command as it comes; may be NULL */
+	/*
+	 * Asked about what the policy refuses and nothing denies; NULL: nobody is. CORDON_DECISION_ASK
+	 * is a deny.
+	 */
+	cordon_ask_fn *on_ask;
+	void *user; /* passed to these three */
+};
+
+/* Codes as cordon_start(). `options` may be NULL. */
+CORDON_API int cordon_session_new(const struct cordon_session_options *options,
+				  cordon_session **session, cordon_error **error);
+/* Ends everything that it started. NULL is fine. */
+CORDON_API void cordon_session_free(cordon_session *session);
+
+/*
+ * Opens a project more. It has the same profile, and its own project file; the others stay as they are.
+ * CORDON_E_POLICY: the policy does not allow reading it; codes as cordon_policy_load().
+ */
+CORDON_API int cordon_scope_add(cordon_session *session, const char *path, cordon_error **error);
+
+/*
+ * The policy of the project that `path` (absolute) lies in, else of the first: for
+ * cordon_policy_access() and cordon_why_path(). Lives as long as the session.
+ */
+CORDON_API const cordon_policy *cordon_session_policy(const cordon_session *session,
+						      const char *path);
+
+/* The tools, as a JSON array: name, description, inputSchema, outputSchema, annotations. */
+CORDON_API const char *cordon_tools_json(cordon_session *session);
+
+typedef struct cordon_tool_result cordon_tool_result;
+
+/*
+ * Calls a tool and waits for its answer. A refusal is an answer. `arguments` is a JSON object; NULL: {}.
+ * CORDON_E_ARGUMENT: there is no such tool; CORDON_E_SYNTAX: the arguments are no JSON; CORDON_E_NOMEM.
+ */
+CORDON_API int cordon_tool_call(cordon_session *session, const char *tool, const char *arguments,
+				cordon_tool_result **result, cordon_error **error);
+CORDON_API void cordon_tool_result_free(cordon_tool_result *result); /* NULL is fine */
+/* For the model. */
+CORDON_API const char *cordon_tool_result_text(const cordon_tool_result *result, size_t *length);
+/* A JSON object; of a refusal it has "error": {"kind", "message", …}. */
+CORDON_API const char *cordon_tool_result_json(const cordon_tool_result *result);
+CORDON_API int cordon_tool_result_is_error(const cordon_tool_result *result);
+
 #ifdef __cplusplus
 }
 #endif

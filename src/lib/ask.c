@@ -119,8 +119,8 @@ static int fill_offers(struct arena *a, const struct ask *ask, struct cordon_ask
 	return 0;
 }
 
-static int fill_request(struct arena *a, const struct ask *ask, uint64_t deadline_ms,
-			struct cordon_ask_request *out, struct err *e)
+int ask_fill_request(struct arena *a, const struct ask *ask, uint64_t deadline_ms,
+		     struct cordon_ask_request *out, struct err *e)
 {
 	struct cordon_ask_request x = { .size = sizeof(x),
 					.id = ask->id,
@@ -157,7 +157,7 @@ static bool callback_asks(void *self, const struct ask *ask, uint64_t deadline_m
 	struct answer answer = refusal;
 	struct err e = ERR_INIT;
 
-	if (fill_request(&a, ask, deadline_ms, &request, &e) < 0) {
+	if (ask_fill_request(&a, ask, deadline_ms, &request, &e) < 0) {
 		broker_decide(callbacks->broker, ask->id, &refusal, loop_now());
 		return true;
 	}

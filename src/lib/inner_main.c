@@ -4,6 +4,7 @@
 #include "cordon.h"
 #include "doctor/probe.h"
 #include "os/arguments.h"
+#include "tools/worker.h"
 
 #include <string.h>
 
@@ -15,6 +16,7 @@ static const struct {
 } inner[] = {
 	{ PROBE_NAME, doctor_probe_main },
 	{ BWRAP_STAGE_NAME, bwrap_stage_main },
+	{ WORKER_NAME, tools_worker_main },
 };
 
 int cordon_inner_main(int argc, char **argv)

@@ -44,6 +44,8 @@ int options_read_run(const struct cordon_run_options *in, struct cordon_run_opti
 		     struct err *e) MUST_CHECK;
 int options_read_answer(const struct cordon_answer *in, struct cordon_answer *out, struct err *e)
 	MUST_CHECK;
+int options_read_session(const struct cordon_session_options *in,
+			 struct cordon_session_options *out, struct err *e) MUST_CHECK;
 int options_read_audit(const struct cordon_audit_options *in, struct cordon_audit_options *out,
 		       struct err *e) MUST_CHECK;
 int options_read_proxy(const struct cordon_proxy_options *in, struct cordon_proxy_options *out,

@@ -104,6 +104,12 @@ int options_read_answer(const struct cordon_answer *in, struct cordon_answer *ou
 	return read_struct(in, out, sizeof(*out), "cordon_answer", e);
 }
 
+int options_read_session(const struct cordon_session_options *in,
+			 struct cordon_session_options *out, struct err *e)
+{
+	return read_struct(in, out, sizeof(*out), "cordon_session_options", e);
+}
+
 int options_read_audit(const struct cordon_audit_options *in, struct cordon_audit_options *out,
 		       struct err *e)
 {

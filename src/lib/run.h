@@ -139,6 +139,10 @@ int asked_approvals(struct arena *a, const struct asked *asked, const cordon_pol
 		    struct callbacks *callbacks, struct session_request *out, struct err *e)
 	MUST_CHECK NONNULL;
 
+/* A request as a caller sees it, in `a`; borrows from `ask`. ERR_NOMEM. */
+int ask_fill_request(struct arena *a, const struct ask *ask, uint64_t deadline_ms,
+		     struct cordon_ask_request *out, struct err *e) MUST_CHECK NONNULL;
+
 /* An answer of the caller's own; borrows from `in`. ERR_ARGUMENT. */
 int ask_read_answer(const struct cordon_answer *in, struct answer *out, struct err *e)
 	MUST_CHECK NONNULL;

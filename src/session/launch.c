@@ -24,6 +24,10 @@ int launch_find_stdio(struct session *s, struct err *e)
 		is_closed[i] = !os_is_open(i);
 	for (int i = 0; i < 3; i++) {
 		s->stdio[i] = i;
+		if (i == 0 && s->in.input) {
+			s->stdio[0] = s->in.input;
+			continue;
+		}
 		if (!is_closed[i] && !(i == 0 && s->in.has_no_stdin))
 			continue;
 		s->stdio[i] = os_open_null();

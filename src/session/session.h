@@ -222,6 +222,7 @@ struct session_request {
 	size_t capture_limit;
 	bool captures, hands_out, mirrors;
 	bool has_no_stdin;
+	int input; /* what it gets as stdin instead; 0: this process's own */
 	bool is_foreground;
 	bool has_colour;       /* what is shown at the terminal may have */
 	bool asks_at_terminal; /* --ask tty: the command gets a terminal of its own */

@@ -2,8 +2,7 @@
 /*
  * From a path to a descriptor, in the worker. The path is walked component by component (O_PATH,
  * O_NOFOLLOW), links are read and followed here, the path that comes out is judged by scope.h, and
- * then exactly that one is opened (RESOLVE_NO_SYMLINKS), relative to the directory that was walked
- * to. So a link that is swapped in between is an error and no way out, and nothing is checked first
+ * then exactly that one is opened, no component of which may be a link. So a link that is swapped in between is an error and no way out, and nothing is checked first
  * and opened then by its name.
  *
  * What is missing, denied, or nothing for a tool ends in a refusal; a violation says nothing of whether
@@ -63,8 +62,7 @@ int open_path(struct call *call, struct str path, enum open_purpose purpose, str
 void open_done(const struct opened *o) NONNULL;
 
 /*
- * Opens `name`, one component, in a directory that open_path() or this opened for OPEN_LIST, by
- * RESOLVE_NO_SYMLINKS; for who walks a tree. -errno. Nothing is judged: the caller asks scope_shows()
+ * Opens `name`, one component, in a directory that open_path() or this opened for OPEN_LIST; for who walks a tree. -errno. Nothing is judged: the caller asks scope_shows()
  * for the path. A FIFO is not waited for, a link is -ELOOP.
  */
 int open_below(int directory, const char *name, bool is_directory) MUST_CHECK NONNULL;

@@ -61,6 +61,9 @@ int toolbox_answer(struct toolbox *box, uint64_t id, const char *by,
 /* A project more, as open_project opens it, but nobody is asked. 0; 1: the policy does not allow it. */
 int toolbox_add_root(struct toolbox *box, const char *path, struct err *e) MUST_CHECK NONNULL;
 
+/* Of the project that an absolute path lies in, else of the first. */
+const cordon_policy *toolbox_policy(struct toolbox *box, struct str path) NONNULL;
+
 size_t toolbox_root_count(const struct toolbox *box) NONNULL;
 struct str toolbox_root(const struct toolbox *box, size_t i) NONNULL;
 

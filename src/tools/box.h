@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inside of a toolbox:
+ *
+ *	toolbox.c	calls, from the arguments to the answer; the projects
+ *	line.c		the worker of a project, and the messages to it
+ *	command.c	execute_command
+ *	asking.c	what is refused and may be granted
+ *	resources.c	what the session says of itself
+ */
+#pragma once
+
+#include "approve/broker.h"
+#include "base/buf.h"
+#include "lib/run.h"
+#include "tools/call.h"
+#include "tools/toolbox.h"
+
+enum { BOX_MAX_CALLS = 256, BOX_MAX_DENIALS = 1000, WHY_BYTES = 512 };
+
+struct line; /* line.c */
+
+/*
+ * A root with a policy of its own: the same profile, with this directory as the workspace, so that its
+ * own project file counts. Opening one leaves the policies of the others as they are.
+ */
+struct tool_project {
+	struct toolbox *box;
+	struct arena arena;
+	struct str path; /* canonical */
+	uint64_t device, inode;
+	bool is_read_only;
+	struct asked asked;
+	cordon_policy *policy;
+	struct scope_root root;
+	struct line *line; /* NULL: not started */
+	uint64_t starts;
+	struct tool_project *next;
+};
+
+struct box_grant {
+	struct grant grant;
+	enum grant_scope scope;
+	struct str by;
+};
+
+struct tool_counts {
+	uint64_t calls, allowed, denied, refused, asked, granted;
+};
+
+struct box_denial {
+	const char *tool;
+	struct str path, rule;
+	uint64_t count;
+};
+
+struct toolbox {
+	struct arena arena;
+	struct toolbox_options options;
+	struct cordon_run_options run;
+	struct cordon_load_options load;
+	struct loop *loop;
+	struct tool_project *projects; /* the first is that of relative paths */
+	struct toolbox_call *calls;
+	struct timer later; /* begins calls that were started in this step */
+	struct broker *broker;
+	struct timer tick;
+	struct decider decider;
+	VEC(struct box_grant) grants;
+	VEC(struct box_denial) denials;
+	struct tool_counts counts[TOOL_COUNT];
+	uint64_t restarts;
+	uint32_t last_call;
+	uint64_t last_ask;
+	char digest[72];
+};
+
+enum call_state { CALL_NEW, CALL_SENT, CALL_ASKS, CALL_RUNS };
+
+struct toolbox_call {
+	struct toolbox *box;
+	struct toolbox_request request;
+	struct arena arena;
+	struct json *arguments;
+	struct buf text; /* the arguments as JSON */
+	uint32_t number;
+	enum call_state state;
+	struct tool_project *project;
+	bool was_retried, was_asked;
+	uint64_t ask; /* number of the question */
+	struct str asked_path;
+	struct tool_result refused; /* what is answered if it is not granted; in the arena */
+	cordon_run_handle *run;	    /* execute_command */
+	struct watcher watcher;
+	struct command_output *output;
+	struct toolbox_call *next;
+};
+
+/* ---- toolbox.c ------------------------------------------------------------------------------- */
+
+/* The call has its answer; it is freed. */
+void box_finish(struct toolbox_call *call, const struct tool_result *result) NONNULL;
+/* The same with a refusal. */
+void box_refuse(struct toolbox_call *call, enum tool_refusal_kind kind, const char *fmt, ...)
+	PRINTF_LIKE(3, 4) NONNULL;
+/* With a result of the worker, or of a command: perhaps somebody is asked. */
+void box_take(struct toolbox_call *call, const struct tool_result *result) NONNULL;
+/* Once more, as if it were new. */
+void box_begin(struct toolbox_call *call) NONNULL;
+void box_log(const struct toolbox *box, const char *fmt, ...) PRINTF_LIKE(2, 3) NONNULL;
+struct tool_project *box_project_of(struct toolbox *box, struct str path) NONNULL;
+/* NULL and `e`: it can't be opened. */
+struct tool_project *box_open_project(struct toolbox *box, struct str path, bool is_read_only,
+				      struct err *e) MUST_CHECK NONNULL;
+/* JSON, an object: what the sandbox is. */
+int box_print_sandbox(struct arena *a, const struct tool_project *p, const char *backend,
+		      struct str *out, struct err *e) MUST_CHECK NONNULL;
+/* After a grant or its end: workers are started again with what is granted now. */
+void box_policy_changed(struct toolbox *box) NONNULL;
+
+/* ---- line.c ----------------------------------------------------------------------------------- */
+
+/* Starts the worker if there is none, and sends the call. -ERR_*: why there is none. */
+int line_send(struct toolbox_call *call, struct err *e) MUST_CHECK NONNULL;
+void line_cancel(struct toolbox_call *call) NONNULL;
+void line_end(struct tool_project *project) NONNULL;
+/* The plan that the worker enforces; NULL without one. */
+const struct cordon_policy *line_policy(const struct tool_project *project) NONNULL;
+
+/* ---- command.c --------------------------------------------------------------------------------- */
+
+void command_begin(struct toolbox_call *call) NONNULL;
+void command_cancel(struct toolbox_call *call) NONNULL;
+
+/* ---- asking.c ----------------------------------------------------------------------------------- */
+
+int asking_init(struct toolbox *box, struct err *e) MUST_CHECK NONNULL;
+void asking_done(struct toolbox *box) NONNULL;
+/* True: the call waits for an answer (or has been begun again). */
+bool asking_begin(struct toolbox_call *call, struct str path) NONNULL;
+void asking_withdraw(struct toolbox_call *call) NONNULL;
+/* For commands: what a run asks. */
+void asking_relay(struct toolbox_call *call, const struct cordon_ask_request *request,
+		  struct cordon_answer *answer) NONNULL;

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The worker of a project: started like every run, in a sandbox of the same policy, with a socket as its
+ * standard input. When it ends while calls wait, it is started once more for them.
+ */
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "backend/bwrap/bwrap.h"
+#include "base/mem.h"
+#include "os/fd.h"
+#include "tools/box.h"
+#include "tools/worker.h"
+
+enum { LINE_MAX_BYTES = 256 << 20, READ_ROOM = 64 << 10, LINE_BUFFER_BYTES = 256 << 20 };
+
+struct line {
+	struct tool_project *project;
+	struct arena arena;
+	cordon_policy *policy; /* with what is granted now */
+	struct session *session;
+	const char *argv[2];
+	int fd;
+	struct watcher socket, run;
+	bool wants_out;
+	struct buf in, out;
+	size_t sent;
+	struct str last_words; /* of the session */
+};
+
+const struct cordon_policy *line_policy(const struct tool_project *project)
+{
+	return project->line ? project->line->policy : NULL;
+}
+
+/* ---- The session's words --------------------------------------------------------------------------- */
+
+static void session_warns(void *user, struct str text)
+{
+	const struct line *line = user;
+
+	box_log(line->project->box, "%.*s", (int)MIN_OF(text.len, (size_t)2000), text.p);
+}
+
+static void session_traces(void *user, struct str text)
+{
+	(void)user;
+	(void)text;
+}
+
+static void session_outputs(void *user, int stream, struct str bytes)
+{
+	(void)stream;
+	session_warns(user, bytes);
+}
+
+/* ---- Its end ------------------------------------------------------------------------------------------ */
+
+static void line_free(struct line *line)
+{
+	struct loop *loop = line->project->box->loop;
+
+	line->project->line = NULL;
+	loop_remove(loop, &line->socket);
+	loop_remove(loop, &line->run);
+	fd_done(&line->fd);
+	if (line->session)
+		session_done(line->session);
+	cordon_policy_free(line->policy);
+	buf_done(&line->in);
+	buf_done(&line->out);
+	arena_done(&line->arena);
+	mem_free(line);
+}
+
+static struct toolbox_call *find_waiting(struct tool_project *p)
+{
+	for (struct toolbox_call *c = p->box->calls; c; c = c->next)
+		if (c->project == p && c->state == CALL_SENT)
+			return c;
+	return NULL;
+}
+
+/* Its calls are tried once more, by a new worker. */
+static void lose(struct line *line, const char *why)
+{
+	struct tool_project *p = line->project;
+	struct toolbox_call *call;
+
+	box_log(p->box, "the worker of the file tools has ended: %s", why);
+	line_free(line);
+	p->box->restarts++;
+	while ((call = find_waiting(p))) {
+		struct err e = ERR_INIT;
+
+		call->state = CALL_RUNS;
+		if (call->was_retried) {
+			box_refuse(call, REFUSAL_CONFLICT,
+				   "the sandbox of the file tools has ended twice during this "
+				   "call; the file is as it was, or as it was to be");
+			continue;
+		}
+		call->was_retried = true;
+		if (line_send(call, &e) < 0)
+			box_refuse(call, REFUSAL_CONFLICT, "the sandbox can't be started: %s",
+				   e.text);
+	}
+}
+
+/* Wanted: what waits is sent again by the next one. */
+void line_end(struct tool_project *project)
+{
+	struct toolbox_call *call;
+
+	if (!project->line)
+		return;
+	line_free(project->line);
+	while ((call = find_waiting(project))) {
+		call->state = CALL_NEW;
+		loop_set_next_step(project->box->loop, &project->box->later);
+	}
+}
+
+/* ---- Messages ------------------------------------------------------------------------------------------ */
+
+static int flush(struct line *line, struct err *e)
+{
+	struct loop *loop = line->project->box->loop;
+
+	while (line->sent < line->out.len) {
+		ssize_t n = send(line->fd, line->out.p + line->sent, line->out.len - line->sent,
+				 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			break;
+		line->sent += (size_t)n;
+	}
+	if (line->sent == line->out.len) {
+		line->sent = 0;
+		buf_clear(&line->out);
+	}
+	if (line->wants_out == (line->out.len > 0))
+		return 0;
+	line->wants_out = line->out.len > 0;
+	return loop_change(loop, &line->socket, line->wants_out ? LOOP_IN | LOOP_OUT : LOOP_IN, e);
+}
+
+static int tell(struct line *line, enum wire_kind kind, uint32_t call, const struct str *parts,
+		size_t count, struct err *e)
+{
+	unsigned char head[WIRE_HEAD_BYTES];
+	size_t length = 0;
+
+	for (size_t i = 0; i < count; i++)
+		length += parts[i].len;
+	wire_put_head(head, (struct wire_head){ (uint32_t)length, (uint8_t)kind, call });
+	buf_add(&line->out, (struct str){ (const char *)head, sizeof(head) });
+	for (size_t i = 0; i < count; i++)
+		buf_add(&line->out, parts[i]);
+	return buf_check(&line->out, e) < 0 ? err_result(e) : flush(line, e);
+}
+
+static struct toolbox_call *find_call(struct line *line, uint32_t number)
+{
+	for (struct toolbox_call *c = line->project->box->calls; c; c = c->next)
+		if (c->number == number && c->state == CALL_SENT && c->project == line->project)
+			return c;
+	return NULL;
+}
+
+static uint64_t get64(const char *p)
+{
+	const unsigned char *at = (const unsigned char *)p;
+
+	return wire_get32(at) | (uint64_t)wire_get32(at + 4) << 32;
+}
+
+static void take_progress(const struct toolbox_call *call, struct str payload)
+{
+	if (call->request.progress && payload.len >= 16)
+		call->request.progress(call->request.user, get64(payload.p), get64(payload.p + 8),
+				       str_from(payload, 16));
+}
+
+static void take_result(struct toolbox_call *call, struct str payload)
+{
+	struct tool_result result;
+	size_t text;
+
+	call->state = CALL_RUNS;
+	if (payload.len < 5 ||
+	    (text = wire_get32((const unsigned char *)payload.p + 1)) > payload.len - 5) {
+		box_refuse(call, REFUSAL_CONFLICT, "the worker gave an answer that is none");
+		return;
+	}
+	result.is_error = payload.p[0] != 0;
+	result.text = str_first(str_from(payload, 5), text);
+	result.structured = str_from(payload, 5 + text);
+	box_take(call, &result);
+}
+
+/* SECURITY: it comes from inside: a number of no call, or a length that is too large, changes nothing. */
+static void take_message(struct line *line, struct wire_head head, struct str payload)
+{
+	struct toolbox_call *call = find_call(line, head.call);
+
+	if (!call)
+		return;
+	if (head.kind == WIRE_PROGRESS) {
+		take_progress(call, payload);
+	} else if (head.kind == WIRE_RESULT) {
+		take_result(call, payload);
+	} else if (head.kind == WIRE_FAILED) {
+		call->state = CALL_RUNS;
+		box_refuse(call, REFUSAL_CONFLICT, "the tool failed: %.*s", STR_ARG(payload));
+	}
+}
+
+/* A callback may end this line: what is complete is taken out of it first. */
+static bool take_next(struct line *line, struct err *e)
+{
+	struct tool_project *p = line->project;
+	struct str rest = buf_str(&line->in);
+	scoped_buf message = BUF_INIT((size_t)2 * WIRE_MAX_BYTES);
+	scoped_buf left = BUF_INIT(LINE_BUFFER_BYTES);
+	struct wire_head head;
+	size_t whole;
+
+	if (rest.len < WIRE_HEAD_BYTES)
+		return false;
+	head = wire_get_head((const unsigned char *)rest.p);
+	whole = (size_t)head.length + WIRE_HEAD_BYTES;
+	if (head.length > WIRE_MAX_BYTES) {
+		(void)FAIL(e, ERR_LIMIT, "its message is too long");
+		return false;
+	}
+	if (rest.len < whole)
+		return false;
+	buf_add(&message, str_first(rest, whole));
+	if (rest.len > whole)
+		buf_add(&left, str_from(rest, whole));
+	buf_clear(&line->in);
+	buf_add(&line->in, buf_str(&left));
+	if (message.failed != ERR_OK || line->in.failed != ERR_OK) {
+		(void)FAIL(e, ERR_NOMEM, "out of memory");
+		return false;
+	}
+	take_message(line, head, str_from(buf_str(&message), WIRE_HEAD_BYTES));
+	return p->line == line;
+}
+
+static int socket_is_ready(void *user, uint32_t events, struct err *e)
+{
+	struct line *line = user;
+	struct err why = ERR_INIT;
+	char block[READ_ROOM];
+	ssize_t n;
+
+	(void)e;
+	if ((events & LOOP_OUT) && flush(line, &why) < 0) {
+		lose(line, why.text);
+		return 0;
+	}
+	n = recv(line->fd, block, sizeof(block), MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0) {
+		lose(line, "it has closed its socket");
+		return 0;
+	}
+	buf_add(&line->in, (struct str){ block, (size_t)n });
+	while (take_next(line, &why))
+		;
+	if (why.code != ERR_OK)
+		lose(line, why.text);
+	return 0;
+}
+
+static int run_is_ready(void *user, uint32_t events, struct err *e)
+{
+	struct line *line = user;
+	struct err why = ERR_INIT;
+	int r = session_step(line->session, 0, &why);
+
+	(void)events;
+	(void)e;
+	if (r < 0)
+		lose(line, why.text);
+	else if (r > 0)
+		lose(line, session_outcome(line->session)->exec_error
+				   ? session_outcome(line->session)->exec_text.p
+				   : "the sandbox is over");
+	return 0;
+}
+
+/* ---- Its start ------------------------------------------------------------------------------------------ */
+
+static int load(struct line *line, struct err *e)
+{
+	const struct toolbox *box = line->project->box;
+	struct grant *grants = arena_array(&line->arena, box->grants.count + 1, sizeof(*grants), e);
+	const struct cordon_load_options options = { .size = sizeof(options) };
+	struct run_needs needs = { .asks = true, .grants = grants };
+
+	if (!grants)
+		return err_result(e);
+	for (size_t i = 0; i < box->grants.count; i++)
+		if (box->grants.items[i].grant.kind == ASK_WRITE)
+			grants[needs.grant_count++] = box->grants.items[i].grant;
+	line->policy = load_again(line->project->policy, &options, &needs, e);
+	return line->policy ? 0 : err_result(e);
+}
+
+static int launch(struct line *line, int input, struct err *e)
+{
+	struct session_request in;
+	struct str program;
+	bool is_this;
+
+	if (bwrap_find_cordon(&line->arena, &program, &is_this, e) < 0)
+		return err_wrap(e, "the worker of the file tools");
+	line->argv[0] = WORKER_NAME;
+	if (asked_session(&line->arena, &line->project->asked, line->policy, &in, e) < 0)
+		return err_result(e);
+	in.argv = line->argv;
+	in.program = program.p;
+	in.input = input;
+	in.has_no_stdin = false;
+	in.hands_out = true;
+	in.is_quiet = true;
+	in.timeout_ms = 0;
+	in.user = line;
+	in.warn = session_warns;
+	in.trace = session_traces;
+	in.output = session_outputs;
+	return session_start(&line->arena, &in, &line->session, e);
+}
+
+static int send_scope(struct line *line, struct err *e)
+{
+	struct tool_project *p = line->project;
+	const struct plan *plan = line->policy->plan;
+	const struct outcome *o = session_outcome(line->session);
+	scoped_buf bytes = BUF_INIT(SCOPE_MAX_BYTES);
+	struct scope scope = { .plan = plan, .home = plan->places.home };
+	struct str part;
+
+	p->root = (struct scope_root){ .path = p->path,
+				       .device = p->device,
+				       .inode = p->inode,
+				       .is_read_only = p->is_read_only };
+	scope.roots.items = &p->root;
+	scope.roots.count = scope.roots.room = 1;
+	for (size_t i = 0; i < PLACES_TMP_COUNT; i++)
+		scope.private_tmp[i] = plan->policy->profile->tmp_is_private
+					       ? places_tmp(&plan->places, i)
+					       : STR_EMPTY;
+	if (box_print_sandbox(&line->arena, p, o->is_sandboxed ? o->backend->name : "none",
+			      &scope.sandbox, e) < 0)
+		return err_result(e);
+	scope_print(&bytes, &scope);
+	if (buf_check(&bytes, e) < 0)
+		return err_result(e);
+	part = buf_str(&bytes);
+	return tell(line, WIRE_SCOPE, 0, &part, 1, e);
+}
+
+static int begin(struct line *line, struct err *e)
+{
+	struct loop *loop = line->project->box->loop;
+	int ends[2], r;
+
+	if (load(line, e) < 0)
+		return err_result(e);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return FAIL_SYS(e, errno, "can't make a socket for the worker");
+	line->fd = ends[0];
+	r = launch(line, ends[1], e);
+	fd_done(&ends[1]);
+	if (r < 0)
+		return r;
+	line->socket = (struct watcher){ .fd = line->fd, .ready = socket_is_ready, .user = line };
+	line->run = (struct watcher){ .fd = session_descriptor(line->session),
+				      .ready = run_is_ready,
+				      .user = line };
+	if (loop_add(loop, &line->run, LOOP_IN, e) < 0 ||
+	    loop_add(loop, &line->socket, LOOP_IN, e) < 0)
+		return err_result(e);
+	return send_scope(line, e);
+}
+
+static int line_begin(struct tool_project *p, struct err *e)
+{
+	struct line *line = mem_new(sizeof(*line), e);
+
+	if (!line)
+		return err_result(e);
+	*line = (struct line){ .project = p,
+			       .arena = ARENA_INIT(LINE_MAX_BYTES),
+			       .fd = -1,
+			       .in = BUF_INIT(LINE_BUFFER_BYTES),
+			       .out = BUF_INIT(LINE_BUFFER_BYTES) };
+	p->line = line;
+	p->starts++;
+	if (begin(line, e) < 0) {
+		line_free(line);
+		return err_result(e);
+	}
+	return 0;
+}
+
+int line_send(struct toolbox_call *call, struct err *e)
+{
+	struct tool_project *p = call->project;
+	char tool = (char)call->request.tool->id;
+	const struct str parts[] = { { &tool, 1 }, buf_str(&call->text) };
+
+	if (!p->line && line_begin(p, e) < 0)
+		return err_result(e);
+	call->state = CALL_SENT;
+	return tell(p->line, WIRE_CALL, call->number, parts, COUNT_OF(parts), e);
+}
+
+void line_cancel(struct toolbox_call *call)
+{
+	struct err ignored = ERR_INIT;
+
+	if (call->project->line)
+		(void)!tell(call->project->line, WIRE_CANCEL, call->number, NULL, 0, &ignored);
+}

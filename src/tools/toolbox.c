@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: MIT */
+/* See toolbox.h and box.h. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/sha256.h"
+#include "base/utf8.h"
+#include "os/os.h"
+#include "tools/box.h"
+#include "tools/check.h"
+
+enum {
+	BOX_MAX_BYTES = 256 << 20,
+	PROJECT_MAX_BYTES = 64 << 20,
+	CALL_ARENA_BYTES = 128 << 20,
+	MESSAGE_BYTES = 4096,
+};
+
+void box_log(const struct toolbox *box, const char *fmt, ...)
+{
+	scoped_buf shown = BUF_INIT(64 << 10);
+	char text[MESSAGE_BYTES];
+	va_list args;
+
+	if (!box->options.log)
+		return;
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	utf8_add_shown(&shown, str_of(text));
+	if (shown.failed == ERR_OK && shown.p)
+		box->options.log(box->options.user, shown.p);
+}
+
+/* ---- Projects ------------------------------------------------------------------------------------ */
+
+static int find_identity(struct tool_project *p, struct err *e)
+{
+	struct os_file file;
+
+	if (os_look(p->path, &file, e) < 0)
+		return err_result(e);
+	if (file.type != OS_DIR)
+		return FAIL(e, ERR_NOTFOUND, "the project is no directory");
+	p->device = file.device;
+	p->inode = file.inode;
+	return 0;
+}
+
+/* SECURITY: the workspace was opened by its inode; what has its name now may be somebody else's. */
+static bool is_still_there(const struct tool_project *p)
+{
+	struct err ignored = ERR_INIT;
+	struct os_file file;
+
+	return os_look(p->path, &file, &ignored) == 0 && file.type == OS_DIR &&
+	       file.device == p->device && file.inode == p->inode;
+}
+
+static void project_free(struct tool_project *p)
+{
+	line_end(p);
+	cordon_policy_free(p->policy);
+	arena_done(&p->arena);
+	mem_free(p);
+}
+
+static void tell_warning(void *user, const char *text)
+{
+	const struct tool_project *p = user;
+
+	box_log(p->box, "%s", text);
+}
+
+/* The first has the directory of the options, whatever its workspace is; later ones are their own. */
+static int load_project(struct tool_project *p, struct str path, bool is_first, struct err *e)
+{
+	const struct toolbox *box = p->box;
+	const struct run_needs needs = { .asks = true };
+	static const char *const command[] = { "cordon-tools", NULL };
+	struct cordon_run_options run = box->run;
+
+	run.command = command;
+	run.load = &box->load;
+	if (asked_read(NULL, &run, &p->asked, e) < 0 ||
+	    asked_add_features(&p->arena, &p->asked, e) < 0)
+		return err_result(e);
+	p->asked.run.enable = p->asked.run.disable = NULL;
+	p->asked.load.on_warning = tell_warning;
+	p->asked.load.user = p;
+	if (!is_first) {
+		p->asked.load.directory = path.p;
+		p->asked.load.workspace = path.p;
+	}
+	p->asked.run.load = &p->asked.load;
+	p->policy = load_new(&p->asked.load, &needs, e);
+	if (!p->policy)
+		return err_result(e);
+	p->asked.run.policy = p->policy;
+	return arena_copy(&p->arena, p->policy->plan_inputs.places.cwd, &p->path, e) < 0
+		       ? err_result(e)
+		       : find_identity(p, e);
+}
+
+struct tool_project *box_open_project(struct toolbox *box, struct str path, bool is_read_only,
+				      struct err *e)
+{
+	struct tool_project *p = mem_new(sizeof(*p), e);
+	struct tool_project **last = &box->projects;
+	struct str copy;
+
+	if (!p)
+		return NULL;
+	*p = (struct tool_project){ .box = box,
+				    .arena = ARENA_INIT(PROJECT_MAX_BYTES),
+				    .is_read_only = is_read_only };
+	if (arena_copy(&p->arena, path, &copy, e) < 0 ||
+	    load_project(p, copy, box->projects == NULL, e) < 0) {
+		project_free(p);
+		return NULL;
+	}
+	while (*last)
+		last = &(*last)->next;
+	*last = p;
+	return p;
+}
+
+/* The deepest whose root the path lies in; else the first: the policy decides, not the root. */
+struct tool_project *box_project_of(struct toolbox *box, struct str path)
+{
+	struct tool_project *best = box->projects;
+	size_t depth = 0;
+
+	if (!path.len || path.p[0] != '/')
+		return best;
+	for (struct tool_project *p = box->projects; p; p = p->next)
+		if (path_is_under(path, p->path) && p->path.len > depth) {
+			best = p;
+			depth = p->path.len;
+		}
+	return best;
+}
+
+int box_print_sandbox(struct arena *a, const struct tool_project *p, const char *backend,
+		      struct str *out, struct err *e)
+{
+	scoped_buf text = BUF_INIT(64 << 10);
+	struct json_writer w = JSON_LINE_INIT(&text);
+
+	json_begin_object(&w);
+	json_key(&w, "backend");
+	json_add_text(&w, backend);
+	json_key(&w, "enforced");
+	json_add_bool(&w, strcmp(backend, "none") != 0);
+	json_key(&w, "profile");
+	json_add_str(&w, p->policy->policy->profile->name);
+	json_end_object(&w);
+	return buf_check(&text, e) < 0 ? err_result(e) : arena_copy(a, buf_str(&text), out, e);
+}
+
+static void find_digest(struct toolbox *box)
+{
+	scoped_buf text = BUF_INIT((size_t)2 * SCOPE_MAX_BYTES);
+
+	for (const struct tool_project *p = box->projects; p; p = p->next) {
+		const struct cordon_policy *policy = line_policy(p);
+		const struct scope scope = { .plan = policy ? policy->plan : p->policy->plan,
+					     .home = STR_EMPTY,
+					     .private_tmp = { STR_EMPTY, STR_EMPTY },
+					     .sandbox = STR_EMPTY };
+
+		buf_add(&text, p->path);
+		scope_print(&text, &scope);
+	}
+	for (size_t i = 0; i < box->grants.count; i++)
+		buf_add(&text, box->grants.items[i].grant.subject);
+	sha256_hex(buf_str(&text), box->digest);
+}
+
+void box_policy_changed(struct toolbox *box)
+{
+	for (struct tool_project *p = box->projects; p; p = p->next)
+		line_end(p);
+	find_digest(box);
+}
+
+/* ---- Answers --------------------------------------------------------------------------------------- */
+
+static void unlink_call(struct toolbox_call *call)
+{
+	struct toolbox_call **at = &call->box->calls;
+
+	while (*at && *at != call)
+		at = &(*at)->next;
+	if (*at)
+		*at = call->next;
+}
+
+static void free_call(struct toolbox_call *call)
+{
+	unlink_call(call);
+	buf_done(&call->text);
+	arena_done(&call->arena);
+	mem_free(call);
+}
+
+static struct str find_text(const struct json *object, const char *name)
+{
+	const struct json *value = json_find(object, name);
+
+	return value && value->type == JSON_STRING ? value->string : STR_EMPTY;
+}
+
+static void keep_denial(struct toolbox *box, const struct tool *tool, struct str path,
+			struct str rule)
+{
+	struct err ignored = ERR_INIT;
+	struct box_denial *d;
+
+	for (size_t i = 0; i < box->denials.count; i++) {
+		d = &box->denials.items[i];
+		if (d->tool == tool->name && str_eq(d->path, path)) {
+			d->count++;
+			return;
+		}
+	}
+	if (box->denials.count >= BOX_MAX_DENIALS)
+		return;
+	d = VEC_PUSH(&box->arena, &box->denials, &ignored);
+	if (!d)
+		return;
+	*d = (struct box_denial){
+		.tool = tool->name, .path = STR_EMPTY, .rule = STR_EMPTY, .count = 1
+	};
+	(void)!arena_copy(&box->arena, path, &d->path, &ignored);
+	(void)!arena_copy(&box->arena, rule, &d->rule, &ignored);
+}
+
+static void count(struct toolbox_call *call, const struct tool_result *result)
+{
+	struct tool_counts *c = &call->box->counts[call->request.tool->id];
+	struct err ignored = ERR_INIT;
+	const struct json *parsed, *error;
+
+	c->calls++;
+	if (!result->is_error) {
+		c->allowed++;
+		return;
+	}
+	parsed = json_parse(&call->arena, result->structured, &ignored);
+	error = parsed ? json_find(parsed, "error") : NULL;
+	if (!error || !str_is(find_text(error, "kind"), "violation")) {
+		c->refused++;
+		return;
+	}
+	c->denied++;
+	keep_denial(call->box, call->request.tool, find_text(call->arguments, "path"),
+		    find_text(error, "rule"));
+}
+
+void box_finish(struct toolbox_call *call, const struct tool_result *result)
+{
+	const struct toolbox_request request = call->request;
+
+	count(call, result);
+	unlink_call(call);
+	request.done(request.user, result);
+	free_call(call);
+}
+
+void box_refuse(struct toolbox_call *call, enum tool_refusal_kind kind, const char *fmt, ...)
+{
+	const struct scope none = { .sandbox = STR_EMPTY, .home = STR_EMPTY };
+	const struct json empty = { .type = JSON_OBJECT };
+	char text[MESSAGE_BYTES];
+	struct tool_result result = { .text = STR("out of memory"),
+				      .structured = STR("{}"),
+				      .is_error = true };
+	struct err ignored = ERR_INIT;
+	struct call made;
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	call_init(&made, &call->arena, &none, &empty);
+	(void)!call_finish(&made, call_refuse(&made, kind, "%s", text), &result, &ignored);
+	box_finish(call, &result);
+	call_done(&made);
+}
+
+static int keep_result(struct toolbox_call *call, const struct tool_result *result, struct err *e)
+{
+	call->refused.is_error = result->is_error;
+	if (arena_copy(&call->arena, result->text, &call->refused.text, e) < 0)
+		return err_result(e);
+	return arena_copy(&call->arena, result->structured, &call->refused.structured, e);
+}
+
+/* A violation that a grant would end: somebody is asked, once. */
+void box_take(struct toolbox_call *call, const struct tool_result *result)
+{
+	struct err ignored = ERR_INIT;
+	const struct json *parsed, *error, *needs = NULL;
+	struct str path;
+
+	if (!result->is_error || call->was_asked || !call->request.ask) {
+		box_finish(call, result);
+		return;
+	}
+	parsed = json_parse(&call->arena, result->structured, &ignored);
+	error = parsed ? json_find(parsed, "error") : NULL;
+	needs = error ? json_find(error, "needs") : NULL;
+	path = needs ? find_text(needs, "path") : STR_EMPTY;
+	if (!path.len || !str_is(find_text(needs, "access"), "write") ||
+	    keep_result(call, result, &ignored) < 0 || !asking_begin(call, path))
+		box_finish(call, result);
+}
+
+/* ---- open_project ------------------------------------------------------------------------------------ */
+
+static void answer_project(struct toolbox_call *call, const struct tool_project *p)
+{
+	const struct scope none = { .sandbox = STR_EMPTY, .home = STR_EMPTY };
+	struct tool_result result;
+	struct err e = ERR_INIT;
+	struct call made;
+	struct json_writer *w = &made.json;
+	int r;
+
+	call_init(&made, &call->arena, &none, call->arguments);
+	json_key(w, "path");
+	json_add_str(w, p->path);
+	json_key(w, "access");
+	json_add_text(w, p->is_read_only ? "read" : "write");
+	json_key(w, "roots");
+	json_begin_array(w);
+	for (const struct tool_project *q = call->box->projects; q; q = q->next) {
+		json_begin_object(w);
+		json_key(w, "path");
+		json_add_str(w, q->path);
+		json_key(w, "access");
+		json_add_text(w, q->is_read_only ? "read" : "write");
+		json_end_object(w);
+	}
+	json_end_array(w);
+	utf8_add_shown(&made.text, p->path);
+	buf_printf(&made.text, ": opened, to %s", p->is_read_only ? "read" : "read and write");
+	r = call_finish(&made, 0, &result, &e);
+	if (r < 0)
+		box_refuse(call, REFUSAL_CONFLICT, "%s", e.text);
+	else
+		box_finish(call, &result);
+	call_done(&made);
+}
+
+static struct tool_project *find_project(struct toolbox *box, struct str path)
+{
+	for (struct tool_project *p = box->projects; p; p = p->next)
+		if (str_eq(p->path, path))
+			return p;
+	return NULL;
+}
+
+static bool is_granted(const struct toolbox *box, struct str path)
+{
+	const struct grant wanted = { .kind = ASK_WRITE, .subject = path, .is_dir = true };
+
+	for (size_t i = 0; i < box->grants.count; i++)
+		if (grant_covers(&box->grants.items[i].grant, &wanted))
+			return true;
+	return false;
+}
+
+static void refuse_project(struct toolbox_call *call, struct str path, enum access wanted)
+{
+	const struct scope scope = { .plan = call->box->projects->policy->plan,
+				     .sandbox = STR_EMPTY,
+				     .home = STR_EMPTY,
+				     .private_tmp = { STR_EMPTY, STR_EMPTY } };
+	struct tool_result result;
+	struct err e = ERR_INIT;
+	struct call made;
+
+	call_init(&made, &call->arena, &scope, call->arguments);
+	if (call_finish(&made, call_violates(&made, path, wanted, &e), &result, &e) < 0)
+		box_refuse(call, REFUSAL_CONFLICT, "%s", e.text);
+	else
+		box_take(call, &result);
+	call_done(&made);
+}
+
+/* SECURITY: opened for writing only where the policy allows it anyway, or somebody has granted it. */
+static void open_project(struct toolbox_call *call)
+{
+	struct toolbox *box = call->box;
+	struct str named = find_text(call->arguments, "path"), path, plain;
+	bool writes = str_is(find_text(call->arguments, "access"), "write");
+	enum access wanted = writes ? ACCESS_WRITE : ACCESS_READ;
+	struct err e = ERR_INIT;
+	struct tool_project *p;
+
+	if (str_has_nul(named) ||
+	    path_plain(&call->arena, box->projects->path, named, &plain, &e) < 0) {
+		box_refuse(call, REFUSAL_INVALID, "that is no path");
+		return;
+	}
+	/* Before it is known whether it exists: a denied path says nothing of that. */
+	if (plan_resolve(box->projects->policy->plan, plain).access == ACCESS_DENY) {
+		refuse_project(call, plain, wanted);
+		return;
+	}
+	if (os_canonical_directory(&call->arena, plain, &path, &e) < 0) {
+		box_refuse(call, REFUSAL_NOT_FOUND, "there is no such directory");
+		return;
+	}
+	p = find_project(box, path);
+	if (!(p && (!writes || !p->is_read_only)) &&
+	    plan_resolve(box->projects->policy->plan, path).access < wanted &&
+	    !is_granted(box, path)) {
+		refuse_project(call, path, wanted);
+		return;
+	}
+	if (p)
+		p->is_read_only &= !writes;
+	else
+		p = box_open_project(box, path, !writes, &e);
+	if (!p) {
+		box_refuse(call, REFUSAL_VIOLATION, "it can't be opened as a project: %s", e.text);
+		return;
+	}
+	box_policy_changed(box);
+	answer_project(call, p);
+}
+
+/* ---- Calls -------------------------------------------------------------------------------------------- */
+
+static void begin_worker(struct toolbox_call *call)
+{
+	struct err e = ERR_INIT;
+
+	if (line_send(call, &e) < 0)
+		box_refuse(call, REFUSAL_CONFLICT, "the sandbox can't be started: %s", e.text);
+}
+
+void box_begin(struct toolbox_call *call)
+{
+	const struct tool *tool = call->request.tool;
+	char why[WHY_BYTES];
+
+	if (!check_arguments(tool, call->arguments, why, sizeof(why))) {
+		box_refuse(call, REFUSAL_INVALID, "%s", why);
+		return;
+	}
+	if (tool->access == TOOL_OPENS) {
+		open_project(call);
+		return;
+	}
+	call->project = box_project_of(
+		call->box,
+		find_text(call->arguments, tool->access == TOOL_EXECUTES ? "cwd" : "path"));
+	if (!is_still_there(call->project)) {
+		box_refuse(call, REFUSAL_CONFLICT,
+			   "'%.*s' is not the directory any more that was opened as a project",
+			   STR_ARG(call->project->path));
+		return;
+	}
+	if (tool->access == TOOL_EXECUTES)
+		command_begin(call);
+	else
+		begin_worker(call);
+}
+
+static int begin_later(void *user, struct err *e)
+{
+	struct toolbox *box = user;
+	struct toolbox_call *call;
+
+	(void)e;
+	do {
+		for (call = box->calls; call && call->state != CALL_NEW; call = call->next)
+			;
+		if (call) {
+			call->state = CALL_RUNS;
+			box_begin(call);
+		}
+	} while (call);
+	return 0;
+}
+
+static int copy_arguments(struct toolbox_call *call, const struct json *arguments, struct err *e)
+{
+	struct json_writer w = JSON_LINE_INIT(&call->text);
+
+	call->text = (struct buf)BUF_INIT((size_t)2 * TOOL_ARGUMENTS_MAX_BYTES);
+	if (arguments) {
+		json_add_value(&w, arguments);
+	} else {
+		json_begin_object(&w);
+		json_end_object(&w);
+	}
+	if (buf_check(&call->text, e) < 0)
+		return err_result(e);
+	call->arguments = json_parse(&call->arena, buf_str(&call->text), e);
+	return call->arguments ? 0 : err_result(e);
+}
+
+int toolbox_start(struct toolbox *box, const struct toolbox_request *request,
+		  struct toolbox_call **out, struct err *e)
+{
+	struct toolbox_call *call = mem_new(sizeof(*call), e);
+	struct toolbox_call **last = &box->calls;
+
+	if (!call)
+		return err_result(e);
+	*call = (struct toolbox_call){ .box = box,
+				       .request = *request,
+				       .arena = ARENA_INIT(CALL_ARENA_BYTES),
+				       .number = ++box->last_call,
+				       .watcher = { .fd = -1 } };
+	if (copy_arguments(call, request->arguments, e) < 0 ||
+	    loop_prepare_timers(box->loop, e) < 0) {
+		free_call(call);
+		return err_result(e);
+	}
+	while (*last)
+		last = &(*last)->next;
+	*last = call;
+	loop_set_next_step(box->loop, &box->later);
+	*out = call;
+	return 0;
+}
+
+void toolbox_cancel(struct toolbox_call *call)
+{
+	if (call->state == CALL_ASKS)
+		asking_withdraw(call);
+	if (call->state == CALL_SENT)
+		line_cancel(call);
+	if (call->run)
+		command_cancel(call);
+	free_call(call);
+}
+
+/* ---- The session ----------------------------------------------------------------------------------------- */
+
+int toolbox_new(const struct toolbox_options *options, struct toolbox **out, struct err *e)
+{
+	struct toolbox *box = mem_new(sizeof(*box), e);
+
+	if (!box)
+		return err_result(e);
+	*box = (struct toolbox){ .arena = ARENA_INIT(BOX_MAX_BYTES),
+				 .options = *options,
+				 .loop = options->loop };
+	box->later = (struct timer){ .due = begin_later, .user = box };
+	if (options_read_run(options->run, &box->run, e) < 0 ||
+	    options_read(box->run.load, &box->load, e) < 0 ||
+	    !box_open_project(box, STR_EMPTY, false, e) || asking_init(box, e) < 0) {
+		toolbox_free(box);
+		return err_result(e);
+	}
+	find_digest(box);
+	for (size_t i = 0; options->roots && options->roots[i]; i++)
+		if (toolbox_add_root(box, options->roots[i], e) < 0) {
+			toolbox_free(box);
+			return err_result(e);
+		}
+	*out = box;
+	return 0;
+}
+
+void toolbox_free(struct toolbox *box)
+{
+	if (!box)
+		return;
+	while (box->calls)
+		toolbox_cancel(box->calls);
+	asking_done(box);
+	while (box->projects) {
+		struct tool_project *p = box->projects;
+
+		box->projects = p->next;
+		project_free(p);
+	}
+	loop_drop_timer(box->loop, &box->later);
+	arena_done(&box->arena);
+	mem_free(box);
+}
+
+int toolbox_add_root(struct toolbox *box, const char *path, struct err *e)
+{
+	const struct plan *plan = box->projects->policy->plan;
+	scoped_arena a = ARENA_INIT(1 << 20);
+	struct str plain, found;
+	enum access access;
+
+	if (path_plain(&a, box->projects->path, str_of(path), &plain, e) < 0 ||
+	    os_canonical_directory(&a, plain, &found, e) < 0)
+		return err_result(e);
+	access = plan_resolve(plan, found).access;
+	if (access == ACCESS_DENY)
+		return 1;
+	if (!find_project(box, found) && !box_open_project(box, found, access < ACCESS_WRITE, e))
+		return err_result(e);
+	find_digest(box);
+	return 0;
+}
+
+const cordon_policy *toolbox_policy(struct toolbox *box, struct str path)
+{
+	return box_project_of(box, path)->policy;
+}
+
+size_t toolbox_root_count(const struct toolbox *box)
+{
+	size_t n = 0;
+
+	for (const struct tool_project *p = box->projects; p; p = p->next)
+		n++;
+	return n;
+}
+
+struct str toolbox_root(const struct toolbox *box, size_t i)
+{
+	const struct tool_project *p = box->projects;
+
+	while (p && i--)
+		p = p->next;
+	return p ? p->path : STR_EMPTY;
+}
+
+const char *toolbox_digest(const struct toolbox *box)
+{
+	return box->digest;
+}
