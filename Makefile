@@ -143,10 +143,11 @@ check-kernels: build
 	@scripts/bootstrap kernels
 	@tests/kernels/check_kernels.py
 
-## check-agents    plants configuration below real coding agents, which it gets once from npm
+## check-agents    real coding agents and MCP clients, which it gets once from npm
 check-agents: build
 	@scripts/bootstrap agents
 	@tests/agents/check_agents.py
+	@tests/agents/check_mcp.py
 
 ## clean           removes build/
 clean:

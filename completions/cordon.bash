@@ -74,9 +74,9 @@ _cordon_among()
 }
 
 # BEGIN made by scripts/options from src/lib/command_line.h; do not edit
-_cordon_commands="run sandbox init check profiles why explain doctor audit approvals request apply-patch escalate proxy help version"
+_cordon_commands="run sandbox init check profiles why explain doctor audit approvals request apply-patch escalate mcp proxy help version"
 # The options that take a value.
-_cordon_valued=" -P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --listen --token-file --token-env --backend --sandbox --accept-missing --platform --host-view --ask --ask-timeout --timeout --env --report --events --reason --run --since "
+_cordon_valued=" -P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --publish --host-port --audit --listen --token-file --token-env --backend --sandbox --accept-missing --platform --host-view --ask --ask-timeout --timeout --env --report --events --reason --run --since --root "
 
 # The options of the command $1, into the caller's `options`.
 _cordon_options()
@@ -95,6 +95,7 @@ _cordon_options()
 	request) options="--write --host --socket --reason --json -q --quiet -h --help" ;;
 	apply-patch) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --dry-run --atomic --json -q --quiet -h --help" ;;
 	escalate) options="--reason --json -q --quiet -h --help" ;;
+	mcp) options="-P --profile --mode --full-auto -C --cd --workspace --config-file -c --config --enable --disable --add-read --add-write --unprotect --session --deny --network --allow-host --deny-host --allow-socket --backend --root -q --quiet -h --help" ;;
 	proxy) options="-P --profile --mode -C --cd --workspace --config-file -c --config --enable --disable --network --allow-host --deny-host --audit --listen --token-file --token-env --json -q --quiet -h --help" ;;
 	help) options="-h --help" ;;
 	version) options="-h --help" ;;
@@ -131,6 +132,7 @@ _cordon_value()
 	--report) _cordon_files "$2" ;;
 	--events) _cordon_files "$2" ;;
 	--run) _cordon_among "last" "$2" ;;
+	--root) _cordon_directories "$2" ;;
 	esac
 }
 

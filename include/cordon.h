@@ -1094,6 +1094,51 @@ CORDON_API const char *cordon_tool_result_text(const cordon_tool_result *result,
 CORDON_API const char *cordon_tool_result_json(const cordon_tool_result *result);
 CORDON_API int cordon_tool_result_is_error(const cordon_tool_result *result);
 
+/* ---- A server for agents ------------------------------------------------------------------ */
+
+struct cordon_mcp_options {
+	uint64_t size; /* sizeof(struct cordon_mcp_options) */
+
+	/*
+	 * Which policy, and how commands are run: as for cordon_start(), of which the command, its
+	 * streams, callbacks and who is asked do not count. NULL: all defaults.
+	 */
+	const struct cordon_run_options *run;
+	/* Directories that are projects as well, terminated by NULL; may be NULL. */
+	const char *const *roots;
+
+	/* With `has_descriptors` the client is at these; else at standard input and output. */
+	uint64_t has_descriptors;
+	uint64_t input, output;
+
+	cordon_warning_fn *on_log; /* a line for people; may be NULL */
+	void *user;
+};
+
+/* Tools for files and commands, over the Model Context Protocol; docs/mcp.md. */
+typedef struct cordon_mcp cordon_mcp;
+
+/*
+ * Loads the policy and begins to serve. The descriptors stay the caller's, and must not be used until
+ * cordon_mcp_stop().
+ * Codes as cordon_start().
+ */
+CORDON_API int cordon_mcp_start(const struct cordon_mcp_options *options, cordon_mcp **server,
+				cordon_error **error);
+
+/* Readable when cordon_mcp_poll() has something to do. */
+CORDON_API int cordon_mcp_descriptor(const cordon_mcp *server);
+
+/*
+ * Serves; waits at most `timeout_ms` (-1: for ever, 0: not at all) for something to do. 1: the client
+ * has ended, and there is nothing left to do. CORDON_E_SYS, _LIMIT (the client does not read its
+ * answers), _NOMEM: it can't go on.
+ */
+CORDON_API int cordon_mcp_poll(cordon_mcp *server, int timeout_ms, cordon_error **error);
+
+/* Ends everything that was started for the client, and frees the server. NULL is fine. */
+CORDON_API void cordon_mcp_stop(cordon_mcp *server);
+
 #ifdef __cplusplus
 }
 #endif

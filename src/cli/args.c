@@ -165,6 +165,8 @@ static bool take_option(struct args *args, const struct option *option, const ch
 		return true;
 	case VALUE_OWN_TEXT:
 		return set_text(args, option, &args->texts[option - options], value);
+	case VALUE_OWN_WORDS:
+		return add_value(args, option, value) != NULL;
 	case VALUE_OWN_SWITCH:
 	case VALUE_COPIED:
 		return true;
@@ -213,17 +215,6 @@ static bool parse_option(struct args *args, struct words *words)
 	return take_option(args, option, value ? value : "");
 }
 
-/* Commands that later versions will have: no typos of others. */
-static bool is_planned(const char *word)
-{
-	static const char *const planned[] = { "mcp" };
-
-	for (size_t i = 0; i < COUNT_OF(planned); i++)
-		if (strcmp(word, planned[i]) == 0)
-			return true;
-	return false;
-}
-
 static bool take_command(struct args *args, const char *word)
 {
 	const char *known[COMMAND_COUNT];
@@ -232,11 +223,6 @@ static bool take_command(struct args *args, const char *word)
 	args->command = command_find(word);
 	if (args->command)
 		return true;
-	if (is_planned(word)) {
-		complain_usage(args, "'%s' is not in this version; 'cordon --help' lists what is",
-			       word);
-		return false;
-	}
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		known[i] = commands[i].name;
 	meant = suggest(word, known, COMMAND_COUNT);

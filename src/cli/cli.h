@@ -99,6 +99,12 @@ static inline const char *args_text(const struct args *args, enum option_id id)
 	return args->texts[id];
 }
 
+/* All that it was given, NULL behind the last; NULL: it was not given. */
+static inline const char *const *args_words(const struct args *args, enum option_id id)
+{
+	return args_have(args, id) ? (const char *const *)args->lists[id] : NULL;
+}
+
 /* Into `args`, which has to be all zeros. False when the words make no sense; the user was told. */
 bool args_parse(struct args *args, int argc, char **argv);
 

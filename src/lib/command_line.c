@@ -20,6 +20,10 @@
 	{                              \
 		.kind = VALUE_OWN_TEXT \
 	}
+#define OWN_WORDS                       \
+	{                               \
+		.kind = VALUE_OWN_WORDS \
+	}
 #define OWN_SWITCH                       \
 	{                                \
 		.kind = VALUE_OWN_SWITCH \

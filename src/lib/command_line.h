@@ -38,6 +38,7 @@
 	X(APPLY_PATCH, apply_patch, "[PATCH]", 1, "", "change files as a patch says")              \
 	X(ESCALATE, escalate, "[--] COMMAND [ARG...]", OPERANDS_ARE_A_COMMAND, "command",          \
 	  "have a command run outside, from inside a sandbox")                                     \
+	X(MCP, mcp, "", 0, "", "serve files and commands to an agent, over MCP")                   \
 	X(PROXY, proxy, "", 0, "", "run the filtering proxy for programs outside a sandbox")       \
 	X(HELP, help, "[COMMAND]", 1, "commands", "show help for cordon, or for one command")      \
 	X(VERSION, version, "", 0, "", "show the version")
@@ -66,11 +67,15 @@
 #define ONLY(command) (UINT32_C(1) << COMMAND_##command)
 #define FOR_RUN	      (ONLY(RUN) | ONLY(SANDBOX))
 /* What decides which policy is in force: a question takes the same options as a run. */
-#define FOR_POLICY (FOR_RUN | ONLY(WHY) | ONLY(EXPLAIN) | ONLY(APPLY_PATCH))
-#define FOR_HOSTS  (FOR_POLICY | ONLY(PROXY))
-#define FOR_CONFIG (FOR_HOSTS | ONLY(CHECK) | ONLY(PROFILES) | ONLY(DOCTOR))
-#define FOR_INSIDE (ONLY(REQUEST) | ONLY(ESCALATE))
-#define FOR_OUTPUT (FOR_CONFIG | ONLY(INIT) | ONLY(AUDIT) | ONLY(APPROVALS) | FOR_INSIDE)
+#define FOR_QUESTIONS (FOR_RUN | ONLY(WHY) | ONLY(EXPLAIN) | ONLY(APPLY_PATCH))
+#define FOR_POLICY    (FOR_QUESTIONS | ONLY(MCP))
+#define FOR_HOSTS     (FOR_POLICY | ONLY(PROXY))
+#define FOR_CONFIG    (FOR_HOSTS | ONLY(CHECK) | ONLY(PROFILES) | ONLY(DOCTOR))
+#define FOR_LISTS     (ONLY(PROXY) | ONLY(CHECK) | ONLY(PROFILES) | ONLY(DOCTOR) | ONLY(INIT))
+#define FOR_INSIDE    (ONLY(REQUEST) | ONLY(ESCALATE))
+/* Not MCP: the answers of a server are JSON of its own. */
+#define FOR_JSON   (FOR_QUESTIONS | FOR_LISTS | ONLY(AUDIT) | ONLY(APPROVALS) | FOR_INSIDE)
+#define FOR_OUTPUT (FOR_JSON | ONLY(MCP))
 #define FOR_ALL	   UINT32_MAX
 #define FOR_NONE   UINT32_C(0) /* before any command */
 
@@ -86,7 +91,7 @@
  *	FEATURE(in, member)	likewise; the program makes overrides of them
  *	TIME(in, member)	milliseconds
  *	FLAG(in, flag)		a bit of `flags`
- *	OWN_TEXT, OWN_SWITCH	the program's own: args_text(), args_have()
+ *	OWN_TEXT, OWN_WORDS, OWN_SWITCH	the program's own: args_text(), args_words(), args_have()
  *
  * Completion is "files", "directories", "profiles", "hosts", "variables", "guarantees", the
  * words to choose from, or "".
@@ -141,7 +146,7 @@
 	  "require the token in FILE from every client")                                           \
 	X(TOKEN_ENV, NETWORK, ONLY(PROXY), OWN_TEXT, 0, "token-env", "NAME", "variables",          \
 	  "require the token in the variable NAME")                                                \
-	X(BACKEND, ENFORCE, FOR_RUN, TEXT(run, backend), 0, "backend", "NAME",                     \
+	X(BACKEND, ENFORCE, FOR_RUN | ONLY(MCP), TEXT(run, backend), 0, "backend", "NAME",         \
 	  "native bwrap landlock none", "native, bwrap or landlock; none means no sandbox")        \
 	X(SANDBOX, ENFORCE, FOR_RUN, TEXT(run, sandbox), 0, "sandbox", "WHEN",                     \
 	  "auto require forbid", "auto, require (accept no loss) or forbid (no sandbox)")          \
@@ -204,10 +209,11 @@
 	  "show only what the policy denied")                                                      \
 	X(SINCE, COMMAND, ONLY(AUDIT), OWN_TEXT, 0, "since", "TIME", "",                           \
 	  "start at TIME: 90s, 10m or 2h ago, or a date")                                          \
+	X(ROOT, COMMAND, ONLY(MCP), OWN_WORDS, 0, "root", "DIR", "directories",                    \
+	  "open the project DIR as well")                                                          \
 	X(YES, COMMAND, ONLY(APPROVALS), OWN_SWITCH, 0, "yes", NULL, "",                           \
 	  "end all without being asked")                                                           \
-	X(JSON, OUTPUT, FOR_OUTPUT, OWN_SWITCH, 0, "json", NULL, "",                               \
-	  "print JSON, also for errors")                                                           \
+	X(JSON, OUTPUT, FOR_JSON, OWN_SWITCH, 0, "json", NULL, "", "print JSON, also for errors")  \
 	X(QUIET, OUTPUT, FOR_OUTPUT, FLAG(run, CORDON_RUN_QUIET), 'q', "quiet", NULL, "",          \
 	  "print only the answer, no warnings or advice")                                          \
 	X(HELP_SHORT, OUTPUT, FOR_ALL, OWN_SWITCH, 'h', NULL, NULL, "", "print a short help")      \
@@ -267,6 +273,7 @@ enum value_kind {
 	VALUE_FLAG,
 	VALUE_COPIED,	/* of the library alone: a number, a function, a pointer */
 	VALUE_OWN_TEXT, /* of the program alone */
+	VALUE_OWN_WORDS,
 	VALUE_OWN_SWITCH,
 };
 

@@ -48,6 +48,8 @@ int options_read_session(const struct cordon_session_options *in,
 			 struct cordon_session_options *out, struct err *e) MUST_CHECK;
 int options_read_audit(const struct cordon_audit_options *in, struct cordon_audit_options *out,
 		       struct err *e) MUST_CHECK;
+int options_read_mcp(const struct cordon_mcp_options *in, struct cordon_mcp_options *out,
+		     struct err *e) MUST_CHECK;
 int options_read_proxy(const struct cordon_proxy_options *in, struct cordon_proxy_options *out,
 		       struct err *e) MUST_CHECK;
 int options_read_doctor(const struct cordon_doctor_options *in, struct cordon_doctor_options *out,

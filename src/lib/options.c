@@ -19,6 +19,8 @@ _Static_assert(sizeof(struct cordon_doctor_options) == 6 * sizeof(uint64_t),
 
 _Static_assert(sizeof(struct cordon_proxy_options) == 5 * sizeof(uint64_t),
 	       "no padding, no narrow member");
+_Static_assert(sizeof(struct cordon_mcp_options) == 8 * sizeof(uint64_t),
+	       "no padding, no narrow member");
 _Static_assert(sizeof(struct cordon_audit_options) == 7 * sizeof(uint64_t),
 	       "no padding, no narrow member");
 
@@ -114,6 +116,12 @@ int options_read_audit(const struct cordon_audit_options *in, struct cordon_audi
 		       struct err *e)
 {
 	return read_struct(in, out, sizeof(*out), "cordon_audit_options", e);
+}
+
+int options_read_mcp(const struct cordon_mcp_options *in, struct cordon_mcp_options *out,
+		     struct err *e)
+{
+	return read_struct(in, out, sizeof(*out), "cordon_mcp_options", e);
 }
 
 int options_read_proxy(const struct cordon_proxy_options *in, struct cordon_proxy_options *out,

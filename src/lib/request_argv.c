@@ -86,6 +86,7 @@ static void add_value(struct words *words, const struct option *option, const vo
 		break;
 	case VALUE_COPIED:
 	case VALUE_OWN_TEXT:
+	case VALUE_OWN_WORDS:
 	case VALUE_OWN_SWITCH:
 		break;
 	}

@@ -326,6 +326,7 @@ static int keep_value(struct arena *a, const struct option_value *value, void *p
 	case VALUE_FLAG:
 	case VALUE_COPIED:
 	case VALUE_OWN_TEXT:
+	case VALUE_OWN_WORDS:
 	case VALUE_OWN_SWITCH:
 		break;
 	}

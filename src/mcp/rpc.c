@@ -125,9 +125,13 @@ static size_t find_stray(struct str json, size_t at)
 void rpc_add_json(struct json_writer *w, struct str json)
 {
 	enum { ESCAPE_BYTES = 6 };
-	size_t at = 0, stray = find_stray(json, 0);
+	size_t at = 0, stray;
 	struct buf clean = BUF_INIT(RPC_MAX_ANSWER);
 
+	/* The writer ends a value with a newline, which would end the message. */
+	if (str_has_suffix(json, STR("\n")))
+		json.len--;
+	stray = find_stray(json, 0);
 	if (stray == json.len) {
 		json_add_raw(w, json);
 		return;

@@ -70,7 +70,7 @@ const struct json *rpc_param(const struct json *params, const char *name)
 void rpc_add_id(struct json_writer *w, const struct rpc_id *id) NONNULL;
 
 /*
- * A text of any bytes, and JSON that json.h has written. Its escapes for stray bytes are halves of
+ * A text of any bytes, and JSON that json.h has written in one line. Its escapes for stray bytes are halves of
  * surrogate pairs, at which strict clients drop the connection: these get U+FFFD.
  */
 void rpc_add_text(struct json_writer *w, struct str text) NONNULL;

@@ -497,7 +497,7 @@ TEST(what_is_not_utf8_is_sent_as_utf8)
 {
 	const struct tool_result result = {
 		.text = STR_INIT("a\xff"),
-		.structured = STR_INIT("{\"path\":\"\\udc80 \\\\udc81\"}"),
+		.structured = STR_INIT("{\"path\":\"\\udc80 \\\\udc81\"}\n"),
 	};
 	struct mcp_fake *f = fake();
 	const struct json *answer;

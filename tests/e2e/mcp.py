@@ -1,0 +1,421 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`cordon mcp`: the tools over the Model Context Protocol (docs/mcp.md)."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from cli import PROGRAM, Skip, World, case, run_cases, wait_for
+from mcp_client import META, Client, meta
+
+WORK = ("--mode", "workspace-write", "--network", "off")
+READ = ("--mode", "read-only")
+ELICITS = {"elicitation": {"form": {}}}
+TOOLS = {"read_file", "write_file", "replace_in_file", "delete_file", "list_files", "search_files", "apply_patch",
+         "execute_command", "open_project"}
+
+
+def accept(decision):
+    return lambda method, params: {"action": "accept", "content": {"decision": decision}}
+
+
+def accept_longest(_method, params):
+    """What is narrowest may be had for a moment only; then a wider choice names what it is about."""
+    choices = params["requestedSchema"]["properties"]["decision"]["enum"]
+    return {"action": "accept", "content": {"decision": next(each for each in choices if each.startswith("session"))}}
+
+
+def text_of(result):
+    assert [each["type"] for each in result["content"]] == ["text"], result
+    return result["content"][0]["text"]
+
+
+def error_of(result):
+    assert result.get("isError") is True, result
+    return result["structuredContent"]["error"]
+
+
+def content_of(result):
+    assert not result.get("isError"), result
+    return result["structuredContent"]
+
+
+def outside(w):
+    """A directory that no mode makes writable, as a temporary one is."""
+    return Path(tempfile.mkdtemp(prefix="cordon-mcp-", dir="/var/tmp"))
+
+
+# ---- The protocol ----------------------------------------------------------------------------------
+
+
+@case
+def tools_work_through_a_session_of_each_version(w: World):
+    (w.repo / "a.txt").write_text("one\ntwo\n")
+    for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
+        with Client(w, *WORK) as c:
+            assert c.initialize(version=version)["protocolVersion"] == version
+            tools = {tool["name"]: tool for tool in c.result("tools/list")["tools"]}
+            assert set(tools) == TOOLS, tools
+            assert all(tool["inputSchema"]["type"] == "object" for tool in tools.values()), tools
+            result = c.call("read_file", path="a.txt")
+            assert "two" in text_of(result), result
+            if version >= "2025-06-18":
+                assert content_of(result)["content"] == "one\ntwo\n", result
+            else:
+                assert "structuredContent" not in result, result
+
+
+@case
+def what_was_written_is_there_and_a_command_sees_it(w: World):
+    with Client(w, *WORK) as c:
+        c.initialize()
+        content_of(c.call("write_file", path="new.txt", content="hello\n"))
+        assert (w.repo / "new.txt").read_text() == "hello\n"
+        found = content_of(c.call("execute_command", command=["sh", "-c", "cat new.txt; echo wrong >&2; exit 3"]))
+        assert (found["status"], found["stdout"], found["stderr"]) == (3, "hello\n", "wrong\n"), found
+
+
+@case
+def the_stateless_revision_needs_no_session(w: World):
+    (w.repo / "a.txt").write_text("one\n")
+    with Client(w, *WORK) as c:
+        found = c.result("server/discover", {"_meta": meta()})
+        assert "2026-07-28" in found["supportedVersions"] and found["resultType"] == "complete", found
+        found = c.result("tools/list", {"_meta": meta()})
+        assert {tool["name"] for tool in found["tools"]} == TOOLS and found["ttlMs"] >= 0, found
+        found = c.result("tools/call", {"name": "read_file", "arguments": {"path": "a.txt"}, "_meta": meta()})
+        assert found["resultType"] == "complete" and content_of(found)["content"] == "one\n", found
+        assert c.code("tools/list", {"_meta": meta() | {META + "protocolVersion": "2031-01-01"}}) == -32022
+
+
+@case
+def bad_input_gets_an_error_and_the_server_goes_on(w: World):
+    with Client(w, *WORK) as c:
+        assert c.code("tools/list") == -32600
+        c.initialize()
+        c.send_bytes(b"nonsense\n")
+        assert c.next_error() == -32700
+        c.send_bytes(b'{"jsonrpc":"2.0","method":"x","params":{"a":"' + b"\xff" * 3 + b'"}}\n')
+        assert c.next_error() == -32700
+        c.send_bytes(b'{"jsonrpc":"2.0","method":"x","params":' + b"[" * 200000 + b"]" * 200000 + b"}\n")
+        assert c.next_error() == -32600
+        c.send_bytes(b"[]\n")
+        assert c.next_error() == -32600
+        # The id comes behind eleven megabytes, as the official client writes it.
+        c.send_bytes(b'{"method":"tools/call","params":{"name":"write_file","arguments":{"path":"a","content":"'
+                     + b"a" * (11 << 20) + b'"}},"jsonrpc":"2.0","id":"big"}\n')
+        assert c.wait("big")["error"]["code"] == -32600
+        for params in ({}, {"name": 5}, {"name": "no_tool"}, {"name": "read_file", "arguments": "a"}):
+            assert c.code("tools/call", params) == -32602, params
+        assert c.code("no/method") == -32601
+        assert c.code("resources/read", {"uri": "file:///etc/passwd"}) == -32002
+        assert error_of(c.call("read_file"))["kind"] == "invalid"
+        assert error_of(c.call("read_file", path=5))["kind"] == "invalid"
+        assert error_of(c.call("read_file", path="a\nb" * 3000))["kind"] in ("invalid", "not_found")
+        c.send_bytes(b'{"jsonrpc":"2.0","id":"half","method":"pi')
+        time.sleep(0.05)
+        c.send_bytes(b'ng"}\n')
+        assert c.wait("half")["result"] == {}
+        assert not (w.repo / "a").exists()
+
+
+@case
+def a_slow_call_blocks_no_fast_one(w: World):
+    (w.repo / "a.txt").write_text("one\n")
+    with Client(w, *WORK) as c:
+        c.initialize()
+        c.call("read_file", path="a.txt")
+        slow = c.begin("tools/call", {"name": "execute_command", "arguments": {"command": ["sleep", "3"]}})
+        begun = time.monotonic()
+        for _ in range(20):
+            c.call("read_file", path="a.txt")
+        assert time.monotonic() - begun < 2.5 and slow not in c.answers
+        assert c.wait(slow)["result"]["structuredContent"]["status"] == 0
+
+
+@case
+def a_cancelled_command_is_gone_and_not_answered(w: World):
+    with Client(w, *WORK) as c:
+        c.initialize()
+        number = c.begin("tools/call", {"name": "execute_command", "arguments": {
+            "command": ["sh", "-c", "echo $$ >pid; while :; do date +%N >tick; sleep 0.05; done"]}})
+        assert wait_for(lambda: (w.repo / "tick").exists())
+        c.notify("notifications/cancelled", {"requestId": number, "reason": "test"})
+
+        def is_still():
+            before = (w.repo / "tick").read_text()
+            time.sleep(0.3)
+            return (w.repo / "tick").read_text() == before
+
+        assert wait_for(is_still)
+        assert c.result("ping") == {} and number not in c.answers
+
+
+@case
+def output_comes_as_progress_before_the_answer(w: World):
+    with Client(w, *WORK) as c:
+        c.initialize()
+        number = c.begin("tools/call", {"name": "execute_command", "arguments": {
+            "command": ["sh", "-c", "echo first; sleep 1; echo second"]}, "_meta": {"progressToken": "t"}})
+        told = c.told("notifications/progress")
+        assert told["progressToken"] == "t" and "first" in told["message"], told
+        assert number not in c.answers
+        assert c.wait(number)["result"]["structuredContent"]["stdout"] == "first\nsecond\n"
+
+
+@case
+def everything_ends_within_a_second(w: World):
+    for by in (None, signal.SIGTERM, signal.SIGINT):
+        with Client(w, *WORK) as c:
+            c.initialize()
+            c.begin("tools/call", {"name": "execute_command", "arguments": {
+                "command": ["sh", "-c", "trap '' TERM; setsid sh -c 'while :; do date +%N >tick; sleep 0.05; done' & wait"]}})
+            assert wait_for(lambda: (w.repo / "tick").exists())
+            took = c.close(by)
+            assert took < 2, (by, took)  # a second, and what a loaded machine adds
+            before = (w.repo / "tick").read_text()
+            time.sleep(0.2)
+            assert (w.repo / "tick").read_text() == before, by
+            assert c.process.returncode == 0, c.process.returncode
+            (w.repo / "tick").unlink()
+
+
+@case
+def a_last_request_before_the_end_is_answered(w: World):
+    (w.repo / "a.txt").write_text("one\n")
+    lines = [{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}},
+             {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "read_file",
+                                                                          "arguments": {"path": "a.txt"}}}]
+    file = w.write("requests", "\n".join(json.dumps(line) for line in lines))
+    with open(file, "rb") as stdin:
+        done = subprocess.run([PROGRAM, "mcp", *WORK], cwd=w.repo, env=w.env, stdin=stdin, capture_output=True, timeout=30,
+                              check=False)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["id"] for answer in answers] == [1, 2] and done.returncode == 0, done
+    done = subprocess.run([PROGRAM, "mcp", *WORK], cwd=w.repo, env=w.env, stdin=subprocess.DEVNULL, capture_output=True,
+                          timeout=30, check=False)
+    assert (done.returncode, done.stdout) == (0, b""), done
+
+
+@case
+def what_can_not_start_says_so_on_stderr_alone(w: World):
+    w.write_config("[permissions.x]\nnonsense = 1\n")
+    done = subprocess.run([PROGRAM, "mcp"], cwd=w.repo, env=w.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=30,
+                          check=False)
+    assert done.returncode == 125 and done.stdout == b"" and b"nonsense" in done.stderr, done
+    assert w.run("mcp", "extra", check=125).out == ""
+
+
+# ---- The policy ------------------------------------------------------------------------------------
+
+
+@case
+def a_denied_call_is_refused_with_the_rule_and_nothing_happens(w: World):
+    out = outside(w)
+    try:
+        with Client(w, *READ) as c:
+            c.initialize()
+            assert text_of(c.call("execute_command", command=["echo", "it works"])).find("it works") >= 0
+            error = error_of(c.call("write_file", path="new.txt", content="x"))
+            assert error["kind"] == "violation" and error["rule"], error
+            error = error_of(c.call("write_file", path=str(out / "x"), content="x"))
+            assert error["kind"] == "violation", error
+            assert not (w.repo / "new.txt").exists() and not os.listdir(out)
+        with Client(w, *WORK) as c:  # beside an allow
+            c.initialize()
+            content_of(c.call("write_file", path="new.txt", content="x"))
+            error = error_of(c.call("write_file", path=str(out / "x"), content="x"))
+            assert error["kind"] == "violation" and not os.listdir(out), error
+            resource = json.loads(c.result("resources/read", {"uri": "cordon://denials"})["contents"][0]["text"])
+            assert str(out / "x") in json.dumps(resource), resource
+            resource = json.loads(c.result("resources/read", {"uri": "cordon://policy"})["contents"][0]["text"])
+            assert str(w.repo) in json.dumps(resource), resource
+    finally:
+        shutil.rmtree(out)
+
+
+@case
+def secrets_of_the_server_stay_with_it(w: World):
+    (w.repo / "passwd").symlink_to("/proc/self/environ")
+    with Client(w, *WORK, env={"API_TOKEN": "sesame-4711"}) as c:
+        c.initialize()
+        answers = [c.call("read_file", path=path) for path in ("/proc/self/environ", f"/proc/{c.process.pid}/environ",
+                                                               "passwd", "/proc/thread-self/environ", "/dev/fd/0")]
+        answers.append(c.call("search_files", pattern="sesame", path="/proc/self"))
+        answers.append(c.call("execute_command", command=["sh", "-c", f"env; cat /proc/{c.process.pid}/environ; ls -l /proc/self/fd"]))
+        assert "sesame-4711" not in json.dumps(answers), answers
+        assert all(answer.get("isError") for answer in answers[:-1]), answers
+
+
+@case
+def roots_are_projects_if_the_policy_lets_them_be_read(w: World):
+    other, secret = w.top / "other", w.top / "secret"
+    for path in (other, secret):
+        path.mkdir()
+        (path / "f").write_text(path.name)
+
+    def answer(method, params):
+        assert method == "roots/list", method
+        return {"roots": [{"uri": other.as_uri(), "name": "other"}, {"uri": secret.as_uri()}, {"uri": "https://x/"}]}
+
+    with Client(w, *WORK, "--deny", str(secret), answer=answer) as c:
+        c.initialize({"roots": {"listChanged": True}})
+        assert wait_for(lambda: c.asked)
+        assert content_of(c.call("read_file", path=str(other / "f")))["content"] == "other"
+        assert error_of(c.call("read_file", path=str(secret / "f")))["kind"] == "violation"
+        policy = json.loads(c.result("resources/read", {"uri": "cordon://policy"})["contents"][0]["text"])
+        roots = json.dumps(policy["roots"])
+        assert str(other) in roots and str(secret) not in roots, policy
+    with Client(w, *WORK, answer=lambda *_: {"roots": []}) as c:  # takes nothing away
+        c.initialize({"roots": {}})
+        assert wait_for(lambda: c.asked)
+        content_of(c.call("write_file", path="a", content="b"))
+
+
+@case
+def no_tool_reaches_a_shell_outside_the_sandbox(w: World):
+    """Every exec is traced: outside there is no program but cordon itself."""
+    if not shutil.which("strace"):
+        raise Skip("there is no strace")
+    trace = w.top / "trace"
+    server = ["strace", "-f", "-qq", "-e", "trace=execve,execveat", "-e", "signal=none", "-o", str(trace), PROGRAM]
+    if subprocess.run([*server, "--version"], env=w.env, capture_output=True, check=False).returncode:
+        raise Skip("nothing can be traced here")
+    (w.repo / "a.txt").write_text("one\n")
+    evil = "$(touch pwned); `touch pwned` | sh -c 'touch pwned'"
+    subprocess.run(["git", "init", "-q"], cwd=w.repo, env=w.env, check=True)
+    with Client(w, *WORK) as c:
+        pass
+    before = os.environ.get("CORDON")
+    with TracedClient(w, server, *WORK) as c:
+        c.initialize()
+        c.call("read_file", path="a.txt")
+        c.call("read_file", path=evil)
+        c.call("write_file", path="b.txt", content=evil)
+        c.call("replace_in_file", path="b.txt", old="touch", new="true")
+        c.call("list_files", path=".")
+        c.call("search_files", pattern=evil)
+        c.call("search_files", pattern="one")
+        c.call("apply_patch", patch="*** Begin Patch\n*** Add File: c.txt\n+" + evil + "\n*** End Patch\n")
+        c.call("delete_file", path="b.txt")
+        c.call("open_project", path=str(w.top))
+    assert os.environ.get("CORDON") == before
+    ran = [line for line in trace.read_text().splitlines() if "exec" in line and "= 0" in line]
+    strange = [line for line in ran if f'"{PROGRAM}"' not in line and "/proc/self/" not in line and "cordon" not in line]
+    assert not strange and not (w.repo / "pwned").exists(), strange
+
+
+class TracedClient(Client):
+    def __init__(self, w, server, *options):
+        self.server = server
+        popen = subprocess.Popen
+
+        def start(words, **keywords):
+            return popen([*server, *words[1:]], **keywords)
+
+        subprocess.Popen = start
+        try:
+            super().__init__(w, *options)
+        finally:
+            subprocess.Popen = popen
+
+
+# ---- Questions -------------------------------------------------------------------------------------
+
+
+def command_that_writes(path):
+    return {"name": "execute_command", "arguments": {"command": ["sh", "-c", f"echo begun >begun; echo granted >{path} && echo done"]}}
+
+
+@case
+def an_elicitation_grants_and_the_same_command_goes_on(w: World):
+    out = outside(w)
+    try:
+        with Client(w, *WORK, answer=accept("once")) as c:
+            c.initialize(ELICITS)
+            found = content_of(c.result("tools/call", command_that_writes(out / "x")))
+            assert found["status"] == 0 and found["stdout"] == "done\n", found
+            assert (out / "x").read_text() == "granted\n"
+            asked = c.asked[0]["params"]
+            field = asked["requestedSchema"]["properties"]["decision"]
+            assert asked["requestedSchema"]["required"] == ["decision"] and "default" not in field, asked
+            assert "deny" in field["enum"] and not any("always" in each for each in field["enum"]), asked
+            assert str(out) in asked["message"], asked
+        for answer in ({"action": "decline"}, {"action": "cancel"}, {"action": "accept"}, {"action": "accept", "content": {}},
+                       {"action": "accept", "content": {"decision": "always"}}, None):
+            with Client(w, *WORK, answer=lambda *_, answer=answer: answer) as c:
+                c.initialize(ELICITS)
+                found = content_of(c.result("tools/call", command_that_writes(out / "y")))
+                assert found["status"] != 0 and not (out / "y").exists() and c.asked, (answer, found)
+    finally:
+        shutil.rmtree(out)
+
+
+@case
+def a_client_that_can_not_be_asked_gets_what_would_allow_it(w: World):
+    out = outside(w)
+    try:
+        with Client(w, *WORK) as c:
+            c.initialize()
+            error = error_of(c.call("write_file", path=str(out / "x"), content="x"))
+            assert error["kind"] == "violation" and str(out) in error["grant"], error
+            found = content_of(c.result("tools/call", command_that_writes(out / "x")))
+            assert found["status"] != 0 and any(str(out) in json.dumps(each) for each in found["denials"]), found
+            assert not c.asked
+    finally:
+        shutil.rmtree(out)
+
+
+@case
+def a_question_leaves_with_the_answer_and_the_call_goes_on(w: World):
+    out = outside(w)
+    call = command_that_writes(out / "x")
+    try:
+        with Client(w, *WORK) as c:
+            params = {**call, "_meta": meta(ELICITS)}
+            asked = c.result("tools/call", params)
+            assert asked["resultType"] == "input_required" and (w.repo / "begun").exists(), asked
+            (w.repo / "begun").unlink()
+            key, question = next(iter(asked["inputRequests"].items()))
+            assert question["method"] == "elicitation/create", asked
+            yes = {key: {"action": "accept", "content": {"decision": "once"}}}
+            # Of other arguments it is nothing.
+            other = command_that_writes(out / "y")
+            found = c.result("tools/call", {**other, "inputResponses": yes, "requestState": asked["requestState"],
+                                            "_meta": meta(ELICITS)})
+            assert found["resultType"] == "input_required" and not (out / "y").exists(), found
+            (w.repo / "begun").unlink()
+            found = c.result("tools/call", {**params, "inputResponses": yes, "requestState": asked["requestState"]})
+            assert content_of(found)["stdout"] == "done\n" and (out / "x").read_text() == "granted\n", found
+            assert not (w.repo / "begun").exists()  # it did not begin anew
+            (out / "x").unlink()
+            found = c.result("tools/call", {**params, "inputResponses": yes, "requestState": asked["requestState"]})
+            assert found["resultType"] == "input_required" and not (out / "x").exists(), found
+    finally:
+        shutil.rmtree(out)
+
+
+@case
+def what_was_granted_for_the_session_counts_after_a_restart(w: World):
+    out = outside(w)
+    try:
+        for expected in (1, 0):
+            with Client(w, *WORK, "--session", "mcp-test", answer=accept_longest) as c:
+                c.initialize(ELICITS)
+                found = content_of(c.result("tools/call", command_that_writes(out / "x")))
+                assert found["status"] == 0 and len(c.asked) == expected, (found, c.asked)
+                (out / "x").unlink()
+        log = (w.home / ".local/state/cordon/audit/approvals.jsonl").read_text()
+        assert '"client tester"' in log, log
+    finally:
+        shutil.rmtree(out)
+
+
+if __name__ == "__main__":
+    run_cases()
