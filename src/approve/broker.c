@@ -768,7 +768,8 @@ void broker_decide(struct broker *b, uint64_t id, const struct answer *answer, u
 		return;
 	}
 	final = *answer;
-	final.by = b->options.decider->by;
+	/* One that asks on behalf of others says who it was. */
+	final.by = answer->by ? answer->by : b->options.decider->by;
 	if (!answer->is_allow) {
 		b->wrong_in_row = 0;
 		deny(b, q, &final);

@@ -255,21 +255,19 @@ int toolbox_answer(struct toolbox *box, uint64_t id, const char *by,
 {
 	struct toolbox_call *call = find_call(box, id);
 	uint32_t low = (uint32_t)id;
-	cordon_error *error = NULL;
 	struct cordon_answer own;
 	struct answer read;
+	struct str who;
 
 	if (!call)
 		return FAIL(e, ERR_ARGUMENT, "nobody waits for that answer");
-	if (low != OWN && call->run) {
-		if (cordon_answer(call->run, low, answer, &error) < 0)
-			(void)FAIL(e, ERR_ARGUMENT, "%s", cordon_error_text(error));
-		cordon_error_free(error);
-		return e->code == ERR_OK ? 0 : err_result(e);
-	}
-	if (options_read_answer(answer, &own, e) < 0 || ask_read_answer(&own, &read, e) < 0)
+	/* What was answered is kept as long as the call. */
+	if (options_read_answer(answer, &own, e) < 0 || ask_read_answer(&own, &read, e) < 0 ||
+	    arena_copy(&call->arena, str_of(by), &who, e) < 0)
 		return err_result(e);
-	read.by = by;
+	read.by = who.p;
+	if (low != OWN && call->run)
+		return session_answer(run_session(call->run), low, &read, e);
 	broker_decide(box->broker, id, &read, loop_now());
 	return set_tick(box);
 }
