@@ -321,6 +321,9 @@ def the_network_is_off_managed_or_full(w: World):
     assert not any(both(p, "network-outbound", s) for s in (PROXY, HOST, sock))
     p = network(w, "enabled = true\n")
     assert both(p, "network-outbound", HOST) and both(p, "network-bind", ("local", b"*", b"80"))
+    assert both(p, "network-outbound", sock)  # but none in what is denied
+    assert not both(p, "network-outbound", b"/Users/me/.ssh/agent.sock")
+    assert both(p, "network-bind", b"/w/r/s") and not both(p, "network-bind", b"/o/s")
     p = network(w, 'enabled = true\ndomains = { "a.com" = "allow" }\n')
     assert both(p, "network-outbound", PROXY)
     assert not both(p, "network-outbound", HOST) and not both(p, "network-outbound", sock)

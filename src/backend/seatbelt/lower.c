@@ -160,11 +160,14 @@ static int add_network(struct lowering *l, uint16_t proxy_port, struct err *e)
 		buf_add_text(&l->text, "\n; --- Network: off ---\n");
 		return 0;
 	case NET_FULL:
-		buf_add_text(&l->text, "\n; --- Network: full, all unix sockets too ---\n"
-				       "(allow network-outbound)\n"
-				       "(allow network-inbound)\n"
-				       "(allow network-bind)\n"
-				       "(allow system-socket (socket-domain AF_UNIX))\n");
+		buf_add_text(
+			&l->text,
+			"\n; --- Network: full; unix sockets are opened with the files above ---\n"
+			"(allow network-outbound (remote ip \"*:*\"))\n"
+			"(allow network-outbound (literal \"/private/var/run/mDNSResponder\"))\n"
+			"(allow network-inbound (local ip \"*:*\"))\n"
+			"(allow network-bind (local ip \"*:*\"))\n"
+			"(allow system-socket (socket-domain AF_UNIX))\n");
 		buf_add_text(&l->text, seatbelt_network_text);
 		return 0;
 	case NET_MANAGED:

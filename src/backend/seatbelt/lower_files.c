@@ -9,6 +9,7 @@
 
 #include "base/fold.h"
 #include "base/path.h"
+#include "plan/net.h"
 
 struct area {
 	struct str path;
@@ -285,8 +286,10 @@ static int add_reading(struct lowering *l, struct err *e)
 			continue;
 		if (add_note(l, area, e) < 0)
 			return err_result(e);
-		buf_add_text(&l->text,
-			     "(allow file-read* file-map-executable process-exec\n  (require-all ");
+		/* A path filter on an operation of the network is about unix sockets. */
+		buf_printf(&l->text,
+			   "(allow file-read* file-map-executable process-exec%s\n  (require-all ",
+			   net_mode(l->plan->net) == NET_FULL ? " network-outbound" : "");
 		if (add_path(l, "subpath", area->path, e) < 0 ||
 		    except_areas(l, i, ACCESS_READ, &count, e) < 0 ||
 		    except_globs(l, area, &count, e) < 0)
@@ -430,7 +433,9 @@ static int add_writing(struct lowering *l, struct err *e)
 			continue;
 		if (add_note(l, area, e) < 0)
 			return err_result(e);
-		buf_add_text(&l->text, "(allow file-write*\n  (require-all ");
+		buf_printf(&l->text, "(allow file-write*%s\n  (require-all ",
+			   net_mode(l->plan->net) == NET_FULL ? " network-bind network-inbound"
+							      : "");
 		if (add_path(l, "subpath", area->path, e) < 0 ||
 		    except_fixed(l, area, fixed, fixed_count, &count, e) < 0 ||
 		    except_areas(l, i, ACCESS_WRITE, &count, e) < 0 ||
