@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/stat.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -410,6 +411,26 @@ static bool is_there(const struct namer *n, const struct naming_path *at)
 	return fd >= 0;
 }
 
+/*
+ * A file does not replace a directory, nor a directory a file. The kernel finds that before it sees that
+ * one of them is a mount point. Two that exchange places may differ.
+ */
+static bool kinds_differ(const struct namer *n, const struct judging *j)
+{
+	struct found found[2] = { { .exists = false }, { .exists = false } };
+
+	if (j->call->number == SYS_renameat2 && j->call->args[4] & RENAME_EXCHANGE)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		scoped_fd fd = naming_open_inside(n->sandbox, j->at[i].path);
+
+		if (fd >= 0)
+			look_at(fd, &found[i]);
+	}
+	return found[0].exists && found[1].exists &&
+	       S_ISDIR(found[0].mode) != S_ISDIR(found[1].mode);
+}
+
 /* Of a rename: of its other path. */
 static bool host_allows_other(const struct judging *j, int i)
 {
@@ -446,6 +467,8 @@ static enum judged judge(const struct namer *n, const struct judging *j, int i)
 	os_error = find_error(n, &t);
 	if (!os_error || !host_allows(t.path, t.operation, t.target->is_unnamed) ||
 	    (j->count == 2 && !host_allows_other(j, !i)))
+		return JUDGED_FREE;
+	if (j->count == 2 && os_error == EBUSY && kinds_differ(n, j))
 		return JUDGED_FREE;
 	if (!describe(n, &t, os_error, &d))
 		return JUDGED_REFUSED;
