@@ -25,7 +25,7 @@ PROGRAM = os.path.abspath(os.environ.get("CORDON", "build/cordon"))
 SEED = int(os.environ.get("CORDON_SEED") or random.SystemRandom().randrange(1 << 32))
 ROUNDS = int(os.environ.get("CORDON_ROUNDS", "3"))
 # Seeds that have found a wrong name before, and with which backend.
-FOUND_BEFORE = [(2737669190, "bwrap")]
+FOUND_BEFORE = [(2737669190, "bwrap"), (3341344992, "bwrap")]
 ATTEMPTS = 80
 USER = 61183
 SECONDS = 120

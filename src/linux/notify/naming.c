@@ -283,8 +283,9 @@ static int find_error(const struct namer *n, struct attempt *t)
 	const enum access needed = is_read ? ACCESS_READ : ACCESS_WRITE;
 	struct found found;
 
+	/* A pin is a directory. */
 	if (t->verdict.access >= needed && is_removal(t->operation) && is_pin(n->plan, t->path))
-		return EBUSY;
+		return naming_fits(t->operation, true) ? EBUSY : 0;
 	if (t->verdict.access >= needed && !is_in_closed_directory(n, t))
 		return 0;
 	if (t->verdict.access == ACCESS_DENY)
