@@ -230,7 +230,8 @@ static int make_room(struct regex_dfa *d, size_t items, bool *is_emptied, struct
 static int find_state(struct regex_dfa *d, const struct list *l, const struct regex_dfa_state *like,
 		      uint32_t *out, bool *is_emptied, struct err *e)
 {
-	uint64_t hash = hash_list(l, like->before << 1 | like->is_match) + like->match;
+	unsigned key = (unsigned)like->before << 1 | (unsigned)like->is_match;
+	uint64_t hash = hash_list(l, key) + like->match;
 	struct regex_dfa_state *s;
 	size_t at = 0;
 
