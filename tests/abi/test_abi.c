@@ -57,7 +57,8 @@ TEST(every_member_is_eight_bytes_wide)
 	CHECK_INT(offsetof(struct cordon_load_options, workspace), 192);
 	CHECK_INT(offsetof(struct cordon_load_options, unprotect_count), 208);
 	CHECK_INT(offsetof(struct cordon_load_options, allow_socket_count), 224);
-	CHECK_INT(offsetof(struct cordon_load_options, session) + 8,
+	CHECK_INT(offsetof(struct cordon_load_options, session), 232);
+	CHECK_INT(offsetof(struct cordon_load_options, host_view) + 8,
 		  sizeof(struct cordon_load_options));
 	CHECK_INT(sizeof(struct cordon_run_options) % 8, 0);
 	CHECK_INT(offsetof(struct cordon_run_options, flags), 80);

@@ -126,7 +126,8 @@ static void check_policy(uint64_t *state)
 	struct policy policy = { .profile = &profile,
 				 .layers = { .items = layers, .count = COUNT_OF(layers) } };
 	struct plan plan = { .policy = &policy };
-	struct builder b = { .a = &a, .plan = &plan };
+	const struct host host = { .folds = false };
+	struct builder b = { .a = &a, .plan = &plan, .host = &host };
 	struct rule_site site = { .type = HOST_DIR };
 	struct err e = ERR_INIT;
 	char text[MAX_RULES][64];
