@@ -8,9 +8,13 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 from cli import PROGRAM, SECONDS, SOURCE, Skip, World, case, run_cases
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from sanitizer import without_leaks  # noqa: E402
 
 WORK = ("--full-auto",)
 BEGIN, END = "*** Begin Patch\n", "*** End Patch\n"
@@ -300,7 +304,8 @@ def trace(w, patch, options, kill_at=None):
     words = ["strace", "-f", "-o", str(log), "-e", "trace=" + ",".join(STEPS)]
     if kill_at:
         words += ["-e", f"inject={kill_at[0]}:signal=KILL:when={kill_at[1]}"]
-    done = start(w, words + [PROGRAM, "apply-patch", *WORK, *options], patch.encode())
+    # Who is traced can't be looked through for leaks.
+    done = start(w, words + [PROGRAM, "apply-patch", *WORK, *options], patch.encode(), env=without_leaks())
     text = log.read_text(errors="replace")
     assert done.status == 0 or kill_at and "killed by SIGKILL" in text, done
     return [m.group(1, 2) for m in re.finditer(r"^\d+ +([a-z0-9]+)\((.*)", text, flags=re.M)]

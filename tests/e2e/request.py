@@ -15,6 +15,7 @@ from decider import Decider, ask
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import schema  # noqa: E402
+from sanitizer import without_leaks  # noqa: E402
 
 WORK = ("--mode", "workspace-write")
 LANDLOCK = ["--backend", "landlock", "--mode", "read-only", "--accept-missing", "proc", "--accept-missing",
@@ -290,7 +291,8 @@ def whoever_traces_a_request_gets_what_was_asked_and_nothing_else(w: World):
     assert run(w, "--backend", "none", "--", "sh", "-c", f"echo x >{out}/other/control").status == 0  # outside it works
     for moment, traced, opened in (("never", "0 0", {"asked"}), ("exit", "1 0", {"asked"}), ("entry", "1 1", set())):
         words = [sys.executable, "-c", TRACER, moment, PROGRAM, str(out / "asked")]
-        result, decider = ask(w, only(out / "asked"), *WORK, "--", "sh", "-c", f"{shlex.join(words)}; {tries}; true")
+        result, decider = ask(w, only(out / "asked"), *WORK, "--", "sh", "-c", f"{shlex.join(words)}; {tries}; true",
+                              env=without_leaks())  # who is traced can't be looked through for leaks
         # What is sent is what is asked about; what the memory holds before or after that counts nothing.
         first = "other" if moment == "entry" else "asked"
         assert decider.requests[0]["subject"] == str(out / first), decider.requests
