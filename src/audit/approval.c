@@ -204,6 +204,22 @@ int audit_add_run(struct audit *audit, const struct audit_approvals *of,
 	return buf_check(&out, e) < 0 ? err_result(e) : audit_add_line(audit, buf_str(&out), e);
 }
 
+int audit_add_tool(struct audit *audit, const struct audit_approvals *of, const char *tool,
+		   const struct audit_tool_sums *sums, struct err *e)
+{
+	UNINITIALIZED char text[AUDIT_LINE_BYTES];
+	struct buf out = BUF_OVER(text);
+	struct line l = { .w = JSON_LINE_INIT(&out), .most = TEXT_MOST_BYTES };
+
+	begin(&l, of, "tool");
+	add_text(&l, "tool", str_of(tool));
+#define ADD_SUM(name) add_number(&l, #name, sums->name);
+	AUDIT_TOOL_SUMS(ADD_SUM)
+#undef ADD_SUM
+	json_end_object(&l.w);
+	return buf_check(&out, e) < 0 ? err_result(e) : audit_add_line(audit, buf_str(&out), e);
+}
+
 /* ---- Reading -------------------------------------------------------------------------------- */
 
 static struct str get_text(const struct json *object, const char *name)
@@ -236,6 +252,10 @@ int audit_parse_approval(struct arena *a, struct str line, struct audit_approval
 	x.is_allow = str_is(get_text(o, "decision"), "allow");
 #define GET_SUM(name) x.sums.name = get_number(o, #name);
 	AUDIT_RUN_SUMS(GET_SUM)
+#undef GET_SUM
+	x.tool = get_text(o, "tool");
+#define GET_SUM(name) x.tool_sums.name = get_number(o, #name);
+	AUDIT_TOOL_SUMS(GET_SUM)
 #undef GET_SUM
 	if (!x.event.len || !audit_parse_time(x.time, &x.time_ms))
 		return FAIL(e, ERR_SYNTAX, "this is no line of a log of approvals");

@@ -109,12 +109,29 @@ struct audit_escalation {
 int audit_add_escalation(struct audit *audit, const struct audit_approvals *of,
 			 const struct audit_escalation *x, struct err *e) MUST_CHECK NONNULL;
 
-/* A line as it is read: "answer", "rejected", "escalation", "escalated" or "run". */
+/*
+ * What the calls of one tool came to in a session of tools, at its end: hits were done, misses failed
+ * for another reason than the policy.
+ */
+#define AUDIT_TOOL_SUMS(X) \
+	X(calls)           \
+	X(hits) X(misses) X(denials) X(elevations_asked) X(elevations_granted)
+
+struct audit_tool_sums {
+#define AUDIT_SUM_MEMBER(name) uint64_t name;
+	AUDIT_TOOL_SUMS(AUDIT_SUM_MEMBER)
+#undef AUDIT_SUM_MEMBER
+};
+int audit_add_tool(struct audit *audit, const struct audit_approvals *of, const char *tool,
+		   const struct audit_tool_sums *sums, struct err *e) MUST_CHECK NONNULL;
+
+/* A line as it is read: "answer", "rejected", "escalation", "escalated", "run" or "tool". */
 struct audit_approval {
-	struct str text, time, run, event, kind, by;
+	struct str text, time, run, event, kind, by, tool;
 	uint64_t time_ms;
 	bool is_allow;
-	struct audit_run_sums sums; /* of "run" */
+	struct audit_run_sums sums;	  /* of "run" */
+	struct audit_tool_sums tool_sums; /* of "tool" */
 };
 int audit_parse_approval(struct arena *a, struct str line, struct audit_approval *out,
 			 struct err *e) MUST_CHECK NONNULL;

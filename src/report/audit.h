@@ -51,11 +51,17 @@ struct audit_answers {
 	uint64_t count;
 };
 
+struct audit_tool {
+	struct str name;
+	struct audit_tool_sums sums;
+};
+
 /* The log of approvals, added up. */
 struct audit_asked {
 	uint64_t lines, broken, runs, allowed, denied, rejected;
 	uint64_t escalated, not_escalated; /* commands that were to be run outside */
 	VEC(struct audit_answers) answers;
+	VEC(struct audit_tool) tools;
 	struct audit_run_sums sums;
 };
 
@@ -65,7 +71,7 @@ int audit_add_up_asked(struct arena *a, struct cordon_audit *audit, struct audit
 struct page;
 struct json_writer;
 void audit_print_asked(struct page *p, const struct audit_asked *asked) NONNULL;
-/* "approvals" */
+/* "approvals", "tools" */
 void audit_json_asked(struct json_writer *w, const struct audit_asked *asked) NONNULL;
 void audit_print_metrics(struct buf *out, const struct audit_asked *asked,
 			 const int64_t decisions[AUDIT_INVALID + 1]) NONNULL;

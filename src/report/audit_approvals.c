@@ -39,9 +39,30 @@ static int add_answer(struct arena *a, struct audit_asked *asked, const struct a
 	return 0;
 }
 
+static int add_tool(struct arena *a, struct audit_asked *asked, const struct audit_approval *x,
+		    struct err *e)
+{
+	struct audit_tool *found = NULL;
+
+	for (size_t i = 0; i < asked->tools.count && !found; i++)
+		if (str_eq(asked->tools.items[i].name, x->tool))
+			found = &asked->tools.items[i];
+	if (!found) {
+		found = VEC_PUSH(a, &asked->tools, e);
+		if (!found || arena_copy(a, x->tool, &found->name, e) < 0)
+			return err_result(e);
+	}
+#define ADD_SUM(name) add(&found->sums.name, x->tool_sums.name);
+	AUDIT_TOOL_SUMS(ADD_SUM)
+#undef ADD_SUM
+	return 0;
+}
+
 static int add_line(struct arena *a, struct audit_asked *asked, const struct audit_approval *x,
 		    struct err *e)
 {
+	if (str_is(x->event, "tool"))
+		return add_tool(a, asked, x, e);
 	asked->lines++;
 	if (str_is(x->event, "answer"))
 		return add_answer(a, asked, x, e);
@@ -103,10 +124,34 @@ int audit_add_up_asked(struct arena *a, struct cordon_audit *audit, struct audit
 
 /* ---- Text ---------------------------------------------------------------------------- */
 
+static void print_tools(struct page *p, const struct audit_asked *asked)
+{
+	if (!asked->tools.count)
+		return;
+	page_line(p);
+	page_style(p, STYLE_TITLE, "tools");
+	page_line(p);
+	for (size_t i = 0; i < asked->tools.count; i++) {
+		const struct audit_tool *x = &asked->tools.items[i];
+
+		page_text(p, "  ");
+		page_str(p, x->name);
+		page_printf(p, ": %llu called, %llu done, %llu failed, %llu refused; ",
+			    (unsigned long long)x->sums.calls, (unsigned long long)x->sums.hits,
+			    (unsigned long long)x->sums.misses,
+			    (unsigned long long)x->sums.denials);
+		page_printf(p, "%llu asked about, %llu granted\n",
+			    (unsigned long long)x->sums.elevations_asked,
+			    (unsigned long long)x->sums.elevations_granted);
+	}
+}
+
 void audit_print_asked(struct page *p, const struct audit_asked *asked)
 {
 	const struct audit_run_sums *sums = &asked->sums;
 
+	if (!p->is_brief)
+		print_tools(p, asked);
 	if (!asked->lines || p->is_brief)
 		return;
 	page_line(p);
@@ -180,6 +225,19 @@ void audit_json_asked(struct json_writer *w, const struct audit_asked *asked)
 	json_end_array(w);
 	json_number(w, "broken", asked->broken);
 	json_end_object(w);
+	json_key(w, "tools");
+	json_begin_array(w);
+	for (size_t i = 0; i < asked->tools.count; i++) {
+		const struct audit_tool *x = &asked->tools.items[i];
+
+		json_begin_object(w);
+		json_str(w, "tool", x->name);
+#define ADD_NUMBER(name) json_number(w, #name, x->sums.name);
+		AUDIT_TOOL_SUMS(ADD_NUMBER)
+#undef ADD_NUMBER
+		json_end_object(w);
+	}
+	json_end_array(w);
 }
 
 /* ---- Prometheus ---------------------------------------------------------------------- */
@@ -210,6 +268,33 @@ static void add_label(struct buf *out, struct str value)
 static void add_kind(struct buf *out, const char *kind, uint64_t n)
 {
 	buf_printf(out, "cordon_denials_total{kind=\"%s\"} %llu\n", kind, (unsigned long long)n);
+}
+
+static void add_tool_count(struct buf *out, const struct audit_tool *x, const char *name,
+			   const char *label, uint64_t n)
+{
+	buf_printf(out, "cordon_tool_%s_total{tool=\"", name);
+	add_label(out, x->name);
+	buf_printf(out, "\",%s\"} %llu\n", label, (unsigned long long)n);
+}
+
+static void add_tools(struct buf *out, const struct audit_asked *asked)
+{
+	begin(out, "tool_calls_total", "Calls of tools, by what came of them.");
+	for (size_t i = 0; i < asked->tools.count; i++) {
+		const struct audit_tool *x = &asked->tools.items[i];
+
+		add_tool_count(out, x, "calls", "result=\"hit", x->sums.hits);
+		add_tool_count(out, x, "calls", "result=\"miss", x->sums.misses);
+		add_tool_count(out, x, "calls", "result=\"denial", x->sums.denials);
+	}
+	begin(out, "tool_elevations_total", "Questions that calls of tools led to, and grants.");
+	for (size_t i = 0; i < asked->tools.count; i++) {
+		const struct audit_tool *x = &asked->tools.items[i];
+
+		add_tool_count(out, x, "elevations", "event=\"asked", x->sums.elevations_asked);
+		add_tool_count(out, x, "elevations", "event=\"granted", x->sums.elevations_granted);
+	}
 }
 
 void audit_print_metrics(struct buf *out, const struct audit_asked *asked,
@@ -245,6 +330,7 @@ void audit_print_metrics(struct buf *out, const struct audit_asked *asked,
 	buf_printf(out, "cordon_held_seconds_total %llu.%03llu\n",
 		   (unsigned long long)(sums->held_ms / 1000),
 		   (unsigned long long)(sums->held_ms % 1000));
+	add_tools(out, asked);
 	begin(out, "network_decisions_total", "Decisions of the proxy.");
 	for (int i = AUDIT_ALLOW; i <= AUDIT_INVALID; i++)
 		buf_printf(out, "cordon_network_decisions_total{decision=\"%s\"} %lld\n",

@@ -261,7 +261,9 @@ static void print_text(struct page *p, const void *data)
 	const struct summary *s = data;
 
 	if (s->hosts.count == 0) {
-		page_text(p, p->is_brief || s->asked.lines ? "" : "no matching entries\n");
+		page_text(p, p->is_brief || s->asked.lines || s->asked.tools.count
+				     ? ""
+				     : "no matching entries\n");
 		audit_print_asked(p, &s->asked);
 		return;
 	}

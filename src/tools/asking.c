@@ -67,6 +67,72 @@ static void decider_stops(void *self)
 	(void)self;
 }
 
+/* ---- The log (P25) -------------------------------------------------------------------------------- */
+
+static struct audit_approvals whose(const struct toolbox *box)
+{
+	return (struct audit_approvals){ .run = box->log_run,
+					 .session = box->projects->policy->inputs.session };
+}
+
+static int open_log(struct toolbox *box, struct err *e)
+{
+	struct str state = box->projects->policy->inputs.state_dir, path;
+
+	if (box->log)
+		return 0;
+	if (audit_approvals_path(&box->arena, state, &path, e) < 0 ||
+	    audit_new_run(&box->arena, &box->log_run, e) < 0)
+		return err_result(e);
+	return audit_open(&box->arena, path, state, box->log_run, &box->log, e);
+}
+
+static bool can_log(struct toolbox *box)
+{
+	struct err e = ERR_INIT;
+
+	if (!box->cant_log && open_log(box, &e) < 0) {
+		box->cant_log = true;
+		box_log(box,
+			"nobody is asked about files, because the log of approvals can't be "
+			"written: %s",
+			e.text);
+	}
+	return !box->cant_log;
+}
+
+static void decided(void *user, const struct ask *ask, const struct answer *answer)
+{
+	struct toolbox *box = user;
+	const struct audit_approvals of = whose(box);
+	struct err e = ERR_INIT;
+
+	if (box->log && audit_add_answer(box->log, &of, ask, answer, &e) == 0)
+		return;
+	box->cant_log = true;
+	box_log(box, "the log of approvals can't be written: %s", e.text);
+}
+
+/* What the calls of this session came to. */
+static void log_counts(struct toolbox *box)
+{
+	struct err e = ERR_INIT;
+
+	for (size_t i = 0; i < TOOL_COUNT; i++) {
+		struct audit_approvals of;
+
+		if (!box->counts[i].calls)
+			continue;
+		if (open_log(box, &e) < 0)
+			break;
+		of = whose(box);
+		if (audit_add_tool(box->log, &of, tools[i].name, &box->counts[i], &e) < 0)
+			break;
+	}
+	if (e.code != ERR_OK)
+		box_log(box, "the counters of the tools could not be logged: %s", e.text);
+}
+
 /* ---- Answers --------------------------------------------------------------------------------------- */
 
 static int keep_grant(struct toolbox *box, const struct answer *answer, struct err *e)
@@ -114,14 +180,14 @@ static void finish_refused(struct toolbox_call *call)
 
 static void take_answer(struct toolbox *box, struct toolbox_call *call, const struct answer *answer)
 {
-	struct tool_counts *counts = &box->counts[call->request.tool->id];
 	struct err e = ERR_INIT;
 
-	if (!answer->is_allow || keep_grant(box, answer, &e) < 0) {
+	/* SECURITY: an answer that can't be logged is a deny (P25). */
+	if (!answer->is_allow || box->cant_log || keep_grant(box, answer, &e) < 0) {
 		finish_refused(call);
 		return;
 	}
-	counts->granted++;
+	box->counts[call->request.tool->id].elevations_granted++;
 	keep_for_later(box, answer);
 	call->state = CALL_NEW;
 	box_policy_changed(box);
@@ -201,9 +267,9 @@ bool asking_begin(struct toolbox_call *call, struct str path)
 	struct ask ask;
 
 	call->was_asked = true;
-	if (fill_ask(call, path, &ask, &ignored) < 0 || !ask.offer_count)
+	if (fill_ask(call, path, &ask, &ignored) < 0 || !ask.offer_count || !can_log(box))
 		return false;
-	box->counts[call->request.tool->id].asked++;
+	box->counts[call->request.tool->id].elevations_asked++;
 	call->state = CALL_ASKS;
 	if (broker_ask(box->broker, &ask, loop_now(), &answer) == 0)
 		take_answer(box, call, &answer);
@@ -211,10 +277,52 @@ bool asking_begin(struct toolbox_call *call, struct str path)
 	return true;
 }
 
+/* Who else waits for the answer to its question would wait in vain: those begin again. */
 void asking_withdraw(struct toolbox_call *call)
 {
+	struct toolbox *box = call->box;
+	uint64_t id = number_of(call, OWN);
+
 	call->request.withdraw = NULL;
-	broker_withdraw(call->box->broker, number_of(call, OWN), loop_now());
+	broker_withdraw(box->broker, id, loop_now());
+	if (!broker_is_asked(box->broker, id))
+		return;
+	for (struct toolbox_call *c = box->calls; c; c = c->next) {
+		uint64_t other = number_of(c, OWN);
+
+		if (c == call || c->state != CALL_ASKS || broker_is_asked(box->broker, other))
+			continue;
+		broker_withdraw(box->broker, other, loop_now());
+		c->was_asked = false;
+		c->state = CALL_NEW;
+		loop_set_next_step(box->loop, &box->later);
+	}
+}
+
+void asking_look(struct toolbox *box)
+{
+	struct arena a = ARENA_INIT(ASKING_MAX_BYTES);
+	struct err ignored = ERR_INIT;
+
+	if (!lasting_changed(&box->lasting))
+		return;
+	/* A file that can't be read now may be readable later; until then nothing was revoked. */
+	if (lasting_read(&a, &box->lasting, &box->lasting, &ignored) < 0) {
+		arena_done(&a);
+		return;
+	}
+	arena_done(&box->lasting_arena);
+	box->lasting_arena = a;
+	for (size_t i = box->grants.count; i-- > 0;) {
+		struct box_grant *g = &box->grants.items[i];
+
+		if ((g->scope != SCOPE_SESSION && g->scope != SCOPE_ALWAYS) ||
+		    lasting_has(&box->lasting, g->scope, &g->grant))
+			continue;
+		broker_forget(box->broker, &g->grant);
+		*g = box->grants.items[--box->grants.count];
+	}
+	box_policy_changed(box);
 }
 
 static bool is_granted(const struct toolbox *box, const struct cordon_grant *offer)
@@ -245,7 +353,7 @@ void asking_relay(struct toolbox_call *call, const struct cordon_ask_request *re
 		return;
 	}
 	own.id = number_of(call, request->id);
-	call->box->counts[call->request.tool->id].asked++;
+	call->box->counts[call->request.tool->id].elevations_asked++;
 	answer->decision = CORDON_DECISION_ASK;
 	call->request.ask(call->request.user, &own);
 }
@@ -266,8 +374,10 @@ int toolbox_answer(struct toolbox *box, uint64_t id, const char *by,
 	    arena_copy(&call->arena, str_of(by), &who, e) < 0)
 		return err_result(e);
 	read.by = who.p;
-	if (low != OWN && call->run)
+	if (low != OWN && call->run) {
+		box->counts[call->request.tool->id].elevations_granted += read.is_allow;
 		return session_answer(run_session(call->run), low, &read, e);
+	}
 	broker_decide(box->broker, id, &read, loop_now());
 	return set_tick(box);
 }
@@ -282,7 +392,7 @@ int asking_init(struct toolbox *box, struct err *e)
 		.decider = &box->decider,
 		.scopes = here | lasting_scopes(&policy->lasting),
 		.deadline_ms = box->run.ask_timeout_ms,
-		.events = { .user = box, .answered = told, .expired = expired }
+		.events = { .user = box, .answered = told, .decided = decided, .expired = expired }
 	};
 
 	box->decider = (struct decider){ .by = "client",
@@ -291,6 +401,7 @@ int asking_init(struct toolbox *box, struct err *e)
 					 .stop = decider_stops,
 					 .self = box };
 	box->tick = (struct timer){ .due = tick_is_due, .user = box };
+	box->lasting = policy->lasting;
 	if (loop_prepare_timers(box->loop, e) < 0 ||
 	    approve_rules_new(&box->arena, &policy->plan_inputs, &options.rules, e) < 0)
 		return err_result(e);
@@ -302,4 +413,10 @@ void asking_done(struct toolbox *box)
 	loop_drop_timer(box->loop, &box->tick);
 	broker_free(box->broker);
 	box->broker = NULL;
+	arena_done(&box->lasting_arena);
+	if (box->projects)
+		log_counts(box);
+	if (box->log)
+		audit_close(box->log);
+	box->log = NULL;
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "approve/broker.h"
+#include "audit/audit.h"
 #include "base/buf.h"
 #include "lib/run.h"
 #include "tools/call.h"
@@ -44,10 +45,6 @@ struct box_grant {
 	struct str by;
 };
 
-struct tool_counts {
-	uint64_t calls, allowed, denied, refused, asked, granted;
-};
-
 struct box_denial {
 	const char *tool;
 	struct str path, rule;
@@ -66,12 +63,16 @@ struct toolbox {
 	struct broker *broker;
 	struct timer tick;
 	struct decider decider;
+	struct lasting lasting; /* as it was looked at last */
+	struct arena lasting_arena;
 	VEC(struct box_grant) grants;
 	VEC(struct box_denial) denials;
-	struct tool_counts counts[TOOL_COUNT];
+	struct audit_tool_sums counts[TOOL_COUNT];
+	struct audit *log;  /* NULL: nothing was to be told so far */
+	struct str log_run; /* the id of this session in it */
+	bool cant_log;
 	uint64_t restarts;
 	uint32_t last_call;
-	uint64_t last_ask;
 	char digest[72];
 };
 
@@ -86,9 +87,7 @@ struct toolbox_call {
 	uint32_t number;
 	enum call_state state;
 	struct tool_project *project;
-	bool was_retried, was_asked;
-	uint64_t ask; /* number of the question */
-	struct str asked_path;
+	bool was_retried, was_asked, was_denied;
 	struct tool_result refused; /* what is answered if it is not granted; in the arena */
 	cordon_run_handle *run;	    /* execute_command */
 	struct watcher watcher;
@@ -107,6 +106,8 @@ void box_refuse(struct toolbox_call *call, enum tool_refusal_kind kind, const ch
 void box_take(struct toolbox_call *call, const struct tool_result *result) NONNULL;
 /* Once more, as if it were new. */
 void box_begin(struct toolbox_call *call) NONNULL;
+/* For cordon://denials: `path` is what the call named, or what its command was refused. */
+void box_keep_denial(const struct toolbox_call *call, struct str path, struct str rule) NONNULL;
 void box_log(const struct toolbox *box, const char *fmt, ...) PRINTF_LIKE(2, 3) NONNULL;
 struct tool_project *box_project_of(struct toolbox *box, struct str path) NONNULL;
 /* NULL and `e`: it can't be opened. */
@@ -139,6 +140,8 @@ void asking_done(struct toolbox *box) NONNULL;
 /* True: the call waits for an answer (or has been begun again). */
 bool asking_begin(struct toolbox_call *call, struct str path) NONNULL;
 void asking_withdraw(struct toolbox_call *call) NONNULL;
+/* What lasts may have been granted to a command, or been revoked: then workers start again. */
+void asking_look(struct toolbox *box) NONNULL;
 /* For commands: what a run asks. */
 void asking_relay(struct toolbox_call *call, const struct cordon_ask_request *request,
 		  struct cordon_answer *answer) NONNULL;

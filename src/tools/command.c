@@ -14,7 +14,6 @@ enum {
 	STREAM_MAX_BYTES = 1 << 20,
 	/* Of a stream as JSON: control characters become six times as long. */
 	STREAM_MAX_WRITTEN = 7 << 19,
-	MAX_WORDS = 65536,
 	DENIALS_SHOWN = 100,
 };
 
@@ -112,7 +111,7 @@ static void add_member(struct json_writer *w, const char *name, const char *text
 	json_add_str(w, str_of(text));
 }
 
-static void add_denials(struct call *made, cordon_result *result)
+static void add_denials(struct toolbox_call *call, struct call *made, cordon_result *result)
 {
 	struct json_writer *w = &made->json;
 	const struct cordon_denial *d;
@@ -129,6 +128,8 @@ static void add_denials(struct call *made, cordon_result *result)
 		json_key(w, "count");
 		json_add_int(w, (int64_t)d->count);
 		json_end_object(w);
+		box_keep_denial(call, str_of(d->subject ? d->subject : ""),
+				str_of(d->rule ? d->rule : ""));
 		if (i == 0)
 			buf_add_text(&made->text, "\n[the sandbox refused:");
 		if (i < 10) {
@@ -140,6 +141,7 @@ static void add_denials(struct call *made, cordon_result *result)
 	json_end_array(w);
 	if (cordon_result_denial_count(result))
 		buf_add_char(&made->text, ']');
+	call->was_denied = cordon_result_denial_count(result) > 0;
 }
 
 static void answer(struct toolbox_call *call, cordon_result *result)
@@ -172,7 +174,7 @@ static void answer(struct toolbox_call *call, cordon_result *result)
 		json_add_bool(w, true);
 	}
 	add_text(&made, result);
-	add_denials(&made, result);
+	add_denials(call, &made, result);
 	if (r == 0)
 		r = call_finish(&made, 0, &given, &e);
 	if (r < 0)

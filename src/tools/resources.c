@@ -49,16 +49,11 @@ static void add_counters(struct json_writer *w, const struct toolbox *box)
 	json_key(w, "counters");
 	json_begin_object(w);
 	for (size_t i = 0; i < TOOL_COUNT; i++) {
-		const struct tool_counts *c = &box->counts[i];
-
 		json_key(w, tools[i].name);
 		json_begin_object(w);
-		add_number(w, "calls", c->calls);
-		add_number(w, "hits", c->allowed);
-		add_number(w, "misses", c->refused);
-		add_number(w, "denials", c->denied);
-		add_number(w, "elevations_asked", c->asked);
-		add_number(w, "elevations_granted", c->granted);
+#define ADD_COUNT(name) add_number(w, #name, box->counts[i].name);
+		AUDIT_TOOL_SUMS(ADD_COUNT)
+#undef ADD_COUNT
 		json_end_object(w);
 	}
 	json_end_object(w);

@@ -84,6 +84,7 @@ static int load_project(struct tool_project *p, struct str path, bool is_first, 
 
 	run.command = command;
 	run.load = &box->load;
+	run.ask_timeout_ms = 0; /* nobody asks the worker */
 	if (asked_read(NULL, &run, &p->asked, e) < 0 ||
 	    asked_add_features(&p->arena, &p->asked, e) < 0)
 		return err_result(e);
@@ -213,9 +214,10 @@ static struct str find_text(const struct json *object, const char *name)
 	return value && value->type == JSON_STRING ? value->string : STR_EMPTY;
 }
 
-static void keep_denial(struct toolbox *box, const struct tool *tool, struct str path,
-			struct str rule)
+void box_keep_denial(const struct toolbox_call *call, struct str path, struct str rule)
 {
+	const struct tool *tool = call->request.tool;
+	struct toolbox *box = call->box;
 	struct err ignored = ERR_INIT;
 	struct box_denial *d;
 
@@ -240,24 +242,24 @@ static void keep_denial(struct toolbox *box, const struct tool *tool, struct str
 
 static void count(struct toolbox_call *call, const struct tool_result *result)
 {
-	struct tool_counts *c = &call->box->counts[call->request.tool->id];
+	struct audit_tool_sums *c = &call->box->counts[call->request.tool->id];
 	struct err ignored = ERR_INIT;
 	const struct json *parsed, *error;
 
 	c->calls++;
 	if (!result->is_error) {
-		c->allowed++;
+		c->hits += !call->was_denied;
+		c->denials += call->was_denied;
 		return;
 	}
 	parsed = json_parse(&call->arena, result->structured, &ignored);
 	error = parsed ? json_find(parsed, "error") : NULL;
 	if (!error || !str_is(find_text(error, "kind"), "violation")) {
-		c->refused++;
+		c->misses++;
 		return;
 	}
-	c->denied++;
-	keep_denial(call->box, call->request.tool, find_text(call->arguments, "path"),
-		    find_text(error, "rule"));
+	c->denials++;
+	box_keep_denial(call, find_text(call->arguments, "path"), find_text(error, "rule"));
 }
 
 void box_finish(struct toolbox_call *call, const struct tool_result *result)
@@ -454,6 +456,7 @@ void box_begin(struct toolbox_call *call)
 		box_refuse(call, REFUSAL_INVALID, "%s", why);
 		return;
 	}
+	asking_look(call->box);
 	if (tool->access == TOOL_OPENS) {
 		open_project(call);
 		return;
@@ -546,6 +549,37 @@ void toolbox_cancel(struct toolbox_call *call)
 
 /* ---- The session ----------------------------------------------------------------------------------------- */
 
+static int open_roots(struct toolbox *box, struct err *e)
+{
+	const char *const *roots = box->options.roots;
+	char shown[256];
+
+	for (size_t i = 0; roots && roots[i]; i++) {
+		int r = toolbox_add_root(box, roots[i], e);
+
+		if (r > 0)
+			r = FAIL(e, ERR_POLICY,
+				 "the policy does not let '%s' be read, so it can't be a project",
+				 utf8_show(str_of(roots[i]), shown, sizeof(shown)));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int open_session(struct toolbox *box, struct err *e)
+{
+	if (options_read_run(box->options.run, &box->run, e) < 0 ||
+	    options_read(box->run.load, &box->load, e) < 0)
+		return err_result(e);
+	if (!box->run.ask_timeout_ms)
+		box->run.ask_timeout_ms = box->options.ask_timeout_ms;
+	if (!box_open_project(box, STR_EMPTY, false, e) || asking_init(box, e) < 0)
+		return err_result(e);
+	find_digest(box);
+	return open_roots(box, e);
+}
+
 int toolbox_new(const struct toolbox_options *options, struct toolbox **out, struct err *e)
 {
 	struct toolbox *box = mem_new(sizeof(*box), e);
@@ -553,21 +587,14 @@ int toolbox_new(const struct toolbox_options *options, struct toolbox **out, str
 	if (!box)
 		return err_result(e);
 	*box = (struct toolbox){ .arena = ARENA_INIT(BOX_MAX_BYTES),
+				 .lasting_arena = ARENA_INIT(BOX_MAX_BYTES),
 				 .options = *options,
 				 .loop = options->loop };
 	box->later = (struct timer){ .due = begin_later, .user = box };
-	if (options_read_run(options->run, &box->run, e) < 0 ||
-	    options_read(box->run.load, &box->load, e) < 0 ||
-	    !box_open_project(box, STR_EMPTY, false, e) || asking_init(box, e) < 0) {
+	if (open_session(box, e) < 0) {
 		toolbox_free(box);
 		return err_result(e);
 	}
-	find_digest(box);
-	for (size_t i = 0; options->roots && options->roots[i]; i++)
-		if (toolbox_add_root(box, options->roots[i], e) < 0) {
-			toolbox_free(box);
-			return err_result(e);
-		}
 	*out = box;
 	return 0;
 }

@@ -19,6 +19,7 @@ struct toolbox_options {
 	const char *const
 		*roots; /* further projects, opened as by open_project; NULL behind the last */
 	struct loop *loop;
+	uint64_t ask_timeout_ms; /* where `run` says nothing; 0: that of a run */
 	void *user;
 	void (*log)(void *user, const char *text); /* one line for people; may be NULL */
 };
