@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "mcp/server.h"
 
-enum { CALL_BYTES = 4 << 20, SHOWN_OUTPUT = 8 << 10 };
+enum { CALL_BYTES = 4 << 20, PROGRESS_MS = 100 };
 
 /* ---- The list of them ---------------------------------------------------------------------------- */
 
@@ -57,28 +57,6 @@ size_t mcp_waiting(const struct mcp *m)
 	for (const struct mcp_call *c = m->calls; c; c = c->next)
 		n += !c->is_parked;
 	return n;
-}
-
-uint64_t mcp_next_ms(const struct mcp *m)
-{
-	uint64_t next = 0;
-
-	for (const struct mcp_call *c = m->calls; c; c = c->next)
-		if (c->is_parked && (!next || c->ticket.expires_ms < next))
-			next = c->ticket.expires_ms;
-	return next;
-}
-
-void mcp_tick(struct mcp *m)
-{
-	uint64_t now = m->host.now_ms(m->host.user);
-	struct mcp_call *next;
-
-	for (struct mcp_call *c = m->calls; c; c = next) {
-		next = c->next;
-		if (c->is_parked && c->ticket.expires_ms <= now)
-			mcp_call_drop(c);
-	}
 }
 
 /* ---- The end of one ------------------------------------------------------------------------------ */
@@ -185,7 +163,8 @@ static void tell_progress(struct mcp_call *call, uint64_t done, uint64_t total, 
 {
 	struct reply r;
 
-	if (done <= call->told)
+	call->next_told_ms = call->m->host.now_ms(call->m->host.user) + PROGRESS_MS;
+	if (done <= call->told || done > INT64_MAX)
 		return;
 	call->told = done;
 	mcp_notice_begin(&r, "notifications/progress");
@@ -193,7 +172,7 @@ static void tell_progress(struct mcp_call *call, uint64_t done, uint64_t total, 
 	rpc_add_id(&r.w, &call->progress);
 	json_key(&r.w, "progress");
 	json_add_int(&r.w, (int64_t)done);
-	if (total >= done && total > 0) {
+	if (total >= done && total <= INT64_MAX) {
 		json_key(&r.w, "total");
 		json_add_int(&r.w, (int64_t)total);
 	}
@@ -204,23 +183,120 @@ static void tell_progress(struct mcp_call *call, uint64_t done, uint64_t total, 
 	mcp_notice_end(call->m, &r);
 }
 
-/* Its end alone, of much: all of it is in the answer. */
+/* Too soon after the last one, or the client is behind with its reading. */
+static bool has_to_wait(struct mcp_call *call)
+{
+	const struct mcp_host *host = &call->m->host;
+	uint64_t now = host->now_ms(host->user);
+
+	if (now < call->next_told_ms)
+		return true;
+	if (!host->is_behind(host->user))
+		return false;
+	call->next_told_ms = now + PROGRESS_MS;
+	return true;
+}
+
+static void keep_tail(struct mcp_call *call, struct str bytes)
+{
+	size_t room = sizeof(call->tail), keep;
+
+	if (bytes.len > room)
+		bytes = str_from(bytes, bytes.len - room);
+	keep = MIN_OF(call->tail_bytes, room - bytes.len);
+	memmove(call->tail, call->tail + call->tail_bytes - keep, keep);
+	memcpy(call->tail + keep, bytes.p, bytes.len);
+	call->tail_bytes = keep + bytes.len;
+}
+
+/* Clients show it to people: a command must not speak to their terminal, or hide what it says. */
+static void add_plain(struct buf *out, struct str text)
+{
+	char escaped[16];
+	size_t at = 0;
+
+	/* The head of it may have been cut within a character. */
+	while (at < text.len && at < 3 && ((unsigned char)text.p[at] & 0xc0) == 0x80)
+		at++;
+	while (at < text.len) {
+		if (text.p[at] == '\n' || text.p[at] == '\t')
+			buf_add_char(out, text.p[at++]);
+		else
+			buf_add(out, utf8_next_shown(text, &at, escaped));
+	}
+}
+
+static void tell_output(struct mcp_call *call)
+{
+	scoped_buf text = BUF_INIT((size_t)16 * sizeof(call->tail));
+	uint64_t done = call->told + call->unseen;
+
+	if (!call->unseen || has_to_wait(call))
+		return;
+	add_plain(&text, (struct str){ call->tail, call->tail_bytes });
+	call->unseen = 0;
+	call->tail_bytes = 0;
+	tell_progress(call, done, 0, text.failed == ERR_OK ? buf_str(&text) : STR_EMPTY);
+}
+
+/*
+ * Its end alone, of much: all of it is in the answer. SECURITY: a command may write more than any client
+ * reads, and must not keep others from being answered.
+ */
 void mcp_call_output(void *user, int stream, struct str bytes)
 {
 	struct mcp_call *call = user;
 
 	(void)stream;
-	if (wants_progress(call) && bytes.len)
-		tell_progress(call, call->told + bytes.len, 0,
-			      str_from(bytes, bytes.len - MIN_OF(bytes.len, (size_t)SHOWN_OUTPUT)));
+	if (!wants_progress(call) || !bytes.len)
+		return;
+	call->unseen += bytes.len;
+	keep_tail(call, bytes);
+	tell_output(call);
 }
 
 void mcp_call_progress(void *user, uint64_t done, uint64_t total, struct str message)
 {
 	struct mcp_call *call = user;
 
-	if (wants_progress(call))
+	if (wants_progress(call) && !has_to_wait(call))
 		tell_progress(call, done, total, message);
+}
+
+/* ---- Time ---------------------------------------------------------------------------------------- */
+
+/* When something is due for one of them; 0: never. */
+static uint64_t call_next_ms(const struct mcp_call *call)
+{
+	if (call->is_parked)
+		return call->ticket.expires_ms;
+	return call->unseen ? call->next_told_ms : 0;
+}
+
+uint64_t mcp_next_ms(const struct mcp *m)
+{
+	uint64_t next = 0;
+
+	for (const struct mcp_call *c = m->calls; c; c = c->next) {
+		uint64_t due = call_next_ms(c);
+
+		if (due && (!next || due < next))
+			next = due;
+	}
+	return next;
+}
+
+void mcp_tick(struct mcp *m)
+{
+	struct mcp_call *next;
+
+	for (struct mcp_call *c = m->calls; c; c = next) {
+		next = c->next;
+		if (!c->is_parked)
+			tell_output(c);
+		else if (c->ticket.expires_ms <= m->host.now_ms(m->host.user))
+			mcp_call_drop(c);
+	}
 }
 
 /* ---- The begin of one ---------------------------------------------------------------------------- */
@@ -243,7 +319,8 @@ static int call_attach(struct mcp_call *call, const struct request *rq, struct e
 		progress = (struct rpc_id){ .kind = RPC_ID_TEXT, .text = token->string };
 	call->to = rq->to;
 	call->level = rq->level;
-	call->told = 0;
+	call->told = call->unseen = call->next_told_ms = 0;
+	call->tail_bytes = 0;
 	(void)snprintf(call->by, sizeof(call->by), "%s", rq->by);
 	if (copy_id(&call->arena, &rq->to.id, &call->to.id, e) < 0)
 		return err_result(e);
@@ -302,8 +379,6 @@ static bool refuses_params(const struct request *rq, const struct json *name,
 		mcp_refuse(rq->m, &rq->to, RPC_PARAMS, "'arguments' is no object");
 	else if (state && state->type != JSON_STRING)
 		mcp_refuse(rq->m, &rq->to, RPC_PARAMS, "'requestState' is no string");
-	else if (mcp_call_is_known(rq->m, &rq->to.id))
-		mcp_refuse(rq->m, &rq->to, RPC_INVALID, "this id is in use");
 	else
 		return false;
 	return true;

@@ -50,11 +50,12 @@ static void add_command(struct buf *b, const char *const *argv)
 
 static void add_message(struct buf *b, const struct cordon_ask_request *ask)
 {
-	buf_add_text(b, "Cordon: ");
+	/* SECURITY: in quotes, so that no name can go on like a sentence. */
+	buf_add_text(b, "Cordon: '");
 	add_shown(b, ask->program ? ask->program : "the tool", SHOWN_WORDS);
-	buf_printf(b, " wants to %s ", verb(ask->kind));
+	buf_printf(b, "' wants to %s '", verb(ask->kind));
 	add_shown(b, ask->subject ? ask->subject : "", SHOWN_SUBJECT);
-	buf_add_text(b, "\nThe policy does not allow it");
+	buf_add_text(b, "'\nThe policy does not allow it");
 	if (ask->rule && ask->rule[0]) {
 		buf_add_text(b, ": ");
 		add_shown(b, ask->rule, SHOWN_WORDS);
@@ -113,9 +114,9 @@ static int add_choice(struct arena *a, const struct cordon_grant *offer, bool is
 		buf_add_text(&value, ": ");
 		add_shown(&value, subject, ELICIT_MAX_SUBJECT);
 	}
-	buf_printf(&title, "Allow to %s ", verb(offer->kind));
+	buf_printf(&title, "Allow to %s '", verb(offer->kind));
 	add_shown(&title, subject, SHOWN_SUBJECT);
-	buf_printf(&title, "%s: %s", below, d->words);
+	buf_printf(&title, "'%s: %s", below, d->words);
 	if (buf_check(&value, e) < 0 || buf_check(&title, e) < 0)
 		return err_result(e);
 	if (has_value(q, buf_str(&value)))

@@ -45,6 +45,8 @@ struct mcp_host {
 	void *user;
 	/* A whole line, newline included. */
 	void (*send)(void *user, struct str line);
+	/* Whether the client has yet to read so much that progress has to wait. */
+	bool (*is_behind)(void *user);
 	/* One line for people. */
 	void (*log)(void *user, const char *text);
 	uint64_t (*now_ms)(void *user);

@@ -23,10 +23,11 @@
 
 enum {
 	READ_BYTES = 64 << 10,
-	QUEUE_MAX = 128 << 20,	/* of what is not read; beyond it the client is lost */
-	QUEUE_FULL = 16 << 20,	/* nothing is read from the client until there is less */
-	QUEUE_KEPT = 256 << 10, /* of memory, when it is empty */
-	LAST_CALLS_MS = 500,	/* for calls that run when the client has ended */
+	QUEUE_MAX = 128 << 20,	 /* of what is not read; beyond it the client is lost */
+	QUEUE_FULL = 16 << 20,	 /* nothing is read from the client until there is less */
+	QUEUE_BEHIND = 64 << 10, /* no progress is told until there is less */
+	QUEUE_KEPT = 256 << 10,	 /* of memory, when it is empty */
+	LAST_CALLS_MS = 500,	 /* for calls that run when the client has ended */
 	STDIN = 0,
 	STDOUT = 1,
 };
@@ -158,6 +159,13 @@ static void send_line(void *user, struct str line)
 		(void)err_wrap(&e, "can't answer the client");
 	if (e.code != ERR_OK)
 		fail(s, &e);
+}
+
+static bool is_behind(void *user)
+{
+	const struct cordon_mcp *s = user;
+
+	return s->queue.len - s->sent > QUEUE_BEHIND;
 }
 
 static int output_ready(void *user, uint32_t events, struct err *e)
@@ -343,6 +351,7 @@ static int make_server(struct cordon_mcp *s, struct err *e)
 	const struct mcp_host host = {
 		.user = s,
 		.send = send_line,
+		.is_behind = is_behind,
 		.log = say,
 		.now_ms = now_ms,
 		.start = start_call,
@@ -371,6 +380,7 @@ static int make_toolbox(struct cordon_mcp *s, const struct cordon_mcp_options *o
 		.run = options->run ? options->run : &none,
 		.roots = options->roots,
 		.loop = &s->loop,
+		.ask_timeout_ms = MCP_PARKED_MS,
 		.user = s,
 		.log = tell,
 	};

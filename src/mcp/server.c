@@ -175,6 +175,12 @@ static void take_request(struct mcp *m, struct arena *a, const struct rpc_messag
 		.to = { .id = message->id, .version = m->version, .batch = batch },
 	};
 
+	/* Not with that id: it would pass for the answer to the call that runs. */
+	if (mcp_call_is_known(m, &message->id)) {
+		rq.to = (struct addressee){ .version = m->version };
+		mcp_refuse(m, &rq.to, RPC_INVALID, "the id of a request is in use");
+		return;
+	}
 	if (batch)
 		batch->pending++;
 	if (mcp_session_find(&rq))

@@ -46,7 +46,7 @@ enum mcp_level {
 /* MCP_LEVEL_OFF: there is none of that name. */
 enum mcp_level mcp_level_find(const struct json *name);
 
-enum { MCP_BY_BYTES = 80, MCP_MESSAGE_BYTES = 64 << 20 };
+enum { MCP_BY_BYTES = 80, MCP_MESSAGE_BYTES = 64 << 20, MCP_TAIL_BYTES = 4 << 10 };
 
 /* The answers to several messages that came as one. */
 struct batch {
@@ -93,8 +93,11 @@ struct mcp_call {
 	const struct tool *tool;
 	char arguments[SHA256_HEX_BYTES];
 	char by[MCP_BY_BYTES];
-	void *work;    /* the host's; NULL: it is over */
-	uint64_t told; /* of progress */
+	void *work; /* the host's; NULL: it is over */
+	/* Progress: what was told, when more may be told, and how much output was not. */
+	uint64_t told, next_told_ms, unseen;
+	char tail[MCP_TAIL_BYTES]; /* the end of that */
+	size_t tail_bytes;
 	struct question *questions;
 	bool is_parked; /* the client has an answer that asks; nobody waits for another one */
 	bool is_busy;	/* don't free it: somebody below uses it */

@@ -184,6 +184,7 @@ static void refuse_version(struct request *rq, struct str asked)
 {
 	scoped_buf line = BUF_INIT(RPC_MAX_ANSWER);
 	struct json_writer w = JSON_LINE_INIT(&line);
+	char shown[80];
 
 	rpc_begin(&w, &rq->to.id);
 	json_key(&w, "error");
@@ -199,11 +200,12 @@ static void refuse_version(struct request *rq, struct str asked)
 	json_add_text(&w, mcp_version_name(MCP_2026_07_28));
 	json_end_array(&w);
 	json_key(&w, "requested");
-	rpc_add_text(&w, asked);
+	json_add_text(&w, utf8_show(asked, shown, sizeof(shown)));
 	json_end_object(&w);
 	json_end_object(&w);
 	json_end_object(&w);
-	rq->m->host.send(rq->m->host.user, buf_str(&line));
+	if (line.failed == ERR_OK)
+		rq->m->host.send(rq->m->host.user, buf_str(&line));
 }
 
 /* The request brings its own version: nothing of a session counts for it. */

@@ -37,7 +37,7 @@ struct mcp_fake {
 	size_t answer_count;
 	char roots[8][200];
 	size_t root_count;
-	bool fails_start;
+	bool fails_start, is_behind;
 	/* Called when an answer is given; may tell more of the call. */
 	void (*answered)(struct mcp_fake *f, uint64_t id);
 };
@@ -59,6 +59,13 @@ static void mcp_fake_send(void *user, struct str line)
 	if (!value)
 		f->is_broken = true;
 	f->lines[f->line_count++] = value;
+}
+
+static bool mcp_fake_is_behind(void *user)
+{
+	const struct mcp_fake *f = user;
+
+	return f->is_behind;
 }
 
 static void mcp_fake_log(void *user, const char *text)
@@ -158,6 +165,7 @@ static int mcp_fake_init(struct mcp_fake *f, struct err *e)
 	const struct mcp_host host = {
 		.user = f,
 		.send = mcp_fake_send,
+		.is_behind = mcp_fake_is_behind,
 		.log = mcp_fake_log,
 		.now_ms = mcp_fake_now,
 		.start = mcp_fake_start,

@@ -273,6 +273,28 @@ TEST(a_stateless_request_without_what_it_needs_is_refused)
 
 /* ---- Bad input ------------------------------------------------------------------------------------ */
 
+TEST(a_version_of_megabytes_is_refused_in_one_line)
+{
+	enum { SIZE = 4 << 20 };
+	struct mcp_fake *f = fake();
+	char *line = malloc(SIZE + 1000), *end;
+
+	REQUIRE(line);
+	end = line + sprintf(line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\","
+				   "\"params\":{\"_meta\":{"
+				   "\"io.modelcontextprotocol/clientCapabilities\":{},"
+				   "\"io.modelcontextprotocol/protocolVersion\":\"");
+	/* Two bytes each, and six in JSON as it is written. */
+	for (size_t i = 0; i < SIZE / 2; i++, end += 2)
+		memcpy(end, "\xc2\x85", 2);
+	(void)sprintf(end, "\"}}}");
+	feed(f, line);
+	CHECK_ERROR(f, "1", "-32022");
+	CHECK(!f->is_broken && f->longest < 10000);
+	free(line);
+	mcp_fake_done(f);
+}
+
 TEST(what_is_no_message_gets_an_error_and_the_server_goes_on)
 {
 	static const struct {
@@ -378,7 +400,7 @@ TEST(calls_run_side_by_side_and_end_in_any_order)
 	feed(f, CALL("2"));
 	CHECK_INT(mcp_waiting(f->m), 3);
 	feed(f, CALL("2"));
-	CHECK_ERROR(f, "2", "-32600");
+	CHECK_ERROR(f, "none", "-32600");
 	mcp_call_done(f->calls[2].call, &done);
 	CHECK_STR(text(next(f), "id"), "2");
 	mcp_call_done(f->calls[0].call, &done);
@@ -457,12 +479,62 @@ TEST(progress_grows_and_goes_to_those_who_want_it)
 	CHECK_STR(text(told, "params/progress"), "3");
 	CHECK_STR(text(told, "params/message"), "abc");
 	CHECK(!find(told, "params/total"));
+	f->now_ms += 1000;
 	mcp_call_progress(f->calls[1].call, 3, 10, STR_EMPTY);
 	CHECK(!next(f));
+	f->now_ms += 1000;
 	mcp_call_progress(f->calls[1].call, 5, 10, STR_EMPTY);
 	told = next(f);
 	CHECK_STR(text(told, "params/total"), "10");
 	CHECK(!find(told, "params/message"));
+	mcp_fake_done(f);
+}
+
+TEST(much_output_is_told_in_few_messages_and_its_end_is_not_lost)
+{
+	struct mcp_fake *f = fake();
+	enum { PIECES = 10000, PIECE = 1000 };
+	static char piece[PIECE];
+	size_t before, count = 0;
+	const struct json *told, *last = NULL;
+
+	initialize(f, "2025-11-25", "{}");
+	feed(f, CALL("1", ",\"_meta\":{\"progressToken\":1}"));
+	before = f->sent_bytes;
+	memset(piece, '\1', sizeof(piece));
+	for (int i = 0; i < PIECES; i++) {
+		mcp_call_output(f->calls[0].call, 1, (struct str){ piece, sizeof(piece) });
+		f->now_ms += i % 10 == 0; /* a second in all */
+	}
+	mcp_call_output(f->calls[0].call, 2, STR("the end"));
+	while ((told = next(f)) != NULL)
+		count++;
+	CHECK(count >= 2 && count <= 12);
+	CHECK(f->sent_bytes - before < 1 << 20);
+	CHECK(mcp_next_ms(f->m) > f->now_ms);
+	/* Whoever does not keep up is told later. */
+	f->is_behind = true;
+	f->now_ms = mcp_next_ms(f->m);
+	mcp_tick(f->m);
+	CHECK(!next(f) && mcp_next_ms(f->m) > f->now_ms);
+	f->is_behind = false;
+	f->now_ms = mcp_next_ms(f->m);
+	mcp_tick(f->m);
+	last = next(f);
+	CHECK_STR(text(last, "params/progress"), "10000007");
+	CHECK(last && str_has_suffix(find(last, "params/message")->string, STR("the end")));
+	CHECK_INT(mcp_next_ms(f->m), 0);
+	mcp_fake_done(f);
+}
+
+TEST(a_command_does_not_speak_to_the_terminal_of_who_sees_its_progress)
+{
+	struct mcp_fake *f = fake();
+
+	initialize(f, "2025-11-25", "{}");
+	feed(f, CALL("1", ",\"_meta\":{\"progressToken\":1}"));
+	mcp_call_output(f->calls[0].call, 1, STR("a\tb\n\033[2J\r\xff\xc3\xa9"));
+	CHECK_STR(text(next(f), "params/message"), "a\tb\n\\x1b[2J\\x0d\\xff\xc3\xa9");
 	mcp_fake_done(f);
 }
 
