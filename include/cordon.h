@@ -1064,7 +1064,8 @@ CORDON_API int cordon_session_new(const struct cordon_session_options *options,
 CORDON_API void cordon_session_free(cordon_session *session);
 
 /*
- * Opens a project more. It has the same profile, and its own project file; the others stay as they are.
+ * Opens a project more. It has the same policy with one workspace root more, which is read-only unless the
+ * policy lets it be written, and its own project file; the others stay as they are.
  * CORDON_E_POLICY: the policy does not allow reading it; codes as cordon_policy_load().
  */
 CORDON_API int cordon_scope_add(cordon_session *session, const char *path, cordon_error **error);

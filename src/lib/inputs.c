@@ -338,6 +338,7 @@ int inputs_read_projects(const struct inputs *in, const struct places *places,
 {
 	struct root_search search = { .found = out };
 	const struct root *configured;
+	struct str more;
 	size_t count;
 
 	if (add_root(in, places_workspace(places), &search, e) < 0 ||
@@ -351,7 +352,11 @@ int inputs_read_projects(const struct inputs *in, const struct places *places,
 		if (path.len && add_root(in, path, &search, e) < 0)
 			return err_result(e);
 	}
-	return 0;
+	if (!in->run || !in->run->root.len)
+		return 0;
+	if (arena_copy(in->a, in->run->root, &more, e) < 0)
+		return err_result(e);
+	return add_root(in, more, &search, e);
 }
 
 /* ---- Cordon's own files ------------------------------------------------------------- */
@@ -400,6 +405,18 @@ int inputs_own_decider(const struct inputs *in, own_list *own, struct err *e)
 		       : 0;
 }
 
+/* SECURITY: what makes the roots writable, and what is granted, does not open this one. */
+static int add_read_only_root(const struct inputs *in, own_list *own, struct err *e)
+{
+	struct str path;
+
+	if (!in->run || !in->run->root_is_read_only)
+		return 0;
+	if (arena_copy(in->a, in->run->root, &path, e) < 0)
+		return err_result(e);
+	return add_own(in, own, path, ACCESS_READ, "a project that was opened to be read", e);
+}
+
 int inputs_own_files(const struct inputs *in, own_list *own, struct err *e)
 {
 	/*
@@ -418,7 +435,7 @@ int inputs_own_files(const struct inputs *in, own_list *own, struct err *e)
 	    (!str_eq(in->plain_state_dir, in->state_dir) &&
 	     add_state(in, own, in->plain_state_dir, e) < 0) ||
 	    add_own(in, own, in->program, ACCESS_READ, "the program that enforces", e) < 0 ||
-	    inputs_own_decider(in, own, e) < 0)
+	    inputs_own_decider(in, own, e) < 0 || add_read_only_root(in, own, e) < 0)
 		return err_result(e);
 	return 0;
 }

@@ -66,6 +66,9 @@ struct run_needs {
 	size_t grant_count;
 	struct str decider; /* the program or socket that decides; "": none */
 	bool allows_home;   /* nothing is run in the workspace, be it a home (P5) */
+	/* One root more than the profile has, a canonical path; "": none. It counts for load_new(). */
+	struct str root;
+	bool root_is_read_only; /* whatever the policy says */
 };
 
 /* A directory and its path: that it is still the one can be told later. */

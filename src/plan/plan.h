@@ -195,7 +195,7 @@ struct plan {
 	bool is_unsandboxed;
 };
 
-/* P25: one of Cordon's own files or directories. */
+/* P25: one of Cordon's own files or directories, or what else no entry and no grant opens. */
 struct own_file {
 	struct str path;
 	enum access access; /* ACCESS_READ, or ACCESS_DENY for session secrets */

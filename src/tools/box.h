@@ -113,6 +113,12 @@ struct tool_project *box_project_of(struct toolbox *box, struct str path) NONNUL
 /* NULL and `e`: it can't be opened. */
 struct tool_project *box_open_project(struct toolbox *box, struct str path, bool is_read_only,
 				      struct err *e) MUST_CHECK NONNULL;
+/*
+ * The policy of a project for what starts in a directory of it; "": where the first one starts. It is
+ * the first one's, with the project as one root more: read-only ones stay so.
+ */
+cordon_policy *box_load(const struct tool_project *p, struct str directory, struct err *e)
+	MUST_CHECK NONNULL;
 /* JSON, an object: what the sandbox is. */
 int box_print_sandbox(struct arena *a, const struct tool_project *p, const char *backend,
 		      struct str *out, struct err *e) MUST_CHECK NONNULL;

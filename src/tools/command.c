@@ -267,44 +267,55 @@ static const char *const *find_words(struct toolbox_call *call, struct err *e)
 	return words;
 }
 
-/* The policy is that of the project, wherever in it the command starts. */
-static int find_directory(struct toolbox_call *call, struct str *out, struct err *e)
+static bool is_denied(struct toolbox *box, struct str path)
+{
+	const struct tool_project *p = box_project_of(box, path);
+
+	return plan_resolve(p->policy->plan, path).access == ACCESS_DENY;
+}
+
+/*
+ * Where it starts: in a project, whose policy it gets. SECURITY: what is no such place is refused in one
+ * way, be it missing, elsewhere or denied, so nobody learns which directories there are.
+ */
+static bool find_directory(struct toolbox_call *call, struct str *out)
 {
 	struct str named = find_text(call->arguments, "cwd"), plain;
+	struct toolbox *box = call->box;
+	struct err ignored = ERR_INIT;
 
 	*out = call->project->path;
 	if (!named.len)
-		return 0;
-	if (path_plain(&call->arena, call->box->projects->path, named, &plain, e) < 0 ||
-	    os_canonical_directory(&call->arena, plain, out, e) < 0)
-		return err_result(e);
-	return 0;
+		return true;
+	if (path_plain(&call->arena, box->projects->path, named, &plain, &ignored) < 0 ||
+	    is_denied(box, plain) ||
+	    os_canonical_directory(&call->arena, plain, out, &ignored) < 0 || is_denied(box, *out))
+		return false;
+	call->project = box_project_of(box, *out);
+	return path_is_under(*out, call->project->path);
 }
 
 static int start(struct toolbox_call *call, struct str directory, struct err *e)
 {
 	const struct json *limit = json_find(call->arguments, "timeout_ms");
+	const struct cordon_load_options load = { .size = sizeof(load),
+						  .on_warning = take_warning,
+						  .user = call };
 	struct cordon_run_options run = call->box->run;
-	struct cordon_load_options load = call->project->asked.load;
-	bool is_elsewhere = !str_eq(directory, call->project->path);
+	cordon_policy *elsewhere = NULL;
 	cordon_error *error = NULL;
 	int r;
 
 	run.command = find_words(call, e);
 	if (!run.command)
 		return err_result(e);
-	load.on_warning = take_warning;
-	load.user = call;
-	if (is_elsewhere) {
-		load.workspace = call->project->policy->workspace.path.p;
-		load.directory = directory.p;
-	} else {
-		load = (struct cordon_load_options){ .size = sizeof(load),
-						     .on_warning = take_warning,
-						     .user = call };
-		run.policy = call->project->policy;
-		run.enable = run.disable = NULL;
+	if (!str_eq(directory, call->project->path)) {
+		elsewhere = box_load(call->project, directory, e);
+		if (!elsewhere)
+			return err_result(e);
 	}
+	run.policy = elsewhere ? elsewhere : call->project->policy;
+	run.enable = run.disable = NULL;
 	run.load = &load;
 	run.flags = CORDON_RUN_CAPTURE | CORDON_RUN_NO_STDIN | CORDON_RUN_QUIET;
 	run.capture_limit = STREAM_MAX_BYTES;
@@ -321,6 +332,7 @@ static int start(struct toolbox_call *call, struct str directory, struct err *e)
 	run.on_ask = call->request.ask ? take_question : NULL;
 	run.on_withdraw = call->request.ask ? take_withdrawal : NULL;
 	r = cordon_start(NULL, &run, &call->run, &error);
+	cordon_policy_free(elsewhere);
 	if (r < 0)
 		(void)FAIL(e, ERR_WEAKER, "%s", cordon_error_text(error));
 	cordon_error_free(error);
@@ -332,14 +344,10 @@ void command_begin(struct toolbox_call *call)
 	struct err e = ERR_INIT;
 	struct str directory;
 
-	if (find_directory(call, &directory, &e) < 0) {
-		box_refuse(call, REFUSAL_INVALID, "the command can't start there: %s", e.text);
-		return;
-	}
-	call->project = box_project_of(call->box, directory);
-	if (!path_is_under(directory, call->project->path)) {
+	if (!find_directory(call, &directory)) {
 		box_refuse(call, REFUSAL_VIOLATION,
-			   "a command starts in a project; open that one first (open_project)");
+			   "a command starts in a directory of a project, and this is none; "
+			   "open_project opens another project");
 		return;
 	}
 	if (start(call, directory, &e) < 0) {

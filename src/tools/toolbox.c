@@ -74,11 +74,28 @@ static void tell_warning(void *user, const char *text)
 	box_log(p->box, "%s", text);
 }
 
-/* The first has the directory of the options, whatever its workspace is; later ones are their own. */
-static int load_project(struct tool_project *p, struct str path, bool is_first, struct err *e)
+cordon_policy *box_load(const struct tool_project *p, struct str directory, struct err *e)
+{
+	const struct tool_project *first = p->box->projects;
+	struct cordon_load_options load = p->asked.load;
+	struct run_needs needs = { .asks = true };
+
+	if (directory.len) {
+		load.directory = directory.p;
+		load.workspace = first ? first->policy->workspace.path.p : load.workspace;
+	}
+	/* SECURITY: what is denied or protected in the first one's workspace stays so. */
+	if (first && first != p) {
+		needs.root = p->path;
+		needs.root_is_read_only = p->is_read_only;
+	}
+	return load_new(&load, &needs, e);
+}
+
+/* The first has the directory of the options, whatever its workspace is. */
+static int load_project(struct tool_project *p, struct str path, struct err *e)
 {
 	const struct toolbox *box = p->box;
-	const struct run_needs needs = { .asks = true };
 	static const char *const command[] = { "cordon-tools", NULL };
 	struct cordon_run_options run = box->run;
 
@@ -91,12 +108,9 @@ static int load_project(struct tool_project *p, struct str path, bool is_first, 
 	p->asked.run.enable = p->asked.run.disable = NULL;
 	p->asked.load.on_warning = tell_warning;
 	p->asked.load.user = p;
-	if (!is_first) {
-		p->asked.load.directory = path.p;
-		p->asked.load.workspace = path.p;
-	}
 	p->asked.run.load = &p->asked.load;
-	p->policy = load_new(&p->asked.load, &needs, e);
+	p->path = path;
+	p->policy = box_load(p, path, e);
 	if (!p->policy)
 		return err_result(e);
 	p->asked.run.policy = p->policy;
@@ -117,8 +131,7 @@ struct tool_project *box_open_project(struct toolbox *box, struct str path, bool
 	*p = (struct tool_project){ .box = box,
 				    .arena = ARENA_INIT(PROJECT_MAX_BYTES),
 				    .is_read_only = is_read_only };
-	if (arena_copy(&p->arena, path, &copy, e) < 0 ||
-	    load_project(p, copy, box->projects == NULL, e) < 0) {
+	if (arena_copy(&p->arena, path, &copy, e) < 0 || load_project(p, copy, e) < 0) {
 		project_free(p);
 		return NULL;
 	}
@@ -126,6 +139,24 @@ struct tool_project *box_open_project(struct toolbox *box, struct str path, bool
 		last = &(*last)->next;
 	*last = p;
 	return p;
+}
+
+/* What runs there goes on under the policy that it has. */
+static int open_for_writing(struct tool_project *p, struct err *e)
+{
+	cordon_policy *policy;
+
+	p->is_read_only = false;
+	policy = box_load(p, p->path, e);
+	if (!policy) {
+		p->is_read_only = true;
+		return err_result(e);
+	}
+	line_end(p);
+	cordon_policy_free(p->policy);
+	p->policy = policy;
+	p->asked.run.policy = policy;
+	return 0;
 }
 
 /* The deepest whose root the path lies in; else the first: the policy decides, not the root. */
@@ -414,7 +445,9 @@ static void open_project(struct toolbox_call *call)
 		refuse_project(call, plain, wanted);
 		return;
 	}
-	if (os_canonical_directory(&call->arena, plain, &path, &e) < 0) {
+	/* Nor does one that a link leads to. */
+	if (os_canonical_directory(&call->arena, plain, &path, &e) < 0 ||
+	    plan_resolve(box->projects->policy->plan, path).access == ACCESS_DENY) {
 		box_refuse(call, REFUSAL_NOT_FOUND, "there is no such directory");
 		return;
 	}
@@ -425,10 +458,10 @@ static void open_project(struct toolbox_call *call)
 		refuse_project(call, path, wanted);
 		return;
 	}
-	if (p)
-		p->is_read_only &= !writes;
-	else
+	if (!p)
 		p = box_open_project(box, path, !writes, &e);
+	else if (writes && p->is_read_only && open_for_writing(p, &e) < 0)
+		p = NULL;
 	if (!p) {
 		box_refuse(call, REFUSAL_VIOLATION, "it can't be opened as a project: %s", e.text);
 		return;

@@ -25,10 +25,18 @@ def accept(decision):
     return lambda method, params: {"action": "accept", "content": {"decision": decision}}
 
 
-def accept_longest(_method, params):
-    """What is narrowest may be had for a moment only; then a wider choice names what it is about."""
-    choices = params["requestedSchema"]["properties"]["decision"]["enum"]
-    return {"action": "accept", "content": {"decision": next(each for each in choices if each.startswith("session"))}}
+def accept_longest_of(scope):
+    def answer(_method, params):
+        choices = params["requestedSchema"]["properties"]["decision"]["enum"]
+        return {"action": "accept", "content": {"decision": next(each for each in choices if each.startswith(scope))}}
+    return answer
+
+
+accept_longest = accept_longest_of("session")  # what is narrowest may be had for a moment only
+
+
+def policy_of(c):
+    return json.loads(c.result("resources/read", {"uri": "cordon://policy"})["contents"][0]["text"])
 
 
 def text_of(result):
@@ -140,6 +148,22 @@ def a_slow_call_blocks_no_fast_one(w: World):
 
 
 @case
+def a_command_that_floods_keeps_nobody_from_being_answered(w: World):
+    """Its output is more than a client reads; what is left out is in the answer."""
+    (w.repo / "a.txt").write_text("one\n")
+    with Client(w, *WORK) as c:
+        c.initialize()
+        number = c.begin("tools/call", {"name": "execute_command", "arguments": {
+            "command": ["sh", "-c", "head -c 400000000 /dev/zero; printf '\\033[2Jend'"]}, "_meta": {"progressToken": 1}})
+        assert "\\x00" in c.told("notifications/progress")["message"]
+        assert content_of(c.call("read_file", path="a.txt"))["content"] == "one\n"
+        found = content_of(c.wait(number)["result"])
+        assert found["truncated"] is True and found["status"] == 0, found["status"]
+        told = [m for m in c.look() if m.get("method") == "notifications/progress"]
+        assert all("\0" not in m["params"]["message"] for m in told) and sum(len(json.dumps(m)) for m in told) < 32 << 20
+
+
+@case
 def a_cancelled_command_is_gone_and_not_answered(w: World):
     with Client(w, *WORK) as c:
         c.initialize()
@@ -234,7 +258,7 @@ def a_denied_call_is_refused_with_the_rule_and_nothing_happens(w: World):
             assert error["kind"] == "violation" and not os.listdir(out), error
             resource = json.loads(c.result("resources/read", {"uri": "cordon://denials"})["contents"][0]["text"])
             assert str(out / "x") in json.dumps(resource), resource
-            resource = json.loads(c.result("resources/read", {"uri": "cordon://policy"})["contents"][0]["text"])
+            resource = policy_of(c)
             assert str(w.repo) in json.dumps(resource), resource
     finally:
         shutil.rmtree(out)
@@ -269,13 +293,92 @@ def roots_are_projects_if_the_policy_lets_them_be_read(w: World):
         assert wait_for(lambda: c.asked)
         assert content_of(c.call("read_file", path=str(other / "f")))["content"] == "other"
         assert error_of(c.call("read_file", path=str(secret / "f")))["kind"] == "violation"
-        policy = json.loads(c.result("resources/read", {"uri": "cordon://policy"})["contents"][0]["text"])
+        policy = policy_of(c)
         roots = json.dumps(policy["roots"])
         assert str(other) in roots and str(secret) not in roots, policy
     with Client(w, *WORK, answer=lambda *_: {"roots": []}) as c:  # takes nothing away
         c.initialize({"roots": {}})
         assert wait_for(lambda: c.asked)
         content_of(c.call("write_file", path="a", content="b"))
+
+
+def command(c, text, **more):
+    return content_of(c.call("execute_command", command=text, **more))
+
+
+@case
+def a_project_opened_to_be_read_stays_so_for_commands(w: World):
+    """Also where it was announced by the client, or named by --root."""
+    other = w.home / "other"
+    other.mkdir()
+    (other / "f").write_text("x\n")
+    try_it = f"echo no >{other}/made; cat {other}/f"
+
+    def answer(method, _params):
+        return {"roots": [{"uri": other.as_uri()}]} if method == "roots/list" else None
+
+    def check(c):
+        for where in ({}, {"cwd": str(other)}, {"cwd": str(w.repo)}):
+            done = command(c, try_it, **where)
+            assert done["stdout"] == "x\n" and not (other / "made").exists(), (where, done)
+        assert error_of(c.call("write_file", path=str(other / "made"), content="x"))["kind"] == "violation"
+        command(c, "echo yes >made")
+        assert (w.repo / "made").read_text() == "yes\n"
+        (w.repo / "made").unlink()
+
+    with Client(w, *WORK) as c:
+        c.initialize()
+        assert content_of(c.call("open_project", path=str(other)))["access"] == "read"
+        check(c)
+    with Client(w, *WORK, "--root", str(other)) as c:
+        c.initialize()
+        check(c)
+    with Client(w, *WORK, answer=answer) as c:
+        c.initialize({"roots": {}})
+        assert wait_for(lambda: str(other) in json.dumps(policy_of(c)["roots"]))
+        check(c)
+    # Beside an allow: a person lets it be written.
+    with Client(w, *WORK, answer=accept_longest_of("run")) as c:
+        c.initialize(ELICITS)
+        assert content_of(c.call("open_project", path=str(other)))["access"] == "read" and not c.asked
+        assert content_of(c.call("open_project", path=str(other), access="write"))["access"] == "write" and c.asked
+        done = command(c, try_it, cwd=str(other))
+        assert done["status"] == 0 and (other / "made").read_text() == "no\n", done
+
+
+@case
+def what_the_first_workspace_denies_stays_denied_in_another_project(w: World):
+    (w.repo / "private").mkdir()
+    (w.repo / "private/key").write_text("sesame")
+    (w.repo / "sub").mkdir()
+    (w.repo / ".git/hooks").mkdir(parents=True, exist_ok=True)
+    w.write_config('default_permissions = "dev"\n[permissions.dev]\nextends = ":workspace"\n'
+                   '[permissions.dev.filesystem]\n":workspace_roots" = { "private" = "deny" }\n')
+    look = f"cat {w.repo}/private/key; echo x >{w.repo}/.git/hooks/pre-commit; echo open >{w.repo}/sub/made"
+    with Client(w) as c:
+        c.initialize()
+        for _ in range(2):
+            done = command(c, look, cwd="sub")
+            assert "sesame" not in json.dumps(done) and (w.repo / "sub/made").read_text() == "open\n", done
+            assert not (w.repo / ".git/hooks/pre-commit").exists()
+            (w.repo / "sub/made").unlink()
+            content_of(c.call("open_project", path="sub", access="write"))
+        assert error_of(c.call("read_file", path="private/key"))["kind"] == "violation"
+
+
+@case
+def no_answer_tells_which_denied_directories_there_are(w: World):
+    hidden = w.home / "hidden"
+    (w.repo / "deny/there").mkdir(parents=True)
+    (hidden / "there").mkdir(parents=True)
+    (w.repo / "link").symlink_to(hidden)
+    with Client(w, *WORK, "--deny", str(w.repo / "deny"), "--deny", str(hidden)) as c:
+        c.initialize()
+        for tool, argument, more in (("execute_command", "cwd", {"command": "true"}), ("open_project", "path", {})):
+            for parent in ("deny", "link", str(hidden)):
+                answers = [json.dumps(error_of(c.call(tool, **more, **{argument: f"{parent}/{name}"})))
+                           for name in ("there", "none")]
+                assert answers[0].replace("/there", "/none") == answers[1], answers
 
 
 @case
@@ -413,6 +516,80 @@ def what_was_granted_for_the_session_counts_after_a_restart(w: World):
                 (out / "x").unlink()
         log = (w.home / ".local/state/cordon/audit/approvals.jsonl").read_text()
         assert '"client tester"' in log, log
+    finally:
+        shutil.rmtree(out)
+
+
+@case
+def a_file_tool_is_asked_about_logged_and_remembered(w: World):
+    """Also where a command was granted it; and until it is revoked."""
+    out = outside(w)
+    log = w.home / ".local/state/cordon/audit/approvals.jsonl"
+    try:
+        with Client(w, *WORK, "--session", "mcp-files", answer=accept_longest) as c:
+            c.initialize(ELICITS)
+            content_of(c.call("write_file", path=str(out / "x"), content="one\n"))
+            assert (out / "x").read_text() == "one\n" and len(c.asked) == 1
+            lines = [json.loads(line) for line in log.read_text().splitlines()]
+            assert [(line["program"], line["by"], line["decision"]) for line in lines] == \
+                [("write_file", "client tester", "allow")], lines
+            command(c, f"echo two >>{out}/x")
+            assert (out / "x").read_text() == "one\ntwo\n" and len(c.asked) == 1, c.asked
+            counters = policy_of(c)["counters"]
+            assert counters["write_file"]["elevations_granted"] == 1 and counters["write_file"]["hits"] == 1, counters
+        with Client(w, *WORK, "--session", "mcp-files", answer=accept("deny")) as c:
+            c.initialize(ELICITS)
+            content_of(c.call("write_file", path=str(out / "x"), content="three\n"))
+            assert not c.asked
+            ids = [each["id"] for each in w.ok("approvals", "list", "--json", "--session", "mcp-files").json["approvals"]]
+            assert ids
+            w.run("approvals", "revoke", *ids, "--session", "mcp-files")
+            assert error_of(c.call("write_file", path=str(out / "x"), content="four\n"))["kind"] == "violation"
+            assert len(c.asked) == 1 and (out / "x").read_text() == "three\n", c.asked
+        found = {each["tool"]: each for each in w.ok("audit", "--summary", "--json").json["tools"]}
+        assert found["write_file"]["calls"] == 3 and found["write_file"]["hits"] == 2, found
+        assert found["write_file"]["denials"] == 1 and found["write_file"]["elevations_asked"] == 2, found
+        metrics = w.run("audit", "--metrics").out
+        assert 'cordon_tool_calls_total{tool="write_file",result="hit"} 2\n' in metrics, metrics
+    finally:
+        shutil.rmtree(out)
+
+
+@case
+def who_waits_for_the_same_answer_is_asked_when_the_other_gives_up(w: World):
+    out = outside(w)
+    try:
+        with Client(w, *WORK, answer=lambda *_: "later") as c:
+            c.initialize(ELICITS)
+            call = {"name": "write_file", "arguments": {"path": str(out / "x"), "content": "x"}}
+            first, second = c.begin("tools/call", call), c.begin("tools/call", call)
+            assert wait_for(lambda: c.asked)
+            c.notify("notifications/cancelled", {"requestId": first})
+            assert wait_for(lambda: len(c.asked) == 2)
+            c.send({"jsonrpc": "2.0", "id": c.asked[0]["id"],  # nobody waits for this one any more
+                    "result": {"action": "accept", "content": {"decision": "deny"}}})
+            choices = c.asked[1]["params"]["requestedSchema"]["properties"]["decision"]["enum"]
+            c.send({"jsonrpc": "2.0", "id": c.asked[1]["id"], "result": {"action": "accept", "content": {
+                "decision": next(each for each in choices if each.startswith("run"))}}})
+            content_of(c.wait(second)["result"])
+            assert (out / "x").read_text() == "x" and first not in c.answers
+    finally:
+        shutil.rmtree(out)
+
+
+@case
+def what_a_command_was_refused_is_told_and_counted(w: World):
+    out = outside(w)
+    try:
+        with Client(w, *WORK) as c:
+            c.initialize()
+            command(c, f"echo x >{out}/x")
+            command(c, "echo fine")
+            found = json.loads(c.result("resources/read", {"uri": "cordon://denials"})["contents"][0]["text"])["denials"]
+            assert any(each["tool"] == "execute_command" and each["path"] == str(out / "x") and each["rule"]
+                       for each in found), found
+            counters = policy_of(c)["counters"]["execute_command"]
+            assert (counters["calls"], counters["hits"], counters["denials"]) == (2, 1, 1), counters
     finally:
         shutil.rmtree(out)
 
