@@ -15,7 +15,6 @@ enum {
 	TABLE_BYTES = 4 << 20, /* of transitions */
 	POOL_ITEMS = 256 << 10,
 	MIN_POOL_STATES = 4,
-	ASK_STEPS = 1 << 20,
 };
 
 int regex_dfa_init(struct regex_dfa *d, const struct regex *re, const struct regex_program *program,

@@ -3,7 +3,7 @@
  * Walks a tree for list_files and search_files, in the worker: by descriptors, each directory opened
  * below the one before, so a directory that is swapped for a link in the meantime is an error and no
  * way out. No link is followed, nothing but directories is opened here, and no other file system is
- * entered. What the policy denies is not shown, whether it exists or not.
+ * entered. What the policy denies is not shown, whether it exists or not, and neither are placeholders (P11).
  *
  * Names come in the order of their bytes, a directory before what is in it. What git ignores is left
  * out: .gitignore files from the top of the repository down, and its info/exclude. A repository
@@ -17,6 +17,7 @@
 
 enum {
 	WALK_MAX_DEPTH = 256, /* below the start; each takes a descriptor */
+	WALK_PASS = 2,	      /* of `each`: not into this directory */
 };
 
 /* How long a call may still take. patience_ask() is a regex_watch. */
@@ -43,7 +44,7 @@ struct tree_walk {
 	struct patience *patience;
 	bool has_ignored; /* what git ignores is shown too */
 	size_t max_depth; /* 0: any */
-	/* 0; 1: enough; below 0 as call.h says. */
+	/* 0; 1: enough; WALK_PASS; below 0 as call.h says. */
 	int (*each)(void *user, const struct walk_entry *entry, struct err *e);
 	void *user;
 	/* What came of it. */

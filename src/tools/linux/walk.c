@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,14 +16,17 @@
 #include "base/sort.h"
 #include "base/utf8.h"
 #include "os/fd.h"
+#include "os/linux/mark.h"
 #include "session/git_index.h"
 #include "tools/ignore.h"
 
 enum {
 	READ_BYTES = 32 << 10,
-	NAMES_MAX_BYTES = 64 << 20, /* of one directory */
+	/* Of the directories on the way to where the walk is, together. */
+	NAMES_MAX_BYTES = 64 << 20,
 	RULES_MAX_BYTES = 192 << 20,
 	INDEX_MAX_BYTES = 128 << 20,
+	PATHS_MAX_BYTES = 8 << 20, /* of the paths above the start */
 };
 
 static uint64_t now_ms(void)
@@ -70,17 +75,18 @@ int walk_read(int fd, void *out, uint64_t room, size_t *length)
 
 /* A directory on the way down, with its rules. */
 struct level {
-	const struct level *above;
+	struct level *above;
 	size_t path_bytes; /* of its path; that of "/" counts as none */
 	bool is_top;	   /* of a repository: what is above does not count */
+	struct arena a;	   /* of its rules: they go when the walk leaves the directory */
 	struct ignore_rules rules, excluded;
 };
 
 struct rules_reader {
-	struct arena *a;
 	const struct scope *scope;
 	const struct regex_watch *watch;
 	uint64_t *skipped; /* how many files over a limit were passed over; NULL: each is an error */
+	size_t room;	   /* bytes that the rules of all levels may still take */
 };
 
 static size_t path_bytes(struct str path)
@@ -89,8 +95,8 @@ static size_t path_bytes(struct str path)
 }
 
 /* Reads a regular file that is open; what is no such file has no rules. */
-static int read_open_rules(const struct rules_reader *r, int fd, struct ignore_rules *out,
-			   struct err *e)
+static int read_open_rules(const struct rules_reader *r, struct arena *a, int fd,
+			   struct ignore_rules *out, struct err *e)
 {
 	struct file_facts facts;
 	size_t done = 0;
@@ -100,21 +106,22 @@ static int read_open_rules(const struct rules_reader *r, int fd, struct ignore_r
 		return 0;
 	if (facts.size > IGNORE_MAX_BYTES)
 		return FAIL(e, ERR_LIMIT, "an ignore file is larger than 1 MiB");
-	text = arena_alloc(r->a, facts.size + 1, e);
+	text = arena_alloc(a, facts.size + 1, e);
 	if (!text)
 		return err_result(e);
 	if (walk_read(fd, text, facts.size, &done) < 0)
 		return 0;
-	return ignore_rules_init(r->a, (struct str){ text, done }, r->watch, out, e);
+	return ignore_rules_init(a, (struct str){ text, done }, r->watch, out, e);
 }
 
 /*
  * A list without the rules of a file shows more, and a note says so. Who asks for an edit gets an
  * error.
  */
-static int read_rules(const struct rules_reader *r, int fd, struct ignore_rules *out, struct err *e)
+static int read_rules(const struct rules_reader *r, struct arena *a, int fd,
+		      struct ignore_rules *out, struct err *e)
 {
-	int status = read_open_rules(r, fd, out, e);
+	int status = read_open_rules(r, a, fd, out, e);
 
 	if (status < 0 && e->code == ERR_LIMIT && r->skipped) {
 		err_clear(e);
@@ -144,21 +151,16 @@ static int read_excluded(const struct rules_reader *r, int directory, struct lev
 	scoped_fd info = git < 0 ? -1 : open_below(git, "info", true);
 	scoped_fd file = info < 0 ? -1 : open_below(info, "exclude", false);
 
-	return file < 0 ? 0 : read_rules(r, file, &level->excluded, e);
+	return file < 0 ? 0 : read_rules(r, &level->a, file, &level->excluded, e);
 }
 
-/* The rules in an open directory. */
-static int read_level(const struct rules_reader *r, int directory, struct str path, bool has_rules,
-		      struct level *level, struct err *e)
+static int read_level_rules(const struct rules_reader *r, int directory, struct str path,
+			    bool has_rules, struct level *level, struct err *e)
 {
-	*level = (struct level){ .above = level->above,
-				 .path_bytes = path_bytes(path),
-				 .is_top = level->is_top };
-	path = str_first(path, level->path_bytes);
 	if (has_rules && shows_below(r->scope, path, STR(".gitignore"))) {
 		scoped_fd file = open_below(directory, ".gitignore", false);
 
-		if (file >= 0 && read_rules(r, file, &level->rules, e) < 0)
+		if (file >= 0 && read_rules(r, &level->a, file, &level->rules, e) < 0)
 			return err_wrap(e, "%.*s/.gitignore", STR_ARG(path));
 	}
 	if (level->is_top && shows_below(r->scope, path, STR(".git/info/exclude")) &&
@@ -167,10 +169,25 @@ static int read_level(const struct rules_reader *r, int directory, struct str pa
 	return 0;
 }
 
-static void level_done(struct level *level)
+/* Reads the rules in an open directory; `level` has all but them. */
+static int read_level(struct rules_reader *r, int directory, struct str path, bool has_rules,
+		      struct level *level, struct err *e)
+{
+	int status;
+
+	level->a = (struct arena)ARENA_INIT(r->room);
+	status = read_level_rules(r, directory, str_first(path, level->path_bytes), has_rules,
+				  level, e);
+	r->room -= level->a.used_bytes;
+	return status;
+}
+
+static void level_done(struct rules_reader *r, struct level *level)
 {
 	ignore_rules_done(&level->rules);
 	ignore_rules_done(&level->excluded);
+	r->room += level->a.used_bytes;
+	arena_done(&level->a);
 }
 
 /* What the rules of all levels say of a path below the deepest, in which it lies. */
@@ -197,18 +214,15 @@ static int ask_levels(const struct level *deepest, struct str path, bool is_dire
 	return 0;
 }
 
-/* ---- From the top of the repository down to the start -------------------------------------------- */
-
 /* A list of levels in an arena, the deepest first. */
 struct levels {
 	struct level *deepest;
 };
 
-static void levels_done(const struct levels *l)
+static void levels_done(struct rules_reader *r, const struct levels *l)
 {
-	for (struct level *level = l->deepest; level;
-	     level = (struct level *)(uintptr_t)level->above)
-		level_done(level);
+	for (struct level *level = l->deepest; level; level = level->above)
+		level_done(r, level);
 }
 
 static int open_absolute(struct arena *a, struct str path, struct err *e)
@@ -220,6 +234,71 @@ static int open_absolute(struct arena *a, struct str path, struct err *e)
 	return open_below(AT_FDCWD, copy.p, true);
 }
 
+/* ---- Placeholders (P11) ---------------------------------------------------------------------------- */
+
+/*
+ * Whether it is the directory that the sandbox puts over a placeholder: nothing but an ignore file, and it
+ * can't be written.
+ */
+static bool is_cover(int fd)
+{
+	_Alignas(struct entry) char block[1024];
+	struct statvfs fs;
+	bool has_rules = false;
+	long got = 0;
+
+	if (fstatvfs(fd, &fs) < 0 || !(fs.f_flag & ST_RDONLY))
+		return false;
+	while ((got = syscall(SYS_getdents64, fd, block, sizeof(block))) > 0)
+		for (long at = 0; at < got;) {
+			const struct entry *entry = (const void *)(block + at);
+			struct str name = str_of(entry->name);
+			bool is_rules = str_is(name, ".gitignore");
+
+			if (!is_rules && !str_is(name, ".") && !str_is(name, ".."))
+				return false;
+			has_rules |= is_rules;
+			at += entry->len;
+		}
+	return got == 0 && has_rules;
+}
+
+/* With or without that over it; `device` is that of the directory above. */
+static bool is_placeholder_directory(int fd, uint64_t device)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	return st.st_dev != device ? is_cover(fd)
+				   : mark_of(&st) != MARK_NONE && mark_is_empty(fd) > 0;
+}
+
+static bool is_placeholder_socket(int directory, const char *name)
+{
+	struct stat st;
+
+	return fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode) &&
+	       mark_of(&st) != MARK_NONE;
+}
+
+/* Whether a repository begins in the directory: it has a ".git" that is no placeholder. */
+static bool has_repository(int directory)
+{
+	struct file_facts here, facts;
+	scoped_fd git = -1;
+
+	if (open_look_at(directory, ".git", &facts) < 0)
+		return false;
+	if (facts.type != FILE_DIRECTORY)
+		return facts.type == FILE_REGULAR || facts.type == FILE_LINK;
+	git = open_below(directory, ".git", true);
+	return git < 0 || open_look(directory, &here) < 0 ||
+	       !is_placeholder_directory(git, here.device);
+}
+
+/* ---- From the top of the repository down to the start -------------------------------------------- */
+
 /*
  * The path of the repository that `directory` is in: the nearest one up that has a ".git". "": none.
  */
@@ -227,10 +306,9 @@ static int find_top(struct arena *a, struct str directory, struct str *out, stru
 {
 	*out = STR_EMPTY;
 	for (;;) {
-		struct file_facts facts;
 		scoped_fd fd = open_absolute(a, directory, e);
 
-		if (fd >= 0 && open_look_at(fd, ".git", &facts) == 0) {
+		if (fd >= 0 && has_repository(fd)) {
 			*out = directory;
 			return 0;
 		}
@@ -241,16 +319,16 @@ static int find_top(struct arena *a, struct str directory, struct str *out, stru
 }
 
 /* The levels from `top` down to `directory`, which is below it or the same. */
-static int read_levels(const struct rules_reader *r, struct str top, struct str directory,
-		       struct levels *out, struct err *e)
+static int read_levels(struct arena *a, struct rules_reader *r, struct str top,
+		       struct str directory, struct levels *out, struct err *e)
 {
 	size_t at = path_bytes(top);
 
 	for (;;) {
 		struct str path = at ? str_first(directory, at) : STR("/");
-		struct level *level = ARENA_NEW(r->a, struct level, e);
+		struct level *level = ARENA_NEW(a, struct level, e);
 		struct file_facts facts;
-		scoped_fd fd = level ? open_absolute(r->a, path, e) : -1;
+		scoped_fd fd = level ? open_absolute(a, path, e) : -1;
 		size_t next;
 
 		if (!level)
@@ -278,6 +356,9 @@ struct walker {
 	size_t start_bytes;
 	uint64_t device;
 	uint64_t steps;
+	size_t names_room;
+	/* Here, because a walk is as deep as its tree. */
+	_Alignas(uint64_t) char block[READ_BYTES];
 };
 
 /* The names of one directory: a type and a name each, and where each begins. */
@@ -310,15 +391,7 @@ static enum file_type type_of(unsigned char type)
 	}
 }
 
-struct kernel_entry {
-	uint64_t inode;
-	int64_t next;
-	uint16_t bytes;
-	unsigned char type;
-	char name[];
-};
-
-static void add_name(struct names *n, int directory, const struct kernel_entry *entry)
+static void add_name(struct names *n, int directory, const struct entry *entry)
 {
 	enum file_type type = type_of(entry->type);
 	struct str name = str_of(entry->name);
@@ -363,10 +436,8 @@ static int sort_names(struct names *n, struct err *e)
 
 static int read_names(struct walker *k, int directory, struct names *out, struct err *e)
 {
-	_Alignas(struct kernel_entry) UNINITIALIZED char block[READ_BYTES];
-
 	for (;;) {
-		long got = syscall(SYS_getdents64, directory, block, sizeof(block));
+		long got = syscall(SYS_getdents64, directory, k->block, sizeof(k->block));
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -374,10 +445,10 @@ static int read_names(struct walker *k, int directory, struct names *out, struct
 		if (got <= 0)
 			break;
 		for (long at = 0; at < got;) {
-			const struct kernel_entry *entry = (const void *)(block + at);
+			const struct entry *entry = (const void *)(k->block + at);
 
 			add_name(out, directory, entry);
-			at += entry->bytes;
+			at += entry->len;
 		}
 		if (patience_ask(k->w->patience, e) < 0)
 			return err_result(e);
@@ -390,21 +461,19 @@ static int read_names(struct walker *k, int directory, struct names *out, struct
 static int walk_directory(struct walker *k, int fd, struct level *level, bool is_ignored,
 			  size_t depth, struct err *e);
 
-/* Enters the directory that k->path names. */
-static int enter(struct walker *k, int above, const char *name, const struct level *level,
-		 bool is_ignored, size_t depth, struct err *e)
+/* Enters the directory that k->path names; `fd` is below 0 when it can't be opened. */
+static int enter(struct walker *k, int fd, struct level *level, bool is_ignored, size_t depth,
+		 struct err *e)
 {
 	struct level here = { .above = level };
 	struct file_facts facts;
-	scoped_fd fd = -1;
 	int status;
 
 	if (depth > WALK_MAX_DEPTH) {
 		k->w->too_deep++;
 		return 0;
 	}
-	fd = open_below(above, name, true);
-	if (fd < 0 || open_look(fd, &facts) < 0) {
+	if (fd < 0 || open_look(fd, &facts) < 0 || lseek(fd, 0, SEEK_SET) < 0) {
 		k->w->unreadable++;
 		return 0;
 	}
@@ -414,11 +483,30 @@ static int enter(struct walker *k, int above, const char *name, const struct lev
 		return 0;
 	}
 	status = walk_directory(k, fd, &here, is_ignored, depth, e);
-	level_done(&here);
+	level_done(&k->rules, &here);
 	return status;
 }
 
-static int walk_name(struct walker *k, int fd, const struct level *level, bool is_ignored,
+static int walk_entry(struct walker *k, const struct walk_entry *entry, struct level *level,
+		      struct err *e)
+{
+	bool is_directory = entry->type == FILE_DIRECTORY;
+	scoped_fd fd = is_directory ? open_below(entry->directory, entry->name, true) : -1;
+	int status;
+
+	if (fd >= 0 ? is_placeholder_directory(fd, k->device)
+		    : entry->type == FILE_OTHER &&
+			      is_placeholder_socket(entry->directory, entry->name))
+		return 0;
+	status = k->w->each(k->w->user, entry, e);
+	if (status == WALK_PASS)
+		return 0;
+	if (status || !is_directory || (k->w->max_depth && entry->depth >= k->w->max_depth))
+		return status;
+	return enter(k, fd, level, entry->is_ignored, entry->depth + 1, e);
+}
+
+static int walk_name(struct walker *k, int fd, struct level *level, bool is_ignored,
 		     const char *entry_bytes, size_t depth, struct err *e)
 {
 	struct walk_entry entry = { .name = entry_bytes + 1,
@@ -426,7 +514,6 @@ static int walk_name(struct walker *k, int fd, const struct level *level, bool i
 				    .directory = fd,
 				    .depth = depth };
 	bool is_directory = entry.type == FILE_DIRECTORY;
-	int status;
 
 	if ((++k->steps & 255) == 0 && patience_ask(k->w->patience, e) < 0)
 		return err_result(e);
@@ -445,32 +532,16 @@ static int walk_name(struct walker *k, int fd, const struct level *level, bool i
 	}
 	entry.is_ignored = is_ignored;
 	entry.below = str_from(entry.path, k->start_bytes + 1);
-	status = k->w->each(k->w->user, &entry, e);
-	if (status || !is_directory || (k->w->max_depth && depth >= k->w->max_depth))
-		return status;
-	return enter(k, fd, entry.name, level, is_ignored, depth + 1, e);
+	return walk_entry(k, &entry, level, e);
 }
 
-/* `level` is that of this directory, to be filled; `depth` that of the names in it. */
-static int walk_directory(struct walker *k, int fd, struct level *level, bool is_ignored,
-			  size_t depth, struct err *e)
+static int walk_names(struct walker *k, int fd, const struct names *n, struct level *level,
+		      bool is_ignored, size_t depth, struct err *e)
 {
-	struct names n SCOPED(names_done) = { .bytes = BUF_INIT(NAMES_MAX_BYTES) };
 	size_t len = k->path.len;
-	struct str path = len ? buf_str(&k->path) : STR("/");
 
-	if (read_names(k, fd, &n, e) < 0)
-		return err_result(e);
-	/* The start has its level already. */
-	if (depth > 1) {
-		level->is_top = n.has_git;
-		level->path_bytes = len;
-		if ((n.has_rules || n.has_git) &&
-		    read_level(&k->rules, fd, path, n.has_rules, level, e) < 0)
-			return err_result(e);
-	}
-	for (size_t i = 0; i < n.count; i++) {
-		const char *entry = n.bytes.p + n.starts[i];
+	for (size_t i = 0; i < n->count; i++) {
+		const char *entry = n->bytes.p + n->starts[i];
 		int status;
 
 		k->path.len = len;
@@ -486,28 +557,53 @@ static int walk_directory(struct walker *k, int fd, struct level *level, bool is
 	return 0;
 }
 
+/* `level` is that of this directory, to be filled; `depth` that of the names in it. */
+static int walk_directory(struct walker *k, int fd, struct level *level, bool is_ignored,
+			  size_t depth, struct err *e)
+{
+	struct names n SCOPED(names_done) = { .bytes = BUF_INIT(k->names_room) };
+	struct str path = k->path.len ? buf_str(&k->path) : STR("/");
+	int status;
+
+	if (read_names(k, fd, &n, e) < 0)
+		return err_result(e);
+	/* The start has its level already. */
+	if (depth > 1) {
+		level->is_top = n.has_git && has_repository(fd);
+		level->path_bytes = k->path.len;
+		if ((n.has_rules || n.has_git) &&
+		    read_level(&k->rules, fd, path, n.has_rules, level, e) < 0)
+			return err_result(e);
+	}
+	k->names_room -= n.bytes.len;
+	status = walk_names(k, fd, &n, level, is_ignored, depth, e);
+	k->names_room += n.bytes.len;
+	return status;
+}
+
 int walk_tree(struct tree_walk *w, const struct opened *start, struct err *e)
 {
-	scoped_arena a = ARENA_INIT(RULES_MAX_BYTES);
+	scoped_arena a = ARENA_INIT(PATHS_MAX_BYTES);
 	struct regex_watch watch = { patience_ask, w->patience };
 	struct walker k = { .w = w,
-			    .rules = { &a, w->call->scope, &watch, &w->skipped_rules },
+			    .rules = { w->call->scope, &watch, &w->skipped_rules, RULES_MAX_BYTES },
 			    .path = BUF_INIT(4 * PATH_MAX_BYTES),
 			    .start_bytes = path_bytes(start->path),
-			    .device = start->facts.device };
+			    .device = start->facts.device,
+			    .names_room = NAMES_MAX_BYTES };
 	struct levels levels = { .deepest = NULL };
 	struct str top;
 	int status = find_top(&a, start->path, &top, e);
 
 	/* Without a repository the rules begin here. */
 	if (status == 0)
-		status =
-			read_levels(&k.rules, top.len ? top : start->path, start->path, &levels, e);
+		status = read_levels(&a, &k.rules, top.len ? top : start->path, start->path,
+				     &levels, e);
 	buf_add(&k.path, str_first(start->path, k.start_bytes));
 	if (status == 0)
 		status = walk_directory(&k, start->fd, levels.deepest, false, 1, e);
 	buf_done(&k.path);
-	levels_done(&levels);
+	levels_done(&k.rules, &levels);
 	return status;
 }
 
@@ -622,7 +718,7 @@ static bool is_directory(struct arena *a, struct str path)
 int walk_is_ignored(struct arena *a, const struct scope *s, struct str path, bool *out,
 		    struct err *e)
 {
-	struct rules_reader reader = { a, s, NULL, NULL };
+	struct rules_reader reader = { s, NULL, NULL, RULES_MAX_BYTES };
 	struct levels levels = { .deepest = NULL };
 	struct str top, index;
 	int status;
@@ -633,10 +729,10 @@ int walk_is_ignored(struct arena *a, const struct scope *s, struct str path, boo
 		return err_result(e);
 	if (!top.len)
 		return 0;
-	status = read_levels(&reader, top, path_parent(path), &levels, e);
+	status = read_levels(a, &reader, top, path_parent(path), &levels, e);
 	if (status == 0)
 		status = is_matched(&levels, top, path, is_directory(a, path), out, e);
-	levels_done(&levels);
+	levels_done(&reader, &levels);
 	if (status < 0 || !*out)
 		return status;
 	if (read_index(a, top, &index, e) < 0)
