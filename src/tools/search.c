@@ -5,6 +5,7 @@
 #include "base/regex.h"
 #include "base/scan.h"
 #include "base/utf8.h"
+#include "tools/text.h"
 #include "tools/walk.h"
 
 enum {
@@ -25,7 +26,8 @@ struct search {
 	struct patience *patience;
 	struct regex_matcher *matcher;
 	const struct glob *glob; /* NULL: any file */
-	bool is_glob_negated;
+	bool is_glob_negated;	 /* all but what it matches, and what is below that */
+	bool is_glob_for_directories;
 	int64_t context, limit;
 	void *bytes; /* of the file that is searched */
 	size_t room;
@@ -180,12 +182,35 @@ static int search_text(struct search *s, struct str path, struct str text, struc
 	}
 }
 
+/* UTF-16 with a byte order mark is searched as the UTF-8 that read_file gives for it. */
+static int search_utf16(struct search *s, struct str path, struct str bytes, struct err *e)
+{
+	scoped_arena a = ARENA_INIT(CALL_MAX_BYTES);
+	bool is_binary = false;
+	struct text text;
+	int status = text_decode(&a, bytes, &text, &is_binary, e);
+
+	if (status < 0 && e->code == ERR_LIMIT) {
+		err_clear(e);
+		s->too_large++;
+		return 0;
+	}
+	if (status < 0)
+		return err_result(e);
+	s->binary += is_binary;
+	return is_binary ? 0 : search_text(s, path, text.utf8, e);
+}
+
 static int search_bytes(struct search *s, struct str path, struct str bytes, struct err *e)
 {
+	if (str_has_prefix(bytes, STR("\xff\xfe")) || str_has_prefix(bytes, STR("\xfe\xff")))
+		return search_utf16(s, path, bytes, e);
 	if (str_has_nul(str_first(bytes, BINARY_LOOK_BYTES))) {
 		s->binary++;
 		return 0;
 	}
+	if (str_has_prefix(bytes, STR("\xef\xbb\xbf")))
+		bytes = str_from(bytes, 3);
 	return search_text(s, path, bytes, e);
 }
 
@@ -218,13 +243,28 @@ static int search_file(struct search *s, int fd, struct str path, struct err *e)
 	return search_bytes(s, path, (struct str){ s->bytes, length }, e);
 }
 
+/* Whether the glob leaves the entry out, and with a directory all below it. */
+static bool is_left_out(const struct search *s, const struct walk_entry *entry)
+{
+	bool is_directory = entry->type == FILE_DIRECTORY;
+
+	if (!s->glob)
+		return false;
+	if (s->is_glob_negated)
+		return (is_directory || !s->is_glob_for_directories) &&
+		       glob_match(s->glob, entry->below);
+	return is_directory ? !glob_may_match_below(s->glob, entry->below)
+			    : !glob_match(s->glob, entry->below);
+}
+
 static int search_entry(void *user, const struct walk_entry *entry, struct err *e)
 {
 	struct search *s = user;
 	int fd, status;
 
-	if (entry->type != FILE_REGULAR ||
-	    (s->glob && glob_match(s->glob, entry->below) == s->is_glob_negated))
+	if (is_left_out(s, entry))
+		return WALK_PASS;
+	if (entry->type != FILE_REGULAR)
 		return 0;
 	fd = open_below(entry->directory, entry->name, false);
 	if (fd < 0) {
@@ -238,7 +278,10 @@ static int search_entry(void *user, const struct walk_entry *entry, struct err *
 
 /* ---- The call ------------------------------------------------------------------------------------ */
 
-/* A glob without a '/' is for names at any depth. */
+/*
+ * A glob without a '/' is for names at any depth. After '!', a '/' at the end means directories
+ * alone.
+ */
 static int read_glob(struct search *s, struct str glob, struct err *e)
 {
 	struct call *call = s->call;
@@ -248,6 +291,10 @@ static int read_glob(struct search *s, struct str glob, struct err *e)
 		return 0;
 	s->is_glob_negated = glob.p[0] == '!';
 	glob = str_from(glob, s->is_glob_negated);
+	if (s->is_glob_negated && glob.len > 1 && glob.p[glob.len - 1] == '/') {
+		s->is_glob_for_directories = true;
+		glob.len--;
+	}
 	if (glob.len && glob.p[0] == '/') {
 		whole = str_from(glob, 1);
 	} else if (str_find(glob, '/') < glob.len) {

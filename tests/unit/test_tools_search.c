@@ -7,54 +7,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../support/scratch.h"
+#include "../support/tool_answer.h"
 #include "base/buf.h"
-#include "test.h"
 #include "tools/walk.h"
-
-enum { LIMIT_BYTES = 256 << 20 };
-
-/* What a tool gave for these arguments, in the scratch directory. */
-struct answer {
-	struct arena a;
-	bool is_error;
-	struct json *json;
-	char *text;
-};
-
-static void answer_done(struct answer *a)
-{
-	arena_done(&a->a);
-}
-
-static void run(tool_fn *tool, const char *arguments, struct answer *out)
-{
-	struct tool_result result;
-	struct err e = ERR_INIT;
-	struct scope scope;
-	struct call call;
-	char root[4096];
-
-	*out = (struct answer){ .a = ARENA_INIT(LIMIT_BYTES) };
-	REQUIRE(realpath(scratch_top, root) != NULL);
-	REQUIRE(scope_init_alone(&out->a, str_of(root), &scope, &e) == 0);
-	call_init(&call, &out->a, &scope, json_parse(&out->a, str_of(arguments), &e));
-	if (CHECK(call_finish(&call, tool(&call, &e), &result, &e) == 0)) {
-		struct str text;
-
-		out->is_error = result.is_error;
-		out->json = json_parse(&out->a, result.structured, &e);
-		CHECK(arena_copy(&out->a, result.text, &text, &e) == 0);
-		out->text = (char *)(uintptr_t)text.p;
-	}
-	call_done(&call);
-}
 
 /* The member `name` of each item of the array `list`, with a space behind each. */
 static const char *all(const struct answer *a, const char *list, const char *name)
 {
 	static char out[4096];
-	const struct json *items = a->json ? json_find(a->json, list) : NULL;
+	const struct json *items = items_of(a, list);
 	size_t len = 0;
 
 	out[0] = '\0';
@@ -193,6 +154,23 @@ TEST(search_takes_a_glob_case_context_and_a_limit)
 	CHECK_INT(number(&d, "truncated"), 1);
 }
 
+TEST(a_negated_glob_leaves_a_directory_out_with_all_that_is_in_it)
+{
+	struct answer a SCOPED(answer_done), b SCOPED(answer_done), c SCOPED(answer_done),
+		d SCOPED(answer_done);
+
+	make_files();
+	run(tool_search_files, "{\"path\":\"p\",\"pattern\":\"needle\",\"glob\":\"!src\"}", &a);
+	CHECK_STR(all(&a, "matches", "path"), "keep.log ");
+	run(tool_search_files, "{\"path\":\"p\",\"pattern\":\"needle\",\"glob\":\"!src/\"}", &b);
+	CHECK_STR(all(&b, "matches", "path"), "keep.log ");
+	run(tool_search_files, "{\"path\":\"p\",\"pattern\":\"needle\",\"glob\":\"!keep.log/\"}",
+	    &c);
+	CHECK_STR(all(&c, "matches", "path"), "keep.log src/a.c ");
+	run(tool_search_files, "{\"path\":\"p\",\"pattern\":\"needle\",\"glob\":\"src/*.c\"}", &d);
+	CHECK_STR(all(&d, "matches", "path"), "src/a.c ");
+}
+
 TEST(a_wrong_pattern_or_glob_is_invalid)
 {
 	struct answer a SCOPED(answer_done), b SCOPED(answer_done), c SCOPED(answer_done);
@@ -218,6 +196,42 @@ TEST(a_binary_file_is_left_out_and_bytes_that_are_no_text_are_replaced)
 	CHECK_STR(all(&a, "matches", "text"), "caf\xef\xbf\xbd needle ");
 }
 
+static void put_bytes(const char *name, const char *bytes, size_t count)
+{
+	FILE *f = fopen(name, "w");
+
+	CHECK(f && fwrite(bytes, 1, count, f) == count && fclose(f) == 0);
+}
+
+TEST(a_file_with_a_byte_order_mark_is_searched_as_it_is_read)
+{
+	struct answer a SCOPED(answer_done);
+
+	REQUIRE(mkdir("bom", 0700) == 0);
+	put_bytes("bom/8", "\xef\xbb\xbfneedle\n", 10);
+	put_bytes("bom/be", "\xfe\xff\0n\0e\0e\0d\0l\0e\0\n", 16);
+	put_bytes("bom/broken", "\xff\xfen\0e\0e\0d\0l\0e\0\0\xd8", 16);
+	put_bytes("bom/le", "\xff\xfe\xe9\0\n\0n\0e\0e\0d\0l\0e\0", 18);
+	run(tool_search_files, "{\"path\":\"bom\",\"pattern\":\"^needle$\"}", &a);
+	CHECK_STR(all(&a, "matches", "path"), "8 be le ");
+	CHECK_STR(all(&a, "matches", "line"), "1 1 2 ");
+}
+
+/* The clock of the tools, which the test below puts ahead after some looks at it. */
+static int looks_until_later;
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+	static time_t ahead;
+
+	if (looks_until_later && --looks_until_later == 0)
+		ahead += 3600;
+	if (syscall(SYS_clock_gettime, clock, t) < 0)
+		return -1;
+	t->tv_sec += ahead;
+	return 0;
+}
+
 TEST(a_search_that_takes_too_long_ends_and_says_so)
 {
 	struct answer a SCOPED(answer_done);
@@ -227,7 +241,9 @@ TEST(a_search_that_takes_too_long_ends_and_says_so)
 	for (size_t i = 0; i < sizeof(text); i++)
 		text[i] = "ab"[(i * 2654435761u >> 13) & 1];
 	REQUIRE(f && fwrite(text, 1, sizeof(text), f) == sizeof(text) && fclose(f) == 0);
+	looks_until_later = 10;
 	run(tool_search_files, "{\"path\":\"long\",\"pattern\":\"[ab]*a[ab]{4900}c\"}", &a);
+	CHECK_INT(looks_until_later, 0);
 	CHECK_STR(kind(&a), "timeout");
 }
 
@@ -241,6 +257,97 @@ TEST(a_deep_tree_ends_at_its_limit)
 	run(tool_list_files, "{\"path\":\"d\"}", &a);
 	CHECK(!a.is_error);
 	CHECK_INT(number(&a, "count"), WALK_MAX_DEPTH);
+}
+
+TEST(names_that_make_a_path_too_long_end_the_way_down)
+{
+	struct answer a SCOPED(answer_done), b SCOPED(answer_done);
+	char name[251];
+
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	for (int i = 0; i < 20; i++) {
+		scratch_put("f", "needle\n");
+		REQUIRE(mkdir(name, 0700) == 0 && chdir(name) == 0);
+	}
+	REQUIRE(chdir(scratch_top) == 0);
+	CHECK_INT(rename(name, "long-names"), 0);
+	run(tool_list_files, "{\"path\":\"long-names\"}", &a);
+	CHECK(!a.is_error && strstr(a.text, "very deep"));
+	run(tool_search_files, "{\"path\":\"long-names\",\"pattern\":\"needle\"}", &b);
+	CHECK(!b.is_error && number(&b, "count") > 10);
+	CHECK_INT(number(&b, "count"), number(&b, "files_searched"));
+	CHECK_INT(number(&a, "count"), 2 * number(&b, "count") - 1);
+	CHECK_INT(system("rm -rf long-names f"), 0);
+}
+
+TEST(a_directory_of_many_names_is_listed_in_order)
+{
+	enum { NAMES = 4200 };
+	struct answer a SCOPED(answer_done);
+	const struct json *entries;
+	char name[40];
+
+	REQUIRE(mkdir("many", 0700) == 0);
+	for (int i = 0; i < NAMES; i++) {
+		(void)snprintf(name, sizeof(name), "many/%04d", (i * 7919) % NAMES);
+		scratch_put(name, "");
+	}
+	run(tool_list_files, "{\"path\":\"many\"}", &a);
+	entries = items_of(&a, "entries");
+	REQUIRE(entries && entries->array.count == NAMES);
+	for (int i = 0; i < NAMES; i++) {
+		const struct json *path = json_find(&entries->array.items[i], "path");
+
+		(void)snprintf(name, sizeof(name), "%04d", i);
+		if (!path || !str_is(path->string, name)) {
+			CHECK_STR("another order", name);
+			return;
+		}
+	}
+}
+
+/* Makes a file longer and empty, again and again, until it is killed. */
+static pid_t start_resizing(const char *name)
+{
+	pid_t child = fork();
+
+	if (child != 0)
+		return child;
+	for (int fd = open(name, O_WRONLY);;) {
+		(void)!ftruncate(fd, 1 << 20);
+		(void)!ftruncate(fd, 0);
+		(void)!pwrite(fd, "needle\n", 7, 0);
+	}
+}
+
+TEST(a_file_that_shrinks_and_grows_meanwhile_ends_no_search)
+{
+	size_t found = 0;
+	pid_t child;
+
+	REQUIRE(mkdir("sizes", 0700) == 0);
+	scratch_put("sizes/f", "needle\n");
+	child = start_resizing("sizes/f");
+	REQUIRE(child > 0);
+	for (int i = 0; i < 300; i++) {
+		struct answer a SCOPED(answer_done);
+
+		run(tool_search_files, "{\"path\":\"sizes\",\"pattern\":\"^needle\"}", &a);
+		if (!CHECK(!a.is_error))
+			break;
+		found += number(&a, "count") == 1;
+	}
+	CHECK_INT(kill(child, SIGKILL), 0);
+	CHECK_INT(waitpid(child, NULL, 0), child);
+	printf("# %zu of 300 searches found it\n", found);
+	scratch_put("sizes/f", "needle\n");
+	{
+		struct answer a SCOPED(answer_done);
+
+		run(tool_search_files, "{\"path\":\"sizes\",\"pattern\":\"^needle\"}", &a);
+		CHECK_INT(number(&a, "count"), 1);
+	}
 }
 
 /* Exchanges a directory and a link to one outside, again and again, until it is killed. */
@@ -319,4 +426,34 @@ TEST(a_huge_ignore_file_is_passed_over_with_a_note)
 	CHECK_STR(all(&a, "entries", "path"), ".gitignore x ");
 	notes = a.json ? json_find(a.json, "notes") : NULL;
 	CHECK(notes && notes->array.count == 1);
+}
+
+/* The rules of a directory are forgotten behind it; those of a whole tree would be too many. */
+TEST(many_ignore_files_are_all_obeyed)
+{
+	enum { DIRECTORIES = 60, LINES = 2000 };
+	struct answer a SCOPED(answer_done);
+	const struct json *notes;
+	char name[64];
+
+	REQUIRE(mkdir("each", 0700) == 0);
+	for (int i = 0; i < DIRECTORIES; i++) {
+		FILE *f;
+
+		(void)snprintf(name, sizeof(name), "each/%d", i);
+		REQUIRE(mkdir(name, 0700) == 0);
+		(void)snprintf(name, sizeof(name), "each/%d/.gitignore", i);
+		f = fopen(name, "w");
+		REQUIRE(f != NULL);
+		for (int line = 0; line < LINES; line++)
+			(void)fprintf(f, "ignored-%d-*.o\n", line);
+		REQUIRE(fclose(f) == 0);
+		(void)snprintf(name, sizeof(name), "each/%d/ignored-%d-x.o", i, LINES - 1);
+		scratch_put(name, "");
+	}
+	run(tool_list_files, "{\"path\":\"each\"}", &a);
+	CHECK_INT(number(&a, "hidden"), DIRECTORIES);
+	CHECK_INT(number(&a, "count"), 2 * DIRECTORIES);
+	notes = items_of(&a, "notes");
+	CHECK(notes && notes->array.count == 0);
 }
