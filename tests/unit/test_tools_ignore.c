@@ -5,12 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../support/scratch.h"
+#include "../support/tool_answer.h"
 #include "base/buf.h"
-#include "test.h"
 #include "tools/walk.h"
 
-enum { LIMIT_BYTES = 64 << 20, ROUNDS = 120, MAX_PATHS = 200, TEXT_BYTES = 600 };
+enum { LIMIT_BYTES = 64 << 20, ROUNDS = 50, MAX_PATHS = 200, TEXT_BYTES = 600 };
 
 /* 'y', 'n' (by a '!') or '-'. */
 static char ask(const char *rules, const char *path)
@@ -161,6 +160,38 @@ static bool ask_git(const struct paths *p, char *out)
 	return at == len;
 }
 
+/* Whether the files that list_files gives are those that git would add. */
+static bool check_list(void)
+{
+	static char listed[MAX_PATHS * 2 * 80];
+	struct answer a SCOPED(answer_done);
+	const struct json *entries;
+	size_t len, files = 0, wanted = 0, missing = 0;
+	FILE *f = popen("git -c core.excludesFile= ls-files -o --exclude-standard -z", "r");
+
+	if (!CHECK(f != NULL))
+		return false;
+	len = fread(listed, 1, sizeof(listed), f);
+	(void)pclose(f);
+	run(tool_list_files, "{}", &a);
+	entries = items_of(&a, "entries");
+	if (!CHECK(entries && len < sizeof(listed)))
+		return false;
+	for (size_t i = 0; i < entries->array.count; i++)
+		files += !str_is(json_find(&entries->array.items[i], "type")->string, "directory");
+	for (size_t at = 0; at < len; at += strlen(listed + at) + 1, wanted++) {
+		bool is_found = false;
+
+		for (size_t i = 0; i < entries->array.count && !is_found; i++)
+			is_found = str_is(json_find(&entries->array.items[i], "path")->string,
+					  listed + at);
+		if (!is_found)
+			printf("# git lists %s\n", listed + at);
+		missing += !is_found;
+	}
+	return CHECK(missing == 0) & CHECK_INT(files, wanted);
+}
+
 static void show_rules(void)
 {
 	(void)fflush(stdout);
@@ -196,9 +227,10 @@ static bool check_round(const struct paths *p, const char *root, uint64_t *seed)
 		if (!is_same)
 			printf("# %s: git says %c\n", p->items[i], wanted[i]);
 	}
+	is_same = CHECK(is_same) && check_list();
 	if (!is_same)
 		show_rules();
-	return CHECK(is_same);
+	return is_same;
 }
 
 TEST(ignores_what_git_check_ignore_says)
