@@ -42,6 +42,7 @@ check: bootstrap-check
 	@scripts/check_child_symbols.py build/lib
 	@scripts/check_clang.py build/lib
 	@scripts/check_portable --only windows
+	@tests/mcp/clients.py
 	@scripts/run_tests.py build/lib build/asan
 
 ## lint            every static check; each is a target of its own too:

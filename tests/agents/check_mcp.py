@@ -3,7 +3,7 @@
 """check_mcp.py: real clients of MCP drive `cordon mcp`: the official SDKs of both eras, the inspector, and
 coding agents that list their servers.
 
-They come from npm, once, into build/. Afterwards everything happens in a network namespace that has
+They come from npm, once, into build/ (tests/mcp/clients.py). Afterwards everything happens in a network namespace that has
 loopback alone. The program under test is $CORDON.
 """
 
@@ -18,27 +18,16 @@ import traceback
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(TOP / "tests" / "support"), str(TOP / "tests" / "agents")]
+sys.path[:0] = [str(TOP / "tests" / name) for name in ("support", "agents", "mcp")]
 import check_agents  # noqa: E402  pylint: disable=wrong-import-position
+import clients  # noqa: E402  pylint: disable=wrong-import-position
 import own_network  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAM = os.path.abspath(os.environ.get("CORDON", TOP / "build" / "cordon"))
-CLIENTS = TOP / "build" / "mcp-clients"
-PACKAGES = {"@modelcontextprotocol/sdk": "1.32.2", "@modelcontextprotocol/client": "2.4.0",
-            "@modelcontextprotocol/inspector": "0.15.0"}
+CLIENTS = clients.CLIENTS
+PACKAGES = {**clients.SDKS, "@modelcontextprotocol/inspector": "0.15.0"}
 SERVER = ["mcp", "--mode", "workspace-write", "--network", "off"]
 SECONDS = 180
-
-
-def install():
-    missing = [f"{name}@{version}" for name, version in PACKAGES.items() if not (CLIENTS / "node_modules" / name).exists()]
-    if not missing:
-        return
-    print(f"# installing {' '.join(missing)} into build/mcp-clients", flush=True)
-    CLIENTS.mkdir(parents=True, exist_ok=True)
-    (CLIENTS / "package.json").write_text('{"private": true}\n')
-    subprocess.run(["npm", "install", "--prefix", CLIENTS, "--ignore-scripts", "--save-exact", "--no-audit", "--no-fund",
-                    "--loglevel=error", *missing], check=True, stdout=subprocess.DEVNULL)
 
 
 class Place:
@@ -62,7 +51,7 @@ def sdk(which):
     def drive(place):
         status, out = place.call("node", TOP / "tests" / "mcp" / "sdk.mjs", which, CLIENTS, PROGRAM, *SERVER)
         passed = len(re.findall(r"^ok ", out, re.M))
-        assert status == 0 and passed >= 6 and "not ok" not in out, out
+        assert status == 0 and passed >= 8 and "not ok" not in out, out
     drive.__name__ = f"the_sdk_{which.replace('-', '_')}_drives_it"
     return drive
 
@@ -100,7 +89,8 @@ CASES = [sdk("1"), sdk("2"), sdk("2-auto"), the_inspector_lists_and_calls, claud
 
 
 def main():
-    install()
+    why = clients.install(PACKAGES)
+    assert not why, why
     check_agents.install()
     refusal = own_network.enter()
     if refusal:

@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -382,22 +383,20 @@ def no_answer_tells_which_denied_directories_there_are(w: World):
 
 
 @case
-def no_tool_reaches_a_shell_outside_the_sandbox(w: World):
-    """Every exec is traced: outside there is no program but cordon itself."""
+def no_tool_reaches_a_program_but_through_the_sandbox(w: World):
+    """Every exec is traced: there is cordon itself, and the one command that was asked for, which is inside."""
     if not shutil.which("strace"):
         raise Skip("there is no strace")
     trace = w.top / "trace"
-    server = ["strace", "-f", "-qq", "-e", "trace=execve,execveat", "-e", "signal=none", "-o", str(trace), PROGRAM]
-    if subprocess.run([*server, "--version"], env=w.env, capture_output=True, check=False).returncode:
+    strace = ["strace", "-f", "-qq", "-e", "trace=execve,execveat", "-e", "signal=none", "-o", str(trace)]
+    if subprocess.run([*strace, PROGRAM, "--version"], env=w.env, capture_output=True, check=False).returncode:
         raise Skip("nothing can be traced here")
     (w.repo / "a.txt").write_text("one\n")
+    shutil.copy2(shutil.which("readlink"), w.repo / "marker")
     evil = "$(touch pwned); `touch pwned` | sh -c 'touch pwned'"
     subprocess.run(["git", "init", "-q"], cwd=w.repo, env=w.env, check=True)
-    with Client(w, *WORK) as c:
-        pass
-    before = os.environ.get("CORDON")
-    with TracedClient(w, server, *WORK) as c:
-        c.initialize()
+    with Client(w, *WORK, before=strace) as c:
+        c.initialize({"roots": {}})
         c.call("read_file", path="a.txt")
         c.call("read_file", path=evil)
         c.call("write_file", path="b.txt", content=evil)
@@ -408,25 +407,15 @@ def no_tool_reaches_a_shell_outside_the_sandbox(w: World):
         c.call("apply_patch", patch="*** Begin Patch\n*** Add File: c.txt\n+" + evil + "\n*** End Patch\n")
         c.call("delete_file", path="b.txt")
         c.call("open_project", path=str(w.top))
-    assert os.environ.get("CORDON") == before
-    ran = [line for line in trace.read_text().splitlines() if "exec" in line and "= 0" in line]
-    strange = [line for line in ran if f'"{PROGRAM}"' not in line and "/proc/self/" not in line and "cordon" not in line]
-    assert not strange and not (w.repo / "pwned").exists(), strange
-
-
-class TracedClient(Client):
-    def __init__(self, w, server, *options):
-        self.server = server
-        popen = subprocess.Popen
-
-        def start(words, **keywords):
-            return popen([*server, *words[1:]], **keywords)
-
-        subprocess.Popen = start
-        try:
-            super().__init__(w, *options)
-        finally:
-            subprocess.Popen = popen
+        c.call("execute_command", command=["true"], cwd=evil)
+        found = content_of(c.call("execute_command", command=[str(w.repo / "marker"), "/proc/self/ns/mnt"]))
+        assert found["stdout"].startswith("mnt:") and found["stdout"].strip() != os.readlink("/proc/self/ns/mnt"), found
+        assert found["sandbox"]["enforced"] is True, found
+    ran = [re.search(r"exec(?:ve\(|veat\(.*?, )\"([^\"]*)\"", line).group(1)
+           for line in trace.read_text().splitlines() if "exec" in line and "= 0" in line]
+    foreign = [program for program in ran if program != PROGRAM and not program.startswith("/proc/self/fd/")]
+    assert foreign == [str(w.repo / "marker")] and ran.count(PROGRAM) >= 1, ran
+    assert not (w.repo / "pwned").exists()
 
 
 # ---- Questions -------------------------------------------------------------------------------------

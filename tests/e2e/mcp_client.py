@@ -39,8 +39,8 @@ def meta(capabilities=None, **more):
 class Client:
     """Starts the server; `answer(method, params)` answers what the server asks."""
 
-    def __init__(self, w, *options, answer=None, env=None, cwd=None, stdin=None, **keywords):
-        self.process = subprocess.Popen([PROGRAM, "mcp", *options], cwd=cwd or w.repo, env={**w.env, **(env or {})},
+    def __init__(self, w, *options, answer=None, env=None, cwd=None, stdin=None, before=(), **keywords):
+        self.process = subprocess.Popen([*before, PROGRAM, "mcp", *options], cwd=cwd or w.repo, env={**w.env, **(env or {})},
                                         stdin=subprocess.PIPE if stdin is None else stdin, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, **keywords)
         self.answer = answer

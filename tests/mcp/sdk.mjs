@@ -46,6 +46,22 @@ async function test(name, body) {
 	}
 }
 
+// A command that is seen to run, and to have ended.
+const ticking = 'while :; do date +%N >tick; sleep 0.02; done';
+const sleep = ms => new Promise(resolve => setTimeout(resolve, ms));
+const look = () => fs.existsSync('tick') ? fs.readFileSync('tick', 'utf8') : '';
+
+async function ticks() {
+	while (!look())
+		await sleep(10);
+}
+
+async function ticksNoMore() {
+	for (let last = ''; last !== look(); await sleep(200))
+		last = look();
+	fs.rmSync('tick');
+}
+
 const call = (client, name, input, options) =>
 	sdk1 ? client.callTool({ name, arguments: input }, undefined, options) : client.callTool({ name, arguments: input }, options);
 
@@ -83,15 +99,15 @@ await test('a refusal fits the schema of the tool', async () => {
 await test('a command tells its progress, and can be given up', async () => {
 	const client = await connect({});
 	const told = [];
-	const result = await call(client, 'execute_command', { command: ['sh', '-c', 'echo first; sleep 0.5; echo second'] }, { onprogress: each => told.push(each) });
+	const result = await call(client, 'execute_command', { command: ['sh', '-c', 'echo first; sleep 0.2; echo second'] }, { onprogress: each => told.push(each) });
 	assert.equal(result.structuredContent.stdout, 'first\nsecond\n');
 	assert.ok(told.length >= 1, 'no progress');
 	const giveUp = new AbortController();
-	const begun = Date.now();
-	setTimeout(() => giveUp.abort('enough'), 300);
-	await assert.rejects(call(client, 'execute_command', { command: ['sh', '-c', 'sleep 1; touch late; sleep 30'] }, { signal: giveUp.signal }));
-	await new Promise(resolve => setTimeout(resolve, 1500));
-	assert.ok(Date.now() - begun < 10000 && !fs.existsSync('late'));
+	const running = call(client, 'execute_command', { command: ['sh', '-c', ticking] }, { signal: giveUp.signal });
+	await ticks();
+	giveUp.abort('enough');
+	await assert.rejects(running);
+	await ticksNoMore();
 	await client.close();
 });
 
@@ -119,6 +135,44 @@ await test('a question that is declined denies', async () => {
 	await client.close();
 });
 
+await test('what was granted for the session counts after a restart', async () => {
+	for (const expected of [1, 0]) {
+		let asked = 0;
+		const client = await connect({ elicitation: { form: {} } }, {
+			'elicitation/create': async request => {
+				asked++;
+				const offered = request.params.requestedSchema.properties.decision.enum;
+				assert.ok(!offered.some(each => each.startsWith('always')));
+				return { action: 'accept', content: { decision: offered.find(each => each.startsWith('session')) } };
+			},
+		}, ['--session', `sdk-${which}`]);
+		const written = await call(client, 'write_file', { path: `${outside}/session-${expected}`, content: 'x' });
+		assert.ok(!written.isError, JSON.stringify(written));
+		const made = await call(client, 'execute_command', { command: ['sh', '-c', `cat ${outside}/session-${expected} && echo y >>${outside}/session-${expected}`] });
+		assert.equal(made.structuredContent.stdout, 'x', JSON.stringify(made));
+		assert.equal(made.structuredContent.status, 0, JSON.stringify(made));
+		assert.equal(asked, expected);
+		await client.close();
+	}
+});
+
+await test('a session has several projects', async () => {
+	fs.mkdirSync(`${outside}/other`, { recursive: true });
+	fs.writeFileSync(`${outside}/other/f`, 'other\n');
+	const client = await connect({ elicitation: { form: {} } }, { 'elicitation/create': async () => ({ action: 'decline' }) });
+	const opened = await call(client, 'open_project', { path: `${outside}/other` });
+	assert.equal(opened.structuredContent.access, 'read', JSON.stringify(opened));
+	assert.deepEqual(opened.structuredContent.roots.map(each => each.access), ['write', 'read']);
+	const there = await call(client, 'execute_command', { command: 'cat f; echo no >made; true', cwd: `${outside}/other` });
+	assert.equal(there.structuredContent.stdout, 'other\n');
+	assert.ok(!fs.existsSync(`${outside}/other/made`));
+	const refused = await call(client, 'open_project', { path: `${outside}/other`, access: 'write' });
+	assert.equal(refused.structuredContent.error.kind, 'violation');
+	await call(client, 'write_file', { path: 'here', content: 'still' });
+	assert.equal(fs.readFileSync('here', 'utf8'), 'still');
+	await client.close();
+});
+
 if (which !== '2-auto')
 	await test('roots are asked for, and logging is taken', async () => {
 		let asked = 0;
@@ -141,16 +195,13 @@ if (which !== '2-auto')
 
 await test('it ends when the client closes it, with what runs', async () => {
 	const client = await connect({});
-	const running = call(client, 'execute_command', { command: ['sh', '-c', 'while :; do date >tick; sleep 0.05; done'] }).catch(() => {});
-	while (!fs.existsSync('tick'))
-		await new Promise(resolve => setTimeout(resolve, 20));
+	const running = call(client, 'execute_command', { command: ['sh', '-c', ticking] }).catch(() => {});
+	await ticks();
 	const begun = Date.now();
 	await client.close();
 	assert.ok(Date.now() - begun < 1900, `${Date.now() - begun} ms: it had to be killed`);
 	await running;
-	fs.rmSync('tick');
-	await new Promise(resolve => setTimeout(resolve, 300));
-	assert.ok(!fs.existsSync('tick'));
+	await ticksNoMore();
 });
 
 console.log(`1..${number}`);
