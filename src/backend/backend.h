@@ -61,7 +61,7 @@ struct launch {
 	const char *directory; /* canonical */
 	/*
 	 * A command that another run has run outside: it is in this directory, whatever its path leads to
-	 * by now, and dies with this process. NULL: it is an ordinary one.
+	 * by now, has a session of its own without a terminal, and dies with this process. NULL: it is an ordinary one.
 	 */
 	const int *escalated_in;
 	int stdio[3];		   /* become 0, 1, 2; may be the same */

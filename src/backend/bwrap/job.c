@@ -93,6 +93,7 @@ static void put_inner(struct buf *out, const struct inner_job *inner)
 		put_text(out, inner->reopened[i]);
 	put_text(out, inner->own_terminal);
 	put(out, inner->starts_behind);
+	put(out, inner->leaves_session);
 	put(out, inner->filter.count);
 	for (size_t i = 0; i < inner->filter.count; i++) {
 		uint64_t insn;
@@ -296,6 +297,7 @@ static void get_inner(struct reader *r, struct inner_job *out)
 		out->reopened[i] = get_text(r);
 	out->own_terminal = get_text(r);
 	out->starts_behind = get_bool(r);
+	out->leaves_session = get_bool(r);
 	out->filter.count = (size_t)get_below(r, FILTER_MAX_INSNS + 1);
 	r->failed |= out->filter.count == 0;
 	out->filter.insns = get_array(r, out->filter.count, sizeof(*out->filter.insns));

@@ -111,7 +111,7 @@ static int open_again(const struct inner_job *job, int i)
 
 void inner_leave_group(const struct inner_job *job)
 {
-	if ((job->own_terminal ? setsid() : setpgid(0, 0)) < 0)
+	if ((job->own_terminal || job->leaves_session ? setsid() : setpgid(0, 0)) < 0)
 		inner_fail(job, INNER_GROUP, 0);
 }
 

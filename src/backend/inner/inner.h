@@ -124,7 +124,8 @@ struct inner_job {
 	const char *reopened[3];
 	/* By which the command's own terminal is found inside; NULL: it has none. */
 	const char *own_terminal;
-	bool starts_behind; /* in the background of it */
+	bool starts_behind;  /* in the background of it */
+	bool leaves_session; /* and so /dev/tty: it is another run's */
 	struct filter filter;
 	bool has_no_mounts; /* of its own, through which a stream could be opened again */
 	bool has_writable;  /* the command may write somewhere on the host */

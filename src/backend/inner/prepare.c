@@ -133,6 +133,7 @@ int inner_prepare_command(struct arena *a, const struct launch *in, struct inner
 	job->waits = in->waits;
 	job->terminal = -1;
 	job->starts_behind = in->starts_behind;
+	job->leaves_session = in->escalated_in != NULL;
 	if (!in->owns_terminal)
 		job->own_terminal = NULL;
 	else

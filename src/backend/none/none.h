@@ -24,7 +24,8 @@ struct none_job {
 	int host;      /* a pidfd of the parent: the run ends with it */
 	int directory; /* O_PATH */
 	/*
-	 * Another run has it run (launch.escalated_in): nothing that it has started, in whatever process
+	 * Another run has it run (launch.escalated_in): it has a session of its own, without a terminal, and no
+	 * descriptors but the streams. Nothing that it has started, in whatever process
 	 * group, goes on without it. Without a pid namespace that is by looking for it: who kills the
 	 * monitor with SIGKILL kills the command with it, but not what that has started.
 	 */

@@ -30,13 +30,19 @@ static void tell(int channel, const struct init_message *message)
 
 /* ---- The command -------------------------------------------------------------------- */
 
+/* It gets the streams that were passed, and nothing else that this process has open. */
+static bool is_cut_off(const struct none_job *job)
+{
+	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 &&
+	       os_close_all_but((int[]){ 0, 1, 2, job->channel }, 4);
+}
+
 static _Noreturn void run_command(const struct none_job *job, struct command_signals signals)
 {
 	struct init_message message = { .kind = INIT_EXEC_FAILED, .index = COMMAND_NO_PROGRAM };
 
-	if ((job->is_escalated && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) ||
-	    fchdir(job->directory) < 0 || !command_place_stdio(job->stdio) ||
-	    !command_set_limits(&job->limits)) {
+	if (fchdir(job->directory) < 0 || !command_place_stdio(job->stdio) ||
+	    (job->is_escalated && !is_cut_off(job)) || !command_set_limits(&job->limits)) {
 		message.os_error = errno;
 	} else {
 		struct command_failure failure;
@@ -193,6 +199,16 @@ static void obey(const struct none_job *job, pid_t command, uint64_t *ends_ms)
 		kill(0, order.value);
 }
 
+/*
+ * SECURITY: in the session of the user's terminal the command could open /dev/tty, and read there what somebody
+ * answers to a question. Without the list of its children its descendants could not be found.
+ */
+static bool is_apart(void)
+{
+	return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 &&
+	       access("/proc/thread-self/children", R_OK) == 0 && setsid() >= 0;
+}
+
 static pid_t wait_and_fork(const struct none_job *job)
 {
 	struct init_message ready = { .kind = INIT_READY };
@@ -202,8 +218,7 @@ static pid_t wait_and_fork(const struct none_job *job)
 
 	/* While this copy is open the channel does not end. */
 	close(job->other_end);
-	if ((job->is_escalated && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) ||
-	    setpgid(0, 0) < 0)
+	if (!(job->is_escalated ? is_apart() : setpgid(0, 0) == 0))
 		ready = (struct init_message){ .kind = INIT_FAILED, .os_error = errno };
 	tell(job->channel, &ready);
 	if (!os_await_parent(job->channel, job->host) ||
