@@ -76,6 +76,8 @@
 	  "This process already runs in a sandbox of another program.")                            \
 	X(NOBODY_ASKED, NOTFOUND, "nobody_asked",                                                  \
 	  "This process is in no sandbox of Cordon's that answers requests.")                      \
+	X(ESCALATION_LOST, INTERNAL, "escalation_lost",                                            \
+	  "How a command ended that was run outside of the sandbox is not known.")                 \
 	X(WSL1, WEAKER, "wsl1", "The host is WSL1, which is not a Linux kernel.")                  \
 	X(OTHER_PLATFORM, WEAKER, "other_platform",                                                \
 	  "The request is for another operating system.")                                          \

@@ -41,6 +41,17 @@ static int tell_denied(cordon_report *report)
 	return EXIT_NO;
 }
 
+/* -1: it has not run anywhere. SECURITY: what may have run outside is not run a second time. */
+static int find_failure(cordon_error *error)
+{
+	bool has_run = strcmp(cordon_error_cause(error), "escalation_lost") == 0;
+
+	if (has_run)
+		(void)fprintf(stderr, "%s: %s\n", WRAPPER_NAME, cordon_error_text(error));
+	cordon_error_free(error);
+	return has_run ? EXIT_CORDON : -1;
+}
+
 int wrapper_main(int argc, char **argv)
 {
 	struct cordon_escalate_options wanted = { .size = sizeof(wanted),
@@ -61,10 +72,8 @@ int wrapper_main(int argc, char **argv)
 		wanted.file = whole;
 	wanted.command = (const char *const *)argv + 2;
 	wanted.signals = signals_as_bytes();
-	if (cordon_escalate(&wanted, &status, &report, &error) < 0) {
-		cordon_error_free(error);
-		status = -1;
-	}
+	if (cordon_escalate(&wanted, &status, &report, &error) < 0)
+		status = find_failure(error);
 	if (report)
 		return tell_denied(report);
 	return status < 0 ? execute(argv[1], argv + 2) : status;

@@ -90,13 +90,13 @@ static int await_end(struct arena *a, int fd, const struct cordon_escalate_optio
 	}
 	if (r >= 0)
 		r = local_socket_hear(fd, &text);
-	if (r < 0)
-		return request_fail_talk(r, e);
-	if (request_read(a, buf_str(&text), &answer, e) < 0)
-		return err_result(e);
-	if (!str_is(value_str(answer, "type"), "exit"))
-		return FAIL(e, ERR_INTERNAL,
-			    "the supervisor says something else than how it ended");
+	/* It has run, and the caller must not take this for a command that has not. */
+	if (r < 0 || request_read(a, buf_str(&text), &answer, e) < 0 ||
+	    !str_is(value_str(answer, "type"), "exit")) {
+		err_clear(e);
+		return FAIL_CAUSE(e, CAUSE_ESCALATION_LOST,
+				  "the supervisor broke off before it said how the command ended");
+	}
 	*status = (int)value_number(answer, "status");
 	return 0;
 }
