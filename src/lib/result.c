@@ -115,7 +115,8 @@ static int look_at_git(cordon_result *result, struct err *e)
 	if (o->has_looked || !o->is_sandboxed)
 		return 0;
 	o->has_looked = true;
-	return git_look(&result->arena, result->policy->plan, o->started, &o->git, e);
+	return git_look(&result->arena, result->policy->plan, session_opened(result->session),
+			o->started, &o->git, e);
 }
 
 /* A run without an audit log gets its id when someone wants to read it. */

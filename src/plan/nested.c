@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nested repositories (P9): those in the workspace that no other repository leads to. They are
- * searched from the top down, level by level, because clones are usually near the top, and only so
+ * Nested repositories (P9): those in the workspace, and in what was granted (P18), that no other
+ * repository leads to. They are searched from the top down, level by level, because clones are usually near the top, and only so
  * far (dir_list.h). The report after the run names the ones further down and those that the run
  * made (session/git_look.c).
  *
@@ -35,14 +35,24 @@ void git_leave_out(struct git_scan *s, struct str path)
 		s->first_left = path;
 }
 
+/* Whether a writable root is one because somebody has granted it (P18). */
+static bool is_granted(const struct builder *b, size_t root)
+{
+	return b->plan->rules.items[b->root_rules.items[root]].kind == RULE_GRANT;
+}
+
 bool git_can_pin(struct git_scan *s, struct str path, size_t more)
 {
 	const struct places *places = &s->b->plan->places;
+	const struct plan *p = s->b->plan;
 	size_t above = 0;
 
 	for (size_t i = 0; i < places->root_count; i++)
 		if (path_is_under(path, places->roots[i]))
 			above = MAX_OF(above, path_depth(places->roots[i]));
+	for (size_t i = 0; i < p->roots.count; i++)
+		if (is_granted(s->b, i) && path_is_under(path, p->roots.items[i].path))
+			above = MAX_OF(above, path_depth(p->roots.items[i].path));
 	more += path_depth(path) - above;
 	if (s->nested_pins + more > GIT_MAX_NESTED_PINS) {
 		git_leave_out(s, path);
@@ -232,7 +242,30 @@ static int search_spot(struct search *n, struct spot at, struct err *e)
 	return r < 0 || is_bare ? r : add_below(n, &at, listed, e);
 }
 
-/* Adds the writable workspace roots, except those inside others. */
+static bool is_searched(const struct search *n, struct str path)
+{
+	for (size_t i = 0; i < n->spots.count; i++)
+		if (path_is_under(path, n->spots.items[i].path))
+			return true;
+	return false;
+}
+
+/* Those first that others lie in: the roots are in that order. */
+static int add_granted(struct search *n, struct err *e)
+{
+	const struct plan *p = n->s->b->plan;
+
+	for (size_t i = 0; i < p->roots.count; i++) {
+		const struct spot root = { .path = p->roots.items[i].path, .is_root = true };
+
+		if (is_granted(n->s->b, i) && !is_searched(n, root.path) &&
+		    add_spot(n, root, e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
+/* Adds the writable workspace roots, except those inside others, and what was granted elsewhere. */
 static int add_roots(struct search *n, struct err *e)
 {
 	const struct places *places = &n->s->b->plan->places;
@@ -248,7 +281,7 @@ static int add_roots(struct search *n, struct err *e)
 		if (!is_covered && add_spot(n, root, e) < 0)
 			return err_result(e);
 	}
-	return 0;
+	return add_granted(n, e);
 }
 
 int git_find_nested(struct git_scan *s, struct err *e)

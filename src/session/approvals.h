@@ -42,6 +42,7 @@ struct live {
 	size_t plan_count;
 	struct live_plan now;	   /* in force */
 	struct name_node *missing; /* by path: what was missing below what is open */
+	str_list opened;	   /* what was open at any time of this run */
 };
 
 /* Who waits for the answer to a request. */
@@ -135,6 +136,12 @@ void approvals_done(struct session *s) NONNULL;
 
 /* The plan in force. */
 const struct plan *live_plan(const struct session *s) NONNULL;
+
+/*
+ * Whether a grant of this run has opened `path`, something above it, or something below it; also one that has
+ * ended.
+ */
+bool live_was_open(const struct session *s, struct str path) NONNULL;
 
 /* What grants are tried on. */
 const struct plan_inputs *live_inputs(const struct session *s) NONNULL;

@@ -30,6 +30,7 @@ struct look {
 	struct arena *a;   /* of what is found */
 	struct arena work; /* of the way there */
 	const struct plan *plan;
+	const str_list *opened;
 	struct timespec started;
 	struct git_findings *out;
 	VEC(struct str) dirs; /* looked at, and still to be */
@@ -360,6 +361,29 @@ static bool is_covered(const struct plan *plan, size_t at)
 	return false;
 }
 
+static bool is_in_root(const struct plan *plan, struct str path)
+{
+	for (size_t i = 0; i < plan->roots.count; i++)
+		if (path_is_under(path, plan->roots.items[i].path))
+			return true;
+	return false;
+}
+
+/* What a grant has opened that is no root (any more). */
+static int add_opened(struct look *l, struct err *e)
+{
+	for (size_t i = 0; i < l->opened->count; i++) {
+		struct str path = l->opened->items[i], *dir;
+
+		if (is_in_root(l->plan, path) || look_at(path).type != OS_DIR)
+			continue;
+		dir = VEC_PUSH(&l->work, &l->dirs, e);
+		if (!dir || arena_copy(&l->work, path, dir, e) < 0)
+			return err_result(e);
+	}
+	return 0;
+}
+
 static int look_for_repositories(struct look *l, struct err *e)
 {
 	const struct policy *policy = l->plan->policy;
@@ -373,6 +397,8 @@ static int look_for_repositories(struct look *l, struct err *e)
 		if (!dir || arena_copy(&l->work, l->plan->roots.items[i].path, dir, e) < 0)
 			return err_result(e);
 	}
+	if (add_opened(l, e) < 0)
+		return err_result(e);
 	/* A run with git = "write" was meant to make some there. */
 	for (size_t i = 0;
 	     (!policy || policy->profile->git != GIT_WRITE) && i < l->plan->git_dirs.count; i++)
@@ -578,12 +604,13 @@ static int look_at_index(struct look *l, const struct git_dir *dir, struct err *
 	return look_at_shared(&in, dir->path, shared, e);
 }
 
-int git_look(struct arena *a, const struct plan *plan, struct timespec started,
-	     struct git_findings *out, struct err *e)
+int git_look(struct arena *a, const struct plan *plan, const str_list *opened,
+	     struct timespec started, struct git_findings *out, struct err *e)
 {
 	struct look l = { .a = a,
 			  .work = ARENA_INIT(LOOK_MAX_BYTES),
 			  .plan = plan,
+			  .opened = opened,
 			  .started = started,
 			  .out = out,
 			  .end_ms = loop_now() + LOOK_MAX_MS };

@@ -30,6 +30,35 @@ const struct plan_inputs *live_inputs(const struct session *s)
 	return live->now.plan ? &live->now.inputs : &s->approvals.inputs;
 }
 
+bool live_was_open(const struct session *s, struct str path)
+{
+	const struct live *live = &s->approvals.live;
+
+	for (size_t i = 0; i < live->opened.count; i++)
+		if (path_is_under(path, live->opened.items[i]) ||
+		    path_is_under(live->opened.items[i], path))
+			return true;
+	return false;
+}
+
+const str_list *session_opened(const struct session *s)
+{
+	return &s->approvals.live.opened;
+}
+
+/* SECURITY: before it is open. */
+static int note_opened(struct session *s, struct str path, struct err *e)
+{
+	struct live *live = &s->approvals.live;
+	struct str *added;
+
+	for (size_t i = 0; i < live->opened.count; i++)
+		if (str_eq(live->opened.items[i], path))
+			return 0;
+	added = VEC_PUSH(s->a, &live->opened, e);
+	return added ? arena_copy(s->a, path, added, e) : err_result(e);
+}
+
 static struct live_grant *find(struct live *live, const struct grant *grant)
 {
 	for (size_t i = 0; i < live->count; i++) {
@@ -265,7 +294,8 @@ static int tell_open(struct session *s, const struct plan *plan, struct live_hos
 		     struct buf *writers, struct err *e)
 {
 	(void)writers;
-	if (supervisor_open_path(s->supervisor, plan, around->path, e) < 0)
+	if (note_opened(s, around->path, e) < 0 ||
+	    supervisor_open_path(s->supervisor, plan, around->path, e) < 0)
 		return err_result(e);
 	remember_missing(&s->approvals.live, around);
 	return 0;

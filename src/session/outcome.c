@@ -322,13 +322,13 @@ int outcome_complete(struct session *s, struct err *e)
 			     "%llu names that a glob denies appeared and could not be masked",
 			     (unsigned long long)o->watch.missed);
 	if (o->is_sandboxed) {
-		if (changed_names_look(s->a, s->in.plan, o->started, &o->names, e) < 0)
+		if (changed_names_look(s->a, live_plan(s), o->started, &o->names, e) < 0)
 			return err_result(e);
 		warn_of_names(s);
 	}
 	/* P10: looks for changes that could make git run something later. */
 	if (o->is_sandboxed && s->in.plan->policy->profile->git == GIT_COMMIT) {
-		if (git_look(s->a, s->in.plan, o->started, &o->git, e) < 0)
+		if (git_look(s->a, live_plan(s), session_opened(s), o->started, &o->git, e) < 0)
 			return err_result(e);
 		o->has_looked = true;
 		warn_of_findings(s);

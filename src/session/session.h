@@ -16,6 +16,7 @@
  *	approvals.c	who is asked about it, and what the answer does
  *	requests.c	what a process inside asks for by itself
  *	escalate.c	and which command it wants to have run outside
+ *	escalate_check.c what that may be
  *	state.c		the states of a run
  *	launch.c	its streams, the terminal, the backend that starts it
  *	run.c		all of it in order, and then what happens while it runs
@@ -54,6 +55,8 @@ struct environment_request {
 	bool network_is_off;
 	bool network_is_managed; /* the variables that lead programs to the proxy */
 	bool can_ask;		 /* a process inside can connect to INSIDE_SOCKET */
+	/* Names that neither `base` nor `more` may set, NULL behind the last; may be NULL. */
+	const char *const *withheld;
 	guarantee_set lost;
 	const char *directory; /* becomes $PWD where there is one; NULL: as it is */
 };
@@ -107,9 +110,12 @@ const char *git_finding_name(enum git_finding_kind kind) RETURNS_NONNULL;
 /* What it means, in words. */
 const char *git_finding_meaning(enum git_finding_kind kind) RETURNS_NONNULL;
 
-/* What has appeared since `started` (the real-time clock). ERR_NOMEM only. */
-int git_look(struct arena *a, const struct plan *plan, struct timespec started,
-	     struct git_findings *out, struct err *e) MUST_CHECK NONNULL;
+/*
+ * What has appeared since `started` (the real-time clock). `opened`: what grants have opened that the plan may
+ * not know. ERR_NOMEM only.
+ */
+int git_look(struct arena *a, const struct plan *plan, const str_list *opened,
+	     struct timespec started, struct git_findings *out, struct err *e) MUST_CHECK NONNULL;
 
 /* ---- changed_names.c ------------------------------------------------------------------- */
 
@@ -165,9 +171,11 @@ struct session_approvals {
 
 /* A command that is to be run outside of the sandbox. Everything is borrowed until it is over. */
 struct escalation_order {
-	const char *const *argv; /* not empty */
-	const char *program;	 /* absolute: what is executed */
-	const char *path;	 /* "PATH=…" */
+	const char *const *argv;     /* not empty */
+	const char *program;	     /* absolute: what is executed */
+	const char *path;	     /* "PATH=…" */
+	const char *git_ceiling;     /* where git stops looking for a repository; NULL: nowhere */
+	const char *const *withheld; /* names of variables that it does not get */
 	const char *profile;
 	bool is_unsandboxed;
 	const char *directory;	/* canonical */
@@ -456,6 +464,9 @@ int session_revoke(struct session *s, const struct grant *grant, struct err *e) 
 
 /* What was granted after the command had failed (asks_after); NULL behind nothing. */
 const struct live_grant *session_granted(const struct session *s, size_t *count) NONNULL;
+
+/* The paths that grants have opened at any time of the run. */
+const str_list *session_opened(const struct session *s) NONNULL RETURNS_NONNULL;
 
 /* What came of it; complete once the run is over. */
 struct outcome *session_outcome(struct session *s) NONNULL;

@@ -71,6 +71,31 @@ for _label, _policy in (("read", None), ("commit", COMMIT)):
         watch=("{work}/deps/lib/.git/config", "{work}/deps/lib/.git/hooks", "{work}/evil", "{out}"),
     )
 
+GRANTED = "{out}/granted"
+rows(
+    "what_git_obeys_in_a_clone_below_a_live_grant_is_kept",
+    refused=[
+        *planting(f"{GRANTED}/deps/lib/.git"),
+        *planting(f"{GRANTED}/mirror.git"),
+        f"rename {GRANTED}/deps/lib/.git {GRANTED}/deps/lib/old",
+        f"exchange {GRANTED}/deps/lib/.git {GRANTED}/evil",
+        f"rename {GRANTED}/deps {GRANTED}/old",
+    ],
+    allowed=[
+        f"create {GRANTED}/new",
+        f"write {GRANTED}/deps/lib/file",
+        f"create {GRANTED}/deps/lib/.git/index",
+        f"mkdir {GRANTED}/mirror.git/objects/aa",
+    ],
+    errors=REFUSED,
+    policy='[[approve]]\nwrite = "{out}/granted"\nanswer = "allow"\n[permissions.box]\nextends = ":workspace"\n',
+    options=("--ask", "cmd:/bin/false"),
+    tree=git_dir(f"{GRANTED}/deps/lib/.git") | git_dir(f"{GRANTED}/mirror.git")
+    | {f"{GRANTED}/deps/lib/file": "x", f"{GRANTED}/evil/config": "[core]\n", "{work}/evil/config": "[core]\n"},
+    watch=(f"{GRANTED}/deps/lib/.git/config", f"{GRANTED}/deps/lib/.git/hooks", f"{GRANTED}/mirror.git/hooks",
+           f"{GRANTED}/evil", "{work}/evil", "{home}/file"),
+)
+
 rows(
     "what_git_obeys_in_a_nested_bare_repository_is_kept",
     refused=[*planting("{work}/mirror.git"), "rename {work}/mirror.git {work}/old"],

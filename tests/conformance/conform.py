@@ -440,9 +440,9 @@ class Box:
         return found
 
     def audit_log(self):
-        """What a run with a managed network leaves on purpose."""
-        log = self.home / ".local/state/cordon/audit/network.jsonl"
-        return {str(path) for path in (log, f"{log}.lock", *log.parents)}
+        """What a run with a managed network, or in which somebody is asked, leaves on purpose."""
+        logs = [self.home / f".local/state/cordon/audit/{name}.jsonl" for name in ("network", "approvals")]
+        return {str(path) for log in logs for path in (log, f"{log}.lock", *log.parents)}
 
     def check_clean(self, before):
         self.arena.check_nothing_lives()

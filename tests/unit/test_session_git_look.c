@@ -150,6 +150,7 @@ TEST(an_index_that_is_none_is_refused)
 /* ---- The look ------------------------------------------------------------------------------ */
 
 static struct git_findings found;
+static str_list opened; /* by grants */
 static struct arena found_arena = ARENA_INIT(16 << 20);
 
 static void look(const struct plan *plan, struct timespec since)
@@ -158,7 +159,7 @@ static void look(const struct plan *plan, struct timespec since)
 
 	arena_done(&found_arena);
 	found = (struct git_findings){ .is_incomplete = false };
-	CHECK_INT(git_look(&found_arena, plan, since, &found, &e), 0);
+	CHECK_INT(git_look(&found_arena, plan, &opened, since, &found, &e), 0);
 }
 
 static bool has_found(enum git_finding_kind kind, const char *end)
@@ -206,6 +207,34 @@ TEST(new_repositories_are_found_and_old_ones_are_not)
 	CHECK(has_found(GIT_FOUND_BARE, "/bare"));
 	CHECK_INT(found.items.count, 4);
 	CHECK(!found.is_incomplete);
+}
+
+TEST(what_a_grant_has_opened_is_looked_through_as_well)
+{
+	char outside[sizeof(scratch_top) + 32], inside[sizeof(scratch_top) + 32];
+	struct writable_root roots[] = { { .path = { inside, 0 } } };
+	struct plan plan = { .roots = { .items = roots, .count = 1 } };
+	struct str path;
+	struct timespec since;
+
+	REQUIRE(shell("mkdir -p granted/in root/in") == 0);
+	(void)snprintf(outside, sizeof(outside), "%s/granted", scratch_top);
+	(void)snprintf(inside, sizeof(inside), "%s/root", scratch_top);
+	roots[0].path.len = strlen(inside);
+	since = new_moment();
+	REQUIRE(shell("mkdir granted/in/.git root/in/.git") == 0);
+	look(&plan, since);
+	CHECK_INT(found.items.count, 1);
+	path = str_of(outside);
+	opened = (str_list){ .items = &path, .count = 1 };
+	look(&plan, since);
+	CHECK(has_found(GIT_FOUND_REPOSITORY, "/granted/in/.git"));
+	CHECK_INT(found.items.count, 2);
+	/* A root is looked through once. */
+	path = str_of(inside);
+	look(&plan, since);
+	CHECK_INT(found.items.count, 1);
+	opened = (str_list){ .count = 0 };
 }
 
 TEST(what_is_planted_in_a_known_repository_is_found)
