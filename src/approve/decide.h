@@ -6,8 +6,6 @@
 #include "approve/deciders.h"
 #include "base/arena.h"
 
-typedef VEC(struct str) decide_places;
-
 /* The first member of each decider's own struct. */
 struct decide_base {
 	const char *by;

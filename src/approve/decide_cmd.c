@@ -510,18 +510,18 @@ int decider_clean_path(struct arena *a, const struct plan *plan, const char *lis
 	return clean_path(a, plan, list, out, &places, e);
 }
 
-int decider_check_program(struct arena *a, const struct plan *plan, struct str path, struct err *e)
+int decider_check_program(struct arena *a, const struct plan *plan, struct str path,
+			  decide_places *places, struct err *e)
 {
 	char real[PATH_MAX_BYTES];
-	decide_places places = { .items = NULL };
 	struct os_program program;
 
 	/* SECURITY: both the links on the way and where they lead to. */
-	if (decide_check_way(a, plan, path, "the program ", &places, e) < 0)
+	if (decide_check_way(a, plan, path, "the program ", places, e) < 0)
 		return err_result(e);
 	if (!os_real_path(path.p, real))
 		return FAIL_CAUSE(e, CAUSE_DECIDER_UNUSABLE, "there is no such program");
-	if (open_program(a, plan, str_of(real), &program, &places, e) < 0)
+	if (open_program(a, plan, str_of(real), &program, places, e) < 0)
 		return err_result(e);
 	fd_close(&program.file);
 	return 0;

@@ -19,6 +19,7 @@
 
 #include "approve/approve.h"
 #include "approve/message.h"
+#include "base/arena.h"
 #include "base/err.h"
 #include "os/loop.h"
 #include "plan/plan.h"
@@ -28,6 +29,9 @@ enum {
 	DECIDER_MAX_UNSENT = 16 << 20, /* bytes of requests that wait; beyond it: denied */
 	DECIDER_CONNECT_MS = 5000,
 };
+
+/* What a program is found by, and what runs it. */
+typedef VEC(struct str) decide_places;
 
 enum decider_kind {
 	DECIDER_NONE,
@@ -76,10 +80,10 @@ int decider_open(struct arena *a, const struct ask_option *option,
 /*
  * For another program that is run outside (`cordon escalate`): whether the command or another
  * user could change `path` (absolute), a link on the way to it, what that leads to, or an interpreter that
- * its "#!" names. CAUSE_DECIDER_UNTRUSTED, CAUSE_DECIDER_UNUSABLE.
+ * its "#!" names. Adds all of these to `places`. CAUSE_DECIDER_UNTRUSTED, CAUSE_DECIDER_UNUSABLE.
  */
-int decider_check_program(struct arena *a, const struct plan *plan, struct str path, struct err *e)
-	MUST_CHECK NONNULL;
+int decider_check_program(struct arena *a, const struct plan *plan, struct str path,
+			  decide_places *places, struct err *e) MUST_CHECK NONNULL;
 /* "PATH=…" with the directories of `list` (may be NULL) that the command can't write to. */
 int decider_clean_path(struct arena *a, const struct plan *plan, const char *list, struct str *out,
 		       struct err *e) MUST_CHECK __attribute__((nonnull(1, 2, 4, 5)));

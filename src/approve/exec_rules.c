@@ -74,15 +74,28 @@ int exec_rules_new(struct arena *a, const struct plan_inputs *in, const struct s
 /* ---- Judging --------------------------------------------------------------------------------- */
 
 /* All words but the first. */
-static bool has_words(const struct exec_rule *rule, const struct exec_command *command)
+static bool has_words(const struct exec_rule *rule, const struct str *argv, size_t count)
 {
-	if (rule->takes_more ? command->argv_count < rule->argv.count
-			     : command->argv_count != rule->argv.count)
+	if (rule->takes_more ? count < rule->argv.count : count != rule->argv.count)
 		return false;
 	for (size_t i = 1; i < rule->argv.count; i++)
-		if (!str_eq(rule->argv.items[i], command->argv[i]))
+		if (!str_eq(rule->argv.items[i], argv[i]))
 			return false;
 	return true;
+}
+
+static bool has_name(const struct exec_rule *rule, struct str name)
+{
+	return str_eq(path_name(rule->argv.items[0]), path_name(name));
+}
+
+bool exec_rules_may_name(const struct exec_rules *r, struct str name, const struct str *argv,
+			 size_t count)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (has_words(r->items[i].rule, argv, count) && has_name(r->items[i].rule, name))
+			return true;
+	return false;
 }
 
 /*
@@ -96,7 +109,7 @@ static int has_program(const struct exec_rule *rule, const struct exec_command *
 	struct str found = STR_EMPTY;
 
 	*out = false;
-	if (!str_eq(path_name(rule->argv.items[0]), path_name(command->argv[0])))
+	if (!has_name(rule, command->argv[0]))
 		return 0;
 	if (finder->find(finder->user, &a, rule->argv.items[0], &found, e) < 0)
 		return err_result(e);
@@ -127,7 +140,7 @@ int exec_rules_judge(const struct exec_rules *r, const struct exec_command *comm
 		bool is_meant;
 
 		if ((out->rule && c->rule->decision <= out->rule->decision) ||
-		    !has_words(c->rule, command))
+		    !has_words(c->rule, command->argv, command->argv_count))
 			continue;
 		if (has_program(c->rule, command, finder, &is_meant, e) < 0)
 			return err_result(e);

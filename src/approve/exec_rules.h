@@ -41,6 +41,13 @@ int exec_rules_new(struct arena *a, const struct plan_inputs *in, const struct s
 		   size_t root_count, const struct exec_rules **out, struct err *e) MUST_CHECK
 	__attribute__((nonnull(1, 2, 5, 6)));
 
+/*
+ * Whether a rule may be about a command whose program `name` names: by its words alone, so that nothing has to be
+ * looked for on the disk. `argv[0]` does not count.
+ */
+bool exec_rules_may_name(const struct exec_rules *r, struct str name, const struct str *argv,
+			 size_t count) NONNULL;
+
 /* A deny wins over an ask, an ask over an allow; of equal ones the first in the file. */
 int exec_rules_judge(const struct exec_rules *r, const struct exec_command *command,
 		     const struct exec_finder *finder, struct exec_ruling *out, struct err *e)

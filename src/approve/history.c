@@ -128,12 +128,13 @@ void history_done(struct history *h)
 
 /* ---- Comparing ------------------------------------------------------------------------------- */
 
-/* ESCALATE: whether both are for the same command in the same directory. Else it is true. */
+/* ESCALATE: whether both are for the same program, words and directory. Else it is true. */
 static bool is_same_command(const struct ask *a, const struct ask *b)
 {
 	if (a->kind != ASK_ESCALATE && b->kind != ASK_ESCALATE)
 		return true;
-	if (a->kind != b->kind || a->argv_count != b->argv_count || !str_eq(a->cwd, b->cwd))
+	if (a->kind != b->kind || a->argv_count != b->argv_count || !str_eq(a->cwd, b->cwd) ||
+	    !str_eq(a->subject, b->subject))
 		return false;
 	for (size_t i = 0; i < a->argv_count; i++) {
 		if (!str_eq(a->argv[i], b->argv[i]))
@@ -222,6 +223,7 @@ static struct ask take_essence(const struct ask *ask)
 		essence.argv = ask->argv;
 		essence.argv_count = ask->argv_count;
 		essence.cwd = ask->cwd;
+		essence.subject = ask->subject;
 	}
 	return essence;
 }

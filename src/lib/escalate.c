@@ -35,54 +35,71 @@ static void warn(void *user, const char *text)
 		callbacks_warn(callbacks, line.p);
 }
 
+/* What the command of the run has; of several the last counts. */
+static const char *find_set(const struct outside *o, const char *name)
+{
+	const char *const *set = o->handle->options.set_environment;
+	const char *const *environment = o->handle->options.environment;
+	const char *found = NULL;
+
+	for (size_t i = 0; set && set[i]; i++) {
+		const char *value =
+			os_environment_find((const char *const[]){ set[i], NULL }, name);
+
+		found = value ? value : found;
+	}
+	return found ? found
+		     : os_environment_find(environment ? environment : os_environment(), name);
+}
+
 /*
  * Which repository a program like git takes is up to who started the run: one that the command has made
- * of the workspace (a HEAD, objects and refs in it) must not count.
+ * of the workspace (a HEAD, objects and refs in it), or above it, must not count.
  */
-static int add_git(struct arena *a, const char *const *environment, const char **list,
-		   size_t *count, struct err *e)
+enum { GIT_ENTRIES = 4 };
+
+static int make_git(struct arena *a, const struct outside *o, const char *ceiling,
+		    struct str out[GIT_ENTRIES], struct err *e)
 {
-	static const char key[] = "safe.bareRepository";
-	const char *before = os_environment_find(environment, "GIT_CONFIG_COUNT");
-	uint64_t n = 0;
-	struct str text;
+	const char *before = find_set(o, "GIT_CONFIG_COUNT");
+	const char *ceilings = find_set(o, "GIT_CEILING_DIRECTORIES");
+	unsigned long long n = 0;
 
 	for (const char *p = before; p && *p; p++) {
 		if (!ascii_is_digit(*p) || n > 10000)
 			return FAIL(e, ERR_ARGUMENT, "GIT_CONFIG_COUNT is no number");
-		n = n * 10 + (uint64_t)(*p - '0');
+		n = n * 10 + (unsigned long long)(*p - '0');
 	}
-	if (arena_printf(a, &text, e, "GIT_CONFIG_COUNT=%llu", (unsigned long long)n + 1) < 0)
+	if (arena_printf(a, &out[0], e, "GIT_CONFIG_COUNT=%llu", n + 1) < 0 ||
+	    arena_printf(a, &out[1], e, "GIT_CONFIG_KEY_%llu=safe.bareRepository", n) < 0 ||
+	    arena_printf(a, &out[2], e, "GIT_CONFIG_VALUE_%llu=explicit", n) < 0)
 		return err_result(e);
-	list[(*count)++] = text.p;
-	if (arena_printf(a, &text, e, "GIT_CONFIG_KEY_%llu=%s", (unsigned long long)n, key) < 0)
-		return err_result(e);
-	list[(*count)++] = text.p;
-	if (arena_printf(a, &text, e, "GIT_CONFIG_VALUE_%llu=explicit", (unsigned long long)n) < 0)
-		return err_result(e);
-	list[(*count)++] = text.p;
-	return 0;
+	out[3] = STR_EMPTY;
+	/* First, because what stands behind an empty one is not looked up on the disk. */
+	return !ceiling ? 0
+			: arena_printf(a, &out[3], e, "GIT_CEILING_DIRECTORIES=%s%s%s", ceiling,
+				       ceilings && *ceilings ? ":" : "", ceilings ? ceilings : "");
 }
 
 static int make_set(struct arena *a, const struct outside *o, const struct escalation_order *order,
 		    const char *const **out, struct err *e)
 {
 	const char *const *before = o->handle->options.set_environment;
-	const char *const *environment =
-		o->handle->options.environment ? o->handle->options.environment : os_environment();
+	struct str git[GIT_ENTRIES];
 	size_t count = 0;
 	const char **list;
 
 	while (before && before[count])
 		count++;
-	list = arena_array(a, count + 8, sizeof(*list), e);
-	if (!list)
+	list = arena_array(a, count + GIT_ENTRIES + 2, sizeof(*list), e);
+	if (!list || make_git(a, o, order->git_ceiling, git, e) < 0)
 		return err_result(e);
 	for (size_t i = 0; i < count; i++)
 		list[i] = before[i];
 	list[count++] = order->path;
-	if (add_git(a, environment, list, &count, e) < 0)
-		return err_result(e);
+	for (size_t i = 0; i < GIT_ENTRIES; i++)
+		if (git[i].len)
+			list[count++] = git[i].p;
 	*out = list;
 	return 0;
 }

@@ -301,6 +301,8 @@ static int make_environment(struct arena *a, const struct choice *c, struct outc
 						 .network_is_off = o->network_is_off,
 						 .network_is_managed = choose_is_managed(in, o),
 						 .can_ask = can_ask(in, o),
+						 .withheld = in->escalated ? in->escalated->withheld
+									   : NULL,
 						 .lost = o->lost,
 						 .directory = in->sets_pwd ? in->directory : NULL };
 

@@ -69,6 +69,14 @@ static int find_more(const struct making *m, struct str name)
 	return found;
 }
 
+static bool is_kept_back(const struct making *m, struct str name)
+{
+	for (size_t i = 0; m->in->withheld && m->in->withheld[i]; i++)
+		if (str_is(name, m->in->withheld[i]))
+			return true;
+	return false;
+}
+
 static bool is_set(const struct making *m, struct str name)
 {
 	for (size_t i = 0; i < m->in->policy->set.count; i++)
@@ -163,7 +171,8 @@ static struct str find_java(const struct making *m)
 {
 	struct str found = STR_EMPTY;
 
-	if (!environment_passes(m->in->policy, STR("JAVA_TOOL_OPTIONS")))
+	if (!environment_passes(m->in->policy, STR("JAVA_TOOL_OPTIONS")) ||
+	    is_kept_back(m, STR("JAVA_TOOL_OPTIONS")))
 		return found;
 	for (size_t i = 0; m->in->base[i]; i++)
 		if (str_is(name_of(m->in->base[i]), java_name))
@@ -249,7 +258,7 @@ static int inherit_one(struct making *m, const char *entry, struct err *e)
 	more = find_more(m, name);
 	if (more == 2 || is_set(m, name))
 		return 0;
-	if (more == 1 || environment_passes(m->in->policy, name))
+	if (!is_kept_back(m, name) && (more == 1 || environment_passes(m->in->policy, name)))
 		return add(m, entry, e);
 	withheld = VEC_PUSH(m->a, &m->withheld, e);
 	if (!withheld)
@@ -304,7 +313,8 @@ static int add_more(struct making *m, struct err *e)
 				    "'%s' can't be set: Cordon tells the command with it how it is "
 				    "sandboxed",
 				    utf8_show(name, shown, sizeof(shown)));
-		if (m->in->more[i][name.len] != '=' || is_said_later(m, i, name))
+		if (m->in->more[i][name.len] != '=' || is_said_later(m, i, name) ||
+		    is_kept_back(m, name))
 			continue;
 		if (add(m, m->in->more[i], e) < 0)
 			return err_result(e);

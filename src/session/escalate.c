@@ -2,8 +2,6 @@
 /* See escalate.h. */
 #include "session/escalate.h"
 
-#include "approve/deciders.h"
-#include "approve/offers.h"
 #include "approve/question.h"
 #include "audit/audit.h"
 #include "base/json.h"
@@ -11,7 +9,6 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "os/os.h"
-#include "os/program.h"
 #include "session/run.h"
 
 enum {
@@ -181,7 +178,7 @@ static int log_line(const struct escalation *x, bool is_allow, struct str reason
 }
 
 /* Memory that runs out only loses detail. */
-static void keep(const struct escalation *x, bool is_allow, struct str message)
+static void keep(struct escalation *x, bool is_allow, struct str message)
 {
 	struct outcome *o = &x->s->outcome;
 	struct escalated made = { .by = x->by,
@@ -208,6 +205,7 @@ static void keep(const struct escalation *x, bool is_allow, struct str message)
 		return;
 	}
 	*added = made;
+	x->reported = o->escalated.count;
 }
 
 /* ---- One escalation ---------------------------------------------------------------------------- */
@@ -238,22 +236,17 @@ static void finish(struct escalation *x)
 {
 	struct session *s = x->s;
 	struct escalation_end end = { .status = 0 };
-	struct outcome *o = &s->outcome;
+	char shown[SHOWN_BYTES];
 	struct err e = ERR_INIT;
 
 	loop_remove(&s->loop, &x->watcher);
 	s->in.escalations->finish(x->run, &end);
 	x->run = NULL;
 	if (log_line(x, true, STR_EMPTY, STR_EMPTY, &end, &e) < 0)
-		session_warn(&s->in, "that '%s' has ended can't be logged: %s", x->argv[0], e.text);
-	for (size_t i = o->escalated.count; i > 0; i--) {
-		struct escalated *kept = &o->escalated.items[i - 1];
-
-		if (kept->is_allow && kept->status < 0) {
-			kept->status = end.status;
-			break;
-		}
-	}
+		session_warn(&s->in, "that '%s' has ended can't be logged: %s",
+			     utf8_show(str_of(x->argv[0]), shown, sizeof(shown)), e.text);
+	if (x->reported)
+		s->outcome.escalated.items[x->reported - 1].status = end.status;
 	answer_exit(x, &end);
 	drop(x);
 }
@@ -279,7 +272,7 @@ static int is_ready(void *user, uint32_t events, struct err *e)
 	return 0;
 }
 
-static bool is_unsandboxed(const struct escalation *x)
+bool escalation_is_unsandboxed(const struct escalation *x)
 {
 	return str_is(x->profile, mode_kind_profile(MODE_FULL_ACCESS));
 }
@@ -292,9 +285,11 @@ static int launch(struct escalation *x, struct str reason, struct err *e)
 	x->order = (struct escalation_order){
 		.argv = x->argv,
 		.program = x->program,
-		.path = s->escalations.path.p,
+		.path = x->path,
+		.git_ceiling = x->git_ceiling,
+		.withheld = x->withheld,
 		.profile = x->profile.p,
-		.is_unsandboxed = is_unsandboxed(x),
+		.is_unsandboxed = escalation_is_unsandboxed(x),
 		.directory = x->directory,
 		.device = x->taken.device,
 		.inode = x->taken.inode,
@@ -334,140 +329,6 @@ static void run_outside(struct escalation *x, struct str reason)
 	answer_escalate(x);
 }
 
-/* ---- What may be run ---------------------------------------------------------------------------- */
-
-static const char *find_path_list(const struct session *s)
-{
-	return os_environment_find(s->in.environment, "PATH");
-}
-
-/* The program that a word names: the way to it, and where that leads. False: there is none. */
-static bool find_program(struct arena *a, struct str path_list, struct str name, struct str *way,
-			 char real[PATH_MAX_BYTES])
-{
-	struct err ignored = ERR_INIT;
-
-	if (path_is_absolute(name)) {
-		*way = name;
-		return os_real_path(name.p, real) && os_is_executable(real);
-	}
-	if (!name.len || str_find(name, '/') < name.len)
-		return false;
-	while (path_list.len) {
-		struct str dir = str_first(path_list, str_find(path_list, ':'));
-
-		path_list = str_from(path_list, MIN_OF(dir.len + 1, path_list.len));
-		if (arena_printf(a, way, &ignored, "%.*s/%.*s", STR_ARG(dir), STR_ARG(name)) == 0 &&
-		    os_real_path(way->p, real) && os_is_executable(real))
-			return true;
-	}
-	return false;
-}
-
-static struct str searched(const struct session *s)
-{
-	return str_from(s->escalations.path, strlen("PATH="));
-}
-
-/* For the rules. */
-static int find_canonical(void *user, struct arena *a, struct str name, struct str *out,
-			  struct err *e)
-{
-	const struct session *s = user;
-	char real[PATH_MAX_BYTES];
-	struct str way;
-
-	*out = STR_EMPTY;
-	return find_program(a, searched(s), name, &way, real) ? arena_copy(a, str_of(real), out, e)
-							      : 0;
-}
-
-/* NULL: it may be run. */
-static const char *check_program(struct escalation *x, struct str name)
-{
-	struct session *s = x->s;
-	char real[PATH_MAX_BYTES];
-	struct err e = ERR_INIT;
-	struct str way, copy;
-
-	/* What the kernel names there is this process's own, not the command's. */
-	if (!find_program(&x->arena, searched(s), name, &way, real) || offers_is_kernel_path(way) ||
-	    offers_is_kernel_path(str_of(real)))
-		return "there is no such program outside of what the command may write";
-	if (decider_check_program(&x->arena, live_plan(s), way, &e) < 0)
-		return "the command or another user may change the program, or what it is run by";
-	if (arena_copy(&x->arena, str_of(real), &copy, &e) < 0)
-		return "there is no memory left";
-	x->program = copy.p;
-	return NULL;
-}
-
-static bool is_root(const struct session *s, struct str path, const struct inside_taken *taken)
-{
-	for (size_t i = 0; i < s->escalations.root_count; i++) {
-		const struct escalation_root *root = &s->escalations.roots[i];
-
-		if (str_eq(root->path, path))
-			return root->device == taken->device && root->inode == taken->inode;
-	}
-	return false;
-}
-
-/*
- * NULL: it may be the directory. SECURITY: programs obey what they find in it (git the configuration of a
- * repository). So it is one that the command can't write to, or a workspace root, whose metadata P9 keeps;
- * not one below, where the command may have made a repository.
- */
-static const char *check_directory(struct session *s, const struct inside_taken *taken)
-{
-	scoped_arena a = ARENA_INIT(64 << 10);
-	const struct plan *plan = live_plan(s);
-	struct err ignored = ERR_INIT;
-	struct str config, hooks;
-
-	if (!plan_may_replace(plan, taken->path, os_may_write))
-		return NULL;
-	if (!is_root(s, taken->path, taken))
-		return "the command may write to this directory, so it has to be run in a "
-		       "workspace "
-		       "root, or in one that is read-only";
-	if (path_join(&a, taken->path, STR(".git/config"), &config, &ignored) < 0 ||
-	    path_join(&a, taken->path, STR(".git/hooks"), &hooks, &ignored) < 0)
-		return "there is no memory left";
-	if (plan_resolve(plan, config).access == ACCESS_WRITE ||
-	    plan_resolve(plan, hooks).access == ACCESS_WRITE)
-		return "the command may write the configuration or hooks of git here, and so "
-		       "choose "
-		       "what is run";
-	return NULL;
-}
-
-static const char *check_streams(struct session *s, const struct inside_taken *taken)
-{
-	for (size_t i = 0; i < COUNT_OF(taken->reopens); i++)
-		if (taken->reopens[i].len &&
-		    plan_resolve(live_plan(s), taken->reopens[i]).access != ACCESS_WRITE)
-			return "a standard stream is a file that the command may only read; pass "
-			       "it "
-			       "through a pipe";
-	return NULL;
-}
-
-/* Which of what the user may allow is allowed at all (P1). NULL: it is. */
-static const char *check_required(const struct escalation *x)
-{
-	uint32_t allow = x->s->in.plan->policy->settings.allow;
-
-	if (!(allow & ALLOW_ESCALATE))
-		return "the requirements of this machine do not allow it";
-	if (!is_unsandboxed(x))
-		return NULL;
-	if (!(allow & ALLOW_NONE))
-		return "the requirements of this machine do not allow to run without a sandbox";
-	return x->s->in.needs_sandbox ? "a run of cordon-sh never runs anything without a sandbox"
-				      : NULL;
-}
-
 /* ---- Asking -------------------------------------------------------------------------------------- */
 
 static struct escalation *find(struct session *s, uint64_t id)
@@ -489,9 +350,17 @@ static void told(struct session *s, const struct asker *asker, const struct answ
 		return;
 	x->ask = 0;
 	x->by = answer->by;
-	if (answer->is_allow)
-		run_outside(x, STR_EMPTY);
-	else if (arena_copy(&x->arena, why, &copy, &e) == 0)
+	if (answer->is_allow) {
+		/* SECURITY: what was true when it was asked may be so no longer. */
+		const char *why_not = escalation_check_program(x);
+
+		if (!why_not)
+			why_not = escalation_check(x);
+		if (why_not)
+			deny(x, nobody, str_of(why_not), false, STR_EMPTY);
+		else
+			run_outside(x, STR_EMPTY);
+	} else if (arena_copy(&x->arena, why, &copy, &e) == 0)
 		deny(x, answer->by, copy, false, STR_EMPTY);
 	else
 		deny(x, answer->by, STR("it was denied"), false, STR_EMPTY);
@@ -521,8 +390,8 @@ static bool ask(struct escalation *x, const struct inside_request *in, const str
 
 	if (!s->approvals.is_on || (s->in.asks_at_terminal && !question_shows_command(&request)) ||
 	    arena_printf(&x->arena, &request.rule, &ignored,
-			 is_unsandboxed(x) ? "it would run without a sandbox"
-					   : "it would run with the profile '%.*s'",
+			 escalation_is_unsandboxed(x) ? "it would run without a sandbox"
+						      : "it would run with the profile '%.*s'",
 			 STR_ARG(x->profile)) < 0 ||
 	    !approvals_ask(s, &request, &asker, &id))
 		return false;
@@ -566,43 +435,55 @@ static bool may_ask(struct escalations *all)
  * The words that are executed: the first is what names the program. SECURITY: with another first word a
  * program may be another one, or look for its parts elsewhere.
  */
+static struct str word_at(const struct inside_request *in, size_t i)
+{
+	return i == 0 && in->file.len ? in->file : in->command[i];
+}
+
 static int take_words(struct escalation *x, const struct inside_request *in, struct str **words,
 		      struct err *e)
 {
 	const char **argv = arena_array(&x->arena, in->command_count + 1, sizeof(*argv), e);
 	struct str *list = arena_array(&x->arena, in->command_count, sizeof(*list), e);
-	struct str directory;
 
 	if (!argv || !list)
 		return err_result(e);
 	for (size_t i = 0; i < in->command_count; i++) {
-		struct str word = i == 0 && in->file.len ? in->file : in->command[i];
-
-		if (arena_copy(&x->arena, word, &list[i], e) < 0)
+		if (arena_copy(&x->arena, word_at(in, i), &list[i], e) < 0)
 			return err_result(e);
 		argv[i] = list[i].p;
 	}
-	if (arena_copy(&x->arena, in->taken->path, &directory, e) < 0)
-		return err_result(e);
 	x->argv = argv;
-	x->directory = directory.p;
 	*words = list;
 	return 0;
 }
 
-static int judge(struct escalation *x, const struct inside_request *in, const struct str *words,
+/* The paths are asked about again when somebody has answered. */
+static int take_paths(struct escalation *x, const struct inside_request *in, struct err *e)
+{
+	struct str directory = in->taken ? in->taken->path : in->cwd;
+
+	if (arena_copy(&x->arena, directory, &x->taken.path, e) < 0)
+		return err_result(e);
+	x->directory = x->taken.path.p;
+	for (size_t i = 0; in->taken && i < COUNT_OF(x->taken.reopens); i++)
+		if (arena_copy(&x->arena, in->taken->reopens[i], &x->taken.reopens[i], e) < 0)
+			return err_result(e);
+	return 0;
+}
+
+static int judge(struct escalation *x, const struct str *words, size_t count,
 		 struct exec_ruling *out, struct err *e)
 {
-	struct session *s = x->s;
-	const struct exec_finder finder = { .find = find_canonical, .user = s };
+	const struct exec_finder finder = { .find = escalation_find_program, .user = x };
 	const struct exec_command command = { .program = x->program ? str_of(x->program)
 								    : STR_EMPTY,
 					      .argv = words,
-					      .argv_count = in->command_count,
+					      .argv_count = count,
 					      .cwd = str_of(x->directory) };
 
 	*out = (struct exec_ruling){ .rule = NULL };
-	return exec_rules_judge(s->escalations.rules, &command, &finder, out, e);
+	return exec_rules_judge(x->s->escalations.rules, &command, &finder, out, e);
 }
 
 /* What is to become of it, when it may be run at all. */
@@ -619,11 +500,7 @@ static void decide(struct escalation *x, const struct inside_request *in, const 
 		deny(x, "rule", STR("a rule of [[exec]] denies it"), false, in->reason);
 		return;
 	}
-	why = check_required(x);
-	if (!why)
-		why = check_streams(x->s, in->taken);
-	if (!why)
-		why = check_directory(x->s, in->taken);
+	why = escalation_check(x);
 	if (why)
 		deny(x, nobody, str_of(why), false, in->reason);
 	else if (x->rule && x->rule->decision == EXEC_ALLOW)
@@ -631,8 +508,7 @@ static void decide(struct escalation *x, const struct inside_request *in, const 
 	else if (!ask(x, in, words))
 		deny(x, nobody,
 		     x->s->approvals.is_on ? STR("nobody can be asked about it any more, or the "
-						 "command is too long to be "
-						 "shown")
+						 "command is too long to be shown")
 		     : x->rule ? STR("a rule of [[exec]] wants somebody to be asked, and nobody is "
 				     "(cordon run --ask)")
 		     : ruling->elsewhere ? STR("the rule of [[exec]] about this command is for "
@@ -642,14 +518,6 @@ static void decide(struct escalation *x, const struct inside_request *in, const 
 		     !x->rule, in->reason);
 }
 
-/* The program is looked for with the PATH of who started the run. */
-static int prepare_path(struct session *s, struct err *e)
-{
-	if (s->escalations.path.len)
-		return 0;
-	return decider_clean_path(s->a, live_plan(s), find_path_list(s), &s->escalations.path, e);
-}
-
 static void take(struct escalation *x, const struct inside_request *in)
 {
 	struct exec_ruling ruling;
@@ -657,24 +525,27 @@ static void take(struct escalation *x, const struct inside_request *in)
 	struct str *words = NULL;
 	const char *why;
 
-	if (take_words(x, in, &words, &e) < 0 || prepare_path(x->s, &e) < 0) {
+	x->by = nobody;
+	x->profile = STR_EMPTY;
+	x->path = "PATH=";
+	if (take_words(x, in, &words, &e) < 0 || take_paths(x, in, &e) < 0) {
 		answer_deny(x->s, in->id, nobody, str_of(e.text), NULL);
 		drop(x);
 		return;
 	}
-	x->taken = *in->taken;
-	x->by = nobody;
-	x->profile = STR_EMPTY;
-	why = check_program(x, words[0]);
-	if (judge(x, in, words, &ruling, &e) < 0)
-		deny(x, nobody, str_of(e.text), false, in->reason);
-	else if (in->is_optional && !ruling.rule) {
+	why = escalation_check_program(x);
+	if (judge(x, words, in->command_count, &ruling, &e) < 0)
+		why = e.text;
+	if (in->refused && !why)
+		why = in->refused;
+	if (in->is_optional && !ruling.rule) {
 		answer_run(x->s, x->id);
 		drop(x);
-	} else if (why)
+	} else if (why) {
 		deny(x, nobody, str_of(why), false, in->reason);
-	else
+	} else {
 		decide(x, in, words, &ruling);
+	}
 }
 
 static void pass_signal(struct session *s, const struct inside_request *in)
@@ -685,44 +556,55 @@ static void pass_signal(struct session *s, const struct inside_request *in)
 		s->in.escalations->signal(x->run, in->signal);
 }
 
+/* A shell asks about each command: most are its own to execute, and none of those counts as a request. */
+static bool is_shells_own(const struct session *s, const struct inside_request *in)
+{
+	return in->is_optional && (!s->in.escalations || !s->escalations.rules ||
+				   !exec_rules_may_name(s->escalations.rules, word_at(in, 0),
+							in->command, in->command_count));
+}
+
 static const char *find_obstacle(struct session *s, const struct inside_request *in)
 {
 	if (!s->in.escalations || !s->escalations.rules)
 		return "no command is run outside of this run";
-	if (in->refused)
-		return in->refused;
 	if (in->file.len && !str_eq(path_name(in->file), path_name(in->command[0])))
 		return "the first word of the command is not the program's name";
 	return may_ask(&s->escalations) ? NULL : "too many commands are to be run outside";
 }
 
-void escalations_take(struct session *s, const struct inside_request *in)
+static void begin(struct session *s, const struct inside_request *in, const char *why)
 {
-	struct escalation *x;
-	const char *why;
+	struct escalation *x = why ? NULL : find_room(s);
 
-	if (in->kind == INSIDE_SIGNAL) {
-		pass_signal(s, in);
-		return;
-	}
-	why = find_obstacle(s, in);
-	x = why ? NULL : find_room(s);
-	if (!why && !x)
-		why = "too many commands run outside at the same time";
-	if (why) {
+	if (!x) {
 		if (in->taken)
 			supervisor_close_taken(in->taken);
-		/* A shell that asks about each command goes on as without asking. */
-		if (in->is_optional)
-			answer_run(s, in->id);
-		else
-			answer_deny(s, in->id, nobody, str_of(why), NULL);
+		answer_deny(s, in->id, nobody,
+			    str_of(why ? why : "too many commands run outside at the same time"),
+			    NULL);
 		return;
 	}
-	*x = (struct escalation){
-		.s = s, .id = in->id, .arena = ARENA_INIT(ESCALATION_BYTES), .taken = *in->taken
-	};
+	*x = (struct escalation){ .s = s,
+				  .id = in->id,
+				  .arena = ARENA_INIT(ESCALATION_BYTES),
+				  .taken = { .stdio = { -1, -1, -1 }, .cwd = -1 } };
+	if (in->taken)
+		x->taken = *in->taken;
 	take(x, in);
+}
+
+void escalations_take(struct session *s, const struct inside_request *in)
+{
+	if (in->kind == INSIDE_SIGNAL) {
+		pass_signal(s, in);
+	} else if (is_shells_own(s, in)) {
+		if (in->taken)
+			supervisor_close_taken(in->taken);
+		answer_run(s, in->id);
+	} else {
+		begin(s, in, find_obstacle(s, in));
+	}
 }
 
 bool escalations_leave(struct session *s, uint64_t id)

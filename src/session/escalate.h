@@ -26,11 +26,15 @@ struct escalation {
 	const char *const *argv;
 	const char *program; /* canonical */
 	const char *directory;
+	const char *path;	 /* "PATH=…" without what the command may write */
+	const char *git_ceiling; /* git looks for no repository there or above; NULL: anywhere */
+	const char **withheld;	 /* variables that lead to what the command may write */
 	const struct exec_rule *rule; /* NULL: somebody was asked */
 	struct str profile;
 	const char *by;
 	struct escalation_order order;
-	void *run; /* NULL: it does not run (yet) */
+	void *run;	 /* NULL: it does not run (yet) */
+	size_t reported; /* where it is in the report, from 1 on; 0: not there */
 	struct watcher watcher;
 };
 
@@ -43,7 +47,6 @@ struct escalation_root {
 struct escalations {
 	struct escalation *slots; /* ESCALATIONS_MAX, once somebody asks */
 	const struct exec_rules *rules;
-	struct str path; /* "PATH=…" without what the command may write */
 	struct escalation_root *roots;
 	size_t root_count;
 	struct audit *log; /* NULL: nothing was to be logged */
@@ -58,3 +61,17 @@ void escalations_take(struct session *s, const struct inside_request *request) N
 bool escalations_leave(struct session *s, uint64_t id) NONNULL;
 /* Nothing of it runs any more when this returns. May be called again. */
 void escalations_end(struct session *s) NONNULL;
+
+/* ---- escalate_check.c ------------------------------------------------------------------------ */
+
+/*
+ * Finds the program, which has to be the same each time, and the PATH that it is found with. NULL: it may be
+ * run; else why not. The text is static.
+ */
+const char *escalation_check_program(struct escalation *x) NONNULL;
+/* All else, once it is known which profile it would have. NULL: it may be run. */
+const char *escalation_check(struct escalation *x) NONNULL;
+/* For the rules (struct exec_finder); `user` is the escalation, whose program was looked for. */
+int escalation_find_program(void *user, struct arena *a, struct str name, struct str *out,
+			    struct err *e) MUST_CHECK NONNULL;
+bool escalation_is_unsandboxed(const struct escalation *x) NONNULL;

@@ -14,59 +14,10 @@ from pathlib import Path
 
 from cli import PROGRAM, World, case, run, run_cases, wait_for
 from decider import ask
+from outside import ALLOW, DENY, FULL, WORK, audited, escalate, git, has_commit, out_of_reach, repository_with_remote, rule, touch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import schema  # noqa: E402
-
-WORK = ("--mode", "workspace-write")
-FULL = ":danger-full-access"
-ALLOW = {"decision": "allow", "scope": "once"}
-DENY = {"decision": "deny", "message": "push it yourself"}
-
-
-def rule(argv, decision="allow", profile=FULL, **more):
-    text = f"[[exec]]\nargv = {json.dumps(argv)}\ndecision = \"{decision}\"\n"
-    if decision != "deny":
-        text += f'run = "{profile}"\n'
-    return text + "".join(f"{key} = {json.dumps(value)}\n" for key, value in more.items())
-
-
-def escalate(*words, options=()):
-    return [PROGRAM, "escalate", *options, "--", *words]
-
-
-def out_of_reach(w):
-    path = w.top / "out"
-    path.mkdir(exist_ok=True)
-    return path
-
-
-def touch(path):
-    return ["touch", str(path)]
-
-
-def audited(w, event="escalation"):
-    path = next(w.top.rglob("approvals.jsonl"))
-    return [x for x in map(json.loads, path.read_text().splitlines()) if x["event"] == event]
-
-
-def git(*words, cwd):
-    env = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
-    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=cwd, env=env, check=True,
-                   capture_output=True)
-
-
-def repository_with_remote(w):
-    bare = w.top / "bare"
-    git("init", "-q", "--bare", str(bare), cwd=w.top)
-    git("init", "-q", "-b", "main", cwd=w.repo)
-    git("commit", "-q", "--allow-empty", "-m", "x", cwd=w.repo)
-    git("remote", "add", "origin", str(bare), cwd=w.repo)
-    return bare
-
-
-def has_commit(bare):
-    return any((bare / "refs/heads").iterdir()) or (bare / "packed-refs").exists()
 
 
 @case
@@ -86,6 +37,19 @@ def a_push_reaches_the_remote_by_a_rule_alone(w: World):
     schema.check(report)
     [one] = report["escalations"]
     assert (one["decision"], one["by"], one["profile"], one["status"]) == ("allow", "rule", "push", 0), one
+
+
+@case
+def a_push_is_asked_about_and_a_deny_is_told_as_json(w: World):
+    bare = repository_with_remote(w)
+    push = ["git", "push", "-q", "origin", "main"]
+    result, _ = ask(w, DENY, *WORK, "-q", "--", *escalate(*push, options=["--json"]))
+    told = result.json
+    assert result.status == 1 and not has_commit(bare), result
+    assert (told["granted"], told["by"], told["message"]) == (False, "fd", DENY["message"]), told
+    w.write_config(rule(push, "ask"))
+    result, decider = ask(w, ALLOW, *WORK, "-q", "--", *escalate(*push))
+    assert result.status == 0 and has_commit(bare) and decider.requests[0]["argv"] == push, result
 
 
 @case
@@ -396,15 +360,6 @@ def a_wrapper_runs_what_nobody_speaks_of_inside(w: World):
     assert wrapped("printenv", "CORDON_SOCKET").out == "/proc/cordon/ask\n"
     assert wrapped("gone", file="/gone").status == 127
     assert wrapped("other-name", str(out / "c"), file="/usr/bin/touch").status == 1 and not (out / "c").exists()
-
-
-@case
-def it_works_with_every_backend(w: World):
-    w.write_config(rule(["true"]) + rule(["pwd"], profile=":read-only"))
-    for backend in ("native", "bwrap"):
-        for words in (["true"], ["pwd"]):
-            result = run(w, *WORK, "-q", "--backend", backend, "--", *escalate(*words))
-            assert result.status in (0, 125), (backend, words, result)
 
 
 @case

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a command in a sandbox may not get out of `cordon escalate`: each attempt beside one that is no attack."""
+
+import json
+import os
+import pty
+import shlex
+import subprocess
+import sys
+
+from cli import NONE, PROGRAM, World, case, run, run_cases
+from decider import Decider, ask
+from outside import ALLOW, FULL, WORK, audited, escalate, git, out_of_reach, rule, touch
+
+
+def request_write(path):
+    return shlex.join([PROGRAM, "request", "--write", str(path)])
+
+
+def program(path, text):
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def ask_slowly(w, *args):
+    """Allows writing at once, and to touch something only when `id` is asked about."""
+    slow = []
+
+    def decide(request):
+        if request["kind"] != "escalate":
+            return {"decision": "allow", "scope": "run"}
+        if request["argv"][0] == "touch":
+            slow.append(request)
+            (w.repo / "asked").touch()
+            return None
+        decider.answer(slow.pop(), **ALLOW)
+        return {"decision": "deny"}
+
+    decider = Decider(decide)
+    result = run(w, *decider.options, *args, fds=decider.fds)
+    decider.close()
+    return result
+
+
+@case
+def what_a_grant_opens_during_the_question_is_looked_at_again(w: World):
+    out = out_of_reach(w)
+    made = w.top / "made"
+    asked = (f"rm -f asked; (cd {out} && {shlex.join(escalate(*touch(made)))}; echo status $?) & while [ ! -e asked ]; do sleep 0.05; "
+             f"done; {{}} {shlex.join(escalate('id'))}; wait")
+    result = ask_slowly(w, *WORK, "-q", "--", "sh", "-c", asked.format(request_write(out) + ";"))
+    assert "status 1" in result.out and not made.exists(), result
+    result = ask_slowly(w, *WORK, "-q", "--", "sh", "-c", asked.format(""))
+    assert "status 0" in result.out and made.exists(), result
+
+
+@case
+def a_directory_of_path_that_a_grant_has_opened_is_searched_no_more(w: World):
+    out = out_of_reach(w)
+    (out / "bin").mkdir()
+    path = f"PATH={out}/bin:/usr/bin:/bin"
+    # A subshell: what is not there is not found again by its hash.
+    script = "helper || echo none"
+    w.write_config(rule(["sh", "-c", script]))
+    one = shlex.join(escalate("sh", "-c", script))
+    program(out / "bin/helper", "echo found")
+    assert run(w, *WORK, "-q", "--env", path, "--", "sh", "-c", one, env={"PATH": path[5:]}).out == "found\n"
+    (out / "bin/helper").unlink()
+    plant = f"{one}; {request_write(out / 'bin')}; printf '#!/bin/sh\\necho found\\n' >{out}/bin/helper; chmod 755 {out}/bin/helper; {one}"
+    result, _ = ask(w, {"decision": "allow", "scope": "run"}, *WORK, "-q", "--", "sh", "-c", plant, env={"PATH": path[5:]})
+    assert (out / "bin/helper").exists(), result
+    assert result.out.count("none\n") == 2 and "found\n" not in result.out, result
+
+
+@case
+def variables_that_lead_into_the_workspace_are_left_out(w: World):
+    out = out_of_reach(w)
+    lib = w.repo / "lib"
+    lib.mkdir()
+    script = ('echo "${LD_LIBRARY_PATH-none} ${PYTHONPATH-none} ${NODE_OPTIONS-none} ${GIT_SSH_COMMAND-none} '
+              '${PERL5LIB-none} ${EDITOR-none}"')
+    w.write_config(rule(["sh", "-c", script]) + rule([sys.executable, "-c", "import colorsys"]))
+
+    def variables(**env):
+        return run(w, *WORK, "-q", "--", *escalate("sh", "-c", script), env=env).out.split("\n")[0]
+
+    assert variables(LD_LIBRARY_PATH="/usr/lib", GIT_SSH_COMMAND="ssh -i /etc/key", PERL5LIB="/usr/share/perl5", EDITOR="vi") \
+        == "/usr/lib none none ssh -i /etc/key /usr/share/perl5 vi"
+    assert variables(LD_LIBRARY_PATH="/usr/lib:", PYTHONPATH=f"/usr/lib:{lib}", NODE_OPTIONS="-r x", EDITOR="./edit",
+                     GIT_SSH_COMMAND=f"ssh -F{w.repo}/config", PERL5LIB="lib") == "none none none none none none"
+    plant = f"echo 'open(\"{out}/pwned\", \"w\")' >{lib}/colorsys.py; "
+    words = [sys.executable, "-c", "import colorsys"]
+    env = {"PYTHONPATH": str(lib)}
+    result = run(w, *WORK, "-q", "--", "sh", "-c", plant + shlex.join(escalate(*words)), env=env)
+    assert result.status == 0 and not (out / "pwned").exists(), result
+    # With --env as well; and without Cordon it would have been run.
+    result = run(w, *WORK, "-q", "--env", f"PYTHONPATH={lib}", "--", *escalate(*words))
+    assert result.status == 0 and not (out / "pwned").exists(), result
+    subprocess.run(words, env={**w.env, **env}, check=True)
+    assert (out / "pwned").exists()
+
+
+@case
+def a_repository_above_the_workspace_runs_nothing(w: World):
+    above = w.top / "tmp"  # $TMPDIR, which the command may write
+    project = above / "project"
+    project.mkdir()
+    fetch = ["git", "fetch", "-q", "origin"]
+    w.write_config(rule(fetch))
+    git("init", "-q", str(w.top / "plain"), cwd=w.top)
+    plant = (f"cp -r {w.top}/plain/.git ..; printf '[core]\\n\\tsshCommand = \"touch {w.top}/pwned; false\"\\n"
+             f"[remote \"origin\"]\\n\\turl = ssh://x/y\\n' >>../.git/config; ")
+    result = run(w, *WORK, "-q", "--", "sh", "-c", plant + shlex.join(escalate(*fetch)), cwd=project)
+    assert (above / ".git/config").exists() and result.status != 0 and not (w.top / "pwned").exists(), result
+    subprocess.run(fetch, cwd=project, env=w.env, check=False, capture_output=True)
+    assert (w.top / "pwned").exists()
+
+
+@case
+def a_closed_directory_with_an_open_repository_is_no_place_for_it(w: World):
+    out = out_of_reach(w)
+    git("init", "-q", cwd=out)
+    profile = '[permissions.open]\nextends = ":workspace"\ngit = "write"\n'
+    opened = f'[permissions.open.filesystem]\n"{out}/.git" = "write"\n'
+    for more, status in (("", 0), (opened, 1)):
+        w.write_config(profile + more + rule(["pwd"], cwd=str(out)))
+        git("init", "-q", cwd=w.repo)
+        result = run(w, "-q", "-P", "open", "--", "sh", "-c", f"cd {out}; " + shlex.join(escalate("pwd")))
+        assert result.status == status, (more, result)
+
+
+LISTING = "import os; print(sorted(int(n) for n in os.listdir('/proc/self/fd')))"
+
+
+@case
+def it_gets_no_descriptors_but_the_streams(w: World):
+    w.write_config("".join(rule([sys.executable, "-c", LISTING], profile=p, cwd=c)
+                           for p, c in ((FULL, str(w.repo)), (":read-only", "/"))))
+    read, write = os.pipe()
+    os.dup2(read, 40)
+    try:
+        os.set_inheritable(40, True)
+        inherited = run(w, *NONE, "-q", "--", sys.executable, "-c", LISTING, fds=(40,)).out
+        assert 40 in json.loads(inherited), inherited
+        for place in (str(w.repo), "/"):
+            result = run(w, *WORK, "-q", "--", "sh", "-c", f"cd {place}; " + shlex.join(escalate(sys.executable, "-c", LISTING)),
+                         fds=(40,))
+            assert json.loads(result.out) == [0, 1, 2, 3], result  # 3: the listing itself
+    finally:
+        for fd in (read, write, 40):
+            os.close(fd)
+
+
+def at_terminal(w, *words):
+    """What a run shows on a terminal of its own."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(w.repo)
+        os.execve(words[0], words, w.env)
+    shown = b""
+    while True:
+        try:
+            part = os.read(fd, 65536)
+        except OSError:
+            part = b""
+        if not part:
+            break
+        shown += part
+    os.waitpid(pid, 0)
+    os.close(fd)
+    return shown.decode()
+
+
+@case
+def it_has_no_way_to_the_terminal_of_the_user(w: World):
+    script = "(: </dev/tty) 2>/dev/null && echo open || echo closed"
+    for profile in (FULL, ":read-only"):
+        w.write_config(rule(["sh", "-c", script], profile=profile))
+        shown = at_terminal(w, PROGRAM, "run", "-q", *WORK, "--", *escalate("sh", "-c", script))
+        assert "closed" in shown, (profile, shown)
+    assert "open" in at_terminal(w, "/bin/sh", "-c", script)
+
+
+@case
+def each_command_has_its_own_status(w: World):
+    out = out_of_reach(w)
+    slow = f"touch {out}/ready; while [ ! -e {out}/go ]; do sleep 0.05; done; exit 3"
+    other = f"touch {out}/go; while [ ! -e {w.repo}/done ]; do sleep 0.05; done; exit 4"
+    w.write_config(rule(["sh", "-c", slow]) + rule(["sh", "-c", other]))
+    run(w, *WORK, "-q", "--report", str(w.top / "report"), "--", "sh", "-c",
+        f"{shlex.join(escalate('sh', '-c', slow))} & a=$!; while [ ! -e {out}/ready ]; do sleep 0.05; done; "
+        f"{shlex.join(escalate('sh', '-c', other))} & wait $a; touch done; wait")
+    found = {x["command"]: x["status"] for x in json.loads((w.top / "report").read_text())["escalations"]}
+    assert found == {f"sh -c {slow}": 3, f"sh -c {other}": 4}, found
+
+
+@case
+def what_is_refused_for_its_streams_is_logged(w: World):
+    w.write_config(rule(["true"]))
+    for stdin, status in (("/dev/null", 0), (str(w.repo), 1)):
+        result = run(w, *WORK, "-q", "--", "sh", "-c", f"exec <{stdin}; exec {shlex.join(escalate('true'))}")
+        assert result.status == status, result
+    lines = [(x["decision"], x["argv"]) for x in audited(w)]
+    assert lines == [("allow", ["true"]), ("deny", ["true"])], lines
+
+
+@case
+def a_shell_may_ask_about_any_number_of_its_own_commands(w: World):
+    out = out_of_reach(w)
+    wrapper = w.top / "cordon-execve-wrapper"
+    wrapper.symlink_to(PROGRAM)
+    w.write_config(rule(touch(out / "a")))
+    result = run(w, *WORK, "-q", "--", "sh", "-c", f"i=0; while [ $i -lt 70 ]; do {wrapper} /usr/bin/true true || exit 9; i=$((i+1)); done; "
+                 + shlex.join([str(wrapper), "/usr/bin/touch", *touch(out / "a")]))
+    assert result.status == 0 and (out / "a").exists(), result
+
+
+if __name__ == "__main__":
+    run_cases()
