@@ -250,6 +250,7 @@ def it_ends_with_its_client_and_with_the_run(w: World):
         assert wait_for(lambda: not alive("pid") and not alive("child")), end
         process.kill()
         process.wait()
+        assert wait_for(lambda: not any(w.repo.iterdir())), "placeholders are left"
 
 
 @case
