@@ -97,6 +97,7 @@ int offers_add_grants(struct arena *a, const struct policy *policy, const struct
 struct search {
 	struct arena *a;
 	const struct plan_inputs *in;
+	const struct plan *now; /* of them, or NULL */
 	struct ask *ask;
 	struct err *e;
 	/* The last trial of a path. Its plan is NULL if Cordon refuses such a policy. */
@@ -109,7 +110,7 @@ static void add_offer(struct search *s, struct grant grant, scope_set scopes)
 	s->ask->offers[s->ask->offer_count++] = (struct offer){ grant, scopes };
 }
 
-/* s->plan: the policy with write access to `path`. Two offers may be about the same path. */
+/* s->plan: what is below `path` with write access to it. Two offers may be about the same path. */
 static int build_trial(struct search *s, struct str path)
 {
 	struct grant grant = { .kind = ASK_WRITE, .subject = path };
@@ -119,7 +120,8 @@ static int build_trial(struct search *s, struct str path)
 		return 0;
 	if (offers_add_grants(s->a, s->in->policy, &grant, 1, trial, &in.policy, s->e) < 0)
 		return err_result(s->e);
-	s->plan = plan_build_answers(s->a, &in, s->e);
+	s->plan = s->now ? plan_grant_answers(s->a, s->now, &in, s->e)
+			 : plan_build_answers(s->a, &in, s->e);
 	if (!s->plan && s->e->code != ERR_POLICY)
 		return err_result(s->e);
 	err_clear(s->e);
@@ -296,7 +298,7 @@ int offers_for_path(struct arena *a, const struct plan_inputs *in, const struct 
 		    const struct attempt_needs *needs, enum operation operation, bool can_once,
 		    struct ask *ask, struct err *e)
 {
-	struct search s = { .a = a, .in = in, .ask = ask, .e = e };
+	struct search s = { .a = a, .in = in, .now = plan, .ask = ask, .e = e };
 	enum operation_change change = operation_change(operation);
 	bool is_in_file = change == CHANGE_CONTENT || change == CHANGE_METADATA;
 	struct str parent = path_parent(needs->opens);

@@ -29,6 +29,15 @@ struct met_link {
 };
 typedef VEC(struct met_link) met_links;
 
+/* What is known of the path of a rule, besides what the rule says. */
+struct rule_site {
+	enum host_type type;
+	size_t missing_from;
+	const struct met_link *links; /* met on the way to it */
+	size_t link_count;
+	struct str root; /* of a cap: the writable root whose metadata it protects, or "" */
+};
+
 /* Positions in plan->rules. */
 typedef VEC(uint32_t) rule_numbers;
 
@@ -49,15 +58,8 @@ struct builder {
 	const struct plan_inputs *in;
 	const struct host *host;
 	struct plan *plan;
-	struct canon_cache *cache; /* may be NULL: builder_canon() then works without a cache */
-	/* For each rule of plan->rules, at the same position: */
-	VEC(struct rule_site {
-		enum host_type type;
-		size_t missing_from;
-		const struct met_link *links; /* met on the way to it */
-		size_t link_count;
-		struct str root; /* of a cap: the writable root whose metadata it protects, or "" */
-	}) sites;
+	struct canon_cache *cache;   /* may be NULL: builder_canon() then works without a cache */
+	VEC(struct rule_site) sites; /* of each rule of plan->rules, at the same position */
 	/*
 	 * plan->rules moves as it grows. Until the last rule is added, these hold the positions of
 	 * the rules of plan->masked, ->roots, ->placeholders and ->links; pass_links() turns them
@@ -112,6 +114,14 @@ struct rule *builder_add(struct builder *b, const struct rule *rule, const struc
 			 struct err *e) MUST_CHECK NONNULL;
 int builder_note(struct builder *b, bool is_warning, struct origin origin, struct err *e,
 		 const char *fmt, ...) MUST_CHECK PRINTF_LIKE(5, 6);
+
+/* plan.c: a builder of an empty plan. */
+int builder_init(struct builder *b, struct arena *a, const struct plan_inputs *in, struct err *e)
+	MUST_CHECK NONNULL;
+
+/* entries.c: adds a grant of the policy. It adds no rule where the path is missing or leads through a link. */
+int builder_add_grant(struct builder *b, const struct fs_entry *grant, struct err *e)
+	MUST_CHECK NONNULL;
 
 /* The passes, in this order. (Between them plan->index is rebuilt where a pass needs answers.) */
 int pass_entries(struct builder *b, struct err *e)

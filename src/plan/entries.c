@@ -180,8 +180,21 @@ static bool is_worth_a_note(const struct candidate *c)
 	return !(is_tmp ? is_built_in(entry) : c->place.is_optional);
 }
 
+/* For plan_grant(): with a grant around it, it may count. */
+static int note_left_out(struct builder *b, const struct candidate *c, struct err *e)
+{
+	struct str *path = VEC_PUSH(b->a, &b->plan->left_out, e);
+
+	if (!path)
+		return err_result(e);
+	*path = c->canon.path;
+	return 0;
+}
+
 static int leave_out_untrusted(struct builder *b, const struct candidate *c, struct err *e)
 {
+	if (note_left_out(b, c, e) < 0)
+		return err_result(e);
 	return builder_note(b, true, c->entry->origin, e,
 			    "%s \"%.*s\" = \"%s\" is left out: it leads to %s through the link %s, "
 			    "and an earlier run could have made that link; if you mean the target, "
@@ -241,6 +254,8 @@ static int leave_out(struct entries *x, const struct candidate *c, struct err *e
 	struct origin origin;
 	bool is_known = false;
 
+	if (note_left_out(b, c, e) < 0)
+		return err_result(e);
 	if (!is_worth_a_note(c))
 		return 0;
 	if (find_origin(b, c, &origin, e) < 0 ||
@@ -293,6 +308,8 @@ static bool is_replaced(const struct candidate *c)
  */
 static int leave_out_replaced(struct builder *b, const struct candidate *c, struct err *e)
 {
+	if (note_left_out(b, c, e) < 0)
+		return err_result(e);
 	return builder_note(
 		b, true, c->entry->origin, e,
 		"the approval of \"%.*s\" is left out: it was given for a %s, and %s is "
@@ -542,4 +559,11 @@ int pass_entries(struct builder *b, struct err *e)
 	if (r == 0)
 		r = add_linked(&x, e);
 	return r < 0 ? r : decide(&x, e);
+}
+
+int builder_add_grant(struct builder *b, const struct fs_entry *grant, struct err *e)
+{
+	struct entries x = { .b = b };
+
+	return add_entry(&x, grant, 0, true, e);
 }

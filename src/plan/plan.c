@@ -57,15 +57,14 @@ static int build_answers(struct builder *b, struct err *e)
 {
 	int r;
 
-	b->cache = canon_cache_new(b->a, e);
-	if (!b->cache)
-		return err_result(e);
 	r = find_places(b, e);
 	if (r < 0)
 		return r;
 	if (b->plan->is_unsandboxed)
 		return run_passes(b, unsandboxed_rule_passes, COUNT_OF(unsandboxed_rule_passes), e);
-	return run_passes(b, rule_passes, COUNT_OF(rule_passes), e);
+	r = run_passes(b, rule_passes, COUNT_OF(rule_passes), e);
+	b->plan->sites = b->sites.items;
+	return r;
 }
 
 /* Builds what a backend needs to enforce the answers. */
@@ -77,8 +76,7 @@ static int build_regions(struct builder *b, struct err *e)
 	return run_passes(b, region_passes, COUNT_OF(region_passes), e);
 }
 
-static int builder_init(struct builder *b, struct arena *a, const struct plan_inputs *in,
-			struct err *e)
+int builder_init(struct builder *b, struct arena *a, const struct plan_inputs *in, struct err *e)
 {
 	*b = (struct builder){ .a = a, .in = in, .host = in->host };
 	b->plan = ARENA_NEW(a, struct plan, e);
@@ -87,7 +85,8 @@ static int builder_init(struct builder *b, struct arena *a, const struct plan_in
 	b->plan->policy = in->policy;
 	b->plan->host = in->host;
 	b->plan->is_unsandboxed = in->policy->profile->is_unsandboxed;
-	return 0;
+	b->cache = canon_cache_new(a, e);
+	return b->cache ? 0 : err_result(e);
 }
 
 struct plan *plan_build(struct arena *a, const struct plan_inputs *in, struct err *e)

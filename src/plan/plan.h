@@ -171,14 +171,17 @@ struct note {
 	struct str text;
 };
 
-struct index; /* index.h */
-struct net;   /* net.h */
+struct index;	  /* index.h */
+struct net;	  /* net.h */
+struct rule_site; /* builder.h */
 
 struct plan {
 	const struct policy *policy;
 	const struct host *host; /* the host that it was made for */
 	struct places places;	 /* roots canonical */
 	VEC(struct rule) rules;
+	const struct rule_site *sites; /* of the rules, for plan_grant(); NULL: not known */
+	VEC(struct str) left_out; /* canonical: where entries and grants lead that are no rules */
 	const struct index *index;
 	VEC(struct region) regions;
 	VEC(struct pin) pins;
@@ -231,6 +234,18 @@ struct plan *plan_build_answers(struct arena *a, const struct plan_inputs *in, s
  */
 struct plan *plan_narrow(struct arena *a, const struct plan *p, struct str path, enum access access,
 			 struct err *e) MUST_CHECK NONNULL;
+
+/*
+ * The plan of `in`, whose policy is that of `p` with one more grant, the last: the same as plan_build()
+ * makes, but only files at that grant and below it are looked at, and most of `p` is shared with it.
+ * Where a grant changes more than what is there, this calls plan_build(). The notes are those of `p`.
+ */
+struct plan *plan_grant(struct arena *a, const struct plan *p, const struct plan_inputs *in,
+			struct err *e) MUST_CHECK NONNULL;
+
+/* The same for plan_resolve() alone, and only for paths that the grant covers. */
+struct plan *plan_grant_answers(struct arena *a, const struct plan *p, const struct plan_inputs *in,
+				struct err *e) MUST_CHECK NONNULL;
 
 /*
  * The answer of P7 with P9, P10, P11 and P25 for `path`, which is plain and canonical

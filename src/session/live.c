@@ -228,14 +228,16 @@ const struct host *live_host(const struct live_host *h)
 	return &h->host;
 }
 
-static int build(struct session *s, struct arena *a, struct live_host *around,
+/* `is_open`: one more path than in the plan in force. */
+static int build(struct session *s, struct arena *a, struct live_host *around, bool is_open,
 		 struct live_plan *out, struct err *e)
 {
 	out->inputs = s->approvals.inputs;
 	if (add_grants(s, a, &out->inputs.policy, e) < 0)
 		return err_result(e);
 	out->inputs.host = &around->host;
-	out->plan = plan_build(a, &out->inputs, e);
+	out->plan = is_open ? plan_grant(a, live_plan(s), &out->inputs, e)
+			    : plan_build(a, &out->inputs, e);
 	/* Later questions are about the files as they are then. */
 	around->a = NULL;
 	return out->plan ? 0 : err_result(e);
@@ -275,7 +277,8 @@ static int change(struct session *s, struct str path, enum access least,
 	}
 	a = &live->plans[live->plan_count];
 	*a = (struct arena)ARENA_INIT(PLAN_MAX_BYTES);
-	if (live_look(s, a, path, &around, e) < 0 || build(s, a, around, &made, e) < 0 ||
+	if (live_look(s, a, path, &around, e) < 0 ||
+	    build(s, a, around, least == ACCESS_WRITE, &made, e) < 0 ||
 	    check_access(made.plan, path, least, e) < 0) {
 		arena_done(a);
 		return err_result(e);
