@@ -23,7 +23,7 @@
 
 enum {
 	HELP_MAX_BYTES = 64 << 10,
-	HELP_TIMEOUT_MS = 400,
+	HELP_TIMEOUT_MS = 2000, /* a loaded machine takes half a second */
 	CACHE_MAX_BYTES = 8 << 10,
 };
 
