@@ -69,15 +69,16 @@ struct denial {
 	struct str opens;
 	const struct rule *by; /* the deciding rule of the plan; NULL: `rule` says it in words */
 	int os_error;	       /* what the program got; 0: not known */
-	bool is_guess;	       /* concluded from how the command ended, not seen */
+	bool is_guess;	       /* concluded from what the command wrote, not seen */
 	struct str executable; /* path of the program that tried, as it is inside; "": not known */
 	struct str rule;       /* why, in words: "the network is off" */
 	struct origin origin;  /* where that is written; without a file: not known */
 	bool is_guarded; /* its name is allowed; P13's private guard has refused its address */
-	const char *denied_by; /* who said no when it was asked about, in words; NULL: nobody */
-	bool is_decided;       /* by a person, a rule or a program, and not for lack of an answer */
-	struct str way_out;    /* what would allow it, pasteable; "" when nothing can */
-	const char *option;    /* of `run`, that would allow it with `value`; NULL: none alone */
+	const char *denied_by; /* who said no when it was asked about, as answers name it; or NULL */
+	const char *denied_how; /* the same in words */
+	bool is_decided;    /* by a person, a rule or a program, and not for lack of an answer */
+	struct str way_out; /* what would allow it, pasteable; "" when nothing can */
+	const char *option; /* of `run`, that would allow it with `value`; NULL: none alone */
 	struct str value;
 	struct str program; /* comm of the first that tried; "" when it was gone */
 	int32_t pid;	    /* of the first that tried, inside */

@@ -243,7 +243,7 @@ void denials_print(struct page *p, const struct denials *d) NONNULL;
 /* "naming", "denial_count", "denials_unlisted", "denials" */
 void denials_print_json(struct json_writer *w, const struct cordon_policy *policy,
 			const struct outcome *o) NONNULL;
-/* The members of one, without suggestions. */
+/* The members of one that are known when it is refused. */
 void denial_print_json(struct json_writer *w, const struct denial *denial) NONNULL;
 
 /* ---- report/asked.c ----------------------------------------------------------------------- */

@@ -210,6 +210,7 @@ void denials_print_json(struct json_writer *w, const struct cordon_policy *polic
 	for (size_t i = 0; i < d->items.count; i++) {
 		json_begin_object(w);
 		denial_print_json(w, &d->items.items[i]);
+		json_text(w, "denied_by", d->items.items[i].denied_by);
 		json_suggestions(w, policy, &d->items.items[i], i < DENIALS_WITH_EDITS);
 		json_end_object(w);
 	}

@@ -122,25 +122,46 @@ static const char *word_deadline(struct session *s)
 	return text.p;
 }
 
+/* A client of `cordon mcp`, say: it has given its name. */
+static const char *word_other(struct session *s, const struct approval *x)
+{
+	struct err ignored = ERR_INIT;
+	struct str text;
+	char shown[SAID_BYTES];
+
+	if (arena_printf(s->a, &text, &ignored, "denied by %s",
+			 utf8_show(str_of(x->by), shown, sizeof(shown))) < 0)
+		return "denied";
+	return text.p;
+}
+
 static const char *word_decider(struct session *s, const struct approval *x, bool *is_decided)
 {
-	*is_decided = true;
+	static const struct {
+		const char *by, *words;
+		bool is_decided;
+	} known[] = {
+		{ "tty", "denied by you", true },
+		{ "cache", "denied before", true },
+		{ "callback", "denied by the program that started this", true },
+		{ "limit", "too much was asked", false },
+		{ "nobody", "nobody could be asked", false },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(known); i++) {
+		if (strcmp(x->by, known[i].by) != 0)
+			continue;
+		*is_decided = known[i].is_decided;
+		return known[i].words;
+	}
+	*is_decided = strcmp(x->by, "deadline") != 0 &&
+		      !(is_other_program(x->by) && x->is_unusable);
+	if (!*is_decided)
+		return is_other_program(x->by) ? "the decider gave no usable answer"
+					       : word_deadline(s);
 	if (strcmp(x->by, "rule") == 0)
 		return word_rule(s, x);
-	if (strcmp(x->by, "tty") == 0)
-		return "denied by you";
-	if (strcmp(x->by, "cache") == 0)
-		return "denied before";
-	if (strcmp(x->by, "callback") == 0)
-		return "denied by the program that started this";
-	if (is_other_program(x->by) && !x->is_unusable)
-		return "denied by the decider";
-	*is_decided = false;
-	if (is_other_program(x->by))
-		return "the decider gave no usable answer";
-	if (strcmp(x->by, "deadline") == 0)
-		return word_deadline(s);
-	return strcmp(x->by, "limit") == 0 ? "too much was asked" : "nobody could be asked";
+	return is_other_program(x->by) ? "denied by the decider" : word_other(s, x);
 }
 
 static bool is_about(const struct approval *x, const struct denial *denial)
@@ -163,9 +184,11 @@ void approval_log_name_deciders(struct session *s)
 		struct denial *denial = &d->items.items[i];
 
 		for (size_t k = 0; k < sums->answers.count && !denial->denied_by; k++)
-			if (is_about(&sums->answers.items[k], denial))
-				denial->denied_by = word_decider(s, &sums->answers.items[k],
-								 &denial->is_decided);
+			if (is_about(&sums->answers.items[k], denial)) {
+				denial->denied_by = sums->answers.items[k].by;
+				denial->denied_how = word_decider(s, &sums->answers.items[k],
+								  &denial->is_decided);
+			}
 	}
 }
 

@@ -77,8 +77,8 @@ void denial_add_sentence(struct buf *out, const struct denial *denial)
 	denial_add_rule(out, denial);
 	add_place(out, denial_origin(denial));
 	buf_add_char(out, ')');
-	if (denial->denied_by)
-		buf_printf(out, ", %s", denial->denied_by);
+	if (denial->denied_how)
+		buf_printf(out, ", %s", denial->denied_how);
 	if (denial->count > 1)
 		buf_printf(out, ", %llu times", (unsigned long long)denial->count);
 }

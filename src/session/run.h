@@ -122,7 +122,7 @@ void outcome_add_options(const struct session *s, struct str path, struct buf *o
 int outcome_complete(struct session *s, struct err *e) MUST_CHECK NONNULL;
 
 /* denials.c: warns of what was refused, when the command failed or the caller wants to know. */
-/* Who denied what was asked about: `denied_by` of each denial. */
+/* Who denied what was asked about: `denied_by` and `denied_how` of each denial. */
 void approval_log_name_deciders(struct session *s) NONNULL;
 void outcome_list_denials(struct session *s) NONNULL;
 

@@ -141,7 +141,7 @@ def no_is_an_ordinary_error_and_a_structured_one(w: World):
     assert result.status == 2 and "Read-only file system" in result.err, result
     assert not (prefix / "bin").exists() and len(decider.requests) == 1, decider.requests
     denial = report["denials"][0]
-    assert (denial["operation"], denial["errno"]) == ("mkdir", "EROFS"), denial
+    assert (denial["operation"], denial["errno"], denial["denied_by"]) == ("mkdir", "EROFS", "fd"), denial
     assert denial["subject"] == str(prefix / "bin"), denial
     answer = report["approvals"]["answers"][0]
     assert (answer["decision"], answer["by"]) == ("deny", "fd"), answer
@@ -247,6 +247,7 @@ def a_rule_answers_without_a_question(w: World):
     assert (prefix / "a").is_dir() and not decider.requests, (result, decider.requests)
     assert {(x["decision"], x["by"]) for x in report["approvals"]["answers"]} == \
         {("allow", "rule"), ("deny", "rule")}, report["approvals"]
+    assert [x["denied_by"] for x in report["denials"]] == ["rule"], report["denials"]
     config = w.home / ".config/cordon/config.toml"
     assert f"was not approved), denied by the rule at {config}:4" in result.err, result
     assert "--allow-host" not in result.err, result
@@ -322,8 +323,9 @@ def check_program(w, prefix, program):
 def a_decider_that_is_silent_or_gone_denies(w: World):
     prefix = project(w)
     began = time.monotonic()
-    result, decider = ask(w, None, *WORK, "--ask-timeout", "300ms", "--", "mkdir", f"{prefix}/a")
+    result, decider, report = reported(w, None, *WORK, "--ask-timeout", "300ms", "--", "mkdir", f"{prefix}/a")
     assert result.status != 0 and decider.requests and time.monotonic() - began < SECONDS, result
+    assert [x["denied_by"] for x in report["denials"]] == ["deadline"], report["denials"]
     assert "not answered in 300 ms" in result.err and f"--add-write {prefix}" in result.err, result
     wrong = Decider(lambda r: {"decision": "perhaps"})
     result = run(w, *wrong.options, *WORK, "--ask-timeout", "300ms", "--", "mkdir", f"{prefix}/a", fds=wrong.fds)

@@ -212,7 +212,7 @@ def the_events_of_a_run(w: World):
     assert [one["event"] for one in events] == ["start", "denial", "end"], events
     assert {one["run"] for one in events} == {report["run"]}, events
     (denial,) = report["denials"]
-    del denial["suggestions"]
+    del denial["suggestions"], denial["denied_by"]
     assert events[1] == {"v": 1, "event": "denial", "run": report["run"], **denial}, events
     assert events[2]["status"] == report["status"] != 0, events
 
