@@ -733,7 +733,7 @@ struct cordon_denial {
 	int64_t os_error;	    /* the errno that the program got */
 	uint64_t count;		    /* how often */
 	uint64_t first_ms, last_ms; /* when, since the start of the run */
-	/* 1: the attempt was not seen; it was concluded from how the command ended. */
+	/* 1: the attempt was not seen; it was concluded from what the command wrote (CORDON_RUN_CAPTURE). */
 	uint64_t is_guess;
 };
 

@@ -151,6 +151,8 @@ bool os_real_path(const char *path, char out[PATH_MAX_BYTES]) NONNULL;
 
 /* Whether it is a regular file that this process may execute. */
 bool os_is_executable(const char *path) NONNULL;
+/* Whether this user may read (or write) what is there, by the rights that the system has written down. */
+bool os_is_allowed(const char *path, bool writes) NONNULL;
 
 /* The parent of a process as /proc has it; 0 when it can't be told. */
 pid_t os_parent_of(pid_t pid);

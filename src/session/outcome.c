@@ -10,6 +10,7 @@
 #include "os/os.h"
 #include "os/signals.h"
 #include "policy/metadata.h"
+#include "session/guess.h"
 #include "session/run.h"
 
 enum {
@@ -301,6 +302,26 @@ static void warn_of_timeout(const struct session *s)
 			     (unsigned long long)(ms / 1000));
 }
 
+/* A command that succeeded has coped with what it could not do. */
+static void guess(struct session *s)
+{
+	struct outcome *o = &s->outcome;
+
+	if (!s->in.captures || !o->is_sandboxed || o->status == 0 || o->timed_out ||
+	    o->naming_asked == NAMING_OFF)
+		return;
+	guess_denials(
+		&(struct guess_request){ .plan = live_plan(s),
+					 .inputs = live_inputs(s),
+					 .directory = str_of(s->in.directory),
+					 .naming = o->naming,
+					 .has_mounts = strcmp(o->backend->name, "landlock") != 0,
+					 .outputs = { buf_str(&o->captured[1].bytes),
+						      buf_str(&o->captured[0].bytes) },
+					 .host_allows = os_is_allowed },
+		&o->denials);
+}
+
 int outcome_complete(struct session *s, struct err *e)
 {
 	const struct supervision *sum = supervisor_result(s->supervisor);
@@ -334,6 +355,7 @@ int outcome_complete(struct session *s, struct err *e)
 		warn_of_findings(s);
 	}
 	approval_log_name_deciders(s);
+	guess(s);
 	outcome_list_denials(s);
 	warn_of_failures(s);
 	return 0;

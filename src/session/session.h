@@ -13,6 +13,7 @@
  *	network.c	a managed network: the proxy beside the run
  *	traffic.c	what it decided, in sums and as denials
  *	denials.c	what was refused, in words, and what would allow it
+ *	guess.c		and what of it can only be concluded from the command's output
  *	approvals.c	who is asked about it, and what the answer does
  *	requests.c	what a process inside asks for by itself
  *	escalate.c	and which command it wants to have run outside

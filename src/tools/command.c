@@ -125,6 +125,10 @@ static void add_denials(struct toolbox_call *call, struct call *made, cordon_res
 		add_member(w, "subject", d->subject);
 		add_member(w, "rule", d->rule);
 		add_member(w, "program", d->program);
+		if (d->is_guess) {
+			json_key(w, "guess");
+			json_add_bool(w, true);
+		}
 		json_key(w, "count");
 		json_add_int(w, (int64_t)d->count);
 		json_end_object(w);
@@ -133,7 +137,8 @@ static void add_denials(struct toolbox_call *call, struct call *made, cordon_res
 		if (i == 0)
 			buf_add_text(&made->text, "\n[the sandbox refused:");
 		if (i < 10) {
-			buf_printf(&made->text, " %s '", d->operation);
+			buf_printf(&made->text, " %s%s '", d->is_guess ? "probably " : "",
+				   d->operation);
 			utf8_add_shown(&made->text, str_of(d->subject ? d->subject : ""));
 			buf_add_text(&made->text, "'");
 		}

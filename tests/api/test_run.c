@@ -606,3 +606,50 @@ TEST(what_was_refused_is_counted_and_named)
 	cordon_result_free(result);
 	close(server);
 }
+
+/* A run of `script` that is denied "secret"; the first denial, or "". */
+static const char *find_guess(struct ask *ask, const char *script, uint64_t flags)
+{
+	static const char *const denied[] = { "secret" };
+	static char text[256];
+	const struct cordon_denial *denial;
+	cordon_result *result;
+
+	ask_script(ask, "native", script);
+	ask->load.deny = denied;
+	ask->load.deny_count = 1;
+	ask->run.flags = flags | CORDON_RUN_NO_STDIN;
+	result = run_it(ask);
+	if (!result)
+		return "no result";
+	denial = cordon_result_denial(result, 0);
+	(void)snprintf(text, sizeof(text), "%" PRIu64, cordon_result_denial_count(result));
+	if (denial)
+		(void)snprintf(text, sizeof(text), "%s %s %d%s", denial->operation,
+			       strrchr(denial->subject, '/'), (int)denial->os_error,
+			       denial->is_guess ? " guess"
+			       : denial->pid	? " seen"
+						: "");
+	cordon_result_free(result);
+	return text;
+}
+
+TEST(a_refused_read_that_was_not_seen_is_guessed)
+{
+	const uint64_t seen = CORDON_RUN_CAPTURE | CORDON_RUN_LOG_DENIALS;
+	char guessed[64], named[64];
+	struct ask ask;
+
+	scratch_put("secret", "text\n");
+	scratch_put("other", "text\n");
+	(void)snprintf(guessed, sizeof(guessed), "read /secret %d guess", EACCES);
+	(void)snprintf(named, sizeof(named), "read /secret %d seen", EACCES);
+	CHECK_STR(find_guess(&ask, "cat secret", CORDON_RUN_CAPTURE), guessed);
+	CHECK_STR(find_guess(&ask, "cat secret 2>&1; exit 3", CORDON_RUN_CAPTURE), guessed);
+	CHECK_STR(find_guess(&ask, "cat secret", seen), named);
+	/* Allowed; it has coped with it; nobody has its output. */
+	CHECK_STR(find_guess(&ask, "cat other && exit 3", CORDON_RUN_CAPTURE), "0");
+	CHECK_STR(find_guess(&ask, "cat secret; exit 0", CORDON_RUN_CAPTURE), "0");
+	CHECK_STR(find_guess(&ask, "cat secret 2>/dev/null", CORDON_RUN_CAPTURE), "0");
+	CHECK_STR(find_guess(&ask, "cat secret 2>/dev/null", 0), "0");
+}

@@ -225,6 +225,11 @@ bool os_real_path(const char *path, char out[PATH_MAX_BYTES])
 	return realpath(path, out) != NULL;
 }
 
+bool os_is_allowed(const char *path, bool writes)
+{
+	return faccessat(AT_FDCWD, path, writes ? W_OK : R_OK, AT_EACCESS) == 0;
+}
+
 bool os_is_executable(const char *path)
 {
 	struct stat st;
