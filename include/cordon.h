@@ -345,15 +345,17 @@ CORDON_API int cordon_why_host(const cordon_policy *policy, const char *host, si
 /*
  * What was approved for later runs: all of it, or those ids, or, with options->session, what is of that
  * session. Of `options`, which may be NULL, only the environment and the session count. Files that can't
- * be used are named in the report, each as an error, if no session and no id is named.
+ * be used are named in the report, each as an error, if no session and no id is named. The begin of an id
+ * is enough, if no other begins so.
  * CORDON_E_NOTFOUND for an id or a session that there is not; else codes as cordon_policy_load().
  */
 CORDON_API int cordon_approvals(const struct cordon_load_options *options, const char *const *ids,
 				uint64_t id_count, cordon_report **report, cordon_error **error);
 
 /*
- * Ends them; the report has what it ended. Without ids: all of options->session, or, if that is NULL, all that
- * was approved for always. If an id does not exist, nothing is ended.
+ * Ends them; the report has what it ended. Without ids: all of options->session, or, if that is NULL, of
+ * CORDON_SESSION, or, without that, all that was approved for always. The begin of an id needs four
+ * characters. If an id does not exist, nothing is ended.
  */
 CORDON_API int cordon_approvals_end(const struct cordon_load_options *options,
 				    const char *const *ids, uint64_t id_count,

@@ -7,14 +7,17 @@
 #include "cli/cli.h"
 
 const char about_approvals[] =
-	"Shows and ends what was approved for later runs: 'always' (approvals.toml) and for\n"
-	"sessions. list (the default) shows all of it, show ID... one with its details, revoke "
-	"ID...\n"
-	"ends those, clear ends all that is always allowed. With --session NAME it is about that\n"
-	"session alone; clear also without it, if CORDON_SESSION is set. 'show' takes the begin "
-	"of\n"
-	"an id. What is revoked ends at once in runs that were started with --ask; others keep it\n"
-	"until they end.";
+	"Shows and ends what was approved for later runs: what is always allowed "
+	"(approvals.toml),\n"
+	"and what sessions allow. list (the default) shows all of it, show ID... one with its\n"
+	"details, revoke ID... ends those, clear ends everything that is always allowed. The "
+	"begin\n"
+	"of an id is enough, if no other begins so; revoke needs 4 characters. With --session "
+	"NAME,\n"
+	"or CORDON_SESSION in the environment, clear ends what that session allows, and nothing\n"
+	"else; list, show and revoke look only at that session with --session NAME. What is "
+	"revoked\n"
+	"ends at once in runs that were started with --ask; others keep it until they end.";
 
 enum action { ACTION_LIST, ACTION_SHOW, ACTION_REVOKE, ACTION_CLEAR, ACTION_COUNT };
 
@@ -104,8 +107,10 @@ static bool ask_person(const struct args *args)
 	if (!has_any(args))
 		return true;
 	if (args_have(args, OPT_JSON) || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
-		complain_usage(args, "nothing was ended; to end all approvals%s%s, add --yes",
-			       session ? " of the session " : "", session ? session : "");
+		complain_usage(args, "nothing was ended; to end all that %s%s, add --yes",
+			       session ? "is allowed in the session "
+				       : "is always allowed (sessions stay)",
+			       session ? session : "");
 		return false;
 	}
 	load.session = session;
@@ -116,7 +121,7 @@ static bool ask_person(const struct args *args)
 	}
 	text = cordon_report_text(report, has_colour(STDERR_FILENO) ? CORDON_TEXT_COLOUR : 0);
 	(void)fprintf(stderr, "%s\n%s? [y/N] ", text ? text : "",
-		      session ? "End all of this session"
+		      session ? "End all that is allowed in this session"
 			      : "End all that is always allowed (sessions stay)");
 	cordon_report_free(report);
 	if (fgets(answer, sizeof(answer), stdin) &&

@@ -32,6 +32,12 @@ struct approvals {
 	bool is_ended;
 };
 
+struct approvals_question {
+	const char *const *ids;
+	uint64_t id_count;
+	bool ends;
+};
+
 /* ---- Which there are ------------------------------------------------------------------------ */
 
 static int add_store(struct arena *a, struct approvals *all, struct store *store, struct err *e)
@@ -154,48 +160,54 @@ static int find_stores(cordon_report *report, const struct cordon_load_options *
 
 /* ---- Which of them are meant ---------------------------------------------------------------- */
 
-/*
- * The whole id, or the begin of one where it is only shown.
- * SECURITY: what is to be ended has to be named in full.
- */
-static bool is_named(struct str id, const char *given, bool is_whole)
+enum {
+	PREFIX_MIN = 4
+}; /* of an id that is to be ended, as git has it: a slip of one key ends nothing */
+
+/* The whole id, or the begin of one. */
+static bool is_named(struct str id, const char *given)
 {
-	return str_is(id, given) || (!is_whole && given[0] && str_has_prefix(id, str_of(given)));
+	return given[0] && str_has_prefix(id, str_of(given));
 }
 
-static bool is_meant(struct str id, const char *const *ids, uint64_t id_count, bool is_whole)
+static bool is_meant(struct str id, const char *const *ids, uint64_t id_count)
 {
 	for (uint64_t i = 0; i < id_count; i++)
-		if (is_named(id, ids[i], is_whole))
+		if (is_named(id, ids[i]))
 			return true;
 	return id_count == 0;
 }
 
-static int check_known(const struct approvals *all, const char *id, bool is_whole, struct err *e)
+/* SECURITY: the begin of several ids names none of them. */
+static int check_known(const struct approvals *all, const char *id, bool ends, struct err *e)
 {
 	char shown[64];
 	size_t found = 0;
 
+	(void)utf8_show(str_of(id), shown, sizeof(shown));
 	for (size_t i = 0; i < all->shown.count; i++) {
 		if (str_is(all->shown.items[i].grant->id, id))
 			return 0;
-		found += is_named(all->shown.items[i].grant->id, id, is_whole);
+		found += is_named(all->shown.items[i].grant->id, id);
 	}
-	if (found == 1)
-		return 0;
 	if (found > 1)
 		return FAIL_CAUSE(e, CAUSE_UNKNOWN_APPROVAL,
-				  "the ids of %zu approvals begin with '%s'", found,
-				  utf8_show(str_of(id), shown, sizeof(shown)));
-	(void)FAIL_CAUSE(e, CAUSE_UNKNOWN_APPROVAL, "there is no approval '%s'",
-			 utf8_show(str_of(id), shown, sizeof(shown)));
+				  "the ids of %zu approvals begin with '%s'", found, shown);
+	if (found == 1 && (!ends || strlen(id) >= PREFIX_MIN))
+		return 0;
+	if (found == 1)
+		return FAIL_CAUSE(e, CAUSE_UNKNOWN_APPROVAL,
+				  "'%s' is too short to end an approval: give at least %d "
+				  "characters of its id",
+				  shown, (int)PREFIX_MIN);
+	(void)FAIL_CAUSE(e, CAUSE_UNKNOWN_APPROVAL, "there is no approval '%s'", shown);
 	if (all->unusable.count)
 		err_add_line(e, "some files can't be used; 'cordon approvals list' names them");
 	return err_result(e);
 }
 
-static int choose(struct arena *a, struct approvals *all, const char *const *ids, uint64_t id_count,
-		  bool is_whole, struct err *e)
+static int choose(struct arena *a, struct approvals *all, const struct approvals_question *q,
+		  struct err *e)
 {
 	for (size_t i = 0; i < all->stores.count; i++) {
 		const struct store *store = &all->stores.items[i];
@@ -203,7 +215,7 @@ static int choose(struct arena *a, struct approvals *all, const char *const *ids
 		for (size_t k = 0; k < store->grants.count; k++) {
 			struct shown_grant *added;
 
-			if (!is_meant(store->grants.items[k].id, ids, id_count, is_whole))
+			if (!is_meant(store->grants.items[k].id, q->ids, q->id_count))
 				continue;
 			added = VEC_PUSH(a, &all->shown, e);
 			if (!added)
@@ -211,8 +223,8 @@ static int choose(struct arena *a, struct approvals *all, const char *const *ids
 			*added = (struct shown_grant){ store, &store->grants.items[k] };
 		}
 	}
-	for (uint64_t i = 0; i < id_count; i++)
-		if (check_known(all, ids[i], is_whole, e) < 0)
+	for (uint64_t i = 0; i < q->id_count; i++)
+		if (check_known(all, q->ids[i], q->ends, e) < 0)
 			return err_result(e);
 	return 0;
 }
@@ -377,7 +389,7 @@ static void render_list(struct page *p, const struct json *root)
 	if (p->is_brief)
 		return;
 	if (!count && value_bool(root, "ended"))
-		page_text(p, "There was nothing to end (of a session: add --session NAME).\n");
+		page_text(p, "There was nothing to end. Of a session: add --session NAME.\n");
 	else if (!count)
 		page_text(p, "Nothing is approved for later runs.\n");
 	print_unusable(p, root);
@@ -426,12 +438,6 @@ static void render_details(struct page *p, const struct json *root)
 
 /* ---- The calls -------------------------------------------------------------------------------- */
 
-struct approvals_question {
-	const char *const *ids;
-	uint64_t id_count;
-	bool ends;
-};
-
 static int answer(cordon_report *report, const struct cordon_load_options *options,
 		  const struct approvals_question *q, struct err *e)
 {
@@ -439,7 +445,7 @@ static int answer(cordon_report *report, const struct cordon_load_options *optio
 	bool ends_all = q->ends && q->id_count == 0;
 
 	if (!all || find_stores(report, options, ends_all, all, e) < 0 ||
-	    choose(&report->arena, all, q->ids, q->id_count, q->ends, e) < 0)
+	    choose(&report->arena, all, q, e) < 0)
 		return err_result(e);
 	if (q->ends && end_shown(&report->arena, all, e) < 0)
 		return err_result(e);

@@ -291,15 +291,34 @@ def what_is_revoked_is_not_in_force_any_more(w: World):
 
 
 @case
+def the_begin_of_an_id_is_enough_to_revoke(w: World):
+    def put():
+        put_always(w, entry("write", "/opt/x", dir=True), entry("write", "/opt/y", number=1, dir=True),
+                   entry("write", "/opt/z", number=0x111122223333, dir=True))
+
+    put()
+    # Of two, too short, of none, and one that is right beside one that is not: nothing is ended.
+    for words in (["0" * 11], ["1"], ["111"], ["1111ff"], [""], ["1111", "2222"]):
+        assert w.cause("approvals", "revoke", *words) == "unknown_approval", words
+    assert len(ids(w)) == 3
+    assert w.ok("approvals", "show", "1").out.startswith("111122223333"), "show takes less"
+    assert w.ok("approvals", "revoke", "1111", "--json").json["approvals"][0]["subject"] == "/opt/z"
+    assert ids(w) == ["0" * 12, "0" * 11 + "1"]
+    put()
+    w.ok("approvals", "revoke", "1111", "111122223333", "0" * 12)
+    assert ids(w) == ["0" * 11 + "1"]
+
+
+@case
 def clear_ends_all_and_has_to_be_told_so(w: World):
     put_always(w, entry("write", "/opt/x", dir=True))
     put_session(w, entry("write", "/opt/y", number=1, workspace=str(w.repo), policy="sha256:0"))
-    w.fails("approvals", "clear")
-    assert len(ids(w)) == 2
+    said = w.fails("approvals", "clear").err
+    assert "to end all that is always allowed (sessions stay), add --yes" in said and len(ids(w)) == 2, said
     w.ok("approvals", "clear", "--yes")
     assert ids(w) == ["0" * 11 + "1"]
     # Of a session that is named, in whatever way, and of no other.
-    assert "of the session work, add --yes" in w.fails("approvals", "clear", env={"CORDON_SESSION": "work"}).err
+    assert "to end all that is allowed in the session work, add --yes" in w.fails("approvals", "clear", env={"CORDON_SESSION": "work"}).err
     w.ok("approvals", "clear", "--yes", env={"CORDON_SESSION": "work"})
     assert not ids(w)
     assert "There was nothing to end" in w.ok("approvals", "clear").out
