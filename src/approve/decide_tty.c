@@ -250,15 +250,18 @@ static void give_back(struct decide_tty *d)
 static void go_on(struct decide_tty *d)
 {
 	const struct prompt_terminal *t = &d->options.terminal;
+	enum prompt_lent lent = PROMPT_LENT;
 
 	if (!d->first)
 		give_back(d);
 	if (!d->first || d->is_shown || d->has_hung_up)
 		return;
-	d->is_lent = d->is_lent || t->lend(t->self);
+	if (!d->is_lent)
+		lent = t->lend(t->self);
+	d->is_lent = lent == PROMPT_LENT;
 	if (d->is_lent)
 		show(d);
-	else if (!d->has_hung_up)
+	else if (lent == PROMPT_BEHIND && !d->has_hung_up)
 		tell_it_waits(d);
 }
 

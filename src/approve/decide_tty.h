@@ -14,6 +14,12 @@
 #include "base/err.h"
 #include "os/loop.h"
 
+enum prompt_lent {
+	PROMPT_LENT,
+	PROMPT_TAKEN,  /* another run asks there now */
+	PROMPT_BEHIND, /* this process is in the background */
+};
+
 /*
  * The terminal of the user, as its relay lends it. None of these calls the decider back, whatever
  * happens to the terminal.
@@ -21,10 +27,9 @@
 struct prompt_terminal {
 	/*
 	 * Stops relaying and puts the terminal into a known state. From now on what is typed comes
-	 * through decide_tty_take(). False: this process is in the background; decide_tty_wake()
-	 * is called when that is over.
+	 * through decide_tty_take(). If it can't be had, decide_tty_wake() is called when it can.
 	 */
-	bool (*lend)(void *self);
+	enum prompt_lent (*lend)(void *self);
 	/* Puts it back as the command had it, relays again, and has the command paint anew. */
 	void (*give_back)(void *self);
 	/* Never waits, and never reads or escapes `text`. What does not fit is lost. */
@@ -61,7 +66,7 @@ const struct decider *decide_tty_decider(const struct decide_tty *d) NONNULL;
 
 /* What was typed while it has the terminal. */
 void decide_tty_take(struct decide_tty *d, struct str typed) NONNULL;
-/* This process is in the foreground (again). */
+/* This process is in the foreground (again), or no other run asks at the terminal any more. */
 void decide_tty_wake(struct decide_tty *d) NONNULL;
 /* The terminal is gone; not from within a call of it. Every question, and every later one, is denied. */
 void decide_tty_hang_up(struct decide_tty *d) NONNULL;

@@ -37,6 +37,15 @@ int os_tty_open(void) MUST_CHECK;
 /* Whether `fd` is the terminal `terminal`, by whatever name it was opened. */
 bool os_tty_is(int fd, int terminal);
 
+/*
+ * For a lock that all who ask at this terminal share: its device, opened anew, since "/dev/tty" is the same
+ * file for every terminal. `path` is where it may be. -errno if it can't be opened.
+ */
+int os_tty_open_lock(int terminal, const char *path) MUST_CHECK NONNULL;
+/* Without waiting; false: somebody else has it, alone or, if this is to have it alone, at all. */
+bool os_tty_lock(int lock, bool alone) MUST_CHECK;
+void os_tty_unlock(int lock);
+
 bool os_tty_get_size(int terminal, struct os_tty_size *out) NONNULL;
 /* Sends SIGWINCH to the foreground groups of a pty if it is another size. */
 void os_tty_set_size(int terminal, const struct os_tty_size *size) NONNULL;

@@ -18,6 +18,7 @@ enum {
 	SAY_MAX_BYTES = 256 << 10,
 	SEQUENCE_BYTES = 256, /* that an incomplete one may still take, before it is broken off */
 	REPAINT_MS = 50,      /* between two sizes: a program should see each of them */
+	AGAIN_MS = 50,	      /* until it is looked whether another run still asks */
 	MIN_COLUMNS = 20,
 	MIN_ROWS = 5,
 };
@@ -48,12 +49,67 @@ struct relay {
 	bool wants_front; /* when this process is in the foreground */
 	bool is_held;	  /* the command was stopped and does not go on yet */
 	bool is_lent;	  /* to the decider */
+	int lock;	  /* os_tty_open_lock(); -1: none can be had, and nobody else is seen */
+	bool is_alone;	  /* has the lock, because it asks */
+	bool is_shut_out; /* another run asks there */
+	struct timer again;
 	bool has_typed_stop;
 	bool skips; /* the rest of a sequence that was broken off */
 	struct timer repaint;
 	bool is_broken; /* writing has shown that the terminal is gone */
 	struct timer broken;
 };
+
+/* ---- Other runs at the same terminal ------------------------------------------------------------ */
+
+/*
+ * SECURITY: several runs of one pipeline have the same terminal. While one asks there, the commands of the
+ * others can't write over its question, nor does another relay read what is typed as the answer.
+ */
+static void wait_until_free(struct relay *r)
+{
+	r->is_shut_out = true;
+	loop_set_timer(&r->s->loop, &r->again, loop_now() + AGAIN_MS);
+}
+
+static void stop_waiting(struct relay *r)
+{
+	if (r->is_shut_out)
+		loop_drop_timer(&r->s->loop, &r->again);
+	r->is_shut_out = false;
+}
+
+/* Nobody else asks now; true if that can't be known. */
+static bool may_relay(struct relay *r)
+{
+	if (r->lock < 0 || r->is_alone)
+		return true;
+	if (!os_tty_lock(r->lock, false)) {
+		wait_until_free(r);
+		return false;
+	}
+	os_tty_unlock(r->lock);
+	stop_waiting(r);
+	return true;
+}
+
+/* Waits for nobody: who writes at this moment is done when it is tried again. */
+static bool shut_out_others(struct relay *r)
+{
+	r->is_alone = r->lock < 0 || os_tty_lock(r->lock, true);
+	if (r->is_alone)
+		stop_waiting(r);
+	else
+		wait_until_free(r);
+	return r->is_alone;
+}
+
+static void let_others_in(struct relay *r)
+{
+	if (r->is_alone && r->lock >= 0)
+		os_tty_unlock(r->lock);
+	r->is_alone = false;
+}
 
 /* ---- The user's terminal ---------------------------------------------------------------------- */
 
@@ -121,6 +177,8 @@ static uint32_t wanted_of_user(const struct relay *r)
 	uint32_t events = 0;
 	bool is_read = r->is_lent || (r->is_in_front && !r->is_held && !is_pending(&r->typed));
 
+	if (r->is_shut_out)
+		return 0;
 	if (r->is_raw && is_read)
 		events |= LOOP_IN;
 	if (r->said < r->say.len || (!r->is_lent && is_pending(&r->shown)))
@@ -132,7 +190,7 @@ static uint32_t wanted_of_pty(const struct relay *r)
 {
 	uint32_t events = 0;
 
-	if (r->is_lent)
+	if (r->is_lent || r->is_shut_out)
 		return 0;
 	if (!is_pending(&r->shown) && r->said == r->say.len)
 		events |= LOOP_IN;
@@ -175,12 +233,15 @@ static void settle_silently(struct relay *r)
 static void hang_up(struct relay *r)
 {
 	loop_drop_timer(&r->s->loop, &r->broken);
+	loop_drop_timer(&r->s->loop, &r->again);
 	loop_remove(&r->s->loop, &r->user);
 	loop_remove(&r->s->loop, &r->pty);
+	let_others_in(r);
+	fd_close(&r->lock);
 	fd_close(&r->user.fd);
 	os_pty_close(&r->ends);
 	r->pty.fd = -1;
-	r->is_raw = false;
+	r->is_raw = r->is_shut_out = false;
 	r->shown.sent = r->shown.length = 0;
 	r->typed.sent = r->typed.length = 0;
 	r->said = r->say.len;
@@ -280,7 +341,7 @@ static bool read_pty(struct relay *r)
 
 static void show(struct relay *r)
 {
-	if (flush_said(r) && !r->is_lent)
+	if (may_relay(r) && flush_said(r) && !r->is_lent)
 		(void)flush_shown(r, SIZE_MAX);
 }
 
@@ -313,7 +374,7 @@ static void read_user(struct relay *r)
 	char bytes[1024];
 	ssize_t n;
 
-	if (!r->is_lent && is_pending(&r->typed))
+	if ((!r->is_lent && is_pending(&r->typed)) || !may_relay(r))
 		return;
 	n = os_tty_read(r->user.fd, bytes, sizeof(bytes));
 	if (n == 0 || (n == -EIO && terminal_is_ours(&r->s->terminal))) {
@@ -353,7 +414,7 @@ static int pty_is_ready(void *user, uint32_t events, struct err *e)
 
 	if (events & LOOP_OUT)
 		flush_typed(r);
-	if ((events & LOOP_IN) && !r->is_lent && read_pty(r))
+	if ((events & LOOP_IN) && !r->is_lent && may_relay(r) && read_pty(r))
 		show(r);
 	return settle(r, e);
 }
@@ -402,23 +463,29 @@ static void finish_sequence(struct relay *r)
 	r->skips = modes_is_skipping(&r->modes);
 }
 
-static bool lend(void *self)
+static enum prompt_lent lend(void *self)
 {
 	struct relay *r = self;
 
 	if (r->is_lent)
-		return true;
+		return PROMPT_LENT;
 	if (r->user.fd < 0 || !terminal_is_ours(&r->s->terminal))
-		return false;
+		return PROMPT_BEHIND;
+	if (!shut_out_others(r)) {
+		settle_silently(r);
+		return PROMPT_TAKEN;
+	}
 	show_what_was_before(r);
 	finish_sequence(r);
-	if (is_gone(r))
-		return false;
+	if (is_gone(r)) {
+		let_others_in(r);
+		return PROMPT_BEHIND;
+	}
 	make_raw(r);
 	r->is_lent = true;
 	modes_add_plain(&r->modes, &r->say);
 	settle_silently(r);
-	return true;
+	return PROMPT_LENT;
 }
 
 static void give_back(void *self)
@@ -433,6 +500,7 @@ static void give_back(void *self)
 		make_cooked(r);
 	have_it_painted(r);
 	show(r);
+	let_others_in(r);
 	settle_silently(r);
 }
 
@@ -448,7 +516,8 @@ static void say(void *self, struct str text)
 		buf_clear(&r->say);
 		r->said = 0;
 	}
-	(void)flush_said(r);
+	if (may_relay(r))
+		(void)flush_said(r);
 	settle_silently(r);
 }
 
@@ -499,6 +568,8 @@ void relay_stop(struct relay *r, int number)
 	/* Brought to the foreground without being told, as fg does with a running job. */
 	if (!wants_terminal || !terminal_is_ours(&r->s->terminal)) {
 		go_behind(r);
+		/* Who has the terminal meanwhile is not to wait for this. */
+		let_others_in(r);
 		terminal_stop_self(number, is_typed);
 	}
 	relay_look(r);
@@ -515,7 +586,8 @@ void relay_look(struct relay *r)
 	sync_size(r);
 	if (r->user.fd < 0 || !r->user.is_added)
 		return;
-	if (terminal_is_ours(&r->s->terminal)) {
+	if (terminal_is_ours(&r->s->terminal) &&
+	    (r->is_lent && !r->is_alone ? shut_out_others(r) : may_relay(r))) {
 		if (r->wants_front)
 			go_to_front(r);
 		else if (r->is_lent)
@@ -524,6 +596,20 @@ void relay_look(struct relay *r)
 			decide_tty_wake(r->asker);
 	}
 	settle_silently(r);
+}
+
+static int again_is_due(void *user, struct err *e)
+{
+	struct relay *r = user;
+
+	(void)e;
+	/* In the background others are looked for again when it writes. */
+	r->is_shut_out = false;
+	show(r);
+	if (!r->is_shut_out)
+		relay_look(r);
+	settle_silently(r);
+	return 0;
 }
 
 /* ---- Begin and end ---------------------------------------------------------------------------- */
@@ -602,10 +688,12 @@ int relay_open(struct session *s, struct relay **out, struct err *e)
 	*r = (struct relay){ .s = s,
 			     .user = { .ready = user_is_ready, .user = r },
 			     .pty = { .fd = -1, .ready = pty_is_ready, .user = r },
+			     .lock = -1,
 			     .ends = OS_PTY_NONE,
 			     .say = BUF_INIT(SAY_MAX_BYTES),
 			     .repaint = { .due = repaint_is_due, .user = r },
-			     .broken = { .due = is_found_broken, .user = r } };
+			     .broken = { .due = is_found_broken, .user = r },
+			     .again = { .due = again_is_due, .user = r } };
 	modes_init(&r->modes);
 	filter_init(&r->filter);
 	r->user.fd = os_tty_open();
@@ -627,6 +715,8 @@ int relay_open(struct session *s, struct relay **out, struct err *e)
 		relay_close(r);
 		return err_result(e);
 	}
+	/* Without it (a terminal of another user's, say) other runs can't be seen. */
+	r->lock = MAX_OF(os_tty_open_lock(r->user.fd, s->terminal.path), -1);
 	replace_streams(r);
 	warn_of_pipes(s);
 	*out = r;
@@ -650,7 +740,7 @@ int relay_begin(struct relay *r, struct err *e)
 	r->user_events = r->pty_events = UINT32_MAX;
 	if (loop_prepare_timers(&r->s->loop, e) < 0 || settle(r, e) < 0)
 		return err_result(e);
-	if (r->wants_front && terminal_is_ours(&r->s->terminal))
+	if (r->wants_front && terminal_is_ours(&r->s->terminal) && may_relay(r))
 		go_to_front(r);
 	return settle(r, e);
 }
@@ -660,6 +750,10 @@ bool relay_is_drained(struct relay *r)
 	if (is_gone(r))
 		return true;
 	give_back(r);
+	if (!may_relay(r)) {
+		settle_silently(r);
+		return false;
+	}
 	do
 		show(r);
 	while (!is_gone(r) && r->said == r->say.len && !is_pending(&r->shown) && read_pty(r));
@@ -686,8 +780,11 @@ void relay_close(struct relay *r)
 	make_cooked(r);
 	loop_drop_timer(&r->s->loop, &r->repaint);
 	loop_drop_timer(&r->s->loop, &r->broken);
+	loop_drop_timer(&r->s->loop, &r->again);
 	loop_remove(&r->s->loop, &r->user);
 	loop_remove(&r->s->loop, &r->pty);
+	let_others_in(r);
+	fd_close(&r->lock);
 	fd_close(&r->user.fd);
 	os_pty_close(&r->ends);
 	r->pty.fd = -1;

@@ -286,6 +286,41 @@ def a_pipeline_of_two_runs_shares_the_terminal(t):
 
 
 @on_terminal
+def two_runs_of_a_pipeline_ask_one_after_the_other(t):
+    for name in "ab":
+        t.world.write(f"repo/{name}", f"echo {name} >{t.out}/{name}; echo {name}:$? >/dev/tty")
+    t.type(f"{t.run} sh a | {t.run} sh b\n")
+    shown = t.asked()
+    first = "a" if f"{t.out}/a" in shown else "b"
+    second = "b" if first == "a" else "a"
+    shown += t.gather(1)
+    assert f"{t.out}/{second}" not in shown and "(fg)" not in shown, shown
+    t.answer("run")
+    t.expect("allowed")
+    shown = t.asked()
+    assert f"{t.out}/{second}" in shown, shown
+    t.answer("deny")
+    shown += t.expect(READY)
+    assert f"{first}:0" in shown and f"{second}:0" not in shown and f"{second}:" in shown, shown
+    assert [path.name for path in t.out.iterdir()] == [first], shown
+
+
+@on_terminal
+def another_run_of_the_pipeline_does_not_write_over_the_question(t):
+    """Nor when it ends meanwhile: what it has written is shown afterwards."""
+    t.world.write("repo/a", f"until [ -e noisy ]; do sleep 0.05; done; echo a >{t.out}/a; echo a:$? >/dev/tty")
+    t.world.write("repo/b", "i=0; while [ $i -lt 150 ]; do i=$((i+1)); echo noise$i; [ $i = 9 ] && touch noisy; "
+                            "sleep 0.01; done; echo the last")
+    t.type(f"{t.run} sh a | {t.run} sh b\n")
+    t.expect("noise1")
+    t.asked()
+    assert "noise" not in t.gather(2.5)
+    t.answer("run")
+    shown = t.expect(READY)
+    assert "a:0" in shown and "noise150" in shown and "the last" in shown, shown
+
+
+@on_terminal
 def the_size_of_the_window_is_passed_on(t):
     t.start("trap 'stty size; exit' WINCH; stty size; echo go; while :; do sleep 0.05; done")
     assert "40 120" in t.expect("go")

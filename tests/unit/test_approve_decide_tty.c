@@ -9,7 +9,7 @@ struct world {
 	struct decide_tty *d;
 	const struct decider *decider;
 	struct buf shown;
-	bool is_in_front, is_lent;
+	bool is_in_front, is_lent, is_taken;
 	unsigned discards, given_back, lent;
 	bool has_input; /* typed, and not read yet */
 	uint64_t answered[8];
@@ -19,13 +19,15 @@ struct world {
 	uint64_t asks_again; /* from within the answer */
 };
 
-static bool lend(void *self)
+static enum prompt_lent lend(void *self)
 {
 	struct world *w = self;
 
-	w->is_lent = w->is_in_front;
+	w->is_lent = w->is_in_front && !w->is_taken;
 	w->lent++;
-	return w->is_lent;
+	if (w->is_taken)
+		return PROMPT_TAKEN;
+	return w->is_lent ? PROMPT_LENT : PROMPT_BEHIND;
 }
 
 static void give_back(void *self)
@@ -405,6 +407,27 @@ TEST(in_the_background_it_waits)
 	w.is_in_front = true;
 	decide_tty_wake(w.d);
 	CHECK(w.is_lent && has_shown(&w, "/opt/tool"));
+	wait_ms(&w, SETTLED_MS);
+	type(&w, "run\r");
+	CHECK_INT(w.count, 1);
+	done(&w);
+}
+
+TEST(while_another_run_asks_it_waits_and_writes_nothing)
+{
+	struct world w;
+
+	init(&w);
+	w.is_taken = true;
+	CHECK(begin_ask(&w, 1));
+	CHECK(!w.is_lent && w.lent == 1 && !w.shown.len);
+	decide_tty_wake(w.d);
+	CHECK(!w.is_lent && w.lent == 2 && !w.shown.len);
+	type(&w, "run\r");
+	w.is_taken = false;
+	decide_tty_wake(w.d);
+	CHECK(w.is_lent && has_shown(&w, "/opt/tool") && !has_shown(&w, "(fg)"));
+	CHECK_INT(w.count, 0);
 	wait_ms(&w, SETTLED_MS);
 	type(&w, "run\r");
 	CHECK_INT(w.count, 1);

@@ -7,13 +7,19 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "os/fd.h"
+
+enum { PTY_MAJOR = 136 }; /* of the ends that programs have */
 
 _Static_assert(sizeof(struct termios) <= sizeof(((struct terminal_attributes *)NULL)->bytes),
 	       "no room for them");
@@ -77,6 +83,49 @@ bool os_tty_is(int fd, int terminal)
 	/* The raw call: the C libraries differ in the type of a request. */
 	return syscall(SYS_ioctl, fd, TIOCGDEV, &here) == 0 &&
 	       syscall(SYS_ioctl, terminal, TIOCGDEV, &there) == 0 && here == there;
+}
+
+static bool find_device(int terminal, dev_t *out)
+{
+	unsigned packed;
+
+	if (syscall(SYS_ioctl, terminal, TIOCGDEV, &packed) < 0)
+		return false;
+	/* As the kernel packs it: 12 bits of the major number amid 20 of the minor one. */
+	*out = makedev(packed >> 8 & 0xfff, (packed & 0xff) | (packed >> 12 & 0xfff00));
+	return true;
+}
+
+int os_tty_open_lock(int terminal, const char *path)
+{
+	char own[32];
+	struct stat st;
+	dev_t device;
+	int fd;
+
+	if (!find_device(terminal, &device))
+		return -ENOTTY;
+	if (major(device) == PTY_MAJOR) {
+		(void)snprintf(own, sizeof(own), "/dev/pts/%u", minor(device));
+		path = own;
+	}
+	fd = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == device)
+		return fd;
+	(void)close(fd);
+	return -ENOENT;
+}
+
+bool os_tty_lock(int lock, bool alone)
+{
+	return flock(lock, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0;
+}
+
+void os_tty_unlock(int lock)
+{
+	(void)flock(lock, LOCK_UN);
 }
 
 bool os_tty_get_size(int terminal, struct os_tty_size *out)
