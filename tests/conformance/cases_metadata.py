@@ -4,7 +4,9 @@
 import json
 import os
 import shutil
+import socket
 import subprocess
+import threading
 
 from conform import HIDDEN, READ_ONLY, Skip, await_path, case, check, check_same, rows, these_need
 
@@ -654,3 +656,65 @@ def git_state_that_a_run_planted_is_in_its_report(arena):
         told.pop("command")
         check(word in json.dumps(told), f"{word} is not in the report: {told}")
         check({".codex"}.isdisjoint(os.path.basename(p) for p in box.listing() - before), "left behind")
+
+
+# ---- Answers ------------------------------------------------------------------------------
+
+
+class Willing:
+    """Whoever is asked: says yes to everything, for the whole run, and as wide as `choose` picks of what is offered."""
+
+    def __init__(self, choose):
+        self.here, self.there = socket.socketpair()
+        self.options = ("--ask", f"fd:{self.there.fileno()}")
+        self.choose, self.asked = choose, []
+        threading.Thread(target=self.answer, daemon=True).start()
+
+    def answer(self):
+        with self.here.makefile("r", encoding="utf-8") as lines:
+            for line in lines:
+                request = json.loads(line)
+                if request["type"] != "request":
+                    continue
+                self.asked.append(request["subject"])
+                offer = self.choose([one for one in request["offers"] if "run" in one["scopes"]])
+                answer = {"id": request["id"], "decision": "allow", "scope": "run", "grant": offer["grant"]}
+                self.here.sendall((json.dumps(answer) + "\n").encode())
+
+    def close(self):
+        self.there.close()
+        self.here.close()
+
+
+LOGS = tuple("{home}/.local/state/cordon/audit/approvals.jsonl" + rest for rest in ("", ".lock"))
+
+
+@case(needs={"fs_write", "fs_carve", "protect_missing"})
+def no_answer_opens_metadata(arena):
+    """Wherever it lies, and whoever says yes: in a repository outside, in a bare one, in what was just granted."""
+    box = arena.box(tree={
+        "{out}/repo/.git/HEAD": "ref: refs/heads/main\n", "{out}/repo/.git/config": "[core]\n",
+        "{out}/repo/.git/objects/": "", "{out}/repo/.git/refs/": "", "{out}/repo/.git/hooks/": "",
+        "{out}/bare/HEAD": "ref: refs/heads/main\n", "{out}/bare/config": "[core]\n\tbare = true\n",
+        "{out}/bare/objects/": "", "{out}/bare/refs/": "", "{out}/bare/hooks/": "",
+        "{out}/agent/.claude/settings.json": "{}\n", "{out}/plain/file": "text\n"})
+    refused = ["append {out}/repo/.git/config", "create {out}/repo/.git/hooks/post-checkout",
+               "rename {out}/repo/.git {out}/repo/old", "append {out}/bare/config", "create {out}/bare/hooks/post-update",
+               "append {out}/agent/.claude/settings.json", "create {out}/agent/.claude/new",
+               "mkdir {out}/agent/.vscode", "create {out}/agent/.mcp.json"]
+    granted = ["create {out}/plain/new", "append {out}/plain/file"]
+    inside = ["mkdir {out}/plain/.git", "create {out}/plain/.mcp.json", "mkdir {out}/plain/.claude"]
+    for choose in (min, max):
+        willing = Willing(lambda offers, pick=choose: pick(offers, key=lambda one: -len(one["grant"]["path"])))
+        got = box.run(*refused, *granted, *inside, *refused, options=(*box.options, *willing.options),
+                      pass_fds=[willing.there.fileno()],
+                      makes=[*LOGS, *(str(above) for log in LOGS for above in box.path(log).parents)])
+        asked, told = willing.asked, list(zip([*refused, *granted, *inside, *refused], got))
+        willing.close()
+        check(got[len(refused):][:2] == ["OK", "OK"] and box.fill("{out}/plain/new") in asked, f"{asked}\n{told}")
+        rest = [pair for pair in told if pair[0] not in granted]
+        check(all(outcome in REFUSED for _, outcome in rest), f"{rest}")
+        check(not [path for path in asked if not path.startswith(box.fill("{out}/plain/"))], f"asked about {asked}")
+        os.unlink(box.path("{out}/plain/new"))
+    check(all(outcome.startswith("OK") for outcome in box.bare(*refused[:2], *refused[3:], *inside)),
+          "the control shows nothing")
